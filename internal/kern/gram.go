@@ -1,0 +1,50 @@
+package kern
+
+// Gram adds the lower triangle, diagonal included, of AᵀSA to C:
+//
+//	for i ≥ j:  c[i,j] += Σ_k weights[k]·a[k,i]·a[k,j]
+//
+// A is n × d with any strides, weights has n elements or is nil for ones, and
+// C is d × d. The strict upper triangle of C is neither read nor written (see
+// MirrorLower). Cost nd² flops.
+func Gram[T Float](c, a View[T], weights []T) {
+	checkGram(c.Rows, c.Cols, a, weights)
+	p := product[T, T]{c: c, a: a.T(), b: a, weights: weights, alpha: 1, finish: add, lower: true}
+	p.run()
+}
+
+// GramMixed is Gram of a float32 matrix, summed into a float64 C: products
+// and sums over a short block of rows are made in float32, sums over blocks in
+// float64. It is nearly as fast as the float32 Gram, and its error does not
+// grow with the number of rows.
+func GramMixed(c View[float64], a View[float32], weights []float32) {
+	checkGram(c.Rows, c.Cols, a, weights)
+	p := product[float32, float64]{c: c, a: a.T(), b: a, weights: weights, alpha: 1, finish: add, lower: true}
+	p.run()
+}
+
+func checkGram[T Float](rows, cols int, a View[T], weights []T) {
+	if rows != a.Cols || cols != a.Cols {
+		panic("kern: Gram of shapes that do not fit")
+	}
+	if weights != nil && len(weights) != a.Rows {
+		panic("kern: Gram needs one weight per row")
+	}
+}
+
+// MirrorLower copies the lower triangle of a square C onto its upper one.
+func MirrorLower[T Float](c View[T]) {
+	if c.Rows != c.Cols {
+		panic("kern: MirrorLower of a matrix that is not square")
+	}
+	const block = 32
+	for i0 := 0; i0 < c.Rows; i0 += block {
+		for j0 := 0; j0 <= i0; j0 += block {
+			for i := i0; i < min(i0+block, c.Rows); i++ {
+				for j := j0; j < min(j0+block, i); j++ {
+					c.Set(j, i, c.At(i, j))
+				}
+			}
+		}
+	}
+}

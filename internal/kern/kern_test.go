@@ -1,0 +1,615 @@
+package kern
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+)
+
+// eps returns the unit roundoff of T, doubled.
+func eps[T Float]() float64 {
+	if is64[T]() {
+		return 0x1p-52
+	}
+	return 0x1p-23
+}
+
+func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
+
+// layouts lists the ways in which a test matrix may lie in memory.
+var layouts = []string{"rows", "columns", "padded", "strided"}
+
+// randomView returns a rows × cols view of normal numbers laid out as asked,
+// on a slice that starts at an odd element.
+func randomView[T Float](r *rand.Rand, rows, cols int, layout string) View[T] {
+	v := View[T]{Rows: rows, Cols: cols}
+	switch layout {
+	case "rows":
+		v.RowStride, v.ColStride = max(cols, 1), 1
+	case "columns":
+		v.RowStride, v.ColStride = 1, max(rows, 1)
+	case "padded":
+		v.RowStride, v.ColStride = cols+3, 1
+	case "strided":
+		v.RowStride, v.ColStride = 3*cols+7, 3
+	}
+	data := make([]T, rows*v.RowStride+cols*v.ColStride+8)
+	for i := range data {
+		data[i] = T(r.NormFloat64())
+	}
+	v.Data = data[1:]
+	return v
+}
+
+// clone copies a view with its gaps.
+func clone[T Float](v View[T]) View[T] {
+	v.Data = slices.Clone(v.Data)
+	return v
+}
+
+func values[T Float](v View[T]) []T {
+	var out []T
+	for i := range v.Rows {
+		for j := range v.Cols {
+			out = append(out, v.At(i, j))
+		}
+	}
+	return out
+}
+
+// sameBits compares bit by bit, NaN included.
+func sameBits[T Float](t *testing.T, what string, a, b []T) {
+	t.Helper()
+	if len(a) != len(b) {
+		t.Fatalf("%s: lengths %d and %d", what, len(a), len(b))
+	}
+	for i := range a {
+		if math.Float64bits(float64(a[i])) != math.Float64bits(float64(b[i])) {
+			t.Fatalf("%s: element %d is %v and %v", what, i, a[i], b[i])
+		}
+	}
+}
+
+// withCores runs f under each number of cores.
+func withCores(f func(cores int)) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for _, cores := range []int{1, 2, 5} {
+		runtime.GOMAXPROCS(cores)
+		f(cores)
+	}
+}
+
+// checkMul compares C (+)= A·B with the plain sum in float64; gaps between the
+// elements of C must stay as they were.
+func checkMul[T Float](t *testing.T, what string, c, a, b View[T], accumulate bool) {
+	t.Helper()
+	before := clone(c)
+	want := clone(c)
+	limit := make(map[[2]int]float64)
+	for i := range c.Rows {
+		for j := range c.Cols {
+			var s, size float64
+			if accumulate {
+				s = float64(c.At(i, j))
+				size = math.Abs(s)
+			}
+			for k := range a.Cols {
+				p := float64(a.At(i, k)) * float64(b.At(k, j))
+				s += p
+				size += math.Abs(p)
+			}
+			want.Set(i, j, T(s))
+			limit[[2]int{i, j}] = size * eps[T]() * (2 + math.Sqrt(float64(a.Cols)))
+		}
+	}
+	Mul(c, a, b, accumulate)
+	for i := range c.Rows {
+		for j := range c.Cols {
+			if d := math.Abs(float64(c.At(i, j)) - float64(want.At(i, j))); !(d <= limit[[2]int{i, j}]) {
+				t.Fatalf("%s: c[%d,%d] = %v, want %v", what, i, j, c.At(i, j), want.At(i, j))
+			}
+			before.Set(i, j, c.At(i, j))
+		}
+	}
+	sameBits(t, what+": gaps", c.Data, before.Data)
+}
+
+func testMul[T Float](t *testing.T) {
+	r := newRand(1)
+	sizes := []int{0, 1, 2, 3, 5, 8, 13, 24, 31, 49, 67}
+	for trial := range 300 {
+		m, k, n := sizes[r.IntN(len(sizes))], sizes[r.IntN(len(sizes))], sizes[r.IntN(len(sizes))]
+		if trial%50 == 0 {
+			k = 600
+		}
+		la, lb, lc := layouts[r.IntN(4)], layouts[r.IntN(4)], layouts[r.IntN(4)]
+		what := fmt.Sprintf("%d×%d (%s) · %d×%d (%s) into %s", m, k, la, k, n, lb, lc)
+		checkMul(t, what, randomView[T](r, m, n, lc), randomView[T](r, m, k, la), randomView[T](r, k, n, lb), trial%2 == 0)
+	}
+}
+
+func TestMul(t *testing.T) {
+	t.Run("f64", testMul[float64])
+	t.Run("f32", testMul[float32])
+}
+
+func testGram[T Float](t *testing.T) {
+	r := newRand(2)
+	for trial := range 60 {
+		n, d := r.IntN(90), 1+r.IntN(90)
+		a, c := randomView[T](r, n, d, layouts[r.IntN(4)]), randomView[T](r, d, d, layouts[r.IntN(4)])
+		var weights []T
+		if trial%2 == 0 {
+			weights = make([]T, n)
+			for i := range weights {
+				weights[i] = T(r.Float64())
+			}
+		}
+		before := clone(c)
+		Gram(c, a, weights)
+		for i := range d {
+			for j := range i + 1 {
+				s := float64(before.At(i, j))
+				for k := range n {
+					w := 1.0
+					if weights != nil {
+						w = float64(weights[k])
+					}
+					s += w * float64(a.At(k, i)) * float64(a.At(k, j))
+				}
+				if e := math.Abs(s - float64(c.At(i, j))); e > 100*eps[T]()*(math.Abs(s)+float64(n)) {
+					t.Fatalf("n=%d d=%d: c[%d,%d] = %v, want %v", n, d, i, j, c.At(i, j), s)
+				}
+				before.Set(i, j, c.At(i, j))
+			}
+		}
+		sameBits(t, "outside the lower triangle", c.Data, before.Data)
+	}
+}
+
+func TestGram(t *testing.T) {
+	t.Run("f64", testGram[float64])
+	t.Run("f32", testGram[float32])
+}
+
+func TestGramMixed(t *testing.T) {
+	r := newRand(3)
+	for range 20 {
+		n, d := 1+r.IntN(700), 1+r.IntN(60)
+		a := randomView[float32](r, n, d, layouts[r.IntN(4)])
+		c := randomView[float64](r, d, d, "rows")
+		want := clone(c)
+		GramMixed(c, a, nil)
+		for i := range d {
+			for j := range i + 1 {
+				s := want.At(i, j)
+				for k := range n {
+					s += float64(a.At(k, i)) * float64(a.At(k, j))
+				}
+				if e := math.Abs(s - c.At(i, j)); e > 30*0x1p-23*(math.Abs(s)+math.Sqrt(float64(n))) {
+					t.Fatalf("n=%d d=%d: c[%d,%d] = %v, want %v", n, d, i, j, c.At(i, j), s)
+				}
+			}
+		}
+	}
+}
+
+func TestMirrorLower(t *testing.T) {
+	c := randomView[float64](newRand(4), 71, 71, "padded")
+	want := clone(c)
+	MirrorLower(c)
+	for i := range 71 {
+		for j := range i + 1 {
+			if c.At(j, i) != want.At(i, j) || c.At(i, j) != want.At(i, j) {
+				t.Fatalf("(%d,%d): %v and %v, want %v", i, j, c.At(i, j), c.At(j, i), want.At(i, j))
+			}
+		}
+	}
+}
+
+func testCholesky[T Float](t *testing.T) {
+	r := newRand(5)
+	for _, n := range []int{0, 1, 2, 7, 32, 33, 65, 150} {
+		for _, layout := range layouts {
+			z := randomView[T](r, 2*n+5, n, "rows")
+			a := randomView[T](r, n, n, layout)
+			zero(a)
+			Gram(a, z, nil)
+			l := clone(a)
+			if pivot, ok := Cholesky(l); !ok {
+				t.Fatalf("n=%d: failed at %d", n, pivot)
+			}
+			for i := range n {
+				for j := range i + 1 {
+					var s float64
+					for k := range j + 1 {
+						s += float64(l.At(i, k)) * float64(l.At(j, k))
+					}
+					if e := math.Abs(s - float64(a.At(i, j))); e > 20*eps[T]()*float64(n+10) {
+						t.Fatalf("n=%d %s: (LLᵀ)[%d,%d] = %v, want %v", n, layout, i, j, s, a.At(i, j))
+					}
+				}
+			}
+			MirrorLower(a)
+			x, b := randomView[T](r, n, 5, layout), randomView[T](r, n, 5, layout)
+			Mul(b, a, x, false)
+			SolveCholesky(l, b)
+			for i := range n {
+				for j := range 5 {
+					if e := math.Abs(float64(b.At(i, j) - x.At(i, j))); e > 1e3*eps[T]()*float64(n+1) {
+						t.Fatalf("n=%d %s: x[%d,%d] = %v, want %v", n, layout, i, j, b.At(i, j), x.At(i, j))
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestCholesky(t *testing.T) {
+	t.Run("f64", testCholesky[float64])
+	t.Run("f32", testCholesky[float32])
+}
+
+func TestCholeskyNamesTheFailingPivot(t *testing.T) {
+	for _, bad := range []float64{0, -1, math.NaN(), math.Inf(1)} {
+		for _, at := range []int{0, 3, 31, 32, 70, 99} {
+			a := Dense(100, 100, 100, make([]float64, 100*100))
+			for i := range 100 {
+				a.Set(i, i, 2)
+			}
+			a.Set(at, at, bad)
+			if pivot, ok := Cholesky(a); ok || pivot != at {
+				t.Errorf("diagonal element %d is %v: pivot %d, ok %v", at, bad, pivot, ok)
+			}
+		}
+	}
+}
+
+func TestProductsDoNotDependOnCores(t *testing.T) {
+	r := newRand(6)
+	a, b := randomView[float64](r, 300, 700, "rows"), randomView[float64](r, 700, 290, "columns")
+	var mul, gram, chol []float64
+	withCores(func(cores int) {
+		c := Dense(300, 290, 290, make([]float64, 300*290))
+		Mul(c, a, b, false)
+		g := Dense(300, 300, 300, make([]float64, 300*300))
+		Gram(g, a.T(), nil)
+		f := clone(g)
+		if _, ok := Cholesky(f); !ok {
+			t.Fatal("not positive definite")
+		}
+		if cores == 1 {
+			mul, gram, chol = c.Data, g.Data, f.Data
+		}
+		sameBits(t, "Mul", c.Data, mul)
+		sameBits(t, "Gram", g.Data, gram)
+		sameBits(t, "Cholesky", f.Data, chol)
+	})
+}
+
+func testMulVec[T Float](t *testing.T) {
+	r := newRand(7)
+	for trial := range 200 {
+		m, n := r.IntN(80), r.IntN(80)
+		if trial%20 == 0 {
+			m, n = 40, 5000
+		}
+		a := randomView[T](r, m, n, layouts[r.IntN(4)])
+		x, y := randomView[T](r, n, 1, "rows").Data[:n], randomView[T](r, m, 1, "rows").Data[:m]
+		want, size := make([]float64, m), make([]float64, m)
+		for i := range m {
+			if trial%2 == 0 {
+				want[i] = float64(y[i])
+			}
+			for j := range n {
+				want[i] += float64(a.At(i, j)) * float64(x[j])
+				size[i] += math.Abs(float64(a.At(i, j)) * float64(x[j]))
+			}
+		}
+		MulVec(y, a, x, trial%2 == 0)
+		for i := range y {
+			if e := math.Abs(float64(y[i]) - want[i]); e > eps[T]()*(size[i]+1)*math.Sqrt(float64(n+1)) {
+				t.Fatalf("%d×%d: y[%d] = %v, want %v", m, n, i, y[i], want[i])
+			}
+		}
+	}
+}
+
+func TestMulVec(t *testing.T) {
+	t.Run("f64", testMulVec[float64])
+	t.Run("f32", testMulVec[float32])
+}
+
+func TestMulVecDoesNotDependOnCores(t *testing.T) {
+	r := newRand(8)
+	for _, shape := range [][2]int{{3000, 100}, {100, 9000}, {2000, 300}} {
+		a := randomView[float64](r, shape[0], shape[1], "rows")
+		x, u := randomView[float64](r, shape[1], 1, "rows").Data, randomView[float64](r, shape[0], 1, "rows").Data
+		x, u = x[:shape[1]], u[:shape[0]]
+		var first, firstT []float64
+		withCores(func(cores int) {
+			y, v := make([]float64, shape[0]), make([]float64, shape[1])
+			MulVec(y, a, x, false)
+			MulVecT(v, a, u, false)
+			if cores == 1 {
+				first, firstT = y, v
+			}
+			sameBits(t, "MulVec", y, first)
+			sameBits(t, "MulVecT", v, firstT)
+		})
+	}
+}
+
+func testMaps[T Float](t *testing.T) {
+	r := newRand(9)
+	for _, n := range []int{0, 1, 2, 63, 64, 65, 200} {
+		for _, d := range []int{0, 1, 3, 54, 600} {
+			for _, m := range []int{0, 1, 5, 48, 101} {
+				x, w := randomView[T](r, n, d, layouts[r.IntN(4)]), randomView[T](r, d, m, layouts[r.IntN(4)])
+				b := randomView[T](r, m, 1, "rows").Data[:m]
+				phase, paired := randomView[T](r, n, m, "padded"), randomView[T](r, n, 2*m, "padded")
+				CosMap(phase, x, w, b, 0.5)
+				SinCosMap(paired, x, w, 0.25)
+				for i := range n {
+					for j := range m {
+						var s, size float64
+						for k := range d {
+							s += float64(x.At(i, k)) * float64(w.At(k, j))
+							size += math.Abs(float64(x.At(i, k)) * float64(w.At(k, j)))
+						}
+						tol := eps[T]() * (2 + size)
+						near(t, "cos with phase", float64(phase.At(i, j)), 0.5*math.Cos(s+float64(b[j])), tol)
+						near(t, "cos", float64(paired.At(i, 2*j)), 0.25*math.Cos(s), tol)
+						near(t, "sin", float64(paired.At(i, 2*j+1)), 0.25*math.Sin(s), tol)
+					}
+				}
+			}
+		}
+	}
+}
+
+func near(t *testing.T, what string, got, want, tol float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tol) {
+		t.Fatalf("%s: %v, want %v within %v", what, got, want, tol)
+	}
+}
+
+func TestFourierMaps(t *testing.T) {
+	t.Run("f64", testMaps[float64])
+	t.Run("f32", testMaps[float32])
+}
+
+func testOneRow[T Float](t *testing.T) {
+	r := newRand(10)
+	x, w := randomView[T](r, 131, 700, "rows"), randomView[T](r, 700, 77, "rows")
+	b := randomView[T](r, 77, 1, "rows").Data[:77]
+	phase, paired := Dense(131, 77, 77, make([]T, 131*77)), Dense(131, 154, 154, make([]T, 131*154))
+	CosMap(phase, x, w, b, 2)
+	SinCosMap(paired, x, w, 2)
+	one, two := Dense(1, 77, 77, make([]T, 77)), Dense(1, 154, 154, make([]T, 154))
+	for i := range x.Rows {
+		row := x.Slice(i, i+1, 0, 700)
+		CosMap(one, row, w, b, 2)
+		SinCosMap(two, row, w, 2)
+		sameBits(t, "CosMap", one.Data, phase.Row(i))
+		sameBits(t, "SinCosMap", two.Data, paired.Row(i))
+	}
+	if n := testing.AllocsPerRun(20, func() {
+		CosMap(one, x.Slice(0, 1, 0, 700), w, b, 2)
+		SinCosMap(two, x.Slice(0, 1, 0, 700), w, 2)
+	}); n != 0 {
+		t.Errorf("one row allocates %v times", n)
+	}
+}
+
+func TestOneRowIsTheSameRowInABatch(t *testing.T) {
+	t.Run("f64", testOneRow[float64])
+	t.Run("f32", testOneRow[float32])
+}
+
+// randomSparse returns a sparse matrix and the same matrix dense.
+func randomSparse[T Float](r *rand.Rand, rows, cols int, indexOnly bool) (Sparse[T], View[T]) {
+	a := Sparse[T]{Rows: rows, Cols: cols, Indptr: make([]int, rows+1), Scale: 0.5}
+	d := Dense(rows, cols, cols, make([]T, rows*cols))
+	for i := range rows {
+		for range r.IntN(12) {
+			j := r.IntN(cols)
+			v := T(1)
+			if !indexOnly {
+				v = T(r.NormFloat64())
+				a.Values = append(a.Values, v)
+			}
+			a.Indices = append(a.Indices, uint32(j))
+			d.Set(i, j, d.At(i, j)+a.Scale*v)
+		}
+		a.Indptr[i+1] = len(a.Indices)
+	}
+	return a, d
+}
+
+func testSparse[T Float](t *testing.T) {
+	r := newRand(11)
+	for trial := range 30 {
+		a, d := randomSparse[T](r, 1+r.IntN(5000), 1+r.IntN(50), trial%2 == 0)
+		n := r.IntN(9)
+		b, bt := randomView[T](r, a.Cols, n, "padded"), randomView[T](r, a.Rows, n, "padded")
+		c, ct := randomView[T](r, a.Rows, n, "padded"), randomView[T](r, a.Cols, n, "padded")
+		wantC, wantCT := clone(c), clone(ct)
+		again := trial%3 == 0
+		Mul(wantC, d, b, again)
+		Mul(wantCT, d.T(), bt, again)
+		SparseMul(c, a, b, again)
+		SparseMulT(ct, a, bt, again)
+		nearViews(t, "SparseMul", c, wantC)
+		nearViews(t, "SparseMulT", ct, wantCT)
+		if n == 0 {
+			continue
+		}
+		y, yt := make([]T, a.Rows), make([]T, a.Cols)
+		x, xt := make([]T, a.Cols), make([]T, a.Rows)
+		for i := range x {
+			x[i] = b.At(i, 0)
+		}
+		for i := range xt {
+			xt[i] = bt.At(i, 0)
+		}
+		MulVec(wantC.Data[:a.Rows], d, x, false)
+		SparseMulVec(y, a, x, false)
+		nearViews(t, "SparseMulVec", Column(y), Column(wantC.Data[:a.Rows]))
+		MulVecT(wantCT.Data[:a.Cols], d, xt, false)
+		SparseMulVecT(yt, a, xt, false)
+		nearViews(t, "SparseMulVecT", Column(yt), Column(wantCT.Data[:a.Cols]))
+	}
+}
+
+func nearViews[T Float](t *testing.T, what string, got, want View[T]) {
+	t.Helper()
+	for i := range want.Rows {
+		for j := range want.Cols {
+			near(t, what, float64(got.At(i, j)), float64(want.At(i, j)), 1000*eps[T]()*(1+math.Abs(float64(want.At(i, j)))))
+		}
+	}
+}
+
+func TestSparse(t *testing.T) {
+	t.Run("f64", testSparse[float64])
+	t.Run("f32", testSparse[float32])
+}
+
+func TestSparseTransposeDoesNotDependOnCores(t *testing.T) {
+	r := newRand(12)
+	a, _ := randomSparse[float64](r, 20000, 300, true)
+	b := randomView[float64](r, a.Rows, 3, "rows")
+	var first []float64
+	withCores(func(cores int) {
+		c := Dense(a.Cols, 3, 3, make([]float64, a.Cols*3))
+		SparseMulT(c, a, b, false)
+		if cores == 1 {
+			first = c.Data
+		}
+		sameBits(t, "SparseMulT", c.Data, first)
+	})
+}
+
+func TestFWHT(t *testing.T) {
+	r := newRand(13)
+	for n := 1; n <= 256; n *= 2 {
+		x := randomView[float64](r, 3, n, "padded")
+		h := Dense(n, n, n, make([]float64, n*n))
+		for i := range n {
+			for j := range n {
+				sign := 1.0
+				for k := i & j; k != 0; k &= k - 1 {
+					sign = -sign
+				}
+				h.Set(i, j, sign)
+			}
+		}
+		want := Dense(3, n, n, make([]float64, 3*n))
+		Mul(want, x, h, false)
+		FWHT(x)
+		nearViews(t, fmt.Sprintf("order %d", n), x, want)
+	}
+}
+
+func TestNormalPrefixAndCores(t *testing.T) {
+	long := make([]float64, 100_000)
+	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	Normal(long, 1, 2)
+	withCores(func(int) {
+		again := make([]float64, 70_001)
+		Normal(again, 1, 2)
+		sameBits(t, "prefix", again, long[:len(again)])
+	})
+	single := make([]float32, 1000)
+	Normal(single, 1, 2)
+	for i, v := range single {
+		if v != float32(long[i]) {
+			t.Fatalf("float32 number %d is %v, float64 %v", i, v, long[i])
+		}
+	}
+}
+
+// TestNormalMoments compares four moments, tail counts and the correlation of
+// neighbours and of streams with those of the normal law.
+func TestNormalMoments(t *testing.T) {
+	const n = 1 << 21
+	x, y := make([]float64, n), make([]float64, n)
+	Normal(x, 42, 0)
+	Normal(y, 42, 1)
+	var m1, m2, m3, m4, lag, cross float64
+	tail := map[float64]float64{0.1: 0, 1: 0, 2: 0, 3.5: 0, 3.7: 0, 4: 0}
+	for i, v := range x {
+		m1 += v
+		m2 += v * v
+		m3 += v * v * v
+		m4 += v * v * v * v
+		cross += v * y[i]
+		lag += v * x[(i+1)%n]
+		for cut := range tail {
+			if math.Abs(v) > cut {
+				tail[cut]++
+			}
+		}
+	}
+	within := func(what string, sum, mean, variance float64) {
+		t.Helper()
+		if z := (sum - n*mean) / math.Sqrt(n*variance); math.Abs(z) > 5 {
+			t.Errorf("%s: %v standard errors from %v", what, z, mean)
+		}
+	}
+	within("mean", m1, 0, 1)
+	within("second moment", m2, 1, 2)
+	within("third moment", m3, 0, 15)
+	within("fourth moment", m4, 3, 96)
+	within("neighbours", lag, 0, 1)
+	within("streams", cross, 0, 1)
+	for cut, count := range tail {
+		p := math.Erfc(cut / math.Sqrt2)
+		within(fmt.Sprintf("beyond %v", cut), count, p, p*(1-p))
+	}
+}
+
+func TestParallelRunsEachChunkOnce(t *testing.T) {
+	withCores(func(int) {
+		hits := make([]int, 1003)
+		Parallel(len(hits), 10, func(lo, hi int) {
+			if lo%10 != 0 || hi != min(lo+10, len(hits)) {
+				t.Errorf("chunk [%d, %d)", lo, hi)
+			}
+			Parallel(hi-lo, 3, func(a, b int) {
+				for i := lo + a; i < lo+b; i++ {
+					hits[i]++
+				}
+			})
+		})
+		for i, n := range hits {
+			if n != 1 {
+				t.Fatalf("index %d was run %d times", i, n)
+			}
+		}
+		if n := extra.Load(); n != 0 {
+			t.Fatalf("%d helpers were not given back", n)
+		}
+	})
+}
+
+func TestParallelRaisesPanicsInTheCaller(t *testing.T) {
+	withCores(func(int) {
+		defer func() {
+			if r := recover(); r != "oops" {
+				t.Errorf("recovered %v", r)
+			}
+		}()
+		Parallel(100, 1, func(lo, hi int) {
+			if lo == 57 {
+				panic("oops")
+			}
+		})
+		t.Error("no panic")
+	})
+}

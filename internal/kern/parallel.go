@@ -1,0 +1,142 @@
+package kern
+
+import (
+	"math/bits"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// extra counts the workers running beside their callers, in the whole process.
+var extra atomic.Int64
+
+// Parallel calls f on the chunks [0, grain), [grain, 2·grain), … of [0, n),
+// each once, and returns when all are done. The chunks depend on n and grain
+// alone. The caller works too; helpers are taken from one pool of GOMAXPROCS−1
+// for the whole process, so that nested calls never oversubscribe the machine:
+// a call that finds no helper free runs in its own goroutine. The order of
+// chunks is not fixed. A panic of f is raised again in the caller.
+func Parallel(n, grain int, f func(lo, hi int)) {
+	if grain < 1 {
+		panic("kern: Parallel with a grain below 1")
+	}
+	if n <= grain {
+		if n > 0 {
+			f(0, n)
+		}
+		return
+	}
+	chunks := (n + grain - 1) / grain
+	helpers := hire(chunks - 1)
+	if helpers == 0 {
+		for lo := 0; lo < n; lo += grain {
+			f(lo, min(lo+grain, n))
+		}
+		return
+	}
+	g := gangs.Get().(*gang)
+	g.n, g.grain, g.f, g.failed = n, grain, f, nil
+	g.next.Store(0)
+	g.Add(helpers)
+	for range helpers {
+		go g.help()
+	}
+	g.work()
+	g.Wait()
+	failed := g.failed
+	g.f, g.failed = nil, nil
+	gangs.Put(g)
+	if failed != nil {
+		panic(failed)
+	}
+}
+
+// hire takes up to want helpers from the pool.
+func hire(want int) int {
+	most := int64(runtime.GOMAXPROCS(0) - 1)
+	for {
+		busy := extra.Load()
+		take := min(int64(want), most-busy)
+		if take <= 0 {
+			return 0
+		}
+		if extra.CompareAndSwap(busy, busy+take) {
+			return int(take)
+		}
+	}
+}
+
+// gang is the state of one Parallel call.
+type gang struct {
+	sync.WaitGroup
+	next     atomic.Int64
+	n, grain int
+	f        func(lo, hi int)
+	mu       sync.Mutex
+	failed   any
+}
+
+var gangs = sync.Pool{New: func() any { return new(gang) }}
+
+func (g *gang) help() {
+	defer g.Done()
+	defer extra.Add(-1)
+	g.work()
+}
+
+// work runs chunks until none is left. A panic stops the hand-out.
+func (g *gang) work() {
+	defer func() {
+		if r := recover(); r != nil {
+			g.mu.Lock()
+			g.failed = r
+			g.mu.Unlock()
+			g.next.Store(int64(g.n))
+		}
+	}()
+	for {
+		lo := int(g.next.Add(int64(g.grain))) - g.grain
+		if lo >= g.n {
+			return
+		}
+		g.f(lo, min(lo+g.grain, g.n))
+	}
+}
+
+// scratch is pooled memory, aligned to a cache line.
+type scratch struct{ words []float64 }
+
+// pools[k] holds scratch of 2^k words.
+var pools [48]sync.Pool
+
+// borrow returns scratch of at least n elements of type T with undefined
+// contents; the caller gives it back with release.
+func borrow[T Float](n int) (*scratch, []T) {
+	size := int(unsafe.Sizeof(T(0)))
+	words := (n*size + 7) / 8
+	class := bits.Len(uint(max(words, 64) - 1))
+	s, _ := pools[class].Get().(*scratch)
+	if s == nil {
+		raw := make([]float64, 1<<class+8)
+		skip := (64 - int(uintptr(unsafe.Pointer(&raw[0]))%64)) % 64 / 8
+		s = &scratch{raw[skip : skip+1<<class]}
+	}
+	return s, unsafe.Slice((*T)(unsafe.Pointer(&s.words[0])), n)
+}
+
+func (s *scratch) release() {
+	pools[bits.Len(uint(len(s.words)-1))].Put(s)
+}
+
+// is64 reports whether T is float64; the compiler folds it.
+func is64[T Float]() bool { return unsafe.Sizeof(T(0)) == 8 }
+
+// as64 and as32 reinterpret a slice whose element type is known.
+func as64[T Float](x []T) []float64 {
+	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+}
+
+func as32[T Float](x []T) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+}

@@ -1,0 +1,148 @@
+package kern
+
+// Dot returns Σ x[i]·y[i], summed in a fixed order.
+func Dot[T Float](x, y []T) T {
+	if len(x) != len(y) {
+		panic("kern: Dot of different lengths")
+	}
+	return dotPortable(x, y)
+}
+
+// dotPortable sums in four interleaved chains.
+func dotPortable[T Float](x, y []T) T {
+	var s0, s1, s2, s3 T
+	y = y[:len(x)]
+	for len(x) >= 4 && len(y) >= 4 {
+		s0 += x[0] * y[0]
+		s1 += x[1] * y[1]
+		s2 += x[2] * y[2]
+		s3 += x[3] * y[3]
+		x, y = x[4:], y[4:]
+	}
+	for i := range x {
+		s0 += x[i] * y[i]
+	}
+	return (s0 + s1) + (s2 + s3)
+}
+
+// Axpy computes y[i] += alpha·x[i].
+func Axpy[T Float](alpha T, x, y []T) {
+	if len(x) != len(y) {
+		panic("kern: Axpy of different lengths")
+	}
+	axpyPortable(alpha, x, y)
+}
+
+func axpyPortable[T Float](alpha T, x, y []T) {
+	y = y[:len(x)]
+	for i, v := range x {
+		y[i] += alpha * v
+	}
+}
+
+// Scale computes x[i] *= alpha.
+func Scale[T Float](alpha T, x []T) {
+	for i := range x {
+		x[i] *= alpha
+	}
+}
+
+// Sum returns Σ x[i], summed in a fixed order.
+func Sum[T Float](x []T) T {
+	var s0, s1, s2, s3 T
+	for len(x) >= 4 {
+		s0 += x[0]
+		s1 += x[1]
+		s2 += x[2]
+		s3 += x[3]
+		x = x[4:]
+	}
+	for _, v := range x {
+		s0 += v
+	}
+	return (s0 + s1) + (s2 + s3)
+}
+
+// MulVec computes y = A·x, or y += A·x when accumulate is true:
+//
+//	for i:  y[i] (+)= Σ_j a[i,j]·x[j]
+//
+// A is m × n with any strides. Cost 2mn flops, bound by reading A.
+func MulVec[T Float](y []T, a View[T], x []T, accumulate bool) {
+	if len(y) != a.Rows || len(x) != a.Cols {
+		panic("kern: MulVec of shapes that do not fit")
+	}
+	if !accumulate {
+		clear(y)
+	}
+	if a.Rows == 0 || a.Cols == 0 {
+		return
+	}
+	if a.ColStride != 1 && a.RowStride == 1 {
+		mulVecColumns(y, a, x)
+		return
+	}
+	grain := max(1, 1<<15/a.Cols)
+	if a.Rows <= grain {
+		mulVecRows(y, a, x, 0, a.Rows)
+		return
+	}
+	Parallel(a.Rows, grain, func(lo, hi int) { mulVecRows(y, a, x, lo, hi) })
+}
+
+// MulVecT computes y = Aᵀ·x, or y += Aᵀ·x: it is MulVec of a.T().
+func MulVecT[T Float](y []T, a View[T], x []T, accumulate bool) {
+	MulVec(y, a.T(), x, accumulate)
+}
+
+// mulVecRows adds to y[lo:hi] by dot products with rows.
+func mulVecRows[T Float](y []T, a View[T], x []T, lo, hi int) {
+	for i := lo; i < hi; i++ {
+		if a.ColStride == 1 {
+			y[i] += Dot(a.Row(i), x)
+			continue
+		}
+		var s T
+		at := i * a.RowStride
+		for _, v := range x {
+			s += a.Data[at] * v
+			at += a.ColStride
+		}
+		y[i] += s
+	}
+}
+
+// mulVecColumns adds to y by combining the columns of a, which are contiguous.
+// Wide results are cut in stripes of y; narrow ones in blocks of columns, whose
+// partial sums are added in order.
+func mulVecColumns[T Float](y []T, a View[T], x []T) {
+	const stripe, block = 512, 2048
+	columns := a.T()
+	if a.Rows >= 2*stripe || a.Cols <= block || a.Rows*a.Cols < 1<<17 {
+		if a.Rows*a.Cols < 1<<15 || a.Rows <= stripe {
+			combineRows(y, columns, x, 0, len(x), 0)
+			return
+		}
+		Parallel(a.Rows, stripe, func(lo, hi int) { combineRows(y[lo:hi], columns, x, 0, len(x), lo) })
+		return
+	}
+	blocks := (a.Cols + block - 1) / block
+	hold, partial := borrow[T](blocks * a.Rows)
+	defer hold.release()
+	clear(partial)
+	Parallel(a.Cols, block, func(lo, hi int) {
+		k := lo / block
+		combineRows(partial[k*a.Rows:(k+1)*a.Rows], columns, x, lo, hi, 0)
+	})
+	for k := range blocks {
+		Axpy(1, partial[k*a.Rows:(k+1)*a.Rows], y)
+	}
+}
+
+// combineRows computes y += Σ_{k in [lo,hi)} x[k]·a[k, from:from+len(y)].
+func combineRows[T Float](y []T, a View[T], x []T, lo, hi, from int) {
+	for k := lo; k < hi; k++ {
+		at := k*a.RowStride + from
+		Axpy(x[k], a.Data[at:at+len(y)], y)
+	}
+}
