@@ -1,0 +1,129 @@
+// Package estimator learns to predict targets from rows of inputs.
+//
+// A spec, such as [Ridge], is a plain struct value that implements [Estimator]; fitting it to data
+// returns a [Predictor], which is immutable and safe for concurrent use. Fitting never changes the
+// spec, and assigning a spec to another variable clones it.
+//
+// The objectives are those of scikit-learn where it has the model, so that coefficients can be
+// compared; an intercept is never penalised.
+package estimator
+
+import (
+	"context"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// Estimator is the spec of a model.
+type Estimator interface {
+	// Fit learns from data and leaves data as it is.
+	Fit(ctx context.Context, data datasets.Set) (Predictor, error)
+}
+
+// BlockEstimator is an Estimator that never needs all rows at once.
+type BlockEstimator interface {
+	FitSource(ctx context.Context, data datasets.Source) (Predictor, error)
+}
+
+// Predictor is a fitted model.
+type Predictor interface {
+	// Predict returns a value for each row of X: the target, or the code of the class.
+	Predict(ctx context.Context, X mat.Matrix) ([]float64, error)
+}
+
+// MultiPredictor is a Predictor of several targets, rows × targets; its Predict returns the first.
+type MultiPredictor interface {
+	Predictor
+	PredictTargets(ctx context.Context, X mat.Matrix) (*mat.Dense, error)
+}
+
+// Classifier is a Predictor that also scores the classes.
+type Classifier interface {
+	Predictor
+	// Classes returns the names of the classes in the order of their codes.
+	Classes() []string
+	// Decision returns rows × classes, the largest being the prediction; when there are two
+	// classes one column, positive for the second class.
+	Decision(ctx context.Context, X mat.Matrix) (*mat.Dense, error)
+}
+
+// Probabilistic is a Classifier that knows the probability of each class, rows × classes.
+type Probabilistic interface {
+	Probabilities(ctx context.Context, X mat.Matrix) (*mat.Dense, error)
+}
+
+// PartialFitter continues from a Predictor it has made before, nil at first, on more rows.
+type PartialFitter interface {
+	PartialFit(ctx context.Context, from Predictor, data datasets.Set) (Predictor, error)
+}
+
+// Sweeper fits many settings on many folds and shares whatever they have in common. What it yields
+// is what fitting each setting on each fold's training rows would give, to rounding.
+type Sweeper interface {
+	// Sweep calls yield once for every setting and fold, by their numbers, in any order but never
+	// twice at the same time, with the predictions for the fold's test rows. The settings are specs
+	// of the receiver's own type. It returns the names of what was shared ("prefix", "projection",
+	// "features", "folds", "alpha"), and the first error that yield returned. A setting that
+	// cannot be fitted is yielded with its error and does not end the sweep.
+	Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator,
+		yield func(setting, fold int, held Held) error) (shared []string, err error)
+}
+
+// Held is what one setting, fitted on the training rows of one fold, predicts for the test rows.
+type Held struct {
+	Prediction
+	Seconds float64 // spent on this setting and fold; work shared with others counts in part
+	Report  Report
+	Err     error // why there is no prediction
+}
+
+// Prediction is all that a Predictor says about rows; what the model has not is nil.
+type Prediction struct {
+	Values        []float64  // rows: targets or class codes
+	Targets       *mat.Dense // rows × targets, where there are several
+	Scores        *mat.Dense // rows × classes, one column when there are two classes
+	Probabilities *mat.Dense // rows × classes
+}
+
+// Report says how a fit went.
+type Report struct {
+	Solver     string  // the way it took: "cholesky", "newton-cg"
+	Iterations int     // 0 for a direct way
+	Converged  bool    // whether the tolerance was reached; true for a direct way
+	Gradient   float64 // norm of the gradient at the end relative to the start
+	Gap        float64 // duality gap relative to the objective, where the way computes it
+	Objective  float64 // value of the objective at the end
+	Warnings   []string
+}
+
+// Reporter is a Predictor that can say how its fit went.
+type Reporter interface {
+	Report() Report
+}
+
+// Predict returns all that p says about the rows of X.
+func Predict(ctx context.Context, p Predictor, X mat.Matrix) (Prediction, error) {
+	var out Prediction
+	var err error
+	if out.Values, err = p.Predict(ctx, X); err != nil {
+		return Prediction{}, err
+	}
+	if m, ok := p.(MultiPredictor); ok {
+		if out.Targets, err = m.PredictTargets(ctx, X); err != nil {
+			return Prediction{}, err
+		}
+	}
+	if c, ok := p.(Classifier); ok {
+		if out.Scores, err = c.Decision(ctx, X); err != nil {
+			return Prediction{}, err
+		}
+	}
+	if c, ok := p.(Probabilistic); ok {
+		if out.Probabilities, err = c.Probabilities(ctx, X); err != nil {
+			return Prediction{}, err
+		}
+	}
+	return out, nil
+}

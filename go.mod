@@ -1,0 +1,9 @@
+module github.com/bochner-ml/bochner
+
+go 1.26.0
+
+require (
+	golang.org/x/sys v0.49.0 // indirect
+	gonum.org/v1/gonum v0.17.0 // indirect
+	gopkg.in/yaml.v3 v3.0.1 // indirect
+)

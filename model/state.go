@@ -1,0 +1,291 @@
+// Package model writes fitted values to a file and reads them back.
+//
+// A fitted value says once what it consists of, and the same lines serve both directions:
+//
+//	func (p *PCAMap) State(s *model.State) {
+//		s.Matrix("components", &p.components)
+//		s.Floats("mean", &p.mean)
+//		s.Require(len(p.mean) == cols(p.components), "mean and components differ in width")
+//	}
+//
+// Scalars and texts go into the file's model.json, arrays into .npy files of their own.
+package model
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// Stateful is a fitted value that can be written and read back. When read, the receiver is a zero
+// value; a field that cannot be read is left as it is.
+type Stateful interface {
+	State(s *State)
+}
+
+// Archive is the state of a fitted value by path: "steps/rff/omega".
+type Archive struct {
+	Scalars map[string]any // bool, float64, string or []string
+	Arrays  map[string]Array
+}
+
+// Array is a numeric array in row-major order: one of its slices is not nil.
+type Array struct {
+	Shape   []int
+	Floats  []float64
+	Ints    []int64
+	Uint32s []uint32
+}
+
+// State carries a fitted value's state to or from an [Archive].
+type State struct {
+	archive *Archive
+	reading bool
+	prefix  string
+	err     *error
+}
+
+// Record returns the state of v.
+func Record(v Stateful) (*Archive, error) {
+	a := &Archive{Scalars: map[string]any{}, Arrays: map[string]Array{}}
+	var err error
+	v.State(&State{archive: a, err: &err})
+	return a, err
+}
+
+// Restore fills v, a zero value, with the state in a.
+func Restore(a *Archive, v Stateful) error {
+	var err error
+	v.State(&State{archive: a, reading: true, err: &err})
+	return err
+}
+
+// Reading reports whether the state is being read.
+func (s *State) Reading() bool { return s.reading }
+
+// Err returns the first error met, in any part of the state.
+func (s *State) Err() error { return *s.err }
+
+// Fail records an error, unless there was one before.
+func (s *State) Fail(format string, args ...any) {
+	if *s.err == nil {
+		where := ""
+		if s.prefix != "" {
+			where = s.prefix[:len(s.prefix)-1] + ": "
+		}
+		*s.err = fmt.Errorf("model: "+where+format, args...)
+	}
+}
+
+// Require fails with the text where ok is false and a state is being read: what every fitted value
+// must have, so that a damaged file cannot make prediction go wrong. After a failure it is silent,
+// for values may be missing.
+func (s *State) Require(ok bool, text string) {
+	if s.reading && !ok {
+		s.Fail("%s", text)
+	}
+}
+
+// Child returns the state of a part, below name.
+func (s *State) Child(name string) *State {
+	return &State{archive: s.archive, reading: s.reading, prefix: s.prefix + name + "/", err: s.err}
+}
+
+// scalar moves one scalar; T is a type that JSON keeps.
+func scalar[T any](s *State, name string, p *T) {
+	path := s.prefix + name
+	if !s.reading {
+		s.archive.Scalars[path] = *p
+		return
+	}
+	found, present := s.archive.Scalars[path]
+	v, ok := found.(T)
+	switch {
+	case !present:
+		s.Fail("%s is missing", name)
+	case !ok:
+		s.Fail("%s is %v, wanted a %T", name, found, *p)
+	default:
+		*p = v
+	}
+}
+
+// Bool is a truth value of the state.
+func (s *State) Bool(name string, p *bool) { scalar(s, name, p) }
+
+// String is a text of the state.
+func (s *State) String(name string, p *string) { scalar(s, name, p) }
+
+// Strings is a list of texts of the state.
+func (s *State) Strings(name string, p *[]string) { scalar(s, name, p) }
+
+// Int is a whole number of the state, of at most 2^53 in size.
+func (s *State) Int(name string, p *int) {
+	v := float64(*p)
+	scalar(s, name, &v)
+	if s.reading && s.Err() == nil {
+		if v != math.Trunc(v) || math.Abs(v) > 1<<53 {
+			s.Fail("%s is %v, wanted a whole number", name, v)
+			return
+		}
+		*p = int(v)
+	}
+}
+
+// Float is a number of the state, bit for bit, NaN and infinities included.
+func (s *State) Float(name string, p *float64) {
+	list := []float64{*p}
+	s.Floats(name, &list)
+	if s.reading && s.Err() == nil {
+		if len(list) != 1 {
+			s.Fail("%s has %d numbers, wanted one", name, len(list))
+			return
+		}
+		*p = list[0]
+	}
+}
+
+// array returns array name while reading, checked to have the given number of dimensions.
+func (s *State) array(name string, dims int) (Array, bool) {
+	a, ok := s.archive.Arrays[s.prefix+name]
+	if !ok {
+		s.Fail("array %s is missing", name)
+		return a, false
+	}
+	if len(a.Shape) != dims {
+		s.Fail("array %s has %d dimensions, wanted %d", name, len(a.Shape), dims)
+		return a, false
+	}
+	return a, true
+}
+
+func (s *State) put(name string, a Array) { s.archive.Arrays[s.prefix+name] = a }
+
+// Floats is a list of numbers of the state; nil comes back as an empty list.
+func (s *State) Floats(name string, p *[]float64) {
+	if !s.reading {
+		s.put(name, Array{Shape: []int{len(*p)}, Floats: *p})
+		return
+	}
+	if a, ok := s.array(name, 1); ok {
+		if a.Floats == nil && a.Shape[0] > 0 {
+			s.Fail("array %s does not hold float64", name)
+			return
+		}
+		*p = a.Floats
+	}
+}
+
+// Ints is a list of whole numbers of the state.
+func (s *State) Ints(name string, p *[]int) {
+	if !s.reading {
+		list := make([]int64, len(*p))
+		for i, v := range *p {
+			list[i] = int64(v)
+		}
+		s.put(name, Array{Shape: []int{len(list)}, Ints: list})
+		return
+	}
+	if a, ok := s.array(name, 1); ok {
+		if a.Ints == nil && a.Shape[0] > 0 {
+			s.Fail("array %s does not hold int64", name)
+			return
+		}
+		list := make([]int, len(a.Ints))
+		for i, v := range a.Ints {
+			list[i] = int(v)
+		}
+		*p = list
+	}
+}
+
+// Uint32s is a list of column numbers of the state.
+func (s *State) Uint32s(name string, p *[]uint32) {
+	if !s.reading {
+		s.put(name, Array{Shape: []int{len(*p)}, Uint32s: *p})
+		return
+	}
+	if a, ok := s.array(name, 1); ok {
+		if a.Uint32s == nil && a.Shape[0] > 0 {
+			s.Fail("array %s does not hold uint32", name)
+			return
+		}
+		*p = a.Uint32s
+	}
+}
+
+// Uint64s is a list of 64-bit patterns of the state, such as hashes and seeds.
+func (s *State) Uint64s(name string, p *[]uint64) {
+	list := make([]int, len(*p))
+	for i, v := range *p {
+		list[i] = int(v)
+	}
+	s.Ints(name, &list)
+	if s.reading && s.Err() == nil {
+		*p = make([]uint64, len(list))
+		for i, v := range list {
+			(*p)[i] = uint64(v)
+		}
+	}
+}
+
+// Matrix is a dense matrix of the state; nil is kept as a matrix without rows and comes back nil.
+func (s *State) Matrix(name string, p **mat.Dense) {
+	if !s.reading {
+		a := Array{Shape: []int{0, 0}}
+		if *p != nil && !(*p).IsEmpty() {
+			rows, cols := (*p).Dims()
+			a = Array{Shape: []int{rows, cols}, Floats: mat.DenseCopyOf(*p).RawMatrix().Data}
+		}
+		s.put(name, a)
+		return
+	}
+	a, ok := s.array(name, 2)
+	switch {
+	case !ok:
+	case a.Shape[0] == 0 || a.Shape[1] == 0:
+		*p = nil
+	case len(a.Floats) != a.Shape[0]*a.Shape[1]:
+		s.Fail("array %s does not hold float64", name)
+	default:
+		*p = mat.NewDense(a.Shape[0], a.Shape[1], a.Floats)
+	}
+}
+
+// Sparse is a sparse matrix of the state, kept as its arrays.
+func (s *State) Sparse(name string, p **sparse.CSR) {
+	part := s.Child(name)
+	var rows, cols int
+	var indptr []int
+	var indices []uint32
+	var values []float64
+	var shared bool
+	var scale float64
+	if !s.reading {
+		rows, cols = (*p).Dims()
+		indptr, indices, values = (*p).Raw()
+		scale, shared = (*p).Shared()
+	}
+	part.Int("rows", &rows)
+	part.Int("cols", &cols)
+	part.Ints("indptr", &indptr)
+	part.Uint32s("indices", &indices)
+	part.Floats("values", &values)
+	part.Bool("shared", &shared)
+	part.Float("scale", &scale)
+	if !s.reading || s.Err() != nil {
+		return
+	}
+	var err error
+	if shared {
+		*p, err = sparse.NewShared(rows, cols, indptr, indices, scale)
+	} else {
+		*p, err = sparse.New(rows, cols, indptr, indices, values)
+	}
+	if err != nil {
+		s.Fail("%s: %v", name, err)
+	}
+}

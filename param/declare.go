@@ -1,0 +1,290 @@
+package param
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+)
+
+// Float declares a number.
+func (l *List) Float(p *float64, name, doc string, r Range) {
+	l.add(&entry{
+		Param: Param{Name: name, Doc: doc, Kind: Float, Range: r, Wanted: "a number" + r.words()},
+		set: func(plain any) error {
+			v, ok := number(plain)
+			if !ok {
+				return errWanted
+			}
+			*p = v
+			return r.check(v)
+		},
+		get:    func() any { return *p },
+		checks: []func() error{func() error { return r.check(*p) }},
+	})
+}
+
+// Int declares a whole number.
+func (l *List) Int(p *int, name, doc string, r Range) {
+	l.add(&entry{
+		Param: Param{Name: name, Doc: doc, Kind: Int, Range: r, Wanted: "a whole number" + r.words()},
+		set: func(plain any) error {
+			v, ok := whole(plain)
+			if !ok {
+				return errWanted
+			}
+			*p = v
+			return r.check(float64(v))
+		},
+		get:    func() any { return *p },
+		checks: []func() error{func() error { return r.check(float64(*p)) }},
+	})
+}
+
+// Bool declares a switch.
+func (l *List) Bool(p *bool, name, doc string) {
+	l.add(&entry{
+		Param: Param{Name: name, Doc: doc, Kind: Bool, Wanted: "true or false"},
+		set:   assign(p),
+		get:   func() any { return *p },
+	})
+}
+
+// String declares a text.
+func (l *List) String(p *string, name, doc string) {
+	l.add(&entry{
+		Param: Param{Name: name, Doc: doc, Kind: String, Wanted: "a text"},
+		set:   assign(p),
+		get:   func() any { return *p },
+	})
+}
+
+// Choice declares a text that is one of the options.
+func (l *List) Choice(p *string, name, doc string, options ...string) {
+	check := func(v string) error {
+		for _, o := range options {
+			if v == o {
+				return nil
+			}
+		}
+		if near := Nearest(v, options); near != "" {
+			return Fault{Hint: fmt.Sprintf("did you mean %s?", near)}
+		}
+		return errWanted
+	}
+	l.add(&entry{
+		Param: Param{Name: name, Doc: doc, Kind: Choice, Options: options, Wanted: Alternatives(options)},
+		set: func(plain any) error {
+			v, ok := plain.(string)
+			if !ok {
+				return errWanted
+			}
+			*p = v
+			return check(v)
+		},
+		get:    func() any { return *p },
+		checks: []func() error{func() error { return check(*p) }},
+	})
+}
+
+// Seed declares the seed of the spec's random draws. A reader that knows a better default than the
+// constructor's, such as a stream derived from an experiment's seed, recognises it by its [Kind].
+func (l *List) Seed(p *uint64, name, doc string) {
+	l.add(&entry{
+		Param: Param{Name: name, Doc: doc, Kind: Seed, Range: AtLeast(0), Wanted: "a whole number ≥ 0"},
+		set: func(plain any) error {
+			if v, ok := plain.(uint64); ok {
+				*p = v
+				return nil
+			}
+			v, ok := whole(plain)
+			if !ok || v < 0 {
+				return errWanted
+			}
+			*p = uint64(v)
+			return nil
+		},
+		get: func() any {
+			if *p <= math.MaxInt {
+				return int(*p)
+			}
+			return *p
+		},
+	})
+}
+
+// Floats declares a list of numbers.
+func (l *List) Floats(p *[]float64, name, doc string, r Range) {
+	l.add(&entry{
+		Param: Param{Name: name, Doc: doc, Kind: Floats, Range: r, Wanted: "a list of numbers" + r.words()},
+		set: func(plain any) error {
+			list, ok := plain.([]any)
+			if !ok {
+				return errWanted
+			}
+			out := make([]float64, len(list))
+			for i, v := range list {
+				if out[i], ok = number(v); !ok {
+					return errWanted
+				}
+			}
+			*p = out
+			return r.checkAll(out)
+		},
+		get: func() any {
+			out := make([]any, len(*p))
+			for i, v := range *p {
+				out[i] = v
+			}
+			return out
+		},
+		checks: []func() error{func() error { return r.checkAll(*p) }},
+	})
+}
+
+// Names declares a list of texts, such as names of columns.
+func (l *List) Names(p *[]string, name, doc string) {
+	l.add(&entry{
+		Param: Param{Name: name, Doc: doc, Kind: Names, Wanted: "a list of names"},
+		set: func(plain any) error {
+			list, ok := plain.([]any)
+			if !ok {
+				return errWanted
+			}
+			out := make([]string, len(list))
+			for i, v := range list {
+				if out[i], ok = v.(string); !ok {
+					return errWanted
+				}
+			}
+			*p = out
+			return nil
+		},
+		get: func() any {
+			out := make([]any, len(*p))
+			for i, v := range *p {
+				out[i] = v
+			}
+			return out
+		},
+	})
+}
+
+// Value declares a parameter of a kind of its own.
+func (l *List) Value(v Value, name, doc string) {
+	l.add(&entry{
+		Param:  Param{Name: name, Doc: doc, Kind: Mixed, Wanted: v.Wanted()},
+		set:    v.Set,
+		get:    v.Plain,
+		checks: []func() error{v.Check},
+	})
+}
+
+// Also adds a check to the parameter name, declared before, that looks at other parameters too.
+// The error says what is wanted.
+func (l *List) Also(name string, check func() error) {
+	for _, e := range l.entries {
+		if e.Path == name {
+			e.checks = append(e.checks, check)
+			return
+		}
+	}
+	panic("param: Also " + name + ": no such parameter")
+}
+
+// Child declares the parameters of another spec as part of this one, below name. The pointer is to
+// a field that holds the child, of a struct or an interface type. A spec that keeps its children in
+// a slice clones the slice in Params before it declares them, for assignment copies only the header.
+func (l *List) Child(name string, pointer any) {
+	field := reflect.ValueOf(pointer).Elem()
+	if field.Kind() == reflect.Interface && field.IsNil() {
+		return
+	}
+	result, list := open(field.Interface())
+	for _, e := range list.entries {
+		set := e.set
+		e.Path = name + "." + e.Path
+		e.set = func(plain any) error {
+			err := set(plain)
+			field.Set(reflect.ValueOf(result()))
+			return err
+		}
+		l.entries = append(l.entries, e)
+	}
+}
+
+// open copies spec, so that what follows cannot change it, and lists the parameters of the copy;
+// result returns the copy as it then is. A spec that declares nothing has an empty list.
+// This and Child are all the reflection there is.
+func open(spec any) (result func() any, l *List) {
+	l = &List{}
+	v := reflect.ValueOf(spec)
+	if !v.IsValid() {
+		return func() any { return spec }, l
+	}
+	isPointer := v.Kind() == reflect.Pointer
+	if isPointer {
+		if v.IsNil() {
+			return func() any { return spec }, l
+		}
+		v = v.Elem()
+	}
+	copied := reflect.New(v.Type())
+	copied.Elem().Set(v)
+	if d, ok := copied.Interface().(Declarer); ok {
+		d.Params(l)
+	}
+	if isPointer {
+		return copied.Interface, l
+	}
+	return func() any { return copied.Elem().Interface() }, l
+}
+
+func assign[T any](p *T) func(plain any) error {
+	return func(plain any) error {
+		v, ok := plain.(T)
+		if !ok {
+			return errWanted
+		}
+		*p = v
+		return nil
+	}
+}
+
+// number takes any plain number.
+func number(plain any) (float64, bool) {
+	switch v := plain.(type) {
+	case float64:
+		return v, true
+	case int:
+		return float64(v), true
+	case uint64:
+		return float64(v), true
+	}
+	return 0, false
+}
+
+// whole takes a plain whole number, one written as 1e3 included.
+func whole(plain any) (int, bool) {
+	switch v := plain.(type) {
+	case int:
+		return v, true
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+			return int(v), true
+		}
+	}
+	return 0, false
+}
+
+// Alternatives writes a list of options as words: "a, b or c".
+func Alternatives(options []string) string {
+	switch n := len(options); n {
+	case 0:
+		return "nothing"
+	case 1:
+		return options[0]
+	default:
+		return strings.Join(options[:n-1], ", ") + " or " + options[n-1]
+	}
+}

@@ -1,0 +1,138 @@
+package param
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Fault is one thing that is wrong in what a user wrote: where, what was found, what was wanted.
+// Fields that do not apply are empty.
+type Fault struct {
+	File         string // of a document
+	Line, Column int    // in File, from 1
+	Path         string // of the parameter or key: "pipeline.rff.gamma"
+	Value        any    // found there, where Wanted says what should be
+	Wanted       string // in words: "a number > 0"
+	Problem      string // instead of Value and Wanted: "unknown key"
+	Hint         string // "did you mean gamma?"
+}
+
+// Error writes the fault on one line: file:line:column: path: got …, wanted … (hint).
+func (f Fault) Error() string {
+	var b strings.Builder
+	if f.File != "" {
+		b.WriteString(f.File + ":")
+	}
+	if f.Line > 0 {
+		fmt.Fprintf(&b, "%d:%d:", f.Line, f.Column)
+	}
+	if b.Len() > 0 {
+		b.WriteByte(' ')
+	}
+	if f.Path != "" {
+		b.WriteString(f.Path + ": ")
+	}
+	switch {
+	case f.Problem != "":
+		b.WriteString(f.Problem)
+	case f.Wanted != "":
+		fmt.Fprintf(&b, "got %s, wanted %s", show(f.Value), f.Wanted)
+	}
+	if f.Hint != "" {
+		b.WriteString(" (" + f.Hint + ")")
+	}
+	return b.String()
+}
+
+func show(plain any) string {
+	switch v := plain.(type) {
+	case nil:
+		return "nothing"
+	case string:
+		return fmt.Sprintf("%q", v)
+	}
+	text := fmt.Sprint(plain)
+	if len(text) > 80 {
+		text = text[:77] + "…"
+	}
+	return text
+}
+
+// Faults is every fault of one document or spec.
+type Faults []Fault
+
+// Error writes one fault to a line.
+func (f Faults) Error() string {
+	lines := make([]string, len(f))
+	for i := range f {
+		lines[i] = f[i].Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Err returns f as an error, nil where there is no fault.
+func (f Faults) Err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	return f
+}
+
+// errWanted says that a value is not what its parameter wants, which the parameter can say itself.
+var errWanted = errors.New("not what is wanted")
+
+// asFault places an error of setting or checking an entry.
+func asFault(err error, path string, value any, e *entry) Fault {
+	f := Fault{Path: path, Value: value}
+	if e != nil {
+		f.Wanted = e.Wanted
+	}
+	var given Fault
+	switch {
+	case errors.As(err, &given):
+		f.Problem, f.Hint = given.Problem, given.Hint
+		if given.Wanted != "" {
+			f.Wanted = given.Wanted
+		}
+	case err != errWanted:
+		f.Wanted = err.Error()
+	}
+	return f
+}
+
+// Nearest returns the option that word was most likely meant to be, or "" where none is near.
+func Nearest(word string, options []string) string {
+	best, distance := "", len(word)/3+2
+	for _, o := range options {
+		if d := edits(strings.ToLower(word), strings.ToLower(o)); d < distance {
+			best, distance = o, d
+		}
+	}
+	return best
+}
+
+// edits is the number of letters to insert, drop, replace or swap with a neighbour (optimal string
+// alignment) between a and b.
+func edits(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(x); i++ {
+		before, last, row = last, row, before
+		row[0] = i
+		for j := 1; j <= len(y); j++ {
+			cost := 1
+			if x[i-1] == y[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+	}
+	return row[len(y)]
+}

@@ -1,0 +1,185 @@
+// Package param declares, lists, checks and replaces the hyper-parameters of a spec.
+//
+// A spec is a plain struct whose exported fields are the hyper-parameters of a transformer or an
+// estimator. It declares them once, one line for each, in the manner of package flag:
+//
+//	func (s *RFF) Params(l *param.List) {
+//		l.Float(&s.Offset, "offset", "shift of the inputs", param.Any)
+//		l.Int(&s.Features, "features", "output width D", param.AtLeast(1))
+//		l.Choice(&s.Map, "map", "real form of the map", "paired", "phase")
+//	}
+//
+// From that declaration come decoding and its defaults, checks that report every fault at once with
+// its full path, tables of documentation, the JSON schema, and replacement by path:
+//
+//	wider, err := param.With(spec, param.Setting{Path: "features", Value: 2000})
+//
+// A spec that holds other specs declares them with [List.Child], so that paths nest
+// ("features.rff.gamma"). Nothing here changes the spec it is given: [With] returns another one.
+//
+// Plain values are what a YAML or JSON document can hold: nil, bool, int, float64, string, []any
+// and map[string]any.
+package param
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Declarer is a spec that has hyper-parameters. The method has a pointer receiver and binds each
+// parameter to a field.
+type Declarer interface {
+	Params(l *List)
+}
+
+// Value is a parameter of a kind of its own, bound with [List.Value].
+type Value interface {
+	// Set takes a plain value, or says what is wrong with it.
+	Set(plain any) error
+	// Plain returns the value as Set would take it.
+	Plain() any
+	// Wanted says in a few words what Set takes: "a positive number, or scale".
+	Wanted() string
+	// Check says what is wrong with the value as it stands, which a struct literal may have made.
+	Check() error
+}
+
+// Kind is the plain kind of a parameter.
+type Kind string
+
+// The kinds. Mixed is that of a [Value].
+const (
+	Float  Kind = "float"
+	Int    Kind = "int"
+	Bool   Kind = "bool"
+	String Kind = "string"
+	Choice Kind = "choice"
+	Seed   Kind = "seed"
+	Floats Kind = "floats"
+	Names  Kind = "names"
+	Mixed  Kind = "mixed"
+)
+
+// Param describes one parameter of a spec and its value.
+type Param struct {
+	Path    string   // full path within the spec: "rff.gamma"
+	Name    string   // last element of the path: "gamma"
+	Doc     string   // what it is
+	Kind    Kind     // its plain kind
+	Wanted  string   // what it takes, in words
+	Options []string // of a Choice
+	Range   Range    // of a Float, Int or Floats
+	Value   any      // the plain value it has
+}
+
+// entry is a declared parameter bound to its field.
+type entry struct {
+	Param
+	set    func(plain any) error
+	get    func() any
+	checks []func() error
+}
+
+// List collects what a spec declares.
+type List struct {
+	entries []*entry
+}
+
+// Setting is a new plain value for the parameter at Path.
+type Setting struct {
+	Path  string
+	Value any
+}
+
+// All lists the parameters of spec, those of its children included, in the order of declaration.
+func All(spec any) []Param {
+	_, l := open(spec)
+	return l.params()
+}
+
+// Own lists the parameters of spec itself, leaving out those of its children.
+func Own(spec any) []Param {
+	return slices.DeleteFunc(All(spec), func(p Param) bool { return p.Path != p.Name })
+}
+
+func (l *List) params() []Param {
+	out := make([]Param, len(l.entries))
+	for i, e := range l.entries {
+		out[i] = e.Param
+		out[i].Value = e.get()
+	}
+	return out
+}
+
+// Get returns the plain value of the parameter at path.
+func Get(spec any, path string) (any, error) {
+	_, l := open(spec)
+	e, err := l.find(path)
+	if err != nil {
+		return nil, err
+	}
+	return e.get(), nil
+}
+
+// With returns a copy of spec, of the same type, with the settings replaced. Every setting that
+// cannot be is a [Fault] of the error. Values are checked one by one; [Check] the result.
+func With(spec any, settings ...Setting) (any, error) {
+	result, l := open(spec)
+	var faults Faults
+	for _, s := range settings {
+		e, err := l.find(s.Path)
+		if err == nil {
+			err = e.set(s.Value)
+		}
+		if err != nil {
+			faults = append(faults, asFault(err, s.Path, s.Value, e))
+		}
+	}
+	if err := faults.Err(); err != nil {
+		return nil, err
+	}
+	return result(), nil
+}
+
+// Check reports every parameter of spec that is out of its range, as [Faults].
+func Check(spec any) error {
+	_, l := open(spec)
+	var faults Faults
+	for _, e := range l.entries {
+		for _, check := range e.checks {
+			if err := check(); err != nil {
+				faults = append(faults, asFault(err, e.Path, e.get(), e))
+				break
+			}
+		}
+	}
+	return faults.Err()
+}
+
+func (l *List) find(path string) (*entry, error) {
+	for _, e := range l.entries {
+		if e.Path == path {
+			return e, nil
+		}
+	}
+	names := make([]string, len(l.entries))
+	for i, e := range l.entries {
+		names[i] = e.Path
+	}
+	f := Fault{Path: path, Problem: "no such parameter"}
+	if near := Nearest(path, names); near != "" {
+		f.Hint = fmt.Sprintf("did you mean %s?", near)
+	} else if len(names) > 0 {
+		f.Hint = "there are " + strings.Join(names, ", ")
+	}
+	return nil, f
+}
+
+func (l *List) add(e *entry) {
+	e.Path = e.Name
+	if slices.ContainsFunc(l.entries, func(o *entry) bool { return o.Name == e.Name }) {
+		panic("param: " + e.Name + " is declared twice")
+	}
+	l.entries = append(l.entries, e)
+}

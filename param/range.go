@@ -1,0 +1,87 @@
+package param
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Range is an interval of finite numbers. Its zero value is the single number 0; make one with
+// [Any], [Positive], [NonNegative], [AtLeast], [Between] or [Within].
+type Range struct {
+	Low, High         float64 // may be infinite
+	LowOpen, HighOpen bool    // whether the end itself is left out
+}
+
+var (
+	// Any is every finite number.
+	Any = Range{Low: math.Inf(-1), High: math.Inf(1)}
+	// Positive is every finite number above 0.
+	Positive = Range{High: math.Inf(1), LowOpen: true}
+	// NonNegative is every finite number from 0.
+	NonNegative = Range{High: math.Inf(1)}
+)
+
+// AtLeast is every finite number from low.
+func AtLeast(low float64) Range { return Range{Low: low, High: math.Inf(1)} }
+
+// Between is every number from low to high, both included.
+func Between(low, high float64) Range { return Range{Low: low, High: high} }
+
+// Within is every number between low and high, both left out.
+func Within(low, high float64) Range {
+	return Range{Low: low, High: high, LowOpen: true, HighOpen: true}
+}
+
+// Contains reports whether v is finite and inside the range.
+func (r Range) Contains(v float64) bool {
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return false
+	case v < r.Low || r.LowOpen && v == r.Low:
+		return false
+	case v > r.High || r.HighOpen && v == r.High:
+		return false
+	}
+	return true
+}
+
+func (r Range) check(v float64) error {
+	if !r.Contains(v) {
+		return errWanted
+	}
+	return nil
+}
+
+func (r Range) checkAll(list []float64) error {
+	for i, v := range list {
+		if !r.Contains(v) {
+			return Fault{Hint: fmt.Sprintf("element %d is %v", i, v)}
+		}
+	}
+	return nil
+}
+
+// words continues "a number": " > 0", " ≥ 1", " from 0 to 1".
+func (r Range) words() string {
+	text := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	low, high := !math.IsInf(r.Low, 0), !math.IsInf(r.High, 0)
+	switch {
+	case low && high && !r.LowOpen && !r.HighOpen:
+		return " from " + text(r.Low) + " to " + text(r.High)
+	case low && high:
+		return " with " + text(r.Low) + sign(" <", " ≤", r.LowOpen) + " it" + sign(" < ", " ≤ ", r.HighOpen) + text(r.High)
+	case low:
+		return sign(" > ", " ≥ ", r.LowOpen) + text(r.Low)
+	case high:
+		return sign(" < ", " ≤ ", r.HighOpen) + text(r.High)
+	}
+	return ""
+}
+
+func sign(open, closed string, isOpen bool) string {
+	if isOpen {
+		return open
+	}
+	return closed
+}

@@ -1,0 +1,62 @@
+// Package transformer maps rows of inputs to rows of features.
+//
+// A spec, such as [RFF], is a plain struct value that implements [Fitter]; fitting it to data
+// returns a [Transformer], which is immutable, safe for concurrent use, and maps each row without
+// looking at the others. Fitting never changes the spec.
+//
+// Every spec of this package also implements [BlockFitter], and its Fit is a FitSource over the
+// rows in memory: what is learned is a fold over blocks of rows.
+package transformer
+
+import (
+	"context"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// Fitter is the spec of a transformer.
+type Fitter interface {
+	// Fit learns what the map needs from data and leaves data as it is. Steps that learn nothing
+	// from the targets ignore them.
+	Fit(ctx context.Context, data datasets.Set) (Transformer, error)
+}
+
+// BlockFitter is a Fitter that never needs all rows at once. FitSource may read the source several
+// times, or, where the map depends on the width alone, not at all.
+type BlockFitter interface {
+	FitSource(ctx context.Context, data datasets.Source) (Transformer, error)
+}
+
+// Transformer is a fitted map of rows.
+type Transformer interface {
+	// Transform returns the features of the rows of X, which has the columns seen in Fit: a
+	// *mat.Dense or a *sparse.CSR of its own, or X itself where the map changes nothing.
+	Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error)
+}
+
+// DenseTransformer is a Transformer whose features are dense and can be written into a tile that is
+// used again, which saves a fresh matrix for each block.
+type DenseTransformer interface {
+	Sized
+	// TransformTo overwrites dst, rows of X × OutputWidth, with the features of X.
+	TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error
+}
+
+// Sized is a Transformer that knows how many columns come out of it.
+type Sized interface {
+	OutputWidth() int
+}
+
+// Describer is a Transformer that can tell what the columns are that come out of it, given what
+// went in. A transformer that cannot makes numeric columns without names.
+type Describer interface {
+	OutputSchema(in datasets.Schema) datasets.Schema
+}
+
+// Rowless is a Fitter that may learn nothing from the rows, only from the number of columns: its
+// fit is then the same for every fold of the same data.
+type Rowless interface {
+	FitsWithoutRows() bool
+}
