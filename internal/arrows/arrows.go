@@ -1,0 +1,40 @@
+// Package arrows holds which room of the house may import which, as data, and a test that fails on
+// an arrow the data do not have. A new arrow is a decision: make it here, in the change that needs it.
+package arrows
+
+// Module is the module's path.
+const Module = "github.com/bochner-ml/bochner"
+
+// Allowed lists, for each package that is no test, the packages of the module it may import. A
+// package below a listed folder is allowed with it ("datasets" allows datasets/csv only to those
+// that name it or a folder above it with a trailing "/...").
+var Allowed = map[string][]string{
+	"sparse":          {},
+	"param":           {},
+	"metrics":         {},
+	"internal/kern":   {},
+	"internal/solve":  {"internal/kern", "sparse"},
+	"internal/golden": {},
+	"internal/arrows": {},
+	"datasets":        {"sparse"},
+	"model":           {"sparse"},
+
+	// Leaf packages, one for each outside format or origin of data.
+	"datasets/csv":      {"datasets", "datasets/internal/..."},
+	"datasets/svmlight": {"datasets", "datasets/internal/...", "sparse"},
+	"datasets/arff":     {"datasets", "datasets/internal/...", "sparse"},
+	"datasets/builtin":  {"datasets", "datasets/csv", "datasets/arff"},
+	"datasets/fetch":    {},
+
+	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
+	"transformer": {"datasets", "sparse", "param", "model", "internal/kern"},
+	"estimator":   {"datasets", "sparse", "param", "model", "internal/kern", "internal/solve"},
+	"pipeline":    {"transformer", "estimator", "datasets", "sparse", "param", "model", "internal/kern"},
+	"gridsearch":  {"estimator", "param", "metrics", "datasets"},
+
+	"transformer/transformertest": {"transformer", "datasets", "sparse", "param", "model"},
+	"estimator/estimatortest":     {"estimator", "datasets", "sparse", "param", "model"},
+
+	"experiment":  {"pipeline", "gridsearch", "transformer", "estimator", "metrics", "datasets/...", "sparse", "param", "model"},
+	"cmd/bochner": {"experiment"},
+}
