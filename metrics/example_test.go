@@ -1,0 +1,125 @@
+package metrics_test
+
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/metrics"
+)
+
+func ExampleByName() {
+	m, err := metrics.ByName("neg_mean_squared_error")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	score, err := m.Score(metrics.Input{Truth: []float64{3, -0.5, 2, 7}, Predicted: []float64{2.5, 0, 2, 8}})
+	fmt.Println(m.Name, score, m.GreaterIsBetter, err)
+	// Output: neg_mean_squared_error -0.375 true <nil>
+}
+
+func ExampleForTask() {
+	in := metrics.Input{
+		Truth:     []float64{0, 0, 1, 1},
+		Predicted: []float64{0, 1, 1, 1},
+		Scores:    mat.NewDense(4, 1, []float64{-2, 0.5, 0.3, 1}),
+		Weights:   []float64{1, 1, 2, 1},
+	}
+	for _, m := range metrics.ForTask(metrics.Classification, 2) {
+		if !m.Needs.Met(in) { // this model gives no probabilities
+			fmt.Printf("%-18s needs %s\n", m.Name, m.Needs)
+			continue
+		}
+		score, err := m.Score(in)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("%-18s %.3f\n", m.Name, score)
+	}
+	// Output:
+	// accuracy           0.800
+	// balanced_accuracy  0.750
+	// f1                 0.857
+	// log_loss           needs probabilities
+	// roc_auc            0.667
+}
+
+func ExampleMetric() {
+	// What an alarm costs: 1 if it is false, 10 if it is missed.
+	cost := metrics.Metric{
+		Name: "cost", Task: metrics.Classification, Needs: metrics.Predictions,
+		Func: func(in metrics.Input) (float64, error) {
+			total := 0.0
+			for i, truth := range in.Truth {
+				switch {
+				case truth < in.Predicted[i]:
+					total++
+				case truth > in.Predicted[i]:
+					total += 10
+				}
+			}
+			return total, nil
+		},
+	}
+	fmt.Println(cost.Score(metrics.Input{Truth: []float64{0, 1, 0, 1}, Predicted: []float64{1, 0, 0, 1}}))
+	fmt.Println(cost.Score(metrics.Input{Truth: []float64{0, 1, 0, 1}, Predicted: []float64{1, 0, 3}}))
+	// Output:
+	// 11 <nil>
+	// NaN metrics: cost: Predicted has 3 rows, Truth has 4
+}
+
+func ExampleNewConfusionMatrix() {
+	table, err := metrics.NewConfusionMatrix(metrics.Input{
+		Truth:     []float64{0, 0, 1, 1, 1, 2},
+		Predicted: []float64{0, 2, 1, 1, 0, 2},
+	}, []string{"cat", "dog", "owl"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Print(table)
+	// Output:
+	// truth \ predicted  cat  dog  owl
+	// cat                  1    0    1
+	// dog                  1    2    0
+	// owl                  0    0    1
+}
+
+func ExampleROCCurve() {
+	roc, err := metrics.ROCCurve(metrics.Input{
+		Truth:  []float64{0, 0, 1, 1},
+		Scores: mat.NewDense(4, 1, []float64{0.1, 0.4, 0.35, 0.8}),
+	}, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for i, threshold := range roc.Thresholds {
+		fmt.Printf("score ≥ %-4v  false positives %.1f  true positives %.1f\n", threshold, roc.FPR[i], roc.TPR[i])
+	}
+	// Output:
+	// score ≥ +Inf  false positives 0.0  true positives 0.0
+	// score ≥ 0.8   false positives 0.0  true positives 0.5
+	// score ≥ 0.4   false positives 0.5  true positives 0.5
+	// score ≥ 0.35  false positives 0.5  true positives 1.0
+	// score ≥ 0.1   false positives 1.0  true positives 1.0
+}
+
+func ExampleCalibrationCurve() {
+	curve, err := metrics.CalibrationCurve(metrics.Input{
+		Truth:         []float64{0, 0, 1, 1, 1},
+		Probabilities: mat.NewDense(5, 2, []float64{0.9, 0.1, 0.8, 0.2, 0.7, 0.3, 0.2, 0.8, 0.1, 0.9}),
+	}, 1, 2)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for bin := range curve.Predicted {
+		fmt.Printf("predicted %.2f  observed %.2f  rows %v\n", curve.Predicted[bin], curve.Observed[bin], curve.Weight[bin])
+	}
+	// Output:
+	// predicted 0.20  observed 0.33  rows 3
+	// predicted 0.85  observed 1.00  rows 2
+}

@@ -1,0 +1,309 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Input is what a metric compares: the truth, what a model said of the same n rows, and what each row counts.
+// Only the fields that a metric needs are read; Score never changes them.
+type Input struct {
+	Truth     []float64 // n targets, or class codes 0..k-1
+	Predicted []float64 // n predicted targets or class codes
+
+	Scores        *mat.Dense // decision scores: n×1 when binary, greater for class 1; n×k otherwise
+	Probabilities *mat.Dense // class probabilities, n×k (two columns when binary); every row sums to 1
+
+	TruthTargets     *mat.Dense // n×t, instead of Truth when there are several targets to a row
+	PredictedTargets *mat.Dense // n×t, instead of Predicted
+
+	Weights []float64 // n finite weights, none negative; nil means 1 for every row
+	Classes int       // k; 0 means the least that the codes and columns given allow, and at least 2
+}
+
+// maxClasses bounds the classes, so that regression targets taken for class codes give an error and not a huge table.
+const maxClasses = 1 << 20
+
+// probabilitySlack is how far a row of probabilities may sum from 1: room for the rounding of single precision.
+const probabilitySlack = 1e-5
+
+func present(m *mat.Dense) bool { return m != nil && !m.IsEmpty() }
+
+func (in Input) rows() int { return len(in.Truth) }
+
+func (in Input) weight(row int) float64 {
+	if in.Weights == nil {
+		return 1
+	}
+	return in.Weights[row]
+}
+
+// mean is the weighted mean of f over the rows.
+func (in Input) mean(f func(row int) float64) float64 {
+	var total, weight sum
+	for i := range in.rows() {
+		w := in.weight(i)
+		total.add(w * f(i))
+		weight.add(w)
+	}
+	return total.value() / weight.value()
+}
+
+// target is the input of one of several targets.
+func (in Input) target(t int) Input {
+	return Input{Truth: mat.Col(nil, t, in.TruthTargets), Predicted: mat.Col(nil, t, in.PredictedTargets), Weights: in.Weights}
+}
+
+// checked returns the input that [Metric.Func] is promised, or all that is wrong with it in one error.
+func (in Input) checked(task Task, need Need) (Input, error) {
+	var f faults
+	rows := len(in.Truth)
+	switch task {
+	case Regression:
+		rows = in.checkTargets(&f, need)
+	case Classification:
+		in = in.checkClasses(&f, need)
+	default:
+		f.addf("task %q is neither %s nor %s", task, Classification, Regression)
+	}
+	if in.Weights != nil && f.vector("Weights", in.Weights, rows) {
+		f.weights(in.Weights)
+	}
+	if err := f.err(); err != nil {
+		return Input{}, err
+	}
+	return in.withoutZeroWeights(), nil
+}
+
+func (in Input) checkTargets(f *faults, need Need) (rows int) {
+	if need != Predictions {
+		f.addf("a regression metric needs %s, not %s", Predictions, need)
+	}
+	if !present(in.TruthTargets) && !present(in.PredictedTargets) {
+		f.vector("Truth", in.Truth, len(in.Truth))
+		f.vector("Predicted", in.Predicted, len(in.Truth))
+		return len(in.Truth)
+	}
+	if in.Truth != nil || in.Predicted != nil {
+		f.addf("give either Truth and Predicted or TruthTargets and PredictedTargets, not both")
+	}
+	targets := 0
+	if present(in.TruthTargets) {
+		rows, targets = in.TruthTargets.Dims()
+	}
+	f.matrix("TruthTargets", in.TruthTargets, rows, targets)
+	f.matrix("PredictedTargets", in.PredictedTargets, rows, targets)
+	return rows
+}
+
+// checkClasses settles the number of classes and, for a need with a choice, puts the matrix chosen into Scores.
+func (in Input) checkClasses(f *faults, need Need) Input {
+	if present(in.TruthTargets) || present(in.PredictedTargets) {
+		f.addf("several targets are for regression, not classification")
+	}
+	if need == Predictions {
+		in.Scores, in.Probabilities = nil, nil
+	} else {
+		in.Predicted = nil
+	}
+	switch need {
+	case Predictions:
+	case Probabilities:
+		in.Scores = nil
+	case ScoresOrProbabilities, ProbabilitiesOrScores:
+		if present(in.Scores) && (need == ScoresOrProbabilities || !present(in.Probabilities)) {
+			in.Probabilities = nil
+		} else {
+			in.Scores = nil
+		}
+	default:
+		f.addf("unknown need %q", need)
+	}
+	in.Classes = in.classCount(f)
+	f.codes("Truth", in.Truth, len(in.Truth), in.Classes)
+	switch {
+	case need == Predictions:
+		f.codes("Predicted", in.Predicted, len(in.Truth), in.Classes)
+	case in.Scores != nil:
+		columns := in.Classes
+		if columns == 2 {
+			columns = 1
+		}
+		f.matrix("Scores", in.Scores, len(in.Truth), columns)
+	case !present(in.Probabilities):
+		f.addf("it needs %s, and none are given", need)
+	default:
+		f.probabilities(in.Probabilities, len(in.Truth), in.Classes)
+	}
+	if need != Probabilities && in.Scores == nil {
+		in.Scores = in.Probabilities
+	}
+	return in
+}
+
+// classCount is the number of classes: what the caller says, or the least that codes and columns allow.
+func (in Input) classCount(f *faults) int {
+	if in.Classes == 1 || in.Classes < 0 || in.Classes > maxClasses {
+		f.addf("Classes is %d, want 2 to %d, or 0 to count them", in.Classes, maxClasses)
+		return maxClasses
+	}
+	if in.Classes > 0 {
+		return in.Classes
+	}
+	classes := 2
+	for _, m := range []*mat.Dense{in.Scores, in.Probabilities} {
+		if present(m) {
+			_, columns := m.Dims()
+			classes = max(classes, columns)
+		}
+	}
+	for _, codes := range [][]float64{in.Truth, in.Predicted} {
+		for _, c := range codes {
+			if c >= float64(classes) {
+				classes = int(min(c, maxClasses-1)) + 1
+			}
+		}
+	}
+	return classes
+}
+
+// withoutZeroWeights drops the rows that do not count, so that nothing later can see them.
+func (in Input) withoutZeroWeights() Input {
+	if !slices.Contains(in.Weights, 0) {
+		return in
+	}
+	var keep []int
+	for i, w := range in.Weights {
+		if w != 0 {
+			keep = append(keep, i)
+		}
+	}
+	vector := func(v []float64) []float64 {
+		if v == nil {
+			return nil
+		}
+		kept := make([]float64, len(keep))
+		for to, from := range keep {
+			kept[to] = v[from]
+		}
+		return kept
+	}
+	matrix := func(m *mat.Dense) *mat.Dense {
+		if !present(m) {
+			return nil
+		}
+		_, columns := m.Dims()
+		kept := mat.NewDense(len(keep), columns, nil)
+		for to, from := range keep {
+			kept.SetRow(to, m.RawRowView(from))
+		}
+		return kept
+	}
+	return Input{
+		Truth: vector(in.Truth), Predicted: vector(in.Predicted), Weights: vector(in.Weights), Classes: in.Classes,
+		Scores: matrix(in.Scores), Probabilities: matrix(in.Probabilities),
+		TruthTargets: matrix(in.TruthTargets), PredictedTargets: matrix(in.PredictedTargets),
+	}
+}
+
+// faults collects what is wrong with an input. Of each field it keeps the first fault only.
+type faults []string
+
+func (f *faults) addf(format string, args ...any) { *f = append(*f, fmt.Sprintf(format, args...)) }
+
+func (f *faults) err() error {
+	if len(*f) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(*f, "; "))
+}
+
+func notFinite(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
+
+// vector checks that v has rows finite elements, and any at all. It reports whether v passed.
+func (f *faults) vector(name string, v []float64, rows int) bool {
+	switch {
+	case len(v) == 0:
+		f.addf("%s has no rows", name)
+	case len(v) != rows:
+		f.addf("%s has %d rows, Truth has %d", name, len(v), rows)
+	default:
+		i := slices.IndexFunc(v, notFinite)
+		if i < 0 {
+			return true
+		}
+		f.addf("%s[%d] is %v, want a finite number", name, i, v[i])
+	}
+	return false
+}
+
+// weights checks that no weight is negative and that some count.
+func (f *faults) weights(v []float64) {
+	total := 0.0
+	for i, w := range v {
+		if w < 0 {
+			f.addf("Weights[%d] is %v, want 0 or more", i, w)
+			return
+		}
+		total += w
+	}
+	if total == 0 || math.IsInf(total, 1) {
+		f.addf("the weights add up to %v", total)
+	}
+}
+
+// codes checks that v holds rows class codes below classes.
+func (f *faults) codes(name string, v []float64, rows, classes int) {
+	if !f.vector(name, v, rows) {
+		return
+	}
+	bad := func(c float64) bool { return c != math.Trunc(c) || c < 0 || c >= float64(classes) }
+	if i := slices.IndexFunc(v, bad); i >= 0 {
+		f.addf("%s[%d] is %v, want a class code, a whole number from 0 to %d", name, i, v[i], classes-1)
+	}
+}
+
+// matrix checks that m is rows×columns and finite. It reports whether m passed.
+func (f *faults) matrix(name string, m *mat.Dense, rows, columns int) bool {
+	if !present(m) {
+		f.addf("%s is empty", name)
+		return false
+	}
+	if r, c := m.Dims(); r != rows || c != columns {
+		f.addf("%s is %d×%d, want %d×%d", name, r, c, rows, columns)
+		return false
+	}
+	for i := range rows {
+		if j := slices.IndexFunc(m.RawRowView(i), notFinite); j >= 0 {
+			f.addf("%s row %d column %d is %v, want a finite number", name, i, j, m.At(i, j))
+			return false
+		}
+	}
+	return true
+}
+
+// probabilities checks that m is rows×classes, and each of its rows a distribution.
+func (f *faults) probabilities(m *mat.Dense, rows, classes int) {
+	if !f.matrix("Probabilities", m, rows, classes) {
+		return
+	}
+	for i := range rows {
+		total := 0.0
+		for j, p := range m.RawRowView(i) {
+			if p < -probabilitySlack || p > 1+probabilitySlack {
+				f.addf("Probabilities row %d column %d is %v, want 0 to 1", i, j, p)
+				return
+			}
+			total += p
+		}
+		if math.Abs(total-1) > probabilitySlack {
+			f.addf("Probabilities row %d sums to %v, want 1", i, total)
+			return
+		}
+	}
+}

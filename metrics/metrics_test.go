@@ -1,0 +1,629 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// random draws an input that every metric of the task can score: scores with ties, whole weights from 0 to 3.
+func random(rng *rand.Rand, m Metric, rows int) Input {
+	in := Input{Truth: make([]float64, rows), Predicted: make([]float64, rows), Weights: make([]float64, rows)}
+	for i := range rows {
+		in.Weights[i] = float64(rng.IntN(4))
+	}
+	if m.Task == Regression {
+		for i := range rows {
+			in.Truth[i] = rng.ExpFloat64()
+			in.Predicted[i] = in.Truth[i] * rng.Float64() * 2
+		}
+		return in
+	}
+	in.Classes = classesFor(m)
+	in.Probabilities = mat.NewDense(rows, in.Classes, nil)
+	columns := in.Classes
+	if columns == 2 {
+		columns = 1
+	}
+	in.Scores = mat.NewDense(rows, columns, nil)
+	for i := range rows {
+		in.Truth[i], in.Predicted[i] = float64(rng.IntN(in.Classes)), float64(rng.IntN(in.Classes))
+		row := in.Probabilities.RawRowView(i)
+		total := 0.0
+		for c := range row {
+			row[c] = float64(1 + rng.IntN(5))
+			total += row[c]
+		}
+		for c := range row {
+			row[c] /= total
+		}
+		for c := range columns {
+			in.Scores.Set(i, c, float64(rng.IntN(7)))
+		}
+	}
+	return in
+}
+
+func classesFor(m Metric) int {
+	switch m.Name {
+	case "precision", "recall", "f1", "roc_auc", "average_precision", "brier_score":
+		return 2
+	case "top_5_accuracy":
+		return 7
+	}
+	return 4
+}
+
+// pick is the input of the rows given, which may repeat, without weights if drop is set.
+func pick(in Input, rows []int, drop bool) Input {
+	out := Input{Classes: in.Classes}
+	var scores, probabilities []float64
+	for _, i := range rows {
+		out.Truth = append(out.Truth, in.Truth[i])
+		out.Predicted = append(out.Predicted, in.Predicted[i])
+		if in.Scores != nil {
+			scores = append(scores, in.Scores.RawRowView(i)...)
+			probabilities = append(probabilities, in.Probabilities.RawRowView(i)...)
+		}
+		if !drop {
+			out.Weights = append(out.Weights, in.Weights[i])
+		}
+	}
+	if in.Scores != nil {
+		out.Scores = mat.NewDense(len(rows), len(scores)/len(rows), scores)
+		out.Probabilities = mat.NewDense(len(rows), len(probabilities)/len(rows), probabilities)
+	}
+	return out
+}
+
+func inOrder(n int) []int {
+	rows := make([]int, n)
+	for i := range rows {
+		rows[i] = i
+	}
+	return rows
+}
+
+// TestLaws holds, for every metric: weight w is the row w times (so 0 is no row at all), the order of rows and the
+// scale of weights do not matter, weight 1 is no weight, and the input is left as it was.
+func TestLaws(t *testing.T) {
+	for _, m := range All() {
+		t.Run(m.Name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(1, 2))
+			for range 30 {
+				in := random(rng, m, 40)
+				before := pick(in, inOrder(40), false)
+				want, err := m.Score(in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !reflect.DeepEqual(in, before) {
+					t.Fatal("the input was changed")
+				}
+				var repeated []int
+				for i, w := range in.Weights {
+					for range int(w) {
+						repeated = append(repeated, i)
+					}
+				}
+				scaled := in
+				scaled.Weights = slices.Clone(in.Weights)
+				for i := range scaled.Weights {
+					scaled.Weights[i] *= 0.1
+				}
+				one := pick(in, repeated, true)
+				one.Weights = slices.Repeat([]float64{1}, len(repeated))
+				for law, other := range map[string]Input{
+					"a weight is that many rows":    pick(in, repeated, true),
+					"a weight of 1 is none":         one,
+					"order of rows does not matter": pick(in, rng.Perm(40), false),
+					"scale of weights is no matter": scaled,
+				} {
+					if got, err := m.Score(other); err != nil || !near(got, want, 1e-12) {
+						t.Errorf("%s: %v, %v, want %v", law, got, err, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestPerfect holds that no metric ranks random predictions above perfect ones.
+func TestPerfect(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, m := range All() {
+		in := random(rng, m, 50)
+		perfect := in
+		perfect.Predicted = in.Truth
+		if m.Task == Classification {
+			perfect.Scores, perfect.Probabilities = mat.DenseCopyOf(in.Scores), mat.NewDense(50, in.Classes, nil)
+			perfect.Scores.Zero()
+			for i, c := range in.Truth {
+				perfect.Probabilities.Set(i, int(c), 1)
+				if in.Classes > 2 {
+					perfect.Scores.Set(i, int(c), 1)
+				} else {
+					perfect.Scores.Set(i, 0, c)
+				}
+			}
+		}
+		some, err1 := m.Score(in)
+		best, err2 := m.Score(perfect)
+		if err1 != nil || err2 != nil || !m.Better(best, some) || m.Better(some, best) {
+			t.Errorf("%s: perfect scores %v, %v; random %v, %v", m.Name, best, err2, some, err1)
+		}
+		if ideal := indicator(m.GreaterIsBetter); !near(best, ideal, 1e-12) {
+			t.Errorf("%s: perfect scores %v, want %v", m.Name, best, ideal)
+		}
+	}
+}
+
+// TestAUCIsPairwise compares the AUCs with the weighted share of pairs of rows that are in the right order.
+func TestAUCIsPairwise(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	pairwise := func(in Input, scores *mat.Dense, column, class int, other func(int) bool) float64 {
+		var right, all float64
+		for i := range in.Truth {
+			for j := range in.Truth {
+				if int(in.Truth[i]) != class || !other(int(in.Truth[j])) {
+					continue
+				}
+				w := in.Weights[i] * in.Weights[j]
+				all += w
+				switch a, b := scores.At(i, column), scores.At(j, column); {
+				case a > b:
+					right += w
+				case a == b:
+					right += w / 2
+				}
+			}
+		}
+		return right / all
+	}
+	for range 20 {
+		in := random(rng, Metric{Name: "roc_auc"}, 30)
+		check(t, "roc_auc", in, pairwise(in, in.Scores, 0, 1, func(c int) bool { return c == 0 }))
+
+		in = random(rng, Metric{Name: "roc_auc_ovr"}, 60)
+		var ovr, ovrWeighted, ovo, ovoWeighted, total, pairTotal float64
+		for a := range 4 {
+			auc := pairwise(in, in.Probabilities, a, a, func(c int) bool { return c != a })
+			ovr += auc / 4
+			ovrWeighted += auc * weightOf(in, a)
+			total += weightOf(in, a)
+			for b := range 4 {
+				if a != b {
+					auc := pairwise(in, in.Probabilities, a, a, func(c int) bool { return c == b })
+					ovo += auc / 12
+					ovoWeighted += auc * (weightOf(in, a) + weightOf(in, b))
+					pairTotal += weightOf(in, a) + weightOf(in, b)
+				}
+			}
+		}
+		check(t, "roc_auc_ovr", in, ovr)
+		check(t, "roc_auc_ovr_weighted", in, ovrWeighted/total)
+		check(t, "roc_auc_ovo", in, ovo)
+		check(t, "roc_auc_ovo_weighted", in, ovoWeighted/pairTotal)
+	}
+}
+
+func weightOf(in Input, class int) (total float64) {
+	for i, c := range in.Truth {
+		if int(c) == class {
+			total += in.Weights[i]
+		}
+	}
+	return total
+}
+
+func check(t *testing.T, name string, in Input, want float64) {
+	t.Helper()
+	m, err := ByName(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := m.Score(in); err != nil || !near(got, want, 1e-12) {
+		t.Errorf("%s is %v, %v, want %v", name, got, err, want)
+	}
+}
+
+// TestByHand has values worked out on paper, and the conventions where a formula is undefined.
+func TestByHand(t *testing.T) {
+	truth, predicted := []float64{3, -0.5, 2, 7}, []float64{2.5, 0, 2, 8}
+	regression := Input{Truth: truth, Predicted: predicted}
+	check(t, "mean_squared_error", regression, 0.375)
+	check(t, "rmse", regression, math.Sqrt(0.375))
+	check(t, "mae", regression, 0.5)
+	check(t, "max_error", regression, 1)
+	check(t, "median_absolute_error", regression, 0.5)
+	check(t, "relative_rmse", regression, math.Sqrt(1.5/62.25))
+	check(t, "mape", regression, (0.5/3+1+0+1./7)/4)
+	check(t, "neg_mse", regression, -0.375)
+	check(t, "r2", regression, 1-1.5/(62.25-11.5*11.5/4))
+	check(t, "msle", Input{Truth: []float64{0, math.E - 1}, Predicted: []float64{math.E - 1, 0}}, 1)
+	check(t, "rmsle", Input{Truth: []float64{0, 0}, Predicted: []float64{math.E*math.E - 1, 0}}, math.Sqrt2)
+	check(t, "median_absolute_error", Input{Truth: []float64{1, 2, 4}, Predicted: []float64{0, 0, 0}, Weights: []float64{1, 1, 2}}, 3)
+
+	constant := Input{Truth: []float64{.1, .1, .1}, Predicted: []float64{.3, .3, .3}}
+	check(t, "r2", constant, 0)
+	check(t, "explained_variance", constant, 1)
+	constant.Predicted = constant.Truth
+	check(t, "r2", constant, 1)
+
+	classes := Input{Truth: []float64{0, 0, 1, 1, 1}, Predicted: []float64{0, 1, 1, 1, 0}}
+	check(t, "precision", classes, 2./3)
+	check(t, "recall", classes, 2./3)
+	check(t, "recall_weighted", classes, 3./5)
+	check(t, "precision_micro", classes, 3./5)
+	check(t, "precision_weighted", classes, (2*0.5+3*2./3)/5)
+	check(t, "error_rate", classes, 2./5)
+	check(t, "mcc", classes, (2*1-1*1)/math.Sqrt(3*3*2*2))
+	check(t, "cohen_kappa", classes, (.6-.52)/(1-.52))
+
+	never := Input{Truth: []float64{0, 1}, Predicted: []float64{0, 0}, Classes: 2}
+	check(t, "precision", never, 0)
+	check(t, "recall", never, 0)
+	check(t, "f1", never, 0)
+	check(t, "matthews_corrcoef", never, 0)
+	check(t, "cohen_kappa", never, 0)
+	never.Classes = 9 // classes that occur nowhere do not count in a macro average
+	check(t, "recall_macro", never, 0.5)
+	check(t, "f1_macro", never, (2./3+0)/2)
+	check(t, "balanced_accuracy", Input{Truth: []float64{0, 0}, Predicted: []float64{0, 5}}, 0.5)
+
+	sure := Input{Truth: []float64{0, 1}, Probabilities: mat.NewDense(2, 2, []float64{1, 0, 1, 0})}
+	check(t, "log_loss", sure, 26*math.Ln2) // one right for sure, one wrong for sure: 52 bits
+	check(t, "brier_score", sure, 0.5)
+	ties := Input{Truth: []float64{0, 1, 2}, Scores: mat.NewDense(3, 3, []float64{1, 1, 1, 1, 1, 1, 0, 1, 2})}
+	check(t, "top_k_accuracy", ties, 2./3)
+	ranked := Input{Truth: []float64{0, 0, 1, 1}, Scores: mat.NewDense(4, 1, []float64{.1, .4, .35, .8})}
+	check(t, "average_precision", ranked, 0.5*1+0.5*2./3)
+	check(t, "roc_auc", ranked, 0.75)
+	check(t, "roc_auc_ovr", ranked, 0.75)
+	check(t, "roc_auc_ovo", ranked, 0.75)
+}
+
+// TestLargeOffset holds that sums lose no digits when the targets are far from zero or there are many rows.
+func TestLargeOffset(t *testing.T) {
+	const rows = 100_000
+	in := Input{Truth: make([]float64, rows), Predicted: make([]float64, rows), Weights: make([]float64, rows)}
+	for i := range rows {
+		in.Truth[i] = 1 << 40
+		if i%2 == 0 {
+			in.Truth[i]++
+		}
+		in.Predicted[i] = 1<<40 + 0.5
+		in.Weights[i] = 0.1
+	}
+	check(t, "r2", in, 0)
+	check(t, "mse", in, 0.25)
+	in.Predicted = in.Truth
+	check(t, "r2", in, 1)
+}
+
+func TestSeveralTargets(t *testing.T) {
+	truth := mat.NewDense(3, 2, []float64{1, 10, 2, 20, 3, 40})
+	predicted := mat.NewDense(3, 2, []float64{1, 11, 2, 21, 4, 40})
+	weights := []float64{1, 2, 3}
+	for _, m := range All() {
+		if m.Task != Regression {
+			continue
+		}
+		var mean float64
+		for c := range 2 {
+			one, err := m.Score(Input{Truth: mat.Col(nil, c, truth), Predicted: mat.Col(nil, c, predicted), Weights: weights})
+			if err != nil {
+				t.Fatal(err)
+			}
+			mean += one / 2
+		}
+		check(t, m.Name, Input{TruthTargets: truth, PredictedTargets: predicted, Weights: weights}, mean)
+	}
+}
+
+// TestScoresOrProbabilities holds which matrix is read when both are given, and that either alone will do.
+func TestScoresOrProbabilities(t *testing.T) {
+	in := Input{
+		Truth:         []float64{0, 1},
+		Scores:        mat.NewDense(2, 1, []float64{0, 1}),
+		Probabilities: mat.NewDense(2, 2, []float64{0, 1, 1, 0}),
+	}
+	check(t, "roc_auc", in, 1)
+	check(t, "roc_auc_ovr", in, 0)
+	in.Scores = nil
+	check(t, "roc_auc", in, 0)
+	in.Scores, in.Probabilities = mat.NewDense(2, 1, []float64{0, 1}), nil
+	check(t, "roc_auc_ovr", in, 1)
+}
+
+func TestFaults(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	two := []float64{0, 1}
+	half := mat.NewDense(2, 2, []float64{.5, .5, .5, .5})
+	for _, c := range []struct {
+		metric string
+		in     Input
+		want   string
+	}{
+		{"accuracy", Input{}, "Truth has no rows"},
+		{"accuracy", Input{Truth: two}, "Predicted has no rows"},
+		{"accuracy", Input{Truth: two, Predicted: []float64{1}}, "Predicted has 1 rows, Truth has 2"},
+		{"accuracy", Input{Truth: []float64{0, .5}, Predicted: two}, "Truth[1] is 0.5, want a class code"},
+		{"accuracy", Input{Truth: two, Predicted: []float64{0, -1}}, "Predicted[1] is -1"},
+		{"accuracy", Input{Truth: two, Predicted: []float64{0, 2}, Classes: 2}, "a whole number from 0 to 1"},
+		{"accuracy", Input{Truth: two, Predicted: []float64{0, 1e300}}, "Predicted[1] is 1e+300"},
+		{"accuracy", Input{Truth: []float64{0, inf}, Predicted: two}, "Truth[1] is +Inf"},
+		{"accuracy", Input{Truth: two, Predicted: two, Classes: 1}, "Classes is 1"},
+		{"accuracy", Input{Truth: two, Predicted: two, Classes: math.MaxInt}, "Classes is"},
+		{"accuracy", Input{TruthTargets: half, PredictedTargets: half}, "several targets are for regression"},
+		{"accuracy", Input{Truth: two, Predicted: two, Weights: []float64{1}}, "Weights has 1 rows"},
+		{"accuracy", Input{Truth: two, Predicted: two, Weights: []float64{1, -1}}, "Weights[1] is -1"},
+		{"accuracy", Input{Truth: two, Predicted: two, Weights: []float64{1, nan}}, "Weights[1] is NaN"},
+		{"accuracy", Input{Truth: two, Predicted: two, Weights: []float64{0, 0}}, "the weights add up to 0"},
+		{"accuracy", Input{Truth: two, Predicted: two, Weights: []float64{1e308, 1e308}}, "the weights add up to +Inf"},
+		{"f1", Input{Truth: two, Predicted: []float64{0, 2}}, "it is for two classes, here are 3"},
+		{"log_loss", Input{Truth: two, Scores: mat.NewDense(2, 1, two)}, "it needs probabilities"},
+		{"log_loss", Input{Truth: two, Probabilities: mat.NewDense(1, 2, []float64{.5, .5})}, "Probabilities is 1×2, want 2×2"},
+		{"log_loss", Input{Truth: two, Probabilities: mat.NewDense(2, 2, []float64{.5, .5, .5, .6})}, "row 1 sums to 1.1"},
+		{"log_loss", Input{Truth: two, Probabilities: mat.NewDense(2, 2, []float64{.5, .5, -1, 2})}, "row 1 column 0 is -1"},
+		{"log_loss", Input{Truth: two, Probabilities: mat.NewDense(2, 2, []float64{.5, nan, 1, 0})}, "row 0 column 1 is NaN"},
+		{"roc_auc", Input{Truth: two}, "decision scores or probabilities, and none are given"},
+		{"roc_auc", Input{Truth: two, Scores: half}, "Scores is 2×2, want 2×1"},
+		{"roc_auc", Input{Truth: []float64{0, 2}, Scores: mat.NewDense(2, 3, nil)}, "take roc_auc_ovr"},
+		{"brier_score", Input{Truth: []float64{2, 0}, Probabilities: mat.NewDense(2, 3, []float64{1, 0, 0, 1, 0, 0})}, "for two classes"},
+		{"top_k_accuracy", Input{Truth: two, Probabilities: half}, "more than 2 classes"},
+		{"r2", Input{Truth: two, Predicted: []float64{0, nan}}, "Predicted[1] is NaN"},
+		{"r2", Input{Truth: two, Predicted: two, TruthTargets: half}, "not both"},
+		{"r2", Input{TruthTargets: half}, "PredictedTargets is empty"},
+		{"r2", Input{TruthTargets: half, PredictedTargets: mat.NewDense(2, 1, nil)}, "PredictedTargets is 2×1, want 2×2"},
+		{"msle", Input{Truth: two, Predicted: []float64{0, -2}}, "want both at 0 or above"},
+		{"r2", Input{TruthTargets: half, PredictedTargets: half, Weights: []float64{1, 2, 3}}, "Weights has 3 rows, Truth has 2"},
+	} {
+		m, err := ByName(c.metric)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := m.Score(c.in)
+		if err == nil || !strings.HasPrefix(err.Error(), "metrics: "+m.Name+": ") || !strings.Contains(err.Error(), c.want) || !math.IsNaN(got) {
+			t.Errorf("%s: got %v, %v; want an error with %q", c.metric, got, err, c.want)
+		}
+		if errors.Is(err, ErrUndefined) {
+			t.Errorf("%s: a fault of the caller's is reported as ErrUndefined: %v", c.metric, err)
+		}
+	}
+}
+
+func TestAllFaultsAtOnce(t *testing.T) {
+	m, _ := ByName("accuracy")
+	_, err := m.Score(Input{Truth: []float64{0, math.NaN()}, Predicted: []float64{1}, Weights: []float64{1, -2}})
+	for _, want := range []string{"Truth[1]", "Predicted has 1 rows", "Weights[1] is -2"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
+		}
+	}
+}
+
+func TestUndefined(t *testing.T) {
+	ones, scores := []float64{1, 1}, mat.NewDense(2, 1, []float64{0, 1})
+	for name, in := range map[string]Input{
+		"roc_auc":            {Truth: ones, Scores: scores},
+		"roc_auc_ovo":        {Truth: ones, Scores: scores},
+		"roc_auc_ovr":        {Truth: []float64{0, 1}, Probabilities: mat.NewDense(2, 3, []float64{1, 0, 0, 0, 1, 0})},
+		"average_precision":  {Truth: []float64{0, 1}, Weights: []float64{1, 0}, Scores: scores},
+		"cohen_kappa":        {Truth: ones, Predicted: ones},
+		"r2":                 {Truth: []float64{1}, Predicted: []float64{1}},
+		"relative_rmse":      {Truth: []float64{0, 0}, Predicted: ones},
+		"mean_squared_error": {Truth: []float64{1e300}, Predicted: []float64{-1e300}},
+	} {
+		m, err := ByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := m.Score(in); !errors.Is(err, ErrUndefined) || !math.IsNaN(got) {
+			t.Errorf("%s: got %v, %v; want ErrUndefined", name, got, err)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	seen := map[string]string{}
+	for _, m := range All() {
+		if m.Doc == "" || m.Func == nil || m.Needs == "" || m.Task == "" {
+			t.Errorf("%s is incomplete", m.Name)
+		}
+		for _, name := range append([]string{m.Name}, m.Aliases...) {
+			if other, twice := seen[name]; twice {
+				t.Errorf("%q names both %s and %s", name, m.Name, other)
+			}
+			seen[name] = m.Name
+			if got, err := ByName(name); err != nil || got.Name != m.Name {
+				t.Errorf("ByName(%q) is %s, %v; want %s", name, got.Name, err, m.Name)
+			}
+			negated, err := ByName("neg_" + name)
+			if m.GreaterIsBetter != (err != nil) {
+				t.Errorf("ByName(neg_%s): %v", name, err)
+			} else if err == nil && (negated.Name != "neg_"+m.Name || !negated.GreaterIsBetter) {
+				t.Errorf("ByName(neg_%s) is %s", name, negated.Name)
+			}
+		}
+	}
+	for _, scorer := range strings.Fields(`accuracy balanced_accuracy top_k_accuracy average_precision neg_brier_score f1 f1_micro f1_macro
+		f1_weighted neg_log_loss precision precision_macro recall recall_weighted roc_auc roc_auc_ovr roc_auc_ovo roc_auc_ovr_weighted
+		roc_auc_ovo_weighted matthews_corrcoef explained_variance r2 max_error neg_max_error neg_mean_absolute_error neg_mean_squared_error
+		neg_root_mean_squared_error neg_mean_squared_log_error neg_root_mean_squared_log_error neg_median_absolute_error
+		neg_mean_absolute_percentage_error`) {
+		if _, err := ByName(scorer); err != nil {
+			t.Error(err)
+		}
+	}
+	for wrong, near := range map[string]string{
+		"acuracy": "accuracy", "ROC_AUC": "", "neg_log_los": "neg_log_loss", "mean_square_error": "mean_squared_error", "": "", "neg_": "",
+	} {
+		_, err := ByName(wrong)
+		if err == nil || !strings.Contains(err.Error(), "balanced_accuracy") || near != "" && !strings.Contains(err.Error(), fmt.Sprintf("did you mean %q", near)) {
+			t.Errorf("ByName(%q): %v", wrong, err)
+		}
+	}
+}
+
+// TestForTask holds that each default set can be scored on rows of its task when a model gives all it can.
+func TestForTask(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for _, c := range []struct {
+		task    Task
+		classes int
+		like    string // a metric whose random input has that many classes
+	}{{Classification, 2, "f1"}, {Classification, 4, "accuracy"}, {Regression, 0, "r2"}} {
+		set := ForTask(c.task, c.classes)
+		if len(set) < 4 {
+			t.Fatalf("%s with %d classes has %d metrics", c.task, c.classes, len(set))
+		}
+		for _, m := range set {
+			in := random(rng, Metric{Name: c.like, Task: c.task}, 40)
+			if _, err := m.Score(in); err != nil || !m.Needs.Met(in) || m.Task != c.task {
+				t.Errorf("%s of %s: %v", m.Name, c.task, err)
+			}
+			if m.Needs.Met(Input{Truth: in.Truth}) {
+				t.Errorf("%s: its need is met by nothing", m.Name)
+			}
+		}
+	}
+	if ForTask("clustering", 3) != nil {
+		t.Error("an unknown task has metrics")
+	}
+}
+
+func TestCustomMetric(t *testing.T) {
+	cost := Metric{Name: "cost", Task: Classification, Needs: Predictions, Func: func(in Input) (float64, error) {
+		total := 0.0
+		for i := range in.Truth {
+			total += math.Abs(in.Truth[i] - in.Predicted[i])
+		}
+		return total, nil
+	}}
+	if got, err := cost.Score(Input{Truth: []float64{0, 2, 1}, Predicted: []float64{2, 2, 0}, Weights: []float64{1, 1, 0}}); err != nil || got != 2 {
+		t.Errorf("got %v, %v; want 2", got, err)
+	}
+	for _, bad := range []Metric{{}, {Name: "x", Func: cost.Func}, {Name: "x", Task: Classification, Func: cost.Func}, {Name: "x", Task: Regression, Needs: Probabilities, Func: cost.Func}} {
+		if _, err := bad.Score(Input{Truth: []float64{0, 1}, Predicted: []float64{0, 1}}); err == nil {
+			t.Errorf("%+v scored", bad)
+		}
+	}
+}
+
+func TestCurves(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	in := random(rng, Metric{Name: "roc_auc"}, 200)
+	roc, err := ROCCurve(in, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pr, err := PrecisionRecallCurve(in, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(roc.Thresholds) != 8 || len(pr.Thresholds) != 7 || len(pr.Recall) != 8 {
+		t.Fatalf("7 distinct scores, but thresholds %v and %v", roc.Thresholds, pr.Thresholds)
+	}
+	for i, threshold := range pr.Thresholds { // each point by its definition
+		var tp, fp float64
+		for row, c := range in.Truth {
+			if in.Scores.At(row, 0) >= threshold {
+				tp += in.Weights[row] * c
+				fp += in.Weights[row] * (1 - c)
+			}
+		}
+		n := 7 - i
+		ok := near(pr.Precision[i], tp/(tp+fp), 1e-12) && near(pr.Recall[i], tp/weightOf(in, 1), 1e-12) &&
+			near(roc.TPR[n], tp/weightOf(in, 1), 1e-12) && near(roc.FPR[n], fp/weightOf(in, 0), 1e-12) && roc.Thresholds[n] == threshold
+		if !ok {
+			t.Errorf("threshold %v: %v of %v, %v", threshold, i, pr, roc)
+		}
+	}
+	other, err := ROCCurve(in, 0) // the other class turns the curve about the diagonal
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range other.FPR {
+		if n := len(roc.FPR) - 1 - i; !near(other.FPR[i], 1-roc.TPR[n], 1e-12) || !near(other.TPR[i], 1-roc.FPR[n], 1e-12) {
+			t.Errorf("class 0 has the point %v %v", other.FPR[i], other.TPR[i])
+		}
+	}
+	for _, bad := range []struct {
+		in    Input
+		class int
+	}{{Input{}, 1}, {in, 2}, {in, -1}, {Input{Truth: []float64{1}, Scores: mat.NewDense(1, 1, nil)}, 1}} {
+		if _, err := ROCCurve(bad.in, bad.class); err == nil {
+			t.Errorf("ROC curve of class %d of %v", bad.class, bad.in.Truth)
+		}
+		if _, err := PrecisionRecallCurve(bad.in, bad.class); err == nil {
+			t.Errorf("precision-recall curve of class %d of %v", bad.class, bad.in.Truth)
+		}
+	}
+}
+
+func TestCalibrationCurve(t *testing.T) {
+	in := Input{Truth: []float64{0, 1, 1, 1}, Weights: []float64{1, 3, 1, 1}}
+	in.Probabilities = mat.NewDense(4, 2, []float64{.9, .1, .8, .2, .5, .5, 0, 1})
+	got, err := CalibrationCurve(in, 1, 4) // (0, 0.25] has two rows, (0.25, 0.5] and (0.75, 1] one each
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Calibration{Predicted: []float64{.7 / 4, .5, 1}, Observed: []float64{.75, 1, 1}, Weight: []float64{4, 1, 1}}
+	same := func(a, b float64) bool { return near(a, b, 1e-15) }
+	if !slices.EqualFunc(got.Predicted, want.Predicted, same) || !slices.Equal(got.Observed, want.Observed) || !slices.Equal(got.Weight, want.Weight) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	for _, bad := range [][2]int{{1, 0}, {2, 4}, {-1, 4}} {
+		if _, err := CalibrationCurve(in, bad[0], bad[1]); err == nil {
+			t.Errorf("class %d and %d bins have a curve", bad[0], bad[1])
+		}
+	}
+}
+
+func TestConfusionMatrix(t *testing.T) {
+	in := Input{Truth: []float64{0, 1, 1, 2}, Predicted: []float64{0, 1, 0, 2}, Weights: []float64{1, 2, .5, 0}}
+	table, err := NewConfusionMatrix(in, []string{"Gänse", "a", "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := mat.NewDense(3, 3, []float64{1, 0, 0, .5, 2, 0, 0, 0, 0}); !mat.Equal(table.Counts, want) {
+		t.Errorf("got\n%v", table)
+	}
+	want := "truth \\ predicted  Gänse      a      b\n" +
+		"Gänse                  1      0      0\n" +
+		"a                   0.50      2      0\n" +
+		"b                      0      0      0\n"
+	if got := table.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if _, err := NewConfusionMatrix(in, []string{"a", "b"}); err == nil {
+		t.Error("two names for three classes")
+	}
+	if _, err := NewConfusionMatrix(Input{Truth: []float64{5000}, Predicted: []float64{0}}, nil); err == nil {
+		t.Error("a table of 5001 classes")
+	}
+}
+
+func BenchmarkROCAUC(b *testing.B) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	const rows = 100_000
+	in := Input{Truth: make([]float64, rows), Scores: mat.NewDense(rows, 1, nil)}
+	for i := range rows {
+		in.Truth[i] = float64(rng.IntN(2))
+		in.Scores.Set(i, 0, rng.NormFloat64())
+	}
+	m, _ := ByName("roc_auc")
+	for b.Loop() {
+		if _, err := m.Score(in); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
