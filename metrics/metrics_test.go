@@ -250,6 +250,7 @@ func TestByHand(t *testing.T) {
 	check(t, "msle", Input{Truth: []float64{0, math.E - 1}, Predicted: []float64{math.E - 1, 0}}, 1)
 	check(t, "rmsle", Input{Truth: []float64{0, 0}, Predicted: []float64{math.E*math.E - 1, 0}}, math.Sqrt2)
 	check(t, "median_absolute_error", Input{Truth: []float64{1, 2, 4}, Predicted: []float64{0, 0, 0}, Weights: []float64{1, 1, 2}}, 3)
+	check(t, "median_absolute_error", Input{Truth: []float64{1, 2, 4}, Predicted: []float64{0, 0, 0}, Weights: []float64{.1, .2, .3}}, 3) // .1+.2 is not .3
 
 	constant := Input{Truth: []float64{.1, .1, .1}, Predicted: []float64{.3, .3, .3}}
 	check(t, "r2", constant, 0)
@@ -384,6 +385,7 @@ func TestFaults(t *testing.T) {
 		{"r2", Input{TruthTargets: half}, "PredictedTargets is empty"},
 		{"r2", Input{TruthTargets: half, PredictedTargets: mat.NewDense(2, 1, nil)}, "PredictedTargets is 2×1, want 2×2"},
 		{"msle", Input{Truth: two, Predicted: []float64{0, -2}}, "want both at 0 or above"},
+		{"msle", Input{TruthTargets: half, PredictedTargets: mat.NewDense(2, 2, []float64{0, -1, 0, 0})}, "target 1: "},
 		{"r2", Input{TruthTargets: half, PredictedTargets: half, Weights: []float64{1, 2, 3}}, "Weights has 3 rows, Truth has 2"},
 	} {
 		m, err := ByName(c.metric)
@@ -571,12 +573,12 @@ func TestCurves(t *testing.T) {
 
 func TestCalibrationCurve(t *testing.T) {
 	in := Input{Truth: []float64{0, 1, 1, 1}, Weights: []float64{1, 3, 1, 1}}
-	in.Probabilities = mat.NewDense(4, 2, []float64{.9, .1, .8, .2, .5, .5, 0, 1})
-	got, err := CalibrationCurve(in, 1, 4) // (0, 0.25] has two rows, (0.25, 0.5] and (0.75, 1] one each
+	in.Probabilities = mat.NewDense(4, 2, []float64{.9, .1, .8, .2, .75, .25, 0, 1})
+	got, err := CalibrationCurve(in, 1, 4) // [0, 0.25] has three rows, (0.75, 1] one
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Calibration{Predicted: []float64{.7 / 4, .5, 1}, Observed: []float64{.75, 1, 1}, Weight: []float64{4, 1, 1}}
+	want := Calibration{Predicted: []float64{.95 / 5, 1}, Observed: []float64{.8, 1}, Weight: []float64{5, 1}}
 	same := func(a, b float64) bool { return near(a, b, 1e-15) }
 	if !slices.EqualFunc(got.Predicted, want.Predicted, same) || !slices.Equal(got.Observed, want.Observed) || !slices.Equal(got.Weight, want.Weight) {
 		t.Errorf("got %v, want %v", got, want)

@@ -59,8 +59,8 @@ type cut struct{ threshold, inside, outside float64 }
 
 // cuts returns a cut for every distinct score of a class, from the highest down. Both kinds of rows must occur.
 func cuts(in Input, class int) ([]cut, error) {
-	if classes := in.Classes; class < 0 || class >= classes {
-		return nil, fmt.Errorf("there is no class %d of %d", class, classes)
+	if class < 0 || class >= in.Classes {
+		return nil, fmt.Errorf("there is no class %d of %d", class, in.Classes)
 	}
 	if err := in.bothSides(class); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func cutsOf(in Input, class int, keep func(class int) bool) []cut {
 		}
 	}
 	slices.SortFunc(order, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
-	var all []cut
+	all := make([]cut, 0, len(order))
 	var inside, outside sum
 	for n, s := range order {
 		if int(in.Truth[s.row]) == class {
@@ -247,8 +247,8 @@ func brierScore(in Input) (float64, error) {
 type ROC struct{ FPR, TPR, Thresholds []float64 }
 
 // ROCCurve returns the ROC of a class against the rest (class 1 when binary) by the decision scores or else the
-// probabilities of in, with a point for every distinct score. It costs O(n log n), and fails on bad input and
-// when every row is on one side.
+// probabilities of in, with a point for every distinct score. Class 0 of binary decision scores is ranked by the
+// score's negative. It costs O(n log n), and fails on bad input and when every row is on one side.
 func ROCCurve(in Input, class int) (ROC, error) {
 	all, err := curveCuts("ROC curve", in, class)
 	if err != nil {
@@ -269,8 +269,8 @@ func ROCCurve(in Input, class int) (ROC, error) {
 type PrecisionRecall struct{ Precision, Recall, Thresholds []float64 }
 
 // PrecisionRecallCurve returns the curve of a class against the rest (class 1 when binary) by the decision scores or
-// else the probabilities of in, with a point for every distinct score. It costs O(n log n), and fails on bad input
-// and when every row is on one side.
+// else the probabilities of in, with a point for every distinct score. Class 0 of binary decision scores is ranked by
+// the score's negative. It costs O(n log n), and fails on bad input and when every row is on one side.
 func PrecisionRecallCurve(in Input, class int) (PrecisionRecall, error) {
 	all, err := curveCuts("precision-recall curve", in, class)
 	if err != nil {
