@@ -1,0 +1,144 @@
+package datasets
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// Check reports what no algorithm could use: lengths that differ, no rows, infinite inputs, targets
+// that are not finite or, with classes, no class codes, weights that are negative or all zero.
+// Missing inputs (NaN) are not its business: steps and estimators refuse or fill them.
+func (s Set) Check() error {
+	n, d := s.Rows(), s.Cols()
+	if n == 0 || d == 0 {
+		return fmt.Errorf("datasets: %w: %d rows, %d columns", ErrEmpty, n, d)
+	}
+	if s.Schema.Columns != nil && len(s.Schema.Columns) != d {
+		return fmt.Errorf("datasets: the schema names %d columns, X has %d", len(s.Schema.Columns), d)
+	}
+	for name, length := range map[string]int{"Y": len(s.Y), "Weights": len(s.Weights), "Groups": len(s.Groups), "Targets": rowsOf(s.Targets)} {
+		if length != 0 && length != n {
+			return fmt.Errorf("datasets: X has %d rows, %s has %d", n, name, length)
+		}
+	}
+	if err := s.checkTargets(); err != nil {
+		return err
+	}
+	total := 0.0
+	for i, w := range s.Weights {
+		if !(w >= 0) || math.IsInf(w, 0) {
+			return fmt.Errorf("datasets: row %d: weight %v, wanted a number ≥ 0", i, w)
+		}
+		total += w
+	}
+	if s.Weights != nil && total == 0 {
+		return errors.New("datasets: every weight is 0")
+	}
+	if i, j := findInf(s.X); i >= 0 {
+		return fmt.Errorf("datasets: row %d, column %s: infinite value", i, s.Schema.Name(j))
+	}
+	return nil
+}
+
+// ErrEmpty is a set without rows or columns.
+var ErrEmpty = errors.New("nothing to learn from")
+
+func rowsOf(m *mat.Dense) int {
+	if m == nil {
+		return 0
+	}
+	n, _ := m.Dims()
+	return n
+}
+
+func (s Set) checkTargets() error {
+	if classes := len(s.Schema.Classes()); classes > 0 {
+		for i, y := range s.Y {
+			if y != math.Trunc(y) || y < 0 || y >= float64(classes) {
+				return fmt.Errorf("datasets: row %d: target %v, wanted a class code from 0 to %d", i, y, classes-1)
+			}
+		}
+	}
+	for i, y := range s.Y {
+		if math.IsNaN(y) || math.IsInf(y, 0) {
+			return fmt.Errorf("datasets: row %d: target is %v", i, y)
+		}
+	}
+	if s.Targets != nil {
+		for i := range rowsOf(s.Targets) {
+			for j, y := range s.Targets.RawRowView(i) {
+				if math.IsNaN(y) || math.IsInf(y, 0) {
+					return fmt.Errorf("datasets: row %d: target %d is %v", i, j, y)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// CheckFinite reports the first NaN or infinite entry of X by row and column name; ErrMissing is
+// wrapped where it is a NaN.
+func (s Set) CheckFinite() error {
+	for i := range s.Rows() {
+		if j, v := nonFinite(s.X, i, 0); j >= 0 {
+			if math.IsNaN(v) {
+				return fmt.Errorf("datasets: row %d, column %s: %w; put an impute step before", i, s.Schema.Name(j), ErrMissing)
+			}
+			return fmt.Errorf("datasets: row %d, column %s: infinite value", i, s.Schema.Name(j))
+		}
+	}
+	return nil
+}
+
+// ErrMissing is a missing value where none may be.
+var ErrMissing = errors.New("missing value")
+
+func findInf(X mat.Matrix) (row, column int) {
+	n, d := X.Dims()
+	for i := range n {
+		for from := 0; from < d; {
+			j, v := nonFinite(X, i, from)
+			if j < 0 {
+				break
+			}
+			if math.IsInf(v, 0) {
+				return i, j
+			}
+			from = j + 1
+		}
+	}
+	return -1, -1
+}
+
+// nonFinite returns the first column ≥ from of row i that is NaN or infinite, or -1.
+func nonFinite(X mat.Matrix, i, from int) (column int, value float64) {
+	switch m := X.(type) {
+	case *mat.Dense:
+		row := m.RawRowView(i)
+		for j := from; j < len(row); j++ {
+			if v := row[j]; v-v != 0 {
+				return j, v
+			}
+		}
+	case *sparse.CSR:
+		columns, values := m.Row(i)
+		for k, v := range values {
+			if v-v != 0 && int(columns[k]) >= from {
+				return int(columns[k]), v
+			}
+		}
+	default:
+		_, d := X.Dims()
+		for j := from; j < d; j++ {
+			if v := X.At(i, j); v-v != 0 {
+				return j, v
+			}
+		}
+	}
+	return -1, 0
+}

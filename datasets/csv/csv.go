@@ -1,0 +1,215 @@
+// Package csv reads comma-separated and like files: as a stream of blocks with [Open], whatever
+// their size, or into memory with [Read].
+//
+// Records and quotes are those of RFC 4180 and of package encoding/csv. A first pass over the file
+// learns which columns are numeric, the levels of the others, and the number of rows; a file with a
+// number missing, a text among numbers or a row too short is refused there, with its line.
+package csv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/internal/table"
+	"github.com/bochner-ml/bochner/datasets/internal/text"
+)
+
+// Options say how a file is written and what its columns are for. The zero value reads a file with
+// a header, all columns being inputs.
+type Options struct {
+	datasets.Roles
+
+	NoHeader  bool     // whether the first record is data
+	Columns   []string // names of the columns, instead of the header's
+	Delimiter string   // one character, or "space" for runs of blanks; "" is a tab in .tsv files, else a comma
+	Comment   string   // a line that begins so is left out
+	Missing   []string // fields that stand for a missing value, as the empty one does; nil is "NaN" and "nan"
+	Skip      int      // lines to leave out at the beginning
+	KeepSpace bool     // whether blanks around fields belong to them
+	MaxRecord int      // bytes that a record may have; 0 is 16 MiB
+	FS        fs.FS    // where the file is; nil is the machine's own file system
+}
+
+// Open returns the rows of the file at path, gzip'd or not, as a source that reads the file anew for
+// every pass and holds one block of rows. Without Options.Schema it reads the file once to learn the
+// schema.
+func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
+	f, err := open(path, o)
+	if err != nil {
+		return nil, err
+	}
+	return table.Open(ctx, f, o.Roles)
+}
+
+// Read returns the rows of the file at path, gzip'd or not.
+func Read(ctx context.Context, path string, o Options) (datasets.Set, error) {
+	src, err := Open(ctx, path, o)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	return datasets.Gather(ctx, src)
+}
+
+// file is a table.Reader.
+type file struct {
+	path    string
+	o       Options
+	dialect dialect
+	columns []table.Column
+}
+
+// open checks the options and finds out the names of the columns.
+func open(path string, o Options) (*file, error) {
+	f := &file{path: path, o: o}
+	var err error
+	if f.dialect, err = o.dialect(path); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	s, err := f.start()
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	if err := s.next(); err == io.EOF {
+		return nil, fmt.Errorf("%s: empty file", path)
+	} else if err != nil {
+		return nil, f.fault(s.line, err)
+	}
+	names := o.Columns
+	if names == nil {
+		names = make([]string, len(s.fields))
+		for j, field := range s.fields {
+			names[j] = "x" + strconv.Itoa(j)
+			if !o.NoHeader && field != nil {
+				names[j] = string(field)
+			}
+		}
+	}
+	if len(names) != len(s.fields) {
+		return nil, fmt.Errorf("%s:%d: %d fields, the options name %d columns", path, s.line, len(s.fields), len(names))
+	}
+	for _, name := range names {
+		c := table.Column{Name: name}
+		if o.Columns == nil && !o.NoHeader {
+			c.Line = s.line
+		}
+		f.columns = append(f.columns, c)
+	}
+	return f, nil
+}
+
+func (f *file) Form() table.Form { return table.Form{Name: f.path, Columns: f.columns} }
+
+// pollRecords is after how many records the context is asked.
+const pollRecords = 1024
+
+func (f *file) Records(ctx context.Context, yield func(r *table.Record) error) error {
+	s, err := f.start()
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if !f.o.NoHeader {
+		if err := s.next(); err != nil {
+			return f.fault(s.line, err)
+		}
+	}
+	var rec table.Record
+	for n := 0; ; n++ {
+		if n%pollRecords == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := s.next(); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return f.fault(s.line, err)
+		}
+		if len(s.fields) != len(f.columns) {
+			return fmt.Errorf("%s:%d: %d fields, wanted %d", f.path, s.line, len(s.fields), len(f.columns))
+		}
+		rec.Line, rec.Fields = s.line, s.fields
+		if err := yield(&rec); err != nil {
+			return err
+		}
+	}
+}
+
+func (f *file) fault(line int, err error) error {
+	return fmt.Errorf("%s:%d: %w", f.path, line, err)
+}
+
+// start opens the file and leaves out its first lines.
+func (f *file) start() (*scanner, error) {
+	r, err := text.Open(f.o.FS, f.path)
+	if err != nil {
+		return nil, err
+	}
+	s := &scanner{Closer: r, w: text.NewWindow(r, f.o.MaxRecord), dialect: f.dialect, upcoming: 1}
+	for range f.o.Skip {
+		if _, err := s.w.Line(); err == io.EOF {
+			break
+		} else if err != nil {
+			r.Close()
+			return nil, f.fault(s.upcoming, err)
+		}
+		s.upcoming++
+	}
+	return s, nil
+}
+
+// dialect is how records are written.
+type dialect struct {
+	delimiter byte
+	runs      bool // whether several delimiters are one
+	trim      bool
+	comment   string
+	missing   []string
+	maybe     [256]bool // first bytes of missing
+	stop      [256]bool // bytes that end a plain run inside of a field
+}
+
+func (o Options) dialect(name string) (dialect, error) {
+	d := dialect{delimiter: ',', trim: !o.KeepSpace, comment: o.Comment, missing: o.Missing}
+	switch o.Delimiter {
+	case "":
+		if strings.EqualFold(path.Ext(strings.TrimSuffix(name, ".gz")), ".tsv") {
+			d.delimiter = '\t'
+		}
+	case "space":
+		d.delimiter, d.runs, d.trim = ' ', true, true
+	case "tab":
+		d.delimiter = '\t'
+	default:
+		c := o.Delimiter[0]
+		if len(o.Delimiter) > 1 || c >= 0x80 || c == '"' || c == '\n' || c == '\r' || c == 0 {
+			return d, fmt.Errorf("delimiter %q, wanted one character, \"tab\" or \"space\"", o.Delimiter)
+		}
+		d.delimiter = c
+	}
+	if strings.ContainsAny(d.comment, "\r\n") {
+		return d, fmt.Errorf("comment %q contains the end of a line", d.comment)
+	}
+	if o.Skip < 0 || o.MaxRecord < 0 {
+		return d, errors.New("skip and the bound on records are not negative")
+	}
+	if d.missing == nil {
+		d.missing = []string{"NaN", "nan"}
+	}
+	d.missing = slices.DeleteFunc(slices.Clone(d.missing), func(m string) bool { return m == "" })
+	for _, m := range d.missing {
+		d.maybe[m[0]] = true
+	}
+	for _, c := range []byte{d.delimiter, '\n', '"', 0} {
+		d.stop[c] = true
+	}
+	d.stop['\t'] = d.stop['\t'] || d.runs
+	return d, nil
+}

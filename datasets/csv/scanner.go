@@ -1,0 +1,272 @@
+package csv
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/bochner-ml/bochner/datasets/internal/text"
+)
+
+// scanner splits a text into records.
+type scanner struct {
+	io.Closer
+	dialect
+	w        *text.Window
+	fields   [][]byte // of the record at hand; nil for a missing value
+	line     int      // where that record begins
+	upcoming int      // line at which the window begins
+	lines    int      // ends of lines seen since
+	scratch  []byte   // fields that had quotes inside
+}
+
+var (
+	errMore  = errors.New("the record does not end here")
+	errNUL   = errors.New("NUL byte; is this a text file?")
+	errBare  = errors.New(`" inside of a field that does not begin with one`)
+	errAfter = errors.New(`text behind the closing " of a field`)
+	errOpen  = errors.New(`quoted field is never closed`)
+)
+
+// next reads the next record into s.fields and s.line; after the last it returns io.EOF.
+func (s *scanner) next() error {
+	final := false
+	for {
+		b := s.w.Bytes()
+		s.line, s.lines = s.upcoming, 0
+		n, skip, err := 0, false, errMore
+		if len(b) > 0 {
+			if n, skip = s.skip(b, final); skip && n > 0 {
+				s.w.Consume(n)
+				s.upcoming++
+				continue
+			}
+			if !skip {
+				n, err = s.record(b, final)
+			}
+		}
+		switch {
+		case err == nil && n > s.w.Bound:
+			return fmt.Errorf("%w: more than %d bytes", text.ErrTooLong, s.w.Bound)
+		case err == nil:
+			s.w.Consume(n)
+			s.upcoming += s.lines
+			return nil
+		case err != errMore:
+			s.line += s.lines
+			return err
+		case final && len(b) == 0:
+			return io.EOF
+		}
+		switch err := s.w.Fill(); {
+		case err == io.EOF:
+			final = true
+		case errors.Is(err, text.ErrTooLong):
+			return fmt.Errorf("%w; is a quote left open?", err)
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// skip reports whether b begins with a line that holds no record, and the length of that line, 0
+// where it does not end in b.
+func (s *scanner) skip(b []byte, final bool) (n int, ok bool) {
+	if s.comment != "" {
+		if bytes.HasPrefix(b, []byte(s.comment)) {
+			return lineLength(b, final), true
+		}
+		if !final && len(b) < len(s.comment) {
+			return 0, true
+		}
+	}
+	for i, c := range b {
+		switch {
+		case c == '\n':
+			return i + 1, true
+		case c == '\r' && (i+1 < len(b) && b[i+1] == '\n' || i+1 == len(b)):
+		case s.trim && text.Blank(c) && (c != s.delimiter || s.runs):
+		default:
+			return 0, false
+		}
+	}
+	if final {
+		return len(b), true
+	}
+	return 0, true
+}
+
+func lineLength(b []byte, final bool) int {
+	if at := bytes.IndexByte(b, '\n'); at >= 0 {
+		return at + 1
+	}
+	if final {
+		return len(b)
+	}
+	return 0
+}
+
+// record splits the record at the beginning of b and returns its length.
+func (s *scanner) record(b []byte, final bool) (n int, err error) {
+	s.fields = s.fields[:0]
+	s.scratch = s.scratch[:0]
+	i := 0
+	for {
+		if s.trim {
+			for i < len(b) && text.Blank(b[i]) && (b[i] != s.delimiter || s.runs) {
+				i++
+			}
+		}
+		if s.runs && len(s.fields) > 0 {
+			switch {
+			case !final && (i == len(b) || b[i] == '\r' && i+1 == len(b)):
+				return 0, errMore
+			case i == len(b) || atEnd(b[i:]):
+				return s.end(b, i), nil // blanks at the end of the line
+			}
+		}
+		var field []byte
+		if i < len(b) && b[i] == '"' {
+			field, i, err = s.quoted(b, i+1, final)
+		} else {
+			field, i, err = s.plain(b, i, final)
+		}
+		if err != nil {
+			return 0, err
+		}
+		s.fields = append(s.fields, s.value(field))
+		if i == len(b) || atEnd(b[i:]) {
+			return s.end(b, i), nil
+		}
+		i++
+	}
+}
+
+// atEnd reports whether a line ends at the beginning of b, which has at least a byte.
+func atEnd(b []byte) bool {
+	return b[0] == '\n' || b[0] == '\r' && (len(b) == 1 || b[1] == '\n')
+}
+
+// end returns where the next line begins, i being the end of this one.
+func (s *scanner) end(b []byte, i int) int {
+	if i < len(b) && b[i] == '\r' {
+		i++
+	}
+	if i < len(b) {
+		s.lines++
+		i++
+	}
+	return i
+}
+
+// plain returns the field at b[i:] and where it ends.
+func (s *scanner) plain(b []byte, i int, final bool) (field []byte, end int, err error) {
+	from := i
+	for i < len(b) && !s.stop[b[i]] {
+		i++
+	}
+	switch {
+	case i == len(b):
+		if !final {
+			return nil, 0, errMore
+		}
+	case b[i] == '"':
+		return nil, 0, errBare
+	case b[i] == 0:
+		return nil, 0, errNUL
+	}
+	end = i
+	if i > from && b[i-1] == '\r' && (i == len(b) || b[i] == '\n') {
+		i--
+		end--
+	}
+	if s.trim {
+		for i > from && text.Blank(b[i-1]) {
+			i--
+		}
+	}
+	return b[from:i], end, nil
+}
+
+// quoted returns the field whose opening quote is before b[i:] and where it ends.
+func (s *scanner) quoted(b []byte, i int, final bool) (field []byte, end int, err error) {
+	from, line := i, s.lines
+	start := len(s.scratch)
+	copied := false
+	for {
+		at := bytes.IndexByte(b[i:], '"')
+		if at < 0 {
+			if final {
+				s.lines = line
+				return nil, 0, errOpen
+			}
+			return nil, 0, errMore
+		}
+		part := b[i : i+at]
+		if bytes.IndexByte(part, 0) >= 0 {
+			return nil, 0, errNUL
+		}
+		newlines := bytes.Count(part, []byte{'\n'})
+		s.lines += newlines
+		i += at + 1
+		if i == len(b) && !final {
+			return nil, 0, errMore
+		}
+		doubled := i < len(b) && b[i] == '"'
+		if doubled || copied || newlines > 0 {
+			copied = true
+			s.scratch = appendUnix(s.scratch, part)
+		}
+		if !doubled {
+			break
+		}
+		s.scratch = append(s.scratch, '"')
+		i++
+	}
+	field = b[from : i-1]
+	if copied {
+		field = s.scratch[start:len(s.scratch):len(s.scratch)]
+	}
+	if s.trim {
+		for i < len(b) && text.Blank(b[i]) && b[i] != s.delimiter {
+			i++
+		}
+	}
+	switch {
+	case i == len(b) || b[i] == '\r' && i+1 == len(b):
+		if !final {
+			return nil, 0, errMore
+		}
+	case b[i] != s.delimiter && !atEnd(b[i:]) && !(s.runs && text.Blank(b[i])):
+		return nil, 0, errAfter
+	}
+	return field, i, nil
+}
+
+// appendUnix appends part with \n for every \r\n.
+func appendUnix(dst, part []byte) []byte {
+	for {
+		at := bytes.Index(part, []byte("\r\n"))
+		if at < 0 {
+			return append(dst, part...)
+		}
+		dst = append(dst, part[:at]...)
+		part = part[at+1:]
+	}
+}
+
+// value returns field, nil where it stands for a missing value.
+func (s *scanner) value(field []byte) []byte {
+	if len(field) == 0 {
+		return nil
+	}
+	if s.maybe[field[0]] {
+		for _, m := range s.missing {
+			if string(field) == m {
+				return nil
+			}
+		}
+	}
+	return field
+}

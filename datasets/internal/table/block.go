@@ -1,0 +1,233 @@
+package table
+
+import (
+	"bytes"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/internal/text"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// block collects coded rows until it is full.
+type block struct {
+	*source
+	full    int
+	rows    int
+	x       []float64 // dense inputs
+	indptr  []int     // sparse inputs
+	indices []uint32
+	values  []float64
+	own     []entry // sparse inputs of the row at hand
+	targets []float64
+	weights []float64
+	groups  []int
+	numbers map[string]int // of the groups
+}
+
+// entry is one input of a sparse row.
+type entry struct {
+	column uint32
+	value  float64
+}
+
+func (s *source) newBlock() *block {
+	b := &block{source: s, full: datasets.BlockRows, indptr: []int{0}, numbers: map[string]int{}}
+	if !s.layout.sparse {
+		cols := len(s.schema.Columns)
+		b.full = datasets.RowsPerBlock(cols)
+		b.x = make([]float64, b.full*cols)
+	}
+	return b
+}
+
+// add codes one record.
+func (b *block) add(rec *Record) error {
+	b.targets = append(b.targets, b.absent...)
+	if b.weighted || b.layout.weight >= 0 {
+		b.weights = append(b.weights, 1)
+		if b.weighted {
+			b.weights[b.rows] = rec.Weight
+		} else if b.layout.sparse {
+			b.weights[b.rows] = 0
+		}
+	}
+	if b.layout.group >= 0 {
+		b.groups = append(b.groups, b.groupNumber(nil))
+	}
+	add := b.addDense
+	if b.layout.sparse {
+		add = b.addSparse
+	}
+	if err := add(rec); err != nil {
+		return err
+	}
+	b.rows++
+	return nil
+}
+
+func (b *block) addDense(rec *Record) error {
+	cols := len(b.schema.Columns)
+	row := b.x[b.rows*cols : (b.rows+1)*cols]
+	for j, field := range rec.Fields {
+		c := &b.cells[j]
+		if c.use == input && c.codes == nil {
+			v, ok := text.Number(field)
+			if !ok {
+				if field != nil {
+					return b.layout.fault(rec.Line, j, "%q is not a number", field)
+				}
+				v = math.NaN()
+			}
+			row[c.at] = v
+			continue
+		}
+		if c.use == input {
+			row[c.at] = c.lookup(field)
+			continue
+		}
+		if err := b.addOther(rec.Line, j, c, field); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *block) addSparse(rec *Record) error {
+	b.own = b.own[:0]
+	for k, field := range rec.Fields {
+		j := rec.Columns[k]
+		c := &b.cells[j]
+		if c.use != input {
+			if err := b.addOther(rec.Line, j, c, field); err != nil {
+				return err
+			}
+			continue
+		}
+		v := c.lookup(field)
+		if c.codes == nil && field != nil {
+			var ok bool
+			if v, ok = text.Number(field); !ok {
+				return b.layout.fault(rec.Line, j, "%q is not a number", field)
+			}
+		}
+		if v != 0 {
+			b.own = append(b.own, entry{uint32(c.at), v})
+		}
+	}
+	slices.SortFunc(b.own, func(x, y entry) int { return int(x.column) - int(y.column) })
+	for _, e := range b.own {
+		b.indices = append(b.indices, e.column)
+		b.values = append(b.values, e.value)
+	}
+	b.indptr = append(b.indptr, len(b.indices))
+	return nil
+}
+
+// addOther codes a field that is no input.
+func (b *block) addOther(line, j int, c *cell, field []byte) error {
+	switch c.use {
+	case target:
+		if field == nil {
+			return b.layout.fault(line, j, "the target is missing")
+		}
+		v, err := b.target(line, j, c, bytes.TrimSuffix(field, b.layout.suffix))
+		b.targets[b.rows*len(b.layout.targets)+c.at] = v
+		return err
+	case weight:
+		v, ok := text.Number(field)
+		if !ok || v < 0 {
+			return b.layout.fault(line, j, "%q is not a weight, wanted a number ≥ 0", field)
+		}
+		b.weights[b.rows] = v
+		if b.weighted {
+			b.weights[b.rows] *= v
+		}
+	case group:
+		if field == nil {
+			return b.layout.fault(line, j, "the group is missing")
+		}
+		b.groups[b.rows] = b.groupNumber(field)
+	}
+	return nil
+}
+
+func (b *block) target(line, j int, c *cell, field []byte) (float64, error) {
+	if c.codes != nil {
+		v := c.lookup(field)
+		if v == datasets.Unknown {
+			return 0, b.layout.fault(line, j, "class %q is not among the %d of the schema: %s", field, len(c.codes), list(b.schema.Targets[c.at].Levels))
+		}
+		return v, nil
+	}
+	v, ok := text.Number(field)
+	if !ok {
+		return 0, b.layout.fault(line, j, "%q is not a number", field)
+	}
+	return v, nil
+}
+
+// lookup returns the code of a level, NaN where it is missing.
+func (c *cell) lookup(level []byte) float64 {
+	if level == nil {
+		return math.NaN()
+	}
+	if code, ok := c.codes[string(level)]; ok {
+		return code
+	}
+	return c.other
+}
+
+// groupNumber returns the number of a group; a sparse record leaves out group "0".
+func (b *block) groupNumber(name []byte) int {
+	if name == nil {
+		if !b.layout.sparse {
+			return 0
+		}
+		name = []byte("0")
+	}
+	number, ok := b.numbers[string(name)]
+	if !ok {
+		number = len(b.numbers)
+		b.numbers[string(name)] = number
+	}
+	return number
+}
+
+// flush hands the rows to yield and begins again.
+func (b *block) flush(yield func(datasets.Set) error) error {
+	out := datasets.Set{Schema: b.schema}
+	cols := len(b.schema.Columns)
+	if !b.layout.sparse {
+		out.X = mat.NewDense(b.rows, cols, b.x[:b.rows*cols])
+	} else {
+		X, err := sparse.New(b.rows, cols, b.indptr, b.indices, b.values)
+		if err != nil {
+			return err
+		}
+		out.X = X
+	}
+	switch t := len(b.layout.targets); t {
+	case 0:
+	case 1:
+		out.Y = b.targets
+	default:
+		out.Targets = mat.NewDense(b.rows, t, b.targets)
+	}
+	if len(b.weights) > 0 {
+		out.Weights = b.weights
+	}
+	if len(b.groups) > 0 {
+		out.Groups = b.groups
+	}
+	if err := yield(out); err != nil {
+		return err
+	}
+	b.rows = 0
+	b.indptr, b.indices, b.values = b.indptr[:1], b.indices[:0], b.values[:0]
+	b.targets, b.weights, b.groups = b.targets[:0], b.weights[:0], b.groups[:0]
+	return nil
+}

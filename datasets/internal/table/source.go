@@ -1,0 +1,143 @@
+package table
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// Open learns the schema of r's records, unless the roles bring one, and returns them as a source.
+func Open(ctx context.Context, r Reader, roles datasets.Roles) (datasets.Source, error) {
+	form := r.Form()
+	l, err := arrange(form, roles)
+	if err != nil {
+		return nil, err
+	}
+	s := &source{reader: r, layout: l, weighted: form.Weighted, rows: -1}
+	if roles.Schema != nil {
+		s.schema = *roles.Schema
+		if len(s.schema.Columns) == 0 {
+			for _, j := range l.inputs {
+				s.schema.Columns = append(s.schema.Columns, datasets.Column{Name: l.columns[j].Name})
+			}
+		}
+	} else if s.schema, s.rows, err = learn(ctx, r, l); err != nil {
+		return nil, err
+	}
+	if err := s.plan(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// source codes records by a schema.
+type source struct {
+	reader   Reader
+	layout   *layout
+	schema   datasets.Schema
+	weighted bool
+	rows     int // -1 where nobody has counted
+	cells    []cell
+	absent   []float64 // codes of targets that a sparse record leaves out
+}
+
+// cell says where the fields of one column go.
+type cell struct {
+	use   use
+	at    int                // column of X or of the targets
+	codes map[string]float64 // of a categorical column
+	other float64            // code of a level that is not among codes
+}
+
+func (s *source) Schema() datasets.Schema { return s.schema }
+
+func (s *source) Dims() (rows, cols int) { return s.rows, len(s.schema.Columns) }
+
+// plan works out where every field goes.
+func (s *source) plan() error {
+	l := s.layout
+	s.cells = make([]cell, len(l.columns))
+	for k, j := range l.inputs {
+		s.cells[j] = cell{use: input, at: k, codes: codes(s.schema.Columns[k]), other: datasets.Unknown}
+	}
+	for k, j := range l.targets {
+		if k >= len(s.schema.Targets) || l.roles.Schema != nil && len(l.targets) != len(s.schema.Targets) {
+			return fmt.Errorf("%s: %d targets, the schema has %d", l.file, len(l.targets), len(s.schema.Targets))
+		}
+		s.cells[j] = cell{use: target, at: k, codes: codes(s.schema.Targets[k]), other: datasets.Unknown}
+		if len(l.roles.Positive) > 0 && s.cells[j].codes != nil {
+			s.cells[j].codes, s.cells[j].other = map[string]float64{}, 0
+			for _, name := range l.roles.Positive {
+				s.cells[j].codes[name] = 1
+			}
+		}
+	}
+	if l.weight >= 0 {
+		s.cells[l.weight] = cell{use: weight}
+	}
+	if l.group >= 0 {
+		s.cells[l.group] = cell{use: group}
+	}
+	return s.planAbsent()
+}
+
+// planAbsent works out the codes of what sparse records leave out: zeros and first levels.
+func (s *source) planAbsent() error {
+	l := s.layout
+	s.absent = make([]float64, len(l.targets))
+	if !l.sparse {
+		return nil
+	}
+	for j, c := range s.cells {
+		if levels := l.columns[j].Levels; c.codes != nil && len(levels) > 0 {
+			code := c.lookup([]byte(levels[0]))
+			if c.use == target {
+				s.absent[c.at] = code
+			} else if code != 0 {
+				return fmt.Errorf("%s: column %s: sparse rows leave out level %q, the first here, which is not the first in the schema", l.file, l.columns[j].Name, levels[0])
+			}
+		}
+	}
+	return nil
+}
+
+// codes returns the code of every level, nil for a numeric column.
+func codes(c datasets.Column) map[string]float64 {
+	if c.Kind != datasets.Categorical {
+		return nil
+	}
+	out := make(map[string]float64, len(c.Levels))
+	for code, name := range c.Levels {
+		out[name] = float64(code)
+	}
+	return out
+}
+
+func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+	b := s.newBlock()
+	rows := 0
+	err := s.reader.Records(ctx, func(rec *Record) error {
+		if err := b.add(rec); err != nil {
+			return err
+		}
+		rows++
+		if b.rows < b.full {
+			return nil
+		}
+		return b.flush(yield)
+	})
+	if err != nil {
+		return err
+	}
+	if s.rows >= 0 && rows != s.rows {
+		return fmt.Errorf("%s: %d rows, there were %d before; the file has changed", s.layout.file, rows, s.rows)
+	}
+	if rows == 0 {
+		return fmt.Errorf("%s: no rows", s.layout.file)
+	}
+	if b.rows == 0 {
+		return nil
+	}
+	return b.flush(yield)
+}

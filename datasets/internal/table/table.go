@@ -1,0 +1,284 @@
+// Package table turns records of named text fields into sets of numbers, whatever file format the
+// records come from.
+//
+// A first pass over the records learns the kinds and levels of the columns ([Open]); after that
+// every pass codes the fields by the schema and hands out blocks of rows.
+package table
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// Reader reads the records of a file, as often as it is asked.
+type Reader interface {
+	Form() Form
+	// Records calls yield for every record in turn until the first error, which it returns. The
+	// record is valid until yield returns.
+	Records(ctx context.Context, yield func(r *Record) error) error
+}
+
+// Form is what a file says about its records before the first of them.
+type Form struct {
+	Name     string   // what the file is called in errors
+	Columns  []Column // in the file's order
+	Sparse   bool     // whether records leave out the fields that are zero
+	Weighted bool     // whether records have weights outside of columns
+}
+
+// Column is what a file says about one of its columns.
+type Column struct {
+	Name     string
+	Line     int  // where the file names it, 0 for nowhere
+	Declared bool // whether the file says of what kind the column is
+	Kind     datasets.Kind
+	Levels   []string // of a declared categorical column; nil to take them from the values
+}
+
+// Record is one row of a file.
+type Record struct {
+	Line    int
+	Fields  [][]byte // nil for a missing value
+	Columns []int    // columns of the fields, ascending, where the form is sparse
+	Weight  float64  // where the form is weighted
+}
+
+// layout says what each column of a file is for.
+type layout struct {
+	file    string
+	columns []Column
+	sparse  bool
+	use     []use
+	roles   datasets.Roles
+	suffix  []byte
+	inputs  []int // columns of the file that are inputs, in order of the schema
+	targets []int
+	weight  int // -1 for none
+	group   int
+}
+
+// use says what a column is for.
+type use uint8
+
+const (
+	dropped use = iota
+	input
+	target
+	weight
+	group
+)
+
+// arrange finds the columns that the roles name. With a schema of earlier rows its columns are the
+// inputs, by name.
+func arrange(form Form, roles datasets.Roles) (*layout, error) {
+	l := &layout{file: form.Name, columns: form.Columns, sparse: form.Sparse, use: make([]use, len(form.Columns)), roles: roles, suffix: []byte(roles.Suffix), weight: -1, group: -1}
+	if err := l.checkNames(); err != nil {
+		return nil, err
+	}
+	for i := range l.use {
+		l.use[i] = input
+	}
+	for _, name := range roles.Drop {
+		if _, err := l.assign("drop", name, dropped); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range l.targetNames() {
+		j, err := l.assign("target", name, target)
+		if err != nil {
+			return nil, err
+		}
+		l.targets = append(l.targets, j)
+	}
+	var err error
+	if l.weight, err = l.assign("weight", roles.Weight, weight); err != nil {
+		return nil, err
+	}
+	if l.group, err = l.assign("group", roles.Group, group); err != nil {
+		return nil, err
+	}
+	for name := range roles.Kinds {
+		if l.find(name) < 0 {
+			return nil, l.noColumn("kinds", name)
+		}
+	}
+	return l, l.arrangeInputs()
+}
+
+// targetNames returns the targets asked for, or those of the schema that the file has.
+func (l *layout) targetNames() []string {
+	if len(l.roles.Target) > 0 || l.roles.Schema == nil {
+		return l.roles.Target
+	}
+	var names []string
+	for _, c := range l.roles.Schema.Targets {
+		if l.find(c.Name) < 0 {
+			return nil
+		}
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+func (l *layout) checkNames() error {
+	seen := map[string]int{}
+	for j, c := range l.columns {
+		if k, ok := seen[c.Name]; ok {
+			return fmt.Errorf("%s: columns %d and %d are both called %q", l.at(c.Line), k+1, j+1, c.Name)
+		}
+		seen[c.Name] = j
+	}
+	return nil
+}
+
+// at writes a place in the file, line 0 being no line in particular.
+func (l *layout) at(line int) string {
+	if line == 0 {
+		return l.file
+	}
+	return l.file + ":" + strconv.Itoa(line)
+}
+
+// find returns the column called name, or else of that number, or -1.
+func (l *layout) find(name string) int {
+	for j, c := range l.columns {
+		if c.Name == name {
+			return j
+		}
+	}
+	j, err := strconv.Atoi(name)
+	if err != nil {
+		return -1
+	}
+	if j < 0 {
+		j += len(l.columns)
+	}
+	if j < 0 || j >= len(l.columns) {
+		return -1
+	}
+	return j
+}
+
+// assign gives the column called name its use; no name is no column.
+func (l *layout) assign(role, name string, u use) (int, error) {
+	if name == "" {
+		return -1, nil
+	}
+	j := l.find(name)
+	if j < 0 {
+		return -1, l.noColumn(role, name)
+	}
+	if l.use[j] != input {
+		return -1, fmt.Errorf("%s: %s: column %q is already the %s", l.file, role, name, l.use[j])
+	}
+	l.use[j] = u
+	return j, nil
+}
+
+func (u use) String() string {
+	return [...]string{"dropped one", "input", "target", "weight", "group"}[u]
+}
+
+func (l *layout) noColumn(role, name string) error {
+	return fmt.Errorf("%s: %s: no column %q; there are %s", l.file, role, name, list(l.names()))
+}
+
+func (l *layout) names() []string {
+	names := make([]string, len(l.columns))
+	for j, c := range l.columns {
+		names[j] = c.Name
+	}
+	return names
+}
+
+// list writes up to a dozen names.
+func list(names []string) string {
+	const most = 12
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// arrangeInputs lists the input columns, in the order of the schema where there is one.
+func (l *layout) arrangeInputs() error {
+	for j, u := range l.use {
+		if u == input {
+			l.inputs = append(l.inputs, j)
+		}
+	}
+	s := l.roles.Schema
+	if s == nil || len(s.Columns) == 0 {
+		if len(l.inputs) == 0 {
+			return fmt.Errorf("%s: no column is left to learn from", l.file)
+		}
+		return nil
+	}
+	byName := map[string]int{}
+	var extra, missing []string
+	for _, j := range l.inputs {
+		byName[l.columns[j].Name] = j
+		if s.Index(l.columns[j].Name) < 0 {
+			extra = append(extra, strconv.Quote(l.columns[j].Name))
+		}
+	}
+	l.inputs = l.inputs[:0]
+	for _, c := range s.Columns {
+		j, ok := byName[c.Name]
+		if !ok {
+			missing = append(missing, strconv.Quote(c.Name))
+			continue
+		}
+		l.inputs = append(l.inputs, j)
+	}
+	switch {
+	case missing != nil && extra != nil:
+		return fmt.Errorf("%s: missing column %s; column %s is not in the schema", l.file, list(missing), list(extra))
+	case missing != nil:
+		return fmt.Errorf("%s: missing column %s", l.file, list(missing))
+	case extra != nil:
+		return fmt.Errorf("%s: column %s is not in the schema; drop it", l.file, list(extra))
+	}
+	return nil
+}
+
+// kindOf returns the kind that the roles or the file give column j.
+func (l *layout) kindOf(j int) (kind datasets.Kind, known bool) {
+	for name, k := range l.roles.Kinds {
+		if l.find(name) == j {
+			return k, true
+		}
+	}
+	if l.use[j] == target && l.roles.Task != datasets.AnyTask {
+		if l.roles.Task == datasets.Classification {
+			return datasets.Categorical, true
+		}
+		return datasets.Numeric, true
+	}
+	if l.use[j] == target && len(l.roles.Positive) > 0 {
+		return datasets.Categorical, true
+	}
+	c := l.columns[j]
+	return c.Kind, c.Declared
+}
+
+// fault returns an error at a field.
+func (l *layout) fault(line, j int, format string, args ...any) error {
+	return fmt.Errorf("%s:%d: column %s: %s", l.file, line, l.columns[j].Name, fmt.Sprintf(format, args...))
+}
+
+// rest is the class of a target whose levels are not among Roles.Positive.
+const rest = "rest"
+
+// positiveLevels returns the two classes that the roles make of a target.
+func positiveLevels(positive []string) []string {
+	if len(positive) == 1 {
+		return []string{rest, positive[0]}
+	}
+	return []string{rest, strings.Join(slices.Clone(positive), "|")}
+}

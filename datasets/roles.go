@@ -1,0 +1,59 @@
+package datasets
+
+import "fmt"
+
+// Roles says what the columns of a file are for. Columns are named as in the file's header;
+// "x0", "x1", … where it has none. Where no column is called so, a number counts columns from 0,
+// or from the end if it is negative: "-1" is the last.
+type Roles struct {
+	Target   []string        // what is to be predicted: one column, several numeric ones, or none
+	Weight   string          // sample weights
+	Group    string          // rows that belong together; numbered in order of appearance
+	Drop     []string        // left out
+	Kinds    map[string]Kind // kinds of columns, where the values do not tell
+	Task     Task            // what the target is, where its values do not tell
+	Positive []string        // levels of the target that are class 1; all others are class 0, "rest"
+	Suffix   string          // cut from the end of the target's values, as the "." in "<=50K."
+
+	// Schema is the schema of other rows, those trained on, which these rows are to be coded by.
+	// Columns are matched by name: another order is fine, a missing or an extra one is an error.
+	// Where Target is empty the schema's targets are read if the file has them.
+	Schema *Schema
+}
+
+// Task says what is predicted.
+type Task int
+
+const (
+	// AnyTask leaves it to the target: text is classified, numbers are not.
+	AnyTask Task = iota
+	// Classification predicts one of several classes, even if they are called by numbers.
+	Classification
+	// Regression predicts numbers.
+	Regression
+)
+
+// String returns "classification", "regression", or "" for AnyTask.
+func (t Task) String() string {
+	return [...]string{"", "classification", "regression"}[t]
+}
+
+// ParseTask returns the task called name.
+func ParseTask(name string) (Task, error) {
+	for t := AnyTask; t <= Regression; t++ {
+		if t.String() == name {
+			return t, nil
+		}
+	}
+	return AnyTask, fmt.Errorf("datasets: no task %q; there are classification and regression", name)
+}
+
+// ParseKind returns the kind called name.
+func ParseKind(name string) (Kind, error) {
+	for k := Numeric; k <= Categorical; k++ {
+		if k.String() == name {
+			return k, nil
+		}
+	}
+	return Numeric, fmt.Errorf("datasets: no kind %q; there are numeric and categorical", name)
+}
