@@ -1,0 +1,125 @@
+package estimator
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/param"
+)
+
+// ClassWeight multiplies the weights of a class's rows. The zero value leaves them as they are. As
+// a parameter it is none, balanced, or a map of class name to weight.
+type ClassWeight struct {
+	// Balanced gives every class the same total: n / (classes · n_c), where n is the sum of the
+	// rows' weights and n_c that of class c.
+	Balanced bool
+	// Weights has the weight of each class by name; classes it does not name have 1.
+	Weights map[string]float64
+}
+
+var _ param.Value = (*ClassWeight)(nil)
+
+// Set takes none, balanced, or a map of class name to weight.
+func (c *ClassWeight) Set(plain any) error {
+	wanted := fmt.Errorf("%s", c.Wanted())
+	switch v := plain.(type) {
+	case nil:
+		*c = ClassWeight{}
+	case string:
+		if v != "none" && v != "balanced" {
+			if near := param.Nearest(v, []string{"none", "balanced"}); near != "" {
+				return param.Fault{Hint: fmt.Sprintf("did you mean %s?", near)}
+			}
+			return wanted
+		}
+		*c = ClassWeight{Balanced: v == "balanced"}
+	case map[string]any:
+		weights := make(map[string]float64, len(v))
+		for name, given := range v {
+			switch w := given.(type) {
+			case int:
+				weights[name] = float64(w)
+			case float64:
+				weights[name] = w
+			default:
+				return wanted
+			}
+		}
+		*c = ClassWeight{Weights: weights}
+		return c.Check()
+	default:
+		return wanted
+	}
+	return nil
+}
+
+// Plain returns the value as Set takes it.
+func (c *ClassWeight) Plain() any {
+	switch {
+	case c.Balanced:
+		return "balanced"
+	case c.Weights == nil:
+		return "none"
+	}
+	out := make(map[string]any, len(c.Weights))
+	for name, w := range c.Weights {
+		out[name] = w
+	}
+	return out
+}
+
+// Wanted says what Set takes.
+func (c *ClassWeight) Wanted() string {
+	return "none, balanced, or a map of class name to a weight ≥ 0"
+}
+
+// Check says what is wrong with the weights.
+func (c *ClassWeight) Check() error {
+	if c.Balanced && c.Weights != nil {
+		return fmt.Errorf("balanced or weights, not both")
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Weights)) {
+		if w := c.Weights[name]; !(w >= 0) || math.IsInf(w, 0) {
+			return param.Fault{Hint: fmt.Sprintf("the weight of class %q is %v", name, w)}
+		}
+	}
+	return nil
+}
+
+// factors returns the factor of each class, nil for ones, given the total weight of each.
+func (c ClassWeight) factors(classes []string, mass []float64, present int) ([]float64, error) {
+	if !c.Balanced && c.Weights == nil {
+		return nil, nil
+	}
+	out := make([]float64, len(classes))
+	if c.Balanced {
+		total := 0.0
+		for _, m := range mass {
+			total += m
+		}
+		for j, m := range mass {
+			if m > 0 {
+				out[j] = total / (float64(present) * m)
+			}
+		}
+		return out, nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Weights)) {
+		if !slices.Contains(classes, name) {
+			f := param.Fault{Path: "class_weight", Problem: fmt.Sprintf("there is no class %q", name)}
+			if near := param.Nearest(name, classes); near != "" {
+				f.Hint = fmt.Sprintf("did you mean %s?", near)
+			}
+			return nil, f
+		}
+	}
+	for j, name := range classes {
+		out[j] = 1
+		if w, ok := c.Weights[name]; ok {
+			out[j] = w
+		}
+	}
+	return out, nil
+}

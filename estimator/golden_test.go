@@ -1,0 +1,148 @@
+package estimator_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/golden"
+)
+
+// The cases of ../shared/reference were made with scikit-learn and scipy; make_reference.py there
+// says how.
+
+func matrix(rows [][]float64) *mat.Dense {
+	m := mat.NewDense(len(rows), len(rows[0]), nil)
+	for i, r := range rows {
+		m.SetRow(i, r)
+	}
+	return m
+}
+
+// near fails where got and want differ by more than tol relative to the largest of want.
+func near(t *testing.T, what string, got, want []float64, tol float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
+	}
+	size := 0.0
+	for _, v := range want {
+		size = max(size, math.Abs(v))
+	}
+	for i, v := range got {
+		if !(math.Abs(v-want[i]) <= tol*size) {
+			t.Fatalf("%s[%d] = %.12g, want %.12g", what, i, v, want[i])
+		}
+	}
+}
+
+func flat(rows [][]float64) []float64 {
+	var out []float64
+	for _, r := range rows {
+		out = append(out, r...)
+	}
+	return out
+}
+
+func fit(t *testing.T, s estimator.Estimator, data datasets.Set) estimator.Predictor {
+	t.Helper()
+	p, err := s.Fit(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, ok := p.(estimator.Reporter); ok && !r.Report().Converged {
+		t.Fatalf("not converged: %+v", r.Report())
+	}
+	return p
+}
+
+func TestRidgeEqualsReference(t *testing.T) {
+	for _, icpt := range []string{"icpt", "origin"} {
+		for _, weights := range []string{"plain", "weighted"} {
+			for _, alpha := range []string{"0.001", "1", "250"} {
+				for _, solver := range []string{"auto", "cholesky", "dual", "cg"} {
+					name := fmt.Sprintf("ridge_%s_%s_%s", icpt, weights, alpha)
+					t.Run(name+"/"+solver, func(t *testing.T) { ridgeCase(t, name, solver) })
+				}
+			}
+		}
+	}
+}
+
+func ridgeCase(t *testing.T, name, solver string) {
+	var in struct {
+		X, Y         [][]float64
+		Alpha        float64
+		Intercept    bool
+		SampleWeight []float64   `json:"sample_weight"`
+		XTest        [][]float64 `json:"X_test"`
+	}
+	var want struct {
+		Coef, Predict [][]float64
+		Intercept     []float64
+	}
+	golden.Load(t, name, &in, &want)
+	s := estimator.NewRidge()
+	s.Alpha, s.Intercept, s.Solver, s.Tol = in.Alpha, in.Intercept, solver, 1e-12
+	f := fit(t, s, datasets.Set{X: matrix(in.X), Targets: matrix(in.Y), Weights: in.SampleWeight}).(*estimator.FittedLinear)
+	near(t, "coef", f.Coef().RawMatrix().Data, flat(want.Coef), 1e-8)
+	near(t, "intercept", f.Intercept(), want.Intercept, 1e-8)
+	got, err := f.PredictTargets(context.Background(), matrix(in.XTest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "predict", got.RawMatrix().Data, flat(want.Predict), 1e-8)
+}
+
+func TestRidgeWideEqualsReference(t *testing.T) {
+	var in struct {
+		X     [][]float64
+		Y     []float64
+		Alpha float64
+	}
+	var want struct {
+		Coef      []float64
+		Intercept float64
+	}
+	golden.Load(t, "ridge_wide", &in, &want)
+	for solver, took := range map[string]string{"auto": "dual", "cholesky": "cholesky", "dual": "dual", "cg": "cg"} {
+		s := estimator.NewRidge()
+		s.Alpha, s.Solver, s.Tol = in.Alpha, solver, 1e-13
+		f := fit(t, s, datasets.Set{X: matrix(in.X), Y: in.Y}).(*estimator.FittedLinear)
+		if f.Report().Solver != took {
+			t.Errorf("solver %s took %s", solver, f.Report().Solver)
+		}
+		near(t, "coef by "+solver, f.Coef().RawMatrix().Data, want.Coef, 1e-8)
+		near(t, "intercept by "+solver, f.Intercept(), []float64{want.Intercept}, 1e-8)
+	}
+}
+
+func TestRidgeClassifierEqualsReference(t *testing.T) {
+	var in struct {
+		X     [][]float64
+		Y     []float64
+		Alpha float64
+		XTest [][]float64 `json:"X_test"`
+	}
+	var want struct {
+		Coef, Decision     [][]float64
+		Intercept, Predict []float64
+	}
+	golden.Load(t, "ridge_classifier", &in, &want)
+	s := estimator.NewRidgeClassifier()
+	s.Alpha = in.Alpha
+	f := fit(t, s, datasets.Set{X: matrix(in.X), Y: in.Y}).(*estimator.FittedLinearClassifier)
+	near(t, "coef", f.Coef().RawMatrix().Data, flat(want.Coef), 1e-8)
+	near(t, "intercept", f.Intercept(), want.Intercept, 1e-8)
+	got, err := estimator.Predict(context.Background(), f, matrix(in.XTest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "predict", got.Values, want.Predict, 0)
+	near(t, "decision", got.Scores.RawMatrix().Data, flat(want.Decision), 1e-8)
+}

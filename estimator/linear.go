@@ -1,0 +1,292 @@
+package estimator
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// FittedLinear is a fitted linear regression of one or several targets, X·coefᵀ + intercept:
+// what [Ridge] and [SVR] return.
+type FittedLinear struct{ linear }
+
+var (
+	_ MultiPredictor = (*FittedLinear)(nil)
+	_ Reporter       = (*FittedLinear)(nil)
+	_ model.Stateful = (*FittedLinear)(nil)
+)
+
+// Predict returns the first target of each row of X.
+func (f *FittedLinear) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	n, _ := X.Dims()
+	out := make([]float64, n)
+	if f.outputs() == 1 {
+		return out, f.score(ctx, out, X)
+	}
+	all, err := f.scores(ctx, X)
+	if err != nil || n == 0 {
+		return out, err
+	}
+	return mat.Col(out, 0, all), nil
+}
+
+// PredictTargets returns every target of each row of X, rows × targets.
+func (f *FittedLinear) PredictTargets(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	return f.scores(ctx, X)
+}
+
+// State is the model's state for a model file.
+func (f *FittedLinear) State(s *model.State) { f.state(s) }
+
+// FittedLinearClassifier is a fitted linear classifier, one row of coefficients for each class, or
+// a single row, positive for the second class, where there are two: what [RidgeClassifier] and
+// [SVM] return.
+type FittedLinearClassifier struct {
+	linear
+	classes []string
+}
+
+var (
+	_ Classifier     = (*FittedLinearClassifier)(nil)
+	_ Reporter       = (*FittedLinearClassifier)(nil)
+	_ model.Stateful = (*FittedLinearClassifier)(nil)
+)
+
+// Classes returns the names of the classes in the order of their codes.
+func (f *FittedLinearClassifier) Classes() []string { return slices.Clone(f.classes) }
+
+// Decision returns rows × classes scores, the largest being the prediction; one column, positive
+// for the second class, where there are two classes.
+func (f *FittedLinearClassifier) Decision(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	return f.scores(ctx, X)
+}
+
+// Predict returns the code of the class with the largest score for each row of X.
+func (f *FittedLinearClassifier) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	n, _ := X.Dims()
+	out := make([]float64, n)
+	if f.outputs() == 1 {
+		if err := f.score(ctx, out, X); err != nil {
+			return nil, err
+		}
+		for i, v := range out {
+			out[i] = 0
+			if v > 0 {
+				out[i] = 1
+			}
+		}
+		return out, nil
+	}
+	scores, err := f.scores(ctx, X)
+	if err != nil {
+		return nil, err
+	}
+	for i := range out {
+		out[i] = float64(largest(scores.RawRowView(i)))
+	}
+	return out, nil
+}
+
+// largest returns the first index of the largest value.
+func largest(list []float64) int {
+	best := 0
+	for j, v := range list {
+		if v > list[best] {
+			best = j
+		}
+	}
+	return best
+}
+
+// State is the model's state for a model file.
+func (f *FittedLinearClassifier) State(s *model.State) {
+	f.state(s)
+	s.Strings("classes", &f.classes)
+	want := len(f.classes)
+	if want == 2 {
+		want = 1
+	}
+	s.Require(len(f.classes) >= 2 && len(f.intercept) == want, "the classes do not fit the coefficients")
+}
+
+// linear is what all fitted linear models share.
+type linear struct {
+	coef      *mat.Dense // outputs × inputs
+	intercept []float64  // outputs
+	report    Report
+}
+
+// Coef returns a copy of the coefficients, outputs × inputs.
+func (l *linear) Coef() *mat.Dense { return mat.DenseCopyOf(l.coef) }
+
+// Intercept returns a copy of the intercepts, one for each output; zeros where there is none.
+func (l *linear) Intercept() []float64 { return slices.Clone(l.intercept) }
+
+// Report says how the fit went.
+func (l *linear) Report() Report {
+	r := l.report
+	r.Warnings = slices.Clone(r.Warnings)
+	return r
+}
+
+func (l *linear) outputs() int { return len(l.intercept) }
+
+func (l *linear) state(s *model.State) {
+	s.Matrix("coef", &l.coef)
+	s.Floats("intercept", &l.intercept)
+	s.Require(l.coef != nil && finite(l.intercept) && finite(l.coef.RawMatrix().Data), "coefficients are missing or not finite")
+	s.Require(l.coef != nil && len(l.intercept) == l.coef.RawMatrix().Rows, "coefficients and intercept differ in length")
+	r := s.Child("report")
+	r.String("solver", &l.report.Solver)
+	r.Int("iterations", &l.report.Iterations)
+	r.Bool("converged", &l.report.Converged)
+	r.Float("gradient", &l.report.Gradient)
+	r.Float("gap", &l.report.Gap)
+	r.Float("objective", &l.report.Objective)
+	if l.report.Warnings == nil {
+		l.report.Warnings = []string{}
+	}
+	r.Strings("warnings", &l.report.Warnings)
+}
+
+func finite(list []float64) bool {
+	for _, v := range list {
+		if v-v != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// scores returns X·coefᵀ + intercept, rows × outputs.
+func (l *linear) scores(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	n, _ := X.Dims()
+	if n == 0 {
+		return &mat.Dense{}, l.score(ctx, nil, X)
+	}
+	out := mat.NewDense(n, l.outputs(), nil)
+	if err := l.score(ctx, out.RawMatrix().Data, X); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// score writes X·coefᵀ + intercept to dst, rows × outputs. A row's scores do not depend, to the
+// bit, on the rows beside it; a single row is scored without goroutines or garbage.
+func (l *linear) score(ctx context.Context, dst []float64, X mat.Matrix) error {
+	n, d := X.Dims()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if d != l.coef.RawMatrix().Cols && n > 0 {
+		return fmt.Errorf("estimator: %d columns at fit, %d now", l.coef.RawMatrix().Cols, d)
+	}
+	switch X.(type) {
+	case *mat.Dense, *sparse.CSR:
+	default:
+		if n > 0 {
+			X = mat.DenseCopyOf(X)
+		}
+	}
+	if n == 1 {
+		l.scoreRows(dst, X, 0, 1)
+	} else if err := l.scoreChunks(ctx, dst, X, n); err != nil {
+		return err
+	}
+	if !finite(dst) {
+		if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
+			return fmt.Errorf("estimator: %w", err)
+		}
+		return fmt.Errorf("estimator: the inputs are too large to predict from")
+	}
+	return nil
+}
+
+func (l *linear) scoreChunks(ctx context.Context, dst []float64, X mat.Matrix, n int) error {
+	const chunk = 1 << 14
+	grain := max(1, 1<<15/l.coef.RawMatrix().Cols)
+	for lo := 0; lo < n; lo += chunk {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		kern.Parallel(min(chunk, n-lo), grain, func(a, b int) { l.scoreRows(dst, X, lo+a, lo+b) })
+	}
+	return nil
+}
+
+func (l *linear) scoreRows(dst []float64, X mat.Matrix, lo, hi int) {
+	k := l.outputs()
+	switch m := X.(type) {
+	case *mat.Dense:
+		for i := lo; i < hi; i++ {
+			row := m.RawRowView(i)
+			for j, b := range l.intercept {
+				dst[i*k+j] = kern.Dot(row, l.coef.RawRowView(j)) + b
+			}
+		}
+	case *sparse.CSR:
+		scale, shared := m.Shared()
+		if !shared {
+			scale = 1
+		}
+		for i := lo; i < hi; i++ {
+			columns, values := m.Row(i)
+			for j, b := range l.intercept {
+				dst[i*k+j] = scale*gather(columns, values, l.coef.RawRowView(j)) + b
+			}
+		}
+	}
+}
+
+// gather returns Σ values[p]·w[columns[p]], values nil meaning ones.
+func gather(columns []uint32, values, w []float64) float64 {
+	s := 0.0
+	if values == nil {
+		for _, j := range columns {
+			s += w[j]
+		}
+		return s
+	}
+	for p, j := range columns {
+		s += values[p] * w[j]
+	}
+	return s
+}
+
+// String describes the model in a line.
+func (l *linear) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "linear model of %d inputs and %d outputs", l.coef.RawMatrix().Cols, l.outputs())
+	if l.report.Solver != "" {
+		fmt.Fprintf(&b, " by %s", l.report.Solver)
+	}
+	return b.String()
+}
+
+// newLinear makes the model of weights w, inputs × outputs in row-major order.
+func newLinear(w []float64, intercept []float64, report Report) (linear, error) {
+	k := len(intercept)
+	d := len(w) / k
+	coef := mat.NewDense(k, d, nil)
+	for i := range d {
+		for j := range k {
+			coef.Set(j, i, w[i*k+j])
+		}
+	}
+	if !finite(w) || !finite(intercept) {
+		return linear{}, fmt.Errorf("the solution is not finite: the inputs are too large or too unequal in scale; standardize them")
+	}
+	if math.IsNaN(report.Objective) {
+		report.Objective = math.Inf(1)
+	}
+	return linear{coef: coef, intercept: intercept, report: report}, nil
+}

@@ -1,0 +1,435 @@
+package estimator
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// moments is all that ridge needs to know of rows: weighted sums of their products. Rows can be
+// added to it block by block, other moments can be merged into it, and those of some of its rows be
+// subtracted.
+//
+// Inputs and targets are measured from a fixed point, the shift, near their mean, so that centring
+// at the end, Σs·x·x' − (Σs·x)(Σs·x)'/Σs, does not cancel. The shift only moves columns whose mean is
+// far from 0 against their spread; where there are none, it is nil and blocks are used as they are.
+type moments struct {
+	cols, targets int
+	centred       bool // whether there is an intercept to be eliminated, else shifts stay 0
+	rows          int
+	weight        float64   // Σ s
+	shift         []float64 // of inputs, nil for 0
+	targetShift   []float64
+	sum           []float64 // Σ s·(x−shift)
+	targetSum     []float64 // Σ s·(y−targetShift)
+	gram          []float64 // lower triangle of Σ s·(x−shift)(x−shift)', cols × cols
+	cross         []float64 // Σ s·(x−shift)(y−targetShift)', cols × targets
+	squares       []float64 // Σ s·(y−targetShift)², by target
+}
+
+func newMoments(cols, targets int, centred bool) *moments {
+	return &moments{cols: cols, targets: targets, centred: centred,
+		targetShift: make([]float64, targets), sum: make([]float64, cols), targetSum: make([]float64, targets),
+		gram: make([]float64, cols*cols), cross: make([]float64, cols*targets), squares: make([]float64, targets)}
+}
+
+// clear forgets all rows, and the shift with them.
+func (m *moments) clear() {
+	m.rows, m.weight, m.shift = 0, 0, nil
+	for _, list := range [][]float64{m.targetShift, m.sum, m.targetSum, m.gram, m.cross, m.squares} {
+		clear(list)
+	}
+}
+
+// add adds rows: X has m.cols columns, y is rows × targets, weights nil means ones. It fails where
+// a sum is no longer finite, which nameFault can explain.
+func (m *moments) add(X mat.Matrix, y, weights []float64) error {
+	n, _ := X.Dims()
+	if m.rows == 0 && m.centred {
+		m.choose(X, y, weights)
+	}
+	m.rows += n
+	total := float64(n)
+	if weights != nil {
+		total = kern.Sum(weights)
+	}
+	m.weight += total
+	weighted := m.addTargets(y, weights, n)
+	ones := weights == nil
+	if ones {
+		weights = slices.Repeat([]float64{1}, n)
+	}
+	m.addInputs(X, weighted, weights, ones)
+	for j := range m.cols {
+		if d := m.gram[j*m.cols+j]; d-d != 0 {
+			return fmt.Errorf("the sum of squares of column %d is %v", j, d)
+		}
+	}
+	return nil
+}
+
+// addTargets adds what depends on the targets alone and returns s·(y−targetShift).
+func (m *moments) addTargets(y, weights []float64, n int) []float64 {
+	if m.targets == 0 {
+		return nil
+	}
+	weighted := make([]float64, len(y))
+	for i := range n {
+		s := 1.0
+		if weights != nil {
+			s = weights[i]
+		}
+		for t := range m.targets {
+			v := y[i*m.targets+t] - m.targetShift[t]
+			weighted[i*m.targets+t] = s * v
+			m.targetSum[t] += s * v
+			m.squares[t] += s * v * v
+		}
+	}
+	return weighted
+}
+
+// addInputs adds what depends on the inputs; ones says that every weight is 1.
+func (m *moments) addInputs(X mat.Matrix, weighted, weights []float64, ones bool) {
+	n, d := X.Dims()
+	if csr, ok := X.(*sparse.CSR); ok && m.shift == nil {
+		m.scatter(csr, weights)
+		kern.SparseMulVecT(m.sum, compressed(csr), weights, true)
+		if m.targets > 0 {
+			kern.SparseMulT(kern.Dense(d, m.targets, m.targets, m.cross), compressed(csr), kern.Dense(n, m.targets, m.targets, weighted), true)
+		}
+		return
+	}
+	if dense, ok := X.(*mat.Dense); ok && m.shift == nil {
+		m.addDense(view(dense), weighted, weights, ones)
+		return
+	}
+	// The sums over a tile of moderate size cost what they cost over all rows.
+	size := min(n, 512)
+	tile := make([]float64, size*d)
+	for lo := 0; lo < n; lo += size {
+		hi := min(lo+size, n)
+		m.shifted(tile, X, lo, hi)
+		part := kern.Dense(hi-lo, d, d, tile)
+		m.addDense(part, weighted[lo*m.targets:hi*m.targets], weights[lo:hi], ones)
+	}
+}
+
+func (m *moments) addDense(x kern.View[float64], weighted, weights []float64, ones bool) {
+	d := m.cols
+	gramWeights := weights
+	if ones {
+		gramWeights = nil
+	}
+	kern.Gram(kern.Dense(d, d, d, m.gram), x, gramWeights)
+	kern.MulVecT(m.sum, x, weights, true)
+	switch m.targets {
+	case 0:
+	case 1:
+		kern.MulVecT(m.cross, x, weighted, true)
+	default:
+		kern.Mul(kern.Dense(d, m.targets, m.targets, m.cross), x.T(), kern.Dense(x.Rows, m.targets, m.targets, weighted), true)
+	}
+}
+
+// shifted writes rows lo to hi of X less the shift to tile.
+func (m *moments) shifted(tile []float64, X mat.Matrix, lo, hi int) {
+	d := m.cols
+	kern.Parallel(hi-lo, max(1, 1<<14/d), func(a, b int) {
+		for i := a; i < b; i++ {
+			row := tile[i*d : (i+1)*d]
+			writeRow(row, X, lo+i)
+			if m.shift != nil {
+				kern.Axpy(-1, m.shift, row)
+			}
+		}
+	})
+}
+
+// writeRow writes row i of X to dst.
+func writeRow(dst []float64, X mat.Matrix, i int) {
+	switch x := X.(type) {
+	case *mat.Dense:
+		copy(dst, x.RawRowView(i))
+	case *sparse.CSR:
+		clear(dst)
+		columns, values := x.Row(i)
+		scale, _ := x.Shared()
+		for p, j := range columns {
+			if values == nil {
+				dst[j] = scale
+			} else {
+				dst[j] = values[p]
+			}
+		}
+	default:
+		for j := range dst {
+			dst[j] = X.At(i, j)
+		}
+	}
+}
+
+// scatter adds the products of the stored entries of each row.
+func (m *moments) scatter(X *sparse.CSR, weights []float64) {
+	n, d := X.Dims()
+	scale, _ := X.Shared()
+	for i := range n {
+		columns, values := X.Row(i)
+		for p, j := range columns {
+			row := m.gram[int(j)*d : int(j)*d+int(j)+1]
+			f := weights[i] * scale * scale
+			if values == nil {
+				for _, c := range columns[:p+1] {
+					row[c] += f
+				}
+				continue
+			}
+			f = weights[i] * values[p]
+			for q, c := range columns[:p+1] {
+				row[c] += f * values[q]
+			}
+		}
+	}
+}
+
+// choose sets the shifts from the first rows.
+func (m *moments) choose(X mat.Matrix, y, weights []float64) {
+	n, _ := X.Dims()
+	probe := make([]float64, m.cols)
+	mean, square := make([]float64, m.cols), make([]float64, m.cols)
+	total := 0.0
+	n = min(n, 512)
+	for i := range n {
+		s := 1.0
+		if weights != nil {
+			s = weights[i]
+		}
+		if s == 0 {
+			continue
+		}
+		total += s
+		writeRow(probe, X, i)
+		for j, v := range probe {
+			delta := v - mean[j]
+			mean[j] += delta * s / total
+			square[j] += s * delta * (v - mean[j])
+		}
+		for t := range m.targets {
+			m.targetShift[t] += (y[i*m.targets+t] - m.targetShift[t]) * s / total
+		}
+	}
+	const far = 10 // standard deviations
+	needed := false
+	for j := range mean {
+		if mean[j]*mean[j]*total <= far*far*square[j] || mean[j]-mean[j] != 0 {
+			mean[j] = 0
+		}
+		needed = needed || mean[j] != 0
+	}
+	if _, isSparse := X.(*sparse.CSR); needed && !isSparse {
+		m.shift = mean
+	}
+}
+
+// merge adds the moments of other rows.
+func (m *moments) merge(other *moments) { m.combine(other, 1) }
+
+// subtract takes away the moments of some of m's rows. Where those are nearly all of the weight
+// there is little left to be right about: what remains has the rounding of what was there.
+func (m *moments) subtract(other *moments) { m.combine(other, -1) }
+
+func (m *moments) combine(other *moments, sign float64) {
+	if m.rows == 0 && sign > 0 {
+		m.shift = slices.Clone(other.shift)
+		copy(m.targetShift, other.targetShift)
+	}
+	o := other
+	if !slices.Equal(m.shift, o.shift) || !slices.Equal(m.targetShift, o.targetShift) {
+		o = other.rebased(m.shift, m.targetShift)
+	}
+	m.rows += int(sign) * o.rows
+	m.weight += sign * o.weight
+	kern.Axpy(sign, o.sum, m.sum)
+	kern.Axpy(sign, o.targetSum, m.targetSum)
+	kern.Axpy(sign, o.gram, m.gram)
+	kern.Axpy(sign, o.cross, m.cross)
+	kern.Axpy(sign, o.squares, m.squares)
+}
+
+// rebased returns the same moments measured from another point: with δ = old − new shift,
+// Σs(x−new)(y−new)' = Σs(x−old)(y−old)' + (Σs(x−old))δ_y' + δ_x(Σs(y−old))' + W·δ_x·δ_y'.
+func (m *moments) rebased(shift, targetShift []float64) *moments {
+	out := *m
+	out.shift, out.targetShift = slices.Clone(shift), slices.Clone(targetShift)
+	dx, dy := difference(m.shift, shift, m.cols), difference(m.targetShift, targetShift, m.targets)
+	out.sum, out.targetSum = slices.Clone(m.sum), slices.Clone(m.targetSum)
+	kern.Axpy(m.weight, dx, out.sum)
+	kern.Axpy(m.weight, dy, out.targetSum)
+	out.gram, out.cross, out.squares = slices.Clone(m.gram), slices.Clone(m.cross), slices.Clone(m.squares)
+	for i := range m.cols {
+		row := out.gram[i*m.cols : i*m.cols+i+1]
+		kern.Axpy(m.sum[i]+m.weight*dx[i], dx[:i+1], row)
+		kern.Axpy(dx[i], m.sum[:i+1], row)
+		cross := out.cross[i*m.targets : (i+1)*m.targets]
+		kern.Axpy(m.sum[i]+m.weight*dx[i], dy, cross)
+		kern.Axpy(dx[i], m.targetSum, cross)
+	}
+	for t := range m.targets {
+		out.squares[t] += 2*m.targetSum[t]*dy[t] + m.weight*dy[t]*dy[t]
+	}
+	return &out
+}
+
+// difference returns a − b, nil meaning zeros.
+func difference(a, b []float64, n int) []float64 {
+	out := make([]float64, n)
+	copy(out, a)
+	if b != nil {
+		kern.Axpy(-1, b, out)
+	}
+	return out
+}
+
+// mean returns the weighted mean of the inputs where it is to be eliminated, else zeros.
+func (m *moments) mean() []float64 {
+	out := make([]float64, m.cols)
+	if m.centred {
+		copy(out, m.shift)
+		kern.Axpy(1/m.weight, m.sum, out)
+	}
+	return out
+}
+
+// targetMean returns the weighted mean of the targets where it is to be eliminated, else zeros.
+func (m *moments) targetMean() []float64 {
+	out := make([]float64, m.targets)
+	if m.centred {
+		copy(out, m.targetShift)
+		kern.Axpy(1/m.weight, m.targetSum, out)
+	}
+	return out
+}
+
+// system writes the lower triangle of the centred Gram matrix + alpha·I to dst, cols × cols.
+func (m *moments) system(dst []float64, alpha float64) {
+	d := m.cols
+	kern.Parallel(d, 64, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			row := dst[i*d : i*d+i+1]
+			copy(row, m.gram[i*d:i*d+i+1])
+			if m.centred {
+				kern.Axpy(-m.sum[i]/m.weight, m.sum[:i+1], row)
+			}
+			if row[i] <= 16*epsilon*m.gram[i*d+i] {
+				row[i] = 0 // a constant column
+			}
+			row[i] += alpha
+		}
+	})
+}
+
+// rightSide returns the centred cross products, cols × targets.
+func (m *moments) rightSide() []float64 {
+	out := slices.Clone(m.cross)
+	if m.centred {
+		for i := range m.cols {
+			kern.Axpy(-m.sum[i]/m.weight, m.targetSum, out[i*m.targets:(i+1)*m.targets])
+		}
+	}
+	return out
+}
+
+// spread returns Σ s·(y−ȳ)², or Σ s·y² where there is no intercept, summed over the targets.
+func (m *moments) spread() float64 {
+	total := 0.0
+	for t, v := range m.squares {
+		if m.centred {
+			v -= m.targetSum[t] * m.targetSum[t] / m.weight
+		}
+		total += max(v, 0)
+	}
+	return total
+}
+
+// factor is the Cholesky factor of a centred Gram matrix + alpha·I.
+type factor struct {
+	cols  int
+	lower []float64
+}
+
+// factorise returns the factor, or ok false where the matrix is singular to working precision: a
+// pivot has lost all its digits against the diagonal entry it came from.
+func (m *moments) factorise(alpha float64) (f *factor, ok bool) {
+	f = &factor{cols: m.cols, lower: make([]float64, m.cols*m.cols)}
+	m.system(f.lower, alpha)
+	return f, cholesky(f.lower, m.cols)
+}
+
+// cholesky factorises in place and reports whether it could, with digits to spare.
+func cholesky(a []float64, n int) bool {
+	diagonal := make([]float64, n)
+	for i := range diagonal {
+		diagonal[i] = a[i*n+i]
+	}
+	if _, ok := kern.Cholesky(kern.Dense(n, n, n, a)); !ok {
+		return false
+	}
+	for i, d := range diagonal {
+		if p := a[i*n+i]; p*p <= 4*float64(n)*epsilon*d {
+			return false
+		}
+	}
+	return true
+}
+
+// epsilon is the distance from 1 to the next float64.
+const epsilon = 0x1p-52
+
+// solve overwrites b, cols × k, with the solution.
+func (f *factor) solve(b []float64, k int) {
+	kern.SolveCholesky(kern.Dense(f.cols, f.cols, f.cols, f.lower), kern.Dense(f.cols, k, k, b))
+}
+
+// logDeterminant returns log|A|.
+func (f *factor) logDeterminant() float64 {
+	s := 0.0
+	for i := range f.cols {
+		s += 2 * math.Log(f.lower[i*f.cols+i])
+	}
+	return s
+}
+
+// leastNorm overwrites b, n × k, with the solution of least norm of A·x = b for the lower triangle
+// a of a positive semidefinite A, by its eigenvectors, and returns its rank. Cost about 9n³ flops.
+func leastNorm(a []float64, n int, b []float64, k int) (rank int, err error) {
+	full := make([]float64, n*n)
+	copy(full, a)
+	kern.MirrorLower(kern.Dense(n, n, n, full))
+	var eigen mat.EigenSym
+	if !eigen.Factorize(mat.NewSymDense(n, full), true) {
+		return 0, fmt.Errorf("the Gram matrix is singular and its eigenvectors could not be found; use alpha > 0")
+	}
+	values := eigen.Values(nil)
+	var vectors, projected, out mat.Dense
+	eigen.VectorsTo(&vectors)
+	right := mat.NewDense(n, k, b)
+	projected.Mul(vectors.T(), right)
+	threshold := float64(n) * epsilon * max(values[n-1], 0)
+	for i, v := range values {
+		row := projected.RawRowView(i)
+		if v <= threshold {
+			clear(row)
+			continue
+		}
+		rank++
+		kern.Scale(1/v, row)
+	}
+	out.Mul(&vectors, &projected)
+	right.Copy(&out)
+	return rank, nil
+}

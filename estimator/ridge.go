@@ -1,0 +1,421 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Ridge is linear regression with a penalty on the squared weights. With row weights s it minimises
+//
+//	Σ s_i (y_i − w'x_i − b)² + Alpha·‖w‖²
+//
+// for each target by itself; the intercept b is not penalised. n×d inputs and n×t targets give t×d
+// coefficients.
+//
+// Solver says how:
+//   - cholesky adds up the d×d matrix X'SX block by block, in one pass over the data, and
+//     factorises it: nd² + d³/3 flops, d² numbers held, however many rows there are;
+//   - dual factorises the n×n matrix XX' instead: n²d + n³/3 flops, all rows held;
+//   - cg goes by conjugate gradients, one pass over the data for each step, and neither forms a
+//     matrix nor makes sparse rows dense;
+//   - auto takes cg where sparse rows have more than 1024 columns or dense ones more than 16384,
+//     dual where there are fewer rows than columns, else cholesky.
+//
+// Where Alpha is 0 and columns depend on each other the solution of least norm is taken, and the
+// report warns. The targets are Y or Targets of the data. (Hoerl & Kennard, Technometrics 1970.)
+type Ridge struct {
+	Alpha     float64
+	Intercept bool
+	Solver    string
+	Tol       float64
+	MaxIter   int
+}
+
+// NewRidge returns a Ridge with Alpha 1, an intercept, and the solver chosen by the data's shape.
+func NewRidge() Ridge {
+	return Ridge{Alpha: 1, Intercept: true, Solver: "auto", Tol: 1e-8, MaxIter: 1000}
+}
+
+var (
+	_ BlockEstimator  = Ridge{}
+	_ Estimator       = Ridge{}
+	_ datasets.Coster = Ridge{}
+	_ param.Declarer  = (*Ridge)(nil)
+)
+
+// Params declares the hyper-parameters.
+func (s *Ridge) Params(l *param.List) {
+	l.Float(&s.Alpha, "alpha", "penalty on the squared weights", param.NonNegative)
+	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
+	l.Choice(&s.Solver, "solver", "how to solve", "auto", "cholesky", "dual", "cg")
+	l.Float(&s.Tol, "tol", "residual, relative to the start, at which cg stops", param.Positive)
+	l.Int(&s.MaxIter, "max_iter", "most steps of cg", param.AtLeast(1))
+}
+
+// Fit learns from data in memory; the result is a [*FittedLinear].
+func (s Ridge) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
+	r, err := setRows(data)
+	if err != nil {
+		return nil, fmt.Errorf("estimator: ridge: %w", err)
+	}
+	return s.fit(ctx, r)
+}
+
+// FitSource learns from a stream; the result is a [*FittedLinear].
+func (s Ridge) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
+	r, err := sourceRows(ctx, data)
+	if err != nil {
+		return nil, fmt.Errorf("estimator: ridge: %w", err)
+	}
+	return s.fit(ctx, r)
+}
+
+func (s Ridge) fit(ctx context.Context, r *rows) (Predictor, error) {
+	if err := param.Check(s); err != nil {
+		return nil, fmt.Errorf("estimator: ridge: %w", err)
+	}
+	model, err := s.problem(r, blockTargets).solve(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("estimator: ridge: %w", err)
+	}
+	return &FittedLinear{model}, nil
+}
+
+// Cost estimates a fit to rows×cols dense inputs.
+func (s Ridge) Cost(rows, cols int) datasets.Cost { return s.cost(rows, cols, 1) }
+
+func (s Ridge) cost(rows, cols, targets int) datasets.Cost {
+	n, d, t := float64(rows), float64(cols), float64(targets)
+	switch s.way(rows, cols, false) {
+	case "dual":
+		return datasets.Cost{Flops: n*n*d + n*n*n/3, Bytes: 8 * int64(rows) * int64(rows+cols), Width: targets}
+	case "cg":
+		return datasets.Cost{Flops: 100 * 4 * n * d * t, Bytes: 48 * int64(cols) * int64(targets), Width: targets}
+	}
+	return datasets.Cost{Flops: n*d*d + d*d*d/3, Bytes: 16 * int64(cols) * int64(cols), Width: targets}
+}
+
+// Widths up to which a Gram matrix is formed.
+const (
+	widestGram       = 16384
+	widestSparseGram = 1024
+)
+
+// way returns the solver for a shape.
+func (s Ridge) way(n, d int, isSparse bool) string {
+	switch {
+	case s.Solver != "auto":
+		return s.Solver
+	case isSparse && d > widestSparseGram, d > widestGram && (n < 0 || n > widestGram):
+		return "cg"
+	case n >= 0 && n < d:
+		return "dual"
+	}
+	return "cholesky"
+}
+
+// ridgeProblem is a ridge regression on targets that a function makes of each block.
+type ridgeProblem struct {
+	Ridge
+	rows    *rows
+	targets targetsOf
+}
+
+// targetsOf returns the targets of a block that begins at row first, rows × count.
+type targetsOf func(first int, block datasets.Set) (y []float64, count int, err error)
+
+func (s Ridge) problem(r *rows, targets targetsOf) *ridgeProblem {
+	return &ridgeProblem{Ridge: s, rows: r, targets: targets}
+}
+
+// reweighted replaces the rows' weights by those of labels.
+func reweighted(r *rows, weights []float64) *rows {
+	out := *r
+	out.set = nil
+	if r.set != nil {
+		set := *r.set
+		set.Weights = weights
+		out.set = &set
+	}
+	out.each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
+		return r.each(ctx, func(first int, block datasets.Set) error {
+			block.Weights = weights[first : first+block.Rows()]
+			return yield(first, block)
+		})
+	}
+	return &out
+}
+
+func (p *ridgeProblem) solve(ctx context.Context) (linear, error) {
+	switch way := p.way(p.rows.n, p.rows.cols, p.rows.sparse); way {
+	case "dual":
+		return p.dual(ctx)
+	case "cg":
+		return p.cg(ctx)
+	}
+	m, err := p.moments(ctx)
+	if err != nil {
+		return linear{}, err
+	}
+	return m.ridge(p.Alpha)
+}
+
+// moments adds up all blocks.
+func (p *ridgeProblem) moments(ctx context.Context) (*moments, error) {
+	var m *moments
+	err := p.rows.each(ctx, func(first int, block datasets.Set) error {
+		y, count, err := p.targets(first, block)
+		if err != nil {
+			return err
+		}
+		weights, err := blockWeights(first, block)
+		if err != nil {
+			return err
+		}
+		if m == nil {
+			m = newMoments(p.rows.cols, count, p.Intercept)
+		}
+		if count != m.targets {
+			return fmt.Errorf("rows from %d: %d targets, wanted %d", first, count, m.targets)
+		}
+		if m.add(block.X, y, weights) != nil {
+			return nameFault(first, block)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case m == nil:
+		return nil, fmt.Errorf("%w: no rows", datasets.ErrEmpty)
+	case m.weight == 0:
+		return nil, errors.New("every weight is 0")
+	}
+	return m, nil
+}
+
+// ridge solves for one alpha.
+func (m *moments) ridge(alpha float64) (linear, error) {
+	report := Report{Solver: "cholesky", Converged: true}
+	right := m.rightSide()
+	w := slices.Clone(right)
+	if f, ok := m.factorise(alpha); ok {
+		f.solve(w, m.targets)
+	} else {
+		system := make([]float64, m.cols*m.cols)
+		m.system(system, alpha)
+		rank, err := leastNorm(system, m.cols, w, m.targets)
+		if err != nil {
+			return linear{}, err
+		}
+		report.Solver = "eigenvectors"
+		report.Warnings = append(report.Warnings, singularWarning(alpha, rank, m.cols))
+	}
+	report.Objective = max(0, m.spread()-kern.Dot(w, right))
+	return newLinear(w, intercepts(w, m.mean(), m.targetMean()), report)
+}
+
+func singularWarning(alpha float64, rank, of int) string {
+	return fmt.Sprintf("with alpha %v the system is singular (rank %d of %d): the solution of least norm was taken", alpha, rank, of)
+}
+
+// intercepts returns ȳ − w'x̄ for each target.
+func intercepts(w, mean, targetMean []float64) []float64 {
+	t := len(targetMean)
+	out := slices.Clone(targetMean)
+	for i, v := range mean {
+		kern.Axpy(-v, w[i*t:(i+1)*t], out)
+	}
+	return out
+}
+
+// dual solves by the matrix K = S^½(X−x̄)(X−x̄)'S^½: w = (X−x̄)'S^½(K + alpha·I)⁻¹S^½(y−ȳ).
+func (p *ridgeProblem) dual(ctx context.Context) (linear, error) {
+	d, err := p.centred(ctx)
+	if err != nil {
+		return linear{}, err
+	}
+	n, cols, t := d.n, d.cols, d.targets
+	report := Report{Solver: "dual", Converged: true}
+	kernel := d.kernel()
+	addDiagonal(kernel, n, p.Alpha)
+	a := slices.Clone(d.y)
+	lower := slices.Clone(kernel)
+	if cholesky(lower, n) {
+		kern.SolveCholesky(kern.Dense(n, n, n, lower), kern.Dense(n, t, t, a))
+	} else {
+		rank, err := leastNorm(kernel, n, a, t)
+		if err != nil {
+			return linear{}, err
+		}
+		if p.Intercept {
+			rank = min(rank, n-1)
+		}
+		report.Solver = "eigenvectors"
+		report.Warnings = append(report.Warnings, singularWarning(p.Alpha, rank, n))
+	}
+	w := make([]float64, cols*t)
+	kern.Mul(kern.Dense(cols, t, t, w), kern.Dense(n, cols, cols, d.x).T(), kern.Dense(n, t, t, a), false)
+	kern.Mul(kern.Dense(n, t, t, d.y), kern.Dense(n, cols, cols, d.x), kern.Dense(cols, t, t, negated(w)), true)
+	report.Objective = kern.Dot(d.y, d.y) + p.Alpha*kern.Dot(w, w)
+	return newLinear(w, intercepts(w, d.mean, d.targetMean), report)
+}
+
+func negated(list []float64) []float64 {
+	out := slices.Clone(list)
+	kern.Scale(-1, out)
+	return out
+}
+
+func addDiagonal(a []float64, n int, v float64) {
+	for i := range n {
+		a[i*n+i] += v
+	}
+}
+
+// centredRows is a data set in memory, centred where there is an intercept, each row multiplied by
+// the root of its weight; rows of weight 0 are left out.
+type centredRows struct {
+	n, cols, targets int
+	x, y             []float64 // n × cols, n × targets
+	mean, targetMean []float64
+	weights          []float64
+	total            float64
+	kept             []int // the row of the data that each row was
+}
+
+func (p *ridgeProblem) centred(ctx context.Context) (*centredRows, error) {
+	r, err := p.rows.gather(ctx)
+	if err != nil {
+		return nil, err
+	}
+	y, t, err := p.targets(0, *r.set)
+	if err != nil {
+		return nil, err
+	}
+	weights, err := blockWeights(0, *r.set)
+	if err != nil {
+		return nil, err
+	}
+	c := &centredRows{cols: r.cols, targets: t, mean: make([]float64, r.cols), targetMean: make([]float64, t)}
+	row := make([]float64, r.cols)
+	for i := range r.n {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		s := 1.0
+		if weights != nil {
+			s = weights[i]
+		}
+		if s == 0 {
+			continue
+		}
+		writeRow(row, r.set.X, i)
+		if !finite(row) {
+			return nil, nameFault(0, *r.set)
+		}
+		c.x, c.y = append(c.x, row...), append(c.y, y[i*t:(i+1)*t]...)
+		c.weights, c.kept = append(c.weights, s), append(c.kept, i)
+		c.total += s
+	}
+	if c.n = len(c.kept); c.n == 0 {
+		return nil, errors.New("every weight is 0")
+	}
+	if p.Intercept {
+		centre(c.x, c.mean, c.weights, c.total)
+		centre(c.y, c.targetMean, c.weights, c.total)
+	}
+	for i, s := range c.weights {
+		kern.Scale(math.Sqrt(s), c.x[i*c.cols:(i+1)*c.cols])
+		kern.Scale(math.Sqrt(s), c.y[i*t:(i+1)*t])
+	}
+	return c, nil
+}
+
+// centre writes the weighted mean of the rows of x to mean and takes it away from them.
+func centre(x, mean, weights []float64, total float64) {
+	d := len(mean)
+	copy(mean, x[:d])
+	for range 2 { // the second round measures from near the mean
+		shift := make([]float64, d)
+		for i, s := range weights {
+			row := x[i*d : (i+1)*d]
+			for j, v := range row {
+				shift[j] += s * (v - mean[j])
+			}
+		}
+		kern.Axpy(1/total, shift, mean)
+	}
+	for i := range weights {
+		kern.Axpy(-1, mean, x[i*d:(i+1)*d])
+	}
+}
+
+// kernel returns the lower triangle of x·x', n × n.
+func (c *centredRows) kernel() []float64 {
+	k := make([]float64, c.n*c.n)
+	kern.Gram(kern.Dense(c.n, c.n, c.n, k), kern.Dense(c.n, c.cols, c.cols, c.x).T(), nil)
+	return k
+}
+
+// cg solves (X'SX − W·x̄x̄' + alpha·I)w = X'S(y−ȳ) by conjugate gradients: the centring is implicit,
+// so that sparse rows stay as they are.
+func (p *ridgeProblem) cg(ctx context.Context) (linear, error) {
+	m, err := p.diagonalMoments(ctx)
+	if err != nil {
+		return linear{}, err
+	}
+	d, t := m.cols, m.targets
+	mean := m.mean()
+	apply := func(dst, v []float64) error {
+		clear(dst)
+		err := p.rows.each(ctx, func(first int, block datasets.Set) error {
+			m.product(dst, v, block)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if p.Intercept {
+			inner := make([]float64, t)
+			kern.MulVec(inner, kern.Dense(d, t, t, v).T(), mean, false)
+			for i, c := range mean {
+				kern.Axpy(-m.weight*c, inner, dst[i*t:(i+1)*t])
+			}
+		}
+		kern.Axpy(p.Alpha, v, dst)
+		return nil
+	}
+	diagonal := m.centredDiagonal()
+	precondition := func(dst, v []float64) error {
+		for i, c := range diagonal {
+			for j := range t {
+				dst[i*t+j] = 0
+				if c+p.Alpha > 0 {
+					dst[i*t+j] = v[i*t+j] / (c + p.Alpha)
+				}
+			}
+		}
+		return nil
+	}
+	right := m.rightSide()
+	w := make([]float64, d*t)
+	result, err := solve.CG(apply, precondition, w, right, t, p.Tol, p.MaxIter)
+	if err != nil {
+		return linear{}, err
+	}
+	report := Report{Solver: "cg", Iterations: result.Iterations, Converged: result.Converged, Gradient: result.Residual,
+		Objective: max(0, m.spread()-kern.Dot(w, right))}
+	if !result.Converged {
+		report.Warnings = append(report.Warnings, fmt.Sprintf("not converged after %d iterations: the residual is %.2g of its start, wanted %.2g", result.Iterations, result.Residual, p.Tol))
+	}
+	return newLinear(w, intercepts(w, mean, m.targetMean()), report)
+}

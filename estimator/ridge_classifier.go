@@ -1,0 +1,88 @@
+package estimator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// RidgeClassifier is [Ridge] on codes ±1: −1 and +1 for the first and second of two classes; for
+// more, one column for each class, +1 on its own rows and −1 elsewhere. All columns share one Gram
+// matrix. A row is of the class with the largest score. It is the least-squares classifier of
+// Rahimi & Recht (NIPS 2007).
+type RidgeClassifier struct {
+	Alpha       float64
+	Intercept   bool
+	ClassWeight ClassWeight
+	Solver      string
+	Tol         float64
+	MaxIter     int
+}
+
+// NewRidgeClassifier returns a RidgeClassifier with Alpha 1 and an intercept.
+func NewRidgeClassifier() RidgeClassifier {
+	r := NewRidge()
+	return RidgeClassifier{Alpha: r.Alpha, Intercept: r.Intercept, Solver: r.Solver, Tol: r.Tol, MaxIter: r.MaxIter}
+}
+
+var (
+	_ BlockEstimator  = RidgeClassifier{}
+	_ Estimator       = RidgeClassifier{}
+	_ datasets.Coster = RidgeClassifier{}
+	_ param.Declarer  = (*RidgeClassifier)(nil)
+)
+
+// Params declares the hyper-parameters.
+func (s *RidgeClassifier) Params(l *param.List) {
+	l.Float(&s.Alpha, "alpha", "penalty on the squared weights", param.NonNegative)
+	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
+	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
+	l.Choice(&s.Solver, "solver", "how to solve", "auto", "cholesky", "dual", "cg")
+	l.Float(&s.Tol, "tol", "residual, relative to the start, at which cg stops", param.Positive)
+	l.Int(&s.MaxIter, "max_iter", "most steps of cg", param.AtLeast(1))
+}
+
+// Fit learns from data in memory; the result is a [*FittedLinearClassifier].
+func (s RidgeClassifier) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
+	r, err := setRows(data)
+	if err != nil {
+		return nil, fmt.Errorf("estimator: ridge_classifier: %w", err)
+	}
+	return s.fit(ctx, r)
+}
+
+// FitSource learns from a stream; the result is a [*FittedLinearClassifier].
+func (s RidgeClassifier) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
+	r, err := sourceRows(ctx, data)
+	if err != nil {
+		return nil, fmt.Errorf("estimator: ridge_classifier: %w", err)
+	}
+	return s.fit(ctx, r)
+}
+
+func (s RidgeClassifier) ridge() Ridge {
+	return Ridge{Alpha: s.Alpha, Intercept: s.Intercept, Solver: s.Solver, Tol: s.Tol, MaxIter: s.MaxIter}
+}
+
+func (s RidgeClassifier) fit(ctx context.Context, r *rows) (Predictor, error) {
+	if err := param.Check(s); err != nil {
+		return nil, fmt.Errorf("estimator: ridge_classifier: %w", err)
+	}
+	l, err := r.readClasses(ctx, s.ClassWeight)
+	if err != nil {
+		return nil, fmt.Errorf("estimator: ridge_classifier: %w", err)
+	}
+	codes := func(first int, block datasets.Set) ([]float64, int, error) {
+		return l.signs(make([]float64, block.Rows()*l.outputs()), first), l.outputs(), nil
+	}
+	model, err := s.ridge().problem(reweighted(r, l.weights), codes).solve(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("estimator: ridge_classifier: %w", err)
+	}
+	return &FittedLinearClassifier{linear: model, classes: l.classes}, nil
+}
+
+// Cost estimates a fit to rows×cols dense inputs.
+func (s RidgeClassifier) Cost(rows, cols int) datasets.Cost { return s.ridge().cost(rows, cols, 1) }

@@ -1,0 +1,108 @@
+package solve
+
+import "math"
+
+// CGResult says how conjugate gradients went.
+type CGResult struct {
+	Iterations int
+	Converged  bool    // whether every column reached the tolerance
+	Residual   float64 // of the worst column, relative to the start, in the preconditioner's norm
+}
+
+// CG solves A·x = b for a symmetric positive (semi)definite A by preconditioned conjugate gradients
+// from x = 0, for all columns in lockstep:
+//
+//	x₀ = 0, r = b, z = M⁻¹r, p = z;  a = r'z / p'Ap;  x += a·p, r −= a·Ap, z = M⁻¹r, p = z + β·p
+//
+// A column stops when sqrt(r'M⁻¹r) is at most tol times its first value, and CG after maxIter
+// products with A. precondition computes M⁻¹v; nil means M = I. Where A is singular and b in its
+// range, x stays in the range of M⁻¹A.
+// (Hestenes & Stiefel 1952; Saad, Iterative Methods for Sparse Linear Systems, algorithm 9.1.)
+func CG(a, precondition Operator, x, b []float64, columns int, tol float64, maxIter int) (CGResult, error) {
+	if precondition == nil {
+		precondition = func(dst, v []float64) error { copy(dst, v); return nil }
+	}
+	c := &cg{columns: columns, x: x, r: append([]float64(nil), b...)}
+	c.z, c.p, c.ap = make([]float64, len(b)), make([]float64, len(b)), make([]float64, len(b))
+	c.rz, c.first, c.step = make([]float64, columns), make([]float64, columns), make([]float64, columns)
+	clear(x)
+	if err := precondition(c.z, c.r); err != nil {
+		return CGResult{}, err
+	}
+	copy(c.p, c.z)
+	dots(c.rz, c.r, c.z)
+	copy(c.first, c.rz)
+	done := 0
+	for ; done < maxIter && c.worst() > tol; done++ {
+		if err := a(c.ap, c.p); err != nil {
+			return CGResult{}, err
+		}
+		if !c.advance(tol) {
+			done++
+			break
+		}
+		if err := precondition(c.z, c.r); err != nil {
+			return CGResult{}, err
+		}
+		c.turn(tol)
+	}
+	worst := c.worst()
+	return CGResult{Iterations: done, Converged: worst <= tol, Residual: worst}, nil
+}
+
+// cg is the state of one run.
+type cg struct {
+	columns         int
+	x, r, z, p, ap  []float64
+	rz, first, step []float64 // by column
+}
+
+// relative returns sqrt(r'z) of column j relative to its start.
+func (c *cg) relative(j int) float64 {
+	if !(c.first[j] > 0) || !(c.rz[j] > 0) {
+		return 0
+	}
+	return math.Sqrt(c.rz[j] / c.first[j])
+}
+
+func (c *cg) worst() float64 {
+	worst := 0.0
+	for j := range c.columns {
+		worst = max(worst, c.relative(j))
+	}
+	return worst
+}
+
+// advance takes the step along p in every column that still needs one, and reports whether any
+// column could: where p'Ap is not positive, p lies in the null space to working precision.
+func (c *cg) advance(tol float64) bool {
+	dots(c.step, c.p, c.ap)
+	moved := false
+	for j, curvature := range c.step {
+		c.step[j] = 0
+		if c.relative(j) > tol && curvature > 0 {
+			c.step[j] = c.rz[j] / curvature
+			moved = true
+		}
+	}
+	axpys(c.step, c.p, c.x)
+	for j := range c.step {
+		c.step[j] = -c.step[j]
+	}
+	axpys(c.step, c.ap, c.r)
+	return moved
+}
+
+// turn makes the next directions conjugate to the last ones.
+func (c *cg) turn(tol float64) {
+	before := append([]float64(nil), c.rz...)
+	dots(c.rz, c.r, c.z)
+	for j := range c.step {
+		moved := c.step[j] != 0
+		c.step[j] = 0
+		if moved && before[j] > 0 {
+			c.step[j] = c.rz[j] / before[j]
+		}
+	}
+	scaleAdd(c.step, c.z, c.p)
+}

@@ -1,0 +1,199 @@
+package solve
+
+import "math"
+
+// Problem is one or several smooth convex functions, one of each column of variables, that are
+// evaluated together in one pass over the data.
+type Problem interface {
+	// Evaluate writes the value of every column at x and the gradient there. Products are then with
+	// the Hessian at x.
+	Evaluate(values, gradient, x []float64) error
+	// Hessian computes dst = H·v at the point evaluated last.
+	Hessian(dst, v []float64) error
+	// Precondition computes dst = M⁻¹·v, for a positive definite M that is like the Hessian.
+	Precondition(dst, v []float64) error
+	// Advance is told, before the evaluation of a new point, how many products with the Hessian the
+	// step to it took: a reason to renew M there.
+	Advance(products int)
+}
+
+// NewtonResult says how a Newton run went.
+type NewtonResult struct {
+	Iterations int       // steps taken
+	Products   int       // products with the Hessian
+	Passes     int       // evaluations and products together
+	Converged  bool      // whether every column reached the tolerance
+	Gradient   float64   // norm of the gradient at the end relative to the first, of the worst column
+	Values     []float64 // of the columns at the end
+}
+
+// Newton minimises by truncated Newton steps from x, which it overwrites: each step solves H·p = −g
+// by preconditioned [CG] to a tolerance that tightens with the gradient (Eisenstat & Walker 1996),
+// and is halved, or shortened by interpolation, until the value decreases enough (Armijo). A column
+// is done when the norm of its gradient is at most tol times that at x = 0, reference, or, where
+// reference is nil, at the start. After maxIter steps, or where rounding hides all further
+// decrease, Newton returns what it has reached.
+// (Nocedal & Wright, Numerical Optimization, algorithm 7.1; Lin, Weng & Keerthi, JMLR 2008.)
+func Newton(p Problem, x []float64, columns int, reference []float64, tol float64, maxIter int) (NewtonResult, error) {
+	n := &newton{problem: p, columns: columns, tol: tol, x: x, reference: reference}
+	n.gradient, n.trial, n.trialGradient = make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
+	n.step, n.right = make([]float64, len(x)), make([]float64, len(x))
+	n.values, n.trialValues = make([]float64, columns), make([]float64, columns)
+	n.norms, n.slope, n.lengths = make([]float64, columns), make([]float64, columns), make([]float64, columns)
+	if err := p.Evaluate(n.values, n.gradient, x); err != nil {
+		return NewtonResult{}, err
+	}
+	n.result.Passes++
+	n.measure()
+	if n.reference == nil {
+		n.reference = append([]float64(nil), n.norms...)
+	}
+	for n.result.Iterations < maxIter && n.worst() > tol {
+		n.result.Iterations++
+		if err := n.direct(); err != nil {
+			return NewtonResult{}, err
+		}
+		moved, err := n.search()
+		if err != nil {
+			return NewtonResult{}, err
+		}
+		if !moved {
+			break
+		}
+	}
+	n.result.Gradient = n.worst()
+	n.result.Converged = n.result.Gradient <= tol
+	n.result.Values = n.values
+	return n.result, nil
+}
+
+type newton struct {
+	problem              Problem
+	columns              int
+	tol                  float64
+	x, gradient          []float64
+	trial, trialGradient []float64
+	step, right          []float64
+	// by column:
+	values, trialValues []float64
+	norms, reference    []float64
+	slope, lengths      []float64
+	result              NewtonResult
+}
+
+func (n *newton) measure() {
+	dots(n.norms, n.gradient, n.gradient)
+	for j, v := range n.norms {
+		n.norms[j] = math.Sqrt(v)
+	}
+}
+
+func (n *newton) relative(j int) float64 {
+	if n.norms[j] == 0 {
+		return 0
+	}
+	if n.reference[j] == 0 {
+		return math.Inf(1)
+	}
+	return n.norms[j] / n.reference[j]
+}
+
+func (n *newton) worst() float64 {
+	worst := 0.0
+	for j := range n.columns {
+		worst = max(worst, n.relative(j))
+	}
+	return worst
+}
+
+// direct finds the step of every column that is not done.
+func (n *newton) direct() error {
+	for i := range n.right {
+		n.right[i] = -n.gradient[i]
+	}
+	for j := range n.columns {
+		if n.relative(j) <= n.tol {
+			for i := j; i < len(n.right); i += n.columns {
+				n.right[i] = 0
+			}
+		}
+	}
+	relative := n.worst()
+	forcing := min(0.25, math.Sqrt(relative))
+	forcing = max(forcing, min(0.25, n.tol/(2*relative)))
+	r, err := CG(n.problem.Hessian, n.problem.Precondition, n.step, n.right, n.columns, forcing, 250)
+	n.result.Products += r.Iterations
+	n.result.Passes += r.Iterations
+	if err != nil {
+		return err
+	}
+	dots(n.slope, n.gradient, n.step)
+	n.problem.Advance(r.Iterations)
+	return nil
+}
+
+// search moves x along the step and reports whether any column has moved.
+func (n *newton) search() (moved bool, err error) {
+	const sufficient, tries = 1e-4, 40
+	open := make([]bool, n.columns) // columns whose length is still sought
+	for j := range open {
+		open[j] = n.slope[j] < 0
+		n.lengths[j] = 0
+		if open[j] {
+			n.lengths[j] = 1
+		}
+	}
+	rise := make([]float64, n.columns)
+	for range tries {
+		copy(n.trial, n.x)
+		axpys(n.lengths, n.step, n.trial)
+		if err := n.problem.Evaluate(n.trialValues, n.trialGradient, n.trial); err != nil {
+			return false, err
+		}
+		n.result.Passes++
+		dots(rise, n.trialGradient, n.step)
+		again := false
+		for j := range open {
+			if !open[j] {
+				continue
+			}
+			change, t := n.trialValues[j]-n.values[j], n.lengths[j]
+			noise := 1e-12 * math.Abs(n.values[j])
+			switch {
+			case change <= sufficient*t*n.slope[j]:
+				open[j] = false
+			case math.Abs(change) <= noise && math.Abs(rise[j]) <= -n.slope[j]:
+				open[j] = false // the value is at its rounding, the slope still decreases
+			case t < 1e-10:
+				open[j], n.lengths[j] = false, 0
+				again = true
+			default:
+				n.lengths[j] = shorten(t, change, n.slope[j])
+				again = true
+			}
+		}
+		if !again {
+			break
+		}
+	}
+	for j, t := range n.lengths {
+		moved = moved || t > 0 && !open[j]
+	}
+	if moved {
+		copy(n.x, n.trial)
+		copy(n.gradient, n.trialGradient)
+		copy(n.values, n.trialValues)
+		n.measure()
+	}
+	return moved, nil
+}
+
+// shorten returns the minimum of the parabola through the start, its slope and the failed trial,
+// kept between a tenth and a half of the failed length.
+func shorten(t, change, slope float64) float64 {
+	best := -slope * t * t / (2 * (change - slope*t))
+	if !(best >= t/10) {
+		return t / 10
+	}
+	return min(best, t/2)
+}
