@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/golden"
+	"github.com/bochner-ml/bochner/sparse"
 )
 
 // The cases of ../shared/reference were made with scikit-learn and scipy; make_reference.py there
@@ -145,4 +146,45 @@ func TestRidgeClassifierEqualsReference(t *testing.T) {
 	}
 	near(t, "predict", got.Values, want.Predict, 0)
 	near(t, "decision", got.Scores.RawMatrix().Data, flat(want.Decision), 1e-8)
+}
+
+func TestLogisticEqualsReference(t *testing.T) {
+	for _, kind := range []string{"binary", "multinomial"} {
+		for _, weights := range []string{"plain", "weighted"} {
+			for _, c := range []string{"0.05", "10"} {
+				name := fmt.Sprintf("logistic_%s_%s_%s", kind, weights, c)
+				t.Run(name, func(t *testing.T) { logisticCase(t, name) })
+			}
+		}
+	}
+}
+
+func logisticCase(t *testing.T, name string) {
+	var in struct {
+		X            [][]float64
+		Y            []float64
+		C            float64
+		SampleWeight []float64   `json:"sample_weight"`
+		XTest        [][]float64 `json:"X_test"`
+	}
+	var want struct {
+		Coef         [][]float64
+		Intercept    []float64
+		Objective    float64
+		PredictProba [][]float64 `json:"predict_proba"`
+	}
+	golden.Load(t, name, &in, &want)
+	s := estimator.NewLogistic()
+	s.C, s.Tol = in.C, 1e-10
+	for _, X := range []mat.Matrix{matrix(in.X), sparse.FromDense(matrix(in.X))} {
+		f := fit(t, s, datasets.Set{X: X, Y: in.Y, Weights: in.SampleWeight}).(*estimator.FittedLogistic)
+		near(t, "coef", f.Coef().RawMatrix().Data, flat(want.Coef), 1e-6)
+		near(t, "intercept", f.Intercept(), want.Intercept, 1e-6)
+		near(t, "objective", []float64{f.Report().Objective}, []float64{want.Objective}, 1e-9)
+		p, err := f.Probabilities(context.Background(), matrix(in.XTest))
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "probabilities", p.RawMatrix().Data, flat(want.PredictProba), 1e-4)
+	}
 }

@@ -1,0 +1,196 @@
+package estimator
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Logistic is logistic regression with a penalty on the squared weights. With row weights s it
+// minimises
+//
+//	C·Σ s_i·log(1 + exp(−t_i(w'x_i + b))) + ½‖w‖²,  t_i = ±1
+//
+// for two classes, and for k > 2 the multinomial (softmax) loss of k×d weights,
+//
+//	C·Σ s_i·(log Σ_c exp(w_c'x_i + b_c) − w_y'x_i − b_y) + ½‖W‖²
+//
+// The intercepts are not penalised; those of several classes are shifted to sum to 0.
+//
+// It is solved by truncated Newton steps, each of a few passes over the blocks of rows, with
+// conjugate gradients preconditioned by the Cholesky factor of the Hessian of a sample of the rows
+// (for wide or sparse inputs, by its diagonal). The first step, from 0, is a ridge regression. No
+// n×d array is made and sparse rows stay sparse; a stream is read once for each pass.
+//
+// It stops when the norm of the gradient is at most Tol times that at 0. Reaching MaxIter steps
+// first is not an error: the report has Converged false and a warning.
+type Logistic struct {
+	C           float64
+	Intercept   bool
+	ClassWeight ClassWeight
+	Tol         float64
+	MaxIter     int
+}
+
+// NewLogistic returns a Logistic with C 1, an intercept and tolerance 1e-4.
+func NewLogistic() Logistic { return Logistic{C: 1, Intercept: true, Tol: 1e-4, MaxIter: 100} }
+
+var (
+	_ BlockEstimator  = Logistic{}
+	_ Estimator       = Logistic{}
+	_ datasets.Coster = Logistic{}
+	_ param.Declarer  = (*Logistic)(nil)
+)
+
+// Params declares the hyper-parameters.
+func (s *Logistic) Params(l *param.List) {
+	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)
+	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
+	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
+	l.Float(&s.Tol, "tol", "norm of the gradient, relative to the start, at which to stop", param.Positive)
+	l.Int(&s.MaxIter, "max_iter", "most Newton steps", param.AtLeast(1))
+}
+
+// Fit learns from data in memory; the result is a [*FittedLogistic].
+func (s Logistic) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
+	r, err := setRows(data)
+	if err != nil {
+		return nil, fmt.Errorf("estimator: logistic: %w", err)
+	}
+	return s.fit(ctx, r)
+}
+
+// FitSource learns from a stream; the result is a [*FittedLogistic].
+func (s Logistic) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
+	r, err := sourceRows(ctx, data)
+	if err != nil {
+		return nil, fmt.Errorf("estimator: logistic: %w", err)
+	}
+	return s.fit(ctx, r)
+}
+
+func (s Logistic) fit(ctx context.Context, r *rows) (Predictor, error) {
+	if err := param.Check(s); err != nil {
+		return nil, fmt.Errorf("estimator: logistic: %w", err)
+	}
+	model, classes, err := s.solve(ctx, r)
+	if err != nil {
+		return nil, fmt.Errorf("estimator: logistic: %w", err)
+	}
+	return &FittedLogistic{FittedLinearClassifier{linear: model, classes: classes}}, nil
+}
+
+func (s Logistic) solve(ctx context.Context, r *rows) (linear, []string, error) {
+	l, err := r.readClasses(ctx, s.ClassWeight)
+	if err != nil {
+		return linear{}, nil, err
+	}
+	kern.Scale(s.C, l.weights)
+	if len(l.classes) == 2 {
+		w, b, report, err := newObjective(ctx, r, logisticLoss{}, 1, 1, s.Intercept, l.y, l.weights).minimise(s.Tol, s.MaxIter)
+		if err != nil {
+			return linear{}, nil, err
+		}
+		model, err := newLinear(w, b, report)
+		return model, l.classes, err
+	}
+	model, err := s.multinomial(ctx, r, l)
+	return model, l.classes, err
+}
+
+// absentIntercept makes a class that no training row has as good as impossible.
+const absentIntercept = -1e4
+
+// multinomial fits the classes that training rows have; the others get no weights and an intercept
+// that makes them impossible.
+func (s Logistic) multinomial(ctx context.Context, r *rows, l *labels) (linear, error) {
+	position := make([]int, len(l.classes))
+	var present []int
+	for c, absent := range l.absent {
+		if !absent {
+			position[c] = len(present)
+			present = append(present, c)
+		}
+	}
+	y := make([]float64, len(l.y))
+	for i, c := range l.y {
+		y[i] = float64(position[int(c)])
+	}
+	k := len(present)
+	w, b, report, err := newObjective(ctx, r, softmaxLoss{k}, k, 1, s.Intercept, y, l.weights).minimise(s.Tol, s.MaxIter)
+	if err != nil {
+		return linear{}, err
+	}
+	mean := kern.Sum(b) / float64(k)
+	full, intercept := make([]float64, r.cols*len(l.classes)), make([]float64, len(l.classes))
+	for c := range intercept {
+		intercept[c] = absentIntercept
+	}
+	for at, c := range present {
+		intercept[c] = b[at] - mean
+		for i := range r.cols {
+			full[i*len(l.classes)+c] = w[i*k+at]
+		}
+	}
+	return newLinear(full, intercept, report)
+}
+
+// Cost estimates a fit to rows×cols dense inputs, of two classes and about 30 passes.
+func (s Logistic) Cost(rows, cols int) datasets.Cost { return newtonCost(rows, cols) }
+
+func newtonCost(rows, cols int) datasets.Cost {
+	n, d := float64(rows), float64(cols)
+	cost := datasets.Cost{Flops: 30 * 4 * n * d, Bytes: 24*int64(rows) + 80*int64(cols), Width: 1}
+	if cols <= widestFactor {
+		cost.Flops += 2 * (min(n, 4*d)*d*d + d*d*d/3)
+		cost.Bytes += 16 * int64(cols) * int64(cols)
+	}
+	return cost
+}
+
+// FittedLogistic is a fitted logistic regression: a linear classifier that knows probabilities.
+type FittedLogistic struct{ FittedLinearClassifier }
+
+var (
+	_ Classifier     = (*FittedLogistic)(nil)
+	_ Probabilistic  = (*FittedLogistic)(nil)
+	_ Reporter       = (*FittedLogistic)(nil)
+	_ model.Stateful = (*FittedLogistic)(nil)
+)
+
+// Probabilities returns the probability of each class, rows × classes.
+func (f *FittedLogistic) Probabilities(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	scores, err := f.scores(ctx, X)
+	if err != nil || scores.IsEmpty() {
+		return scores, err
+	}
+	n, k := scores.Dims()
+	if k == 1 {
+		out := mat.NewDense(n, 2, nil)
+		for i := range n {
+			row, z := out.RawRowView(i), scores.At(i, 0)
+			small := math.Exp(-math.Abs(z))
+			row[0], row[1] = small/(1+small), 1/(1+small)
+			if z < 0 {
+				row[0], row[1] = row[1], row[0]
+			}
+		}
+		return out, nil
+	}
+	for i := range n {
+		row := scores.RawRowView(i)
+		top := row[largest(row)]
+		for j := range row {
+			row[j] = math.Exp(row[j] - top)
+		}
+		kern.Scale(1/kern.Sum(row), row)
+	}
+	return scores, nil
+}

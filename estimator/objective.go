@@ -1,0 +1,401 @@
+package estimator
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// objective is Σ s_i·loss(W'x_i + b) + ½‖W‖² as a function of (W, b): a matrix of cols rows and,
+// with an intercept, one row more, by outputs columns, in row-major order. It is evaluated in one
+// pass over the blocks of rows; so is a product with its Hessian. It keeps a few numbers for each
+// row and output, never a row of inputs.
+//
+// It is preconditioned by the Cholesky factor of Σ s_i·loss″_i·(x_i−x̄)(x_i−x̄)' + I, centred to
+// eliminate b, added up over a sample of the rows during an evaluation, and renewed when steps
+// become long. Where the matrix would be too large, its diagonal takes its place.
+type objective struct {
+	ctx       context.Context
+	rows      *rows
+	loss      loss
+	outputs   int
+	groups    int
+	intercept bool
+	y         []float64
+	weights   []float64 // C included
+
+	curve []float64 // rows × outputs, of the last evaluation
+	hold  []float64 // partial sums
+
+	// the preconditioner
+	renew    bool
+	sample   int // every sample-th row
+	patience int // products with the Hessian that cost as much as renewing
+	gram     *moments
+	factor   *factor
+	mean     []float64
+	weight   float64
+	diagonal []float64 // with the intercept's at the end
+}
+
+var _ solve.Problem = (*objective)(nil)
+
+func newObjective(ctx context.Context, r *rows, l loss, outputs, groups int, intercept bool, y, weights []float64) *objective {
+	o := &objective{ctx: ctx, rows: r, loss: l, outputs: outputs, groups: groups, intercept: intercept, y: y, weights: weights}
+	o.curve = make([]float64, len(y)*outputs)
+	o.plan()
+	return o
+}
+
+// size returns the number of variables, of all outputs together.
+func (o *objective) size() int {
+	if o.intercept {
+		return (o.rows.cols + 1) * o.outputs
+	}
+	return o.rows.cols * o.outputs
+}
+
+// Widths up to which the preconditioner is a matrix.
+const (
+	widestFactor       = 8192
+	widestSparseFactor = 512
+)
+
+// plan chooses the preconditioner by what passes over the data cost beside it.
+func (o *objective) plan() {
+	o.renew = true
+	n, d := float64(len(o.y)), float64(o.rows.cols)
+	if o.rows.sparse && o.rows.cols > widestSparseFactor || o.rows.cols > widestFactor {
+		o.patience = 20
+		return
+	}
+	// A Gram matrix makes about 5 times as many flops a second as a pass, which waits for memory.
+	const ratio = 5
+	pass := 4 * n * d * float64(o.outputs) * ratio
+	kept := min(n, max(4*d, 2e9/(d*d), 2048))
+	o.sample = max(1, int(n/kept))
+	if o.sample < 3 && n*d*d < 8e9 {
+		o.sample = 1
+	}
+	cost := n/float64(o.sample)*d*d + d*d*d/3
+	o.patience = 1 + int(cost/pass)
+	o.gram = newMoments(o.rows.cols, 0, o.intercept)
+}
+
+// Advance asks for a new preconditioner when the products the last step took have cost as much.
+func (o *objective) Advance(products int) { o.renew = products > o.patience }
+
+// Evaluate computes the value of each group and the gradient at x.
+func (o *objective) Evaluate(values, gradient, x []float64) error {
+	o.begin(values, gradient)
+	err := o.rows.each(o.ctx, func(first int, block datasets.Set) error {
+		n, k := block.Rows(), o.outputs
+		if first+n > len(o.y) {
+			return fmt.Errorf("%d rows before, more now", len(o.y))
+		}
+		y, weights, curve := o.y[first:first+n], o.weights[first:first+n], o.curve[first*k:(first+n)*k]
+		o.fold(block.X, x, gradient, values, func(values, scores []float64, lo, hi int) {
+			o.loss.evaluate(values, scores, curve[lo*k:hi*k], y[lo:hi], weights[lo:hi])
+		})
+		if !finite(values) || !finite(gradient) {
+			return nameFault(first, block)
+		}
+		if o.renew {
+			return o.addSample(first, block)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	o.penalise(values, gradient, x)
+	if o.renew {
+		o.renew = false
+		o.factorise()
+	}
+	return nil
+}
+
+func (o *objective) begin(values, gradient []float64) {
+	clear(values)
+	clear(gradient)
+	if !o.renew {
+		return
+	}
+	o.weight = 0
+	if o.gram != nil {
+		o.gram.clear()
+	} else {
+		o.diagonal = make([]float64, o.rows.cols+1)
+	}
+}
+
+// penalise adds ½‖W‖² and its gradient.
+func (o *objective) penalise(values, gradient, x []float64) {
+	d, k := o.rows.cols, o.outputs
+	kern.Axpy(1, x[:d*k], gradient[:d*k])
+	for i, v := range x[:d*k] {
+		values[i%o.groups] += v * v / 2
+	}
+}
+
+// Hessian computes dst = H·v at the point evaluated last.
+func (o *objective) Hessian(dst, v []float64) error {
+	clear(dst)
+	k := o.outputs
+	err := o.rows.each(o.ctx, func(first int, block datasets.Set) error {
+		weights, curve := o.weights[first:], o.curve[first*k:]
+		o.fold(block.X, v, dst, nil, func(_, scores []float64, lo, hi int) {
+			o.loss.multiply(scores, curve[lo*k:hi*k], weights[lo:hi])
+		})
+		return nil
+	})
+	kern.Axpy(1, v[:o.rows.cols*k], dst[:o.rows.cols*k])
+	return err
+}
+
+// fold adds X̃'·f(X̃·x) over the rows of a block to out, X̃ being X with a column of ones for the
+// intercept: f replaces the scores of rows lo to hi by something of the same shape, and adds to
+// values. Dense rows are used twice while they are in the cache.
+func (o *objective) fold(X mat.Matrix, x, out, values []float64, f func(values, scores []float64, lo, hi int)) {
+	if m, ok := X.(*sparse.CSR); ok {
+		o.foldSparse(m, x, out, values, f)
+		return
+	}
+	m := view(X.(*mat.Dense))
+	d, n := o.rows.cols, m.Rows
+	size, slots := len(out), len(values)
+	tile := min(256, max(16, 1<<16/d)) // rows used together
+	chunk := max(tile, min(256, 1<<22/size))
+	chunks := (n + chunk - 1) / chunk
+	if need := chunks * (size + slots); len(o.hold) < need {
+		o.hold = make([]float64, need)
+	}
+	hold := o.hold[:chunks*(size+slots)]
+	clear(hold)
+	kern.Parallel(n, chunk, func(lo, hi int) {
+		mine := hold[lo/chunk*(size+slots):][:size+slots]
+		scores := make([]float64, tile*o.outputs)
+		for i := lo; i < hi; i += tile {
+			end := min(i+tile, hi)
+			part := scores[:(end-i)*o.outputs]
+			o.project(part, m.Slice(i, end, 0, d), x)
+			f(mine[size:], part, i, end)
+			o.collect(mine[:size], m.Slice(i, end, 0, d), part)
+		}
+	})
+	for c := range chunks {
+		kern.Axpy(1, hold[c*(size+slots):][:size], out)
+		for j := range values {
+			values[j] += hold[c*(size+slots)+size+j]
+		}
+	}
+}
+
+// project computes scores = X·W + b.
+func (o *objective) project(scores []float64, X kern.View[float64], x []float64) {
+	d, k := o.rows.cols, o.outputs
+	if k == 1 {
+		kern.MulVec(scores, X, x[:d], false)
+	} else {
+		kern.Mul(kern.Dense(X.Rows, k, k, scores), X, kern.Dense(d, k, k, x), false)
+	}
+	o.shift(scores, x)
+}
+
+// shift adds the intercept to scores.
+func (o *objective) shift(scores, x []float64) {
+	if !o.intercept {
+		return
+	}
+	k := o.outputs
+	b := x[o.rows.cols*k:]
+	for i := 0; i < len(scores); i += k {
+		for j, v := range b {
+			scores[i+j] += v
+		}
+	}
+}
+
+// collect adds X'·scores and, for the intercept, the sums of scores to out.
+func (o *objective) collect(out []float64, X kern.View[float64], scores []float64) {
+	d, k := o.rows.cols, o.outputs
+	if k == 1 {
+		kern.MulVecT(out[:d], X, scores, true)
+	} else {
+		kern.Mul(kern.Dense(d, k, k, out), X.T(), kern.Dense(X.Rows, k, k, scores), true)
+	}
+	o.total(out, scores)
+}
+
+// total adds the sums of scores to the intercept's part of out.
+func (o *objective) total(out, scores []float64) {
+	if !o.intercept {
+		return
+	}
+	k := o.outputs
+	b := out[o.rows.cols*k:]
+	for i := 0; i < len(scores); i += k {
+		for j := range b {
+			b[j] += scores[i+j]
+		}
+	}
+}
+
+func (o *objective) foldSparse(X *sparse.CSR, x, out, values []float64, f func(values, scores []float64, lo, hi int)) {
+	n, d := X.Dims()
+	k := o.outputs
+	if len(o.hold) < n*k {
+		o.hold = make([]float64, n*k)
+	}
+	scores := o.hold[:n*k]
+	m := compressed(X)
+	if k == 1 {
+		kern.SparseMulVec(scores, m, x[:d], false)
+	} else {
+		kern.SparseMul(kern.Dense(n, k, k, scores), m, kern.Dense(d, k, k, x), false)
+	}
+	o.shift(scores, x)
+	const chunk = 4096
+	slots := len(values)
+	partial := make([]float64, (n+chunk-1)/chunk*slots)
+	kern.Parallel(n, chunk, func(lo, hi int) {
+		f(partial[lo/chunk*slots:][:slots], scores[lo*k:hi*k], lo, hi)
+	})
+	for i, v := range partial {
+		values[i%slots] += v
+	}
+	kern.SparseMulT(kern.Dense(d, k, k, out), m, kern.Dense(n, k, k, scores), true)
+	o.total(out, scores)
+}
+
+// addSample adds the sampled rows of a block to the preconditioner.
+func (o *objective) addSample(first int, block datasets.Set) error {
+	n, k := block.Rows(), o.outputs
+	mass := make([]float64, n)
+	o.loss.mass(mass, o.curve[first*k:(first+n)*k], o.weights[first:first+n])
+	if o.gram == nil {
+		o.addDiagonal(block.X, mass)
+		return nil
+	}
+	X := block.X
+	if o.sample > 1 {
+		start := (o.sample - first%o.sample) % o.sample
+		var kept []int
+		for i := start; i < n; i += o.sample {
+			mass[len(kept)] = mass[i] * float64(o.sample)
+			kept = append(kept, i)
+		}
+		if len(kept) == 0 {
+			return nil
+		}
+		X, mass = datasets.SelectRows(X, kept), mass[:len(kept)]
+	}
+	if o.gram.add(X, nil, mass) != nil {
+		return nameFault(first, block)
+	}
+	return nil
+}
+
+func (o *objective) addDiagonal(X mat.Matrix, mass []float64) {
+	d := o.rows.cols
+	o.diagonal[d] += kern.Sum(mass)
+	for i, s := range mass {
+		switch x := X.(type) {
+		case *sparse.CSR:
+			columns, values := x.Row(i)
+			scale, _ := x.Shared()
+			for p, j := range columns {
+				v := scale
+				if values != nil {
+					v = values[p]
+				}
+				o.diagonal[j] += s * v * v
+			}
+		case *mat.Dense:
+			for j, v := range x.RawRowView(i) {
+				o.diagonal[j] += s * v * v
+			}
+		}
+	}
+}
+
+// factorise makes the preconditioner of what was added up. A factor that cannot be had is replaced
+// by its diagonal.
+func (o *objective) factorise() {
+	d := o.rows.cols
+	o.factor = nil
+	if o.gram == nil {
+		for j := range d {
+			o.diagonal[j]++
+		}
+		o.diagonal[d] = max(o.diagonal[d], 1e-300)
+		return
+	}
+	o.weight = o.gram.weight
+	if !(o.weight > 0) {
+		o.gram.weight = 1 // no curvature anywhere: the factor is that of I
+	}
+	if f, ok := o.gram.factorise(1); ok {
+		o.factor, o.mean = f, o.gram.mean()
+		return
+	}
+	o.diagonal = make([]float64, d+1)
+	for j := range d {
+		o.diagonal[j] = 1 + max(0, o.gram.gram[j*d+j])
+	}
+	o.diagonal[d] = max(o.weight, 1e-300)
+}
+
+// Precondition computes dst = M⁻¹·v. With the factor A of the centred rows and an intercept,
+// w = A⁻¹(v_w − x̄·v_b) and b = v_b/Σs − x̄'w solve the system of both.
+func (o *objective) Precondition(dst, v []float64) error {
+	d, k := o.rows.cols, o.outputs
+	copy(dst, v)
+	if o.factor == nil {
+		for i := range dst {
+			dst[i] /= o.diagonal[i/k]
+		}
+		return nil
+	}
+	if !o.intercept {
+		o.factor.solve(dst, k)
+		return nil
+	}
+	w, b := dst[:d*k], dst[d*k:]
+	for i, m := range o.mean {
+		kern.Axpy(-m, b, w[i*k:(i+1)*k])
+	}
+	o.factor.solve(w, k)
+	kern.Scale(1/math.Max(o.weight, 1e-300), b)
+	for i, m := range o.mean {
+		kern.Axpy(-m, w[i*k:(i+1)*k], b)
+	}
+	return nil
+}
+
+// minimise runs Newton from zero and returns the weights, cols × outputs, the intercepts, and how
+// it went.
+func (o *objective) minimise(tol float64, maxIter int) (w, intercept []float64, report Report, err error) {
+	x := make([]float64, o.size())
+	result, err := solve.Newton(o, x, o.groups, nil, tol, maxIter)
+	if err != nil {
+		return nil, nil, Report{}, err
+	}
+	report = Report{Solver: "newton-cg", Iterations: result.Iterations, Converged: result.Converged, Gradient: result.Gradient,
+		Objective: kern.Sum(result.Values)}
+	if !result.Converged {
+		report.Warnings = []string{fmt.Sprintf("not converged after %d iterations: the gradient is %.2g of its start, wanted %.2g", result.Iterations, result.Gradient, tol)}
+	}
+	d, k := o.rows.cols, o.outputs
+	intercept = make([]float64, k)
+	copy(intercept, x[d*k:])
+	return x[:d*k], intercept, report, nil
+}
