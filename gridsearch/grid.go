@@ -1,0 +1,263 @@
+package gridsearch
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Axis is one parameter of the estimator and the plain values to try, in that order.
+//
+// Simpler says which values make a simpler model, for RefitOneStdError. Candidates are compared
+// parameter by parameter and the first that differs decides:
+//
+//  1. the size of the model: fewer features, grids, components or degree, a larger min_count;
+//  2. regularisation: a larger alpha, a smaller C, a larger epsilon;
+//  3. the width of the kernel: a smaller gamma, which is a smoother function;
+//  4. every other axis that has Simpler set, in the order of the grid.
+//
+// A parameter is known by the last element of its path. A value that is no number, such as "scale"
+// for gamma, counts as less simple than any number. Axes neither known nor set do not count.
+type Axis struct {
+	Path    string // of a parameter of the estimator: "rff.gamma"
+	Values  []any
+	Simpler string // ByName, Smaller, Larger or Neither
+}
+
+// Which values of an axis make a simpler model.
+const (
+	ByName  = ""        // as the table of Axis says
+	Smaller = "smaller" // smaller numbers
+	Larger  = "larger"  // larger numbers
+	Neither = "neither" // the axis does not count
+)
+
+// MaxCandidates is the most that a grid may have.
+const MaxCandidates = 1 << 20
+
+// Log returns n values from lo to hi, both included, in equal ratios. It returns none, which a
+// [Search] refuses as an empty axis, unless lo and hi are positive and finite and n is at least 2.
+//
+// Values between the ends are rounded to 12 significant digits, so that powers of ten come out as
+// such and every machine has the same grid.
+func Log(lo, hi float64, n int) []any {
+	if !(lo > 0 && hi > 0) {
+		return nil
+	}
+	return spaced(lo, hi, n, func(t float64) float64 {
+		return math.Exp(math.Log(lo) + t*(math.Log(hi)-math.Log(lo)))
+	})
+}
+
+// Lin returns n values from lo to hi, both included, in equal steps, rounded as those of [Log]. It
+// returns none unless lo and hi are finite and n is at least 2.
+func Lin(lo, hi float64, n int) []any {
+	return spaced(lo, hi, n, func(t float64) float64 { return lo*(1-t) + hi*t })
+}
+
+func spaced(lo, hi float64, n int, at func(t float64) float64) []any {
+	if n < 2 || n > MaxCandidates || !finite(lo) || !finite(hi) {
+		return nil
+	}
+	out := make([]any, n)
+	for i := range out {
+		v := at(float64(i) / float64(n-1))
+		out[i], _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 12, 64), 64)
+	}
+	out[0], out[n-1] = lo, hi
+	return out
+}
+
+func finite(v float64) bool { return v-v == 0 }
+
+// candidate is a point of the grid and the spec that it makes of the estimator.
+type candidate struct {
+	settings []param.Setting
+	spec     estimator.Estimator
+}
+
+// candidates returns the grid's points, the last axis fastest, or every fault of the search.
+func (s Search) candidates() ([]candidate, param.Faults) {
+	faults := s.ownFaults()
+	if s.Estimator == nil {
+		return nil, append(faults, param.Fault{Path: "estimator", Wanted: "an estimator"})
+	}
+	axes := make([][]param.Setting, len(s.Grid))
+	size := 1.0
+	for i, a := range s.Grid {
+		var more param.Faults
+		axes[i], more = s.settings(a)
+		faults = append(faults, more...)
+		if slices.ContainsFunc(s.Grid[:i], func(b Axis) bool { return b.Path == a.Path }) {
+			faults = append(faults, param.Fault{Path: a.Path, Problem: "given twice in the grid"})
+		}
+		size *= float64(len(a.Values))
+	}
+	if size > MaxCandidates {
+		faults = append(faults, param.Fault{Path: "grid", Problem: fmt.Sprintf("%.0f candidates, more than the %d that a search takes", size, MaxCandidates)})
+	}
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	return s.combine(axes, int(size))
+}
+
+// ownFaults is what is wrong with the search's own fields, the estimator apart, which its
+// candidates speak for.
+func (s Search) ownFaults() param.Faults {
+	alone := s
+	alone.Estimator = nil
+	faults := faultsOf(param.Check(alone), "")
+	if s.Workers < 0 {
+		faults = append(faults, param.Fault{Path: "workers", Value: s.Workers, Wanted: "a whole number ≥ 0"})
+	}
+	if s.Memory < 0 {
+		faults = append(faults, param.Fault{Path: "memory", Value: s.Memory, Wanted: "a number of bytes ≥ 0"})
+	}
+	return faults
+}
+
+// settings returns an axis' values as the parameter itself shows them, so that 1000.0 and 1000 are
+// the same width.
+func (s Search) settings(a Axis) ([]param.Setting, param.Faults) {
+	if _, err := param.Get(s.Estimator, a.Path); err != nil {
+		return nil, s.unknown(a.Path, err)
+	}
+	var faults param.Faults
+	if len(a.Values) == 0 {
+		faults = append(faults, param.Fault{Path: a.Path, Problem: "no values to try"})
+	}
+	if !slices.Contains([]string{ByName, Smaller, Larger, Neither}, a.Simpler) {
+		faults = append(faults, param.Fault{Path: a.Path, Problem: fmt.Sprintf("which is simpler: got %q, wanted smaller, larger or neither", a.Simpler)})
+	}
+	out := make([]param.Setting, 0, len(a.Values))
+	seen := map[string]bool{}
+	for _, v := range a.Values {
+		spec, err := param.With(s.Estimator, param.Setting{Path: a.Path, Value: v})
+		if err != nil {
+			faults = append(faults, faultsOf(err, a.Path)...)
+			continue
+		}
+		plain, err := param.Get(spec, a.Path)
+		if err != nil {
+			faults = append(faults, faultsOf(err, a.Path)...)
+			continue
+		}
+		if key := fmt.Sprintf("%#v", plain); seen[key] {
+			faults = append(faults, param.Fault{Path: a.Path, Problem: fmt.Sprintf("%s is there twice", text(plain))})
+		} else {
+			seen[key] = true
+		}
+		out = append(out, param.Setting{Path: a.Path, Value: plain})
+	}
+	return out, faults
+}
+
+// unknown is the fault of a path that the estimator has not. A path written too short is answered
+// with those that end in its last name.
+func (s Search) unknown(path string, err error) param.Faults {
+	faults := faultsOf(err, path)
+	name := path[strings.LastIndexByte(path, '.')+1:]
+	var ends []string
+	for _, p := range param.All(s.Estimator) {
+		if p.Name == name {
+			ends = append(ends, p.Path)
+		}
+	}
+	if len(ends) > 0 && len(faults) == 1 {
+		faults[0].Hint = "did you mean " + param.Alternatives(ends) + "?"
+	}
+	return faults
+}
+
+// combine makes the product of the axes and reports each distinct fault of its specs once.
+func (s Search) combine(axes [][]param.Setting, size int) ([]candidate, param.Faults) {
+	var faults param.Faults
+	seen := map[string]bool{}
+	all := make([]candidate, size)
+	for i := range all {
+		settings := make([]param.Setting, len(axes))
+		rest := i
+		for k := len(axes) - 1; k >= 0; k-- {
+			settings[k] = axes[k][rest%len(axes[k])]
+			rest /= len(axes[k])
+		}
+		spec, err := param.With(s.Estimator, settings...)
+		if err == nil {
+			err = param.Check(spec)
+		}
+		for _, f := range faultsOf(err, "") {
+			if !seen[f.Error()] {
+				seen[f.Error()] = true
+				faults = append(faults, placed(f, i, settings))
+			}
+		}
+		all[i] = candidate{settings: settings}
+		if spec, ok := spec.(estimator.Estimator); ok {
+			all[i].spec = spec
+		} else if err == nil {
+			return nil, param.Faults{{Path: "estimator", Problem: fmt.Sprintf("%T cannot be copied with other parameters and stay an estimator", s.Estimator)}}
+		}
+	}
+	return all, faults
+}
+
+// placed adds to a fault the candidate it was met in.
+func placed(f param.Fault, candidate int, settings []param.Setting) param.Fault {
+	if len(settings) > 0 {
+		if f.Hint != "" {
+			f.Hint += "; "
+		}
+		f.Hint += fmt.Sprintf("in candidate %d: %s", candidate, label(settings))
+	}
+	return f
+}
+
+// faultsOf returns the faults that an error of package param holds.
+func faultsOf(err error, path string) param.Faults {
+	if err == nil {
+		return nil
+	}
+	var many param.Faults
+	if errors.As(err, &many) {
+		return many
+	}
+	var one param.Fault
+	if errors.As(err, &one) {
+		return param.Faults{one}
+	}
+	return param.Faults{{Path: path, Problem: err.Error()}}
+}
+
+// label writes settings on one line: "rff.gamma=0.1 ridge.alpha=1".
+func label(settings []param.Setting) string {
+	words := make([]string, len(settings))
+	for i, s := range settings {
+		words[i] = s.Path + "=" + text(s.Value)
+	}
+	return strings.Join(words, " ")
+}
+
+// text writes a plain value: numbers so that they read back the same, lists and maps as JSON.
+func text(plain any) string {
+	switch v := plain.(type) {
+	case nil:
+		return "null"
+	case string:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case []any, map[string]any:
+		if raw, err := json.Marshal(v); err == nil {
+			return string(raw)
+		}
+	}
+	return fmt.Sprint(plain)
+}

@@ -1,0 +1,165 @@
+// Package gridsearch finds the best of a grid of hyper-parameters by cross-validation.
+//
+// A [Search] has an estimator and axes, each a parameter's path and the values to try. Every
+// combination is a candidate; each is fitted on the training rows of every fold and scored on the
+// rows held out. [Search.Run] returns the whole table as a [Result], with the best candidate fitted
+// again on all rows. A Search is an estimator itself, so that searches nest: an outer search then
+// measures what the inner one would choose.
+//
+//	search := gridsearch.NewSearch(estimator.NewRidge(),
+//		gridsearch.Axis{Path: "alpha", Values: gridsearch.Log(1e-3, 1e3, 7)})
+//	result, err := search.Run(ctx, data)
+//
+// An estimator that is an [estimator.Sweeper] is handed all candidates and folds at once, so that
+// it can share the work they have in common; of any other, the fits run side by side. Either way
+// the table is the same and its order is that of the grid.
+//
+// A search with a journal can be killed at any moment: the next run reads what is done and goes on.
+package gridsearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// What a search does when all candidates are scored.
+const (
+	// RefitBest fits the candidate with the best mean score, the earliest of several, on all rows.
+	RefitBest = "best"
+	// RefitOneStdError fits the simplest candidate whose mean score is within one standard error
+	// of the best one's; see [Axis] for what simple means.
+	RefitOneStdError = "one_std_error"
+	// RefitNone fits none: the result is the table alone.
+	RefitNone = "none"
+)
+
+// DefaultFolds is the number of folds of a search that is given no splitter.
+const DefaultFolds = 5
+
+// Search is the spec of a search over the product of the axes of a grid. Make one with [NewSearch].
+//
+// The mean over folds of a candidate's score is an honest estimate for that candidate and a
+// slightly flattering one for the best of many; judge the chosen model on rows that the search has
+// not seen, or nest the search in another.
+type Search struct {
+	Estimator estimator.Estimator // the spec whose parameters are searched; never changed
+	Grid      []Axis              // no axis: the estimator as it is, cross-validated
+
+	// Splitter makes the folds. Nil stands for DefaultFolds folds in the order of the rows,
+	// stratified where the score is one of classification.
+	Splitter datasets.Splitter
+
+	// Score is the name of the metric that decides, of those in package metrics. "" stands for
+	// accuracy where the target has classes and r2 where it has none.
+	Score  string
+	Scores []string // metrics recorded besides
+
+	Refit string // RefitBest, RefitOneStdError or RefitNone
+
+	// Workers is how many fits run side by side, 0 for one to each core. A Sweeper decides for itself.
+	Workers int
+	// Memory bounds the bytes that the fits running side by side hold, by what the estimator says
+	// it needs as a [datasets.Coster] and the size of the rows; 0 for no bound. A candidate that
+	// alone needs more is refused before work starts.
+	Memory int64
+
+	// Journal is the path of a file that records every fit as it is done, "" for none. A search
+	// that finds its own journal takes the fits in it as done; one that finds another search's
+	// refuses to start. Searches that run at the same time, as nested ones do, need journals of
+	// their own.
+	Journal string
+
+	// Progress is called after every fit, never twice at the same time, and once before the first
+	// with Candidate -1. Nil for no calls.
+	Progress func(Progress)
+}
+
+// NewSearch returns a search over the grid that refits the best candidate and otherwise has the
+// defaults that its fields name.
+func NewSearch(spec estimator.Estimator, grid ...Axis) Search {
+	return Search{Estimator: spec, Grid: grid, Refit: RefitBest}
+}
+
+// Params declares the parameters that make a difference to the result; those of the estimator are
+// below "estimator".
+func (s *Search) Params(l *param.List) {
+	l.String(&s.Score, "score", "metric that decides; empty for accuracy or r2")
+	l.Choice(&s.Refit, "refit", "candidate to fit on all rows at the end", RefitBest, RefitOneStdError, RefitNone)
+	l.Child("estimator", &s.Estimator)
+}
+
+// Progress says how far a search is.
+type Progress struct {
+	Done, Total int     // fits, those taken from the journal included
+	Candidate   int     // whose fit has just ended, -1 before the first
+	Fold        int     // of that fit
+	Score       float64 // of that fit, NaN where it failed
+	Failed      string  // why it failed, else ""
+}
+
+// Check reports everything that is wrong with the search, as [param.Faults] with the paths of the
+// axes: bad values, each candidate that its estimator refuses, unknown scores. It looks at no data.
+func (s Search) Check() error {
+	_, faults := s.candidates()
+	_, more := s.metrics(nil)
+	if faults = append(faults, more...); len(faults) > 0 {
+		return fmt.Errorf("gridsearch: %w", faults)
+	}
+	return nil
+}
+
+// Fit runs the search and returns the refitted model's predictions: a *[Result], which also is a
+// Classifier, Probabilistic or MultiPredictor where the model is one. It fails where the search
+// refits none.
+func (s Search) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	if s.Refit == RefitNone {
+		return nil, errors.New("gridsearch: refit is none, so there is nothing to predict with; use Run")
+	}
+	r, err := s.Run(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	return r.predictor(), nil
+}
+
+// Run scores every candidate on every fold and refits the chosen one on all rows.
+//
+// A fit that fails is recorded in its candidate, which then ranks last; it is an error when all
+// candidates fail. On cancellation Run returns ctx.Err() once the running fits have stopped, and the
+// journal holds what is finished.
+func (s Search) Run(ctx context.Context, data datasets.Set) (*Result, error) {
+	start := time.Now()
+	r, err := s.prepare(data)
+	if err != nil {
+		return nil, fmt.Errorf("gridsearch: %w", err)
+	}
+	if err := r.evaluate(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("gridsearch: %w", err)
+	}
+	out, err := r.result()
+	if err != nil {
+		return nil, fmt.Errorf("gridsearch: %w", err)
+	}
+	out.Seconds = time.Since(start).Seconds()
+	if s.Refit == RefitNone {
+		return out, nil
+	}
+	start = time.Now()
+	if out.Model, err = r.candidates[out.BestIndex].spec.Fit(ctx, r.data); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("gridsearch: refit of %s: %w", out.Best(), err)
+	}
+	out.RefitSeconds = time.Since(start).Seconds()
+	return out, nil
+}

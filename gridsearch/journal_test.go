@@ -1,0 +1,266 @@
+package gridsearch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// journaled is a small search with a journal: a failure, a missing score and an awkward number among
+// its outcomes.
+func journaled(t *testing.T, p *probe) (Search, datasets.Set) {
+	spec := newLine()
+	spec.probe = p
+	s := NewSearch(spec, Axis{Path: "shrink", Values: []any{1.0 / 3, 1}}, Axis{Path: "mode", Values: []any{"fit", "fail", "stuck"}})
+	s.Splitter, s.Score, s.Scores = datasets.KFold{Folds: 2}, "mse", []string{"mean_squared_log_error"}
+	s.Workers = 1
+	s.Journal = filepath.Join(t.TempDir(), "journal.jsonl")
+	return s, quantities(20)
+}
+
+// However many bytes of the journal a kill has left, the search goes on from there to the same
+// table, and fits no more than what is missing.
+func TestResumeFromEveryByte(t *testing.T) {
+	for _, sweep := range []bool{false, true} {
+		p := &probe{}
+		s, data := journaled(t, p)
+		if sweep {
+			s.Estimator = sweeping{line: s.Estimator.(line)}
+		}
+		want := table(mustRun(t, s, data))
+		whole, err := os.ReadFile(s.Journal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for size := 0; size <= len(whole); size++ {
+			if err := os.WriteFile(s.Journal, whole[:size], 0o644); err != nil {
+				t.Fatal(err)
+			}
+			entries := min(12, max(0, bytes.Count(whole[:size], []byte("\n"))-1))
+			p.fits = 0
+			r := mustRun(t, s, data)
+			if got := table(r); got != want {
+				t.Fatalf("resumed from %d bytes of %d, the table is\n%s\nwanted\n%s", size, len(whole), got, want)
+			}
+			if r.Resumed != entries || !sweep && p.fits != 12-entries+1 {
+				t.Fatalf("resumed from %d bytes with %d entries: %d taken, %d fits", size, entries, r.Resumed, p.fits)
+			}
+			if size%50 == 0 { // what is written then is a whole journal again
+				p.fits = 0
+				if r := mustRun(t, s, data); r.Resumed != 12 || p.fits != 1 || table(r) != want {
+					t.Fatalf("%d bytes, then a whole journal: %d taken, %d fits", size, r.Resumed, p.fits)
+				}
+			}
+		}
+	}
+}
+
+// A search cancelled midway keeps what was finished, and only the rest is fitted later.
+func TestResumeAfterCancel(t *testing.T) {
+	data := quantities(40)
+	want := table(mustRun(t, lineSearch(nil), data))
+	for _, after := range []int{1, 5, 17, 35} {
+		p := &probe{}
+		s := lineSearch(p)
+		s.Workers = 3
+		s.Journal = filepath.Join(t.TempDir(), "journal")
+		ctx, cancel := context.WithCancel(context.Background())
+		s.Progress = func(p Progress) {
+			if p.Done == after {
+				cancel()
+			}
+		}
+		if _, err := s.Run(ctx, data); !errors.Is(err, context.Canceled) {
+			t.Fatalf("error is %v", err)
+		}
+		p.fits, s.Progress = 0, nil
+		r := mustRun(t, s, data)
+		if table(r) != want {
+			t.Errorf("cancelled after %d: the table differs", after)
+		}
+		if r.Resumed < after || p.fits != 36-r.Resumed+1 {
+			t.Errorf("cancelled after %d: %d taken, %d fits", after, r.Resumed, p.fits)
+		}
+	}
+}
+
+// A sweep is asked only for candidates that are not done, and for folds that one of them lacks.
+func TestSweepIsAskedForTheRest(t *testing.T) {
+	s, data := journaled(t, nil)
+	var swept [][2]int
+	s.Estimator = sweeping{line: newLine(), swept: &swept}
+	mustRun(t, s, data)
+	whole, err := os.ReadFile(s.Journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(whole, []byte("\n"))
+	// The fake goes through the last fold first: six entries are all candidates on fold 1.
+	if err := os.WriteFile(s.Journal, bytes.Join(lines[:1+8], nil), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, s, data)
+	mustRun(t, s, data)
+	if want := [][2]int{{6, 2}, {4, 1}}; !slices.Equal(swept, want) {
+		t.Errorf("sweeps were of %v candidates and folds, wanted %v", swept, want)
+	}
+}
+
+// A journal of another search is refused, and says in what the other differs.
+func TestJournalOfAnotherSearch(t *testing.T) {
+	const other = "it is of another search, which differs in "
+	const rest = "; remove it to start anew, or give another path"
+	for name, c := range map[string]struct {
+		change func(s *Search, data *datasets.Set)
+		want   string
+	}{
+		"target":    {func(_ *Search, data *datasets.Set) { data.Y[3] += 1e-15 * data.Y[3] }, other + "data" + rest},
+		"input":     {func(_ *Search, data *datasets.Set) { data.X.(*mat.Dense).Set(19, 1, 0) }, other + "data" + rest},
+		"weights":   {func(_ *Search, data *datasets.Set) { data.Weights = nil }, other + "data" + rest},
+		"name":      {func(_ *Search, data *datasets.Set) { data.Schema.Targets = []datasets.Column{{Name: "y"}} }, other + "data" + rest},
+		"folds":     {func(s *Search, _ *datasets.Set) { s.Splitter = datasets.KFold{Folds: 2, Shuffle: true} }, other + "folds" + rest},
+		"values":    {func(s *Search, _ *datasets.Set) { s.Grid[0].Values = []any{0.5, 1} }, other + "grid" + rest},
+		"order":     {func(s *Search, _ *datasets.Set) { slices.Reverse(s.Grid) }, other + "grid" + rest},
+		"spec":      {func(s *Search, _ *datasets.Set) { s.Estimator = line{Shrink: 1, Mode: "fit", Shift: 1} }, other + "estimator" + rest},
+		"type":      {func(s *Search, _ *datasets.Set) { s.Estimator = sweeping{line: newLine()} }, other + "estimator" + rest},
+		"scores":    {func(s *Search, _ *datasets.Set) { s.Scores = nil }, other + "scores" + rest},
+		"two parts": {func(s *Search, data *datasets.Set) { s.Scores, data.Weights = nil, nil }, other + "scores, data" + rest},
+	} {
+		s, data := journaled(t, nil)
+		mustRun(t, s, data)
+		before, _ := os.ReadFile(s.Journal)
+		c.change(&s, &data)
+		_, err := s.Run(context.Background(), data)
+		if want := "gridsearch: journal " + s.Journal + ": " + c.want; err == nil || err.Error() != want {
+			t.Errorf("%s: error is %v, wanted %s", name, err, want)
+		}
+		if after, _ := os.ReadFile(s.Journal); !bytes.Equal(before, after) {
+			t.Errorf("%s: the journal was changed", name)
+		}
+	}
+}
+
+// What makes no difference to the scores makes none to the journal.
+func TestJournalOfTheSameSearch(t *testing.T) {
+	s, data := journaled(t, nil)
+	mustRun(t, s, data)
+	s.Refit, s.Workers, s.Estimator, s.Score = RefitOneStdError, 5, line{Shrink: 0.1, Mode: "nan"}, "mean_squared_error"
+	if r := mustRun(t, s, data); r.Resumed != 12 {
+		t.Errorf("%d taken from the journal", r.Resumed)
+	}
+}
+
+func TestDamagedJournal(t *testing.T) {
+	s, data := journaled(t, nil)
+	mustRun(t, s, data)
+	whole, err := os.ReadFile(s.Journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(whole), "\n")
+	second := func(line string) string { return lines[0] + line + "\n" + lines[2] }
+	const foreign = "this is not the journal of a search; give another path"
+	const stray = "line 2 is damaged: it is of no fit of this search; remove the file to start anew"
+	for _, c := range []struct{ content, want string }{
+		{"my thesis", foreign},
+		{"my thesis\n", foreign},
+		{"{}\n", foreign},
+		{strings.Replace(string(whole), `"version":1`, `"version":2`, 1), "it has version 2 of the format, wanted 1; remove it to start anew"},
+		{second(`{"candidate":6,"fold":0,"scores":[1,1]}`), stray},
+		{second(`{"candidate":0,"fold":2,"scores":[1,1]}`), stray},
+		{second(`{"candidate":-1,"fold":0,"scores":[1,1]}`), stray},
+		{second(`{"candidate":0,"fold":0,"scores":[1]}`), stray},
+		{second(`{"candidate":0,"scores":[1,1]}`), stray},
+		{second(`{"candidate":0,"fold":0,"scores":[null,1]}`), "line 2 is damaged: a fit has either a score or a failure; remove the file to start anew"},
+		{second(`{"candidate":0,"fold":0,"scores":[1,1],"more":1}`), "line 2 is damaged: json: unknown field \"more\"; remove the file to start anew"},
+		{second(`{"candidate":0,`), "line 2 is damaged: unexpected EOF; remove the file to start anew"},
+		{second("\x00\x00"), "line 2 is damaged: invalid character '\\x00' looking for beginning of value; remove the file to start anew"},
+	} {
+		if err := os.WriteFile(s.Journal, []byte(c.content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.Run(context.Background(), data)
+		if want := "gridsearch: journal " + s.Journal + ": " + c.want; err == nil || err.Error() != want {
+			t.Errorf("%q: error is %v, wanted %s", c.content, err, want)
+		}
+		if after, _ := os.ReadFile(s.Journal); string(after) != c.content {
+			t.Errorf("%q: the file was changed", c.content)
+		}
+	}
+	s.Journal = filepath.Join(t.TempDir(), "no", "such", "folder")
+	if _, err := s.Run(context.Background(), data); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no folder: error is %v", err)
+	}
+}
+
+// Any journal is refused or resumed; none makes the search panic or score otherwise than in [0, ∞).
+func FuzzJournal(f *testing.F) {
+	s := lineSearch(nil)
+	s.Journal = filepath.Join(f.TempDir(), "seed")
+	mustRun(f, s, quantities(20))
+	whole, err := os.ReadFile(s.Journal)
+	if err != nil {
+		f.Fatal(err)
+	}
+	header := whole[:bytes.IndexByte(whole, '\n')+1]
+	f.Add(whole[len(header):])
+	f.Add([]byte(`{"candidate":1,"fold":0,"scores":[null],"failed":"x"}` + "\n" + `{"shared":["a"]}`))
+	f.Add([]byte("null\n"))
+	f.Fuzz(func(t *testing.T, entries []byte) {
+		s := s
+		s.Journal = filepath.Join(t.TempDir(), "journal")
+		if err := os.WriteFile(s.Journal, slices.Concat(header, entries), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.Run(context.Background(), quantities(20))
+		if err != nil {
+			return
+		}
+		for _, c := range r.Candidates {
+			if math.IsNaN(c.Mean) != (c.Failed != "") || len(c.Folds) != 3 || c.Rank < 1 || c.Rank > 12 {
+				t.Errorf("candidate is %+v", c)
+			}
+		}
+	})
+}
+
+// The sum over data sees every number, whatever holds it.
+func TestDataHash(t *testing.T) {
+	dense := mat.NewDense(2, 3, []float64{1, 0, 2, 0, 0, 3})
+	csr := sparse.FromDense(dense)
+	indptr, indices, _ := csr.Raw()
+	one, err := sparse.NewShared(2, 3, indptr, indices, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := sparse.NewShared(2, 3, indptr, indices, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := mat.DenseCopyOf(dense)
+	changed.Set(1, 2, 4)
+	seen := map[string]int{}
+	for i, X := range []mat.Matrix{dense, csr, one, two, changed, sparse.FromDense(changed), dense.T(), changed.T()} {
+		r := run{data: datasets.Set{X: X}}
+		h := sum(r.hashData)
+		if j, ok := seen[h]; ok {
+			t.Errorf("matrices %d and %d have one sum", j, i)
+		}
+		seen[h] = i
+	}
+	a, b := run{data: datasets.Set{X: dense, Y: []float64{1, 2}}}, run{data: datasets.Set{X: dense, Weights: []float64{1, 2}}}
+	if sum(a.hashData) == sum(b.hashData) {
+		t.Error("targets and weights have one sum")
+	}
+}

@@ -1,0 +1,108 @@
+package gridsearch
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+)
+
+// Plan is what a search would do, estimated before it does it.
+type Plan struct {
+	Candidates int
+	Folds      int
+	Fits       int // candidates × folds
+	Workers    int // fits side by side, 1 where the estimator sweeps
+
+	// Known tells whether the estimator says what it costs, as a [datasets.Coster]. Where it does
+	// not, Flops is 0 and Bytes counts rows only.
+	Known bool
+	Flops float64 // of all fits done one by one, the refit included
+	Bytes int64   // held at once by fits, beside the data itself
+
+	// Sweeps tells whether the estimator shares work between candidates. Shared names what, and
+	// SharedFlops what is left to do, where it knows beforehand as a [SweepCoster].
+	Sweeps      bool
+	Shared      []string
+	SharedFlops float64
+}
+
+// SweepCoster is a Sweeper that knows beforehand what a sweep costs and what it shares. A search that
+// was killed during a sweep names in its result what the whole sweep would have shared.
+type SweepCoster interface {
+	estimator.Sweeper
+	// SweepCost estimates a Sweep of data with cols columns and returns the names of what it would
+	// share, as Sweep does.
+	SweepCost(cols int, folds []datasets.Fold, settings []estimator.Estimator) (cost datasets.Cost, shared []string)
+}
+
+// Plan checks the search and the data as Run does, and estimates the work without doing any.
+func (s Search) Plan(data datasets.Set) (Plan, error) {
+	r, err := s.prepare(data)
+	if err != nil {
+		return Plan{}, fmt.Errorf("gridsearch: %w", err)
+	}
+	p := Plan{Candidates: len(r.candidates), Folds: len(r.folds), Fits: r.total(), Workers: min(s.workers(), r.total())}
+	if _, p.Sweeps = s.Estimator.(estimator.Sweeper); p.Sweeps {
+		p.Workers = 1
+	}
+	r.planFits(&p)
+	if cost, shared := r.sweepCost(); shared != nil {
+		p.Shared, p.SharedFlops, p.Bytes = shared, cost.Flops, cost.Bytes
+	}
+	return p, nil
+}
+
+// sweepCost asks the estimator what sweeping the whole grid costs and shares, nil where it is no
+// SweepCoster.
+func (r *run) sweepCost() (cost datasets.Cost, shared []string) {
+	coster, ok := r.search.Estimator.(SweepCoster)
+	if !ok {
+		return cost, nil
+	}
+	settings := make([]estimator.Estimator, len(r.candidates))
+	for i, c := range r.candidates {
+		settings[i] = c.spec
+	}
+	cost, shared = coster.SweepCost(r.data.Cols(), r.folds, settings)
+	return cost, append([]string{}, shared...)
+}
+
+// planFits adds up what the fits cost one by one.
+func (r *run) planFits(p *Plan) {
+	held := make([]int64, len(r.candidates))
+	var refit float64
+	for i, c := range r.candidates {
+		held[i] = r.bytes(c)
+		coster, ok := c.spec.(datasets.Coster)
+		if !ok {
+			continue
+		}
+		p.Known = true
+		for _, f := range r.folds {
+			p.Flops += coster.Cost(len(f.Train), r.data.Cols()).Flops
+		}
+		refit = max(refit, coster.Cost(r.data.Rows(), r.data.Cols()).Flops)
+	}
+	if r.search.Refit != RefitNone {
+		p.Flops += refit
+	}
+	p.Bytes = r.heldAtOnce(held, p.Workers)
+}
+
+// heldAtOnce is the most that fits side by side hold: the largest ones together, within the bound.
+// A candidate's folds may all be among them.
+func (r *run) heldAtOnce(held []int64, workers int) int64 {
+	slices.Sort(held)
+	var bytes int64
+	for i := len(held) - 1; i >= 0 && workers > 0; i-- {
+		beside := min(workers, len(r.folds))
+		bytes += held[i] * int64(beside)
+		workers -= beside
+	}
+	if r.search.Memory > 0 {
+		bytes = min(bytes, r.search.Memory)
+	}
+	return bytes
+}

@@ -1,0 +1,376 @@
+package gridsearch
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Result is what a search has found. Its Predict is that of the refitted Model.
+type Result struct {
+	Score           string      // the metric that decides, by its name
+	GreaterIsBetter bool        // of that metric
+	Folds           int         // number of folds
+	Candidates      []Candidate // in the order of the grid, its last axis fastest
+	BestIndex       int         // of the candidate that the refit rule chooses
+
+	// OnGridEdge names the axes of at least three numbers where the candidate with the best mean
+	// lies on the first or the last of them in size: the optimum may be outside of the grid.
+	OnGridEdge []string
+
+	Shared       []string // work that candidates or folds shared, in the words of [estimator.Sweeper]
+	Fits         int      // candidates × folds
+	Resumed      int      // of these, taken from the journal
+	Seconds      float64  // the search took, without the refit
+	RefitSeconds float64
+	Warnings     []string // what a reader of the table should know
+
+	Model estimator.Predictor // fitted to all rows with the settings of Best; nil where none was to be
+}
+
+// Candidate is one point of the grid and how it did.
+type Candidate struct {
+	Settings []param.Setting // one for each axis, as the parameter shows its value
+	Summary                  // of the score that decides
+	Others   []Summary       // of the scores recorded besides
+	Rank     int             // 1 for the best mean, equal for equal means; candidates that failed share the last
+	Seconds  float64         // a fit took, in the mean over folds
+	Failed   string          // the first fold's reason for having no score, else ""
+}
+
+// Summary is one metric's scores of a candidate.
+type Summary struct {
+	Name  string    // of the metric
+	Folds []float64 // scores, NaN where a fold has none
+	Mean  float64   // plain mean over folds, NaN where a fold has none
+	Std   float64   // standard deviation over folds, divided by their number
+}
+
+// Best returns the candidate that the refit rule chooses.
+func (r *Result) Best() Candidate { return r.Candidates[r.BestIndex] }
+
+// String writes the candidate's settings on one line: "rff.gamma=0.1 ridge.alpha=1".
+func (c Candidate) String() string {
+	if len(c.Settings) == 0 {
+		return "the estimator as it is"
+	}
+	return label(c.Settings)
+}
+
+// result makes the table of the outcomes and chooses.
+func (r *run) result() (*Result, error) {
+	decides := r.scorer.metrics[0]
+	out := &Result{
+		Score: decides.Name, GreaterIsBetter: decides.GreaterIsBetter, Folds: len(r.folds),
+		Shared: r.shared, Fits: r.total(), Resumed: r.resumed,
+	}
+	for i, c := range r.candidates {
+		out.Candidates = append(out.Candidates, r.candidate(c, r.outcomes[i]))
+	}
+	rank(out.Candidates, decides)
+	top := slices.IndexFunc(out.Candidates, func(c Candidate) bool { return c.Rank == 1 && c.Failed == "" })
+	if top < 0 {
+		return nil, fmt.Errorf("every candidate failed; the first, %s: %s", out.Candidates[0], out.Candidates[0].Failed)
+	}
+	out.BestIndex = top
+	if r.search.Refit == RefitOneStdError {
+		out.BestIndex = r.search.simplest(out.Candidates, top, decides)
+	}
+	r.warn(out, top)
+	return out, nil
+}
+
+func (r *run) candidate(c candidate, outcomes []outcome) Candidate {
+	out := Candidate{Settings: c.settings}
+	for k, m := range r.scorer.metrics {
+		s := Summary{Name: m.Name}
+		for _, o := range outcomes {
+			s.Folds = append(s.Folds, o.scores[k])
+		}
+		s.Mean, s.Std = meanStd(s.Folds)
+		if k == 0 {
+			out.Summary = s
+		} else {
+			out.Others = append(out.Others, s)
+		}
+	}
+	for k, o := range outcomes {
+		out.Seconds += o.seconds / float64(len(outcomes))
+		if o.failed != "" && out.Failed == "" {
+			out.Failed = fmt.Sprintf("fold %d: %s", k, o.failed)
+		}
+	}
+	if out.Failed == "" && !finite(out.Mean) {
+		out.Failed = "the mean of the scores is too large for a number"
+		out.Mean = math.NaN()
+	}
+	return out
+}
+
+// meanStd returns the mean and the standard deviation √(Σ(x-mean)²/n).
+func meanStd(x []float64) (mean, std float64) {
+	for _, v := range x {
+		mean += v
+	}
+	mean /= float64(len(x))
+	for _, v := range x {
+		std += (v - mean) * (v - mean)
+	}
+	return mean, math.Sqrt(std / float64(len(x)))
+}
+
+// rank numbers the candidates: 1 and the number of those strictly better.
+func rank(candidates []Candidate, m metrics.Metric) {
+	order := make([]int, 0, len(candidates))
+	for i, c := range candidates {
+		if c.Failed == "" {
+			order = append(order, i)
+		}
+	}
+	for i := range candidates {
+		candidates[i].Rank = len(order) + 1
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch x, y := candidates[a].Mean, candidates[b].Mean; {
+		case m.Better(x, y):
+			return -1
+		case m.Better(y, x):
+			return 1
+		}
+		return 0
+	})
+	for at, i := range order {
+		candidates[i].Rank = at + 1
+		if at > 0 && candidates[order[at-1]].Mean == candidates[i].Mean {
+			candidates[i].Rank = candidates[order[at-1]].Rank
+		}
+	}
+}
+
+// warn fills in OnGridEdge and Warnings.
+func (r *run) warn(out *Result, top int) {
+	add := func(format string, args ...any) { out.Warnings = append(out.Warnings, fmt.Sprintf(format, args...)) }
+	for i, a := range r.search.Grid {
+		best := out.Candidates[top].Settings[i].Value
+		if end := edge(r.axisValues(i), best); end != "" {
+			out.OnGridEdge = append(out.OnGridEdge, a.Path)
+			add("the best %s, %s, is the %s of its grid: a wider one may do better", a.Path, text(best), end)
+		}
+	}
+	failed, unconverged, first := 0, 0, -1
+	for i, c := range out.Candidates {
+		if c.Failed != "" {
+			if failed++; first < 0 {
+				first = i
+			}
+		}
+		for _, o := range r.outcomes[i] {
+			if o.unconverged {
+				unconverged++
+			}
+		}
+	}
+	if failed > 0 {
+		add("%d of %d candidates failed; the first, %s: %s", failed, len(out.Candidates), out.Candidates[first], out.Candidates[first].Failed)
+	}
+	if unconverged > 0 {
+		add("%d of %d fits did not converge", unconverged, out.Fits)
+	}
+	for k, m := range r.scorer.metrics[1:] {
+		missing := 0
+		for _, c := range out.Candidates {
+			for f, v := range c.Others[k].Folds {
+				if math.IsNaN(v) && !math.IsNaN(c.Summary.Folds[f]) {
+					missing++
+				}
+			}
+		}
+		if missing > 0 {
+			add("%s has no value on %d of %d fits", m.Name, missing, out.Fits)
+		}
+	}
+}
+
+// axisValues returns the values of axis i as candidates have them.
+func (r *run) axisValues(i int) []any {
+	var out []any
+	step := 1
+	for _, a := range r.search.Grid[i+1:] {
+		step *= len(a.Values)
+	}
+	for k := range r.search.Grid[i].Values {
+		out = append(out, r.candidates[k*step].settings[i].Value)
+	}
+	return out
+}
+
+// edge says which end of at least three numbers best is, "" where it is none.
+func edge(values []any, best any) string {
+	v, ok := number(best)
+	if !ok || len(values) < 3 {
+		return ""
+	}
+	low, high := v, v
+	for _, other := range values {
+		x, ok := number(other)
+		if !ok {
+			return ""
+		}
+		low, high = min(low, x), max(high, x)
+	}
+	switch v {
+	case low:
+		return "smallest"
+	case high:
+		return "largest"
+	}
+	return ""
+}
+
+func number(plain any) (float64, bool) {
+	switch v := plain.(type) {
+	case float64:
+		return v, true
+	case int:
+		return float64(v), true
+	case uint64:
+		return float64(v), true
+	}
+	return 0, false
+}
+
+// WriteCSV writes the table, a row for each candidate in the order of the grid. The columns are
+// candidate, a parameter each by its path, fold0, fold1, … with the scores that decide, mean, std,
+// rank, fit_seconds (of one fit, in the mean), then fold0_<name>, …, mean_<name>, std_<name> for
+// every score recorded besides, and failed, the reason why there is no score. A score that is
+// missing is an empty cell. Numbers are written so that they read back the same.
+func (r *Result) WriteCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	if err := out.Write(r.csvHeader()); err != nil {
+		return fmt.Errorf("gridsearch: %w", err)
+	}
+	for i, c := range r.Candidates {
+		row := []string{strconv.Itoa(i)}
+		for _, s := range c.Settings {
+			row = append(row, text(s.Value))
+		}
+		row = append(row, c.Summary.cells()...)
+		row = append(row, strconv.Itoa(c.Rank), text(c.Seconds))
+		for _, s := range c.Others {
+			row = append(row, s.cells()...)
+		}
+		if err := out.Write(append(row, c.Failed)); err != nil {
+			return fmt.Errorf("gridsearch: %w", err)
+		}
+	}
+	out.Flush()
+	if err := out.Error(); err != nil {
+		return fmt.Errorf("gridsearch: %w", err)
+	}
+	return nil
+}
+
+func (r *Result) csvHeader() []string {
+	head := []string{"candidate"}
+	for _, s := range r.Candidates[0].Settings {
+		head = append(head, s.Path)
+	}
+	scores := func(suffix string) {
+		for k := range r.Folds {
+			head = append(head, "fold"+strconv.Itoa(k)+suffix)
+		}
+		head = append(head, "mean"+suffix, "std"+suffix)
+	}
+	scores("")
+	head = append(head, "rank", "fit_seconds")
+	for _, s := range r.Candidates[0].Others {
+		scores("_" + s.Name)
+	}
+	return append(head, "failed")
+}
+
+func (s Summary) cells() []string {
+	var out []string
+	for _, v := range append(slices.Clone(s.Folds), s.Mean, s.Std) {
+		if math.IsNaN(v) {
+			out = append(out, "")
+		} else {
+			out = append(out, text(v))
+		}
+	}
+	return out
+}
+
+// Predict returns the refitted model's prediction for each row of X.
+func (r *Result) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	if r.Model == nil {
+		return nil, errors.New("gridsearch: the search refitted no model to predict with")
+	}
+	return r.Model.Predict(ctx, X)
+}
+
+// Report says how the refit went, and what the search warns of.
+func (r *Result) Report() estimator.Report {
+	var out estimator.Report
+	if m, ok := r.Model.(estimator.Reporter); ok {
+		out = m.Report()
+	}
+	out.Warnings = append(slices.Clone(out.Warnings), r.Warnings...)
+	return out
+}
+
+// predictor returns the result as a predictor that has the methods its model has.
+func (r *Result) predictor() estimator.Predictor {
+	classifier, hasScores := r.Model.(estimator.Classifier)
+	probabilistic, hasProbabilities := r.Model.(estimator.Probabilistic)
+	multi, hasTargets := r.Model.(estimator.MultiPredictor)
+	switch {
+	case hasScores && hasProbabilities:
+		return &probabilisticResult{classifierResult{r, classifier}, probabilistic}
+	case hasScores:
+		return &classifierResult{r, classifier}
+	case hasTargets:
+		return &multiResult{r, multi}
+	}
+	return r
+}
+
+type classifierResult struct {
+	*Result
+	classifier estimator.Classifier
+}
+
+func (r *classifierResult) Classes() []string { return r.classifier.Classes() }
+
+func (r *classifierResult) Decision(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	return r.classifier.Decision(ctx, X)
+}
+
+type probabilisticResult struct {
+	classifierResult
+	probabilistic estimator.Probabilistic
+}
+
+func (r *probabilisticResult) Probabilities(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	return r.probabilistic.Probabilities(ctx, X)
+}
+
+type multiResult struct {
+	*Result
+	multi estimator.MultiPredictor
+}
+
+func (r *multiResult) PredictTargets(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	return r.multi.PredictTargets(ctx, X)
+}

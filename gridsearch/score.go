@@ -1,0 +1,161 @@
+package gridsearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// metrics returns the metrics by name, the one that decides first. Without data, and without a
+// Score, there is none that decides.
+func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.Faults) {
+	var out []metrics.Metric
+	var faults param.Faults
+	add := func(path, name string) {
+		m, err := metrics.ByName(name)
+		switch {
+		case err != nil:
+			faults = append(faults, param.Fault{Path: path, Problem: err.Error()})
+		case slices.ContainsFunc(out, func(o metrics.Metric) bool { return o.Name == m.Name }):
+		case len(out) > 0 && out[0].Task != m.Task:
+			faults = append(faults, param.Fault{Path: path, Problem: fmt.Sprintf("%s is for %s, %s for %s", m.Name, m.Task, out[0].Name, out[0].Task)})
+		default:
+			out = append(out, m)
+		}
+	}
+	if s.Score != "" {
+		add("score", s.Score)
+	} else if data != nil {
+		task := metrics.Regression
+		if len(data.Schema.Classes()) > 0 {
+			task = metrics.Classification
+		}
+		add("score", metrics.ForTask(task, len(data.Schema.Classes()))[0].Name)
+	}
+	for _, name := range s.Scores {
+		add("scores", name)
+	}
+	return out, faults
+}
+
+// scorer turns predictions for a fold's test rows into scores.
+type scorer struct {
+	metrics []metrics.Metric
+	truth   []metrics.Input // of each fold's test rows: all but the predictions
+}
+
+func newScorer(list []metrics.Metric, data datasets.Set, folds []datasets.Fold) *scorer {
+	s := &scorer{metrics: list, truth: make([]metrics.Input, len(folds))}
+	for k, f := range folds {
+		in := metrics.Input{Weights: pick(data.Weights, f.Test)}
+		if data.Targets != nil {
+			in.TruthTargets = datasets.SelectRows(data.Targets, f.Test).(*mat.Dense)
+		} else {
+			in.Truth = pick(data.Y, f.Test)
+		}
+		if list[0].Task == metrics.Classification {
+			in.Classes = max(2, len(data.Schema.Classes()))
+		}
+		s.truth[k] = in
+	}
+	return s
+}
+
+func pick(list []float64, rows []int) []float64 {
+	if list == nil {
+		return nil
+	}
+	out := make([]float64, len(rows))
+	for k, i := range rows {
+		out[k] = list[i]
+	}
+	return out
+}
+
+// score returns the fold's score by every metric, NaN where a metric has no value. The first error
+// says why the deciding metric has none, the second that the model lacks what a metric reads,
+// which no candidate could change.
+func (s *scorer) score(fold int, p estimator.Prediction) (scores []float64, failed, fatal error) {
+	in := s.truth[fold]
+	in.Scores, in.Probabilities = p.Scores, p.Probabilities
+	if in.TruthTargets != nil {
+		in.PredictedTargets = p.Targets
+	} else {
+		in.Predicted = p.Values
+	}
+	scores = make([]float64, len(s.metrics))
+	for k, m := range s.metrics {
+		if !m.Needs.Met(in) {
+			return nil, nil, fmt.Errorf("score %s needs %s, which the model does not give", m.Name, m.Needs)
+		}
+		var err error
+		if scores[k], err = m.Score(in); err != nil && k == 0 {
+			failed = err
+		}
+	}
+	return scores, failed, nil
+}
+
+// predict returns of p's predictions for X what the metrics read.
+func (s *scorer) predict(ctx context.Context, p estimator.Predictor, X mat.Matrix) (out estimator.Prediction, err error) {
+	classifier, hasScores := p.(estimator.Classifier)
+	probabilistic, hasProbabilities := p.(estimator.Probabilistic)
+	multi, hasTargets := p.(estimator.MultiPredictor)
+	for _, m := range s.metrics {
+		switch {
+		case err != nil:
+		case m.Needs == metrics.Predictions && s.truth[0].TruthTargets != nil:
+			if hasTargets && out.Targets == nil {
+				out.Targets, err = multi.PredictTargets(ctx, X)
+			}
+		case m.Needs == metrics.Predictions:
+			if out.Values == nil {
+				out.Values, err = p.Predict(ctx, X)
+			}
+		case hasProbabilities && (m.Needs != metrics.ScoresOrProbabilities || !hasScores):
+			if out.Probabilities == nil {
+				out.Probabilities, err = probabilistic.Probabilities(ctx, X)
+			}
+		case hasScores && out.Scores == nil:
+			out.Scores, err = classifier.Decision(ctx, X)
+		}
+	}
+	return out, err
+}
+
+// withClasses names the classes of class codes "0" to "k-1" where the schema has none, so that every
+// fold knows of all of them.
+func withClasses(data datasets.Set) (datasets.Set, error) {
+	if len(data.Schema.Classes()) > 0 {
+		return data, nil
+	}
+	if data.Y == nil {
+		return data, errors.New("a score of classification needs class codes in Y")
+	}
+	classes := 2
+	for i, y := range data.Y {
+		if y != math.Trunc(y) || y < 0 || y >= maxClasses {
+			return data, fmt.Errorf("row %d: target %v, wanted a class code 0, 1, …", i, y)
+		}
+		classes = max(classes, int(y)+1)
+	}
+	levels := make([]string, classes)
+	for k := range levels {
+		levels[k] = strconv.Itoa(k)
+	}
+	data.Schema.Targets = []datasets.Column{{Name: "target", Kind: datasets.Categorical, Levels: levels}}
+	return data, nil
+}
+
+// maxClasses is where class codes are taken to be a quantity that was scored as a class by mistake.
+const maxClasses = 1 << 20

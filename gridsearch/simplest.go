@@ -1,0 +1,115 @@
+package gridsearch
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/metrics"
+)
+
+// trait is what the value of a parameter says about how simple a model is.
+type trait struct {
+	class  int  // size, regularisation, width or other: the order in which they decide
+	larger bool // whether larger is simpler
+}
+
+const (
+	bySize = iota
+	byRegularisation
+	byWidth
+	byOther
+)
+
+// traits are the parameters known by name, as the doc comment of Axis has them.
+var traits = map[string]trait{
+	"features":   {bySize, false},
+	"grids":      {bySize, false},
+	"components": {bySize, false},
+	"degree":     {bySize, false},
+	"min_count":  {bySize, true},
+	"alpha":      {byRegularisation, true},
+	"C":          {byRegularisation, false},
+	"epsilon":    {byRegularisation, true},
+	"gamma":      {byWidth, false},
+}
+
+func (a Axis) trait() (t trait, ok bool) {
+	t, ok = traits[a.Path[strings.LastIndexByte(a.Path, '.')+1:]]
+	switch {
+	case a.Simpler == Neither:
+		return t, false
+	case a.Simpler == ByName:
+		return t, ok
+	case !ok:
+		t.class = byOther
+	}
+	t.larger = a.Simpler == Larger
+	return t, true
+}
+
+// simplest returns the simplest candidate whose mean is within one standard error of the best
+// one's: the standard deviation of its folds' scores (divided by their number less one) over the
+// square root of their number. Of several equally simple ones it is the one with the best mean, and
+// the earliest of these. (Breiman, Friedman, Olshen & Stone, Classification and Regression Trees,
+// 1984, section 3.4.3.)
+func (s Search) simplest(candidates []Candidate, top int, m metrics.Metric) int {
+	best := candidates[top]
+	limit := best.Mean
+	if folds := float64(len(best.Folds)); folds > 1 {
+		se := best.Std / math.Sqrt(folds-1) // Std·√(K/(K-1))/√K
+		if m.GreaterIsBetter {
+			limit -= se
+		} else {
+			limit += se
+		}
+	}
+	compare := s.complexity()
+	chosen := top
+	for i, c := range candidates {
+		if c.Failed != "" || m.Better(limit, c.Mean) {
+			continue
+		}
+		if d := compare(c, candidates[chosen]); d < 0 || d == 0 && m.Better(c.Mean, candidates[chosen].Mean) {
+			chosen = i
+		}
+	}
+	return chosen
+}
+
+// complexity compares two candidates, the simpler one first.
+func (s Search) complexity() func(a, b Candidate) int {
+	type key struct {
+		axis int
+		trait
+	}
+	var keys []key
+	for i, a := range s.Grid {
+		if t, ok := a.trait(); ok {
+			keys = append(keys, key{i, t})
+		}
+	}
+	slices.SortStableFunc(keys, func(a, b key) int { return cmp.Compare(a.class, b.class) })
+	return func(a, b Candidate) int {
+		for _, k := range keys {
+			x, y := k.weigh(a.Settings[k.axis].Value), k.weigh(b.Settings[k.axis].Value)
+			if d := cmp.Compare(x, y); d != 0 {
+				return d
+			}
+		}
+		return 0
+	}
+}
+
+// weigh returns a number that is greater for a less simple value.
+func (t trait) weigh(plain any) float64 {
+	v, ok := number(plain)
+	switch {
+	case !ok:
+		return math.Inf(1)
+	case t.larger:
+		return -v
+	}
+	return v
+}
