@@ -1,0 +1,82 @@
+package transformer
+
+import (
+	"context"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/model"
+)
+
+// Dense stores the zeros of sparse rows, so that steps which move zero can follow: data with few
+// columns often comes in a sparse file format. Rows that are dense pass as they are.
+//
+// Shapes: n×d → n×d. Cost: 8·n·d bytes. Fit returns an error for no rows or columns only.
+type Dense struct{}
+
+// NewDense returns the spec, which has no parameters.
+func NewDense() Dense { return Dense{} }
+
+// FitsWithoutRows reports that only the number of columns is learned.
+func (s Dense) FitsWithoutRows() bool { return true }
+
+// Fit learns the number of columns; it returns a [*FittedDense].
+func (s Dense) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
+	return fitSet(ctx, "dense", s, data)
+}
+
+// FitSource is Fit over a source, which it does not read.
+func (s Dense) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
+	width, err := widthOf(ctx, "dense", data)
+	if err != nil {
+		return nil, err
+	}
+	return &FittedDense{width: width}, nil
+}
+
+// FittedDense is what [Dense] is fitted to.
+type FittedDense struct{ width int }
+
+var (
+	_ Describer      = (*FittedDense)(nil)
+	_ Sized          = (*FittedDense)(nil)
+	_ model.Stateful = (*FittedDense)(nil)
+)
+
+// Transform returns X itself where it is a *mat.Dense, else a dense copy.
+func (f *FittedDense) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+	X, err := checkRows("dense", X, f.width)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if m, ok := X.(*mat.Dense); ok {
+		return m, nil
+	}
+	n, _ := X.Dims()
+	out := mat.NewDense(n, f.width, nil)
+	for i := range n {
+		denseRow(X, i, out.RawRowView(i))
+	}
+	return out, nil
+}
+
+// OutputWidth returns the number of columns, that of the input.
+func (f *FittedDense) OutputWidth() int { return f.width }
+
+// OutputSchema returns the schema as it is.
+func (f *FittedDense) OutputSchema(in datasets.Schema) datasets.Schema { return in }
+
+// State is what a model file keeps.
+func (f *FittedDense) State(s *model.State) {
+	s.Int("width", &f.width)
+	s.Require(f.width > 0, "there are no columns")
+}
+
+// Cost returns the memory of the dense rows.
+func (s Dense) Cost(rows, cols int) datasets.Cost {
+	return datasets.Cost{Flops: float64(rows) * float64(cols), Bytes: 8 * int64(rows) * int64(cols), Width: cols}
+}

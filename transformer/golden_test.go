@@ -1,0 +1,164 @@
+package transformer
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/golden"
+)
+
+// denseOf makes a matrix of rows in which null is a missing value.
+func denseOf(rows [][]*float64) *mat.Dense {
+	m := mat.NewDense(len(rows), len(rows[0]), nil)
+	for i, row := range rows {
+		for j, v := range row {
+			if v == nil {
+				m.Set(i, j, math.NaN())
+			} else {
+				m.Set(i, j, *v)
+			}
+		}
+	}
+	return m
+}
+
+func mustFit(t testing.TB, spec Fitter, data datasets.Set) Transformer {
+	t.Helper()
+	f, err := spec.Fit(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func mustTransform(t testing.TB, f Transformer, X mat.Matrix) mat.Matrix {
+	t.Helper()
+	out, err := f.Transform(context.Background(), X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// equal fails unless got and want agree to tolerance, NaN being equal to NaN.
+func equal(t testing.TB, got, want mat.Matrix, tolerance float64) {
+	t.Helper()
+	n, d := want.Dims()
+	if a, b := got.Dims(); a != n || b != d {
+		t.Fatalf("got %d×%d, want %d×%d", a, b, n, d)
+	}
+	for i := range n {
+		for j := range d {
+			g, w := got.At(i, j), want.At(i, j)
+			if math.IsNaN(g) != math.IsNaN(w) || math.Abs(g-w) > tolerance*max(1, math.Abs(w)) {
+				t.Fatalf("entry (%d, %d) is %v, want %v", i, j, g, w)
+			}
+		}
+	}
+}
+
+func TestScalersAgainstReference(t *testing.T) {
+	for name, spec := range map[string]Fitter{"standard_scaler": NewStandardize(), "minmax_scaler": NewMinMax(), "robust_scaler": NewRobust()} {
+		t.Run(name, func(t *testing.T) {
+			var in struct {
+				X     [][]*float64
+				XTest [][]*float64 `json:"X_test"`
+			}
+			var want struct{ Transform [][]*float64 }
+			golden.Load(t, name, &in, &want)
+			f := mustFit(t, spec, datasets.Set{X: denseOf(in.X)})
+			equal(t, mustTransform(t, f, denseOf(in.XTest)), denseOf(want.Transform), 1e-12)
+		})
+	}
+}
+
+func TestImputeAgainstReference(t *testing.T) {
+	for _, strategy := range []string{"mean", "median"} {
+		t.Run(strategy, func(t *testing.T) {
+			var in struct{ X [][]*float64 }
+			var want struct{ Transform [][]*float64 }
+			golden.Load(t, "impute_"+strategy, &in, &want)
+			X := denseOf(in.X)
+			f := mustFit(t, Impute{Strategy: strategy}, datasets.Set{X: X})
+			equal(t, mustTransform(t, f, X), denseOf(want.Transform), 1e-12)
+		})
+	}
+}
+
+func TestOneHotAgainstReference(t *testing.T) {
+	var in struct {
+		Rows     [][]string
+		RowsTest [][]string `json:"rows_test"`
+	}
+	var want struct {
+		Categories [][]string
+		Transform  [][]*float64
+	}
+	golden.Load(t, "onehot", &in, &want)
+	schema := datasets.Schema{}
+	for j, levels := range want.Categories {
+		schema.Columns = append(schema.Columns, datasets.Column{Name: []string{"colour", "size"}[j], Kind: datasets.Categorical, Levels: levels})
+	}
+	code := func(rows [][]string) *mat.Dense {
+		X := mat.NewDense(len(rows), 2, nil)
+		for i, row := range rows {
+			for j, name := range row {
+				X.Set(i, j, datasets.Unknown)
+				for c, level := range schema.Columns[j].Levels {
+					if level == name {
+						X.Set(i, j, float64(c))
+					}
+				}
+			}
+		}
+		return X
+	}
+	f := mustFit(t, NewOneHot(), datasets.Set{X: code(in.Rows), Schema: schema})
+	equal(t, mustTransform(t, f, code(in.RowsTest)), denseOf(want.Transform), 0)
+	names := f.(*FittedOneHot).OutputSchema(schema)
+	if got := names.Name(0); got != "colour=blue" {
+		t.Errorf("first column is called %s", got)
+	}
+}
+
+func TestRFFAgainstReference(t *testing.T) {
+	var in struct {
+		X, Normal [][]*float64
+		Phase     []float64
+		Gamma     float64
+	}
+	var want struct{ Paired, Phase [][]*float64 }
+	golden.Load(t, "rff_maps", &in, &want)
+	X := denseOf(in.X)
+	for _, paired := range []bool{true, false} {
+		f := givenRFF(t, denseOf(in.Normal), in.Phase, in.Gamma, paired)
+		expect := want.Phase
+		if paired {
+			expect = want.Paired
+		}
+		equal(t, mustTransform(t, f, X), denseOf(expect), 1e-12)
+	}
+}
+
+// givenRFF is the gaussian map of given standard normal draws, m×d.
+func givenRFF(t testing.TB, draws *mat.Dense, phase []float64, gamma float64, paired bool) *FittedRFF {
+	t.Helper()
+	m, d := draws.Dims()
+	f := &FittedRFF{kernelName: "gaussian", paired: paired, base: mat.NewDense(d, m, nil), gamma: make([]float64, d)}
+	f.name(nil)
+	f.base.Scale(math.Sqrt2, draws.T())
+	for j := range f.gamma {
+		f.gamma[j] = gamma
+	}
+	if !paired {
+		f.phase = phase
+	}
+	if err := f.finish(); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}

@@ -1,0 +1,214 @@
+package transformer
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// OneHot turns every categorical column into one column of zeros and ones for each of its levels:
+// z(x) is 1 in the column of x's level.
+//
+// Shapes: n×d → n×(levels in all), sparse, with one shared value and at most d entries in a row.
+// The levels are those of the schema, in its order; a level that fewer than MinCount training rows
+// have gets no column. A row whose value is missing, is not in the schema ([datasets.Unknown]), or
+// has no column, is zero in all columns of that input. The columns are called input=level.
+//
+// Cost: one pass over the rows. Fit returns an error for a numeric column, for a number that is not
+// the code of a level, where no level has enough rows, and for no rows.
+type OneHot struct {
+	MinCount int // training rows that a level needs
+}
+
+// NewOneHot returns the spec with columns for all levels seen in training.
+func NewOneHot() OneHot { return OneHot{MinCount: 1} }
+
+// Params declares min_count.
+func (s *OneHot) Params(l *param.List) {
+	l.Int(&s.MinCount, "min_count", "training rows that a level needs to get a column", param.AtLeast(1))
+}
+
+// Fit counts the levels; it returns a [*FittedOneHot].
+func (s OneHot) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
+	return fitSet(ctx, "onehot", s, data)
+}
+
+// FitSource is Fit over a source, which it reads once.
+func (s OneHot) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
+	if err := checkSpec("onehot", s); err != nil {
+		return nil, err
+	}
+	levels, err := categoricalLevels("onehot", data)
+	if err != nil {
+		return nil, err
+	}
+	f := &FittedOneHot{levels: levels, first: firstCodes(levels)}
+	counts := make([]int, f.first[len(levels)])
+	_, err = fold(ctx, "onehot", data, true, func(first int, X mat.Matrix) error {
+		return eachCode("onehot", X, first, levels, data.Schema(), func(i, j, code int) {
+			if code >= 0 {
+				counts[f.first[j]+code]++
+			}
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	f.column = make([]int, len(counts))
+	for k, n := range counts {
+		f.column[k] = -1
+		if n >= s.MinCount {
+			f.column[k] = f.width
+			f.width++
+		}
+	}
+	if f.width == 0 {
+		return nil, fmt.Errorf("transformer: onehot: no level has min_count = %d rows", s.MinCount)
+	}
+	return f, nil
+}
+
+// categoricalLevels returns the number of levels of every column, an error where one is numeric.
+func categoricalLevels(step string, data datasets.Source) ([]int, error) {
+	_, width := data.Dims()
+	levels := make([]int, width)
+	for j := range levels {
+		c := data.Schema().Column(j)
+		if c.Kind != datasets.Categorical {
+			return nil, fmt.Errorf("transformer: %s: column %s is numeric, wanted categorical; select the categorical columns with a columns step", step, data.Schema().Name(j))
+		}
+		levels[j] = len(c.Levels)
+	}
+	return levels, nil
+}
+
+// firstCodes numbers the levels of all columns through: column j's begin at element j.
+func firstCodes(levels []int) []int {
+	first := make([]int, len(levels)+1)
+	for j, n := range levels {
+		first[j+1] = first[j] + n
+	}
+	return first
+}
+
+// missingCode is what eachCode makes of a missing value.
+const missingCode = -2
+
+// eachCode calls f with the code of every entry of X, [datasets.Unknown] and missingCode included.
+// The row number in an error counts from first.
+func eachCode(step string, X mat.Matrix, first int, levels []int, schema datasets.Schema, f func(i, j, code int)) error {
+	n, _ := X.Dims()
+	buffer := make([]float64, len(levels))
+	for i := range n {
+		for j, v := range denseRow(X, i, buffer) {
+			switch {
+			case v != v:
+				f(i, j, missingCode)
+			case v == datasets.Unknown || isCode(v, levels[j]):
+				f(i, j, int(v))
+			default:
+				return fmt.Errorf("transformer: %s: row %d, column %s: %v is not the code of one of %d levels", step, first+i, schema.Name(j), v, levels[j])
+			}
+		}
+	}
+	return nil
+}
+
+// FittedOneHot is what [OneHot] is fitted to.
+type FittedOneHot struct {
+	levels []int // of each input
+	first  []int // level c of input j is number first[j]+c
+	column []int // of each level, -1 where it has none
+	width  int
+}
+
+var (
+	_ Describer      = (*FittedOneHot)(nil)
+	_ Sized          = (*FittedOneHot)(nil)
+	_ model.Stateful = (*FittedOneHot)(nil)
+)
+
+// Transform returns the columns of zeros and ones, a *sparse.CSR with the shared value 1.
+func (f *FittedOneHot) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+	X, err := checkRows("onehot", X, len(f.levels))
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	n, _ := X.Dims()
+	indptr := make([]int, n+1)
+	indices := make([]uint32, 0, n*len(f.levels))
+	err = eachCode("onehot", X, 0, f.levels, datasets.Schema{}, func(i, j, code int) {
+		if code >= 0 {
+			if c := f.column[f.first[j]+code]; c >= 0 {
+				indices = append(indices, uint32(c))
+			}
+		}
+		indptr[i+1] = len(indices)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return sparse.NewShared(n, f.width, indptr, indices, 1)
+}
+
+// OutputWidth returns the number of levels that have a column.
+func (f *FittedOneHot) OutputWidth() int { return f.width }
+
+// OutputSchema returns numeric columns called input=level.
+func (f *FittedOneHot) OutputSchema(in datasets.Schema) datasets.Schema {
+	columns := make([]datasets.Column, 0, f.width)
+	for j, n := range f.levels {
+		names := in.Column(j).Levels
+		for c := range n {
+			if f.column[f.first[j]+c] < 0 {
+				continue
+			}
+			level := fmt.Sprint(c)
+			if c < len(names) {
+				level = names[c]
+			}
+			columns = append(columns, datasets.Column{Name: in.Name(j) + "=" + level})
+		}
+	}
+	return in.WithColumns(columns)
+}
+
+// State is what a model file keeps.
+func (f *FittedOneHot) State(s *model.State) {
+	s.Ints("levels", &f.levels)
+	s.Ints("column", &f.column)
+	if !s.Reading() || s.Err() != nil {
+		return
+	}
+	total := 0
+	for _, n := range f.levels {
+		if n < 0 || n > len(f.column)-total {
+			s.Fail("levels and columns do not fit")
+			return
+		}
+		total += n
+	}
+	f.first = firstCodes(f.levels)
+	for _, c := range f.column {
+		if c >= 0 {
+			s.Require(c == f.width, "columns are not numbered in order")
+			f.width++
+		}
+	}
+	s.Require(total == len(f.column) && f.width > 0 && f.width <= math.MaxUint32, "levels and columns do not fit")
+}
+
+// Cost returns the cost of counting and writing; how many levels get a column only Fit can tell.
+func (s OneHot) Cost(rows, cols int) datasets.Cost {
+	return datasets.Cost{Flops: 4 * float64(rows) * float64(cols), Bytes: 4*int64(rows)*int64(cols) + 8*int64(rows), Width: -1}
+}

@@ -1,0 +1,120 @@
+package transformer
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Ordinal turns categorical columns into numeric ones that hold the number of the level, 0 for the
+// first of the schema: for levels that have an order, and for trees.
+//
+// Shapes: n×d → n×d, dense. A missing value stays missing. A level that the schema does not know
+// ([datasets.Unknown]) becomes −1, a missing value, or an error, as Unknown says.
+//
+// Cost: one pass over the rows, which are only checked. Fit returns an error for a numeric column,
+// for a number that is not the code of a level, and for no rows.
+type Ordinal struct {
+	Unknown string // code, missing or error
+}
+
+// NewOrdinal returns the spec that makes unknown levels an error.
+func NewOrdinal() Ordinal { return Ordinal{Unknown: "error"} }
+
+// Params declares unknown.
+func (s *Ordinal) Params(l *param.List) {
+	l.Choice(&s.Unknown, "unknown", "what an unknown level becomes: -1, a missing value, or an error", "code", "missing", "error")
+}
+
+// Fit learns the number of levels; it returns a [*FittedOrdinal].
+func (s Ordinal) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
+	return fitSet(ctx, "ordinal", s, data)
+}
+
+// FitSource is Fit over a source, which it reads once.
+func (s Ordinal) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
+	if err := checkSpec("ordinal", s); err != nil {
+		return nil, err
+	}
+	levels, err := categoricalLevels("ordinal", data)
+	if err != nil {
+		return nil, err
+	}
+	_, err = fold(ctx, "ordinal", data, true, func(first int, X mat.Matrix) error {
+		return eachCode("ordinal", X, first, levels, data.Schema(), func(i, j, code int) {})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &FittedOrdinal{levels: levels, unknown: s.Unknown}, nil
+}
+
+// FittedOrdinal is what [Ordinal] is fitted to.
+type FittedOrdinal struct {
+	levels  []int
+	unknown string
+}
+
+var (
+	_ Describer        = (*FittedOrdinal)(nil)
+	_ DenseTransformer = (*FittedOrdinal)(nil)
+	_ model.Stateful   = (*FittedOrdinal)(nil)
+)
+
+// Transform returns the codes as a dense matrix.
+func (f *FittedOrdinal) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+	return transformDense(ctx, f, X)
+}
+
+// TransformTo writes the codes into dst.
+func (f *FittedOrdinal) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+	X, err := checkRows("ordinal", X, len(f.levels))
+	if err != nil {
+		return err
+	}
+	n, _ := X.Dims()
+	if err := checkTile("ordinal", dst, n, len(f.levels)); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	unknown := -1
+	err = eachCode("ordinal", X, 0, f.levels, datasets.Schema{}, func(i, j, code int) {
+		v := float64(code)
+		switch {
+		case code == missingCode || code == datasets.Unknown && f.unknown == "missing":
+			v = math.NaN()
+		case code == datasets.Unknown && unknown < 0:
+			unknown = i
+		}
+		dst.RawRowView(i)[j] = v
+	})
+	if err == nil && unknown >= 0 && f.unknown == "error" {
+		err = fmt.Errorf("transformer: ordinal: row %d has a level that training did not know; set unknown: code or missing to allow it", unknown)
+	}
+	return err
+}
+
+// OutputWidth returns the number of columns, that of the input.
+func (f *FittedOrdinal) OutputWidth() int { return len(f.levels) }
+
+// OutputSchema returns the names of the columns, all numeric.
+func (f *FittedOrdinal) OutputSchema(in datasets.Schema) datasets.Schema { return asNumeric(in) }
+
+// State is what a model file keeps.
+func (f *FittedOrdinal) State(s *model.State) {
+	s.Ints("levels", &f.levels)
+	s.String("unknown", &f.unknown)
+	s.Require(len(f.levels) > 0, "there are no columns")
+	s.Require(f.unknown == "code" || f.unknown == "missing" || f.unknown == "error", "unknown is not one of its options")
+}
+
+// Cost returns the cost of writing the codes.
+func (s Ordinal) Cost(rows, cols int) datasets.Cost { return scalerCost(2, rows, cols) }

@@ -1,0 +1,456 @@
+package transformer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// RFF maps rows to random Fourier features, whose inner products approximate a shift-invariant
+// kernel: E[z(x)'z(y)] = k(x − y).
+//
+//	paired:  z(x) = sqrt(1/m)·[cos ω₁'x, sin ω₁'x, …, cos ω_m'x, sin ω_m'x],   D = 2m
+//	phase:   z(x) = sqrt(2/D)·[cos(ω₁'x + b₁), …, cos(ω_D'x + b_D)],  b ~ U[0, 2π)
+//
+// with frequencies ω drawn from the kernel's spectral measure (Bochner's theorem):
+//
+//	kernel              k(Δ)                    ω_j
+//	gaussian            exp(−γ‖Δ‖₂²)            N(0, 2γ)
+//	laplacian           exp(−γ‖Δ‖₁)             Cauchy of scale γ
+//	cauchy              Π 1/(1 + γ²Δ_j²)        Laplace of scale γ
+//	exponential         exp(−γ‖Δ‖₂)             γ·multivariate t with 1 degree of freedom
+//	matern              Matérn(ν, ℓ = 1/γ)      γ·multivariate t with 2ν degrees of freedom
+//	rational_quadratic  (1 + γ‖Δ‖₂²/α)^−α       sqrt(2γτ)·N(0, 1), τ ~ Gamma(shape α, rate α)
+//
+// The variance of z(x)'z(y) is [1 + k(2Δ) − 2k(Δ)²]/D for paired, which is the smaller for the
+// gaussian kernel wherever it matters, and [1 + k(2Δ)/2 − k(Δ)²]/D for phase; z(x)'z(x) is 1 exactly
+// for paired. Maps of one seed are nested: the first D₁ columns of a map with D₂ features are the
+// map with D₁ features, up to the factor sqrt(D₁/D₂).
+//
+// Shapes: n×d → n×D, dense; the input may be sparse and stays so. Cost: 2·n·d·m flops (nnz instead
+// of n·d for sparse rows) and n·D cosines; 16·d·m bytes for the frequencies. Unless Gamma is a rule,
+// the fit looks at the number of columns only.
+//
+// Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007,
+// algorithm 1; Sutherland and Schneider, "On the error of random Fourier features", UAI 2015, for
+// the two maps' variances.
+//
+// Fit returns an error for a categorical column, a missing or infinite value, no rows, and a list of
+// γ that is not as long as there are columns. Transform returns one for values so large that ω'x
+// would overflow.
+type RFF struct {
+	Kernel   string  // one of those above, or custom
+	Gamma    Gamma   // γ
+	Features int     // D, even for the paired map
+	Map      string  // paired or phase
+	Draw     string  // how frequencies are drawn: iid
+	Nu       float64 // ν of the matern kernel
+	Alpha    float64 // α of the rational_quadratic kernel
+	Seed     uint64
+	Custom   *CustomKernel // with Kernel "custom", a kernel of your own
+}
+
+// CustomKernel is a shift-invariant kernel given by its spectral measure. Its γ multiplies the
+// frequencies: k_γ(Δ) = k(γΔ).
+type CustomKernel struct {
+	// Frequency fills omega with one draw of ω, using no other randomness than rng's.
+	Frequency func(rng *rand.Rand, omega []float64)
+	// Exact returns k(Δ); nil where it is not known. Only diagnostics need it.
+	Exact func(delta []float64) float64
+}
+
+// NewRFF returns the spec of 1000 paired features of the gaussian kernel, γ by [GammaScale].
+func NewRFF() RFF {
+	return RFF{Kernel: "gaussian", Gamma: GammaScale, Features: 1000, Map: "paired", Draw: "iid", Nu: 1.5, Alpha: 1}
+}
+
+// mostFeatures is a bound on the width of a map that no machine comes near.
+const mostFeatures = 1 << 26
+
+// Params declares kernel, gamma, features, map, draw, nu, alpha and seed. Custom has no plain form.
+func (s *RFF) Params(l *param.List) {
+	kernels := fourierKernels
+	if s.Custom != nil {
+		kernels = append(slices.Clip(kernels), "custom")
+	}
+	l.Choice(&s.Kernel, "kernel", "kernel to approximate", kernels...)
+	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
+	l.Int(&s.Features, "features", "output width D", param.Between(1, mostFeatures))
+	l.Choice(&s.Map, "map", "real form of the map", "paired", "phase")
+	l.Choice(&s.Draw, "draw", "how frequencies are drawn", "iid")
+	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
+	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
+	l.Seed(&s.Seed, "seed", "seed of the draws")
+	l.Also("features", func() error {
+		if s.Map == "paired" && s.Features%2 != 0 {
+			return errors.New("an even number for the paired map")
+		}
+		return nil
+	})
+	l.Also("kernel", func() error {
+		if s.Custom != nil && (s.Kernel != "custom" || s.Custom.Frequency == nil) {
+			return errors.New("custom, with a Frequency function, where Custom is set")
+		}
+		return nil
+	})
+}
+
+// FitsWithoutRows reports whether γ is fixed, so that only the number of columns is learned.
+func (s RFF) FitsWithoutRows() bool { return s.Gamma.rule == "" }
+
+// Fit draws the frequencies; it returns a [*FittedRFF].
+func (s RFF) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
+	if err := checkSpec("rff", s); err != nil {
+		return nil, err
+	}
+	if data.Rows() > 0 {
+		X, err := checkRows("rff", data.X, data.Cols())
+		if err == nil {
+			err = checkEntries("rff", X, data.Schema, 0, math.MaxFloat64, false)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return fitSet(ctx, "rff", s, data)
+}
+
+// FitSource is Fit over a source, which it reads for [GammaScale] and [GammaMedian] only.
+func (s RFF) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
+	if err := checkSpec("rff", s); err != nil {
+		return nil, err
+	}
+	if err := checkNumeric("rff", data.Schema()); err != nil {
+		return nil, err
+	}
+	f := &FittedRFF{kernelName: s.Kernel, nu: s.Nu, alpha: s.Alpha, paired: s.Map == "paired"}
+	f.name(s.Custom)
+	var err error
+	if f.gamma, err = s.Gamma.resolve(ctx, "rff", f.kernel, data, s.Seed); err != nil {
+		return nil, err
+	}
+	if err := s.draw(f); err != nil {
+		return nil, err
+	}
+	if err := f.finish(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// draw fills in the frequencies for γ = 1, one after the other, and the phases.
+func (s RFF) draw(f *FittedRFF) error {
+	d, m := len(f.gamma), s.frequencies()
+	if float64(d)*float64(m) > 1<<33 {
+		return fmt.Errorf("transformer: rff: %d columns × %d frequencies are more than memory holds", d, m)
+	}
+	f.base = mat.NewDense(d, m, nil)
+	omega := make([]float64, d)
+	rng := newStream()
+	for j := range m {
+		rng.at(s.Seed, drawFrequencies, j)
+		f.kernel.frequency(rng.Rand, omega)
+		if !allFinite(omega) {
+			return fmt.Errorf("transformer: rff: frequency %d is not finite", j)
+		}
+		f.base.SetCol(j, omega)
+		if !f.paired {
+			rng.at(s.Seed, drawPhases, j)
+			f.phase = append(f.phase, 2*math.Pi*rng.Float64())
+		}
+	}
+	return nil
+}
+
+// frequencies returns m.
+func (s RFF) frequencies() int {
+	if s.Map == "paired" {
+		return s.Features / 2
+	}
+	return s.Features
+}
+
+// Cost returns the cost of mapping the rows and the memory of frequencies and features.
+func (s RFF) Cost(rows, cols int) datasets.Cost {
+	n, d, m, D := float64(rows), float64(cols), float64(s.frequencies()), float64(s.Features)
+	const cosine = 20
+	return datasets.Cost{Flops: n * (2*d*m + cosine*D), Bytes: int64(16*d*m + 8*n*D), Width: s.Features}
+}
+
+// FittedRFF is what [RFF] is fitted to.
+type FittedRFF struct {
+	kernelName string
+	nu, alpha  float64
+	kernel     kernel // of that name
+	paired     bool
+	base       *mat.Dense // d×m, the frequencies for γ = 1
+	gamma      []float64  // d
+	phase      []float64  // m, none for the paired map
+
+	factor []float64  // d, what γ makes of the base
+	omega  *mat.Dense // d×m, factor ∘ base
+	limit  float64    // inputs up to which ω'x is finite
+}
+
+var (
+	_ DenseTransformer = (*FittedRFF)(nil)
+	_ Describer        = (*FittedRFF)(nil)
+	_ model.Stateful   = (*FittedRFF)(nil)
+	_ Rowless          = RFF{}
+	_ datasets.Coster  = RFF{}
+)
+
+// name looks the kernel up.
+func (f *FittedRFF) name(custom *CustomKernel) bool {
+	k, ok := fourierKernel(f.kernelName, f.nu, f.alpha)
+	if f.kernelName == "custom" {
+		k, ok = kernel{power: 1}, true
+		if custom != nil {
+			k.exact, k.frequency = custom.Exact, custom.Frequency
+		}
+	}
+	f.kernel = k
+	return ok
+}
+
+// finish derives what γ makes of the base.
+func (f *FittedRFF) finish() error {
+	f.factor = f.kernel.factors(f.gamma)
+	d, m := f.base.Dims()
+	f.omega = mat.NewDense(d, m, nil)
+	reach := make([]float64, m)
+	for j, g := range f.factor {
+		to := f.omega.RawRowView(j)
+		for k, w := range f.base.RawRowView(j) {
+			to[k] = g * w
+			reach[k] += math.Abs(to[k])
+		}
+	}
+	most := slices.Max(reach)
+	if !finite(most) {
+		return errors.New("transformer: rff: gamma times a frequency overflows")
+	}
+	f.limit = math.MaxFloat64 / max(4, 4*most)
+	return nil
+}
+
+// Transform returns the features of the rows of X in a fresh matrix.
+func (f *FittedRFF) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+	return transformDense(ctx, f, X)
+}
+
+// TransformTo writes the features of the rows of X into dst.
+func (f *FittedRFF) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+	X, err := checkRows("rff", X, len(f.gamma))
+	if err != nil {
+		return err
+	}
+	n, _ := X.Dims()
+	if err := checkTile("rff", dst, n, f.OutputWidth()); err != nil {
+		return err
+	}
+	if err := checkEntries("rff", X, datasets.Schema{}, 0, f.limit, false); err != nil {
+		return err
+	}
+	for lo := 0; lo < n; lo += tileRows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		hi := min(lo+tileRows, n)
+		switch m := X.(type) {
+		case *mat.Dense:
+			f.mapDense(denseView(dst, lo, hi), denseView(m, lo, hi))
+		case *sparse.CSR:
+			f.mapSparse(denseView(dst, lo, hi), sparseView(m, lo, hi))
+		}
+	}
+	return nil
+}
+
+func (f *FittedRFF) mapDense(dst, x kern.View[float64]) {
+	w := denseView(f.omega, 0, len(f.gamma))
+	if f.paired {
+		kern.SinCosMap(dst, x, w, f.norm())
+	} else {
+		kern.CosMap(dst, x, w, f.phase, f.norm())
+	}
+}
+
+// sparseRows is the number of sparse rows of one piece of work.
+const sparseRows = 64
+
+func (f *FittedRFF) mapSparse(dst kern.View[float64], x kern.Sparse[float64]) {
+	if x.Rows <= sparseRows {
+		f.mapSparseRows(dst, x, 0, x.Rows)
+		return
+	}
+	kern.Parallel(x.Rows, sparseRows, func(lo, hi int) { f.mapSparseRows(dst, x, lo, hi) })
+}
+
+func (f *FittedRFF) mapSparseRows(dst kern.View[float64], x kern.Sparse[float64], lo, hi int) {
+	m := f.Frequencies()
+	hold := anglePool.Get().(*[]float64)
+	defer anglePool.Put(hold)
+	if cap(*hold) < sparseRows*m {
+		*hold = make([]float64, sparseRows*m)
+	}
+	angles := kern.Dense(hi-lo, m, m, (*hold)[:sparseRows*m])
+	x.Rows, x.Indptr = hi-lo, x.Indptr[lo:hi+1]
+	kern.SparseMul(angles, x, denseView(f.omega, 0, len(f.gamma)), false)
+	f.waves(dst.Slice(lo, hi, 0, dst.Cols), angles)
+}
+
+// anglePool holds scratch for projections of sparse rows.
+var anglePool = sync.Pool{New: func() any { return new([]float64) }}
+
+// waves writes the features of given projections into dst and spoils the projections.
+func (f *FittedRFF) waves(dst, angles kern.View[float64]) {
+	norm := f.norm()
+	for i := range dst.Rows {
+		to, a := dst.Row(i), angles.Row(i)
+		if !f.paired {
+			for j, b := range f.phase {
+				a[j] += b
+			}
+			kern.Cos(to, a)
+			kern.Scale(norm, to)
+			continue
+		}
+		sin, cos := to[:len(a)], to[len(a):]
+		kern.SinCos(sin, cos, a)
+		copy(a, sin)
+		for j, s := range a {
+			to[2*j], to[2*j+1] = norm*cos[j], norm*s
+		}
+	}
+}
+
+// norm is the value that makes z(x)'z(x) 1 in the mean.
+func (f *FittedRFF) norm() float64 {
+	if f.paired {
+		return math.Sqrt(1 / float64(f.Frequencies()))
+	}
+	return math.Sqrt(2 / float64(f.Frequencies()))
+}
+
+// OutputWidth returns D.
+func (f *FittedRFF) OutputWidth() int {
+	if f.paired {
+		return 2 * f.Frequencies()
+	}
+	return f.Frequencies()
+}
+
+// OutputSchema returns a schema of numeric columns without names.
+func (f *FittedRFF) OutputSchema(in datasets.Schema) datasets.Schema { return in.WithColumns(nil) }
+
+// Frequencies returns m.
+func (f *FittedRFF) Frequencies() int {
+	_, m := f.base.Dims()
+	return m
+}
+
+// Omega returns the frequencies, d×m, a copy.
+func (f *FittedRFF) Omega() *mat.Dense { return mat.DenseCopyOf(f.omega) }
+
+// Gamma returns γ for each column.
+func (f *FittedRFF) Gamma() []float64 { return slices.Clone(f.gamma) }
+
+// Kernel returns k(x, y), which the features approximate, and an error where the
+// kernel is one's own and only its draws are known, as after loading it from a file.
+func (f *FittedRFF) Kernel(x, y []float64) (float64, error) {
+	return f.kernel.between("rff", f.factor, x, y)
+}
+
+// KernelMatrix returns k of every row of X and every row of Y, rows of X × rows of Y.
+func (f *FittedRFF) KernelMatrix(ctx context.Context, X, Y mat.Matrix) (*mat.Dense, error) {
+	return f.kernel.matrix(ctx, "rff", f.factor, X, Y)
+}
+
+// WithGamma returns the map of the same draws for another γ, one number or one for each column.
+func (f *FittedRFF) WithGamma(gamma ...float64) (*FittedRFF, error) {
+	g := FixedGamma(gamma...)
+	if err := g.Check(); err != nil {
+		return nil, fmt.Errorf("transformer: rff: gamma: wanted %w", err)
+	}
+	out := *f
+	switch {
+	case len(gamma) == 1:
+		out.gamma = slices.Repeat(gamma, len(f.gamma))
+	case len(gamma) == len(f.gamma):
+		out.gamma = slices.Clone(gamma)
+	default:
+		return nil, fmt.Errorf("transformer: rff: gamma has %d numbers, the map %d columns", len(gamma), len(f.gamma))
+	}
+	return &out, out.finish()
+}
+
+// WithFeatures returns the nested map of the first features, at most as many as there are: its
+// columns are the first of this map's, up to scale.
+func (f *FittedRFF) WithFeatures(features int) (*FittedRFF, error) {
+	m := features
+	if f.paired {
+		m /= 2
+	}
+	if m < 1 || features > f.OutputWidth() || f.paired && features%2 != 0 {
+		return nil, fmt.Errorf("transformer: rff: got %d features, wanted a number up to %d, even for the paired map", features, f.OutputWidth())
+	}
+	out := *f
+	d := len(f.gamma)
+	out.base = f.base.Slice(0, d, 0, m).(*mat.Dense)
+	out.omega = f.omega.Slice(0, d, 0, m).(*mat.Dense)
+	if !f.paired {
+		out.phase = f.phase[:m:m]
+	}
+	return &out, nil
+}
+
+// State is what a model file keeps.
+func (f *FittedRFF) State(s *model.State) {
+	mapName := "phase"
+	if f.paired {
+		mapName = "paired"
+	}
+	s.String("kernel", &f.kernelName)
+	s.String("map", &mapName)
+	s.Float("nu", &f.nu)
+	s.Float("alpha", &f.alpha)
+	s.Matrix("base", &f.base)
+	s.Floats("gamma", &f.gamma)
+	s.Floats("phase", &f.phase)
+	if !s.Reading() || s.Err() != nil {
+		return
+	}
+	f.paired = mapName == "paired"
+	s.Require(f.paired || mapName == "phase", "map is neither paired nor phase")
+	s.Require(f.name(nil), "the kernel is not known")
+	s.Require(f.base != nil, "there are no frequencies")
+	if s.Err() != nil {
+		return
+	}
+	d, m := f.base.Dims()
+	phases := m
+	if f.paired {
+		phases = 0
+	}
+	s.Require(len(f.gamma) == d && len(f.phase) == phases, "frequencies, gamma and phases do not fit")
+	s.Require(allFinite(f.base.RawMatrix().Data, f.gamma, f.phase), "frequencies, gamma or phases are not finite")
+	if s.Err() != nil {
+		return
+	}
+	if err := f.finish(); err != nil {
+		s.Fail("%v", err)
+	}
+}

@@ -1,0 +1,241 @@
+package transformer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// fitSet fits a spec to rows in memory by way of its FitSource.
+func fitSet(ctx context.Context, step string, spec BlockFitter, data datasets.Set) (Transformer, error) {
+	if err := checkSpec(step, spec); err != nil {
+		return nil, err
+	}
+	if err := data.Check(); err != nil {
+		return nil, fmt.Errorf("transformer: %s: %w", step, err)
+	}
+	return spec.FitSource(ctx, data.Source())
+}
+
+func checkSpec(step string, spec any) error {
+	if err := param.Check(spec); err != nil {
+		return fmt.Errorf("transformer: %s: %w", step, err)
+	}
+	return nil
+}
+
+// fold hands the inputs of every block of src to add, as a *mat.Dense or *sparse.CSR of finite
+// numbers (missing values apart, where the step takes them), and returns how many rows there were.
+func fold(ctx context.Context, step string, src datasets.Source, missing bool, add func(first int, X mat.Matrix) error) (rows int, err error) {
+	_, width := src.Dims()
+	err = src.Blocks(ctx, func(block datasets.Set) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if block.Rows() == 0 {
+			return nil
+		}
+		X, err := checkRows(step, block.X, width)
+		if err != nil {
+			return err
+		}
+		if err := checkEntries(step, X, src.Schema(), rows, math.MaxFloat64, missing); err != nil {
+			return err
+		}
+		first := rows
+		rows += block.Rows()
+		return add(first, X)
+	})
+	switch {
+	case err != nil:
+		return 0, err
+	case rows == 0 || width == 0:
+		return 0, fmt.Errorf("transformer: %s: %w: %d rows, %d columns", step, datasets.ErrEmpty, rows, width)
+	}
+	return rows, nil
+}
+
+// checkRows returns X as a *mat.Dense or *sparse.CSR, or says why a step fitted to width columns
+// cannot take it.
+func checkRows(step string, X mat.Matrix, width int) (mat.Matrix, error) {
+	var rows, cols int
+	switch m := X.(type) {
+	case nil:
+	case *mat.Dense:
+		if m != nil {
+			rows, cols = m.Dims()
+		}
+	case *sparse.CSR:
+		if m != nil {
+			rows, cols = m.Dims()
+		}
+	default:
+		rows, cols = X.Dims()
+		if rows > 0 && cols == width {
+			X = mat.DenseCopyOf(X)
+		}
+	}
+	switch {
+	case rows == 0:
+		return nil, fmt.Errorf("transformer: %s: no rows: %w", step, datasets.ErrEmpty)
+	case cols != width:
+		return nil, fmt.Errorf("transformer: %s: %d columns at fit, %d now", step, width, cols)
+	}
+	return X, nil
+}
+
+// checkEntries reports the first entry that is infinite, beyond limit, or missing where a missing
+// value may not be. The row number it names counts from first.
+func checkEntries(step string, X mat.Matrix, schema datasets.Schema, first int, limit float64, missing bool) error {
+	i, j, v := findEntry(X, limit, missing)
+	if i < 0 {
+		return nil
+	}
+	problem := fmt.Errorf("%g is too large, at most %.3g is possible here; scale the inputs before", v, limit)
+	switch {
+	case math.IsNaN(v):
+		problem = fmt.Errorf("%w; put an impute step before", datasets.ErrMissing)
+	case math.IsInf(v, 0):
+		problem = errors.New("infinite value")
+	}
+	return fmt.Errorf("transformer: %s: row %d, column %s: %w", step, first+i, schema.Name(j), problem)
+}
+
+// findEntry returns the first entry that checkEntries reports, row -1 where there is none.
+func findEntry(X mat.Matrix, limit float64, missing bool) (row, column int, value float64) {
+	bad := func(v float64) bool { return !(math.Abs(v) <= limit) && !(missing && v != v) }
+	switch m := X.(type) {
+	case *mat.Dense:
+		n, _ := m.Dims()
+		for i := range n {
+			for j, v := range m.RawRowView(i) {
+				if bad(v) {
+					return i, j, v
+				}
+			}
+		}
+	case *sparse.CSR:
+		n, _ := m.Dims()
+		for i := range n {
+			columns, values := m.Row(i)
+			for k, v := range values {
+				if bad(v) {
+					return i, int(columns[k]), v
+				}
+			}
+		}
+		if v, ok := m.Shared(); ok && m.NNZ() > 0 && bad(v) {
+			return 0, 0, v
+		}
+	}
+	return -1, 0, 0
+}
+
+// denseRow returns row i of a *mat.Dense or *sparse.CSR, to be read only, in buffer where it is
+// not there to be looked at.
+func denseRow(X mat.Matrix, i int, buffer []float64) []float64 {
+	m, ok := X.(*sparse.CSR)
+	if !ok {
+		return X.(*mat.Dense).RawRowView(i)
+	}
+	clear(buffer)
+	shared, _ := m.Shared()
+	columns, values := m.Row(i)
+	for k, j := range columns {
+		buffer[j] = shared
+		if values != nil {
+			buffer[j] = values[k]
+		}
+	}
+	return buffer
+}
+
+// checkTile reports a destination that is not rows × width.
+func checkTile(step string, dst *mat.Dense, rows, width int) error {
+	if dst == nil {
+		return fmt.Errorf("transformer: %s: no matrix to write into, wanted %d×%d", step, rows, width)
+	}
+	if n, d := dst.Dims(); n != rows || d != width {
+		return fmt.Errorf("transformer: %s: a %d×%d matrix to write into, wanted %d×%d", step, n, d, rows, width)
+	}
+	return nil
+}
+
+// transformDense maps X into a fresh matrix.
+func transformDense(ctx context.Context, t DenseTransformer, X mat.Matrix) (mat.Matrix, error) {
+	if n := rowsOf(X); n > 0 {
+		dst := mat.NewDense(n, t.OutputWidth(), nil)
+		if err := t.TransformTo(ctx, dst, X); err != nil {
+			return nil, err
+		}
+		return dst, nil
+	}
+	return nil, t.TransformTo(ctx, nil, nil)
+}
+
+// rowsOf returns the number of rows of X, 0 for every kind of nothing.
+func rowsOf(X mat.Matrix) int {
+	switch m := X.(type) {
+	case nil:
+		return 0
+	case *mat.Dense:
+		if m == nil {
+			return 0
+		}
+	case *sparse.CSR:
+		if m == nil {
+			return 0
+		}
+	}
+	n, _ := X.Dims()
+	return n
+}
+
+// denseView is a kern view of rows lo to hi of m.
+func denseView(m *mat.Dense, lo, hi int) kern.View[float64] {
+	raw := m.RawMatrix()
+	return kern.Dense(hi-lo, raw.Cols, raw.Stride, raw.Data[lo*raw.Stride:])
+}
+
+// sparseView is a kern view of rows lo to hi of m.
+func sparseView(m *sparse.CSR, lo, hi int) kern.Sparse[float64] {
+	indptr, indices, values := m.Raw()
+	_, cols := m.Dims()
+	scale := 1.0
+	if v, ok := m.Shared(); ok {
+		scale = v
+	}
+	return kern.Sparse[float64]{Rows: hi - lo, Cols: cols, Indptr: indptr[lo : hi+1], Indices: indices, Values: values, Scale: scale}
+}
+
+// tileRows is how many rows are mapped between two looks at the context.
+const tileRows = 2048
+
+// eachTile calls f for the rows of a matrix, tile by tile, until ctx is done.
+func eachTile(ctx context.Context, rows int, f func(lo, hi int)) error {
+	for lo := 0; lo < rows; lo += tileRows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		f(lo, min(lo+tileRows, rows))
+	}
+	return nil
+}
+
+// widthOf returns the number of columns of a source that need not be read, an error where it is
+// empty.
+func widthOf(ctx context.Context, step string, src datasets.Source) (int, error) {
+	rows, width := src.Dims()
+	if rows == 0 || width <= 0 {
+		return 0, fmt.Errorf("transformer: %s: %w: %d rows, %d columns", step, datasets.ErrEmpty, rows, width)
+	}
+	return width, ctx.Err()
+}

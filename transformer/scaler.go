@@ -1,0 +1,209 @@
+package transformer
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// FittedScaler moves and stretches every column: it is what [Standardize], [MinMax] and [Robust]
+// are fitted to.
+//
+//	y_j = (x_j − center_j) / scale_j + low
+//
+// clipped to an interval where MinMax says so. The shape n×d stays, a missing value stays missing,
+// and a sparse matrix stays sparse; one whose zeros would not stay zero is refused with an error.
+type FittedScaler struct {
+	step          string
+	center, scale []float64
+	low, high     float64
+	clip          bool
+}
+
+var (
+	_ Describer      = (*FittedScaler)(nil)
+	_ Sized          = (*FittedScaler)(nil)
+	_ model.Stateful = (*FittedScaler)(nil)
+)
+
+// fittedScaler checks what was learned. Columns whose scale is 0 are constant and only moved.
+// Zeros must stay zeros where some of the training rows were sparse.
+func fittedScaler(f *FittedScaler, sparse bool, schema datasets.Schema) (Transformer, error) {
+	for j, s := range f.scale {
+		if s == 0 {
+			f.scale[j] = 1
+		}
+		if !finite(f.center[j]) || !finite(f.scale[j]) {
+			return nil, fmt.Errorf("transformer: %s: column %s: its range overflows", f.step, schema.Name(j))
+		}
+	}
+	if sparse {
+		if err := f.keepsZeros(schema); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// keepsZeros reports a column in which zero does not become zero.
+func (f *FittedScaler) keepsZeros(schema datasets.Schema) error {
+	for j := range f.center {
+		if v := f.value(j, 0); v != 0 {
+			way := "put a dense step before"
+			if f.step == "standardize" {
+				way += ", or set mean: false"
+			}
+			return fmt.Errorf("transformer: %s: column %s of sparse input: zero would become %.4g, and the zeros would have to be stored; %s", f.step, schema.Name(j), v, way)
+		}
+	}
+	return nil
+}
+
+func (f *FittedScaler) value(j int, x float64) float64 {
+	y := (x-f.center[j])/f.scale[j] + f.low
+	if f.clip && y == y {
+		y = min(max(y, f.low), f.high)
+	}
+	return y
+}
+
+// Transform returns the scaled rows of X, sparse where X is.
+func (f *FittedScaler) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+	X, err := checkRows(f.step, X, len(f.center))
+	if err != nil {
+		return nil, err
+	}
+	if err := checkEntries(f.step, X, datasets.Schema{}, 0, math.MaxFloat64, true); err != nil {
+		return nil, err
+	}
+	if m, ok := X.(*sparse.CSR); ok {
+		return f.transformSparse(ctx, m)
+	}
+	in := X.(*mat.Dense)
+	n, d := in.Dims()
+	out := mat.NewDense(n, d, nil)
+	err = eachTile(ctx, n, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			to := out.RawRowView(i)
+			for j, x := range in.RawRowView(i) {
+				to[j] = f.value(j, x)
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (f *FittedScaler) transformSparse(ctx context.Context, m *sparse.CSR) (mat.Matrix, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := f.keepsZeros(datasets.Schema{}); err != nil {
+		return nil, err
+	}
+	return mapEntries(m, f.value)
+}
+
+// mapEntries returns m with every stored entry v of column j replaced by value(j, v).
+func mapEntries(m *sparse.CSR, value func(j int, v float64) float64) (mat.Matrix, error) {
+	rows, cols := m.Dims()
+	indptr, indices, values := m.Raw()
+	shared, _ := m.Shared()
+	out := make([]float64, len(indices))
+	for k, j := range indices {
+		v := shared
+		if values != nil {
+			v = values[k]
+		}
+		out[k] = value(int(j), v)
+	}
+	return sparse.New(rows, cols, indptr, indices, out)
+}
+
+// OutputWidth returns the number of columns, that of the input.
+func (f *FittedScaler) OutputWidth() int { return len(f.center) }
+
+// OutputSchema returns the names of the columns, all numeric.
+func (f *FittedScaler) OutputSchema(in datasets.Schema) datasets.Schema { return asNumeric(in) }
+
+// Center returns what is subtracted from each column.
+func (f *FittedScaler) Center() []float64 { return slices.Clone(f.center) }
+
+// Scale returns what each column is divided by.
+func (f *FittedScaler) Scale() []float64 { return slices.Clone(f.scale) }
+
+// State is what a model file keeps.
+func (f *FittedScaler) State(s *model.State) {
+	s.String("step", &f.step)
+	s.Floats("center", &f.center)
+	s.Floats("scale", &f.scale)
+	s.Float("low", &f.low)
+	s.Float("high", &f.high)
+	s.Bool("clip", &f.clip)
+	s.Require(len(f.center) > 0 && len(f.center) == len(f.scale), "center and scale differ in length, or are empty")
+	s.Require(allFinite(f.center, f.scale, []float64{f.low, f.high}) && !slices.Contains(f.scale, 0), "scale, center and ends are not finite numbers, or a scale is 0")
+}
+
+// asNumeric returns a schema of the same columns, all numeric.
+func asNumeric(in datasets.Schema) datasets.Schema {
+	if in.Columns == nil {
+		return in
+	}
+	columns := make([]datasets.Column, len(in.Columns))
+	for j, c := range in.Columns {
+		columns[j] = datasets.Column{Name: c.Name}
+	}
+	return in.WithColumns(columns)
+}
+
+// checkNumeric reports a column that is not numeric.
+func checkNumeric(step string, schema datasets.Schema) error {
+	for j, c := range schema.Columns {
+		if c.Kind != datasets.Numeric {
+			return fmt.Errorf("transformer: %s: column %s is %v, wanted numeric; encode it before with onehot or ordinal", step, schema.Name(j), c.Kind)
+		}
+	}
+	return nil
+}
+
+func finite(v float64) bool { return v-v == 0 }
+
+func allFinite(lists ...[]float64) bool {
+	for _, list := range lists {
+		for _, v := range list {
+			if !finite(v) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func scalerCost(flops float64, rows, cols int) datasets.Cost {
+	n, d := float64(rows), float64(cols)
+	return datasets.Cost{Flops: (flops + 2) * n * d, Bytes: int64(8*n*d + 24*d), Width: cols}
+}
+
+// watched is a source that notices sparse blocks.
+type watched struct {
+	datasets.Source
+	sparse bool
+}
+
+func (w *watched) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+	return w.Source.Blocks(ctx, func(block datasets.Set) error {
+		if _, ok := block.X.(*sparse.CSR); ok {
+			w.sparse = true
+		}
+		return yield(block)
+	})
+}
