@@ -1,0 +1,312 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// abreast is fitted maps of the same rows, whose outputs stand side by side: what [FittedUnion] and
+// [FittedColumns] have in common.
+//
+// What comes out is dense where every part is dense, and sparse where every part is sparse, with
+// the one shared value kept where the parts have the same. Of dense and sparse parts together the
+// result is dense up to denseWidth columns, or where at least a quarter of the columns are dense,
+// and sparse otherwise. That is decided at fit, by the widths, so that every block has one form.
+type abreast struct {
+	cols   int
+	parts  []*part
+	sparse bool      // the form of what comes out
+	pool   sync.Pool // of *desk
+}
+
+// part is one of the maps.
+type part struct {
+	fittedStep
+	index []int   // the columns it takes; nil for all
+	scale float64 // what its features are multiplied by
+}
+
+// desk is the memory that one call works in.
+type desk struct {
+	picked  tile      // the columns a part takes
+	header  mat.Dense // a part's share of the destination
+	inverse []int32
+}
+
+// denseWidth is how wide a matrix of dense and sparse parts may be and still be dense.
+const denseWidth = 1024
+
+// settle decides the form of what comes out from one row that went through every part.
+func (a *abreast) settle(samples []mat.Matrix) {
+	denseCols, total, someSparse := 0, 0, false
+	for i, Z := range samples {
+		if _, ok := Z.(*sparse.CSR); ok {
+			someSparse = true
+		} else {
+			denseCols += a.parts[i].width
+		}
+		total += a.parts[i].width
+	}
+	a.sparse = someSparse && (denseCols == 0 || total > denseWidth && 4*denseCols < total)
+}
+
+// OutputWidth returns the number of columns that come out.
+func (a *abreast) OutputWidth() int {
+	total := 0
+	for _, p := range a.parts {
+		total += p.width
+	}
+	return total
+}
+
+// InputWidth returns the number of columns that go in.
+func (a *abreast) InputWidth() int { return a.cols }
+
+// OutputSchema returns the columns of all parts. A part that names nothing has columns named after
+// the part.
+func (a *abreast) OutputSchema(in datasets.Schema) datasets.Schema {
+	lists := make([][]datasets.Column, len(a.parts))
+	named := false
+	for i, p := range a.parts {
+		lists[i] = describe(p.fit, pickSchema(in, p.index)).Columns
+		named = named || len(lists[i]) > 0
+	}
+	if !named {
+		return in.WithColumns(nil)
+	}
+	out := make([]datasets.Column, 0, a.OutputWidth())
+	for i, p := range a.parts {
+		if len(lists[i]) == p.width {
+			out = append(out, lists[i]...)
+			continue
+		}
+		for j := range p.width {
+			out = append(out, datasets.Column{Name: fmt.Sprintf("%s_%d", p.name, j)})
+		}
+	}
+	return in.WithColumns(out)
+}
+
+// Transform maps the rows of X by every part.
+func (a *abreast) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+	n, _ := X.Dims()
+	if n == 0 {
+		return &mat.Dense{}, nil
+	}
+	if !a.sparse {
+		dst := mat.NewDense(n, a.OutputWidth(), nil)
+		return dst, a.TransformTo(ctx, dst, X)
+	}
+	if err := a.checkInput(X); err != nil {
+		return nil, err
+	}
+	d := a.desk()
+	defer a.pool.Put(d)
+	blocks := make([]*sparse.CSR, len(a.parts))
+	for i, p := range a.parts {
+		Z, err := p.apply(ctx, nil, d.pick(X, p.index))
+		if err != nil {
+			return nil, err
+		}
+		var ok bool
+		if blocks[i], ok = Z.(*sparse.CSR); !ok {
+			blocks[i] = sparse.FromDense(Z)
+		}
+	}
+	return a.join(n, blocks)
+}
+
+// TransformTo overwrites dst, rows of X × OutputWidth, with the mapped rows of X, and with a dense
+// copy of them where they are sparse.
+func (a *abreast) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+	n, _ := X.Dims()
+	if n == 0 {
+		return nil
+	}
+	if err := a.checkInput(X); err != nil {
+		return err
+	}
+	if err := checkTile(dst, n, a.OutputWidth()); err != nil {
+		return err
+	}
+	d := a.desk()
+	defer a.pool.Put(d)
+	from := 0
+	for _, p := range a.parts {
+		if p.width == 0 {
+			continue
+		}
+		share := window(&d.header, dst, from, p.width)
+		Z, err := p.apply(ctx, share, d.pick(X, p.index))
+		switch {
+		case err != nil:
+			return err
+		case Z != mat.Matrix(share):
+			fill(share, Z, p.scale)
+		case p.scale != 1:
+			for i := range n {
+				scaleRow(share.RawRowView(i), p.scale)
+			}
+		}
+		from += p.width
+	}
+	return nil
+}
+
+func (a *abreast) checkInput(X mat.Matrix) error {
+	if _, cols := X.Dims(); cols != a.cols {
+		return here(fmt.Errorf("%d columns at fit, %d now", a.cols, cols))
+	}
+	return nil
+}
+
+func (a *abreast) desk() *desk {
+	if d, ok := a.pool.Get().(*desk); ok {
+		return d
+	}
+	return new(desk)
+}
+
+// join puts sparse blocks of n rows side by side, each times its part's scale.
+func (a *abreast) join(n int, blocks []*sparse.CSR) (mat.Matrix, error) {
+	nnz, shared, common := 0, true, 0.0
+	for i, b := range blocks {
+		nnz += b.NNZ()
+		if b.NNZ() == 0 {
+			continue
+		}
+		v, ok := b.Shared()
+		v *= a.parts[i].scale
+		if common == 0 {
+			common = v
+		}
+		shared = shared && ok && v == common
+	}
+	indptr, indices := make([]int, 1, n+1), make([]uint32, 0, nnz)
+	var values []float64
+	if !shared {
+		values = make([]float64, 0, nnz)
+	}
+	for i := range n {
+		from := 0
+		for k, b := range blocks {
+			columns, own := b.Row(i)
+			one, _ := b.Shared()
+			for q, j := range columns {
+				indices = append(indices, uint32(from)+j)
+				switch {
+				case shared:
+				case own == nil:
+					values = append(values, one*a.parts[k].scale)
+				default:
+					values = append(values, own[q]*a.parts[k].scale)
+				}
+			}
+			from += a.parts[k].width
+		}
+		indptr = append(indptr, len(indices))
+	}
+	if shared {
+		return sparse.NewShared(n, a.OutputWidth(), indptr, indices, common)
+	}
+	return sparse.New(n, a.OutputWidth(), indptr, indices, values)
+}
+
+// state keeps the parts under their names.
+func (a *abreast) state(s *model.State) {
+	var names []string
+	for _, p := range a.parts {
+		names = append(names, p.name)
+	}
+	s.Int("columns", &a.cols)
+	s.Bool("sparse", &a.sparse)
+	s.Strings("parts", &names)
+	if s.Reading() {
+		if s.Require(a.cols > 0 && len(names) > 0, "there are no columns or no parts"); s.Err() != nil {
+			return
+		}
+		a.parts = make([]*part, len(names))
+		for i := range a.parts {
+			a.parts[i] = &part{fittedStep: fittedStep{name: names[i]}}
+		}
+	}
+	for _, p := range a.parts {
+		if s.Err() == nil {
+			p.state(s.Child(p.name), a.cols)
+		}
+	}
+	total := 0
+	for _, p := range a.parts {
+		total += p.width
+		s.Require(total <= math.MaxUint32, "the width is out of bounds")
+		s.Require(a.sparse || p.dense || p.isNarrow(), "a part's width is not that of its map")
+	}
+	s.Require(total > 0, "no columns come out")
+}
+
+// isNarrow says whether a part that is not dense can stand in a dense matrix, as a damaged file may
+// claim of one of any width.
+func (p *part) isNarrow() bool {
+	sized, ok := p.fit.(transformer.Sized)
+	return p.width <= 1<<24 && (!ok || sized.OutputWidth() == p.width)
+}
+
+func (p *part) state(s *model.State, cols int) {
+	all := p.index == nil
+	s.Bool("all", &all)
+	s.Ints("index", &p.index)
+	s.Float("scale", &p.scale)
+	if s.Reading() {
+		if all {
+			p.index = nil
+		} else if p.index == nil {
+			p.index = []int{}
+		}
+		s.Require(p.scale >= 0 && !math.IsInf(p.scale, 0), "a scale is not a number ≥ 0")
+		s.Require(!slices.ContainsFunc(p.index, func(j int) bool { return j < 0 || j >= cols }), "a column is out of bounds")
+		s.Require(all || distinct(p.index), "a column is taken twice")
+	}
+	if s.Err() == nil {
+		p.fittedStep.state(s)
+	}
+}
+
+func distinct(list []int) bool {
+	sorted := slices.Sorted(slices.Values(list))
+	return len(slices.Compact(sorted)) == len(list)
+}
+
+// fitAbreast fits every spec to the columns it takes.
+func fitAbreast(ctx context.Context, what string, r rows, cols int, parts []*part, specs []transformer.Fitter) (*abreast, error) {
+	a := &abreast{cols: cols, parts: parts}
+	samples := make([]mat.Matrix, len(parts))
+	for i, p := range parts {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		own := r.columns(p.index)
+		var err error
+		if p.fit, err = own.fit(ctx, specs[i]); err == nil {
+			samples[i], err = p.learn(ctx, own.sample)
+		}
+		if err != nil {
+			return nil, at(what, p.name, err)
+		}
+	}
+	if a.OutputWidth() == 0 {
+		return nil, here(errors.New("no columns come out"))
+	}
+	a.settle(samples)
+	return a, nil
+}

@@ -1,0 +1,43 @@
+package pipeline
+
+import (
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// builtin lists the steps of this module under the names of the experiment file.
+func builtin() []Entry {
+	return []Entry{
+		{"columns", "groups of columns, each with steps of its own, side by side",
+			func() any { return NewColumns() }, func() model.Stateful { return &FittedColumns{} }},
+		{"union", "maps of the same rows side by side",
+			func() any { return NewUnion() }, func() model.Stateful { return &FittedUnion{} }},
+		{"steps", "steps one after the other, as one step",
+			func() any { return NewChain() }, func() model.Stateful { return &FittedChain{} }},
+
+		{"impute", "fills missing values",
+			func() any { return transformer.NewImpute() }, func() model.Stateful { return &transformer.FittedImpute{} }},
+		{"standardize", "moves columns to mean 0 and stretches them to variance 1",
+			func() any { return transformer.NewStandardize() }, func() model.Stateful { return &transformer.FittedScaler{} }},
+		{"minmax", "moves and stretches columns into an interval",
+			func() any { return transformer.NewMinMax() }, func() model.Stateful { return &transformer.FittedScaler{} }},
+		{"robust", "moves columns by the median and stretches them by the quartiles",
+			func() any { return transformer.NewRobust() }, func() model.Stateful { return &transformer.FittedScaler{} }},
+		{"onehot", "a column of its own for each level",
+			func() any { return transformer.NewOneHot() }, func() model.Stateful { return &transformer.FittedOneHot{} }},
+		{"ordinal", "levels as numbers in their order",
+			func() any { return transformer.NewOrdinal() }, func() model.Stateful { return &transformer.FittedOrdinal{} }},
+		{"dense", "sparse rows as dense ones",
+			func() any { return transformer.NewDense() }, func() model.Stateful { return &transformer.FittedDense{} }},
+		{"rff", "random Fourier features of a shift-invariant kernel",
+			func() any { return transformer.NewRFF() }, func() model.Stateful { return &transformer.FittedRFF{} }},
+
+		{"ridge", "linear regression with a penalty on the squared weights",
+			func() any { return estimator.NewRidge() }, func() model.Stateful { return &estimator.FittedLinear{} }},
+		{"ridge_classifier", "ridge regression on class codes ±1",
+			func() any { return estimator.NewRidgeClassifier() }, func() model.Stateful { return &estimator.FittedLinearClassifier{} }},
+		{"logistic", "logistic regression, binary or multinomial",
+			func() any { return estimator.NewLogistic() }, func() model.Stateful { return &estimator.FittedLogistic{} }},
+	}
+}

@@ -1,0 +1,279 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// Chain is the spec of steps one after the other, itself a step: each step is fitted to what comes
+// out of the one before. A chain without steps passes its rows on.
+//
+// In a document it is a list called steps: {name: scaled, steps: [impute, standardize]}.
+type Chain struct {
+	Steps []Step
+}
+
+// NewChain returns a chain of specs under the names they are registered under.
+func NewChain(fitters ...transformer.Fitter) Chain { return Chain{Steps: Steps(fitters...)} }
+
+// Params declares the parameters of the steps, each below the step's name.
+func (c *Chain) Params(l *param.List) {
+	c.Steps = slices.Clone(c.Steps)
+	declareSteps(l, c.Steps)
+}
+
+// Fit fits each step to the rows mapped by those before it, which are kept in memory up to
+// [DefaultMemory] and mapped afresh for each reading above.
+func (c Chain) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
+	if err := c.check(); err != nil {
+		return nil, here(err)
+	}
+	r, err := rowsOf(data, DefaultMemory)
+	if err != nil {
+		return nil, here(err)
+	}
+	return c.fit(ctx, r, data.Cols())
+}
+
+// FitSource is Fit with memory that does not grow with the number of rows, as far as every step is
+// a [transformer.BlockFitter]; the rows of one that is not are gathered.
+func (c Chain) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
+	if err := c.check(); err != nil {
+		return nil, here(err)
+	}
+	r, err := rowsFrom(ctx, data, DefaultMemory)
+	if err != nil {
+		return nil, here(err)
+	}
+	_, cols := data.Dims()
+	return c.fit(ctx, r, cols)
+}
+
+func (c Chain) fit(ctx context.Context, r rows, cols int) (transformer.Transformer, error) {
+	fitted, _, err := fitSteps(ctx, c.Steps, r, cols, func(i int) bool { return i < len(c.Steps)-1 })
+	if err != nil {
+		return nil, err
+	}
+	return fitted, nil
+}
+
+func (c Chain) check() error {
+	if err := checkSteps("step", c.Steps); err != nil {
+		return err
+	}
+	return param.Check(&c)
+}
+
+// FitsWithoutRows reports whether that holds for every step.
+func (c Chain) FitsWithoutRows() bool { return stepsFitWithoutRows(c.Steps) }
+
+func stepsFitWithoutRows(steps []Step) bool {
+	for _, s := range steps {
+		if r, ok := s.Fitter.(transformer.Rowless); !ok || !r.FitsWithoutRows() {
+			return false
+		}
+	}
+	return true
+}
+
+// fitSteps fits the steps one after the other and returns the rows as they come out of the last.
+// The rows mapped by step i are kept in memory where keep(i) and there is room.
+func fitSteps(ctx context.Context, steps []Step, r rows, cols int, keep func(i int) bool) (*FittedChain, rows, error) {
+	fitted := newFittedChain(cols)
+	for i, s := range steps {
+		if err := ctx.Err(); err != nil {
+			return nil, r, err
+		}
+		t, err := r.fit(ctx, s.Fitter)
+		if err != nil {
+			return nil, r, at("step", s.path(), err)
+		}
+		step := &fittedStep{name: s.path(), fit: t}
+		if r, err = r.through(ctx, step, keep(i)); err != nil {
+			return nil, r, at("step", s.path(), err)
+		}
+		fitted.steps = append(fitted.steps, step)
+	}
+	return fitted, r, nil
+}
+
+// FittedChain is fitted steps one after the other.
+type FittedChain struct {
+	cols  int
+	steps []*fittedStep
+	pool  sync.Pool // of *[]tile, one for each step
+}
+
+var (
+	_ transformer.Transformer      = (*FittedChain)(nil)
+	_ transformer.DenseTransformer = (*FittedChain)(nil)
+	_ transformer.Describer        = (*FittedChain)(nil)
+	_ model.Stateful               = (*FittedChain)(nil)
+)
+
+func newFittedChain(cols int) *FittedChain { return &FittedChain{cols: cols} }
+
+// Len returns the number of steps.
+func (c *FittedChain) Len() int { return len(c.steps) }
+
+// Step returns the name of step i and what it has learned.
+func (c *FittedChain) Step(i int) (name string, fitted transformer.Transformer) {
+	return c.steps[i].name, c.steps[i].fit
+}
+
+// InputWidth returns the number of columns that go in.
+func (c *FittedChain) InputWidth() int { return c.cols }
+
+// OutputWidth returns the number of columns that come out.
+func (c *FittedChain) OutputWidth() int {
+	if len(c.steps) == 0 {
+		return c.cols
+	}
+	return c.steps[len(c.steps)-1].width
+}
+
+// OutputSchema returns the schema that comes out when in goes in.
+func (c *FittedChain) OutputSchema(in datasets.Schema) datasets.Schema {
+	for _, s := range c.steps {
+		in = describe(s.fit, in)
+	}
+	return in
+}
+
+// Transform maps the rows of X by all steps.
+func (c *FittedChain) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+	n, _ := X.Dims()
+	if n == 0 {
+		return &mat.Dense{}, nil
+	}
+	var dst *mat.Dense
+	if k := len(c.steps); k > 0 && c.steps[k-1].dense {
+		dst = mat.NewDense(n, c.OutputWidth(), nil)
+	}
+	work := c.work()
+	defer c.pool.Put(work)
+	Z, err := c.apply(ctx, dst, X, *work)
+	if err != nil {
+		return nil, err
+	}
+	for i := range *work { // a tile must not leave
+		if d, ok := Z.(*mat.Dense); ok && d == &(*work)[i].m {
+			return mat.DenseCopyOf(d), nil
+		}
+	}
+	return Z, nil
+}
+
+// TransformTo overwrites dst, rows of X × OutputWidth, with the mapped rows of X, and with a dense
+// copy of them where they are sparse.
+func (c *FittedChain) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+	n, _ := X.Dims()
+	if n == 0 {
+		return nil
+	}
+	if err := checkTile(dst, n, c.OutputWidth()); err != nil {
+		return err
+	}
+	work := c.work()
+	defer c.pool.Put(work)
+	Z, err := c.apply(ctx, dst, X, *work)
+	if err != nil {
+		return err
+	}
+	if Z != mat.Matrix(dst) {
+		fill(dst, Z, 1)
+	}
+	return nil
+}
+
+func checkTile(dst *mat.Dense, rows, cols int) error {
+	if r, w := dst.Dims(); r != rows || w != cols {
+		return here(fmt.Errorf("a tile of %d×%d for %d×%d features", r, w, rows, cols))
+	}
+	return nil
+}
+
+func (c *FittedChain) work() *[]tile {
+	if w, ok := c.pool.Get().(*[]tile); ok {
+		return w
+	}
+	w := make([]tile, len(c.steps))
+	return &w
+}
+
+// apply maps X through all steps: into dst where that is given and the last step is dense. What
+// comes before goes into tiles of work.
+func (c *FittedChain) apply(ctx context.Context, dst *mat.Dense, X mat.Matrix, work []tile) (mat.Matrix, error) {
+	n, cols := X.Dims()
+	if cols != c.cols {
+		return nil, here(fmt.Errorf("%d columns at fit, %d now", c.cols, cols))
+	}
+	for i, s := range c.steps {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		to := dst
+		if s.dense && (dst == nil || i < len(c.steps)-1) {
+			to = work[i].shape(n, s.width)
+		}
+		var err error
+		if X, err = s.apply(ctx, to, X); err != nil {
+			return nil, err
+		}
+	}
+	return X, nil
+}
+
+// widest is the greatest width that rows have on their way.
+func (c *FittedChain) widest() int {
+	w := c.cols
+	for _, s := range c.steps {
+		w = max(w, s.width)
+	}
+	return w
+}
+
+// State keeps every step under its name.
+func (c *FittedChain) State(s *model.State) {
+	var names []string
+	for _, step := range c.steps {
+		names = append(names, step.name)
+	}
+	s.Int("columns", &c.cols)
+	s.Strings("steps", &names)
+	if s.Reading() {
+		if s.Require(c.cols > 0, "a chain has no columns"); s.Err() != nil {
+			return
+		}
+		c.steps = make([]*fittedStep, len(names))
+		for i := range c.steps {
+			c.steps[i] = &fittedStep{name: names[i]}
+		}
+	}
+	for _, step := range c.steps {
+		if s.Err() == nil {
+			step.state(s.Child(step.name))
+		}
+	}
+}
+
+// state keeps a step and the kind it is of.
+func (s *fittedStep) state(st *model.State) {
+	st.Int("width", &s.width)
+	st.Bool("dense", &s.dense)
+	partState(st, &s.fit)
+	if st.Reading() && st.Err() == nil {
+		st.Require(s.width >= 0, "a width is below 0")
+		d, ok := s.fit.(transformer.DenseTransformer)
+		st.Require(!s.dense || ok && s.width > 0 && d.OutputWidth() == s.width, "the width is not that of the step")
+	}
+}

@@ -1,0 +1,178 @@
+// Package pipeline puts steps together: one after the other ([Chain]), side by side ([Union]),
+// group of columns by group ([Columns]), and before a model ([Pipeline]).
+//
+// Each of them is a spec like any other: a [Chain], a [Union] and a [Columns] is a step, a
+// [Pipeline] is an estimator, and their parameters are those of their parts, by path:
+//
+//	p := pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), transformer.NewRFF())
+//	wider, err := param.With(p, param.Setting{Path: "rff.features", Value: 2000})
+//
+// The names of steps come from the registry ([Register], [Registered]). [Decode] reads a pipeline
+// from a YAML document with every fault at once, [Encode] writes it, and [Save] and [Load] keep a
+// fitted one with the schema of its inputs.
+//
+// Narrow features are kept in memory between steps; the features of the last step, which may be
+// much wider than the data, are handed to a model that reads them once in tiles that are made
+// afresh, so that n×D numbers are never stored.
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// Pipeline is the spec of steps and a model on what comes out of them, itself an estimator.
+type Pipeline struct {
+	Steps     []Step
+	Estimator estimator.Estimator
+	Name      string // of the estimator in paths; "" stands for the name it is registered under
+	// Memory is how many bytes of mapped rows a fit may keep; 0 stands for [DefaultMemory]. What
+	// does not fit is mapped afresh at each reading, so results do not depend on it beyond rounding.
+	Memory int64
+}
+
+// OnePass is a [estimator.BlockEstimator] that may read its rows just once. Its features are mapped
+// as it reads them and never stored; those of any other estimator are kept where they fit into
+// memory, because reading them again would map them again.
+type OnePass interface {
+	ReadsOnce(rows, cols int) bool
+}
+
+// New returns the pipeline of the specs under the names they are registered under.
+func New(model estimator.Estimator, steps ...transformer.Fitter) Pipeline {
+	return Pipeline{Steps: Steps(steps...), Estimator: model}
+}
+
+// Params declares the parameters of the steps and of the estimator, each below its name.
+func (p *Pipeline) Params(l *param.List) {
+	p.Steps = slices.Clone(p.Steps)
+	declareSteps(l, p.Steps)
+	l.Child(p.path(), &p.Estimator)
+}
+
+// path is the estimator's name in parameter paths.
+func (p Pipeline) path() string {
+	if p.Name != "" {
+		return p.Name
+	}
+	return specName(p.Estimator)
+}
+
+func (p Pipeline) memory() int64 {
+	if p.Memory > 0 {
+		return p.Memory
+	}
+	return DefaultMemory
+}
+
+// check reports what is wrong with the spec.
+func (p Pipeline) check() error {
+	if p.Estimator == nil {
+		return errors.New("no estimator")
+	}
+	if err := checkSteps("step", p.Steps); err != nil {
+		return err
+	}
+	names := []string{}
+	for _, s := range p.Steps {
+		names = append(names, s.path())
+	}
+	if err := checkNames("step", append(names, p.path())); err != nil {
+		return err
+	}
+	return param.Check(&p)
+}
+
+// Fit fits the steps one after the other and the estimator to what comes out of them. The result
+// has the further methods of the fitted estimator: it is a [estimator.Classifier],
+// [estimator.Probabilistic], [estimator.MultiPredictor] or [estimator.Reporter] where that is one.
+// [Unwrap] returns the [FittedPipeline] in it.
+func (p Pipeline) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	if err := p.check(); err != nil {
+		return nil, here(err)
+	}
+	r, err := rowsOf(data, p.memory())
+	if err != nil {
+		return nil, here(err)
+	}
+	return p.fit(ctx, r, data.Schema, data.Cols(), data.Rows())
+}
+
+// FitSource is Fit with memory that does not grow with the number of rows, as far as every step is
+// a [transformer.BlockFitter] and the estimator a [estimator.BlockEstimator]; for one that is not,
+// the rows are gathered. The source is read at least once for each step that learns from rows.
+func (p Pipeline) FitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
+	if err := p.check(); err != nil {
+		return nil, here(err)
+	}
+	r, err := rowsFrom(ctx, data, p.memory())
+	if err != nil {
+		return nil, here(err)
+	}
+	n, cols := data.Dims()
+	return p.fit(ctx, r, data.Schema(), cols, n)
+}
+
+func (p Pipeline) fit(ctx context.Context, r rows, in datasets.Schema, cols, n int) (estimator.Predictor, error) {
+	last := len(p.Steps) - 1
+	chain, out, err := fitSteps(ctx, p.Steps, r, cols, func(i int) bool {
+		return i < last || !p.readsOnce(n, cols)
+	})
+	if err != nil {
+		return nil, err
+	}
+	fitted, err := out.fitEstimator(ctx, p.Estimator)
+	if err != nil {
+		return nil, at("step", p.path(), err)
+	}
+	return dress(chain, in, p.path(), fitted), nil
+}
+
+// readsOnce says whether the estimator reads what comes out of the last step just once.
+func (p Pipeline) readsOnce(rows, cols int) bool {
+	if _, ok := p.Estimator.(estimator.BlockEstimator); !ok {
+		return false
+	}
+	once, ok := p.Estimator.(OnePass)
+	return ok && once.ReadsOnce(rows, p.widthAfter(rows, cols))
+}
+
+// fitEstimator fits e to the rows.
+func (r rows) fitEstimator(ctx context.Context, e estimator.Estimator) (estimator.Predictor, error) {
+	if b, ok := e.(estimator.BlockEstimator); ok && r.src != nil {
+		return b.FitSource(ctx, r.src)
+	}
+	set, err := r.gather(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return e.Fit(ctx, set)
+}
+
+// widthAfter is the width that comes out of the steps as far as they can tell before they are
+// fitted.
+func (p Pipeline) widthAfter(rows, cols int) int {
+	if w := (Chain{Steps: p.Steps}).Cost(rows, cols).Width; w >= 0 {
+		return w
+	}
+	return cols
+}
+
+// String returns the pipeline on one line: "standardize → rff → ridge".
+func (p Pipeline) String() string {
+	text := ""
+	for _, s := range p.Steps {
+		text += s.path() + " → "
+	}
+	if p.Estimator == nil {
+		return text + "nothing"
+	}
+	return text + fmt.Sprint(p.path())
+}

@@ -1,0 +1,141 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// Entry is what the registry knows about a step.
+type Entry struct {
+	Name string // in documents: "rff"
+	Doc  string // what it does, in a sentence
+	// New returns the spec with its defaults, a [transformer.Fitter] or an [estimator.Estimator].
+	New func() any
+	// Fitted returns an empty value of the type the spec is fitted to, for reading a model file.
+	Fitted func() model.Stateful
+}
+
+// IsEstimator says whether the entry is an estimator, which can only be the last step.
+func (e Entry) IsEstimator() bool {
+	_, ok := e.New().(estimator.Estimator)
+	return ok
+}
+
+// Params lists the parameters of the spec with their defaults.
+func (e Entry) Params() []param.Param { return param.Own(e.New()) }
+
+// registry is the steps by name. It holds the built-in ones from the start.
+var registry = struct {
+	sync.RWMutex
+	entries []Entry
+	specs   map[string]string // name by the type of the spec
+	fitted  map[string]string // name by the type of what is fitted, the first of those that share it
+}{entries: nil, specs: map[string]string{}, fitted: map[string]string{}}
+
+func init() {
+	for _, e := range builtin() {
+		if err := Register(e); err != nil {
+			panic(err) // a wrong table below, which no program could run with
+		}
+	}
+}
+
+// Register adds a step, so that documents and model files can name it. Call it before any of them
+// is read. A name or a spec's type that is taken is an error.
+func Register(e Entry) error {
+	if !validName(e.Name) || e.New == nil || e.Fitted == nil {
+		return fmt.Errorf("pipeline: register %q: wanted a name of letters, digits, _ and -, New and Fitted", e.Name)
+	}
+	spec, fitted := e.New(), e.Fitted()
+	_, isStep := spec.(transformer.Fitter)
+	_, isEstimator := spec.(estimator.Estimator)
+	if !isStep && !isEstimator {
+		return fmt.Errorf("pipeline: register %s: %T is neither a transformer nor an estimator", e.Name, spec)
+	}
+	registry.Lock()
+	defer registry.Unlock()
+	if slices.ContainsFunc(registry.entries, func(o Entry) bool { return o.Name == e.Name }) || slices.Contains(reserved, e.Name) {
+		return fmt.Errorf("pipeline: register %s: the name is taken", e.Name)
+	}
+	specType, fittedType := fmt.Sprintf("%T", spec), fmt.Sprintf("%T", fitted)
+	if other, taken := registry.specs[specType]; taken {
+		return fmt.Errorf("pipeline: register %s: %s is registered as %s", e.Name, specType, other)
+	}
+	registry.entries = append(registry.entries, e)
+	registry.specs[specType] = e.Name
+	if _, shared := registry.fitted[fittedType]; !shared {
+		registry.fitted[fittedType] = e.Name
+	}
+	return nil
+}
+
+// reserved names mean something else in a step of a document.
+var reserved = []string{"name"}
+
+// Registered lists all steps: the built-in ones, then those registered since, each in order.
+func Registered() []Entry {
+	registry.RLock()
+	defer registry.RUnlock()
+	return slices.Clone(registry.entries)
+}
+
+// Lookup returns the step called name.
+func Lookup(name string) (e Entry, ok bool) {
+	registry.RLock()
+	defer registry.RUnlock()
+	i := slices.IndexFunc(registry.entries, func(e Entry) bool { return e.Name == name })
+	if i < 0 {
+		return Entry{}, false
+	}
+	return registry.entries[i], true
+}
+
+// registeredName returns the name that the type of spec is registered under.
+func registeredName(spec any) (name string, ok bool) {
+	registry.RLock()
+	defer registry.RUnlock()
+	name, ok = registry.specs[fmt.Sprintf("%T", spec)]
+	return name, ok
+}
+
+// partState keeps a fitted value behind an interface, T, and the name its type is registered under.
+func partState[T any](s *model.State, part *T) {
+	var kind string
+	if !s.Reading() {
+		registry.RLock()
+		kind = registry.fitted[fmt.Sprintf("%T", *part)]
+		registry.RUnlock()
+		if kind == "" {
+			s.Fail("%T is not registered, so it could not be read back", *part)
+			return
+		}
+	}
+	s.String("kind", &kind)
+	if s.Err() != nil {
+		return
+	}
+	if s.Reading() {
+		e, ok := Lookup(kind)
+		if !ok {
+			s.Fail("there is no step %q in this program", kind)
+			return
+		}
+		fresh, ok := e.Fitted().(T)
+		if !ok {
+			s.Fail("%s is not what belongs here", kind)
+			return
+		}
+		*part = fresh
+	}
+	if keeps, ok := any(*part).(model.Stateful); ok {
+		keeps.State(s.Child(kind))
+	} else {
+		s.Fail("%T cannot be kept in a model file", *part)
+	}
+}

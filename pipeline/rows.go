@@ -1,0 +1,227 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// DefaultMemory is how many bytes of mapped rows a fit keeps where nothing else is said.
+const DefaultMemory = 1 << 30
+
+// fittedStep is a fitted transformer with its place in a chain.
+type fittedStep struct {
+	name  string
+	fit   transformer.Transformer
+	width int  // columns that come out
+	dense bool // whether they are dense and can be written into a tile
+}
+
+// apply maps X: into dst where that is given and possible, else into a matrix of the step's own.
+func (s *fittedStep) apply(ctx context.Context, dst *mat.Dense, X mat.Matrix) (mat.Matrix, error) {
+	if dst != nil && s.dense {
+		err := s.fit.(transformer.DenseTransformer).TransformTo(ctx, dst, X)
+		return dst, at("step", s.name, err)
+	}
+	Z, err := s.fit.Transform(ctx, X)
+	if err != nil {
+		return nil, at("step", s.name, err)
+	}
+	if _, w := Z.Dims(); w != s.width {
+		return nil, at("step", s.name, fmt.Errorf("%d columns come out, %d at fit", w, s.width))
+	}
+	return Z, nil
+}
+
+// learn fills in what one row that went through the fitted step shows.
+func (s *fittedStep) learn(ctx context.Context, sample mat.Matrix) (mat.Matrix, error) {
+	Z, err := s.fit.Transform(ctx, sample)
+	if err != nil {
+		return nil, err
+	}
+	_, s.width = Z.Dims()
+	_, isDense := Z.(*mat.Dense)
+	d, canWrite := s.fit.(transformer.DenseTransformer)
+	s.dense = isDense && canWrite && d.OutputWidth() == s.width
+	return Z, nil
+}
+
+// describe returns the schema of what comes out of t.
+func describe(t transformer.Transformer, in datasets.Schema) datasets.Schema {
+	if d, ok := t.(transformer.Describer); ok {
+		return d.OutputSchema(in)
+	}
+	return in.WithColumns(nil)
+}
+
+// rows are the training rows at one place of a chain: in memory, or mapped afresh whenever they are
+// read.
+type rows struct {
+	set    datasets.Set
+	src    datasets.Source // instead of set
+	sample mat.Matrix      // the first row
+	memory int64           // bytes that mapped rows may take
+}
+
+func rowsOf(set datasets.Set, memory int64) (rows, error) {
+	if err := set.Check(); err != nil {
+		return rows{}, err
+	}
+	return rows{set: set, sample: datasets.SliceRows(set.X, 0, 1), memory: memory}, nil
+}
+
+func rowsFrom(ctx context.Context, src datasets.Source, memory int64) (rows, error) {
+	first, err := firstRow(ctx, src)
+	return rows{src: src, sample: first.X, memory: memory}, err
+}
+
+// firstRow returns a copy of the first row of src.
+func firstRow(ctx context.Context, src datasets.Source) (datasets.Set, error) {
+	enough := errors.New("enough")
+	var first datasets.Set
+	err := src.Blocks(ctx, func(block datasets.Set) error {
+		if block.Rows() == 0 {
+			return nil
+		}
+		first = block.Select([]int{0})
+		return enough
+	})
+	switch {
+	case err == enough:
+		return first, nil
+	case err != nil:
+		return first, err
+	}
+	return first, fmt.Errorf("datasets: %w: no rows", datasets.ErrEmpty)
+}
+
+// source returns the rows as a stream.
+func (r rows) source() datasets.Source {
+	if r.src != nil {
+		return r.src
+	}
+	return r.set.Source()
+}
+
+// gather returns the rows in memory, whatever they take.
+func (r rows) gather(ctx context.Context) (datasets.Set, error) {
+	if r.src == nil {
+		return r.set, nil
+	}
+	return datasets.Gather(ctx, r.src)
+}
+
+// fit fits a step to the rows. Where they are a stream and the step needs all rows at once, they
+// are gathered.
+func (r rows) fit(ctx context.Context, f transformer.Fitter) (transformer.Transformer, error) {
+	if b, ok := f.(transformer.BlockFitter); ok && r.src != nil {
+		return b.FitSource(ctx, r.src)
+	}
+	set, err := r.gather(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return f.Fit(ctx, set)
+}
+
+// through returns the rows mapped by a fitted step: in memory where the rows are in memory, keep is
+// true and there is room, else lazily. It fills in what the step's width is.
+func (r rows) through(ctx context.Context, s *fittedStep, keep bool) (rows, error) {
+	sample, err := s.learn(ctx, r.sample)
+	if err != nil {
+		return rows{}, err
+	}
+	out := rows{sample: sample, memory: r.memory}
+	if r.src != nil || !keep || bytesOf(sample)*int64(r.set.Rows()) > r.memory {
+		out.src = newMapped(r.source(), s)
+		return out, nil
+	}
+	out.set = r.set
+	out.set.Schema = describe(s.fit, r.set.Schema)
+	out.set.X, err = mapAll(ctx, s, r.set.X)
+	return out, err
+}
+
+// bytesOf is what a sample row takes in memory.
+func bytesOf(sample mat.Matrix) int64 {
+	if m, ok := sample.(*sparse.CSR); ok {
+		return 8 + 12*int64(m.NNZ())
+	}
+	_, w := sample.Dims()
+	return 8 * int64(w)
+}
+
+// mapAll maps all rows of X; dense features block by block, so that a cancelled fit ends soon.
+func mapAll(ctx context.Context, s *fittedStep, X mat.Matrix) (mat.Matrix, error) {
+	n, _ := X.Dims()
+	if !s.dense {
+		return s.apply(ctx, nil, X)
+	}
+	out := mat.NewDense(n, s.width, nil)
+	for lo := 0; lo < n; lo += datasets.BlockRows {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		hi := min(lo+datasets.BlockRows, n)
+		if _, err := s.apply(ctx, out.Slice(lo, hi, 0, s.width).(*mat.Dense), datasets.SliceRows(X, lo, hi)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// tileBytes bounds a tile of mapped rows.
+const tileBytes = 64 << 20
+
+// tileRows is how many rows of the given width go into a tile.
+func tileRows(width int) int { return max(64, tileBytes/8/max(width, 1)) }
+
+// mapped is a source whose rows are mapped by one step as they are read.
+type mapped struct {
+	base   datasets.Source
+	step   *fittedStep
+	schema datasets.Schema
+	tiles  *sync.Pool
+}
+
+func newMapped(base datasets.Source, s *fittedStep) mapped {
+	return mapped{base: base, step: s, schema: describe(s.fit, base.Schema()), tiles: &sync.Pool{New: func() any { return new(tile) }}}
+}
+
+func (m mapped) Schema() datasets.Schema { return m.schema }
+
+func (m mapped) Dims() (n, cols int) {
+	n, _ = m.base.Dims()
+	return n, m.step.width
+}
+
+func (m mapped) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+	t := m.tiles.Get().(*tile)
+	defer m.tiles.Put(t)
+	limit := tileRows(m.step.width)
+	return m.base.Blocks(ctx, func(block datasets.Set) error {
+		for lo := 0; lo < block.Rows(); lo += limit {
+			part := block.Slice(lo, min(lo+limit, block.Rows()))
+			var dst *mat.Dense
+			if m.step.dense {
+				dst = t.shape(part.Rows(), m.step.width)
+			}
+			Z, err := m.step.apply(ctx, dst, part.X)
+			if err != nil {
+				return err
+			}
+			part.X, part.Schema = Z, m.schema
+			if err := yield(part); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

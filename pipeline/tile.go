@@ -1,0 +1,73 @@
+package pipeline
+
+import (
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// tile is a dense matrix whose memory is used again for every block of rows.
+type tile struct {
+	m    mat.Dense
+	data []float64
+}
+
+// shape returns the tile as a rows×cols matrix with arbitrary contents; both are above 0.
+func (t *tile) shape(rows, cols int) *mat.Dense {
+	if cap(t.data) < rows*cols {
+		t.data = make([]float64, rows*cols)
+	}
+	t.m.SetRawMatrix(blas64.General{Rows: rows, Cols: cols, Stride: cols, Data: t.data[:rows*cols]})
+	return &t.m
+}
+
+// window makes header a view of columns from to from+cols of m.
+func window(header, m *mat.Dense, from, cols int) *mat.Dense {
+	raw := m.RawMatrix()
+	raw.Cols, raw.Data = cols, raw.Data[from:(raw.Rows-1)*raw.Stride+from+cols]
+	header.SetRawMatrix(raw)
+	return header
+}
+
+// fill overwrites dst with scale times X, which has its shape.
+func fill(dst *mat.Dense, X mat.Matrix, scale float64) {
+	rows, _ := dst.Dims()
+	for i := range rows {
+		row := dst.RawRowView(i)
+		switch m := X.(type) {
+		case *mat.Dense:
+			copy(row, m.RawRowView(i))
+		case *sparse.CSR:
+			scatter(row, m, i)
+		default:
+			for j := range row {
+				row[j] = X.At(i, j)
+			}
+		}
+		scaleRow(row, scale)
+	}
+}
+
+// scatter overwrites row with row i of m.
+func scatter(row []float64, m *sparse.CSR, i int) {
+	clear(row)
+	columns, values := m.Row(i)
+	shared, _ := m.Shared()
+	for k, j := range columns {
+		if values == nil {
+			row[j] = shared
+		} else {
+			row[j] = values[k]
+		}
+	}
+}
+
+func scaleRow(row []float64, scale float64) {
+	if scale == 1 {
+		return
+	}
+	for j := range row {
+		row[j] *= scale
+	}
+}

@@ -1,0 +1,115 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// Union is the spec of maps of the same rows side by side, itself a step. The inner product of two
+// rows is the weighted sum of those of the parts,
+//
+//	z(x)'z(y) = Σ_p w_p z_p(x)'z_p(y),
+//
+// for part p is multiplied by √w_p: features of two kernels with weights a and 1−a approximate the
+// kernel a·k₁ + (1−a)·k₂.
+//
+// The result is sparse where every part is sparse, and keeps the parts' one shared value where it
+// is the same. Dense and sparse parts together are dense up to 1024 columns, or where at least a
+// quarter of the columns are dense, and sparse otherwise.
+type Union struct {
+	Parts   []Step
+	Weights []float64 // one ≥ 0 for each part; none stands for 1
+}
+
+// NewUnion returns the union of specs under the names they are registered under.
+func NewUnion(fitters ...transformer.Fitter) Union { return Union{Parts: Steps(fitters...)} }
+
+// Params declares the weights, and the parameters of the parts, each below the part's name.
+func (u *Union) Params(l *param.List) {
+	l.Floats(&u.Weights, "weights", "weight of each part in the kernel; none stands for 1", param.NonNegative)
+	l.Also("weights", func() error {
+		if n := len(u.Weights); n != 0 && n != len(u.Parts) {
+			return fmt.Errorf("%d numbers, one for each part", len(u.Parts))
+		}
+		return nil
+	})
+	u.Parts = slices.Clone(u.Parts)
+	declareSteps(l, u.Parts)
+}
+
+// Fit fits each part to the rows.
+func (u Union) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
+	r, err := rowsOf(data, DefaultMemory)
+	if err != nil {
+		return nil, here(err)
+	}
+	return u.fit(ctx, r, data.Cols())
+}
+
+// FitSource is Fit with memory that does not grow with the number of rows, as far as every part is
+// a [transformer.BlockFitter].
+func (u Union) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
+	r, err := rowsFrom(ctx, data, DefaultMemory)
+	if err != nil {
+		return nil, here(err)
+	}
+	_, cols := data.Dims()
+	return u.fit(ctx, r, cols)
+}
+
+func (u Union) fit(ctx context.Context, r rows, cols int) (transformer.Transformer, error) {
+	if len(u.Parts) == 0 {
+		return nil, here(fmt.Errorf("a union without parts"))
+	}
+	if err := checkSteps("part", u.Parts); err != nil {
+		return nil, here(err)
+	}
+	if err := param.Check(&u); err != nil {
+		return nil, here(err)
+	}
+	parts, specs := make([]*part, len(u.Parts)), make([]transformer.Fitter, len(u.Parts))
+	for i, p := range u.Parts {
+		parts[i] = &part{fittedStep: fittedStep{name: p.path()}, scale: 1}
+		if len(u.Weights) > 0 {
+			parts[i].scale = math.Sqrt(u.Weights[i])
+		}
+		specs[i] = p.Fitter
+	}
+	a, err := fitAbreast(ctx, "part", r, cols, parts, specs)
+	if err != nil {
+		return nil, err
+	}
+	fitted := &FittedUnion{}
+	fitted.cols, fitted.parts, fitted.sparse = a.cols, a.parts, a.sparse
+	return fitted, nil
+}
+
+// FitsWithoutRows reports whether that holds for every part.
+func (u Union) FitsWithoutRows() bool { return stepsFitWithoutRows(u.Parts) }
+
+// FittedUnion is fitted maps side by side.
+type FittedUnion struct{ abreast }
+
+// Len returns the number of parts.
+func (u *FittedUnion) Len() int { return len(u.parts) }
+
+// Part returns the name of part i, what it has learned, and what its features are multiplied by.
+func (u *FittedUnion) Part(i int) (name string, fitted transformer.Transformer, scale float64) {
+	return u.parts[i].name, u.parts[i].fit, u.parts[i].scale
+}
+
+// State keeps every part under its name.
+func (u *FittedUnion) State(s *model.State) { u.state(s) }
+
+var (
+	_ transformer.DenseTransformer = (*FittedUnion)(nil)
+	_ transformer.Describer        = (*FittedUnion)(nil)
+	_ model.Stateful               = (*FittedUnion)(nil)
+)
