@@ -58,24 +58,14 @@ func checkMap[T Float](dst, x, w View[T], width int) {
 	}
 }
 
-// project computes dst = XW + b, every element one chain of sums from b on.
+// project computes dst = XW + b.
 func project[T Float](dst, x, w View[T], b []T) {
-	for i := range dst.Rows {
-		if b == nil {
-			clear(dst.Row(i))
-		} else {
-			copy(dst.Row(i), b)
+	Mul(dst, x, w, false)
+	if b != nil {
+		for i := range dst.Rows {
+			Axpy(1, b, dst.Row(i))
 		}
 	}
-	if dst.Rows == 1 && w.ColStride == 1 {
-		row := dst.Row(0)
-		for k := range x.Cols {
-			axpyPortable(x.At(0, k), w.Row(k), row)
-		}
-		return
-	}
-	p := product[T, T]{c: dst, a: x, b: w, alpha: 1, finish: chain}
-	p.run()
 }
 
 func cosRows[T Float](dst View[T], scale T) {

@@ -48,8 +48,8 @@ var zigX, zigF = zigguratTables()
 
 const (
 	zigLayers = 256
-	zigR      = 3.6541528853610088  // right edge of the last full layer
-	zigV      = 4.92867323399914e-3 // area of each layer
+	zigR      = 3.6541528853610088   // right edge of the last full layer
+	zigV      = 4.928673233974658e-3 // area of each layer
 )
 
 func zigguratTables() (x, f [zigLayers + 1]float64) {

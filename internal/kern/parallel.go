@@ -104,7 +104,7 @@ func (g *gang) work() {
 	}
 }
 
-// scratch is pooled memory, aligned to a cache line.
+// scratch is pooled memory, aligned to a cache line, or to huge pages.
 type scratch struct{ words []float64 }
 
 // pools[k] holds scratch of 2^k words.
@@ -118,11 +118,26 @@ func borrow[T Float](n int) (*scratch, []T) {
 	class := bits.Len(uint(max(words, 64) - 1))
 	s, _ := pools[class].Get().(*scratch)
 	if s == nil {
-		raw := make([]float64, 1<<class+8)
-		skip := (64 - int(uintptr(unsafe.Pointer(&raw[0]))%64)) % 64 / 8
-		s = &scratch{raw[skip : skip+1<<class]}
+		s = newScratch(1 << class)
 	}
 	return s, unsafe.Slice((*T)(unsafe.Pointer(&s.words[0])), n)
+}
+
+// hugePage is the size of the large pages of common machines.
+const hugePage = 2 << 20
+
+func newScratch(words int) *scratch {
+	align := 64
+	if 8*words >= hugePage {
+		align = hugePage
+	}
+	raw := make([]float64, words+align/8)
+	skip := (align - int(uintptr(unsafe.Pointer(&raw[0]))%uintptr(align))) % align / 8
+	s := &scratch{raw[skip : skip+words]}
+	if align == hugePage {
+		hugePages(unsafe.Slice((*byte)(unsafe.Pointer(&s.words[0])), 8*words))
+	}
+	return s
 }
 
 func (s *scratch) release() {

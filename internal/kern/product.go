@@ -1,5 +1,10 @@
 package kern
 
+import (
+	"runtime"
+	"unsafe"
+)
+
 // Mul computes C = A·B, or C += A·B when accumulate is true:
 //
 //	for i, j:  c[i,j] (+)= Σ_k a[i,k]·b[k,j]
@@ -25,9 +30,8 @@ func Mul[T Float](c, a, b View[T], accumulate bool) {
 type finish int
 
 const (
-	set   finish = iota // c = sum
-	add                 // c += sum
-	chain               // c = the sum that started from c
+	set finish = iota // c = sum
+	add               // c += sum
 )
 
 // product is C (+)= alpha·A·diag(weights)·B, the whole of C or its lower
@@ -88,21 +92,28 @@ func (p *product[T, S]) packRight(packed []T, bl blocking, k, nk, j, nj int) {
 		packPanels(packed, p.b.T(), bl.nr, j, nj, k, nk, nil, 1)
 		return
 	}
+	b := p.b.T()
 	Parallel(panels, grain, func(lo, hi int) {
 		first, last := lo*bl.nr, min(hi*bl.nr, nj)
-		packPanels(packed[first*nk:], p.b.T(), bl.nr, j+first, last-first, k, nk, nil, 1)
+		packPanels(packed[first*nk:], b, bl.nr, j+first, last-first, k, nk, nil, 1)
 	})
 }
 
-// stripes multiplies the packed block of B with every block of rows of A.
+// stripes multiplies the packed block of B with every block of rows of A, the
+// last ones first, because they are the longest of a lower triangle.
 func (p *product[T, S]) stripes(packed []T, bl blocking, k, nk, j, nj, top int) {
 	rows := p.c.Rows - top
-	if rows <= bl.mc || rows*nj*nk < 1<<16 {
+	if rows <= 3*bl.mr || rows*nj*nk < 1<<18 {
 		p.stripe(packed, bl, k, nk, j, nj, top, p.c.Rows)
 		return
 	}
-	Parallel(rows, bl.mc, func(lo, hi int) {
-		p.stripe(packed, bl, k, nk, j, nj, top+lo, top+hi)
+	// Enough stripes for all cores; their height has no bearing on the sums.
+	height := min(bl.mc, roundUp(rows/(4*runtime.GOMAXPROCS(0))+1, 3*bl.mr))
+	blocks := (rows + height - 1) / height
+	q := *p // p itself stays off the heap
+	Parallel(blocks, 1, func(lo, _ int) {
+		first := top + (blocks-1-lo)*height
+		q.stripe(packed, bl, k, nk, j, nj, first, min(first+height, q.c.Rows))
 	})
 }
 
@@ -131,16 +142,30 @@ func (p *product[T, S]) stripe(packed []T, bl blocking, k, nk, j, nj, lo, hi int
 
 // tile multiplies one panel of A with one panel of B into C at (i, j).
 func (p *product[T, S]) tile(left, right []T, bl blocking, nk, i, j int, how finish) {
+	inside := !p.lower || j+bl.nr <= i+1
+	whole := i+bl.mr <= p.c.Rows && j+bl.nr <= p.c.Cols && p.c.ColStride == 1
+	if inside && whole && is64[T]() == is64[S]() {
+		c := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(p.c.Data))), len(p.c.Data))
+		tile(nk, left, right, c[i*p.c.RowStride+j:], p.c.RowStride, how == add)
+		return
+	}
+	if isa != portable && inside && whole && how == add {
+		var sums [maxTile]float32
+		tile(nk, as32(left), as32(right), sums[:], bl.nr, false)
+		c := as64(p.c.Data)
+		widenAsm(&c[i*p.c.RowStride+j], p.c.RowStride, &sums[0])
+		return
+	}
+	p.tileApart(left, right, bl, nk, i, j, how)
+}
+
+// tileApart does the same for tiles that reach over the edge of C or its
+// diagonal, are not contiguous, or change precision: it makes the sums in a
+// place of their own.
+func (p *product[T, S]) tileApart(left, right []T, bl blocking, nk, i, j int, how finish) {
 	ni, nj := min(bl.mr, p.c.Rows-i), min(bl.nr, p.c.Cols-j)
 	var sums [maxTile]T
-	if how == chain {
-		for r := range ni {
-			for s := range nj {
-				sums[r*bl.nr+s] = T(p.c.At(i+r, j+s))
-			}
-		}
-	}
-	tilePortable(nk, left, right, &sums)
+	tile(nk, left, right, sums[:], bl.nr, false)
 	for r := range ni {
 		last := nj
 		if p.lower {
@@ -161,21 +186,39 @@ func (p *product[T, S]) tile(left, right []T, bl blocking, nk, i, j int, how fin
 // maxTile is the number of elements of the largest register tile.
 const maxTile = 8 * 48
 
+// blockingOf returns the sizes for the instruction set in use.
 func blockingOf[T Float]() blocking {
-	return blocking{mr: 4, nr: 4, mc: 64, kc: 256, nc: 1024}
+	switch {
+	case isa == avx512 && is64[T]():
+		return blocking{mr: 8, nr: 24, mc: 192, kc: 256, nc: 2048 / 24 * 24}
+	case isa == avx512:
+		return blocking{mr: 8, nr: 48, mc: 192, kc: 256, nc: 4096 / 48 * 48}
+	case isa == avx2 && is64[T]():
+		return blocking{mr: 6, nr: 8, mc: 96, kc: 256, nc: 2048}
+	case isa == avx2:
+		return blocking{mr: 6, nr: 16, mc: 192, kc: 256, nc: 4096}
+	}
+	return blocking{mr: 4, nr: 4, mc: 96, kc: 256, nc: 1024}
 }
 
-// tilePortable adds the product of two packed panels of four:
+// tile multiplies two packed panels, of mr rows and nr columns:
 //
-//	for k, i, j:  sums[4i+j] += a[4k+i]·b[4k+j]
-func tilePortable[T Float](depth int, a, b []T, sums *[maxTile]T) {
-	for half := 0; half < 4; half += 2 {
-		s := sums[4*half : 4*half+8 : 4*half+8]
-		c00, c01, c02, c03 := s[0], s[1], s[2], s[3]
-		c10, c11, c12, c13 := s[4], s[5], s[6], s[7]
+//	for i < mr, j < nr:  c[i·cRow+j] (+)= Σ_{k<depth} a[mr·k+i]·b[nr·k+j]
+func tile[T Float](depth int, a, b, c []T, cRow int, add bool) {
+	if isa == portable {
+		tilePortable(depth, a, b, c, cRow, add)
+	} else {
+		tileAsm(depth, &a[0], &b[0], &c[0], cRow, add)
+	}
+}
+
+// tilePortable is tile for four rows and columns, two rows at a time.
+func tilePortable[T Float](depth int, a, b, c []T, cRow int, add bool) {
+	for i := 0; i < 4; i += 2 {
+		var c00, c01, c02, c03, c10, c11, c12, c13 T
 		x, y := a[:4*depth], b[:4*depth]
 		for len(x) >= 4 && len(y) >= 4 {
-			x0, x1 := x[half], x[half+1]
+			x0, x1 := x[i], x[i+1]
 			y0, y1, y2, y3 := y[0], y[1], y[2], y[3]
 			c00 += x0 * y0
 			c01 += x0 * y1
@@ -187,8 +230,13 @@ func tilePortable[T Float](depth int, a, b []T, sums *[maxTile]T) {
 			c13 += x1 * y3
 			x, y = x[4:], y[4:]
 		}
-		s[0], s[1], s[2], s[3] = c00, c01, c02, c03
-		s[4], s[5], s[6], s[7] = c10, c11, c12, c13
+		u, v := c[i*cRow:i*cRow+4], c[(i+1)*cRow:(i+1)*cRow+4]
+		if add {
+			c00, c01, c02, c03 = c00+u[0], c01+u[1], c02+u[2], c03+u[3]
+			c10, c11, c12, c13 = c10+v[0], c11+v[1], c12+v[2], c13+v[3]
+		}
+		u[0], u[1], u[2], u[3] = c00, c01, c02, c03
+		v[0], v[1], v[2], v[3] = c10, c11, c12, c13
 	}
 }
 
@@ -205,11 +253,8 @@ func packPanels[T Float](dst []T, a View[T], width, i, ni, k, nk int, weights []
 			clear(panel)
 		}
 		base := (i+r)*a.RowStride + k*a.ColStride
-		if a.RowStride == 1 {
-			for kk := range nk {
-				at := base + kk*a.ColStride
-				copy(panel[kk*width:kk*width+n], a.Data[at:at+n])
-			}
+		if a.RowStride == 1 && n == width {
+			copyRows(panel, a.Data[base:], width, a.ColStride, nk)
 		} else {
 			for row := range n {
 				at := base + row*a.RowStride
@@ -221,6 +266,33 @@ func packPanels[T Float](dst []T, a View[T], width, i, ni, k, nk int, weights []
 		}
 		if weights != nil || alpha != 1 {
 			weighPanel(panel, width, nk, k, weights, alpha)
+		}
+	}
+}
+
+// copyRows copies n rows of width elements, stride apart in src, adjacent in
+// dst. Copies of a size known to the compiler are several times faster than
+// calls of copy.
+func copyRows[T Float](dst, src []T, width, stride, n int) {
+	_, _ = dst[n*width-1], src[(n-1)*stride+width-1]
+	d, s := unsafe.Pointer(&dst[0]), unsafe.Pointer(&src[0])
+	size := unsafe.Sizeof(T(0))
+	dStep, sStep := uintptr(width)*size, uintptr(stride)*size
+	for i := range uintptr(n) {
+		d, s := unsafe.Add(d, i*dStep), unsafe.Add(s, i*sStep)
+		switch width {
+		case 4:
+			*(*[4]T)(d) = *(*[4]T)(s)
+		case 6:
+			*(*[6]T)(d) = *(*[6]T)(s)
+		case 8:
+			*(*[8]T)(d) = *(*[8]T)(s)
+		case 16:
+			*(*[16]T)(d) = *(*[16]T)(s)
+		case 24:
+			*(*[24]T)(d) = *(*[24]T)(s)
+		case 48:
+			*(*[48]T)(d) = *(*[48]T)(s)
 		}
 	}
 }

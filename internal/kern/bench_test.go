@@ -1,0 +1,99 @@
+//go:build unix
+
+package kern
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// cpuTime is the processor time that this process has used. Rates over it do
+// not suffer from other programs on the machine.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// peakGFLOPS measures the limit of one core: the best of several runs of a
+// loop that does nothing but multiply-adds.
+func peakGFLOPS[T Float]() float64 {
+	if isa == portable {
+		return 0
+	}
+	best := 0.0
+	for range 20 {
+		start := cpuTime()
+		flops := peakFlops[T](1 << 20)
+		best = max(best, flops/float64((cpuTime()-start).Nanoseconds()))
+	}
+	return best
+}
+
+// flopRate runs f b.N times and reports GFLOP/s by the clock and, by
+// processor time, the share of the peak of a core.
+func flopRate[T Float](b *testing.B, flops float64, f func()) {
+	f() // warm up
+	peak := peakGFLOPS[T]()
+	b.ResetTimer()
+	start := cpuTime()
+	for range b.N {
+		f()
+	}
+	busy := cpuTime() - start
+	flops *= float64(b.N)
+	b.ReportMetric(flops/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
+	b.ReportMetric(float64(busy)/float64(b.Elapsed()), "cores")
+	if peak > 0 {
+		b.ReportMetric(100*flops/float64(busy.Nanoseconds())/peak, "%peak/core")
+	}
+}
+
+func BenchmarkPeak(b *testing.B) {
+	b.Run("f64", func(b *testing.B) { b.ReportMetric(peakGFLOPS[float64](), "GFLOP/s") })
+	b.Run("f32", func(b *testing.B) { b.ReportMetric(peakGFLOPS[float32](), "GFLOP/s") })
+}
+
+func benchmarkMul[T Float](b *testing.B) {
+	for _, s := range [][3]int{{4096, 54, 1024}, {8192, 123, 2048}, {2048, 2048, 2048}, {64, 64, 64}, {16, 16, 16}} {
+		b.Run(fmt.Sprintf("%dx%dx%d", s[0], s[1], s[2]), func(b *testing.B) {
+			r := newRand(1)
+			x, w, c := benchView[T](r, s[0], s[1]), benchView[T](r, s[1], s[2]), benchView[T](r, s[0], s[2])
+			flopRate[T](b, 2*float64(s[0])*float64(s[1])*float64(s[2]), func() { Mul(c, x, w, false) })
+		})
+	}
+}
+
+func BenchmarkMul(b *testing.B) {
+	b.Run("f64", benchmarkMul[float64])
+	b.Run("f32", benchmarkMul[float32])
+}
+
+func BenchmarkGram(b *testing.B) {
+	const n, d = 8192, 2048
+	z64, z32 := benchView[float64](newRand(1), n, d), benchView[float32](newRand(1), n, d)
+	c64, c32 := benchView[float64](newRand(1), d, d), benchView[float32](newRand(1), d, d)
+	b.Run("f64", func(b *testing.B) {
+		flopRate[float64](b, n*d*d, func() { Gram(c64, z64, nil) })
+	})
+	b.Run("f32", func(b *testing.B) {
+		flopRate[float32](b, n*d*d, func() { Gram(c32, z32, nil) })
+	})
+	b.Run("mixed", func(b *testing.B) {
+		flopRate[float32](b, n*d*d, func() { GramMixed(c64, z32, nil) })
+	})
+}
+
+// benchView returns a dense matrix of normal numbers at an aligned address.
+func benchView[T Float](r *rand.Rand, rows, cols int) View[T] {
+	v := Dense(rows, cols, cols, make([]T, rows*cols))
+	for i := range v.Data {
+		v.Data[i] = T(r.NormFloat64())
+	}
+	return v
+}
