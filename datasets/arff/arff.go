@@ -1,0 +1,277 @@
+// Package arff reads Weka's attribute-relation files: as a stream of blocks with [Open], whatever
+// their size, or into memory with [Read].
+//
+// Attributes are numeric (also real and integer) or nominal; a string attribute is dropped, or made
+// categorical with Options.Kinds. A file of sparse rows becomes sparse blocks. "?" is a missing
+// value; weights of rows in braces are read if the first row has one.
+package arff
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/internal/table"
+	"github.com/bochner-ml/bochner/datasets/internal/text"
+)
+
+// Options say what the attributes are for. The zero value makes all of them inputs.
+type Options struct {
+	datasets.Roles
+
+	MaxRecord int   // bytes that a line may have; 0 is 16 MiB
+	FS        fs.FS // where the file is; nil is the machine's own file system
+}
+
+// Open returns the rows of the file at path, gzip'd or not, as a source that reads the file anew for
+// every pass and holds one block of rows. Without Options.Schema it reads the file once to check it
+// and to count its rows.
+func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
+	f, err := open(path, o)
+	if err != nil {
+		return nil, err
+	}
+	return table.Open(ctx, f, o.Roles)
+}
+
+// Read returns the rows of the file at path, gzip'd or not.
+func Read(ctx context.Context, path string, o Options) (datasets.Set, error) {
+	src, err := Open(ctx, path, o)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	return datasets.Gather(ctx, src)
+}
+
+// file is a table.Reader.
+type file struct {
+	path   string
+	o      Options
+	form   table.Form
+	levels []map[string]bool // of the nominal attributes
+}
+
+func (f *file) Form() table.Form { return f.form }
+
+// open reads the header, and the first row for what the rows look like.
+func open(path string, o Options) (*file, error) {
+	f := &file{path: path, o: o, form: table.Form{Name: path}}
+	h, err := f.header()
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	f.form.Columns = h.columns
+	f.levels = make([]map[string]bool, len(h.columns))
+	for j, c := range h.columns {
+		if c.Levels != nil {
+			f.levels[j] = make(map[string]bool, len(c.Levels))
+		}
+		for _, level := range c.Levels {
+			if f.levels[j][level] {
+				return nil, fmt.Errorf("%s:%d: attribute %q lists level %q twice", path, c.Line, c.Name, level)
+			}
+			f.levels[j][level] = true
+		}
+	}
+	if err := f.checkStrings(h.texts); err != nil {
+		return nil, err
+	}
+	line, err := h.next()
+	if err == io.EOF {
+		return f, nil
+	} else if err != nil {
+		return nil, h.fault(err)
+	}
+	var r row
+	if err := r.parse(line); err != nil {
+		return nil, h.fault(err)
+	}
+	f.form.Sparse, f.form.Weighted = r.sparse, r.weighted
+	for _, j := range h.texts {
+		if r.sparse && !slices.Contains(o.Drop, h.columns[j].Name) {
+			return nil, fmt.Errorf("%s:%d: attribute %q is a string, which sparse rows do not go with; drop it", path, h.columns[j].Line, h.columns[j].Name)
+		}
+	}
+	return f, nil
+}
+
+// checkStrings reports a string attribute that nobody has said what to do with.
+func (f *file) checkStrings(texts []int) error {
+	for _, j := range texts {
+		c := f.form.Columns[j]
+		_, known := f.o.Kinds[c.Name]
+		if !known && !slices.Contains(f.o.Drop, c.Name) && !slices.Contains(f.o.Target, c.Name) && f.o.Group != c.Name && f.o.Schema == nil {
+			return fmt.Errorf("%s:%d: attribute %q is a string; drop it, or write kinds: {%s: categorical}", f.path, c.Line, c.Name, c.Name)
+		}
+	}
+	return nil
+}
+
+// pollRecords is after how many rows the context is asked.
+const pollRecords = 1024
+
+func (f *file) Records(ctx context.Context, yield func(r *table.Record) error) error {
+	h, err := f.header()
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	var r row
+	for n := 0; ; n++ {
+		if n%pollRecords == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		line, err := h.next()
+		if err == io.EOF {
+			return nil
+		} else if err != nil {
+			return h.fault(err)
+		}
+		if err := r.parse(line); err != nil {
+			return h.fault(err)
+		}
+		if err := f.check(&r); err != nil {
+			return h.fault(err)
+		}
+		r.Line = h.line
+		if err := yield(&r.Record); err != nil {
+			return err
+		}
+	}
+}
+
+// check holds a row against the header.
+func (f *file) check(r *row) error {
+	if r.sparse != f.form.Sparse {
+		return fmt.Errorf("sparse and dense rows in one file")
+	}
+	if r.weighted && !f.form.Weighted {
+		return fmt.Errorf("a weight here and none in the first row")
+	}
+	if !r.sparse && len(r.Fields) != len(f.levels) {
+		return fmt.Errorf("%d values, wanted %d", len(r.Fields), len(f.levels))
+	}
+	for k, field := range r.Fields {
+		j := k
+		if r.sparse {
+			j = r.Columns[k]
+			if j >= len(f.levels) {
+				return fmt.Errorf("attribute number %d of %d, which count from 0", j, len(f.levels))
+			}
+		}
+		if levels := f.levels[j]; levels != nil && field != nil && !levels[string(field)] {
+			return fmt.Errorf("column %s: %q is not a declared level", f.form.Columns[j].Name, field)
+		}
+	}
+	return nil
+}
+
+// header is an open file, read up to the data.
+type header struct {
+	io.Closer
+	path    string
+	w       *text.Window
+	line    int // of the line read last
+	columns []table.Column
+	texts   []int // the string attributes
+}
+
+func (h *header) fault(err error) error { return fmt.Errorf("%s:%d: %w", h.path, h.line, err) }
+
+// next returns the next line that says something.
+func (h *header) next() ([]byte, error) {
+	for {
+		h.line++
+		line, err := h.w.Line()
+		if err != nil {
+			return nil, err
+		}
+		if line = text.Trim(line); len(line) > 0 && line[0] != '%' {
+			return line, nil
+		}
+	}
+}
+
+// header opens the file and reads up to the data.
+func (f *file) header() (*header, error) {
+	r, err := text.Open(f.o.FS, f.path)
+	if err != nil {
+		return nil, err
+	}
+	h := &header{Closer: r, path: f.path, w: text.NewWindow(r, f.o.MaxRecord)}
+	if err := h.read(); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return h, nil
+}
+
+func (h *header) read() error {
+	for {
+		line, err := h.next()
+		switch {
+		case err == io.EOF && h.line == 1:
+			return fmt.Errorf("%s: empty file", h.path)
+		case err == io.EOF:
+			return fmt.Errorf("%s: no @data", h.path)
+		case err != nil:
+			return h.fault(err)
+		}
+		x := lexer{b: line}
+		word, _, _ := x.token()
+		switch strings.ToLower(string(word)) {
+		case "@relation":
+		case "@attribute":
+			if err := h.attribute(&x); err != nil {
+				return h.fault(err)
+			}
+		case "@data":
+			if len(h.columns) == 0 {
+				return h.fault(fmt.Errorf("@data before any @attribute"))
+			}
+			return nil
+		default:
+			return h.fault(fmt.Errorf("%q, wanted @relation, @attribute or @data", word))
+		}
+	}
+}
+
+// attribute reads a name and a type.
+func (h *header) attribute(x *lexer) error {
+	name, _, err := x.token()
+	if err != nil {
+		return err
+	}
+	if len(name) == 0 {
+		return fmt.Errorf("@attribute without a name")
+	}
+	c := table.Column{Name: string(name), Line: h.line, Declared: true}
+	x.blanks()
+	if x.at('{') {
+		if c.Levels, err = x.levels(); err != nil {
+			return fmt.Errorf("attribute %q: %w", name, err)
+		}
+		c.Kind = datasets.Categorical
+		h.columns = append(h.columns, c)
+		return nil
+	}
+	kind, _, err := x.token()
+	if err != nil {
+		return err
+	}
+	switch strings.ToLower(string(kind)) {
+	case "numeric", "real", "integer":
+	case "string":
+		c.Declared = false
+		h.texts = append(h.texts, len(h.columns))
+	default:
+		return fmt.Errorf("attribute %q: type %q, wanted numeric, real, integer, string or levels in braces", c.Name, kind)
+	}
+	h.columns = append(h.columns, c)
+	return nil
+}

@@ -1,0 +1,320 @@
+// Package svmlight reads and writes the sparse text format of SVMlight and LIBSVM: as a stream of
+// blocks with [Open], whatever the file's size, or into memory with [Read].
+//
+//	label [qid:group] column:value … [# comment]
+//
+// Columns ascend; those left out are zero. They count from 1 unless Options.ZeroBased is set.
+package svmlight
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/internal/text"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// Options say how a file is written and what its labels are. The zero value reads columns that count
+// from 1 and labels that are numbers to be predicted.
+type Options struct {
+	Width     int              // number of columns; 0 is as many as the file has, or Schema names
+	ZeroBased bool             // whether columns count from 0
+	Task      datasets.Task    // Classification makes classes of the labels
+	Positive  []string         // labels that are class 1; all others are class 0, "rest"
+	Schema    *datasets.Schema // of other rows, those trained on, whose classes the labels are
+	MaxRecord int              // bytes that a line may have; 0 is 16 MiB
+	FS        fs.FS            // where the file is; nil is the machine's own file system
+}
+
+// Target is the name of the label in a schema.
+const Target = "label"
+
+// rest is the class of labels that are not among Options.Positive.
+const rest = "rest"
+
+// Open returns the rows of the file at path, gzip'd or not, as a source that reads the file anew for
+// every pass and holds one block of rows. It reads the file once to check it, to count rows and
+// columns and to learn the classes.
+func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
+	s := &source{path: path, o: o, cols: o.Width}
+	if s.cols == 0 && o.Schema != nil {
+		s.cols = len(o.Schema.Columns)
+	}
+	switch {
+	case o.Width < 0 || o.MaxRecord < 0:
+		return nil, fmt.Errorf("%s: a width and a bound on records are not negative", path)
+	case o.Schema != nil && s.cols == 0:
+		return nil, fmt.Errorf("%s: the schema names no columns; give the width", path)
+	}
+	if err := s.learn(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Read returns the rows of the file at path, gzip'd or not.
+func Read(ctx context.Context, path string, o Options) (datasets.Set, error) {
+	src, err := Open(ctx, path, o)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	return datasets.Gather(ctx, src)
+}
+
+// source is the rows of a file.
+type source struct {
+	path       string
+	o          Options
+	rows, cols int
+	grouped    bool
+	schema     datasets.Schema
+	codes      map[float64]float64 // class of each label; nil for numbers
+	other      float64             // class of the labels that codes has not
+}
+
+func (s *source) Schema() datasets.Schema { return s.schema }
+
+func (s *source) Dims() (rows, cols int) { return s.rows, s.cols }
+
+// maxClasses bounds the classes, and so the memory that learning takes.
+const maxClasses = 1 << 16
+
+// learn reads the file once.
+func (s *source) learn(ctx context.Context) error {
+	labels := map[float64]bool{}
+	classify := s.o.Task == datasets.Classification || len(s.o.Positive) > 0
+	width := 0
+	err := s.each(ctx, func(r *row) error {
+		s.rows++
+		if s.rows == 1 {
+			s.grouped = r.grouped
+		}
+		if n := len(r.columns); n > 0 {
+			width = max(width, int(r.columns[n-1])+1)
+		}
+		if classify && s.o.Schema == nil && !labels[r.label] {
+			if labels[r.label] = true; len(labels) > maxClasses {
+				return fmt.Errorf("%s:%d: more than %d classes; is this a regression?", s.path, r.line, maxClasses)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if s.rows == 0 {
+		return fmt.Errorf("%s: no rows", s.path)
+	}
+	if s.cols == 0 {
+		s.cols = width
+	}
+	if s.cols == 0 {
+		return fmt.Errorf("%s: no columns", s.path)
+	}
+	if s.o.Schema != nil {
+		s.schema = *s.o.Schema
+		return s.code(s.schema.Classes())
+	}
+	s.schema.Targets = []datasets.Column{{Name: Target}}
+	if !classify {
+		return nil
+	}
+	values := make([]float64, 0, len(labels))
+	for v := range labels {
+		values = append(values, v)
+	}
+	slices.Sort(values)
+	names := make([]string, len(values))
+	for k, v := range values {
+		names[k] = number(v)
+	}
+	for _, p := range s.o.Positive {
+		if !slices.Contains(names, p) {
+			return fmt.Errorf("%s: positive: no label %q", s.path, p)
+		}
+	}
+	if len(s.o.Positive) > 0 {
+		names = []string{rest, strings.Join(s.o.Positive, "|")}
+	}
+	s.schema.Targets[0].Kind, s.schema.Targets[0].Levels = datasets.Categorical, names
+	return s.code(names)
+}
+
+// code works out the class of each label.
+func (s *source) code(classes []string) error {
+	if classes == nil {
+		return nil
+	}
+	s.codes, s.other = map[float64]float64{}, datasets.Unknown
+	if len(s.o.Positive) > 0 {
+		s.other = 0
+		for _, p := range s.o.Positive {
+			if v, ok := text.Number([]byte(p)); ok {
+				s.codes[v] = 1
+			}
+		}
+		return nil
+	}
+	for k, name := range classes {
+		v, ok := text.Number([]byte(name))
+		if !ok {
+			return fmt.Errorf("%s: the schema has class %q, labels are numbers", s.path, name)
+		}
+		s.codes[v] = float64(k)
+	}
+	return nil
+}
+
+func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+	b := block{source: s, indptr: []int{0}, values: []float64{}}
+	rows := 0
+	err := s.each(ctx, func(r *row) error {
+		rows++
+		if err := b.add(r); err != nil {
+			return err
+		}
+		if len(b.labels) < datasets.BlockRows {
+			return nil
+		}
+		return b.flush(yield)
+	})
+	if err != nil {
+		return err
+	}
+	if rows != s.rows {
+		return fmt.Errorf("%s: %d rows, there were %d before; the file has changed", s.path, rows, s.rows)
+	}
+	if len(b.labels) > 0 {
+		return b.flush(yield)
+	}
+	return nil
+}
+
+// block collects rows until it is full.
+type block struct {
+	*source
+	indptr  []int
+	indices []uint32
+	values  []float64
+	labels  []float64
+	groups  []int
+}
+
+// add appends one row, without the zeros that the file writes out.
+func (b *block) add(r *row) error {
+	label := r.label
+	if b.codes != nil {
+		code, ok := b.codes[label]
+		if !ok {
+			code = b.other
+		}
+		if label = code; label == datasets.Unknown {
+			return fmt.Errorf("%s:%d: class %s is not among those of the schema: %s", b.path, r.line, number(r.label), strings.Join(b.schema.Classes(), ", "))
+		}
+	}
+	b.labels = append(b.labels, label)
+	if b.grouped {
+		b.groups = append(b.groups, r.group)
+	}
+	for k, v := range r.values {
+		if v != 0 {
+			b.indices = append(b.indices, r.columns[k])
+			b.values = append(b.values, v)
+		}
+	}
+	b.indptr = append(b.indptr, len(b.indices))
+	return nil
+}
+
+// flush hands the rows to yield and begins again. Where all values are equal the block keeps one.
+func (b *block) flush(yield func(datasets.Set) error) error {
+	var X *sparse.CSR
+	var err error
+	if v, ok := shared(b.values); ok {
+		X, err = sparse.NewShared(len(b.labels), b.cols, b.indptr, b.indices, v)
+	} else {
+		X, err = sparse.New(len(b.labels), b.cols, b.indptr, b.indices, b.values)
+	}
+	if err != nil {
+		return err
+	}
+	if err := yield(datasets.Set{X: X, Y: b.labels, Groups: b.groups, Schema: b.schema}); err != nil {
+		return err
+	}
+	b.indptr, b.indices, b.values = b.indptr[:1], b.indices[:0], b.values[:0]
+	b.labels, b.groups = b.labels[:0], b.groups[:0]
+	return nil
+}
+
+// shared returns the one value of all entries.
+func shared(values []float64) (v float64, ok bool) {
+	for _, v := range values {
+		if v != values[0] {
+			return 0, false
+		}
+	}
+	if len(values) == 0 {
+		return 1, true
+	}
+	return values[0], true
+}
+
+// row is one line of a file.
+type row struct {
+	line    int
+	label   float64
+	group   int
+	grouped bool
+	columns []uint32 // from 0
+	values  []float64
+}
+
+// pollRows is after how many rows the context is asked.
+const pollRows = 1024
+
+// each calls yield for every row until the first error.
+func (s *source) each(ctx context.Context, yield func(r *row) error) error {
+	f, err := text.Open(s.o.FS, s.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	w := text.NewWindow(f, s.o.MaxRecord)
+	var r row
+	for line, n := 1, 0; ; line++ {
+		b, err := w.Line()
+		if err == io.EOF && line == 1 {
+			return fmt.Errorf("%s: empty file", s.path)
+		} else if err == io.EOF {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("%s:%d: %w", s.path, line, err)
+		}
+		if at := bytes.IndexByte(b, '#'); at >= 0 {
+			b = b[:at]
+		}
+		if b = text.Trim(b); len(b) == 0 {
+			continue
+		}
+		if n%pollRows == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		n++
+		if err := s.parse(&r, b); err != nil {
+			return fmt.Errorf("%s:%d: %w", s.path, line, err)
+		}
+		if n > 1 && r.grouped != s.grouped {
+			return fmt.Errorf("%s:%d: some rows have a qid and others have none", s.path, line)
+		}
+		r.line = line
+		if err := yield(&r); err != nil {
+			return err
+		}
+	}
+}
