@@ -198,8 +198,8 @@ func (r *run) sweep(ctx context.Context, sweeper estimator.Sweeper) error {
 	}
 	seen := make([]bool, len(open)*len(missing))
 	shared, err := sweeper.Sweep(ctx, r.data, folds, settings, func(setting, fold int, held estimator.Held) error {
-		if err := ctx.Err(); err != nil {
-			return err
+		if ctx.Err() != nil && held.Err != nil {
+			return ctx.Err() // whatever it says comes of stopping
 		}
 		if setting < 0 || setting >= len(open) || fold < 0 || fold >= len(missing) {
 			return fmt.Errorf("%T.Sweep reported setting %d on fold %d, of %d and %d", sweeper, setting, fold, len(open), len(missing))
@@ -210,10 +210,12 @@ func (r *run) sweep(ctx context.Context, sweeper estimator.Sweeper) error {
 			seen[at] = true
 		}
 		candidate, fold := open[setting], missing[fold]
-		if r.outcomes[candidate][fold].done { // by the journal, while another candidate lacks this fold
-			return nil
+		if !r.outcomes[candidate][fold].done { // by the journal, while another candidate lacks this fold
+			if err := r.record(candidate, fold, held); err != nil {
+				return err
+			}
 		}
-		return r.record(candidate, fold, held)
+		return ctx.Err()
 	})
 	if err != nil {
 		return err

@@ -66,12 +66,14 @@ type Search struct {
 	Workers int
 	// Memory bounds the bytes that the fits running side by side hold, by what the estimator says
 	// it needs as a [datasets.Coster] and the size of the rows; 0 for no bound. A candidate that
-	// alone needs more is refused before work starts.
+	// alone needs more is refused before work starts. What a Sweeper holds beyond that is its own
+	// affair.
 	Memory int64
 
 	// Journal is the path of a file that records every fit as it is done, "" for none. A search
 	// that finds its own journal takes the fits in it as done; one that finds another search's
-	// refuses to start. Searches that run at the same time, as nested ones do, need journals of
+	// refuses to start. A search is known by its data, folds, grid, scores, and the type and declared
+	// parameters of its estimator; a function among its fields goes unnoticed. Searches that run at the same time, as nested ones do, need journals of
 	// their own.
 	Journal string
 

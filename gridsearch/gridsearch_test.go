@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"runtime"
 	"slices"
@@ -96,6 +97,45 @@ func sq(x float64) float64 { return x * x }
 
 func near(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Abs(x-y) <= 1e-12*max(1, math.Abs(y)) })
+}
+
+// Candidates are in lexicographic order of the grid, whatever its shape.
+func TestOrderOfCandidates(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 20 {
+		shape := []int{1 + rng.IntN(4), 1 + rng.IntN(5), 1 + rng.IntN(4)}
+		s := NewSearch(newLine(),
+			Axis{Path: "mode", Values: []any{"stuck", "nan", "fit", "fail"}[:shape[0]]},
+			Axis{Path: "shrink", Values: []any{3, 0.5, 2, 1, 4}[:shape[1]]},
+			Axis{Path: "shift", Values: []any{5, -1.0, 2, 0}[:shape[2]]})
+		all, faults := s.candidates()
+		if len(faults) > 0 {
+			t.Fatal(faults)
+		}
+		var got, want [][]any
+		for _, c := range all {
+			l := c.spec.(line)
+			got = append(got, []any{l.Mode, l.Shrink, float64(l.Shift)})
+		}
+		for _, mode := range s.Grid[0].Values {
+			for _, shrink := range s.Grid[1].Values {
+				for _, shift := range s.Grid[2].Values {
+					a, _ := number(shrink)
+					b, _ := number(shift)
+					want = append(want, []any{mode, a, b})
+				}
+			}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("shape %v: candidates are %v, wanted %v", shape, got, want)
+		}
+		r := run{search: s, candidates: all}
+		for i, a := range s.Grid {
+			if text(r.axisValues(i)) != text(a.Values) {
+				t.Errorf("shape %v: axis %d is %v, wanted %v", shape, i, r.axisValues(i), a.Values)
+			}
+		}
+	}
 }
 
 // Scores of decision values and probabilities are those of the metric on the held-out rows.

@@ -87,7 +87,7 @@ func openJournal(r *run) (*journal, error) {
 
 // resume reads the file, drops a torn last line, and leaves the file ready for the next entry.
 func (j *journal) resume(r *run) error {
-	content, err := io.ReadAll(j.file)
+	content, err := readJournal(j.file)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (j *journal) resume(r *run) error {
 	whole := bytes.LastIndexByte(content, '\n') + 1
 	if whole == 0 { // nothing, or a header torn as it was written
 		if !bytes.HasPrefix(first, content) {
-			return errors.New("this is not the journal of a search; give another path")
+			return errForeign
 		}
 		if err := j.truncate(0); err != nil {
 			return err
@@ -118,6 +118,25 @@ func (j *journal) resume(r *run) error {
 	return j.truncate(int64(whole))
 }
 
+// readJournal reads the file, unless its first line is longer than any header: such a file is not
+// read on, for it may be of any size.
+func readJournal(file io.Reader) ([]byte, error) {
+	content := make([]byte, 4096)
+	n, err := io.ReadFull(file, content)
+	switch {
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		return content[:n], nil
+	case err != nil:
+		return nil, err
+	case bytes.IndexByte(content, '\n') < 0:
+		return nil, errForeign
+	}
+	rest, err := io.ReadAll(file)
+	return append(content, rest...), err
+}
+
+var errForeign = errors.New("this is not the journal of a search; give another path")
+
 func (j *journal) truncate(size int64) error {
 	if err := j.file.Truncate(size); err != nil {
 		return err
@@ -130,7 +149,7 @@ func (j *journal) truncate(size int64) error {
 func (h header) matches(line []byte) error {
 	var theirs header
 	if err := json.Unmarshal(line, &theirs); err != nil || theirs.Journal != journalKind {
-		return errors.New("this is not the journal of a search; give another path")
+		return errForeign
 	}
 	if theirs.Version != journalVersion {
 		return fmt.Errorf("it has version %d of the format, wanted %d; remove it to start anew", theirs.Version, journalVersion)

@@ -175,6 +175,8 @@ func TestDamagedJournal(t *testing.T) {
 	for _, c := range []struct{ content, want string }{
 		{"my thesis", foreign},
 		{"my thesis\n", foreign},
+		{strings.Repeat("x", 5000), foreign},
+		{strings.Repeat("x", 5000) + "\n", foreign},
 		{"{}\n", foreign},
 		{strings.Replace(string(whole), `"version":1`, `"version":2`, 1), "it has version 2 of the format, wanted 1; remove it to start anew"},
 		{second(`{"candidate":6,"fold":0,"scores":[1,1]}`), stray},

@@ -320,9 +320,10 @@ func (r *Result) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	return r.Model.Predict(ctx, X)
 }
 
-// Report says how the refit went, and what the search warns of.
+// Report says how the refit went, and what the search warns of. A model that makes no report counts
+// as converged.
 func (r *Result) Report() estimator.Report {
-	var out estimator.Report
+	out := estimator.Report{Converged: true}
 	if m, ok := r.Model.(estimator.Reporter); ok {
 		out = m.Report()
 	}
