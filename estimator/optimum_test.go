@@ -1,0 +1,157 @@
+package estimator_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// noisy makes rows of two overlapping classes, far from balanced and far from the origin, so that
+// the intercept matters, and targets that depend on the same direction.
+func noisy(seed uint64, n, d int) (x *mat.Dense, codes, targets, weights []float64) {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	x = mat.NewDense(n, d, nil)
+	codes, targets, weights = make([]float64, n), make([]float64, n), make([]float64, n)
+	for i := range n {
+		row := x.RawRowView(i)
+		z := -2.0
+		for j := range row {
+			row[j] = rng.NormFloat64() + float64(j)
+			z += row[j] / (1 + float64(j))
+		}
+		if z+rng.NormFloat64() > 1 {
+			codes[i] = 1
+		}
+		targets[i] = 5 + z + rng.NormFloat64()
+		weights[i] = float64(rng.IntN(3))
+	}
+	return x, codes, targets, weights
+}
+
+// objectiveAt is C·Σ s·loss(score, target) + ½‖w‖², straight from its definition.
+func objectiveAt(x *mat.Dense, y, weights, w []float64, b, c float64, loss func(z, y float64) float64) float64 {
+	sum := 0.0
+	for _, v := range w {
+		sum += v * v / 2
+	}
+	n, _ := x.Dims()
+	for i := range n {
+		z := b
+		for j, v := range x.RawRowView(i) {
+			z += v * w[j]
+		}
+		sum += c * weights[i] * loss(z, y[i])
+	}
+	return sum
+}
+
+func hinge(z, y float64) float64 { return max(0, 1-(2*y-1)*z) }
+
+func square(f func(z, y float64) float64) func(z, y float64) float64 {
+	return func(z, y float64) float64 { v := f(z, y); return v * v }
+}
+
+func tube(width float64) func(z, y float64) float64 {
+	return func(z, y float64) float64 { return max(0, math.Abs(z-y)-width) }
+}
+
+// optimal fails where some small change of (w, b), the intercept alone included, lowers the
+// objective by more than the tolerance. The objectives are convex, so a minimum nearby is the
+// minimum.
+func optimal(t *testing.T, w []float64, b float64, f func(w []float64, b float64) float64) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(11, 11))
+	at := f(w, b)
+	trial := make([]float64, len(w))
+	for k := range 3000 {
+		size := math.Pow(10, -4*rng.Float64())
+		for j := range trial {
+			trial[j] = w[j]
+			if k%3 > 0 {
+				trial[j] += size * rng.NormFloat64()
+			}
+		}
+		shifted := b + size*rng.NormFloat64()
+		if k%3 == 1 {
+			shifted = b
+		}
+		if v := f(trial, shifted); v < at*(1-1e-6) {
+			t.Fatalf("the objective is %.10g at the solution and %.10g at distance %.2g from it", at, v, size)
+		}
+	}
+}
+
+func TestSVMReachesTheOptimumOfTheUnpenalisedIntercept(t *testing.T) {
+	for _, name := range []string{"hinge", "squared_hinge"} {
+		for seed := range uint64(4) {
+			x, y, _, weights := noisy(seed, 80, 3)
+			loss := hinge
+			if name == "squared_hinge" {
+				loss = square(hinge)
+			}
+			s := estimator.NewSVM()
+			s.C, s.Loss, s.Tol, s.MaxIter = 0.7, name, 1e-7, 200_000
+			for _, X := range []mat.Matrix{x, sparse.FromDense(x)} {
+				f := fit(t, s, datasets.Set{X: X, Y: y, Weights: weights}).(*estimator.FittedLinearClassifier)
+				w, b := f.Coef().RawRowView(0), f.Intercept()[0]
+				value := objectiveAt(x, y, weights, w, b, s.C, loss)
+				near(t, "reported objective", []float64{f.Report().Objective}, []float64{value}, 1e-9)
+				optimal(t, w, b, func(w []float64, b float64) float64 {
+					return objectiveAt(x, y, weights, w, b, s.C, loss)
+				})
+			}
+		}
+	}
+}
+
+func TestSVRReachesTheOptimumOfTheUnpenalisedIntercept(t *testing.T) {
+	for _, name := range []string{"epsilon_insensitive", "squared_epsilon_insensitive"} {
+		for seed := range uint64(4) {
+			x, _, y, weights := noisy(seed, 80, 3)
+			loss := tube(0.2)
+			if name == "squared_epsilon_insensitive" {
+				loss = square(loss)
+			}
+			s := estimator.NewSVR()
+			s.C, s.Epsilon, s.Loss, s.Tol, s.MaxIter = 0.7, 0.2, name, 1e-7, 200_000
+			for _, X := range []mat.Matrix{x, sparse.FromDense(x)} {
+				f := fit(t, s, datasets.Set{X: X, Y: y, Weights: weights}).(*estimator.FittedLinear)
+				w, b := f.Coef().RawRowView(0), f.Intercept()[0]
+				optimal(t, w, b, func(w []float64, b float64) float64 {
+					return objectiveAt(x, y, weights, w, b, s.C, loss)
+				})
+			}
+		}
+	}
+}
+
+func TestLogisticSatisfiesTheOptimalityConditions(t *testing.T) {
+	x, y, _, weights := noisy(5, 200, 4)
+	s := estimator.NewLogistic()
+	s.C, s.Tol = 3, 1e-10
+	f := fit(t, s, datasets.Set{X: x, Y: y, Weights: weights}).(*estimator.FittedLogistic)
+	w, b := f.Coef().RawRowView(0), f.Intercept()[0]
+	gradient, intercept := append([]float64(nil), w...), 0.0
+	for i := range y {
+		z := b
+		for j, v := range x.RawRowView(i) {
+			z += v * w[j]
+		}
+		r := s.C * weights[i] * (1/(1+math.Exp(-z)) - y[i])
+		intercept += r
+		for j, v := range x.RawRowView(i) {
+			gradient[j] += r * v
+		}
+	}
+	for j, g := range append(gradient, intercept) {
+		if math.Abs(g) > 1e-7 {
+			t.Errorf("derivative %d is %g", j, g)
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package estimator
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// SVM is the linear support vector machine. With row weights s it minimises
+//
+//	C·Σ s_i·h(t_i(w'x_i + b)) + ½‖w‖²,  t_i = ±1
+//
+// for two classes, where Loss hinge is h(m) = max(0, 1−m) and squared_hinge its square; for more,
+// once for each class against the rest. The intercept b is not penalised (LIBLINEAR penalises it).
+//
+// Squared hinge on dense rows is solved by truncated Newton steps over blocks of rows, as
+// [Logistic] is; it stops when the norm of the gradient is at most Tol times that at 0. Hinge, and
+// both losses on sparse rows, go by dual coordinate descent on rows in memory; it stops when the
+// duality gap is at most Tol of the objective. Reaching MaxIter steps or passes first is not an
+// error: the report has Converged false and a warning.
+// (Hsieh et al., ICML 2008; Lin, Weng & Keerthi, JMLR 2008.)
+type SVM struct {
+	C           float64
+	Loss        string
+	Intercept   bool
+	ClassWeight ClassWeight
+	Tol         float64
+	MaxIter     int
+}
+
+// NewSVM returns an SVM with C 1, squared hinge loss, an intercept and tolerance 1e-4.
+func NewSVM() SVM {
+	return SVM{C: 1, Loss: "squared_hinge", Intercept: true, Tol: 1e-4, MaxIter: 1000}
+}
+
+var (
+	_ BlockEstimator  = SVM{}
+	_ Estimator       = SVM{}
+	_ datasets.Coster = SVM{}
+	_ param.Declarer  = (*SVM)(nil)
+)
+
+// Params declares the hyper-parameters.
+func (s *SVM) Params(l *param.List) {
+	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)
+	l.Choice(&s.Loss, "loss", "of a margin m: max(0, 1−m), or its square", "squared_hinge", "hinge")
+	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
+	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
+	l.Float(&s.Tol, "tol", "gradient or duality gap, relative, at which to stop", param.Positive)
+	l.Int(&s.MaxIter, "max_iter", "most Newton steps, or passes of coordinate descent", param.AtLeast(1))
+}
+
+// Fit learns from data in memory; the result is a [*FittedLinearClassifier].
+func (s SVM) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
+	r, err := setRows(data)
+	if err != nil {
+		return nil, fmt.Errorf("estimator: svm: %w", err)
+	}
+	return s.fit(ctx, r)
+}
+
+// FitSource learns from a stream, which is read once for each pass, or into memory where the way is
+// coordinate descent; the result is a [*FittedLinearClassifier].
+func (s SVM) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
+	r, err := sourceRows(ctx, data)
+	if err != nil {
+		return nil, fmt.Errorf("estimator: svm: %w", err)
+	}
+	return s.fit(ctx, r)
+}
+
+func (s SVM) fit(ctx context.Context, r *rows) (Predictor, error) {
+	if err := param.Check(s); err != nil {
+		return nil, fmt.Errorf("estimator: svm: %w", err)
+	}
+	model, classes, err := s.solve(ctx, r)
+	if err != nil {
+		return nil, fmt.Errorf("estimator: svm: %w", err)
+	}
+	return &FittedLinearClassifier{linear: model, classes: classes}, nil
+}
+
+func (s SVM) solve(ctx context.Context, r *rows) (linear, []string, error) {
+	l, err := r.readClasses(ctx, s.ClassWeight)
+	if err != nil {
+		return linear{}, nil, err
+	}
+	kern.Scale(s.C, l.weights)
+	if s.Loss == "hinge" || r.sparse {
+		model, err := s.descend(ctx, r, l)
+		return model, l.classes, err
+	}
+	k := l.outputs()
+	w, b, report, err := newObjective(ctx, r, hingeLoss{k}, k, k, s.Intercept, l.y, l.weights).minimise(s.Tol, s.MaxIter)
+	if err != nil {
+		return linear{}, nil, err
+	}
+	model, err := newLinear(w, b, report)
+	return model, l.classes, err
+}
+
+// descend solves the dual of each output, several at once.
+func (s SVM) descend(ctx context.Context, r *rows, l *labels) (linear, error) {
+	r, err := r.gather(ctx)
+	if err != nil {
+		return linear{}, err
+	}
+	inputs, err := newSolveRows(ctx, r)
+	if err != nil {
+		return linear{}, err
+	}
+	k := l.outputs()
+	signs := l.signs(make([]float64, r.n*k), 0)
+	results, failures := make([]solve.DualResult, k), make([]error, k)
+	kern.Parallel(k, 1, func(lo, hi int) {
+		for j := lo; j < hi; j++ {
+			target := make([]float64, r.n)
+			for i := range target {
+				target[i] = signs[i*k+j]
+			}
+			p := solve.Dual{Rows: inputs, Target: target, Intercept: s.Intercept}
+			p.Low, p.High, p.Diagonal = bounds(l.weights, s.Loss == "squared_hinge")
+			for i, t := range target {
+				if t > 0 {
+					p.Low[i] = 0
+				} else {
+					p.High[i] = 0
+				}
+			}
+			results[j], failures[j] = p.Solve(ctx, s.Tol, s.MaxIter)
+		}
+	})
+	for _, err := range failures {
+		if err != nil {
+			return linear{}, err
+		}
+	}
+	return dualModel(results, s.Tol)
+}
+
+// bounds returns those of the dual variables of rows with loss s·max(0, r), or s·max(0, r)², on
+// either side.
+func bounds(weights []float64, squared bool) (low, high, diagonal []float64) {
+	low, high = make([]float64, len(weights)), make([]float64, len(weights))
+	if squared {
+		diagonal = make([]float64, len(weights))
+	}
+	for i, s := range weights {
+		switch {
+		case s == 0:
+		case squared:
+			low[i], high[i], diagonal[i] = math.Inf(-1), math.Inf(1), 1/(2*s)
+		default:
+			low[i], high[i] = -s, s
+		}
+	}
+	return low, high, diagonal
+}
+
+// dualModel puts the solutions, one for each output, together.
+func dualModel(results []solve.DualResult, tol float64) (linear, error) {
+	k := len(results)
+	d := len(results[0].W)
+	w, b := make([]float64, d*k), make([]float64, k)
+	for j, r := range results {
+		b[j] = r.B
+		for i, v := range r.W {
+			w[i*k+j] = v
+		}
+	}
+	return newLinear(w, b, dualReport(results, tol))
+}
+
+// Cost estimates a fit to rows×cols dense inputs, of two classes.
+func (s SVM) Cost(rows, cols int) datasets.Cost {
+	if s.Loss == "hinge" {
+		return descentCost(rows, cols)
+	}
+	return newtonCost(rows, cols)
+}
+
+// descentCost is that of about 100 passes with the rows in memory.
+func descentCost(rows, cols int) datasets.Cost {
+	n, d := float64(rows), float64(cols)
+	return datasets.Cost{Flops: 100 * 4 * n * d, Bytes: 8*int64(rows)*int64(cols) + 56*int64(rows) + 16*int64(cols), Width: 1}
+}

@@ -1,0 +1,121 @@
+package estimator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// SVR is linear support vector regression. With row weights s it minimises
+//
+//	C·Σ s_i·h(y_i − w'x_i − b) + ½‖w‖²
+//
+// where Loss epsilon_insensitive is h(r) = max(0, |r|−Epsilon) and squared_epsilon_insensitive its
+// square. The intercept b is not penalised.
+//
+// The squared loss on dense rows is solved by truncated Newton steps over blocks of rows, the other,
+// and both on sparse rows, by dual coordinate descent on rows in memory, as for [SVM].
+// (Ho & Lin, JMLR 2012.)
+type SVR struct {
+	C         float64
+	Epsilon   float64
+	Loss      string
+	Intercept bool
+	Tol       float64
+	MaxIter   int
+}
+
+// NewSVR returns an SVR with C 1, a tube of half-width 0, the epsilon-insensitive loss, an
+// intercept and tolerance 1e-4.
+func NewSVR() SVR {
+	return SVR{C: 1, Loss: "epsilon_insensitive", Intercept: true, Tol: 1e-4, MaxIter: 1000}
+}
+
+var (
+	_ BlockEstimator  = SVR{}
+	_ Estimator       = SVR{}
+	_ datasets.Coster = SVR{}
+	_ param.Declarer  = (*SVR)(nil)
+)
+
+// Params declares the hyper-parameters.
+func (s *SVR) Params(l *param.List) {
+	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)
+	l.Float(&s.Epsilon, "epsilon", "residuals of up to this size cost nothing", param.NonNegative)
+	l.Choice(&s.Loss, "loss", "of a residual r: max(0, |r|−epsilon), or its square", "epsilon_insensitive", "squared_epsilon_insensitive")
+	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
+	l.Float(&s.Tol, "tol", "gradient or duality gap, relative, at which to stop", param.Positive)
+	l.Int(&s.MaxIter, "max_iter", "most Newton steps, or passes of coordinate descent", param.AtLeast(1))
+}
+
+// Fit learns from data in memory; the result is a [*FittedLinear].
+func (s SVR) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
+	r, err := setRows(data)
+	if err != nil {
+		return nil, fmt.Errorf("estimator: svr: %w", err)
+	}
+	return s.fit(ctx, r)
+}
+
+// FitSource learns from a stream, which is read once for each pass, or into memory where the way is
+// coordinate descent; the result is a [*FittedLinear].
+func (s SVR) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
+	r, err := sourceRows(ctx, data)
+	if err != nil {
+		return nil, fmt.Errorf("estimator: svr: %w", err)
+	}
+	return s.fit(ctx, r)
+}
+
+func (s SVR) fit(ctx context.Context, r *rows) (Predictor, error) {
+	if err := param.Check(s); err != nil {
+		return nil, fmt.Errorf("estimator: svr: %w", err)
+	}
+	model, err := s.solve(ctx, r)
+	if err != nil {
+		return nil, fmt.Errorf("estimator: svr: %w", err)
+	}
+	return &FittedLinear{model}, nil
+}
+
+func (s SVR) solve(ctx context.Context, r *rows) (linear, error) {
+	l, err := r.readLabels(ctx)
+	if err != nil {
+		return linear{}, err
+	}
+	kern.Scale(s.C, l.weights)
+	squared := s.Loss == "squared_epsilon_insensitive"
+	if squared && !r.sparse {
+		w, b, report, err := newObjective(ctx, r, tubeLoss{s.Epsilon}, 1, 1, s.Intercept, l.y, l.weights).minimise(s.Tol, s.MaxIter)
+		if err != nil {
+			return linear{}, err
+		}
+		return newLinear(w, b, report)
+	}
+	if r, err = r.gather(ctx); err != nil {
+		return linear{}, err
+	}
+	inputs, err := newSolveRows(ctx, r)
+	if err != nil {
+		return linear{}, err
+	}
+	p := solve.Dual{Rows: inputs, Target: l.y, Epsilon: s.Epsilon, Intercept: s.Intercept}
+	p.Low, p.High, p.Diagonal = bounds(l.weights, squared)
+	result, err := p.Solve(ctx, s.Tol, s.MaxIter)
+	if err != nil {
+		return linear{}, err
+	}
+	return dualModel([]solve.DualResult{result}, s.Tol)
+}
+
+// Cost estimates a fit to rows×cols dense inputs.
+func (s SVR) Cost(rows, cols int) datasets.Cost {
+	if s.Loss == "epsilon_insensitive" {
+		return descentCost(rows, cols)
+	}
+	return newtonCost(rows, cols)
+}
