@@ -21,9 +21,18 @@ func (s Set) Check() error {
 	if s.Schema.Columns != nil && len(s.Schema.Columns) != d {
 		return fmt.Errorf("datasets: the schema names %d columns, X has %d", len(s.Schema.Columns), d)
 	}
-	for name, length := range map[string]int{"Y": len(s.Y), "Weights": len(s.Weights), "Groups": len(s.Groups), "Targets": rowsOf(s.Targets)} {
-		if length != 0 && length != n {
-			return fmt.Errorf("datasets: X has %d rows, %s has %d", n, name, length)
+	for _, field := range []struct {
+		name   string
+		length int
+		absent bool
+	}{
+		{"Y", len(s.Y), s.Y == nil},
+		{"Targets", rowsOf(s.Targets), s.Targets == nil},
+		{"Weights", len(s.Weights), s.Weights == nil},
+		{"Groups", len(s.Groups), s.Groups == nil},
+	} {
+		if !field.absent && field.length != n {
+			return fmt.Errorf("datasets: X has %d rows, %s has %d", n, field.name, field.length)
 		}
 	}
 	if err := s.checkTargets(); err != nil {

@@ -1,0 +1,271 @@
+package datasets_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/sourcetest"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// chunks is a source of blocks of one and the same arrays, as a file is.
+type chunks struct {
+	set  datasets.Set
+	step int
+	rows int // as Dims tells
+}
+
+func (c chunks) Schema() datasets.Schema { return c.set.Schema }
+func (c chunks) Dims() (rows, cols int)  { return c.rows, c.set.Cols() }
+
+func (c chunks) Blocks(ctx context.Context, yield func(datasets.Set) error) error {
+	for lo := 0; lo < c.set.Rows(); lo += c.step {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		hi := min(lo+c.step, c.set.Rows())
+		rows := make([]int, hi-lo)
+		for i := range rows {
+			rows[i] = lo + i
+		}
+		block := c.set.Select(rows)
+		if err := yield(block); err != nil {
+			return err
+		}
+		for _, list := range [][]float64{block.Y, block.Weights} {
+			for i := range list {
+				list[i] = math.NaN()
+			}
+		}
+		if X, ok := block.X.(*mat.Dense); ok {
+			X.Apply(func(int, int, float64) float64 { return math.NaN() }, X)
+		}
+	}
+	return nil
+}
+
+func randomSet(n int) datasets.Set {
+	rng := rand.New(rand.NewPCG(5, 6))
+	set := datasets.Set{X: mat.NewDense(n, 3, nil), Targets: mat.NewDense(n, 2, nil)}
+	for i := range n {
+		for j := range 3 {
+			if rng.IntN(2) == 0 {
+				set.X.(*mat.Dense).Set(i, j, rng.NormFloat64())
+			}
+		}
+		set.Y = append(set.Y, rng.Float64())
+		set.Weights = append(set.Weights, rng.Float64())
+		set.Groups = append(set.Groups, rng.IntN(5))
+		set.Targets.SetRow(i, []float64{rng.Float64(), rng.Float64()})
+	}
+	return set
+}
+
+func sets(n int) map[string]datasets.Set {
+	dense := randomSet(n)
+	some := dense
+	some.X = sparse.FromDense(dense.X)
+	shared := datasets.Set{Y: dense.Y}
+	ones := mat.NewDense(n, 3, nil)
+	ones.Apply(func(i, j int, _ float64) float64 { return float64((i*j + i) % 2) }, ones)
+	X := sparse.FromDense(ones)
+	indptr, indices, _ := X.Raw()
+	shared.X, _ = sparse.NewShared(n, 3, indptr, indices, 1)
+	wide := mat.NewDense(n, 5, nil)
+	wide.Slice(0, n, 1, 4).(*mat.Dense).Copy(dense.X)
+	view := datasets.Set{X: wide.Slice(0, n, 1, 4), Y: dense.Y}
+	odd := datasets.Set{X: mat.DenseCopyOf(dense.X).T().T(), Weights: dense.Weights}
+	return map[string]datasets.Set{"dense": dense, "sparse": some, "shared": shared, "view": view, "other": odd}
+}
+
+func TestSources(t *testing.T) {
+	for name, set := range sets(5000) {
+		t.Run(name, func(t *testing.T) {
+			sourcetest.Run(t, set.Source())
+			sourcetest.Run(t, chunks{set, 700, -1})
+			sourcetest.Run(t, datasets.Prefetch(chunks{set, 700, set.Rows()}))
+			sub, err := datasets.Subset(chunks{set, 700, -1}, []int{0, 2, 3, 699, 700, 4999})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sourcetest.Run(t, sub)
+		})
+	}
+}
+
+func TestStack(t *testing.T) {
+	for name, set := range sets(300) {
+		stacked, err := datasets.Stack(set.Slice(0, 100), datasets.Set{}, set.Slice(100, 101), set.Slice(101, 300))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sourcetest.Equal(t, stacked, set)
+		if X, ok := set.X.(*sparse.CSR); ok {
+			_, was := X.Shared()
+			if _, is := stacked.X.(*sparse.CSR).Shared(); is != was {
+				t.Errorf("%s: entries share one value: %v, wanted %v", name, is, was)
+			}
+		}
+	}
+	all := sets(10)
+	mixed, err := datasets.Stack(datasets.Set{X: all["shared"].X}, datasets.Set{X: all["sparse"].X})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		for j := range 3 {
+			want := all["shared"].X
+			if i >= 10 {
+				want = all["sparse"].X
+			}
+			if mixed.X.At(i, j) != want.At(i%10, j) {
+				t.Fatalf("entry %d, %d is %v", i, j, mixed.X.At(i, j))
+			}
+		}
+	}
+	for _, c := range []struct {
+		a, b datasets.Set
+		want string
+	}{
+		{datasets.Set{}, datasets.Set{}, "datasets: nothing to learn from"},
+		{all["dense"], datasets.Set{X: mat.NewDense(1, 2, nil)}, "datasets: 3 columns, then 2"},
+		{all["dense"], all["view"], "datasets: some blocks have targets, weights or groups and others have none"},
+		{datasets.Set{X: all["dense"].X}, datasets.Set{X: all["sparse"].X}, "datasets: some blocks are sparse and others are dense"},
+	} {
+		if _, err := datasets.Stack(c.a, c.b); err == nil || err.Error() != c.want {
+			t.Errorf("error %v, wanted %s", err, c.want)
+		}
+	}
+}
+
+// TestSliceSelect: a slice is the selection of the same rows.
+func TestSliceSelect(t *testing.T) {
+	rows := make([]int, 40)
+	for i := range rows {
+		rows[i] = 30 + i
+	}
+	for _, set := range sets(100) {
+		sourcetest.Equal(t, set.Slice(30, 70), set.Select(rows))
+	}
+}
+
+func TestSubsetErrors(t *testing.T) {
+	set := randomSet(10)
+	for _, c := range []struct {
+		rows []int
+		want string
+	}{
+		{[]int{3, 3}, "datasets: row 3 follows row 3, wanted ascending rows"},
+		{[]int{-1}, "datasets: no row -1 in 10 rows"},
+		{[]int{10}, "datasets: no row 10 in 10 rows"},
+	} {
+		if _, err := datasets.Subset(set.Source(), c.rows); err == nil || err.Error() != c.want {
+			t.Errorf("error %v, wanted %s", err, c.want)
+		}
+	}
+	sub, err := datasets.Subset(chunks{set, 4, -1}, []int{2, 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := datasets.Gather(context.Background(), sub); err == nil || err.Error() != "datasets: no row 10 in 10 rows" {
+		t.Errorf("error %v for a row behind the end", err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	classes := datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Levels: []string{"a", "b"}}}}
+	inf := mat.NewDense(2, 1, []float64{math.NaN(), math.Inf(-1)})
+	fine := mat.NewDense(2, 1, []float64{1, math.NaN()})
+	for _, c := range []struct {
+		set  datasets.Set
+		want string
+	}{
+		{datasets.Set{X: fine, Y: []float64{0, 1}, Schema: classes}, ""},
+		{datasets.Set{}, "datasets: nothing to learn from: 0 rows, 0 columns"},
+		{datasets.Set{X: fine, Y: []float64{}}, "datasets: X has 2 rows, Y has 0"},
+		{datasets.Set{X: fine, Weights: []float64{1}}, "datasets: X has 2 rows, Weights has 1"},
+		{datasets.Set{X: fine, Groups: []int{1}}, "datasets: X has 2 rows, Groups has 1"},
+		{datasets.Set{X: fine, Targets: mat.NewDense(3, 1, nil)}, "datasets: X has 2 rows, Targets has 3"},
+		{datasets.Set{X: fine, Targets: mat.NewDense(2, 1, []float64{0, math.NaN()})}, "datasets: row 1: target 0 is NaN"},
+		{datasets.Set{X: fine, Y: []float64{0, math.Inf(1)}}, "datasets: row 1: target is +Inf"},
+		{datasets.Set{X: fine, Y: []float64{0, 2}, Schema: classes}, "datasets: row 1: target 2, wanted a class code from 0 to 1"},
+		{datasets.Set{X: fine, Y: []float64{0.5, 0}, Schema: classes}, "datasets: row 0: target 0.5, wanted a class code from 0 to 1"},
+		{datasets.Set{X: fine, Weights: []float64{1, -1}}, "datasets: row 1: weight -1, wanted a number ≥ 0"},
+		{datasets.Set{X: fine, Weights: []float64{0, 0}}, "datasets: every weight is 0"},
+		{datasets.Set{X: inf}, "datasets: row 1, column x0: infinite value"},
+		{datasets.Set{X: sparse.FromDense(inf)}, "datasets: row 1, column x0: infinite value"},
+		{datasets.Set{X: fine, Schema: datasets.Schema{Columns: make([]datasets.Column, 2)}}, "datasets: the schema names 2 columns, X has 1"},
+	} {
+		if err := c.set.Check(); c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
+			t.Errorf("error %v, wanted %s", err, c.want)
+		}
+	}
+	err := datasets.Set{X: fine}.CheckFinite()
+	if !errors.Is(err, datasets.ErrMissing) || !strings.Contains(err.Error(), "row 1, column x0") {
+		t.Errorf("CheckFinite says %v", err)
+	}
+	if err := (datasets.Set{X: mat.NewDense(1, 2, nil)}).CheckFinite(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGatherMemory: a source that knows its rows is gathered into arrays of exactly that size.
+func TestGatherMemory(t *testing.T) {
+	set := randomSet(3000)
+	got, err := datasets.Gather(context.Background(), chunks{set, 512, 3000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := cap(got.X.(*mat.Dense).RawMatrix().Data); c != 9000 {
+		t.Errorf("room for %d numbers, wanted 9000", c)
+	}
+	if !slices.Equal(got.Y, set.Y) {
+		t.Error("targets differ")
+	}
+}
+
+func TestNames(t *testing.T) {
+	for _, k := range []datasets.Kind{datasets.Numeric, datasets.Categorical} {
+		if got, err := datasets.ParseKind(k.String()); err != nil || got != k {
+			t.Error(got, err)
+		}
+	}
+	for _, k := range []datasets.Task{datasets.AnyTask, datasets.Regression, datasets.Classification} {
+		if got, err := datasets.ParseTask(k.String()); err != nil || got != k {
+			t.Error(got, err)
+		}
+	}
+	if _, err := datasets.ParseKind("text"); err == nil || err.Error() != `datasets: no kind "text"; there are numeric and categorical` {
+		t.Error(err)
+	}
+	if _, err := datasets.ParseTask("ranking"); err == nil || err.Error() != `datasets: no task "ranking"; there are classification and regression` {
+		t.Error(err)
+	}
+}
+
+func ExampleSubset() {
+	X := mat.NewDense(4, 1, []float64{10, 11, 12, 13})
+	some, err := datasets.Subset(datasets.Set{X: X}.Source(), []int{1, 3})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	set, err := datasets.Gather(context.Background(), some)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(mat.Formatted(set.X))
+	// Output:
+	// ⎡11⎤
+	// ⎣13⎦
+}
