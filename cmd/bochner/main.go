@@ -1,0 +1,124 @@
+// Command bochner runs experiments with kernel machines by random features: one YAML file says what
+// to read, what to fit, what to search and where to put the results.
+//
+//	bochner init rows.csv        # writes a commented experiment file for the data
+//	bochner run rows.yaml        # reads, searches, fits, tests, saves
+//	bochner predict runs/rows/model.bochner new.csv
+//
+// It exits with 0 on success, 1 on failure with one message on standard error, and 2 when it was
+// called in a wrong way.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/bochner-ml/bochner/experiment"
+)
+
+// The exit codes.
+const (
+	success = 0
+	failure = 1
+	misuse  = 2
+)
+
+// commands is the command line.
+type commands struct {
+	Init     initCommand     `cmd:"" help:"Write a commented experiment file for a data file."`
+	Validate validateCommand `cmd:"" help:"Check an experiment file and the head of its data."`
+	Plan     planCommand     `cmd:"" help:"Say what a run would cost, and refuse what cannot fit in memory."`
+	Run      runCommand      `cmd:"" help:"Run an experiment: read, search, fit, test, save."`
+	Evaluate evaluateCommand `cmd:"" help:"Score a model on labelled rows."`
+	Predict  predictCommand  `cmd:"" help:"Write a model's predictions for rows."`
+	Inspect  inspectCommand  `cmd:"" help:"Show what a model file holds."`
+	Schema   schemaCommand   `cmd:"" help:"Print the JSON Schema of experiment files, for editors."`
+	Datasets datasetsCommand `cmd:"" help:"List the built-in data."`
+
+	Quiet   bool             `short:"q" help:"No progress and no summary; only what was asked for and errors."`
+	JSON    bool             `name:"json" help:"Print the result as JSON."`
+	Version kong.VersionFlag `help:"Print the version."`
+}
+
+// session is what a command has to work with.
+type session struct {
+	ctx         context.Context
+	out, err    io.Writer
+	quiet, json bool
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-ctx.Done()
+		stop() // a second Ctrl-C kills
+		time.Sleep(900 * time.Millisecond)
+		fmt.Fprintln(os.Stderr, "bochner: "+interrupted)
+		os.Exit(failure)
+	}()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+const interrupted = "interrupted; run again to resume"
+
+// run is the command with its arguments and outputs; it returns the exit code.
+func run(ctx context.Context, args []string, out, err io.Writer) (code int) {
+	var c commands
+	version := experiment.Version()
+	parser, wrong := kong.New(&c,
+		kong.Name("bochner"),
+		kong.Description("Kernel machines by random features, from one YAML file.\n\nExample: bochner init rows.csv && bochner run rows.yaml"),
+		kong.Writers(out, err),
+		kong.Exit(func(code int) { panic(exit(code)) }),
+		kong.Vars{"version": "bochner " + version.Bochner + " " + version.Go},
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	)
+	if wrong != nil {
+		fmt.Fprintln(err, "bochner: "+wrong.Error())
+		return failure
+	}
+	defer func() { // --help and --version end here
+		switch e := recover().(type) {
+		case nil:
+		case exit:
+			code = int(e)
+		default:
+			panic(e)
+		}
+	}()
+	call, wrong := parser.Parse(args)
+	if wrong != nil {
+		fmt.Fprintf(err, "bochner: %v; see bochner --help\n", wrong)
+		return misuse
+	}
+	s := session{ctx: ctx, out: out, err: err, quiet: c.Quiet, json: c.JSON}
+	if wrong := call.Run(&s); wrong != nil {
+		fmt.Fprintln(err, message(ctx, wrong))
+		return failure
+	}
+	return success
+}
+
+// exit is what kong panics with to leave a parse.
+type exit int
+
+// message is what a user reads of an error.
+func message(ctx context.Context, err error) string {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return "bochner: " + interrupted
+	}
+	var faults experiment.Faults
+	if errors.As(err, &faults) {
+		return faults.Error() // file:line:column, as editors know it
+	}
+	return "bochner: " + strings.TrimPrefix(err.Error(), "experiment: ")
+}

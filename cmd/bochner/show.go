@@ -1,0 +1,188 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/bochner-ml/bochner/experiment"
+)
+
+// showResult prints what a run found.
+func showResult(out io.Writer, r experiment.Result) {
+	fmt.Fprintf(out, "%s: %s, %d rows to train on, %d to test on, %d inputs\n", r.Name, r.Task, r.Rows.Train, r.Rows.Test, r.Features)
+	if s := r.Search; s != nil {
+		fmt.Fprintf(out, "\n%d candidates × %d folds: %s %s ± %s with\n", s.Candidates, s.Folds, s.Score, short(s.Best.Mean), short(s.Best.Std))
+		t := columns(out)
+		for _, path := range slices.Sorted(maps.Keys(s.Best.Params)) {
+			fmt.Fprintf(t, "  %s\t%v\n", path, s.Best.Params[path])
+		}
+		t.Flush()
+	}
+	fmt.Fprintln(out)
+	showScores(out, r.Train, r.Test)
+	for i, w := range r.Warnings {
+		if i == 0 {
+			fmt.Fprintln(out)
+		}
+		fmt.Fprintf(out, "warning: %s\n", w)
+	}
+	fmt.Fprintf(out, "\n%.1f s, of which load %.1f, search %.1f, refit %.1f, evaluate %.1f", r.Seconds.Total, r.Seconds.Load, r.Seconds.Search, r.Seconds.Refit, r.Seconds.Evaluate)
+	if r.Memory > 0 {
+		fmt.Fprintf(out, "; at most %s of memory", bytes(r.Memory))
+	}
+	fmt.Fprintf(out, "\nwritten: %s\n", strings.Join(r.Files, " "))
+}
+
+// showScores prints a row for each metric.
+func showScores(out io.Writer, train, test map[string]float64) {
+	t := columns(out)
+	fmt.Fprint(t, "score\ttrain")
+	if test != nil {
+		fmt.Fprint(t, "\ttest")
+	}
+	fmt.Fprintln(t)
+	for _, name := range slices.Sorted(maps.Keys(train)) {
+		fmt.Fprintf(t, "%s\t%s", name, short(train[name]))
+		if v, ok := test[name]; ok {
+			fmt.Fprintf(t, "\t%s", short(v))
+		}
+		fmt.Fprintln(t)
+	}
+	t.Flush()
+}
+
+// showEvaluation prints a model's scores on rows.
+func showEvaluation(out io.Writer, e experiment.Evaluation) {
+	fmt.Fprintf(out, "%s: %s, %d rows\n\n", e.Name, e.Task, e.Rows)
+	t := columns(out)
+	for _, name := range slices.Sorted(maps.Keys(e.Scores)) {
+		fmt.Fprintf(t, "%s\t%s\n", name, short(e.Scores[name]))
+	}
+	t.Flush()
+	for _, w := range e.Warnings {
+		fmt.Fprintf(out, "warning: %s\n", w)
+	}
+}
+
+// showPlan prints what a run would cost.
+func showPlan(out io.Writer, p experiment.Plan) {
+	t := columns(out)
+	fmt.Fprintf(t, "rows\t%d to train on, %d to test on, %d inputs\n", p.Rows.Train, p.Rows.Test, p.Features)
+	if p.Stream {
+		fmt.Fprintln(t, "reading\tblock by block")
+	} else {
+		fmt.Fprintln(t, "reading\tinto memory")
+	}
+	if p.Folds > 0 {
+		fmt.Fprintf(t, "candidates\t%d × %d folds, %d fits in all\n", p.Candidates, p.Folds, p.Fits)
+	}
+	if len(p.Shared) > 0 {
+		fmt.Fprintf(t, "shared\t%s\n", strings.Join(p.Shared, ", "))
+	}
+	fmt.Fprintf(t, "work\t%s floating-point operations, about %s\n", count(p.Flops), duration(p.Seconds))
+	fmt.Fprintf(t, "memory\tabout %s", bytes(p.Bytes))
+	if p.Available > 0 {
+		fmt.Fprintf(t, " of %s available", bytes(p.Available))
+	}
+	fmt.Fprintln(t)
+	t.Flush()
+	fmt.Fprintln(out)
+	t = columns(out)
+	fmt.Fprintln(t, "step\twidth\toperations\tmemory")
+	for _, s := range p.Steps {
+		width := "known when fitted"
+		if s.Width >= 0 {
+			width = fmt.Sprint(s.Width)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", s.Name, width, count(s.Flops), bytes(s.Bytes))
+	}
+	t.Flush()
+	for _, w := range p.Warnings {
+		fmt.Fprintf(out, "warning: %s\n", w)
+	}
+}
+
+// showModel prints what a model file holds.
+func showModel(out io.Writer, m experiment.Model) {
+	t := columns(out)
+	fmt.Fprintf(t, "name\t%s\n", m.Name)
+	fmt.Fprintf(t, "task\t%s\n", m.Task)
+	fmt.Fprintf(t, "made by\tbochner %s, %s\n", m.Versions.Bochner, m.Versions.Go)
+	fmt.Fprintf(t, "target\t%s\n", strings.Join(m.Targets, ", "))
+	if len(m.Classes) > 0 {
+		fmt.Fprintf(t, "classes\t%s\n", strings.Join(m.Classes, ", "))
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Metrics)) {
+		fmt.Fprintf(t, "%s\t%s\n", name, short(m.Metrics[name]))
+	}
+	t.Flush()
+	fmt.Fprintln(out)
+	t = columns(out)
+	fmt.Fprintln(t, "column\tkind\tlevels")
+	for _, c := range m.Columns {
+		fmt.Fprintf(t, "%s\t%s\t%s\n", c.Name, c.Kind, levels(c.Levels))
+	}
+	t.Flush()
+	fmt.Fprintf(out, "\n%s", m.Spec)
+}
+
+// levels lists the first few levels of a column.
+func levels(names []string) string {
+	const few = 6
+	if len(names) <= few {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s, … (%d)", strings.Join(names[:few], ", "), len(names))
+}
+
+// showDatasets lists the built-in data.
+func showDatasets(out io.Writer, list []experiment.Dataset) {
+	t := columns(out)
+	fmt.Fprintln(t, "dataset\ttrain\ttest\tinputs\ttask\ttarget\tabout")
+	for _, d := range list {
+		test := "–"
+		if d.Test > 0 {
+			test = fmt.Sprint(d.Test)
+		}
+		fmt.Fprintf(t, "%s\t%d\t%s\t%d\t%s\t%s\t%s\n", d.Name, d.Train, test, d.Features, d.Task, d.Target, d.Title)
+	}
+	t.Flush()
+}
+
+func columns(out io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(out, 0, 0, 2, ' ', 0) }
+
+// short writes a score with the digits that matter to a reader.
+func short(v float64) string { return fmt.Sprintf("%.4g", v) }
+
+// bytes writes an amount of memory.
+func bytes(n int64) string {
+	const unit = 1024
+	if n < unit {
+		return fmt.Sprintf("%d B", n)
+	}
+	v, k := float64(n)/unit, 0
+	for v >= unit && k < 5 {
+		v, k = v/unit, k+1
+	}
+	return fmt.Sprintf("%.1f %ciB", v, "KMGTPE"[k])
+}
+
+// count writes a large number.
+func count(v float64) string { return fmt.Sprintf("%.2g", v) }
+
+// duration writes seconds.
+func duration(seconds float64) string {
+	switch {
+	case seconds < 1:
+		return "a second at most"
+	case seconds < 120:
+		return fmt.Sprintf("%.0f s", seconds)
+	case seconds < 7200:
+		return fmt.Sprintf("%.0f min", seconds/60)
+	}
+	return fmt.Sprintf("%.1f h", seconds/3600)
+}

@@ -1,0 +1,349 @@
+package experiment
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/bochner-ml/bochner/param"
+)
+
+// The bounds of a document: an experiment is written by hand, and a file that is larger is none.
+const (
+	maxBytes = 1 << 20 // of text
+	maxNodes = 1 << 16 // with every alias written out
+	maxDepth = 64      // of nesting
+)
+
+// document is a YAML text that is being read, with all that is found wrong with it.
+type document struct {
+	file   string
+	faults param.Faults
+	nodes  int
+}
+
+// parse returns the root mapping of a text, every alias replaced by a copy of what it stands for,
+// or nil where there is none to be had.
+func (d *document) parse(text []byte) *yaml.Node {
+	if len(text) > maxBytes {
+		d.faults = append(d.faults, param.Fault{File: d.file, Problem: fmt.Sprintf("%d bytes, which is more than an experiment file may have (%d)", len(text), maxBytes)})
+		return nil
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var root yaml.Node
+	if err := decoder.Decode(&root); err != nil {
+		d.syntax(text, err)
+		return nil
+	}
+	if more := decoder.Decode(new(yaml.Node)); !errors.Is(more, io.EOF) {
+		d.fault(&root, "", param.Fault{Problem: "a second document begins, wanted one"})
+		return nil
+	}
+	if len(root.Content) != 1 {
+		d.faults = append(d.faults, param.Fault{File: d.file, Line: 1, Column: 1, Problem: "the file is empty, wanted an experiment with data and a pipeline"})
+		return nil
+	}
+	return d.expand(root.Content[0], 0)
+}
+
+// line finds the number in a message of the YAML reader.
+var line = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+
+// syntax turns an error of the YAML reader into a fault with a place.
+func (d *document) syntax(text []byte, err error) {
+	if errors.Is(err, io.EOF) {
+		d.faults = append(d.faults, param.Fault{File: d.file, Line: 1, Column: 1, Problem: "the file is empty, wanted an experiment with data and a pipeline"})
+		return
+	}
+	f := param.Fault{File: d.file, Line: 1, Column: 1, Problem: "not YAML: " + strings.TrimPrefix(err.Error(), "yaml: ")}
+	if m := line.FindStringSubmatch(err.Error()); m != nil {
+		f.Problem = "not YAML: " + m[2]
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			f.Line = n
+		}
+	}
+	for i, row := range bytes.Split(text, []byte("\n")) {
+		indent := row[:len(row)-len(bytes.TrimLeft(row, " \t"))]
+		if at := bytes.IndexByte(indent, '\t'); at >= 0 {
+			f.Line, f.Column, f.Problem = i+1, at+1, "a tab; YAML is indented with spaces"
+			break
+		}
+	}
+	d.faults = append(d.faults, f)
+}
+
+// fault records f at a node.
+func (d *document) fault(node *yaml.Node, path string, f param.Fault) {
+	f.File, f.Path = d.file, path
+	if node != nil && node.Line > 0 {
+		f.Line, f.Column = node.Line, node.Column
+	}
+	d.faults = append(d.faults, f)
+}
+
+// expand copies a tree with its aliases written out, and refuses one that grows beyond the bounds,
+// and keys that are no plain words.
+func (d *document) expand(node *yaml.Node, depth int) *yaml.Node {
+	for node.Kind == yaml.AliasNode {
+		at := *node
+		node = at.Alias
+		if depth++; depth > maxDepth || node == nil {
+			break
+		}
+	}
+	d.nodes++
+	switch {
+	case d.nodes > maxNodes:
+		if d.nodes == maxNodes+1 {
+			d.fault(node, "", param.Fault{Problem: fmt.Sprintf("with its aliases written out the file has more than %d values", maxNodes)})
+		}
+		return nil
+	case depth > maxDepth:
+		d.fault(node, "", param.Fault{Problem: fmt.Sprintf("nested more than %d deep", maxDepth)})
+		d.nodes = maxNodes + 1
+		return nil
+	}
+	out := *node
+	out.Anchor, out.Alias, out.Content = "", nil, make([]*yaml.Node, 0, len(node.Content))
+	for _, child := range node.Content {
+		grown := d.expand(child, depth+1)
+		if grown == nil {
+			return nil
+		}
+		out.Content = append(out.Content, grown)
+	}
+	return &out
+}
+
+// pair is one key of a mapping with its value.
+type pair struct {
+	key, value *yaml.Node
+}
+
+// pairs returns the entries of a mapping, the first of each key, and reports the others.
+func (d *document) pairs(node *yaml.Node, path string) []pair {
+	var out []pair
+	first := map[string]int{}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key := node.Content[i]
+		if key.Kind != yaml.ScalarNode {
+			d.fault(key, path, param.Fault{Problem: "a key that is no word"})
+			continue
+		}
+		if at, twice := first[key.Value]; twice {
+			d.fault(key, join(path, key.Value), param.Fault{Problem: "duplicate key", Hint: fmt.Sprintf("first on line %d", at)})
+			continue
+		}
+		first[key.Value] = key.Line
+		out = append(out, pair{key, node.Content[i+1]})
+	}
+	return out
+}
+
+// section sets the parameters of spec below prefix to what the mapping says and returns the result.
+// A key that is a path in special is given to its function instead.
+func (d *document) section(spec any, node *yaml.Node, prefix string, special map[string]func(key, value *yaml.Node)) any {
+	if isNull(node) {
+		return spec
+	}
+	if node.Kind != yaml.MappingNode {
+		d.fault(node, prefix, param.Fault{Value: plain(node), Wanted: "keys with values"})
+		return spec
+	}
+	known := keysBelow(spec, prefix, special)
+	for _, p := range d.pairs(node, prefix) {
+		path := join(prefix, p.key.Value)
+		switch apart := special[path]; {
+		case apart != nil:
+			apart(p.key, p.value)
+		case !slices.Contains(known, p.key.Value):
+			d.unknown(p.key, path, known)
+		case isParam(spec, path):
+			spec = d.set(spec, path, p.value)
+		default:
+			spec = d.section(spec, p.value, path, special)
+		}
+	}
+	return spec
+}
+
+// set replaces one parameter by the value of a node.
+func (d *document) set(spec any, path string, node *yaml.Node) any {
+	changed, err := param.With(spec, param.Setting{Path: path, Value: plain(node)})
+	if err != nil {
+		var faults param.Faults
+		if errors.As(err, &faults) {
+			for _, f := range faults {
+				d.fault(node, path, f)
+			}
+		}
+		return spec
+	}
+	return changed
+}
+
+// unknown reports a key that is not among the known ones.
+func (d *document) unknown(key *yaml.Node, path string, known []string) {
+	f := param.Fault{Problem: "unknown key", Hint: "there are " + strings.Join(known, ", ")}
+	if near := param.Nearest(key.Value, known); near != "" {
+		f.Hint = "did you mean " + near + "?"
+	}
+	d.fault(key, path, f)
+}
+
+// keysBelow lists the keys that may stand directly below prefix, in the order of declaration.
+func keysBelow(spec any, prefix string, special map[string]func(key, value *yaml.Node)) []string {
+	var out []string
+	add := func(path string) {
+		rest, below := strings.CutPrefix(path, prefix+".")
+		if prefix == "" {
+			rest, below = path, true
+		}
+		name, _, _ := strings.Cut(rest, ".")
+		if below && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	for _, p := range param.All(spec) {
+		add(p.Path)
+	}
+	var apart []string
+	for path := range special {
+		apart = append(apart, path)
+	}
+	slices.Sort(apart)
+	for _, path := range apart {
+		add(path)
+	}
+	return out
+}
+
+func isParam(spec any, path string) bool {
+	return slices.ContainsFunc(param.All(spec), func(p param.Param) bool { return p.Path == path })
+}
+
+func isNull(node *yaml.Node) bool {
+	return node == nil || node.Kind == yaml.ScalarNode && node.ShortTag() == "!!null"
+}
+
+func join(prefix, name string) string {
+	if prefix == "" {
+		return name
+	}
+	return prefix + "." + name
+}
+
+// plain returns the plain value of a node without aliases, as package param takes it.
+func plain(node *yaml.Node) any {
+	switch node.Kind {
+	case yaml.SequenceNode:
+		out := make([]any, len(node.Content))
+		for i, child := range node.Content {
+			out[i] = plain(child)
+		}
+		return out
+	case yaml.MappingNode:
+		out := map[string]any{}
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			out[node.Content[i].Value] = plain(node.Content[i+1])
+		}
+		return out
+	}
+	return scalar(node)
+}
+
+func scalar(node *yaml.Node) any {
+	switch node.ShortTag() {
+	case "!!null":
+		return nil
+	case "!!bool":
+		var v bool
+		if node.Decode(&v) == nil {
+			return v
+		}
+	case "!!int":
+		var v int
+		if node.Decode(&v) == nil {
+			return v
+		}
+		var wide uint64
+		if node.Decode(&wide) == nil {
+			return wide
+		}
+		if f, err := strconv.ParseFloat(node.Value, 64); err == nil {
+			return f
+		}
+	case "!!float":
+		var v float64
+		if node.Decode(&v) == nil {
+			return v
+		}
+	}
+	return node.Value
+}
+
+// nodeOf writes a plain value as a node, lists and short maps on one line.
+func nodeOf(value any) *yaml.Node {
+	switch v := value.(type) {
+	case []any:
+		out := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+		for _, element := range v {
+			out.Content = append(out.Content, nodeOf(element))
+		}
+		return out
+	case map[string]any:
+		out := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
+		names := make([]string, 0, len(v))
+		for name := range v {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			out.Content = append(out.Content, nodeOf(name), nodeOf(v[name]))
+		}
+		return out
+	case float64:
+		text := number(v)
+		if strings.ContainsAny(text, ".e") {
+			return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: text}
+		}
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: text}
+	}
+	out := &yaml.Node{}
+	if err := out.Encode(value); err != nil {
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: fmt.Sprint(value)}
+	}
+	return out
+}
+
+// number writes a float so that reading it gives the same bits.
+func number(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return ".nan"
+	case math.IsInf(v, 1):
+		return ".inf"
+	case math.IsInf(v, -1):
+		return "-.inf"
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// readText reads a file that is not larger than an experiment may be.
+func readText(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, maxBytes+1))
+}

@@ -1,0 +1,273 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// DraftOptions say more about the data of a [Draft].
+type DraftOptions struct {
+	Target string // column to predict; the last one when empty
+	File   string // where the draft will be written, so that it names the data relative to itself
+}
+
+// draftRows is how many rows a draft looks at.
+const draftRows = 100_000
+
+// Draft returns a commented experiment file for a data file, from a look at its rows: the kinds of
+// the columns, missing values, what the target may be, and a pipeline that suits them.
+func Draft(ctx context.Context, path string, o DraftOptions) ([]byte, error) {
+	spec := New()
+	spec.Data.Train, spec.Data.Target = path, o.Target
+	names, err := spec.Data.header(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	train, _, r, err := spec.openAll(ctx)
+	if err != nil {
+		return nil, err
+	}
+	look := &look{schema: train.Schema(), missing: make([]int, len(train.Schema().Columns))}
+	if err := look.at(ctx, train); err != nil {
+		return nil, err
+	}
+	look.rows, _ = train.Dims()
+	look.rows = max(look.rows, look.seen)
+	d := draft{look: look, path: path, file: o.File, svm: spec.svm(path), columns: len(names)}
+	d.target = look.schema.Targets[0].Name
+	d.task = string(r.task)
+	return []byte(d.text()), nil
+}
+
+// look is what a draft has seen of the rows.
+type look struct {
+	schema     datasets.Schema
+	rows, seen int
+	missing    []int // values, by column
+	sparse     bool
+	counts     []int // rows of each class
+}
+
+// at looks at the first rows.
+func (l *look) at(ctx context.Context, source datasets.Source) error {
+	enough := fmt.Errorf("enough")
+	l.counts = make([]int, len(l.schema.Classes()))
+	err := source.Blocks(ctx, func(block datasets.Set) error {
+		_, l.sparse = block.X.(*sparse.CSR)
+		for i := range block.Rows() {
+			if l.sparse {
+				break
+			}
+			for j := range l.missing {
+				if math.IsNaN(block.X.At(i, j)) {
+					l.missing[j]++
+				}
+			}
+		}
+		for _, y := range block.Y {
+			if k := int(y); len(l.counts) > 0 && k >= 0 && k < len(l.counts) {
+				l.counts[k]++
+			}
+		}
+		if l.seen += block.Rows(); l.seen >= draftRows {
+			return enough
+		}
+		return nil
+	})
+	if err == enough {
+		return nil
+	}
+	return err
+}
+
+// draft writes an experiment from a look at its data.
+type draft struct {
+	*look
+	path, file   string
+	target, task string
+	svm          bool
+	columns      int
+	b            strings.Builder
+}
+
+func (d *draft) line(format string, args ...any) { fmt.Fprintf(&d.b, format+"\n", args...) }
+
+func (d *draft) text() string {
+	base := strings.TrimSuffix(filepath.Base(d.path), ".gz")
+	d.line("# An experiment on %s: %d rows, %d inputs.", filepath.Base(d.path), d.rows, len(d.schema.Columns))
+	d.line("# Check it with `bochner validate`, see what it costs with `bochner plan`, do it with `bochner run`.")
+	d.line("name: %s", flow(strings.TrimSuffix(base, filepath.Ext(base))))
+	d.line("seed: 0")
+	d.data()
+	d.pipeline()
+	d.search()
+	return d.b.String()
+}
+
+func (d *draft) data() {
+	path := d.path
+	if d.file != "" && d.file != "-" && !filepath.IsAbs(path) {
+		if relative, err := filepath.Rel(filepath.Dir(d.file), path); err == nil {
+			path = filepath.ToSlash(relative)
+		}
+	}
+	d.line("data:")
+	d.line("  train: %s # path relative to this file", flow(path))
+	stratify := ""
+	if d.task == "classification" && slices.Min(d.counts) >= 2 {
+		stratify = ", stratify: true"
+	}
+	d.line("  split: {test: 0.2%s} # or  test: FILE", stratify)
+	if !d.svm {
+		d.line("  target: %s", flow(d.target))
+	}
+	if d.task == "classification" {
+		d.line("  task: classification # %d classes: %s", len(d.counts), d.shares())
+	} else {
+		d.line("  task: regression")
+	}
+	if ids := d.identifiers(); len(ids) > 0 {
+		d.line("  drop: %s # a different value in almost every row", flow(list(ids)))
+	}
+}
+
+func list(names []string) []any {
+	out := make([]any, len(names))
+	for i, name := range names {
+		out[i] = name
+	}
+	return out
+}
+
+// shares lists the classes with their share of the rows.
+func (d *draft) shares() string {
+	const most = 8
+	var words []string
+	for k, class := range d.schema.Classes() {
+		if k == most {
+			words = append(words, "…")
+			break
+		}
+		words = append(words, fmt.Sprintf("%s %.1f %%", strings.ReplaceAll(class, "\n", " "), 100*float64(d.counts[k])/float64(max(d.seen, 1))))
+	}
+	return strings.Join(words, ", ")
+}
+
+// identifiers are categorical columns that tell rows apart and nothing else.
+func (d *draft) identifiers() []string {
+	var out []string
+	for _, c := range d.schema.Columns {
+		if c.Kind == datasets.Categorical && d.rows >= 20 && 10*len(c.Levels) >= 9*d.rows {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}
+
+// kinds counts the columns of each kind that are left, and the numeric ones with missing values.
+func (d *draft) kinds() (numeric, categorical int, incomplete []string) {
+	ids := d.identifiers()
+	for j, c := range d.schema.Columns {
+		switch {
+		case slices.Contains(ids, c.Name):
+		case c.Kind == datasets.Categorical:
+			categorical++
+		default:
+			if numeric++; d.missing[j] > 0 {
+				incomplete = append(incomplete, fmt.Sprintf("%s (%d)", c.Name, d.missing[j]))
+			}
+		}
+	}
+	return numeric, categorical, incomplete
+}
+
+func (d *draft) pipeline() {
+	numeric, categorical, incomplete := d.kinds()
+	scale := "standardize"
+	if len(incomplete) > 0 {
+		scale = "{impute: {strategy: median}}, standardize"
+		d.line("# Missing values in %s.", strings.Join(incomplete[:min(len(incomplete), 8)], ", "))
+	}
+	d.line("pipeline:")
+	switch {
+	case d.sparse: // scaled already, as a rule, and centring would fill the zeros
+	case categorical == 0:
+		for _, step := range strings.Split(scale, "}}, ") {
+			if strings.HasPrefix(step, "{") {
+				step = strings.TrimPrefix(step, "{") + "}"
+			}
+			d.line("  - %s", step)
+		}
+	default:
+		d.line("  - columns:")
+		if numeric > 0 {
+			d.line("      - {select: numeric, steps: [%s]} # %d columns", scale, numeric)
+		}
+		d.line("      - {select: categorical, steps: [{onehot: {min_count: %d}}]} # %d columns", d.minCount(), categorical)
+	}
+	d.line("  - rff: {kernel: gaussian, gamma: scale, features: %d}", d.features())
+	if d.task == "classification" {
+		d.line("  - logistic: {C: 1.0}")
+	} else {
+		d.line("  - ridge: {alpha: 1.0}")
+	}
+}
+
+// minCount is how often a level must occur to have a column of its own.
+func (d *draft) minCount() int {
+	if d.rows < 1000 {
+		return 1
+	}
+	return 10
+}
+
+// features is a width that the number of rows can carry.
+func (d *draft) features() int {
+	switch {
+	case d.rows < 1000:
+		return 200
+	case d.rows < 10_000:
+		return 500
+	}
+	return 1000
+}
+
+func (d *draft) search() {
+	penalty, values := "logistic.C", "[0.1, 1, 10]"
+	if d.task == "regression" {
+		penalty, values = "ridge.alpha", "[0.01, 0.1, 1]"
+	}
+	middle := 1 / float64(max(len(d.schema.Columns), 1))
+	d.line("search: # leave this section out to fit the pipeline as it is")
+	d.line("  grid:")
+	d.line("    rff.gamma: {log: [%s, %s, 5]} # or a list of values", round(middle/30), round(middle*3))
+	d.line("    %s: %s", penalty, values)
+	d.line("  folds: 5")
+	if d.task == "classification" {
+		d.line("  score: accuracy")
+	} else {
+		d.line("  score: r2")
+	}
+	d.line("output: {dir: runs/%s} # relative to where the command is run", d.runName())
+}
+
+func (d *draft) runName() string {
+	base := strings.TrimSuffix(filepath.Base(d.path), ".gz")
+	name := strings.TrimSuffix(base, filepath.Ext(base))
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(" :#{}[],&*!|>'\"%@`\\/", r) {
+			return '_'
+		}
+		return r
+	}, name)
+}
+
+// round writes a number with one digit.
+func round(v float64) string { return fmt.Sprintf("%.1g", v) }

@@ -1,0 +1,113 @@
+package experiment
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// write makes the file that will be called name with what fill writes, under another path. A file
+// that cannot be written in full is removed.
+func write(path, name string, fill func(w *bufio.Writer) error) (err error) {
+	file, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("experiment: writing %s: %w", name, reason(err))
+	}
+	defer func() {
+		if err != nil {
+			file.Close()
+			os.Remove(path)
+		}
+	}()
+	w := bufio.NewWriterSize(&named{file, name}, 1<<16)
+	if err := fill(w); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if err := file.Sync(); err != nil && !errors.Is(err, fs.ErrInvalid) {
+		return fmt.Errorf("experiment: writing %s: %w", name, reason(err))
+	}
+	if err := file.Close(); err != nil {
+		return fmt.Errorf("experiment: writing %s: %w", name, reason(err))
+	}
+	return nil
+}
+
+// replace makes the file at path, or leaves what was there, never half of it.
+func replace(path string, fill func(w *bufio.Writer) error) error {
+	temporary := filepath.Join(filepath.Dir(path), ".unfinished-"+filepath.Base(path))
+	if err := write(temporary, path, fill); err != nil {
+		return err
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		os.Remove(temporary)
+		return fmt.Errorf("experiment: writing %s: %w", path, reason(err))
+	}
+	return nil
+}
+
+// named is a writer whose errors name the file that is meant.
+type named struct {
+	w    io.Writer
+	name string
+}
+
+func (n *named) Write(p []byte) (int, error) {
+	done, err := n.w.Write(p)
+	if err != nil {
+		err = fmt.Errorf("experiment: writing %s: %w", n.name, reason(err))
+	}
+	return done, err
+}
+
+// reason leaves out the operation and the name of a file error, which is often a temporary one.
+func reason(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
+}
+
+// tell puts the reason of a file error behind the name of the file.
+func tell(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return fmt.Errorf("%s: %w", at.Path, at.Err)
+	}
+	return err
+}
+
+// digest returns the SHA-256 sum of a file, "" for no file.
+func digest(ctx context.Context, path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("experiment: %w", tell(err))
+	}
+	defer file.Close()
+	h := sha256.New()
+	for part := int64(1 << 24); ; {
+		n, err := io.CopyN(h, file, part)
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		if err == io.EOF || n < part && err == nil {
+			return hex.EncodeToString(h.Sum(nil)), nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("experiment: %w", tell(err))
+		}
+	}
+}

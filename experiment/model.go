@@ -1,0 +1,216 @@
+package experiment
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// Evaluation is how a model does on rows.
+type Evaluation struct {
+	Name     string             `json:"name"`
+	Task     string             `json:"task"`
+	Rows     int                `json:"rows"`
+	Scores   map[string]float64 `json:"scores"`
+	Warnings []string           `json:"warnings"`
+}
+
+// Model is what a model file holds, in words.
+type Model struct {
+	Name     string             `json:"name"`
+	Task     string             `json:"task"`
+	Columns  []Column           `json:"columns"`
+	Targets  []string           `json:"targets"`
+	Classes  []string           `json:"classes,omitempty"`
+	Metrics  map[string]float64 `json:"metrics"`
+	Versions Versions           `json:"versions"`
+	Spec     string             `json:"spec"` // the pipeline as fitted, as YAML
+}
+
+// Column is an input of a model.
+type Column struct {
+	Name   string   `json:"name"`
+	Kind   string   `json:"kind"`
+	Levels []string `json:"levels,omitempty"`
+}
+
+// fitted is the pipeline with the settings that the search has chosen.
+func (r *run) fitted() (pipeline.Pipeline, error) {
+	if r.search == nil {
+		return r.spec.Pipeline, nil
+	}
+	chosen, err := param.With(r.spec.Pipeline, r.search.Best().Settings...)
+	if err != nil {
+		return pipeline.Pipeline{}, err
+	}
+	return chosen.(pipeline.Pipeline), nil
+}
+
+// saveModel writes the model file.
+func (r *run) saveModel(w io.Writer) error {
+	spec, err := r.fitted()
+	if err != nil {
+		return err
+	}
+	scores := map[string]float64{}
+	for name, v := range r.result.Train {
+		scores["train."+name] = v
+	}
+	for name, v := range r.result.Test {
+		scores["test."+name] = v
+	}
+	reading, err := r.spec.reading()
+	if err != nil {
+		return err
+	}
+	m := pipeline.Model{
+		Name: r.spec.Name, Task: string(r.rows.task), Spec: spec, Schema: r.rows.train.Schema(),
+		Predictor: r.model, Metrics: scores,
+		Versions: map[string]string{"bochner": r.result.Versions.Bochner, readingKey: reading},
+	}
+	return m.Write(w)
+}
+
+// readingKey is where a model file keeps how its rows are read.
+const readingKey = "data"
+
+// reading is how files of rows are read, without the files' names, as YAML.
+func (s Spec) reading() (string, error) {
+	s.Data.Train, s.Data.Test, s.Data.Dataset, s.Data.Split, s.Data.Format = "", "", "", Split{}, "auto"
+	text, err := yaml.Marshal(s.section("data"))
+	return string(text), err
+}
+
+// opened is a model with how its rows are read.
+type opened struct {
+	*pipeline.Model
+	data Data
+}
+
+// openModel reads a model file.
+func openModel(path string) (*opened, error) {
+	m, err := pipeline.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	d := &document{file: path}
+	spec := New()
+	if root := d.parse([]byte(m.Versions[readingKey])); root != nil && m.Versions[readingKey] != "" {
+		spec = d.section(spec, &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{nodeOf("data"), root}}, "", nil).(Spec)
+		if err := d.faults.Err(); err != nil {
+			return nil, err
+		}
+	}
+	return &opened{m, spec.Data}, nil
+}
+
+// Evaluate scores the model in a file on the labelled rows of another, by the metrics of its task.
+// Columns may stand in any order.
+func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, error) {
+	m, err := openModel(model)
+	if err != nil {
+		return Evaluation{}, err
+	}
+	o.report("load", 0, 0)
+	rows, err := m.data.openLike(ctx, data, m.Schema, true)
+	if err != nil {
+		return Evaluation{}, err
+	}
+	v, err := judge(ctx, m.Predictor, rows, nil, func(done int) { o.report("evaluate", done, 0) })
+	if err != nil {
+		return Evaluation{}, err
+	}
+	out := Evaluation{Name: m.Name, Task: m.Task, Rows: v.rows, Warnings: []string{}}
+	var warnings []string
+	out.Scores, warnings, err = v.score(metrics.Task(m.Task))
+	out.Warnings = append(out.Warnings, warnings...)
+	return out, err
+}
+
+// Predict writes the predictions of the model in a file for the rows of another to w as CSV, with
+// the truth beside them where the rows have it, and returns how many there are. It holds a block of
+// rows at a time.
+func Predict(ctx context.Context, model, data string, w io.Writer, o Options) (rows int, err error) {
+	m, err := openModel(model)
+	if err != nil {
+		return 0, err
+	}
+	buffered := bufio.NewWriterSize(w, 1<<16)
+	if rows, err = m.predict(ctx, data, buffered, o); err != nil {
+		return rows, err
+	}
+	return rows, buffered.Flush()
+}
+
+// PredictFile is Predict into a file, which is there whole or not at all.
+func PredictFile(ctx context.Context, model, data, out string, o Options) (rows int, err error) {
+	m, err := openModel(model)
+	if err != nil {
+		return 0, err
+	}
+	err = replace(out, func(w *bufio.Writer) error {
+		rows, err = m.predict(ctx, data, w, o)
+		return err
+	})
+	return rows, err
+}
+
+func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Options) (rows int, err error) {
+	o.report("load", 0, 0)
+	source, err := m.data.openLike(ctx, data, m.Schema, false)
+	if err != nil {
+		return 0, err
+	}
+	p := newPredictionWriter(w, m.Schema, false)
+	err = source.Blocks(ctx, func(block datasets.Set) error {
+		said, err := predict(ctx, m.Predictor, block.X)
+		if err != nil {
+			return err
+		}
+		p.truth = block.Y != nil || block.Targets != nil
+		if err := p.block(block, said); err != nil {
+			return err
+		}
+		o.report("predict", p.row, 0)
+		return nil
+	})
+	return p.row, err
+}
+
+// Inspect says what a model file holds.
+func Inspect(path string) (Model, error) {
+	m, err := openModel(path)
+	if err != nil {
+		return Model{}, err
+	}
+	out := Model{
+		Name: m.Name, Task: m.Task, Classes: m.Schema.Classes(), Metrics: m.Metrics,
+		Versions: Versions{Bochner: m.Versions["bochner"], Go: m.Versions["go"]},
+	}
+	for j := range m.Schema.Columns {
+		c := m.Schema.Columns[j]
+		out.Columns = append(out.Columns, Column{Name: m.Schema.Name(j), Kind: c.Kind.String(), Levels: c.Levels})
+	}
+	for _, t := range m.Schema.Targets {
+		out.Targets = append(out.Targets, t.Name)
+	}
+	node, err := pipeline.Encode(m.Spec)
+	if err != nil {
+		return Model{}, err
+	}
+	text, err := yaml.Marshal(node)
+	if err != nil {
+		return Model{}, fmt.Errorf("experiment: %w", err)
+	}
+	out.Spec = strings.TrimRight(string(text), "\n") + "\n"
+	return out, nil
+}

@@ -1,0 +1,183 @@
+package experiment
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// Plan is what a run would do and what that takes.
+type Plan struct {
+	Name       string     `json:"name"`
+	Task       string     `json:"task"`
+	Rows       Rows       `json:"rows"`
+	Features   int        `json:"features_in"`
+	Stream     bool       `json:"stream"` // whether the rows stay in the file
+	Candidates int        `json:"candidates"`
+	Folds      int        `json:"folds"` // 0 without a search
+	Fits       int        `json:"fits"`  // the last one included
+	Shared     []string   `json:"shared"`
+	Flops      float64    `json:"flops"`
+	Seconds    float64    `json:"seconds"` // by a trial fit on some of the rows; 0 where there was none
+	Bytes      int64      `json:"bytes"`
+	Available  int64      `json:"available_bytes"`
+	Steps      []PlanStep `json:"steps"`
+	Warnings   []string   `json:"warnings"`
+}
+
+// PlanStep is what one step takes on all training rows.
+type PlanStep struct {
+	Name  string  `json:"name"`
+	Width int     `json:"width"` // columns that come out, -1 where only fitting tells
+	Flops float64 `json:"flops"`
+	Bytes int64   `json:"bytes"`
+}
+
+// NewPlan estimates what a run of the spec takes. It reads the data for their shape and, to know
+// the speed of the machine, fits the pipeline to some of the rows.
+func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
+	train, test, r, err := spec.openAll(ctx)
+	if err != nil {
+		return Plan{}, err
+	}
+	r.train = train
+	if err := spec.suits(r); err != nil {
+		return Plan{}, err
+	}
+	p := Plan{
+		Name: spec.Name, Task: string(r.task), Stream: spec.streams(train), Candidates: 1, Fits: 1,
+		Available: memoryBudget(), Shared: []string{}, Warnings: append([]string{}, r.warnings...),
+	}
+	stand, err := targets(ctx, train)
+	if err != nil {
+		return Plan{}, err
+	}
+	p.Rows.Train, p.Features = stand.Rows(), stand.Cols()
+	if test != nil {
+		p.Rows.Test, _ = test.Dims()
+	} else if share := spec.Data.Split.Test; share > 0 {
+		p.Rows.Test = int(share * float64(p.Rows.Train))
+		p.Rows.Train -= p.Rows.Test
+		stand.X, stand.Y = blank{p.Rows.Train, p.Features}, stand.Y[:p.Rows.Train]
+		if stand.Groups != nil {
+			stand.Groups = stand.Groups[:p.Rows.Train]
+		}
+	}
+	p.steps(spec)
+	if spec.Search != nil {
+		if err := p.search(spec, r, stand); err != nil {
+			return Plan{}, err
+		}
+	}
+	if !p.Stream {
+		p.Bytes += 2 * spec.memoryOf(train) // the rows, and their parts
+	}
+	if p.Refusal() == nil {
+		err = p.trial(ctx, spec, train)
+	}
+	return p, err
+}
+
+// steps adds up the costs of one fit.
+func (p *Plan) steps(spec Spec) {
+	rows, cols := p.Rows.Train, p.Features
+	list := spec.Pipeline
+	if p.Stream {
+		list = spec.streaming()
+	}
+	add := func(name string, step any) {
+		own, _ := entryOf(step)
+		cost := datasets.Cost{Width: cols}
+		if c, ok := step.(datasets.Coster); ok {
+			cost = c.Cost(rows, cols)
+		}
+		p.Steps = append(p.Steps, PlanStep{Name: cmp.Or(name, own.Name), Width: cost.Width, Flops: cost.Flops, Bytes: cost.Bytes})
+		if cost.Width >= 0 {
+			cols = cost.Width
+		}
+	}
+	for _, s := range list.Steps {
+		add(s.Name, s.Fitter)
+	}
+	add(list.Name, list.Estimator)
+	cost := list.Cost(rows, p.Features)
+	p.Flops, p.Bytes = cost.Flops, cost.Bytes
+}
+
+// search adds the fits of a grid search.
+func (p *Plan) search(spec Spec, r *rows, stand datasets.Set) error {
+	search, err := spec.searchOn(stand, r.task)
+	if err != nil {
+		return err
+	}
+	search.Memory = 0
+	found, err := search.Plan(stand)
+	if err != nil {
+		return err
+	}
+	p.Candidates, p.Folds, p.Fits = found.Candidates, found.Folds, found.Fits+1
+	p.Shared = append(p.Shared, found.Shared...)
+	if found.Known {
+		p.Flops = found.Flops
+	}
+	if found.SharedFlops > 0 {
+		p.Flops = found.SharedFlops
+	}
+	p.Bytes = max(p.Bytes, found.Bytes)
+	return nil
+}
+
+// trialRows is how many rows a trial fit looks at.
+const trialRows = 2000
+
+// trial fits the pipeline to the first rows and takes the time.
+func (p *Plan) trial(ctx context.Context, spec Spec, train datasets.Source) error {
+	enough := errors.New("enough")
+	var some datasets.Set
+	err := train.Blocks(ctx, func(block datasets.Set) error {
+		all := make([]int, min(block.Rows(), trialRows))
+		for i := range all {
+			all[i] = i
+		}
+		some = block.Select(all)
+		return enough
+	})
+	if err != nil && err != enough {
+		return err
+	}
+	cost := spec.Pipeline.Cost(some.Rows(), some.Cols()).Flops
+	began := time.Now()
+	if _, err := spec.Pipeline.Fit(ctx, some); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		p.Warnings = append(p.Warnings, fmt.Sprintf("no estimate of the time: a trial fit to %d rows failed: %v", some.Rows(), err))
+		return nil
+	}
+	took := time.Since(began).Seconds()
+	if cost > 0 && p.Flops > 0 {
+		p.Seconds = took * p.Flops / cost
+	} else {
+		p.Seconds = took * float64(p.Rows.Train) / float64(some.Rows()) * float64(p.Fits)
+	}
+	return nil
+}
+
+// Refusal is an error where the run cannot fit in memory, which says the way out.
+func (p Plan) Refusal() error {
+	if p.Bytes <= p.Available {
+		return nil
+	}
+	way := "take fewer features"
+	switch {
+	case !p.Stream && p.Folds > 0:
+		way = "take fewer features, or leave out the search and say data.stream: always"
+	case !p.Stream:
+		way = "take fewer features, or say data.stream: always"
+	}
+	return fmt.Errorf("experiment: about %.1f GB of memory are wanted and %.1f GB are available; %s", float64(p.Bytes)/1e9, float64(p.Available)/1e9, way)
+}

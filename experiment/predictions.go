@@ -1,0 +1,140 @@
+package experiment
+
+import (
+	"bufio"
+	"math"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+)
+
+// predictionWriter writes predictions as CSV: row, truth where it is known, prediction, and then
+// probabilities or decision values.
+type predictionWriter struct {
+	w       *bufio.Writer
+	classes []string // as CSV fields
+	targets []string
+	numbers func(row int) int // number in the file of the k-th row
+	truth   bool
+	row     int
+	line    []byte
+}
+
+// newPredictionWriter writes the predictions of rows that have this schema.
+func newPredictionWriter(w *bufio.Writer, schema datasets.Schema, truth bool) *predictionWriter {
+	p := &predictionWriter{w: w, truth: truth, numbers: func(k int) int { return k }}
+	for _, class := range schema.Classes() {
+		p.classes = append(p.classes, field(class))
+	}
+	if len(schema.Targets) > 1 {
+		for _, t := range schema.Targets {
+			p.targets = append(p.targets, t.Name)
+		}
+	}
+	return p
+}
+
+// field quotes a CSV field where it must be.
+func field(text string) string {
+	if strings.ContainsAny(text, ",\"\r\n") || text != strings.TrimSpace(text) {
+		return `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
+	}
+	return text
+}
+
+// block writes one block; the first one decides on the header.
+func (p *predictionWriter) block(rows datasets.Set, said estimator.Prediction) error {
+	values, word := said.Scores, "decision"
+	if said.Probabilities != nil {
+		values, word = said.Probabilities, "probability"
+	}
+	if p.row == 0 {
+		p.header(values, word)
+	}
+	for i := range said.Values {
+		p.line = strconv.AppendInt(p.line[:0], int64(p.numbers(p.row)), 10)
+		if p.targets != nil && said.Targets != nil {
+			p.several(rows.Targets, said.Targets, i)
+		} else {
+			if p.truth {
+				p.value(rows.Y[i])
+			}
+			p.value(said.Values[i])
+		}
+		if values != nil {
+			for _, v := range values.RawRowView(i) {
+				p.float(v)
+			}
+		}
+		p.row++
+		if _, err := p.w.Write(append(p.line, '\n')); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *predictionWriter) header(values *mat.Dense, word string) {
+	names := []string{"row"}
+	if p.targets != nil {
+		for _, t := range p.targets {
+			if p.truth {
+				names = append(names, field("truth_"+t))
+			}
+			names = append(names, field("prediction_"+t))
+		}
+	} else {
+		if p.truth {
+			names = append(names, "truth")
+		}
+		names = append(names, "prediction")
+	}
+	if values != nil {
+		if _, cols := values.Dims(); cols == 1 {
+			names = append(names, word)
+		} else {
+			for k := range cols {
+				class := strconv.Itoa(k)
+				if k < len(p.classes) {
+					class = strings.Trim(p.classes[k], `"`)
+				}
+				names = append(names, field(word+"_"+class))
+			}
+		}
+	}
+	p.w.WriteString(strings.Join(names, ",") + "\n")
+}
+
+// several adds truth and prediction of each of several targets.
+func (p *predictionWriter) several(truth, said *mat.Dense, i int) {
+	for t := range p.targets {
+		if p.truth {
+			p.float(truth.At(i, t))
+		}
+		p.float(said.At(i, t))
+	}
+}
+
+// value adds a target, or the name of a class.
+func (p *predictionWriter) value(v float64) {
+	if p.classes == nil {
+		p.float(v)
+		return
+	}
+	p.line = append(p.line, ',')
+	if k := int(v); k >= 0 && k < len(p.classes) {
+		p.line = append(p.line, p.classes[k]...)
+	}
+}
+
+// float adds a number, nothing where it is missing.
+func (p *predictionWriter) float(v float64) {
+	p.line = append(p.line, ',')
+	if !math.IsNaN(v) {
+		p.line = strconv.AppendFloat(p.line, v, 'g', -1, 64)
+	}
+}

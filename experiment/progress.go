@@ -1,0 +1,20 @@
+package experiment
+
+import "log/slog"
+
+// Progress is called as a run goes on, from one goroutine at a time, with the phase it is in
+// ("load", "search", "refit", "evaluate", "write") and how much of it is done. Total is 0 where it
+// is not known.
+type Progress func(phase string, done, total int)
+
+// Options are what a run may be given beside its spec. The zero value is silent.
+type Options struct {
+	Progress Progress     // nil for none
+	Logger   *slog.Logger // nil for none
+}
+
+func (o Options) report(phase string, done, total int) {
+	if o.Progress != nil {
+		o.Progress(phase, done, total)
+	}
+}

@@ -1,0 +1,380 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/arff"
+	"github.com/bochner-ml/bochner/datasets/builtin"
+	"github.com/bochner-ml/bochner/datasets/csv"
+	"github.com/bochner-ml/bochner/datasets/svmlight"
+	"github.com/bochner-ml/bochner/metrics"
+)
+
+// rows is the data of an experiment as it is worked on.
+type rows struct {
+	train, test datasets.Source // test is nil where there is none
+	numbers     []int           // of the test rows in the file they come from; nil for all in order
+	task        metrics.Task
+	streamed    bool // whether the rows stay in the file
+	warnings    []string
+}
+
+// formatOf goes by the ending of a file's name; "" where that tells nothing.
+func formatOf(path string) string {
+	name := strings.TrimSuffix(strings.ToLower(path), ".gz")
+	switch filepath.Ext(name) {
+	case ".csv", ".data", ".test", ".txt":
+		return "csv"
+	case ".tsv", ".tab":
+		return "tsv"
+	case ".svm", ".libsvm", ".svmlight":
+		return "svmlight"
+	case ".arff":
+		return "arff"
+	}
+	return ""
+}
+
+// format returns that of a file of the experiment.
+func (s Data) format(path string) (string, error) {
+	if s.Format != "auto" {
+		return s.Format, nil
+	}
+	if f := formatOf(path); f != "" {
+		return f, nil
+	}
+	return "", fmt.Errorf("experiment: %s: no format is known by that ending; say data.format: csv, tsv, svmlight or arff", path)
+}
+
+// open returns the rows of a file in the roles given, whose columns are learned unless the roles
+// have a schema.
+func (s Data) open(ctx context.Context, path string, roles datasets.Roles) (datasets.Source, error) {
+	format, err := s.format(path)
+	if err != nil {
+		return nil, err
+	}
+	switch format {
+	case "svmlight":
+		return svmlight.Open(ctx, path, svmlight.Options{
+			Width: s.SVMLight.Features, ZeroBased: s.SVMLight.ZeroBased,
+			Task: roles.Task, Positive: roles.Positive, Schema: roles.Schema,
+		})
+	case "arff":
+		return arff.Open(ctx, path, arff.Options{Roles: roles})
+	}
+	return csv.Open(ctx, path, s.csvOptions(format, roles))
+}
+
+// csvOptions are those of the section for a file of this format.
+func (s Data) csvOptions(format string, roles datasets.Roles) csv.Options {
+	o := csv.Options{
+		Roles: roles, NoHeader: !s.CSV.Header.Given, Columns: s.CSV.Columns, Delimiter: s.CSV.Delimiter,
+		Comment: s.CSV.Comment, Missing: s.CSV.Missing, Skip: s.CSV.Skip,
+	}
+	if s.CSV.Header.Auto {
+		o.NoHeader = len(s.CSV.Columns) > 0
+	}
+	if len(o.Columns) == 0 {
+		o.Columns = nil
+	}
+	if len(o.Missing) == 0 {
+		o.Missing = nil
+	}
+	if format == "tsv" && o.Delimiter == "" {
+		o.Delimiter = "tab"
+	}
+	return o
+}
+
+// header returns the names of a file's columns without reading its rows.
+func (s Data) header(ctx context.Context, path string) ([]string, error) {
+	source, err := s.open(ctx, path, datasets.Roles{Schema: &datasets.Schema{}})
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, c := range source.Schema().Columns {
+		names = append(names, c.Name)
+	}
+	return names, nil
+}
+
+// roles says what the columns of a file with that header are for.
+func (s Data) roles(names []string) datasets.Roles {
+	r := datasets.Roles{Weight: s.Weight, Group: s.Group, Drop: s.Drop, Positive: s.Positive, Suffix: s.Suffix}
+	r.Task, _ = datasets.ParseTask(s.Task) // auto is any
+	for name, word := range s.Kinds {
+		if r.Kinds == nil {
+			r.Kinds = map[string]datasets.Kind{}
+		}
+		r.Kinds[name], _ = datasets.ParseKind(word) // checked when it was set
+	}
+	switch {
+	case s.Target != "":
+		r.Target = []string{s.Target}
+	case len(names) > 0:
+		r.Target = names[len(names)-1:]
+	}
+	return r
+}
+
+// read opens the training and test rows, infers the task, splits, and gathers them in memory
+// unless they are to be streamed.
+func (s Spec) read(ctx context.Context, o Options) (*rows, error) {
+	all, test, r, err := s.openAll(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if s.streams(all) {
+		r.streamed = true
+	} else {
+		if all, err = gather(ctx, all, o, "load"); err != nil {
+			return nil, err
+		}
+		if test != nil {
+			if test, err = gather(ctx, test, o, "load"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	r.train, r.test = all, test
+	if test == nil && s.Data.Split.Test > 0 {
+		err = s.split(ctx, r)
+	}
+	return r, err
+}
+
+// gather reads a source into memory.
+func gather(ctx context.Context, source datasets.Source, o Options, phase string) (datasets.Source, error) {
+	n, _ := source.Dims()
+	set, err := datasets.Gather(ctx, reported{source, func(rows int) { o.report(phase, rows, max(n, 0)) }})
+	if err != nil {
+		return nil, err
+	}
+	return set.Source(), nil
+}
+
+// reported is a source that tells how many rows it has handed out.
+type reported struct {
+	datasets.Source
+	tell func(rows int)
+}
+
+func (r reported) Blocks(ctx context.Context, yield func(datasets.Set) error) error {
+	rows := 0
+	return r.Source.Blocks(ctx, func(block datasets.Set) error {
+		rows += block.Rows()
+		r.tell(rows)
+		return yield(block)
+	})
+}
+
+// openAll opens what the spec names: built-in data, or a file and perhaps another one.
+func (s Spec) openAll(ctx context.Context) (train, test datasets.Source, r *rows, err error) {
+	r = &rows{}
+	if s.Data.Dataset != "" {
+		train, test, err = s.builtin(ctx)
+	} else {
+		train, err = s.openTrain(ctx, r)
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	r.task = metrics.Regression
+	if len(train.Schema().Classes()) > 0 {
+		r.task = metrics.Classification
+	}
+	if s.Data.Test != "" {
+		schema := train.Schema()
+		if test, err = s.Data.openLike(ctx, s.Data.Test, schema, true); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	return train, test, r, nil
+}
+
+// openTrain opens the training file. A target of few whole numbers becomes one of classes, if the
+// spec does not say otherwise.
+func (s Spec) openTrain(ctx context.Context, r *rows) (datasets.Source, error) {
+	names, err := s.Data.header(ctx, s.Data.Train)
+	if err != nil {
+		return nil, err
+	}
+	roles := s.Data.roles(names)
+	if s.Data.Target == "" && !s.svm(s.Data.Train) {
+		r.warnings = append(r.warnings, fmt.Sprintf("data.target is not given: the last column, %s, is taken", roles.Target[0]))
+	}
+	if s.svm(s.Data.Train) {
+		roles.Target = nil
+	}
+	source, err := s.Data.open(ctx, s.Data.Train, roles)
+	if err != nil || s.Data.Task != "auto" || len(source.Schema().Classes()) > 0 {
+		return source, err
+	}
+	classes, err := fewWholeNumbers(ctx, source)
+	if err != nil || classes == 0 {
+		return source, err
+	}
+	roles.Task = datasets.Classification
+	r.warnings = append(r.warnings, fmt.Sprintf("data.task is not given: the target has %d different values, all whole numbers, and is taken for classes; task: regression says otherwise", classes))
+	return s.Data.open(ctx, s.Data.Train, roles)
+}
+
+// maxInferred is how many whole numbers are still taken for classes.
+const maxInferred = 10
+
+// fewWholeNumbers returns how many different values the target has, 0 where they are many or no
+// whole numbers.
+func fewWholeNumbers(ctx context.Context, source datasets.Source) (int, error) {
+	seen := map[float64]bool{}
+	stop := fmt.Errorf("enough")
+	err := source.Blocks(ctx, func(block datasets.Set) error {
+		if block.Targets != nil {
+			return stop
+		}
+		for _, y := range block.Y {
+			if seen[y] {
+				continue
+			}
+			if seen[y] = true; y != math.Trunc(y) || len(seen) > maxInferred {
+				return stop
+			}
+		}
+		return nil
+	})
+	if err == stop {
+		return 0, nil
+	}
+	return len(seen), err
+}
+
+// svm reports whether a file is one of svmlight, which has a target of its own.
+func (s Spec) svm(path string) bool {
+	format, _ := s.Data.format(path)
+	return format == "svmlight"
+}
+
+// openLike opens rows that have the columns of others. Columns that training had beside the inputs
+// may be there or not, except for the target where it is needed.
+func (s Data) openLike(ctx context.Context, path string, schema datasets.Schema, target bool) (datasets.Source, error) {
+	names, err := s.header(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	roles := s.roles(nil)
+	roles.Task, roles.Kinds, roles.Target, roles.Schema = datasets.AnyTask, nil, nil, &schema
+	has := func(name string) bool { return slices.Contains(names, name) }
+	if !has(s.Weight) {
+		roles.Weight = ""
+	}
+	if !has(s.Group) {
+		roles.Group = ""
+	}
+	roles.Drop = slices.DeleteFunc(slices.Clone(s.Drop), func(name string) bool { return !has(name) })
+	if target && len(schema.Targets) > 0 && formatOf(path) != "svmlight" {
+		for _, t := range schema.Targets {
+			roles.Target = append(roles.Target, t.Name)
+		}
+	}
+	return s.open(ctx, path, roles)
+}
+
+// builtin opens a built-in set and its test part, if it has one.
+func (s Spec) builtin(ctx context.Context) (train, test datasets.Source, err error) {
+	roles := s.Data.roles(nil)
+	trainSet, testSet, err := builtin.Read(ctx, s.Data.Dataset, roles)
+	if err != nil {
+		return nil, nil, err
+	}
+	if testSet.Rows() > 0 && s.Data.Split.Test == 0 {
+		test = testSet.Source()
+	}
+	return trainSet.Source(), test, nil
+}
+
+// streams says whether the rows stay in the file: when they are asked to, or when they are many
+// and nothing needs them at once.
+func (s Spec) streams(train datasets.Source) bool {
+	switch {
+	case s.Data.Stream == "always":
+		return true
+	case s.Data.Stream == "never" || s.Search != nil || s.Data.Dataset != "":
+		return false
+	}
+	return s.memoryOf(train) > memoryBudget()/4
+}
+
+// memoryOf estimates what the rows of the files take in memory.
+func (s Spec) memoryOf(train datasets.Source) int64 {
+	n, d := train.Dims()
+	if info, err := os.Stat(s.Data.Train); err == nil && s.svm(s.Data.Train) {
+		return 4 * info.Size()
+	}
+	return int64(max(n, 0)) * int64(d+2) * 8
+}
+
+// split takes test rows out of the training rows, the same ones whether they are in memory or not.
+func (s Spec) split(ctx context.Context, r *rows) error {
+	only, err := targets(ctx, r.train)
+	if err != nil {
+		return err
+	}
+	splitter := datasets.TrainTest{
+		Test: s.Data.Split.Test, Shuffle: s.Data.Split.Shuffle, Stratify: s.Data.Split.Stratify,
+		Group: only.Groups != nil, Seed: s.seedOf("data.split"),
+	}
+	if splitter.Stratify && len(only.Schema.Classes()) == 0 {
+		return fmt.Errorf("experiment: data.split.stratify: only classes can be stratified, and the task is regression")
+	}
+	folds, err := splitter.Split(only)
+	if err != nil {
+		return err
+	}
+	train, test := folds[0].Train, folds[0].Test
+	r.numbers = test
+	if r.streamed {
+		all := r.train
+		if r.train, err = datasets.Subset(all, train); err != nil {
+			return err
+		}
+		r.test, err = datasets.Subset(all, test)
+		return err
+	}
+	all, err := datasets.Gather(ctx, r.train)
+	if err != nil {
+		return err
+	}
+	r.train, r.test = all.Select(train).Source(), all.Select(test).Source()
+	return nil
+}
+
+// targets reads what a splitter looks at, with a stand-in for the inputs.
+func targets(ctx context.Context, source datasets.Source) (datasets.Set, error) {
+	out := datasets.Set{Schema: source.Schema()}
+	n := 0
+	err := source.Blocks(ctx, func(block datasets.Set) error {
+		n += block.Rows()
+		out.Y = append(out.Y, block.Y...)
+		out.Groups = append(out.Groups, block.Groups...)
+		return nil
+	})
+	_, d := source.Dims()
+	out.X = blank{n, d}
+	return out, err
+}
+
+// blank is a matrix of zeros that takes no memory.
+type blank struct{ rows, cols int }
+
+func (b blank) Dims() (rows, cols int) { return b.rows, b.cols }
+func (b blank) At(i, j int) float64    { return 0 }
+func (b blank) T() mat.Matrix          { return mat.Transpose{Matrix: b} }

@@ -1,0 +1,365 @@
+package experiment
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// Run does the whole experiment and writes its outputs into output.dir: all of them at the end, or
+// none. A search keeps a journal there while it goes on, so that a run that was stopped takes up
+// where it was; the result is the same but for the times.
+//
+// It returns ctx.Err() when the context ends, as soon as the block or iteration at hand is done.
+func Run(ctx context.Context, spec Spec, o Options) (Result, error) {
+	r := &run{spec: spec, options: o, started: time.Now()}
+	r.result = Result{Name: spec.Name, Seed: spec.Seed, Versions: Version(), Warnings: []string{}}
+	for _, phase := range []func(context.Context) error{r.load, r.fit, r.evaluate, r.write} {
+		if err := phase(ctx); err != nil {
+			if r.stage != nil {
+				r.stage.discard()
+			}
+			if ctx.Err() != nil {
+				return Result{}, ctx.Err()
+			}
+			return Result{}, err
+		}
+	}
+	return r.result, nil
+}
+
+// run is an experiment that is going on.
+type run struct {
+	spec    Spec
+	options Options
+	started time.Time
+	result  Result
+
+	rows   *rows
+	stage  *stage
+	search *gridsearch.Result
+	model  estimator.Predictor
+}
+
+// load reads the data and what there is to say about it.
+func (r *run) load(ctx context.Context) error {
+	began := time.Now()
+	r.options.report("load", 0, 0)
+	var err error
+	if r.result.SHA256.Train, err = digest(ctx, r.spec.Data.Train); err != nil {
+		return err
+	}
+	if r.result.SHA256.Test, err = digest(ctx, r.spec.Data.Test); err != nil {
+		return err
+	}
+	if r.rows, err = r.spec.read(ctx, r.options); err != nil {
+		return err
+	}
+	if err := r.spec.suits(r.rows); err != nil {
+		return err
+	}
+	r.warn(r.rows.warnings...)
+	r.result.Task = string(r.rows.task)
+	r.result.Rows.Train, r.result.Features = r.rows.train.Dims()
+	r.result.Seconds.Load = time.Since(began).Seconds()
+	r.stage, err = newStage(r.spec.Output.Dir)
+	return err
+}
+
+// suits looks whether spec and data fit together.
+func (s Spec) suits(r *rows) error {
+	classes := r.train.Schema().Classes()
+	if r.task == metrics.Classification && len(classes) < 2 {
+		return fmt.Errorf("experiment: column %s: one class only, %q; there is nothing to tell apart", r.train.Schema().Targets[0].Name, classes)
+	}
+	if len(r.train.Schema().Targets) == 0 {
+		return errors.New("experiment: the data have no target")
+	}
+	if err := s.suitsEstimator(r.task); err != nil {
+		return err
+	}
+	if s.Search == nil {
+		return nil
+	}
+	if name := string(s.Search.Score); name != "" {
+		m, err := metrics.ByName(name)
+		if err != nil {
+			return err
+		}
+		if m.Task != r.task {
+			return fmt.Errorf("experiment: search.score: %s is for %s, and the task is %s", name, m.Task, r.task)
+		}
+	}
+	if s.Search.CV.Kind == "stratified" && r.task == metrics.Regression {
+		return errors.New("experiment: search.cv.kind: only classes can be stratified, and the task is regression")
+	}
+	return nil
+}
+
+// fit searches and fits the model to all training rows.
+func (r *run) fit(ctx context.Context) error {
+	if r.spec.Search != nil {
+		return r.fitSearch(ctx)
+	}
+	began := time.Now()
+	r.options.report("refit", 0, 0)
+	var err error
+	if r.rows.streamed {
+		r.model, err = r.spec.streaming().FitSource(ctx, r.rows.train)
+	} else {
+		var set datasets.Set
+		if set, err = datasets.Gather(ctx, r.rows.train); err == nil {
+			r.model, err = r.spec.Pipeline.Fit(ctx, set)
+		}
+	}
+	r.result.Seconds.Refit = time.Since(began).Seconds()
+	r.reportOf(r.model)
+	return err
+}
+
+func (r *run) fitSearch(ctx context.Context) error {
+	set, err := datasets.Gather(ctx, r.rows.train)
+	if err != nil {
+		return err
+	}
+	search, err := r.spec.searchOn(set, r.rows.task)
+	if err != nil {
+		return err
+	}
+	search.Journal = r.stage.journal(r.spec, r.result.SHA256)
+	search.Progress = func(p gridsearch.Progress) {
+		phase := "search"
+		if p.Done == p.Total {
+			phase = "refit"
+		}
+		r.options.report(phase, p.Done, p.Total)
+	}
+	if r.search, err = search.Run(ctx, set); err != nil {
+		return err
+	}
+	r.model = r.search.Model
+	r.result.Seconds.Search, r.result.Seconds.Refit = r.search.Seconds, r.search.RefitSeconds
+	r.result.Search = summary(r.search)
+	r.warn(r.search.Warnings...)
+	r.reportOf(r.model)
+	return nil
+}
+
+// searchOn is the grid search of the spec over these rows.
+func (s Spec) searchOn(set datasets.Set, task metrics.Task) (gridsearch.Search, error) {
+	search := gridsearch.NewSearch(s.Pipeline, s.Search.Grid...)
+	search.Score, search.Refit = string(s.Search.Score), s.Search.Refit
+	cv, seed := s.Search.CV, s.seedOf("search.cv")
+	kind := cv.Kind
+	if kind == "auto" {
+		switch {
+		case set.Groups != nil:
+			kind = "group"
+		case task == metrics.Classification:
+			kind = "stratified"
+		default:
+			kind = "kfold"
+		}
+	}
+	switch kind {
+	case "group":
+		search.Splitter = datasets.GroupKFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
+	case "stratified":
+		search.Splitter = datasets.StratifiedKFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
+	case "time":
+		search.Splitter = datasets.TimeSeriesSplit{Folds: cv.Folds}
+	default:
+		search.Splitter = datasets.KFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
+	}
+	search.Memory = memoryBudget() / 2
+	return search, search.Check()
+}
+
+// summary is what result.json says of a search.
+func summary(found *gridsearch.Result) *SearchResult {
+	best := found.Best()
+	out := &SearchResult{
+		Candidates: len(found.Candidates), Folds: found.Folds, Fits: found.Fits, Score: found.Score,
+		Best:       Candidate{Params: map[string]any{}, Mean: best.Mean, Std: best.Std},
+		OnGridEdge: append([]string{}, found.OnGridEdge...), Shared: append([]string{}, found.Shared...),
+	}
+	for _, s := range best.Settings {
+		out.Best.Params[s.Path] = s.Value
+	}
+	return out
+}
+
+func (r *run) warn(texts ...string) { r.result.Warnings = append(r.result.Warnings, texts...) }
+
+// reportOf warns of a fit that did not converge.
+func (r *run) reportOf(model estimator.Predictor) {
+	m, ok := model.(estimator.Reporter)
+	if !ok {
+		return
+	}
+	report := m.Report()
+	if !report.Converged {
+		r.warn(fmt.Sprintf("the fit did not converge: %s stopped after %d iterations with a relative gradient of %.2g; raise max_iter or tol", report.Solver, report.Iterations, report.Gradient))
+	}
+	r.warn(report.Warnings...)
+}
+
+// evaluate scores the model on the training and test rows, and writes the predictions for the
+// latter.
+func (r *run) evaluate(ctx context.Context) error {
+	began := time.Now()
+	n, _ := r.rows.train.Dims()
+	var extra []string
+	if r.search != nil {
+		extra = []string{r.search.Score}
+	}
+	v, err := judge(ctx, r.model, r.rows.train, nil, func(done int) { r.options.report("evaluate", done, max(n, 0)) })
+	if err != nil {
+		return err
+	}
+	r.result.Rows.Train = v.rows
+	if r.result.Train, err = r.score(v, "train", extra); err != nil {
+		return err
+	}
+	if r.rows.test != nil {
+		if v, err = r.predictTest(ctx); err != nil {
+			return err
+		}
+		r.result.Rows.Test = v.rows
+		if r.result.Test, err = r.score(v, "test", extra); err != nil {
+			return err
+		}
+	}
+	r.result.Seconds.Evaluate = time.Since(began).Seconds()
+	return nil
+}
+
+func (r *run) score(v verdict, part string, extra []string) (map[string]float64, error) {
+	scores, warnings, err := v.score(r.rows.task, extra...)
+	for _, w := range warnings {
+		r.warn(part + ": " + strings.TrimPrefix(w, "metrics: "))
+	}
+	return scores, err
+}
+
+func (r *run) predictTest(ctx context.Context) (v verdict, err error) {
+	err = r.stage.write("predictions.csv", func(w *bufio.Writer) error {
+		p := newPredictionWriter(w, r.rows.test.Schema(), true)
+		if r.rows.numbers != nil {
+			p.numbers = func(k int) int { return r.rows.numbers[k] }
+		}
+		n, _ := r.rows.test.Dims()
+		v, err = judge(ctx, r.model, r.rows.test, p.block, func(done int) { r.options.report("evaluate", done, max(n, 0)) })
+		return err
+	})
+	return v, err
+}
+
+// write makes the other outputs and puts all of them in place.
+func (r *run) write(ctx context.Context) error {
+	r.options.report("write", 0, 0)
+	if r.search != nil {
+		if err := r.stage.write("cv_results.csv", func(w *bufio.Writer) error { return r.search.WriteCSV(w) }); err != nil {
+			return err
+		}
+	}
+	if err := r.stage.write("model.bochner", func(w *bufio.Writer) error { return r.saveModel(w) }); err != nil {
+		return err
+	}
+	resolved, err := r.spec.Encode(filepath.Join(r.spec.Output.Dir, "spec.yaml"))
+	if err != nil {
+		return err
+	}
+	if err := r.stage.write("spec.yaml", func(w *bufio.Writer) error { _, err := w.Write(resolved); return err }); err != nil {
+		return err
+	}
+	r.result.Memory = peakMemory()
+	r.result.Seconds.Total = time.Since(r.started).Seconds()
+	err = r.stage.write("result.json", func(w *bufio.Writer) error {
+		text, err := json.MarshalIndent(r.result, "", "  ")
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(append(text, '\n'))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r.result.Files, err = r.stage.publish()
+	return err
+}
+
+// seedOf derives the seed of a purpose from that of the experiment.
+func (s Spec) seedOf(purpose string) uint64 {
+	return pipeline.DeriveSeed(s.Seed, purpose)
+}
+
+// stage is where outputs wait until all of them are made.
+type stage struct {
+	dir, waiting string
+	names        []string
+}
+
+func newStage(dir string) (*stage, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("experiment: output.dir: %w", tell(err))
+	}
+	waiting, err := os.MkdirTemp(dir, ".unfinished-*")
+	if err != nil {
+		return nil, fmt.Errorf("experiment: output.dir: %s: %w", dir, reason(err))
+	}
+	return &stage{dir: dir, waiting: waiting}, nil
+}
+
+func (s *stage) write(name string, fill func(w *bufio.Writer) error) error {
+	s.names = append(s.names, name)
+	return write(filepath.Join(s.waiting, name), filepath.Join(s.dir, name), fill)
+}
+
+// publish moves the outputs to their places, and removes the journals, which have done their work.
+func (s *stage) publish() ([]string, error) {
+	var files []string
+	for _, name := range s.names {
+		to := filepath.Join(s.dir, name)
+		if err := os.Rename(filepath.Join(s.waiting, name), to); err != nil {
+			return nil, fmt.Errorf("experiment: writing %s: %w", to, reason(err))
+		}
+		files = append(files, filepath.ToSlash(to))
+	}
+	journals, _ := filepath.Glob(filepath.Join(s.dir, "search-*.journal"))
+	for _, path := range journals {
+		os.Remove(path)
+	}
+	return files, os.Remove(s.waiting)
+}
+
+func (s *stage) discard() { os.RemoveAll(s.waiting) }
+
+// journal is the path of the journal of a search, which other specs and data do not share.
+func (s *stage) journal(spec Spec, data Digests) string {
+	spec.Output = Output{}
+	text, err := spec.Encode("spec.yaml")
+	if err != nil {
+		text = []byte(spec.Name)
+	}
+	sum := sha256.Sum256([]byte(string(text) + data.Train + data.Test))
+	return filepath.Join(s.dir, "search-"+hex.EncodeToString(sum[:6])+".journal")
+}
