@@ -140,7 +140,8 @@ func (p *FittedPipeline) predictBlock(ctx context.Context, Z mat.Matrix, lo int,
 		}
 		copy(out.Values[lo:], values)
 	}
-	if m, ok := p.model.(estimator.MultiPredictor); ok && ask&whatTargets != 0 {
+	m, ok := p.model.(estimator.MultiPredictor)
+	if _, classifies := p.model.(estimator.Classifier); ok && !classifies && ask&whatTargets != 0 {
 		block, err := m.PredictTargets(ctx, Z)
 		if err := out.put(&out.Targets, lo, block, err); err != nil {
 			return err

@@ -1,0 +1,430 @@
+package model
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+)
+
+// Format is the version of the model file that this package writes. It reads this one and those
+// before it.
+const Format = 1
+
+// Header is what a model file says about the model besides its state.
+type Header struct {
+	Name     string             `json:"name,omitempty"`
+	Task     string             `json:"task,omitempty"`     // "classification" or "regression"
+	Spec     string             `json:"spec"`               // the pipeline, as YAML
+	Columns  []Column           `json:"columns,omitempty"`  // of the inputs; none where they have no names
+	Targets  []Column           `json:"targets,omitempty"`  // what is predicted
+	Classes  []string           `json:"classes,omitempty"`  // names of the classes by code
+	Metrics  map[string]float64 `json:"metrics,omitempty"`  // scores, as "test.accuracy"
+	Versions map[string]string  `json:"versions,omitempty"` // of the programs that made it
+}
+
+// Column is the name and kind of a column.
+type Column struct {
+	Name   string   `json:"name"`
+	Kind   string   `json:"kind"`             // "numeric" or "categorical"
+	Levels []string `json:"levels,omitempty"` // of a categorical column, by code
+}
+
+// index is model.json.
+type index struct {
+	Format int `json:"format"`
+	Header
+	State  map[string]any `json:"state"`
+	Arrays []arrayEntry   `json:"arrays"`
+}
+
+// arrayEntry says where an array is and what it is.
+type arrayEntry struct {
+	Name  string `json:"name"`
+	Type  string `json:"type"`
+	Shape []int  `json:"shape"`
+}
+
+func (e arrayEntry) file() string { return e.Name + ".npy" }
+
+const (
+	indexName  = "model.json"
+	mostIndex  = 256 << 20 // bytes of model.json
+	sealPrefix = "sha256:"
+	sealLength = len(sealPrefix) + 2*sha256.Size
+)
+
+// The ways in which a file is no model file of ours. Errors of [Read] wrap one of them.
+var (
+	ErrDamaged = errors.New("the model file is damaged or is none")
+	ErrNewer   = errors.New("the model file is from a newer version")
+)
+
+// Write writes a model file: a zip that holds model.json and one .npy file for each array, plain,
+// so that numpy.load opens it too. The comment of the zip is the sha256 of what is before it. The
+// same header and state give the same bytes.
+func Write(w io.Writer, h Header, a *Archive) error {
+	x := index{Format: Format, Header: h, State: a.Scalars, Arrays: []arrayEntry{}}
+	for _, name := range slices.Sorted(maps.Keys(a.Arrays)) {
+		array := a.Arrays[name]
+		if err := array.check(); err != nil {
+			return fmt.Errorf("model: array %s: %w", name, err)
+		}
+		x.Arrays = append(x.Arrays, arrayEntry{Name: name, Type: array.kind(), Shape: array.Shape})
+	}
+	if err := x.checkTexts(); err != nil {
+		return err
+	}
+	doc, err := json.MarshalIndent(x, "", " ")
+	if err != nil {
+		return fmt.Errorf("model: %w", err)
+	}
+	s := newSealer(w)
+	z := zip.NewWriter(s)
+	err = entry(z, indexName, func(w io.Writer) error { _, err := w.Write(doc); return err })
+	for _, e := range x.Arrays {
+		if err == nil {
+			err = entry(z, e.file(), func(w io.Writer) error { return writeNpy(w, a.Arrays[e.Name]) })
+		}
+	}
+	if err == nil {
+		err = z.Close()
+	}
+	if err == nil {
+		err = s.seal()
+	}
+	if err != nil {
+		return fmt.Errorf("model: %w", err)
+	}
+	return nil
+}
+
+func entry(z *zip.Writer, name string, write func(w io.Writer) error) error {
+	w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
+	if err != nil {
+		return err
+	}
+	return write(w)
+}
+
+// checkTexts refuses texts that JSON would change.
+func (x index) checkTexts() error {
+	var all []string
+	for name, v := range x.State {
+		all = append(all, name)
+		switch v := v.(type) {
+		case string:
+			all = append(all, v)
+		case []string:
+			all = append(all, v...)
+		}
+	}
+	for _, list := range [][]Column{x.Columns, x.Targets} {
+		for _, c := range list {
+			all = append(append(all, c.Name), c.Levels...)
+		}
+	}
+	for _, text := range append(append(all, x.Spec, x.Name, x.Task), x.Classes...) {
+		if !utf8.ValidString(text) {
+			return fmt.Errorf("model: the text %q is not UTF-8", text)
+		}
+	}
+	for _, v := range x.Metrics {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("model: a metric is %v", v)
+		}
+	}
+	return nil
+}
+
+// sealer writes a zip without a comment and gives it one at the end, the hash of what is before.
+type sealer struct {
+	w    io.Writer
+	hash interface {
+		io.Writer
+		Sum([]byte) []byte
+	}
+	held []byte // the last two bytes, which are the length of the comment
+}
+
+func newSealer(w io.Writer) *sealer { return &sealer{w: w, hash: sha256.New()} }
+
+func (s *sealer) Write(p []byte) (int, error) {
+	all := append(s.held, p...)
+	cut := max(len(all)-2, 0)
+	s.held = slices.Clone(all[cut:])
+	return len(p), s.pass(all[:cut])
+}
+
+func (s *sealer) pass(p []byte) error {
+	s.hash.Write(p)
+	_, err := s.w.Write(p)
+	return err
+}
+
+func (s *sealer) seal() error {
+	if err := s.pass(binary.LittleEndian.AppendUint16(nil, uint16(sealLength))); err != nil {
+		return err
+	}
+	_, err := io.WriteString(s.w, sealPrefix+hex.EncodeToString(s.hash.Sum(nil)))
+	return err
+}
+
+// WriteFile writes a model file at path, all or nothing: an error leaves what was there before.
+func WriteFile(path string, h Header, a *Archive) error {
+	return Replace(path, func(w io.Writer) error { return Write(w, h, a) })
+}
+
+// Replace writes a file under a temporary name beside path and renames it when all of it is on the
+// disk. An error leaves what was there before and no temporary file.
+func Replace(path string, write func(w io.Writer) error) (err error) {
+	f, err := temporary(path)
+	if err != nil {
+		return fmt.Errorf("model: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(f.Name())
+		}
+	}()
+	if err = write(f); err != nil {
+		return err
+	}
+	if err = f.Sync(); err == nil {
+		err = f.Close()
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("model: %w", err)
+	}
+	if dir, err := os.Open(filepath.Dir(path)); err == nil { // the rename too should survive a crash
+		dir.Sync()
+		dir.Close()
+	}
+	return nil
+}
+
+// temporary makes a new file in the folder of path.
+func temporary(path string) (*os.File, error) {
+	for i := 0; ; i++ {
+		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.%d.tmp", filepath.Base(path), os.Getpid(), i))
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if err == nil || !errors.Is(err, os.ErrExist) || i > 100 {
+			return f, err
+		}
+	}
+}
+
+// ReadFile reads the model file at path.
+func ReadFile(path string) (Header, *Archive, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Header{}, nil, fmt.Errorf("model: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("not a file")
+	}
+	if err != nil {
+		return Header{}, nil, fmt.Errorf("model: %s: %w", path, err)
+	}
+	h, a, err := Read(f, info.Size())
+	if err != nil {
+		return Header{}, nil, fmt.Errorf("%w: %s", err, path)
+	}
+	return h, a, nil
+}
+
+// Read reads a model file of the given size. What it allocates is bounded by a small multiple of
+// the size. A file that is no model file, is damaged anywhere or is cut off gives an error that
+// wraps [ErrDamaged], one of a later format [ErrNewer].
+func Read(r io.ReaderAt, size int64) (Header, *Archive, error) {
+	h, a, err := read(r, size)
+	if err != nil && !errors.Is(err, ErrNewer) {
+		err = fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	if err != nil {
+		return Header{}, nil, fmt.Errorf("model: %w", err)
+	}
+	return h, a, nil
+}
+
+func read(r io.ReaderAt, size int64) (Header, *Archive, error) {
+	if err := checkSeal(r, size); err != nil {
+		return Header{}, nil, err
+	}
+	z, err := zip.NewReader(r, size)
+	if err != nil {
+		return Header{}, nil, err
+	}
+	files, err := entries(z, size)
+	if err != nil {
+		return Header{}, nil, err
+	}
+	x, err := readIndex(files[indexName])
+	if err != nil {
+		return Header{}, nil, err
+	}
+	if len(files) != len(x.Arrays)+1 {
+		return Header{}, nil, fmt.Errorf("%d arrays are listed, the file has %d", len(x.Arrays), len(files)-1)
+	}
+	a := &Archive{Scalars: x.State, Arrays: map[string]Array{}}
+	if err := plainScalars(a.Scalars); err != nil {
+		return Header{}, nil, err
+	}
+	for _, e := range x.Arrays {
+		f := files[e.file()]
+		if f == nil || e.file() == indexName {
+			return Header{}, nil, fmt.Errorf("array %s is missing", e.Name)
+		}
+		if _, twice := a.Arrays[e.Name]; twice {
+			return Header{}, nil, fmt.Errorf("array %s is listed twice", e.Name)
+		}
+		if a.Arrays[e.Name], err = readArray(f, e); err != nil {
+			return Header{}, nil, fmt.Errorf("array %s: %w", e.Name, err)
+		}
+	}
+	return x.Header, a, nil
+}
+
+// checkSeal compares the hash at the end of the file with the rest.
+func checkSeal(r io.ReaderAt, size int64) error {
+	var start [4]byte
+	if _, err := r.ReadAt(start[:], 0); err != nil || string(start[:]) != "PK\x03\x04" {
+		return errors.New("it does not begin as a model file does")
+	}
+	body := size - int64(sealLength)
+	if body < 0 {
+		return errors.New("it is cut off")
+	}
+	found := make([]byte, sealLength)
+	if _, err := r.ReadAt(found, body); err != nil {
+		return err
+	}
+	if !bytes.HasPrefix(found, []byte(sealPrefix)) {
+		return errors.New("it is cut off, or was changed: no checksum at its end")
+	}
+	hash := sha256.New()
+	if _, err := io.Copy(hash, io.NewSectionReader(r, 0, body)); err != nil {
+		return err
+	}
+	if sealPrefix+hex.EncodeToString(hash.Sum(nil)) != string(found) {
+		return errors.New("its checksum is not that of its contents")
+	}
+	return nil
+}
+
+// entries returns the files of the zip by name, none compressed or larger than the file itself.
+func entries(z *zip.Reader, size int64) (map[string]*zip.File, error) {
+	files := make(map[string]*zip.File, len(z.File))
+	var total uint64
+	for _, f := range z.File {
+		if f.Method != zip.Store || f.CompressedSize64 != f.UncompressedSize64 {
+			return nil, fmt.Errorf("%s is compressed", strconv.Quote(f.Name))
+		}
+		if total += f.UncompressedSize64; f.UncompressedSize64 > uint64(size) || total > uint64(size) {
+			return nil, fmt.Errorf("%s is larger than the file", strconv.Quote(f.Name))
+		}
+		if files[f.Name] != nil {
+			return nil, fmt.Errorf("%s is there twice", strconv.Quote(f.Name))
+		}
+		files[f.Name] = f
+	}
+	return files, nil
+}
+
+func readIndex(f *zip.File) (x index, err error) {
+	if f == nil {
+		return x, errors.New("it has no " + indexName)
+	}
+	if f.UncompressedSize64 > mostIndex {
+		return x, fmt.Errorf("%s has %d bytes", indexName, f.UncompressedSize64)
+	}
+	r, err := f.Open()
+	if err != nil {
+		return x, err
+	}
+	defer r.Close()
+	doc, err := io.ReadAll(io.LimitReader(r, int64(f.UncompressedSize64)+1))
+	if err != nil {
+		return x, err
+	}
+	var version struct {
+		Format *int `json:"format"`
+	}
+	if err := json.Unmarshal(doc, &version); err != nil {
+		return x, fmt.Errorf("%s: %w", indexName, err)
+	}
+	switch {
+	case version.Format == nil || *version.Format < 1:
+		return x, fmt.Errorf("%s has no format version", indexName)
+	case *version.Format > Format:
+		return x, fmt.Errorf("%w: its format is %d, this program reads up to %d", ErrNewer, *version.Format, Format)
+	}
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&x); err != nil {
+		return x, fmt.Errorf("%s: %w", indexName, err)
+	}
+	return x, nil
+}
+
+// plainScalars gives lists of texts the type they had, and refuses what is no scalar of a state.
+func plainScalars(scalars map[string]any) error {
+	for name, v := range scalars {
+		switch v := v.(type) {
+		case bool, string, float64:
+		case nil:
+			scalars[name] = []string(nil)
+		case []any:
+			list := make([]string, len(v))
+			for i, element := range v {
+				text, ok := element.(string)
+				if !ok {
+					return fmt.Errorf("%s is not a list of texts", name)
+				}
+				list[i] = text
+			}
+			scalars[name] = list
+		default:
+			return fmt.Errorf("%s is no scalar", name)
+		}
+	}
+	return nil
+}
+
+func readArray(f *zip.File, e arrayEntry) (Array, error) {
+	if len(e.Shape) == 0 || len(e.Shape) > dims {
+		return Array{}, fmt.Errorf("it has %d dimensions", len(e.Shape))
+	}
+	r, err := f.Open()
+	if err != nil {
+		return Array{}, err
+	}
+	defer r.Close()
+	a, err := readNpy(r, int64(f.UncompressedSize64), e.Type, e.Shape)
+	if err != nil {
+		return a, err
+	}
+	var more [1]byte
+	if n, err := r.Read(more[:]); n != 0 || err != io.EOF { // the zip compares its checksum at the end
+		return a, fmt.Errorf("no end after its numbers: %w", err)
+	}
+	return a, nil
+}

@@ -1,0 +1,196 @@
+package model
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The .npy format of numpy, version 1.0: a magic word, a line of text that says type, order and
+// shape, and the numbers. https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+const npyMagic = "\x93NUMPY\x01\x00"
+
+// npyHeader returns what comes before the numbers; its length is a multiple of 64.
+func npyHeader(a Array) []byte {
+	sizes := make([]string, len(a.Shape))
+	for i, n := range a.Shape {
+		sizes[i] = strconv.Itoa(n)
+	}
+	shape := strings.Join(sizes, ", ")
+	if len(sizes) == 1 {
+		shape += ","
+	}
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", a.kind(), shape)
+	const fixed = len(npyMagic) + 2
+	padded := (fixed + len(text) + 1 + 63) / 64 * 64
+	text += strings.Repeat(" ", padded-fixed-len(text)-1) + "\n"
+	head := binary.LittleEndian.AppendUint16([]byte(npyMagic), uint16(len(text)))
+	return append(head, text...)
+}
+
+// kind is the type of the numbers as numpy writes it.
+func (a Array) kind() string {
+	switch {
+	case a.Ints != nil:
+		return "<i8"
+	case a.Uint32s != nil:
+		return "<u4"
+	}
+	return "<f8"
+}
+
+// itemSize is how many bytes a number of the kind takes, 0 where there is no such kind.
+func itemSize(kind string) int64 {
+	switch kind {
+	case "<f8", "<i8":
+		return 8
+	case "<u4":
+		return 4
+	}
+	return 0
+}
+
+// count returns how many numbers an array of the shape has, at most limit.
+func count(shape []int, limit int64) (int64, error) {
+	total := int64(1)
+	for _, n := range shape {
+		if n < 0 {
+			return 0, fmt.Errorf("the shape %v is below 0", shape)
+		}
+		if n > 0 && total > limit/int64(n) {
+			return 0, fmt.Errorf("the shape %v does not fit into the file", shape)
+		}
+		total *= int64(n)
+	}
+	return total, nil
+}
+
+// dims is how many dimensions an array of a model file has at most.
+const dims = 8
+
+// check reports an array that cannot be written.
+func (a Array) check() error {
+	held := 0
+	for _, n := range []int{len(a.Floats), len(a.Ints), len(a.Uint32s)} {
+		held += n
+	}
+	if (a.Floats != nil && a.Ints != nil) || (a.Floats != nil && a.Uint32s != nil) || (a.Ints != nil && a.Uint32s != nil) {
+		return errors.New("it has several kinds of numbers")
+	}
+	if len(a.Shape) == 0 || len(a.Shape) > dims {
+		return fmt.Errorf("it has %d dimensions, wanted 1 to %d", len(a.Shape), dims)
+	}
+	n, err := count(a.Shape, math.MaxInt64/16)
+	if err == nil && n != int64(held) {
+		err = fmt.Errorf("it has %d numbers for the shape %v", held, a.Shape)
+	}
+	return err
+}
+
+// writeNpy writes an array.
+func writeNpy(w io.Writer, a Array) error {
+	if _, err := w.Write(npyHeader(a)); err != nil {
+		return err
+	}
+	size := itemSize(a.kind())
+	buffer := make([]byte, 0, 1<<16)
+	flush := func(last bool) error {
+		if len(buffer) == 0 || !last && len(buffer)+8 <= cap(buffer) {
+			return nil
+		}
+		_, err := w.Write(buffer)
+		buffer = buffer[:0]
+		return err
+	}
+	total := max(len(a.Floats), len(a.Ints), len(a.Uint32s))
+	for i := range total {
+		switch {
+		case a.Ints != nil:
+			buffer = binary.LittleEndian.AppendUint64(buffer, uint64(a.Ints[i]))
+		case size == 4:
+			buffer = binary.LittleEndian.AppendUint32(buffer, a.Uint32s[i])
+		default:
+			buffer = binary.LittleEndian.AppendUint64(buffer, math.Float64bits(a.Floats[i]))
+		}
+		if err := flush(false); err != nil {
+			return err
+		}
+	}
+	return flush(true)
+}
+
+// npySize is how many bytes writeNpy writes.
+func npySize(a Array) int64 {
+	n, _ := count(a.Shape, math.MaxInt64/16)
+	return int64(len(npyHeader(a))) + n*itemSize(a.kind())
+}
+
+// readNpy reads an array of the kind and shape that the file's index declares: what it allocates is
+// bounded by the size of the entry, which the caller has checked against that of the file.
+func readNpy(r io.Reader, size int64, kind string, shape []int) (Array, error) {
+	item := itemSize(kind)
+	if item == 0 {
+		return Array{}, fmt.Errorf("numbers of type %q, wanted <f8, <i8 or <u4", kind)
+	}
+	n, err := count(shape, size/item)
+	if err != nil {
+		return Array{}, err
+	}
+	a := Array{Shape: slices.Clone(shape)}
+	switch kind {
+	case "<i8":
+		a.Ints = []int64{}
+	case "<u4":
+		a.Uint32s = []uint32{}
+	default:
+		a.Floats = []float64{}
+	}
+	head := npyHeader(a)
+	if int64(len(head))+n*item != size {
+		return Array{}, fmt.Errorf("it has %d bytes, %v numbers of type %s would have %d", size, shape, kind, int64(len(head))+n*item)
+	}
+	found := make([]byte, len(head))
+	if _, err := io.ReadFull(r, found); err != nil {
+		return Array{}, err
+	}
+	if string(found) != string(head) {
+		return Array{}, errors.New("its header is not that of its type and shape")
+	}
+	return a, a.read(r, int(n))
+}
+
+// read fills the array with n numbers.
+func (a *Array) read(r io.Reader, n int) error {
+	switch {
+	case a.Ints != nil:
+		a.Ints = make([]int64, n)
+	case a.Uint32s != nil:
+		a.Uint32s = make([]uint32, n)
+	default:
+		a.Floats = make([]float64, n)
+	}
+	item := int(itemSize(a.kind()))
+	buffer := make([]byte, 1<<16)
+	for at := 0; at < n; {
+		part := buffer[:min(n-at, len(buffer)/item)*item]
+		if _, err := io.ReadFull(r, part); err != nil {
+			return err
+		}
+		for ; len(part) > 0; part, at = part[item:], at+1 {
+			switch {
+			case a.Ints != nil:
+				a.Ints[at] = int64(binary.LittleEndian.Uint64(part))
+			case item == 4:
+				a.Uint32s[at] = binary.LittleEndian.Uint32(part)
+			default:
+				a.Floats[at] = math.Float64frombits(binary.LittleEndian.Uint64(part))
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,431 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+)
+
+var _ estimator.Sweeper = Pipeline{}
+
+// Sweep fits every setting on every fold and shares what settings have in common: steps that are
+// equal from the first on are fitted and applied once for each fold, and once for all folds where
+// none of them looks at the rows ([transformer.Rowless]). The estimators behind the same steps are
+// left to their own Sweep where they have one. What would exceed the memory of the pipeline is not
+// shared but done for each setting by itself.
+//
+// It returns "prefix" where fitted steps, and "features" where mapped rows, served several settings
+// or folds, and what the estimators shared. Folds and groups of settings go in parallel as far as
+// memory allows; what is yielded does not depend on that, only the order is.
+func (p Pipeline) Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
+	yield func(setting, fold int, held estimator.Held) error) (shared []string, err error) {
+	if err := data.Check(); err != nil {
+		return nil, here(err)
+	}
+	if err := checkFolds(folds, data.Rows()); err != nil {
+		return nil, here(err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s := &sweep{data: data, folds: folds, memory: p.memory(), yield: yield, cancel: cancel, shared: map[string]bool{}}
+	for i, e := range settings {
+		setting, ok := e.(Pipeline)
+		if !ok {
+			return nil, here(fmt.Errorf("setting %d is a %T, wanted a Pipeline", i, e))
+		}
+		s.settings = append(s.settings, setting)
+	}
+	s.run(ctx)
+	for name := range s.shared {
+		shared = append(shared, name)
+	}
+	slices.Sort(shared)
+	return shared, context.Cause(ctx)
+}
+
+func checkFolds(folds []datasets.Fold, n int) error {
+	for f, fold := range folds {
+		if len(fold.Train) == 0 || len(fold.Test) == 0 {
+			return fmt.Errorf("fold %d has %d rows to train on and %d to test on", f, len(fold.Train), len(fold.Test))
+		}
+		for _, i := range slices.Concat(fold.Train, fold.Test) {
+			if i < 0 || i >= n {
+				return fmt.Errorf("fold %d has row %d of %d", f, i, n)
+			}
+		}
+	}
+	return nil
+}
+
+// sweep is one call of Sweep.
+type sweep struct {
+	data     datasets.Set
+	folds    []datasets.Fold
+	settings []Pipeline
+	memory   int64
+	inner    int // how many folds one task may work on at once
+	cancel   context.CancelCauseFunc
+
+	mu     sync.Mutex
+	yield  func(setting, fold int, held estimator.Held) error
+	shared map[string]bool
+}
+
+// branch is steps that settings have in common, as a tree.
+type branch struct {
+	step     Step
+	next     []*branch
+	settings []int // all that pass here
+	ends     []int // those without further steps
+}
+
+// grow adds setting number i with the given steps.
+func (b *branch) grow(i int, steps []Step) {
+	b.settings = append(b.settings, i)
+	if len(steps) == 0 {
+		b.ends = append(b.ends, i)
+		return
+	}
+	for _, n := range b.next {
+		if n.step.path() == steps[0].path() && reflect.DeepEqual(n.step.Fitter, steps[0].Fitter) {
+			n.grow(i, steps[1:])
+			return
+		}
+	}
+	n := &branch{step: steps[0]}
+	n.grow(i, steps[1:])
+	b.next = append(b.next, n)
+}
+
+// run divides the work into tasks and does them.
+func (s *sweep) run(ctx context.Context) {
+	all, rowless := &branch{}, &branch{}
+	for i, p := range s.settings {
+		if err := p.check(); err != nil {
+			for f := range s.folds {
+				s.give(ctx, i, f, estimator.Held{Err: here(err)})
+			}
+			continue
+		}
+		if stepsFitWithoutRows(p.Steps) && s.fits(p) {
+			rowless.grow(i, p.Steps)
+		} else {
+			all.grow(i, p.Steps)
+		}
+	}
+	var tasks []func()
+	rowless.leaves(nil, func(steps []Step, ends []int) {
+		tasks = append(tasks, func() { s.everyFold(ctx, steps, ends) })
+	})
+	for _, top := range all.next {
+		for f := range s.folds {
+			tasks = append(tasks, func() { s.oneFold(ctx, f, top) })
+		}
+	}
+	workers := s.workers()
+	s.inner = max(1, workers/max(len(tasks), 1))
+	parallel(ctx, workers, len(tasks), func(i int) { tasks[i]() })
+}
+
+// leaves calls visit for each end of the tree with the steps that lead there.
+func (b *branch) leaves(path []Step, visit func(steps []Step, ends []int)) {
+	if len(b.ends) > 0 {
+		visit(path, b.ends)
+	}
+	for _, n := range b.next {
+		n.leaves(append(slices.Clone(path), n.step), visit)
+	}
+}
+
+// bytes estimates what the mapped rows of a setting take.
+func (s *sweep) bytes(p Pipeline) int64 {
+	n, cols := s.data.Rows(), s.data.Cols()
+	return 8 * int64(n) * int64(max(p.widthAfter(n, cols), cols))
+}
+
+func (s *sweep) fits(p Pipeline) bool { return s.bytes(p) <= s.memory }
+
+// workers is how many tasks go on at once: one for each core, fewer where they would together take
+// more than the memory. A task holds mapped rows and perhaps a copy of them.
+func (s *sweep) workers() int {
+	most := int64(1)
+	for _, p := range s.settings {
+		if p.Estimator != nil {
+			most = max(most, 2*min(s.bytes(p), s.memory))
+		}
+	}
+	return int(min(max(2*s.memory/most, 1), int64(runtime.GOMAXPROCS(0))))
+}
+
+// parallel calls f for 0 … n−1, at most workers at once, until the context ends.
+func parallel(ctx context.Context, workers, n int, f func(i int)) {
+	var next atomic.Int64
+	work := func() {
+		for ctx.Err() == nil {
+			i := int(next.Add(1)) - 1
+			if i >= n {
+				return
+			}
+			f(i)
+		}
+	}
+	var others sync.WaitGroup
+	for range min(workers, n) - 1 {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+}
+
+// give hands a result to the caller, one at a time, and ends the sweep where the caller wants that.
+// What a cancelled setting says is of no interest.
+func (s *sweep) give(ctx context.Context, setting, fold int, held estimator.Held) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ctx.Err() != nil {
+		return
+	}
+	if err := s.yield(setting, fold, held); err != nil {
+		s.cancel(err)
+	}
+}
+
+func (s *sweep) share(names ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range names {
+		s.shared[name] = true
+	}
+}
+
+// division is the rows of one fold at one place of the tree: those to train on, then those held out.
+type division struct {
+	set     datasets.Set
+	train   int // rows to train on
+	fold    int
+	seconds float64 // of shared work, for each setting
+}
+
+func (d division) trainSet() datasets.Set { return d.set.Slice(0, d.train) }
+func (d division) testX() mat.Matrix {
+	return datasets.SliceRows(d.set.X, d.train, d.set.Rows())
+}
+
+// divide returns the rows of fold f.
+func divide(data datasets.Set, fold datasets.Fold, f int) division {
+	return division{set: data.Select(slices.Concat(fold.Train, fold.Test)), train: len(fold.Train), fold: f}
+}
+
+// oneFold does the settings below one branch of the tree for one fold.
+func (s *sweep) oneFold(ctx context.Context, f int, top *branch) {
+	s.descend(ctx, top, divide(s.data, s.folds[f], f), 0)
+}
+
+// descend fits the step of b to the rows, which depth steps have mapped, and goes on.
+func (s *sweep) descend(ctx context.Context, b *branch, d division, depth int) {
+	if len(b.settings) == 1 {
+		s.alone(ctx, b.settings[0], d, depth)
+		return
+	}
+	start := time.Now()
+	mapped, fits, err := s.through(ctx, b.step, d)
+	if err != nil {
+		for _, i := range b.settings {
+			s.give(ctx, i, d.fold, estimator.Held{Err: at("step", b.step.path(), err)})
+		}
+		return
+	}
+	if !fits {
+		for _, i := range b.settings {
+			s.alone(ctx, i, d, depth)
+		}
+		return
+	}
+	s.share("prefix")
+	mapped.seconds += time.Since(start).Seconds() / float64(len(b.settings))
+	if len(b.ends) > 0 {
+		s.estimate(ctx, b.ends, mapped)
+	}
+	for _, n := range b.next {
+		if ctx.Err() == nil {
+			s.descend(ctx, n, mapped, depth+1)
+		}
+	}
+}
+
+// through fits a step to the rows to train on and maps all of them, unless they would not fit into
+// memory.
+func (s *sweep) through(ctx context.Context, step Step, d division) (mapped division, fits bool, err error) {
+	r, err := rowsOf(d.trainSet(), s.memory)
+	if err != nil {
+		return d, false, err
+	}
+	t, err := r.fit(ctx, step.Fitter)
+	if err != nil {
+		return d, false, err
+	}
+	fitted := &fittedStep{name: step.path(), fit: t}
+	sample, err := fitted.learn(ctx, r.sample)
+	if err != nil || bytesOf(sample)*int64(d.set.Rows()) > s.memory {
+		return d, false, err
+	}
+	schema := describe(t, d.set.Schema)
+	d.set.X, err = mapAll(ctx, fitted, d.set.X)
+	d.set.Schema = schema
+	return d, true, err
+}
+
+// alone fits what is left of a setting after depth steps, and shares nothing.
+func (s *sweep) alone(ctx context.Context, i int, d division, depth int) {
+	start := time.Now()
+	p := s.settings[i]
+	p.Steps, p.Name, p.Memory = p.Steps[depth:], p.path(), s.memory
+	fitted, err := p.Fit(ctx, d.trainSet())
+	s.judge(ctx, i, fitted, err, d, start)
+}
+
+// judge predicts the rows held out and hands that over.
+func (s *sweep) judge(ctx context.Context, i int, fitted estimator.Predictor, err error, d division, start time.Time) {
+	held := estimator.Held{Err: err}
+	if err == nil {
+		held.Prediction, held.Err = predictAll(ctx, fitted, d.testX())
+		if r, ok := fitted.(estimator.Reporter); ok {
+			held.Report = r.Report()
+		}
+	}
+	held.Seconds = time.Since(start).Seconds() + d.seconds
+	s.give(ctx, i, d.fold, held)
+}
+
+// predictAll returns all that a predictor says, block by block where it is no pipeline itself.
+func predictAll(ctx context.Context, fitted estimator.Predictor, X mat.Matrix) (estimator.Prediction, error) {
+	p := Unwrap(fitted)
+	if p == nil {
+		_, cols := X.Dims()
+		p = &FittedPipeline{chain: newFittedChain(cols), name: "estimator", model: fitted}
+	}
+	return p.PredictAll(ctx, X)
+}
+
+// estimate fits the estimators of the settings to rows that are mapped for all of them.
+func (s *sweep) estimate(ctx context.Context, settings []int, d division) {
+	s.share("features")
+	fold := datasets.Fold{Train: count(0, d.train), Test: count(d.train, d.set.Rows())}
+	s.byKind(settings, func(same []int) {
+		if sweeper, ok := s.settings[same[0]].Estimator.(estimator.Sweeper); ok {
+			s.sweepEstimators(ctx, sweeper, same, d.set, []datasets.Fold{fold}, func(int) int { return d.fold }, d.seconds)
+			return
+		}
+		for _, i := range same {
+			if ctx.Err() == nil {
+				s.fitEstimator(ctx, i, d)
+			}
+		}
+	})
+}
+
+func (s *sweep) fitEstimator(ctx context.Context, i int, d division) {
+	start := time.Now()
+	p := s.settings[i]
+	fitted, err := p.Estimator.Fit(ctx, d.trainSet())
+	s.judge(ctx, i, fitted, at("step", p.path(), err), d, start)
+}
+
+// byKind calls f for the settings with each type of estimator.
+func (s *sweep) byKind(settings []int, f func(same []int)) {
+	var kinds []string
+	groups := map[string][]int{}
+	for _, i := range settings {
+		kind := fmt.Sprintf("%T", s.settings[i].Estimator)
+		if groups[kind] == nil {
+			kinds = append(kinds, kind)
+		}
+		groups[kind] = append(groups[kind], i)
+	}
+	for _, kind := range kinds {
+		f(groups[kind])
+	}
+}
+
+// sweepEstimators leaves the estimators of the settings to their own Sweep.
+func (s *sweep) sweepEstimators(ctx context.Context, sweeper estimator.Sweeper, settings []int, data datasets.Set,
+	folds []datasets.Fold, fold func(int) int, seconds float64) {
+	specs := make([]estimator.Estimator, len(settings))
+	for k, i := range settings {
+		specs[k] = s.settings[i].Estimator
+	}
+	names, err := sweeper.Sweep(ctx, data, folds, specs, func(k, f int, held estimator.Held) error {
+		held.Err = at("step", s.settings[settings[k]].path(), held.Err)
+		held.Seconds += seconds
+		s.give(ctx, settings[k], fold(f), held)
+		return ctx.Err()
+	})
+	if err != nil && ctx.Err() == nil {
+		s.cancel(at("step", s.settings[settings[0]].path(), err))
+	}
+	s.share(names...)
+}
+
+// everyFold does settings with the same steps, which learn nothing from the rows, for all folds.
+func (s *sweep) everyFold(ctx context.Context, steps []Step, settings []int) {
+	start := time.Now()
+	data, err := s.mapOnce(ctx, steps)
+	if err != nil {
+		for _, i := range settings {
+			for f := range s.folds {
+				s.give(ctx, i, f, estimator.Held{Err: err})
+			}
+		}
+		return
+	}
+	seconds := time.Since(start).Seconds() / float64(len(settings)*max(len(s.folds), 1))
+	if len(steps) > 0 && len(settings)*len(s.folds) > 1 {
+		s.share("prefix", "features")
+	}
+	s.byKind(settings, func(same []int) {
+		if sweeper, ok := s.settings[same[0]].Estimator.(estimator.Sweeper); ok {
+			s.sweepEstimators(ctx, sweeper, same, data, s.folds, func(f int) int { return f }, seconds)
+			return
+		}
+		parallel(ctx, s.inner, len(s.folds), func(f int) {
+			d := divide(data, s.folds[f], f)
+			d.seconds = seconds
+			for _, i := range same {
+				if ctx.Err() == nil {
+					s.fitEstimator(ctx, i, d)
+				}
+			}
+		})
+	})
+}
+
+// mapOnce returns all rows mapped by steps that learn nothing from them.
+func (s *sweep) mapOnce(ctx context.Context, steps []Step) (datasets.Set, error) {
+	r, err := rowsOf(s.data, s.memory)
+	if err != nil {
+		return datasets.Set{}, here(err)
+	}
+	_, out, err := fitSteps(ctx, steps, r, s.data.Cols(), func(int) bool { return true })
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	return out.gather(ctx)
+}
+
+func count(from, to int) []int {
+	list := make([]int, to-from)
+	for i := range list {
+		list[i] = from + i
+	}
+	return list
+}
