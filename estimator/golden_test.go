@@ -286,3 +286,57 @@ func svrCase(t *testing.T, loss string) {
 		nearOptimum(t, "svr_"+loss, f.Coef().RawMatrix().Data, want.Coef, f.Report().Objective, want.Objective, coef, objective)
 	}
 }
+
+func TestLeaveOneOutEqualsReference(t *testing.T) {
+	var in struct {
+		X         [][]float64
+		Y, Alphas []float64
+	}
+	var want struct {
+		Loo  [][]float64 `json:"loo_squared_error"`
+		Best float64     `json:"best_alpha"`
+	}
+	golden.Load(t, "ridge_loo", &in, &want)
+	got, err := estimator.NewRidge().LeaveOneOut(context.Background(), datasets.Set{X: matrix(in.X), Y: in.Y}, in.Alphas)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range in.Alphas {
+		squared, expect := make([]float64, len(in.Y)), make([]float64, len(in.Y))
+		for i, y := range in.Y {
+			e := y - got.Predictions[k].At(i, 0)
+			squared[i], expect[i] = e*e, want.Loo[i][k]
+		}
+		near(t, "squared error", squared, expect, 1e-8)
+	}
+	if got.Alphas[got.Best] != want.Best {
+		t.Errorf("best alpha %v, want %v", got.Alphas[got.Best], want.Best)
+	}
+}
+
+func TestPosteriorEqualsReference(t *testing.T) {
+	var in struct {
+		Z     [][]float64
+		Y     []float64
+		ZTest [][]float64 `json:"Z_test"`
+		Noise float64
+	}
+	var want struct {
+		Mean, Std []float64
+		Evidence  float64 `json:"log_marginal_likelihood"`
+	}
+	golden.Load(t, "gp_features", &in, &want)
+	s := estimator.NewRidge()
+	s.Alpha, s.Intercept = in.Noise, false
+	p, err := s.FitPosterior(context.Background(), datasets.Set{X: matrix(in.Z), Y: in.Y}.Source(), in.Noise)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean, std, err := p.PredictStd(context.Background(), matrix(in.ZTest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "mean", mean, want.Mean, 1e-6)
+	near(t, "std", std, want.Std, 1e-6)
+	near(t, "log marginal likelihood", []float64{p.LogMarginalLikelihood()}, []float64{want.Evidence}, 1e-8)
+}

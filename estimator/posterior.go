@@ -1,0 +1,169 @@
+package estimator
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Posterior is ridge regression read as Bayesian linear regression, which on random features is a
+// gaussian process: weights w ~ N(0, (noise/Alpha)·I), a flat prior for the intercept, and
+// observations y_i ~ N(w'x_i + b, noise/s_i). Its mean is ridge's prediction.
+type Posterior struct {
+	linear
+	noise    float64
+	evidence float64
+	mean     []float64  // of the inputs; zeros without an intercept
+	weight   float64    // Σ s, 0 without an intercept
+	lower    *mat.Dense // L, LL' = X̃'SX̃ + Alpha·I
+}
+
+var (
+	_ Predictor      = (*Posterior)(nil)
+	_ Reporter       = (*Posterior)(nil)
+	_ model.Stateful = (*Posterior)(nil)
+)
+
+// FitPosterior learns from one target, given the variance of the noise of an observation of weight
+// 1. Alpha is noise over the prior variance of a weight, so that Alpha = noise is the prior N(0, I).
+// It reads the data once, as the solver cholesky does: nd² + d³/3 flops, d² numbers held.
+// (Rasmussen & Williams 2006, section 2.1.)
+func (s Ridge) FitPosterior(ctx context.Context, data datasets.Source, noise float64) (*Posterior, error) {
+	p, err := s.posterior(ctx, data, noise)
+	if err != nil {
+		return nil, fmt.Errorf("estimator: ridge: posterior: %w", err)
+	}
+	return p, nil
+}
+
+func (s Ridge) posterior(ctx context.Context, data datasets.Source, noise float64) (*Posterior, error) {
+	if err := param.Check(s); err != nil {
+		return nil, err
+	}
+	if s.Alpha == 0 || !(noise > 0) || math.IsInf(noise, 0) {
+		return nil, fmt.Errorf("alpha %v and noise %v, wanted numbers > 0", s.Alpha, noise)
+	}
+	r, err := sourceRows(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	rows, logWeights := 0, 0.0
+	watched := func(first int, block datasets.Set) ([]float64, int, error) {
+		y, count, err := blockTargets(first, block)
+		if err == nil && count != 1 {
+			err = fmt.Errorf("%d targets, wanted one", count)
+		}
+		rows += block.Rows()
+		for _, w := range block.Weights {
+			if w == 0 {
+				rows--
+			} else {
+				logWeights += math.Log(w)
+			}
+		}
+		return y, count, err
+	}
+	m, err := s.problem(r, watched).moments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return m.posterior(s.Alpha, noise, rows, logWeights)
+}
+
+func (m *moments) posterior(alpha, noise float64, rows int, logWeights float64) (*Posterior, error) {
+	f, ok := m.factorise(alpha)
+	if !ok {
+		return nil, fmt.Errorf("alpha %v is too small beside the inputs", alpha)
+	}
+	right := m.rightSide()
+	w := append([]float64(nil), right...)
+	f.solve(w, 1)
+	misfit := max(0, m.spread()-kern.Dot(w, right))
+	fitted, err := newLinear(w, intercepts(w, m.mean(), m.targetMean()), Report{Solver: "cholesky", Converged: true, Objective: misfit})
+	if err != nil {
+		return nil, err
+	}
+	p := &Posterior{linear: fitted, noise: noise, mean: m.mean(), lower: mat.NewDense(m.cols, m.cols, f.lower)}
+	// With C = noise·(S⁻¹ + XX'/alpha), the covariance of y, log|C| is by the determinant lemma
+	// n·log noise − Σ log s + log|X'SX + alpha·I| − d·log alpha, and y'C⁻¹y is misfit/noise. A flat
+	// prior on the intercept integrates exp(−b²·1'C⁻¹1/2) out.
+	n := float64(rows)
+	logC := n*math.Log(noise) - logWeights + f.logDeterminant() - float64(m.cols)*math.Log(alpha)
+	if m.centred {
+		p.weight = m.weight
+		logC += math.Log(m.weight) - math.Log(noise)
+		n--
+	}
+	p.evidence = -(misfit/noise + logC + n*math.Log(2*math.Pi)) / 2
+	return p, nil
+}
+
+// LogMarginalLikelihood returns the log density of the training targets, all unknowns integrated
+// out; with an intercept, that of their differences (the restricted likelihood), for its prior is
+// flat. Compare it between kernels, widths, penalties and noises.
+func (p *Posterior) LogMarginalLikelihood() float64 { return p.evidence }
+
+// Predict returns the mean of the target of each row of X.
+func (p *Posterior) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	n, _ := X.Dims()
+	out := make([]float64, n)
+	return out, p.score(ctx, out, X)
+}
+
+// PredictStd returns the mean of a new observation of weight 1 at each row of X, and its standard
+// deviation sqrt(noise·(1 + 1/Σs + x̃'(X̃'SX̃ + Alpha·I)⁻¹x̃)), the 1/Σs being the intercept's. Cost d²
+// flops for each row.
+func (p *Posterior) PredictStd(ctx context.Context, X mat.Matrix) (mean, std []float64, err error) {
+	mean, err = p.Predict(ctx, X)
+	if err != nil {
+		return nil, nil, err
+	}
+	n, d := X.Dims()
+	std = make([]float64, n)
+	const tile = 256
+	hold := make([]float64, min(tile, n)*d)
+	for lo := 0; lo < n; lo += tile {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		m := min(tile, n-lo)
+		x := kern.Dense(m, d, d, hold[:m*d])
+		for i := range m {
+			writeRow(x.Row(i), X, lo+i)
+			kern.Axpy(-1, p.mean, x.Row(i))
+		}
+		kern.SolveLower(view(p.lower), x.T())
+		for i := range m {
+			variance := 1 + kern.Dot(x.Row(i), x.Row(i))
+			if p.weight > 0 {
+				variance += 1 / p.weight
+			}
+			std[lo+i] = math.Sqrt(p.noise * variance)
+		}
+	}
+	return mean, std, nil
+}
+
+// State is the model's state for a model file.
+func (p *Posterior) State(s *model.State) {
+	p.state(s)
+	s.Float("noise", &p.noise)
+	s.Float("evidence", &p.evidence)
+	s.Float("weight", &p.weight)
+	s.Floats("mean", &p.mean)
+	s.Matrix("lower", &p.lower)
+	if !s.Reading() || s.Err() != nil {
+		return
+	}
+	d := p.coef.RawMatrix().Cols
+	s.Require(p.outputs() == 1 && len(p.mean) == d && p.lower != nil && p.lower.RawMatrix().Rows == d && p.lower.RawMatrix().Cols == d,
+		"the parts of the posterior differ in width")
+	s.Require(p.noise > 0 && finite([]float64{p.noise, p.weight, p.evidence}) && finite(p.mean), "the posterior has numbers that are not finite")
+}
