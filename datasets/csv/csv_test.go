@@ -1,20 +1,289 @@
 package csv_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	stdcsv "encoding/csv"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
+	"testing/fstest"
+
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/csv"
+	"github.com/bochner-ml/bochner/datasets/sourcetest"
 	"github.com/bochner-ml/bochner/internal/golden"
 )
 
-func TestAdult(t *testing.T) {
-	o := csv.Options{
-		NoHeader: true, Comment: "|", Missing: []string{"?"},
-		Columns: []string{"age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship", "race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income"},
-		Roles:   datasets.Roles{Target: []string{"income"}, Suffix: "."},
+func read(text string, o csv.Options) (datasets.Set, error) {
+	o.FS = fstest.MapFS{"f.csv": {Data: []byte(text)}}
+	return csv.Read(context.Background(), "f.csv", o)
+}
+
+func target(names ...string) datasets.Roles { return datasets.Roles{Target: names} }
+
+func TestRead(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		name, text string
+		o          csv.Options
+		columns    string // name:kind or name:level|level
+		X          []float64
+		Y          []float64
+	}{
+		{"plain", "a,b\n1,2\n3,4\n", csv.Options{}, "a b", []float64{1, 2, 3, 4}, nil},
+		{"no end of line", "a,b\n1,2\n3,4", csv.Options{}, "a b", []float64{1, 2, 3, 4}, nil},
+		{"CRLF and BOM", "\ufeffa,b\r\n1,2\r\n", csv.Options{}, "a b", []float64{1, 2}, nil},
+		{"blanks", " a , b \n 1 ,\t2\n", csv.Options{}, "a b", []float64{1, 2}, nil},
+		{"quotes", "\"a,1\",\"b\"\"2\"\n\"1\", \"2\" \n", csv.Options{}, "a,1 b\"2", []float64{1, 2}, nil},
+		{"newline in quotes", "a\n\"x\r\ny\"\n\"x\ny\"\n", csv.Options{}, "a:x\ny", []float64{0, 0}, nil},
+		{"levels", "a,b\nx,10\ny,9\nx,10\n", csv.Options{Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"b": datasets.Categorical}}}, "a:x|y b:9|10", []float64{0, 1, 1, 0, 0, 1}, nil},
+		{"text after numbers", "a\n1\n2\nx\n", csv.Options{}, "a:1|2|x", []float64{0, 1, 2}, nil},
+		{"missing", "a,b\n,NaN\n1,x\nnan,\n", csv.Options{}, "a b:x", []float64{nan, nan, 1, 0, nan, nan}, nil},
+		{"own markers", "a,b\n?,NA\n1,NaN\n", csv.Options{Missing: []string{"?", "NA"}}, "a b:NaN", []float64{nan, nan, 1, 0}, nil},
+		{"comments and blank lines", "# c\na,b\n\n#x\n1,2\n  \n3,4#\n", csv.Options{Comment: "#", Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"b": datasets.Categorical}}}, "a b:2|4#", []float64{1, 0, 3, 1}, nil},
+		{"long comment prefix", "//\n/a\n/1\n", csv.Options{Comment: "//"}, "/a:/1", []float64{0}, nil},
+		{"skip", "garbage \"\n\na\n1\n", csv.Options{Skip: 2}, "a", []float64{1}, nil},
+		{"no header", "1,2\n3,4\n", csv.Options{NoHeader: true}, "x0 x1", []float64{1, 2, 3, 4}, nil},
+		{"columns named", "1,2\n3,4\n", csv.Options{NoHeader: true, Columns: []string{"p", "q"}}, "p q", []float64{1, 2, 3, 4}, nil},
+		{"header renamed", "a,b\n3,4\n", csv.Options{Columns: []string{"p", "q"}}, "p q", []float64{3, 4}, nil},
+		{"nameless column", ",b\n3,4\n", csv.Options{}, "x0 b", []float64{3, 4}, nil},
+		{"semicolons", "a;b\n1;2,5\n", csv.Options{Delimiter: ";"}, "a b:2,5", []float64{1, 0}, nil},
+		{"tabs", "a\tb\n1\t \n", csv.Options{Delimiter: "tab"}, "a b", []float64{1, nan}, nil},
+		{"runs of blanks", " a  b\t\n1 \t2  \r\n\n 3 4\n", csv.Options{Delimiter: "space"}, "a b", []float64{1, 2, 3, 4}, nil},
+		{"blanks kept", "a\n x\nx\n", csv.Options{KeepSpace: true}, "a: x|x", []float64{0, 1}, nil},
+		{"numbers", "a\n+1\n-.5\n2.\n1e3\n1E-2\n00012\n123456789012345678901234567890\n5e-324\n-0\n", csv.Options{}, "a", []float64{1, -.5, 2, 1000, .01, 12, 123456789012345678901234567890, 5e-324, math.Copysign(0, -1)}, nil},
+		{"target", "a,y\n1,no\n2,yes\n", csv.Options{Roles: target("y")}, "a", []float64{1, 2}, []float64{0, 1}},
+		{"target by number", "1,7\n2,5\n", csv.Options{NoHeader: true, Roles: target("-1")}, "x0", []float64{1, 2}, []float64{7, 5}},
+		{"classes of numbers", "y,a\n10,1\n9,2\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Task: datasets.Classification}}, "a", []float64{1, 2}, []float64{1, 0}},
+		{"one against the rest", "y,a\nu,1\nv,2\nw,3\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Positive: []string{"w", "u"}}}, "a", []float64{1, 2, 3}, []float64{1, 0, 1}},
+		{"suffix", "y,a\nu.,1\nv,2\nu,3\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Suffix: "."}}, "a", []float64{1, 2, 3}, []float64{0, 1, 0}},
+		{"dropped", "a,b,c\n1,x,2\n", csv.Options{Roles: datasets.Roles{Drop: []string{"b"}}}, "a c", []float64{1, 2}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			set, err := read(c.text, c.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := describe(set.Schema.Columns); got != c.columns {
+				t.Errorf("columns %q, wanted %q", got, c.columns)
+			}
+			want := datasets.Set{X: mat.NewDense(set.Rows(), len(c.X)/set.Rows(), c.X), Y: c.Y}
+			sourcetest.Equal(t, set, want)
+		})
 	}
+}
+
+func describe(columns []datasets.Column) string {
+	var out []string
+	for _, c := range columns {
+		s := c.Name
+		if c.Kind == datasets.Categorical {
+			s += ":" + strings.Join(c.Levels, "|")
+		}
+		out = append(out, s)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestRoles(t *testing.T) {
+	set, err := read("g,w,a,u,v\nx,1,5,7,8\ny,0.5,6,9,10\nx,2,7,11,12\n", csv.Options{Roles: datasets.Roles{Target: []string{"v", "u"}, Weight: "w", Group: "g"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sourcetest.Equal(t, set, datasets.Set{X: mat.NewDense(3, 1, []float64{5, 6, 7}), Targets: mat.NewDense(3, 2, []float64{8, 7, 10, 9, 12, 11}), Weights: []float64{1, .5, 2}, Groups: []int{0, 1, 0}})
+}
+
+// TestSchema: new rows are coded as the training rows were.
+func TestSchema(t *testing.T) {
+	train, err := read("a,b,y\n1,u,no\n2,v,yes\n", csv.Options{Roles: target("y")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	roles := datasets.Roles{Schema: &train.Schema}
+	for _, c := range []struct {
+		text string
+		X, Y []float64
+	}{
+		{"y,b,a\nyes,v,3\n", []float64{3, 1}, []float64{1}},
+		{"b,a\nw,3\n,4\n", []float64{3, datasets.Unknown, 4, math.NaN()}, nil},
+	} {
+		set, err := read(c.text, csv.Options{Roles: roles})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sourcetest.Equal(t, set, datasets.Set{X: mat.NewDense(len(c.X)/2, 2, c.X), Y: c.Y})
+	}
+	for _, c := range []struct{ text, want string }{
+		{"a,y\n1,no\n", `f.csv: missing column "b"`},
+		{"a,b,c\n1,u,2\n", `f.csv: column "c" is not in the schema; drop it`},
+		{"a,c\n1,u\n", `f.csv: missing column "b"; column "c" is not in the schema`},
+		{"a,b\nx,u\n", `f.csv:2: column a: "x" is not a number`},
+		{"a,b,y\n1,u,maybe\n", `f.csv:2: column y: class "maybe" is not among the 2 of the schema: no, yes`},
+		{"a,b,y\n1,u,\n", `f.csv:2: column y: the target is missing`},
+		{"a,b\n", `f.csv: no rows`},
+	} {
+		if _, err := read(c.text, csv.Options{Roles: roles}); err == nil || err.Error() != c.want {
+			t.Errorf("%q:\n got %v\nwant %s", c.text, err, c.want)
+		}
+	}
+}
+
+// TestBadInput compares the messages a user sees.
+func TestBadInput(t *testing.T) {
+	mostly := "a\n" + strings.Repeat("1\n", 18) + "n/a\nnone\n"
+	for _, c := range []struct {
+		text string
+		o    csv.Options
+		want string
+	}{
+		{"", csv.Options{}, "f.csv: empty file"},
+		{"\n \n", csv.Options{}, "f.csv: empty file"},
+		{"a,b\n", csv.Options{}, "f.csv: no rows"},
+		{"a,b\n1,2\n3\n", csv.Options{}, "f.csv:3: 1 fields, wanted 2"},
+		{"a,b\n1,2\n\n3,4,5\n", csv.Options{}, "f.csv:4: 3 fields, wanted 2"},
+		{"a,b\n\"1\n\n\",2\n3\n", csv.Options{}, "f.csv:5: 1 fields, wanted 2"},
+		{"a,a\n1,2\n", csv.Options{}, `f.csv:1: columns 1 and 2 are both called "a"`},
+		{"a,b\n1,2\n", csv.Options{Columns: []string{"p", "p"}}, `f.csv: columns 1 and 2 are both called "p"`},
+		{"1,2\n", csv.Options{NoHeader: true, Columns: []string{"p"}}, `f.csv:1: 2 fields, the options name 1 columns`},
+		{"a\n\"x\n", csv.Options{}, `f.csv:2: quoted field is never closed`},
+		{"a\nb\"x\n", csv.Options{}, `f.csv:2: " inside of a field that does not begin with one`},
+		{"a\n\"b\"x\n", csv.Options{}, `f.csv:2: text behind the closing " of a field`},
+		{"a\n1\n2\x003\n", csv.Options{}, "f.csv:3: NUL byte; is this a text file?"},
+		{"a\n1\n\"2\x00\"\n", csv.Options{}, "f.csv:3: NUL byte; is this a text file?"},
+		{"a\n" + strings.Repeat("1", 2000) + "\n", csv.Options{MaxRecord: 1000}, "f.csv:2: line too long: more than 1000 bytes"},
+		{"a\n\"" + strings.Repeat("1\n", 1<<20), csv.Options{MaxRecord: 1 << 20}, "f.csv:2: line too long: more than 1048576 bytes; is a quote left open?"},
+		{mostly, csv.Options{}, `f.csv:20: column a: "n/a" is not a number, though 90 % of the values are; if it stands for a missing value name it under missing, if the column is text write kinds: {a: categorical}`},
+		{"a\n1\nx\n", csv.Options{Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"a": datasets.Numeric}}}, `f.csv:3: column a: "x" is not a number`},
+		{"a\n1\n1e999\n" + strings.Repeat("1\n", 10), csv.Options{Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"a": datasets.Numeric}}}, `f.csv:3: column a: "1e999" is not a number`},
+		{"a,y\n1,\n", csv.Options{Roles: target("y")}, "f.csv:2: column y: the target is missing"},
+		{"a,y\n1,NaN\n", csv.Options{Roles: target("y")}, "f.csv:2: column y: the target is missing"},
+		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Task: datasets.Regression}}, `f.csv:2: column y: "x" is not a number`},
+		{"a,y\n1,x\n", csv.Options{Roles: target("z")}, `f.csv: target: no column "z"; there are a, y`},
+		{"a,y\n1,x\n", csv.Options{Roles: target("2")}, `f.csv: target: no column "2"; there are a, y`},
+		{"a,y\n1,x\n", csv.Options{Roles: target("y", "y")}, `f.csv: target: column "y" is already the target`},
+		{"a,y,b\n1,x,2\n", csv.Options{Roles: target("a", "y")}, `f.csv: target "y" is categorical; several targets are numeric ones`},
+		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Positive: []string{"z"}}}, `f.csv: positive: target "y" has no level "z"; there are x`},
+		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Positive: []string{"z"}}}, `f.csv: positive: there is no target`},
+		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Drop: []string{"b"}}}, `f.csv: drop: no column "b"; there are a, y`},
+		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Drop: []string{"a"}, Target: []string{"a"}}}, `f.csv: target: column "a" is already the dropped one`},
+		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Drop: []string{"a", "y"}}}, `f.csv: no column is left to learn from`},
+		{"a,w\n1,-1\n", csv.Options{Roles: datasets.Roles{Weight: "w"}}, `f.csv:2: column w: "-1" is not a weight, wanted a number ≥ 0`},
+		{"a,w\n1,x\n", csv.Options{Roles: datasets.Roles{Weight: "w"}}, `f.csv:2: column w: "x" is not a weight, wanted a number ≥ 0`},
+		{"a,w\n1,\n", csv.Options{Roles: datasets.Roles{Weight: "w"}}, `f.csv:2: column w: the weight is missing`},
+		{"a,g\n1,\n", csv.Options{Roles: datasets.Roles{Group: "g"}}, `f.csv:2: column g: the group is missing`},
+		{"a\n1\n", csv.Options{Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"b": 0}}}, `f.csv: kinds: no column "b"; there are a`},
+		{"a\n1\n", csv.Options{Delimiter: "ab"}, `f.csv: delimiter "ab", wanted one character, "tab" or "space"`},
+		{"a\n1\n", csv.Options{Comment: "#\n"}, `f.csv: comment "#\n" contains the end of a line`},
+		{"a\n1\n", csv.Options{Skip: -1}, `f.csv: skip and the bound on records are not negative`},
+		{"a\n1\n", csv.Options{Skip: 5}, `f.csv: empty file`},
+		{"\x1f\x8bgarbage", csv.Options{}, `f.csv: unexpected EOF`},
+	} {
+		if _, err := read(c.text, c.o); err == nil || err.Error() != c.want {
+			t.Errorf("%.60q:\n got %v\nwant %s", c.text, err, c.want)
+		}
+	}
+	if _, err := csv.Read(context.Background(), "no/such.csv", csv.Options{}); err == nil || err.Error() != "open no/such.csv: no such file or directory" {
+		t.Errorf("error %v for a file that is not there", err)
+	}
+	if _, err := csv.Read(context.Background(), ".", csv.Options{}); err == nil || err.Error() != "open .: is a directory, wanted a file" {
+		t.Errorf("error %v for a directory", err)
+	}
+}
+
+func TestGzip(t *testing.T) {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	fmt.Fprint(w, "\ufeffa\n1\n2\n")
+	w.Close()
+	set, err := read(packed.String(), csv.Options{})
+	if err != nil || set.Rows() != 2 || set.Schema.Name(0) != "a" {
+		t.Fatal(set, err)
+	}
+	cut := packed.String()[:packed.Len()-6]
+	if _, err := read(cut, csv.Options{}); err == nil || err.Error() != "f.csv:4: unexpected EOF" {
+		t.Errorf("error %v for a truncated file", err)
+	}
+}
+
+// TestSources runs the laws of sources over a file of several blocks, and one that spans windows.
+func TestSources(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	var b strings.Builder
+	b.WriteString("a,b,y,w,g\n")
+	for range 5000 {
+		fmt.Fprintf(&b, "%v,%q,%d,%v,%c\n", rng.NormFloat64(), "level "+string(rune('a'+rng.IntN(5))), rng.IntN(3), rng.Float64(), 'p'+rune(rng.IntN(3)))
+	}
+	o := csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Weight: "w", Group: "g", Task: datasets.Classification}}
+	o.FS = fstest.MapFS{"f.csv": {Data: []byte(b.String())}}
+	src, err := csv.Open(context.Background(), "f.csv", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sourcetest.Run(t, src)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := csv.Open(ctx, "f.csv", o); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled opening returns %v", err)
+	}
+	schema := src.Schema()
+	o.Schema = &schema
+	if src, err = csv.Open(context.Background(), "f.csv", o); err != nil {
+		t.Fatal(err)
+	}
+	if rows, _ := src.Dims(); rows != -1 {
+		t.Errorf("%d rows, though nobody has counted", rows)
+	}
+	sourcetest.Run(t, src)
+}
+
+// TestFileChanged: rows that came or went since the schema was learned are noticed.
+func TestFileChanged(t *testing.T) {
+	files := fstest.MapFS{"f.csv": {Data: []byte("a\n1\n2\n")}}
+	src, err := csv.Open(context.Background(), "f.csv", csv.Options{FS: files})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files["f.csv"] = &fstest.MapFile{Data: []byte("a\n1\n")}
+	if _, err := datasets.Gather(context.Background(), src); err == nil || err.Error() != "f.csv: 1 rows, there were 2 before; the file has changed" {
+		t.Error(err)
+	}
+}
+
+// TestWindow: records of every length, up to longer than the first window, come out whole.
+func TestWindow(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	var b strings.Builder
+	b.WriteString("a,b\n")
+	var want []string
+	for b.Len() < 6<<20 {
+		size := rng.IntN(1 << (2 * rng.IntN(11)))
+		value := strings.Repeat("x\"\n", size/3) + fmt.Sprint("v", rng.IntN(3))
+		want = append(want, value)
+		fmt.Fprintf(&b, "%d,\"%s\"\n", len(want)-1, strings.ReplaceAll(value, `"`, `""`))
+	}
+	set, err := read(b.String(), csv.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	levels := set.Schema.Columns[1].Levels
+	for i := range want {
+		if set.X.At(i, 0) != float64(i) || levels[int(set.X.At(i, 1))] != want[i] {
+			t.Fatalf("row %d reads differently", i)
+		}
+	}
+}
+
+// TestAdult reads the official files with their oddities.
+func TestAdult(t *testing.T) {
+	o := csv.Options{NoHeader: true, Comment: "|", Missing: []string{"?"}, Roles: datasets.Roles{Target: []string{"-1"}, Suffix: "."}}
 	train, err := csv.Read(context.Background(), golden.Path(t, "data/adult/adult.data.gz"), o)
 	if err != nil {
 		t.Fatal(err)
@@ -24,10 +293,175 @@ func TestAdult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Log(train.Rows(), test.Rows(), train.Schema, train.Y[:10], train.X.At(0, 0))
-	for _, s := range []datasets.Set{train, test} {
-		if err := s.Check(); err != nil {
-			t.Error(err)
+	for _, c := range []struct {
+		set                     datasets.Set
+		rows, missing, positive int
+	}{{train, 32561, 4262, 7841}, {test, 16281, 2203, 3846}} {
+		missing, positive := 0, 0
+		for i := range c.set.Rows() {
+			positive += int(c.set.Y[i])
+			for j := range c.set.Cols() {
+				if math.IsNaN(c.set.X.At(i, j)) {
+					missing++
+				}
+			}
+		}
+		if err := c.set.Check(); err != nil || c.set.Rows() != c.rows || c.set.Cols() != 14 || missing != c.missing || positive != c.positive {
+			t.Errorf("%d rows, %d columns, %d missing, %d positive, %v", c.set.Rows(), c.set.Cols(), missing, positive, err)
 		}
 	}
+}
+
+// TestWrite: what is written reads the same.
+func TestWrite(t *testing.T) {
+	set, err := read("a,b,y\n1,u,no\n,\"v,\"\"\n\",yes\n5e-324,,no\n", csv.Options{Roles: target("y")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set.Weights, set.Groups = []float64{1, 0.1, 3}, []int{0, 1, 0}
+	var b bytes.Buffer
+	if err := csv.Write(&b, set); err != nil {
+		t.Fatal(err)
+	}
+	again, err := read(b.String(), csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Weight: "weight", Group: "group"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sourcetest.Equal(t, again, set)
+	b.Reset()
+	several := datasets.Set{X: mat.NewDense(1, 1, []float64{1}), Targets: mat.NewDense(1, 2, []float64{2, 3})}
+	if err := csv.Write(&b, several); err != nil || b.String() != "x0,target0,target1\n1,2,3\n" {
+		t.Errorf("wrote %q, %v", b.String(), err)
+	}
+}
+
+// standard reads text with encoding/csv, all columns as text.
+func standard(text string, comment rune) ([][]string, error) {
+	r := stdcsv.NewReader(strings.NewReader(strings.TrimPrefix(text, "\ufeff")))
+	r.Comment = comment
+	return r.ReadAll()
+}
+
+// asText reads text with this package, all columns as text.
+func asText(text, comment string) ([][]string, error) {
+	o := csv.Options{NoHeader: true, KeepSpace: true, Comment: comment, Missing: []string{}}
+	o.FS = fstest.MapFS{"f.csv": {Data: []byte(text)}}
+	first, err := csv.Open(context.Background(), "f.csv", o)
+	if err != nil {
+		return nil, err
+	}
+	o.Kinds = map[string]datasets.Kind{}
+	for _, c := range first.Schema().Columns {
+		o.Kinds[c.Name] = datasets.Categorical
+	}
+	set, err := csv.Read(context.Background(), "f.csv", o)
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]string, set.Rows())
+	for i := range out {
+		for j, c := range set.Schema.Columns {
+			value := ""
+			if v := set.X.At(i, j); !math.IsNaN(v) {
+				value = c.Levels[int(v)]
+			}
+			out[i] = append(out[i], value)
+		}
+	}
+	return out, nil
+}
+
+// compare holds this package against encoding/csv on one text.
+func compare(t *testing.T, text, comment string) {
+	t.Helper()
+	var c rune
+	if comment != "" {
+		c = rune(comment[0])
+	}
+	want, wantErr := standard(text, c)
+	got, err := asText(text, comment)
+	switch {
+	case err != nil && strings.Contains(err.Error(), "though"): // a text among numbers
+	case wantErr == nil && len(want) == 0:
+		if err == nil || err.Error() != "f.csv: empty file" {
+			t.Fatalf("%q: %v, wanted an empty file", text, err)
+		}
+	case (err != nil) != (wantErr != nil):
+		t.Fatalf("%q: error %v, encoding/csv says %v", text, err, wantErr)
+	case err == nil:
+		if !slices.EqualFunc(got, want, func(a, b []string) bool { return slices.Equal(a, b) }) {
+			t.Fatalf("%q:\n got %q\nwant %q", text, got, want)
+		}
+	}
+}
+
+// TestStandard compares random texts over the bytes that matter with encoding/csv.
+func TestStandard(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	pieces := []string{"a", "a", ",", ",", "\n", "\n", "\r\n", "\r", `"`, `"`, `""`, "#", " ", "1", "é"}
+	for range 20_000 {
+		var b strings.Builder
+		for range rng.IntN(14) {
+			b.WriteString(pieces[rng.IntN(len(pieces))])
+		}
+		compare(t, b.String(), "")
+		compare(t, b.String(), "#")
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, text := range []string{"a,b\n1,2\n", "\ufeffa\r\n\"x\"\"\r\n\"\r\n", "# c\n\n1,NaN\n", "\"a\nb", "a\"b\n", "1 2  3\n4 5 6\n", "a\n1\n1\n1\n1\n1\n1\n1\n1\n1\nx\n", "\x1f\x8b\x08\x00"} {
+		f.Add(text, uint8(0), "y")
+		f.Add(text, uint8(3), "-1")
+		f.Add(text, uint8(13), "0")
+	}
+	f.Fuzz(func(t *testing.T, text string, options uint8, name string) {
+		if !strings.ContainsRune(text, 0) && !strings.HasPrefix(text, "\x1f\x8b") && strings.Count(text, "\ufeff") == 0 {
+			compare(t, text, "")
+			compare(t, text, "#")
+		}
+		o := csv.Options{NoHeader: options&1 != 0, KeepSpace: options&2 != 0, MaxRecord: 1 << 16}
+		if options&4 != 0 {
+			o.Delimiter = "space"
+		}
+		if options&8 != 0 {
+			o.Task = datasets.Classification
+		}
+		if name != "" {
+			o.Target = []string{name}
+		}
+		set, err := read(text, o)
+		if err != nil {
+			return
+		}
+		if err := set.Check(); err != nil {
+			t.Fatalf("read, but %v", err)
+		}
+		o.Schema, o.Target, o.Task = &set.Schema, nil, datasets.AnyTask
+		again, err := read(text, o)
+		if err != nil {
+			t.Fatalf("by its own schema: %v", err)
+		}
+		sourcetest.Equal(t, again, set)
+	})
+}
+
+func ExampleRead() {
+	files := fstest.MapFS{"people.csv": {Data: []byte("age,work,income\n39,state,low\n50,self,high\n?,state,low\n")}}
+	set, err := csv.Read(context.Background(), "people.csv", csv.Options{
+		Roles:   datasets.Roles{Target: []string{"income"}},
+		Missing: []string{"?"},
+		FS:      files,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(mat.Formatted(set.X))
+	fmt.Println(set.Schema.Columns[1].Levels, set.Schema.Classes(), set.Y)
+	// Output:
+	// ⎡ 39    1⎤
+	// ⎢ 50    0⎥
+	// ⎣NaN    1⎦
+	// [self state] [high low] [1 0 1]
 }

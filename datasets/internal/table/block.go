@@ -129,27 +129,24 @@ func (b *block) addSparse(rec *Record) error {
 
 // addOther codes a field that is no input.
 func (b *block) addOther(line, j int, c *cell, field []byte) error {
+	if c.use == dropped {
+		return nil
+	}
+	if err := b.layout.needs(line, j, field); err != nil {
+		return err
+	}
 	switch c.use {
 	case target:
-		if field == nil {
-			return b.layout.fault(line, j, "the target is missing")
-		}
 		v, err := b.target(line, j, c, bytes.TrimSuffix(field, b.layout.suffix))
 		b.targets[b.rows*len(b.layout.targets)+c.at] = v
 		return err
 	case weight:
-		v, ok := text.Number(field)
-		if !ok || v < 0 {
-			return b.layout.fault(line, j, "%q is not a weight, wanted a number ≥ 0", field)
+		v, _ := text.Number(field)
+		if b.weighted {
+			v *= b.weights[b.rows]
 		}
 		b.weights[b.rows] = v
-		if b.weighted {
-			b.weights[b.rows] *= v
-		}
 	case group:
-		if field == nil {
-			return b.layout.fault(line, j, "the group is missing")
-		}
 		b.groups[b.rows] = b.groupNumber(field)
 	}
 	return nil

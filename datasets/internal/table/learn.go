@@ -75,10 +75,12 @@ func each(rec *Record, l *layout, see func(j int, field []byte) error) error {
 
 // see takes note of one field.
 func (c *learned) see(l *layout, line, j int, field []byte) error {
-	if field == nil {
-		if l.use[j] == target {
-			return l.fault(line, j, "the target is missing")
+	if l.use[j] != input {
+		if err := l.needs(line, j, field); err != nil {
+			return err
 		}
+	}
+	if field == nil || l.use[j] == weight || l.use[j] == group {
 		return nil
 	}
 	if l.use[j] == target {
@@ -96,10 +98,10 @@ func (c *learned) see(l *layout, line, j int, field []byte) error {
 		return nil
 	}
 	c.first.line, c.first.value = line, string(field)
-	if kind, known := l.kindOf(j); known && kind == datasets.Numeric && l.use[j] != group {
+	if kind, known := l.kindOf(j); known && kind == datasets.Numeric {
 		return l.fault(line, j, "%q is not a number", field)
 	}
-	if c.numbers == 0 && (l.use[j] == input || l.use[j] == target) {
+	if c.numbers == 0 {
 		c.collect = true
 		return c.add(l, line, j, field)
 	}
@@ -125,7 +127,7 @@ func recollect(ctx context.Context, r Reader, l *layout, columns []learned) erro
 	late := false
 	for j := range columns {
 		c := &columns[j]
-		if c.texts == 0 || c.collect || l.use[j] != input && l.use[j] != target {
+		if c.texts == 0 || c.collect {
 			continue
 		}
 		if share := float64(c.numbers) / float64(c.numbers+c.texts); share >= mostly {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/internal/text"
 )
 
 // Reader reads the records of a file, as often as it is asked.
@@ -265,6 +266,20 @@ func (l *layout) kindOf(j int) (kind datasets.Kind, known bool) {
 	}
 	c := l.columns[j]
 	return c.Kind, c.Declared
+}
+
+// needs reports a field without which its row is of no use: a target, weight or group that is
+// missing, a weight that is none.
+func (l *layout) needs(line, j int, field []byte) error {
+	if field == nil {
+		return l.fault(line, j, "the %s is missing", l.use[j])
+	}
+	if l.use[j] == weight {
+		if v, ok := text.Number(field); !ok || v < 0 {
+			return l.fault(line, j, "%q is not a weight, wanted a number ≥ 0", field)
+		}
+	}
+	return nil
 }
 
 // fault returns an error at a field.

@@ -79,7 +79,11 @@ func unpack(f io.ReadCloser) (io.ReadCloser, error) {
 // ErrTooLong is a line longer than the bound.
 var ErrTooLong = errors.New("line too long")
 
-const firstSize = 1 << 20
+// A window begins small, for small files, and grows to full for large ones.
+const (
+	smallWindow = 16 << 10
+	fullWindow  = 1 << 20
+)
 
 // Window is the part of a text that is in memory: the bytes not consumed yet, as far as they were
 // read.
@@ -96,7 +100,7 @@ func NewWindow(r io.Reader, bound int) *Window {
 	if bound <= 0 {
 		bound = MaxLine
 	}
-	return &Window{r: r, buf: make([]byte, firstSize), Bound: bound}
+	return &Window{r: r, buf: make([]byte, smallWindow), Bound: bound}
 }
 
 // Bytes returns the unconsumed bytes; they are valid until the next Fill.
@@ -112,11 +116,12 @@ func (w *Window) Fill() error {
 	if held >= w.Bound {
 		return fmt.Errorf("%w: more than %d bytes", ErrTooLong, w.Bound)
 	}
-	if held == len(w.buf) {
-		grown := make([]byte, 2*len(w.buf))
-		copy(grown, w.buf[w.lo:w.hi])
-		w.buf = grown
-	} else if w.lo > 0 {
+	switch {
+	case held == len(w.buf):
+		w.grow(2 * len(w.buf))
+	case w.hi == len(w.buf) && len(w.buf) < fullWindow:
+		w.grow(fullWindow)
+	case w.lo > 0:
 		copy(w.buf, w.buf[w.lo:w.hi])
 	}
 	w.lo, w.hi = 0, held
@@ -126,6 +131,12 @@ func (w *Window) Fill() error {
 		return nil
 	}
 	return err
+}
+
+func (w *Window) grow(size int) {
+	buf := make([]byte, size)
+	copy(buf, w.Bytes())
+	w.buf = buf
 }
 
 // Line returns the next line without its end (\n or \r\n) and consumes it; it is valid until the
