@@ -162,3 +162,23 @@ func givenRFF(t testing.TB, draws *mat.Dense, phase []float64, gamma float64, pa
 	}
 	return f
 }
+
+func TestPCAAgainstReference(t *testing.T) {
+	var in struct {
+		X          [][]*float64
+		Components int
+	}
+	var want struct {
+		Variance  []float64    `json:"explained_variance"`
+		XTest     [][]*float64 `json:"X_test"`
+		Ratio     []float64    `json:"explained_variance_ratio"`
+		Transform [][]*float64 `json:"transform_abs"`
+	}
+	golden.Load(t, "pca_whiten", &in, &want)
+	f := mustFit(t, PCA{Components: KeepComponents(in.Components), Whiten: true}, datasets.Set{X: denseOf(in.X)}).(*FittedPCA)
+	got := mustTransform(t, f, denseOf(want.XTest)).(*mat.Dense)
+	got.Apply(func(_, _ int, v float64) float64 { return math.Abs(v) }, got)
+	equal(t, got, denseOf(want.Transform), 1e-9)
+	equal(t, mat.NewVecDense(3, f.ExplainedVariance()), mat.NewVecDense(3, want.Variance), 1e-10)
+	equal(t, mat.NewVecDense(3, f.ExplainedVarianceRatio()), mat.NewVecDense(3, want.Ratio), 1e-10)
+}

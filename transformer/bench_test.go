@@ -1,0 +1,76 @@
+package transformer
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// uniform returns n×d uniform numbers.
+func uniform(n, d int) *mat.Dense {
+	rng := rand.New(rand.NewPCG(1, 2))
+	X := mat.NewDense(n, d, nil)
+	for i := range n {
+		row := X.RawRowView(i)
+		for j := range row {
+			row[j] = rng.Float64()
+		}
+	}
+	return X
+}
+
+// BenchmarkRFF maps rows tile by tile into one reused tile, as a fit by blocks does.
+func BenchmarkRFF(b *testing.B) {
+	for _, c := range []struct{ n, d, D int }{{1, 54, 2048}, {2000, 10, 512}, {100_000, 54, 2048}} {
+		b.Run(fmt.Sprintf("n=%d/d=%d/D=%d", c.n, c.d, c.D), func(b *testing.B) {
+			ctx := context.Background()
+			X := uniform(c.n, c.d)
+			spec := NewRFF()
+			spec.Gamma, spec.Features = FixedGamma(1), c.D
+			f := mustFit(b, spec, datasets.Set{X: X}).(*FittedRFF)
+			rows := min(c.n, datasets.BlockRows)
+			tile := mat.NewDense(rows, c.D, nil)
+			b.ReportAllocs()
+			for b.Loop() {
+				for lo := 0; lo < c.n; lo += rows {
+					hi := min(lo+rows, c.n)
+					if err := f.TransformTo(ctx, tile.Slice(0, hi-lo, 0, c.D).(*mat.Dense), datasets.SliceRows(X, lo, hi)); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkBinning fits the dictionary and maps the training rows.
+func BenchmarkBinning(b *testing.B) {
+	for _, c := range []struct{ n, d, P int }{{2000, 10, 50}, {80_000, 54, 50}, {80_000, 54, 400}} {
+		X := uniform(c.n, c.d)
+		spec := NewBinning()
+		spec.Gamma, spec.Grids = FixedGamma(0.25), c.P
+		ctx := context.Background()
+		name := fmt.Sprintf("n=%d/d=%d/P=%d", c.n, c.d, c.P)
+		b.Run("fit/"+name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				mustFit(b, spec, datasets.Set{X: X})
+			}
+		})
+		f := mustFit(b, spec, datasets.Set{X: X})
+		b.Run("transform/"+name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := f.Transform(ctx, X); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(f.(Sized).OutputWidth()), "columns")
+		})
+	}
+}

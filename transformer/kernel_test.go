@@ -1,0 +1,422 @@
+package transformer
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// kernelled is what both random maps can tell about their kernel.
+type kernelled interface {
+	Transformer
+	Kernel(x, y []float64) (float64, error)
+}
+
+// estimate returns the mean and variance of z(x)'z(y), and of the mean its standard error, over
+// maps of many seeds.
+func estimate(t *testing.T, seeds int, x, y []float64, fit func(seed uint64, X *mat.Dense) Transformer) (mean, variance, standardError float64) {
+	t.Helper()
+	X := mat.NewDense(2, len(x), append(append([]float64{}, x...), y...))
+	sum, square := 0.0, 0.0
+	for seed := range seeds {
+		Z := mustTransform(t, fit(uint64(seed), X), X)
+		_, D := Z.Dims()
+		dot := 0.0
+		if m, ok := Z.(*sparse.CSR); ok {
+			a, _ := m.Row(0)
+			for _, j := range a {
+				dot += m.At(0, int(j)) * m.At(1, int(j))
+			}
+		} else {
+			for j := range D {
+				dot += Z.At(0, j) * Z.At(1, j)
+			}
+		}
+		sum += dot
+		square += dot * dot
+	}
+	n := float64(seeds)
+	mean = sum / n
+	variance = (square - sum*sum/n) / (n - 1)
+	return mean, variance, math.Sqrt(variance / n)
+}
+
+// pairs are rows at small, middling and large distances, in one and in three dimensions.
+var pairs = [][2][]float64{
+	{{0.3}, {0.5}},
+	{{-1}, {0.1}},
+	{{0.2, -0.4, 1.1}, {0.3, -0.3, 1.0}},
+	{{0.2, -0.4, 1.1}, {0.6, 0.1, 0.9}},
+	{{0, 0, 0}, {1.5, -0.5, 2}},
+}
+
+func randomMaps() map[string]RFF {
+	specs := map[string]RFF{}
+	for _, name := range fourierKernels {
+		for _, form := range []string{"paired", "phase"} {
+			s := NewRFF()
+			s.Kernel, s.Map, s.Features, s.Gamma = name, form, 16, FixedGamma(0.8)
+			specs[name+"/"+form] = s
+		}
+	}
+	rough := specs["matern/paired"]
+	rough.Nu = 0.7
+	specs["matern ν=0.7"] = rough
+	heavy := specs["rational_quadratic/paired"]
+	heavy.Alpha = 0.4
+	specs["rational_quadratic α=0.4"] = heavy
+	// A product of a gaussian and a laplacian kernel: its frequencies are sums.
+	own := specs["gaussian/paired"]
+	own.Kernel, own.Gamma = "custom", FixedGamma(0.7)
+	own.Custom = &CustomKernel{
+		Frequency: func(rng *rand.Rand, omega []float64) {
+			for j := range omega {
+				omega[j] = rng.NormFloat64() + math.Tan(math.Pi*(rng.Float64()-0.5))
+			}
+		},
+		Exact: func(delta []float64) float64 {
+			e := 0.0
+			for _, v := range delta {
+				e += v*v/2 + math.Abs(v)
+			}
+			return math.Exp(-e)
+		},
+	}
+	specs["custom"] = own
+	return specs
+}
+
+// The features' inner products are the kernel in the mean, with the variance that theory gives.
+func TestRFFApproximatesItsKernel(t *testing.T) {
+	const seeds = 1500
+	for name, spec := range randomMaps() {
+		t.Run(name, func(t *testing.T) {
+			fit := func(seed uint64, X *mat.Dense) Transformer {
+				s := spec
+				s.Seed = seed
+				return mustFit(t, s, datasets.Set{X: X})
+			}
+			for _, p := range pairs {
+				x, y := p[0], p[1]
+				f := fit(0, mat.NewDense(1, len(x), x)).(*FittedRFF)
+				k, err := f.Kernel(x, y)
+				if err != nil {
+					t.Fatal(err)
+				}
+				twice := make([]float64, len(x)) // x − twice is 2(x − y)
+				for j := range x {
+					twice[j] = 2*y[j] - x[j]
+				}
+				k2, _ := f.Kernel(x, twice)
+				want := 1 + k2 - 2*k*k
+				if spec.Map == "phase" {
+					want = 1 + k2/2 - k*k
+				}
+				want /= float64(spec.Features)
+				mean, variance, se := estimate(t, seeds, x, y, fit)
+				if math.Abs(mean-k) > 4.5*se {
+					t.Errorf("E[z(x)'z(y)] is %.4f ± %.4f for %v, the kernel %.4f", mean, se, p, k)
+				}
+				// The variance of an estimated variance is about 2/n of its square, more for heavy
+				// tails, which a mean of few features has when k is near 1.
+				if math.Abs(variance-want) > 0.25*want+1e-4 {
+					t.Errorf("variance is %.5f for %v, theory says %.5f", variance, p, want)
+				}
+			}
+		})
+	}
+}
+
+// One γ for each column is the kernel of columns scaled one by one.
+func TestRFFWithGammaPerColumn(t *testing.T) {
+	for _, name := range fourierKernels {
+		s := NewRFF()
+		s.Kernel, s.Features, s.Gamma = name, 16, FixedGamma(0.1, 2, 0.5)
+		x, y := []float64{0.1, 0.2, -0.3}, []float64{1, 0.5, 0.1}
+		fit := func(seed uint64, X *mat.Dense) Transformer {
+			s.Seed = seed
+			return mustFit(t, s, datasets.Set{X: X})
+		}
+		k, err := fit(0, mat.NewDense(1, 3, x)).(kernelled).Kernel(x, y)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mean, _, se := estimate(t, 1500, x, y, fit); math.Abs(mean-k) > 4.5*se {
+			t.Errorf("%s: E[z(x)'z(y)] is %.4f ± %.4f, the kernel %.4f", name, mean, se, k)
+		}
+	}
+}
+
+// The error of the kernel matrix falls as D^-1/2.
+func TestRFFErrorFallsWithFeatures(t *testing.T) {
+	X := uniform(40, 3)
+	for _, form := range []string{"paired", "phase"} {
+		rms := func(features int) float64 {
+			sum := 0.0
+			for seed := range uint64(20) {
+				s := NewRFF()
+				s.Gamma, s.Features, s.Map, s.Seed = FixedGamma(1), features, form, seed
+				f := mustFit(t, s, datasets.Set{X: X}).(*FittedRFF)
+				K, err := f.KernelMatrix(context.Background(), X, X)
+				if err != nil {
+					t.Fatal(err)
+				}
+				Z := mustTransform(t, f, X)
+				var G mat.Dense
+				G.Mul(Z, Z.T())
+				G.Sub(&G, K)
+				n := mat.Norm(&G, 2)
+				sum += n * n
+			}
+			return math.Sqrt(sum)
+		}
+		if ratio := rms(32) / rms(32*16); math.Abs(ratio-4) > 0.8 {
+			t.Errorf("%s: 16 times the features divide the error by %.2f, want about 4", form, ratio)
+		}
+	}
+}
+
+// Kernels have closed forms for some shapes.
+func TestKernelsAgainstClosedForms(t *testing.T) {
+	for _, r := range []float64{0, 1e-9, 0.01, 0.3, 1, 2.5, 10, 40} {
+		for nu, want := range map[float64]float64{
+			0.5: math.Exp(-r),
+			1.5: (1 + math.Sqrt(3)*r) * math.Exp(-math.Sqrt(3)*r),
+			2.5: (1 + math.Sqrt(5)*r + 5*r*r/3) * math.Exp(-math.Sqrt(5)*r),
+		} {
+			if got := matern(nu, r); math.Abs(got-want) > 1e-12 {
+				t.Errorf("matern(%v, %v) is %v, want %v", nu, r, got, want)
+			}
+		}
+		// Matérn tends to the gaussian kernel, at the rate 1/ν.
+		if got, want := matern(1e5, r), math.Exp(-r*r/2); math.Abs(got-want) > 1e-5 {
+			t.Errorf("matern(1e5, %v) is %v, want about %v", r, got, want)
+		}
+	}
+}
+
+func pitchLaws() map[string]Binning {
+	laws := map[string]Binning{}
+	for _, name := range binningKernels {
+		s := NewBinning()
+		s.Kernel, s.Grids, s.Gamma = name, 5, FixedGamma(0.4)
+		laws[name] = s
+	}
+	// k(Δ) = exp(−Δ)(1 + Δ/2) has k″ = Δ/2·exp(−Δ), so the pitch is Gamma(3, 1).
+	own := laws["laplacian"]
+	own.Kernel = "custom"
+	own.Custom = &CustomPitch{
+		Pitch: func(rng *rand.Rand) float64 { return rng.ExpFloat64() + rng.ExpFloat64() + rng.ExpFloat64() },
+		Exact: func(delta float64) float64 {
+			t := math.Abs(delta)
+			return math.Exp(-t) * (1 + t/2)
+		},
+	}
+	laws["custom"] = own
+	hashed := laws["laplacian"]
+	hashed.Columns = HashedColumns(5 << 20)
+	laws["hashed"] = hashed
+	perColumn := laws["laplacian"]
+	laws["one γ per column"] = perColumn
+	return laws
+}
+
+// Binning features' inner products are the kernel in the mean: each grid is a coin of that
+// probability, so the variance is k(1 − k)/P.
+func TestBinningApproximatesItsKernel(t *testing.T) {
+	const seeds = 3000
+	for name, spec := range pitchLaws() {
+		t.Run(name, func(t *testing.T) {
+			for _, p := range pairs {
+				x, y := p[0], p[1]
+				if name == "one γ per column" {
+					spec.Gamma = FixedGamma([]float64{0.2, 0.9, 0.4}[:len(x)]...)
+				}
+				fit := func(seed uint64, X *mat.Dense) Transformer {
+					s := spec
+					s.Seed = seed
+					return mustFit(t, s, datasets.Set{X: X})
+				}
+				k, err := fit(0, mat.NewDense(1, len(x), x)).(kernelled).Kernel(x, y)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := k * (1 - k) / float64(spec.Grids)
+				mean, variance, se := estimate(t, seeds, x, y, fit)
+				if math.Abs(mean-k) > 4.5*max(se, math.Sqrt(want/seeds)) {
+					t.Errorf("E[z(x)'z(y)] is %.4f ± %.4f for %v, the kernel %.4f", mean, se, p, k)
+				}
+				if math.Abs(variance-want) > 0.15*want+2e-4 {
+					t.Errorf("variance is %.5f for %v, theory says %.5f", variance, p, want)
+				}
+			}
+		})
+	}
+}
+
+// The first columns of a map with more features are the map with fewer, up to scale.
+func TestRFFIsNested(t *testing.T) {
+	X := uniform(7, 4)
+	for name, spec := range randomMaps() {
+		spec.Features = 12
+		small := mustFit(t, spec, datasets.Set{X: X})
+		spec.Features = 32
+		large := mustFit(t, spec, datasets.Set{X: X}).(*FittedRFF)
+		a, b := mustTransform(t, small, X), mustTransform(t, large, X)
+		cut, err := large.WithFeatures(12)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, mustTransform(t, cut, X), a, 0)
+		scaled := mat.DenseCopyOf(b.(*mat.Dense).Slice(0, 7, 0, 12))
+		scaled.Scale(math.Sqrt(32.0/12), scaled)
+		t.Log(name)
+		equal(t, scaled, a, 1e-12)
+	}
+}
+
+// Another γ on the same draws is the map fitted with that γ.
+func TestRFFWithGamma(t *testing.T) {
+	X := uniform(5, 3)
+	for name, spec := range randomMaps() {
+		f := mustFit(t, spec, datasets.Set{X: X}).(*FittedRFF)
+		spec.Gamma = FixedGamma(0.1, 3, 2)
+		other, err := f.WithGamma(0.1, 3, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Log(name)
+		equal(t, mustTransform(t, other, X), mustTransform(t, mustFit(t, spec, datasets.Set{X: X}), X), 0)
+	}
+}
+
+func TestBinningIsNested(t *testing.T) {
+	X := uniform(300, 3)
+	for name, spec := range pitchLaws() {
+		t.Run(name, func(t *testing.T) {
+			if name == "one γ per column" {
+				spec.Gamma = FixedGamma(1, 5, 9)
+			}
+			spec.Grids = 9
+			if !spec.Columns.exact {
+				spec.Columns = HashedColumns(9 * 64)
+			}
+			large := mustFit(t, spec, datasets.Set{X: X}).(*FittedBinning)
+			spec.Grids = 4
+			if !spec.Columns.exact {
+				spec.Columns = HashedColumns(4 * 64)
+			}
+			small := mustTransform(t, mustFit(t, spec, datasets.Set{X: X}), X).(*sparse.CSR)
+			cut, err := large.WithGrids(4)
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, mustTransform(t, cut, X), small, 0)
+			big := mustTransform(t, large, X).(*sparse.CSR)
+			for i := range 300 {
+				a, _ := small.Row(i)
+				b, _ := big.Row(i)
+				if fmt.Sprint(a) != fmt.Sprint(b[:4]) {
+					t.Fatalf("row %d: columns %v of 4 grids, %v of 9", i, a, b)
+				}
+			}
+		})
+	}
+}
+
+// Bins are those of a dictionary keyed by the coordinates themselves.
+func TestBinningAgainstDictionary(t *testing.T) {
+	X := uniform(500, 4)
+	spec := NewBinning()
+	spec.Gamma, spec.Grids, spec.MinCount = FixedGamma(2), 7, 3
+	f := mustFit(t, spec, datasets.Set{X: X}).(*FittedBinning)
+	Z := mustTransform(t, f, X).(*sparse.CSR)
+	type key [5]int
+	counts, columns := map[key]int{}, map[key]uint32{}
+	keys := make([][]key, 500)
+	for i := range keys {
+		for p := range 7 {
+			k := key{p}
+			for j := range 4 {
+				at := p*4 + j
+				k[j+1] = int(math.RoundToEven(float64(X.At(i, j)*(f.base[at]*2)) - f.shift[at]))
+			}
+			keys[i] = append(keys[i], k)
+			counts[k]++
+		}
+	}
+	for i := range keys {
+		row, _ := Z.Row(i)
+		for _, k := range keys[i] {
+			if counts[k] < 3 {
+				continue
+			}
+			if len(row) == 0 {
+				t.Fatalf("row %d lacks bin %v", i, k)
+			}
+			if c, ok := columns[k]; ok && c != row[0] {
+				t.Fatalf("bin %v has columns %d and %d", k, c, row[0])
+			}
+			columns[k] = row[0]
+			row = row[1:]
+		}
+		if len(row) > 0 {
+			t.Fatalf("row %d has columns %v for bins with few rows", i, row)
+		}
+	}
+	taken := map[uint32]bool{}
+	for _, c := range columns {
+		taken[c] = true
+	}
+	if len(taken) != len(columns) || f.OutputWidth() != len(columns) {
+		t.Errorf("%d bins have %d columns of %d", len(columns), len(taken), f.OutputWidth())
+	}
+}
+
+// Rows that fall into no bin of training are empty.
+func TestBinningOfFarRows(t *testing.T) {
+	spec := NewBinning()
+	spec.Gamma, spec.Grids = FixedGamma(1), 20
+	f := mustFit(t, spec, datasets.Set{X: uniform(50, 2)})
+	Z := mustTransform(t, f, mat.NewDense(1, 2, []float64{1e6, -1e6})).(*sparse.CSR)
+	if Z.NNZ() != 0 {
+		t.Errorf("a far row has %d entries, want none", Z.NNZ())
+	}
+	if _, err := f.Transform(context.Background(), mat.NewDense(1, 2, []float64{1e300, 0})); err == nil {
+		t.Error("a row whose bin cannot be numbered is mapped without an error")
+	}
+}
+
+// The number of cores does not change a bit.
+func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
+	X := uniform(3000, 20)
+	binning := NewBinning()
+	binning.Grids = 30
+	rff := NewRFF()
+	rff.Features, rff.Gamma = 128, GammaMedian
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for name, spec := range map[string]Fitter{"rff": rff, "binning": binning, "pca": NewPCA(), "standardize": NewStandardize(), "robust": NewRobust()} {
+		var results []mat.Matrix
+		for _, cores := range []int{1, 4} {
+			runtime.GOMAXPROCS(cores)
+			f := mustFit(t, spec, datasets.Set{X: X})
+			results = append(results, mustTransform(t, f, X))
+			if name != "standardize" && name != "robust" {
+				results = append(results, mustTransform(t, f, sparse.FromDense(X.Slice(0, 200, 0, 20))))
+			}
+		}
+		t.Log(name)
+		half := len(results) / 2
+		for i := range half {
+			equal(t, results[half+i], results[i], 0)
+		}
+	}
+}
