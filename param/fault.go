@@ -3,6 +3,7 @@ package param
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -50,11 +51,18 @@ func show(plain any) string {
 	case nil:
 		return "nothing"
 	case string:
-		return fmt.Sprintf("%q", v)
+		return `"` + clip(inner(strconv.Quote(v))) + `"`
 	}
-	text := fmt.Sprint(plain)
-	if len(text) > 80 {
-		text = text[:77] + "…"
+	return clip(fmt.Sprint(plain))
+}
+
+// inner is what stands between the quotes.
+func inner(quoted string) string { return quoted[1 : len(quoted)-1] }
+
+// clip shortens a text to what a line has room for.
+func clip(text string) string {
+	if r := []rune(text); len(r) > 80 {
+		return string(r[:77]) + "…"
 	}
 	return text
 }
@@ -101,9 +109,10 @@ func asFault(err error, path string, value any, e *entry) Fault {
 	return f
 }
 
-// Nearest returns the option that word was most likely meant to be, or "" where none is near.
+// Nearest returns the option that word was most likely meant to be, or "" where none is near: one
+// letter in three may be wrong.
 func Nearest(word string, options []string) string {
-	best, distance := "", len(word)/3+2
+	best, distance := "", (len(word)+1)/3+1
 	for _, o := range options {
 		if d := edits(strings.ToLower(word), strings.ToLower(o)); d < distance {
 			best, distance = o, d

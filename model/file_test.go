@@ -1,0 +1,438 @@
+package model
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// sample is a fitted value with every kind of state.
+type sample struct {
+	Flag    bool
+	Text    string
+	Words   []string
+	Count   int
+	Number  float64
+	List    []float64
+	Ints    []int
+	Cols    []uint32
+	Hashes  []uint64
+	Matrix  *mat.Dense
+	Nothing *mat.Dense
+	Sparse  *sparse.CSR
+	Index   *sparse.CSR
+}
+
+func (v *sample) State(s *State) {
+	s.Bool("flag", &v.Flag)
+	s.String("text", &v.Text)
+	s.Strings("words", &v.Words)
+	s.Int("count", &v.Count)
+	s.Float("number", &v.Number)
+	part := s.Child("part")
+	part.Floats("list", &v.List)
+	part.Ints("ints", &v.Ints)
+	part.Uint32s("cols", &v.Cols)
+	part.Uint64s("hashes", &v.Hashes)
+	part.Matrix("matrix", &v.Matrix)
+	part.Matrix("nothing", &v.Nothing)
+	part.Sparse("sparse", &v.Sparse)
+	part.Sparse("index", &v.Index)
+}
+
+func newSample(t testing.TB) *sample {
+	t.Helper()
+	index, err := sparse.NewShared(2, 9, []int{0, 2, 3}, []uint32{1, 8, 4}, 0.25)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &sample{
+		Flag: true, Text: "Grüße, \"x\"", Words: []string{"a", "", "ñ\n"}, Count: -7, Number: math.Copysign(0, -1),
+		List: []float64{1.5, math.NaN(), math.Inf(-1), math.SmallestNonzeroFloat64}, Ints: []int{math.MinInt64, -1, math.MaxInt64},
+		Cols: []uint32{0, math.MaxUint32}, Hashes: []uint64{math.MaxUint64, 3},
+		Matrix: mat.NewDense(2, 3, []float64{1, 2, 3, 4, 5, 6}),
+		Sparse: sparse.FromDense(mat.NewDense(2, 2, []float64{0, 1, math.Pi, 0})), Index: index,
+	}
+}
+
+var header = Header{
+	Name: "demo", Task: "classification", Spec: "- rff: {gamma: 0.1}\n- ridge\n",
+	Columns: []Column{{Name: "age", Kind: "numeric"}, {Name: "sex", Kind: "categorical", Levels: []string{"f", "m"}}},
+	Targets: []Column{{Name: "y", Kind: "categorical", Levels: []string{"no", "yes"}}}, Classes: []string{"no", "yes"},
+	Metrics: map[string]float64{"test.accuracy": 0.85}, Versions: map[string]string{"go": "go1.26"},
+}
+
+func sampleFile(t testing.TB) []byte {
+	t.Helper()
+	a, err := Record(newSample(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := Write(&b, header, a); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// What is written is read back to the bit, header included, and written again to the same bytes.
+func TestRoundTrip(t *testing.T) {
+	file := sampleFile(t)
+	h, a, err := Read(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(h, header) {
+		t.Errorf("header %+v, wanted %+v", h, header)
+	}
+	var got sample
+	if err := Restore(a, &got); err != nil {
+		t.Fatal(err)
+	}
+	want := newSample(t)
+	if math.Float64bits(got.Number) != math.Float64bits(want.Number) {
+		t.Error("negative zero is lost")
+	}
+	for i := range want.List {
+		if math.Float64bits(got.List[i]) != math.Float64bits(want.List[i]) {
+			t.Errorf("number %d: %v, wanted %v", i, got.List[i], want.List[i])
+		}
+	}
+	got.List, want.List = nil, nil
+	if !reflect.DeepEqual(&got, want) {
+		t.Errorf("read back\n%+v, wanted\n%+v", got, want)
+	}
+	var again bytes.Buffer
+	if err := Write(&again, h, a); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(again.Bytes(), file) {
+		t.Error("written again, the bytes differ")
+	}
+}
+
+// A flipped bit anywhere, and a cut anywhere, is a damaged file.
+func TestDamage(t *testing.T) {
+	file := sampleFile(t)
+	try := func(name string, b []byte, at int) {
+		if _, _, err := Read(bytes.NewReader(b), int64(len(b))); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s at byte %d: error %v, wanted ErrDamaged", name, at, err)
+		}
+	}
+	for at := range file {
+		b := bytes.Clone(file)
+		b[at] ^= 1 << (at % 8)
+		try("a flipped bit", b, at)
+		if at%7 == 0 {
+			try("a cut", file[:at], at)
+		}
+	}
+	try("a byte more", append(bytes.Clone(file), 0), len(file))
+}
+
+// forge seals a zip made by hand, as an attacker can.
+func forge(t *testing.T, fill func(z *zip.Writer)) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	s := newSealer(&b)
+	z := zip.NewWriter(s)
+	fill(z)
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.seal(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestForgedFiles(t *testing.T) {
+	put := func(z *zip.Writer, name string, body string, method uint16) {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: method})
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(w, body)
+	}
+	var npy bytes.Buffer
+	writeNpy(&npy, Array{Shape: []int{2}, Floats: []float64{1, 2}})
+	doc := func(arrays string) string { return `{"format":1,"spec":"","state":{"a":1},"arrays":[` + arrays + `]}` }
+	two := `{"name":"x","type":"<f8","shape":[2]}`
+	for _, c := range []struct {
+		name, want string
+		fill       func(z *zip.Writer)
+	}{
+		{"no index", "no model.json", func(z *zip.Writer) { put(z, "x.npy", npy.String(), zip.Store) }},
+		{"compressed", "compressed", func(z *zip.Writer) { put(z, "model.json", doc(""), zip.Deflate) }},
+		{"not JSON", "model.json", func(z *zip.Writer) { put(z, "model.json", "{", zip.Store) }},
+		{"no version", "no format version", func(z *zip.Writer) { put(z, "model.json", "{}", zip.Store) }},
+		{"unknown key", "unknown field", func(z *zip.Writer) { put(z, "model.json", `{"format":1,"code":"rm"}`, zip.Store) }},
+		{"a scalar that is none", "a is no scalar", func(z *zip.Writer) {
+			put(z, "model.json", `{"format":1,"state":{"a":{}},"arrays":[]}`, zip.Store)
+		}},
+		{"a list that is none", "not a list of texts", func(z *zip.Writer) {
+			put(z, "model.json", `{"format":1,"state":{"a":[1]},"arrays":[]}`, zip.Store)
+		}},
+		{"missing array", "1 arrays are listed, the file has 0", func(z *zip.Writer) { put(z, "model.json", doc(two), zip.Store) }},
+		{"another array", "array x is missing", func(z *zip.Writer) {
+			put(z, "model.json", doc(two), zip.Store)
+			put(z, "y.npy", npy.String(), zip.Store)
+		}},
+		{"extra array", "the file has 1", func(z *zip.Writer) {
+			put(z, "model.json", doc(""), zip.Store)
+			put(z, "x.npy", npy.String(), zip.Store)
+		}},
+		{"name twice", "there twice", func(z *zip.Writer) {
+			put(z, "model.json", doc(two), zip.Store)
+			put(z, "x.npy", npy.String(), zip.Store)
+			put(z, "x.npy", npy.String(), zip.Store)
+		}},
+		{"huge shape", "does not fit into the file", func(z *zip.Writer) {
+			put(z, "model.json", doc(`{"name":"x","type":"<f8","shape":[4611686018427387904,4]}`), zip.Store)
+			put(z, "x.npy", npy.String(), zip.Store)
+		}},
+		{"negative shape", "below 0", func(z *zip.Writer) {
+			put(z, "model.json", doc(`{"name":"x","type":"<f8","shape":[-1]}`), zip.Store)
+			put(z, "x.npy", npy.String(), zip.Store)
+		}},
+		{"other shape than numbers", "would have", func(z *zip.Writer) {
+			put(z, "model.json", doc(`{"name":"x","type":"<f8","shape":[1]}`), zip.Store)
+			put(z, "x.npy", npy.String(), zip.Store)
+		}},
+		{"other type than header", "header", func(z *zip.Writer) {
+			put(z, "model.json", doc(`{"name":"x","type":"<i8","shape":[2]}`), zip.Store)
+			put(z, "x.npy", npy.String(), zip.Store)
+		}},
+		{"objects", "wanted <f8", func(z *zip.Writer) {
+			put(z, "model.json", doc(`{"name":"x","type":"|O","shape":[2]}`), zip.Store)
+			put(z, "x.npy", npy.String(), zip.Store)
+		}},
+		{"no dimensions", "0 dimensions", func(z *zip.Writer) {
+			put(z, "model.json", doc(`{"name":"x","type":"<f8","shape":[]}`), zip.Store)
+			put(z, "x.npy", npy.String(), zip.Store)
+		}},
+	} {
+		b := forge(t, c.fill)
+		_, _, err := Read(bytes.NewReader(b), int64(len(b)))
+		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, wanted ErrDamaged and %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestNewerFormat(t *testing.T) {
+	b := forge(t, func(z *zip.Writer) {
+		w, _ := z.CreateHeader(&zip.FileHeader{Name: indexName, Method: zip.Store})
+		io.WriteString(w, `{"format":2,"spec":"","tensors":{}}`)
+	})
+	_, _, err := Read(bytes.NewReader(b), int64(len(b)))
+	const want = "model: the model file is from a newer version: its format is 2, this program reads up to 1"
+	if !errors.Is(err, ErrNewer) || err.Error() != want {
+		t.Errorf("error %v, wanted %s", err, want)
+	}
+}
+
+// State that lacks something, or has it in another form, is refused by name.
+func TestRestoreFaults(t *testing.T) {
+	for _, c := range []struct {
+		want string
+		harm func(a *Archive)
+	}{
+		{"model: flag is missing", func(a *Archive) { delete(a.Scalars, "flag") }},
+		{"model: flag is 1, wanted a bool", func(a *Archive) { a.Scalars["flag"] = 1.0 }},
+		{"model: count is 0.5, wanted a whole number", func(a *Archive) { a.Scalars["count"] = 0.5 }},
+		{"model: part: array list is missing", func(a *Archive) { delete(a.Arrays, "part/list") }},
+		{"model: part: array list has 2 dimensions, wanted 1", func(a *Archive) {
+			a.Arrays["part/list"] = Array{Shape: []int{1, 1}, Floats: []float64{1}}
+		}},
+		{"model: part: array ints does not hold int64", func(a *Archive) { a.Arrays["part/ints"] = a.Arrays["part/list"] }},
+		{"model: part: array list does not hold float64", func(a *Archive) { a.Arrays["part/list"] = a.Arrays["part/ints"] }},
+		{"model: part: array cols does not hold uint32", func(a *Archive) { a.Arrays["part/cols"] = a.Arrays["part/list"] }},
+		{"model: part: index: sparse: row 0 has column 8 of 3", func(a *Archive) { a.Scalars["part/index/cols"] = 3.0 }},
+		{"model: number has 4 numbers, wanted one", func(a *Archive) { a.Arrays["number"] = a.Arrays["part/list"] }},
+	} {
+		a, err := Record(newSample(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.harm(a)
+		var v sample
+		if err := Restore(a, &v); err == nil || !strings.HasSuffix(err.Error(), strings.TrimPrefix(c.want, "model: ")) || !strings.HasPrefix(err.Error(), "model: ") {
+			t.Errorf("error %v, wanted %s", err, c.want)
+		}
+	}
+}
+
+func TestWriteRefuses(t *testing.T) {
+	for _, c := range []struct {
+		want string
+		h    Header
+		a    Archive
+	}{
+		{"not UTF-8", Header{}, Archive{Scalars: map[string]any{"a": "\xff"}}},
+		{"not UTF-8", Header{Columns: []Column{{Name: "\xff"}}}, Archive{}},
+		{"not UTF-8", Header{}, Archive{Scalars: map[string]any{"a": []string{"\xff"}}}},
+		{"a metric is NaN", Header{Metrics: map[string]float64{"m": math.NaN()}}, Archive{}},
+		{"3 numbers for the shape [2]", Header{}, Archive{Arrays: map[string]Array{"x": {Shape: []int{2}, Floats: make([]float64, 3)}}}},
+		{"several kinds", Header{}, Archive{Arrays: map[string]Array{"x": {Shape: []int{0}, Floats: []float64{}, Ints: []int64{}}}}},
+		{"0 dimensions", Header{}, Archive{Arrays: map[string]Array{"x": {Floats: []float64{1}}}}},
+	} {
+		if err := Write(io.Discard, c.h, &c.a); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, wanted %q", err, c.want)
+		}
+	}
+}
+
+// short is a disk that is full after some bytes.
+type short struct{ left int }
+
+var errFull = errors.New("no space left on device")
+
+func (s *short) Write(p []byte) (int, error) {
+	if len(p) > s.left {
+		return s.left, errFull
+	}
+	s.left -= len(p)
+	return len(p), nil
+}
+
+// A disk that is full at any point is an error, and a write that fails leaves what was there.
+func TestFullDisk(t *testing.T) {
+	a, err := Record(newSample(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := len(sampleFile(t))
+	for room := 0; room < size; room += 97 {
+		if err := Write(&short{room}, header, a); !errors.Is(err, errFull) {
+			t.Fatalf("with room for %d of %d bytes: error %v", room, size, err)
+		}
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "m.bochner")
+	if err := os.WriteFile(path, []byte("before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err = Replace(path, func(w io.Writer) error {
+		io.WriteString(w, "half of it")
+		return errFull
+	})
+	if !errors.Is(err, errFull) {
+		t.Errorf("error %v, wanted %v", err, errFull)
+	}
+	left, _ := os.ReadDir(dir)
+	text, _ := os.ReadFile(path)
+	if len(left) != 1 || string(text) != "before" {
+		t.Errorf("left %v with %q", left, text)
+	}
+	if err := WriteFile(filepath.Join(dir, "no", "m"), header, a); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a folder that is not there: error %v", err)
+	}
+}
+
+func TestWriteFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "m.bochner")
+	a, err := Record(newSample(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second replaces the first
+		if err := WriteFile(path, header, a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, sampleFile(t)) {
+		t.Errorf("the file is not what Write writes (%v)", err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 1 {
+		t.Errorf("left behind: %v", left)
+	}
+	if _, _, err := ReadFile(path); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := ReadFile(dir); err == nil || !strings.Contains(err.Error(), "not a file") {
+		t.Errorf("a folder: error %v", err)
+	}
+	if _, _, err := ReadFile(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: error %v", err)
+	}
+}
+
+// numpy reads the arrays of a model file by their names.
+func TestNumpyReads(t *testing.T) {
+	if err := exec.Command("python3", "-c", "import numpy").Run(); err != nil {
+		t.Skip("python3 with numpy is not on this machine")
+	}
+	path := filepath.Join(t.TempDir(), "m.bochner")
+	if err := os.WriteFile(path, sampleFile(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const script = `
+import json, sys, numpy as np
+z = np.load(sys.argv[1])
+assert json.loads(z["model.json"])["format"] == 1
+out = {n: [str(z[n].dtype), list(z[n].shape), [repr(float(v)) for v in z[n].ravel()]] for n in z.files if n != "model.json"}
+assert np.isnan(z["part/list"][1]) and z["part/list"].dtype == "<f8"
+assert z["part/ints"].tolist() == [-2**63, -1, 2**63-1], z["part/ints"]
+assert z["part/cols"].tolist() == [0, 2**32-1] and z["part/cols"].dtype == "<u4"
+assert z["part/matrix"].tolist() == [[1,2,3],[4,5,6]] and z["part/matrix"].flags["C_CONTIGUOUS"]
+assert z["part/nothing"].shape == (0, 0)
+json.dump(sorted(out), sys.stdout)`
+	out, err := exec.Command("python3", "-c", script, path).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	var names []string
+	if err := json.Unmarshal(out, &names); err != nil || len(names) != 15 {
+		t.Errorf("numpy sees %s", out)
+	}
+}
+
+// FuzzRead: no file makes Read panic, or allocate out of proportion, and what it takes is written
+// back as it was read.
+func FuzzRead(f *testing.F) {
+	file := sampleFile(f)
+	f.Add(file, false)
+	f.Add(file[:len(file)-sealLength-2], true)
+	f.Add([]byte("PK\x03\x04"), false)
+	f.Fuzz(func(t *testing.T, b []byte, seal bool) {
+		if seal { // past the checksum, to what lies behind
+			var sealed bytes.Buffer
+			s := newSealer(&sealed)
+			s.Write(append(bytes.Clone(b), 0, 0))
+			if err := s.seal(); err != nil {
+				t.Fatal(err)
+			}
+			b = sealed.Bytes()
+		}
+		h, a, err := Read(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
+				t.Errorf("an error of no kind: %v", err)
+			}
+			return
+		}
+		var v sample
+		if err := Restore(a, &v); err != nil {
+			return
+		}
+		var again bytes.Buffer
+		if err := Write(&again, h, a); err != nil {
+			t.Errorf("what was read cannot be written: %v", err)
+		}
+	})
+}

@@ -1,0 +1,393 @@
+package param
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// dial is a spec with a parameter of every kind.
+type dial struct {
+	Gamma   float64
+	Width   int
+	On      bool
+	Label   string
+	Mode    string
+	Seed    uint64
+	Weights []float64
+	Columns []string
+	Scale   ratio
+	hidden  int
+}
+
+func (s *dial) Params(l *List) {
+	l.Float(&s.Gamma, "gamma", "width of the kernel", Positive)
+	l.Int(&s.Width, "width", "number of features", Between(1, 100))
+	l.Bool(&s.On, "on", "whether it is on")
+	l.String(&s.Label, "label", "what it is called")
+	l.Choice(&s.Mode, "mode", "how", "paired", "phase")
+	l.Seed(&s.Seed, "seed", "of the draws")
+	l.Floats(&s.Weights, "weights", "one for each", NonNegative)
+	l.Names(&s.Columns, "columns", "which")
+	l.Value(&s.Scale, "scale", "number or rule")
+	l.Also("weights", func() error {
+		if len(s.Weights) > s.Width {
+			return fmt.Errorf("at most %d numbers", s.Width)
+		}
+		return nil
+	})
+}
+
+// ratio is a parameter of a kind of its own.
+type ratio struct {
+	v    float64
+	auto bool
+}
+
+func (r *ratio) Set(plain any) error {
+	switch v := plain.(type) {
+	case string:
+		if v != "auto" {
+			return errors.New("a number, or auto; not a text")
+		}
+		*r = ratio{auto: true}
+	case float64:
+		*r = ratio{v: v}
+	default:
+		return Fault{Problem: "neither a number nor auto"}
+	}
+	return r.Check()
+}
+
+func (r *ratio) Plain() any {
+	if r.auto {
+		return "auto"
+	}
+	return r.v
+}
+
+func (r *ratio) Wanted() string { return "a number > 0, or auto" }
+
+func (r *ratio) Check() error {
+	if !r.auto && r.v <= 0 {
+		return errors.New(r.Wanted())
+	}
+	return nil
+}
+
+func newDial() dial {
+	return dial{Gamma: 1, Width: 10, Label: "x", Mode: "paired", Weights: []float64{1, 2}, Columns: []string{"a"}, Scale: ratio{auto: true}, hidden: 7}
+}
+
+// rack holds specs in a slice and behind an interface, as composites do.
+type rack struct {
+	Title string
+	Slots []slot
+	Last  any
+}
+
+type slot struct {
+	name string
+	spec any
+}
+
+func (s *rack) Params(l *List) {
+	l.String(&s.Title, "title", "of the rack")
+	s.Slots = slices.Clone(s.Slots)
+	for i := range s.Slots {
+		l.Child(s.Slots[i].name, &s.Slots[i].spec)
+	}
+	l.Child("last", &s.Last)
+}
+
+func newRack() rack {
+	return rack{Title: "t", Slots: []slot{{"a", newDial()}, {"b", newDial()}}, Last: rack{Slots: []slot{{"deep", newDial()}}}}
+}
+
+var dialNames = []string{"gamma", "width", "on", "label", "mode", "seed", "weights", "columns", "scale"}
+
+func TestAllListsEveryParameter(t *testing.T) {
+	all := All(newDial())
+	var names []string
+	for _, p := range all {
+		names = append(names, p.Path)
+		if p.Path != p.Name || p.Doc == "" || p.Wanted == "" {
+			t.Errorf("parameter %+v lacks something", p)
+		}
+	}
+	if !slices.Equal(names, dialNames) {
+		t.Errorf("parameters %v, wanted %v", names, dialNames)
+	}
+	for i, want := range []Param{
+		{Kind: Float, Wanted: "a number > 0", Value: 1.0},
+		{Kind: Int, Wanted: "a whole number from 1 to 100", Value: 10},
+		{Kind: Bool, Wanted: "true or false", Value: false},
+		{Kind: String, Wanted: "a text", Value: "x"},
+		{Kind: Choice, Wanted: "paired or phase", Value: "paired"},
+		{Kind: Seed, Wanted: "a whole number ≥ 0", Value: 0},
+		{Kind: Floats, Wanted: "a list of numbers ≥ 0", Value: []any{1.0, 2.0}},
+		{Kind: Names, Wanted: "a list of names", Value: []any{"a"}},
+		{Kind: Mixed, Wanted: "a number > 0, or auto", Value: "auto"},
+	} {
+		got := all[i]
+		if got.Kind != want.Kind || got.Wanted != want.Wanted || !reflect.DeepEqual(got.Value, want.Value) {
+			t.Errorf("%s: kind %s, wanted %q, value %v; wanted %s, %q, %v", got.Path, got.Kind, got.Wanted, got.Value, want.Kind, want.Wanted, want.Value)
+		}
+	}
+	if !slices.Equal(all[4].Options, []string{"paired", "phase"}) {
+		t.Errorf("options %v", all[4].Options)
+	}
+}
+
+// Paths nest through slices, interfaces and specs within specs; a pointer to a spec will do too.
+func TestPathsNest(t *testing.T) {
+	r := newRack()
+	var paths []string
+	for _, p := range All(&r) {
+		paths = append(paths, p.Path)
+	}
+	if len(paths) != 1+2*9+1+9 || paths[1] != "a.gamma" || !slices.Contains(paths, "last.deep.columns") || !slices.Contains(paths, "last.title") {
+		t.Errorf("paths %v", paths)
+	}
+	if own := Own(r); len(own) != 1 || own[0].Path != "title" {
+		t.Errorf("own parameters %v", own)
+	}
+	v, err := Get(r, "last.deep.width")
+	if err != nil || v != 10 {
+		t.Errorf("last.deep.width is %v (%v)", v, err)
+	}
+}
+
+// With returns a spec of the same type and changes nothing it was given, in slices neither.
+func TestWithChangesNothing(t *testing.T) {
+	r := newRack()
+	before := newRack()
+	settings := []Setting{
+		{"a.gamma", 3.0}, {"a.width", 5}, {"a.weights", []any{4.0, 0}}, {"a.columns", []any{"p", "q"}},
+		{"last.deep.gamma", 9}, {"last.title", "new"}, {"title", "top"}, {"b.scale", 2.5}, {"b.mode", "phase"}, {"b.on", true}, {"b.seed", uint64(1) << 63},
+	}
+	out, err := With(r, settings...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(r, before) {
+		t.Errorf("With changed what it was given: %+v", r)
+	}
+	got := out.(rack)
+	a := got.Slots[0].spec.(dial)
+	if a.Gamma != 3 || a.Width != 5 || !slices.Equal(a.Weights, []float64{4, 0}) || !slices.Equal(a.Columns, []string{"p", "q"}) || a.hidden != 7 {
+		t.Errorf("a is %+v", a)
+	}
+	b := got.Slots[1].spec.(dial)
+	if b.Scale != (ratio{v: 2.5}) || b.Mode != "phase" || !b.On || b.Seed != 1<<63 || b.Gamma != 1 {
+		t.Errorf("b is %+v", b)
+	}
+	deep := got.Last.(rack).Slots[0].spec.(dial)
+	if deep.Gamma != 9 || got.Last.(rack).Title != "new" || got.Title != "top" {
+		t.Errorf("last is %+v", got.Last)
+	}
+	if p, err := With(&r, Setting{"a.gamma", 2.0}); err != nil || p.(*rack).Slots[0].spec.(dial).Gamma != 2 || r.Slots[0].spec.(dial).Gamma != 1 {
+		t.Errorf("with a pointer: %+v, %v", p, err)
+	}
+	for _, s := range settings { // every value is what Get returns, and Set takes it again
+		v, err := Get(out, s.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := With(out, Setting{s.Path, v})
+		if err != nil || !reflect.DeepEqual(again, out) {
+			t.Errorf("%s: setting what Get returns changes the spec (%v)", s.Path, err)
+		}
+	}
+}
+
+// Every setting that cannot be is told, with its path and what is wanted.
+func TestWithFaults(t *testing.T) {
+	for _, c := range []struct {
+		path  string
+		value any
+		want  string
+	}{
+		{"a.gamma", 0.0, "a.gamma: got 0, wanted a number > 0"},
+		{"a.gamma", "wide", `a.gamma: got "wide", wanted a number > 0`},
+		{"a.gamma", math.NaN(), "a.gamma: got NaN, wanted a number > 0"},
+		{"a.gamma", math.Inf(1), "a.gamma: got +Inf, wanted a number > 0"},
+		{"a.gamma", nil, "a.gamma: got nothing, wanted a number > 0"},
+		{"a.width", 0, "a.width: got 0, wanted a whole number from 1 to 100"},
+		{"a.width", 2.5, "a.width: got 2.5, wanted a whole number from 1 to 100"},
+		{"a.width", true, "a.width: got true, wanted a whole number from 1 to 100"},
+		{"a.on", "yes", `a.on: got "yes", wanted true or false`},
+		{"a.label", 3, "a.label: got 3, wanted a text"},
+		{"a.mode", "Phase", `a.mode: got "Phase", wanted paired or phase (did you mean phase?)`},
+		{"a.mode", "other", `a.mode: got "other", wanted paired or phase`},
+		{"a.mode", 1, "a.mode: got 1, wanted paired or phase"},
+		{"a.seed", -1, "a.seed: got -1, wanted a whole number ≥ 0"},
+		{"a.seed", 0.5, "a.seed: got 0.5, wanted a whole number ≥ 0"},
+		{"a.weights", 1.0, "a.weights: got 1, wanted a list of numbers ≥ 0"},
+		{"a.weights", []any{1.0, "x"}, "a.weights: got [1 x], wanted a list of numbers ≥ 0"},
+		{"a.weights", []any{1.0, -2.0}, "a.weights: got [1 -2], wanted a list of numbers ≥ 0 (element 1 is -2)"},
+		{"a.columns", []any{"x", 1}, "a.columns: got [x 1], wanted a list of names"},
+		{"a.columns", "x", `a.columns: got "x", wanted a list of names`},
+		{"a.scale", "big", `a.scale: got "big", wanted a number, or auto; not a text`},
+		{"a.scale", -1.0, "a.scale: got -1, wanted a number > 0, or auto"},
+		{"a.scale", true, "a.scale: neither a number nor auto"},
+		{"a.gama", 1.0, "a.gama: no such parameter (did you mean a.gamma?)"},
+		{"last.deep.with", 1, "last.deep.with: no such parameter (did you mean last.deep.width?)"},
+	} {
+		_, err := With(newRack(), Setting{c.path, c.value})
+		var faults Faults
+		if !errors.As(err, &faults) || len(faults) != 1 || faults[0].Error() != c.want {
+			t.Errorf("%s = %v: %v, wanted %s", c.path, c.value, err, c.want)
+		}
+	}
+	_, err := With(newRack(), Setting{"a.gamma", -1.0}, Setting{"title", "ok"}, Setting{"b.on", 1})
+	if faults, ok := err.(Faults); !ok || len(faults) != 2 {
+		t.Errorf("two faults were to be told: %v", err)
+	}
+	_, err = With(struct{}{}, Setting{"x", 1})
+	if err == nil || err.Error() != "x: no such parameter" {
+		t.Errorf("a spec without parameters: %v", err)
+	}
+	_, err = Get(newDial(), "nothing like it")
+	if err == nil || !strings.Contains(err.Error(), "there are gamma, width") {
+		t.Errorf("far from every name: %v", err)
+	}
+}
+
+// Check tells everything that is out of range, in parts too, one fault for each parameter.
+func TestCheck(t *testing.T) {
+	if err := Check(newRack()); err != nil {
+		t.Errorf("a good spec: %v", err)
+	}
+	bad := dial{Gamma: math.NaN(), Mode: "phases", Weights: []float64{1, math.Inf(1)}}
+	err := Check(rack{Slots: []slot{{"a", bad}}, Last: nil})
+	want := []string{
+		"a.gamma: got NaN, wanted a number > 0",
+		"a.width: got 0, wanted a whole number from 1 to 100",
+		`a.mode: got "phases", wanted paired or phase (did you mean phase?)`,
+		"a.weights: got [1 +Inf], wanted a list of numbers ≥ 0 (element 1 is +Inf)",
+		"a.scale: got 0, wanted a number > 0, or auto",
+	}
+	if err == nil || err.Error() != strings.Join(want, "\n") {
+		t.Errorf("faults\n%v\nwanted\n%s", err, strings.Join(want, "\n"))
+	}
+	one := newDial()
+	one.Width = 1
+	if err := Check(&one); err == nil || err.Error() != "weights: got [1 2], wanted at most 1 numbers" {
+		t.Errorf("a check across parameters: %v", err)
+	}
+	for _, spec := range []any{nil, (*dial)(nil), 3, struct{}{}} {
+		if err := Check(spec); err != nil || len(All(spec)) != 0 {
+			t.Errorf("%#v has parameters, or %v", spec, err)
+		}
+	}
+}
+
+// A whole number written as a float is one, and a number may be written as a whole one.
+func TestNumbersOfEitherForm(t *testing.T) {
+	out, err := With(newDial(), Setting{"width", 1e2}, Setting{"gamma", 2}, Setting{"seed", 3.0}, Setting{"weights", []any{1, uint64(2)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := out.(dial); got.Width != 100 || got.Gamma != 2 || got.Seed != 3 || !slices.Equal(got.Weights, []float64{1, 2}) {
+		t.Errorf("%+v", got)
+	}
+	if v, _ := Get(dial{Seed: math.MaxUint64}, "seed"); v != uint64(math.MaxUint64) {
+		t.Errorf("a large seed is %v", v)
+	}
+}
+
+func TestRanges(t *testing.T) {
+	for _, c := range []struct {
+		r       Range
+		words   string
+		in, out []float64
+	}{
+		{Any, "", []float64{-1e300, 0, 1e300}, []float64{math.NaN(), math.Inf(1), math.Inf(-1)}},
+		{Positive, " > 0", []float64{math.SmallestNonzeroFloat64, 1e300}, []float64{0, -1, math.Inf(1), math.NaN()}},
+		{NonNegative, " ≥ 0", []float64{0, 1}, []float64{-math.SmallestNonzeroFloat64}},
+		{AtLeast(3), " ≥ 3", []float64{3, 4}, []float64{2.999}},
+		{Between(0, 1), " from 0 to 1", []float64{0, 0.5, 1}, []float64{-0.1, 1.1}},
+		{Within(0, 1), " with 0 < it < 1", []float64{0.5}, []float64{0, 1}},
+		{Range{High: 1, LowOpen: true}, " with 0 < it ≤ 1", []float64{1}, []float64{0}},
+		{Range{Low: math.Inf(-1), High: 2}, " ≤ 2", []float64{2, -9}, []float64{2.1}},
+		{Range{Low: math.Inf(-1), High: 2, HighOpen: true}, " < 2", []float64{1.9}, []float64{2}},
+		{Range{}, " from 0 to 0", []float64{0}, []float64{1, -1}},
+	} {
+		if got := c.r.words(); got != c.words {
+			t.Errorf("%+v reads %q, wanted %q", c.r, got, c.words)
+		}
+		for _, v := range c.in {
+			if !c.r.Contains(v) {
+				t.Errorf("%v is not in%s", v, c.words)
+			}
+		}
+		for _, v := range c.out {
+			if c.r.Contains(v) {
+				t.Errorf("%v is in%s", v, c.words)
+			}
+		}
+	}
+}
+
+func TestFaultReads(t *testing.T) {
+	for _, c := range []struct {
+		f    Fault
+		want string
+	}{
+		{Fault{File: "a.yaml", Line: 3, Column: 7, Path: "pipeline.rff.gamma", Value: -1, Wanted: "a number > 0"}, "a.yaml:3:7: pipeline.rff.gamma: got -1, wanted a number > 0"},
+		{Fault{Line: 3, Column: 7, Path: "x", Problem: "unknown key", Hint: "did you mean y?"}, "3:7: x: unknown key (did you mean y?)"},
+		{Fault{File: "a.yaml", Problem: "the file is empty"}, "a.yaml: the file is empty"},
+		{Fault{Path: "x", Value: nil, Wanted: "a text"}, "x: got nothing, wanted a text"},
+		{Fault{Path: "x", Value: strings.Repeat("é", 100), Wanted: "a number"}, "x: got \"" + strings.Repeat("é", 77) + "…\", wanted a number"},
+	} {
+		if got := c.f.Error(); got != c.want {
+			t.Errorf("%q, wanted %q", got, c.want)
+		}
+	}
+	var none Faults
+	if none.Err() != nil {
+		t.Error("no faults are an error")
+	}
+}
+
+func TestNearest(t *testing.T) {
+	options := []string{"gamma", "features", "kernel", "C", "ridge_classifier"}
+	for word, want := range map[string]string{
+		"gama": "gamma", "Gamma": "gamma", "gmama": "gamma", "feature": "features", "kernal": "kernel",
+		"ridgeclassifier": "ridge_classifier", "rbf": "", "c": "C", "x": "", "something else": "", "": "",
+	} {
+		if got := Nearest(word, options); got != want {
+			t.Errorf("nearest to %q is %q, wanted %q", word, got, want)
+		}
+	}
+}
+
+func TestAlternatives(t *testing.T) {
+	for want, options := range map[string][]string{"nothing": nil, "a": {"a"}, "a or b": {"a", "b"}, "a, b or c": {"a", "b", "c"}} {
+		if got := Alternatives(options); got != want {
+			t.Errorf("%v reads %q, wanted %q", options, got, want)
+		}
+	}
+}
+
+// A wrong declaration is a mistake of the program and found by its first test.
+func TestWrongDeclarationsPanic(t *testing.T) {
+	for name, declare := range map[string]func(l *List){
+		"declared twice":    func(l *List) { var b bool; l.Bool(&b, "x", ""); l.Bool(&b, "x", "") },
+		"no such parameter": func(l *List) { l.Also("x", func() error { return nil }) },
+	} {
+		func() {
+			defer func() {
+				if r := recover(); r == nil || !strings.Contains(fmt.Sprint(r), name) {
+					t.Errorf("%s: %v", name, r)
+				}
+			}()
+			declare(&List{})
+		}()
+	}
+}
