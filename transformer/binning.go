@@ -192,7 +192,7 @@ func (s Binning) FitsWithoutRows() bool { return s.Gamma.rule == "" && !s.Column
 
 // Fit draws the grids and numbers the bins; it returns a [*FittedBinning].
 func (s Binning) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
-	return fitSet(ctx, "binning", s, data)
+	return fitFinite(ctx, "binning", s, data)
 }
 
 // FitSource is Fit over a source, which it reads once for exact columns, and once more where γ is

@@ -2,6 +2,7 @@ package transformer
 
 import (
 	"context"
+	"math"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -48,6 +49,9 @@ var (
 func (f *FittedDense) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	X, err := checkRows("dense", X, f.width)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkEntries("dense", X, datasets.Schema{}, 0, math.MaxFloat64, true); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {

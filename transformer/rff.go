@@ -112,19 +112,7 @@ func (s RFF) FitsWithoutRows() bool { return s.Gamma.rule == "" }
 
 // Fit draws the frequencies; it returns a [*FittedRFF].
 func (s RFF) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
-	if err := checkSpec("rff", s); err != nil {
-		return nil, err
-	}
-	if data.Rows() > 0 {
-		X, err := checkRows("rff", data.X, data.Cols())
-		if err == nil {
-			err = checkEntries("rff", X, data.Schema, 0, math.MaxFloat64, false)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return fitSet(ctx, "rff", s, data)
+	return fitFinite(ctx, "rff", s, data)
 }
 
 // FitSource is Fit over a source, which it reads for [GammaScale] and [GammaMedian] only.

@@ -25,6 +25,22 @@ func fitSet(ctx context.Context, step string, spec BlockFitter, data datasets.Se
 	return spec.FitSource(ctx, data.Source())
 }
 
+// fitFinite is fitSet for steps that may fit without looking at the rows, which must be finite all
+// the same.
+func fitFinite(ctx context.Context, step string, spec BlockFitter, data datasets.Set) (Transformer, error) {
+	if err := checkSpec(step, spec); err != nil {
+		return nil, err
+	}
+	X, err := checkRows(step, data.X, data.Cols())
+	if err != nil {
+		return nil, err
+	}
+	if err := checkEntries(step, X, data.Schema, 0, math.MaxFloat64, false); err != nil {
+		return nil, err
+	}
+	return fitSet(ctx, step, spec, data)
+}
+
 func checkSpec(step string, spec any) error {
 	if err := param.Check(spec); err != nil {
 		return fmt.Errorf("transformer: %s: %w", step, err)

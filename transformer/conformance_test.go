@@ -1,0 +1,92 @@
+package transformer_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/transformer"
+	"github.com/bochner-ml/bochner/transformer/transformertest"
+)
+
+// categorical returns rows of two categorical columns, a few of them missing or unknown.
+func categorical() datasets.Set {
+	rng := rand.New(rand.NewPCG(3, 4))
+	X := mat.NewDense(60, 2, nil)
+	for i := range 60 {
+		X.SetRow(i, []float64{float64(rng.IntN(3)), float64(rng.IntN(5))})
+	}
+	X.Set(11, 0, math.NaN())
+	X.Set(12, 1, datasets.Unknown)
+	return datasets.Set{X: X, Schema: datasets.Schema{Columns: []datasets.Column{
+		{Name: "colour", Kind: datasets.Categorical, Levels: []string{"blue", "green", "red"}},
+		{Name: "size", Kind: datasets.Categorical, Levels: []string{"S", "M", "L", "XL", "XXL"}},
+	}}}
+}
+
+// A case is a spec of this package and what the suite must know about it.
+type conformanceCase struct {
+	spec transformer.Fitter
+	transformertest.Options
+}
+
+func conformanceCases() map[string]conformanceCase {
+	scaler := func() transformer.Transformer { return new(transformer.FittedScaler) }
+	impute := func() transformer.Transformer { return new(transformer.FittedImpute) }
+	rff := func() transformer.Transformer { return new(transformer.FittedRFF) }
+	binning := func() transformer.Transformer { return new(transformer.FittedBinning) }
+	pca := func() transformer.Transformer { return new(transformer.FittedPCA) }
+	onehot := func() transformer.Transformer { return new(transformer.FittedOneHot) }
+	ordinal := func() transformer.Transformer { return new(transformer.FittedOrdinal) }
+	dense := func() transformer.Transformer { return new(transformer.FittedDense) }
+
+	type o = transformertest.Options
+	cases := map[string]conformanceCase{
+		"standardize":              {transformer.NewStandardize(), o{Zero: scaler, Missing: true, DenseOnly: true}},
+		"standardize mean=false":   {transformer.Standardize{Std: true}, o{Zero: scaler, Missing: true}},
+		"minmax":                   {transformer.NewMinMax(), o{Zero: scaler, Missing: true, DenseOnly: true}},
+		"minmax clip":              {transformer.MinMax{Low: -1, High: 2, Clip: true}, o{Zero: scaler, Missing: true, DenseOnly: true}},
+		"robust":                   {transformer.NewRobust(), o{Zero: scaler, Missing: true, DenseOnly: true}},
+		"robust median=false":      {transformer.Robust{IQR: true}, o{Zero: scaler, Missing: true}},
+		"impute mean":              {transformer.NewImpute(), o{Zero: impute, Missing: true}},
+		"impute median":            {transformer.Impute{Strategy: "median", Indicator: true}, o{Zero: impute, Missing: true}},
+		"impute most_frequent":     {transformer.Impute{Strategy: "most_frequent", Indicator: true}, o{Zero: impute, Missing: true, Data: categorical()}},
+		"impute constant":          {transformer.Impute{Strategy: "constant", Fill: transformer.Fill{Number: 7}}, o{Zero: impute, Missing: true}},
+		"impute constant category": {transformer.Impute{Strategy: "constant", Fill: transformer.Fill{Level: "none"}}, o{Zero: impute, Missing: true, Data: categorical()}},
+		"onehot":                   {transformer.NewOneHot(), o{Zero: onehot, Missing: true, Data: categorical()}},
+		"onehot min_count":         {transformer.OneHot{MinCount: 13}, o{Zero: onehot, Missing: true, Data: categorical()}},
+		"ordinal code":             {transformer.Ordinal{Unknown: "code"}, o{Zero: ordinal, Missing: true, Data: categorical()}},
+		"ordinal missing":          {transformer.Ordinal{Unknown: "missing"}, o{Zero: ordinal, Missing: true, Data: categorical()}},
+		"pca":                      {transformer.NewPCA(), o{Zero: pca, Tolerance: 1e-7}},
+		"pca whiten":               {transformer.PCA{Components: transformer.KeepVariance(0.9), Whiten: true}, o{Zero: pca, Tolerance: 1e-7}},
+		"dense":                    {transformer.NewDense(), o{Zero: dense, Missing: true}},
+	}
+	for _, kernel := range []string{"gaussian", "laplacian", "cauchy", "exponential", "matern", "rational_quadratic"} {
+		s := transformer.NewRFF()
+		s.Kernel, s.Features, s.Seed = kernel, 24, 5
+		cases["rff "+kernel] = conformanceCase{s, o{Zero: rff}}
+		s.Gamma, s.Map = transformer.GammaMedian, "phase"
+		cases["rff phase "+kernel] = conformanceCase{s, o{Zero: rff}}
+		s.Gamma = transformer.FixedGamma(1, 0.1, 2, 3, 0.5)
+		cases["rff fixed "+kernel] = conformanceCase{s, o{Zero: rff}}
+	}
+	for _, kernel := range []string{"laplacian", "hyperbolic", "triangular"} {
+		s := transformer.NewBinning()
+		s.Kernel, s.Grids, s.Seed, s.Gamma = kernel, 12, 5, transformer.FixedGamma(0.3)
+		cases["binning "+kernel] = conformanceCase{s, o{Zero: binning}}
+		s.MinCount = 3
+		cases["binning min_count "+kernel] = conformanceCase{s, o{Zero: binning}}
+		s.MinCount, s.Columns = 1, transformer.HashedColumns(500)
+		cases["binning hashed "+kernel] = conformanceCase{s, o{Zero: binning}}
+	}
+	return cases
+}
+
+func TestEverySpecKeepsTheLaws(t *testing.T) {
+	for name, c := range conformanceCases() {
+		t.Run(name, func(t *testing.T) { transformertest.Run(t, c.spec, c.Options) })
+	}
+}

@@ -1,0 +1,139 @@
+package transformertest
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// Try reads a into zero and, where that succeeds, maps the data and asks for width and schema. An
+// error is fine anywhere; a panic ends the test.
+func Try(t *testing.T, a *model.Archive, zero transformer.Transformer, data datasets.Set) {
+	t.Helper()
+	defer func() {
+		if r := recover(); r != nil {
+			t.Fatalf("a damaged archive makes a panic: %v\nscalars %v", r, a.Scalars)
+		}
+	}()
+	if err := model.Restore(a, zero.(model.Stateful)); err != nil {
+		return
+	}
+	if sized, ok := zero.(transformer.Sized); ok && sized.OutputWidth() > 1<<20 {
+		return // honest, and too wide to look at entry by entry
+	}
+	Z, err := zero.Transform(context.Background(), data.X)
+	if err == nil {
+		Z.Dims()
+	}
+	if d, ok := zero.(transformer.Describer); ok {
+		d.OutputSchema(data.Schema)
+	}
+}
+
+// Damage changes one to three things in a: an entry gone, a scalar or number of another value or
+// type, an array cut or lengthened, a shape that lies within what a reader of files lets through.
+func Damage(a *model.Archive, rng *rand.Rand) {
+	for range 1 + rng.IntN(3) {
+		scalars, arrays := names(a.Scalars), names(a.Arrays)
+		if k := rng.IntN(len(scalars) + len(arrays) + 1); k < len(scalars) {
+			damageScalar(a, scalars[k], rng)
+		} else if k -= len(scalars); k < len(arrays) {
+			damageArray(a, arrays[k], rng)
+		}
+	}
+}
+
+func names[T any](m map[string]T) []string {
+	out := make([]string, 0, len(m))
+	for name := range m {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// numbers are those that break things.
+var numbers = []float64{0, -1, 1, 2, 3, 0.5, 1e9, -1e9, 1 << 32, 1 << 52, 1e300, -1e300, 1e-300, math.MaxFloat64, math.Inf(1), math.NaN()}
+
+func damageScalar(a *model.Archive, name string, rng *rand.Rand) {
+	number := numbers[rng.IntN(len(numbers))]
+	switch rng.IntN(6) {
+	case 0:
+		delete(a.Scalars, name)
+	case 1:
+		a.Scalars[name] = []any{nil, "", "nonsense", true, false, 0.0, []string{}}[rng.IntN(7)]
+	default:
+		switch v := a.Scalars[name].(type) {
+		case float64:
+			a.Scalars[name] = number
+		case bool:
+			a.Scalars[name] = !v
+		case string:
+			others := []string{"", "custom", "paired", "phase", "gaussian", "laplacian", "matern", "triangular", "code", "error"}
+			a.Scalars[name] = others[rng.IntN(len(others))]
+		}
+	}
+}
+
+func damageArray(a *model.Archive, name string, rng *rand.Rand) {
+	v := a.Arrays[name]
+	size := len(v.Floats) + len(v.Ints) + len(v.Uint32s)
+	switch rng.IntN(5) {
+	case 0:
+		delete(a.Arrays, name)
+		return
+	case 1:
+		v = resized(v, rng.IntN(size+3))
+	case 2: // the same numbers in another shape
+		if len(v.Shape) == 2 {
+			v.Shape = []int{v.Shape[1], v.Shape[0]}
+		} else {
+			v.Shape = append(slices.Clone(v.Shape), 1)
+		}
+	default:
+		number := numbers[rng.IntN(len(numbers))]
+		if k := rng.IntN(size + 1); k < len(v.Floats) {
+			v.Floats[k] = number
+		} else if k < len(v.Ints) {
+			v.Ints[k] = int64(max(-1e18, min(1e18, number)))
+		} else if k < len(v.Uint32s) {
+			v.Uint32s[k] = rng.Uint32()
+		}
+	}
+	a.Arrays[name] = v
+}
+
+// resized returns v with another number of elements, in as many dimensions.
+func resized(v model.Array, size int) model.Array {
+	switch {
+	case v.Floats != nil:
+		v.Floats = slices.Grow(v.Floats[:min(size, len(v.Floats))], size)[:size]
+	case v.Ints != nil:
+		v.Ints = slices.Grow(v.Ints[:min(size, len(v.Ints))], size)[:size]
+	default:
+		v.Uint32s = slices.Grow(v.Uint32s[:min(size, len(v.Uint32s))], size)[:size]
+	}
+	if len(v.Shape) == 2 {
+		v.Shape = []int{1, size}
+	} else {
+		v.Shape = []int{size}
+	}
+	return v
+}
+
+func copyArchive(a *model.Archive) *model.Archive {
+	out := &model.Archive{Scalars: map[string]any{}, Arrays: map[string]model.Array{}}
+	for name, v := range a.Scalars {
+		out.Scalars[name] = v
+	}
+	for name, v := range a.Arrays {
+		out.Arrays[name] = model.Array{Shape: slices.Clone(v.Shape), Floats: slices.Clone(v.Floats), Ints: slices.Clone(v.Ints), Uint32s: slices.Clone(v.Uint32s)}
+	}
+	return out
+}

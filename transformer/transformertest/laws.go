@@ -1,0 +1,350 @@
+package transformertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// leavesSpecAndData: specs are values that searches copy and data is shared between fits, so neither
+// may change in Fit, nor the rows in Transform.
+func leavesSpecAndData(s *suite) {
+	before := fmt.Sprintf("%#v", s.spec)
+	entries := bits(s.Data.X)
+	targets := slices.Clone(s.Data.Y)
+	schema := fmt.Sprint(s.Data.Schema)
+	f := s.fit(s.Data)
+	s.transform(f, s.Data.X)
+	if fmt.Sprintf("%#v", s.spec) != before {
+		s.Error("Fit changed the spec")
+	}
+	if !slices.Equal(bits(s.Data.X), entries) || !slices.Equal(s.Data.Y, targets) || fmt.Sprint(s.Data.Schema) != schema {
+		s.Error("Fit or Transform changed the data")
+	}
+}
+
+// fitsTheSameTwice: every random draw comes from the spec's seed, so results can be reproduced.
+func fitsTheSameTwice(s *suite) {
+	a, b := s.transform(s.fit(s.Data), s.Data.X), s.transform(s.fit(s.Data), s.Data.X)
+	s.equal(b, a, 0, "fitting one spec twice to the same data gives the same map, to the bit")
+}
+
+// widthIsOutputWidth: what follows is planned by the width and schema that are announced.
+func widthIsOutputWidth(s *suite) {
+	f := s.fit(s.Data)
+	n, width := s.transform(f, s.Data.X).Dims()
+	if n != s.Data.Rows() {
+		s.Errorf("%d rows became %d", s.Data.Rows(), n)
+	}
+	if sized, ok := f.(transformer.Sized); ok && sized.OutputWidth() != width {
+		s.Errorf("OutputWidth is %d, %d columns came out", sized.OutputWidth(), width)
+	}
+	if d, ok := f.(transformer.Describer); ok {
+		schema := d.OutputSchema(s.Data.Schema)
+		if schema.Columns != nil && len(schema.Columns) != width {
+			s.Errorf("OutputSchema names %d columns, %d came out", len(schema.Columns), width)
+		}
+		if len(schema.Targets) != len(s.Data.Schema.Targets) {
+			s.Error("OutputSchema does not keep the targets")
+		}
+	}
+}
+
+// sparseIsDense: how zeros are stored is not part of the data.
+func sparseIsDense(s *suite) {
+	X := s.sparseData()
+	if s.DenseOnly {
+		if _, err := s.spec.Fit(context.Background(), s.with(X)); err == nil {
+			s.Error("the options say that sparse rows are refused, Fit takes them")
+		}
+		return
+	}
+	f := s.fit(s.Data)
+	want := s.transform(f, s.Data.X)
+	s.equal(s.transform(f, X), want, s.Tolerance, "sparse rows are mapped as the same rows stored densely")
+	s.equal(s.transform(s.fit(s.with(X)), s.Data.X), want, s.Tolerance, "fitting to sparse rows gives the map of the same rows stored densely")
+}
+
+// otherMatricesAreDense: any mat.Matrix is taken, such as a transposed view.
+func otherMatricesAreDense(s *suite) {
+	view := mat.DenseCopyOf(s.Data.X.T()).T()
+	f := s.fit(s.Data)
+	s.equal(s.transform(s.fit(s.with(view)), view), s.transform(f, s.dense()), s.Tolerance, "a matrix of another type is mapped as a dense copy of it")
+}
+
+// chunks is a source over a set in blocks of other sizes than a set's own, which lends its arrays
+// for the duration of yield only.
+type chunks struct {
+	datasets.Source
+	set  datasets.Set
+	size int
+}
+
+func (c chunks) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+	for lo := 0; lo < c.set.Rows(); lo += c.size {
+		hi := min(lo+c.size, c.set.Rows())
+		rows := make([]int, hi-lo)
+		for i := range rows {
+			rows[i] = lo + i
+		}
+		block := c.set.Select(rows)
+		if err := yield(block); err != nil {
+			return err
+		}
+		if m, ok := block.X.(*mat.Dense); ok {
+			m.Zero() // the block is the source's again
+		}
+	}
+	return nil
+}
+
+// blocksAreOneSet: data that comes in blocks, from a file, is learned from like rows in memory.
+func blocksAreOneSet(s *suite) {
+	b, ok := s.spec.(transformer.BlockFitter)
+	if !ok {
+		s.Skip("not a BlockFitter")
+	}
+	want := s.transform(s.fit(s.Data), s.Data.X)
+	for _, size := range []int{1, 7, s.Data.Rows() + 1} {
+		set := s.with(s.dense())
+		f, err := b.FitSource(context.Background(), chunks{set.Source(), set, size})
+		if err != nil {
+			s.Fatalf("FitSource in blocks of %d rows: %v", size, err)
+		}
+		s.equal(s.transform(f, s.Data.X), want, s.Tolerance, fmt.Sprintf("blocks of %d rows are learned from like all rows at once", size))
+	}
+}
+
+// rowIsRowOfBatch: a row is mapped without looking at its neighbours, else serving one row would
+// differ from training.
+func rowIsRowOfBatch(s *suite) {
+	f := s.fit(s.Data)
+	all := s.transform(f, s.Data.X)
+	_, width := all.Dims()
+	for i := range s.Data.Rows() {
+		row := s.transform(f, datasets.SliceRows(s.Data.X, i, i+1))
+		want := mat.NewDense(1, width, nil)
+		for j := range width {
+			want.Set(0, j, all.At(i, j))
+		}
+		s.equal(row, want, 1e-14, fmt.Sprintf("row %d alone is mapped as in the batch", i))
+	}
+}
+
+// writesIntoTile: blocks are mapped into a tile that is used again, whatever was in it.
+func writesIntoTile(s *suite) {
+	f, ok := s.fit(s.Data).(transformer.DenseTransformer)
+	if !ok {
+		s.Skip("not a DenseTransformer")
+	}
+	ctx := context.Background()
+	want := s.transform(f.(transformer.Transformer), s.Data.X)
+	n, width := want.Dims()
+	large := mat.NewDense(n+2, width+3, nil)
+	for i := range n + 2 {
+		for j := range width + 3 {
+			large.Set(i, j, math.NaN())
+		}
+	}
+	tile := large.Slice(1, n+1, 2, width+2).(*mat.Dense)
+	if err := f.TransformTo(ctx, tile, s.Data.X); err != nil {
+		s.Fatalf("TransformTo: %v", err)
+	}
+	s.equal(tile, want, 1e-14, "TransformTo writes what Transform returns, into a window of a larger matrix too")
+	for _, v := range []float64{large.At(0, 2), large.At(n+1, 2), large.At(1, 1), large.At(1, width+2)} {
+		if !math.IsNaN(v) {
+			s.Fatal("TransformTo wrote outside its tile")
+		}
+	}
+	for _, wrong := range []*mat.Dense{nil, {}, mat.NewDense(n+1, width, nil), mat.NewDense(n, width+1, nil)} {
+		if err := f.TransformTo(ctx, wrong, s.Data.X); err == nil {
+			s.Error("TransformTo takes a tile of the wrong size")
+		}
+	}
+}
+
+// worksConcurrently: one fitted map serves many goroutines. Run with -race.
+func worksConcurrently(s *suite) {
+	f := s.fit(s.Data)
+	want := s.transform(f, s.Data.X)
+	results := make([]mat.Matrix, 8)
+	faults := make([]error, len(results))
+	var wait sync.WaitGroup
+	for k := range results {
+		wait.Go(func() { results[k], faults[k] = f.Transform(context.Background(), s.Data.X) })
+	}
+	wait.Wait()
+	for k, got := range results {
+		if faults[k] != nil {
+			s.Fatalf("Transform beside others: %v", faults[k])
+		}
+		s.equal(got, want, 0, "a map used by several goroutines gives the same bits")
+	}
+}
+
+// stopsWhenCancelled: a cancelled call returns ctx.Err() and nothing half-made.
+func stopsWhenCancelled(s *suite) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if f, err := s.spec.Fit(ctx, s.Data); !errors.Is(err, context.Canceled) || f != nil {
+		s.Errorf("Fit with a cancelled context returned %v and the error %v", f, err)
+	}
+	f := s.fit(s.Data)
+	if Z, err := f.Transform(ctx, s.Data.X); !errors.Is(err, context.Canceled) || Z != nil {
+		s.Errorf("Transform with a cancelled context returned %v and the error %v", Z, err)
+	}
+}
+
+// refusesBadData: what cannot be used is refused with an error that says where it is.
+func refusesBadData(s *suite) {
+	f := s.fit(s.Data)
+	ctx := context.Background()
+	try := func(what string, X mat.Matrix, words ...string) {
+		s.Helper()
+		_, fitErr := s.spec.Fit(ctx, s.with(X))
+		_, mapErr := f.Transform(ctx, X)
+		for method, err := range map[string]error{"Fit": fitErr, "Transform": mapErr} {
+			if err == nil {
+				s.Errorf("%s takes %s", method, what)
+				continue
+			}
+			for _, w := range words {
+				if !strings.Contains(err.Error(), w) {
+					s.Errorf("%s of %s: %q does not say %q", method, what, err, w)
+				}
+			}
+		}
+	}
+	for what, v := range map[string]float64{"a missing value": math.NaN(), "an infinite value": math.Inf(-1)} {
+		X := s.dense()
+		X.Set(3, 1, v)
+		if !math.IsNaN(v) || !s.Missing {
+			try(what, X, "row 3")
+			if !s.DenseOnly {
+				try(what+" in a sparse row", sparse.FromDense(X), "row 3")
+			}
+		}
+		if math.IsNaN(v) && !s.Missing {
+			if _, err := f.Transform(ctx, X); !errors.Is(err, datasets.ErrMissing) {
+				s.Errorf("Transform of a missing value: %v does not wrap ErrMissing", err)
+			}
+		}
+		if math.IsNaN(v) && s.Missing {
+			s.transform(s.fit(s.with(X)), X)
+		}
+	}
+	try("no rows", &mat.Dense{})
+	try("no matrix", nil)
+}
+
+// refusesAnotherWidth: rows of another width come from other data.
+func refusesAnotherWidth(s *suite) {
+	f := s.fit(s.Data)
+	n, d := s.Data.X.Dims()
+	wide := mat.NewDense(n, d+1, nil)
+	for what, X := range map[string]mat.Matrix{"wider": wide, "wider sparse": sparse.FromDense(wide), "narrower": s.dense().Slice(0, n, 0, d-1)} {
+		if X == nil {
+			continue
+		}
+		_, err := f.Transform(context.Background(), X)
+		if err == nil {
+			s.Errorf("Transform takes %s rows", what)
+		} else if !strings.Contains(err.Error(), fmt.Sprintf("%d columns at fit", d)) {
+			s.Errorf("Transform of %s rows: %q does not say how many columns there were", what, err)
+		}
+	}
+}
+
+// treatsWeights: a weight of 2 is the row twice where weights matter, and nothing where not.
+func treatsWeights(s *suite) {
+	n := s.Data.Rows()
+	weighted, rows := s.Data, []int{}
+	weighted.Weights = make([]float64, n)
+	for i := range n {
+		weighted.Weights[i] = float64(1 + i%2)
+		for range 1 + i%2 {
+			rows = append(rows, i)
+		}
+	}
+	got := s.transform(s.fit(weighted), s.Data.X)
+	if s.Weighted {
+		s.equal(got, s.transform(s.fit(s.Data.Select(rows)), s.Data.X), s.Tolerance, "a row of weight 2 counts as the row twice")
+		return
+	}
+	s.equal(got, s.transform(s.fit(s.Data), s.Data.X), 0, "weights do not matter, unless Options.Weighted says so")
+}
+
+// rowlessFitsAreAlike: a fit that does not look at rows is shared between folds.
+func rowlessFitsAreAlike(s *suite) {
+	r, ok := s.spec.(transformer.Rowless)
+	if !ok || !r.FitsWithoutRows() {
+		s.Skip("looks at rows")
+	}
+	a := s.transform(s.fit(s.Data.Slice(0, s.Data.Rows()/2)), s.Data.X)
+	s.equal(s.transform(s.fit(s.Data), s.Data.X), a, 0, "FitsWithoutRows promises the same map for other rows")
+}
+
+// record returns the archive of the fitted spec, or skips.
+func (s *suite) record(f transformer.Transformer) *model.Archive {
+	s.Helper()
+	if s.Zero == nil {
+		s.Skip("no zero value to read into")
+	}
+	state, ok := f.(model.Stateful)
+	if !ok {
+		s.Fatalf("%T is not a model.Stateful: it cannot be saved", f)
+	}
+	a, err := model.Record(state)
+	if err != nil {
+		s.Fatalf("Record: %v", err)
+	}
+	return a
+}
+
+// comesBackFromFile: a loaded model predicts what the saved one did, to the bit.
+func comesBackFromFile(s *suite) {
+	f := s.fit(s.Data)
+	want := s.transform(f, s.Data.X)
+	a := s.record(f)
+	back := s.Zero()
+	if err := model.Restore(copyArchive(a), back.(model.Stateful)); err != nil {
+		s.Fatalf("Restore: %v", err)
+	}
+	s.equal(s.transform(back, s.Data.X), want, 0, "what was saved maps as before, to the bit")
+	again := s.record(back)
+	if !reflect.DeepEqual(again.Scalars, a.Scalars) || len(again.Arrays) != len(a.Arrays) {
+		s.Error("saving what was loaded gives another file")
+	}
+	if d, ok := f.(transformer.Describer); ok && !reflect.DeepEqual(d.OutputSchema(s.Data.Schema), back.(transformer.Describer).OutputSchema(s.Data.Schema)) {
+		s.Error("OutputSchema differs after loading")
+	}
+	if d, ok := f.(transformer.Sized); ok && d.OutputWidth() != back.(transformer.Sized).OutputWidth() {
+		s.Error("OutputWidth differs after loading")
+	}
+}
+
+// survivesDamagedFile: whatever a file says, reading it ends in an error or in a map that does not
+// panic.
+func survivesDamagedFile(s *suite) {
+	a := s.record(s.fit(s.Data))
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		damaged := copyArchive(a)
+		Damage(damaged, rng)
+		Try(s.T, damaged, s.Zero(), s.Data)
+	}
+	Try(s.T, &model.Archive{}, s.Zero(), s.Data)
+}

@@ -1,0 +1,175 @@
+// Package transformertest checks that a transformer keeps the laws that pipelines, searches and
+// model files rely on. Any implementation of transformer.Fitter can be run through it:
+//
+//	func TestLaws(t *testing.T) {
+//		transformertest.Run(t, transformer.NewStandardize(), transformertest.Options{
+//			Zero: func() transformer.Transformer { return new(transformer.FittedScaler) },
+//		})
+//	}
+//
+// Every law is a subtest with a name of its own, and says in its failure what depends on it.
+package transformertest
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// Options tell the suite what kind of transformer it has before it. The zero value is that of a
+// transformer of numeric columns that takes sparse rows and refuses missing values.
+type Options struct {
+	// Data to fit and map; left out, 60 rows of 5 numeric columns, one of them constant and two
+	// mostly zero. It has more than 8 rows.
+	Data datasets.Set
+	// Zero returns the zero value that a model file is read into; left out, the laws of saving are
+	// not checked.
+	Zero func() transformer.Transformer
+	// Missing says that missing values (NaN) are taken.
+	Missing bool
+	// DenseOnly says that sparse rows are refused.
+	DenseOnly bool
+	// Weighted says that sample weights matter; else they must not.
+	Weighted bool
+	// Tolerance of two ways to the same numbers, relative to those over 1; left out, 1e-9.
+	Tolerance float64
+}
+
+// law is one thing every transformer does.
+type law struct {
+	name  string
+	check func(s *suite)
+}
+
+var laws = []law{
+	{"leaves spec and data", leavesSpecAndData},
+	{"fits the same twice", fitsTheSameTwice},
+	{"width is output width", widthIsOutputWidth},
+	{"sparse is dense", sparseIsDense},
+	{"other matrices are dense", otherMatricesAreDense},
+	{"blocks are one set", blocksAreOneSet},
+	{"a row is a row of a batch", rowIsRowOfBatch},
+	{"writes into a tile", writesIntoTile},
+	{"works concurrently", worksConcurrently},
+	{"stops when cancelled", stopsWhenCancelled},
+	{"refuses bad data", refusesBadData},
+	{"refuses rows of another width", refusesAnotherWidth},
+	{"treats weights as it says", treatsWeights},
+	{"rowless fits are alike", rowlessFitsAreAlike},
+	{"comes back from a file", comesBackFromFile},
+	{"survives a damaged file", survivesDamagedFile},
+}
+
+// Run checks every law on spec, each as a subtest.
+func Run(t *testing.T, spec transformer.Fitter, o Options) {
+	t.Helper()
+	if o.Data.X == nil {
+		o.Data = numeric()
+	}
+	if o.Tolerance == 0 {
+		o.Tolerance = 1e-9
+	}
+	for _, l := range laws {
+		t.Run(l.name, func(t *testing.T) { l.check(&suite{T: t, Options: o, spec: spec}) })
+	}
+}
+
+// suite is one law's view of what is being checked.
+type suite struct {
+	*testing.T
+	Options
+	spec transformer.Fitter
+}
+
+// numeric is the data of Options.Data left out.
+func numeric() datasets.Set {
+	rng := rand.New(rand.NewPCG(7, 8))
+	X := mat.NewDense(60, 5, nil)
+	y := make([]float64, 60)
+	for i := range y {
+		X.SetRow(i, []float64{rng.NormFloat64(), 3 * rng.Float64(), 2.5, 0, 0})
+		if i%4 == 0 {
+			X.Set(i, 3, 1+rng.Float64())
+		}
+		if i%7 == 0 {
+			X.Set(i, 4, -rng.ExpFloat64())
+		}
+		y[i] = rng.NormFloat64()
+	}
+	names := []string{"height", "width", "constant", "rare", "rarer"}
+	columns := make([]datasets.Column, 5)
+	for j := range columns {
+		columns[j].Name = names[j]
+	}
+	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{Columns: columns}}
+}
+
+func (s *suite) fit(data datasets.Set) transformer.Transformer {
+	s.Helper()
+	f, err := s.spec.Fit(context.Background(), data)
+	if err != nil {
+		s.Fatalf("Fit: %v", err)
+	}
+	if f == nil {
+		s.Fatal("Fit returned neither a transformer nor an error")
+	}
+	return f
+}
+
+func (s *suite) transform(f transformer.Transformer, X mat.Matrix) mat.Matrix {
+	s.Helper()
+	out, err := f.Transform(context.Background(), X)
+	if err != nil {
+		s.Fatalf("Transform: %v", err)
+	}
+	return out
+}
+
+// equal fails with the law's reason unless got and want agree, NaN being equal to NaN.
+func (s *suite) equal(got, want mat.Matrix, tolerance float64, reason string) {
+	s.Helper()
+	n, d := want.Dims()
+	if a, b := got.Dims(); a != n || b != d {
+		s.Fatalf("got %d×%d, want %d×%d: %s", a, b, n, d, reason)
+	}
+	for i := range n {
+		for j := range d {
+			g, w := got.At(i, j), want.At(i, j)
+			if math.IsNaN(g) != math.IsNaN(w) || math.Abs(g-w) > tolerance*max(1, math.Abs(w)) {
+				s.Fatalf("entry (%d, %d) is %v, want %v: %s", i, j, g, w, reason)
+			}
+		}
+	}
+}
+
+// dense returns a dense copy of the data's inputs.
+func (s *suite) dense() *mat.Dense { return mat.DenseCopyOf(s.Data.X) }
+
+// with returns the data with other inputs.
+func (s *suite) with(X mat.Matrix) datasets.Set {
+	data := s.Data
+	data.X = X
+	return data
+}
+
+// bits returns every entry of a dense or sparse matrix, bit for bit.
+func bits(X mat.Matrix) []uint64 {
+	n, d := X.Dims()
+	out := make([]uint64, 0, n*d)
+	for i := range n {
+		for j := range d {
+			out = append(out, math.Float64bits(X.At(i, j)))
+		}
+	}
+	return out
+}
+
+// sparseData returns the inputs as a CSR.
+func (s *suite) sparseData() *sparse.CSR { return sparse.FromDense(s.Data.X) }
