@@ -165,6 +165,42 @@ func TestScoresOfClasses(t *testing.T) {
 	}
 }
 
+// Of a model, only what the metrics read is asked for.
+func TestPredictsWhatIsRead(t *testing.T) {
+	ctx, data := context.Background(), labels(10)
+	p, _ := logit{1}.Fit(ctx, data)
+	for names, want := range map[string][3]bool{ // values, scores, probabilities
+		"accuracy":         {true, false, false},
+		"roc_auc":          {false, true, false},
+		"log_loss":         {false, false, true},
+		"accuracy f1":      {true, false, false},
+		"roc_auc log_loss": {false, true, true},
+	} {
+		list, _ := Search{Scores: strings.Fields(names)}.metrics(nil)
+		s := newScorer(list, data, []datasets.Fold{{Test: []int{1, 2}}})
+		got, err := s.predict(ctx, p, data.X)
+		if err != nil || [3]bool{got.Values != nil, got.Scores != nil, got.Probabilities != nil} != want {
+			t.Errorf("%s: got %+v, %v", names, got, err)
+		}
+	}
+	list, _ := Search{Score: "roc_auc"}.metrics(nil)
+	s := newScorer(list, data, []datasets.Fold{{Test: []int{1, 2}}})
+	if got, err := s.predict(ctx, onlyProbabilities{p.(*fittedLogit)}, data.X); err != nil || got.Probabilities == nil || got.Scores != nil {
+		t.Errorf("of a model without scores: %+v, %v", got, err)
+	}
+}
+
+// onlyProbabilities is a model that has no Decision.
+type onlyProbabilities struct{ model *fittedLogit }
+
+func (p onlyProbabilities) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	return p.model.Predict(ctx, X)
+}
+
+func (p onlyProbabilities) Probabilities(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	return p.model.Probabilities(ctx, X)
+}
+
 // Class codes without a schema are classes, and every fold knows all of them.
 func TestClassesWithoutNames(t *testing.T) {
 	data := labels(40)
@@ -174,6 +210,10 @@ func TestClassesWithoutNames(t *testing.T) {
 	r := mustRun(t, s, data)
 	if got := r.Model.(estimator.Classifier).Classes(); !slices.Equal(got, []string{"0", "1"}) {
 		t.Errorf("the model's classes are %q", got)
+	}
+	data.Y[5] = 3
+	if data, err := withClasses(data); err != nil || !slices.Equal(data.Schema.Classes(), []string{"0", "1", "2", "3"}) {
+		t.Errorf("classes are %q, %v", data.Schema.Classes(), err)
 	}
 	if len(r.Candidates) != 1 || r.Best().String() != "the estimator as it is" {
 		t.Errorf("no axis makes %d candidates, the best %s", len(r.Candidates), r.Best())
@@ -425,6 +465,16 @@ func TestFailedCandidates(t *testing.T) {
 	}
 }
 
+// Scores too large to be averaged fail their candidate; its seconds are those of one fit.
+func TestCandidateOfOutcomes(t *testing.T) {
+	m, _ := metrics.ByName("mse")
+	r := run{scorer: &scorer{metrics: []metrics.Metric{m}}}
+	c := r.candidate(candidate{}, []outcome{{scores: []float64{1.5e308}, seconds: 1}, {scores: []float64{1.5e308}, seconds: 3}})
+	if c.Failed != "the mean of the scores is too large for a number" || !math.IsNaN(c.Mean) || c.Seconds != 2 {
+		t.Errorf("candidate is %+v", c)
+	}
+}
+
 // A metric without a value on some fold does not hide the one that decides.
 func TestUndefinedScores(t *testing.T) {
 	data := labels(40)
@@ -486,8 +536,8 @@ score: `
 }
 
 func TestFaults(t *testing.T) {
-	ok := Axis{Path: "shrink", Values: []any{1}}
-	many := Axis{Path: "shift", Values: Lin(0, 99999, 100000)}
+	ok := Axis{Path: "shrink", Values: []any{1, 2, 3}}
+	many := Axis{Path: "shift", Values: Lin(0, 1999, 2000)}
 	classes := labels(30)
 	for name, c := range map[string]struct {
 		change func(s *Search, data *datasets.Set)
@@ -503,8 +553,8 @@ func TestFaults(t *testing.T) {
 		"a faulty spec": {func(s *Search, _ *datasets.Set) { s.Estimator = line{Mode: "fti"} },
 			"mode: got \"fti\", wanted fit, fail, nan or stuck (did you mean fit?; in candidate 0: shrink=1)"},
 		"too many": {func(s *Search, _ *datasets.Set) {
-			s.Grid = []Axis{many, {Path: "shrink", Values: Lin(0, 99999, 100000)}}
-		}, "grid: 10000000000 candidates, more than the 1048576 that a search takes"},
+			s.Grid = []Axis{many, {Path: "shrink", Values: Lin(0, 1999, 2000)}}
+		}, "grid: 4000000 candidates, more than the 1048576 that a search takes"},
 		"no targets":    {func(_ *Search, data *datasets.Set) { data.Y = nil }, "the data has no targets"},
 		"wrong task":    {func(_ *Search, data *datasets.Set) { *data = classes }, "score mean_squared_error is for regression, but the target has classes"},
 		"no codes":      {func(s *Search, data *datasets.Set) { s.Score = "accuracy"; data.Y[3] = 0.5 }, "row "},
@@ -522,7 +572,7 @@ func TestFaults(t *testing.T) {
 		data := quantities(30)
 		c.change(&s, &data)
 		r, err := s.Run(context.Background(), data)
-		if err == nil || !strings.HasPrefix(err.Error(), "gridsearch: "+c.want) {
+		if err == nil || !strings.HasPrefix(err.Error(), "gridsearch: "+c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: got %v, error %v, wanted %s", name, r, err, c.want)
 		}
 	}
@@ -721,6 +771,10 @@ func TestPlan(t *testing.T) {
 	}
 	if plan, err = NewSearch(logit{1}).Plan(labels(40)); err != nil || plan.Known || plan.Flops != 0 || plan.Fits != 5 {
 		t.Errorf("plan is %+v, %v", plan, err)
+	}
+	s.Splitter, s.Memory = datasets.TimeSeriesSplit{Folds: 3}, 0
+	if r, err := s.prepare(data); err != nil || r.trainRows() != 45 {
+		t.Errorf("folds in order of time train on %d rows at most, %v", r.trainRows(), err)
 	}
 	s.Memory = 1
 	if _, err := s.Plan(data); err == nil || !strings.Contains(err.Error(), "need more memory than the bound of 1 bytes") {

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -32,9 +34,10 @@ func journaled(t *testing.T, p *probe) (Search, datasets.Set) {
 // However many bytes of the journal a kill has left, the search goes on from there to the same
 // table, and fits no more than what is missing.
 func TestResumeFromEveryByte(t *testing.T) {
-	for _, sweep := range []bool{false, true} {
+	for _, step := range []int{1, 11} { // fit by fit at every byte, by sweeps at some
 		p := &probe{}
 		s, data := journaled(t, p)
+		sweep := step > 1
 		if sweep {
 			s.Estimator = sweeping{line: s.Estimator.(line)}
 		}
@@ -43,7 +46,7 @@ func TestResumeFromEveryByte(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for size := 0; size <= len(whole); size++ {
+		for size := 0; size <= len(whole); size += step {
 			if err := os.WriteFile(s.Journal, whole[:size], 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -56,7 +59,7 @@ func TestResumeFromEveryByte(t *testing.T) {
 			if r.Resumed != entries || !sweep && p.fits != 12-entries+1 {
 				t.Fatalf("resumed from %d bytes with %d entries: %d taken, %d fits", size, entries, r.Resumed, p.fits)
 			}
-			if size%50 == 0 { // what is written then is a whole journal again
+			if size%55 == 0 { // what is written then is a whole journal again
 				p.fits = 0
 				if r := mustRun(t, s, data); r.Resumed != 12 || p.fits != 1 || table(r) != want {
 					t.Fatalf("%d bytes, then a whole journal: %d taken, %d fits", size, r.Resumed, p.fits)
@@ -117,6 +120,82 @@ func TestSweepIsAskedForTheRest(t *testing.T) {
 	}
 }
 
+// Fits that end well after the search was stopped are kept as well.
+func TestCancelKeepsWhatStillEnds(t *testing.T) {
+	for _, sweep := range []bool{false, true} {
+		s := lineSearch(&probe{deaf: true, delay: time.Millisecond})
+		want := 3
+		if sweep {
+			s.Estimator, want = sweeping{line: s.Estimator.(line)}, 1
+		}
+		s.Workers = 3
+		s.Journal = filepath.Join(t.TempDir(), "journal")
+		ctx, cancel := context.WithCancel(context.Background())
+		s.Progress = func(p Progress) {
+			if p.Done == 1 {
+				cancel()
+			}
+		}
+		if _, err := s.Run(ctx, quantities(20)); err != context.Canceled {
+			t.Fatalf("error is %v", err)
+		}
+		s.Progress = nil
+		if r := mustRun(t, s, quantities(20)); r.Resumed != want {
+			t.Errorf("sweep %v: %d fits were kept, wanted %d", sweep, r.Resumed, want)
+		}
+	}
+}
+
+// Whichever fits the journal lacks, a sweep fills in those and writes no other again.
+func TestSweepFillsGaps(t *testing.T) {
+	s, data := journaled(t, nil)
+	s.Estimator = sweeping{line: newLine()}
+	want := table(mustRun(t, s, data))
+	whole, err := os.ReadFile(s.Journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 40 {
+		share := rng.Float64()
+		kept, entries := "", 0
+		for i, line := range strings.SplitAfter(string(whole), "\n") {
+			if i == 0 || strings.HasPrefix(line, `{"candidate"`) && rng.Float64() < share {
+				kept, entries = kept+line, entries+1
+			}
+		}
+		if err := os.WriteFile(s.Journal, []byte(kept), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r := mustRun(t, s, data)
+		if table(r) != want || r.Resumed != entries-1 {
+			t.Errorf("with %d of 12 fits: %d taken, the table is\n%s\nwanted\n%s", entries-1, r.Resumed, table(r), want)
+		}
+		after, _ := os.ReadFile(s.Journal)
+		if n := bytes.Count(after, []byte(`{"candidate"`)); n != 12 {
+			t.Errorf("with %d of 12 fits: the journal has %d in the end", entries-1, n)
+		}
+	}
+}
+
+// Of a sweep that ended, the journal knows what was shared in truth; an entry twice counts once.
+func TestJournalOfAWholeSweep(t *testing.T) {
+	s, data := journaled(t, nil)
+	s.Estimator = sweeping{line: newLine(), fault: "modest"}
+	mustRun(t, s, data)
+	whole, err := os.ReadFile(s.Journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(whole, []byte("\n"))
+	if err := os.WriteFile(s.Journal, append(whole, lines[1]...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if r := mustRun(t, s, data); !slices.Equal(r.Shared, []string{"prefix"}) || r.Resumed != 12 {
+		t.Errorf("shared is %q, %d fits taken", r.Shared, r.Resumed)
+	}
+}
+
 // A journal of another search is refused, and says in what the other differs.
 func TestJournalOfAnotherSearch(t *testing.T) {
 	const other = "it is of another search, which differs in "
@@ -128,6 +207,7 @@ func TestJournalOfAnotherSearch(t *testing.T) {
 		"target":    {func(_ *Search, data *datasets.Set) { data.Y[3] += 1e-15 * data.Y[3] }, other + "data" + rest},
 		"input":     {func(_ *Search, data *datasets.Set) { data.X.(*mat.Dense).Set(19, 1, 0) }, other + "data" + rest},
 		"weights":   {func(_ *Search, data *datasets.Set) { data.Weights = nil }, other + "data" + rest},
+		"groups":    {func(_ *Search, data *datasets.Set) { data.Groups = make([]int, 20) }, other + "data" + rest},
 		"name":      {func(_ *Search, data *datasets.Set) { data.Schema.Targets = []datasets.Column{{Name: "y"}} }, other + "data" + rest},
 		"folds":     {func(s *Search, _ *datasets.Set) { s.Splitter = datasets.KFold{Folds: 2, Shuffle: true} }, other + "folds" + rest},
 		"values":    {func(s *Search, _ *datasets.Set) { s.Grid[0].Values = []any{0.5, 1} }, other + "grid" + rest},
