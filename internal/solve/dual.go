@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // Rows is the rows x_i of a matrix, one at a time.
@@ -58,8 +59,10 @@ type DualResult struct {
 // The constraint of the intercept is met by the method of multipliers: b, the multiplier, is moved
 // along with w as if a column of value √ρ had been added, which penalises (Σβ)²·ρ/2, and steps on
 // by ρ·Σβ whenever β has settled for the b there is. That is the proximal point method on b, so
-// the intercept is not penalised at the optimum. The gap is taken at the nearest β that meets the
-// constraint, and so is a certificate.
+// the intercept is not penalised at the optimum. Scores are those of centred rows, which changes
+// nothing at the optimum but makes the coordinates less dependent; with x_i'x̄ known for each row
+// it costs nothing either, and sparse rows stay as they are. The gap is taken at the nearest β that
+// meets the constraint, and so is a certificate.
 //
 // (Hsieh, Chang, Lin, Keerthi & Sundararajan, ICML 2008; Ho & Lin, JMLR 2012; the multiplier:
 // Hestenes 1969, Powell 1969.) The order of rows is random from a fixed seed.
@@ -90,16 +93,19 @@ func (p *Dual) Solve(ctx context.Context, tol float64, maxEpochs int) (DualResul
 	}
 	d.project()
 	d.measure()
-	return DualResult{W: d.w, B: d.b, Beta: d.beta, Epochs: d.epochs, Converged: d.gap <= tol, Gap: d.gap, Objective: d.primal}, nil
+	return DualResult{W: d.w, B: d.b - d.offset, Beta: d.beta, Epochs: d.epochs, Converged: d.gap <= tol, Gap: d.gap, Objective: d.primal}, nil
 }
 
 // descent is the state of one run.
 type descent struct {
 	*Dual
-	w, beta     []float64
+	w, beta     []float64 // w is Σβ_i·x_i, of rows that are not centred
 	b, rho      float64
 	total       float64   // Σβ
-	curvature   []float64 // ‖x_i‖² + ρ + diagonal_i
+	along       []float64 // x_i'x̄, nil without an intercept
+	offset      float64   // Σβ_i·along_i
+	level       float64   // ‖x̄‖²
+	curvature   []float64 // ‖x_i−x̄‖² + ρ + diagonal_i
 	active      []int
 	slack       float64 // how far beyond its bound a gradient is to be for the row to be left out
 	epochs      int
@@ -114,17 +120,55 @@ func newDescent(p *Dual) *descent {
 	for i := range n {
 		d.active[i] = i
 		d.curvature[i] = p.Rows.Square(i)
-		d.rho += d.curvature[i] / float64(n)
 	}
-	if !p.Intercept {
-		d.rho = 0
-	} else if d.rho == 0 {
-		d.rho = 1
+	if p.Intercept {
+		d.centre()
 	}
 	for i := range n {
 		d.curvature[i] += d.rho + d.diagonal(i)
 	}
 	return d
+}
+
+// centre finds the mean of the rows that have a say, and sets ρ to the median of their curvatures.
+func (d *descent) centre() {
+	var live []int
+	mean := make([]float64, d.Rows.Width())
+	for i := range d.beta {
+		if d.Low[i] < d.High[i] {
+			live = append(live, i)
+			d.Rows.Add(i, 1, mean)
+		}
+	}
+	for j := range mean {
+		mean[j] /= float64(max(1, len(live)))
+		d.level += mean[j] * mean[j]
+	}
+	d.along = make([]float64, len(d.beta))
+	for i := range d.beta {
+		d.along[i] = d.Rows.Dot(i, mean)
+		d.curvature[i] = max(0, d.curvature[i]-2*d.along[i]+d.level)
+	}
+	sizes := make([]float64, len(live))
+	for k, i := range live {
+		sizes[k] = d.curvature[i]
+	}
+	slices.Sort(sizes)
+	if len(sizes) > 0 {
+		d.rho = sizes[len(sizes)/2]
+	}
+	if d.rho == 0 {
+		d.rho = 1
+	}
+}
+
+// score returns w'(x_i−x̄) + b, w being that of centred rows.
+func (d *descent) score(i int) float64 {
+	z := d.Rows.Dot(i, d.w) + d.b
+	if d.along != nil {
+		z += d.total*(d.level-d.along[i]) - d.offset
+	}
+	return z
 }
 
 // scale returns the root mean square of the targets, 1 where all are 0.
@@ -180,7 +224,7 @@ func (d *descent) descend(i int) (violation float64, stuck bool) {
 		return d.descendFlat(i)
 	}
 	old := d.beta[i]
-	gradient := d.Rows.Dot(i, d.w) + d.b - d.Target[i] + d.diagonal(i)*old
+	gradient := d.score(i) - d.Target[i] + d.diagonal(i)*old
 	free := old - gradient/q
 	soft := 0.0
 	switch tube := d.Epsilon / q; {
@@ -200,6 +244,9 @@ func (d *descent) descend(i int) (violation float64, stuck bool) {
 	d.beta[i] = to
 	d.total += step
 	d.b += d.rho * step
+	if d.along != nil {
+		d.offset += step * d.along[i]
+	}
 	d.Rows.Add(i, step, d.w)
 	return math.Abs(step) * q, false
 }
@@ -240,11 +287,15 @@ func (d *descent) project() {
 		}
 	}
 	clear(d.w)
-	d.total = 0
+	d.total, d.offset = 0, 0
 	for i, v := range d.beta {
-		if v != 0 {
-			d.Rows.Add(i, v, d.w)
-			d.total += v
+		if v == 0 {
+			continue
+		}
+		d.Rows.Add(i, v, d.w)
+		d.total += v
+		if d.along != nil {
+			d.offset += v * d.along[i]
 		}
 	}
 }
@@ -258,7 +309,7 @@ func (d *descent) measure() float64 {
 	primal, dual := half, -half
 	for i, v := range d.beta {
 		diagonal := d.diagonal(i)
-		primal += d.loss(i, d.Rows.Dot(i, d.w)+d.b)
+		primal += d.loss(i, d.score(i))
 		dual += d.Target[i]*v - d.Epsilon*math.Abs(v) - diagonal*v*v/2
 	}
 	d.primal = primal

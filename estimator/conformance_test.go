@@ -1,0 +1,56 @@
+package estimator_test
+
+import (
+	"testing"
+
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/estimatortest"
+)
+
+func TestRidgeObeysTheLaws(t *testing.T) {
+	for _, solver := range []string{"auto", "cholesky", "dual", "cg"} {
+		for _, intercept := range []bool{true, false} {
+			s := estimator.NewRidge()
+			s.Solver, s.Intercept, s.Tol = solver, intercept, 1e-13
+			t.Run(solver, func(t *testing.T) { estimatortest.Run(t, s, estimatortest.Options{Origin: !intercept}) })
+		}
+	}
+}
+
+func TestRidgeClassifierObeysTheLaws(t *testing.T) {
+	for _, classes := range []int{2, 3} {
+		s := estimator.NewRidgeClassifier()
+		estimatortest.Run(t, s, estimatortest.Options{Classes: classes})
+		s.ClassWeight.Balanced = true
+		estimatortest.Run(t, s, estimatortest.Options{Classes: classes})
+	}
+}
+
+func TestLogisticObeysTheLaws(t *testing.T) {
+	for _, classes := range []int{2, 3} {
+		for _, intercept := range []bool{true, false} {
+			s := estimator.NewLogistic()
+			s.Tol, s.Intercept, s.ClassWeight.Balanced = 1e-11, intercept, classes == 3
+			estimatortest.Run(t, s, estimatortest.Options{Classes: classes, Origin: !intercept})
+		}
+	}
+}
+
+func TestSVMObeysTheLaws(t *testing.T) {
+	for _, loss := range []string{"hinge", "squared_hinge"} {
+		for _, classes := range []int{2, 3} {
+			s := estimator.NewSVM()
+			s.Loss, s.Tol, s.MaxIter = loss, 1e-11, 20_000
+			// Predictions of a hinge's fit agree only as the root of the gap does.
+			estimatortest.Run(t, s, estimatortest.Options{Classes: classes, Tolerance: 1e-4})
+		}
+	}
+}
+
+func TestSVRObeysTheLaws(t *testing.T) {
+	for _, loss := range []string{"epsilon_insensitive", "squared_epsilon_insensitive"} {
+		s := estimator.NewSVR()
+		s.Loss, s.Epsilon, s.Tol, s.MaxIter = loss, 0.1, 1e-11, 20_000
+		estimatortest.Run(t, s, estimatortest.Options{Tolerance: 1e-4})
+	}
+}

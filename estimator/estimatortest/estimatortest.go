@@ -1,0 +1,178 @@
+// Package estimatortest holds estimators to the laws that every one of them obeys.
+//
+// A package that defines an estimator runs the suite over its specs:
+//
+//	func TestRidge(t *testing.T) {
+//		estimatortest.Run(t, estimator.NewRidge(), estimatortest.Options{})
+//	}
+//
+// Each law is one function, whose comment says what it asks and why. Laws about optional interfaces
+// are held only where the spec or its fit implements them. Fits that should agree are compared by
+// what they predict, to Options.Tolerance: give a spec that solves to a tighter tolerance than that.
+package estimatortest
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+)
+
+// Options says what kind of estimator is tested.
+type Options struct {
+	Classes   int     // number of classes of the data; 0 for a regression
+	Origin    bool    // whether the model has no intercept, so that moving the data changes it
+	Positive  bool    // whether all inputs must be ≥ 0
+	Tolerance float64 // relative difference of predictions of fits that should agree; 0 means 1e-6
+}
+
+// law is one property of every estimator.
+type law struct {
+	name string
+	hold func(*suite, *testing.T)
+}
+
+var laws = []law{
+	{"fit leaves spec and data as they were", (*suite).nothingChanges},
+	{"fit twice gives the same bits", (*suite).repeats},
+	{"weight 2 is the row twice", (*suite).weightIsCount},
+	{"weight 0 is the row left out", (*suite).weightZero},
+	{"the order of rows does not matter", (*suite).rowOrder},
+	{"the order of classes does not matter", (*suite).classOrder},
+	{"a class without rows is never predicted", (*suite).absentClass},
+	{"moving the inputs or targets moves the predictions", (*suite).translation},
+	{"sparse rows are the same rows", (*suite).sparseIsDense},
+	{"any matrix is the same rows", (*suite).anyMatrix},
+	{"block by block is all at once", (*suite).blocks},
+	{"one row is the same row in a batch", (*suite).oneRow},
+	{"no rows give no predictions", (*suite).noRows},
+	{"predictions agree with scores and probabilities", (*suite).consistent},
+	{"concurrent use", (*suite).concurrent},
+	{"cancellation", (*suite).cancelled},
+	{"save and load keep every bit", (*suite).saved},
+	{"a damaged archive is refused, or predicts without a panic", (*suite).damaged},
+	{"bad data are refused by name", (*suite).badData},
+	{"bad inputs of a prediction are refused by name", (*suite).badInputs},
+}
+
+// Run holds spec to every law, each in a subtest.
+func Run(t *testing.T, spec estimator.Estimator, o Options) {
+	t.Helper()
+	if o.Tolerance == 0 {
+		o.Tolerance = 1e-6
+	}
+	s := &suite{spec: spec, Options: o}
+	s.data = s.sample(1, 90)
+	s.probe = s.sample(2, 25).X.(*mat.Dense)
+	for _, l := range laws {
+		t.Run(l.name, func(t *testing.T) { l.hold(s, t) })
+	}
+}
+
+// suite is one run over one spec.
+type suite struct {
+	Options
+	spec  estimator.Estimator
+	data  datasets.Set
+	probe *mat.Dense
+}
+
+// sample makes n rows of five inputs of unequal scale, one of them mostly zero, and targets, or
+// overlapping classes, that depend on them. Column 1 is named "width".
+func (s *suite) sample(seed uint64, n int) datasets.Set {
+	const d = 5
+	rng := rand.New(rand.NewPCG(seed, 20))
+	x, y := mat.NewDense(n, d, nil), make([]float64, n)
+	for i := range n {
+		row := x.RawRowView(i)
+		for j := range row {
+			row[j] = rng.NormFloat64()*(0.5+0.4*float64(j)) + 0.3
+			if s.Positive {
+				row[j] = math.Abs(row[j])
+			}
+		}
+		if rng.IntN(4) > 0 {
+			row[4] = 0
+		}
+		y[i] = 3 + row[0] - 2*row[1] + 0.5*row[2]*row[3] + 0.3*rng.NormFloat64()
+	}
+	set := datasets.Set{X: x, Y: y, Schema: datasets.Schema{Columns: []datasets.Column{
+		{Name: "length"}, {Name: "width"}, {Name: "height"}, {Name: "depth"}, {Name: "extra"}}}}
+	if s.Classes == 0 {
+		set.Schema.Targets = []datasets.Column{{Name: "target"}}
+		return set
+	}
+	order := slices.Clone(y)
+	slices.Sort(order)
+	levels := make([]string, s.Classes)
+	for c := range levels {
+		levels[c] = "class " + strconv.Itoa(c)
+	}
+	for i, v := range y {
+		rank, _ := slices.BinarySearch(order, v)
+		c := rank * s.Classes / n
+		if rng.IntN(6) == 0 {
+			c = rng.IntN(s.Classes)
+		}
+		y[i] = float64(c)
+	}
+	set.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Levels: levels}}
+	return set
+}
+
+// fit fits the spec and fails the test where that fails.
+func (s *suite) fit(t *testing.T, data datasets.Set) estimator.Predictor {
+	t.Helper()
+	p, err := s.spec.Fit(context.Background(), data)
+	if err != nil {
+		t.Fatalf("Fit: %v", err)
+	}
+	return p
+}
+
+// answers returns all numbers that p predicts for X: the scores of a classifier and, where it has
+// them, the probabilities, else the values.
+func answers(t *testing.T, p estimator.Predictor, X mat.Matrix) []float64 {
+	t.Helper()
+	all, err := estimator.Predict(context.Background(), p, X)
+	if err != nil {
+		t.Fatalf("Predict: %v", err)
+	}
+	var out []float64
+	if all.Scores == nil {
+		out = append(out, all.Values...)
+	}
+	for _, m := range []*mat.Dense{all.Scores, all.Probabilities, all.Targets} {
+		if m != nil {
+			out = append(out, m.RawMatrix().Data...)
+		}
+	}
+	if len(out) == 0 {
+		t.Fatal("no predictions")
+	}
+	return out
+}
+
+// agree fails where two lists of predictions differ by more than tol of the largest of them.
+func agree(t *testing.T, what string, got, want []float64, tol float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d predictions, want %d", what, len(got), len(want))
+	}
+	size := 0.0
+	for _, v := range want {
+		size = max(size, math.Abs(v))
+	}
+	for i, v := range got {
+		if !(math.Abs(v-want[i]) <= tol*size) {
+			t.Fatalf("%s: prediction %d is %.12g, want %.12g", what, i, v, want[i])
+		}
+	}
+}

@@ -1,0 +1,326 @@
+package estimatortest
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// oneRow: a served row gets what it would have got in a batch, to the bit.
+func (s *suite) oneRow(t *testing.T) {
+	p := s.fit(t, s.data)
+	for _, X := range []mat.Matrix{s.probe, sparse.FromDense(s.probe)} {
+		batch, err := estimator.Predict(context.Background(), p, X)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range batch.Values {
+			one, err := estimator.Predict(context.Background(), p, datasets.SliceRows(X, i, i+1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if one.Values[0] != batch.Values[i] {
+				t.Fatalf("row %d: %v alone, %v in the batch", i, one.Values[0], batch.Values[i])
+			}
+			for _, pair := range [][2]*mat.Dense{{one.Scores, batch.Scores}, {one.Probabilities, batch.Probabilities}, {one.Targets, batch.Targets}} {
+				if pair[0] != nil && !slices.Equal(pair[0].RawRowView(0), pair[1].RawRowView(i)) {
+					t.Fatalf("row %d: %v alone, %v in the batch", i, pair[0].RawRowView(0), pair[1].RawRowView(i))
+				}
+			}
+		}
+	}
+}
+
+// noRows: an empty batch is a batch.
+func (s *suite) noRows(t *testing.T) {
+	out, err := estimator.Predict(context.Background(), s.fit(t, s.data), &mat.Dense{})
+	if err != nil || len(out.Values) != 0 {
+		t.Fatalf("%v, %v", out, err)
+	}
+}
+
+// consistent: the predicted class has the largest score and the largest probability, and
+// probabilities are a distribution.
+func (s *suite) consistent(t *testing.T) {
+	p := s.fit(t, s.data)
+	out, err := estimator.Predict(context.Background(), p, s.probe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, _ := s.probe.Dims()
+	if len(out.Values) != n {
+		t.Fatalf("%d values for %d rows", len(out.Values), n)
+	}
+	if out.Targets != nil && !slices.Equal(mat.Col(nil, 0, out.Targets), out.Values) {
+		t.Error("Predict is not the first target")
+	}
+	if s.Classes == 0 {
+		return
+	}
+	if names := p.(estimator.Classifier).Classes(); !slices.Equal(names, s.data.Schema.Classes()) {
+		t.Fatalf("classes %q, want %q", names, s.data.Schema.Classes())
+	}
+	for i, v := range out.Values {
+		scores := out.Scores.RawRowView(i)
+		if best := top(scores); float64(best) != v {
+			t.Fatalf("row %d: class %v predicted, scores %v", i, v, scores)
+		}
+		if out.Probabilities == nil {
+			continue
+		}
+		probabilities, sum := out.Probabilities.RawRowView(i), 0.0
+		for _, q := range probabilities {
+			sum += q
+		}
+		if len(probabilities) != s.Classes || math.Abs(sum-1) > 1e-12 || float64(top(probabilities)) != v {
+			t.Fatalf("row %d: class %v predicted, probabilities %v", i, v, probabilities)
+		}
+	}
+}
+
+// top returns the class of a row of scores, or of a single score that is positive for class 1.
+func top(scores []float64) int {
+	if len(scores) == 1 {
+		if scores[0] > 0 {
+			return 1
+		}
+		return 0
+	}
+	return slices.Index(scores, slices.Max(scores))
+}
+
+// concurrent: a fitted model is immutable, and so is a spec. Run with -race to make the most of it.
+func (s *suite) concurrent(t *testing.T) {
+	p := s.fit(t, s.data)
+	want, err := p.Predict(context.Background(), s.probe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wait sync.WaitGroup
+	failures := make(chan error, 8)
+	for g := range 8 {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			q := p
+			if g%4 == 0 {
+				if q, err := s.spec.Fit(context.Background(), s.data); err != nil || q == nil {
+					failures <- err
+					return
+				}
+			}
+			got, err := q.Predict(context.Background(), s.probe)
+			if err == nil && !slices.Equal(got, want) {
+				err = fmt.Errorf("goroutine %d predicts something else", g)
+			}
+			failures <- err
+		}()
+	}
+	wait.Wait()
+	close(failures)
+	for err := range failures {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// cancelled: a cancelled call ends with the context's error.
+func (s *suite) cancelled(t *testing.T) {
+	p := s.fit(t, s.data)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := s.spec.Fit(ctx, s.data); !errors.Is(err, context.Canceled) {
+		t.Errorf("Fit: %v", err)
+	}
+	if _, err := p.Predict(ctx, s.probe); !errors.Is(err, context.Canceled) {
+		t.Errorf("Predict: %v", err)
+	}
+	if e, ok := s.spec.(estimator.BlockEstimator); ok {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		if _, err := e.FitSource(ctx, leaving{stream{s.data}, cancel}); !errors.Is(err, context.Canceled) {
+			t.Errorf("FitSource: %v", err)
+		}
+	}
+}
+
+// leaving is a stream whose reader is cancelled after some rows.
+type leaving struct {
+	stream
+	cancel context.CancelFunc
+}
+
+func (l leaving) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+	seen := 0
+	return l.stream.Blocks(ctx, func(block datasets.Set) error {
+		if seen += block.Rows(); seen > 20 {
+			l.cancel()
+		}
+		return yield(block)
+	})
+}
+
+// record returns the state of p, or skips the test where p has none.
+func record(t *testing.T, p estimator.Predictor) *model.Archive {
+	t.Helper()
+	v, ok := p.(model.Stateful)
+	if !ok {
+		t.Skip("the fit is not model.Stateful")
+	}
+	a, err := model.Record(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// zero returns a zero value of p's type to restore a state into.
+func zero(p estimator.Predictor) estimator.Predictor {
+	return reflect.New(reflect.TypeOf(p).Elem()).Interface().(estimator.Predictor)
+}
+
+// clone returns a copy of the archive with arrays of its own.
+func clone(t *testing.T, a *model.Archive) *model.Archive {
+	t.Helper()
+	out := &model.Archive{Scalars: maps.Clone(a.Scalars)}
+	var file bytes.Buffer
+	if err := gob.NewEncoder(&file).Encode(a.Arrays); err != nil {
+		t.Fatal(err)
+	}
+	if err := gob.NewDecoder(&file).Decode(&out.Arrays); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// saved: a model file holds everything that prediction needs.
+func (s *suite) saved(t *testing.T) {
+	p := s.fit(t, s.data)
+	q := zero(p)
+	if err := model.Restore(clone(t, record(t, p)), q.(model.Stateful)); err != nil {
+		t.Fatal(err)
+	}
+	agree(t, "restored", answers(t, q, s.probe), answers(t, p, s.probe), 0)
+	if r, ok := p.(estimator.Reporter); ok {
+		got, want := q.(estimator.Reporter).Report(), r.Report()
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("report %+v, want %+v", got, want)
+		}
+	}
+}
+
+// damaged: nothing that a file can hold makes prediction panic.
+func (s *suite) damaged(t *testing.T) {
+	p := s.fit(t, s.data)
+	whole := record(t, p)
+	try := func(what string, harm func(a *model.Archive)) {
+		a := clone(t, whole)
+		harm(a)
+		q := zero(p)
+		if err := model.Restore(a, q.(model.Stateful)); err != nil {
+			return
+		}
+		defer func() {
+			if r := recover(); r != nil {
+				t.Errorf("%s was accepted, then prediction panicked: %v", what, r)
+			}
+		}()
+		_, _ = estimator.Predict(context.Background(), q, s.probe)
+	}
+	for name := range whole.Scalars {
+		try(name+" missing", func(a *model.Archive) { delete(a.Scalars, name) })
+		for _, v := range []any{true, "other", -1.0, 1e300, []string{}, []string{"one"}, nil} {
+			try(fmt.Sprintf("%s = %v", name, v), func(a *model.Archive) { a.Scalars[name] = v })
+		}
+	}
+	for name, array := range whole.Arrays {
+		try(name+" missing", func(a *model.Archive) { delete(a.Arrays, name) })
+		try(name+" empty", func(a *model.Archive) { a.Arrays[name] = model.Array{Shape: make([]int, len(array.Shape))} })
+		try(name+" flat", func(a *model.Archive) { a.Arrays[name] = model.Array{Shape: []int{1}, Floats: []float64{1}} })
+		try(name+" square", func(a *model.Archive) {
+			a.Arrays[name] = model.Array{Shape: []int{2, 2}, Floats: []float64{1, 2, 3, 4}}
+		})
+		try(name+" of integers", func(a *model.Archive) {
+			a.Arrays[name] = model.Array{Shape: array.Shape, Ints: make([]int64, size(array.Shape))}
+		})
+		try(name+" not numbers", func(a *model.Archive) { spoil(a.Arrays[name].Floats) })
+		try(name+" without its last row", func(a *model.Archive) { a.Arrays[name] = shortened(array) })
+	}
+}
+
+func size(shape []int) int {
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	return n
+}
+
+// shortened returns an array of floats without its last row.
+func shortened(a model.Array) model.Array {
+	if len(a.Floats) == 0 || a.Shape[0] == 0 {
+		return a
+	}
+	shape := slices.Clone(a.Shape)
+	shape[0]--
+	return model.Array{Shape: shape, Floats: a.Floats[:size(shape)]}
+}
+
+// badInputs: a prediction for what cannot be predicted is an error that says where it is.
+func (s *suite) badInputs(t *testing.T) {
+	p := s.fit(t, s.data)
+	with := func(v float64) *mat.Dense {
+		m := mat.DenseCopyOf(s.probe)
+		m.Set(7, 1, v)
+		return m
+	}
+	cases := []struct {
+		name string
+		X    mat.Matrix
+		want []string
+	}{
+		{"a missing value", with(math.NaN()), []string{"row 7", "column", "missing"}},
+		{"an infinite value", with(math.Inf(-1)), []string{"row 7", "column", "infinite"}},
+		{"a missing value of a sparse row", sparse.FromDense(with(math.NaN())), []string{"row 7", "missing"}},
+		{"too few columns", mat.NewDense(3, 4, nil), []string{"5 columns", "4"}},
+		{"too many columns", mat.NewDense(1, 6, nil), []string{"5 columns", "6"}},
+	}
+	for _, c := range cases {
+		out, err := p.Predict(context.Background(), c.X)
+		mentions(t, c.name, err, c.want...)
+		if err == nil {
+			t.Logf("predicted %v", out)
+		}
+	}
+}
+
+// mentions fails where err is nil or does not have every word.
+func mentions(t *testing.T, name string, err error, words ...string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%s: no error", name)
+		return
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("%s: error %q does not say %q", name, err, w)
+		}
+	}
+}
