@@ -1,0 +1,293 @@
+package estimator_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// What leave-one-out says of a row is what a fit without that row predicts, for tall and wide data,
+// with weights and several targets, with an intercept and without.
+func TestLeaveOneOutIsFittingWithoutTheRow(t *testing.T) {
+	for _, shape := range [][2]int{{14, 3}, {9, 15}} {
+		for _, intercept := range []bool{true, false} {
+			for _, weighted := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%v/%v/%v", shape, intercept, weighted), func(t *testing.T) {
+					x, codes, y, weights := noisy(21, shape[0], shape[1])
+					targets := mat.NewDense(shape[0], 2, nil)
+					targets.SetCol(0, y)
+					targets.SetCol(1, codes)
+					data := datasets.Set{X: x, Targets: targets, Weights: weights}
+					if !weighted {
+						data.Weights = nil
+					}
+					s := estimator.NewRidge()
+					s.Intercept = intercept
+					leaveOneOut(t, s, data)
+				})
+			}
+		}
+	}
+}
+
+func leaveOneOut(t *testing.T, s estimator.Ridge, data datasets.Set) {
+	t.Helper()
+	ctx := context.Background()
+	alphas := []float64{0.03, 2}
+	got, err := s.LeaveOneOut(ctx, data, alphas)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := data.Rows()
+	for k, alpha := range alphas {
+		s.Alpha = alpha
+		sum, total := 0.0, 0.0
+		for i := range n {
+			var others []int
+			for j := range n {
+				if j != i {
+					others = append(others, j)
+				}
+			}
+			p := fit(t, s, data.Select(others)).(*estimator.FittedLinear)
+			want, err := p.PredictTargets(ctx, datasets.SliceRows(data.X, i, i+1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			near(t, fmt.Sprintf("alpha %v, row %d", alpha, i), got.Predictions[k].RawRowView(i), want.RawRowView(0), 1e-7)
+			w := 1.0
+			if data.Weights != nil {
+				w = data.Weights[i]
+			}
+			total += w
+			for j := range 2 {
+				e := data.Targets.At(i, j) - want.At(0, j)
+				sum += w * e * e / 2
+			}
+		}
+		near(t, "error", []float64{got.Errors[k]}, []float64{sum / total}, 1e-7)
+		if f := got.Freedom[k]; f <= 0 || f > float64(n) {
+			t.Errorf("alpha %v: %v degrees of freedom", alpha, f)
+		}
+	}
+	if got.Freedom[0] <= got.Freedom[1] {
+		t.Errorf("degrees of freedom %v for alphas %v", got.Freedom, alphas)
+	}
+}
+
+// With alpha 0 and columns that depend on each other there are many solutions; the one of least
+// norm is taken, whichever way it is found, and the report says so.
+func TestRidgeOfSingularDataTakesTheLeastNorm(t *testing.T) {
+	x := mat.NewDense(6, 3, []float64{1, 2, 2, 2, 1, 1, 3, 5, 5, 4, 0, 0, 5, 3, 3, 6, 1, 1}) // columns 1 and 2 are equal
+	y := []float64{1, 3, 2, 5, 4, 7}
+	for _, intercept := range []bool{true, false} {
+		for _, solver := range []string{"cholesky", "dual", "cg"} {
+			s := estimator.NewRidge()
+			s.Alpha, s.Solver, s.Intercept, s.Tol = 0, solver, intercept, 1e-12
+			f := fit(t, s, datasets.Set{X: x, Y: y}).(*estimator.FittedLinear)
+			w := f.Coef().RawRowView(0)
+			if math.Abs(w[1]-w[2]) > 1e-9*math.Abs(w[1]) {
+				t.Errorf("%s: coefficients %v, want the last two equal", solver, w)
+			}
+			if solver != "cg" && (len(f.Report().Warnings) != 1 || !strings.Contains(f.Report().Warnings[0], "singular (rank 2")) {
+				t.Errorf("%s: warnings %q", solver, f.Report().Warnings)
+			}
+			s.Solver, s.Alpha = "cholesky", 1e-9
+			near(t, solver, w, fit(t, s, datasets.Set{X: x, Y: y}).(*estimator.FittedLinear).Coef().RawRowView(0), 1e-5)
+		}
+	}
+}
+
+// A column that never changes tells nothing; an intercept makes it superfluous.
+func TestRidgeIgnoresConstantColumns(t *testing.T) {
+	x, _, y, _ := noisy(4, 30, 3)
+	wide := mat.NewDense(30, 4, nil)
+	wide.Slice(0, 30, 0, 3).(*mat.Dense).Copy(x)
+	for i := range 30 {
+		wide.Set(i, 3, 0.1)
+	}
+	for _, alpha := range []float64{0, 1} {
+		s := estimator.NewRidge()
+		s.Alpha = alpha
+		w := fit(t, s, datasets.Set{X: wide, Y: y}).(*estimator.FittedLinear).Coef().RawRowView(0)
+		near(t, "coefficients", w[:3], fit(t, s, datasets.Set{X: x, Y: y}).(*estimator.FittedLinear).Coef().RawRowView(0), 1e-9)
+		if math.Abs(w[3]) > 1e-9 {
+			t.Errorf("alpha %v: the constant column has coefficient %g", alpha, w[3])
+		}
+	}
+}
+
+// Wide sparse rows go by conjugate gradients, which never makes them dense.
+func TestRidgeOfWideSparseRows(t *testing.T) {
+	const n, d = 300, 5000
+	x := mat.NewDense(n, d, nil)
+	y := make([]float64, n)
+	for i := range n {
+		for k := range 8 {
+			x.Set(i, (i*(k+3)*37+k*k*11)%400*12, 1)
+		}
+		y[i] = math.Sin(float64(i))
+	}
+	s := estimator.NewRidge()
+	s.Tol = 1e-12
+	f := fit(t, s, datasets.Set{X: sparse.FromDense(x), Y: y}).(*estimator.FittedLinear)
+	if f.Report().Solver != "cg" {
+		t.Fatalf("took %s", f.Report().Solver)
+	}
+	s.Solver = "dual"
+	near(t, "coef", f.Coef().RawMatrix().Data, fit(t, s, datasets.Set{X: x, Y: y}).(*estimator.FittedLinear).Coef().RawMatrix().Data, 1e-8)
+}
+
+// The evidence is the density of the targets under their n×n covariance, written down plainly.
+func TestPosteriorAgainstTheCovarianceOfTheTargets(t *testing.T) {
+	const n, noise, alpha = 12, 0.4, 0.9
+	x, _, y, weights := noisy(6, n, 3)
+	for i := range weights {
+		weights[i] += 0.5
+	}
+	covariance := func(extra float64) *mat.SymDense {
+		c := mat.NewSymDense(n, nil)
+		for i := range n {
+			for j := range i + 1 {
+				v := extra + noise/alpha*mat.Dot(x.RowView(i), x.RowView(j))
+				if i == j {
+					v += noise / weights[i]
+				}
+				c.SetSym(i, j, v)
+			}
+		}
+		return c
+	}
+	logDensity := func(c *mat.SymDense) float64 {
+		var chol mat.Cholesky
+		if !chol.Factorize(c) {
+			t.Fatal("not positive definite")
+		}
+		var a mat.VecDense
+		v := mat.NewVecDense(n, y)
+		_ = chol.SolveVecTo(&a, v)
+		return -(mat.Dot(v, &a) + chol.LogDet() + n*math.Log(2*math.Pi)) / 2
+	}
+	s := estimator.NewRidge()
+	s.Alpha, s.Intercept = alpha, false
+	data := datasets.Set{X: x, Y: y, Weights: weights}
+	p, err := s.FitPosterior(context.Background(), data.Source(), noise)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "evidence", []float64{p.LogMarginalLikelihood()}, []float64{logDensity(covariance(0))}, 1e-10)
+
+	// A flat prior is the limit of a wide one, N(0, v), less its log density at 0.
+	const v = 1e8
+	s.Intercept = true
+	if p, err = s.FitPosterior(context.Background(), data.Source(), noise); err != nil {
+		t.Fatal(err)
+	}
+	near(t, "evidence with an intercept", []float64{p.LogMarginalLikelihood()}, []float64{logDensity(covariance(v)) + math.Log(2*math.Pi*v)/2}, 1e-6)
+	mean, std, err := p.PredictStd(context.Background(), x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "mean", mean, must(fit(t, s, data).Predict(context.Background(), x)), 1e-12)
+	for _, v := range std {
+		if v < math.Sqrt(noise) {
+			t.Errorf("standard deviation %v below that of the noise", v)
+		}
+	}
+}
+
+func must(list []float64, err error) []float64 {
+	if err != nil {
+		panic(err)
+	}
+	return list
+}
+
+func TestClassWeight(t *testing.T) {
+	var c estimator.ClassWeight
+	for _, v := range []any{"none", "balanced", map[string]any{"yes": 2.0, "no": 0.5}} {
+		if err := c.Set(v); err != nil {
+			t.Fatalf("%v: %v", v, err)
+		}
+		if fmt.Sprint(c.Plain()) != fmt.Sprint(v) {
+			t.Errorf("set %v, got %v", v, c.Plain())
+		}
+	}
+	for _, v := range []any{"balance", 3, []any{}, map[string]any{"yes": "two"}, map[string]any{"yes": -1.0}} {
+		s := estimator.NewLogistic()
+		if out, err := param.With(s, param.Setting{Path: "class_weight", Value: v}); err == nil {
+			t.Errorf("%v was accepted: %+v", v, out)
+		}
+	}
+	x, y, _, _ := noisy(3, 60, 3)
+	data := datasets.Set{X: x, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}}}
+	s := estimator.NewLogistic()
+	s.Tol = 1e-10
+	s.ClassWeight.Weights = map[string]float64{"yes": 3}
+	byClass := fit(t, s, data).(*estimator.FittedLogistic)
+	s.ClassWeight = estimator.ClassWeight{}
+	for _, v := range y {
+		data.Weights = append(data.Weights, 1+2*v)
+	}
+	near(t, "coef", byClass.Coef().RawMatrix().Data, fit(t, s, data).(*estimator.FittedLogistic).Coef().RawMatrix().Data, 1e-8)
+	s.ClassWeight.Weights = map[string]float64{"yse": 3}
+	if _, err := s.Fit(context.Background(), data); err == nil || !strings.Contains(err.Error(), `no class "yse" (did you mean yes?)`) {
+		t.Errorf("an unknown class: %v", err)
+	}
+}
+
+// Specs are checked before anything else.
+func TestSpecsOutOfRangeAreRefused(t *testing.T) {
+	x, y, _, _ := noisy(3, 20, 2)
+	for _, c := range []struct {
+		spec estimator.Estimator
+		want string
+	}{
+		{estimator.Ridge{Alpha: -1}, "alpha: got -1, wanted a number ≥ 0"},
+		{estimator.Ridge{Alpha: 1}, "solver"},
+		{estimator.Logistic{}, "C: got 0, wanted a number > 0"},
+		{estimator.SVM{C: 1, Loss: "hinged", Tol: 1, MaxIter: 1}, "did you mean hinge?"},
+		{estimator.SVR{C: 1, Loss: "epsilon_insensitive", Epsilon: math.NaN(), Tol: 1, MaxIter: 1}, "epsilon"},
+		{estimator.RidgeClassifier{Alpha: math.Inf(1)}, "alpha"},
+	} {
+		_, err := c.spec.Fit(context.Background(), datasets.Set{X: x, Y: y})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v", c.spec, err)
+		}
+	}
+}
+
+// A fit that runs out of steps is a model with a warning, not an error.
+func TestNotConvergingIsReported(t *testing.T) {
+	x, y, targets, _ := noisy(3, 200, 4)
+	hinge := estimator.NewSVM()
+	hinge.Loss, hinge.MaxIter, hinge.Tol = "hinge", 1, 1e-9
+	svr := estimator.NewSVR()
+	svr.MaxIter, svr.Tol = 1, 1e-9
+	logistic := estimator.NewLogistic()
+	logistic.MaxIter, logistic.Tol = 1, 1e-12
+	cg := estimator.NewRidge()
+	cg.Solver, cg.MaxIter, cg.Tol = "cg", 1, 1e-12
+	for _, c := range []struct {
+		spec estimator.Estimator
+		y    []float64
+	}{{hinge, y}, {logistic, y}, {svr, targets}, {cg, targets}} {
+		p, err := c.spec.Fit(context.Background(), datasets.Set{X: x, Y: c.y})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := p.(estimator.Reporter).Report()
+		if r.Converged || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "not converged after 1") {
+			t.Errorf("%T: %+v", c.spec, r)
+		}
+	}
+}

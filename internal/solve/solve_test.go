@@ -1,0 +1,344 @@
+package solve
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// spd makes a random symmetric positive definite n×n matrix with eigenvalues spread over decades.
+func spd(rng *rand.Rand, n int) [][]float64 {
+	a := make([][]float64, n)
+	for i := range a {
+		a[i] = make([]float64, n)
+	}
+	v := make([]float64, n)
+	for k := range n {
+		for i := range v {
+			v[i] = rng.NormFloat64()
+		}
+		scale := math.Pow(10, -3*float64(k)/float64(n))
+		for i := range n {
+			for j := range n {
+				a[i][j] += scale * v[i] * v[j]
+			}
+		}
+	}
+	for i := range n {
+		a[i][i] += 1e-3
+	}
+	return a
+}
+
+// columnwise multiplies n×columns matrices by a.
+func columnwise(a [][]float64, columns int) Operator {
+	return func(dst, v []float64) error {
+		for i := range a {
+			for c := range columns {
+				s := 0.0
+				for j := range a {
+					s += a[i][j] * v[j*columns+c]
+				}
+				dst[i*columns+c] = s
+			}
+		}
+		return nil
+	}
+}
+
+func TestCGSolvesEveryColumn(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, columns := range []int{1, 3} {
+		const n = 20
+		a := spd(rng, n)
+		want, b, x := make([]float64, n*columns), make([]float64, n*columns), make([]float64, n*columns)
+		for i := range want {
+			want[i] = rng.NormFloat64() * math.Pow(100, float64(i%columns)) // columns of unequal size
+		}
+		apply := columnwise(a, columns)
+		_ = apply(b, want)
+		diagonal := func(dst, v []float64) error {
+			for i := range v {
+				dst[i] = v[i] / a[i/columns][i/columns]
+			}
+			return nil
+		}
+		for name, m := range map[string]Operator{"plain": nil, "jacobi": diagonal} {
+			r, err := CG(apply, m, x, b, columns, 1e-13, 500)
+			if err != nil || !r.Converged || r.Residual > 1e-13 {
+				t.Fatalf("%s: %+v, %v", name, r, err)
+			}
+			for i := range x {
+				if math.Abs(x[i]-want[i]) > 1e-7*math.Pow(100, float64(i%columns)) {
+					t.Errorf("%s, %d columns: x[%d] = %g, want %g", name, columns, i, x[i], want[i])
+				}
+			}
+		}
+	}
+}
+
+func TestCGColumnsDoNotDependOnEachOther(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 1))
+	const n = 12
+	a := spd(rng, n)
+	b := make([]float64, 2*n)
+	for i := range b {
+		b[i] = rng.NormFloat64()
+	}
+	for i := 1; i < len(b); i += 2 {
+		b[i] = 0 // a column that is solved before it starts
+	}
+	alone, both, single := make([]float64, n), make([]float64, 2*n), make([]float64, n)
+	for i := range alone {
+		single[i] = b[2*i]
+	}
+	if _, err := CG(columnwise(a, 1), nil, alone, single, 1, 1e-6, 100); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := CG(columnwise(a, 2), nil, both, b, 2, 1e-6, 100); err != nil {
+		t.Fatal(err)
+	}
+	for i := range alone {
+		if math.Abs(both[2*i]-alone[i]) > 1e-6*math.Abs(alone[i]) || both[2*i+1] != 0 {
+			t.Errorf("row %d: %g and %g, want %g and 0", i, both[2*i], both[2*i+1], alone[i])
+		}
+	}
+}
+
+func TestCGOnASingularMatrixStaysInItsRange(t *testing.T) {
+	// A = vv' with v = (1, 2, 2): the least-norm solution of Ax = v is v/9.
+	a := [][]float64{{1, 2, 2}, {2, 4, 4}, {2, 4, 4}}
+	x := make([]float64, 3)
+	r, err := CG(columnwise(a, 1), nil, x, []float64{1, 2, 2}, 1, 1e-12, 50)
+	if err != nil || !r.Converged {
+		t.Fatal(r, err)
+	}
+	for i, want := range []float64{1. / 9, 2. / 9, 2. / 9} {
+		if math.Abs(x[i]-want) > 1e-14 {
+			t.Errorf("x = %v", x)
+		}
+	}
+}
+
+func TestSolversReturnTheOperatorsError(t *testing.T) {
+	broken := errors.New("broken")
+	fails := func(dst, v []float64) error { return broken }
+	if _, err := CG(fails, nil, make([]float64, 2), []float64{1, 1}, 1, 1e-9, 5); err != broken {
+		t.Errorf("CG: %v", err)
+	}
+	if _, err := Newton(&bowls{fail: broken}, make([]float64, 2), 1, nil, 1e-9, 5); err != broken {
+		t.Errorf("Newton: %v", err)
+	}
+}
+
+// bowls are functions Σ_i (i+1)·softplus-like bumps that are far from quadratic, one for each of
+// the columns: f_c(x) = Σ_i a_ic·(sqrt(1 + (x_ic − m_ic)²)) + x_ic²/2000, least at a known point
+// when m is known and the small parabola is moved there too.
+type bowls struct {
+	a, m    []float64
+	columns int
+	at      []float64
+	fail    error
+	seen    int
+}
+
+func (b *bowls) Evaluate(values, gradient, x []float64) error {
+	if b.fail != nil {
+		return b.fail
+	}
+	b.at = slices.Clone(x)
+	clear(values)
+	for i, v := range x {
+		d := v - b.m[i]
+		root := math.Sqrt(1 + d*d)
+		values[i%b.columns] += b.a[i]*root + d*d/2000
+		gradient[i] = b.a[i]*d/root + d/1000
+	}
+	return nil
+}
+
+func (b *bowls) Hessian(dst, v []float64) error {
+	for i := range v {
+		d := b.at[i] - b.m[i]
+		dst[i] = v[i] * (b.a[i]*math.Pow(1+d*d, -1.5) + 1e-3)
+	}
+	return nil
+}
+
+func (b *bowls) Precondition(dst, v []float64) error { copy(dst, v); return nil }
+func (b *bowls) Advance(products int)                { b.seen += products }
+
+func TestNewtonFindsTheMinimumFromFarAway(t *testing.T) {
+	// From so far away the full Newton step overshoots by orders of magnitude.
+	rng := rand.New(rand.NewPCG(4, 4))
+	for _, columns := range []int{1, 4} {
+		b := &bowls{columns: columns}
+		for i := range 5 * columns {
+			b.a = append(b.a, 0.5+rng.Float64()*math.Pow(10, float64(i%columns)))
+			b.m = append(b.m, 20*rng.NormFloat64())
+		}
+		x := make([]float64, len(b.a))
+		r, err := Newton(b, x, columns, nil, 1e-10, 200)
+		if err != nil || !r.Converged {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		if r.Products != b.seen || r.Passes < r.Products+r.Iterations {
+			t.Errorf("%d products reported, %d told; %d passes, %d steps", r.Products, b.seen, r.Passes, r.Iterations)
+		}
+		for i := range x {
+			if math.Abs(x[i]-b.m[i]) > 1e-6 {
+				t.Errorf("x[%d] = %g, want %g", i, x[i], b.m[i])
+			}
+		}
+	}
+}
+
+func TestNewtonReportsThatItHasNotConverged(t *testing.T) {
+	b := &bowls{columns: 1, a: []float64{1, 1}, m: []float64{30, -20}}
+	x := make([]float64, 2)
+	r, err := Newton(b, x, 1, nil, 1e-12, 1)
+	if err != nil || r.Converged || r.Iterations != 1 || r.Gradient <= 1e-12 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// table is rows in a slice.
+type table [][]float64
+
+func (m table) Len() int   { return len(m) }
+func (m table) Width() int { return len(m[0]) }
+func (m table) Dot(i int, w []float64) (s float64) {
+	for j, v := range m[i] {
+		s += v * w[j]
+	}
+	return s
+}
+func (m table) Add(i int, f float64, w []float64) {
+	for j, v := range m[i] {
+		w[j] += f * v
+	}
+}
+func (m table) Square(i int) float64 { return m.Dot(i, m[i]) }
+
+// randomDual makes one of the four kinds of problem.
+func randomDual(rng *rand.Rand, n, d int, regression, squared, intercept bool) *Dual {
+	p := &Dual{Intercept: intercept}
+	rows := make(table, n)
+	for i := range rows {
+		rows[i] = make([]float64, d)
+		for j := range rows[i] {
+			rows[i][j] = rng.NormFloat64() + 2
+		}
+		c := 0.2 + rng.Float64()
+		low, high, diagonal := -c, c, 0.0
+		if squared {
+			low, high, diagonal = math.Inf(-1), math.Inf(1), 1/(2*c)
+		}
+		y := rows[i][0] - rows[i][1] + rng.NormFloat64()
+		if !regression {
+			if y = math.Copysign(1, y); y > 0 {
+				low = 0
+			} else {
+				high = 0
+			}
+		}
+		p.Target, p.Low, p.High, p.Diagonal = append(p.Target, y), append(p.Low, low), append(p.High, high), append(p.Diagonal, diagonal)
+	}
+	p.Rows = rows
+	if regression {
+		p.Epsilon = 0.1
+	}
+	return p
+}
+
+// primal is the objective by its definition, the loss maximised over a grid of β and by hand.
+func (p *Dual) primalAt(w []float64, b float64) float64 {
+	sum := 0.0
+	for _, v := range w {
+		sum += v * v / 2
+	}
+	for i := range p.Target {
+		r := p.Target[i] - p.Rows.Dot(i, w) - b
+		over := math.Abs(r) - p.Epsilon
+		if over <= 0 || r > 0 && p.High[i] == 0 || r < 0 && p.Low[i] == 0 {
+			continue
+		}
+		if p.Diagonal[i] > 0 {
+			sum += over * over / (2 * p.Diagonal[i])
+		} else {
+			sum += over * max(p.High[i], -p.Low[i])
+		}
+	}
+	return sum
+}
+
+func TestDualReachesTheOptimum(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	for k := range 40 {
+		regression, squared, intercept := k%2 == 0, k/2%2 == 0, k/4%2 == 0
+		p := randomDual(rng, 30, 3, regression, squared, intercept)
+		r, err := p.Solve(context.Background(), 1e-8, 100_000)
+		if err != nil || !r.Converged || r.Gap > 1e-8 {
+			t.Fatalf("problem %d: %+v, %v", k, r, err)
+		}
+		at := p.primalAt(r.W, r.B)
+		if math.Abs(at-r.Objective) > 1e-9*at {
+			t.Errorf("problem %d: objective %.12g reported, is %.12g", k, r.Objective, at)
+		}
+		if !intercept && r.B != 0 {
+			t.Errorf("problem %d: an intercept %g that was not asked for", k, r.B)
+		}
+		w := make([]float64, len(r.W))
+		for range 2000 { // no change, large or small, is better by more than the gap
+			size := math.Pow(10, 1-5*rng.Float64())
+			for j := range w {
+				w[j] = r.W[j] + size*rng.NormFloat64()
+			}
+			b := r.B
+			if intercept {
+				b += size * rng.NormFloat64()
+			}
+			if v := p.primalAt(w, b); v < at*(1-2e-8) {
+				t.Fatalf("problem %d (regression %v, squared %v, intercept %v): %.12g is not the optimum, there is %.12g", k, regression, squared, intercept, at, v)
+			}
+		}
+		feasible(t, p, r)
+	}
+}
+
+// feasible checks that β is what it is said to be.
+func feasible(t *testing.T, p *Dual, r DualResult) {
+	t.Helper()
+	w, sum := make([]float64, len(r.W)), 0.0
+	for i, v := range r.Beta {
+		if v < p.Low[i] || v > p.High[i] {
+			t.Errorf("β[%d] = %g, bounds %g and %g", i, v, p.Low[i], p.High[i])
+		}
+		p.Rows.Add(i, v, w)
+		sum += v
+	}
+	if p.Intercept && math.Abs(sum) > 1e-9 {
+		t.Errorf("Σβ = %g", sum)
+	}
+	for j := range w {
+		if math.Abs(w[j]-r.W[j]) > 1e-9 {
+			t.Errorf("w = %v, Σβx = %v", r.W, w)
+		}
+	}
+}
+
+func TestDualStopsWhenToldTo(t *testing.T) {
+	p := randomDual(rand.New(rand.NewPCG(1, 2)), 50, 4, false, false, true)
+	r, err := p.Solve(context.Background(), 1e-14, 2)
+	if err != nil || r.Converged || r.Epochs != 2 || r.Gap <= 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := p.Solve(ctx, 1e-3, 10); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
