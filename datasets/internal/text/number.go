@@ -49,7 +49,7 @@ func scan(b []byte) (mantissa uint64, digits, exponent int, negative, ok bool) {
 	for ; i < len(b) && b[i]-'0' <= 9; i++ {
 		any = true
 		mantissa = 10*mantissa + uint64(b[i]-'0')
-		if mantissa > 0 {
+		if mantissa > 0 || digits > 0 {
 			digits++
 		}
 	}
@@ -58,7 +58,7 @@ func scan(b []byte) (mantissa uint64, digits, exponent int, negative, ok bool) {
 		from := i
 		for ; i < len(b) && b[i]-'0' <= 9; i++ {
 			mantissa = 10*mantissa + uint64(b[i]-'0')
-			if mantissa > 0 {
+			if mantissa > 0 || digits > 0 {
 				digits++
 			}
 		}
