@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
+//go:generate go -C _asm run . -family elementary -pkg kern -out ../elementary_amd64.s -stubs ../elementary_amd64.go
 //go:generate go -C _asm run . -family peak -pkg kern -out ../peak_amd64.s -stubs ../peak_amd64.go
 //go:generate go -C _asm run . -family product -pkg kern -out ../product_amd64.s -stubs ../product_amd64.go
 
@@ -48,6 +49,123 @@ func widenAsm(c *float64, cRow int, sums *float32) {
 		widenAVX512(c, cRow, sums)
 	} else {
 		widenAVX2(c, cRow, sums)
+	}
+}
+
+func rowAsm[T Float](depth int, x *T, xStep int, w *T, wRow int, sums *T) {
+	switch {
+	case isa == avx512 && is64[T]():
+		rowAVX512F64(depth, p64(x), xStep, p64(w), wRow, p64(sums))
+	case isa == avx512:
+		rowAVX512F32(depth, p32(x), xStep, p32(w), wRow, p32(sums))
+	case is64[T]():
+		rowAVX2F64(depth, p64(x), xStep, p64(w), wRow, p64(sums))
+	default:
+		rowAVX2F32(depth, p32(x), xStep, p32(w), wRow, p32(sums))
+	}
+}
+
+func elementaryAsm[T Float](f function, dst, x *T, n int) int {
+	switch {
+	case isa == avx512 && is64[T]():
+		return elementaryAVX512F64(f, p64(dst), p64(x), n)
+	case isa == avx512:
+		return elementaryAVX512F32(f, p32(dst), p32(x), n)
+	case is64[T]():
+		return elementaryAVX2F64(f, p64(dst), p64(x), n)
+	default:
+		return elementaryAVX2F32(f, p32(dst), p32(x), n)
+	}
+}
+
+func elementaryAVX512F64(f function, dst, x *float64, n int) int {
+	switch f {
+	case cosine:
+		return cosAVX512F64(dst, x, n)
+	case sine:
+		return sinAVX512F64(dst, x, n)
+	case exponential:
+		return expAVX512F64(dst, x, n)
+	default:
+		return log1pExpAVX512F64(dst, x, n)
+	}
+}
+
+func elementaryAVX512F32(f function, dst, x *float32, n int) int {
+	switch f {
+	case cosine:
+		return cosAVX512F32(dst, x, n)
+	case sine:
+		return sinAVX512F32(dst, x, n)
+	case exponential:
+		return expAVX512F32(dst, x, n)
+	default:
+		return log1pExpAVX512F32(dst, x, n)
+	}
+}
+
+func elementaryAVX2F64(f function, dst, x *float64, n int) int {
+	switch f {
+	case cosine:
+		return cosAVX2F64(dst, x, n)
+	case sine:
+		return sinAVX2F64(dst, x, n)
+	case exponential:
+		return expAVX2F64(dst, x, n)
+	default:
+		return log1pExpAVX2F64(dst, x, n)
+	}
+}
+
+func elementaryAVX2F32(f function, dst, x *float32, n int) int {
+	switch f {
+	case cosine:
+		return cosAVX2F32(dst, x, n)
+	case sine:
+		return sinAVX2F32(dst, x, n)
+	case exponential:
+		return expAVX2F32(dst, x, n)
+	default:
+		return log1pExpAVX2F32(dst, x, n)
+	}
+}
+
+func sinCosAsm[T Float](sin, cos, x *T, n int) int {
+	switch {
+	case isa == avx512 && is64[T]():
+		return sinCosAVX512F64(p64(sin), p64(cos), p64(x), n)
+	case isa == avx512:
+		return sinCosAVX512F32(p32(sin), p32(cos), p32(x), n)
+	case is64[T]():
+		return sinCosAVX2F64(p64(sin), p64(cos), p64(x), n)
+	default:
+		return sinCosAVX2F32(p32(sin), p32(cos), p32(x), n)
+	}
+}
+
+func cosTileAsm[T Float](dst *T, dstRow int, sums, phases *T, scale T, rows int) bool {
+	switch {
+	case isa == avx512 && is64[T]():
+		return cosTileAVX512F64(p64(dst), dstRow, p64(sums), p64(phases), float64(scale), rows)
+	case isa == avx512:
+		return cosTileAVX512F32(p32(dst), dstRow, p32(sums), p32(phases), float32(scale), rows)
+	case is64[T]():
+		return cosTileAVX2F64(p64(dst), dstRow, p64(sums), p64(phases), float64(scale), rows)
+	default:
+		return cosTileAVX2F32(p32(dst), dstRow, p32(sums), p32(phases), float32(scale), rows)
+	}
+}
+
+func sinCosTileAsm[T Float](dst *T, dstRow int, sums *T, scale T, rows int) bool {
+	switch {
+	case isa == avx512 && is64[T]():
+		return sinCosTileAVX512F64(p64(dst), dstRow, p64(sums), float64(scale), rows)
+	case isa == avx512:
+		return sinCosTileAVX512F32(p32(dst), dstRow, p32(sums), float32(scale), rows)
+	case is64[T]():
+		return sinCosTileAVX2F64(p64(dst), dstRow, p64(sums), float64(scale), rows)
+	default:
+		return sinCosTileAVX2F32(p32(dst), dstRow, p32(sums), float32(scale), rows)
 	}
 }
 

@@ -14,3 +14,19 @@ func tileAsm[T Float](depth int, a, b, c *T, cRow int, add bool) {
 func widenAsm(c *float64, cRow int, sums *float32) { panic("kern: no assembly") }
 
 func peakFlops[T Float](rounds int) float64 { panic("kern: no assembly") }
+
+func rowAsm[T Float](depth int, x *T, xStep int, w *T, wRow int, sums *T) {
+	panic("kern: no assembly")
+}
+
+func elementaryAsm[T Float](f function, dst, x *T, n int) int { panic("kern: no assembly") }
+
+func sinCosAsm[T Float](sin, cos, x *T, n int) int { panic("kern: no assembly") }
+
+func cosTileAsm[T Float](dst *T, dstRow int, sums, phases *T, scale T, rows int) bool {
+	panic("kern: no assembly")
+}
+
+func sinCosTileAsm[T Float](dst *T, dstRow int, sums *T, scale T, rows int) bool {
+	panic("kern: no assembly")
+}

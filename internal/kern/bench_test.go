@@ -97,3 +97,55 @@ func benchView[T Float](r *rand.Rand, rows, cols int) View[T] {
 	}
 	return v
 }
+
+func benchmarkElementary[T Float](b *testing.B) {
+	x, dst, other := make([]T, 1<<16), make([]T, 1<<16), make([]T, 1<<16)
+	r := newRand(1)
+	for i := range x {
+		x[i] = T(10 * r.NormFloat64())
+	}
+	for name, f := range map[string]func(lo, hi int){
+		"cos":      func(lo, hi int) { Cos(dst[lo:hi], x[lo:hi]) },
+		"sin":      func(lo, hi int) { Sin(dst[lo:hi], x[lo:hi]) },
+		"sincos":   func(lo, hi int) { SinCos(dst[lo:hi], other[lo:hi], x[lo:hi]) },
+		"exp":      func(lo, hi int) { Exp(dst[lo:hi], x[lo:hi]) },
+		"log1pexp": func(lo, hi int) { Log1pExp(dst[lo:hi], x[lo:hi]) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			start := cpuTime()
+			for range b.N {
+				Parallel(len(x), 1<<13, f)
+			}
+			n := float64(len(x)) * float64(b.N)
+			b.ReportMetric(n/float64(b.Elapsed().Nanoseconds()), "G/s")
+			b.ReportMetric(float64((cpuTime()-start).Nanoseconds())/n, "cpu-ns/elem")
+		})
+	}
+}
+
+func BenchmarkElementary(b *testing.B) {
+	b.Run("f64", benchmarkElementary[float64])
+	b.Run("f32", benchmarkElementary[float32])
+}
+
+func benchmarkMap[T Float](b *testing.B) {
+	for _, n := range []int{1, 16, 1024} {
+		const d, m = 54, 1024
+		r := newRand(1)
+		x, w, paired, phase := benchView[T](r, n, d), benchView[T](r, d, m), benchView[T](r, n, 2*m), benchView[T](r, n, m)
+		phases := make([]T, m)
+		b.Run(fmt.Sprintf("paired/n=%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			flopRate[T](b, 2*float64(n)*d*m, func() { SinCosMap(paired, x, w, 0.1) })
+		})
+		b.Run(fmt.Sprintf("phase/n=%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			flopRate[T](b, 2*float64(n)*d*m, func() { CosMap(phase, x, w, phases, 0.1) })
+		})
+	}
+}
+
+func BenchmarkFourierMap(b *testing.B) {
+	b.Run("f64", benchmarkMap[float64])
+	b.Run("f32", benchmarkMap[float32])
+}

@@ -2,61 +2,179 @@ package kern
 
 import "math"
 
+// The functions of this file run in the calling goroutine; cut long slices
+// with Parallel. An element's result depends on that element alone, not on its
+// place or its neighbours.
+
 // Cos computes dst[i] = cos(x[i]). dst may be x itself. The error is at most
 // 2 ulp for every finite x, large ones included; cos of NaN and ±Inf is NaN.
-//
-// The functions of this file run in the calling goroutine; cut long slices
-// with Parallel.
-func Cos[T Float](dst, x []T) {
-	checkPair(dst, x)
-	for i, v := range x {
-		dst[i] = T(math.Cos(float64(v)))
-	}
-}
+func Cos[T Float](dst, x []T) { apply(cosine, dst, x) }
 
 // Sin computes dst[i] = sin(x[i]). dst may be x itself. The error is at most
-// 2 ulp for every finite x, large ones included; sin of NaN and ±Inf is NaN.
-func Sin[T Float](dst, x []T) {
-	checkPair(dst, x)
+// 2 ulp for every finite x, large ones included; sin of NaN and ±Inf is NaN,
+// sin of −0 is 0 of either sign.
+func Sin[T Float](dst, x []T) { apply(sine, dst, x) }
+
+// Exp computes dst[i] = exp(x[i]). dst may be x itself. The error is at most
+// 2 ulp; results beyond the range overflow to +Inf or underflow to 0 (through
+// the denormals), exp(−Inf) = 0, exp(NaN) = NaN.
+func Exp[T Float](dst, x []T) { apply(exponential, dst, x) }
+
+// Log1pExp computes dst[i] = log(1 + exp(x[i])), the logistic loss of margin
+// −x[i], without overflow: it is max(x,0) + log1p(exp(−|x|)). dst may be x
+// itself. The error is at most 4 ulp.
+func Log1pExp[T Float](dst, x []T) { apply(softplus, dst, x) }
+
+// SinCos computes sin[i], cos[i] of x[i] within 2 ulp, large arguments
+// included. One of sin and cos may be x itself.
+func SinCos[T Float](sin, cos, x []T) {
+	if len(sin) != len(x) || len(cos) != len(x) {
+		panic("kern: destination and argument differ in length")
+	}
+	if isa == portable {
+		sinCosPortable(sin, cos, x)
+		return
+	}
+	lanes := lanesOf[T]()
+	for len(x) >= lanes {
+		n := min(len(x), longestCall) / lanes * lanes
+		done := sinCosAsm(&sin[0], &cos[0], &x[0], n)
+		if done < n {
+			sinCosPadded(sin[done:done+lanes], cos[done:done+lanes], x[done:done+lanes])
+			done += lanes
+		}
+		sin, cos, x = sin[done:], cos[done:], x[done:]
+	}
+	sinCosPadded(sin, cos, x)
+}
+
+// sinCosPadded does up to one vector of elements, of which some may be beyond
+// the range of the assembly.
+func sinCosPadded[T Float](sin, cos, x []T) {
+	var in, keep, s, c [maxLanes]T
+	copy(keep[:], x)
 	for i, v := range x {
-		dst[i] = T(math.Sin(float64(v)))
+		if inRange(v) {
+			in[i] = v
+		}
+	}
+	sinCosAsm(&s[0], &c[0], &in[0], lanesOf[T]())
+	copy(sin, s[:])
+	copy(cos, c[:])
+	for i := range x {
+		if v := keep[i]; !inRange(v) {
+			sinCosPortable(sin[i:i+1], cos[i:i+1], keep[i:i+1])
+		}
 	}
 }
 
-// SinCos computes sin[i], cos[i] of x[i], as Sin and Cos do. One of sin and
-// cos may be x itself.
-func SinCos[T Float](sin, cos, x []T) {
-	checkPair(sin, x)
-	checkPair(cos, x)
+func sinCosPortable[T Float](sin, cos, x []T) {
 	for i, v := range x {
 		s, c := math.Sincos(float64(v))
 		sin[i], cos[i] = T(s), T(c)
 	}
 }
 
-// Exp computes dst[i] = exp(x[i]). dst may be x itself. The error is at most
-// 2 ulp; results beyond the range overflow to +Inf or underflow to 0 (through
-// the denormals), exp(−Inf) = 0, exp(NaN) = NaN.
-func Exp[T Float](dst, x []T) {
-	checkPair(dst, x)
-	for i, v := range x {
-		dst[i] = T(math.Exp(float64(v)))
+// function names an elementary function of one argument.
+type function int
+
+const (
+	cosine function = iota
+	sine
+	exponential
+	softplus
+)
+
+// longestCall bounds the elements of a call into assembly, which the
+// scheduler cannot interrupt.
+const longestCall = 1 << 14
+
+// maxLanes is the number of elements of the longest vector.
+const maxLanes = 16
+
+func lanesOf[T Float]() int {
+	lanes := 4
+	if isa == avx512 {
+		lanes = 8
 	}
+	if !is64[T]() {
+		lanes *= 2
+	}
+	return lanes
 }
 
-// Log1pExp computes dst[i] = log(1 + exp(x[i])), the logistic loss of margin
-// −x[i], without overflow: it is max(x,0) + log1p(exp(−|x|)). dst may be x
-// itself. The error is at most 4 ulp.
-func Log1pExp[T Float](dst, x []T) {
-	checkPair(dst, x)
-	for i, v := range x {
-		f := float64(v)
-		dst[i] = T(math.Max(f, 0) + math.Log1p(math.Exp(-math.Abs(f))))
+// inRange reports whether sine and cosine of x are left to the assembly.
+func inRange[T Float](x T) bool {
+	limit := T(1 << 20)
+	if is64[T]() {
+		limit = 1 << 30
 	}
+	return x >= -limit && x <= limit
 }
 
-func checkPair[T Float](dst, x []T) {
+// apply computes dst[i] = f(x[i]).
+func apply[T Float](f function, dst, x []T) {
 	if len(dst) != len(x) {
 		panic("kern: destination and argument differ in length")
+	}
+	if isa == portable {
+		applyPortable(f, dst, x)
+		return
+	}
+	lanes := lanesOf[T]()
+	for len(x) >= lanes {
+		n := min(len(x), longestCall) / lanes * lanes
+		done := elementaryAsm(f, &dst[0], &x[0], n)
+		if done < n {
+			applyPadded(f, dst[done:done+lanes], x[done:done+lanes])
+			done += lanes
+		}
+		dst, x = dst[done:], x[done:]
+	}
+	applyPadded(f, dst, x)
+}
+
+// applyPadded is apply for up to one vector of elements, of which some may be
+// beyond the range of the assembly.
+func applyPadded[T Float](f function, dst, x []T) {
+	if len(x) == 0 {
+		return
+	}
+	periodic := f == cosine || f == sine
+	var in, out [maxLanes]T
+	for i, v := range x {
+		if !periodic || inRange(v) {
+			in[i] = v
+		}
+	}
+	elementaryAsm(f, &out[0], &in[0], lanesOf[T]())
+	for i, v := range x {
+		dst[i] = out[i]
+		if periodic && !inRange(v) {
+			applyPortable(f, dst[i:i+1], []T{v})
+		}
+	}
+}
+
+// applyPortable computes in float64 with package math and rounds.
+func applyPortable[T Float](f function, dst, x []T) {
+	switch f {
+	case cosine:
+		for i, v := range x {
+			dst[i] = T(math.Cos(float64(v)))
+		}
+	case sine:
+		for i, v := range x {
+			dst[i] = T(math.Sin(float64(v)))
+		}
+	case exponential:
+		for i, v := range x {
+			dst[i] = T(math.Exp(float64(v)))
+		}
+	case softplus:
+		for i, v := range x {
+			w := float64(v)
+			dst[i] = T(max(w, 0) + math.Log1p(math.Exp(-math.Abs(w))))
+		}
 	}
 }

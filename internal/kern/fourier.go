@@ -1,6 +1,9 @@
 package kern
 
-import "math"
+import (
+	"math"
+	"unsafe"
+)
 
 // CosMap computes a tile of random Fourier features with random phases:
 //
@@ -8,23 +11,16 @@ import "math"
 //
 // X is n × d with any strides, W is d × m, b has m elements or is nil for
 // zeros, dst is n × m, row-major. A row's features are the same bits whatever
-// rows stand beside it. One row takes a path of its own, without goroutines or
-// garbage. Cost 2nmd flops and nm cosines.
+// rows stand beside it. A few rows take a path of their own, without
+// goroutines or garbage, that reads W once and in place, for which its rows
+// should be contiguous. Cost 2nmd flops and nm cosines; the angles never leave
+// the first-level cache.
 func CosMap[T Float](dst, x, w View[T], b []T, scale T) {
-	checkMap(dst, x, w, w.Cols)
 	if b != nil && len(b) != w.Cols {
 		panic("kern: CosMap needs one phase per frequency")
 	}
-	if n := x.Rows; n <= mapRows {
-		project(dst, x, w, b)
-		cosRows(dst, scale)
-		return
-	}
-	Parallel(x.Rows, mapRows, func(lo, hi int) {
-		tile := dst.Slice(lo, hi, 0, dst.Cols)
-		project(tile, x.Slice(lo, hi, 0, x.Cols), w, b)
-		cosRows(tile, scale)
-	})
+	m := fourierMap[T]{dst: dst, x: x, w: w, phases: b, scale: scale}
+	m.run()
 }
 
 // SinCosMap computes a tile of paired random Fourier features, cosine and sine
@@ -36,57 +32,212 @@ func CosMap[T Float](dst, x, w View[T], b []T, scale T) {
 // X is n × d with any strides, W is d × m, dst is n × 2m, row-major; see
 // CosMap for the rest.
 func SinCosMap[T Float](dst, x, w View[T], scale T) {
-	checkMap(dst, x, w, 2*w.Cols)
-	if x.Rows <= mapRows {
-		sinCosTile(dst, x, w, scale)
-		return
-	}
-	Parallel(x.Rows, mapRows, func(lo, hi int) {
-		sinCosTile(dst.Slice(lo, hi, 0, dst.Cols), x.Slice(lo, hi, 0, x.Cols), w, scale)
-	})
+	m := fourierMap[T]{dst: dst, x: x, w: w, scale: scale, paired: true}
+	m.run()
 }
 
-// mapRows is the number of rows of one piece of work.
-const mapRows = 64
+// fourierMap is one call of CosMap or SinCosMap. It multiplies like product,
+// but to the full depth at once, and turns every tile of sums into features
+// while it is in the first-level cache.
+type fourierMap[T Float] struct {
+	dst, x, w View[T]
+	phases    []T
+	scale     T
+	paired    bool
+}
 
-func checkMap[T Float](dst, x, w View[T], width int) {
-	if x.Cols != w.Rows || dst.Rows != x.Rows || dst.Cols != width {
+// fewRows is the number of rows up to which packing W does not pay.
+const fewRows = 4
+
+func (m *fourierMap[T]) run() {
+	width := m.w.Cols
+	if m.paired {
+		width *= 2
+	}
+	if m.x.Cols != m.w.Rows || m.dst.Rows != m.x.Rows || m.dst.Cols != width {
 		panic("kern: Fourier map of shapes that do not fit")
 	}
-	if dst.ColStride != 1 {
+	if m.dst.ColStride != 1 {
 		panic("kern: Fourier map into rows that are not contiguous")
 	}
-}
-
-// project computes dst = XW + b.
-func project[T Float](dst, x, w View[T], b []T) {
-	Mul(dst, x, w, false)
-	if b != nil {
-		for i := range dst.Rows {
-			Axpy(1, b, dst.Row(i))
-		}
+	if m.x.Rows == 0 || m.w.Cols == 0 {
+		return
 	}
-}
-
-func cosRows[T Float](dst View[T], scale T) {
-	for i := range dst.Rows {
-		row := dst.Row(i)
-		for j, v := range row {
-			row[j] = scale * T(math.Cos(float64(v)))
+	bl := blockingOf[T]()
+	if m.x.Rows <= fewRows && m.w.ColStride == 1 && m.w.Cols >= 2*bl.nr && isa != portable {
+		for i := range m.x.Rows {
+			m.row(bl, i)
 		}
+		return
 	}
-}
-
-func sinCosTile[T Float](dst, x, w View[T], scale T) {
-	hold, angles := borrow[T](x.Rows * w.Cols)
+	// As many columns at a time as make a packed W of a few megabytes.
+	columns := bl.nr * max(1, 1<<20/(bl.nr*(m.x.Cols+1)))
+	depth := m.x.Cols
+	hold, packed := borrow[T](roundUp(min(columns, m.w.Cols), bl.nr)*depth + 1)
 	defer hold.release()
-	t := Dense(x.Rows, w.Cols, w.Cols, angles)
-	project(t, x, w, nil)
-	for i := range t.Rows {
-		row := dst.Row(i)
-		for j, v := range t.Row(i) {
-			s, c := math.Sincos(float64(v))
-			row[2*j], row[2*j+1] = scale*T(c), scale*T(s)
+	for j := 0; j < m.w.Cols; j += columns {
+		nj := min(columns, m.w.Cols-j)
+		m.pack(packed, bl, j, nj)
+		m.stripes(packed, bl, j, nj)
+	}
+}
+
+func (m *fourierMap[T]) pack(packed []T, bl blocking, j, nj int) {
+	if m.x.Rows <= fewRows {
+		packPanels(packed, m.w.T(), bl.nr, j, nj, 0, m.w.Rows, nil, 1)
+		return
+	}
+	p := product[T, T]{b: m.w}
+	p.packRight(packed, bl, 0, m.w.Rows, j, nj)
+}
+
+// stripes makes all rows of columns [j, j+nj).
+func (m *fourierMap[T]) stripes(packed []T, bl blocking, j, nj int) {
+	rows, height := m.x.Rows, 6*bl.mr
+	if rows <= height || rows*nj*(m.x.Cols+16) < 1<<18 {
+		m.stripe(packed, bl, j, nj, 0, rows)
+		return
+	}
+	q := *m // m itself stays off the heap
+	Parallel(rows, height, func(lo, hi int) { q.stripe(packed, bl, j, nj, lo, hi) })
+}
+
+// stripe makes rows [lo, hi) of columns [j, j+nj).
+func (m *fourierMap[T]) stripe(packed []T, bl blocking, j, nj, lo, hi int) {
+	depth, height := m.x.Cols, 6*bl.mr
+	hold, left := borrow[T](height*depth + 1)
+	defer hold.release()
+	var sums [maxTile]T
+	for i := lo; i < hi; i += height {
+		ni := min(height, hi-i)
+		packPanels(left, m.x, bl.mr, i, ni, 0, depth, nil, 1)
+		for jr := 0; jr < nj; jr += bl.nr {
+			right := packed[jr*depth:]
+			for ir := 0; ir < ni; ir += bl.mr {
+				tile(depth, left[ir*depth:], right, sums[:], bl.nr, false)
+				m.finish(&sums, bl.nr, i+ir, j+jr, min(bl.mr, ni-ir), min(bl.nr, nj-jr))
+			}
 		}
 	}
 }
+
+// row makes row i straight from W. The last block of columns overlaps the one
+// before it: what is made twice is made alike.
+func (m *fourierMap[T]) row(bl blocking, i int) {
+	var sums [maxTile]T
+	depth, last := m.x.Cols, m.w.Cols-2*bl.nr
+	for j := 0; ; j = min(j+2*bl.nr, last) {
+		var x, w *T
+		if depth > 0 {
+			x, w = &m.x.Data[i*m.x.RowStride], &m.w.Data[j]
+		}
+		rowAsm(depth, x, m.x.ColStride, w, m.w.RowStride, &sums[0])
+		m.finish(&sums, bl.nr, i, j, 1, bl.nr)
+		copy(sums[:bl.nr], sums[bl.nr:2*bl.nr])
+		m.finish(&sums, bl.nr, i, j+bl.nr, 1, bl.nr)
+		if j == last {
+			return
+		}
+	}
+}
+
+// finish turns ni × nj sums, in rows of nr, into the features of rows i… and
+// frequencies j….
+func (m *fourierMap[T]) finish(sums *[maxTile]T, nr, i, j, ni, nj int) {
+	if isa == portable {
+		m.finishPortable(sums, nr, i, j, ni, nj)
+		return
+	}
+	if nj < nr {
+		m.finishEdge(sums, nr, i, j, ni, nj)
+		return
+	}
+	var ok bool
+	if m.paired {
+		ok = sinCosTileAsm(&m.dst.Data[i*m.dst.RowStride+2*j], m.dst.RowStride, &sums[0], m.scale, ni)
+	} else {
+		phases := &noPhases[T]()[0]
+		if m.phases != nil {
+			phases = &m.phases[j]
+		}
+		ok = cosTileAsm(&m.dst.Data[i*m.dst.RowStride+j], m.dst.RowStride, &sums[0], phases, m.scale, ni)
+	}
+	if !ok {
+		m.finishPatched(sums, nr, i, j, ni, nj)
+	}
+}
+
+// finishEdge is finish for a tile narrower than the assembly's: it makes a
+// whole one elsewhere.
+func (m *fourierMap[T]) finishEdge(sums *[maxTile]T, nr, i, j, ni, nj int) {
+	var out [2 * maxTile]T
+	var phases [maxTile]T
+	if m.phases != nil {
+		copy(phases[:], m.phases[j:j+nj])
+	}
+	each := 1
+	if m.paired {
+		each = 2
+	}
+	whole := fourierMap[T]{dst: Dense(ni, each*nr, each*nr, out[:]), phases: phases[:], scale: m.scale, paired: m.paired}
+	whole.finish(sums, nr, 0, 0, ni, nr)
+	for r := range ni {
+		copy(m.dst.Row(i + r)[each*j:each*(j+nj)], out[r*each*nr:])
+	}
+}
+
+// finishPatched is finish for a tile with arguments beyond the range of the
+// assembly.
+func (m *fourierMap[T]) finishPatched(sums *[maxTile]T, nr, i, j, ni, nj int) {
+	var tame [maxTile]T
+	for r := range ni {
+		for s := range nj {
+			if angle := m.angle(sums, nr, r, j, s); inRange(angle) {
+				tame[r*nr+s] = angle
+			}
+		}
+	}
+	calm := *m
+	calm.phases = nil
+	calm.finish(&tame, nr, i, j, ni, nj)
+	for r := range ni {
+		for s := range nj {
+			if angle := m.angle(sums, nr, r, j, s); !inRange(angle) {
+				m.feature(i+r, j+s, angle)
+			}
+		}
+	}
+}
+
+func (m *fourierMap[T]) finishPortable(sums *[maxTile]T, nr, i, j, ni, nj int) {
+	for r := range ni {
+		for s := range nj {
+			m.feature(i+r, j+s, m.angle(sums, nr, r, j, s))
+		}
+	}
+}
+
+// angle is element (r, s) of a tile of sums that begins at frequency j, plus
+// its phase.
+func (m *fourierMap[T]) angle(sums *[maxTile]T, nr, r, j, s int) T {
+	if m.phases == nil {
+		return sums[r*nr+s]
+	}
+	return sums[r*nr+s] + m.phases[j+s]
+}
+
+// feature stores what frequency j makes of an angle in row i.
+func (m *fourierMap[T]) feature(i, j int, angle T) {
+	row := m.dst.Data[i*m.dst.RowStride:]
+	if m.paired {
+		s, c := math.Sincos(float64(angle))
+		row[2*j], row[2*j+1] = m.scale*T(c), m.scale*T(s)
+		return
+	}
+	row[j] = m.scale * T(math.Cos(float64(angle)))
+}
+
+// noPhases returns as many zeros as a tile has columns.
+func noPhases[T Float]() *[maxTile / 8]T { return (*[maxTile / 8]T)(unsafe.Pointer(&zeros)) }
+
+var zeros [maxTile / 8]float64

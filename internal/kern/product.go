@@ -87,7 +87,7 @@ func (p *product[T, S]) run() {
 // packRight packs rows [k, k+nk) and columns [j, j+nj) of B.
 func (p *product[T, S]) packRight(packed []T, bl blocking, k, nk, j, nj int) {
 	panels := (nj + bl.nr - 1) / bl.nr
-	grain := max(1, 1<<15/(bl.nr*nk))
+	grain := max(1, 1<<15/(bl.nr*(nk+1)))
 	if panels <= grain {
 		packPanels(packed, p.b.T(), bl.nr, j, nj, k, nk, nil, 1)
 		return
@@ -246,6 +246,9 @@ func tilePortable[T Float](depth int, a, b, c []T, cRow int, add bool) {
 //
 //	dst[panel][kk][r] = alpha·weights[k+kk]·a[i+panel·width+r, k+kk]
 func packPanels[T Float](dst []T, a View[T], width, i, ni, k, nk int, weights []T, alpha T) {
+	if nk == 0 {
+		return
+	}
 	for r := 0; r < ni; r += width {
 		n := min(width, ni-r)
 		panel := dst[r*nk : (r+width)*nk]

@@ -11,12 +11,30 @@ package kern
 //go:noescape
 func tileAVX512F64(depth int, a *float64, b *float64, c *float64, cRow int, add bool)
 
+// rowAVX512F64 multiplies a row with 48 columns:
+//
+//	for j < 48:  sums[j] = Σ_{k<depth} x[k·xStep]·w[k·wRow+j]
+//
+// in the order, and with the bits, of tileAVX512F64.
+//
+//go:noescape
+func rowAVX512F64(depth int, x *float64, xStep int, w *float64, wRow int, sums *float64)
+
 // tileAVX512F32 multiplies a packed panel of 8 rows with one of 48 columns:
 //
 //	for i < 8, j < 48:  c[i·cRow+j] (+)= Σ_{k<depth} a[8·k+i]·b[48·k+j]
 //
 //go:noescape
 func tileAVX512F32(depth int, a *float32, b *float32, c *float32, cRow int, add bool)
+
+// rowAVX512F32 multiplies a row with 96 columns:
+//
+//	for j < 96:  sums[j] = Σ_{k<depth} x[k·xStep]·w[k·wRow+j]
+//
+// in the order, and with the bits, of tileAVX512F32.
+//
+//go:noescape
+func rowAVX512F32(depth int, x *float32, xStep int, w *float32, wRow int, sums *float32)
 
 // tileAVX2F64 multiplies a packed panel of 6 rows with one of 8 columns:
 //
@@ -25,12 +43,30 @@ func tileAVX512F32(depth int, a *float32, b *float32, c *float32, cRow int, add 
 //go:noescape
 func tileAVX2F64(depth int, a *float64, b *float64, c *float64, cRow int, add bool)
 
+// rowAVX2F64 multiplies a row with 16 columns:
+//
+//	for j < 16:  sums[j] = Σ_{k<depth} x[k·xStep]·w[k·wRow+j]
+//
+// in the order, and with the bits, of tileAVX2F64.
+//
+//go:noescape
+func rowAVX2F64(depth int, x *float64, xStep int, w *float64, wRow int, sums *float64)
+
 // tileAVX2F32 multiplies a packed panel of 6 rows with one of 16 columns:
 //
 //	for i < 6, j < 16:  c[i·cRow+j] (+)= Σ_{k<depth} a[6·k+i]·b[16·k+j]
 //
 //go:noescape
 func tileAVX2F32(depth int, a *float32, b *float32, c *float32, cRow int, add bool)
+
+// rowAVX2F32 multiplies a row with 32 columns:
+//
+//	for j < 32:  sums[j] = Σ_{k<depth} x[k·xStep]·w[k·wRow+j]
+//
+// in the order, and with the bits, of tileAVX2F32.
+//
+//go:noescape
+func rowAVX2F32(depth int, x *float32, xStep int, w *float32, wRow int, sums *float32)
 
 // widenAVX512 adds a tile of 8 × 48 sums to c:
 //

@@ -346,6 +346,49 @@ store:
 	VZEROUPPER
 	RET
 
+// func rowAVX512F64(depth int, x *float64, xStep int, w *float64, wRow int, sums *float64)
+// Requires: AVX, AVX512F
+TEXT ·rowAVX512F64(SB), NOSPLIT, $0-48
+	MOVQ   depth+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   xStep+16(FP), DX
+	MOVQ   w+24(FP), BX
+	MOVQ   wRow+32(FP), SI
+	MOVQ   sums+40(FP), DI
+	SHLQ   $0x03, DX
+	SHLQ   $0x03, SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	TESTQ  AX, AX
+	JLE    deep_done
+
+deep:
+	VBROADCASTSD (CX), Z6
+	VFMADD231PD  (BX), Z6, Z0
+	VFMADD231PD  64(BX), Z6, Z1
+	VFMADD231PD  128(BX), Z6, Z2
+	VFMADD231PD  192(BX), Z6, Z3
+	VFMADD231PD  256(BX), Z6, Z4
+	VFMADD231PD  320(BX), Z6, Z5
+	ADDQ         DX, CX
+	ADDQ         SI, BX
+	DECQ         AX
+	JNZ          deep
+
+deep_done:
+	VMOVUPD Z0, (DI)
+	VMOVUPD Z1, 64(DI)
+	VMOVUPD Z2, 128(DI)
+	VMOVUPD Z3, 192(DI)
+	VMOVUPD Z4, 256(DI)
+	VMOVUPD Z5, 320(DI)
+	VZEROUPPER
+	RET
+
 // func tileAVX512F32(depth int, a *float32, b *float32, c *float32, cRow int, add bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tileAVX512F32(SB), NOSPLIT, $0-41
@@ -688,6 +731,49 @@ store:
 	VZEROUPPER
 	RET
 
+// func rowAVX512F32(depth int, x *float32, xStep int, w *float32, wRow int, sums *float32)
+// Requires: AVX, AVX512F
+TEXT ·rowAVX512F32(SB), NOSPLIT, $0-48
+	MOVQ   depth+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   xStep+16(FP), DX
+	MOVQ   w+24(FP), BX
+	MOVQ   wRow+32(FP), SI
+	MOVQ   sums+40(FP), DI
+	SHLQ   $0x02, DX
+	SHLQ   $0x02, SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	TESTQ  AX, AX
+	JLE    deep_done
+
+deep:
+	VBROADCASTSS (CX), Z6
+	VFMADD231PS  (BX), Z6, Z0
+	VFMADD231PS  64(BX), Z6, Z1
+	VFMADD231PS  128(BX), Z6, Z2
+	VFMADD231PS  192(BX), Z6, Z3
+	VFMADD231PS  256(BX), Z6, Z4
+	VFMADD231PS  320(BX), Z6, Z5
+	ADDQ         DX, CX
+	ADDQ         SI, BX
+	DECQ         AX
+	JNZ          deep
+
+deep_done:
+	VMOVUPS Z0, (DI)
+	VMOVUPS Z1, 64(DI)
+	VMOVUPS Z2, 128(DI)
+	VMOVUPS Z3, 192(DI)
+	VMOVUPS Z4, 256(DI)
+	VMOVUPS Z5, 320(DI)
+	VZEROUPPER
+	RET
+
 // func tileAVX2F64(depth int, a *float64, b *float64, c *float64, cRow int, add bool)
 // Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileAVX2F64(SB), NOSPLIT, $0-41
@@ -893,6 +979,43 @@ store:
 	VZEROUPPER
 	RET
 
+// func rowAVX2F64(depth int, x *float64, xStep int, w *float64, wRow int, sums *float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·rowAVX2F64(SB), NOSPLIT, $0-48
+	MOVQ  depth+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  xStep+16(FP), DX
+	MOVQ  w+24(FP), BX
+	MOVQ  wRow+32(FP), SI
+	MOVQ  sums+40(FP), DI
+	SHLQ  $0x03, DX
+	SHLQ  $0x03, SI
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	TESTQ AX, AX
+	JLE   deep_done
+
+deep:
+	VBROADCASTSD (CX), Y4
+	VFMADD231PD  (BX), Y4, Y0
+	VFMADD231PD  32(BX), Y4, Y1
+	VFMADD231PD  64(BX), Y4, Y2
+	VFMADD231PD  96(BX), Y4, Y3
+	ADDQ         DX, CX
+	ADDQ         SI, BX
+	DECQ         AX
+	JNZ          deep
+
+deep_done:
+	VMOVUPD Y0, (DI)
+	VMOVUPD Y1, 32(DI)
+	VMOVUPD Y2, 64(DI)
+	VMOVUPD Y3, 96(DI)
+	VZEROUPPER
+	RET
+
 // func tileAVX2F32(depth int, a *float32, b *float32, c *float32, cRow int, add bool)
 // Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileAVX2F32(SB), NOSPLIT, $0-41
@@ -1095,6 +1218,43 @@ store:
 	ADDQ    SI, BX
 	VMOVUPS Y10, (BX)
 	VMOVUPS Y11, 32(BX)
+	VZEROUPPER
+	RET
+
+// func rowAVX2F32(depth int, x *float32, xStep int, w *float32, wRow int, sums *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·rowAVX2F32(SB), NOSPLIT, $0-48
+	MOVQ  depth+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  xStep+16(FP), DX
+	MOVQ  w+24(FP), BX
+	MOVQ  wRow+32(FP), SI
+	MOVQ  sums+40(FP), DI
+	SHLQ  $0x02, DX
+	SHLQ  $0x02, SI
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	TESTQ AX, AX
+	JLE   deep_done
+
+deep:
+	VBROADCASTSS (CX), Y4
+	VFMADD231PS  (BX), Y4, Y0
+	VFMADD231PS  32(BX), Y4, Y1
+	VFMADD231PS  64(BX), Y4, Y2
+	VFMADD231PS  96(BX), Y4, Y3
+	ADDQ         DX, CX
+	ADDQ         SI, BX
+	DECQ         AX
+	JNZ          deep
+
+deep_done:
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, 32(DI)
+	VMOVUPS Y2, 64(DI)
+	VMOVUPS Y3, 96(DI)
 	VZEROUPPER
 	RET
 

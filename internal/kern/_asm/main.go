@@ -13,8 +13,9 @@ import (
 )
 
 var families = map[string]func(){
-	"peak":    peak,
-	"product": product,
+	"elementary": elementary,
+	"peak":       peak,
+	"product":    product,
 }
 
 func main() {

@@ -20,6 +20,7 @@ func (t target) tileShape() (mr, columns int) {
 func product() {
 	for _, t := range targets {
 		t.tile()
+		t.row()
 	}
 	for _, t := range targets {
 		if t.f32 {
@@ -153,5 +154,37 @@ func (t target) widen() {
 		ADDQ(cRow, c)
 		ADDQ(operand.I32(int32(nr*4)), sums)
 	})
+	done()
+}
+
+// row writes the product of one row with a matrix that is not packed.
+func (t target) row() {
+	_, columns := t.tileShape()
+	columns *= 2
+	width := columns * t.lanes()
+	f := t.float()
+	TEXT(t.name("row"), NOSPLIT, fmt.Sprintf("func(depth int, x *%s, xStep int, w *%s, wRow int, sums *%s)", f, f, f))
+	Doc(fmt.Sprintf("%s multiplies a row with %d columns:", t.name("row"), width), "",
+		fmt.Sprintf("\tfor j < %d:  sums[j] = Σ_{k<depth} x[k·xStep]·w[k·wRow+j]", width), "",
+		"in the order, and with the bits, of "+t.name("tile")+".")
+	Pragma("noescape")
+	depth, x, xStep, w, wRow, sums := param("depth"), param("x"), param("xStep"), param("w"), param("wRow"), param("sums")
+	SHLQ(operand.Imm(uint64(t.shift())), xStep)
+	SHLQ(operand.Imm(uint64(t.shift())), wRow)
+	for j := range columns {
+		t.zero(t.vector(j))
+	}
+	left := t.vector(columns)
+	loop("deep", depth, func() {
+		t.broadcast(at(x, 0), left)
+		for j := range columns {
+			t.fma(at(w, j*t.bytes()), left, t.vector(j))
+		}
+		ADDQ(xStep, x)
+		ADDQ(wRow, w)
+	})
+	for j := range columns {
+		t.store(t.vector(j), at(sums, j*t.bytes()))
+	}
 	done()
 }

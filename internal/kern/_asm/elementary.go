@@ -1,0 +1,490 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// The polynomials are near-minimax (Chebyshev) fits made with mpmath to 60
+// digits and rounded; the error given is of the function, relative, before
+// rounding in the evaluation. Index 0 is float64, 1 float32.
+var (
+	// sin r = r + r³·P(r²) on |r| ≤ π/2: 3.6e-17, 4.2e-8.
+	sineWide = [2][]float64{
+		{-0.16666666666666666, 0.008333333333333316, -0.00019841269841254966, 2.7557319219160833e-06,
+			-2.505210761669045e-08, 1.6058977292642743e-10, -7.643969663988074e-13, 2.7314368769379893e-15},
+		{-0.1666666567325592, 0.008333242498338223, -0.00019822735339403152, 2.634744532770128e-06},
+	}
+	// The same on |r| ≤ π/4: 2.0e-17, 1.3e-8.
+	sine = [2][]float64{
+		{-0.16666666666666666, 0.008333333333330948, -0.00019841269836756774, 2.7557316101617874e-06,
+			-2.505113165023518e-08, 1.5918115263265974e-10},
+		{-0.166666641831398, 0.008332747966051102, -0.00019587865972425789},
+	}
+	// cos r = 1 − r²/2 + r⁴·Q(r²) on |r| ≤ π/4: 1.3e-18, 8.4e-10.
+	cosine = [2][]float64{
+		{0.041666666666666664, -0.0013888888888887398, 2.480158729876456e-05, -2.7557317271145144e-07,
+			2.087614614655861e-09, -1.1382623647474604e-11},
+		{0.0416666641831398, -0.001388830249197781, 2.454791683703661e-05},
+	}
+	// exp r = 1 + r + r²·E(r) on |r| ≤ ln2/2: 1.6e-17, 1.1e-8.
+	exponential = [2][]float64{
+		{0.5000000000000001, 0.16666666666666669, 0.04166666666662413, 0.008333333333330062, 0.0013888888917213717,
+			0.00019841269863053618, 2.4801521295954376e-05, 2.7557268459997064e-06, 2.7620088445409746e-07, 2.510038549551032e-08},
+		{0.5, 0.16666576266288757, 0.041666556149721146, 0.008363178931176662, 0.0013926184037700295},
+	}
+	// atanh s = s + s³·L(s²) on |s| ≤ 1/3: 5e-18, 1.7e-8.
+	areaTangent = [2][]float64{
+		{0.3333333333333333, 0.20000000000007292, 0.1428571428355438, 0.11111111358713932, 0.09090894718066429, 0.07692785032479312, 0.06657072104827468, 0.06000536404795356, 0.04400369243072337, 0.08082022805971766},
+		{0.33333319425582886, 0.20003780722618103, 0.14118309319019318, 0.1342574954032898},
+	}
+)
+
+// Parts of π and ln 2, each the rounding of what the parts before leave.
+var (
+	piParts = [2][]float64{
+		{3.141592653589793, 1.2246467991473532e-16, -2.9947698097183397e-33},
+		{3.1415927410125732, -8.742277657347586e-08, -3.4302490200117637e-15},
+	}
+	ln2Parts = [2][]float64{
+		{0.6931471805599453, 2.3190468138462996e-17},
+		{0.6931471824645996, -1.9046542121259336e-09},
+	}
+)
+
+// function is the evaluation of an elementary function on registers, for one
+// target: every step is written for several vectors side by side, so that
+// their latencies overlap.
+type function struct {
+	*table
+	p     int // index of the precision
+	width int // vectors side by side
+}
+
+// bank returns k-th set of registers, one for each vector.
+func (f function) bank(k int) []reg.VecPhysical { return f.vectors(k*f.width, f.width) }
+
+func (f function) each(step func(i int)) {
+	for i := range f.width {
+		step(i)
+	}
+}
+
+// magic, added to a number, leaves its nearest integer in the low bits.
+func (f function) magic() float64 {
+	if f.f32 {
+		return 1.5 * (1 << 23)
+	}
+	return 1.5 * (1 << 52)
+}
+
+func (f function) bits() uint64 { return uint64(8 * f.size()) }
+
+// shiftLeft shifts the bits of every element of a, to v.
+func (f function) shiftLeft(by uint64, a, v operand.Op) {
+	f.pick(VPSLLQ, VPSLLD)(operand.Imm(by), a, v)
+}
+
+func (f function) xor(a, b, v operand.Op) { f.pick(VXORPD, VXORPS)(a, b, v) }
+
+// limit is the largest argument that the reduction by parts of π serves.
+func (f function) limit() operand.Mem {
+	if f.f32 {
+		return f.float(1 << 20)
+	}
+	return f.float(1 << 30)
+}
+
+// guard jumps to label unless |x| ≤ limit for all elements of all vectors; an
+// element that is not a number makes it jump. It uses the registers spare.
+func (f function) guard(x, spare []reg.VecPhysical, label string) {
+	const lessOrEqual = 2
+	magnitude := f.word(1<<(f.bits()-1) - 1)
+	if f.avx512 {
+		all := K()
+		f.each(func(i int) {
+			f.and(magnitude, x[i], spare[i])
+			k := K()
+			if f.f32 {
+				VCMPPS_BCST(operand.Imm(lessOrEqual), f.limit(), spare[i], k)
+			} else {
+				VCMPPD_BCST(operand.Imm(lessOrEqual), f.limit(), spare[i], k)
+			}
+			if i == 0 {
+				KMOVW(k, all)
+			} else {
+				KANDW(k, all, all)
+			}
+		})
+		mask := GP32()
+		KMOVW(all, mask)
+		CMPL(mask, operand.U32(uint32(1)<<f.lanes()-1))
+	} else {
+		f.each(func(i int) {
+			f.and(magnitude, x[i], spare[i])
+			f.pick(VCMPPD, VCMPPS)(operand.Imm(lessOrEqual), f.limit(), spare[i], spare[i])
+			if i > 0 {
+				f.pick(VANDPD, VANDPS)(spare[i], spare[0], spare[0])
+			}
+		})
+		mask := GP32()
+		if f.f32 {
+			VMOVMSKPS(spare[0], mask)
+		} else {
+			VMOVMSKPD(spare[0], mask)
+		}
+		CMPL(mask, operand.U32(uint32(1)<<f.lanes()-1))
+	}
+	JNE(operand.LabelRef(label))
+}
+
+// polynomial evaluates Σ c[k]·z^k into p by Horner's rule.
+func (f function) polynomial(c []float64, z, p []reg.VecPhysical) {
+	f.each(func(i int) { f.set(f.float(c[len(c)-1]), p[i]) })
+	for k := len(c) - 2; k >= 0; k-- {
+		f.each(func(i int) { f.horner(f.float(c[k]), z[i], p[i]) })
+	}
+}
+
+// halfTurn replaces x by sin x, or cos x, using the bits of |x| ≤ limit:
+// x = n·π + r, or (n+½)·π + r, and the sign is the parity of n.
+func (f function) halfTurn(x, t, n, z []reg.VecPhysical, cos bool) {
+	magic := f.magic()
+	if cos {
+		f.each(func(i int) { f.set(f.float(-0.5), t[i]) })
+		f.each(func(i int) { f.fmac(f.float(1/math.Pi), x[i], t[i]) })
+		// An odd magic number turns the sign: cos((n+½)π + r) = −(−1)ⁿ sin r.
+		magic++
+		f.each(func(i int) { f.addc(f.float(magic), t[i]) })
+	} else {
+		f.each(func(i int) { f.set(f.float(magic), t[i]) })
+		f.each(func(i int) { f.fmac(f.float(1/math.Pi), x[i], t[i]) })
+	}
+	f.each(func(i int) { f.subc(f.float(magic), t[i], n[i]) })
+	if cos {
+		f.each(func(i int) { f.addc(f.float(0.5), n[i]) })
+	}
+	for _, part := range piParts[f.p] {
+		f.each(func(i int) { f.fnmac(f.float(part), n[i], x[i]) })
+	}
+	f.each(func(i int) { f.mul(x[i], x[i], z[i]) })
+	f.polynomial(sineWide[f.p], z, n)
+	f.each(func(i int) { f.mul(z[i], n[i], n[i]) })
+	f.each(func(i int) { f.fma(x[i], n[i], x[i]) })
+	f.each(func(i int) { f.shiftLeft(f.bits()-1, t[i], t[i]) })
+	f.each(func(i int) { f.xor(t[i], x[i], x[i]) })
+}
+
+// quarterTurn puts sin x into s and cos x into x: x = n·π/2 + r, the parity of
+// n swaps sine and cosine, its next bit is the sign.
+func (f function) quarterTurn(x, t, s, z []reg.VecPhysical) {
+	f.each(func(i int) { f.set(f.float(f.magic()), t[i]) })
+	f.each(func(i int) { f.fmac(f.float(2/math.Pi), x[i], t[i]) })
+	f.each(func(i int) { f.subc(f.float(f.magic()), t[i], s[i]) })
+	for _, part := range piParts[f.p] {
+		f.each(func(i int) { f.fnmac(f.float(part/2), s[i], x[i]) })
+	}
+	f.each(func(i int) { f.mul(x[i], x[i], z[i]) })
+	f.polynomial(sine[f.p], z, s)
+	f.each(func(i int) { f.mul(z[i], s[i], s[i]) })
+	// s = x + x·s; x is free from here on and takes the cosine.
+	f.each(func(i int) { f.pick(VFMADD213PD, VFMADD213PS)(x[i], x[i], s[i]) })
+	f.polynomial(cosine[f.p], z, x)
+	f.each(func(i int) { f.horner(f.float(-0.5), z[i], x[i]) })
+	f.each(func(i int) { f.horner(f.float(1), z[i], x[i]) })
+	f.swapAndSign(x, t, s, z)
+}
+
+func (f function) swapAndSign(c, t, s, z []reg.VecPhysical) {
+	f.each(func(i int) {
+		if f.avx512 {
+			odd := K()
+			f.shiftLeft(f.bits()-1, t[i], z[i])
+			if f.f32 {
+				VPMOVD2M(z[i], odd)
+			} else {
+				VPMOVQ2M(z[i], odd)
+			}
+			f.load2(s[i], z[i])
+			f.pick(VBLENDMPD, VBLENDMPS)(c[i], s[i], odd, s[i])
+			f.pick(VBLENDMPD, VBLENDMPS)(z[i], c[i], odd, c[i])
+			return
+		}
+		f.shiftLeft(f.bits()-1, t[i], z[i])
+		spare := f.vector(15)
+		blend := VBLENDVPD
+		if f.f32 {
+			blend = VBLENDVPS
+		}
+		blend(z[i], c[i], s[i], spare)
+		blend(z[i], s[i], c[i], c[i])
+		f.load2(spare, s[i])
+	})
+	sign := f.word(1 << (f.bits() - 1))
+	f.each(func(i int) { f.shiftLeft(f.bits()-2, t[i], z[i]) })
+	f.each(func(i int) { f.and(sign, z[i], z[i]) })
+	f.each(func(i int) { f.xor(z[i], s[i], s[i]) })
+	f.each(func(i int) { f.iadd(f.word(1), t[i], t[i]) })
+	f.each(func(i int) { f.shiftLeft(f.bits()-2, t[i], t[i]) })
+	f.each(func(i int) { f.and(sign, t[i], t[i]) })
+	f.each(func(i int) { f.xor(t[i], c[i], c[i]) })
+}
+
+// load2 copies a register.
+func (f function) load2(a, b operand.Op) { f.pick(VMOVAPD, VMOVAPS)(a, b) }
+
+// clamp limits x to [lo, hi] and leaves what is not a number.
+func (f function) clamp(lo, hi float64, x, spare []reg.VecPhysical) {
+	f.each(func(i int) { f.set(f.float(lo), spare[i]) })
+	f.each(func(i int) { f.pick(VMAXPD, VMAXPS)(x[i], spare[i], x[i]) })
+	f.each(func(i int) { f.set(f.float(hi), spare[i]) })
+	f.each(func(i int) { f.pick(VMINPD, VMINPS)(x[i], spare[i], x[i]) })
+}
+
+// power replaces x by exp x: x = n·ln2 + r, exp x = 2ⁿ·exp r.
+func (f function) power(x, t, n, p []reg.VecPhysical) {
+	far := 800.0
+	if f.f32 {
+		far = 200
+	}
+	f.clamp(-far, far, x, t)
+	f.each(func(i int) { f.set(f.float(f.magic()), t[i]) })
+	f.each(func(i int) { f.fmac(f.float(math.Log2E), x[i], t[i]) })
+	f.each(func(i int) { f.subc(f.float(f.magic()), t[i], n[i]) })
+	for _, part := range ln2Parts[f.p] {
+		f.each(func(i int) { f.fnmac(f.float(part), n[i], x[i]) })
+	}
+	f.polynomial(exponential[f.p], x, p)
+	f.each(func(i int) { f.mul(x[i], x[i], t[i]) })
+	f.each(func(i int) { f.fma(t[i], p[i], x[i]) })
+	f.each(func(i int) { f.addc(f.float(1), x[i]) })
+	if f.avx512 {
+		f.each(func(i int) { f.pick(VSCALEFPD, VSCALEFPS)(n[i], x[i], x[i]) })
+		return
+	}
+	// 2ⁿ in two factors, each within the exponent's range, so that only the
+	// last product rounds when the result is denormal.
+	f.each(func(i int) { f.set(f.float(f.magic()), t[i]) })
+	f.each(func(i int) { f.fmac(f.float(0.5), n[i], t[i]) })
+	f.each(func(i int) { f.subc(f.float(f.magic()), t[i], p[i]) })
+	f.each(func(i int) { f.sub(p[i], n[i], n[i]) })
+	f.each(func(i int) { f.addc(f.float(f.magic()), n[i]) })
+	mantissa, one := uint64(52), math.Float64bits(1)
+	if f.f32 {
+		mantissa, one = 23, uint64(math.Float32bits(1))
+	}
+	for _, factor := range [][]reg.VecPhysical{t, n} {
+		f.each(func(i int) { f.shiftLeft(mantissa, factor[i], factor[i]) })
+		f.each(func(i int) { f.iadd(f.word(one), factor[i], factor[i]) })
+		f.each(func(i int) { f.mul(factor[i], x[i], x[i]) })
+	}
+}
+
+// softplus replaces x by log(1 + exp x) = max(x, 0) + 2·atanh(u/(2+u)) with
+// u = exp(−|x|). keep holds x meanwhile.
+func (f function) softplus(x, t, n, p, keep []reg.VecPhysical) {
+	f.each(func(i int) { f.load2(x[i], keep[i]) })
+	f.each(func(i int) { f.or(f.word(1<<(f.bits()-1)), x[i], x[i]) })
+	f.power(x, t, n, p)
+	f.each(func(i int) { f.set(f.float(2), t[i]) })
+	f.each(func(i int) { f.add(x[i], t[i], t[i]) })
+	f.each(func(i int) { f.pick(VDIVPD, VDIVPS)(t[i], x[i], x[i]) })
+	f.each(func(i int) { f.mul(x[i], x[i], t[i]) })
+	f.polynomial(areaTangent[f.p], t, p)
+	f.each(func(i int) { f.add(x[i], x[i], x[i]) })
+	f.each(func(i int) { f.mul(t[i], p[i], p[i]) })
+	f.each(func(i int) { f.fma(x[i], p[i], x[i]) })
+	f.each(func(i int) { f.zero(t[i]) })
+	f.each(func(i int) { f.pick(VMAXPD, VMAXPS)(keep[i], t[i], t[i]) })
+	f.each(func(i int) { f.add(t[i], x[i], x[i]) })
+}
+
+// elementary writes the functions on slices and on tiles.
+func elementary() {
+	for _, t := range targets {
+		f := function{table: newTable(t, "elementary")}
+		if t.f32 {
+			f.p = 1
+		}
+		_, f.width = t.tileShape()
+		f.slice("cos", "cosine", true, func(f function) { f.halfTurn(f.bank(0), f.bank(1), f.bank(2), f.bank(3), true) })
+		f.slice("sin", "sine", true, func(f function) { f.halfTurn(f.bank(0), f.bank(1), f.bank(2), f.bank(3), false) })
+		f.slice("exp", "exponential", false, func(f function) { f.power(f.bank(0), f.bank(1), f.bank(2), f.bank(3)) })
+		f.slice("log1pExp", "log(1+exp)", false, func(f function) {
+			f.softplus(f.bank(0), f.bank(1), f.bank(2), f.bank(3), f.bank(4))
+		})
+		f.sinCosSlice()
+		f.cosTile()
+		f.sinCosTile()
+		f.write()
+	}
+}
+
+// slice writes a function dst[i] = f(x[i]).
+func (f function) slice(name, what string, guarded bool, body func(function)) {
+	TEXT(f.name(name), NOSPLIT, fmt.Sprintf("func(dst, x *%s, n int) (done int)", f.target.float()))
+	Doc(fmt.Sprintf("%s computes dst[i] = %s of x[i] for i < n, n a multiple of %d.", f.name(name), what, f.lanes()))
+	if guarded {
+		Doc("It stops early, having written done elements, before an argument that is", "too large or not a number.")
+	}
+	Pragma("noescape")
+	dst, x, n := param("dst"), param("x"), param("n")
+	f.strips(n, guarded, func(f function, i operand.Op) {
+		f.each(func(k int) { f.load(f.item(x, i, k), f.bank(0)[k]) })
+	}, body, func(f function, i operand.Op) {
+		f.each(func(k int) { f.store(f.bank(0)[k], f.item(dst, i, k)) })
+	})
+}
+
+// sinCosSlice writes sin[i], cos[i] = sine and cosine of x[i].
+func (f function) sinCosSlice() {
+	TEXT(f.name("sinCos"), NOSPLIT, fmt.Sprintf("func(sin, cos, x *%s, n int) (done int)", f.target.float()))
+	Doc(fmt.Sprintf("%s computes sin[i], cos[i] = sine and cosine of x[i] for i < n, n a multiple of %d.", f.name("sinCos"), f.lanes()),
+		"It stops early as the others do.")
+	Pragma("noescape")
+	sin, cos, x, n := param("sin"), param("cos"), param("x"), param("n")
+	f.strips(n, true, func(f function, i operand.Op) {
+		f.each(func(k int) { f.load(f.item(x, i, k), f.bank(0)[k]) })
+	}, func(f function) {
+		f.quarterTurn(f.bank(0), f.bank(1), f.bank(2), f.bank(3))
+	}, func(f function, i operand.Op) {
+		f.each(func(k int) { f.store(f.bank(2)[k], f.item(sin, i, k)) })
+		f.each(func(k int) { f.store(f.bank(0)[k], f.item(cos, i, k)) })
+	})
+}
+
+// item is vector k at the element whose number is in register i.
+func (f function) item(base reg.Register, i operand.Op, k int) operand.Mem {
+	return operand.Mem{Base: base, Index: i.(reg.Register), Scale: uint8(f.size()), Disp: k * f.bytes()}
+}
+
+// strips runs a body over n elements, several vectors at a time, then one.
+func (f function) strips(n reg.GPVirtual, guarded bool, load func(function, operand.Op), body func(function), store func(function, operand.Op)) {
+	i := GP64()
+	XORQ(i, i)
+	single := function{table: f.table, p: f.p, width: 1}
+	for _, g := range []function{f, single} {
+		step, name := g.width*g.lanes(), fmt.Sprint("strip", g.width)
+		next := GP64()
+		Label(name)
+		LEAQ(operand.Mem{Base: i, Disp: step}, next)
+		CMPQ(next, n)
+		JGT(operand.LabelRef(name + "_done"))
+		load(g, i)
+		if guarded {
+			g.guard(g.bank(0), g.bank(1), name+"_done")
+		}
+		body(g)
+		store(g, i)
+		MOVQ(next, i)
+		JMP(operand.LabelRef(name))
+		Label(name + "_done")
+	}
+	Store(i, ReturnIndex(0))
+	done()
+}
+
+// cosTile writes the end of the fused map with phases.
+func (f function) cosTile() {
+	nr := f.width * f.lanes()
+	TEXT(f.name("cosTile"), NOSPLIT, fmt.Sprintf("func(dst *%s, dstRow int, sums, phases *%s, scale %s, rows int) (ok bool)",
+		f.target.float(), f.target.float(), f.target.float()))
+	Doc(fmt.Sprintf("%s computes, for i < rows and j < %d,", f.name("cosTile"), nr), "",
+		fmt.Sprintf("\tdst[i·dstRow+j] = scale·cos(sums[%d·i+j] + phases[j])", nr), "",
+		"and reports whether all arguments were within its range; if not, the rows from", "the first bad one on are not written.")
+	Pragma("noescape")
+	phases := f.bank(4)
+	f.tileRows(phases, nr, func() {
+		f.halfTurn(f.bank(0), f.bank(1), f.bank(2), f.bank(3), true)
+	}, func(dst reg.Register, scale operand.Op) {
+		f.each(func(k int) { f.mul(scale, f.bank(0)[k], f.bank(0)[k]) })
+		f.each(func(k int) { f.store(f.bank(0)[k], at(dst, k*f.bytes())) })
+	})
+}
+
+// sinCosTile writes the end of the fused paired map.
+func (f function) sinCosTile() {
+	nr := f.width * f.lanes()
+	TEXT(f.name("sinCosTile"), NOSPLIT, fmt.Sprintf("func(dst *%s, dstRow int, sums *%s, scale %s, rows int) (ok bool)",
+		f.target.float(), f.target.float(), f.target.float()))
+	Doc(fmt.Sprintf("%s computes, for i < rows and j < %d, with a = sums[%d·i+j],", f.name("sinCosTile"), nr, nr), "",
+		"\tdst[i·dstRow+2j], dst[i·dstRow+2j+1] = scale·cos(a), scale·sin(a)", "",
+		"and reports what "+f.name("cosTile")+" reports.")
+	Pragma("noescape")
+	f.tileRows(nil, nr, func() {
+		f.quarterTurn(f.bank(0), f.bank(1), f.bank(2), f.bank(3))
+	}, func(dst reg.Register, scale operand.Op) {
+		f.each(func(k int) {
+			cos, sin, low, high := f.bank(0)[k], f.bank(2)[k], f.bank(1)[k], f.bank(3)[k]
+			f.mul(scale, cos, cos)
+			f.mul(scale, sin, sin)
+			f.pick(VUNPCKLPD, VUNPCKLPS)(sin, cos, low)
+			f.pick(VUNPCKHPD, VUNPCKHPS)(sin, cos, high)
+			f.interleave(low, high, cos, sin)
+			f.store(cos, at(dst, 2*k*f.bytes()))
+			f.store(sin, at(dst, (2*k+1)*f.bytes()))
+		})
+	})
+}
+
+// interleave puts 128-bit lanes of low and high in turn: first the lower
+// halves into a, then the upper halves into b.
+func (f function) interleave(low, high, a, b reg.VecPhysical) {
+	if !f.avx512 {
+		VPERM2F128(operand.Imm(0x20), high, low, a)
+		VPERM2F128(operand.Imm(0x31), high, low, b)
+		return
+	}
+	// (l0 l1 h0 h1) → (l0 h0 l1 h1), and the same of lanes 2 and 3.
+	VSHUFF64X2(operand.Imm(0x44), high, low, a)
+	VSHUFF64X2(operand.Imm(0xd8), a, a, a)
+	VSHUFF64X2(operand.Imm(0xee), high, low, b)
+	VSHUFF64X2(operand.Imm(0xd8), b, b, b)
+}
+
+// tileRows runs a body over the rows of a tile of sums.
+func (f function) tileRows(phases []reg.VecPhysical, nr int, body func(), store func(reg.Register, operand.Op)) {
+	dst, dstRow, sums := param("dst"), param("dstRow"), param("sums")
+	scale := f.vector(5 * f.width)
+	if phases != nil {
+		p := param("phases")
+		f.each(func(k int) { f.load(at(p, k*f.bytes()), phases[k]) })
+	}
+	f.broadcastParam("scale", scale)
+	SHLQ(operand.Imm(uint64(f.shift())), dstRow)
+	rows := param("rows")
+	ok := GP8()
+	XORB(ok, ok)
+	Label("row")
+	TESTQ(rows, rows)
+	JLE(operand.LabelRef("all"))
+	f.each(func(k int) { f.load(at(sums, k*f.bytes()), f.bank(0)[k]) })
+	if phases != nil {
+		f.each(func(k int) { f.add(phases[k], f.bank(0)[k], f.bank(0)[k]) })
+	}
+	f.guard(f.bank(0), f.bank(1), "bad")
+	body()
+	store(dst, scale)
+	ADDQ(dstRow, dst)
+	ADDQ(operand.I32(int32(nr*f.size())), sums)
+	DECQ(rows)
+	JMP(operand.LabelRef("row"))
+	Label("all")
+	MOVB(operand.Imm(1), ok)
+	Label("bad")
+	Store(ok, ReturnIndex(0))
+	done()
+}
+
+// broadcastParam fills v with an argument.
+func (f function) broadcastParam(name string, v operand.Op) {
+	arg, err := Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	f.broadcast(arg.Addr, v)
+}
