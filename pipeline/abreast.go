@@ -100,16 +100,16 @@ func (a *abreast) OutputSchema(in datasets.Schema) datasets.Schema {
 
 // Transform maps the rows of X by every part.
 func (a *abreast) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
-	n, _ := X.Dims()
-	if n == 0 {
-		return &mat.Dense{}, nil
+	n, err := checkInput(X, a.cols)
+	if err != nil {
+		return nil, err
 	}
 	if !a.sparse {
 		dst := mat.NewDense(n, a.OutputWidth(), nil)
-		return dst, a.TransformTo(ctx, dst, X)
-	}
-	if err := a.checkInput(X); err != nil {
-		return nil, err
+		if err := a.TransformTo(ctx, dst, X); err != nil {
+			return nil, err
+		}
+		return dst, nil
 	}
 	d := a.desk()
 	defer a.pool.Put(d)
@@ -130,11 +130,8 @@ func (a *abreast) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, erro
 // TransformTo overwrites dst, rows of X × OutputWidth, with the mapped rows of X, and with a dense
 // copy of them where they are sparse.
 func (a *abreast) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
-	n, _ := X.Dims()
-	if n == 0 {
-		return nil
-	}
-	if err := a.checkInput(X); err != nil {
+	n, err := checkInput(X, a.cols)
+	if err != nil {
 		return err
 	}
 	if err := checkTile(dst, n, a.OutputWidth()); err != nil {
@@ -160,13 +157,6 @@ func (a *abreast) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix)
 			}
 		}
 		from += p.width
-	}
-	return nil
-}
-
-func (a *abreast) checkInput(X mat.Matrix) error {
-	if _, cols := X.Dims(); cols != a.cols {
-		return here(fmt.Errorf("%d columns at fit, %d now", a.cols, cols))
 	}
 	return nil
 }
@@ -245,6 +235,9 @@ func (a *abreast) state(s *model.State) {
 		if s.Err() == nil {
 			p.state(s.Child(p.name), a.cols)
 		}
+	}
+	if !s.Reading() || s.Err() != nil {
+		return
 	}
 	total := 0
 	for _, p := range a.parts {

@@ -32,6 +32,10 @@ func builtin() []Entry {
 			func() any { return transformer.NewDense() }, func() model.Stateful { return &transformer.FittedDense{} }},
 		{"rff", "random Fourier features of a shift-invariant kernel",
 			func() any { return transformer.NewRFF() }, func() model.Stateful { return &transformer.FittedRFF{} }},
+		{"binning", "random binning features: the cells of randomly shifted grids",
+			func() any { return transformer.NewBinning() }, func() model.Stateful { return &transformer.FittedBinning{} }},
+		{"pca", "principal components",
+			func() any { return transformer.NewPCA() }, func() model.Stateful { return &transformer.FittedPCA{} }},
 
 		{"ridge", "linear regression with a penalty on the squared weights",
 			func() any { return estimator.NewRidge() }, func() model.Stateful { return &estimator.FittedLinear{} }},
@@ -39,5 +43,9 @@ func builtin() []Entry {
 			func() any { return estimator.NewRidgeClassifier() }, func() model.Stateful { return &estimator.FittedLinearClassifier{} }},
 		{"logistic", "logistic regression, binary or multinomial",
 			func() any { return estimator.NewLogistic() }, func() model.Stateful { return &estimator.FittedLogistic{} }},
+		{"svm", "linear support vector machine",
+			func() any { return estimator.NewSVM() }, func() model.Stateful { return &estimator.FittedLinearClassifier{} }},
+		{"svr", "linear support vector regression",
+			func() any { return estimator.NewSVR() }, func() model.Stateful { return &estimator.FittedLinear{} }},
 	}
 }

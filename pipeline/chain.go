@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -59,6 +60,9 @@ func (c Chain) FitSource(ctx context.Context, data datasets.Source) (transformer
 }
 
 func (c Chain) fit(ctx context.Context, r rows, cols int) (transformer.Transformer, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	fitted, _, err := fitSteps(ctx, c.Steps, r, cols, func(i int) bool { return i < len(c.Steps)-1 })
 	if err != nil {
 		return nil, err
@@ -151,9 +155,9 @@ func (c *FittedChain) OutputSchema(in datasets.Schema) datasets.Schema {
 
 // Transform maps the rows of X by all steps.
 func (c *FittedChain) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
-	n, _ := X.Dims()
-	if n == 0 {
-		return &mat.Dense{}, nil
+	n, err := checkInput(X, c.cols)
+	if err != nil {
+		return nil, err
 	}
 	var dst *mat.Dense
 	if k := len(c.steps); k > 0 && c.steps[k-1].dense {
@@ -163,6 +167,9 @@ func (c *FittedChain) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 	defer c.pool.Put(work)
 	Z, err := c.apply(ctx, dst, X, *work)
 	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	for i := range *work { // a tile must not leave
@@ -176,9 +183,9 @@ func (c *FittedChain) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 // TransformTo overwrites dst, rows of X × OutputWidth, with the mapped rows of X, and with a dense
 // copy of them where they are sparse.
 func (c *FittedChain) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
-	n, _ := X.Dims()
-	if n == 0 {
-		return nil
+	n, err := checkInput(X, c.cols)
+	if err != nil {
+		return err
 	}
 	if err := checkTile(dst, n, c.OutputWidth()); err != nil {
 		return err
@@ -195,7 +202,25 @@ func (c *FittedChain) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Mat
 	return nil
 }
 
+// checkInput returns the number of rows of X, which has some and as many columns as at fit.
+func checkInput(X mat.Matrix, cols int) (rows int, err error) {
+	if X == nil {
+		return 0, here(errors.New("no matrix"))
+	}
+	rows, now := X.Dims()
+	switch {
+	case rows == 0:
+		return 0, here(errors.New("no rows"))
+	case now != cols:
+		return 0, here(fmt.Errorf("%d columns at fit, %d now", cols, now))
+	}
+	return rows, nil
+}
+
 func checkTile(dst *mat.Dense, rows, cols int) error {
+	if dst == nil {
+		return here(fmt.Errorf("no tile for %d×%d features", rows, cols))
+	}
 	if r, w := dst.Dims(); r != rows || w != cols {
 		return here(fmt.Errorf("a tile of %d×%d for %d×%d features", r, w, rows, cols))
 	}
@@ -213,9 +238,12 @@ func (c *FittedChain) work() *[]tile {
 // apply maps X through all steps: into dst where that is given and the last step is dense. What
 // comes before goes into tiles of work.
 func (c *FittedChain) apply(ctx context.Context, dst *mat.Dense, X mat.Matrix, work []tile) (mat.Matrix, error) {
-	n, cols := X.Dims()
-	if cols != c.cols {
-		return nil, here(fmt.Errorf("%d columns at fit, %d now", c.cols, cols))
+	n, err := checkInput(X, c.cols)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.steps) == 0 {
+		return X, here(checkFinite(X))
 	}
 	for i, s := range c.steps {
 		if err := ctx.Err(); err != nil {
@@ -225,12 +253,19 @@ func (c *FittedChain) apply(ctx context.Context, dst *mat.Dense, X mat.Matrix, w
 		if s.dense && (dst == nil || i < len(c.steps)-1) {
 			to = work[i].shape(n, s.width)
 		}
-		var err error
 		if X, err = s.apply(ctx, to, X); err != nil {
 			return nil, err
 		}
 	}
 	return X, nil
+}
+
+// checkFinite reports an infinite value, which no step has seen and refused.
+func checkFinite(X mat.Matrix) error {
+	if set := (datasets.Set{X: X}); set.Rows() > 0 {
+		return set.Check()
+	}
+	return nil
 }
 
 // widest is the greatest width that rows have on their way.

@@ -125,10 +125,27 @@ func (p *FittedPipeline) mapBlock(ctx context.Context, X mat.Matrix, lo, hi int,
 	work := p.chain.work()
 	defer p.chain.pool.Put(work)
 	Z, err := p.chain.apply(ctx, nil, X, *work)
-	if err != nil {
-		return err
+	if err == nil {
+		err = at("step", p.name, use(lo, Z))
 	}
-	return at("step", p.name, use(lo, Z))
+	if err != nil && ctx.Err() == nil {
+		return p.diagnose(ctx, err, X, lo)
+	}
+	return err
+}
+
+// diagnose maps X, which begins at row lo, once more to see what made err, and returns err with the
+// row and the column where that is a value of X or of what a step made of it.
+func (p *FittedPipeline) diagnose(ctx context.Context, err error, X mat.Matrix, lo int) error {
+	schema := p.in
+	for _, s := range p.chain.steps {
+		Z, failed := s.apply(ctx, nil, X)
+		if failed != nil {
+			break
+		}
+		X, schema = Z, describe(s.fit, schema)
+	}
+	return explain(err, X, schema, lo)
 }
 
 // predictBlock puts what the model says about the rows Z, the first of which is row lo, into out.

@@ -123,7 +123,7 @@ func (p Pipeline) FitSource(ctx context.Context, data datasets.Source) (estimato
 func (p Pipeline) fit(ctx context.Context, r rows, in datasets.Schema, cols, n int) (estimator.Predictor, error) {
 	last := len(p.Steps) - 1
 	chain, out, err := fitSteps(ctx, p.Steps, r, cols, func(i int) bool {
-		return i < last || !p.readsOnce(n, cols)
+		return i < last || !p.EstimatorReadsOnce(n, cols)
 	})
 	if err != nil {
 		return nil, err
@@ -135,8 +135,9 @@ func (p Pipeline) fit(ctx context.Context, r rows, in datasets.Schema, cols, n i
 	return dress(chain, in, p.path(), fitted), nil
 }
 
-// readsOnce says whether the estimator reads what comes out of the last step just once.
-func (p Pipeline) readsOnce(rows, cols int) bool {
+// EstimatorReadsOnce reports whether the estimator reads what comes out of the last step just once,
+// when the pipeline is fitted to rows×cols inputs; rows is −1 where that is unknown.
+func (p Pipeline) EstimatorReadsOnce(rows, cols int) bool {
 	if _, ok := p.Estimator.(estimator.BlockEstimator); !ok {
 		return false
 	}
@@ -147,7 +148,7 @@ func (p Pipeline) readsOnce(rows, cols int) bool {
 	case estimator.Ridge:
 		return ridgeReadsOnce(e.Solver, rows, width)
 	case estimator.RidgeClassifier:
-		return ridgeReadsOnce("auto", rows, width)
+		return ridgeReadsOnce(e.Solver, rows, width)
 	}
 	return false
 }

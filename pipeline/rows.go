@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
@@ -205,7 +206,7 @@ func (m mapped) Dims() (n, cols int) {
 func (m mapped) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
 	t := m.tiles.Get().(*tile)
 	defer m.tiles.Put(t)
-	limit := tileRows(m.step.width)
+	limit, first := tileRows(m.step.width), 0
 	return m.base.Blocks(ctx, func(block datasets.Set) error {
 		for lo := 0; lo < block.Rows(); lo += limit {
 			part := block.Slice(lo, min(lo+limit, block.Rows()))
@@ -215,8 +216,9 @@ func (m mapped) Blocks(ctx context.Context, yield func(block datasets.Set) error
 			}
 			Z, err := m.step.apply(ctx, dst, part.X)
 			if err != nil {
-				return err
+				return upstream(explain(err, part.X, m.base.Schema(), first))
 			}
+			first += part.Rows()
 			part.X, part.Schema = Z, m.schema
 			if err := yield(part); err != nil {
 				return err
@@ -224,4 +226,39 @@ func (m mapped) Blocks(ctx context.Context, yield func(block datasets.Set) error
 		}
 		return nil
 	})
+}
+
+// explain says which row of all, and which column by name, holds the missing or infinite value that
+// made err; a step sees a block without its place and its names. X begins at row first.
+func explain(err error, X mat.Matrix, schema datasets.Schema, first int) error {
+	n, d := X.Dims()
+	where, cause := "", err
+	var inner *located
+	if errors.As(err, &inner) {
+		where, cause = inner.place, inner.err
+	}
+	for i := range n {
+		for j := range d {
+			switch v := X.At(i, j); {
+			case math.IsNaN(v) && errors.Is(err, datasets.ErrMissing):
+				cause = fmt.Errorf("row %d, column %s: %w; put an impute step before", first+i, schema.Name(j), datasets.ErrMissing)
+				return &located{place: where, err: cause}
+			case math.IsInf(v, 0):
+				return &located{place: where, err: fmt.Errorf("row %d, column %s: infinite value", first+i, schema.Name(j))}
+			}
+		}
+	}
+	if first > 0 && inner != nil {
+		return &located{place: where, err: fmt.Errorf("in the rows from %d: %w", first, cause)}
+	}
+	return err
+}
+
+// upstream marks an error as one of a step whose rows a later one was reading.
+func upstream(err error) error {
+	var inner *located
+	if errors.As(err, &inner) && inner == err {
+		return &located{place: inner.place, err: inner.err, upstream: true}
+	}
+	return err
 }

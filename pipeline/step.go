@@ -89,8 +89,9 @@ func validName(name string) bool {
 
 // located is an error with the place in a pipeline where it happened.
 type located struct {
-	place string // `step "columns": group "numeric"`
-	err   error
+	place    string // `step "columns": group "numeric"`
+	err      error
+	upstream bool // whether it happened while rows were mapped for a later step
 }
 
 func (e *located) Error() string {
@@ -103,14 +104,18 @@ func (e *located) Error() string {
 func (e *located) Unwrap() error { return e.err }
 
 // at says that err happened at the named part; a cancellation stays as it is. Names of parts within
-// parts become one place.
+// parts become one place. What happened to a step before, whose rows the part was reading, stays
+// with that step.
 func at(what, name string, err error) error {
 	if err == nil || err == context.Canceled || err == context.DeadlineExceeded {
 		return err
 	}
 	place := fmt.Sprintf("%s %q", what, name)
 	var inner *located
-	if errors.As(err, &inner) && inner == err {
+	if errors.As(err, &inner) && inner.upstream {
+		return &located{place: inner.place, err: inner.err}
+	}
+	if inner != nil && inner == err {
 		if inner.place != "" {
 			place += ": " + inner.place
 		}

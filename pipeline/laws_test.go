@@ -1,0 +1,192 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/estimatortest"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+	"github.com/bochner-ml/bochner/transformer/transformertest"
+)
+
+// The suites run over composites of every form.
+func TestCompositesObeyTheLaws(t *testing.T) {
+	rff := func(features int) transformer.RFF {
+		s := transformer.NewRFF()
+		s.Features, s.Gamma, s.Seed = features, transformer.FixedGamma(0.2), 3
+		return s
+	}
+	bins := func() transformer.Binning {
+		s := transformer.NewBinning()
+		s.Grids, s.Gamma, s.Seed = 6, transformer.FixedGamma(0.3), 4
+		return s
+	}
+	flat := transformer.Standardize{Std: true}
+	chain := func() transformer.Transformer { return new(pipeline.FittedChain) }
+	union := func() transformer.Transformer { return new(pipeline.FittedUnion) }
+	columns := func() transformer.Transformer { return new(pipeline.FittedColumns) }
+	group := func(name string, terms []string, steps ...transformer.Fitter) pipeline.Group {
+		return pipeline.Group{Name: name, Select: terms, Steps: pipeline.Steps(steps...)}
+	}
+	passing := pipeline.NewColumns(group("tall", []string{"height"}, transformer.NewImpute(), rff(6)), group("r", []string{"rare*"}, flat))
+	passing.Rest = "pass"
+	weighted := pipeline.NewUnion(rff(4), bins())
+	weighted.Weights = []float64{0.25, 2}
+	type o = transformertest.Options
+	for name, c := range map[string]struct {
+		spec transformer.Fitter
+		o    transformertest.Options
+	}{
+		"chain":             {pipeline.NewChain(transformer.NewImpute(), flat, rff(12)), o{Zero: chain, Missing: true}},
+		"chain, sparse end": {pipeline.NewChain(flat, bins()), o{Zero: chain}},
+		"chain of chains":   {pipeline.NewChain(pipeline.NewChain(flat), rff(8)), o{Zero: chain}},
+		"empty chain":       {pipeline.NewChain(), o{Zero: chain, Missing: true}},
+		"union":             {pipeline.NewUnion(rff(4), flat), o{Zero: union}},
+		"weighted union":    {weighted, o{Zero: union}},
+		"sparse union":      {pipeline.Union{Parts: []pipeline.Step{{Name: "a", Fitter: bins()}, {Name: "b", Fitter: bins()}}}, o{Zero: union}},
+		"columns":           {pipeline.NewColumns(group("", []string{"width", "height"}, transformer.NewStandardize()), group("", []string{"constant", "rare"})), o{Zero: columns, Missing: true, DenseOnly: true}},
+		"columns that pass": {passing, o{Zero: columns, Missing: true}},
+	} {
+		c.o.Tolerance = 1e-8
+		t.Run(name, func(t *testing.T) { transformertest.Run(t, c.spec, c.o) })
+	}
+}
+
+// The suites run over pipelines before each kind of model.
+func TestPipelinesObeyTheLaws(t *testing.T) {
+	rff := transformer.NewRFF()
+	rff.Features, rff.Gamma, rff.Seed = 10, transformer.FixedGamma(0.1), 3
+	logistic := estimator.NewLogistic()
+	logistic.Tol = 1e-10
+	for name, c := range map[string]struct {
+		spec pipeline.Pipeline
+		o    estimatortest.Options
+	}{
+		"ridge":            {pipeline.New(estimator.NewRidge(), rff), estimatortest.Options{Origin: true}},
+		"nothing before":   {pipeline.New(estimator.NewRidge()), estimatortest.Options{}},
+		"ridge classifier": {pipeline.New(estimator.NewRidgeClassifier(), rff), estimatortest.Options{Origin: true, Classes: 3}},
+		"logistic":         {pipeline.New(logistic, rff), estimatortest.Options{Origin: true, Classes: 2}},
+	} {
+		t.Run(name, func(t *testing.T) { estimatortest.Run(t, c.spec, c.o) })
+	}
+}
+
+// levels are rows of two categorical columns.
+func levels() datasets.Set {
+	rng := rand.New(rand.NewPCG(3, 4))
+	X := mat.NewDense(60, 2, nil)
+	for i := range 60 {
+		X.SetRow(i, []float64{float64(rng.IntN(3)), float64(rng.IntN(2))})
+	}
+	return datasets.Set{X: X, Schema: datasets.Schema{Columns: []datasets.Column{
+		{Name: "colour", Kind: datasets.Categorical, Levels: []string{"blue", "green", "red"}},
+		{Name: "size", Kind: datasets.Categorical, Levels: []string{"S", "M"}},
+	}}}
+}
+
+// Every registered step is held to the laws with its defaults. A step that is added is added here.
+func TestRegisteredStepsObeyTheLaws(t *testing.T) {
+	type to = transformertest.Options
+	type eo = estimatortest.Options
+	steps := map[string]to{
+		"impute": {Missing: true}, "standardize": {Missing: true, DenseOnly: true}, "minmax": {Missing: true, DenseOnly: true},
+		"robust": {Missing: true, DenseOnly: true}, "onehot": {Missing: true, Data: levels()}, "ordinal": {Missing: true, Data: levels()},
+		"dense": {Missing: true}, "pca": {Tolerance: 1e-7}, "steps": {Missing: true}, "rff": {}, "binning": {},
+	}
+	models := map[string]eo{"ridge": {}, "ridge_classifier": {Classes: 3}, "logistic": {Classes: 2, Tolerance: 0.05},
+		"svm": {Classes: 2, Tolerance: 0.05}, "svr": {Tolerance: 0.05}}
+	empty := []string{"columns", "union"} // which without parts are refused
+	for _, e := range pipeline.Registered() {
+		spec := e.New()
+		o, isStep := steps[e.Name]
+		m, isModel := models[e.Name]
+		switch {
+		case slices.Contains(empty, e.Name):
+		case isStep:
+			o.Zero = func() transformer.Transformer { return e.Fitted().(transformer.Transformer) }
+			t.Run(e.Name, func(t *testing.T) { transformertest.Run(t, spec.(transformer.Fitter), o) })
+		case isModel:
+			t.Run(e.Name, func(t *testing.T) { estimatortest.Run(t, spec.(estimator.Estimator), m) })
+		default:
+			t.Errorf("%s is registered and not held to the laws", e.Name)
+		}
+	}
+}
+
+// What the registry says of each step is complete: a sentence, parameters that are declared and
+// valid, a fitted type that can be kept.
+func TestRegistryIsComplete(t *testing.T) {
+	for _, e := range pipeline.Registered() {
+		if e.Doc == "" || strings.HasSuffix(e.Doc, ".") {
+			t.Errorf("%s: doc %q", e.Name, e.Doc)
+		}
+		if err := param.Check(e.New()); err != nil {
+			t.Errorf("%s: its defaults: %v", e.Name, err)
+		}
+		for _, p := range e.Params() {
+			if p.Doc == "" || p.Wanted == "" || p.Name != strings.TrimSpace(p.Name) {
+				t.Errorf("%s: parameter %+v", e.Name, p)
+			}
+		}
+		if found, ok := pipeline.Lookup(e.Name); !ok || found.Name != e.Name || found.IsEstimator() != e.IsEstimator() {
+			t.Errorf("%s is not found", e.Name)
+		}
+		if e.Fitted() == nil {
+			t.Errorf("%s has no fitted value", e.Name)
+		}
+	}
+	for _, name := range []string{"impute", "standardize", "minmax", "robust", "onehot", "ordinal", "pca", "columns", "union",
+		"rff", "binning", "ridge", "ridge_classifier", "logistic", "svm", "svr"} {
+		if _, ok := pipeline.Lookup(name); !ok {
+			t.Errorf("%s is not registered", name)
+		}
+	}
+}
+
+func TestRegisterRefuses(t *testing.T) {
+	fitted := func() model.Stateful { return &pipeline.FittedChain{} }
+	for _, c := range []struct {
+		e    pipeline.Entry
+		want string
+	}{
+		{pipeline.Entry{Name: "a b", New: func() any { return mirror{} }, Fitted: fitted}, `register "a b": wanted a name`},
+		{pipeline.Entry{Name: "thing", Fitted: fitted}, "wanted a name"},
+		{pipeline.Entry{Name: "thing", New: func() any { return 3 }, Fitted: fitted}, "int is neither a transformer nor an estimator"},
+		{pipeline.Entry{Name: "rff", New: func() any { return mirror{} }, Fitted: fitted}, "the name is taken"},
+		{pipeline.Entry{Name: "name", New: func() any { return mirror{} }, Fitted: fitted}, "the name is taken"},
+		{pipeline.Entry{Name: "thing", New: func() any { return transformer.NewRFF() }, Fitted: fitted}, "transformer.RFF is registered as rff"},
+	} {
+		if err := pipeline.Register(c.e); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, wanted %q", err, c.want)
+		}
+	}
+}
+
+// close fails unless two matrices are equal to within tolerance.
+func close(t *testing.T, what string, got, want mat.Matrix, tolerance float64) {
+	t.Helper()
+	n, d := want.Dims()
+	if a, b := got.Dims(); a != n || b != d {
+		t.Fatalf("%s: %d×%d, wanted %d×%d", what, a, b, n, d)
+	}
+	for i := range n {
+		for j := range d {
+			if v, w := got.At(i, j), want.At(i, j); !(math.Abs(v-w) <= tolerance) && !(math.IsNaN(v) && math.IsNaN(w)) {
+				t.Fatalf("%s: entry (%d, %d) is %v, wanted %v", what, i, j, v, w)
+			}
+		}
+	}
+}
+
+var _ = fmt.Sprint
