@@ -92,6 +92,9 @@ func (f *FittedSignedLog) Transform(ctx context.Context, X mat.Matrix) (mat.Matr
 	if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
 		return nil, fmt.Errorf("signed_log: %w", err)
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	out := mat.DenseCopyOf(X)
 	for i := range n {
 		row := out.RawRowView(i)
@@ -99,7 +102,7 @@ func (f *FittedSignedLog) Transform(ctx context.Context, X mat.Matrix) (mat.Matr
 			row[j] = math.Copysign(math.Log1p(f.factor[j]*math.Abs(x)), x)
 		}
 	}
-	return out, ctx.Err()
+	return out, nil
 }
 
 // OutputWidth returns the number of columns, that of the input.
