@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/sparse"
 )
 
 // fourierSet makes n rows of random Fourier features of a smooth regression problem with 54 inputs,
@@ -94,3 +95,88 @@ func BenchmarkRidge(b *testing.B) {
 }
 
 func BenchmarkLogistic(b *testing.B) { benchmarkFit(b, estimator.NewLogistic(), true) }
+
+func BenchmarkRidgeClassifier(b *testing.B) {
+	benchmarkFit(b, estimator.NewRidgeClassifier(), true)
+}
+
+func BenchmarkSVM(b *testing.B) {
+	s := estimator.NewSVM()
+	b.Run("squared_hinge", func(b *testing.B) { benchmarkFit(b, s, true) })
+	s.Loss = "hinge"
+	b.Run("hinge", func(b *testing.B) { benchmarkFit(b, s, true) })
+}
+
+// binned makes index-only rows as random binning does: one entry in each of many grids, whose
+// bins are hit unevenly.
+func binned(n, grids, bins int) datasets.Set {
+	rng := rand.New(rand.NewPCG(5, 5))
+	indptr, indices, y := make([]int, n+1), make([]uint32, 0, n*grids), make([]float64, n)
+	effect := make([]float64, grids*bins)
+	for j := range effect {
+		effect[j] = rng.NormFloat64()
+	}
+	for i := range n {
+		z := 0.0
+		for g := range grids {
+			u := rng.Float64()
+			j := g*bins + int(u*u*float64(bins))
+			indices = append(indices, uint32(j))
+			z += effect[j]
+		}
+		indptr[i+1] = len(indices)
+		if z+3*rng.NormFloat64() > 0 {
+			y[i] = 1
+		}
+	}
+	x, err := sparse.NewShared(n, grids*bins, indptr, indices, 1/math.Sqrt(float64(grids)))
+	if err != nil {
+		panic(err)
+	}
+	return datasets.Set{X: x, Y: y}
+}
+
+// BenchmarkBinned fits to rows of binning features, 80,000 × 50 grids.
+func BenchmarkBinned(b *testing.B) {
+	data := binned(80_000, 50, 400)
+	hinge := estimator.NewSVM()
+	hinge.Loss = "hinge"
+	for _, s := range []struct {
+		name string
+		spec estimator.Estimator
+	}{{"ridge_classifier", estimator.NewRidgeClassifier()}, {"logistic", estimator.NewLogistic()}, {"squared_hinge", estimator.NewSVM()}, {"hinge", hinge}} {
+		b.Run(s.name, func(b *testing.B) {
+			for b.Loop() {
+				p, err := s.spec.Fit(context.Background(), data)
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(float64(p.(estimator.Reporter).Report().Iterations), "iterations")
+			}
+		})
+	}
+}
+
+// BenchmarkPredictOne is one row of 2048 features.
+func BenchmarkPredictOne(b *testing.B) {
+	data, classes := fourierSet(3000, 2048)
+	one := data.X.(*mat.Dense).Slice(7, 8, 0, 2048)
+	for _, s := range []struct {
+		name string
+		spec estimator.Estimator
+		data datasets.Set
+	}{{"ridge", estimator.NewRidge(), data}, {"logistic", estimator.NewLogistic(), classes}} {
+		p, err := s.spec.Fit(context.Background(), s.data)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(s.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := p.Predict(context.Background(), one); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -245,7 +245,8 @@ func svmCase(t *testing.T, name string) {
 	if in.Loss == "hinge" {
 		s.Tol, coef, objective = 1e-7, 1e-3, 1e-6
 	}
-	for _, X := range []mat.Matrix{matrix(in.X), sparse.FromDense(matrix(in.X))} {
+	for k, X := range []mat.Matrix{matrix(in.X), sparse.FromDense(matrix(in.X)), matrix(in.X), sparse.FromDense(matrix(in.X))} {
+		s.Solver = []string{"auto", "auto", "dual", "dual"}[k]
 		f := fit(t, s, datasets.Set{X: X, Y: in.Y}).(*estimator.FittedLinearClassifier)
 		nearOptimum(t, name, f.Coef().RawMatrix().Data, want.Coef, f.Report().Objective, want.Objective, coef, objective)
 		got, err := f.Decision(context.Background(), matrix(in.XTest))
@@ -281,7 +282,8 @@ func svrCase(t *testing.T, loss string) {
 	if loss == "epsilon_insensitive" {
 		s.Tol, coef, objective = 1e-7, 1e-3, 1e-6
 	}
-	for _, X := range []mat.Matrix{matrix(in.X), sparse.FromDense(matrix(in.X))} {
+	for k, X := range []mat.Matrix{matrix(in.X), sparse.FromDense(matrix(in.X)), matrix(in.X), sparse.FromDense(matrix(in.X))} {
+		s.Solver = []string{"auto", "auto", "dual", "dual"}[k]
 		f := fit(t, s, datasets.Set{X: X, Y: in.Y}).(*estimator.FittedLinear)
 		nearOptimum(t, "svr_"+loss, f.Coef().RawMatrix().Data, want.Coef, f.Report().Objective, want.Objective, coef, objective)
 	}

@@ -97,7 +97,8 @@ func TestSVMReachesTheOptimumOfTheUnpenalisedIntercept(t *testing.T) {
 			}
 			s := estimator.NewSVM()
 			s.C, s.Loss, s.Tol, s.MaxIter = 0.7, name, 1e-7, 200_000
-			for _, X := range []mat.Matrix{x, sparse.FromDense(x)} {
+			for k, X := range []mat.Matrix{x, sparse.FromDense(x), x} {
+				s.Solver = []string{"auto", "auto", "dual"}[k]
 				f := fit(t, s, datasets.Set{X: X, Y: y, Weights: weights}).(*estimator.FittedLinearClassifier)
 				w, b := f.Coef().RawRowView(0), f.Intercept()[0]
 				value := objectiveAt(x, y, weights, w, b, s.C, loss)
@@ -120,7 +121,8 @@ func TestSVRReachesTheOptimumOfTheUnpenalisedIntercept(t *testing.T) {
 			}
 			s := estimator.NewSVR()
 			s.C, s.Epsilon, s.Loss, s.Tol, s.MaxIter = 0.7, 0.2, name, 1e-7, 200_000
-			for _, X := range []mat.Matrix{x, sparse.FromDense(x)} {
+			for k, X := range []mat.Matrix{x, sparse.FromDense(x), x} {
+				s.Solver = []string{"auto", "auto", "dual"}[k]
 				f := fit(t, s, datasets.Set{X: X, Y: y, Weights: weights}).(*estimator.FittedLinear)
 				w, b := f.Coef().RawRowView(0), f.Intercept()[0]
 				optimal(t, w, b, func(w []float64, b float64) float64 {

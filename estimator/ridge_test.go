@@ -257,6 +257,7 @@ func TestSpecsOutOfRangeAreRefused(t *testing.T) {
 		{estimator.Logistic{}, "C: got 0, wanted a number > 0"},
 		{estimator.SVM{C: 1, Loss: "hinged", Tol: 1, MaxIter: 1}, "did you mean hinge?"},
 		{estimator.SVR{C: 1, Loss: "epsilon_insensitive", Epsilon: math.NaN(), Tol: 1, MaxIter: 1}, "epsilon"},
+		{estimator.SVM{C: 1, Loss: "hinge", Solver: "newton", Tol: 1, MaxIter: 1}, "newton needs a squared loss"},
 		{estimator.RidgeClassifier{Alpha: math.Inf(1)}, "alpha"},
 	} {
 		_, err := c.spec.Fit(context.Background(), datasets.Set{X: x, Y: y})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/kern"
@@ -18,24 +19,26 @@ import (
 // for two classes, where Loss hinge is h(m) = max(0, 1−m) and squared_hinge its square; for more,
 // once for each class against the rest. The intercept b is not penalised (LIBLINEAR penalises it).
 //
-// Squared hinge on dense rows is solved by truncated Newton steps over blocks of rows, as
-// [Logistic] is; it stops when the norm of the gradient is at most Tol times that at 0. Hinge, and
-// both losses on sparse rows, go by dual coordinate descent on rows in memory; it stops when the
-// duality gap is at most Tol of the objective. Reaching MaxIter steps or passes first is not an
-// error: the report has Converged false and a warning.
+// Solver newton takes truncated Newton steps over blocks of rows, as [Logistic] does; it stops when
+// the norm of the gradient is at most Tol times that at 0. It needs the squared hinge. Solver dual
+// goes by coordinate descent on the dual, with all rows in memory; it stops when the duality gap is
+// at most Tol of the objective. Solver auto takes newton for the squared hinge and dual for the
+// other. Reaching MaxIter steps or passes first is not an error: the report has Converged false and
+// a warning.
 // (Hsieh et al., ICML 2008; Lin, Weng & Keerthi, JMLR 2008.)
 type SVM struct {
 	C           float64
 	Loss        string
 	Intercept   bool
 	ClassWeight ClassWeight
+	Solver      string
 	Tol         float64
 	MaxIter     int
 }
 
 // NewSVM returns an SVM with C 1, squared hinge loss, an intercept and tolerance 1e-4.
 func NewSVM() SVM {
-	return SVM{C: 1, Loss: "squared_hinge", Intercept: true, Tol: 1e-4, MaxIter: 1000}
+	return SVM{C: 1, Loss: "squared_hinge", Intercept: true, Solver: "auto", Tol: 1e-4, MaxIter: 1000}
 }
 
 var (
@@ -51,6 +54,8 @@ func (s *SVM) Params(l *param.List) {
 	l.Choice(&s.Loss, "loss", "of a margin m: max(0, 1−m), or its square", "squared_hinge", "hinge")
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
 	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
+	l.Choice(&s.Solver, "solver", "how to solve", "auto", "newton", "dual")
+	l.Also("solver", func() error { return smoothEnough(s.Solver, s.Loss) })
 	l.Float(&s.Tol, "tol", "gradient or duality gap, relative, at which to stop", param.Positive)
 	l.Int(&s.MaxIter, "max_iter", "most Newton steps, or passes of coordinate descent", param.AtLeast(1))
 }
@@ -74,6 +79,19 @@ func (s SVM) FitSource(ctx context.Context, data datasets.Source) (Predictor, er
 	return s.fit(ctx, r)
 }
 
+// byNewton reports whether a solver is, or auto chooses, newton.
+func byNewton(solver, loss string) bool {
+	return solver == "newton" || solver == "auto" && strings.HasPrefix(loss, "squared_")
+}
+
+// smoothEnough says why newton cannot minimise a loss.
+func smoothEnough(solver, loss string) error {
+	if solver == "newton" && !strings.HasPrefix(loss, "squared_") {
+		return fmt.Errorf("auto or dual, for newton needs a squared loss")
+	}
+	return nil
+}
+
 func (s SVM) fit(ctx context.Context, r *rows) (Predictor, error) {
 	if err := param.Check(s); err != nil {
 		return nil, fmt.Errorf("estimator: svm: %w", err)
@@ -91,7 +109,7 @@ func (s SVM) solve(ctx context.Context, r *rows) (linear, []string, error) {
 		return linear{}, nil, err
 	}
 	kern.Scale(s.C, l.weights)
-	if s.Loss == "hinge" || r.sparse {
+	if !byNewton(s.Solver, s.Loss) {
 		model, err := s.descend(ctx, r, l)
 		return model, l.classes, err
 	}
@@ -178,7 +196,7 @@ func dualModel(results []solve.DualResult, tol float64) (linear, error) {
 
 // Cost estimates a fit to rows×cols dense inputs, of two classes.
 func (s SVM) Cost(rows, cols int) datasets.Cost {
-	if s.Loss == "hinge" {
+	if !byNewton(s.Solver, s.Loss) {
 		return descentCost(rows, cols)
 	}
 	return newtonCost(rows, cols)

@@ -17,14 +17,14 @@ import (
 // where Loss epsilon_insensitive is h(r) = max(0, |r|−Epsilon) and squared_epsilon_insensitive its
 // square. The intercept b is not penalised.
 //
-// The squared loss on dense rows is solved by truncated Newton steps over blocks of rows, the other,
-// and both on sparse rows, by dual coordinate descent on rows in memory, as for [SVM].
+// Solver is as for [SVM]: newton for the squared loss, dual, or auto.
 // (Ho & Lin, JMLR 2012.)
 type SVR struct {
 	C         float64
 	Epsilon   float64
 	Loss      string
 	Intercept bool
+	Solver    string
 	Tol       float64
 	MaxIter   int
 }
@@ -32,7 +32,7 @@ type SVR struct {
 // NewSVR returns an SVR with C 1, a tube of half-width 0, the epsilon-insensitive loss, an
 // intercept and tolerance 1e-4.
 func NewSVR() SVR {
-	return SVR{C: 1, Loss: "epsilon_insensitive", Intercept: true, Tol: 1e-4, MaxIter: 1000}
+	return SVR{C: 1, Loss: "epsilon_insensitive", Intercept: true, Solver: "auto", Tol: 1e-4, MaxIter: 1000}
 }
 
 var (
@@ -48,6 +48,8 @@ func (s *SVR) Params(l *param.List) {
 	l.Float(&s.Epsilon, "epsilon", "residuals of up to this size cost nothing", param.NonNegative)
 	l.Choice(&s.Loss, "loss", "of a residual r: max(0, |r|−epsilon), or its square", "epsilon_insensitive", "squared_epsilon_insensitive")
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
+	l.Choice(&s.Solver, "solver", "how to solve", "auto", "newton", "dual")
+	l.Also("solver", func() error { return smoothEnough(s.Solver, s.Loss) })
 	l.Float(&s.Tol, "tol", "gradient or duality gap, relative, at which to stop", param.Positive)
 	l.Int(&s.MaxIter, "max_iter", "most Newton steps, or passes of coordinate descent", param.AtLeast(1))
 }
@@ -88,8 +90,7 @@ func (s SVR) solve(ctx context.Context, r *rows) (linear, error) {
 		return linear{}, err
 	}
 	kern.Scale(s.C, l.weights)
-	squared := s.Loss == "squared_epsilon_insensitive"
-	if squared && !r.sparse {
+	if byNewton(s.Solver, s.Loss) {
 		w, b, report, err := newObjective(ctx, r, tubeLoss{s.Epsilon}, 1, 1, s.Intercept, l.y, l.weights).minimise(s.Tol, s.MaxIter)
 		if err != nil {
 			return linear{}, err
@@ -104,7 +105,7 @@ func (s SVR) solve(ctx context.Context, r *rows) (linear, error) {
 		return linear{}, err
 	}
 	p := solve.Dual{Rows: inputs, Target: l.y, Epsilon: s.Epsilon, Intercept: s.Intercept}
-	p.Low, p.High, p.Diagonal = bounds(l.weights, squared)
+	p.Low, p.High, p.Diagonal = bounds(l.weights, s.Loss == "squared_epsilon_insensitive")
 	result, err := p.Solve(ctx, s.Tol, s.MaxIter)
 	if err != nil {
 		return linear{}, err
@@ -114,7 +115,7 @@ func (s SVR) solve(ctx context.Context, r *rows) (linear, error) {
 
 // Cost estimates a fit to rows×cols dense inputs.
 func (s SVR) Cost(rows, cols int) datasets.Cost {
-	if s.Loss == "epsilon_insensitive" {
+	if !byNewton(s.Solver, s.Loss) {
 		return descentCost(rows, cols)
 	}
 	return newtonCost(rows, cols)
