@@ -16,6 +16,11 @@ import (
 // error is fine anywhere; a panic ends the test.
 func Try(t *testing.T, a *model.Archive, zero transformer.Transformer, data datasets.Set) {
 	t.Helper()
+	try(t, a, zero, data)
+}
+
+func try(t reporter, a *model.Archive, zero transformer.Transformer, data datasets.Set) {
+	t.Helper()
 	defer func() {
 		if r := recover(); r != nil {
 			t.Fatalf("a damaged archive makes a panic: %v\nscalars %v", r, a.Scalars)
@@ -36,17 +41,21 @@ func Try(t *testing.T, a *model.Archive, zero transformer.Transformer, data data
 	}
 }
 
-// Damage changes one to three things in a: an entry gone, a scalar or number of another value or
-// type, an array cut or lengthened, a shape that lies within what a reader of files lets through.
-func Damage(a *model.Archive, rng *rand.Rand) {
+// Damaged returns a copy of a in which one to three things are changed: an entry gone, a scalar or
+// number of another value or type, an array cut or lengthened, or of another shape.
+func Damaged(a *model.Archive, rng *rand.Rand) *model.Archive {
+	a = copyArchive(a)
 	for range 1 + rng.IntN(3) {
 		scalars, arrays := names(a.Scalars), names(a.Arrays)
-		if k := rng.IntN(len(scalars) + len(arrays) + 1); k < len(scalars) {
+		k := rng.IntN(len(scalars) + len(arrays) + 1)
+		switch {
+		case k < len(scalars):
 			damageScalar(a, scalars[k], rng)
-		} else if k -= len(scalars); k < len(arrays) {
-			damageArray(a, arrays[k], rng)
+		case k < len(scalars)+len(arrays):
+			damageArray(a, arrays[k-len(scalars)], rng)
 		}
 	}
+	return a
 }
 
 func names[T any](m map[string]T) []string {

@@ -212,7 +212,7 @@ func stopsWhenCancelled(s *suite) {
 func refusesBadData(s *suite) {
 	f := s.fit(s.Data)
 	ctx := context.Background()
-	try := func(what string, X mat.Matrix, words ...string) {
+	refuse := func(what string, X mat.Matrix, words ...string) {
 		s.Helper()
 		_, fitErr := s.spec.Fit(ctx, s.with(X))
 		_, mapErr := f.Transform(ctx, X)
@@ -232,9 +232,9 @@ func refusesBadData(s *suite) {
 		X := s.dense()
 		X.Set(3, 1, v)
 		if !math.IsNaN(v) || !s.Missing {
-			try(what, X, "row 3")
+			refuse(what, X, "row 3")
 			if !s.DenseOnly {
-				try(what+" in a sparse row", sparse.FromDense(X), "row 3")
+				refuse(what+" in a sparse row", sparse.FromDense(X), "row 3")
 			}
 		}
 		if math.IsNaN(v) && !s.Missing {
@@ -246,8 +246,8 @@ func refusesBadData(s *suite) {
 			s.transform(s.fit(s.with(X)), X)
 		}
 	}
-	try("no rows", &mat.Dense{})
-	try("no matrix", nil)
+	refuse("no rows", &mat.Dense{})
+	refuse("no matrix", nil)
 }
 
 // refusesAnotherWidth: rows of another width come from other data.
@@ -342,9 +342,7 @@ func survivesDamagedFile(s *suite) {
 	a := s.record(s.fit(s.Data))
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
-		damaged := copyArchive(a)
-		Damage(damaged, rng)
-		Try(s.T, damaged, s.Zero(), s.Data)
+		try(s, Damaged(a, rng), s.Zero(), s.Data)
 	}
-	Try(s.T, &model.Archive{}, s.Zero(), s.Data)
+	try(s, &model.Archive{}, s.Zero(), s.Data)
 }

@@ -70,20 +70,36 @@ var laws = []law{
 // Run checks every law on spec, each as a subtest.
 func Run(t *testing.T, spec transformer.Fitter, o Options) {
 	t.Helper()
+	o = o.complete()
+	for _, l := range laws {
+		t.Run(l.name, func(t *testing.T) { l.check(&suite{reporter: t, Options: o, spec: spec}) })
+	}
+}
+
+// complete fills in what was left out.
+func (o Options) complete() Options {
 	if o.Data.X == nil {
 		o.Data = numeric()
 	}
 	if o.Tolerance == 0 {
 		o.Tolerance = 1e-9
 	}
-	for _, l := range laws {
-		t.Run(l.name, func(t *testing.T) { l.check(&suite{T: t, Options: o, spec: spec}) })
-	}
+	return o
+}
+
+// reporter is what a law uses of a *testing.T.
+type reporter interface {
+	Helper()
+	Error(args ...any)
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+	Skip(args ...any)
 }
 
 // suite is one law's view of what is being checked.
 type suite struct {
-	*testing.T
+	reporter
 	Options
 	spec transformer.Fitter
 }

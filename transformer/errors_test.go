@@ -1,0 +1,150 @@
+package transformer
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+func rffWith(change func(s *RFF)) RFF {
+	s := NewRFF()
+	change(&s)
+	return s
+}
+
+func binningWith(change func(s *Binning)) Binning {
+	s := NewBinning()
+	change(&s)
+	return s
+}
+
+// What a spec literal or its data can have wrong is refused by an error that says what was wanted.
+func TestFitRefuses(t *testing.T) {
+	numbers := datasets.Set{X: mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 7})}
+	names := datasets.Set{X: mat.NewDense(3, 1, []float64{0, 1, 1}), Schema: levelled("a", "b")}
+	gone := datasets.Set{X: mat.NewDense(2, 2, []float64{1, math.NaN(), 3, math.NaN()})}
+	equalRows := datasets.Set{X: mat.NewDense(3, 2, []float64{1, 2, 1, 2, 1, 2})}
+	centredSparse := datasets.Set{X: sparse.FromDense(numbers.X)}
+	for name, c := range map[string]struct {
+		spec Fitter
+		data datasets.Set
+		want string
+	}{
+		"zero RFF":            {RFF{}, numbers, "features"},
+		"zero gamma":          {rffWith(func(s *RFF) { s.Gamma = FixedGamma(0) }), numbers, "gamma: got 0, wanted a number > 0"},
+		"negative gamma":      {rffWith(func(s *RFF) { s.Gamma = FixedGamma(-1) }), numbers, "gamma: got -1"},
+		"NaN gamma":           {rffWith(func(s *RFF) { s.Gamma = FixedGamma(math.NaN()) }), numbers, "gamma: got NaN"},
+		"one bad gamma":       {rffWith(func(s *RFF) { s.Gamma = FixedGamma(1, -2) }), numbers, "element 1 is -2"},
+		"three gammas":        {rffWith(func(s *RFF) { s.Gamma = FixedGamma(1, 2, 3) }), numbers, "gamma has 3 numbers, the data 2 columns"},
+		"no features":         {rffWith(func(s *RFF) { s.Features = 0 }), numbers, "features: got 0"},
+		"too many features":   {rffWith(func(s *RFF) { s.Features = 1 << 40 }), numbers, "features: got"},
+		"odd paired features": {rffWith(func(s *RFF) { s.Features = 7 }), numbers, "an even number for the paired map"},
+		"unknown kernel":      {rffWith(func(s *RFF) { s.Kernel = "gausian" }), numbers, "did you mean gaussian?"},
+		"custom without law":  {rffWith(func(s *RFF) { s.Kernel = "custom" }), numbers, "kernel: got \"custom\""},
+		"custom by name only": {rffWith(func(s *RFF) { s.Custom = &CustomKernel{} }), numbers, "with a Frequency function"},
+		"infinite frequency": {rffWith(func(s *RFF) {
+			s.Kernel, s.Custom = "custom", &CustomKernel{Frequency: func(_ *rand.Rand, omega []float64) { omega[0] = math.Inf(1) }}
+		}), numbers, "frequency 0 is not finite"},
+		"gamma overflows":          {rffWith(func(s *RFF) { s.Kernel, s.Gamma = "laplacian", FixedGamma(math.MaxFloat64) }), numbers, "overflows"},
+		"smoothness 0":             {rffWith(func(s *RFF) { s.Nu = 0 }), numbers, "nu: got 0"},
+		"rff of names":             {NewRFF(), names, "column c is categorical, wanted numeric"},
+		"rff of missing":           {NewRFF(), gone, "row 0, column x1: missing value; put an impute step before"},
+		"gaussian bins":            {binningWith(func(s *Binning) { s.Kernel = "gaussian" }), numbers, "not convex at 0"},
+		"matern bins":              {binningWith(func(s *Binning) { s.Kernel = "matern" }), numbers, "use rff"},
+		"misspelt bins":            {binningWith(func(s *Binning) { s.Kernel = "laplacain" }), numbers, "did you mean laplacian?"},
+		"no grids":                 {binningWith(func(s *Binning) { s.Grids = 0 }), numbers, "grids: got 0"},
+		"fewer columns than grids": {binningWith(func(s *Binning) { s.Columns = HashedColumns(10) }), numbers, "columns: got 10, wanted exact, or a number of hashed columns ≥ grids"},
+		"counted hashed columns":   {binningWith(func(s *Binning) { s.Columns, s.MinCount = HashedColumns(1000), 2 }), numbers, "min_count: got 2, wanted 1 with hashed columns"},
+		"rare bins only":           {binningWith(func(s *Binning) { s.MinCount = 4 }), numbers, "no bin has min_count = 4 rows"},
+		"pitch 0": {binningWith(func(s *Binning) {
+			s.Kernel, s.Custom = "custom", &CustomPitch{Pitch: func(*rand.Rand) float64 { return 0 }}
+		}), numbers, "pitch 0 drawn for grid 0"},
+		"far row":                   {binningWith(func(s *Binning) { s.Gamma = FixedGamma(1e100) }), numbers, "is too large"},
+		"zero PCA":                  {PCA{}, numbers, "components: got 0"},
+		"many components":           {PCA{Components: KeepComponents(3)}, numbers, "3 components wanted, the training rows have 2"},
+		"equal rows":                {NewPCA(), equalRows, "all rows are equal"},
+		"one row":                   {NewPCA(), numbers.Slice(0, 1), "one row has no variance"},
+		"zero Impute":               {Impute{}, numbers, "strategy: got \"\", wanted mean, median, most_frequent or constant"},
+		"mean of names":             {NewImpute(), names, "column c is categorical and has no mean"},
+		"all missing":               {NewImpute(), gone, "column x1: every value is missing"},
+		"median of missing":         {Impute{Strategy: "median"}, gone, "column x1: every value is missing"},
+		"mode of missing":           {Impute{Strategy: "most_frequent"}, gone, "column x1: every value is missing"},
+		"a name among numbers":      {Impute{Strategy: "constant", Fill: Fill{Level: "a"}}, numbers, "column x0 is numeric, and fill is the text \"a\""},
+		"a number among names":      {Impute{Strategy: "constant", Fill: Fill{Number: 2}}, names, "a code from 0 to 1"},
+		"fill with NaN":             {Impute{Strategy: "constant", Fill: Fill{Number: math.NaN()}}, numbers, "fill: got NaN"},
+		"onehot of numbers":         {NewOneHot(), numbers, "column x0 is numeric, wanted categorical"},
+		"onehot of no code":         {NewOneHot(), datasets.Set{X: mat.NewDense(2, 1, []float64{0, 2}), Schema: names.Schema}, "row 1, column c: 2 is not the code of one of 2 levels"},
+		"zero OneHot":               {OneHot{}, names, "min_count: got 0"},
+		"rare levels only":          {OneHot{MinCount: 3}, names, "no level has min_count = 3 rows"},
+		"zero Ordinal":              {Ordinal{}, names, "unknown: got \"\""},
+		"ordinal of numbers":        {NewOrdinal(), numbers, "column x0 is numeric"},
+		"ends the wrong way round":  {MinMax{Low: 1, High: 1}, numbers, "a number > low, which is 1"},
+		"range overflows":           {NewMinMax(), datasets.Set{X: mat.NewDense(2, 1, []float64{-math.MaxFloat64, math.MaxFloat64})}, "range overflows"},
+		"scaled names":              {NewStandardize(), names, "column c is categorical, wanted numeric"},
+		"scaled missing":            {NewRobust(), gone, "column x1: every value is missing"},
+		"sparse rows centred":       {NewStandardize(), centredSparse, "set mean: false"},
+		"sparse rows to an end":     {NewMinMax(), centredSparse, "put a dense step before"},
+		"weights of another length": {NewStandardize(), datasets.Set{X: numbers.X, Weights: []float64{1}}, "Weights has 1"},
+		"another schema":            {NewStandardize(), datasets.Set{X: numbers.X, Schema: names.Schema}, "the schema names 1 columns, X has 2"},
+	} {
+		f, err := c.spec.Fit(context.Background(), c.data)
+		switch {
+		case err == nil || f != nil:
+			t.Errorf("%s: Fit returned %v and the error %v", name, f, err)
+		case !strings.Contains(err.Error(), c.want):
+			t.Errorf("%s: error is %q, want %q in it", name, err, c.want)
+		case !strings.HasPrefix(err.Error(), "transformer: "):
+			t.Errorf("%s: error %q does not say where it comes from", name, err)
+		}
+		var faults param.Faults
+		if strings.Contains(c.want, ": got") && !errors.As(err, &faults) {
+			t.Errorf("%s: error is no param.Faults", name)
+		}
+	}
+}
+
+// Values that would overflow are refused, not turned into NaN.
+func TestRFFRefusesOverflow(t *testing.T) {
+	s := NewRFF()
+	s.Gamma = FixedGamma(1)
+	f := mustFit(t, s, datasets.Set{X: mat.NewDense(1, 2, nil)})
+	big := mat.NewDense(1, 2, []float64{1e307, -1e307})
+	for _, X := range []mat.Matrix{big, sparse.FromDense(big)} {
+		if _, err := f.Transform(context.Background(), X); err == nil || !strings.Contains(err.Error(), "row 0, column x0: 1e+307 is too large") {
+			t.Errorf("%T: error is %v", X, err)
+		}
+	}
+	Z := mustTransform(t, f, mat.NewDense(1, 2, []float64{1e290, -1e290}))
+	for j := range 1000 {
+		if v := Z.At(0, j); !(math.Abs(v) <= 1) {
+			t.Fatalf("feature %d of a large row is %v", j, v)
+		}
+	}
+}
+
+// A kernel of which only draws are known says so when it is asked for its values.
+func TestKernelsThatAreNotKnown(t *testing.T) {
+	s := rffWith(func(s *RFF) {
+		s.Kernel, s.Custom, s.Gamma = "custom", &CustomKernel{Frequency: func(_ *rand.Rand, omega []float64) { omega[0] = 1 }}, FixedGamma(1)
+	})
+	f := mustFit(t, s, datasets.Set{X: mat.NewDense(1, 2, nil)}).(*FittedRFF)
+	if _, err := f.Kernel([]float64{1, 2}, []float64{1, 2}); !errors.Is(err, errNoKernel) {
+		t.Errorf("Kernel returned the error %v", err)
+	}
+	if _, err := f.KernelMatrix(context.Background(), mat.NewDense(1, 2, nil), mat.NewDense(1, 2, nil)); !errors.Is(err, errNoKernel) {
+		t.Errorf("KernelMatrix returned the error %v", err)
+	}
+	g := mustFit(t, rffWith(func(s *RFF) { s.Gamma = FixedGamma(1) }), datasets.Set{X: mat.NewDense(1, 2, nil)}).(*FittedRFF)
+	if _, err := g.Kernel([]float64{1}, []float64{1, 2}); err == nil || !strings.Contains(err.Error(), "2 columns at fit, 1 and 2 now") {
+		t.Errorf("Kernel of rows of another width returned the error %v", err)
+	}
+}

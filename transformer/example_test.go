@@ -1,0 +1,194 @@
+package transformer_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// numbers is a small set of numeric columns.
+func numbers() datasets.Set {
+	rng := rand.New(rand.NewPCG(1, 1))
+	X := mat.NewDense(40, 5, nil)
+	for i := range 40 {
+		for j := range 5 {
+			X.Set(i, j, rng.Float64())
+		}
+	}
+	return datasets.Set{X: X}
+}
+
+func ExampleRFF() {
+	ctx := context.Background()
+	data := numbers()
+
+	spec := transformer.NewRFF()
+	spec.Gamma = transformer.FixedGamma(0.5)
+	spec.Features = 4000
+	fitted, err := spec.Fit(ctx, data)
+	if err != nil {
+		log.Fatal(err)
+	}
+	Z, err := fitted.Transform(ctx, data.X)
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	// Inner products of the features are the kernel, nearly.
+	var G mat.Dense
+	G.Mul(Z, Z.T())
+	K, err := fitted.(*transformer.FittedRFF).KernelMatrix(ctx, data.X, data.X)
+	if err != nil {
+		log.Fatal(err)
+	}
+	G.Sub(&G, K)
+	fmt.Printf("largest error %.2f\n", max(mat.Max(&G), -mat.Min(&G)))
+	// Output: largest error 0.03
+}
+
+// A kernel of one's own is a law of frequencies: here cos-like ripples in every direction, with
+// frequencies of length 3.
+func ExampleCustomKernel() {
+	spec := transformer.NewRFF()
+	spec.Kernel = "custom"
+	spec.Gamma = transformer.FixedGamma(1)
+	spec.Custom = &transformer.CustomKernel{
+		Frequency: func(rng *rand.Rand, omega []float64) {
+			norm := 0.0
+			for j := range omega {
+				omega[j] = rng.NormFloat64()
+				norm += omega[j] * omega[j]
+			}
+			for j := range omega {
+				omega[j] *= 3 / math.Sqrt(norm)
+			}
+		},
+	}
+	fitted, err := spec.Fit(context.Background(), numbers())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(fitted.(transformer.Sized).OutputWidth(), "features")
+	// Output: 1000 features
+}
+
+func ExampleBinning() {
+	ctx := context.Background()
+	data := numbers()
+
+	spec := transformer.NewBinning()
+	spec.Gamma = transformer.FixedGamma(0.5)
+	spec.Grids = 500
+	fitted, err := spec.Fit(ctx, data)
+	if err != nil {
+		log.Fatal(err)
+	}
+	Z, err := fitted.Transform(ctx, data.X)
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	var G mat.Dense
+	G.Mul(Z, Z.T())
+	K, err := fitted.(*transformer.FittedBinning).KernelMatrix(ctx, data.X, data.X)
+	if err != nil {
+		log.Fatal(err)
+	}
+	G.Sub(&G, K)
+	fmt.Printf("largest error %.2f\n", max(mat.Max(&G), -mat.Min(&G)))
+	// Output: largest error 0.06
+}
+
+func ExampleOneHot() {
+	ctx := context.Background()
+	data := datasets.Set{
+		X: mat.NewDense(3, 1, []float64{0, 1, 0}),
+		Schema: datasets.Schema{Columns: []datasets.Column{
+			{Name: "colour", Kind: datasets.Categorical, Levels: []string{"red", "blue"}},
+		}},
+	}
+	fitted, err := transformer.NewOneHot().Fit(ctx, data)
+	if err != nil {
+		log.Fatal(err)
+	}
+	Z, err := fitted.Transform(ctx, mat.NewDense(2, 1, []float64{1, datasets.Unknown}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	out := fitted.(transformer.Describer).OutputSchema(data.Schema)
+	fmt.Println(out.Name(0), out.Name(1))
+	fmt.Println(mat.Formatted(Z))
+	// Output:
+	// colour=red colour=blue
+	// ⎡0  1⎤
+	// ⎣0  0⎦
+}
+
+func ExampleStandardize() {
+	ctx := context.Background()
+	data := datasets.Set{X: mat.NewDense(4, 1, []float64{1, 3, 1, 3})}
+	fitted, err := transformer.NewStandardize().Fit(ctx, data)
+	if err != nil {
+		log.Fatal(err)
+	}
+	Z, err := fitted.Transform(ctx, mat.NewDense(1, 1, []float64{5}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(Z.At(0, 0))
+	// Output: 3
+}
+
+func ExampleImpute() {
+	ctx := context.Background()
+	missing := math.NaN()
+	data := datasets.Set{X: mat.NewDense(4, 1, []float64{1, missing, 2, 9})}
+	fitted, err := transformer.Impute{Strategy: "median", Indicator: true}.Fit(ctx, data)
+	if err != nil {
+		log.Fatal(err)
+	}
+	Z, err := fitted.Transform(ctx, data.X)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(mat.Formatted(Z))
+	// Output:
+	// ⎡1  0⎤
+	// ⎢2  1⎥
+	// ⎢2  0⎥
+	// ⎣9  0⎦
+}
+
+func ExamplePCA() {
+	ctx := context.Background()
+	data := datasets.Set{X: mat.NewDense(4, 2, []float64{0, 0, 1, 1, 2, 2, 3, 3.1})}
+	fitted, err := transformer.PCA{Components: transformer.KeepVariance(0.99)}.Fit(ctx, data)
+	if err != nil {
+		log.Fatal(err)
+	}
+	p := fitted.(*transformer.FittedPCA)
+	fmt.Printf("%d component explains %.4f\n", p.OutputWidth(), p.ExplainedVarianceRatio()[0])
+	// Output: 1 component explains 0.9999
+}
+
+func ExampleMinMax() {
+	ctx := context.Background()
+	data := datasets.Set{X: mat.NewDense(3, 1, []float64{10, 20, 30})}
+	fitted, err := transformer.MinMax{Low: -1, High: 1, Clip: true}.Fit(ctx, data)
+	if err != nil {
+		log.Fatal(err)
+	}
+	Z, err := fitted.Transform(ctx, mat.NewDense(2, 1, []float64{25, 99}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(Z.At(0, 0), Z.At(1, 0))
+	// Output: 0.5 1
+}

@@ -1,0 +1,192 @@
+package transformertest
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"sync"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// record notes whether a law found something.
+type record struct{ failed, skipped bool }
+
+func (r *record) Helper()               {}
+func (r *record) Error(...any)          { r.failed = true }
+func (r *record) Errorf(string, ...any) { r.failed = true }
+func (r *record) Fatal(...any)          { r.failed = true; runtime.Goexit() }
+func (r *record) Fatalf(string, ...any) { r.failed = true; runtime.Goexit() }
+func (r *record) Skip(...any)           { r.skipped = true; runtime.Goexit() }
+
+// holds runs one law on spec.
+func holds(l law, spec transformer.Fitter, o Options) *record {
+	r := &record{}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l.check(&suite{reporter: r, Options: o.complete(), spec: spec})
+	}()
+	<-done
+	return r
+}
+
+// double is a step that doubles its inputs and keeps all laws, unless it is told to break one.
+type double struct {
+	breaks string
+	calls  *int // of Fit, for the ways to break a law that need a memory
+}
+
+func (s double) FitsWithoutRows() bool { return true }
+
+func (s double) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
+	if data.X == nil {
+		return nil, datasets.ErrEmpty
+	}
+	if err := data.Check(); err != nil && s.breaks != "refuses bad data" {
+		return nil, err
+	}
+	if err := data.CheckFinite(); err != nil && s.breaks != "refuses bad data" {
+		return nil, err
+	}
+	if _, ok := data.X.(mat.Untransposer); ok && s.breaks == "other matrices are dense" {
+		return nil, errors.New("double: a view")
+	}
+	*s.calls++
+	f := &doubled{Factor: 2, width: data.Cols(), breaks: s.breaks}
+	switch s.breaks {
+	case "leaves spec and data":
+		data.X.(*mat.Dense).Set(0, 0, data.X.At(0, 0)+1)
+	case "fits the same twice":
+		f.Factor += float64(*s.calls)
+	case "treats weights as it says":
+		if data.Weights != nil {
+			f.Factor = 3
+		}
+	case "rowless fits are alike":
+		f.Factor = float64(data.Rows())
+	case "sparse is dense":
+		if _, ok := data.X.(*sparse.CSR); ok {
+			f.Factor = 5
+		}
+	}
+	if s.breaks == "stops when cancelled" {
+		return f, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (s double) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
+	_, width := data.Dims()
+	f := &doubled{Factor: 2, width: width, breaks: s.breaks}
+	if s.breaks == "blocks are one set" {
+		err := data.Blocks(ctx, func(block datasets.Set) error {
+			f.Factor = float64(block.Rows())
+			return nil
+		})
+		return f, err
+	}
+	return f, ctx.Err()
+}
+
+type doubled struct {
+	Factor float64
+	width  int
+	breaks string
+
+	mu    sync.Mutex
+	calls int
+}
+
+func (f *doubled) OutputWidth() int {
+	if f.breaks == "width is output width" {
+		return f.width + 1
+	}
+	return f.width
+}
+
+func (f *doubled) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+	if X == nil {
+		return nil, datasets.ErrEmpty
+	}
+	n, d := X.Dims()
+	if n == 0 {
+		return nil, datasets.ErrEmpty
+	}
+	dst := mat.NewDense(n, d, nil)
+	if err := f.TransformTo(ctx, dst, X); err != nil {
+		return nil, err
+	}
+	if n == 1 && f.breaks == "a row is a row of a batch" {
+		dst.Set(0, 0, -1)
+	}
+	return dst, nil
+}
+
+func (f *doubled) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+	n, d := X.Dims()
+	if d != f.width && f.breaks != "refuses rows of another width" {
+		return errors.New("double: 5 columns at fit")
+	}
+	if dst == nil || dst.IsEmpty() {
+		return errors.New("double: no tile")
+	}
+	if r, c := dst.Dims(); r != n || c != d {
+		return errors.New("double: a tile of the wrong size")
+	}
+	if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	f.calls++
+	third := f.calls == 3
+	f.mu.Unlock()
+	for i := range n {
+		for j := range d {
+			v := f.Factor * X.At(i, j)
+			if f.breaks == "writes into a tile" {
+				v += dst.At(i, j)
+			}
+			if f.breaks == "works concurrently" && third {
+				v = math.Pi
+			}
+			dst.Set(i, j, v)
+		}
+	}
+	return ctx.Err()
+}
+
+func (f *doubled) State(s *model.State) {
+	if f.breaks != "comes back from a file" {
+		s.Float("factor", &f.Factor)
+	}
+	s.Int("width", &f.width)
+	s.String("breaks", &f.breaks)
+	if f.breaks == "survives a damaged file" && s.Reading() && f.width != 5 {
+		panic("width")
+	}
+	s.Require(f.Factor-f.Factor == 0, "factor is not finite")
+}
+
+// Every law passes what keeps it and fails what breaks it.
+func TestLawsFindWhatBreaksThem(t *testing.T) {
+	options := Options{Zero: func() transformer.Transformer { return new(doubled) }}
+	for _, l := range laws {
+		if r := holds(l, double{calls: new(int)}, options); r.failed || r.skipped {
+			t.Errorf("%s: a step that keeps the law fails or is skipped", l.name)
+		}
+		if r := holds(l, double{breaks: l.name, calls: new(int)}, options); !r.failed {
+			t.Errorf("%s: a step that breaks the law passes", l.name)
+		}
+	}
+}

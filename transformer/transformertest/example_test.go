@@ -1,0 +1,17 @@
+package transformertest_test
+
+import (
+	"testing"
+
+	"github.com/bochner-ml/bochner/transformer"
+	"github.com/bochner-ml/bochner/transformer/transformertest"
+)
+
+// The test of a step of one's own is one call.
+func TestStandardizeKeepsTheLaws(t *testing.T) {
+	transformertest.Run(t, transformer.NewStandardize(), transformertest.Options{
+		Zero:      func() transformer.Transformer { return new(transformer.FittedScaler) },
+		Missing:   true,
+		DenseOnly: true,
+	})
+}
