@@ -1,9 +1,6 @@
 package kern
 
-import (
-	"math"
-	"unsafe"
-)
+import "unsafe"
 
 // CosMap computes a tile of random Fourier features with random phases:
 //
@@ -230,11 +227,12 @@ func (m *fourierMap[T]) angle(sums *[maxTile]T, nr, r, j, s int) T {
 func (m *fourierMap[T]) feature(i, j int, angle T) {
 	row := m.dst.Data[i*m.dst.RowStride:]
 	if m.paired {
-		s, c := math.Sincos(float64(angle))
+		s, c := sinCos(float64(angle))
 		row[2*j], row[2*j+1] = m.scale*T(c), m.scale*T(s)
 		return
 	}
-	row[j] = m.scale * T(math.Cos(float64(angle)))
+	_, c := sinCos(float64(angle))
+	row[j] = m.scale * T(c)
 }
 
 // noPhases returns as many zeros as a tile has columns.

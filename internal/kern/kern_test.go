@@ -73,6 +73,22 @@ func sameBits[T Float](t *testing.T, what string, a, b []T) {
 	}
 }
 
+// each runs a test in both precisions with every instruction set at hand.
+func each(t *testing.T, f64, f32 func(t *testing.T)) {
+	eachSet(t, func(t *testing.T) {
+		t.Run("f64", f64)
+		t.Run("f32", f32)
+	})
+}
+
+func eachSet(t *testing.T, f func(t *testing.T)) {
+	best := isa
+	defer func() { isa = best }()
+	for _, isa = range available() {
+		t.Run(isa.String(), f)
+	}
+}
+
 // withCores runs f under each number of cores.
 func withCores(f func(cores int)) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
@@ -132,8 +148,7 @@ func testMul[T Float](t *testing.T) {
 }
 
 func TestMul(t *testing.T) {
-	t.Run("f64", testMul[float64])
-	t.Run("f32", testMul[float32])
+	each(t, testMul[float64], testMul[float32])
 }
 
 func testGram[T Float](t *testing.T) {
@@ -171,11 +186,12 @@ func testGram[T Float](t *testing.T) {
 }
 
 func TestGram(t *testing.T) {
-	t.Run("f64", testGram[float64])
-	t.Run("f32", testGram[float32])
+	each(t, testGram[float64], testGram[float32])
 }
 
-func TestGramMixed(t *testing.T) {
+func TestGramMixed(t *testing.T) { eachSet(t, testGramMixed) }
+
+func testGramMixed(t *testing.T) {
 	r := newRand(3)
 	for range 20 {
 		n, d := 1+r.IntN(700), 1+r.IntN(60)
@@ -249,11 +265,12 @@ func testCholesky[T Float](t *testing.T) {
 }
 
 func TestCholesky(t *testing.T) {
-	t.Run("f64", testCholesky[float64])
-	t.Run("f32", testCholesky[float32])
+	each(t, testCholesky[float64], testCholesky[float32])
 }
 
-func TestCholeskyNamesTheFailingPivot(t *testing.T) {
+func TestCholeskyNamesTheFailingPivot(t *testing.T) { eachSet(t, testCholeskyNamesTheFailingPivot) }
+
+func testCholeskyNamesTheFailingPivot(t *testing.T) {
 	for _, bad := range []float64{0, -1, math.NaN(), math.Inf(1)} {
 		for _, at := range []int{0, 3, 31, 32, 70, 99} {
 			a := Dense(100, 100, 100, make([]float64, 100*100))
@@ -268,7 +285,9 @@ func TestCholeskyNamesTheFailingPivot(t *testing.T) {
 	}
 }
 
-func TestProductsDoNotDependOnCores(t *testing.T) {
+func TestProductsDoNotDependOnCores(t *testing.T) { eachSet(t, testProductsDoNotDependOnCores) }
+
+func testProductsDoNotDependOnCores(t *testing.T) {
 	r := newRand(6)
 	a, b := randomView[float64](r, 300, 700, "rows"), randomView[float64](r, 700, 290, "columns")
 	var mul, gram, chol []float64
@@ -319,11 +338,12 @@ func testMulVec[T Float](t *testing.T) {
 }
 
 func TestMulVec(t *testing.T) {
-	t.Run("f64", testMulVec[float64])
-	t.Run("f32", testMulVec[float32])
+	each(t, testMulVec[float64], testMulVec[float32])
 }
 
-func TestMulVecDoesNotDependOnCores(t *testing.T) {
+func TestMulVecDoesNotDependOnCores(t *testing.T) { eachSet(t, testMulVecDoesNotDependOnCores) }
+
+func testMulVecDoesNotDependOnCores(t *testing.T) {
 	r := newRand(8)
 	for _, shape := range [][2]int{{3000, 100}, {100, 9000}, {2000, 300}} {
 		a := randomView[float64](r, shape[0], shape[1], "rows")
@@ -379,8 +399,7 @@ func near(t *testing.T, what string, got, want, tol float64) {
 }
 
 func TestFourierMaps(t *testing.T) {
-	t.Run("f64", testMaps[float64])
-	t.Run("f32", testMaps[float32])
+	each(t, testMaps[float64], testMaps[float32])
 }
 
 func testOneRow[T Float](t *testing.T) {
@@ -407,8 +426,7 @@ func testOneRow[T Float](t *testing.T) {
 }
 
 func TestOneRowIsTheSameRowInABatch(t *testing.T) {
-	t.Run("f64", testOneRow[float64])
-	t.Run("f32", testOneRow[float32])
+	each(t, testOneRow[float64], testOneRow[float32])
 }
 
 // randomSparse returns a sparse matrix and the same matrix dense.
@@ -476,8 +494,7 @@ func nearViews[T Float](t *testing.T, what string, got, want View[T]) {
 }
 
 func TestSparse(t *testing.T) {
-	t.Run("f64", testSparse[float64])
-	t.Run("f32", testSparse[float32])
+	each(t, testSparse[float64], testSparse[float32])
 }
 
 func TestSparseTransposeDoesNotDependOnCores(t *testing.T) {
