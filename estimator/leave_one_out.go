@@ -73,7 +73,7 @@ func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, alphas []floa
 	}
 	l := &leaver{ctx: ctx, rows: r, y: y, weights: weights, targets: targets}
 	l.leverage = make([]float64, r.n)
-	p := s.problem(r, blockTargets)
+	p := s.problem(r, blockTargets, blockWeights)
 	solve := l.primal
 	if r.n < r.cols {
 		if l.dual, err = p.centred(ctx); err != nil {

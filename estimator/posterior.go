@@ -70,7 +70,7 @@ func (s Ridge) posterior(ctx context.Context, data datasets.Source, noise float6
 		}
 		return y, count, err
 	}
-	m, err := s.problem(r, watched).moments(ctx)
+	m, err := s.problem(r, watched, blockWeights).moments(ctx)
 	if err != nil {
 		return nil, err
 	}

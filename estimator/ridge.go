@@ -82,7 +82,7 @@ func (s Ridge) fit(ctx context.Context, r *rows) (Predictor, error) {
 	if err := param.Check(s); err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
-	model, err := s.problem(r, blockTargets).solve(ctx)
+	model, err := s.problem(r, blockTargets, blockWeights).solve(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
@@ -122,37 +122,27 @@ func (s Ridge) way(n, d int, isSparse bool) string {
 	return "cholesky"
 }
 
-// ridgeProblem is a ridge regression on targets that a function makes of each block.
+// ridgeProblem is a ridge regression on targets and weights that functions make of each block.
 type ridgeProblem struct {
 	Ridge
 	rows    *rows
 	targets targetsOf
+	weights weightsOf
 }
 
 // targetsOf returns the targets of a block that begins at row first, rows × count.
 type targetsOf func(first int, block datasets.Set) (y []float64, count int, err error)
 
-func (s Ridge) problem(r *rows, targets targetsOf) *ridgeProblem {
-	return &ridgeProblem{Ridge: s, rows: r, targets: targets}
+// weightsOf returns the weights of a block that begins at row first, nil for ones.
+type weightsOf func(first int, block datasets.Set) ([]float64, error)
+
+func (s Ridge) problem(r *rows, targets targetsOf, weights weightsOf) *ridgeProblem {
+	return &ridgeProblem{Ridge: s, rows: r, targets: targets, weights: weights}
 }
 
-// reweighted replaces the rows' weights by those of labels.
-func reweighted(r *rows, weights []float64) *rows {
-	out := *r
-	out.set = nil
-	if r.set != nil {
-		set := *r.set
-		set.Weights = weights
-		out.set = &set
-	}
-	out.each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
-		return r.each(ctx, func(first int, block datasets.Set) error {
-			block.Weights = weights[first : first+block.Rows()]
-			return yield(first, block)
-		})
-	}
-	return &out
-}
+// ReadsOnce reports whether a fit to rows×cols dense inputs reads a stream once, but for its first
+// block; rows is −1 where that is unknown.
+func (s Ridge) ReadsOnce(rows, cols int) bool { return s.way(rows, cols, false) == "cholesky" }
 
 func (p *ridgeProblem) solve(ctx context.Context) (linear, error) {
 	switch way := p.way(p.rows.n, p.rows.cols, p.rows.sparse); way {
@@ -176,7 +166,7 @@ func (p *ridgeProblem) moments(ctx context.Context) (*moments, error) {
 		if err != nil {
 			return err
 		}
-		weights, err := blockWeights(first, block)
+		weights, err := p.weights(first, block)
 		if err != nil {
 			return err
 		}
@@ -301,7 +291,7 @@ func (p *ridgeProblem) centred(ctx context.Context) (*centredRows, error) {
 	if err != nil {
 		return nil, err
 	}
-	weights, err := blockWeights(0, *r.set)
+	weights, err := p.weights(0, *r.set)
 	if err != nil {
 		return nil, err
 	}
@@ -378,8 +368,11 @@ func (p *ridgeProblem) cg(ctx context.Context) (linear, error) {
 	apply := func(dst, v []float64) error {
 		clear(dst)
 		err := p.rows.each(ctx, func(first int, block datasets.Set) error {
-			m.product(dst, v, block)
-			return nil
+			weights, err := p.weights(first, block)
+			if err == nil {
+				m.product(dst, v, block.X, weights)
+			}
+			return err
 		})
 		if err != nil {
 			return err

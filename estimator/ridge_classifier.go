@@ -70,18 +70,75 @@ func (s RidgeClassifier) fit(ctx context.Context, r *rows) (Predictor, error) {
 	if err := param.Check(s); err != nil {
 		return nil, fmt.Errorf("estimator: ridge_classifier: %w", err)
 	}
-	l, err := r.readClasses(ctx, s.ClassWeight)
+	model, classes, err := s.solve(ctx, r)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: ridge_classifier: %w", err)
+	}
+	return &FittedLinearClassifier{linear: model, classes: classes}, nil
+}
+
+// ReadsOnce reports whether a fit to rows×cols dense inputs of classes that the schema names reads a
+// stream once, but for its first block; rows is −1 where that is unknown. Balanced weights need the
+// classes of all rows first.
+func (s RidgeClassifier) ReadsOnce(rows, cols int) bool {
+	return !s.ClassWeight.Balanced && s.ridge().ReadsOnce(rows, cols)
+}
+
+func (s RidgeClassifier) solve(ctx context.Context, r *rows) (linear, []string, error) {
+	if known := r.schema.Classes(); r.set == nil && len(known) > 0 && !s.ClassWeight.Balanced {
+		return s.solveOnce(ctx, r, known)
+	}
+	l, err := r.readClasses(ctx, s.ClassWeight)
+	if err != nil {
+		return linear{}, nil, err
 	}
 	codes := func(first int, block datasets.Set) ([]float64, int, error) {
 		return l.signs(make([]float64, block.Rows()*l.outputs()), first), l.outputs(), nil
 	}
-	model, err := s.ridge().problem(reweighted(r, l.weights), codes).solve(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("estimator: ridge_classifier: %w", err)
+	weights := func(first int, block datasets.Set) ([]float64, error) {
+		return l.weights[first : first+block.Rows()], nil
 	}
-	return &FittedLinearClassifier{linear: model, classes: l.classes}, nil
+	model, err := s.ridge().problem(r, codes, weights).solve(ctx)
+	return model, l.classes, err
+}
+
+// solveOnce makes codes and weights of each block as it comes.
+func (s RidgeClassifier) solveOnce(ctx context.Context, r *rows, classes []string) (linear, []string, error) {
+	mass := make([]float64, len(classes))
+	factors, err := s.ClassWeight.factors(classes, mass, len(classes))
+	if err != nil {
+		return linear{}, nil, err
+	}
+	codes := func(first int, block datasets.Set) ([]float64, int, error) {
+		l := labels{y: block.Y, classes: classes}
+		if err := l.check(first, block); err != nil {
+			return nil, 0, err
+		}
+		return l.signs(make([]float64, block.Rows()*l.outputs()), 0), l.outputs(), nil
+	}
+	weights := func(first int, block datasets.Set) ([]float64, error) {
+		given, err := blockWeights(first, block)
+		if err != nil {
+			return nil, err
+		}
+		out := make([]float64, block.Rows())
+		for i, y := range block.Y {
+			out[i] = 1
+			if given != nil {
+				out[i] = given[i]
+			}
+			mass[int(y)] += out[i]
+			if factors != nil {
+				out[i] *= factors[int(y)]
+			}
+		}
+		return out, nil
+	}
+	model, err := s.ridge().problem(r, codes, weights).solve(ctx)
+	if err != nil {
+		return linear{}, nil, err
+	}
+	return model, classes, severalClasses(classes, mass)
 }
 
 // Cost estimates a fit to rows×cols dense inputs.

@@ -27,7 +27,7 @@ func (p *ridgeProblem) diagonalMoments(ctx context.Context) (*diagonalMoments, e
 		if err != nil {
 			return err
 		}
-		weights, err := blockWeights(first, block)
+		weights, err := p.weights(first, block)
 		if err != nil {
 			return err
 		}
@@ -105,18 +105,18 @@ func (m *diagonalMoments) centredDiagonal() []float64 {
 	return out
 }
 
-// product adds X'S(Xv) over a block to dst; v is cols × targets.
-func (m *diagonalMoments) product(dst, v []float64, block datasets.Set) {
-	n, d := block.X.Dims()
+// product adds X'S(Xv) over rows to dst; v is cols × targets.
+func (m *diagonalMoments) product(dst, v []float64, X mat.Matrix, weights []float64) {
+	n, d := X.Dims()
 	t := m.targets
 	scores := make([]float64, n*t)
 	inner, out, in := kern.Dense(n, t, t, scores), kern.Dense(d, t, t, dst), kern.Dense(d, t, t, v)
 	weigh := func() {
-		for i, s := range block.Weights {
+		for i, s := range weights {
 			kern.Scale(s, scores[i*t:(i+1)*t])
 		}
 	}
-	switch x := block.X.(type) {
+	switch x := X.(type) {
 	case *sparse.CSR:
 		kern.SparseMul(inner, compressed(x), in, false)
 		weigh()

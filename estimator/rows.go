@@ -276,24 +276,54 @@ func (r *rows) readClasses(ctx context.Context, by ClassWeight) (*labels, error)
 		return nil, err
 	}
 	l.classes = r.schema.Classes()
-	known := len(l.classes)
-	most := float64(known)
-	if known == 0 {
-		most = maxClasses
-	}
-	last := 0
-	for i, y := range l.y {
-		if y != math.Trunc(y) || y < 0 || y >= most {
-			return nil, fmt.Errorf("row %d: target %v, wanted a class code from 0 to %v", i, y, most-1)
+	if len(l.classes) == 0 {
+		last := 0.0
+		for _, y := range l.y {
+			last = max(last, y)
 		}
-		last = max(last, int(y))
-	}
-	if known == 0 {
-		for c := 0; c <= last; c++ {
+		for c := range int(min(last, maxClasses-1)) + 1 {
 			l.classes = append(l.classes, strconv.Itoa(c))
 		}
 	}
+	if err := l.checkCodes(0); err != nil {
+		return nil, err
+	}
 	return l, l.weigh(by)
+}
+
+// check checks the targets of a block, whose classes are known.
+func (l *labels) check(first int, block datasets.Set) error {
+	if _, count, err := blockTargets(first, block); err != nil || count != 1 || block.Y == nil {
+		if err == nil {
+			err = fmt.Errorf("%d targets, wanted one", count)
+		}
+		return err
+	}
+	return l.checkCodes(first)
+}
+
+func (l *labels) checkCodes(first int) error {
+	for i, y := range l.y {
+		if y != math.Trunc(y) || y < 0 || y >= float64(len(l.classes)) {
+			return fmt.Errorf("row %d: target %v, wanted a class code from 0 to %d", first+i, y, len(l.classes)-1)
+		}
+	}
+	return nil
+}
+
+// severalClasses fails where fewer than two classes have rows of positive weight.
+func severalClasses(classes []string, mass []float64) error {
+	present, only := 0, 0
+	for c, m := range mass {
+		if m > 0 {
+			present++
+			only = c
+		}
+	}
+	if present < 2 {
+		return fmt.Errorf("every row is of class %q: there is nothing to tell apart", classes[only])
+	}
+	return nil
 }
 
 // maxClasses is the largest number of classes where the schema does not list them.
@@ -305,19 +335,15 @@ func (l *labels) weigh(by ClassWeight) error {
 	for i, y := range l.y {
 		mass[int(y)] += l.weights[i]
 	}
-	present, only := 0, 0
-	for c, m := range mass {
-		if m > 0 {
-			present++
-			only = c
-		}
-	}
-	if present < 2 {
-		return fmt.Errorf("every row is of class %q: there is nothing to tell apart", l.classes[only])
+	if err := severalClasses(l.classes, mass); err != nil {
+		return err
 	}
 	l.absent = make([]bool, len(mass))
+	present := 0
 	for c, m := range mass {
-		l.absent[c] = m == 0
+		if l.absent[c] = m == 0; m > 0 {
+			present++
+		}
 	}
 	factors, err := by.factors(l.classes, mass, present)
 	if err != nil || factors == nil {
