@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 
 	"gonum.org/v1/gonum/mat"
@@ -109,6 +110,14 @@ func people(n int, seed uint64) datasets.Set {
 		Columns: []datasets.Column{{Name: "age"}, {Name: "hours"}, {Name: "colour", Kind: datasets.Categorical, Levels: []string{"blue", "green", "red"}}, {Name: "cap-gain"}},
 		Targets: []datasets.Column{{Name: "rich", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}},
 	}}
+}
+
+// numbers are people whose colour is a number too.
+func numbers(n int, seed uint64) datasets.Set {
+	data := people(n, seed)
+	data.Schema.Columns = slices.Clone(data.Schema.Columns)
+	data.Schema.Columns[2] = datasets.Column{Name: "colour"}
+	return data
 }
 
 // encoder standardizes numeric columns and spreads the categorical one.

@@ -50,7 +50,7 @@ func (s narrowed) Blocks(ctx context.Context, yield func(block datasets.Set) err
 }
 
 func pickSchema(in datasets.Schema, index []int) datasets.Schema {
-	if index == nil || in.Columns == nil {
+	if index == nil {
 		return in
 	}
 	columns := make([]datasets.Column, len(index))
