@@ -292,3 +292,61 @@ func TestNotConvergingIsReported(t *testing.T) {
 		}
 	}
 }
+
+// counted is a source that counts the rows it hands out.
+type counted struct {
+	datasets.Source
+	rows *int
+}
+
+func (c counted) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+	return c.Source.Blocks(ctx, func(block datasets.Set) error {
+		*c.rows += block.Rows()
+		return yield(block)
+	})
+}
+
+// Reading a stream may mean mapping its rows again: ridge reads it once, after a look at its first
+// block.
+func TestRidgeReadsAStreamOnce(t *testing.T) {
+	const n = 5 * datasets.BlockRows
+	x, codes, y, weights := noisy(2, n, 3)
+	schema := datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}}
+	for _, c := range []struct {
+		spec estimator.BlockEstimator
+		data datasets.Set
+	}{
+		{estimator.NewRidge(), datasets.Set{X: x, Y: y, Weights: weights}},
+		{estimator.NewRidgeClassifier(), datasets.Set{X: x, Y: codes, Weights: weights, Schema: schema}},
+	} {
+		rows := 0
+		if _, err := c.spec.FitSource(context.Background(), counted{c.data.Source(), &rows}); err != nil {
+			t.Fatal(err)
+		}
+		if rows != n+datasets.BlockRows {
+			t.Errorf("%T read %d rows of %d", c.spec, rows, n)
+		}
+		if once := c.spec.(interface{ ReadsOnce(rows, cols int) bool }); !once.ReadsOnce(n, 3) || once.ReadsOnce(2, 3) {
+			t.Errorf("%T says otherwise", c.spec)
+		}
+	}
+}
+
+// A classifier that reads a stream once is the one that has all rows.
+func TestRidgeClassifierOfAStreamIsThatOfTheSet(t *testing.T) {
+	x, codes, _, weights := noisy(2, 300, 3)
+	schema := datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}}
+	data := datasets.Set{X: x, Y: codes, Weights: weights, Schema: schema}
+	for _, weight := range []estimator.ClassWeight{{}, {Balanced: true}, {Weights: map[string]float64{"yes": 3}}} {
+		for _, solver := range []string{"cholesky", "dual", "cg"} {
+			s := estimator.NewRidgeClassifier()
+			s.ClassWeight, s.Solver, s.Tol = weight, solver, 1e-12
+			p, err := s.FitSource(context.Background(), counted{data.Source(), new(int)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			near(t, solver, p.(*estimator.FittedLinearClassifier).Coef().RawMatrix().Data,
+				fit(t, s, data).(*estimator.FittedLinearClassifier).Coef().RawMatrix().Data, 1e-9)
+		}
+	}
+}

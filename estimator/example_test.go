@@ -1,0 +1,151 @@
+package estimator_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Five rows on the line y = 2x + 1; a fraction of the slope goes to the penalty.
+var line = datasets.Set{
+	X: mat.NewDense(5, 1, []float64{-2, -1, 0, 1, 2}),
+	Y: []float64{-3, -1, 1, 3, 5},
+}
+
+// Petals: length and width in cm of two kinds of iris.
+var petals = datasets.Set{
+	X: mat.NewDense(6, 2, []float64{4.7, 1.4, 4.5, 1.5, 4.0, 1.3, 6.0, 2.5, 5.9, 2.1, 5.1, 1.9}),
+	Y: []float64{0, 0, 0, 1, 1, 1},
+	Schema: datasets.Schema{
+		Columns: []datasets.Column{{Name: "length"}, {Name: "width"}},
+		Targets: []datasets.Column{{Name: "species", Kind: datasets.Categorical, Levels: []string{"versicolor", "virginica"}}},
+	},
+}
+
+func ExampleRidge() {
+	spec := estimator.NewRidge()
+	spec.Alpha = 0.5
+	fitted, err := spec.Fit(context.Background(), line)
+	if err != nil {
+		log.Fatal(err)
+	}
+	model := fitted.(*estimator.FittedLinear)
+	fmt.Printf("slope %.3f, intercept %.3f\n", model.Coef().At(0, 0), model.Intercept()[0])
+	y, err := model.Predict(context.Background(), mat.NewDense(1, 1, []float64{10}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("at 10: %.2f\n", y[0])
+	// Output:
+	// slope 1.905, intercept 1.000
+	// at 10: 20.05
+}
+
+// Choosing the penalty by exact leave-one-out errors costs one pass for each alpha, not one fit for
+// each row.
+func ExampleRidge_LeaveOneOut() {
+	loo, err := estimator.NewRidge().LeaveOneOut(context.Background(), line, []float64{0.01, 1, 100})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for k, alpha := range loo.Alphas {
+		fmt.Printf("alpha %v: error %.4f, %.2f degrees of freedom\n", alpha, loo.Errors[k], loo.Freedom[k])
+	}
+	fmt.Println("best:", loo.Alphas[loo.Best])
+	// Output:
+	// alpha 0.01: error 0.0000, 2.00 degrees of freedom
+	// alpha 1: error 0.3041, 1.91 degrees of freedom
+	// alpha 100: error 11.1842, 1.09 degrees of freedom
+	// best: 0.01
+}
+
+// A posterior knows how sure it is: less so far from the data.
+func ExampleRidge_FitPosterior() {
+	spec := estimator.NewRidge()
+	spec.Alpha = 0.1
+	p, err := spec.FitPosterior(context.Background(), line.Source(), 0.1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	mean, std, err := p.PredictStd(context.Background(), mat.NewDense(2, 1, []float64{0, 10}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("at 0: %.2f ± %.2f\nat 10: %.2f ± %.2f\n", mean[0], std[0], mean[1], std[1])
+	// Output:
+	// at 0: 1.00 ± 0.35
+	// at 10: 20.80 ± 1.05
+}
+
+func ExampleLogistic() {
+	fitted, err := estimator.NewLogistic().Fit(context.Background(), petals)
+	if err != nil {
+		log.Fatal(err)
+	}
+	model := fitted.(*estimator.FittedLogistic)
+	p, err := model.Probabilities(context.Background(), mat.NewDense(1, 2, []float64{5.6, 2.2}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for c, name := range model.Classes() {
+		fmt.Printf("%s %.2f\n", name, p.At(0, c))
+	}
+	fmt.Println("converged:", model.Report().Converged)
+	// Output:
+	// versicolor 0.31
+	// virginica 0.69
+	// converged: true
+}
+
+func ExampleSVM() {
+	spec := estimator.NewSVM()
+	spec.Loss, spec.C = "hinge", 10
+	fitted, err := spec.Fit(context.Background(), petals)
+	if err != nil {
+		log.Fatal(err)
+	}
+	codes, err := fitted.Predict(context.Background(), mat.NewDense(2, 2, []float64{4.2, 1.3, 6.1, 2.3}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, c := range codes {
+		fmt.Println(petals.Schema.Classes()[int(c)])
+	}
+	// Output:
+	// versicolor
+	// virginica
+}
+
+// An absolute loss does not follow an outlier as squares do.
+func ExampleSVR() {
+	spoilt := line
+	spoilt.Y = []float64{-3, -1, 1, 3, 50}
+	spec := estimator.NewSVR()
+	spec.C = 10
+	fitted, err := spec.Fit(context.Background(), spoilt)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("slope %.2f\n", fitted.(*estimator.FittedLinear).Coef().At(0, 0))
+	// Output: slope 2.00
+}
+
+// A class weight is a parameter like any other.
+func ExampleClassWeight() {
+	spec, err := param.With(estimator.NewRidgeClassifier(), param.Setting{Path: "class_weight", Value: map[string]any{"virginica": 2}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(spec.(estimator.RidgeClassifier).ClassWeight.Weights)
+	_, err = param.With(estimator.NewRidgeClassifier(), param.Setting{Path: "class_weight", Value: "ballanced"})
+	fmt.Println(err)
+	// Output:
+	// map[virginica:2]
+	// class_weight: got "ballanced", wanted none, balanced, or a map of class name to a weight ≥ 0 (did you mean balanced?)
+}
