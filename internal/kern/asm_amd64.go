@@ -11,6 +11,7 @@ import (
 //go:generate go -C _asm run . -family elementary -pkg kern -out ../elementary_amd64.s -stubs ../elementary_amd64.go
 //go:generate go -C _asm run . -family peak -pkg kern -out ../peak_amd64.s -stubs ../peak_amd64.go
 //go:generate go -C _asm run . -family product -pkg kern -out ../product_amd64.s -stubs ../product_amd64.go
+//go:generate go -C _asm run . -family vector -pkg kern -out ../vector_amd64.s -stubs ../vector_amd64.go
 
 // available lists the instruction sets of this machine, the best one last.
 func available() []instructions {
@@ -166,6 +167,32 @@ func sinCosTileAsm[T Float](dst *T, dstRow int, sums *T, scale T, rows int) bool
 		return sinCosTileAVX2F64(p64(dst), dstRow, p64(sums), float64(scale), rows)
 	default:
 		return sinCosTileAVX2F32(p32(dst), dstRow, p32(sums), float32(scale), rows)
+	}
+}
+
+func dotAsm[T Float](x, y *T, n int) T {
+	switch {
+	case isa == avx512 && is64[T]():
+		return T(dotAVX512F64(p64(x), p64(y), n))
+	case isa == avx512:
+		return T(dotAVX512F32(p32(x), p32(y), n))
+	case is64[T]():
+		return T(dotAVX2F64(p64(x), p64(y), n))
+	default:
+		return T(dotAVX2F32(p32(x), p32(y), n))
+	}
+}
+
+func axpyAsm[T Float](alpha T, x, y *T, n int) {
+	switch {
+	case isa == avx512 && is64[T]():
+		axpyAVX512F64(float64(alpha), p64(x), p64(y), n)
+	case isa == avx512:
+		axpyAVX512F32(float32(alpha), p32(x), p32(y), n)
+	case is64[T]():
+		axpyAVX2F64(float64(alpha), p64(x), p64(y), n)
+	default:
+		axpyAVX2F32(float32(alpha), p32(x), p32(y), n)
 	}
 }
 

@@ -30,3 +30,7 @@ func cosTileAsm[T Float](dst *T, dstRow int, sums, phases *T, scale T, rows int)
 func sinCosTileAsm[T Float](dst *T, dstRow int, sums *T, scale T, rows int) bool {
 	panic("kern: no assembly")
 }
+
+func dotAsm[T Float](x, y *T, n int) T { panic("kern: no assembly") }
+
+func axpyAsm[T Float](alpha T, x, y *T, n int) { panic("kern: no assembly") }

@@ -149,3 +149,47 @@ func BenchmarkFourierMap(b *testing.B) {
 	b.Run("f64", benchmarkMap[float64])
 	b.Run("f32", benchmarkMap[float32])
 }
+
+func benchmarkCholesky[T Float](b *testing.B) {
+	for _, n := range []int{64, 256, 1000, 2048} {
+		z, a, l := benchView[T](newRand(1), n+10, n), benchView[T](newRand(1), n, n), benchView[T](newRand(1), n, n)
+		zero(a)
+		Gram(a, z, nil)
+		for i := range n {
+			a.Set(i, i, a.At(i, i)+1)
+		}
+		b.Run(fmt.Sprintf("factor/n=%d", n), func(b *testing.B) {
+			flopRate[T](b, float64(n)*float64(n)*float64(n)/3, func() {
+				copy(l.Data, a.Data)
+				if _, ok := Cholesky(l); !ok {
+					b.Fatal("not positive definite")
+				}
+			})
+		})
+		for _, k := range []int{1, 10, 100} {
+			x := benchView[T](newRand(2), n, k)
+			b.Run(fmt.Sprintf("solve/n=%d/k=%d", n, k), func(b *testing.B) {
+				flopRate[T](b, 2*float64(n)*float64(n)*float64(k), func() { SolveCholesky(l, x); Scale(T(n), x.Data) })
+			})
+		}
+	}
+}
+
+func BenchmarkCholesky(b *testing.B) {
+	b.Run("f64", benchmarkCholesky[float64])
+	b.Run("f32", benchmarkCholesky[float32])
+}
+
+func benchmarkVectors[T Float](b *testing.B) {
+	const n, d = 8192, 2048
+	a, x, y := benchView[T](newRand(1), n, d), benchView[T](newRand(2), 1, d).Data, benchView[T](newRand(3), 1, n).Data
+	b.Run("MulVec", func(b *testing.B) { flopRate[T](b, 2*n*d, func() { MulVec(y, a, x, false) }) })
+	b.Run("MulVecT", func(b *testing.B) { flopRate[T](b, 2*n*d, func() { MulVecT(x, a, y, false) }) })
+	b.Run("Dot2048", func(b *testing.B) { flopRate[T](b, 2*d, func() { y[0] += Dot(x, a.Row(0)) }) })
+	b.Run("Axpy2048", func(b *testing.B) { flopRate[T](b, 2*d, func() { Axpy(1e-3, a.Row(0), x) }) })
+}
+
+func BenchmarkVectors(b *testing.B) {
+	b.Run("f64", benchmarkVectors[float64])
+	b.Run("f32", benchmarkVectors[float32])
+}

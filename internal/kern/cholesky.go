@@ -33,26 +33,32 @@ func Cholesky[T Float](a View[T]) (pivot int, ok bool) {
 // half splits n in two at a multiple of cholBlock.
 func half(n int) int { return roundUp(n/2, cholBlock) }
 
+// choleskySmall factors at most cholBlock rows, in a place of their own.
 func choleskySmall[T Float](a View[T]) (pivot int, ok bool) {
-	for j := range a.Rows {
-		d := a.At(j, j)
-		for k := range j {
-			d -= a.At(j, k) * a.At(j, k)
-		}
-		if !(d > 0) || math.IsInf(float64(d), 1) {
-			return j, false
-		}
-		d = T(math.Sqrt(float64(d)))
-		a.Set(j, j, d)
-		for i := j + 1; i < a.Rows; i++ {
-			s := a.At(i, j)
-			for k := range j {
-				s -= a.At(i, k) * a.At(j, k)
-			}
-			a.Set(i, j, s/d)
+	var block [cholBlock][cholBlock]T
+	n := a.Rows
+	for i := range n {
+		for j := range i + 1 {
+			block[i][j] = a.At(i, j)
 		}
 	}
-	return a.Rows, true
+	for i := range n {
+		row := block[i][:]
+		for j := range i {
+			row[j] = (row[j] - dotPortable(row[:j], block[j][:j])) / block[j][j]
+		}
+		d := row[i] - dotPortable(row[:i], row[:i])
+		if !(d > 0) || math.IsInf(float64(d), 1) {
+			return i, false
+		}
+		row[i] = T(math.Sqrt(float64(d)))
+	}
+	for i := range n {
+		for j := range i + 1 {
+			a.Set(i, j, block[i][j])
+		}
+	}
+	return n, true
 }
 
 // SolveCholesky overwrites B with A⁻¹B, given the factor L of A = L·Lᵀ in the
@@ -65,49 +71,73 @@ func SolveCholesky[T Float](l, b View[T]) {
 
 // SolveLower overwrites B with L⁻¹B, L the lower triangle of l (n × n), B n × k
 // with any strides. Cost n²k flops.
-func SolveLower[T Float](l, b View[T]) {
-	checkSolve(l, b)
-	n := l.Rows
-	if n <= cholBlock {
-		for i := range n {
-			for k := range i {
-				subtractRow(b, i, k, l.At(i, k))
-			}
-			divideRow(b, i, l.At(i, i))
-		}
-		return
-	}
-	h := half(n)
-	top, bottom := b.Slice(0, h, 0, b.Cols), b.Slice(h, n, 0, b.Cols)
-	SolveLower(l.Slice(0, h, 0, h), top)
-	subtractProduct(bottom, l.Slice(h, n, 0, h), top)
-	SolveLower(l.Slice(h, n, h, n), bottom)
-}
+func SolveLower[T Float](l, b View[T]) { solveTriangle(l, b, false) }
 
 // SolveLowerT overwrites B with L⁻ᵀB, L the lower triangle of l (n × n), B
 // n × k with any strides. Cost n²k flops.
-func SolveLowerT[T Float](l, b View[T]) {
-	checkSolve(l, b)
-	n := l.Rows
-	if n <= cholBlock {
-		for i := n - 1; i >= 0; i-- {
-			for k := i + 1; k < n; k++ {
-				subtractRow(b, i, k, l.At(k, i))
-			}
-			divideRow(b, i, l.At(i, i))
+func SolveLowerT[T Float](l, b View[T]) { solveTriangle(l, b, true) }
+
+func solveTriangle[T Float](l, b View[T], transposed bool) {
+	if l.Rows != l.Cols || b.Rows != l.Rows {
+		panic("kern: triangular solve of shapes that do not fit")
+	}
+	if l.Rows == 0 || b.Cols == 0 {
+		return
+	}
+	const fewColumns = 4
+	if l.ColStride == 1 && b.Cols <= fewColumns {
+		hold, x := borrow[T](l.Rows)
+		defer hold.release()
+		for j := range b.Cols {
+			solveColumn(l, b, j, x, transposed)
 		}
 		return
 	}
-	h := half(n)
-	top, bottom := b.Slice(0, h, 0, b.Cols), b.Slice(h, n, 0, b.Cols)
-	SolveLowerT(l.Slice(h, n, h, n), bottom)
-	subtractProduct(top, l.Slice(h, n, 0, h).T(), bottom)
-	SolveLowerT(l.Slice(0, h, 0, h), top)
+	solveBlocked(l, b, transposed)
 }
 
-func checkSolve[T Float](l, b View[T]) {
-	if l.Rows != l.Cols || b.Rows != l.Rows {
-		panic("kern: triangular solve of shapes that do not fit")
+// solveColumn solves for column j of b, reading L once, along its rows.
+func solveColumn[T Float](l, b View[T], j int, x []T, transposed bool) {
+	n := l.Rows
+	for i := range n {
+		x[i] = b.At(i, j)
+	}
+	if transposed {
+		for i := n - 1; i >= 0; i-- {
+			row := l.Data[i*l.RowStride : i*l.RowStride+i+1]
+			x[i] /= row[i]
+			Axpy(-x[i], row[:i], x[:i])
+		}
+	} else {
+		for i := range n {
+			row := l.Data[i*l.RowStride : i*l.RowStride+i+1]
+			x[i] = (x[i] - Dot(row[:i], x[:i])) / row[i]
+		}
+	}
+	for i := range n {
+		b.Set(i, j, x[i])
+	}
+}
+
+// solveBlocked halves the triangle down to small blocks, so that nearly all
+// work is in products.
+func solveBlocked[T Float](l, b View[T], transposed bool) {
+	n := l.Rows
+	if n <= cholBlock {
+		solveSmall(l, b, transposed)
+		return
+	}
+	h := half(n)
+	l11, l21, l22 := l.Slice(0, h, 0, h), l.Slice(h, n, 0, h), l.Slice(h, n, h, n)
+	top, bottom := b.Slice(0, h, 0, b.Cols), b.Slice(h, n, 0, b.Cols)
+	if transposed {
+		solveBlocked(l22, bottom, true)
+		subtractProduct(top, l21.T(), bottom)
+		solveBlocked(l11, top, true)
+	} else {
+		solveBlocked(l11, top, false)
+		subtractProduct(bottom, l21, top)
+		solveBlocked(l22, bottom, false)
 	}
 }
 
@@ -120,15 +150,85 @@ func subtractProduct[T Float](c, a, b View[T]) {
 	p.run()
 }
 
-// subtractRow computes b[i,:] −= f·b[k,:].
-func subtractRow[T Float](b View[T], i, k int, f T) {
-	for j := range b.Cols {
-		b.Data[i*b.RowStride+j*b.ColStride] -= f * b.Data[k*b.RowStride+j*b.ColStride]
+// strip is the number of right sides that solveSmall takes at a time: a
+// multiple of every row kernel's width.
+const strip = 96
+
+// solveSmall solves with a triangle of at most cholBlock rows, in strips of
+// right sides that it copies to rows of their own.
+func solveSmall[T Float](l, b View[T], transposed bool) {
+	if b.Cols <= 8*strip {
+		solveStrips(l, b, transposed, 0, b.Cols)
+		return
+	}
+	Parallel(b.Cols, 4*strip, func(lo, hi int) { solveStrips(l, b, transposed, lo, hi) })
+}
+
+func solveStrips[T Float](l, b View[T], transposed bool, lo, hi int) {
+	hold, x := borrow[T](cholBlock * strip)
+	defer hold.release()
+	for j := lo; j < hi; j += strip {
+		part := b.Slice(0, b.Rows, j, min(j+strip, hi))
+		copyStrip(x, part, false)
+		if transposed {
+			for i := l.Rows - 1; i >= 0; i-- {
+				eliminate(x, l.T(), i, i+1, l.Rows)
+			}
+		} else {
+			for i := range l.Rows {
+				eliminate(x, l, i, 0, i)
+			}
+		}
+		copyStrip(x, part, true)
 	}
 }
 
-func divideRow[T Float](b View[T], i int, d T) {
-	for j := range b.Cols {
-		b.Data[i*b.RowStride+j*b.ColStride] /= d
+// copyStrip copies part to rows of length strip, padded with zeros, or back.
+func copyStrip[T Float](x []T, part View[T], back bool) {
+	if part.ColStride == 1 {
+		for i := range part.Rows {
+			row := x[i*strip : (i+1)*strip]
+			if back {
+				copy(part.Row(i), row)
+			} else {
+				clear(row[copy(row, part.Row(i)):])
+			}
+		}
+		return
+	}
+	if !back && part.Cols < strip {
+		clear(x[:part.Rows*strip])
+	}
+	for j := range part.Cols {
+		at := j * part.ColStride
+		for q := j; q < part.Rows*strip; q += strip {
+			if back {
+				part.Data[at] = x[q]
+			} else {
+				x[q] = part.Data[at]
+			}
+			at += part.RowStride
+		}
+	}
+}
+
+// eliminate finishes row i of a strip: x[i] = (x[i] − Σ l[i,k]·x[k]) / l[i,i]
+// over from ≤ k < to.
+func eliminate[T Float](x []T, l View[T], i, from, to int) {
+	row, d := x[i*strip:(i+1)*strip], l.At(i, i)
+	var sums [strip]T
+	switch {
+	case from == to:
+	case isa == portable:
+		for k := from; k < to; k++ {
+			axpyPortable(l.At(i, k), x[k*strip:(k+1)*strip], sums[:])
+		}
+	default:
+		for j := 0; j < strip; j += 2 * blockingOf[T]().nr {
+			rowAsm(to-from, &l.Data[i*l.RowStride+from*l.ColStride], l.ColStride, &x[from*strip+j], strip, &sums[j])
+		}
+	}
+	for j := range row {
+		row[j] = (row[j] - sums[j]) / d
 	}
 }

@@ -5,7 +5,18 @@ func Dot[T Float](x, y []T) T {
 	if len(x) != len(y) {
 		panic("kern: Dot of different lengths")
 	}
+	if n := wholeVectors[T](len(x)); n > 0 {
+		return dotAsm(&x[0], &y[0], n) + dotPortable(x[n:], y[n:])
+	}
 	return dotPortable(x, y)
+}
+
+// wholeVectors returns the part of n elements that the assembly takes.
+func wholeVectors[T Float](n int) int {
+	if isa == portable {
+		return 0
+	}
+	return n &^ (lanesOf[T]() - 1)
 }
 
 // dotPortable sums in four interleaved chains.
@@ -29,6 +40,10 @@ func dotPortable[T Float](x, y []T) T {
 func Axpy[T Float](alpha T, x, y []T) {
 	if len(x) != len(y) {
 		panic("kern: Axpy of different lengths")
+	}
+	if n := wholeVectors[T](len(x)); n > 0 {
+		axpyAsm(alpha, &x[0], &y[0], n)
+		x, y = x[n:], y[n:]
 	}
 	axpyPortable(alpha, x, y)
 }

@@ -16,6 +16,7 @@ var families = map[string]func(){
 	"elementary": elementary,
 	"peak":       peak,
 	"product":    product,
+	"vector":     vector,
 }
 
 func main() {
