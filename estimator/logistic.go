@@ -29,8 +29,9 @@ import (
 // (for wide or sparse inputs, by its diagonal). The first step, from 0, is a ridge regression. No
 // n×d array is made and sparse rows stay sparse; a stream is read once for each pass.
 //
-// It stops when the norm of the gradient is at most Tol times that at 0. Reaching MaxIter steps
-// first is not an error: the report has Converged false and a warning.
+// It stops when the norm of the gradient is at most Tol times that at 0 and the objective, as far as
+// the preconditioner can tell, within Tol of its least value. Reaching MaxIter steps first is not an
+// error: the report has Converged false and a warning.
 type Logistic struct {
 	C           float64
 	Intercept   bool

@@ -72,7 +72,8 @@ const (
 func (o *objective) plan() {
 	o.renew = true
 	n, d := float64(len(o.y)), float64(o.rows.cols)
-	if o.rows.sparse && o.rows.cols > widestSparseFactor || o.rows.cols > widestFactor {
+	few := d > widestSparseFactor && n < 0.3*d // n steps of conjugate gradients cost less than a factor
+	if o.rows.sparse && o.rows.cols > widestSparseFactor || o.rows.cols > widestFactor || few {
 		o.patience = 20
 		return
 	}

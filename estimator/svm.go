@@ -19,9 +19,8 @@ import (
 // for two classes, where Loss hinge is h(m) = max(0, 1−m) and squared_hinge its square; for more,
 // once for each class against the rest. The intercept b is not penalised (LIBLINEAR penalises it).
 //
-// Solver newton takes truncated Newton steps over blocks of rows, as [Logistic] does; it stops when
-// the norm of the gradient is at most Tol times that at 0. It needs the squared hinge. Solver dual
-// goes by coordinate descent on the dual, with all rows in memory; it stops when the duality gap is
+// Solver newton takes truncated Newton steps over blocks of rows, and stops, as [Logistic] does. It
+// needs the squared hinge. Solver dual goes by coordinate descent on the dual, with all rows in memory; it stops when the duality gap is
 // at most Tol of the objective. Solver auto takes newton for the squared hinge and dual for the
 // other. Reaching MaxIter steps or passes first is not an error: the report has Converged false and
 // a warning.

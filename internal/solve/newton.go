@@ -29,10 +29,11 @@ type NewtonResult struct {
 
 // Newton minimises by truncated Newton steps from x, which it overwrites: each step solves H·p = −g
 // by preconditioned [CG] to a tolerance that tightens with the gradient (Eisenstat & Walker 1996),
-// and is halved, or shortened by interpolation, until the value decreases enough (Armijo). A column
-// is done when the norm of its gradient is at most tol times that at x = 0, reference, or, where
-// reference is nil, at the start. After maxIter steps, or where rounding hides all further
-// decrease, Newton returns what it has reached.
+// and is shortened by interpolation until the value decreases enough (Armijo). A column is done when
+// the norm of its gradient g is at most tol times that at the start, given as reference or, where
+// that is nil, of x; and ½·g'M⁻¹g, which is about as much as its value can still decrease, at most
+// tol times the value. After maxIter steps, or where rounding hides all further decrease, Newton
+// returns what it has reached.
 // (Nocedal & Wright, Numerical Optimization, algorithm 7.1; Lin, Weng & Keerthi, JMLR 2008.)
 func Newton(p Problem, x []float64, columns int, reference []float64, tol float64, maxIter int) (NewtonResult, error) {
 	n := &newton{problem: p, columns: columns, tol: tol, x: x, reference: reference}
@@ -40,15 +41,18 @@ func Newton(p Problem, x []float64, columns int, reference []float64, tol float6
 	n.step, n.right = make([]float64, len(x)), make([]float64, len(x))
 	n.values, n.trialValues = make([]float64, columns), make([]float64, columns)
 	n.norms, n.slope, n.lengths = make([]float64, columns), make([]float64, columns), make([]float64, columns)
+	n.excess = make([]float64, columns)
 	if err := p.Evaluate(n.values, n.gradient, x); err != nil {
 		return NewtonResult{}, err
 	}
 	n.result.Passes++
-	n.measure()
+	if err := n.measure(); err != nil {
+		return NewtonResult{}, err
+	}
 	if n.reference == nil {
 		n.reference = append([]float64(nil), n.norms...)
 	}
-	for n.result.Iterations < maxIter && n.worst() > tol {
+	for n.result.Iterations < maxIter && !n.allDone() {
 		n.result.Iterations++
 		if err := n.direct(); err != nil {
 			return NewtonResult{}, err
@@ -62,7 +66,7 @@ func Newton(p Problem, x []float64, columns int, reference []float64, tol float6
 		}
 	}
 	n.result.Gradient = n.worst()
-	n.result.Converged = n.result.Gradient <= tol
+	n.result.Converged = n.allDone()
 	n.result.Values = n.values
 	return n.result, nil
 }
@@ -75,17 +79,40 @@ type newton struct {
 	trial, trialGradient []float64
 	step, right          []float64
 	// by column:
-	values, trialValues []float64
-	norms, reference    []float64
-	slope, lengths      []float64
-	result              NewtonResult
+	values, trialValues      []float64
+	norms, reference, excess []float64
+	slope, lengths           []float64
+	result                   NewtonResult
 }
 
-func (n *newton) measure() {
+// measure finds the norms of the gradient and what the values can still decrease by.
+func (n *newton) measure() error {
 	dots(n.norms, n.gradient, n.gradient)
 	for j, v := range n.norms {
 		n.norms[j] = math.Sqrt(v)
 	}
+	if err := n.problem.Precondition(n.right, n.gradient); err != nil {
+		return err
+	}
+	dots(n.excess, n.gradient, n.right)
+	for j := range n.excess {
+		n.excess[j] /= 2
+	}
+	return nil
+}
+
+// done reports whether column j is within the tolerance.
+func (n *newton) done(j int) bool {
+	return n.relative(j) <= n.tol && n.excess[j] <= n.tol*math.Abs(n.values[j])
+}
+
+func (n *newton) allDone() bool {
+	for j := range n.columns {
+		if !n.done(j) {
+			return false
+		}
+	}
+	return true
 }
 
 func (n *newton) relative(j int) float64 {
@@ -112,7 +139,7 @@ func (n *newton) direct() error {
 		n.right[i] = -n.gradient[i]
 	}
 	for j := range n.columns {
-		if n.relative(j) <= n.tol {
+		if n.done(j) {
 			for i := j; i < len(n.right); i += n.columns {
 				n.right[i] = 0
 			}
@@ -183,9 +210,9 @@ func (n *newton) search() (moved bool, err error) {
 		copy(n.x, n.trial)
 		copy(n.gradient, n.trialGradient)
 		copy(n.values, n.trialValues)
-		n.measure()
+		err = n.measure()
 	}
-	return moved, nil
+	return moved, err
 }
 
 // shorten returns the minimum of the parabola through the start, its slope and the failed trial,
