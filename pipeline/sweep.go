@@ -117,7 +117,7 @@ func (s *sweep) run(ctx context.Context) {
 			}
 			continue
 		}
-		if stepsFitWithoutRows(p.Steps) && s.fits(p) {
+		if len(p.Steps) == 0 || stepsFitWithoutRows(p.Steps) && s.fits(p) {
 			rowless.grow(i, p.Steps)
 		} else {
 			all.grow(i, p.Steps)

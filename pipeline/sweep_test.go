@@ -1,0 +1,305 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// thirds are three folds.
+func thirds(n int) []datasets.Fold {
+	folds := make([]datasets.Fold, 3)
+	for i := range n {
+		for f := range folds {
+			if i%3 == f {
+				folds[f].Test = append(folds[f].Test, i)
+			} else {
+				folds[f].Train = append(folds[f].Train, i)
+			}
+		}
+	}
+	return folds
+}
+
+// grid returns the settings of every combination of values, the last path fastest.
+func grid(t *testing.T, base estimator.Estimator, axes ...param.Setting) []estimator.Estimator {
+	t.Helper()
+	out := []estimator.Estimator{base}
+	for _, axis := range axes {
+		var next []estimator.Estimator
+		for _, s := range out {
+			for _, v := range axis.Value.([]any) {
+				changed, err := param.With(s, param.Setting{Path: axis.Path, Value: v})
+				if err != nil {
+					t.Fatal(err)
+				}
+				next = append(next, changed.(estimator.Estimator))
+			}
+		}
+		out = next
+	}
+	return out
+}
+
+type key struct{ setting, fold int }
+
+func sweep(t *testing.T, s estimator.Sweeper, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator) (map[key]estimator.Held, []string) {
+	t.Helper()
+	got := map[key]estimator.Held{}
+	shared, err := s.Sweep(ctx, data, folds, settings, func(setting, fold int, held estimator.Held) error {
+		k := key{setting, fold}
+		if _, twice := got[k]; twice {
+			t.Errorf("setting %d on fold %d is yielded twice", setting, fold)
+		}
+		got[k] = held
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got, shared
+}
+
+// What a sweep yields is what fitting each setting on each fold gives, to the bit where the
+// estimator does not share anything itself, whatever is shared and however little memory there is.
+func TestSweepIsTheNaiveSearch(t *testing.T) {
+	data := people(330, 30)
+	plain := numbers(330, 30)
+	folds := thirds(330)
+	weighted := data
+	weighted.Weights = make([]float64, 330)
+	for i := range weighted.Weights {
+		weighted.Weights[i] = float64(1 + i%3)
+	}
+	type o = []any
+	for name, c := range map[string]struct {
+		data   datasets.Set
+		base   pipeline.Pipeline
+		axes   []param.Setting
+		shared []string
+	}{
+		"fitted prefix": {data, pipeline.New(estimator.NewLogistic(), encoder(), fourier(12)), []param.Setting{
+			{Path: "columns.numeric.impute.strategy", Value: o{"mean", "median"}}, {Path: "rff.gamma", Value: o{0.1, 0.5}}, {Path: "logistic.C", Value: o{0.1, 1.0, 10.0}}}, []string{"features", "prefix"}},
+		"weights": {weighted, pipeline.New(estimator.NewRidgeClassifier(), encoder(), fourier(12)), []param.Setting{
+			{Path: "rff.gamma", Value: o{0.1, "scale"}}, {Path: "ridge_classifier.alpha", Value: o{0.1, 1.0}}}, []string{"features", "prefix"}},
+		"steps without rows": {plain, pipeline.New(estimator.NewSVM(), fourier(12)), []param.Setting{
+			{Path: "rff.gamma", Value: o{1e-4, 1e-3}}, {Path: "svm.C", Value: o{0.1, 1.0}}}, []string{"features", "prefix"}},
+		"no steps": {plain, pipeline.New(estimator.NewRidge()), []param.Setting{{Path: "ridge.alpha", Value: o{1e-2, 1.0, 1e2}}}, nil},
+		"nothing in common": {data, pipeline.New(estimator.NewRidge(), encoder()), []param.Setting{
+			{Path: "columns.numeric.impute.strategy", Value: o{"mean", "median"}}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			settings := grid(t, c.base, c.axes...)
+			want := map[key]estimator.Prediction{}
+			for i, s := range settings {
+				for f, fold := range folds {
+					p, err := s.Fit(ctx, c.data.Select(fold.Train))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if want[key{i, f}], err = estimator.Predict(ctx, p, datasets.SelectRows(c.data.X, fold.Test)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			for _, memory := range []int64{0, 20_000, 1} {
+				base := c.base
+				base.Memory = memory
+				for i, s := range settings {
+					p := s.(pipeline.Pipeline)
+					p.Memory = memory
+					settings[i] = p
+				}
+				got, shared := sweep(t, base, c.data, folds, settings)
+				if len(got) != len(want) {
+					t.Fatalf("%d results, wanted %d", len(got), len(want))
+				}
+				if memory == 0 && !slices.Equal(withoutInner(shared), c.shared) {
+					t.Errorf("shared %v, wanted %v", shared, c.shared)
+				}
+				_, sweeps := c.base.Estimator.(estimator.Sweeper)
+				for k, w := range want {
+					held := got[k]
+					if held.Err != nil || held.Seconds <= 0 {
+						t.Fatalf("setting %d on fold %d: %v, %v s", k.setting, k.fold, held.Err, held.Seconds)
+					}
+					agree(t, fmt.Sprintf("memory %d, setting %d on fold %d", memory, k.setting, k.fold), held.Prediction, w, sweeps || memory != 0)
+				}
+			}
+		})
+	}
+}
+
+// withoutInner leaves out what estimators share themselves.
+func withoutInner(shared []string) []string {
+	var out []string
+	for _, name := range shared {
+		if name == "prefix" || name == "features" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// agree compares predictions, to rounding or to the bit.
+func agree(t *testing.T, what string, got, want estimator.Prediction, rounded bool) {
+	t.Helper()
+	if !rounded {
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s: the prediction is another", what)
+		}
+		return
+	}
+	if (got.Scores == nil) != (want.Scores == nil) || (got.Probabilities == nil) != (want.Probabilities == nil) || (got.Targets == nil) != (want.Targets == nil) {
+		t.Fatalf("%s: the prediction has other parts", what)
+	}
+	if got.Scores == nil {
+		close(t, what, mat.NewDense(len(got.Values), 1, got.Values), mat.NewDense(len(want.Values), 1, want.Values), 1e-8)
+		return
+	}
+	close(t, what, got.Scores, want.Scores, 1e-6)
+}
+
+// Each distinct prefix is fitted once for each fold, and once for all where no step looks at rows.
+func TestSweepFitsPrefixesOnce(t *testing.T) {
+	data := numbers(90, 31)
+	folds := thirds(90)
+	for _, c := range []struct {
+		rowed bool
+		want  int64
+	}{{true, 2 * 3}, {false, 2}} {
+		fits := new(atomic.Int64)
+		base := pipeline.New(estimator.NewRidge(), mirror{Factor: 1, Fits: fits, Rowed: c.rowed})
+		settings := grid(t, base, param.Setting{Path: "mirror.factor", Value: []any{1.0, 2.0}}, param.Setting{Path: "ridge.alpha", Value: []any{1.0, 2.0, 3.0, 4.0}})
+		sweep(t, base, data, folds, settings)
+		if got := fits.Load(); got != c.want {
+			t.Errorf("8 settings on 3 folds, looking at rows %v: %d fits, wanted %d", c.rowed, got, c.want)
+		}
+	}
+}
+
+// The same numbers come out for any number of cores.
+func TestSweepIsTheSameOnOneCore(t *testing.T) {
+	data := people(200, 32)
+	base := pipeline.New(estimator.NewLogistic(), encoder(), fourier(20))
+	settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.3}}, param.Setting{Path: "logistic.C", Value: []any{0.1, 1.0}})
+	many, _ := sweep(t, base, data, thirds(200), settings)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	one, _ := sweep(t, base, data, thirds(200), settings)
+	for k := range many {
+		if !reflect.DeepEqual(many[k].Prediction, one[k].Prediction) {
+			t.Errorf("setting %d on fold %d differs", k.setting, k.fold)
+		}
+	}
+}
+
+// A setting that cannot be fitted is yielded with its error, for every fold, and the others go on.
+func TestSweepYieldsErrors(t *testing.T) {
+	data := people(90, 33)
+	base := pipeline.New(estimator.NewRidge(), encoder())
+	broken := pipeline.New(estimator.NewRidge(), mirror{Fail: "no luck", Rowed: true})
+	bad := pipeline.New(estimator.NewRidge(), fourier(0))
+	late := pipeline.New(estimator.NewRidge(), mirror{Factor: 1}, mirror{})
+	logistic := estimator.NewLogistic()
+	one := data // a fold of one class only
+	one.Y = slices.Clone(data.Y)
+	folds := thirds(90)
+	for _, i := range folds[0].Train {
+		one.Y[i] = 1
+	}
+	got, _ := sweep(t, base, one, folds, []estimator.Estimator{base, broken, broken, bad, late, pipeline.New(logistic, encoder())})
+	for f := range folds {
+		if err := got[key{0, f}].Err; err != nil {
+			t.Errorf("a sound setting: %v", err)
+		}
+		for i, want := range map[int]string{1: `pipeline: step "mirror": no luck`, 2: `pipeline: step "mirror": no luck`, 3: "pipeline: rff.features: ", 4: `pipeline: two steps are called "mirror"`} {
+			if err := got[key{i, f}].Err; err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("setting %d on fold %d: %v, wanted %s", i, f, err, want)
+			}
+		}
+	}
+	if err := got[key{5, 0}].Err; err == nil || got[key{5, 1}].Err != nil {
+		t.Errorf("one class: %v; two: %v", err, got[key{5, 1}].Err)
+	}
+}
+
+func TestSweepRefuses(t *testing.T) {
+	data := people(30, 34)
+	base := pipeline.New(estimator.NewRidge(), encoder())
+	none := func(int, int, estimator.Held) error { return nil }
+	for _, c := range []struct {
+		folds    []datasets.Fold
+		settings []estimator.Estimator
+		want     string
+	}{
+		{thirds(30), []estimator.Estimator{mean{}}, "pipeline: setting 0 is a pipeline_test.mean, wanted a Pipeline"},
+		{[]datasets.Fold{{Train: []int{0}, Test: []int{30}}}, nil, "pipeline: fold 0 has row 30 of 30"},
+		{[]datasets.Fold{{Train: []int{0}}}, nil, "pipeline: fold 0 has 1 rows to train on and 0 to test on"},
+	} {
+		if _, err := base.Sweep(ctx, data, c.folds, c.settings, none); err == nil || err.Error() != c.want {
+			t.Errorf("%v, wanted %s", err, c.want)
+		}
+	}
+	enough := errors.New("enough")
+	yields := 0
+	settings := slices.Repeat([]estimator.Estimator{base}, 20)
+	_, err := base.Sweep(ctx, data, thirds(30), settings, func(int, int, estimator.Held) error { yields++; return enough })
+	if err != enough || yields != 1 {
+		t.Errorf("after %d results: %v", yields, err)
+	}
+	stopped, cancel := context.WithCancel(ctx)
+	yields = 0
+	_, err = base.Sweep(stopped, data, thirds(30), settings, func(int, int, estimator.Held) error { yields++; cancel(); return nil })
+	if err != context.Canceled || yields != 1 {
+		t.Errorf("cancelled after %d results: %v", yields, err)
+	}
+}
+
+// A sweep of random settings in random order is the naive search too.
+func TestSweepOfRandomSettings(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	data := people(120, 35)
+	folds := thirds(120)
+	base := pipeline.New(estimator.NewLogistic(), encoder(), fourier(6))
+	for range 5 {
+		var settings []estimator.Estimator
+		for range 1 + rng.IntN(8) {
+			s, err := param.With(base,
+				param.Setting{Path: "columns.numeric.impute.strategy", Value: []string{"mean", "median"}[rng.IntN(2)]},
+				param.Setting{Path: "rff.features", Value: 4 + 2*rng.IntN(2)}, param.Setting{Path: "logistic.C", Value: float64(1 + rng.IntN(3))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			settings = append(settings, s.(estimator.Estimator))
+		}
+		got, _ := sweep(t, base, data, folds, settings)
+		for i, s := range settings {
+			for f, fold := range folds {
+				p, err := s.Fit(ctx, data.Select(fold.Train))
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, err := estimator.Predict(ctx, p, datasets.SelectRows(data.X, fold.Test))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, sweeps := base.Estimator.(estimator.Sweeper)
+				agree(t, fmt.Sprintf("setting %d on fold %d", i, f), got[key{i, f}].Prediction, want, sweeps)
+			}
+		}
+	}
+}
