@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -45,6 +46,24 @@ func TestNumber(t *testing.T) {
 		}
 		check(t, strconv.FormatFloat(v, "efg"[rng.IntN(3)], rng.IntN(20)-1, 64))
 		check(t, strconv.FormatFloat(rng.NormFloat64(), 'g', rng.IntN(18)-1, 64))
+	}
+}
+
+// TestNumberHalfway: numbers at and next to the middle between two float64 round as they should.
+func TestNumberHalfway(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 100_000 {
+		digits := strconv.FormatUint(rng.Uint64()%1e19, 10)
+		at := rng.IntN(len(digits) + 1)
+		check(t, digits[:at]+"."+digits[at:])
+		m := rng.Uint64()>>11 | 1<<52
+		half := strconv.FormatUint(2*m+1, 10) // of 54 bits: in the middle
+		check(t, half)
+		check(t, half+"."+strings.Repeat("0", rng.IntN(3)))
+		check(t, half+".1")
+		k := 1 + rng.IntN(9) // (2m+1)/2^k is a decimal number of k digits behind the point
+		x := new(big.Rat).SetFrac(new(big.Int).SetUint64(uint64(2*rng.Uint32())+1), new(big.Int).Lsh(big.NewInt(1), uint(k)))
+		check(t, x.FloatString(k))
 	}
 }
 
