@@ -20,11 +20,16 @@ var Allowed = map[string][]string{
 	"model":           {"sparse"},
 
 	// Leaf packages, one for each outside format or origin of data.
-	"datasets/csv":      {"datasets", "datasets/internal/..."},
-	"datasets/svmlight": {"datasets", "datasets/internal/...", "sparse"},
-	"datasets/arff":     {"datasets", "datasets/internal/...", "sparse"},
-	"datasets/builtin":  {"datasets", "datasets/csv", "datasets/arff"},
-	"datasets/fetch":    {},
+	"datasets/csv":       {"datasets", "datasets/internal/..."},
+	"datasets/svmlight":  {"datasets", "datasets/internal/...", "sparse"},
+	"datasets/arff":      {"datasets", "datasets/internal/...", "sparse"},
+	"datasets/builtin":   {"datasets", "datasets/csv", "datasets/arff"},
+	"datasets/fetch":     {},
+	"datasets/synthetic": {"datasets"},
+
+	// What the readers of text share.
+	"datasets/internal/text":  {},
+	"datasets/internal/table": {"datasets", "datasets/internal/text", "sparse"},
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"transformer": {"datasets", "sparse", "param", "model", "internal/kern"},
@@ -32,6 +37,8 @@ var Allowed = map[string][]string{
 	"pipeline":    {"transformer", "estimator", "datasets", "sparse", "param", "model", "internal/kern"},
 	"gridsearch":  {"estimator", "param", "metrics", "datasets"},
 
+	// Laws as conformance suites, for anybody's types.
+	"datasets/sourcetest":         {"datasets"},
 	"transformer/transformertest": {"transformer", "datasets", "sparse", "param", "model"},
 	"estimator/estimatortest":     {"estimator", "datasets", "sparse", "param", "model"},
 
