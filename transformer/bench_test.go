@@ -74,3 +74,21 @@ func BenchmarkBinning(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkScalers fits and maps dense rows.
+func BenchmarkScalers(b *testing.B) {
+	X := uniform(100_000, 54)
+	for name, spec := range map[string]Fitter{"standardize": NewStandardize(), "minmax": NewMinMax(), "robust": NewRobust(), "impute median": Impute{Strategy: "median"}, "pca": NewPCA()} {
+		f := mustFit(b, spec, datasets.Set{X: X})
+		b.Run("fit/"+name, func(b *testing.B) {
+			for b.Loop() {
+				mustFit(b, spec, datasets.Set{X: X})
+			}
+		})
+		b.Run("transform/"+name, func(b *testing.B) {
+			for b.Loop() {
+				mustTransform(b, f, X)
+			}
+		})
+	}
+}

@@ -46,7 +46,7 @@ import (
 // than one chance in 10⁸ that any two are.
 //
 // Cost: about 4·n·d·P operations (nnz instead of n·d for sparse rows) and a look-up for each row and
-// grid; 16·d·P bytes for the grids, and about 20 bytes for each bin in the dictionary.
+// grid; 16·d·P bytes for the grids, and about 24 bytes for each bin in the dictionary.
 //
 // Source: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007,
 // algorithm 2.
@@ -257,7 +257,7 @@ func (s Binning) Cost(rows, cols int) datasets.Cost {
 	c := datasets.Cost{Flops: 4 * n * d * p, Bytes: int64(24*d*p + 4*n*p + 8*n), Width: s.Columns.hashed}
 	if s.Columns.exact {
 		c.Flops *= 2
-		c.Bytes += int64(20 * n * p)
+		c.Bytes += int64(24 * n * p)
 		c.Width = -1
 	}
 	return c
@@ -500,13 +500,13 @@ func (f *FittedBinning) fillRows(columns []uint32, X mat.Matrix, lo, hi int) {
 			}
 			continue
 		}
-		t := &f.tables[p]
-		for i, h := range some {
-			number := t.find(h)
-			if number != notThere {
-				number += first
+		f.tables[p].find(some)
+		for i, number := range some {
+			column := uint32(number)
+			if column != notThere {
+				column += first
 			}
-			columns[i*f.grids+p] = number
+			columns[i*f.grids+p] = column
 		}
 	}
 }
@@ -577,7 +577,7 @@ func (f *FittedBinning) State(s *model.State) {
 	var hashes []uint64
 	if !s.Reading() {
 		for p := range f.tables {
-			hashes = append(hashes, f.tables[p].list(0)...)
+			hashes = append(hashes, f.tables[p].list()...)
 		}
 		d := len(f.gamma)
 		f = &FittedBinning{kernelName: f.kernelName, gamma: f.gamma, grids: f.grids, hashed: f.hashed,

@@ -1,6 +1,7 @@
 package transformer_test
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -88,5 +89,40 @@ func conformanceCases() map[string]conformanceCase {
 func TestEverySpecKeepsTheLaws(t *testing.T) {
 	for name, c := range conformanceCases() {
 		t.Run(name, func(t *testing.T) { transformertest.Run(t, c.spec, c.Options) })
+	}
+}
+
+// Every spec can be planned, fitted by blocks and listed.
+func TestEverySpecHasTheOptionalInterfaces(t *testing.T) {
+	for name, c := range conformanceCases() {
+		if _, ok := c.spec.(transformer.BlockFitter); !ok {
+			t.Errorf("%s is no BlockFitter", name)
+		}
+		coster, ok := c.spec.(datasets.Coster)
+		if !ok {
+			t.Errorf("%s is no Coster", name)
+			continue
+		}
+		cost := coster.Cost(1000, 5)
+		if cost.Flops <= 0 || cost.Bytes <= 0 || cost.Width == 0 {
+			t.Errorf("%s costs %+v", name, cost)
+		}
+		data := c.Data
+		if data.X == nil {
+			data = numbers()
+		}
+		fitted, err := c.spec.Fit(context.Background(), data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sized, ok := fitted.(transformer.Sized)
+		if !ok {
+			t.Errorf("%s: %T is not Sized", name, fitted)
+		} else if want := coster.Cost(data.Rows(), data.Cols()).Width; want >= 0 && want != sized.OutputWidth() {
+			t.Errorf("%s announces %d columns and has %d", name, want, sized.OutputWidth())
+		}
+		if _, ok := fitted.(transformer.Describer); !ok {
+			t.Errorf("%s: %T is no Describer", name, fitted)
+		}
 	}
 }

@@ -18,9 +18,6 @@ import (
 // Sparse rows stay sparse, for which Mean must be false: where centring would turn zeros into other
 // numbers, Fit returns an error.
 //
-// Sample weights are not looked at, here and in every step of this package: a step describes the
-// inputs, weights belong to the loss.
-//
 // Cost: one pass over the rows, 6 flops for each entry; memory 3·d numbers. Sums follow Chan,
 // Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979.
 //

@@ -5,109 +5,138 @@ import (
 	"math/bits"
 )
 
-// table numbers the bins of one grid by their hashes, in order of appearance: open addressing with
-// linear probing over hashes that are already mixed.
+// table holds the bins of one grid by their hashes, with their counts while it is made and their
+// numbers once it is settled: open addressing with linear probing, a bin's place given by the
+// leading bits of its hash, which is already mixed. Twelve bytes for an entry, so that a look-up
+// mostly meets one cache line.
 type table struct {
-	hashes []uint64 // 0 where a slot is empty; a power of two of them
-	number []uint32 // of the bin in that slot
-	counts []uint32 // by number, while counting
-	bins   int
+	entries []entry // a power of two of them, with empty ones among them; none where bins is 0
+	shift   int     // of a hash to its place
+	bins    int
+}
+
+// entry is a bin; its hash is 0 where there is none.
+type entry struct{ high, low, value uint32 }
+
+func (e *entry) hash() uint64 { return uint64(e.high)<<32 | uint64(e.low) }
+
+func newEntry(hash uint64, value uint32) entry {
+	return entry{uint32(hash >> 32), uint32(hash), value}
 }
 
 // notThere is the number of a bin that a table does not have.
 const notThere = math.MaxUint32
 
-// slot returns where h is, or the empty slot where it would be. The table has an empty slot.
-func (t *table) slot(h uint64) int {
-	mask := len(t.hashes) - 1
-	at := int(h>>1) & mask
-	for t.hashes[at] != h && t.hashes[at] != 0 {
-		at = (at + 1) & mask
+// slot returns where h is, or the empty slot where it would be.
+func (t *table) slot(h uint64) *entry {
+	mask := len(t.entries) - 1
+	for at := int(h >> t.shift); ; at++ {
+		if e := &t.entries[at&mask]; e.hash() == h || e.hash() == 0 {
+			return e
+		}
 	}
-	return at
 }
 
-// find returns the number of the bin with hash h.
-func (t *table) find(h uint64) uint32 {
+// touch loads the places of the hashes, which lie anywhere in memory. The loads do not wait for each
+// other, as those of look-ups one by one do; the look-ups that follow find all in the cache.
+//
+//go:noinline
+func (t *table) touch(hashes []uint64) (all uint32) {
+	for _, h := range hashes {
+		all |= t.entries[h>>t.shift].low
+	}
+	return all
+}
+
+// find replaces every hash by the number of its bin.
+func (t *table) find(hashes []uint64) {
 	if t.bins == 0 {
-		return notThere
+		for i := range hashes {
+			hashes[i] = notThere
+		}
+		return
 	}
-	at := t.slot(h)
-	if t.hashes[at] == 0 {
-		return notThere
+	t.touch(hashes)
+	for i, h := range hashes {
+		hashes[i] = notThere
+		if e := t.slot(h); e.hash() != 0 {
+			hashes[i] = uint64(e.value)
+		}
 	}
-	return t.number[at]
 }
 
 // count adds one to the count of each hash, a new one included.
 func (t *table) count(hashes []uint64) {
+	for 4*(t.bins+len(hashes)) > 3*len(t.entries) {
+		t.resize(max(64, 2*len(t.entries)))
+	}
+	t.touch(hashes)
 	for _, h := range hashes {
-		if 4*(t.bins+1) > 3*len(t.hashes) {
-			t.resize(max(64, 2*len(t.hashes)))
-		}
-		at := t.slot(h)
-		if t.hashes[at] == 0 {
-			t.hashes[at], t.number[at] = h, uint32(t.bins)
-			t.counts = append(t.counts, 0)
+		e := t.slot(h)
+		if e.hash() == 0 {
+			*e = newEntry(h, 0)
 			t.bins++
 		}
-		if n := &t.counts[t.number[at]]; *n < math.MaxUint32 {
-			*n++
+		if e.value < math.MaxUint32 {
+			e.value++
 		}
 	}
 }
 
-// resize moves the entries to a table of another size.
+// resize moves the entries to a table of another size, a power of two.
 func (t *table) resize(slots int) {
-	old := *t
-	t.hashes, t.number = make([]uint64, slots), make([]uint32, slots)
-	for k, h := range old.hashes {
-		if h != 0 {
-			at := t.slot(h)
-			t.hashes[at], t.number[at] = h, old.number[k]
+	old := t.entries
+	t.entries, t.shift = make([]entry, slots), 64-bits.TrailingZeros(uint(slots))
+	for k := range old {
+		if h := old[k].hash(); h != 0 {
+			*t.slot(h) = old[k]
 		}
 	}
 }
 
-// settle ends counting: bins with fewer than least rows go, the others are numbered anew in the
-// same order.
+// settle ends counting: bins with fewer than least rows go, the others are numbered in the order of
+// their hashes, whatever the order of rows was.
 func (t *table) settle(least uint32) {
-	kept := t.list(least)
-	t.counts = nil
-	if len(kept) < t.bins {
-		t.of(kept)
+	kept := make([]uint64, 0, t.bins)
+	mask, start := len(t.entries)-1, 0
+	for t.entries[start].hash() != 0 {
+		start++ // entries before the first gap may belong to the end
 	}
-}
-
-// list returns the hashes of the bins counted at least so often, all where nothing is counted, in
-// the order of their numbers.
-func (t *table) list(least uint32) []uint64 {
-	kept := make([]uint64, t.bins)
-	for k, h := range t.hashes {
-		if h != 0 && (t.counts == nil || t.counts[t.number[k]] >= least) {
-			kept[t.number[k]] = h
+	for k := range t.entries {
+		e := &t.entries[(start+k)&mask]
+		if h := e.hash(); h != 0 && e.value >= least {
+			// A hash is at most a few places from where the order of hashes has it.
+			at := len(kept)
+			kept = append(kept, h)
+			for ; at > 0 && kept[at-1] > h; at-- {
+				kept[at] = kept[at-1]
+			}
+			kept[at] = h
 		}
 	}
-	end := 0
-	for _, h := range kept {
-		if h != 0 {
-			kept[end] = h
-			end++
-		}
-	}
-	return kept[:end]
+	t.of(kept)
 }
 
-// of makes t the table of the hashes, none of which is 0, numbered in this order.
+// list returns the hashes of a settled table in the order of their numbers.
+func (t *table) list() []uint64 {
+	hashes := make([]uint64, t.bins)
+	for k := range t.entries {
+		if e := &t.entries[k]; e.hash() != 0 {
+			hashes[e.value] = e.hash()
+		}
+	}
+	return hashes
+}
+
+// of makes t the settled table of the hashes, none of which is 0, numbered in this order.
 func (t *table) of(hashes []uint64) {
 	*t = table{}
 	if len(hashes) == 0 {
 		return
 	}
-	t.resize(1 << bits.Len(uint(len(hashes)+len(hashes)/2)))
+	t.resize(max(2, 1<<bits.Len(uint(len(hashes)+len(hashes)/3))))
 	for k, h := range hashes {
-		at := t.slot(h)
-		t.hashes[at], t.number[at] = h, uint32(k)
+		*t.slot(h) = newEntry(h, uint32(k))
 	}
 	t.bins = len(hashes)
 }

@@ -4,8 +4,29 @@
 // returns a [Transformer], which is immutable, safe for concurrent use, and maps each row without
 // looking at the others. Fitting never changes the spec.
 //
+//	step             spec           learns                       features
+//	impute           [Impute]       mean, median, mode           the inputs without gaps
+//	standardize      [Standardize]  means, standard deviations   mean 0, standard deviation 1
+//	minmax           [MinMax]       ranges                       an interval
+//	robust           [Robust]       medians, quartiles           median 0, interquartile range 1
+//	onehot           [OneHot]       which levels occur           a 0/1 column for each level
+//	ordinal          [Ordinal]      the number of levels         codes as numbers
+//	pca              [PCA]          directions of large variance projections on them
+//	rff              [RFF]          γ, random frequencies        random Fourier features
+//	binning          [Binning]      γ, random grids, their bins  random binning features
+//	dense            [Dense]        the number of columns        the inputs, zeros stored
+//
 // Every spec of this package also implements [BlockFitter], and its Fit is a FitSource over the
-// rows in memory: what is learned is a fold over blocks of rows.
+// rows in memory: what is learned is a fold over blocks of rows. Every fitted type is a
+// model.Stateful, and so can be written to a file, a [Sized] and a [Describer].
+//
+// A NaN is a missing value, which impute fills, the scalers and encoders pass on, and pca, rff and
+// binning refuse by row and column. Sample weights are not looked at: a step describes the inputs,
+// weights belong to the loss. Sparse rows are never made dense, except by [Dense] and, a tile at a
+// time, by [PCA].
+//
+// Package transformertest holds the laws of transformers as a suite that any [Fitter] can be run
+// through.
 package transformer
 
 import (
