@@ -1,0 +1,68 @@
+package pipeline_test
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// What a composite says it costs, and how wide it becomes, is the sum of its parts.
+func TestCostAddsUp(t *testing.T) {
+	wide, narrow := fourier(64), fourier(16)
+	chain := pipeline.NewChain(mirror{}, wide).Cost(1000, 8)
+	if own := wide.Cost(1000, 8); chain.Width != 64 || chain.Flops != own.Flops || chain.Bytes != own.Bytes {
+		t.Errorf("a chain costs %+v, its one dear step %+v", chain, own)
+	}
+	union := pipeline.NewUnion(wide, narrow).Cost(1000, 8)
+	if want := wide.Cost(1000, 8).Flops + narrow.Cost(1000, 8).Flops; union.Width != 80 || union.Flops != want {
+		t.Errorf("a union costs %+v, wanted %v flops and 80 columns", union, want)
+	}
+	group := func(terms ...string) pipeline.Group {
+		return pipeline.Group{Select: terms, Steps: pipeline.Steps(wide)}
+	}
+	named := pipeline.NewColumns(group("a", "b"), group("c"))
+	if cost := named.Cost(1000, 8); cost.Width != 128 || cost.Flops != wide.Cost(1000, 2).Flops+wide.Cost(1000, 1).Flops {
+		t.Errorf("columns by name cost %+v", cost)
+	}
+	named.Rest = "pass"
+	if cost := named.Cost(1000, 8); cost.Width != 128+5 {
+		t.Errorf("with the rest they are %d wide", cost.Width)
+	}
+	if cost := pipeline.NewColumns(group("numeric")).Cost(1000, 8); cost.Width != -1 || cost.Flops != wide.Cost(1000, 8).Flops {
+		t.Errorf("columns by kind cost %+v", cost)
+	}
+	p := pipeline.New(estimator.NewRidge(), wide)
+	sum := p.Cost(1000, 8)
+	if want := wide.Cost(1000, 8).Flops + estimator.NewRidge().Cost(1000, 64).Flops; sum.Flops != want {
+		t.Errorf("a pipeline costs %+v, wanted %v flops", sum, want)
+	}
+}
+
+// Ridge regression takes its features from tiles: what the fit allocates does not grow with the
+// number of rows times that of features.
+func TestWideFeaturesAreNotStored(t *testing.T) {
+	const n, features = 30_000, 256
+	data := numbers(n, 40)
+	p := pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), fourier(features))
+	if !p.EstimatorReadsOnce(n, 4) || p.EstimatorReadsOnce(100, 4) {
+		t.Errorf("ridge reads once where rows are many, and not where they are few")
+	}
+	allocated := func(data datasets.Set) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := p.Fit(ctx, data); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	allocated(data)
+	few, many := allocated(data.Slice(0, n/3)), allocated(data)
+	if grown := many - few; grown > 8*features*n*2/3/2 {
+		t.Errorf("three times the rows allocate %d bytes more, their features have %d", grown, 8*features*n*2/3)
+	}
+}

@@ -1,0 +1,197 @@
+package pipeline_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+	"gopkg.in/yaml.v3"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// rings are points on two circles, a class each, which no line divides.
+func rings() datasets.Set {
+	const n = 200
+	X, y := mat.NewDense(n, 2, nil), make([]float64, n)
+	for i := range n {
+		angle, radius := float64(i)*2.4, 1.0
+		if y[i] = float64(i % 2); y[i] == 1 {
+			radius = 2
+		}
+		X.SetRow(i, []float64{radius * math.Cos(angle), radius * math.Sin(angle)})
+	}
+	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{
+		Columns: []datasets.Column{{Name: "east"}, {Name: "north"}},
+		Targets: []datasets.Column{{Name: "ring", Kind: datasets.Categorical, Levels: []string{"inner", "outer"}}},
+	}}
+}
+
+// A kernel machine: scaled inputs, random Fourier features, and a linear model on them.
+func Example() {
+	ctx := context.Background()
+	data := rings()
+	rff := transformer.NewRFF()
+	rff.Features, rff.Gamma = 100, transformer.FixedGamma(0.5)
+	p := pipeline.New(estimator.NewLogistic(), transformer.NewStandardize(), rff)
+	fmt.Println(p)
+
+	fitted, err := p.Fit(ctx, data)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	codes, err := fitted.Predict(ctx, mat.NewDense(2, 2, []float64{0, 1, -2, 0}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	classes := fitted.(estimator.Classifier).Classes()
+	fmt.Println(classes[int(codes[0])], classes[int(codes[1])])
+	// Output:
+	// standardize → rff → logistic
+	// inner outer
+}
+
+// Parameters of every part are found, read and replaced by path.
+func ExamplePipeline_Params() {
+	p := pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), transformer.NewRFF())
+	wider, err := param.With(p,
+		param.Setting{Path: "rff.features", Value: 2000},
+		param.Setting{Path: "ridge.alpha", Value: 0.1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	features, _ := param.Get(wider, "rff.features")
+	alpha, _ := param.Get(wider, "ridge.alpha")
+	fmt.Println(features, alpha)
+	// Output: 2000 0.1
+}
+
+// Groups of columns are chosen by kind, name or pattern, each with steps of its own.
+func ExampleColumns() {
+	data := datasets.Set{
+		X: mat.NewDense(3, 3, []float64{20, 0, 1, 40, 1, math.NaN(), 60, 1, 3}),
+		Schema: datasets.Schema{Columns: []datasets.Column{
+			{Name: "age"}, {Name: "colour", Kind: datasets.Categorical, Levels: []string{"blue", "red"}}, {Name: "rooms"}}},
+	}
+	spec := pipeline.NewColumns(
+		pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.NewImpute())},
+		pipeline.Group{Select: []string{"col*"}, Steps: pipeline.Steps(transformer.NewOneHot())},
+	)
+	fitted, err := spec.Fit(context.Background(), data)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	Z, err := fitted.Transform(context.Background(), data.X)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, c := range fitted.(transformer.Describer).OutputSchema(data.Schema).Columns {
+		fmt.Println(c.Name)
+	}
+	fmt.Println(mat.Formatted(Z))
+	// Output:
+	// age
+	// rooms
+	// colour=blue
+	// colour=red
+	// ⎡20   1   1   0⎤
+	// ⎢40   2   0   1⎥
+	// ⎣60   3   0   1⎦
+}
+
+// Features of two kernels side by side approximate the weighted sum of the kernels.
+func ExampleUnion() {
+	smooth, sharp := transformer.NewRFF(), transformer.NewRFF()
+	smooth.Kernel, smooth.Gamma, smooth.Features = "gaussian", transformer.FixedGamma(0.5), 20000
+	sharp.Kernel, sharp.Gamma, sharp.Features, sharp.Seed = "laplacian", transformer.FixedGamma(1), 20000, 1
+	u := pipeline.Union{
+		Parts:   []pipeline.Step{{Name: "smooth", Fitter: smooth}, {Name: "sharp", Fitter: sharp}},
+		Weights: []float64{0.75, 0.25},
+	}
+	X := mat.NewDense(2, 1, []float64{0, 1})
+	fitted, err := u.Fit(context.Background(), datasets.Set{X: X})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	Z, err := fitted.Transform(context.Background(), X)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var K mat.Dense
+	K.Mul(Z, Z.T())
+	want := 0.75*math.Exp(-0.5) + 0.25*math.Exp(-1)
+	fmt.Printf("%.2f is near: %t\n", want, math.Abs(K.At(0, 1)-want) < 0.02)
+	// Output: 0.55 is near: true
+}
+
+// A document with faults is answered with all of them.
+func ExampleDecode() {
+	const text = `
+- standardise
+- rff: {gamma: -1, feature: 500}
+- logistic: {C: 1}
+`
+	var node yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &node); err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, faults := pipeline.Decode(&node, pipeline.Origin{File: "rings.yaml", Path: "pipeline"})
+	for _, f := range faults {
+		fmt.Println(f)
+	}
+	// Output:
+	// rings.yaml:2:3: pipeline[0]: no step is called "standardise" (did you mean standardize?)
+	// rings.yaml:3:16: pipeline.rff.gamma: got -1, wanted a number > 0, a list of them (one for each column), scale or median
+	// rings.yaml:3:20: pipeline.rff.feature: no parameter is called "feature" (did you mean features?)
+}
+
+// A model that is written and read back predicts the same, for data in another order of columns too.
+func ExampleModel() {
+	ctx := context.Background()
+	data := rings()
+	p := pipeline.New(estimator.NewRidgeClassifier(), transformer.NewStandardize())
+	fitted, err := p.Fit(ctx, data)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	m, err := pipeline.NewModel(p, fitted)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var file bytes.Buffer // m.Save("rings.bochner") writes a file
+	if err := m.Write(&file); err != nil {
+		fmt.Println(err)
+		return
+	}
+	back, err := pipeline.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	turned := datasets.Set{X: mat.NewDense(1, 2, []float64{0.5, -1}), Schema: datasets.Schema{Columns: []datasets.Column{{Name: "north"}, {Name: "east"}}}}
+	aligned, err := back.Align(turned)
+	fmt.Println(aligned.X.At(0, 0), aligned.Schema.Columns[0].Name, err)
+
+	turned.Schema.Columns[0].Name = "south"
+	_, err = back.Align(turned)
+	fmt.Println(err)
+	// Output:
+	// -1 east <nil>
+	// pipeline: missing column north; column south the model does not know
+}
