@@ -32,16 +32,16 @@ func available() []instructions {
 func p64[T Float](x *T) *float64 { return (*float64)(unsafe.Pointer(x)) }
 func p32[T Float](x *T) *float32 { return (*float32)(unsafe.Pointer(x)) }
 
-func tileAsm[T Float](depth int, a, b, c *T, cRow int, add bool) {
+func tileAsm[T Float](depth int, a, b, c *T, cRow int, how finish) {
 	switch {
 	case isa == avx512 && is64[T]():
-		tileAVX512F64(depth, p64(a), p64(b), p64(c), cRow, add)
+		tileAVX512F64(depth, p64(a), p64(b), p64(c), cRow, int(how))
 	case isa == avx512:
-		tileAVX512F32(depth, p32(a), p32(b), p32(c), cRow, add)
+		tileAVX512F32(depth, p32(a), p32(b), p32(c), cRow, int(how))
 	case is64[T]():
-		tileAVX2F64(depth, p64(a), p64(b), p64(c), cRow, add)
+		tileAVX2F64(depth, p64(a), p64(b), p64(c), cRow, int(how))
 	default:
-		tileAVX2F32(depth, p32(a), p32(b), p32(c), cRow, add)
+		tileAVX2F32(depth, p32(a), p32(b), p32(c), cRow, int(how))
 	}
 }
 
@@ -50,6 +50,27 @@ func widenAsm(c *float64, cRow int, sums *float32) {
 		widenAVX512(c, cRow, sums)
 	} else {
 		widenAVX2(c, cRow, sums)
+	}
+}
+
+func eliminateAsm[T Float](depth int, x *T, xStep int, w *T, wRow int, y *T, factor T) {
+	switch {
+	case isa == avx512 && is64[T]():
+		eliminateAVX512F64(depth, p64(x), xStep, p64(w), wRow, p64(y), float64(factor))
+	case isa == avx512:
+		eliminateAVX512F32(depth, p32(x), xStep, p32(w), wRow, p32(y), float32(factor))
+	case is64[T]():
+		eliminateAVX2F64(depth, p64(x), xStep, p64(w), wRow, p64(y), float64(factor))
+	default:
+		eliminateAVX2F32(depth, p32(x), xStep, p32(w), wRow, p32(y), float32(factor))
+	}
+}
+
+func transposeAsm[T Float](dst *T, dstRow int, src *T, srcRow, n int) {
+	if is64[T]() {
+		transposeF64(p64(dst), dstRow, p64(src), srcRow, n)
+	} else {
+		transposeF32(p32(dst), dstRow, p32(src), srcRow, n)
 	}
 }
 

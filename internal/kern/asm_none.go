@@ -7,7 +7,7 @@ func available() []instructions { return []instructions{portable} }
 
 // Without assembly isa is portable, and nothing below is called.
 
-func tileAsm[T Float](depth int, a, b, c *T, cRow int, add bool) {
+func tileAsm[T Float](depth int, a, b, c *T, cRow int, how finish) {
 	panic("kern: no assembly")
 }
 
@@ -34,3 +34,9 @@ func sinCosTileAsm[T Float](dst *T, dstRow int, sums *T, scale T, rows int) bool
 func dotAsm[T Float](x, y *T, n int) T { panic("kern: no assembly") }
 
 func axpyAsm[T Float](alpha T, x, y *T, n int) { panic("kern: no assembly") }
+
+func eliminateAsm[T Float](depth int, x *T, xStep int, w *T, wRow int, y *T, factor T) {
+	panic("kern: no assembly")
+}
+
+func transposeAsm[T Float](dst *T, dstRow int, src *T, srcRow, n int) { panic("kern: no assembly") }

@@ -24,7 +24,7 @@ func Cholesky[T Float](a View[T]) (pivot int, ok bool) {
 		return pivot, false
 	}
 	SolveLower(a11, a21.T())
-	p := product[T, T]{c: a22, a: a21, b: a21.T(), alpha: -1, finish: add, lower: true}
+	p := product[T, T]{c: a22, a: a21, b: a21.T(), finish: subtract, lower: true}
 	p.run()
 	pivot, ok = Cholesky(a22)
 	return h + pivot, ok
@@ -146,7 +146,7 @@ func subtractProduct[T Float](c, a, b View[T]) {
 	if c.ColStride != 1 && c.RowStride == 1 {
 		c, a, b = c.T(), b.T(), a.T()
 	}
-	p := product[T, T]{c: c, a: a, b: b, alpha: -1, finish: add}
+	p := product[T, T]{c: c, a: a, b: b, finish: subtract}
 	p.run()
 }
 
@@ -185,50 +185,46 @@ func solveStrips[T Float](l, b View[T], transposed bool, lo, hi int) {
 
 // copyStrip copies part to rows of length strip, padded with zeros, or back.
 func copyStrip[T Float](x []T, part View[T], back bool) {
-	if part.ColStride == 1 {
+	switch {
+	case part.ColStride == 1 && back:
+		for i := range part.Rows {
+			copy(part.Row(i), x[i*strip:(i+1)*strip])
+		}
+	case part.ColStride == 1:
 		for i := range part.Rows {
 			row := x[i*strip : (i+1)*strip]
-			if back {
-				copy(part.Row(i), row)
-			} else {
-				clear(row[copy(row, part.Row(i)):])
+			clear(row[copy(row, part.Row(i)):])
+		}
+	case back && part.RowStride == 1:
+		transpose(part.Data, part.ColStride, x, strip, 1, part.Rows, part.Cols)
+	case back:
+		for i := range part.Rows {
+			for j := range part.Cols {
+				part.Set(i, j, x[i*strip+j])
 			}
 		}
-		return
-	}
-	if !back && part.Cols < strip {
+	default:
 		clear(x[:part.Rows*strip])
-	}
-	for j := range part.Cols {
-		at := j * part.ColStride
-		for q := j; q < part.Rows*strip; q += strip {
-			if back {
-				part.Data[at] = x[q]
-			} else {
-				x[q] = part.Data[at]
-			}
-			at += part.RowStride
-		}
+		transpose(x, strip, part.Data, part.ColStride, part.RowStride, part.Cols, part.Rows)
 	}
 }
 
 // eliminate finishes row i of a strip: x[i] = (x[i] − Σ l[i,k]·x[k]) / l[i,i]
 // over from ≤ k < to.
 func eliminate[T Float](x []T, l View[T], i, from, to int) {
-	row, d := x[i*strip:(i+1)*strip], l.At(i, i)
-	var sums [strip]T
-	switch {
-	case from == to:
-	case isa == portable:
+	row, factor := x[i*strip:(i+1)*strip], 1/l.At(i, i)
+	if isa == portable {
 		for k := from; k < to; k++ {
-			axpyPortable(l.At(i, k), x[k*strip:(k+1)*strip], sums[:])
+			axpyPortable(-l.At(i, k), x[k*strip:(k+1)*strip], row)
 		}
-	default:
-		for j := 0; j < strip; j += 2 * blockingOf[T]().nr {
-			rowAsm(to-from, &l.Data[i*l.RowStride+from*l.ColStride], l.ColStride, &x[from*strip+j], strip, &sums[j])
-		}
+		Scale(factor, row)
+		return
 	}
-	for j := range row {
-		row[j] = (row[j] - sums[j]) / d
+	for j := 0; j < strip; j += 2 * blockingOf[T]().nr {
+		var first, above *T
+		if from < to {
+			first, above = &l.Data[i*l.RowStride+from*l.ColStride], &x[from*strip+j]
+		}
+		eliminateAsm(to-from, first, l.ColStride, above, strip, &row[j], factor)
 	}
 }

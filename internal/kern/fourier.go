@@ -81,7 +81,7 @@ func (m *fourierMap[T]) run() {
 
 func (m *fourierMap[T]) pack(packed []T, bl blocking, j, nj int) {
 	if m.x.Rows <= fewRows {
-		packPanels(packed, m.w.T(), bl.nr, j, nj, 0, m.w.Rows, nil, 1)
+		packPanels(packed, m.w.T(), bl.nr, j, nj, 0, m.w.Rows, nil)
 		return
 	}
 	p := product[T, T]{b: m.w}
@@ -107,11 +107,11 @@ func (m *fourierMap[T]) stripe(packed []T, bl blocking, j, nj, lo, hi int) {
 	var sums [maxTile]T
 	for i := lo; i < hi; i += height {
 		ni := min(height, hi-i)
-		packPanels(left, m.x, bl.mr, i, ni, 0, depth, nil, 1)
+		packPanels(left, m.x, bl.mr, i, ni, 0, depth, nil)
 		for jr := 0; jr < nj; jr += bl.nr {
 			right := packed[jr*depth:]
 			for ir := 0; ir < ni; ir += bl.mr {
-				tile(depth, left[ir*depth:], right, sums[:], bl.nr, false)
+				tile(depth, left[ir*depth:], right, sums[:], bl.nr, set)
 				m.finish(&sums, bl.nr, i+ir, j+jr, min(bl.mr, ni-ir), min(bl.nr, nj-jr))
 			}
 		}

@@ -9,7 +9,7 @@ package kern
 // MirrorLower). Cost nd² flops.
 func Gram[T Float](c, a View[T], weights []T) {
 	checkGram(c.Rows, c.Cols, a, weights)
-	p := product[T, T]{c: c, a: a.T(), b: a, weights: weights, alpha: 1, finish: add, lower: true}
+	p := product[T, T]{c: c, a: a.T(), b: a, weights: weights, finish: add, lower: true}
 	p.run()
 }
 
@@ -19,7 +19,7 @@ func Gram[T Float](c, a View[T], weights []T) {
 // grow with the number of rows.
 func GramMixed(c View[float64], a View[float32], weights []float32) {
 	checkGram(c.Rows, c.Cols, a, weights)
-	p := product[float32, float64]{c: c, a: a.T(), b: a, weights: weights, alpha: 1, finish: add, lower: true}
+	p := product[float32, float64]{c: c, a: a.T(), b: a, weights: weights, finish: add, lower: true}
 	p.run()
 }
 

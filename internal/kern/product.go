@@ -19,7 +19,7 @@ func Mul[T Float](c, a, b View[T], accumulate bool) {
 	if c.ColStride != 1 && c.RowStride == 1 {
 		c, a, b = c.T(), b.T(), a.T()
 	}
-	p := product[T, T]{c: c, a: a, b: b, alpha: 1, finish: set}
+	p := product[T, T]{c: c, a: a, b: b, finish: set}
 	if accumulate {
 		p.finish = add
 	}
@@ -30,11 +30,12 @@ func Mul[T Float](c, a, b View[T], accumulate bool) {
 type finish int
 
 const (
-	set finish = iota // c = sum
-	add               // c += sum
+	set      finish = iota // c = sum
+	add                    // c += sum
+	subtract               // c -= sum
 )
 
-// product is C (+)= alpha·A·diag(weights)·B, the whole of C or its lower
+// product is C = or += or −= A·diag(weights)·B, the whole of C or its lower
 // triangle, in elements of T summed into elements of S.
 //
 // It follows Goto and van de Geijn (ACM TOMS 34(3), 2008): B is packed in
@@ -44,7 +45,6 @@ type product[T, S Float] struct {
 	c       View[S]
 	a, b    View[T]
 	weights []T // one per inner index, nil for ones
-	alpha   T
 	finish  finish
 	lower   bool
 }
@@ -89,13 +89,13 @@ func (p *product[T, S]) packRight(packed []T, bl blocking, k, nk, j, nj int) {
 	panels := (nj + bl.nr - 1) / bl.nr
 	grain := max(1, 1<<15/(bl.nr*(nk+1)))
 	if panels <= grain {
-		packPanels(packed, p.b.T(), bl.nr, j, nj, k, nk, nil, 1)
+		packPanels(packed, p.b.T(), bl.nr, j, nj, k, nk, nil)
 		return
 	}
 	b := p.b.T()
 	Parallel(panels, grain, func(lo, hi int) {
 		first, last := lo*bl.nr, min(hi*bl.nr, nj)
-		packPanels(packed[first*nk:], b, bl.nr, j+first, last-first, k, nk, nil, 1)
+		packPanels(packed[first*nk:], b, bl.nr, j+first, last-first, k, nk, nil)
 	})
 }
 
@@ -127,7 +127,7 @@ func (p *product[T, S]) stripe(packed []T, bl blocking, k, nk, j, nj, lo, hi int
 	}
 	for i := lo; i < hi; i += bl.mc {
 		ni := min(bl.mc, hi-i)
-		packPanels(left, p.a, bl.mr, i, ni, k, nk, p.weights, p.alpha)
+		packPanels(left, p.a, bl.mr, i, ni, k, nk, p.weights)
 		for jr := 0; jr < nj; jr += bl.nr {
 			right := packed[jr*nk : (jr+bl.nr)*nk]
 			for ir := 0; ir < ni; ir += bl.mr {
@@ -146,12 +146,12 @@ func (p *product[T, S]) tile(left, right []T, bl blocking, nk, i, j int, how fin
 	whole := i+bl.mr <= p.c.Rows && j+bl.nr <= p.c.Cols && p.c.ColStride == 1
 	if inside && whole && is64[T]() == is64[S]() {
 		c := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(p.c.Data))), len(p.c.Data))
-		tile(nk, left, right, c[i*p.c.RowStride+j:], p.c.RowStride, how == add)
+		tile(nk, left, right, c[i*p.c.RowStride+j:], p.c.RowStride, how)
 		return
 	}
 	if isa != portable && inside && whole && how == add {
 		var sums [maxTile]float32
-		tile(nk, as32(left), as32(right), sums[:], bl.nr, false)
+		tile(nk, as32(left), as32(right), sums[:], bl.nr, set)
 		c := as64(p.c.Data)
 		widenAsm(&c[i*p.c.RowStride+j], p.c.RowStride, &sums[0])
 		return
@@ -165,18 +165,22 @@ func (p *product[T, S]) tile(left, right []T, bl blocking, nk, i, j int, how fin
 func (p *product[T, S]) tileApart(left, right []T, bl blocking, nk, i, j int, how finish) {
 	ni, nj := min(bl.mr, p.c.Rows-i), min(bl.nr, p.c.Cols-j)
 	var sums [maxTile]T
-	tile(nk, left, right, sums[:], bl.nr, false)
+	tile(nk, left, right, sums[:], bl.nr, set)
 	for r := range ni {
 		last := nj
 		if p.lower {
 			last = min(nj, i+r-j+1)
 		}
 		at := (i+r)*p.c.RowStride + j*p.c.ColStride
-		for s := range last {
-			if how == add {
-				p.c.Data[at] += S(sums[r*bl.nr+s])
-			} else {
-				p.c.Data[at] = S(sums[r*bl.nr+s])
+		row := sums[r*bl.nr:]
+		for s := range max(last, 0) {
+			switch how {
+			case set:
+				p.c.Data[at] = S(row[s])
+			case add:
+				p.c.Data[at] += S(row[s])
+			case subtract:
+				p.c.Data[at] -= S(row[s])
 			}
 			at += p.c.ColStride
 		}
@@ -203,17 +207,17 @@ func blockingOf[T Float]() blocking {
 
 // tile multiplies two packed panels, of mr rows and nr columns:
 //
-//	for i < mr, j < nr:  c[i·cRow+j] (+)= Σ_{k<depth} a[mr·k+i]·b[nr·k+j]
-func tile[T Float](depth int, a, b, c []T, cRow int, add bool) {
+//	for i < mr, j < nr:  c[i·cRow+j] = or += or −= Σ_{k<depth} a[mr·k+i]·b[nr·k+j]
+func tile[T Float](depth int, a, b, c []T, cRow int, how finish) {
 	if isa == portable {
-		tilePortable(depth, a, b, c, cRow, add)
+		tilePortable(depth, a, b, c, cRow, how)
 	} else {
-		tileAsm(depth, &a[0], &b[0], &c[0], cRow, add)
+		tileAsm(depth, &a[0], &b[0], &c[0], cRow, how)
 	}
 }
 
 // tilePortable is tile for four rows and columns, two rows at a time.
-func tilePortable[T Float](depth int, a, b, c []T, cRow int, add bool) {
+func tilePortable[T Float](depth int, a, b, c []T, cRow int, how finish) {
 	for i := 0; i < 4; i += 2 {
 		var c00, c01, c02, c03, c10, c11, c12, c13 T
 		x, y := a[:4*depth], b[:4*depth]
@@ -231,9 +235,13 @@ func tilePortable[T Float](depth int, a, b, c []T, cRow int, add bool) {
 			x, y = x[4:], y[4:]
 		}
 		u, v := c[i*cRow:i*cRow+4], c[(i+1)*cRow:(i+1)*cRow+4]
-		if add {
-			c00, c01, c02, c03 = c00+u[0], c01+u[1], c02+u[2], c03+u[3]
-			c10, c11, c12, c13 = c10+v[0], c11+v[1], c12+v[2], c13+v[3]
+		switch how {
+		case add:
+			c00, c01, c02, c03 = u[0]+c00, u[1]+c01, u[2]+c02, u[3]+c03
+			c10, c11, c12, c13 = v[0]+c10, v[1]+c11, v[2]+c12, v[3]+c13
+		case subtract:
+			c00, c01, c02, c03 = u[0]-c00, u[1]-c01, u[2]-c02, u[3]-c03
+			c10, c11, c12, c13 = v[0]-c10, v[1]-c11, v[2]-c12, v[3]-c13
 		}
 		u[0], u[1], u[2], u[3] = c00, c01, c02, c03
 		v[0], v[1], v[2], v[3] = c10, c11, c12, c13
@@ -241,11 +249,11 @@ func tilePortable[T Float](depth int, a, b, c []T, cRow int, add bool) {
 }
 
 // packPanels copies rows [i, i+ni) and columns [k, k+nk) of a into panels of
-// width rows each, column after column, scaled by alpha and by weights[column],
-// the last panel padded with zeros:
+// width rows each, column after column, weighted by weights[column], the last
+// panel padded with zeros:
 //
-//	dst[panel][kk][r] = alpha·weights[k+kk]·a[i+panel·width+r, k+kk]
-func packPanels[T Float](dst []T, a View[T], width, i, ni, k, nk int, weights []T, alpha T) {
+//	dst[panel][kk][r] = weights[k+kk]·a[i+panel·width+r, k+kk]
+func packPanels[T Float](dst []T, a View[T], width, i, ni, k, nk int, weights []T) {
 	if nk == 0 {
 		return
 	}
@@ -255,20 +263,40 @@ func packPanels[T Float](dst []T, a View[T], width, i, ni, k, nk int, weights []
 		if n < width {
 			clear(panel)
 		}
-		base := (i+r)*a.RowStride + k*a.ColStride
+		from := a.Data[(i+r)*a.RowStride+k*a.ColStride:]
 		if a.RowStride == 1 && n == width {
-			copyRows(panel, a.Data[base:], width, a.ColStride, nk)
+			copyRows(panel, from, width, a.ColStride, nk)
 		} else {
-			for row := range n {
-				at := base + row*a.RowStride
-				for q := row; q < nk*width; q += width {
-					panel[q] = a.Data[at]
-					at += a.ColStride
-				}
+			transpose(panel, width, from, a.RowStride, a.ColStride, n, nk)
+		}
+		if weights != nil {
+			weighPanel(panel, width, weights[k:k+nk])
+		}
+	}
+}
+
+// transpose copies rows × n elements of src to n × rows elements of dst:
+//
+//	dst[k·dstRow+r] = src[r·srcRow+k·srcCol]
+func transpose[T Float](dst []T, dstRow int, src []T, srcRow, srcCol, rows, n int) {
+	whole := 0
+	if isa != portable && srcCol == 1 && rows >= 4 {
+		whole = n &^ 3
+		for r := 0; whole > 0; r = min(r+4, rows-4) {
+			transposeAsm(&dst[r], dstRow, &src[r*srcRow], srcRow, whole)
+			if r == rows-4 {
+				break
 			}
 		}
-		if weights != nil || alpha != 1 {
-			weighPanel(panel, width, nk, k, weights, alpha)
+	}
+	if whole == n {
+		return
+	}
+	for r := range rows {
+		at := r*srcRow + whole*srcCol
+		for q := whole*dstRow + r; q < n*dstRow; q += dstRow {
+			dst[q] = src[at]
+			at += srcCol
 		}
 	}
 }
@@ -300,15 +328,11 @@ func copyRows[T Float](dst, src []T, width, stride, n int) {
 	}
 }
 
-func weighPanel[T Float](panel []T, width, nk, k int, weights []T, alpha T) {
-	for kk := range nk {
-		f := alpha
-		if weights != nil {
-			f *= weights[k+kk]
-		}
-		row := panel[kk*width : (kk+1)*width]
+func weighPanel[T Float](panel []T, width int, weights []T) {
+	for k, w := range weights {
+		row := panel[k*width : (k+1)*width]
 		for r := range row {
-			row[r] *= f
+			row[r] *= w
 		}
 	}
 }

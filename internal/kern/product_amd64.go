@@ -6,10 +6,10 @@ package kern
 
 // tileAVX512F64 multiplies a packed panel of 8 rows with one of 24 columns:
 //
-//	for i < 8, j < 24:  c[i·cRow+j] (+)= Σ_{k<depth} a[8·k+i]·b[24·k+j]
+//	for i < 8, j < 24:  c[i·cRow+j] = or += or −= Σ_{k<depth} a[8·k+i]·b[24·k+j]
 //
 //go:noescape
-func tileAVX512F64(depth int, a *float64, b *float64, c *float64, cRow int, add bool)
+func tileAVX512F64(depth int, a *float64, b *float64, c *float64, cRow int, how int)
 
 // rowAVX512F64 multiplies a row with 48 columns:
 //
@@ -20,12 +20,19 @@ func tileAVX512F64(depth int, a *float64, b *float64, c *float64, cRow int, add 
 //go:noescape
 func rowAVX512F64(depth int, x *float64, xStep int, w *float64, wRow int, sums *float64)
 
-// tileAVX512F32 multiplies a packed panel of 8 rows with one of 48 columns:
+// eliminateAVX512F64 takes the sums of rowAVX512F64 from y:
 //
-//	for i < 8, j < 48:  c[i·cRow+j] (+)= Σ_{k<depth} a[8·k+i]·b[48·k+j]
+//	for j < 48:  y[j] = (y[j] − Σ_{k<depth} x[k·xStep]·w[k·wRow+j])·factor
 //
 //go:noescape
-func tileAVX512F32(depth int, a *float32, b *float32, c *float32, cRow int, add bool)
+func eliminateAVX512F64(depth int, x *float64, xStep int, w *float64, wRow int, y *float64, factor float64)
+
+// tileAVX512F32 multiplies a packed panel of 8 rows with one of 48 columns:
+//
+//	for i < 8, j < 48:  c[i·cRow+j] = or += or −= Σ_{k<depth} a[8·k+i]·b[48·k+j]
+//
+//go:noescape
+func tileAVX512F32(depth int, a *float32, b *float32, c *float32, cRow int, how int)
 
 // rowAVX512F32 multiplies a row with 96 columns:
 //
@@ -36,12 +43,19 @@ func tileAVX512F32(depth int, a *float32, b *float32, c *float32, cRow int, add 
 //go:noescape
 func rowAVX512F32(depth int, x *float32, xStep int, w *float32, wRow int, sums *float32)
 
-// tileAVX2F64 multiplies a packed panel of 6 rows with one of 8 columns:
+// eliminateAVX512F32 takes the sums of rowAVX512F32 from y:
 //
-//	for i < 6, j < 8:  c[i·cRow+j] (+)= Σ_{k<depth} a[6·k+i]·b[8·k+j]
+//	for j < 96:  y[j] = (y[j] − Σ_{k<depth} x[k·xStep]·w[k·wRow+j])·factor
 //
 //go:noescape
-func tileAVX2F64(depth int, a *float64, b *float64, c *float64, cRow int, add bool)
+func eliminateAVX512F32(depth int, x *float32, xStep int, w *float32, wRow int, y *float32, factor float32)
+
+// tileAVX2F64 multiplies a packed panel of 6 rows with one of 8 columns:
+//
+//	for i < 6, j < 8:  c[i·cRow+j] = or += or −= Σ_{k<depth} a[6·k+i]·b[8·k+j]
+//
+//go:noescape
+func tileAVX2F64(depth int, a *float64, b *float64, c *float64, cRow int, how int)
 
 // rowAVX2F64 multiplies a row with 16 columns:
 //
@@ -52,12 +66,19 @@ func tileAVX2F64(depth int, a *float64, b *float64, c *float64, cRow int, add bo
 //go:noescape
 func rowAVX2F64(depth int, x *float64, xStep int, w *float64, wRow int, sums *float64)
 
-// tileAVX2F32 multiplies a packed panel of 6 rows with one of 16 columns:
+// eliminateAVX2F64 takes the sums of rowAVX2F64 from y:
 //
-//	for i < 6, j < 16:  c[i·cRow+j] (+)= Σ_{k<depth} a[6·k+i]·b[16·k+j]
+//	for j < 16:  y[j] = (y[j] − Σ_{k<depth} x[k·xStep]·w[k·wRow+j])·factor
 //
 //go:noescape
-func tileAVX2F32(depth int, a *float32, b *float32, c *float32, cRow int, add bool)
+func eliminateAVX2F64(depth int, x *float64, xStep int, w *float64, wRow int, y *float64, factor float64)
+
+// tileAVX2F32 multiplies a packed panel of 6 rows with one of 16 columns:
+//
+//	for i < 6, j < 16:  c[i·cRow+j] = or += or −= Σ_{k<depth} a[6·k+i]·b[16·k+j]
+//
+//go:noescape
+func tileAVX2F32(depth int, a *float32, b *float32, c *float32, cRow int, how int)
 
 // rowAVX2F32 multiplies a row with 32 columns:
 //
@@ -68,6 +89,13 @@ func tileAVX2F32(depth int, a *float32, b *float32, c *float32, cRow int, add bo
 //go:noescape
 func rowAVX2F32(depth int, x *float32, xStep int, w *float32, wRow int, sums *float32)
 
+// eliminateAVX2F32 takes the sums of rowAVX2F32 from y:
+//
+//	for j < 32:  y[j] = (y[j] − Σ_{k<depth} x[k·xStep]·w[k·wRow+j])·factor
+//
+//go:noescape
+func eliminateAVX2F32(depth int, x *float32, xStep int, w *float32, wRow int, y *float32, factor float32)
+
 // widenAVX512 adds a tile of 8 × 48 sums to c:
 //
 //	for i < 8, j < 48:  c[i·cRow+j] += float64(sums[48·i+j])
@@ -75,9 +103,23 @@ func rowAVX2F32(depth int, x *float32, xStep int, w *float32, wRow int, sums *fl
 //go:noescape
 func widenAVX512(c *float64, cRow int, sums *float32)
 
+// transposeF64 transposes four rows of n elements, n a multiple of 4:
+//
+//	for r < 4, k < n:  dst[k·dstRow+r] = src[r·srcRow+k]
+//
+//go:noescape
+func transposeF64(dst *float64, dstRow int, src *float64, srcRow int, n int)
+
 // widenAVX2 adds a tile of 6 × 16 sums to c:
 //
 //	for i < 6, j < 16:  c[i·cRow+j] += float64(sums[16·i+j])
 //
 //go:noescape
 func widenAVX2(c *float64, cRow int, sums *float32)
+
+// transposeF32 transposes four rows of n elements, n a multiple of 4:
+//
+//	for r < 4, k < n:  dst[k·dstRow+r] = src[r·srcRow+k]
+//
+//go:noescape
+func transposeF32(dst *float32, dstRow int, src *float32, srcRow int, n int)

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func tileAVX512F64(depth int, a *float64, b *float64, c *float64, cRow int, add bool)
+// func tileAVX512F64(depth int, a *float64, b *float64, c *float64, cRow int, how int)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tileAVX512F64(SB), NOSPLIT, $0-41
+TEXT ·tileAVX512F64(SB), NOSPLIT, $0-48
 	MOVQ       depth+0(FP), AX
 	MOVQ       a+8(FP), CX
 	MOVQ       b+16(FP), DX
@@ -275,9 +275,11 @@ rest:
 	JNZ          rest
 
 rest_done:
-	MOVB   add+40(FP), AL
-	TESTB  AL, AL
+	MOVQ   how+40(FP), AX
+	TESTQ  AX, AX
 	JZ     store
+	CMPQ   AX, $0x01
+	JNE    subtract
 	MOVQ   BX, AX
 	VADDPD (AX), Z0, Z0
 	VADDPD 64(AX), Z1, Z1
@@ -310,6 +312,65 @@ rest_done:
 	VADDPD (AX), Z21, Z21
 	VADDPD 64(AX), Z22, Z22
 	VADDPD 128(AX), Z23, Z23
+	JMP    store
+
+subtract:
+	MOVQ    BX, AX
+	VMOVUPD (AX), Z24
+	VSUBPD  Z0, Z24, Z0
+	VMOVUPD 64(AX), Z24
+	VSUBPD  Z1, Z24, Z1
+	VMOVUPD 128(AX), Z24
+	VSUBPD  Z2, Z24, Z2
+	ADDQ    SI, AX
+	VMOVUPD (AX), Z24
+	VSUBPD  Z3, Z24, Z3
+	VMOVUPD 64(AX), Z24
+	VSUBPD  Z4, Z24, Z4
+	VMOVUPD 128(AX), Z24
+	VSUBPD  Z5, Z24, Z5
+	ADDQ    SI, AX
+	VMOVUPD (AX), Z24
+	VSUBPD  Z6, Z24, Z6
+	VMOVUPD 64(AX), Z24
+	VSUBPD  Z7, Z24, Z7
+	VMOVUPD 128(AX), Z24
+	VSUBPD  Z8, Z24, Z8
+	ADDQ    SI, AX
+	VMOVUPD (AX), Z24
+	VSUBPD  Z9, Z24, Z9
+	VMOVUPD 64(AX), Z24
+	VSUBPD  Z10, Z24, Z10
+	VMOVUPD 128(AX), Z24
+	VSUBPD  Z11, Z24, Z11
+	ADDQ    SI, AX
+	VMOVUPD (AX), Z24
+	VSUBPD  Z12, Z24, Z12
+	VMOVUPD 64(AX), Z24
+	VSUBPD  Z13, Z24, Z13
+	VMOVUPD 128(AX), Z24
+	VSUBPD  Z14, Z24, Z14
+	ADDQ    SI, AX
+	VMOVUPD (AX), Z24
+	VSUBPD  Z15, Z24, Z15
+	VMOVUPD 64(AX), Z24
+	VSUBPD  Z16, Z24, Z16
+	VMOVUPD 128(AX), Z24
+	VSUBPD  Z17, Z24, Z17
+	ADDQ    SI, AX
+	VMOVUPD (AX), Z24
+	VSUBPD  Z18, Z24, Z18
+	VMOVUPD 64(AX), Z24
+	VSUBPD  Z19, Z24, Z19
+	VMOVUPD 128(AX), Z24
+	VSUBPD  Z20, Z24, Z20
+	ADDQ    SI, AX
+	VMOVUPD (AX), Z24
+	VSUBPD  Z21, Z24, Z21
+	VMOVUPD 64(AX), Z24
+	VSUBPD  Z22, Z24, Z22
+	VMOVUPD 128(AX), Z24
+	VSUBPD  Z23, Z24, Z23
 
 store:
 	VMOVUPD Z0, (BX)
@@ -354,7 +415,6 @@ TEXT ·rowAVX512F64(SB), NOSPLIT, $0-48
 	MOVQ   xStep+16(FP), DX
 	MOVQ   w+24(FP), BX
 	MOVQ   wRow+32(FP), SI
-	MOVQ   sums+40(FP), DI
 	SHLQ   $0x03, DX
 	SHLQ   $0x03, SI
 	VPXORD Z0, Z0, Z0
@@ -380,18 +440,81 @@ deep:
 	JNZ          deep
 
 deep_done:
-	VMOVUPD Z0, (DI)
-	VMOVUPD Z1, 64(DI)
-	VMOVUPD Z2, 128(DI)
-	VMOVUPD Z3, 192(DI)
-	VMOVUPD Z4, 256(DI)
-	VMOVUPD Z5, 320(DI)
+	MOVQ    sums+40(FP), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD Z3, 192(AX)
+	VMOVUPD Z4, 256(AX)
+	VMOVUPD Z5, 320(AX)
 	VZEROUPPER
 	RET
 
-// func tileAVX512F32(depth int, a *float32, b *float32, c *float32, cRow int, add bool)
+// func eliminateAVX512F64(depth int, x *float64, xStep int, w *float64, wRow int, y *float64, factor float64)
+// Requires: AVX, AVX512F
+TEXT ·eliminateAVX512F64(SB), NOSPLIT, $0-56
+	MOVQ   depth+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   xStep+16(FP), DX
+	MOVQ   w+24(FP), BX
+	MOVQ   wRow+32(FP), SI
+	SHLQ   $0x03, DX
+	SHLQ   $0x03, SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	TESTQ  AX, AX
+	JLE    deep_done
+
+deep:
+	VBROADCASTSD (CX), Z6
+	VFMADD231PD  (BX), Z6, Z0
+	VFMADD231PD  64(BX), Z6, Z1
+	VFMADD231PD  128(BX), Z6, Z2
+	VFMADD231PD  192(BX), Z6, Z3
+	VFMADD231PD  256(BX), Z6, Z4
+	VFMADD231PD  320(BX), Z6, Z5
+	ADDQ         DX, CX
+	ADDQ         SI, BX
+	DECQ         AX
+	JNZ          deep
+
+deep_done:
+	MOVQ         y+40(FP), AX
+	VBROADCASTSD factor+48(FP), Z6
+	VMOVUPD      (AX), Z7
+	VSUBPD       Z0, Z7, Z0
+	VMULPD       Z6, Z0, Z0
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      64(AX), Z7
+	VSUBPD       Z1, Z7, Z1
+	VMULPD       Z6, Z1, Z1
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      128(AX), Z7
+	VSUBPD       Z2, Z7, Z2
+	VMULPD       Z6, Z2, Z2
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      192(AX), Z7
+	VSUBPD       Z3, Z7, Z3
+	VMULPD       Z6, Z3, Z3
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      256(AX), Z7
+	VSUBPD       Z4, Z7, Z4
+	VMULPD       Z6, Z4, Z4
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      320(AX), Z7
+	VSUBPD       Z5, Z7, Z5
+	VMULPD       Z6, Z5, Z5
+	VMOVUPD      Z5, 320(AX)
+	VZEROUPPER
+	RET
+
+// func tileAVX512F32(depth int, a *float32, b *float32, c *float32, cRow int, how int)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tileAVX512F32(SB), NOSPLIT, $0-41
+TEXT ·tileAVX512F32(SB), NOSPLIT, $0-48
 	MOVQ       depth+0(FP), AX
 	MOVQ       a+8(FP), CX
 	MOVQ       b+16(FP), DX
@@ -660,9 +783,11 @@ rest:
 	JNZ          rest
 
 rest_done:
-	MOVB   add+40(FP), AL
-	TESTB  AL, AL
+	MOVQ   how+40(FP), AX
+	TESTQ  AX, AX
 	JZ     store
+	CMPQ   AX, $0x01
+	JNE    subtract
 	MOVQ   BX, AX
 	VADDPS (AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
@@ -695,6 +820,65 @@ rest_done:
 	VADDPS (AX), Z21, Z21
 	VADDPS 64(AX), Z22, Z22
 	VADDPS 128(AX), Z23, Z23
+	JMP    store
+
+subtract:
+	MOVQ    BX, AX
+	VMOVUPS (AX), Z24
+	VSUBPS  Z0, Z24, Z0
+	VMOVUPS 64(AX), Z24
+	VSUBPS  Z1, Z24, Z1
+	VMOVUPS 128(AX), Z24
+	VSUBPS  Z2, Z24, Z2
+	ADDQ    SI, AX
+	VMOVUPS (AX), Z24
+	VSUBPS  Z3, Z24, Z3
+	VMOVUPS 64(AX), Z24
+	VSUBPS  Z4, Z24, Z4
+	VMOVUPS 128(AX), Z24
+	VSUBPS  Z5, Z24, Z5
+	ADDQ    SI, AX
+	VMOVUPS (AX), Z24
+	VSUBPS  Z6, Z24, Z6
+	VMOVUPS 64(AX), Z24
+	VSUBPS  Z7, Z24, Z7
+	VMOVUPS 128(AX), Z24
+	VSUBPS  Z8, Z24, Z8
+	ADDQ    SI, AX
+	VMOVUPS (AX), Z24
+	VSUBPS  Z9, Z24, Z9
+	VMOVUPS 64(AX), Z24
+	VSUBPS  Z10, Z24, Z10
+	VMOVUPS 128(AX), Z24
+	VSUBPS  Z11, Z24, Z11
+	ADDQ    SI, AX
+	VMOVUPS (AX), Z24
+	VSUBPS  Z12, Z24, Z12
+	VMOVUPS 64(AX), Z24
+	VSUBPS  Z13, Z24, Z13
+	VMOVUPS 128(AX), Z24
+	VSUBPS  Z14, Z24, Z14
+	ADDQ    SI, AX
+	VMOVUPS (AX), Z24
+	VSUBPS  Z15, Z24, Z15
+	VMOVUPS 64(AX), Z24
+	VSUBPS  Z16, Z24, Z16
+	VMOVUPS 128(AX), Z24
+	VSUBPS  Z17, Z24, Z17
+	ADDQ    SI, AX
+	VMOVUPS (AX), Z24
+	VSUBPS  Z18, Z24, Z18
+	VMOVUPS 64(AX), Z24
+	VSUBPS  Z19, Z24, Z19
+	VMOVUPS 128(AX), Z24
+	VSUBPS  Z20, Z24, Z20
+	ADDQ    SI, AX
+	VMOVUPS (AX), Z24
+	VSUBPS  Z21, Z24, Z21
+	VMOVUPS 64(AX), Z24
+	VSUBPS  Z22, Z24, Z22
+	VMOVUPS 128(AX), Z24
+	VSUBPS  Z23, Z24, Z23
 
 store:
 	VMOVUPS Z0, (BX)
@@ -739,7 +923,6 @@ TEXT ·rowAVX512F32(SB), NOSPLIT, $0-48
 	MOVQ   xStep+16(FP), DX
 	MOVQ   w+24(FP), BX
 	MOVQ   wRow+32(FP), SI
-	MOVQ   sums+40(FP), DI
 	SHLQ   $0x02, DX
 	SHLQ   $0x02, SI
 	VPXORD Z0, Z0, Z0
@@ -765,18 +948,81 @@ deep:
 	JNZ          deep
 
 deep_done:
-	VMOVUPS Z0, (DI)
-	VMOVUPS Z1, 64(DI)
-	VMOVUPS Z2, 128(DI)
-	VMOVUPS Z3, 192(DI)
-	VMOVUPS Z4, 256(DI)
-	VMOVUPS Z5, 320(DI)
+	MOVQ    sums+40(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
 	VZEROUPPER
 	RET
 
-// func tileAVX2F64(depth int, a *float64, b *float64, c *float64, cRow int, add bool)
+// func eliminateAVX512F32(depth int, x *float32, xStep int, w *float32, wRow int, y *float32, factor float32)
+// Requires: AVX, AVX512F
+TEXT ·eliminateAVX512F32(SB), NOSPLIT, $0-52
+	MOVQ   depth+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   xStep+16(FP), DX
+	MOVQ   w+24(FP), BX
+	MOVQ   wRow+32(FP), SI
+	SHLQ   $0x02, DX
+	SHLQ   $0x02, SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	TESTQ  AX, AX
+	JLE    deep_done
+
+deep:
+	VBROADCASTSS (CX), Z6
+	VFMADD231PS  (BX), Z6, Z0
+	VFMADD231PS  64(BX), Z6, Z1
+	VFMADD231PS  128(BX), Z6, Z2
+	VFMADD231PS  192(BX), Z6, Z3
+	VFMADD231PS  256(BX), Z6, Z4
+	VFMADD231PS  320(BX), Z6, Z5
+	ADDQ         DX, CX
+	ADDQ         SI, BX
+	DECQ         AX
+	JNZ          deep
+
+deep_done:
+	MOVQ         y+40(FP), AX
+	VBROADCASTSS factor+48(FP), Z6
+	VMOVUPS      (AX), Z7
+	VSUBPS       Z0, Z7, Z0
+	VMULPS       Z6, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z7
+	VSUBPS       Z1, Z7, Z1
+	VMULPS       Z6, Z1, Z1
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      128(AX), Z7
+	VSUBPS       Z2, Z7, Z2
+	VMULPS       Z6, Z2, Z2
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      192(AX), Z7
+	VSUBPS       Z3, Z7, Z3
+	VMULPS       Z6, Z3, Z3
+	VMOVUPS      Z3, 192(AX)
+	VMOVUPS      256(AX), Z7
+	VSUBPS       Z4, Z7, Z4
+	VMULPS       Z6, Z4, Z4
+	VMOVUPS      Z4, 256(AX)
+	VMOVUPS      320(AX), Z7
+	VSUBPS       Z5, Z7, Z5
+	VMULPS       Z6, Z5, Z5
+	VMOVUPS      Z5, 320(AX)
+	VZEROUPPER
+	RET
+
+// func tileAVX2F64(depth int, a *float64, b *float64, c *float64, cRow int, how int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·tileAVX2F64(SB), NOSPLIT, $0-41
+TEXT ·tileAVX2F64(SB), NOSPLIT, $0-48
 	MOVQ       depth+0(FP), AX
 	MOVQ       a+8(FP), CX
 	MOVQ       b+16(FP), DX
@@ -936,9 +1182,11 @@ rest:
 	JNZ          rest
 
 rest_done:
-	MOVB   add+40(FP), AL
-	TESTB  AL, AL
+	MOVQ   how+40(FP), AX
+	TESTQ  AX, AX
 	JZ     store
+	CMPQ   AX, $0x01
+	JNE    subtract
 	MOVQ   BX, AX
 	VADDPD (AX), Y0, Y0
 	VADDPD 32(AX), Y1, Y1
@@ -957,6 +1205,39 @@ rest_done:
 	ADDQ   SI, AX
 	VADDPD (AX), Y10, Y10
 	VADDPD 32(AX), Y11, Y11
+	JMP    store
+
+subtract:
+	MOVQ    BX, AX
+	VMOVUPD (AX), Y12
+	VSUBPD  Y0, Y12, Y0
+	VMOVUPD 32(AX), Y12
+	VSUBPD  Y1, Y12, Y1
+	ADDQ    SI, AX
+	VMOVUPD (AX), Y12
+	VSUBPD  Y2, Y12, Y2
+	VMOVUPD 32(AX), Y12
+	VSUBPD  Y3, Y12, Y3
+	ADDQ    SI, AX
+	VMOVUPD (AX), Y12
+	VSUBPD  Y4, Y12, Y4
+	VMOVUPD 32(AX), Y12
+	VSUBPD  Y5, Y12, Y5
+	ADDQ    SI, AX
+	VMOVUPD (AX), Y12
+	VSUBPD  Y6, Y12, Y6
+	VMOVUPD 32(AX), Y12
+	VSUBPD  Y7, Y12, Y7
+	ADDQ    SI, AX
+	VMOVUPD (AX), Y12
+	VSUBPD  Y8, Y12, Y8
+	VMOVUPD 32(AX), Y12
+	VSUBPD  Y9, Y12, Y9
+	ADDQ    SI, AX
+	VMOVUPD (AX), Y12
+	VSUBPD  Y10, Y12, Y10
+	VMOVUPD 32(AX), Y12
+	VSUBPD  Y11, Y12, Y11
 
 store:
 	VMOVUPD Y0, (BX)
@@ -987,7 +1268,6 @@ TEXT ·rowAVX2F64(SB), NOSPLIT, $0-48
 	MOVQ  xStep+16(FP), DX
 	MOVQ  w+24(FP), BX
 	MOVQ  wRow+32(FP), SI
-	MOVQ  sums+40(FP), DI
 	SHLQ  $0x03, DX
 	SHLQ  $0x03, SI
 	VPXOR Y0, Y0, Y0
@@ -1009,16 +1289,67 @@ deep:
 	JNZ          deep
 
 deep_done:
-	VMOVUPD Y0, (DI)
-	VMOVUPD Y1, 32(DI)
-	VMOVUPD Y2, 64(DI)
-	VMOVUPD Y3, 96(DI)
+	MOVQ    sums+40(FP), AX
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, 64(AX)
+	VMOVUPD Y3, 96(AX)
 	VZEROUPPER
 	RET
 
-// func tileAVX2F32(depth int, a *float32, b *float32, c *float32, cRow int, add bool)
+// func eliminateAVX2F64(depth int, x *float64, xStep int, w *float64, wRow int, y *float64, factor float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·eliminateAVX2F64(SB), NOSPLIT, $0-56
+	MOVQ  depth+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  xStep+16(FP), DX
+	MOVQ  w+24(FP), BX
+	MOVQ  wRow+32(FP), SI
+	SHLQ  $0x03, DX
+	SHLQ  $0x03, SI
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	TESTQ AX, AX
+	JLE   deep_done
+
+deep:
+	VBROADCASTSD (CX), Y4
+	VFMADD231PD  (BX), Y4, Y0
+	VFMADD231PD  32(BX), Y4, Y1
+	VFMADD231PD  64(BX), Y4, Y2
+	VFMADD231PD  96(BX), Y4, Y3
+	ADDQ         DX, CX
+	ADDQ         SI, BX
+	DECQ         AX
+	JNZ          deep
+
+deep_done:
+	MOVQ         y+40(FP), AX
+	VBROADCASTSD factor+48(FP), Y4
+	VMOVUPD      (AX), Y5
+	VSUBPD       Y0, Y5, Y0
+	VMULPD       Y4, Y0, Y0
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      32(AX), Y5
+	VSUBPD       Y1, Y5, Y1
+	VMULPD       Y4, Y1, Y1
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      64(AX), Y5
+	VSUBPD       Y2, Y5, Y2
+	VMULPD       Y4, Y2, Y2
+	VMOVUPD      Y2, 64(AX)
+	VMOVUPD      96(AX), Y5
+	VSUBPD       Y3, Y5, Y3
+	VMULPD       Y4, Y3, Y3
+	VMOVUPD      Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func tileAVX2F32(depth int, a *float32, b *float32, c *float32, cRow int, how int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·tileAVX2F32(SB), NOSPLIT, $0-41
+TEXT ·tileAVX2F32(SB), NOSPLIT, $0-48
 	MOVQ       depth+0(FP), AX
 	MOVQ       a+8(FP), CX
 	MOVQ       b+16(FP), DX
@@ -1178,9 +1509,11 @@ rest:
 	JNZ          rest
 
 rest_done:
-	MOVB   add+40(FP), AL
-	TESTB  AL, AL
+	MOVQ   how+40(FP), AX
+	TESTQ  AX, AX
 	JZ     store
+	CMPQ   AX, $0x01
+	JNE    subtract
 	MOVQ   BX, AX
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
@@ -1199,6 +1532,39 @@ rest_done:
 	ADDQ   SI, AX
 	VADDPS (AX), Y10, Y10
 	VADDPS 32(AX), Y11, Y11
+	JMP    store
+
+subtract:
+	MOVQ    BX, AX
+	VMOVUPS (AX), Y12
+	VSUBPS  Y0, Y12, Y0
+	VMOVUPS 32(AX), Y12
+	VSUBPS  Y1, Y12, Y1
+	ADDQ    SI, AX
+	VMOVUPS (AX), Y12
+	VSUBPS  Y2, Y12, Y2
+	VMOVUPS 32(AX), Y12
+	VSUBPS  Y3, Y12, Y3
+	ADDQ    SI, AX
+	VMOVUPS (AX), Y12
+	VSUBPS  Y4, Y12, Y4
+	VMOVUPS 32(AX), Y12
+	VSUBPS  Y5, Y12, Y5
+	ADDQ    SI, AX
+	VMOVUPS (AX), Y12
+	VSUBPS  Y6, Y12, Y6
+	VMOVUPS 32(AX), Y12
+	VSUBPS  Y7, Y12, Y7
+	ADDQ    SI, AX
+	VMOVUPS (AX), Y12
+	VSUBPS  Y8, Y12, Y8
+	VMOVUPS 32(AX), Y12
+	VSUBPS  Y9, Y12, Y9
+	ADDQ    SI, AX
+	VMOVUPS (AX), Y12
+	VSUBPS  Y10, Y12, Y10
+	VMOVUPS 32(AX), Y12
+	VSUBPS  Y11, Y12, Y11
 
 store:
 	VMOVUPS Y0, (BX)
@@ -1229,7 +1595,6 @@ TEXT ·rowAVX2F32(SB), NOSPLIT, $0-48
 	MOVQ  xStep+16(FP), DX
 	MOVQ  w+24(FP), BX
 	MOVQ  wRow+32(FP), SI
-	MOVQ  sums+40(FP), DI
 	SHLQ  $0x02, DX
 	SHLQ  $0x02, SI
 	VPXOR Y0, Y0, Y0
@@ -1251,10 +1616,61 @@ deep:
 	JNZ          deep
 
 deep_done:
-	VMOVUPS Y0, (DI)
-	VMOVUPS Y1, 32(DI)
-	VMOVUPS Y2, 64(DI)
-	VMOVUPS Y3, 96(DI)
+	MOVQ    sums+40(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func eliminateAVX2F32(depth int, x *float32, xStep int, w *float32, wRow int, y *float32, factor float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·eliminateAVX2F32(SB), NOSPLIT, $0-52
+	MOVQ  depth+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  xStep+16(FP), DX
+	MOVQ  w+24(FP), BX
+	MOVQ  wRow+32(FP), SI
+	SHLQ  $0x02, DX
+	SHLQ  $0x02, SI
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	TESTQ AX, AX
+	JLE   deep_done
+
+deep:
+	VBROADCASTSS (CX), Y4
+	VFMADD231PS  (BX), Y4, Y0
+	VFMADD231PS  32(BX), Y4, Y1
+	VFMADD231PS  64(BX), Y4, Y2
+	VFMADD231PS  96(BX), Y4, Y3
+	ADDQ         DX, CX
+	ADDQ         SI, BX
+	DECQ         AX
+	JNZ          deep
+
+deep_done:
+	MOVQ         y+40(FP), AX
+	VBROADCASTSS factor+48(FP), Y4
+	VMOVUPS      (AX), Y5
+	VSUBPS       Y0, Y5, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(AX), Y5
+	VSUBPS       Y1, Y5, Y1
+	VMULPS       Y4, Y1, Y1
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      64(AX), Y5
+	VSUBPS       Y2, Y5, Y2
+	VMULPS       Y4, Y2, Y2
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      96(AX), Y5
+	VSUBPS       Y3, Y5, Y3
+	VMULPS       Y4, Y3, Y3
+	VMOVUPS      Y3, 96(AX)
 	VZEROUPPER
 	RET
 
@@ -1297,6 +1713,48 @@ rows_done:
 	VZEROUPPER
 	RET
 
+// func transposeF64(dst *float64, dstRow int, src *float64, srcRow int, n int)
+// Requires: AVX
+TEXT ·transposeF64(SB), NOSPLIT, $0-40
+	MOVQ  dst+0(FP), AX
+	MOVQ  dstRow+8(FP), CX
+	MOVQ  src+16(FP), DX
+	MOVQ  srcRow+24(FP), BX
+	MOVQ  n+32(FP), SI
+	SHLQ  $0x03, CX
+	SHLQ  $0x03, BX
+	LEAQ  (BX)(BX*2), DI
+	LEAQ  (CX)(CX*2), R8
+	SHRQ  $0x02, SI
+	TESTQ SI, SI
+	JLE   quads_done
+
+quads:
+	VMOVUPD    (DX), Y0
+	VMOVUPD    (DX)(BX*1), Y1
+	VMOVUPD    (DX)(BX*2), Y2
+	VMOVUPD    (DX)(DI*1), Y3
+	VUNPCKLPD  Y1, Y0, Y4
+	VUNPCKHPD  Y1, Y0, Y5
+	VUNPCKLPD  Y3, Y2, Y6
+	VUNPCKHPD  Y3, Y2, Y7
+	VPERM2F128 $0x20, Y6, Y4, Y0
+	VPERM2F128 $0x20, Y7, Y5, Y1
+	VPERM2F128 $0x31, Y6, Y4, Y2
+	VPERM2F128 $0x31, Y7, Y5, Y3
+	VMOVUPD    Y0, (AX)
+	VMOVUPD    Y1, (AX)(CX*1)
+	VMOVUPD    Y2, (AX)(CX*2)
+	VMOVUPD    Y3, (AX)(R8*1)
+	ADDQ       $0x20, DX
+	LEAQ       (AX)(CX*4), AX
+	DECQ       SI
+	JNZ        quads
+
+quads_done:
+	VZEROUPPER
+	RET
+
 // func widenAVX2(c *float64, cRow int, sums *float32)
 // Requires: AVX
 TEXT ·widenAVX2(SB), NOSPLIT, $0-24
@@ -1327,5 +1785,47 @@ rows:
 	JNZ       rows
 
 rows_done:
+	VZEROUPPER
+	RET
+
+// func transposeF32(dst *float32, dstRow int, src *float32, srcRow int, n int)
+// Requires: AVX
+TEXT ·transposeF32(SB), NOSPLIT, $0-40
+	MOVQ  dst+0(FP), AX
+	MOVQ  dstRow+8(FP), CX
+	MOVQ  src+16(FP), DX
+	MOVQ  srcRow+24(FP), BX
+	MOVQ  n+32(FP), SI
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, BX
+	LEAQ  (BX)(BX*2), DI
+	LEAQ  (CX)(CX*2), R8
+	SHRQ  $0x02, SI
+	TESTQ SI, SI
+	JLE   quads_done
+
+quads:
+	VMOVUPS   (DX), X0
+	VMOVUPS   (DX)(BX*1), X1
+	VMOVUPS   (DX)(BX*2), X2
+	VMOVUPS   (DX)(DI*1), X3
+	VUNPCKLPS X1, X0, X4
+	VUNPCKHPS X1, X0, X5
+	VUNPCKLPS X3, X2, X6
+	VUNPCKHPS X3, X2, X7
+	VUNPCKLPD X6, X4, X0
+	VUNPCKHPD X6, X4, X1
+	VUNPCKLPD X7, X5, X2
+	VUNPCKHPD X7, X5, X3
+	VMOVUPS   X0, (AX)
+	VMOVUPS   X1, (AX)(CX*1)
+	VMOVUPS   X2, (AX)(CX*2)
+	VMOVUPS   X3, (AX)(R8*1)
+	ADDQ      $0x10, DX
+	LEAQ      (AX)(CX*4), AX
+	DECQ      SI
+	JNZ       quads
+
+quads_done:
 	VZEROUPPER
 	RET
