@@ -8,6 +8,7 @@ package table
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,7 +55,9 @@ type layout struct {
 	file    string
 	columns []Column
 	sparse  bool
+	byName  map[string]int // columns by name
 	use     []use
+	kinds   map[int]datasets.Kind // of columns, as the roles say
 	roles   datasets.Roles
 	suffix  []byte
 	inputs  []int // columns of the file that are inputs, in order of the schema
@@ -77,7 +80,10 @@ const (
 // arrange finds the columns that the roles name. With a schema of earlier rows its columns are the
 // inputs, by name.
 func arrange(form Form, roles datasets.Roles) (*layout, error) {
-	l := &layout{file: form.Name, columns: form.Columns, sparse: form.Sparse, use: make([]use, len(form.Columns)), roles: roles, suffix: []byte(roles.Suffix), weight: -1, group: -1}
+	l := &layout{
+		file: form.Name, columns: form.Columns, sparse: form.Sparse, roles: roles, suffix: []byte(roles.Suffix),
+		byName: map[string]int{}, use: make([]use, len(form.Columns)), kinds: map[int]datasets.Kind{},
+	}
 	if err := l.checkNames(); err != nil {
 		return nil, err
 	}
@@ -103,10 +109,12 @@ func arrange(form Form, roles datasets.Roles) (*layout, error) {
 	if l.group, err = l.assign("group", roles.Group, group); err != nil {
 		return nil, err
 	}
-	for name := range roles.Kinds {
-		if l.find(name) < 0 {
+	for _, name := range slices.Sorted(maps.Keys(roles.Kinds)) {
+		j := l.find(name)
+		if j < 0 {
 			return nil, l.noColumn("kinds", name)
 		}
+		l.kinds[j] = roles.Kinds[name]
 	}
 	return l, l.arrangeInputs()
 }
@@ -118,7 +126,7 @@ func (l *layout) targetNames() []string {
 	}
 	var names []string
 	for _, c := range l.roles.Schema.Targets {
-		if l.find(c.Name) < 0 {
+		if _, ok := l.byName[c.Name]; !ok {
 			return nil
 		}
 		names = append(names, c.Name)
@@ -126,13 +134,13 @@ func (l *layout) targetNames() []string {
 	return names
 }
 
+// checkNames lists the columns by name, each of which is given once.
 func (l *layout) checkNames() error {
-	seen := map[string]int{}
 	for j, c := range l.columns {
-		if k, ok := seen[c.Name]; ok {
+		if k, ok := l.byName[c.Name]; ok {
 			return fmt.Errorf("%s: columns %d and %d are both called %q", l.at(c.Line), k+1, j+1, c.Name)
 		}
-		seen[c.Name] = j
+		l.byName[c.Name] = j
 	}
 	return nil
 }
@@ -147,10 +155,8 @@ func (l *layout) at(line int) string {
 
 // find returns the column called name, or else of that number, or -1.
 func (l *layout) find(name string) int {
-	for j, c := range l.columns {
-		if c.Name == name {
-			return j
-		}
+	if j, ok := l.byName[name]; ok {
+		return j
 	}
 	j, err := strconv.Atoi(name)
 	if err != nil {
@@ -220,23 +226,27 @@ func (l *layout) arrangeInputs() error {
 		}
 		return nil
 	}
-	byName := map[string]int{}
+	listed := map[string]bool{}
 	var extra, missing []string
-	for _, j := range l.inputs {
-		byName[l.columns[j].Name] = j
-		if s.Index(l.columns[j].Name) < 0 {
-			extra = append(extra, strconv.Quote(l.columns[j].Name))
-		}
-	}
-	l.inputs = l.inputs[:0]
+	var inputs []int
 	for _, c := range s.Columns {
-		j, ok := byName[c.Name]
-		if !ok {
+		if listed[c.Name] {
+			return fmt.Errorf("%s: the schema has two columns called %q", l.file, c.Name)
+		}
+		listed[c.Name] = true
+		j, ok := l.byName[c.Name]
+		if !ok || l.use[j] != input {
 			missing = append(missing, strconv.Quote(c.Name))
 			continue
 		}
-		l.inputs = append(l.inputs, j)
+		inputs = append(inputs, j)
 	}
+	for _, j := range l.inputs {
+		if name := l.columns[j].Name; !listed[name] {
+			extra = append(extra, strconv.Quote(name))
+		}
+	}
+	l.inputs = inputs
 	switch {
 	case missing != nil && extra != nil:
 		return fmt.Errorf("%s: missing column %s; column %s is not in the schema", l.file, list(missing), list(extra))
@@ -250,10 +260,8 @@ func (l *layout) arrangeInputs() error {
 
 // kindOf returns the kind that the roles or the file give column j.
 func (l *layout) kindOf(j int) (kind datasets.Kind, known bool) {
-	for name, k := range l.roles.Kinds {
-		if l.find(name) == j {
-			return k, true
-		}
+	if kind, ok := l.kinds[j]; ok {
+		return kind, true
 	}
 	if l.use[j] == target && l.roles.Task != datasets.AnyTask {
 		if l.roles.Task == datasets.Classification {
