@@ -107,10 +107,20 @@ func (d *decoder) root(node *yaml.Node) {
 	}
 	d.spec = d.section(d.spec, node, "", special).(Spec)
 	for _, key := range []string{"data", "pipeline"} {
-		if d.at[key] == nil {
+		if d.at[key] == nil && !d.misspelt(node, key) {
 			d.fault(node, key, param.Fault{Problem: "missing"})
 		}
 	}
+}
+
+// misspelt says whether a key is there in other letters, which is reported already.
+func (d *decoder) misspelt(node *yaml.Node, key string) bool {
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if param.Nearest(node.Content[i].Value, []string{key}) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // mark remembers where each key of the sections stands.
@@ -477,6 +487,9 @@ func (d *decoder) checkSearch() {
 	}
 	if s.CV.Kind == "stratified" && d.spec.Data.Task == "regression" {
 		d.fault(d.at["search.cv.kind"], "search.cv.kind", param.Fault{Problem: "only classes can be stratified, and the task is regression"})
+	}
+	if d.spec.Data.Stream == "always" {
+		d.fault(d.at["data.stream"], "data.stream", param.Fault{Problem: "a search needs the rows in memory", Hint: "leave out the search, or say stream: auto"})
 	}
 	n := 1
 	for _, a := range s.Grid {

@@ -40,7 +40,7 @@ func Draft(ctx context.Context, path string, o DraftOptions) ([]byte, error) {
 	}
 	look.rows, _ = train.Dims()
 	look.rows = max(look.rows, look.seen)
-	d := draft{look: look, path: path, file: o.File, svm: spec.svm(path), columns: len(names)}
+	d := draft{look: look, path: path, file: o.File, svm: spec.Data.svm(path), columns: len(names)}
 	d.target = look.schema.Targets[0].Name
 	d.task = string(r.task)
 	return []byte(d.text()), nil
@@ -113,10 +113,8 @@ func (d *draft) text() string {
 
 func (d *draft) data() {
 	path := d.path
-	if d.file != "" && d.file != "-" && !filepath.IsAbs(path) {
-		if relative, err := filepath.Rel(filepath.Dir(d.file), path); err == nil {
-			path = filepath.ToSlash(relative)
-		}
+	if d.file != "" && d.file != "-" {
+		path = seenFrom(d.file, path)
 	}
 	d.line("data:")
 	d.line("  train: %s # path relative to this file", flow(path))

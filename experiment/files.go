@@ -61,7 +61,7 @@ func (d *decoder) head(ctx context.Context, path, file string) []string {
 		d.fault(d.at[path], path, f)
 		return nil
 	}
-	if d.spec.svm(file) {
+	if d.spec.Data.svm(file) {
 		return nil // it has no names, and reading it takes time
 	}
 	names, err := d.spec.Data.header(ctx, file)

@@ -52,7 +52,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 		Name: spec.Name, Task: string(r.task), Stream: spec.streams(train), Candidates: 1, Fits: 1,
 		Available: memoryBudget(), Shared: []string{}, Warnings: append([]string{}, r.warnings...),
 	}
-	stand, err := targets(ctx, train)
+	stand, err := outline(ctx, train, true)
 	if err != nil {
 		return Plan{}, err
 	}

@@ -95,8 +95,12 @@ func (s Data) csvOptions(format string, roles datasets.Roles) csv.Options {
 	return o
 }
 
-// header returns the names of a file's columns without reading its rows.
+// header returns the names of a file's columns without reading its rows, none where columns have
+// no names.
 func (s Data) header(ctx context.Context, path string) ([]string, error) {
+	if s.svm(path) {
+		return nil, nil
+	}
 	source, err := s.open(ctx, path, datasets.Roles{Schema: &datasets.Schema{}})
 	if err != nil {
 		return nil, err
@@ -135,7 +139,10 @@ func (s Spec) read(ctx context.Context, o Options) (*rows, error) {
 		return nil, err
 	}
 	if s.streams(all) {
-		r.streamed = true
+		r.streamed, all = true, datasets.Prefetch(all)
+		if test != nil {
+			test = datasets.Prefetch(test)
+		}
 	} else {
 		if all, err = gather(ctx, all, o, "load"); err != nil {
 			return nil, err
@@ -210,11 +217,8 @@ func (s Spec) openTrain(ctx context.Context, r *rows) (datasets.Source, error) {
 		return nil, err
 	}
 	roles := s.Data.roles(names)
-	if s.Data.Target == "" && !s.svm(s.Data.Train) {
+	if s.Data.Target == "" && len(names) > 0 {
 		r.warnings = append(r.warnings, fmt.Sprintf("data.target is not given: the last column, %s, is taken", roles.Target[0]))
-	}
-	if s.svm(s.Data.Train) {
-		roles.Target = nil
 	}
 	source, err := s.Data.open(ctx, s.Data.Train, roles)
 	if err != nil || s.Data.Task != "auto" || len(source.Schema().Classes()) > 0 {
@@ -257,9 +261,9 @@ func fewWholeNumbers(ctx context.Context, source datasets.Source) (int, error) {
 	return len(seen), err
 }
 
-// svm reports whether a file is one of svmlight, which has a target of its own.
-func (s Spec) svm(path string) bool {
-	format, _ := s.Data.format(path)
+// svm reports whether a file is one of svmlight, which has no names and a target of its own.
+func (s Data) svm(path string) bool {
+	format, _ := s.format(path)
 	return format == "svmlight"
 }
 
@@ -280,7 +284,7 @@ func (s Data) openLike(ctx context.Context, path string, schema datasets.Schema,
 		roles.Group = ""
 	}
 	roles.Drop = slices.DeleteFunc(slices.Clone(s.Drop), func(name string) bool { return !has(name) })
-	if target && len(schema.Targets) > 0 && formatOf(path) != "svmlight" {
+	if target {
 		for _, t := range schema.Targets {
 			roles.Target = append(roles.Target, t.Name)
 		}
@@ -301,22 +305,26 @@ func (s Spec) builtin(ctx context.Context) (train, test datasets.Source, err err
 	return trainSet.Source(), test, nil
 }
 
-// streams says whether the rows stay in the file: when they are asked to, or when they are many
-// and nothing needs them at once.
+// smallData is how many bytes of rows are always held in memory.
+const smallData = 256 << 20
+
+// streams says whether the rows stay in the file: when they are asked to, when they would take too
+// much memory, or when they would take much and the model reads them just once.
 func (s Spec) streams(train datasets.Source) bool {
 	switch {
 	case s.Data.Stream == "always":
-		return true
+		return s.Data.Dataset == ""
 	case s.Data.Stream == "never" || s.Search != nil || s.Data.Dataset != "":
 		return false
 	}
-	return s.memoryOf(train) > memoryBudget()/4
+	size := s.memoryOf(train)
+	return size > memoryBudget()/4 || size > smallData && s.Pipeline.EstimatorReadsOnce(train.Dims())
 }
 
 // memoryOf estimates what the rows of the files take in memory.
 func (s Spec) memoryOf(train datasets.Source) int64 {
 	n, d := train.Dims()
-	if info, err := os.Stat(s.Data.Train); err == nil && s.svm(s.Data.Train) {
+	if info, err := os.Stat(s.Data.Train); err == nil && s.Data.svm(s.Data.Train) {
 		return 4 * info.Size()
 	}
 	return int64(max(n, 0)) * int64(d+2) * 8
@@ -324,7 +332,7 @@ func (s Spec) memoryOf(train datasets.Source) int64 {
 
 // split takes test rows out of the training rows, the same ones whether they are in memory or not.
 func (s Spec) split(ctx context.Context, r *rows) error {
-	only, err := targets(ctx, r.train)
+	only, err := outline(ctx, r.train, s.Data.Split.Stratify || s.Data.Group != "")
 	if err != nil {
 		return err
 	}
@@ -357,17 +365,22 @@ func (s Spec) split(ctx context.Context, r *rows) error {
 	return nil
 }
 
-// targets reads what a splitter looks at, with a stand-in for the inputs.
-func targets(ctx context.Context, source datasets.Source) (datasets.Set, error) {
-	out := datasets.Set{Schema: source.Schema()}
-	n := 0
+// outline returns what a splitter looks at, with a stand-in for the inputs. Targets and groups are
+// read where they are wanted, or where the source does not know how many rows it has.
+func outline(ctx context.Context, source datasets.Source, wanted bool) (datasets.Set, error) {
+	n, d := source.Dims()
+	out := datasets.Set{Schema: source.Schema(), X: blank{n, d}}
+	if n >= 0 && !wanted {
+		return out, nil
+	}
+	out.Y = make([]float64, 0, max(n, 0))
+	n = 0
 	err := source.Blocks(ctx, func(block datasets.Set) error {
 		n += block.Rows()
 		out.Y = append(out.Y, block.Y...)
 		out.Groups = append(out.Groups, block.Groups...)
 		return nil
 	})
-	_, d := source.Dims()
 	out.X = blank{n, d}
 	return out, err
 }

@@ -315,10 +315,13 @@ func (s Spec) seedOf(purpose string) uint64 {
 // stage is where outputs wait until all of them are made.
 type stage struct {
 	dir, waiting string
+	made         bool // whether dir was not there before
 	names        []string
 }
 
 func newStage(dir string) (*stage, error) {
+	_, err := os.Stat(dir)
+	made := errors.Is(err, os.ErrNotExist)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("experiment: output.dir: %w", tell(err))
 	}
@@ -326,7 +329,7 @@ func newStage(dir string) (*stage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("experiment: output.dir: %s: %w", dir, reason(err))
 	}
-	return &stage{dir: dir, waiting: waiting}, nil
+	return &stage{dir: dir, waiting: waiting, made: made}, nil
 }
 
 func (s *stage) write(name string, fill func(w *bufio.Writer) error) error {
@@ -351,7 +354,13 @@ func (s *stage) publish() ([]string, error) {
 	return files, os.Remove(s.waiting)
 }
 
-func (s *stage) discard() { os.RemoveAll(s.waiting) }
+// discard removes what was made, but for the journal.
+func (s *stage) discard() {
+	os.RemoveAll(s.waiting)
+	if s.made {
+		os.Remove(s.dir) // which fails where a journal is in it
+	}
+}
 
 // journal is the path of the journal of a search, which other specs and data do not share.
 func (s *stage) journal(spec Spec, data Digests) string {

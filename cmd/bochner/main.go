@@ -16,6 +16,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -120,5 +121,15 @@ func message(ctx context.Context, err error) string {
 	if errors.As(err, &faults) {
 		return faults.Error() // file:line:column, as editors know it
 	}
-	return "bochner: " + strings.TrimPrefix(err.Error(), "experiment: ")
+	text := err.Error()
+	for {
+		room, rest, found := strings.Cut(text, ": ")
+		if !found || !slices.Contains(rooms, room) {
+			return "bochner: " + text
+		}
+		text = rest
+	}
 }
+
+// rooms are packages, whose names before a message tell a user nothing.
+var rooms = []string{"experiment", "gridsearch", "pipeline", "model", "datasets"}

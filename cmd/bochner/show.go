@@ -32,7 +32,7 @@ func showResult(out io.Writer, r experiment.Result) {
 	}
 	fmt.Fprintf(out, "\n%.1f s, of which load %.1f, search %.1f, refit %.1f, evaluate %.1f", r.Seconds.Total, r.Seconds.Load, r.Seconds.Search, r.Seconds.Refit, r.Seconds.Evaluate)
 	if r.Memory > 0 {
-		fmt.Fprintf(out, "; at most %s of memory", bytes(r.Memory))
+		fmt.Fprintf(out, "; at most %s of memory", memory(r.Memory))
 	}
 	fmt.Fprintf(out, "\nwritten: %s\n", strings.Join(r.Files, " "))
 }
@@ -84,9 +84,9 @@ func showPlan(out io.Writer, p experiment.Plan) {
 		fmt.Fprintf(t, "shared\t%s\n", strings.Join(p.Shared, ", "))
 	}
 	fmt.Fprintf(t, "work\t%s floating-point operations, about %s\n", count(p.Flops), duration(p.Seconds))
-	fmt.Fprintf(t, "memory\tabout %s", bytes(p.Bytes))
+	fmt.Fprintf(t, "memory\tabout %s", memory(p.Bytes))
 	if p.Available > 0 {
-		fmt.Fprintf(t, " of %s available", bytes(p.Available))
+		fmt.Fprintf(t, " of %s available", memory(p.Available))
 	}
 	fmt.Fprintln(t)
 	t.Flush()
@@ -98,7 +98,7 @@ func showPlan(out io.Writer, p experiment.Plan) {
 		if s.Width >= 0 {
 			width = fmt.Sprint(s.Width)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", s.Name, width, count(s.Flops), bytes(s.Bytes))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", s.Name, width, count(s.Flops), memory(s.Bytes))
 	}
 	t.Flush()
 	for _, w := range p.Warnings {
@@ -158,8 +158,8 @@ func columns(out io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(out, 
 // short writes a score with the digits that matter to a reader.
 func short(v float64) string { return fmt.Sprintf("%.4g", v) }
 
-// bytes writes an amount of memory.
-func bytes(n int64) string {
+// memory writes an amount of memory.
+func memory(n int64) string {
 	const unit = 1024
 	if n < unit {
 		return fmt.Sprintf("%d B", n)

@@ -1,0 +1,441 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write what commands say now into testdata/complaints.txt")
+
+// complaint is a wrong input and the command that meets it. What it says is in
+// testdata/complaints.txt under the name.
+type complaint struct {
+	name  string
+	files map[string]string // beside those of workplace
+	args  string            // fields of the command line; "spec.yaml" is in files
+	code  int
+	setup func(t *testing.T)
+}
+
+// validate is a complaint about the text of an experiment file.
+func validate(name, text string) complaint {
+	return complaint{name: name, files: map[string]string{"spec.yaml": text}, args: "validate spec.yaml", code: failure}
+}
+
+// about is a complaint about one value of an otherwise good experiment file.
+func about(name, section, text string) complaint {
+	sections := map[string]string{
+		"data":     "data: {train: rows.csv, target: y, task: classification}",
+		"pipeline": "pipeline: [{columns: [{select: numeric, steps: [standardize]}]}, {rff: {features: 10}}, logistic]",
+	}
+	order := []string{"data", "pipeline"}
+	if sections[section] == "" {
+		order = append(order, section)
+	}
+	sections[section] = text
+	var lines []string
+	for _, s := range order {
+		lines = append(lines, sections[s])
+	}
+	return validate(name, strings.Join(lines, "\n")+"\n")
+}
+
+// data is a complaint about rows, met by a run.
+func data(name, file, rows, more string) complaint {
+	spec := "data: {train: " + file + ", target: y" + more + "}\npipeline: [{columns: [{select: numeric, steps: [standardize]}]}, logistic]\noutput: {dir: out}\n"
+	if strings.HasSuffix(file, ".svm") {
+		spec = strings.Replace(spec, ", target: y", "", 1)
+	}
+	return complaint{name: name, files: map[string]string{"spec.yaml": spec, file: rows}, args: "run --quiet spec.yaml", code: failure}
+}
+
+// rows is a good file: two numbers, a text, and a class.
+func rows(n int) string {
+	var b strings.Builder
+	b.WriteString("a,b,c,y\n")
+	for i := range n {
+		fmt.Fprintf(&b, "%d,%.1f,%s,%s\n", i, float64(i*7%11)/2, []string{"red", "green"}[i%2], []string{"no", "yes"}[i/2%2])
+	}
+	return b.String()
+}
+
+// packed returns a text as gzip.
+func packed(text string) string {
+	var b strings.Builder
+	w := gzip.NewWriter(&b)
+	io.WriteString(w, text)
+	w.Close()
+	return b.String()
+}
+
+// with returns rows with the n-th line replaced.
+func with(text string, n int, line string) string {
+	lines := strings.Split(text, "\n")
+	lines[n-1] = line
+	return strings.Join(lines, "\n")
+}
+
+var specComplaints = []complaint{
+	validate("empty file", ""),
+	validate("comments only", "# nothing yet\n"),
+	validate("no mapping", "- data\n- pipeline\n"),
+	validate("a text", "adult\n"),
+	validate("a tab", "data:\n\ttrain: rows.csv\n"),
+	validate("brackets left open", "data: {train: rows.csv\npipeline: [logistic]\n"),
+	validate("two documents", "data: {train: rows.csv}\n---\ndata: {}\n"),
+	validate("unknown key", "data: {train: rows.csv, target: y}\npipelin: [logistic]\npipeline: [logistic]\n"),
+	validate("wrong case", "Data: {train: rows.csv, target: y}\npipeline: [logistic]\n"),
+	validate("duplicate section", "seed: 1\ndata: {train: rows.csv, target: y}\npipeline: [logistic]\nseed: 2\n"),
+	validate("no data", "pipeline: [logistic]\n"),
+	validate("no pipeline", "data: {train: rows.csv, target: y}\n"),
+	validate("a list as a section", "data: [rows.csv]\npipeline: [logistic]\n"),
+	validate("aliases that grow", "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]\ne: [*d, *d, *d, *d, *d, *d, *d, *d, *d, *d]\n"),
+	validate("an alias of itself", "data: &d {train: *d}\npipeline: [logistic]\n"),
+	validate("a name that is no text", "name: [a]\ndata: {train: rows.csv, target: y}\npipeline: [logistic]\n"),
+	validate("a negative seed", "seed: -1\ndata: {train: rows.csv, target: y}\npipeline: [logistic]\n"),
+	validate("a seed in words", "seed: lucky\ndata: {train: rows.csv, target: y}\npipeline: [logistic]\n"),
+	validate("several faults at once", "sed: 1\ndata:\n  train: nothing.csv\n  csv: {hedaer: true}\npipeline:\n  - rff: {gamma: 0, features: 0}\n  - logistc\nsearch: {folds: 1, score: acuracy}\n"),
+
+	about("no file and no dataset", "data", "data: {target: y}"),
+	about("a file and a dataset", "data", "data: {train: rows.csv, dataset: iris}"),
+	about("unknown data key", "data", "data: {train: rows.csv, targt: y}"),
+	about("duplicate data key", "data", "data: {train: rows.csv, target: y, target: c}"),
+	about("a number as a file", "data", "data: {train: 7}"),
+	about("a file that does not exist", "data", "data: {train: row.csv, target: y}"),
+	about("a folder as a file", "data", "data: {train: folder, target: y}"),
+	about("an empty data file", "data", "data: {train: empty.csv, target: y}"),
+	about("an unknown ending", "data", "data: {train: rows.xlsx, target: y}"),
+	about("an unknown format", "data", "data: {train: rows.csv, format: excel}"),
+	about("an unknown dataset", "data", "data: {dataset: irs}"),
+	about("a target that is no column", "data", "data: {train: rows.csv, target: yy}"),
+	about("a weight that is no column", "data", "data: {train: rows.csv, target: y, weight: importance}"),
+	about("dropping what is not there", "data", "data: {train: rows.csv, target: y, drop: [a, z]}"),
+	about("the target dropped", "data", "data: {train: rows.csv, target: y, drop: [y]}"),
+	about("test file and split", "data", "data: {train: rows.csv, target: y, test: rows.csv, split: {test: 0.2}}"),
+	about("a share above one", "data", "data: {train: rows.csv, target: y, split: {test: 1.5}}"),
+	about("a test file with other columns", "data", "data: {train: rows.csv, target: y, test: other.csv}"),
+	about("stratified quantities", "data", "data: {train: rows.csv, target: a, task: regression, split: {test: 0.2, stratify: true}}"),
+	about("a wide delimiter", "data", "data: {train: rows.csv, target: y, csv: {delimiter: '||'}}"),
+	about("a header in doubt", "data", "data: {train: rows.csv, target: y, csv: {header: maybe}}"),
+	about("too few column names", "data", "data: {train: rows.csv, target: y, csv: {columns: [a, b, y]}}"),
+	about("an unknown kind", "data", "data: {train: rows.csv, target: y, kinds: {a: number}}"),
+	about("an unknown task", "data", "data: {train: rows.csv, target: y, task: ranking}"),
+
+	about("no steps", "pipeline", "pipeline: []"),
+	about("a mapping as a pipeline", "pipeline", "pipeline: {logistic: {C: 1}}"),
+	about("no estimator", "pipeline", "pipeline: [standardize]"),
+	about("an estimator amid steps", "pipeline", "pipeline: [logistic, standardize, logistic]"),
+	about("an unknown step", "pipeline", "pipeline: [standardise, logistic]"),
+	about("an unknown parameter", "pipeline", "pipeline: [{rff: {gama: 1}}, logistic]"),
+	about("a negative width", "pipeline", "pipeline: [{rff: {gamma: -0.5}}, logistic]"),
+	about("gamma of zero", "pipeline", "pipeline: [{rff: {gamma: 0}}, logistic]"),
+	about("gamma in words", "pipeline", "pipeline: [{rff: {gamma: wide}}, logistic]"),
+	about("no features", "pipeline", "pipeline: [{rff: {features: 0}}, logistic]"),
+	about("half a feature", "pipeline", "pipeline: [{rff: {features: 10.5}}, logistic]"),
+	about("an unknown kernel", "pipeline", "pipeline: [{rff: {kernel: gausian}}, logistic]"),
+	about("two steps of one name", "pipeline", "pipeline: [{rff: {gamma: 1}}, {rff: {gamma: 2}}, logistic]"),
+	about("a parameter not indented", "pipeline", "pipeline:\n  - rff:\n    gamma: 1\n  - logistic"),
+	about("candidates in a step", "pipeline", "pipeline: [{logistic: {C: [1, 10]}}]"),
+	about("a tolerance in words", "pipeline", "pipeline: [{logistic: {tol: fine}}]"),
+	about("a switch in words", "pipeline", "pipeline: [{logistic: {intercept: 'yes'}}]"),
+	about("an estimator of numbers for classes", "pipeline", "pipeline: [standardize, ridge]"),
+
+	about("an unknown path in the grid", "search", "search: {grid: {rff.gama: [1]}}"),
+	about("a value out of range in the grid", "search", "search: {grid: {logistic.C: [1, -1]}}"),
+	about("logarithms from zero", "search", "search: {grid: {logistic.C: {log: [0, 1, 3]}}}"),
+	about("two bounds", "search", "search: {grid: {logistic.C: {log: [1, 10]}}}"),
+	about("an unknown spacing", "search", "search: {grid: {logistic.C: {logg: [1, 10, 3]}}}"),
+	about("one value for an axis", "search", "search: {grid: {logistic.C: 1}}"),
+	about("no values for an axis", "search", "search: {grid: {logistic.C: []}}"),
+	about("a value twice", "search", "search: {grid: {logistic.C: [1, 10, 1.0]}}"),
+	about("an axis twice", "search", "search: {grid: {logistic.C: [1], logistic.C: [2]}}"),
+	about("a list as a grid", "search", "search: {grid: [logistic.C]}"),
+	about("too many candidates", "search", "search: {grid: {rff.gamma: {log: [1, 2, 5000]}, logistic.C: {log: [1, 2, 5000]}}}"),
+	about("one fold", "search", "search: {folds: 1}"),
+	about("folds twice", "search", "search: {folds: 3, cv: {folds: 4}}"),
+	about("an unknown score", "search", "search: {score: acuracy}"),
+	about("a score for the other task", "search", "search: {score: r2}"),
+	about("an unknown refit", "search", "search: {refit: first}"),
+	about("groups that are not given", "search", "search: {cv: {kind: group}}"),
+	about("an unknown search key", "search", "search: {grids: {}}"),
+	about("output that is a text", "output", "output: runs"),
+
+	{name: "no such spec", args: "validate nowhere.yaml", code: failure},
+	{name: "a folder as a spec", args: "validate folder", code: failure},
+	{name: "an override of nothing", args: "validate good.yaml --set rff.gama=1", code: failure},
+	{name: "an override out of range", args: "validate good.yaml --set rff.gamma=-1", code: failure},
+	{name: "an override that is no YAML", args: "validate good.yaml --set rff.gamma=[", code: failure},
+	{name: "an override of a file", args: "validate good.yaml --set data.train=gone.csv", code: failure},
+	{name: "an override of an axis", args: "validate good.yaml --set search.grid.logistic.C=[0]", code: failure},
+	{name: "a streamed search", args: "validate good.yaml --set data.stream=always --set search.folds=3", code: failure},
+}
+
+var dataComplaints = []complaint{
+	data("a ragged row", "bad.csv", with(rows(40), 4, "1,2,red"), ""),
+	data("a text among numbers", "bad.csv", with(rows(40), 4, "1,two,red,no"), ""),
+	data("no value for the target", "bad.csv", with(rows(40), 4, "1,2,red,"), ""),
+	data("NaN for the target", "bad.csv", strings.NewReplacer(",yes", ",1.5", ",no", ",2.5").Replace(with(rows(40), 4, "1,2,red,nan")), ""),
+	data("one class", "bad.csv", strings.ReplaceAll(rows(40), "yes", "no"), ""),
+	data("a header alone", "bad.csv", "a,b,c,y\n", ""),
+	data("a value missing", "bad.csv", with(rows(40), 4, "1,,red,no"), ""),
+	data("an infinite value", "bad.csv", with(rows(40), 4, "1,inf,red,no"), ""),
+	data("a negative weight", "bad.csv", with(rows(40), 4, "1,-2,red,no"), ", weight: b"),
+	data("two columns of one name", "bad.csv", with(rows(40), 1, "a,a,c,y"), ""),
+	data("a quote left open", "bad.csv", with(rows(40), 4, `1,2,"red,no`), ""),
+	data("quantities for classes", "bad.csv", strings.NewReplacer(",yes", ",1.5", ",no", ",2.5").Replace(rows(40)), ""),
+	data("too few rows to split", "bad.csv", rows(1), ", split: {test: 0.5}"),
+	data("a bad pair", "bad.svm", "1 1:2 2:x\n-1 1:3\n", ""),
+	data("pairs out of order", "bad.svm", "1 2:1 1:2\n-1 1:3\n", ""),
+	data("an unknown attribute type", "bad.arff", "@relation r\n@attribute a colour\n@attribute y {no,yes}\n@data\n1,no\n", ""),
+	data("a level that is not declared", "bad.arff", "@relation r\n@attribute a numeric\n@attribute y {no,yes}\n@data\n1,no\n2,perhaps\n", ""),
+	data("a gzip cut off", "bad.csv.gz", packed(rows(4000))[:500], ""),
+	{name: "fewer rows than folds", args: "run --quiet good.yaml --set search.folds=30", code: failure},
+	{name: "a score for the other task, inferred", args: "run --quiet good.yaml --set data.task=auto --set search.score=r2", code: failure},
+	{name: "a class that training did not have", args: "run --quiet good.yaml --set data.test=stranger.csv", code: failure,
+		files: map[string]string{"stranger.csv": with(rows(40), 4, "1,2,red,perhaps")}},
+	{name: "output below a file", args: "run --quiet good.yaml --set output.dir=rows.csv/out", code: failure},
+	{name: "more memory than there is", args: "plan --quiet good.yaml --set rff.features=500000", code: failure, setup: func(t *testing.T) {
+		before := debug.SetMemoryLimit(100 << 20)
+		t.Cleanup(func() { debug.SetMemoryLimit(before) })
+	}},
+}
+
+var modelComplaints = []complaint{
+	{name: "no such model", args: "inspect gone.bochner", code: failure},
+	{name: "a text as a model", args: "inspect rows.csv", code: failure},
+	{name: "an empty model", args: "inspect empty.csv", code: failure},
+	{name: "a model cut off", args: "predict cut.bochner rows.csv", code: failure, setup: func(t *testing.T) {
+		change(t, "cut.bochner", func(b []byte) []byte { return b[:len(b)/2] })
+	}},
+	{name: "a flipped bit", args: "predict flipped.bochner rows.csv", code: failure, setup: func(t *testing.T) {
+		change(t, "flipped.bochner", func(b []byte) []byte { b[len(b)/3] ^= 4; return b })
+	}},
+	{name: "a model from the future", args: "predict future.bochner rows.csv", code: failure, setup: func(t *testing.T) {
+		change(t, "future.bochner", func(b []byte) []byte {
+			return reindex(t, b, func(doc []byte) []byte { return bytes.Replace(doc, []byte(`"format": 1`), []byte(`"format": 99`), 1) })
+		})
+	}},
+	{name: "a model with an unknown step", args: "predict forest.bochner rows.csv", code: failure, setup: func(t *testing.T) {
+		change(t, "forest.bochner", func(b []byte) []byte {
+			return reindex(t, b, func(doc []byte) []byte {
+				return bytes.Replace(doc, []byte(`"logistic/kind": "logistic"`), []byte(`"logistic/kind": "forest"`), 1)
+			})
+		})
+	}},
+	{name: "rows that do not exist", args: "predict model.bochner gone.csv", code: failure},
+	{name: "a missing column", args: "predict model.bochner short.csv", code: failure, files: map[string]string{"short.csv": "a,y\n1,no\n"}},
+	{name: "an extra column", args: "predict model.bochner wide.csv", code: failure, files: map[string]string{"wide.csv": "a,b,c,d\n1,2,red,4\n"}},
+	{name: "a text where the model has numbers", args: "predict model.bochner text.csv", code: failure, files: map[string]string{"text.csv": "a,b,c\n1,2,red\n1,two,red\n"}},
+	{name: "rows without a target to evaluate", args: "evaluate --quiet model.bochner blind.csv", code: failure, files: map[string]string{"blind.csv": "a,b,c\n1,2,red\n"}},
+	{name: "a class the model does not know", args: "evaluate --quiet model.bochner stranger.csv", code: failure, files: map[string]string{"stranger.csv": "a,b,c,y\n1,2,red,perhaps\n"}},
+	{name: "a folder that does not exist", args: "predict --quiet model.bochner rows.csv -o nowhere/p.csv", code: failure},
+	{name: "a full disk", args: "predict --quiet model.bochner rows.csv -o p.csv", code: failure, setup: func(t *testing.T) {
+		if runtime.GOOS != "linux" {
+			t.Skip("there is no /dev/full here")
+		}
+		if err := os.Symlink("/dev/full", ".unfinished-p.csv"); err != nil {
+			t.Fatal(err)
+		}
+	}},
+	{name: "init of nothing", args: "init gone.csv", code: failure},
+	{name: "init over a file", args: "init rows.csv -o good.yaml", code: failure},
+	{name: "init with an unknown target", args: "init rows.csv -o new.yaml --target z", code: failure},
+}
+
+var usageComplaints = []complaint{
+	{name: "no command", args: "", code: misuse},
+	{name: "an unknown command", args: "runn good.yaml", code: misuse},
+	{name: "an unknown flag", args: "run good.yaml --fast", code: misuse},
+	{name: "no file", args: "run", code: misuse},
+	{name: "two files", args: "run good.yaml good.yaml", code: misuse},
+	{name: "an override without a value", args: "run good.yaml --set rff.gamma", code: misuse},
+	{name: "predict without rows", args: "predict model.bochner", code: misuse},
+}
+
+// Every wrong input is met with one exact message on standard error, nothing on standard output,
+// its exit code, and no file left behind.
+func TestComplaints(t *testing.T) {
+	path, err := filepath.Abs("testdata/complaints.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := readComplaints(t, path)
+	var said strings.Builder
+	home := workplace(t)
+	for _, group := range [][]complaint{specComplaints, dataComplaints, modelComplaints, usageComplaints} {
+		for _, c := range group {
+			t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
+				got := c.meet(t, home)
+				fmt.Fprintf(&said, "== %s\n%s\n", c.name, strings.TrimRight(got, "\n"))
+				if !*update && strings.TrimRight(got, "\n") != want[c.name] {
+					t.Errorf("said\n%s\nwanted\n%s", got, want[c.name])
+				}
+			})
+		}
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(said.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// meet runs the command and returns what it says.
+func (c complaint) meet(t *testing.T, home string) string {
+	dir := t.TempDir()
+	copyFolder(t, home, dir)
+	t.Chdir(dir)
+	for name, text := range c.files {
+		put(t, name, text)
+	}
+	if c.setup != nil {
+		c.setup(t)
+	}
+	before := list(t, dir)
+	var out, errs strings.Builder
+	code := run(context.Background(), strings.Fields(c.args), &out, &errs)
+	if code != c.code {
+		t.Errorf("exit code %d, wanted %d", code, c.code)
+	}
+	if out.String() != "" && !strings.HasPrefix(c.args, "plan") {
+		t.Errorf("printed %q", out.String())
+	}
+	after := strings.ReplaceAll(list(t, dir), "out\n", "") // made before the run could know
+	if after != strings.ReplaceAll(before, ".unfinished-p.csv\n", "") {
+		t.Errorf("files before\n%safter\n%s", before, after)
+	}
+	return errs.String()
+}
+
+// workplace makes a folder with good files: rows.csv, good.yaml, model.bochner.
+func workplace(t *testing.T) string {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	put(t, "rows.csv", rows(40))
+	put(t, "other.csv", "a,b,d,y\n1,2,red,no\n")
+	put(t, "rows.xlsx", "no table")
+	put(t, "empty.csv", "")
+	put(t, "good.yaml", "data: {train: rows.csv, target: y, task: classification}\npipeline: [{columns: [{select: numeric, steps: [standardize]}, {select: categorical, steps: [onehot]}]}, {rff: {features: 10}}, logistic]\noutput: {dir: made}\n")
+	if err := os.Mkdir("folder", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs strings.Builder
+	if code := run(context.Background(), []string{"run", "--quiet", "good.yaml"}, &out, &errs); code != success {
+		t.Fatalf("exit code %d: %s", code, errs.String())
+	}
+	if err := os.Rename("made/model.bochner", "model.bochner"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll("made"); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func put(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func copyFolder(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// list names the files of a folder.
+func list(t *testing.T, dir string) string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, e := range entries {
+		b.WriteString(e.Name() + "\n")
+	}
+	return b.String()
+}
+
+// change writes the model with its bytes changed.
+func change(t *testing.T, name string, f func([]byte) []byte) {
+	t.Helper()
+	b, err := os.ReadFile("model.bochner")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, name, string(f(b)))
+}
+
+// reindex rewrites model.json of a model file and seals it as a program would.
+func reindex(t *testing.T, file []byte, f func(doc []byte) []byte) []byte {
+	t.Helper()
+	r, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, entry := range r.File {
+		content, err := entry.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if entry.Name == "model.json" {
+			text = f(text)
+		}
+		to, err := w.CreateHeader(&zip.FileHeader{Name: entry.Name, Method: zip.Store})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := to.Write(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const prefix = "sha256:"
+	out := b.Bytes()
+	binary.LittleEndian.PutUint16(out[len(out)-2:], uint16(len(prefix)+2*sha256.Size))
+	sum := sha256.Sum256(out)
+	return append(out, prefix+hex.EncodeToString(sum[:])...)
+}
+
+// readComplaints reads what commands are to say, by name.
+func readComplaints(t *testing.T, path string) map[string]string {
+	out := map[string]string{}
+	if *update {
+		return out
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range strings.Split("\n"+strings.TrimRight(string(text), "\n"), "\n== ")[1:] {
+		name, said, _ := strings.Cut(part, "\n")
+		out[name] = said
+	}
+	return out
+}

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bochner-ml/bochner/experiment"
+)
+
+// call runs the command and wants an exit code.
+func call(t *testing.T, code int, args string) (out, errs string) {
+	t.Helper()
+	var o, e strings.Builder
+	if got := run(context.Background(), strings.Fields(args), &o, &e); got != code {
+		t.Fatalf("bochner %s: exit code %d, wanted %d: %s", args, got, code, e.String())
+	}
+	return o.String(), e.String()
+}
+
+func has(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, p := range parts {
+		if !strings.Contains(text, p) {
+			t.Errorf("no %q in\n%s", p, text)
+		}
+	}
+}
+
+// The way of a user: a draft of an experiment, a look at what it costs, a run, and predictions.
+func TestFromRowsToPredictions(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", rows(120))
+	out, _ := call(t, success, "init rows.csv --target y")
+	has(t, out, "rows.yaml written")
+	out, _ = call(t, success, "validate rows.yaml")
+	has(t, out, "rows.yaml is valid")
+	out, _ = call(t, success, "plan rows.yaml")
+	has(t, out, "15 × 5 folds, 76 fits", "rff", "logistic")
+	out, errs := call(t, success, "run rows.yaml --set rff.features=20")
+	has(t, out, "15 candidates × 5 folds: accuracy", "balanced_accuracy", "written: runs/rows/predictions.csv")
+	has(t, errs, "load\n", "search\n", "refit\n", "evaluate\n")
+	for _, name := range []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", "model.bochner"} {
+		if _, err := os.Stat("runs/rows/" + name); err != nil {
+			t.Error(err)
+		}
+	}
+	if entries, _ := os.ReadDir("runs/rows"); len(entries) != 5 {
+		t.Errorf("%d files, wanted 5: %v", len(entries), entries)
+	}
+	out, _ = call(t, success, "inspect runs/rows/model.bochner")
+	has(t, out, "target", "rff", "features: 20", "categorical", "green, red")
+	out, _ = call(t, success, "evaluate runs/rows/model.bochner rows.csv")
+	has(t, out, "120 rows", "accuracy")
+	out, _ = call(t, success, "predict runs/rows/model.bochner rows.csv")
+	if lines := strings.Count(out, "\n"); lines != 121 {
+		t.Errorf("%d lines of predictions, wanted 121", lines)
+	}
+	has(t, out, "row,truth,prediction,probability_no,probability_yes\n0,no,")
+}
+
+// A run of the resolved spec repeats the first to the bit.
+func TestResolvedSpecRepeatsTheRun(t *testing.T) {
+	t.Chdir(workplace(t))
+	call(t, success, "run --quiet good.yaml --set search.grid.rff.gamma=[0.1,1] --set search.folds=3 --set seed=5 --set data.split.test=0.3")
+	first, err := os.ReadFile("made/predictions.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	call(t, success, "run --quiet made/spec.yaml --set output.dir=again")
+	second, err := os.ReadFile("again/predictions.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(first) != string(second) {
+		t.Error("the predictions differ")
+	}
+}
+
+// Columns are matched by name: another order gives the same predictions.
+func TestPredictMatchesColumnsByName(t *testing.T) {
+	t.Chdir(workplace(t))
+	records, err := csv.NewReader(strings.NewReader(rows(40))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var turned strings.Builder
+	w := csv.NewWriter(&turned)
+	for _, r := range records {
+		w.Write([]string{r[3], r[2], r[0], r[1]})
+	}
+	w.Flush()
+	put(t, "turned.csv", turned.String())
+	a, _ := call(t, success, "predict model.bochner rows.csv")
+	b, _ := call(t, success, "predict model.bochner turned.csv")
+	if a != b {
+		t.Error("another order of columns changes the predictions")
+	}
+	put(t, "blind.csv", "c,a,b\nred,1,2.5\nblue,3,4\n")
+	out, errs := call(t, success, "predict model.bochner blind.csv -o p.csv")
+	has(t, out, "2 rows written to p.csv")
+	has(t, errs, "predict")
+	text, err := os.ReadFile("p.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	has(t, string(text), "row,prediction,probability_no,probability_yes\n0,")
+}
+
+// Quiet prints nothing but what was asked for; JSON is JSON and nothing else.
+func TestQuietAndJSON(t *testing.T) {
+	t.Chdir(workplace(t))
+	if out, errs := call(t, success, "run --quiet good.yaml"); out != "" || errs != "" {
+		t.Errorf("printed %q and %q", out, errs)
+	}
+	out, errs := call(t, success, "run --quiet --json good.yaml --set data.split.test=0.25")
+	if errs != "" {
+		t.Errorf("said %q", errs)
+	}
+	var result experiment.Result
+	if err := json.Unmarshal([]byte(out), &result); err != nil {
+		t.Fatal(err)
+	}
+	if result.Rows.Train != 30 || result.Rows.Test != 10 || result.Features != 3 || result.Task != "classification" || result.Test["accuracy"] <= 0 {
+		t.Errorf("the result is %+v", result)
+	}
+	onDisk, err := os.ReadFile("made/result.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(onDisk) != out {
+		t.Error("result.json is not what --json prints")
+	}
+	for _, args := range []string{"plan good.yaml", "inspect model.bochner", "evaluate model.bochner rows.csv", "datasets", "validate good.yaml", "schema", "init rows.csv -o new.yaml", "predict model.bochner rows.csv -o p.csv"} {
+		out, _ := call(t, success, "--json --quiet "+args)
+		if !json.Valid([]byte(out)) {
+			t.Errorf("%s: not JSON: %s", args, out)
+		}
+	}
+	put(t, "wrong.yaml", "data: {}\npipeline: [nothing]\n")
+	out, _ = call(t, failure, "--json validate wrong.yaml")
+	var v verdict
+	if err := json.Unmarshal([]byte(out), &v); err != nil {
+		t.Fatal(err)
+	}
+	if v.Valid || len(v.Faults) != 2 || v.Faults[1].Line != 2 || v.Faults[1].Column != 12 {
+		t.Errorf("the verdict is %+v", v)
+	}
+}
+
+// Every command has help with an example, on standard output and with exit code 0.
+func TestHelp(t *testing.T) {
+	for _, name := range []string{"init", "validate", "plan", "run", "evaluate", "predict", "inspect", "schema", "datasets"} {
+		out, errs := call(t, success, name+" --help")
+		has(t, out, "Usage: bochner "+name, "Example: bochner "+name)
+		if errs != "" {
+			t.Errorf("%s --help says %q", name, errs)
+		}
+	}
+	out, _ := call(t, success, "--help")
+	has(t, out, "Usage: bochner <command>", "Example:")
+	out, _ = call(t, success, "--version")
+	has(t, out, "bochner ", "go1.")
+}
+
+// An interrupted run says how to go on, exits with 1 within a second, and leaves the fits it has
+// done; the next one takes them up and finds the same.
+func TestInterruptAndResume(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", rows(400))
+	put(t, "slow.yaml", "data: {train: rows.csv, target: y, split: {test: 0.2}}\npipeline: [{columns: [{select: numeric, steps: [standardize]}]}, {rff: {features: 150}}, logistic]\nsearch: {grid: {rff.gamma: {log: [0.01, 10, 30]}, logistic.C: [0.1, 1, 10]}}\noutput: {dir: whole}\n")
+	call(t, success, "run --quiet slow.yaml")
+
+	ctx, cancel := context.WithCancel(context.Background())
+	cut := &cutter{cancel: cancel}
+	var out strings.Builder
+	code := run(ctx, strings.Fields("run slow.yaml --set output.dir=parts"), &out, cut)
+	if code != failure || out.String() != "" {
+		t.Fatalf("exit code %d, printed %q", code, out.String())
+	}
+	if took := time.Since(cut.at); took > time.Second {
+		t.Errorf("it stopped after %v", took)
+	}
+	has(t, cut.String(), "bochner: interrupted; run again to resume\n")
+	entries, err := os.ReadDir("parts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != 1 || !strings.HasSuffix(entries[0].Name(), ".journal") {
+		t.Fatalf("left behind: %v", entries)
+	}
+	call(t, success, "run --quiet slow.yaml --set output.dir=parts")
+	for _, name := range []string{"predictions.csv", "model.bochner"} {
+		a, err := os.ReadFile("whole/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile("parts/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(a) != string(b) {
+			t.Errorf("%s is another after the interruption", name)
+		}
+	}
+	if a, b := scores(t, "whole"), scores(t, "parts"); a != b {
+		t.Errorf("result.json without times:\n%s\nand after the interruption\n%s", a, b)
+	}
+}
+
+// cutter ends the context when the search has begun and gone a little way.
+type cutter struct {
+	strings.Builder
+	cancel func()
+	at     time.Time
+}
+
+func (c *cutter) Write(p []byte) (int, error) {
+	if strings.HasPrefix(string(p), "search") {
+		go func() {
+			time.Sleep(50 * time.Millisecond)
+			c.at = time.Now()
+			c.cancel()
+		}()
+	}
+	return c.Builder.Write(p)
+}
+
+// scores is a result without what differs from run to run.
+func scores(t *testing.T, dir string) string {
+	t.Helper()
+	text, err := os.ReadFile(dir + "/result.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r experiment.Result
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	r.Seconds, r.Memory = experiment.Seconds{}, 0
+	out, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// Lines are for logs: one for each phase, and now and then how far it is.
+func TestProgressLines(t *testing.T) {
+	var b strings.Builder
+	now := time.Unix(0, 0)
+	l := &lines{out: &b, now: func() time.Time { return now }}
+	for done := range 101 {
+		l.print("search", done, 100)
+		now = now.Add(time.Second)
+	}
+	l.print("refit", 0, 0)
+	if got := strings.Count(b.String(), "\n"); got != 12 {
+		t.Errorf("%d lines, wanted 12:\n%s", got, b.String())
+	}
+	has(t, b.String(), "search\nsearch 10/100\n", "search 100/100\nrefit\n")
+}
