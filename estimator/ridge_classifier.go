@@ -104,10 +104,24 @@ func (s RidgeClassifier) solve(ctx context.Context, r *rows) (linear, []string, 
 
 // solveOnce makes codes and weights of each block as it comes.
 func (s RidgeClassifier) solveOnce(ctx context.Context, r *rows, classes []string) (linear, []string, error) {
-	mass := make([]float64, len(classes))
-	factors, err := s.ClassWeight.factors(classes, mass, len(classes))
+	p, mass, err := s.coded(r, classes)
 	if err != nil {
 		return linear{}, nil, err
+	}
+	model, err := p.solve(ctx)
+	if err != nil {
+		return linear{}, nil, err
+	}
+	return model, classes, severalClasses(classes, mass)
+}
+
+// coded returns the regression on the codes of classes, whose weights are not to be balanced, and
+// where it adds up the weight of each class.
+func (s RidgeClassifier) coded(r *rows, classes []string) (p *ridgeProblem, mass []float64, err error) {
+	mass = make([]float64, len(classes))
+	factors, err := s.ClassWeight.factors(classes, mass, len(classes))
+	if err != nil {
+		return nil, nil, err
 	}
 	codes := func(first int, block datasets.Set) ([]float64, int, error) {
 		l := labels{y: block.Y, classes: classes}
@@ -134,11 +148,7 @@ func (s RidgeClassifier) solveOnce(ctx context.Context, r *rows, classes []strin
 		}
 		return out, nil
 	}
-	model, err := s.ridge().problem(r, codes, weights).solve(ctx)
-	if err != nil {
-		return linear{}, nil, err
-	}
-	return model, classes, severalClasses(classes, mass)
+	return s.ridge().problem(r, codes, weights), mass, nil
 }
 
 // Cost estimates a fit to rows×cols dense inputs.
