@@ -1,8 +1,12 @@
-// Command _asm writes the x86 assembly of package kern with avo. Run
+// Command _asm writes the x86 assembly of package kern with avo. It is a module
+// of its own, so that users of the library do not depend on avo. After a change
+// here run
 //
 //	go generate ./internal/kern
 //
-// after a change here; TestGeneratedFilesAreUpToDate fails otherwise.
+// and to check that the files are up to date
+//
+//	go generate ./internal/kern && git diff --exit-code -- internal/kern
 package main
 
 import (
