@@ -362,7 +362,7 @@ func TestDamagedStateNeverPanics(t *testing.T) {
 	for name, p := range specs() {
 		m := fitted(t, p, data)
 		file := bytesOf(t, m)
-		for range 150 {
+		for range 60 {
 			h, a, err := model.Read(bytes.NewReader(file), int64(len(file)))
 			if err != nil {
 				t.Fatal(err)
