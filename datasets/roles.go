@@ -35,7 +35,13 @@ const (
 
 // String returns "classification", "regression", or "" for AnyTask.
 func (t Task) String() string {
-	return [...]string{"", "classification", "regression"}[t]
+	switch t {
+	case Classification:
+		return "classification"
+	case Regression:
+		return "regression"
+	}
+	return ""
 }
 
 // ParseTask returns the task called name.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -158,6 +159,54 @@ func TestSliceSelect(t *testing.T) {
 	}
 }
 
+// TestPrefetchReadsAhead: the second block is read while the first is being worked on.
+func TestPrefetchReadsAhead(t *testing.T) {
+	second := make(chan struct{})
+	src := watched{chunks{randomSet(30), 10, -1}, second}
+	blocks := 0
+	err := datasets.Prefetch(src).Blocks(context.Background(), func(datasets.Set) error {
+		if blocks++; blocks == 1 {
+			select {
+			case <-second:
+			case <-time.After(time.Minute):
+				t.Error("the second block waits for the first")
+			}
+		}
+		return nil
+	})
+	if err != nil || blocks != 3 {
+		t.Errorf("%d blocks, %v", blocks, err)
+	}
+}
+
+// watched tells when its second block is read.
+type watched struct {
+	chunks
+	second chan struct{}
+}
+
+func (w watched) Blocks(ctx context.Context, yield func(datasets.Set) error) error {
+	n := 0
+	return w.chunks.Blocks(ctx, func(b datasets.Set) error {
+		if n++; n == 2 {
+			close(w.second)
+		}
+		return yield(b)
+	})
+}
+
+// TestPrefetchFailure: the source's own error comes through, after the blocks before it.
+func TestPrefetchFailure(t *testing.T) {
+	sub, err := datasets.Subset(chunks{randomSet(10), 4, -1}, []int{2, 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = datasets.Gather(context.Background(), datasets.Prefetch(sub))
+	if err == nil || err.Error() != "datasets: no row 10 in 10 rows" {
+		t.Error(err)
+	}
+}
+
 func TestSubsetErrors(t *testing.T) {
 	set := randomSet(10)
 	for _, c := range []struct {
@@ -268,4 +317,15 @@ func ExampleSubset() {
 	// Output:
 	// ⎡11⎤
 	// ⎣13⎦
+}
+
+func ExamplePrefetch() {
+	set := datasets.Set{X: mat.NewDense(5000, 1, nil)}
+	rows := 0
+	err := datasets.Prefetch(set.Source()).Blocks(context.Background(), func(block datasets.Set) error {
+		rows += block.Rows() // while the next block is being read
+		return nil
+	})
+	fmt.Println(rows, err)
+	// Output: 5000 <nil>
 }

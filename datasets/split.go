@@ -44,17 +44,6 @@ type TimeSeriesSplit struct {
 	Gap   int // ≥ 0
 }
 
-// TrainTest is a single fold that holds out the share Test of the rows, rounded up: random rows with
-// Shuffle, else the last ones. Stratify holds out that share of each class, Group that share of the
-// groups.
-type TrainTest struct {
-	Test     float64 // between 0 and 1
-	Stratify bool
-	Group    bool
-	Shuffle  bool
-	Seed     uint64
-}
-
 // Streams of random numbers, one for each purpose.
 const (
 	kfoldStream uint64 = iota + 1
@@ -174,115 +163,6 @@ func (s TimeSeriesSplit) Split(data Set) ([]Fold, error) {
 		out[f] = Fold{Train: rows[: lo-s.Gap : lo-s.Gap], Test: rows[lo : lo+test : lo+test]}
 	}
 	return out, nil
-}
-
-// Split returns one fold.
-func (s TrainTest) Split(data Set) ([]Fold, error) {
-	n := data.Rows()
-	if !(s.Test > 0 && s.Test < 1) {
-		return nil, fmt.Errorf("datasets: test share %v, wanted a number between 0 and 1", s.Test)
-	}
-	if s.Stratify && s.Group {
-		return nil, fmt.Errorf("datasets: a split is stratified or by groups, not both")
-	}
-	units, err := s.units(data)
-	if err != nil {
-		return nil, err
-	}
-	part := make([]int, n) // fold 0 is the test rows
-	for i := range part {
-		part[i] = 1
-	}
-	rng := rand.New(rand.NewPCG(s.Seed, trainTestStream))
-	held := 0
-	for _, u := range units {
-		if s.Shuffle {
-			shuffle(u.members, rng)
-		}
-		for _, rows := range u.members[len(u.members)-u.test:] {
-			held += len(rows)
-			for _, i := range rows {
-				part[i] = 0
-			}
-		}
-	}
-	if held == 0 || held == n {
-		return nil, fmt.Errorf("datasets: %d rows are too few to hold out a share of %v", n, s.Test)
-	}
-	return folds(part, 2)[:1], nil
-}
-
-// Sets returns the two parts of data.
-func (s TrainTest) Sets(data Set) (train, test Set, err error) {
-	parts, err := s.Split(data)
-	if err != nil {
-		return Set{}, Set{}, err
-	}
-	return data.Select(parts[0].Train), data.Select(parts[0].Test), nil
-}
-
-// unit is what a share is held out of: all rows, a class, or all groups.
-type unit struct {
-	members [][]int // rows that stay together
-	test    int     // how many members are held out
-}
-
-func (s TrainTest) units(data Set) ([]unit, error) {
-	switch {
-	case s.Group:
-		groups, err := groupsOf(data)
-		return []unit{{groups, int(math.Ceil(s.Test * float64(len(groups))))}}, err
-	case s.Stratify:
-		classes, err := classesOf(data)
-		if err != nil {
-			return nil, err
-		}
-		units := make([]unit, len(classes))
-		for k, c := range classes {
-			if len(c.rows) < 2 {
-				return nil, fmt.Errorf("datasets: class %q has %d row, wanted at least 2 for a stratified split", c.name, len(c.rows))
-			}
-			units[k].members = single(c.rows)
-		}
-		apportion(units, int(math.Ceil(s.Test*float64(data.Rows()))), data.Rows())
-		return units, nil
-	}
-	n := data.Rows()
-	return []unit{{single(ascending(n)), int(math.Ceil(s.Test * float64(n)))}}, nil
-}
-
-// apportion shares test out among units in proportion to their size, by largest remainders.
-func apportion(units []unit, test, rows int) {
-	order := make([]int, len(units))
-	remainder := make([]float64, len(units))
-	left := test
-	for k := range units {
-		share := float64(len(units[k].members)) * float64(test) / float64(rows)
-		units[k].test = int(share)
-		remainder[k] = share - math.Floor(share)
-		left -= units[k].test
-		order[k] = k
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case remainder[a] > remainder[b]:
-			return -1
-		case remainder[a] < remainder[b]:
-			return 1
-		}
-		return 0
-	})
-	for _, k := range order[:left] {
-		units[k].test++
-	}
-}
-
-func single(rows []int) [][]int {
-	out := make([][]int, len(rows))
-	for k := range rows {
-		out[k] = rows[k : k+1 : k+1]
-	}
-	return out
 }
 
 func checkFolds(folds, n int, what string) error {

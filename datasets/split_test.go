@@ -244,3 +244,14 @@ func ExampleKFold() {
 	// train [3 4] test [0 1 2]
 	// train [0 1 2] test [3 4]
 }
+
+func ExampleTrainTest() {
+	set := datasets.Set{X: mat.NewDense(8, 1, nil), Y: []float64{0, 0, 0, 0, 0, 0, 1, 1}}
+	train, test, err := datasets.TrainTest{Test: 0.25, Stratify: true, Shuffle: true, Seed: 1}.Sets(set)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(train.Y, test.Y)
+	// Output: [0 0 0 0 0 1] [0 1]
+}
