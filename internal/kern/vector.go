@@ -97,7 +97,7 @@ func MulVec[T Float](y []T, a View[T], x []T, accumulate bool) {
 		mulVecColumns(y, a, x)
 		return
 	}
-	grain := max(1, 1<<15/a.Cols)
+	grain := max(1, 1<<16/a.Cols)
 	if a.Rows <= grain {
 		mulVecRows(y, a, x, 0, a.Rows)
 		return
@@ -133,11 +133,11 @@ func mulVecRows[T Float](y []T, a View[T], x []T, lo, hi int) {
 func mulVecColumns[T Float](y []T, a View[T], x []T) {
 	const stripe, block = 512, 2048
 	columns := a.T()
-	if a.Rows >= 2*stripe || a.Cols <= block || a.Rows*a.Cols < 1<<17 {
-		if a.Rows*a.Cols < 1<<15 || a.Rows <= stripe {
-			combineRows(y, columns, x, 0, len(x), 0)
-			return
-		}
+	if a.Rows <= stripe && a.Cols <= block || a.Rows*a.Cols < 1<<17 {
+		combineRows(y, columns, x, 0, len(x), 0)
+		return
+	}
+	if a.Rows >= 2*stripe || a.Cols <= block {
 		Parallel(a.Rows, stripe, func(lo, hi int) { combineRows(y[lo:hi], columns, x, 0, len(x), lo) })
 		return
 	}
