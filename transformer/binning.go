@@ -46,7 +46,7 @@ import (
 // than one chance in 10⁸ that any two are.
 //
 // Cost: about 4·n·d·P operations (nnz instead of n·d for sparse rows) and a look-up for each row and
-// grid; 16·d·P bytes for the grids, and about 24 bytes for each bin in the dictionary.
+// grid; 24·d·P bytes for the grids, and about 24 bytes for each bin in the dictionary.
 //
 // Source: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007,
 // algorithm 2.

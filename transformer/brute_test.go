@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"sort"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -337,43 +335,6 @@ func TestGammaRulesAgainstBruteForce(t *testing.T) {
 	got := 1 / mustFit(t, s, datasets.Set{X: uniform(20_000, 1)}).(*FittedRFF).Gamma()[0]
 	if want := 1 - math.Sqrt(0.5); math.Abs(got-want) > 0.02 {
 		t.Errorf("the median distance of uniform numbers is %v in the sample, want about %v", got, want)
-	}
-}
-
-// A parameter written and read again is the same.
-func TestParametersComeBack(t *testing.T) {
-	for path, values := range map[string][]any{
-		"gamma":    {0.25, "scale", "median", []any{0.5, 2.0}},
-		"features": {64}, "kernel": {"matern"}, "map": {"phase"}, "nu": {2.5}, "seed": {7},
-	} {
-		for _, v := range values {
-			s, err := param.With(NewRFF(), param.Setting{Path: path, Value: v})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := param.Get(s, path)
-			if again, err2 := param.With(NewRFF(), param.Setting{Path: path, Value: got}); err != nil || err2 != nil || !reflect.DeepEqual(again, s) {
-				t.Errorf("%s: %v came back as %v (%v, %v)", path, v, got, err, err2)
-			}
-		}
-	}
-	for _, v := range []any{"all", 3, 0.5} {
-		s, err := param.With(NewPCA(), param.Setting{Path: "components", Value: v})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, _ := param.Get(s, "components"); got != v {
-			t.Errorf("components: %v came back as %v", v, got)
-		}
-	}
-	for _, v := range []any{"exact", 4096} {
-		s, err := param.With(NewBinning(), param.Setting{Path: "columns", Value: v})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, _ := param.Get(s, "columns"); got != v {
-			t.Errorf("columns: %v came back as %v", v, got)
-		}
 	}
 }
 
