@@ -37,7 +37,8 @@ func (s Set) Cols() int {
 	return d
 }
 
-// Slice returns rows lo to hi (hi excluded) as a view of the same arrays.
+// Slice returns rows lo to hi (hi excluded) as a view of the same arrays. Like indexing it panics
+// outside of the rows.
 func (s Set) Slice(lo, hi int) Set {
 	out := s
 	out.X = SliceRows(s.X, lo, hi)
@@ -56,7 +57,7 @@ func (s Set) Slice(lo, hi int) Set {
 	return out
 }
 
-// Select returns a copy of the named rows, in that order.
+// Select returns a copy of the named rows, in that order. Like indexing it panics outside of the rows.
 func (s Set) Select(rows []int) Set {
 	out := s
 	out.X = SelectRows(s.X, rows)

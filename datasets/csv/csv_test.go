@@ -172,6 +172,7 @@ func TestBadInput(t *testing.T) {
 		{"a,y,b\n1,x,2\n", csv.Options{Roles: target("a", "y")}, `f.csv: target "y" is categorical; several targets are numeric ones`},
 		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Positive: []string{"z"}}}, `f.csv: positive: target "y" has no level "z"; there are x`},
 		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Positive: []string{"z"}}}, `f.csv: positive: there is no target`},
+		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Positive: []string{"x"}, Task: datasets.Regression}}, `f.csv: positive: makes classes of the target, and the task is regression`},
 		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Drop: []string{"b"}}}, `f.csv: drop: no column "b"; there are a, y`},
 		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Drop: []string{"a"}, Target: []string{"a"}}}, `f.csv: target: column "a" is already the dropped one`},
 		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Drop: []string{"a", "y"}}}, `f.csv: no column is left to learn from`},
@@ -210,6 +211,11 @@ func TestGzip(t *testing.T) {
 	cut := packed.String()[:packed.Len()-6]
 	if _, err := read(cut, csv.Options{}); err == nil || err.Error() != "f.csv:4: unexpected EOF" {
 		t.Errorf("error %v for a truncated file", err)
+	}
+	flipped := []byte(packed.String())
+	flipped[len(flipped)-8] ^= 1
+	if _, err := read(string(flipped), csv.Options{}); err == nil || err.Error() != "f.csv:4: gzip: invalid checksum" {
+		t.Errorf("error %v for a flipped bit", err)
 	}
 }
 

@@ -49,6 +49,8 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 	switch {
 	case o.Width < 0 || o.MaxRecord < 0:
 		return nil, fmt.Errorf("%s: a width and a bound on records are not negative", path)
+	case len(o.Positive) > 0 && o.Task == datasets.Regression:
+		return nil, fmt.Errorf("%s: positive: makes classes of the label, and the task is regression", path)
 	case o.Schema != nil && s.cols == 0:
 		return nil, fmt.Errorf("%s: the schema names no columns; give the width", path)
 	}

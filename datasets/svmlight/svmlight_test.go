@@ -165,6 +165,7 @@ func TestBadInput(t *testing.T) {
 		{"1 1:1\n", svmlight.Options{Schema: texts, Width: 1}, `f.svm: the schema has class "no", labels are numbers`},
 		{"1 1:1\n", svmlight.Options{Schema: schema}, "f.svm: the schema names no columns; give the width"},
 		{"1 1:1\n", svmlight.Options{Positive: []string{"2"}}, `f.svm: positive: no label "2"`},
+		{"1 1:1\n", svmlight.Options{Positive: []string{"1"}, Task: datasets.Regression}, "f.svm: positive: makes classes of the label, and the task is regression"},
 		{"1 1:1\n", svmlight.Options{Width: -1}, "f.svm: a width and a bound on records are not negative"},
 		{"1 " + strings.Repeat(" ", 1000) + "1:1\n", svmlight.Options{MaxRecord: 100}, "f.svm:1: line too long: more than 100 bytes"},
 	} {

@@ -37,11 +37,21 @@ type entry struct {
 func (s *source) newBlock() *block {
 	b := &block{source: s, full: datasets.BlockRows, indptr: []int{0}, numbers: map[string]int{}}
 	if !s.layout.sparse {
-		cols := len(s.schema.Columns)
-		b.full = datasets.RowsPerBlock(cols)
-		b.x = make([]float64, b.full*cols)
+		b.full = datasets.RowsPerBlock(len(s.schema.Columns))
 	}
 	return b
+}
+
+// row returns room for the dense inputs of the next row. A block begins small, for small files.
+func (b *block) row() []float64 {
+	cols := len(b.schema.Columns)
+	from, to := b.rows*cols, (b.rows+1)*cols
+	if to > len(b.x) {
+		x := make([]float64, min(max(2*len(b.x), 16*cols), b.full*cols))
+		copy(x, b.x)
+		b.x = x
+	}
+	return b.x[from:to]
 }
 
 // add codes one record.
@@ -70,8 +80,7 @@ func (b *block) add(rec *Record) error {
 }
 
 func (b *block) addDense(rec *Record) error {
-	cols := len(b.schema.Columns)
-	row := b.x[b.rows*cols : (b.rows+1)*cols]
+	row := b.row()
 	for j, field := range rec.Fields {
 		c := &b.cells[j]
 		if c.use == input && c.codes == nil {

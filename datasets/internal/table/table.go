@@ -87,6 +87,9 @@ func arrange(form Form, roles datasets.Roles) (*layout, error) {
 	if err := l.checkNames(); err != nil {
 		return nil, err
 	}
+	if len(roles.Positive) > 0 && roles.Task == datasets.Regression {
+		return nil, fmt.Errorf("%s: positive: makes classes of the target, and the task is regression", l.file)
+	}
 	for i := range l.use {
 		l.use[i] = input
 	}
