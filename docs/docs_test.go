@@ -1,0 +1,184 @@
+// Package docs_test keeps the pages true to the code: quotes are quotes, links lead somewhere, the
+// reference is what the declarations say, and the experiments shown are valid.
+package docs_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/experiment"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// With -update the reference is written into its page.
+var update = flag.Bool("update", false, "write the reference into experiment-file.md")
+
+// pages returns the text of every page by its path from the module's root.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, pattern := range []string{"../*.md", "*.md", "../examples/*.md", "../examples/*/*.md"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out[filepath.Join("docs", file)] = string(text)
+		}
+	}
+	if len(out) < 8 {
+		t.Fatalf("only %d pages found: the walk is wrong", len(out))
+	}
+	return out
+}
+
+var quote = regexp.MustCompile("(?s)<!-- quoted from (\\S+) -->\n```\\w+\n(.*?)```")
+
+// What is quoted from a file stands in it, word for word.
+func TestQuotes(t *testing.T) {
+	quotes := 0
+	for page, text := range pages(t) {
+		for _, m := range quote.FindAllStringSubmatch(text, -1) {
+			quotes++
+			source, err := os.ReadFile(filepath.Join("..", m[1]))
+			if err != nil {
+				t.Errorf("%s: %v", page, err)
+				continue
+			}
+			if !strings.Contains(string(source), m[2]) {
+				t.Errorf("%s: this is not in %s:\n%s", page, m[1], m[2])
+			}
+		}
+		if strings.Count(text, "<!-- quoted from") != len(quote.FindAllString(text, -1)) {
+			t.Errorf("%s: a quote is not followed by a block of code", page)
+		}
+	}
+	if quotes < 10 {
+		t.Errorf("only %d quotes found: the pattern is wrong", quotes)
+	}
+}
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	dropped = regexp.MustCompile("[^\\p{L}\\p{N}_ -]")
+)
+
+// anchors returns what a page's headings are linked by.
+func anchors(text string) map[string]bool {
+	out := map[string]bool{}
+	for _, m := range heading.FindAllStringSubmatch(text, -1) {
+		name := dropped.ReplaceAllString(strings.ToLower(m[1]), "")
+		out[strings.ReplaceAll(name, " ", "-")] = true
+	}
+	return out
+}
+
+// A link within the repository leads to a file, and its anchor to a heading.
+func TestLinks(t *testing.T) {
+	all := pages(t)
+	for page, text := range all {
+		text, _, _ = strings.Cut(text, begin) // what follows is generated
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			path, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(path, "://") {
+				continue
+			}
+			target := page
+			if path != "" {
+				target = filepath.Join(filepath.Dir(page), path)
+			}
+			if _, err := os.Stat(filepath.Join("..", target)); err != nil {
+				t.Errorf("%s links to %s: %v", page, m[1], err)
+			}
+			if anchor != "" && !anchors(all[target])[anchor] {
+				t.Errorf("%s links to %s: there is no such heading", page, m[1])
+			}
+		}
+	}
+}
+
+const (
+	begin = "<!-- reference: begin -->\n"
+	end   = "<!-- reference: end -->"
+)
+
+// The tables of keys, steps and parameters are what the code declares.
+func TestReference(t *testing.T) {
+	const page = "experiment-file.md"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	given, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("%s has no place for the reference", page)
+	}
+	want := "\n" + experiment.Reference() + "\n"
+	if given == want {
+		return
+	}
+	if !*update {
+		t.Fatalf("the reference in %s is not that of the code; go test ./docs -update writes it", page)
+	}
+	if err := os.WriteFile(page, []byte(before+begin+want+end+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var block = regexp.MustCompile("(?s)```yaml\n(.*?)```")
+
+// The experiments shown, and their parts, are read without complaint. Steps and paths that a reader
+// is to write or to have are apart.
+func TestExperiments(t *testing.T) {
+	seen := 0
+	for page, text := range pages(t) {
+		for _, m := range block.FindAllStringSubmatch(text, -1) {
+			if strings.Contains(m[1], "class_means") {
+				continue // of examples/ownstep, whose test it is
+			}
+			seen++
+			var faults param.Faults
+			_, err := experiment.Parse(context.Background(), "page.yaml", []byte(whole(m[1])))
+			if err != nil && !errors.As(err, &faults) {
+				t.Errorf("%s: %v", page, err)
+			}
+			for _, f := range faults {
+				if !strings.Contains(f.Problem, "no such file") {
+					t.Errorf("%s: %v in\n%s", page, f, m[1])
+				}
+			}
+		}
+	}
+	if seen < 10 {
+		t.Errorf("only %d experiments found: the pattern is wrong", seen)
+	}
+}
+
+// whole completes a part of an experiment.
+func whole(part string) string {
+	has := func(key string) bool {
+		return strings.HasPrefix(part, key+":") || strings.Contains(part, "\n"+key+":")
+	}
+	if strings.HasPrefix(part, "- ") {
+		part = "pipeline:\n" + part + "\n- ridge\n"
+	}
+	if !has("data") {
+		part += "\ndata: {dataset: wine}\n"
+	}
+	if !has("pipeline") {
+		part += "\npipeline: [standardize, rff, " + map[bool]string{true: "logistic", false: "ridge"}[strings.Contains(part, "logistic.")] + "]\n"
+	}
+	return part
+}
