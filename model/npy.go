@@ -124,12 +124,6 @@ func writeNpy(w io.Writer, a Array) error {
 	return flush(true)
 }
 
-// npySize is how many bytes writeNpy writes.
-func npySize(a Array) int64 {
-	n, _ := count(a.Shape, math.MaxInt64/16)
-	return int64(len(npyHeader(a))) + n*itemSize(a.kind())
-}
-
 // readNpy reads an array of the kind and shape that the file's index declares: what it allocates is
 // bounded by the size of the entry, which the caller has checked against that of the file.
 func readNpy(r io.Reader, size int64, kind string, shape []int) (Array, error) {

@@ -2,10 +2,12 @@ package pipeline_test
 
 import (
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -64,5 +66,31 @@ func TestWideFeaturesAreNotStored(t *testing.T) {
 	few, many := allocated(data.Slice(0, n/3)), allocated(data)
 	if grown := many - few; grown > 8*features*n*2/3/2 {
 		t.Errorf("three times the rows allocate %d bytes more, their features have %d", grown, 8*features*n*2/3)
+	}
+}
+
+// What a sweep would cost counts shared steps once, and what it would share is what it shares.
+func TestSweepCost(t *testing.T) {
+	data := numbers(300, 41)
+	folds := thirds(300)
+	wide := fourier(64)
+	for name, base := range map[string]pipeline.Pipeline{
+		"without rows": pipeline.New(estimator.NewRidge(), wide),
+		"with rows":    pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), wide),
+	} {
+		settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.2}}, param.Setting{Path: "ridge.alpha", Value: []any{1.0, 2.0, 3.0}})
+		cost, names := base.SweepCost(4, folds, settings)
+		_, shared := sweep(t, base, data, folds, settings)
+		if !slices.Equal(withoutInner(names), withoutInner(shared)) {
+			t.Errorf("%s: it would share %v, and shares %v", name, names, shared)
+		}
+		single := base.Cost(200, 4).Flops * 6 * 3
+		if cost.Flops <= 0 || cost.Flops >= single || cost.Bytes <= 0 {
+			t.Errorf("%s: shared %+v, one by one %v flops", name, cost, single)
+		}
+	}
+	alone := pipeline.New(estimator.NewRidge(), transformer.NewStandardize())
+	if _, names := alone.SweepCost(4, folds, []estimator.Estimator{alone}); len(names) != 0 {
+		t.Errorf("one setting shares %v", names)
 	}
 }

@@ -56,6 +56,9 @@ func (p *FittedPipeline) fittedPipeline() *FittedPipeline { return p }
 // cores; a single row makes no garbage beyond the result, as far as its steps and its model make
 // none.
 func (p *FittedPipeline) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	if X == nil {
+		return nil, here(errors.New("no matrix"))
+	}
 	if n, _ := X.Dims(); n == 1 {
 		var out []float64
 		err := p.mapBlock(ctx, X, 0, 1, func(_ int, Z mat.Matrix) (err error) {
@@ -102,16 +105,37 @@ type results struct {
 
 // each predicts all rows of X, block by block, into out.
 func (p *FittedPipeline) each(ctx context.Context, X mat.Matrix, out *results, ask what) error {
+	if X == nil {
+		return here(errors.New("no matrix"))
+	}
 	n, _ := X.Dims()
 	out.rows = n
 	if ask&whatValues != 0 {
 		out.Values = make([]float64, n)
+	}
+	if n == 0 {
+		p.nothing(out, ask)
+		return nil
 	}
 	return inBlocks(ctx, n, blockRows(p.chain.widest()), func(lo, hi int) error {
 		return p.mapBlock(ctx, X, lo, hi, func(_ int, Z mat.Matrix) error {
 			return p.predictBlock(ctx, Z, lo, out, ask)
 		})
 	})
+}
+
+// nothing is the prediction for no rows: what the model has, empty.
+func (p *FittedPipeline) nothing(out *results, ask what) {
+	_, classifies := p.model.(estimator.Classifier)
+	if _, ok := p.model.(estimator.MultiPredictor); ok && !classifies && ask&whatTargets != 0 {
+		out.Targets = &mat.Dense{}
+	}
+	if classifies && ask&whatScores != 0 {
+		out.Scores = &mat.Dense{}
+	}
+	if _, ok := p.model.(estimator.Probabilistic); ok && ask&whatProbabilities != 0 {
+		out.Probabilities = &mat.Dense{}
+	}
 }
 
 // mapBlock hands rows lo to hi of X, mapped into tiles, to use.

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"runtime"
 	"slices"
@@ -37,7 +38,7 @@ func (p Pipeline) Sweep(ctx context.Context, data datasets.Set, folds []datasets
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s := &sweep{data: data, folds: folds, memory: p.memory(), yield: yield, cancel: cancel, shared: map[string]bool{}}
+	s := &sweep{data: data, rows: data.Rows(), cols: data.Cols(), folds: folds, memory: p.memory(), yield: yield, cancel: cancel, shared: map[string]bool{}}
 	for i, e := range settings {
 		setting, ok := e.(Pipeline)
 		if !ok {
@@ -46,11 +47,7 @@ func (p Pipeline) Sweep(ctx context.Context, data datasets.Set, folds []datasets
 		s.settings = append(s.settings, setting)
 	}
 	s.run(ctx)
-	for name := range s.shared {
-		shared = append(shared, name)
-	}
-	slices.Sort(shared)
-	return shared, context.Cause(ctx)
+	return slices.Sorted(maps.Keys(s.shared)), context.Cause(ctx)
 }
 
 func checkFolds(folds []datasets.Fold, n int) error {
@@ -69,12 +66,13 @@ func checkFolds(folds []datasets.Fold, n int) error {
 
 // sweep is one call of Sweep.
 type sweep struct {
-	data     datasets.Set
-	folds    []datasets.Fold
-	settings []Pipeline
-	memory   int64
-	inner    int // how many folds one task may work on at once
-	cancel   context.CancelCauseFunc
+	data       datasets.Set
+	rows, cols int // of data
+	folds      []datasets.Fold
+	settings   []Pipeline
+	memory     int64
+	inner      int // how many folds one task may work on at once
+	cancel     context.CancelCauseFunc
 
 	mu     sync.Mutex
 	yield  func(setting, fold int, held estimator.Held) error
@@ -109,20 +107,11 @@ func (b *branch) grow(i int, steps []Step) {
 
 // run divides the work into tasks and does them.
 func (s *sweep) run(ctx context.Context) {
-	all, rowless := &branch{}, &branch{}
-	for i, p := range s.settings {
-		if err := p.check(); err != nil {
-			for f := range s.folds {
-				s.give(ctx, i, f, estimator.Held{Err: here(err)})
-			}
-			continue
+	all, rowless := s.plant(func(i int, err error) {
+		for f := range s.folds {
+			s.give(ctx, i, f, estimator.Held{Err: here(err)})
 		}
-		if len(p.Steps) == 0 || stepsFitWithoutRows(p.Steps) && s.fits(p) {
-			rowless.grow(i, p.Steps)
-		} else {
-			all.grow(i, p.Steps)
-		}
-	}
+	})
 	var tasks []func()
 	rowless.leaves(nil, func(steps []Step, ends []int) {
 		tasks = append(tasks, func() { s.everyFold(ctx, steps, ends) })
@@ -137,6 +126,24 @@ func (s *sweep) run(ctx context.Context) {
 	parallel(ctx, workers, len(tasks), func(i int) { tasks[i]() })
 }
 
+// plant divides the settings into those whose steps serve all folds at once and the others, each as
+// a tree. It hands specs that cannot be fitted to refuse.
+func (s *sweep) plant(refuse func(i int, err error)) (all, rowless *branch) {
+	all, rowless = &branch{}, &branch{}
+	for i, p := range s.settings {
+		if err := p.check(); err != nil {
+			refuse(i, err)
+			continue
+		}
+		if len(p.Steps) == 0 || stepsFitWithoutRows(p.Steps) && s.bytes(p) <= s.memory {
+			rowless.grow(i, p.Steps)
+		} else {
+			all.grow(i, p.Steps)
+		}
+	}
+	return all, rowless
+}
+
 // leaves calls visit for each end of the tree with the steps that lead there.
 func (b *branch) leaves(path []Step, visit func(steps []Step, ends []int)) {
 	if len(b.ends) > 0 {
@@ -149,11 +156,8 @@ func (b *branch) leaves(path []Step, visit func(steps []Step, ends []int)) {
 
 // bytes estimates what the mapped rows of a setting take.
 func (s *sweep) bytes(p Pipeline) int64 {
-	n, cols := s.data.Rows(), s.data.Cols()
-	return 8 * int64(n) * int64(max(p.widthAfter(n, cols), cols))
+	return 8 * int64(s.rows) * int64(max(p.widthAfter(s.rows, s.cols), s.cols))
 }
-
-func (s *sweep) fits(p Pipeline) bool { return s.bytes(p) <= s.memory }
 
 // workers is how many tasks go on at once: one for each core, fewer where they would together take
 // more than the memory. A task holds mapped rows and perhaps a copy of them.
@@ -319,7 +323,9 @@ func predictAll(ctx context.Context, fitted estimator.Predictor, X mat.Matrix) (
 
 // estimate fits the estimators of the settings to rows that are mapped for all of them.
 func (s *sweep) estimate(ctx context.Context, settings []int, d division) {
-	s.share("features")
+	if len(settings) > 1 {
+		s.share("features")
+	}
 	fold := datasets.Fold{Train: count(0, d.train), Test: count(d.train, d.set.Rows())}
 	s.byKind(settings, func(same []int) {
 		if sweeper, ok := s.settings[same[0]].Estimator.(estimator.Sweeper); ok {
