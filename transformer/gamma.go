@@ -20,13 +20,15 @@ import (
 //
 // [GammaScale] uses the variance of all entries of the training matrix, var (scikit-learn's
 // X.var(), not the mean of the columns' variances), and the number of columns d. [GammaMedian] uses
-// the median distance of two rows, med, over the pairs of [sampleSize] rows drawn by the seed; equal
-// rows are left out. Distances are in the norm of the kernel.
+// the median distance of two rows, med, over the pairs of 512 rows drawn by the seed; equal rows
+// are left out. Distances are in the norm of the kernel.
 //
 //	kernel                              norm  scale          median
 //	gaussian, rational_quadratic        L2    1/(d·var)      1/(2·med²)
-//	exponential, matern, cauchy, own    L2    1/sqrt(d·var)  1/med
+//	exponential, matern, cauchy         L2    1/sqrt(d·var)  1/med
+//	custom of an RFF                    L2    1/sqrt(d·var)  1/med
 //	laplacian, hyperbolic, triangular   L1    1/(d·sd)       1/med
+//	custom of a Binning                 L1    1/(d·sd)       1/med
 //
 // Where all rows are equal, γ is 1.
 type Gamma struct {
