@@ -314,6 +314,7 @@ func (d *decoder) axis(raw rawAxis) {
 		d.fault(raw.key, path, f)
 		return
 	}
+	seen := map[string]bool{}
 	for i, v := range values {
 		if !d.steps {
 			break
@@ -325,19 +326,16 @@ func (d *decoder) axis(raw rawAxis) {
 				d.fault(nodes[i], path, f)
 			}
 		}
-		for j := range i {
-			if same(values[j], v) {
-				d.fault(nodes[i], path, param.Fault{Problem: fmt.Sprintf("the value %v is there twice", v)})
-				break
-			}
+		key := fmt.Sprintf("%#v", v)
+		if seen[key] {
+			d.fault(nodes[i], path, param.Fault{Problem: fmt.Sprintf("the value %v is there twice", v)})
 		}
+		seen[key] = true
 	}
 	if len(values) > 0 && d.spec.Search != nil {
 		d.spec.Search.Grid = append(d.spec.Search.Grid, gridsearch.Axis{Path: raw.path, Values: values})
 	}
 }
-
-func same(a, b any) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 
 // axisValues returns the values of an axis, each with the node to complain about.
 func (d *decoder) axisValues(node *yaml.Node, path string) (values []any, nodes []*yaml.Node) {

@@ -313,10 +313,10 @@ func nodeOf(value any) *yaml.Node {
 		return out
 	case float64:
 		text := number(v)
-		if strings.ContainsAny(text, ".e") {
-			return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: text}
+		if !strings.ContainsAny(text, ".e") {
+			text += ".0" // or it would be read as a whole number
 		}
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: text}
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: text}
 	}
 	out := &yaml.Node{}
 	if err := out.Encode(value); err != nil {

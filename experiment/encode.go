@@ -97,12 +97,10 @@ func (s Spec) implied(p param.Param) bool {
 	switch {
 	case p.Path == "search.folds":
 		return true // cv.folds
-	case is("data.split."):
-		return s.Data.Split.Test == 0
-	case is("data.csv."):
-		return s.Data.CSV.isDefault()
-	case is("data.svmlight."):
-		return s.Data.SVMLight == SVMLight{}
+	case is("data.split.") && s.Data.Split.Test == 0,
+		is("data.csv.") && s.Data.CSV.isDefault(),
+		is("data.svmlight.") && s.Data.SVMLight == SVMLight{}:
+		return true
 	}
 	switch v := p.Value.(type) {
 	case string:

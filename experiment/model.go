@@ -113,6 +113,11 @@ func openModel(path string) (*opened, error) {
 	return &opened{m, spec.Data}, nil
 }
 
+// rows opens a file of rows for the model.
+func (m *opened) rows(ctx context.Context, path string, target bool) (datasets.Source, error) {
+	return m.data.openLike(ctx, path, m.Schema, pipeline.Unwrap(m.Predictor).InputWidth(), target)
+}
+
 // Evaluate scores the model in a file on the labelled rows of another, by the metrics of its task.
 // Columns may stand in any order.
 func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, error) {
@@ -121,7 +126,7 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 		return Evaluation{}, err
 	}
 	o.report("load", 0, 0)
-	rows, err := m.data.openLike(ctx, data, m.Schema, true)
+	rows, err := m.rows(ctx, data, true)
 	if err != nil {
 		return Evaluation{}, err
 	}
@@ -166,7 +171,7 @@ func PredictFile(ctx context.Context, model, data, out string, o Options) (rows 
 
 func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Options) (rows int, err error) {
 	o.report("load", 0, 0)
-	source, err := m.data.openLike(ctx, data, m.Schema, false)
+	source, err := m.rows(ctx, data, false)
 	if err != nil {
 		return 0, err
 	}

@@ -201,8 +201,8 @@ func (s Spec) openAll(ctx context.Context) (train, test datasets.Source, r *rows
 		r.task = metrics.Classification
 	}
 	if s.Data.Test != "" {
-		schema := train.Schema()
-		if test, err = s.Data.openLike(ctx, s.Data.Test, schema, true); err != nil {
+		_, cols := train.Dims()
+		if test, err = s.Data.openLike(ctx, s.Data.Test, train.Schema(), cols, true); err != nil {
 			return nil, nil, nil, err
 		}
 	}
@@ -269,10 +269,13 @@ func (s Data) svm(path string) bool {
 
 // openLike opens rows that have the columns of others. Columns that training had beside the inputs
 // may be there or not, except for the target where it is needed.
-func (s Data) openLike(ctx context.Context, path string, schema datasets.Schema, target bool) (datasets.Source, error) {
+func (s Data) openLike(ctx context.Context, path string, schema datasets.Schema, cols int, target bool) (datasets.Source, error) {
 	names, err := s.header(ctx, path)
 	if err != nil {
 		return nil, err
+	}
+	if s.SVMLight.Features == 0 {
+		s.SVMLight.Features = cols
 	}
 	roles := s.roles(nil)
 	roles.Task, roles.Kinds, roles.Target, roles.Schema = datasets.AnyTask, nil, nil, &schema

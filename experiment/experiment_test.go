@@ -1,0 +1,449 @@
+package experiment
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// sample is a CSV of n rows: two numbers with a few missing, a text, a weight, a group, and a target
+// that is a quantity or a class.
+func sample(n int, target func(i int) string) string {
+	var b strings.Builder
+	b.WriteString("a,b,c,w,g,y\n")
+	for i := range n {
+		missing := fmt.Sprintf("%.2f", math.Sin(float64(i)))
+		if i%17 == 3 {
+			missing = "?"
+		}
+		fmt.Fprintf(&b, "%d,%s,%s,%d,%d,%s\n", i%23, missing, []string{"red", "green", "blue"}[i%3], 1+i%2, i/4, target(i))
+	}
+	return b.String()
+}
+
+func quantity(i int) string { return fmt.Sprintf("%.3f", float64(i%23)/4+math.Sin(float64(i))) }
+func class(i int) string    { return []string{"no", "yes"}[i%23/12] }
+
+// spec loads a text as the file spec.yaml of the working folder.
+func spec(t *testing.T, text string, overrides ...Override) Spec {
+	t.Helper()
+	s, err := Parse(context.Background(), "spec.yaml", []byte(text), overrides...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func put(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func execute(t *testing.T, s Spec) Result {
+	t.Helper()
+	r, err := Run(context.Background(), s, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+const everything = `
+name: everything
+seed: 18446744073709551615
+data:
+  train: rows.csv
+  split: {test: 0.25, stratify: true}
+  csv: {missing: ["?", -999], comment: "#"}
+  target: y
+  task: classification
+  weight: w
+  group: g
+  drop: [c]
+  kinds: {a: numeric}
+pipeline:
+  - columns:
+      - {select: [a, b], steps: [{impute: {strategy: median}}, standardize], name: numbers}
+  - union:
+      parts:
+        - rff: {gamma: 0.25, features: 20}
+        - {rff: {gamma: [0.1, 2], features: 10, kernel: laplacian}, name: narrow}
+      weights: [0.7, 0.3]
+  - logistic: {C: 1e-7}
+search:
+  grid:
+    union.rff.gamma: {log: [1e-3, 1, 4]}
+    columns.numbers.impute.strategy: [mean, median]
+    logistic.C: [0.1, 1, 10]
+  cv: {kind: group, folds: 3}
+  score: roc_auc
+  refit: one_std_error
+`
+
+// Loading what was written gives the same spec, wherever it was written to.
+func TestEncodeThenLoadIsIdentity(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", sample(60, class))
+	for _, text := range []string{everything, "data: {train: rows.csv, target: y}\npipeline: [{rff: {gamma: scale}}, {svm: {loss: hinge}}]\n", "data: {dataset: iris}\npipeline: [logistic]\nsearch: {}\n"} {
+		s := spec(t, text)
+		for _, file := range []string{"spec.yaml", "runs/deep/spec.yaml"} {
+			written, err := s.Encode(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := Parse(context.Background(), file, written)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, written)
+			}
+			if !reflect.DeepEqual(s, again) {
+				t.Errorf("%s: another spec:\n%+v\n%+v\n%s", file, s, again, written)
+			}
+			twice, err := again.Encode(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(written, twice) {
+				t.Errorf("%s: another text:\n%s\n%s", file, written, twice)
+			}
+		}
+	}
+}
+
+// An override is the value written in the file.
+func TestOverrides(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", sample(60, class))
+	const text = "data: {train: rows.csv, target: y}\npipeline: [{rff: {gamma: 1}}, logistic]\n"
+	want := spec(t, "seed: 9\ndata: {train: rows.csv, target: y, drop: [a]}\npipeline: [{rff: {gamma: 0.5}}, {logistic: {C: 3}}]\nsearch: {folds: 4, grid: {rff.features: {lin: [10, 30, 3]}}}\n")
+	got := spec(t, text, Override{"seed", "9"}, Override{"data.drop", "[a]"}, Override{"rff.gamma", "0.5"}, Override{"pipeline.logistic.C", "3"},
+		Override{"search.cv.folds", "4"}, Override{"search.grid.rff.features", "{lin: [10, 30, 3]}"})
+	if !reflect.DeepEqual(want, got) {
+		t.Errorf("wanted\n%+v\ngot\n%+v", want, got)
+	}
+	if without := spec(t, text); reflect.DeepEqual(param.All(without.Pipeline), param.All(got.Pipeline)) {
+		t.Error("the seed of the experiment changes no seed of a step")
+	}
+}
+
+// Streamed rows give what rows in memory give: the same split, the same model up to the order of
+// sums, the same files.
+func TestStreamEqualsMemory(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", sample(5000, quantity))
+	const text = "data: {train: rows.csv, target: y, weight: w, drop: [c, g], csv: {missing: '?'}, split: {test: 0.2}}\npipeline: [impute, standardize, {rff: {gamma: 0.3, features: 40}}, {ridge: {alpha: 0.1}}]\n"
+	memory := execute(t, spec(t, text, Override{"output.dir", "memory"}, Override{"data.stream", "never"}))
+	stream := execute(t, spec(t, text, Override{"output.dir", "stream"}, Override{"data.stream", "always"}))
+	if memory.Rows != stream.Rows || memory.Rows.Test != 1000 {
+		t.Fatalf("rows %+v and %+v", memory.Rows, stream.Rows)
+	}
+	for _, part := range []struct{ a, b map[string]float64 }{{memory.Train, stream.Train}, {memory.Test, stream.Test}} {
+		for name, v := range part.a {
+			if math.Abs(part.b[name]-v) > 1e-9*math.Abs(v) {
+				t.Errorf("%s: %v in memory, %v streamed", name, v, part.b[name])
+			}
+		}
+	}
+	if memory.Test["r2"] < 0.9 {
+		t.Errorf("r2 is %v", memory.Test["r2"])
+	}
+	a, b := column(t, "memory/predictions.csv", 0), column(t, "stream/predictions.csv", 0)
+	if !reflect.DeepEqual(a, b) {
+		t.Error("other test rows")
+	}
+}
+
+// column reads column j of a CSV without quotes.
+func column(t *testing.T, path string, j int) []string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, row := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		out = append(out, strings.Split(row, ",")[j])
+	}
+	return out
+}
+
+// The task follows from the target: texts and few whole numbers are classes, and only the latter is
+// worth a notice.
+func TestTaskFromTarget(t *testing.T) {
+	t.Chdir(t.TempDir())
+	cases := []struct {
+		name   string
+		target func(i int) string
+		model  string
+		task   string
+		notice bool
+	}{
+		{"texts", class, "logistic", "classification", false},
+		{"few whole numbers", func(i int) string { return fmt.Sprint(i % 3) }, "logistic", "classification", true},
+		{"many whole numbers", func(i int) string { return fmt.Sprint(i) }, "ridge", "regression", false},
+		{"few fractions", func(i int) string { return fmt.Sprint(float64(i%2) + 0.5) }, "ridge", "regression", false},
+	}
+	for _, c := range cases {
+		put(t, "rows.csv", sample(60, c.target))
+		s := spec(t, "data: {train: rows.csv, target: y, csv: {missing: '?'}, drop: [c, g, w]}\npipeline: [impute, "+c.model+"]\n")
+		r := execute(t, s)
+		noticed := strings.Contains(strings.Join(r.Warnings, "\n"), "data.task is not given")
+		if r.Task != c.task || noticed != c.notice {
+			t.Errorf("%s: task %s, warnings %q", c.name, r.Task, r.Warnings)
+		}
+	}
+}
+
+// Weights count rows, groups stay together, and neither is an input.
+func TestWeightsAndGroups(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", sample(200, class))
+	r := execute(t, spec(t, "data: {train: rows.csv, target: y, weight: w, group: g, csv: {missing: '?'}, drop: [c], split: {test: 0.25}}\npipeline: [impute, standardize, logistic]\nsearch: {grid: {logistic.C: [0.1, 1]}, folds: 3}\n"))
+	if r.Features != 2 {
+		t.Errorf("%d inputs, wanted 2", r.Features)
+	}
+	var groups []string
+	for _, row := range column(t, "runs/spec/predictions.csv", 0)[1:] {
+		groups = append(groups, row)
+	}
+	if len(groups)%4 != 0 {
+		t.Errorf("%d test rows are no whole groups of 4", len(groups))
+	}
+	held := map[string]int{}
+	for _, row := range groups {
+		var k int
+		fmt.Sscan(row, &k)
+		held[fmt.Sprint(k/4)]++
+	}
+	for g, n := range held {
+		if n != 4 {
+			t.Errorf("group %s has %d of 4 rows in the test part", g, n)
+		}
+	}
+}
+
+// Files of every format train, and a test file is read by the training file's schema.
+func TestFormats(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "a.csv", sample(80, class))
+	put(t, "a.tsv", strings.ReplaceAll(sample(80, class), ",", "\t"))
+	var arff, svm strings.Builder
+	arff.WriteString("@relation r\n@attribute a numeric\n@attribute c {red,green}\n@attribute y {no,yes}\n@data\n")
+	for i := range 80 {
+		fmt.Fprintf(&arff, "%d,%s,%s\n", i%23, []string{"red", "green"}[i%2], class(i))
+		fmt.Fprintf(&svm, "%d 1:%d 3:%.1f\n", 2*(i%23/12)-1, i%23, math.Sin(float64(i)))
+	}
+	put(t, "a.arff", arff.String())
+	put(t, "a.svm", svm.String())
+	put(t, "b.svm", "1 1:20\n-1 1:3\n")
+	cases := []struct {
+		data     string
+		features int
+	}{
+		{"{train: a.csv, target: y, test: a.csv, csv: {missing: '?'}}", 5},
+		{"{train: a.tsv, target: y, test: a.tsv, csv: {missing: '?'}}", 5},
+		{"{train: a.arff, test: a.arff}", 2},
+		{"{train: a.svm, test: b.svm, task: classification}", 3},
+		{"{dataset: wine, split: {test: 0.2}}", 13},
+	}
+	for _, c := range cases {
+		steps := "[{columns: {groups: [{select: numeric, steps: [impute, standardize]}], rest: drop}}, logistic]"
+		if strings.Contains(c.data, "svm") {
+			steps = "[logistic]"
+		}
+		r := execute(t, spec(t, "data: "+c.data+"\npipeline: "+steps+"\n"))
+		if r.Features != c.features || r.Task != "classification" || r.Rows.Test == 0 || r.Test["accuracy"] < 0.8 {
+			t.Errorf("%s: %+v", c.data, r)
+		}
+	}
+}
+
+// result.json has the fields of its description, and what is not known is not there.
+func TestResultFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", sample(120, class))
+	execute(t, spec(t, "seed: 3\ndata: {train: rows.csv, target: y, csv: {missing: '?'}, split: {test: 0.25}}\npipeline: [{columns: [{select: numeric, steps: [impute, standardize]}]}, logistic]\nsearch: {grid: {logistic.C: [0.1, 1, 10]}, folds: 3}\n"))
+	text, err := os.ReadFile("runs/spec/result.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"name", "task", "rows.train", "rows.test", "features_in", "search.candidates", "search.folds", "search.fits", "search.score",
+		"search.best.params", "search.best.mean", "search.best.std", "search.on_grid_edge", "search.shared", "train.accuracy", "test.accuracy", "test.log_loss",
+		"test.roc_auc", "test.balanced_accuracy", "seconds.load", "seconds.search", "seconds.refit", "seconds.evaluate", "seconds.total", "peak_memory_bytes",
+		"versions.bochner", "versions.go", "seed", "data_sha256.train", "warnings"} {
+		at := any(got)
+		for _, key := range strings.Split(path, ".") {
+			inner, ok := at.(map[string]any)
+			if !ok || inner[key] == nil {
+				t.Errorf("no %s", path)
+				break
+			}
+			at = inner[key]
+		}
+	}
+	if best := got["search"].(map[string]any)["best"].(map[string]any)["params"].(map[string]any); best["logistic.C"] == nil {
+		t.Errorf("the best parameters are %v", best)
+	}
+	rows := column(t, "runs/spec/cv_results.csv", 1)
+	if strings.Join(rows, " ") != "logistic.C 0.1 1 10" {
+		t.Errorf("cv_results.csv has %v", rows)
+	}
+}
+
+// A plan counts what the run then does.
+func TestPlan(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", sample(200, quantity))
+	s := spec(t, "data: {train: rows.csv, target: y, csv: {missing: '?'}, drop: [c], split: {test: 0.25}}\npipeline: [impute, standardize, {rff: {features: 30}}, ridge]\nsearch: {grid: {ridge.alpha: [0.1, 1], rff.gamma: [0.1, 1, 2]}, folds: 4}\n")
+	p, err := NewPlan(context.Background(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := execute(t, s)
+	if p.Candidates != r.Search.Candidates || p.Folds != r.Search.Folds || p.Fits != r.Search.Fits+1 || p.Rows != r.Rows || p.Features != r.Features || p.Task != r.Task {
+		t.Errorf("planned %+v, done %+v %+v", p, r, r.Search)
+	}
+	if p.Flops <= 0 || p.Bytes <= 0 || p.Seconds <= 0 || len(p.Steps) != 4 || p.Steps[2].Width != 30 || p.Steps[3].Name != "ridge" {
+		t.Errorf("the plan is %+v", p)
+	}
+	if err := p.Refusal(); err != nil {
+		t.Error(err)
+	}
+	p.Bytes = p.Available + 1
+	if p.Refusal() == nil {
+		t.Error("a plan beyond the memory is not refused")
+	}
+}
+
+// A draft of any data loads as an experiment and runs.
+func TestDraftRuns(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "data/my rows.csv", strings.ReplaceAll(sample(100, class), "?", ""))
+	put(t, "data/numbers.csv", strings.ReplaceAll(sample(100, quantity), "?", ""))
+	put(t, "data/a.svm", "1 1:2 3:1\n-1 2:1\n1 1:3\n-1 2:2\n1 1:2 3:1\n-1 2:1\n1 1:3\n-1 2:2\n1 1:2 3:1\n-1 2:1\n1 1:3\n-1 2:2\n1 1:2 3:1\n-1 2:1\n1 1:3\n-1 2:2\n")
+	for _, path := range []string{"data/my rows.csv", "data/numbers.csv", "data/a.svm"} {
+		text, err := Draft(context.Background(), path, DraftOptions{File: "specs/draft.yaml"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Parse(context.Background(), "specs/draft.yaml", text, Override{"rff.features", "10"}, Override{"search.folds", "2"})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		if !strings.HasPrefix(string(text), "# ") || len(s.Search.Grid) != 2 {
+			t.Errorf("the draft is\n%s", text)
+		}
+		execute(t, s)
+	}
+}
+
+// The schema is JSON, knows every key, and leads no key to nowhere.
+func TestJSONSchema(t *testing.T) {
+	var root map[string]any
+	if err := json.Unmarshal(JSONSchema(), &root); err != nil {
+		t.Fatal(err)
+	}
+	var known []string
+	var walk func(node map[string]any, path string)
+	walk = func(node map[string]any, path string) {
+		properties, _ := node["properties"].(map[string]any)
+		for name, child := range properties {
+			known = append(known, join(path, name))
+			walk(child.(map[string]any), join(path, name))
+		}
+		if len(properties) > 0 && node["additionalProperties"] != false {
+			t.Errorf("%q allows unknown keys", path)
+		}
+	}
+	walk(root, "")
+	all := strings.Join(known, " ") + " "
+	for _, p := range param.All(declared()) {
+		if !strings.Contains(all, p.Path+" ") {
+			t.Errorf("%s is not in the schema", p.Path)
+		}
+	}
+	for _, path := range []string{"pipeline ", "search.grid "} {
+		if !strings.Contains(all, path) {
+			t.Errorf("%sis not in the schema", path)
+		}
+	}
+	steps := root["$defs"].(map[string]any)["step"].(map[string]any)["anyOf"].([]any)
+	if len(steps) < 15 {
+		t.Errorf("%d ways to write a step", len(steps))
+	}
+}
+
+// The reference has every key of the file and every parameter of every step, with its default.
+func TestReference(t *testing.T) {
+	text := Reference()
+	for _, p := range param.All(declared()) {
+		if !strings.Contains(text, "| `"+p.Name+"` | "+cell(p.Wanted)) {
+			t.Errorf("%s is not in the reference", p.Path)
+		}
+	}
+	for _, e := range pipeline.Registered() {
+		_, part, found := strings.Cut(text, "\n### `"+e.Name+"`\n")
+		part, _, _ = strings.Cut(part, "\n### ")
+		for _, p := range e.Params() {
+			if !found || !strings.Contains(part, "| `"+p.Name+"` |") {
+				t.Errorf("%s of %s is not in the reference", p.Name, e.Name)
+			}
+		}
+	}
+}
+
+// No output replaces an earlier one unless the run succeeds.
+func TestFailureLeavesEarlierOutputs(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", sample(60, quantity))
+	const text = "data: {train: rows.csv, target: y, csv: {missing: '?'}, drop: [c]}\npipeline: [impute, ridge]\noutput: {dir: out}\n"
+	execute(t, spec(t, text))
+	before, err := os.ReadFile("out/model.bochner")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(context.Background(), spec(t, text, Override{"data.csv.missing", "none"}, Override{"data.kinds", "{b: categorical}"}, Override{"data.drop", "[a, b, w, g]"}), Options{}); err == nil {
+		t.Fatal("ridge on texts does not fail")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	_, err = Run(ctx, spec(t, text), Options{Progress: func(phase string, done, total int) {
+		if phase == "evaluate" {
+			cancel()
+		}
+	}})
+	if err != context.Canceled {
+		t.Errorf("cancelled, it returns %v", err)
+	}
+	after, err := os.ReadFile("out/model.bochner")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(before, after) {
+		t.Error("the model is another")
+	}
+	entries, err := os.ReadDir("out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != 3 { // spec.yaml, result.json, model.bochner
+		t.Errorf("left behind: %v", entries)
+	}
+}

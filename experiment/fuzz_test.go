@@ -1,0 +1,60 @@
+package experiment
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Any text is a spec or a list of faults, each with a message; a spec survives writing and loading.
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{
+		everything,
+		"data: {dataset: iris}\npipeline: [logistic]\n",
+		"data: {dataset: iris, split: {test: 0.2}}\npipeline:\n  - rff: {gamma: scale, features: 1e2}\n  - svm: {loss: hinge}\nsearch:\n  grid: {rff.gamma: {log: [1e-3, 1, 7]}, svm.C: {lin: [1, 2, 3]}}\n  folds: 3\n",
+		"a: &a [1, 2]\ndata: *a\npipeline: [{union: [rff, binning]}, ridge]\nsearch: {grid: {x: *a}}\n",
+		"data:\n\ttrain: x\n",
+		"--- \n...\n---\n",
+		"{? [a]: b, <<: {c: d}, !!binary x: !!float 1}",
+		"data: {dataset: iris, csv: {missing: [~, 1, .nan]}, kinds: {a: b}}\npipeline: [{columns: [{select: numeric, steps: [pca, {steps: [robust]}]}]}, {svr: {C: .inf}}]\n",
+	} {
+		f.Add([]byte(text), "rff.gamma", "1")
+		f.Add([]byte(text), "search.grid.rff.gamma", "{log: [1, 2, 3]}")
+	}
+	f.Fuzz(func(t *testing.T, text []byte, path, value string) {
+		var overrides []Override
+		if path != "" {
+			overrides = []Override{{path, value}}
+		}
+		s, err := Parse(context.Background(), "fuzz/spec.yaml", text, overrides...)
+		if err != nil {
+			var faults param.Faults
+			if !errors.As(err, &faults) || len(faults) == 0 || err.Error() == "" {
+				t.Fatalf("an error without faults: %v", err)
+			}
+			return
+		}
+		if s.Data.Train != "" {
+			return // a file the fuzzer has found
+		}
+		written, err := s.Encode("fuzz/spec.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Parse(context.Background(), "fuzz/spec.yaml", written)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, written)
+		}
+		twice, err := again.Encode("fuzz/spec.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(written, twice) || !reflect.DeepEqual(s.Data, again.Data) {
+			t.Fatalf("another spec:\n%s\n%s", written, twice)
+		}
+	})
+}
