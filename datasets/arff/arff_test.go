@@ -84,6 +84,19 @@ func TestSparse(t *testing.T) {
 	}
 }
 
+// TestSparseRoles: a weight or a group that a sparse row leaves out is 0.
+func TestSparseRoles(t *testing.T) {
+	_, err := read("@attribute w real\n@attribute g real\n@attribute a real\n@data\n{0 2, 1 7, 2 5}\n{2 6}\n{0 3, 1 7}, {4}\n", arff.Options{Roles: datasets.Roles{Weight: "w", Group: "g"}})
+	if err == nil || err.Error() != "f.arff:7: a weight here and none in the first row" {
+		t.Errorf("error %v", err)
+	}
+	set, err := read("@attribute w real\n@attribute g real\n@attribute a real\n@data\n{0 2, 1 7, 2 5}, {2}\n{2 6}\n{0 3, 1 7}, {4}\n", arff.Options{Roles: datasets.Roles{Weight: "w", Group: "g"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sourcetest.Equal(t, set, datasets.Set{X: mat.NewDense(3, 1, []float64{5, 6, 0}), Weights: []float64{4, 0, 12}, Groups: []int{0, 1, 0}})
+}
+
 func TestWeights(t *testing.T) {
 	set, err := read("@attribute a real\n@data\n1,{3}\n2\n3 {0}\n", arff.Options{})
 	if err != nil {

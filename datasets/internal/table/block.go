@@ -57,26 +57,22 @@ func (b *block) row() []float64 {
 // add codes one record.
 func (b *block) add(rec *Record) error {
 	b.targets = append(b.targets, b.absent...)
-	if b.weighted || b.layout.weight >= 0 {
+	if b.weighted {
+		b.weights = append(b.weights, rec.Weight)
+	} else if b.layout.weight >= 0 {
 		b.weights = append(b.weights, 1)
-		if b.weighted {
-			b.weights[b.rows] = rec.Weight
-		} else if b.layout.sparse {
-			b.weights[b.rows] = 0
-		}
 	}
 	if b.layout.group >= 0 {
-		b.groups = append(b.groups, b.groupNumber(nil))
+		b.groups = append(b.groups, 0)
 	}
-	add := b.addDense
+	var err error
 	if b.layout.sparse {
-		add = b.addSparse
-	}
-	if err := add(rec); err != nil {
-		return err
+		err = b.addSparse(rec)
+	} else {
+		err = b.addDense(rec)
 	}
 	b.rows++
-	return nil
+	return err
 }
 
 func (b *block) addDense(rec *Record) error {
@@ -133,6 +129,12 @@ func (b *block) addSparse(rec *Record) error {
 		b.values = append(b.values, e.value)
 	}
 	b.indptr = append(b.indptr, len(b.indices))
+	if j := b.layout.weight; j >= 0 && !slices.Contains(rec.Columns, j) {
+		b.weights[b.rows] = 0
+	}
+	if j := b.layout.group; j >= 0 && !slices.Contains(rec.Columns, j) {
+		b.groups[b.rows] = b.groupNumber([]byte("0"))
+	}
 	return nil
 }
 
@@ -187,14 +189,8 @@ func (c *cell) lookup(level []byte) float64 {
 	return c.other
 }
 
-// groupNumber returns the number of a group; a sparse record leaves out group "0".
+// groupNumber returns the number of a group, in order of first appearance.
 func (b *block) groupNumber(name []byte) int {
-	if name == nil {
-		if !b.layout.sparse {
-			return 0
-		}
-		name = []byte("0")
-	}
 	number, ok := b.numbers[string(name)]
 	if !ok {
 		number = len(b.numbers)
