@@ -180,3 +180,21 @@ func BenchmarkPredictOne(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkRidgeSweep is a grid of 10 alphas × 5 folds on features that are there, n=20,000 × 1000.
+func BenchmarkRidgeSweep(b *testing.B) {
+	data, _ := fourierSet(20_000, 1000)
+	var settings []estimator.Estimator
+	for k := range 10 {
+		s := estimator.NewRidge()
+		s.Alpha = math.Pow(10, float64(k-6))
+		settings = append(settings, s)
+	}
+	folds := foldsOf(20_000, 5)
+	for b.Loop() {
+		_, err := estimator.NewRidge().Sweep(context.Background(), data, folds, settings, func(setting, fold int, held estimator.Held) error { return held.Err })
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}

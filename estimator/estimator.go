@@ -107,13 +107,15 @@ type Reporter interface {
 func Predict(ctx context.Context, p Predictor, X mat.Matrix) (Prediction, error) {
 	var out Prediction
 	var err error
-	if out.Values, err = p.Predict(ctx, X); err != nil {
-		return Prediction{}, err
-	}
 	if m, ok := p.(MultiPredictor); ok {
 		if out.Targets, err = m.PredictTargets(ctx, X); err != nil {
 			return Prediction{}, err
 		}
+		if out.Values = []float64{}; !out.Targets.IsEmpty() {
+			out.Values = mat.Col(nil, 0, out.Targets)
+		}
+	} else if out.Values, err = p.Predict(ctx, X); err != nil {
+		return Prediction{}, err
 	}
 	if c, ok := p.(Classifier); ok {
 		if out.Scores, err = c.Decision(ctx, X); err != nil {

@@ -96,11 +96,8 @@ func (o *objective) Advance(products int) { o.renew = products > o.patience }
 // Evaluate computes the value of each group and the gradient at x.
 func (o *objective) Evaluate(values, gradient, x []float64) error {
 	o.begin(values, gradient)
-	err := o.rows.each(o.ctx, func(first int, block datasets.Set) error {
+	err := o.rows.again(o.ctx, len(o.y), func(first int, block datasets.Set) error {
 		n, k := block.Rows(), o.outputs
-		if first+n > len(o.y) {
-			return fmt.Errorf("%d rows before, more now", len(o.y))
-		}
 		y, weights, curve := o.y[first:first+n], o.weights[first:first+n], o.curve[first*k:(first+n)*k]
 		o.fold(block.X, x, gradient, values, func(values, scores []float64, lo, hi int) {
 			o.loss.evaluate(values, scores, curve[lo*k:hi*k], y[lo:hi], weights[lo:hi])
@@ -151,7 +148,7 @@ func (o *objective) penalise(values, gradient, x []float64) {
 func (o *objective) Hessian(dst, v []float64) error {
 	clear(dst)
 	k := o.outputs
-	err := o.rows.each(o.ctx, func(first int, block datasets.Set) error {
+	err := o.rows.again(o.ctx, len(o.y), func(first int, block datasets.Set) error {
 		weights, curve := o.weights[first:], o.curve[first*k:]
 		o.fold(block.X, v, dst, nil, func(_, scores []float64, lo, hi int) {
 			o.loss.multiply(scores, curve[lo*k:hi*k], weights[lo:hi])

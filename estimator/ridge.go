@@ -367,7 +367,7 @@ func (p *ridgeProblem) cg(ctx context.Context) (linear, error) {
 	mean := m.mean()
 	apply := func(dst, v []float64) error {
 		clear(dst)
-		err := p.rows.each(ctx, func(first int, block datasets.Set) error {
+		err := p.rows.again(ctx, m.rows, func(first int, block datasets.Set) error {
 			weights, err := p.weights(first, block)
 			if err == nil {
 				m.product(dst, v, block.X, weights)

@@ -98,7 +98,7 @@ func (s RidgeClassifier) solve(ctx context.Context, r *rows) (linear, []string, 
 	weights := func(first int, block datasets.Set) ([]float64, error) {
 		return l.weights[first : first+block.Rows()], nil
 	}
-	model, err := s.ridge().problem(r, codes, weights).solve(ctx)
+	model, err := s.ridge().problem(r.known(len(l.y)), codes, weights).solve(ctx)
 	return model, l.classes, err
 }
 

@@ -108,6 +108,28 @@ func sourceRows(ctx context.Context, src datasets.Source) (*rows, error) {
 	return r, nil
 }
 
+// again reads rows that had n rows before, and fails where they have another number now.
+func (r *rows) again(ctx context.Context, n int, yield func(first int, block datasets.Set) error) error {
+	seen := 0
+	err := r.each(ctx, func(first int, block datasets.Set) error {
+		if seen = first + block.Rows(); seen > n {
+			return fmt.Errorf("%d rows when read before, %d or more now", n, seen)
+		}
+		return yield(first, block)
+	})
+	if err == nil && seen < n {
+		err = fmt.Errorf("%d rows when read before, %d now", n, seen)
+	}
+	return err
+}
+
+// known returns rows that fail where they have not the n rows they had before.
+func (r *rows) known(n int) *rows {
+	out := *r
+	out.each = func(ctx context.Context, yield func(int, datasets.Set) error) error { return r.again(ctx, n, yield) }
+	return &out
+}
+
 // gather returns the rows with all of them in memory.
 func (r *rows) gather(ctx context.Context) (*rows, error) {
 	if r.set != nil {

@@ -123,7 +123,7 @@ func (s SVM) solve(ctx context.Context, r *rows) (linear, []string, error) {
 
 // descend solves the dual of each output, several at once.
 func (s SVM) descend(ctx context.Context, r *rows, l *labels) (linear, error) {
-	r, err := r.gather(ctx)
+	r, err := r.known(len(l.y)).gather(ctx)
 	if err != nil {
 		return linear{}, err
 	}

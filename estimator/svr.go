@@ -97,7 +97,7 @@ func (s SVR) solve(ctx context.Context, r *rows) (linear, error) {
 		}
 		return newLinear(w, b, report)
 	}
-	if r, err = r.gather(ctx); err != nil {
+	if r, err = r.known(len(l.y)).gather(ctx); err != nil {
 		return linear{}, err
 	}
 	inputs, err := newSolveRows(ctx, r)
