@@ -350,3 +350,39 @@ func TestRidgeClassifierOfAStreamIsThatOfTheSet(t *testing.T) {
 		}
 	}
 }
+
+// unsteady is a source that has more or fewer rows each time it is read to the end.
+type unsteady struct {
+	datasets.Set
+	rows, change *int
+}
+
+func (u unsteady) Schema() datasets.Schema { return u.Set.Schema }
+func (u unsteady) Dims() (rows, cols int)  { return -1, u.Cols() }
+
+func (u unsteady) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+	err := u.Slice(0, *u.rows).Source().Blocks(ctx, yield)
+	if err == nil {
+		*u.rows += *u.change
+		*u.change = -*u.change
+	}
+	return err
+}
+
+// A file that grows or shrinks while it is read again and again is an error, not a panic and not a
+// model of some mixture.
+func TestAChangingSourceIsRefused(t *testing.T) {
+	x, codes, _, _ := noisy(41, 100, 3)
+	cg, balanced, hinge := estimator.NewRidge(), estimator.NewRidgeClassifier(), estimator.NewSVM()
+	cg.Solver, balanced.ClassWeight.Balanced, hinge.Loss = "cg", true, "hinge"
+	for _, s := range []estimator.BlockEstimator{cg, balanced, hinge, estimator.NewLogistic(), estimator.NewSVM(), estimator.NewSVR()} {
+		data := datasets.Set{X: x, Y: codes}
+		for _, change := range []int{-30, 30} {
+			rows := 60
+			_, err := s.FitSource(context.Background(), unsteady{data, &rows, &change})
+			if err == nil || !strings.Contains(err.Error(), "60 rows when read before") {
+				t.Errorf("%T, %d rows later: %v", s, change, err)
+			}
+		}
+	}
+}

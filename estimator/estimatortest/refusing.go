@@ -87,8 +87,7 @@ func weights(n int, v float64) []float64 {
 	return out
 }
 
-// broken: an error of the source is the error of the fit, and so is a source that has other rows
-// when it is read again.
+// broken: an error of the source is the error of the fit.
 func (s *suite) broken(t *testing.T) {
 	e, ok := s.spec.(estimator.BlockEstimator)
 	if !ok {
@@ -97,29 +96,6 @@ func (s *suite) broken(t *testing.T) {
 	if _, err := e.FitSource(context.Background(), torn{stream{s.data}}); !errors.Is(err, errTorn) {
 		t.Errorf("a source that breaks: %v", err)
 	}
-	for _, change := range []int{-40, 40} {
-		changing := &unsteady{stream: stream{s.sample(1, 200)}, rows: 90, change: change}
-		p, err := e.FitSource(context.Background(), changing)
-		if err == nil && changing.reads > 2 {
-			t.Errorf("a source that changed by %d rows was read %d times and gave %v", change, changing.reads, p)
-		}
-	}
-}
-
-// unsteady is a stream that has other rows each time it is read to the end.
-type unsteady struct {
-	stream
-	rows, change, reads int
-}
-
-func (u *unsteady) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
-	u.reads++
-	err := stream{u.set.Slice(0, u.rows)}.Blocks(ctx, yield)
-	if err == nil {
-		u.rows += u.change
-		u.change = -u.change
-	}
-	return err
 }
 
 var errTorn = errors.New("the file ends here")
