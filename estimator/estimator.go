@@ -4,8 +4,21 @@
 // returns a [Predictor], which is immutable and safe for concurrent use. Fitting never changes the
 // spec, and assigning a spec to another variable clones it.
 //
+// The specs, by their names in an experiment file, and what fitting them returns:
+//
+//	ridge             [Ridge]            *[FittedLinear]            one or several targets
+//	svr               [SVR]              *[FittedLinear]
+//	ridge_classifier  [RidgeClassifier]  *[FittedLinearClassifier]
+//	svm               [SVM]              *[FittedLinearClassifier]
+//	logistic          [Logistic]         *[FittedLogistic]          with probabilities
+//
 // The objectives are those of scikit-learn where it has the model, so that coefficients can be
-// compared; an intercept is never penalised.
+// compared; an intercept is never penalised. Inputs are dense or sparse rows; sparse rows are never
+// made dense. What can be learned block by block is learned from a stream as from memory
+// ([BlockEstimator]). The class of a row is a code, the number of a level of the schema's target; a
+// set whose schema names no classes has the classes "0" to the largest code.
+//
+// Package estimatortest holds any estimator to the laws that these obey.
 package estimator
 
 import (

@@ -247,19 +247,31 @@ func (l *linear) scoreRows(dst []float64, X mat.Matrix, lo, hi int) {
 	}
 }
 
-// gather returns Σ values[p]·w[columns[p]], values nil meaning ones.
+// gather returns Σ values[p]·w[columns[p]], values nil meaning ones, summed in four chains.
 func gather(columns []uint32, values, w []float64) float64 {
-	s := 0.0
+	var a, b, c, d float64
 	if values == nil {
-		for _, j := range columns {
-			s += w[j]
+		for ; len(columns) >= 4; columns = columns[4:] {
+			a += w[columns[0]]
+			b += w[columns[1]]
+			c += w[columns[2]]
+			d += w[columns[3]]
 		}
-		return s
+		for _, j := range columns {
+			a += w[j]
+		}
+		return (a + b) + (c + d)
+	}
+	for ; len(columns) >= 4 && len(values) >= 4; columns, values = columns[4:], values[4:] {
+		a += values[0] * w[columns[0]]
+		b += values[1] * w[columns[1]]
+		c += values[2] * w[columns[2]]
+		d += values[3] * w[columns[3]]
 	}
 	for p, j := range columns {
-		s += values[p] * w[j]
+		a += values[p] * w[j]
 	}
-	return s
+	return (a + b) + (c + d)
 }
 
 // String describes the model in a line.

@@ -1,8 +1,10 @@
 package estimator_test
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -154,6 +156,43 @@ func TestLogisticSatisfiesTheOptimalityConditions(t *testing.T) {
 	for j, g := range append(gradient, intercept) {
 		if math.Abs(g) > 1e-7 {
 			t.Errorf("derivative %d is %g", j, g)
+		}
+	}
+}
+
+// The same data give the same bits on any number of cores.
+func TestFitsDoNotDependOnTheNumberOfCores(t *testing.T) {
+	data, classes := fourierSet(5000, 80)
+	three := classes
+	three.Y = make([]float64, len(data.Y))
+	for i, v := range data.Y {
+		three.Y[i] = math.Floor(max(0, min(2, v+1.5)))
+	}
+	index := binned(20_000, 10, 30)
+	hinge := estimator.NewSVM()
+	hinge.Loss, hinge.Tol = "hinge", 1e-2
+	cg := estimator.NewRidgeClassifier()
+	cg.Solver = "cg"
+	for _, c := range []struct {
+		name string
+		spec estimator.Estimator
+		data datasets.Set
+	}{{"ridge", estimator.NewRidge(), data}, {"logistic", estimator.NewLogistic(), classes}, {"softmax", estimator.NewLogistic(), three},
+		{"svm", estimator.NewSVM(), three}, {"hinge", hinge, three}, {"svr", estimator.NewSVR(), data.Slice(0, 500)},
+		{"binned logistic", estimator.NewLogistic(), index}, {"binned cg", cg, index}} {
+		var first []float64
+		for _, cores := range []int{1, 2, 5} {
+			before := runtime.GOMAXPROCS(cores)
+			p, err := c.spec.Fit(context.Background(), c.data)
+			runtime.GOMAXPROCS(before)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := p.(interface{ Coef() *mat.Dense }).Coef().RawMatrix().Data
+			if first == nil {
+				first = w
+			}
+			near(t, c.name, w, first, 0)
 		}
 	}
 }
