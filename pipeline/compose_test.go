@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -77,6 +78,10 @@ func TestUnionWeighs(t *testing.T) {
 		}
 	}
 	close(t, "union", Z, want, 1e-14)
+	f := fit(t, u, data).(*pipeline.FittedUnion)
+	if name, _, scale := f.Part(1); name != "rff" || scale != 0.5 || f.Len() != 2 || f.InputWidth() != 4 || f.OutputWidth() != 12 {
+		t.Errorf("part %s of %d is multiplied by %v; %d → %d", name, f.Len(), scale, f.InputWidth(), f.OutputWidth())
+	}
 	u.Weights = []float64{1}
 	if _, err := u.Fit(ctx, data); err == nil || err.Error() != "pipeline: weights: got [1], wanted 2 numbers, one for each part" {
 		t.Errorf("one weight for two parts: %v", err)
@@ -313,6 +318,35 @@ func TestPipelineForwards(t *testing.T) {
 			t.Errorf("%T: classes %v", c.e, k.Classes())
 		}
 	}
+	for _, m := range []estimator.Predictor{constant(0), multi{}, classifier{}, probabilistic{}, reporter{}, multiReporter{}, decisive{}, decisiveProbable{}} {
+		f, err := pipeline.New(ready{m}, mirror{Factor: 1}).Fit(ctx, numbers(9, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want, got has
+		for _, side := range []struct {
+			p   estimator.Predictor
+			has *has
+		}{{m, &want}, {f, &got}} {
+			_, side.has.classifies = side.p.(estimator.Classifier)
+			_, side.has.probable = side.p.(estimator.Probabilistic)
+			_, side.has.multi = side.p.(estimator.MultiPredictor)
+			_, side.has.reports = side.p.(estimator.Reporter)
+		}
+		if got != want {
+			t.Errorf("%T: %+v, wanted %+v", m, got, want)
+		}
+		if r, ok := f.(estimator.Reporter); ok && r.Report().Solver != "none" {
+			t.Errorf("%T: report %+v", m, r.Report())
+		}
+		X := data.X.(*mat.Dense).Slice(0, 200, 0, 4)
+		ours, err := estimator.Predict(ctx, f, X)
+		theirs, err2 := estimator.Predict(ctx, m, X)
+		all, err3 := pipeline.Unwrap(f).PredictAll(ctx, X)
+		if err != nil || err2 != nil || err3 != nil || !reflect.DeepEqual(ours, theirs) || !reflect.DeepEqual(all, theirs) {
+			t.Errorf("%T: %+v, wanted %+v (%v, %v, %v)", m, ours, theirs, err, err2, err3)
+		}
+	}
 	if pipeline.Unwrap(constant(1)) != nil {
 		t.Error("a constant is a pipeline")
 	}
@@ -368,6 +402,36 @@ func TestFitsAgree(t *testing.T) {
 			t.Errorf("ridge read its source %d times: once for each of impute, standardize, onehot and itself would do", reads)
 		}
 	}
+}
+
+// A file that is another when it is read again is an error, not a model of two halves.
+func TestChangedSource(t *testing.T) {
+	p := pipeline.New(estimator.NewRidge(), encoder())
+	for _, grown := range []int{-1, 1, 3000} {
+		src := &growing{Source: people(2500, 12).Source(), next: people(2500+grown, 12).Source()}
+		_, err := p.FitSource(ctx, src)
+		if err == nil || !strings.HasSuffix(err.Error(), "the data changed while they were being read") {
+			t.Errorf("%d rows more on the second reading: %v", grown, err)
+		}
+	}
+	empty := datasets.Set{X: &mat.Dense{}}
+	if _, err := p.FitSource(ctx, empty.Source()); !errors.Is(err, datasets.ErrEmpty) {
+		t.Errorf("no rows: %v", err)
+	}
+}
+
+// growing is a source that has other rows once it has been read to the end.
+type growing struct {
+	datasets.Source
+	next datasets.Source
+}
+
+func (g *growing) Blocks(ctx context.Context, yield func(datasets.Set) error) error {
+	err := g.Source.Blocks(ctx, yield)
+	if err == nil {
+		g.Source = g.next
+	}
+	return err
 }
 
 func TestPipelineRefuses(t *testing.T) {

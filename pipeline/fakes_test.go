@@ -133,3 +133,46 @@ func fourier(features int) transformer.RFF {
 	s.Features, s.Gamma, s.Seed = features, transformer.FixedGamma(0.2), 5
 	return s
 }
+
+// The kinds of models there can be, beside those of package estimator.
+type (
+	multi            struct{ constant }
+	classifier       struct{ constant }
+	probabilistic    struct{ classifier }
+	reporter         struct{ constant }
+	multiReporter    struct{ multi }
+	decisive         struct{ classifier }
+	decisiveProbable struct{ probabilistic }
+)
+
+func fullOf(X mat.Matrix, cols int, v float64) *mat.Dense {
+	n, _ := X.Dims()
+	out := mat.NewDense(n, cols, nil)
+	for i := range n {
+		for j := range cols {
+			out.Set(i, j, v)
+		}
+	}
+	return out
+}
+
+func (m multi) PredictTargets(_ context.Context, X mat.Matrix) (*mat.Dense, error) {
+	return fullOf(X, 2, float64(m.constant)), nil
+}
+func (classifier) Classes() []string { return []string{"a", "b"} }
+func (classifier) Decision(_ context.Context, X mat.Matrix) (*mat.Dense, error) {
+	return fullOf(X, 1, -1), nil
+}
+func (probabilistic) Probabilities(_ context.Context, X mat.Matrix) (*mat.Dense, error) {
+	return fullOf(X, 2, 0.5), nil
+}
+
+func (reporter) Report() estimator.Report         { return estimator.Report{Solver: "none", Converged: true} }
+func (multiReporter) Report() estimator.Report    { return reporter{}.Report() }
+func (decisive) Report() estimator.Report         { return reporter{}.Report() }
+func (decisiveProbable) Report() estimator.Report { return reporter{}.Report() }
+
+// ready is an estimator whose fit is given.
+type ready struct{ fit estimator.Predictor }
+
+func (r ready) Fit(context.Context, datasets.Set) (estimator.Predictor, error) { return r.fit, nil }

@@ -311,8 +311,6 @@ type (
 	fittedProbabilisticReporter struct{ fittedProbabilistic }
 )
 
-var errLacks = errors.New("the model lacks this method")
-
 func (p *FittedPipeline) report() estimator.Report {
 	if r, ok := p.model.(estimator.Reporter); ok {
 		return r.Report()

@@ -141,21 +141,8 @@ func (p Pipeline) EstimatorReadsOnce(rows, cols int) bool {
 	if _, ok := p.Estimator.(estimator.BlockEstimator); !ok {
 		return false
 	}
-	width := p.widthAfter(rows, cols)
-	switch e := p.Estimator.(type) {
-	case OnePass:
-		return e.ReadsOnce(rows, width)
-	case estimator.Ridge:
-		return ridgeReadsOnce(e.Solver, rows, width)
-	case estimator.RidgeClassifier:
-		return ridgeReadsOnce(e.Solver, rows, width)
-	}
-	return false
-}
-
-// ridgeReadsOnce says whether ridge regression adds up the matrix Z'Z, which takes one pass.
-func ridgeReadsOnce(solver string, rows, width int) bool {
-	return solver == "cholesky" || solver == "auto" && (rows < 0 || rows >= width)
+	once, ok := p.Estimator.(OnePass)
+	return ok && once.ReadsOnce(rows, p.widthAfter(rows, cols))
 }
 
 // fitEstimator fits e to the rows.

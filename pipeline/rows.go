@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -79,19 +80,31 @@ func rowsOf(set datasets.Set, memory int64) (rows, error) {
 }
 
 func rowsFrom(ctx context.Context, src datasets.Source, memory int64) (rows, error) {
-	first, err := firstRow(ctx, src)
-	return rows{src: src, sample: first.X, memory: memory}, err
+	switch src.(type) {
+	case *peeked, mapped, narrowed:
+	default:
+		p, err := peek(ctx, src)
+		if err != nil {
+			return rows{}, err
+		}
+		src = p
+	}
+	first, err := firstRows(ctx, src, 1)
+	if err != nil {
+		return rows{}, err
+	}
+	return rows{src: src, sample: first.X, memory: memory}, nil
 }
 
-// firstRow returns a copy of the first row of src.
-func firstRow(ctx context.Context, src datasets.Source) (datasets.Set, error) {
+// firstRows returns a copy of the first rows of src, at most so many and within a block.
+func firstRows(ctx context.Context, src datasets.Source, most int) (datasets.Set, error) {
 	enough := errors.New("enough")
 	var first datasets.Set
 	err := src.Blocks(ctx, func(block datasets.Set) error {
 		if block.Rows() == 0 {
 			return nil
 		}
-		first = block.Select([]int{0})
+		first = block.Select(count(0, min(block.Rows(), most)))
 		return enough
 	})
 	switch {
@@ -102,6 +115,46 @@ func firstRow(ctx context.Context, src datasets.Source) (datasets.Set, error) {
 	}
 	return first, fmt.Errorf("datasets: %w: no rows", datasets.ErrEmpty)
 }
+
+// peeked is a source whose first block is kept, so that looking at it, as many a fit does before it
+// reads, does not open the source again. It notices when the source has other rows than before.
+type peeked struct {
+	datasets.Source
+	first datasets.Set
+	total atomic.Int64 // rows of a whole reading, 0 before the first
+}
+
+func peek(ctx context.Context, src datasets.Source) (*peeked, error) {
+	first, err := firstRows(ctx, src, math.MaxInt)
+	return &peeked{Source: src, first: first}, err
+}
+
+func (p *peeked) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := yield(p.first); err != nil {
+		return err
+	}
+	total := 0
+	err := p.Source.Blocks(ctx, func(block datasets.Set) error {
+		begins := total == 0
+		total += block.Rows()
+		if !begins || block.Rows() == 0 {
+			return yield(block)
+		}
+		if block.Rows() != p.first.Rows() {
+			return errChanged
+		}
+		return nil
+	})
+	if err == nil && !p.total.CompareAndSwap(0, int64(total)) && p.total.Load() != int64(total) {
+		err = errChanged
+	}
+	return err
+}
+
+var errChanged = errors.New("the data changed while they were being read")
 
 // source returns the rows as a stream.
 func (r rows) source() datasets.Source {
