@@ -165,5 +165,11 @@ func (p *Posterior) State(s *model.State) {
 	d := p.coef.RawMatrix().Cols
 	s.Require(p.outputs() == 1 && len(p.mean) == d && p.lower != nil && p.lower.RawMatrix().Rows == d && p.lower.RawMatrix().Cols == d,
 		"the parts of the posterior differ in width")
-	s.Require(p.noise > 0 && finite([]float64{p.noise, p.weight, p.evidence}) && finite(p.mean), "the posterior has numbers that are not finite")
+	if s.Err() != nil {
+		return
+	}
+	for i := range d {
+		s.Require(p.lower.At(i, i) > 0, "the factor of the posterior is singular")
+	}
+	s.Require(p.noise > 0 && finite([]float64{p.noise, p.weight, p.evidence}) && finite(p.mean) && finite(p.lower.RawMatrix().Data), "the posterior has numbers that are not finite")
 }

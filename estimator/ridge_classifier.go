@@ -124,8 +124,8 @@ func (s RidgeClassifier) coded(r *rows, classes []string) (p *ridgeProblem, mass
 		return nil, nil, err
 	}
 	codes := func(first int, block datasets.Set) ([]float64, int, error) {
-		l := labels{y: block.Y, classes: classes}
-		if err := l.check(first, block); err != nil {
+		l, err := blockLabels(first, block, classes)
+		if err != nil {
 			return nil, 0, err
 		}
 		return l.signs(make([]float64, block.Rows()*l.outputs()), 0), l.outputs(), nil
@@ -135,8 +135,12 @@ func (s RidgeClassifier) coded(r *rows, classes []string) (p *ridgeProblem, mass
 		if err != nil {
 			return nil, err
 		}
+		l, err := blockLabels(first, block, classes)
+		if err != nil {
+			return nil, err
+		}
 		out := make([]float64, block.Rows())
-		for i, y := range block.Y {
+		for i, y := range l.y {
 			out[i] = 1
 			if given != nil {
 				out[i] = given[i]

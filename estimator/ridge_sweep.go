@@ -48,7 +48,7 @@ func (s RidgeClassifier) Sweep(ctx context.Context, data datasets.Set, folds []d
 			return nil, fmt.Errorf("estimator: ridge_classifier: setting %d is a %T", i, e)
 		}
 		list[i] = sweepSetting{Estimator: e, ridge: r.ridge(), name: "ridge_classifier", key: fmt.Sprint(r.Intercept, r.ClassWeight.Plain()),
-			alone: r.ClassWeight.Balanced || len(classes) == 0,
+			alone: r.ClassWeight.Balanced || len(classes) == 0 || data.Y == nil,
 			problem: func(rows *rows) (*ridgeProblem, error) {
 				p, _, err := r.coded(rows, classes)
 				return p, err
@@ -103,6 +103,9 @@ func sweepRidge(ctx context.Context, data datasets.Set, folds []datasets.Fold, s
 	if err != nil {
 		return nil, fmt.Errorf("estimator: %w", err)
 	}
+	if err := s.checkFolds(r.n); err != nil {
+		return nil, fmt.Errorf("estimator: %w", err)
+	}
 	var keys []string
 	groups := map[string][]int{}
 	for i, setting := range settings {
@@ -132,6 +135,21 @@ func sweepRidge(ctx context.Context, data datasets.Set, folds []datasets.Fold, s
 		shared = append(shared, "alpha")
 	}
 	return shared, nil
+}
+
+// checkFolds finds rows that there are not.
+func (s *ridgeSweep) checkFolds(n int) error {
+	for f, fold := range s.folds {
+		if len(fold.Train) == 0 || len(fold.Test) == 0 {
+			return fmt.Errorf("fold %d has %d rows to train on and %d to test on", f, len(fold.Train), len(fold.Test))
+		}
+		for _, i := range slices.Concat(fold.Train, fold.Test) {
+			if i < 0 || i >= n {
+				return fmt.Errorf("fold %d has row %d of %d", f, i, n)
+			}
+		}
+	}
+	return nil
 }
 
 // cholesky reports whether a setting goes by the solver cholesky on half of the rows: the folds that
@@ -200,7 +218,7 @@ func (s *ridgeSweep) sums(setting sweepSetting, r *rows) (*moments, error) {
 // that come first and in order are left out: it is as well to add them up.
 func (s *ridgeSweep) complementary(fold datasets.Fold) bool {
 	n := s.data.Rows()
-	if len(fold.Train) == 0 || len(fold.Train)+len(fold.Test) != n || fold.Train[0] == 0 && fold.Train[len(fold.Train)-1] == len(fold.Train)-1 && slices.IsSorted(fold.Train) {
+	if len(fold.Train)+len(fold.Test) != n || fold.Train[0] == 0 && fold.Train[len(fold.Train)-1] == len(fold.Train)-1 && slices.IsSorted(fold.Train) {
 		return false
 	}
 	seen := make([]bool, n)

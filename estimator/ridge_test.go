@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -383,6 +384,74 @@ func TestAChangingSourceIsRefused(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "60 rows when read before") {
 				t.Errorf("%T, %d rows later: %v", s, change, err)
 			}
+		}
+	}
+}
+
+// A posterior can be saved, and what a damaged file says is refused or harmless.
+func TestPosteriorState(t *testing.T) {
+	x, _, y, weights := noisy(8, 30, 3)
+	ctx := context.Background()
+	p, err := estimator.NewRidge().FitPosterior(ctx, datasets.Set{X: x, Y: y, Weights: weights}.Source(), 0.3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive := func() *model.Archive {
+		a, err := model.Record(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	var q estimator.Posterior
+	if err := model.Restore(archive(), &q); err != nil {
+		t.Fatal(err)
+	}
+	_, want, err := p.PredictStd(ctx, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, got, err := q.PredictStd(ctx, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "std", got, want, 0)
+	near(t, "evidence", []float64{q.LogMarginalLikelihood()}, []float64{p.LogMarginalLikelihood()}, 0)
+	refused := 0
+	for name := range archive().Arrays {
+		for _, harm := range []model.Array{{Shape: []int{2, 2}, Floats: []float64{1, 2, 3, 4}}, {Shape: []int{1}, Floats: []float64{math.NaN()}}, {Shape: []int{0}}} {
+			a := archive()
+			a.Arrays[name] = harm
+			var q estimator.Posterior
+			if model.Restore(a, &q) != nil {
+				refused++
+				continue
+			}
+			_, _, _ = q.PredictStd(ctx, x)
+		}
+	}
+	if refused < 15 {
+		t.Errorf("%d damaged files refused", refused)
+	}
+}
+
+// Class codes may come as the one column of Targets; folds with rows that there are not are refused.
+func TestRidgeClassifierOfTargetsInAMatrix(t *testing.T) {
+	x, codes, _, _ := noisy(2, 50, 3)
+	schema := datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}}
+	column := datasets.Set{X: x, Targets: mat.NewDense(50, 1, codes), Schema: schema}
+	want := fit(t, estimator.NewRidgeClassifier(), datasets.Set{X: x, Y: codes, Schema: schema}).(*estimator.FittedLinearClassifier)
+	p, err := estimator.NewRidgeClassifier().FitSource(context.Background(), counted{column.Source(), new(int)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "coef", p.(*estimator.FittedLinearClassifier).Coef().RawMatrix().Data, want.Coef().RawMatrix().Data, 1e-12)
+	got, _ := sweep(t, column, foldsOf(50, 5), []estimator.Estimator{estimator.NewRidgeClassifier()})
+	equalsNaive(t, column, foldsOf(50, 5), []estimator.Estimator{estimator.NewRidgeClassifier()}, got)
+	for _, fold := range []datasets.Fold{{Train: []int{1}}, {Train: []int{0, 50}, Test: []int{1}}, {Train: []int{0}, Test: []int{-1}}} {
+		_, err := estimator.NewRidge().Sweep(context.Background(), column, []datasets.Fold{fold}, ridges(1), func(int, int, estimator.Held) error { return nil })
+		if err == nil || !strings.Contains(err.Error(), "fold 0 has") {
+			t.Errorf("%v: %v", fold, err)
 		}
 	}
 }

@@ -313,15 +313,17 @@ func (r *rows) readClasses(ctx context.Context, by ClassWeight) (*labels, error)
 	return l, l.weigh(by)
 }
 
-// check checks the targets of a block, whose classes are known.
-func (l *labels) check(first int, block datasets.Set) error {
-	if _, count, err := blockTargets(first, block); err != nil || count != 1 || block.Y == nil {
-		if err == nil {
-			err = fmt.Errorf("%d targets, wanted one", count)
-		}
-		return err
+// blockLabels returns the labels of a block, whose classes are known, without weights.
+func blockLabels(first int, block datasets.Set, classes []string) (*labels, error) {
+	y, count, err := blockTargets(first, block)
+	if err == nil && count != 1 {
+		err = fmt.Errorf("%d targets, wanted one", count)
 	}
-	return l.checkCodes(first)
+	if err != nil {
+		return nil, err
+	}
+	l := &labels{y: y, classes: classes}
+	return l, l.checkCodes(first)
 }
 
 func (l *labels) checkCodes(first int) error {
