@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -139,6 +140,13 @@ func nonFinite(X mat.Matrix, i, from int) (column int, value float64) {
 		for k, v := range values {
 			if v-v != 0 && int(columns[k]) >= from {
 				return int(columns[k]), v
+			}
+		}
+	case *single.Dense:
+		row := m.Row(i)
+		for j := from; j < len(row); j++ {
+			if v := row[j]; v-v != 0 {
+				return j, float64(v)
 			}
 		}
 	default:

@@ -3,6 +3,7 @@ package datasets
 import (
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -17,6 +18,8 @@ func SliceRows(X mat.Matrix, lo, hi int) mat.Matrix {
 		return m.Slice(lo, hi, 0, d)
 	case *sparse.CSR:
 		return m.Slice(lo, hi)
+	case *single.Dense:
+		return m.Slice(lo, hi)
 	}
 	rows := make([]int, hi-lo)
 	for i := range rows {
@@ -25,9 +28,13 @@ func SliceRows(X mat.Matrix, lo, hi int) mat.Matrix {
 	return SelectRows(X, rows)
 }
 
-// SelectRows returns a copy of the named rows of X: a CSR of a CSR, else a Dense.
+// SelectRows returns a copy of the named rows of X, a matrix of its type where that is a CSR or a
+// dense one, else a mat.Dense.
 func SelectRows(X mat.Matrix, rows []int) mat.Matrix {
-	if m, ok := X.(*sparse.CSR); ok {
+	switch m := X.(type) {
+	case *sparse.CSR:
+		return m.Select(rows)
+	case *single.Dense:
 		return m.Select(rows)
 	}
 	_, d := X.Dims()

@@ -8,7 +8,7 @@ import (
 
 // Set is rows in memory. The zero value of every optional field means "none".
 type Set struct {
-	X       mat.Matrix // n×d; *mat.Dense or *sparse.CSR on the fast paths. NaN is a missing value
+	X       mat.Matrix // n×d; *mat.Dense, *sparse.CSR or *single.Dense on the fast paths. NaN is a missing value
 	Y       []float64  // n targets, or class codes 0..k-1
 	Targets *mat.Dense // n×t, several targets instead of Y
 	Weights []float64  // n sample weights ≥ 0

@@ -10,13 +10,14 @@ const Module = "github.com/bochner-ml/bochner"
 // that name it or a folder above it with a trailing "/...").
 var Allowed = map[string][]string{
 	"sparse":          {},
+	"single":          {},
 	"param":           {},
 	"metrics":         {},
 	"internal/kern":   {},
 	"internal/solve":  {"internal/kern", "sparse"},
 	"internal/golden": {},
 	"internal/arrows": {},
-	"datasets":        {"sparse"},
+	"datasets":        {"sparse", "single"},
 	"model":           {"sparse"},
 
 	// Leaf packages, one for each outside format or origin of data.
@@ -32,9 +33,9 @@ var Allowed = map[string][]string{
 	"datasets/internal/table": {"datasets", "datasets/internal/text", "sparse"},
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
-	"transformer": {"datasets", "sparse", "param", "model", "internal/kern"},
-	"estimator":   {"datasets", "sparse", "param", "model", "internal/kern", "internal/solve"},
-	"pipeline":    {"transformer", "estimator", "datasets", "sparse", "param", "model", "internal/kern"},
+	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/kern"},
+	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/solve"},
+	"pipeline":    {"transformer", "estimator", "datasets", "sparse", "single", "param", "model", "internal/kern"},
 	"gridsearch":  {"estimator", "param", "metrics", "datasets"},
 
 	// Laws as conformance suites, for anybody's types.

@@ -1,0 +1,48 @@
+package single
+
+import (
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Rows, slices, selections and the transpose show the numbers that were put in.
+func TestDenseViews(t *testing.T) {
+	source := mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 6})
+	m := Copy(source)
+	if !mat.Equal(m, source) || !mat.Equal(m.T(), source.T()) || !mat.Equal(Copy(source.T()), source.T()) {
+		t.Error("a copy differs")
+	}
+	if !mat.Equal(m.Slice(1, 3), source.Slice(1, 3, 0, 2)) {
+		t.Error("a slice differs")
+	}
+	if got := m.Select([]int{2, 0}); got.At(0, 1) != 6 || got.At(1, 0) != 1 {
+		t.Errorf("selected %v", mat.Formatted(got))
+	}
+	m.Row(1)[0] = 7
+	if m.Slice(1, 2).At(0, 0) != 7 || m.Select([]int{1}).At(0, 0) != 7 {
+		t.Error("a row is no view")
+	}
+	if got := Copy(mat.NewDense(1, 1, []float64{0.1})).At(0, 0); got != float64(float32(0.1)) {
+		t.Errorf("0.1 was rounded to %v", got)
+	}
+}
+
+// Access outside and a wrong length panic, as in gonum.
+func TestPanics(t *testing.T) {
+	m := New(2, 3, nil)
+	for name, f := range map[string]func(){
+		"row":    func() { m.At(2, 0) },
+		"column": func() { m.At(0, -1) },
+		"length": func() { New(2, 2, make([]float32, 3)) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			f()
+		}()
+	}
+}
