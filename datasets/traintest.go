@@ -85,13 +85,13 @@ func (s TrainTest) units(data Set) ([]unit, error) {
 			if len(c.rows) < 2 {
 				return nil, fmt.Errorf("datasets: class %q has %d row, wanted at least 2 for a stratified split", c.name, len(c.rows))
 			}
-			units[k].members = single(c.rows)
+			units[k].members = oneFold(c.rows)
 		}
 		apportion(units, int(math.Ceil(s.Test*float64(data.Rows()))), data.Rows())
 		return units, nil
 	}
 	n := data.Rows()
-	return []unit{{single(ascending(n)), int(math.Ceil(s.Test * float64(n)))}}, nil
+	return []unit{{oneFold(ascending(n)), int(math.Ceil(s.Test * float64(n)))}}, nil
 }
 
 // apportion shares test out among units in proportion to their size, by largest remainders; of two equal ones that
@@ -115,7 +115,7 @@ func apportion(units []unit, test, rows int) {
 	}
 }
 
-func single(rows []int) [][]int {
+func oneFold(rows []int) [][]int {
 	out := make([][]int, len(rows))
 	for k := range rows {
 		out[k] = rows[k : k+1 : k+1]
