@@ -216,10 +216,7 @@ func TestWeightsAndGroups(t *testing.T) {
 	if r.Features != 2 {
 		t.Errorf("%d inputs, wanted 2", r.Features)
 	}
-	var groups []string
-	for _, row := range column(t, "runs/spec/predictions.csv", 0)[1:] {
-		groups = append(groups, row)
-	}
+	groups := column(t, "runs/spec/predictions.csv", 0)[1:]
 	if len(groups)%4 != 0 {
 		t.Errorf("%d test rows are no whole groups of 4", len(groups))
 	}

@@ -85,7 +85,7 @@ const readingKey = "data"
 
 // reading is how files of rows are read, without the files' names, as YAML.
 func (s Spec) reading() (string, error) {
-	s.Data.Train, s.Data.Test, s.Data.Dataset, s.Data.Split, s.Data.Format = "", "", "", Split{}, "auto"
+	s.Data.Train, s.Data.Test, s.Data.Dataset, s.Data.Split = "", "", "", Split{}
 	text, err := yaml.Marshal(s.section("data"))
 	return string(text), err
 }

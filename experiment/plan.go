@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -131,40 +132,77 @@ func (p *Plan) search(spec Spec, r *rows, stand datasets.Set) error {
 	return nil
 }
 
-// trialRows is how many rows a trial fit looks at.
-const trialRows = 2000
+// The rows that trial fits look at. Two numbers of them tell what a fit takes whatever the rows and
+// what each row adds; each is fitted twice, for the first fit of a program is slower than others.
+const (
+	fewTrialRows  = 1024
+	mostTrialRows = 4096
+	trialTimes    = 2
+)
 
-// trial fits the pipeline to the first rows and takes the time.
+// trial fits the pipeline to some rows and takes the time.
 func (p *Plan) trial(ctx context.Context, spec Spec, train datasets.Source) error {
-	enough := errors.New("enough")
-	var some datasets.Set
-	err := train.Blocks(ctx, func(block datasets.Set) error {
-		all := make([]int, min(block.Rows(), trialRows))
-		for i := range all {
-			all[i] = i
-		}
-		some = block.Select(all)
-		return enough
-	})
-	if err != nil && err != enough {
+	some, err := first(ctx, train, mostTrialRows)
+	if err != nil {
 		return err
 	}
-	cost := spec.Pipeline.Cost(some.Rows(), some.Cols()).Flops
-	began := time.Now()
-	if _, err := spec.Pipeline.Fit(ctx, some); err != nil {
+	few := some.Slice(0, min(fewTrialRows, some.Rows()))
+	short, err := fastest(ctx, spec, few)
+	var long float64
+	if err == nil {
+		long, err = fastest(ctx, spec, some)
+	}
+	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		p.Warnings = append(p.Warnings, fmt.Sprintf("no estimate of the time: a trial fit to %d rows failed: %v", some.Rows(), err))
 		return nil
 	}
-	took := time.Since(began).Seconds()
-	if cost > 0 && p.Flops > 0 {
-		p.Seconds = took * p.Flops / cost
-	} else {
-		p.Seconds = took * float64(p.Rows.Train) / float64(some.Rows()) * float64(p.Fits)
+	one := long
+	if more := some.Rows() - few.Rows(); more > 0 {
+		one += max(long-short, 0) / float64(more) * float64(p.Rows.Train-some.Rows())
+	}
+	p.Seconds = one * float64(p.Fits)
+	if cost := spec.Pipeline.Cost(p.Rows.Train, p.Features).Flops; cost > 0 && p.Flops > 0 {
+		p.Seconds = one * p.Flops / cost
 	}
 	return nil
+}
+
+// fastest returns the least time that a fit has taken.
+func fastest(ctx context.Context, spec Spec, rows datasets.Set) (seconds float64, err error) {
+	seconds = math.Inf(1)
+	for range trialTimes {
+		began := time.Now()
+		if _, err := spec.Pipeline.Fit(ctx, rows); err != nil {
+			return 0, err
+		}
+		seconds = min(seconds, time.Since(began).Seconds())
+	}
+	return seconds, nil
+}
+
+// first returns about the first n rows of a source.
+func first(ctx context.Context, source datasets.Source, n int) (datasets.Set, error) {
+	enough := errors.New("enough")
+	var blocks []datasets.Set
+	rows := 0
+	err := source.Blocks(ctx, func(block datasets.Set) error {
+		all := make([]int, block.Rows())
+		for i := range all {
+			all[i] = i
+		}
+		blocks = append(blocks, block.Select(all))
+		if rows += len(all); rows >= n {
+			return enough
+		}
+		return nil
+	})
+	if err != nil && err != enough {
+		return datasets.Set{}, err
+	}
+	return datasets.Stack(blocks...)
 }
 
 // Refusal is an error where the run cannot fit in memory, which says the way out.

@@ -1,7 +1,5 @@
 package experiment
 
-import "log/slog"
-
 // Progress is called as a run goes on, from one goroutine at a time, with the phase it is in
 // ("load", "search", "refit", "evaluate", "write") and how much of it is done. Total is 0 where it
 // is not known.
@@ -9,8 +7,7 @@ type Progress func(phase string, done, total int)
 
 // Options are what a run may be given beside its spec. The zero value is silent.
 type Options struct {
-	Progress Progress     // nil for none
-	Logger   *slog.Logger // nil for none
+	Progress Progress // nil for none
 }
 
 func (o Options) report(phase string, done, total int) {

@@ -138,12 +138,14 @@ func (s Spec) read(ctx context.Context, o Options) (*rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.streams(all) {
+	switch {
+	case s.Data.Dataset != "": // in memory already
+	case s.streams(all):
 		r.streamed, all = true, datasets.Prefetch(all)
 		if test != nil {
 			test = datasets.Prefetch(test)
 		}
-	} else {
+	default:
 		if all, err = gather(ctx, all, o, "load"); err != nil {
 			return nil, err
 		}
@@ -270,6 +272,9 @@ func (s Data) svm(path string) bool {
 // openLike opens rows that have the columns of others. Columns that training had beside the inputs
 // may be there or not, except for the target where it is needed.
 func (s Data) openLike(ctx context.Context, path string, schema datasets.Schema, cols int, target bool) (datasets.Source, error) {
+	if f := formatOf(path); f != "" && !(f == "csv" && s.Format == "tsv") {
+		s.Format = "auto" // the file's own ending tells more than that of other rows
+	}
 	names, err := s.header(ctx, path)
 	if err != nil {
 		return nil, err

@@ -48,6 +48,7 @@ func (b *bars) draw(phase string, done, total int) {
 			progressbar.OptionThrottle(100*time.Millisecond),
 			progressbar.OptionSetWidth(30),
 			progressbar.OptionShowCount(),
+			progressbar.OptionSetSpinnerChangeInterval(0), // or a bar goes on when its phase is over
 			progressbar.OptionClearOnFinish(),
 		)
 	}
