@@ -49,7 +49,7 @@ func TestCompositesObeyTheLaws(t *testing.T) {
 		o    transformertest.Options
 	}{
 		"chain":             {pipeline.NewChain(transformer.NewImpute(), flat, rff(12)), o{Zero: chain, Missing: true}},
-		"chain, sparse end": {pipeline.NewChain(flat, bins()), o{Zero: chain}},
+		"chain, sparse end": {pipeline.NewChain(transformer.NewDense(), bins()), o{Zero: chain}},
 		"chain of chains":   {pipeline.NewChain(pipeline.NewChain(flat), rff(8)), o{Zero: chain}},
 		"empty chain":       {pipeline.NewChain(), o{Zero: chain, Missing: true}},
 		"union":             {pipeline.NewUnion(rff(4), flat), o{Zero: union}},

@@ -8,7 +8,7 @@
 //	wider, err := param.With(p, param.Setting{Path: "rff.features", Value: 2000})
 //
 // The names of steps come from the registry ([Register], [Registered]). [Decode] reads a pipeline
-// from a YAML document with every fault at once, [Encode] writes it, and [Save] and [Load] keep a
+// from a YAML document with every fault at once, [Encode] writes it, and [Model.Save] and [Load] keep a
 // fitted one with the schema of its inputs.
 //
 // Narrow features are kept in memory between steps; the features of the last step, which may be
