@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -24,6 +25,8 @@ func newSolveRows(ctx context.Context, r *rows) (solve.Rows, error) {
 		out = sparseRows{x, scale}
 	case *mat.Dense:
 		out = denseRows{x}
+	case *single.Dense:
+		out = singleRows{x}
 	default:
 		out = denseRows{mat.DenseCopyOf(x)}
 	}
@@ -45,6 +48,26 @@ func (r denseRows) Width() int                        { return r.RawMatrix().Col
 func (r denseRows) Dot(i int, w []float64) float64    { return kern.Dot(r.RawRowView(i), w) }
 func (r denseRows) Add(i int, f float64, w []float64) { kern.Axpy(f, r.RawRowView(i), w) }
 func (r denseRows) Square(i int) float64              { return kern.Dot(r.RawRowView(i), r.RawRowView(i)) }
+
+type singleRows struct{ *single.Dense }
+
+func (r singleRows) Len() int                       { n, _ := r.Dims(); return n }
+func (r singleRows) Width() int                     { _, d := r.Dims(); return d }
+func (r singleRows) Dot(i int, w []float64) float64 { return mixedDot(r.Row(i), w) }
+
+func (r singleRows) Add(i int, f float64, w []float64) {
+	for j, v := range r.Row(i) {
+		w[j] += f * float64(v)
+	}
+}
+
+func (r singleRows) Square(i int) float64 {
+	s := 0.0
+	for _, v := range r.Row(i) {
+		s += float64(v) * float64(v)
+	}
+	return s
+}
 
 type sparseRows struct {
 	*sparse.CSR

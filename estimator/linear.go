@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -190,12 +191,8 @@ func (l *linear) score(ctx context.Context, dst []float64, X mat.Matrix) error {
 	if d != l.coef.RawMatrix().Cols && n > 0 {
 		return fmt.Errorf("estimator: %d columns at fit, %d now", l.coef.RawMatrix().Cols, d)
 	}
-	switch X.(type) {
-	case *mat.Dense, *sparse.CSR:
-	default:
-		if n > 0 {
-			X = mat.DenseCopyOf(X)
-		}
+	if n > 0 {
+		X = native(X)
 	}
 	if n == 1 {
 		l.scoreRows(dst, X, 0, 1)
@@ -233,6 +230,13 @@ func (l *linear) scoreRows(dst []float64, X mat.Matrix, lo, hi int) {
 				dst[i*k+j] = kern.Dot(row, l.coef.RawRowView(j)) + b
 			}
 		}
+	case *single.Dense:
+		for i := lo; i < hi; i++ {
+			row := m.Row(i)
+			for j, b := range l.intercept {
+				dst[i*k+j] = mixedDot(row, l.coef.RawRowView(j)) + b
+			}
+		}
 	case *sparse.CSR:
 		scale, shared := m.Shared()
 		if !shared {
@@ -245,6 +249,21 @@ func (l *linear) scoreRows(dst []float64, X mat.Matrix, lo, hi int) {
 			}
 		}
 	}
+}
+
+// mixedDot returns Σ x[j]·w[j] in double precision, summed in four chains.
+func mixedDot(x []float32, w []float64) float64 {
+	var a, b, c, d float64
+	for ; len(x) >= 4 && len(w) >= 4; x, w = x[4:], w[4:] {
+		a += float64(x[0]) * w[0]
+		b += float64(x[1]) * w[1]
+		c += float64(x[2]) * w[2]
+		d += float64(x[3]) * w[3]
+	}
+	for j, v := range x {
+		a += float64(v) * w[j]
+	}
+	return (a + b) + (c + d)
 }
 
 // gather returns Σ values[p]·w[columns[p]], values nil meaning ones, summed in four chains.

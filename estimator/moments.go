@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -106,8 +107,16 @@ func (m *moments) addInputs(X mat.Matrix, weighted, weights []float64, ones bool
 		return
 	}
 	if dense, ok := X.(*mat.Dense); ok && m.shift == nil {
-		m.addDense(view(dense), weighted, weights, ones)
+		addGram(kern.Dense(d, d, d, m.gram), view(dense), weights, ones)
+		m.addSums(view(dense), weighted, weights)
 		return
+	}
+	gram := kern.Dense(d, d, d, m.gram)
+	narrow, isSingle := X.(*single.Dense)
+	if isSingle = isSingle && m.shift == nil; isSingle {
+		// The products in single precision, their sums over rows in double precision.
+		data, stride := narrow.Raw()
+		kern.GramMixed(gram, kern.Dense(n, d, stride, data), narrowed(weights, ones))
 	}
 	// The sums over a tile of moderate size cost what they cost over all rows.
 	size := min(n, 512)
@@ -116,17 +125,35 @@ func (m *moments) addInputs(X mat.Matrix, weighted, weights []float64, ones bool
 		hi := min(lo+size, n)
 		m.shifted(tile, X, lo, hi)
 		part := kern.Dense(hi-lo, d, d, tile)
-		m.addDense(part, weighted[lo*m.targets:hi*m.targets], weights[lo:hi], ones)
+		if !isSingle {
+			addGram(gram, part, weights[lo:hi], ones)
+		}
+		m.addSums(part, weighted[lo*m.targets:hi*m.targets], weights[lo:hi])
 	}
 }
 
-func (m *moments) addDense(x kern.View[float64], weighted, weights []float64, ones bool) {
-	d := m.cols
-	gramWeights := weights
+func addGram(gram, x kern.View[float64], weights []float64, ones bool) {
 	if ones {
-		gramWeights = nil
+		weights = nil
 	}
-	kern.Gram(kern.Dense(d, d, d, m.gram), x, gramWeights)
+	kern.Gram(gram, x, weights)
+}
+
+// narrowed returns weights in single precision, nil for ones.
+func narrowed(weights []float64, ones bool) []float32 {
+	if ones {
+		return nil
+	}
+	out := make([]float32, len(weights))
+	for i, w := range weights {
+		out[i] = float32(w)
+	}
+	return out
+}
+
+// addSums adds the sums of inputs and of their products with the targets.
+func (m *moments) addSums(x kern.View[float64], weighted, weights []float64) {
+	d := m.cols
 	kern.MulVecT(m.sum, x, weights, true)
 	switch m.targets {
 	case 0:
@@ -156,6 +183,8 @@ func writeRow(dst []float64, X mat.Matrix, i int) {
 	switch x := X.(type) {
 	case *mat.Dense:
 		copy(dst, x.RawRowView(i))
+	case *single.Dense:
+		widen(dst, x.Row(i))
 	case *sparse.CSR:
 		clear(dst)
 		columns, values := x.Row(i)

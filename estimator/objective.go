@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -167,8 +169,8 @@ func (o *objective) fold(X mat.Matrix, x, out, values []float64, f func(values, 
 		o.foldSparse(m, x, out, values, f)
 		return
 	}
-	m := view(X.(*mat.Dense))
-	d, n := o.rows.cols, m.Rows
+	n, d := X.Dims()
+	tileOf := tiles(X)
 	size, slots := len(out), len(values)
 	tile := min(256, max(16, 1<<16/d)) // rows used together
 	chunk := max(tile, min(256, 1<<22/size))
@@ -181,12 +183,15 @@ func (o *objective) fold(X mat.Matrix, x, out, values []float64, f func(values, 
 	kern.Parallel(n, chunk, func(lo, hi int) {
 		mine := hold[lo/chunk*(size+slots):][:size+slots]
 		scores := make([]float64, tile*o.outputs)
+		wide := tilePool.Get().(*[]float64)
+		defer tilePool.Put(wide)
 		for i := lo; i < hi; i += tile {
 			end := min(i+tile, hi)
 			part := scores[:(end-i)*o.outputs]
-			o.project(part, m.Slice(i, end, 0, d), x)
+			rows := tileOf(wide, i, end)
+			o.project(part, rows, x)
 			f(mine[size:], part, i, end)
-			o.collect(mine[:size], m.Slice(i, end, 0, d), part)
+			o.collect(mine[:size], rows, part)
 		}
 	})
 	for c := range chunks {
@@ -194,6 +199,29 @@ func (o *objective) fold(X mat.Matrix, x, out, values []float64, f func(values, 
 		for j := range values {
 			values[j] += hold[c*(size+slots)+size+j]
 		}
+	}
+}
+
+// tilePool holds memory for tiles in double precision.
+var tilePool = sync.Pool{New: func() any { return new([]float64) }}
+
+// tiles returns a function that views rows lo to hi of dense X in double precision, in hold where
+// they must be widened.
+func tiles(X mat.Matrix) func(hold *[]float64, lo, hi int) kern.View[float64] {
+	narrow, ok := X.(*single.Dense)
+	if !ok {
+		m := view(X.(*mat.Dense))
+		return func(_ *[]float64, lo, hi int) kern.View[float64] { return m.Slice(lo, hi, 0, m.Cols) }
+	}
+	_, d := X.Dims()
+	return func(hold *[]float64, lo, hi int) kern.View[float64] {
+		if len(*hold) < (hi-lo)*d {
+			*hold = make([]float64, (hi-lo)*d)
+		}
+		for i := lo; i < hi; i++ {
+			widen((*hold)[(i-lo)*d:(i-lo+1)*d], narrow.Row(i))
+		}
+		return kern.Dense(hi-lo, d, d, *hold)
 	}
 }
 
@@ -305,6 +333,7 @@ func (o *objective) addSample(first int, block datasets.Set) error {
 func (o *objective) addDiagonal(X mat.Matrix, mass []float64) {
 	d := o.rows.cols
 	o.diagonal[d] += kern.Sum(mass)
+	X = widened(X)
 	for i, s := range mass {
 		switch x := X.(type) {
 		case *sparse.CSR:

@@ -2,15 +2,18 @@ package estimator_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -193,6 +196,55 @@ func TestFitsDoNotDependOnTheNumberOfCores(t *testing.T) {
 				first = w
 			}
 			near(t, c.name, w, first, 0)
+		}
+	}
+}
+
+// Rows in single precision are the same rows, rounded: every estimator learns from them, and
+// predicts for them, what it does for the rounded rows in double precision. The Gram matrix of
+// ridge and of preconditioners has products in single precision.
+func TestSinglePrecisionRowsAreTheRowsRounded(t *testing.T) {
+	x, codes, y, weights := noisy(51, 300, 6)
+	narrow := single.Copy(x)
+	wide := mat.DenseCopyOf(narrow)
+	ctx := context.Background()
+	hinge, svr, cg, dual := estimator.NewSVM(), estimator.NewSVR(), estimator.NewRidge(), estimator.NewRidge()
+	hinge.Loss, svr.Loss, cg.Solver, dual.Solver = "hinge", "squared_epsilon_insensitive", "cg", "dual"
+	for k, s := range []estimator.Estimator{estimator.NewRidge(), cg, dual, svr, estimator.NewRidgeClassifier(), estimator.NewLogistic(), estimator.NewSVM(), hinge} {
+		target := codes
+		if k < 4 {
+			target = y
+		}
+		for _, w := range [][]float64{nil, weights} {
+			a := fit(t, s, datasets.Set{X: narrow, Y: target, Weights: w})
+			b := fit(t, s, datasets.Set{X: wide, Y: target, Weights: w})
+			want := b.(interface{ Coef() *mat.Dense }).Coef().RawMatrix().Data
+			near(t, fmt.Sprintf("%T: coef", s), a.(interface{ Coef() *mat.Dense }).Coef().RawMatrix().Data, want, 1e-5)
+			p, err := estimator.Predict(ctx, b, narrow)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q, err := estimator.Predict(ctx, b, wide)
+			if err != nil {
+				t.Fatal(err)
+			}
+			near(t, fmt.Sprintf("%T: prediction", s), p.Values, q.Values, 1e-12)
+		}
+	}
+	loo, err := estimator.NewRidge().LeaveOneOut(ctx, datasets.Set{X: narrow, Y: y}, []float64{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same, err := estimator.NewRidge().LeaveOneOut(ctx, datasets.Set{X: wide, Y: y}, []float64{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "leave one out", loo.Errors, same.Errors, 1e-5)
+	bad := single.Copy(x)
+	bad.Row(3)[2] = float32(math.NaN())
+	for _, s := range []estimator.Estimator{estimator.NewRidge(), estimator.NewLogistic(), hinge} {
+		if _, err := s.Fit(ctx, datasets.Set{X: bad, Y: codes}); err == nil || !strings.Contains(err.Error(), "row 3, column x2") {
+			t.Errorf("%T: %v", s, err)
 		}
 	}
 }

@@ -58,6 +58,7 @@ func (p *ridgeProblem) diagonalMoments(ctx context.Context) (*diagonalMoments, e
 }
 
 func (m *diagonalMoments) addBlock(X mat.Matrix, y, weights []float64) {
+	X = widened(X)
 	n, d := X.Dims()
 	if weights == nil {
 		weights = slices.Repeat([]float64{1}, n)
@@ -107,6 +108,7 @@ func (m *diagonalMoments) centredDiagonal() []float64 {
 
 // product adds X'S(Xv) over rows to dst; v is cols × targets.
 func (m *diagonalMoments) product(dst, v []float64, X mat.Matrix, weights []float64) {
+	X = widened(X)
 	n, d := X.Dims()
 	t := m.targets
 	scores := make([]float64, n*t)

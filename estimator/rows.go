@@ -11,11 +11,12 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
 // rows is training data as the solvers read it: consecutive blocks, as often as they like. The X of
-// a block is a *mat.Dense or a *sparse.CSR.
+// a block is a *mat.Dense, a *single.Dense or a *sparse.CSR.
 type rows struct {
 	schema datasets.Schema
 	n      int // -1 where only reading would tell
@@ -36,14 +37,10 @@ func setRows(data datasets.Set) (*rows, error) {
 	}
 	r := &rows{schema: data.Schema, n: n, cols: d, set: &data}
 	size := datasets.BlockRows
-	switch data.X.(type) {
-	case *sparse.CSR:
-		r.sparse = true
+	if _, r.sparse = data.X.(*sparse.CSR); r.sparse {
 		size = sparseBlock
-	case *mat.Dense:
-	default:
-		data.X = mat.DenseCopyOf(data.X)
 	}
+	data.X = native(data.X)
 	r.each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
 		for lo := 0; lo < n; lo += size {
 			if err := ctx.Err(); err != nil {
@@ -88,11 +85,7 @@ func sourceRows(ctx context.Context, src datasets.Source) (*rows, error) {
 			if block.Cols() != d {
 				return fmt.Errorf("row %d: %d columns, wanted %d", first, block.Cols(), d)
 			}
-			switch block.X.(type) {
-			case *mat.Dense, *sparse.CSR:
-			default:
-				block.X = mat.DenseCopyOf(block.X)
-			}
+			block.X = native(block.X)
 			at := first
 			first += block.Rows()
 			return yield(at, block)
@@ -153,6 +146,37 @@ func (r *rows) gather(ctx context.Context) (*rows, error) {
 	}
 	set.Schema = r.schema
 	return setRows(set)
+}
+
+// native returns X itself where it is of a type the solvers know, else a dense copy.
+func native(X mat.Matrix) mat.Matrix {
+	switch X.(type) {
+	case *mat.Dense, *single.Dense, *sparse.CSR:
+		return X
+	}
+	return mat.DenseCopyOf(X)
+}
+
+// widened returns rows of single precision in double precision, other rows as they are.
+func widened(X mat.Matrix) mat.Matrix {
+	m, ok := X.(*single.Dense)
+	if !ok {
+		return X
+	}
+	n, d := m.Dims()
+	out := mat.NewDense(n, d, nil)
+	kern.Parallel(n, max(1, 1<<15/d), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			widen(out.RawRowView(i), m.Row(i))
+		}
+	})
+	return out
+}
+
+func widen(dst []float64, row []float32) {
+	for j, v := range row {
+		dst[j] = float64(v)
+	}
 }
 
 // view returns a dense matrix as kern sees it.
