@@ -192,31 +192,47 @@ func WriteFile(path string, h Header, a *Archive) error {
 func Replace(path string, write func(w io.Writer) error) (err error) {
 	f, err := temporary(path)
 	if err != nil {
-		return fmt.Errorf("model: %w", err)
+		return about(path, err)
 	}
 	defer func() {
 		if err != nil {
 			f.Close()
 			os.Remove(f.Name())
+			err = about(path, err)
 		}
 	}()
 	if err = write(f); err != nil {
 		return err
 	}
-	if err = f.Sync(); err == nil {
-		err = f.Close()
+	if err = f.Sync(); err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
+	if err = f.Close(); err != nil {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("model: %w", err)
+	if err = os.Rename(f.Name(), path); err != nil {
+		return err
 	}
 	if dir, err := os.Open(filepath.Dir(path)); err == nil { // the rename too should survive a crash
 		dir.Sync()
 		dir.Close()
 	}
 	return nil
+}
+
+// about says that a file could not be written, by the name its user knows and not the temporary one.
+func about(path string, err error) error {
+	var file *os.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &file):
+		err = file.Err
+	case errors.As(err, &link):
+		err = link.Err
+	default:
+		return err
+	}
+	return fmt.Errorf("model: write %s: %w", path, err)
 }
 
 // temporary makes a new file in the folder of path.

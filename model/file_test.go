@@ -338,8 +338,19 @@ func TestFullDisk(t *testing.T) {
 	if len(left) != 1 || string(text) != "before" {
 		t.Errorf("left %v with %q", left, text)
 	}
-	if err := WriteFile(filepath.Join(dir, "no", "m"), header, a); !errors.Is(err, os.ErrNotExist) {
+	lost := filepath.Join(dir, "no", "m")
+	if err := WriteFile(lost, header, a); !errors.Is(err, os.ErrNotExist) || err.Error() != "model: write "+lost+": no such file or directory" {
 		t.Errorf("a folder that is not there: error %v", err)
+	}
+	taken := filepath.Join(dir, "folder")
+	if err := os.MkdirAll(filepath.Join(taken, "full"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(taken, header, a); err == nil || !strings.HasPrefix(err.Error(), "model: write "+taken+": ") {
+		t.Errorf("a folder in its place: error %v", err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 2 {
+		t.Errorf("left behind: %v", left)
 	}
 }
 

@@ -62,9 +62,11 @@ func TestWideFeaturesAreNotStored(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		return after.TotalAlloc - before.TotalAlloc
 	}
-	allocated(data)
-	few, many := allocated(data.Slice(0, n/3)), allocated(data)
-	if grown := many - few; grown > 8*features*n*2/3/2 {
+	least := func(data datasets.Set) uint64 { // of several, for what pools lose to the garbage collector comes and goes
+		return min(allocated(data), allocated(data), allocated(data))
+	}
+	few, many := least(data.Slice(0, n/3)), least(data)
+	if grown := int64(many) - int64(few); grown > 8*features*n*2/3/2 {
 		t.Errorf("three times the rows allocate %d bytes more, their features have %d", grown, 8*features*n*2/3)
 	}
 }
