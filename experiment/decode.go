@@ -426,6 +426,9 @@ func (d *decoder) crossCheck() {
 	if data.Split.Stratify && !data.Split.Shuffle {
 		d.fault(d.at["data.split.stratify"], "data.split.stratify", param.Fault{Problem: "a stratified split is a shuffled one, and shuffle is false"})
 	}
+	if data.Split.Stratify && data.Group != "" {
+		d.fault(d.at["data.split.stratify"], "data.split.stratify", param.Fault{Problem: "rows are split by data.group, so that no group is in both parts; a split is stratified or by groups"})
+	}
 	if c := data.CSV.Delimiter; len(c) > 1 && c != "tab" && c != "space" {
 		d.fault(d.at["data.csv.delimiter"], "data.csv.delimiter", param.Fault{Value: c, Wanted: "one character, tab or space"})
 	}

@@ -68,7 +68,7 @@ name: everything
 seed: 18446744073709551615
 data:
   train: rows.csv
-  split: {test: 0.25, stratify: true}
+  split: {test: 0.25}
   csv: {missing: ["?", -999], comment: "#"}
   target: y
   task: classification

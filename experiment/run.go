@@ -205,14 +205,14 @@ func summary(found *gridsearch.Result) *SearchResult {
 
 func (r *run) warn(texts ...string) { r.result.Warnings = append(r.result.Warnings, texts...) }
 
-// reportOf warns of a fit that did not converge.
+// reportOf passes on what a fit warns of, that it did not converge above all.
 func (r *run) reportOf(model estimator.Predictor) {
 	m, ok := model.(estimator.Reporter)
 	if !ok {
 		return
 	}
 	report := m.Report()
-	if !report.Converged {
+	if !report.Converged && len(report.Warnings) == 0 {
 		r.warn(fmt.Sprintf("the fit did not converge: %s stopped after %d iterations with a relative gradient of %.2g; raise max_iter or tol", report.Solver, report.Iterations, report.Gradient))
 	}
 	r.warn(report.Warnings...)

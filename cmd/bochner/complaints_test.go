@@ -129,6 +129,7 @@ var specComplaints = []complaint{
 	about("a share above one", "data", "data: {train: rows.csv, target: y, split: {test: 1.5}}"),
 	about("a test file with other columns", "data", "data: {train: rows.csv, target: y, test: other.csv}"),
 	about("stratified quantities", "data", "data: {train: rows.csv, target: a, task: regression, split: {test: 0.2, stratify: true}}"),
+	about("stratified groups", "data", "data: {train: rows.csv, target: y, group: c, split: {test: 0.2, stratify: true}}"),
 	about("a wide delimiter", "data", "data: {train: rows.csv, target: y, csv: {delimiter: '||'}}"),
 	about("a header in doubt", "data", "data: {train: rows.csv, target: y, csv: {header: maybe}}"),
 	about("too few column names", "data", "data: {train: rows.csv, target: y, csv: {columns: [a, b, y]}}"),
