@@ -32,24 +32,24 @@ func available() []instructions {
 func p64[T Float](x *T) *float64 { return (*float64)(unsafe.Pointer(x)) }
 func p32[T Float](x *T) *float32 { return (*float32)(unsafe.Pointer(x)) }
 
-func tileAsm[T Float](depth int, a, b, c *T, cRow int, how finish) {
+func tilesAsm[T Float](panels, depth int, a, b, c *T, cRow int, how finish) {
 	switch {
 	case isa == avx512 && is64[T]():
-		tileAVX512F64(depth, p64(a), p64(b), p64(c), cRow, int(how))
+		tilesAVX512F64(panels, depth, p64(a), p64(b), p64(c), cRow, int(how))
 	case isa == avx512:
-		tileAVX512F32(depth, p32(a), p32(b), p32(c), cRow, int(how))
+		tilesAVX512F32(panels, depth, p32(a), p32(b), p32(c), cRow, int(how))
 	case is64[T]():
-		tileAVX2F64(depth, p64(a), p64(b), p64(c), cRow, int(how))
+		tilesAVX2F64(panels, depth, p64(a), p64(b), p64(c), cRow, int(how))
 	default:
-		tileAVX2F32(depth, p32(a), p32(b), p32(c), cRow, int(how))
+		tilesAVX2F32(panels, depth, p32(a), p32(b), p32(c), cRow, int(how))
 	}
 }
 
-func widenAsm(c *float64, cRow int, sums *float32) {
+func widenAsm(c *float64, cRow int, sums *float32, rows int) {
 	if isa == avx512 {
-		widenAVX512(c, cRow, sums)
+		widenAVX512(c, cRow, sums, rows)
 	} else {
-		widenAVX2(c, cRow, sums)
+		widenAVX2(c, cRow, sums, rows)
 	}
 }
 

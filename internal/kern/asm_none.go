@@ -7,11 +7,11 @@ func available() []instructions { return []instructions{portable} }
 
 // Without assembly isa is portable, and nothing below is called.
 
-func tileAsm[T Float](depth int, a, b, c *T, cRow int, how finish) {
+func tilesAsm[T Float](panels, depth int, a, b, c *T, cRow int, how finish) {
 	panic("kern: no assembly")
 }
 
-func widenAsm(c *float64, cRow int, sums *float32) { panic("kern: no assembly") }
+func widenAsm(c *float64, cRow int, sums *float32, rows int) { panic("kern: no assembly") }
 
 func peakFlops[T Float](rounds int) float64 { panic("kern: no assembly") }
 

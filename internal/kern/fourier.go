@@ -90,30 +90,27 @@ func (m *fourierMap[T]) pack(packed []T, bl blocking, j, nj int) {
 
 // stripes makes all rows of columns [j, j+nj).
 func (m *fourierMap[T]) stripes(packed []T, bl blocking, j, nj int) {
-	rows, height := m.x.Rows, 6*bl.mr
-	if rows <= height || rows*nj*(m.x.Cols+16) < 1<<18 {
+	rows := m.x.Rows
+	if rows <= columnRows || rows*nj*(m.x.Cols+16) < 1<<18 {
 		m.stripe(packed, bl, j, nj, 0, rows)
 		return
 	}
 	q := *m // m itself stays off the heap
-	Parallel(rows, height, func(lo, hi int) { q.stripe(packed, bl, j, nj, lo, hi) })
+	Parallel(rows, columnRows, func(lo, hi int) { q.stripe(packed, bl, j, nj, lo, hi) })
 }
 
 // stripe makes rows [lo, hi) of columns [j, j+nj).
 func (m *fourierMap[T]) stripe(packed []T, bl blocking, j, nj, lo, hi int) {
-	depth, height := m.x.Cols, 6*bl.mr
-	hold, left := borrow[T](height*depth + 1)
+	depth := m.x.Cols
+	hold, left := borrow[T](columnRows * (depth + bl.nr))
 	defer hold.release()
-	var sums [maxTile]T
-	for i := lo; i < hi; i += height {
-		ni := min(height, hi-i)
+	sums, left := left[:columnRows*bl.nr], left[columnRows*bl.nr:]
+	for i := lo; i < hi; i += columnRows {
+		ni := min(columnRows, hi-i)
 		packPanels(left, m.x, bl.mr, i, ni, 0, depth, nil)
 		for jr := 0; jr < nj; jr += bl.nr {
-			right := packed[jr*depth:]
-			for ir := 0; ir < ni; ir += bl.mr {
-				tile(depth, left[ir*depth:], right, sums[:], bl.nr, set)
-				m.finish(&sums, bl.nr, i+ir, j+jr, min(bl.mr, ni-ir), min(bl.nr, nj-jr))
-			}
+			tiles((ni+bl.mr-1)/bl.mr, depth, left, packed[jr*depth:], sums, bl.nr, set)
+			m.finish(sums, bl.nr, i, j+jr, ni, min(bl.nr, nj-jr))
 		}
 	}
 }
@@ -121,7 +118,7 @@ func (m *fourierMap[T]) stripe(packed []T, bl blocking, j, nj, lo, hi int) {
 // row makes row i straight from W. The last block of columns overlaps the one
 // before it: what is made twice is made alike.
 func (m *fourierMap[T]) row(bl blocking, i int) {
-	var sums [maxTile]T
+	var sums [2 * widestTile]T
 	depth, last := m.x.Cols, m.w.Cols-2*bl.nr
 	for j := 0; ; j = min(j+2*bl.nr, last) {
 		var x, w *T
@@ -129,9 +126,8 @@ func (m *fourierMap[T]) row(bl blocking, i int) {
 			x, w = &m.x.Data[i*m.x.RowStride], &m.w.Data[j]
 		}
 		rowAsm(depth, x, m.x.ColStride, w, m.w.RowStride, &sums[0])
-		m.finish(&sums, bl.nr, i, j, 1, bl.nr)
-		copy(sums[:bl.nr], sums[bl.nr:2*bl.nr])
-		m.finish(&sums, bl.nr, i, j+bl.nr, 1, bl.nr)
+		m.finish(sums[:], bl.nr, i, j, 1, bl.nr)
+		m.finish(sums[bl.nr:], bl.nr, i, j+bl.nr, 1, bl.nr)
 		if j == last {
 			return
 		}
@@ -140,7 +136,7 @@ func (m *fourierMap[T]) row(bl blocking, i int) {
 
 // finish turns ni × nj sums, in rows of nr, into the features of rows i… and
 // frequencies j….
-func (m *fourierMap[T]) finish(sums *[maxTile]T, nr, i, j, ni, nj int) {
+func (m *fourierMap[T]) finish(sums []T, nr, i, j, ni, nj int) {
 	if isa == portable {
 		m.finishPortable(sums, nr, i, j, ni, nj)
 		return
@@ -166,9 +162,8 @@ func (m *fourierMap[T]) finish(sums *[maxTile]T, nr, i, j, ni, nj int) {
 
 // finishEdge is finish for a tile narrower than the assembly's: it makes a
 // whole one elsewhere.
-func (m *fourierMap[T]) finishEdge(sums *[maxTile]T, nr, i, j, ni, nj int) {
-	var out [2 * maxTile]T
-	var phases [maxTile]T
+func (m *fourierMap[T]) finishEdge(sums []T, nr, i, j, ni, nj int) {
+	var phases [widestTile]T
 	if m.phases != nil {
 		copy(phases[:], m.phases[j:j+nj])
 	}
@@ -176,7 +171,9 @@ func (m *fourierMap[T]) finishEdge(sums *[maxTile]T, nr, i, j, ni, nj int) {
 	if m.paired {
 		each = 2
 	}
-	whole := fourierMap[T]{dst: Dense(ni, each*nr, each*nr, out[:]), phases: phases[:], scale: m.scale, paired: m.paired}
+	hold, out := borrow[T](ni * each * nr)
+	defer hold.release()
+	whole := fourierMap[T]{dst: Dense(ni, each*nr, each*nr, out), phases: phases[:], scale: m.scale, paired: m.paired}
 	whole.finish(sums, nr, 0, 0, ni, nr)
 	for r := range ni {
 		copy(m.dst.Row(i + r)[each*j:each*(j+nj)], out[r*each*nr:])
@@ -185,8 +182,10 @@ func (m *fourierMap[T]) finishEdge(sums *[maxTile]T, nr, i, j, ni, nj int) {
 
 // finishPatched is finish for a tile with arguments beyond the range of the
 // assembly.
-func (m *fourierMap[T]) finishPatched(sums *[maxTile]T, nr, i, j, ni, nj int) {
-	var tame [maxTile]T
+func (m *fourierMap[T]) finishPatched(sums []T, nr, i, j, ni, nj int) {
+	hold, tame := borrow[T](ni * nr)
+	defer hold.release()
+	clear(tame)
 	for r := range ni {
 		for s := range nj {
 			if angle := m.angle(sums, nr, r, j, s); inRange(angle) {
@@ -196,7 +195,7 @@ func (m *fourierMap[T]) finishPatched(sums *[maxTile]T, nr, i, j, ni, nj int) {
 	}
 	calm := *m
 	calm.phases = nil
-	calm.finish(&tame, nr, i, j, ni, nj)
+	calm.finish(tame, nr, i, j, ni, nj)
 	for r := range ni {
 		for s := range nj {
 			if angle := m.angle(sums, nr, r, j, s); !inRange(angle) {
@@ -206,7 +205,7 @@ func (m *fourierMap[T]) finishPatched(sums *[maxTile]T, nr, i, j, ni, nj int) {
 	}
 }
 
-func (m *fourierMap[T]) finishPortable(sums *[maxTile]T, nr, i, j, ni, nj int) {
+func (m *fourierMap[T]) finishPortable(sums []T, nr, i, j, ni, nj int) {
 	for r := range ni {
 		for s := range nj {
 			m.feature(i+r, j+s, m.angle(sums, nr, r, j, s))
@@ -216,7 +215,7 @@ func (m *fourierMap[T]) finishPortable(sums *[maxTile]T, nr, i, j, ni, nj int) {
 
 // angle is element (r, s) of a tile of sums that begins at frequency j, plus
 // its phase.
-func (m *fourierMap[T]) angle(sums *[maxTile]T, nr, r, j, s int) T {
+func (m *fourierMap[T]) angle(sums []T, nr, r, j, s int) T {
 	if m.phases == nil {
 		return sums[r*nr+s]
 	}
@@ -236,6 +235,9 @@ func (m *fourierMap[T]) feature(i, j int, angle T) {
 }
 
 // noPhases returns as many zeros as a tile has columns.
-func noPhases[T Float]() *[maxTile / 8]T { return (*[maxTile / 8]T)(unsafe.Pointer(&zeros)) }
+func noPhases[T Float]() *[widestTile]T { return (*[widestTile]T)(unsafe.Pointer(&zeros)) }
 
-var zeros [maxTile / 8]float64
+var zeros [widestTile]float64
+
+// widestTile is the largest nr.
+const widestTile = 48

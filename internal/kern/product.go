@@ -49,8 +49,9 @@ type product[T, S Float] struct {
 	lower   bool
 }
 
-// blocking holds the sizes of the blocks: mr × nr in registers, kc deep,
-// mc rows of A in the second-level cache, nc columns of B in the third.
+// blocking holds the sizes of the blocks: mr × nr in registers, kc deep, mc
+// rows of A and nc columns of B together in the second-level cache. Of these
+// only kc has a bearing on the result.
 type blocking struct{ mr, nr, mc, kc, nc int }
 
 func (p *product[T, S]) run() {
@@ -119,8 +120,9 @@ func (p *product[T, S]) stripes(packed []T, bl blocking, k, nk, j, nj, top int) 
 
 // stripe multiplies rows [lo, hi) of A with the packed block of B.
 func (p *product[T, S]) stripe(packed []T, bl blocking, k, nk, j, nj, lo, hi int) {
-	hold, left := borrow[T](roundUp(min(bl.mc, hi-lo), bl.mr) * nk)
+	hold, left := borrow[T](roundUp(min(bl.mc, hi-lo), bl.mr)*nk + columnRows*bl.nr)
 	defer hold.release()
+	sums, left := left[:columnRows*bl.nr], left[columnRows*bl.nr:]
 	how := p.finish
 	if k > 0 && how == set {
 		how = add
@@ -130,93 +132,124 @@ func (p *product[T, S]) stripe(packed []T, bl blocking, k, nk, j, nj, lo, hi int
 		packPanels(left, p.a, bl.mr, i, ni, k, nk, p.weights)
 		for jr := 0; jr < nj; jr += bl.nr {
 			right := packed[jr*nk : (jr+bl.nr)*nk]
-			for ir := 0; ir < ni; ir += bl.mr {
-				if p.lower && j+jr > i+ir+bl.mr-1 {
-					continue
+			skip := 0
+			if p.lower { // panels wholly above the diagonal
+				skip = max(0, j+jr-i) / bl.mr * bl.mr
+			}
+			for ir := skip; ir < ni; {
+				n := p.whole(bl, i, ni, ir, j+jr)
+				if n > 0 {
+					c := sameType[T](p.c.Data)[(i+ir)*p.c.RowStride+j+jr:]
+					tiles(n/bl.mr, nk, left[ir*nk:], right, c, p.c.RowStride, how)
+				} else {
+					n = p.apart(bl, left[ir*nk:], right, sums, nk, i+ir, ni-ir, j+jr, how)
 				}
-				p.tile(left[ir*nk:(ir+bl.mr)*nk], right, bl, nk, i+ir, j+jr, how)
+				ir += n
 			}
 		}
 	}
 }
 
-// tile multiplies one panel of A with one panel of B into C at (i, j).
-func (p *product[T, S]) tile(left, right []T, bl blocking, nk, i, j int, how finish) {
-	inside := !p.lower || j+bl.nr <= i+1
-	whole := i+bl.mr <= p.c.Rows && j+bl.nr <= p.c.Cols && p.c.ColStride == 1
-	if inside && whole && is64[T]() == is64[S]() {
-		c := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(p.c.Data))), len(p.c.Data))
-		tile(nk, left, right, c[i*p.c.RowStride+j:], p.c.RowStride, how)
-		return
+// whole returns how many of the rows [i+ir, i+ni) make tiles at column j that
+// can go straight into C: not over its edge or its diagonal, contiguous, and
+// of its precision.
+func (p *product[T, S]) whole(bl blocking, i, ni, ir, j int) int {
+	if p.c.ColStride != 1 || j+bl.nr > p.c.Cols || is64[T]() != is64[S]() {
+		return 0
 	}
-	if isa != portable && inside && whole && how == add {
-		var sums [maxTile]float32
-		tile(nk, as32(left), as32(right), sums[:], bl.nr, set)
-		c := as64(p.c.Data)
-		widenAsm(&c[i*p.c.RowStride+j], p.c.RowStride, &sums[0])
-		return
+	if p.lower && j+bl.nr > i+ir+1 {
+		return 0
 	}
-	p.tileApart(left, right, bl, nk, i, j, how)
+	return (ni - ir) / bl.mr * bl.mr
 }
 
-// tileApart does the same for tiles that reach over the edge of C or its
-// diagonal, are not contiguous, or change precision: it makes the sums in a
-// place of their own.
-func (p *product[T, S]) tileApart(left, right []T, bl blocking, nk, i, j int, how finish) {
-	ni, nj := min(bl.mr, p.c.Rows-i), min(bl.nr, p.c.Cols-j)
-	var sums [maxTile]T
-	tile(nk, left, right, sums[:], bl.nr, set)
-	for r := range ni {
+// columnRows is the number of rows of sums that are made apart from C: few
+// enough to stay in the first-level cache, a multiple of every mr.
+const columnRows = 48
+
+// apart makes the tiles of at most ni rows at (i, j) in a place of its own and
+// merges them into C. It returns the number of rows, a multiple of mr.
+func (p *product[T, S]) apart(bl blocking, left, right, sums []T, nk, i, ni, j int, how finish) int {
+	panels := min((ni+bl.mr-1)/bl.mr, columnRows/bl.mr)
+	nj := min(bl.nr, p.c.Cols-j)
+	mixed := isa != portable && is64[S]() && !is64[T]() && how == add && nj == bl.nr && p.c.ColStride == 1
+	if p.lower && j+bl.nr > i+1 {
+		panels, mixed = 1, false // at the diagonal, tile by tile
+	}
+	rows := min(panels*bl.mr, ni)
+	tiles(panels, nk, left, right, sums, bl.nr, set)
+	if mixed {
+		widenAsm(&as64(p.c.Data)[i*p.c.RowStride+j], p.c.RowStride, &as32(sums)[0], rows)
+		return panels * bl.mr
+	}
+	for r := range rows {
 		last := nj
 		if p.lower {
 			last = min(nj, i+r-j+1)
 		}
-		at := (i+r)*p.c.RowStride + j*p.c.ColStride
-		row := sums[r*bl.nr:]
-		for s := range max(last, 0) {
-			switch how {
-			case set:
-				p.c.Data[at] = S(row[s])
-			case add:
-				p.c.Data[at] += S(row[s])
-			case subtract:
-				p.c.Data[at] -= S(row[s])
-			}
-			at += p.c.ColStride
+		p.merge(sums[r*bl.nr:r*bl.nr+max(last, 0)], i+r, j, how)
+	}
+	return panels * bl.mr
+}
+
+// merge puts sums into row i of C from column j on.
+func (p *product[T, S]) merge(sums []T, i, j int, how finish) {
+	at, step := i*p.c.RowStride+j*p.c.ColStride, p.c.ColStride
+	switch how {
+	case set:
+		for _, v := range sums {
+			p.c.Data[at] = S(v)
+			at += step
+		}
+	case add:
+		for _, v := range sums {
+			p.c.Data[at] += S(v)
+			at += step
+		}
+	case subtract:
+		for _, v := range sums {
+			p.c.Data[at] -= S(v)
+			at += step
 		}
 	}
 }
 
-// maxTile is the number of elements of the largest register tile.
-const maxTile = 8 * 48
+// sameType returns x as a slice of T, which S is.
+func sameType[T, S Float](x []S) []T {
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+}
 
 // blockingOf returns the sizes for the instruction set in use.
 func blockingOf[T Float]() blocking {
 	switch {
 	case isa == avx512 && is64[T]():
-		return blocking{mr: 8, nr: 24, mc: 192, kc: 256, nc: 2048 / 24 * 24}
+		return blocking{mr: 8, nr: 24, mc: 96, kc: 256, nc: 768}
 	case isa == avx512:
-		return blocking{mr: 8, nr: 48, mc: 192, kc: 256, nc: 4096 / 48 * 48}
+		return blocking{mr: 8, nr: 48, mc: 192, kc: 256, nc: 1536}
 	case isa == avx2 && is64[T]():
-		return blocking{mr: 6, nr: 8, mc: 96, kc: 256, nc: 2048}
+		return blocking{mr: 6, nr: 8, mc: 96, kc: 256, nc: 768}
 	case isa == avx2:
-		return blocking{mr: 6, nr: 16, mc: 192, kc: 256, nc: 4096}
+		return blocking{mr: 6, nr: 16, mc: 192, kc: 256, nc: 1536}
 	}
 	return blocking{mr: 4, nr: 4, mc: 96, kc: 256, nc: 1024}
 }
 
-// tile multiplies two packed panels, of mr rows and nr columns:
+// tiles multiplies adjacent packed panels of mr rows with one of nr columns:
 //
-//	for i < mr, j < nr:  c[i·cRow+j] = or += or −= Σ_{k<depth} a[mr·k+i]·b[nr·k+j]
-func tile[T Float](depth int, a, b, c []T, cRow int, how finish) {
-	if isa == portable {
-		tilePortable(depth, a, b, c, cRow, how)
-	} else {
-		tileAsm(depth, &a[0], &b[0], &c[0], cRow, how)
+//	for p < panels, i < mr, j < nr:
+//		c[(mr·p+i)·cRow+j] = or += or −= Σ_{k<depth} a[(p·depth+k)·mr+i]·b[nr·k+j]
+func tiles[T Float](panels, depth int, a, b, c []T, cRow int, how finish) {
+	if isa != portable {
+		tilesAsm(panels, depth, unsafe.SliceData(a), unsafe.SliceData(b), &c[0], cRow, how)
+		return
+	}
+	for p := range panels {
+		tilePortable(depth, a[4*p*depth:], b, c[4*p*cRow:], cRow, how)
 	}
 }
 
-// tilePortable is tile for four rows and columns, two rows at a time.
+// tilePortable is one of the tiles, of four rows and columns, two rows at a
+// time.
 func tilePortable[T Float](depth int, a, b, c []T, cRow int, how finish) {
 	for i := 0; i < 4; i += 2 {
 		var c00, c01, c02, c03, c10, c11, c12, c13 T

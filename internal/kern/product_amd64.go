@@ -4,18 +4,19 @@
 
 package kern
 
-// tileAVX512F64 multiplies a packed panel of 8 rows with one of 24 columns:
+// tilesAVX512F64 multiplies adjacent packed panels of 8 rows with one of 24 columns:
 //
-//	for i < 8, j < 24:  c[i·cRow+j] = or += or −= Σ_{k<depth} a[8·k+i]·b[24·k+j]
+//	for p < panels, i < 8, j < 24:
+//		c[(8·p+i)·cRow+j] = or += or −= Σ_{k<depth} a[(p·depth+k)·8+i]·b[24·k+j]
 //
 //go:noescape
-func tileAVX512F64(depth int, a *float64, b *float64, c *float64, cRow int, how int)
+func tilesAVX512F64(panels int, depth int, a *float64, b *float64, c *float64, cRow int, how int)
 
 // rowAVX512F64 multiplies a row with 48 columns:
 //
 //	for j < 48:  sums[j] = Σ_{k<depth} x[k·xStep]·w[k·wRow+j]
 //
-// in the order, and with the bits, of tileAVX512F64.
+// in the order, and with the bits, of tilesAVX512F64.
 //
 //go:noescape
 func rowAVX512F64(depth int, x *float64, xStep int, w *float64, wRow int, sums *float64)
@@ -27,18 +28,19 @@ func rowAVX512F64(depth int, x *float64, xStep int, w *float64, wRow int, sums *
 //go:noescape
 func eliminateAVX512F64(depth int, x *float64, xStep int, w *float64, wRow int, y *float64, factor float64)
 
-// tileAVX512F32 multiplies a packed panel of 8 rows with one of 48 columns:
+// tilesAVX512F32 multiplies adjacent packed panels of 8 rows with one of 48 columns:
 //
-//	for i < 8, j < 48:  c[i·cRow+j] = or += or −= Σ_{k<depth} a[8·k+i]·b[48·k+j]
+//	for p < panels, i < 8, j < 48:
+//		c[(8·p+i)·cRow+j] = or += or −= Σ_{k<depth} a[(p·depth+k)·8+i]·b[48·k+j]
 //
 //go:noescape
-func tileAVX512F32(depth int, a *float32, b *float32, c *float32, cRow int, how int)
+func tilesAVX512F32(panels int, depth int, a *float32, b *float32, c *float32, cRow int, how int)
 
 // rowAVX512F32 multiplies a row with 96 columns:
 //
 //	for j < 96:  sums[j] = Σ_{k<depth} x[k·xStep]·w[k·wRow+j]
 //
-// in the order, and with the bits, of tileAVX512F32.
+// in the order, and with the bits, of tilesAVX512F32.
 //
 //go:noescape
 func rowAVX512F32(depth int, x *float32, xStep int, w *float32, wRow int, sums *float32)
@@ -50,18 +52,19 @@ func rowAVX512F32(depth int, x *float32, xStep int, w *float32, wRow int, sums *
 //go:noescape
 func eliminateAVX512F32(depth int, x *float32, xStep int, w *float32, wRow int, y *float32, factor float32)
 
-// tileAVX2F64 multiplies a packed panel of 6 rows with one of 8 columns:
+// tilesAVX2F64 multiplies adjacent packed panels of 6 rows with one of 8 columns:
 //
-//	for i < 6, j < 8:  c[i·cRow+j] = or += or −= Σ_{k<depth} a[6·k+i]·b[8·k+j]
+//	for p < panels, i < 6, j < 8:
+//		c[(6·p+i)·cRow+j] = or += or −= Σ_{k<depth} a[(p·depth+k)·6+i]·b[8·k+j]
 //
 //go:noescape
-func tileAVX2F64(depth int, a *float64, b *float64, c *float64, cRow int, how int)
+func tilesAVX2F64(panels int, depth int, a *float64, b *float64, c *float64, cRow int, how int)
 
 // rowAVX2F64 multiplies a row with 16 columns:
 //
 //	for j < 16:  sums[j] = Σ_{k<depth} x[k·xStep]·w[k·wRow+j]
 //
-// in the order, and with the bits, of tileAVX2F64.
+// in the order, and with the bits, of tilesAVX2F64.
 //
 //go:noescape
 func rowAVX2F64(depth int, x *float64, xStep int, w *float64, wRow int, sums *float64)
@@ -73,18 +76,19 @@ func rowAVX2F64(depth int, x *float64, xStep int, w *float64, wRow int, sums *fl
 //go:noescape
 func eliminateAVX2F64(depth int, x *float64, xStep int, w *float64, wRow int, y *float64, factor float64)
 
-// tileAVX2F32 multiplies a packed panel of 6 rows with one of 16 columns:
+// tilesAVX2F32 multiplies adjacent packed panels of 6 rows with one of 16 columns:
 //
-//	for i < 6, j < 16:  c[i·cRow+j] = or += or −= Σ_{k<depth} a[6·k+i]·b[16·k+j]
+//	for p < panels, i < 6, j < 16:
+//		c[(6·p+i)·cRow+j] = or += or −= Σ_{k<depth} a[(p·depth+k)·6+i]·b[16·k+j]
 //
 //go:noescape
-func tileAVX2F32(depth int, a *float32, b *float32, c *float32, cRow int, how int)
+func tilesAVX2F32(panels int, depth int, a *float32, b *float32, c *float32, cRow int, how int)
 
 // rowAVX2F32 multiplies a row with 32 columns:
 //
 //	for j < 32:  sums[j] = Σ_{k<depth} x[k·xStep]·w[k·wRow+j]
 //
-// in the order, and with the bits, of tileAVX2F32.
+// in the order, and with the bits, of tilesAVX2F32.
 //
 //go:noescape
 func rowAVX2F32(depth int, x *float32, xStep int, w *float32, wRow int, sums *float32)
@@ -96,12 +100,12 @@ func rowAVX2F32(depth int, x *float32, xStep int, w *float32, wRow int, sums *fl
 //go:noescape
 func eliminateAVX2F32(depth int, x *float32, xStep int, w *float32, wRow int, y *float32, factor float32)
 
-// widenAVX512 adds a tile of 8 × 48 sums to c:
+// widenAVX512 adds rows of 48 sums to c:
 //
-//	for i < 8, j < 48:  c[i·cRow+j] += float64(sums[48·i+j])
+//	for i < rows, j < 48:  c[i·cRow+j] += float64(sums[48·i+j])
 //
 //go:noescape
-func widenAVX512(c *float64, cRow int, sums *float32)
+func widenAVX512(c *float64, cRow int, sums *float32, rows int)
 
 // transposeF64 transposes four rows of n elements, n a multiple of 4:
 //
@@ -110,12 +114,12 @@ func widenAVX512(c *float64, cRow int, sums *float32)
 //go:noescape
 func transposeF64(dst *float64, dstRow int, src *float64, srcRow int, n int)
 
-// widenAVX2 adds a tile of 6 × 16 sums to c:
+// widenAVX2 adds rows of 16 sums to c:
 //
-//	for i < 6, j < 16:  c[i·cRow+j] += float64(sums[16·i+j])
+//	for i < rows, j < 16:  c[i·cRow+j] += float64(sums[16·i+j])
 //
 //go:noescape
-func widenAVX2(c *float64, cRow int, sums *float32)
+func widenAVX2(c *float64, cRow int, sums *float32, rows int)
 
 // transposeF32 transposes four rows of n elements, n a multiple of 4:
 //

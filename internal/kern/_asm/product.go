@@ -36,74 +36,85 @@ func (t target) tile() {
 	mr, columns := t.tileShape()
 	nr := columns * t.lanes()
 	f := t.float()
-	TEXT(t.name("tile"), NOSPLIT, fmt.Sprintf("func(depth int, a, b, c *%s, cRow int, how int)", f))
-	Doc(fmt.Sprintf("%s multiplies a packed panel of %d rows with one of %d columns:", t.name("tile"), mr, nr),
+	TEXT(t.name("tiles"), NOSPLIT, fmt.Sprintf("func(panels, depth int, a, b, c *%s, cRow, how int)", f))
+	Doc(fmt.Sprintf("%s multiplies adjacent packed panels of %d rows with one of %d columns:", t.name("tiles"), mr, nr),
 		"",
-		fmt.Sprintf("\tfor i < %d, j < %d:  c[i·cRow+j] = or += or −= Σ_{k<depth} a[%d·k+i]·b[%d·k+j]", mr, nr, mr, nr))
+		fmt.Sprintf("\tfor p < panels, i < %d, j < %d:", mr, nr),
+		fmt.Sprintf("\t\tc[(%d·p+i)·cRow+j] = or += or −= Σ_{k<depth} a[(p·depth+k)·%d+i]·b[%d·k+j]", mr, mr, nr))
 	Pragma("noescape")
 
-	depth, a, b, c, cRow := param("depth"), param("a"), param("b"), param("c"), param("cRow")
+	panels, depth, a, right, c, cRow := param("panels"), param("depth"), param("a"), param("b"), param("c"), param("cRow")
+	how := param("how")
 	SHLQ(operand.Imm(uint64(t.shift())), cRow)
-
 	sums := t.vectors(0, mr*columns)
-	right := t.vectors(mr*columns, columns)
-	free := mr*columns + columns
-	lefts := 2
-	if t.avx512 {
-		lefts = 5
-	}
-	left := t.vectors(free, lefts)
+	k := tileStep{target: t, mr: mr, columns: columns, sums: sums, a: a, b: GP64()}
 
-	// Fetch the rows of c while the sums are made.
-	row := GP64()
-	MOVQ(c, row)
-	for i := range mr {
-		for line := 0; line < columns*t.bytes(); line += 64 {
-			PREFETCHT0(at(row, line))
+	loop("panel", panels, func() {
+		for _, s := range sums {
+			t.zero(s)
 		}
-		PREFETCHT0(at(row, columns*t.bytes()-1))
-		if i < mr-1 {
+		MOVQ(right, k.b)
+		// The rows of c are fetched during the first steps, one in each.
+		quads, first, row, rest := GP64(), GP64(), GP64(), GP64()
+		MOVQ(depth, quads)
+		SHRQ(operand.Imm(2), quads)
+		MOVQ(operand.U32(uint32(mr)), first)
+		CMPQ(quads, first)
+		CMOVQLT(quads, first)
+		SUBQ(first, quads)
+		MOVQ(c, row)
+		loop("fetching", first, func() {
+			for line := 0; line < columns*t.bytes(); line += 64 {
+				PREFETCHT0(at(row, line))
+			}
+			PREFETCHT0(at(row, columns*t.bytes()-1))
 			ADDQ(cRow, row)
-		}
-	}
-	for _, s := range sums {
-		t.zero(s)
-	}
+			k.steps(4)
+		})
+		loop("quads", quads, func() { k.steps(4) })
+		MOVQ(depth, rest)
+		ANDQ(operand.Imm(3), rest)
+		loop("rest", rest, func() { k.steps(1) })
+		t.finish(mr, columns, sums, c, cRow, how)
+	})
+	done()
+}
 
-	step := func(k int) {
+// tileStep is the innermost work of the product.
+type tileStep struct {
+	target
+	mr, columns int
+	sums        []reg.VecPhysical
+	a, b        reg.GPVirtual
+}
+
+// steps adds n products of a column of a with a row of b to the sums.
+func (s tileStep) steps(n int) {
+	right := s.vectors(s.mr*s.columns, s.columns)
+	free := s.mr*s.columns + s.columns
+	left := s.vectors(free, 2)
+	if s.avx512 {
+		left = s.vectors(free, 5)
+	}
+	for k := range n {
 		for j, r := range right {
-			t.load(at(b, (k*columns+j)*t.bytes()), r)
+			s.load(at(s.b, (k*s.columns+j)*s.bytes()), r)
 		}
-		for i := range mr {
-			t.broadcast(at(a, (k*mr+i)*t.size()), left[i%lefts])
+		for i := range s.mr {
+			l := left[i%len(left)]
+			s.broadcast(at(s.a, (k*s.mr+i)*s.size()), l)
 			for j, r := range right {
-				t.fma(left[i%lefts], r, sums[i*columns+j])
+				s.fma(l, r, s.sums[i*s.columns+j])
 			}
 		}
 	}
-	const unroll = 4
-	tail := GP64()
-	MOVQ(depth, tail)
-	ANDQ(operand.Imm(unroll-1), tail)
-	SHRQ(operand.Imm(2), depth)
-	loop("deep", depth, func() {
-		for k := range unroll {
-			step(k)
-		}
-		ADDQ(operand.I32(int32(unroll*mr*t.size())), a)
-		ADDQ(operand.I32(int32(unroll*columns*t.bytes())), b)
-	})
-	loop("rest", tail, func() {
-		step(0)
-		ADDQ(operand.I32(int32(mr*t.size())), a)
-		ADDQ(operand.I32(int32(columns*t.bytes())), b)
-	})
-	t.finish(mr, columns, sums, c, cRow)
+	ADDQ(operand.I32(int32(n*s.mr*s.size())), s.a)
+	ADDQ(operand.I32(int32(n*s.columns*s.bytes())), s.b)
 }
 
-// finish stores the sums, or adds them to what is there, or subtracts them.
-func (t target) finish(mr, columns int, sums []reg.VecPhysical, c, cRow reg.GPVirtual) {
-	how := Load(Param("how"), GP64()).(reg.GPVirtual)
+// finish stores the sums, or adds them to what is there, or subtracts them, and
+// moves c to the next tile.
+func (t target) finish(mr, columns int, sums []reg.VecPhysical, c, cRow, how reg.GPVirtual) {
 	row := GP64()
 	combine := func(op func(...operand.Op)) {
 		MOVQ(c, row)
@@ -133,30 +144,26 @@ func (t target) finish(mr, columns int, sums []reg.VecPhysical, c, cRow reg.GPVi
 		for j := range columns {
 			t.store(sums[i*columns+j], at(c, j*t.bytes()))
 		}
-		if i < mr-1 {
-			ADDQ(cRow, c)
-		}
+		ADDQ(cRow, c)
 	}
-	done()
 }
 
 // widen writes the addition of a tile of float32 sums to a float64 matrix.
 func (t target) widen() {
-	mr, columns := t.tileShape()
+	_, columns := t.tileShape()
 	nr := columns * t.lanes()
 	name := "widenAVX2"
 	if t.avx512 {
 		name = "widenAVX512"
 	}
-	TEXT(name, NOSPLIT, "func(c *float64, cRow int, sums *float32)")
-	Doc(fmt.Sprintf("%s adds a tile of %d × %d sums to c:", name, mr, nr), "",
-		fmt.Sprintf("\tfor i < %d, j < %d:  c[i·cRow+j] += float64(sums[%d·i+j])", mr, nr, nr))
+	TEXT(name, NOSPLIT, "func(c *float64, cRow int, sums *float32, rows int)")
+	Doc(fmt.Sprintf("%s adds rows of %d sums to c:", name, nr), "",
+		fmt.Sprintf("\tfor i < rows, j < %d:  c[i·cRow+j] += float64(sums[%d·i+j])", nr, nr))
 	Pragma("noescape")
 	wide := target{avx512: t.avx512}
 	c, cRow, sums := param("c"), param("cRow"), param("sums")
 	SHLQ(operand.Imm(3), cRow)
-	rows := GP64()
-	MOVQ(operand.U32(uint32(mr)), rows)
+	rows := param("rows")
 	loop("rows", rows, func() {
 		for j := range nr / wide.lanes() {
 			v := t.vector(j)
@@ -180,7 +187,7 @@ func (t target) row() {
 	TEXT(t.name("row"), NOSPLIT, fmt.Sprintf("func(depth int, x *%s, xStep int, w *%s, wRow int, sums *%s)", f, f, f))
 	Doc(fmt.Sprintf("%s multiplies a row with %d columns:", t.name("row"), width), "",
 		fmt.Sprintf("\tfor j < %d:  sums[j] = Σ_{k<depth} x[k·xStep]·w[k·wRow+j]", width), "",
-		"in the order, and with the bits, of "+t.name("tile")+".")
+		"in the order, and with the bits, of "+t.name("tiles")+".")
 	Pragma("noescape")
 	t.rowSums(columns)
 	sums := param("sums")
