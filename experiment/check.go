@@ -1,0 +1,106 @@
+package experiment
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// crossCheck looks at keys that must fit together.
+func (d *decoder) crossCheck() {
+	data := &d.spec.Data
+	clash := func(a, b, why string) {
+		if d.has(a) && d.has(b) {
+			d.fault(d.at[b], b, param.Fault{Problem: "stands beside " + a + ": " + why})
+		}
+	}
+	if d.has("data") && data.Train == "" && data.Dataset == "" {
+		d.fault(d.at["data"], "data", param.Fault{Problem: "neither train nor dataset is given", Hint: "train: FILE, or dataset: NAME for built-in data"})
+	}
+	clash("data.train", "data.dataset", "wanted one of them")
+	clash("data.test", "data.dataset", "built-in data have a test part of their own or are split")
+	clash("data.test", "data.split", "test rows come from a file or from a split, not both")
+	clash("search.folds", "search.cv.folds", "wanted one of them")
+	if data.Split.Stratify && data.Task == "regression" {
+		d.fault(d.at["data.split.stratify"], "data.split.stratify", param.Fault{Problem: "only classes can be stratified, and the task is regression"})
+	}
+	if data.Split.Stratify && !data.Split.Shuffle {
+		d.fault(d.at["data.split.stratify"], "data.split.stratify", param.Fault{Problem: "a stratified split is a shuffled one, and shuffle is false"})
+	}
+	if data.Split.Stratify && data.Group != "" {
+		d.fault(d.at["data.split.stratify"], "data.split.stratify", param.Fault{Problem: "rows are split by data.group, so that no group is in both parts; a split is stratified or by groups"})
+	}
+	if c := data.CSV.Delimiter; len(c) > 1 && c != "tab" && c != "space" {
+		d.fault(d.at["data.csv.delimiter"], "data.csv.delimiter", param.Fault{Value: c, Wanted: "one character, tab or space"})
+	}
+	d.checkRoles()
+	d.checkSearch()
+	d.checkTask()
+}
+
+// checkTask looks whether estimator and score are for the task, where the file says what it is.
+func (d *decoder) checkTask() {
+	task := metrics.Task(d.spec.Data.Task)
+	if task == "auto" {
+		return
+	}
+	if d.steps {
+		if err := d.spec.suitsEstimator(task); err != nil {
+			d.fault(d.at["pipeline"], "pipeline", param.Fault{Problem: strings.TrimPrefix(err.Error(), "experiment: ")})
+		}
+	}
+	if d.spec.Search == nil || d.spec.Search.Score == "" {
+		return
+	}
+	if m, err := metrics.ByName(string(d.spec.Search.Score)); err == nil && m.Task != task {
+		d.fault(d.at["search.score"], "search.score", param.Fault{Problem: fmt.Sprintf("%s is for %s, and the task is %s", m.Name, m.Task, task)})
+	}
+}
+
+// checkRoles finds columns that are given two roles.
+func (d *decoder) checkRoles() {
+	data := d.spec.Data
+	roles := map[string]string{}
+	give := func(column, path string) {
+		if column == "" {
+			return
+		}
+		if other, twice := roles[column]; twice {
+			d.fault(d.at[path], path, param.Fault{Problem: fmt.Sprintf("column %q is %s already", column, other)})
+			return
+		}
+		roles[column] = path
+	}
+	give(data.Target, "data.target")
+	give(data.Weight, "data.weight")
+	give(data.Group, "data.group")
+	for _, column := range data.Drop {
+		give(column, "data.drop")
+	}
+}
+
+func (d *decoder) checkSearch() {
+	s := d.spec.Search
+	if s == nil {
+		return
+	}
+	if s.CV.Kind == "group" && d.spec.Data.Group == "" {
+		d.fault(d.at["search.cv.kind"], "search.cv.kind", param.Fault{Problem: "folds by group, and data.group is not given"})
+	}
+	if s.CV.Kind == "stratified" && d.spec.Data.Task == "regression" {
+		d.fault(d.at["search.cv.kind"], "search.cv.kind", param.Fault{Problem: "only classes can be stratified, and the task is regression"})
+	}
+	if d.spec.Data.Stream == "always" {
+		d.fault(d.at["data.stream"], "data.stream", param.Fault{Problem: "a search needs the rows in memory", Hint: "leave out the search, or say stream: auto"})
+	}
+	n := 1
+	for _, a := range s.Grid {
+		if n *= len(a.Values); n > gridsearch.MaxCandidates {
+			d.fault(d.at["search.grid"], "search.grid", param.Fault{Problem: fmt.Sprintf("more than %d candidates", gridsearch.MaxCandidates)})
+			return
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// split takes test rows out of the training rows, the same ones whether they are in memory or not.
+func (s Spec) split(ctx context.Context, r *rows) error {
+	only, err := outline(ctx, r.train, s.Data.Split.Stratify || s.Data.Group != "")
+	if err != nil {
+		return err
+	}
+	splitter := datasets.TrainTest{
+		Test: s.Data.Split.Test, Shuffle: s.Data.Split.Shuffle, Stratify: s.Data.Split.Stratify,
+		Group: only.Groups != nil, Seed: s.seedOf("data.split"),
+	}
+	if splitter.Stratify && len(only.Schema.Classes()) == 0 {
+		return fmt.Errorf("experiment: data.split.stratify: only classes can be stratified, and the task is regression")
+	}
+	folds, err := splitter.Split(only)
+	if err != nil {
+		return err
+	}
+	train, test := folds[0].Train, folds[0].Test
+	r.numbers = test
+	if r.streamed {
+		all := r.train
+		if r.train, err = datasets.Subset(all, train); err != nil {
+			return err
+		}
+		r.test, err = datasets.Subset(all, test)
+		return err
+	}
+	all, err := datasets.Gather(ctx, r.train)
+	if err != nil {
+		return err
+	}
+	r.train, r.test = all.Select(train).Source(), all.Select(test).Source()
+	return nil
+}
+
+// outline returns what a splitter looks at, with a stand-in for the inputs. Targets and groups are
+// read where they are wanted, or where the source does not know how many rows it has.
+func outline(ctx context.Context, source datasets.Source, wanted bool) (datasets.Set, error) {
+	n, d := source.Dims()
+	out := datasets.Set{Schema: source.Schema(), X: blank{n, d}}
+	if n >= 0 && !wanted {
+		return out, nil
+	}
+	out.Y = make([]float64, 0, max(n, 0))
+	n = 0
+	err := source.Blocks(ctx, func(block datasets.Set) error {
+		n += block.Rows()
+		out.Y = append(out.Y, block.Y...)
+		out.Groups = append(out.Groups, block.Groups...)
+		return nil
+	})
+	out.X = blank{n, d}
+	return out, err
+}
+
+// blank is a matrix of zeros that takes no memory.
+type blank struct{ rows, cols int }
+
+func (b blank) Dims() (rows, cols int) { return b.rows, b.cols }
+
+func (b blank) At(i, j int) float64 { return 0 }
+
+func (b blank) T() mat.Matrix { return mat.Transpose{Matrix: b} }
