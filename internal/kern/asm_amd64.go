@@ -66,6 +66,23 @@ func eliminateAsm[T Float](depth int, x *T, xStep int, w *T, wRow int, y *T, fac
 	}
 }
 
+func packAsm(piece int, dst, src *byte, panels, panel, n, column int) {
+	switch piece {
+	case 24:
+		pack24(dst, src, panels, panel, n, column)
+	case 32:
+		pack32(dst, src, panels, panel, n, column)
+	case 48:
+		pack48(dst, src, panels, panel, n, column)
+	case 64:
+		pack64(dst, src, panels, panel, n, column)
+	case 192:
+		pack192(dst, src, panels, panel, n, column)
+	default:
+		panic("kern: no panel has pieces of this size")
+	}
+}
+
 func transposeAsm[T Float](dst *T, dstRow int, src *T, srcRow, n int) {
 	if is64[T]() {
 		transposeF64(p64(dst), dstRow, p64(src), srcRow, n)

@@ -290,20 +290,22 @@ func packPanels[T Float](dst []T, a View[T], width, i, ni, k, nk int, weights []
 	if nk == 0 {
 		return
 	}
-	for r := 0; r < ni; r += width {
+	from, r := a.Data[i*a.RowStride+k*a.ColStride:], 0
+	if a.RowStride == 1 && ni >= width {
+		r = ni / width * width
+		copyPanels(dst, from, width, r/width, a.ColStride, nk)
+	}
+	for ; r < ni; r += width {
 		n := min(width, ni-r)
 		panel := dst[r*nk : (r+width)*nk]
 		if n < width {
 			clear(panel)
 		}
-		from := a.Data[(i+r)*a.RowStride+k*a.ColStride:]
-		if a.RowStride == 1 && n == width {
-			copyRows(panel, from, width, a.ColStride, nk)
-		} else {
-			transpose(panel, width, from, a.RowStride, a.ColStride, n, nk)
-		}
-		if weights != nil {
-			weighPanel(panel, width, weights[k:k+nk])
+		transpose(panel, width, from[r*a.RowStride:], a.RowStride, a.ColStride, n, nk)
+	}
+	if weights != nil {
+		for r := 0; r < ni; r += width {
+			weighPanel(dst[r*nk:(r+width)*nk], width, weights[k:k+nk])
 		}
 	}
 }
@@ -334,29 +336,21 @@ func transpose[T Float](dst []T, dstRow int, src []T, srcRow, srcCol, rows, n in
 	}
 }
 
-// copyRows copies n rows of width elements, stride apart in src, adjacent in
-// dst. Copies of a size known to the compiler are several times faster than
-// calls of copy.
-func copyRows[T Float](dst, src []T, width, stride, n int) {
-	_, _ = dst[n*width-1], src[(n-1)*stride+width-1]
-	d, s := unsafe.Pointer(&dst[0]), unsafe.Pointer(&src[0])
-	size := unsafe.Sizeof(T(0))
-	dStep, sStep := uintptr(width)*size, uintptr(stride)*size
-	for i := range uintptr(n) {
-		d, s := unsafe.Add(d, i*dStep), unsafe.Add(s, i*sStep)
-		switch width {
-		case 4:
-			*(*[4]T)(d) = *(*[4]T)(s)
-		case 6:
-			*(*[6]T)(d) = *(*[6]T)(s)
-		case 8:
-			*(*[8]T)(d) = *(*[8]T)(s)
-		case 16:
-			*(*[16]T)(d) = *(*[16]T)(s)
-		case 24:
-			*(*[24]T)(d) = *(*[24]T)(s)
-		case 48:
-			*(*[48]T)(d) = *(*[48]T)(s)
+// copyPanels fills whole panels from a source whose columns are contiguous:
+//
+//	for p < panels, k < n, r < width:  dst[(p·n+k)·width+r] = src[k·stride+p·width+r]
+//
+// It goes along the columns, which lie far apart in memory, once.
+func copyPanels[T Float](dst, src []T, width, panels, stride, n int) {
+	_, _ = dst[panels*width*n-1], src[(n-1)*stride+panels*width-1]
+	if isa != portable {
+		size := int(unsafe.Sizeof(T(0)))
+		packAsm(width*size, (*byte)(unsafe.Pointer(&dst[0])), (*byte)(unsafe.Pointer(&src[0])), panels, width*size*n, n, stride*size)
+		return
+	}
+	for k := range n {
+		for p := range panels {
+			copy(dst[(p*n+k)*width:(p*n+k+1)*width], src[k*stride+p*width:])
 		}
 	}
 }

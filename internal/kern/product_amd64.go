@@ -127,3 +127,43 @@ func widenAVX2(c *float64, cRow int, sums *float32, rows int)
 //
 //go:noescape
 func transposeF32(dst *float32, dstRow int, src *float32, srcRow int, n int)
+
+// pack24 fills panels with pieces of 24 bytes; panel and column are distances in bytes:
+//
+//	for k < n, p < panels:
+//		copy 24 bytes from src + k·column + p·24 to dst + k·24 + p·panel
+//
+//go:noescape
+func pack24(dst *byte, src *byte, panels int, panel int, n int, column int)
+
+// pack32 fills panels with pieces of 32 bytes; panel and column are distances in bytes:
+//
+//	for k < n, p < panels:
+//		copy 32 bytes from src + k·column + p·32 to dst + k·32 + p·panel
+//
+//go:noescape
+func pack32(dst *byte, src *byte, panels int, panel int, n int, column int)
+
+// pack48 fills panels with pieces of 48 bytes; panel and column are distances in bytes:
+//
+//	for k < n, p < panels:
+//		copy 48 bytes from src + k·column + p·48 to dst + k·48 + p·panel
+//
+//go:noescape
+func pack48(dst *byte, src *byte, panels int, panel int, n int, column int)
+
+// pack64 fills panels with pieces of 64 bytes; panel and column are distances in bytes:
+//
+//	for k < n, p < panels:
+//		copy 64 bytes from src + k·column + p·64 to dst + k·64 + p·panel
+//
+//go:noescape
+func pack64(dst *byte, src *byte, panels int, panel int, n int, column int)
+
+// pack192 fills panels with pieces of 192 bytes; panel and column are distances in bytes:
+//
+//	for k < n, p < panels:
+//		copy 192 bytes from src + k·column + p·192 to dst + k·192 + p·panel
+//
+//go:noescape
+func pack192(dst *byte, src *byte, panels int, panel int, n int, column int)

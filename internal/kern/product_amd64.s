@@ -2277,3 +2277,204 @@ quads:
 quads_done:
 	VZEROUPPER
 	RET
+
+// func pack24(dst *byte, src *byte, panels int, panel int, n int, column int)
+// Requires: AVX
+TEXT ·pack24(SB), NOSPLIT, $0-48
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  panels+16(FP), DX
+	MOVQ  panel+24(FP), BX
+	MOVQ  n+32(FP), SI
+	MOVQ  column+40(FP), DI
+	TESTQ SI, SI
+	JLE   columns_done
+
+columns:
+	MOVQ  AX, R8
+	MOVQ  CX, R9
+	MOVQ  DX, R10
+	TESTQ R10, R10
+	JLE   panels_done
+
+panels:
+	VMOVUPS (R9), X0
+	VMOVUPS X0, (R8)
+	VMOVQ   16(R9), X1
+	VMOVQ   X1, 16(R8)
+	ADDQ    BX, R8
+	ADDQ    $+24, R9
+	DECQ    R10
+	JNZ     panels
+
+panels_done:
+	ADDQ $+24, AX
+	ADDQ DI, CX
+	DECQ SI
+	JNZ  columns
+
+columns_done:
+	VZEROUPPER
+	RET
+
+// func pack32(dst *byte, src *byte, panels int, panel int, n int, column int)
+// Requires: AVX
+TEXT ·pack32(SB), NOSPLIT, $0-48
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  panels+16(FP), DX
+	MOVQ  panel+24(FP), BX
+	MOVQ  n+32(FP), SI
+	MOVQ  column+40(FP), DI
+	TESTQ SI, SI
+	JLE   columns_done
+
+columns:
+	MOVQ  AX, R8
+	MOVQ  CX, R9
+	MOVQ  DX, R10
+	TESTQ R10, R10
+	JLE   panels_done
+
+panels:
+	VMOVUPS (R9), Y0
+	VMOVUPS Y0, (R8)
+	ADDQ    BX, R8
+	ADDQ    $+32, R9
+	DECQ    R10
+	JNZ     panels
+
+panels_done:
+	ADDQ $+32, AX
+	ADDQ DI, CX
+	DECQ SI
+	JNZ  columns
+
+columns_done:
+	VZEROUPPER
+	RET
+
+// func pack48(dst *byte, src *byte, panels int, panel int, n int, column int)
+// Requires: AVX
+TEXT ·pack48(SB), NOSPLIT, $0-48
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  panels+16(FP), DX
+	MOVQ  panel+24(FP), BX
+	MOVQ  n+32(FP), SI
+	MOVQ  column+40(FP), DI
+	TESTQ SI, SI
+	JLE   columns_done
+
+columns:
+	MOVQ  AX, R8
+	MOVQ  CX, R9
+	MOVQ  DX, R10
+	TESTQ R10, R10
+	JLE   panels_done
+
+panels:
+	VMOVUPS (R9), Y0
+	VMOVUPS Y0, (R8)
+	VMOVUPS 32(R9), X1
+	VMOVUPS X1, 32(R8)
+	ADDQ    BX, R8
+	ADDQ    $+48, R9
+	DECQ    R10
+	JNZ     panels
+
+panels_done:
+	ADDQ $+48, AX
+	ADDQ DI, CX
+	DECQ SI
+	JNZ  columns
+
+columns_done:
+	VZEROUPPER
+	RET
+
+// func pack64(dst *byte, src *byte, panels int, panel int, n int, column int)
+// Requires: AVX
+TEXT ·pack64(SB), NOSPLIT, $0-48
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  panels+16(FP), DX
+	MOVQ  panel+24(FP), BX
+	MOVQ  n+32(FP), SI
+	MOVQ  column+40(FP), DI
+	TESTQ SI, SI
+	JLE   columns_done
+
+columns:
+	MOVQ  AX, R8
+	MOVQ  CX, R9
+	MOVQ  DX, R10
+	TESTQ R10, R10
+	JLE   panels_done
+
+panels:
+	VMOVUPS (R9), Y0
+	VMOVUPS Y0, (R8)
+	VMOVUPS 32(R9), Y1
+	VMOVUPS Y1, 32(R8)
+	ADDQ    BX, R8
+	ADDQ    $+64, R9
+	DECQ    R10
+	JNZ     panels
+
+panels_done:
+	ADDQ $+64, AX
+	ADDQ DI, CX
+	DECQ SI
+	JNZ  columns
+
+columns_done:
+	VZEROUPPER
+	RET
+
+// func pack192(dst *byte, src *byte, panels int, panel int, n int, column int)
+// Requires: AVX
+TEXT ·pack192(SB), NOSPLIT, $0-48
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  panels+16(FP), DX
+	MOVQ  panel+24(FP), BX
+	MOVQ  n+32(FP), SI
+	MOVQ  column+40(FP), DI
+	TESTQ SI, SI
+	JLE   columns_done
+
+columns:
+	MOVQ  AX, R8
+	MOVQ  CX, R9
+	MOVQ  DX, R10
+	TESTQ R10, R10
+	JLE   panels_done
+
+panels:
+	VMOVUPS (R9), Y0
+	VMOVUPS Y0, (R8)
+	VMOVUPS 32(R9), Y1
+	VMOVUPS Y1, 32(R8)
+	VMOVUPS 64(R9), Y2
+	VMOVUPS Y2, 64(R8)
+	VMOVUPS 96(R9), Y3
+	VMOVUPS Y3, 96(R8)
+	VMOVUPS 128(R9), Y4
+	VMOVUPS Y4, 128(R8)
+	VMOVUPS 160(R9), Y5
+	VMOVUPS Y5, 160(R8)
+	ADDQ    BX, R8
+	ADDQ    $+192, R9
+	DECQ    R10
+	JNZ     panels
+
+panels_done:
+	ADDQ $+192, AX
+	ADDQ DI, CX
+	DECQ SI
+	JNZ  columns
+
+columns_done:
+	VZEROUPPER
+	RET

@@ -30,6 +30,9 @@ func product() {
 			t.transpose()
 		}
 	}
+	for _, width := range []int{24, 32, 48, 64, 192} {
+		pack(width)
+	}
 }
 
 func (t target) tile() {
@@ -295,4 +298,51 @@ func (t target) transpose() {
 		LEAQ(operand.Mem{Base: dst, Index: dstRow, Scale: 4}, dst)
 	})
 	done()
+}
+
+// pack writes the copying of pieces of so many bytes to panels.
+func pack(width int) {
+	name := fmt.Sprint("pack", width)
+	TEXT(name, NOSPLIT, "func(dst, src *byte, panels, panel, n, column int)")
+	Doc(fmt.Sprintf("%s fills panels with pieces of %d bytes; panel and column are distances in bytes:", name, width), "",
+		"\tfor k < n, p < panels:",
+		fmt.Sprintf("\t\tcopy %d bytes from src + k·column + p·%d to dst + k·%d + p·panel", width, width, width))
+	Pragma("noescape")
+	dst, src, panels, panel, n, column := param("dst"), param("src"), param("panels"), param("panel"), param("n"), param("column")
+	loop("columns", n, func() {
+		d, s, p := GP64(), GP64(), GP64()
+		MOVQ(dst, d)
+		MOVQ(src, s)
+		MOVQ(panels, p)
+		loop("panels", p, func() {
+			copyBytes(d, s, width)
+			ADDQ(panel, d)
+			ADDQ(operand.I32(int32(width)), s)
+		})
+		ADDQ(operand.I32(int32(width)), dst)
+		ADDQ(column, src)
+	})
+	done()
+}
+
+// copyBytes copies width bytes, a multiple of 8.
+func copyBytes(dst, src reg.GPVirtual, width int) {
+	registers := 0
+	for at0 := 0; at0 < width; registers++ {
+		y := ymm[registers]
+		switch rest := width - at0; {
+		case rest >= 32:
+			VMOVUPS(at(src, at0), y)
+			VMOVUPS(y, at(dst, at0))
+			at0 += 32
+		case rest >= 16:
+			VMOVUPS(at(src, at0), y.AsX())
+			VMOVUPS(y.AsX(), at(dst, at0))
+			at0 += 16
+		default:
+			VMOVQ(at(src, at0), y.AsX())
+			VMOVQ(y.AsX(), at(dst, at0))
+			at0 += 8
+		}
+	}
 }
