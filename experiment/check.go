@@ -74,7 +74,9 @@ func (d *decoder) checkRoles() {
 		}
 		roles[column] = path
 	}
-	give(data.Target, "data.target")
+	for _, column := range data.Target {
+		give(column, "data.target")
+	}
 	give(data.Weight, "data.weight")
 	give(data.Group, "data.group")
 	for _, column := range data.Drop {

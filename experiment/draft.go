@@ -25,7 +25,10 @@ const draftRows = 100_000
 // the columns, missing values, what the target may be, and a pipeline that suits them.
 func Draft(ctx context.Context, path string, o DraftOptions) ([]byte, error) {
 	spec := New()
-	spec.Data.Train, spec.Data.Target = path, o.Target
+	spec.Data.Train = path
+	if o.Target != "" {
+		spec.Data.Target = Texts{o.Target}
+	}
 	names, err := spec.Data.header(ctx, path)
 	if err != nil {
 		return nil, err

@@ -58,7 +58,7 @@ type Data struct {
 	Format   string
 	CSV      CSV
 	SVMLight SVMLight
-	Target   string
+	Target   Texts
 	Positive Texts
 	Suffix   string
 	Task     string
@@ -78,7 +78,7 @@ func (s *Data) Params(l *param.List) {
 	l.Choice(&s.Format, "format", "Format of the files; auto goes by the ending (.csv .tsv .svm .libsvm .arff, each also .gz).", "auto", "csv", "tsv", "svmlight", "arff")
 	l.Child("csv", &s.CSV)
 	l.Child("svmlight", &s.SVMLight)
-	l.String(&s.Target, "target", "Column to predict. Of a CSV or ARFF file the last one when left out; an svmlight file has its own.")
+	l.Value(&s.Target, "target", "Column to predict, or several with numbers. Of a CSV or ARFF file the last one when left out; an svmlight file has its own.")
 	l.Value(&s.Positive, "positive", "Values of the target that are the class of interest; all others are the class `rest`.")
 	l.String(&s.Suffix, "suffix", "Text behind each value of the target in some of the files that does not belong to it.")
 	l.Choice(&s.Task, "task", "What to learn. auto: texts are classes, and so are at most 10 different whole numbers; other numbers are a quantity.", "auto", "classification", "regression")
@@ -251,8 +251,11 @@ func (t *Texts) Set(plain any) error {
 	return nil
 }
 
-// Plain returns a list.
+// Plain returns a text where there is one, else a list.
 func (t *Texts) Plain() any {
+	if len(*t) == 1 {
+		return (*t)[0]
+	}
 	out := make([]any, len(*t))
 	for i, v := range *t {
 		out[i] = v

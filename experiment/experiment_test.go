@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -324,6 +325,10 @@ func TestPlan(t *testing.T) {
 	if err := p.Refusal(); err != nil {
 		t.Error(err)
 	}
+	two := spec(t, "data: {train: rows.csv, target: [y, w], csv: {missing: '?'}, drop: [c, g], test: rows.csv}\npipeline: [impute, ridge]\nsearch: {grid: {ridge.alpha: [0.1, 1]}, folds: 3}\n")
+	if q, err := NewPlan(context.Background(), two); err != nil || q.Rows.Test != 200 || q.Fits != 7 {
+		t.Errorf("with two targets and a test file: %+v, %v", q, err)
+	}
 	p.Bytes = p.Available + 1
 	if p.Refusal() == nil {
 		t.Error("a plan beyond the memory is not refused")
@@ -442,5 +447,57 @@ func TestFailureLeavesEarlierOutputs(t *testing.T) {
 	}
 	if len(entries) != 3 { // spec.yaml, result.json, model.bochner
 		t.Errorf("left behind: %v", entries)
+	}
+}
+
+// Several targets are learned at once and written side by side.
+func TestSeveralTargets(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", sample(100, quantity))
+	r := execute(t, spec(t, "data: {train: rows.csv, target: [y, w], csv: {missing: '?'}, drop: [c, g], split: {test: 0.2}}\npipeline: [impute, standardize, ridge]\n"))
+	if r.Task != "regression" || r.Features != 2 || len(r.Test) == 0 {
+		t.Errorf("%+v", r)
+	}
+	text, err := os.ReadFile("runs/spec/predictions.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(string(text), "row,truth_y,prediction_y,truth_w,prediction_w\n") || strings.Count(string(text), "\n") != 21 {
+		t.Errorf("predictions.csv is\n%s", text)
+	}
+}
+
+// sized is a source that says it has many rows.
+type sized struct {
+	datasets.Source
+	rows, cols int
+}
+
+func (s sized) Dims() (rows, cols int) { return s.rows, s.cols }
+
+// Rows stay in the file when they are many and the model reads them once, or when the spec says so.
+func TestWhenRowsAreStreamed(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", sample(10, quantity))
+	few, many := sized{rows: 1000, cols: 10}, sized{rows: 10_000_000, cols: 20}
+	cases := []struct {
+		more, model string
+		rows        datasets.Source
+		want        bool
+	}{
+		{"", "ridge", few, false},
+		{"", "ridge", many, true},
+		{", stream: never", "ridge", many, false},
+		{", stream: always", "svr", few, true},
+	}
+	for _, c := range cases {
+		s := spec(t, "data: {train: rows.csv, target: y"+c.more+"}\npipeline: ["+c.model+"]\n")
+		if got := s.streams(c.rows); got != c.want {
+			t.Errorf("%s%s: %v, wanted %v", c.model, c.more, got, c.want)
+		}
+	}
+	s := spec(t, "data: {train: rows.csv, target: y}\npipeline: [ridge]\nsearch: {grid: {ridge.alpha: [1, 2]}}\n")
+	if s.streams(many) {
+		t.Error("a search does not hold its rows")
 	}
 }

@@ -99,7 +99,10 @@ type namedColumn struct{ path, name string }
 func (d *decoder) namedColumns() []namedColumn {
 	data := d.spec.Data
 	var out []namedColumn
-	for _, c := range []namedColumn{{"data.target", data.Target}, {"data.weight", data.Weight}, {"data.group", data.Group}} {
+	for _, name := range data.Target {
+		out = append(out, namedColumn{"data.target", name})
+	}
+	for _, c := range []namedColumn{{"data.weight", data.Weight}, {"data.group", data.Group}} {
 		if c.name != "" {
 			out = append(out, c)
 		}
@@ -122,9 +125,6 @@ func (d *decoder) namedColumns() []namedColumn {
 // no inputs.
 func (d *decoder) compare(train, test []string) {
 	data := d.spec.Data
-	if data.Target == "" {
-		data.Target = train[len(train)-1]
-	}
 	other := append([]string{data.Weight, data.Group}, data.Drop...)
 	var missing, extra []string
 	for _, name := range train {

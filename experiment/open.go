@@ -61,7 +61,7 @@ func (s Spec) openTrain(ctx context.Context, r *rows) (datasets.Source, error) {
 		return nil, err
 	}
 	roles := s.Data.roles(names)
-	if s.Data.Target == "" && len(names) > 0 {
+	if len(s.Data.Target) == 0 && len(names) > 0 {
 		r.warnings = append(r.warnings, fmt.Sprintf("data.target is not given: the last column, %s, is taken", roles.Target[0]))
 	}
 	source, err := s.Data.open(ctx, s.Data.Train, roles)
@@ -204,8 +204,8 @@ func (s Data) roles(names []string) datasets.Roles {
 		r.Kinds[name], _ = datasets.ParseKind(word) // checked when it was set
 	}
 	switch {
-	case s.Target != "":
-		r.Target = []string{s.Target}
+	case len(s.Target) > 0:
+		r.Target = s.Target
 	case len(names) > 0:
 		r.Target = names[len(names)-1:]
 	}

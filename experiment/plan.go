@@ -8,6 +8,8 @@ import (
 	"math"
 	"time"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/bochner-ml/bochner/datasets"
 )
 
@@ -53,20 +55,22 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 		Name: spec.Name, Task: string(r.task), Stream: spec.streams(train), Candidates: 1, Fits: 1,
 		Available: memoryBudget(), Shared: []string{}, Warnings: append([]string{}, r.warnings...),
 	}
-	stand, err := outline(ctx, train, true)
+	stand, err := outline(ctx, train, spec.Search != nil)
 	if err != nil {
 		return Plan{}, err
 	}
 	p.Rows.Train, p.Features = stand.Rows(), stand.Cols()
-	if test != nil {
-		p.Rows.Test, _ = test.Dims()
-	} else if share := spec.Data.Split.Test; share > 0 {
-		p.Rows.Test = int(share * float64(p.Rows.Train))
-		p.Rows.Train -= p.Rows.Test
-		stand.X, stand.Y = blank{p.Rows.Train, p.Features}, stand.Y[:p.Rows.Train]
-		if stand.Groups != nil {
-			stand.Groups = stand.Groups[:p.Rows.Train]
+	switch share := spec.Data.Split.Test; {
+	case test != nil:
+		held, err := outline(ctx, test, false)
+		if err != nil {
+			return Plan{}, err
 		}
+		p.Rows.Test = held.Rows()
+	case share > 0:
+		p.Rows.Test = int(math.Ceil(share * float64(p.Rows.Train)))
+		p.Rows.Train -= p.Rows.Test
+		stand = head(stand, p.Rows.Train)
 	}
 	p.steps(spec)
 	if spec.Search != nil {
@@ -81,6 +85,16 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 		err = p.trial(ctx, spec, train)
 	}
 	return p, err
+}
+
+// head returns the first n rows of a stand-in.
+func head(stand datasets.Set, n int) datasets.Set {
+	stand.X = blank{n, stand.Cols()}
+	stand.Y, stand.Groups = stand.Y[:min(len(stand.Y), n)], stand.Groups[:min(len(stand.Groups), n)]
+	if stand.Targets != nil {
+		stand.Targets = datasets.SliceRows(stand.Targets, 0, n).(*mat.Dense)
+	}
+	return stand
 }
 
 // steps adds up the costs of one fit.

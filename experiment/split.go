@@ -52,14 +52,19 @@ func outline(ctx context.Context, source datasets.Source, wanted bool) (datasets
 	if n >= 0 && !wanted {
 		return out, nil
 	}
-	out.Y = make([]float64, 0, max(n, 0))
+	if len(out.Schema.Targets) == 1 {
+		out.Y = make([]float64, 0, max(n, 0))
+	}
+	var several matrixRows
 	n = 0
 	err := source.Blocks(ctx, func(block datasets.Set) error {
 		n += block.Rows()
 		out.Y = append(out.Y, block.Y...)
 		out.Groups = append(out.Groups, block.Groups...)
+		several.add(block.Targets, max(n, 0))
 		return nil
 	})
+	out.Targets = several.dense()
 	out.X = blank{n, d}
 	return out, err
 }
