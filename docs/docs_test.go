@@ -71,7 +71,7 @@ func TestQuotes(t *testing.T) {
 var (
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
-	dropped = regexp.MustCompile("[^\\p{L}\\p{N}_ -]")
+	dropped = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 )
 
 // anchors returns what a page's headings are linked by.
