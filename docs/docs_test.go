@@ -108,6 +108,25 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+var path = regexp.MustCompile(`[a-z_]+(?:/[a-z_]+)+\.(?:go|yaml|md)`)
+
+// A path that CONTRIBUTING names is there: the tour of the house goes through rooms that exist.
+func TestPaths(t *testing.T) {
+	text, err := os.ReadFile("../CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := path.FindAllString(string(text), -1)
+	if len(found) < 15 {
+		t.Errorf("only %d paths found: the pattern is wrong", len(found))
+	}
+	for _, p := range found {
+		if _, err := os.Stat(filepath.Join("..", p)); err != nil {
+			t.Errorf("CONTRIBUTING.md: %v", err)
+		}
+	}
+}
+
 const (
 	begin = "<!-- reference: begin -->\n"
 	end   = "<!-- reference: end -->"
