@@ -92,6 +92,9 @@ func (s Spec) suits(r *rows) error {
 	if err := s.suitsEstimator(r.task); err != nil {
 		return err
 	}
+	if err := s.suitsColumns(r.train.Schema()); err != nil {
+		return err
+	}
 	if s.Search == nil {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
@@ -43,6 +44,23 @@ func (s Spec) suitsEstimator(task metrics.Task) error {
 		what = "classes"
 	}
 	return fmt.Errorf("experiment: %s predicts %s, and the task is %s; take %s", own.Name, what, task, param.Alternatives(others))
+}
+
+// suitsColumns looks whether codes of texts would reach the estimator as if they were quantities.
+// Steps refuse them, and the step impute passes them on.
+func (s Spec) suitsColumns(schema datasets.Schema) error {
+	for _, step := range s.Pipeline.Steps {
+		if own, _ := entryOf(step.Fitter); own.Name != "impute" {
+			return nil
+		}
+	}
+	own, _ := entryOf(s.Pipeline.Estimator)
+	for _, c := range schema.Columns {
+		if c.Kind == datasets.Categorical {
+			return fmt.Errorf("experiment: column %s is categorical, and %s takes numbers; encode it before with onehot or ordinal", c.Name, own.Name)
+		}
+	}
+	return nil
 }
 
 // streaming is the pipeline with little memory for mapped rows, which are mapped afresh instead.

@@ -198,6 +198,7 @@ var dataComplaints = []complaint{
 	data("two columns of one name", "bad.csv", with(rows(40), 1, "a,a,c,y"), ""),
 	data("a quote left open", "bad.csv", with(rows(40), 4, `1,2,"red,no`), ""),
 	data("quantities for classes", "bad.csv", strings.NewReplacer(",yes", ",1.5", ",no", ",2.5").Replace(rows(40)), ""),
+	{name: "texts as numbers", args: "run --quiet plain.yaml", code: failure, files: map[string]string{"plain.yaml": "data: {train: rows.csv, target: y}\npipeline: [logistic]\noutput: {dir: out}\n"}},
 	data("too few rows to split", "bad.csv", rows(1), ", split: {test: 0.5}"),
 	data("a bad pair", "bad.svm", "1 1:2 2:x\n-1 1:3\n", ""),
 	data("pairs out of order", "bad.svm", "1 2:1 1:2\n-1 1:3\n", ""),
