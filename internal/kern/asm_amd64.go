@@ -9,6 +9,7 @@ import (
 )
 
 //go:generate go -C _asm run . -family elementary -pkg kern -out ../elementary_amd64.s -stubs ../elementary_amd64.go
+//go:generate go -C _asm run . -family hadamard -pkg kern -out ../hadamard_amd64.s -stubs ../hadamard_amd64.go
 //go:generate go -C _asm run . -family peak -pkg kern -out ../peak_amd64.s -stubs ../peak_amd64.go
 //go:generate go -C _asm run . -family product -pkg kern -out ../product_amd64.s -stubs ../product_amd64.go
 //go:generate go -C _asm run . -family vector -pkg kern -out ../vector_amd64.s -stubs ../vector_amd64.go
@@ -231,6 +232,58 @@ func axpyAsm[T Float](alpha T, x, y *T, n int) {
 		axpyAVX2F64(float64(alpha), p64(x), p64(y), n)
 	default:
 		axpyAVX2F32(float32(alpha), p32(x), p32(y), n)
+	}
+}
+
+func hadamardLanesAsm[T Float](x *T, n int) {
+	switch {
+	case isa == avx512 && is64[T]():
+		hadamardLanesAVX512F64(p64(x), n)
+	case isa == avx512:
+		hadamardLanesAVX512F32(p32(x), n)
+	case is64[T]():
+		hadamardLanesAVX2F64(p64(x), n)
+	default:
+		hadamardLanesAVX2F32(p32(x), n)
+	}
+}
+
+func hadamardPassAsm[T Float](x *T, h, n int) {
+	switch {
+	case isa == avx512 && is64[T]():
+		hadamardPassAVX512F64(p64(x), h, n)
+	case isa == avx512:
+		hadamardPassAVX512F32(p32(x), h, n)
+	case is64[T]():
+		hadamardPassAVX2F64(p64(x), h, n)
+	default:
+		hadamardPassAVX2F32(p32(x), h, n)
+	}
+}
+
+func hadamardHalfAsm[T Float](x *T, h int) {
+	switch {
+	case isa == avx512 && is64[T]():
+		hadamardHalfAVX512F64(p64(x), h)
+	case isa == avx512:
+		hadamardHalfAVX512F32(p32(x), h)
+	case is64[T]():
+		hadamardHalfAVX2F64(p64(x), h)
+	default:
+		hadamardHalfAVX2F32(p32(x), h)
+	}
+}
+
+func scaleAsm[T Float](alpha T, x *T, n int) {
+	switch {
+	case isa == avx512 && is64[T]():
+		scaleAVX512F64(float64(alpha), p64(x), n)
+	case isa == avx512:
+		scaleAVX512F32(float32(alpha), p32(x), n)
+	case is64[T]():
+		scaleAVX2F64(float64(alpha), p64(x), n)
+	default:
+		scaleAVX2F32(float32(alpha), p32(x), n)
 	}
 }
 

@@ -4,6 +4,7 @@ package kern
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"syscall"
 	"testing"
@@ -192,4 +193,55 @@ func benchmarkVectors[T Float](b *testing.B) {
 func BenchmarkVectors(b *testing.B) {
 	b.Run("f64", benchmarkVectors[float64])
 	b.Run("f32", benchmarkVectors[float32])
+}
+
+// perElement runs f and reports nanoseconds of processor time per element.
+func perElement(b *testing.B, n int, f func()) {
+	f()
+	b.ResetTimer()
+	start := cpuTime()
+	for range b.N {
+		f()
+	}
+	b.ReportMetric(float64((cpuTime()-start).Nanoseconds())/float64(n)/float64(b.N), "cpu-ns/elem")
+}
+
+func BenchmarkNormal(b *testing.B) {
+	x := make([]float64, 1<<16)
+	perElement(b, len(x), func() { Normal(x, 1, 2) })
+}
+
+func benchmarkFWHT[T Float](b *testing.B) {
+	for _, n := range []int{64, 1024, 8192} {
+		x := benchView[T](newRand(1), 16, n)
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			perElement(b, 16*n, func() { FWHT(x); Scale(1/T(math.Sqrt(float64(n))), x.Data) })
+		})
+	}
+}
+
+func BenchmarkFWHT(b *testing.B) {
+	b.Run("f64", benchmarkFWHT[float64])
+	b.Run("f32", benchmarkFWHT[float32])
+}
+
+// BenchmarkSparse multiplies index-only rows, as random binning makes them:
+// 20,000 rows of 100 entries over 50,000 columns.
+func BenchmarkSparse(b *testing.B) {
+	const rows, each, cols = 20000, 100, 50000
+	r := newRand(1)
+	a := Sparse[float64]{Rows: rows, Cols: cols, Indptr: make([]int, rows+1), Indices: make([]uint32, rows*each), Scale: 0.1}
+	for i := range rows {
+		a.Indptr[i+1] = (i + 1) * each
+		for p := range each { // each grid has its own columns, some of them crowded
+			u := r.Float64()
+			a.Indices[i*each+p] = uint32(p*cols/each + int(u*u*cols/each))
+		}
+	}
+	x, y := benchView[float64](r, cols, 1).Data, make([]float64, rows)
+	b.Run("MulVec", func(b *testing.B) { perElement(b, rows*each, func() { SparseMulVec(y, a, x, false) }) })
+	b.Run("MulVecT", func(b *testing.B) { perElement(b, rows*each, func() { SparseMulVecT(x, a, y, false) }) })
+	few, out := benchView[float64](r, cols, 8), benchView[float64](r, rows, 8)
+	b.Run("Mul8", func(b *testing.B) { perElement(b, rows*each, func() { SparseMul(out, a, few, false) }) })
+	b.Run("MulT8", func(b *testing.B) { perElement(b, rows*each, func() { SparseMulT(few, a, out, false) }) })
 }

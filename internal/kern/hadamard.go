@@ -32,6 +32,16 @@ func fwhtRows[T Float](x View[T], lo, hi int) {
 // fwht transforms one row, two levels of butterflies at a time.
 func fwht[T Float](x []T) {
 	n, h := len(x), 1
+	if lanes := lanesOf[T](); isa != portable && n >= lanes && n <= longestCall {
+		hadamardLanesAsm(&x[0], n)
+		for h = lanes; 4*h <= n; h *= 4 {
+			hadamardPassAsm(&x[0], h, n)
+		}
+		if h < n {
+			hadamardHalfAsm(&x[0], h)
+			h = n
+		}
+	}
 	for ; 4*h <= n; h *= 4 {
 		for i := 0; i < n; i += 4 * h {
 			a, b, c, d := x[i:i+h], x[i+h:i+2*h], x[i+2*h:i+3*h], x[i+3*h:i+4*h]

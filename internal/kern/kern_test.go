@@ -312,6 +312,35 @@ func testProductsDoNotDependOnCores(t *testing.T) {
 	})
 }
 
+func testVectors[T Float](t *testing.T) {
+	r := newRand(15)
+	for n := range 150 {
+		for shift := range 3 { // unaligned
+			x, y := randomView[T](r, n+3, 1, "rows").Data[shift:shift+n], randomView[T](r, n+3, 1, "rows").Data[shift:shift+n]
+			var dot, sum, size float64
+			for i := range n {
+				dot += float64(x[i]) * float64(y[i])
+				sum += float64(x[i])
+				size += math.Abs(float64(x[i])) * (1 + math.Abs(float64(y[i])))
+			}
+			near(t, "Dot", float64(Dot(x, y)), dot, eps[T]()*size)
+			near(t, "Sum", float64(Sum(x)), sum, eps[T]()*size)
+			before := slices.Clone(y)
+			Axpy(0.5, x, y)
+			for i := range n {
+				near(t, "Axpy", float64(y[i]), float64(before[i])+0.5*float64(x[i]), 4*eps[T]())
+			}
+			before = slices.Clone(x)
+			Scale(0.25, x)
+			for i := range n {
+				near(t, "Scale", float64(x[i]), 0.25*float64(before[i]), 0)
+			}
+		}
+	}
+}
+
+func TestVectors(t *testing.T) { each(t, testVectors[float64], testVectors[float32]) }
+
 func testMulVec[T Float](t *testing.T) {
 	r := newRand(7)
 	for trial := range 200 {
@@ -509,26 +538,41 @@ func TestSparseTransposeDoesNotDependOnCores(t *testing.T) {
 	})
 }
 
-func TestFWHT(t *testing.T) {
+func testFWHT[T Float](t *testing.T) {
 	r := newRand(13)
-	for n := 1; n <= 256; n *= 2 {
-		x := randomView[float64](r, 3, n, "padded")
-		h := Dense(n, n, n, make([]float64, n*n))
+	for n := 1; n <= 512; n *= 2 {
+		x := randomView[T](r, 3, n, "padded")
+		h := Dense(n, n, n, make([]T, n*n))
 		for i := range n {
 			for j := range n {
-				sign := 1.0
+				sign := T(1)
 				for k := i & j; k != 0; k &= k - 1 {
 					sign = -sign
 				}
 				h.Set(i, j, sign)
 			}
 		}
-		want := Dense(3, n, n, make([]float64, 3*n))
+		want := Dense(3, n, n, make([]T, 3*n))
 		Mul(want, x, h, false)
 		FWHT(x)
 		nearViews(t, fmt.Sprintf("order %d", n), x, want)
 	}
 }
+
+func TestFWHT(t *testing.T) { each(t, testFWHT[float64], testFWHT[float32]) }
+
+// testFWHTTwice goes beyond the longest call of assembly.
+func testFWHTTwice[T Float](t *testing.T) {
+	const n = 4 * longestCall
+	x := randomView[T](newRand(14), 1, n, "rows")
+	want := clone(x)
+	FWHT(x)
+	FWHT(x)
+	Scale(1.0/n, x.Data)
+	nearViews(t, "twice", x, want)
+}
+
+func TestFWHTTwice(t *testing.T) { each(t, testFWHTTwice[float64], testFWHTTwice[float32]) }
 
 func TestNormalPrefixAndCores(t *testing.T) {
 	long := make([]float64, 100_000)

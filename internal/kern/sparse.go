@@ -125,8 +125,20 @@ func (a Sparse[T]) mulRows(c, b View[T], accumulate bool, lo, hi int) {
 			if a.Values != nil {
 				f *= a.Values[p]
 			}
-			Axpy(f, b.Row(int(a.Indices[p])), row)
+			addRow(f, b.Row(int(a.Indices[p])), row)
 		}
+	}
+}
+
+// addRow computes y += f·x; short rows are not worth a call of assembly.
+func addRow[T Float](f T, x, y []T) {
+	if len(x) >= 16 {
+		Axpy(f, x, y)
+		return
+	}
+	y = y[:len(x)]
+	for j, v := range x {
+		y[j] += f * v
 	}
 }
 
@@ -173,7 +185,7 @@ func (a Sparse[T]) blocks() int {
 	if entries < 1<<14 {
 		return 1
 	}
-	return max(1, min(16, entries/(2*max(a.Cols, 1)), a.Rows))
+	return max(1, min(8, entries/(8*max(a.Cols, 1)), a.Rows))
 }
 
 // scatter adds AᵀB over rows [lo, hi) to C.
@@ -189,7 +201,7 @@ func (a Sparse[T]) scatter(c, b View[T], lo, hi int) {
 			if a.Values != nil {
 				f *= a.Values[p]
 			}
-			Axpy(f, row, c.Row(int(a.Indices[p])))
+			addRow(f, row, c.Row(int(a.Indices[p])))
 		}
 	}
 }

@@ -57,6 +57,10 @@ func axpyPortable[T Float](alpha T, x, y []T) {
 
 // Scale computes x[i] *= alpha.
 func Scale[T Float](alpha T, x []T) {
+	if n := wholeVectors[T](len(x)); n > 0 {
+		scaleAsm(alpha, &x[0], n)
+		x = x[n:]
+	}
 	for i := range x {
 		x[i] *= alpha
 	}

@@ -14,6 +14,11 @@ func dotAVX512F64(x *float64, y *float64, n int) (sum float64)
 //go:noescape
 func axpyAVX512F64(alpha float64, x *float64, y *float64, n int)
 
+// scaleAVX512F64 computes x[i] *= alpha for i < n, n a multiple of 8.
+//
+//go:noescape
+func scaleAVX512F64(alpha float64, x *float64, n int)
+
 // dotAVX512F32 returns Σ x[i]·y[i] over i < n, n a multiple of 16.
 //
 //go:noescape
@@ -23,6 +28,11 @@ func dotAVX512F32(x *float32, y *float32, n int) (sum float32)
 //
 //go:noescape
 func axpyAVX512F32(alpha float32, x *float32, y *float32, n int)
+
+// scaleAVX512F32 computes x[i] *= alpha for i < n, n a multiple of 16.
+//
+//go:noescape
+func scaleAVX512F32(alpha float32, x *float32, n int)
 
 // dotAVX2F64 returns Σ x[i]·y[i] over i < n, n a multiple of 4.
 //
@@ -34,6 +44,11 @@ func dotAVX2F64(x *float64, y *float64, n int) (sum float64)
 //go:noescape
 func axpyAVX2F64(alpha float64, x *float64, y *float64, n int)
 
+// scaleAVX2F64 computes x[i] *= alpha for i < n, n a multiple of 4.
+//
+//go:noescape
+func scaleAVX2F64(alpha float64, x *float64, n int)
+
 // dotAVX2F32 returns Σ x[i]·y[i] over i < n, n a multiple of 8.
 //
 //go:noescape
@@ -43,3 +58,8 @@ func dotAVX2F32(x *float32, y *float32, n int) (sum float32)
 //
 //go:noescape
 func axpyAVX2F32(alpha float32, x *float32, y *float32, n int)
+
+// scaleAVX2F32 computes x[i] *= alpha for i < n, n a multiple of 8.
+//
+//go:noescape
+func scaleAVX2F32(alpha float32, x *float32, n int)

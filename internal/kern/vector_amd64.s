@@ -116,6 +116,42 @@ by1_done:
 	VZEROUPPER
 	RET
 
+// func scaleAVX512F64(alpha float64, x *float64, n int)
+// Requires: AVX, AVX512F
+TEXT ·scaleAVX512F64(SB), NOSPLIT, $0-24
+	VBROADCASTSD alpha+0(FP), Z4
+	MOVQ         x+8(FP), AX
+	MOVQ         n+16(FP), CX
+
+by4:
+	CMPQ    CX, $+32
+	JLT     by4_done
+	VMULPD  (AX), Z4, Z0
+	VMOVUPD Z0, (AX)
+	VMULPD  64(AX), Z4, Z1
+	VMOVUPD Z1, 64(AX)
+	VMULPD  128(AX), Z4, Z2
+	VMOVUPD Z2, 128(AX)
+	VMULPD  192(AX), Z4, Z3
+	VMOVUPD Z3, 192(AX)
+	ADDQ    $+256, AX
+	SUBQ    $+32, CX
+	JMP     by4
+
+by4_done:
+by1:
+	CMPQ    CX, $+8
+	JLT     by1_done
+	VMULPD  (AX), Z4, Z0
+	VMOVUPD Z0, (AX)
+	ADDQ    $+64, AX
+	SUBQ    $+8, CX
+	JMP     by1
+
+by1_done:
+	VZEROUPPER
+	RET
+
 // func dotAVX512F32(x *float32, y *float32, n int) (sum float32)
 // Requires: AVX, AVX512F, SSE
 TEXT ·dotAVX512F32(SB), NOSPLIT, $0-28
@@ -225,6 +261,42 @@ by1:
 	ADDQ        $+64, CX
 	SUBQ        $+16, DX
 	JMP         by1
+
+by1_done:
+	VZEROUPPER
+	RET
+
+// func scaleAVX512F32(alpha float32, x *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·scaleAVX512F32(SB), NOSPLIT, $0-24
+	VBROADCASTSS alpha+0(FP), Z4
+	MOVQ         x+8(FP), AX
+	MOVQ         n+16(FP), CX
+
+by4:
+	CMPQ    CX, $+64
+	JLT     by4_done
+	VMULPS  (AX), Z4, Z0
+	VMOVUPS Z0, (AX)
+	VMULPS  64(AX), Z4, Z1
+	VMOVUPS Z1, 64(AX)
+	VMULPS  128(AX), Z4, Z2
+	VMOVUPS Z2, 128(AX)
+	VMULPS  192(AX), Z4, Z3
+	VMOVUPS Z3, 192(AX)
+	ADDQ    $+256, AX
+	SUBQ    $+64, CX
+	JMP     by4
+
+by4_done:
+by1:
+	CMPQ    CX, $+16
+	JLT     by1_done
+	VMULPS  (AX), Z4, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $+64, AX
+	SUBQ    $+16, CX
+	JMP     by1
 
 by1_done:
 	VZEROUPPER
@@ -340,6 +412,42 @@ by1_done:
 	VZEROUPPER
 	RET
 
+// func scaleAVX2F64(alpha float64, x *float64, n int)
+// Requires: AVX
+TEXT ·scaleAVX2F64(SB), NOSPLIT, $0-24
+	VBROADCASTSD alpha+0(FP), Y4
+	MOVQ         x+8(FP), AX
+	MOVQ         n+16(FP), CX
+
+by4:
+	CMPQ    CX, $+16
+	JLT     by4_done
+	VMULPD  (AX), Y4, Y0
+	VMOVUPD Y0, (AX)
+	VMULPD  32(AX), Y4, Y1
+	VMOVUPD Y1, 32(AX)
+	VMULPD  64(AX), Y4, Y2
+	VMOVUPD Y2, 64(AX)
+	VMULPD  96(AX), Y4, Y3
+	VMOVUPD Y3, 96(AX)
+	ADDQ    $+128, AX
+	SUBQ    $+16, CX
+	JMP     by4
+
+by4_done:
+by1:
+	CMPQ    CX, $+4
+	JLT     by1_done
+	VMULPD  (AX), Y4, Y0
+	VMOVUPD Y0, (AX)
+	ADDQ    $+32, AX
+	SUBQ    $+4, CX
+	JMP     by1
+
+by1_done:
+	VZEROUPPER
+	RET
+
 // func dotAVX2F32(x *float32, y *float32, n int) (sum float32)
 // Requires: AVX, AVX2, FMA3, SSE
 TEXT ·dotAVX2F32(SB), NOSPLIT, $0-28
@@ -447,6 +555,42 @@ by1:
 	ADDQ        $+32, CX
 	SUBQ        $+8, DX
 	JMP         by1
+
+by1_done:
+	VZEROUPPER
+	RET
+
+// func scaleAVX2F32(alpha float32, x *float32, n int)
+// Requires: AVX
+TEXT ·scaleAVX2F32(SB), NOSPLIT, $0-24
+	VBROADCASTSS alpha+0(FP), Y4
+	MOVQ         x+8(FP), AX
+	MOVQ         n+16(FP), CX
+
+by4:
+	CMPQ    CX, $+32
+	JLT     by4_done
+	VMULPS  (AX), Y4, Y0
+	VMOVUPS Y0, (AX)
+	VMULPS  32(AX), Y4, Y1
+	VMOVUPS Y1, 32(AX)
+	VMULPS  64(AX), Y4, Y2
+	VMOVUPS Y2, 64(AX)
+	VMULPS  96(AX), Y4, Y3
+	VMOVUPS Y3, 96(AX)
+	ADDQ    $+128, AX
+	SUBQ    $+32, CX
+	JMP     by4
+
+by4_done:
+by1:
+	CMPQ    CX, $+8
+	JLT     by1_done
+	VMULPS  (AX), Y4, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $+32, AX
+	SUBQ    $+8, CX
+	JMP     by1
 
 by1_done:
 	VZEROUPPER

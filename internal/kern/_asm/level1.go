@@ -13,6 +13,7 @@ func vector() {
 	for _, t := range targets {
 		t.dot()
 		t.axpy()
+		t.scale()
 	}
 }
 
@@ -79,6 +80,26 @@ func (t target) axpy() {
 		t.load(at(y, k*t.bytes()), sums[k])
 		t.fma(at(x, k*t.bytes()), alpha, sums[k])
 		t.store(sums[k], at(y, k*t.bytes()))
+	})
+	done()
+}
+
+func (t target) scale() {
+	f := t.float()
+	TEXT(t.name("scale"), NOSPLIT, fmt.Sprintf("func(alpha %s, x *%s, n int)", f, f))
+	Doc(fmt.Sprintf("%s computes x[i] *= alpha for i < n, n a multiple of %d.", t.name("scale"), t.lanes()))
+	Pragma("noescape")
+	const unroll = 4
+	alpha := t.vector(unroll)
+	arg, err := Param("alpha").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	t.broadcast(arg.Addr, alpha)
+	x, n := param("x"), param("n")
+	t.steps(n, []int{unroll, 1}, []reg.GPVirtual{x}, func(k int) {
+		t.mul(at(x, k*t.bytes()), alpha, t.vector(k))
+		t.store(t.vector(k), at(x, k*t.bytes()))
 	})
 	done()
 }

@@ -18,6 +18,7 @@ import (
 
 var families = map[string]func(){
 	"elementary": elementary,
+	"hadamard":   hadamard,
 	"peak":       peak,
 	"product":    product,
 	"vector":     vector,
