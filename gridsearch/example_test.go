@@ -90,16 +90,15 @@ func ExampleSearch_Plan() {
 	search := gridsearch.NewSearch(estimator.NewRidge(),
 		gridsearch.Axis{Path: "alpha", Values: gridsearch.Log(1e-3, 1e3, 7)},
 		gridsearch.Axis{Path: "intercept", Values: []any{true, false}})
-	search.Workers = 2
 	plan, err := search.Plan(powers())
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%d candidates × %d folds = %d fits, %d at a time\n", plan.Candidates, plan.Folds, plan.Fits, plan.Workers)
+	fmt.Printf("%d candidates × %d folds = %d fits, swept by the estimator: %v\n", plan.Candidates, plan.Folds, plan.Fits, plan.Sweeps)
 	fmt.Println("under a Mflop:", plan.Known && plan.Flops < 1e6)
 	// Output:
-	// 14 candidates × 5 folds = 70 fits, 2 at a time
+	// 14 candidates × 5 folds = 70 fits, swept by the estimator: true
 	// under a Mflop: true
 }
 
