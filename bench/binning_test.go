@@ -1,0 +1,68 @@
+package bench_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/csv"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/golden"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// BenchmarkBinningSVM tells forest cover type 2 from the others by random binning features and a
+// linear support vector machine: 80,000 rows to train on and the rest, 12,962, to count errors on.
+func BenchmarkBinningSVM(b *testing.B) {
+	all := []int{50, 400}
+	if testing.Short() {
+		all = all[:1]
+	}
+	for _, grids := range all {
+		eachPrecision(b, fmt.Sprintf("P=%d/", grids), func(b *testing.B, precision string) {
+			train, test := cover(b)
+			fitted := fit(b, inPrecision(b, binningSVM(grids), precision), train)
+			rate(b, float64(train.Rows()), "rows/s")
+			b.ReportMetric(100*errorRate(b, fitted, test), "%error")
+		})
+	}
+}
+
+func binningSVM(grids int) pipeline.Pipeline {
+	s := transformer.NewBinning()
+	s.Gamma, s.Grids = transformer.FixedGamma(coverGamma), grids
+	return pipeline.New(estimator.NewSVM(), transformer.NewMinMax(), s)
+}
+
+// coverGamma is γ of the laplacian kernel on inputs between 0 and 1.
+const coverGamma = 8
+
+// cover returns the covertype subset, cover type 2 being class 1.
+func cover(b *testing.B) (train, test datasets.Set) {
+	b.Helper()
+	path := golden.Path(b, "data", "covtype_subset", "covtype_random92962.data.gz")
+	set, err := csv.Read(ctx, path, csv.Options{
+		Roles:    datasets.Roles{Target: []string{"-1"}, Positive: []string{"2"}, Task: datasets.Classification},
+		NoHeader: true,
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return set.Slice(0, 80_000), set.Slice(80_000, set.Rows())
+}
+
+func errorRate(b *testing.B, p estimator.Predictor, test datasets.Set) float64 {
+	b.Helper()
+	got, err := p.Predict(ctx, test.X)
+	if err != nil {
+		b.Fatal(err)
+	}
+	wrong := 0
+	for i, class := range got {
+		if class != test.Y[i] {
+			wrong++
+		}
+	}
+	return float64(wrong) / float64(len(got))
+}

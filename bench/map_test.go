@@ -1,0 +1,85 @@
+package bench_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// BenchmarkTransform maps rows to Fourier features in a fresh matrix: with the peers' map, and as
+// paired with the one that pipelines have unless told otherwise, which needs half the frequencies.
+func BenchmarkTransform(b *testing.B) {
+	for _, form := range []string{"phase", "paired"} {
+		b.Run(form, func(b *testing.B) {
+			for _, s := range sizes() {
+				b.Run(s.String()+"/f64", func(b *testing.B) { transform(b, s, form) })
+			}
+		})
+	}
+}
+
+func transform(b *testing.B, s size, form string) {
+	data := regression(s.rows, inputs)
+	spec := fourier(s.features)
+	spec.Map = form
+	fitted, err := spec.Fit(ctx, data)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := fitted.Transform(ctx, data.X); err != nil {
+			b.Fatal(err)
+		}
+	}
+	n, d, frequencies := float64(s.rows), float64(inputs), float64(s.features)
+	if form == "paired" {
+		frequencies /= 2
+	}
+	rate(b, 2*n*d*frequencies/1e9, "GFLOP/s")
+	rate(b, n*float64(s.features), "features/s")
+	rate(b, n, "rows/s")
+}
+
+// BenchmarkPredictOne sends one row through a pipeline that was saved and loaded, as a server does.
+func BenchmarkPredictOne(b *testing.B) {
+	for _, features := range []int{256, 2048} {
+		s := size{5000, features}
+		eachPrecision(b, s.String()+"/", func(b *testing.B, precision string) {
+			data := regression(s.rows, inputs)
+			loaded := saved(b, machine(b, precision, s.features, ridge()), data)
+			row := mat.DenseCopyOf(datasets.SliceRows(data.X, 0, 1))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := loaded.Predictor.Predict(ctx, row); err != nil {
+					b.Fatal(err)
+				}
+			}
+			rate(b, 1, "rows/s")
+		})
+	}
+}
+
+// saved fits the pipeline and returns it as it comes back from a file.
+func saved(b *testing.B, p pipeline.Pipeline, data datasets.Set) *pipeline.Model {
+	b.Helper()
+	fitted, err := p.Fit(ctx, data)
+	if err != nil {
+		b.Fatal(err)
+	}
+	m, err := pipeline.NewModel(p, fitted)
+	if err != nil {
+		b.Fatal(err)
+	}
+	path := filepath.Join(b.TempDir(), "model.bochner")
+	if err := m.Save(path); err != nil {
+		b.Fatal(err)
+	}
+	if m, err = pipeline.Load(path); err != nil {
+		b.Fatal(err)
+	}
+	return m
+}
