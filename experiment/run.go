@@ -75,9 +75,20 @@ func (r *run) load(ctx context.Context) error {
 	r.warn(r.rows.warnings...)
 	r.result.Task = string(r.rows.task)
 	r.result.Rows.Train, r.result.Features = r.rows.train.Dims()
+	if err := r.fits(); err != nil {
+		return err
+	}
 	r.result.Seconds.Load = time.Since(began).Seconds()
 	r.stage, err = newStage(r.spec.Output.Dir)
 	return err
+}
+
+// fits refuses a fit that cannot have the memory it wants. The candidates of a search are looked at
+// by the search.
+func (r *run) fits() error {
+	p := Plan{Rows: r.result.Rows, Features: r.result.Features, Stream: r.rows.streamed, Available: memoryBudget()}
+	p.steps(r.spec)
+	return p.Refusal()
 }
 
 // suits looks whether spec and data fit together.

@@ -210,10 +210,14 @@ var dataComplaints = []complaint{
 	{name: "a class that training did not have", args: "run --quiet good.yaml --set data.test=stranger.csv", code: failure,
 		files: map[string]string{"stranger.csv": with(rows(40), 4, "1,2,red,perhaps")}},
 	{name: "output below a file", args: "run --quiet good.yaml --set output.dir=rows.csv/out", code: failure},
-	{name: "more memory than there is", args: "plan --quiet good.yaml --set rff.features=500000", code: failure, setup: func(t *testing.T) {
-		before := debug.SetMemoryLimit(100 << 20)
-		t.Cleanup(func() { debug.SetMemoryLimit(before) })
-	}},
+	{name: "a plan for more memory than there is", args: "plan --quiet good.yaml --set rff.features=500000", code: failure, setup: littleMemory},
+	{name: "a run with more memory than there is", args: "run --quiet good.yaml --set rff.features=500000", code: failure, setup: littleMemory},
+}
+
+// littleMemory leaves 100 MiB.
+func littleMemory(t *testing.T) {
+	before := debug.SetMemoryLimit(100 << 20)
+	t.Cleanup(func() { debug.SetMemoryLimit(before) })
 }
 
 var modelComplaints = []complaint{
