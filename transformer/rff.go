@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -15,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/single"
 )
 
 // RFF maps rows to random Fourier features, whose inner products approximate a shift-invariant
@@ -187,17 +186,19 @@ type FittedRFF struct {
 	gamma      []float64  // d
 	phase      []float64  // m, none for the paired map
 
-	factor []float64  // d, what γ makes of the base
-	omega  *mat.Dense // d×m, factor ∘ base
-	limit  float64    // inputs up to which ω'x is finite
+	factor []float64        // d, what γ makes of the base
+	double fourier[float64] // the map in either precision
+	single fourier[float32]
+	limit  float64 // inputs up to which ω'x is finite
 }
 
 var (
-	_ DenseTransformer = (*FittedRFF)(nil)
-	_ Describer        = (*FittedRFF)(nil)
-	_ model.Stateful   = (*FittedRFF)(nil)
-	_ Rowless          = RFF{}
-	_ datasets.Coster  = RFF{}
+	_ DenseTransformer  = (*FittedRFF)(nil)
+	_ SingleTransformer = (*FittedRFF)(nil)
+	_ Describer         = (*FittedRFF)(nil)
+	_ model.Stateful    = (*FittedRFF)(nil)
+	_ Rowless           = RFF{}
+	_ datasets.Coster   = RFF{}
 )
 
 // name looks the kernel up.
@@ -216,21 +217,12 @@ func (f *FittedRFF) name(custom *CustomKernel) bool {
 // finish derives what γ makes of the base.
 func (f *FittedRFF) finish() error {
 	f.factor = f.kernel.factors(f.gamma)
-	d, m := f.base.Dims()
-	f.omega = mat.NewDense(d, m, nil)
-	reach := make([]float64, m)
-	for j, g := range f.factor {
-		to := f.omega.RawRowView(j)
-		for k, w := range f.base.RawRowView(j) {
-			to[k] = g * w
-			reach[k] += math.Abs(to[k])
-		}
-	}
-	most := slices.Max(reach)
-	if !finite(most) {
+	f.double = newFourier[float64](f.base, f.factor, f.phase, f.paired)
+	f.single = newFourier[float32](f.base, f.factor, f.phase, f.paired)
+	if f.double.limit < 0 {
 		return errors.New("transformer: rff: gamma times a frequency overflows")
 	}
-	f.limit = math.MaxFloat64 / max(4, 4*most)
+	f.limit = f.double.limit
 	return nil
 }
 
@@ -249,89 +241,28 @@ func (f *FittedRFF) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matri
 	if err := checkTile("rff", dst, n, f.OutputWidth()); err != nil {
 		return err
 	}
-	if err := checkEntries("rff", X, datasets.Schema{}, 0, f.limit, false); err != nil {
+	return f.double.transform(ctx, denseView(dst, 0, n), X)
+}
+
+// TransformSingle writes the features of the rows of X into dst, all arithmetic in single precision.
+func (f *FittedRFF) TransformSingle(ctx context.Context, dst *single.Dense, X mat.Matrix) error {
+	X, err := checkRows("rff", X, len(f.gamma))
+	if err != nil {
 		return err
 	}
-	for lo := 0; lo < n; lo += tileRows {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		hi := min(lo+tileRows, n)
-		switch m := X.(type) {
-		case *mat.Dense:
-			f.mapDense(denseView(dst, lo, hi), denseView(m, lo, hi))
-		case *sparse.CSR:
-			f.mapSparse(denseView(dst, lo, hi), sparseView(m, lo, hi))
-		}
+	n, _ := X.Dims()
+	if err := checkSingle("rff", dst, n, f.OutputWidth()); err != nil {
+		return err
 	}
-	return nil
-}
-
-func (f *FittedRFF) mapDense(dst, x kern.View[float64]) {
-	w := denseView(f.omega, 0, len(f.gamma))
-	if f.paired {
-		kern.SinCosMap(dst, x, w, f.norm())
-	} else {
-		kern.CosMap(dst, x, w, f.phase, f.norm())
+	if f.single.limit < 0 {
+		return errors.New("transformer: rff: gamma times a frequency overflows in single precision")
 	}
-}
-
-// sparseRows is the number of sparse rows of one piece of work.
-const sparseRows = 64
-
-func (f *FittedRFF) mapSparse(dst kern.View[float64], x kern.Sparse[float64]) {
-	if x.Rows <= sparseRows {
-		f.mapSparseRows(dst, x, 0, x.Rows)
-		return
-	}
-	kern.Parallel(x.Rows, sparseRows, func(lo, hi int) { f.mapSparseRows(dst, x, lo, hi) })
-}
-
-func (f *FittedRFF) mapSparseRows(dst kern.View[float64], x kern.Sparse[float64], lo, hi int) {
-	m := f.Frequencies()
-	hold := anglePool.Get().(*[]float64)
-	defer anglePool.Put(hold)
-	if cap(*hold) < sparseRows*m {
-		*hold = make([]float64, sparseRows*m)
-	}
-	angles := kern.Dense(hi-lo, m, m, (*hold)[:sparseRows*m])
-	x.Rows, x.Indptr = hi-lo, x.Indptr[lo:hi+1]
-	kern.SparseMul(angles, x, denseView(f.omega, 0, len(f.gamma)), false)
-	f.waves(dst.Slice(lo, hi, 0, dst.Cols), angles)
-}
-
-// anglePool holds scratch for projections of sparse rows.
-var anglePool = sync.Pool{New: func() any { return new([]float64) }}
-
-// waves writes the features of given projections into dst and spoils the projections.
-func (f *FittedRFF) waves(dst, angles kern.View[float64]) {
-	norm := f.norm()
-	for i := range dst.Rows {
-		to, a := dst.Row(i), angles.Row(i)
-		if !f.paired {
-			for j, b := range f.phase {
-				a[j] += b
-			}
-			kern.Cos(to, a)
-			kern.Scale(norm, to)
-			continue
-		}
-		sin, cos := to[:len(a)], to[len(a):]
-		kern.SinCos(sin, cos, a)
-		copy(a, sin)
-		for j, s := range a {
-			to[2*j], to[2*j+1] = norm*cos[j], norm*s
-		}
-	}
+	data, stride := dst.Raw()
+	return f.single.transform(ctx, kern.Dense(n, f.OutputWidth(), stride, data), X)
 }
 
 // norm is the value that makes z(x)'z(x) 1 in the mean.
-func (f *FittedRFF) norm() float64 {
-	if f.paired {
-		return math.Sqrt(1 / float64(f.Frequencies()))
-	}
-	return math.Sqrt(2 / float64(f.Frequencies()))
-}
+func (f *FittedRFF) norm() float64 { return f.double.norm() }
 
 // OutputWidth returns D.
 func (f *FittedRFF) OutputWidth() int {
@@ -351,7 +282,14 @@ func (f *FittedRFF) Frequencies() int {
 }
 
 // Omega returns the frequencies, d×m, a copy.
-func (f *FittedRFF) Omega() *mat.Dense { return mat.DenseCopyOf(f.omega) }
+func (f *FittedRFF) Omega() *mat.Dense {
+	d, m := f.base.Dims()
+	out := mat.NewDense(d, m, nil)
+	for j := range d {
+		out.SetRow(j, f.double.omega.Row(j))
+	}
+	return out
+}
 
 // Gamma returns γ for each column.
 func (f *FittedRFF) Gamma() []float64 { return slices.Clone(f.gamma) }
@@ -398,7 +336,7 @@ func (f *FittedRFF) WithFeatures(features int) (*FittedRFF, error) {
 	out := *f
 	d := len(f.gamma)
 	out.base = f.base.Slice(0, d, 0, m).(*mat.Dense)
-	out.omega = f.omega.Slice(0, d, 0, m).(*mat.Dense)
+	out.double, out.single = f.double.first(m), f.single.first(m)
 	if !f.paired {
 		out.phase = f.phase[:m:m]
 	}

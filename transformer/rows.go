@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -179,6 +180,18 @@ func checkTile(step string, dst *mat.Dense, rows, width int) error {
 	if dst == nil {
 		return fmt.Errorf("transformer: %s: no matrix to write into, wanted %d×%d", step, rows, width)
 	}
+	return checkShape(step, dst, rows, width)
+}
+
+// checkSingle is checkTile for a matrix in single precision.
+func checkSingle(step string, dst *single.Dense, rows, width int) error {
+	if dst == nil {
+		return fmt.Errorf("transformer: %s: no matrix to write into, wanted %d×%d", step, rows, width)
+	}
+	return checkShape(step, dst, rows, width)
+}
+
+func checkShape(step string, dst mat.Matrix, rows, width int) error {
 	if n, d := dst.Dims(); n != rows || d != width {
 		return fmt.Errorf("transformer: %s: a %d×%d matrix to write into, wanted %d×%d", step, n, d, rows, width)
 	}

@@ -35,6 +35,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/single"
 )
 
 // Fitter is the spec of a transformer.
@@ -63,6 +64,14 @@ type DenseTransformer interface {
 	Sized
 	// TransformTo overwrites dst, rows of X × OutputWidth, with the features of X.
 	TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error
+}
+
+// SingleTransformer is a Transformer that can make its features in single precision: twice the
+// numbers in each step of arithmetic, and half the memory.
+type SingleTransformer interface {
+	Sized
+	// TransformSingle overwrites dst, rows of X × OutputWidth, with the features of X.
+	TransformSingle(ctx context.Context, dst *single.Dense, X mat.Matrix) error
 }
 
 // Sized is a Transformer that knows how many columns come out of it.
