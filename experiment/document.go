@@ -55,8 +55,8 @@ func (d *document) parse(text []byte) *yaml.Node {
 	return d.expand(root.Content[0], 0)
 }
 
-// line finds the number in a message of the YAML reader.
-var line = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+// yamlMessage finds the line in a message of the YAML reader.
+var yamlMessage = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 
 // syntax turns an error of the YAML reader into a fault with a place.
 func (d *document) syntax(text []byte, err error) {
@@ -65,7 +65,7 @@ func (d *document) syntax(text []byte, err error) {
 		return
 	}
 	f := param.Fault{File: d.file, Line: 1, Column: 1, Problem: "not YAML: " + strings.TrimPrefix(err.Error(), "yaml: ")}
-	if m := line.FindStringSubmatch(err.Error()); m != nil {
+	if m := yamlMessage.FindStringSubmatch(err.Error()); m != nil {
 		f.Problem = "not YAML: " + m[2]
 		if n, err := strconv.Atoi(m[1]); err == nil {
 			f.Line = n

@@ -29,8 +29,7 @@ func Draft(ctx context.Context, path string, o DraftOptions) ([]byte, error) {
 	if o.Target != "" {
 		spec.Data.Target = Texts{o.Target}
 	}
-	names, err := spec.Data.header(ctx, path)
-	if err != nil {
+	if err := spec.Data.sniff(path); err != nil {
 		return nil, err
 	}
 	train, _, r, err := spec.openAll(ctx)
@@ -43,7 +42,7 @@ func Draft(ctx context.Context, path string, o DraftOptions) ([]byte, error) {
 	}
 	look.rows, _ = train.Dims()
 	look.rows = max(look.rows, look.seen)
-	d := draft{look: look, path: path, file: o.File, svm: spec.Data.svm(path), columns: len(names)}
+	d := draft{look: look, path: path, file: o.File, spec: spec.Data}
 	d.target = look.schema.Targets[0].Name
 	d.task = string(r.task)
 	return []byte(d.text()), nil
@@ -95,8 +94,7 @@ type draft struct {
 	*look
 	path, file   string
 	target, task string
-	svm          bool
-	columns      int
+	spec         Data
 	b            strings.Builder
 }
 
@@ -126,7 +124,8 @@ func (d *draft) data() {
 		stratify = ", stratify: true"
 	}
 	d.line("  split: {test: 0.2%s} # or  test: FILE", stratify)
-	if !d.svm {
+	d.dialect()
+	if !d.spec.svm(d.path) {
 		d.line("  target: %s", flow(d.target))
 	}
 	if d.task == "classification" {
@@ -137,6 +136,31 @@ func (d *draft) data() {
 	if ids := d.identifiers(); len(ids) > 0 {
 		d.line("  drop: %s # a different value in almost every row", flow(list(ids)))
 	}
+}
+
+// dialect says how the file is written, where that is not what is usual.
+func (d *draft) dialect() {
+	if d.spec.Format != "auto" {
+		d.line("  format: %s", d.spec.Format)
+	}
+	var words []string
+	if h := d.spec.CSV.Header; !h.Auto && !h.Given {
+		words = append(words, "header: false")
+	}
+	if d.spec.CSV.Delimiter != "" {
+		words = append(words, "delimiter: "+flow(d.spec.CSV.Delimiter))
+	}
+	if len(d.spec.CSV.Missing) > 0 {
+		words = append(words, "missing: "+flow(d.spec.CSV.Missing.Plain()))
+	}
+	if len(words) == 0 {
+		return
+	}
+	note := ""
+	if words[0] == "header: false" {
+		note = " # columns: [NAME, …] gives better names than x0, x1, …"
+	}
+	d.line("  csv: {%s}%s", strings.Join(words, ", "), note)
 }
 
 func list(names []string) []any {
