@@ -3,12 +3,9 @@ package experiment
 import (
 	"bufio"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -324,65 +321,4 @@ func (r *run) write(ctx context.Context) error {
 // seedOf derives the seed of a purpose from that of the experiment.
 func (s Spec) seedOf(purpose string) uint64 {
 	return pipeline.DeriveSeed(s.Seed, purpose)
-}
-
-// stage is where outputs wait until all of them are made.
-type stage struct {
-	dir, waiting string
-	made         bool // whether dir was not there before
-	names        []string
-}
-
-func newStage(dir string) (*stage, error) {
-	_, err := os.Stat(dir)
-	made := errors.Is(err, os.ErrNotExist)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("experiment: output.dir: %w", tell(err))
-	}
-	waiting, err := os.MkdirTemp(dir, ".unfinished-*")
-	if err != nil {
-		return nil, fmt.Errorf("experiment: output.dir: %s: %w", dir, reason(err))
-	}
-	return &stage{dir: dir, waiting: waiting, made: made}, nil
-}
-
-func (s *stage) write(name string, fill func(w *bufio.Writer) error) error {
-	s.names = append(s.names, name)
-	return write(filepath.Join(s.waiting, name), filepath.Join(s.dir, name), fill)
-}
-
-// publish moves the outputs to their places, and removes the journals, which have done their work.
-func (s *stage) publish() ([]string, error) {
-	var files []string
-	for _, name := range s.names {
-		to := filepath.Join(s.dir, name)
-		if err := os.Rename(filepath.Join(s.waiting, name), to); err != nil {
-			return nil, fmt.Errorf("experiment: writing %s: %w", to, reason(err))
-		}
-		files = append(files, filepath.ToSlash(to))
-	}
-	journals, _ := filepath.Glob(filepath.Join(s.dir, "search-*.journal"))
-	for _, path := range journals {
-		os.Remove(path)
-	}
-	return files, os.Remove(s.waiting)
-}
-
-// discard removes what was made, but for the journal.
-func (s *stage) discard() {
-	os.RemoveAll(s.waiting)
-	if s.made {
-		os.Remove(s.dir) // which fails where a journal is in it
-	}
-}
-
-// journal is the path of the journal of a search, which other specs and data do not share.
-func (s *stage) journal(spec Spec, data Digests) string {
-	spec.Output = Output{}
-	text, err := spec.Encode("spec.yaml")
-	if err != nil {
-		text = []byte(spec.Name)
-	}
-	sum := sha256.Sum256([]byte(string(text) + data.Train + data.Test))
-	return filepath.Join(s.dir, "search-"+hex.EncodeToString(sum[:6])+".journal")
 }

@@ -1,0 +1,96 @@
+package experiment
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// stage is where outputs wait until all of them are made.
+type stage struct {
+	dir     string
+	made    bool   // whether dir was not there before
+	waiting string // folder in dir; "" before the first output
+	names   []string
+}
+
+func newStage(dir string) (*stage, error) {
+	_, err := os.Stat(dir)
+	made := errors.Is(err, os.ErrNotExist)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("experiment: output.dir: %w", tell(err))
+	}
+	s := &stage{dir: dir, made: made}
+	if err := s.open(); err != nil { // better now than after hours
+		return nil, err
+	}
+	s.close()
+	return s, nil
+}
+
+// open makes the folder of what is unfinished. It is not there while a search goes on, for nobody
+// would remove it if the search is killed.
+func (s *stage) open() (err error) {
+	if s.waiting, err = os.MkdirTemp(s.dir, ".unfinished-*"); err != nil {
+		return fmt.Errorf("experiment: output.dir: %s: %w", s.dir, reason(err))
+	}
+	return nil
+}
+
+func (s *stage) close() {
+	if s.waiting != "" {
+		os.RemoveAll(s.waiting)
+		s.waiting = ""
+	}
+}
+
+func (s *stage) write(name string, fill func(w *bufio.Writer) error) error {
+	if s.waiting == "" {
+		if err := s.open(); err != nil {
+			return err
+		}
+	}
+	s.names = append(s.names, name)
+	return write(filepath.Join(s.waiting, name), filepath.Join(s.dir, name), fill)
+}
+
+// publish moves the outputs to their places, and removes the journals, which have done their work.
+func (s *stage) publish() ([]string, error) {
+	var files []string
+	for _, name := range s.names {
+		to := filepath.Join(s.dir, name)
+		if err := os.Rename(filepath.Join(s.waiting, name), to); err != nil {
+			return nil, fmt.Errorf("experiment: writing %s: %w", to, reason(err))
+		}
+		files = append(files, filepath.ToSlash(to))
+	}
+	journals, _ := filepath.Glob(filepath.Join(s.dir, "search-*.journal"))
+	for _, path := range journals {
+		os.Remove(path)
+	}
+	s.close()
+	return files, nil
+}
+
+// discard removes what was made, but for the journal.
+func (s *stage) discard() {
+	s.close()
+	if s.made {
+		os.Remove(s.dir) // which fails where a journal is in it
+	}
+}
+
+// journal is the path of the journal of a search, which other specs and data do not share.
+func (s *stage) journal(spec Spec, data Digests) string {
+	spec.Output = Output{}
+	text, err := spec.Encode("spec.yaml")
+	if err != nil {
+		text = []byte(spec.Name)
+	}
+	sum := sha256.Sum256([]byte(string(text) + data.Train + data.Test))
+	return filepath.Join(s.dir, "search-"+hex.EncodeToString(sum[:6])+".journal")
+}
