@@ -246,43 +246,61 @@ type FittedImpute struct {
 }
 
 var (
-	_ Describer      = (*FittedImpute)(nil)
-	_ Sized          = (*FittedImpute)(nil)
-	_ model.Stateful = (*FittedImpute)(nil)
+	_ DenseTransformer = (*FittedImpute)(nil)
+	_ Describer        = (*FittedImpute)(nil)
+	_ model.Stateful   = (*FittedImpute)(nil)
 )
 
 // Transform returns the rows of X without missing values, sparse where X is.
 func (f *FittedImpute) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+	if m, ok := X.(*sparse.CSR); ok && m != nil {
+		if _, err := f.check(X); err != nil {
+			return nil, err
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		return f.transformSparse(m)
+	}
+	return transformDense(ctx, f, X)
+}
+
+// TransformTo writes the rows of X without missing values into dst, the zeros of sparse rows too.
+func (f *FittedImpute) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+	X, err := f.check(X)
+	if err != nil {
+		return err
+	}
+	n, d := X.Dims()
+	if err := checkTile("impute", dst, n, f.OutputWidth()); err != nil {
+		return err
+	}
+	return eachTile(ctx, n, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			to := dst.RawRowView(i)
+			copy(to, denseRow(X, i, to[:d]))
+			for k, j := range f.indicators {
+				to[d+k] = 0
+				if to[j] != to[j] {
+					to[d+k] = 1
+				}
+			}
+			for j, v := range to[:d] {
+				if v != v {
+					to[j] = f.fill[j]
+				}
+			}
+		}
+	})
+}
+
+// check returns X as a *mat.Dense or *sparse.CSR of finite or missing numbers.
+func (f *FittedImpute) check(X mat.Matrix) (mat.Matrix, error) {
 	X, err := checkRows("impute", X, len(f.fill))
 	if err != nil {
 		return nil, err
 	}
-	if err := checkEntries("impute", X, datasets.Schema{}, 0, math.MaxFloat64, true); err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if m, ok := X.(*sparse.CSR); ok {
-		return f.transformSparse(m)
-	}
-	n, d := X.Dims()
-	out := mat.NewDense(n, f.OutputWidth(), nil)
-	for i := range n {
-		to := out.RawRowView(i)
-		copy(to, X.(*mat.Dense).RawRowView(i))
-		for k, j := range f.indicators {
-			if to[j] != to[j] {
-				to[d+k] = 1
-			}
-		}
-		for j, v := range to[:d] {
-			if v != v {
-				to[j] = f.fill[j]
-			}
-		}
-	}
-	return out, nil
+	return X, checkEntries("impute", X, datasets.Schema{}, 0, math.MaxFloat64, true)
 }
 
 func (f *FittedImpute) transformSparse(m *sparse.CSR) (mat.Matrix, error) {

@@ -28,9 +28,9 @@ type FittedScaler struct {
 }
 
 var (
-	_ Describer      = (*FittedScaler)(nil)
-	_ Sized          = (*FittedScaler)(nil)
-	_ model.Stateful = (*FittedScaler)(nil)
+	_ DenseTransformer = (*FittedScaler)(nil)
+	_ Describer        = (*FittedScaler)(nil)
+	_ model.Stateful   = (*FittedScaler)(nil)
 )
 
 // fittedScaler checks what was learned. Columns whose scale is 0 are constant and only moved.
@@ -76,31 +76,47 @@ func (f *FittedScaler) value(j int, x float64) float64 {
 
 // Transform returns the scaled rows of X, sparse where X is.
 func (f *FittedScaler) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
-	X, err := checkRows(f.step, X, len(f.center))
-	if err != nil {
-		return nil, err
-	}
-	if err := checkEntries(f.step, X, datasets.Schema{}, 0, math.MaxFloat64, true); err != nil {
-		return nil, err
-	}
-	if m, ok := X.(*sparse.CSR); ok {
+	if m, ok := X.(*sparse.CSR); ok && m != nil {
+		if _, err := f.check(X); err != nil {
+			return nil, err
+		}
 		return f.transformSparse(ctx, m)
 	}
-	in := X.(*mat.Dense)
-	n, d := in.Dims()
-	out := mat.NewDense(n, d, nil)
-	err = eachTile(ctx, n, func(lo, hi int) {
+	return transformDense(ctx, f, X)
+}
+
+// TransformTo writes the scaled rows of X into dst, the zeros of sparse rows too.
+func (f *FittedScaler) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+	X, err := f.check(X)
+	if err != nil {
+		return err
+	}
+	n, d := X.Dims()
+	if err := checkTile(f.step, dst, n, d); err != nil {
+		return err
+	}
+	if _, ok := X.(*sparse.CSR); ok {
+		if err := f.keepsZeros(datasets.Schema{}); err != nil {
+			return err
+		}
+	}
+	return eachTile(ctx, n, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			to := out.RawRowView(i)
-			for j, x := range in.RawRowView(i) {
+			to := dst.RawRowView(i)
+			for j, x := range denseRow(X, i, to) {
 				to[j] = f.value(j, x)
 			}
 		}
 	})
+}
+
+// check returns X as a *mat.Dense or *sparse.CSR of finite or missing numbers.
+func (f *FittedScaler) check(X mat.Matrix) (mat.Matrix, error) {
+	X, err := checkRows(f.step, X, len(f.center))
 	if err != nil {
 		return nil, err
 	}
-	return out, nil
+	return X, checkEntries(f.step, X, datasets.Schema{}, 0, math.MaxFloat64, true)
 }
 
 func (f *FittedScaler) transformSparse(ctx context.Context, m *sparse.CSR) (mat.Matrix, error) {
