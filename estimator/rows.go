@@ -35,6 +35,9 @@ func setRows(data datasets.Set) (*rows, error) {
 	if n == 0 || d == 0 {
 		return nil, fmt.Errorf("%w: %d rows, %d columns", datasets.ErrEmpty, n, d)
 	}
+	if err := allNumeric(data.Schema); err != nil {
+		return nil, err
+	}
 	r := &rows{schema: data.Schema, n: n, cols: d, set: &data}
 	size := datasets.BlockRows
 	if _, r.sparse = data.X.(*sparse.CSR); r.sparse {
@@ -63,6 +66,16 @@ func setRows(data datasets.Set) (*rows, error) {
 	return r, nil
 }
 
+// allNumeric refuses columns whose numbers are codes of levels: a linear model of them means nothing.
+func allNumeric(schema datasets.Schema) error {
+	for _, c := range schema.Columns {
+		if c.Kind == datasets.Categorical {
+			return fmt.Errorf("column %s is categorical, wanted numbers; encode it before with onehot or ordinal", c.Name)
+		}
+	}
+	return nil
+}
+
 // errEnough ends a pass over blocks early.
 var errEnough = errors.New("enough")
 
@@ -71,6 +84,9 @@ func sourceRows(ctx context.Context, src datasets.Source) (*rows, error) {
 	n, d := src.Dims()
 	if n == 0 || d == 0 {
 		return nil, fmt.Errorf("%w: %d rows, %d columns", datasets.ErrEmpty, n, d)
+	}
+	if err := allNumeric(src.Schema()); err != nil {
+		return nil, err
 	}
 	r := &rows{schema: src.Schema(), n: n, cols: d}
 	r.each = func(ctx context.Context, yield func(int, datasets.Set) error) error {

@@ -75,13 +75,10 @@ func (r *run) saveModel(w io.Writer) error {
 	m := pipeline.Model{
 		Name: r.spec.Name, Task: string(r.rows.task), Spec: spec, Schema: r.rows.train.Schema(),
 		Predictor: r.model, Metrics: scores,
-		Versions: map[string]string{"bochner": r.result.Versions.Bochner, readingKey: reading},
+		Reading: reading, Versions: map[string]string{"bochner": r.result.Versions.Bochner},
 	}
 	return m.Write(w)
 }
-
-// readingKey is where a model file keeps how its rows are read.
-const readingKey = "data"
 
 // reading is how files of rows are read, without the files' names, as YAML.
 func (s Spec) reading() (string, error) {
@@ -104,7 +101,7 @@ func openModel(path string) (*opened, error) {
 	}
 	d := &document{file: path}
 	spec := New()
-	if root := d.parse([]byte(m.Versions[readingKey])); root != nil && m.Versions[readingKey] != "" {
+	if root := d.parse([]byte(m.Reading)); root != nil && m.Reading != "" {
 		spec = d.section(spec, &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{nodeOf("data"), root}}, "", nil).(Spec)
 		if err := d.faults.Err(); err != nil {
 			return nil, err

@@ -28,6 +28,7 @@ type Header struct {
 	Name     string             `json:"name,omitempty"`
 	Task     string             `json:"task,omitempty"`     // "classification" or "regression"
 	Spec     string             `json:"spec"`               // the pipeline, as YAML
+	Reading  string             `json:"reading,omitempty"`  // how files of rows are read, in words of the program that made it
 	Columns  []Column           `json:"columns,omitempty"`  // of the inputs; none where they have no names
 	Targets  []Column           `json:"targets,omitempty"`  // what is predicted
 	Classes  []string           `json:"classes,omitempty"`  // names of the classes by code

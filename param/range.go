@@ -64,7 +64,12 @@ func (r Range) checkAll(list []float64) error {
 
 // words continues "a number": " > 0", " ≥ 1", " from 0 to 1".
 func (r Range) words() string {
-	text := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	text := func(v float64) string {
+		if v == math.Trunc(v) && math.Abs(v) < 1e9 {
+			return strconv.FormatFloat(v, 'f', -1, 64)
+		}
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
 	low, high := !math.IsInf(r.Low, 0), !math.IsInf(r.High, 0)
 	switch {
 	case low && high && !r.LowOpen && !r.HighOpen:

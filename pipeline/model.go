@@ -24,6 +24,7 @@ type Model struct {
 	Schema    datasets.Schema     // of the rows it was fitted to
 	Predictor estimator.Predictor // what [Pipeline.Fit] returned
 	Metrics   map[string]float64  // scores, as "test.accuracy"
+	Reading   string              // how files of rows are read, for the program that made it; may be empty
 	Versions  map[string]string   // of the programs that made it; Save adds Go's
 }
 
@@ -65,7 +66,7 @@ func (m *Model) Write(w io.Writer) error {
 	}
 	h := model.Header{
 		Name: m.Name, Task: m.Task, Spec: string(spec), Metrics: m.Metrics,
-		Columns: columnsOut(m.Schema.Columns), Targets: columnsOut(m.Schema.Targets), Classes: m.Schema.Classes(),
+		Reading: m.Reading, Columns: columnsOut(m.Schema.Columns), Targets: columnsOut(m.Schema.Targets), Classes: m.Schema.Classes(),
 		Versions: map[string]string{"go": runtime.Version()},
 	}
 	for name, version := range m.Versions {
@@ -104,7 +105,7 @@ func Read(r io.ReaderAt, size int64) (*Model, error) {
 
 // restore makes a model of what a file holds.
 func restore(h model.Header, state *model.Archive) (*Model, error) {
-	m := &Model{Name: h.Name, Task: h.Task, Metrics: h.Metrics, Versions: h.Versions}
+	m := &Model{Name: h.Name, Task: h.Task, Metrics: h.Metrics, Reading: h.Reading, Versions: h.Versions}
 	var node yaml.Node
 	if err := yaml.Unmarshal([]byte(h.Spec), &node); err != nil {
 		return nil, fmt.Errorf("%w: its spec: %w", model.ErrDamaged, err)
@@ -128,7 +129,8 @@ func restore(h model.Header, state *model.Archive) (*Model, error) {
 	if n := len(m.Schema.Columns); n != 0 && n != inside.chain.cols {
 		return nil, fmt.Errorf("%w: it names %d columns of %d", model.ErrDamaged, n, inside.chain.cols)
 	}
-	m.Predictor = dress(inside.chain, inside.in, inside.name, inside.model)
+	m.Predictor = dress(*inside)
+	m.Spec.Precision = inside.precision
 	return m, m.try()
 }
 
