@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/experiment"
+	"github.com/bochner-ml/bochner/internal/arrows"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -127,6 +128,19 @@ func TestPaths(t *testing.T) {
 	}
 }
 
+// CONTRIBUTING names every room of the house.
+func TestRooms(t *testing.T) {
+	text, err := os.ReadFile("../CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for room := range arrows.Allowed {
+		if !strings.Contains(string(text), "`"+room+"`") && !strings.Contains(string(text), "`"+filepath.Base(room)+"`") {
+			t.Errorf("CONTRIBUTING.md does not name %s", room)
+		}
+	}
+}
+
 const (
 	begin = "<!-- reference: begin -->\n"
 	end   = "<!-- reference: end -->"
@@ -158,30 +172,48 @@ func TestReference(t *testing.T) {
 
 var block = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// The experiments shown, and their parts, are read without complaint. Steps and paths that a reader
-// is to write or to have are apart.
+// The experiments shown, and their parts, are read without complaint, but for files that a reader
+// is to have. Those with steps of examples/ownstep are that folder's business.
 func TestExperiments(t *testing.T) {
 	seen := 0
 	for page, text := range pages(t) {
 		for _, m := range block.FindAllStringSubmatch(text, -1) {
 			if strings.Contains(m[1], "class_means") {
-				continue // of examples/ownstep, whose test it is
+				continue
 			}
 			seen++
-			var faults param.Faults
-			_, err := experiment.Parse(context.Background(), "page.yaml", []byte(whole(m[1])))
-			if err != nil && !errors.As(err, &faults) {
-				t.Errorf("%s: %v", page, err)
-			}
-			for _, f := range faults {
-				if !strings.Contains(f.Problem, "no such file") {
-					t.Errorf("%s: %v in\n%s", page, f, m[1])
-				}
-			}
+			_, err := experiment.Parse(context.Background(), page, []byte(whole(m[1])))
+			complain(t, page, err)
 		}
 	}
 	if seen < 10 {
 		t.Errorf("only %d experiments found: the pattern is wrong", seen)
+	}
+}
+
+// The example files are read without complaint, those whose data are not in the repository too.
+func TestExampleFiles(t *testing.T) {
+	files, err := filepath.Glob("../examples/*/*.yaml")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("only %d example files found, %v", len(files), err)
+	}
+	for _, file := range files {
+		_, err := experiment.Load(context.Background(), file)
+		complain(t, file, err)
+	}
+}
+
+// complain reports an error, unless data are absent and nothing else is wrong.
+func complain(t *testing.T, where string, err error) {
+	t.Helper()
+	var faults param.Faults
+	if err != nil && !errors.As(err, &faults) {
+		t.Errorf("%s: %v", where, err)
+	}
+	for _, f := range faults {
+		if !strings.Contains(f.Problem, "no such file") {
+			t.Errorf("%s: %v", where, f)
+		}
 	}
 }
 
