@@ -104,7 +104,7 @@ func (p *product[T, S]) packRight(packed []T, bl blocking, k, nk, j, nj int) {
 // last ones first, because they are the longest of a lower triangle.
 func (p *product[T, S]) stripes(packed []T, bl blocking, k, nk, j, nj, top int) {
 	rows := p.c.Rows - top
-	if rows <= 3*bl.mr || rows*nj*nk < 1<<18 {
+	if rows <= 3*bl.mr || rows*nj*nk < 1<<20 {
 		p.stripe(packed, bl, k, nk, j, nj, top, p.c.Rows)
 		return
 	}
@@ -223,9 +223,9 @@ func sameType[T, S Float](x []S) []T {
 func blockingOf[T Float]() blocking {
 	switch {
 	case isa == avx512 && is64[T]():
-		return blocking{mr: 8, nr: 24, mc: 96, kc: 256, nc: 768}
+		return blocking{mr: 8, nr: 24, mc: 192, kc: 512, nc: 1056}
 	case isa == avx512:
-		return blocking{mr: 8, nr: 48, mc: 192, kc: 256, nc: 1536}
+		return blocking{mr: 8, nr: 48, mc: 192, kc: 512, nc: 2112}
 	case isa == avx2 && is64[T]():
 		return blocking{mr: 6, nr: 8, mc: 96, kc: 256, nc: 768}
 	case isa == avx2:

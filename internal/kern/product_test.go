@@ -20,7 +20,7 @@ func testAgainstGonum(t *testing.T) {
 		Mul(c, a, b, false)
 		var want mat.Dense
 		want.Mul(gonumOf(a), gonumOf(b))
-		if d := distance(gonumOf(c), &want); d > 1e-14*float64(n+5) {
+		if d := distance(gonumOf(c), &want); d > 1e-13*float64(n+5) {
 			t.Errorf("n=%d: products differ by %v", n, d)
 		}
 		g := Dense(n, n, n, make([]float64, n*n))
@@ -28,7 +28,7 @@ func testAgainstGonum(t *testing.T) {
 		MirrorLower(g)
 		var sym mat.Dense
 		sym.Mul(gonumOf(a), gonumOf(a).T())
-		if d := distance(gonumOf(g), &sym); d > 1e-14*float64(n+5) {
+		if d := distance(gonumOf(g), &sym); d > 1e-13*float64(n+5) {
 			t.Errorf("n=%d: Gram matrices differ by %v", n, d)
 		}
 		for i := range n {
