@@ -8,6 +8,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/transformer"
 )
 
 // BenchmarkTransform maps rows to Fourier features in a fresh matrix: with the peers' map, and as
@@ -15,14 +17,12 @@ import (
 func BenchmarkTransform(b *testing.B) {
 	for _, form := range []string{"phase", "paired"} {
 		b.Run(form, func(b *testing.B) {
-			for _, s := range sizes() {
-				b.Run(s.String()+"/f64", func(b *testing.B) { transform(b, s, form) })
-			}
+			eachSize(b, func(b *testing.B, s size, precision string) { transform(b, s, form, precision) })
 		})
 	}
 }
 
-func transform(b *testing.B, s size, form string) {
+func transform(b *testing.B, s size, form, precision string) {
 	data := regression(s.rows, inputs)
 	spec := fourier(s.features)
 	spec.Map = form
@@ -30,8 +30,18 @@ func transform(b *testing.B, s size, form string) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	once := func() error {
+		_, err := fitted.Transform(ctx, data.X)
+		return err
+	}
+	if precision == "float32" {
+		x := single.Copy(data.X)
+		once = func() error {
+			return fitted.(transformer.SingleTransformer).TransformSingle(ctx, single.New(s.rows, s.features, nil), x)
+		}
+	}
 	for b.Loop() {
-		if _, err := fitted.Transform(ctx, data.X); err != nil {
+		if err := once(); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// row is a line of the table.
+type row struct{ cells []string }
+
+var header = row{[]string{"what a user does", "peer: s, MiB", "Bochner f64: s, MiB", "f32: s, MiB", "ratio f64 / f32", "target", "met?", "measured"}}
+
+// row puts what is known of a work into cells.
+func (w work) row(r result) row {
+	peer := cell(r.peer64)
+	if r.peer32.known() {
+		peer = fmt.Sprintf("%s / %s f32", peer, seconds(r.peer32.seconds))
+	}
+	ours := cells(r.f64)
+	if len(r.above) > 0 {
+		ours += fmt.Sprintf("; %.1g above the optimum", r.above[0]/1e6)
+	}
+	if r.f64[0].metrics["MB/s"] > 0 {
+		ours += fmt.Sprintf("; %.0f MB/s, on one core %.0f", r.f64[0].metrics["MB/s"], r.f64[1].metrics["MB/s"])
+	}
+	if e := r.f64[0].metrics["%error"]; e > 0 {
+		ours += fmt.Sprintf("; %.2f %% / %.2f %% error", e, r.f64[1].metrics["%error"])
+	}
+	single := cells(r.f32)
+	if len(r.above) > 1 {
+		single += fmt.Sprintf("; %.1g above", r.above[1]/1e6)
+	}
+	return row{[]string{w.what, peer, ours, single, ratios(r), w.limit, w.verdict(r), time.Now().Format("2006-01-02 15:04")}}
+}
+
+func ratios(r result) string {
+	word := func(v float64, known bool) string {
+		if !known {
+			return "–"
+		}
+		return fmt.Sprintf("%.3g×", v)
+	}
+	if r.f64 == nil || !r.peer64.known() {
+		return "–"
+	}
+	return word(r.ratio64()) + " / " + word(r.ratio32())
+}
+
+func cells(samples []sample) string {
+	var words []string
+	for _, s := range samples {
+		words = append(words, cell(s))
+	}
+	if len(words) == 0 {
+		return "–"
+	}
+	return strings.Join(words, " / ")
+}
+
+// cell writes a time and, for what takes longer than a moment, the memory.
+func cell(s sample) string {
+	switch {
+	case !s.known():
+		return "–"
+	case s.peak == 0 || s.seconds < 1e-3:
+		return seconds(s.seconds)
+	}
+	return fmt.Sprintf("%s, %.0f", seconds(s.seconds), s.peak)
+}
+
+func seconds(s float64) string {
+	switch {
+	case s < 1e-3:
+		return fmt.Sprintf("%.1f µs", 1e6*s)
+	case s < 10:
+		return fmt.Sprintf("%.2g", s)
+	}
+	return fmt.Sprintf("%.1f", s)
+}
+
+func (r row) line() string { return "| " + strings.Join(r.cells, " | ") + " |\n" }
+
+// table writes the rows as Markdown.
+func table(rows []row) string {
+	out := header.line() + strings.Repeat("|---", len(header.cells)) + "|\n"
+	for _, r := range rows {
+		out += r.line()
+	}
+	return out
+}
+
+// The table is between these lines of the page; what stands around them is kept.
+const (
+	begin = "<!-- made by go run ./bench/compare: begin -->\n"
+	end   = "<!-- end -->"
+)
+
+// writePage puts the rows into the page. Rows that it has and that are not among them stay, if they
+// were measured on the same machine with the same programs.
+func writePage(page, machine string, rows []row) error {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	old, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return fmt.Errorf("%s has no place for the table, which is between %q and %q", page, strings.TrimSpace(begin), end)
+	}
+	if strings.Contains(old, machine) {
+		rows = merge(parseTable(old), rows)
+	}
+	made := fmt.Sprintf("\n%s\n\n%s\n", machine, table(rows))
+	return os.WriteFile(page, []byte(before+begin+made+end+after), 0o644)
+}
+
+// parseTable reads the rows that [table] wrote.
+func parseTable(text string) []row {
+	var out []row
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "| ") {
+			continue
+		}
+		if r := (row{strings.Split(strings.Trim(line, "| "), " | ")}); len(r.cells) == len(header.cells) && r.cells[0] != header.cells[0] {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// merge returns the rows in the order of the works, new ones before old.
+func merge(old, fresh []row) []row {
+	by := map[string]row{}
+	for _, r := range append(old, fresh...) {
+		by[r.cells[0]] = r
+	}
+	var out []row
+	for _, w := range works(false) {
+		if r, ok := by[w.what]; ok {
+			out = append(out, r)
+		}
+	}
+	return out
+}
