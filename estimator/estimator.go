@@ -78,9 +78,18 @@ type Sweeper interface {
 	// Sweep calls yield once for every setting and fold, by their numbers, in any order but never
 	// twice at the same time, with the predictions for the fold's test rows. The settings are specs
 	// of the receiver's own type. It returns the names of what was shared ("prefix", "projection",
-	// "features", "folds", "alpha"), and the first error that yield returned. A setting that
+	// "features", "columns", "folds", "alpha"), and the first error that yield returned. A setting that
 	// cannot be fitted is yielded with its error and does not end the sweep.
 	Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator,
+		yield func(setting, fold int, held Held) error) (shared []string, err error)
+}
+
+// Resumer is a Sweeper that can do part of a sweep, as where an earlier one was cut short.
+type Resumer interface {
+	Sweeper
+	// Resume is Sweep of those settings and folds that are wanted. What it yields is, to the bit,
+	// what a Sweep of all of them would.
+	Resume(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator, wanted func(setting, fold int) bool,
 		yield func(setting, fold int, held Held) error) (shared []string, err error)
 }
 

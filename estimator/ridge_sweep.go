@@ -23,6 +23,14 @@ var (
 // A result is the same to the bit, whatever other settings and folds are swept with it.
 func (s Ridge) Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator,
 	yield func(setting, fold int, held Held) error) (shared []string, err error) {
+	list, err := s.sweepSettings(data, settings)
+	if err != nil {
+		return nil, err
+	}
+	return sweepRidge(ctx, data, folds, list, yield)
+}
+
+func (s Ridge) sweepSettings(_ datasets.Set, settings []Estimator) ([]sweepSetting, error) {
 	list := make([]sweepSetting, len(settings))
 	for i, e := range settings {
 		r, ok := e.(Ridge)
@@ -33,13 +41,21 @@ func (s Ridge) Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fo
 			problem: func(rows *rows) (*ridgeProblem, error) { return r.problem(rows, blockTargets, blockWeights), nil },
 			dress:   func(model linear) Predictor { return &FittedLinear{model} }}
 	}
-	return sweepRidge(ctx, data, folds, list, yield)
+	return list, nil
 }
 
 // Sweep shares work as [Ridge.Sweep] does, between settings of the same class weight; balanced
 // weights differ between folds, and such settings are fitted by themselves.
 func (s RidgeClassifier) Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator,
 	yield func(setting, fold int, held Held) error) (shared []string, err error) {
+	list, err := s.sweepSettings(data, settings)
+	if err != nil {
+		return nil, err
+	}
+	return sweepRidge(ctx, data, folds, list, yield)
+}
+
+func (s RidgeClassifier) sweepSettings(data datasets.Set, settings []Estimator) ([]sweepSetting, error) {
 	classes := data.Schema.Classes()
 	list := make([]sweepSetting, len(settings))
 	for i, e := range settings {
@@ -56,7 +72,7 @@ func (s RidgeClassifier) Sweep(ctx context.Context, data datasets.Set, folds []d
 			check: func(train []int) error { return enoughClasses(data, train, classes) },
 			dress: func(model linear) Predictor { return &FittedLinearClassifier{linear: model, classes: classes} }}
 	}
-	return sweepRidge(ctx, data, folds, list, yield)
+	return list, nil
 }
 
 // enoughClasses fails where the training rows of positive weight are all of one class.

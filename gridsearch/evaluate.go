@@ -175,52 +175,39 @@ func (r *run) record(candidate, fold int, held estimator.Held) error {
 	return nil
 }
 
-// sweep hands the estimator every candidate that is not done, with the folds that any of them lacks.
+// sweep hands the estimator what is not done: to a Resumer the whole grid and which of it is wanted, to
+// any other Sweeper every candidate that lacks a fold, with the folds that any of them lacks.
 func (r *run) sweep(ctx context.Context, sweeper estimator.Sweeper) error {
+	resumer, resumes := sweeper.(estimator.Resumer)
 	var open, missing []int // numbers of candidates and folds
 	for i, row := range r.outcomes {
-		if slices.ContainsFunc(row, func(o outcome) bool { return !o.done }) {
+		if resumes || slices.ContainsFunc(row, func(o outcome) bool { return !o.done }) {
 			open = append(open, i)
 		}
 	}
 	for k := range r.folds {
-		if slices.ContainsFunc(r.outcomes, func(row []outcome) bool { return !row[k].done }) {
+		if resumes || slices.ContainsFunc(r.outcomes, func(row []outcome) bool { return !row[k].done }) {
 			missing = append(missing, k)
 		}
 	}
-	settings := make([]estimator.Estimator, len(open))
-	for i, c := range open {
-		settings[i] = r.candidates[c].spec
+	part := sweepPart{run: r, sweeper: sweeper, open: open, missing: missing, seen: make([]bool, len(open)*len(missing))}
+	var shared []string
+	var err error
+	if resumes {
+		done := make([]bool, len(part.seen))
+		for at := range done {
+			done[at] = r.outcomes[open[at/len(missing)]][missing[at%len(missing)]].done
+		}
+		part.seen = slices.Clone(done) // what the journal has is not to be reported
+		wanted := func(setting, fold int) bool { return !done[setting*len(missing)+fold] }
+		shared, err = resumer.Resume(ctx, r.data, part.folds(), part.settings(), wanted, part.yield(ctx))
+	} else {
+		shared, err = sweeper.Sweep(ctx, r.data, part.folds(), part.settings(), part.yield(ctx))
 	}
-	folds := make([]datasets.Fold, len(missing))
-	for i, k := range missing {
-		folds[i] = r.folds[k]
-	}
-	seen := make([]bool, len(open)*len(missing))
-	shared, err := sweeper.Sweep(ctx, r.data, folds, settings, func(setting, fold int, held estimator.Held) error {
-		if ctx.Err() != nil && held.Err != nil {
-			return ctx.Err() // whatever it says comes of stopping
-		}
-		if setting < 0 || setting >= len(open) || fold < 0 || fold >= len(missing) {
-			return fmt.Errorf("%T.Sweep reported setting %d on fold %d, of %d and %d", sweeper, setting, fold, len(open), len(missing))
-		}
-		if at := setting*len(missing) + fold; seen[at] {
-			return fmt.Errorf("%T.Sweep reported setting %d on fold %d twice", sweeper, setting, fold)
-		} else {
-			seen[at] = true
-		}
-		candidate, fold := open[setting], missing[fold]
-		if !r.outcomes[candidate][fold].done { // by the journal, while another candidate lacks this fold
-			if err := r.record(candidate, fold, held); err != nil {
-				return err
-			}
-		}
-		return ctx.Err()
-	})
 	if err != nil {
 		return err
 	}
-	if at := slices.Index(seen, false); at >= 0 {
+	if at := slices.Index(part.seen, false); at >= 0 {
 		return fmt.Errorf("%T.Sweep did not report setting %d on fold %d", sweeper, at/len(missing), at%len(missing))
 	}
 	r.share(shared)
@@ -228,6 +215,54 @@ func (r *run) sweep(ctx context.Context, sweeper estimator.Sweeper) error {
 		return r.journal.write(entry{Shared: shared})
 	}
 	return nil
+}
+
+// sweepPart is the part of a grid that a sweeper is asked for.
+type sweepPart struct {
+	*run
+	sweeper       estimator.Sweeper
+	open, missing []int // numbers of its candidates and folds
+	seen          []bool
+}
+
+func (p sweepPart) settings() []estimator.Estimator {
+	out := make([]estimator.Estimator, len(p.open))
+	for i, c := range p.open {
+		out[i] = p.candidates[c].spec
+	}
+	return out
+}
+
+func (p sweepPart) folds() []datasets.Fold {
+	out := make([]datasets.Fold, len(p.missing))
+	for i, k := range p.missing {
+		out[i] = p.run.folds[k]
+	}
+	return out
+}
+
+// yield returns what takes in the results and refuses those that were not asked for.
+func (p sweepPart) yield(ctx context.Context) func(setting, fold int, held estimator.Held) error {
+	return func(setting, fold int, held estimator.Held) error {
+		if ctx.Err() != nil && held.Err != nil {
+			return ctx.Err() // whatever it says comes of stopping
+		}
+		if setting < 0 || setting >= len(p.open) || fold < 0 || fold >= len(p.missing) {
+			return fmt.Errorf("%T.Sweep reported setting %d on fold %d, of %d and %d", p.sweeper, setting, fold, len(p.open), len(p.missing))
+		}
+		if at := setting*len(p.missing) + fold; p.seen[at] {
+			return fmt.Errorf("%T.Sweep reported setting %d on fold %d twice", p.sweeper, setting, fold)
+		} else {
+			p.seen[at] = true
+		}
+		candidate, fold := p.open[setting], p.missing[fold]
+		if !p.outcomes[candidate][fold].done { // by the journal, while another candidate lacks this fold
+			if err := p.record(candidate, fold, held); err != nil {
+				return err
+			}
+		}
+		return ctx.Err()
+	}
 }
 
 // share adds to the names of what was shared.

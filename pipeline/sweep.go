@@ -30,6 +30,13 @@ var _ estimator.Sweeper = Pipeline{}
 // memory allows; what is yielded does not depend on that, only the order is.
 func (p Pipeline) Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
 	yield func(setting, fold int, held estimator.Held) error) (shared []string, err error) {
+	return p.Resume(ctx, data, folds, settings, func(int, int) bool { return true }, yield)
+}
+
+// Resume is Sweep of those settings and folds that are wanted. What it yields is what Sweep would,
+// to the bit: the work is divided as if all were wanted, and what nothing wanted needs is left out.
+func (p Pipeline) Resume(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
+	wanted func(setting, fold int) bool, yield func(setting, fold int, held estimator.Held) error) (shared []string, err error) {
 	if err := data.Check(); err != nil {
 		return nil, here(err)
 	}
@@ -38,7 +45,7 @@ func (p Pipeline) Sweep(ctx context.Context, data datasets.Set, folds []datasets
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s := &sweep{data: data, rows: data.Rows(), cols: data.Cols(), folds: folds, memory: p.memory(), yield: yield, cancel: cancel, shared: map[string]bool{}}
+	s := &sweep{data: data, rows: data.Rows(), cols: data.Cols(), folds: folds, memory: p.memory(), wanted: wanted, yield: yield, cancel: cancel, shared: map[string]bool{}}
 	for i, e := range settings {
 		setting, ok := e.(Pipeline)
 		if !ok {
@@ -71,7 +78,9 @@ type sweep struct {
 	folds      []datasets.Fold
 	settings   []Pipeline
 	memory     int64
+	workers    int // how many tasks go on at once
 	inner      int // how many folds one task may work on at once
+	wanted     func(setting, fold int) bool
 	cancel     context.CancelCauseFunc
 
 	mu     sync.Mutex
@@ -113,17 +122,48 @@ func (s *sweep) run(ctx context.Context) {
 		}
 	})
 	var tasks []func()
-	rowless.leaves(nil, func(steps []Step, ends []int) {
-		tasks = append(tasks, func() { s.everyFold(ctx, steps, ends) })
-	})
-	for _, top := range all.next {
-		for f := range s.folds {
-			tasks = append(tasks, func() { s.oneFold(ctx, f, top) })
+	s.rowlessTasks(ctx, rowless, nil, &tasks)
+	families, others := s.families(all.next, 1)
+	for f := range s.folds {
+		for _, family := range families {
+			tasks = append(tasks, func() { s.familyOfFold(ctx, family, s.division(f), 0) })
+		}
+		for _, top := range others {
+			tasks = append(tasks, func() { s.descend(ctx, top, s.division(f), 0) })
 		}
 	}
-	workers := s.workers()
-	s.inner = max(1, workers/max(len(tasks), 1))
-	parallel(ctx, workers, len(tasks), func(i int) { tasks[i]() })
+	s.workers = s.atOnce()
+	s.inner = max(1, s.workers/max(len(tasks), 1))
+	parallel(ctx, s.workers, len(tasks), func(i int) { tasks[i]() })
+}
+
+// rowlessTasks makes a task of every end of the tree, and of every family, which serve all folds.
+func (s *sweep) rowlessTasks(ctx context.Context, b *branch, steps []Step, tasks *[]func()) {
+	if len(b.ends) > 0 {
+		*tasks = append(*tasks, func() { s.everyFold(ctx, steps, b.ends) })
+	}
+	families, others := s.families(b.next, len(s.folds))
+	for _, family := range families {
+		*tasks = append(*tasks, func() { s.familyOfAllFolds(ctx, family, steps) })
+	}
+	for _, n := range others {
+		s.rowlessTasks(ctx, n, append(slices.Clone(steps), n.step), tasks)
+	}
+}
+
+// wants reports whether any of the settings is wanted on fold f.
+func (s *sweep) wants(settings []int, f int) bool {
+	return slices.ContainsFunc(settings, func(i int) bool { return s.wanted(i, f) })
+}
+
+// wantsAny reports whether any of the settings is wanted on any fold.
+func (s *sweep) wantsAny(settings []int) bool {
+	for f := range s.folds {
+		if s.wants(settings, f) {
+			return true
+		}
+	}
+	return false
 }
 
 // plant divides the settings into those whose steps serve all folds at once and the others, each as
@@ -135,7 +175,7 @@ func (s *sweep) plant(refuse func(i int, err error)) (all, rowless *branch) {
 			refuse(i, err)
 			continue
 		}
-		if len(p.Steps) == 0 || stepsFitWithoutRows(p.Steps) && s.bytes(p) <= s.memory {
+		if len(p.Steps) == 0 || stepsFitWithoutRows(p.Steps) && s.kept(p) <= s.memory {
 			rowless.grow(i, p.Steps)
 		} else {
 			all.grow(i, p.Steps)
@@ -144,28 +184,26 @@ func (s *sweep) plant(refuse func(i int, err error)) (all, rowless *branch) {
 	return all, rowless
 }
 
-// leaves calls visit for each end of the tree with the steps that lead there.
-func (b *branch) leaves(path []Step, visit func(steps []Step, ends []int)) {
-	if len(b.ends) > 0 {
-		visit(path, b.ends)
-	}
-	for _, n := range b.next {
-		n.leaves(append(slices.Clone(path), n.step), visit)
-	}
-}
-
 // bytes estimates what the mapped rows of a setting take.
 func (s *sweep) bytes(p Pipeline) int64 {
 	return 8 * int64(s.rows) * int64(max(p.widthAfter(s.rows, s.cols), s.cols))
 }
 
-// workers is how many tasks go on at once: one for each core, fewer where they would together take
+// kept estimates what the rows take that serve all folds: a family's last step is mapped in tiles.
+func (s *sweep) kept(p Pipeline) int64 {
+	if isFamilyStep(p) {
+		p.Steps = p.Steps[:len(p.Steps)-1]
+	}
+	return s.bytes(p)
+}
+
+// atOnce is how many tasks go on at once: one for each core, fewer where they would together take
 // more than the memory. A task holds mapped rows and perhaps a copy of them.
-func (s *sweep) workers() int {
+func (s *sweep) atOnce() int {
 	most := int64(1)
 	for _, p := range s.settings {
 		if p.Estimator != nil {
-			most = max(most, 2*min(s.bytes(p), s.memory))
+			most = max(most, 2*min(s.kept(p), s.memory))
 		}
 	}
 	return int(min(max(2*s.memory/most, 1), int64(runtime.GOMAXPROCS(0))))
@@ -196,7 +234,7 @@ func parallel(ctx context.Context, workers, n int, f func(i int)) {
 func (s *sweep) give(ctx context.Context, setting, fold int, held estimator.Held) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || !s.wanted(setting, fold) {
 		return
 	}
 	if err := s.yield(setting, fold, held); err != nil {
@@ -230,13 +268,13 @@ func divide(data datasets.Set, fold datasets.Fold, f int) division {
 	return division{set: data.Select(slices.Concat(fold.Train, fold.Test)), train: len(fold.Train), fold: f}
 }
 
-// oneFold does the settings below one branch of the tree for one fold.
-func (s *sweep) oneFold(ctx context.Context, f int, top *branch) {
-	s.descend(ctx, top, divide(s.data, s.folds[f], f), 0)
-}
+func (s *sweep) division(f int) division { return divide(s.data, s.folds[f], f) }
 
 // descend fits the step of b to the rows, which depth steps have mapped, and goes on.
 func (s *sweep) descend(ctx context.Context, b *branch, d division, depth int) {
+	if !s.wants(b.settings, d.fold) {
+		return
+	}
 	if len(b.settings) == 1 {
 		s.alone(ctx, b.settings[0], d, depth)
 		return
@@ -260,7 +298,11 @@ func (s *sweep) descend(ctx context.Context, b *branch, d division, depth int) {
 	if len(b.ends) > 0 {
 		s.estimate(ctx, b.ends, mapped)
 	}
-	for _, n := range b.next {
+	families, others := s.families(b.next, 1)
+	for _, family := range families {
+		s.familyOfFold(ctx, family, mapped, depth+1)
+	}
+	for _, n := range others {
 		if ctx.Err() == nil {
 			s.descend(ctx, n, mapped, depth+1)
 		}
@@ -291,15 +333,21 @@ func (s *sweep) through(ctx context.Context, step Step, d division) (mapped divi
 
 // alone fits what is left of a setting after depth steps, and shares nothing.
 func (s *sweep) alone(ctx context.Context, i int, d division, depth int) {
+	if s.wanted(i, d.fold) {
+		s.give(ctx, i, d.fold, s.fitAlone(ctx, i, d, depth))
+	}
+}
+
+func (s *sweep) fitAlone(ctx context.Context, i int, d division, depth int) estimator.Held {
 	start := time.Now()
 	p := s.settings[i]
 	p.Steps, p.Name, p.Memory = p.Steps[depth:], p.path(), s.memory
 	fitted, err := p.Fit(ctx, d.trainSet())
-	s.judge(ctx, i, fitted, err, d, start)
+	return judge(ctx, fitted, err, d, start)
 }
 
-// judge predicts the rows held out and hands that over.
-func (s *sweep) judge(ctx context.Context, i int, fitted estimator.Predictor, err error, d division, start time.Time) {
+// judge predicts the rows held out.
+func judge(ctx context.Context, fitted estimator.Predictor, err error, d division, start time.Time) estimator.Held {
 	held := estimator.Held{Err: err}
 	if err == nil {
 		held.Prediction, held.Err = predictAll(ctx, fitted, d.testX())
@@ -308,7 +356,7 @@ func (s *sweep) judge(ctx context.Context, i int, fitted estimator.Predictor, er
 		}
 	}
 	held.Seconds = time.Since(start).Seconds() + d.seconds
-	s.give(ctx, i, d.fold, held)
+	return held
 }
 
 // predictAll returns all that a predictor says, block by block where it is no pipeline itself.
@@ -341,10 +389,13 @@ func (s *sweep) estimate(ctx context.Context, settings []int, d division) {
 }
 
 func (s *sweep) fitEstimator(ctx context.Context, i int, d division) {
+	if !s.wanted(i, d.fold) {
+		return
+	}
 	start := time.Now()
 	p := s.settings[i]
 	fitted, err := p.Estimator.Fit(ctx, d.trainSet())
-	s.judge(ctx, i, fitted, at("step", p.path(), err), d, start)
+	s.give(ctx, i, d.fold, judge(ctx, fitted, at("step", p.path(), err), d, start))
 }
 
 // byKind calls f for the settings with each type of estimator.
@@ -384,6 +435,17 @@ func (s *sweep) sweepEstimators(ctx context.Context, sweeper estimator.Sweeper, 
 
 // everyFold does settings with the same steps, which learn nothing from the rows, for all folds.
 func (s *sweep) everyFold(ctx context.Context, steps []Step, settings []int) {
+	if !s.wantsAny(settings) {
+		return
+	}
+	if s.bytes(s.settings[settings[0]]) > s.memory { // one setting of a family on one fold
+		for f := range s.folds {
+			for _, i := range settings {
+				s.alone(ctx, i, s.division(f), 0)
+			}
+		}
+		return
+	}
 	start := time.Now()
 	data, err := s.mapOnce(ctx, steps)
 	if err != nil {

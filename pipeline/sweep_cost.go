@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/transformer"
 )
 
 // SweepCost estimates what [Pipeline.Sweep] of data with cols columns costs, and returns the names
@@ -22,17 +23,14 @@ func (p Pipeline) SweepCost(cols int, folds []datasets.Fold, settings []estimato
 	}
 	all, rowless := s.plant(func(int, error) {})
 	for _, fold := range folds {
-		n := len(fold.Train) + len(fold.Test)
-		for _, b := range all.next {
-			besideTime(&cost, s.branchCost(b, n, cols, 0))
-		}
+		besideTime(&cost, s.nextCost(all.next, fold, cols, 0))
 	}
-	rowless.leaves(nil, func(steps []Step, ends []int) { besideTime(&cost, s.leafCost(steps, ends)) })
+	s.rowlessCost(&cost, rowless, nil)
 	for _, setting := range s.settings {
-		held := 2 * min(s.bytes(setting), s.memory)
+		held := 2 * min(s.kept(setting), s.memory)
 		cost.Bytes = max(cost.Bytes, held)
 	}
-	cost.Bytes *= int64(s.workers())
+	cost.Bytes *= int64(s.atOnce())
 	cost.Width = 1
 	return cost, slices.Sorted(maps.Keys(s.shared))
 }
@@ -43,8 +41,22 @@ func besideTime(sum *datasets.Cost, c datasets.Cost) {
 	sum.Bytes = max(sum.Bytes, c.Bytes)
 }
 
-// branchCost is what the settings of a branch cost on n rows of one fold.
-func (s *sweep) branchCost(b *branch, n, cols, depth int) datasets.Cost {
+// nextCost is what branches that begin at the same place cost on one fold, whose rows depth steps
+// have mapped to cols columns.
+func (s *sweep) nextCost(next []*branch, fold datasets.Fold, cols, depth int) (sum datasets.Cost) {
+	families, others := s.families(next, 1)
+	for _, family := range families {
+		besideTime(&sum, s.familyCost(family, cols, []datasets.Fold{fold}))
+	}
+	for _, b := range others {
+		besideTime(&sum, s.branchCost(b, fold, cols, depth))
+	}
+	return sum
+}
+
+// branchCost is what the settings of a branch cost on one fold.
+func (s *sweep) branchCost(b *branch, fold datasets.Fold, cols, depth int) datasets.Cost {
+	train, n := len(fold.Train), len(fold.Train)+len(fold.Test)
 	step := costOf(b.step.Fitter, n, cols)
 	width := step.Width
 	if width < 0 {
@@ -55,7 +67,8 @@ func (s *sweep) branchCost(b *branch, n, cols, depth int) datasets.Cost {
 		for _, i := range b.settings {
 			p := s.settings[i]
 			p.Steps, p.Name = p.Steps[depth:], p.path()
-			besideTime(&sum, p.Cost(n, cols))
+			besideTime(&sum, p.Cost(train, cols))
+			besideTime(&sum, Chain{Steps: p.Steps}.Cost(n-train, cols))
 		}
 		return sum
 	}
@@ -65,10 +78,56 @@ func (s *sweep) branchCost(b *branch, n, cols, depth int) datasets.Cost {
 		if len(b.ends) > 1 {
 			s.share("features")
 		}
-		besideTime(&sum, s.estimatorsCost(b.ends, n, width, s.folds[:1]))
+		besideTime(&sum, s.estimatorsCost(b.ends, n, width, []datasets.Fold{fold}))
 	}
-	for _, next := range b.next {
-		besideTime(&sum, s.branchCost(next, n, width, depth+1))
+	besideTime(&sum, s.nextCost(b.next, fold, width, depth+1))
+	return sum
+}
+
+// rowlessCost adds what the settings below b cost, whose steps serve all folds at once.
+func (s *sweep) rowlessCost(sum *datasets.Cost, b *branch, steps []Step) {
+	if len(b.ends) > 0 {
+		besideTime(sum, s.leafCost(steps, b.ends))
+	}
+	families, others := s.families(b.next, len(s.folds))
+	for _, family := range families {
+		prefix := Chain{Steps: steps}.Cost(s.rows, s.cols)
+		if len(steps) > 0 {
+			s.share("prefix")
+		}
+		besideTime(sum, prefix)
+		besideTime(sum, s.familyCost(family, prefix.Width, s.folds))
+	}
+	for _, n := range others {
+		s.rowlessCost(sum, n, append(slices.Clone(steps), n.step))
+	}
+}
+
+// familyCost is what a family costs on rows of cols columns. Its features are mapped twice: for what
+// is learned and for what is predicted.
+func (s *sweep) familyCost(family []*branch, cols int, folds []datasets.Fold) datasets.Cost {
+	n := 0
+	for _, fold := range folds {
+		n = max(n, len(fold.Train)+len(fold.Test))
+	}
+	related, sum := family[0].step.Fitter.(transformer.Kin).FamilyCost(n, cols, specs(family))
+	sum.Flops *= 2
+	settings := members(family)
+	list := make([]estimator.FamilySetting, len(settings))
+	maps := 0
+	for k, m := range related {
+		list[k] = estimator.FamilySetting{Estimator: s.settings[settings[k]].Estimator, Map: m.Map, Width: m.Width}
+		maps = max(maps, m.Map+1)
+	}
+	if maps > 1 {
+		s.share("projection")
+	}
+	if coster, ok := s.settings[settings[0]].Estimator.(interface {
+		FamilyCost(rows int, folds []datasets.Fold, settings []estimator.FamilySetting) (datasets.Cost, []string)
+	}); ok {
+		cost, names := coster.FamilyCost(n, folds, list)
+		besideTime(&sum, cost)
+		s.share(names...)
 	}
 	return sum
 }

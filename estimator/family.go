@@ -1,0 +1,53 @@
+package estimator
+
+import (
+	"context"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// FamilySweeper is a Sweeper that can also share work between settings whose features are related:
+// leading columns of a few wide maps of the same rows, as random features of one seed are.
+type FamilySweeper interface {
+	Sweeper
+	// SweepFamily does for f.Settings what Sweep does for settings on the same features, and returns
+	// the names of what was shared.
+	SweepFamily(ctx context.Context, f Family) (shared []string, err error)
+}
+
+// Family is the settings of a sweep on related features of the same rows.
+type Family struct {
+	Data     datasets.Set // rows before they are mapped
+	Folds    []datasets.Fold
+	Maps     Maps
+	Settings []FamilySetting
+	// Memory bounds the bytes of sums that are kept at once; more rows than that have sums for are
+	// mapped again for the maps that are left.
+	Memory int64
+	// Wanted reports whether a setting is to be fitted on a fold. Which ones are makes no difference
+	// to the results of others. Nil for all.
+	Wanted func(setting, fold int) bool
+	// Alone fits one setting to one fold without sharing anything, for what cannot be shared.
+	Alone func(ctx context.Context, setting, fold int) Held
+	// Yield takes the results, as in [Sweeper].
+	Yield func(setting, fold int, held Held) error
+}
+
+// FamilySetting is a spec and its features: Scale times the first Width columns of the map Map.
+type FamilySetting struct {
+	Estimator
+	Map, Width int
+	Scale      float64
+}
+
+// Maps are wide maps of rows that are made together, a tile of rows at a time.
+type Maps interface {
+	// Widths returns the number of features of each map.
+	Widths() []int
+	// Each calls yield with what some of the maps make of the rows of X. Z is used again after yield.
+	Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *mat.Dense) error) error
+}
+
+func (f Family) wants(setting, fold int) bool { return f.Wanted == nil || f.Wanted(setting, fold) }

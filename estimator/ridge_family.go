@@ -1,0 +1,639 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/param"
+)
+
+var (
+	_ FamilySweeper = Ridge{}
+	_ FamilySweeper = RidgeClassifier{}
+)
+
+// SweepFamily fits settings on related features with one pass over the rows for the sums and one for
+// the predictions. The rows are cut into parts such that each fold trains on some of the parts; the
+// Gram matrix of every part is made once for each map, nD² flops in all, and that of a fold's
+// training rows is the sum of its parts', so that nothing cancels. Settings with fewer columns have a
+// leading block of it. Each Alpha then takes D³/3 flops, and 2nD for predictions, which all settings
+// of a fold make in one product from features mapped once.
+//
+// A setting whose system is so ill-conditioned that the order of summation would show, and one that
+// is not solved by Cholesky's factors, is fitted alone. No n×D matrix is stored.
+func (s Ridge) SweepFamily(ctx context.Context, f Family) ([]string, error) {
+	return sweepRidgeFamily(ctx, f, s.sweepSettings)
+}
+
+// SweepFamily shares work as [Ridge.SweepFamily] does, between settings of the same class weight.
+func (s RidgeClassifier) SweepFamily(ctx context.Context, f Family) ([]string, error) {
+	return sweepRidgeFamily(ctx, f, s.sweepSettings)
+}
+
+// familyTile is the number of rows mapped at once.
+const familyTile = 1024
+
+// ridgeFamily is one call of SweepFamily.
+type ridgeFamily struct {
+	Family
+	ctx      context.Context
+	settings []sweepSetting
+	parts    [][]int // rows that are trained on by the same folds
+	trains   [][]int // numbers of the parts that a fold trains on
+	groups   []*ridgeGroup
+	shared   map[string]bool
+}
+
+// ridgeGroup is settings with the same sums on the same map.
+type ridgeGroup struct {
+	members []int
+	which   int // map
+	width   int
+	sums    []*moments      // by part
+	seconds float64         // spent on the sums
+	models  [][]familyModel // by fold, of the members that are wanted
+}
+
+// familyModel is a setting fitted on a fold.
+type familyModel struct {
+	setting int
+	width   int
+	weights []float64 // width × targets, on the wide map
+	offset  []float64
+	report  Report
+	scores  *mat.Dense // test rows × targets
+	seconds float64
+	err     error
+}
+
+func sweepRidgeFamily(ctx context.Context, f Family, settings func(datasets.Set, []Estimator) ([]sweepSetting, error)) ([]string, error) {
+	specs := make([]Estimator, len(f.Settings))
+	for i, s := range f.Settings {
+		specs[i] = s.Estimator
+	}
+	list, err := settings(f.Data, specs)
+	if err != nil {
+		return nil, err
+	}
+	s := &ridgeFamily{Family: f, ctx: ctx, settings: list, shared: map[string]bool{}}
+	alone := s.plan(f.Data.Rows())
+	for len(s.groups) > 0 {
+		n := s.batch()
+		failed, err := s.sweep(s.groups[:n])
+		if err != nil {
+			return nil, err
+		}
+		alone = append(alone, failed...)
+		s.groups = s.groups[n:]
+	}
+	for _, i := range alone {
+		for fold := range f.Folds {
+			if err := s.alone(i, fold); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(s.shared)), nil
+}
+
+// alone leaves one setting on one fold to the caller.
+func (s *ridgeFamily) alone(setting, fold int) error {
+	if !s.wants(setting, fold) {
+		return nil
+	}
+	return s.give(setting, fold, s.Alone(s.ctx, setting, fold))
+}
+
+func (s *ridgeFamily) give(setting, fold int, held Held) error {
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
+	return s.Yield(setting, fold, held)
+}
+
+// plan groups the settings and returns those that have to be fitted alone.
+func (s *ridgeFamily) plan(rows int) (alone []int) {
+	ok := s.divide(rows)
+	for i, setting := range s.settings {
+		f := s.Settings[i]
+		sums := 8 * int64(f.Width) * int64(f.Width) * int64(len(s.parts)+4)
+		if !ok || setting.alone || param.Check(setting.Estimator) != nil || sums > s.Memory ||
+			setting.ridge.way(rows/2, f.Width, false) != "cholesky" {
+			alone = append(alone, i)
+			continue
+		}
+		at := slices.IndexFunc(s.groups, func(g *ridgeGroup) bool {
+			return g.which == f.Map && s.settings[g.members[0]].key == setting.key
+		})
+		if at < 0 {
+			at = len(s.groups)
+			s.groups = append(s.groups, &ridgeGroup{which: f.Map, models: make([][]familyModel, len(s.Folds))})
+		}
+		g := s.groups[at]
+		g.members, g.width = append(g.members, i), max(g.width, f.Width)
+	}
+	s.groups = slices.DeleteFunc(s.groups, func(g *ridgeGroup) bool { // done before, all of it
+		for _, i := range g.members {
+			for fold := range s.Folds {
+				if s.wants(i, fold) {
+					return false
+				}
+			}
+		}
+		return true
+	})
+	return alone
+}
+
+// divide cuts the rows into parts. It fails where a fold trains on a row twice, or there would be so
+// many parts that adding up every fold by itself is as well.
+func (s *ridgeFamily) divide(n int) bool {
+	keys := make([][]byte, n)
+	for f, fold := range s.Folds {
+		for _, i := range fold.Train {
+			if keys[i] == nil {
+				keys[i] = make([]byte, (len(s.Folds)+7)/8)
+			}
+			if keys[i][f/8]&(1<<(f%8)) != 0 {
+				return false
+			}
+			keys[i][f/8] |= 1 << (f % 8)
+		}
+	}
+	number := map[string]int{}
+	s.trains = make([][]int, len(s.Folds))
+	for i, key := range keys {
+		if key == nil {
+			continue
+		}
+		p, known := number[string(key)]
+		if !known {
+			if p = len(s.parts); p > 2*len(s.Folds)+2 {
+				return false
+			}
+			number[string(key)] = p
+			s.parts = append(s.parts, nil)
+			for f := range s.Folds {
+				if key[f/8]&(1<<(f%8)) != 0 {
+					s.trains[f] = append(s.trains[f], p)
+				}
+			}
+		}
+		s.parts[p] = append(s.parts[p], i)
+	}
+	return true
+}
+
+// batch returns how many groups' sums the memory holds at once.
+func (s *ridgeFamily) batch() int {
+	held := int64(0)
+	for n, g := range s.groups {
+		held += 8 * int64(g.width) * int64(g.width) * int64(len(s.parts)+4)
+		if held > s.Memory {
+			return max(n, 1)
+		}
+	}
+	return len(s.groups)
+}
+
+// sweep does some groups at once. It returns the settings that cannot be summed up.
+func (s *ridgeFamily) sweep(groups []*ridgeGroup) (alone []int, err error) {
+	if err := s.sum(groups); err != nil {
+		if s.ctx.Err() != nil {
+			return nil, s.ctx.Err()
+		}
+		for _, g := range groups {
+			alone = append(alone, g.members...)
+		}
+		return alone, nil // each says for itself what is wrong
+	}
+	for _, g := range groups {
+		if err := s.solve(g); err != nil {
+			return nil, err
+		}
+		g.sums = nil
+	}
+	return nil, s.predict(groups)
+}
+
+// sum adds up every part for each of the groups.
+func (s *ridgeFamily) sum(groups []*ridgeGroup) error {
+	start := time.Now()
+	problems := make([]*ridgeProblem, len(groups))
+	for k, g := range groups {
+		var err error
+		if problems[k], err = s.settings[g.members[0]].problem(nil); err != nil {
+			return err
+		}
+		g.sums = make([]*moments, len(s.parts))
+	}
+	for p, list := range s.parts {
+		for lo := 0; lo < len(list); lo += familyTile {
+			block := s.Data.Select(list[lo:min(lo+familyTile, len(list))])
+			err := s.each(groups, block.X, func(k int, Z *mat.Dense) error {
+				return groups[k].add(p, Z, block, problems[k])
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	for _, g := range groups {
+		g.seconds = time.Since(start).Seconds() / float64(len(groups))
+	}
+	return nil
+}
+
+// each maps a tile of rows for the groups.
+func (s *ridgeFamily) each(groups []*ridgeGroup, X mat.Matrix, f func(k int, Z *mat.Dense) error) error {
+	var which []int
+	for _, g := range groups {
+		if !slices.Contains(which, g.which) {
+			which = append(which, g.which)
+		}
+	}
+	return s.Maps.Each(s.ctx, X, which, func(m int, Z *mat.Dense) error {
+		n, _ := Z.Dims()
+		for k, g := range groups {
+			if g.which == m {
+				if err := f(k, Z.Slice(0, n, 0, g.width).(*mat.Dense)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// add adds the mapped rows of a block to a part.
+func (g *ridgeGroup) add(part int, Z *mat.Dense, block datasets.Set, p *ridgeProblem) error {
+	y, count, err := p.targets(0, block)
+	if err != nil {
+		return err
+	}
+	weights, err := p.weights(0, block)
+	if err != nil {
+		return err
+	}
+	if g.sums[part] == nil {
+		g.sums[part] = newMoments(g.width, count, p.Intercept)
+	}
+	return g.sums[part].add(Z, y, weights)
+}
+
+// solve fits the members of a group on every fold.
+func (s *ridgeFamily) solve(g *ridgeGroup) error {
+	s.tell(g)
+	wide := &moments{}
+	for fold := range s.Folds {
+		var todo []int
+		for _, i := range g.members {
+			if s.wants(i, fold) {
+				todo = append(todo, i)
+			}
+		}
+		if len(todo) == 0 {
+			continue
+		}
+		start := time.Now()
+		s.train(wide, g, fold)
+		failed := error(nil)
+		if wide.weight == 0 {
+			failed = errors.New("every weight is 0")
+		}
+		if check := s.settings[g.members[0]].check; failed == nil && check != nil {
+			failed = check(s.Folds[fold].Train)
+		}
+		seconds := time.Since(start).Seconds()/float64(len(todo)) + g.seconds/float64(len(g.members)*len(s.Folds))
+		models := make([]familyModel, len(todo))
+		for k, i := range todo {
+			models[k] = familyModel{setting: i, width: s.Settings[i].Width, err: failed, seconds: seconds}
+		}
+		if failed == nil {
+			if err := s.paths(models, wide); err != nil {
+				return err
+			}
+		}
+		g.models[fold] = models
+	}
+	return nil
+}
+
+// tell notes what the settings of a group share.
+func (s *ridgeFamily) tell(g *ridgeGroup) {
+	widths := map[int]int{}
+	for _, i := range g.members {
+		widths[s.Settings[i].Width]++
+	}
+	most := slices.Max(slices.Collect(maps.Values(widths)))
+	for name, is := range map[string]bool{"columns": len(widths) > 1, "alpha": most > 1, "folds": len(s.Folds) > 1, "features": len(g.members) > 1} {
+		if is {
+			s.shared[name] = true
+		}
+	}
+}
+
+// train makes wide the sums of a fold's training rows. All parts are first measured from the point of
+// the first, which is an origin as good as any.
+func (s *ridgeFamily) train(wide *moments, g *ridgeGroup, fold int) {
+	var parts []*moments
+	for _, p := range s.trains[fold] {
+		m := g.sums[p]
+		if !slices.Equal(m.shift, g.sums[0].shift) || !slices.Equal(m.targetShift, g.sums[0].targetShift) {
+			m = m.rebased(g.sums[0].shift, g.sums[0].targetShift)
+			g.sums[p] = m
+		}
+		parts = append(parts, m)
+	}
+	first := g.sums[0]
+	d, t := first.cols, first.targets
+	if wide.gram == nil {
+		*wide = *newMoments(d, t, first.centred)
+	}
+	gram := wide.gram
+	*wide = moments{cols: d, targets: t, centred: first.centred, shift: first.shift, targetShift: first.targetShift,
+		sum: make([]float64, d), targetSum: make([]float64, t), cross: make([]float64, d*t), squares: make([]float64, t), gram: gram}
+	for _, m := range parts {
+		wide.rows += m.rows
+		wide.weight += m.weight
+		kern.Axpy(1, m.sum, wide.sum)
+		kern.Axpy(1, m.targetSum, wide.targetSum)
+		kern.Axpy(1, m.cross, wide.cross)
+		kern.Axpy(1, m.squares, wide.squares)
+	}
+	kern.Parallel(d, 64, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			row := gram[i*d : i*d+i+1]
+			clear(row)
+			for _, m := range parts {
+				kern.Axpy(1, m.gram[i*d:i*d+i+1], row)
+			}
+		}
+	})
+}
+
+// paths fits settings on the same sums: those of one width have one system, but for alpha.
+func (s *ridgeFamily) paths(models []familyModel, wide *moments) error {
+	byWidth := map[int][]int{}
+	for k, m := range models {
+		byWidth[m.width] = append(byWidth[m.width], k)
+	}
+	for _, width := range slices.Sorted(maps.Keys(byWidth)) {
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
+		list := byWidth[width]
+		p := newRidgePath(wide, width)
+		kern.Parallel(len(list), 1, func(lo, hi int) {
+			for _, k := range list[lo:hi] {
+				m := &models[k]
+				start := time.Now()
+				// Z = c·Ψ: ridge with alpha on Z is ridge with alpha/c² on Ψ, with weights c·w.
+				c := s.Settings[m.setting].Scale
+				alpha := s.settings[m.setting].ridge.Alpha
+				if m.weights = p.solve(alpha / (c * c)); m.weights == nil {
+					continue // singular or nearly so
+				}
+				m.offset = intercepts(m.weights, p.mean, p.targetMean)
+				m.report = Report{Solver: "cholesky", Converged: true, Objective: max(0, p.spread-kern.Dot(m.weights, p.right))}
+				m.seconds += time.Since(start).Seconds()
+			}
+		})
+	}
+	return nil
+}
+
+// ridgePath is what the systems of all alphas have in common.
+type ridgePath struct {
+	cols, targets    int
+	gram             []float64 // lower triangle, centred
+	diagonal         []float64
+	right            []float64 // cols × targets, centred
+	mean, targetMean []float64
+	spread, trace    float64
+}
+
+// newRidgePath returns the path on the leading columns of the sums.
+func newRidgePath(wide *moments, width int) *ridgePath {
+	t := wide.targets
+	m := *wide
+	m.cols, m.sum, m.cross = width, wide.sum[:width], wide.cross[:width*t]
+	if m.shift != nil {
+		m.shift = wide.shift[:width]
+	}
+	p := &ridgePath{cols: width, targets: t, gram: make([]float64, width*width), diagonal: make([]float64, width)}
+	kern.Parallel(width, 64, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			row, from := p.gram[i*width:i*width+i+1], wide.gram[i*wide.cols:i*wide.cols+i+1]
+			copy(row, from)
+			if m.centred {
+				kern.Axpy(-m.sum[i]/m.weight, m.sum[:i+1], row)
+			}
+			if row[i] <= 16*epsilon*from[i] {
+				row[i] = 0 // a constant column
+			}
+			p.diagonal[i] = row[i]
+		}
+	})
+	p.trace = kern.Sum(p.diagonal)
+	p.right, p.mean, p.targetMean, p.spread = m.rightSide(), m.mean(), m.targetMean(), m.spread()
+	return p
+}
+
+// factors holds memory for factors.
+var factors = sync.Pool{New: func() any { return new([]float64) }}
+
+// solve returns the weights for alpha, nil where the system is so near to a singular one that
+// another order of summation could give other predictions.
+//
+// The sums are right to a few roundings of the trace; the weights then are off by that times ‖w‖ in
+// the system's inverse, whose part in the predictions of the training rows is at most its product
+// with 1/(2√λ) for the smallest eigenvalue λ. The pivots stand in for that.
+func (p *ridgePath) solve(alpha float64) []float64 {
+	n := p.cols
+	hold := factors.Get().(*[]float64)
+	defer factors.Put(hold)
+	if cap(*hold) < n*n {
+		*hold = make([]float64, n*n)
+	}
+	a := (*hold)[:n*n]
+	for i := range n {
+		copy(a[i*n:i*n+i+1], p.gram[i*n:i*n+i+1])
+		a[i*n+i] += alpha
+	}
+	if _, ok := kern.Cholesky(kern.Dense(n, n, n, a)); !ok {
+		return nil
+	}
+	least := math.Inf(1)
+	for i, d := range p.diagonal {
+		pivot := a[i*n+i] * a[i*n+i]
+		if pivot <= 4*float64(n)*epsilon*(d+alpha) {
+			return nil
+		}
+		least = min(least, pivot)
+	}
+	w := slices.Clone(p.right)
+	kern.SolveCholesky(kern.Dense(n, n, n, a), kern.Dense(n, p.targets, p.targets, w))
+	const visible = 1e-9
+	norm := math.Sqrt(kern.Dot(w, w))
+	if 4*epsilon*p.trace*norm/(2*math.Sqrt(least)) > visible*math.Sqrt(p.spread) {
+		return nil
+	}
+	return w
+}
+
+// predict scores the test rows of every fold for all of its models.
+func (s *ridgeFamily) predict(groups []*ridgeGroup) error {
+	for fold := range s.Folds {
+		start := time.Now()
+		count, err := s.score(groups, fold)
+		if err != nil {
+			return err
+		}
+		seconds := time.Since(start).Seconds() / float64(max(count, 1))
+		for _, g := range groups {
+			for k := range g.models[fold] {
+				if err := s.hold(&g.models[fold][k], fold, seconds); err != nil {
+					return err
+				}
+			}
+			g.models[fold] = nil
+		}
+	}
+	return nil
+}
+
+// score writes the scores of a fold's models and returns the number of models that have any.
+func (s *ridgeFamily) score(groups []*ridgeGroup, fold int) (count int, err error) {
+	test := s.Folds[fold].Test
+	blocks := make([][]*scoreBlock, len(groups))
+	var active []*ridgeGroup
+	var of []int
+	for k, g := range groups {
+		if blocks[k] = scoreBlocks(g.models[fold], len(test)); blocks[k] != nil {
+			active, of = append(active, g), append(of, k)
+			for _, b := range blocks[k] {
+				count += len(b.models)
+			}
+		}
+	}
+	if len(active) == 0 {
+		return 0, nil
+	}
+	for lo := 0; lo < len(test); lo += familyTile {
+		hi := min(lo+familyTile, len(test))
+		X := datasets.SelectRows(s.Data.X, test[lo:hi])
+		err := s.each(active, X, func(k int, Z *mat.Dense) error {
+			for _, b := range blocks[of[k]] {
+				b.score(Z, lo)
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	for k := range groups {
+		for _, b := range blocks[k] {
+			b.spread()
+		}
+	}
+	return count, nil
+}
+
+// scoreBlock is the models of one width of a fold, whose scores are made in one product.
+type scoreBlock struct {
+	models  []*familyModel
+	weights []float64 // width × columns
+	scores  []float64 // rows × columns
+	width   int
+	columns int
+	rows    int
+}
+
+func scoreBlocks(models []familyModel, rows int) (blocks []*scoreBlock) {
+	for k := range models {
+		m := &models[k]
+		if m.weights == nil {
+			continue
+		}
+		at := slices.IndexFunc(blocks, func(b *scoreBlock) bool { return b.width == m.width })
+		if at < 0 {
+			at = len(blocks)
+			blocks = append(blocks, &scoreBlock{width: m.width, rows: rows})
+		}
+		b := blocks[at]
+		b.models = append(b.models, m)
+		b.columns += len(m.offset)
+	}
+	for _, b := range blocks {
+		b.weights = make([]float64, b.width*b.columns)
+		b.scores = make([]float64, rows*b.columns)
+		at := 0
+		for _, m := range b.models {
+			t := len(m.offset)
+			for i := range b.width {
+				copy(b.weights[i*b.columns+at:i*b.columns+at+t], m.weights[i*t:(i+1)*t])
+			}
+			at += t
+		}
+	}
+	return blocks
+}
+
+// score scores a tile of rows that begins at row first.
+func (b *scoreBlock) score(Z *mat.Dense, first int) {
+	n, _ := Z.Dims()
+	z := view(Z).Slice(0, n, 0, b.width)
+	out := kern.Dense(n, b.columns, b.columns, b.scores[first*b.columns:])
+	kern.Mul(out, z, kern.Dense(b.width, b.columns, b.columns, b.weights), false)
+}
+
+// spread gives every model its scores, the intercepts added.
+func (b *scoreBlock) spread() {
+	at := 0
+	for _, m := range b.models {
+		t := len(m.offset)
+		m.scores = mat.NewDense(b.rows, t, nil)
+		for i := range b.rows {
+			row := m.scores.RawRowView(i)
+			copy(row, b.scores[i*b.columns+at:])
+			kern.Axpy(1, m.offset, row)
+		}
+		at += t
+	}
+}
+
+// hold hands over what a model predicts.
+func (s *ridgeFamily) hold(m *familyModel, fold int, seconds float64) error {
+	setting := s.settings[m.setting]
+	if m.err == nil && (m.scores == nil || !finite(m.scores.RawMatrix().Data)) {
+		return s.alone(m.setting, fold)
+	}
+	held := Held{Report: m.report, Seconds: m.seconds + seconds}
+	err := m.err
+	if err == nil {
+		// The scores are predictions already: a model that passes them on makes the rest of them.
+		_, t := m.scores.Dims()
+		identity := linear{coef: mat.NewDense(t, t, nil), intercept: make([]float64, t)}
+		for i := range t {
+			identity.coef.Set(i, i, 1)
+		}
+		held.Prediction, err = Predict(s.ctx, setting.dress(identity), m.scores)
+	}
+	if err != nil {
+		held.Err = fmt.Errorf("estimator: %s: %w", setting.name, err)
+	}
+	m.scores, m.weights = nil, nil
+	return s.give(m.setting, fold, held)
+}

@@ -1,0 +1,182 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// isFamilyStep reports whether the last step of p may share its draws with that of other settings,
+// and the estimator their features.
+func isFamilyStep(p Pipeline) bool {
+	if len(p.Steps) == 0 {
+		return false
+	}
+	_, kin := p.Steps[len(p.Steps)-1].Fitter.(transformer.Kin)
+	_, sweeper := p.Estimator.(estimator.FamilySweeper)
+	return kin && sweeper
+}
+
+// families divides branches that begin at the same place into those which end with steps of the same
+// draws, before estimators of the same type that profit, and the others. A family has at least two
+// fits, on that many folds.
+func (s *sweep) families(next []*branch, folds int) (families [][]*branch, others []*branch) {
+	for _, b := range next {
+		if !s.endsInFamily(b) {
+			others = append(others, b)
+			continue
+		}
+		joined := false
+		for k, family := range families {
+			if joined = s.related(family[0], b); joined {
+				families[k] = append(family, b)
+				break
+			}
+		}
+		if !joined {
+			families = append(families, []*branch{b})
+		}
+	}
+	kept := families[:0]
+	for _, family := range families {
+		if len(members(family))*folds > 1 {
+			kept = append(kept, family)
+		} else {
+			others = append(others, family...)
+		}
+	}
+	return kept, others
+}
+
+// endsInFamily reports whether b is one step, the last of all its settings, of a family.
+func (s *sweep) endsInFamily(b *branch) bool {
+	if len(b.next) > 0 {
+		return false
+	}
+	for _, i := range b.ends {
+		if !isFamilyStep(s.settings[i]) || !sameType(s.settings[i].Estimator, s.settings[b.ends[0]].Estimator) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameType(a, b any) bool { return fmt.Sprintf("%T", a) == fmt.Sprintf("%T", b) }
+
+// related reports whether two steps make their maps from the same draws.
+func (s *sweep) related(a, b *branch) bool {
+	return a.step.path() == b.step.path() && a.step.Fitter.(transformer.Kin).Akin(b.step.Fitter) &&
+		sameType(s.settings[a.ends[0]].Estimator, s.settings[b.ends[0]].Estimator)
+}
+
+// members returns the settings of a family in the order of its branches.
+func members(family []*branch) (settings []int) {
+	for _, b := range family {
+		settings = append(settings, b.ends...)
+	}
+	return settings
+}
+
+// specs returns the last step of each member of a family.
+func specs(family []*branch) (out []transformer.Fitter) {
+	for _, b := range family {
+		for range b.ends {
+			out = append(out, b.step.Fitter)
+		}
+	}
+	return out
+}
+
+// familyOfFold does a family on one fold, whose rows depth steps have mapped.
+func (s *sweep) familyOfFold(ctx context.Context, family []*branch, d division, depth int) {
+	settings := members(family)
+	if !s.wants(settings, d.fold) {
+		return
+	}
+	fold := datasets.Fold{Train: count(0, d.train), Test: count(d.train, d.set.Rows())}
+	s.family(ctx, family, familyRows{data: d.set, learn: d.trainSet(), folds: []datasets.Fold{fold}, first: d.fold, seconds: d.seconds,
+		alone: func(ctx context.Context, i, _ int) estimator.Held { return s.fitAlone(ctx, i, d, depth) }})
+}
+
+// familyOfAllFolds does a family whose steps, and those before, learn nothing from the rows.
+func (s *sweep) familyOfAllFolds(ctx context.Context, family []*branch, steps []Step) {
+	settings := members(family)
+	if !s.wantsAny(settings) {
+		return
+	}
+	data, err := s.mapOnce(ctx, steps)
+	if err != nil {
+		for _, i := range settings {
+			for f := range s.folds {
+				s.give(ctx, i, f, estimator.Held{Err: err})
+			}
+		}
+		return
+	}
+	if len(steps) > 0 {
+		s.share("prefix")
+	}
+	s.family(ctx, family, familyRows{data: data, learn: data, folds: s.folds,
+		alone: func(ctx context.Context, i, f int) estimator.Held {
+			return s.fitAlone(ctx, i, divide(data, s.folds[f], f), len(steps))
+		}})
+}
+
+// familyRows is where a family is done.
+type familyRows struct {
+	data    datasets.Set
+	learn   datasets.Set // rows that the family's steps are fitted to
+	folds   []datasets.Fold
+	first   int     // number of the first of the folds
+	seconds float64 // of shared work, for each setting
+	alone   func(ctx context.Context, setting, fold int) estimator.Held
+}
+
+// family leaves the settings of a family to the Sweep of their estimators.
+func (s *sweep) family(ctx context.Context, family []*branch, at familyRows) {
+	settings := members(family)
+	maps, err := family[0].step.Fitter.(transformer.Kin).FitFamily(ctx, at.learn, specs(family))
+	if err != nil { // each setting says for itself what is wrong
+		for _, i := range settings {
+			for f := range at.folds {
+				if s.wanted(i, at.first+f) && ctx.Err() == nil {
+					s.give(ctx, i, at.first+f, at.alone(ctx, i, f))
+				}
+			}
+		}
+		return
+	}
+	if maps.Projects() {
+		s.share("projection")
+	}
+	job := estimator.Family{Data: at.data, Folds: at.folds, Maps: maps, Memory: s.memory / int64(max(s.workers, 1)),
+		Wanted: func(k, f int) bool { return s.wanted(settings[k], at.first+f) },
+		Alone:  func(ctx context.Context, k, f int) estimator.Held { return at.alone(ctx, settings[k], f) },
+		Yield: func(k, f int, held estimator.Held) error {
+			held.Err = within(s.settings[settings[k]].path(), held.Err)
+			held.Seconds += at.seconds
+			s.give(ctx, settings[k], at.first+f, held)
+			return ctx.Err()
+		}}
+	for k, m := range maps.Members {
+		job.Settings = append(job.Settings, estimator.FamilySetting{
+			Estimator: s.settings[settings[k]].Estimator, Map: m.Map, Width: m.Width, Scale: m.Scale})
+	}
+	sweeper := s.settings[settings[0]].Estimator.(estimator.FamilySweeper)
+	names, err := sweeper.SweepFamily(ctx, job)
+	if err != nil && ctx.Err() == nil {
+		s.cancel(within(s.settings[settings[0]].path(), err))
+	}
+	s.share(names...)
+}
+
+// within says that err happened at the named step, unless it says already where.
+func within(step string, err error) error {
+	if _, placed := err.(*located); placed {
+		return err
+	}
+	return at("step", step, err)
+}

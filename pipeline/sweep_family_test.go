@@ -1,0 +1,222 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// naive fits every setting on every fold and compares what a sweep gave, relative to the spread of
+// the predictions.
+func naive(t *testing.T, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator, got map[key]estimator.Held, tolerance float64) {
+	t.Helper()
+	if len(got) != len(folds)*len(settings) {
+		t.Fatalf("%d results for %d settings and %d folds", len(got), len(settings), len(folds))
+	}
+	for i, s := range settings {
+		for f, fold := range folds {
+			held := got[key{i, f}]
+			p, err := s.Fit(ctx, data.Select(fold.Train))
+			if err != nil {
+				if held.Err == nil || held.Err.Error() != err.Error() {
+					t.Errorf("setting %d on fold %d: %v, wanted %v", i, f, held.Err, err)
+				}
+				continue
+			}
+			if held.Err != nil {
+				t.Fatalf("setting %d on fold %d: %v", i, f, held.Err)
+			}
+			want, err := estimator.Predict(ctx, p, datasets.SelectRows(data.X, fold.Test))
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal := func(what string, a, b []float64) {
+				if len(a) != len(b) {
+					t.Fatalf("setting %d on fold %d: %d %s, wanted %d", i, f, len(a), what, len(b))
+				}
+				size := 1e-3
+				for _, v := range b {
+					size = max(size, math.Abs(v))
+				}
+				for k := range a {
+					if !(math.Abs(a[k]-b[k]) <= tolerance*size) {
+						t.Fatalf("setting %d (%v) on fold %d: %s %d is %v, wanted %v", i, param.All(s), f, what, k, a[k], b[k])
+					}
+				}
+			}
+			if want.Scores != nil {
+				equal("scores", held.Scores.RawMatrix().Data, want.Scores.RawMatrix().Data)
+			}
+			if want.Targets != nil {
+				equal("targets", held.Targets.RawMatrix().Data, want.Targets.RawMatrix().Data)
+			}
+			equal("values", held.Values, want.Values)
+			before := p.(estimator.Reporter).Report()
+			if held.Report.Solver != before.Solver || math.Abs(held.Report.Objective-before.Objective) > 1e-6*(1e-3+before.Objective) {
+				t.Errorf("setting %d on fold %d: %+v, wanted %+v", i, f, held.Report, before)
+			}
+		}
+	}
+}
+
+// randomFolds returns folds of one of the usual kinds.
+func randomFolds(t *testing.T, rng *rand.Rand, data datasets.Set) []datasets.Fold {
+	t.Helper()
+	splitters := []datasets.Splitter{
+		datasets.KFold{Folds: 2 + rng.IntN(4), Shuffle: rng.IntN(2) == 0, Seed: rng.Uint64()},
+		datasets.TimeSeriesSplit{Folds: 3},
+		datasets.TrainTest{Test: 0.3},
+	}
+	folds, err := splitters[rng.IntN(len(splitters))].Split(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folds
+}
+
+// Whatever grid over γ, D and alpha, whatever map, targets, weights, folds and steps before: a family
+// that shares its draws gives the predictions of the naive search.
+func TestFamilySweepIsTheNaiveSearch(t *testing.T) {
+	rng := rand.New(rand.NewPCG(40, 4))
+	for trial := range 24 {
+		const n = 160
+		data := numbers(n, uint64(trial))
+		var base estimator.Estimator = estimator.NewRidge()
+		name := "ridge"
+		switch rng.IntN(4) {
+		case 0:
+			targets := mat.NewDense(n, 3, nil)
+			for i := range n {
+				for j := range 3 {
+					targets.Set(i, j, float64(j+1)*data.Y[i]+rng.NormFloat64())
+				}
+			}
+			data.Y, data.Targets = nil, targets
+		case 1:
+			classes := 2 + rng.IntN(2)
+			levels := []string{"a", "b", "c"}[:classes]
+			data.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical, Levels: levels}}
+			for i := range data.Y {
+				data.Y[i] = float64((i*7 + int(math.Abs(data.X.At(i, 0)))) % classes)
+			}
+			base, name = estimator.NewRidgeClassifier(), "ridge_classifier"
+		}
+		if rng.IntN(2) == 0 {
+			data.Weights = make([]float64, n)
+			for i := range data.Weights {
+				data.Weights[i] = float64(rng.IntN(4))
+			}
+		}
+		rff := transformer.NewRFF()
+		rff.Kernel = []string{"gaussian", "laplacian", "cauchy", "matern"}[rng.IntN(4)]
+		rff.Map = []string{"paired", "phase"}[rng.IntN(2)]
+		rff.Seed = rng.Uint64N(1 << 40)
+		steps := []transformer.Fitter{rff}
+		if rng.IntN(2) == 0 {
+			steps = []transformer.Fitter{transformer.NewStandardize(), rff}
+		}
+		gammas := []any{0.05, 0.3, "scale", []any{0.1, 0.2, 0.1, 0.5}}
+		settings := grid(t, pipeline.New(base, steps...),
+			param.Setting{Path: "rff.gamma", Value: gammas[rng.IntN(2) : 2+rng.IntN(3)]},
+			param.Setting{Path: "rff.features", Value: []any{8, 20, 32}[rng.IntN(3):]},
+			param.Setting{Path: name + ".intercept", Value: []any{true, false}[rng.IntN(2):]},
+			param.Setting{Path: name + ".alpha", Value: []any{1e-3, 0.1, 10.0}})
+		folds := randomFolds(t, rng, data)
+		sweeper := settings[0].(estimator.Sweeper)
+		got, shared := sweep(t, sweeper, data, folds, settings)
+		naive(t, data, folds, settings, got, 1e-8)
+		if !slices.Contains(shared, "alpha") || len(steps) == 1 && len(folds) > 1 && !slices.Contains(shared, "folds") {
+			// A rule for γ is found anew on each fold, and then folds are not shared.
+			if !slices.ContainsFunc(settings, func(s estimator.Estimator) bool {
+				return !s.(pipeline.Pipeline).Steps[len(steps)-1].Fitter.(transformer.RFF).FitsWithoutRows()
+			}) {
+				t.Errorf("trial %d shares %q only", trial, shared)
+			}
+		}
+	}
+}
+
+// What sums would get wrong is fitted alone: a fold with almost all of the weight, rows twice,
+// constant columns, no penalty at all, more features than rows.
+func TestFamilySweepOfDegenerateFolds(t *testing.T) {
+	const n = 90
+	data := numbers(n, 50)
+	X := data.X.(*mat.Dense)
+	data.Weights = slices.Repeat([]float64{1}, n)
+	for i := range n {
+		X.Set(i, 1, 3)
+		if i%2 == 1 {
+			X.SetRow(i, X.RawRowView(i-1))
+		}
+		if i%3 == 0 {
+			data.Weights[i] = 1e7
+		}
+	}
+	base := pipeline.New(estimator.NewRidge(), fourier(64))
+	settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{1e-9, 0.1, 1.0}},
+		param.Setting{Path: "rff.features", Value: []any{16, 64, 200}}, param.Setting{Path: "ridge.alpha", Value: []any{0.0, 1e-12, 1e-3, 1e3}})
+	got, _ := sweep(t, base, data, thirds(n), settings)
+	naive(t, data, thirds(n), settings, got, 1e-8)
+}
+
+// A member that cannot be fitted leaves the others as they are, and has the error it has alone.
+func TestFamilySweepYieldsErrors(t *testing.T) {
+	data := numbers(60, 51)
+	base := pipeline.New(estimator.NewRidge(), fourier(8))
+	settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, []any{0.1, 0.2}}}, param.Setting{Path: "ridge.alpha", Value: []any{1.0, 2.0}})
+	got, _ := sweep(t, base, data, thirds(60), settings)
+	naive(t, data, thirds(60), settings, got, 1e-8)
+	if got[key{2, 1}].Err == nil {
+		t.Error("two numbers for γ of four columns")
+	}
+}
+
+// However few settings and folds are wanted, and however little memory there is for sums, what comes
+// out is the same bits.
+func TestResumeGivesTheSameBits(t *testing.T) {
+	data := numbers(150, 52)
+	folds := thirds(150)
+	for _, steps := range [][]transformer.Fitter{{fourier(16)}, {transformer.NewStandardize(), fourier(16)}} {
+		base := pipeline.New(estimator.NewRidge(), steps...)
+		settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.2, 0.4}},
+			param.Setting{Path: "rff.features", Value: []any{8, 16}}, param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})
+		whole, _ := sweep(t, base, data, folds, settings)
+		rng := rand.New(rand.NewPCG(5, 5))
+		for range 6 {
+			wanted := map[key]bool{}
+			for range 1 + rng.IntN(20) {
+				wanted[key{rng.IntN(len(settings)), rng.IntN(3)}] = true
+			}
+			got := map[key]estimator.Held{}
+			_, err := base.Resume(ctx, data, folds, settings, func(i, f int) bool { return wanted[key{i, f}] },
+				func(i, f int, held estimator.Held) error { got[key{i, f}] = held; return nil })
+			if err != nil || len(got) != len(wanted) {
+				t.Fatalf("%d of %d wanted: %v", len(got), len(wanted), err)
+			}
+			for k := range wanted {
+				if !reflect.DeepEqual(got[k].Prediction, whole[k].Prediction) {
+					t.Fatalf("%v: the prediction is another", k)
+				}
+			}
+		}
+		for _, memory := range []int64{20_000, 40_000} {
+			small := base
+			small.Memory = memory
+			got, _ := sweep(t, small, data, folds, settings)
+			for k := range whole {
+				agree(t, fmt.Sprint(k, " in ", memory), got[k].Prediction, whole[k].Prediction, true)
+			}
+		}
+	}
+}

@@ -1,0 +1,264 @@
+package transformer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// Kin is a Fitter whose maps come in families: specs that differ in the width of a kernel, or in the
+// number of features, and make their maps from the same draws. A search over such a family projects
+// the rows once for all of them.
+type Kin interface {
+	Fitter
+	// Akin reports whether other makes its map from the same draws.
+	Akin(other Fitter) bool
+	// FitFamily fits specs that are akin to the receiver to the same data. It fails where any of
+	// them does.
+	FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (*Family, error)
+	// FamilyCost tells beforehand how the specs' maps will be related, and what mapping rows by all
+	// of them together costs.
+	FamilyCost(rows, cols int, specs []Fitter) ([]FamilyMember, datasets.Cost)
+}
+
+// Family is maps of the same draws, fitted to the same rows: a few wide ones, one for each γ, and any
+// number of members, each some leading columns of one of them times a factor. It is immutable and
+// safe for concurrent use.
+type Family struct {
+	// Members says, for each spec, which map its own is a part of.
+	Members []FamilyMember
+	maps    []*FittedRFF
+	widest  *mat.Dense // d×m, the base of all
+}
+
+// FamilyMember is the map of one spec: Scale times the first Width columns of the wide map Map.
+type FamilyMember struct {
+	Map, Width int
+	Scale      float64
+}
+
+var _ Kin = RFF{}
+
+// Akin reports whether other is a Fourier map of the same draws; γ and the number of features may be
+// others.
+func (s RFF) Akin(other Fitter) bool {
+	o, ok := other.(RFF)
+	return ok && s.Draw == "iid" && s.Draw == o.Draw && s.Kernel == o.Kernel && s.Map == o.Map && s.Nu == o.Nu &&
+		s.Alpha == o.Alpha && s.Seed == o.Seed && s.Custom == o.Custom
+}
+
+// FitFamily fits maps of the same draws: one for each γ, as wide as the widest of the specs.
+func (s RFF) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (*Family, error) {
+	if len(specs) == 0 {
+		return nil, errors.New("transformer: rff: a family of no specs")
+	}
+	widest := 0
+	for i, spec := range specs {
+		if !s.Akin(spec) {
+			return nil, fmt.Errorf("transformer: rff: spec %d is not of the family", i)
+		}
+		if err := checkSpec("rff", spec); err != nil {
+			return nil, err
+		}
+		if spec.(RFF).Features > specs[widest].(RFF).Features {
+			widest = i
+		}
+	}
+	fit, err := specs[widest].Fit(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	base := fit.(*FittedRFF)
+	f := &Family{widest: base.base}
+	resolved := map[string][]float64{} // γ by rule
+	for _, spec := range specs {
+		r := spec.(RFF)
+		gamma, known := resolved[r.Gamma.rule]
+		if !known || r.Gamma.rule == "" {
+			if gamma, err = r.Gamma.resolve(ctx, "rff", base.kernel, data.Source(), s.Seed); err != nil {
+				return nil, err
+			}
+			resolved[r.Gamma.rule] = gamma
+		}
+		f.Members = append(f.Members, FamilyMember{Map: f.mapOf(base, gamma), Width: r.Features})
+	}
+	return f, f.trim()
+}
+
+// FamilyCost takes rules for γ to give others than the numbers there are.
+func (s RFF) FamilyCost(rows, cols int, specs []Fitter) ([]FamilyMember, datasets.Cost) {
+	var gammas []Gamma
+	var widths []int
+	members := make([]FamilyMember, len(specs))
+	for k, spec := range specs {
+		r := spec.(RFF)
+		at := slices.IndexFunc(gammas, func(g Gamma) bool { return g.rule == r.Gamma.rule && slices.Equal(g.values, r.Gamma.values) })
+		if at < 0 {
+			at = len(gammas)
+			gammas, widths = append(gammas, r.Gamma), append(widths, 0)
+		}
+		members[k] = FamilyMember{Map: at, Width: r.Features}
+		widths[at] = max(widths[at], r.Features)
+	}
+	var cost datasets.Cost
+	for _, width := range widths {
+		s.Features = width
+		part := s.Cost(rows, cols)
+		if width == slices.Max(widths) && cost.Flops > 0 { // projected before
+			part.Flops -= 2 * float64(rows) * float64(cols) * float64(s.frequencies())
+		}
+		cost.Flops += part.Flops
+		cost.Width = max(cost.Width, width)
+	}
+	cost.Bytes = int64(16 * cols * cost.Width)
+	return members, cost
+}
+
+// mapOf returns the number of the map with γ, which is for now as wide as base.
+func (f *Family) mapOf(base *FittedRFF, gamma []float64) int {
+	for i, m := range f.maps {
+		if slices.Equal(m.gamma, gamma) {
+			return i
+		}
+	}
+	m := *base
+	m.gamma = gamma
+	f.maps = append(f.maps, &m)
+	return len(f.maps) - 1
+}
+
+// trim makes every map as wide as its widest member and relates the members to it.
+func (f *Family) trim() error {
+	for i, m := range f.maps {
+		width := 0
+		for _, member := range f.Members {
+			if member.Map == i {
+				width = max(width, member.Width)
+			}
+		}
+		if err := m.finish(); err != nil {
+			return err
+		}
+		nested, err := m.WithFeatures(width)
+		if err != nil {
+			return err
+		}
+		f.maps[i] = nested
+	}
+	for k := range f.Members {
+		member := &f.Members[k]
+		member.Scale = math.Sqrt(float64(f.maps[member.Map].OutputWidth()) / float64(member.Width))
+	}
+	return nil
+}
+
+// Widths returns the numbers of features of the wide maps.
+func (f *Family) Widths() []int {
+	out := make([]int, len(f.maps))
+	for i, m := range f.maps {
+		out[i] = m.OutputWidth()
+	}
+	return out
+}
+
+// Projects reports whether two or more of the maps come from one projection of the rows: those with
+// the same γ for all columns.
+func (f *Family) Projects() bool {
+	uniform := 0
+	for _, m := range f.maps {
+		if m.uniform() {
+			uniform++
+		}
+	}
+	return uniform > 1
+}
+
+// uniform reports whether γ is the same for all columns.
+func (f *FittedRFF) uniform() bool {
+	for _, g := range f.gamma {
+		if g != f.gamma[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// Each maps the rows of X by some of the wide maps and calls yield with the features of each, in a
+// matrix that the next one reuses. Meant for a tile of rows: it holds a projection and the features.
+func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *mat.Dense) error) error {
+	X, err := checkRows("rff", X, len(f.maps[0].gamma))
+	if err != nil {
+		return err
+	}
+	n, _ := X.Dims()
+	limit, width, projected := math.MaxFloat64, 0, 0
+	for _, i := range which {
+		m := f.maps[i]
+		limit, width = min(limit, m.limit), max(width, m.OutputWidth())
+		if f.Projects() && m.uniform() {
+			projected = max(projected, m.Frequencies())
+		}
+	}
+	if err := checkEntries("rff", X, datasets.Schema{}, 0, limit, false); err != nil {
+		return err
+	}
+	hold := tilePool.Get().(*[]float64)
+	defer tilePool.Put(hold)
+	if need := n * (width + projected); cap(*hold) < need {
+		*hold = make([]float64, need)
+	}
+	tile := (*hold)[:n*width]
+	angles := kern.Dense(n, projected, projected, (*hold)[n*width:n*(width+projected)])
+	if f.Projects() && projected > 0 {
+		f.project(angles, X)
+	}
+	for _, i := range which {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		m := f.maps[i]
+		Z := mat.NewDense(n, m.OutputWidth(), tile[:n*m.OutputWidth()])
+		if f.Projects() && m.uniform() {
+			m.rescale(denseView(Z, 0, n), angles.Slice(0, n, 0, m.Frequencies()))
+		} else if err := m.TransformTo(ctx, Z, X); err != nil {
+			return err
+		}
+		if err := yield(i, Z); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tilePool holds features and projections of tiles.
+var tilePool = sync.Pool{New: func() any { return new([]float64) }}
+
+// project writes X times the frequencies for γ = 1.
+func (f *Family) project(angles kern.View[float64], X mat.Matrix) {
+	d, _ := f.widest.Dims()
+	base := denseView(f.widest, 0, d).Slice(0, d, 0, angles.Cols)
+	switch m := X.(type) {
+	case *mat.Dense:
+		kern.Mul(angles, denseView(m, 0, angles.Rows), base, false)
+	case *sparse.CSR:
+		kern.SparseMul(angles, sparseView(m, 0, angles.Rows), base, false)
+	}
+}
+
+// rescale writes the features that γ makes of projections for γ = 1.
+func (f *FittedRFF) rescale(dst, angles kern.View[float64]) {
+	if f.paired {
+		kern.SinCosRescaled(dst, angles, f.factor[0], f.norm())
+	} else {
+		kern.CosRescaled(dst, angles, f.phase, f.factor[0], f.norm())
+	}
+}
