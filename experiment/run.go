@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/builtin"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/metrics"
@@ -52,15 +53,26 @@ type run struct {
 	model  estimator.Predictor
 }
 
+// digest says which files the rows are from.
+func (r *run) digest(ctx context.Context) (err error) {
+	data, sum := r.spec.Data, &r.result.SHA256
+	if data.Dataset != "" {
+		sum.Train, sum.Test, err = builtin.SHA256(data.Dataset)
+		return err
+	}
+	if sum.Train, err = digest(ctx, data.Train); err != nil {
+		return err
+	}
+	sum.Test, err = digest(ctx, data.Test)
+	return err
+}
+
 // load reads the data and what there is to say about it.
 func (r *run) load(ctx context.Context) error {
 	began := time.Now()
 	r.options.report("load", 0, 0)
-	var err error
-	if r.result.SHA256.Train, err = digest(ctx, r.spec.Data.Train); err != nil {
-		return err
-	}
-	if r.result.SHA256.Test, err = digest(ctx, r.spec.Data.Test); err != nil {
+	err := r.digest(ctx)
+	if err != nil {
 		return err
 	}
 	if r.rows, err = r.spec.read(ctx, r.options); err != nil {

@@ -6,6 +6,7 @@ package builtin
 
 import (
 	"context"
+	"crypto/sha256"
 	"embed"
 	"fmt"
 	"slices"
@@ -132,6 +133,28 @@ func Read(ctx context.Context, name string, roles datasets.Roles) (train, test d
 	}
 	test, err = s.read(ctx, s.test, roles)
 	return train, test, err
+}
+
+// SHA256 returns the hashes, in hexadecimal, of the files that the set called name is read from; test
+// is empty where there is one file.
+func SHA256(name string) (train, test string, err error) {
+	s, err := find(name)
+	if err != nil {
+		return "", "", err
+	}
+	if train, err = digest(s.train); err != nil || s.test == "" {
+		return train, "", err
+	}
+	test, err = digest(s.test)
+	return train, test, err
+}
+
+func digest(path string) (string, error) {
+	raw, err := files.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("builtin: %w", err)
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(raw)), nil
 }
 
 func find(name string) (set, error) {

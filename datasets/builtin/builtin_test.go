@@ -100,6 +100,22 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
+// The hashes are those of the files as they were taken over.
+func TestSHA256(t *testing.T) {
+	for name, want := range map[string][2]string{
+		"adult": {"c7a2b4716a97f930123e0baf879188d701e798172631a654fc703d4b082907f3", "8a2c1bffa6e7ce5abfa43881ae5e87c4311ebc2b3cd526c9c40a43f19f06f799"},
+		"iris":  {"986f1ced51b9cd3082fe93847d88b2f762bdd6653810d1df1a0b9415bf26246f"},
+	} {
+		train, test, err := builtin.SHA256(name)
+		if err != nil || train != want[0] || test != want[1] {
+			t.Errorf("%s: %s and %s, %v; wanted %s", name, train, test, err, want)
+		}
+	}
+	if _, _, err := builtin.SHA256("titanic"); err == nil {
+		t.Error("no error for a set that is not built in")
+	}
+}
+
 func ExampleLoad() {
 	train, _, err := builtin.Load("iris")
 	if err != nil {
