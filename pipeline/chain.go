@@ -101,7 +101,7 @@ func fitSteps(ctx context.Context, steps []Step, r rows, cols int, keep func(i i
 		if err != nil {
 			return nil, r, at("step", s.path(), err)
 		}
-		step := &fittedStep{name: s.path(), fit: t}
+		step := &fittedStep{name: s.path(), fit: t, single: r.single && i == len(steps)-1}
 		if r, err = r.through(ctx, step, keep(i)); err != nil {
 			return nil, r, at("step", s.path(), err)
 		}
@@ -160,7 +160,7 @@ func (c *FittedChain) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 		return nil, err
 	}
 	var dst *mat.Dense
-	if k := len(c.steps); k > 0 && c.steps[k-1].dense {
+	if k := len(c.steps); k > 0 && c.steps[k-1].dense && !c.steps[k-1].single {
 		dst = mat.NewDense(n, c.OutputWidth(), nil)
 	}
 	work := c.work()
@@ -173,8 +173,8 @@ func (c *FittedChain) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 		return nil, err
 	}
 	for i := range *work { // a tile must not leave
-		if d, ok := Z.(*mat.Dense); ok && d == &(*work)[i].m {
-			return mat.DenseCopyOf(d), nil
+		if own, ok := (*work)[i].copyOf(Z); ok {
+			return own, nil
 		}
 	}
 	return Z, nil
@@ -238,22 +238,21 @@ func (c *FittedChain) work() *[]tile {
 // apply maps X through all steps: into dst where that is given and the last step is dense. What
 // comes before goes into tiles of work.
 func (c *FittedChain) apply(ctx context.Context, dst *mat.Dense, X mat.Matrix, work []tile) (mat.Matrix, error) {
-	n, err := checkInput(X, c.cols)
-	if err != nil {
+	if _, err := checkInput(X, c.cols); err != nil {
 		return nil, err
 	}
 	if len(c.steps) == 0 {
 		return X, here(checkFinite(X))
 	}
+	var err error
 	for i, s := range c.steps {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		to := dst
-		if s.dense && (dst == nil || i < len(c.steps)-1) {
-			to = work[i].shape(n, s.width)
+		if dst != nil && i == len(c.steps)-1 && !s.single {
+			return s.apply(ctx, dst, X)
 		}
-		if X, err = s.apply(ctx, to, X); err != nil {
+		if X, err = s.applyTile(ctx, &work[i], X); err != nil {
 			return nil, err
 		}
 	}
@@ -305,10 +304,12 @@ func (c *FittedChain) State(s *model.State) {
 func (s *fittedStep) state(st *model.State) {
 	st.Int("width", &s.width)
 	st.Bool("dense", &s.dense)
+	st.Bool("single", &s.single)
 	partState(st, &s.fit)
 	if st.Reading() && st.Err() == nil {
 		st.Require(s.width >= 0, "a width is below 0")
 		d, ok := s.fit.(transformer.DenseTransformer)
+		st.Require(!s.single || s.dense, "features in single precision that are not dense")
 		st.Require(!s.dense || ok && s.width > 0 && d.OutputWidth() == s.width, "the width is not that of the step")
 	}
 }

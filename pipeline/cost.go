@@ -90,7 +90,11 @@ func (p Pipeline) Cost(rows, cols int) datasets.Cost {
 	sum.Flops += cost.Flops
 	sum.Bytes = max(sum.Bytes, cost.Bytes)
 	if len(p.Steps) > 0 {
-		sum.Bytes += min(8*int64(max(rows, 0))*int64(width), p.memory())
+		number := int64(8)
+		if p.Precision == Float32 {
+			number = 4
+		}
+		sum.Bytes += min(number*int64(max(rows, 0))*int64(width), p.memory())
 	}
 	sum.Width = 1
 	return sum

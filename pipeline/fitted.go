@@ -18,10 +18,11 @@ import (
 // FittedPipeline is fitted steps and a fitted model. [Pipeline.Fit] returns it within a predictor
 // that has the further methods of the model; [Unwrap] finds it there.
 type FittedPipeline struct {
-	chain *FittedChain
-	in    datasets.Schema
-	name  string // of the model
-	model estimator.Predictor
+	chain     *FittedChain
+	in        datasets.Schema
+	precision string // of the pipeline
+	name      string // of the model
+	model     estimator.Predictor
 }
 
 var (
@@ -37,6 +38,9 @@ func (p *FittedPipeline) Model() (name string, fitted estimator.Predictor) { ret
 
 // InputSchema returns the schema of the rows the pipeline was fitted to.
 func (p *FittedPipeline) InputSchema() datasets.Schema { return p.in }
+
+// Precision returns [Float64] or [Float32], as the pipeline said.
+func (p *FittedPipeline) Precision() string { return p.precision }
 
 // InputWidth returns the number of columns that go in.
 func (p *FittedPipeline) InputWidth() int { return p.chain.cols }
@@ -260,9 +264,9 @@ func inBlocks(ctx context.Context, n, size int, f func(lo, hi int) error) error 
 }
 
 // dress returns the fitted pipeline as a predictor with the further methods of the fitted model.
-func dress(chain *FittedChain, in datasets.Schema, name string, fitted estimator.Predictor) estimator.Predictor {
-	out, inside := suit(fitted)
-	inside.chain, inside.in, inside.name, inside.model = chain, in, name, fitted
+func dress(bare FittedPipeline) estimator.Predictor {
+	out, inside := suit(bare.model)
+	*inside = bare
 	return out
 }
 
@@ -355,6 +359,7 @@ func (p *FittedPipeline) State(s *model.State) {
 	}
 	p.chain.State(s.Child("steps"))
 	s.String("name", &p.name)
+	s.String("precision", &p.precision)
 	schemaState(s.Child("input"), &p.in)
 	if s.Err() == nil {
 		partState(s.Child(p.name), &p.model)
@@ -363,6 +368,7 @@ func (p *FittedPipeline) State(s *model.State) {
 		n := len(p.in.Columns)
 		s.Require(n == 0 || n == p.chain.cols, "the schema does not fit the columns")
 		s.Require(validName(p.name), "the model has no name")
+		s.Require(p.precision == Float64 || p.precision == Float32, "the precision is not known")
 	}
 }
 

@@ -17,6 +17,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,17 @@ type Pipeline struct {
 	// Memory is how many bytes of mapped rows a fit may keep; 0 stands for [DefaultMemory]. What
 	// does not fit is mapped afresh at each reading, so results do not depend on it beyond rounding.
 	Memory int64
+	// Precision is that of the features that the last step makes and the estimator reads, where they
+	// are dense: "float64", for which "" stands too, or "float32". In single precision they take half
+	// the memory and about half the time; sums over rows are in double precision in either case.
+	Precision string
 }
+
+// The precisions of features.
+const (
+	Float64 = "float64"
+	Float32 = "float32"
+)
 
 // OnePass is a [estimator.BlockEstimator] that may read its rows just once. Its features are mapped
 // as it reads them and never stored; those of any other estimator are kept where they fit into
@@ -47,11 +58,16 @@ type OnePass interface {
 
 // New returns the pipeline of the specs under the names they are registered under.
 func New(model estimator.Estimator, steps ...transformer.Fitter) Pipeline {
-	return Pipeline{Steps: Steps(steps...), Estimator: model}
+	return Pipeline{Steps: Steps(steps...), Estimator: model, Precision: Float64}
 }
 
-// Params declares the parameters of the steps and of the estimator, each below its name.
+// Params declares the precision, and the parameters of the steps and of the estimator, each below
+// its name.
 func (p *Pipeline) Params(l *param.List) {
+	if p.Precision == "" {
+		p.Precision = Float64
+	}
+	l.Choice(&p.Precision, "precision", "precision of the dense features that the estimator reads", Float64, Float32)
 	p.Steps = slices.Clone(p.Steps)
 	declareSteps(l, p.Steps)
 	l.Child(p.path(), &p.Estimator)
@@ -84,8 +100,12 @@ func (p Pipeline) check() error {
 	for _, s := range p.Steps {
 		names = append(names, s.path())
 	}
-	if err := checkNames("step", append(names, p.path())); err != nil {
+	names = append(names, p.path())
+	if err := checkNames("step", names); err != nil {
 		return err
+	}
+	if slices.Contains(names, "precision") {
+		return errors.New("a step is called precision, which is a parameter of the pipeline")
 	}
 	return param.Check(&p)
 }
@@ -102,6 +122,7 @@ func (p Pipeline) Fit(ctx context.Context, data datasets.Set) (estimator.Predict
 	if err != nil {
 		return nil, here(err)
 	}
+	r.single = p.Precision == Float32
 	return p.fit(ctx, r, data.Schema, data.Cols(), data.Rows())
 }
 
@@ -116,6 +137,7 @@ func (p Pipeline) FitSource(ctx context.Context, data datasets.Source) (estimato
 	if err != nil {
 		return nil, here(err)
 	}
+	r.single = p.Precision == Float32
 	n, cols := data.Dims()
 	return p.fit(ctx, r, data.Schema(), cols, n)
 }
@@ -132,7 +154,7 @@ func (p Pipeline) fit(ctx context.Context, r rows, in datasets.Schema, cols, n i
 	if err != nil {
 		return nil, at("step", p.path(), err)
 	}
-	return dress(chain, in, p.path(), fitted), nil
+	return dress(FittedPipeline{chain: chain, in: in, precision: cmp.Or(p.Precision, Float64), name: p.path(), model: fitted}), nil
 }
 
 // EstimatorReadsOnce reports whether the estimator reads what comes out of the last step just once,

@@ -4,13 +4,16 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// tile is a dense matrix whose memory is used again for every block of rows.
+// tile is a dense matrix, in either precision, whose memory is used again for every block of rows.
 type tile struct {
-	m    mat.Dense
-	data []float64
+	m      mat.Dense
+	data   []float64
+	narrow *single.Dense
+	short  []float32
 }
 
 // shape returns the tile as a rows×cols matrix with arbitrary contents; both are above 0.
@@ -20,6 +23,40 @@ func (t *tile) shape(rows, cols int) *mat.Dense {
 	}
 	t.m.SetRawMatrix(blas64.General{Rows: rows, Cols: cols, Stride: cols, Data: t.data[:rows*cols]})
 	return &t.m
+}
+
+// shapeSingle is shape in single precision.
+func (t *tile) shapeSingle(rows, cols int) *single.Dense {
+	if t.narrow != nil {
+		if r, c := t.narrow.Dims(); r == rows && c == cols {
+			return t.narrow
+		}
+	}
+	if cap(t.short) < rows*cols {
+		t.short = make([]float32, rows*cols)
+	}
+	t.narrow = single.New(rows, cols, t.short[:rows*cols])
+	return t.narrow
+}
+
+// copyOf returns a copy of Z and whether Z is this tile's memory.
+func (t *tile) copyOf(Z mat.Matrix) (mat.Matrix, bool) {
+	switch m := Z.(type) {
+	case *mat.Dense:
+		if m == &t.m {
+			return mat.DenseCopyOf(m), true
+		}
+	case *single.Dense:
+		if m == t.narrow {
+			return m.Select(count(0, rowsIn(m))), true
+		}
+	}
+	return nil, false
+}
+
+func rowsIn(X mat.Matrix) int {
+	n, _ := X.Dims()
+	return n
 }
 
 // window makes header a view of columns from to from+cols of m.
@@ -38,6 +75,10 @@ func fill(dst *mat.Dense, X mat.Matrix, scale float64) {
 		switch m := X.(type) {
 		case *mat.Dense:
 			copy(row, m.RawRowView(i))
+		case *single.Dense:
+			for j, v := range m.Row(i) {
+				row[j] = float64(v)
+			}
 		case *sparse.CSR:
 			scatter(row, m, i)
 		default:
@@ -69,5 +110,16 @@ func scaleRow(row []float64, scale float64) {
 	}
 	for j := range row {
 		row[j] *= scale
+	}
+}
+
+// round overwrites dst with X, which has its shape, in single precision.
+func round(dst *single.Dense, X *mat.Dense) {
+	rows, _ := dst.Dims()
+	for i := range rows {
+		row := dst.Row(i)
+		for j, v := range X.RawRowView(i) {
+			row[j] = float32(v)
+		}
 	}
 }
