@@ -122,8 +122,16 @@ func (f *FittedLinearClassifier) State(s *model.State) {
 // linear is what all fitted linear models share.
 type linear struct {
 	coef      *mat.Dense // outputs × inputs
+	short     []float32  // coef in single precision, for such inputs
 	intercept []float64  // outputs
 	report    Report
+}
+
+// shorten fills in what follows from the coefficients.
+func (l *linear) shorten() {
+	list := denseData(l.coef)
+	l.short = make([]float32, len(list))
+	narrow(l.short, list)
 }
 
 // Coef returns a copy of the coefficients, outputs × inputs.
@@ -157,6 +165,9 @@ func (l *linear) state(s *model.State) {
 		l.report.Warnings = []string{}
 	}
 	r.Strings("warnings", &l.report.Warnings)
+	if s.Reading() && s.Err() == nil {
+		l.shorten()
+	}
 }
 
 func finite(list []float64) bool {
@@ -234,7 +245,7 @@ func (l *linear) scoreRows(dst []float64, X mat.Matrix, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			row := m.Row(i)
 			for j, b := range l.intercept {
-				dst[i*k+j] = mixedDot(row, l.coef.RawRowView(j)) + b
+				dst[i*k+j] = dotSingle(row, l.short[j*len(row):(j+1)*len(row)]) + b
 			}
 		}
 	case *sparse.CSR:
@@ -251,19 +262,14 @@ func (l *linear) scoreRows(dst []float64, X mat.Matrix, lo, hi int) {
 	}
 }
 
-// mixedDot returns Σ x[j]·w[j] in double precision, summed in four chains.
-func mixedDot(x []float32, w []float64) float64 {
-	var a, b, c, d float64
-	for ; len(x) >= 4 && len(w) >= 4; x, w = x[4:], w[4:] {
-		a += float64(x[0]) * w[0]
-		b += float64(x[1]) * w[1]
-		c += float64(x[2]) * w[2]
-		d += float64(x[3]) * w[3]
+// dotSingle returns Σ x[j]·w[j], summed over a few columns in single, over all in double precision.
+func dotSingle(x, w []float32) float64 {
+	const few = 256
+	sum := 0.0
+	for ; len(x) > few; x, w = x[few:], w[few:] {
+		sum += float64(kern.Dot(x[:few], w[:few]))
 	}
-	for j, v := range x {
-		a += float64(v) * w[j]
-	}
-	return (a + b) + (c + d)
+	return sum + float64(kern.Dot(x, w))
 }
 
 // gather returns Σ values[p]·w[columns[p]], values nil meaning ones, summed in four chains.
@@ -319,5 +325,7 @@ func newLinear(w []float64, intercept []float64, report Report) (linear, error) 
 	if math.IsNaN(report.Objective) {
 		report.Objective = math.Inf(1)
 	}
-	return linear{coef: coef, intercept: intercept, report: report}, nil
+	out := linear{coef: coef, intercept: intercept, report: report}
+	out.shorten()
+	return out, nil
 }

@@ -111,12 +111,9 @@ func (m *moments) addInputs(X mat.Matrix, weighted, weights []float64, ones bool
 		m.addSums(view(dense), weighted, weights)
 		return
 	}
-	gram := kern.Dense(d, d, d, m.gram)
-	narrow, isSingle := X.(*single.Dense)
-	if isSingle = isSingle && m.shift == nil; isSingle {
-		// The products in single precision, their sums over rows in double precision.
-		data, stride := narrow.Raw()
-		kern.GramMixed(gram, kern.Dense(n, d, stride, data), narrowed(weights, ones))
+	if narrow, ok := X.(*single.Dense); ok {
+		m.addSingle(narrow, weighted, weights, ones)
+		return
 	}
 	// The sums over a tile of moderate size cost what they cost over all rows.
 	size := min(n, 512)
@@ -125,11 +122,62 @@ func (m *moments) addInputs(X mat.Matrix, weighted, weights []float64, ones bool
 		hi := min(lo+size, n)
 		m.shifted(tile, X, lo, hi)
 		part := kern.Dense(hi-lo, d, d, tile)
-		if !isSingle {
-			addGram(gram, part, weights[lo:hi], ones)
-		}
+		addGram(kern.Dense(d, d, d, m.gram), part, weights[lo:hi], ones)
 		m.addSums(part, weighted[lo*m.targets:hi*m.targets], weights[lo:hi])
 	}
+}
+
+// addSingle adds rows in single precision: products and sums over a few rows in single, sums over
+// all rows in double precision.
+func (m *moments) addSingle(X *single.Dense, weighted, weights []float64, ones bool) {
+	n, d := X.Dims()
+	short := borrow[float32](n)
+	defer short.release()
+	narrow(short.list, weights)
+	gram, rows := kern.Dense(d, d, d, m.gram), viewSingle(X)
+	if m.shift == nil {
+		kern.GramMixed(gram, rows, unless(ones, short.list))
+	}
+	const size = 256
+	own, tile := borrow[float32](size*m.targets+size+d*max(m.targets, 1)), borrow[float32](0)
+	defer own.release()
+	defer tile.release()
+	for lo := 0; lo < n; lo += size {
+		hi := min(lo+size, n)
+		part := rows.Slice(lo, hi, 0, d)
+		if m.shift != nil {
+			part = m.shiftedSingle(tile, part)
+			kern.GramMixed(gram, part, unless(ones, short.list[lo:hi]))
+		}
+		collect(m.sum, part, weights[lo:hi], own.list)
+		if m.targets > 0 {
+			collect(m.cross, part, weighted[lo*m.targets:hi*m.targets], own.list)
+		}
+	}
+}
+
+// unless returns weights, or nil for ones.
+func unless(ones bool, weights []float32) []float32 {
+	if ones {
+		return nil
+	}
+	return weights
+}
+
+// shiftedSingle returns the rows less the shift, in hold.
+func (m *moments) shiftedSingle(hold *buffer[float32], rows kern.View[float32]) kern.View[float32] {
+	n, d := rows.Rows, rows.Cols
+	if cap(hold.list) < n*d {
+		hold.list = make([]float32, n*d)
+	}
+	out := kern.Dense(n, d, d, hold.list[:n*d])
+	for i := range n {
+		to := out.Row(i)
+		for j, v := range rows.Row(i) {
+			to[j] = float32(float64(v) - m.shift[j])
+		}
+	}
+	return out
 }
 
 func addGram(gram, x kern.View[float64], weights []float64, ones bool) {
@@ -137,18 +185,6 @@ func addGram(gram, x kern.View[float64], weights []float64, ones bool) {
 		weights = nil
 	}
 	kern.Gram(gram, x, weights)
-}
-
-// narrowed returns weights in single precision, nil for ones.
-func narrowed(weights []float64, ones bool) []float32 {
-	if ones {
-		return nil
-	}
-	out := make([]float32, len(weights))
-	for i, w := range weights {
-		out[i] = float32(w)
-	}
-	return out
 }
 
 // addSums adds the sums of inputs and of their products with the targets.

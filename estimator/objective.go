@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"sync"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
-	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -159,147 +157,6 @@ func (o *objective) Hessian(dst, v []float64) error {
 	})
 	kern.Axpy(1, v[:o.rows.cols*k], dst[:o.rows.cols*k])
 	return err
-}
-
-// fold adds X̃'·f(X̃·x) over the rows of a block to out, X̃ being X with a column of ones for the
-// intercept: f replaces the scores of rows lo to hi by something of the same shape, and adds to
-// values. Dense rows are used twice while they are in the cache.
-func (o *objective) fold(X mat.Matrix, x, out, values []float64, f func(values, scores []float64, lo, hi int)) {
-	if m, ok := X.(*sparse.CSR); ok {
-		o.foldSparse(m, x, out, values, f)
-		return
-	}
-	n, d := X.Dims()
-	tileOf := tiles(X)
-	size, slots := len(out), len(values)
-	tile := min(256, max(16, 1<<16/d)) // rows used together
-	chunk := max(tile, min(256, 1<<22/size))
-	chunks := (n + chunk - 1) / chunk
-	if need := chunks * (size + slots); len(o.hold) < need {
-		o.hold = make([]float64, need)
-	}
-	hold := o.hold[:chunks*(size+slots)]
-	clear(hold)
-	kern.Parallel(n, chunk, func(lo, hi int) {
-		mine := hold[lo/chunk*(size+slots):][:size+slots]
-		scores := make([]float64, tile*o.outputs)
-		wide := tilePool.Get().(*[]float64)
-		defer tilePool.Put(wide)
-		for i := lo; i < hi; i += tile {
-			end := min(i+tile, hi)
-			part := scores[:(end-i)*o.outputs]
-			rows := tileOf(wide, i, end)
-			o.project(part, rows, x)
-			f(mine[size:], part, i, end)
-			o.collect(mine[:size], rows, part)
-		}
-	})
-	for c := range chunks {
-		kern.Axpy(1, hold[c*(size+slots):][:size], out)
-		for j := range values {
-			values[j] += hold[c*(size+slots)+size+j]
-		}
-	}
-}
-
-// tilePool holds memory for tiles in double precision.
-var tilePool = sync.Pool{New: func() any { return new([]float64) }}
-
-// tiles returns a function that views rows lo to hi of dense X in double precision, in hold where
-// they must be widened.
-func tiles(X mat.Matrix) func(hold *[]float64, lo, hi int) kern.View[float64] {
-	narrow, ok := X.(*single.Dense)
-	if !ok {
-		m := view(X.(*mat.Dense))
-		return func(_ *[]float64, lo, hi int) kern.View[float64] { return m.Slice(lo, hi, 0, m.Cols) }
-	}
-	_, d := X.Dims()
-	return func(hold *[]float64, lo, hi int) kern.View[float64] {
-		if len(*hold) < (hi-lo)*d {
-			*hold = make([]float64, (hi-lo)*d)
-		}
-		for i := lo; i < hi; i++ {
-			widen((*hold)[(i-lo)*d:(i-lo+1)*d], narrow.Row(i))
-		}
-		return kern.Dense(hi-lo, d, d, *hold)
-	}
-}
-
-// project computes scores = X·W + b.
-func (o *objective) project(scores []float64, X kern.View[float64], x []float64) {
-	d, k := o.rows.cols, o.outputs
-	if k == 1 {
-		kern.MulVec(scores, X, x[:d], false)
-	} else {
-		kern.Mul(kern.Dense(X.Rows, k, k, scores), X, kern.Dense(d, k, k, x), false)
-	}
-	o.shift(scores, x)
-}
-
-// shift adds the intercept to scores.
-func (o *objective) shift(scores, x []float64) {
-	if !o.intercept {
-		return
-	}
-	k := o.outputs
-	b := x[o.rows.cols*k:]
-	for i := 0; i < len(scores); i += k {
-		for j, v := range b {
-			scores[i+j] += v
-		}
-	}
-}
-
-// collect adds X'·scores and, for the intercept, the sums of scores to out.
-func (o *objective) collect(out []float64, X kern.View[float64], scores []float64) {
-	d, k := o.rows.cols, o.outputs
-	if k == 1 {
-		kern.MulVecT(out[:d], X, scores, true)
-	} else {
-		kern.Mul(kern.Dense(d, k, k, out), X.T(), kern.Dense(X.Rows, k, k, scores), true)
-	}
-	o.total(out, scores)
-}
-
-// total adds the sums of scores to the intercept's part of out.
-func (o *objective) total(out, scores []float64) {
-	if !o.intercept {
-		return
-	}
-	k := o.outputs
-	b := out[o.rows.cols*k:]
-	for i := 0; i < len(scores); i += k {
-		for j := range b {
-			b[j] += scores[i+j]
-		}
-	}
-}
-
-func (o *objective) foldSparse(X *sparse.CSR, x, out, values []float64, f func(values, scores []float64, lo, hi int)) {
-	n, d := X.Dims()
-	k := o.outputs
-	if len(o.hold) < n*k {
-		o.hold = make([]float64, n*k)
-	}
-	scores := o.hold[:n*k]
-	m := compressed(X)
-	if k == 1 {
-		kern.SparseMulVec(scores, m, x[:d], false)
-	} else {
-		kern.SparseMul(kern.Dense(n, k, k, scores), m, kern.Dense(d, k, k, x), false)
-	}
-	o.shift(scores, x)
-	const chunk = 4096
-	slots := len(values)
-	partial := make([]float64, (n+chunk-1)/chunk*slots)
-	kern.Parallel(n, chunk, func(lo, hi int) {
-		f(partial[lo/chunk*slots:][:slots], scores[lo*k:hi*k], lo, hi)
-	})
-	for i, v := range partial {
-		values[i%slots] += v
-	}
-	kern.SparseMulT(kern.Dense(d, k, k, out), m, kern.Dense(n, k, k, scores), true)
-	o.total(out, scores)
 }
 
 // addSample adds the sampled rows of a block to the preconditioner.

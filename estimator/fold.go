@@ -1,0 +1,203 @@
+package estimator
+
+import (
+	"sync"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// A change takes the scores of rows lo to hi of a block, leaves something of the same shape in their
+// place, and adds to values.
+type change func(values, scores []float64, lo, hi int)
+
+// fold adds X̃'·f(X̃·x) over the rows of a block to out, X̃ being X with a column of ones for the
+// intercept. Dense rows are used twice while they are in the cache. Products with rows in single
+// precision and sums over a tile of them are in single precision, scores and sums over tiles in
+// double precision.
+func (o *objective) fold(X mat.Matrix, x, out, values []float64, f change) {
+	switch m := X.(type) {
+	case *sparse.CSR:
+		o.foldSparse(m, x, out, values, f)
+	case *single.Dense:
+		short := borrow[float32](len(x))
+		defer short.release()
+		narrow(short.list, x)
+		foldDense(o, viewSingle(m), short.list, x, out, values, f)
+	case *mat.Dense:
+		foldDense(o, view(m), x, x, out, values, f)
+	}
+}
+
+// foldDense is fold of dense rows; x is given in the precision of the rows, too.
+func foldDense[T kern.Float](o *objective, X kern.View[T], xT []T, x, out, values []float64, f change) {
+	n, d, k := X.Rows, X.Cols, o.outputs
+	size, slots := len(out), len(values)
+	tile := min(256, max(16, 1<<16/d)) // rows used together
+	chunk := max(tile, min(256, 1<<22/size))
+	chunks := (n + chunk - 1) / chunk
+	if need := chunks * (size + slots); len(o.hold) < need {
+		o.hold = make([]float64, need)
+	}
+	hold := o.hold[:chunks*(size+slots)]
+	clear(hold)
+	kern.Parallel(n, chunk, func(lo, hi int) {
+		mine := hold[lo/chunk*(size+slots):][:size+slots]
+		scores, own := borrow[float64](tile*k), borrow[T](tile*k+d*k)
+		defer scores.release()
+		defer own.release()
+		for i := lo; i < hi; i += tile {
+			end := min(i+tile, hi)
+			part, rows := scores.list[:(end-i)*k], X.Slice(i, end, 0, d)
+			project(part, rows, xT[:d*k], own.list)
+			o.shift(part, x)
+			f(mine[size:], part, i, end)
+			collect(mine[:d*k], rows, part, own.list)
+			o.total(mine[:size], part)
+		}
+	})
+	for c := range chunks {
+		kern.Axpy(1, hold[c*(size+slots):][:size], out)
+		for j := range values {
+			values[j] += hold[c*(size+slots)+size+j]
+		}
+	}
+}
+
+// project computes scores = X·W, with room for as many T.
+func project[T kern.Float](scores []float64, X kern.View[T], w, room []T) {
+	own, same := any(scores).([]T)
+	if !same {
+		own = room[:len(scores)]
+	}
+	if k := len(w) / X.Cols; k == 1 {
+		kern.MulVec(own, X, w, false)
+	} else {
+		kern.Mul(kern.Dense(X.Rows, k, k, own), X, kern.Dense(X.Cols, k, k, w), false)
+	}
+	if !same {
+		for i, v := range own {
+			scores[i] = float64(v)
+		}
+	}
+}
+
+// collect adds X'·scores to out, with room for as many T as both have. Sums over the rows of X are
+// in T.
+func collect[T kern.Float](out []float64, X kern.View[T], scores []float64, room []T) {
+	own, same := any(scores).([]T)
+	sums, _ := any(out).([]T)
+	if !same {
+		own, sums = room[:len(scores)], room[len(scores):len(scores)+len(out)]
+		narrow(own, scores)
+	}
+	if k := len(scores) / X.Rows; k == 1 {
+		kern.MulVecT(sums, X, own, same)
+	} else {
+		kern.Mul(kern.Dense(X.Cols, k, k, sums), X.T(), kern.Dense(X.Rows, k, k, own), same)
+	}
+	if !same {
+		for i, v := range sums {
+			out[i] += float64(v)
+		}
+	}
+}
+
+// narrow rounds a list to T.
+func narrow[T kern.Float](dst []T, list []float64) {
+	for i, v := range list {
+		dst[i] = T(v)
+	}
+}
+
+// viewSingle returns a dense matrix in single precision as kern sees it.
+func viewSingle(m *single.Dense) kern.View[float32] {
+	n, d := m.Dims()
+	data, stride := m.Raw()
+	return kern.Dense(n, d, stride, data)
+}
+
+// shift adds the intercept to scores.
+func (o *objective) shift(scores, x []float64) {
+	if !o.intercept {
+		return
+	}
+	k := o.outputs
+	b := x[o.rows.cols*k:]
+	for i := 0; i < len(scores); i += k {
+		for j, v := range b {
+			scores[i+j] += v
+		}
+	}
+}
+
+// total adds the sums of scores to the intercept's part of out.
+func (o *objective) total(out, scores []float64) {
+	if !o.intercept {
+		return
+	}
+	k := o.outputs
+	b := out[o.rows.cols*k:]
+	for i := 0; i < len(scores); i += k {
+		for j := range b {
+			b[j] += scores[i+j]
+		}
+	}
+}
+
+func (o *objective) foldSparse(X *sparse.CSR, x, out, values []float64, f change) {
+	n, d := X.Dims()
+	k := o.outputs
+	if len(o.hold) < n*k {
+		o.hold = make([]float64, n*k)
+	}
+	scores := o.hold[:n*k]
+	m := compressed(X)
+	if k == 1 {
+		kern.SparseMulVec(scores, m, x[:d], false)
+	} else {
+		kern.SparseMul(kern.Dense(n, k, k, scores), m, kern.Dense(d, k, k, x), false)
+	}
+	o.shift(scores, x)
+	const chunk = 4096
+	slots := len(values)
+	partial := make([]float64, (n+chunk-1)/chunk*slots)
+	kern.Parallel(n, chunk, func(lo, hi int) {
+		f(partial[lo/chunk*slots:][:slots], scores[lo*k:hi*k], lo, hi)
+	})
+	for i, v := range partial {
+		values[i%slots] += v
+	}
+	kern.SparseMulT(kern.Dense(d, k, k, out), m, kern.Dense(n, k, k, scores), true)
+	o.total(out, scores)
+}
+
+// buffer is memory that is used again.
+type buffer[T kern.Float] struct{ list []T }
+
+var doubleBuffers, singleBuffers sync.Pool
+
+func buffers[T kern.Float]() *sync.Pool {
+	if _, ok := any(T(0)).(float32); ok {
+		return &singleBuffers
+	}
+	return &doubleBuffers
+}
+
+// borrow returns a buffer of n numbers with arbitrary contents; release gives it back.
+func borrow[T kern.Float](n int) *buffer[T] {
+	b, ok := buffers[T]().Get().(*buffer[T])
+	if !ok {
+		b = new(buffer[T])
+	}
+	if cap(b.list) < n {
+		b.list = make([]T, n)
+	}
+	b.list = b.list[:n]
+	return b
+}
+
+func (b *buffer[T]) release() { buffers[T]().Put(b) }
