@@ -2,14 +2,7 @@
 
 package kern
 
-// available lists the instruction sets of this machine: here, none to speak of.
-func available() []instructions { return []instructions{portable} }
-
-// Without assembly isa is portable, and nothing below is called.
-
-func tilesAsm[T Float](panels, depth int, a, b, c *T, cRow int, how finish) {
-	panic("kern: no assembly")
-}
+// Nothing below is called unless isa is complete.
 
 func widenAsm(c *float64, cRow int, sums *float32, rows int) { panic("kern: no assembly") }
 

@@ -213,7 +213,7 @@ func copyStrip[T Float](x []T, part View[T], back bool) {
 // over from ≤ k < to.
 func eliminate[T Float](x []T, l View[T], i, from, to int) {
 	row, factor := x[i*strip:(i+1)*strip], 1/l.At(i, i)
-	if isa == portable {
+	if !isa.complete() {
 		for k := from; k < to; k++ {
 			axpyPortable(-l.At(i, k), x[k*strip:(k+1)*strip], row)
 		}

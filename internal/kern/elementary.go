@@ -31,7 +31,7 @@ func SinCos[T Float](sin, cos, x []T) {
 	if len(sin) != len(x) || len(cos) != len(x) {
 		panic("kern: destination and argument differ in length")
 	}
-	if isa == portable {
+	if !isa.complete() {
 		sinCosPortable(sin, cos, x)
 		return
 	}
@@ -117,7 +117,7 @@ func apply[T Float](f function, dst, x []T) {
 	if len(dst) != len(x) {
 		panic("kern: destination and argument differ in length")
 	}
-	if isa == portable {
+	if !isa.complete() {
 		applyPortable(f, dst, x)
 		return
 	}

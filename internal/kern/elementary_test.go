@@ -285,7 +285,7 @@ func testMapsOutOfRange[T Float](t *testing.T) {
 			SinCosMap(paired, x, w, 1)
 			for i := range rows {
 				for j := range m {
-					angle := x.At(i, 0) * w.At(0, j)
+					angle := T(x.At(i, 0) * w.At(0, j)) // rounded, never fused with the sum
 					shifted := angle + b[j]
 					same(t, phase.At(i, j), math.Cos(float64(shifted)))
 					same(t, paired.At(i, 2*j), math.Cos(float64(angle)))

@@ -61,7 +61,7 @@ func (m *fourierMap[T]) run() {
 		return
 	}
 	bl := blockingOf[T]()
-	if m.x.Rows <= fewRows && m.w.ColStride == 1 && m.w.Cols >= 2*bl.nr && isa != portable {
+	if m.x.Rows <= fewRows && m.w.ColStride == 1 && m.w.Cols >= 2*bl.nr {
 		for i := range m.x.Rows {
 			m.row(bl, i)
 		}
@@ -121,11 +121,7 @@ func (m *fourierMap[T]) row(bl blocking, i int) {
 	var sums [2 * widestTile]T
 	depth, last := m.x.Cols, m.w.Cols-2*bl.nr
 	for j := 0; ; j = min(j+2*bl.nr, last) {
-		var x, w *T
-		if depth > 0 {
-			x, w = &m.x.Data[i*m.x.RowStride], &m.w.Data[j]
-		}
-		rowAsm(depth, x, m.x.ColStride, w, m.w.RowStride, &sums[0])
+		rowSums(m.x.Slice(i, i+1, 0, depth), m.w.Slice(0, depth, j, j+2*bl.nr), sums[:2*bl.nr])
 		m.finish(sums[:], bl.nr, i, j, 1, bl.nr)
 		m.finish(sums[bl.nr:], bl.nr, i, j+bl.nr, 1, bl.nr)
 		if j == last {
@@ -134,10 +130,22 @@ func (m *fourierMap[T]) row(bl blocking, i int) {
 	}
 }
 
+// rowSums multiplies one row with the columns of w, as the tiles do.
+func rowSums[T Float](x, w View[T], sums []T) {
+	if isa.complete() && x.Cols > 0 {
+		rowAsm(x.Cols, &x.Data[0], x.ColStride, &w.Data[0], w.RowStride, &sums[0])
+		return
+	}
+	clear(sums)
+	for k := range x.Cols {
+		axpyPortable(x.At(0, k), w.Row(k), sums)
+	}
+}
+
 // finish turns ni × nj sums, in rows of nr, into the features of rows i… and
 // frequencies j….
 func (m *fourierMap[T]) finish(sums []T, nr, i, j, ni, nj int) {
-	if isa == portable {
+	if !isa.complete() {
 		m.finishPortable(sums, nr, i, j, ni, nj)
 		return
 	}

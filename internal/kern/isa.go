@@ -5,16 +5,29 @@ import (
 	"os"
 )
 
+//go:generate go -C _asm run . -family elementary -pkg kern -out ../elementary_amd64.s -stubs ../elementary_amd64.go
+//go:generate go -C _asm run . -family hadamard -pkg kern -out ../hadamard_amd64.s -stubs ../hadamard_amd64.go
+//go:generate go -C _asm run . -family peak -pkg kern -out ../peak_amd64.s -stubs ../peak_amd64.go
+//go:generate go -C _asm run . -family product -pkg kern -out ../product_amd64.s -stubs ../product_amd64.go
+//go:generate go -C _asm run . -family vector -pkg kern -out ../vector_amd64.s -stubs ../vector_amd64.go
+//go:generate go -C _asm run . -family neon -out ../neon_arm64.s -stubs ../neon_arm64.go
+
 // instructions is a set of vector instructions.
 type instructions int
 
 const (
 	portable instructions = iota
+	neon                  // of arm64: the tiles of the product alone
 	avx2                  // with FMA
 	avx512                // F, DQ, BW and VL
 )
 
-func (s instructions) String() string { return [...]string{"portable", "avx2", "avx512"}[s] }
+func (s instructions) String() string {
+	return [...]string{"portable", "neon", "avx2", "avx512"}[s]
+}
+
+// complete reports whether every kernel has an assembly version in s.
+func (s instructions) complete() bool { return s >= avx2 }
 
 // isa is the set in use: the best of this machine, or the one that the
 // environment variable BOCHNER_KERN names, for tests and comparisons.

@@ -172,7 +172,7 @@ const columnRows = 48
 func (p *product[T, S]) apart(bl blocking, left, right, sums []T, nk, i, ni, j int, how finish) int {
 	panels := min((ni+bl.mr-1)/bl.mr, columnRows/bl.mr)
 	nj := min(bl.nr, p.c.Cols-j)
-	mixed := isa != portable && is64[S]() && !is64[T]() && how == add && nj == bl.nr && p.c.ColStride == 1
+	mixed := isa.complete() && is64[S]() && !is64[T]() && how == add && nj == bl.nr && p.c.ColStride == 1
 	if p.lower && j+bl.nr > i+1 {
 		panels, mixed = 1, false // at the diagonal, tile by tile
 	}
@@ -226,6 +226,10 @@ func blockingOf[T Float]() blocking {
 		return blocking{mr: 8, nr: 24, mc: 192, kc: 512, nc: 1056}
 	case isa == avx512:
 		return blocking{mr: 8, nr: 48, mc: 192, kc: 512, nc: 2112}
+	case isa == neon && is64[T]():
+		return blocking{mr: 6, nr: 8, mc: 96, kc: 256, nc: 768}
+	case isa == neon:
+		return blocking{mr: 6, nr: 16, mc: 192, kc: 256, nc: 1536}
 	case isa == avx2 && is64[T]():
 		return blocking{mr: 6, nr: 8, mc: 96, kc: 256, nc: 768}
 	case isa == avx2:
@@ -315,7 +319,7 @@ func packPanels[T Float](dst []T, a View[T], width, i, ni, k, nk int, weights []
 //	dst[k·dstRow+r] = src[r·srcRow+k·srcCol]
 func transpose[T Float](dst []T, dstRow int, src []T, srcRow, srcCol, rows, n int) {
 	whole := 0
-	if isa != portable && srcCol == 1 && rows >= 4 {
+	if isa.complete() && srcCol == 1 && rows >= 4 {
 		whole = n &^ 3
 		for r := 0; whole > 0; r = min(r+4, rows-4) {
 			transposeAsm(&dst[r], dstRow, &src[r*srcRow], srcRow, whole)
@@ -343,7 +347,7 @@ func transpose[T Float](dst []T, dstRow int, src []T, srcRow, srcCol, rows, n in
 // It goes along the columns, which lie far apart in memory, once.
 func copyPanels[T Float](dst, src []T, width, panels, stride, n int) {
 	_, _ = dst[panels*width*n-1], src[(n-1)*stride+panels*width-1]
-	if isa != portable {
+	if isa.complete() {
 		size := int(unsafe.Sizeof(T(0)))
 		packAsm(width*size, (*byte)(unsafe.Pointer(&dst[0])), (*byte)(unsafe.Pointer(&src[0])), panels, width*size*n, n, stride*size)
 		return

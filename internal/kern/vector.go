@@ -13,7 +13,7 @@ func Dot[T Float](x, y []T) T {
 
 // wholeVectors returns the part of n elements that the assembly takes.
 func wholeVectors[T Float](n int) int {
-	if isa == portable {
+	if !isa.complete() {
 		return 0
 	}
 	return n &^ (lanesOf[T]() - 1)

@@ -1,4 +1,4 @@
-// Command _asm writes the x86 assembly of package kern with avo. It is a module
+// Command _asm writes the assembly of package kern, for x86 with avo. It is a module
 // of its own, so that users of the library do not depend on avo. After a change
 // here run
 //
@@ -27,6 +27,10 @@ var families = map[string]func(){
 func main() {
 	family := flag.String("family", "", "group of kernels to write")
 	flag.Parse()
+	if *family == "neon" {
+		neon()
+		return
+	}
 	write, ok := families[*family]
 	if !ok {
 		log.Fatalf("no family %q", *family)
