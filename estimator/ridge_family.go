@@ -52,6 +52,7 @@ type ridgeFamily struct {
 	trains   [][]int // numbers of the parts that a fold trains on
 	groups   []*ridgeGroup
 	shared   map[string]bool
+	scratch  []float64 // a path's Gram matrix
 }
 
 // ridgeGroup is settings with the same sums on the same map.
@@ -124,11 +125,15 @@ func (s *ridgeFamily) give(setting, fold int, held Held) error {
 // plan groups the settings and returns those that have to be fitted alone.
 func (s *ridgeFamily) plan(rows int) (alone []int) {
 	ok := s.divide(rows)
+	least := rows // on which a fold trains
+	for _, fold := range s.Folds {
+		least = min(least, len(fold.Train))
+	}
 	for i, setting := range s.settings {
 		f := s.Settings[i]
 		sums := 8 * int64(f.Width) * int64(f.Width) * int64(len(s.parts)+4)
 		if !ok || setting.alone || param.Check(setting.Estimator) != nil || sums > s.Memory ||
-			setting.ridge.way(rows/2, f.Width, false) != "cholesky" {
+			setting.ridge.way(least, f.Width, false) != "cholesky" {
 			alone = append(alone, i)
 			continue
 		}
@@ -393,7 +398,10 @@ func (s *ridgeFamily) paths(models []familyModel, wide *moments) error {
 			return err
 		}
 		list := byWidth[width]
-		p := newRidgePath(wide, width)
+		if cap(s.scratch) < width*width {
+			s.scratch = make([]float64, width*width)
+		}
+		p := newRidgePath(wide, width, s.scratch[:width*width])
 		kern.Parallel(len(list), 1, func(lo, hi int) {
 			for _, k := range list[lo:hi] {
 				m := &models[k]
@@ -423,15 +431,15 @@ type ridgePath struct {
 	spread, trace    float64
 }
 
-// newRidgePath returns the path on the leading columns of the sums.
-func newRidgePath(wide *moments, width int) *ridgePath {
+// newRidgePath returns the path on the leading columns of the sums, with its matrix in gram.
+func newRidgePath(wide *moments, width int, gram []float64) *ridgePath {
 	t := wide.targets
 	m := *wide
 	m.cols, m.sum, m.cross = width, wide.sum[:width], wide.cross[:width*t]
 	if m.shift != nil {
 		m.shift = wide.shift[:width]
 	}
-	p := &ridgePath{cols: width, targets: t, gram: make([]float64, width*width), diagonal: make([]float64, width)}
+	p := &ridgePath{cols: width, targets: t, gram: gram, diagonal: make([]float64, width)}
 	kern.Parallel(width, 64, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			row, from := p.gram[i*width:i*width+i+1], wide.gram[i*wide.cols:i*wide.cols+i+1]
