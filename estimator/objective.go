@@ -93,6 +93,14 @@ func (o *objective) plan() {
 // Advance asks for a new preconditioner when the products the last step took have cost as much.
 func (o *objective) Advance(products int) { o.renew = products > o.patience }
 
+// Noise is what the rounding of rows in single precision, or of sums in double, does to values.
+func (o *objective) Noise() float64 {
+	if o.rows.single {
+		return 1e-6
+	}
+	return 1e-12
+}
+
 // Evaluate computes the value of each group and the gradient at x.
 func (o *objective) Evaluate(values, gradient, x []float64) error {
 	o.begin(values, gradient)

@@ -22,6 +22,7 @@ type rows struct {
 	n      int // -1 where only reading would tell
 	cols   int
 	sparse bool          // whether the first block is
+	single bool          // likewise
 	set    *datasets.Set // where all rows are in memory
 	each   func(ctx context.Context, yield func(first int, block datasets.Set) error) error
 }
@@ -44,6 +45,7 @@ func setRows(data datasets.Set) (*rows, error) {
 		size = sparseBlock
 	}
 	data.X = native(data.X)
+	_, r.single = data.X.(*single.Dense)
 	r.each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
 		for lo := 0; lo < n; lo += size {
 			if err := ctx.Err(); err != nil {
@@ -109,6 +111,7 @@ func sourceRows(ctx context.Context, src datasets.Source) (*rows, error) {
 	}
 	err := r.each(ctx, func(_ int, block datasets.Set) error {
 		_, r.sparse = block.X.(*sparse.CSR)
+		_, r.single = block.X.(*single.Dense)
 		return errEnough
 	})
 	if err != nil && err != errEnough {

@@ -15,6 +15,8 @@ type Problem interface {
 	// Advance is told, before the evaluation of a new point, how many products with the Hessian the
 	// step to it took: a reason to renew M there.
 	Advance(products int)
+	// Noise is the rounding that values may have, relative to themselves.
+	Noise() float64
 }
 
 // NewtonResult says how a Newton run went.
@@ -185,7 +187,7 @@ func (n *newton) search() (moved bool, err error) {
 				continue
 			}
 			change, t := n.trialValues[j]-n.values[j], n.lengths[j]
-			noise := 1e-12 * math.Abs(n.values[j])
+			noise := n.problem.Noise() * math.Abs(n.values[j])
 			switch {
 			case change <= sufficient*t*n.slope[j]:
 				open[j] = false

@@ -170,6 +170,7 @@ func (b *bowls) Hessian(dst, v []float64) error {
 
 func (b *bowls) Precondition(dst, v []float64) error { copy(dst, v); return nil }
 func (b *bowls) Advance(products int)                { b.seen += products }
+func (b *bowls) Noise() float64                      { return 1e-12 }
 
 func TestNewtonFindsTheMinimumFromFarAway(t *testing.T) {
 	// From so far away the full Newton step overshoots by orders of magnitude.
