@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -50,7 +51,7 @@ func Gather(ctx context.Context, src Source) (Set, error) {
 }
 
 // Stack returns the rows of all sets, one after the other, under the schema of the first. The sets
-// agree in columns, in being sparse or not, and in which fields they have.
+// agree in columns, in being sparse or not, in precision, and in which fields they have.
 func Stack(sets ...Set) (Set, error) {
 	c := &collector{}
 	for _, s := range sets {
@@ -77,7 +78,9 @@ type collector struct {
 	schema     Schema
 	rows, cols int
 	sparse     bool
+	single     bool
 	x          []float64 // of a dense X
+	short      []float32 // of one in single precision
 	indptr     []int     // of a sparse X
 	indices    []uint32
 	values     []float64 // nil as long as every entry is scale
@@ -112,6 +115,10 @@ func (c *collector) add(block Set, lo, hi int) error {
 		for i := lo; i < hi; i++ {
 			c.x = append(c.x, X.RawRowView(i)...)
 		}
+	case *single.Dense:
+		for i := lo; i < hi; i++ {
+			c.short = append(c.short, X.Row(i)...)
+		}
 	default:
 		for i := lo; i < hi; i++ {
 			for j := range c.cols {
@@ -143,6 +150,7 @@ func (c *collector) start(block Set) {
 	c.schema = block.Schema
 	c.cols = block.Cols()
 	_, c.sparse = block.X.(*sparse.CSR)
+	_, c.single = block.X.(*single.Dense)
 	if c.values != nil {
 		c.spare = c.values[:0]
 	}
@@ -159,7 +167,8 @@ func (c *collector) start(block Set) {
 		c.indptr = append(room(c.indptr, c.expected+1, true), 0)
 		return
 	}
-	c.x = room(c.x, c.expected*c.cols, true)
+	c.x = room(c.x, c.expected*c.cols, !c.single)
+	c.short = room(c.short, c.expected*c.cols, c.single)
 }
 
 // room returns list emptied, with space for n entries, or nil where it is not wanted.
@@ -187,6 +196,9 @@ func (c *collector) fits(block Set) error {
 	}
 	if _, ok := block.X.(*sparse.CSR); ok != c.sparse {
 		return errors.New("datasets: some blocks are sparse and others are dense")
+	}
+	if _, ok := block.X.(*single.Dense); ok != c.single {
+		return errors.New("datasets: some blocks are in single and others in double precision")
 	}
 	return nil
 }
@@ -232,6 +244,10 @@ func (c *collector) set() Set {
 	out := Set{Schema: c.schema, Y: c.y, Weights: c.weights, Groups: c.groups}
 	if c.perRow > 0 {
 		out.Targets = mat.NewDense(c.rows, c.perRow, c.targets)
+	}
+	if c.single {
+		out.X = single.New(c.rows, c.cols, c.short)
+		return out
 	}
 	if !c.sparse {
 		out.X = mat.NewDense(c.rows, c.cols, c.x)

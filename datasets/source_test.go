@@ -15,6 +15,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
+	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -84,8 +85,9 @@ func sets(n int) map[string]datasets.Set {
 	wide := mat.NewDense(n, 5, nil)
 	wide.Slice(0, n, 1, 4).(*mat.Dense).Copy(dense.X)
 	view := datasets.Set{X: wide.Slice(0, n, 1, 4), Y: dense.Y}
+	narrow := datasets.Set{X: single.Copy(dense.X), Y: dense.Y}
 	odd := datasets.Set{X: mat.DenseCopyOf(dense.X).T().T(), Weights: dense.Weights}
-	return map[string]datasets.Set{"dense": dense, "sparse": some, "shared": shared, "view": view, "other": odd}
+	return map[string]datasets.Set{"dense": dense, "sparse": some, "shared": shared, "view": view, "single": narrow, "other": odd}
 }
 
 func TestSources(t *testing.T) {
