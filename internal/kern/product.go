@@ -223,7 +223,7 @@ func sameType[T, S Float](x []S) []T {
 func blockingOf[T Float]() blocking {
 	switch {
 	case isa == avx512 && is64[T]():
-		return blocking{mr: 8, nr: 24, mc: 192, kc: 512, nc: 1056}
+		return blocking{mr: 8, nr: 24, mc: 96, kc: 512, nc: 1056}
 	case isa == avx512:
 		return blocking{mr: 8, nr: 48, mc: 192, kc: 512, nc: 2112}
 	case isa == neon && is64[T]():

@@ -27,7 +27,7 @@ func TestRescaled(t *testing.T) {
 		for at, a := range angles {
 			for _, c := range [][2]float64{
 				{paired[2*at], scale * math.Cos(factor*a)}, {paired[2*at+1], scale * math.Sin(factor*a)},
-				{phased[at], scale * math.Cos(factor*a+phases[at%m])},
+				{phased[at], scale * math.Cos(float64(factor*a)+phases[at%m])},
 			} {
 				if math.Abs(c[0]-c[1]) > 1e-14*(1+math.Abs(a)/1e9) {
 					t.Fatalf("%d×%d, element %d: %v, want %v", n, m, at, c[0], c[1])

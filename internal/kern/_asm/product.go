@@ -52,6 +52,12 @@ func (t target) tile() {
 	sums := t.vectors(0, mr*columns)
 	k := tileStep{target: t, mr: mr, columns: columns, sums: sums, a: a, b: GP64()}
 
+	// Each step fetches a line of the panel of b to come into the second-level
+	// cache.
+	next := GP64()
+	IMUL3Q(operand.I32(int32(columns*t.bytes())), depth, next)
+	ADDQ(right, next)
+
 	loop("panel", panels, func() {
 		for _, s := range sums {
 			t.zero(s)
@@ -74,7 +80,11 @@ func (t target) tile() {
 			ADDQ(cRow, row)
 			k.steps(4)
 		})
-		loop("quads", quads, func() { k.steps(4) })
+		loop("quads", quads, func() {
+			PREFETCHT1(at(next, 0))
+			ADDQ(operand.Imm(64), next)
+			k.steps(4)
+		})
 		MOVQ(depth, rest)
 		ANDQ(operand.Imm(3), rest)
 		loop("rest", rest, func() { k.steps(1) })
