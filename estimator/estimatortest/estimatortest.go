@@ -31,6 +31,7 @@ type Options struct {
 	Origin    bool    // whether the model has no intercept, so that moving the data changes it
 	Positive  bool    // whether all inputs must be ≥ 0
 	Tolerance float64 // relative difference of predictions of fits that should agree; 0 means 1e-6
+	Rounding  float64 // likewise of one model for the same rows in another form; 0 means 1e-12
 }
 
 // law is one property of every estimator.
@@ -67,6 +68,9 @@ func Run(t *testing.T, spec estimator.Estimator, o Options) {
 	t.Helper()
 	if o.Tolerance == 0 {
 		o.Tolerance = 1e-6
+	}
+	if o.Rounding == 0 {
+		o.Rounding = 1e-12
 	}
 	s := &suite{spec: spec, Options: o}
 	s.data = s.sample(1, 90)

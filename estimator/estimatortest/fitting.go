@@ -193,13 +193,13 @@ func (s *suite) sparseIsDense(t *testing.T) {
 	data.X = sparse.FromDense(s.data.X)
 	dense, thin := s.fit(t, s.data), s.fit(t, data)
 	agree(t, "sparse fit", answers(t, thin, s.probe), answers(t, dense, s.probe), s.Tolerance)
-	agree(t, "sparse prediction", answers(t, dense, sparse.FromDense(s.probe)), answers(t, dense, s.probe), 1e-12)
+	agree(t, "sparse prediction", answers(t, dense, sparse.FromDense(s.probe)), answers(t, dense, s.probe), s.Rounding)
 
 	shared, err := sparse.NewShared(4, 5, []int{0, 1, 3, 4, 5}, []uint32{0, 1, 4, 2, 3}, 0.5)
 	if err != nil {
 		t.Fatal(err)
 	}
-	agree(t, "shared values", answers(t, dense, shared), answers(t, dense, shared.Dense()), 1e-12)
+	agree(t, "shared values", answers(t, dense, shared), answers(t, dense, shared.Dense()), s.Rounding)
 }
 
 // anyMatrix: the fast paths know dense and sparse rows, but any mat.Matrix may come.
@@ -208,11 +208,11 @@ func (s *suite) anyMatrix(t *testing.T) {
 	data.X = mat.DenseCopyOf(s.data.X.T()).T()
 	p := s.fit(t, s.data)
 	agree(t, "transposed fit", answers(t, s.fit(t, data), s.probe), answers(t, p, s.probe), s.Tolerance)
-	agree(t, "transposed prediction", answers(t, p, mat.DenseCopyOf(s.probe.T()).T()), answers(t, p, s.probe), 1e-12)
+	agree(t, "transposed prediction", answers(t, p, mat.DenseCopyOf(s.probe.T()).T()), answers(t, p, s.probe), s.Rounding)
 
 	wide := mat.NewDense(s.probe.RawMatrix().Rows, 9, nil)
 	wide.Slice(0, wide.RawMatrix().Rows, 2, 7).(*mat.Dense).Copy(s.probe)
-	agree(t, "part of a wider matrix", answers(t, p, wide.Slice(0, wide.RawMatrix().Rows, 2, 7)), answers(t, p, s.probe), 1e-12)
+	agree(t, "part of a wider matrix", answers(t, p, wide.Slice(0, wide.RawMatrix().Rows, 2, 7)), answers(t, p, s.probe), s.Rounding)
 }
 
 // stream hands out blocks of uneven size in arrays that it overwrites afterwards, as readers of

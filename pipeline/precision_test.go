@@ -1,0 +1,263 @@
+package pipeline_test
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/arff"
+	"github.com/bochner-ml/bochner/datasets/builtin"
+	"github.com/bochner-ml/bochner/datasets/csv"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/estimatortest"
+	"github.com/bochner-ml/bochner/internal/golden"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// inSingle is a pipeline in single precision.
+func inSingle(model estimator.Estimator, steps ...transformer.Fitter) pipeline.Pipeline {
+	p := pipeline.New(model, steps...)
+	p.Precision = pipeline.Float32
+	return p
+}
+
+// In single precision every law holds to the rounding of the features.
+func TestSinglePipelinesObeyTheLaws(t *testing.T) {
+	rff := transformer.NewRFF()
+	rff.Features, rff.Gamma, rff.Seed = 10, transformer.FixedGamma(0.1), 3
+	phase := rff
+	phase.Map = "phase"
+	logistic, svm := estimator.NewLogistic(), estimator.NewSVM()
+	logistic.Tol, svm.Tol = 1e-6, 1e-6
+	type o = estimatortest.Options
+	for name, c := range map[string]struct {
+		spec pipeline.Pipeline
+		o    o
+	}{
+		"ridge":             {inSingle(estimator.NewRidge(), rff), o{Origin: true}},
+		"no map of its own": {inSingle(estimator.NewRidge(), pipeline.NewUnion(rff)), o{Origin: true}},
+		"ridge classifier":  {inSingle(estimator.NewRidgeClassifier(), phase), o{Origin: true, Classes: 3}},
+		"logistic":          {inSingle(logistic, rff), o{Origin: true, Classes: 2}},
+		"softmax":           {inSingle(logistic, rff), o{Origin: true, Classes: 3}},
+		"svm":               {inSingle(svm, phase), o{Origin: true, Classes: 2}},
+	} {
+		c.o.Tolerance, c.o.Rounding = 1e-3, 1e-5
+		t.Run(name, func(t *testing.T) { estimatortest.Run(t, c.spec, c.o) })
+	}
+}
+
+// The features of the last step are in single precision, those before are not.
+func TestSingleFeatures(t *testing.T) {
+	data := numbers(50, 1)
+	f, err := inSingle(estimator.NewRidge(), transformer.NewStandardize(), fourier(8)).Fit(ctx, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := pipeline.Unwrap(f)
+	if inside.Precision() != pipeline.Float32 {
+		t.Errorf("precision %q", inside.Precision())
+	}
+	Z, err := inside.Chain().Transform(ctx, data.X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := Z.(*single.Dense); !ok {
+		t.Fatalf("the features are a %T", Z)
+	}
+	wide := mat.NewDense(50, 8, nil)
+	if err := inside.Chain().TransformTo(ctx, wide, data.X); err != nil {
+		t.Fatal(err)
+	}
+	close(t, "features in a matrix in double precision", wide, Z, 0)
+	double, err := pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), fourier(8)).Fit(ctx, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exact, err := pipeline.Unwrap(double).Chain().Transform(ctx, data.X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(t, "features", Z, exact, 1e-6)
+}
+
+// A precision is one of two, and the empty one is double.
+func TestPrecisionIsChecked(t *testing.T) {
+	p := pipeline.New(estimator.NewRidge(), fourier(4))
+	p.Precision = "float16"
+	if _, err := p.Fit(ctx, numbers(20, 1)); err == nil {
+		t.Error("float16 is taken")
+	}
+	p.Precision = ""
+	if _, err := p.Fit(ctx, numbers(20, 1)); err != nil {
+		t.Error(err)
+	}
+	changed, err := param.With(p, param.Setting{Path: "precision", Value: "float32"})
+	if err != nil || changed.(pipeline.Pipeline).Precision != pipeline.Float32 {
+		t.Errorf("set by path: %v, %v", changed, err)
+	}
+	p.Name = "precision"
+	if _, err := p.Fit(ctx, numbers(20, 1)); err == nil {
+		t.Error("a step may be called precision")
+	}
+}
+
+// From memory, where the features are kept or made afresh, and from a stream comes the same model to
+// the bit; and a model that is loaded predicts the same bits, a single row without garbage.
+func TestSingleModelsAreTheSameByAnyWay(t *testing.T) {
+	data := people(3000, 7)
+	p := inSingle(estimator.NewLogistic(), encoder(), fourier(60))
+	var want []float64
+	for _, memory := range []int64{0, 1} {
+		p.Memory = memory
+		for range 2 {
+			f, err := p.Fit(ctx, data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := scores(t, f, data.X)
+			if want == nil {
+				want = got
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("with %d bytes of memory: other predictions", memory)
+			}
+		}
+	}
+	f, err := p.FitSource(ctx, data.Source())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(scores(t, f, data.X), want) {
+		t.Error("from a stream: other predictions")
+	}
+	m, err := pipeline.NewModel(p, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := bytesOf(t, m)
+	back, err := pipeline.Read(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back.Spec.Precision != pipeline.Float32 {
+		t.Errorf("loaded with precision %q", back.Spec.Precision)
+	}
+	if !slices.Equal(scores(t, back.Predictor, data.X), want) {
+		t.Error("loaded: other predictions")
+	}
+	for _, i := range []int{0, 1234, 2999} {
+		if got := scores(t, back.Predictor, datasets.SliceRows(data.X, i, i+1)); got[0] != want[i] {
+			t.Errorf("row %d alone: %v, %v in a batch", i, got[0], want[i])
+		}
+	}
+}
+
+func scores(t *testing.T, f estimator.Predictor, X mat.Matrix) []float64 {
+	t.Helper()
+	all, err := f.(estimator.Classifier).Decision(ctx, X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mat.Col(nil, 0, all)
+}
+
+func TestOneSingleRowMakesNoGarbage(t *testing.T) {
+	data := numbers(300, 50)
+	f, err := inSingle(estimator.NewRidge(), transformer.NewImpute(), transformer.NewStandardize(), fourier(256)).Fit(ctx, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := mat.DenseCopyOf(datasets.SliceRows(data.X, 0, 1))
+	if n := testing.AllocsPerRun(100, func() { f.Predict(ctx, row) }); n > 1 {
+		t.Errorf("%v allocations, wanted that of the result", n)
+	}
+}
+
+// On real data the score on held-out rows is that of double precision within 0.002.
+func TestSinglePrecisionScoresOnRealData(t *testing.T) {
+	rff := transformer.NewRFF()
+	rff.Features, rff.Seed = 256, 1
+	near := func(t *testing.T, model estimator.Estimator, train, test datasets.Set, steps ...transformer.Fitter) {
+		t.Helper()
+		double, narrow := score(t, pipeline.New(model, steps...), train, test), score(t, inSingle(model, steps...), train, test)
+		if math.Abs(double-narrow) > 0.002 || !(double > 0.5) {
+			t.Errorf("%T: score %.5f in double, %.5f in single precision", model, double, narrow)
+		}
+	}
+	t.Run("adult", func(t *testing.T) {
+		train, test, err := builtin.Load("adult")
+		if err != nil {
+			t.Fatal(err)
+		}
+		train, test = train.Slice(0, 6000), test.Slice(0, 6000)
+		gamma := rff
+		gamma.Gamma = transformer.FixedGamma(0.05)
+		encode := pipeline.NewColumns(
+			pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.NewImpute(), transformer.NewStandardize())},
+			pipeline.Group{Select: []string{"categorical"}, Steps: pipeline.Steps(transformer.NewOneHot())})
+		for _, model := range []estimator.Estimator{estimator.NewRidgeClassifier(), estimator.NewLogistic(), estimator.NewSVM()} {
+			near(t, model, train, test, encode, gamma)
+		}
+	})
+	t.Run("covtype", func(t *testing.T) {
+		path := golden.Path(t, "data", "covtype_subset", "covtype_random92962.data.gz")
+		o := csv.Options{NoHeader: true}
+		o.Target, o.Task = []string{"-1"}, datasets.Classification
+		data, err := csv.Read(ctx, path, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gamma := rff
+		gamma.Gamma = transformer.FixedGamma(0.02)
+		near(t, estimator.NewRidgeClassifier(), data.Slice(0, 6000), data.Slice(6000, 12000), transformer.NewStandardize(), gamma)
+		near(t, estimator.NewLogistic(), data.Slice(0, 4000), data.Slice(6000, 12000), transformer.NewStandardize(), gamma)
+	})
+	t.Run("cpu_act", func(t *testing.T) {
+		data, err := arff.Read(ctx, golden.Path(t, "data", "cpu_act", "cpu_act.arff.gz"), arff.Options{Roles: datasets.Roles{Target: []string{"-1"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		gamma := rff
+		gamma.Gamma = transformer.FixedGamma(0.02)
+		ridge := estimator.NewRidge()
+		ridge.Alpha = 0.01
+		near(t, ridge, data.Slice(0, 6000), data.Slice(6000, 8192), transformer.NewStandardize(), gamma)
+	})
+}
+
+// score is the accuracy, or R² where targets are numbers, of a fit.
+func score(t *testing.T, p pipeline.Pipeline, train, test datasets.Set) float64 {
+	t.Helper()
+	f, err := p.Fit(ctx, train)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := f.Predict(ctx, test.X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, classifies := f.(estimator.Classifier)
+	mean, wrong, spread := 0.0, 0.0, 0.0
+	for _, y := range test.Y {
+		mean += y / float64(len(test.Y))
+	}
+	for i, y := range test.Y {
+		if classifies {
+			spread++
+			if got[i] != y {
+				wrong++
+			}
+			continue
+		}
+		wrong += (got[i] - y) * (got[i] - y)
+		spread += (y - mean) * (y - mean)
+	}
+	return 1 - wrong/spread
+}
