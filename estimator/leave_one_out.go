@@ -30,6 +30,9 @@ type LeaveOneOut struct {
 	Freedom []float64
 	// Best is the number of the alpha of the smallest of Errors, the first where several are.
 	Best int
+
+	leverages [][]float64 // of the rows, for each alpha
+	rows      int         // of positive weight
 }
 
 // LeaveOneOut computes exact leave-one-out predictions for each of alphas, which take the place of
@@ -219,10 +222,12 @@ func (l *leaver) finish(out *LeaveOneOut, intercept bool) error {
 			rows++
 		}
 	}
-	for i, h := range l.leverage {
+	leverages := slices.Clone(l.leverage)
+	for i, h := range leverages {
 		s := l.weight(i)
 		if intercept {
 			h += s / total
+			leverages[i] = h
 		}
 		if 1-h < 1e-12 {
 			return fmt.Errorf("row %d alone determines a part of the model (leverage 1)", i)
@@ -243,5 +248,21 @@ func (l *leaver) finish(out *LeaveOneOut, intercept bool) error {
 	out.Errors = append(out.Errors, left/total/t)
 	out.GCV = append(out.GCV, plain/total/t/(slack*slack))
 	out.Freedom = append(out.Freedom, freedom)
+	out.leverages, out.rows = append(out.leverages, leverages), rows
 	return nil
+}
+
+// even returns the predictions for alpha number k that have, as their mean squared error, GCV: all
+// rows' leverages are taken to be the mean one.
+func (out *LeaveOneOut) even(k int, y []float64) *mat.Dense {
+	n, t := out.Predictions[k].Dims()
+	even := mat.NewDense(n, t, nil)
+	slack := 1 - out.Freedom[k]/float64(out.rows)
+	for i, h := range out.leverages[k] {
+		for j := range t {
+			left := y[i*t+j] - out.Predictions[k].At(i, j)
+			even.Set(i, j, y[i*t+j]-left*(1-h)/slack)
+		}
+	}
+	return even
 }

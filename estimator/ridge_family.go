@@ -633,11 +633,7 @@ func (s *ridgeFamily) hold(m *familyModel, fold int, seconds float64) error {
 	if err == nil {
 		// The scores are predictions already: a model that passes them on makes the rest of them.
 		_, t := m.scores.Dims()
-		identity := linear{coef: mat.NewDense(t, t, nil), intercept: make([]float64, t)}
-		for i := range t {
-			identity.coef.Set(i, i, 1)
-		}
-		held.Prediction, err = Predict(s.ctx, setting.dress(identity), m.scores)
+		held.Prediction, err = Predict(s.ctx, setting.dress(passOn(t)), m.scores)
 	}
 	if err != nil {
 		held.Err = fmt.Errorf("estimator: %s: %w", setting.name, err)

@@ -58,6 +58,11 @@ func (s Search) prepare(data datasets.Set) (*run, error) {
 	if r.folds, err = s.split(data, list[0].Task); err != nil {
 		return nil, err
 	}
+	if left, ok := s.Splitter.(LeaveOneOut); ok {
+		if err := left.suits(s.Estimator); err != nil {
+			return nil, err
+		}
+	}
 	if err := r.fitsMemory(); err != nil {
 		return nil, err
 	}
@@ -129,6 +134,9 @@ func (r *run) evaluate(ctx context.Context) (err error) {
 	r.report(Progress{Candidate: -1, Score: math.NaN()})
 	if r.done == r.total() {
 		return nil
+	}
+	if left, ok := r.search.Splitter.(LeaveOneOut); ok {
+		return r.leaveOneOut(ctx, left)
 	}
 	if sweeper, ok := r.search.Estimator.(estimator.Sweeper); ok {
 		return r.sweep(ctx, sweeper)

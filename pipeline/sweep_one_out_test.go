@@ -1,0 +1,79 @@
+package pipeline_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// A search that leaves one row out has the score of as many fits as there are rows.
+func TestSearchLeavesOneOut(t *testing.T) {
+	const n = 30
+	data := numbers(n, 60)
+	data.Schema.Targets = nil
+	base := pipeline.New(estimator.NewRidge(), fourier(8))
+	search := gridsearch.NewSearch(base, gridsearch.Axis{Path: "rff.gamma", Values: []any{1e-3, 1e-2}}, gridsearch.Axis{Path: "ridge.alpha", Values: []any{0.1, 1.0}})
+	search.Splitter, search.Score = gridsearch.LeaveOneOut{}, "mean_squared_error"
+	result, err := search.Run(ctx, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"alpha", "features", "prefix", "rows"}; !slices.Equal(result.Shared, want) || result.Fits != 4 {
+		t.Errorf("shared %q in %d fits", result.Shared, result.Fits)
+	}
+	for _, c := range result.Candidates {
+		spec, err := param.With(base, c.Settings...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mse := 0.0
+		for i := range n {
+			rest := slices.Concat(count(0, i), count(i+1, n))
+			p, err := spec.(estimator.Estimator).Fit(ctx, data.Select(rest))
+			if err != nil {
+				t.Fatal(err)
+			}
+			y, err := p.Predict(ctx, datasets.SelectRows(data.X, []int{i}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			mse += (y[0] - data.Y[i]) * (y[0] - data.Y[i]) / n
+		}
+		if math.Abs(mse-c.Mean) > 1e-8*mse {
+			t.Errorf("%s: %v, wanted %v", c, c.Mean, mse)
+		}
+	}
+}
+
+func TestSearchRefusesToLeaveOneOut(t *testing.T) {
+	data := numbers(30, 61)
+	for _, c := range []struct {
+		spec estimator.Estimator
+		want string
+	}{
+		{pipeline.New(estimator.NewRidgeClassifier(), transformer.NewStandardize(), fourier(8)), `gridsearch: pipeline: step "standardize": it learns from the rows`},
+		{pipeline.New(estimator.NewLogistic(), fourier(8)), `gridsearch: pipeline: step "logistic": leave one out is for ridge`},
+		{estimator.NewLogistic(), "gridsearch: leave one out is for ridge"},
+	} {
+		search := gridsearch.NewSearch(c.spec)
+		search.Splitter = gridsearch.LeaveOneOut{}
+		if _, err := search.Run(ctx, data); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%v, wanted %s", err, c.want)
+		}
+	}
+}
+
+func count(from, to int) (list []int) {
+	for i := from; i < to; i++ {
+		list = append(list, i)
+	}
+	return list
+}
