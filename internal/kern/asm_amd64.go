@@ -40,6 +40,19 @@ func tilesAsm[T Float](panels, depth int, a, b, c *T, cRow int, how finish) {
 	}
 }
 
+func acrossAsm[T Float](panels, depth int, a, b, c *T, cRow int, how finish) {
+	switch {
+	case isa == avx512 && is64[T]():
+		acrossAVX512F64(panels, depth, p64(a), p64(b), p64(c), cRow, int(how))
+	case isa == avx512:
+		acrossAVX512F32(panels, depth, p32(a), p32(b), p32(c), cRow, int(how))
+	case is64[T]():
+		acrossAVX2F64(panels, depth, p64(a), p64(b), p64(c), cRow, int(how))
+	default:
+		acrossAVX2F32(panels, depth, p32(a), p32(b), p32(c), cRow, int(how))
+	}
+}
+
 func widenAsm(c *float64, cRow int, sums *float32, rows int) {
 	if isa == avx512 {
 		widenAVX512(c, cRow, sums, rows)

@@ -45,3 +45,7 @@ func hadamardPassAsm[T Float](x *T, h, n int) { panic("kern: no assembly") }
 func hadamardHalfAsm[T Float](x *T, h int) { panic("kern: no assembly") }
 
 func scaleAsm[T Float](alpha T, x *T, n int) { panic("kern: no assembly") }
+
+func acrossAsm[T Float](panels, depth int, a, b, c *T, cRow int, how finish) {
+	panic("kern: no assembly")
+}

@@ -130,9 +130,13 @@ func (p *product[T, S]) stripe(packed []T, bl blocking, k, nk, j, nj, lo, hi int
 	for i := lo; i < hi; i += bl.mc {
 		ni := min(bl.mc, hi-i)
 		packPanels(left, p.a, bl.mr, i, ni, k, nk, p.weights)
+		rows, columns := p.across(packed, left, bl, nk, j, nj, i, ni, how)
 		for jr := 0; jr < nj; jr += bl.nr {
 			right := packed[jr*nk : (jr+bl.nr)*nk]
 			skip := 0
+			if jr < columns {
+				skip = rows
+			}
 			if p.lower { // panels wholly above the diagonal
 				skip = max(0, j+jr-i) / bl.mr * bl.mr
 			}
@@ -148,6 +152,24 @@ func (p *product[T, S]) stripe(packed []T, bl blocking, k, nk, j, nj, lo, hi int
 			}
 		}
 	}
+}
+
+// across makes the whole tiles of a stripe row by row of C, instead of column by
+// column, when the packed B is small enough to be read again and again from the
+// second-level cache: C is then written along its rows. It returns how many
+// rows and columns it made.
+func (p *product[T, S]) across(packed, left []T, bl blocking, nk, j, nj, i, ni int, how finish) (rows, columns int) {
+	const cached = 1 << 20 // bytes
+	if !isa.complete() || p.lower || p.c.ColStride != 1 || is64[T]() != is64[S]() ||
+		nk*nj*int(unsafe.Sizeof(T(0))) > cached || nj < bl.nr {
+		return 0, 0
+	}
+	rows, columns = ni/bl.mr*bl.mr, nj/bl.nr*bl.nr
+	for ir := 0; ir < rows; ir += bl.mr {
+		c := sameType[T](p.c.Data)[(i+ir)*p.c.RowStride+j:]
+		acrossAsm(columns/bl.nr, nk, &left[ir*nk], &packed[0], &c[0], p.c.RowStride, how)
+	}
+	return rows, columns
 }
 
 // whole returns how many of the rows [i+ir, i+ni) make tiles at column j that

@@ -12,6 +12,14 @@ package kern
 //go:noescape
 func tilesAVX512F64(panels int, depth int, a *float64, b *float64, c *float64, cRow int, how int)
 
+// acrossAVX512F64 multiplies a packed panel of 8 rows with adjacent ones of 24 columns:
+//
+//	for p < panels, i < 8, j < 24:
+//		c[i·cRow+24·p+j] = or += or −= Σ_{k<depth} a[k·8+i]·b[(p·depth+k)·24+j]
+//
+//go:noescape
+func acrossAVX512F64(panels int, depth int, a *float64, b *float64, c *float64, cRow int, how int)
+
 // rowAVX512F64 multiplies a row with 48 columns:
 //
 //	for j < 48:  sums[j] = Σ_{k<depth} x[k·xStep]·w[k·wRow+j]
@@ -35,6 +43,14 @@ func eliminateAVX512F64(depth int, x *float64, xStep int, w *float64, wRow int, 
 //
 //go:noescape
 func tilesAVX512F32(panels int, depth int, a *float32, b *float32, c *float32, cRow int, how int)
+
+// acrossAVX512F32 multiplies a packed panel of 8 rows with adjacent ones of 48 columns:
+//
+//	for p < panels, i < 8, j < 48:
+//		c[i·cRow+48·p+j] = or += or −= Σ_{k<depth} a[k·8+i]·b[(p·depth+k)·48+j]
+//
+//go:noescape
+func acrossAVX512F32(panels int, depth int, a *float32, b *float32, c *float32, cRow int, how int)
 
 // rowAVX512F32 multiplies a row with 96 columns:
 //
@@ -60,6 +76,14 @@ func eliminateAVX512F32(depth int, x *float32, xStep int, w *float32, wRow int, 
 //go:noescape
 func tilesAVX2F64(panels int, depth int, a *float64, b *float64, c *float64, cRow int, how int)
 
+// acrossAVX2F64 multiplies a packed panel of 6 rows with adjacent ones of 8 columns:
+//
+//	for p < panels, i < 6, j < 8:
+//		c[i·cRow+8·p+j] = or += or −= Σ_{k<depth} a[k·6+i]·b[(p·depth+k)·8+j]
+//
+//go:noescape
+func acrossAVX2F64(panels int, depth int, a *float64, b *float64, c *float64, cRow int, how int)
+
 // rowAVX2F64 multiplies a row with 16 columns:
 //
 //	for j < 16:  sums[j] = Σ_{k<depth} x[k·xStep]·w[k·wRow+j]
@@ -83,6 +107,14 @@ func eliminateAVX2F64(depth int, x *float64, xStep int, w *float64, wRow int, y 
 //
 //go:noescape
 func tilesAVX2F32(panels int, depth int, a *float32, b *float32, c *float32, cRow int, how int)
+
+// acrossAVX2F32 multiplies a packed panel of 6 rows with adjacent ones of 16 columns:
+//
+//	for p < panels, i < 6, j < 16:
+//		c[i·cRow+16·p+j] = or += or −= Σ_{k<depth} a[k·6+i]·b[(p·depth+k)·16+j]
+//
+//go:noescape
+func acrossAVX2F32(panels int, depth int, a *float32, b *float32, c *float32, cRow int, how int)
 
 // rowAVX2F32 multiplies a row with 32 columns:
 //

@@ -19,7 +19,8 @@ func (t target) tileShape() (mr, columns int) {
 // product writes the micro-kernels of the matrix product.
 func product() {
 	for _, t := range targets {
-		t.tile()
+		t.tiles(false)
+		t.tiles(true)
 		t.row()
 	}
 	for _, t := range targets {
@@ -35,34 +36,51 @@ func product() {
 	}
 }
 
-func (t target) tile() {
+// tiles writes the product of packed panels: of several of a with one of b,
+// down a column of c, or of one of a with several of b, across rows of c.
+func (t target) tiles(across bool) {
 	mr, columns := t.tileShape()
 	nr := columns * t.lanes()
-	f := t.float()
-	TEXT(t.name("tiles"), NOSPLIT, fmt.Sprintf("func(panels, depth int, a, b, c *%s, cRow, how int)", f))
-	Doc(fmt.Sprintf("%s multiplies adjacent packed panels of %d rows with one of %d columns:", t.name("tiles"), mr, nr),
-		"",
-		fmt.Sprintf("\tfor p < panels, i < %d, j < %d:", mr, nr),
-		fmt.Sprintf("\t\tc[(%d·p+i)·cRow+j] = or += or −= Σ_{k<depth} a[(p·depth+k)·%d+i]·b[%d·k+j]", mr, mr, nr))
+	f, name := t.float(), t.name("tiles")
+	if across {
+		name = t.name("across")
+	}
+	TEXT(name, NOSPLIT, fmt.Sprintf("func(panels, depth int, a, b, c *%s, cRow, how int)", f))
 	Pragma("noescape")
-
-	panels, depth, a, right, c, cRow := param("panels"), param("depth"), param("a"), param("b"), param("c"), param("cRow")
+	if across {
+		Doc(fmt.Sprintf("%s multiplies a packed panel of %d rows with adjacent ones of %d columns:", name, mr, nr), "",
+			fmt.Sprintf("\tfor p < panels, i < %d, j < %d:", mr, nr),
+			fmt.Sprintf("\t\tc[i·cRow+%d·p+j] = or += or −= Σ_{k<depth} a[k·%d+i]·b[(p·depth+k)·%d+j]", nr, mr, nr))
+	} else {
+		Doc(fmt.Sprintf("%s multiplies adjacent packed panels of %d rows with one of %d columns:", name, mr, nr), "",
+			fmt.Sprintf("\tfor p < panels, i < %d, j < %d:", mr, nr),
+			fmt.Sprintf("\t\tc[(%d·p+i)·cRow+j] = or += or −= Σ_{k<depth} a[(p·depth+k)·%d+i]·b[%d·k+j]", mr, mr, nr))
+	}
+	panels, depth, a, b, c, cRow := param("panels"), param("depth"), param("a"), param("b"), param("c"), param("cRow")
 	how := param("how")
 	SHLQ(operand.Imm(uint64(t.shift())), cRow)
 	sums := t.vectors(0, mr*columns)
-	k := tileStep{target: t, mr: mr, columns: columns, sums: sums, a: a, b: GP64()}
 
-	// Each step fetches a line of the panel of b to come into the second-level
+	// One pointer moves on from tile to tile, the other goes back. Going down,
+	// each step fetches a line of the panel of b to come into the second-level
 	// cache.
-	next := GP64()
-	IMUL3Q(operand.I32(int32(columns*t.bytes())), depth, next)
-	ADDQ(right, next)
-
+	k, next := tileStep{target: t, mr: mr, columns: columns, sums: sums, a: a, b: b}, GP64()
+	if across {
+		k.a = GP64()
+	} else {
+		k.b = GP64()
+		IMUL3Q(operand.I32(int32(columns*t.bytes())), depth, next)
+		ADDQ(b, next)
+	}
 	loop("panel", panels, func() {
 		for _, s := range sums {
 			t.zero(s)
 		}
-		MOVQ(right, k.b)
+		if across {
+			MOVQ(a, k.a)
+		} else {
+			MOVQ(b, k.b)
+		}
 		// The rows of c are fetched during the first steps, one in each.
 		quads, first, row, rest := GP64(), GP64(), GP64(), GP64()
 		MOVQ(depth, quads)
@@ -81,14 +99,20 @@ func (t target) tile() {
 			k.steps(4)
 		})
 		loop("quads", quads, func() {
-			PREFETCHT1(at(next, 0))
-			ADDQ(operand.Imm(64), next)
+			if !across {
+				PREFETCHT1(at(next, 0))
+				ADDQ(operand.Imm(64), next)
+			}
 			k.steps(4)
 		})
 		MOVQ(depth, rest)
 		ANDQ(operand.Imm(3), rest)
 		loop("rest", rest, func() { k.steps(1) })
+		MOVQ(c, row)
 		t.finish(mr, columns, sums, c, cRow, how)
+		if across {
+			LEAQ(at(row, nr*t.size()), c)
+		}
 	})
 	done()
 }
