@@ -116,14 +116,17 @@ func machine(b *testing.B, precision string, features int, model estimator.Estim
 // inPrecision sets the pipeline's precision, or skips where pipelines have none but float64.
 func inPrecision(b *testing.B, p pipeline.Pipeline, precision string) pipeline.Pipeline {
 	b.Helper()
+	if _, err := param.Get(p, "precision"); err != nil {
+		if precision != "float64" {
+			b.Skip("pipelines have no parameter precision: all is float64")
+		}
+		return p
+	}
 	set, err := param.With(p, param.Setting{Path: "precision", Value: precision})
-	if err == nil {
-		return set.(pipeline.Pipeline)
+	if err != nil {
+		b.Fatal(err)
 	}
-	if precision != "float64" {
-		b.Skipf("no precision but float64: %v", err)
-	}
-	return p
+	return set.(pipeline.Pipeline)
 }
 
 // fit fits the spec until the benchmark ends and returns the last fit.

@@ -2,6 +2,7 @@ package bench_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -29,14 +30,18 @@ func BenchmarkBinningSVM(b *testing.B) {
 	}
 }
 
+// binningSVM has the settings that did best on 16,000 of the training rows held out: inputs between
+// 0 and 1, the elevation, which says most, with a finer grid than the others.
 func binningSVM(grids int) pipeline.Pipeline {
+	const elevation, columns = 0, 54
+	widths := slices.Repeat([]float64{4}, columns)
+	widths[elevation] = 20
 	s := transformer.NewBinning()
-	s.Gamma, s.Grids = transformer.FixedGamma(coverGamma), grids
-	return pipeline.New(estimator.NewSVM(), transformer.NewMinMax(), s)
+	s.Gamma, s.Grids = transformer.FixedGamma(widths...), grids
+	svm := estimator.NewSVM()
+	svm.C, svm.Loss, svm.Solver, svm.Tol = 3, "hinge", "dual", 1e-2
+	return pipeline.New(svm, transformer.NewMinMax(), s)
 }
-
-// coverGamma is γ of the laplacian kernel on inputs between 0 and 1.
-const coverGamma = 8
 
 // cover returns the covertype subset, cover type 2 being class 1.
 func cover(b *testing.B) (train, test datasets.Set) {

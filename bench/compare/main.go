@@ -1,13 +1,13 @@
 // Command compare runs the benchmarks of folder bench and scikit-learn's side of them on one
 // machine, and writes the table of docs/performance.md:
 //
-//	go run ./bench/compare                         everything, about a quarter of an hour
+//	go run ./bench/compare                         everything, ten to fifteen minutes
 //	go run ./bench/compare -only transform,ridge   these rows; the page keeps the others
 //	go run ./bench/compare -quick                  small sizes, to see that it works; printed only
 //
 // Each measurement is a process of its own, so that its peak memory is its own. The sides take turns,
 // -repeat times, with the same number of threads; the best time of each counts, and the largest
-// memory. A work that takes the peer more than a minute is done once.
+// memory. A work that takes the peer more than a minute, and a fit from a file, is done once.
 //
 // The peer's side is a Python script that prints JSON lines, see -peer. It needs python3 with
 // scikit-learn, and pandas for the row of CSV files.
@@ -46,40 +46,62 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	chosen, err := choose(works(o.quick), o.only)
+	chosen, kernels, err := choose(works(o.quick), o.only)
 	if err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	m, err := newRunner(ctx, o)
+	r, err := newRunner(ctx, o)
 	if err != nil {
 		return err
 	}
-	defer m.close()
+	defer r.close()
 	machine, err := describe(ctx, o)
 	if err != nil {
 		return err
 	}
-	results, err := m.measure(ctx, chosen)
+	if len(chosen) > 0 {
+		if err := r.compare(ctx, machine, chosen); err != nil {
+			return err
+		}
+	}
+	if !kernels {
+		return nil
+	}
+	table, err := r.kernels(ctx)
 	if err != nil {
 		return err
 	}
-	rows := make([]row, len(chosen))
-	for i, w := range chosen {
-		rows[i] = w.row(results[i])
-	}
+	fmt.Print(machine, "\n\n", table, "\n")
 	if o.quick {
-		fmt.Print(machine, "\n\n", table(rows))
 		return nil
 	}
-	return writePage(o.page, machine, rows)
+	return writeKernels(o.page, machine, table)
+}
+
+// compare measures the works and writes their table.
+func (r *runner) compare(ctx context.Context, machine string, works []work) error {
+	results, err := r.measure(ctx, works)
+	if err != nil {
+		return err
+	}
+	rows := make([]row, len(works))
+	for i, w := range works {
+		rows[i] = w.row(results[i])
+	}
+	fmt.Print(machine, "\n\n", table(rows), "\n")
+	if r.quick {
+		fmt.Print("These are small sizes; the targets are about the full ones.\n\n")
+		return nil
+	}
+	return writeTable(r.page, machine, rows)
 }
 
 func parse() (options, error) {
 	var o options
-	only := flag.String("only", "", "comma-separated rows to measure: "+strings.Join(names(works(false)), ", "))
-	flag.IntVar(&o.repeat, "repeat", 3, "times that the sides take turns")
+	only := flag.String("only", "", "comma-separated rows to measure: "+strings.Join(append(names(works(false)), kernelsName), ", "))
+	flag.IntVar(&o.repeat, "repeat", 2, "times that the sides take turns")
 	flag.IntVar(&o.threads, "threads", runtime.NumCPU(), "threads of either side")
 	flag.BoolVar(&o.quick, "quick", false, "small sizes, and nothing is written")
 	flag.StringVar(&o.peer, "peer", "../shared/bench/peer_sklearn.py", "script of the peer's side; none for Bochner alone")
@@ -95,23 +117,23 @@ func parse() (options, error) {
 	return o, nil
 }
 
-// choose returns the works called by name, or all.
-func choose(all []work, only []string) ([]work, error) {
+// choose returns the works called by name, or all, and whether the kernels are wanted.
+func choose(all []work, only []string) (chosen []work, kernels bool, err error) {
 	if len(only) == 0 {
-		return all, nil
+		return all, true, nil
 	}
-	var out []work
+	known := append(names(all), kernelsName)
+	for _, name := range only {
+		if !slices.Contains(known, name) {
+			return nil, false, fmt.Errorf("-only: no row is called %q; there are %s", name, strings.Join(known, ", "))
+		}
+	}
 	for _, w := range all {
 		if slices.Contains(only, w.name) {
-			out = append(out, w)
+			chosen = append(chosen, w)
 		}
 	}
-	for _, name := range only {
-		if !slices.Contains(names(all), name) {
-			return nil, fmt.Errorf("-only: no row is called %q; there are %s", name, strings.Join(names(all), ", "))
-		}
-	}
-	return out, nil
+	return chosen, slices.Contains(only, kernelsName), nil
 }
 
 func names(all []work) []string {

@@ -14,6 +14,7 @@ import (
 
 // sample is what is known of one side: its best time and its largest memory over all runs.
 type sample struct {
+	name    string // of the Go benchmark
 	seconds float64
 	peak    float64            // MiB, 0 where the system does not tell
 	metrics map[string]float64 // of the best run
@@ -96,6 +97,9 @@ func (r *runner) measure(ctx context.Context, works []work) ([]result, error) {
 	}
 	for round := range r.repeat {
 		for i, w := range works {
+			if w.once && round > 0 {
+				continue
+			}
 			fmt.Fprintf(os.Stderr, "round %d of %d: %s\n", round+1, r.repeat, w.what)
 			if err := r.turn(ctx, w, &results[i], round); err != nil {
 				return nil, fmt.Errorf("%s: %w", w.name, err)
@@ -205,7 +209,7 @@ func parseLine(line string) (sample, bool) {
 	if len(fields) < 4 || len(fields)%2 != 0 || !strings.HasPrefix(fields[0], "Benchmark") {
 		return sample{}, false
 	}
-	s := sample{metrics: map[string]float64{}}
+	s := sample{name: fields[0], metrics: map[string]float64{}}
 	for k := 2; k < len(fields); k += 2 {
 		v, err := strconv.ParseFloat(fields[k], 64)
 		if err != nil {

@@ -91,29 +91,44 @@ func table(rows []row) string {
 	return out
 }
 
-// The table is between these lines of the page; what stands around them is kept.
+// The tables are between these lines of the page; what stands around them is kept.
 const (
-	begin = "<!-- made by go run ./bench/compare: begin -->\n"
-	end   = "<!-- end -->"
+	begin        = "<!-- made by go run ./bench/compare: begin -->\n"
+	beginKernels = "<!-- made by go run ./bench/compare -only kernels: begin -->\n"
+	end          = "<!-- end -->"
 )
 
-// writePage puts the rows into the page. Rows that it has and that are not among them stay, if they
-// were measured on the same machine with the same programs.
-func writePage(page, machine string, rows []row) error {
+// replace puts what make makes of the part of the page between a first line and the end into its
+// place.
+func replace(page, first string, make func(old string) string) error {
 	text, err := os.ReadFile(page)
 	if err != nil {
 		return err
 	}
-	before, rest, found := strings.Cut(string(text), begin)
+	before, rest, found := strings.Cut(string(text), first)
 	old, after, closed := strings.Cut(rest, end)
 	if !found || !closed {
-		return fmt.Errorf("%s has no place for the table, which is between %q and %q", page, strings.TrimSpace(begin), end)
+		return fmt.Errorf("%s has no place for the table, which is between %q and %q", page, strings.TrimSpace(first), end)
 	}
-	if strings.Contains(old, machine) {
-		rows = merge(parseTable(old), rows)
-	}
-	made := fmt.Sprintf("\n%s\n\n%s\n", machine, table(rows))
-	return os.WriteFile(page, []byte(before+begin+made+end+after), 0o644)
+	return os.WriteFile(page, []byte(before+first+make(old)+end+after), 0o644)
+}
+
+// writeTable puts the rows into the page. Rows that it has and that are not among them stay, if they
+// were measured on the same machine with the same programs.
+func writeTable(page, machine string, rows []row) error {
+	return replace(page, begin, func(old string) string {
+		if strings.Contains(old, machine) {
+			rows = merge(parseTable(old), rows)
+		}
+		return fmt.Sprintf("\n%s\n\n%s\n", machine, table(rows))
+	})
+}
+
+// writeKernels puts the table of the kernels into the page.
+func writeKernels(page, machine, table string) error {
+	return replace(page, beginKernels, func(string) string {
+		return fmt.Sprintf("\n%s Measured %s.\n\n%s\n", machine, time.Now().Format("2006-01-02 15:04"), table)
+	})
 }
 
 // parseTable reads the rows that [table] wrote.

@@ -12,6 +12,7 @@ type work struct {
 	peer       string  // the word for it that the peer's script knows, "csv" for pandas, "" where the peer has no such thing
 	f64, f32   []bench // usually one
 	optimum    string  // benchmark that tells how far above the optimum fits end, "" for none
+	once       bool    // whatever -repeat says
 	fits       float64 // of the peer for each of ours, where it does another number of them; 0 for 1
 	limit      string  // the target in words
 	goals      []goal
@@ -37,9 +38,9 @@ func works(quick bool) []work {
 		n, big, D, search = 5000, 5000, 256, "n=2000/D=100"
 	}
 	shape := fmt.Sprintf("n=%d/D=%d", n, D)
-	return slices.Concat(fits(shape), []work{
+	all := slices.Concat(fits(shape), []work{
 		{
-			name: "file", what: fmt.Sprintf("ridge from a CSV file, %d / %d rows", n, big),
+			name: "file", once: true, what: fmt.Sprintf("ridge from a CSV file, %d / %d rows", n, big),
 			f64:   []bench{{name: "RidgeFitFile/" + shape + "/f64"}, {name: fmt.Sprintf("RidgeFitFile/n=%d/D=%d/f64", big, D)}},
 			f32:   []bench{{name: "RidgeFitFile/" + shape + "/f32"}, {name: fmt.Sprintf("RidgeFitFile/n=%d/D=%d/f32", big, D)}},
 			limit: "memory the same within 10 %, ≤ 300 MiB",
@@ -65,7 +66,7 @@ func works(quick bool) []work {
 			f32:   []bench{{fmt.Sprintf("PredictOne/n=5000/D=%d/f32", D), "5000x"}},
 			limit: "≤ 15 µs f64, 1 allocation (the result)",
 			goals: []goal{within(15e-6), {"more than one allocation", func(r result) (bool, bool) {
-				return all(r.f64, func(s sample) (bool, bool) { return s.metrics["allocs/op"] <= 1, s.known() })
+				return every(r.f64, func(s sample) (bool, bool) { return s.metrics["allocs/op"] <= 1, s.known() })
 			}}},
 		},
 		{
@@ -84,6 +85,10 @@ func works(quick bool) []work {
 			goals: []goal{{"P=50 misses 8.8 % in 2 s", errorWithin(0, 8.8, 2)}, {"P=400 misses 7.5 % in 12 s", errorWithin(1, 7.5, 12)}},
 		},
 	})
+	if quick {
+		return all[:len(all)-1] // the last has one size, the full one
+	}
+	return all
 }
 
 // fits are the rows of maps and fits of one shape.
@@ -146,14 +151,14 @@ func faster(f64, f32 float64) goal {
 // within asks for a time in seconds, in double precision.
 func within(seconds float64) goal {
 	return goal{"too slow", func(r result) (bool, bool) {
-		return all(r.f64, func(s sample) (bool, bool) { return s.seconds <= seconds, s.known() })
+		return every(r.f64, func(s sample) (bool, bool) { return s.seconds <= seconds, s.known() })
 	}}
 }
 
 // memory asks for a peak in MiB.
 func memory(mib float64) goal {
 	return goal{"too much memory", func(r result) (bool, bool) {
-		return all(slices.Concat(r.f64, r.f32), func(s sample) (bool, bool) { return s.peak <= mib, s.known() && s.peak > 0 })
+		return every(slices.Concat(r.f64, r.f32), func(s sample) (bool, bool) { return s.peak <= mib, s.known() && s.peak > 0 })
 	}}
 }
 
@@ -181,8 +186,8 @@ func errorWithin(k int, percent, seconds float64) func(r result) (bool, bool) {
 	}
 }
 
-// all reports whether every sample holds and is known.
-func all(samples []sample, check func(s sample) (holds, known bool)) (holds, known bool) {
+// every reports whether every sample holds and is known.
+func every(samples []sample, check func(s sample) (holds, known bool)) (holds, known bool) {
 	holds, known = true, len(samples) > 0
 	for _, s := range samples {
 		h, k := check(s)
