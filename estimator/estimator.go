@@ -125,8 +125,16 @@ type Reporter interface {
 	Report() Report
 }
 
+// WholePredictor is a Predictor that says all it can in one look at the rows.
+type WholePredictor interface {
+	PredictAll(ctx context.Context, X mat.Matrix) (Prediction, error)
+}
+
 // Predict returns all that p says about the rows of X.
 func Predict(ctx context.Context, p Predictor, X mat.Matrix) (Prediction, error) {
+	if w, ok := p.(WholePredictor); ok {
+		return w.PredictAll(ctx, X)
+	}
 	var out Prediction
 	var err error
 	if m, ok := p.(MultiPredictor); ok {

@@ -26,8 +26,8 @@ type FittedPipeline struct {
 }
 
 var (
-	_ estimator.Predictor = (*FittedPipeline)(nil)
-	_ model.Stateful      = (*FittedPipeline)(nil)
+	_ estimator.WholePredictor = (*FittedPipeline)(nil)
+	_ model.Stateful           = (*FittedPipeline)(nil)
 )
 
 // Chain returns the fitted steps.
