@@ -191,8 +191,7 @@ func (l *leaver) wide(alpha float64) error {
 // unseen predicts the rows of weight 0, which the n×n matrix leaves out.
 func (l *leaver) unseen(a []float64) error {
 	d, t := l.dual.cols, l.targets
-	w := make([]float64, d*t)
-	kern.Mul(kern.Dense(d, t, t, w), kern.Dense(l.dual.n, d, d, l.dual.x).T(), kern.Dense(l.dual.n, t, t, a), false)
+	w := l.dual.coefficients(a)
 	b := intercepts(w, l.dual.mean, l.dual.targetMean)
 	row := make([]float64, d)
 	for i := range l.rows.n {

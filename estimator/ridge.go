@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -233,7 +232,7 @@ func (p *ridgeProblem) dual(ctx context.Context) (linear, error) {
 	if err != nil {
 		return linear{}, err
 	}
-	n, cols, t := d.n, d.cols, d.targets
+	n, t := d.n, d.targets
 	report := Report{Solver: "dual", Converged: true}
 	kernel := d.kernel()
 	addDiagonal(kernel, n, p.Alpha)
@@ -252,108 +251,16 @@ func (p *ridgeProblem) dual(ctx context.Context) (linear, error) {
 		report.Solver = "eigenvectors"
 		report.Warnings = append(report.Warnings, singularWarning(p.Alpha, rank, n))
 	}
-	w := make([]float64, cols*t)
-	kern.Mul(kern.Dense(cols, t, t, w), kern.Dense(n, cols, cols, d.x).T(), kern.Dense(n, t, t, a), false)
-	kern.Mul(kern.Dense(n, t, t, d.y), kern.Dense(n, cols, cols, d.x), kern.Dense(cols, t, t, negated(w)), true)
-	report.Objective = kern.Dot(d.y, d.y) + p.Alpha*kern.Dot(w, w)
+	w := d.coefficients(a)
+	rest := d.residuals(w)
+	report.Objective = kern.Dot(rest, rest) + p.Alpha*kern.Dot(w, w)
 	return newLinear(w, intercepts(w, d.mean, d.targetMean), report)
-}
-
-func negated(list []float64) []float64 {
-	out := slices.Clone(list)
-	kern.Scale(-1, out)
-	return out
 }
 
 func addDiagonal(a []float64, n int, v float64) {
 	for i := range n {
 		a[i*n+i] += v
 	}
-}
-
-// centredRows is a data set in memory, centred where there is an intercept, each row multiplied by
-// the root of its weight; rows of weight 0 are left out.
-type centredRows struct {
-	n, cols, targets int
-	x, y             []float64 // n × cols, n × targets
-	mean, targetMean []float64
-	weights          []float64
-	total            float64
-	kept             []int // the row of the data that each row was
-}
-
-func (p *ridgeProblem) centred(ctx context.Context) (*centredRows, error) {
-	r, err := p.rows.gather(ctx)
-	if err != nil {
-		return nil, err
-	}
-	y, t, err := p.targets(0, *r.set)
-	if err != nil {
-		return nil, err
-	}
-	weights, err := p.weights(0, *r.set)
-	if err != nil {
-		return nil, err
-	}
-	c := &centredRows{cols: r.cols, targets: t, mean: make([]float64, r.cols), targetMean: make([]float64, t)}
-	row := make([]float64, r.cols)
-	for i := range r.n {
-		if i%1024 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		s := 1.0
-		if weights != nil {
-			s = weights[i]
-		}
-		if s == 0 {
-			continue
-		}
-		writeRow(row, r.set.X, i)
-		if !finite(row) {
-			return nil, nameFault(0, *r.set)
-		}
-		c.x, c.y = append(c.x, row...), append(c.y, y[i*t:(i+1)*t]...)
-		c.weights, c.kept = append(c.weights, s), append(c.kept, i)
-		c.total += s
-	}
-	if c.n = len(c.kept); c.n == 0 {
-		return nil, errors.New("every weight is 0")
-	}
-	if p.Intercept {
-		centre(c.x, c.mean, c.weights, c.total)
-		centre(c.y, c.targetMean, c.weights, c.total)
-	}
-	for i, s := range c.weights {
-		kern.Scale(math.Sqrt(s), c.x[i*c.cols:(i+1)*c.cols])
-		kern.Scale(math.Sqrt(s), c.y[i*t:(i+1)*t])
-	}
-	return c, nil
-}
-
-// centre writes the weighted mean of the rows of x to mean and takes it away from them.
-func centre(x, mean, weights []float64, total float64) {
-	d := len(mean)
-	copy(mean, x[:d])
-	for range 2 { // the second round measures from near the mean
-		shift := make([]float64, d)
-		for i, s := range weights {
-			row := x[i*d : (i+1)*d]
-			for j, v := range row {
-				shift[j] += s * (v - mean[j])
-			}
-		}
-		kern.Axpy(1/total, shift, mean)
-	}
-	for i := range weights {
-		kern.Axpy(-1, mean, x[i*d:(i+1)*d])
-	}
-}
-
-// kernel returns the lower triangle of x·x', n × n.
-func (c *centredRows) kernel() []float64 {
-	k := make([]float64, c.n*c.n)
-	kern.Gram(kern.Dense(c.n, c.n, c.n, k), kern.Dense(c.n, c.cols, c.cols, c.x).T(), nil)
-	return k
 }
 
 // cg solves (X'SX − W·x̄x̄' + alpha·I)w = X'S(y−ȳ) by conjugate gradients: the centring is implicit,

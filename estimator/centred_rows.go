@@ -1,0 +1,240 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// centredRows is a data set in memory as ridge regression in its dual form sees it:
+// x̃_i = √s_i·(x_i − x̄), and likewise the targets; x̄ and ȳ are 0 where there is no intercept, and
+// rows of weight 0 are left out. Sparse rows stay as they are, centred only by implication.
+type centredRows struct {
+	n, cols, targets int
+	x                []float64   // n × cols, x̃; nil where the rows are sparse
+	sparse           *sparse.CSR // x
+	y                []float64   // n × targets, ỹ
+	mean, targetMean []float64
+	weights          []float64
+	total            float64
+	kept             []int // the row of the data that each row was
+}
+
+// centred reads all rows.
+func (p *ridgeProblem) centred(ctx context.Context) (*centredRows, error) {
+	r, err := p.rows.gather(ctx)
+	if err != nil {
+		return nil, err
+	}
+	y, t, err := p.targets(0, *r.set)
+	if err != nil {
+		return nil, err
+	}
+	weights, err := p.weights(0, *r.set)
+	if err != nil {
+		return nil, err
+	}
+	c := &centredRows{cols: r.cols, targets: t, mean: make([]float64, r.cols), targetMean: make([]float64, t)}
+	for i := range r.n {
+		s := 1.0
+		if weights != nil {
+			s = weights[i]
+		}
+		if s > 0 {
+			c.weights, c.kept = append(c.weights, s), append(c.kept, i)
+			c.y = append(c.y, y[i*t:(i+1)*t]...)
+			c.total += s
+		}
+	}
+	if c.n = len(c.kept); c.n == 0 {
+		return nil, errors.New("every weight is 0")
+	}
+	if p.Intercept {
+		centre(c.y, c.targetMean, c.weights, c.total)
+	}
+	scaleRows(c.y, t, c.weights)
+	take := c.takeDense
+	if _, ok := r.set.X.(*sparse.CSR); ok {
+		take = c.takeSparse
+	}
+	if !take(r.set.X, p.Intercept) {
+		return nil, nameFault(0, *r.set)
+	}
+	return c, ctx.Err()
+}
+
+// takeDense keeps the inputs of dense rows, and reports whether all are finite.
+func (c *centredRows) takeDense(X mat.Matrix, intercept bool) bool {
+	c.x = make([]float64, c.n*c.cols)
+	for k, i := range c.kept {
+		writeRow(c.x[k*c.cols:(k+1)*c.cols], X, i)
+	}
+	if !finite(c.x) {
+		return false
+	}
+	if intercept {
+		centre(c.x, c.mean, c.weights, c.total)
+	}
+	scaleRows(c.x, c.cols, c.weights)
+	return true
+}
+
+// takeSparse keeps the inputs of sparse rows, and reports whether all are finite.
+func (c *centredRows) takeSparse(X mat.Matrix, intercept bool) bool {
+	c.sparse = X.(*sparse.CSR)
+	if n, _ := X.Dims(); n != c.n {
+		c.sparse = c.sparse.Select(c.kept)
+	}
+	if _, _, values := c.sparse.Raw(); !finite(values) {
+		return false
+	}
+	if intercept {
+		kern.SparseMulVecT(c.mean, compressed(c.sparse), c.weights, false)
+		kern.Scale(1/c.total, c.mean)
+	}
+	return true
+}
+
+// scaleRows multiplies each row by the root of its weight.
+func scaleRows(x []float64, cols int, weights []float64) {
+	for i, s := range weights {
+		if s != 1 {
+			kern.Scale(math.Sqrt(s), x[i*cols:(i+1)*cols])
+		}
+	}
+}
+
+// centre writes the weighted mean of the rows of x to mean and takes it away from them.
+func centre(x, mean, weights []float64, total float64) {
+	d := len(mean)
+	copy(mean, x[:d])
+	for range 2 { // the second round measures from near the mean
+		shift := make([]float64, d)
+		for i, s := range weights {
+			row := x[i*d : (i+1)*d]
+			for j, v := range row {
+				shift[j] += s * (v - mean[j])
+			}
+		}
+		kern.Axpy(1/total, shift, mean)
+	}
+	for i := range weights {
+		kern.Axpy(-1, mean, x[i*d:(i+1)*d])
+	}
+}
+
+// kernel returns the lower triangle of X̃X̃', n × n.
+func (c *centredRows) kernel() []float64 {
+	k := make([]float64, c.n*c.n)
+	if c.sparse == nil {
+		kern.Gram(kern.Dense(c.n, c.n, c.n, k), kern.Dense(c.n, c.cols, c.cols, c.x).T(), nil)
+		return k
+	}
+	addSparseKernel(k, c.sparse)
+	along := make([]float64, c.n) // x_i'x̄
+	kern.SparseMulVec(along, compressed(c.sparse), c.mean, false)
+	square := kern.Dot(c.mean, c.mean)
+	kern.Parallel(c.n, 64, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			row := k[i*c.n : i*c.n+i+1]
+			for j := range row {
+				row[j] = math.Sqrt(c.weights[i]*c.weights[j]) * (row[j] - along[i] - along[j] + square)
+			}
+		}
+	})
+	return k
+}
+
+// addSparseKernel adds the lower triangle of XX' to k. Each entry of row i meets the rows from 0 to i
+// that have an entry in its column: Σ_j c_j²/2 products for columns of c_j entries.
+func addSparseKernel(k []float64, X *sparse.CSR) {
+	n, cols := X.Dims()
+	entry := func(values []float64, at int) float64 {
+		if values == nil {
+			shared, _ := X.Shared()
+			return shared
+		}
+		return values[at]
+	}
+	start := make([]int, cols+1) // of each column in rows and values
+	_, indices, _ := X.Raw()
+	for _, j := range indices {
+		start[j+1]++
+	}
+	for j := range cols {
+		start[j+1] += start[j]
+	}
+	rows, values := make([]uint32, len(indices)), make([]float64, len(indices))
+	next := append([]int(nil), start[:cols]...)
+	for i := range n {
+		columns, own := X.Row(i)
+		for at, j := range columns {
+			rows[next[j]], values[next[j]] = uint32(i), entry(own, at)
+			next[j]++
+		}
+	}
+	kern.Parallel(n, 16, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			columns, own := X.Row(i)
+			row := k[i*n : i*n+i+1]
+			for at, j := range columns {
+				v := entry(own, at)
+				for p := start[j]; p < start[j+1] && int(rows[p]) <= i; p++ {
+					row[rows[p]] += v * values[p]
+				}
+			}
+		}
+	})
+}
+
+// coefficients returns X̃'a, cols × targets, for a of n × targets.
+func (c *centredRows) coefficients(a []float64) []float64 {
+	t := c.targets
+	w := make([]float64, c.cols*t)
+	if c.sparse == nil {
+		kern.Mul(kern.Dense(c.cols, t, t, w), kern.Dense(c.n, c.cols, c.cols, c.x).T(), kern.Dense(c.n, t, t, a), false)
+		return w
+	}
+	a = append([]float64(nil), a...)
+	scaleRows(a, t, c.weights)
+	kern.SparseMulT(kern.Dense(c.cols, t, t, w), compressed(c.sparse), kern.Dense(c.n, t, t, a), false)
+	total := columnSums(a, t)
+	for j, m := range c.mean {
+		kern.Axpy(-m, total, w[j*t:(j+1)*t])
+	}
+	return w
+}
+
+// residuals returns ỹ − X̃w, n × targets.
+func (c *centredRows) residuals(w []float64) []float64 {
+	t := c.targets
+	out := make([]float64, c.n*t)
+	if c.sparse == nil {
+		kern.Mul(kern.Dense(c.n, t, t, out), kern.Dense(c.n, c.cols, c.cols, c.x), kern.Dense(c.cols, t, t, w), false)
+	} else {
+		kern.SparseMul(kern.Dense(c.n, t, t, out), compressed(c.sparse), kern.Dense(c.cols, t, t, w), false)
+		offset := make([]float64, t) // x̄'w
+		kern.MulVecT(offset, kern.Dense(c.cols, t, t, w), c.mean, false)
+		for i := range c.n {
+			kern.Axpy(-1, offset, out[i*t:(i+1)*t])
+		}
+		scaleRows(out, t, c.weights)
+	}
+	kern.Scale(-1, out)
+	kern.Axpy(1, c.y, out)
+	return out
+}
+
+// columnSums returns the sum of each column of x.
+func columnSums(x []float64, cols int) []float64 {
+	sums := make([]float64, cols)
+	for at := 0; at < len(x); at += cols {
+		kern.Axpy(1, x[at:at+cols], sums)
+	}
+	return sums
+}
