@@ -15,6 +15,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -50,6 +51,11 @@ func run() error {
 	if err != nil {
 		return err
 	}
+	if !o.quick {
+		if err := checkPage(o.page); err != nil {
+			return err
+		}
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	r, err := newRunner(ctx, o)
@@ -61,41 +67,44 @@ func run() error {
 	if err != nil {
 		return err
 	}
+	var failed error
 	if len(chosen) > 0 {
-		if err := r.compare(ctx, machine, chosen); err != nil {
-			return err
-		}
+		failed = r.compare(ctx, machine, chosen)
 	}
-	if !kernels {
-		return nil
+	if !kernels || ctx.Err() != nil {
+		return failed
 	}
 	table, err := r.kernels(ctx)
 	if err != nil {
-		return err
+		return errors.Join(failed, err)
 	}
 	fmt.Print(machine, "\n\n", table, "\n")
 	if o.quick {
-		return nil
+		return failed
 	}
-	return writeKernels(o.page, machine, table)
+	return errors.Join(failed, writeKernels(o.page, machine, table))
 }
 
-// compare measures the works and writes their table.
+// compare measures the works and, after each round, writes their table.
 func (r *runner) compare(ctx context.Context, machine string, works []work) error {
-	results, err := r.measure(ctx, works)
-	if err != nil {
-		return err
-	}
 	rows := make([]row, len(works))
-	for i, w := range works {
-		rows[i] = w.row(results[i])
+	failed := r.measure(ctx, works, func(results []result) error {
+		for i, w := range works {
+			rows[i] = w.row(results[i])
+		}
+		if r.quick {
+			return nil
+		}
+		return writeTable(r.page, machine, rows)
+	})
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	fmt.Print(machine, "\n\n", table(rows), "\n")
 	if r.quick {
 		fmt.Print("These are small sizes; the targets are about the full ones.\n\n")
-		return nil
 	}
-	return writeTable(r.page, machine, rows)
+	return failed
 }
 
 func parse() (options, error) {

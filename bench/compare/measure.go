@@ -40,6 +40,7 @@ type result struct {
 	f64, f32       []sample
 	above          []float64 // parts in a million above the optimum, of f64 and f32
 	fits           float64
+	failed         bool
 }
 
 func (r result) ratio64() (float64, bool) { return r.ratio(r.peer64, r.f64) }
@@ -89,24 +90,35 @@ func (r *runner) close() { os.RemoveAll(r.folder) }
 // longPeer is the time above which the peer does a work once.
 const longPeer = 60
 
-// measure does the works in turn, -repeat times.
-func (r *runner) measure(ctx context.Context, works []work) ([]result, error) {
+// measure does the works in turn, -repeat times, and hands what is known to show after each round. A
+// work that fails is marked and not tried again.
+func (r *runner) measure(ctx context.Context, works []work, show func([]result) error) error {
 	results := make([]result, len(works))
 	for i, w := range works {
 		results[i] = result{f64: make([]sample, len(w.f64)), f32: make([]sample, len(w.f32)), fits: max(w.fits, 1)}
 	}
+	var failures []error
 	for round := range r.repeat {
 		for i, w := range works {
-			if w.once && round > 0 {
+			if results[i].failed || w.once && round > 0 {
 				continue
 			}
 			fmt.Fprintf(os.Stderr, "round %d of %d: %s\n", round+1, r.repeat, w.what)
-			if err := r.turn(ctx, w, &results[i], round); err != nil {
-				return nil, fmt.Errorf("%s: %w", w.name, err)
+			err := r.turn(ctx, w, &results[i], round)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil {
+				results[i].failed = true
+				failures = append(failures, fmt.Errorf("%s: %w", w.name, err))
+				fmt.Fprintln(os.Stderr, "  failed:", err)
 			}
 		}
+		if err := show(results); err != nil {
+			return err
+		}
 	}
-	return results, nil
+	return errors.Join(failures...)
 }
 
 // turn measures all sides of a work once.

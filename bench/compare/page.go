@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -111,6 +112,12 @@ func replace(page, first string, make func(old string) string) error {
 		return fmt.Errorf("%s has no place for the table, which is between %q and %q", page, strings.TrimSpace(first), end)
 	}
 	return os.WriteFile(page, []byte(before+first+make(old)+end+after), 0o644)
+}
+
+// checkPage reports what is wrong with the page before any work is done.
+func checkPage(page string) error {
+	asItIs := func(old string) string { return old }
+	return errors.Join(replace(page, begin, asItIs), replace(page, beginKernels, asItIs))
 }
 
 // writeTable puts the rows into the page. Rows that it has and that are not among them stay, if they

@@ -9,7 +9,7 @@ except ImportError:
     pass
 try:
     from threadpoolctl import threadpool_info
-    for pool in threadpool_info():
+    for pool in sorted(threadpool_info(), key=str):
         if pool["user_api"] == "blas":
             words.append(pool["internal_api"] + " " + str(pool["version"]) + " (" + str(pool.get("architecture", "")) + ")")
 except ImportError:

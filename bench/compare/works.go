@@ -80,7 +80,7 @@ func works(quick bool) []work {
 		},
 		{
 			name: "binning", what: "random binning + SVM, covtype subset, P=50 / 400",
-			f64:   []bench{{name: "BinningSVM/P=50/f64"}, {name: "BinningSVM/P=400/f64"}},
+			f64:   []bench{{name: "BinningSVM/P=50"}, {name: "BinningSVM/P=400"}},
 			limit: "≤ 8.8 % error in 2 s, ≤ 7.5 % in 12 s",
 			goals: []goal{{"P=50 misses 8.8 % in 2 s", errorWithin(0, 8.8, 2)}, {"P=400 misses 7.5 % in 12 s", errorWithin(1, 7.5, 12)}},
 		},
@@ -198,6 +198,9 @@ func every(samples []sample, check func(s sample) (holds, known bool)) (holds, k
 
 // verdict says whether the target is met, and what is missed otherwise.
 func (w work) verdict(r result) string {
+	if r.failed {
+		return "**failed**"
+	}
 	var missed []string
 	unknown := false
 	for _, g := range w.goals {
