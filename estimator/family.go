@@ -8,13 +8,15 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// FamilySweeper is a Sweeper that can also share work between settings whose features are related:
+// FamilySweeper is an Estimator that can share work between settings whose features are related:
 // leading columns of a few wide maps of the same rows, as random features of one seed are.
 type FamilySweeper interface {
-	Sweeper
-	// SweepFamily does for f.Settings what Sweep does for settings on the same features, and returns
-	// the names of what was shared.
+	Estimator
+	// SweepFamily does for f.Settings what a [Sweeper] does for settings on the same features, and
+	// returns the names of what was shared. All settings are specs of the receiver's own type.
 	SweepFamily(ctx context.Context, f Family) (shared []string, err error)
+	// InFamily reports whether settings like the receiver are any better off in a family.
+	InFamily() bool
 }
 
 // Family is the settings of a sweep on related features of the same rows.
@@ -51,3 +53,43 @@ type Maps interface {
 }
 
 func (f Family) wants(setting, fold int) bool { return f.Wanted == nil || f.Wanted(setting, fold) }
+
+// divide cuts n rows into parts such that each fold trains on some of the parts, whose numbers are
+// in trains. It fails where a fold trains on a row twice, or where there would be so many parts that
+// every fold is as well done by itself.
+func (f Family) divide(n int) (parts, trains [][]int, ok bool) {
+	keys := make([][]byte, n)
+	for k, fold := range f.Folds {
+		for _, i := range fold.Train {
+			if keys[i] == nil {
+				keys[i] = make([]byte, (len(f.Folds)+7)/8)
+			}
+			if keys[i][k/8]&(1<<(k%8)) != 0 {
+				return nil, nil, false
+			}
+			keys[i][k/8] |= 1 << (k % 8)
+		}
+	}
+	number := map[string]int{}
+	trains = make([][]int, len(f.Folds))
+	for i, key := range keys {
+		if key == nil {
+			continue
+		}
+		p, known := number[string(key)]
+		if !known {
+			if p = len(parts); p > 2*len(f.Folds)+2 {
+				return nil, nil, false
+			}
+			number[string(key)] = p
+			parts = append(parts, nil)
+			for k := range f.Folds {
+				if key[k/8]&(1<<(k%8)) != 0 {
+					trains[k] = append(trains[k], p)
+				}
+			}
+		}
+		parts[p] = append(parts[p], i)
+	}
+	return parts, trains, true
+}

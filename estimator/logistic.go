@@ -94,24 +94,37 @@ func (s Logistic) solve(ctx context.Context, r *rows) (linear, []string, error) 
 		return linear{}, nil, err
 	}
 	kern.Scale(s.C, l.weights)
-	if len(l.classes) == 2 {
-		w, b, report, err := newObjective(ctx, r, logisticLoss{}, 1, 1, s.Intercept, l.y, l.weights).minimise(s.Tol, s.MaxIter)
-		if err != nil {
-			return linear{}, nil, err
-		}
-		model, err := newLinear(w, b, report)
-		return model, l.classes, err
+	t := s.task(l)
+	w, b, report, err := newObjective(ctx, r, t.loss, t.outputs, t.groups, s.Intercept, t.y, l.weights).minimise(s.Tol, s.MaxIter)
+	if err != nil {
+		return linear{}, nil, err
 	}
-	model, err := s.multinomial(ctx, r, l)
+	model, err := t.finish(w, b, report)
 	return model, l.classes, err
+}
+
+// task is what Newton's method is to minimise.
+func (s Logistic) task(l *labels) newtonTask {
+	if len(l.classes) == 2 {
+		return newtonTask{loss: logisticLoss{}, outputs: 1, groups: 1, y: l.y, finish: newLinear}
+	}
+	return multinomial(l)
+}
+
+// newtonTask is a loss with its targets, and what makes a model of the solution.
+type newtonTask struct {
+	loss            loss
+	outputs, groups int
+	y               []float64
+	finish          func(w, intercept []float64, report Report) (linear, error)
 }
 
 // absentIntercept makes a class that no training row has as good as impossible.
 const absentIntercept = -1e4
 
-// multinomial fits the classes that training rows have; the others get no weights and an intercept
-// that makes them impossible.
-func (s Logistic) multinomial(ctx context.Context, r *rows, l *labels) (linear, error) {
+// multinomial is the task of the classes that training rows have; the others get no weights and an
+// intercept that makes them impossible.
+func multinomial(l *labels) newtonTask {
 	position := make([]int, len(l.classes))
 	var present []int
 	for c, absent := range l.absent {
@@ -125,22 +138,21 @@ func (s Logistic) multinomial(ctx context.Context, r *rows, l *labels) (linear, 
 		y[i] = float64(position[int(c)])
 	}
 	k := len(present)
-	w, b, report, err := newObjective(ctx, r, softmaxLoss{k}, k, 1, s.Intercept, y, l.weights).minimise(s.Tol, s.MaxIter)
-	if err != nil {
-		return linear{}, err
-	}
-	mean := kern.Sum(b) / float64(k)
-	full, intercept := make([]float64, r.cols*len(l.classes)), make([]float64, len(l.classes))
-	for c := range intercept {
-		intercept[c] = absentIntercept
-	}
-	for at, c := range present {
-		intercept[c] = b[at] - mean
-		for i := range r.cols {
-			full[i*len(l.classes)+c] = w[i*k+at]
+	return newtonTask{loss: softmaxLoss{k}, outputs: k, groups: 1, y: y, finish: func(w, b []float64, report Report) (linear, error) {
+		cols := len(w) / k
+		mean := kern.Sum(b) / float64(k)
+		full, intercept := make([]float64, cols*len(l.classes)), make([]float64, len(l.classes))
+		for c := range intercept {
+			intercept[c] = absentIntercept
 		}
-	}
-	return newLinear(full, intercept, report)
+		for at, c := range present {
+			intercept[c] = b[at] - mean
+			for i := range cols {
+				full[i*len(l.classes)+c] = w[i*k+at]
+			}
+		}
+		return newLinear(full, intercept, report)
+	}}
 }
 
 // Cost estimates a fit to rows×cols dense inputs, of two classes and about 30 passes.

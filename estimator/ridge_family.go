@@ -35,6 +35,13 @@ func (s Ridge) SweepFamily(ctx context.Context, f Family) ([]string, error) {
 	return sweepRidgeFamily(ctx, f, s.sweepSettings)
 }
 
+// InFamily reports whether the solver is, or may be, cholesky.
+func (s Ridge) InFamily() bool { return s.Solver == "auto" || s.Solver == "cholesky" }
+
+// InFamily reports whether the solver is, or may be, cholesky, and the class weight one that does
+// not depend on the rows.
+func (s RidgeClassifier) InFamily() bool { return s.ridge().InFamily() && !s.ClassWeight.Balanced }
+
 // SweepFamily shares work as [Ridge.SweepFamily] does, between settings of the same class weight.
 func (s RidgeClassifier) SweepFamily(ctx context.Context, f Family) ([]string, error) {
 	return sweepRidgeFamily(ctx, f, s.sweepSettings)
@@ -124,7 +131,8 @@ func (s *ridgeFamily) give(setting, fold int, held Held) error {
 
 // plan groups the settings and returns those that have to be fitted alone.
 func (s *ridgeFamily) plan(rows int) (alone []int) {
-	ok := s.divide(rows)
+	parts, trains, ok := s.divide(rows)
+	s.parts, s.trains = parts, trains
 	least := rows // on which a fold trains
 	for _, fold := range s.Folds {
 		least = min(least, len(fold.Train))
@@ -158,45 +166,6 @@ func (s *ridgeFamily) plan(rows int) (alone []int) {
 		return true
 	})
 	return alone
-}
-
-// divide cuts the rows into parts. It fails where a fold trains on a row twice, or there would be so
-// many parts that adding up every fold by itself is as well.
-func (s *ridgeFamily) divide(n int) bool {
-	keys := make([][]byte, n)
-	for f, fold := range s.Folds {
-		for _, i := range fold.Train {
-			if keys[i] == nil {
-				keys[i] = make([]byte, (len(s.Folds)+7)/8)
-			}
-			if keys[i][f/8]&(1<<(f%8)) != 0 {
-				return false
-			}
-			keys[i][f/8] |= 1 << (f % 8)
-		}
-	}
-	number := map[string]int{}
-	s.trains = make([][]int, len(s.Folds))
-	for i, key := range keys {
-		if key == nil {
-			continue
-		}
-		p, known := number[string(key)]
-		if !known {
-			if p = len(s.parts); p > 2*len(s.Folds)+2 {
-				return false
-			}
-			number[string(key)] = p
-			s.parts = append(s.parts, nil)
-			for f := range s.Folds {
-				if key[f/8]&(1<<(f%8)) != 0 {
-					s.trains[f] = append(s.trains[f], p)
-				}
-			}
-		}
-		s.parts[p] = append(s.parts[p], i)
-	}
-	return true
 }
 
 // batch returns how many groups' sums the memory holds at once.

@@ -112,13 +112,19 @@ func (s SVM) solve(ctx context.Context, r *rows) (linear, []string, error) {
 		model, err := s.descend(ctx, r, l)
 		return model, l.classes, err
 	}
-	k := l.outputs()
-	w, b, report, err := newObjective(ctx, r, hingeLoss{k}, k, k, s.Intercept, l.y, l.weights).minimise(s.Tol, s.MaxIter)
+	t := s.task(l)
+	w, b, report, err := newObjective(ctx, r, t.loss, t.outputs, t.groups, s.Intercept, t.y, l.weights).minimise(s.Tol, s.MaxIter)
 	if err != nil {
 		return linear{}, nil, err
 	}
-	model, err := newLinear(w, b, report)
+	model, err := t.finish(w, b, report)
 	return model, l.classes, err
+}
+
+// task is what Newton's method is to minimise.
+func (s SVM) task(l *labels) newtonTask {
+	k := l.outputs()
+	return newtonTask{loss: hingeLoss{k}, outputs: k, groups: k, y: l.y, finish: newLinear}
 }
 
 // descend solves the dual of each output, several at once.

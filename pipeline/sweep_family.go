@@ -16,8 +16,8 @@ func isFamilyStep(p Pipeline) bool {
 		return false
 	}
 	_, kin := p.Steps[len(p.Steps)-1].Fitter.(transformer.Kin)
-	_, sweeper := p.Estimator.(estimator.FamilySweeper)
-	return kin && sweeper
+	sweeper, ok := p.Estimator.(estimator.FamilySweeper)
+	return kin && ok && sweeper.InFamily()
 }
 
 // families divides branches that begin at the same place into those which end with steps of the same
