@@ -119,6 +119,7 @@ func (d *decoder) pipeline() {
 	}
 	read, faults := pipeline.Decode(d.list, pipeline.Origin{File: d.file, Path: "pipeline", Seed: d.spec.Seed})
 	d.faults = append(d.faults, faults...)
+	read.Precision = d.spec.Pipeline.Precision
 	if read.Estimator != nil && len(faults) == 0 {
 		d.spec.Pipeline, d.steps = read, true
 	}

@@ -312,11 +312,7 @@ func nodeOf(value any) *yaml.Node {
 		}
 		return out
 	case float64:
-		text := number(v)
-		if !strings.ContainsAny(text, ".e") {
-			text += ".0" // or it would be read as a whole number
-		}
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: text}
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: number(v)}
 	}
 	out := &yaml.Node{}
 	if err := out.Encode(value); err != nil {
@@ -325,7 +321,8 @@ func nodeOf(value any) *yaml.Node {
 	return out
 }
 
-// number writes a float so that reading it gives the same bits.
+// number writes a float so that reading it gives the same bits, and every reader of YAML takes it for
+// a float: with a point, also before an exponent.
 func number(v float64) string {
 	switch {
 	case math.IsNaN(v):
@@ -335,7 +332,20 @@ func number(v float64) string {
 	case math.IsInf(v, -1):
 		return "-.inf"
 	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
+	return pointed(strconv.FormatFloat(v, 'g', -1, 64))
+}
+
+// pointed puts a point into a number that has none: 1e-08 is a text to readers of YAML 1.1, and 1 a
+// whole number to all.
+func pointed(number string) string {
+	if strings.Contains(number, ".") {
+		return number
+	}
+	mantissa, exponent, scaled := strings.Cut(number, "e")
+	if scaled {
+		return mantissa + ".0e" + exponent
+	}
+	return mantissa + ".0"
 }
 
 // readText reads a file that is not larger than an experiment may be.

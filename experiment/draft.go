@@ -295,4 +295,10 @@ func (d *draft) runName() string {
 }
 
 // round writes a number with one digit.
-func round(v float64) string { return fmt.Sprintf("%.1g", v) }
+func round(v float64) string {
+	text := fmt.Sprintf("%.1g", v)
+	if strings.Contains(text, "e") {
+		return pointed(text)
+	}
+	return text
+}

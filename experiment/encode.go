@@ -25,7 +25,7 @@ func flow(value any) string {
 func (s Spec) Encode(file string) ([]byte, error) {
 	s.Data.Train, s.Data.Test = seenFrom(file, s.Data.Train), seenFrom(file, s.Data.Test)
 	root := &yaml.Node{Kind: yaml.MappingNode}
-	for _, section := range []string{"name", "seed", "data", "pipeline", "search", "output"} {
+	for _, section := range []string{"name", "seed", "precision", "data", "pipeline", "search", "output"} {
 		var value *yaml.Node
 		switch section {
 		case "pipeline":

@@ -1,7 +1,8 @@
 // Package experiment runs a whole experiment that one YAML file describes: the data, the pipeline,
 // the search over its parameters, and the outputs.
 //
-//	spec, err := experiment.Load("adult.yaml")
+//	ctx := context.Background()
+//	spec, err := experiment.Load(ctx, "adult.yaml")
 //	result, err := experiment.Run(ctx, spec, experiment.Options{})
 //
 // A file is data, never code: nothing in it is expanded, included or run. [Load] reports everything
@@ -40,10 +41,11 @@ type Spec struct {
 	Output   Output
 }
 
-// Params declares the parameters of the sections; the pipeline's and the grid's are not among them.
+// Params declares the parameters of the sections; those of the steps and the grid are not among them.
 func (s *Spec) Params(l *param.List) {
 	l.String(&s.Name, "name", "Name of the experiment; that of the file when left out.")
 	l.Seed(&s.Seed, "seed", "Where all random draws come from. Each step, the split and the folds have a stream of their own, derived from it.")
+	l.Choice(&s.Pipeline.Precision, "precision", "Precision of the dense features that the estimator reads. float32 takes half the memory and about half the time.", pipeline.Float64, pipeline.Float32)
 	l.Child("data", &s.Data)
 	l.Child("search", &s.Search)
 	l.Child("output", &s.Output)
@@ -188,6 +190,7 @@ func New() Spec {
 			Split: Split{Shuffle: true},
 			CSV:   CSV{Header: Header{Auto: true}},
 		},
+		Pipeline: pipeline.Pipeline{Precision: pipeline.Float64},
 	}
 }
 

@@ -67,6 +67,7 @@ func execute(t *testing.T, s Spec) Result {
 const everything = `
 name: everything
 seed: 18446744073709551615
+precision: float32
 data:
   train: rows.csv
   split: {test: 0.25}
@@ -530,6 +531,77 @@ func TestSniff(t *testing.T) {
 		}
 		if got.Format != c.format || got.CSV.Delimiter != c.delimiter || got.CSV.Header != c.header || !reflect.DeepEqual(got.CSV.Missing, c.missing) {
 			t.Errorf("%s: format %s, %+v", c.name, got.Format, got.CSV)
+		}
+	}
+}
+
+// A run removes what an earlier one wrote and it does not.
+func TestStaleOutputsAreRemoved(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", sample(60, class))
+	const steps = "pipeline: [{columns: [{select: a, steps: [standardize]}]}, logistic]\noutput: {dir: out}\n"
+	execute(t, spec(t, "data: {train: rows.csv, target: y, csv: {missing: \"?\"}, split: {test: 0.3}}\nsearch: {grid: {logistic.C: [1, 2]}, folds: 2}\n"+steps))
+	put(t, "out/notes.txt", "mine")
+	files := func() string {
+		entries, err := os.ReadDir("out")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return strings.Join(names, " ")
+	}
+	if got, want := files(), "cv_results.csv model.bochner notes.txt predictions.csv result.json spec.yaml"; got != want {
+		t.Fatalf("%s, wanted %s", got, want)
+	}
+	execute(t, spec(t, "data: {train: rows.csv, target: y, csv: {missing: \"?\"}}\n"+steps))
+	if got, want := files(), "model.bochner notes.txt result.json spec.yaml"; got != want {
+		t.Errorf("%s, wanted %s", got, want)
+	}
+}
+
+// Folders that a run makes are gone when it fails.
+func TestFailureLeavesNoFolders(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", strings.Replace(sample(60, class), "4,", "four,", 1))
+	s := spec(t, "data: {train: rows.csv, target: y}\npipeline: [{columns: [{select: a, steps: [standardize]}]}, logistic]\noutput: {dir: deep/er/out}\n")
+	if _, err := Run(context.Background(), s, Options{}); err == nil {
+		t.Fatal("no error")
+	}
+	if _, err := os.Stat("deep"); !os.IsNotExist(err) {
+		t.Errorf("deep is there: %v", err)
+	}
+}
+
+// Precision is a value of the file like any other, and reaches the model.
+func TestPrecision(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const text = "data: {dataset: iris}\npipeline: [{rff: {features: 20}}, logistic]\noutput: {dir: out}\n"
+	for want, s := range map[string]Spec{
+		pipeline.Float64: spec(t, text),
+		pipeline.Float32: spec(t, text, Override{"precision", "float32"}),
+	} {
+		if s.Pipeline.Precision != want {
+			t.Errorf("%s, wanted %s", s.Pipeline.Precision, want)
+		}
+		execute(t, s)
+		m, err := pipeline.Load("out/model.bochner")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := pipeline.Unwrap(m.Predictor).Precision(); got != want {
+			t.Errorf("the model is in %s, wanted %s", got, want)
+		}
+	}
+}
+
+// Every reader of YAML takes a number that is written for a number.
+func TestNumbers(t *testing.T) {
+	for v, want := range map[float64]string{1: "1.0", 0.25: "0.25", 1e-8: "1.0e-08", 2.5e-8: "2.5e-08", 1e30: "1.0e+30", -3: "-3.0", math.Inf(-1): "-.inf"} {
+		if got := flow(v); got != want {
+			t.Errorf("%v is written %s, wanted %s", v, got, want)
 		}
 	}
 }

@@ -71,8 +71,11 @@ func (r *run) digest(ctx context.Context) (err error) {
 func (r *run) load(ctx context.Context) error {
 	began := time.Now()
 	r.options.report("load", 0, 0)
-	err := r.digest(ctx)
-	if err != nil {
+	var err error
+	if r.stage, err = newStage(r.spec.Output.Dir); err != nil {
+		return err
+	}
+	if err := r.digest(ctx); err != nil {
 		return err
 	}
 	if r.rows, err = r.spec.read(ctx, r.options); err != nil {
@@ -88,8 +91,7 @@ func (r *run) load(ctx context.Context) error {
 		return err
 	}
 	r.result.Seconds.Load = time.Since(began).Seconds()
-	r.stage, err = newStage(r.spec.Output.Dir)
-	return err
+	return nil
 }
 
 // fits refuses a fit that cannot have the memory it wants. The candidates of a search are looked at

@@ -8,24 +8,34 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 )
+
+// outputs are all that a run may write. A run without a search or test rows writes some of them.
+var outputs = []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", "model.bochner"}
 
 // stage is where outputs wait until all of them are made.
 type stage struct {
 	dir     string
-	made    bool   // whether dir was not there before
-	waiting string // folder in dir; "" before the first output
+	made    []string // folders that were not there before, dir the first
+	waiting string   // folder in dir; "" before the first output
 	names   []string
 }
 
 func newStage(dir string) (*stage, error) {
-	_, err := os.Stat(dir)
-	made := errors.Is(err, os.ErrNotExist)
+	s := &stage{dir: dir}
+	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
+		if _, err := os.Stat(at); !errors.Is(err, os.ErrNotExist) || at == filepath.Dir(at) {
+			break
+		}
+		s.made = append(s.made, at)
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
+		s.discard()
 		return nil, fmt.Errorf("experiment: output.dir: %w", tell(err))
 	}
-	s := &stage{dir: dir, made: made}
 	if err := s.open(); err != nil { // better now than after hours
+		s.discard()
 		return nil, err
 	}
 	s.close()
@@ -58,9 +68,19 @@ func (s *stage) write(name string, fill func(w *bufio.Writer) error) error {
 	return write(filepath.Join(s.waiting, name), filepath.Join(s.dir, name), fill)
 }
 
-// publish moves the outputs to their places, and removes the journals, which have done their work.
+// publish moves the outputs to their places, and removes those of an earlier run that this one does
+// not write, and the journals, which have done their work.
 func (s *stage) publish() ([]string, error) {
 	var files []string
+	for _, name := range outputs {
+		if slices.Contains(s.names, name) {
+			continue
+		}
+		old := filepath.Join(s.dir, name)
+		if err := os.Remove(old); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("experiment: removing %s of an earlier run: %w", old, reason(err))
+		}
+	}
 	for _, name := range s.names {
 		to := filepath.Join(s.dir, name)
 		if err := os.Rename(filepath.Join(s.waiting, name), to); err != nil {
@@ -79,8 +99,10 @@ func (s *stage) publish() ([]string, error) {
 // discard removes what was made, but for the journal.
 func (s *stage) discard() {
 	s.close()
-	if s.made {
-		os.Remove(s.dir) // which fails where a journal is in it
+	for _, dir := range s.made {
+		if os.Remove(dir) != nil {
+			return // a journal is in it
+		}
 	}
 }
 

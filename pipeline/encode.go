@@ -188,11 +188,16 @@ func value(plain any) (*yaml.Node, error) {
 	return &node, err
 }
 
-// number writes v as short as it can be, and so that it is no whole number to YAML.
+// number writes v as short as it can be with a point, also before an exponent: to readers of YAML 1.1
+// 1e-08 is a text, and to all 1 is a whole number.
 func number(v float64) string {
 	s := strconv.FormatFloat(v, 'g', -1, 64)
-	if !strings.ContainsAny(s, ".e") {
-		s += ".0"
+	if strings.Contains(s, ".") {
+		return s
 	}
-	return s
+	mantissa, exponent, scaled := strings.Cut(s, "e")
+	if scaled {
+		return mantissa + ".0e" + exponent
+	}
+	return mantissa + ".0"
 }
