@@ -14,8 +14,8 @@ func Gram[T Float](c, a View[T], weights []T) {
 }
 
 // GramMixed is Gram of a float32 matrix, summed into a float64 C: products
-// and sums over a short block of rows are made in float32, sums over blocks in
-// float64. It is nearly as fast as the float32 Gram, and its error does not
+// and sums over a block of at most 512 rows are made in float32, sums over
+// blocks in float64. It is nearly as fast as the float32 Gram, and its error does not
 // grow with the number of rows.
 func GramMixed(c View[float64], a View[float32], weights []float32) {
 	checkGram(c.Rows, c.Cols, a, weights)

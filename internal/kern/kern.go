@@ -19,6 +19,24 @@
 //
 // Destination and operands must not overlap, except where a function says
 // that it works in place or that dst may be x itself.
+//
+// # Instruction sets
+//
+// Every kernel has a plain Go version, which is built everywhere and is all
+// there is with the tag noasm. On amd64 there are versions for AVX2 with FMA
+// and for AVX-512, on arm64 the tiles of the product for NEON; the best set of
+// the machine is chosen when the program starts. The environment variable
+// BOCHNER_KERN=portable, neon, avx2 or avx512 chooses another one for tests and
+// comparisons; the tests of this package go through all sets of the machine.
+//
+// The assembly is written by the program in _asm, which is a module of its own:
+//
+//	go generate ./internal/kern                                          # after a change there
+//	go generate ./internal/kern && git diff --exit-code -- internal/kern # are the files up to date?
+//	go test -bench . -cpu 1,2 ./internal/kern                            # GFLOP/s and shares of the peak
+//
+// BenchmarkPeak measures the peak: a loop that does nothing but multiply-adds
+// on registers.
 package kern
 
 // Float is an element type of the kernels.
