@@ -117,11 +117,12 @@ func (m *moments) addInputs(X mat.Matrix, weighted, weights []float64, ones bool
 	}
 	// The sums over a tile of moderate size cost what they cost over all rows.
 	size := min(n, 512)
-	tile := make([]float64, size*d)
+	tile := borrow[float64](size * d)
+	defer tile.release()
 	for lo := 0; lo < n; lo += size {
 		hi := min(lo+size, n)
-		m.shifted(tile, X, lo, hi)
-		part := kern.Dense(hi-lo, d, d, tile)
+		m.shifted(tile.list, X, lo, hi)
+		part := kern.Dense(hi-lo, d, d, tile.list)
 		addGram(kern.Dense(d, d, d, m.gram), part, weights[lo:hi], ones)
 		m.addSums(part, weighted[lo*m.targets:hi*m.targets], weights[lo:hi])
 	}
