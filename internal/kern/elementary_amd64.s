@@ -731,24 +731,18 @@ strip3:
 	VPSLLQ            $0x3e, Z3, Z9
 	VPSLLQ            $0x3e, Z4, Z10
 	VPSLLQ            $0x3e, Z5, Z11
-	VANDPD.BCST       elementaryAVX512F64<>+272(SB), Z9, Z9
-	VANDPD.BCST       elementaryAVX512F64<>+272(SB), Z10, Z10
-	VANDPD.BCST       elementaryAVX512F64<>+272(SB), Z11, Z11
-	VXORPD            Z9, Z6, Z6
-	VXORPD            Z10, Z7, Z7
-	VXORPD            Z11, Z8, Z8
+	VPTERNLOGQ.BCST   $0x78, elementaryAVX512F64<>+272(SB), Z9, Z6
+	VPTERNLOGQ.BCST   $0x78, elementaryAVX512F64<>+272(SB), Z10, Z7
+	VPTERNLOGQ.BCST   $0x78, elementaryAVX512F64<>+272(SB), Z11, Z8
 	VPADDQ.BCST       elementaryAVX512F64<>+488(SB), Z3, Z3
 	VPADDQ.BCST       elementaryAVX512F64<>+488(SB), Z4, Z4
 	VPADDQ.BCST       elementaryAVX512F64<>+488(SB), Z5, Z5
 	VPSLLQ            $0x3e, Z3, Z3
 	VPSLLQ            $0x3e, Z4, Z4
 	VPSLLQ            $0x3e, Z5, Z5
-	VANDPD.BCST       elementaryAVX512F64<>+272(SB), Z3, Z3
-	VANDPD.BCST       elementaryAVX512F64<>+272(SB), Z4, Z4
-	VANDPD.BCST       elementaryAVX512F64<>+272(SB), Z5, Z5
-	VXORPD            Z3, Z0, Z0
-	VXORPD            Z4, Z1, Z1
-	VXORPD            Z5, Z2, Z2
+	VPTERNLOGQ.BCST   $0x78, elementaryAVX512F64<>+272(SB), Z3, Z0
+	VPTERNLOGQ.BCST   $0x78, elementaryAVX512F64<>+272(SB), Z4, Z1
+	VPTERNLOGQ.BCST   $0x78, elementaryAVX512F64<>+272(SB), Z5, Z2
 	VMOVUPD           Z6, (AX)(SI*8)
 	VMOVUPD           Z7, 64(AX)(SI*8)
 	VMOVUPD           Z8, 128(AX)(SI*8)
@@ -799,12 +793,10 @@ strip1:
 	VBLENDMPD         Z0, Z2, K1, Z2
 	VBLENDMPD         Z3, Z0, K1, Z0
 	VPSLLQ            $0x3e, Z1, Z3
-	VANDPD.BCST       elementaryAVX512F64<>+272(SB), Z3, Z3
-	VXORPD            Z3, Z2, Z2
+	VPTERNLOGQ.BCST   $0x78, elementaryAVX512F64<>+272(SB), Z3, Z2
 	VPADDQ.BCST       elementaryAVX512F64<>+488(SB), Z1, Z1
 	VPSLLQ            $0x3e, Z1, Z1
-	VANDPD.BCST       elementaryAVX512F64<>+272(SB), Z1, Z1
-	VXORPD            Z1, Z0, Z0
+	VPTERNLOGQ.BCST   $0x78, elementaryAVX512F64<>+272(SB), Z1, Z0
 	VMOVUPD           Z2, (AX)(SI*8)
 	VMOVUPD           Z0, (CX)(SI*8)
 	MOVQ              DI, SI
@@ -933,9 +925,31 @@ bad:
 	VZEROUPPER
 	RET
 
+DATA pairsAVX512F640<>+0(SB)/8, $0x0000000000000000
+DATA pairsAVX512F640<>+8(SB)/8, $0x0000000000000008
+DATA pairsAVX512F640<>+16(SB)/8, $0x0000000000000001
+DATA pairsAVX512F640<>+24(SB)/8, $0x0000000000000009
+DATA pairsAVX512F640<>+32(SB)/8, $0x0000000000000002
+DATA pairsAVX512F640<>+40(SB)/8, $0x000000000000000a
+DATA pairsAVX512F640<>+48(SB)/8, $0x0000000000000003
+DATA pairsAVX512F640<>+56(SB)/8, $0x000000000000000b
+GLOBL pairsAVX512F640<>(SB), RODATA|NOPTR, $64
+
+DATA pairsAVX512F644<>+0(SB)/8, $0x0000000000000004
+DATA pairsAVX512F644<>+8(SB)/8, $0x000000000000000c
+DATA pairsAVX512F644<>+16(SB)/8, $0x0000000000000005
+DATA pairsAVX512F644<>+24(SB)/8, $0x000000000000000d
+DATA pairsAVX512F644<>+32(SB)/8, $0x0000000000000006
+DATA pairsAVX512F644<>+40(SB)/8, $0x000000000000000e
+DATA pairsAVX512F644<>+48(SB)/8, $0x0000000000000007
+DATA pairsAVX512F644<>+56(SB)/8, $0x000000000000000f
+GLOBL pairsAVX512F644<>(SB), RODATA|NOPTR, $64
+
 // func sinCosTileAVX512F64(dst *float64, dstRow int, sums *float64, scale float64, rows int) (ok bool)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·sinCosTileAVX512F64(SB), NOSPLIT, $0-41
+	VMOVDQU64    pairsAVX512F640<>+0(SB), Z30
+	VMOVDQU64    pairsAVX512F644<>+0(SB), Z31
 	MOVQ         dst+0(FP), AX
 	MOVQ         dstRow+8(FP), CX
 	MOVQ         sums+16(FP), DX
@@ -1049,54 +1063,42 @@ row:
 	VPSLLQ            $0x3e, Z3, Z9
 	VPSLLQ            $0x3e, Z4, Z10
 	VPSLLQ            $0x3e, Z5, Z11
-	VANDPD.BCST       elementaryAVX512F64<>+272(SB), Z9, Z9
-	VANDPD.BCST       elementaryAVX512F64<>+272(SB), Z10, Z10
-	VANDPD.BCST       elementaryAVX512F64<>+272(SB), Z11, Z11
-	VXORPD            Z9, Z6, Z6
-	VXORPD            Z10, Z7, Z7
-	VXORPD            Z11, Z8, Z8
+	VPTERNLOGQ.BCST   $0x78, elementaryAVX512F64<>+272(SB), Z9, Z6
+	VPTERNLOGQ.BCST   $0x78, elementaryAVX512F64<>+272(SB), Z10, Z7
+	VPTERNLOGQ.BCST   $0x78, elementaryAVX512F64<>+272(SB), Z11, Z8
 	VPADDQ.BCST       elementaryAVX512F64<>+488(SB), Z3, Z3
 	VPADDQ.BCST       elementaryAVX512F64<>+488(SB), Z4, Z4
 	VPADDQ.BCST       elementaryAVX512F64<>+488(SB), Z5, Z5
 	VPSLLQ            $0x3e, Z3, Z3
 	VPSLLQ            $0x3e, Z4, Z4
 	VPSLLQ            $0x3e, Z5, Z5
-	VANDPD.BCST       elementaryAVX512F64<>+272(SB), Z3, Z3
-	VANDPD.BCST       elementaryAVX512F64<>+272(SB), Z4, Z4
-	VANDPD.BCST       elementaryAVX512F64<>+272(SB), Z5, Z5
-	VXORPD            Z3, Z0, Z0
-	VXORPD            Z4, Z1, Z1
-	VXORPD            Z5, Z2, Z2
+	VPTERNLOGQ.BCST   $0x78, elementaryAVX512F64<>+272(SB), Z3, Z0
+	VPTERNLOGQ.BCST   $0x78, elementaryAVX512F64<>+272(SB), Z4, Z1
+	VPTERNLOGQ.BCST   $0x78, elementaryAVX512F64<>+272(SB), Z5, Z2
 	VMULPD            Z15, Z0, Z0
-	VMULPD            Z15, Z6, Z6
-	VUNPCKLPD         Z6, Z0, Z3
-	VUNPCKHPD         Z6, Z0, Z9
-	VSHUFF64X2        $0x44, Z9, Z3, Z0
-	VSHUFF64X2        $0xd8, Z0, Z0, Z0
-	VSHUFF64X2        $0xee, Z9, Z3, Z6
-	VSHUFF64X2        $0xd8, Z6, Z6, Z6
-	VMOVUPD           Z0, (AX)
-	VMOVUPD           Z6, 64(AX)
 	VMULPD            Z15, Z1, Z1
-	VMULPD            Z15, Z7, Z7
-	VUNPCKLPD         Z7, Z1, Z4
-	VUNPCKHPD         Z7, Z1, Z10
-	VSHUFF64X2        $0x44, Z10, Z4, Z1
-	VSHUFF64X2        $0xd8, Z1, Z1, Z1
-	VSHUFF64X2        $0xee, Z10, Z4, Z7
-	VSHUFF64X2        $0xd8, Z7, Z7, Z7
-	VMOVUPD           Z1, 128(AX)
-	VMOVUPD           Z7, 192(AX)
 	VMULPD            Z15, Z2, Z2
+	VMULPD            Z15, Z6, Z6
+	VMULPD            Z15, Z7, Z7
 	VMULPD            Z15, Z8, Z8
-	VUNPCKLPD         Z8, Z2, Z5
-	VUNPCKHPD         Z8, Z2, Z11
-	VSHUFF64X2        $0x44, Z11, Z5, Z2
-	VSHUFF64X2        $0xd8, Z2, Z2, Z2
-	VSHUFF64X2        $0xee, Z11, Z5, Z8
-	VSHUFF64X2        $0xd8, Z8, Z8, Z8
-	VMOVUPD           Z2, 256(AX)
-	VMOVUPD           Z8, 320(AX)
+	VMOVAPD           Z0, Z3
+	VMOVAPD           Z0, Z9
+	VPERMT2PD         Z6, Z30, Z3
+	VPERMT2PD         Z6, Z31, Z9
+	VMOVUPD           Z3, (AX)
+	VMOVUPD           Z9, 64(AX)
+	VMOVAPD           Z1, Z4
+	VMOVAPD           Z1, Z10
+	VPERMT2PD         Z7, Z30, Z4
+	VPERMT2PD         Z7, Z31, Z10
+	VMOVUPD           Z4, 128(AX)
+	VMOVUPD           Z10, 192(AX)
+	VMOVAPD           Z2, Z5
+	VMOVAPD           Z2, Z11
+	VPERMT2PD         Z8, Z30, Z5
+	VPERMT2PD         Z8, Z31, Z11
+	VMOVUPD           Z5, 256(AX)
+	VMOVUPD           Z11, 320(AX)
 	ADDQ              CX, AX
 	ADDQ              $+192, DX
 	DECQ              BX
@@ -1795,24 +1797,18 @@ strip3:
 	VPSLLD            $0x1e, Z3, Z9
 	VPSLLD            $0x1e, Z4, Z10
 	VPSLLD            $0x1e, Z5, Z11
-	VANDPS.BCST       elementaryAVX512F32<>+100(SB), Z9, Z9
-	VANDPS.BCST       elementaryAVX512F32<>+100(SB), Z10, Z10
-	VANDPS.BCST       elementaryAVX512F32<>+100(SB), Z11, Z11
-	VXORPS            Z9, Z6, Z6
-	VXORPS            Z10, Z7, Z7
-	VXORPS            Z11, Z8, Z8
+	VPTERNLOGD.BCST   $0x78, elementaryAVX512F32<>+100(SB), Z9, Z6
+	VPTERNLOGD.BCST   $0x78, elementaryAVX512F32<>+100(SB), Z10, Z7
+	VPTERNLOGD.BCST   $0x78, elementaryAVX512F32<>+100(SB), Z11, Z8
 	VPADDD.BCST       elementaryAVX512F32<>+164(SB), Z3, Z3
 	VPADDD.BCST       elementaryAVX512F32<>+164(SB), Z4, Z4
 	VPADDD.BCST       elementaryAVX512F32<>+164(SB), Z5, Z5
 	VPSLLD            $0x1e, Z3, Z3
 	VPSLLD            $0x1e, Z4, Z4
 	VPSLLD            $0x1e, Z5, Z5
-	VANDPS.BCST       elementaryAVX512F32<>+100(SB), Z3, Z3
-	VANDPS.BCST       elementaryAVX512F32<>+100(SB), Z4, Z4
-	VANDPS.BCST       elementaryAVX512F32<>+100(SB), Z5, Z5
-	VXORPS            Z3, Z0, Z0
-	VXORPS            Z4, Z1, Z1
-	VXORPS            Z5, Z2, Z2
+	VPTERNLOGD.BCST   $0x78, elementaryAVX512F32<>+100(SB), Z3, Z0
+	VPTERNLOGD.BCST   $0x78, elementaryAVX512F32<>+100(SB), Z4, Z1
+	VPTERNLOGD.BCST   $0x78, elementaryAVX512F32<>+100(SB), Z5, Z2
 	VMOVUPS           Z6, (AX)(SI*4)
 	VMOVUPS           Z7, 64(AX)(SI*4)
 	VMOVUPS           Z8, 128(AX)(SI*4)
@@ -1857,12 +1853,10 @@ strip1:
 	VBLENDMPS         Z0, Z2, K1, Z2
 	VBLENDMPS         Z3, Z0, K1, Z0
 	VPSLLD            $0x1e, Z1, Z3
-	VANDPS.BCST       elementaryAVX512F32<>+100(SB), Z3, Z3
-	VXORPS            Z3, Z2, Z2
+	VPTERNLOGD.BCST   $0x78, elementaryAVX512F32<>+100(SB), Z3, Z2
 	VPADDD.BCST       elementaryAVX512F32<>+164(SB), Z1, Z1
 	VPSLLD            $0x1e, Z1, Z1
-	VANDPS.BCST       elementaryAVX512F32<>+100(SB), Z1, Z1
-	VXORPS            Z1, Z0, Z0
+	VPTERNLOGD.BCST   $0x78, elementaryAVX512F32<>+100(SB), Z1, Z0
 	VMOVUPS           Z2, (AX)(SI*4)
 	VMOVUPS           Z0, (CX)(SI*4)
 	MOVQ              DI, SI
@@ -1982,9 +1976,47 @@ bad:
 	VZEROUPPER
 	RET
 
+DATA pairsAVX512F320<>+0(SB)/4, $0x00000000
+DATA pairsAVX512F320<>+4(SB)/4, $0x00000010
+DATA pairsAVX512F320<>+8(SB)/4, $0x00000001
+DATA pairsAVX512F320<>+12(SB)/4, $0x00000011
+DATA pairsAVX512F320<>+16(SB)/4, $0x00000002
+DATA pairsAVX512F320<>+20(SB)/4, $0x00000012
+DATA pairsAVX512F320<>+24(SB)/4, $0x00000003
+DATA pairsAVX512F320<>+28(SB)/4, $0x00000013
+DATA pairsAVX512F320<>+32(SB)/4, $0x00000004
+DATA pairsAVX512F320<>+36(SB)/4, $0x00000014
+DATA pairsAVX512F320<>+40(SB)/4, $0x00000005
+DATA pairsAVX512F320<>+44(SB)/4, $0x00000015
+DATA pairsAVX512F320<>+48(SB)/4, $0x00000006
+DATA pairsAVX512F320<>+52(SB)/4, $0x00000016
+DATA pairsAVX512F320<>+56(SB)/4, $0x00000007
+DATA pairsAVX512F320<>+60(SB)/4, $0x00000017
+GLOBL pairsAVX512F320<>(SB), RODATA|NOPTR, $64
+
+DATA pairsAVX512F328<>+0(SB)/4, $0x00000008
+DATA pairsAVX512F328<>+4(SB)/4, $0x00000018
+DATA pairsAVX512F328<>+8(SB)/4, $0x00000009
+DATA pairsAVX512F328<>+12(SB)/4, $0x00000019
+DATA pairsAVX512F328<>+16(SB)/4, $0x0000000a
+DATA pairsAVX512F328<>+20(SB)/4, $0x0000001a
+DATA pairsAVX512F328<>+24(SB)/4, $0x0000000b
+DATA pairsAVX512F328<>+28(SB)/4, $0x0000001b
+DATA pairsAVX512F328<>+32(SB)/4, $0x0000000c
+DATA pairsAVX512F328<>+36(SB)/4, $0x0000001c
+DATA pairsAVX512F328<>+40(SB)/4, $0x0000000d
+DATA pairsAVX512F328<>+44(SB)/4, $0x0000001d
+DATA pairsAVX512F328<>+48(SB)/4, $0x0000000e
+DATA pairsAVX512F328<>+52(SB)/4, $0x0000001e
+DATA pairsAVX512F328<>+56(SB)/4, $0x0000000f
+DATA pairsAVX512F328<>+60(SB)/4, $0x0000001f
+GLOBL pairsAVX512F328<>(SB), RODATA|NOPTR, $64
+
 // func sinCosTileAVX512F32(dst *float32, dstRow int, sums *float32, scale float32, rows int) (ok bool)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·sinCosTileAVX512F32(SB), NOSPLIT, $0-41
+	VMOVDQU64    pairsAVX512F320<>+0(SB), Z30
+	VMOVDQU64    pairsAVX512F328<>+0(SB), Z31
 	MOVQ         dst+0(FP), AX
 	MOVQ         dstRow+8(FP), CX
 	MOVQ         sums+16(FP), DX
@@ -2080,54 +2112,42 @@ row:
 	VPSLLD            $0x1e, Z3, Z9
 	VPSLLD            $0x1e, Z4, Z10
 	VPSLLD            $0x1e, Z5, Z11
-	VANDPS.BCST       elementaryAVX512F32<>+100(SB), Z9, Z9
-	VANDPS.BCST       elementaryAVX512F32<>+100(SB), Z10, Z10
-	VANDPS.BCST       elementaryAVX512F32<>+100(SB), Z11, Z11
-	VXORPS            Z9, Z6, Z6
-	VXORPS            Z10, Z7, Z7
-	VXORPS            Z11, Z8, Z8
+	VPTERNLOGD.BCST   $0x78, elementaryAVX512F32<>+100(SB), Z9, Z6
+	VPTERNLOGD.BCST   $0x78, elementaryAVX512F32<>+100(SB), Z10, Z7
+	VPTERNLOGD.BCST   $0x78, elementaryAVX512F32<>+100(SB), Z11, Z8
 	VPADDD.BCST       elementaryAVX512F32<>+164(SB), Z3, Z3
 	VPADDD.BCST       elementaryAVX512F32<>+164(SB), Z4, Z4
 	VPADDD.BCST       elementaryAVX512F32<>+164(SB), Z5, Z5
 	VPSLLD            $0x1e, Z3, Z3
 	VPSLLD            $0x1e, Z4, Z4
 	VPSLLD            $0x1e, Z5, Z5
-	VANDPS.BCST       elementaryAVX512F32<>+100(SB), Z3, Z3
-	VANDPS.BCST       elementaryAVX512F32<>+100(SB), Z4, Z4
-	VANDPS.BCST       elementaryAVX512F32<>+100(SB), Z5, Z5
-	VXORPS            Z3, Z0, Z0
-	VXORPS            Z4, Z1, Z1
-	VXORPS            Z5, Z2, Z2
+	VPTERNLOGD.BCST   $0x78, elementaryAVX512F32<>+100(SB), Z3, Z0
+	VPTERNLOGD.BCST   $0x78, elementaryAVX512F32<>+100(SB), Z4, Z1
+	VPTERNLOGD.BCST   $0x78, elementaryAVX512F32<>+100(SB), Z5, Z2
 	VMULPS            Z15, Z0, Z0
-	VMULPS            Z15, Z6, Z6
-	VUNPCKLPS         Z6, Z0, Z3
-	VUNPCKHPS         Z6, Z0, Z9
-	VSHUFF64X2        $0x44, Z9, Z3, Z0
-	VSHUFF64X2        $0xd8, Z0, Z0, Z0
-	VSHUFF64X2        $0xee, Z9, Z3, Z6
-	VSHUFF64X2        $0xd8, Z6, Z6, Z6
-	VMOVUPS           Z0, (AX)
-	VMOVUPS           Z6, 64(AX)
 	VMULPS            Z15, Z1, Z1
-	VMULPS            Z15, Z7, Z7
-	VUNPCKLPS         Z7, Z1, Z4
-	VUNPCKHPS         Z7, Z1, Z10
-	VSHUFF64X2        $0x44, Z10, Z4, Z1
-	VSHUFF64X2        $0xd8, Z1, Z1, Z1
-	VSHUFF64X2        $0xee, Z10, Z4, Z7
-	VSHUFF64X2        $0xd8, Z7, Z7, Z7
-	VMOVUPS           Z1, 128(AX)
-	VMOVUPS           Z7, 192(AX)
 	VMULPS            Z15, Z2, Z2
+	VMULPS            Z15, Z6, Z6
+	VMULPS            Z15, Z7, Z7
 	VMULPS            Z15, Z8, Z8
-	VUNPCKLPS         Z8, Z2, Z5
-	VUNPCKHPS         Z8, Z2, Z11
-	VSHUFF64X2        $0x44, Z11, Z5, Z2
-	VSHUFF64X2        $0xd8, Z2, Z2, Z2
-	VSHUFF64X2        $0xee, Z11, Z5, Z8
-	VSHUFF64X2        $0xd8, Z8, Z8, Z8
-	VMOVUPS           Z2, 256(AX)
-	VMOVUPS           Z8, 320(AX)
+	VMOVAPS           Z0, Z3
+	VMOVAPS           Z0, Z9
+	VPERMT2PS         Z6, Z30, Z3
+	VPERMT2PS         Z6, Z31, Z9
+	VMOVUPS           Z3, (AX)
+	VMOVUPS           Z9, 64(AX)
+	VMOVAPS           Z1, Z4
+	VMOVAPS           Z1, Z10
+	VPERMT2PS         Z7, Z30, Z4
+	VPERMT2PS         Z7, Z31, Z10
+	VMOVUPS           Z4, 128(AX)
+	VMOVUPS           Z10, 192(AX)
+	VMOVAPS           Z2, Z5
+	VMOVAPS           Z2, Z11
+	VPERMT2PS         Z8, Z30, Z5
+	VPERMT2PS         Z8, Z31, Z11
+	VMOVUPS           Z5, 256(AX)
+	VMOVUPS           Z11, 320(AX)
 	ADDQ              CX, AX
 	ADDQ              $+192, DX
 	DECQ              BX
@@ -2811,16 +2831,16 @@ strip2:
 	VPSLLQ       $0x3e, Y2, Y6
 	VPSLLQ       $0x3e, Y3, Y7
 	VANDPD       elementaryAVX2F64<>+1088(SB), Y6, Y6
-	VANDPD       elementaryAVX2F64<>+1088(SB), Y7, Y7
 	VXORPD       Y6, Y4, Y4
+	VANDPD       elementaryAVX2F64<>+1088(SB), Y7, Y7
 	VXORPD       Y7, Y5, Y5
 	VPADDQ       elementaryAVX2F64<>+1952(SB), Y2, Y2
 	VPADDQ       elementaryAVX2F64<>+1952(SB), Y3, Y3
 	VPSLLQ       $0x3e, Y2, Y2
 	VPSLLQ       $0x3e, Y3, Y3
 	VANDPD       elementaryAVX2F64<>+1088(SB), Y2, Y2
-	VANDPD       elementaryAVX2F64<>+1088(SB), Y3, Y3
 	VXORPD       Y2, Y0, Y0
+	VANDPD       elementaryAVX2F64<>+1088(SB), Y3, Y3
 	VXORPD       Y3, Y1, Y1
 	VMOVUPD      Y4, (AX)(SI*8)
 	VMOVUPD      Y5, 32(AX)(SI*8)
@@ -3053,33 +3073,33 @@ row:
 	VPSLLQ       $0x3e, Y2, Y6
 	VPSLLQ       $0x3e, Y3, Y7
 	VANDPD       elementaryAVX2F64<>+1088(SB), Y6, Y6
-	VANDPD       elementaryAVX2F64<>+1088(SB), Y7, Y7
 	VXORPD       Y6, Y4, Y4
+	VANDPD       elementaryAVX2F64<>+1088(SB), Y7, Y7
 	VXORPD       Y7, Y5, Y5
 	VPADDQ       elementaryAVX2F64<>+1952(SB), Y2, Y2
 	VPADDQ       elementaryAVX2F64<>+1952(SB), Y3, Y3
 	VPSLLQ       $0x3e, Y2, Y2
 	VPSLLQ       $0x3e, Y3, Y3
 	VANDPD       elementaryAVX2F64<>+1088(SB), Y2, Y2
-	VANDPD       elementaryAVX2F64<>+1088(SB), Y3, Y3
 	VXORPD       Y2, Y0, Y0
+	VANDPD       elementaryAVX2F64<>+1088(SB), Y3, Y3
 	VXORPD       Y3, Y1, Y1
 	VMULPD       Y10, Y0, Y0
-	VMULPD       Y10, Y4, Y4
-	VUNPCKLPD    Y4, Y0, Y2
-	VUNPCKHPD    Y4, Y0, Y6
-	VPERM2F128   $0x20, Y6, Y2, Y0
-	VPERM2F128   $0x31, Y6, Y2, Y4
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y4, 32(AX)
 	VMULPD       Y10, Y1, Y1
+	VMULPD       Y10, Y4, Y4
 	VMULPD       Y10, Y5, Y5
+	VUNPCKLPD    Y4, Y0, Y2
+	VUNPCKHPD    Y4, Y0, Y0
+	VPERM2F128   $0x31, Y0, Y2, Y6
+	VPERM2F128   $0x20, Y0, Y2, Y2
+	VMOVUPD      Y2, (AX)
+	VMOVUPD      Y6, 32(AX)
 	VUNPCKLPD    Y5, Y1, Y3
-	VUNPCKHPD    Y5, Y1, Y7
-	VPERM2F128   $0x20, Y7, Y3, Y1
-	VPERM2F128   $0x31, Y7, Y3, Y5
-	VMOVUPD      Y1, 64(AX)
-	VMOVUPD      Y5, 96(AX)
+	VUNPCKHPD    Y5, Y1, Y1
+	VPERM2F128   $0x31, Y1, Y3, Y7
+	VPERM2F128   $0x20, Y1, Y3, Y3
+	VMOVUPD      Y3, 64(AX)
+	VMOVUPD      Y7, 96(AX)
 	ADDQ         CX, AX
 	ADDQ         $+64, DX
 	DECQ         BX
@@ -3891,16 +3911,16 @@ strip2:
 	VPSLLD       $0x1e, Y2, Y6
 	VPSLLD       $0x1e, Y3, Y7
 	VANDPS       elementaryAVX2F32<>+800(SB), Y6, Y6
-	VANDPS       elementaryAVX2F32<>+800(SB), Y7, Y7
 	VXORPS       Y6, Y4, Y4
+	VANDPS       elementaryAVX2F32<>+800(SB), Y7, Y7
 	VXORPS       Y7, Y5, Y5
 	VPADDD       elementaryAVX2F32<>+1312(SB), Y2, Y2
 	VPADDD       elementaryAVX2F32<>+1312(SB), Y3, Y3
 	VPSLLD       $0x1e, Y2, Y2
 	VPSLLD       $0x1e, Y3, Y3
 	VANDPS       elementaryAVX2F32<>+800(SB), Y2, Y2
-	VANDPS       elementaryAVX2F32<>+800(SB), Y3, Y3
 	VXORPS       Y2, Y0, Y0
+	VANDPS       elementaryAVX2F32<>+800(SB), Y3, Y3
 	VXORPS       Y3, Y1, Y1
 	VMOVUPS      Y4, (AX)(SI*4)
 	VMOVUPS      Y5, 32(AX)(SI*4)
@@ -4109,33 +4129,33 @@ row:
 	VPSLLD       $0x1e, Y2, Y6
 	VPSLLD       $0x1e, Y3, Y7
 	VANDPS       elementaryAVX2F32<>+800(SB), Y6, Y6
-	VANDPS       elementaryAVX2F32<>+800(SB), Y7, Y7
 	VXORPS       Y6, Y4, Y4
+	VANDPS       elementaryAVX2F32<>+800(SB), Y7, Y7
 	VXORPS       Y7, Y5, Y5
 	VPADDD       elementaryAVX2F32<>+1312(SB), Y2, Y2
 	VPADDD       elementaryAVX2F32<>+1312(SB), Y3, Y3
 	VPSLLD       $0x1e, Y2, Y2
 	VPSLLD       $0x1e, Y3, Y3
 	VANDPS       elementaryAVX2F32<>+800(SB), Y2, Y2
-	VANDPS       elementaryAVX2F32<>+800(SB), Y3, Y3
 	VXORPS       Y2, Y0, Y0
+	VANDPS       elementaryAVX2F32<>+800(SB), Y3, Y3
 	VXORPS       Y3, Y1, Y1
 	VMULPS       Y10, Y0, Y0
-	VMULPS       Y10, Y4, Y4
-	VUNPCKLPS    Y4, Y0, Y2
-	VUNPCKHPS    Y4, Y0, Y6
-	VPERM2F128   $0x20, Y6, Y2, Y0
-	VPERM2F128   $0x31, Y6, Y2, Y4
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y4, 32(AX)
 	VMULPS       Y10, Y1, Y1
+	VMULPS       Y10, Y4, Y4
 	VMULPS       Y10, Y5, Y5
+	VUNPCKLPS    Y4, Y0, Y2
+	VUNPCKHPS    Y4, Y0, Y0
+	VPERM2F128   $0x31, Y0, Y2, Y6
+	VPERM2F128   $0x20, Y0, Y2, Y2
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y6, 32(AX)
 	VUNPCKLPS    Y5, Y1, Y3
-	VUNPCKHPS    Y5, Y1, Y7
-	VPERM2F128   $0x20, Y7, Y3, Y1
-	VPERM2F128   $0x31, Y7, Y3, Y5
-	VMOVUPS      Y1, 64(AX)
-	VMOVUPS      Y5, 96(AX)
+	VUNPCKHPS    Y5, Y1, Y1
+	VPERM2F128   $0x31, Y1, Y3, Y7
+	VPERM2F128   $0x20, Y1, Y3, Y3
+	VMOVUPS      Y3, 64(AX)
+	VMOVUPS      Y7, 96(AX)
 	ADDQ         CX, AX
 	ADDQ         $+64, DX
 	DECQ         BX

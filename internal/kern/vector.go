@@ -5,18 +5,20 @@ func Dot[T Float](x, y []T) T {
 	if len(x) != len(y) {
 		panic("kern: Dot of different lengths")
 	}
-	if n := wholeVectors[T](len(x)); n > 0 {
-		return dotAsm(&x[0], &y[0], n) + dotPortable(x[n:], y[n:])
+	var sum T
+	for n := wholeVectors[T](len(x)); n > 0; n = wholeVectors[T](len(x)) {
+		sum += dotAsm(&x[0], &y[0], n)
+		x, y = x[n:], y[n:]
 	}
-	return dotPortable(x, y)
+	return sum + dotPortable(x, y)
 }
 
-// wholeVectors returns the part of n elements that the assembly takes.
+// wholeVectors returns how many of n elements the assembly takes in one call.
 func wholeVectors[T Float](n int) int {
 	if !isa.complete() {
 		return 0
 	}
-	return n &^ (lanesOf[T]() - 1)
+	return min(n, longestCall) &^ (lanesOf[T]() - 1)
 }
 
 // dotPortable sums in four interleaved chains.
@@ -41,7 +43,7 @@ func Axpy[T Float](alpha T, x, y []T) {
 	if len(x) != len(y) {
 		panic("kern: Axpy of different lengths")
 	}
-	if n := wholeVectors[T](len(x)); n > 0 {
+	for n := wholeVectors[T](len(x)); n > 0; n = wholeVectors[T](len(x)) {
 		axpyAsm(alpha, &x[0], &y[0], n)
 		x, y = x[n:], y[n:]
 	}
@@ -57,7 +59,7 @@ func axpyPortable[T Float](alpha T, x, y []T) {
 
 // Scale computes x[i] *= alpha.
 func Scale[T Float](alpha T, x []T) {
-	if n := wholeVectors[T](len(x)); n > 0 {
+	for n := wholeVectors[T](len(x)); n > 0; n = wholeVectors[T](len(x)) {
 		scaleAsm(alpha, &x[0], n)
 		x = x[n:]
 	}

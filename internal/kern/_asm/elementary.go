@@ -224,14 +224,27 @@ func (f function) swapAndSign(c, t, s, z []reg.VecPhysical) {
 		blend(z[i], s[i], c[i], c[i])
 		f.load2(spare, s[i])
 	})
-	sign := f.word(1 << (f.bits() - 1))
 	f.each(func(i int) { f.shiftLeft(f.bits()-2, t[i], z[i]) })
-	f.each(func(i int) { f.and(sign, z[i], z[i]) })
-	f.each(func(i int) { f.xor(z[i], s[i], s[i]) })
+	f.each(func(i int) { f.turnSign(z[i], s[i]) })
 	f.each(func(i int) { f.iadd(f.word(1), t[i], t[i]) })
 	f.each(func(i int) { f.shiftLeft(f.bits()-2, t[i], t[i]) })
-	f.each(func(i int) { f.and(sign, t[i], t[i]) })
-	f.each(func(i int) { f.xor(t[i], c[i], c[i]) })
+	f.each(func(i int) { f.turnSign(t[i], c[i]) })
+}
+
+// turnSign negates v where the first bit of s is set; it may spoil s.
+func (f function) turnSign(s, v reg.VecPhysical) {
+	sign := f.word(1 << (f.bits() - 1))
+	if !f.avx512 {
+		f.and(sign, s, s)
+		f.xor(s, v, v)
+		return
+	}
+	const xorAnd = 0xf0 ^ 0xcc&0xaa // v xor (s and sign)
+	if f.f32 {
+		VPTERNLOGD_BCST(operand.Imm(xorAnd), sign, s, v)
+	} else {
+		VPTERNLOGQ_BCST(operand.Imm(xorAnd), sign, s, v)
+	}
 }
 
 // load2 copies a register.
@@ -409,41 +422,63 @@ func (f function) cosTile() {
 // sinCosTile writes the end of the fused paired map.
 func (f function) sinCosTile() {
 	nr := f.width * f.lanes()
+	first, second := f.pairs(0), f.pairs(f.lanes()/2)
 	TEXT(f.name("sinCosTile"), NOSPLIT, fmt.Sprintf("func(dst *%s, dstRow int, sums *%s, scale %s, rows int) (ok bool)",
 		f.target.float(), f.target.float(), f.target.float()))
 	Doc(fmt.Sprintf("%s computes, for i < rows and j < %d, with a = sums[%d·i+j],", f.name("sinCosTile"), nr, nr), "",
 		"\tdst[i·dstRow+2j], dst[i·dstRow+2j+1] = scale·cos(a), scale·sin(a)", "",
 		"and reports what "+f.name("cosTile")+" reports.")
 	Pragma("noescape")
+	if f.avx512 {
+		VMOVDQU64(first, f.vector(30))
+		VMOVDQU64(second, f.vector(31))
+	}
 	f.tileRows(nil, nr, func() {
 		f.quarterTurn(f.bank(0), f.bank(1), f.bank(2), f.bank(3))
 	}, func(dst reg.Register, scale operand.Op) {
+		f.each(func(k int) { f.mul(scale, f.bank(0)[k], f.bank(0)[k]) })
+		f.each(func(k int) { f.mul(scale, f.bank(2)[k], f.bank(2)[k]) })
 		f.each(func(k int) {
-			cos, sin, low, high := f.bank(0)[k], f.bank(2)[k], f.bank(1)[k], f.bank(3)[k]
-			f.mul(scale, cos, cos)
-			f.mul(scale, sin, sin)
-			f.pick(VUNPCKLPD, VUNPCKLPS)(sin, cos, low)
-			f.pick(VUNPCKHPD, VUNPCKHPS)(sin, cos, high)
-			f.interleave(low, high, cos, sin)
-			f.store(cos, at(dst, 2*k*f.bytes()))
-			f.store(sin, at(dst, (2*k+1)*f.bytes()))
+			low, high := f.bank(1)[k], f.bank(3)[k]
+			f.interleave(f.bank(0)[k], f.bank(2)[k], low, high)
+			f.store(low, at(dst, 2*k*f.bytes()))
+			f.store(high, at(dst, (2*k+1)*f.bytes()))
 		})
 	})
 }
 
-// interleave puts 128-bit lanes of low and high in turn: first the lower
-// halves into a, then the upper halves into b.
-func (f function) interleave(low, high, a, b reg.VecPhysical) {
+// pairs is the places from, n+from, from+1, n+from+1, … of two registers of n
+// elements, for AVX-512.
+func (f function) pairs(from int) operand.Mem {
 	if !f.avx512 {
-		VPERM2F128(operand.Imm(0x20), high, low, a)
-		VPERM2F128(operand.Imm(0x31), high, low, b)
+		return operand.Mem{}
+	}
+	m := GLOBL(fmt.Sprint(f.name("pairs"), from), 8|16) // RODATA, NOPTR
+	for k := range f.lanes() {
+		place := uint64(from + k/2 + k%2*f.lanes())
+		if f.f32 {
+			DATA(4*k, operand.U32(uint32(place)))
+		} else {
+			DATA(8*k, operand.U64(place))
+		}
+	}
+	return m
+}
+
+// interleave puts a0 b0 a1 b1 … into low and what follows into high.
+func (f function) interleave(a, b, low, high reg.VecPhysical) {
+	if f.avx512 {
+		f.load2(a, low)
+		f.load2(a, high)
+		f.pick(VPERMT2PD, VPERMT2PS)(b, f.vector(30), low)
+		f.pick(VPERMT2PD, VPERMT2PS)(b, f.vector(31), high)
 		return
 	}
-	// (l0 l1 h0 h1) → (l0 h0 l1 h1), and the same of lanes 2 and 3.
-	VSHUFF64X2(operand.Imm(0x44), high, low, a)
-	VSHUFF64X2(operand.Imm(0xd8), a, a, a)
-	VSHUFF64X2(operand.Imm(0xee), high, low, b)
-	VSHUFF64X2(operand.Imm(0xd8), b, b, b)
+	// Pairs within 128-bit lanes, then the lanes in order.
+	f.pick(VUNPCKLPD, VUNPCKLPS)(b, a, low)
+	f.pick(VUNPCKHPD, VUNPCKHPS)(b, a, a)
+	VPERM2F128(operand.Imm(0x31), a, low, high)
+	VPERM2F128(operand.Imm(0x20), a, low, low)
 }
 
 // tileRows runs a body over the rows of a tile of sums.
