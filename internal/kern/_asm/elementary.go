@@ -209,7 +209,7 @@ func (f function) swapAndSign(c, t, s, z []reg.VecPhysical) {
 			} else {
 				VPMOVQ2M(z[i], odd)
 			}
-			f.load2(s[i], z[i])
+			f.move(s[i], z[i])
 			f.pick(VBLENDMPD, VBLENDMPS)(c[i], s[i], odd, s[i])
 			f.pick(VBLENDMPD, VBLENDMPS)(z[i], c[i], odd, c[i])
 			return
@@ -222,7 +222,7 @@ func (f function) swapAndSign(c, t, s, z []reg.VecPhysical) {
 		}
 		blend(z[i], c[i], s[i], spare)
 		blend(z[i], s[i], c[i], c[i])
-		f.load2(spare, s[i])
+		f.move(spare, s[i])
 	})
 	f.each(func(i int) { f.shiftLeft(f.bits()-2, t[i], z[i]) })
 	f.each(func(i int) { f.turnSign(z[i], s[i]) })
@@ -247,8 +247,8 @@ func (f function) turnSign(s, v reg.VecPhysical) {
 	}
 }
 
-// load2 copies a register.
-func (f function) load2(a, b operand.Op) { f.pick(VMOVAPD, VMOVAPS)(a, b) }
+// move copies a register.
+func (f function) move(a, b operand.Op) { f.pick(VMOVAPD, VMOVAPS)(a, b) }
 
 // clamp limits x to [lo, hi] and leaves what is not a number.
 func (f function) clamp(lo, hi float64, x, spare []reg.VecPhysical) {
@@ -300,7 +300,7 @@ func (f function) power(x, t, n, p []reg.VecPhysical) {
 // softplus replaces x by log(1 + exp x) = max(x, 0) + 2·atanh(u/(2+u)) with
 // u = exp(−|x|). keep holds x meanwhile.
 func (f function) softplus(x, t, n, p, keep []reg.VecPhysical) {
-	f.each(func(i int) { f.load2(x[i], keep[i]) })
+	f.each(func(i int) { f.move(x[i], keep[i]) })
 	f.each(func(i int) { f.or(f.word(1<<(f.bits()-1)), x[i], x[i]) })
 	f.power(x, t, n, p)
 	f.each(func(i int) { f.set(f.float(2), t[i]) })
@@ -468,8 +468,8 @@ func (f function) pairs(from int) operand.Mem {
 // interleave puts a0 b0 a1 b1 … into low and what follows into high.
 func (f function) interleave(a, b, low, high reg.VecPhysical) {
 	if f.avx512 {
-		f.load2(a, low)
-		f.load2(a, high)
+		f.move(a, low)
+		f.move(a, high)
 		f.pick(VPERMT2PD, VPERMT2PS)(b, f.vector(30), low)
 		f.pick(VPERMT2PD, VPERMT2PS)(b, f.vector(31), high)
 		return

@@ -40,22 +40,7 @@ func product() {
 // down a column of c, or of one of a with several of b, across rows of c.
 func (t target) tiles(across bool) {
 	mr, columns := t.tileShape()
-	nr := columns * t.lanes()
-	f, name := t.float(), t.name("tiles")
-	if across {
-		name = t.name("across")
-	}
-	TEXT(name, NOSPLIT, fmt.Sprintf("func(panels, depth int, a, b, c *%s, cRow, how int)", f))
-	Pragma("noescape")
-	if across {
-		Doc(fmt.Sprintf("%s multiplies a packed panel of %d rows with adjacent ones of %d columns:", name, mr, nr), "",
-			fmt.Sprintf("\tfor p < panels, i < %d, j < %d:", mr, nr),
-			fmt.Sprintf("\t\tc[i·cRow+%d·p+j] = or += or −= Σ_{k<depth} a[k·%d+i]·b[(p·depth+k)·%d+j]", nr, mr, nr))
-	} else {
-		Doc(fmt.Sprintf("%s multiplies adjacent packed panels of %d rows with one of %d columns:", name, mr, nr), "",
-			fmt.Sprintf("\tfor p < panels, i < %d, j < %d:", mr, nr),
-			fmt.Sprintf("\t\tc[(%d·p+i)·cRow+j] = or += or −= Σ_{k<depth} a[(p·depth+k)·%d+i]·b[%d·k+j]", mr, mr, nr))
-	}
+	t.tilesHead(across)
 	panels, depth, a, b, c, cRow := param("panels"), param("depth"), param("a"), param("b"), param("c"), param("cRow")
 	how := param("how")
 	SHLQ(operand.Imm(uint64(t.shift())), cRow)
@@ -111,10 +96,29 @@ func (t target) tiles(across bool) {
 		MOVQ(c, row)
 		t.finish(mr, columns, sums, c, cRow, how)
 		if across {
-			LEAQ(at(row, nr*t.size()), c)
+			LEAQ(at(row, columns*t.bytes()), c)
 		}
 	})
 	done()
+}
+
+func (t target) tilesHead(across bool) {
+	mr, columns := t.tileShape()
+	nr, f, name := columns*t.lanes(), t.float(), t.name("tiles")
+	if across {
+		name = t.name("across")
+	}
+	TEXT(name, NOSPLIT, fmt.Sprintf("func(panels, depth int, a, b, c *%s, cRow, how int)", f))
+	Pragma("noescape")
+	if across {
+		Doc(fmt.Sprintf("%s multiplies a packed panel of %d rows with adjacent ones of %d columns:", name, mr, nr), "",
+			fmt.Sprintf("\tfor p < panels, i < %d, j < %d:", mr, nr),
+			fmt.Sprintf("\t\tc[i·cRow+%d·p+j] = or += or −= Σ_{k<depth} a[k·%d+i]·b[(p·depth+k)·%d+j]", nr, mr, nr))
+	} else {
+		Doc(fmt.Sprintf("%s multiplies adjacent packed panels of %d rows with one of %d columns:", name, mr, nr), "",
+			fmt.Sprintf("\tfor p < panels, i < %d, j < %d:", mr, nr),
+			fmt.Sprintf("\t\tc[(%d·p+i)·cRow+j] = or += or −= Σ_{k<depth} a[(p·depth+k)·%d+i]·b[%d·k+j]", mr, mr, nr))
+	}
 }
 
 // tileStep is the innermost work of the product.
@@ -362,21 +366,21 @@ func pack(width int) {
 // copyBytes copies width bytes, a multiple of 8.
 func copyBytes(dst, src reg.GPVirtual, width int) {
 	registers := 0
-	for at0 := 0; at0 < width; registers++ {
+	for offset := 0; offset < width; registers++ {
 		y := ymm[registers]
-		switch rest := width - at0; {
+		switch rest := width - offset; {
 		case rest >= 32:
-			VMOVUPS(at(src, at0), y)
-			VMOVUPS(y, at(dst, at0))
-			at0 += 32
+			VMOVUPS(at(src, offset), y)
+			VMOVUPS(y, at(dst, offset))
+			offset += 32
 		case rest >= 16:
-			VMOVUPS(at(src, at0), y.AsX())
-			VMOVUPS(y.AsX(), at(dst, at0))
-			at0 += 16
+			VMOVUPS(at(src, offset), y.AsX())
+			VMOVUPS(y.AsX(), at(dst, offset))
+			offset += 16
 		default:
-			VMOVQ(at(src, at0), y.AsX())
-			VMOVQ(y.AsX(), at(dst, at0))
-			at0 += 8
+			VMOVQ(at(src, offset), y.AsX())
+			VMOVQ(y.AsX(), at(dst, offset))
+			offset += 8
 		}
 	}
 }
