@@ -12,6 +12,9 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
+// wide reports whether rows are sparse and of more columns than a preconditioner is made for.
+func (r *rows) wide() bool { return r.sparse && r.cols > widestSparseFactor }
+
 // newSolveRows returns the rows of a set in memory for coordinate descent, or which input of them
 // is missing or infinite.
 func newSolveRows(ctx context.Context, r *rows) (solve.Rows, error) {

@@ -20,10 +20,12 @@ import (
 // once for each class against the rest. The intercept b is not penalised (LIBLINEAR penalises it).
 //
 // Solver newton takes truncated Newton steps over blocks of rows, and stops, as [Logistic] does. It
-// needs the squared hinge. Solver dual goes by coordinate descent on the dual, with all rows in memory; it stops when the duality gap is
-// at most Tol of the objective. Solver auto takes newton for the squared hinge and dual for the
-// other. Reaching MaxIter steps or passes first is not an error: the report has Converged false and
-// a warning.
+// needs the squared hinge. Solver dual goes by coordinate descent on the dual, with all rows in
+// memory; it stops when the duality gap is at most Tol of the objective. Solver auto takes dual for
+// the hinge, and for the squared hinge where rows are sparse and of more than 512 columns, as those
+// of random binning are: then there is no cheap preconditioner for newton, which it takes otherwise.
+// Reaching MaxIter steps or passes first is not an error: the report has Converged false and a
+// warning.
 // (Hsieh et al., ICML 2008; Lin, Weng & Keerthi, JMLR 2008.)
 type SVM struct {
 	C           float64
@@ -78,9 +80,10 @@ func (s SVM) FitSource(ctx context.Context, data datasets.Source) (Predictor, er
 	return s.fit(ctx, r)
 }
 
-// byNewton reports whether a solver is, or auto chooses, newton.
-func byNewton(solver, loss string) bool {
-	return solver == "newton" || solver == "auto" && strings.HasPrefix(loss, "squared_")
+// byNewton reports whether a solver is, or auto chooses, newton. Wide sparse rows have no cheap
+// preconditioner there, and their coordinates depend little on each other, as the dual likes it.
+func byNewton(solver, loss string, wide bool) bool {
+	return solver == "newton" || solver == "auto" && strings.HasPrefix(loss, "squared_") && !wide
 }
 
 // smoothEnough says why newton cannot minimise a loss.
@@ -108,7 +111,7 @@ func (s SVM) solve(ctx context.Context, r *rows) (linear, []string, error) {
 		return linear{}, nil, err
 	}
 	kern.Scale(s.C, l.weights)
-	if !byNewton(s.Solver, s.Loss) {
+	if !byNewton(s.Solver, s.Loss, r.wide()) {
 		model, err := s.descend(ctx, r, l)
 		return model, l.classes, err
 	}
@@ -201,7 +204,7 @@ func dualModel(results []solve.DualResult, tol float64) (linear, error) {
 
 // Cost estimates a fit to rows×cols dense inputs, of two classes.
 func (s SVM) Cost(rows, cols int) datasets.Cost {
-	if !byNewton(s.Solver, s.Loss) {
+	if !byNewton(s.Solver, s.Loss, false) {
 		return descentCost(rows, cols)
 	}
 	return newtonCost(rows, cols)

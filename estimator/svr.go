@@ -90,7 +90,7 @@ func (s SVR) solve(ctx context.Context, r *rows) (linear, error) {
 		return linear{}, err
 	}
 	kern.Scale(s.C, l.weights)
-	if byNewton(s.Solver, s.Loss) {
+	if byNewton(s.Solver, s.Loss, r.wide()) {
 		w, b, report, err := newObjective(ctx, r, tubeLoss{s.Epsilon}, 1, 1, s.Intercept, l.y, l.weights).minimise(s.Tol, s.MaxIter)
 		if err != nil {
 			return linear{}, err
@@ -115,7 +115,7 @@ func (s SVR) solve(ctx context.Context, r *rows) (linear, error) {
 
 // Cost estimates a fit to rows×cols dense inputs.
 func (s SVR) Cost(rows, cols int) datasets.Cost {
-	if !byNewton(s.Solver, s.Loss) {
+	if !byNewton(s.Solver, s.Loss, false) {
 		return descentCost(rows, cols)
 	}
 	return newtonCost(rows, cols)

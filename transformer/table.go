@@ -94,25 +94,43 @@ func (t *table) resize(slots int) {
 	}
 }
 
-// settle ends counting: bins with fewer than least rows go, the others are numbered in the order of
-// their hashes, whatever the order of rows was.
+// settle ends counting: bins with fewer than least rows go. The others are numbered by the size of
+// their counts, those of 2^k rows and more before those of fewer, and within a size in the order of
+// their hashes, whatever the order of rows was. So the few bins that most rows fall into are next to
+// each other, and so are their weights in a linear model, which then stay in the cache.
 func (t *table) settle(least uint32) {
-	kept := make([]uint64, 0, t.bins)
+	const sizes = 33
+	var first [sizes + 1]int
+	size := func(e *entry) int { return sizes - bits.Len32(e.value) }
+	for k := range t.entries {
+		if e := &t.entries[k]; e.hash() != 0 && e.value >= least {
+			first[size(e)]++
+		}
+	}
+	total := 0
+	for s, n := range first {
+		first[s] = total
+		total += n
+	}
+	kept, next := make([]uint64, total), first
 	mask, start := len(t.entries)-1, 0
 	for t.entries[start].hash() != 0 {
 		start++ // entries before the first gap may belong to the end
 	}
 	for k := range t.entries {
 		e := &t.entries[(start+k)&mask]
-		if h := e.hash(); h != 0 && e.value >= least {
-			// A hash is at most a few places from where the order of hashes has it.
-			at := len(kept)
-			kept = append(kept, h)
-			for ; at > 0 && kept[at-1] > h; at-- {
-				kept[at] = kept[at-1]
-			}
-			kept[at] = h
+		h := e.hash()
+		if h == 0 || e.value < least {
+			continue
 		}
+		// A hash is at most a few places from where the order of hashes has it.
+		s := size(e)
+		at := next[s]
+		next[s]++
+		for ; at > first[s] && kept[at-1] > h; at-- {
+			kept[at] = kept[at-1]
+		}
+		kept[at] = h
 	}
 	t.of(kept)
 }

@@ -251,7 +251,8 @@ func (d *descent) descend(i int) (violation float64, stuck bool) {
 	return math.Abs(step) * q, false
 }
 
-// descendFlat is descend for a row of zeros without an intercept: its score is 0 whatever w is.
+// descendFlat is descend for a row of zeros without an intercept: its score is 0 whatever w is. It
+// costs no more to stay than to be looked at again, which would put off the end.
 func (d *descent) descendFlat(i int) (violation float64, stuck bool) {
 	switch {
 	case d.Target[i] > d.Epsilon:
@@ -259,7 +260,7 @@ func (d *descent) descendFlat(i int) (violation float64, stuck bool) {
 	case d.Target[i] < -d.Epsilon:
 		d.beta[i] = d.Low[i]
 	}
-	return 0, true
+	return 0, false
 }
 
 // unshrink brings back the rows that were left out, which were only moved behind the others.

@@ -343,3 +343,23 @@ func TestDualStopsWhenToldTo(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
+
+func TestDualIsNotHeldUpByRowsOfZeros(t *testing.T) {
+	p := randomDual(rand.New(rand.NewPCG(3, 4)), 200, 3, false, false, false)
+	loss := 0.0
+	for i := range 5 {
+		clear(p.Rows.(table)[i])
+		loss += max(p.High[i], -p.Low[i])
+	}
+	want, err := p.Solve(context.Background(), 1e-6, 10_000)
+	if err != nil || !want.Converged {
+		t.Fatalf("%+v, %v", want, err)
+	}
+	without := *p
+	without.Rows, without.Target = p.Rows.(table)[5:], p.Target[5:]
+	without.Low, without.High, without.Diagonal = p.Low[5:], p.High[5:], p.Diagonal[5:]
+	rest, err := without.Solve(context.Background(), 1e-6, 10_000)
+	if err != nil || math.Abs(rest.Objective+loss-want.Objective) > 1e-5*want.Objective {
+		t.Errorf("objective %v with rows of zeros, whose loss is %v; %v without, %v", want.Objective, loss, rest.Objective, err)
+	}
+}
