@@ -1,8 +1,6 @@
 package estimator
 
 import (
-	"sync"
-
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/kern"
@@ -174,30 +172,3 @@ func (o *objective) foldSparse(X *sparse.CSR, x, out, values []float64, f change
 	kern.SparseMulT(kern.Dense(d, k, k, out), m, kern.Dense(n, k, k, scores), true)
 	o.total(out, scores)
 }
-
-// buffer is memory that is used again.
-type buffer[T kern.Float] struct{ list []T }
-
-var doubleBuffers, singleBuffers sync.Pool
-
-func buffers[T kern.Float]() *sync.Pool {
-	if _, ok := any(T(0)).(float32); ok {
-		return &singleBuffers
-	}
-	return &doubleBuffers
-}
-
-// borrow returns a buffer of n numbers with arbitrary contents; release gives it back.
-func borrow[T kern.Float](n int) *buffer[T] {
-	b, ok := buffers[T]().Get().(*buffer[T])
-	if !ok {
-		b = new(buffer[T])
-	}
-	if cap(b.list) < n {
-		b.list = make([]T, n)
-	}
-	b.list = b.list[:n]
-	return b
-}
-
-func (b *buffer[T]) release() { buffers[T]().Put(b) }

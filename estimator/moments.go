@@ -60,12 +60,18 @@ func (m *moments) add(X mat.Matrix, y, weights []float64) error {
 		total = kern.Sum(weights)
 	}
 	m.weight += total
-	weighted := m.addTargets(y, weights, n)
+	weighted, unit := borrow[float64](len(y)), borrow[float64](n)
+	defer weighted.release()
+	defer unit.release()
+	m.addTargets(weighted.list, y, weights, n)
 	ones := weights == nil
 	if ones {
-		weights = slices.Repeat([]float64{1}, n)
+		weights = unit.list
+		for i := range weights {
+			weights[i] = 1
+		}
 	}
-	m.addInputs(X, weighted, weights, ones)
+	m.addInputs(X, weighted.list, weights, ones)
 	for j := range m.cols {
 		if d := m.gram[j*m.cols+j]; d-d != 0 {
 			return fmt.Errorf("the sum of squares of column %d is %v", j, d)
@@ -74,12 +80,8 @@ func (m *moments) add(X mat.Matrix, y, weights []float64) error {
 	return nil
 }
 
-// addTargets adds what depends on the targets alone and returns s·(y−targetShift).
-func (m *moments) addTargets(y, weights []float64, n int) []float64 {
-	if m.targets == 0 {
-		return nil
-	}
-	weighted := make([]float64, len(y))
+// addTargets adds what depends on the targets alone and writes s·(y−targetShift) to weighted.
+func (m *moments) addTargets(weighted, y, weights []float64, n int) {
 	for i := range n {
 		s := 1.0
 		if weights != nil {
@@ -92,7 +94,6 @@ func (m *moments) addTargets(y, weights []float64, n int) []float64 {
 			m.squares[t] += s * v * v
 		}
 	}
-	return weighted
 }
 
 // addInputs adds what depends on the inputs; ones says that every weight is 1.
@@ -140,14 +141,18 @@ func (m *moments) addSingle(X *single.Dense, weighted, weights []float64, ones b
 		kern.GramMixed(gram, rows, unless(ones, short.list))
 	}
 	const size = 256
-	own, tile := borrow[float32](size*m.targets+size+d*max(m.targets, 1)), borrow[float32](0)
+	own := borrow[float32](size*m.targets + size + d*max(m.targets, 1))
 	defer own.release()
-	defer tile.release()
+	var tile *buffer[float32]
+	if m.shift != nil {
+		tile = borrow[float32](min(n, size) * d)
+		defer tile.release()
+	}
 	for lo := 0; lo < n; lo += size {
 		hi := min(lo+size, n)
 		part := rows.Slice(lo, hi, 0, d)
 		if m.shift != nil {
-			part = m.shiftedSingle(tile, part)
+			part = m.shiftedSingle(tile.list[:(hi-lo)*d], part)
 			kern.GramMixed(gram, part, unless(ones, short.list[lo:hi]))
 		}
 		collect(m.sum, part, weights[lo:hi], own.list)
@@ -166,12 +171,9 @@ func unless(ones bool, weights []float32) []float32 {
 }
 
 // shiftedSingle returns the rows less the shift, in hold.
-func (m *moments) shiftedSingle(hold *buffer[float32], rows kern.View[float32]) kern.View[float32] {
+func (m *moments) shiftedSingle(hold []float32, rows kern.View[float32]) kern.View[float32] {
 	n, d := rows.Rows, rows.Cols
-	if cap(hold.list) < n*d {
-		hold.list = make([]float32, n*d)
-	}
-	out := kern.Dense(n, d, d, hold.list[:n*d])
+	out := kern.Dense(n, d, d, hold)
 	for i := range n {
 		to := out.Row(i)
 		for j, v := range rows.Row(i) {

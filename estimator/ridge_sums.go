@@ -65,7 +65,8 @@ func (m *diagonalMoments) addBlock(X mat.Matrix, y, weights []float64) {
 	}
 	m.rows += n
 	m.weight += kern.Sum(weights)
-	weighted := m.addTargets(y, weights, n)
+	weighted := make([]float64, len(y))
+	m.addTargets(weighted, y, weights, n)
 	right, cross := kern.Dense(n, m.targets, m.targets, weighted), kern.Dense(d, m.targets, m.targets, m.cross)
 	switch x := X.(type) {
 	case *sparse.CSR:
