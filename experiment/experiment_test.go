@@ -423,8 +423,11 @@ func TestFailureLeavesEarlierOutputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(context.Background(), spec(t, text, Override{"data.csv.missing", "none"}, Override{"data.kinds", "{b: categorical}"}, Override{"data.drop", "[a, b, w, g]"}), Options{}); err == nil {
-		t.Fatal("ridge on texts does not fail")
+	texts := spec(t, text)
+	texts.Data.Drop = []string{"a"}
+	const want = "experiment: impute: column c is categorical and has no mean (use most_frequent or constant, or select the numeric columns)"
+	if _, err := Run(context.Background(), texts, Options{}); err == nil || err.Error() != want {
+		t.Fatalf("%v, wanted %s", err, want)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	_, err = Run(ctx, spec(t, text), Options{Progress: func(phase string, done, total int) {

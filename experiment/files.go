@@ -2,11 +2,14 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+
+	"gopkg.in/yaml.v3"
 
 	"github.com/bochner-ml/bochner/datasets/builtin"
 	"github.com/bochner-ml/bochner/param"
@@ -18,6 +21,7 @@ func (d *decoder) files(ctx context.Context) {
 	data := d.spec.Data
 	if data.Dataset != "" {
 		d.dataset()
+		d.kinds(ctx)
 		return
 	}
 	train := d.head(ctx, "data.train", data.Train)
@@ -37,6 +41,44 @@ func (d *decoder) files(ctx context.Context) {
 	if test != nil {
 		d.compare(train, test)
 	}
+	d.kinds(ctx)
+}
+
+// smallFile is how many bytes are read through to learn the kinds of the columns.
+const smallFile = 4 << 20
+
+// kinds looks whether the steps can take the columns, where it takes no time to know their kinds and
+// nothing else is wrong: of built-in data and of small files. A run looks at all others.
+func (d *decoder) kinds(ctx context.Context) {
+	if len(d.faults) > 0 || !d.steps {
+		return
+	}
+	if info, err := os.Stat(d.spec.Data.Train); d.spec.Data.Dataset == "" && (err != nil || info.Size() > smallFile || d.spec.Data.svm(d.spec.Data.Train)) {
+		return
+	}
+	s := d.spec
+	s.Data.Test = ""
+	train, _, _, err := s.openAll(ctx)
+	if err != nil {
+		return // what is wrong with the rows is the run's to say
+	}
+	var f param.Fault
+	if err := s.suitsColumns(train.Schema()); errors.As(err, &f) {
+		d.fault(d.stepAt(f.Path), join("pipeline", f.Path), f)
+	}
+}
+
+// stepAt returns where the step with that path stands, as far as its first part tells.
+func (d *decoder) stepAt(path string) *yaml.Node {
+	name, _, _ := strings.Cut(path, ".")
+	for _, step := range d.list.Content {
+		for _, word := range append([]*yaml.Node{step}, step.Content...) {
+			if word.Value == name {
+				return word
+			}
+		}
+	}
+	return d.list
 }
 
 // dataset looks whether there is a built-in set of that name.

@@ -46,10 +46,7 @@ func (d *decoder) axis(raw rawAxis) {
 	path := "search.grid." + raw.path
 	values, nodes := d.axisValues(raw.value, path)
 	if d.steps && !isParam(d.spec.Pipeline, raw.path) {
-		_, err := param.Get(d.spec.Pipeline, raw.path)
-		var f param.Fault
-		errors.As(err, &f)
-		d.fault(raw.key, path, f)
+		d.noSuch(raw.key, path, raw.path, param.All(d.spec.Pipeline))
 		return
 	}
 	seen := map[string]bool{}

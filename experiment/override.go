@@ -82,8 +82,17 @@ func (d *decoder) overrideSection(path string, value *yaml.Node) bool {
 	file := d.file
 	d.file = source
 	defer func() { d.file = file }()
+	if path == "search" && isNull(value) {
+		d.spec.Search, d.axes = nil, nil
+		return true
+	}
 	if strings.HasPrefix(path, "search.") && d.spec.Search == nil {
 		d.spec.Search = NewSearch()
+	}
+	if path == "search.grid" {
+		d.axes = nil
+		d.readGrid(value)
+		return true
 	}
 	if axis, ok := strings.CutPrefix(path, "search.grid."); ok {
 		d.axes = slices.DeleteFunc(d.axes, func(a rawAxis) bool { return a.path == axis })
@@ -129,13 +138,38 @@ func (d *decoder) overrideStep(path string, value *yaml.Node) bool {
 
 // unknownPath reports an override of something that is not there.
 func (d *decoder) unknownPath(value *yaml.Node, path string) {
-	var known []string
-	for _, p := range append(param.All(d.spec), param.All(d.spec.Pipeline)...) {
-		known = append(known, p.Path)
+	d.noSuch(value, path, strings.TrimPrefix(path, "pipeline."), append(param.All(d.spec), param.All(d.spec.Pipeline)...))
+}
+
+// noSuch reports, at path of the document, that none of the parameters is called name, and which may
+// be meant: those that have all its words in order, or else the nearest.
+func (d *decoder) noSuch(node *yaml.Node, path, name string, known []param.Param) {
+	var paths, meant []string
+	for _, p := range known {
+		paths = append(paths, p.Path)
+		if within(strings.Split(name, "."), strings.Split(p.Path, ".")) {
+			meant = append(meant, p.Path)
+		}
+	}
+	if near := param.Nearest(name, paths); near != "" && len(meant) == 0 {
+		meant = []string{near}
 	}
 	f := param.Fault{Problem: "no such parameter"}
-	if near := param.Nearest(strings.TrimPrefix(path, "pipeline."), known); near != "" {
-		f.Hint = "did you mean " + near + "?"
+	switch {
+	case len(meant) > 0:
+		f.Hint = "did you mean " + param.Alternatives(meant[:min(len(meant), 4)]) + "?"
+	case len(paths) > 0:
+		f.Hint = "there are " + few(paths)
 	}
-	d.fault(value, path, f)
+	d.fault(node, path, f)
+}
+
+// within says whether all words are there in that order.
+func within(words, there []string) bool {
+	for _, w := range there {
+		if len(words) > 0 && words[0] == w {
+			words = words[1:]
+		}
+	}
+	return len(words) == 0
 }

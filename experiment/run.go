@@ -115,7 +115,7 @@ func (s Spec) suits(r *rows) error {
 		return err
 	}
 	if err := s.suitsColumns(r.train.Schema()); err != nil {
-		return err
+		return fmt.Errorf("experiment: %w", err)
 	}
 	if s.Search == nil {
 		return nil

@@ -46,21 +46,21 @@ func (s Spec) suitsEstimator(task metrics.Task) error {
 	return fmt.Errorf("experiment: %s predicts %s, and the task is %s; take %s", own.Name, what, task, param.Alternatives(others))
 }
 
-// suitsColumns looks whether codes of texts would reach the estimator as if they were quantities.
-// Steps refuse them, and the step impute passes them on.
+// suitsColumns looks whether every step of the pipeline, with the first setting of a search, can take
+// the columns that come to it, as far as their kinds tell. The error is a [param.Fault] with the path
+// of the step.
 func (s Spec) suitsColumns(schema datasets.Schema) error {
-	for _, step := range s.Pipeline.Steps {
-		if own, _ := entryOf(step.Fitter); own.Name != "impute" {
-			return nil
+	p := s.Pipeline
+	if s.Search != nil {
+		var first []param.Setting
+		for _, axis := range s.Search.Grid {
+			first = append(first, param.Setting{Path: axis.Path, Value: axis.Values[0]})
+		}
+		if set, err := param.With(p, first...); err == nil {
+			p = set.(pipeline.Pipeline)
 		}
 	}
-	own, _ := entryOf(s.Pipeline.Estimator)
-	for _, c := range schema.Columns {
-		if c.Kind == datasets.Categorical {
-			return fmt.Errorf("experiment: column %s is categorical, and %s takes numbers; encode it before with onehot or ordinal", c.Name, own.Name)
-		}
-	}
-	return nil
+	return p.CheckKinds(schema)
 }
 
 // streaming is the pipeline with little memory for mapped rows, which are mapped afresh instead.

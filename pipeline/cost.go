@@ -13,20 +13,20 @@ func costOf(spec any, rows, cols int) datasets.Cost {
 }
 
 // Cost adds up the steps: the work of all of them, the memory of the one that takes most, and the
-// width that comes out, -1 where a step cannot tell its own.
+// width that comes out, -1 where a step cannot tell its own and none behind it has one that does not
+// depend on its input.
 func (c Chain) Cost(rows, cols int) datasets.Cost {
 	sum := datasets.Cost{Width: cols}
 	for _, s := range c.Steps {
 		cost := costOf(s.Fitter, rows, cols)
 		sum.Flops += cost.Flops
 		sum.Bytes = max(sum.Bytes, cost.Bytes)
-		if cost.Width < 0 {
-			sum.Width = -1
-		} else {
+		known := cost.Width >= 0 && (sum.Width >= 0 || cost.Width == costOf(s.Fitter, rows, 2*cols+1).Width)
+		if cost.Width >= 0 {
 			cols = cost.Width
-			if sum.Width >= 0 {
-				sum.Width = cols
-			}
+		}
+		if sum.Width = -1; known {
+			sum.Width = cols
 		}
 	}
 	return sum

@@ -37,6 +37,14 @@ func TestCostAddsUp(t *testing.T) {
 	if cost := pipeline.NewColumns(group("numeric")).Cost(1000, 8); cost.Width != -1 || cost.Flops != wide.Cost(1000, 8).Flops {
 		t.Errorf("columns by kind cost %+v", cost)
 	}
+	behind := pipeline.NewChain(pipeline.NewColumns(group("numeric")), transformer.NewStandardize())
+	if cost := behind.Cost(1000, 8); cost.Width != -1 {
+		t.Errorf("a step that keeps an unknown width says %d", cost.Width)
+	}
+	behind.Steps = append(behind.Steps, pipeline.Steps(narrow)...)
+	if cost := behind.Cost(1000, 8); cost.Width != 16 {
+		t.Errorf("a map behind columns of unknown width is %d wide", cost.Width)
+	}
 	p := pipeline.New(estimator.NewRidge(), wide)
 	sum := p.Cost(1000, 8)
 	if want := wide.Cost(1000, 8).Flops + estimator.NewRidge().Cost(1000, 64).Flops; sum.Flops != want {

@@ -155,6 +155,15 @@ var specComplaints = []complaint{
 	about("a switch in words", "pipeline", "pipeline: [{logistic: {intercept: 'yes'}}]"),
 	about("an estimator of numbers for classes", "pipeline", "pipeline: [standardize, ridge]"),
 
+	about("texts for a map", "pipeline", "pipeline: [{rff: {gamma: 1}}, logistic]"),
+	about("texts in a group", "pipeline", "pipeline: [{columns: [{select: '*', steps: [minmax]}]}, logistic]"),
+	about("numbers for levels", "pipeline", "pipeline: [onehot, logistic]"),
+	about("a mean of texts", "pipeline", "pipeline: [impute, logistic]"),
+	about("a group of no columns", "pipeline", "pipeline: [{columns: [{select: d, steps: [standardize]}]}, logistic]"),
+	about("an unknown precision", "precision", "precision: float16"),
+
+	about("a short path in the grid", "search", "search: {grid: {standardize.mean: [true, false]}}"),
+	about("a path without its group", "search", "search: {grid: {columns.standardize.mean: [true, false]}}"),
 	about("an unknown path in the grid", "search", "search: {grid: {rff.gama: [1]}}"),
 	about("a value out of range in the grid", "search", "search: {grid: {logistic.C: [1, -1]}}"),
 	about("logarithms from zero", "search", "search: {grid: {logistic.C: {log: [0, 1, 3]}}}"),
