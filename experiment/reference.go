@@ -9,7 +9,7 @@ import (
 
 // sections are those of an experiment file, in the order of the reference.
 var sections = []struct{ path, about string }{
-	{"", "The whole file. `pipeline` is a list of steps."},
+	{"", "A file has the keys below, the sections `data`, `search` and `output`, and `pipeline`, a list of [steps](#every-step)."},
 	{"data", "The rows, and what their columns are."},
 	{"data.split", "Test rows taken from the training file or from a built-in set."},
 	{"data.csv", "How a CSV or TSV file is written."},
@@ -25,11 +25,11 @@ func Reference() string {
 	var b strings.Builder
 	spec := declared()
 	for _, s := range sections {
-		title := s.path
-		if title == "" {
-			title = "the file"
+		title := "The sections"
+		if s.path != "" {
+			title = "`" + s.path + "`"
 		}
-		fmt.Fprintf(&b, "### `%s`\n\n%s\n\n", title, s.about)
+		fmt.Fprintf(&b, "### %s\n\n%s\n\n", title, s.about)
 		var rows []param.Param
 		for _, p := range param.All(spec) {
 			if p.Path == join(s.path, p.Name) {

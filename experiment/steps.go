@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -75,7 +76,7 @@ const streamedRows = 64 << 20
 
 // stepReference writes a table for each registered step.
 func stepReference(b *strings.Builder) {
-	b.WriteString("## Steps\n\n| step | kind | what it does |\n|---|---|---|\n")
+	b.WriteString("## Every step\n\n| step | kind | what it does |\n|---|---|---|\n")
 	entries := pipeline.Registered()
 	for _, e := range entries {
 		kind := "transformer"
@@ -86,11 +87,41 @@ func stepReference(b *strings.Builder) {
 	}
 	b.WriteString("\n")
 	for _, e := range entries {
-		if rows := e.Params(); len(rows) > 0 {
-			fmt.Fprintf(b, "### `%s`\n\n%s\n\n", e.Name, sentence(upper(e.Doc)))
+		fmt.Fprintf(b, "### `%s`\n\n%s", e.Name, sentence(upper(e.Doc)))
+		if about := holding[e.Name].about; about != "" {
+			b.WriteString(" " + about)
+		}
+		b.WriteString("\n\n")
+		if rows := append(slices.Clone(holding[e.Name].rows), e.Params()...); len(rows) > 0 {
 			table(b, "parameter", rows)
+		} else if holding[e.Name].about == "" {
+			b.WriteString("It has no parameters.\n\n")
+		}
+		if len(holding[e.Name].parts) > 0 {
+			table(b, "key of a group", holding[e.Name].parts)
 		}
 	}
+}
+
+// holding describes the steps that hold others, whose parts are no parameters.
+var holding = map[string]struct {
+	about       string
+	rows, parts []param.Param
+}{
+	"columns": {
+		about: "The list of groups may stand directly below `columns` where `rest` is left out.",
+		rows:  []param.Param{{Name: "groups", Wanted: "a list of groups", Doc: "the groups; a column may be in several"}},
+		parts: []param.Param{
+			{Name: "select", Wanted: "a text or a list of texts", Doc: "columns by name, kind (numeric or categorical), pattern with * and ?, or regular expression between slashes"},
+			{Name: "steps", Wanted: "a list of steps", Doc: "what is done with the columns, one after the other; none passes them on"},
+			{Name: "name", Wanted: "a text", Doc: "name of the group in paths; when left out the kind that it selects, or group1, group2, …"},
+		},
+	},
+	"union": {
+		about: "The list of parts may stand directly below `union` where `weights` is left out.",
+		rows:  []param.Param{{Name: "parts", Wanted: "a list of steps", Doc: "the maps"}},
+	},
+	"steps": {about: "A list of steps stands directly below it."},
 }
 
 // upper begins a text with a capital letter.
