@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -109,7 +110,10 @@ func (m *diagonalMoments) centredDiagonal() []float64 {
 
 // product adds X'S(Xv) over rows to dst; v is cols × targets.
 func (m *diagonalMoments) product(dst, v []float64, X mat.Matrix, weights []float64) {
-	X = widened(X)
+	if narrow, ok := X.(*single.Dense); ok {
+		m.productSingle(dst, v, viewSingle(narrow), weights)
+		return
+	}
 	n, d := X.Dims()
 	t := m.targets
 	scores := make([]float64, n*t)
@@ -134,5 +138,27 @@ func (m *diagonalMoments) product(dst, v []float64, X mat.Matrix, weights []floa
 		kern.Mul(inner, view(x), in, false)
 		weigh()
 		kern.Mul(out, view(x).T(), inner, true)
+	}
+}
+
+// productSingle is product of rows in single precision, with sums over tiles of them in double.
+func (m *diagonalMoments) productSingle(dst, v []float64, X kern.View[float32], weights []float64) {
+	const size = 256
+	n, d, t := X.Rows, X.Cols, m.targets
+	scores, short, own := borrow[float64](size*t), borrow[float32](d*t), borrow[float32]((size+d)*t)
+	defer scores.release()
+	defer short.release()
+	defer own.release()
+	narrow(short.list, v)
+	for lo := 0; lo < n; lo += size {
+		hi := min(lo+size, n)
+		part, rows := scores.list[:(hi-lo)*t], X.Slice(lo, hi, 0, d)
+		project(part, rows, short.list, own.list)
+		if weights != nil {
+			for i, s := range weights[lo:hi] {
+				kern.Scale(s, part[i*t:(i+1)*t])
+			}
+		}
+		collect(dst, rows, part, own.list)
 	}
 }
