@@ -1,0 +1,316 @@
+package golearn
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sjwhitworth/golearn/base"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// FromGrid returns the rows of a grid: its class attributes are the targets, all others the inputs,
+// in the grid's own order.
+//
+// The rows of a *base.DenseInstances are read through its storage at once. Those of any other grid,
+// views and filtered instances among them, are read cell by cell, by row number: a view's own
+// iteration has no order.
+//
+// It fails where two attributes have one name, an attribute is of a type that is not golearn's, a
+// categorical value has no name, one of several class attributes is categorical, and where golearn
+// panics.
+func FromGrid(grid base.FixedDataGrid) (datasets.Set, error) {
+	t, err := open(grid)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	var inputs, classes []attribute
+	for _, a := range t.attributes {
+		if a.class {
+			classes = append(classes, a)
+		} else {
+			inputs = append(inputs, a)
+		}
+	}
+	return t.set(inputs, classes)
+}
+
+// fromInputs returns the rows of a grid without targets, for prediction: class attributes and those
+// that are called like a target are left out.
+func fromInputs(grid base.FixedDataGrid, targets []datasets.Column) (datasets.Set, error) {
+	t, err := open(grid)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	inputs := slices.DeleteFunc(slices.Clone(t.attributes), func(a attribute) bool {
+		return a.class || slices.ContainsFunc(targets, func(c datasets.Column) bool { return c.Name == a.GetName() })
+	})
+	return t.set(inputs, nil)
+}
+
+// table is a grid about to be read.
+type table struct {
+	grid       base.FixedDataGrid
+	rows       int
+	attributes []attribute
+}
+
+// attribute is an attribute of a grid, with what reading it takes.
+type attribute struct {
+	base.Attribute
+	spec  base.AttributeSpec
+	kind  kind
+	class bool
+}
+
+// open finds out what the attributes of a grid are.
+func open(grid base.FixedDataGrid) (table, error) {
+	t := table{grid: grid}
+	if grid == nil {
+		return t, fmt.Errorf("golearn: no grid")
+	}
+	err := guard("looking at attributes", func() error {
+		_, t.rows = grid.Size()
+		classes := grid.AllClassAttributes()
+		seen := map[string]bool{}
+		for _, a := range grid.AllAttributes() {
+			k, err := kindOf(a)
+			if err != nil {
+				return err
+			}
+			if seen[a.GetName()] {
+				return fmt.Errorf("golearn: two attributes are called %q; attributes are matched by name", a.GetName())
+			}
+			seen[a.GetName()] = true
+			spec, err := grid.GetAttribute(a)
+			if err != nil {
+				return fmt.Errorf("golearn: attribute %s: %w", a.GetName(), err)
+			}
+			class := slices.ContainsFunc(classes, a.Equals)
+			t.attributes = append(t.attributes, attribute{a, spec, k, class})
+		}
+		return nil
+	})
+	return t, err
+}
+
+// set reads the inputs and the classes.
+func (t table) set(inputs, classes []attribute) (datasets.Set, error) {
+	var out datasets.Set
+	if t.rows == 0 || len(inputs) == 0 {
+		return out, fmt.Errorf("golearn: %w: %d rows, %d attributes that are no class", datasets.ErrEmpty, t.rows, len(inputs))
+	}
+	X := mat.NewDense(t.rows, len(inputs), nil)
+	out.X = X
+	var cells []cell
+	for j, a := range inputs {
+		out.Schema.Columns = append(out.Schema.Columns, describe(a.Attribute))
+		cells = append(cells, newCell(a, X.RawMatrix().Data, len(inputs), j))
+	}
+	var targets []float64
+	for j, a := range classes {
+		if len(classes) > 1 && a.kind == category {
+			return out, fmt.Errorf("golearn: %d class attributes, of which %s is categorical; several targets are numbers", len(classes), a.GetName())
+		}
+		if targets == nil {
+			targets = make([]float64, t.rows*len(classes))
+		}
+		out.Schema.Targets = append(out.Schema.Targets, describeClass(a.Attribute, len(classes) == 1))
+		cells = append(cells, newCell(a, targets, len(classes), j))
+	}
+	switch {
+	case len(classes) == 1:
+		out.Y = targets
+	case len(classes) > 1:
+		out.Targets = mat.NewDense(t.rows, len(classes), targets)
+	}
+	return out, guard("reading rows", func() error { return t.read(cells) })
+}
+
+// cell is where the values of an attribute are found in a row, and where they go.
+type cell struct {
+	attribute
+	values uint64    // that a category may have
+	to     []float64 // row i goes to to[i·stride + column]
+	stride int
+	column int
+	at     int // its place in a row of its group: a byte, or for a binary attribute a bit
+}
+
+func newCell(a attribute, to []float64, stride, column int) cell {
+	c := cell{attribute: a, to: to, stride: stride, column: column}
+	if category, ok := a.Attribute.(*base.CategoricalAttribute); ok {
+		c.values = uint64(len(category.GetValues()))
+	}
+	return c
+}
+
+// read fills in the cells of every row.
+func (t table) read(cells []cell) error {
+	if dense, ok := t.grid.(*base.DenseInstances); ok {
+		groups, rest := groupsOf(dense, cells, t.rows)
+		for _, g := range groups {
+			if err := g.read(t.rows); err != nil {
+				return err
+			}
+		}
+		cells = rest
+	}
+	for k := range cells {
+		c := &cells[k]
+		for i := range t.rows {
+			v, err := c.decode(t.grid.Get(c.spec, i))
+			if err != nil {
+				return fmt.Errorf("golearn: row %d, attribute %s: %w", i, c.GetName(), err)
+			}
+			c.to[i*c.stride+c.column] = v
+		}
+	}
+	return nil
+}
+
+// decode returns the number that golearn's bytes stand for.
+func (c *cell) decode(bytes []byte) (float64, error) {
+	want := 8
+	if c.kind == bit {
+		want = 1
+	}
+	if len(bytes) != want {
+		return 0, fmt.Errorf("a value of %d bytes, wanted %d", len(bytes), want)
+	}
+	switch c.kind {
+	case float:
+		return math.Float64frombits(binary.LittleEndian.Uint64(bytes)), nil
+	case category:
+		return c.code(binary.LittleEndian.Uint64(bytes))
+	}
+	if bytes[0] > 0 {
+		return 1, nil
+	}
+	return 0, nil
+}
+
+func (c *cell) code(v uint64) (float64, error) {
+	if v >= c.values {
+		return 0, fmt.Errorf("value number %d of a categorical attribute with %d values", v, c.values)
+	}
+	return float64(v), nil
+}
+
+// group is the storage of attributes of one kind of width, row after row.
+type group struct {
+	storage []byte
+	size    int    // bytes of a row
+	runs    []run  // floats that stay neighbours
+	singles []cell // categories and bits
+}
+
+// run is floats that are neighbours in a row of the group and in one of the output.
+type run struct {
+	from, column, length int // the byte in the row, the column it goes to, how many
+	to                   []float64
+	stride               int
+}
+
+// groupsOf finds the cells in the storage of the instances; rest is what is not found there.
+func groupsOf(dense *base.DenseInstances, cells []cell, rows int) (groups []group, rest []cell) {
+	pending := map[base.Attribute]cell{}
+	for _, c := range cells {
+		pending[c.Attribute] = c
+	}
+	stored := dense.AllAttributeGroups()
+	for _, name := range sortedNames(stored) {
+		attributes := stored[name].Attributes()
+		g := group{storage: stored[name].Storage(), size: stored[name].RowSizeInBytes()}
+		_, bits := stored[name].(*base.BinaryAttributeGroup)
+		if len(g.storage) < rows*g.size || !bits && g.size != 8*len(attributes) {
+			continue
+		}
+		for p, a := range attributes {
+			c, ok := pending[a]
+			if !ok || bits != (c.kind == bit) {
+				continue
+			}
+			delete(pending, a)
+			if c.at = 8 * p; bits {
+				c.at = p
+			}
+			g.add(c)
+		}
+		groups = append(groups, g)
+	}
+	for _, c := range cells {
+		if _, ok := pending[c.Attribute]; ok {
+			rest = append(rest, c)
+		}
+	}
+	return groups, rest
+}
+
+func sortedNames(groups map[string]base.AttributeGroup) []string {
+	var names []string
+	for name := range groups {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, strings.Compare)
+	return names
+}
+
+// add puts a cell into the group, floats to their neighbour where they have one.
+func (g *group) add(c cell) {
+	if c.kind != float {
+		g.singles = append(g.singles, c)
+		return
+	}
+	if last := len(g.runs) - 1; last >= 0 {
+		r := &g.runs[last]
+		if &r.to[0] == &c.to[0] && r.from+8*r.length == c.at && r.column+r.length == c.column {
+			r.length++
+			return
+		}
+	}
+	g.runs = append(g.runs, run{from: c.at, column: c.column, length: 1, to: c.to, stride: c.stride})
+}
+
+// read fills in the cells of the group.
+func (g group) read(rows int) error {
+	for i := range rows {
+		record := g.storage[i*g.size : (i+1)*g.size]
+		for k := range g.runs {
+			r := &g.runs[k]
+			decodeRun(r.to[i*r.stride+r.column:][:r.length], record[r.from:][:8*r.length])
+		}
+		for k := range g.singles {
+			c := &g.singles[k]
+			v := float64(0)
+			if c.kind == category {
+				var err error
+				if v, err = c.code(binary.LittleEndian.Uint64(record[c.at:])); err != nil {
+					return fmt.Errorf("golearn: row %d, attribute %s: %w", i, c.GetName(), err)
+				}
+			} else if record[c.at/8]&(1<<(c.at%8)) != 0 {
+				v = 1
+			}
+			c.to[i*c.stride+c.column] = v
+		}
+	}
+	return nil
+}
+
+// decodeRun fills in to with the numbers that golearn's bytes, eight each, stand for.
+func decodeRun(to []float64, from []byte) {
+	for len(to) >= 4 && len(from) >= 32 {
+		to[0] = math.Float64frombits(binary.LittleEndian.Uint64(from[0:]))
+		to[1] = math.Float64frombits(binary.LittleEndian.Uint64(from[8:]))
+		to[2] = math.Float64frombits(binary.LittleEndian.Uint64(from[16:]))
+		to[3] = math.Float64frombits(binary.LittleEndian.Uint64(from[24:]))
+		to, from = to[4:], from[32:]
+	}
+	for j := range to {
+		to[j] = math.Float64frombits(binary.LittleEndian.Uint64(from[8*j:]))
+	}
+}
