@@ -8,13 +8,17 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
 // DraftOptions say more about the data of a [Draft].
 type DraftOptions struct {
 	Target string // column to predict; the last one when empty
+	Format string // csv, tsv, svmlight or arff; "" or auto goes by the ending and the first lines
 	File   string // where the draft will be written, so that it names the data relative to itself
 }
 
@@ -29,6 +33,13 @@ func Draft(ctx context.Context, path string, o DraftOptions) ([]byte, error) {
 	if o.Target != "" {
 		spec.Data.Target = Texts{o.Target}
 	}
+	if o.Format != "" {
+		set, err := param.With(spec, param.Setting{Path: "data.format", Value: o.Format})
+		if err != nil {
+			return nil, fmt.Errorf("experiment: %w", err)
+		}
+		spec = set.(Spec)
+	}
 	if err := spec.Data.sniff(path); err != nil {
 		return nil, err
 	}
@@ -37,10 +48,10 @@ func Draft(ctx context.Context, path string, o DraftOptions) ([]byte, error) {
 		return nil, err
 	}
 	look := &look{schema: train.Schema(), missing: make([]int, len(train.Schema().Columns))}
+	look.rows, look.inputs = train.Dims()
 	if err := look.at(ctx, train); err != nil {
 		return nil, err
 	}
-	look.rows, _ = train.Dims()
 	look.rows = max(look.rows, look.seen)
 	d := draft{look: look, path: path, file: o.File, spec: spec.Data}
 	d.target = look.schema.Targets[0].Name
@@ -50,11 +61,14 @@ func Draft(ctx context.Context, path string, o DraftOptions) ([]byte, error) {
 
 // look is what a draft has seen of the rows.
 type look struct {
-	schema     datasets.Schema
-	rows, seen int
-	missing    []int // values, by column
-	sparse     bool
-	counts     []int // rows of each class
+	schema       datasets.Schema
+	rows, inputs int
+	seen         int   // rows
+	missing      []int // values, by column
+	sparse       bool
+	sums         []float64 // of each column of sparse rows
+	squares      float64   // sum of all squares of sparse rows
+	counts       []int     // rows of each class
 }
 
 // at looks at the first rows.
@@ -62,16 +76,11 @@ func (l *look) at(ctx context.Context, source datasets.Source) error {
 	enough := fmt.Errorf("enough")
 	l.counts = make([]int, len(l.schema.Classes()))
 	err := source.Blocks(ctx, func(block datasets.Set) error {
-		_, l.sparse = block.X.(*sparse.CSR)
-		for i := range block.Rows() {
-			if l.sparse {
-				break
-			}
-			for j := range l.missing {
-				if math.IsNaN(block.X.At(i, j)) {
-					l.missing[j]++
-				}
-			}
+		if rows, ok := block.X.(*sparse.CSR); ok {
+			l.sparse = true
+			l.spread(rows)
+		} else {
+			l.gaps(block.X)
 		}
 		for _, y := range block.Y {
 			if k := int(y); len(l.counts) > 0 && k >= 0 && k < len(l.counts) {
@@ -89,6 +98,53 @@ func (l *look) at(ctx context.Context, source datasets.Source) error {
 	return err
 }
 
+// gaps counts missing values.
+func (l *look) gaps(X mat.Matrix) {
+	rows, _ := X.Dims()
+	for i := range rows {
+		for j := range l.missing {
+			if math.IsNaN(X.At(i, j)) {
+				l.missing[j]++
+			}
+		}
+	}
+}
+
+// spread adds up entries and their squares.
+func (l *look) spread(X *sparse.CSR) {
+	rows, cols := X.Dims()
+	shared, _ := X.Shared()
+	l.sums = append(l.sums, make([]float64, max(cols-len(l.sums), 0))...)
+	for i := range rows {
+		columns, values := X.Row(i)
+		for k, j := range columns {
+			v := shared
+			if values != nil {
+				v = values[k]
+			}
+			l.sums[j] += v
+			l.squares += v * v
+		}
+	}
+}
+
+// variance is the sum of the variances of the columns as they reach the map: 1 for each that is
+// standardized, and what was seen of sparse ones, which are not.
+func (l *look) variance() float64 {
+	if !l.sparse {
+		return float64(max(l.inputs, 1))
+	}
+	n := float64(max(l.seen, 1))
+	sum := l.squares / n
+	for _, s := range l.sums {
+		sum -= s / n * (s / n)
+	}
+	if sum > 0 {
+		return sum
+	}
+	return 1
+}
+
 // draft writes an experiment from a look at its data.
 type draft struct {
 	*look
@@ -102,7 +158,7 @@ func (d *draft) line(format string, args ...any) { fmt.Fprintf(&d.b, format+"\n"
 
 func (d *draft) text() string {
 	base := strings.TrimSuffix(filepath.Base(d.path), ".gz")
-	d.line("# An experiment on %s: %d rows, %d inputs.", filepath.Base(d.path), d.rows, len(d.schema.Columns))
+	d.line("# An experiment on %s: %d rows, %d inputs.", filepath.Base(d.path), d.rows, d.inputs)
 	d.line("# Check it with `bochner validate`, see what it costs with `bochner plan`, do it with `bochner run`.")
 	d.line("name: %s", flow(strings.TrimSuffix(base, filepath.Ext(base))))
 	d.line("seed: 0")
@@ -149,6 +205,9 @@ func (d *draft) dialect() {
 	}
 	if d.spec.CSV.Delimiter != "" {
 		words = append(words, "delimiter: "+flow(d.spec.CSV.Delimiter))
+	}
+	if d.spec.CSV.Comment != "" {
+		words = append(words, "comment: "+flow(d.spec.CSV.Comment))
 	}
 	if len(d.spec.CSV.Missing) > 0 {
 		words = append(words, "missing: "+flow(d.spec.CSV.Missing.Plain()))
@@ -265,16 +324,20 @@ func (d *draft) features() int {
 }
 
 func (d *draft) search() {
+	const folds = 5
 	penalty, values := "logistic.C", "[0.1, 1, 10]"
 	if d.task == "regression" {
 		penalty, values = "ridge.alpha", "[0.01, 0.1, 1]"
 	}
-	middle := 1 / float64(max(len(d.schema.Columns), 1))
+	middle := 1 / d.variance()
 	d.line("search: # leave this section out to fit the pipeline as it is")
 	d.line("  grid:")
 	d.line("    rff.gamma: {log: [%s, %s, 5]} # or a list of values", round(middle/30), round(middle*3))
 	d.line("    %s: %s", penalty, values)
-	d.line("  folds: 5")
+	d.line("  folds: %d", folds)
+	if d.task == "classification" && slices.Min(d.counts) < 2*folds {
+		d.line("  cv: {kind: kfold} # a class has too few rows to be in every fold")
+	}
 	if d.task == "classification" {
 		d.line("  score: accuracy")
 	} else {

@@ -608,3 +608,40 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 }
+
+// The number of folds has two names, and the command line has the last word.
+func TestOverrideOfFolds(t *testing.T) {
+	const text = "data: {dataset: iris}\npipeline: [logistic]\nsearch: {cv: {folds: 4}}\n"
+	for _, path := range []string{"search.folds", "search.cv.folds"} {
+		if s := spec(t, text, Override{path, "3"}); s.Search.CV.Folds != 3 {
+			t.Errorf("%s: %d folds, wanted 3", path, s.Search.CV.Folds)
+		}
+	}
+	if s := spec(t, text, Override{"search", ""}); s.Search != nil {
+		t.Errorf("a search that is taken away is %+v", s.Search)
+	}
+	grid := spec(t, text, Override{"search.grid", "{logistic.C: [1, 2], logistic.tol: [0.1]}"}, Override{"search.grid.logistic.tol", ""}).Search.Grid
+	if len(grid) != 1 || grid[0].Path != "logistic.C" {
+		t.Errorf("the grid is %v", grid)
+	}
+}
+
+// An svmlight file has as many inputs as its largest index, and γ goes by the spread of its values.
+func TestDraftOfSparseRows(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var b strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&b, "%d 1:%d 7:4\n", 1-2*(i%2), i/2%2*20)
+	}
+	put(t, "rows.svm", b.String())
+	text, err := Draft(context.Background(), "rows.svm", DraftOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The variances are 10², and 0 of the seventh column: the grid is about 1/100.
+	for _, want := range []string{"40 rows, 7 inputs", "rff.gamma: {log: [0.0003, 0.03, 5]}"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}

@@ -30,7 +30,7 @@ func (d *decoder) files(ctx context.Context) {
 		return
 	}
 	for _, c := range d.namedColumns() {
-		if !among(train, c.name) {
+		if !among(train, c.name) && !(c.path == "data.drop" && slices.Contains(test, c.name)) {
 			f := param.Fault{Problem: fmt.Sprintf("no column %q in %s", c.name, data.Train), Hint: "there are " + few(train)}
 			if near := param.Nearest(c.name, train); near != "" {
 				f.Hint = "did you mean " + near + "?"
@@ -175,7 +175,7 @@ func (d *decoder) compare(train, test []string) {
 		}
 	}
 	for _, name := range test {
-		if !slices.Contains(train, name) {
+		if !slices.Contains(train, name) && !slices.Contains(data.Drop, name) {
 			extra = append(extra, strconv.Quote(name))
 		}
 	}
@@ -183,7 +183,7 @@ func (d *decoder) compare(train, test []string) {
 		d.fault(d.at["data.test"], "data.test", param.Fault{Problem: fmt.Sprintf("%s: missing column %s, which %s has", data.Test, few(missing), data.Train)})
 	}
 	if extra != nil {
-		d.fault(d.at["data.test"], "data.test", param.Fault{Problem: fmt.Sprintf("%s: column %s, which %s has not", data.Test, few(extra), data.Train)})
+		d.fault(d.at["data.test"], "data.test", param.Fault{Problem: fmt.Sprintf("%s: column %s, which %s has not", data.Test, few(extra), data.Train), Hint: "data.drop leaves it out"})
 	}
 }
 

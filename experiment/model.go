@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -111,7 +112,8 @@ func openModel(path string) (*opened, error) {
 }
 
 // rows opens a file of rows for the model.
-func (m *opened) rows(ctx context.Context, path string, target bool) (datasets.Source, error) {
+func (m *opened) rows(ctx context.Context, path string, target bool, o Options) (datasets.Source, error) {
+	m.data.Drop = append(slices.Clone(m.data.Drop), o.Drop...)
 	return m.data.openLike(ctx, path, m.Schema, pipeline.Unwrap(m.Predictor).InputWidth(), target)
 }
 
@@ -123,7 +125,7 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 		return Evaluation{}, err
 	}
 	o.report("load", 0, 0)
-	rows, err := m.rows(ctx, data, true)
+	rows, err := m.rows(ctx, data, true, o)
 	if err != nil {
 		return Evaluation{}, err
 	}
@@ -168,7 +170,7 @@ func PredictFile(ctx context.Context, model, data, out string, o Options) (rows 
 
 func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Options) (rows int, err error) {
 	o.report("load", 0, 0)
-	source, err := m.rows(ctx, data, false)
+	source, err := m.rows(ctx, data, false, o)
 	if err != nil {
 		return 0, err
 	}

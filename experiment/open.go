@@ -61,6 +61,9 @@ func (s Spec) openTrain(ctx context.Context, r *rows) (datasets.Source, error) {
 		return nil, err
 	}
 	roles := s.Data.roles(names)
+	if s.Data.Test != "" { // which may have more columns to drop
+		roles.Drop = slices.DeleteFunc(slices.Clone(roles.Drop), func(name string) bool { return !among(names, name) })
+	}
 	if len(s.Data.Target) == 0 && len(names) > 0 {
 		r.warnings = append(r.warnings, fmt.Sprintf("data.target is not given: the last column, %s, is taken", roles.Target[0]))
 	}

@@ -106,6 +106,11 @@ func (d *decoder) overrideSection(path string, value *yaml.Node) bool {
 	}
 	d.spec = d.set(d.spec, path, value).(Spec)
 	d.at[path] = value
+	for a, b := range map[string]string{"search.folds": "search.cv.folds", "search.cv.folds": "search.folds"} {
+		if path == a {
+			delete(d.at, b) // two words for one value, and this one is newer
+		}
+	}
 	return true
 }
 
@@ -144,9 +149,12 @@ func (d *decoder) unknownPath(value *yaml.Node, path string) {
 // noSuch reports, at path of the document, that none of the parameters is called name, and which may
 // be meant: those that have all its words in order, or else the nearest.
 func (d *decoder) noSuch(node *yaml.Node, path, name string, known []param.Param) {
-	var paths, meant []string
+	var paths, meant, below []string
 	for _, p := range known {
 		paths = append(paths, p.Path)
+		if strings.HasPrefix(p.Path, name+".") {
+			below = append(below, p.Path)
+		}
 		if within(strings.Split(name, "."), strings.Split(p.Path, ".")) {
 			meant = append(meant, p.Path)
 		}
@@ -156,6 +164,10 @@ func (d *decoder) noSuch(node *yaml.Node, path, name string, known []param.Param
 	}
 	f := param.Fault{Problem: "no such parameter"}
 	switch {
+	case name == "pipeline":
+		f = param.Fault{Problem: "the steps cannot be replaced, their values can", Hint: "name one, such as " + paths[len(paths)-1]}
+	case len(below) > 0:
+		f = param.Fault{Problem: "it has values of its own and is none", Hint: "there are " + few(below)}
 	case len(meant) > 0:
 		f.Hint = "did you mean " + param.Alternatives(meant[:min(len(meant), 4)]) + "?"
 	case len(paths) > 0:

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -222,6 +223,7 @@ func summary(found *gridsearch.Result) *SearchResult {
 		Best:       Candidate{Params: map[string]any{}, Mean: best.Mean, Std: best.Std},
 		OnGridEdge: append([]string{}, found.OnGridEdge...), Shared: append([]string{}, found.Shared...),
 	}
+	slices.Sort(out.Shared) // the sweeps of a search that was resumed end in another order
 	for _, s := range best.Settings {
 		out.Best.Params[s.Path] = s.Value
 	}

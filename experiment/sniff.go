@@ -24,12 +24,18 @@ func (s *Data) sniff(path string) error {
 		return err
 	}
 	format := formatOf(path)
-	if format == "" {
+	switch {
+	case s.Format != "auto":
+		format = s.Format
+	case format == "":
 		format = guessFormat(lines)
 		s.Format = format
 	}
 	if format != "csv" && format != "tsv" {
 		return nil
+	}
+	if s.CSV.Comment = guessComment(lines); s.CSV.Comment != "" {
+		lines = slices.DeleteFunc(lines, func(row string) bool { return strings.HasPrefix(row, s.CSV.Comment) })
 	}
 	delimiter := ","
 	if format == "tsv" {
@@ -81,6 +87,17 @@ func guessFormat(lines []string) string {
 		return "arff"
 	}
 	return "csv"
+}
+
+// guessComment returns the mark that the first line begins with and the last one does not, "" where
+// it begins as rows do.
+func guessComment(lines []string) string {
+	for _, mark := range []string{"#", "%", "|"} {
+		if len(lines) > 1 && strings.HasPrefix(lines[0], mark) && !strings.HasPrefix(lines[len(lines)-1], mark) {
+			return mark
+		}
+	}
+	return ""
 }
 
 // guessDelimiter returns what divides the lines into the same number of fields, and several. The

@@ -13,17 +13,23 @@ import (
 
 // specFlags are what every command on an experiment file takes.
 type specFlags struct {
-	Spec string                `arg:"" name:"experiment.yaml" help:"Experiment file."`
-	Set  []experiment.Override `sep:"none" placeholder:"PATH=VALUE" help:"Override a value, such as rff.gamma=0.1 or data.train=rows.csv; may be repeated."`
+	Spec     string                `arg:"" name:"experiment.yaml" help:"Experiment file."`
+	Set      []experiment.Override `sep:"none" placeholder:"PATH=VALUE" help:"Override a value, such as rff.gamma=0.1 or data.train=rows.csv; may be repeated."`
+	NoSearch bool                  `help:"Leave out the search: fit the pipeline as it is."`
 }
 
 func (f specFlags) load(s *session) (experiment.Spec, error) {
-	return experiment.Load(s.ctx, f.Spec, f.Set...)
+	set := f.Set
+	if f.NoSearch {
+		set = append(set, experiment.Override{Path: "search", Value: "null"})
+	}
+	return experiment.Load(s.ctx, f.Spec, set...)
 }
 
 type initCommand struct {
 	Data   string `arg:"" name:"data" help:"Data file: .csv, .tsv, .svm, .libsvm or .arff, each also .gz."`
 	Target string `help:"Column to predict; the last one when left out."`
+	Format string `help:"Format of the file: csv, tsv, svmlight or arff; by its ending and its first lines when left out."`
 	Out    string `short:"o" help:"File to write; the data's name with .yaml when left out, - for standard output."`
 	Force  bool   `short:"f" help:"Write over a file that exists."`
 }
@@ -36,7 +42,7 @@ func (c initCommand) Run(s *session) error {
 		base := strings.TrimSuffix(filepath.Base(c.Data), ".gz")
 		out = strings.TrimSuffix(base, filepath.Ext(base)) + ".yaml"
 	}
-	draft, err := experiment.Draft(s.ctx, c.Data, experiment.DraftOptions{Target: c.Target, File: out})
+	draft, err := experiment.Draft(s.ctx, c.Data, experiment.DraftOptions{Target: c.Target, Format: c.Format, File: out})
 	if err != nil {
 		return err
 	}
@@ -166,8 +172,9 @@ func (c runCommand) Run(s *session) error {
 }
 
 type evaluateCommand struct {
-	Model string `arg:"" name:"model" help:"Model file."`
-	Data  string `arg:"" name:"data" help:"Data file with the columns of the training data, the target included."`
+	Model string   `arg:"" name:"model" help:"Model file."`
+	Data  string   `arg:"" name:"data" help:"Data file with the columns of the training data, the target included."`
+	Drop  []string `placeholder:"COLUMN" help:"Columns of the rows to leave out, which the model does not know; may be repeated."`
 }
 
 func (evaluateCommand) Help() string {
@@ -176,7 +183,7 @@ func (evaluateCommand) Help() string {
 
 func (c evaluateCommand) Run(s *session) error {
 	progress, end := s.progress()
-	scores, err := experiment.Evaluate(s.ctx, c.Model, c.Data, experiment.Options{Progress: progress})
+	scores, err := experiment.Evaluate(s.ctx, c.Model, c.Data, experiment.Options{Progress: progress, Drop: c.Drop})
 	end()
 	if err != nil {
 		return err
@@ -189,9 +196,10 @@ func (c evaluateCommand) Run(s *session) error {
 }
 
 type predictCommand struct {
-	Model string `arg:"" name:"model" help:"Model file."`
-	Data  string `arg:"" name:"data" help:"Data file with the columns of the training data; the target may be missing."`
-	Out   string `short:"o" default:"-" help:"CSV file to write, - for standard output."`
+	Model string   `arg:"" name:"model" help:"Model file."`
+	Data  string   `arg:"" name:"data" help:"Data file with the columns of the training data; the target may be missing."`
+	Out   string   `short:"o" default:"-" help:"CSV file to write, - for standard output."`
+	Drop  []string `placeholder:"COLUMN" help:"Columns of the rows to leave out, which the model does not know; may be repeated."`
 }
 
 func (predictCommand) Help() string {
@@ -199,7 +207,7 @@ func (predictCommand) Help() string {
 }
 
 func (c predictCommand) Run(s *session) error {
-	options := experiment.Options{}
+	options := experiment.Options{Drop: c.Drop}
 	end := func() {}
 	if c.Out != "-" {
 		options.Progress, end = s.progress()

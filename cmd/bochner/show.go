@@ -15,7 +15,14 @@ import (
 func showResult(out io.Writer, r experiment.Result) {
 	fmt.Fprintf(out, "%s: %s, %d rows to train on, %d to test on, %d inputs\n", r.Name, r.Task, r.Rows.Train, r.Rows.Test, r.Features)
 	if s := r.Search; s != nil {
-		fmt.Fprintf(out, "\n%d candidates × %d folds: %s %s ± %s with\n", s.Candidates, s.Folds, s.Score, short(s.Best.Mean), short(s.Best.Std))
+		candidates, with := fmt.Sprintf("%d candidates", s.Candidates), " with"
+		switch {
+		case len(s.Best.Params) == 0:
+			candidates, with = "the pipeline as it is", ""
+		case s.Candidates == 1:
+			candidates = "1 candidate"
+		}
+		fmt.Fprintf(out, "\n%s × %d folds: %s %s ± %s%s\n", candidates, s.Folds, s.Score, short(s.Best.Mean), short(s.Best.Std), with)
 		t := columns(out)
 		for _, path := range slices.Sorted(maps.Keys(s.Best.Params)) {
 			fmt.Fprintf(t, "  %s\t%v\n", path, s.Best.Params[path])
