@@ -13,7 +13,8 @@
 //
 // Narrow features are kept in memory between steps; the features of the last step, which may be
 // much wider than the data, are handed to a model that reads them once in tiles that are made
-// afresh, so that n×D numbers are never stored.
+// afresh, so that n×D numbers are never stored. A pipeline whose precision is [Float32] makes them
+// in single precision.
 package pipeline
 
 import (

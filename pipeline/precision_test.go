@@ -261,3 +261,40 @@ func score(t *testing.T, p pipeline.Pipeline, train, test datasets.Set) float64 
 	}
 	return 1 - wrong/spread
 }
+
+// A sweep over settings in single precision gives what fitting each does, to its rounding.
+func TestSweepInSinglePrecision(t *testing.T) {
+	data := people(400, 3)
+	folds := thirds(400)
+	base := inSingle(estimator.NewRidgeClassifier(), encoder(), fourier(40))
+	var settings []estimator.Estimator
+	for _, gamma := range []float64{0.1, 0.2} {
+		for _, alpha := range []float64{0.1, 10} {
+			s, err := param.With(base, param.Setting{Path: "rff.gamma", Value: gamma}, param.Setting{Path: "ridge_classifier.alpha", Value: alpha})
+			if err != nil {
+				t.Fatal(err)
+			}
+			settings = append(settings, s.(estimator.Estimator))
+		}
+	}
+	seen := 0
+	_, err := base.Sweep(ctx, data, folds, settings, func(setting, fold int, held estimator.Held) error {
+		if held.Err != nil {
+			return held.Err
+		}
+		f, err := settings[setting].Fit(ctx, data.Select(folds[fold].Train))
+		if err != nil {
+			return err
+		}
+		want, err := estimator.Predict(ctx, f, datasets.SelectRows(data.X, folds[fold].Test))
+		if err != nil {
+			return err
+		}
+		close(t, "scores", held.Scores, want.Scores, 1e-4)
+		seen++
+		return nil
+	})
+	if err != nil || seen != len(settings)*len(folds) {
+		t.Errorf("%d fits seen, error %v", seen, err)
+	}
+}

@@ -39,7 +39,7 @@ import (
 // map with D₁ features, up to the factor sqrt(D₁/D₂).
 //
 // Shapes: n×d → n×D, dense; the input may be sparse and stays so. Cost: 2·n·d·m flops (nnz instead
-// of n·d for sparse rows) and n·D cosines; 16·d·m bytes for the frequencies. Unless Gamma is a rule,
+// of n·d for sparse rows) and n·D cosines; 20·d·m bytes for the frequencies. Unless Gamma is a rule,
 // the fit looks at the number of columns only.
 //
 // Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007,
@@ -173,7 +173,7 @@ func (s RFF) frequencies() int {
 func (s RFF) Cost(rows, cols int) datasets.Cost {
 	n, d, m, D := float64(rows), float64(cols), float64(s.frequencies()), float64(s.Features)
 	const cosine = 20
-	return datasets.Cost{Flops: n * (2*d*m + cosine*D), Bytes: int64(16*d*m + 8*n*D), Width: s.Features}
+	return datasets.Cost{Flops: n * (2*d*m + cosine*D), Bytes: int64(20*d*m + 8*n*D), Width: s.Features}
 }
 
 // FittedRFF is what [RFF] is fitted to.
