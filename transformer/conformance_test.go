@@ -74,7 +74,7 @@ func conformanceCases() map[string]conformanceCase {
 		s.Gamma = transformer.FixedGamma(1, 0.1, 2, 3, 0.5)
 		cases["rff fixed "+kernel] = conformanceCase{s, o{Zero: rff}}
 	}
-	for _, kernel := range []string{"laplacian", "hyperbolic", "triangular"} {
+	for _, kernel := range []string{"laplacian", "hyperbolic", "triangular", "smooth"} {
 		s := transformer.NewBinning()
 		s.Kernel, s.Grids, s.Seed, s.Gamma = kernel, 12, 5, transformer.FixedGamma(0.3)
 		cases["binning "+kernel] = conformanceCase{s, o{Zero: binning}}

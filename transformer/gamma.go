@@ -27,8 +27,8 @@ import (
 //	gaussian, rational_quadratic        L2    1/(d·var)      1/(2·med²)
 //	exponential, matern, cauchy         L2    1/sqrt(d·var)  1/med
 //	custom of an RFF                    L2    1/sqrt(d·var)  1/med
-//	laplacian, hyperbolic, triangular   L1    1/(d·sd)       1/med
-//	custom of a Binning                 L1    1/(d·sd)       1/med
+//	laplacian, hyperbolic, triangular,
+//	smooth, custom of a Binning         L1    1/(d·sd)       1/med
 //
 // Where all rows are equal, γ is 1.
 type Gamma struct {

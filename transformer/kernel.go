@@ -28,6 +28,8 @@ type kernel struct {
 	frequency func(rng *rand.Rand, omega []float64)
 	// pitch draws the reciprocal of a pitch of k_1's grids, finite and not negative.
 	pitch func(rng *rand.Rand) float64
+	// smooth says that entries are bumps of the place in the bin.
+	smooth bool
 }
 
 // fourierKernels are the kernels with Fourier features by name.
@@ -93,7 +95,7 @@ func normal(rng *rand.Rand, sd float64, x []float64) {
 }
 
 // binningKernels are the kernels with binning features by name.
-var binningKernels = []string{"laplacian", "hyperbolic", "triangular"}
+var binningKernels = []string{"laplacian", "hyperbolic", "triangular", "smooth"}
 
 // binningKernel returns a kernel by name.
 func binningKernel(name string) (kernel, bool) {
@@ -114,6 +116,16 @@ func binningKernel(name string) (kernel, bool) {
 	case "triangular":
 		k.exact = product(func(t float64) float64 { return max(0, 1-math.Abs(t)) })
 		k.pitch = func(*rand.Rand) float64 { return 1 }
+	case "smooth":
+		k.smooth, k.exact = true, product(smoothExact)
+		// The pitch is Gamma(6, 1).
+		k.pitch = func(rng *rand.Rand) float64 {
+			sum := 0.0
+			for range 6 {
+				sum += rng.ExpFloat64()
+			}
+			return 1 / max(sum, 0x1p-64)
+		}
 	default:
 		return kernel{}, false
 	}

@@ -26,7 +26,7 @@ func TestParametersComeBack(t *testing.T) {
 		{NewRFF(), "seed", []any{7}},
 		{NewPCA(), "components", []any{"all", 3, 0.5}},
 		{NewBinning(), "columns", []any{"exact", 4096}},
-		{NewBinning(), "kernel", []any{"hyperbolic", "triangular"}},
+		{NewBinning(), "kernel", []any{"hyperbolic", "triangular", "smooth"}},
 		{NewImpute(), "fill", []any{-1.5, 0.0, "none"}},
 	} {
 		for _, v := range c.values {
@@ -96,7 +96,7 @@ func TestParametersRefuse(t *testing.T) {
 		{NewBinning(), "kernel", "gaussian", "not convex at 0"},
 		{NewBinning(), "kernel", "cauchy", "use rff for the cauchy kernel"},
 		{NewBinning(), "kernel", "laplacain", "did you mean laplacian?"},
-		{NewBinning(), "kernel", "custom", "wanted laplacian, hyperbolic or triangular"},
+		{NewBinning(), "kernel", "custom", "wanted laplacian, hyperbolic, triangular or smooth"},
 		{NewBinning(), "kernel", 3, "kernel: got 3"},
 		{NewImpute(), "fill", "", `fill: got ""`},
 		{NewImpute(), "fill", true, "fill: got true"},
