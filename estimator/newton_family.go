@@ -63,7 +63,7 @@ func (s SVM) SweepFamily(ctx context.Context, f Family) ([]string, error) {
 }
 
 // InFamily reports whether the solver is newton.
-func (s SVM) InFamily() bool { return byNewton(s.Solver, s.Loss) }
+func (s SVM) InFamily() bool { return byNewton(s.Solver, s.Loss, false) }
 
 // newtonSetting is a setting of a family that is solved by Newton's method.
 type newtonSetting struct {
@@ -149,24 +149,15 @@ func (s *newtonFamily) give(ctx context.Context, setting, fold int, held Held) e
 	return cmp.Or(s.failed, ctx.Err())
 }
 
-// walk does all paths on a map.
+// job is a path on a fold.
+type job struct {
+	path []int // as far as anything is wanted
+	fold int
+}
+
+// walk does all paths on a map: those whose problems can be solved together first.
 func (s *newtonFamily) walk(ctx context.Context, which int, paths [][]int) error {
-	type job struct {
-		path []int // as far as anything is wanted
-		fold int
-	}
-	var jobs []job
-	for fold := range s.Folds {
-		for _, path := range paths {
-			for n := len(path); n > 0; n-- {
-				if s.wants(path[n-1], fold) {
-					jobs = append(jobs, job{path[:n], fold})
-					break
-				}
-			}
-		}
-	}
-	if len(jobs) == 0 {
+	if !slices.ContainsFunc(paths, func(path []int) bool { return len(s.jobs(path)) > 0 }) {
 		return nil
 	}
 	start := time.Now()
@@ -174,18 +165,56 @@ func (s *newtonFamily) walk(ctx context.Context, which int, paths [][]int) error
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	seconds := time.Since(start).Seconds() / float64(len(jobs))
+	seconds := time.Since(start).Seconds()
+	var jobs []job
+	for _, path := range paths {
+		var units []*unit
+		if err == nil {
+			units = s.units(ctx, m, path)
+		}
+		if units == nil {
+			jobs = append(jobs, s.jobs(path)...)
+			continue
+		}
+		for _, u := range units {
+			if !u.wanted() {
+				continue
+			}
+			if err := u.solve(ctx, m); err != nil {
+				return err
+			}
+		}
+	}
+	return s.sideBySide(jobs, func(j job) error {
+		if err != nil { // each says for itself what is wrong with the rows
+			return s.aloneAll(ctx, j.path, j.fold)
+		}
+		return s.path(ctx, m, j.path, j.fold, seconds/float64(len(jobs)*len(j.path)))
+	})
+}
+
+// jobs returns what is wanted of a path.
+func (s *newtonFamily) jobs(path []int) (jobs []job) {
+	for fold := range s.Folds {
+		for n := len(path); n > 0; n-- {
+			if s.wants(path[n-1], fold) {
+				jobs = append(jobs, job{path[:n], fold})
+				break
+			}
+		}
+	}
+	return jobs
+}
+
+// sideBySide does jobs on all cores and returns the first of their errors.
+func (s *newtonFamily) sideBySide(jobs []job, do func(job) error) error {
 	next := make(chan job)
 	errs := make(chan error, len(jobs))
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(jobs)) {
 		workers.Go(func() {
 			for j := range next {
-				if err != nil { // each says for itself what is wrong with the rows
-					errs <- s.aloneAll(ctx, j.path, j.fold)
-				} else {
-					errs <- s.path(ctx, m, j.path, j.fold, seconds/float64(len(j.path)))
-				}
+				errs <- do(j)
 			}
 		})
 	}
@@ -257,16 +286,25 @@ func (s *newtonFamily) tiles(ctx context.Context, which int, list []int, yield f
 	return nil
 }
 
-// rows returns the training rows of a fold, as wide as asked, part after part.
-func (m *mappedRows) rows(fold, width int) *rows {
+// all returns the rows of all parts.
+func (m *mappedRows) all(width int) *rows {
+	list := make([]int, len(m.starts))
+	for p := range list {
+		list[p] = p
+	}
+	return m.rows(list, width)
+}
+
+// rows returns the rows of some parts, one after the other, as wide as asked.
+func (m *mappedRows) rows(parts []int, width int) *rows {
 	s := m.family
-	r := &rows{schema: datasets.Schema{}, cols: width}
-	for _, p := range s.trains[fold] {
+	r := &rows{cols: width}
+	for _, p := range parts {
 		r.n += len(s.parts[p])
 	}
 	r.each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
 		first := 0
-		for _, p := range s.trains[fold] {
+		for _, p := range parts {
 			n := len(s.parts[p])
 			if m.Z == nil {
 				err := s.tiles(ctx, m.which, s.parts[p], func(lo int, Z *mat.Dense) error {
@@ -322,23 +360,33 @@ func (s *newtonFamily) path(ctx context.Context, m *mappedRows, settings []int, 
 		}
 		models[k].seconds = time.Since(start).Seconds() + seconds
 	}
+	return s.score(ctx, m, models, w.labels.classes, fold)
+}
+
+// score hands over what models predict for the test rows of a fold, which are mapped once for all.
+func (s *newtonFamily) score(ctx context.Context, m *mappedRows, models []familyModel, classes []string, fold int) error {
 	start := time.Now()
 	blocks := scoreBlocks(models, len(s.Folds[fold].Test))
-	err = s.tiles(ctx, m.which, s.Folds[fold].Test, func(first int, Z *mat.Dense) error {
+	err := s.tiles(ctx, m.which, s.Folds[fold].Test, func(first int, Z *mat.Dense) error {
 		for _, b := range blocks {
 			b.score(Z, first)
 		}
 		return nil
 	})
 	if err != nil {
-		return s.aloneAll(ctx, settings, fold)
+		for _, f := range models {
+			if err := s.alone(ctx, f.setting, fold); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	for _, b := range blocks {
 		b.spread()
 	}
-	seconds = time.Since(start).Seconds() / float64(len(models))
+	seconds := time.Since(start).Seconds() / float64(len(models))
 	for k := range models {
-		if err := s.hold(ctx, &models[k], w.labels.classes, fold, seconds); err != nil {
+		if err := s.hold(ctx, &models[k], classes, fold, seconds); err != nil {
 			return err
 		}
 	}
@@ -397,7 +445,7 @@ func (s *newtonFamily) begin(ctx context.Context, m *mappedRows, setting, fold i
 func (w *walker) objective(s newtonSetting, width int, factor float64) *objective {
 	weights := slices.Clone(w.labels.weights)
 	kern.Scale(factor, weights)
-	return newObjective(w.ctx, w.rows.rows(w.fold, width), w.task.loss, w.task.outputs, w.task.groups, s.intercept, w.task.y, weights)
+	return newObjective(w.ctx, w.rows.rows(w.trains[w.fold], width), w.task.loss, w.task.outputs, w.task.groups, s.intercept, w.task.y, weights)
 }
 
 // step solves the next problem. On features Ψ with Z = c·Ψ, C on Z is C·c² on Ψ, of c² times the

@@ -1,0 +1,483 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
+)
+
+// abreast is problems on the same features, of several C, folds and classes, that Newton's method
+// minimises together. A pass over the rows is then a product of matrices, which computes as fast as
+// there is arithmetic, where a problem by itself waits for memory. A row that a fold does not train
+// on has weight 0 in its problems.
+//
+// All problems with the same C have the same preconditioner, the Cholesky factor of a mean of their
+// Hessians over a sample of the rows. The first is made once, for the curvature at 0.
+type abreast struct {
+	ctx       context.Context
+	rows      *rows // of all parts
+	intercept bool
+	problems  []oneOfMany
+	curve     []float64 // problems × rows, of the last evaluation
+	hold      []float64 // problems × rows of a tile
+
+	levels   []level // by C
+	renew    bool
+	fresh    bool // whether all x are 0 at the evaluation that renews
+	sample   int
+	patience int
+}
+
+// oneOfMany is the problem of one C on one fold for one output.
+type oneOfMany struct {
+	loss    loss      // one whose second derivative is all in its curve
+	y       []float64 // of all rows
+	weights []float64 // of all rows, without C
+	factor  float64   // C
+	level   int
+}
+
+// level is the preconditioner of one C.
+type level struct {
+	factor   float64
+	problems []int
+	gram     *moments
+	lower    *factor // nil where only the diagonal could be had
+	mean     []float64
+	weight   float64
+}
+
+var _ solve.Problem = (*abreast)(nil)
+
+func newAbreast(ctx context.Context, r *rows, intercept bool, problems []oneOfMany) *abreast {
+	a := &abreast{ctx: ctx, rows: r, intercept: intercept, problems: problems, renew: true, fresh: true}
+	a.curve = make([]float64, len(problems)*r.n)
+	for p := range problems {
+		at := slices.IndexFunc(a.levels, func(l level) bool { return l.factor == problems[p].factor })
+		if at < 0 {
+			at = len(a.levels)
+			a.levels = append(a.levels, level{factor: problems[p].factor})
+		}
+		problems[p].level = at
+		a.levels[at].problems = append(a.levels[at].problems, p)
+	}
+	n, d, k := float64(r.n), float64(r.cols), float64(len(problems))
+	kept := min(n, max(4*d, 2048))
+	a.sample = max(1, int(n/kept))
+	pass := 4 * n * d * k
+	a.patience = 2 + int(float64(len(a.levels))*(n/float64(a.sample)*d*d+d*d*d/3)/pass)
+	return a
+}
+
+func (a *abreast) size() int {
+	if a.intercept {
+		return (a.rows.cols + 1) * len(a.problems)
+	}
+	return a.rows.cols * len(a.problems)
+}
+
+// pass folds all rows: f replaces the scores of every problem, problems × rows of a tile that begins
+// at row first, by what the features are multiplied with and added to out.
+func (a *abreast) pass(out, x []float64, f func(scores []float64, first, n int), sampled func(first int, X *mat.Dense) error) error {
+	k, d := len(a.problems), a.rows.cols
+	w := kern.Dense(d, k, k, x)
+	sum := kern.Dense(d, k, k, out)
+	return a.rows.again(a.ctx, a.rows.n, func(first int, block datasets.Set) error {
+		X := block.X.(*mat.Dense)
+		rows, _ := X.Dims()
+		const tile = 512
+		if a.hold == nil {
+			a.hold = make([]float64, k*tile)
+		}
+		for lo := 0; lo < rows; lo += tile {
+			n := min(tile, rows-lo)
+			z := view(X).Slice(lo, lo+n, 0, d)
+			scores := kern.Dense(k, n, n, a.hold[:k*n])
+			kern.Mul(scores, w.T(), z.T(), false)
+			if a.intercept {
+				for p := range k {
+					b, row := x[d*k+p], scores.Row(p)
+					for i := range row {
+						row[i] += b
+					}
+				}
+			}
+			f(a.hold[:k*n], first+lo, n)
+			kern.Mul(sum, z.T(), scores.T(), true)
+			if a.intercept {
+				for p := range k {
+					out[d*k+p] += kern.Sum(scores.Row(p))
+				}
+			}
+		}
+		if sampled != nil {
+			return sampled(first, X)
+		}
+		return nil
+	})
+}
+
+// Evaluate computes the value of each problem and the gradient at x.
+func (a *abreast) Evaluate(values, gradient, x []float64) error {
+	clear(values)
+	clear(gradient)
+	k, d := len(a.problems), a.rows.cols
+	var sampled func(int, *mat.Dense) error
+	if a.renew {
+		a.forget()
+		sampled = a.addSample
+	}
+	err := a.pass(gradient, x, func(scores []float64, first, n int) {
+		kern.Parallel(k, 1, func(lo, hi int) {
+			weights := make([]float64, n)
+			for p := lo; p < hi; p++ {
+				o := &a.problems[p]
+				copy(weights, o.weights[first:first+n])
+				kern.Scale(o.factor, weights)
+				o.loss.evaluate(values[p:p+1], scores[p*n:(p+1)*n], a.curve[p*a.rows.n+first:][:n], o.y[first:first+n], weights)
+			}
+		})
+	}, sampled)
+	if err != nil {
+		return err
+	}
+	kern.Axpy(1, x[:d*k], gradient[:d*k])
+	for i, v := range x[:d*k] {
+		values[i%k] += v * v / 2
+	}
+	if !finite(values) || !finite(gradient) {
+		return errors.New("sums over the rows are not finite")
+	}
+	if a.renew {
+		a.renew = false
+		a.factorise()
+	}
+	return nil
+}
+
+// Hessian computes dst = H·v at the point evaluated last.
+func (a *abreast) Hessian(dst, v []float64) error {
+	clear(dst)
+	k, d := len(a.problems), a.rows.cols
+	err := a.pass(dst, v, func(scores []float64, first, n int) {
+		kern.Parallel(k, 1, func(lo, hi int) {
+			for p := lo; p < hi; p++ {
+				a.problems[p].loss.multiply(scores[p*n:(p+1)*n], a.curve[p*a.rows.n+first:][:n], nil)
+			}
+		})
+	}, nil)
+	kern.Axpy(1, v[:d*k], dst[:d*k])
+	return err
+}
+
+// forget begins new preconditioners.
+func (a *abreast) forget() {
+	for i := range a.levels {
+		l := &a.levels[i]
+		if a.fresh && i > 0 {
+			continue // all are like the first
+		}
+		if l.gram == nil || l.gram == a.levels[0].gram && i > 0 {
+			l.gram = newMoments(a.rows.cols, 0, a.intercept)
+		}
+		l.gram.clear()
+	}
+}
+
+// addSample adds sampled rows of a block to the preconditioners.
+func (a *abreast) addSample(first int, X *mat.Dense) error {
+	rows, d := X.Dims()
+	var kept []int
+	for i := (a.sample - first%a.sample) % a.sample; i < rows; i += a.sample {
+		kept = append(kept, i)
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	part := mat.NewDense(len(kept), d, nil)
+	for r, i := range kept {
+		part.SetRow(r, X.RawRowView(i))
+	}
+	for i := range a.levels {
+		if a.fresh && i > 0 {
+			break
+		}
+		if err := a.levels[i].gram.add(part, nil, a.mass(a.levels[i], first, rows, kept)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mass returns the mean second derivative, over the problems of a level, of some rows of a block.
+func (a *abreast) mass(l level, first, rows int, kept []int) []float64 {
+	sum := make([]float64, len(kept))
+	one, weights := make([]float64, rows), make([]float64, rows)
+	for _, p := range l.problems {
+		o := &a.problems[p]
+		copy(weights, o.weights[first:first+rows])
+		kern.Scale(o.factor, weights)
+		o.loss.mass(one, a.curve[p*a.rows.n+first:][:rows], weights)
+		for r, i := range kept {
+			sum[r] += one[i] * float64(a.sample) / float64(len(l.problems))
+		}
+	}
+	return sum
+}
+
+// factorise makes the preconditioners of what was added up.
+func (a *abreast) factorise() {
+	if a.fresh {
+		first := a.levels[0]
+		for i := range a.levels[1:] {
+			l := &a.levels[i+1]
+			l.gram = newMoments(a.rows.cols, 0, a.intercept)
+			l.gram.merge(first.gram)
+			l.gram.scale(l.factor / first.factor)
+		}
+		a.fresh = false
+	}
+	kern.Parallel(len(a.levels), 1, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			l := &a.levels[i]
+			l.weight = l.gram.weight
+			if !(l.weight > 0) {
+				l.gram.weight = 1
+			}
+			if f, ok := l.gram.factorise(1); ok {
+				l.lower = f
+			} else {
+				l.lower = nil
+			}
+			l.mean = l.gram.mean()
+		}
+	})
+}
+
+// Precondition computes dst = M⁻¹·v, for the problems of each level as [objective.Precondition] does.
+func (a *abreast) Precondition(dst, v []float64) error {
+	k, d := len(a.problems), a.rows.cols
+	kern.Parallel(len(a.levels), 1, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			a.levels[i].solve(dst, v, k, d, a.intercept)
+		}
+	})
+	return nil
+}
+
+func (l *level) solve(dst, v []float64, k, d int, intercept bool) {
+	t := len(l.problems)
+	w, b := make([]float64, d*t), make([]float64, t)
+	for j, p := range l.problems {
+		for i := range d {
+			w[i*t+j] = v[i*k+p]
+		}
+		if intercept {
+			b[j] = v[d*k+p]
+		}
+	}
+	if l.lower == nil {
+		for i := range d {
+			kern.Scale(1/(1+max(0, l.gram.gram[i*d+i])), w[i*t:(i+1)*t])
+		}
+		kern.Scale(1/math.Max(l.weight, 1e-300), b)
+	} else {
+		if intercept {
+			for i, m := range l.mean {
+				kern.Axpy(-m, b, w[i*t:(i+1)*t])
+			}
+		}
+		l.lower.solve(w, t)
+		if intercept {
+			kern.Scale(1/math.Max(l.weight, 1e-300), b)
+			for i, m := range l.mean {
+				kern.Axpy(-m, w[i*t:(i+1)*t], b)
+			}
+		}
+	}
+	for j, p := range l.problems {
+		for i := range d {
+			dst[i*k+p] = w[i*t+j]
+		}
+		if intercept {
+			dst[d*k+p] = b[j]
+		}
+	}
+}
+
+// Advance asks for new preconditioners when the products the last step took have cost as much.
+func (a *abreast) Advance(products int) { a.renew = products > a.patience }
+
+// Noise is what the rounding of sums does to values.
+func (a *abreast) Noise() float64 { return 1e-13 }
+
+// fewAbreast is the number of problems from which on it pays to solve them together.
+const fewAbreast = 4
+
+// unit is settings of one width on all folds, to be solved abreast.
+type unit struct {
+	*newtonFamily
+	settings []int
+	folds    []int     // that have the classes they need
+	labels   []*labels // of these folds
+	outputs  int
+	problems []oneOfMany // setting by setting, fold by fold, output by output
+	seconds  float64     // for each setting and fold
+}
+
+// units divides a path into settings of one width to be solved abreast, nil where they are not: of a
+// loss that has all classes together, of few problems, or of more than memory holds. Folds that
+// cannot be fitted are left out.
+func (s *newtonFamily) units(ctx context.Context, m *mappedRows, path []int) (units []*unit) {
+	first := s.settings[path[0]]
+	all := &unit{newtonFamily: s}
+	for fold := range s.Folds {
+		l, err := s.labels(ctx, first.classWeight, fold)
+		if err != nil {
+			continue
+		}
+		t := first.task(l)
+		if t.groups != t.outputs || all.outputs > 0 && all.outputs != t.outputs {
+			return nil
+		}
+		all.outputs = t.outputs
+		all.folds, all.labels = append(all.folds, fold), append(all.labels, l)
+	}
+	n := int64(m.all(1).n)
+	for from := 0; from < len(path); {
+		to := from + 1
+		for to < len(path) && s.Settings[path[to]].Width == s.Settings[path[from]].Width {
+			to++
+		}
+		u := *all
+		u.settings = path[from:to]
+		k, d := int64(len(u.settings)*len(u.folds)*u.outputs), int64(s.Settings[path[from]].Width)
+		held := 8 * (n*(k+int64(len(u.folds)*(1+u.outputs))) + 3*d*d*int64(len(u.settings)))
+		if k < fewAbreast || held > s.Memory {
+			return nil
+		}
+		units = append(units, &u)
+		from = to
+	}
+	return units
+}
+
+// wanted reports whether anything of the unit is.
+func (u *unit) wanted() bool {
+	for _, i := range u.settings {
+		for fold := range u.Folds {
+			if u.wants(i, fold) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fill makes the problems.
+func (u *unit) fill(m *mappedRows, n int) {
+	type shares struct{ y, weights [][]float64 }
+	by := make([]shares, len(u.folds))
+	for f, fold := range u.folds {
+		l := u.labels[f]
+		weights := make([]float64, n)
+		y := make([][]float64, u.outputs)
+		for j := range y {
+			y[j] = make([]float64, n)
+		}
+		at := 0
+		for _, p := range u.trains[fold] {
+			for r := range u.parts[p] {
+				weights[m.starts[p]+r] = l.weights[at]
+				for j := range y {
+					if int(l.y[at]) == j+max(0, 2-u.outputs) {
+						y[j][m.starts[p]+r] = 1
+					}
+				}
+				at++
+			}
+		}
+		by[f] = shares{y, slices.Repeat([][]float64{weights}, u.outputs)}
+	}
+	for _, i := range u.settings {
+		c := u.Settings[i].Scale
+		loss := u.loss(i)
+		for f := range u.folds {
+			for j := range u.outputs {
+				u.problems = append(u.problems, oneOfMany{loss: loss, y: by[f].y[j], weights: by[f].weights[j], factor: u.newtonFamily.settings[i].C * c * c})
+			}
+		}
+	}
+}
+
+// loss is that of one output of a setting.
+func (u *unit) loss(i int) loss {
+	if t := u.newtonFamily.settings[i].task(u.labels[0]); u.outputs == 1 {
+		return t.loss
+	}
+	return hingeLoss{1}
+}
+
+// solve fits all settings of the unit on all its folds and hands over what they predict.
+func (u *unit) solve(ctx context.Context, m *mappedRows) error {
+	start := time.Now()
+	width := u.Settings[u.settings[0]].Width
+	first := u.newtonFamily.settings[u.settings[0]]
+	r := m.all(width)
+	u.fill(m, r.n)
+	a := newAbreast(ctx, r, first.intercept, u.problems)
+	x := make([]float64, a.size())
+	result, err := solve.Newton(a, x, len(u.problems), nil, first.tol, first.maxIter)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		for fold := range u.Folds {
+			if err := u.aloneAll(ctx, u.settings, fold); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	u.seconds = time.Since(start).Seconds() / float64(len(u.settings)*len(u.folds))
+	for fold := range u.Folds {
+		f := slices.Index(u.folds, fold)
+		if f < 0 {
+			err = u.aloneAll(ctx, u.settings, fold)
+		} else {
+			err = u.predict(ctx, m, f, x, result)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// predict hands over what the models of one fold predict.
+func (u *unit) predict(ctx context.Context, m *mappedRows, f int, x []float64, result solve.NewtonResult) error {
+	fold, t, all := u.folds[f], u.outputs, len(u.problems)
+	models := make([]familyModel, len(u.settings))
+	for k, i := range u.settings {
+		s := u.Settings[i]
+		first := (k*len(u.folds) + f) * t
+		part := result
+		part.Values = result.Values[first : first+t]
+		report := newtonReport(part, u.newtonFamily.settings[i].tol)
+		report.Objective /= s.Scale * s.Scale
+		models[k] = familyModel{setting: i, width: s.Width, report: report, seconds: u.seconds, weights: make([]float64, s.Width*t), offset: make([]float64, t)}
+		for row := range s.Width {
+			copy(models[k].weights[row*t:(row+1)*t], x[row*all+first:])
+		}
+		copy(models[k].offset, x[min(s.Width*all+first, len(x)):])
+	}
+	return u.score(ctx, m, models, u.labels[f].classes, fold)
+}
