@@ -1,0 +1,114 @@
+// Command paper repeats table 1 of Rahimi and Recht, "Random features for large-scale kernel
+// machines" (NIPS 2007), from the experiment files beside it, and writes docs/paper.md.
+//
+//	go run ./examples/paper -data FOLDER [-only covtype] [-sklearn] [-out docs/paper.md]
+//
+// The folder holds the data files that README.md lists, at any depth, gzipped or not.
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := command(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "paper:", err)
+		os.Exit(1)
+	}
+}
+
+func command(ctx context.Context) error {
+	t := table{folder: "examples/paper", seeds: 5}
+	flag.StringVar(&t.data, "data", "examples/paper/data", "folder of the data files")
+	flag.StringVar(&t.only, "only", "", "only the files whose names contain this")
+	flag.IntVar(&t.seeds, "seeds", t.seeds, "number of seeds")
+	flag.BoolVar(&t.sklearn, "sklearn", false, "time scikit-learn beside it, by python3")
+	out := flag.String("out", "", "page to write; standard output when left out")
+	log := flag.String("log", "", "file to keep results in, and to take those from that are there")
+	one := flag.Bool("one", false, "make one run of the file and the overrides that follow, for this program itself")
+	flag.Parse()
+	if *one {
+		return single(ctx, flag.Args())
+	}
+	if t.seeds < 1 || flag.NArg() > 0 {
+		return errors.New("wanted -seeds of 1 or more, and no other arguments")
+	}
+	if err := t.memo.open(*log); err != nil {
+		return err
+	}
+	defer t.memo.close()
+	page, err := t.page(ctx)
+	if err != nil {
+		return err
+	}
+	if *out == "" {
+		_, err = os.Stdout.WriteString(page)
+		return err
+	}
+	return os.WriteFile(*out, []byte(page), 0o644)
+}
+
+// memo keeps what runs have found, a JSON value a line, so that a long table can be interrupted.
+type memo struct {
+	file *os.File
+	seen map[string]json.RawMessage
+}
+
+type memory struct {
+	Key   string          `json:"key"`
+	Value json.RawMessage `json:"value"`
+}
+
+func (m *memo) open(path string) error {
+	m.seen = map[string]json.RawMessage{}
+	if path == "" {
+		return nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		var one memory
+		if json.Unmarshal([]byte(line), &one) == nil && one.Key != "" {
+			m.seen[one.Key] = one.Value
+		}
+	}
+	m.file, err = os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	return err
+}
+
+func (m *memo) close() {
+	if m.file != nil {
+		m.file.Close()
+	}
+}
+
+// recall fills value with what is kept under the key, or else makes it and keeps it.
+func (m *memo) recall(key string, value any, make func() error) error {
+	if kept, ok := m.seen[key]; ok {
+		return json.Unmarshal(kept, value)
+	}
+	if err := make(); err != nil {
+		return err
+	}
+	text, err := json.Marshal(value)
+	if err != nil || m.file == nil {
+		return err
+	}
+	line, err := json.Marshal(memory{key, text})
+	if err == nil {
+		_, err = m.file.Write(append(line, '\n'))
+	}
+	return cmp.Or(err, m.file.Sync())
+}
