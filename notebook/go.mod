@@ -1,0 +1,35 @@
+module github.com/bochner-ml/bochner/notebook
+
+go 1.26.0
+
+require (
+	github.com/cosmos72/gomacro v0.0.0-20220530072503-c719ab5c40fc
+	github.com/go-zeromq/zmq4 v0.14.1
+	github.com/gofrs/uuid v4.2.0+incompatible
+	github.com/gopherdata/gophernotes v0.7.5
+	golang.org/x/tools v0.38.0
+)
+
+require (
+	github.com/google/go-cmp v0.6.0 // indirect
+	github.com/guptarohit/asciigraph v0.5.1 // indirect
+	github.com/olekukonko/tablewriter v0.0.4 // indirect
+	github.com/rocketlaunchr/dataframe-go v0.0.0-20201007021539-67b046771f0b // indirect
+	golang.org/x/exp v0.0.0-20200331195152-e8c3332aa8e5 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+	gopkg.in/yaml.v3 v3.0.1 // indirect
+)
+
+require (
+	github.com/bochner-ml/bochner v0.0.0
+	github.com/go-zeromq/goczmq/v4 v4.2.2 // indirect
+	github.com/mattn/go-runewidth v0.0.16 // indirect
+	github.com/peterh/liner v1.2.1 // indirect
+	github.com/rivo/uniseg v0.4.7 // indirect
+	github.com/sjwhitworth/golearn v0.0.0-20221228163002-74ae077eafb2
+	golang.org/x/mod v0.29.0 // indirect
+	golang.org/x/sync v0.17.0 // indirect
+	gonum.org/v1/gonum v0.17.0
+)
+
+replace github.com/bochner-ml/bochner => ../
