@@ -66,6 +66,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "bochner: "+interrupted)
 		os.Exit(failure)
 	}()
+	go collectOften()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
