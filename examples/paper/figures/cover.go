@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/csv"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// machine is what covtype_svm.yaml finds: inputs between 0 and 1, the elevation with eight times the γ.
+func machine(grids int) pipeline.Pipeline {
+	s := transformer.NewBinning()
+	widths := slices.Repeat([]float64{4}, 54)
+	widths[0] = 32
+	s.Gamma, s.Grids = transformer.FixedGamma(widths...), grids
+	svm := estimator.NewSVM()
+	svm.C, svm.Loss, svm.Intercept, svm.Tol = 3, "hinge", false, 1e-2
+	return pipeline.New(svm, transformer.NewMinMax(), s)
+}
+
+// covers draws the test error against the number of rows, and error and time against P.
+func covers(ctx context.Context, path, out string) error {
+	all, err := csv.Read(ctx, path, csv.Options{NoHeader: true,
+		Roles: datasets.Roles{Target: []string{"-1"}, Positive: []string{"2"}, Task: datasets.Classification}})
+	if err != nil {
+		return err
+	}
+	const rows = 80_000
+	train, test := all.Slice(0, rows), all.Slice(rows, all.Rows())
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = "Forest Cover, binning and SVM, P = 50", "training rows", "% wrong"
+	logarithmic(p)
+	var points plotter.XYs
+	for n := rows / 32; n <= rows; n *= 2 {
+		wrong, _, err := try(ctx, 50, train.Slice(0, n), test)
+		if err != nil {
+			return err
+		}
+		points = append(points, plotter.XY{X: float64(n), Y: wrong})
+	}
+	if err := curve(p, "test error", blue, false, points); err != nil {
+		return err
+	}
+	p.Legend.Top = true
+	p.Y.Min, p.Y.Max = 5, 40
+	if err := save(filepath.Join(out, "paper-rows"), 12*vg.Centimeter, 9*vg.Centimeter, [][]*plot.Plot{{p}}); err != nil {
+		return err
+	}
+	return sizes(ctx, train, test, filepath.Join(out, "paper-grids"))
+}
+
+// sizes draws error and time of the fit against P.
+func sizes(ctx context.Context, train, test datasets.Set, name string) error {
+	wrong, seconds := plot.New(), plot.New()
+	wrong.Title.Text, wrong.X.Label.Text, wrong.Y.Label.Text = "error", "P", "% wrong"
+	seconds.Title.Text, seconds.X.Label.Text, seconds.Y.Label.Text = "time to fit, two cores", "P", "seconds"
+	logarithmic(wrong)
+	logarithmic(seconds)
+	var errors, times, line, exact plotter.XYs
+	for _, grids := range []int{6, 12, 25, 50, 100, 200, 400} {
+		e, t, err := try(ctx, grids, train, test)
+		if err != nil {
+			return err
+		}
+		x := float64(grids)
+		errors, times = append(errors, plotter.XY{X: x, Y: e}), append(times, plotter.XY{X: x, Y: t})
+		exact = append(exact, plotter.XY{X: x, Y: 8.30})
+	}
+	for _, at := range times {
+		line = append(line, plotter.XY{X: at.X, Y: times[3].Y * at.X / times[3].X})
+	}
+	for _, err := range []error{
+		curve(wrong, "exact gaussian SVM, 430 s", grey, true, exact), curve(wrong, "binning, SVM", blue, false, errors),
+		curve(seconds, "proportional to P", grey, true, line), curve(seconds, "binning, SVM", blue, false, times),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	wrong.Legend.Top = true
+	seconds.Legend.Top, seconds.Legend.Left = true, true
+	wrong.Y.Min, wrong.Y.Max = 5, 20
+	return save(name, 22*vg.Centimeter, 9*vg.Centimeter, [][]*plot.Plot{{wrong, seconds}})
+}
+
+// try fits the machine and returns the share of wrong test rows in per cent and the time of the fit.
+func try(ctx context.Context, grids int, train, test datasets.Set) (wrong, seconds float64, err error) {
+	start := time.Now()
+	fitted, err := machine(grids).Fit(ctx, train)
+	if err != nil {
+		return 0, 0, err
+	}
+	seconds = time.Since(start).Seconds()
+	got, err := fitted.Predict(ctx, test.X)
+	if err != nil {
+		return 0, 0, err
+	}
+	for i, class := range got {
+		if class != test.Y[i] {
+			wrong += 100 / float64(len(got))
+		}
+	}
+	return wrong, seconds, nil
+}

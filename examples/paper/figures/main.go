@@ -1,0 +1,115 @@
+// Command figures draws the pictures of docs/paper.md: how well random features stand for a kernel,
+// and what binning with a support vector machine makes of Forest Cover.
+//
+//	go -C examples/paper/figures run . -out ../../../docs -cover covtype_random92962.data.gz
+//
+// Without -cover the pictures that need no data are drawn. It is a module of its own, so that the
+// library does not depend on what draws.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"image/color"
+	"io"
+	"os"
+	"path/filepath"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+func main() {
+	out := flag.String("out", ".", "folder of the pictures")
+	cover := flag.String("cover", "", "file of the Forest Cover rows")
+	flag.Parse()
+	if err := pictures(context.Background(), *out, *cover); err != nil {
+		fmt.Fprintln(os.Stderr, "figures:", err)
+		os.Exit(1)
+	}
+}
+
+func pictures(ctx context.Context, out, cover string) error {
+	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
+	if err := matrices(ctx, filepath.Join(out, "paper-matrices")); err != nil {
+		return err
+	}
+	if err := errorsOfKernels(ctx, filepath.Join(out, "paper-kernel-error")); err != nil {
+		return err
+	}
+	if cover == "" {
+		return nil
+	}
+	return covers(ctx, cover, out)
+}
+
+var (
+	blue   = color.RGBA{31, 90, 160, 255}
+	orange = color.RGBA{210, 95, 20, 255}
+	grey   = color.RGBA{130, 130, 130, 255}
+)
+
+// curve adds a line with points, or a dashed line without, to a plot and its legend.
+func curve(p *plot.Plot, name string, c color.Color, dashed bool, points plotter.XYs) error {
+	line, dots, err := plotter.NewLinePoints(points)
+	if err != nil {
+		return err
+	}
+	line.Color, line.Width = c, vg.Points(1.5)
+	dots.Color, dots.Shape, dots.Radius = c, draw.CircleGlyph{}, vg.Points(2.5)
+	if dashed {
+		line.Dashes = []vg.Length{vg.Points(4), vg.Points(3)}
+		p.Add(line)
+		p.Legend.Add(name, line)
+		return nil
+	}
+	p.Add(line, dots)
+	p.Legend.Add(name, line, dots)
+	return nil
+}
+
+// logarithmic makes both axes so.
+func logarithmic(p *plot.Plot) {
+	p.Legend.Padding = vg.Points(3)
+	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
+	p.X.Tick.Marker, p.Y.Tick.Marker = plot.LogTicks{Prec: -1}, plot.LogTicks{Prec: -1}
+	p.Add(plotter.NewGrid())
+}
+
+// save writes plots in rows and columns as name.svg and name.png.
+func save(name string, width, height vg.Length, rows [][]*plot.Plot) error {
+	svg := vgsvg.New(width, height)
+	img := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(144))
+	for _, canvas := range []vg.CanvasSizer{svg, img} {
+		tiles := draw.Tiles{Rows: len(rows), Cols: len(rows[0]), PadX: vg.Points(10), PadY: vg.Points(6),
+			PadTop: vg.Points(6), PadBottom: vg.Points(6), PadLeft: vg.Points(6), PadRight: vg.Points(10)}
+		all := draw.New(canvas)
+		for i, row := range plot.Align(rows, tiles, all) {
+			for j, part := range row {
+				rows[i][j].Draw(part)
+			}
+		}
+	}
+	if err := write(name+".svg", svg); err != nil {
+		return err
+	}
+	return write(name+".png", vgimg.PngCanvas{Canvas: img})
+}
+
+func write(path string, picture io.WriterTo) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if _, err := picture.WriteTo(f); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
