@@ -21,18 +21,19 @@ func (o *objective) fold(X mat.Matrix, x, out, values []float64, f change) {
 	case *sparse.CSR:
 		o.foldSparse(m, x, out, values, f)
 	case *single.Dense:
-		short := borrow[float32](len(x))
-		defer short.release()
-		narrow(short.list, x)
-		foldDense(o, viewSingle(m), short.list, x, out, values, f)
+		foldDense(o, viewSingle(m), x, out, values, f)
 	case *mat.Dense:
-		foldDense(o, view(m), x, x, out, values, f)
+		foldDense(o, view(m), x, out, values, f)
 	}
 }
 
-// foldDense is fold of dense rows; x is given in the precision of the rows, too.
-func foldDense[T kern.Float](o *objective, X kern.View[T], xT []T, x, out, values []float64, f change) {
+// foldDense is fold of dense rows. Weights, and the partial sums over rows, stand output by output,
+// outputs × cols.
+func foldDense[T kern.Float](o *objective, X kern.View[T], x, out, values []float64, f change) {
 	n, d, k := X.Rows, X.Cols, o.outputs
+	w := borrow[T](d * k)
+	defer w.release()
+	turned(w.list, x[:d*k], k)
 	size, slots := len(out), len(values)
 	tile := min(256, max(16, 1<<16/d)) // rows used together
 	chunk := max(tile, min(256, 1<<22/size))
@@ -50,7 +51,7 @@ func foldDense[T kern.Float](o *objective, X kern.View[T], xT []T, x, out, value
 		for i := lo; i < hi; i += tile {
 			end := min(i+tile, hi)
 			part, rows := scores.list[:(end-i)*k], X.Slice(i, end, 0, d)
-			project(part, rows, xT[:d*k], own.list)
+			project(part, rows, w.list, own.list)
 			o.shift(part, x)
 			f(mine[size:], part, i, end)
 			collect(mine[:d*k], rows, part, own.list)
@@ -58,49 +59,90 @@ func foldDense[T kern.Float](o *objective, X kern.View[T], xT []T, x, out, value
 		}
 	})
 	for c := range chunks {
-		kern.Axpy(1, hold[c*(size+slots):][:size], out)
-		for j := range values {
-			values[j] += hold[c*(size+slots)+size+j]
+		mine := hold[c*(size+slots):]
+		addTurned(out[:d*k], mine[:d*k], k)
+		kern.Axpy(1, mine[d*k:size], out[d*k:])
+		kern.Axpy(1, mine[size:size+slots], values)
+	}
+}
+
+// addTurned adds sums, outputs × cols, to dst, cols × outputs.
+func addTurned(dst, sums []float64, outputs int) {
+	if outputs == 1 {
+		kern.Axpy(1, sums, dst)
+		return
+	}
+	d := len(dst) / outputs
+	for j := range outputs {
+		for i, v := range sums[j*d : (j+1)*d] {
+			dst[i*outputs+j] += v
 		}
 	}
 }
 
-// project computes scores = X·W, with room for as many T.
+// turned writes w, cols × outputs, to dst, outputs × cols.
+func turned[T kern.Float](dst []T, w []float64, outputs int) {
+	d := len(w) / outputs
+	for i, v := range w {
+		dst[i%outputs*d+i/outputs] = T(v)
+	}
+}
+
+// manyOutputs is the number of outputs from which a product with all of them at once pays, for which
+// the rows must be packed.
+const manyOutputs = 24
+
+// project computes scores = X·Wᵀ, scores rows × outputs, W outputs × cols, with room for as many T
+// as there are scores.
 func project[T kern.Float](scores []float64, X kern.View[T], w, room []T) {
-	own, same := any(scores).([]T)
-	if !same {
-		own = room[:len(scores)]
-	}
-	if k := len(w) / X.Cols; k == 1 {
-		kern.MulVec(own, X, w, false)
-	} else {
-		kern.Mul(kern.Dense(X.Rows, k, k, own), X, kern.Dense(X.Cols, k, k, w), false)
-	}
-	if !same {
+	n, k := X.Rows, len(w)/X.Cols
+	own := room[:n]
+	if k >= manyOutputs {
+		own = room[:n*k]
+		kern.Mul(kern.Dense(n, k, k, own), X, kern.Dense(k, X.Cols, X.Cols, w).T(), false)
 		for i, v := range own {
 			scores[i] = float64(v)
 		}
+		return
+	}
+	for j := range k {
+		kern.MulVec(own, X, w[j*X.Cols:(j+1)*X.Cols], false)
+		for i, v := range own {
+			scores[i*k+j] = float64(v)
+		}
 	}
 }
 
-// collect adds X'·scores to out, with room for as many T as both have. Sums over the rows of X are
-// in T.
+// collect adds scores'·X to out, outputs × cols, with room for as many T as both have. Sums over the
+// rows of X are in T.
 func collect[T kern.Float](out []float64, X kern.View[T], scores []float64, room []T) {
-	own, same := any(scores).([]T)
-	sums, _ := any(out).([]T)
-	if !same {
-		own, sums = room[:len(scores)], room[len(scores):len(scores)+len(out)]
+	n, d, k := X.Rows, X.Cols, len(scores)/X.Rows
+	if k >= manyOutputs {
+		own, sums := room[:n*k], room[n*k:(n+d)*k]
 		narrow(own, scores)
+		kern.Mul(kern.Dense(k, d, d, sums), kern.Dense(n, k, k, own).T(), X, false)
+		widenOnto(out, sums)
+		return
 	}
-	if k := len(scores) / X.Rows; k == 1 {
-		kern.MulVecT(sums, X, own, same)
-	} else {
-		kern.Mul(kern.Dense(X.Cols, k, k, sums), X.T(), kern.Dense(X.Rows, k, k, own), same)
-	}
-	if !same {
-		for i, v := range sums {
-			out[i] += float64(v)
+	own, sums := room[:n], room[n:n+d]
+	for j := range k {
+		for i := range own {
+			own[i] = T(scores[i*k+j])
 		}
+		to := out[j*d : (j+1)*d]
+		if same, ok := any(to).([]T); ok {
+			kern.MulVecT(same, X, own, true)
+			continue
+		}
+		kern.MulVecT(sums, X, own, false)
+		widenOnto(to, sums)
+	}
+}
+
+// widenOnto adds sums to out.
+func widenOnto[T kern.Float](out []float64, sums []T) {
+	for i, v := range sums {
+		out[i] += float64(v)
 	}
 }
 

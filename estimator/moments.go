@@ -156,10 +156,21 @@ func (m *moments) addSingle(X *single.Dense, weighted, weights []float64, ones b
 			kern.GramMixed(gram, part, unless(ones, short.list[lo:hi]))
 		}
 		collect(m.sum, part, weights[lo:hi], own.list)
-		if m.targets > 0 {
-			collect(m.cross, part, weighted[lo*m.targets:hi*m.targets], own.list)
-		}
+		m.addCross(part, weighted[lo*m.targets:hi*m.targets], own.list)
 	}
+}
+
+// addCross adds the products of rows in single precision with the targets.
+func (m *moments) addCross(rows kern.View[float32], weighted []float64, room []float32) {
+	t := m.targets
+	if t == 0 {
+		return
+	}
+	cross := borrow[float64](t * m.cols)
+	defer cross.release()
+	clear(cross.list)
+	collect(cross.list, rows, weighted, room)
+	addTurned(m.cross, cross.list, t)
 }
 
 // unless returns weights, or nil for ones.

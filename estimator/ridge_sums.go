@@ -149,7 +149,10 @@ func (m *diagonalMoments) productSingle(dst, v []float64, X kern.View[float32], 
 	defer scores.release()
 	defer short.release()
 	defer own.release()
-	narrow(short.list, v)
+	turned(short.list, v, t)
+	sums := borrow[float64](d * t)
+	defer sums.release()
+	clear(sums.list)
 	for lo := 0; lo < n; lo += size {
 		hi := min(lo+size, n)
 		part, rows := scores.list[:(hi-lo)*t], X.Slice(lo, hi, 0, d)
@@ -159,6 +162,7 @@ func (m *diagonalMoments) productSingle(dst, v []float64, X kern.View[float32], 
 				kern.Scale(s, part[i*t:(i+1)*t])
 			}
 		}
-		collect(dst, rows, part, own.list)
+		collect(sums.list, rows, part, own.list)
 	}
+	addTurned(dst, sums.list, t)
 }
