@@ -28,6 +28,8 @@ type run struct {
 	resumed    int         // outcomes that the journal had
 	shared     []string
 	swept      bool     // the journal has what was shared
+	part       []bool   // candidates that a sweep is asked for now, nil for all
+	late       bool     // the budget ended before the search
 	journal    *journal // nil where there is none
 }
 
@@ -135,6 +137,14 @@ func (r *run) evaluate(ctx context.Context) (err error) {
 	if r.done == r.total() {
 		return nil
 	}
+	if r.search.Budget == 0 {
+		return r.work(ctx)
+	}
+	return r.workWithin(ctx, r.search.Budget)
+}
+
+// work fits what is not done.
+func (r *run) work(ctx context.Context) error {
 	if left, ok := r.search.Splitter.(LeaveOneOut); ok {
 		return r.leaveOneOut(ctx, left)
 	}
@@ -207,6 +217,12 @@ func (r *run) sweep(ctx context.Context, sweeper estimator.Sweeper) error {
 			done[at] = r.outcomes[open[at/len(missing)]][missing[at%len(missing)]].done
 		}
 		part.seen = slices.Clone(done) // what the journal has is not to be reported
+		if r.part != nil {
+			for at := range done {
+				done[at] = done[at] || !r.part[open[at/len(missing)]]
+			}
+			part.seen = slices.Clone(done)
+		}
 		wanted := func(setting, fold int) bool { return !done[setting*len(missing)+fold] }
 		shared, err = resumer.Resume(ctx, r.data, part.folds(), part.settings(), wanted, part.yield(ctx))
 	} else {

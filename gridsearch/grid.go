@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,8 +107,36 @@ func (s Search) candidates() ([]candidate, param.Faults) {
 	if len(faults) > 0 {
 		return nil, faults
 	}
-	return s.combine(axes, int(size))
+	all, faults := s.combine(axes, int(size))
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	return s.chosen(all), nil
 }
+
+// chosen returns the candidates that are tried, in the order of the grid.
+func (s Search) chosen(all []candidate) []candidate {
+	list := s.only
+	if list == nil && s.Random > 0 && s.Random < len(all) {
+		list = rand.New(rand.NewPCG(s.Seed, candidateStream)).Perm(len(all))[:s.Random]
+		slices.Sort(list)
+	}
+	if list == nil {
+		return all
+	}
+	out := make([]candidate, len(list))
+	for k, i := range list {
+		out[k] = all[i]
+	}
+	return out
+}
+
+// Streams of random numbers of a seed.
+const (
+	candidateStream = iota + 1
+	partStream
+	rowStream
+)
 
 // ownFaults is what is wrong with the search's own fields, the estimator apart, which its
 // candidates speak for.
@@ -117,6 +146,12 @@ func (s Search) ownFaults() param.Faults {
 	faults := faultsOf(param.Check(alone), "")
 	if s.Workers < 0 {
 		faults = append(faults, param.Fault{Path: "workers", Value: s.Workers, Wanted: "a whole number ≥ 0"})
+	}
+	if s.Random < 0 {
+		faults = append(faults, param.Fault{Path: "random", Value: s.Random, Wanted: "a number of candidates ≥ 0"})
+	}
+	if s.Budget < 0 {
+		faults = append(faults, param.Fault{Path: "budget", Value: s.Budget, Wanted: "a time ≥ 0"})
 	}
 	if s.Memory < 0 {
 		faults = append(faults, param.Fault{Path: "memory", Value: s.Memory, Wanted: "a number of bytes ≥ 0"})

@@ -60,6 +60,16 @@ type Search struct {
 	Score  string
 	Scores []string // metrics recorded besides
 
+	// Random is the number of candidates that are tried, drawn from the grid by Seed without putting
+	// back; 0 for all of them. (Bergstra & Bengio, JMLR 2012.)
+	Random int
+	Seed   uint64
+
+	// Budget is the time after which no further fits begin, 0 for no bound. The result then is the
+	// best of what was reached, and a journal lets the next run go on. A Sweeper is asked for the
+	// grid in several parts, drawn by Seed, so that there is something to choose from.
+	Budget time.Duration
+
 	Refit string // RefitBest, RefitOneStdError or RefitNone
 
 	// Workers is how many fits run side by side, 0 for one to each core. A Sweeper decides for itself.
@@ -80,6 +90,8 @@ type Search struct {
 	// Progress is called after every fit, never twice at the same time, and once before the first
 	// with Candidate -1. Nil for no calls.
 	Progress func(Progress)
+
+	only []int // candidates of the grid that are tried, nil for all
 }
 
 // NewSearch returns a search over the grid that refits the best candidate and otherwise has the

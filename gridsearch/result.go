@@ -88,6 +88,9 @@ func (r *run) result() (*Result, error) {
 		out.BestIndex = r.search.simplest(out.Candidates, top, decides)
 	}
 	r.warn(out, top)
+	if r.late {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("the budget of %v ended before all candidates were tried; the best is that of those that were", r.search.Budget))
+	}
 	return out, nil
 }
 
@@ -202,15 +205,12 @@ func (r *run) warn(out *Result, top int) {
 	}
 }
 
-// axisValues returns the values of axis i as candidates have them.
+// axisValues returns the values of axis i as candidates have them, those not tried among them.
 func (r *run) axisValues(i int) []any {
 	var out []any
-	step := 1
-	for _, a := range r.search.Grid[i+1:] {
-		step *= len(a.Values)
-	}
-	for k := range r.search.Grid[i].Values {
-		out = append(out, r.candidates[k*step].settings[i].Value)
+	settings, _ := r.search.settings(r.search.Grid[i])
+	for _, s := range settings {
+		out = append(out, s.Value)
 	}
 	return out
 }

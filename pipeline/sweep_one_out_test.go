@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
@@ -76,4 +77,30 @@ func count(from, to int) (list []int) {
 		list = append(list, i)
 	}
 	return list
+}
+
+// A pipeline that is searched in parts, for time is bounded, has the scores of one that is not.
+func TestSearchWithinABudget(t *testing.T) {
+	data := numbers(80, 62)
+	search := gridsearch.NewSearch(pipeline.New(estimator.NewRidgeClassifier(), fourier(16)),
+		gridsearch.Axis{Path: "rff.gamma", Values: []any{1e-3, 1e-2, 1e-1}}, gridsearch.Axis{Path: "ridge_classifier.alpha", Values: []any{0.1, 1.0, 10.0}})
+	search.Score = "auc"
+	whole, err := search.Run(ctx, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	search.Budget = time.Hour
+	parts, err := search.Run(ctx, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range whole.Candidates {
+		if !slices.Equal(c.Folds, parts.Candidates[i].Folds) {
+			t.Errorf("%s: %v in parts, %v at once", c, parts.Candidates[i].Folds, c.Folds)
+		}
+	}
+	search.Budget = time.Nanosecond
+	if _, err := search.Run(ctx, data); err == nil || !strings.Contains(err.Error(), "not reached within the budget of time") {
+		t.Errorf("in no time: %v", err)
+	}
 }
