@@ -12,11 +12,12 @@ var Allowed = map[string][]string{
 	"sparse":          {},
 	"single":          {},
 	"param":           {},
-	"metrics":         {},
+	"metrics":         {"internal/svg"},
 	"internal/kern":   {},
 	"internal/solve":  {"internal/kern", "sparse"},
 	"internal/golden": {},
 	"internal/arrows": {},
+	"internal/svg":    {},
 	"datasets":        {"sparse", "single"},
 	"model":           {"sparse"},
 
@@ -38,8 +39,8 @@ var Allowed = map[string][]string{
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/kern"},
 	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/solve"},
-	"pipeline":    {"transformer", "estimator", "datasets", "sparse", "single", "param", "model", "internal/kern"},
-	"gridsearch":  {"estimator", "param", "metrics", "datasets"},
+	"pipeline":    {"transformer", "estimator", "datasets", "sparse", "single", "param", "model", "internal/kern", "internal/svg"},
+	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/svg"},
 
 	// Laws as conformance suites, for anybody's types.
 	"datasets/sourcetest":         {"datasets"},

@@ -1,0 +1,55 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/xml"
+	"io"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// The pictures are well-formed and name every step, every parameter that a step has, and the model.
+func TestPictures(t *testing.T) {
+	p := New(estimator.NewLogistic(),
+		NewColumns(Group{Name: "a<b", Select: []string{"numeric"}, Steps: Steps(transformer.NewImpute(), transformer.NewStandardize())}),
+		NewUnion(transformer.NewRFF(), transformer.NewBinning()))
+	wellFormed(t, p.SVG(), "columns", "a&lt;b", "impute", "strategy", "standardize", "union", "rff", "gamma", "binning", "grids", "logistic", "C 1")
+
+	data := datasets.Set{X: mat.NewDense(4, 1, []float64{1, 2, 3, 4}), Y: []float64{0, 0, 1, 1}, Schema: datasets.Schema{
+		Columns: []datasets.Column{{Name: "x"}}, Targets: []datasets.Column{{Name: "class", Kind: datasets.Categorical, Levels: []string{"low", "high"}}}}}
+	spec := New(estimator.NewLogistic(), transformer.NewStandardize())
+	fitted, err := spec.Fit(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wellFormed(t, fitted.(interface{ HTML() string }).HTML(), "standardize", "logistic", "low, high", "float64")
+	m, err := NewModel(spec, fitted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Name, m.Metrics = "toy", map[string]float64{"test.accuracy": 0.75}
+	wellFormed(t, "<div>"+m.HTML()+"</div>", "toy", "classification", "low, high", "test.accuracy", "0.75", "<svg")
+}
+
+func wellFormed(t *testing.T, picture string, says ...string) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(picture))
+	for {
+		if _, err := d.Token(); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatalf("%v in %s", err, picture)
+		}
+	}
+	for _, word := range says {
+		if !strings.Contains(picture, word) {
+			t.Errorf("%q is missing in %s", word, picture)
+		}
+	}
+}
