@@ -59,11 +59,11 @@ func setRows(data datasets.Set) (*rows, error) {
 	}
 	for name, length := range map[string]int{"Y": len(data.Y), "Weights": len(data.Weights)} {
 		if length != 0 && length != n {
-			return nil, fmt.Errorf("X has %d rows, %s has %d", n, name, length)
+			return nil, fmt.Errorf("%d rows in X, %d in %s", n, length, name)
 		}
 	}
 	if data.Targets != nil && data.Targets.RawMatrix().Rows != n {
-		return nil, fmt.Errorf("X has %d rows, Targets has %d", n, data.Targets.RawMatrix().Rows)
+		return nil, fmt.Errorf("%d rows in X, %d in Targets", n, data.Targets.RawMatrix().Rows)
 	}
 	return r, nil
 }
