@@ -25,7 +25,7 @@ type Plan struct {
 	Fits       int        `json:"fits"`  // the last one included
 	Shared     []string   `json:"shared"`
 	Flops      float64    `json:"flops"`
-	Seconds    float64    `json:"seconds"` // by a trial fit on some of the rows; 0 where there was none
+	Seconds    float64    `json:"seconds"` // of reading, and of fits and predictions by a trial on some of the rows; 0 where there was none
 	Bytes      int64      `json:"bytes"`
 	Available  int64      `json:"available_bytes"`
 	Steps      []PlanStep `json:"steps"`
@@ -43,10 +43,12 @@ type PlanStep struct {
 // NewPlan estimates what a run of the spec takes. It reads the data for their shape and, to know
 // the speed of the machine, fits the pipeline to some of the rows.
 func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
+	began := time.Now()
 	train, test, r, err := spec.openAll(ctx)
 	if err != nil {
 		return Plan{}, err
 	}
+	opening := time.Since(began).Seconds()
 	r.train = train
 	if err := spec.suits(r); err != nil {
 		return Plan{}, err
@@ -81,10 +83,29 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	if !p.Stream {
 		p.Bytes += 2 * spec.memoryOf(train) // the rows, and their parts
 	}
-	if p.Refusal() == nil {
-		err = p.trial(ctx, spec, train)
+	if p.Refusal() != nil {
+		return p, nil
 	}
-	return p, err
+	if err := p.trial(ctx, spec, train); err != nil {
+		return Plan{}, err
+	}
+	if p.Seconds > 0 {
+		p.Seconds += p.reading(spec, opening)
+	}
+	return p, nil
+}
+
+// reading returns how long it takes to read the rows, from the time of opening the training file: a
+// pass over it, which learns its columns, as the next one does that gathers its rows.
+func (p *Plan) reading(spec Spec, opening float64) float64 {
+	passes := 1.0
+	if spec.Data.Dataset == "" {
+		passes = 2
+	}
+	if spec.Data.Test != "" {
+		passes += float64(p.Rows.Test) / float64(max(p.Rows.Train, 1))
+	}
+	return passes * opening
 }
 
 // head returns the first n rows of a stand-in.
@@ -141,6 +162,9 @@ func (p *Plan) search(spec Spec, r *rows, stand datasets.Set) error {
 	}
 	if found.SharedFlops > 0 {
 		p.Flops = found.SharedFlops
+		if found.Known {
+			p.Flops = min(p.Flops, found.Flops) // sharing work never adds to it
+		}
 	}
 	p.Bytes = max(p.Bytes, found.Bytes)
 	return nil
@@ -154,17 +178,17 @@ const (
 	trialTimes    = 2
 )
 
-// trial fits the pipeline to some rows and takes the time.
+// trial fits the pipeline to some rows, lets the model predict them, and takes the time.
 func (p *Plan) trial(ctx context.Context, spec Spec, train datasets.Source) error {
 	some, err := first(ctx, train, mostTrialRows)
 	if err != nil {
 		return err
 	}
 	few := some.Slice(0, min(fewTrialRows, some.Rows()))
-	short, err := fastest(ctx, spec, few)
-	var long float64
+	short, _, err := fastest(ctx, spec, few)
+	var long, predicted float64
 	if err == nil {
-		long, err = fastest(ctx, spec, some)
+		long, predicted, err = fastest(ctx, spec, some)
 	}
 	if err != nil {
 		if ctx.Err() != nil {
@@ -181,20 +205,27 @@ func (p *Plan) trial(ctx context.Context, spec Spec, train datasets.Source) erro
 	if cost := spec.Pipeline.Cost(p.Rows.Train, p.Features).Flops; cost > 0 && p.Flops > 0 {
 		p.Seconds = one * p.Flops / cost
 	}
+	p.Seconds += predicted / float64(some.Rows()) * float64(p.Rows.Train+p.Rows.Test)
 	return nil
 }
 
-// fastest returns the least time that a fit has taken.
-func fastest(ctx context.Context, spec Spec, rows datasets.Set) (seconds float64, err error) {
-	seconds = math.Inf(1)
+// fastest returns the least time that a fit has taken, and that predicting the rows has.
+func fastest(ctx context.Context, spec Spec, rows datasets.Set) (fitted, predicted float64, err error) {
+	fitted, predicted = math.Inf(1), math.Inf(1)
 	for range trialTimes {
 		began := time.Now()
-		if _, err := spec.Pipeline.Fit(ctx, rows); err != nil {
-			return 0, err
+		model, err := spec.Pipeline.Fit(ctx, rows)
+		if err != nil {
+			return 0, 0, err
 		}
-		seconds = min(seconds, time.Since(began).Seconds())
+		fitted = min(fitted, time.Since(began).Seconds())
+		began = time.Now()
+		if _, err := predict(ctx, model, rows.X); err != nil {
+			return 0, 0, err
+		}
+		predicted = min(predicted, time.Since(began).Seconds())
 	}
-	return seconds, nil
+	return fitted, predicted, nil
 }
 
 // first returns about the first n rows of a source.

@@ -208,6 +208,8 @@ func (s Spec) searchOn(set datasets.Set, task metrics.Task) (gridsearch.Search, 
 		search.Splitter = datasets.StratifiedKFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
 	case "time":
 		search.Splitter = datasets.TimeSeriesSplit{Folds: cv.Folds}
+	case "loo", "gcv":
+		search.Splitter = gridsearch.LeaveOneOut{GCV: kind == "gcv"}
 	default:
 		search.Splitter = datasets.KFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
 	}
