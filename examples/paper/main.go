@@ -1,7 +1,7 @@
 // Command paper repeats table 1 of Rahimi and Recht, "Random features for large-scale kernel
 // machines" (NIPS 2007), from the experiment files beside it, and writes docs/paper.md.
 //
-//	go run ./examples/paper -data FOLDER [-only covtype] [-sklearn] [-out docs/paper.md]
+//	go run ./examples/paper -data FOLDER [-only 'covtype*'] [-sklearn] [-out docs/paper.md]
 //
 // The folder holds the data files that README.md lists, at any depth, gzipped or not.
 package main
@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path"
 	"strings"
 )
 
@@ -30,7 +31,7 @@ func main() {
 func command(ctx context.Context) error {
 	t := table{folder: "examples/paper", seeds: 5}
 	flag.StringVar(&t.data, "data", "examples/paper/data", "folder of the data files")
-	flag.StringVar(&t.only, "only", "", "only the files whose names contain this")
+	flag.StringVar(&t.only, "only", "*", "only the files of this pattern, such as a9a*")
 	flag.IntVar(&t.seeds, "seeds", t.seeds, "number of seeds")
 	flag.BoolVar(&t.sklearn, "sklearn", false, "time scikit-learn beside it, by python3")
 	out := flag.String("out", "", "page to write; standard output when left out")
@@ -39,6 +40,9 @@ func command(ctx context.Context) error {
 	flag.Parse()
 	if *one {
 		return single(ctx, flag.Args())
+	}
+	if _, err := path.Match(t.only, ""); err != nil {
+		return fmt.Errorf("-only %s: %w", t.only, err)
 	}
 	if t.seeds < 1 || flag.NArg() > 0 {
 		return errors.New("wanted -seeds of 1 or more, and no other arguments")
@@ -69,12 +73,12 @@ type memory struct {
 	Value json.RawMessage `json:"value"`
 }
 
-func (m *memo) open(path string) error {
+func (m *memo) open(name string) error {
 	m.seen = map[string]json.RawMessage{}
-	if path == "" {
+	if name == "" {
 		return nil
 	}
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(name)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -84,7 +88,7 @@ func (m *memo) open(path string) error {
 			m.seen[one.Key] = one.Value
 		}
 	}
-	m.file, err = os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	m.file, err = os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -110,7 +111,7 @@ func (t *table) page(ctx context.Context) (string, error) {
 
 // write adds a line, which begins with what is known of it, and ends with what runs find.
 func (t *table) write(ctx context.Context, out *strings.Builder, l line, begin string) error {
-	if !strings.Contains(l.name(), t.only) {
+	if match, _ := path.Match(t.only, l.file); !match {
 		return nil
 	}
 	runs, err := t.measure(ctx, l)

@@ -43,7 +43,8 @@ this one. The parameters are those found with P = 50; from P = 100 on, bins of a
 `
 	closing = `
 The command is the same. The search finds that the elevation, the input that says most, wants a kernel
-four times as narrow or more: with one γ for all inputs errors are one to one and a half points higher.
+eight times as narrow as the others, the most that the file lists; with γ = 4 for all inputs and P = 50 the
+error is about 9.0 %.
 `
 
 	beside = `
