@@ -203,7 +203,7 @@ func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func
 	limit, width, projected := math.MaxFloat64, 0, 0
 	for _, i := range which {
 		m := f.maps[i]
-		limit, width = min(limit, m.limit), max(width, m.OutputWidth())
+		limit, width = min(limit, m.double.limit), max(width, m.OutputWidth())
 		if f.Projects() && m.uniform() {
 			projected = max(projected, m.Frequencies())
 		}

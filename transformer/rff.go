@@ -189,7 +189,6 @@ type FittedRFF struct {
 	factor []float64        // d, what γ makes of the base
 	double fourier[float64] // the map in either precision
 	single fourier[float32]
-	limit  float64 // inputs up to which ω'x is finite
 }
 
 var (
@@ -222,7 +221,6 @@ func (f *FittedRFF) finish() error {
 	if f.double.limit < 0 {
 		return errors.New("transformer: rff: gamma times a frequency overflows")
 	}
-	f.limit = f.double.limit
 	return nil
 }
 
