@@ -130,8 +130,12 @@ func (r *run) evaluate(ctx context.Context) (err error) {
 		defer func() { err = errors.Join(err, r.journal.close()) }()
 	}
 	if r.resumed = r.done; r.resumed > 0 && !r.swept { // killed in a sweep, before it could tell
-		_, shared := r.sweepCost()
-		r.share(shared)
+		if _, left := r.search.Splitter.(LeaveOneOut); left {
+			r.share([]string{"rows"})
+		} else {
+			_, shared := r.sweepCost()
+			r.share(shared)
+		}
 	}
 	r.report(Progress{Candidate: -1, Score: math.NaN()})
 	if r.done == r.total() {

@@ -58,7 +58,9 @@ func (s Search) Plan(data datasets.Set) (Plan, error) {
 		p.Workers = 1
 	}
 	r.planFits(&p)
-	if cost, shared := r.sweepCost(); shared != nil {
+	if _, left := s.Splitter.(LeaveOneOut); left {
+		p.Shared = []string{"rows"}
+	} else if cost, shared := r.sweepCost(); shared != nil {
 		p.Shared, p.SharedFlops, p.Bytes = shared, cost.Flops, cost.Bytes
 	}
 	if p.Known {
