@@ -116,7 +116,7 @@ func verdictOf(err error) verdict {
 			v.Faults = append(v.Faults, fault{f.File, f.Line, f.Column, f.Path, f.Error()})
 		}
 	case err != nil:
-		v.Faults = append(v.Faults, fault{Message: err.Error()})
+		v.Faults = append(v.Faults, fault{Message: plainly(err)})
 	}
 	return v
 }

@@ -102,12 +102,31 @@ func run(ctx context.Context, args []string, out, err io.Writer) (code int) {
 		fmt.Fprintf(err, "bochner: %v; see bochner --help\n", wrong)
 		return misuse
 	}
-	s := session{ctx: ctx, out: out, err: err, quiet: c.Quiet, json: c.JSON}
-	if wrong := call.Run(&s); wrong != nil {
+	said := &heard{w: out}
+	s := session{ctx: ctx, out: said, err: err, quiet: c.Quiet, json: c.JSON}
+	wrong = call.Run(&s)
+	if wrong == nil {
+		wrong = said.err
+	}
+	if wrong != nil {
 		fmt.Fprintln(err, message(ctx, wrong))
 		return failure
 	}
 	return success
+}
+
+// heard is a writer that remembers the first error, so that output which nobody got is no success.
+type heard struct {
+	w   io.Writer
+	err error
+}
+
+func (h *heard) Write(p []byte) (int, error) {
+	n, err := h.w.Write(p)
+	if h.err == nil {
+		h.err = err
+	}
+	return n, err
 }
 
 // exit is what kong panics with to leave a parse.
@@ -122,11 +141,16 @@ func message(ctx context.Context, err error) string {
 	if errors.As(err, &faults) {
 		return faults.Error() // file:line:column, as editors know it
 	}
+	return "bochner: " + plainly(err)
+}
+
+// plainly is what an error says without the packages it has come through.
+func plainly(err error) string {
 	text := err.Error()
 	for {
 		room, rest, found := strings.Cut(text, ": ")
 		if !found || !slices.Contains(rooms, room) {
-			return "bochner: " + text
+			return text
 		}
 		text = rest
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -263,4 +264,57 @@ func TestProgressLines(t *testing.T) {
 		t.Errorf("%d lines, wanted 12:\n%s", got, b.String())
 	}
 	has(t, b.String(), "search\nsearch 10/100\n", "search 100/100\nrefit\n")
+}
+
+// full is a device that takes nothing.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// What cannot be printed is a failure, whatever prints it.
+func TestOutputThatNobodyGets(t *testing.T) {
+	t.Chdir(workplace(t))
+	for _, args := range []string{
+		"validate good.yaml", "plan good.yaml", "run good.yaml", "inspect model.bochner", "evaluate model.bochner rows.csv",
+		"predict model.bochner rows.csv", "init rows.csv -o -", "schema", "datasets", "--json datasets",
+	} {
+		var errs strings.Builder
+		if code := run(context.Background(), strings.Fields("--quiet "+args), full{}, &errs); args != "validate good.yaml" && args != "run good.yaml" && code != failure {
+			t.Errorf("%s: exit code %d, wanted %d", args, code, failure)
+		}
+		errs.Reset()
+		if code := run(context.Background(), strings.Fields(args), full{}, &errs); code != failure || !strings.HasSuffix(errs.String(), "bochner: no space left on device\n") {
+			t.Errorf("%s: exit code %d, wanted %d, and it says %q", args, code, failure, errs.String())
+		}
+	}
+}
+
+// A search is left out by a flag, and extra columns of new rows by another.
+func TestNoSearchAndDrop(t *testing.T) {
+	t.Chdir(workplace(t))
+	_, errs := call(t, success, "run good.yaml --set search.grid.logistic.C=[1,2] --set output.dir=out")
+	has(t, errs, "search")
+	if _, err := os.Stat("out/cv_results.csv"); err != nil {
+		t.Error(err)
+	}
+	out, _ := call(t, success, "run good.yaml --set search.grid.logistic.C=[1,2] --no-search --set output.dir=out")
+	if strings.Contains(out, "folds") {
+		t.Errorf("it has searched:\n%s", out)
+	}
+	if _, err := os.Stat("out/cv_results.csv"); !os.IsNotExist(err) {
+		t.Errorf("the table of the search before is there: %v", err)
+	}
+	out, _ = call(t, success, "run good.yaml --set search.folds=3 --set output.dir=out")
+	has(t, out, "the pipeline as it is × 3 folds")
+
+	put(t, "wide.csv", "a,d,b,c,e\n1,x,2,red,0\n3,y,1,green,0\n")
+	call(t, failure, "predict model.bochner wide.csv")
+	out, _ = call(t, success, "predict model.bochner wide.csv --drop d --drop e")
+	put(t, "narrow.csv", "a,b,c\n1,2,red\n3,1,green\n")
+	if want, _ := call(t, success, "predict model.bochner narrow.csv"); out != want {
+		t.Errorf("with columns dropped it predicts\n%s, wanted\n%s", out, want)
+	}
+	put(t, "true.csv", "a,d,b,c,y\n1,x,2,red,no\n3,y,1,green,yes\n")
+	call(t, failure, "evaluate model.bochner true.csv")
+	call(t, success, "evaluate model.bochner true.csv --drop d")
 }
