@@ -1,0 +1,101 @@
+package gridsearch
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// CurvePoint is what a search found for one value of an axis of numbers.
+type CurvePoint struct {
+	Value    float64
+	Best     int     // the candidate with that value whose mean is the best
+	Mean     float64 // of it
+	StdError float64 // of that mean, over the folds; NaN with one fold
+}
+
+// Curve returns the best score for each value of an axis of numbers, smallest value first: over
+// "rff.features" the error against D. Values with which every candidate failed are left out. A sweep
+// of nested features has made all of them in one run.
+func (r *Result) Curve(path string) ([]CurvePoint, error) {
+	var out []CurvePoint
+	var paths []string
+	for i, c := range r.Candidates {
+		paths = paths[:0]
+		for _, s := range c.Settings {
+			paths = append(paths, s.Path)
+			if s.Path != path {
+				continue
+			}
+			v, ok := number(s.Value)
+			if !ok {
+				return nil, fmt.Errorf("gridsearch: %s has the value %s, wanted numbers", path, text(s.Value))
+			}
+			if c.Failed == "" {
+				out = r.join(out, CurvePoint{Value: v, Best: i, Mean: c.Mean, StdError: c.Std / math.Sqrt(float64(len(c.Folds)-1))})
+			}
+		}
+		if !slices.Contains(paths, path) {
+			return nil, fmt.Errorf("gridsearch: %s is no axis of the search, which has %s", path, strings.Join(paths, ", "))
+		}
+	}
+	slices.SortFunc(out, func(a, b CurvePoint) int {
+		if a.Value < b.Value {
+			return -1
+		}
+		return 1
+	})
+	return out, nil
+}
+
+// join adds a point, or puts it in the place of a worse one of the same value.
+func (r *Result) join(points []CurvePoint, p CurvePoint) []CurvePoint {
+	for k := range points {
+		if points[k].Value == p.Value {
+			if r.better(p.Mean, points[k].Mean) {
+				points[k] = p
+			}
+			return points
+		}
+	}
+	return append(points, p)
+}
+
+func (r *Result) better(a, b float64) bool {
+	if r.GreaterIsBetter {
+		return a > b
+	}
+	return a < b
+}
+
+// Plateau returns the first point of a curve from which on nothing is gained: its mean is within one
+// standard error of the best one's, and so are those of all larger values. ok is false where that is
+// true of the last alone, so that larger values may do better still; and for fewer than two points.
+func (r *Result) Plateau(curve []CurvePoint) (point CurvePoint, ok bool) {
+	if len(curve) < 2 {
+		return point, false
+	}
+	best := curve[0]
+	for _, p := range curve {
+		if r.better(p.Mean, best.Mean) {
+			best = p
+		}
+	}
+	slack := best.StdError
+	if slack-slack != 0 {
+		slack = 0
+	}
+	limit := best.Mean + slack
+	if r.GreaterIsBetter {
+		limit = best.Mean - slack
+	}
+	at := len(curve) - 1
+	if r.better(limit, curve[at].Mean) { // worse again with the largest
+		return best, true
+	}
+	for at > 0 && !r.better(limit, curve[at-1].Mean) {
+		at--
+	}
+	return curve[at], at < len(curve)-1
+}
