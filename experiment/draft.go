@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -46,6 +47,9 @@ func Draft(ctx context.Context, path string, o DraftOptions) ([]byte, error) {
 	train, _, r, err := spec.openAll(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if classes := train.Schema().Classes(); len(classes) == 1 {
+		return nil, fmt.Errorf("experiment: column %s: one class only, %q; name another target", train.Schema().Targets[0].Name, classes)
 	}
 	look := &look{schema: train.Schema(), missing: make([]int, len(train.Schema().Columns))}
 	look.rows, look.inputs = train.Dims()
@@ -189,9 +193,39 @@ func (d *draft) data() {
 	} else {
 		d.line("  task: regression")
 	}
-	if ids := d.identifiers(); len(ids) > 0 {
-		d.line("  drop: %s # a different value in almost every row", flow(list(ids)))
+	ids, empty := d.identifiers(), d.empty()
+	var why []string
+	if len(ids) > 0 {
+		why = append(why, "a different text in almost every row")
 	}
+	if len(empty) > 0 {
+		why = append(why, "no value in any row")
+	}
+	if len(why) > 0 {
+		d.line("  drop: %s # %s", flow(list(append(ids, empty...))), strings.Join(why, ", or "))
+	}
+	for _, c := range d.schema.Columns {
+		if example := numberAsText(c.Levels); example != "" {
+			d.line("  # Column %s has texts that look like numbers, such as %s; to be read as such they need a decimal point and no other marks.", flow(c.Name), flow(example))
+		}
+	}
+}
+
+// written is a number as people write it: with a decimal comma, thousands apart, or a unit.
+var written = regexp.MustCompile(`^[-+]?[$€£]? ?[0-9][0-9.,' ]*[$€£%]?$`)
+
+// numberAsText returns one of the levels where nearly all are numbers in another notation.
+func numberAsText(levels []string) string {
+	alike := 0
+	for _, level := range levels {
+		if written.MatchString(level) {
+			alike++
+		}
+	}
+	if len(levels) < 10 || 10*alike < 9*len(levels) {
+		return ""
+	}
+	return levels[slices.IndexFunc(levels, written.MatchString)]
 }
 
 // dialect says how the file is written, where that is not what is usual.
@@ -255,12 +289,23 @@ func (d *draft) identifiers() []string {
 	return out
 }
 
+// empty are the columns without a value.
+func (d *draft) empty() []string {
+	var out []string
+	for j, c := range d.schema.Columns {
+		if d.seen > 0 && d.missing[j] == d.seen {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}
+
 // kinds counts the columns of each kind that are left, and the numeric ones with missing values.
 func (d *draft) kinds() (numeric, categorical int, incomplete []string) {
-	ids := d.identifiers()
+	dropped := append(d.identifiers(), d.empty()...)
 	for j, c := range d.schema.Columns {
 		switch {
-		case slices.Contains(ids, c.Name):
+		case slices.Contains(dropped, c.Name):
 		case c.Kind == datasets.Categorical:
 			categorical++
 		default:

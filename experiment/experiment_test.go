@@ -645,3 +645,31 @@ func TestDraftOfSparseRows(t *testing.T) {
 		}
 	}
 }
+
+// A draft drops what is in no row and what is another in every row, and points at numbers that are
+// written as texts.
+func TestDraftOfColumnsThatDoNotServe(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var b strings.Builder
+	b.WriteString("id;none;price;y\n")
+	for i := range 40 {
+		fmt.Fprintf(&b, "u%d;;%d,5;%d\n", i, i%11, i)
+	}
+	put(t, "rows.csv", b.String())
+	text, err := Draft(context.Background(), "rows.csv", DraftOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"drop: [id, none] # a different text in almost every row, or no value in any row",
+		"# Column price has texts that look like numbers, such as 0,5;",
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	put(t, "same.csv", "a,y\n1,x\n2,x\n")
+	if _, err := Draft(context.Background(), "same.csv", DraftOptions{}); err == nil || !strings.Contains(err.Error(), "one class only") {
+		t.Errorf("one class: %v", err)
+	}
+}
