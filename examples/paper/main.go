@@ -36,6 +36,7 @@ func command(ctx context.Context) error {
 	flag.BoolVar(&t.sklearn, "sklearn", false, "time scikit-learn beside it, by python3")
 	out := flag.String("out", "", "page to write; standard output when left out")
 	log := flag.String("log", "", "file to keep results in, and to take those from that are there")
+	flag.BoolVar(&t.memo.only, "kept", false, "run nothing: take what -log has")
 	one := flag.Bool("one", false, "make one run of the file and the overrides that follow, for this program itself")
 	flag.Parse()
 	if *one {
@@ -66,7 +67,11 @@ func command(ctx context.Context) error {
 type memo struct {
 	file *os.File
 	seen map[string]json.RawMessage
+	only bool // nothing is made that is not kept
 }
+
+// errNotKept says that a run is not in the log, where nothing else is wanted.
+var errNotKept = errors.New("not in the log")
 
 type memory struct {
 	Key   string          `json:"key"`
@@ -102,6 +107,9 @@ func (m *memo) close() {
 func (m *memo) recall(key string, value any, make func() error) error {
 	if kept, ok := m.seen[key]; ok {
 		return json.Unmarshal(kept, value)
+	}
+	if m.only {
+		return errNotKept
 	}
 	if err := make(); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -45,6 +46,9 @@ func (t *table) peers(ctx context.Context) (string, error) {
 		}
 		return nil
 	})
+	if errors.Is(err, errNotKept) {
+		return "", nil
+	}
 	if err != nil {
 		return "", err
 	}

@@ -95,7 +95,7 @@ func (t *table) measure(ctx context.Context, l line) (runs []run, err error) {
 		file := filepath.Join(t.folder, l.file+".yaml")
 		if seed == 1 || l.drawn {
 			if chosen, err = t.choose(ctx, file, fmt.Sprint(l.file, " ", seed), set); err != nil {
-				return nil, err
+				return runs, err
 			}
 		}
 		set = append(set, l.set...)
@@ -105,7 +105,7 @@ func (t *table) measure(ctx context.Context, l line) (runs []run, err error) {
 			return err
 		})
 		if err != nil {
-			return nil, err
+			return runs, err
 		}
 		fmt.Fprintf(os.Stderr, "%s seed %d: %.2f %%, %.1f s to fit, %v\n", l.name(), seed, l.error(r), r.Seconds.Refit, chosen)
 		runs = append(runs, r)

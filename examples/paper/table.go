@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -81,14 +82,14 @@ type table struct {
 func (t *table) page(ctx context.Context) (string, error) {
 	var out strings.Builder
 	out.WriteString(opening)
-	out.WriteString("| data | method | size | paper | time there | here, mean ± sd | to fit | processor | memory |\n|---|---|---|---:|---:|---:|---:|---:|---:|\n")
+	out.WriteString("| data | method | size | paper | time there | here, mean ± sd | processor | memory |\n|---|---|---|---:|---:|---:|---:|---:|\n")
 	for _, l := range lines {
 		if err := t.write(ctx, &out, l, fmt.Sprintf("| %s | [%s](../examples/paper/%s.yaml) | %s | %s | %s |", l.data, l.method, l.file, l.size, l.paper, l.time)); err != nil {
 			return "", err
 		}
 	}
 	out.WriteString(remarks)
-	out.WriteString("| P | error, mean ± sd | to fit | processor | memory |\n|---:|---:|---:|---:|---:|\n")
+	out.WriteString("| P | error, mean ± sd | processor | memory |\n|---:|---:|---:|---:|\n")
 	for _, p := range grids {
 		l := line{data: "Forest Cover", method: vectors, file: "covtype_svm", train: cover}
 		if p != 50 {
@@ -115,15 +116,22 @@ func (t *table) write(ctx context.Context, out *strings.Builder, l line, begin s
 		return nil
 	}
 	runs, err := t.measure(ctx, l)
-	if err != nil {
+	if err != nil && !errors.Is(err, errNotKept) {
 		return err
 	}
-	errors, fit, cpu, memory := make([]float64, len(runs)), make([]float64, len(runs)), make([]float64, len(runs)), 0.0
-	for k, r := range runs {
-		errors[k], fit[k], cpu[k], memory = l.error(r), r.Seconds.Refit, r.CPU, max(memory, float64(r.Memory))
+	if len(runs) == 0 {
+		fmt.Fprintf(out, "%s not run | | |\n", begin)
+		return nil
 	}
-	mean, sd := moments(errors)
-	fmt.Fprintf(out, "%s **%.2f** ± %.2f | %.2g s | %.2g s | %.0f MB |\n", begin, mean, sd, median(fit), median(cpu), memory/1e6)
+	wrong, cpu, memory := make([]float64, len(runs)), make([]float64, len(runs)), 0.0
+	for k, r := range runs {
+		wrong[k], cpu[k], memory = l.error(r), r.CPU, max(memory, float64(r.Memory))
+	}
+	mean, sd := moments(wrong)
+	if len(runs) < t.seeds {
+		begin += fmt.Sprintf(" of %d seeds:", len(runs))
+	}
+	fmt.Fprintf(out, "%s **%.2f** ± %.2f | %.3g s | %.0f MB |\n", begin, mean, sd, median(cpu), memory/1e6)
 	return nil
 }
 
