@@ -597,6 +597,9 @@ func TestPrecision(t *testing.T) {
 		if got := pipeline.Unwrap(m.Predictor).Precision(); got != want {
 			t.Errorf("the model is in %s, wanted %s", got, want)
 		}
+		if said, err := Inspect("out/model.bochner"); err != nil || said.Precision != want {
+			t.Errorf("inspect says %q, %v, wanted %s", said.Precision, err, want)
+		}
 	}
 }
 

@@ -34,7 +34,9 @@ type Model struct {
 	Classes  []string           `json:"classes,omitempty"`
 	Metrics  map[string]float64 `json:"metrics"`
 	Versions Versions           `json:"versions"`
-	Spec     string             `json:"spec"` // the pipeline as fitted, as YAML
+	// Precision is that of the features: float64 or float32.
+	Precision string `json:"precision"`
+	Spec      string `json:"spec"` // the pipeline as fitted, as YAML
 }
 
 // Column is an input of a model.
@@ -198,7 +200,7 @@ func Inspect(path string) (Model, error) {
 	}
 	out := Model{
 		Name: m.Name, Task: m.Task, Classes: m.Schema.Classes(), Metrics: m.Metrics,
-		Versions: Versions{Bochner: m.Versions["bochner"], Go: m.Versions["go"]},
+		Versions: Versions{Bochner: m.Versions["bochner"], Go: m.Versions["go"]}, Precision: m.Spec.Precision,
 	}
 	for j := range m.Schema.Columns {
 		c := m.Schema.Columns[j]

@@ -119,6 +119,9 @@ func showModel(out io.Writer, m experiment.Model) {
 	fmt.Fprintf(t, "name\t%s\n", m.Name)
 	fmt.Fprintf(t, "task\t%s\n", m.Task)
 	fmt.Fprintf(t, "made by\tbochner %s, %s\n", m.Versions.Bochner, m.Versions.Go)
+	if m.Precision != "float64" {
+		fmt.Fprintf(t, "precision\t%s\n", m.Precision)
+	}
 	fmt.Fprintf(t, "target\t%s\n", strings.Join(m.Targets, ", "))
 	if len(m.Classes) > 0 {
 		fmt.Fprintf(t, "classes\t%s\n", strings.Join(m.Classes, ", "))
