@@ -19,15 +19,20 @@ import (
 
 var _ estimator.Sweeper = Pipeline{}
 
-// Sweep fits every setting on every fold and shares what settings have in common: steps that are
-// equal from the first on are fitted and applied once for each fold, and once for all folds where
-// none of them looks at the rows ([transformer.Rowless]). The estimators behind the same steps are
-// left to their own Sweep where they have one. What would exceed the memory of the pipeline is not
-// shared but done for each setting by itself.
+// Sweep fits every setting on every fold and shares what settings have in common:
+//   - steps that are equal from the first on are fitted and applied once for each fold, and once for
+//     all folds where none of them looks at the rows ([transformer.Rowless]);
+//   - last steps that make their maps from the same draws ([transformer.Kin]) project the rows once,
+//     and estimators that can ([estimator.FamilySweeper]) learn from all their maps together;
+//   - other estimators behind the same steps are left to their own Sweep where they have one.
 //
-// It returns "prefix" where fitted steps, and "features" where mapped rows, served several settings
-// or folds, and what the estimators shared. Folds and groups of settings go in parallel as far as
-// memory allows; what is yielded does not depend on that, only the order is.
+// What would exceed the memory of the pipeline is not shared but done for each setting by itself.
+// Features that settings share as a family are in double precision, whatever theirs is.
+//
+// It returns the names of what was shared: "prefix" where fitted steps, "features" where mapped rows,
+// "projection" where one product with the rows served several settings or folds, and what the
+// estimators shared. Folds and groups of settings go in parallel as far as memory allows; what is
+// yielded does not depend on that, only the order is.
 func (p Pipeline) Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
 	yield func(setting, fold int, held estimator.Held) error) (shared []string, err error) {
 	return p.Resume(ctx, data, folds, settings, func(int, int) bool { return true }, yield)

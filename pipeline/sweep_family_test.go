@@ -276,3 +276,13 @@ func TestNewtonFamilySweepIsTheNaiveSearch(t *testing.T) {
 		naive(t, data, folds, settings, got, 1e-6)
 	}
 }
+
+// Settings in single precision are swept in double precision, and agree to the single one.
+func TestFamilySweepOfSinglePrecision(t *testing.T) {
+	data := numbers(160, 53)
+	base := pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), fourier(16))
+	base.Precision = pipeline.Float32
+	settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.2}}, param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})
+	got, _ := sweep(t, base, data, thirds(160), settings)
+	naive(t, data, thirds(160), settings, got, 1e-4)
+}
