@@ -44,8 +44,15 @@ func (d *decoder) files(ctx context.Context) {
 	d.kinds(ctx)
 }
 
-// smallFile is how many bytes are read through to learn the kinds of the columns.
-const smallFile = 4 << 20
+// isSmall says whether a file is read through to learn the kinds of its columns.
+func isSmall(path string) bool {
+	limit := int64(4 << 20)
+	if strings.HasSuffix(path, ".gz") {
+		limit /= 10
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.Size() <= limit
+}
 
 // kinds looks whether the steps can take the columns, where it takes no time to know their kinds and
 // nothing else is wrong: of built-in data and of small files. A run looks at all others.
@@ -53,7 +60,7 @@ func (d *decoder) kinds(ctx context.Context) {
 	if len(d.faults) > 0 || !d.steps {
 		return
 	}
-	if info, err := os.Stat(d.spec.Data.Train); d.spec.Data.Dataset == "" && (err != nil || info.Size() > smallFile || d.spec.Data.svm(d.spec.Data.Train)) {
+	if data := d.spec.Data; data.Dataset == "" && (data.svm(data.Train) || !isSmall(data.Train)) {
 		return
 	}
 	s := d.spec
