@@ -23,7 +23,7 @@ var paths = []string{
 	ours + "datasets", ours + "datasets/arff", ours + "datasets/builtin", ours + "datasets/csv", ours + "datasets/golearn",
 	ours + "datasets/svmlight", ours + "datasets/synthetic", ours + "estimator", ours + "experiment", ours + "gridsearch",
 	ours + "metrics", ours + "model", ours + "param", ours + "pipeline", ours + "single", ours + "sparse", ours + "transformer",
-	ours + "notebook/picture",
+	ours + "examples/notebooks/picture",
 	"gonum.org/v1/gonum/mat", "gonum.org/v1/gonum/floats", "gonum.org/v1/gonum/stat",
 	"github.com/sjwhitworth/golearn/base", "github.com/sjwhitworth/golearn/evaluation", "github.com/sjwhitworth/golearn/filters",
 }

@@ -34,6 +34,7 @@ func init() {
 		Types: map[string]reflect.Type{
 			"Axis":        reflect.TypeOf((*gridsearch.Axis)(nil)).Elem(),
 			"Candidate":   reflect.TypeOf((*gridsearch.Candidate)(nil)).Elem(),
+			"CurvePoint":  reflect.TypeOf((*gridsearch.CurvePoint)(nil)).Elem(),
 			"Halving":     reflect.TypeOf((*gridsearch.Halving)(nil)).Elem(),
 			"LeaveOneOut": reflect.TypeOf((*gridsearch.LeaveOneOut)(nil)).Elem(),
 			"Plan":        reflect.TypeOf((*gridsearch.Plan)(nil)).Elem(),

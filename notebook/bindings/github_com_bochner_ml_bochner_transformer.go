@@ -61,6 +61,7 @@ func init() {
 			"Fitter":            reflect.TypeOf((*transformer.Fitter)(nil)).Elem(),
 			"Gamma":             reflect.TypeOf((*transformer.Gamma)(nil)).Elem(),
 			"Impute":            reflect.TypeOf((*transformer.Impute)(nil)).Elem(),
+			"KernelError":       reflect.TypeOf((*transformer.KernelError)(nil)).Elem(),
 			"Kin":               reflect.TypeOf((*transformer.Kin)(nil)).Elem(),
 			"MinMax":            reflect.TypeOf((*transformer.MinMax)(nil)).Elem(),
 			"OneHot":            reflect.TypeOf((*transformer.OneHot)(nil)).Elem(),

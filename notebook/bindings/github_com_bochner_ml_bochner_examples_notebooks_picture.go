@@ -7,11 +7,11 @@ import (
 
 	"github.com/cosmos72/gomacro/imports"
 
-	picture "github.com/bochner-ml/bochner/notebook/picture"
+	picture "github.com/bochner-ml/bochner/examples/notebooks/picture"
 )
 
 func init() {
-	imports.Packages["github.com/bochner-ml/bochner/notebook/picture"] = imports.Package{
+	imports.Packages["github.com/bochner-ml/bochner/examples/notebooks/picture"] = imports.Package{
 		Name: "picture",
 		Binds: map[string]reflect.Value{
 			"Matrices": reflect.ValueOf(picture.Matrices),
