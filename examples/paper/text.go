@@ -59,8 +59,9 @@ error is about 9.0 %.
 ## scikit-learn beside it
 
 RBFSampler with least squares, with the same D, and exact kernel machines (SVC, SVR) on a part of the
-training rows, as many as take no longer than a minute or so; by peers.py in the same run. The parameters
-are those of our search, for exact machines common values.
+training rows, as many as take no longer than a minute or so; by examples/paper/peers.py in the same run.
+The parameters are near those that the searches above find, for exact machines common values. The time
+is that of the fit alone.
 
 | data | method | training rows | error | processor, to fit |
 |---|---|---:|---:|---:|

@@ -38,7 +38,7 @@ func covers(ctx context.Context, path, out string) error {
 	train, test := all.Slice(0, rows), all.Slice(rows, all.Rows())
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = "Forest Cover, binning and SVM, P = 50", "training rows", "% wrong"
-	logarithmic(p)
+	logarithmic(p, []float64{2500, 5000, 10000, 20000, 40000, 80000}, []float64{5, 10, 20, 40})
 	var points plotter.XYs
 	for n := rows / 32; n <= rows; n *= 2 {
 		wrong, _, err := try(ctx, 50, train.Slice(0, n), test)
@@ -63,15 +63,15 @@ func sizes(ctx context.Context, train, test datasets.Set, name string) error {
 	wrong, seconds := plot.New(), plot.New()
 	wrong.Title.Text, wrong.X.Label.Text, wrong.Y.Label.Text = "error", "P", "% wrong"
 	seconds.Title.Text, seconds.X.Label.Text, seconds.Y.Label.Text = "time to fit, all cores together", "P", "seconds"
-	logarithmic(wrong)
-	logarithmic(seconds)
+	sizes := []float64{6, 12, 25, 50, 100, 200, 400}
+	logarithmic(wrong, sizes, []float64{5, 6, 7, 8, 10, 15, 20})
+	logarithmic(seconds, sizes, []float64{0.2, 0.5, 1, 2, 5, 10, 20})
 	var errors, times, line, exact plotter.XYs
-	for _, grids := range []int{6, 12, 25, 50, 100, 200, 400} {
-		e, t, err := try(ctx, grids, train, test)
+	for _, x := range sizes {
+		e, t, err := try(ctx, int(x), train, test)
 		if err != nil {
 			return err
 		}
-		x := float64(grids)
 		errors, times = append(errors, plotter.XY{X: x, Y: e}), append(times, plotter.XY{X: x, Y: t})
 		exact = append(exact, plotter.XY{X: x, Y: 8.30})
 	}

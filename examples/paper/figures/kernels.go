@@ -147,7 +147,7 @@ func errorsOfKernels(ctx context.Context, name string) error {
 		if kind == "binning" {
 			p.Title.Text, p.X.Label.Text = "binning, laplacian kernel", "P"
 		}
-		logarithmic(p)
+		logarithmic(p, nil, nil)
 		var bound, most, rms plotter.XYs
 		for _, size := range []int{4, 16, 64, 256, 1024, 4096} {
 			largest, mean, err := apart(ctx, kind, size, X)

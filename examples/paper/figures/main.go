@@ -74,12 +74,23 @@ func curve(p *plot.Plot, name string, c color.Color, dashed bool, points plotter
 	return nil
 }
 
-// logarithmic makes both axes so.
-func logarithmic(p *plot.Plot) {
+// logarithmic makes both axes so, with marks where they are wanted, or at powers of ten.
+func logarithmic(p *plot.Plot, x, y []float64) {
 	p.Legend.Padding = vg.Points(3)
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
-	p.X.Tick.Marker, p.Y.Tick.Marker = plot.LogTicks{Prec: -1}, plot.LogTicks{Prec: -1}
+	p.X.Tick.Marker, p.Y.Tick.Marker = marks(x), marks(y)
 	p.Add(plotter.NewGrid())
+}
+
+func marks(at []float64) plot.Ticker {
+	if at == nil {
+		return plot.LogTicks{Prec: -1}
+	}
+	var ticks plot.ConstantTicks
+	for _, v := range at {
+		ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprint(v)})
+	}
+	return ticks
 }
 
 // save writes plots in rows and columns as name.svg and name.png.
