@@ -23,5 +23,10 @@ cd "$root/examples/notebooks"
 for notebook in *.ipynb; do
 	start=$(date +%s)
 	jupyter nbconvert --log-level WARN --to notebook --execute --output-dir "$work/executed" "$notebook"
+	# A cell of GoNB that panics or exits with a failure is no error to nbconvert.
+	if grep -q '"exit status [0-9]' "$work/executed/$notebook"; then
+		echo "$notebook: a cell failed; see $work/executed/$notebook" >&2
+		exit 1
+	fi
 	echo "$notebook: $(($(date +%s) - start)) s from start to last cell"
 done
