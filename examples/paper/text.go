@@ -19,7 +19,6 @@ files, fitting, scoring training and test rows. *Memory* is the most that such a
 
 ![The error of random features against their number, with bounds](paper-kernel-error.svg)
 
-
 `
 	remarks = `
     go run ./examples/paper -data FOLDER -sklearn -out docs/paper.md
@@ -36,13 +35,13 @@ Sets that are not the paper's:
   as a smaller set. The test set is the labelled one of the competition, with kinds of attack that
   training rows do not have.
 
-Times of the paper are of a machine of 2007.
+Times of the paper are of a machine of 2007; times here are of two cores that did other work as well.
 
 ## Binning and a support vector machine
 
 The 80,000 rows of Forest Cover again, with a linear SVM (hinge) on binning features in place of least
-squares. An exact gaussian SVM (LIBSVM, γ = 32, C = 10) has 8.30 % on them, after 430 s of fitting on a machine like
-this one. The parameters are those found with P = 50; from P = 100 on, bins of a single row are left out.
+squares. An exact gaussian SVM (LIBSVM, γ = 32, C = 10) has 8.30 % on them, after 430 s of fitting on a
+machine like this one. The parameters are those found with P = 50; from P = 100 on, bins of a single row are left out.
 
 `
 	closing = `
@@ -50,9 +49,9 @@ this one. The parameters are those found with P = 50; from P = 100 on, bins of a
 
 ![Test error against the number of training rows](paper-rows.svg)
 
-The command is the same; examples/paper/figures draws the pictures. The search finds that the elevation, the input that says most, wants a kernel
-eight times as narrow as the others, the most that the file lists; with γ = 4 for all inputs and P = 50 the
-error is about 9.0 %.
+The command is the same; examples/paper/figures draws the pictures. The search finds that the elevation,
+the input that says most, wants a kernel eight times as narrow as the others, the most that the file
+lists; with γ = 4 for all inputs and P = 50 the error is about 9.0 %.
 `
 
 	beside = `
