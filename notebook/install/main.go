@@ -126,6 +126,9 @@ func build(source, binary string) error {
 			return err
 		}
 	}
+	if err := repair(filepath.Join(folder, "display.go")); err != nil {
+		return err
+	}
 	const with = "package main\n\nimport _ \"github.com/bochner-ml/bochner/notebook/bindings\"\n"
 	if err := os.WriteFile(filepath.Join(folder, "with_bindings.go"), []byte(with), 0o644); err != nil {
 		return err
@@ -137,6 +140,20 @@ func build(source, binary string) error {
 		return fmt.Errorf("go build: %w", err)
 	}
 	return nil
+}
+
+// repair makes the kernel look at the value where the type of an expression is an interface: a model
+// as Fit returns it, an estimator.Predictor, would not be shown otherwise.
+func repair(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	const wrong, right = "if kernel == nil || typ == nil {\n\t\t// try all", "if kernel == nil || typ == nil || typ.Kind() == reflect.Interface {\n\t\t// try all"
+	if strings.Count(string(text), wrong) != 1 {
+		return fmt.Errorf("%s is not the file that is to be repaired", file)
+	}
+	return os.WriteFile(file, []byte(strings.Replace(string(text), wrong, right, 1)), 0o644)
 }
 
 func copyFile(to, from string) error {
