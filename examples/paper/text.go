@@ -57,7 +57,7 @@ lists; with γ = 4 for all inputs and P = 50 the error is about 9.0 %.
 	beside = `
 ## scikit-learn beside it
 
-RBFSampler with least squares, with the same D, and exact kernel machines (SVC, SVR) on a part of the
+RBFSampler with least squares, and exact kernel machines (SVC, SVR) on a part of the
 training rows, as many as take no longer than a minute or so; by examples/paper/peers.py in the same run.
 The parameters are near those that the searches above find, for exact machines common values. The time
 is that of the fit alone.
