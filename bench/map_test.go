@@ -14,18 +14,52 @@ import (
 
 // BenchmarkTransform maps rows to Fourier features in a fresh matrix: with the peers' map, and as
 // paired with the one that pipelines have unless told otherwise, which needs half the frequencies.
+// Tiles are the peers' map into memory that is used again, as fits and predictions do it.
 func BenchmarkTransform(b *testing.B) {
-	for _, form := range []string{"phase", "paired"} {
+	for _, form := range []string{"phase", "paired", "tiles"} {
 		b.Run(form, func(b *testing.B) {
 			eachSize(b, func(b *testing.B, s size, precision string) { transform(b, s, form, precision) })
 		})
 	}
 }
 
+// tileRows is the number of rows of a tile.
+const tileRows = 2048
+
+// inTiles calls mapTo for one tile of rows after the other.
+func inTiles[M mat.Matrix](tile M, slice func(tile M, rows int) M, X *mat.Dense, mapTo func(dst M, X mat.Matrix) error) error {
+	n, _ := X.Dims()
+	for lo := 0; lo < n; lo += tileRows {
+		rows := min(tileRows, n-lo)
+		if err := mapTo(slice(tile, rows), datasets.SliceRows(X, lo, lo+rows)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tiled maps all rows of X into one tile.
+func tiled(fitted transformer.Transformer, X *mat.Dense, features int, precision string) func() error {
+	if precision == "float32" {
+		m, tile := fitted.(transformer.SingleTransformer), single.New(tileRows, features, nil)
+		return func() error {
+			return inTiles(tile, func(t *single.Dense, rows int) *single.Dense { return t.Slice(0, rows) }, X,
+				func(dst *single.Dense, X mat.Matrix) error { return m.TransformSingle(ctx, dst, X) })
+		}
+	}
+	m, tile := fitted.(transformer.DenseTransformer), mat.NewDense(tileRows, features, nil)
+	return func() error {
+		return inTiles(tile, func(t *mat.Dense, rows int) *mat.Dense { return t.Slice(0, rows, 0, features).(*mat.Dense) }, X,
+			func(dst *mat.Dense, X mat.Matrix) error { return m.TransformTo(ctx, dst, X) })
+	}
+}
+
 func transform(b *testing.B, s size, form, precision string) {
 	data := regression(s.rows, inputs)
 	spec := fourier(s.features)
-	spec.Map = form
+	if spec.Map = form; form == "tiles" {
+		spec.Map = "phase"
+	}
 	fitted, err := spec.Fit(ctx, data)
 	if err != nil {
 		b.Fatal(err)
@@ -34,7 +68,10 @@ func transform(b *testing.B, s size, form, precision string) {
 		_, err := fitted.Transform(ctx, data.X)
 		return err
 	}
-	if precision == "float32" {
+	switch {
+	case form == "tiles":
+		once = tiled(fitted, data.X.(*mat.Dense), s.features, precision)
+	case precision == "float32":
 		x := single.Copy(data.X)
 		once = func() error {
 			return fitted.(transformer.SingleTransformer).TransformSingle(ctx, single.New(s.rows, s.features, nil), x)

@@ -339,13 +339,13 @@ func (s *sweep) through(ctx context.Context, step Step, d division) (mapped divi
 // alone fits what is left of a setting after depth steps, and shares nothing.
 func (s *sweep) alone(ctx context.Context, i int, d division, depth int) {
 	if s.wanted(i, d.fold) {
-		s.give(ctx, i, d.fold, s.fitAlone(ctx, i, d, depth))
+		s.give(ctx, i, d.fold, s.fitAlone(ctx, s.settings[i], d, depth))
 	}
 }
 
-func (s *sweep) fitAlone(ctx context.Context, i int, d division, depth int) estimator.Held {
+// fitAlone fits what is left of p after depth steps and judges it.
+func (s *sweep) fitAlone(ctx context.Context, p Pipeline, d division, depth int) estimator.Held {
 	start := time.Now()
-	p := s.settings[i]
 	p.Steps, p.Name, p.Memory = p.Steps[depth:], p.path(), s.memory
 	fitted, err := p.Fit(ctx, d.trainSet())
 	return judge(ctx, fitted, err, d, start)

@@ -109,6 +109,13 @@ func fits(shape string) []work {
 			goals: []goal{faster(4, 4)},
 		},
 		{
+			name: "tiles", what: "transform, into a tile used again", peer: "transform",
+			f64:   []bench{{name: "Transform/tiles/" + shape + "/f64"}},
+			f32:   []bench{{name: "Transform/tiles/" + shape + "/f32"}},
+			limit: "≥ 4× / ≥ 4×",
+			goals: []goal{faster(4, 4)},
+		},
+		{
 			name: "ridge", what: "fit features → ridge", peer: "ridge",
 			f64:   []bench{{name: "RidgeFit/" + shape + "/f64"}},
 			f32:   []bench{{name: "RidgeFit/" + shape + "/f32"}},
