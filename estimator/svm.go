@@ -136,7 +136,7 @@ func (s SVM) descend(ctx context.Context, r *rows, l *labels) (linear, error) {
 	if err != nil {
 		return linear{}, err
 	}
-	inputs, err := newSolveRows(ctx, r)
+	inputs, err := newDualRows(ctx, r)
 	if err != nil {
 		return linear{}, err
 	}
@@ -149,7 +149,7 @@ func (s SVM) descend(ctx context.Context, r *rows, l *labels) (linear, error) {
 			for i := range target {
 				target[i] = signs[i*k+j]
 			}
-			p := solve.Dual{Rows: inputs, Target: target, Intercept: s.Intercept}
+			p := solve.Dual{Rows: inputs, Own: inputs.own(), Target: target, Intercept: s.Intercept}
 			p.Low, p.High, p.Diagonal = bounds(l.weights, s.Loss == "squared_hinge")
 			for i, t := range target {
 				if t > 0 {
@@ -166,7 +166,7 @@ func (s SVM) descend(ctx context.Context, r *rows, l *labels) (linear, error) {
 			return linear{}, err
 		}
 	}
-	return dualModel(results, s.Tol)
+	return dualModel(inputs, results, s.Tol)
 }
 
 // bounds returns those of the dual variables of rows with loss s·max(0, r), or s·max(0, r)², on
@@ -189,13 +189,20 @@ func bounds(weights []float64, squared bool) (low, high, diagonal []float64) {
 }
 
 // dualModel puts the solutions, one for each output, together.
-func dualModel(results []solve.DualResult, tol float64) (linear, error) {
+func dualModel(inputs dualRows, results []solve.DualResult, tol float64) (linear, error) {
 	k := len(results)
-	d := len(results[0].W)
-	w, b := make([]float64, d*k), make([]float64, k)
+	var w []float64
+	b := make([]float64, k)
 	for j, r := range results {
 		b[j] = r.B
-		for i, v := range r.W {
+		full := inputs.weights(r.W, r.Beta)
+		if k == 1 {
+			return newLinear(full, b, dualReport(results, tol))
+		}
+		if w == nil {
+			w = make([]float64, len(full)*k)
+		}
+		for i, v := range full {
 			w[i*k+j] = v
 		}
 	}

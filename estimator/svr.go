@@ -100,17 +100,17 @@ func (s SVR) solve(ctx context.Context, r *rows) (linear, error) {
 	if r, err = r.known(len(l.y)).gather(ctx); err != nil {
 		return linear{}, err
 	}
-	inputs, err := newSolveRows(ctx, r)
+	inputs, err := newDualRows(ctx, r)
 	if err != nil {
 		return linear{}, err
 	}
-	p := solve.Dual{Rows: inputs, Target: l.y, Epsilon: s.Epsilon, Intercept: s.Intercept}
+	p := solve.Dual{Rows: inputs, Own: inputs.own(), Target: l.y, Epsilon: s.Epsilon, Intercept: s.Intercept}
 	p.Low, p.High, p.Diagonal = bounds(l.weights, s.Loss == "squared_epsilon_insensitive")
 	result, err := p.Solve(ctx, s.Tol, s.MaxIter)
 	if err != nil {
 		return linear{}, err
 	}
-	return dualModel([]solve.DualResult{result}, s.Tol)
+	return dualModel(inputs, []solve.DualResult{result}, s.Tol)
 }
 
 // Cost estimates a fit to rows×cols dense inputs.

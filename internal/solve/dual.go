@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/bochner-ml/bochner/internal/kern"
 )
 
 // Rows is the rows x_i of a matrix, one at a time.
@@ -31,9 +33,13 @@ type Rows interface {
 //	minimise over β:  ½‖Σβ_i·x_i‖² + ½Σ diagonal_i·β_i² − Σ target_i·β_i + Epsilon·Σ|β_i|
 //
 // within the bounds, and Σβ_i = 0 where there is an intercept b; then w = Σβ_i·x_i.
+//
+// A column that is not zero in one row only has the weight β_i·x_ij, and need not be kept: it adds
+// β_i·x_ij² to the score of its row. Rows are without such columns, where Own has them.
 type Dual struct {
 	Rows      Rows
 	Target    []float64
+	Own       []float64 // nil for zeros: squared norms of what only this row has, in columns left out of Rows
 	Low, High []float64 // may be infinite where Diagonal is positive; Low ≤ 0 ≤ High
 	Diagonal  []float64 // nil for zeros
 	Epsilon   float64
@@ -115,11 +121,11 @@ type descent struct {
 
 func newDescent(p *Dual) *descent {
 	n := p.Rows.Len()
-	d := &descent{Dual: p, w: make([]float64, p.Rows.Width()), beta: make([]float64, n), curvature: make([]float64, n),
+	d := &descent{Dual: p, w: kern.Spread(p.Rows.Width()), beta: make([]float64, n), curvature: make([]float64, n),
 		active: make([]int, n), slack: math.Inf(1), rng: rand.New(rand.NewPCG(2008, 1))}
 	for i := range n {
 		d.active[i] = i
-		d.curvature[i] = p.Rows.Square(i)
+		d.curvature[i] = p.Rows.Square(i) + d.own(i)
 	}
 	if p.Intercept {
 		d.centre()
@@ -133,7 +139,7 @@ func newDescent(p *Dual) *descent {
 // centre finds the mean of the rows that have a say, and sets ρ to the median of their curvatures.
 func (d *descent) centre() {
 	var live []int
-	mean := make([]float64, d.Rows.Width())
+	mean := kern.Spread(d.Rows.Width())
 	for i := range d.beta {
 		if d.Low[i] < d.High[i] {
 			live = append(live, i)
@@ -145,8 +151,12 @@ func (d *descent) centre() {
 		d.level += mean[j] * mean[j]
 	}
 	d.along = make([]float64, len(d.beta))
+	for _, i := range live {
+		d.along[i] = d.own(i) / float64(len(live))
+		d.level += d.along[i] / float64(len(live))
+	}
 	for i := range d.beta {
-		d.along[i] = d.Rows.Dot(i, mean)
+		d.along[i] += d.Rows.Dot(i, mean)
 		d.curvature[i] = max(0, d.curvature[i]-2*d.along[i]+d.level)
 	}
 	sizes := make([]float64, len(live))
@@ -164,7 +174,7 @@ func (d *descent) centre() {
 
 // score returns w'(x_i−x̄) + b, w being that of centred rows.
 func (d *descent) score(i int) float64 {
-	z := d.Rows.Dot(i, d.w) + d.b
+	z := d.Rows.Dot(i, d.w) + d.own(i)*d.beta[i] + d.b
 	if d.along != nil {
 		z += d.total*(d.level-d.along[i]) - d.offset
 	}
@@ -188,6 +198,14 @@ func (d *descent) diagonal(i int) float64 {
 		return 0
 	}
 	return d.Diagonal[i]
+}
+
+// own is the squared norm of what only row i has.
+func (d *descent) own(i int) float64 {
+	if d.Own == nil {
+		return 0
+	}
+	return d.Own[i]
 }
 
 // epoch takes a step along every active coordinate in random order and returns the largest
@@ -306,6 +324,9 @@ func (d *descent) measure() float64 {
 	half := 0.0
 	for _, v := range d.w {
 		half += v * v / 2
+	}
+	for i, v := range d.beta {
+		half += d.own(i) * v * v / 2
 	}
 	primal, dual := half, -half
 	for i, v := range d.beta {
