@@ -22,6 +22,7 @@ import (
 type moments struct {
 	cols, targets int
 	centred       bool // whether there is an intercept to be eliminated, else shifts stay 0
+	single        bool // whether products were summed up in single precision
 	rows          int
 	weight        float64   // Σ s
 	shift         []float64 // of inputs, nil for 0
@@ -132,6 +133,7 @@ func (m *moments) addInputs(X mat.Matrix, weighted, weights []float64, ones bool
 // addSingle adds rows in single precision: products and sums over a few rows in single, sums over
 // all rows in double precision.
 func (m *moments) addSingle(X *single.Dense, weighted, weights []float64, ones bool) {
+	m.single = true
 	n, d := X.Dims()
 	short := borrow[float32](n)
 	defer short.release()
@@ -333,6 +335,7 @@ func (m *moments) combine(other *moments, sign float64) {
 	}
 	m.rows += int(sign) * o.rows
 	m.weight += sign * o.weight
+	m.single = m.single || o.single
 	kern.Axpy(sign, o.sum, m.sum)
 	kern.Axpy(sign, o.targetSum, m.targetSum)
 	kern.Axpy(sign, o.gram, m.gram)
@@ -421,6 +424,18 @@ func (m *moments) rightSide() []float64 {
 		}
 	}
 	return out
+}
+
+// trace returns that of the centred Gram matrix.
+func (m *moments) trace() float64 {
+	total := 0.0
+	for j := range m.cols {
+		total += m.gram[j*m.cols+j]
+		if m.centred {
+			total -= m.sum[j] * m.sum[j] / m.weight
+		}
+	}
+	return total
 }
 
 // spread returns Σ s·(y−ȳ)², or Σ s·y² where there is no intercept, summed over the targets.

@@ -21,7 +21,8 @@ import (
 //
 // Solver says how:
 //   - cholesky adds up the d×d matrix X'SX block by block, in one pass over the data, and
-//     factorises it: nd² + d³/3 flops, d² numbers held, however many rows there are;
+//     factorises it: nd² + d³/3 flops, d² numbers held, however many rows there are; an
+//     ill-conditioned solution is refined by a pass or two more;
 //   - dual factorises the n×n matrix XX' instead: n²d + n³/3 flops, all rows held;
 //   - cg goes by conjugate gradients, one pass over the data for each step, and neither forms a
 //     matrix nor makes sparse rows dense;
@@ -139,8 +140,17 @@ func (s Ridge) problem(r *rows, targets targetsOf, weights weightsOf) *ridgeProb
 	return &ridgeProblem{Ridge: s, rows: r, targets: targets, weights: weights}
 }
 
+// block returns the targets and the weights of a block.
+func (p *ridgeProblem) block(first int, block datasets.Set) (y []float64, count int, weights []float64, err error) {
+	if y, count, err = p.targets(first, block); err != nil {
+		return nil, 0, nil, err
+	}
+	weights, err = p.weights(first, block)
+	return y, count, weights, err
+}
+
 // ReadsOnce reports whether a fit to rows×cols dense inputs reads a stream once, but for its first
-// block; rows is −1 where that is unknown.
+// block and for refining an ill-conditioned solution; rows is −1 where that is unknown.
 func (s Ridge) ReadsOnce(rows, cols int) bool { return s.way(rows, cols, false) == "cholesky" }
 
 func (p *ridgeProblem) solve(ctx context.Context) (linear, error) {
@@ -154,18 +164,14 @@ func (p *ridgeProblem) solve(ctx context.Context) (linear, error) {
 	if err != nil {
 		return linear{}, err
 	}
-	return m.ridge(p.Alpha)
+	return p.ridge(ctx, m)
 }
 
 // moments adds up all blocks.
 func (p *ridgeProblem) moments(ctx context.Context) (*moments, error) {
 	var m *moments
 	err := p.rows.each(ctx, func(first int, block datasets.Set) error {
-		y, count, err := p.targets(first, block)
-		if err != nil {
-			return err
-		}
-		weights, err := p.weights(first, block)
+		y, count, weights, err := p.block(first, block)
 		if err != nil {
 			return err
 		}
@@ -191,13 +197,17 @@ func (p *ridgeProblem) moments(ctx context.Context) (*moments, error) {
 	return m, nil
 }
 
-// ridge solves for one alpha.
-func (m *moments) ridge(alpha float64) (linear, error) {
+// ridge solves for the sums of the rows.
+func (p *ridgeProblem) ridge(ctx context.Context, m *moments) (linear, error) {
+	alpha := p.Alpha
 	report := Report{Solver: "cholesky", Converged: true}
 	right := m.rightSide()
 	w := slices.Clone(right)
 	if f, ok := m.factorise(alpha); ok {
 		f.solve(w, m.targets)
+		if err := p.refine(ctx, m, f, w); err != nil {
+			return linear{}, err
+		}
 	} else {
 		system := make([]float64, m.cols*m.cols)
 		m.system(system, alpha)

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
@@ -29,8 +28,9 @@ var (
 // leading block of it. Each Alpha then takes D³/3 flops, and 2nD for predictions, which all settings
 // of a fold make in one product from features mapped once.
 //
-// A setting whose system is so ill-conditioned that the order of summation would show, and one that
-// is not solved by Cholesky's factors, is fitted alone. No n×D matrix is stored.
+// Settings whose systems are so ill-conditioned that the order of summation would show are refined
+// together, a pass over the rows for all of them. One whose system is singular to working precision,
+// and one that is not solved by Cholesky's factors, is fitted alone. No n×D matrix is stored.
 func (s Ridge) SweepFamily(ctx context.Context, f Family) ([]string, error) {
 	return sweepRidgeFamily(ctx, f, s.sweepSettings)
 }
@@ -67,6 +67,7 @@ type ridgeGroup struct {
 	members []int
 	which   int // map
 	width   int
+	problem *ridgeProblem
 	sums    []*moments      // by part
 	seconds float64         // spent on the sums
 	models  [][]familyModel // by fold, of the members that are wanted
@@ -78,6 +79,9 @@ type familyModel struct {
 	width   int
 	weights []float64 // width × targets, on the wide map
 	offset  []float64
+	alpha   float64 // on the wide map
+	rough   bool    // whether the weights are to be refined
+	column  int     // of its first target among those of rough models
 	report  Report
 	scores  *mat.Dense // test rows × targets
 	seconds float64
@@ -195,6 +199,9 @@ func (s *ridgeFamily) sweep(groups []*ridgeGroup) (alone []int, err error) {
 		if err := s.solve(g); err != nil {
 			return nil, err
 		}
+		if err := s.refine(g); err != nil {
+			return nil, err
+		}
 		g.sums = nil
 	}
 	return nil, s.predict(groups)
@@ -203,10 +210,9 @@ func (s *ridgeFamily) sweep(groups []*ridgeGroup) (alone []int, err error) {
 // sum adds up every part for each of the groups.
 func (s *ridgeFamily) sum(groups []*ridgeGroup) error {
 	start := time.Now()
-	problems := make([]*ridgeProblem, len(groups))
-	for k, g := range groups {
+	for _, g := range groups {
 		var err error
-		if problems[k], err = s.settings[g.members[0]].problem(nil); err != nil {
+		if g.problem, err = s.settings[g.members[0]].problem(nil); err != nil {
 			return err
 		}
 		g.sums = make([]*moments, len(s.parts))
@@ -215,7 +221,7 @@ func (s *ridgeFamily) sum(groups []*ridgeGroup) error {
 		for lo := 0; lo < len(list); lo += familyTile {
 			block := s.Data.Select(list[lo:min(lo+familyTile, len(list))])
 			err := s.each(groups, block.X, func(k int, Z *mat.Dense) error {
-				return groups[k].add(p, Z, block, problems[k])
+				return groups[k].add(p, Z, block)
 			})
 			if err != nil {
 				return err
@@ -250,17 +256,13 @@ func (s *ridgeFamily) each(groups []*ridgeGroup, X mat.Matrix, f func(k int, Z *
 }
 
 // add adds the mapped rows of a block to a part.
-func (g *ridgeGroup) add(part int, Z *mat.Dense, block datasets.Set, p *ridgeProblem) error {
-	y, count, err := p.targets(0, block)
-	if err != nil {
-		return err
-	}
-	weights, err := p.weights(0, block)
+func (g *ridgeGroup) add(part int, Z *mat.Dense, block datasets.Set) error {
+	y, count, weights, err := g.problem.block(0, block)
 	if err != nil {
 		return err
 	}
 	if g.sums[part] == nil {
-		g.sums[part] = newMoments(g.width, count, p.Intercept)
+		g.sums[part] = newMoments(g.width, count, g.problem.Intercept)
 	}
 	return g.sums[part].add(Z, y, weights)
 }
@@ -358,6 +360,18 @@ func (s *ridgeFamily) train(wide *moments, g *ridgeGroup, fold int) {
 
 // paths fits settings on the same sums: those of one width have one system, but for alpha.
 func (s *ridgeFamily) paths(models []familyModel, wide *moments) error {
+	return s.byWidth(models, wide, func(p *ridgePath, m *familyModel) {
+		// Z = c·Ψ: ridge with alpha on Z is ridge with alpha/c² on Ψ, with weights c·w.
+		c := s.Settings[m.setting].Scale
+		m.alpha = s.settings[m.setting].ridge.Alpha / (c * c)
+		if m.weights, m.rough = p.solve(m.alpha); m.weights != nil {
+			m.finish(p)
+		}
+	})
+}
+
+// byWidth calls f for models on the same sums, several at once, with the path of each one's width.
+func (s *ridgeFamily) byWidth(models []familyModel, wide *moments, f func(*ridgePath, *familyModel)) error {
 	byWidth := map[int][]int{}
 	for k, m := range models {
 		byWidth[m.width] = append(byWidth[m.width], k)
@@ -373,21 +387,19 @@ func (s *ridgeFamily) paths(models []familyModel, wide *moments) error {
 		p := newRidgePath(wide, width, s.scratch[:width*width])
 		kern.Parallel(len(list), 1, func(lo, hi int) {
 			for _, k := range list[lo:hi] {
-				m := &models[k]
 				start := time.Now()
-				// Z = c·Ψ: ridge with alpha on Z is ridge with alpha/c² on Ψ, with weights c·w.
-				c := s.Settings[m.setting].Scale
-				alpha := s.settings[m.setting].ridge.Alpha
-				if m.weights = p.solve(alpha / (c * c)); m.weights == nil {
-					continue // singular or nearly so
-				}
-				m.offset = intercepts(m.weights, p.mean, p.targetMean)
-				m.report = Report{Solver: "cholesky", Converged: true, Objective: max(0, p.spread-kern.Dot(m.weights, p.right))}
-				m.seconds += time.Since(start).Seconds()
+				f(p, &models[k])
+				models[k].seconds += time.Since(start).Seconds()
 			}
 		})
 	}
 	return nil
+}
+
+// finish makes the rest of a model of its weights.
+func (m *familyModel) finish(p *ridgePath) {
+	m.offset = intercepts(m.weights, p.mean, p.targetMean)
+	m.report = Report{Solver: "cholesky", Converged: true, Objective: max(0, p.spread-kern.Dot(m.weights, p.right))}
 }
 
 // ridgePath is what the systems of all alphas have in common.
@@ -427,46 +439,51 @@ func newRidgePath(wide *moments, width int, gram []float64) *ridgePath {
 	return p
 }
 
-// factors holds memory for factors.
-var factors = sync.Pool{New: func() any { return new([]float64) }}
-
-// solve returns the weights for alpha, nil where the system is so near to a singular one that
-// another order of summation could give other predictions.
-//
-// The sums are right to a few roundings of the trace; the weights then are off by that times ‖w‖ in
-// the system's inverse, whose part in the predictions of the training rows is at most its product
-// with 1/(2√λ) for the smallest eigenvalue λ. The pivots stand in for that.
-func (p *ridgePath) solve(alpha float64) []float64 {
+// solve returns the weights for alpha, nil where the system is singular to working precision or so
+// near to it that refinements would not help, and whether another order of summation could give
+// other predictions.
+func (p *ridgePath) solve(alpha float64) (w []float64, rough bool) {
 	n := p.cols
-	hold := factors.Get().(*[]float64)
-	defer factors.Put(hold)
-	if cap(*hold) < n*n {
-		*hold = make([]float64, n*n)
+	hold := borrow[float64](n * n)
+	defer hold.release()
+	a := hold.list
+	if !p.factorise(a, alpha) {
+		return nil, false
 	}
-	a := (*hold)[:n*n]
+	w = slices.Clone(p.right)
+	p.back(a, w)
+	size, left := roughness(w, p.trace, leastPivot(a, n))
+	if rough = size > visible*p.scale(); rough && left >= contraction {
+		return nil, false
+	}
+	return w, rough
+}
+
+// scale returns that of the targets.
+func (p *ridgePath) scale() float64 { return math.Sqrt(p.spread) }
+
+// back solves with a factor.
+func (p *ridgePath) back(a, b []float64) {
+	n := p.cols
+	kern.SolveCholesky(kern.Dense(n, n, n, a), kern.Dense(n, p.targets, p.targets, b))
+}
+
+// factorise writes the factor for alpha to a, and reports whether there is one, with digits to spare.
+func (p *ridgePath) factorise(a []float64, alpha float64) bool {
+	n := p.cols
 	for i := range n {
 		copy(a[i*n:i*n+i+1], p.gram[i*n:i*n+i+1])
 		a[i*n+i] += alpha
 	}
 	if _, ok := kern.Cholesky(kern.Dense(n, n, n, a)); !ok {
-		return nil
+		return false
 	}
-	least := math.Inf(1)
 	for i, d := range p.diagonal {
-		pivot := a[i*n+i] * a[i*n+i]
-		if pivot <= 4*float64(n)*epsilon*(d+alpha) {
-			return nil
+		if a[i*n+i]*a[i*n+i] <= 4*float64(n)*epsilon*(d+alpha) {
+			return false
 		}
-		least = min(least, pivot)
 	}
-	w := slices.Clone(p.right)
-	kern.SolveCholesky(kern.Dense(n, n, n, a), kern.Dense(n, p.targets, p.targets, w))
-	const visible = 1e-9
-	norm := math.Sqrt(kern.Dot(w, w))
-	if 4*epsilon*p.trace*norm/(2*math.Sqrt(least)) > visible*math.Sqrt(p.spread) {
-		return nil
-	}
-	return w
+	return true
 }
 
 // predict scores the test rows of every fold for all of its models.

@@ -24,11 +24,7 @@ type diagonalMoments struct {
 func (p *ridgeProblem) diagonalMoments(ctx context.Context) (*diagonalMoments, error) {
 	var m *diagonalMoments
 	err := p.rows.each(ctx, func(first int, block datasets.Set) error {
-		y, count, err := p.targets(first, block)
-		if err != nil {
-			return err
-		}
-		weights, err := p.weights(first, block)
+		y, count, weights, err := p.block(first, block)
 		if err != nil {
 			return err
 		}

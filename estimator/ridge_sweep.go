@@ -273,12 +273,12 @@ func (s *ridgeSweep) fold(settings []int, f int, total *moments, failed error, s
 		held := Held{}
 		model, err := linear{}, failed
 		if err == nil {
-			model, err = train.ridge(setting.ridge.Alpha)
+			model, err = s.model(setting, fold, train)
 		}
 		if err == nil && subtracted && model.report.Solver != "cholesky" {
 			// Singular to working precision: what there is must not be rounding of what was there.
 			if plain, failed := s.direct(first, fold); failed == nil {
-				model, err = plain.ridge(setting.ridge.Alpha)
+				model, err = s.model(setting, fold, plain)
 			}
 		}
 		if err == nil {
@@ -294,6 +294,15 @@ func (s *ridgeSweep) fold(settings []int, f int, total *moments, failed error, s
 		}
 	}
 	return nil
+}
+
+// model solves for the sums of a fold's training rows.
+func (s *ridgeSweep) model(setting sweepSetting, fold datasets.Fold, train *moments) (linear, error) {
+	p, err := setting.problem(s.selected(fold.Train))
+	if err != nil {
+		return linear{}, err
+	}
+	return p.ridge(s.ctx, train)
 }
 
 // direct adds up the training rows of a fold.

@@ -1,0 +1,189 @@
+package estimator
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// powers returns rows of the powers 0 … d−1 of numbers in [0, 1], centred, whose condition grows
+// like 5^d, and targets that are no polynomial.
+func powers(n, d int) datasets.Set {
+	rng := rand.New(rand.NewPCG(3, 4))
+	x := mat.NewDense(n, d, nil)
+	y := make([]float64, n)
+	for i := range n {
+		v := rng.Float64()
+		for j := range d {
+			x.Set(i, j, math.Pow(v, float64(j+1)))
+		}
+		y[i] = math.Exp(2*v) + 0.1*rng.NormFloat64()
+	}
+	return datasets.Set{X: x, Y: y}
+}
+
+// byQR returns the predictions of ridge regression with an intercept by an orthogonal factorisation
+// of the centred rows with √alpha·I below.
+func byQR(t *testing.T, data datasets.Set, alpha float64) []float64 {
+	t.Helper()
+	n, d := data.X.Dims()
+	a, b := mat.NewDense(n+d, d, nil), mat.NewVecDense(n+d, nil)
+	mean, meanY := make([]float64, d), 0.0
+	for i := range n {
+		for j := range d {
+			mean[j] += data.X.At(i, j) / float64(n)
+		}
+		meanY += data.Y[i] / float64(n)
+	}
+	for i := range n {
+		for j := range d {
+			a.Set(i, j, data.X.At(i, j)-mean[j])
+		}
+		b.SetVec(i, data.Y[i]-meanY)
+	}
+	for j := range d {
+		a.Set(n+j, j, math.Sqrt(alpha))
+	}
+	var qr mat.QR
+	qr.Factorize(a)
+	w := mat.NewVecDense(d, nil)
+	if err := qr.SolveVecTo(w, false, b); err != nil {
+		if _, ill := err.(mat.Condition); !ill {
+			t.Fatal(err)
+		}
+	}
+	out := make([]float64, n)
+	for i := range n {
+		out[i] = meanY
+		for j := range d {
+			out[i] += (data.X.At(i, j) - mean[j]) * w.AtVec(j)
+		}
+	}
+	return out
+}
+
+func worst(got, want []float64) float64 {
+	most := 0.0
+	for i, v := range want {
+		most = max(most, math.Abs(got[i]-v))
+	}
+	return most
+}
+
+// A system of condition 1e12 is solved as an orthogonal factorisation of the rows solves it, which
+// the sums of products alone do not give.
+func TestRidgeRefinesIllConditioned(t *testing.T) {
+	const alpha = 1e-9
+	data := powers(400, 12)
+	want := byQR(t, data, alpha)
+	s := NewRidge()
+	s.Alpha, s.Solver = alpha, "cholesky"
+	for name, set := range map[string]datasets.Set{
+		"dense": data, "sparse": {X: sparse.FromDense(data.X.(*mat.Dense)), Y: data.Y}} {
+		fitted, err := s.Fit(context.Background(), set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := fitted.Predict(context.Background(), set.X)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := worst(got, want); e > 1e-9 {
+			t.Errorf("%s: predictions are off by %.2g", name, e)
+		}
+	}
+	// What is refined is rough.
+	m := newMoments(12, 1, true)
+	if err := m.add(data.X, data.Y, nil); err != nil {
+		t.Fatal(err)
+	}
+	f, ok := m.factorise(alpha)
+	if !ok {
+		t.Fatal("singular: the test shows nothing")
+	}
+	w := m.rightSide()
+	f.solve(w, 1)
+	offset := intercepts(w, m.mean(), m.targetMean())
+	scores := make([]float64, 400)
+	for i := range scores {
+		scores[i] = offset[0] + kern.Dot(data.X.(*mat.Dense).RawRowView(i), w)
+	}
+	if e := worst(scores, want); e < 1e-8 {
+		t.Errorf("without refinement predictions are off by %.2g: the test shows nothing", e)
+	}
+	if size, left := roughness(w, m.trace(), leastPivot(f.lower, 12)); size < visible*math.Sqrt(m.spread()) || left > contraction {
+		t.Errorf("roughness %.2g leaving %.2g: not refined", size, left)
+	}
+}
+
+// A family's rough settings are refined together to what each one's own fit gives.
+func TestRidgeFamilyRefinesIllConditioned(t *testing.T) {
+	data := powers(500, 12)
+	data.Weights = make([]float64, 500)
+	rng := rand.New(rand.NewPCG(5, 6))
+	for i := range data.Weights {
+		data.Weights[i] = 3 * rng.Float64()
+	}
+	folds, err := datasets.KFold{Folds: 4, Shuffle: true, Seed: 1}.Split(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := Family{Data: data, Folds: folds, Maps: columnsAsTheyAre(12), Memory: 1 << 30}
+	for _, intercept := range []bool{true, false} {
+		for _, width := range []int{7, 12} {
+			for _, alpha := range []float64{1e-10, 1e-9, 1e-8, 1} {
+				s := NewRidge()
+				s.Alpha, s.Intercept, s.Solver = alpha, intercept, "cholesky"
+				f.Settings = append(f.Settings, FamilySetting{Estimator: s, Width: width, Scale: 1})
+			}
+		}
+	}
+	alone, done := 0, 0
+	own := func(k, fold int) Held {
+		train := data.Select(folds[fold].Train)
+		train.X = train.X.(*mat.Dense).Slice(0, train.Rows(), 0, f.Settings[k].Width)
+		fitted, err := f.Settings[k].Fit(context.Background(), train)
+		if err != nil {
+			t.Fatal(err)
+		}
+		test := datasets.SelectRows(data.X, folds[fold].Test).(*mat.Dense)
+		n, _ := test.Dims()
+		held := Held{}
+		held.Prediction, held.Err = Predict(context.Background(), fitted, test.Slice(0, n, 0, f.Settings[k].Width))
+		return held
+	}
+	f.Alone = func(_ context.Context, k, fold int) Held { alone++; return own(k, fold) }
+	f.Yield = func(k, fold int, held Held) error {
+		done++
+		want := own(k, fold).Prediction.Values
+		for i := range folds[fold].Test {
+			if e := math.Abs(held.Prediction.Values[i] - want[i]); e > 1e-8 {
+				return fmt.Errorf("%+v, fold %d, row %d: off by %.2g", f.Settings[k], fold, i, e)
+			}
+		}
+		return held.Err
+	}
+	if _, err := NewRidge().SweepFamily(context.Background(), f); err != nil {
+		t.Fatal(err)
+	}
+	if done != len(f.Settings)*len(folds) || alone > 0 {
+		t.Errorf("%d results of %d, %d fitted alone", done, len(f.Settings)*len(folds), alone)
+	}
+}
+
+// columnsAsTheyAre is one map of that width that leaves rows as they are.
+type columnsAsTheyAre int
+
+func (m columnsAsTheyAre) Widths() []int { return []int{int(m)} }
+
+func (m columnsAsTheyAre) Each(_ context.Context, X mat.Matrix, _ []int, yield func(int, *mat.Dense) error) error {
+	return yield(0, mat.DenseCopyOf(X))
+}
