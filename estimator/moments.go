@@ -25,6 +25,7 @@ type moments struct {
 	single        bool // whether products were summed up in single precision
 	rows          int
 	weight        float64   // Σ s
+	placed        bool      // whether the shifts were given, else the first rows choose them
 	shift         []float64 // of inputs, nil for 0
 	targetShift   []float64
 	sum           []float64 // Σ s·(x−shift)
@@ -40,6 +41,13 @@ func newMoments(cols, targets int, centred bool) *moments {
 		gram: make([]float64, cols*cols), cross: make([]float64, cols*targets), squares: make([]float64, targets)}
 }
 
+// beside returns moments without rows, measured from the same point.
+func (m *moments) beside() *moments {
+	out := newMoments(m.cols, m.targets, m.centred)
+	out.placed, out.shift, out.targetShift = true, m.shift, m.targetShift
+	return out
+}
+
 // clear forgets all rows, and the shift with them.
 func (m *moments) clear() {
 	m.rows, m.weight, m.shift = 0, 0, nil
@@ -52,7 +60,7 @@ func (m *moments) clear() {
 // a sum is no longer finite, which nameFault can explain.
 func (m *moments) add(X mat.Matrix, y, weights []float64) error {
 	n, _ := X.Dims()
-	if m.rows == 0 && m.centred {
+	if m.rows == 0 && m.centred && !m.placed {
 		m.choose(X, y, weights)
 	}
 	m.rows += n

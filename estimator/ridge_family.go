@@ -262,7 +262,11 @@ func (g *ridgeGroup) add(part int, Z *mat.Dense, block datasets.Set) error {
 		return err
 	}
 	if g.sums[part] == nil {
-		g.sums[part] = newMoments(g.width, count, g.problem.Intercept)
+		if part == 0 {
+			g.sums[part] = newMoments(g.width, count, g.problem.Intercept)
+		} else {
+			g.sums[part] = g.sums[0].beside()
+		}
 	}
 	return g.sums[part].add(Z, y, weights)
 }
@@ -319,17 +323,12 @@ func (s *ridgeFamily) tell(g *ridgeGroup) {
 	}
 }
 
-// train makes wide the sums of a fold's training rows. All parts are first measured from the point of
-// the first, which is an origin as good as any.
+// train makes wide the sums of a fold's training rows. All parts are measured from the point of the
+// first, which is an origin as good as any.
 func (s *ridgeFamily) train(wide *moments, g *ridgeGroup, fold int) {
 	var parts []*moments
 	for _, p := range s.trains[fold] {
-		m := g.sums[p]
-		if !slices.Equal(m.shift, g.sums[0].shift) || !slices.Equal(m.targetShift, g.sums[0].targetShift) {
-			m = m.rebased(g.sums[0].shift, g.sums[0].targetShift)
-			g.sums[p] = m
-		}
-		parts = append(parts, m)
+		parts = append(parts, g.sums[p])
 	}
 	first := g.sums[0]
 	d, t := first.cols, first.targets

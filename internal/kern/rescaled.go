@@ -45,12 +45,11 @@ func (m *fourierMap[T]) rescale(angles View[T], factor T) {
 		for j := 0; j < angles.Cols; j += nr {
 			nj := min(nr, angles.Cols-j)
 			for i := lo; i < hi; i++ {
-				to, from := sums[(i-lo)*nr:(i-lo+1)*nr], angles.Row(i)[j:j+nj]
-				for s, a := range from {
-					to[s] = factor * a
-				}
+				to := sums[(i-lo)*nr : (i-lo+1)*nr]
+				copy(to, angles.Row(i)[j:j+nj])
 				clear(to[nj:])
 			}
+			Scale(factor, sums[:(hi-lo)*nr])
 			q.finish(sums, nr, lo, j, hi-lo, nj)
 		}
 	})
