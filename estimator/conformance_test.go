@@ -57,3 +57,12 @@ func TestSVRObeysTheLaws(t *testing.T) {
 		estimatortest.Run(t, s, estimatortest.Options{Tolerance: 1e-4})
 	}
 }
+
+func TestLogisticByTheDualObeysTheLaws(t *testing.T) {
+	for _, intercept := range []bool{true, false} {
+		s := estimator.NewLogistic()
+		s.Solver, s.Tol, s.MaxIter, s.Intercept = "dual", 1e-10, 20_000, intercept
+		// Predictions agree as the root of the gap does.
+		estimatortest.Run(t, s, estimatortest.Options{Classes: 2, Origin: !intercept, Tolerance: 1e-4})
+	}
+}

@@ -2,7 +2,6 @@ package estimator
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
@@ -164,14 +163,14 @@ func columnCounts(m *sparse.CSR) []uint32 {
 	return count
 }
 
-// numberByCount replaces counts by numbers, the largest count first, leftOut for counts below 2, and
-// returns how many numbers there are.
+// numberByCount replaces counts by numbers, the largest count first, or by leftOut for counts below 2,
+// and returns how many numbers there are.
 func numberByCount(count []uint32) int {
 	most := uint32(0)
 	for _, c := range count {
 		most = max(most, c)
 	}
-	next := make([]uint32, most+2) // number of columns with a larger count
+	next := make([]uint32, most+1) // number of the next column with a count
 	for _, c := range count {
 		next[c]++
 	}
@@ -286,21 +285,6 @@ func (r *sparseRows) weights(w, beta []float64) []float64 {
 		}
 	})
 	return out
-}
-
-// dualReport says how coordinate descent went, of several problems the worst.
-func dualReport(results []solve.DualResult, tol float64) Report {
-	report := Report{Solver: "dual coordinate descent", Converged: true}
-	for _, r := range results {
-		report.Iterations = max(report.Iterations, r.Epochs)
-		report.Converged = report.Converged && r.Converged
-		report.Gap = max(report.Gap, r.Gap)
-		report.Objective += r.Objective
-	}
-	if !report.Converged {
-		report.Warnings = []string{fmt.Sprintf("not converged after %d passes: the duality gap is %.2g of the objective, wanted %.2g", report.Iterations, report.Gap, tol)}
-	}
-	return report
 }
 
 // mixedDot returns Σ x[j]·w[j] in double precision, summed in four chains.

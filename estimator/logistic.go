@@ -24,24 +24,32 @@ import (
 //
 // The intercepts are not penalised; those of several classes are shifted to sum to 0.
 //
-// It is solved by truncated Newton steps, each of a few passes over the blocks of rows, with
+// Solver newton takes truncated Newton steps, each of a few passes over the blocks of rows, with
 // conjugate gradients preconditioned by the Cholesky factor of the Hessian of a sample of the rows
 // (for wide or sparse inputs, by its diagonal). The first step, from 0, is a ridge regression. No
 // n×d array is made and sparse rows stay sparse; a stream is read once for each pass.
 //
 // It stops when the norm of the gradient is at most Tol times that at 0 and the objective, as far as
-// the preconditioner can tell, within Tol of its least value. Reaching MaxIter steps first is not an
+// the preconditioner can tell, within Tol of its least value.
+//
+// Solver dual, for two classes only (more go by newton), goes by coordinate descent on the dual with all rows in memory, and
+// stops when the duality gap is at most Tol of the objective (Yu, Huang & Lin, Machine Learning 2011).
+// Solver auto takes it where rows are sparse and of more than 512 columns, as those of random binning
+// are, and newton otherwise. Reaching MaxIter steps or passes first is not an
 // error: the report has Converged false and a warning.
 type Logistic struct {
 	C           float64
 	Intercept   bool
 	ClassWeight ClassWeight
+	Solver      string
 	Tol         float64
 	MaxIter     int
 }
 
 // NewLogistic returns a Logistic with C 1, an intercept and tolerance 1e-4.
-func NewLogistic() Logistic { return Logistic{C: 1, Intercept: true, Tol: 1e-4, MaxIter: 100} }
+func NewLogistic() Logistic {
+	return Logistic{C: 1, Intercept: true, Solver: "auto", Tol: 1e-4, MaxIter: 1000}
+}
 
 var (
 	_ BlockEstimator  = Logistic{}
@@ -55,8 +63,9 @@ func (s *Logistic) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
 	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
-	l.Float(&s.Tol, "tol", "norm of the gradient, relative to the start, at which to stop", param.Positive)
-	l.Int(&s.MaxIter, "max_iter", "most Newton steps", param.AtLeast(1))
+	l.Choice(&s.Solver, "solver", "how to solve", "auto", "newton", "dual")
+	l.Float(&s.Tol, "tol", "gradient or duality gap, relative, at which to stop", param.Positive)
+	l.Int(&s.MaxIter, "max_iter", "most Newton steps, or passes of coordinate descent", param.AtLeast(1))
 }
 
 // Fit learns from data in memory; the result is a [*FittedLogistic].
@@ -92,6 +101,10 @@ func (s Logistic) solve(ctx context.Context, r *rows) (linear, []string, error) 
 	l, err := r.readClasses(ctx, s.ClassWeight)
 	if err != nil {
 		return linear{}, nil, err
+	}
+	if s.byDual(r, l) {
+		model, err := s.dualTask(l).fit(ctx, r, len(l.y))
+		return model, l.classes, err
 	}
 	kern.Scale(s.C, l.weights)
 	t := s.task(l)

@@ -44,8 +44,8 @@ func (s Logistic) SweepFamily(ctx context.Context, f Family) ([]string, error) {
 	})
 }
 
-// InFamily reports true.
-func (s Logistic) InFamily() bool { return true }
+// InFamily reports whether the solver is newton.
+func (s Logistic) InFamily() bool { return s.Solver != "dual" }
 
 // SweepFamily shares work as [Logistic.SweepFamily] does.
 func (s SVM) SweepFamily(ctx context.Context, f Family) ([]string, error) {

@@ -3,7 +3,6 @@ package estimator
 import (
 	"context"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -110,11 +109,11 @@ func (s SVM) solve(ctx context.Context, r *rows) (linear, []string, error) {
 	if err != nil {
 		return linear{}, nil, err
 	}
-	kern.Scale(s.C, l.weights)
 	if !byNewton(s.Solver, s.Loss, r.wide()) {
-		model, err := s.descend(ctx, r, l)
+		model, err := s.dualTask(l).fit(ctx, r, len(l.y))
 		return model, l.classes, err
 	}
+	kern.Scale(s.C, l.weights)
 	t := s.task(l)
 	w, b, report, err := newObjective(ctx, r, t.loss, t.outputs, t.groups, s.Intercept, t.y, l.weights).minimise(s.Tol, s.MaxIter)
 	if err != nil {
@@ -130,83 +129,13 @@ func (s SVM) task(l *labels) newtonTask {
 	return newtonTask{loss: hingeLoss{k}, outputs: k, groups: k, y: l.y, finish: newLinear}
 }
 
-// descend solves the dual of each output, several at once.
-func (s SVM) descend(ctx context.Context, r *rows, l *labels) (linear, error) {
-	r, err := r.known(len(l.y)).gather(ctx)
-	if err != nil {
-		return linear{}, err
-	}
-	inputs, err := newDualRows(ctx, r)
-	if err != nil {
-		return linear{}, err
-	}
-	k := l.outputs()
-	signs := l.signs(make([]float64, r.n*k), 0)
-	results, failures := make([]solve.DualResult, k), make([]error, k)
-	kern.Parallel(k, 1, func(lo, hi int) {
-		for j := lo; j < hi; j++ {
-			target := make([]float64, r.n)
-			for i := range target {
-				target[i] = signs[i*k+j]
-			}
-			p := solve.Dual{Rows: inputs, Own: inputs.own(), Target: target, Intercept: s.Intercept}
-			p.Low, p.High, p.Diagonal = bounds(l.weights, s.Loss == "squared_hinge")
-			for i, t := range target {
-				if t > 0 {
-					p.Low[i] = 0
-				} else {
-					p.High[i] = 0
-				}
-			}
-			results[j], failures[j] = p.Solve(ctx, s.Tol, s.MaxIter)
-		}
-	})
-	for _, err := range failures {
-		if err != nil {
-			return linear{}, err
-		}
-	}
-	return dualModel(inputs, results, s.Tol)
-}
-
-// bounds returns those of the dual variables of rows with loss s·max(0, r), or s·max(0, r)², on
-// either side.
-func bounds(weights []float64, squared bool) (low, high, diagonal []float64) {
-	low, high = make([]float64, len(weights)), make([]float64, len(weights))
-	if squared {
-		diagonal = make([]float64, len(weights))
-	}
-	for i, s := range weights {
-		switch {
-		case s == 0:
-		case squared:
-			low[i], high[i], diagonal[i] = math.Inf(-1), math.Inf(1), 1/(2*s)
-		default:
-			low[i], high[i] = -s, s
-		}
-	}
-	return low, high, diagonal
-}
-
-// dualModel puts the solutions, one for each output, together.
-func dualModel(inputs dualRows, results []solve.DualResult, tol float64) (linear, error) {
-	k := len(results)
-	var w []float64
-	b := make([]float64, k)
-	for j, r := range results {
-		b[j] = r.B
-		full := inputs.weights(r.W, r.Beta)
-		if k == 1 {
-			return newLinear(full, b, dualReport(results, tol))
-		}
-		if w == nil {
-			w = make([]float64, len(full)*k)
-		}
-		for i, v := range full {
-			w[i*k+j] = v
-		}
-	}
-	return newLinear(w, b, dualReport(results, tol))
+// dualTask is what coordinate descent is to solve.
+func (s SVM) dualTask(l *labels) dualTask {
+	return dualTask{outputs: l.outputs(), tol: s.Tol, maxIter: s.MaxIter, problem: func(j int) solve.Dual {
+		p := l.margins(j, s.C, s.Loss == "squared_hinge")
+		p.Intercept = s.Intercept
+		return p
+	}}
 }
 
 // Cost estimates a fit to rows×cols dense inputs, of two classes.
@@ -215,10 +144,4 @@ func (s SVM) Cost(rows, cols int) datasets.Cost {
 		return descentCost(rows, cols)
 	}
 	return newtonCost(rows, cols)
-}
-
-// descentCost is that of about 100 passes with the rows in memory.
-func descentCost(rows, cols int) datasets.Cost {
-	n, d := float64(rows), float64(cols)
-	return datasets.Cost{Flops: 100 * 4 * n * d, Bytes: 8*int64(rows)*int64(cols) + 56*int64(rows) + 16*int64(cols), Width: 1}
 }

@@ -2,9 +2,14 @@ package estimator_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
+	"slices"
 	"testing"
+
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
@@ -14,6 +19,36 @@ import (
 // On wide rows of one shared value, auto goes by the dual, and what it finds is newton's optimum; rows
 // whose bins were all dropped are empty, and do not hold it up.
 func TestSVMOnWideSparseRows(t *testing.T) {
+	data := binsOfNoMeaning(t)
+	for _, intercept := range []bool{false, true} {
+		s := estimator.NewSVM()
+		s.Intercept, s.Tol = intercept, 1e-6
+		fit := func(solver string) estimator.Report {
+			s.Solver = solver
+			return report(t, s, data)
+		}
+		auto, newton := fit("auto"), fit("newton")
+		if auto.Solver != "dual coordinate descent" || newton.Solver != "newton-cg" || !auto.Converged || auto.Gap > 1e-6 || auto.Iterations > 200 {
+			t.Errorf("intercept %v: auto %+v, newton %+v", intercept, auto, newton)
+		}
+		if math.Abs(auto.Objective-newton.Objective) > 1e-5*newton.Objective {
+			t.Errorf("intercept %v: objective %v by the dual, %v by newton", intercept, auto.Objective, newton.Objective)
+		}
+	}
+}
+
+func report(t *testing.T, s estimator.Estimator, data datasets.Set) estimator.Report {
+	t.Helper()
+	model, err := s.Fit(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return model.(estimator.Reporter).Report()
+}
+
+// binsOfNoMeaning has rows as those of random binning.
+func binsOfNoMeaning(t *testing.T) datasets.Set {
+	t.Helper()
 	const rows, grids, bins = 400, 20, 50
 	rng := rand.New(rand.NewPCG(5, 8))
 	var columns []uint32
@@ -33,23 +68,104 @@ func TestSVMOnWideSparseRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, intercept := range []bool{false, true} {
-		s := estimator.NewSVM()
-		s.Intercept, s.Tol = intercept, 1e-6
-		fit := func(solver string) estimator.Report {
-			s.Solver = solver
-			model, err := s.Fit(context.Background(), datasets.Set{X: X, Y: y})
+	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}}}
+}
+
+// Logistic regression by the dual finds newton's optimum, with weights, on sparse rows of one value or of several and on
+// dense ones, and auto takes it where rows are wide and sparse.
+func TestLogisticByTheDualIsNewtons(t *testing.T) {
+	shared := binsOfNoMeaning(t)
+	rng := rand.New(rand.NewPCG(6, 9))
+	weighted := shared
+	weighted.Weights = make([]float64, shared.Rows())
+	for i := range weighted.Weights {
+		weighted.Weights[i] = float64(rng.IntN(4)) // some 0
+	}
+	several, dense := weighted, weighted
+	several.X = sparse.FromDense(mat.DenseCopyOf(shared.X))
+	dense.X = mat.DenseCopyOf(shared.X.(*sparse.CSR).Slice(0, shared.Rows()))
+	for name, data := range map[string]datasets.Set{"shared": shared, "weighted": weighted, "several": several, "dense": dense} {
+		for _, C := range []float64{0.01, 1, 100} {
+			s := estimator.NewLogistic()
+			s.C, s.Tol, s.MaxIter, s.Solver = C, 1e-8, 20_000, "newton"
+			newton := report(t, s, data)
+			s.Solver = "dual"
+			dual := report(t, s, data)
+			if dual.Solver != "dual coordinate descent" || !dual.Converged || dual.Gap > 1e-8 || math.Abs(dual.Objective-newton.Objective) > 1e-6*newton.Objective {
+				t.Errorf("%s, C %v: %+v, newton %+v", name, C, dual, newton)
+			}
+			s.Solver = "auto"
+			if auto := report(t, s, data); (auto.Solver == dual.Solver) != (name != "dense") {
+				t.Errorf("%s: auto goes by %s", name, auto.Solver)
+			}
+		}
+	}
+	s := estimator.NewLogistic()
+	s.Solver = "dual"
+	if three := report(t, s, datasets.Set{X: mat.NewDense(3, 1, []float64{1, 2, 3}), Y: []float64{0, 1, 2}}); three.Solver != "newton-cg" {
+		t.Errorf("three classes by %s", three.Solver)
+	}
+}
+
+// A sweep by the dual walks a path, and predicts what fits by themselves do; a part of it has the same bits.
+func TestDualSweepIsTheNaiveSearch(t *testing.T) {
+	data := binsOfNoMeaning(t)
+	folds := append(foldsOf(data.Rows(), 3), datasets.Fold{Train: []int{0, 40}, Test: []int{1}}) // empty rows
+	kinds := map[string]func(C float64) estimator.Estimator{
+		"hinge": func(C float64) estimator.Estimator {
+			s := estimator.NewSVM()
+			s.C, s.Loss, s.Tol, s.MaxIter = C, "hinge", 1e-9, 50_000
+			return s
+		},
+		"newton": func(C float64) estimator.Estimator {
+			s := estimator.NewSVM()
+			s.C, s.Solver = C, "newton"
+			return s
+		},
+		"logistic": func(C float64) estimator.Estimator {
+			s := estimator.NewLogistic()
+			s.C, s.Tol, s.MaxIter = C, 1e-9, 50_000
+			return s
+		},
+		"svr": func(C float64) estimator.Estimator {
+			s := estimator.NewSVR()
+			s.C, s.Epsilon, s.Loss, s.Tol, s.MaxIter = C, 0.1, "squared_epsilon_insensitive", 1e-10, 50_000
+			return s
+		},
+	}
+	for name, make := range kinds {
+		settings := []estimator.Estimator{make(3), make(0.1), make(1), make(-1)}
+		got, shared := sweep(t, data, folds, settings)
+		if path := slices.Contains(shared, "path"); path != (name != "newton") {
+			t.Errorf("%s: shared %q", name, shared)
+		}
+		for at, held := range got {
+			fitted, err := settings[at[0]].Fit(context.Background(), data.Select(folds[at[1]].Train))
+			if err != nil || held.Err != nil {
+				if err == nil || held.Err == nil || err.Error() != held.Err.Error() {
+					t.Errorf("%s %v: %v, by itself %v", name, at, held.Err, err)
+				}
+				continue
+			}
+			want, err := estimator.Predict(context.Background(), fitted, datasets.SelectRows(data.X, folds[at[1]].Test))
 			if err != nil {
 				t.Fatal(err)
 			}
-			return model.(estimator.Reporter).Report()
+			if want.Scores != nil {
+				near(t, fmt.Sprint(name, at), held.Scores.RawMatrix().Data, want.Scores.RawMatrix().Data, 1e-3)
+			} else {
+				near(t, fmt.Sprint(name, at), held.Values, want.Values, 1e-3)
+			}
 		}
-		auto, newton := fit("auto"), fit("newton")
-		if auto.Solver != "dual coordinate descent" || newton.Solver != "newton-cg" || !auto.Converged || auto.Gap > 1e-6 || auto.Iterations > 200 {
-			t.Errorf("intercept %v: auto %+v, newton %+v", intercept, auto, newton)
-		}
-		if math.Abs(auto.Objective-newton.Objective) > 1e-5*newton.Objective {
-			t.Errorf("intercept %v: objective %v by the dual, %v by newton", intercept, auto.Objective, newton.Objective)
+		_, err := settings[0].(estimator.Resumer).Resume(context.Background(), data, folds, settings, func(s, f int) bool { return s == 2 && f == 1 },
+			func(s, f int, held estimator.Held) error {
+				if s != 2 || f != 1 || !reflect.DeepEqual(held.Prediction, got[[2]int{2, 1}].Prediction) {
+					t.Errorf("%s: setting %d on fold %d is not what it was with all", name, s, f)
+				}
+				return nil
+			})
+		if err != nil {
+			t.Error(err)
 		}
 	}
 }

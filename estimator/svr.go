@@ -89,28 +89,24 @@ func (s SVR) solve(ctx context.Context, r *rows) (linear, error) {
 	if err != nil {
 		return linear{}, err
 	}
+	if !byNewton(s.Solver, s.Loss, r.wide()) {
+		return s.dualTask(l).fit(ctx, r, len(l.y))
+	}
 	kern.Scale(s.C, l.weights)
-	if byNewton(s.Solver, s.Loss, r.wide()) {
-		w, b, report, err := newObjective(ctx, r, tubeLoss{s.Epsilon}, 1, 1, s.Intercept, l.y, l.weights).minimise(s.Tol, s.MaxIter)
-		if err != nil {
-			return linear{}, err
-		}
-		return newLinear(w, b, report)
-	}
-	if r, err = r.known(len(l.y)).gather(ctx); err != nil {
-		return linear{}, err
-	}
-	inputs, err := newDualRows(ctx, r)
+	w, b, report, err := newObjective(ctx, r, tubeLoss{s.Epsilon}, 1, 1, s.Intercept, l.y, l.weights).minimise(s.Tol, s.MaxIter)
 	if err != nil {
 		return linear{}, err
 	}
-	p := solve.Dual{Rows: inputs, Own: inputs.own(), Target: l.y, Epsilon: s.Epsilon, Intercept: s.Intercept}
-	p.Low, p.High, p.Diagonal = bounds(l.weights, s.Loss == "squared_epsilon_insensitive")
-	result, err := p.Solve(ctx, s.Tol, s.MaxIter)
-	if err != nil {
-		return linear{}, err
-	}
-	return dualModel(inputs, []solve.DualResult{result}, s.Tol)
+	return newLinear(w, b, report)
+}
+
+// dualTask is what coordinate descent is to solve.
+func (s SVR) dualTask(l *labels) dualTask {
+	return dualTask{outputs: 1, tol: s.Tol, maxIter: s.MaxIter, problem: func(int) solve.Dual {
+		p := solve.Dual{Target: l.y, Epsilon: s.Epsilon, Intercept: s.Intercept}
+		p.Low, p.High, p.Diagonal = bounds(l.weights, s.C, s.Loss == "squared_epsilon_insensitive")
+		return p
+	}}
 }
 
 // Cost estimates a fit to rows×cols dense inputs.

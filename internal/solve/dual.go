@@ -32,7 +32,9 @@ type Rows interface {
 //
 //	minimise over β:  ½‖Σβ_i·x_i‖² + ½Σ diagonal_i·β_i² − Σ target_i·β_i + Epsilon·Σ|β_i|
 //
-// within the bounds, and Σβ_i = 0 where there is an intercept b; then w = Σβ_i·x_i.
+// (or, where Logistic is true, L_i(z) = c_i·log(1 + exp(−t_i·z)), whose part of the dual is
+// α·log(α/c_i) + (c_i−α)·log((c_i−α)/c_i) with α = |β_i|, the one bound of β_i that is not 0 being
+// t_i·c_i) within the bounds, and Σβ_i = 0 where there is an intercept b; then w = Σβ_i·x_i.
 //
 // A column that is not zero in one row only has the weight β_i·x_ij, and need not be kept: it adds
 // β_i·x_ij² to the score of its row. Rows are without such columns, where Own has them.
@@ -43,7 +45,9 @@ type Dual struct {
 	Low, High []float64 // may be infinite where Diagonal is positive; Low ≤ 0 ≤ High
 	Diagonal  []float64 // nil for zeros
 	Epsilon   float64
+	Logistic  bool // the other loss; Target, Diagonal and Epsilon mean nothing
 	Intercept bool
+	Start     *DualResult // solution of a problem with other bounds to begin from; nil for β = 0
 }
 
 // DualResult is a solution of [Dual].
@@ -95,7 +99,7 @@ func (p *Dual) Solve(ctx context.Context, tol float64, maxEpochs int) (DualResul
 		if d.measure() <= tol || violation == 0 && off == 0 {
 			break
 		}
-		threshold /= 4
+		threshold /= 2
 	}
 	d.project()
 	d.measure()
@@ -105,24 +109,27 @@ func (p *Dual) Solve(ctx context.Context, tol float64, maxEpochs int) (DualResul
 // descent is the state of one run.
 type descent struct {
 	*Dual
-	w, beta     []float64 // w is Σβ_i·x_i, of rows that are not centred
-	b, rho      float64
-	total       float64   // Σβ
-	along       []float64 // x_i'x̄, nil without an intercept
-	offset      float64   // Σβ_i·along_i
-	level       float64   // ‖x̄‖²
-	curvature   []float64 // ‖x_i−x̄‖² + ρ + diagonal_i
-	active      []int
-	slack       float64 // how far beyond its bound a gradient is to be for the row to be left out
-	epochs      int
-	rng         *rand.Rand
-	gap, primal float64
+	w, beta   []float64 // w is Σβ_i·x_i, of rows that are not centred
+	b, rho    float64
+	total     float64   // Σβ
+	along     []float64 // x_i'x̄, nil without an intercept
+	offset    float64   // Σβ_i·along_i
+	level     float64   // ‖x̄‖²
+	curvature []float64 // ‖x_i−x̄‖² + ρ + diagonal_i
+	active    []int
+	stuck     []bool  // by place in active
+	slack     float64 // how far beyond its bound a gradient is to be for the row to be left out
+	violation float64 // largest of this epoch
+	epochs    int
+	rng       *rand.Rand
+	gap       float64
+	primal    float64
 }
 
 func newDescent(p *Dual) *descent {
 	n := p.Rows.Len()
 	d := &descent{Dual: p, w: kern.Spread(p.Rows.Width()), beta: make([]float64, n), curvature: make([]float64, n),
-		active: make([]int, n), slack: math.Inf(1), rng: rand.New(rand.NewPCG(2008, 1))}
+		active: make([]int, n), stuck: make([]bool, n), slack: math.Inf(1), rng: rand.New(rand.NewPCG(2008, 1))}
 	for i := range n {
 		d.active[i] = i
 		d.curvature[i] = p.Rows.Square(i) + d.own(i)
@@ -133,19 +140,28 @@ func newDescent(p *Dual) *descent {
 	for i := range n {
 		d.curvature[i] += d.rho + d.diagonal(i)
 	}
+	if p.Start != nil {
+		for i, v := range p.Start.Beta {
+			d.beta[i] = min(max(v, p.Low[i]), p.High[i])
+		}
+		d.project()
+		d.b = p.Start.B + d.offset
+	}
 	return d
 }
 
 // centre finds the mean of the rows that have a say, and sets ρ to the median of their curvatures.
 func (d *descent) centre() {
 	var live []int
-	mean := kern.Spread(d.Rows.Width())
+	has := make([]float64, len(d.beta))
 	for i := range d.beta {
 		if d.Low[i] < d.High[i] {
 			live = append(live, i)
-			d.Rows.Add(i, 1, mean)
+			has[i] = 1
 		}
 	}
+	mean := kern.Spread(d.Rows.Width())
+	d.combine(mean, has)
 	for j := range mean {
 		mean[j] /= float64(max(1, len(live)))
 		d.level += mean[j] * mean[j]
@@ -155,10 +171,12 @@ func (d *descent) centre() {
 		d.along[i] = d.own(i) / float64(len(live))
 		d.level += d.along[i] / float64(len(live))
 	}
-	for i := range d.beta {
-		d.along[i] += d.Rows.Dot(i, mean)
-		d.curvature[i] = max(0, d.curvature[i]-2*d.along[i]+d.level)
-	}
+	kern.Parallel(len(d.beta), rowsAtOnce, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			d.along[i] += d.Rows.Dot(i, mean)
+			d.curvature[i] = max(0, d.curvature[i]-2*d.along[i]+d.level)
+		}
+	})
 	sizes := make([]float64, len(live))
 	for k, i := range live {
 		sizes[k] = d.curvature[i]
@@ -172,6 +190,19 @@ func (d *descent) centre() {
 	}
 }
 
+// rowsAtOnce is the number of rows that are a piece of work.
+const rowsAtOnce = 512
+
+// combine computes dst = Σ factors_i·x_i.
+func (d *descent) combine(dst, factors []float64) {
+	clear(dst)
+	for i, f := range factors {
+		if f != 0 {
+			d.Rows.Add(i, f, dst)
+		}
+	}
+}
+
 // score returns w'(x_i−x̄) + b, w being that of centred rows.
 func (d *descent) score(i int) float64 {
 	z := d.Rows.Dot(i, d.w) + d.own(i)*d.beta[i] + d.b
@@ -179,6 +210,16 @@ func (d *descent) score(i int) float64 {
 		z += d.total*(d.level-d.along[i]) - d.offset
 	}
 	return z
+}
+
+// move makes of w, b and the sums what they are after a step of β_i.
+func (d *descent) move(i int, step float64) {
+	d.total += step
+	d.b += d.rho * step
+	if d.along != nil {
+		d.offset += step * d.along[i]
+	}
+	d.Rows.Add(i, step, d.w)
 }
 
 // scale returns the root mean square of the targets, 1 where all are 0.
@@ -209,28 +250,38 @@ func (d *descent) own(i int) float64 {
 }
 
 // epoch takes a step along every active coordinate in random order and returns the largest
-// violation of optimality met, in units of the gradient.
+// violation of optimality met, in units of the gradient. Rows that are stuck go behind the others.
 func (d *descent) epoch() float64 {
 	d.epochs++
 	d.rng.Shuffle(len(d.active), func(i, j int) { d.active[i], d.active[j] = d.active[j], d.active[i] })
-	violation := 0.0
-	for at := 0; at < len(d.active); {
-		i := d.active[at]
-		moved, stuck := d.descend(i)
-		violation = max(violation, moved)
-		if stuck {
-			last := len(d.active) - 1
+	d.walk()
+	last := len(d.active)
+	for at := last - 1; at >= 0; at-- {
+		if d.stuck[at] {
+			last--
 			d.active[at], d.active[last] = d.active[last], d.active[at]
-			d.active = d.active[:last]
-			continue
 		}
-		at++
 	}
-	d.slack = violation
-	if violation == 0 {
+	d.active = d.active[:last]
+	d.slack = d.violation
+	if d.violation == 0 {
 		d.slack = math.Inf(1)
 	}
-	return violation
+	return d.violation
+}
+
+// walk goes through the active rows.
+func (d *descent) walk() {
+	d.violation = 0
+	for at, i := range d.active {
+		var moved float64
+		if d.Logistic {
+			moved, d.stuck[at] = d.descendLogistic(i)
+		} else {
+			moved, d.stuck[at] = d.descend(i)
+		}
+		d.violation = max(d.violation, moved)
+	}
 }
 
 // descend minimises over β_i: by soft threshold and clipping of β_i − gradient/curvature. It
@@ -258,15 +309,9 @@ func (d *descent) descend(i int) (violation float64, stuck bool) {
 		beyond := max(d.Low[i]-soft, soft-d.High[i]) * q
 		return 0, stuck || beyond > d.slack
 	}
-	step := to - old
 	d.beta[i] = to
-	d.total += step
-	d.b += d.rho * step
-	if d.along != nil {
-		d.offset += step * d.along[i]
-	}
-	d.Rows.Add(i, step, d.w)
-	return math.Abs(step) * q, false
+	d.move(i, to-old)
+	return math.Abs(to-old) * q, false
 }
 
 // descendFlat is descend for a row of zeros without an intercept: its score is 0 whatever w is. It
@@ -305,13 +350,9 @@ func (d *descent) project() {
 			}
 		}
 	}
-	clear(d.w)
+	d.combine(d.w, d.beta)
 	d.total, d.offset = 0, 0
 	for i, v := range d.beta {
-		if v == 0 {
-			continue
-		}
-		d.Rows.Add(i, v, d.w)
 		d.total += v
 		if d.along != nil {
 			d.offset += v * d.along[i]
@@ -328,12 +369,17 @@ func (d *descent) measure() float64 {
 	for i, v := range d.beta {
 		half += d.own(i) * v * v / 2
 	}
-	primal, dual := half, -half
-	for i, v := range d.beta {
-		diagonal := d.diagonal(i)
-		primal += d.loss(i, d.score(i))
-		dual += d.Target[i]*v - d.Epsilon*math.Abs(v) - diagonal*v*v/2
-	}
+	n := len(d.beta)
+	losses, gains := make([]float64, (n+rowsAtOnce-1)/rowsAtOnce), make([]float64, (n+rowsAtOnce-1)/rowsAtOnce)
+	kern.Parallel(n, rowsAtOnce, func(lo, hi int) {
+		loss, gain := 0.0, 0.0
+		for i := lo; i < hi; i++ {
+			loss += d.loss(i, d.score(i))
+			gain += d.gain(i, d.beta[i])
+		}
+		losses[lo/rowsAtOnce], gains[lo/rowsAtOnce] = loss, gain
+	})
+	primal, dual := half+kern.Sum(losses), kern.Sum(gains)-half
 	d.primal = primal
 	d.gap = 0
 	if primal > dual && primal > 0 {
@@ -342,8 +388,19 @@ func (d *descent) measure() float64 {
 	return d.gap
 }
 
+// gain is what β_i adds to the dual beside −½‖w‖².
+func (d *descent) gain(i int, v float64) float64 {
+	if d.Logistic {
+		return d.entropy(i, v)
+	}
+	return d.Target[i]*v - d.Epsilon*math.Abs(v) - d.diagonal(i)*v*v/2
+}
+
 // loss is L_i(z).
 func (d *descent) loss(i int, z float64) float64 {
+	if d.Logistic {
+		return d.logisticLoss(i, z)
+	}
 	r := d.Target[i] - z
 	over := math.Abs(r) - d.Epsilon
 	if over <= 0 {

@@ -363,3 +363,83 @@ func TestDualIsNotHeldUpByRowsOfZeros(t *testing.T) {
 		t.Errorf("objective %v with rows of zeros, whose loss is %v; %v without, %v", want.Objective, loss, rest.Objective, err)
 	}
 }
+
+// The logistic loss by the dual: the gap is a certificate, the objective is what its definition says,
+// and a start elsewhere ends at the same point.
+func TestDualOfTheLogisticLoss(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	for k := range 20 {
+		p := randomDual(rng, 40, 3, false, false, k%2 == 0)
+		for i := range p.Low { // bounds of many sizes
+			f := math.Pow(10, 4*rng.Float64()-2)
+			p.Low[i], p.High[i] = f*p.Low[i], f*p.High[i]
+		}
+		p.Logistic, p.Target, p.Diagonal = true, nil, nil
+		r, err := p.Solve(context.Background(), 1e-9, 100_000)
+		if err != nil || !r.Converged || r.Gap > 1e-9 {
+			t.Fatalf("problem %d: %+v, %v", k, r, err)
+		}
+		at := func(w []float64, b float64) float64 {
+			sum := 0.0
+			for _, v := range w {
+				sum += v * v / 2
+			}
+			for i := range p.Low {
+				sign := 1.0
+				if p.High[i] == 0 {
+					sign = -1
+				}
+				sum += (p.High[i] - p.Low[i]) * math.Log1p(math.Exp(-sign*(p.Rows.Dot(i, w)+b)))
+			}
+			return sum
+		}
+		best := at(r.W, r.B)
+		if math.Abs(best-r.Objective) > 1e-9*best {
+			t.Errorf("problem %d: objective %.12g reported, is %.12g", k, r.Objective, best)
+		}
+		w := make([]float64, len(r.W))
+		for range 2000 {
+			size := math.Pow(10, 1-5*rng.Float64())
+			for j := range w {
+				w[j] = r.W[j] + size*rng.NormFloat64()
+			}
+			b := r.B
+			if p.Intercept {
+				b += size * rng.NormFloat64()
+			}
+			if v := at(w, b); v < best*(1-2e-9) {
+				t.Fatalf("problem %d: %.12g is not the optimum, there is %.12g", k, best, v)
+			}
+		}
+		feasible(t, p, r)
+		p.Start = &r
+		again, err := p.Solve(context.Background(), 1e-9, 100_000)
+		if err != nil || !again.Converged || again.Epochs > r.Epochs || math.Abs(again.Objective-r.Objective) > 1e-8*best {
+			t.Errorf("problem %d: from its solution %v after %d epochs, from 0 %v after %d; %v", k, again.Objective, again.Epochs, r.Objective, r.Epochs, err)
+		}
+	}
+}
+
+// What only one row has may be left out of the rows, and is the same as a column there.
+func TestDualWithColumnsOfOneRow(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	for k := range 8 {
+		p := randomDual(rng, 30, 3, k%2 == 0, k/2%2 == 0, k/4%2 == 0)
+		rows := p.Rows.(table)
+		p.Own = make([]float64, len(rows))
+		whole := *p
+		wide := make(table, len(rows))
+		for i := range rows {
+			wide[i] = make([]float64, 3+len(rows))
+			copy(wide[i], rows[i])
+			wide[i][3+i] = rng.NormFloat64()
+			p.Own[i] = wide[i][3+i] * wide[i][3+i]
+		}
+		whole.Rows, whole.Own = wide, nil
+		a, err := p.Solve(context.Background(), 1e-9, 100_000)
+		b, failed := whole.Solve(context.Background(), 1e-9, 100_000)
+		if err != nil || failed != nil || !a.Converged || !b.Converged || math.Abs(a.Objective-b.Objective) > 1e-8*b.Objective || math.Abs(a.B-b.B) > 1e-3 {
+			t.Errorf("problem %d: %v and intercept %v left out, %v and %v with them", k, a.Objective, a.B, b.Objective, b.B)
+		}
+	}
+}

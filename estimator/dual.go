@@ -1,0 +1,136 @@
+package estimator
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
+)
+
+// dualTask is what coordinate descent is to solve on some rows: a problem for each output.
+type dualTask struct {
+	outputs int
+	problem func(output int) solve.Dual // without its rows
+	tol     float64
+	maxIter int
+}
+
+// fit gathers the rows and solves.
+func (t dualTask) fit(ctx context.Context, r *rows, n int) (linear, error) {
+	r, err := r.known(n).gather(ctx)
+	if err != nil {
+		return linear{}, err
+	}
+	inputs, err := newDualRows(ctx, r)
+	if err != nil {
+		return linear{}, err
+	}
+	results, err := t.descend(ctx, inputs, nil)
+	if err != nil {
+		return linear{}, err
+	}
+	return dualModel(inputs, results, t.tol)
+}
+
+// descend solves the problem of each output, several at once, which read the same rows; from the
+// solutions of problems with other bounds, where there are some.
+func (t dualTask) descend(ctx context.Context, inputs dualRows, from []solve.DualResult) ([]solve.DualResult, error) {
+	results, failures := make([]solve.DualResult, t.outputs), make([]error, t.outputs)
+	kern.Parallel(t.outputs, 1, func(lo, hi int) {
+		for j := lo; j < hi; j++ {
+			p := t.problem(j)
+			p.Rows, p.Own = inputs, inputs.own()
+			if from != nil {
+				p.Start = &from[j]
+			}
+			results[j], failures[j] = p.Solve(ctx, t.tol, t.maxIter)
+		}
+	})
+	for _, err := range failures {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// margins are the targets of output j, ±1, and the bounds of the dual variables, each on the side of
+// its target, of rows with loss C·s·h.
+func (l *labels) margins(j int, C float64, squared bool) solve.Dual {
+	k := l.outputs()
+	p := solve.Dual{Target: make([]float64, len(l.y))}
+	p.Low, p.High, p.Diagonal = bounds(l.weights, C, squared)
+	for i, y := range l.y {
+		if c := int(y); c == j && k > 1 || c == 1 && k == 1 {
+			p.Target[i], p.Low[i] = 1, 0
+		} else {
+			p.Target[i], p.High[i] = -1, 0
+		}
+	}
+	return p
+}
+
+// bounds returns those of the dual variables of rows with loss C·s·max(0, r), or C·s·max(0, r)², on
+// either side.
+func bounds(weights []float64, C float64, squared bool) (low, high, diagonal []float64) {
+	low, high = make([]float64, len(weights)), make([]float64, len(weights))
+	if squared {
+		diagonal = make([]float64, len(weights))
+	}
+	for i, s := range weights {
+		s *= C
+		switch {
+		case s == 0:
+		case squared:
+			low[i], high[i], diagonal[i] = math.Inf(-1), math.Inf(1), 1/(2*s)
+		default:
+			low[i], high[i] = -s, s
+		}
+	}
+	return low, high, diagonal
+}
+
+// dualModel puts the solutions, one for each output, together.
+func dualModel(inputs dualRows, results []solve.DualResult, tol float64) (linear, error) {
+	k := len(results)
+	var w []float64
+	b := make([]float64, k)
+	for j, r := range results {
+		b[j] = r.B
+		full := inputs.weights(r.W, r.Beta)
+		if k == 1 {
+			return newLinear(full, b, dualReport(results, tol))
+		}
+		if w == nil {
+			w = make([]float64, len(full)*k)
+		}
+		for i, v := range full {
+			w[i*k+j] = v
+		}
+	}
+	return newLinear(w, b, dualReport(results, tol))
+}
+
+// dualReport says how coordinate descent went, of several problems the worst.
+func dualReport(results []solve.DualResult, tol float64) Report {
+	report := Report{Solver: "dual coordinate descent", Converged: true}
+	for _, r := range results {
+		report.Iterations = max(report.Iterations, r.Epochs)
+		report.Converged = report.Converged && r.Converged
+		report.Gap = max(report.Gap, r.Gap)
+		report.Objective += r.Objective
+	}
+	if !report.Converged {
+		report.Warnings = []string{fmt.Sprintf("not converged after %d passes: the duality gap is %.2g of the objective, wanted %.2g", report.Iterations, report.Gap, tol)}
+	}
+	return report
+}
+
+// descentCost is that of about 100 passes with the rows in memory.
+func descentCost(rows, cols int) datasets.Cost {
+	n, d := float64(rows), float64(cols)
+	return datasets.Cost{Flops: 100 * 4 * n * d, Bytes: 8*int64(rows)*int64(cols) + 56*int64(rows) + 16*int64(cols), Width: 1}
+}

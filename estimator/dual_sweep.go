@@ -1,0 +1,278 @@
+package estimator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/param"
+)
+
+var (
+	_ Resumer = SVM{}
+	_ Resumer = SVR{}
+	_ Resumer = Logistic{}
+)
+
+// Sweep prepares the training rows of a fold once for all settings that are solved by coordinate
+// descent, and walks those that differ in C from the smallest to the largest: a solution is where the
+// next one begins. Each is solved to its own Tol, so that what is predicted agrees with a fit by
+// itself to that tolerance. Settings for newton are fitted by themselves. Folds go in parallel.
+func (s SVM) Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator,
+	yield func(setting, fold int, held Held) error) (shared []string, err error) {
+	return s.Resume(ctx, data, folds, settings, everything, yield)
+}
+
+// Resume is Sweep of those settings and folds that are wanted. A path is walked from its beginning.
+func (s SVM) Resume(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator, wanted func(setting, fold int) bool,
+	yield func(setting, fold int, held Held) error) (shared []string, err error) {
+	return sweepDual(ctx, data, folds, settings, wanted, yield, func(e Estimator) (dualSetting, bool) {
+		s, ok := e.(SVM)
+		return dualSetting{name: "svm", key: fmt.Sprint(s.Loss, s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Plain()), C: s.C, task: s.dualTask,
+			labels: func(ctx context.Context, r *rows) (*labels, error) { return r.readClasses(ctx, s.ClassWeight) },
+			byDual: func(r *rows, _ *labels) bool { return !byNewton(s.Solver, s.Loss, r.wide()) },
+			dress: func(m linear, classes []string) Predictor {
+				return &FittedLinearClassifier{linear: m, classes: classes}
+			}}, ok
+	})
+}
+
+// Sweep shares work as [SVM.Sweep] does.
+func (s Logistic) Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator,
+	yield func(setting, fold int, held Held) error) (shared []string, err error) {
+	return s.Resume(ctx, data, folds, settings, everything, yield)
+}
+
+// Resume is [SVM.Resume].
+func (s Logistic) Resume(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator, wanted func(setting, fold int) bool,
+	yield func(setting, fold int, held Held) error) (shared []string, err error) {
+	return sweepDual(ctx, data, folds, settings, wanted, yield, func(e Estimator) (dualSetting, bool) {
+		s, ok := e.(Logistic)
+		return dualSetting{name: "logistic", key: fmt.Sprint(s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Plain()), C: s.C, task: s.dualTask,
+			labels: func(ctx context.Context, r *rows) (*labels, error) { return r.readClasses(ctx, s.ClassWeight) },
+			byDual: s.byDual,
+			dress: func(m linear, classes []string) Predictor {
+				return &FittedLogistic{FittedLinearClassifier{linear: m, classes: classes}}
+			}}, ok
+	})
+}
+
+// Sweep shares work as [SVM.Sweep] does, between settings of the same Epsilon.
+func (s SVR) Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator,
+	yield func(setting, fold int, held Held) error) (shared []string, err error) {
+	return s.Resume(ctx, data, folds, settings, everything, yield)
+}
+
+// Resume is [SVM.Resume].
+func (s SVR) Resume(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator, wanted func(setting, fold int) bool,
+	yield func(setting, fold int, held Held) error) (shared []string, err error) {
+	return sweepDual(ctx, data, folds, settings, wanted, yield, func(e Estimator) (dualSetting, bool) {
+		s, ok := e.(SVR)
+		return dualSetting{name: "svr", key: fmt.Sprint(s.Loss, s.Epsilon, s.Intercept, s.Tol, s.MaxIter), C: s.C, task: s.dualTask,
+			labels: func(ctx context.Context, r *rows) (*labels, error) { return r.readLabels(ctx) },
+			byDual: func(r *rows, _ *labels) bool { return !byNewton(s.Solver, s.Loss, r.wide()) },
+			dress:  func(m linear, _ []string) Predictor { return &FittedLinear{m} }}, ok
+	})
+}
+
+func everything(setting, fold int) bool { return true }
+
+// dualSetting is a setting of a sweep as coordinate descent takes it.
+type dualSetting struct {
+	Estimator
+	name   string
+	key    string // all but C
+	C      float64
+	labels func(ctx context.Context, r *rows) (*labels, error)
+	byDual func(r *rows, l *labels) bool
+	task   func(l *labels) dualTask
+	dress  func(m linear, classes []string) Predictor
+}
+
+// dualSweep is one call of Sweep.
+type dualSweep struct {
+	data     datasets.Set
+	folds    []datasets.Fold
+	settings []dualSetting
+	paths    [][]int    // numbers of settings that differ in C, which ascends
+	wants    [][]bool   // settings × folds
+	mu       sync.Mutex // held while a result is handed over
+	yield    func(setting, fold int, held Held) error
+	failed   error
+	walked   bool // whether a solution was where another began
+}
+
+func sweepDual(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator, wanted func(setting, fold int) bool,
+	yield func(setting, fold int, held Held) error, of func(Estimator) (dualSetting, bool)) (shared []string, err error) {
+	s := &dualSweep{data: data, folds: folds, yield: yield}
+	paths := map[string]int{}
+	for i, e := range settings {
+		one, ok := of(e)
+		if !ok {
+			return nil, fmt.Errorf("estimator: %s: setting %d is a %T", one.name, i, e)
+		}
+		one.Estimator = e
+		s.settings = append(s.settings, one)
+		wants := make([]bool, len(folds))
+		for f := range wants {
+			wants[f] = wanted(i, f)
+		}
+		s.wants = append(s.wants, wants)
+		if param.Check(e) != nil {
+			s.paths = append(s.paths, []int{i})
+			continue
+		}
+		at, known := paths[one.key]
+		if !known {
+			at = len(s.paths)
+			paths[one.key] = at
+			s.paths = append(s.paths, nil)
+		}
+		s.paths[at] = append(s.paths[at], i)
+	}
+	for _, path := range s.paths {
+		slices.SortStableFunc(path, func(a, b int) int { return cmp.Compare(s.settings[a].C, s.settings[b].C) })
+	}
+	kern.Parallel(len(folds), 1, func(lo, hi int) {
+		for f := lo; f < hi; f++ {
+			s.fold(ctx, f)
+		}
+	})
+	if s.failed == nil {
+		s.failed = ctx.Err()
+	}
+	if s.walked {
+		shared = []string{"path"}
+	}
+	return shared, s.failed
+}
+
+// give hands a result over, unless an earlier one was refused.
+func (s *dualSweep) give(ctx context.Context, setting, fold int, held Held) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed == nil && ctx.Err() == nil && s.wants[setting][fold] {
+		s.failed = s.yield(setting, fold, held)
+	}
+}
+
+func (s *dualSweep) over() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed != nil
+}
+
+// fold walks every path on one fold.
+func (s *dualSweep) fold(ctx context.Context, f int) {
+	fold := s.folds[f]
+	if !slices.ContainsFunc(s.paths, func(path []int) bool { return s.last(path, f) >= 0 }) {
+		return
+	}
+	d := &dualFold{dualSweep: s, number: f, train: selectRows(s.data, fold.Train), test: datasets.SelectRows(s.data.X, fold.Test)}
+	for _, path := range s.paths {
+		d.walk(ctx, path[:s.last(path, f)+1])
+	}
+}
+
+// last returns the place of the last setting of a path that is wanted, -1 for none.
+func (s *dualSweep) last(path []int, fold int) int {
+	for k := len(path) - 1; k >= 0; k-- {
+		if s.wants[path[k]][fold] {
+			return k
+		}
+	}
+	return -1
+}
+
+// selectRows is Select without a copy of rows that follow each other.
+func selectRows(data datasets.Set, list []int) datasets.Set {
+	for k, i := range list {
+		if i != list[0]+k {
+			return data.Select(list)
+		}
+	}
+	if len(list) == 0 {
+		return data.Select(list)
+	}
+	return data.Slice(list[0], list[0]+len(list))
+}
+
+// dualFold is the work on one fold.
+type dualFold struct {
+	*dualSweep
+	number int
+	train  datasets.Set
+	test   mat.Matrix
+	inputs dualRows // of the training rows, once they are wanted
+}
+
+// walk solves the settings of a path, each from the solution of the one before.
+func (d *dualFold) walk(ctx context.Context, path []int) {
+	var from []solve.DualResult
+	for _, i := range path {
+		if d.over() || ctx.Err() != nil {
+			return
+		}
+		start := time.Now()
+		s := d.settings[i]
+		var fitted Predictor
+		results, l, err := d.solve(ctx, s, from)
+		switch {
+		case err != nil:
+			err = fmt.Errorf("estimator: %s: %w", s.name, err)
+		case results == nil:
+			fitted, err = s.Fit(ctx, d.train)
+		default:
+			if from != nil {
+				d.mu.Lock()
+				d.walked = true
+				d.mu.Unlock()
+			}
+			from = results
+			var m linear
+			if m, err = dualModel(d.inputs, results, s.task(l).tol); err == nil {
+				fitted = s.dress(m, l.classes)
+			}
+		}
+		held := Held{Err: err}
+		if err == nil {
+			held.Prediction, held.Err = Predict(ctx, fitted, d.test)
+			held.Report = fitted.(Reporter).Report()
+		}
+		held.Seconds = time.Since(start).Seconds()
+		d.give(ctx, i, d.number, held)
+	}
+}
+
+// solve returns the solution of a setting, nil where it is not for coordinate descent.
+func (d *dualFold) solve(ctx context.Context, s dualSetting, from []solve.DualResult) ([]solve.DualResult, *labels, error) {
+	if err := param.Check(s.Estimator); err != nil {
+		return nil, nil, err
+	}
+	r, err := setRows(d.train)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := s.labels(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !s.byDual(r, l) {
+		return nil, nil, nil
+	}
+	if d.inputs == nil {
+		if d.inputs, err = newDualRows(ctx, r); err != nil {
+			return nil, nil, err
+		}
+	}
+	results, err := s.task(l).descend(ctx, d.inputs, from)
+	return results, l, err
+}

@@ -1,0 +1,95 @@
+package solve
+
+import "math"
+
+// descendLogistic minimises over one β_i of the logistic loss. With α = |β_i|, c its bound, t its
+// sign, and u = log(α/(c−α)), that is to find the root of
+//
+//	h(u) = u + q·c·σ(u) + t·score − q·α_old,   σ(u) = 1/(1+exp(−u))
+//
+// which increases with a slope of at least 1 and lies between −k−q·c and −k, k being the last two
+// terms: Newton's method, with bisection where its steps do not halve or would leave what is known to
+// hold the root. Neither
+// end of (0, c) is reached, nor is precision lost near them. (The coordinate's problem: Yu, Huang &
+// Lin, Machine Learning 2011, who solve it in α and c−α.)
+func (d *descent) descendLogistic(i int) (violation float64, stuck bool) {
+	sign, bound := d.side(i)
+	if bound == 0 {
+		return 0, false
+	}
+	q, old := d.curvature[i], d.beta[i]
+	k := sign*d.score(i) - q*math.Abs(old)
+	to := sign * bound * logistic(balance(k, q*bound))
+	if to == old {
+		return 0, false
+	}
+	d.move(i, to-old)
+	d.beta[i] = to
+	return math.Abs(to-old) * q, false
+}
+
+// side returns the sign of β_i and the bound of |β_i|.
+func (p *Dual) side(i int) (sign, bound float64) {
+	if p.High[i] > 0 {
+		return 1, p.High[i]
+	}
+	return -1, -p.Low[i]
+}
+
+// balance returns the root of u + c·σ(u) + k.
+func balance(k, c float64) float64 {
+	low, high := -k-c, -k
+	u, last := low+c/2, c // last is the length of the last step
+	for range 200 {
+		s := logistic(u)
+		h := u + c*s + k
+		if h > 0 {
+			high = u
+		} else {
+			low = u
+		}
+		next := u - h/(1+c*s*(1-s))
+		if !(next > low && next < high && math.Abs(next-u) <= last/2) {
+			next = low + (high-low)/2
+		}
+		last = math.Abs(next - u)
+		if last <= 1e-14*(1+math.Abs(u)) {
+			return next
+		}
+		u = next
+	}
+	return u
+}
+
+// logistic returns 1/(1+exp(−u)), to full precision for either sign.
+func logistic(u float64) float64 {
+	e := math.Exp(-math.Abs(u))
+	if u < 0 {
+		return e / (1 + e)
+	}
+	return 1 / (1 + e)
+}
+
+// logisticLoss is L_i(z).
+func (p *Dual) logisticLoss(i int, z float64) float64 {
+	sign, bound := p.side(i)
+	if m := sign * z; m < 0 {
+		return bound * (math.Log1p(math.Exp(m)) - m)
+	} else {
+		return bound * math.Log1p(math.Exp(-m))
+	}
+}
+
+// entropy is what β_i adds to the dual: −α·log(α/c) − (c−α)·log((c−α)/c).
+func (p *Dual) entropy(i int, beta float64) float64 {
+	_, bound := p.side(i)
+	alpha := math.Abs(beta)
+	return -share(alpha, bound) - share(bound-alpha, bound)
+}
+
+func share(part, of float64) float64 {
+	if part <= 0 {
+		return 0
+	}
+	return part * math.Log(part/of)
+}
