@@ -97,12 +97,9 @@ func fitSteps(ctx context.Context, steps []Step, r rows, cols int, keep func(i i
 		if err := ctx.Err(); err != nil {
 			return nil, r, err
 		}
-		t, err := r.fit(ctx, s.Fitter)
-		if err != nil {
-			return nil, r, at("step", s.path(), err)
-		}
-		step := &fittedStep{name: s.path(), fit: t, single: r.single && i == len(steps)-1}
-		if r, err = r.through(ctx, step, keep(i)); err != nil {
+		step := &fittedStep{name: s.path(), single: r.single && i == len(steps)-1}
+		var err error
+		if r, err = r.fitThrough(ctx, s.Fitter, step, keep(i)); err != nil {
 			return nil, r, at("step", s.path(), err)
 		}
 		fitted.steps = append(fitted.steps, step)

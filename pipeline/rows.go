@@ -240,9 +240,46 @@ func (r rows) through(ctx context.Context, s *fittedStep, keep bool) (rows, erro
 	return out, err
 }
 
+// fitThrough fits a step and returns the rows mapped by it, as fit and through do, at once where the
+// step can do that and there is room.
+func (r rows) fitThrough(ctx context.Context, f transformer.Fitter, s *fittedStep, keep bool) (rows, error) {
+	var err error
+	both, ok := f.(transformer.FitTransformer)
+	if ok && r.src == nil && keep && both.FeatureBytes(r.set.Rows(), r.set.Cols()) <= r.memory {
+		return r.atOnce(ctx, both, s)
+	}
+	if s.fit, err = r.fit(ctx, f); err != nil {
+		return rows{}, err
+	}
+	return r.through(ctx, s, keep)
+}
+
+func (r rows) atOnce(ctx context.Context, f transformer.FitTransformer, s *fittedStep) (rows, error) {
+	t, Z, err := f.FitTransform(ctx, r.set)
+	if err != nil {
+		return rows{}, err
+	}
+	s.fit = t
+	out := rows{set: r.set, memory: r.memory, single: r.single}
+	if out.sample, err = s.learn(ctx, r.sample); err != nil {
+		return rows{}, err
+	}
+	out.set.Schema = describe(t, r.set.Schema)
+	out.set.X = Z
+	if s.single {
+		narrow := single.New(r.set.Rows(), s.width, nil)
+		round(narrow, Z.(*mat.Dense))
+		out.set.X = narrow
+	}
+	return out, nil
+}
+
 // bytesOf is what a sample row takes in memory.
 func bytesOf(sample mat.Matrix) int64 {
 	if m, ok := sample.(*sparse.CSR); ok {
+		if _, shared := m.Shared(); shared {
+			return 8 + 4*int64(m.NNZ())
+		}
 		return 8 + 12*int64(m.NNZ())
 	}
 	_, w := sample.Dims()

@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -51,8 +50,9 @@ import (
 // the largest power of two that divides all differences of their coordinates: for 10⁵ bins, less
 // than one chance in 10⁸ that any two are.
 //
-// Cost: about 4·n·d·P operations (nnz instead of n·d for sparse rows) and a look-up for each row and
-// grid; 24·d·P bytes for the grids, and about 24 bytes for each bin in the dictionary.
+// Cost: about 4·n·d·P operations (nnz instead of n·d for sparse rows, and for columns that most rows
+// have 0 in) and a look-up for each row and
+// grid; 24·d·P bytes for the grids, and 20 bytes for each bin in the dictionary.
 //
 // Source: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007,
 // algorithm 2; weighted bins: Kapralov, Nouri, Razenshteyn, Velingker and Zandieh, "Scaling up kernel
@@ -211,6 +211,21 @@ func (s Binning) FitSource(ctx context.Context, data datasets.Source) (Transform
 	if err := checkNumeric("binning", data.Schema()); err != nil {
 		return nil, err
 	}
+	f, err := s.lay(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	if f.hashed == 0 {
+		err = f.number(ctx, data, s.MinCount)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// lay lays the grids.
+func (s Binning) lay(ctx context.Context, data datasets.Source) (*FittedBinning, error) {
 	f := &FittedBinning{kernelName: s.Kernel, grids: s.Grids, hashed: s.Columns.hashed}
 	f.name(s.Custom)
 	var err error
@@ -223,16 +238,7 @@ func (s Binning) FitSource(ctx context.Context, data datasets.Source) (Transform
 	if err := s.draw(f); err != nil {
 		return nil, err
 	}
-	if err := f.finish(); err != nil {
-		return nil, err
-	}
-	if f.hashed == 0 {
-		err = f.number(ctx, data, s.MinCount)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
+	return f, f.finish()
 }
 
 // draw fills in the grids for γ = 1, one after the other, and the multipliers of the hash.
@@ -266,8 +272,7 @@ func (s Binning) Cost(rows, cols int) datasets.Cost {
 	n, d, p := float64(rows), float64(cols), float64(s.Grids)
 	c := datasets.Cost{Flops: 4 * n * d * p, Bytes: int64(24*d*p + 4*n*p + 8*n), Width: s.Columns.hashed}
 	if s.Columns.exact {
-		c.Flops *= 2
-		c.Bytes += int64(24 * n * p)
+		c.Bytes += int64(20 * n * p)
 		c.Width = -1
 	}
 	return c
@@ -354,35 +359,42 @@ func bin(x, inverse, shift float64) uint64 {
 
 // number makes the dictionaries of the bins that at least minCount rows fall into.
 func (f *FittedBinning) number(ctx context.Context, data datasets.Source, minCount int) error {
-	f.tables = make([]table, f.grids)
+	counting := make([]table, f.grids)
 	_, err := fold(ctx, "binning", data, false, func(first int, X mat.Matrix) error {
 		if err := checkEntries("binning", X, data.Schema(), first, f.limit, false); err != nil {
 			return err
 		}
 		n, _ := X.Dims()
-		for lo := 0; lo < n; lo += tileRows {
-			hi := min(lo+tileRows, n)
+		t := binTiles.Get().(*binTile)
+		defer binTiles.Put(t)
+		return eachTile(ctx, n, func(lo, hi int) {
+			t.read(X, lo, hi)
 			kern.Parallel(f.grids, 1, func(from, to int) {
-				var hashes [hashRows]uint64
+				w := binWorks.Get().(*binWork)
+				defer binWorks.Put(w)
 				for p := from; p < to; p++ {
-					for at := lo; at < hi; at += hashRows {
-						some := hashes[:min(hashRows, hi-at)]
-						f.hash(some, X, at, p)
-						f.tables[p].count(some)
-					}
+					counting[p].count(f.hash(w, t, p))
 				}
 			})
-		}
-		return nil
+		})
 	})
 	if err != nil {
 		return err
 	}
+	f.tables = make([]table, f.grids)
 	kern.Parallel(f.grids, 1, func(from, to int) {
 		for p := from; p < to; p++ {
-			f.tables[p].settle(uint32(min(minCount, math.MaxUint32)))
+			f.tables[p], _ = counting[p].settle(leastOf(minCount))
+			counting[p] = table{}
 		}
 	})
+	return f.place(minCount)
+}
+
+func leastOf(minCount int) uint32 { return uint32(min(minCount, math.MaxUint32)) }
+
+// place gives the bins of the dictionaries their columns, a grid after the other.
+func (f *FittedBinning) place(minCount int) error {
 	f.first = make([]int, f.grids+1)
 	for p := range f.tables {
 		f.first[p+1] = f.first[p] + f.tables[p].bins
@@ -394,61 +406,6 @@ func (f *FittedBinning) number(ctx context.Context, data datasets.Source, minCou
 		return fmt.Errorf("transformer: binning: %d bins are more than can be numbered; use fewer grids, a larger min_count or hashed columns", width)
 	}
 	return nil
-}
-
-// hashRows is the number of rows hashed in one go.
-const hashRows = 256
-
-// hash computes the hashes in grid p of the rows of X from lo on.
-func (f *FittedBinning) hash(hashes []uint64, X mat.Matrix, lo, p int) {
-	d := len(f.gamma)
-	inverse, shift := f.inverse[p*d:(p+1)*d], f.shift[p*d:(p+1)*d]
-	m, ok := X.(*sparse.CSR)
-	if !ok {
-		f.hashDense(hashes, X.(*mat.Dense).RawMatrix(), lo, p)
-		return
-	}
-	shared, _ := m.Shared()
-	for i := range hashes {
-		columns, values := m.Row(lo + i)
-		sum := f.origin[p]
-		for k, j := range columns {
-			v := shared
-			if values != nil {
-				v = values[k]
-			}
-			moved := bin(v, inverse[j], shift[j]) - bin(0, inverse[j], shift[j])
-			sum += f.multipliers[j] * moved
-		}
-		hashes[i] = settleHash(sum, p)
-	}
-}
-
-// hashDense is hash of dense rows, four at a time.
-func (f *FittedBinning) hashDense(hashes []uint64, raw blas64.General, lo, p int) {
-	d := len(f.gamma)
-	inverse, shift, multipliers := f.inverse[p*d:(p+1)*d], f.shift[p*d:(p+1)*d], f.multipliers[:d]
-	row := func(i int) []float64 { return raw.Data[(lo+i)*raw.Stride:][:d] }
-	i := 0
-	for ; i+4 <= len(hashes); i += 4 {
-		x0, x1, x2, x3 := row(i), row(i+1), row(i+2), row(i+3)
-		var s0, s1, s2, s3 uint64
-		for j, a := range multipliers {
-			v, u := inverse[j], shift[j]
-			s0 += a * bin(x0[j], v, u)
-			s1 += a * bin(x1[j], v, u)
-			s2 += a * bin(x2[j], v, u)
-			s3 += a * bin(x3[j], v, u)
-		}
-		hashes[i], hashes[i+1], hashes[i+2], hashes[i+3] = settleHash(s0, p), settleHash(s1, p), settleHash(s2, p), settleHash(s3, p)
-	}
-	for ; i < len(hashes); i++ {
-		sum := uint64(0)
-		for j, x := range row(i) {
-			sum += multipliers[j] * bin(x, inverse[j], shift[j])
-		}
-		hashes[i] = settleHash(sum, p)
-	}
 }
 
 // settleHash mixes the hash of a bin with the number of its grid. The result is not 0, which stands
@@ -479,6 +436,12 @@ func (f *FittedBinning) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix
 		}
 		f.fill(columns[lo*f.grids:], X, lo, min(lo+binRows, n))
 	}
+	return f.features(ctx, X, columns)
+}
+
+// features returns the features of rows by their columns, which it spoils.
+func (f *FittedBinning) features(ctx context.Context, X mat.Matrix, columns []uint32) (mat.Matrix, error) {
+	n, _ := X.Dims()
 	if f.kernel.smooth {
 		values, err := f.weigh(ctx, X)
 		if err != nil {
@@ -491,6 +454,12 @@ func (f *FittedBinning) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix
 	indptr, columns := dropAbsent(columns, n, f.grids)
 	return sparse.NewShared(n, f.OutputWidth(), indptr, columns, 1/math.Sqrt(float64(f.grids)))
 }
+
+// fewRows is the number of rows that are hashed one by one.
+const fewRows = 8
+
+// hashRows is how many rows one piece of work bins.
+const hashRows = 256
 
 // binRows is how many rows are binned between two looks at the context.
 const binRows = 1 << 13
@@ -507,27 +476,44 @@ func (f *FittedBinning) fill(columns []uint32, X mat.Matrix, lo, hi int) {
 }
 
 func (f *FittedBinning) fillRows(columns []uint32, X mat.Matrix, lo, hi int) {
-	var hashes [hashRows]uint64
-	some := hashes[:hi-lo]
+	w := binWorks.Get().(*binWork)
+	defer binWorks.Put(w)
+	if hi-lo < fewRows {
+		for p := range f.grids {
+			some := w.hashes[:hi-lo]
+			for i := range some {
+				some[i] = f.hashRow(X, lo+i, p)
+			}
+			f.look(columns, some, p)
+		}
+		return
+	}
+	t := binTiles.Get().(*binTile)
+	defer binTiles.Put(t)
+	t.read(X, lo, hi)
 	for p := range f.grids {
-		f.hash(some, X, lo, p)
-		first := uint32(f.first[p])
-		if f.hashed > 0 {
-			size := uint64(f.hashed / f.grids)
-			for i, h := range some {
-				column, _ := bits.Mul64(h, size)
-				columns[i*f.grids+p] = first + uint32(column)
-			}
-			continue
+		f.look(columns, f.hash(w, t, p), p)
+	}
+}
+
+// look writes the columns of bins in grid p by their hashes, which it spoils.
+func (f *FittedBinning) look(columns []uint32, hashes []uint64, p int) {
+	first := uint32(f.first[p])
+	if f.hashed > 0 {
+		size := uint64(f.hashed / f.grids)
+		for i, h := range hashes {
+			column, _ := bits.Mul64(h, size)
+			columns[i*f.grids+p] = first + uint32(column)
 		}
-		f.tables[p].find(some)
-		for i, number := range some {
-			column := uint32(number)
-			if column != notThere {
-				column += first
-			}
-			columns[i*f.grids+p] = column
+		return
+	}
+	f.tables[p].find(hashes)
+	for i, number := range hashes {
+		column := uint32(number)
+		if column != notThere {
+			column += first
 		}
+		columns[i*f.grids+p] = column
 	}
 }
 

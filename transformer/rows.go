@@ -20,26 +20,41 @@ func fitSet(ctx context.Context, step string, spec BlockFitter, data datasets.Se
 	if err := checkSpec(step, spec); err != nil {
 		return nil, err
 	}
-	if err := data.Check(); err != nil {
-		return nil, fmt.Errorf("transformer: %s: %w", step, err)
+	if err := checkSet(step, data); err != nil {
+		return nil, err
 	}
 	return spec.FitSource(ctx, data.Source())
+}
+
+func checkSet(step string, data datasets.Set) error {
+	if err := data.Check(); err != nil {
+		return fmt.Errorf("transformer: %s: %w", step, err)
+	}
+	return nil
 }
 
 // fitFinite is fitSet for steps that may fit without looking at the rows, which must be finite all
 // the same.
 func fitFinite(ctx context.Context, step string, spec BlockFitter, data datasets.Set) (Transformer, error) {
-	if err := checkSpec(step, spec); err != nil {
+	if err := checkFinite(step, spec, data); err != nil {
 		return nil, err
+	}
+	return spec.FitSource(ctx, data.Source())
+}
+
+// checkFinite reports what is wrong with a spec or with rows, which must be finite.
+func checkFinite(step string, spec any, data datasets.Set) error {
+	if err := checkSpec(step, spec); err != nil {
+		return err
 	}
 	X, err := checkRows(step, data.X, data.Cols())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := checkEntries(step, X, data.Schema, 0, math.MaxFloat64, false); err != nil {
-		return nil, err
+		return err
 	}
-	return fitSet(ctx, step, spec, data)
+	return checkSet(step, data)
 }
 
 func checkSpec(step string, spec any) error {

@@ -5,14 +5,13 @@ import (
 	"math/bits"
 )
 
-// table holds the bins of one grid by their hashes, with their counts while it is made and their
-// numbers once it is settled: open addressing with linear probing, a bin's place given by the
-// leading bits of its hash, which is already mixed. Twelve bytes for an entry, so that a look-up
-// mostly meets one cache line.
+// table holds the bins of one grid by their hashes: open addressing with linear probing, a bin's
+// place given by the leading bits of its hash, which is already mixed. Twelve bytes for an entry, so
+// that a look-up mostly meets one cache line. While it counts, bins are numbered as they come.
 type table struct {
-	entries []entry // a power of two of them, with empty ones among them; none where bins is 0
-	shift   int     // of a hash to its place
+	entries []entry // with empty ones among them; none where bins is 0
 	bins    int
+	counts  []uint32 // rows in each bin, while it counts
 }
 
 // entry is a bin; its hash is 0 where there is none.
@@ -29,9 +28,15 @@ const notThere = math.MaxUint32
 
 // slot returns where h is, or the empty slot where it would be.
 func (t *table) slot(h uint64) *entry {
-	mask := len(t.entries) - 1
-	for at := int(h >> t.shift); ; at++ {
-		if e := &t.entries[at&mask]; e.hash() == h || e.hash() == 0 {
+	entries := t.entries
+	place, _ := bits.Mul64(h, uint64(len(entries)))
+	for at := int(place); at < len(entries); at++ {
+		if e := &entries[at]; e.hash() == h || e.hash() == 0 {
+			return e
+		}
+	}
+	for at := 0; ; at++ {
+		if e := &entries[at]; e.hash() == h || e.hash() == 0 {
 			return e
 		}
 	}
@@ -43,7 +48,8 @@ func (t *table) slot(h uint64) *entry {
 //go:noinline
 func (t *table) touch(hashes []uint64) (all uint32) {
 	for _, h := range hashes {
-		all |= t.entries[h>>t.shift].low
+		place, _ := bits.Mul64(h, uint64(len(t.entries)))
+		all |= t.entries[place].low
 	}
 	return all
 }
@@ -65,28 +71,36 @@ func (t *table) find(hashes []uint64) {
 	}
 }
 
-// count adds one to the count of each hash, a new one included.
+// reset makes t ready to count other bins.
+func (t *table) reset() {
+	clear(t.entries)
+	t.bins, t.counts = 0, t.counts[:0]
+}
+
+// count adds one to the count of each hash, a new one included, and replaces it by its number.
 func (t *table) count(hashes []uint64) {
 	for 4*(t.bins+len(hashes)) > 3*len(t.entries) {
 		t.resize(max(64, 2*len(t.entries)))
 	}
 	t.touch(hashes)
-	for _, h := range hashes {
+	for i, h := range hashes {
 		e := t.slot(h)
 		if e.hash() == 0 {
-			*e = newEntry(h, 0)
+			*e = newEntry(h, uint32(t.bins))
 			t.bins++
+			t.counts = append(t.counts, 0)
 		}
-		if e.value < math.MaxUint32 {
-			e.value++
+		if n := &t.counts[e.value]; *n < math.MaxUint32 {
+			*n++
 		}
+		hashes[i] = uint64(e.value)
 	}
 }
 
-// resize moves the entries to a table of another size, a power of two.
+// resize moves the entries to a table of another size.
 func (t *table) resize(slots int) {
 	old := t.entries
-	t.entries, t.shift = make([]entry, slots), 64-bits.TrailingZeros(uint(slots))
+	t.entries = make([]entry, slots)
 	for k := range old {
 		if h := old[k].hash(); h != 0 {
 			*t.slot(h) = old[k]
@@ -94,17 +108,18 @@ func (t *table) resize(slots int) {
 	}
 }
 
-// settle ends counting: bins with fewer than least rows go. The others are numbered by the size of
-// their counts, those of 2^k rows and more before those of fewer, and within a size in the order of
-// their hashes, whatever the order of rows was. So the few bins that most rows fall into are next to
-// each other, and so are their weights in a linear model, which then stay in the cache.
-func (t *table) settle(least uint32) {
+// settle returns the table of the bins with at least so many rows, and what number each bin of t has
+// there. They are numbered by the size of their counts, those of 2^k rows and more before those of
+// fewer, and within a size in the order of their hashes, whatever the order of rows was. So the few
+// bins that most rows fall into are next to each other, and so are their weights in a linear model,
+// which then stay in the cache.
+func (t *table) settle(least uint32) (settled table, numbers []uint32) {
 	const sizes = 33
 	var first [sizes + 1]int
-	size := func(e *entry) int { return sizes - bits.Len32(e.value) }
-	for k := range t.entries {
-		if e := &t.entries[k]; e.hash() != 0 && e.value >= least {
-			first[size(e)]++
+	size := func(count uint32) int { return sizes - bits.Len32(count) }
+	for _, n := range t.counts {
+		if n >= least {
+			first[size(n)]++
 		}
 	}
 	total := 0
@@ -112,27 +127,48 @@ func (t *table) settle(least uint32) {
 		first[s] = total
 		total += n
 	}
-	kept, next := make([]uint64, total), first
-	mask, start := len(t.entries)-1, 0
-	for t.entries[start].hash() != 0 {
+	kept, next, start := make([]entry, total), first, 0
+	for start < len(t.entries) && t.entries[start].hash() != 0 {
 		start++ // entries before the first gap may belong to the end
 	}
 	for k := range t.entries {
-		e := &t.entries[(start+k)&mask]
+		at := start + k
+		if at >= len(t.entries) {
+			at -= len(t.entries)
+		}
+		e := t.entries[at]
 		h := e.hash()
-		if h == 0 || e.value < least {
+		if h == 0 || t.counts[e.value] < least {
 			continue
 		}
 		// A hash is at most a few places from where the order of hashes has it.
-		s := size(e)
-		at := next[s]
+		s := size(t.counts[e.value])
+		to := next[s]
 		next[s]++
-		for ; at > first[s] && kept[at-1] > h; at-- {
-			kept[at] = kept[at-1]
+		for ; to > first[s] && kept[to-1].hash() > h; to-- {
+			kept[to] = kept[to-1]
 		}
-		kept[at] = h
+		kept[to] = e
 	}
-	t.of(kept)
+	numbers = make([]uint32, len(t.counts))
+	for i := range numbers {
+		numbers[i] = notThere
+	}
+	settled.room(total)
+	for k := range kept {
+		numbers[kept[k].value] = uint32(k)
+		h := kept[k].hash()
+		*settled.slot(h) = newEntry(h, uint32(k))
+	}
+	return settled, numbers
+}
+
+// room makes t an empty table for so many bins.
+func (t *table) room(bins int) {
+	*t = table{bins: bins}
+	if bins > 0 {
+		t.resize(bins + 2*bins/3 + 1)
+	}
 }
 
 // list returns the hashes of a settled table in the order of their numbers.
@@ -148,13 +184,8 @@ func (t *table) list() []uint64 {
 
 // of makes t the settled table of the hashes, none of which is 0, numbered in this order.
 func (t *table) of(hashes []uint64) {
-	*t = table{}
-	if len(hashes) == 0 {
-		return
-	}
-	t.resize(max(2, 1<<bits.Len(uint(len(hashes)+len(hashes)/3))))
+	t.room(len(hashes))
 	for k, h := range hashes {
 		*t.slot(h) = newEntry(h, uint32(k))
 	}
-	t.bins = len(hashes)
 }

@@ -51,6 +51,15 @@ type BlockFitter interface {
 	FitSource(ctx context.Context, data datasets.Source) (Transformer, error)
 }
 
+// FitTransformer is a Fitter that makes the features of the rows it is fitted to as a by-product.
+type FitTransformer interface {
+	Fitter
+	// FitTransform returns what Fit returns, and what that makes of data.X, to the bit.
+	FitTransform(ctx context.Context, data datasets.Set) (Transformer, mat.Matrix, error)
+	// FeatureBytes estimates the memory that the features of rows×cols inputs take.
+	FeatureBytes(rows, cols int) int64
+}
+
 // Transformer is a fitted map of rows.
 type Transformer interface {
 	// Transform returns the features of the rows of X, which has the columns seen in Fit: a

@@ -86,6 +86,20 @@ func (s double) Fit(ctx context.Context, data datasets.Set) (transformer.Transfo
 	return f, nil
 }
 
+func (s double) FitTransform(ctx context.Context, data datasets.Set) (transformer.Transformer, mat.Matrix, error) {
+	f, err := s.Fit(ctx, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.breaks == "fits and maps at once" {
+		return f, data.X, nil
+	}
+	Z, err := f.Transform(ctx, data.X)
+	return f, Z, err
+}
+
+func (s double) FeatureBytes(rows, cols int) int64 { return 8 * int64(rows) * int64(cols) }
+
 func (s double) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
 	_, width := data.Dims()
 	f := &doubled{Factor: 2, width: width, breaks: s.breaks}

@@ -176,6 +176,38 @@ func writesIntoTile(s *suite) {
 	}
 }
 
+// fitsAndMapsAtOnce: a pipeline takes the features that are a by-product of the fit for those that
+// the fitted map makes.
+func fitsAndMapsAtOnce(s *suite) {
+	b, ok := s.spec.(transformer.FitTransformer)
+	if !ok {
+		s.Skip("not a FitTransformer")
+	}
+	f := s.fit(s.Data)
+	inputs := []mat.Matrix{s.Data.X}
+	if !s.DenseOnly {
+		inputs = append(inputs, s.sparseData())
+	}
+	for _, X := range inputs {
+		fitted, Z, err := b.FitTransform(context.Background(), s.with(X))
+		if err != nil {
+			s.Fatalf("FitTransform: %v", err)
+		}
+		s.equal(Z, s.transform(f, s.Data.X), 0, "FitTransform makes what Transform makes after Fit, to the bit")
+		s.equal(s.transform(fitted, s.Data.X), s.transform(f, s.Data.X), 0, "FitTransform and Fit learn the same map, to the bit")
+	}
+	bad := s.dense()
+	bad.Set(3, 1, math.Inf(1))
+	if _, _, err := b.FitTransform(context.Background(), s.with(bad)); err == nil {
+		s.Error("FitTransform takes an infinite value, which Fit refuses")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, _, err := b.FitTransform(ctx, s.Data); !errors.Is(err, context.Canceled) {
+		s.Errorf("cancelled, FitTransform returns %v", err)
+	}
+}
+
 // worksConcurrently: one fitted map serves many goroutines. Run with -race.
 func worksConcurrently(s *suite) {
 	f := s.fit(s.Data)

@@ -57,6 +57,7 @@ var laws = []law{
 	{"blocks are one set", blocksAreOneSet},
 	{"a row is a row of a batch", rowIsRowOfBatch},
 	{"writes into a tile", writesIntoTile},
+	{"fits and maps at once", fitsAndMapsAtOnce},
 	{"works concurrently", worksConcurrently},
 	{"stops when cancelled", stopsWhenCancelled},
 	{"refuses bad data", refusesBadData},

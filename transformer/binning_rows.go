@@ -1,0 +1,214 @@
+package transformer
+
+import (
+	"sync"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// binTile is rows as binning reads them, once for each grid: columns that most rows have 0 in, as
+// those of one-hot encoded inputs, as lists of what is not 0, the others row by row. So a grid costs
+// a few operations for an entry that is not 0, and none for one that is.
+type binTile struct {
+	rows, stride int
+	full         []int     // columns stored row by row
+	data         []float64 // rows×full, a row every stride numbers
+	own          []float64 // memory for data that is copied
+	rare         []int     // the other columns that are not 0 everywhere
+	ends         []int     // of each rare column in the lists
+	at           []int32   // rows of the entries of rare columns
+	values       []float64
+}
+
+// binWork is what one goroutine works with.
+type binWork struct {
+	hashes         [tileRows]uint64
+	inverse, shift []float64 // of a tile's full columns in a grid
+	multipliers    []uint64
+}
+
+var binWorks = sync.Pool{New: func() any { return new(binWork) }}
+
+// rarely is the share of entries that are not 0, one of so many, up to which a column is rare.
+const rarely = 6
+
+var binTiles = sync.Pool{New: func() any { return new(binTile) }}
+
+// read takes rows lo to hi of X, a *mat.Dense or *sparse.CSR.
+func (t *binTile) read(X mat.Matrix, lo, hi int) {
+	_, d := X.Dims()
+	t.rows, t.stride, t.data = hi-lo, 0, nil
+	t.full, t.rare, t.ends = t.full[:0], t.rare[:0], t.ends[:0]
+	if m, ok := X.(*sparse.CSR); ok {
+		t.readSparse(m, lo, hi, d)
+		return
+	}
+	raw := X.(*mat.Dense).RawMatrix()
+	counts := make([]int, d)
+	for i := lo; i < hi; i++ {
+		for j, v := range raw.Data[i*raw.Stride:][:d] {
+			if v != 0 {
+				counts[j]++
+			}
+		}
+	}
+	entries := t.sort(counts, t.rows/rarely)
+	if len(t.full) == d {
+		t.data, t.stride = raw.Data[lo*raw.Stride:], raw.Stride
+		return
+	}
+	t.grow(entries)
+	t.stride = len(t.full)
+	if need := t.rows * t.stride; cap(t.own) < need {
+		t.own = make([]float64, need)
+	}
+	t.data = t.own[:t.rows*t.stride]
+	for i := range t.rows {
+		row, to := raw.Data[(lo+i)*raw.Stride:][:d], t.data[i*t.stride:(i+1)*t.stride]
+		for k, j := range t.full {
+			to[k] = row[j]
+		}
+		for k, j := range t.rare {
+			if v := row[j]; v != 0 {
+				t.put(k, i, v)
+			}
+		}
+	}
+}
+
+// readSparse takes all columns for rare.
+func (t *binTile) readSparse(m *sparse.CSR, lo, hi, d int) {
+	counts := make([]int, d)
+	for i := lo; i < hi; i++ {
+		columns, _ := m.Row(i)
+		for _, j := range columns {
+			counts[j]++
+		}
+	}
+	t.grow(t.sort(counts, t.rows))
+	place := counts // of a column among the rare ones
+	for k, j := range t.rare {
+		place[j] = k
+	}
+	shared, _ := m.Shared()
+	for i := lo; i < hi; i++ {
+		columns, values := m.Row(i)
+		for k, j := range columns {
+			v := shared
+			if values != nil {
+				v = values[k]
+			}
+			t.put(place[j], i-lo, v)
+		}
+	}
+}
+
+// sort divides the columns by how many entries they have, and returns those of rare ones in all.
+// The ends of rare columns are for now where they begin.
+func (t *binTile) sort(counts []int, most int) (entries int) {
+	for j, n := range counts {
+		switch {
+		case n > most:
+			t.full = append(t.full, j)
+		case n > 0:
+			t.rare, t.ends = append(t.rare, j), append(t.ends, entries)
+			entries += n
+		}
+	}
+	return entries
+}
+
+func (t *binTile) grow(entries int) {
+	if cap(t.at) < entries {
+		t.at, t.values = make([]int32, entries), make([]float64, entries)
+	}
+	t.at, t.values = t.at[:entries], t.values[:entries]
+}
+
+func (t *binTile) put(k, row int, v float64) {
+	at := t.ends[k]
+	t.at[at], t.values[at] = int32(row), v
+	t.ends[k]++
+}
+
+// hash returns the hashes of all rows of t in grid p, in w.
+func (f *FittedBinning) hash(w *binWork, t *binTile, p int) []uint64 {
+	hashes := w.hashes[:t.rows]
+	d := len(f.gamma)
+	inverse, shift := f.inverse[p*d:(p+1)*d], f.shift[p*d:(p+1)*d]
+	start := f.origin[p]
+	w.inverse, w.shift, w.multipliers = w.inverse[:0], w.shift[:0], w.multipliers[:0]
+	for _, j := range t.full {
+		w.inverse, w.shift = append(w.inverse, inverse[j]), append(w.shift, shift[j])
+		w.multipliers = append(w.multipliers, f.multipliers[j])
+		start -= f.multipliers[j] * bin(0, inverse[j], shift[j])
+	}
+	w.addFull(hashes, t, start)
+	from := 0
+	for k, j := range t.rare {
+		v, u, a := inverse[j], shift[j], f.multipliers[j]
+		zero, values := bin(0, v, u), t.values[from:t.ends[k]]
+		for q, i := range t.at[from:t.ends[k]] {
+			hashes[i] += a * (bin(values[q], v, u) - zero)
+		}
+		from = t.ends[k]
+	}
+	for i, sum := range hashes {
+		hashes[i] = settleHash(sum, p)
+	}
+	return hashes
+}
+
+// addFull sets the hashes to start and what full columns add, four rows at a time.
+func (w *binWork) addFull(hashes []uint64, t *binTile, start uint64) {
+	width := len(t.full)
+	inverse, shift, multipliers := w.inverse[:width], w.shift[:width], w.multipliers[:width]
+	row := func(i int) []float64 { return t.data[i*t.stride:][:width] }
+	i := 0
+	for ; i+4 <= len(hashes); i += 4 {
+		x0, x1, x2, x3 := row(i), row(i+1), row(i+2), row(i+3)
+		s0, s1, s2, s3 := start, start, start, start
+		for j, a := range multipliers {
+			v, u := inverse[j], shift[j]
+			s0 += a * bin(x0[j], v, u)
+			s1 += a * bin(x1[j], v, u)
+			s2 += a * bin(x2[j], v, u)
+			s3 += a * bin(x3[j], v, u)
+		}
+		hashes[i], hashes[i+1], hashes[i+2], hashes[i+3] = s0, s1, s2, s3
+	}
+	for ; i < len(hashes); i++ {
+		sum := start
+		for j, x := range row(i) {
+			sum += multipliers[j] * bin(x, inverse[j], shift[j])
+		}
+		hashes[i] = sum
+	}
+}
+
+// hashRow computes the hash of one row in grid p.
+func (f *FittedBinning) hashRow(X mat.Matrix, i, p int) uint64 {
+	d := len(f.gamma)
+	inverse, shift := f.inverse[p*d:(p+1)*d], f.shift[p*d:(p+1)*d]
+	m, ok := X.(*sparse.CSR)
+	if !ok {
+		sum := uint64(0)
+		for j, x := range X.(*mat.Dense).RawRowView(i) {
+			sum += f.multipliers[j] * bin(x, inverse[j], shift[j])
+		}
+		return settleHash(sum, p)
+	}
+	shared, _ := m.Shared()
+	columns, values := m.Row(i)
+	sum := f.origin[p]
+	for k, j := range columns {
+		v := shared
+		if values != nil {
+			v = values[k]
+		}
+		sum += f.multipliers[j] * (bin(v, inverse[j], shift[j]) - bin(0, inverse[j], shift[j]))
+	}
+	return settleHash(sum, p)
+}
