@@ -4,7 +4,8 @@
 //	go run ./install                    # for the user
 //	go run ./install -prefix /path/env  # for one Python environment
 //
-// The kernel is the released source of gophernotes, with the bindings of this module beside it.
+// The kernel is the released source of gophernotes, repaired where repairs.go says, with the bindings
+// of this module beside it.
 package main
 
 import (
@@ -106,7 +107,7 @@ func download() (string, error) {
 	return got.Dir, nil
 }
 
-// build compiles the source with the bindings beside it, in a folder of this module that is gone
+// build compiles the repaired source with the bindings beside it, in a folder of this module that is gone
 // afterwards.
 func build(source, binary string) error {
 	folder, err := os.MkdirTemp(".", "kernel-")
@@ -126,11 +127,12 @@ func build(source, binary string) error {
 			return err
 		}
 	}
-	if err := repair(filepath.Join(folder, "display.go")); err != nil {
-		return err
+	for _, r := range repairs {
+		if err := r.apply(folder); err != nil {
+			return err
+		}
 	}
-	const with = "package main\n\nimport _ \"github.com/bochner-ml/bochner/notebook/bindings\"\n"
-	if err := os.WriteFile(filepath.Join(folder, "with_bindings.go"), []byte(with), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "bochner.go"), []byte(addition), 0o644); err != nil {
 		return err
 	}
 	compile := exec.Command("go", "build", "-o", binary, "./"+folder)
@@ -140,20 +142,6 @@ func build(source, binary string) error {
 		return fmt.Errorf("go build: %w", err)
 	}
 	return nil
-}
-
-// repair makes the kernel look at the value where the type of an expression is an interface: a model
-// as Fit returns it, an estimator.Predictor, would not be shown otherwise.
-func repair(file string) error {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	const wrong, right = "if kernel == nil || typ == nil {\n\t\t// try all", "if kernel == nil || typ == nil || typ.Kind() == reflect.Interface {\n\t\t// try all"
-	if strings.Count(string(text), wrong) != 1 {
-		return fmt.Errorf("%s is not the file that is to be repaired", file)
-	}
-	return os.WriteFile(file, []byte(strings.Replace(string(text), wrong, right, 1)), 0o644)
 }
 
 func copyFile(to, from string) error {
