@@ -276,6 +276,10 @@ func addDiagonal(a []float64, n int, v float64) {
 // cg solves (X'SX − W·x̄x̄' + alpha·I)w = X'S(y−ȳ) by conjugate gradients: the centring is implicit,
 // so that sparse rows stay as they are.
 func (p *ridgeProblem) cg(ctx context.Context) (linear, error) {
+	var err error
+	if p.rows, err = p.rows.kept(ctx); err != nil {
+		return linear{}, err
+	}
 	m, err := p.diagonalMoments(ctx)
 	if err != nil {
 		return linear{}, err

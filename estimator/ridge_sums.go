@@ -121,7 +121,11 @@ func (m *diagonalMoments) product(dst, v []float64, X mat.Matrix, weights []floa
 	}
 	switch x := X.(type) {
 	case *sparse.CSR:
-		kern.SparseMul(inner, compressed(x), in, false)
+		if t == 1 {
+			kern.SparseMulVec(scores, compressed(x), v, false)
+		} else {
+			kern.SparseMul(inner, compressed(x), in, false)
+		}
 		weigh()
 		kern.SparseMulT(out, compressed(x), inner, true)
 	case *mat.Dense:
