@@ -15,6 +15,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/transformer"
 )
 
 var _ estimator.Sweeper = Pipeline{}
@@ -24,14 +25,16 @@ var _ estimator.Sweeper = Pipeline{}
 //     all folds where none of them looks at the rows ([transformer.Rowless]);
 //   - last steps that make their maps from the same draws ([transformer.Kin]) project the rows once,
 //     and estimators that can ([estimator.FamilySweeper]) learn from all their maps together;
+//   - steps whose maps are parts of another's ([transformer.Nested]), as those of the first grids, are
+//     not fitted: their features are taken from the widest;
 //   - other estimators behind the same steps are left to their own Sweep where they have one.
 //
 // What would exceed the memory of the pipeline is not shared but done for each setting by itself.
 // Features that settings share as a family are in double precision, whatever theirs is.
 //
 // It returns the names of what was shared: "prefix" where fitted steps, "features" where mapped rows,
-// "projection" where one product with the rows served several settings or folds, and what the
-// estimators shared. Folds and groups of settings go in parallel as far as memory allows; what is
+// "projection" where one product with the rows served several settings or folds, "grids" where the
+// widest of nested maps served narrower ones, and what the estimators shared. Folds and groups of settings go in parallel as far as memory allows; what is
 // yielded does not depend on that, only the order is.
 func (p Pipeline) Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
 	yield func(setting, fold int, held estimator.Held) error) (shared []string, err error) {
@@ -133,8 +136,8 @@ func (s *sweep) run(ctx context.Context) {
 		for _, family := range families {
 			tasks = append(tasks, func() { s.familyOfFold(ctx, family, s.division(f), 0) })
 		}
-		for _, top := range others {
-			tasks = append(tasks, func() { s.descend(ctx, top, s.division(f), 0) })
+		for _, top := range nests(others) {
+			tasks = append(tasks, func() { s.nest(ctx, top, s.division(f), 0) })
 		}
 	}
 	s.workers = s.atOnce()
@@ -285,21 +288,26 @@ func (s *sweep) descend(ctx context.Context, b *branch, d division, depth int) {
 		return
 	}
 	start := time.Now()
-	mapped, fits, err := s.through(ctx, b.step, d)
+	mapped, fit, err := s.through(ctx, b.step, d)
 	if err != nil {
-		for _, i := range b.settings {
-			s.give(ctx, i, d.fold, estimator.Held{Err: at("step", b.step.path(), err)})
-		}
+		s.refuse(ctx, b, d.fold, err)
 		return
 	}
-	if !fits {
+	if fit == nil {
 		for _, i := range b.settings {
 			s.alone(ctx, i, d, depth)
 		}
 		return
 	}
-	s.share("prefix")
 	mapped.seconds += time.Since(start).Seconds() / float64(len(b.settings))
+	s.below(ctx, b, mapped, depth)
+}
+
+// below does the settings of b with the rows that its step has mapped.
+func (s *sweep) below(ctx context.Context, b *branch, mapped division, depth int) {
+	if len(b.settings) > 1 {
+		s.share("prefix")
+	}
 	if len(b.ends) > 0 {
 		s.estimate(ctx, b.ends, mapped)
 	}
@@ -307,33 +315,46 @@ func (s *sweep) descend(ctx context.Context, b *branch, d division, depth int) {
 	for _, family := range families {
 		s.familyOfFold(ctx, family, mapped, depth+1)
 	}
-	for _, n := range others {
+	for _, nest := range nests(others) {
 		if ctx.Err() == nil {
-			s.descend(ctx, n, mapped, depth+1)
+			s.nest(ctx, nest, mapped, depth+1)
 		}
 	}
 }
 
-// through fits a step to the rows to train on and maps all of them, unless they would not fit into
-// memory.
-func (s *sweep) through(ctx context.Context, step Step, d division) (mapped division, fits bool, err error) {
+// through fits a step to the rows to train on and maps all of them. It returns the fitted step, nil
+// where the mapped rows would not fit into memory.
+func (s *sweep) through(ctx context.Context, step Step, d division) (division, transformer.Transformer, error) {
 	r, err := rowsOf(d.trainSet(), s.memory)
 	if err != nil {
-		return d, false, err
+		return d, nil, err
 	}
-	t, err := r.fit(ctx, step.Fitter)
-	if err != nil {
-		return d, false, err
+	fitted := &fittedStep{name: step.path()}
+	if both, ok := step.Fitter.(transformer.FitTransformer); ok {
+		if both.FeatureBytes(d.set.Rows(), d.set.Cols()) > s.memory {
+			return d, nil, nil
+		}
+		if r, err = r.atOnce(ctx, both, fitted); err != nil {
+			return d, nil, err
+		}
+		held, err := mapAll(ctx, fitted, d.testX())
+		if err != nil {
+			return d, nil, err
+		}
+		d.set.Schema = r.set.Schema
+		d.set.X, err = stacked(r.set.X, held)
+		return d, fitted.fit, err
 	}
-	fitted := &fittedStep{name: step.path(), fit: t}
+	if fitted.fit, err = r.fit(ctx, step.Fitter); err != nil {
+		return d, nil, err
+	}
 	sample, err := fitted.learn(ctx, r.sample)
 	if err != nil || bytesOf(sample)*int64(d.set.Rows()) > s.memory {
-		return d, false, err
+		return d, nil, err
 	}
-	schema := describe(t, d.set.Schema)
 	d.set.X, err = mapAll(ctx, fitted, d.set.X)
-	d.set.Schema = schema
-	return d, true, err
+	d.set.Schema = describe(fitted.fit, d.set.Schema)
+	return d, fitted.fit, err
 }
 
 // alone fits what is left of a setting after depth steps, and shares nothing.
@@ -426,12 +447,20 @@ func (s *sweep) sweepEstimators(ctx context.Context, sweeper estimator.Sweeper, 
 	for k, i := range settings {
 		specs[k] = s.settings[i].Estimator
 	}
-	names, err := sweeper.Sweep(ctx, data, folds, specs, func(k, f int, held estimator.Held) error {
+	yield := func(k, f int, held estimator.Held) error {
 		held.Err = at("step", s.settings[settings[k]].path(), held.Err)
 		held.Seconds += seconds
 		s.give(ctx, settings[k], fold(f), held)
 		return ctx.Err()
-	})
+	}
+	var names []string
+	var err error
+	if r, ok := sweeper.(estimator.Resumer); ok {
+		wanted := func(k, f int) bool { return s.wanted(settings[k], fold(f)) }
+		names, err = r.Resume(ctx, data, folds, specs, wanted, yield)
+	} else {
+		names, err = sweeper.Sweep(ctx, data, folds, specs, yield)
+	}
 	if err != nil && ctx.Err() == nil {
 		s.cancel(at("step", s.settings[settings[0]].path(), err))
 	}

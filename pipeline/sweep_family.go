@@ -163,7 +163,7 @@ func (s *sweep) family(ctx context.Context, family []*branch, at familyRows) {
 		Wanted: func(k, f int) bool { return s.wanted(settings[k], at.first+f) },
 		Alone:  func(ctx context.Context, k, f int) estimator.Held { return at.alone(ctx, settings[k], f) },
 		Yield: func(k, f int, held estimator.Held) error {
-			held.Err = within(s.settings[settings[k]].path(), held.Err)
+			held.Err = placed(s.settings[settings[k]].path(), held.Err)
 			held.Seconds += at.seconds
 			s.give(ctx, settings[k], at.first+f, held)
 			return ctx.Err()
@@ -175,14 +175,14 @@ func (s *sweep) family(ctx context.Context, family []*branch, at familyRows) {
 	sweeper := s.settings[settings[0]].Estimator.(estimator.FamilySweeper)
 	names, err := sweeper.SweepFamily(ctx, job)
 	if err != nil && ctx.Err() == nil {
-		s.cancel(within(s.settings[settings[0]].path(), err))
+		s.cancel(placed(s.settings[settings[0]].path(), err))
 	}
 	s.share(names...)
 }
 
-// within says that err happened at the named step, unless it says already where.
-func within(step string, err error) error {
-	if _, placed := err.(*located); placed {
+// placed says that err happened at the named step, unless it says already where.
+func placed(step string, err error) error {
+	if _, ok := err.(*located); ok {
 		return err
 	}
 	return at("step", step, err)

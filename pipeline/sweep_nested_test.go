@@ -1,0 +1,103 @@
+package pipeline_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// Whatever grid over γ, P and the strength of the penalty, whatever kernel, counts, folds and memory:
+// grids that are laid once for the largest P give the predictions of the naive search.
+func TestNestedSweepIsTheNaiveSearch(t *testing.T) {
+	rng := rand.New(rand.NewPCG(61, 62))
+	numeric := numbers(150, 60)
+	svm := estimator.NewSVM()
+	svm.Tol, svm.Loss = 1e-10, "squared_hinge"
+	classes := people(150, 61)
+	ridge := estimator.NewRidge()
+	ridge.Tol = 1e-12
+	for range 12 {
+		binning := transformer.NewBinning()
+		binning.Kernel = []string{"laplacian", "smooth", "hyperbolic"}[rng.IntN(3)]
+		binning.MinCount = 1 + rng.IntN(2)
+		binning.Seed = rng.Uint64()
+		base, data := pipeline.New(ridge, transformer.NewMinMax(), binning), numeric
+		last := param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}[:1+rng.IntN(2)]}
+		if rng.IntN(2) == 0 {
+			base, data = pipeline.New(svm, encoder(), binning), classes
+			last = param.Setting{Path: "svm.C", Value: []any{0.1, 1.0}[:1+rng.IntN(2)]}
+		}
+		gammas := []any{0.3, 0.8, "scale"}[rng.IntN(2):]
+		grids := []any{2, 12, 5, 30}[rng.IntN(2):]
+		settings := grid(t, base, param.Setting{Path: "binning.gamma", Value: gammas}, param.Setting{Path: "binning.grids", Value: grids}, last)
+		rng.Shuffle(len(settings), func(i, j int) { settings[i], settings[j] = settings[j], settings[i] })
+		if rng.IntN(3) == 0 {
+			base.Memory = 30_000
+		}
+		folds := randomFolds(t, rng, data)
+		got, shared := sweep(t, base, data, folds, settings)
+		if base.Memory == 0 && !slices.Contains(shared, "grids") {
+			t.Errorf("shared %v, wanted grids among them", shared)
+		}
+		naive(t, data, folds, settings, got, 1e-5)
+	}
+}
+
+// A narrow map that has no bin with enough rows fails as it does by itself, and others do not.
+func TestNestedSweepYieldsErrors(t *testing.T) {
+	data := numbers(90, 62)
+	binning := transformer.NewBinning()
+	binning.Gamma, binning.MinCount = transformer.FixedGamma(3), 9
+	base := pipeline.New(estimator.NewRidge(), transformer.NewMinMax(), binning)
+	settings := grid(t, base, param.Setting{Path: "binning.grids", Value: []any{1, 2, 4, 64}})
+	folds := thirds(90)
+	got, _ := sweep(t, base, data, folds, settings)
+	failed := 0
+	for i, s := range settings {
+		for f, fold := range folds {
+			_, err := s.Fit(ctx, data.Select(fold.Train))
+			switch held := got[key{i, f}]; {
+			case err == nil && held.Err != nil:
+				t.Errorf("setting %d on fold %d: %v", i, f, held.Err)
+			case err != nil:
+				failed++
+				if held.Err == nil || held.Err.Error() != err.Error() {
+					t.Errorf("setting %d on fold %d: %v, wanted %v", i, f, held.Err, err)
+				}
+			}
+		}
+	}
+	if failed == 0 || failed == len(got) {
+		t.Errorf("%d of %d fail: the test shows nothing", failed, len(got))
+	}
+}
+
+// What is resumed is, to the bit, what a whole sweep gives.
+func TestNestedSweepResumes(t *testing.T) {
+	data := numbers(120, 63)
+	ridge := estimator.NewRidge()
+	base := pipeline.New(ridge, transformer.NewMinMax(), transformer.NewBinning())
+	settings := grid(t, base, param.Setting{Path: "binning.grids", Value: []any{4, 16}}, param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})
+	folds := thirds(120)
+	want, _ := sweep(t, base, data, folds, settings)
+	wanted := func(setting, fold int) bool { return (setting+fold)%3 == 0 }
+	count := 0
+	_, err := base.Resume(ctx, data, folds, settings, wanted, func(i, f int, held estimator.Held) error {
+		if !wanted(i, f) {
+			t.Errorf("setting %d on fold %d is not wanted", i, f)
+		}
+		count++
+		if !slices.Equal(held.Values, want[key{i, f}].Values) {
+			t.Errorf("setting %d on fold %d: another prediction", i, f)
+		}
+		return held.Err
+	})
+	if err != nil || count != 4 {
+		t.Errorf("%d results, %v", count, err)
+	}
+}
