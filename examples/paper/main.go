@@ -34,6 +34,7 @@ func command(ctx context.Context) error {
 	flag.StringVar(&t.only, "only", "*", "only the files of this pattern, such as a9a*")
 	flag.IntVar(&t.seeds, "seeds", t.seeds, "number of seeds")
 	flag.BoolVar(&t.sklearn, "sklearn", false, "time scikit-learn beside it, by python3")
+	flag.BoolVar(&t.ways, "ways", false, "only the comparison of heads, pitch laws and mixtures")
 	out := flag.String("out", "", "page to write; standard output when left out")
 	log := flag.String("log", "", "file to keep results in, and to take those from that are there")
 	flag.BoolVar(&t.memo.only, "kept", false, "run nothing: take what -log has")

@@ -94,7 +94,11 @@ func (t *table) measure(ctx context.Context, l line) (runs []run, err error) {
 		set := append(slices.Clone(where), fmt.Sprintf("seed=%d", seed), "output.dir=runs/paper/"+l.file)
 		file := filepath.Join(t.folder, l.file+".yaml")
 		if seed == 1 || l.drawn {
-			if chosen, err = t.choose(ctx, file, fmt.Sprint(l.file, " ", seed), set); err != nil {
+			key, search := fmt.Sprint(l.file, " ", seed), set
+			if l.search != nil {
+				key, search = l.key(seed), slices.Concat(set, l.set, l.search)
+			}
+			if chosen, err = t.choose(ctx, file, key, search); err != nil {
 				return runs, err
 			}
 		}
