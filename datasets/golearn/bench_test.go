@@ -64,7 +64,9 @@ func BenchmarkToInstances(b *testing.B) {
 }
 
 // The ways cell by cell: with the attributes found once, by golearn's iteration, and as base.GetClass
-// and base.SetClass do it, where each cell finds its attribute.
+// and base.SetClass do it, where each cell finds its attribute. FromGrid is far ahead of the last (78
+// times when this was written) and about twice as fast as the first two, which nearly reach the speed
+// of memory, too; of its own time most is the new matrix.
 func BenchmarkPerCell(b *testing.B) {
 	_, grid := benchGrid(b)
 	specs := base.ResolveAllAttributes(grid)

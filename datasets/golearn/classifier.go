@@ -44,6 +44,11 @@ func (c *Classifier) Fit(grid base.FixedDataGrid) error {
 	if len(data.Schema.Targets) == 0 {
 		return fmt.Errorf("golearn: the grid has no class attribute to learn")
 	}
+	for _, target := range data.Schema.Targets {
+		if count := len(data.Schema.Targets); count > 1 && target.Kind == datasets.Categorical {
+			return fmt.Errorf("golearn: %d class attributes, of which %s is categorical; a model predicts one class or several numbers", count, target.Name)
+		}
+	}
 	if c.spec == nil {
 		return fmt.Errorf("golearn: a classifier that was loaded has no spec to fit; make one with NewClassifier")
 	}
@@ -191,12 +196,51 @@ func (c *Classifier) String() string {
 }
 
 // Save writes the fitted model to a file, the model file of package pipeline, which the command
-// reads too.
+// reads too. It fails, before it writes anything, where a step is a [Filter].
 func (c *Classifier) Save(path string) error {
+	if err := c.savable(); err != nil {
+		return err
+	}
+	return c.model.Save(path)
+}
+
+// savable says why the model cannot be written to a file.
+func (c *Classifier) savable() error {
 	if c.model == nil {
 		return fmt.Errorf("golearn: nothing to save: the classifier is not fitted")
 	}
-	return c.model.Save(path)
+	if name, ok := filterAmong(c.model.Spec.Steps); ok {
+		return fmt.Errorf("golearn: step %s is a filter of golearn's, and what that has learned cannot be written to a file; a pipeline to be saved needs a step of package transformer instead", name)
+	}
+	return nil
+}
+
+// filterAmong returns the name of the first step, at any depth, that is a filter of golearn's.
+func filterAmong(steps []pipeline.Step) (name string, ok bool) {
+	for _, s := range steps {
+		within := [][]pipeline.Step{}
+		switch f := s.Fitter.(type) {
+		case Filter:
+			if s.Name == "" {
+				return "golearn.Filter", true
+			}
+			return s.Name, true
+		case pipeline.Chain:
+			within = append(within, f.Steps)
+		case pipeline.Union:
+			within = append(within, f.Parts)
+		case pipeline.Columns:
+			for _, g := range f.Groups {
+				within = append(within, g.Steps)
+			}
+		}
+		for _, steps := range within {
+			if name, ok := filterAmong(steps); ok {
+				return name, true
+			}
+		}
+	}
+	return "", false
 }
 
 // Load takes the model from a file that Save, or a run of an experiment, wrote. The classifier then
@@ -236,8 +280,8 @@ func (c *Classifier) GetMetadata() base.ClassifierMetadataV1 {
 // SaveWithPrefix writes the fitted model into a file of golearn's, as part of an ensemble. It leaves
 // the writer open.
 func (c *Classifier) SaveWithPrefix(writer *base.ClassifierSerializer, prefix string) error {
-	if c.model == nil {
-		return fmt.Errorf("golearn: nothing to save: the classifier is not fitted")
+	if err := c.savable(); err != nil {
+		return err
 	}
 	var file bytes.Buffer
 	if err := c.model.Write(&file); err != nil {

@@ -23,8 +23,8 @@ import (
 // levels of a filtered column are refused, because golearn has none. A value for which the filter
 // has no name, such as one beyond its last bin, is [datasets.Unknown].
 //
-// What a filter has learned is golearn's own: a pipeline with such a step cannot be written to a
-// file.
+// What a filter has learned is golearn's own and unexported: a pipeline with such a step cannot be
+// written to a file.
 type Filter struct {
 	Trained base.Filter
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -165,7 +167,18 @@ func TestFilterInPipeline(t *testing.T) {
 	if got := predictions(t, c, grid); len(got) != 60 {
 		t.Errorf("%d predictions", len(got))
 	}
-	if err := c.Save(t.TempDir() + "/m"); err == nil {
-		t.Error("a filter was saved")
+	path := filepath.Join(t.TempDir(), "m")
+	if err := c.Save(path); err == nil || !strings.Contains(err.Error(), "step words is a filter") {
+		t.Errorf("error %v, want one that names the filter", err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("a refused model left a file")
+	}
+	deep := NewClassifier(pipeline.New(estimator.NewLogistic(), pipeline.Columns{Rest: "pass", Groups: []pipeline.Group{{Select: []string{"word", "yes"}, Steps: spec.Steps}}}))
+	if err := deep.Fit(grid); err != nil {
+		t.Fatal(err)
+	}
+	if err := deep.Save(path); err == nil || !strings.Contains(err.Error(), "step words is a filter") {
+		t.Errorf("error %v, want one that names the filter within", err)
 	}
 }

@@ -13,7 +13,9 @@
 //	CategoricalAttribute   categorical, with its values    classes
 //	BinaryAttribute        numeric, 0 or 1                 the classes "0" and "1"
 //
-// Several class attributes are several numeric targets.
+// Several class attributes are several targets: numbers, a binary attribute's 0 and 1 among them, and
+// the codes of categorical ones, whose values the schema keeps. A set holds them; a model predicts
+// either one class or numbers.
 //
 // golearn cannot express a missing value: its CSV reader makes an empty cell 0 or the first
 // category, before this package sees it. Rows with missing values or unknown levels, weights or

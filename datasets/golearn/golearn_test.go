@@ -34,7 +34,7 @@ func random(rng *rand.Rand, rows, cols int) datasets.Set {
 			}
 		}
 	}
-	switch rng.IntN(4) {
+	switch rng.IntN(5) {
 	case 0:
 		out.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical, Levels: []string{"a", "b", "c"}}}
 		out.Y = make([]float64, rows)
@@ -52,6 +52,15 @@ func random(rng *rand.Rand, rows, cols int) datasets.Set {
 		out.Targets = mat.NewDense(rows, 2, nil)
 		for i := range rows {
 			out.Targets.SetRow(i, []float64{rng.NormFloat64(), rng.NormFloat64()})
+		}
+	case 3:
+		out.Schema.Targets = []datasets.Column{
+			{Name: "kind", Kind: datasets.Categorical, Levels: []string{"a", "b", "c"}}, {Name: "price"},
+			{Name: "sold", Kind: datasets.Categorical, Levels: []string{"no", "yes"}},
+		}
+		out.Targets = mat.NewDense(rows, 3, nil)
+		for i := range rows {
+			out.Targets.SetRow(i, []float64{float64(rng.IntN(3)), rng.NormFloat64(), float64(rng.IntN(2))})
 		}
 	}
 	return out
@@ -294,13 +303,15 @@ func TestRefusals(t *testing.T) {
 	}
 	beyond := base.NewInstancesViewFromVisible(two, []int{7}, two.AllAttributes())
 	beyond.RemoveClassAttribute(word)
+	if err := NewClassifier(machine()).Fit(two); err == nil || !strings.Contains(err.Error(), "of which word is categorical") {
+		t.Errorf("error %v, want one that names the categorical class attribute", err)
+	}
 	for want, grid := range map[string]base.FixedDataGrid{
 		`two attributes are called "a"`: twins,
 		"0 rows":                        empty,
 		"value number 0 of a categorical attribute with": void,
-		"of which word is categorical":                   two,
-		"golearn panicked":                               beyond,
-		"no grid":                                        nil,
+		"golearn panicked": beyond,
+		"no grid":          nil,
 	} {
 		if _, err := FromGrid(grid); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

@@ -21,8 +21,7 @@ import (
 // iteration has no order.
 //
 // It fails where two attributes have one name, an attribute is of a type that is not golearn's, a
-// categorical value has no name, one of several class attributes is categorical, and where golearn
-// panics.
+// categorical value has no name, and where golearn panics.
 func FromGrid(grid base.FixedDataGrid) (datasets.Set, error) {
 	t, err := open(grid)
 	if err != nil {
@@ -113,9 +112,6 @@ func (t table) set(inputs, classes []attribute) (datasets.Set, error) {
 	}
 	var targets []float64
 	for j, a := range classes {
-		if len(classes) > 1 && a.kind == category {
-			return out, fmt.Errorf("golearn: %d class attributes, of which %s is categorical; several targets are numbers", len(classes), a.GetName())
-		}
 		if targets == nil {
 			targets = make([]float64, t.rows*len(classes))
 		}
@@ -160,15 +156,25 @@ func (t table) read(cells []cell) error {
 		}
 		cells = rest
 	}
-	for k := range cells {
-		c := &cells[k]
-		for i := range t.rows {
-			v, err := c.decode(t.grid.Get(c.spec, i))
-			if err != nil {
-				return fmt.Errorf("golearn: row %d, attribute %s: %w", i, c.GetName(), err)
+	const block = 256 // rows, that what is written stays in the cache from column to column
+	for first := 0; first < t.rows; first += block {
+		for k := range cells {
+			if err := t.readCell(&cells[k], first, min(first+block, t.rows)); err != nil {
+				return err
 			}
-			c.to[i*c.stride+c.column] = v
 		}
+	}
+	return nil
+}
+
+// readCell fills in a cell of the rows from first to before last.
+func (t table) readCell(c *cell, first, last int) error {
+	for i := first; i < last; i++ {
+		v, err := c.decode(t.grid.Get(c.spec, i))
+		if err != nil {
+			return fmt.Errorf("golearn: row %d, attribute %s: %w", i, c.GetName(), err)
+		}
+		c.to[i*c.stride+c.column] = v
 	}
 	return nil
 }

@@ -76,18 +76,18 @@ func columnsOf(data datasets.Set) (inputs, targets []datasets.Column) {
 			}
 		}
 		if c.Kind == datasets.Categorical && len(c.Levels) == 0 {
-			c.Levels = codes(data.Y)
+			c.Levels = codes(data, j)
 		}
 		targets = append(targets, c)
 	}
 	return inputs, targets
 }
 
-// codes names the classes of targets by their codes.
-func codes(y []float64) []string {
+// codes names the classes of target j by their codes.
+func codes(data datasets.Set, j int) []string {
 	largest := 0.0
-	for _, v := range y {
-		largest = max(largest, v)
+	for i := range data.Rows() {
+		largest = max(largest, targetsOf(data, i, nil)[j])
 	}
 	var names []string
 	for k := 0; float64(k) <= largest; k++ {

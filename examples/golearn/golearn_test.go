@@ -20,3 +20,17 @@ func TestIris(t *testing.T) {
 		t.Errorf("accuracy %v", accuracy)
 	}
 }
+
+func TestAdult(t *testing.T) {
+	var out strings.Builder
+	if err := adult(&out, filepath.Join("..", "..", "datasets", "builtin", "data")); err != nil {
+		t.Fatal(err)
+	}
+	var accuracy float64
+	if _, err := fmt.Sscanf(out.String(), "adult: accuracy %f on the test rows", &accuracy); err != nil {
+		t.Fatalf("%q: %v", out.String(), err)
+	}
+	if accuracy < 0.853 {
+		t.Errorf("accuracy %v", accuracy)
+	}
+}
