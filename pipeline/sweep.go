@@ -192,9 +192,16 @@ func (s *sweep) plant(refuse func(i int, err error)) (all, rowless *branch) {
 	return all, rowless
 }
 
-// bytes estimates what the mapped rows of a setting take.
+// bytes estimates what the mapped rows of a setting take, where they take most.
 func (s *sweep) bytes(p Pipeline) int64 {
-	return 8 * int64(s.rows) * int64(max(p.widthAfter(s.rows, s.cols), s.cols))
+	most, cols := 8*int64(s.rows)*int64(s.cols), s.cols
+	for _, step := range p.Steps {
+		most = max(most, featureBytes(step, s.rows, cols))
+		if width := costOf(step.Fitter, s.rows, cols).Width; width >= 0 {
+			cols = width
+		}
+	}
+	return most
 }
 
 // kept estimates what the rows take that serve all folds: a family's last step is mapped in tiles.

@@ -48,22 +48,49 @@ func (s *sweep) nextCost(next []*branch, fold datasets.Fold, cols, depth int) (s
 	for _, family := range families {
 		besideTime(&sum, s.familyCost(family, cols, []datasets.Fold{fold}))
 	}
-	for _, b := range others {
-		besideTime(&sum, s.branchCost(b, fold, cols, depth))
+	for _, nest := range nests(others) {
+		besideTime(&sum, s.nestCost(nest, fold, cols, depth))
 	}
 	return sum
+}
+
+// nestCost is what branches cost on one fold whose maps are parts of the first one's.
+func (s *sweep) nestCost(nest []*branch, fold datasets.Fold, cols, depth int) datasets.Cost {
+	n := len(fold.Train) + len(fold.Test)
+	if len(nest) == 1 {
+		return s.branchCost(nest[0], fold, cols, depth)
+	}
+	var sum datasets.Cost
+	if featureBytes(nest[0].step, n, cols) > s.memory {
+		for _, b := range nest {
+			besideTime(&sum, s.branchCost(b, fold, cols, depth))
+		}
+		return sum
+	}
+	s.share("grids")
+	besideTime(&sum, costOf(nest[0].step.Fitter, n, cols))
+	for _, b := range nest {
+		besideTime(&sum, s.belowCost(b, fold, cols, depth))
+	}
+	return sum
+}
+
+// featureBytes estimates what the features take that a step makes of n rows.
+func featureBytes(step Step, n, cols int) int64 {
+	if f, ok := step.Fitter.(transformer.FitTransformer); ok {
+		return f.FeatureBytes(n, cols)
+	}
+	if width := costOf(step.Fitter, n, cols).Width; width >= 0 {
+		cols = width
+	}
+	return 8 * int64(n) * int64(cols)
 }
 
 // branchCost is what the settings of a branch cost on one fold.
 func (s *sweep) branchCost(b *branch, fold datasets.Fold, cols, depth int) datasets.Cost {
 	train, n := len(fold.Train), len(fold.Train)+len(fold.Test)
-	step := costOf(b.step.Fitter, n, cols)
-	width := step.Width
-	if width < 0 {
-		width = cols
-	}
 	sum := datasets.Cost{}
-	if len(b.settings) == 1 || 8*int64(n)*int64(width) > s.memory {
+	if len(b.settings) == 1 || featureBytes(b.step, n, cols) > s.memory {
 		for _, i := range b.settings {
 			p := s.settings[i]
 			p.Steps, p.Name = p.Steps[depth:], p.path()
@@ -72,15 +99,28 @@ func (s *sweep) branchCost(b *branch, fold datasets.Fold, cols, depth int) datas
 		}
 		return sum
 	}
-	s.share("prefix")
-	besideTime(&sum, step)
+	besideTime(&sum, costOf(b.step.Fitter, n, cols))
+	besideTime(&sum, s.belowCost(b, fold, cols, depth))
+	return sum
+}
+
+// belowCost is what the settings of a branch cost on one fold, whose rows its step has mapped from
+// cols columns.
+func (s *sweep) belowCost(b *branch, fold datasets.Fold, cols, depth int) (sum datasets.Cost) {
+	n := len(fold.Train) + len(fold.Test)
+	if width := costOf(b.step.Fitter, n, cols).Width; width >= 0 {
+		cols = width
+	}
+	if len(b.settings) > 1 {
+		s.share("prefix")
+	}
 	if len(b.ends) > 0 {
 		if len(b.ends) > 1 {
 			s.share("features")
 		}
-		besideTime(&sum, s.estimatorsCost(b.ends, n, width, []datasets.Fold{fold}))
+		besideTime(&sum, s.estimatorsCost(b.ends, n, cols, []datasets.Fold{fold}))
 	}
-	besideTime(&sum, s.nextCost(b.next, fold, width, depth+1))
+	besideTime(&sum, s.nextCost(b.next, fold, cols, depth+1))
 	return sum
 }
 
