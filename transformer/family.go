@@ -15,8 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Kin is a Fitter whose maps come in families: specs that differ in the width of a kernel, or in the
-// number of features, and make their maps from the same draws. A search over such a family projects
+// Kin is a Fitter whose maps come in families: specs that differ in the kernel, in its width, or in
+// the number of features, and make their maps from the same draws. A search over such a family projects
 // the rows once for all of them.
 type Kin interface {
 	Fitter
@@ -30,14 +30,16 @@ type Kin interface {
 	FamilyCost(rows, cols int, specs []Fitter) ([]FamilyMember, datasets.Cost)
 }
 
-// Family is maps of the same draws, fitted to the same rows: a few wide ones, one for each γ, and any
-// number of members, each some leading columns of one of them times a factor. It is immutable and
+// Family is maps of the same draws, fitted to the same rows: a few wide ones, one for each kernel and
+// γ, and any number of members, each some leading columns of one of them times a factor. It is immutable and
 // safe for concurrent use.
 type Family struct {
 	// Members says, for each spec, which map its own is a part of.
 	Members []FamilyMember
 	maps    []*FittedRFF
-	widest  *mat.Dense // d×m, the base of all
+	widest  *mat.Dense  // d×m, the base of all, or what is normal in the bases of several kernels
+	factors [][]float64 // of each map's frequencies to widest, for several kernels
+	limit   float64     // inputs up to which projections on widest are finite
 }
 
 // FamilyMember is the map of one spec: Scale times the first Width columns of the wide map Map.
@@ -49,14 +51,40 @@ type FamilyMember struct {
 var _ Kin = RFF{}
 
 // Akin reports whether other is a Fourier map of the same draws; γ and the number of features may be
-// others.
+// others, and the kernel, where both are mixtures of gaussian ones.
 func (s RFF) Akin(other Fitter) bool {
 	o, ok := other.(RFF)
-	return ok && s.Draw == "iid" && s.Draw == o.Draw && s.Kernel == o.Kernel && s.Map == o.Map && s.Nu == o.Nu &&
-		s.Alpha == o.Alpha && s.Seed == o.Seed && s.Custom == o.Custom
+	if !ok || s.Draw != "iid" || s.Draw != o.Draw || s.Map != o.Map || s.Seed != o.Seed {
+		return false
+	}
+	return s.mixes() && o.mixes() ||
+		s.Kernel == o.Kernel && s.Nu == o.Nu && s.Alpha == o.Alpha && s.Custom == o.Custom
 }
 
-// FitFamily fits maps of the same draws: one for each γ, as wide as the widest of the specs.
+// mixes reports whether the kernel is a mixture of gaussian ones.
+func (s RFF) mixes() bool {
+	k, ok := fourierKernel(s.Kernel, s.Nu, s.Alpha)
+	return ok && k.spread != nil
+}
+
+// shape is a kernel but for its width.
+type shape struct {
+	kernel    string
+	parameter float64
+}
+
+func (s RFF) shape() shape {
+	switch s.Kernel {
+	case "matern":
+		return shape{s.Kernel, s.Nu}
+	case "rational_quadratic":
+		return shape{s.Kernel, s.Alpha}
+	}
+	return shape{kernel: s.Kernel}
+}
+
+// FitFamily fits maps of the same draws: one for each kernel and γ, as wide as the widest of the
+// specs.
 func (s RFF) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (*Family, error) {
 	if len(specs) == 0 {
 		return nil, errors.New("transformer: rff: a family of no specs")
@@ -77,34 +105,79 @@ func (s RFF) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (
 	if err != nil {
 		return nil, err
 	}
-	base := fit.(*FittedRFF)
-	f := &Family{widest: base.base}
-	resolved := map[string][]float64{} // γ by rule
+	first := fit.(*FittedRFF)
+	f := &Family{limit: math.MaxFloat64, widest: first.base}
+	bases := map[shape]*FittedRFF{specs[widest].(RFF).shape(): first}
+	type rule struct {
+		shape
+		gamma string
+	}
+	resolved := map[rule][]float64{} // γ by rule
 	for _, spec := range specs {
 		r := spec.(RFF)
-		gamma, known := resolved[r.Gamma.rule]
+		base := bases[r.shape()]
+		if base == nil {
+			own := r
+			own.Gamma, own.Features = FixedGamma(1), specs[widest].(RFF).Features
+			if fit, err = own.Fit(ctx, data); err != nil {
+				return nil, err
+			}
+			base = fit.(*FittedRFF)
+			bases[r.shape()] = base
+		}
+		key := rule{r.shape(), r.Gamma.rule}
+		gamma, known := resolved[key]
 		if !known || r.Gamma.rule == "" {
 			if gamma, err = r.Gamma.resolve(ctx, "rff", base.kernel, data.Source(), s.Seed); err != nil {
 				return nil, err
 			}
-			resolved[r.Gamma.rule] = gamma
+			resolved[key] = gamma
 		}
 		f.Members = append(f.Members, FamilyMember{Map: f.mapOf(base, gamma), Width: r.Features})
 	}
-	return f, f.trim()
+	if err := f.trim(); err != nil || len(bases) == 1 {
+		return f, err
+	}
+	f.mix(s.Seed)
+	return f, nil
+}
+
+// mix makes normal numbers the base of maps of several kernels.
+func (f *Family) mix(seed uint64) {
+	d, m := f.widest.Dims()
+	f.widest = mat.NewDense(d, m, nil)
+	rng, column, most := newStream(), make([]float64, d), 0.0
+	for j := range m {
+		rng.at(seed, drawFrequencies, j)
+		normal(rng.Rand, 1, column)
+		f.widest.SetCol(j, column)
+		reach := 0.0
+		for _, g := range column {
+			reach += math.Abs(g)
+		}
+		most = max(most, reach)
+	}
+	f.limit = math.MaxFloat64 / max(4, 4*most)
+	for _, m := range f.maps {
+		factors := slices.Clone(m.spread)
+		kern.Scale(m.factor[0], factors)
+		f.factors = append(f.factors, factors)
+	}
 }
 
 // FamilyCost takes rules for γ to give others than the numbers there are.
 func (s RFF) FamilyCost(rows, cols int, specs []Fitter) ([]FamilyMember, datasets.Cost) {
-	var gammas []Gamma
+	var kinds []RFF
 	var widths []int
 	members := make([]FamilyMember, len(specs))
 	for k, spec := range specs {
 		r := spec.(RFF)
-		at := slices.IndexFunc(gammas, func(g Gamma) bool { return g.rule == r.Gamma.rule && slices.Equal(g.values, r.Gamma.values) })
+		at := slices.IndexFunc(kinds, func(o RFF) bool {
+			return o.shape() == r.shape() && o.Gamma.rule == r.Gamma.rule && slices.Equal(o.Gamma.values, r.Gamma.values)
+		})
 		if at < 0 {
-			at = len(gammas)
-			gammas, widths = append(gammas, r.Gamma), append(widths, 0)
+			at = len(kinds)
+			kinds, widths = append(kinds, r), append(widths, 0)
 		}
 		members[k] = FamilyMember{Map: at, Width: r.Features}
 		widths[at] = max(widths[at], r.Features)
@@ -123,10 +196,10 @@ func (s RFF) FamilyCost(rows, cols int, specs []Fitter) ([]FamilyMember, dataset
 	return members, cost
 }
 
-// mapOf returns the number of the map with γ, which is for now as wide as base.
+// mapOf returns the number of base's map with γ, which is for now as wide as base.
 func (f *Family) mapOf(base *FittedRFF, gamma []float64) int {
 	for i, m := range f.maps {
-		if slices.Equal(m.gamma, gamma) {
+		if m.base == base.base && slices.Equal(m.gamma, gamma) {
 			return i
 		}
 	}
@@ -200,7 +273,7 @@ func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func
 		return err
 	}
 	n, _ := X.Dims()
-	limit, width, projected := math.MaxFloat64, 0, 0
+	limit, width, projected := f.limit, 0, 0
 	for _, i := range which {
 		m := f.maps[i]
 		limit, width = min(limit, m.double.limit), max(width, m.OutputWidth())
@@ -228,7 +301,7 @@ func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func
 		m := f.maps[i]
 		Z := mat.NewDense(n, m.OutputWidth(), tile[:n*m.OutputWidth()])
 		if f.Projects() && m.uniform() {
-			m.rescale(denseView(Z, 0, n), angles.Slice(0, n, 0, m.Frequencies()))
+			f.rescale(i, denseView(Z, 0, n), angles.Slice(0, n, 0, m.Frequencies()))
 		} else if err := m.TransformTo(ctx, Z, X); err != nil {
 			return err
 		}
@@ -242,7 +315,7 @@ func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func
 // tilePool holds features and projections of tiles.
 var tilePool = sync.Pool{New: func() any { return new([]float64) }}
 
-// project writes X times the frequencies for γ = 1.
+// project writes X times what the maps' frequencies are multiples of.
 func (f *Family) project(angles kern.View[float64], X mat.Matrix) {
 	d, _ := f.widest.Dims()
 	base := denseView(f.widest, 0, d).Slice(0, d, 0, angles.Cols)
@@ -254,11 +327,17 @@ func (f *Family) project(angles kern.View[float64], X mat.Matrix) {
 	}
 }
 
-// rescale writes the features that γ makes of projections for γ = 1.
-func (f *FittedRFF) rescale(dst, angles kern.View[float64]) {
-	if f.paired {
-		kern.SinCosRescaled(dst, angles, f.factor[0], f.norm())
-	} else {
-		kern.CosRescaled(dst, angles, f.phase, f.factor[0], f.norm())
+// rescale writes the features that map i makes of projections.
+func (f *Family) rescale(i int, dst, angles kern.View[float64]) {
+	m := f.maps[i]
+	switch {
+	case f.factors != nil && m.paired:
+		kern.SinCosRescaledColumns(dst, angles, f.factors[i], m.norm())
+	case f.factors != nil:
+		kern.CosRescaledColumns(dst, angles, m.phase, f.factors[i], m.norm())
+	case m.paired:
+		kern.SinCosRescaled(dst, angles, m.factor[0], m.norm())
+	default:
+		kern.CosRescaled(dst, angles, m.phase, m.factor[0], m.norm())
 	}
 }

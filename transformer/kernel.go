@@ -26,6 +26,9 @@ type kernel struct {
 	exact func(delta []float64) float64
 	// frequency fills omega with a draw of the spectral measure of k_1.
 	frequency func(rng *rand.Rand, omega []float64)
+	// spread, instead of frequency, draws what standard normal numbers are multiplied by to be such a
+	// draw: the kernel is a mixture of gaussian ones, a function of ‖Δ‖₂.
+	spread func(rng *rand.Rand) float64
 	// pitch draws the reciprocal of a pitch of k_1's grids, finite and not negative.
 	pitch func(rng *rand.Rand) float64
 	// smooth says that entries are bumps of the place in the bin.
@@ -42,7 +45,7 @@ func fourierKernel(name string, nu, alpha float64) (kernel, bool) {
 	case "gaussian":
 		k.power = 0.5
 		k.exact = func(delta []float64) float64 { return math.Exp(-kern.Dot(delta, delta)) }
-		k.frequency = func(rng *rand.Rand, omega []float64) { normal(rng, math.Sqrt2, omega) }
+		k.spread = func(*rand.Rand) float64 { return math.Sqrt2 }
 	case "laplacian":
 		k.l1 = true
 		k.exact = laplacianExact
@@ -60,23 +63,20 @@ func fourierKernel(name string, nu, alpha float64) (kernel, bool) {
 		}
 	case "exponential":
 		k.exact = func(delta []float64) float64 { return math.Exp(-math.Sqrt(kern.Dot(delta, delta))) }
-		k.frequency = func(rng *rand.Rand, omega []float64) {
-			normal(rng, 1/max(math.Abs(rng.NormFloat64()), tiny), omega)
-		}
+		k.spread = func(rng *rand.Rand) float64 { return 1 / max(math.Abs(rng.NormFloat64()), tiny) }
 	case "matern":
 		k.exact = func(delta []float64) float64 { return matern(nu, math.Sqrt(kern.Dot(delta, delta))) }
-		k.frequency = func(rng *rand.Rand, omega []float64) {
+		k.spread = func(rng *rand.Rand) float64 {
 			half := distuv.Gamma{Alpha: nu, Beta: 1, Src: rng}.Rand() // χ²(2ν)/2
-			normal(rng, math.Sqrt(nu/max(half, tiny)), omega)
+			return math.Sqrt(nu / max(half, tiny))
 		}
 	case "rational_quadratic":
 		k.power = 0.5
 		k.exact = func(delta []float64) float64 {
 			return math.Exp(-alpha * math.Log1p(kern.Dot(delta, delta)/alpha))
 		}
-		k.frequency = func(rng *rand.Rand, omega []float64) {
-			tau := distuv.Gamma{Alpha: alpha, Beta: alpha, Src: rng}.Rand()
-			normal(rng, math.Sqrt(2*tau), omega)
+		k.spread = func(rng *rand.Rand) float64 {
+			return math.Sqrt(2 * distuv.Gamma{Alpha: alpha, Beta: alpha, Src: rng}.Rand())
 		}
 	default:
 		return kernel{}, false

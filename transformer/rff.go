@@ -36,7 +36,10 @@ import (
 // The variance of z(x)'z(y) is [1 + k(2Δ) − 2k(Δ)²]/D for paired, which is the smaller for the
 // gaussian kernel wherever it matters, and [1 + k(2Δ)/2 − k(Δ)²]/D for phase; z(x)'z(x) is 1 exactly
 // for paired. Maps of one seed are nested: the first D₁ columns of a map with D₂ features are the
-// map with D₁ features, up to the factor sqrt(D₁/D₂).
+// map with D₁ features, up to the factor sqrt(D₁/D₂). The frequencies of gaussian, exponential,
+// matern and rational_quadratic are, for one seed, the same normal numbers times a factor that the
+// kernel draws for each frequency: a search over these kernels projects the rows once. Those of
+// laplacian and cauchy have a draw of their own for each input.
 //
 // Shapes: n×d → n×D, dense; the input may be sparse and stays so. Cost: 2·n·d·m flops (nnz instead
 // of n·d for sparse rows) and n·D cosines; 20·d·m bytes for the frequencies. Unless Gamma is a rule,
@@ -137,7 +140,8 @@ func (s RFF) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	return f, nil
 }
 
-// draw fills in the frequencies for γ = 1, one after the other, and the phases.
+// draw fills in the frequencies for γ = 1, one after the other, and the phases. The normal numbers in
+// the frequencies are the same for every kernel that is a mixture of gaussian ones.
 func (s RFF) draw(f *FittedRFF) error {
 	d, m := len(f.gamma), s.frequencies()
 	if float64(d)*float64(m) > 1<<33 {
@@ -147,8 +151,16 @@ func (s RFF) draw(f *FittedRFF) error {
 	omega := make([]float64, d)
 	rng := newStream()
 	for j := range m {
+		if f.kernel.spread != nil {
+			rng.at(s.Seed, drawSpreads, j)
+			f.spread = append(f.spread, f.kernel.spread(rng.Rand))
+		}
 		rng.at(s.Seed, drawFrequencies, j)
-		f.kernel.frequency(rng.Rand, omega)
+		if f.kernel.spread != nil {
+			normal(rng.Rand, f.spread[j], omega)
+		} else {
+			f.kernel.frequency(rng.Rand, omega)
+		}
 		if !allFinite(omega) {
 			return fmt.Errorf("transformer: rff: frequency %d is not finite", j)
 		}
@@ -185,6 +197,7 @@ type FittedRFF struct {
 	base       *mat.Dense // d×m, the frequencies for γ = 1
 	gamma      []float64  // d
 	phase      []float64  // m, none for the paired map
+	spread     []float64  // m, what normal numbers are multiplied by in the base; not kept in files
 
 	factor []float64        // d, what γ makes of the base
 	double fourier[float64] // the map in either precision
@@ -335,6 +348,9 @@ func (f *FittedRFF) WithFeatures(features int) (*FittedRFF, error) {
 	d := len(f.gamma)
 	out.base = f.base.Slice(0, d, 0, m).(*mat.Dense)
 	out.double, out.single = f.double.first(m), f.single.first(m)
+	if f.spread != nil {
+		out.spread = f.spread[:m:m]
+	}
 	if !f.paired {
 		out.phase = f.phase[:m:m]
 	}

@@ -12,6 +12,7 @@ const (
 	drawGrids
 	drawHash
 	sampleRows
+	drawSpreads
 )
 
 // stream is a random generator that can be put at the beginning of substream i of a purpose: draw i
