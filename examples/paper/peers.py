@@ -57,4 +57,6 @@ rows = table(covtype)
 X, tX = scaled(rows[:80000, :-1], rows[80000:, :-1])
 y, ty = rows[:80000, -1] == 2, rows[80000:, -1] == 2
 report("Forest Cover", "RBFSampler, D = 1000, RidgeClassifier", make_pipeline(RBFSampler(gamma=4, n_components=1000, random_state=1), RidgeClassifier(alpha=0.1)), X, y, tX, ty)
+single, tsingle = X.astype(np.float32), tX.astype(np.float32)
+report("Forest Cover", "RBFSampler, D = 5000, RidgeClassifier, float32", make_pipeline(RBFSampler(gamma=4, n_components=5000, random_state=1), RidgeClassifier(alpha=0.1)), single, y, tsingle, ty)
 report("Forest Cover", "SVC, gaussian, γ = 32, C = 10", SVC(gamma=32, C=10, cache_size=1000), X[:20000], y[:20000], tX, ty)

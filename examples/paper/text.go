@@ -50,7 +50,7 @@ the data.
 	closing = `
 ![Test error and time to fit against the number of grids](paper-grids.svg)
 
-![Test error against the number of training rows](paper-rows.svg)
+![Test error and time to fit against the number of training rows](paper-rows.svg)
 
 The command is the same; examples/paper/figures draws the pictures. The search finds that the elevation,
 the input that says most, wants a kernel eight times as narrow as the others, the most that the file

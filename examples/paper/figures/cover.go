@@ -27,7 +27,7 @@ func machine(grids int) pipeline.Pipeline {
 	return pipeline.New(svm, transformer.NewMinMax(), s)
 }
 
-// covers draws the test error against the number of rows, and error and time against P.
+// covers draws error and time of the fit against the number of rows, and against P.
 func covers(ctx context.Context, path, out string) error {
 	all, err := csv.Read(ctx, path, csv.Options{NoHeader: true,
 		Roles: datasets.Roles{Target: []string{"-1"}, Positive: []string{"2"}, Task: datasets.Classification}})
@@ -36,23 +36,36 @@ func covers(ctx context.Context, path, out string) error {
 	}
 	const rows = 80_000
 	train, test := all.Slice(0, rows), all.Slice(rows, all.Rows())
-	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = "Forest Cover, binning and SVM, P = 50", "training rows", "% wrong"
-	logarithmic(p, []float64{2500, 5000, 10000, 20000, 40000, 80000}, []float64{5, 10, 20, 40})
-	var points plotter.XYs
+	wrong, seconds := plot.New(), plot.New()
+	wrong.Title.Text, wrong.X.Label.Text, wrong.Y.Label.Text = "error, P = 50", "training rows", "% wrong"
+	seconds.Title.Text, seconds.X.Label.Text, seconds.Y.Label.Text = "time to fit, P = 50, all cores together", "training rows", "seconds"
+	marks := []float64{2500, 5000, 10000, 20000, 40000, 80000}
+	logarithmic(wrong, marks, []float64{5, 10, 20, 40})
+	logarithmic(seconds, marks, []float64{0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5})
+	var errors, times, line plotter.XYs
 	for n := rows / 32; n <= rows; n *= 2 {
-		wrong, _, err := try(ctx, 50, train.Slice(0, n), test)
+		e, s, err := try(ctx, 50, train.Slice(0, n), test)
 		if err != nil {
 			return err
 		}
-		points = append(points, plotter.XY{X: float64(n), Y: wrong})
+		errors, times = append(errors, plotter.XY{X: float64(n), Y: e}), append(times, plotter.XY{X: float64(n), Y: s})
 	}
-	if err := curve(p, "test error", blue, false, points); err != nil {
-		return err
+	last := times[len(times)-1]
+	for _, at := range times {
+		line = append(line, plotter.XY{X: at.X, Y: last.Y * at.X / last.X})
 	}
-	p.Legend.Top = true
-	p.Y.Min, p.Y.Max = 5, 40
-	if err := save(filepath.Join(out, "paper-rows"), 12*vg.Centimeter, 9*vg.Centimeter, [][]*plot.Plot{{p}}); err != nil {
+	for _, err := range []error{
+		curve(wrong, "binning, SVM", blue, false, errors),
+		curve(seconds, "proportional to the rows", grey, true, line), curve(seconds, "binning, SVM", blue, false, times),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	wrong.Legend.Top = true
+	seconds.Legend.Top, seconds.Legend.Left = true, true
+	wrong.Y.Min, wrong.Y.Max = 5, 40
+	if err := save(filepath.Join(out, "paper-rows"), 22*vg.Centimeter, 9*vg.Centimeter, [][]*plot.Plot{{wrong, seconds}}); err != nil {
 		return err
 	}
 	return sizes(ctx, train, test, filepath.Join(out, "paper-grids"))
