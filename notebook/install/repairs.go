@@ -26,6 +26,8 @@ var repairs = []repair{
 	{"kernel.go", "code = evalSpecialCommands(ir, outerr, code)", "code = evalSpecialCommands(ir, outerr, withoutGoNB(code))"},
 	// An interrupted cell ends, the kernel lives on.
 	{"kernel.go", "ir := interp.New()", "ir := interp.New()\n\tinterruptible(ir)"},
+	// What fmt.Println returns, a count and no error, is no result of a cell.
+	{"kernel.go", "\t\tif nonNilCount > 0 {", "\t\tif nonNilCount > 0 && !printed(values, types) {"},
 	{"kernel.go", "\t\"github.com/cosmos72/gomacro/base\"\n", "\t\"github.com/bochner-ml/bochner/notebook/bindings\"\n\t\"github.com/cosmos72/gomacro/base\"\n"},
 }
 
