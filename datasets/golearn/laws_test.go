@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
 	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 	"github.com/bochner-ml/bochner/transformer/transformertest"
 )
@@ -48,8 +49,15 @@ func (d detour) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor
 func TestEstimatorLaws(t *testing.T) {
 	logistic := estimator.NewLogistic()
 	logistic.Tol = 1e-10
+	svm := estimator.NewSVM()
+	svm.Tol = 1e-10
+	rff := transformer.NewRFF()
+	rff.Features, rff.Gamma = 20, transformer.FixedGamma(0.1)
+	kernel := pipeline.New(logistic, rff)
 	t.Run("ridge", func(t *testing.T) { estimatortest.Run(t, detour{estimator.NewRidge()}, estimatortest.Options{}) })
 	t.Run("logistic", func(t *testing.T) { estimatortest.Run(t, detour{logistic}, estimatortest.Options{Classes: 3}) })
+	t.Run("svm", func(t *testing.T) { estimatortest.Run(t, detour{svm}, estimatortest.Options{Classes: 3}) })
+	t.Run("pipeline", func(t *testing.T) { estimatortest.Run(t, detour{kernel}, estimatortest.Options{Classes: 3}) })
 }
 
 // The laws of transformers hold on golearn's own rows.

@@ -113,11 +113,11 @@ func (p *Plot) SVG() string {
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" font-family="Menlo, Consolas, monospace" font-size="12"><rect width="100%%" height="100%%" fill="#ffffff"/>`, width, height)
 	fmt.Fprintf(&out, `<text x="%.0f" y="18" font-weight="bold">%s</text>`, left, html.EscapeString(p.title))
 	fmt.Fprintf(&out, `<path d="M%.1f %.1f V%.1f H%.1f" fill="none" stroke="#888888"/>`, left, top, height-bottom, width-15)
-	for k := range 5 {
-		t := float64(k) / 4
-		x, y := x0+t*(x1-x0), y0+t*(y1-y0)
-		fmt.Fprintf(&out, `<text x="%.1f" y="%.1f" text-anchor="middle" fill="#555555">%.3g</text>`, px(x), height-bottom+16, x)
-		fmt.Fprintf(&out, `<text x="%.1f" y="%.1f" text-anchor="end" fill="#555555">%.3g</text>`, left-5, py(y)+4, y)
+	for _, x := range ticks(x0, x1) {
+		fmt.Fprintf(&out, `<text x="%.1f" y="%.1f" text-anchor="middle" fill="#555555">%.4g</text>`, px(x), height-bottom+16, x)
+	}
+	for _, y := range ticks(y0, y1) {
+		fmt.Fprintf(&out, `<text x="%.1f" y="%.1f" text-anchor="end" fill="#555555">%.4g</text>`, left-5, py(y)+4, y)
 	}
 	at := top + 4
 	for _, s := range p.series {
@@ -137,6 +137,22 @@ func (p *Plot) SVG() string {
 		at += 16
 	}
 	return out.String() + "</svg>"
+}
+
+// ticks returns round numbers from low to high, three to ten of them.
+func ticks(low, high float64) []float64 {
+	step := math.Pow(10, math.Floor(math.Log10(high-low)))
+	switch {
+	case (high-low)/step < 2:
+		step /= 4
+	case (high-low)/step < 4:
+		step /= 2
+	}
+	var out []float64
+	for k := math.Ceil(low / step); k*step <= high; k++ {
+		out = append(out, k*step)
+	}
+	return out
 }
 
 // extent returns the least and the greatest number, apart from each other.

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"image/png"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,5 +36,18 @@ func TestPlot(t *testing.T) {
 	}
 	if strings.Count(picture, "<circle") != 2 || !strings.Contains(picture, "a &lt; b") || !strings.Contains(picture, ">one<") {
 		t.Error(picture)
+	}
+}
+
+// Ticks are round, within the range, and neither too few nor too many.
+func TestTicks(t *testing.T) {
+	for _, r := range [][2]float64{{0, 1}, {-2.06, 2.07}, {1, 3.3}, {0.001, 0.0042}, {-1e6, 9e6}, {5, 5.999}} {
+		got := ticks(r[0], r[1])
+		if len(got) < 3 || len(got) > 11 || got[0] < r[0] || got[len(got)-1] > r[1] {
+			t.Errorf("%v: ticks %v", r, got)
+		}
+	}
+	if got := ticks(-2.06, 2.07); !slices.Equal(got, []float64{-2, -1, 0, 1, 2}) {
+		t.Errorf("ticks %v", got)
 	}
 }
