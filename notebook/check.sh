@@ -14,7 +14,7 @@ if [ ! -x "$work/env/bin/jupyter" ]; then
 	"$work/env/bin/pip" install --quiet nbconvert==7.* nbclient jupyter-client ipykernel
 fi
 (cd "$root/notebook" && go vet ./... && go test ./... && go run ./install -prefix "$work/env")
-(cd "$root/notebook/show" && go vet .)
+(cd "$root/notebook/show" && go vet . && go test .)
 (cd "$root/notebook/gonb" && GOBIN="$work/bin" go install tool)
 PATH="$work/bin:$work/env/bin:$PATH"
 JUPYTER_DATA_DIR="$work/env/share/jupyter" gonb --install 2>"$work/gonb.log" || { cat "$work/gonb.log" >&2; exit 1; }
