@@ -50,6 +50,7 @@ func init() {
 			"Family":            reflect.TypeOf((*transformer.Family)(nil)).Elem(),
 			"FamilyMember":      reflect.TypeOf((*transformer.FamilyMember)(nil)).Elem(),
 			"Fill":              reflect.TypeOf((*transformer.Fill)(nil)).Elem(),
+			"FitTransformer":    reflect.TypeOf((*transformer.FitTransformer)(nil)).Elem(),
 			"FittedBinning":     reflect.TypeOf((*transformer.FittedBinning)(nil)).Elem(),
 			"FittedDense":       reflect.TypeOf((*transformer.FittedDense)(nil)).Elem(),
 			"FittedImpute":      reflect.TypeOf((*transformer.FittedImpute)(nil)).Elem(),
@@ -64,6 +65,7 @@ func init() {
 			"KernelError":       reflect.TypeOf((*transformer.KernelError)(nil)).Elem(),
 			"Kin":               reflect.TypeOf((*transformer.Kin)(nil)).Elem(),
 			"MinMax":            reflect.TypeOf((*transformer.MinMax)(nil)).Elem(),
+			"Nested":            reflect.TypeOf((*transformer.Nested)(nil)).Elem(),
 			"OneHot":            reflect.TypeOf((*transformer.OneHot)(nil)).Elem(),
 			"Ordinal":           reflect.TypeOf((*transformer.Ordinal)(nil)).Elem(),
 			"PCA":               reflect.TypeOf((*transformer.PCA)(nil)).Elem(),
@@ -79,8 +81,10 @@ func init() {
 			"BlockFitter":       reflect.TypeOf((*proxy_transformer_BlockFitter)(nil)).Elem(),
 			"DenseTransformer":  reflect.TypeOf((*proxy_transformer_DenseTransformer)(nil)).Elem(),
 			"Describer":         reflect.TypeOf((*proxy_transformer_Describer)(nil)).Elem(),
+			"FitTransformer":    reflect.TypeOf((*proxy_transformer_FitTransformer)(nil)).Elem(),
 			"Fitter":            reflect.TypeOf((*proxy_transformer_Fitter)(nil)).Elem(),
 			"Kin":               reflect.TypeOf((*proxy_transformer_Kin)(nil)).Elem(),
+			"Nested":            reflect.TypeOf((*proxy_transformer_Nested)(nil)).Elem(),
 			"Rowless":           reflect.TypeOf((*proxy_transformer_Rowless)(nil)).Elem(),
 			"SingleTransformer": reflect.TypeOf((*proxy_transformer_SingleTransformer)(nil)).Elem(),
 			"Sized":             reflect.TypeOf((*proxy_transformer_Sized)(nil)).Elem(),
@@ -119,6 +123,23 @@ func (p *proxy_transformer_Describer) OutputSchema(a0 datasets.Schema) datasets.
 	return p.OutputSchema_(p.Object, a0)
 }
 
+type proxy_transformer_FitTransformer struct {
+	Object        any
+	FeatureBytes_ func(_proxy_obj_ any, a0 int, a1 int) int64
+	Fit_          func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (transformer.Transformer, error)
+	FitTransform_ func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (transformer.Transformer, mat.Matrix, error)
+}
+
+func (p *proxy_transformer_FitTransformer) FeatureBytes(a0 int, a1 int) int64 {
+	return p.FeatureBytes_(p.Object, a0, a1)
+}
+func (p *proxy_transformer_FitTransformer) Fit(a0 context.Context, a1 datasets.Set) (transformer.Transformer, error) {
+	return p.Fit_(p.Object, a0, a1)
+}
+func (p *proxy_transformer_FitTransformer) FitTransform(a0 context.Context, a1 datasets.Set) (transformer.Transformer, mat.Matrix, error) {
+	return p.FitTransform_(p.Object, a0, a1)
+}
+
 type proxy_transformer_Fitter struct {
 	Object any
 	Fit_   func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (transformer.Transformer, error)
@@ -146,6 +167,21 @@ func (p *proxy_transformer_Kin) Fit(a0 context.Context, a1 datasets.Set) (transf
 func (p *proxy_transformer_Kin) FitFamily(a0 context.Context, a1 datasets.Set, a2 []transformer.Fitter) (*transformer.Family, error) {
 	return p.FitFamily_(p.Object, a0, a1, a2)
 }
+
+type proxy_transformer_Nested struct {
+	Object  any
+	Fit_    func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (transformer.Transformer, error)
+	Part_   func(_proxy_obj_ any, a0 context.Context, a1 transformer.Transformer, a2 mat.Matrix) (transformer.Transformer, mat.Matrix, error)
+	Within_ func(_proxy_obj_ any, a0 transformer.Fitter) bool
+}
+
+func (p *proxy_transformer_Nested) Fit(a0 context.Context, a1 datasets.Set) (transformer.Transformer, error) {
+	return p.Fit_(p.Object, a0, a1)
+}
+func (p *proxy_transformer_Nested) Part(a0 context.Context, a1 transformer.Transformer, a2 mat.Matrix) (transformer.Transformer, mat.Matrix, error) {
+	return p.Part_(p.Object, a0, a1, a2)
+}
+func (p *proxy_transformer_Nested) Within(a0 transformer.Fitter) bool { return p.Within_(p.Object, a0) }
 
 type proxy_transformer_Rowless struct {
 	Object           any
