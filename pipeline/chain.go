@@ -98,8 +98,12 @@ func fitSteps(ctx context.Context, steps []Step, r rows, cols int, keep func(i i
 			return nil, r, err
 		}
 		step := &fittedStep{name: s.path(), single: r.single && i == len(steps)-1}
+		var next transformer.Fitter
+		if i+1 < len(steps) {
+			next = steps[i+1].Fitter
+		}
 		var err error
-		if r, err = r.fitThrough(ctx, s.Fitter, step, keep(i)); err != nil {
+		if r, err = r.fitThrough(ctx, s.Fitter, step, keep(i), next); err != nil {
 			return nil, r, at("step", s.path(), err)
 		}
 		fitted.steps = append(fitted.steps, step)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -219,8 +220,9 @@ func (r rows) fit(ctx context.Context, f transformer.Fitter) (transformer.Transf
 }
 
 // through returns the rows mapped by a fitted step: in memory where the rows are in memory, keep is
-// true and there is room, else lazily. It fills in what the step's width is.
-func (r rows) through(ctx context.Context, s *fittedStep, keep bool) (rows, error) {
+// true and there is room, else lazily. They go to next, nil for an estimator. It fills in what the
+// step's width is.
+func (r rows) through(ctx context.Context, s *fittedStep, keep bool, next transformer.Fitter) (rows, error) {
 	sample, err := s.learn(ctx, r.sample)
 	if err != nil {
 		return rows{}, err
@@ -236,13 +238,13 @@ func (r rows) through(ctx context.Context, s *fittedStep, keep bool) (rows, erro
 	}
 	out.set = r.set
 	out.set.Schema = describe(s.fit, r.set.Schema)
-	out.set.X, err = mapAll(ctx, s, r.set.X)
+	out.set.X, err = s.mapKept(ctx, r.set.X, next)
 	return out, err
 }
 
 // fitThrough fits a step and returns the rows mapped by it, as fit and through do, at once where the
 // step can do that and there is room.
-func (r rows) fitThrough(ctx context.Context, f transformer.Fitter, s *fittedStep, keep bool) (rows, error) {
+func (r rows) fitThrough(ctx context.Context, f transformer.Fitter, s *fittedStep, keep bool, next transformer.Fitter) (rows, error) {
 	var err error
 	both, ok := f.(transformer.FitTransformer)
 	if ok && r.src == nil && keep && both.FeatureBytes(r.set.Rows(), r.set.Cols()) <= r.memory {
@@ -251,7 +253,7 @@ func (r rows) fitThrough(ctx context.Context, f transformer.Fitter, s *fittedSte
 	if s.fit, err = r.fit(ctx, f); err != nil {
 		return rows{}, err
 	}
-	return r.through(ctx, s, keep)
+	return r.through(ctx, s, keep, next)
 }
 
 func (r rows) atOnce(ctx context.Context, f transformer.FitTransformer, s *fittedStep) (rows, error) {
@@ -305,6 +307,52 @@ func mapAll(ctx context.Context, s *fittedStep, X mat.Matrix) (mat.Matrix, error
 		return err
 	})
 }
+
+// mapKept is mapAll of rows that are kept for steps that take sparse rows as well as dense ones:
+// where nearly all of what comes out is 0, as of one-hot encoded columns, that is not stored. What the
+// fitted step itself makes of rows stays as it is.
+func (s *fittedStep) mapKept(ctx context.Context, X mat.Matrix, next ...transformer.Fitter) (mat.Matrix, error) {
+	n, _ := X.Dims()
+	if !s.dense || s.single || n < thinSample || slices.ContainsFunc(next, densely) {
+		return mapAll(ctx, s, X)
+	}
+	some := make([]int, thinSample)
+	for i := range some {
+		some[i] = i * (n / thinSample)
+	}
+	var t tile
+	sample, err := s.apply(ctx, t.shape(thinSample, s.width), datasets.SelectRows(X, some))
+	if err != nil || thinness*sparse.FromDense(sample).NNZ() > thinSample*s.width {
+		return mapAll(ctx, s, X)
+	}
+	var blocks []*sparse.CSR
+	err = eachBlock(ctx, n, func(lo, hi int) error {
+		Z, err := s.apply(ctx, t.shape(hi-lo, s.width), datasets.SliceRows(X, lo, hi))
+		if err == nil {
+			blocks = append(blocks, sparse.FromDense(Z))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return sparse.Stack(blocks), nil
+}
+
+// densely reports whether a step, nil for an estimator, may do otherwise with sparse rows.
+func densely(step transformer.Fitter) bool {
+	switch step.(type) {
+	case transformer.RFF, transformer.Binning:
+		return false
+	}
+	return true
+}
+
+// Rows are kept sparse where, by a sample, at most one entry of so many is not 0.
+const (
+	thinness   = 5
+	thinSample = 256
+)
 
 // eachBlock calls f for the rows of a matrix, block by block, until ctx is done.
 func eachBlock(ctx context.Context, n int, f func(lo, hi int) error) error {

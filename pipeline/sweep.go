@@ -122,6 +122,17 @@ func (b *branch) grow(i int, steps []Step) {
 	b.next = append(b.next, n)
 }
 
+// takers returns the steps that rows go to which the step of b has mapped, nil for an estimator.
+func (b *branch) takers() (next []transformer.Fitter) {
+	if len(b.ends) > 0 {
+		next = append(next, nil)
+	}
+	for _, n := range b.next {
+		next = append(next, n.step.Fitter)
+	}
+	return next
+}
+
 // run divides the work into tasks and does them.
 func (s *sweep) run(ctx context.Context) {
 	all, rowless := s.plant(func(i int, err error) {
@@ -295,7 +306,7 @@ func (s *sweep) descend(ctx context.Context, b *branch, d division, depth int) {
 		return
 	}
 	start := time.Now()
-	mapped, fit, err := s.through(ctx, b.step, d)
+	mapped, fit, err := s.through(ctx, b, d)
 	if err != nil {
 		s.refuse(ctx, b, d.fold, err)
 		return
@@ -329,9 +340,10 @@ func (s *sweep) below(ctx context.Context, b *branch, mapped division, depth int
 	}
 }
 
-// through fits a step to the rows to train on and maps all of them. It returns the fitted step, nil
+// through fits the step of b to the rows to train on and maps all of them. It returns the fitted step, nil
 // where the mapped rows would not fit into memory.
-func (s *sweep) through(ctx context.Context, step Step, d division) (division, transformer.Transformer, error) {
+func (s *sweep) through(ctx context.Context, b *branch, d division) (division, transformer.Transformer, error) {
+	step := b.step
 	r, err := rowsOf(d.trainSet(), s.memory)
 	if err != nil {
 		return d, nil, err
@@ -349,8 +361,8 @@ func (s *sweep) through(ctx context.Context, step Step, d division) (division, t
 			return d, nil, err
 		}
 		d.set.Schema = r.set.Schema
-		d.set.X, err = stacked(r.set.X, held)
-		return d, fitted.fit, err
+		d.set.X = stacked(r.set.X, held)
+		return d, fitted.fit, nil
 	}
 	if fitted.fit, err = r.fit(ctx, step.Fitter); err != nil {
 		return d, nil, err
@@ -359,7 +371,7 @@ func (s *sweep) through(ctx context.Context, step Step, d division) (division, t
 	if err != nil || bytesOf(sample)*int64(d.set.Rows()) > s.memory {
 		return d, nil, err
 	}
-	d.set.X, err = mapAll(ctx, fitted, d.set.X)
+	d.set.X, err = fitted.mapKept(ctx, d.set.X, b.takers()...)
 	d.set.Schema = describe(fitted.fit, d.set.Schema)
 	return d, fitted.fit, err
 }

@@ -58,8 +58,8 @@ func (s *sweep) nest(ctx context.Context, nest []*branch, d division, depth int)
 	if !s.wants(all, d.fold) {
 		return
 	}
-	start := time.Now()
-	wide, fit, err := s.through(ctx, nest[0].step, d)
+	start, schema := time.Now(), d.set.Schema
+	wide, fit, err := s.through(ctx, nest[0], d)
 	if err != nil || fit == nil { // each says for itself what is wrong, or does with less memory
 		for _, b := range nest {
 			s.descend(ctx, b, d, depth)
@@ -81,7 +81,7 @@ func (s *sweep) nest(ctx context.Context, nest []*branch, d division, depth int)
 				s.refuse(ctx, b, d.fold, err)
 				continue
 			}
-			part.set.Schema = describe(own, d.set.Schema)
+			part.set.Schema = describe(own, schema)
 		}
 		part.seconds = seconds + time.Since(start).Seconds()/float64(len(b.settings))
 		s.below(ctx, b, part, depth)
@@ -96,52 +96,16 @@ func (s *sweep) refuse(ctx context.Context, b *branch, fold int, err error) {
 }
 
 // stacked returns the rows of a above those of b, which both came out of one step.
-func stacked(a, b mat.Matrix) (mat.Matrix, error) {
+func stacked(a, b mat.Matrix) mat.Matrix {
 	above, ok := a.(*sparse.CSR)
 	below, also := b.(*sparse.CSR)
+	if ok && also {
+		return sparse.Stack([]*sparse.CSR{above, below})
+	}
 	n, width := a.Dims()
 	m, _ := b.Dims()
-	if !ok || !also {
-		out := mat.NewDense(n+m, width, nil)
-		fill(out.Slice(0, n, 0, width).(*mat.Dense), a, 1)
-		fill(out.Slice(n, n+m, 0, width).(*mat.Dense), b, 1)
-		return out, nil
-	}
-	ptr, columns, values := above.Raw()
-	ptr2, columns2, values2 := below.Raw()
-	indptr := make([]int, n+m+1)
-	for i, p := range ptr[:n+1] {
-		indptr[i] = p - ptr[0]
-	}
-	for i, p := range ptr2[:m+1] {
-		indptr[n+i] = indptr[n] + p - ptr2[0]
-	}
-	indices := make([]uint32, indptr[n+m])
-	copy(indices[copy(indices, columns[ptr[0]:ptr[n]]):], columns2[ptr2[0]:ptr2[m]])
-	v, one := above.Shared()
-	w, other := below.Shared()
-	if one && other && (v == w || above.NNZ() == 0 || below.NNZ() == 0) {
-		if above.NNZ() == 0 {
-			v = w
-		}
-		return sparse.NewShared(n+m, width, indptr, indices, v)
-	}
-	all := make([]float64, indptr[n+m])
-	if one {
-		constant(all[:indptr[n]], v)
-	} else {
-		copy(all, values[ptr[0]:ptr[n]])
-	}
-	if other {
-		constant(all[indptr[n]:], w)
-	} else {
-		copy(all[indptr[n]:], values2[ptr2[0]:ptr2[m]])
-	}
-	return sparse.New(n+m, width, indptr, indices, all)
-}
-
-func constant(x []float64, v float64) {
-	for i := range x {
-		x[i] = v
-	}
+	out := mat.NewDense(n+m, width, nil)
+	fill(out.Slice(0, n, 0, width).(*mat.Dense), a, 1)
+	fill(out.Slice(n, n+m, 0, width).(*mat.Dense), b, 1)
+	return out
 }
