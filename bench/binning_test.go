@@ -35,9 +35,9 @@ func BenchmarkBinningSVM(b *testing.B) {
 // training rows: inputs between 0 and 1, and the narrowest kernel in the elevation and the distances to roads and fire
 // points.
 func binningSVM(grids int) pipeline.Pipeline {
-	widths := slices.Repeat([]float64{2}, 54)
+	widths := slices.Repeat([]float64{1}, 54)
 	widths[0], widths[5], widths[9] = 32, 32, 32
-	widths[3], widths[4] = 8, 8
+	widths[3], widths[4] = 4, 4
 	s := transformer.NewBinning()
 	s.Gamma, s.Grids = transformer.FixedGamma(widths...), grids
 	svm := estimator.NewSVM()

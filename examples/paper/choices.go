@@ -29,7 +29,7 @@ var fields = []field{
 		gammas: "[0.025, 0.05, 0.1]", smooth: "[0.005, 0.01, 0.02]", alphas: "[1, 3, 10]", thin: "[0.1, 1, 10]", costs: "[0.03, 0.1, 0.3]", many: "[0.1, 0.3, 1]"},
 	{line: line{data: "Forest Cover", file: "covtype_svm", train: cover,
 		set: []string{"data.split.test=0.784859"}}, rows: "20,000",
-		gammas: "[0.5, 1, 2]", smooth: "[0.1, 0.4, 1.6]", alphas: "[0.1, 0.3, 1]", thin: "[0.01, 0.1, 1]", costs: "[0.3, 1, 3]", many: "[1, 3, 10]"},
+		gammas: "[0.3, 0.6, 1.2]", smooth: "[0.02, 0.08, 0.3]", alphas: "[0.1, 0.3, 1]", thin: "[0.01, 0.1, 1]", costs: "[0.3, 1, 3]", many: "[1, 3, 10]"},
 	{line: line{data: "KDD Cup 99", file: "kddcup99_binning", train: kddTrain,
 		set: []string{"data.split.test=0.9"}}, rows: "49,402",
 		gammas: "[0.5, 1, 2]", smooth: "[0.1, 0.2, 0.4]", alphas: "[0.03, 0.1, 1]", thin: "[0.001, 0.01, 0.1]", costs: "[1, 3, 10]", many: "[10, 30, 100]"},

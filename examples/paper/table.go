@@ -61,8 +61,8 @@ var grids = []int{50, 100, 200, 400}
 func machine(p int) line {
 	l := line{data: "Forest Cover", method: vectors, file: "covtype_svm", train: cover}
 	if p != 50 {
-		l.set = []string{fmt.Sprintf("binning.grids=%d", p), "binning.min_count=2", "columns.elevation.minmax.high=16", "columns.distances.minmax.high=16"}
-		l.search = []string{"search.grid={binning.gamma: [1.5, 2, 3], svm.C: [1, 3, 10]}"}
+		l.set = []string{fmt.Sprintf("binning.grids=%d", p), "binning.min_count=2", "columns.elevation.minmax.high=32", "columns.distances.minmax.high=32"}
+		l.search = []string{"search.grid={binning.gamma: [0.7, 1, 1.4], svm.C: [3]}"}
 	}
 	return l
 }

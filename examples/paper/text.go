@@ -41,7 +41,7 @@ Times of the paper are of a machine of 2007, here of two cores.
 
 The 80,000 rows of Forest Cover again, with a linear SVM (hinge) on binning features in place of least
 squares. An exact gaussian SVM (LIBSVM, γ = 32, C = 10) has 8.30 % on them, after 430 s of fitting on a
-machine like this one. γ and C are searched for with every P, on the training rows; from P = 100 on,
+machine like this one. γ is searched for with every P, on the training rows; from P = 100 on,
 bins of a single row are left out. With all seven classes there is a machine for each of them against
 the rest: all read the same rows, so that a class costs its own weights and dual variables, no copy of
 the data.
@@ -55,8 +55,8 @@ the data.
 The command is the same; examples/paper/figures draws the pictures. Much of the error is in the scales
 of the inputs. With γ = 4 for all inputs, between 0 and 1, and P = 50 it is about 9.0 %; with an
 elevation eight times as long 7.5 %; the search of the file, which may stretch the elevation and the
-distances to roads and fire points by up to 32, finds what the table has: these inputs together tell
-where a place is.
+distances to roads and fire points by up to 128, finds what the table has: these inputs together tell
+where a place is, and places next to each other are alike.
 `
 
 	beside = `

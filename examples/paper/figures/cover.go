@@ -19,9 +19,9 @@ import (
 // machine is what covtype_svm.yaml finds: inputs between 0 and 1, and γ for each of them.
 func machine(grids int) pipeline.Pipeline {
 	s := transformer.NewBinning()
-	widths := slices.Repeat([]float64{2}, 54)
+	widths := slices.Repeat([]float64{1}, 54)
 	widths[0], widths[5], widths[9] = 32, 32, 32 // elevation; distances to roads and fire points
-	widths[3], widths[4] = 8, 8                  // to water
+	widths[3], widths[4] = 4, 4                  // to water
 	s.Gamma, s.Grids = transformer.FixedGamma(widths...), grids
 	svm := estimator.NewSVM()
 	svm.C, svm.Loss, svm.Intercept, svm.Tol = 3, "hinge", false, 1e-2
