@@ -92,3 +92,38 @@ func BenchmarkScalers(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkKernels maps rows by four kernels of the same draws, from one projection and one by one.
+func BenchmarkKernels(b *testing.B) {
+	ctx := context.Background()
+	for _, d := range []int{54, 784} {
+		data := datasets.Set{X: uniform(2048, d)}
+		var specs []Fitter
+		for _, kernel := range []string{"gaussian", "exponential", "matern", "rational_quadratic"} {
+			s := NewRFF()
+			s.Kernel, s.Gamma = kernel, FixedGamma(0.1)
+			specs = append(specs, s)
+		}
+		family, err := specs[0].(RFF).FitFamily(ctx, data, specs)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(fmt.Sprintf("shared/d=%d", d), func(b *testing.B) {
+			for b.Loop() {
+				if err := family.Each(ctx, data.X, []int{0, 1, 2, 3}, func(int, *mat.Dense) error { return nil }); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("one by one/d=%d", d), func(b *testing.B) {
+			tile := mat.NewDense(2048, 1000, nil)
+			for b.Loop() {
+				for _, s := range family.maps {
+					if err := s.TransformTo(ctx, tile, data.X); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}

@@ -37,13 +37,25 @@ func (m *fourierMap[T]) rescaleColumns(angles View[T], factors []T) {
 		for j := 0; j < angles.Cols; j += nr {
 			some := factors[j:min(j+nr, angles.Cols)]
 			for i := lo; i < hi; i++ {
-				to, from := sums[(i-lo)*nr:(i-lo+1)*nr], angles.Row(i)[j:]
-				for k, f := range some {
-					to[k] = f * from[k]
-				}
+				to := sums[(i-lo)*nr : (i-lo+1)*nr]
+				multiply(to, angles.Row(i)[j:], some)
 				clear(to[len(some):])
 			}
 			q.finish(sums, nr, lo, j, hi-lo, len(some))
 		}
 	})
+}
+
+// multiply writes the products of the elements of x and y, as many as y has, to dst.
+func multiply[T Float](dst, x, y []T) {
+	for len(y) >= 8 {
+		a, b, to := (*[8]T)(x), (*[8]T)(y), (*[8]T)(dst)
+		to[0], to[1], to[2], to[3] = a[0]*b[0], a[1]*b[1], a[2]*b[2], a[3]*b[3]
+		to[4], to[5], to[6], to[7] = a[4]*b[4], a[5]*b[5], a[6]*b[6], a[7]*b[7]
+		x, y, dst = x[8:], y[8:], dst[8:]
+	}
+	x, dst = x[:len(y)], dst[:len(y)]
+	for k, v := range y {
+		dst[k] = v * x[k]
+	}
 }
