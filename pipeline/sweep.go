@@ -224,15 +224,20 @@ func (s *sweep) kept(p Pipeline) int64 {
 }
 
 // atOnce is how many tasks go on at once: one for each core, fewer where they would together take
-// more than the memory. A task holds mapped rows and perhaps a copy of them.
+// more than twice the memory.
 func (s *sweep) atOnce() int {
 	most := int64(1)
 	for _, p := range s.settings {
 		if p.Estimator != nil {
-			most = max(most, 2*min(s.kept(p), s.memory))
+			most = max(most, s.held(p))
 		}
 	}
 	return int(min(max(2*s.memory/most, 1), int64(runtime.GOMAXPROCS(0))))
+}
+
+// held estimates what a task holds: its fold's rows, these mapped, and perhaps a copy of that.
+func (s *sweep) held(p Pipeline) int64 {
+	return 8*int64(s.rows)*int64(s.cols) + 2*min(s.kept(p), s.memory)
 }
 
 // parallel calls f for 0 … n−1, at most workers at once, until the context ends.

@@ -27,8 +27,7 @@ func (p Pipeline) SweepCost(cols int, folds []datasets.Fold, settings []estimato
 	}
 	s.rowlessCost(&cost, rowless, nil)
 	for _, setting := range s.settings {
-		held := 2 * min(s.kept(setting), s.memory)
-		cost.Bytes = max(cost.Bytes, held)
+		cost.Bytes = max(cost.Bytes, s.held(setting))
 	}
 	cost.Bytes *= int64(s.atOnce())
 	cost.Width = 1
