@@ -120,7 +120,11 @@ func (t *table) choices(ctx context.Context) (string, error) {
 				out.WriteString(" |")
 				continue
 			}
-			fmt.Fprintf(&out, " %.3g ± %.1g (%.2g s) |", 100*r.Search.Best.Mean, 100*r.Search.Best.Std, r.CPU)
+			decimals := 2
+			if f.file == "kddcup99_binning" {
+				decimals = 3
+			}
+			fmt.Fprintf(&out, " %.*f ± %.*f (%.2g s) |", decimals, 100*r.Search.Best.Mean, decimals, 100*r.Search.Best.Std, r.CPU)
 		}
 		out.WriteString("\n")
 	}
