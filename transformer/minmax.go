@@ -52,23 +52,15 @@ func (s MinMax) Fit(ctx context.Context, data datasets.Set) (Transformer, error)
 
 // FitSource is Fit over a source, which it reads once.
 func (s MinMax) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	const step = "minmax"
-	if err := checkSpec(step, s); err != nil {
-		return nil, err
-	}
-	if err := checkNumeric(step, data.Schema()); err != nil {
-		return nil, err
-	}
-	src := &watched{Source: data}
-	least, most, err := columnRanges(ctx, step, src)
-	if err != nil {
-		return nil, err
-	}
-	f := &FittedScaler{step: step, center: least, scale: make([]float64, len(least)), low: s.Low, high: s.High, clip: s.Clip}
-	for j := range least {
-		f.scale[j] = (most[j] - least[j]) / (s.High - s.Low)
-	}
-	return fittedScaler(f, src.sparse, data.Schema())
+	return fitScaler("minmax", s, data, func(f *FittedScaler, src datasets.Source) error {
+		least, most, err := columnRanges(ctx, f.step, src)
+		f.center, f.scale = least, make([]float64, len(least))
+		f.low, f.high, f.clip = s.Low, s.High, s.Clip
+		for j := range least {
+			f.scale[j] = (most[j] - least[j]) / (s.High - s.Low)
+		}
+		return err
+	})
 }
 
 // columnRanges returns the least and the greatest value of every column.

@@ -41,28 +41,19 @@ func (s Robust) Fit(ctx context.Context, data datasets.Set) (Transformer, error)
 
 // FitSource is Fit over a source, which it reads several times.
 func (s Robust) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	const step = "robust"
-	if err := checkSpec(step, s); err != nil {
-		return nil, err
-	}
-	if err := checkNumeric(step, data.Schema()); err != nil {
-		return nil, err
-	}
-	src := &watched{Source: data}
-	quartiles, err := columnQuantiles(ctx, step, src, []float64{0.25, 0.5, 0.75})
-	if err != nil {
-		return nil, err
-	}
-	f := &FittedScaler{step: step, center: make([]float64, len(quartiles)), scale: make([]float64, len(quartiles))}
-	for j, q := range quartiles {
-		if s.Median {
-			f.center[j] = q[1]
+	return fitScaler("robust", s, data, func(f *FittedScaler, src datasets.Source) error {
+		quartiles, err := columnQuantiles(ctx, f.step, src, []float64{0.25, 0.5, 0.75})
+		f.center, f.scale = make([]float64, len(quartiles)), make([]float64, len(quartiles))
+		for j, q := range quartiles {
+			if s.Median {
+				f.center[j] = q[1]
+			}
+			if s.IQR {
+				f.scale[j] = q[2] - q[0]
+			}
 		}
-		if s.IQR {
-			f.scale[j] = q[2] - q[0]
-		}
-	}
-	return fittedScaler(f, src.sparse, data.Schema())
+		return err
+	})
 }
 
 // Cost returns the cost of four passes of selection.

@@ -33,6 +33,21 @@ var (
 	_ model.Stateful   = (*FittedScaler)(nil)
 )
 
+// fitScaler checks a scaler's spec and the columns, and has it learn from the rows of src.
+func fitScaler(step string, spec any, data datasets.Source, learn func(f *FittedScaler, src datasets.Source) error) (Transformer, error) {
+	if err := checkSpec(step, spec); err != nil {
+		return nil, err
+	}
+	if err := checkNumeric(step, data.Schema()); err != nil {
+		return nil, err
+	}
+	src, f := &watched{Source: data}, &FittedScaler{step: step}
+	if err := learn(f, src); err != nil {
+		return nil, err
+	}
+	return fittedScaler(f, src.sparse, data.Schema())
+}
+
 // fittedScaler checks what was learned. Columns whose scale is 0 are constant and only moved.
 // Zeros must stay zeros where some of the training rows were sparse.
 func fittedScaler(f *FittedScaler, sparse bool, schema datasets.Schema) (Transformer, error) {

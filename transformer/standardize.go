@@ -44,31 +44,22 @@ func (s Standardize) Fit(ctx context.Context, data datasets.Set) (Transformer, e
 
 // FitSource is Fit over a source, which it reads once.
 func (s Standardize) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	const step = "standardize"
-	if err := checkSpec(step, s); err != nil {
-		return nil, err
-	}
-	if err := checkNumeric(step, data.Schema()); err != nil {
-		return nil, err
-	}
-	src := &watched{Source: data}
-	m, _, err := columnMoments(ctx, step, src, true)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkCounts(step, m.count, data.Schema()); err != nil {
-		return nil, err
-	}
-	f := &FittedScaler{step: step, center: make([]float64, len(m.mean)), scale: make([]float64, len(m.mean))}
-	for j := range f.scale {
-		if s.Mean {
-			f.center[j] = m.mean[j]
+	return fitScaler("standardize", s, data, func(f *FittedScaler, src datasets.Source) error {
+		m, _, err := columnMoments(ctx, f.step, src, true)
+		if err != nil {
+			return err
 		}
-		if s.Std {
-			f.scale[j] = m.deviation(j)
+		f.center, f.scale = make([]float64, len(m.mean)), make([]float64, len(m.mean))
+		for j := range f.scale {
+			if s.Mean {
+				f.center[j] = m.mean[j]
+			}
+			if s.Std {
+				f.scale[j] = m.deviation(j)
+			}
 		}
-	}
-	return fittedScaler(f, src.sparse, data.Schema())
+		return checkCounts(f.step, m.count, data.Schema())
+	})
 }
 
 // Cost returns the cost of one pass of sums.
