@@ -50,9 +50,9 @@ import (
 // the largest power of two that divides all differences of their coordinates: for 10⁵ bins, less
 // than one chance in 10⁸ that any two are.
 //
-// Cost: about 4·n·d·P operations (nnz instead of n·d for sparse rows, and for columns that most rows
-// have 0 in) and a look-up for each row and
-// grid; 24·d·P bytes for the grids, and 20 bytes for each bin in the dictionary.
+// Cost: about 4·n·d·P operations (of columns that most rows have 0 in, only what is not 0 counts) and
+// a look-up for each row and grid; 24·d·P bytes for the grids, and 20 bytes for each bin in the
+// dictionary. FitTransform does both for the price of one.
 //
 // Source: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007,
 // algorithm 2; weighted bins: Kapralov, Nouri, Razenshteyn, Velingker and Zandieh, "Scaling up kernel

@@ -16,8 +16,8 @@ import (
 )
 
 // Kin is a Fitter whose maps come in families: specs that differ in the kernel, in its width, or in
-// the number of features, and make their maps from the same draws. A search over such a family projects
-// the rows once for all of them.
+// the number of features, and make their maps from the same draws. A search over such a family
+// projects the rows once for all of them.
 type Kin interface {
 	Fitter
 	// Akin reports whether other makes its map from the same draws.
@@ -31,8 +31,8 @@ type Kin interface {
 }
 
 // Family is maps of the same draws, fitted to the same rows: a few wide ones, one for each kernel and
-// γ, and any number of members, each some leading columns of one of them times a factor. It is immutable and
-// safe for concurrent use.
+// γ, and any number of members, each some leading columns of one of them times a factor. It is
+// immutable and safe for concurrent use.
 type Family struct {
 	// Members says, for each spec, which map its own is a part of.
 	Members []FamilyMember
