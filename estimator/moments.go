@@ -48,6 +48,24 @@ func (m *moments) beside() *moments {
 	return out
 }
 
+// leading returns the moments of the first columns.
+func (m *moments) leading(cols int) *moments {
+	out := newMoments(cols, m.targets, m.centred)
+	out.rows, out.weight, out.single = m.rows, m.weight, m.single
+	if m.shift != nil {
+		out.shift = slices.Clone(m.shift[:cols])
+	}
+	for i := range cols {
+		copy(out.gram[i*cols:i*cols+i+1], m.gram[i*m.cols:])
+	}
+	copy(out.sum, m.sum)
+	copy(out.cross, m.cross)
+	copy(out.targetShift, m.targetShift)
+	copy(out.targetSum, m.targetSum)
+	copy(out.squares, m.squares)
+	return out
+}
+
 // clear forgets all rows, and the shift with them.
 func (m *moments) clear() {
 	m.rows, m.weight, m.shift = 0, 0, nil

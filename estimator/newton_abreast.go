@@ -14,22 +14,22 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// abreast is problems on the same features, of several C, folds and classes, that Newton's method
-// minimises together. A pass over the rows is then a product of matrices, which computes as fast as
+// abreast is problems on the same features or the first of them, of several C, folds and classes, that
+// Newton's method minimises together. A pass over the rows is then a product of matrices, which computes as fast as
 // there is arithmetic, where a problem by itself waits for memory. A row that a fold does not train
 // on has weight 0 in its problems.
 //
-// All problems with the same C have the same preconditioner, the Cholesky factor of a mean of their
-// Hessians over a sample of the rows. The first is made once, for the curvature at 0.
+// All problems with the same C and features have the same preconditioner, the Cholesky factor of a
+// mean of their Hessians over a sample of the rows. The first is made once, for the curvature at 0.
 type abreast struct {
 	ctx       context.Context
 	rows      *rows // of all parts
 	intercept bool
 	problems  []oneOfMany
 	curve     []float64 // problems × rows, of the last evaluation
-	hold      []float64 // problems × rows of a tile
+	last      evaluation
 
-	levels   []level // by C
+	levels   []level // by C and width, the widest first
 	renew    bool
 	fresh    bool // whether all x are 0 at the evaluation that renews
 	sample   int
@@ -42,12 +42,13 @@ type oneOfMany struct {
 	y       []float64 // of all rows
 	weights []float64 // of all rows, without C
 	factor  float64   // C
-	level   int
+	width   int       // the features it has, the first ones; variables of others stay 0
 }
 
-// level is the preconditioner of one C.
+// level is the preconditioner of one C and width.
 type level struct {
 	factor   float64
+	width    int
 	problems []int
 	gram     *moments
 	lower    *factor // nil where only the diagonal could be had
@@ -60,20 +61,25 @@ var _ solve.Problem = (*abreast)(nil)
 func newAbreast(ctx context.Context, r *rows, intercept bool, problems []oneOfMany) *abreast {
 	a := &abreast{ctx: ctx, rows: r, intercept: intercept, problems: problems, renew: true, fresh: true}
 	a.curve = make([]float64, len(problems)*r.n)
-	for p := range problems {
-		at := slices.IndexFunc(a.levels, func(l level) bool { return l.factor == problems[p].factor })
+	for p, o := range problems {
+		at := slices.IndexFunc(a.levels, func(l level) bool { return l.factor == o.factor && l.width == o.width })
 		if at < 0 {
 			at = len(a.levels)
-			a.levels = append(a.levels, level{factor: problems[p].factor})
+			a.levels = append(a.levels, level{factor: o.factor, width: o.width})
 		}
-		problems[p].level = at
 		a.levels[at].problems = append(a.levels[at].problems, p)
 	}
+	slices.SortStableFunc(a.levels, func(x, y level) int { return y.width - x.width })
 	n, d, k := float64(r.n), float64(r.cols), float64(len(problems))
 	kept := min(n, max(4*d, 2048))
 	a.sample = max(1, int(n/kept))
 	pass := 4 * n * d * k
-	a.patience = 2 + int(float64(len(a.levels))*(n/float64(a.sample)*d*d+d*d*d/3)/pass)
+	renewal := 0.0
+	for _, l := range a.levels {
+		w := float64(l.width)
+		renewal += n/float64(a.sample)*w*w + w*w*w/3
+	}
+	a.patience = 2 + int(0.3*renewal/pass) // measured: products wait for memory more than sums do
 	return a
 }
 
@@ -84,78 +90,145 @@ func (a *abreast) size() int {
 	return a.rows.cols * len(a.problems)
 }
 
-// pass folds all rows: f replaces the scores of every problem, problems × rows of a tile that begins
-// at row first, by what the features are multiplied with and added to out.
-func (a *abreast) pass(out, x []float64, f func(scores []float64, first, n int), sampled func(first int, X *mat.Dense) error) error {
-	k, d := len(a.problems), a.rows.cols
-	w := kern.Dense(d, k, k, x)
-	sum := kern.Dense(d, k, k, out)
-	return a.rows.again(a.ctx, a.rows.n, func(first int, block datasets.Set) error {
-		X := block.X.(*mat.Dense)
-		rows, _ := X.Dims()
-		const tile = 512
-		if a.hold == nil {
-			a.hold = make([]float64, k*tile)
+// slots is the number of places where rows are folded, for so many cores at least; the rows of a
+// block go to places by their number, so that sums do not depend on the cores there are.
+const slots = 4
+
+// slot is a place where rows are folded.
+type slot struct {
+	*kern.NarrowFold
+	totals []float64 // of the weights of the rows, by problem
+	values []float64
+	room   []float64 // for the weights of a tile
+}
+
+// pass folds all rows for some of the problems: f replaces the scores of each of them, problems × rows
+// of a tile that begins at row first, by what the features are multiplied with and added to out.
+func (a *abreast) pass(out, x []float64, active []int, f func(s *slot, scores kern.View[float64], first int), sampled func(first int, X *mat.Dense) error) (places []slot, err error) {
+	k, d, all := len(active), a.rows.cols, len(a.problems)
+	w, offsets := make([]float64, k*d), make([]float64, k)
+	for q, p := range active {
+		for i := range d {
+			w[q*d+i] = x[i*all+p]
 		}
-		for lo := 0; lo < rows; lo += tile {
-			n := min(tile, rows-lo)
-			z := view(X).Slice(lo, lo+n, 0, d)
-			scores := kern.Dense(k, n, n, a.hold[:k*n])
-			kern.Mul(scores, w.T(), z.T(), false)
-			if a.intercept {
-				for p := range k {
-					b, row := x[d*k+p], scores.Row(p)
-					for i := range row {
-						row[i] += b
-					}
+		if a.intercept {
+			offsets[q] = x[d*all+p]
+		}
+	}
+	vectors := kern.NewNarrow(kern.Dense(k, d, d, w))
+	places = make([]slot, slots)
+	for s := range places {
+		places[s] = slot{vectors.NewFold(), make([]float64, k), make([]float64, k), make([]float64, kern.NarrowTile)}
+	}
+	err = a.rows.again(a.ctx, a.rows.n, func(first int, block datasets.Set) error {
+		X := block.X.(*mat.Dense)
+		if rows, _ := X.Dims(); k > 0 {
+			kern.Parallel(slots, 1, func(lo, hi int) {
+				for s := lo; s < hi; s++ {
+					places[s].fold(view(X).Slice(s*rows/slots, (s+1)*rows/slots, 0, d), first+s*rows/slots, offsets, f)
 				}
-			}
-			f(a.hold[:k*n], first+lo, n)
-			kern.Mul(sum, z.T(), scores.T(), true)
-			if a.intercept {
-				for p := range k {
-					out[d*k+p] += kern.Sum(scores.Row(p))
-				}
-			}
+			})
 		}
 		if sampled != nil {
 			return sampled(first, X)
 		}
 		return nil
 	})
+	for q, p := range active {
+		for _, s := range places {
+			for i, v := range s.Sums().Row(q)[:a.problems[p].width] {
+				out[i*all+p] += v
+			}
+			if a.intercept {
+				out[d*all+p] += s.totals[q]
+			}
+		}
+	}
+	return places, err
+}
+
+// fold adds rows that begin at row first of all.
+func (s *slot) fold(rows kern.View[float64], first int, offsets []float64, f func(s *slot, scores kern.View[float64], first int)) {
+	for lo := 0; lo < rows.Rows; lo += kern.NarrowTile {
+		z := rows.Slice(lo, min(lo+kern.NarrowTile, rows.Rows), 0, rows.Cols)
+		scores := s.Scores(z)
+		for q, b := range offsets {
+			row := scores.Row(q)
+			for i := range row {
+				row[i] += b
+			}
+		}
+		f(s, scores, first+lo)
+		s.Add(z)
+		for q := range s.totals {
+			s.totals[q] += kern.Sum(scores.Row(q))
+		}
+	}
+}
+
+// evaluation is what was found at a point.
+type evaluation struct{ x, values, gradient []float64 }
+
+// moved returns the problems whose variables are not those of the last evaluation, and takes the
+// results of the others from there.
+func (a *abreast) moved(values, gradient, x []float64) (active []int) {
+	k := len(a.problems)
+	for p := range k {
+		same := a.last.x != nil
+		for i := p; same && i < len(x); i += k {
+			same = x[i] == a.last.x[i]
+		}
+		if !same {
+			active = append(active, p)
+			for i := p; i < len(x); i += k {
+				gradient[i] = 0
+			}
+			continue
+		}
+		values[p] = a.last.values[p]
+		for i := p; i < len(x); i += k {
+			gradient[i] = a.last.gradient[i]
+		}
+	}
+	return active
 }
 
 // Evaluate computes the value of each problem and the gradient at x.
 func (a *abreast) Evaluate(values, gradient, x []float64) error {
-	clear(values)
-	clear(gradient)
 	k, d := len(a.problems), a.rows.cols
 	var sampled func(int, *mat.Dense) error
 	if a.renew {
 		a.forget()
 		sampled = a.addSample
 	}
-	err := a.pass(gradient, x, func(scores []float64, first, n int) {
-		kern.Parallel(k, 1, func(lo, hi int) {
-			weights := make([]float64, n)
-			for p := lo; p < hi; p++ {
-				o := &a.problems[p]
-				copy(weights, o.weights[first:first+n])
-				kern.Scale(o.factor, weights)
-				o.loss.evaluate(values[p:p+1], scores[p*n:(p+1)*n], a.curve[p*a.rows.n+first:][:n], o.y[first:first+n], weights)
-			}
-		})
+	active := a.moved(values, gradient, x)
+	places, err := a.pass(gradient, x, active, func(s *slot, scores kern.View[float64], first int) {
+		n := scores.Cols
+		for q, p := range active {
+			o := &a.problems[p]
+			weights := s.room[:n]
+			copy(weights, o.weights[first:first+n])
+			kern.Scale(o.factor, weights)
+			o.loss.evaluate(s.values[q:q+1], scores.Row(q), a.curve[p*a.rows.n+first:][:n], o.y[first:first+n], weights)
+		}
 	}, sampled)
 	if err != nil {
 		return err
 	}
-	kern.Axpy(1, x[:d*k], gradient[:d*k])
-	for i, v := range x[:d*k] {
-		values[i%k] += v * v / 2
+	for q, p := range active {
+		values[p] = 0
+		for _, s := range places {
+			values[p] += s.values[q]
+		}
+		for i := p; i < d*k; i += k {
+			gradient[i] += x[i]
+			values[p] += x[i] * x[i] / 2
+		}
 	}
 	if !finite(values) || !finite(gradient) {
 		return errors.New("sums over the rows are not finite")
 	}
+	a.last = evaluation{slices.Clone(x), slices.Clone(values), slices.Clone(gradient)}
 	if a.renew {
 		a.renew = false
 		a.factorise()
@@ -167,15 +240,29 @@ func (a *abreast) Evaluate(values, gradient, x []float64) error {
 func (a *abreast) Hessian(dst, v []float64) error {
 	clear(dst)
 	k, d := len(a.problems), a.rows.cols
-	err := a.pass(dst, v, func(scores []float64, first, n int) {
-		kern.Parallel(k, 1, func(lo, hi int) {
-			for p := lo; p < hi; p++ {
-				a.problems[p].loss.multiply(scores[p*n:(p+1)*n], a.curve[p*a.rows.n+first:][:n], nil)
-			}
-		})
+	var active []int
+	for p := range k {
+		if !isZero(v, p, k) {
+			active = append(active, p)
+		}
+	}
+	_, err := a.pass(dst, v, active, func(_ *slot, scores kern.View[float64], first int) {
+		for q, p := range active {
+			a.problems[p].loss.multiply(scores.Row(q), a.curve[p*a.rows.n+first:][:scores.Cols], nil)
+		}
 	}, nil)
 	kern.Axpy(1, v[:d*k], dst[:d*k])
 	return err
+}
+
+// isZero reports whether column p of k is 0.
+func isZero(v []float64, p, k int) bool {
+	for i := p; i < len(v); i += k {
+		if v[i] != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // forget begins new preconditioners.
@@ -185,8 +272,8 @@ func (a *abreast) forget() {
 		if a.fresh && i > 0 {
 			continue // all are like the first
 		}
-		if l.gram == nil || l.gram == a.levels[0].gram && i > 0 {
-			l.gram = newMoments(a.rows.cols, 0, a.intercept)
+		if l.gram == nil {
+			l.gram = newMoments(l.width, 0, a.intercept)
 		}
 		l.gram.clear()
 	}
@@ -210,7 +297,8 @@ func (a *abreast) addSample(first int, X *mat.Dense) error {
 		if a.fresh && i > 0 {
 			break
 		}
-		if err := a.levels[i].gram.add(part, nil, a.mass(a.levels[i], first, rows, kept)); err != nil {
+		l := a.levels[i]
+		if err := l.gram.add(part.Slice(0, len(kept), 0, l.width), nil, a.mass(l, first, rows, kept)); err != nil {
 			return err
 		}
 	}
@@ -239,8 +327,7 @@ func (a *abreast) factorise() {
 		first := a.levels[0]
 		for i := range a.levels[1:] {
 			l := &a.levels[i+1]
-			l.gram = newMoments(a.rows.cols, 0, a.intercept)
-			l.gram.merge(first.gram)
+			l.gram = first.gram.leading(l.width)
 			l.gram.scale(l.factor / first.factor)
 		}
 		a.fresh = false
@@ -273,11 +360,22 @@ func (a *abreast) Precondition(dst, v []float64) error {
 	return nil
 }
 
+// solve preconditions the level's problems among k on d features.
 func (l *level) solve(dst, v []float64, k, d int, intercept bool) {
-	t := len(l.problems)
-	w, b := make([]float64, d*t), make([]float64, t)
-	for j, p := range l.problems {
-		for i := range d {
+	var active []int
+	for _, p := range l.problems {
+		if !isZero(v, p, k) {
+			active = append(active, p)
+			continue
+		}
+		for i := p; i < len(v); i += k {
+			dst[i] = 0
+		}
+	}
+	t := len(active)
+	w, b := make([]float64, l.width*t), make([]float64, t)
+	for j, p := range active {
+		for i := range l.width {
 			w[i*t+j] = v[i*k+p]
 		}
 		if intercept {
@@ -285,8 +383,8 @@ func (l *level) solve(dst, v []float64, k, d int, intercept bool) {
 		}
 	}
 	if l.lower == nil {
-		for i := range d {
-			kern.Scale(1/(1+max(0, l.gram.gram[i*d+i])), w[i*t:(i+1)*t])
+		for i := range l.width {
+			kern.Scale(1/(1+max(0, l.gram.gram[i*l.width+i])), w[i*t:(i+1)*t])
 		}
 		kern.Scale(1/math.Max(l.weight, 1e-300), b)
 	} else {
@@ -303,9 +401,12 @@ func (l *level) solve(dst, v []float64, k, d int, intercept bool) {
 			}
 		}
 	}
-	for j, p := range l.problems {
+	for j, p := range active {
 		for i := range d {
-			dst[i*k+p] = w[i*t+j]
+			dst[i*k+p] = 0
+			if i < l.width {
+				dst[i*k+p] = w[i*t+j]
+			}
 		}
 		if intercept {
 			dst[d*k+p] = b[j]
@@ -322,7 +423,7 @@ func (a *abreast) Noise() float64 { return 1e-13 }
 // fewAbreast is the number of problems from which on it pays to solve them together.
 const fewAbreast = 4
 
-// unit is settings of one width on all folds, to be solved abreast.
+// unit is settings on all folds, to be solved abreast.
 type unit struct {
 	*newtonFamily
 	settings []int
@@ -333,9 +434,9 @@ type unit struct {
 	seconds  float64     // for each setting and fold
 }
 
-// units divides a path into settings of one width to be solved abreast, nil where they are not: of a
-// loss that has all classes together, of few problems, or of more than memory holds. Folds that
-// cannot be fitted are left out.
+// units divides a path into settings to be solved abreast, as many as memory holds; nil where they are
+// not: of a loss that has all classes together, of few problems, or of more than memory holds. Folds
+// that cannot be fitted are left out.
 func (s *newtonFamily) units(ctx context.Context, m *mappedRows, path []int) (units []*unit) {
 	first := s.settings[path[0]]
 	all := &unit{newtonFamily: s}
@@ -354,20 +455,27 @@ func (s *newtonFamily) units(ctx context.Context, m *mappedRows, path []int) (un
 	n := int64(m.all(1).n)
 	for from := 0; from < len(path); {
 		to := from + 1
-		for to < len(path) && s.Settings[path[to]].Width == s.Settings[path[from]].Width {
+		for to < len(path) && all.held(n, path[from:to+1]) <= s.Memory {
 			to++
 		}
 		u := *all
 		u.settings = path[from:to]
-		k, d := int64(len(u.settings)*len(u.folds)*u.outputs), int64(s.Settings[path[from]].Width)
-		held := 8 * (n*(k+int64(len(u.folds)*(1+u.outputs))) + 3*d*d*int64(len(u.settings)))
-		if k < fewAbreast || held > s.Memory {
+		if len(u.settings)*len(u.folds)*u.outputs < fewAbreast || u.held(n, u.settings) > s.Memory {
 			return nil
 		}
 		units = append(units, &u)
 		from = to
 	}
 	return units
+}
+
+// held returns the bytes that settings take together.
+func (u *unit) held(n int64, settings []int) (bytes int64) {
+	for _, i := range settings {
+		k, d := int64(len(u.folds)*u.outputs), int64(u.Settings[i].Width)
+		bytes += 8 * (n*k + 3*d*d)
+	}
+	return bytes + 8*n*int64(len(u.folds)*(1+u.outputs))
 }
 
 // wanted reports whether anything of the unit is.
@@ -412,7 +520,8 @@ func (u *unit) fill(m *mappedRows, n int) {
 		loss := u.loss(i)
 		for f := range u.folds {
 			for j := range u.outputs {
-				u.problems = append(u.problems, oneOfMany{loss: loss, y: by[f].y[j], weights: by[f].weights[j], factor: u.newtonFamily.settings[i].C * c * c})
+				u.problems = append(u.problems, oneOfMany{loss: loss, y: by[f].y[j], weights: by[f].weights[j],
+					factor: u.newtonFamily.settings[i].C * c * c, width: u.Settings[i].Width})
 			}
 		}
 	}
@@ -429,9 +538,8 @@ func (u *unit) loss(i int) loss {
 // solve fits all settings of the unit on all its folds and hands over what they predict.
 func (u *unit) solve(ctx context.Context, m *mappedRows) error {
 	start := time.Now()
-	width := u.Settings[u.settings[0]].Width
 	first := u.newtonFamily.settings[u.settings[0]]
-	r := m.all(width)
+	r := m.all(u.width())
 	u.fill(m, r.n)
 	a := newAbreast(ctx, r, first.intercept, u.problems)
 	x := make([]float64, a.size())
@@ -462,6 +570,15 @@ func (u *unit) solve(ctx context.Context, m *mappedRows) error {
 	return nil
 }
 
+// width is that of the widest setting.
+func (u *unit) width() int {
+	most := 0
+	for _, i := range u.settings {
+		most = max(most, u.Settings[i].Width)
+	}
+	return most
+}
+
 // predict hands over what the models of one fold predict.
 func (u *unit) predict(ctx context.Context, m *mappedRows, f int, x []float64, result solve.NewtonResult) error {
 	fold, t, all := u.folds[f], u.outputs, len(u.problems)
@@ -477,7 +594,7 @@ func (u *unit) predict(ctx context.Context, m *mappedRows, f int, x []float64, r
 		for row := range s.Width {
 			copy(models[k].weights[row*t:(row+1)*t], x[row*all+first:])
 		}
-		copy(models[k].offset, x[min(s.Width*all+first, len(x)):])
+		copy(models[k].offset, x[min(u.width()*all+first, len(x)):])
 	}
 	return u.score(ctx, m, models, u.labels[f].classes, fold)
 }

@@ -74,6 +74,29 @@ func eliminateAsm[T Float](depth int, x *T, xStep int, w *T, wRow int, y *T, fac
 	}
 }
 
+func scoresAsm(width, depth int, a *float64, aRow int, b, sums *float64) {
+	switch {
+	case isa == avx512 && width == 8:
+		scores8AVX512F64(depth, a, aRow, b, sums)
+	case isa == avx512 && width == 16:
+		scores16AVX512F64(depth, a, aRow, b, sums)
+	case isa == avx512:
+		scores24AVX512F64(depth, a, aRow, b, sums)
+	case width == 4:
+		scores4AVX2F64(depth, a, aRow, b, sums)
+	default:
+		scores8AVX2F64(depth, a, aRow, b, sums)
+	}
+}
+
+func weighAsm(panels, depth int, a, b *float64, bRow int, c *float64, cRow int) {
+	if isa == avx512 {
+		weighAVX512F64(panels, depth, a, b, bRow, c, cRow)
+	} else {
+		weighAVX2F64(panels, depth, a, b, bRow, c, cRow)
+	}
+}
+
 func packAsm(piece int, dst, src *byte, panels, panel, n, column int) {
 	switch piece {
 	case 24:

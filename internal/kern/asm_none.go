@@ -49,3 +49,9 @@ func scaleAsm[T Float](alpha T, x *T, n int) { panic("kern: no assembly") }
 func acrossAsm[T Float](panels, depth int, a, b, c *T, cRow int, how finish) {
 	panic("kern: no assembly")
 }
+
+func scoresAsm(width, depth int, a *float64, aRow int, b, sums *float64) { panic("kern: no assembly") }
+
+func weighAsm(panels, depth int, a, b *float64, bRow int, c *float64, cRow int) {
+	panic("kern: no assembly")
+}

@@ -14,8 +14,8 @@ type CGResult struct {
 //
 //	x₀ = 0, r = b, z = M⁻¹r, p = z;  a = r'z / p'Ap;  x += a·p, r −= a·Ap, z = M⁻¹r, p = z + β·p
 //
-// A column stops when sqrt(r'M⁻¹r) is at most tol times its first value, and CG after maxIter
-// products with A. precondition computes M⁻¹v; nil means M = I. Where A is singular and b in its
+// A column stops when sqrt(r'M⁻¹r) is at most tol times its first value, from when on its p is 0, and
+// CG after maxIter products with A. precondition computes M⁻¹v; nil means M = I. Where A is singular and b in its
 // range, x stays in the range of M⁻¹A.
 // (Hestenes & Stiefel 1952; Saad, Iterative Methods for Sparse Linear Systems, algorithm 9.1.)
 func CG(a, precondition Operator, x, b []float64, columns int, tol float64, maxIter int) (CGResult, error) {
@@ -102,6 +102,12 @@ func (c *cg) turn(tol float64) {
 		c.step[j] = 0
 		if moved && before[j] > 0 {
 			c.step[j] = c.rz[j] / before[j]
+		}
+		if c.relative(j) <= tol { // stopped: p = 0
+			c.step[j] = 0
+			for i := j; i < len(c.z); i += c.columns {
+				c.z[i], c.p[i] = 0, 0
+			}
 		}
 	}
 	scaleAdd(c.step, c.z, c.p)

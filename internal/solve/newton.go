@@ -8,7 +8,7 @@ type Problem interface {
 	// Evaluate writes the value of every column at x and the gradient there. Products are then with
 	// the Hessian at x.
 	Evaluate(values, gradient, x []float64) error
-	// Hessian computes dst = H·v at the point evaluated last.
+	// Hessian computes dst = H·v at the point evaluated last. Columns of v that need no product are 0.
 	Hessian(dst, v []float64) error
 	// Precondition computes dst = M⁻¹·v, for a positive definite M that is like the Hessian.
 	Precondition(dst, v []float64) error

@@ -19,6 +19,7 @@ import (
 var families = map[string]func(){
 	"elementary": elementary,
 	"hadamard":   hadamard,
+	"narrow":     narrow,
 	"peak":       peak,
 	"product":    product,
 	"vector":     vector,

@@ -1,0 +1,156 @@
+package kern
+
+// Narrow is a few vectors, packed for products with the rows of matrices: so few that packing the
+// rows as [Mul] does would cost more than the products. It is safe for concurrent use.
+type Narrow struct {
+	w      View[float64]
+	packed []float64 // panels of columns: [panel][element][column of the panel]
+}
+
+// NewNarrow packs the rows of w, k vectors of d elements.
+func NewNarrow(w View[float64]) *Narrow {
+	v := &Narrow{w: w}
+	if !isa.complete() {
+		return v
+	}
+	v.packed = make([]float64, v.padded()*w.Cols)
+	v.panels(func(first, width int) {
+		panel := v.packed[first*w.Cols:]
+		for j := first; j < min(first+width, w.Rows); j++ {
+			for q := range w.Cols {
+				panel[q*width+j-first] = w.At(j, q)
+			}
+		}
+	})
+	return v
+}
+
+// padded is the number of vectors with zero ones added up to whole panels.
+func (v *Narrow) padded() int {
+	n := 0
+	v.panels(func(first, width int) { n = first + width })
+	return n
+}
+
+// panels calls f for each panel with its first vector and its width: as wide as the kernels go, the
+// last one as narrow as they do.
+func (v *Narrow) panels(f func(first, width int)) {
+	nr := blockingOf[float64]().nr
+	lanes := wholeLanes()
+	for first := 0; first < v.w.Rows; first += nr {
+		f(first, min(nr, roundUp(v.w.Rows-first, lanes)))
+	}
+}
+
+// wholeLanes is the number of float64 in a vector register.
+func wholeLanes() int {
+	if isa == avx512 {
+		return 8
+	}
+	return 4
+}
+
+// NarrowTile is the most rows that a [NarrowFold] takes at once.
+const NarrowTile = 128
+
+// NarrowFold folds rows tile by tile: it multiplies them with the vectors, and once the caller has
+// turned these scores into weights, adds up the rows times the weights.
+//
+//	scores[j,i] = Σ_q w[j,q]·a[i,q];   sums[j,q] += Σ_i weights[j,i]·a[i,q]
+//
+// Rows are used where they are. A tile should fit into the second-level cache, which then is read
+// from memory once. Cost 4nkd flops for n rows. The sums over q and i have a fixed order.
+type NarrowFold struct {
+	v      *Narrow
+	scores []float64 // padded vectors × NarrowTile
+	sums   []float64 // padded to whole tiles
+	rows   int       // of sums
+	width  int       // of sums
+	left   []float64 // packed weights
+	edge   []float64 // the last columns of a tile
+}
+
+// NewFold returns a fold that has seen no rows.
+func (v *Narrow) NewFold() *NarrowFold {
+	f := &NarrowFold{v: v, rows: v.w.Rows, width: v.w.Cols}
+	if isa.complete() {
+		bl := blockingOf[float64]()
+		f.rows, f.width = roundUp(f.rows, bl.mr), roundUp(f.width, bl.nr)
+		f.left = make([]float64, f.rows*NarrowTile)
+		f.edge = make([]float64, max(bl.nr*NarrowTile, bl.mr*v.w.Cols))
+	}
+	f.scores = make([]float64, max(f.rows, v.padded())*NarrowTile)
+	f.sums = make([]float64, f.rows*f.width)
+	return f
+}
+
+// Scores returns the products of at most NarrowTile rows with the vectors, k × n, for the caller to
+// overwrite with weights before Add.
+func (f *NarrowFold) Scores(a View[float64]) View[float64] {
+	w := f.v.w
+	out := Dense(w.Rows, a.Rows, NarrowTile, f.scores)
+	if a.Rows > NarrowTile || a.Cols != w.Cols || a.ColStride != 1 {
+		panic("kern: NarrowFold of rows that do not fit")
+	}
+	if a.Rows == 0 || w.Rows == 0 {
+		return out
+	}
+	if !isa.complete() {
+		Mul(out, w, a.T(), false)
+		return out
+	}
+	mr := blockingOf[float64]().mr
+	rows := a
+	if a.Rows < mr { // padded by rows of zeros
+		rows = Dense(mr, a.Cols, a.Cols, f.edge)
+		clear(f.edge[:mr*a.Cols])
+		for i := range a.Rows {
+			copy(rows.Row(i), a.Row(i))
+		}
+	}
+	var tile [8 * 24]float64
+	for i := 0; i < a.Rows; i += mr {
+		at := min(i, rows.Rows-mr) // the last ones are made twice
+		f.v.panels(func(first, width int) {
+			scoresAsm(width, a.Cols, &rows.Data[at*rows.RowStride], rows.RowStride, &f.v.packed[first*w.Cols], &tile[0])
+			transpose(f.scores[first*NarrowTile+at:], NarrowTile, tile[:], width, 1, mr, width)
+		})
+	}
+	return out
+}
+
+// Add adds up the rows that Scores was given times the weights that are now in its place.
+func (f *NarrowFold) Add(a View[float64]) {
+	w := f.v.w
+	if a.Rows == 0 || w.Rows == 0 {
+		return
+	}
+	if !isa.complete() {
+		Mul(Dense(w.Rows, w.Cols, f.width, f.sums), Dense(w.Rows, a.Rows, NarrowTile, f.scores), a, true)
+		return
+	}
+	bl := blockingOf[float64]()
+	clear(f.scores[w.Rows*NarrowTile:])
+	packPanels(f.left, Dense(f.rows, a.Rows, NarrowTile, f.scores), bl.mr, 0, f.rows, 0, a.Rows, nil)
+	whole := w.Cols / bl.nr
+	if rest := w.Cols - whole*bl.nr; rest > 0 {
+		for i := range a.Rows {
+			edge := f.edge[i*bl.nr : (i+1)*bl.nr]
+			clear(edge[copy(edge, a.Row(i)[whole*bl.nr:]):])
+		}
+	}
+	for i := 0; i < f.rows; i += bl.mr {
+		left, sums := &f.left[i*a.Rows], f.sums[i*f.width:]
+		if whole > 0 {
+			weighAsm(whole, a.Rows, left, &a.Data[0], a.RowStride, &sums[0], f.width)
+		}
+		if whole*bl.nr < w.Cols {
+			weighAsm(1, a.Rows, left, &f.edge[0], bl.nr, &sums[whole*bl.nr], f.width)
+		}
+	}
+}
+
+// Sums returns what has been added up, k × d, to be read or cleared.
+func (f *NarrowFold) Sums() View[float64] {
+	return Dense(f.v.w.Rows, f.v.w.Cols, f.width, f.sums)
+}
