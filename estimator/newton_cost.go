@@ -18,27 +18,30 @@ func (s SVM) FamilyCost(rows int, folds []datasets.Fold, settings []FamilySettin
 	return newtonFamilyCost(rows, len(folds), settings)
 }
 
-// newtonFamilyCost counts flops at the rate of a product of large matrices: a pass of problems
-// abreast packs more than it computes, one of a problem by itself waits for memory.
+// newtonFamilyCost counts flops at the rate of a product of large matrices: while a pass reads a
+// feature from memory, so many could be made, and the products of few problems go at half that rate.
 func newtonFamilyCost(rows, folds int, settings []FamilySetting) (sum datasets.Cost, shared []string) {
-	const passes, packing, waiting = 16, 2.2, 8
-	type kind struct{ which, width int }
-	count := map[kind]int{}
+	const passes, waiting, reading, steps = 30, 8, 100, 3 // measured
 	perMap, widest := map[int]int{}, map[int]int{}
+	held, factors := map[int]int64{}, map[int]float64{}
 	for _, s := range settings {
-		count[kind{s.Map, s.Width}]++
+		d := float64(s.Width)
 		perMap[s.Map]++
 		widest[s.Map] = max(widest[s.Map], s.Width)
+		held[s.Map] += 8 * (int64(rows)*int64(folds) + 3*int64(s.Width)*int64(s.Width))
+		factors[s.Map] += steps*d*d*d/3 + min(float64(rows), 4*d)*d*d
 	}
 	n := float64(rows)
-	for k, c := range count {
-		d, problems := float64(k.width), float64(c*folds)
-		rate := packing * (1 + 9/problems) // measured
+	for which, c := range perMap {
+		d, problems := float64(widest[which]), float64(c*folds)
 		if c*folds < fewAbreast {
-			rate = waiting
+			sum.Flops += passes * 4 * n * d * problems * waiting
+		} else {
+			// Problems are done one after the other: a third of them are in a pass.
+			sum.Flops += passes * n * d * (reading + 2*4*problems/3)
 		}
-		sum.Flops += passes*4*n*d*problems*rate + min(n, 4*d)*d*d + 2*float64(c)*d*d*d/3
-		sum.Bytes = max(sum.Bytes, 8*(int64(rows)*int64(c*folds+2*folds)+3*int64(c)*int64(k.width)*int64(k.width)))
+		sum.Flops += factors[which]
+		sum.Bytes = max(sum.Bytes, held[which]+16*int64(rows)*int64(folds))
 	}
 	names := map[string]bool{}
 	most := 0
