@@ -101,3 +101,26 @@ func TestNestedSweepResumes(t *testing.T) {
 		t.Errorf("%d results, %v", count, err)
 	}
 }
+
+// The plan names what the sweep shares, and counts the grids once for the largest P.
+func TestPlanOfNestedSweep(t *testing.T) {
+	data := numbers(120, 64)
+	base := pipeline.New(estimator.NewRidge(), transformer.NewMinMax(), transformer.NewBinning())
+	folds := thirds(120)
+	axis := func(grids ...any) []estimator.Estimator {
+		return grid(t, base, param.Setting{Path: "binning.grids", Value: grids}, param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})
+	}
+	all := axis(50, 100, 400)
+	cost, planned := base.SweepCost(data.Cols(), folds, all)
+	_, shared := sweep(t, base, data, folds, all)
+	for _, name := range []string{"features", "grids", "prefix"} {
+		if !slices.Contains(planned, name) || !slices.Contains(shared, name) {
+			t.Errorf("planned to share %v, shared %v, wanted %s in both", planned, shared, name)
+		}
+	}
+	widest, _ := base.SweepCost(data.Cols(), folds, axis(400))
+	others, _ := base.SweepCost(data.Cols(), folds, axis(50, 100))
+	if cost.Flops >= widest.Flops+others.Flops || cost.Flops < widest.Flops {
+		t.Errorf("%g operations, %g for the largest P alone and %g for the others", cost.Flops, widest.Flops, others.Flops)
+	}
+}
