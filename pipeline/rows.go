@@ -243,11 +243,11 @@ func (r rows) through(ctx context.Context, s *fittedStep, keep bool, next transf
 }
 
 // fitThrough fits a step and returns the rows mapped by it, as fit and through do, at once where the
-// step can do that and there is room.
+// step can do that and there is room: then they are kept, having been made.
 func (r rows) fitThrough(ctx context.Context, f transformer.Fitter, s *fittedStep, keep bool, next transformer.Fitter) (rows, error) {
 	var err error
 	both, ok := f.(transformer.FitTransformer)
-	if ok && r.src == nil && keep && both.FeatureBytes(r.set.Rows(), r.set.Cols()) <= r.memory {
+	if ok && r.src == nil && both.FeatureBytes(r.set.Rows(), r.set.Cols()) <= r.memory {
 		return r.atOnce(ctx, both, s)
 	}
 	if s.fit, err = r.fit(ctx, f); err != nil {
