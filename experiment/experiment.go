@@ -144,14 +144,16 @@ func (s *SVMLight) Params(l *param.List) {
 
 // Search is a grid search with cross-validation.
 type Search struct {
-	Grid  []gridsearch.Axis
-	CV    CV
-	Score Score
-	Refit string
+	Grid   []gridsearch.Axis
+	Random int // candidates drawn from the grid, 0 for all
+	CV     CV
+	Score  Score
+	Refit  string
 }
 
 // Params declares the keys of the section but the grid.
 func (s *Search) Params(l *param.List) {
+	l.Int(&s.Random, "random", "Number of candidates to try, drawn from the grid by the experiment's seed; 0 for all of them.", param.AtLeast(0))
 	l.Int(&s.CV.Folds, "folds", "Number of folds; short for cv.folds.", param.AtLeast(2))
 	l.Child("cv", &s.CV)
 	l.Value(&s.Score, "score", "Metric to choose by. auto: accuracy, for regression r2.")

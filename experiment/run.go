@@ -189,6 +189,7 @@ func (r *run) fitSearch(ctx context.Context) error {
 func (s Spec) searchOn(set datasets.Set, task metrics.Task) (gridsearch.Search, error) {
 	search := gridsearch.NewSearch(s.Pipeline, s.Search.Grid...)
 	search.Score, search.Refit = string(s.Search.Score), s.Search.Refit
+	search.Random, search.Seed = s.Search.Random, s.seedOf("search.random")
 	cv, seed := s.Search.CV, s.seedOf("search.cv")
 	kind := cv.Kind
 	if kind == "auto" {
