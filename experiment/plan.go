@@ -25,7 +25,8 @@ type Plan struct {
 	Fits       int        `json:"fits"`  // the last one included
 	Shared     []string   `json:"shared"`
 	Flops      float64    `json:"flops"`
-	Seconds    float64    `json:"seconds"` // of reading, and of fits and predictions by a trial on some of the rows; 0 where there was none
+	OneByOne   float64    `json:"flops_one_by_one"` // of the same fits without sharing work
+	Seconds    float64    `json:"seconds"`          // of reading, and of fits and predictions by a trial on some of the rows; 0 where there was none
 	Bytes      int64      `json:"bytes"`
 	Available  int64      `json:"available_bytes"`
 	Steps      []PlanStep `json:"steps"`
@@ -141,7 +142,7 @@ func (p *Plan) steps(spec Spec) {
 	}
 	add(list.Name, list.Estimator)
 	cost := list.Cost(rows, p.Features)
-	p.Flops, p.Bytes = cost.Flops, cost.Bytes
+	p.Flops, p.OneByOne, p.Bytes = cost.Flops, cost.Flops, cost.Bytes
 }
 
 // search adds the fits of a grid search.
@@ -158,7 +159,7 @@ func (p *Plan) search(spec Spec, r *rows, stand datasets.Set) error {
 	p.Candidates, p.Folds, p.Fits = found.Candidates, found.Folds, found.Fits+1
 	p.Shared = append(p.Shared, found.Shared...)
 	if found.Known {
-		p.Flops = found.Flops
+		p.Flops, p.OneByOne = found.Flops, found.Flops
 	}
 	if found.SharedFlops > 0 {
 		p.Flops = found.SharedFlops

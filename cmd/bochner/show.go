@@ -91,6 +91,9 @@ func showPlan(out io.Writer, p experiment.Plan) {
 		fmt.Fprintf(t, "shared\t%s\n", strings.Join(p.Shared, ", "))
 	}
 	fmt.Fprintf(t, "work\t%s floating-point operations, about %s\n", count(p.Flops), duration(p.Seconds))
+	if p.OneByOne > p.Flops {
+		fmt.Fprintf(t, "one by one\t%s floating-point operations without sharing\n", count(p.OneByOne))
+	}
 	fmt.Fprintf(t, "memory\tabout %s", memory(p.Bytes))
 	if p.Available > 0 {
 		fmt.Fprintf(t, " of %s available", memory(p.Available))
