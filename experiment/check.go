@@ -98,6 +98,7 @@ func (d *decoder) checkSearch() {
 	if d.spec.Data.Stream == "always" {
 		d.fault(d.at["data.stream"], "data.stream", param.Fault{Problem: "a search needs the rows in memory", Hint: "leave out the search, or say stream: auto"})
 	}
+	d.checkStrategy()
 	n := 1
 	for _, a := range s.Grid {
 		if n *= len(a.Values); n > gridsearch.MaxCandidates {

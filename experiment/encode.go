@@ -97,7 +97,9 @@ func (s Spec) implied(p param.Param) bool {
 	switch {
 	case p.Path == "search.folds":
 		return true // cv.folds
-	case is("data.split.") && s.Data.Split.Test == 0,
+	case p.Path == "search.random" && s.Search.Random == 0,
+		is("search.halving.") && (s.Search.Halving.Least == 0 || p.Path == "search.halving.most" && s.Search.Halving.Most == 0),
+		is("data.split.") && s.Data.Split.Test == 0,
 		is("data.csv.") && s.Data.CSV.isDefault(),
 		is("data.svmlight.") && s.Data.SVMLight == SVMLight{}:
 		return true

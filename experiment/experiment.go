@@ -144,20 +144,24 @@ func (s *SVMLight) Params(l *param.List) {
 
 // Search is a grid search with cross-validation.
 type Search struct {
-	Grid   []gridsearch.Axis
-	Random int // candidates drawn from the grid, 0 for all
-	CV     CV
-	Score  Score
-	Refit  string
+	Grid    []gridsearch.Axis
+	CV      CV
+	Score   Score
+	Refit   string
+	Random  int
+	Budget  Duration
+	Halving Halving
 }
 
 // Params declares the keys of the section but the grid.
 func (s *Search) Params(l *param.List) {
-	l.Int(&s.Random, "random", "Number of candidates to try, drawn from the grid by the experiment's seed; 0 for all of them.", param.AtLeast(0))
 	l.Int(&s.CV.Folds, "folds", "Number of folds; short for cv.folds.", param.AtLeast(2))
 	l.Child("cv", &s.CV)
 	l.Value(&s.Score, "score", "Metric to choose by. auto: accuracy, for regression r2.")
 	l.Choice(&s.Refit, "refit", "Candidate to fit on all training rows: the best, or the simplest whose score is within one standard error of it.", "best", "one_std_error")
+	l.Int(&s.Random, "random", "Number of candidates that are tried, drawn from the grid at random; 0 for all of them.", param.AtLeast(0))
+	l.Value(&s.Budget, "budget", "Time after which no further fits begin, such as 10m; the best of what was tried then counts. The same run again goes on from there.")
+	l.Child("halving", &s.Halving)
 }
 
 // CV is how rows are divided into folds.
@@ -198,7 +202,7 @@ func New() Spec {
 
 // NewSearch returns a search with the defaults and an empty grid.
 func NewSearch() *Search {
-	return &Search{CV: CV{Kind: "auto", Folds: 5, Shuffle: true}, Refit: "best"}
+	return &Search{CV: CV{Kind: "auto", Folds: 5, Shuffle: true}, Refit: "best", Halving: Halving{Resource: "rows", Factor: 3}}
 }
 
 // Header says whether the first row of a CSV file names the columns.

@@ -95,13 +95,16 @@ search:
   cv: {kind: group, folds: 3}
   score: roc_auc
   refit: one_std_error
+  random: 3
+  halving: {resource: rows, least: 20, factor: 2}
 `
 
 // Loading what was written gives the same spec, wherever it was written to.
 func TestEncodeThenLoadIsIdentity(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(60, class))
-	for _, text := range []string{everything, "data: {train: rows.csv, target: y}\npipeline: [{rff: {gamma: scale}}, {svm: {loss: hinge}}]\n", "data: {dataset: iris}\npipeline: [logistic]\nsearch: {}\n"} {
+	for _, text := range []string{everything, "data: {train: rows.csv, target: y}\npipeline: [{rff: {gamma: scale}}, {svm: {loss: hinge}}]\n", "data: {dataset: iris}\npipeline: [logistic]\nsearch: {}\n",
+		"data: {dataset: iris}\npipeline: [logistic]\nsearch: {budget: 1h30m}\n"} {
 		s := spec(t, text)
 		for _, file := range []string{"spec.yaml", "runs/deep/spec.yaml"} {
 			written, err := s.Encode(file)

@@ -11,26 +11,32 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/gridsearch"
 )
 
 // Plan is what a run would do and what that takes.
 type Plan struct {
-	Name       string     `json:"name"`
-	Task       string     `json:"task"`
-	Rows       Rows       `json:"rows"`
-	Features   int        `json:"features_in"`
-	Stream     bool       `json:"stream"` // whether the rows stay in the file
-	Candidates int        `json:"candidates"`
-	Folds      int        `json:"folds"` // 0 without a search
-	Fits       int        `json:"fits"`  // the last one included
-	Shared     []string   `json:"shared"`
-	Flops      float64    `json:"flops"`
-	OneByOne   float64    `json:"flops_one_by_one"` // of the same fits without sharing work
-	Seconds    float64    `json:"seconds"`          // of reading, and of fits and predictions by a trial on some of the rows; 0 where there was none
-	Bytes      int64      `json:"bytes"`
-	Available  int64      `json:"available_bytes"`
-	Steps      []PlanStep `json:"steps"`
-	Warnings   []string   `json:"warnings"`
+	Name       string   `json:"name"`
+	Task       string   `json:"task"`
+	Rows       Rows     `json:"rows"`
+	Features   int      `json:"features_in"`
+	Stream     bool     `json:"stream"` // whether the rows stay in the file
+	Candidates int      `json:"candidates"`
+	Folds      int      `json:"folds"` // 0 without a search
+	Fits       int      `json:"fits"`  // the last one included
+	Shared     []string `json:"shared"`
+	Flops      float64  `json:"flops"`
+	Seconds    float64  `json:"seconds"` // of reading, and of fits and predictions by a trial on some of the rows; 0 where there was none
+	// What a search takes when every fit is done by itself, 0 where nothing is shared.
+	OneByOneFlops float64 `json:"one_by_one_flops,omitempty"`
+	OneByOne      float64 `json:"one_by_one_seconds,omitempty"`
+
+	Bytes     int64      `json:"bytes"`
+	Available int64      `json:"available_bytes"`
+	Steps     []PlanStep `json:"steps"`
+	Warnings  []string   `json:"warnings"`
+
+	found gridsearch.Plan
 }
 
 // PlanStep is what one step takes on all training rows.
@@ -142,7 +148,7 @@ func (p *Plan) steps(spec Spec) {
 	}
 	add(list.Name, list.Estimator)
 	cost := list.Cost(rows, p.Features)
-	p.Flops, p.OneByOne, p.Bytes = cost.Flops, cost.Flops, cost.Bytes
+	p.Flops, p.Bytes = cost.Flops, cost.Bytes
 }
 
 // search adds the fits of a grid search.
@@ -152,14 +158,20 @@ func (p *Plan) search(spec Spec, r *rows, stand datasets.Set) error {
 		return err
 	}
 	search.Memory = 0
-	found, err := search.Plan(stand)
+	var found gridsearch.Plan
+	if spec.Search.Halving.Least > 0 {
+		found, err = spec.halvingOn(search).Plan(stand)
+	} else {
+		found, err = search.Plan(stand)
+	}
 	if err != nil {
 		return err
 	}
+	p.found = found
 	p.Candidates, p.Folds, p.Fits = found.Candidates, found.Folds, found.Fits+1
 	p.Shared = append(p.Shared, found.Shared...)
 	if found.Known {
-		p.Flops, p.OneByOne = found.Flops, found.Flops
+		p.Flops = found.Flops
 	}
 	if found.SharedFlops > 0 {
 		p.Flops = found.SharedFlops
@@ -202,12 +214,30 @@ func (p *Plan) trial(ctx context.Context, spec Spec, train datasets.Source) erro
 	if more := some.Rows() - few.Rows(); more > 0 {
 		one += max(long-short, 0) / float64(more) * float64(p.Rows.Train-some.Rows())
 	}
-	p.Seconds = one * float64(p.Fits)
-	if cost := spec.Pipeline.Cost(p.Rows.Train, p.Features).Flops; cost > 0 && p.Flops > 0 {
-		p.Seconds = one * p.Flops / cost
+	p.Seconds = one
+	if spec.Search != nil {
+		p.searchTime(spec, one)
 	}
 	p.Seconds += predicted / float64(some.Rows()) * float64(p.Rows.Train+p.Rows.Test)
 	return nil
+}
+
+// searchTime adds what the search takes, by its flops and the speed of the machine; where they are
+// not known, as so many fits like the one of the trial. A budget ends it.
+func (p *Plan) searchTime(spec Spec, one float64) {
+	fits := float64(p.Fits - 1)
+	took := fits * one
+	if p.found.Seconds > 0 {
+		took = p.found.Seconds
+	}
+	if p.found.SharedFlops > 0 && p.found.OneByOne > 0 {
+		p.OneByOneFlops, p.OneByOne = p.found.Flops, p.found.OneByOne+one
+		took = min(took, p.found.OneByOne)
+	}
+	if budget := time.Duration(spec.Search.Budget).Seconds(); budget > 0 {
+		took = min(took, budget)
+	}
+	p.Seconds += took
 }
 
 // fastest returns the least time that a fit has taken, and that predicting the rows has.

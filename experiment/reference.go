@@ -16,6 +16,7 @@ var sections = []struct{ path, about string }{
 	{"data.svmlight", "How an svmlight file is written."},
 	{"search", "A grid search with cross-validation. `grid` maps paths of parameters to values."},
 	{"search.cv", "How rows are divided into folds."},
+	{"search.halving", "Rounds that give more to fewer candidates; `least` asks for them."},
 	{"output", "Where the results go."},
 }
 

@@ -40,6 +40,15 @@ type SearchResult struct {
 	Best       Candidate `json:"best"`
 	OnGridEdge []string  `json:"on_grid_edge"`
 	Shared     []string  `json:"shared"`
+	Unreached  int       `json:"unreached,omitempty"` // fits that the budget left no time for
+	Rounds     []Round   `json:"rounds,omitempty"`    // of halving
+}
+
+// Round is one of the rounds of halving.
+type Round struct {
+	Resource   int       `json:"resource"`
+	Candidates int       `json:"candidates"`
+	Best       Candidate `json:"best"`
 }
 
 // Candidate is one point of the grid and its score over the folds.

@@ -174,12 +174,12 @@ func (r *run) fitSearch(ctx context.Context) error {
 		}
 		r.options.report(phase, p.Done, p.Total)
 	}
-	if r.search, err = search.Run(ctx, set); err != nil {
+	if err := r.runSearch(ctx, search, set); err != nil {
 		return err
 	}
 	r.model = r.search.Model
 	r.result.Seconds.Search, r.result.Seconds.Refit = r.search.Seconds, r.search.RefitSeconds
-	r.result.Search = summary(r.search)
+	r.stage.keep = r.search.Unreached > 0
 	r.warn(r.search.Warnings...)
 	r.reportOf(r.model)
 	return nil
@@ -189,7 +189,6 @@ func (r *run) fitSearch(ctx context.Context) error {
 func (s Spec) searchOn(set datasets.Set, task metrics.Task) (gridsearch.Search, error) {
 	search := gridsearch.NewSearch(s.Pipeline, s.Search.Grid...)
 	search.Score, search.Refit = string(s.Search.Score), s.Search.Refit
-	search.Random, search.Seed = s.Search.Random, s.seedOf("search.random")
 	cv, seed := s.Search.CV, s.seedOf("search.cv")
 	kind := cv.Kind
 	if kind == "auto" {
@@ -214,6 +213,7 @@ func (s Spec) searchOn(set datasets.Set, task metrics.Task) (gridsearch.Search, 
 	default:
 		search.Splitter = datasets.KFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
 	}
+	search.Random, search.Seed, search.Budget = s.Search.Random, s.seedOf("search.random"), time.Duration(s.Search.Budget)
 	search.Memory = memoryBudget() / 2
 	return search, search.Check()
 }
@@ -224,7 +224,7 @@ func summary(found *gridsearch.Result) *SearchResult {
 	out := &SearchResult{
 		Candidates: len(found.Candidates), Folds: found.Folds, Fits: found.Fits, Score: found.Score,
 		Best:       Candidate{Params: map[string]any{}, Mean: best.Mean, Std: best.Std},
-		OnGridEdge: append([]string{}, found.OnGridEdge...), Shared: append([]string{}, found.Shared...),
+		OnGridEdge: append([]string{}, found.OnGridEdge...), Shared: append([]string{}, found.Shared...), Unreached: found.Unreached,
 	}
 	slices.Sort(out.Shared) // the sweeps of a search that was resumed end in another order
 	for _, s := range best.Settings {

@@ -20,6 +20,7 @@ type stage struct {
 	made    []string // folders that were not there before, dir the first
 	waiting string   // folder in dir; "" before the first output
 	names   []string
+	keep    bool // whether the journals are for a run to come
 }
 
 func newStage(dir string) (*stage, error) {
@@ -69,7 +70,7 @@ func (s *stage) write(name string, fill func(w *bufio.Writer) error) error {
 }
 
 // publish moves the outputs to their places, and removes those of an earlier run that this one does
-// not write, and the journals, which have done their work.
+// not write, and the journals, which have done their work unless a budget ended before the search.
 func (s *stage) publish() ([]string, error) {
 	var files []string
 	for _, name := range outputs {
@@ -88,9 +89,11 @@ func (s *stage) publish() ([]string, error) {
 		}
 		files = append(files, filepath.ToSlash(to))
 	}
-	journals, _ := filepath.Glob(filepath.Join(s.dir, "search-*.journal"))
+	journals, _ := filepath.Glob(filepath.Join(s.dir, "search-*.journal*"))
 	for _, path := range journals {
-		os.Remove(path)
+		if !s.keep {
+			os.Remove(path)
+		}
 	}
 	s.close()
 	return files, nil
@@ -109,6 +112,11 @@ func (s *stage) discard() {
 // journal is the path of the journal of a search, which other specs and data do not share.
 func (s *stage) journal(spec Spec, data Digests) string {
 	spec.Output = Output{}
+	if spec.Search != nil {
+		search := *spec.Search
+		search.Budget = 0 // more time goes on with the same search
+		spec.Search = &search
+	}
 	text, err := spec.Encode("spec.yaml")
 	if err != nil {
 		text = []byte(spec.Name)

@@ -53,8 +53,7 @@ func (h Halving) Run(ctx context.Context, data datasets.Set) (Rungs, error) {
 	}
 	var rungs Rungs
 	kept := all
-	for k, means := 0, h.Least; ; k++ {
-		means = min(means, h.Most)
+	for k, means := 0, min(h.Least, h.Most); ; k++ {
 		last := means == h.Most
 		rung, err := h.rung(kept, means, last)
 		if err != nil {
@@ -72,12 +71,56 @@ func (h Halving) Run(ctx context.Context, data datasets.Set) (Rungs, error) {
 			return rungs, nil
 		}
 		kept = result.first(kept, (len(kept)+h.Factor-1)/h.Factor)
-		if means > h.Most/h.Factor {
-			means = h.Most
-		} else {
-			means *= h.Factor
-		}
+		means = h.next(means)
 	}
+}
+
+// Plan estimates all rungs, as [Search.Plan] does one: which candidates get to the next makes no
+// difference to their number, and the first ones stand for them.
+func (h Halving) Plan(data datasets.Set) (Plan, error) {
+	kept, err := h.begin(data)
+	if err != nil {
+		return Plan{}, fmt.Errorf("gridsearch: %w", err)
+	}
+	all := Plan{Candidates: len(kept), Known: true}
+	for means := min(h.Least, h.Most); ; means = h.next(means) {
+		rung, err := h.rung(kept, means, means == h.Most)
+		if err != nil {
+			return Plan{}, fmt.Errorf("gridsearch: %w", err)
+		}
+		p, err := rung.Plan(data)
+		if err != nil {
+			return Plan{}, err
+		}
+		all.add(p)
+		if means == h.Most {
+			return all, nil
+		}
+		kept = kept[:(len(kept)+h.Factor-1)/h.Factor]
+	}
+}
+
+// add puts another search behind those planned.
+func (p *Plan) add(q Plan) {
+	p.Folds, p.Workers, p.Sweeps = q.Folds, q.Workers, q.Sweeps
+	p.Fits += q.Fits
+	p.Known = p.Known && q.Known
+	p.Flops += q.Flops
+	p.SharedFlops += q.SharedFlops
+	if q.SharedFlops == 0 {
+		p.SharedFlops += q.Flops
+	}
+	p.Bytes = max(p.Bytes, q.Bytes)
+	p.Seconds, p.OneByOne = p.Seconds+q.Seconds, p.OneByOne+q.OneByOne
+	p.Shared = slices.Compact(slices.Sorted(slices.Values(append(p.Shared, q.Shared...))))
+}
+
+// next returns what the rung after one with given means has.
+func (h Halving) next(means int) int {
+	if means > h.Most/h.Factor {
+		return h.Most
+	}
+	return means * h.Factor
 }
 
 // begin checks h, fills in Most and returns the numbers of the candidates.

@@ -32,6 +32,7 @@ type Result struct {
 	Shared       []string // work that candidates or folds shared, in the words of [estimator.Sweeper]
 	Fits         int      // candidates × folds
 	Resumed      int      // of these, taken from the journal
+	Unreached    int      // of these, not done within the budget of time
 	Seconds      float64  // the search took, without the refit
 	RefitSeconds float64
 	Warnings     []string // what a reader of the table should know
@@ -89,6 +90,13 @@ func (r *run) result() (*Result, error) {
 	}
 	r.warn(out, top)
 	if r.late {
+		for _, outcomes := range r.outcomes {
+			for _, o := range outcomes {
+				if o.failed == errLate.Error() {
+					out.Unreached++
+				}
+			}
+		}
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the budget of %v ended before all candidates were tried; the best is that of those that were", r.search.Budget))
 	}
 	return out, nil

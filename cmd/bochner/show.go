@@ -22,6 +22,9 @@ func showResult(out io.Writer, r experiment.Result) {
 		case s.Candidates == 1:
 			candidates = "1 candidate"
 		}
+		if rounds := len(s.Rounds); rounds > 0 {
+			candidates += fmt.Sprintf(" in %d rounds, the last of %d", rounds, s.Rounds[rounds-1].Candidates)
+		}
 		fmt.Fprintf(out, "\n%s × %d folds: %s %s ± %s%s\n", candidates, s.Folds, s.Score, short(s.Best.Mean), short(s.Best.Std), with)
 		t := columns(out)
 		for _, path := range slices.Sorted(maps.Keys(s.Best.Params)) {
@@ -90,10 +93,11 @@ func showPlan(out io.Writer, p experiment.Plan) {
 	if len(p.Shared) > 0 {
 		fmt.Fprintf(t, "shared\t%s\n", strings.Join(p.Shared, ", "))
 	}
-	fmt.Fprintf(t, "work\t%s floating-point operations, about %s\n", count(p.Flops), duration(p.Seconds))
-	if p.OneByOne > p.Flops {
-		fmt.Fprintf(t, "one by one\t%s floating-point operations without sharing\n", count(p.OneByOne))
+	fmt.Fprintf(t, "work\t%s floating-point operations, about %s", count(p.Flops), duration(p.Seconds))
+	if p.OneByOne > 0 {
+		fmt.Fprintf(t, "; %s and %s if nothing were shared", count(p.OneByOneFlops), duration(p.OneByOne))
 	}
+	fmt.Fprintln(t)
 	fmt.Fprintf(t, "memory\tabout %s", memory(p.Bytes))
 	if p.Available > 0 {
 		fmt.Fprintf(t, " of %s available", memory(p.Available))

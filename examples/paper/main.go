@@ -14,6 +14,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"os/signal"
 	"path"
 	"strings"
@@ -93,6 +94,9 @@ func (m *memo) open(name string) error {
 		if json.Unmarshal([]byte(line), &one) == nil && one.Key != "" {
 			m.seen[one.Key] = one.Value
 		}
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
 	}
 	m.file, err = os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	return err
