@@ -29,11 +29,11 @@ type abreast struct {
 	curve     []float64 // problems × rows, of the last evaluation
 	last      evaluation
 
-	levels   []level // by C and width, the widest first
-	renew    bool
-	fresh    bool // whether all x are 0 at the evaluation that renews
-	sample   int
-	patience int
+	levels []level // by C and width, the widest first
+	renew  bool
+	fresh  bool // whether all x are 0 at the evaluation that renews
+	sample int
+	most   int // problems in a product of the last step
 }
 
 // oneOfMany is the problem of one C on one fold for one output.
@@ -51,7 +51,8 @@ type level struct {
 	width    int
 	problems []int
 	gram     *moments
-	lower    *factor // nil where only the diagonal could be had
+	lower    []float32 // factor of gram + I, nil where only the diagonal could be had
+	open     bool      // whether any of its problems moved when preconditioners were asked for
 	mean     []float64
 	weight   float64
 }
@@ -70,16 +71,9 @@ func newAbreast(ctx context.Context, r *rows, intercept bool, problems []oneOfMa
 		a.levels[at].problems = append(a.levels[at].problems, p)
 	}
 	slices.SortStableFunc(a.levels, func(x, y level) int { return y.width - x.width })
-	n, d, k := float64(r.n), float64(r.cols), float64(len(problems))
+	n, d := float64(r.n), float64(r.cols)
 	kept := min(n, max(4*d, 2048))
 	a.sample = max(1, int(n/kept))
-	pass := 4 * n * d * k
-	renewal := 0.0
-	for _, l := range a.levels {
-		w := float64(l.width)
-		renewal += n/float64(a.sample)*w*w + w*w*w/3
-	}
-	a.patience = 2 + int(0.3*renewal/pass) // measured: products wait for memory more than sums do
 	return a
 }
 
@@ -196,12 +190,13 @@ func (a *abreast) moved(values, gradient, x []float64) (active []int) {
 // Evaluate computes the value of each problem and the gradient at x.
 func (a *abreast) Evaluate(values, gradient, x []float64) error {
 	k, d := len(a.problems), a.rows.cols
+	active := a.moved(values, gradient, x)
 	var sampled func(int, *mat.Dense) error
 	if a.renew {
+		a.open(active)
 		a.forget()
 		sampled = a.addSample
 	}
-	active := a.moved(values, gradient, x)
 	places, err := a.pass(gradient, x, active, func(s *slot, scores kern.View[float64], first int) {
 		n := scores.Cols
 		for q, p := range active {
@@ -246,6 +241,10 @@ func (a *abreast) Hessian(dst, v []float64) error {
 			active = append(active, p)
 		}
 	}
+	if len(active) > a.most {
+		a.most = len(active)
+		a.open(active)
+	}
 	_, err := a.pass(dst, v, active, func(_ *slot, scores kern.View[float64], first int) {
 		for q, p := range active {
 			a.problems[p].loss.multiply(scores.Row(q), a.curve[p*a.rows.n+first:][:scores.Cols], nil)
@@ -265,18 +264,36 @@ func isZero(v []float64, p, k int) bool {
 	return true
 }
 
-// forget begins new preconditioners.
-func (a *abreast) forget() {
+// open notes which levels have any of some problems.
+func (a *abreast) open(problems []int) {
 	for i := range a.levels {
 		l := &a.levels[i]
-		if a.fresh && i > 0 {
-			continue // all are like the first
+		l.open = slices.ContainsFunc(problems, func(p int) bool { return slices.Contains(l.problems, p) })
+	}
+}
+
+// summed calls f for the levels whose preconditioners are added up anew: at first all are like the
+// first, later only those are made whose problems still move.
+func (a *abreast) summed(f func(l *level) error) error {
+	for i := range a.levels {
+		if l := &a.levels[i]; l.open && (i == 0 || !a.fresh) {
+			if err := f(l); err != nil {
+				return err
+			}
 		}
+	}
+	return nil
+}
+
+// forget begins new preconditioners.
+func (a *abreast) forget() {
+	a.summed(func(l *level) error {
 		if l.gram == nil {
 			l.gram = newMoments(l.width, 0, a.intercept)
 		}
 		l.gram.clear()
-	}
+		return nil
+	})
 }
 
 // addSample adds sampled rows of a block to the preconditioners.
@@ -293,20 +310,13 @@ func (a *abreast) addSample(first int, X *mat.Dense) error {
 	for r, i := range kept {
 		part.SetRow(r, X.RawRowView(i))
 	}
-	for i := range a.levels {
-		if a.fresh && i > 0 {
-			break
-		}
-		l := a.levels[i]
-		if err := l.gram.add(part.Slice(0, len(kept), 0, l.width), nil, a.mass(l, first, rows, kept)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return a.summed(func(l *level) error {
+		return l.gram.add(part.Slice(0, len(kept), 0, l.width), nil, a.mass(l, first, rows, kept))
+	})
 }
 
 // mass returns the mean second derivative, over the problems of a level, of some rows of a block.
-func (a *abreast) mass(l level, first, rows int, kept []int) []float64 {
+func (a *abreast) mass(l *level, first, rows int, kept []int) []float64 {
 	sum := make([]float64, len(kept))
 	one, weights := make([]float64, rows), make([]float64, rows)
 	for _, p := range l.problems {
@@ -334,19 +344,36 @@ func (a *abreast) factorise() {
 	}
 	kern.Parallel(len(a.levels), 1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			l := &a.levels[i]
-			l.weight = l.gram.weight
-			if !(l.weight > 0) {
-				l.gram.weight = 1
+			if l := &a.levels[i]; l.open {
+				l.factorise()
 			}
-			if f, ok := l.gram.factorise(1); ok {
-				l.lower = f
-			} else {
-				l.lower = nil
-			}
-			l.mean = l.gram.mean()
 		}
 	})
+}
+
+// factorise makes the factor, in single precision: it is read once for each product, and what it
+// solves is right enough.
+func (l *level) factorise() {
+	l.weight = l.gram.weight
+	if !(l.weight > 0) {
+		l.gram.weight = 1
+	}
+	l.mean = l.gram.mean()
+	f, ok := l.gram.factorise(1)
+	if !ok {
+		l.lower = nil
+		return
+	}
+	if l.lower == nil {
+		l.lower = make([]float32, l.width*l.width)
+	}
+	narrow(l.lower, f.lower)
+	for i := range l.width {
+		if d := l.lower[i*l.width+i]; d-d != 0 {
+			l.lower = nil
+			return
+		}
+	}
 }
 
 // Precondition computes dst = M⁻¹·v, for the problems of each level as [objective.Precondition] does.
@@ -393,7 +420,10 @@ func (l *level) solve(dst, v []float64, k, d int, intercept bool) {
 				kern.Axpy(-m, b, w[i*t:(i+1)*t])
 			}
 		}
-		l.lower.solve(w, t)
+		short := make([]float32, len(w))
+		narrow(short, w)
+		kern.SolveCholesky(kern.Dense(l.width, l.width, l.width, l.lower), kern.Dense(l.width, t, t, short))
+		widen(w, short)
 		if intercept {
 			kern.Scale(1/math.Max(l.weight, 1e-300), b)
 			for i, m := range l.mean {
@@ -414,8 +444,19 @@ func (l *level) solve(dst, v []float64, k, d int, intercept bool) {
 	}
 }
 
-// Advance asks for new preconditioners when the products the last step took have cost as much.
-func (a *abreast) Advance(products int) { a.renew = products > a.patience }
+// Advance asks for new preconditioners when the products that the last step took have cost as much.
+func (a *abreast) Advance(products int) {
+	n, d := float64(a.rows.n), float64(a.rows.cols)
+	renewal := 0.0
+	for _, l := range a.levels {
+		if w := float64(l.width); l.open {
+			renewal += n/float64(a.sample)*w*w + w*w*w/3
+		}
+	}
+	pass := n * d * max(4*float64(a.most), 50) // few problems wait for memory
+	a.renew = float64(products) > 2+0.3*renewal/pass
+	a.most = 0
+}
 
 // Noise is what the rounding of sums does to values.
 func (a *abreast) Noise() float64 { return 1e-13 }
