@@ -168,12 +168,13 @@ func multinomial(l *labels) newtonTask {
 	}}
 }
 
-// Cost estimates a fit to rows×cols dense inputs, of two classes and about 30 passes.
+// Cost estimates a fit to rows×cols dense inputs, of two classes, by flops at the rate of a product of
+// large matrices.
 func (s Logistic) Cost(rows, cols int) datasets.Cost { return newtonCost(rows, cols) }
 
 func newtonCost(rows, cols int) datasets.Cost {
 	n, d := float64(rows), float64(cols)
-	cost := datasets.Cost{Flops: 30 * 4 * n * d, Bytes: 24*int64(rows) + 80*int64(cols), Width: 1}
+	cost := datasets.Cost{Flops: passes * waitingFlops * n * d, Bytes: 24*int64(rows) + 80*int64(cols), Width: 1}
 	if cols <= widestFactor {
 		cost.Flops += 2 * (min(n, 4*d)*d*d + d*d*d/3)
 		cost.Bytes += 16 * int64(cols) * int64(cols)

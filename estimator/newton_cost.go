@@ -18,10 +18,15 @@ func (s SVM) FamilyCost(rows int, folds []datasets.Fold, settings []FamilySettin
 	return newtonFamilyCost(rows, len(folds), settings)
 }
 
+// A fit by Newton's method takes about so many passes, and while it waits for a feature from memory so
+// many flops of a product of large matrices could be made, two of which the pass makes of it. Both are
+// measured.
+const passes, waitingFlops = 25, 60
+
 // newtonFamilyCost counts flops at the rate of a product of large matrices: while a pass reads a
 // feature from memory, so many could be made, and the products of few problems go at half that rate.
 func newtonFamilyCost(rows, folds int, settings []FamilySetting) (sum datasets.Cost, shared []string) {
-	const passes, waiting, reading, steps = 30, 8, 100, 3 // measured
+	const reading, steps = 100, 3 // measured
 	perMap, widest := map[int]int{}, map[int]int{}
 	held, factors := map[int]int64{}, map[int]float64{}
 	for _, s := range settings {
@@ -35,7 +40,7 @@ func newtonFamilyCost(rows, folds int, settings []FamilySetting) (sum datasets.C
 	for which, c := range perMap {
 		d, problems := float64(widest[which]), float64(c*folds)
 		if c*folds < fewAbreast {
-			sum.Flops += passes * 4 * n * d * problems * waiting
+			sum.Flops += passes * n * d * problems * waitingFlops
 		} else {
 			// Problems are done one after the other: a third of them are in a pass.
 			sum.Flops += passes * n * d * (reading + 2*4*problems/3)
