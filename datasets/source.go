@@ -28,7 +28,7 @@ type Source interface {
 // every column is numeric and has no name of its own.
 type Schema struct {
 	Columns []Column
-	Targets []Column // none, one, or several of numeric kind
+	Targets []Column // none, one, or several, of which categorical ones have codes as values
 }
 
 // Column is the name and kind of a column.

@@ -78,8 +78,9 @@ type Sweeper interface {
 	// Sweep calls yield once for every setting and fold, by their numbers, in any order but never
 	// twice at the same time, with the predictions for the fold's test rows. The settings are specs
 	// of the receiver's own type. It returns the names of what was shared ("prefix", "projection",
-	// "features", "columns", "folds", "alpha", "path", "rows"), and the first error that yield returned. A setting that
-	// cannot be fitted is yielded with its error and does not end the sweep.
+	// "features", "columns", "grids", "folds", "alpha", "path", "rows"), and the first error that
+	// yield returned. A setting that cannot be fitted is yielded with its error and does not end the
+	// sweep.
 	Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator,
 		yield func(setting, fold int, held Held) error) (shared []string, err error)
 }
