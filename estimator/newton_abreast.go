@@ -3,9 +3,7 @@ package estimator
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
-	"time"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -15,8 +13,9 @@ import (
 )
 
 // abreast is problems on the same features or the first of them, of several C, folds and classes, that
-// Newton's method minimises together. A pass over the rows is then a product of matrices, which computes as fast as
-// there is arithmetic, where a problem by itself waits for memory. A row that a fold does not train
+// Newton's method minimises together. A pass over the rows is then a product of matrices, which
+// computes as fast as there is arithmetic, where a problem by itself waits for memory. What is done, a
+// problem or a column of conjugate gradients, is left out of a pass. A row that a fold does not train
 // on has weight 0 in its problems.
 //
 // All problems with the same C and features have the same preconditioner, the Cholesky factor of a
@@ -43,18 +42,6 @@ type oneOfMany struct {
 	weights []float64 // of all rows, without C
 	factor  float64   // C
 	width   int       // the features it has, the first ones; variables of others stay 0
-}
-
-// level is the preconditioner of one C and width.
-type level struct {
-	factor   float64
-	width    int
-	problems []int
-	gram     *moments
-	lower    []float32 // factor of gram + I, nil where only the diagonal could be had
-	open     bool      // whether any of its problems moved when preconditioners were asked for
-	mean     []float64
-	weight   float64
 }
 
 var _ solve.Problem = (*abreast)(nil)
@@ -86,7 +73,7 @@ func (a *abreast) size() int {
 
 // slots is the number of places where rows are folded, for so many cores at least; the rows of a
 // block go to places by their number, so that sums do not depend on the cores there are.
-const slots = 4
+const slots = 8
 
 // slot is a place where rows are folded.
 type slot struct {
@@ -264,118 +251,6 @@ func isZero(v []float64, p, k int) bool {
 	return true
 }
 
-// open notes which levels have any of some problems.
-func (a *abreast) open(problems []int) {
-	for i := range a.levels {
-		l := &a.levels[i]
-		l.open = slices.ContainsFunc(problems, func(p int) bool { return slices.Contains(l.problems, p) })
-	}
-}
-
-// summed calls f for the levels whose preconditioners are added up anew: at first all are like the
-// first, later only those are made whose problems still move.
-func (a *abreast) summed(f func(l *level) error) error {
-	for i := range a.levels {
-		if l := &a.levels[i]; l.open && (i == 0 || !a.fresh) {
-			if err := f(l); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// forget begins new preconditioners.
-func (a *abreast) forget() {
-	a.summed(func(l *level) error {
-		if l.gram == nil {
-			l.gram = newMoments(l.width, 0, a.intercept)
-		}
-		l.gram.clear()
-		return nil
-	})
-}
-
-// addSample adds sampled rows of a block to the preconditioners.
-func (a *abreast) addSample(first int, X *mat.Dense) error {
-	rows, d := X.Dims()
-	var kept []int
-	for i := (a.sample - first%a.sample) % a.sample; i < rows; i += a.sample {
-		kept = append(kept, i)
-	}
-	if len(kept) == 0 {
-		return nil
-	}
-	part := mat.NewDense(len(kept), d, nil)
-	for r, i := range kept {
-		part.SetRow(r, X.RawRowView(i))
-	}
-	return a.summed(func(l *level) error {
-		return l.gram.add(part.Slice(0, len(kept), 0, l.width), nil, a.mass(l, first, rows, kept))
-	})
-}
-
-// mass returns the mean second derivative, over the problems of a level, of some rows of a block.
-func (a *abreast) mass(l *level, first, rows int, kept []int) []float64 {
-	sum := make([]float64, len(kept))
-	one, weights := make([]float64, rows), make([]float64, rows)
-	for _, p := range l.problems {
-		o := &a.problems[p]
-		copy(weights, o.weights[first:first+rows])
-		kern.Scale(o.factor, weights)
-		o.loss.mass(one, a.curve[p*a.rows.n+first:][:rows], weights)
-		for r, i := range kept {
-			sum[r] += one[i] * float64(a.sample) / float64(len(l.problems))
-		}
-	}
-	return sum
-}
-
-// factorise makes the preconditioners of what was added up.
-func (a *abreast) factorise() {
-	if a.fresh {
-		first := a.levels[0]
-		for i := range a.levels[1:] {
-			l := &a.levels[i+1]
-			l.gram = first.gram.leading(l.width)
-			l.gram.scale(l.factor / first.factor)
-		}
-		a.fresh = false
-	}
-	kern.Parallel(len(a.levels), 1, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			if l := &a.levels[i]; l.open {
-				l.factorise()
-			}
-		}
-	})
-}
-
-// factorise makes the factor, in single precision: it is read once for each product, and what it
-// solves is right enough.
-func (l *level) factorise() {
-	l.weight = l.gram.weight
-	if !(l.weight > 0) {
-		l.gram.weight = 1
-	}
-	l.mean = l.gram.mean()
-	f, ok := l.gram.factorise(1)
-	if !ok {
-		l.lower = nil
-		return
-	}
-	if l.lower == nil {
-		l.lower = make([]float32, l.width*l.width)
-	}
-	narrow(l.lower, f.lower)
-	for i := range l.width {
-		if d := l.lower[i*l.width+i]; d-d != 0 {
-			l.lower = nil
-			return
-		}
-	}
-}
-
 // Precondition computes dst = M⁻¹·v, for the problems of each level as [objective.Precondition] does.
 func (a *abreast) Precondition(dst, v []float64) error {
 	k, d := len(a.problems), a.rows.cols
@@ -385,63 +260,6 @@ func (a *abreast) Precondition(dst, v []float64) error {
 		}
 	})
 	return nil
-}
-
-// solve preconditions the level's problems among k on d features.
-func (l *level) solve(dst, v []float64, k, d int, intercept bool) {
-	var active []int
-	for _, p := range l.problems {
-		if !isZero(v, p, k) {
-			active = append(active, p)
-			continue
-		}
-		for i := p; i < len(v); i += k {
-			dst[i] = 0
-		}
-	}
-	t := len(active)
-	w, b := make([]float64, l.width*t), make([]float64, t)
-	for j, p := range active {
-		for i := range l.width {
-			w[i*t+j] = v[i*k+p]
-		}
-		if intercept {
-			b[j] = v[d*k+p]
-		}
-	}
-	if l.lower == nil {
-		for i := range l.width {
-			kern.Scale(1/(1+max(0, l.gram.gram[i*l.width+i])), w[i*t:(i+1)*t])
-		}
-		kern.Scale(1/math.Max(l.weight, 1e-300), b)
-	} else {
-		if intercept {
-			for i, m := range l.mean {
-				kern.Axpy(-m, b, w[i*t:(i+1)*t])
-			}
-		}
-		short := make([]float32, len(w))
-		narrow(short, w)
-		kern.SolveCholesky(kern.Dense(l.width, l.width, l.width, l.lower), kern.Dense(l.width, t, t, short))
-		widen(w, short)
-		if intercept {
-			kern.Scale(1/math.Max(l.weight, 1e-300), b)
-			for i, m := range l.mean {
-				kern.Axpy(-m, w[i*t:(i+1)*t], b)
-			}
-		}
-	}
-	for j, p := range active {
-		for i := range d {
-			dst[i*k+p] = 0
-			if i < l.width {
-				dst[i*k+p] = w[i*t+j]
-			}
-		}
-		if intercept {
-			dst[d*k+p] = b[j]
-		}
-	}
 }
 
 // Advance asks for new preconditioners when the products that the last step took have cost as much.
@@ -460,182 +278,3 @@ func (a *abreast) Advance(products int) {
 
 // Noise is what the rounding of sums does to values.
 func (a *abreast) Noise() float64 { return 1e-13 }
-
-// fewAbreast is the number of problems from which on it pays to solve them together.
-const fewAbreast = 4
-
-// unit is settings on all folds, to be solved abreast.
-type unit struct {
-	*newtonFamily
-	settings []int
-	folds    []int     // that have the classes they need
-	labels   []*labels // of these folds
-	outputs  int
-	problems []oneOfMany // setting by setting, fold by fold, output by output
-	seconds  float64     // for each setting and fold
-}
-
-// units divides a path into settings to be solved abreast, as many as memory holds; nil where they are
-// not: of a loss that has all classes together, of few problems, or of more than memory holds. Folds
-// that cannot be fitted are left out.
-func (s *newtonFamily) units(ctx context.Context, m *mappedRows, path []int) (units []*unit) {
-	first := s.settings[path[0]]
-	all := &unit{newtonFamily: s}
-	for fold := range s.Folds {
-		l, err := s.labels(ctx, first.classWeight, fold)
-		if err != nil {
-			continue
-		}
-		t := first.task(l)
-		if t.groups != t.outputs || all.outputs > 0 && all.outputs != t.outputs {
-			return nil
-		}
-		all.outputs = t.outputs
-		all.folds, all.labels = append(all.folds, fold), append(all.labels, l)
-	}
-	n := int64(m.all(1).n)
-	for from := 0; from < len(path); {
-		to := from + 1
-		for to < len(path) && all.held(n, path[from:to+1]) <= s.Memory {
-			to++
-		}
-		u := *all
-		u.settings = path[from:to]
-		if len(u.settings)*len(u.folds)*u.outputs < fewAbreast || u.held(n, u.settings) > s.Memory {
-			return nil
-		}
-		units = append(units, &u)
-		from = to
-	}
-	return units
-}
-
-// held returns the bytes that settings take together.
-func (u *unit) held(n int64, settings []int) (bytes int64) {
-	for _, i := range settings {
-		k, d := int64(len(u.folds)*u.outputs), int64(u.Settings[i].Width)
-		bytes += 8 * (n*k + 3*d*d)
-	}
-	return bytes + 8*n*int64(len(u.folds)*(1+u.outputs))
-}
-
-// wanted reports whether anything of the unit is.
-func (u *unit) wanted() bool {
-	for _, i := range u.settings {
-		for fold := range u.Folds {
-			if u.wants(i, fold) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// fill makes the problems.
-func (u *unit) fill(m *mappedRows, n int) {
-	type shares struct{ y, weights [][]float64 }
-	by := make([]shares, len(u.folds))
-	for f, fold := range u.folds {
-		l := u.labels[f]
-		weights := make([]float64, n)
-		y := make([][]float64, u.outputs)
-		for j := range y {
-			y[j] = make([]float64, n)
-		}
-		at := 0
-		for _, p := range u.trains[fold] {
-			for r := range u.parts[p] {
-				weights[m.starts[p]+r] = l.weights[at]
-				for j := range y {
-					if int(l.y[at]) == j+max(0, 2-u.outputs) {
-						y[j][m.starts[p]+r] = 1
-					}
-				}
-				at++
-			}
-		}
-		by[f] = shares{y, slices.Repeat([][]float64{weights}, u.outputs)}
-	}
-	for _, i := range u.settings {
-		c := u.Settings[i].Scale
-		loss := u.loss(i)
-		for f := range u.folds {
-			for j := range u.outputs {
-				u.problems = append(u.problems, oneOfMany{loss: loss, y: by[f].y[j], weights: by[f].weights[j],
-					factor: u.newtonFamily.settings[i].C * c * c, width: u.Settings[i].Width})
-			}
-		}
-	}
-}
-
-// loss is that of one output of a setting.
-func (u *unit) loss(i int) loss {
-	if t := u.newtonFamily.settings[i].task(u.labels[0]); u.outputs == 1 {
-		return t.loss
-	}
-	return hingeLoss{1}
-}
-
-// solve fits all settings of the unit on all its folds and hands over what they predict.
-func (u *unit) solve(ctx context.Context, m *mappedRows) error {
-	start := time.Now()
-	first := u.newtonFamily.settings[u.settings[0]]
-	r := m.all(u.width())
-	u.fill(m, r.n)
-	a := newAbreast(ctx, r, first.intercept, u.problems)
-	x := make([]float64, a.size())
-	result, err := solve.Newton(a, x, len(u.problems), nil, first.tol, first.maxIter)
-	if err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		for fold := range u.Folds {
-			if err := u.aloneAll(ctx, u.settings, fold); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	u.seconds = time.Since(start).Seconds() / float64(len(u.settings)*len(u.folds))
-	for fold := range u.Folds {
-		f := slices.Index(u.folds, fold)
-		if f < 0 {
-			err = u.aloneAll(ctx, u.settings, fold)
-		} else {
-			err = u.predict(ctx, m, f, x, result)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// width is that of the widest setting.
-func (u *unit) width() int {
-	most := 0
-	for _, i := range u.settings {
-		most = max(most, u.Settings[i].Width)
-	}
-	return most
-}
-
-// predict hands over what the models of one fold predict.
-func (u *unit) predict(ctx context.Context, m *mappedRows, f int, x []float64, result solve.NewtonResult) error {
-	fold, t, all := u.folds[f], u.outputs, len(u.problems)
-	models := make([]familyModel, len(u.settings))
-	for k, i := range u.settings {
-		s := u.Settings[i]
-		first := (k*len(u.folds) + f) * t
-		part := result
-		part.Values = result.Values[first : first+t]
-		report := newtonReport(part, u.newtonFamily.settings[i].tol)
-		report.Objective /= s.Scale * s.Scale
-		models[k] = familyModel{setting: i, width: s.Width, report: report, seconds: u.seconds, weights: make([]float64, s.Width*t), offset: make([]float64, t)}
-		for row := range s.Width {
-			copy(models[k].weights[row*t:(row+1)*t], x[row*all+first:])
-		}
-		copy(models[k].offset, x[min(u.width()*all+first, len(x)):])
-	}
-	return u.score(ctx, m, models, u.labels[f].classes, fold)
-}

@@ -1,0 +1,188 @@
+package estimator
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/bochner-ml/bochner/internal/solve"
+)
+
+// fewAbreast is the number of problems from which on it pays to solve them together.
+const fewAbreast = 4
+
+// unit is settings on all folds, to be solved abreast.
+type unit struct {
+	*newtonFamily
+	settings []int
+	folds    []int     // that have the classes they need
+	labels   []*labels // of these folds
+	outputs  int
+	problems []oneOfMany // setting by setting, fold by fold, output by output
+	seconds  float64     // for each setting and fold
+}
+
+// units divides a path into settings to be solved abreast, as many as memory holds; nil where they are
+// not: of a loss that has all classes together, of few problems, or of more than memory holds. Folds
+// that cannot be fitted are left out.
+func (s *newtonFamily) units(ctx context.Context, m *mappedRows, path []int) (units []*unit) {
+	first := s.settings[path[0]]
+	all := &unit{newtonFamily: s}
+	for fold := range s.Folds {
+		l, err := s.labels(ctx, first.classWeight, fold)
+		if err != nil {
+			continue
+		}
+		t := first.task(l)
+		if t.groups != t.outputs || all.outputs > 0 && all.outputs != t.outputs {
+			return nil
+		}
+		all.outputs = t.outputs
+		all.folds, all.labels = append(all.folds, fold), append(all.labels, l)
+	}
+	n := int64(m.all(1).n)
+	for from := 0; from < len(path); {
+		to := from + 1
+		for to < len(path) && all.held(n, path[from:to+1]) <= s.Memory {
+			to++
+		}
+		u := *all
+		u.settings = path[from:to]
+		if len(u.settings)*len(u.folds)*u.outputs < fewAbreast || u.held(n, u.settings) > s.Memory {
+			return nil
+		}
+		units = append(units, &u)
+		from = to
+	}
+	return units
+}
+
+// held returns the bytes that settings take together.
+func (u *unit) held(n int64, settings []int) (bytes int64) {
+	for _, i := range settings {
+		k, d := int64(len(u.folds)*u.outputs), int64(u.Settings[i].Width)
+		bytes += 8 * (n*k + 3*d*d)
+	}
+	return bytes + 8*n*int64(len(u.folds)*(1+u.outputs))
+}
+
+// wanted reports whether anything of the unit is.
+func (u *unit) wanted() bool {
+	for _, i := range u.settings {
+		for fold := range u.Folds {
+			if u.wants(i, fold) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fill makes the problems.
+func (u *unit) fill(m *mappedRows, n int) {
+	type shares struct{ y, weights [][]float64 }
+	by := make([]shares, len(u.folds))
+	for f, fold := range u.folds {
+		l := u.labels[f]
+		weights := make([]float64, n)
+		y := make([][]float64, u.outputs)
+		for j := range y {
+			y[j] = make([]float64, n)
+		}
+		at := 0
+		for _, p := range u.trains[fold] {
+			for r := range u.parts[p] {
+				weights[m.starts[p]+r] = l.weights[at]
+				for j := range y {
+					if int(l.y[at]) == j+max(0, 2-u.outputs) {
+						y[j][m.starts[p]+r] = 1
+					}
+				}
+				at++
+			}
+		}
+		by[f] = shares{y, slices.Repeat([][]float64{weights}, u.outputs)}
+	}
+	for _, i := range u.settings {
+		c := u.Settings[i].Scale
+		loss := u.loss(i)
+		for f := range u.folds {
+			for j := range u.outputs {
+				u.problems = append(u.problems, oneOfMany{loss: loss, y: by[f].y[j], weights: by[f].weights[j],
+					factor: u.newtonFamily.settings[i].C * c * c, width: u.Settings[i].Width})
+			}
+		}
+	}
+}
+
+// loss is that of one output of a setting.
+func (u *unit) loss(i int) loss {
+	if t := u.newtonFamily.settings[i].task(u.labels[0]); u.outputs == 1 {
+		return t.loss
+	}
+	return hingeLoss{1}
+}
+
+// solve fits all settings of the unit on all its folds and hands over what they predict.
+func (u *unit) solve(ctx context.Context, m *mappedRows) error {
+	start := time.Now()
+	first := u.newtonFamily.settings[u.settings[0]]
+	r := m.all(u.width())
+	u.fill(m, r.n)
+	a := newAbreast(ctx, r, first.intercept, u.problems)
+	x := make([]float64, a.size())
+	result, err := solve.Newton(a, x, len(u.problems), nil, first.tol, first.maxIter)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		for fold := range u.Folds {
+			if err := u.aloneAll(ctx, u.settings, fold); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	u.seconds = time.Since(start).Seconds() / float64(len(u.settings)*len(u.folds))
+	for fold := range u.Folds {
+		f := slices.Index(u.folds, fold)
+		if f < 0 {
+			err = u.aloneAll(ctx, u.settings, fold)
+		} else {
+			err = u.predict(ctx, m, f, x, result)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// width is that of the widest setting.
+func (u *unit) width() int {
+	most := 0
+	for _, i := range u.settings {
+		most = max(most, u.Settings[i].Width)
+	}
+	return most
+}
+
+// predict hands over what the models of one fold predict.
+func (u *unit) predict(ctx context.Context, m *mappedRows, f int, x []float64, result solve.NewtonResult) error {
+	fold, t, all := u.folds[f], u.outputs, len(u.problems)
+	models := make([]familyModel, len(u.settings))
+	for k, i := range u.settings {
+		s := u.Settings[i]
+		first := (k*len(u.folds) + f) * t
+		part := result
+		part.Values = result.Values[first : first+t]
+		report := newtonReport(part, u.newtonFamily.settings[i].tol)
+		report.Objective /= s.Scale * s.Scale
+		models[k] = familyModel{setting: i, width: s.Width, report: report, seconds: u.seconds, weights: make([]float64, s.Width*t), offset: make([]float64, t)}
+		for row := range s.Width {
+			copy(models[k].weights[row*t:(row+1)*t], x[row*all+first:])
+		}
+		copy(models[k].offset, x[min(u.width()*all+first, len(x)):])
+	}
+	return u.score(ctx, m, models, u.labels[f].classes, fold)
+}
