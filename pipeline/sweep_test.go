@@ -208,7 +208,7 @@ func TestSweepFitsPrefixesOnce(t *testing.T) {
 func TestSweepIsTheSameOnOneCore(t *testing.T) {
 	data := people(200, 32)
 	base := pipeline.New(estimator.NewLogistic(), encoder(), fourier(20))
-	settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.3}}, param.Setting{Path: "logistic.C", Value: []any{0.1, 1.0}})
+	settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.3}}, param.Setting{Path: "rff.features", Value: []any{8, 20}}, param.Setting{Path: "logistic.C", Value: []any{0.1, 1.0}})
 	many, _ := sweep(t, base, data, thirds(200), settings)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	one, _ := sweep(t, base, data, thirds(200), settings)
