@@ -14,9 +14,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"os/signal"
 	"path"
+	"path/filepath"
 	"strings"
 )
 
