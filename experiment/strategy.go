@@ -156,14 +156,15 @@ func (r *run) runSearch(ctx context.Context, search gridsearch.Search, set datas
 	r.search = rungs.Last()
 	out := summary(r.search)
 	out.Candidates, out.Fits = len(rungs[0].Kept), 0
-	r.search.Seconds = 0
+	seconds := 0.0
 	for _, rung := range rungs {
 		one := summary(rung.Result)
 		out.Rounds = append(out.Rounds, Round{Resource: rung.Resource, Candidates: one.Candidates, Best: one.Best})
 		out.Fits += one.Fits
 		out.Shared = append(out.Shared, one.Shared...)
-		r.search.Seconds += rung.Result.Seconds
+		seconds += rung.Result.Seconds
 	}
+	r.search.Seconds = seconds
 	slices.Sort(out.Shared)
 	out.Shared = slices.Compact(out.Shared)
 	r.result.Search = out

@@ -74,10 +74,10 @@ func (s Search) Plan(data datasets.Set) (Plan, error) {
 }
 
 // speed measures how many flops a second this machine makes, now and on all cores, at products of
-// matrices as large as they are in a fit. It takes about 50 ms,
-// more where the machine is busy: the best of several tries counts.
+// matrices as large as they are in a fit. It takes about 0.3 s, more where the machine is busy: the best
+// of several tries counts.
 func speed() float64 {
-	const n, d = 2048, 384
+	const n, d = 8192, 768
 	rng := rand.New(rand.NewPCG(1, 1))
 	X, y := mat.NewDense(n, d, nil), make([]float64, n)
 	for i := range n {
@@ -90,7 +90,7 @@ func speed() float64 {
 	spec := estimator.NewRidge()
 	spec.Solver, spec.Intercept = "cholesky", false
 	best := 0.0
-	for start, tries := time.Now(), 0; time.Since(start) < 40*time.Millisecond || tries < 8; tries++ {
+	for start, tries := time.Now(), 0; time.Since(start) < 100*time.Millisecond || tries < 4; tries++ {
 		began := time.Now()
 		if _, err := spec.Fit(context.Background(), datasets.Set{X: X, Y: y}); err != nil {
 			return 1e10
