@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -97,7 +98,7 @@ func (r *run) result() (*Result, error) {
 				}
 			}
 		}
-		out.Warnings = append(out.Warnings, fmt.Sprintf("the budget of %v ended before all candidates were tried; the best is that of those that were", r.search.Budget))
+		out.Warnings = append(out.Warnings, fmt.Sprintf("the budget of %v ended before %d of %d fits; the best is that of the candidates that were tried", r.search.Budget, out.Unreached, out.Fits))
 	}
 	return out, nil
 }
@@ -181,7 +182,7 @@ func (r *run) warn(out *Result, top int) {
 	}
 	failed, unconverged, first := 0, 0, -1
 	for i, c := range out.Candidates {
-		if c.Failed != "" {
+		if c.Failed != "" && !strings.HasSuffix(c.Failed, errLate.Error()) {
 			if failed++; first < 0 {
 				first = i
 			}
