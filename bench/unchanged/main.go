@@ -1,0 +1,152 @@
+// Command unchanged shows whether a change of the code has changed any number. It builds the command
+// bochner twice, of a commit and of the working tree, lets both run the experiments below specs/ on the
+// same data, and compares what they write: predictions, the table of candidates, the result and every
+// array of the model file.
+//
+//	go run ./bench/unchanged                  the working tree against HEAD
+//	go run ./bench/unchanged -against v0.1    … against another commit
+//	go run ./bench/unchanged -only ridge      the experiments whose names contain a word
+//
+// The data are written by the program, from a seed. Times, memory, versions and dates are left out of
+// the comparison. Where numbers differ, the largest relative difference is told. It ends with 1 when
+// anything differs.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+func main() {
+	against := flag.String("against", "HEAD", "commit to compare the working tree with")
+	only := flag.String("only", "", "run the experiments whose names contain this")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	same, err := run(ctx, *against, *only)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "unchanged:", err)
+		os.Exit(1)
+	}
+	if !same {
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, against, only string) (same bool, err error) {
+	folder, err := os.MkdirTemp("", "unchanged")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(folder)
+	before, after := filepath.Join(folder, "before"), filepath.Join(folder, "after")
+	if err := buildCommit(ctx, against, folder, before); err != nil {
+		return false, err
+	}
+	if err := build(ctx, ".", after); err != nil {
+		return false, err
+	}
+	work := filepath.Join(folder, "work")
+	specs, err := prepare(work)
+	if err != nil {
+		return false, err
+	}
+	same = true
+	for _, spec := range specs {
+		name := strings.TrimSuffix(filepath.Base(spec), ".yaml")
+		if !strings.Contains(name, only) {
+			continue
+		}
+		old, took, err := outputs(ctx, before, spec)
+		if err != nil {
+			return false, fmt.Errorf("%s: %s: %w", against, name, err)
+		}
+		now, takes, err := outputs(ctx, after, spec)
+		if err != nil {
+			return false, fmt.Errorf("working tree: %s: %w", name, err)
+		}
+		differences, err := compare(old, now)
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", name, err)
+		}
+		fmt.Printf("%-28s %s  %.2f s, %.2f s\n", name, verdict(differences), took.Seconds(), takes.Seconds())
+		for _, d := range differences {
+			fmt.Printf("    %s\n", d)
+		}
+		same = same && len(differences) == 0
+	}
+	return same, nil
+}
+
+func verdict(differences []string) string {
+	if len(differences) == 0 {
+		return "same bits"
+	}
+	return "DIFFERS  "
+}
+
+// buildCommit builds the command as it is at a commit, from a copy of that commit's files.
+func buildCommit(ctx context.Context, commit, folder, binary string) error {
+	tree := filepath.Join(folder, "tree")
+	if err := os.Mkdir(tree, 0o755); err != nil {
+		return err
+	}
+	archive := exec.CommandContext(ctx, "git", "archive", "--format=tar", commit)
+	unpack := exec.CommandContext(ctx, "tar", "-x", "-C", tree)
+	pipe, err := archive.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	archive.Stderr, unpack.Stderr, unpack.Stdin = os.Stderr, os.Stderr, pipe
+	if err := archive.Start(); err != nil {
+		return err
+	}
+	if err := unpack.Run(); err != nil {
+		return fmt.Errorf("tar: %w", err)
+	}
+	if err := archive.Wait(); err != nil {
+		return fmt.Errorf("git archive %s: %w", commit, err)
+	}
+	return build(ctx, tree, binary)
+}
+
+func build(ctx context.Context, tree, binary string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", binary, "./cmd/bochner")
+	cmd.Dir, cmd.Stderr = tree, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("building %s: %w", tree, err)
+	}
+	return nil
+}
+
+// outputs runs an experiment in its folder and reads, and then removes, what it has written.
+func outputs(ctx context.Context, binary, spec string) (written map[string][]byte, took time.Duration, err error) {
+	dir := filepath.Join(filepath.Dir(spec), "out")
+	defer os.RemoveAll(dir)
+	began := time.Now()
+	cmd := exec.CommandContext(ctx, binary, "run", "--quiet", "--set", "output.dir=out", filepath.Base(spec))
+	cmd.Dir = filepath.Dir(spec)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return nil, 0, fmt.Errorf("%w: %s", err, said)
+	}
+	took = time.Since(began)
+	written = map[string][]byte{}
+	for _, name := range []string{"result.json", "cv_results.csv", "predictions.csv", "model.bochner"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if os.IsNotExist(err) {
+			continue // an experiment without a search, or without test rows
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		written[name] = text
+	}
+	return written, took, nil
+}
