@@ -52,4 +52,7 @@ var Allowed = map[string][]string{
 
 	// Runs the benchmarks, and the peers', as programs.
 	"bench/compare": {},
+
+	// Runs experiments with two builds of the command.
+	"bench/unchanged": {},
 }
