@@ -74,17 +74,21 @@ func (s Ridge) posterior(ctx context.Context, data datasets.Source, noise float6
 	if err != nil {
 		return nil, err
 	}
-	return m.posterior(s.Alpha, noise, rows, logWeights)
+	out, err := m.posterior(ctx, s.Alpha, noise, rows, logWeights)
+	if stopped := ctx.Err(); stopped != nil {
+		return nil, stopped // whatever there is comes of stopping
+	}
+	return out, err
 }
 
-func (m *moments) posterior(alpha, noise float64, rows int, logWeights float64) (*Posterior, error) {
-	f, ok := m.factorise(alpha)
+func (m *moments) posterior(ctx context.Context, alpha, noise float64, rows int, logWeights float64) (*Posterior, error) {
+	f, ok := m.factorise(ctx, alpha)
 	if !ok {
 		return nil, fmt.Errorf("alpha %v is too small beside the inputs", alpha)
 	}
 	right := m.rightSide()
 	w := append([]float64(nil), right...)
-	f.solve(w, 1)
+	f.solve(ctx, w, 1)
 	misfit := max(0, m.spread()-kern.Dot(w, right))
 	fitted, err := newLinear(w, intercepts(w, m.mean(), m.targetMean()), Report{Solver: "cholesky", Converged: true, Objective: misfit})
 	if err != nil {
@@ -139,7 +143,9 @@ func (p *Posterior) PredictStd(ctx context.Context, X mat.Matrix) (mean, std []f
 			writeRow(x.Row(i), X, lo+i)
 			kern.Axpy(-1, p.mean, x.Row(i))
 		}
-		kern.SolveLower(view(p.lower), x.T())
+		if err := kern.SolveLower(ctx, view(p.lower), x.T()); err != nil {
+			return nil, nil, err
+		}
 		for i := range m {
 			variance := 1 + kern.Dot(x.Row(i), x.Row(i))
 			if p.weight > 0 {
