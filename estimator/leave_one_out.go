@@ -1,6 +1,7 @@
 package estimator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -46,10 +47,7 @@ type LeaveOneOut struct {
 // determine the model, is an error. (Allen, Technometrics 1974.)
 func (s Ridge) LeaveOneOut(ctx context.Context, data datasets.Set, alphas []float64) (*LeaveOneOut, error) {
 	out, err := s.leaveOneOut(ctx, data, alphas)
-	if stopped := ctx.Err(); stopped != nil {
-		err = stopped // whatever there is comes of stopping
-	}
-	if err != nil {
+	if err = cmp.Or(ctx.Err(), err); err != nil { // whatever else there is comes of stopping
 		return nil, fmt.Errorf("estimator: ridge: leave one out: %w", err)
 	}
 	return out, nil

@@ -1,6 +1,7 @@
 package estimator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -279,7 +280,7 @@ func (o *objective) Precondition(dst, v []float64) error {
 func (o *objective) minimise(tol float64, maxIter int) (w, intercept []float64, report Report, err error) {
 	x := make([]float64, o.size())
 	result, err := solve.Newton(o, x, o.groups, nil, tol, maxIter)
-	if err != nil {
+	if err = cmp.Or(o.ctx.Err(), err); err != nil { // whatever else there is comes of stopping
 		return nil, nil, Report{}, err
 	}
 	report = Report{Solver: "newton-cg", Iterations: result.Iterations, Converged: result.Converged, Gradient: result.Gradient,

@@ -1,6 +1,7 @@
 package estimator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -37,7 +38,7 @@ var (
 // (Rasmussen & Williams 2006, section 2.1.)
 func (s Ridge) FitPosterior(ctx context.Context, data datasets.Source, noise float64) (*Posterior, error) {
 	p, err := s.posterior(ctx, data, noise)
-	if err != nil {
+	if err = cmp.Or(ctx.Err(), err); err != nil { // whatever else there is comes of stopping
 		return nil, fmt.Errorf("estimator: ridge: posterior: %w", err)
 	}
 	return p, nil
@@ -74,11 +75,7 @@ func (s Ridge) posterior(ctx context.Context, data datasets.Source, noise float6
 	if err != nil {
 		return nil, err
 	}
-	out, err := m.posterior(ctx, s.Alpha, noise, rows, logWeights)
-	if stopped := ctx.Err(); stopped != nil {
-		return nil, stopped // whatever there is comes of stopping
-	}
-	return out, err
+	return m.posterior(ctx, s.Alpha, noise, rows, logWeights)
 }
 
 func (m *moments) posterior(ctx context.Context, alpha, noise float64, rows int, logWeights float64) (*Posterior, error) {
@@ -118,7 +115,10 @@ func (p *Posterior) LogMarginalLikelihood() float64 { return p.evidence }
 func (p *Posterior) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	n, _ := X.Dims()
 	out := make([]float64, n)
-	return out, p.score(ctx, out, X)
+	if err := p.score(ctx, out, X); err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // PredictStd returns the mean of a new observation of weight 1 at each row of X, and its standard

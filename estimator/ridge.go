@@ -1,6 +1,7 @@
 package estimator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,10 +156,10 @@ func (s Ridge) ReadsOnce(rows, cols int) bool { return s.way(rows, cols, false) 
 
 func (p *ridgeProblem) solve(ctx context.Context) (linear, error) {
 	model, err := p.bySolver(ctx)
-	if stopped := ctx.Err(); stopped != nil {
-		return linear{}, stopped // whatever there is comes of stopping
+	if err = cmp.Or(ctx.Err(), err); err != nil { // whatever else there is comes of stopping
+		return linear{}, err
 	}
-	return model, err
+	return model, nil
 }
 
 func (p *ridgeProblem) bySolver(ctx context.Context) (linear, error) {
