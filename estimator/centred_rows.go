@@ -55,37 +55,40 @@ func (p *ridgeProblem) centred(ctx context.Context) (*centredRows, error) {
 		return nil, errors.New("every weight is 0")
 	}
 	if p.Intercept {
-		centre(c.y, c.targetMean, c.weights, c.total)
+		centre(ctx, c.y, c.targetMean, c.weights, c.total)
 	}
 	scaleRows(c.y, t, c.weights)
 	take := c.takeDense
 	if _, ok := r.set.X.(*sparse.CSR); ok {
 		take = c.takeSparse
 	}
-	if !take(r.set.X, p.Intercept) {
+	if !take(ctx, r.set.X, p.Intercept) {
 		return nil, nameFault(0, *r.set)
 	}
 	return c, ctx.Err()
 }
 
 // takeDense keeps the inputs of dense rows, and reports whether all are finite.
-func (c *centredRows) takeDense(X mat.Matrix, intercept bool) bool {
+func (c *centredRows) takeDense(ctx context.Context, X mat.Matrix, intercept bool) bool {
 	c.x = make([]float64, c.n*c.cols)
 	for k, i := range c.kept {
+		if k%rowsAtOnce == 0 && ctx.Err() != nil {
+			break
+		}
 		writeRow(c.x[k*c.cols:(k+1)*c.cols], X, i)
 	}
 	if !finite(c.x) {
 		return false
 	}
 	if intercept {
-		centre(c.x, c.mean, c.weights, c.total)
+		centre(ctx, c.x, c.mean, c.weights, c.total)
 	}
 	scaleRows(c.x, c.cols, c.weights)
 	return true
 }
 
 // takeSparse keeps the inputs of sparse rows, and reports whether all are finite.
-func (c *centredRows) takeSparse(X mat.Matrix, intercept bool) bool {
+func (c *centredRows) takeSparse(_ context.Context, X mat.Matrix, intercept bool) bool {
 	c.sparse = X.(*sparse.CSR)
 	if n, _ := X.Dims(); n != c.n {
 		c.sparse = c.sparse.Select(c.kept)
@@ -109,13 +112,17 @@ func scaleRows(x []float64, cols int, weights []float64) {
 	}
 }
 
-// centre writes the weighted mean of the rows of x to mean and takes it away from them.
-func centre(x, mean, weights []float64, total float64) {
+// centre writes the weighted mean of the rows of x to mean and takes it away from them, unless ctx is
+// done.
+func centre(ctx context.Context, x, mean, weights []float64, total float64) {
 	d := len(mean)
 	copy(mean, x[:d])
 	for range 2 { // the second round measures from near the mean
 		shift := make([]float64, d)
 		for i, s := range weights {
+			if i%rowsAtOnce == 0 && ctx.Err() != nil {
+				return
+			}
 			row := x[i*d : (i+1)*d]
 			for j, v := range row {
 				shift[j] += s * (v - mean[j])
@@ -129,18 +136,18 @@ func centre(x, mean, weights []float64, total float64) {
 }
 
 // kernel returns the lower triangle of X̃X̃', n × n.
-func (c *centredRows) kernel() []float64 {
+func (c *centredRows) kernel(ctx context.Context) []float64 {
 	k := make([]float64, c.n*c.n)
 	if c.sparse == nil {
-		kern.Gram(kern.Dense(c.n, c.n, c.n, k), kern.Dense(c.n, c.cols, c.cols, c.x).T(), nil)
+		kern.Gram(ctx, kern.Dense(c.n, c.n, c.n, k), kern.Dense(c.n, c.cols, c.cols, c.x).T(), nil)
 		return k
 	}
-	addSparseKernel(k, c.sparse)
+	addSparseKernel(ctx, k, c.sparse)
 	along := make([]float64, c.n) // x_i'x̄
 	kern.SparseMulVec(along, compressed(c.sparse), c.mean, false)
 	square := kern.Dot(c.mean, c.mean)
 	kern.Parallel(c.n, 64, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
+		for i := lo; i < hi && ctx.Err() == nil; i++ {
 			row := k[i*c.n : i*c.n+i+1]
 			for j := range row {
 				row[j] = math.Sqrt(c.weights[i]*c.weights[j]) * (row[j] - along[i] - along[j] + square)
@@ -152,7 +159,7 @@ func (c *centredRows) kernel() []float64 {
 
 // addSparseKernel adds the lower triangle of XX' to k. Each entry of row i meets the rows from 0 to i
 // that have an entry in its column: Σ_j c_j²/2 products for columns of c_j entries.
-func addSparseKernel(k []float64, X *sparse.CSR) {
+func addSparseKernel(ctx context.Context, k []float64, X *sparse.CSR) {
 	n, cols := X.Dims()
 	entry := func(values []float64, at int) float64 {
 		if values == nil {
@@ -179,7 +186,7 @@ func addSparseKernel(k []float64, X *sparse.CSR) {
 		}
 	}
 	kern.Parallel(n, 16, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
+		for i := lo; i < hi && ctx.Err() == nil; i++ {
 			columns, own := X.Row(i)
 			row := k[i*n : i*n+i+1]
 			for at, j := range columns {

@@ -1,6 +1,7 @@
 package estimator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -46,7 +47,7 @@ type LeaveOneOut struct {
 // determine the model, is an error. (Allen, Technometrics 1974.)
 func (s Ridge) LeaveOneOut(ctx context.Context, data datasets.Set, alphas []float64) (*LeaveOneOut, error) {
 	out, err := s.leaveOneOut(ctx, data, alphas)
-	if err != nil {
+	if err = cmp.Or(ctx.Err(), err); err != nil { // whatever else there is comes of stopping
 		return nil, fmt.Errorf("estimator: ridge: leave one out: %w", err)
 	}
 	return out, nil
@@ -82,7 +83,7 @@ func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, alphas []floa
 		if l.dual, err = p.centred(ctx); err != nil {
 			return nil, err
 		}
-		l.kernel, solve = l.dual.kernel(), l.wide
+		l.kernel, solve = l.dual.kernel(ctx), l.wide
 	} else if l.sums, err = p.moments(ctx); err != nil {
 		return nil, err
 	}
@@ -126,13 +127,13 @@ func (l *leaver) weight(i int) float64 {
 
 // primal solves with the factor of the d×d matrix: with LL' = A, x'A⁻¹x = ‖L⁻¹x‖².
 func (l *leaver) primal(alpha float64) error {
-	f, ok := l.sums.factorise(alpha)
+	f, ok := l.sums.factorise(l.ctx, alpha)
 	if !ok {
 		return fmt.Errorf("the columns depend on each other; use a larger alpha")
 	}
 	d, t := l.sums.cols, l.targets
 	w := l.sums.rightSide()
-	f.solve(w, t)
+	f.solve(l.ctx, w, t)
 	mean := l.sums.mean()
 	b := intercepts(w, mean, l.sums.targetMean())
 	const tile = 512
@@ -154,7 +155,7 @@ func (l *leaver) primal(alpha float64) error {
 			}
 			kern.Axpy(-1, mean, row)
 		}
-		kern.SolveLower(lower, x.T())
+		kern.SolveLower(l.ctx, lower, x.T())
 		for i := range n {
 			l.leverage[lo+i] = l.weight(lo+i) * kern.Dot(x.Row(i), x.Row(i))
 		}
@@ -167,12 +168,12 @@ func (l *leaver) wide(alpha float64) error {
 	n, t := l.dual.n, l.targets
 	lower := slices.Clone(l.kernel)
 	addDiagonal(lower, n, alpha)
-	if !cholesky(lower, n) {
+	if !cholesky(l.ctx, lower, n) {
 		return fmt.Errorf("the rows determine the model in more than one way; use a larger alpha")
 	}
 	inverse := make([]float64, n*n)
 	addDiagonal(inverse, n, 1)
-	kern.SolveCholesky(kern.Dense(n, n, n, lower), kern.Dense(n, n, n, inverse))
+	kern.SolveCholesky(l.ctx, kern.Dense(n, n, n, lower), kern.Dense(n, n, n, inverse))
 	a := make([]float64, n*t)
 	kern.Mul(kern.Dense(n, t, t, a), kern.Dense(n, n, n, inverse), kern.Dense(n, t, t, l.dual.y), false)
 	for k, i := range l.dual.kept {

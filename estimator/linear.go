@@ -31,11 +31,17 @@ func (f *FittedLinear) Predict(ctx context.Context, X mat.Matrix) ([]float64, er
 	n, _ := X.Dims()
 	out := make([]float64, n)
 	if f.outputs() == 1 {
-		return out, f.score(ctx, out, X)
+		if err := f.score(ctx, out, X); err != nil {
+			return nil, err
+		}
+		return out, nil
 	}
 	all, err := f.scores(ctx, X)
-	if err != nil || n == 0 {
-		return out, err
+	switch {
+	case err != nil:
+		return nil, err
+	case n == 0:
+		return out, nil
 	}
 	return mat.Col(out, 0, all), nil
 }
@@ -220,7 +226,8 @@ func (l *linear) score(ctx context.Context, dst []float64, X mat.Matrix) error {
 }
 
 func (l *linear) scoreChunks(ctx context.Context, dst []float64, X mat.Matrix, n int) error {
-	const chunk = 1 << 14
+	// So many rows at a time as take a moment.
+	chunk := min(1<<14, max(256, 1<<28/(l.coef.RawMatrix().Cols*l.outputs())))
 	grain := max(1, 1<<15/l.coef.RawMatrix().Cols)
 	for lo := 0; lo < n; lo += chunk {
 		if err := ctx.Err(); err != nil {

@@ -1,6 +1,7 @@
 package estimator
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -75,8 +76,8 @@ func (m *moments) clear() {
 }
 
 // add adds rows: X has m.cols columns, y is rows × targets, weights nil means ones. It fails where
-// a sum is no longer finite, which nameFault can explain.
-func (m *moments) add(X mat.Matrix, y, weights []float64) error {
+// a sum is no longer finite, which nameFault can explain, and where ctx is done.
+func (m *moments) add(ctx context.Context, X mat.Matrix, y, weights []float64) error {
 	n, _ := X.Dims()
 	if m.rows == 0 && m.centred && !m.placed {
 		m.choose(X, y, weights)
@@ -98,7 +99,9 @@ func (m *moments) add(X mat.Matrix, y, weights []float64) error {
 			weights[i] = 1
 		}
 	}
-	m.addInputs(X, weighted.list, weights, ones)
+	if err := m.addInputs(ctx, X, weighted.list, weights, ones); err != nil {
+		return err
+	}
 	for j := range m.cols {
 		if d := m.gram[j*m.cols+j]; d-d != 0 {
 			return fmt.Errorf("the sum of squares of column %d is %v", j, d)
@@ -124,24 +127,24 @@ func (m *moments) addTargets(weighted, y, weights []float64, n int) {
 }
 
 // addInputs adds what depends on the inputs; ones says that every weight is 1.
-func (m *moments) addInputs(X mat.Matrix, weighted, weights []float64, ones bool) {
+func (m *moments) addInputs(ctx context.Context, X mat.Matrix, weighted, weights []float64, ones bool) error {
 	n, d := X.Dims()
 	if csr, ok := X.(*sparse.CSR); ok && m.shift == nil {
-		m.scatter(csr, weights)
+		if err := m.scatter(ctx, csr, weights); err != nil {
+			return err
+		}
 		kern.SparseMulVecT(m.sum, compressed(csr), weights, true)
 		if m.targets > 0 {
 			kern.SparseMulT(kern.Dense(d, m.targets, m.targets, m.cross), compressed(csr), kern.Dense(n, m.targets, m.targets, weighted), true)
 		}
-		return
+		return nil
 	}
 	if dense, ok := X.(*mat.Dense); ok && m.shift == nil {
-		addGram(kern.Dense(d, d, d, m.gram), view(dense), weights, ones)
 		m.addSums(view(dense), weighted, weights)
-		return
+		return addGram(ctx, kern.Dense(d, d, d, m.gram), view(dense), weights, ones)
 	}
 	if narrow, ok := X.(*single.Dense); ok {
-		m.addSingle(narrow, weighted, weights, ones)
-		return
+		return m.addSingle(ctx, narrow, weighted, weights, ones)
 	}
 	// The sums over a tile of moderate size cost what they cost over all rows.
 	size := min(n, 512)
@@ -151,14 +154,17 @@ func (m *moments) addInputs(X mat.Matrix, weighted, weights []float64, ones bool
 		hi := min(lo+size, n)
 		m.shifted(tile.list, X, lo, hi)
 		part := kern.Dense(hi-lo, d, d, tile.list)
-		addGram(kern.Dense(d, d, d, m.gram), part, weights[lo:hi], ones)
+		if err := addGram(ctx, kern.Dense(d, d, d, m.gram), part, weights[lo:hi], ones); err != nil {
+			return err
+		}
 		m.addSums(part, weighted[lo*m.targets:hi*m.targets], weights[lo:hi])
 	}
+	return nil
 }
 
 // addSingle adds rows in single precision: products and sums over a few rows in single, sums over
 // all rows in double precision.
-func (m *moments) addSingle(X *single.Dense, weighted, weights []float64, ones bool) {
+func (m *moments) addSingle(ctx context.Context, X *single.Dense, weighted, weights []float64, ones bool) error {
 	m.single = true
 	n, d := X.Dims()
 	short := borrow[float32](n)
@@ -166,7 +172,9 @@ func (m *moments) addSingle(X *single.Dense, weighted, weights []float64, ones b
 	narrow(short.list, weights)
 	gram, rows := kern.Dense(d, d, d, m.gram), viewSingle(X)
 	if m.shift == nil {
-		kern.GramMixed(gram, rows, unless(ones, short.list))
+		if err := kern.GramMixed(ctx, gram, rows, unless(ones, short.list)); err != nil {
+			return err
+		}
 	}
 	const size = 256
 	own := borrow[float32](size*m.targets + size + d*max(m.targets, 1))
@@ -181,11 +189,14 @@ func (m *moments) addSingle(X *single.Dense, weighted, weights []float64, ones b
 		part := rows.Slice(lo, hi, 0, d)
 		if m.shift != nil {
 			part = m.shiftedSingle(tile.list[:(hi-lo)*d], part)
-			kern.GramMixed(gram, part, unless(ones, short.list[lo:hi]))
+			if err := kern.GramMixed(ctx, gram, part, unless(ones, short.list[lo:hi])); err != nil {
+				return err
+			}
 		}
 		collect(m.sum, part, weights[lo:hi], own.list)
 		m.addCross(part, weighted[lo*m.targets:hi*m.targets], own.list)
 	}
+	return nil
 }
 
 // addCross adds the products of rows in single precision with the targets.
@@ -222,11 +233,11 @@ func (m *moments) shiftedSingle(hold []float32, rows kern.View[float32]) kern.Vi
 	return out
 }
 
-func addGram(gram, x kern.View[float64], weights []float64, ones bool) {
+func addGram(ctx context.Context, gram, x kern.View[float64], weights []float64, ones bool) error {
 	if ones {
 		weights = nil
 	}
-	kern.Gram(gram, x, weights)
+	return kern.Gram(ctx, gram, x, weights)
 }
 
 // addSums adds the sums of inputs and of their products with the targets.
@@ -282,10 +293,13 @@ func writeRow(dst []float64, X mat.Matrix, i int) {
 }
 
 // scatter adds the products of the stored entries of each row.
-func (m *moments) scatter(X *sparse.CSR, weights []float64) {
+func (m *moments) scatter(ctx context.Context, X *sparse.CSR, weights []float64) error {
 	n, d := X.Dims()
 	scale, _ := X.Shared()
 	for i := range n {
+		if i%rowsAtOnce == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
 		columns, values := X.Row(i)
 		for p, j := range columns {
 			row := m.gram[int(j)*d : int(j)*d+int(j)+1]
@@ -302,6 +316,7 @@ func (m *moments) scatter(X *sparse.CSR, weights []float64) {
 			}
 		}
 	}
+	return nil
 }
 
 // choose sets the shifts from the first rows.
@@ -483,20 +498,21 @@ type factor struct {
 }
 
 // factorise returns the factor, or ok false where the matrix is singular to working precision: a
-// pivot has lost all its digits against the diagonal entry it came from.
-func (m *moments) factorise(alpha float64) (f *factor, ok bool) {
+// pivot has lost all its digits against the diagonal entry it came from. Here and in what follows
+// nothing is ok, and nothing solved, once ctx is done: who returns a model asks ctx before.
+func (m *moments) factorise(ctx context.Context, alpha float64) (f *factor, ok bool) {
 	f = &factor{cols: m.cols, lower: make([]float64, m.cols*m.cols)}
 	m.system(f.lower, alpha)
-	return f, cholesky(f.lower, m.cols)
+	return f, cholesky(ctx, f.lower, m.cols)
 }
 
 // cholesky factorises in place and reports whether it could, with digits to spare.
-func cholesky(a []float64, n int) bool {
+func cholesky(ctx context.Context, a []float64, n int) bool {
 	diagonal := make([]float64, n)
 	for i := range diagonal {
 		diagonal[i] = a[i*n+i]
 	}
-	if _, ok := kern.Cholesky(kern.Dense(n, n, n, a)); !ok {
+	if _, ok, err := kern.Cholesky(ctx, kern.Dense(n, n, n, a)); !ok || err != nil {
 		return false
 	}
 	for i, d := range diagonal {
@@ -511,8 +527,8 @@ func cholesky(a []float64, n int) bool {
 const epsilon = 0x1p-52
 
 // solve overwrites b, cols × k, with the solution.
-func (f *factor) solve(b []float64, k int) {
-	kern.SolveCholesky(kern.Dense(f.cols, f.cols, f.cols, f.lower), kern.Dense(f.cols, k, k, b))
+func (f *factor) solve(ctx context.Context, b []float64, k int) error {
+	return kern.SolveCholesky(ctx, kern.Dense(f.cols, f.cols, f.cols, f.lower), kern.Dense(f.cols, k, k, b))
 }
 
 // logDeterminant returns log|A|.
@@ -526,30 +542,27 @@ func (f *factor) logDeterminant() float64 {
 
 // leastNorm overwrites b, n × k, with the solution of least norm of A·x = b for the lower triangle
 // a of a positive semidefinite A, by its eigenvectors, and returns its rank. Cost about 9n³ flops.
-func leastNorm(a []float64, n int, b []float64, k int) (rank int, err error) {
-	full := make([]float64, n*n)
-	copy(full, a)
-	kern.MirrorLower(kern.Dense(n, n, n, full))
-	var eigen mat.EigenSym
-	if !eigen.Factorize(mat.NewSymDense(n, full), true) {
-		return 0, fmt.Errorf("the Gram matrix is singular and its eigenvectors could not be found; use alpha > 0")
+func leastNorm(ctx context.Context, a []float64, n int, b []float64, k int) (rank int, err error) {
+	eigen, err := kern.NewEigen(ctx, kern.Dense(n, n, n, slices.Clone(a)), true)
+	if err != nil {
+		return 0, fmt.Errorf("the Gram matrix is singular, and of its eigenvectors: %w; use alpha > 0", err)
 	}
-	values := eigen.Values(nil)
-	var vectors, projected, out mat.Dense
-	eigen.VectorsTo(&vectors)
-	right := mat.NewDense(n, k, b)
-	projected.Mul(vectors.T(), right)
-	threshold := float64(n) * epsilon * max(values[n-1], 0)
-	for i, v := range values {
-		row := projected.RawRowView(i)
+	list, err := eigen.Vectors(ctx, 0, n)
+	if err != nil {
+		return 0, err
+	}
+	threshold := float64(n) * epsilon * max(eigen.Values[n-1], 0)
+	vectors, right := kern.Dense(n, n, n, list), kern.Dense(n, k, k, b)
+	projected := kern.Dense(n, k, k, make([]float64, n*k))
+	kern.Mul(projected, vectors, right, false)
+	for i, v := range eigen.Values {
 		if v <= threshold {
-			clear(row)
+			clear(projected.Row(i))
 			continue
 		}
 		rank++
-		kern.Scale(1/v, row)
+		kern.Scale(1/v, projected.Row(i))
 	}
-	out.Mul(&vectors, &projected)
-	right.Copy(&out)
+	kern.Mul(right, vectors.T(), projected, false)
 	return rank, nil
 }

@@ -25,7 +25,7 @@ func far(seed uint64, n int) (x *mat.Dense, y, weights []float64) {
 
 func sums(x mat.Matrix, y, weights []float64, lo, hi int) *moments {
 	m := newMoments(4, 2, true)
-	if err := m.add(x.(*mat.Dense).Slice(lo, hi, 0, 4), y[2*lo:2*hi], weights[lo:hi]); err != nil {
+	if err := m.add(context.Background(), x.(*mat.Dense).Slice(lo, hi, 0, 4), y[2*lo:2*hi], weights[lo:hi]); err != nil {
 		panic(err)
 	}
 	return m
@@ -114,7 +114,7 @@ func TestMomentsOfSparseRows(t *testing.T) {
 		y[2*i], y[2*i+1], w[i] = rng.NormFloat64(), rng.NormFloat64(), rng.Float64()
 	}
 	thin := newMoments(4, 2, true)
-	if err := thin.add(sparse.FromDense(x), y, w); err != nil {
+	if err := thin.add(context.Background(), sparse.FromDense(x), y, w); err != nil {
 		t.Fatal(err)
 	}
 	sameSolution(t, "sparse", thin, sums(x, y, w, 0, 30), 1e-10)
@@ -124,7 +124,7 @@ func TestLeastNormSolvesWithinTheRange(t *testing.T) {
 	// A = diag(4, 0) in a basis turned by 30°, b inside its range.
 	c, s := math.Cos(math.Pi/6), math.Sin(math.Pi/6)
 	b := []float64{4 * c, 4 * s}
-	rank, err := leastNorm([]float64{4 * c * c, 0, 4 * s * c, 4 * s * s}, 2, b, 1)
+	rank, err := leastNorm(context.Background(), []float64{4 * c * c, 0, 4 * s * c, 4 * s * s}, 2, b, 1)
 	if err != nil || rank != 1 || math.Abs(b[0]-c) > 1e-14 || math.Abs(b[1]-s) > 1e-14 {
 		t.Errorf("rank %d, x = %v, %v", rank, b, err)
 	}

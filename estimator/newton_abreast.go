@@ -215,7 +215,7 @@ func (a *abreast) Evaluate(values, gradient, x []float64) error {
 		a.renew = false
 		a.factorise()
 	}
-	return nil
+	return a.ctx.Err()
 }
 
 // Hessian computes dst = H·v at the point evaluated last.
@@ -256,10 +256,10 @@ func (a *abreast) Precondition(dst, v []float64) error {
 	k, d := len(a.problems), a.rows.cols
 	kern.Parallel(len(a.levels), 1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			a.levels[i].solve(dst, v, k, d, a.intercept)
+			a.levels[i].solve(a.ctx, dst, v, k, d, a.intercept)
 		}
 	})
-	return nil
+	return a.ctx.Err()
 }
 
 // Advance asks for new preconditioners when the products that the last step took have cost as much.

@@ -1,6 +1,7 @@
 package estimator
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -68,7 +69,7 @@ func (a *abreast) addSample(first int, X *mat.Dense) error {
 		part.SetRow(r, X.RawRowView(i))
 	}
 	return a.summed(func(l *level) error {
-		return l.gram.add(part.Slice(0, len(kept), 0, l.width), nil, a.mass(l, first, rows, kept))
+		return l.gram.add(a.ctx, part.Slice(0, len(kept), 0, l.width), nil, a.mass(l, first, rows, kept))
 	})
 }
 
@@ -102,7 +103,7 @@ func (a *abreast) factorise() {
 	kern.Parallel(len(a.levels), 1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			if l := &a.levels[i]; l.open {
-				l.factorise()
+				l.factorise(a.ctx)
 			}
 		}
 	})
@@ -110,13 +111,13 @@ func (a *abreast) factorise() {
 
 // factorise makes the factor, in single precision: it is read once for each product, and what it
 // solves is right enough.
-func (l *level) factorise() {
+func (l *level) factorise(ctx context.Context) {
 	l.weight = l.gram.weight
 	if !(l.weight > 0) {
 		l.gram.weight = 1
 	}
 	l.mean = l.gram.mean()
-	f, ok := l.gram.factorise(1)
+	f, ok := l.gram.factorise(ctx, 1)
 	if !ok {
 		l.lower = nil
 		return
@@ -134,7 +135,7 @@ func (l *level) factorise() {
 }
 
 // solve preconditions the level's problems among k on d features.
-func (l *level) solve(dst, v []float64, k, d int, intercept bool) {
+func (l *level) solve(ctx context.Context, dst, v []float64, k, d int, intercept bool) {
 	var active []int
 	for _, p := range l.problems {
 		if !isZero(v, p, k) {
@@ -168,7 +169,7 @@ func (l *level) solve(dst, v []float64, k, d int, intercept bool) {
 		}
 		short := make([]float32, len(w))
 		narrow(short, w)
-		kern.SolveCholesky(kern.Dense(l.width, l.width, l.width, l.lower), kern.Dense(l.width, t, t, short))
+		kern.SolveCholesky(ctx, kern.Dense(l.width, l.width, l.width, l.lower), kern.Dense(l.width, t, t, short))
 		widen(w, short)
 		if intercept {
 			kern.Scale(1/math.Max(l.weight, 1e-300), b)

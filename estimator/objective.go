@@ -1,6 +1,7 @@
 package estimator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -126,7 +127,7 @@ func (o *objective) Evaluate(values, gradient, x []float64) error {
 		o.renew = false
 		o.factorise()
 	}
-	return nil
+	return o.ctx.Err()
 }
 
 func (o *objective) begin(values, gradient []float64) {
@@ -189,7 +190,7 @@ func (o *objective) addSample(first int, block datasets.Set) error {
 		}
 		X, mass = datasets.SelectRows(X, kept), mass[:len(kept)]
 	}
-	if o.gram.add(X, nil, mass) != nil {
+	if o.gram.add(o.ctx, X, nil, mass) != nil {
 		return nameFault(first, block)
 	}
 	return nil
@@ -235,7 +236,7 @@ func (o *objective) factorise() {
 	if !(o.weight > 0) {
 		o.gram.weight = 1 // no curvature anywhere: the factor is that of I
 	}
-	if f, ok := o.gram.factorise(1); ok {
+	if f, ok := o.gram.factorise(o.ctx, 1); ok {
 		o.factor, o.mean = f, o.gram.mean()
 		return
 	}
@@ -258,14 +259,15 @@ func (o *objective) Precondition(dst, v []float64) error {
 		return nil
 	}
 	if !o.intercept {
-		o.factor.solve(dst, k)
-		return nil
+		return o.factor.solve(o.ctx, dst, k)
 	}
 	w, b := dst[:d*k], dst[d*k:]
 	for i, m := range o.mean {
 		kern.Axpy(-m, b, w[i*k:(i+1)*k])
 	}
-	o.factor.solve(w, k)
+	if err := o.factor.solve(o.ctx, w, k); err != nil {
+		return err
+	}
 	kern.Scale(1/math.Max(o.weight, 1e-300), b)
 	for i, m := range o.mean {
 		kern.Axpy(-m, w[i*k:(i+1)*k], b)
@@ -278,7 +280,7 @@ func (o *objective) Precondition(dst, v []float64) error {
 func (o *objective) minimise(tol float64, maxIter int) (w, intercept []float64, report Report, err error) {
 	x := make([]float64, o.size())
 	result, err := solve.Newton(o, x, o.groups, nil, tol, maxIter)
-	if err != nil {
+	if err = cmp.Or(o.ctx.Err(), err); err != nil { // whatever else there is comes of stopping
 		return nil, nil, Report{}, err
 	}
 	report = Report{Solver: "newton-cg", Iterations: result.Iterations, Converged: result.Converged, Gradient: result.Gradient,

@@ -1,6 +1,7 @@
 package estimator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -37,7 +38,7 @@ var (
 // (Rasmussen & Williams 2006, section 2.1.)
 func (s Ridge) FitPosterior(ctx context.Context, data datasets.Source, noise float64) (*Posterior, error) {
 	p, err := s.posterior(ctx, data, noise)
-	if err != nil {
+	if err = cmp.Or(ctx.Err(), err); err != nil { // whatever else there is comes of stopping
 		return nil, fmt.Errorf("estimator: ridge: posterior: %w", err)
 	}
 	return p, nil
@@ -74,17 +75,17 @@ func (s Ridge) posterior(ctx context.Context, data datasets.Source, noise float6
 	if err != nil {
 		return nil, err
 	}
-	return m.posterior(s.Alpha, noise, rows, logWeights)
+	return m.posterior(ctx, s.Alpha, noise, rows, logWeights)
 }
 
-func (m *moments) posterior(alpha, noise float64, rows int, logWeights float64) (*Posterior, error) {
-	f, ok := m.factorise(alpha)
+func (m *moments) posterior(ctx context.Context, alpha, noise float64, rows int, logWeights float64) (*Posterior, error) {
+	f, ok := m.factorise(ctx, alpha)
 	if !ok {
 		return nil, fmt.Errorf("alpha %v is too small beside the inputs", alpha)
 	}
 	right := m.rightSide()
 	w := append([]float64(nil), right...)
-	f.solve(w, 1)
+	f.solve(ctx, w, 1)
 	misfit := max(0, m.spread()-kern.Dot(w, right))
 	fitted, err := newLinear(w, intercepts(w, m.mean(), m.targetMean()), Report{Solver: "cholesky", Converged: true, Objective: misfit})
 	if err != nil {
@@ -114,7 +115,10 @@ func (p *Posterior) LogMarginalLikelihood() float64 { return p.evidence }
 func (p *Posterior) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	n, _ := X.Dims()
 	out := make([]float64, n)
-	return out, p.score(ctx, out, X)
+	if err := p.score(ctx, out, X); err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // PredictStd returns the mean of a new observation of weight 1 at each row of X, and its standard
@@ -139,7 +143,9 @@ func (p *Posterior) PredictStd(ctx context.Context, X mat.Matrix) (mean, std []f
 			writeRow(x.Row(i), X, lo+i)
 			kern.Axpy(-1, p.mean, x.Row(i))
 		}
-		kern.SolveLower(view(p.lower), x.T())
+		if err := kern.SolveLower(ctx, view(p.lower), x.T()); err != nil {
+			return nil, nil, err
+		}
 		for i := range m {
 			variance := 1 + kern.Dot(x.Row(i), x.Row(i))
 			if p.weight > 0 {

@@ -142,7 +142,7 @@ func (p *ridgeProblem) refine(ctx context.Context, m *moments, f *factor, w []fl
 		if err != nil {
 			return err
 		}
-		step, moved := g.step(w, 0, m.targets, mean, p.Alpha, func(b []float64) { f.solve(b, m.targets) })
+		step, moved := g.step(w, 0, m.targets, mean, p.Alpha, func(b []float64) { f.solve(ctx, b, m.targets) })
 		kern.Axpy(1, step, w)
 		if refined(left*moved, scale) {
 			return nil

@@ -102,15 +102,15 @@ func TestRidgeRefinesIllConditioned(t *testing.T) {
 	}
 	// What is refined is rough.
 	m := newMoments(12, 1, true)
-	if err := m.add(data.X, data.Y, nil); err != nil {
+	if err := m.add(context.Background(), data.X, data.Y, nil); err != nil {
 		t.Fatal(err)
 	}
-	f, ok := m.factorise(alpha)
+	f, ok := m.factorise(context.Background(), alpha)
 	if !ok {
 		t.Fatal("singular: the test shows nothing")
 	}
 	w := m.rightSide()
-	f.solve(w, 1)
+	f.solve(context.Background(), w, 1)
 	offset := intercepts(w, m.mean(), m.targetMean())
 	scores := make([]float64, 400)
 	for i := range scores {

@@ -1,6 +1,7 @@
 package estimator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -154,6 +155,14 @@ func (p *ridgeProblem) block(first int, block datasets.Set) (y []float64, count 
 func (s Ridge) ReadsOnce(rows, cols int) bool { return s.way(rows, cols, false) == "cholesky" }
 
 func (p *ridgeProblem) solve(ctx context.Context) (linear, error) {
+	model, err := p.bySolver(ctx)
+	if err = cmp.Or(ctx.Err(), err); err != nil { // whatever else there is comes of stopping
+		return linear{}, err
+	}
+	return model, nil
+}
+
+func (p *ridgeProblem) bySolver(ctx context.Context) (linear, error) {
 	switch way := p.way(p.rows.n, p.rows.cols, p.rows.sparse); way {
 	case "dual":
 		return p.dual(ctx)
@@ -181,7 +190,7 @@ func (p *ridgeProblem) moments(ctx context.Context) (*moments, error) {
 		if count != m.targets {
 			return fmt.Errorf("rows from %d: %d targets, wanted %d", first, count, m.targets)
 		}
-		if m.add(block.X, y, weights) != nil {
+		if m.add(ctx, block.X, y, weights) != nil {
 			return nameFault(first, block)
 		}
 		return nil
@@ -203,15 +212,15 @@ func (p *ridgeProblem) ridge(ctx context.Context, m *moments) (linear, error) {
 	report := Report{Solver: "cholesky", Converged: true}
 	right := m.rightSide()
 	w := slices.Clone(right)
-	if f, ok := m.factorise(alpha); ok {
-		f.solve(w, m.targets)
+	if f, ok := m.factorise(ctx, alpha); ok {
+		f.solve(ctx, w, m.targets)
 		if err := p.refine(ctx, m, f, w); err != nil {
 			return linear{}, err
 		}
 	} else {
 		system := make([]float64, m.cols*m.cols)
 		m.system(system, alpha)
-		rank, err := leastNorm(system, m.cols, w, m.targets)
+		rank, err := leastNorm(ctx, system, m.cols, w, m.targets)
 		if err != nil {
 			return linear{}, err
 		}
@@ -244,14 +253,14 @@ func (p *ridgeProblem) dual(ctx context.Context) (linear, error) {
 	}
 	n, t := d.n, d.targets
 	report := Report{Solver: "dual", Converged: true}
-	kernel := d.kernel()
+	kernel := d.kernel(ctx)
 	addDiagonal(kernel, n, p.Alpha)
 	a := slices.Clone(d.y)
 	lower := slices.Clone(kernel)
-	if cholesky(lower, n) {
-		kern.SolveCholesky(kern.Dense(n, n, n, lower), kern.Dense(n, t, t, a))
+	if cholesky(ctx, lower, n) {
+		kern.SolveCholesky(ctx, kern.Dense(n, n, n, lower), kern.Dense(n, t, t, a))
 	} else {
-		rank, err := leastNorm(kernel, n, a, t)
+		rank, err := leastNorm(ctx, kernel, n, a, t)
 		if err != nil {
 			return linear{}, err
 		}

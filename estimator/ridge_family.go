@@ -224,7 +224,7 @@ func (s *ridgeFamily) sum(groups []*ridgeGroup) error {
 		for lo := 0; lo < len(list); lo += familyTile {
 			block := s.Data.Select(list[lo:min(lo+familyTile, len(list))])
 			err := s.each(groups, block.X, func(k int, Z *mat.Dense) error {
-				return groups[k].add(p, Z, block)
+				return groups[k].add(s.ctx, p, Z, block)
 			})
 			if err != nil {
 				return err
@@ -259,7 +259,7 @@ func (s *ridgeFamily) each(groups []*ridgeGroup, X mat.Matrix, f func(k int, Z *
 }
 
 // add adds the mapped rows of a block to a part.
-func (g *ridgeGroup) add(part int, Z *mat.Dense, block datasets.Set) error {
+func (g *ridgeGroup) add(ctx context.Context, part int, Z *mat.Dense, block datasets.Set) error {
 	y, count, weights, err := g.problem.block(0, block)
 	if err != nil {
 		return err
@@ -271,7 +271,7 @@ func (g *ridgeGroup) add(part int, Z *mat.Dense, block datasets.Set) error {
 			g.sums[part] = g.sums[0].beside()
 		}
 	}
-	return g.sums[part].add(Z, y, weights)
+	return g.sums[part].add(ctx, Z, y, weights)
 }
 
 // solve fits the members of a group on every fold.
@@ -379,14 +379,15 @@ func (s *ridgeFamily) byWidth(models []familyModel, wide *moments, f func(*ridge
 		byWidth[m.width] = append(byWidth[m.width], k)
 	}
 	for _, width := range slices.Sorted(maps.Keys(byWidth)) {
-		if err := s.ctx.Err(); err != nil {
-			return err
+		if s.ctx.Err() != nil {
+			break
 		}
 		list := byWidth[width]
 		if cap(s.scratch) < width*width {
 			s.scratch = make([]float64, width*width)
 		}
 		p := newRidgePath(wide, width, s.scratch[:width*width])
+		p.ctx = s.ctx
 		kern.Parallel(len(list), 1, func(lo, hi int) {
 			for _, k := range list[lo:hi] {
 				start := time.Now()
@@ -395,7 +396,7 @@ func (s *ridgeFamily) byWidth(models []familyModel, wide *moments, f func(*ridge
 			}
 		})
 	}
-	return nil
+	return s.ctx.Err()
 }
 
 // finish makes the rest of a model of its weights.
@@ -406,6 +407,7 @@ func (m *familyModel) finish(p *ridgePath) {
 
 // ridgePath is what the systems of all alphas have in common.
 type ridgePath struct {
+	ctx              context.Context // nothing is solved once it is done
 	cols, targets    int
 	gram             []float64 // lower triangle, centred
 	diagonal         []float64
@@ -467,7 +469,7 @@ func (p *ridgePath) scale() float64 { return math.Sqrt(p.spread) }
 // back solves with a factor.
 func (p *ridgePath) back(a, b []float64) {
 	n := p.cols
-	kern.SolveCholesky(kern.Dense(n, n, n, a), kern.Dense(n, p.targets, p.targets, b))
+	kern.SolveCholesky(p.ctx, kern.Dense(n, n, n, a), kern.Dense(n, p.targets, p.targets, b))
 }
 
 // factorise writes the factor for alpha to a, and reports whether there is one, with digits to spare.
@@ -477,7 +479,7 @@ func (p *ridgePath) factorise(a []float64, alpha float64) bool {
 		copy(a[i*n:i*n+i+1], p.gram[i*n:i*n+i+1])
 		a[i*n+i] += alpha
 	}
-	if _, ok := kern.Cholesky(kern.Dense(n, n, n, a)); !ok {
+	if _, ok, err := kern.Cholesky(p.ctx, kern.Dense(n, n, n, a)); !ok || err != nil {
 		return false
 	}
 	for i, d := range p.diagonal {

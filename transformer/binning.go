@@ -235,14 +235,14 @@ func (s Binning) lay(ctx context.Context, data datasets.Source) (*FittedBinning,
 	if err := f.checkSmooth(); err != nil {
 		return nil, err
 	}
-	if err := s.draw(f); err != nil {
+	if err := s.draw(ctx, f); err != nil {
 		return nil, err
 	}
 	return f, f.finish()
 }
 
 // draw fills in the grids for γ = 1, one after the other, and the multipliers of the hash.
-func (s Binning) draw(f *FittedBinning) error {
+func (s Binning) draw(ctx context.Context, f *FittedBinning) error {
 	d := len(f.gamma)
 	if float64(d)*float64(s.Grids) > 1<<32 {
 		return fmt.Errorf("transformer: binning: %d columns × %d grids are more than memory holds", d, s.Grids)
@@ -250,6 +250,9 @@ func (s Binning) draw(f *FittedBinning) error {
 	f.base, f.shift = make([]float64, s.Grids*d), make([]float64, s.Grids*d)
 	rng := newStream()
 	for p := range s.Grids {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		rng.at(s.Seed, drawGrids, p)
 		for j := range d {
 			inverse := f.kernel.pitch(rng.Rand)
@@ -383,11 +386,14 @@ func (f *FittedBinning) number(ctx context.Context, data datasets.Source, minCou
 	}
 	f.tables = make([]table, f.grids)
 	kern.Parallel(f.grids, 1, func(from, to int) {
-		for p := from; p < to; p++ {
+		for p := from; p < to && ctx.Err() == nil; p++ {
 			f.tables[p], _ = counting[p].settle(leastOf(minCount))
 			counting[p] = table{}
 		}
 	})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	return f.place(minCount)
 }
 

@@ -70,21 +70,27 @@ func (f *FittedBinning) numberRows(ctx context.Context, X mat.Matrix, minCount i
 	n, _ := X.Dims()
 	tiles := make([]binTile, (n+tileRows-1)/tileRows)
 	kern.Parallel(len(tiles), 1, func(from, to int) {
-		for k := from; k < to; k++ {
+		for k := from; k < to && ctx.Err() == nil; k++ {
 			tiles[k].read(X, k*tileRows, min((k+1)*tileRows, n))
 		}
 	})
 	columns := make([]uint32, n*f.grids)
 	f.tables = make([]table, f.grids)
 	kern.Parallel(f.grids, gridsAtOnce, func(from, to int) {
+		if ctx.Err() != nil {
+			return
+		}
 		var scratch table
 		w := binWorks.Get().(*binWork)
 		defer binWorks.Put(w)
 		numbers := make([]uint32, n*(to-from))
-		for p := from; p < to && ctx.Err() == nil; p++ {
+		for p := from; p < to; p++ {
 			own := numbers[(p-from)*n : (p-from+1)*n]
 			scratch.reset()
 			for k := range tiles {
+				if k%64 == 0 && ctx.Err() != nil {
+					return
+				}
 				hashes := f.hash(w, &tiles[k], p)
 				scratch.count(hashes)
 				for i, number := range hashes {
@@ -111,7 +117,7 @@ func (f *FittedBinning) numberRows(ctx context.Context, X mat.Matrix, minCount i
 		return nil, err
 	}
 	kern.Parallel(n, tileRows, func(from, to int) {
-		for i := from; i < to; i++ {
+		for i := from; i < to && ctx.Err() == nil; i++ {
 			row := columns[i*f.grids : (i+1)*f.grids]
 			for p, first := range f.first[:f.grids] {
 				if row[p] != notThere {
@@ -120,5 +126,5 @@ func (f *FittedBinning) numberRows(ctx context.Context, X mat.Matrix, minCount i
 			}
 		}
 	})
-	return columns, nil
+	return columns, ctx.Err()
 }

@@ -62,8 +62,13 @@ func (f *FittedDense) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 	}
 	n, _ := X.Dims()
 	out := mat.NewDense(n, f.width, nil)
-	for i := range n {
-		denseRow(X, i, out.RawRowView(i))
+	err = eachTile(ctx, n, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			denseRow(X, i, out.RawRowView(i))
+		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
 }

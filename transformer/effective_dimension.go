@@ -1,11 +1,13 @@
 package transformer
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/kern"
 )
 
 // EffectiveDimension returns how many dimensions of a kernel's space a ridge regression makes use of:
@@ -18,10 +20,10 @@ import (
 // alpha. alpha is the penalty of the regression on Z with Z·Z' ≈ K, as estimator.Ridge has it.
 //
 // Cost about 4m³/3 flops for m rows; meant for a sample of a few thousand. It fails where K is not
-// square, symmetric and finite, or alpha not > 0.
+// square, symmetric and finite, or alpha not > 0, and with ctx.Err() once ctx is done.
 // (Zhang, Neural Computation 2005; Rudi & Rosasco, Generalization Properties of Learning with Random
 // Features, NIPS 2017.)
-func EffectiveDimension(K mat.Matrix, alpha float64) (float64, error) {
+func EffectiveDimension(ctx context.Context, K mat.Matrix, alpha float64) (float64, error) {
 	n, cols := K.Dims()
 	switch {
 	case n != cols || n == 0:
@@ -29,22 +31,25 @@ func EffectiveDimension(K mat.Matrix, alpha float64) (float64, error) {
 	case !(alpha > 0) || math.IsInf(alpha, 0):
 		return 0, fmt.Errorf("transformer: effective dimension: alpha is %v, wanted a number > 0", alpha)
 	}
-	sym := mat.NewSymDense(n, nil)
+	lower := kern.Dense(n, n, n, make([]float64, n*n))
 	for i := range n {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
 		for j := range i + 1 {
 			v := K.At(i, j)
 			if scale := max(math.Abs(K.At(i, i)), math.Abs(K.At(j, j))); !(math.Abs(v-K.At(j, i)) <= 1e-8*scale) {
 				return 0, fmt.Errorf("transformer: effective dimension: %v in row %d, column %d and %v across from it, wanted a symmetric matrix of finite numbers", v, i, j, K.At(j, i))
 			}
-			sym.SetSym(i, j, v)
+			lower.Set(i, j, v)
 		}
 	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(sym, false) {
-		return 0, errors.New("transformer: effective dimension: the eigenvalues could not be found")
+	eigen, err := kern.NewEigen(ctx, lower, false)
+	if err != nil {
+		return 0, fmt.Errorf("transformer: effective dimension: %w", err)
 	}
 	d := 0.0
-	for _, v := range eigen.Values(nil) {
+	for _, v := range eigen.Values {
 		d += max(v, 0) / (max(v, 0) + alpha)
 	}
 	return d, nil

@@ -41,7 +41,7 @@ func TestEffectiveDimension(t *testing.T) {
 		k    *mat.Dense
 		want float64
 	}{"linear": {&k, mat.Trace(&hat)}, "no two rows alike": {identity, n / (1 + alpha)}, "all rows alike": {ones, n / (n + alpha)}} {
-		got, err := EffectiveDimension(c.k, alpha)
+		got, err := EffectiveDimension(t.Context(), c.k, alpha)
 		if err != nil || math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %v, %v, want %v", name, got, err, c.want)
 		}
@@ -58,7 +58,7 @@ func TestEffectiveDimensionRefuses(t *testing.T) {
 		{mat.NewDense(2, 3, nil), 1, "2×3"}, {bad, 1, "symmetric"}, {mat.NewDense(1, 1, []float64{math.NaN()}), 1, "finite"},
 		{mat.NewDense(1, 1, nil), 0, "alpha"}, {mat.NewDense(1, 1, nil), math.NaN(), "alpha"},
 	} {
-		if _, err := EffectiveDimension(c.k, c.alpha); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := EffectiveDimension(t.Context(), c.k, c.alpha); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, wanted %q", c.alpha, err, c.want)
 		}
 	}

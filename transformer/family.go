@@ -135,19 +135,26 @@ func (s RFF) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (
 		}
 		f.Members = append(f.Members, FamilyMember{Map: f.mapOf(base, gamma), Width: r.Features})
 	}
-	if err := f.trim(); err != nil || len(bases) == 1 {
-		return f, err
+	if err := f.trim(); err != nil {
+		return nil, err
 	}
-	f.mix(s.Seed)
+	if len(bases) > 1 {
+		if err := f.mix(ctx, s.Seed); err != nil {
+			return nil, err
+		}
+	}
 	return f, nil
 }
 
 // mix makes normal numbers the base of maps of several kernels.
-func (f *Family) mix(seed uint64) {
+func (f *Family) mix(ctx context.Context, seed uint64) error {
 	d, m := f.widest.Dims()
 	f.widest = mat.NewDense(d, m, nil)
 	rng, column, most := newStream(), make([]float64, d), 0.0
 	for j := range m {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		rng.at(seed, drawFrequencies, j)
 		normal(rng.Rand, 1, column)
 		f.widest.SetCol(j, column)
@@ -163,6 +170,7 @@ func (f *Family) mix(seed uint64) {
 		kern.Scale(m.factor[0], factors)
 		f.factors = append(f.factors, factors)
 	}
+	return nil
 }
 
 // FamilyCost takes rules for γ to give others than the numbers there are.

@@ -260,7 +260,7 @@ func (f *FittedImpute) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix,
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		return f.transformSparse(m)
+		return f.transformSparse(ctx, m)
 	}
 	return transformDense(ctx, f, X)
 }
@@ -303,7 +303,7 @@ func (f *FittedImpute) check(X mat.Matrix) (mat.Matrix, error) {
 	return X, checkEntries("impute", X, datasets.Schema{}, 0, math.MaxFloat64, true)
 }
 
-func (f *FittedImpute) transformSparse(m *sparse.CSR) (mat.Matrix, error) {
+func (f *FittedImpute) transformSparse(ctx context.Context, m *sparse.CSR) (mat.Matrix, error) {
 	filled := func(j int, v float64) float64 {
 		if v != v {
 			return f.fill[j]
@@ -314,7 +314,7 @@ func (f *FittedImpute) transformSparse(m *sparse.CSR) (mat.Matrix, error) {
 		if _, ok := m.Shared(); ok {
 			return m, nil
 		}
-		return mapEntries(m, filled)
+		return mapEntries(ctx, m, filled)
 	}
 	rows, d := m.Dims()
 	shared, _ := m.Shared()
@@ -322,6 +322,9 @@ func (f *FittedImpute) transformSparse(m *sparse.CSR) (mat.Matrix, error) {
 	var indices []uint32
 	values := []float64{}
 	for i := range rows {
+		if i%tileRows == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		columns, entries := m.Row(i)
 		for k, j := range columns {
 			v := shared

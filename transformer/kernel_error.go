@@ -58,10 +58,9 @@ func (f *FittedRFF) KernelErrors(ctx context.Context, X mat.Matrix, features []i
 	out := make([]KernelError, len(features))
 	from := 0
 	for k, D := range features {
-		if err := ctx.Err(); err != nil {
+		if err := kern.Gram(ctx, gram, z.Slice(0, n, from, D).T(), nil); err != nil {
 			return nil, err
 		}
-		kern.Gram(gram, z.Slice(0, n, from, D).T(), nil)
 		from = D
 		out[k] = f.kernelError(D, n, gram, exact, variance)
 	}

@@ -52,7 +52,7 @@ func (s OneHot) FitSource(ctx context.Context, data datasets.Source) (Transforme
 	f := &FittedOneHot{levels: levels, first: firstCodes(levels)}
 	counts := make([]int, f.first[len(levels)])
 	_, err = fold(ctx, "onehot", data, true, func(first int, X mat.Matrix) error {
-		return eachCode("onehot", X, first, levels, data.Schema(), func(i, j, code int) {
+		return eachCode(ctx, "onehot", X, first, levels, data.Schema(), func(i, j, code int) {
 			if code >= 0 {
 				counts[f.first[j]+code]++
 			}
@@ -103,10 +103,13 @@ const missingCode = -2
 
 // eachCode calls f with the code of every entry of X, [datasets.Unknown] and missingCode included.
 // The row number in an error counts from first.
-func eachCode(step string, X mat.Matrix, first int, levels []int, schema datasets.Schema, f func(i, j, code int)) error {
+func eachCode(ctx context.Context, step string, X mat.Matrix, first int, levels []int, schema datasets.Schema, f func(i, j, code int)) error {
 	n, _ := X.Dims()
 	buffer := make([]float64, len(levels))
 	for i := range n {
+		if i%tileRows == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
 		for j, v := range denseRow(X, i, buffer) {
 			switch {
 			case v != v:
@@ -141,13 +144,10 @@ func (f *FittedOneHot) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix,
 	if err != nil {
 		return nil, err
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	n, _ := X.Dims()
 	indptr := make([]int, n+1)
 	indices := make([]uint32, 0, n*len(f.levels))
-	err = eachCode("onehot", X, 0, f.levels, datasets.Schema{}, func(i, j, code int) {
+	err = eachCode(ctx, "onehot", X, 0, f.levels, datasets.Schema{}, func(i, j, code int) {
 		if code >= 0 {
 			if c := f.column[f.first[j]+code]; c >= 0 {
 				indices = append(indices, uint32(c))

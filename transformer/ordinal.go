@@ -47,7 +47,7 @@ func (s Ordinal) FitSource(ctx context.Context, data datasets.Source) (Transform
 		return nil, err
 	}
 	_, err = fold(ctx, "ordinal", data, true, func(first int, X mat.Matrix) error {
-		return eachCode("ordinal", X, first, levels, data.Schema(), func(i, j, code int) {})
+		return eachCode(ctx, "ordinal", X, first, levels, data.Schema(), func(i, j, code int) {})
 	})
 	if err != nil {
 		return nil, err
@@ -82,11 +82,8 @@ func (f *FittedOrdinal) TransformTo(ctx context.Context, dst *mat.Dense, X mat.M
 	if err := checkTile("ordinal", dst, n, len(f.levels)); err != nil {
 		return err
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	unknown := -1
-	err = eachCode("ordinal", X, 0, f.levels, datasets.Schema{}, func(i, j, code int) {
+	err = eachCode(ctx, "ordinal", X, 0, f.levels, datasets.Schema{}, func(i, j, code int) {
 		v := float64(code)
 		switch {
 		case code == missingCode || code == datasets.Unknown && f.unknown == "missing":

@@ -138,7 +138,7 @@ func (s PCA) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 		return nil, err
 	}
 	f := &FittedPCA{mean: m.mean}
-	if err := s.decompose(f, cov, rows); err != nil {
+	if err := s.decompose(ctx, f, cov, rows); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -147,8 +147,8 @@ func (s PCA) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 // mostCovariance is the number of columns whose covariance takes 8 GB.
 const mostCovariance = 1 << 15
 
-// covariance accumulates the covariance matrix, lower triangle and upper.
-func covariance(ctx context.Context, data datasets.Source, mean []float64, rows int) (*mat.SymDense, error) {
+// covariance accumulates the lower triangle of the covariance matrix.
+func covariance(ctx context.Context, data datasets.Source, mean []float64, rows int) (kern.View[float64], error) {
 	d := len(mean)
 	sums := make([]float64, d*d)
 	gram := kern.Dense(d, d, d, sums)
@@ -162,19 +162,20 @@ func covariance(ctx context.Context, data datasets.Source, mean []float64, rows 
 			}
 			centred := kern.Dense(hi-lo, d, d, tile)
 			centre(centred, X, lo, mean)
-			kern.Gram(gram, centred, nil)
+			if err := kern.Gram(ctx, gram, centred, nil); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return gram, err
 	}
-	kern.MirrorLower(gram)
 	kern.Scale(1/float64(rows-1), sums)
 	if !allFinite(sums) {
-		return nil, errors.New("transformer: pca: the variance overflows; scale the inputs before")
+		return gram, errors.New("transformer: pca: the variance overflows; scale the inputs before")
 	}
-	return mat.NewSymDense(d, sums), nil
+	return gram, nil
 }
 
 // centre writes the rows of X from lo on, less mean, into dst.
@@ -188,14 +189,14 @@ func centre(dst kern.View[float64], X mat.Matrix, lo int, mean []float64) {
 	}
 }
 
-// decompose fills in the components that the spec keeps of a covariance.
-func (s PCA) decompose(f *FittedPCA, cov *mat.SymDense, rows int) error {
-	var eigen mat.EigenSym
-	if !eigen.Factorize(cov, true) {
-		return errors.New("transformer: pca: the eigenvectors of the covariance did not converge")
+// decompose fills in the components that the spec keeps of a covariance, whose memory it takes.
+func (s PCA) decompose(ctx context.Context, f *FittedPCA, cov kern.View[float64], rows int) error {
+	eigen, err := kern.NewEigen(ctx, cov, true)
+	if err != nil {
+		return fmt.Errorf("transformer: pca: the eigenvectors of the covariance: %w", err)
 	}
 	d := len(f.mean)
-	variance := eigen.Values(nil)
+	variance := slices.Clone(eigen.Values)
 	slices.Reverse(variance)
 	total, rank := 0.0, 0
 	for k, v := range variance {
@@ -213,11 +214,13 @@ func (s PCA) decompose(f *FittedPCA, cov *mat.SymDense, rows int) error {
 		return err
 	}
 	f.variance, f.total = variance[:keep:keep], total
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
+	vectors, err := eigen.Vectors(ctx, d-keep, d)
+	if err != nil {
+		return fmt.Errorf("transformer: pca: the eigenvectors of the covariance: %w", err)
+	}
 	f.components = mat.NewDense(d, keep, nil)
 	for k := range keep {
-		v := mat.Col(nil, d-1-k, &vectors)
+		v := vectors[(keep-1-k)*d : (keep-k)*d]
 		turn(v)
 		f.components.SetCol(k, v)
 	}

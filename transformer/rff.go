@@ -131,7 +131,7 @@ func (s RFF) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	if f.gamma, err = s.Gamma.resolve(ctx, "rff", f.kernel, data, s.Seed); err != nil {
 		return nil, err
 	}
-	if err := s.draw(f); err != nil {
+	if err := s.draw(ctx, f); err != nil {
 		return nil, err
 	}
 	if err := f.finish(); err != nil {
@@ -142,7 +142,7 @@ func (s RFF) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 
 // draw fills in the frequencies for γ = 1, one after the other, and the phases. The normal numbers in
 // the frequencies are the same for every kernel that is a mixture of gaussian ones.
-func (s RFF) draw(f *FittedRFF) error {
+func (s RFF) draw(ctx context.Context, f *FittedRFF) error {
 	d, m := len(f.gamma), s.frequencies()
 	if float64(d)*float64(m) > 1<<33 {
 		return fmt.Errorf("transformer: rff: %d columns × %d frequencies are more than memory holds", d, m)
@@ -151,6 +151,9 @@ func (s RFF) draw(f *FittedRFF) error {
 	omega := make([]float64, d)
 	rng := newStream()
 	for j := range m {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if f.kernel.spread != nil {
 			rng.at(s.Seed, drawSpreads, j)
 			f.spread = append(f.spread, f.kernel.spread(rng.Rand))

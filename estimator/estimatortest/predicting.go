@@ -18,6 +18,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/polls"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -141,16 +142,10 @@ func (s *suite) concurrent(t *testing.T) {
 	}
 }
 
-// cancelled: a cancelled call ends with the context's error.
+// cancelled: a call cancelled at any moment ends with the context's error, and with nothing else.
 func (s *suite) cancelled(t *testing.T) {
-	p := s.fit(t, s.data)
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := s.spec.Fit(ctx, s.data); !errors.Is(err, context.Canceled) {
-		t.Errorf("Fit: %v", err)
-	}
-	if _, err := p.Predict(ctx, s.probe); !errors.Is(err, context.Canceled) {
-		t.Errorf("Predict: %v", err)
+	for what, err := range unstoppable(s.spec, s.data, s.probe) {
+		t.Errorf("%s: %v", what, err)
 	}
 	if e, ok := s.spec.(estimator.BlockEstimator); ok {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -159,6 +154,39 @@ func (s *suite) cancelled(t *testing.T) {
 			t.Errorf("FitSource: %v", err)
 		}
 	}
+}
+
+// unstoppable returns, by the call, how a spec or its fit breaks the law of cancelling.
+func unstoppable(spec estimator.Estimator, data datasets.Set, probe mat.Matrix) map[string]error {
+	out := map[string]error{}
+	check := func(what string, run func(ctx context.Context) (result bool, err error)) {
+		if err := polls.Check(run); err != nil {
+			out[what] = err
+		}
+	}
+	check("Fit", func(ctx context.Context) (bool, error) {
+		p, err := spec.Fit(ctx, data)
+		return p != nil, err
+	})
+	if e, ok := spec.(estimator.BlockEstimator); ok {
+		check("FitSource", func(ctx context.Context) (bool, error) {
+			p, err := e.FitSource(ctx, stream{data})
+			return p != nil, err
+		})
+	}
+	p, err := spec.Fit(context.Background(), data)
+	if err != nil {
+		return out
+	}
+	check("Predict", func(ctx context.Context) (bool, error) {
+		values, err := p.Predict(ctx, probe)
+		return values != nil, err
+	})
+	check("estimator.Predict", func(ctx context.Context) (bool, error) {
+		all, err := estimator.Predict(ctx, p, probe)
+		return all.Values != nil || all.Scores != nil || all.Targets != nil || all.Probabilities != nil, err
+	})
+	return out
 }
 
 // leaving is a stream whose reader is cancelled after some rows.

@@ -16,6 +16,7 @@ var Allowed = map[string][]string{
 	"internal/kern":   {},
 	"internal/solve":  {"internal/kern", "sparse"},
 	"internal/golden": {},
+	"internal/polls":  {},
 	"internal/arrows": {},
 	"internal/svg":    {},
 	"datasets":        {"sparse", "single"},
@@ -44,8 +45,8 @@ var Allowed = map[string][]string{
 
 	// Laws as conformance suites, for anybody's types.
 	"datasets/sourcetest":         {"datasets"},
-	"transformer/transformertest": {"transformer", "datasets", "sparse", "param", "model"},
-	"estimator/estimatortest":     {"estimator", "datasets", "sparse", "param", "model"},
+	"transformer/transformertest": {"transformer", "datasets", "sparse", "param", "model", "internal/polls"},
+	"estimator/estimatortest":     {"estimator", "datasets", "sparse", "param", "model", "internal/polls"},
 
 	"experiment":  {"pipeline", "gridsearch", "transformer", "estimator", "metrics", "datasets/...", "sparse", "param", "model"},
 	"cmd/bochner": {"experiment"},

@@ -80,13 +80,13 @@ func BenchmarkGram(b *testing.B) {
 	z64, z32 := benchView[float64](newRand(1), n, d), benchView[float32](newRand(1), n, d)
 	c64, c32 := benchView[float64](newRand(1), d, d), benchView[float32](newRand(1), d, d)
 	b.Run("f64", func(b *testing.B) {
-		flopRate[float64](b, n*d*d, func() { Gram(c64, z64, nil) })
+		flopRate[float64](b, n*d*d, func() { Gram(forever, c64, z64, nil) })
 	})
 	b.Run("f32", func(b *testing.B) {
-		flopRate[float32](b, n*d*d, func() { Gram(c32, z32, nil) })
+		flopRate[float32](b, n*d*d, func() { Gram(forever, c32, z32, nil) })
 	})
 	b.Run("mixed", func(b *testing.B) {
-		flopRate[float32](b, n*d*d, func() { GramMixed(c64, z32, nil) })
+		flopRate[float32](b, n*d*d, func() { GramMixed(forever, c64, z32, nil) })
 	})
 }
 
@@ -155,14 +155,14 @@ func benchmarkCholesky[T Float](b *testing.B) {
 	for _, n := range []int{64, 256, 1000, 2048} {
 		z, a, l := benchView[T](newRand(1), n+10, n), benchView[T](newRand(1), n, n), benchView[T](newRand(1), n, n)
 		zero(a)
-		Gram(a, z, nil)
+		Gram(forever, a, z, nil)
 		for i := range n {
 			a.Set(i, i, a.At(i, i)+1)
 		}
 		b.Run(fmt.Sprintf("factor/n=%d", n), func(b *testing.B) {
 			flopRate[T](b, float64(n)*float64(n)*float64(n)/3, func() {
 				copy(l.Data, a.Data)
-				if _, ok := Cholesky(l); !ok {
+				if _, ok, _ := Cholesky(forever, l); !ok {
 					b.Fatal("not positive definite")
 				}
 			})
@@ -170,7 +170,7 @@ func benchmarkCholesky[T Float](b *testing.B) {
 		for _, k := range []int{1, 10, 100} {
 			x := benchView[T](newRand(2), n, k)
 			b.Run(fmt.Sprintf("solve/n=%d/k=%d", n, k), func(b *testing.B) {
-				flopRate[T](b, 2*float64(n)*float64(n)*float64(k), func() { SolveCholesky(l, x); Scale(T(n), x.Data) })
+				flopRate[T](b, 2*float64(n)*float64(n)*float64(k), func() { SolveCholesky(forever, l, x); Scale(T(n), x.Data) })
 			})
 		}
 	}
@@ -244,4 +244,22 @@ func BenchmarkSparse(b *testing.B) {
 	few, out := benchView[float64](r, cols, 8), benchView[float64](r, rows, 8)
 	b.Run("Mul8", func(b *testing.B) { perElement(b, rows*each, func() { SparseMul(out, a, few, false) }) })
 	b.Run("MulT8", func(b *testing.B) { perElement(b, rows*each, func() { SparseMulT(few, a, out, false) }) })
+}
+
+// BenchmarkEigen is the decomposition of a matrix with all of its vectors.
+func BenchmarkEigen(b *testing.B) {
+	for _, n := range []int{500, 2000} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			a := gramOf(newRand(3), n, n, 1)
+			for b.Loop() {
+				e, err := NewEigen(forever, clone(a), true)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := e.Vectors(forever, 0, n); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

@@ -1,6 +1,9 @@
 package kern
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // cholBlock is the order below which factor and solves run unblocked.
 const cholBlock = 32
@@ -9,25 +12,31 @@ const cholBlock = 32
 // reads the lower triangle and overwrites it with L; the strict upper triangle
 // is neither read nor written. When a pivot is not a positive finite number,
 // that is, A is not positive definite to working precision, it returns the
-// pivot's index and false, and the contents are of no use. Cost n³/3 flops.
-func Cholesky[T Float](a View[T]) (pivot int, ok bool) {
+// pivot's index and false, and the contents are of no use, as they are once
+// ctx is done, when it returns ctx.Err(). Cost n³/3 flops.
+func Cholesky[T Float](ctx context.Context, a View[T]) (pivot int, ok bool, err error) {
 	if a.Rows != a.Cols {
 		panic("kern: Cholesky of a matrix that is not square")
 	}
 	n := a.Rows
 	if n <= cholBlock {
-		return choleskySmall(a)
+		pivot, ok = choleskySmall(a)
+		return pivot, ok, ctx.Err()
 	}
 	h := half(n)
 	a11, a21, a22 := a.Slice(0, h, 0, h), a.Slice(h, n, 0, h), a.Slice(h, n, h, n)
-	if pivot, ok = Cholesky(a11); !ok {
-		return pivot, false
+	if pivot, ok, err = Cholesky(ctx, a11); !ok || err != nil {
+		return pivot, false, err
 	}
-	SolveLower(a11, a21.T())
-	p := product[T, T]{c: a22, a: a21, b: a21.T(), finish: subtract, lower: true}
-	p.run()
-	pivot, ok = Cholesky(a22)
-	return h + pivot, ok
+	if err := SolveLower(ctx, a11, a21.T()); err != nil {
+		return 0, false, err
+	}
+	p := product[T, T]{c: a22, a: a21, b: a21.T(), finish: subtract, lower: true, ctx: ctx}
+	if err := p.run(); err != nil {
+		return 0, false, err
+	}
+	pivot, ok, err = Cholesky(ctx, a22)
+	return h + pivot, ok, err
 }
 
 // half splits n in two at a multiple of cholBlock.
@@ -63,37 +72,47 @@ func choleskySmall[T Float](a View[T]) (pivot int, ok bool) {
 
 // SolveCholesky overwrites B with A⁻¹B, given the factor L of A = L·Lᵀ in the
 // lower triangle of l, as Cholesky leaves it. L is n × n, B is n × k with any
-// strides. Cost 2n²k flops.
-func SolveCholesky[T Float](l, b View[T]) {
-	SolveLower(l, b)
-	SolveLowerT(l, b)
+// strides. Cost 2n²k flops. Once ctx is done it returns ctx.Err(), as the
+// functions below do, and B is of no use.
+func SolveCholesky[T Float](ctx context.Context, l, b View[T]) error {
+	if err := SolveLower(ctx, l, b); err != nil {
+		return err
+	}
+	return SolveLowerT(ctx, l, b)
 }
 
 // SolveLower overwrites B with L⁻¹B, L the lower triangle of l (n × n), B n × k
 // with any strides. Cost n²k flops.
-func SolveLower[T Float](l, b View[T]) { solveTriangle(l, b, false) }
+func SolveLower[T Float](ctx context.Context, l, b View[T]) error {
+	return solveTriangle(ctx, l, b, false)
+}
 
 // SolveLowerT overwrites B with L⁻ᵀB, L the lower triangle of l (n × n), B
 // n × k with any strides. Cost n²k flops.
-func SolveLowerT[T Float](l, b View[T]) { solveTriangle(l, b, true) }
+func SolveLowerT[T Float](ctx context.Context, l, b View[T]) error {
+	return solveTriangle(ctx, l, b, true)
+}
 
-func solveTriangle[T Float](l, b View[T], transposed bool) {
+func solveTriangle[T Float](ctx context.Context, l, b View[T], transposed bool) error {
 	if l.Rows != l.Cols || b.Rows != l.Rows {
 		panic("kern: triangular solve of shapes that do not fit")
 	}
 	if l.Rows == 0 || b.Cols == 0 {
-		return
+		return ctx.Err()
 	}
 	const fewColumns = 4
 	if l.ColStride == 1 && b.Cols <= fewColumns {
 		hold, x := borrow[T](l.Rows)
 		defer hold.release()
 		for j := range b.Cols {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			solveColumn(l, b, j, x, transposed)
 		}
-		return
+		return ctx.Err()
 	}
-	solveBlocked(l, b, transposed)
+	return solveBlocked(ctx, l, b, transposed)
 }
 
 // solveColumn solves for column j of b, reading L once, along its rows.
@@ -121,33 +140,35 @@ func solveColumn[T Float](l, b View[T], j int, x []T, transposed bool) {
 
 // solveBlocked halves the triangle down to small blocks, so that nearly all
 // work is in products.
-func solveBlocked[T Float](l, b View[T], transposed bool) {
+func solveBlocked[T Float](ctx context.Context, l, b View[T], transposed bool) error {
 	n := l.Rows
 	if n <= cholBlock {
 		solveSmall(l, b, transposed)
-		return
+		return ctx.Err()
 	}
 	h := half(n)
 	l11, l21, l22 := l.Slice(0, h, 0, h), l.Slice(h, n, 0, h), l.Slice(h, n, h, n)
-	top, bottom := b.Slice(0, h, 0, b.Cols), b.Slice(h, n, 0, b.Cols)
+	first, last := b.Slice(0, h, 0, b.Cols), b.Slice(h, n, 0, b.Cols)
+	between := l21
 	if transposed {
-		solveBlocked(l22, bottom, true)
-		subtractProduct(top, l21.T(), bottom)
-		solveBlocked(l11, top, true)
-	} else {
-		solveBlocked(l11, top, false)
-		subtractProduct(bottom, l21, top)
-		solveBlocked(l22, bottom, false)
+		l11, l22, first, last, between = l22, l11, last, first, l21.T()
 	}
+	if err := solveBlocked(ctx, l11, first, transposed); err != nil {
+		return err
+	}
+	if err := subtractProduct(ctx, last, between, first); err != nil {
+		return err
+	}
+	return solveBlocked(ctx, l22, last, transposed)
 }
 
 // subtractProduct computes C −= A·B.
-func subtractProduct[T Float](c, a, b View[T]) {
+func subtractProduct[T Float](ctx context.Context, c, a, b View[T]) error {
 	if c.ColStride != 1 && c.RowStride == 1 {
 		c, a, b = c.T(), b.T(), a.T()
 	}
-	p := product[T, T]{c: c, a: a, b: b, finish: subtract}
-	p.run()
+	p := product[T, T]{c: c, a: a, b: b, finish: subtract, ctx: ctx}
+	return p.run()
 }
 
 // strip is the number of right sides that solveSmall takes at a time: a

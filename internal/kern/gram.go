@@ -1,26 +1,29 @@
 package kern
 
+import "context"
+
 // Gram adds the lower triangle, diagonal included, of AᵀSA to C:
 //
 //	for i ≥ j:  c[i,j] += Σ_k weights[k]·a[k,i]·a[k,j]
 //
 // A is n × d with any strides, weights has n elements or is nil for ones, and
 // C is d × d. The strict upper triangle of C is neither read nor written (see
-// MirrorLower). Cost nd² flops.
-func Gram[T Float](c, a View[T], weights []T) {
+// MirrorLower). Cost nd² flops. Once ctx is done it returns ctx.Err(), and C
+// is of no use.
+func Gram[T Float](ctx context.Context, c, a View[T], weights []T) error {
 	checkGram(c.Rows, c.Cols, a, weights)
-	p := product[T, T]{c: c, a: a.T(), b: a, weights: weights, finish: add, lower: true}
-	p.run()
+	p := product[T, T]{c: c, a: a.T(), b: a, weights: weights, finish: add, lower: true, ctx: ctx}
+	return p.run()
 }
 
 // GramMixed is Gram of a float32 matrix, summed into a float64 C: products
 // and sums over a block of at most 512 rows are made in float32, sums over
 // blocks in float64. It is nearly as fast as the float32 Gram, and its error does not
 // grow with the number of rows.
-func GramMixed(c View[float64], a View[float32], weights []float32) {
+func GramMixed(ctx context.Context, c View[float64], a View[float32], weights []float32) error {
 	checkGram(c.Rows, c.Cols, a, weights)
-	p := product[float32, float64]{c: c, a: a.T(), b: a, weights: weights, finish: add, lower: true}
-	p.run()
+	p := product[float32, float64]{c: c, a: a.T(), b: a, weights: weights, finish: add, lower: true, ctx: ctx}
+	return p.run()
 }
 
 func checkGram[T Float](rows, cols int, a View[T], weights []T) {

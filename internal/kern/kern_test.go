@@ -164,7 +164,7 @@ func testGram[T Float](t *testing.T) {
 			}
 		}
 		before := clone(c)
-		Gram(c, a, weights)
+		Gram(forever, c, a, weights)
 		for i := range d {
 			for j := range i + 1 {
 				s := float64(before.At(i, j))
@@ -198,7 +198,7 @@ func testGramMixed(t *testing.T) {
 		a := randomView[float32](r, n, d, layouts[r.IntN(4)])
 		c := randomView[float64](r, d, d, "rows")
 		want := clone(c)
-		GramMixed(c, a, nil)
+		GramMixed(forever, c, a, nil)
 		for i := range d {
 			for j := range i + 1 {
 				s := want.At(i, j)
@@ -233,9 +233,9 @@ func testCholesky[T Float](t *testing.T) {
 			z := randomView[T](r, 2*n+5, n, "rows")
 			a := randomView[T](r, n, n, layout)
 			zero(a)
-			Gram(a, z, nil)
+			Gram(forever, a, z, nil)
 			l := clone(a)
-			if pivot, ok := Cholesky(l); !ok {
+			if pivot, ok, _ := Cholesky(forever, l); !ok {
 				t.Fatalf("n=%d: failed at %d", n, pivot)
 			}
 			for i := range n {
@@ -252,7 +252,7 @@ func testCholesky[T Float](t *testing.T) {
 			MirrorLower(a)
 			x, b := randomView[T](r, n, 5, layout), randomView[T](r, n, 5, layout)
 			Mul(b, a, x, false)
-			SolveCholesky(l, b)
+			SolveCholesky(forever, l, b)
 			for i := range n {
 				for j := range 5 {
 					if e := math.Abs(float64(b.At(i, j) - x.At(i, j))); e > 1e3*eps[T]()*float64(n+1) {
@@ -278,7 +278,7 @@ func testCholeskyNamesTheFailingPivot(t *testing.T) {
 				a.Set(i, i, 2)
 			}
 			a.Set(at, at, bad)
-			if pivot, ok := Cholesky(a); ok || pivot != at {
+			if pivot, ok, _ := Cholesky(forever, a); ok || pivot != at {
 				t.Errorf("diagonal element %d is %v: pivot %d, ok %v", at, bad, pivot, ok)
 			}
 		}
@@ -295,9 +295,9 @@ func testProductsDoNotDependOnCores(t *testing.T) {
 		c := Dense(300, 290, 290, make([]float64, 300*290))
 		Mul(c, a, b, false)
 		g := Dense(300, 300, 300, make([]float64, 300*300))
-		Gram(g, a.T(), nil)
+		Gram(forever, g, a.T(), nil)
 		f := clone(g)
-		if _, ok := Cholesky(f); !ok {
+		if _, ok, _ := Cholesky(forever, f); !ok {
 			t.Fatal("not positive definite")
 		}
 		z := Dense(300, 580, 580, make([]float64, 300*580))

@@ -1,6 +1,7 @@
 package kern
 
 import (
+	"context"
 	"runtime"
 	"unsafe"
 )
@@ -47,6 +48,7 @@ type product[T, S Float] struct {
 	weights []T // one per inner index, nil for ones
 	finish  finish
 	lower   bool
+	ctx     context.Context // when to stop, nil for never
 }
 
 // blocking holds the sizes of the blocks: mr × nr in registers, kc deep, mc
@@ -54,15 +56,16 @@ type product[T, S Float] struct {
 // only kc has a bearing on the result.
 type blocking struct{ mr, nr, mc, kc, nc int }
 
-func (p *product[T, S]) run() {
+// run computes the product. It returns the error of p.ctx once that is done, C half made.
+func (p *product[T, S]) run() error {
 	if p.c.Rows == 0 || p.c.Cols == 0 {
-		return
+		return p.stopped()
 	}
 	if p.a.Cols == 0 {
 		if p.finish == set {
 			zero(p.c)
 		}
-		return
+		return p.stopped()
 	}
 	bl := blockingOf[T]()
 	depth, width := min(bl.kc, p.a.Cols), roundUp(min(bl.nc, p.c.Cols), bl.nr)
@@ -79,10 +82,22 @@ func (p *product[T, S]) run() {
 		}
 		for k := 0; k < p.a.Cols; k += bl.kc {
 			nk := min(bl.kc, p.a.Cols-k)
+			if err := p.stopped(); err != nil {
+				return err
+			}
 			p.packRight(packed, bl, k, nk, j, nj)
 			p.stripes(packed, bl, k, nk, j, nj, top)
 		}
 	}
+	return p.stopped()
+}
+
+// stopped returns the error of the context.
+func (p *product[T, S]) stopped() error {
+	if p.ctx == nil {
+		return nil
+	}
+	return p.ctx.Err()
 }
 
 // packRight packs rows [k, k+nk) and columns [j, j+nj) of B.
@@ -113,6 +128,9 @@ func (p *product[T, S]) stripes(packed []T, bl blocking, k, nk, j, nj, top int) 
 	blocks := (rows + height - 1) / height
 	q := *p // p itself stays off the heap
 	Parallel(blocks, 1, func(lo, _ int) {
+		if q.stopped() != nil {
+			return
+		}
 		first := top + (blocks-1-lo)*height
 		q.stripe(packed, bl, k, nk, j, nj, first, min(first+height, q.c.Rows))
 	})

@@ -24,7 +24,7 @@ func testAgainstGonum(t *testing.T) {
 			t.Errorf("n=%d: products differ by %v", n, d)
 		}
 		g := Dense(n, n, n, make([]float64, n*n))
-		Gram(g, a.T(), nil)
+		Gram(forever, g, a.T(), nil)
 		MirrorLower(g)
 		var sym mat.Dense
 		sym.Mul(gonumOf(a), gonumOf(a).T())
@@ -38,7 +38,7 @@ func testAgainstGonum(t *testing.T) {
 		if !chol.Factorize(mat.NewSymDense(n, values(g))) {
 			t.Fatal("gonum: not positive definite")
 		}
-		if _, ok := Cholesky(g); !ok {
+		if _, ok, _ := Cholesky(forever, g); !ok {
 			t.Fatal("not positive definite")
 		}
 		rhs := randomView[float64](r, n, 7, "rows")
@@ -46,7 +46,7 @@ func testAgainstGonum(t *testing.T) {
 		if err := chol.SolveTo(&x, gonumOf(rhs)); err != nil {
 			t.Fatal(err)
 		}
-		SolveCholesky(g, rhs)
+		SolveCholesky(forever, g, rhs)
 		if d := distance(gonumOf(rhs), &x); d > 1e-10 {
 			t.Errorf("n=%d: solutions differ by %v", n, d)
 		}
@@ -134,7 +134,7 @@ func FuzzGram(f *testing.F) {
 		Mul(want, a.T(), a, true)
 		eachSet(t, func(t *testing.T) {
 			c := clone(start)
-			Gram(c, a, nil)
+			Gram(forever, c, a, nil)
 			for i := range cols {
 				for j := range cols {
 					w, tol := start.At(i, j), 0.0

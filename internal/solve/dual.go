@@ -77,7 +77,7 @@ type DualResult struct {
 // (Hsieh, Chang, Lin, Keerthi & Sundararajan, ICML 2008; Ho & Lin, JMLR 2012; the multiplier:
 // Hestenes 1969, Powell 1969.) The order of rows is random from a fixed seed.
 func (p *Dual) Solve(ctx context.Context, tol float64, maxEpochs int) (DualResult, error) {
-	d := newDescent(p)
+	d := newDescent(ctx, p)
 	threshold := 0.1 * d.scale()
 	for d.epochs < maxEpochs {
 		if err := ctx.Err(); err != nil {
@@ -103,12 +103,16 @@ func (p *Dual) Solve(ctx context.Context, tol float64, maxEpochs int) (DualResul
 	}
 	d.project()
 	d.measure()
+	if err := ctx.Err(); err != nil {
+		return DualResult{}, err
+	}
 	return DualResult{W: d.w, B: d.b - d.offset, Beta: d.beta, Epochs: d.epochs, Converged: d.gap <= tol, Gap: d.gap, Objective: d.primal}, nil
 }
 
 // descent is the state of one run.
 type descent struct {
 	*Dual
+	ctx       context.Context // once it is done nothing is worth going on with
 	w, beta   []float64 // w is Σβ_i·x_i, of rows that are not centred
 	b, rho    float64
 	total     float64   // Σβ
@@ -126,11 +130,14 @@ type descent struct {
 	primal    float64
 }
 
-func newDescent(p *Dual) *descent {
+func newDescent(ctx context.Context, p *Dual) *descent {
 	n := p.Rows.Len()
-	d := &descent{Dual: p, w: kern.Spread(p.Rows.Width()), beta: make([]float64, n), curvature: make([]float64, n),
+	d := &descent{Dual: p, ctx: ctx, w: kern.Spread(p.Rows.Width()), beta: make([]float64, n), curvature: make([]float64, n),
 		active: make([]int, n), stuck: make([]bool, n), slack: math.Inf(1), rng: rand.New(rand.NewPCG(2008, 1))}
 	for i := range n {
+		if d.stopped(i) {
+			break
+		}
 		d.active[i] = i
 		d.curvature[i] = p.Rows.Square(i) + d.own(i)
 	}
@@ -172,7 +179,7 @@ func (d *descent) centre() {
 		d.level += d.along[i] / float64(len(live))
 	}
 	kern.Parallel(len(d.beta), rowsAtOnce, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
+		for i := lo; i < hi && !d.stopped(i); i++ {
 			d.along[i] += d.Rows.Dot(i, mean)
 			d.curvature[i] = max(0, d.curvature[i]-2*d.along[i]+d.level)
 		}
@@ -193,10 +200,16 @@ func (d *descent) centre() {
 // rowsAtOnce is the number of rows that are a piece of work.
 const rowsAtOnce = 512
 
+// stopped reports, once for every piece of work, whether the context is done before row number i.
+func (d *descent) stopped(i int) bool { return i%rowsAtOnce == 0 && d.ctx.Err() != nil }
+
 // combine computes dst = Σ factors_i·x_i.
 func (d *descent) combine(dst, factors []float64) {
 	clear(dst)
 	for i, f := range factors {
+		if d.stopped(i) {
+			return
+		}
 		if f != 0 {
 			d.Rows.Add(i, f, dst)
 		}
@@ -274,6 +287,9 @@ func (d *descent) epoch() float64 {
 func (d *descent) walk() {
 	d.violation = 0
 	for at, i := range d.active {
+		if d.stopped(at) {
+			return
+		}
 		var moved float64
 		if d.Logistic {
 			moved, d.stuck[at] = d.descendLogistic(i)
@@ -373,7 +389,7 @@ func (d *descent) measure() float64 {
 	losses, gains := make([]float64, (n+rowsAtOnce-1)/rowsAtOnce), make([]float64, (n+rowsAtOnce-1)/rowsAtOnce)
 	kern.Parallel(n, rowsAtOnce, func(lo, hi int) {
 		loss, gain := 0.0, 0.0
-		for i := lo; i < hi; i++ {
+		for i := lo; i < hi && !d.stopped(i); i++ {
 			loss += d.loss(i, d.score(i))
 			gain += d.gain(i, d.beta[i])
 		}

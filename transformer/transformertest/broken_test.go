@@ -77,11 +77,11 @@ func (s double) Fit(ctx context.Context, data datasets.Set) (transformer.Transfo
 			f.Factor = 5
 		}
 	}
-	if s.breaks == "stops when cancelled" {
-		return f, nil
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if s.breaks == "stops when cancelled" && ctx.Err() != nil { // looks, and makes do with what there is
+		return f, nil
 	}
 	return f, nil
 }
@@ -110,7 +110,10 @@ func (s double) FitSource(ctx context.Context, data datasets.Source) (transforme
 		})
 		return f, err
 	}
-	return f, ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 type doubled struct {

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/polls"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
@@ -227,17 +228,37 @@ func worksConcurrently(s *suite) {
 	}
 }
 
-// stopsWhenCancelled: a cancelled call returns ctx.Err() and nothing half-made.
+// stopsWhenCancelled: a call cancelled at any moment returns ctx.Err() and nothing half-made.
 func stopsWhenCancelled(s *suite) {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if f, err := s.spec.Fit(ctx, s.Data); !errors.Is(err, context.Canceled) || f != nil {
-		s.Errorf("Fit with a cancelled context returned %v and the error %v", f, err)
+	check := func(what string, run func(ctx context.Context) (result bool, err error)) {
+		s.Helper()
+		if err := polls.Check(run); err != nil {
+			s.Errorf("%s: %v", what, err)
+		}
+	}
+	check("Fit", func(ctx context.Context) (bool, error) {
+		f, err := s.spec.Fit(ctx, s.Data)
+		return f != nil, err
+	})
+	if b, ok := s.spec.(transformer.BlockFitter); ok {
+		check("FitSource", func(ctx context.Context) (bool, error) {
+			set := s.with(s.dense())
+			f, err := b.FitSource(ctx, chunks{set.Source(), set, 7})
+			return f != nil, err
+		})
 	}
 	f := s.fit(s.Data)
-	if Z, err := f.Transform(ctx, s.Data.X); !errors.Is(err, context.Canceled) || Z != nil {
-		s.Errorf("Transform with a cancelled context returned %v and the error %v", Z, err)
+	check("Transform", func(ctx context.Context) (bool, error) {
+		Z, err := f.Transform(ctx, s.Data.X)
+		return Z != nil, err
+	})
+	if _, err := f.Transform(context.Background(), s.sparseData()); err != nil {
+		return // some want their rows dense
 	}
+	check("Transform of sparse rows", func(ctx context.Context) (bool, error) {
+		Z, err := f.Transform(ctx, s.sparseData())
+		return Z != nil, err
+	})
 }
 
 // refusesBadData: what cannot be used is refused with an error that says where it is.

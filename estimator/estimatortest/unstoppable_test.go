@@ -1,0 +1,54 @@
+package estimatortest
+
+import (
+	"context"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+)
+
+// zeros predicts 0. Its fit and its predictions look at their context twice; those that are deaf make
+// do with what there is when they find it cancelled the second time.
+type zeros struct{ deafFit, deafPredict bool }
+
+func look(ctx context.Context, deaf bool) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); !deaf {
+		return err
+	}
+	return nil
+}
+
+func (z zeros) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	if err := look(ctx, z.deafFit); err != nil {
+		return nil, err
+	}
+	return z, nil
+}
+
+func (z zeros) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	if err := look(ctx, z.deafPredict); err != nil {
+		return nil, err
+	}
+	n, _ := X.Dims()
+	return make([]float64, n), nil
+}
+
+// The law of cancelling finds what breaks it, and nothing else.
+func TestUnstoppable(t *testing.T) {
+	s := &suite{}
+	data := s.sample(1, 20)
+	if found := unstoppable(zeros{}, data, data.X); len(found) > 0 {
+		t.Errorf("an estimator that stops breaks the law: %v", found)
+	}
+	for what, spec := range map[string]zeros{"Fit": {deafFit: true}, "Predict": {deafPredict: true}} {
+		if found := unstoppable(spec, data, data.X); found[what] == nil {
+			t.Errorf("a %s that goes on when cancelled keeps the law", what)
+		}
+	}
+}

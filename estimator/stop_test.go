@@ -1,0 +1,138 @@
+package estimator
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/polls"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// stopRows is n rows of d inputs, column 1 being column 0 where they are to be singular.
+func stopRows(n, d int, singular bool) datasets.Set {
+	rng := rand.New(rand.NewPCG(5, 1))
+	X, y := mat.NewDense(n, d, nil), make([]float64, n)
+	for i := range n {
+		for j := range d {
+			X.Set(i, j, rng.NormFloat64())
+		}
+		if singular {
+			X.Set(i, 1, X.At(i, 0))
+		}
+		y[i] = X.At(i, 0) + rng.NormFloat64()
+	}
+	return datasets.Set{X: X, Y: y}
+}
+
+// What is no fit and no prediction of a model, and fits whose factorisations have several blocks,
+// stop at any moment too.
+func TestLongWorkStops(t *testing.T) {
+	long, wide := stopRows(150, 70, false), stopRows(70, 150, false)
+	scattered := wide
+	scattered.X = sparse.FromDense(wide.X)
+	fit := func(e Estimator, data datasets.Set) func(ctx context.Context) (bool, error) {
+		return func(ctx context.Context) (bool, error) {
+			p, err := e.Fit(ctx, data)
+			return p != nil, err
+		}
+	}
+	leave := func(data datasets.Set) func(ctx context.Context) (bool, error) {
+		return func(ctx context.Context) (bool, error) {
+			out, err := NewRidge().LeaveOneOut(ctx, data, []float64{1, 10})
+			return out != nil, err
+		}
+	}
+	posterior, err := NewRidge().FitPosterior(context.Background(), long.Source(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, run := range map[string]func(ctx context.Context) (bool, error){
+		"cholesky":       fit(Ridge{Alpha: 1, Intercept: true, Solver: "cholesky", Tol: 1, MaxIter: 1}, long),
+		"dual":           fit(Ridge{Alpha: 1, Intercept: true, Solver: "dual", Tol: 1, MaxIter: 1}, wide),
+		"dual, sparse":   fit(Ridge{Alpha: 1, Intercept: true, Solver: "dual", Tol: 1, MaxIter: 1}, scattered),
+		"singular":       fit(Ridge{Intercept: true, Solver: "cholesky", Tol: 1, MaxIter: 1}, stopRows(150, 70, true)),
+		"singular, dual": fit(Ridge{Intercept: true, Solver: "dual", Tol: 1, MaxIter: 1}, stopRows(150, 70, true)),
+		"refined":        fit(Ridge{Alpha: 1e-9, Intercept: true, Solver: "cholesky", Tol: 1, MaxIter: 1}, nearlySingular(long)),
+		"leave one out":  leave(long),
+		"of wide rows":   leave(wide),
+		"FitPosterior": func(ctx context.Context) (bool, error) {
+			p, err := NewRidge().FitPosterior(ctx, long.Source(), 1)
+			return p != nil, err
+		},
+		"PredictStd": func(ctx context.Context) (bool, error) {
+			mean, std, err := posterior.PredictStd(ctx, long.X)
+			return mean != nil || std != nil, err
+		},
+	} {
+		if err := polls.Check(run); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// nearlySingular makes a column of another, but for its seventh digit.
+func nearlySingular(data datasets.Set) datasets.Set {
+	X := mat.DenseCopyOf(data.X)
+	n, _ := X.Dims()
+	for i := range n {
+		X.Set(i, 1, X.At(i, 0)+1e-5*X.At(i, 1))
+	}
+	data.X = X
+	return data
+}
+
+// A sweep that is stopped hands over nothing that comes of stopping, and says that it was stopped.
+func TestSweepsStop(t *testing.T) {
+	data := stopRows(90, 40, false)
+	classes := stopRows(90, 40, false)
+	for i, y := range classes.Y {
+		classes.Y[i] = 0
+		if y > 0 {
+			classes.Y[i] = 1
+		}
+	}
+	folds := make([]datasets.Fold, 3)
+	for i := range 90 {
+		for f := range folds {
+			if i%3 == f {
+				folds[f].Test = append(folds[f].Test, i)
+			} else {
+				folds[f].Train = append(folds[f].Train, i)
+			}
+		}
+	}
+	ridge, svm, logistic := NewRidge(), NewSVM(), NewLogistic()
+	svm.Solver = "dual"
+	for name, c := range map[string]struct {
+		data     datasets.Set
+		sweeper  Sweeper
+		settings []Estimator
+	}{
+		"ridge":    {data, ridge, []Estimator{Ridge{Alpha: 1, Intercept: true, Solver: "cholesky"}, Ridge{Alpha: 2, Intercept: true, Solver: "cholesky"}}},
+		"svm":      {classes, svm, []Estimator{svm}},
+		"logistic": {classes, logistic, []Estimator{logistic}},
+	} {
+		for i := range c.settings {
+			if r, ok := c.settings[i].(Ridge); ok {
+				r.Tol, r.MaxIter = 1e-8, 100
+				c.settings[i] = r
+			}
+		}
+		err := polls.Check(func(ctx context.Context) (bool, error) {
+			_, err := c.sweeper.Sweep(ctx, c.data, folds, c.settings, func(setting, fold int, held Held) error {
+				if held.Err != nil {
+					t.Errorf("%s: setting %d on fold %d was handed over with the error %v", name, setting, fold, held.Err)
+				}
+				return nil
+			})
+			return err == nil, err
+		})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

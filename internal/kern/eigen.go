@@ -1,0 +1,247 @@
+package kern
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+)
+
+// Eigen is the decomposition A = V·diag(Values)·Vᵀ of a symmetric matrix, V
+// orthogonal. The eigenvectors are kept in two factors, so that only those that
+// Vectors is asked for need be multiplied out.
+type Eigen struct {
+	Values []float64 // ascending
+
+	reflectors View[float64] // row k has that of column k, from column k+1 on
+	factors    []float64     // of the reflectors
+	inner      *turned       // eigenvectors of the tridiagonal matrix
+	order      []int         // row of inner of each of Values
+}
+
+// ErrNoConvergence says that eigenvalues could not be found, which does not
+// happen to a matrix of finite numbers as far as anybody knows.
+var ErrNoConvergence = errors.New("the eigenvalues did not converge")
+
+// NewEigen decomposes the symmetric A of which it reads the lower triangle, and
+// takes A's memory. Without vectors it finds the eigenvalues alone. Cost
+// 4n³/3 flops for the tridiagonal form, half of them bound by reading A, and
+// some 6n³ for the vectors. Once ctx is done it returns ctx.Err().
+//
+// A is brought to tridiagonal form by Householder reflections, a panel of
+// columns at a time (Dongarra, Hammarling & Sorensen 1989), whose eigenvalues
+// are found by the implicit QL method (Dubrulle, Martin & Wilkinson 1968).
+func NewEigen(ctx context.Context, a View[float64], vectors bool) (*Eigen, error) {
+	if a.Rows != a.Cols || a.ColStride != 1 {
+		panic("kern: Eigen of a matrix that is not square in row-major order")
+	}
+	unit, ok := rescaled(a)
+	if !ok {
+		return nil, ErrNoConvergence
+	}
+	MirrorLower(a)
+	e := &Eigen{reflectors: a, factors: make([]float64, a.Rows)}
+	diagonal, beside, err := e.tridiagonal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if vectors {
+		e.inner = newTurned(a.Rows)
+	}
+	if err := implicitQL(ctx, diagonal, beside, e.inner); err != nil {
+		return nil, err
+	}
+	e.order = make([]int, a.Rows)
+	for i := range e.order {
+		e.order[i] = i
+	}
+	slices.SortStableFunc(e.order, func(i, j int) int {
+		switch {
+		case diagonal[i] < diagonal[j]:
+			return -1
+		case diagonal[i] > diagonal[j]:
+			return 1
+		}
+		return 0
+	})
+	for _, i := range e.order {
+		e.Values = append(e.Values, diagonal[i]*unit)
+	}
+	return e, nil
+}
+
+// rescaled divides the lower triangle by a power of two, which it returns, so
+// that its largest entry is near 1 and squares neither overflow nor vanish.
+func rescaled(a View[float64]) (unit float64, ok bool) {
+	largest := 0.0
+	for i := range a.Rows {
+		for _, v := range a.Row(i)[:i+1] {
+			if !(math.Abs(v) <= math.MaxFloat64) {
+				return 0, false
+			}
+			largest = max(largest, math.Abs(v))
+		}
+	}
+	if largest == 0 {
+		return 1, true
+	}
+	_, exponent := math.Frexp(largest)
+	exponent = min(max(exponent, -1000), 1000) // so that 1/unit is finite
+	unit = math.Ldexp(1, exponent)
+	for i := range a.Rows {
+		Scale(1/unit, a.Row(i)[:i+1])
+	}
+	return unit, true
+}
+
+// eigenPanel is the number of reflections that are applied together.
+const eigenPanel = 32
+
+// tridiagonal reduces the matrix in reflectors to QᵀAQ with the entries
+// diagonal, and beside it beside[k] in (k, k+1) and (k+1, k).
+func (e *Eigen) tridiagonal(ctx context.Context) (diagonal, beside []float64, err error) {
+	a := e.reflectors
+	n := a.Rows
+	diagonal, beside = make([]float64, n), make([]float64, n)
+	left, right := make([]float64, 2*eigenPanel*n), make([]float64, 2*eigenPanel*n)
+	for k := 0; k < n-1; k += eigenPanel {
+		w := min(eigenPanel, n-1-k)
+		// Rows of p.left are v₀, …, then y₀, …; those of p.right y₀, …, then v₀, ….
+		p := panel{first: k, width: w, left: Dense(2*w, n, n, left), right: Dense(2*w, n, n, right)}
+		for i := range w {
+			if err := p.reflect(ctx, e, i, diagonal, beside); err != nil {
+				return nil, nil, err
+			}
+		}
+		rest, from := a.Slice(k+w, n, k+w, n), k+w
+		q := product[float64, float64]{c: rest, a: p.left.Slice(0, 2*w, from, n).T(), b: p.right.Slice(0, 2*w, from, n),
+			finish: subtract, lower: true, ctx: ctx}
+		if err := q.run(); err != nil {
+			return nil, nil, err
+		}
+		MirrorLower(rest)
+	}
+	if n > 0 {
+		diagonal[n-1] = a.At(n-1, n-1)
+	}
+	return diagonal, beside, ctx.Err()
+}
+
+// panel is some reflections I − τvvᵀ and their y, with which the matrix behind
+// them becomes A − Σ(v·yᵀ + y·vᵀ).
+type panel struct {
+	first, width int
+	left, right  View[float64]
+}
+
+// reflect makes reflection i of the panel, which clears column c = first+i
+// below its second entry.
+func (p *panel) reflect(ctx context.Context, e *Eigen, i int, diagonal, beside []float64) error {
+	a, c := e.reflectors, p.first+i
+	n := a.Rows
+	column := a.Row(c)[c:]
+	for j := range i {
+		v, y := p.left.Row(j), p.right.Row(j)
+		Axpy(-v[c], y[c:], column)
+		Axpy(-y[c], v[c:], column)
+	}
+	diagonal[c] = column[0]
+	tau := reflector(column[1:], &beside[c])
+	e.factors[c] = tau
+
+	v, y := p.left.Row(i), p.right.Row(i)
+	clear(v[:c+1])
+	clear(y[:c+1])
+	copy(v[c+1:], column[1:])
+	v, y = v[c+1:], y[c+1:]
+	clear(y)
+	if tau != 0 {
+		const piece = 1 << 26 // entries between two looks at the context
+		step := max(1, piece/len(v))
+		for lo := 0; lo < len(v); lo += step {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			hi := min(lo+step, len(v))
+			MulVec(y[lo:hi], a.Slice(c+1+lo, c+1+hi, c+1, n), v, false)
+		}
+	}
+	for j := range i {
+		vj, yj := p.left.Row(j)[c+1:], p.right.Row(j)[c+1:]
+		along, across := Dot(vj, v), Dot(yj, v)
+		Axpy(-across, vj, y)
+		Axpy(-along, yj, y)
+	}
+	Scale(tau, y)
+	Axpy(-tau/2*Dot(y, v), v, y)
+	copy(p.left.Row(p.width + i)[:c+1], p.left.Row(i)[:c+1])
+	copy(p.right.Row(p.width + i)[:c+1], p.left.Row(i)[:c+1])
+	copy(p.left.Row(p.width + i)[c+1:], y)
+	copy(p.right.Row(p.width + i)[c+1:], v)
+	return nil
+}
+
+// reflector replaces x by v with v[0] = 1 such that (I − τvvᵀ)x is beta in its
+// first entry and 0 elsewhere, and returns τ. It is 0, and so is v, where x has
+// nothing to be cleared.
+func reflector(x []float64, beta *float64) (tau float64) {
+	*beta = x[0]
+	rest := math.Sqrt(Dot(x[1:], x[1:]))
+	if rest == 0 {
+		clear(x)
+		return 0
+	}
+	*beta = -math.Copysign(math.Hypot(x[0], rest), x[0])
+	tau = (*beta - x[0]) / *beta
+	Scale(1/(x[0]-*beta), x[1:])
+	x[0] = 1
+	return tau
+}
+
+// Vectors returns the eigenvectors of Values[from:to], one in each row of n
+// numbers. Cost 2n² flops for each. Once ctx is done it returns ctx.Err().
+func (e *Eigen) Vectors(ctx context.Context, from, to int) ([]float64, error) {
+	n, k := e.reflectors.Rows, to-from
+	out := make([]float64, k*n)
+	for r, i := range e.order[from:to] {
+		e.inner.row(out[r*n:(r+1)*n], i)
+	}
+	last := (n - 2) / eigenPanel * eigenPanel
+	hold := make([]float64, eigenPanel*n)
+	for c := last; c >= 0 && n > 1; c -= eigenPanel {
+		w := min(eigenPanel, n-1-c)
+		v := Dense(w, n-1-c, n-1-c, hold)
+		for i := range w {
+			clear(v.Row(i)[:i])
+			copy(v.Row(i)[i:], e.reflectors.Row(c + i)[c+i+1:])
+		}
+		x := Dense(k, n, n, out).Slice(0, k, c+1, n)
+		if err := e.apply(ctx, x, v, e.factors[c:c+w]); err != nil {
+			return nil, err
+		}
+	}
+	return out, ctx.Err()
+}
+
+// apply multiplies the rows of x by the reflections of the rows of v, the last
+// one first: x ← x·(I − VᵀTV)ᵀ with the triangular T of Schreiber & Van Loan
+// (1989).
+func (e *Eigen) apply(ctx context.Context, x, v View[float64], tau []float64) error {
+	w := len(tau)
+	products, triangle := Dense(w, w, w, make([]float64, w*w)), Dense(w, w, w, make([]float64, w*w))
+	Mul(products, v, v.T(), false)
+	for i, f := range tau {
+		triangle.Set(i, i, f)
+		for r := range i {
+			sum := 0.0
+			for s := r; s < i; s++ {
+				sum += triangle.At(r, s) * products.At(s, i)
+			}
+			triangle.Set(r, i, -f*sum)
+		}
+	}
+	along, turned := Dense(x.Rows, w, w, make([]float64, x.Rows*w)), Dense(x.Rows, w, w, make([]float64, x.Rows*w))
+	Mul(along, x, v.T(), false)
+	Mul(turned, along, triangle.T(), false)
+	return subtractProduct(ctx, x, turned, v)
+}

@@ -1,0 +1,74 @@
+package transformer
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/polls"
+)
+
+// Diagnostics, and fits with more than one block, stop at any moment too.
+func TestLongWorkStops(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 1))
+	X := mat.NewDense(120, 70, nil)
+	for i := range X.RawMatrix().Data {
+		X.RawMatrix().Data[i] = rng.NormFloat64()
+	}
+	data := datasets.Set{X: X}
+	spec := NewRFF()
+	spec.Features = 60
+	fitted, err := spec.Fit(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := fitted.(*FittedRFF)
+	K, err := f.KernelMatrix(context.Background(), X, X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	matern := spec
+	matern.Kernel = "matern"
+	for name, run := range map[string]func(ctx context.Context) (bool, error){
+		"pca": func(ctx context.Context) (bool, error) {
+			p, err := NewPCA().Fit(ctx, data)
+			return p != nil, err
+		},
+		"EffectiveDimension": func(ctx context.Context) (bool, error) {
+			d, err := EffectiveDimension(ctx, K, 1)
+			return d != 0, err
+		},
+		"KernelErrors": func(ctx context.Context) (bool, error) {
+			list, err := f.KernelErrors(ctx, X, []int{20, 60})
+			return list != nil, err
+		},
+		"KernelMatrix": func(ctx context.Context) (bool, error) {
+			m, err := f.KernelMatrix(ctx, X, X)
+			return m != nil, err
+		},
+		"FitFamily": func(ctx context.Context) (bool, error) {
+			m, err := spec.FitFamily(ctx, data, []Fitter{spec, matern})
+			return m != nil, err
+		},
+		"FitTransform": func(ctx context.Context) (bool, error) {
+			t, Z, err := NewBinning().FitTransform(ctx, data)
+			return t != nil || Z != nil, err
+		},
+	} {
+		if err := polls.Check(run); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// gonum's eigenvalues panic on numbers that are all small.
+func TestEffectiveDimensionOfSmallNumbers(t *testing.T) {
+	K := mat.NewDense(2, 2, []float64{2e-200, 1e-200, 1e-200, 2e-200})
+	d, err := EffectiveDimension(context.Background(), K, 1e-200)
+	if want := 3.0/4 + 1.0/2; err != nil || !(d > want-1e-12 && d < want+1e-12) {
+		t.Errorf("%v, %v, want %v", d, err, want)
+	}
+}
