@@ -136,11 +136,10 @@ func centre(ctx context.Context, x, mean, weights []float64, total float64) {
 }
 
 // kernel returns the lower triangle of X̃X̃', n × n.
-func (c *centredRows) kernel(ctx context.Context) []float64 {
+func (c *centredRows) kernel(ctx context.Context) ([]float64, error) {
 	k := make([]float64, c.n*c.n)
 	if c.sparse == nil {
-		kern.Gram(ctx, kern.Dense(c.n, c.n, c.n, k), kern.Dense(c.n, c.cols, c.cols, c.x).T(), nil)
-		return k
+		return k, kern.Gram(ctx, kern.Dense(c.n, c.n, c.n, k), kern.Dense(c.n, c.cols, c.cols, c.x).T(), nil)
 	}
 	addSparseKernel(ctx, k, c.sparse)
 	along := make([]float64, c.n) // x_i'x̄
@@ -154,7 +153,7 @@ func (c *centredRows) kernel(ctx context.Context) []float64 {
 			}
 		}
 	})
-	return k
+	return k, ctx.Err()
 }
 
 // addSparseKernel adds the lower triangle of XX' to k. Each entry of row i meets the rows from 0 to i

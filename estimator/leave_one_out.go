@@ -83,7 +83,10 @@ func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, alphas []floa
 		if l.dual, err = p.centred(ctx); err != nil {
 			return nil, err
 		}
-		l.kernel, solve = l.dual.kernel(ctx), l.wide
+		if l.kernel, err = l.dual.kernel(ctx); err != nil {
+			return nil, err
+		}
+		solve = l.wide
 	} else if l.sums, err = p.moments(ctx); err != nil {
 		return nil, err
 	}

@@ -253,7 +253,10 @@ func (p *ridgeProblem) dual(ctx context.Context) (linear, error) {
 	}
 	n, t := d.n, d.targets
 	report := Report{Solver: "dual", Converged: true}
-	kernel := d.kernel(ctx)
+	kernel, err := d.kernel(ctx)
+	if err != nil {
+		return linear{}, err
+	}
 	addDiagonal(kernel, n, p.Alpha)
 	a := slices.Clone(d.y)
 	lower := slices.Clone(kernel)

@@ -440,13 +440,17 @@ func (f *FittedBinning) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		f.fill(columns[lo*f.grids:], X, lo, min(lo+binRows, n))
+		f.fill(ctx, columns[lo*f.grids:], X, lo, min(lo+binRows, n))
 	}
 	return f.features(ctx, X, columns)
 }
 
-// features returns the features of rows by their columns, which it spoils.
+// features returns the features of rows by their columns, which it spoils; an error where ctx is done,
+// and columns are half found.
 func (f *FittedBinning) features(ctx context.Context, X mat.Matrix, columns []uint32) (mat.Matrix, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	n, _ := X.Dims()
 	if f.kernel.smooth {
 		values, err := f.weigh(ctx, X)
@@ -471,12 +475,15 @@ const hashRows = 256
 const binRows = 1 << 13
 
 // fill writes the columns of rows lo to hi, notThere for bins without one, a row after the other.
-func (f *FittedBinning) fill(columns []uint32, X mat.Matrix, lo, hi int) {
+func (f *FittedBinning) fill(ctx context.Context, columns []uint32, X mat.Matrix, lo, hi int) {
 	if hi-lo <= hashRows {
 		f.fillRows(columns, X, lo, hi)
 		return
 	}
 	kern.Parallel(hi-lo, hashRows, func(from, to int) {
+		if ctx.Err() != nil {
+			return
+		}
 		f.fillRows(columns[from*f.grids:], X, lo+from, lo+to)
 	})
 }

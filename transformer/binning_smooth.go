@@ -47,13 +47,16 @@ func (f *FittedBinning) weigh(ctx context.Context, X mat.Matrix) ([]float64, err
 			return nil, err
 		}
 		kern.Parallel(min(binRows, n-lo), hashRows, func(from, to int) {
+			if ctx.Err() != nil {
+				return
+			}
 			row := make([]float64, d)
 			for i := lo + from; i < lo+to; i++ {
 				f.weighRow(values[i*f.grids:(i+1)*f.grids], rowOf(X, i, row))
 			}
 		})
 	}
-	return values, nil
+	return values, ctx.Err()
 }
 
 func (f *FittedBinning) weighRow(values, row []float64) {

@@ -3,9 +3,11 @@ package transformer
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/golden"
@@ -181,4 +183,47 @@ func TestPCAAgainstReference(t *testing.T) {
 	equal(t, got, denseOf(want.Transform), 1e-9)
 	equal(t, mat.NewVecDense(3, f.ExplainedVariance()), mat.NewVecDense(3, want.Variance), 1e-10)
 	equal(t, mat.NewVecDense(3, f.ExplainedVarianceRatio()), mat.NewVecDense(3, want.Ratio), 1e-10)
+}
+
+// PCA's directions are those that gonum's eigenvectors give, where variances are far enough apart for
+// directions to be known at all.
+func TestPCAEqualsGonum(t *testing.T) {
+	const n, d = 200, 70
+	rng := rand.New(rand.NewPCG(11, 1))
+	X := mat.NewDense(n, d, nil)
+	for i := range n {
+		for j := range d {
+			X.Set(i, j, math.Pow(0.8, float64(j))*rng.NormFloat64()+float64(j))
+		}
+	}
+	fitted, err := NewPCA().Fit(context.Background(), datasets.Set{X: X})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fitted.(*FittedPCA)
+	var cov mat.SymDense
+	stat.CovarianceMatrix(&cov, X, nil)
+	var eigen mat.EigenSym
+	if !eigen.Factorize(&cov, true) {
+		t.Fatal("gonum finds no eigenvectors")
+	}
+	values := eigen.Values(nil)
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	components := got.Components()
+	for k, v := range got.ExplainedVariance() {
+		if want := values[d-1-k]; math.Abs(v-want) > 1e-10*values[d-1] {
+			t.Errorf("variance %d is %v, want %v", k, v, want)
+		}
+		if k > 20 { // their variances differ by less than 1e-4 of the largest
+			continue
+		}
+		column := mat.Col(nil, d-1-k, &vectors)
+		turn(column)
+		for j, want := range column {
+			if math.Abs(components.At(j, k)-want) > 1e-10 {
+				t.Errorf("component %d, entry %d is %v, want %v", k, j, components.At(j, k), want)
+			}
+		}
+	}
 }

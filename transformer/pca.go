@@ -27,8 +27,9 @@ import (
 // depend on each other: a fraction, and all, keep only those whose variance is more than rounding
 // error. It is scikit-learn's PCA with the covariance_eigh solver.
 //
-// Cost: two passes over the rows, n·d² flops for the covariance and about 9·d³ for its eigenvectors,
-// 24·d² bytes, whatever n is. Sparse rows are centred a tile at a time and never stored dense.
+// Cost: two passes over the rows, n·d² flops for the covariance, about 7·d³ for its eigenvectors and
+// 2·d² for each that is kept; 24·d² bytes, whatever n is. Sparse rows are centred a tile at a time and
+// never stored dense.
 // Source: Pearson, "On lines and planes of closest fit", Phil. Mag. 2(11), 1901.
 //
 // Fit returns an error for a categorical column, a missing or infinite value, fewer than two rows,

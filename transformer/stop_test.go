@@ -14,7 +14,7 @@ import (
 // Diagnostics, and fits with more than one block, stop at any moment too.
 func TestLongWorkStops(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 1))
-	X := mat.NewDense(120, 70, nil)
+	X := mat.NewDense(120, 70, nil) // more than a panel of PCA
 	for i := range X.RawMatrix().Data {
 		X.RawMatrix().Data[i] = rng.NormFloat64()
 	}
@@ -31,6 +31,19 @@ func TestLongWorkStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	matern := spec
+	many := datasets.Set{X: mat.NewDense(8*hashRows, 4, X.RawMatrix().Data[:32*hashRows])} // several pieces of work
+	grids := NewBinning()
+	grids.Grids = 40
+	smooth := grids
+	smooth.Kernel = "smooth"
+	bins, err := grids.Fit(context.Background(), many)
+	if err != nil {
+		t.Fatal(err)
+	}
+	smoothBins, err := smooth.Fit(context.Background(), many)
+	if err != nil {
+		t.Fatal(err)
+	}
 	matern.Kernel = "matern"
 	for name, run := range map[string]func(ctx context.Context) (bool, error){
 		"pca": func(ctx context.Context) (bool, error) {
@@ -54,8 +67,16 @@ func TestLongWorkStops(t *testing.T) {
 			return m != nil, err
 		},
 		"FitTransform": func(ctx context.Context) (bool, error) {
-			t, Z, err := NewBinning().FitTransform(ctx, data)
+			t, Z, err := grids.FitTransform(ctx, many)
 			return t != nil || Z != nil, err
+		},
+		"binning": func(ctx context.Context) (bool, error) {
+			Z, err := bins.Transform(ctx, many.X)
+			return Z != nil, err
+		},
+		"smooth binning": func(ctx context.Context) (bool, error) {
+			Z, err := smoothBins.Transform(ctx, many.X)
+			return Z != nil, err
 		},
 	} {
 		if err := polls.Check(run); err != nil {
