@@ -14,6 +14,7 @@ import (
 type dualTask struct {
 	outputs int
 	problem func(output int) solve.Dual // without its rows
+	absent  []bool                      // outputs of classes that no row has, nil for none
 	tol     float64
 	maxIter int
 }
@@ -47,6 +48,9 @@ func (t dualTask) descend(ctx context.Context, inputs dualRows, from []solve.Dua
 				p.Start = &from[j]
 			}
 			results[j], failures[j] = p.Solve(ctx, t.tol, t.maxIter)
+			if t.absent != nil && t.absent[j] && p.Intercept {
+				results[j].B = absentIntercept // as good as any b far down, and never the largest score
+			}
 		}
 	})
 	for _, err := range failures {

@@ -131,11 +131,15 @@ func (s SVM) task(l *labels) newtonTask {
 
 // dualTask is what coordinate descent is to solve.
 func (s SVM) dualTask(l *labels) dualTask {
-	return dualTask{outputs: l.outputs(), tol: s.Tol, maxIter: s.MaxIter, problem: func(j int) solve.Dual {
+	t := dualTask{outputs: l.outputs(), tol: s.Tol, maxIter: s.MaxIter, problem: func(j int) solve.Dual {
 		p := l.margins(j, s.C, s.Loss == "squared_hinge")
 		p.Intercept = s.Intercept
 		return p
 	}}
+	if t.outputs > 1 {
+		t.absent = l.absent
+	}
+	return t
 }
 
 // Cost estimates a fit to rows×cols dense inputs, of two classes.
