@@ -98,7 +98,7 @@ func (p *Dual) Solve(ctx context.Context, tol float64, maxEpochs int) (DualResul
 		}
 		if d.epochs >= patience {
 			patience = math.MaxInt
-			if err := d.interior(ctx, tol, maxEpochs); err != nil {
+			if err := d.byInterior(ctx, tol, maxEpochs); err != nil {
 				return DualResult{}, err
 			}
 			continue
