@@ -116,6 +116,9 @@ func (s SVM) solve(ctx context.Context, r *rows) (linear, []string, error) {
 	kern.Scale(s.C, l.weights)
 	t := s.task(l)
 	w, b, report, err := newObjective(ctx, r, t.loss, t.outputs, t.groups, s.Intercept, t.y, l.weights).minimise(s.Tol, s.MaxIter)
+	if err == nil {
+		err = report.better(t.bar)
+	}
 	if err != nil {
 		return linear{}, nil, err
 	}
@@ -126,7 +129,7 @@ func (s SVM) solve(ctx context.Context, r *rows) (linear, []string, error) {
 // task is what Newton's method is to minimise.
 func (s SVM) task(l *labels) newtonTask {
 	k := l.outputs()
-	return newtonTask{loss: hingeLoss{k}, outputs: k, groups: k, y: l.y, finish: newLinear}
+	return newtonTask{loss: hingeLoss{k}, outputs: k, groups: k, y: l.y, bar: l.hingeBar(s.Intercept, s.Tol), finish: newLinear}
 }
 
 // dualTask is what coordinate descent is to solve.

@@ -94,6 +94,9 @@ func (s SVR) solve(ctx context.Context, r *rows) (linear, error) {
 	}
 	kern.Scale(s.C, l.weights)
 	w, b, report, err := newObjective(ctx, r, tubeLoss{s.Epsilon}, 1, 1, s.Intercept, l.y, l.weights).minimise(s.Tol, s.MaxIter)
+	if err == nil {
+		err = report.better(s.tubeBar(l))
+	}
 	if err != nil {
 		return linear{}, err
 	}

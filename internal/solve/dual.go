@@ -59,7 +59,8 @@ type DualResult struct {
 	Steps     int     // of the interior point method, of those passes
 	Converged bool    // whether the gap is within the tolerance
 	Gap       float64 // (primal − dual) / primal, the primal at this solution, the dual at the best β met
-	Objective float64 // of the primal, never above that of [Dual.Trivial]
+	Objective float64 // of the primal
+	Trivial   float64 // that of [Dual.Trivial], which Objective is never above
 }
 
 // Solve goes by coordinate descent on the dual with shrinking, until the relative duality gap is at
@@ -153,7 +154,8 @@ type descent struct {
 		beta            []float64
 		b, primal, dual float64 // dual being the largest met, at any β
 	}
-	steps int // of the interior point method
+	start float64 // the objective of w = 0
+	steps int     // of the interior point method
 }
 
 func newDescent(p *Dual) (*descent, error) {
@@ -171,10 +173,11 @@ func newDescent(p *Dual) (*descent, error) {
 		d.curvature[i] += d.rho + d.diagonal(i)
 	}
 	d.best.primal, d.best.b = p.trivial(d.scores)
+	d.start = d.best.primal
 	d.best.beta = make([]float64, n)
 	d.b = d.best.b
 	if d.best.primal-d.best.primal != 0 {
-		return nil, errNotFinite
+		return nil, ErrNotFinite
 	}
 	if p.Start == nil {
 		return d, nil

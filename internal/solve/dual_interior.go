@@ -41,16 +41,19 @@ type part struct {
 	dv, dlower, dupper float64
 }
 
-// widestInterior is the most columns that a matrix is made for, gramRows the number of rows that are added to
-// it at once, and mostSteps that after which rounding is what keeps the gap open.
-const widestInterior, gramRows, mostSteps = 2048, 512, 60
+// WidestInterior is the most columns that a matrix is made for.
+const WidestInterior = 2048
+
+// gramRows is the number of rows that are added to the matrix at once, and mostSteps that of steps after
+// which rounding is what keeps the gap open.
+const gramRows, mostSteps = 512, 60
 
 // patience is the number of passes after which steps of the interior point method are taken: when they
 // have cost as much as about 15 steps will. A pass takes 4·n·d operations that wait for memory, a step
 // n·d² of a kind that is 5 times as fast, and d³/3 for the factor.
 func (d *descent) patience() int {
 	n, cols := float64(max(1, len(d.beta))), float64(d.Rows.Width())
-	if d.Logistic || cols > widestInterior || cols == 0 {
+	if d.Logistic || cols > WidestInterior || cols == 0 {
 		return math.MaxInt
 	}
 	return 20 + int(cols*(1+cols/n))

@@ -7,7 +7,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-var errNotFinite = errors.New("the objective is not finite: the inputs, the targets or C are too large; standardize them")
+// ErrNotFinite is the error of a problem whose numbers are beyond what can be added up.
+var ErrNotFinite = errors.New("the objective is not finite: the inputs, the targets or C are too large; standardize them")
 
 // look moves β to Σβ = 0 and computes the objective, with the best b for w, and the dual there. It
 // keeps β where the objective is the least so far, and goes on from that b.
@@ -37,7 +38,7 @@ func (d *descent) look() error {
 	}
 	primal, dual := half+d.losses(d.scores, b), kern.Sum(gains)-half
 	if primal-primal != 0 || dual-dual != 0 {
-		return errNotFinite
+		return ErrNotFinite
 	}
 	d.best.dual = max(d.best.dual, dual)
 	if primal < d.best.primal {
@@ -73,7 +74,7 @@ func (d *descent) gap() float64 {
 func (d *descent) result(tol float64) DualResult {
 	d.combine(d.w, d.best.beta)
 	return DualResult{W: d.w, B: d.best.b, Beta: d.best.beta, Epochs: d.epochs, Steps: d.steps,
-		Converged: d.gap() <= tol, Gap: d.gap(), Objective: d.best.primal}
+		Converged: d.gap() <= tol, Gap: d.gap(), Objective: d.best.primal, Trivial: d.start}
 }
 
 // repair moves β to Σβ = 0, by moving those that are between their bounds in proportion to what room
