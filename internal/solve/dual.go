@@ -155,6 +155,7 @@ type descent struct {
 		b, primal, dual float64 // dual being the largest met, at any β
 	}
 	start float64 // the objective of w = 0
+	noise float64 // what rounding may leave of an objective of 0
 	steps int     // of the interior point method
 }
 
@@ -174,6 +175,7 @@ func newDescent(p *Dual) (*descent, error) {
 	}
 	d.best.primal, d.best.b = p.trivial(d.scores)
 	d.start = d.best.primal
+	d.noise = 1e-15 * p.reach()
 	d.best.beta = make([]float64, n)
 	d.b = d.best.b
 	if d.best.primal-d.best.primal != 0 {

@@ -18,6 +18,21 @@ func (p *Dual) trivial(zeros []float64) (objective, b float64) {
 	return p.losses(zeros, b), b
 }
 
+// reach is the sum of losses as large as the numbers that residuals are made of.
+func (p *Dual) reach() float64 {
+	sum := 0.0
+	for i := range p.Low {
+		if p.Logistic {
+			sum += p.loss(i, 0)
+			continue
+		}
+		t := p.Target[i]
+		far := math.Abs(t) + 2*p.Epsilon
+		sum += max(p.loss(i, t-far), p.loss(i, t+far))
+	}
+	return sum
+}
+
 // bestIntercept returns the b that minimises Σ L_i(scores_i + b), and the middle where many do: of
 // absolute losses the weighted median of the residuals, of squares their mean. The slope of the sum
 // is made of straight pieces and never falls; the piece where it crosses 0 is found as a median is

@@ -64,7 +64,7 @@ func (p *Dual) losses(scores []float64, b float64) float64 {
 
 // gap is that between the least objective and the largest dual value met, relative to the former.
 func (d *descent) gap() float64 {
-	if d.best.primal <= d.best.dual {
+	if d.best.primal <= d.best.dual+d.noise {
 		return 0
 	}
 	return (d.best.primal - d.best.dual) / d.best.primal
