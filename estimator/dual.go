@@ -153,7 +153,7 @@ func descentCost(rows, cols int) datasets.Cost {
 	n, d := float64(rows), float64(cols)
 	cost := datasets.Cost{Flops: 100 * 80 * n * d, Bytes: 8*int64(rows)*int64(cols) + 88*int64(rows) + 16*int64(cols), Width: 1}
 	if cols <= solve.WidestInterior {
-		cost.Bytes += 8 * int64(cols) * (int64(cols) + 512)
+		cost.Bytes += 240*int64(rows) + 8*int64(cols)*(int64(cols)+512)
 	}
 	return cost
 }

@@ -104,13 +104,7 @@ func (p *Dual) Solve(ctx context.Context, tol float64, maxEpochs int) (DualResul
 			}
 			continue
 		}
-		violation := d.epoch()
-		off := math.Abs(d.rho * d.total)
-		if off > 0 && violation <= off {
-			d.b += d.rho * d.total
-			d.drift += off
-		}
-		settled := max(violation, off) <= threshold
+		settled := d.follow(d.epoch()) <= threshold
 		if settled || d.epochs >= due || d.epochs == maxEpochs {
 			if err := d.look(); err != nil {
 				return DualResult{}, err
@@ -126,6 +120,17 @@ func (p *Dual) Solve(ctx context.Context, tol float64, maxEpochs int) (DualResul
 		}
 	}
 	return d.result(tol), nil
+}
+
+// follow moves the centre of b where β has settled for the one there is, and returns how far from
+// the optimum either is, violation being that of β.
+func (d *descent) follow(violation float64) float64 {
+	off := math.Abs(d.rho * d.total)
+	if off > 0 && violation <= off {
+		d.b += d.rho * d.total
+		d.drift += off
+	}
+	return max(violation, off)
 }
 
 // firstLook is the number of passes before the first look at all rows, and farDrift how far b may move
