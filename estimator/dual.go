@@ -2,6 +2,7 @@ package estimator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -14,6 +15,7 @@ import (
 type dualTask struct {
 	outputs int
 	problem func(output int) solve.Dual // without its rows
+	absent  []bool                      // outputs of classes that no row has, nil for none
 	tol     float64
 	maxIter int
 }
@@ -47,9 +49,15 @@ func (t dualTask) descend(ctx context.Context, inputs dualRows, from []solve.Dua
 				p.Start = &from[j]
 			}
 			results[j], failures[j] = p.Solve(ctx, t.tol, t.maxIter)
+			if t.absent != nil && t.absent[j] && p.Intercept {
+				results[j].B = absentIntercept // as good as any b far down, and never the largest score
+			}
 		}
 	})
 	for _, err := range failures {
+		if errors.Is(err, solve.ErrNotFinite) {
+			err = fmt.Errorf("%w: %w", ErrDiverged, err)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -96,6 +104,13 @@ func bounds(weights []float64, C float64, squared bool) (low, high, diagonal []f
 // dualModel puts the solutions, one for each output, together.
 func dualModel(inputs dualRows, results []solve.DualResult, tol float64) (linear, error) {
 	k := len(results)
+	trivial := 0.0
+	for _, r := range results {
+		trivial += r.Trivial
+	}
+	if err := dualReport(results, tol).better(trivial); err != nil {
+		return linear{}, err
+	}
 	var w []float64
 	b := make([]float64, k)
 	for j, r := range results {
@@ -118,6 +133,9 @@ func dualModel(inputs dualRows, results []solve.DualResult, tol float64) (linear
 func dualReport(results []solve.DualResult, tol float64) Report {
 	report := Report{Solver: "dual coordinate descent", Converged: true}
 	for _, r := range results {
+		if r.Steps > 0 {
+			report.Solver = "dual coordinate descent, interior point"
+		}
 		report.Iterations = max(report.Iterations, r.Epochs)
 		report.Converged = report.Converged && r.Converged
 		report.Gap = max(report.Gap, r.Gap)
@@ -129,9 +147,13 @@ func dualReport(results []solve.DualResult, tol float64) Report {
 	return report
 }
 
-// descentCost is that of about 100 passes with the rows in memory, for which a core waits; on index
-// rows there are fewer, and it waits longer.
+// descentCost is that of about 100 passes with the rows in memory, for which a core waits, and of the
+// matrix that narrow rows may want; on index rows there are fewer passes, and it waits longer.
 func descentCost(rows, cols int) datasets.Cost {
 	n, d := float64(rows), float64(cols)
-	return datasets.Cost{Flops: 100 * 80 * n * d, Bytes: 8*int64(rows)*int64(cols) + 56*int64(rows) + 16*int64(cols), Width: 1}
+	cost := datasets.Cost{Flops: 100 * 80 * n * d, Bytes: 8*int64(rows)*int64(cols) + 88*int64(rows) + 16*int64(cols), Width: 1}
+	if cols <= solve.WidestInterior {
+		cost.Bytes += 240*int64(rows) + 8*int64(cols)*(int64(cols)+512)
+	}
+	return cost
 }

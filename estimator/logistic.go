@@ -109,6 +109,9 @@ func (s Logistic) solve(ctx context.Context, r *rows) (linear, []string, error) 
 	kern.Scale(s.C, l.weights)
 	t := s.task(l)
 	w, b, report, err := newObjective(ctx, r, t.loss, t.outputs, t.groups, s.Intercept, t.y, l.weights).minimise(s.Tol, s.MaxIter)
+	if err == nil {
+		err = report.better(t.bar)
+	}
 	if err != nil {
 		return linear{}, nil, err
 	}
@@ -118,10 +121,12 @@ func (s Logistic) solve(ctx context.Context, r *rows) (linear, []string, error) 
 
 // task is what Newton's method is to minimise.
 func (s Logistic) task(l *labels) newtonTask {
-	if len(l.classes) == 2 {
-		return newtonTask{loss: logisticLoss{}, outputs: 1, groups: 1, y: l.y, finish: newLinear}
+	t := newtonTask{loss: logisticLoss{}, outputs: 1, groups: 1, y: l.y, finish: newLinear}
+	if len(l.classes) != 2 {
+		t = multinomial(l)
 	}
-	return multinomial(l)
+	t.bar = l.logisticBar(s.Intercept, s.Tol)
+	return t
 }
 
 // newtonTask is a loss with its targets, and what makes a model of the solution.
@@ -129,6 +134,7 @@ type newtonTask struct {
 	loss            loss
 	outputs, groups int
 	y               []float64
+	bar             float64 // that C = 1 gives: an objective above it is an error
 	finish          func(w, intercept []float64, report Report) (linear, error)
 }
 

@@ -465,6 +465,9 @@ func (w *walker) step(m *familyModel) error {
 	w.width, w.factor, w.x, w.problem = f.Width, factor, x, o
 	report := newtonReport(result, s.tol)
 	report.Objective /= f.Scale * f.Scale
+	if err := report.better(s.C * w.task.bar); err != nil {
+		return err
+	}
 	k := o.outputs
 	offset := make([]float64, k)
 	copy(offset, x[f.Width*k:])

@@ -20,12 +20,17 @@ import (
 //
 // Solver newton takes truncated Newton steps over blocks of rows, and stops, as [Logistic] does. It
 // needs the squared hinge. Solver dual goes by coordinate descent on the dual, with all rows in
-// memory; it stops when the duality gap is at most Tol of the objective. Solver auto takes dual for
-// the hinge, and for the squared hinge where rows are sparse and of more than 512 columns, as those
-// of random binning are: then there is no cheap preconditioner for newton, which it takes otherwise.
+// memory: the intercept is penalised about a centre that follows it, so that the objective only falls.
+// Where rows are of at most 2048 columns and C so large that the descent is slow, interior point
+// steps take over. It stops when the duality gap, taken over all rows with the best intercept there is
+// for the weights, is at most Tol of the objective, and returns the best of what it has looked at, no
+// weights at all among it. Solver auto takes dual for the hinge, and for the squared hinge where rows
+// are sparse and of more than 512 columns, as those of random binning are: then there is no cheap
+// preconditioner for newton, which it takes otherwise.
 // Reaching MaxIter steps or passes first is not an error: the report has Converged false and a
-// warning.
-// (Hsieh et al., ICML 2008; Lin, Weng & Keerthi, JMLR 2008.)
+// warning. An objective above that of no weights, or one that is not a number, is [ErrDiverged].
+// (Hsieh et al., ICML 2008; proximal steps: Rockafellar, SIAM J. Control 1976; interior point: Ferris &
+// Munson, SIAM J. Optimization 2002; Lin, Weng & Keerthi, JMLR 2008.)
 type SVM struct {
 	C           float64
 	Loss        string
@@ -116,6 +121,9 @@ func (s SVM) solve(ctx context.Context, r *rows) (linear, []string, error) {
 	kern.Scale(s.C, l.weights)
 	t := s.task(l)
 	w, b, report, err := newObjective(ctx, r, t.loss, t.outputs, t.groups, s.Intercept, t.y, l.weights).minimise(s.Tol, s.MaxIter)
+	if err == nil {
+		err = report.better(t.bar)
+	}
 	if err != nil {
 		return linear{}, nil, err
 	}
@@ -126,16 +134,20 @@ func (s SVM) solve(ctx context.Context, r *rows) (linear, []string, error) {
 // task is what Newton's method is to minimise.
 func (s SVM) task(l *labels) newtonTask {
 	k := l.outputs()
-	return newtonTask{loss: hingeLoss{k}, outputs: k, groups: k, y: l.y, finish: newLinear}
+	return newtonTask{loss: hingeLoss{k}, outputs: k, groups: k, y: l.y, bar: l.hingeBar(s.Intercept, s.Tol), finish: newLinear}
 }
 
 // dualTask is what coordinate descent is to solve.
 func (s SVM) dualTask(l *labels) dualTask {
-	return dualTask{outputs: l.outputs(), tol: s.Tol, maxIter: s.MaxIter, problem: func(j int) solve.Dual {
+	t := dualTask{outputs: l.outputs(), tol: s.Tol, maxIter: s.MaxIter, problem: func(j int) solve.Dual {
 		p := l.margins(j, s.C, s.Loss == "squared_hinge")
 		p.Intercept = s.Intercept
 		return p
 	}}
+	if t.outputs > 1 {
+		t.absent = l.absent
+	}
+	return t
 }
 
 // Cost estimates a fit to rows×cols dense inputs, of two classes.

@@ -17,8 +17,8 @@ import (
 // where Loss epsilon_insensitive is h(r) = max(0, |r|−Epsilon) and squared_epsilon_insensitive its
 // square. The intercept b is not penalised.
 //
-// Solver is as for [SVM]: newton for the squared loss, dual, or auto.
-// (Ho & Lin, JMLR 2012.)
+// Solver is as for [SVM]: newton for the squared loss, dual, or auto; so are the end and its errors.
+// (Ho & Lin, JMLR 2012, for the descent.)
 type SVR struct {
 	C         float64
 	Epsilon   float64
@@ -94,6 +94,9 @@ func (s SVR) solve(ctx context.Context, r *rows) (linear, error) {
 	}
 	kern.Scale(s.C, l.weights)
 	w, b, report, err := newObjective(ctx, r, tubeLoss{s.Epsilon}, 1, 1, s.Intercept, l.y, l.weights).minimise(s.Tol, s.MaxIter)
+	if err == nil {
+		err = report.better(s.tubeBar(l))
+	}
 	if err != nil {
 		return linear{}, err
 	}

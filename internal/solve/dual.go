@@ -1,6 +1,7 @@
 package solve
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -53,67 +54,96 @@ type Dual struct {
 // DualResult is a solution of [Dual].
 type DualResult struct {
 	W         []float64
-	B         float64
+	B         float64 // the best for W
 	Beta      []float64
 	Epochs    int     // passes over the rows
+	Steps     int     // of the interior point method, of those passes
 	Converged bool    // whether the gap is within the tolerance
-	Gap       float64 // (primal − dual) / primal, both at this solution
+	Gap       float64 // (primal − dual) / primal, the primal at this solution, the dual at the best β met
 	Objective float64 // of the primal
+	Trivial   float64 // that of [Dual.Trivial], which Objective is never above
 }
 
 // Solve goes by coordinate descent on the dual with shrinking, until the relative duality gap is at
 // most tol or after maxEpochs passes. Each step minimises over one β_i exactly and keeps w = Σβ_i·x_i,
 // in O(width of the row) operations. Rows whose β_i is stuck at a bound or at 0 are left out of
-// further passes and looked at again before the end.
+// further passes.
 //
-// The constraint of the intercept is met by the method of multipliers: b, the multiplier, is moved
-// along with w as if a column of value √ρ had been added, which penalises (Σβ)²·ρ/2, and steps on
-// by ρ·Σβ whenever β has settled for the b there is. That is the proximal point method on b, so
-// the intercept is not penalised at the optimum. Scores are those of centred rows, which changes
-// nothing at the optimum but makes the coordinates less dependent; with x_i'x̄ known for each row
-// it costs nothing either, and sparse rows stay as they are. The gap is taken at the nearest β that
-// meets the constraint, and so is a certificate.
+// The constraint of the intercept is met by proximal steps on b: the descent runs with b penalised
+// about a centre, (b−centre)²/2ρ, as if a column of value √ρ had been added, and the centre moves to
+// the b that is found, centre + ρ·Σβ, whenever β has settled for it. Such steps only ever lower the
+// objective, so the intercept is not penalised in the end. They begin at the best b of w = 0. Scores
+// are those of centred rows, which changes nothing at the optimum but makes the coordinates less
+// dependent; with x_i'x̄ known for each row it costs nothing either, and sparse rows stay as they are.
 //
-// (Hsieh, Chang, Lin, Keerthi & Sundararajan, ICML 2008; Ho & Lin, JMLR 2012; the multiplier:
-// Hestenes 1969, Powell 1969.) The order of rows is random from a fixed seed.
+// Every so often β is moved to Σβ = 0, the scores of all rows are computed, b is set to the exact best
+// for w, and the objective and the dual are taken: the gap is a certificate over all rows, whatever
+// was left out before. The least objective so met is what is returned, that of w = 0 being the first:
+// a solution is never worse than the trivial one. Rows that were left out come back after each such
+// look that ends a phase, and whenever b has moved far without them: else nothing would stop b where
+// every β_i in the descent sits at its bound.
+//
+// Where rows are so narrow that the descent has cost as much as steps of the interior point method
+// would, those are taken; it does not mind a large C.
+//
+// (Descent: Hsieh, Chang, Lin, Keerthi & Sundararajan, ICML 2008; Ho & Lin, JMLR 2012. Proximal
+// steps: Rockafellar, SIAM J. Control 1976.) The order of rows is random from a fixed seed.
 func (p *Dual) Solve(ctx context.Context, tol float64, maxEpochs int) (DualResult, error) {
-	d := newDescent(ctx, p)
-	threshold := 0.1 * d.scale()
-	for d.epochs < maxEpochs {
+	d, err := newDescent(ctx, p)
+	if err = cmp.Or(ctx.Err(), err); err != nil {
+		return DualResult{}, err
+	}
+	threshold, due, patience := 0.1*d.scale(), firstLook, d.patience()
+	for d.epochs < maxEpochs && d.gap() > tol {
 		if err := ctx.Err(); err != nil {
 			return DualResult{}, err
 		}
-		violation := d.epoch()
-		off := math.Abs(d.rho * d.total)
-		if off > 0 && violation <= off {
-			d.b += d.rho * d.total
-		}
-		if max(violation, off) > threshold {
+		if d.epochs >= patience {
+			patience = math.MaxInt
+			if err := d.byInterior(ctx, tol, maxEpochs); err != nil {
+				return DualResult{}, err
+			}
 			continue
 		}
-		if len(d.active) < p.Rows.Len() {
+		settled := d.follow(d.epoch()) <= threshold
+		if settled || d.epochs >= due || d.epochs == maxEpochs {
+			if err := cmp.Or(ctx.Err(), d.look()); err != nil { // whatever look finds comes of stopping
+				return DualResult{}, err
+			}
+			due = d.epochs + d.epochs/2
+		}
+		if settled || d.drift > farDrift*threshold {
 			d.unshrink()
-			continue
 		}
-		d.project()
-		if d.measure() <= tol || violation == 0 && off == 0 {
-			break
+		if settled {
+			threshold /= 2
+			d.combine(d.w, d.beta) // which steps have rounded
 		}
-		threshold /= 2
 	}
-	d.project()
-	d.measure()
-	if err := ctx.Err(); err != nil {
-		return DualResult{}, err
-	}
-	return DualResult{W: d.w, B: d.b - d.offset, Beta: d.beta, Epochs: d.epochs, Converged: d.gap <= tol, Gap: d.gap, Objective: d.primal}, nil
+	out := d.result(tol)
+	return out, ctx.Err() // whose end may have stopped the last sums
 }
+
+// follow moves the centre of b where β has settled for the one there is, and returns how far from
+// the optimum either is, violation being that of β.
+func (d *descent) follow(violation float64) float64 {
+	off := math.Abs(d.rho * d.total)
+	if off > 0 && violation <= off {
+		d.b += d.rho * d.total
+		d.drift += off
+	}
+	return max(violation, off)
+}
+
+// firstLook is the number of passes before the first look at all rows, and farDrift how far b may move
+// while rows are left out, in units of the violation at which a phase ends.
+const firstLook, farDrift = 10, 10
 
 // descent is the state of one run.
 type descent struct {
 	*Dual
 	ctx       context.Context // once it is done nothing is worth going on with
-	w, beta   []float64 // w is Σβ_i·x_i, of rows that are not centred
+	w, beta   []float64       // w is Σβ_i·x_i, of rows that are not centred
 	b, rho    float64
 	total     float64   // Σβ
 	along     []float64 // x_i'x̄, nil without an intercept
@@ -123,16 +153,23 @@ type descent struct {
 	active    []int
 	stuck     []bool  // by place in active
 	slack     float64 // how far beyond its bound a gradient is to be for the row to be left out
+	drift     float64 // how far b was moved since all rows were active
 	violation float64 // largest of this epoch
 	epochs    int
 	rng       *rand.Rand
-	gap       float64
-	primal    float64
+	scores    []float64 // w'x_i, of the last look
+	best      struct {  // the least objective met, and where
+		beta            []float64
+		b, primal, dual float64 // dual being the largest met, at any β
+	}
+	start float64 // the objective of w = 0
+	noise float64 // what rounding may leave of an objective of 0
+	steps int     // of the interior point method
 }
 
-func newDescent(ctx context.Context, p *Dual) *descent {
+func newDescent(ctx context.Context, p *Dual) (*descent, error) {
 	n := p.Rows.Len()
-	d := &descent{Dual: p, ctx: ctx, w: kern.Spread(p.Rows.Width()), beta: make([]float64, n), curvature: make([]float64, n),
+	d := &descent{Dual: p, ctx: ctx, w: kern.Spread(p.Rows.Width()), beta: make([]float64, n), curvature: make([]float64, n), scores: make([]float64, n),
 		active: make([]int, n), stuck: make([]bool, n), slack: math.Inf(1), rng: rand.New(rand.NewPCG(2008, 1))}
 	for i := range n {
 		if d.stopped(i) {
@@ -147,14 +184,22 @@ func newDescent(ctx context.Context, p *Dual) *descent {
 	for i := range n {
 		d.curvature[i] += d.rho + d.diagonal(i)
 	}
-	if p.Start != nil {
-		for i, v := range p.Start.Beta {
-			d.beta[i] = min(max(v, p.Low[i]), p.High[i])
-		}
-		d.project()
-		d.b = p.Start.B + d.offset
+	d.best.primal, d.best.b = p.trivial(d.scores)
+	d.start = d.best.primal
+	d.noise = 1e-15 * p.reach()
+	d.best.beta = make([]float64, n)
+	d.b = d.best.b
+	if d.best.primal-d.best.primal != 0 {
+		return nil, ErrNotFinite
 	}
-	return d
+	if p.Start == nil {
+		return d, nil
+	}
+	for i, v := range p.Start.Beta {
+		d.beta[i] = min(max(v, p.Low[i]), p.High[i])
+	}
+	d.combine(d.w, d.beta)
+	return d, d.look()
 }
 
 // centre finds the mean of the rows that have a say, and sets ρ to the median of their curvatures.
@@ -247,11 +292,11 @@ func (d *descent) scale() float64 {
 	return math.Sqrt(sum / float64(len(d.Target)))
 }
 
-func (d *descent) diagonal(i int) float64 {
-	if d.Diagonal == nil {
+func (p *Dual) diagonal(i int) float64 {
+	if p.Diagonal == nil {
 		return 0
 	}
-	return d.Diagonal[i]
+	return p.Diagonal[i]
 }
 
 // own is the squared norm of what only row i has.
@@ -346,62 +391,7 @@ func (d *descent) descendFlat(i int) (violation float64, stuck bool) {
 func (d *descent) unshrink() {
 	d.active = d.active[:len(d.beta)]
 	d.slack = math.Inf(1)
-}
-
-// project moves β to the nearest point of Σβ = 0 by scaling the heavier side down, and makes w of
-// it anew.
-func (d *descent) project() {
-	if d.Intercept {
-		up, down := 0.0, 0.0
-		for _, v := range d.beta {
-			up += max(v, 0)
-			down -= min(v, 0)
-		}
-		for i, v := range d.beta {
-			switch {
-			case v > 0 && up > down:
-				d.beta[i] = v * (down / up)
-			case v < 0 && down > up:
-				d.beta[i] = v * (up / down)
-			}
-		}
-	}
-	d.combine(d.w, d.beta)
-	d.total, d.offset = 0, 0
-	for i, v := range d.beta {
-		d.total += v
-		if d.along != nil {
-			d.offset += v * d.along[i]
-		}
-	}
-}
-
-// measure computes the relative duality gap at (w, b) and β.
-func (d *descent) measure() float64 {
-	half := 0.0
-	for _, v := range d.w {
-		half += v * v / 2
-	}
-	for i, v := range d.beta {
-		half += d.own(i) * v * v / 2
-	}
-	n := len(d.beta)
-	losses, gains := make([]float64, (n+rowsAtOnce-1)/rowsAtOnce), make([]float64, (n+rowsAtOnce-1)/rowsAtOnce)
-	kern.Parallel(n, rowsAtOnce, func(lo, hi int) {
-		loss, gain := 0.0, 0.0
-		for i := lo; i < hi && !d.stopped(i); i++ {
-			loss += d.loss(i, d.score(i))
-			gain += d.gain(i, d.beta[i])
-		}
-		losses[lo/rowsAtOnce], gains[lo/rowsAtOnce] = loss, gain
-	})
-	primal, dual := half+kern.Sum(losses), kern.Sum(gains)-half
-	d.primal = primal
-	d.gap = 0
-	if primal > dual && primal > 0 {
-		d.gap = (primal - dual) / primal
-	}
-	return d.gap
+	d.drift = 0
 }
 
 // gain is what β_i adds to the dual beside −½‖w‖².
@@ -413,25 +403,25 @@ func (d *descent) gain(i int, v float64) float64 {
 }
 
 // loss is L_i(z).
-func (d *descent) loss(i int, z float64) float64 {
-	if d.Logistic {
-		return d.logisticLoss(i, z)
+func (p *Dual) loss(i int, z float64) float64 {
+	if p.Logistic {
+		return p.logisticLoss(i, z)
 	}
-	r := d.Target[i] - z
-	over := math.Abs(r) - d.Epsilon
+	r := p.Target[i] - z
+	over := math.Abs(r) - p.Epsilon
 	if over <= 0 {
 		return 0
 	}
-	bound := d.High[i]
+	bound := p.High[i]
 	if r < 0 {
-		bound = -d.Low[i]
+		bound = -p.Low[i]
 	}
 	best := bound
-	if c := d.diagonal(i); c > 0 {
+	if c := p.diagonal(i); c > 0 {
 		best = min(bound, over/c)
 	}
 	if best == 0 {
 		return 0
 	}
-	return best*over - d.diagonal(i)*best*best/2
+	return best*over - p.diagonal(i)*best*best/2
 }

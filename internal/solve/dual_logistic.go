@@ -93,3 +93,55 @@ func share(part, of float64) float64 {
 	}
 	return part * math.Log(part/of)
 }
+
+// logisticIntercept is bestIntercept: Newton's method, with bisection where its steps leave what is known to hold the
+// root. Where all rows are on one side no b is the best, and one is taken that leaves no loss.
+func (p *Dual) logisticIntercept(scores []float64) float64 {
+	low, high := math.Inf(1), math.Inf(-1) // of −scores
+	up, down := 0.0, 0.0
+	for i, z := range scores {
+		if p.Low[i] < p.High[i] {
+			low, high = min(low, -z), max(high, -z)
+			up, down = up+p.High[i], down-p.Low[i]
+		}
+	}
+	const none = 800 // exp(−none) is 0
+	switch {
+	case up == 0 && down == 0:
+		return 0
+	case down == 0:
+		return high + none
+	case up == 0:
+		return low - none
+	}
+	low, high = low+math.Log(up/down), high+math.Log(up/down)
+	b := low + (high-low)/2
+	for range 200 {
+		slope, curve := p.logisticSlope(scores, b)
+		if slope > 0 {
+			high = b
+		} else {
+			low = b
+		}
+		next := b - slope/curve
+		if !(next >= low && next <= high) {
+			next = low + (high-low)/2
+		}
+		if math.Abs(next-b) <= 1e-15*(1+math.Abs(b)) {
+			return next
+		}
+		b = next
+	}
+	return b
+}
+
+// logisticSlope returns the first two derivatives of Σ L_i(scores_i + b).
+func (p *Dual) logisticSlope(scores []float64, b float64) (slope, curve float64) {
+	for i, z := range scores {
+		sign, bound := p.side(i)
+		share := logistic(-sign * (z + b))
+		slope -= sign * bound * share
+		curve += bound * share * (1 - share)
+	}
+	return slope, curve
+}

@@ -1,5 +1,5 @@
 // Package solve holds the iterative solvers of linear models: conjugate gradients, a truncated
-// Newton method and dual coordinate descent.
+// Newton method, and dual coordinate descent with interior point steps.
 //
 // They see the data only through small functions and interfaces, so that rows may be dense, sparse
 // or streamed. A solver can work on several columns at once: independent problems of one size whose

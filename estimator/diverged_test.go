@@ -1,0 +1,129 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// unbalanced makes rows of two overlapping classes, of which a third are of the second, and targets.
+func unbalanced(rows, cols int) datasets.Set {
+	rng := rand.New(rand.NewPCG(4, 20))
+	x, y := mat.NewDense(rows, cols, nil), make([]float64, rows)
+	for i := range rows {
+		sum := 0.0
+		for j := range cols {
+			v := rng.NormFloat64()
+			x.Set(i, j, v)
+			sum += v
+		}
+		if sum+2*rng.NormFloat64() > math.Sqrt(float64(cols)) {
+			y[i] = 1
+		}
+	}
+	return datasets.Set{X: x, Y: y}
+}
+
+// With a C so small that every dual variable is at its bound, no fit is worse than no weights.
+func TestSmallCIsNoWorseThanNoWeights(t *testing.T) {
+	data := unbalanced(3000, 10)
+	second := 0.0
+	for _, y := range data.Y {
+		second += y
+	}
+	for _, C := range []float64{1e-5, 1e-4, 1e-3, 1e-2} {
+		hinge, tube := NewSVM(), NewSVR()
+		hinge.Loss, hinge.C, tube.C = "hinge", C, C
+		for name, s := range map[string]Estimator{"svm": hinge, "svr": tube} {
+			p, err := s.Fit(context.Background(), data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			trivial := C * second // of the median 0
+			if name == "svm" {
+				trivial *= 2
+			}
+			if r := p.(Reporter).Report(); !r.Converged || r.Objective > trivial*(1+1e-12) || r.Iterations > 50 {
+				t.Errorf("%s, C %v: %+v, without weights %v", name, C, r, trivial)
+			}
+		}
+	}
+}
+
+// Where the passes are at their end, the best model met is returned, with a warning.
+func TestTooFewPassesReturnTheBest(t *testing.T) {
+	data := unbalanced(300, 10)
+	last := math.Inf(1)
+	for _, passes := range []int{10, 15, 22, 33} { // at which all rows are looked at
+		s := NewSVM()
+		s.Loss, s.C, s.Tol, s.MaxIter = "hinge", 1, 1e-12, passes
+		p, err := s.Fit(context.Background(), data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := p.(Reporter).Report()
+		if r.Converged || len(r.Warnings) == 0 || r.Iterations != passes || r.Objective > last {
+			t.Errorf("%d passes: %+v, fewer reach %v", passes, r, last)
+		}
+		last = r.Objective
+	}
+}
+
+func TestAFitThatIsNotFiniteIsAnError(t *testing.T) {
+	data := unbalanced(40, 3)
+	hinge := NewSVM()
+	hinge.Loss = "hinge"
+	huge, tube := hinge, NewSVR()
+	huge.C, tube.C = 1e308, 1e308
+	for _, s := range []Estimator{huge, tube} {
+		if _, err := s.Fit(context.Background(), data); !errors.Is(err, ErrDiverged) {
+			t.Errorf("%T: %v", s, err)
+		}
+	}
+	folds := []datasets.Fold{{Train: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}, Test: []int{20}}}
+	_, err := hinge.Sweep(context.Background(), data, folds, []Estimator{huge, hinge}, func(setting, _ int, held Held) error {
+		if failed := errors.Is(held.Err, ErrDiverged); failed != (setting == 0) || setting == 1 && held.Err != nil {
+			t.Errorf("setting %d: %v", setting, held.Err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// The bar is the trivial model's objective, to the tolerance.
+func TestBar(t *testing.T) {
+	l := &labels{y: []float64{0, 1, 1, 1, 0, 1}, weights: []float64{1, 2, 0, 0.5, 3, 1}, classes: []string{"a", "b"}}
+	l.absent = make([]bool, 2)
+	for _, intercept := range []bool{true, false} {
+		svm, logistic, tube := NewSVM(), NewLogistic(), NewSVR()
+		svm.Intercept, logistic.Intercept, tube.Intercept = intercept, intercept, intercept
+		tube.Loss, tube.Epsilon = "squared_epsilon_insensitive", 0.1
+		tol := 1e-6
+		tube.Tol = tol
+		for name, c := range map[string]struct {
+			task dualTask
+			bar  float64
+		}{"svm": {svm.dualTask(l), l.hingeBar(intercept, tol)}, "logistic": {logistic.dualTask(l), l.logisticBar(intercept, tol)}, "svr": {tube.dualTask(l), tube.tubeBar(l)}} {
+			p := c.task.problem(0)
+			if want, _ := p.Trivial(); c.bar < want || c.bar > want+2e-5 {
+				t.Errorf("%s, intercept %v: %v, want %v", name, intercept, c.bar, want)
+			}
+		}
+	}
+	for _, objective := range []float64{1.001, math.NaN(), math.Inf(1)} {
+		if err := (Report{Objective: objective}).better(1); !errors.Is(err, ErrDiverged) {
+			t.Errorf("objective %v: %v", objective, err)
+		}
+	}
+	if err := (Report{Objective: 1}).better(1); err != nil {
+		t.Error(err)
+	}
+}
