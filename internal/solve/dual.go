@@ -113,7 +113,7 @@ func (p *Dual) Solve(ctx context.Context, tol float64, maxEpochs int) (DualResul
 type descent struct {
 	*Dual
 	ctx       context.Context // once it is done nothing is worth going on with
-	w, beta   []float64 // w is Σβ_i·x_i, of rows that are not centred
+	w, beta   []float64       // w is Σβ_i·x_i, of rows that are not centred
 	b, rho    float64
 	total     float64   // Σβ
 	along     []float64 // x_i'x̄, nil without an intercept
