@@ -147,6 +147,7 @@ func TestDualSweepIsTheNaiveSearch(t *testing.T) {
 				}
 				continue
 			}
+			near(t, fmt.Sprint(name, at, " objective"), []float64{held.Report.Objective}, []float64{fitted.(estimator.Reporter).Report().Objective}, 2e-9)
 			want, err := estimator.Predict(context.Background(), fitted, datasets.SelectRows(data.X, folds[at[1]].Test))
 			if err != nil {
 				t.Fatal(err)

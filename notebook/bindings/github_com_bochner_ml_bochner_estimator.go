@@ -17,6 +17,7 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/estimator"] = imports.Package{
 		Name: "estimator",
 		Binds: map[string]reflect.Value{
+			"ErrDiverged":        reflect.ValueOf(&estimator.ErrDiverged).Elem(),
 			"NewLogistic":        reflect.ValueOf(estimator.NewLogistic),
 			"NewRidge":           reflect.ValueOf(estimator.NewRidge),
 			"NewRidgeClassifier": reflect.ValueOf(estimator.NewRidgeClassifier),

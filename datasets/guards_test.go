@@ -1,0 +1,39 @@
+package datasets
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/single"
+)
+
+// Splits refuse targets and groups that are not there for every row.
+func TestSplitsRefuseWhatDoesNotFitTheRows(t *testing.T) {
+	X := mat.NewDense(4, 1, []float64{1, 2, 3, 4})
+	for want, data := range map[string]Set{
+		"X has 4 rows, Y has 3":      {X: X, Y: []float64{0, 1, 0}},
+		"X has 4 rows, Groups has 3": {X: X, Y: []float64{0, 1, 0, 1}, Groups: []int{0, 1, 0}},
+		"row 2: target is NaN":       {X: X, Y: []float64{0, 1, math.NaN(), 1}},
+	} {
+		_, err := classesOf(data)
+		if strings.Contains(want, "Groups") {
+			_, err = groupsOf(data)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, wanted %q", err, want)
+		}
+	}
+}
+
+// Blocks in single precision are not stacked with blocks in double.
+func TestStackRefusesMixedPrecision(t *testing.T) {
+	double, short := Set{X: mat.NewDense(2, 1, []float64{1, 2})}, Set{X: single.New(2, 1, []float32{1, 2})}
+	for _, blocks := range [][]Set{{double, short}, {short, double}} {
+		if set, err := Stack(blocks...); err == nil || !strings.Contains(err.Error(), "single and others in double") {
+			t.Errorf("%v and the error %v", set, err)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package svmlight_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/svmlight"
+)
+
+// A file that lost rows after it was opened is not read as if it were whole.
+func TestChangedFileIsNoticed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rows")
+	write := func(rows int) {
+		if err := os.WriteFile(path, []byte(strings.Repeat("1 1:2\n-1 1:3\n", rows/2)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(10)
+	src, err := svmlight.Open(context.Background(), path, svmlight.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(8)
+	err = src.Blocks(context.Background(), func(datasets.Set) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "8 rows, there were 10 before; the file has changed") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// A target that takes a new value in every row is no class.
+func TestTooManyClasses(t *testing.T) {
+	var text bytes.Buffer
+	for i := range 1<<16 + 1 {
+		fmt.Fprintf(&text, "%d 1:1\n", i)
+	}
+	path := filepath.Join(t.TempDir(), "rows")
+	if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := svmlight.Open(context.Background(), path, svmlight.Options{Task: datasets.Classification})
+	if err == nil || !strings.Contains(err.Error(), "more than 65536 classes; is this a regression?") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// Rows whose targets are of another number are not written.
+func TestWriteRefusesTargetsOfAnotherNumber(t *testing.T) {
+	err := svmlight.Write(new(bytes.Buffer), datasets.Set{X: mat.NewDense(2, 1, nil), Y: []float64{1}}, svmlight.Options{})
+	if err == nil || !strings.Contains(err.Error(), "2 rows, 1 targets") {
+		t.Errorf("the error is %v", err)
+	}
+}

@@ -1,0 +1,99 @@
+package transformer
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// claim is a source that claims to have columns, and has no rows to show.
+type claim struct{ rows, cols int }
+
+func (c claim) Schema() datasets.Schema { return datasets.Schema{} }
+func (c claim) Dims() (rows, cols int)  { return c.rows, c.cols }
+func (c claim) Blocks(context.Context, func(datasets.Set) error) error {
+	return nil
+}
+
+// What a source claims is checked before memory is taken for it, and a source of nothing is empty.
+func TestFitSourceLooksAtWhatIsClaimed(t *testing.T) {
+	rff, binning := NewRFF(), NewBinning()
+	rff.Gamma, rff.Features = FixedGamma(1), mostFeatures
+	binning.Gamma, binning.Grids = FixedGamma(1), 1<<20
+	few := NewRFF()
+	few.Gamma = FixedGamma(1)
+	for _, c := range []struct {
+		spec BlockFitter
+		data claim
+		want string
+	}{
+		{rff, claim{-1, 1 << 10}, "more than memory holds"},
+		{binning, claim{-1, 1<<12 + 1}, "more than memory holds"},
+		{NewPCA(), claim{-1, mostCovariance + 1}, "does not fit in memory"},
+		{NewStandardize(), claim{-1, 3}, datasets.ErrEmpty.Error()},
+		{few, claim{-1, 0}, datasets.ErrEmpty.Error()},
+		{few, claim{0, 3}, datasets.ErrEmpty.Error()},
+	} {
+		f, err := c.spec.FitSource(context.Background(), c.data)
+		if err == nil || !strings.Contains(err.Error(), c.want) || f != nil {
+			t.Errorf("%T of %+v: %v and the error %v, wanted one with %q", c.spec, c.data, f, err, c.want)
+		}
+	}
+}
+
+// Numbers whose squares overflow have no covariance.
+func TestPCARefusesOverflow(t *testing.T) {
+	X := mat.NewDense(3, 2, []float64{1e160, 1, -1e160, 2, 1e160, 3})
+	if f, err := NewPCA().Fit(context.Background(), datasets.Set{X: X}); err == nil || !strings.Contains(err.Error(), "the variance overflows") {
+		t.Errorf("%v and the error %v", f, err)
+	}
+}
+
+// A kernel of the user's own needs its draws; errors in it need the kernel itself.
+func TestCustomKernelsNeedTheirFunctions(t *testing.T) {
+	binning := NewBinning()
+	binning.Kernel, binning.Custom = "custom", &CustomPitch{}
+	data := datasets.Set{X: mat.NewDense(3, 1, []float64{1, 2, 3})}
+	if f, err := binning.Fit(context.Background(), data); err == nil || !strings.Contains(err.Error(), "custom, with a Pitch function") {
+		t.Errorf("%v and the error %v", f, err)
+	}
+	rff := NewRFF()
+	rff.Features, rff.Kernel = 4, "custom"
+	rff.Custom = &CustomKernel{Frequency: func(rng *rand.Rand, omega []float64) {
+		for j := range omega {
+			omega[j] = rng.NormFloat64()
+		}
+	}}
+	fitted, err := rff.Fit(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err := fitted.(*FittedRFF).KernelErrors(context.Background(), data.X, []int{4}); !errors.Is(err, errNoKernel) {
+		t.Errorf("%v and the error %v", list, err)
+	}
+}
+
+// Related maps are of one family, parts are of maps that are nested.
+func TestFamiliesAndPartsRefuseStrangers(t *testing.T) {
+	ctx := context.Background()
+	data := datasets.Set{X: mat.NewDense(3, 1, []float64{1, 2, 3})}
+	for want, specs := range map[string][]Fitter{"a family of no specs": nil, "spec 1 is not of the family": {NewRFF(), NewPCA()}} {
+		if f, err := NewRFF().FitFamily(ctx, data, specs); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v and the error %v, wanted %q", f, err, want)
+		}
+	}
+	pca := mustFit(t, NewPCA(), data)
+	if _, _, err := NewBinning().Part(ctx, pca, data.X); err == nil || !strings.Contains(err.Error(), "a part of a") {
+		t.Errorf("the part of a PCA: %v", err)
+	}
+	bins := mustFit(t, NewBinning(), data)
+	if _, _, err := NewBinning().Part(ctx, bins, data.X); err == nil || !strings.Contains(err.Error(), "features in a") {
+		t.Errorf("a part of dense features: %v", err)
+	}
+}
