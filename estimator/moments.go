@@ -464,22 +464,35 @@ func (m *moments) trace() float64 {
 	return total
 }
 
-// spread returns Σ s·(y−ȳ)², or Σ s·y² where there is no intercept, summed over the targets.
-func (m *moments) spread() float64 {
-	total := 0.0
+// spreads returns Σ s·(y−ȳ)², or Σ s·y² where there is no intercept, of each target.
+func (m *moments) spreads() []float64 {
+	out := make([]float64, m.targets)
 	for t, v := range m.squares {
 		if m.centred {
 			v -= m.targetSum[t] * m.targetSum[t] / m.weight
 		}
-		total += max(v, 0)
+		out[t] = max(v, 0)
 	}
-	return total
+	return out
+}
+
+// spread returns the sum of spreads.
+func (m *moments) spread() float64 { return sumOf(m.spreads()) }
+
+// sumOf adds up a few numbers in their order.
+func sumOf(list []float64) float64 {
+	sum := 0.0
+	for _, v := range list {
+		sum += v
+	}
+	return sum
 }
 
 // factor is the Cholesky factor of a centred Gram matrix + alpha·I.
 type factor struct {
 	cols  int
 	lower []float64
+	left  float64 // the part of an error that a refinement with the factor may leave
 }
 
 // factorise returns the factor, or ok false where the matrix is singular to working precision: a

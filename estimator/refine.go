@@ -2,6 +2,7 @@ package estimator
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -27,14 +28,44 @@ const (
 	refinements = 4
 	// contraction is the part of an error that a refinement may leave, else it is not tried.
 	contraction = 0.1
+	// visibleSingle and epsilonSingle take the places of visible and epsilon for sums in single precision.
+	visibleSingle = 1e-3
+	epsilonSingle = 0x1p-23
 )
 
+// precision is what is to be expected of sums of products.
+type precision struct{ epsilon, visible float64 }
+
+// precisionOf returns that of sums in single precision, which are not meant to be as right, or double.
+func precisionOf(single bool) precision {
+	if single {
+		return precision{epsilonSingle, visibleSingle}
+	}
+	return precision{epsilon, visible}
+}
+
 // roughness returns how much the rounding of a system's sums may move the predictions of its solution
-// w, and which part of an error is left after a refinement. The sums have the given trace, and least
-// is the smallest pivot.
-func roughness(w []float64, trace, least float64) (size, left float64) {
-	norm := math.Sqrt(kern.Dot(w, w))
-	return 4 * epsilon * trace * norm / (2 * math.Sqrt(least)), 4 * epsilon * trace / least
+// w against the spreads of the targets, and which part of an error is left after a refinement. The
+// sums have the given trace, and least is the smallest pivot.
+func (p precision) roughness(w, spreads []float64, trace, least float64) (size, left float64) {
+	left = 4 * p.epsilon * trace / least
+	return 4 * p.epsilon * trace * steepness(w, spreads) / (2 * math.Sqrt(least)), left
+}
+
+// steepness returns ‖w‖ over the root of the spread for the target where that is the largest. A target
+// without a spread has no weights but for rounding.
+func steepness(w, spreads []float64) float64 {
+	t, most := len(spreads), 0.0
+	for j, spread := range spreads {
+		square := 0.0
+		for i := j; i < len(w); i += t {
+			square += w[i] * w[i]
+		}
+		if spread > 0 {
+			most = max(most, math.Sqrt(square/spread))
+		}
+	}
+	return most
 }
 
 // leastPivot returns the smallest of the pivots of a Cholesky factor.
@@ -101,8 +132,10 @@ func asDense(X mat.Matrix) *mat.Dense {
 }
 
 // step turns the gradient of columns from to from+t, those of one weight vector for each target,
-// into the step A⁻¹g, and returns it with √(g'A⁻¹g), by how much it moves the predictions.
-func (g *gradient) step(w []float64, from, t int, mean []float64, alpha float64, solve func([]float64)) (step []float64, size float64) {
+// into the step A⁻¹g, and returns it with √(g'A⁻¹g), by how much it moves the predictions, against the
+// spreads of the targets.
+func (g *gradient) step(w []float64, from int, spreads, mean []float64, alpha float64, solve func([]float64)) (step []float64, size float64) {
+	t := len(spreads)
 	d := len(w) / t
 	right := make([]float64, d*t)
 	for i := range d {
@@ -113,21 +146,98 @@ func (g *gradient) step(w []float64, from, t int, mean []float64, alpha float64,
 	kern.Axpy(-alpha, w, right)
 	step = slices.Clone(right)
 	solve(step)
-	return step, math.Sqrt(max(0, kern.Dot(right, step)))
+	return step, moved(right, step, spreads)
 }
 
-// refine improves the solution w of the system that lower is the factor of by passes over the rows,
-// where it is rough.
-func (p *ridgeProblem) refine(ctx context.Context, m *moments, f *factor, w []float64) error {
-	if m.single {
-		return nil // sums in single precision are not meant to be that right
+// moved returns the root of right'step over that of the spread for the target where that is the largest.
+func moved(right, step, spreads []float64) float64 {
+	t, most := len(spreads), 0.0
+	for j, spread := range spreads {
+		square := 0.0
+		for i := j; i < len(step); i += t {
+			square += right[i] * step[i]
+		}
+		if spread > 0 {
+			most = max(most, math.Sqrt(max(0, square)/spread))
+		}
 	}
-	scale := math.Sqrt(m.spread())
-	size, left := roughness(w, m.trace(), leastPivot(f.lower, f.cols))
-	if size <= visible*scale || left >= contraction {
-		return nil
+	return most
+}
+
+// solution solves for the sums m of the rows by the factor of their system, which it sharpens where
+// refinements with the factor as it is would not do. Sums in single precision that do not do are made
+// again in double.
+func (p *ridgeProblem) solution(ctx context.Context, m *moments) (w []float64, report Report, err error) {
+	report = Report{Solver: "cholesky", Converged: true}
+	w = m.rightSide()
+	f, ok := m.factorise(p.Alpha)
+	enough := precisionOf(m.single)
+	if ok {
+		var size float64
+		f.solve(w, m.targets)
+		if size, f.left = enough.roughness(w, m.spreads(), m.trace(), leastPivot(f.lower, f.cols)); size <= enough.visible {
+			return w, report, nil
+		}
 	}
-	mean, targetMean := m.mean(), m.targetMean()
+	if !ok || f.left >= contraction {
+		if m.single {
+			return p.solutionInDouble(ctx)
+		}
+		if !ok && p.Alpha == 0 {
+			return p.singular(m)
+		}
+		if f, err = p.sharpen(ctx, m); err != nil {
+			return nil, report, err
+		}
+		if f == nil {
+			return p.singular(m)
+		}
+		w = m.rightSide()
+		f.solve(w, m.targets)
+	}
+	left, err := p.refine(ctx, m, f, w, enough.visible)
+	switch {
+	case err != nil:
+		return nil, report, err
+	case left <= enough.visible:
+		return w, report, nil
+	case m.single:
+		return p.solutionInDouble(ctx)
+	}
+	report.Converged = false
+	report.Warnings = append(report.Warnings, roundingWarning(p.Alpha, left))
+	return w, report, nil
+}
+
+func roundingWarning(alpha, left float64) string {
+	return fmt.Sprintf("with alpha %v rounding may move the predictions by %.1g of the spread of the targets; use a larger alpha", alpha, left)
+}
+
+// solutionInDouble is solution for rows in single precision, with all sums in double.
+func (p *ridgeProblem) solutionInDouble(ctx context.Context) (w []float64, report Report, err error) {
+	wide := *p
+	wide.rows = p.rows.widened()
+	m, err := wide.moments(ctx)
+	if err != nil {
+		return nil, report, err
+	}
+	return wide.solution(ctx, m)
+}
+
+// singular is solution for a singular system.
+func (p *ridgeProblem) singular(m *moments) (w []float64, report Report, err error) {
+	w = m.rightSide()
+	system := make([]float64, m.cols*m.cols)
+	m.system(system, p.Alpha)
+	rank, err := leastNorm(system, m.cols, w, m.targets)
+	report = Report{Solver: "eigenvectors", Converged: true, Warnings: []string{singularWarning(p.Alpha, rank, m.cols)}}
+	return w, report, err
+}
+
+// refine improves the solution w by passes over the rows, until what is left of its error is no more
+// than visible. It returns what may be left.
+func (p *ridgeProblem) refine(ctx context.Context, m *moments, f *factor, w []float64, visible float64) (left float64, err error) {
+	mean, targetMean, spreads := m.mean(), m.targetMean(), m.spreads()
 	for range refinements {
 		g := newGradient(m.cols, m.targets)
 		offset := intercepts(w, mean, targetMean)
@@ -140,16 +250,16 @@ func (p *ridgeProblem) refine(ctx context.Context, m *moments, f *factor, w []fl
 			return nil
 		})
 		if err != nil {
-			return err
+			return 0, err
 		}
-		step, moved := g.step(w, 0, m.targets, mean, p.Alpha, func(b []float64) { f.solve(b, m.targets) })
+		step, size := g.step(w, 0, spreads, mean, p.Alpha, func(b []float64) { f.solve(b, m.targets) })
 		kern.Axpy(1, step, w)
-		if refined(left*moved, scale) {
-			return nil
+		if left = f.left * size; refined(left, visible) {
+			return left, nil
 		}
 	}
-	return nil
+	return left, nil
 }
 
-// refined reports whether an error in the predictions is out of sight, for targets of that scale.
-func refined(left, scale float64) bool { return !(left > visible/32*scale) }
+// refined reports whether an error in the predictions is out of sight.
+func refined(left, visible float64) bool { return !(left > visible/32) }

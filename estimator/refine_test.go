@@ -119,7 +119,7 @@ func TestRidgeRefinesIllConditioned(t *testing.T) {
 	if e := worst(scores, want); e < 1e-8 {
 		t.Errorf("without refinement predictions are off by %.2g: the test shows nothing", e)
 	}
-	if size, left := roughness(w, m.trace(), leastPivot(f.lower, 12)); size < visible*math.Sqrt(m.spread()) || left > contraction {
+	if size, left := precisionOf(false).roughness(w, m.spreads(), m.trace(), leastPivot(f.lower, 12)); size < visible || left > contraction {
 		t.Errorf("roughness %.2g leaving %.2g: not refined", size, left)
 	}
 }

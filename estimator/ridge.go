@@ -199,26 +199,11 @@ func (p *ridgeProblem) moments(ctx context.Context) (*moments, error) {
 
 // ridge solves for the sums of the rows.
 func (p *ridgeProblem) ridge(ctx context.Context, m *moments) (linear, error) {
-	alpha := p.Alpha
-	report := Report{Solver: "cholesky", Converged: true}
-	right := m.rightSide()
-	w := slices.Clone(right)
-	if f, ok := m.factorise(alpha); ok {
-		f.solve(w, m.targets)
-		if err := p.refine(ctx, m, f, w); err != nil {
-			return linear{}, err
-		}
-	} else {
-		system := make([]float64, m.cols*m.cols)
-		m.system(system, alpha)
-		rank, err := leastNorm(system, m.cols, w, m.targets)
-		if err != nil {
-			return linear{}, err
-		}
-		report.Solver = "eigenvectors"
-		report.Warnings = append(report.Warnings, singularWarning(alpha, rank, m.cols))
+	w, report, err := p.solution(ctx, m)
+	if err != nil {
+		return linear{}, err
 	}
-	report.Objective = max(0, m.spread()-kern.Dot(w, right))
+	report.Objective = max(0, m.spread()-kern.Dot(w, m.rightSide()))
 	return newLinear(w, intercepts(w, m.mean(), m.targetMean()), report)
 }
 
@@ -242,26 +227,10 @@ func (p *ridgeProblem) dual(ctx context.Context) (linear, error) {
 	if err != nil {
 		return linear{}, err
 	}
-	n, t := d.n, d.targets
-	report := Report{Solver: "dual", Converged: true}
-	kernel := d.kernel()
-	addDiagonal(kernel, n, p.Alpha)
-	a := slices.Clone(d.y)
-	lower := slices.Clone(kernel)
-	if cholesky(lower, n) {
-		kern.SolveCholesky(kern.Dense(n, n, n, lower), kern.Dense(n, t, t, a))
-	} else {
-		rank, err := leastNorm(kernel, n, a, t)
-		if err != nil {
-			return linear{}, err
-		}
-		if p.Intercept {
-			rank = min(rank, n-1)
-		}
-		report.Solver = "eigenvectors"
-		report.Warnings = append(report.Warnings, singularWarning(p.Alpha, rank, n))
+	w, report, err := p.dualSolution(ctx, d)
+	if err != nil {
+		return linear{}, err
 	}
-	w := d.coefficients(a)
 	rest := d.residuals(w)
 	report.Objective = kern.Dot(rest, rest) + p.Alpha*kern.Dot(w, w)
 	return newLinear(w, intercepts(w, d.mean, d.targetMean), report)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -401,7 +400,7 @@ func (s *ridgeFamily) byWidth(models []familyModel, wide *moments, f func(*ridge
 // finish makes the rest of a model of its weights.
 func (m *familyModel) finish(p *ridgePath) {
 	m.offset = intercepts(m.weights, p.mean, p.targetMean)
-	m.report = Report{Solver: "cholesky", Converged: true, Objective: max(0, p.spread-kern.Dot(m.weights, p.right))}
+	m.report = Report{Solver: "cholesky", Converged: true, Objective: max(0, sumOf(p.spreads)-kern.Dot(m.weights, p.right))}
 }
 
 // ridgePath is what the systems of all alphas have in common.
@@ -411,7 +410,8 @@ type ridgePath struct {
 	diagonal         []float64
 	right            []float64 // cols × targets, centred
 	mean, targetMean []float64
-	spread, trace    float64
+	spreads          []float64 // of the targets
+	trace            float64
 }
 
 // newRidgePath returns the path on the leading columns of the sums, with its matrix in gram.
@@ -437,7 +437,7 @@ func newRidgePath(wide *moments, width int, gram []float64) *ridgePath {
 		}
 	})
 	p.trace = kern.Sum(p.diagonal)
-	p.right, p.mean, p.targetMean, p.spread = m.rightSide(), m.mean(), m.targetMean(), m.spread()
+	p.right, p.mean, p.targetMean, p.spreads = m.rightSide(), m.mean(), m.targetMean(), m.spreads()
 	return p
 }
 
@@ -454,15 +454,12 @@ func (p *ridgePath) solve(alpha float64) (w []float64, rough bool) {
 	}
 	w = slices.Clone(p.right)
 	p.back(a, w)
-	size, left := roughness(w, p.trace, leastPivot(a, n))
-	if rough = size > visible*p.scale(); rough && left >= contraction {
+	size, left := precisionOf(false).roughness(w, p.spreads, p.trace, leastPivot(a, n))
+	if rough = size > visible; rough && left >= contraction {
 		return nil, false
 	}
 	return w, rough
 }
-
-// scale returns that of the targets.
-func (p *ridgePath) scale() float64 { return math.Sqrt(p.spread) }
 
 // back solves with a factor.
 func (p *ridgePath) back(a, b []float64) {

@@ -176,6 +176,19 @@ func native(X mat.Matrix) mat.Matrix {
 	return mat.DenseCopyOf(X)
 }
 
+// widened returns the rows in double precision.
+func (r *rows) widened() *rows {
+	out := *r
+	out.single, out.set = false, nil
+	out.each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
+		return r.each(ctx, func(first int, block datasets.Set) error {
+			block.X = widened(block.X)
+			return yield(first, block)
+		})
+	}
+	return &out
+}
+
 // widened returns rows of single precision in double precision, other rows as they are.
 func widened(X mat.Matrix) mat.Matrix {
 	m, ok := X.(*single.Dense)
