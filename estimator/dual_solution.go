@@ -89,12 +89,8 @@ func (d *centredRows) spreads() []float64 {
 // sharpen returns the sharpened factor of the kernel + alpha·I, with the zero of centred rows lifted;
 // nil where that is singular.
 func (d *centredRows) sharpen(ctx context.Context, kernel []float64, alpha float64, centred bool) (*factor, error) {
-	tau := 0.0
-	if centred {
-		tau = trace(kernel, d.n)
-		kernel = slices.Clone(kernel)
-		d.lift(kernel, tau)
-	}
+	kernel = slices.Clone(kernel)
+	tau := d.lift(kernel, centred)
 	return sharpened(kernel, d.n, alpha, d.tiles(ctx, tau))
 }
 

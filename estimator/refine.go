@@ -102,7 +102,7 @@ func (g *gradient) add(X mat.Matrix, y, w, offset, weights []float64) {
 	if scattered {
 		kern.SparseMul(inner, compressed(csr), in, false)
 	} else {
-		dense = view(asDense(X))
+		dense = view(X.(*mat.Dense))
 		kern.Mul(inner, dense, in, false)
 	}
 	for i := range n {
@@ -121,14 +121,6 @@ func (g *gradient) add(X mat.Matrix, y, w, offset, weights []float64) {
 	} else {
 		kern.Mul(out, dense.T(), errors, true)
 	}
-}
-
-// asDense returns X as a dense matrix, itself if it is one.
-func asDense(X mat.Matrix) *mat.Dense {
-	if x, ok := X.(*mat.Dense); ok {
-		return x
-	}
-	return mat.DenseCopyOf(widened(X))
 }
 
 // step turns the gradient of columns from to from+t, those of one weight vector for each target,
@@ -166,8 +158,8 @@ func moved(right, step, spreads []float64) float64 {
 
 // solution solves for the sums m of the rows by the factor of their system, which it sharpens where
 // refinements with the factor as it is would not do. Sums in single precision that do not do are made
-// again in double.
-func (p *ridgeProblem) solution(ctx context.Context, m *moments) (w []float64, report Report, err error) {
+// again in double. The factor is nil where the system is singular.
+func (p *ridgeProblem) solution(ctx context.Context, m *moments) (w []float64, f *factor, report Report, err error) {
 	report = Report{Solver: "cholesky", Converged: true}
 	w = m.rightSide()
 	f, ok := m.factorise(p.Alpha)
@@ -176,7 +168,7 @@ func (p *ridgeProblem) solution(ctx context.Context, m *moments) (w []float64, r
 		var size float64
 		f.solve(w, m.targets)
 		if size, f.left = enough.roughness(w, m.spreads(), m.trace(), leastPivot(f.lower, f.cols)); size <= enough.visible {
-			return w, report, nil
+			return w, f, report, nil
 		}
 	}
 	if !ok || f.left >= contraction {
@@ -187,7 +179,7 @@ func (p *ridgeProblem) solution(ctx context.Context, m *moments) (w []float64, r
 			return p.singular(m)
 		}
 		if f, err = p.sharpen(ctx, m); err != nil {
-			return nil, report, err
+			return nil, nil, report, err
 		}
 		if f == nil {
 			return p.singular(m)
@@ -198,15 +190,14 @@ func (p *ridgeProblem) solution(ctx context.Context, m *moments) (w []float64, r
 	left, err := p.refine(ctx, m, f, w, enough.visible)
 	switch {
 	case err != nil:
-		return nil, report, err
-	case left <= enough.visible:
-		return w, report, nil
-	case m.single:
+		return nil, nil, report, err
+	case left > enough.visible && m.single:
 		return p.solutionInDouble(ctx)
+	case left > enough.visible:
+		report.Converged = false
+		report.Warnings = append(report.Warnings, roundingWarning(p.Alpha, left))
 	}
-	report.Converged = false
-	report.Warnings = append(report.Warnings, roundingWarning(p.Alpha, left))
-	return w, report, nil
+	return w, f, report, nil
 }
 
 func roundingWarning(alpha, left float64) string {
@@ -214,24 +205,24 @@ func roundingWarning(alpha, left float64) string {
 }
 
 // solutionInDouble is solution for rows in single precision, with all sums in double.
-func (p *ridgeProblem) solutionInDouble(ctx context.Context) (w []float64, report Report, err error) {
+func (p *ridgeProblem) solutionInDouble(ctx context.Context) (w []float64, f *factor, report Report, err error) {
 	wide := *p
 	wide.rows = p.rows.widened()
 	m, err := wide.moments(ctx)
 	if err != nil {
-		return nil, report, err
+		return nil, nil, report, err
 	}
 	return wide.solution(ctx, m)
 }
 
 // singular is solution for a singular system.
-func (p *ridgeProblem) singular(m *moments) (w []float64, report Report, err error) {
+func (p *ridgeProblem) singular(m *moments) (w []float64, _ *factor, report Report, err error) {
 	w = m.rightSide()
 	system := make([]float64, m.cols*m.cols)
 	m.system(system, p.Alpha)
 	rank, err := leastNorm(system, m.cols, w, m.targets)
 	report = Report{Solver: "eigenvectors", Converged: true, Warnings: []string{singularWarning(p.Alpha, rank, m.cols)}}
-	return w, report, err
+	return w, nil, report, err
 }
 
 // refine improves the solution w by passes over the rows, until what is left of its error is no more
@@ -246,8 +237,10 @@ func (p *ridgeProblem) refine(ctx context.Context, m *moments, f *factor, w []fl
 			if err != nil {
 				return err
 			}
-			g.add(block.X, slices.Clone(y), w, offset, weights)
-			return nil
+			return whileWide(block.X, func(X mat.Matrix) error {
+				g.add(X, slices.Clone(y), w, offset, weights)
+				return nil
+			})
 		})
 		if err != nil {
 			return 0, err

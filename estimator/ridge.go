@@ -199,7 +199,7 @@ func (p *ridgeProblem) moments(ctx context.Context) (*moments, error) {
 
 // ridge solves for the sums of the rows.
 func (p *ridgeProblem) ridge(ctx context.Context, m *moments) (linear, error) {
-	w, report, err := p.solution(ctx, m)
+	w, _, report, err := p.solution(ctx, m)
 	if err != nil {
 		return linear{}, err
 	}

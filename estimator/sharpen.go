@@ -144,12 +144,18 @@ func (c *centredRows) along(factor float64) []float64 {
 	return u
 }
 
-// lift adds τ·uu' to the lower triangle of a kernel.
-func (c *centredRows) lift(kernel []float64, tau float64) {
+// lift adds τ·uu', which tiles says more of, to the lower triangle of a kernel of rows that are
+// centred, and returns τ.
+func (c *centredRows) lift(kernel []float64, centred bool) (tau float64) {
+	if !centred {
+		return 0
+	}
+	tau = trace(kernel, c.n)
 	u := c.along(1)
 	for i, v := range u {
 		kern.Axpy(tau*v, u[:i+1], kernel[i*c.n:i*c.n+i+1])
 	}
+	return tau
 }
 
 // part writes row i from column lo on to dst.
