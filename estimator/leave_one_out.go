@@ -134,8 +134,12 @@ func (l *leaver) weight(i int) float64 {
 	return l.weights[i]
 }
 
-// Of 1 − h, as the factor gives it, no more than mostLost is to be rounding.
-const mostLost = 1e-6
+// Of 1 − h, as the factor gives it, no more than mostLost is to be rounding, else the factor is
+// sharpened; and no more than refused, else there is no result.
+const (
+	mostLost = 1e-6
+	refused  = 1e-3
+)
 
 // primal solves with the factor of the d×d matrix: with LL' = A, x'A⁻¹x = ‖L⁻¹x‖².
 func (l *leaver) primal(alpha float64) (factor float64, err error) {
@@ -163,7 +167,7 @@ func (l *leaver) primal(alpha float64) (factor float64, err error) {
 		}
 		rounding = 4 * epsilon * math.Sqrt(1+l.sums.trace()/leastPivot(f.lower, f.cols))
 	}
-	if rounding <= mostLost*least {
+	if rounding <= refused*least {
 		return 1, nil
 	}
 	return 0, fmt.Errorf("row %d alone determines a part of the model (leverage %v, known to %.1g); use a larger alpha", row, 1-least, rounding)
@@ -239,9 +243,7 @@ func (l *leaver) wide(alpha float64) (factor float64, err error) {
 	a := slices.Clone(d.y)
 	f.solve(a, t)
 	w := d.coefficients(a)
-	if f.left > mostLost {
-		d.refine(f, a, w, alpha, math.Sqrt(l.tau))
-	}
+	d.refine(f, a, w, alpha, math.Sqrt(trace(l.kernel, n)))
 	inverse, squares := make([]float64, n*n), make([]float64, n)
 	addDiagonal(inverse, n, 1)
 	kern.SolveLower(kern.Dense(n, n, n, f.lower), kern.Dense(n, n, n, inverse))
@@ -255,8 +257,11 @@ func (l *leaver) wide(alpha float64) (factor float64, err error) {
 		if l.slack[i] = squares[k]; l.problem.Intercept {
 			l.slack[i] -= u[k] * u[k] / (alpha + l.tau)
 		}
-		if l.slack[i] <= mostLost*squares[k] {
+		if l.slack[i] <= 1e-12*squares[k] {
 			return 0, fmt.Errorf("row %d alone determines a part of the model (leverage 1)", i)
+		}
+		if most := epsilon * steepness(a, d.spreads()) * math.Sqrt(float64(n)) / l.slack[i]; most > refused {
+			return 0, fmt.Errorf("rows are so alike that rounding moves the prediction for row %d by %.1g of the spread of the targets; use a larger alpha", i, most)
 		}
 		for j := range t {
 			l.residual[i*t+j] = a[k*t+j] / math.Sqrt(d.weights[k])
