@@ -127,18 +127,22 @@ func (g *gradient) add(X mat.Matrix, y, w, offset, weights []float64) {
 // into the step A⁻¹g, and returns it with √(g'A⁻¹g), by how much it moves the predictions, against the
 // spreads of the targets.
 func (g *gradient) step(w []float64, from int, spreads, mean []float64, alpha float64, solve func([]float64)) (step []float64, size float64) {
-	t := len(spreads)
-	d := len(w) / t
-	right := make([]float64, d*t)
-	for i := range d {
-		row := right[i*t : (i+1)*t]
-		copy(row, g.inputs[i*g.columns+from:])
-		kern.Axpy(-mean[i], g.sum[from:from+t], row)
-	}
-	kern.Axpy(-alpha, w, right)
+	right := g.right(w, from, len(spreads), mean, alpha)
 	step = slices.Clone(right)
 	solve(step)
 	return step, moved(right, step, spreads)
+}
+
+// right returns the gradient of t columns from the one given.
+func (g *gradient) right(w []float64, from, t int, mean []float64, alpha float64) []float64 {
+	out := make([]float64, len(w))
+	for i := range len(w) / t {
+		row := out[i*t : (i+1)*t]
+		copy(row, g.inputs[i*g.columns+from:])
+		kern.Axpy(-mean[i], g.sum[from:from+t], row)
+	}
+	kern.Axpy(-alpha, w, out)
+	return out
 }
 
 // moved returns the root of right'step over that of the spread for the target where that is the largest.
@@ -232,17 +236,7 @@ func (p *ridgeProblem) refine(ctx context.Context, m *moments, f *factor, w []fl
 	for range refinements {
 		g := newGradient(m.cols, m.targets)
 		offset := intercepts(w, mean, targetMean)
-		err := p.rows.again(ctx, m.rows, func(first int, block datasets.Set) error {
-			y, _, weights, err := p.block(first, block)
-			if err != nil {
-				return err
-			}
-			return whileWide(block.X, func(X mat.Matrix) error {
-				g.add(X, slices.Clone(y), w, offset, weights)
-				return nil
-			})
-		})
-		if err != nil {
+		if err := p.addGradient(ctx, m, g, w, offset); err != nil {
 			return 0, err
 		}
 		step, size := g.step(w, 0, spreads, mean, p.Alpha, func(b []float64) { f.solve(b, m.targets) })
@@ -252,6 +246,20 @@ func (p *ridgeProblem) refine(ctx context.Context, m *moments, f *factor, w []fl
 		}
 	}
 	return left, nil
+}
+
+// addGradient adds all rows to g.
+func (p *ridgeProblem) addGradient(ctx context.Context, m *moments, g *gradient, w, offset []float64) error {
+	return p.rows.again(ctx, m.rows, func(first int, block datasets.Set) error {
+		y, _, weights, err := p.block(first, block)
+		if err != nil {
+			return err
+		}
+		return whileWide(block.X, func(X mat.Matrix) error {
+			g.add(X, slices.Clone(y), w, offset, weights)
+			return nil
+		})
+	})
 }
 
 // refined reports whether an error in the predictions is out of sight.
