@@ -17,7 +17,6 @@ type ridgeCG struct {
 	ctx            context.Context
 	m              *diagonalMoments
 	mean, diagonal []float64
-	enough         []float64 // √(r'M⁻¹r) of each target at which its predictions are right; nil where unknown
 }
 
 func (p *ridgeProblem) cg(ctx context.Context) (linear, error) {
@@ -31,13 +30,44 @@ func (p *ridgeProblem) cg(ctx context.Context) (linear, error) {
 		return linear{}, err
 	}
 	c := &ridgeCG{ridgeProblem: &kept, ctx: ctx, m: m, mean: m.mean(), diagonal: m.centredDiagonal()}
-	c.enough = c.goal()
-	w, report, err := c.solve()
+	solve := c.primal
+	if c.drifts() {
+		solve = c.dual
+	}
+	w, report, err := solve()
 	if err != nil {
 		return linear{}, err
 	}
 	report.Objective = max(0, m.spread()-kern.Dot(w, m.rightSide()))
 	return newLinear(w, intercepts(w, c.mean, m.targetMean()), report)
+}
+
+// primal solves for the weights.
+func (c *ridgeCG) primal() (w []float64, report Report, err error) {
+	right := c.m.rightSide()
+	w = make([]float64, len(right))
+	run := &cgRun{apply: c.apply, diagonal: c.diagonal, alpha: c.Alpha, columns: c.m.targets, tol: c.Tol, enough: c.goal(),
+		most: c.MaxIter, single: c.rows.single, left: c.gradient}
+	run.widen = func() { c.rows = c.rows.widened() }
+	report, err = run.solve(w, right)
+	return w, report, err
+}
+
+// drifts reports whether weights in the null space of fewer rows than columns, which only alpha keeps at
+// 0, could still be seen in predictions of new rows at the residual where primal stops.
+func (c *ridgeCG) drifts() bool {
+	if c.Alpha == 0 || c.m.rows >= c.m.cols {
+		return false
+	}
+	run := &cgRun{diagonal: c.diagonal, alpha: c.Alpha, columns: c.m.targets}
+	factor := 100 * math.Sqrt(c.Alpha/sumOf(c.diagonal))
+	start, goal := run.norms(c.m.rightSide()), c.goal()
+	for j, v := range goal {
+		if v*factor < c.Tol*start[j] {
+			return true
+		}
+	}
+	return false
 }
 
 // goal returns the residual at which predictions are right. A residual r is off the predictions by
@@ -60,82 +90,6 @@ func (c *ridgeCG) goal() []float64 {
 		out[j] = visible * math.Sqrt(spread*c.Alpha/(largest+c.Alpha))
 	}
 	return out
-}
-
-// solve goes on from what is left of the right side, as the rows themselves tell, where the solver's
-// own account of it may have lost its digits.
-func (c *ridgeCG) solve() (w []float64, report Report, err error) {
-	right, t := c.m.rightSide(), c.m.targets
-	w = make([]float64, len(right))
-	start := c.norms(right)
-	result, err := solve.CG(c.apply, c.precondition, w, right, t, c.Tol, c.enough, c.MaxIter)
-	report = Report{Solver: "cg", Iterations: result.Iterations, Converged: result.Converged, Gradient: result.Residual}
-	if err == nil && result.Converged && c.binding(start) {
-		report.Gradient, report.Converged, err = c.goOn(w, start, &report.Iterations)
-	}
-	if err == nil && !report.Converged {
-		report.Warnings = append(report.Warnings, fmt.Sprintf("not converged after %d iterations: the residual is %.2g of its start, wanted %.2g",
-			report.Iterations, report.Gradient, c.wanted(start)))
-	}
-	return w, report, err
-}
-
-// binding reports whether the goal asks for more than the tolerance, or rows in single precision for
-// another look.
-func (c *ridgeCG) binding(start []float64) bool {
-	return c.enough != nil && (c.rows.single || c.wanted(start) < c.Tol)
-}
-
-// wanted returns the residual to get to, relative to the start.
-func (c *ridgeCG) wanted(start []float64) float64 {
-	wanted := c.Tol
-	for j, v := range c.enough {
-		if start[j] > 0 {
-			wanted = min(wanted, v/start[j])
-		}
-	}
-	return wanted
-}
-
-// norms returns √(r'M⁻¹r) of each column.
-func (c *ridgeCG) norms(r []float64) []float64 {
-	z, out := make([]float64, len(r)), make([]float64, c.m.targets)
-	c.precondition(z, r)
-	for i, v := range r {
-		out[i%len(out)] += v * z[i]
-	}
-	for j, v := range out {
-		out[j] = math.Sqrt(v)
-	}
-	return out
-}
-
-// goOn solves for what w leaves until that is out of sight. It returns how much of the start is left.
-func (c *ridgeCG) goOn(w, start []float64, iterations *int) (left float64, done bool, err error) {
-	c.rows = c.rows.widened()
-	step := make([]float64, len(w))
-	for range refinements + 1 {
-		right, err := c.gradient(w)
-		if err != nil {
-			return 0, false, err
-		}
-		left, done = 0, true
-		for j, v := range c.norms(right) {
-			if done = done && v <= c.enough[j]; start[j] > 0 {
-				left = max(left, v/start[j])
-			}
-		}
-		if done || *iterations >= c.MaxIter {
-			break
-		}
-		result, err := solve.CG(c.apply, c.precondition, step, right, c.m.targets, 1, c.enough, c.MaxIter-*iterations)
-		if err != nil {
-			return 0, false, err
-		}
-		*iterations += result.Iterations
-		kern.Axpy(1, step, w)
-	}
-	return left, done, nil
 }
 
 // gradient returns what w leaves of the right side.
@@ -172,14 +126,102 @@ func (c *ridgeCG) apply(dst, v []float64) error {
 	return nil
 }
 
+// cgRun is conjugate gradients with a diagonal preconditioner, which goes on from what is left of the
+// right side, as the rows themselves tell, where its own account of that may have lost its digits.
+type cgRun struct {
+	apply      solve.Operator
+	diagonal   []float64 // of the matrix but for alpha
+	alpha      float64
+	columns    int
+	tol        float64
+	enough     []float64 // √(r'M⁻¹r) of each column to get to; nil for none
+	most       int       // iterations
+	single     bool      // whether apply works in single precision
+	widen      func()    // makes it work in double
+	left       func(x []float64) ([]float64, error)
+	start      []float64
+	iterations int
+	converged  bool
+	residual   float64 // relative to the start
+}
+
+func (r *cgRun) solve(x, right []float64) (Report, error) {
+	r.start = r.norms(right)
+	result, err := solve.CG(r.apply, r.precondition, x, right, r.columns, r.tol, r.enough, r.most)
+	r.iterations, r.converged, r.residual = result.Iterations, result.Converged, result.Residual
+	// Rows in single precision want another look.
+	if err == nil && r.converged && r.enough != nil && (r.single || r.wanted() < r.tol) {
+		err = r.goOn(x)
+	}
+	report := Report{Solver: "cg", Iterations: r.iterations, Converged: r.converged, Gradient: r.residual}
+	if !r.converged {
+		report.Warnings = append(report.Warnings, fmt.Sprintf("not converged after %d iterations: the residual is %.2g of its start, wanted %.2g", r.iterations, r.residual, r.wanted()))
+	}
+	return report, err
+}
+
+// wanted returns the residual to get to, relative to the start.
+func (r *cgRun) wanted() float64 {
+	wanted := r.tol
+	for j, v := range r.enough {
+		if r.start[j] > 0 {
+			wanted = min(wanted, v/r.start[j])
+		}
+	}
+	return wanted
+}
+
+// goOn solves for what x leaves until that is out of sight.
+func (r *cgRun) goOn(x []float64) error {
+	if r.single {
+		r.widen()
+	}
+	step := make([]float64, len(x))
+	for range refinements + 1 {
+		right, err := r.left(x)
+		if err != nil {
+			return err
+		}
+		r.residual, r.converged = 0, true
+		for j, v := range r.norms(right) {
+			if r.converged = r.converged && !(v > r.enough[j]); r.start[j] > 0 {
+				r.residual = max(r.residual, v/r.start[j])
+			}
+		}
+		if r.converged || r.iterations >= r.most {
+			return nil
+		}
+		result, err := solve.CG(r.apply, r.precondition, step, right, r.columns, 1, r.enough, r.most-r.iterations)
+		if err != nil {
+			return err
+		}
+		r.iterations += result.Iterations
+		kern.Axpy(1, step, x)
+	}
+	return nil
+}
+
+// norms returns √(r'M⁻¹r) of each column.
+func (r *cgRun) norms(list []float64) []float64 {
+	z, out := make([]float64, len(list)), make([]float64, r.columns)
+	r.precondition(z, list)
+	for i, v := range list {
+		out[i%len(out)] += v * z[i]
+	}
+	for j, v := range out {
+		out[j] = math.Sqrt(v)
+	}
+	return out
+}
+
 // precondition divides by the matrix's diagonal.
-func (c *ridgeCG) precondition(dst, v []float64) error {
-	t := c.m.targets
-	for i, square := range c.diagonal {
+func (r *cgRun) precondition(dst, v []float64) error {
+	t := r.columns
+	for i, square := range r.diagonal {
 		for j := range t {
 			dst[i*t+j] = 0
-			if square+c.Alpha > 0 {
-				dst[i*t+j] = v[i*t+j] / (square + c.Alpha)
+			if square+r.alpha > 0 {
+				dst[i*t+j] = v[i*t+j] / (square + r.alpha)
 			}
 		}
 	}

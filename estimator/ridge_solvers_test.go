@@ -3,7 +3,6 @@ package estimator
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -28,60 +27,72 @@ func scattered(seed uint64, n, d int) datasets.Set {
 	return data
 }
 
-func TestProbeSolvers(t *testing.T) {
-	ctx := context.Background()
-	for name, data := range map[string]datasets.Set{"tall": gaussians(1, 60, 8), "wide": gaussians(2, 12, 40), "square": gaussians(3, 20, 20),
-		"powers": powers(60, 12), "powers wide": powers(14, 20), "sparse tall": scattered(4, 60, 12), "sparse wide": scattered(5, 14, 50), "alike": withAlike(gaussians(1, 14, 20))} {
+// Every solver predicts what ridge in extended precision does, rows of the fit and others, for any
+// shape, condition and penalty; or it warns.
+func TestRidgeSolversEqualExtendedPrecision(t *testing.T) {
+	for name, c := range map[string]struct {
+		data datasets.Set
+		fit  int     // rows to fit; the others are new
+		said float64 // up to this alpha solvers may warn
+	}{
+		"tall":         {data: gaussians(1, 80, 8), fit: 60},
+		"wide":         {data: gaussians(2, 20, 40), fit: 12},
+		"square":       {data: gaussians(3, 30, 20), fit: 20},
+		"powers":       {data: powers(80, 12), fit: 60, said: 1e-12},
+		"wide powers":  {data: powers(20, 20), fit: 14, said: 1e-9},
+		"sparse, tall": {data: scattered(4, 80, 12), fit: 60},
+		"sparse, wide": {data: scattered(5, 20, 50), fit: 14},
+		"rows alike":   {data: withAlike(gaussians(1, 20, 20)), fit: 14, said: 1e-6},
+	} {
+		rng := rand.New(rand.NewPCG(9, 9))
+		weights := make([]float64, c.data.Rows())
+		for i := range weights {
+			weights[i] = 0.1 + 3*rng.Float64()
+		}
 		for _, intercept := range []bool{true, false} {
+			data := c.data
 			if intercept {
-				rng := rand.New(rand.NewPCG(9, 9))
-				data.Weights = make([]float64, data.Rows())
-				for i := range data.Weights {
-					data.Weights[i] = 0.1 + 3*rng.Float64()
-				}
-			} else {
-				data.Weights = nil
+				data.Weights = weights
 			}
 			for _, alpha := range []float64{1e-12, 1e-9, 1e-6, 1e-3, 1, 1e3} {
-				line := ""
-				exact := newExactRidge(t, data, alpha, intercept)
-				n, d := data.X.Dims()
-				for _, solver := range []string{"cholesky", "dual", "cg"} {
-					for _, X := range []mat.Matrix{data.X, sparse.FromDense(data.X)} {
-						set := data
-						set.X = X
-						s := Ridge{Alpha: alpha, Intercept: intercept, Solver: solver, Tol: 1e-8, MaxIter: 1000}
-						f, err := s.Fit(ctx, set)
-						if err != nil {
-							line += err.Error()
-							continue
-						}
-						got, _ := f.Predict(ctx, X)
-						off := 0.0
-						for i := range n {
-							off = max(off, math.Abs(got[i]-exact.predict(data, i)))
-						}
-						up, down := 0.0, 0.0
-						for j := range d {
-							w, _ := exact.coef[j].Float64()
-							up += math.Pow(f.(*FittedLinear).coef.At(0, j)-w, 2)
-							down += w * w
-						}
-						r := f.(*FittedLinear).Report()
-						mark := ""
-						if !r.Converged {
-							mark = "!"
-						}
-						if len(r.Warnings) > 0 {
-							mark += "w"
-						}
-						line += fmt.Sprintf(" %.0e/%.0e%s", off/spreadOf(data.Y), math.Sqrt(up/down), mark)
-						if solver == "cg" {
-							line += fmt.Sprintf("(%d)", r.Iterations)
-						}
-					}
-				}
-				t.Logf("%-11s %5v %5.0e: %s", name, intercept, alpha, line)
+				s := NewRidge()
+				s.Alpha, s.Intercept = alpha, intercept
+				at := fmt.Sprintf("%s, intercept %v, alpha %v", name, intercept, alpha)
+				equalsExtendedPrecision(t, at, s, data, c.fit, alpha <= c.said)
+			}
+		}
+	}
+}
+
+func equalsExtendedPrecision(t *testing.T, at string, s Ridge, data datasets.Set, fit int, mayWarn bool) {
+	t.Helper()
+	train := data.Slice(0, fit)
+	exact := newExactRidge(t, train, s.Alpha, s.Intercept)
+	want := make([]float64, data.Rows())
+	for i := range want {
+		want[i] = exact.predict(data, i)
+	}
+	for _, s.Solver = range []string{"cholesky", "dual", "cg"} {
+		for kind, X := range map[string]mat.Matrix{"dense": data.X, "sparse": sparse.FromDense(data.X)} {
+			train.X = datasets.SliceRows(X, 0, fit)
+			fitted, err := s.Fit(context.Background(), train)
+			if err != nil {
+				t.Errorf("%s, %s, %s: %v", at, s.Solver, kind, err)
+				continue
+			}
+			got, err := fitted.Predict(context.Background(), X)
+			if err != nil {
+				t.Fatal(err)
+			}
+			off := worst(got, want) / (spreadOf(data.Y) + spreadOf(want))
+			report := fitted.(Reporter).Report()
+			switch {
+			case len(report.Warnings) > 0 && !mayWarn:
+				t.Errorf("%s, %s, %s: %v", at, s.Solver, kind, report.Warnings)
+			case len(report.Warnings) == 0 && off > 1e-6:
+				t.Errorf("%s, %s, %s: off by %.1g of the spread, without a warning", at, s.Solver, kind, off)
+			case off > 1e-2:
+				t.Errorf("%s, %s, %s: off by %.1g of the spread", at, s.Solver, kind, off)
 			}
 		}
 	}
