@@ -38,10 +38,12 @@ func (p *ridgeProblem) dualSolution(ctx context.Context, d *centredRows) (w []fl
 		f.solve(a, t)
 	}
 	w = d.coefficients(a)
-	if left := d.refine(f, a, w, p.Alpha, math.Sqrt(trace(kernel, n))); left > visible {
-		report.Converged = false
-		report.Warnings = append(report.Warnings, roundingWarning(p.Alpha, left))
+	left := d.refine(f, a, w, p.Alpha, math.Sqrt(trace(kernel, n)))
+	floor := 0.0
+	if n <= d.cols { // else the rows determine the weights
+		floor = epsilon * trace(kernel, n) * steepness(a, d.spreads())
 	}
+	report.warnOfRounding(p.Alpha, left, floor, visible)
 	return w, report, nil
 }
 

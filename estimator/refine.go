@@ -83,10 +83,11 @@ type gradient struct {
 	cols, columns int
 	inputs        []float64 // cols × columns
 	sum           []float64 // by column
+	squares       []float64 // Σ s·e², by column
 }
 
 func newGradient(cols, columns int) *gradient {
-	return &gradient{cols: cols, columns: columns, inputs: make([]float64, cols*columns), sum: make([]float64, columns)}
+	return &gradient{cols: cols, columns: columns, inputs: make([]float64, cols*columns), sum: make([]float64, columns), squares: make([]float64, columns)}
 }
 
 // add adds rows of X, whose targets y are rows × columns and are overwritten; w is cols × columns,
@@ -109,9 +110,12 @@ func (g *gradient) add(X mat.Matrix, y, w, offset, weights []float64) {
 		row := y[i*k : (i+1)*k]
 		for c := range row {
 			row[c] -= scores.list[i*k+c] + offset[c]
+			s := 1.0
 			if weights != nil {
-				row[c] *= weights[i]
+				s = weights[i]
 			}
+			g.squares[c] += s * row[c] * row[c]
+			row[c] *= s
 		}
 		kern.Axpy(1, row, g.sum)
 	}
@@ -171,7 +175,8 @@ func (p *ridgeProblem) solution(ctx context.Context, m *moments) (w []float64, f
 	if ok {
 		var size float64
 		f.solve(w, m.targets)
-		if size, f.left = enough.roughness(w, m.spreads(), m.trace(), leastPivot(f.lower, f.cols)); size <= enough.visible {
+		least := leastPivot(f.lower, f.cols)
+		if size, f.left = enough.roughness(w, m.spreads(), m.trace(), least); size*m.reach(least) <= enough.visible {
 			return w, f, report, nil
 		}
 	}
@@ -191,18 +196,42 @@ func (p *ridgeProblem) solution(ctx context.Context, m *moments) (w []float64, f
 		w = m.rightSide()
 		f.solve(w, m.targets)
 	}
-	left, err := p.refine(ctx, m, f, w, enough.visible)
+	left, floor, err := p.refine(ctx, m, f, w, enough.visible)
 	switch {
 	case err != nil:
 		return nil, nil, report, err
 	case left > enough.visible && m.single:
 		return p.solutionInDouble(ctx)
-	case left > enough.visible:
-		report.Converged = false
-		report.Warnings = append(report.Warnings, roundingWarning(p.Alpha, left))
 	}
+	report.warnOfRounding(p.Alpha, left, floor, enough.visible)
 	return w, f, report, nil
 }
+
+// tolerated is the change of predictions for new rows, against the spread of the targets, that the
+// rounding of residuals may make without a warning.
+const tolerated = 1e-6
+
+// warnOfRounding tells of what refinements leave, beyond what is visible, and of their own rounding.
+func (r *Report) warnOfRounding(alpha, left, floor, visible float64) {
+	if left > visible {
+		r.Converged = false
+	} else if left = floor; left <= tolerated {
+		return
+	}
+	r.Warnings = append(r.Warnings, roundingWarning(alpha, left))
+}
+
+// reach returns by how much an error in the predictions may be larger for new rows than for those of the
+// fit: these tell nothing of weights in their null space, which only the least eigenvalue, alpha, holds.
+func (m *moments) reach(least float64) float64 {
+	if !m.short() {
+		return 1
+	}
+	return math.Sqrt(1 + m.trace()/least)
+}
+
+// short reports whether there are too few rows to determine the weights.
+func (m *moments) short() bool { return m.rows < m.cols || m.centred && m.rows == m.cols }
 
 func roundingWarning(alpha, left float64) string {
 	return fmt.Sprintf("with alpha %v rounding may move the predictions by %.1g of the spread of the targets; use a larger alpha", alpha, left)
@@ -230,22 +259,32 @@ func (p *ridgeProblem) singular(m *moments) (w []float64, _ *factor, report Repo
 }
 
 // refine improves the solution w by passes over the rows, until what is left of its error is no more
-// than visible. It returns what may be left.
-func (p *ridgeProblem) refine(ctx context.Context, m *moments, f *factor, w []float64, visible float64) (left float64, err error) {
+// than visible. It returns what may be left, and what the rounding of residuals leaves for new rows where
+// those of the fit are too few.
+func (p *ridgeProblem) refine(ctx context.Context, m *moments, f *factor, w []float64, visible float64) (left, floor float64, err error) {
 	mean, targetMean, spreads := m.mean(), m.targetMean(), m.spreads()
+	least := leastPivot(f.lower, f.cols)
 	for range refinements {
 		g := newGradient(m.cols, m.targets)
+		floor = 0
 		offset := intercepts(w, mean, targetMean)
 		if err := p.addGradient(ctx, m, g, w, offset); err != nil {
-			return 0, err
+			return 0, 0, err
+		}
+		if m.short() {
+			for j, spread := range spreads {
+				if spread > 0 {
+					floor = max(floor, epsilon*m.trace()/least*math.Sqrt(g.squares[j]/spread))
+				}
+			}
 		}
 		step, size := g.step(w, 0, spreads, mean, p.Alpha, func(b []float64) { f.solve(b, m.targets) })
 		kern.Axpy(1, step, w)
-		if left = f.left * size; refined(left, visible) {
-			return left, nil
+		if left = f.left * size * m.reach(least); refined(left, visible) {
+			break
 		}
 	}
-	return left, nil
+	return left, floor, nil
 }
 
 // addGradient adds all rows to g.

@@ -56,7 +56,7 @@ func (c *ridgeCG) primal() (w []float64, report Report, err error) {
 // drifts reports whether weights in the null space of fewer rows than columns, which only alpha keeps at
 // 0, could still be seen in predictions of new rows at the residual where primal stops.
 func (c *ridgeCG) drifts() bool {
-	if c.Alpha == 0 || c.m.rows >= c.m.cols {
+	if c.Alpha == 0 || !c.m.short() {
 		return false
 	}
 	run := &cgRun{diagonal: c.diagonal, alpha: c.Alpha, columns: c.m.targets}
