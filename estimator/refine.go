@@ -221,6 +221,45 @@ func (r *Report) warnOfRounding(alpha, left, floor, visible float64) {
 	r.Warnings = append(r.Warnings, roundingWarning(alpha, left))
 }
 
+// Features in single precision are off by their rounding, and predictions from them by what the weights
+// make of it.
+const (
+	// blurSaid is the change of predictions, against the spread of the targets, that is told.
+	blurSaid = 1e-3
+	// blurShared is the one up to which a model of features in double stands for one of single precision.
+	blurShared = 1e-4
+)
+
+// blur returns how much the rounding of features in single precision moves predictions, against the
+// spread of the targets: √(Σ w_j²·z_j²) times it, for z_j the root mean squares of the columns.
+func blur(w, meanSquares, spreads []float64, weight float64) float64 {
+	t := len(spreads)
+	scaled := make([]float64, len(w))
+	for i, v := range w {
+		scaled[i] = v * math.Sqrt(max(0, meanSquares[i/t])*weight)
+	}
+	return epsilonSingle * steepness(scaled, spreads)
+}
+
+// meanSquares returns Σ s·x² / Σ s of the leading columns.
+func (m *moments) meanSquares(cols int) []float64 {
+	out := make([]float64, cols)
+	for j := range out {
+		out[j] = m.gram[j*m.cols+j] / m.weight
+		if m.shift != nil {
+			out[j] += m.shift[j] * (2*m.sum[j]/m.weight + m.shift[j])
+		}
+	}
+	return out
+}
+
+// warnOfBlur tells of the rounding of features in single precision.
+func (r *Report) warnOfBlur(alpha, blur float64) {
+	if blur > blurSaid {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("with alpha %v the rounding of features in single precision moves the predictions by about %.1g of the spread of the targets; use a larger alpha or precision float64", alpha, blur))
+	}
+}
+
 // reach returns by how much an error in the predictions may be larger for new rows than for those of the
 // fit: these tell nothing of weights in their null space, which only the least eigenvalue, alpha, holds.
 func (m *moments) reach(least float64) float64 {

@@ -203,6 +203,9 @@ func (p *ridgeProblem) ridge(ctx context.Context, m *moments) (linear, error) {
 	if err != nil {
 		return linear{}, err
 	}
+	if m.single {
+		report.warnOfBlur(p.Alpha, blur(w, m.meanSquares(m.cols), m.spreads(), m.weight))
+	}
 	report.Objective = max(0, m.spread()-kern.Dot(w, m.rightSide()))
 	return newLinear(w, intercepts(w, m.mean(), m.targetMean()), report)
 }
@@ -230,6 +233,9 @@ func (p *ridgeProblem) dual(ctx context.Context) (linear, error) {
 	w, report, err := p.dualSolution(ctx, d)
 	if err != nil {
 		return linear{}, err
+	}
+	if p.rows.single {
+		report.warnOfBlur(p.Alpha, blur(w, d.meanSquares(), d.spreads(), d.total))
 	}
 	rest := d.residuals(w)
 	report.Objective = kern.Dot(rest, rest) + p.Alpha*kern.Dot(w, w)

@@ -38,6 +38,11 @@ func (p *ridgeProblem) cg(ctx context.Context) (linear, error) {
 	if err != nil {
 		return linear{}, err
 	}
+	if p.rows.single {
+		squares := make([]float64, m.cols)
+		kern.Axpy(1/m.weight, m.diagonal, squares)
+		report.warnOfBlur(p.Alpha, blur(w, squares, m.spreads(), m.weight))
+	}
 	report.Objective = max(0, m.spread()-kern.Dot(w, m.rightSide()))
 	return newLinear(w, intercepts(w, c.mean, m.targetMean()), report)
 }

@@ -32,7 +32,8 @@ var (
 //
 // Settings whose systems are so ill-conditioned that the order of summation would show are refined
 // together, a pass over the rows for all of them. One whose system is singular to working precision,
-// and one that is not solved by Cholesky's factors, is fitted alone. No n×D matrix is stored.
+// one that is not solved by Cholesky's factors, and one of features in single precision whose rounding
+// shows in predictions, is fitted alone. No n×D matrix is stored.
 func (s Ridge) SweepFamily(ctx context.Context, f Family) ([]string, error) {
 	return sweepRidgeFamily(ctx, f, s.sweepSettings)
 }
@@ -365,7 +366,11 @@ func (s *ridgeFamily) paths(models []familyModel, wide *moments) error {
 		// Z = c·Ψ: ridge with alpha on Z is ridge with alpha/c² on Ψ, with weights c·w.
 		c := s.Settings[m.setting].Scale
 		m.alpha = s.settings[m.setting].ridge.Alpha / (c * c)
-		if m.weights, m.rough = p.solve(m.alpha); m.weights != nil {
+		m.weights, m.rough = p.solve(m.alpha)
+		if m.weights != nil && s.Settings[m.setting].Single && blur(m.weights, p.squares, p.spreads, wide.weight) > blurShared {
+			m.weights, m.rough = nil, false
+		}
+		if m.weights != nil {
 			m.finish(p)
 		}
 	})
@@ -411,6 +416,7 @@ type ridgePath struct {
 	right            []float64 // cols × targets, centred
 	mean, targetMean []float64
 	spreads          []float64 // of the targets
+	squares          []float64 // means of the columns'
 	trace            float64
 }
 
@@ -436,7 +442,7 @@ func newRidgePath(wide *moments, width int, gram []float64) *ridgePath {
 			p.diagonal[i] = row[i]
 		}
 	})
-	p.trace = kern.Sum(p.diagonal)
+	p.trace, p.squares = kern.Sum(p.diagonal), wide.meanSquares(width)
 	p.right, p.mean, p.targetMean, p.spreads = m.rightSide(), m.mean(), m.targetMean(), m.spreads()
 	return p
 }
