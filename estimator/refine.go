@@ -292,6 +292,7 @@ func (p *ridgeProblem) singular(m *moments) (w []float64, _ *factor, report Repo
 	w = m.rightSide()
 	system := make([]float64, m.cols*m.cols)
 	m.system(system, p.Alpha)
+	clearFixed(m.fixed(m.cols), w, m.targets)
 	rank, err := leastNorm(system, m.cols, w, m.targets)
 	report = Report{Solver: "eigenvectors", Converged: true, Warnings: []string{singularWarning(p.Alpha, rank, m.cols)}}
 	return w, nil, report, err

@@ -413,6 +413,7 @@ type ridgePath struct {
 	cols, targets    int
 	gram             []float64 // lower triangle, centred
 	diagonal         []float64
+	fixed            []bool    // columns that are constant
 	right            []float64 // cols × targets, centred
 	mean, targetMean []float64
 	spreads          []float64 // of the targets
@@ -428,7 +429,7 @@ func newRidgePath(wide *moments, width int, gram []float64) *ridgePath {
 	if m.shift != nil {
 		m.shift = wide.shift[:width]
 	}
-	p := &ridgePath{cols: width, targets: t, gram: gram, diagonal: make([]float64, width)}
+	p := &ridgePath{cols: width, targets: t, gram: gram, diagonal: make([]float64, width), fixed: wide.fixed(width)}
 	kern.Parallel(width, 64, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			row, from := p.gram[i*width:i*width+i+1], wide.gram[i*wide.cols:i*wide.cols+i+1]
@@ -436,8 +437,10 @@ func newRidgePath(wide *moments, width int, gram []float64) *ridgePath {
 			if m.centred {
 				kern.Axpy(-m.sum[i]/m.weight, m.sum[:i+1], row)
 			}
-			if row[i] <= 16*epsilon*from[i] {
-				row[i] = 0 // a constant column
+			for j := range row {
+				if p.fixed[i] || p.fixed[j] {
+					row[j] = 0
+				}
 			}
 			p.diagonal[i] = row[i]
 		}
@@ -470,6 +473,7 @@ func (p *ridgePath) solve(alpha float64) (w []float64, rough bool) {
 // back solves with a factor.
 func (p *ridgePath) back(a, b []float64) {
 	n := p.cols
+	clearFixed(p.fixed, b, p.targets)
 	kern.SolveCholesky(kern.Dense(n, n, n, a), kern.Dense(n, p.targets, p.targets, b))
 }
 

@@ -107,7 +107,11 @@ func (p *ridgeProblem) tiles(ctx context.Context, m *moments) tileReader {
 func (p *ridgeProblem) sharpen(ctx context.Context, m *moments) (*factor, error) {
 	gram := make([]float64, m.cols*m.cols)
 	m.system(gram, 0)
-	return sharpened(gram, m.cols, p.Alpha, p.tiles(ctx, m))
+	f, err := sharpened(gram, m.cols, p.Alpha, p.tiles(ctx, m))
+	if f != nil {
+		f.fixed = m.fixed(m.cols)
+	}
+	return f, err
 }
 
 // tiles reads the columns of the centred rows as rows, and one more where rows are centred: √τ·u with
