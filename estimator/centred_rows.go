@@ -236,6 +236,18 @@ func (c *centredRows) residuals(w []float64) []float64 {
 	return out
 }
 
+// meanSquares returns Σ s·x² / Σ s of the columns of dense rows.
+func (c *centredRows) meanSquares() []float64 {
+	out := make([]float64, c.cols)
+	for at, v := range c.x {
+		out[at%c.cols] += v * v / c.total
+	}
+	for j, m := range c.mean {
+		out[j] += m * m
+	}
+	return out
+}
+
 // columnSums returns the sum of each column of x.
 func columnSums(x []float64, cols int) []float64 {
 	sums := make([]float64, cols)

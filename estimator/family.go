@@ -37,11 +37,14 @@ type Family struct {
 	Yield func(setting, fold int, held Held) error
 }
 
-// FamilySetting is a spec and its features: Scale times the first Width columns of the map Map.
+// FamilySetting is a spec and its features: Scale times the first Width columns of the map Map. Single
+// says that the model will be fitted to features in single precision, so that where their rounding
+// shows it is to be fitted alone.
 type FamilySetting struct {
 	Estimator
 	Map, Width int
 	Scale      float64
+	Single     bool
 }
 
 // Maps are wide maps of rows that are made together, a tile of rows at a time.

@@ -350,6 +350,45 @@ func TestLeaveOneOutEqualsReference(t *testing.T) {
 	}
 }
 
+// Fewer rows than columns, solved in 60 digits: one call, and the search's own for leaving one out.
+func TestWideLeaveOneOutEqualsReference(t *testing.T) {
+	for name, off := range map[string]float64{"ridge_loo_wide_0.01": 1e-8, "ridge_loo_wide_1e-06": 1e-8, "ridge_loo_wide_1e-09": 1e-8} {
+		t.Run(name, func(t *testing.T) {
+			var in struct {
+				X     [][]float64
+				Y     []float64
+				Alpha float64
+			}
+			var want struct{ Residuals []float64 }
+			golden.Load(t, name, &in, &want)
+			data := datasets.Set{X: matrix(in.X), Y: in.Y}
+			residuals := func(prediction func(i int) float64) []float64 {
+				out := make([]float64, len(in.Y))
+				for i, y := range in.Y {
+					out[i] = y - prediction(i)
+				}
+				return out
+			}
+			got, err := estimator.NewRidge().LeaveOneOut(context.Background(), data, []float64{in.Alpha})
+			if err != nil {
+				t.Fatal(err)
+			}
+			near(t, "residual", residuals(func(i int) float64 { return got.Predictions[0].At(i, 0) }), want.Residuals, off)
+			s := estimator.NewRidge()
+			s.Alpha = in.Alpha
+			_, err = s.SweepOneOut(context.Background(), data, []estimator.Estimator{s}, false, func(_ int, held estimator.Held) error {
+				if held.Err == nil {
+					near(t, "residual in a search", residuals(func(i int) float64 { return held.Values[i] }), want.Residuals, off)
+				}
+				return held.Err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
 func TestPosteriorEqualsReference(t *testing.T) {
 	var in struct {
 		Z     [][]float64

@@ -32,8 +32,7 @@ type LeaveOneOut struct {
 	// Best is the number of the alpha of the smallest of Errors, the first where several are.
 	Best int
 
-	leverages [][]float64 // of the rows, for each alpha
-	rows      int         // of positive weight
+	slacks [][]float64 // of the rows, for each alpha, but for a factor; 0 for rows of weight 0
 }
 
 // LeaveOneOut computes exact leave-one-out predictions for each of alphas, which take the place of
@@ -41,10 +40,15 @@ type LeaveOneOut struct {
 //
 //	y_i − ŷ₋ᵢ = e_i / (1 − h_i),  h_i = s_i·(1/Σs + x̃_i'(X̃'SX̃ + α·I)⁻¹x̃_i),
 //
-// x̃ centred, and the 1/Σs, where there is an intercept. With fewer rows than columns h comes from
-// the n×n matrix instead. It reads the data once for the sums and once for each alpha, and costs
-// nd² + a·(d³/3 + nd²) flops for a alphas. A row of leverage 1, without which the others do not
-// determine the model, is an error. (Allen, Technometrics 1974.)
+// x̃ centred, and the 1/Σs, where there is an intercept. With no more rows than columns, the intercept
+// being one, 1 − h would cancel. There the n×n matrix K = S^½X̃X̃'S^½ serves,
+//
+//	y_i − ŷ₋ᵢ = a_i / (√s_i·M_ii),  M = P(K + α·I)⁻¹P,  a = M·S^½(y − ȳ),
+//
+// P projecting the intercept out. It reads the data once for the sums and once for each alpha, and
+// costs nd² + a·(d³/3 + nd²) flops for a alphas. Ill-conditioned systems take two or three passes more
+// for each alpha. A row without which the others do not determine the model, or so nearly that
+// rounding decides, is an error. (Allen, Technometrics 1974.)
 func (s Ridge) LeaveOneOut(ctx context.Context, data datasets.Set, alphas []float64) (*LeaveOneOut, error) {
 	out, err := s.leaveOneOut(ctx, data, alphas)
 	if err = cmp.Or(ctx.Err(), err); err != nil { // whatever else there is comes of stopping
@@ -75,28 +79,32 @@ func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, alphas []floa
 	if err != nil {
 		return nil, err
 	}
-	l := &leaver{ctx: ctx, rows: r, y: y, weights: weights, targets: targets}
-	l.leverage = make([]float64, r.n)
-	p := s.problem(r, blockTargets, blockWeights)
+	l := &leaver{ctx: ctx, rows: r, y: y, weights: weights, targets: targets, problem: s.problem(r, blockTargets, blockWeights)}
+	l.slack, l.residual = make([]float64, r.n), make([]float64, r.n*targets)
 	solve := l.primal
-	if r.n < r.cols {
-		if l.dual, err = p.centred(ctx); err != nil {
+	if r.n <= r.cols || s.Intercept && r.n == r.cols+1 {
+		if l.dual, err = l.problem.centred(ctx); err != nil {
 			return nil, err
 		}
 		if l.kernel, err = l.dual.kernel(ctx); err != nil {
 			return nil, err
 		}
 		solve = l.wide
-	} else if l.sums, err = p.moments(ctx); err != nil {
-		return nil, err
+		l.tau = l.dual.lift(l.kernel, s.Intercept)
+	} else {
+		l.problem.rows = r.widened()
+		if l.sums, err = l.problem.moments(ctx); err != nil {
+			return nil, err
+		}
 	}
 	out := &LeaveOneOut{Alphas: slices.Clone(alphas)}
 	for _, alpha := range alphas {
-		l.predictions = mat.NewDense(r.n, targets, nil)
-		if err := solve(alpha); err != nil {
+		l.problem.Alpha = alpha
+		factor, err := solve(alpha)
+		if err != nil {
 			return nil, fmt.Errorf("alpha %v: %w", alpha, err)
 		}
-		if err := l.finish(out, s.Intercept); err != nil {
+		if err := l.finish(out, factor); err != nil {
 			return nil, fmt.Errorf("alpha %v: %w", alpha, err)
 		}
 	}
@@ -108,17 +116,19 @@ func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, alphas []floa
 	return out, nil
 }
 
-// leaver computes, for one alpha after another, plain predictions and leverages.
+// leaver computes, for one alpha after another, residuals and slacks: what is divided by what.
 type leaver struct {
-	ctx         context.Context
-	rows        *rows
-	y, weights  []float64
-	targets     int
-	sums        *moments     // with at least as many rows as columns
-	dual        *centredRows // with fewer
-	kernel      []float64
-	predictions *mat.Dense
-	leverage    []float64 // but for the intercept's part
+	ctx        context.Context
+	problem    *ridgeProblem
+	rows       *rows
+	y, weights []float64
+	targets    int
+	sums       *moments     // with more rows than columns
+	dual       *centredRows // with fewer
+	kernel     []float64    // its kernel, with the zero of centred rows lifted by tau
+	tau        float64
+	residual   []float64 // rows × targets
+	slack      []float64 // 1 − h; 0 for rows of weight 0
 }
 
 func (l *leaver) weight(i int) float64 {
@@ -128,15 +138,59 @@ func (l *leaver) weight(i int) float64 {
 	return l.weights[i]
 }
 
+// Of 1 − h, as the factor gives it, no more than mostLost is to be rounding, else the factor is
+// sharpened; and no more than refused, else there is no result.
+const (
+	mostLost = 1e-6
+	refused  = 1e-3
+)
+
 // primal solves with the factor of the d×d matrix: with LL' = A, x'A⁻¹x = ‖L⁻¹x‖².
-func (l *leaver) primal(alpha float64) error {
-	f, ok := l.sums.factorise(l.ctx, alpha)
-	if !ok {
-		return fmt.Errorf("the columns depend on each other; use a larger alpha")
+func (l *leaver) primal(alpha float64) (factor float64, err error) {
+	w, f, _, err := l.problem.solution(l.ctx, l.sums)
+	if err != nil {
+		return 0, err
 	}
-	d, t := l.sums.cols, l.targets
-	w := l.sums.rightSide()
-	f.solve(l.ctx, w, t)
+	if f == nil {
+		return 0, fmt.Errorf("the columns depend on each other; use a larger alpha")
+	}
+	rounding := f.left
+	row, least := 0, 0.0
+	for range 2 {
+		if err := l.measure(w, f); err != nil {
+			return 0, err
+		}
+		if row, least = l.leastSlack(); rounding <= mostLost*least {
+			return 1, nil
+		}
+		if f, err = l.problem.sharpen(l.ctx, l.sums); err != nil {
+			return 0, err
+		}
+		if f == nil {
+			return 0, fmt.Errorf("the columns depend on each other; use a larger alpha")
+		}
+		rounding = 4 * epsilon * math.Sqrt(1+l.sums.trace()/leastPivot(f.lower, f.cols))
+	}
+	if rounding <= refused*least {
+		return 1, nil
+	}
+	return 0, fmt.Errorf("row %d alone determines a part of the model (leverage %v, known to %.1g); use a larger alpha", row, 1-least, rounding)
+}
+
+// leastSlack returns the row of positive weight that has the smallest slack.
+func (l *leaver) leastSlack() (row int, least float64) {
+	least = math.Inf(1)
+	for i, m := range l.slack {
+		if l.weight(i) > 0 && m < least {
+			row, least = i, m
+		}
+	}
+	return row, least
+}
+
+// measure writes the residuals by w and the slacks by the factor.
+func (l *leaver) measure(w []float64, f *factor) error {
+	d := l.sums.cols
 	mean := l.sums.mean()
 	b := intercepts(w, mean, l.sums.targetMean())
 	const tile = 512
@@ -151,120 +205,163 @@ func (l *leaver) primal(alpha float64) error {
 		for i := range n {
 			row := x.Row(i)
 			writeRow(row, l.rows.set.X, lo+i)
-			out := l.predictions.RawRowView(lo + i)
-			copy(out, b)
-			for j, v := range row {
-				kern.Axpy(v, w[j*t:(j+1)*t], out)
-			}
+			l.residue(lo+i, row, w, b)
 			kern.Axpy(-1, mean, row)
 		}
 		kern.SolveLower(l.ctx, lower, x.T())
 		for i := range n {
-			l.leverage[lo+i] = l.weight(lo+i) * kern.Dot(x.Row(i), x.Row(i))
+			s := l.weight(lo + i)
+			h := s * kern.Dot(x.Row(i), x.Row(i))
+			if l.problem.Intercept {
+				h += s / l.sums.weight
+			}
+			if l.slack[lo+i] = 1 - h; s == 0 {
+				l.slack[lo+i] = 0
+			}
 		}
 	}
 	return nil
 }
 
-// wide solves with the n×n matrix: H = I − α(K + αI)⁻¹.
-func (l *leaver) wide(alpha float64) error {
-	n, t := l.dual.n, l.targets
-	lower := slices.Clone(l.kernel)
-	addDiagonal(lower, n, alpha)
-	if !cholesky(l.ctx, lower, n) {
-		return fmt.Errorf("the rows determine the model in more than one way; use a larger alpha")
+// residue writes the residuals of row i.
+func (l *leaver) residue(i int, row, w, b []float64) {
+	t := l.targets
+	out := l.residual[i*t : (i+1)*t]
+	copy(out, b)
+	for j, v := range row {
+		kern.Axpy(v, w[j*t:(j+1)*t], out)
 	}
-	inverse := make([]float64, n*n)
+	for j := range out {
+		out[j] = l.y[i*t+j] - out[j]
+	}
+}
+
+// wide solves with the n×n matrix: where h is near 1 nothing is left of 1 − h = α·M_ii, but all of M_ii.
+// It returns the factor α, which is in neither residuals nor slacks.
+func (l *leaver) wide(alpha float64) (factor float64, err error) {
+	d, n, t := l.dual, l.dual.n, l.targets
+	f, err := l.kernelFactor(alpha)
+	if err != nil {
+		return 0, err
+	}
+	a := slices.Clone(d.y)
+	f.solve(l.ctx, a, t)
+	w := d.coefficients(a)
+	d.refine(l.ctx, f, a, w, alpha, math.Sqrt(trace(l.kernel, n)))
+	inverse, squares := make([]float64, n*n), make([]float64, n)
 	addDiagonal(inverse, n, 1)
-	kern.SolveCholesky(l.ctx, kern.Dense(n, n, n, lower), kern.Dense(n, n, n, inverse))
-	a := make([]float64, n*t)
-	kern.Mul(kern.Dense(n, t, t, a), kern.Dense(n, n, n, inverse), kern.Dense(n, t, t, l.dual.y), false)
-	for k, i := range l.dual.kept {
-		l.leverage[i] = 1 - alpha*inverse[k*n+k]
-		for j := range t {
-			residual := alpha * a[k*t+j] / math.Sqrt(l.dual.weights[k])
-			l.predictions.Set(i, j, l.y[i*t+j]-residual)
+	kern.SolveLower(l.ctx, kern.Dense(n, n, n, f.lower), kern.Dense(n, n, n, inverse))
+	for i := range n {
+		for j, v := range inverse[i*n : i*n+i+1] {
+			squares[j] += v * v
 		}
 	}
-	if len(l.dual.kept) < l.rows.n {
-		return l.unseen(a)
+	u := d.along(1)
+	for k, i := range d.kept {
+		if l.slack[i] = squares[k]; l.problem.Intercept {
+			l.slack[i] -= u[k] * u[k] / (alpha + l.tau)
+		}
+		if l.slack[i] <= 1e-12*squares[k] {
+			return 0, fmt.Errorf("row %d alone determines a part of the model (leverage 1)", i)
+		}
+		if most := epsilon * steepness(a, d.spreads()) * math.Sqrt(float64(n)) / l.slack[i]; most > refused {
+			return 0, fmt.Errorf("rows are so alike that rounding moves the prediction for row %d by %.1g of the spread of the targets; use a larger alpha", i, most)
+		}
+		for j := range t {
+			l.residual[i*t+j] = a[k*t+j] / math.Sqrt(d.weights[k])
+		}
 	}
-	return nil
+	if len(d.kept) < l.rows.n {
+		return alpha, l.unseen(w)
+	}
+	return alpha, nil
 }
 
-// unseen predicts the rows of weight 0, which the n×n matrix leaves out.
-func (l *leaver) unseen(a []float64) error {
-	d, t := l.dual.cols, l.targets
-	w := l.dual.coefficients(a)
+// kernelFactor returns the factor of the kernel + alpha·I.
+func (l *leaver) kernelFactor(alpha float64) (*factor, error) {
+	n := l.dual.n
+	f := &factor{cols: n, lower: slices.Clone(l.kernel)}
+	addDiagonal(f.lower, n, alpha)
+	if cholesky(l.ctx, f.lower, n) {
+		if f.left = 4 * epsilon * trace(l.kernel, n) / leastPivot(f.lower, n); f.left <= mostLost {
+			return f, nil
+		}
+	}
+	f, err := sharpened(l.ctx, l.kernel, n, alpha, l.dual.tiles(l.ctx, l.tau))
+	if err == nil && f == nil {
+		err = fmt.Errorf("the rows determine the model in more than one way; use a larger alpha")
+	}
+	return f, err
+}
+
+// unseen writes the residuals of the rows of weight 0, which the n×n matrix leaves out.
+func (l *leaver) unseen(w []float64) error {
 	b := intercepts(w, l.dual.mean, l.dual.targetMean)
-	row := make([]float64, d)
+	row := make([]float64, l.dual.cols)
 	for i := range l.rows.n {
 		if l.weight(i) > 0 {
 			continue
 		}
-		l.leverage[i] = 0
 		writeRow(row, l.rows.set.X, i)
 		if !finite(row) {
 			return nameFault(0, *l.rows.set)
 		}
-		out := l.predictions.RawRowView(i)
-		copy(out, b)
-		for j, v := range row {
-			kern.Axpy(v, w[j*t:(j+1)*t], out)
-		}
+		l.slack[i] = 0
+		l.residue(i, row, w, b)
 	}
 	return nil
 }
 
-// finish makes leave-one-out predictions of the plain ones and adds them and their scores to out.
-func (l *leaver) finish(out *LeaveOneOut, intercept bool) error {
-	total, rows, freedom, plain, left := 0.0, 0, 0.0, 0.0, 0.0
-	for i := range l.rows.n {
-		total += l.weight(i)
-		if l.weight(i) > 0 {
-			rows++
-		}
-	}
-	leverages := slices.Clone(l.leverage)
-	for i, h := range leverages {
+// finish adds leave-one-out predictions and their scores to out. Residuals and slacks lack a factor.
+func (l *leaver) finish(out *LeaveOneOut, factor float64) error {
+	t := l.targets
+	predictions := mat.NewDense(l.rows.n, t, nil)
+	total, rows, slack, plain, left := 0.0, 0.0, 0.0, 0.0, 0.0
+	for i, m := range l.slack {
 		s := l.weight(i)
-		if intercept {
-			h += s / total
-			leverages[i] = h
+		total += s
+		if s > 0 {
+			rows++
+			slack += m
+		} else {
+			m = 1
 		}
-		if 1-h < 1e-12 {
-			return fmt.Errorf("row %d alone determines a part of the model (leverage 1)", i)
-		}
-		freedom += h
-		for j := range l.targets {
-			y := l.y[i*l.targets+j]
-			e := y - l.predictions.At(i, j)
+		for j, e := range l.residual[i*t : (i+1)*t] {
 			plain += s * e * e
-			e /= 1 - h
+			e /= m
 			left += s * e * e
-			l.predictions.Set(i, j, y-e)
+			predictions.Set(i, j, l.y[i*t+j]-e)
 		}
 	}
-	t := float64(l.targets)
-	slack := 1 - freedom/float64(rows)
-	out.Predictions = append(out.Predictions, l.predictions)
-	out.Errors = append(out.Errors, left/total/t)
-	out.GCV = append(out.GCV, plain/total/t/(slack*slack))
-	out.Freedom = append(out.Freedom, freedom)
-	out.leverages, out.rows = append(out.leverages, leverages), rows
+	mean := slack / rows
+	out.Predictions = append(out.Predictions, predictions)
+	out.Errors = append(out.Errors, left/total/float64(t))
+	out.GCV = append(out.GCV, plain/total/float64(t)/(mean*mean))
+	out.Freedom = append(out.Freedom, rows-factor*slack)
+	out.slacks = append(out.slacks, slices.Clone(l.slack))
+	if !finite(predictions.RawMatrix().Data) {
+		return fmt.Errorf("the predictions are not finite: the inputs are too large or too unequal in scale; standardize them")
+	}
 	return nil
 }
 
 // even returns the predictions for alpha number k that have, as their mean squared error, GCV: all
 // rows' leverages are taken to be the mean one.
 func (out *LeaveOneOut) even(k int, y []float64) *mat.Dense {
-	n, t := out.Predictions[k].Dims()
-	even := mat.NewDense(n, t, nil)
-	slack := 1 - out.Freedom[k]/float64(out.rows)
-	for i, h := range out.leverages[k] {
+	_, t := out.Predictions[k].Dims()
+	even := mat.DenseCopyOf(out.Predictions[k])
+	slack, rows := 0.0, 0.0
+	for _, m := range out.slacks[k] {
+		if m > 0 {
+			slack, rows = slack+m, rows+1
+		}
+	}
+	for i, m := range out.slacks[k] {
 		for j := range t {
-			left := y[i*t+j] - out.Predictions[k].At(i, j)
-			even.Set(i, j, y[i*t+j]-left*(1-h)/slack)
+			if m > 0 {
+				left := y[i*t+j] - out.Predictions[k].At(i, j)
+				even.Set(i, j, y[i*t+j]-left*m/(slack/rows))
+			}
 		}
 	}
 	return even

@@ -440,7 +440,7 @@ func (m *moments) targetMean() []float64 {
 
 // system writes the lower triangle of the centred Gram matrix + alpha·I to dst, cols × cols.
 func (m *moments) system(dst []float64, alpha float64) {
-	d := m.cols
+	d, fixed := m.cols, m.fixed(m.cols)
 	kern.Parallel(d, 64, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			row := dst[i*d : i*d+i+1]
@@ -448,12 +448,41 @@ func (m *moments) system(dst []float64, alpha float64) {
 			if m.centred {
 				kern.Axpy(-m.sum[i]/m.weight, m.sum[:i+1], row)
 			}
-			if row[i] <= 16*epsilon*m.gram[i*d+i] {
-				row[i] = 0 // a constant column
+			for j := range row {
+				if fixed[i] || fixed[j] {
+					row[j] = 0
+				}
 			}
 			row[i] += alpha
 		}
 	})
+}
+
+// fixed reports which of the leading columns are constant: what centring leaves of their squares is
+// rounding, which grows with the rows. They get no weight, for rounding would choose it.
+func (m *moments) fixed(cols int) []bool {
+	out := make([]bool, cols)
+	for i := range out {
+		square := m.gram[i*m.cols+i]
+		left := square
+		if m.centred {
+			left -= m.sum[i] / m.weight * m.sum[i]
+		}
+		out[i] = left <= constantBelow(m.rows)*square
+	}
+	return out
+}
+
+// constantBelow is the share of a column's squares that centring leaves where the column is constant.
+func constantBelow(rows int) float64 { return (16 + float64(rows)/2) * epsilon }
+
+// clearFixed makes rows of b, fixed × k, zeros.
+func clearFixed(fixed []bool, b []float64, k int) {
+	for i, is := range fixed {
+		if is {
+			clear(b[i*k : (i+1)*k])
+		}
+	}
 }
 
 // rightSide returns the centred cross products, cols × targets.
@@ -479,29 +508,43 @@ func (m *moments) trace() float64 {
 	return total
 }
 
-// spread returns Σ s·(y−ȳ)², or Σ s·y² where there is no intercept, summed over the targets.
-func (m *moments) spread() float64 {
-	total := 0.0
+// spreads returns Σ s·(y−ȳ)², or Σ s·y² where there is no intercept, of each target.
+func (m *moments) spreads() []float64 {
+	out := make([]float64, m.targets)
 	for t, v := range m.squares {
 		if m.centred {
 			v -= m.targetSum[t] * m.targetSum[t] / m.weight
 		}
-		total += max(v, 0)
+		out[t] = max(v, 0)
 	}
-	return total
+	return out
+}
+
+// spread returns the sum of spreads.
+func (m *moments) spread() float64 { return sumOf(m.spreads()) }
+
+// sumOf adds up a few numbers in their order.
+func sumOf(list []float64) float64 {
+	sum := 0.0
+	for _, v := range list {
+		sum += v
+	}
+	return sum
 }
 
 // factor is the Cholesky factor of a centred Gram matrix + alpha·I.
 type factor struct {
 	cols  int
 	lower []float64
+	left  float64 // the part of an error that a refinement with the factor may leave
+	fixed []bool  // columns whose weights stay 0; nil for none
 }
 
 // factorise returns the factor, or ok false where the matrix is singular to working precision: a
 // pivot has lost all its digits against the diagonal entry it came from. Here and in what follows
 // nothing is ok, and nothing solved, once ctx is done: who returns a model asks ctx before.
 func (m *moments) factorise(ctx context.Context, alpha float64) (f *factor, ok bool) {
-	f = &factor{cols: m.cols, lower: make([]float64, m.cols*m.cols)}
+	f = &factor{cols: m.cols, lower: make([]float64, m.cols*m.cols), fixed: m.fixed(m.cols)}
 	m.system(f.lower, alpha)
 	return f, cholesky(ctx, f.lower, m.cols)
 }
@@ -528,6 +571,7 @@ const epsilon = 0x1p-52
 
 // solve overwrites b, cols × k, with the solution.
 func (f *factor) solve(ctx context.Context, b []float64, k int) error {
+	clearFixed(f.fixed, b, k)
 	return kern.SolveCholesky(ctx, kern.Dense(f.cols, f.cols, f.cols, f.lower), kern.Dense(f.cols, k, k, b))
 }
 

@@ -2,6 +2,7 @@ package estimator
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -27,14 +28,44 @@ const (
 	refinements = 4
 	// contraction is the part of an error that a refinement may leave, else it is not tried.
 	contraction = 0.1
+	// visibleSingle and epsilonSingle take the places of visible and epsilon for sums in single precision.
+	visibleSingle = 1e-3
+	epsilonSingle = 0x1p-23
 )
 
+// precision is what is to be expected of sums of products.
+type precision struct{ epsilon, visible float64 }
+
+// precisionOf returns that of sums in single precision, which are not meant to be as right, or double.
+func precisionOf(single bool) precision {
+	if single {
+		return precision{epsilonSingle, visibleSingle}
+	}
+	return precision{epsilon, visible}
+}
+
 // roughness returns how much the rounding of a system's sums may move the predictions of its solution
-// w, and which part of an error is left after a refinement. The sums have the given trace, and least
-// is the smallest pivot.
-func roughness(w []float64, trace, least float64) (size, left float64) {
-	norm := math.Sqrt(kern.Dot(w, w))
-	return 4 * epsilon * trace * norm / (2 * math.Sqrt(least)), 4 * epsilon * trace / least
+// w against the spreads of the targets, and which part of an error is left after a refinement. The
+// sums have the given trace, and least is the smallest pivot.
+func (p precision) roughness(w, spreads []float64, trace, least float64) (size, left float64) {
+	left = 4 * p.epsilon * trace / least
+	return 4 * p.epsilon * trace * steepness(w, spreads) / (2 * math.Sqrt(least)), left
+}
+
+// steepness returns ‖w‖ over the root of the spread for the target where that is the largest. A target
+// without a spread has no weights but for rounding.
+func steepness(w, spreads []float64) float64 {
+	t, most := len(spreads), 0.0
+	for j, spread := range spreads {
+		square := 0.0
+		for i := j; i < len(w); i += t {
+			square += w[i] * w[i]
+		}
+		if spread > 0 {
+			most = max(most, math.Sqrt(square/spread))
+		}
+	}
+	return most
 }
 
 // leastPivot returns the smallest of the pivots of a Cholesky factor.
@@ -52,10 +83,11 @@ type gradient struct {
 	cols, columns int
 	inputs        []float64 // cols × columns
 	sum           []float64 // by column
+	squares       []float64 // Σ s·e², by column
 }
 
 func newGradient(cols, columns int) *gradient {
-	return &gradient{cols: cols, columns: columns, inputs: make([]float64, cols*columns), sum: make([]float64, columns)}
+	return &gradient{cols: cols, columns: columns, inputs: make([]float64, cols*columns), sum: make([]float64, columns), squares: make([]float64, columns)}
 }
 
 // add adds rows of X, whose targets y are rows × columns and are overwritten; w is cols × columns,
@@ -71,16 +103,19 @@ func (g *gradient) add(X mat.Matrix, y, w, offset, weights []float64) {
 	if scattered {
 		kern.SparseMul(inner, compressed(csr), in, false)
 	} else {
-		dense = view(asDense(X))
+		dense = view(X.(*mat.Dense))
 		kern.Mul(inner, dense, in, false)
 	}
 	for i := range n {
 		row := y[i*k : (i+1)*k]
 		for c := range row {
 			row[c] -= scores.list[i*k+c] + offset[c]
+			s := 1.0
 			if weights != nil {
-				row[c] *= weights[i]
+				s = weights[i]
 			}
+			g.squares[c] += s * row[c] * row[c]
+			row[c] *= s
 		}
 		kern.Axpy(1, row, g.sum)
 	}
@@ -92,64 +127,219 @@ func (g *gradient) add(X mat.Matrix, y, w, offset, weights []float64) {
 	}
 }
 
-// asDense returns X as a dense matrix, itself if it is one.
-func asDense(X mat.Matrix) *mat.Dense {
-	if x, ok := X.(*mat.Dense); ok {
-		return x
-	}
-	return mat.DenseCopyOf(widened(X))
+// step turns the gradient of columns from to from+t, those of one weight vector for each target,
+// into the step A⁻¹g, and returns it with √(g'A⁻¹g), by how much it moves the predictions, against the
+// spreads of the targets.
+func (g *gradient) step(w []float64, from int, spreads, mean []float64, alpha float64, solve func([]float64)) (step []float64, size float64) {
+	right := g.right(w, from, len(spreads), mean, alpha)
+	step = slices.Clone(right)
+	solve(step)
+	return step, moved(right, step, spreads)
 }
 
-// step turns the gradient of columns from to from+t, those of one weight vector for each target,
-// into the step A⁻¹g, and returns it with √(g'A⁻¹g), by how much it moves the predictions.
-func (g *gradient) step(w []float64, from, t int, mean []float64, alpha float64, solve func([]float64)) (step []float64, size float64) {
-	d := len(w) / t
-	right := make([]float64, d*t)
-	for i := range d {
-		row := right[i*t : (i+1)*t]
+// right returns the gradient of t columns from the one given.
+func (g *gradient) right(w []float64, from, t int, mean []float64, alpha float64) []float64 {
+	out := make([]float64, len(w))
+	for i := range len(w) / t {
+		row := out[i*t : (i+1)*t]
 		copy(row, g.inputs[i*g.columns+from:])
 		kern.Axpy(-mean[i], g.sum[from:from+t], row)
 	}
-	kern.Axpy(-alpha, w, right)
-	step = slices.Clone(right)
-	solve(step)
-	return step, math.Sqrt(max(0, kern.Dot(right, step)))
+	kern.Axpy(-alpha, w, out)
+	return out
 }
 
-// refine improves the solution w of the system that lower is the factor of by passes over the rows,
-// where it is rough.
-func (p *ridgeProblem) refine(ctx context.Context, m *moments, f *factor, w []float64) error {
-	if m.single {
-		return nil // sums in single precision are not meant to be that right
+// moved returns the root of right'step over that of the spread for the target where that is the largest.
+func moved(right, step, spreads []float64) float64 {
+	t, most := len(spreads), 0.0
+	for j, spread := range spreads {
+		square := 0.0
+		for i := j; i < len(step); i += t {
+			square += right[i] * step[i]
+		}
+		if spread > 0 {
+			most = max(most, math.Sqrt(max(0, square)/spread))
+		}
 	}
-	scale := math.Sqrt(m.spread())
-	size, left := roughness(w, m.trace(), leastPivot(f.lower, f.cols))
-	if size <= visible*scale || left >= contraction {
-		return nil
+	return most
+}
+
+// solution solves for the sums m of the rows by the factor of their system, which it sharpens where
+// refinements with the factor as it is would not do. Sums in single precision that do not do are made
+// again in double. The factor is nil where the system is singular.
+func (p *ridgeProblem) solution(ctx context.Context, m *moments) (w []float64, f *factor, report Report, err error) {
+	report = Report{Solver: "cholesky", Converged: true}
+	w = m.rightSide()
+	f, ok := m.factorise(ctx, p.Alpha)
+	enough := precisionOf(m.single)
+	if ok {
+		var size float64
+		f.solve(ctx, w, m.targets)
+		least := leastPivot(f.lower, f.cols)
+		if size, f.left = enough.roughness(w, m.spreads(), m.trace(), least); size*m.reach(least) <= enough.visible {
+			return w, f, report, nil
+		}
 	}
-	mean, targetMean := m.mean(), m.targetMean()
+	if !ok || f.left >= contraction {
+		if m.single {
+			return p.solutionInDouble(ctx)
+		}
+		if !ok && p.Alpha == 0 {
+			return p.singular(ctx, m)
+		}
+		if f, err = p.sharpen(ctx, m); err != nil {
+			return nil, nil, report, err
+		}
+		if f == nil {
+			return p.singular(ctx, m)
+		}
+		w = m.rightSide()
+		f.solve(ctx, w, m.targets)
+	}
+	left, floor, err := p.refine(ctx, m, f, w, enough.visible)
+	switch {
+	case err != nil:
+		return nil, nil, report, err
+	case left > enough.visible && m.single:
+		return p.solutionInDouble(ctx)
+	}
+	report.warnOfRounding(p.Alpha, left, floor, enough.visible)
+	return w, f, report, nil
+}
+
+// tolerated is the change of predictions for new rows, against the spread of the targets, that the
+// rounding of residuals may make without a warning.
+const tolerated = 1e-6
+
+// warnOfRounding tells of what refinements leave, beyond what is visible, and of their own rounding.
+func (r *Report) warnOfRounding(alpha, left, floor, visible float64) {
+	if left > visible {
+		r.Converged = false
+	} else if left = floor; left <= tolerated {
+		return
+	}
+	r.Warnings = append(r.Warnings, roundingWarning(alpha, left))
+}
+
+// Features in single precision are off by their rounding, and predictions from them by what the weights
+// make of it.
+const (
+	// blurSaid is the change of predictions, against the spread of the targets, that is told.
+	blurSaid = 1e-3
+	// blurShared is the one up to which a model of features in double stands for one of single precision.
+	blurShared = 1e-4
+)
+
+// blur returns how much the rounding of features in single precision moves predictions, against the
+// spread of the targets: √(Σ w_j²·z_j²) times it, for z_j the root mean squares of the columns.
+func blur(w, meanSquares, spreads []float64, weight float64) float64 {
+	t := len(spreads)
+	scaled := make([]float64, len(w))
+	for i, v := range w {
+		scaled[i] = v * math.Sqrt(max(0, meanSquares[i/t])*weight)
+	}
+	return epsilonSingle * steepness(scaled, spreads)
+}
+
+// meanSquares returns Σ s·x² / Σ s of the leading columns.
+func (m *moments) meanSquares(cols int) []float64 {
+	out := make([]float64, cols)
+	for j := range out {
+		out[j] = m.gram[j*m.cols+j] / m.weight
+		if m.shift != nil {
+			out[j] += m.shift[j] * (2*m.sum[j]/m.weight + m.shift[j])
+		}
+	}
+	return out
+}
+
+// warnOfBlur tells of the rounding of features in single precision.
+func (r *Report) warnOfBlur(alpha, blur float64) {
+	if blur > blurSaid {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("with alpha %v the rounding of features in single precision moves the predictions by about %.1g of the spread of the targets; use a larger alpha or precision float64", alpha, blur))
+	}
+}
+
+// reach returns by how much an error in the predictions may be larger for new rows than for those of the
+// fit: these tell nothing of weights in their null space, which only the least eigenvalue, alpha, holds.
+func (m *moments) reach(least float64) float64 {
+	if !m.short() {
+		return 1
+	}
+	return math.Sqrt(1 + m.trace()/least)
+}
+
+// short reports whether there are too few rows to determine the weights.
+func (m *moments) short() bool { return m.rows < m.cols || m.centred && m.rows == m.cols }
+
+func roundingWarning(alpha, left float64) string {
+	return fmt.Sprintf("with alpha %v rounding may move the predictions by %.1g of the spread of the targets; use a larger alpha", alpha, left)
+}
+
+// solutionInDouble is solution for rows in single precision, with all sums in double.
+func (p *ridgeProblem) solutionInDouble(ctx context.Context) (w []float64, f *factor, report Report, err error) {
+	wide := *p
+	wide.rows = p.rows.widened()
+	m, err := wide.moments(ctx)
+	if err != nil {
+		return nil, nil, report, err
+	}
+	return wide.solution(ctx, m)
+}
+
+// singular is solution for a singular system.
+func (p *ridgeProblem) singular(ctx context.Context, m *moments) (w []float64, _ *factor, report Report, err error) {
+	w = m.rightSide()
+	system := make([]float64, m.cols*m.cols)
+	m.system(system, p.Alpha)
+	clearFixed(m.fixed(m.cols), w, m.targets)
+	rank, err := leastNorm(ctx, system, m.cols, w, m.targets)
+	report = Report{Solver: "eigenvectors", Converged: true, Warnings: []string{singularWarning(p.Alpha, rank, m.cols)}}
+	return w, nil, report, err
+}
+
+// refine improves the solution w by passes over the rows, until what is left of its error is no more
+// than visible. It returns what may be left, and what the rounding of residuals leaves for new rows where
+// those of the fit are too few.
+func (p *ridgeProblem) refine(ctx context.Context, m *moments, f *factor, w []float64, visible float64) (left, floor float64, err error) {
+	mean, targetMean, spreads := m.mean(), m.targetMean(), m.spreads()
+	least := leastPivot(f.lower, f.cols)
 	for range refinements {
 		g := newGradient(m.cols, m.targets)
+		floor = 0
 		offset := intercepts(w, mean, targetMean)
-		err := p.rows.again(ctx, m.rows, func(first int, block datasets.Set) error {
-			y, _, weights, err := p.block(first, block)
-			if err != nil {
-				return err
+		if err := p.addGradient(ctx, m, g, w, offset); err != nil {
+			return 0, 0, err
+		}
+		if m.short() {
+			for j, spread := range spreads {
+				if spread > 0 {
+					floor = max(floor, epsilon*m.trace()/least*math.Sqrt(g.squares[j]/spread))
+				}
 			}
-			g.add(block.X, slices.Clone(y), w, offset, weights)
-			return nil
-		})
+		}
+		step, size := g.step(w, 0, spreads, mean, p.Alpha, func(b []float64) { f.solve(ctx, b, m.targets) })
+		kern.Axpy(1, step, w)
+		if left = f.left * size * m.reach(least); refined(left, visible) {
+			break
+		}
+	}
+	return left, floor, nil
+}
+
+// addGradient adds all rows to g.
+func (p *ridgeProblem) addGradient(ctx context.Context, m *moments, g *gradient, w, offset []float64) error {
+	return p.rows.again(ctx, m.rows, func(first int, block datasets.Set) error {
+		y, _, weights, err := p.block(first, block)
 		if err != nil {
 			return err
 		}
-		step, moved := g.step(w, 0, m.targets, mean, p.Alpha, func(b []float64) { f.solve(ctx, b, m.targets) })
-		kern.Axpy(1, step, w)
-		if refined(left*moved, scale) {
+		return whileWide(block.X, func(X mat.Matrix) error {
+			g.add(X, slices.Clone(y), w, offset, weights)
 			return nil
-		}
-	}
-	return nil
+		})
+	})
 }
 
-// refined reports whether an error in the predictions is out of sight, for targets of that scale.
-func refined(left, scale float64) bool { return !(left > visible/32*scale) }
+// refined reports whether an error in the predictions is out of sight.
+func refined(left, visible float64) bool { return !(left > visible/32) }

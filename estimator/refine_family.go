@@ -152,9 +152,9 @@ func (p *ridgePath) refine(m *familyModel, g *gradient) {
 		m.weights, m.rough = nil, false
 		return
 	}
-	step, moved := g.step(m.weights, m.column, p.targets, p.mean, m.alpha, func(b []float64) { p.back(hold.list, b) })
+	step, size := g.step(m.weights, m.column, p.spreads, p.mean, m.alpha, func(b []float64) { p.back(hold.list, b) })
 	kern.Axpy(1, step, m.weights)
-	_, left := roughness(m.weights, p.trace, leastPivot(hold.list, p.cols))
-	m.rough = !refined(left*moved, p.scale())
+	_, left := precisionOf(false).roughness(m.weights, p.spreads, p.trace, leastPivot(hold.list, p.cols))
+	m.rough = !refined(left*size, visible)
 	m.finish(p)
 }

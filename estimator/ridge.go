@@ -9,7 +9,6 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -23,10 +22,11 @@ import (
 // Solver says how:
 //   - cholesky adds up the d×d matrix X'SX block by block, in one pass over the data, and
 //     factorises it: nd² + d³/3 flops, d² numbers held, however many rows there are; an
-//     ill-conditioned solution is refined by a pass or two more;
+//     ill-conditioned solution is refined by a few passes more;
 //   - dual factorises the n×n matrix XX' instead: n²d + n³/3 flops, all rows held;
 //   - cg goes by conjugate gradients, one pass over the data for each step, and neither forms a
-//     matrix nor makes sparse rows dense;
+//     matrix nor makes sparse rows dense; where Alpha > 0 it stops when the predictions are right to
+//     100·Tol of the spread of the targets, and warns where MaxIter steps do not get there;
 //   - auto takes cg where sparse rows have more than 1024 columns or dense ones more than 16384,
 //     dual where there are fewer rows than columns, else cholesky.
 //
@@ -57,7 +57,7 @@ func (s *Ridge) Params(l *param.List) {
 	l.Float(&s.Alpha, "alpha", "penalty on the squared weights", param.NonNegative)
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
 	l.Choice(&s.Solver, "solver", "how to solve", "auto", "cholesky", "dual", "cg")
-	l.Float(&s.Tol, "tol", "residual, relative to the start, at which cg stops", param.Positive)
+	l.Float(&s.Tol, "tol", "residual, relative to the start, at which cg stops, the predictions being right to 100 times that", param.Positive)
 	l.Int(&s.MaxIter, "max_iter", "most steps of cg", param.AtLeast(1))
 }
 
@@ -208,26 +208,14 @@ func (p *ridgeProblem) moments(ctx context.Context) (*moments, error) {
 
 // ridge solves for the sums of the rows.
 func (p *ridgeProblem) ridge(ctx context.Context, m *moments) (linear, error) {
-	alpha := p.Alpha
-	report := Report{Solver: "cholesky", Converged: true}
-	right := m.rightSide()
-	w := slices.Clone(right)
-	if f, ok := m.factorise(ctx, alpha); ok {
-		f.solve(ctx, w, m.targets)
-		if err := p.refine(ctx, m, f, w); err != nil {
-			return linear{}, err
-		}
-	} else {
-		system := make([]float64, m.cols*m.cols)
-		m.system(system, alpha)
-		rank, err := leastNorm(ctx, system, m.cols, w, m.targets)
-		if err != nil {
-			return linear{}, err
-		}
-		report.Solver = "eigenvectors"
-		report.Warnings = append(report.Warnings, singularWarning(alpha, rank, m.cols))
+	w, _, report, err := p.solution(ctx, m)
+	if err != nil {
+		return linear{}, err
 	}
-	report.Objective = max(0, m.spread()-kern.Dot(w, right))
+	if m.single {
+		report.warnOfBlur(p.Alpha, blur(w, m.meanSquares(m.cols), m.spreads(), m.weight))
+	}
+	report.Objective = max(0, m.spread()-kern.Dot(w, m.rightSide()))
 	return newLinear(w, intercepts(w, m.mean(), m.targetMean()), report)
 }
 
@@ -251,29 +239,13 @@ func (p *ridgeProblem) dual(ctx context.Context) (linear, error) {
 	if err != nil {
 		return linear{}, err
 	}
-	n, t := d.n, d.targets
-	report := Report{Solver: "dual", Converged: true}
-	kernel, err := d.kernel(ctx)
+	w, report, err := p.dualSolution(ctx, d)
 	if err != nil {
 		return linear{}, err
 	}
-	addDiagonal(kernel, n, p.Alpha)
-	a := slices.Clone(d.y)
-	lower := slices.Clone(kernel)
-	if cholesky(ctx, lower, n) {
-		kern.SolveCholesky(ctx, kern.Dense(n, n, n, lower), kern.Dense(n, t, t, a))
-	} else {
-		rank, err := leastNorm(ctx, kernel, n, a, t)
-		if err != nil {
-			return linear{}, err
-		}
-		if p.Intercept {
-			rank = min(rank, n-1)
-		}
-		report.Solver = "eigenvectors"
-		report.Warnings = append(report.Warnings, singularWarning(p.Alpha, rank, n))
+	if p.rows.single {
+		report.warnOfBlur(p.Alpha, blur(w, d.meanSquares(), d.spreads(), d.total))
 	}
-	w := d.coefficients(a)
 	rest := d.residuals(w)
 	report.Objective = kern.Dot(rest, rest) + p.Alpha*kern.Dot(w, w)
 	return newLinear(w, intercepts(w, d.mean, d.targetMean), report)
@@ -283,65 +255,4 @@ func addDiagonal(a []float64, n int, v float64) {
 	for i := range n {
 		a[i*n+i] += v
 	}
-}
-
-// cg solves (X'SX − W·x̄x̄' + alpha·I)w = X'S(y−ȳ) by conjugate gradients: the centring is implicit,
-// so that sparse rows stay as they are.
-func (p *ridgeProblem) cg(ctx context.Context) (linear, error) {
-	var err error
-	if p.rows, err = p.rows.kept(ctx); err != nil {
-		return linear{}, err
-	}
-	m, err := p.diagonalMoments(ctx)
-	if err != nil {
-		return linear{}, err
-	}
-	d, t := m.cols, m.targets
-	mean := m.mean()
-	apply := func(dst, v []float64) error {
-		clear(dst)
-		err := p.rows.again(ctx, m.rows, func(first int, block datasets.Set) error {
-			weights, err := p.weights(first, block)
-			if err == nil {
-				m.product(dst, v, block.X, weights)
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		if p.Intercept {
-			inner := make([]float64, t)
-			kern.MulVec(inner, kern.Dense(d, t, t, v).T(), mean, false)
-			for i, c := range mean {
-				kern.Axpy(-m.weight*c, inner, dst[i*t:(i+1)*t])
-			}
-		}
-		kern.Axpy(p.Alpha, v, dst)
-		return nil
-	}
-	diagonal := m.centredDiagonal()
-	precondition := func(dst, v []float64) error {
-		for i, c := range diagonal {
-			for j := range t {
-				dst[i*t+j] = 0
-				if c+p.Alpha > 0 {
-					dst[i*t+j] = v[i*t+j] / (c + p.Alpha)
-				}
-			}
-		}
-		return nil
-	}
-	right := m.rightSide()
-	w := make([]float64, d*t)
-	result, err := solve.CG(apply, precondition, w, right, t, p.Tol, p.MaxIter)
-	if err != nil {
-		return linear{}, err
-	}
-	report := Report{Solver: "cg", Iterations: result.Iterations, Converged: result.Converged, Gradient: result.Residual,
-		Objective: max(0, m.spread()-kern.Dot(w, right))}
-	if !result.Converged {
-		report.Warnings = append(report.Warnings, fmt.Sprintf("not converged after %d iterations: the residual is %.2g of its start, wanted %.2g", result.Iterations, result.Residual, p.Tol))
-	}
-	return newLinear(w, intercepts(w, mean, m.targetMean()), report)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -33,7 +32,8 @@ var (
 //
 // Settings whose systems are so ill-conditioned that the order of summation would show are refined
 // together, a pass over the rows for all of them. One whose system is singular to working precision,
-// and one that is not solved by Cholesky's factors, is fitted alone. No n×D matrix is stored.
+// one that is not solved by Cholesky's factors, and one of features in single precision whose rounding
+// shows in predictions, is fitted alone. No n×D matrix is stored.
 func (s Ridge) SweepFamily(ctx context.Context, f Family) ([]string, error) {
 	return sweepRidgeFamily(ctx, f, s.sweepSettings)
 }
@@ -366,7 +366,11 @@ func (s *ridgeFamily) paths(models []familyModel, wide *moments) error {
 		// Z = c·Ψ: ridge with alpha on Z is ridge with alpha/c² on Ψ, with weights c·w.
 		c := s.Settings[m.setting].Scale
 		m.alpha = s.settings[m.setting].ridge.Alpha / (c * c)
-		if m.weights, m.rough = p.solve(m.alpha); m.weights != nil {
+		m.weights, m.rough = p.solve(m.alpha)
+		if m.weights != nil && s.Settings[m.setting].Single && blur(m.weights, p.squares, p.spreads, wide.weight) > blurShared {
+			m.weights, m.rough = nil, false
+		}
+		if m.weights != nil {
 			m.finish(p)
 		}
 	})
@@ -402,7 +406,7 @@ func (s *ridgeFamily) byWidth(models []familyModel, wide *moments, f func(*ridge
 // finish makes the rest of a model of its weights.
 func (m *familyModel) finish(p *ridgePath) {
 	m.offset = intercepts(m.weights, p.mean, p.targetMean)
-	m.report = Report{Solver: "cholesky", Converged: true, Objective: max(0, p.spread-kern.Dot(m.weights, p.right))}
+	m.report = Report{Solver: "cholesky", Converged: true, Objective: max(0, sumOf(p.spreads)-kern.Dot(m.weights, p.right))}
 }
 
 // ridgePath is what the systems of all alphas have in common.
@@ -411,9 +415,12 @@ type ridgePath struct {
 	cols, targets    int
 	gram             []float64 // lower triangle, centred
 	diagonal         []float64
+	fixed            []bool    // columns that are constant
 	right            []float64 // cols × targets, centred
 	mean, targetMean []float64
-	spread, trace    float64
+	spreads          []float64 // of the targets
+	squares          []float64 // means of the columns'
+	trace            float64
 }
 
 // newRidgePath returns the path on the leading columns of the sums, with its matrix in gram.
@@ -424,7 +431,7 @@ func newRidgePath(wide *moments, width int, gram []float64) *ridgePath {
 	if m.shift != nil {
 		m.shift = wide.shift[:width]
 	}
-	p := &ridgePath{cols: width, targets: t, gram: gram, diagonal: make([]float64, width)}
+	p := &ridgePath{cols: width, targets: t, gram: gram, diagonal: make([]float64, width), fixed: wide.fixed(width)}
 	kern.Parallel(width, 64, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			row, from := p.gram[i*width:i*width+i+1], wide.gram[i*wide.cols:i*wide.cols+i+1]
@@ -432,14 +439,16 @@ func newRidgePath(wide *moments, width int, gram []float64) *ridgePath {
 			if m.centred {
 				kern.Axpy(-m.sum[i]/m.weight, m.sum[:i+1], row)
 			}
-			if row[i] <= 16*epsilon*from[i] {
-				row[i] = 0 // a constant column
+			for j := range row {
+				if p.fixed[i] || p.fixed[j] {
+					row[j] = 0
+				}
 			}
 			p.diagonal[i] = row[i]
 		}
 	})
-	p.trace = kern.Sum(p.diagonal)
-	p.right, p.mean, p.targetMean, p.spread = m.rightSide(), m.mean(), m.targetMean(), m.spread()
+	p.trace, p.squares = kern.Sum(p.diagonal), wide.meanSquares(width)
+	p.right, p.mean, p.targetMean, p.spreads = m.rightSide(), m.mean(), m.targetMean(), m.spreads()
 	return p
 }
 
@@ -456,19 +465,17 @@ func (p *ridgePath) solve(alpha float64) (w []float64, rough bool) {
 	}
 	w = slices.Clone(p.right)
 	p.back(a, w)
-	size, left := roughness(w, p.trace, leastPivot(a, n))
-	if rough = size > visible*p.scale(); rough && left >= contraction {
+	size, left := precisionOf(false).roughness(w, p.spreads, p.trace, leastPivot(a, n))
+	if rough = size > visible; rough && left >= contraction {
 		return nil, false
 	}
 	return w, rough
 }
 
-// scale returns that of the targets.
-func (p *ridgePath) scale() float64 { return math.Sqrt(p.spread) }
-
 // back solves with a factor.
 func (p *ridgePath) back(a, b []float64) {
 	n := p.cols
+	clearFixed(p.fixed, b, p.targets)
 	kern.SolveCholesky(p.ctx, kern.Dense(n, n, n, a), kern.Dense(n, p.targets, p.targets, b))
 }
 

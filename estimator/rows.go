@@ -176,6 +176,35 @@ func native(X mat.Matrix) mat.Matrix {
 	return mat.DenseCopyOf(X)
 }
 
+// widened returns the rows in double precision.
+func (r *rows) widened() *rows {
+	out := *r
+	out.single, out.set = false, nil
+	out.each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
+		return r.each(ctx, func(first int, block datasets.Set) error {
+			return whileWide(block.X, func(X mat.Matrix) error {
+				block.X = X
+				return yield(first, block)
+			})
+		})
+	}
+	return &out
+}
+
+// whileWide calls f with X in double precision, in room that is used again.
+func whileWide(X mat.Matrix, f func(mat.Matrix) error) error {
+	m, ok := X.(*single.Dense)
+	if !ok {
+		return f(X)
+	}
+	n, d := m.Dims()
+	hold := borrow[float64](n * d)
+	defer hold.release()
+	out := mat.NewDense(n, d, hold.list)
+	widenRows(out, m)
+	return f(out)
+}
+
 // widened returns rows of single precision in double precision, other rows as they are.
 func widened(X mat.Matrix) mat.Matrix {
 	m, ok := X.(*single.Dense)
@@ -184,12 +213,17 @@ func widened(X mat.Matrix) mat.Matrix {
 	}
 	n, d := m.Dims()
 	out := mat.NewDense(n, d, nil)
+	widenRows(out, m)
+	return out
+}
+
+func widenRows(dst *mat.Dense, m *single.Dense) {
+	n, d := m.Dims()
 	kern.Parallel(n, max(1, 1<<15/d), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			widen(out.RawRowView(i), m.Row(i))
+			widen(dst.RawRowView(i), m.Row(i))
 		}
 	})
-	return out
 }
 
 func widen(dst []float64, row []float32) {

@@ -98,7 +98,7 @@ func (s *sweep) familyOfFold(ctx context.Context, family []*branch, d division, 
 	}
 	fold := datasets.Fold{Train: count(0, d.train), Test: count(d.train, d.set.Rows())}
 	s.family(ctx, family, familyRows{data: d.set, learn: d.trainSet(), folds: []datasets.Fold{fold}, first: d.fold, seconds: d.seconds,
-		alone: func(ctx context.Context, i, _ int) estimator.Held { return s.fitAlone(ctx, s.inDouble(i), d, depth) }})
+		alone: func(ctx context.Context, i, _ int) estimator.Held { return s.fitAlone(ctx, s.settings[i], d, depth) }})
 }
 
 // familyOfAllFolds does a family whose steps, and those before, learn nothing from the rows.
@@ -121,15 +121,8 @@ func (s *sweep) familyOfAllFolds(ctx context.Context, family []*branch, steps []
 	}
 	s.family(ctx, family, familyRows{data: data, learn: data, folds: s.folds,
 		alone: func(ctx context.Context, i, f int) estimator.Held {
-			return s.fitAlone(ctx, s.inDouble(i), divide(data, s.folds[f], f), len(steps))
+			return s.fitAlone(ctx, s.settings[i], divide(data, s.folds[f], f), len(steps))
 		}})
-}
-
-// inDouble returns a setting in the precision of families: what cannot be shared is as the rest.
-func (s *sweep) inDouble(setting int) Pipeline {
-	p := s.settings[setting]
-	p.Precision = Float64
-	return p
 }
 
 // familyRows is where a family is done.
@@ -170,7 +163,8 @@ func (s *sweep) family(ctx context.Context, family []*branch, at familyRows) {
 		}}
 	for k, m := range maps.Members {
 		job.Settings = append(job.Settings, estimator.FamilySetting{
-			Estimator: s.settings[settings[k]].Estimator, Map: m.Map, Width: m.Width, Scale: m.Scale})
+			Estimator: s.settings[settings[k]].Estimator, Map: m.Map, Width: m.Width, Scale: m.Scale,
+			Single: s.settings[settings[k]].Precision == Float32})
 	}
 	sweeper := s.settings[settings[0]].Estimator.(estimator.FamilySweeper)
 	names, err := sweeper.SweepFamily(ctx, job)

@@ -3,6 +3,7 @@ package transformer
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -51,6 +52,34 @@ func TestKernelsShareAProjection(t *testing.T) {
 		if err != nil || seen != len(specs) {
 			t.Fatalf("%d maps, %v", seen, err)
 		}
+	}
+}
+
+// Kernels of the user's own are akin where they are the same one; two of them may draw anything, and one
+// map would stand for both.
+func TestCustomKernelsAreAkinToThemselvesOnly(t *testing.T) {
+	of := func(scale float64) RFF {
+		s := NewRFF()
+		s.Gamma, s.Features, s.Kernel = FixedGamma(1), 8, "custom"
+		s.Custom = &CustomKernel{Frequency: func(rng *rand.Rand, omega []float64) {
+			for j := range omega {
+				omega[j] = scale * rng.NormFloat64()
+			}
+		}}
+		return s
+	}
+	a, b := of(1), of(2)
+	wide := a
+	wide.Features = 16
+	if !a.Akin(wide) || a.Akin(b) || b.Akin(a) {
+		t.Errorf("akin to its own kernel %v, to another %v and %v", a.Akin(wide), a.Akin(b), b.Akin(a))
+	}
+	data := datasets.Set{X: mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 6})}
+	if _, err := a.FitFamily(context.Background(), data, []Fitter{a, b}); err == nil {
+		t.Error("two kernels make one family")
+	}
+	if _, err := a.FitFamily(context.Background(), data, []Fitter{a, wide}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -213,6 +213,57 @@ func TestExponentialsAgainstBig(t *testing.T) {
 	each(t, testExponentials[float64], testExponentials[float32])
 }
 
+// testEndsOfRange holds the exponential near the largest number and through the denormals down to 0,
+// where math.Exp is no reference: in Go 1.26 it is +Inf from 709.44 on.
+func testEndsOfRange[T Float](t *testing.T) {
+	ends := []float64{709.43, 709.44, 709.5, 709.71, 709.78, 709.782712893384, // the last that is finite
+		-700, -707.9, -708, -708.3, -708.39, -708.3964185322641, -708.4, -709, -720, -740, -744.44, -745, -745.133219101941}
+	beyond := map[float64]float64{709.7827128933841: math.Inf(1), 709.79: math.Inf(1), 710: math.Inf(1), 1e300: math.Inf(1), -745.14: 0, -746: 0, -1e300: 0}
+	if !is64[T]() {
+		ends = []float64{88, 88.7, 88.72, 88.7228, 88.72283, -87, -87.33, -87.34, -88, -95, -100, -103, -103.97}
+		beyond = map[float64]float64{88.72284: math.Inf(1), 88.73: math.Inf(1), 89: math.Inf(1), 1e38: math.Inf(1), -103.98: 0, -104: 0, -1e38: 0}
+	}
+	for _, length := range []int{1, 2, 16, 19} { // tails, and vectors
+		x, y, soft := make([]T, length), make([]T, length), make([]T, length)
+		fill := func(v float64) {
+			for i := range x {
+				x[i] = T(v)
+			}
+			Exp(y, x)
+			Log1pExp(soft, x)
+		}
+		for _, v := range ends {
+			fill(v)
+			for i := range x {
+				if e, s := ulps(y[i], bigExp(float64(x[i]))), ulps(soft[i], bigSoftplus(float64(x[i]))); !(e <= 2 && s <= 4) {
+					t.Errorf("x = %v: Exp %v, %.2g ulp off, Log1pExp %v, %.2g", x[i], y[i], e, soft[i], s)
+				}
+			}
+		}
+		for v, want := range beyond {
+			fill(v)
+			for i := range x {
+				if float64(y[i]) != want || soft[i] != max(x[i], 0) {
+					t.Errorf("x = %v: Exp %v, wanted %v, Log1pExp %v", x[i], y[i], want, soft[i])
+				}
+			}
+		}
+	}
+}
+
+func TestExponentialsAtTheEndsOfRange(t *testing.T) {
+	each(t, testEndsOfRange[float64], testEndsOfRange[float32])
+}
+
+// nearestExp returns exp x as a float64.
+func nearestExp(x float64) float64 {
+	if !(math.Abs(x) < 1000) {
+		return math.Exp(x) // 0, +Inf or NaN
+	}
+	f, _ := bigExp(x).Float64()
+	return f
+}
+
 func testSpecialArguments[T Float](t *testing.T) {
 	nan, inf := T(math.NaN()), T(math.Inf(1))
 	x := []T{nan, inf, -inf, 0, 1000, -1000}
@@ -312,6 +363,8 @@ func FuzzElementary(f *testing.F) {
 	f.Add(1.0, -2.0)
 	f.Add(math.Inf(1), 1e300)
 	f.Add(745.2, 1048577.0)
+	f.Add(709.71, -745.13)
+	f.Add(709.782712893384, -708.4)
 	f.Fuzz(func(t *testing.T, x, y float64) {
 		in := []float64{x, y, x, y, x, y, x, y, x}
 		out := make([]float64, len(in))
@@ -320,7 +373,7 @@ func FuzzElementary(f *testing.F) {
 			exact func(float64) float64
 			ulp   float64
 		}{
-			"Cos": {Cos[float64], math.Cos, 3}, "Sin": {Sin[float64], math.Sin, 3}, "Exp": {Exp[float64], math.Exp, 3},
+			"Cos": {Cos[float64], math.Cos, 3}, "Sin": {Sin[float64], math.Sin, 3}, "Exp": {Exp[float64], nearestExp, 3},
 		} {
 			g.fast(out, in)
 			for i, v := range in {

@@ -5,7 +5,7 @@ import "math"
 // CGResult says how conjugate gradients went.
 type CGResult struct {
 	Iterations int
-	Converged  bool    // whether every column reached the tolerance
+	Converged  bool    // whether every column got as far as it should
 	Residual   float64 // of the worst column, relative to the start, in the preconditioner's norm
 }
 
@@ -14,15 +14,16 @@ type CGResult struct {
 //
 //	x₀ = 0, r = b, z = M⁻¹r, p = z;  a = r'z / p'Ap;  x += a·p, r −= a·Ap, z = M⁻¹r, p = z + β·p
 //
-// A column stops when sqrt(r'M⁻¹r) is at most tol times its first value, from when on its p is 0, and
-// CG after maxIter products with A. precondition computes M⁻¹v; nil means M = I. Where A is singular and b in its
-// range, x stays in the range of M⁻¹A.
+// A column stops when sqrt(r'M⁻¹r) is at most tol times its first value and at most its number of
+// enough, from when on its p is 0, and CG after maxIter products with A. precondition computes M⁻¹v; nil
+// means M = I, and nil for enough no bound. Where A is singular and b in its range, x stays in the range
+// of M⁻¹A.
 // (Hestenes & Stiefel 1952; Saad, Iterative Methods for Sparse Linear Systems, algorithm 9.1.)
-func CG(a, precondition Operator, x, b []float64, columns int, tol float64, maxIter int) (CGResult, error) {
+func CG(a, precondition Operator, x, b []float64, columns int, tol float64, enough []float64, maxIter int) (CGResult, error) {
 	if precondition == nil {
 		precondition = func(dst, v []float64) error { copy(dst, v); return nil }
 	}
-	c := &cg{columns: columns, x: x, r: append([]float64(nil), b...)}
+	c := &cg{columns: columns, tol: tol, enough: enough, x: x, r: append([]float64(nil), b...)}
 	c.z, c.p, c.ap = make([]float64, len(b)), make([]float64, len(b)), make([]float64, len(b))
 	c.rz, c.first, c.step = make([]float64, columns), make([]float64, columns), make([]float64, columns)
 	clear(x)
@@ -33,26 +34,27 @@ func CG(a, precondition Operator, x, b []float64, columns int, tol float64, maxI
 	dots(c.rz, c.r, c.z)
 	copy(c.first, c.rz)
 	done := 0
-	for ; done < maxIter && c.worst() > tol; done++ {
+	for ; done < maxIter && !c.allDone(); done++ {
 		if err := a(c.ap, c.p); err != nil {
 			return CGResult{}, err
 		}
-		if !c.advance(tol) {
+		if !c.advance() {
 			done++
 			break
 		}
 		if err := precondition(c.z, c.r); err != nil {
 			return CGResult{}, err
 		}
-		c.turn(tol)
+		c.turn()
 	}
-	worst := c.worst()
-	return CGResult{Iterations: done, Converged: worst <= tol, Residual: worst}, nil
+	return CGResult{Iterations: done, Converged: c.allDone(), Residual: c.worst()}, nil
 }
 
 // cg is the state of one run.
 type cg struct {
 	columns         int
+	tol             float64
+	enough          []float64 // by column, or nil
 	x, r, z, p, ap  []float64
 	rz, first, step []float64 // by column
 }
@@ -65,6 +67,20 @@ func (c *cg) relative(j int) float64 {
 	return math.Sqrt(c.rz[j] / c.first[j])
 }
 
+// done reports whether column j has got as far as it should.
+func (c *cg) done(j int) bool {
+	return c.relative(j) <= c.tol && (c.enough == nil || !(c.rz[j] > c.enough[j]*c.enough[j]))
+}
+
+func (c *cg) allDone() bool {
+	for j := range c.columns {
+		if !c.done(j) {
+			return false
+		}
+	}
+	return true
+}
+
 func (c *cg) worst() float64 {
 	worst := 0.0
 	for j := range c.columns {
@@ -75,12 +91,12 @@ func (c *cg) worst() float64 {
 
 // advance takes the step along p in every column that still needs one, and reports whether any
 // column could: where p'Ap is not positive, p lies in the null space to working precision.
-func (c *cg) advance(tol float64) bool {
+func (c *cg) advance() bool {
 	dots(c.step, c.p, c.ap)
 	moved := false
 	for j, curvature := range c.step {
 		c.step[j] = 0
-		if c.relative(j) > tol && curvature > 0 {
+		if !c.done(j) && curvature > 0 {
 			c.step[j] = c.rz[j] / curvature
 			moved = true
 		}
@@ -94,7 +110,7 @@ func (c *cg) advance(tol float64) bool {
 }
 
 // turn makes the next directions conjugate to the last ones.
-func (c *cg) turn(tol float64) {
+func (c *cg) turn() {
 	before := append([]float64(nil), c.rz...)
 	dots(c.rz, c.r, c.z)
 	for j := range c.step {
@@ -103,7 +119,7 @@ func (c *cg) turn(tol float64) {
 		if moved && before[j] > 0 {
 			c.step[j] = c.rz[j] / before[j]
 		}
-		if c.relative(j) <= tol { // stopped: p = 0
+		if c.done(j) { // stopped: p = 0
 			c.step[j] = 0
 			for i := j; i < len(c.z); i += c.columns {
 				c.z[i], c.p[i] = 0, 0

@@ -150,7 +150,7 @@ func (n *newton) direct() error {
 	relative := n.worst()
 	forcing := min(0.25, math.Sqrt(relative))
 	forcing = max(forcing, min(0.25, n.tol/(2*relative)))
-	r, err := CG(n.problem.Hessian, n.problem.Precondition, n.step, n.right, n.columns, forcing, 250)
+	r, err := CG(n.problem.Hessian, n.problem.Precondition, n.step, n.right, n.columns, forcing, nil, 250)
 	n.result.Products += r.Iterations
 	n.result.Passes += r.Iterations
 	if err != nil {

@@ -67,7 +67,7 @@ func TestCGSolvesEveryColumn(t *testing.T) {
 			return nil
 		}
 		for name, m := range map[string]Operator{"plain": nil, "jacobi": diagonal} {
-			r, err := CG(apply, m, x, b, columns, 1e-13, 500)
+			r, err := CG(apply, m, x, b, columns, 1e-13, nil, 500)
 			if err != nil || !r.Converged || r.Residual > 1e-13 {
 				t.Fatalf("%s: %+v, %v", name, r, err)
 			}
@@ -95,10 +95,10 @@ func TestCGColumnsDoNotDependOnEachOther(t *testing.T) {
 	for i := range alone {
 		single[i] = b[2*i]
 	}
-	if _, err := CG(columnwise(a, 1), nil, alone, single, 1, 1e-6, 100); err != nil {
+	if _, err := CG(columnwise(a, 1), nil, alone, single, 1, 1e-6, nil, 100); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := CG(columnwise(a, 2), nil, both, b, 2, 1e-6, 100); err != nil {
+	if _, err := CG(columnwise(a, 2), nil, both, b, 2, 1e-6, nil, 100); err != nil {
 		t.Fatal(err)
 	}
 	for i := range alone {
@@ -112,7 +112,7 @@ func TestCGOnASingularMatrixStaysInItsRange(t *testing.T) {
 	// A = vv' with v = (1, 2, 2): the least-norm solution of Ax = v is v/9.
 	a := [][]float64{{1, 2, 2}, {2, 4, 4}, {2, 4, 4}}
 	x := make([]float64, 3)
-	r, err := CG(columnwise(a, 1), nil, x, []float64{1, 2, 2}, 1, 1e-12, 50)
+	r, err := CG(columnwise(a, 1), nil, x, []float64{1, 2, 2}, 1, 1e-12, nil, 50)
 	if err != nil || !r.Converged {
 		t.Fatal(r, err)
 	}
@@ -126,7 +126,7 @@ func TestCGOnASingularMatrixStaysInItsRange(t *testing.T) {
 func TestSolversReturnTheOperatorsError(t *testing.T) {
 	broken := errors.New("broken")
 	fails := func(dst, v []float64) error { return broken }
-	if _, err := CG(fails, nil, make([]float64, 2), []float64{1, 1}, 1, 1e-9, 5); err != broken {
+	if _, err := CG(fails, nil, make([]float64, 2), []float64{1, 1}, 1, 1e-9, nil, 5); err != broken {
 		t.Errorf("CG: %v", err)
 	}
 	if _, err := Newton(&bowls{fail: broken}, make([]float64, 2), 1, nil, 1e-9, 5); err != broken {

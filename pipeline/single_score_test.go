@@ -1,0 +1,101 @@
+package pipeline_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// waves returns rows of three inputs and a smooth target of them with some noise.
+func waves(n int) datasets.Set {
+	rng := rand.New(rand.NewPCG(4, 5))
+	x, y := mat.NewDense(n, 3, nil), make([]float64, n)
+	for i := range n {
+		row := x.RawRowView(i)
+		for j := range row {
+			row[j] = rng.NormFloat64()
+		}
+		y[i] = math.Sin(row[0]) + row[1]*row[2]/2 + math.Abs(row[1]) + 0.2*rng.NormFloat64()
+	}
+	return datasets.Set{X: x, Y: y}
+}
+
+// What a search scores in single precision is what is fitted: each candidate of a family, of several
+// numbers of features, kernels and penalties down to where rounding decides, predicts what its own fit
+// does, and says the same of it. Only by its own precision would that not be so at the least penalties.
+func TestSearchScoresWhatIsFittedInSinglePrecision(t *testing.T) {
+	data := waves(900)
+	classes := data
+	classes.Y = make([]float64, data.Rows())
+	for i, y := range data.Y {
+		if y > 0.7 {
+			classes.Y[i] = 1
+		}
+	}
+	classes.Schema = datasets.Schema{Columns: make([]datasets.Column, 3), Targets: []datasets.Column{{Kind: datasets.Categorical, Levels: []string{"low", "high"}}}}
+	rff := transformer.NewRFF()
+	rff.Gamma = transformer.FixedGamma(0.3)
+	for path, c := range map[string]struct {
+		model estimator.Estimator
+		data  datasets.Set
+	}{"ridge": {estimator.NewRidge(), data}, "ridge_classifier": {estimator.NewRidgeClassifier(), classes}} {
+		settings := grid(t, inSingle(c.model, rff),
+			param.Setting{Path: "rff.kernel", Value: []any{"gaussian", "matern"}}, param.Setting{Path: "rff.features", Value: []any{40, 200}},
+			param.Setting{Path: path + ".alpha", Value: []any{1e-12, 1e-10, 1e-8, 1e-7, 1e-5, 1e-2, 1.0}})
+		warned, seen := 0, 0
+		folds := []datasets.Fold{{Train: count(0, 600), Test: count(600, 900)}}
+		names, err := settings[0].(pipeline.Pipeline).Sweep(ctx, c.data, folds, settings, func(k, _ int, held estimator.Held) error {
+			if held.Err != nil {
+				return held.Err
+			}
+			fitted, err := settings[k].Fit(ctx, c.data.Select(folds[0].Train))
+			if err != nil {
+				return err
+			}
+			want, err := estimator.Predict(ctx, fitted, datasets.SelectRows(c.data.X, folds[0].Test))
+			if err != nil {
+				return err
+			}
+			got, own := held.Values, want.Values
+			if want.Scores != nil {
+				got, own = held.Scores.RawMatrix().Data, want.Scores.RawMatrix().Data
+			}
+			if off := 1 - rSquared(got, own); off > 1e-6 {
+				t.Errorf("%s, setting %d: the search's predictions are off those of the fit by %.2g of their spread", path, k, math.Sqrt(off))
+			}
+			report := fitted.(estimator.Reporter).Report()
+			if len(report.Warnings) > 0 {
+				warned++
+			}
+			if !slices.Equal(held.Report.Warnings, report.Warnings) {
+				t.Errorf("%s, setting %d: the search says %v, the fit %v", path, k, held.Report.Warnings, report.Warnings)
+			}
+			seen++
+			return nil
+		})
+		if err != nil || seen != len(settings) || warned == 0 || warned > len(settings)/4 || !slices.Contains(names, "alpha") {
+			t.Errorf("%s: %d settings seen, %d with warnings, shared %v, %v", path, seen, warned, names, err)
+		}
+	}
+}
+
+func rSquared(got, y []float64) float64 {
+	mean, wrong, spread := 0.0, 0.0, 0.0
+	for _, v := range y {
+		mean += v / float64(len(y))
+	}
+	for i, v := range y {
+		wrong += (got[i] - v) * (got[i] - v)
+		spread += (v - mean) * (v - mean)
+	}
+	return 1 - wrong/spread
+}
