@@ -30,7 +30,8 @@ var _ estimator.Sweeper = Pipeline{}
 //   - other estimators behind the same steps are left to their own Sweep where they have one.
 //
 // What would exceed the memory of the pipeline is not shared but done for each setting by itself.
-// Features that settings share as a family are in double precision, whatever theirs is.
+// Features that settings share as a family are in double precision, whatever theirs is; ridge's in single
+// precision whose rounding would show are fitted alone, in their own.
 //
 // It returns the names of what was shared: "prefix" where fitted steps, "features" where mapped rows,
 // "projection" where one product with the rows served several settings or folds, "grids" where the
