@@ -14,27 +14,30 @@ import (
 // made in blocks of a fixed depth. Cost 2mnk flops. C must overlap neither
 // operand.
 func Mul[T Float](c, a, b View[T], accumulate bool) {
-	mul(nil, c, a, b, accumulate)
+	p := newProduct(c, a, b, accumulate)
+	p.run()
 }
 
 // MulUntil is Mul of large matrices, which returns ctx.Err() once ctx is done,
 // and C is of no use.
 func MulUntil[T Float](ctx context.Context, c, a, b View[T], accumulate bool) error {
-	return mul(ctx, c, a, b, accumulate)
+	p := newProduct(c, a, b, accumulate)
+	p.ctx = ctx
+	return p.run()
 }
 
-func mul[T Float](ctx context.Context, c, a, b View[T], accumulate bool) error {
+func newProduct[T Float](c, a, b View[T], accumulate bool) product[T, T] {
 	if a.Cols != b.Rows || c.Rows != a.Rows || c.Cols != b.Cols {
 		panic("kern: Mul of shapes that do not fit")
 	}
 	if c.ColStride != 1 && c.RowStride == 1 {
 		c, a, b = c.T(), b.T(), a.T()
 	}
-	p := product[T, T]{c: c, a: a, b: b, finish: set, ctx: ctx}
+	p := product[T, T]{c: c, a: a, b: b, finish: set}
 	if accumulate {
 		p.finish = add
 	}
-	return p.run()
+	return p
 }
 
 // finish says what becomes of a tile of sums.
