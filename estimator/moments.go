@@ -598,7 +598,9 @@ func leastNorm(ctx context.Context, a []float64, n int, b []float64, k int) (ran
 	threshold := float64(n) * epsilon * max(eigen.Values[n-1], 0)
 	vectors, right := kern.Dense(n, n, n, list), kern.Dense(n, k, k, b)
 	projected := kern.Dense(n, k, k, make([]float64, n*k))
-	kern.Mul(projected, vectors, right, false)
+	if err := kern.MulUntil(ctx, projected, vectors, right, false); err != nil {
+		return 0, err
+	}
 	for i, v := range eigen.Values {
 		if v <= threshold {
 			clear(projected.Row(i))
@@ -607,6 +609,5 @@ func leastNorm(ctx context.Context, a []float64, n int, b []float64, k int) (ran
 		rank++
 		kern.Scale(1/v, projected.Row(i))
 	}
-	kern.Mul(right, vectors.T(), projected, false)
-	return rank, nil
+	return rank, kern.MulUntil(ctx, right, vectors.T(), projected, false)
 }

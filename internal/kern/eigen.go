@@ -241,7 +241,9 @@ func (e *Eigen) apply(ctx context.Context, x, v View[float64], tau []float64) er
 		}
 	}
 	along, turned := Dense(x.Rows, w, w, make([]float64, x.Rows*w)), Dense(x.Rows, w, w, make([]float64, x.Rows*w))
-	Mul(along, x, v.T(), false)
+	if err := MulUntil(ctx, along, x, v.T(), false); err != nil {
+		return err
+	}
 	Mul(turned, along, triangle.T(), false)
 	return subtractProduct(ctx, x, turned, v)
 }

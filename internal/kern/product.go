@@ -14,6 +14,19 @@ import (
 // made in blocks of a fixed depth. Cost 2mnk flops. C must overlap neither
 // operand.
 func Mul[T Float](c, a, b View[T], accumulate bool) {
+	p := newProduct(c, a, b, accumulate)
+	p.run()
+}
+
+// MulUntil is Mul of large matrices, which returns ctx.Err() once ctx is done,
+// and C is of no use.
+func MulUntil[T Float](ctx context.Context, c, a, b View[T], accumulate bool) error {
+	p := newProduct(c, a, b, accumulate)
+	p.ctx = ctx
+	return p.run()
+}
+
+func newProduct[T Float](c, a, b View[T], accumulate bool) product[T, T] {
 	if a.Cols != b.Rows || c.Rows != a.Rows || c.Cols != b.Cols {
 		panic("kern: Mul of shapes that do not fit")
 	}
@@ -24,7 +37,7 @@ func Mul[T Float](c, a, b View[T], accumulate bool) {
 	if accumulate {
 		p.finish = add
 	}
-	p.run()
+	return p
 }
 
 // finish says what becomes of a tile of sums.

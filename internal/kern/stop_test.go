@@ -25,6 +25,9 @@ func TestKernelsStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, run := range map[string]func(ctx context.Context) error{
+		"MulUntil": func(ctx context.Context) error {
+			return MulUntil(ctx, clone(system), rows.T(), rows, false)
+		},
 		"Gram":      func(ctx context.Context) error { return Gram(ctx, clone(system), rows, nil) },
 		"GramMixed": func(ctx context.Context) error { return GramMixed(ctx, clone(system), short, nil) },
 		"Cholesky": func(ctx context.Context) error {
