@@ -20,7 +20,6 @@ import (
 type Model struct {
 	Name      string
 	Task      string              // "classification" or "regression"
-	Spec      Pipeline            // what was fitted
 	Schema    datasets.Schema     // of the rows it was fitted to
 	Predictor estimator.Predictor // what [Pipeline.Fit] returned
 	Metrics   map[string]float64  // scores, as "test.accuracy"
@@ -28,17 +27,27 @@ type Model struct {
 	Versions  map[string]string   // of the programs that made it; Save adds Go's
 }
 
-// NewModel returns the model of a fitted pipeline, with the schema of the rows it was fitted to.
-func NewModel(spec Pipeline, fitted estimator.Predictor) (*Model, error) {
+// NewModel returns the model of a fitted pipeline: what [Pipeline.Fit] has returned, or a search over
+// pipelines. Spec and schema are those it was fitted with.
+func NewModel(fitted estimator.Predictor) (*Model, error) {
 	p := Unwrap(fitted)
 	if p == nil {
 		return nil, fmt.Errorf("pipeline: %T is no fitted pipeline", fitted)
 	}
-	m := &Model{Task: "regression", Spec: spec, Schema: p.InputSchema(), Predictor: fitted}
+	fitted = chosen(fitted)
+	m := &Model{Task: "regression", Schema: p.InputSchema(), Predictor: fitted}
 	if _, ok := fitted.(estimator.Classifier); ok {
 		m.Task = "classification"
 	}
 	return m, nil
+}
+
+// Spec returns the pipeline that was fitted, and the zero pipeline where the predictor is none.
+func (m *Model) Spec() Pipeline {
+	if p := Unwrap(m.Predictor); p != nil {
+		return p.Spec()
+	}
+	return Pipeline{}
 }
 
 // Save writes the model to a file at path, all or nothing. The same model gives the same bytes.
@@ -52,7 +61,7 @@ func (m *Model) Write(w io.Writer) error {
 	if fitted == nil {
 		return fmt.Errorf("pipeline: %T is no fitted pipeline", m.Predictor)
 	}
-	node, err := Encode(m.Spec)
+	node, err := Encode(fitted.spec)
 	if err != nil {
 		return err
 	}
@@ -114,7 +123,6 @@ func restore(h model.Header, state *model.Archive) (*Model, error) {
 	if err := faults.Err(); err != nil {
 		return nil, fmt.Errorf("%w: its spec: %w", model.ErrDamaged, err)
 	}
-	m.Spec = spec
 	var err error
 	if m.Schema.Columns, err = columnsIn(h.Columns); err == nil {
 		m.Schema.Targets, err = columnsIn(h.Targets)
@@ -129,8 +137,9 @@ func restore(h model.Header, state *model.Archive) (*Model, error) {
 	if n := len(m.Schema.Columns); n != 0 && n != inside.chain.cols {
 		return nil, fmt.Errorf("%w: it names %d columns of %d", model.ErrDamaged, n, inside.chain.cols)
 	}
+	inside.spec = spec
+	inside.spec.Precision = inside.precision
 	m.Predictor = dress(*inside)
-	m.Spec.Precision = inside.precision
 	return m, m.try()
 }
 

@@ -43,7 +43,7 @@ func fitted(t testing.TB, p pipeline.Pipeline, data datasets.Set) *pipeline.Mode
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := pipeline.NewModel(p, f)
+	m, err := pipeline.NewModel(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,8 +78,8 @@ func TestSaveAndLoad(t *testing.T) {
 			if back.Name != name || back.Task != m.Task || !reflect.DeepEqual(back.Metrics, m.Metrics) || back.Versions["bochner"] != "dev" || back.Versions["go"] == "" {
 				t.Errorf("read back %+v", back)
 			}
-			if !reflect.DeepEqual(back.Schema, data.Schema) || back.Spec.String() != p.String() {
-				t.Errorf("schema %+v of %s", back.Schema, back.Spec)
+			if !reflect.DeepEqual(back.Schema, data.Schema) || back.Spec().String() != p.String() {
+				t.Errorf("schema %+v of %s", back.Schema, back.Spec())
 			}
 			if reflect.TypeOf(back.Predictor) != reflect.TypeOf(m.Predictor) {
 				t.Errorf("a %T came back as a %T", m.Predictor, back.Predictor)
@@ -107,7 +107,7 @@ func TestModelParts(t *testing.T) {
 	if _, ok := inner.(*estimator.FittedLinear); !ok || name != "ridge" || p.InputWidth() != 4 || p.Chain().Len() != 2 || !reflect.DeepEqual(p.InputSchema(), data.Schema) {
 		t.Errorf("a %T called %s on %d columns", inner, name, p.InputWidth())
 	}
-	if _, err := pipeline.NewModel(pipeline.Pipeline{}, constant(1)); err == nil {
+	if _, err := pipeline.NewModel(constant(1)); err == nil {
 		t.Error("a constant is a fitted pipeline")
 	}
 	if err := (&pipeline.Model{Predictor: constant(1)}).Write(&bytes.Buffer{}); err == nil {
@@ -123,9 +123,9 @@ func TestOwnStepsCanBeSaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &pipeline.Model{Spec: p, Schema: data.Schema, Predictor: f}
+	m := &pipeline.Model{Schema: data.Schema, Predictor: f}
 	if _, known := pipeline.Lookup("mirror"); !known { // the registry lives as long as the process
-		if err := m.Write(&bytes.Buffer{}); err == nil || err.Error() != "pipeline: pipeline_test.mirror is not registered" {
+		if err := m.Write(&bytes.Buffer{}); err == nil || !strings.HasPrefix(err.Error(), "pipeline: github.com/bochner-ml/bochner/pipeline_test.mirror is not registered") {
 			t.Errorf("saved all the same: %v", err)
 		}
 		err := pipeline.Register(pipeline.Entry{Name: "mirror", Doc: "turns signs", New: func() any { return mirror{Factor: -1} }, Fitted: func() model.Stateful { return &fittedMirror{} }})
