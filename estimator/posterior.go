@@ -148,6 +148,9 @@ func (p *Posterior) PredictStd(ctx context.Context, X mat.Matrix) (mean, std []f
 			std[lo+i] = math.Sqrt(p.noise * variance)
 		}
 	}
+	if !finite(std) {
+		return nil, nil, fmt.Errorf("estimator: the inputs are too large to predict from")
+	}
 	return mean, std, nil
 }
 
@@ -168,6 +171,7 @@ func (p *Posterior) State(s *model.State) {
 	if s.Err() != nil {
 		return
 	}
+	s.Require(p.weight >= 0, "the weight of the posterior is below 0")
 	for i := range d {
 		s.Require(p.lower.At(i, i) > 0, "the factor of the posterior is singular")
 	}

@@ -381,6 +381,7 @@ func (p *FittedPipeline) State(s *model.State) {
 		partState(s.Child(p.name), &p.model)
 	}
 	if s.Err() == nil && s.Reading() {
+		requireWidth(s.Child(p.name), p.model, p.chain.OutputWidth())
 		n := len(p.in.Columns)
 		s.Require(n == 0 || n == p.chain.cols, "the schema does not fit the columns")
 		s.Require(validName(p.name), "the model has no name")

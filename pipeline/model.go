@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -60,6 +61,9 @@ func (m *Model) Write(w io.Writer) error {
 	fitted := Unwrap(m.Predictor)
 	if fitted == nil {
 		return fmt.Errorf("pipeline: %T is no fitted pipeline", m.Predictor)
+	}
+	if err := m.agrees(fitted); err != nil {
+		return fmt.Errorf("pipeline: %w; start from NewModel", err)
 	}
 	node, err := Encode(fitted.spec)
 	if err != nil {
@@ -134,23 +138,80 @@ func restore(h model.Header, state *model.Archive) (*Model, error) {
 	if err := model.Restore(state, inside); err != nil {
 		return nil, fmt.Errorf("%w: %w", model.ErrDamaged, err)
 	}
-	if n := len(m.Schema.Columns); n != 0 && n != inside.chain.cols {
-		return nil, fmt.Errorf("%w: it names %d columns of %d", model.ErrDamaged, n, inside.chain.cols)
+	if err := inside.isOf(spec); err != nil {
+		return nil, fmt.Errorf("%w: %w", model.ErrDamaged, err)
 	}
 	inside.spec = spec
 	inside.spec.Precision = inside.precision
 	m.Predictor = dress(*inside)
+	if err := m.agrees(inside); err != nil {
+		return nil, fmt.Errorf("%w: %w", model.ErrDamaged, err)
+	}
 	return m, m.try()
+}
+
+// agrees reports what the model says of itself that is not so of its fitted pipeline.
+func (m *Model) agrees(fitted *FittedPipeline) error {
+	task := "regression"
+	if _, ok := fitted.model.(estimator.Classifier); ok {
+		task = "classification"
+	}
+	switch in := fitted.in; {
+	case m.Task != "" && m.Task != task:
+		return fmt.Errorf("the task is %s, the model is for %s", m.Task, task)
+	case len(m.Schema.Columns) != len(in.Columns):
+		return fmt.Errorf("it names %d columns of %d", len(m.Schema.Columns), fitted.InputWidth())
+	case !slices.EqualFunc(m.Schema.Columns, in.Columns, sameColumn):
+		return errors.New("the columns are not those of the fitted pipeline")
+	case !slices.EqualFunc(m.Schema.Targets, in.Targets, sameColumn):
+		return errors.New("the targets are not those of the fitted pipeline")
+	}
+	return nil
+}
+
+func sameColumn(a, b datasets.Column) bool {
+	return a.Name == b.Name && a.Kind == b.Kind && slices.Equal(a.Levels, b.Levels)
+}
+
+// isOf reports whether the fitted pipeline has other steps than spec.
+func (p *FittedPipeline) isOf(spec Pipeline) error {
+	var want, have []string
+	for _, s := range spec.Steps {
+		want = append(want, s.path())
+	}
+	for _, s := range p.chain.steps {
+		have = append(have, s.name)
+	}
+	want, have = append(want, spec.path()), append(have, p.name)
+	if !slices.Equal(want, have) {
+		return fmt.Errorf("its spec has the steps %s, and fitted are %s", strings.Join(want, ", "), strings.Join(have, ", "))
+	}
+	return nil
 }
 
 // try predicts one row of zeros: steps that do not fit together are found now and not later.
 func (m *Model) try() error {
-	cols := Unwrap(m.Predictor).InputWidth()
-	if _, err := m.Predictor.Predict(context.Background(), mat.NewDense(1, cols, nil)); err != nil {
+	var X mat.Matrix = zeros(Unwrap(m.Predictor).InputWidth())
+	if cols := int(X.(zeros)); cols <= model.FreeCount {
+		X = mat.NewDense(1, cols, nil)
+	}
+	if _, err := m.Predictor.Predict(context.Background(), X); err != nil {
 		return fmt.Errorf("%w: %w", model.ErrDamaged, err)
 	}
 	return nil
 }
+
+// zeros is a row of so many zeros, which take no memory.
+type zeros int
+
+// Dims returns 1 and the number of columns.
+func (z zeros) Dims() (rows, cols int) { return 1, int(z) }
+
+// At returns 0.
+func (z zeros) At(i, j int) float64 { return 0 }
+
+// T returns the column of zeros.
+func (z zeros) T() mat.Matrix { return mat.Transpose{Matrix: z} }
 
 func columnsOut(columns []datasets.Column) []model.Column {
 	var out []model.Column
