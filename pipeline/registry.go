@@ -160,7 +160,7 @@ func partState[T any](s *model.State, part *T) {
 	if s.Reading() {
 		e, ok := Lookup(kind)
 		if !ok {
-			s.Fail("there is no step %q in this program; register it with pipeline.Register before reading", kind)
+			s.Fail("there is no step %q in this program; one with steps of its own adds them with pipeline.Register", kind)
 			return
 		}
 		fresh, ok := e.Fitted().(T)
