@@ -44,7 +44,10 @@ func (s Ridge) FitPosterior(ctx context.Context, data datasets.Source, noise flo
 }
 
 func (s Ridge) posterior(ctx context.Context, data datasets.Source, noise float64) (*Posterior, error) {
-	if err := param.Check(s); err != nil {
+	if err := param.CheckFit(s); err != nil {
+		return nil, err
+	}
+	if err := forNumbers(data.Schema(), "ridge"); err != nil {
 		return nil, err
 	}
 	if s.Alpha == 0 || !(noise > 0) || math.IsInf(noise, 0) {

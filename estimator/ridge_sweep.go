@@ -30,7 +30,10 @@ func (s Ridge) Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fo
 	return sweepRidge(ctx, data, folds, list, yield)
 }
 
-func (s Ridge) sweepSettings(_ datasets.Set, settings []Estimator) ([]sweepSetting, error) {
+func (s Ridge) sweepSettings(data datasets.Set, settings []Estimator) ([]sweepSetting, error) {
+	if err := forNumbers(data.Schema, "ridge"); err != nil {
+		return nil, fmt.Errorf("estimator: ridge: %w", err)
+	}
 	list := make([]sweepSetting, len(settings))
 	for i, e := range settings {
 		r, ok := e.(Ridge)

@@ -75,7 +75,7 @@ func (c Chain) check() error {
 	if err := checkSteps("step", c.Steps); err != nil {
 		return err
 	}
-	return param.Check(&c)
+	return param.CheckFit(&c)
 }
 
 // FitsWithoutRows reports whether that holds for every step.

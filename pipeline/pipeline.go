@@ -114,7 +114,7 @@ func (p Pipeline) check() error {
 	if slices.Contains(names, "precision") {
 		return errors.New("a step is called precision, which is a parameter of the pipeline")
 	}
-	return param.Check(&p)
+	return param.CheckFit(&p)
 }
 
 // Fit fits the steps one after the other and the estimator to what comes out of them. The result
