@@ -74,13 +74,10 @@ func (s SVR) Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold
 // Resume is [SVM.Resume].
 func (s SVR) Resume(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator, wanted func(setting, fold int) bool,
 	yield func(setting, fold int, held Held) error) (shared []string, err error) {
-	if err := forNumbers(data.Schema, "svr"); err != nil {
-		return nil, fmt.Errorf("estimator: svr: %w", err)
-	}
 	return sweepDual(ctx, data, folds, settings, wanted, yield, func(e Estimator) (dualSetting, bool) {
 		s, ok := e.(SVR)
 		return dualSetting{name: "svr", key: fmt.Sprint(s.Loss, s.Epsilon, s.Intercept, s.Tol, s.MaxIter), C: s.C, task: s.dualTask,
-			labels: func(ctx context.Context, r *rows) (*labels, error) { return r.readLabels(ctx) },
+			labels: func(ctx context.Context, r *rows) (*labels, error) { return r.readNumbers(ctx, "svr") },
 			byDual: func(r *rows, _ *labels) bool { return !byNewton(s.Solver, s.Loss, r.wide()) },
 			dress:  func(m linear, _ []string) Predictor { return &FittedLinear{m} }}, ok
 	})

@@ -1,6 +1,7 @@
 package estimator
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -16,4 +17,12 @@ func forNumbers(schema datasets.Schema, name string) error {
 		}
 	}
 	return nil
+}
+
+// readNumbers is readLabels for a regression.
+func (r *rows) readNumbers(ctx context.Context, name string) (*labels, error) {
+	if err := forNumbers(r.schema, name); err != nil {
+		return nil, err
+	}
+	return r.readLabels(ctx)
 }

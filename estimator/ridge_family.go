@@ -35,7 +35,7 @@ var (
 // together, a pass over the rows for all of them. One whose system is singular to working precision,
 // and one that is not solved by Cholesky's factors, is fitted alone. No n×D matrix is stored.
 func (s Ridge) SweepFamily(ctx context.Context, f Family) ([]string, error) {
-	return sweepRidgeFamily(ctx, f, s.sweepSettings)
+	return sweepRidgeFamily(ctx, f, s.numberSettings)
 }
 
 // InFamily reports whether the solver is, or may be, cholesky.

@@ -85,10 +85,7 @@ func (s SVR) fit(ctx context.Context, r *rows) (Predictor, error) {
 }
 
 func (s SVR) solve(ctx context.Context, r *rows) (linear, error) {
-	if err := forNumbers(r.schema, "svr"); err != nil {
-		return linear{}, err
-	}
-	l, err := r.readLabels(ctx)
+	l, err := r.readNumbers(ctx, "svr")
 	if err != nil {
 		return linear{}, err
 	}

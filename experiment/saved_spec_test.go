@@ -17,7 +17,7 @@ import (
 
 // What a search has found is saved with the settings it chose, whatever it began with, and inspect
 // shows them; a rule such as scale stays one.
-func TestModelHoldsWhatWasFitted(t *testing.T) {
+func TestSavedSpecIsWhatWasFitted(t *testing.T) {
 	ctx := context.Background()
 	data, _, err := builtin.Load("iris")
 	if err != nil {
@@ -61,7 +61,7 @@ func TestModelHoldsWhatWasFitted(t *testing.T) {
 }
 
 // What happens to a spec after the fit, or to what Spec returns, is no matter of the model's.
-func TestModelKeepsItsOwnSpec(t *testing.T) {
+func TestFittedSpecIsItsOwn(t *testing.T) {
 	ctx := context.Background()
 	data, _, err := builtin.Load("iris")
 	if err != nil {
