@@ -47,8 +47,8 @@ type Column struct {
 type index struct {
 	Format int `json:"format"`
 	Header
-	State  scalars `json:"state"`
-	Arrays []arrayEntry   `json:"arrays"`
+	State  scalars      `json:"state"`
+	Arrays []arrayEntry `json:"arrays"`
 }
 
 // arrayEntry says where an array is and what it is.
