@@ -117,7 +117,7 @@ func saved(b *testing.B, p pipeline.Pipeline, data datasets.Set) *pipeline.Model
 	if err != nil {
 		b.Fatal(err)
 	}
-	m, err := pipeline.NewModel(p, fitted)
+	m, err := pipeline.NewModel(fitted)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -77,7 +77,7 @@ func (s SVR) Resume(ctx context.Context, data datasets.Set, folds []datasets.Fol
 	return sweepDual(ctx, data, folds, settings, wanted, yield, func(e Estimator) (dualSetting, bool) {
 		s, ok := e.(SVR)
 		return dualSetting{name: "svr", key: fmt.Sprint(s.Loss, s.Epsilon, s.Intercept, s.Tol, s.MaxIter), C: s.C, task: s.dualTask,
-			labels: func(ctx context.Context, r *rows) (*labels, error) { return r.readLabels(ctx) },
+			labels: func(ctx context.Context, r *rows) (*labels, error) { return r.readNumbers(ctx, "svr") },
 			byDual: func(r *rows, _ *labels) bool { return !byNewton(s.Solver, s.Loss, r.wide()) },
 			dress:  func(m linear, _ []string) Predictor { return &FittedLinear{m} }}, ok
 	})

@@ -63,9 +63,12 @@ func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, alphas []floa
 	}
 	for _, a := range alphas {
 		s.Alpha = a
-		if err := param.Check(s); err != nil {
+		if err := param.CheckFit(s); err != nil {
 			return nil, err
 		}
+	}
+	if err := forNumbers(data.Schema, "ridge"); err != nil {
+		return nil, err
 	}
 	r, err := setRows(data)
 	if err != nil {

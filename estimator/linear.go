@@ -153,6 +153,9 @@ func (l *linear) Report() Report {
 	return r
 }
 
+// InputWidth returns the number of columns that go in.
+func (l *linear) InputWidth() int { return l.coef.RawMatrix().Cols }
+
 func (l *linear) outputs() int { return len(l.intercept) }
 
 func (l *linear) state(s *model.State) {

@@ -87,7 +87,7 @@ func (s Logistic) FitSource(ctx context.Context, data datasets.Source) (Predicto
 }
 
 func (s Logistic) fit(ctx context.Context, r *rows) (Predictor, error) {
-	if err := param.Check(s); err != nil {
+	if err := param.CheckFit(s); err != nil {
 		return nil, fmt.Errorf("estimator: logistic: %w", err)
 	}
 	model, classes, err := s.solve(ctx, r)

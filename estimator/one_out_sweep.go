@@ -32,6 +32,9 @@ var (
 // only and nd² + d³/3 flops for each.
 func (s Ridge) SweepOneOut(ctx context.Context, data datasets.Set, settings []Estimator, gcv bool,
 	yield func(setting int, held Held) error) ([]string, error) {
+	if err := forNumbers(data.Schema, "ridge"); err != nil {
+		return nil, fmt.Errorf("estimator: ridge: %w", err)
+	}
 	list, err := s.sweepSettings(data, settings)
 	if err != nil {
 		return nil, err

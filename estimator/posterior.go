@@ -45,7 +45,10 @@ func (s Ridge) FitPosterior(ctx context.Context, data datasets.Source, noise flo
 }
 
 func (s Ridge) posterior(ctx context.Context, data datasets.Source, noise float64) (*Posterior, error) {
-	if err := param.Check(s); err != nil {
+	if err := param.CheckFit(s); err != nil {
+		return nil, err
+	}
+	if err := forNumbers(data.Schema(), "ridge"); err != nil {
 		return nil, err
 	}
 	if s.Alpha == 0 || !(noise > 0) || math.IsInf(noise, 0) {
@@ -154,6 +157,9 @@ func (p *Posterior) PredictStd(ctx context.Context, X mat.Matrix) (mean, std []f
 			std[lo+i] = math.Sqrt(p.noise * variance)
 		}
 	}
+	if !finite(std) {
+		return nil, nil, fmt.Errorf("estimator: the inputs are too large to predict from")
+	}
 	return mean, std, nil
 }
 
@@ -174,6 +180,7 @@ func (p *Posterior) State(s *model.State) {
 	if s.Err() != nil {
 		return
 	}
+	s.Require(p.weight >= 0, "the weight of the posterior is below 0")
 	for i := range d {
 		s.Require(p.lower.At(i, i) > 0, "the factor of the posterior is singular")
 	}

@@ -80,7 +80,10 @@ func (s Ridge) FitSource(ctx context.Context, data datasets.Source) (Predictor, 
 }
 
 func (s Ridge) fit(ctx context.Context, r *rows) (Predictor, error) {
-	if err := param.Check(s); err != nil {
+	if err := param.CheckFit(s); err != nil {
+		return nil, fmt.Errorf("estimator: ridge: %w", err)
+	}
+	if err := forNumbers(r.schema, "ridge"); err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
 	model, err := s.problem(r, blockTargets, blockWeights).solve(ctx)

@@ -67,7 +67,7 @@ func (s RidgeClassifier) ridge() Ridge {
 }
 
 func (s RidgeClassifier) fit(ctx context.Context, r *rows) (Predictor, error) {
-	if err := param.Check(s); err != nil {
+	if err := param.CheckFit(s); err != nil {
 		return nil, fmt.Errorf("estimator: ridge_classifier: %w", err)
 	}
 	model, classes, err := s.solve(ctx, r)

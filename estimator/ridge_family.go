@@ -35,7 +35,7 @@ var (
 // one that is not solved by Cholesky's factors, and one of features in single precision whose rounding
 // shows in predictions, is fitted alone. No n×D matrix is stored.
 func (s Ridge) SweepFamily(ctx context.Context, f Family) ([]string, error) {
-	return sweepRidgeFamily(ctx, f, s.sweepSettings)
+	return sweepRidgeFamily(ctx, f, s.numberSettings)
 }
 
 // InFamily reports whether the solver is, or may be, cholesky.

@@ -23,11 +23,21 @@ var (
 // A result is the same to the bit, whatever other settings and folds are swept with it.
 func (s Ridge) Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator,
 	yield func(setting, fold int, held Held) error) (shared []string, err error) {
-	list, err := s.sweepSettings(data, settings)
+	list, err := s.numberSettings(data, settings)
 	if err != nil {
 		return nil, err
 	}
 	return sweepRidge(ctx, data, folds, list, yield)
+}
+
+// numberSettings are the settings as a sweep of these data takes them: each by itself, to say so, where
+// the targets are no numbers.
+func (s Ridge) numberSettings(data datasets.Set, settings []Estimator) ([]sweepSetting, error) {
+	list, err := s.sweepSettings(data, settings)
+	for i := range list {
+		list[i].alone = forNumbers(data.Schema, "ridge") != nil
+	}
+	return list, err
 }
 
 func (s Ridge) sweepSettings(_ datasets.Set, settings []Estimator) ([]sweepSetting, error) {

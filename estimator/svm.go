@@ -99,7 +99,7 @@ func smoothEnough(solver, loss string) error {
 }
 
 func (s SVM) fit(ctx context.Context, r *rows) (Predictor, error) {
-	if err := param.Check(s); err != nil {
+	if err := param.CheckFit(s); err != nil {
 		return nil, fmt.Errorf("estimator: svm: %w", err)
 	}
 	model, classes, err := s.solve(ctx, r)

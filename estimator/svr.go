@@ -74,7 +74,7 @@ func (s SVR) FitSource(ctx context.Context, data datasets.Source) (Predictor, er
 }
 
 func (s SVR) fit(ctx context.Context, r *rows) (Predictor, error) {
-	if err := param.Check(s); err != nil {
+	if err := param.CheckFit(s); err != nil {
 		return nil, fmt.Errorf("estimator: svr: %w", err)
 	}
 	model, err := s.solve(ctx, r)
@@ -85,7 +85,7 @@ func (s SVR) fit(ctx context.Context, r *rows) (Predictor, error) {
 }
 
 func (s SVR) solve(ctx context.Context, r *rows) (linear, error) {
-	l, err := r.readLabels(ctx)
+	l, err := r.readNumbers(ctx, "svr")
 	if err != nil {
 		return linear{}, err
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/metrics"
-	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
@@ -46,21 +45,9 @@ type Column struct {
 	Levels []string `json:"levels,omitempty"`
 }
 
-// fitted is the pipeline with the settings that the search has chosen.
-func (r *run) fitted() (pipeline.Pipeline, error) {
-	if r.search == nil {
-		return r.spec.Pipeline, nil
-	}
-	chosen, err := param.With(r.spec.Pipeline, r.search.Best().Settings...)
-	if err != nil {
-		return pipeline.Pipeline{}, err
-	}
-	return chosen.(pipeline.Pipeline), nil
-}
-
 // saveModel writes the model file.
 func (r *run) saveModel(w io.Writer) error {
-	spec, err := r.fitted()
+	m, err := pipeline.NewModel(r.model)
 	if err != nil {
 		return err
 	}
@@ -75,11 +62,8 @@ func (r *run) saveModel(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	m := pipeline.Model{
-		Name: r.spec.Name, Task: string(r.rows.task), Spec: spec, Schema: r.rows.train.Schema(),
-		Predictor: r.model, Metrics: scores,
-		Reading: reading, Versions: map[string]string{"bochner": r.result.Versions.Bochner},
-	}
+	m.Name, m.Task, m.Metrics, m.Reading = r.spec.Name, string(r.rows.task), scores, reading
+	m.Versions = map[string]string{"bochner": r.result.Versions.Bochner}
 	return m.Write(w)
 }
 
@@ -200,7 +184,7 @@ func Inspect(path string) (Model, error) {
 	}
 	out := Model{
 		Name: m.Name, Task: m.Task, Classes: m.Schema.Classes(), Metrics: m.Metrics,
-		Versions: Versions{Bochner: m.Versions["bochner"], Go: m.Versions["go"]}, Precision: m.Spec.Precision,
+		Versions: Versions{Bochner: m.Versions["bochner"], Go: m.Versions["go"]}, Precision: m.Spec().Precision,
 	}
 	for j := range m.Schema.Columns {
 		c := m.Schema.Columns[j]
@@ -209,7 +193,7 @@ func Inspect(path string) (Model, error) {
 	for _, t := range m.Schema.Targets {
 		out.Targets = append(out.Targets, t.Name)
 	}
-	node, err := pipeline.Encode(m.Spec)
+	node, err := pipeline.Encode(m.Spec())
 	if err != nil {
 		return Model{}, err
 	}

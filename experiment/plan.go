@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/pipeline"
 )
 
 // Plan is what a run would do and what that takes.
@@ -133,12 +134,12 @@ func (p *Plan) steps(spec Spec) {
 		list = spec.streaming()
 	}
 	add := func(name string, step any) {
-		own, _ := entryOf(step)
+		own, _ := pipeline.EntryOf(step)
 		cost := datasets.Cost{Width: cols}
 		if c, ok := step.(datasets.Coster); ok {
 			cost = c.Cost(rows, cols)
 		}
-		p.Steps = append(p.Steps, PlanStep{Name: cmp.Or(name, own.Name), Width: cost.Width, Flops: cost.Flops, Bytes: cost.Bytes})
+		p.Steps = append(p.Steps, PlanStep{Name: cmp.Or(name, own.Name, fmt.Sprintf("%T", step)), Width: cost.Width, Flops: cost.Flops, Bytes: cost.Bytes})
 		if cost.Width >= 0 {
 			cols = cost.Width
 		}

@@ -12,16 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// entryOf finds what the registry knows of a spec.
-func entryOf(spec any) (pipeline.Entry, bool) {
-	for _, e := range pipeline.Registered() {
-		if fmt.Sprintf("%T", e.New()) == fmt.Sprintf("%T", spec) {
-			return e, true
-		}
-	}
-	return pipeline.Entry{}, false
-}
-
 // classifies says whether what the entry's estimator is fitted to predicts classes.
 func classifies(e pipeline.Entry) bool {
 	_, ok := e.Fitted().(estimator.Classifier)
@@ -30,7 +20,7 @@ func classifies(e pipeline.Entry) bool {
 
 // suitsEstimator looks whether the estimator is one for the task.
 func (s Spec) suitsEstimator(task metrics.Task) error {
-	own, known := entryOf(s.Pipeline.Estimator)
+	own, known := pipeline.EntryOf(s.Pipeline.Estimator)
 	if !known || classifies(own) == (task == metrics.Classification) {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"reflect"
 	"strings"
 	"time"
 
@@ -239,12 +240,12 @@ func (j *journal) close() error {
 	return errors.Join(j.file.Sync(), j.file.Close())
 }
 
-// header describes r. A spec is known by its type and the parameters it declares; the values of an
-// axis are left out of it, for the grid has them.
+// header describes r. A spec is known by its type, those of its parts, and the parameters it declares;
+// the values of an axis are left out of it, for the grid has them.
 func (r *run) header() header {
 	h := header{Journal: journalKind, Version: journalVersion, Candidates: len(r.candidates), Fits: r.total()}
 	h.Estimator = sum(func(w hash.Hash) {
-		fmt.Fprintf(w, "%T\n", r.search.Estimator)
+		identify(w, reflect.ValueOf(r.candidates[0].spec))
 		for _, p := range param.All(r.candidates[0].spec) {
 			fmt.Fprintf(w, "%s\n", p.Path)
 			if !r.search.searched(p.Path) {
@@ -270,6 +271,34 @@ func (r *run) header() header {
 	})
 	h.Data = sum(r.hashData)
 	return h
+}
+
+// identify writes the types of a spec and of all its parts, with their packages' whole paths, and
+// their texts, such as which columns a group selects. The numbers are parameters.
+func identify(w io.Writer, v reflect.Value) {
+	if !v.IsValid() {
+		return
+	}
+	fmt.Fprintf(w, "%s %s\n", v.Type().PkgPath(), v.Type())
+	switch v.Kind() {
+	case reflect.String:
+		fmt.Fprintf(w, "%q\n", v.String())
+	case reflect.Slice, reflect.Array:
+		fmt.Fprintln(w, v.Len())
+		for i := range v.Len() {
+			identify(w, v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			identify(w, v.Field(i))
+		}
+	case reflect.Interface:
+		identify(w, v.Elem())
+	case reflect.Pointer:
+		if _, spec := reflect.Zero(v.Type()).Interface().(param.Declarer); spec {
+			identify(w, v.Elem())
+		}
+	}
 }
 
 func (s Search) searched(path string) bool {

@@ -340,6 +340,10 @@ func (r *Result) Report() estimator.Report {
 	return out
 }
 
+// Refitted returns the model. By it pipeline.NewModel and pipeline.Unwrap find the pipeline in what
+// Fit has returned.
+func (r *Result) Refitted() estimator.Predictor { return r.Model }
+
 // predictor returns the result as a predictor that has the methods its model has.
 func (r *Result) predictor() estimator.Predictor {
 	classifier, hasScores := r.Model.(estimator.Classifier)

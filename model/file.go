@@ -47,8 +47,8 @@ type Column struct {
 type index struct {
 	Format int `json:"format"`
 	Header
-	State  map[string]any `json:"state"`
-	Arrays []arrayEntry   `json:"arrays"`
+	State  scalars      `json:"state"`
+	Arrays []arrayEntry `json:"arrays"`
 }
 
 // arrayEntry says where an array is and what it is.
@@ -63,6 +63,7 @@ func (e arrayEntry) file() string { return e.Name + ".npy" }
 const (
 	indexName  = "model.json"
 	mostIndex  = 256 << 20 // bytes of model.json
+	mostText   = 4 << 20   // bytes of a text in it that is to be parsed
 	sealPrefix = "sha256:"
 	sealLength = len(sealPrefix) + 2*sha256.Size
 )
@@ -120,8 +121,11 @@ func entry(z *zip.Writer, name string, write func(w io.Writer) error) error {
 	return write(w)
 }
 
-// checkTexts refuses texts that JSON would change.
+// checkTexts refuses texts that JSON would change, and those that would not be read.
 func (x index) checkTexts() error {
+	if err := x.checkLengths(); err != nil {
+		return fmt.Errorf("model: %w", err)
+	}
 	var all []string
 	for name, v := range x.State {
 		all = append(all, name)
@@ -146,6 +150,14 @@ func (x index) checkTexts() error {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return fmt.Errorf("model: a metric is %v", v)
 		}
+	}
+	return nil
+}
+
+// checkLengths bounds the texts that readers parse into many times their size.
+func (h Header) checkLengths() error {
+	if n := max(len(h.Spec), len(h.Reading)); n > mostText {
+		return fmt.Errorf("its spec, or how files are read, has %d bytes, at most %d are read", n, mostText)
 	}
 	return nil
 }
@@ -302,9 +314,6 @@ func read(r io.ReaderAt, size int64) (Header, *Archive, error) {
 		return Header{}, nil, fmt.Errorf("%d arrays are listed, the file has %d", len(x.Arrays), len(files)-1)
 	}
 	a := &Archive{Scalars: x.State, Arrays: map[string]Array{}}
-	if err := plainScalars(a.Scalars); err != nil {
-		return Header{}, nil, err
-	}
 	for _, e := range x.Arrays {
 		f := files[e.file()]
 		if f == nil || e.file() == indexName {
@@ -399,31 +408,51 @@ func readIndex(f *zip.File) (x index, err error) {
 	if err := d.Decode(&x); err != nil {
 		return x, fmt.Errorf("%s: %w", indexName, err)
 	}
-	return x, nil
+	return x, x.checkLengths()
 }
 
-// plainScalars gives lists of texts the type they had, and refuses what is no scalar of a state.
-func plainScalars(scalars map[string]any) error {
-	for name, v := range scalars {
-		switch v := v.(type) {
-		case bool, string, float64:
-		case nil:
-			scalars[name] = []string(nil)
-		case []any:
-			list := make([]string, len(v))
-			for i, element := range v {
-				text, ok := element.(string)
-				if !ok {
-					return fmt.Errorf("%s is not a list of texts", name)
-				}
-				list[i] = text
-			}
-			scalars[name] = list
-		default:
-			return fmt.Errorf("%s is no scalar", name)
+// scalars are those of a state. Read, each is one of the types of an [Archive], whatever was nested
+// there.
+type scalars map[string]any
+
+// UnmarshalJSON reads a value at a time, so that none takes much more memory than its text.
+func (s *scalars) UnmarshalJSON(text []byte) error {
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(text, &raw); err != nil {
+		return err
+	}
+	*s = make(scalars, len(raw))
+	for name, v := range raw {
+		value, err := plainScalar(v)
+		if err != nil {
+			return fmt.Errorf("%s %w", name, err)
 		}
+		(*s)[name] = value
 	}
 	return nil
+}
+
+func plainScalar(text []byte) (any, error) {
+	if text[0] != '[' {
+		if text[0] == '{' {
+			return nil, errors.New("is no scalar")
+		}
+		var v any
+		err := json.Unmarshal(text, &v)
+		if v == nil && err == nil {
+			return []string(nil), nil
+		}
+		return v, err
+	}
+	var list []*string
+	if err := json.Unmarshal(text, &list); err != nil || slices.Contains(list, nil) {
+		return nil, errors.New("is not a list of texts")
+	}
+	out := make([]string, len(list))
+	for i, element := range list {
+		out[i] = *element
+	}
+	return out, nil
 }
 
 func readArray(f *zip.File, e arrayEntry) (Array, error) {

@@ -42,41 +42,65 @@ type Array struct {
 
 // State carries a fitted value's state to or from an [Archive].
 type State struct {
+	*passage
+	prefix string
+}
+
+// passage is what all parts of a state share while it is written or read.
+type passage struct {
 	archive *Archive
 	reading bool
-	prefix  string
-	err     *error
+	err     error
+	counts  []func() // what is to be looked at once all is written
+	most    int      // that a count may be, once the archive is complete
 }
 
 // Record returns the state of v.
 func Record(v Stateful) (*Archive, error) {
-	a := &Archive{Scalars: map[string]any{}, Arrays: map[string]Array{}}
-	var err error
-	v.State(&State{archive: a, err: &err})
-	return a, err
+	p := &passage{archive: &Archive{Scalars: map[string]any{}, Arrays: map[string]Array{}}}
+	v.State(&State{passage: p})
+	p.most = FreeCount + p.archive.size()
+	for _, check := range p.counts {
+		check()
+	}
+	return p.archive, p.err
 }
 
 // Restore fills v, a zero value, with the state in a.
 func Restore(a *Archive, v Stateful) error {
-	var err error
-	v.State(&State{archive: a, reading: true, err: &err})
-	return err
+	p := &passage{archive: a, reading: true, most: FreeCount + a.size()}
+	v.State(&State{passage: p})
+	return p.err
+}
+
+// size is how many numbers and texts the archive holds.
+func (a *Archive) size() int {
+	n := len(a.Scalars)
+	for _, v := range a.Scalars {
+		if list, ok := v.([]string); ok {
+			n += len(list)
+		}
+	}
+	for _, v := range a.Arrays {
+		n += len(v.Floats) + len(v.Ints) + len(v.Uint32s)
+	}
+	return n
 }
 
 // Reading reports whether the state is being read.
 func (s *State) Reading() bool { return s.reading }
 
 // Err returns the first error met, in any part of the state.
-func (s *State) Err() error { return *s.err }
+func (s *State) Err() error { return s.err }
 
 // Fail records an error, unless there was one before.
 func (s *State) Fail(format string, args ...any) {
-	if *s.err == nil {
+	if s.err == nil {
 		where := ""
 		if s.prefix != "" {
 			where = s.prefix[:len(s.prefix)-1] + ": "
 		}
-		*s.err = fmt.Errorf("model: "+where+format, args...)
+		s.err = fmt.Errorf("model: "+where+format, args...)
 	}
 }
 
@@ -91,7 +115,7 @@ func (s *State) Require(ok bool, text string) {
 
 // Child returns the state of a part, below name.
 func (s *State) Child(name string) *State {
-	return &State{archive: s.archive, reading: s.reading, prefix: s.prefix + name + "/", err: s.err}
+	return &State{passage: s.passage, prefix: s.prefix + name + "/"}
 }
 
 // scalar moves one scalar; T is a type that JSON keeps.
@@ -132,6 +156,33 @@ func (s *State) Int(name string, p *int) {
 			return
 		}
 		*p = int(v)
+	}
+}
+
+// FreeCount is how large a count may be for which the state holds nothing.
+const FreeCount = 1 << 20
+
+// Count is a whole number from 0 of which memory will be taken: columns of a matrix yet to be made.
+// A file may claim any number, so what it claims is held against what it holds: a count is at most
+// [FreeCount] more than there are numbers and texts in the whole state. Written, a larger one is an
+// error too, so that what is saved can be loaded. The length of a list, and a number that must equal
+// one, needs no such care.
+func (s *State) Count(name string, p *int) {
+	s.Int(name, p)
+	s.Room(name, *p)
+}
+
+// Room holds a number to the bounds of [State.Count] that is not of the state but follows from it.
+func (s *State) Room(name string, n int) {
+	check := func() {
+		if n < 0 || n > s.most {
+			s.Fail("%s is %d, and the state holds %d numbers", name, n, s.most-FreeCount)
+		}
+	}
+	if s.reading {
+		check()
+	} else {
+		s.counts = append(s.counts, check)
 	}
 }
 

@@ -234,6 +234,11 @@ func open(spec any) (result func() any, l *List) {
 	if d, ok := copied.Interface().(Declarer); ok {
 		d.Params(l)
 	}
+	for _, e := range l.entries {
+		if e.owner == nil {
+			e.owner = v.Type()
+		}
+	}
 	if isPointer {
 		return copied.Interface, l
 	}
@@ -249,6 +254,37 @@ func assign[T any](p *T) func(plain any) error {
 		*p = v
 		return nil
 	}
+}
+
+// plainOf returns a Go value as a document would have it: numbers of every size and named types as
+// int, uint64, float64, string and bool, slices as lists. What is none of these stays as it is.
+func plainOf(value any) any {
+	v := reflect.ValueOf(value)
+	switch v.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		if i := v.Int(); i == int64(int(i)) {
+			return int(i)
+		}
+		return float64(v.Int())
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		if u := v.Uint(); u > math.MaxInt {
+			return u
+		}
+		return int(v.Uint())
+	case reflect.Float32, reflect.Float64:
+		return v.Float()
+	case reflect.String:
+		return v.String()
+	case reflect.Bool:
+		return v.Bool()
+	case reflect.Slice, reflect.Array:
+		list := make([]any, v.Len())
+		for i := range list {
+			list[i] = plainOf(v.Index(i).Interface())
+		}
+		return list
+	}
+	return value
 }
 
 // number takes any plain number.

@@ -3,6 +3,7 @@ package param
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 )
@@ -52,6 +53,10 @@ func show(plain any) string {
 		return "nothing"
 	case string:
 		return `"` + clip(inner(strconv.Quote(v))) + `"`
+	}
+	switch reflect.TypeOf(plain).Kind() {
+	case reflect.Struct, reflect.Pointer, reflect.Func, reflect.Chan, reflect.Complex64, reflect.Complex128:
+		return clip(fmt.Sprintf("%T %v", plain, plain)) // what no document can hold
 	}
 	return clip(fmt.Sprint(plain))
 }

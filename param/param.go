@@ -23,6 +23,8 @@ package param
 
 import (
 	"fmt"
+	"path"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -79,6 +81,7 @@ type entry struct {
 	set    func(plain any) error
 	get    func() any
 	checks []func() error
+	owner  reflect.Type // of the spec that declares it
 }
 
 // List collects what a spec declares.
@@ -86,7 +89,8 @@ type List struct {
 	entries []*entry
 }
 
-// Setting is a new plain value for the parameter at Path.
+// Setting is a new value for the parameter at Path: a plain one, or any Go number, text, truth value or
+// slice of these, whatever its size and the name of its type.
 type Setting struct {
 	Path  string
 	Value any
@@ -130,7 +134,7 @@ func With(spec any, settings ...Setting) (any, error) {
 	for _, s := range settings {
 		e, err := l.find(s.Path)
 		if err == nil {
-			err = e.set(s.Value)
+			err = e.set(plainOf(s.Value))
 		}
 		if err != nil {
 			faults = append(faults, asFault(err, s.Path, s.Value, e))
@@ -144,12 +148,39 @@ func With(spec any, settings ...Setting) (any, error) {
 
 // Check reports every parameter of spec that is out of its range, as [Faults].
 func Check(spec any) error {
+	return check(spec, func(*entry, *Fault) {})
+}
+
+// CheckFit is Check of a spec that is about to be fitted, which a struct literal may have made with
+// fields left out: of the first such field the fault says which constructor has its default.
+func CheckFit(spec any) error {
+	told := map[reflect.Type]bool{}
+	return check(spec, func(e *entry, f *Fault) {
+		here := reflect.TypeFor[List]().PkgPath()
+		module := strings.TrimSuffix(here, path.Base(here))
+		if f.Hint != "" || told[e.owner] || !isZero(f.Value) || !strings.HasPrefix(e.owner.PkgPath(), module) {
+			return
+		}
+		told[e.owner] = true
+		f.Hint = "start from New" + e.owner.Name() + "()"
+	})
+}
+
+func isZero(plain any) bool {
+	v := reflect.ValueOf(plain)
+	return !v.IsValid() || v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0
+}
+
+// check reports every parameter that is out of its range, and lets more say more of each.
+func check(spec any, more func(e *entry, f *Fault)) error {
 	_, l := open(spec)
 	var faults Faults
 	for _, e := range l.entries {
 		for _, check := range e.checks {
 			if err := check(); err != nil {
-				faults = append(faults, asFault(err, e.Path, e.get(), e))
+				f := asFault(err, e.Path, e.get(), e)
+				more(e, &f)
+				faults = append(faults, f)
 				break
 			}
 		}

@@ -73,8 +73,12 @@ func (a *abreast) OutputWidth() int {
 // InputWidth returns the number of columns that go in.
 func (a *abreast) InputWidth() int { return a.cols }
 
+// mostNames is how many columns are named after their part. Features that are wider have no use of
+// names, and a file may claim any width of sparse ones.
+const mostNames = 1 << 20
+
 // OutputSchema returns the columns of all parts. A part that names nothing has columns named after
-// the part.
+// the part; where these are more than a million, no column has a name.
 func (a *abreast) OutputSchema(in datasets.Schema) datasets.Schema {
 	lists := make([][]datasets.Column, len(a.parts))
 	named := false
@@ -83,6 +87,15 @@ func (a *abreast) OutputSchema(in datasets.Schema) datasets.Schema {
 		named = named || len(lists[i]) > 0
 	}
 	if !named {
+		return in.WithColumns(nil)
+	}
+	unnamed := 0
+	for i, p := range a.parts {
+		if len(lists[i]) != p.width {
+			unnamed += p.width
+		}
+	}
+	if unnamed > mostNames {
 		return in.WithColumns(nil)
 	}
 	out := make([]datasets.Column, 0, a.OutputWidth())
@@ -223,7 +236,8 @@ func (a *abreast) state(s *model.State) {
 	s.Bool("sparse", &a.sparse)
 	s.Strings("parts", &names)
 	if s.Reading() {
-		if s.Require(a.cols > 0 && len(names) > 0, "there are no columns or no parts"); s.Err() != nil {
+		s.Require(0 < a.cols && a.cols <= math.MaxUint32 && len(names) > 0, "there are no columns or no parts")
+		if requireNames(s, names); s.Err() != nil {
 			return
 		}
 		a.parts = make([]*part, len(names))
@@ -236,23 +250,18 @@ func (a *abreast) state(s *model.State) {
 			p.state(s.Child(p.name), a.cols)
 		}
 	}
-	if !s.Reading() || s.Err() != nil {
+	if s.Err() != nil {
 		return
+	}
+	if !a.sparse {
+		s.Room("width", a.OutputWidth()) // of rows that Transform makes
 	}
 	total := 0
 	for _, p := range a.parts {
 		total += p.width
 		s.Require(total <= math.MaxUint32, "the width is out of bounds")
-		s.Require(a.sparse || p.dense || p.isNarrow(), "a part's width is not that of its map")
 	}
 	s.Require(total > 0, "no columns come out")
-}
-
-// isNarrow says whether a part that is not dense can stand in a dense matrix, as a damaged file may
-// claim of one of any width.
-func (p *part) isNarrow() bool {
-	sized, ok := p.fit.(transformer.Sized)
-	return p.width <= 1<<24 && (!ok || sized.OutputWidth() == p.width)
 }
 
 func (p *part) state(s *model.State, cols int) {
@@ -270,8 +279,11 @@ func (p *part) state(s *model.State, cols int) {
 		s.Require(!slices.ContainsFunc(p.index, func(j int) bool { return j < 0 || j >= cols }), "a column is out of bounds")
 		s.Require(all || distinct(p.index), "a column is taken twice")
 	}
+	if !all {
+		cols = len(p.index)
+	}
 	if s.Err() == nil {
-		p.fittedStep.state(s)
+		p.fittedStep.state(s, cols)
 	}
 }
 

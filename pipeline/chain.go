@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -74,7 +75,7 @@ func (c Chain) check() error {
 	if err := checkSteps("step", c.Steps); err != nil {
 		return err
 	}
-	return param.Check(&c)
+	return param.CheckFit(&c)
 }
 
 // FitsWithoutRows reports whether that holds for every step.
@@ -286,7 +287,8 @@ func (c *FittedChain) State(s *model.State) {
 	s.Int("columns", &c.cols)
 	s.Strings("steps", &names)
 	if s.Reading() {
-		if s.Require(c.cols > 0, "a chain has no columns"); s.Err() != nil {
+		s.Require(0 < c.cols && c.cols <= math.MaxUint32, "a chain has no columns, or more than can be numbered")
+		if requireNames(s, names); s.Err() != nil {
 			return
 		}
 		c.steps = make([]*fittedStep, len(names))
@@ -294,23 +296,49 @@ func (c *FittedChain) State(s *model.State) {
 			c.steps[i] = &fittedStep{name: names[i]}
 		}
 	}
+	width := c.cols
 	for _, step := range c.steps {
 		if s.Err() == nil {
-			step.state(s.Child(step.name))
+			step.state(s.Child(step.name), width)
+			width = step.width
 		}
 	}
 }
 
-// state keeps a step and the kind it is of.
-func (s *fittedStep) state(st *model.State) {
+// requireNames holds the names of parts to what names are: no part is read twice.
+func requireNames(s *model.State, names []string) {
+	sorted := slices.Sorted(slices.Values(names))
+	for i, name := range sorted {
+		s.Require(validName(name) && (i == 0 || name != sorted[i-1]), "the names of the parts are none, or are not distinct")
+	}
+}
+
+// requireWidth holds what a part says of its inputs to the columns that come to it. A part that says
+// nothing finds out when it is tried.
+func requireWidth(s *model.State, fit any, cols int) {
+	if p, ok := fit.(interface{ InputWidth() int }); ok && s.Reading() && s.Err() == nil {
+		if w := p.InputWidth(); w != cols {
+			s.Fail("%d columns at fit, %d come to it", w, cols)
+		}
+	}
+}
+
+// state keeps a step, to which so many columns come, and the kind it is of.
+func (s *fittedStep) state(st *model.State, cols int) {
 	st.Int("width", &s.width)
 	st.Bool("dense", &s.dense)
 	st.Bool("single", &s.single)
 	partState(st, &s.fit)
 	if st.Reading() && st.Err() == nil {
-		st.Require(s.width >= 0, "a width is below 0")
-		d, ok := s.fit.(transformer.DenseTransformer)
+		requireWidth(st, s.fit, cols)
+		st.Require(0 <= s.width && s.width <= math.MaxUint32, "a width is not a number of columns")
+		_, writes := s.fit.(transformer.DenseTransformer)
+		sized, says := s.fit.(transformer.Sized)
 		st.Require(!s.single || s.dense, "features in single precision that are not dense")
-		st.Require(!s.dense || ok && s.width > 0 && d.OutputWidth() == s.width, "the width is not that of the step")
+		st.Require(!s.dense || writes && s.width > 0, "the step does not make dense features")
+		st.Require(!says || sized.OutputWidth() == s.width, "the width is not that of the step")
+	}
+	if s.dense {
+		st.Room("width", s.width)
 	}
 }

@@ -135,7 +135,7 @@ func (c Columns) check() error {
 	if err := checkNames("group", names); err != nil {
 		return err
 	}
-	return param.Check(&c)
+	return param.CheckFit(&c)
 }
 
 func untaken(taken []bool) []int {

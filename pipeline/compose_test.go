@@ -293,6 +293,10 @@ func TestPipelineForwards(t *testing.T) {
 		{estimator.NewRidgeClassifier(), has{classifies: true, reports: true}},
 		{estimator.NewLogistic(), has{classifies: true, probable: true, reports: true}},
 	} {
+		data := data
+		if c.want.multi {
+			data = amounts(data)
+		}
 		f, err := pipeline.New(c.e, encoder()).Fit(ctx, data)
 		if err != nil {
 			t.Fatal(err)
@@ -369,7 +373,7 @@ func (c counted) Blocks(ctx context.Context, yield func(datasets.Set) error) err
 // Whatever is kept or mapped afresh, the fit is the same; from a source, rows are read a few times
 // and never gathered.
 func TestFitsAgree(t *testing.T) {
-	data := people(6000, 8)
+	data := amounts(people(6000, 8))
 	for _, e := range []estimator.Estimator{estimator.NewRidge(), estimator.NewLogistic()} {
 		p := pipeline.New(e, encoder(), fourier(50))
 		f, err := p.Fit(ctx, data)

@@ -121,5 +121,5 @@ func (m *Model) HTML() string {
 	for _, name := range slices.Sorted(maps.Keys(m.Metrics)) {
 		out.add(name, shown(m.Metrics[name]))
 	}
-	return out.table() + m.Spec.SVG()
+	return out.table() + m.Spec().SVG()
 }

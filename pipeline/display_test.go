@@ -29,7 +29,7 @@ func TestPictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	wellFormed(t, fitted.(interface{ HTML() string }).HTML(), "standardize", "logistic", "low, high", "float64")
-	m, err := NewModel(spec, fitted)
+	m, err := NewModel(fitted)
 	if err != nil {
 		t.Fatal(err)
 	}

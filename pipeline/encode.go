@@ -45,7 +45,7 @@ func encodeSteps(steps []Step) (*yaml.Node, error) {
 func encodeStep(name string, spec any) (*yaml.Node, error) {
 	kind, ok := registeredName(spec)
 	if !ok {
-		return nil, fmt.Errorf("%T is not registered", spec)
+		return nil, unregistered(spec)
 	}
 	body, err := encodeParams(spec)
 	if c, ok := spec.(interface{ encode() (*yaml.Node, error) }); ok && err == nil {

@@ -169,7 +169,7 @@ func ExampleModel() {
 		fmt.Println(err)
 		return
 	}
-	m, err := pipeline.NewModel(p, fitted)
+	m, err := pipeline.NewModel(fitted)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -112,9 +112,15 @@ func people(n int, seed uint64) datasets.Set {
 	}}
 }
 
-// numbers are people whose colour is a number too.
+// amounts are data whose target is a number too.
+func amounts(data datasets.Set) datasets.Set {
+	data.Schema.Targets = []datasets.Column{{Name: "rich"}}
+	return data
+}
+
+// numbers are people whose colour and target are numbers too.
 func numbers(n int, seed uint64) datasets.Set {
-	data := people(n, seed)
+	data := amounts(people(n, seed))
 	data.Schema.Columns = slices.Clone(data.Schema.Columns)
 	data.Schema.Columns[2] = datasets.Column{Name: "colour"}
 	return data

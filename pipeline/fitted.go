@@ -18,6 +18,7 @@ import (
 // FittedPipeline is fitted steps and a fitted model. [Pipeline.Fit] returns it within a predictor
 // that has the further methods of the model; [Unwrap] finds it there.
 type FittedPipeline struct {
+	spec      Pipeline // what was fitted
 	chain     *FittedChain
 	in        datasets.Schema
 	precision string // of the pipeline
@@ -29,6 +30,10 @@ var (
 	_ estimator.WholePredictor = (*FittedPipeline)(nil)
 	_ model.Stateful           = (*FittedPipeline)(nil)
 )
+
+// Spec returns the pipeline that was fitted: after a search the one with the settings it chose, after
+// loading the one in the file.
+func (p *FittedPipeline) Spec() Pipeline { return p.spec.clone() }
 
 // Chain returns the fitted steps.
 func (p *FittedPipeline) Chain() *FittedChain { return p.chain }
@@ -45,13 +50,24 @@ func (p *FittedPipeline) Precision() string { return p.precision }
 // InputWidth returns the number of columns that go in.
 func (p *FittedPipeline) InputWidth() int { return p.chain.cols }
 
-// Unwrap returns the FittedPipeline that a predictor made by a [Pipeline] is, or nil where it is
-// another.
+// Unwrap returns the FittedPipeline that a predictor made by a [Pipeline] is, or a search over
+// pipelines has chosen, or nil where it is another.
 func Unwrap(p estimator.Predictor) *FittedPipeline {
-	if f, ok := p.(interface{ fittedPipeline() *FittedPipeline }); ok {
+	if f, ok := chosen(p).(interface{ fittedPipeline() *FittedPipeline }); ok {
 		return f.fittedPipeline()
 	}
 	return nil
+}
+
+// chosen returns the model that a search has refitted, p itself where it is not from a search.
+func chosen(p estimator.Predictor) estimator.Predictor {
+	for {
+		search, ok := p.(interface{ Refitted() estimator.Predictor })
+		if !ok {
+			return p
+		}
+		p = search.Refitted()
+	}
 }
 
 func (p *FittedPipeline) fittedPipeline() *FittedPipeline { return p }
@@ -365,6 +381,7 @@ func (p *FittedPipeline) State(s *model.State) {
 		partState(s.Child(p.name), &p.model)
 	}
 	if s.Err() == nil && s.Reading() {
+		requireWidth(s.Child(p.name), p.model, p.chain.OutputWidth())
 		n := len(p.in.Columns)
 		s.Require(n == 0 || n == p.chain.cols, "the schema does not fit the columns")
 		s.Require(validName(p.name), "the model has no name")

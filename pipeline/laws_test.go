@@ -106,7 +106,7 @@ func TestRegisteredStepsObeyTheLaws(t *testing.T) {
 	}
 	models := map[string]eo{"ridge": {}, "ridge_classifier": {Classes: 3}, "logistic": {Classes: 2, Tolerance: 0.05},
 		"svm": {Classes: 2, Tolerance: 0.05}, "svr": {Tolerance: 0.05}}
-	elsewhere := []string{"columns", "union", "mirror"} // nothing without parts; a step of these tests
+	elsewhere := []string{"columns", "union", "mirror", "log_one", "log_two"} // nothing without parts; steps of these tests
 	for _, e := range pipeline.Registered() {
 		spec := e.New()
 		o, isStep := steps[e.Name]
@@ -163,9 +163,9 @@ func TestRegisterRefuses(t *testing.T) {
 		{pipeline.Entry{Name: "a b", New: func() any { return mirror{} }, Fitted: fitted}, `register "a b": wanted a name`},
 		{pipeline.Entry{Name: "thing", Fitted: fitted}, "wanted a name"},
 		{pipeline.Entry{Name: "thing", New: func() any { return 3 }, Fitted: fitted}, "int is neither a transformer nor an estimator"},
-		{pipeline.Entry{Name: "rff", New: func() any { return mirror{} }, Fitted: fitted}, "the name is taken"},
+		{pipeline.Entry{Name: "rff", New: func() any { return mirror{} }, Fitted: fitted}, "the name is taken by github.com/bochner-ml/bochner/transformer.RFF"},
 		{pipeline.Entry{Name: "name", New: func() any { return mirror{} }, Fitted: fitted}, "the name is taken"},
-		{pipeline.Entry{Name: "thing", New: func() any { return transformer.NewRFF() }, Fitted: fitted}, "transformer.RFF is registered as rff"},
+		{pipeline.Entry{Name: "thing", New: func() any { return transformer.NewRFF() }, Fitted: fitted}, "the type github.com/bochner-ml/bochner/transformer.RFF is registered already, as rff"},
 	} {
 		if err := pipeline.Register(c.e); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, wanted %q", err, c.want)

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -20,7 +21,6 @@ import (
 type Model struct {
 	Name      string
 	Task      string              // "classification" or "regression"
-	Spec      Pipeline            // what was fitted
 	Schema    datasets.Schema     // of the rows it was fitted to
 	Predictor estimator.Predictor // what [Pipeline.Fit] returned
 	Metrics   map[string]float64  // scores, as "test.accuracy"
@@ -28,17 +28,27 @@ type Model struct {
 	Versions  map[string]string   // of the programs that made it; Save adds Go's
 }
 
-// NewModel returns the model of a fitted pipeline, with the schema of the rows it was fitted to.
-func NewModel(spec Pipeline, fitted estimator.Predictor) (*Model, error) {
+// NewModel returns the model of a fitted pipeline: what [Pipeline.Fit] has returned, or a search over
+// pipelines. Spec and schema are those it was fitted with.
+func NewModel(fitted estimator.Predictor) (*Model, error) {
 	p := Unwrap(fitted)
 	if p == nil {
 		return nil, fmt.Errorf("pipeline: %T is no fitted pipeline", fitted)
 	}
-	m := &Model{Task: "regression", Spec: spec, Schema: p.InputSchema(), Predictor: fitted}
+	fitted = chosen(fitted)
+	m := &Model{Task: "regression", Schema: p.InputSchema(), Predictor: fitted}
 	if _, ok := fitted.(estimator.Classifier); ok {
 		m.Task = "classification"
 	}
 	return m, nil
+}
+
+// Spec returns the pipeline that was fitted, and the zero pipeline where the predictor is none.
+func (m *Model) Spec() Pipeline {
+	if p := Unwrap(m.Predictor); p != nil {
+		return p.Spec()
+	}
+	return Pipeline{}
 }
 
 // Save writes the model to a file at path, all or nothing. The same model gives the same bytes.
@@ -52,7 +62,10 @@ func (m *Model) Write(w io.Writer) error {
 	if fitted == nil {
 		return fmt.Errorf("pipeline: %T is no fitted pipeline", m.Predictor)
 	}
-	node, err := Encode(m.Spec)
+	if err := m.agrees(fitted); err != nil {
+		return fmt.Errorf("pipeline: %w; start from NewModel", err)
+	}
+	node, err := Encode(fitted.spec)
 	if err != nil {
 		return err
 	}
@@ -114,7 +127,6 @@ func restore(h model.Header, state *model.Archive) (*Model, error) {
 	if err := faults.Err(); err != nil {
 		return nil, fmt.Errorf("%w: its spec: %w", model.ErrDamaged, err)
 	}
-	m.Spec = spec
 	var err error
 	if m.Schema.Columns, err = columnsIn(h.Columns); err == nil {
 		m.Schema.Targets, err = columnsIn(h.Targets)
@@ -126,22 +138,80 @@ func restore(h model.Header, state *model.Archive) (*Model, error) {
 	if err := model.Restore(state, inside); err != nil {
 		return nil, fmt.Errorf("%w: %w", model.ErrDamaged, err)
 	}
-	if n := len(m.Schema.Columns); n != 0 && n != inside.chain.cols {
-		return nil, fmt.Errorf("%w: it names %d columns of %d", model.ErrDamaged, n, inside.chain.cols)
+	if err := inside.isOf(spec); err != nil {
+		return nil, fmt.Errorf("%w: %w", model.ErrDamaged, err)
 	}
+	inside.spec = spec
+	inside.spec.Precision = inside.precision
 	m.Predictor = dress(*inside)
-	m.Spec.Precision = inside.precision
+	if err := m.agrees(inside); err != nil {
+		return nil, fmt.Errorf("%w: %w", model.ErrDamaged, err)
+	}
 	return m, m.try()
+}
+
+// agrees reports what the model says of itself that is not so of its fitted pipeline.
+func (m *Model) agrees(fitted *FittedPipeline) error {
+	task := "regression"
+	if _, ok := fitted.model.(estimator.Classifier); ok {
+		task = "classification"
+	}
+	switch in := fitted.in; {
+	case m.Task != "" && m.Task != task:
+		return fmt.Errorf("the task is %s, the model is for %s", m.Task, task)
+	case len(m.Schema.Columns) != len(in.Columns):
+		return fmt.Errorf("it names %d columns of %d", len(m.Schema.Columns), fitted.InputWidth())
+	case !slices.EqualFunc(m.Schema.Columns, in.Columns, sameColumn):
+		return errors.New("the columns are not those of the fitted pipeline")
+	case !slices.EqualFunc(m.Schema.Targets, in.Targets, sameColumn):
+		return errors.New("the targets are not those of the fitted pipeline")
+	}
+	return nil
+}
+
+func sameColumn(a, b datasets.Column) bool {
+	return a.Name == b.Name && a.Kind == b.Kind && slices.Equal(a.Levels, b.Levels)
+}
+
+// isOf reports whether the fitted pipeline has other steps than spec.
+func (p *FittedPipeline) isOf(spec Pipeline) error {
+	var want, have []string
+	for _, s := range spec.Steps {
+		want = append(want, s.path())
+	}
+	for _, s := range p.chain.steps {
+		have = append(have, s.name)
+	}
+	want, have = append(want, spec.path()), append(have, p.name)
+	if !slices.Equal(want, have) {
+		return fmt.Errorf("its spec has the steps %s, and fitted are %s", strings.Join(want, ", "), strings.Join(have, ", "))
+	}
+	return nil
 }
 
 // try predicts one row of zeros: steps that do not fit together are found now and not later.
 func (m *Model) try() error {
-	cols := Unwrap(m.Predictor).InputWidth()
-	if _, err := m.Predictor.Predict(context.Background(), mat.NewDense(1, cols, nil)); err != nil {
+	var X mat.Matrix = zeros(Unwrap(m.Predictor).InputWidth())
+	if cols := int(X.(zeros)); cols <= model.FreeCount {
+		X = mat.NewDense(1, cols, nil)
+	}
+	if _, err := m.Predictor.Predict(context.Background(), X); err != nil {
 		return fmt.Errorf("%w: %w", model.ErrDamaged, err)
 	}
 	return nil
 }
+
+// zeros is a row of so many zeros, which take no memory.
+type zeros int
+
+// Dims returns 1 and the number of columns.
+func (z zeros) Dims() (rows, cols int) { return 1, int(z) }
+
+// At returns 0.
+func (z zeros) At(i, j int) float64 { return 0 }
+
+// T returns the column of zeros.
+func (z zeros) T() mat.Matrix { return mat.Transpose{Matrix: z} }
 
 func columnsOut(columns []datasets.Column) []model.Column {
 	var out []model.Column

@@ -92,9 +92,22 @@ func (d *desk) pick(X mat.Matrix, index []int) mat.Matrix {
 
 const absent = math.MaxInt32
 
-// pickSparse returns the named columns of m as a matrix of its own.
-func (d *desk) pickSparse(m *sparse.CSR, index []int) mat.Matrix {
-	n, cols := m.Dims()
+// positions returns where in index a column stands. The memory it takes does not grow with columns
+// without bounds, for a model file may claim any number of sparse ones.
+func (d *desk) positions(cols int, index []int) func(column uint32) int32 {
+	const most = 1 << 20
+	if cols > most {
+		at := make(map[uint32]int32, len(index))
+		for k, j := range index {
+			at[uint32(j)] = int32(k)
+		}
+		return func(column uint32) int32 {
+			if k, ok := at[column]; ok {
+				return k
+			}
+			return absent
+		}
+	}
 	d.inverse = slices.Grow(d.inverse[:0], cols)[:cols]
 	for j := range d.inverse {
 		d.inverse[j] = absent
@@ -102,13 +115,20 @@ func (d *desk) pickSparse(m *sparse.CSR, index []int) mat.Matrix {
 	for k, j := range index {
 		d.inverse[j] = int32(k)
 	}
+	return func(column uint32) int32 { return d.inverse[column] }
+}
+
+// pickSparse returns the named columns of m as a matrix of its own.
+func (d *desk) pickSparse(m *sparse.CSR, index []int) mat.Matrix {
+	n, cols := m.Dims()
+	position := d.positions(cols, index)
 	shared, isShared := m.Shared()
 	indptr, indices := make([]int, 1, n+1), []uint32{}
 	var values []float64
 	for i := range n {
 		columns, own := m.Row(i)
 		for q, j := range columns {
-			if k := d.inverse[j]; k != absent {
+			if k := position(j); k != absent {
 				indices = append(indices, uint32(k))
 				if !isShared {
 					values = append(values, own[q])

@@ -74,6 +74,12 @@ func (p *Pipeline) Params(l *param.List) {
 	l.Child(p.path(), &p.Estimator)
 }
 
+// clone returns a copy that shares no list of steps with p.
+func (p Pipeline) clone() Pipeline {
+	p.Steps = cloneSteps(p.Steps)
+	return p
+}
+
 // path is the estimator's name in parameter paths.
 func (p Pipeline) path() string {
 	if p.Name != "" {
@@ -108,7 +114,7 @@ func (p Pipeline) check() error {
 	if slices.Contains(names, "precision") {
 		return errors.New("a step is called precision, which is a parameter of the pipeline")
 	}
-	return param.Check(&p)
+	return param.CheckFit(&p)
 }
 
 // Fit fits the steps one after the other and the estimator to what comes out of them. The result
@@ -155,7 +161,7 @@ func (p Pipeline) fit(ctx context.Context, r rows, in datasets.Schema, cols, n i
 	if err != nil {
 		return nil, at("step", p.path(), err)
 	}
-	return dress(FittedPipeline{chain: chain, in: in, precision: cmp.Or(p.Precision, Float64), name: p.path(), model: fitted}), nil
+	return dress(FittedPipeline{spec: p.clone(), chain: chain, in: in, precision: cmp.Or(p.Precision, Float64), name: p.path(), model: fitted}), nil
 }
 
 // EstimatorReadsOnce reports whether the estimator reads what comes out of the last step just once,

@@ -137,7 +137,7 @@ func TestSingleModelsAreTheSameByAnyWay(t *testing.T) {
 	if !slices.Equal(scores(t, f, data.X), want) {
 		t.Error("from a stream: other predictions")
 	}
-	m, err := pipeline.NewModel(p, f)
+	m, err := pipeline.NewModel(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,8 +146,8 @@ func TestSingleModelsAreTheSameByAnyWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if back.Spec.Precision != pipeline.Float32 {
-		t.Errorf("loaded with precision %q", back.Spec.Precision)
+	if back.Spec().Precision != pipeline.Float32 {
+		t.Errorf("loaded with precision %q", back.Spec().Precision)
 	}
 	if !slices.Equal(scores(t, back.Predictor, data.X), want) {
 		t.Error("loaded: other predictions")

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -34,9 +35,9 @@ func (e Entry) Params() []param.Param { return param.Own(e.New()) }
 var registry = struct {
 	sync.RWMutex
 	entries []Entry
-	specs   map[string]string // name by the type of the spec
-	fitted  map[string]string // name by the type of what is fitted, the first of those that share it
-}{entries: nil, specs: map[string]string{}, fitted: map[string]string{}}
+	specs   map[reflect.Type]string // name by the type of the spec
+	fitted  map[reflect.Type]string // name by the type of what is fitted, the first of those that share it
+}{entries: nil, specs: map[reflect.Type]string{}, fitted: map[reflect.Type]string{}}
 
 func init() {
 	for _, e := range builtin() {
@@ -47,7 +48,8 @@ func init() {
 }
 
 // Register adds a step, so that documents and model files can name it. Call it before any of them
-// is read. A name or a spec's type that is taken is an error.
+// is read. A name or a spec's type that is registered already is an error. A type is known by its
+// package's whole path: two packages of one name may each have a type of one name.
 func Register(e Entry) error {
 	if !validName(e.Name) || e.New == nil || e.Fitted == nil {
 		return fmt.Errorf("pipeline: register %q: wanted a name of letters, digits, _ and -, New and Fitted", e.Name)
@@ -56,16 +58,24 @@ func Register(e Entry) error {
 	_, isStep := spec.(transformer.Fitter)
 	_, isEstimator := spec.(estimator.Estimator)
 	if !isStep && !isEstimator {
-		return fmt.Errorf("pipeline: register %s: %T is neither a transformer nor an estimator", e.Name, spec)
+		return fmt.Errorf("pipeline: register %s: %s is neither a transformer nor an estimator", e.Name, typeName(spec))
+	}
+	if fitted == nil {
+		return fmt.Errorf("pipeline: register %s: Fitted returns nil, wanted an empty fitted value", e.Name)
 	}
 	registry.Lock()
 	defer registry.Unlock()
-	if slices.ContainsFunc(registry.entries, func(o Entry) bool { return o.Name == e.Name }) || slices.Contains(reserved, e.Name) {
-		return fmt.Errorf("pipeline: register %s: the name is taken", e.Name)
+	if slices.Contains(reserved, e.Name) {
+		return fmt.Errorf("pipeline: register %s: the name is taken: it is a key of every step", e.Name)
 	}
-	specType, fittedType := fmt.Sprintf("%T", spec), fmt.Sprintf("%T", fitted)
+	for _, o := range registry.entries {
+		if o.Name == e.Name {
+			return fmt.Errorf("pipeline: register %s: the name is taken by %s", e.Name, typeName(o.New()))
+		}
+	}
+	specType, fittedType := reflect.TypeOf(spec), reflect.TypeOf(fitted)
 	if other, taken := registry.specs[specType]; taken {
-		return fmt.Errorf("pipeline: register %s: %s is registered as %s", e.Name, specType, other)
+		return fmt.Errorf("pipeline: register %s: the type %s is registered already, as %s", e.Name, typeName(spec), other)
 	}
 	registry.entries = append(registry.entries, e)
 	registry.specs[specType] = e.Name
@@ -96,12 +106,39 @@ func Lookup(name string) (e Entry, ok bool) {
 	return registry.entries[i], true
 }
 
+// EntryOf returns the step that the type of spec is registered as.
+func EntryOf(spec any) (e Entry, ok bool) {
+	name, ok := registeredName(spec)
+	if !ok {
+		return Entry{}, false
+	}
+	return Lookup(name)
+}
+
 // registeredName returns the name that the type of spec is registered under.
 func registeredName(spec any) (name string, ok bool) {
 	registry.RLock()
 	defer registry.RUnlock()
-	name, ok = registry.specs[fmt.Sprintf("%T", spec)]
+	name, ok = registry.specs[reflect.TypeOf(spec)]
 	return name, ok
+}
+
+// typeName is a value's type with its package's whole path, for two packages may have one name.
+func typeName(v any) string {
+	t := reflect.TypeOf(v)
+	star := ""
+	for ; t != nil && t.Kind() == reflect.Pointer; t = t.Elem() {
+		star += "*"
+	}
+	if t == nil || t.PkgPath() == "" {
+		return fmt.Sprintf("%T", v)
+	}
+	return star + t.PkgPath() + "." + t.Name()
+}
+
+// unregistered is the error of a spec or a fitted value that the registry does not know.
+func unregistered(v any) error {
+	return fmt.Errorf("%s is not registered: give it a name with pipeline.Register before it is written or read", typeName(v))
 }
 
 // partState keeps a fitted value behind an interface, T, and the name its type is registered under.
@@ -109,10 +146,10 @@ func partState[T any](s *model.State, part *T) {
 	var kind string
 	if !s.Reading() {
 		registry.RLock()
-		kind = registry.fitted[fmt.Sprintf("%T", *part)]
+		kind = registry.fitted[reflect.TypeOf(*part)]
 		registry.RUnlock()
 		if kind == "" {
-			s.Fail("%T is not registered, so it could not be read back", *part)
+			s.Fail("%w", unregistered(*part))
 			return
 		}
 	}
@@ -123,7 +160,7 @@ func partState[T any](s *model.State, part *T) {
 	if s.Reading() {
 		e, ok := Lookup(kind)
 		if !ok {
-			s.Fail("there is no step %q in this program", kind)
+			s.Fail("there is no step %q in this program; one with steps of its own adds them with pipeline.Register", kind)
 			return
 		}
 		fresh, ok := e.Fitted().(T)

@@ -27,6 +27,27 @@ func Steps(fitters ...transformer.Fitter) []Step {
 	return steps
 }
 
+// cloneSteps returns a copy of the steps and of the lists of steps in them.
+func cloneSteps(steps []Step) []Step {
+	steps = slices.Clone(steps)
+	for i := range steps {
+		switch f := steps[i].Fitter.(type) {
+		case Chain:
+			steps[i].Fitter = Chain{Steps: cloneSteps(f.Steps)}
+		case Union:
+			steps[i].Fitter = Union{Parts: cloneSteps(f.Parts), Weights: slices.Clone(f.Weights)}
+		case Columns:
+			f.Groups = slices.Clone(f.Groups)
+			for k, g := range f.Groups {
+				g.Select, g.Steps = slices.Clone(g.Select), cloneSteps(g.Steps)
+				f.Groups[k] = g
+			}
+			steps[i].Fitter = f
+		}
+	}
+	return steps
+}
+
 // path is the step's name in parameter paths.
 func (s Step) path() string {
 	if s.Name != "" {
@@ -35,13 +56,19 @@ func (s Step) path() string {
 	return specName(s.Fitter)
 }
 
-// specName is the name spec is registered under, or that of its type in small letters.
+// specName is the name spec is registered under, or that of its type in small letters: with the
+// package's before it where a step is registered under that name, for spec is another.
 func specName(spec any) string {
 	if name, ok := registeredName(spec); ok {
 		return name
 	}
 	name := fmt.Sprintf("%T", spec)
-	return strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
+	name = strings.ToLower(strings.TrimLeft(name, "*"))
+	own := name[strings.LastIndexByte(name, '.')+1:]
+	if _, taken := Lookup(own); taken {
+		return strings.ReplaceAll(name, ".", "_")
+	}
+	return own
 }
 
 // declareSteps declares the parameters of steps below their names. The caller has cloned the slice.

@@ -451,10 +451,10 @@ func (s *sweep) fitEstimator(ctx context.Context, i int, d division) {
 
 // byKind calls f for the settings with each type of estimator.
 func (s *sweep) byKind(settings []int, f func(same []int)) {
-	var kinds []string
-	groups := map[string][]int{}
+	var kinds []reflect.Type
+	groups := map[reflect.Type][]int{}
 	for _, i := range settings {
-		kind := fmt.Sprintf("%T", s.settings[i].Estimator)
+		kind := reflect.TypeOf(s.settings[i].Estimator)
 		if groups[kind] == nil {
 			kinds = append(kinds, kind)
 		}

@@ -2,7 +2,7 @@ package pipeline
 
 import (
 	"context"
-	"fmt"
+	"reflect"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
@@ -64,7 +64,7 @@ func (s *sweep) endsInFamily(b *branch) bool {
 	return true
 }
 
-func sameType(a, b any) bool { return fmt.Sprintf("%T", a) == fmt.Sprintf("%T", b) }
+func sameType(a, b any) bool { return reflect.TypeOf(a) == reflect.TypeOf(b) }
 
 // related reports whether two steps make their maps from the same draws.
 func (s *sweep) related(a, b *branch) bool {

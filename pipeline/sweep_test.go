@@ -98,7 +98,7 @@ func TestSweepIsTheNaiveSearch(t *testing.T) {
 		"steps without rows": {plain, pipeline.New(exactSVM(), fourier(12)), []param.Setting{
 			{Path: "rff.gamma", Value: o{1e-4, 1e-3}}, {Path: "svm.C", Value: o{0.1, 1.0}}}, []string{"features"}},
 		"no steps": {plain, pipeline.New(estimator.NewRidge()), []param.Setting{{Path: "ridge.alpha", Value: o{1e-2, 1.0, 1e2}}}, nil},
-		"nothing in common": {data, pipeline.New(estimator.NewRidge(), encoder()), []param.Setting{
+		"nothing in common": {amounts(data), pipeline.New(estimator.NewRidge(), encoder()), []param.Setting{
 			{Path: "columns.numeric.impute.strategy", Value: o{"mean", "median"}}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -221,7 +221,7 @@ func TestSweepIsTheSameOnOneCore(t *testing.T) {
 
 // A setting that cannot be fitted is yielded with its error, for every fold, and the others go on.
 func TestSweepYieldsErrors(t *testing.T) {
-	data := people(90, 33)
+	data := amounts(people(90, 33))
 	base := pipeline.New(estimator.NewRidge(), encoder())
 	broken := pipeline.New(estimator.NewRidge(), mirror{Fail: "no luck", Rowed: true})
 	bad := pipeline.New(estimator.NewRidge(), fourier(0))
@@ -250,7 +250,7 @@ func TestSweepYieldsErrors(t *testing.T) {
 }
 
 func TestSweepRefuses(t *testing.T) {
-	data := people(30, 34)
+	data := amounts(people(30, 34))
 	base := pipeline.New(estimator.NewRidge(), encoder())
 	none := func(int, int, estimator.Held) error { return nil }
 	for _, c := range []struct {

@@ -71,7 +71,7 @@ func (u Union) fit(ctx context.Context, r rows, cols int) (transformer.Transform
 	if err := checkSteps("part", u.Parts); err != nil {
 		return nil, here(err)
 	}
-	if err := param.Check(&u); err != nil {
+	if err := param.CheckFit(&u); err != nil {
 		return nil, here(err)
 	}
 	parts, specs := make([]*part, len(u.Parts)), make([]transformer.Fitter, len(u.Parts))

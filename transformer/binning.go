@@ -561,6 +561,9 @@ func dropAbsent(columns []uint32, rows, grids int) ([]int, []uint32) {
 	return indptr, columns[:end:end]
 }
 
+// InputWidth returns the number of columns that go in.
+func (f *FittedBinning) InputWidth() int { return len(f.gamma) }
+
 // OutputWidth returns the number of columns.
 func (f *FittedBinning) OutputWidth() int { return f.first[f.grids] }
 
@@ -657,7 +660,10 @@ func (f *FittedBinning) restore(s *model.State, hashes []uint64) {
 	if f.hashed == 0 {
 		f.tables = make([]table, f.grids)
 		for p := range f.tables {
-			f.tables[p].of(hashes[f.first[p]:f.first[p+1]])
+			if !f.tables[p].of(hashes[f.first[p]:f.first[p+1]]) {
+				s.Fail("the hashes of the bins of grid %d are not those of bins", p)
+				return
+			}
 		}
 	}
 }

@@ -73,6 +73,9 @@ func (f *FittedDense) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 	return out, nil
 }
 
+// InputWidth returns the number of columns that go in.
+func (f *FittedDense) InputWidth() int { return f.width }
+
 // OutputWidth returns the number of columns, that of the input.
 func (f *FittedDense) OutputWidth() int { return f.width }
 
@@ -81,7 +84,7 @@ func (f *FittedDense) OutputSchema(in datasets.Schema) datasets.Schema { return 
 
 // State is what a model file keeps.
 func (f *FittedDense) State(s *model.State) {
-	s.Int("width", &f.width)
+	s.Count("width", &f.width) // of rows that Transform makes
 	s.Require(f.width > 0, "there are no columns")
 }
 

@@ -343,6 +343,9 @@ func (f *FittedImpute) transformSparse(ctx context.Context, m *sparse.CSR) (mat.
 	return sparse.New(rows, f.OutputWidth(), indptr, indices, values)
 }
 
+// InputWidth returns the number of columns that go in.
+func (f *FittedImpute) InputWidth() int { return len(f.fill) }
+
 // OutputWidth returns the number of columns, indicators included.
 func (f *FittedImpute) OutputWidth() int { return len(f.fill) + len(f.indicators) }
 

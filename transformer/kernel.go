@@ -159,8 +159,13 @@ func product(f func(t float64) float64) func(delta []float64) float64 {
 // ∫ exp(−z·cosh t)·cosh(νt) dt over t > 0, whose error falls faster than any power of the step.
 func matern(nu, r float64) float64 {
 	z := math.Sqrt(2*nu) * r
-	if z < 1e-12 {
+	switch {
+	case z < 1e-12:
 		return 1
+	case !finite(z):
+		return 0
+	case nu > 1e8: // its limit, to nearly all digits
+		return math.Exp(-r * r / 2)
 	}
 	exponent := func(t float64) float64 {
 		return -z*math.Cosh(t) + nu*t + math.Log1p(math.Exp(-2*nu*t)) - math.Ln2
@@ -194,6 +199,9 @@ func (k kernel) between(step string, factor, x, y []float64) (float64, error) {
 	}
 	if len(x) != len(factor) || len(y) != len(factor) {
 		return 0, fmt.Errorf("transformer: %s: %d columns at fit, %d and %d now", step, len(factor), len(x), len(y))
+	}
+	if !allFinite(x, y) {
+		return 0, fmt.Errorf("transformer: %s: the kernel of values that are missing or infinite", step)
 	}
 	delta := make([]float64, len(factor))
 	for j, f := range factor {

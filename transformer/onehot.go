@@ -161,6 +161,9 @@ func (f *FittedOneHot) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix,
 	return sparse.NewShared(n, f.width, indptr, indices, 1)
 }
 
+// InputWidth returns the number of columns that go in.
+func (f *FittedOneHot) InputWidth() int { return len(f.levels) }
+
 // OutputWidth returns the number of levels that have a column.
 func (f *FittedOneHot) OutputWidth() int { return f.width }
 

@@ -99,6 +99,9 @@ func (f *FittedOrdinal) TransformTo(ctx context.Context, dst *mat.Dense, X mat.M
 	return err
 }
 
+// InputWidth returns the number of columns that go in.
+func (f *FittedOrdinal) InputWidth() int { return len(f.levels) }
+
 // OutputWidth returns the number of columns, that of the input.
 func (f *FittedOrdinal) OutputWidth() int { return len(f.levels) }
 

@@ -335,6 +335,9 @@ func (f *FittedPCA) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matri
 	})
 }
 
+// InputWidth returns the number of columns that go in.
+func (f *FittedPCA) InputWidth() int { return len(f.mean) }
+
 // OutputWidth returns the number of components.
 func (f *FittedPCA) OutputWidth() int { return len(f.variance) }
 
@@ -378,7 +381,7 @@ func (f *FittedPCA) State(s *model.State) {
 	}
 	d, k := f.components.Dims()
 	s.Require(len(f.mean) == d && len(f.variance) == k, "mean, components and variance do not fit")
-	s.Require(allFinite(f.mean, f.variance, f.components.RawMatrix().Data) && f.total > 0, "mean, components or variance are not finite")
+	s.Require(allFinite(f.mean, f.variance, f.components.RawMatrix().Data) && f.total > 0 && finite(f.total), "mean, components or variance are not finite")
 	if s.Err() != nil {
 		return
 	}

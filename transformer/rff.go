@@ -278,6 +278,9 @@ func (f *FittedRFF) TransformSingle(ctx context.Context, dst *single.Dense, X ma
 // norm is the value that makes z(x)'z(x) 1 in the mean.
 func (f *FittedRFF) norm() float64 { return f.double.norm() }
 
+// InputWidth returns the number of columns that go in.
+func (f *FittedRFF) InputWidth() int { return len(f.gamma) }
+
 // OutputWidth returns D.
 func (f *FittedRFF) OutputWidth() int {
 	if f.paired {
@@ -390,6 +393,10 @@ func (f *FittedRFF) State(s *model.State) {
 	}
 	s.Require(len(f.gamma) == d && len(f.phase) == phases, "frequencies, gamma and phases do not fit")
 	s.Require(allFinite(f.base.RawMatrix().Data, f.gamma, f.phase), "frequencies, gamma or phases are not finite")
+	s.Require(!slices.ContainsFunc(f.gamma, func(g float64) bool { return g <= 0 }), "a gamma is not above 0")
+	s.Require(!slices.ContainsFunc(f.phase, func(b float64) bool { return b < 0 || b > 2*math.Pi }), "a phase is not an angle")
+	s.Require(param.Positive.Contains(f.nu) || f.kernelName != "matern", "nu is not a number above 0")
+	s.Require(param.Positive.Contains(f.alpha) || f.kernelName != "rational_quadratic", "alpha is not a number above 0")
 	if s.Err() != nil {
 		return
 	}

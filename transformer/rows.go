@@ -58,7 +58,7 @@ func checkFinite(step string, spec any, data datasets.Set) error {
 }
 
 func checkSpec(step string, spec any) error {
-	if err := param.Check(spec); err != nil {
+	if err := param.CheckFit(spec); err != nil {
 		return fmt.Errorf("transformer: %s: %w", step, err)
 	}
 	return nil

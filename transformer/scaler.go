@@ -163,6 +163,9 @@ func mapEntries(ctx context.Context, m *sparse.CSR, value func(j int, v float64)
 	return sparse.New(rows, cols, indptr, indices, out)
 }
 
+// InputWidth returns the number of columns that go in.
+func (f *FittedScaler) InputWidth() int { return len(f.center) }
+
 // OutputWidth returns the number of columns, that of the input.
 func (f *FittedScaler) OutputWidth() int { return len(f.center) }
 

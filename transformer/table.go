@@ -182,10 +182,30 @@ func (t *table) list() []uint64 {
 	return hashes
 }
 
-// of makes t the settled table of the hashes, none of which is 0, numbered in this order.
-func (t *table) of(hashes []uint64) {
+// of makes t the settled table of the hashes, none of which is 0, numbered in this order. It reports
+// whether they are ones that bins have: all different, and spread well enough to be found at once.
+// Hashes that were made to crowd would make every look-up long.
+func (t *table) of(hashes []uint64) bool {
+	const farthest = 1 << 10 // a table of 2³² bins with honest hashes stays far below
 	t.room(len(hashes))
 	for k, h := range hashes {
-		*t.slot(h) = newEntry(h, uint32(k))
+		e := t.slotWithin(h, farthest)
+		if e == nil || e.hash() != 0 {
+			return false
+		}
+		*e = newEntry(h, uint32(k))
 	}
+	return true
+}
+
+// slotWithin is slot, or nil where that is farther than so many entries from where it should be.
+func (t *table) slotWithin(h uint64, farthest int) *entry {
+	place, _ := bits.Mul64(h, uint64(len(t.entries)))
+	for at := range min(farthest, len(t.entries)) {
+		e := &t.entries[(int(place)+at)%len(t.entries)]
+		if e.hash() == h || e.hash() == 0 {
+			return e
+		}
+	}
+	return nil
 }

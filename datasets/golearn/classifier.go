@@ -60,7 +60,7 @@ func (c *Classifier) Fit(grid base.FixedDataGrid) error {
 	if err != nil {
 		return fmt.Errorf("golearn: %w", err)
 	}
-	m, err := pipeline.NewModel(spec, fitted)
+	m, err := pipeline.NewModel(fitted)
 	if err != nil {
 		return fmt.Errorf("golearn: %w", err)
 	}
@@ -187,7 +187,7 @@ func encode(a base.Attribute, target datasets.Column, v float64) []byte {
 func (c *Classifier) String() string {
 	spec := c.spec
 	if c.model != nil {
-		spec = c.model.Spec
+		spec = c.model.Spec()
 	}
 	if said, ok := spec.(fmt.Stringer); ok {
 		return fmt.Sprintf("Bochner(%s)", said)
@@ -209,7 +209,7 @@ func (c *Classifier) savable() error {
 	if c.model == nil {
 		return fmt.Errorf("golearn: nothing to save: the classifier is not fitted")
 	}
-	if name, ok := filterAmong(c.model.Spec.Steps); ok {
+	if name, ok := filterAmong(c.model.Spec().Steps); ok {
 		return fmt.Errorf("golearn: step %s is a filter of golearn's, and what that has learned cannot be written to a file; a pipeline to be saved needs a step of package transformer instead", name)
 	}
 	return nil
@@ -258,7 +258,7 @@ func (c *Classifier) take(m *pipeline.Model) error {
 		return fmt.Errorf("golearn: the model does not say what it predicts")
 	}
 	if c.model = m; c.spec == nil {
-		c.spec = m.Spec
+		c.spec = m.Spec()
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ func init() {
 			"ErrDamaged": reflect.ValueOf(&model.ErrDamaged).Elem(),
 			"ErrNewer":   reflect.ValueOf(&model.ErrNewer).Elem(),
 			"Format":     reflect.ValueOf(model.Format),
+			"FreeCount":  reflect.ValueOf(model.FreeCount),
 			"Read":       reflect.ValueOf(model.Read),
 			"ReadFile":   reflect.ValueOf(model.ReadFile),
 			"Record":     reflect.ValueOf(model.Record),
@@ -37,7 +38,8 @@ func init() {
 			"Stateful": reflect.TypeOf((*proxy_model_Stateful)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{
-			"Format": "int:1",
+			"Format":    "int:1",
+			"FreeCount": "int:1048576",
 		},
 	}
 }

@@ -21,6 +21,7 @@ func init() {
 			"Between":      reflect.ValueOf(param.Between),
 			"Bool":         reflect.ValueOf(param.Bool),
 			"Check":        reflect.ValueOf(param.Check),
+			"CheckFit":     reflect.ValueOf(param.CheckFit),
 			"Choice":       reflect.ValueOf(param.Choice),
 			"Float":        reflect.ValueOf(param.Float),
 			"Floats":       reflect.ValueOf(param.Floats),

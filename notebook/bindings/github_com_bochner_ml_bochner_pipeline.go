@@ -18,6 +18,7 @@ func init() {
 			"DefaultMemory": reflect.ValueOf(pipeline.DefaultMemory),
 			"DeriveSeed":    reflect.ValueOf(pipeline.DeriveSeed),
 			"Encode":        reflect.ValueOf(pipeline.Encode),
+			"EntryOf":       reflect.ValueOf(pipeline.EntryOf),
 			"Float32":       reflect.ValueOf(pipeline.Float32),
 			"Float64":       reflect.ValueOf(pipeline.Float64),
 			"Load":          reflect.ValueOf(pipeline.Load),

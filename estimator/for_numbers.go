@@ -1,0 +1,28 @@
+package estimator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// forNumbers refuses targets that are the codes of classes: a regression on them would take the
+// classes for amounts.
+func forNumbers(schema datasets.Schema, name string) error {
+	instead := map[string]string{"ridge": "ridge_classifier (estimator.NewRidgeClassifier)", "svr": "svm (estimator.NewSVM)"}[name]
+	for _, c := range schema.Targets {
+		if c.Kind == datasets.Categorical {
+			return fmt.Errorf("the target %s has classes, and %s is for numbers; %s is for classes", c.Name, name, instead)
+		}
+	}
+	return nil
+}
+
+// readNumbers is readLabels for a regression.
+func (r *rows) readNumbers(ctx context.Context, name string) (*labels, error) {
+	if err := forNumbers(r.schema, name); err != nil {
+		return nil, err
+	}
+	return r.readLabels(ctx)
+}

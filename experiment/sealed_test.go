@@ -1,0 +1,535 @@
+package experiment
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime/metrics"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// people are rows with two columns of numbers, one with gaps, and two of levels; numbers are only the
+// former, without gaps.
+func people(n int) (all, numbers datasets.Set) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	X, Z, y := mat.NewDense(n, 4, nil), mat.NewDense(n, 2, nil), make([]float64, n)
+	for i := range n {
+		age, gain := rng.NormFloat64(), rng.ExpFloat64()
+		colour, size := float64(rng.IntN(3)), float64(rng.IntN(2))
+		y[i] = float64(min(2, int(math.Abs(age)+gain/2+colour/3)))
+		Z.SetRow(i, []float64{age, gain})
+		if i%7 == 3 {
+			gain = math.NaN()
+		}
+		X.SetRow(i, []float64{age, colour, gain, size})
+	}
+	target := []datasets.Column{{Name: "rich", Kind: datasets.Categorical, Levels: []string{"no", "so so", "yes"}}}
+	all = datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: target, Columns: []datasets.Column{{Name: "age"},
+		{Name: "colour", Kind: datasets.Categorical, Levels: []string{"blue", "green", "red"}}, {Name: "gain"},
+		{Name: "size", Kind: datasets.Categorical, Levels: []string{"S", "M"}}}}}
+	return all, datasets.Set{X: Z, Y: y, Schema: datasets.Schema{Targets: target, Columns: []datasets.Column{{Name: "age"}, {Name: "gain"}}}}
+}
+
+// sealedModels are files of models that hold every registered step and estimator, in every form.
+func sealedModels(t testing.TB) map[string][]byte {
+	all, numbers := people(48)
+	twoClasses, amounts, several, unnamed := numbers, numbers, numbers, numbers
+	twoClasses.Y = slices.Clone(numbers.Y)
+	for i, y := range twoClasses.Y {
+		twoClasses.Y[i] = min(y, 1)
+	}
+	twoClasses.Schema.Targets = []datasets.Column{{Name: "rich", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}
+	amounts.Schema.Targets = []datasets.Column{{Name: "amount"}}
+	several.Y, several.Targets = nil, mat.NewDense(48, 2, slices.Concat(numbers.Y, numbers.Y))
+	several.Schema.Targets = []datasets.Column{{Name: "a"}, {Name: "b"}}
+	unnamed.Schema.Columns = nil
+	thin := unnamed
+	thin.X = sparse.FromDense(numbers.X)
+	rff := transformer.NewRFF()
+	rff.Features, rff.Seed, rff.Kernel = 6, 3, "matern"
+	phase := rff
+	phase.Map, phase.Kernel = "phase", "rational_quadratic"
+	bins, hashed := transformer.NewBinning(), transformer.NewBinning()
+	bins.Grids, hashed.Grids, hashed.Columns, hashed.Kernel = 3, 4, transformer.HashedColumns(12), "smooth"
+	mixed := pipeline.NewUnion(rff, bins)
+	mixed.Weights = []float64{0.25, 2}
+	narrow := pipeline.New(estimator.NewSVR(), transformer.NewStandardize(), rff)
+	narrow.Precision = pipeline.Float32
+	imputed := transformer.NewImpute()
+	imputed.Indicator = true
+	group := func(columns string, steps ...transformer.Fitter) pipeline.Group {
+		return pipeline.Group{Select: strings.Fields(columns), Steps: pipeline.Steps(steps...)}
+	}
+	groups := pipeline.NewColumns(group("age", transformer.NewRobust()), group("gain", imputed, transformer.NewMinMax()), group("categorical", transformer.NewOneHot()))
+	groups.Rest = "pass"
+	levels := pipeline.NewColumns(group("categorical", transformer.NewOrdinal()), group("age"))
+	pca := transformer.NewPCA()
+	pca.Whiten = true
+	files := map[string][]byte{}
+	for name, c := range map[string]struct {
+		p    pipeline.Pipeline
+		data datasets.Set
+	}{
+		"groups":  {pipeline.New(estimator.NewLogistic(), groups, pipeline.NewChain(pca, phase)), all},
+		"levels":  {pipeline.New(estimator.NewRidgeClassifier(), levels, mixed), all},
+		"binary":  {pipeline.New(estimator.NewLogistic(), bins), twoClasses},
+		"classes": {pipeline.New(estimator.NewSVM(), rff), numbers},
+		"hashed":  {pipeline.New(estimator.NewRidge(), pipeline.Union{Parts: []pipeline.Step{{Name: "a", Fitter: hashed}, {Name: "b", Fitter: bins}}}), amounts},
+		"several": {pipeline.New(estimator.NewRidge(), pipeline.NewColumns(group("age", phase))), several},
+		"single":  {narrow, amounts},
+		"thin":    {pipeline.New(estimator.NewSVM(), transformer.NewDense(), pipeline.NewColumns(group("x1"))), thin},
+		"bare":    {pipeline.New(estimator.NewRidgeClassifier()), unnamed},
+	} {
+		fitted, err := c.p.Fit(context.Background(), c.data)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		m, err := pipeline.NewModel(fitted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := m.Write(&b); err != nil {
+			t.Fatal(name, err)
+		}
+		files[name] = b.Bytes()
+	}
+	return files
+}
+
+// unpack returns the files in a model file.
+func unpack(t testing.TB, file []byte) map[string][]byte {
+	z, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := map[string][]byte{}
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err == nil {
+			parts[f.Name], err = io.ReadAll(r)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return parts
+}
+
+// seal makes a model file of files, with checksums that are right, whatever is in them.
+func seal(t testing.TB, parts map[string][]byte) []byte {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
+		if err == nil {
+			_, err = w.Write(parts[name])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file := b.Bytes()
+	const comment = "sha256:"
+	binary.LittleEndian.PutUint16(file[len(file)-2:], uint16(len(comment)+2*sha256.Size))
+	sum := sha256.Sum256(file)
+	return append(file, comment+hex.EncodeToString(sum[:])...)
+}
+
+// chooser makes choices of what it was given, a byte for each, and zeros after the end.
+type chooser struct{ script []byte }
+
+func (c *chooser) of(n int) int {
+	if len(c.script) == 0 || n < 1 {
+		return 0
+	}
+	b := int(c.script[0])
+	c.script = c.script[1:]
+	if n > 256 && len(c.script) > 0 {
+		b = b<<8 | int(c.script[0])
+		c.script = c.script[1:]
+	}
+	return b % n
+}
+
+// forge changes one to four things in the files of a model and keeps the file whole.
+func forge(t testing.TB, file []byte, c *chooser) []byte {
+	parts := unpack(t, file)
+	var index map[string]any
+	if err := json.Unmarshal(parts["model.json"], &index); err != nil {
+		t.Fatal(err)
+	}
+	for range 1 + c.of(4) {
+		arrays := index["arrays"].([]any)
+		if k := c.of(2 + 2*len(arrays)); k >= 2+len(arrays) {
+			e := arrays[k-2-len(arrays)].(map[string]any)
+			forgeArray(parts, e, c)
+		} else {
+			forgeIndex(index, c)
+		}
+		if _, still := index["arrays"].([]any); !still {
+			break
+		}
+		if slices.ContainsFunc(index["arrays"].([]any), func(e any) bool { return !isEntry(e) }) {
+			break
+		}
+	}
+	text, err := json.Marshal(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts["model.json"] = text
+	return seal(t, parts)
+}
+
+func isEntry(e any) bool {
+	m, ok := e.(map[string]any)
+	if !ok {
+		return false
+	}
+	_, named := m["name"].(string)
+	shape, shaped := m["shape"].([]any)
+	_, typed := m["type"].(string)
+	return named && shaped && typed && !slices.ContainsFunc(shape, func(v any) bool { _, ok := v.(float64); return !ok })
+}
+
+// forgeIndex changes a value anywhere in model.json, most often one of the state.
+func forgeIndex(index map[string]any, c *chooser) {
+	places := placesOf(index, "")
+	if state, ok := index["state"].(map[string]any); ok && c.of(4) > 0 {
+		places = placesOf(state, "")
+	}
+	if len(places) == 0 {
+		return
+	}
+	p := places[c.of(len(places))]
+	switch c.of(12) {
+	case 0:
+		p.remove()
+		return
+	case 1:
+		var other any // a copy, for a value within itself has no end
+		text, _ := json.Marshal(places[c.of(len(places))].get())
+		json.Unmarshal(text, &other)
+		p.set(other)
+		return
+	case 2:
+		p.set([]any{true, nil, []any{}, map[string]any{}, []any{[]any{[]any{}}}, []any{nil, 1.0}}[c.of(6)])
+		return
+	}
+	switch v := p.get().(type) {
+	case float64:
+		p.set([]float64{0, 1, -1, 2, v + 1, v - 1, 2 * v, 0.5, 7, 1000, 1 << 20, 1 << 31, 1<<32 - 1, 1 << 32, 1e12, 1 << 53, 1e300, -1e300}[c.of(18)])
+	case bool:
+		p.set(!v)
+	case string:
+		words := []string{"", "a/b", "phase", "paired", "custom", "gaussian", "laplacian", "smooth", "float32", "numeric", "categorical", "missing", "- ridge\n", v + v}
+		for _, e := range pipeline.Registered() {
+			words = append(words, e.Name)
+		}
+		p.set(words[c.of(len(words))])
+	case []any:
+		list := slices.Clone(v)
+		switch c.of(4) {
+		case 0:
+			list = slices.Repeat(list, 2)
+		case 1:
+			list = list[:c.of(len(list)+1)]
+		case 2:
+			list = append(list, "more")
+		default:
+			slices.Reverse(list)
+		}
+		p.set(list)
+	}
+}
+
+// place is where a value stands in a document.
+type place struct {
+	get    func() any
+	set    func(v any)
+	remove func()
+}
+
+func placesOf(v any, path string) (out []place) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			out = append(out, place{func() any { return v[key] }, func(x any) { v[key] = x }, func() { delete(v, key) }})
+			out = append(out, placesOf(v[key], path+"/"+key)...)
+		}
+	case []any:
+		for i := range v {
+			out = append(out, place{func() any { return v[i] }, func(x any) { v[i] = x }, func() { v[i] = nil }})
+			out = append(out, placesOf(v[i], path+"/"+strconv.Itoa(i))...)
+		}
+	}
+	return out
+}
+
+var npyShape = regexp.MustCompile(`'shape': \([^)]*\)`)
+
+// forgeArray changes the numbers or the shape of an array, in the file and in its entry of the index.
+func forgeArray(parts map[string][]byte, e map[string]any, c *chooser) {
+	name := fmt.Sprint(e["name"]) + ".npy"
+	file := slices.Clone(parts[name])
+	if len(file) < 10 {
+		return
+	}
+	head := min(len(file), 10+int(binary.LittleEndian.Uint16(file[8:])))
+	data := file[head:]
+	item := 8
+	if e["type"] == "<u4" {
+		item = 4
+	}
+	n := len(data) / item
+	shape := e["shape"].([]any)
+	switch c.of(8) {
+	case 0: // a shape that the numbers have not
+		shape = slices.Clone(shape)
+		if len(shape) > 0 {
+			shape[c.of(len(shape))] = []float64{0, 1, -1, 1 << 31, 1e12, 1 << 62, float64(n) + 1}[c.of(7)]
+		}
+		e["shape"] = shape
+		if c.of(2) == 0 {
+			return // the file says another
+		}
+	case 1: // fewer, or more, numbers
+		if len(shape) == 1 {
+			n = []int{0, 1, n - 1, n + 1, 2 * n, n / 2}[c.of(6)]
+		} else if len(shape) == 2 && n > 0 {
+			cols := int(shape[1].(float64))
+			n = max(0, n+[]int{-cols, cols}[c.of(2)])
+		}
+		n = max(n, 0)
+		data = append(slices.Clone(data), make([]byte, max(0, n*item-len(data)))...)[:n*item]
+		if len(shape) == 2 && shape[1].(float64) > 0 {
+			e["shape"] = []any{float64(n) / shape[1].(float64), shape[1]}
+		} else {
+			e["shape"] = []any{float64(n)}
+		}
+	case 2: // turned
+		shape = slices.Clone(shape)
+		slices.Reverse(shape)
+		e["shape"] = shape
+	default:
+		for range 1 + c.of(3) {
+			forgeNumber(data, item, c)
+		}
+	}
+	var sizes []string
+	for _, v := range e["shape"].([]any) {
+		sizes = append(sizes, strconv.FormatFloat(v.(float64), 'f', -1, 64))
+	}
+	text := "'shape': (" + strings.Join(sizes, ", ")
+	if len(sizes) == 1 {
+		text += ","
+	}
+	header := npyShape.ReplaceAllString(strings.TrimRight(string(file[10:head]), " \n"), text+")")
+	pad := (10+len(header)+1+63)/64*64 - 10 - len(header) - 1
+	out := binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(header)+pad+1))
+	parts[name] = append(append(out, header+strings.Repeat(" ", pad)+"\n"...), data...)
+}
+
+func forgeNumber(data []byte, item int, c *chooser) {
+	if len(data) < item {
+		return
+	}
+	at := data[c.of(len(data)/item)*item:]
+	if item == 4 {
+		binary.LittleEndian.PutUint32(at, []uint32{0, 1, 2, math.MaxUint32, 1 << 31}[c.of(5)])
+		return
+	}
+	floats := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, -1, 1, 0.5, 1e300, -1e300, 1e-300, math.MaxFloat64, 1 << 40, 5e-324}
+	ints := []uint64{0, 1, math.MaxUint64, 2, 1 << 31, 1 << 40, math.MaxInt64, 1 << 63}
+	if k := c.of(len(floats) + len(ints)); k < len(floats) {
+		binary.LittleEndian.PutUint64(at, math.Float64bits(floats[k]))
+	} else {
+		binary.LittleEndian.PutUint64(at, ints[k-len(floats)])
+	}
+}
+
+// allocated is how many bytes the process has ever taken for Go values.
+func allocated() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+// mostFor is how many bytes reading a file of that size, and predicting a few rows, may take in all.
+// The constant is for the widths that a file may claim without holding as many numbers.
+func mostFor(size int) uint64 { return 300<<20 + 200*uint64(size) }
+
+// readSealed reads a file that says anything and does with the model what users do. A model that
+// loads shows itself, can be saved and read again, and predicts finite numbers or returns an error.
+func readSealed(t testing.TB, file []byte, dir string) (loaded bool) {
+	t.Helper()
+	before := allocated()
+	defer func() {
+		if took := allocated() - before; took > mostFor(len(file)) {
+			t.Errorf("%d bytes were taken for a file of %d", took, len(file))
+		}
+	}()
+	path := filepath.Join(dir, "model")
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m, err := pipeline.Load(path)
+	if err != nil {
+		return false
+	}
+	if _, err := Inspect(path); err != nil && m.Reading == "" {
+		t.Errorf("a model that loads cannot be inspected: %v", err)
+	}
+	m.HTML()
+	m.Spec().SVG()
+	var again bytes.Buffer
+	if err := m.Write(&again); err != nil {
+		t.Errorf("a model that loads cannot be saved: %v", err)
+	} else if _, err := pipeline.Read(bytes.NewReader(again.Bytes()), int64(again.Len())); err != nil {
+		t.Errorf("what was saved again cannot be read: %v", err)
+	}
+	all, numbers := people(5)
+	for _, data := range []datasets.Set{all, numbers, {X: numbers.X}, {X: sparse.FromDense(numbers.X)}, {X: mat.NewDense(1, 3, nil)}} {
+		if aligned, err := m.Align(data); err == nil {
+			predictsFinite(t, m.Predictor, aligned.X)
+		}
+		predictsFinite(t, m.Predictor, data.X)
+	}
+	Predict(context.Background(), path, filepath.Join(dir, "rows.csv"), io.Discard, Options{})
+	Evaluate(context.Background(), path, filepath.Join(dir, "rows.csv"), Options{})
+	return true
+}
+
+func predictsFinite(t testing.TB, p estimator.Predictor, X mat.Matrix) {
+	t.Helper()
+	said, err := predict(context.Background(), p, X)
+	if err != nil {
+		return
+	}
+	n, _ := X.Dims()
+	lists := [][]float64{said.Values}
+	for _, m := range []*mat.Dense{said.Targets, said.Scores, said.Probabilities} {
+		if m == nil {
+			continue
+		}
+		if rows, _ := m.Dims(); rows != n {
+			t.Errorf("%d rows of predictions for %d", rows, n)
+		}
+		lists = append(lists, m.RawMatrix().Data)
+	}
+	if len(said.Values) != n {
+		t.Errorf("%d predictions for %d rows", len(said.Values), n)
+	}
+	for _, list := range lists {
+		if slices.ContainsFunc(list, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
+			t.Error("a prediction is not finite, without an error")
+		}
+	}
+}
+
+// sealedDir is a folder with rows to predict.
+func sealedDir(t testing.TB) string {
+	dir := t.TempDir()
+	rows := "age,colour,gain,size,rich\n0.5,blue,1.5,S,no\n-1,red,,M,yes\n2,mauve,0.1,S,no\n"
+	if err := os.WriteFile(filepath.Join(dir, "rows.csv"), []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// The models that are forged hold every step there is, and load as they are.
+func TestSealedModels(t *testing.T) {
+	dir, specs := sealedDir(t), ""
+	for name, file := range sealedModels(t) {
+		if !readSealed(t, file, dir) || !bytes.Equal(seal(t, unpack(t, file))[:4], file[:4]) {
+			t.Errorf("%s does not load", name)
+		}
+		if !readSealed(t, seal(t, unpack(t, file)), dir) {
+			t.Errorf("%s does not load when it is sealed anew", name)
+		}
+		said, err := Inspect(filepath.Join(dir, "model"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		specs += said.Spec
+	}
+	for _, e := range pipeline.Registered() {
+		if !regexp.MustCompile(`\b` + e.Name + `\b`).MatchString(specs) {
+			t.Errorf("no model has the step %s", e.Name)
+		}
+	}
+}
+
+// A file that lies, with checksums that are right, is refused or predicts finite numbers, in memory
+// that its size bounds: some hundreds of lies, always the same.
+func TestForgedModels(t *testing.T) {
+	dir, files := sealedDir(t), sealedModels(t)
+	rng := rand.New(rand.NewPCG(10, 3))
+	loaded := 0
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		for range 100 {
+			script := make([]byte, 24)
+			for i := range script {
+				script[i] = byte(rng.Uint32())
+			}
+			if readSealed(t, forge(t, files[name], &chooser{script}), dir) {
+				loaded++
+			}
+			if t.Failed() {
+				t.Fatalf("%s, script %v", name, script)
+			}
+		}
+	}
+	if loaded == 0 {
+		t.Error("every lie was found out: the forger is too crude to find what passes")
+	}
+}
+
+// FuzzForgedModels looks for lies that get through. Run it under a limit of memory, for example
+//
+//	ulimit -v 8000000; GOMEMLIMIT=1GiB go test -run '^$' -fuzz FuzzForgedModels -fuzztime 5m ./experiment/
+func FuzzForgedModels(f *testing.F) {
+	files := sealedModels(f)
+	names := slices.Sorted(maps.Keys(files))
+	rng := rand.New(rand.NewPCG(11, 4))
+	for k := range names {
+		for range 8 {
+			script := make([]byte, 12)
+			for i := range script {
+				script[i] = byte(rng.Uint32())
+			}
+			f.Add(uint8(k), script)
+		}
+	}
+	dir := sealedDir(f)
+	f.Fuzz(func(t *testing.T, which uint8, script []byte) {
+		readSealed(t, forge(t, files[names[int(which)%len(names)]], &chooser{script}), dir)
+	})
+}

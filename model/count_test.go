@@ -1,0 +1,62 @@
+package model_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/model"
+)
+
+// hollow has a width of which nothing in its state is witness, and numbers that may be.
+type hollow struct {
+	width int
+	held  []float64
+}
+
+func (h *hollow) State(s *model.State) {
+	s.Count("width", &h.width)
+	s.Floats("held", &h.held)
+}
+
+// A count is bounded by what the state holds, read and written.
+func TestCountIsHeldToTheState(t *testing.T) {
+	for _, c := range []struct {
+		h    hollow
+		want string
+	}{
+		{hollow{width: 0}, ""},
+		{hollow{width: model.FreeCount}, ""},
+		{hollow{width: model.FreeCount + 90, held: make([]float64, 100)}, ""},
+		{hollow{width: model.FreeCount + 200, held: make([]float64, 100)}, "width is 1048776, and the state holds 101 numbers"},
+		{hollow{width: -1}, "width is -1"},
+	} {
+		_, err := model.Record(&c.h)
+		if (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("written: %v, wanted %q", err, c.want)
+		}
+		a := &model.Archive{Scalars: map[string]any{"width": float64(c.h.width)}, Arrays: map[string]model.Array{
+			"held": {Shape: []int{len(c.h.held)}, Floats: append([]float64{}, c.h.held...)}}}
+		var back hollow
+		err = model.Restore(a, &back)
+		if (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("read: %v, wanted %q", err, c.want)
+		}
+	}
+}
+
+// Whatever is nested in a state is no scalar, and a text that readers would have to parse has bounds.
+func TestTextsHaveBounds(t *testing.T) {
+	var b bytes.Buffer
+	a := &model.Archive{Scalars: map[string]any{"deep": []any{[]any{[]any{}}}}}
+	if err := model.Write(&b, model.Header{}, a); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := model.Read(bytes.NewReader(b.Bytes()), int64(b.Len())); !errors.Is(err, model.ErrDamaged) || !strings.Contains(err.Error(), "deep is not a list of texts") {
+		t.Errorf("lists in lists: %v", err)
+	}
+	if err := model.Write(&b, model.Header{Spec: strings.Repeat("[", 5<<20)}, &model.Archive{}); err == nil || !strings.Contains(err.Error(), "5242880 bytes") {
+		t.Errorf("a spec of 5 MB: %v", err)
+	}
+}

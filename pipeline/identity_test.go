@@ -1,0 +1,109 @@
+package pipeline_test
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+	one "github.com/bochner-ml/bochner/pipeline/testdata/one/steps"
+	two "github.com/bochner-ml/bochner/pipeline/testdata/two/steps"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+const stepsPath = "github.com/bochner-ml/bochner/pipeline/testdata/"
+
+// register adds a step of these tests; the registry lives as long as the process.
+func register(t *testing.T, name string, spec any, fitted func() model.Stateful) {
+	t.Helper()
+	if _, known := pipeline.Lookup(name); known {
+		return
+	}
+	if err := pipeline.Register(pipeline.Entry{Name: name, Doc: "a step of tests", New: func() any { return spec }, Fitted: fitted}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Two packages of one name with types of one name are two steps: each is refused as long as it is not
+// registered itself, and comes back as what it was.
+func TestTypesOfOneNameAreTwo(t *testing.T) {
+	data := numbers(60, 41)
+	fit := func(step transformer.Fitter) *pipeline.Model {
+		return fitted(t, pipeline.New(estimator.NewRidge(), step), data)
+	}
+	write := func(step transformer.Fitter) error { return fit(step).Write(&bytes.Buffer{}) }
+	if _, known := pipeline.Lookup("log_one"); !known {
+		var b bytes.Buffer
+		err := fit(one.Log{}).Write(&b)
+		want := "pipeline: " + stepsPath + "one/steps.Log is not registered: give it a name with pipeline.Register before it is written or read"
+		if err == nil || err.Error() != want || b.Len() > 0 {
+			t.Errorf("%v, %d bytes written, wanted %s", err, b.Len(), want)
+		}
+	}
+	register(t, "log_one", one.Log{}, func() model.Stateful { return &one.FittedLog{} })
+	if _, known := pipeline.Lookup("log_two"); !known {
+		if err := write(two.Log{}); err == nil || !strings.Contains(err.Error(), stepsPath+"two/steps.Log is not registered") {
+			t.Errorf("saved as its namesake: %v", err)
+		}
+		if _, known := pipeline.EntryOf(two.Log{}); known {
+			t.Error("the registry takes it for its namesake")
+		}
+		name := param.All(pipeline.New(estimator.NewRidge(), two.Log{}, transformer.NewRFF()))
+		if slices.ContainsFunc(name, func(p param.Param) bool { return strings.HasPrefix(p.Path, "log_one") }) {
+			t.Errorf("it has the path of its namesake: %v", name)
+		}
+	}
+	register(t, "log_two", two.Log{}, func() model.Stateful { return &two.FittedLog{} })
+	for name, step := range map[string]transformer.Fitter{"log_one": one.Log{}, "log_two": two.Log{}} {
+		m := fit(step)
+		file := bytesOf(t, m)
+		back, err := pipeline.Read(bytes.NewReader(file), int64(len(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _ := m.Predictor.Predict(ctx, data.X)
+		if got, err := back.Predictor.Predict(ctx, data.X); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s predicts otherwise after loading (%v)", name, err)
+		}
+		if text := m.Spec().String(); text != name+" → ridge" || back.Spec().String() != text {
+			t.Errorf("%s is shown as %s, after loading as %s", name, text, back.Spec())
+		}
+	}
+}
+
+// A type whose name a registered step has is not shown as that step, nor saved as it.
+func TestForeignNamesakes(t *testing.T) {
+	p := pipeline.New(estimator.NewRidge(), one.RFF{})
+	if text := p.String(); text != "steps_rff → ridge" {
+		t.Errorf("it is shown as %s", text)
+	}
+	if svg := p.SVG(); !strings.Contains(svg, ">steps_rff<") || strings.Contains(svg, ">rff<") {
+		t.Errorf("the diagram shows it as another: %s", svg)
+	}
+	if _, err := pipeline.Encode(p); err == nil || !strings.Contains(err.Error(), stepsPath+"one/steps.RFF is not registered") {
+		t.Errorf("written as a document: %v", err)
+	}
+}
+
+// Nothing is registered twice, neither a name nor a type.
+func TestNothingIsRegisteredTwice(t *testing.T) {
+	register(t, "log_one", one.Log{}, func() model.Stateful { return &one.FittedLog{} })
+	fitted := func() model.Stateful { return &one.FittedLog{} }
+	for _, c := range []struct {
+		name string
+		spec any
+		want string
+	}{
+		{"log_one", one.RFF{}, "pipeline: register log_one: the name is taken by " + stepsPath + "one/steps.Log"},
+		{"log_again", one.Log{}, "pipeline: register log_again: the type " + stepsPath + "one/steps.Log is registered already, as log_one"},
+	} {
+		err := pipeline.Register(pipeline.Entry{Name: c.name, New: func() any { return c.spec }, Fitted: fitted})
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%v, wanted %s", err, c.want)
+		}
+	}
+}
