@@ -118,9 +118,6 @@ func (f *file) Form() table.Form {
 	return table.Form{Name: f.path, Columns: f.columns, Notation: f.notation}
 }
 
-// pollRecords is after how many records the context is asked.
-const pollRecords = 1024
-
 func (f *file) Records(ctx context.Context, yield func(r *table.Record) error) error {
 	s, err := f.start()
 	if err != nil {
@@ -133,23 +130,13 @@ func (f *file) Records(ctx context.Context, yield func(r *table.Record) error) e
 		}
 	}
 	var rec table.Record
-	for n := 0; ; n++ {
-		if n%pollRecords == 0 && ctx.Err() != nil {
-			return ctx.Err()
+	return f.scan(ctx, s, func(line int, fields [][]byte) error {
+		if len(fields) != len(f.columns) {
+			return fmt.Errorf("%s:%d: %d fields, wanted %d", f.path, line, len(fields), len(f.columns))
 		}
-		if err := s.next(); err == io.EOF {
-			return nil
-		} else if err != nil {
-			return f.fault(s.line, err)
-		}
-		if len(s.fields) != len(f.columns) {
-			return fmt.Errorf("%s:%d: %d fields, wanted %d", f.path, s.line, len(s.fields), len(f.columns))
-		}
-		rec.Line, rec.Fields = s.line, s.fields
-		if err := yield(&rec); err != nil {
-			return err
-		}
-	}
+		rec.Line, rec.Fields = line, fields
+		return yield(&rec)
+	})
 }
 
 func (f *file) fault(line int, err error) error {
@@ -158,10 +145,18 @@ func (f *file) fault(line int, err error) error {
 		if bad.field >= 0 && bad.field < len(f.columns) {
 			column = "column " + f.columns[bad.field].Name + ": "
 		}
-		return fmt.Errorf("%s:%d:%d: %s%s", f.path, bad.line, bad.column, column, f.notInEncoding())
+		return encodingError(fmt.Sprintf("%s:%d:%d: %s%s", f.path, bad.line, bad.column, column, f.notInEncoding()))
 	}
 	return fmt.Errorf("%s:%d: %w", f.path, line, err)
 }
+
+// ErrEncoding is what all errors are about a file that is in another encoding than Options.Encoding.
+var ErrEncoding = errors.New("not in the encoding of the options")
+
+type encodingError string
+
+func (e encodingError) Error() string { return string(e) }
+func (e encodingError) Unwrap() error { return ErrEncoding }
 
 // notInEncoding says that the file is in another encoding than the options say.
 func (f *file) notInEncoding() string {

@@ -77,6 +77,8 @@ func TestNotation(t *testing.T) {
 		{Notation{',', '.'}, "1234567,25", 1234567.25},
 		{Notation{',', '.'}, "-12.345", -12345},
 		{Notation{',', '.'}, "1.5", none},
+		{Notation{',', '.'}, "0.123", none},
+		{Notation{',', '.'}, "-1.023", -1023},
 		{Notation{',', '.'}, "1234.567", none},
 		{Notation{',', '.'}, ".123", none},
 		{Notation{',', '.'}, "1.23,5", none},

@@ -8,7 +8,7 @@ type Notation struct {
 }
 
 // Number is the function Number for numbers in this notation. A mark between thousands may be left
-// out, but not stand anywhere else.
+// out, but not stand anywhere else, nor behind a group that begins with zero: 0.123 is no 123.
 func (n Notation) Number(b []byte) (float64, bool) {
 	if n.Thousands == 0 && (n.Decimal == 0 || n.Decimal == '.') {
 		return Number(b)
@@ -29,7 +29,7 @@ func (n Notation) plain(dst, b []byte) ([]byte, bool) {
 		digit := c-'0' <= 9
 		switch {
 		case whole && c == n.Thousands && n.Thousands != 0:
-			if digits == 0 || digits > 3 || marks > 0 && digits != 3 {
+			if digits == 0 || digits > 3 || marks > 0 && digits != 3 || marks == 0 && dst[len(dst)-digits] == '0' {
 				return nil, false
 			}
 			digits = 0
