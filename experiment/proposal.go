@@ -133,7 +133,7 @@ func (d *draft) propose(n counted) proposal {
 	p.penalty = "ridge.alpha: {log: [1.0e-6, 100, 9]}"
 	p.score = "r2"
 	if d.goal.classes != nil {
-		p.penalty = "logistic.C: {log: [0.01, 1.0e+4, 7]}"
+		p.penalty = "logistic.C: {log: [0.01, 1000, 6]}"
 		d.scoreClasses(&p)
 	}
 	if rows >= 20_000 {
@@ -162,6 +162,8 @@ func (d *draft) scoreClasses(p *proposal) {
 	case k > 2 && (share >= 0.8 || d.largest() >= 20*d.smallest()):
 		p.score = "balanced_accuracy # the classes are far from equal: the mean of their recalls counts each the same"
 		p.balance = ", class_weight: balanced"
+	case d.goal.rows < 5000:
+		p.score = "log_loss # with so few rows accuracy takes steps too coarse to choose by"
 	}
 	rarest := d.smallest() * 4 / 5
 	if rarest < p.folds {
@@ -172,7 +174,10 @@ func (d *draft) scoreClasses(p *proposal) {
 }
 
 func (d *draft) searchSection() {
-	if d.goal.rows < 20 || len(d.goal.classes) == 1 {
+	switch {
+	case len(d.goal.classes) == 1:
+		return
+	case d.goal.rows < 20:
 		d.line("# No search: %d rows are too few to choose parameters by.", d.goal.rows)
 		return
 	}
