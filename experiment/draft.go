@@ -142,6 +142,9 @@ func (d *draft) decideGoal() {
 		g.classes = all
 		slices.SortFunc(g.classes, func(a, b level) int { return compareNumbers(a.name, b.name) })
 	}
+	if len(g.classes) == 0 {
+		g.classes = nil
+	}
 	d.doubtGoal()
 }
 
@@ -188,7 +191,7 @@ func (d *draft) line(format string, args ...any) { fmt.Fprintf(&d.b, format+"\n"
 
 // doubt writes a comment that is worth a look, and tells it.
 func (d *draft) doubt(indent, format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
+	text := oneLine(fmt.Sprintf(format, args...))
 	d.line("%s# ! %s", indent, text)
 	if d.remark != nil {
 		d.remark(text)
@@ -201,10 +204,10 @@ func (d *draft) text() string {
 	if d.sparse {
 		inputs = d.survey.inputs
 	}
-	d.line("# An experiment on %s: %d rows, %d inputs.", filepath.Base(d.path), d.rows, inputs)
+	d.line("# An experiment on %s: %d rows, %d inputs.", printable(filepath.Base(d.path)), d.rows, inputs)
 	d.line("# Check it with `bochner validate`, see what it costs with `bochner plan`, do it with `bochner run`.")
 	for _, text := range d.remarks {
-		d.doubt("", "%s", printableLine(text))
+		d.doubt("", "%s", text)
 	}
 	d.line("name: %s", flow(strings.TrimSuffix(base, filepath.Ext(base))))
 	d.line("seed: 0")
@@ -213,11 +216,6 @@ func (d *draft) text() string {
 	d.searchSection()
 	d.line("output: {dir: runs/%s} # relative to where the command is run", d.runName())
 	return d.b.String()
-}
-
-// printableLine keeps a text on its line of comment.
-func printableLine(text string) string {
-	return strings.NewReplacer("\n", " ", "\r", " ").Replace(text)
 }
 
 func (d *draft) dataSection() {
@@ -354,7 +352,7 @@ func (d *draft) drops() {
 			d.line("  drop:")
 			begun = true
 		}
-		d.line("    - %s # %s", flow(c.name), c.why)
+		d.line("    - %s # %s", flow(c.name), oneLine(c.why))
 		if d.remark != nil {
 			d.remark(fmt.Sprintf("Column %s is dropped: %s.", printable(c.name), c.why))
 		}

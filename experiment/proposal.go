@@ -133,7 +133,7 @@ func (d *draft) propose(n counted) proposal {
 	p.penalty = "ridge.alpha: {log: [1.0e-6, 100, 9]}"
 	p.score = "r2"
 	if d.goal.classes != nil {
-		p.penalty = "logistic.C: {log: [0.01, 1000, 6]}"
+		p.penalty = "logistic.C: {log: [0.01, 1.0e+4, 7]}"
 		d.scoreClasses(&p)
 	}
 	if rows >= 20_000 {

@@ -1,13 +1,14 @@
 package experiment
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/csv"
@@ -318,10 +319,15 @@ func printable(text string) string {
 	if letters := []rune(text); len(letters) > most {
 		text = string(letters[:most]) + "…"
 	}
-	return string(bytes.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+	return oneLine(text)
+}
+
+// oneLine keeps a text on the line of its comment.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r
-	}, []byte(text)))
+	}, text)
 }

@@ -41,9 +41,9 @@ func TestFromRowsToPredictions(t *testing.T) {
 	out, _ = call(t, success, "validate rows.yaml")
 	has(t, out, "rows.yaml is valid")
 	out, _ = call(t, success, "plan rows.yaml")
-	has(t, out, "96 × 5 folds, 481 fits", "rff", "logistic")
+	has(t, out, "112 × 5 folds, 561 fits", "rff", "logistic")
 	out, errs := call(t, success, "run rows.yaml --set rff.features=20")
-	has(t, out, "96 candidates × 5 folds: log_loss", "balanced_accuracy", "written: runs/rows/predictions.csv")
+	has(t, out, "112 candidates × 5 folds: log_loss", "balanced_accuracy", "written: runs/rows/predictions.csv")
 	has(t, errs, "load\n", "search\n", "refit\n", "evaluate\n")
 	for _, name := range []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", "model.bochner"} {
 		if _, err := os.Stat("runs/rows/" + name); err != nil {
