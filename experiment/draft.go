@@ -238,6 +238,9 @@ func (d *draft) dataSection() {
 	d.drops()
 	d.kinds()
 	d.dates()
+	if !d.sparse && !slices.ContainsFunc(d.inputs, func(c opinion) bool { return c.use != dropped }) {
+		d.doubt("  ", "No column is left to learn from.")
+	}
 	for _, c := range d.inputs {
 		if c.doubt != "" && c.use != dates {
 			d.doubt("  ", "Column %s: %s.", printable(c.name), c.doubt)

@@ -136,17 +136,20 @@ func (d *draft) propose(n counted) proposal {
 		p.penalty = "logistic.C: {log: [0.01, 1.0e+4, 7]}"
 		d.scoreClasses(&p)
 	}
-	if rows >= 20_000 {
-		p.folds = 3
+	if rows >= 1000 && d.goal.classes != nil {
+		p.penalty = "logistic.C: {log: [0.01, 1000, 6]}"
 	}
 	if rows >= 20_000 && d.goal.classes != nil {
 		p.points, p.penalty = 6, "logistic.C: {log: [0.1, 1000, 5]}"
+	}
+	if rows >= 20_000 {
+		p.folds = min(p.folds, 3)
 	}
 	switch {
 	case rows >= 60_000:
 		p.halving = "{resource: rows, least: 10000, factor: 8} # the best eighth of the candidates sees more rows"
 	case rows >= 1000:
-		p.halving = fmt.Sprintf("{resource: rff.features, least: %d, factor: 4} # all candidates with fewer features, the best quarter with all", p.features/4)
+		p.halving = fmt.Sprintf("{resource: rff.features, least: %d, factor: 8} # all candidates with fewer features, the best eighth with all", p.features/4)
 	}
 	return p
 }
@@ -162,7 +165,7 @@ func (d *draft) scoreClasses(p *proposal) {
 	case k > 2 && (share >= 0.8 || d.largest() >= 20*d.smallest()):
 		p.score = "balanced_accuracy # the classes are far from equal: the mean of their recalls counts each the same"
 		p.balance = ", class_weight: balanced"
-	case d.goal.rows < 5000:
+	case d.goal.rows < 1250:
 		p.score = "log_loss # with so few rows accuracy takes steps too coarse to choose by"
 	}
 	rarest := d.smallest() * 4 / 5
@@ -185,8 +188,8 @@ func (d *draft) searchSection() {
 	d.line("search: # leave this section out to fit the pipeline as it is")
 	d.line("  grid: # axes: {log: [from, to, points]} or a list of values")
 	d.line("    rff.kernel: [gaussian, exponential]")
+	d.line("    %s", p.penalty) // before γ: of equal scores the first candidate counts, and a larger penalty is simpler
 	d.line("    rff.gamma: {log: [%s, %s, %d]}", round(p.gamma[0]), round(p.gamma[1]), p.points)
-	d.line("    %s", p.penalty)
 	d.line("  folds: %d", p.folds)
 	if p.cv != "" {
 		d.line("  cv: %s", p.cv)
