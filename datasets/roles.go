@@ -15,6 +15,11 @@ type Roles struct {
 	Positive []string        // levels of the target that are class 1; all others are class 0, "rest"
 	Suffix   string          // cut from the end of the target's values, as the "." in "<=50K."
 
+	// DropMissingTarget leaves out the rows without a value of the target, which otherwise are an error.
+	DropMissingTarget bool
+	// Dates are columns of dates. The parts of each take its place, as columns of numbers.
+	Dates map[string]Date
+
 	// Schema is the schema of other rows, those trained on, which these rows are to be coded by.
 	// Columns are matched by name: another order is fine, a missing or an extra one is an error.
 	// Where Target is empty the schema's targets are read if the file has them.

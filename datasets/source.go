@@ -113,3 +113,10 @@ type Cost struct {
 	Bytes int64   // memory held at once
 	Width int     // columns that come out of a transformer, -1 where only fitting tells
 }
+
+// Partial is a source that leaves out some rows of its file.
+type Partial interface {
+	Source
+	// LeftOut returns their numbers in the file, ascending, from 0.
+	LeftOut() []int
+}

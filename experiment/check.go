@@ -36,6 +36,13 @@ func (d *decoder) crossCheck() {
 	if c := data.CSV.Delimiter; len(c) > 1 && c != "tab" && c != "space" {
 		d.fault(d.at["data.csv.delimiter"], "data.csv.delimiter", param.Fault{Value: c, Wanted: "one character, tab or space"})
 	}
+	if c := data.CSV; c.Thousands == c.Decimal {
+		at := d.at["data.csv.thousands"]
+		if at == nil {
+			at = d.at["data.csv.decimal"]
+		}
+		d.fault(at, "data.csv.thousands", param.Fault{Value: c.Thousands, Wanted: "another mark than decimal, which is the same"})
+	}
 	d.checkRoles()
 	d.checkSearch()
 	d.checkTask()

@@ -3,17 +3,13 @@ package experiment
 import (
 	"context"
 	"fmt"
-	"math"
 	"path/filepath"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
-
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // DraftOptions say more about the data of a [Draft].
@@ -21,13 +17,15 @@ type DraftOptions struct {
 	Target string // column to predict; the last one when empty
 	Format string // csv, tsv, svmlight or arff; "" or auto goes by the ending and the first lines
 	File   string // where the draft will be written, so that it names the data relative to itself
+
+	// Remark, unless it is nil, is told what is wrong with the data or doubtful. The draft says the
+	// same in comments.
+	Remark func(text string)
 }
 
-// draftRows is how many rows a draft looks at.
-const draftRows = 100_000
-
-// Draft returns a commented experiment file for a data file, from a look at its rows: the kinds of
-// the columns, missing values, what the target may be, and a pipeline that suits them.
+// Draft returns a commented experiment file for a data file, from a look at all of its rows: the kinds
+// of the columns, missing values, what the target may be, and a pipeline and a search that suit them.
+// What it doubts is in the comments; a file that can be read at all has a draft.
 func Draft(ctx context.Context, path string, o DraftOptions) ([]byte, error) {
 	spec := New()
 	spec.Data.Train = path
@@ -44,216 +42,298 @@ func Draft(ctx context.Context, path string, o DraftOptions) ([]byte, error) {
 	if err := spec.Data.sniff(path); err != nil {
 		return nil, err
 	}
-	train, _, r, err := spec.openAll(ctx)
+	s, err := surveyOf(ctx, path, spec.Data)
 	if err != nil {
 		return nil, err
 	}
-	if classes := train.Schema().Classes(); len(classes) == 1 {
-		return nil, fmt.Errorf("experiment: column %s: one class only, %q; name another target", train.Schema().Targets[0].Name, classes)
-	}
-	look := &look{schema: train.Schema(), missing: make([]int, len(train.Schema().Columns))}
-	look.rows, look.inputs = train.Dims()
-	if err := look.at(ctx, train); err != nil {
+	d := &draft{survey: s, path: path, file: o.File, remark: o.Remark}
+	if err := d.decide(o.Target); err != nil {
 		return nil, err
 	}
-	look.rows = max(look.rows, look.seen)
-	d := draft{look: look, path: path, file: o.File, spec: spec.Data}
-	d.target = look.schema.Targets[0].Name
-	d.task = string(r.task)
 	return []byte(d.text()), nil
 }
 
-// look is what a draft has seen of the rows.
-type look struct {
-	schema       datasets.Schema
-	rows, inputs int
-	seen         int   // rows
-	missing      []int // values, by column
-	sparse       bool
-	sums         []float64 // of each column of sparse rows
-	squares      float64   // sum of all squares of sparse rows
-	counts       []int     // rows of each class
-}
-
-// at looks at the first rows.
-func (l *look) at(ctx context.Context, source datasets.Source) error {
-	enough := fmt.Errorf("enough")
-	l.counts = make([]int, len(l.schema.Classes()))
-	err := source.Blocks(ctx, func(block datasets.Set) error {
-		if rows, ok := block.X.(*sparse.CSR); ok {
-			l.sparse = true
-			l.spread(rows)
-		} else {
-			l.gaps(block.X)
-		}
-		for _, y := range block.Y {
-			if k := int(y); len(l.counts) > 0 && k >= 0 && k < len(l.counts) {
-				l.counts[k]++
-			}
-		}
-		if l.seen += block.Rows(); l.seen >= draftRows {
-			return enough
-		}
-		return nil
-	})
-	if err == enough {
-		return nil
-	}
-	return err
-}
-
-// gaps counts missing values.
-func (l *look) gaps(X mat.Matrix) {
-	rows, _ := X.Dims()
-	for i := range rows {
-		for j := range l.missing {
-			if math.IsNaN(X.At(i, j)) {
-				l.missing[j]++
-			}
-		}
-	}
-}
-
-// spread adds up entries and their squares.
-func (l *look) spread(X *sparse.CSR) {
-	rows, cols := X.Dims()
-	shared, _ := X.Shared()
-	l.sums = append(l.sums, make([]float64, max(cols-len(l.sums), 0))...)
-	for i := range rows {
-		columns, values := X.Row(i)
-		for k, j := range columns {
-			v := shared
-			if values != nil {
-				v = values[k]
-			}
-			l.sums[j] += v
-			l.squares += v * v
-		}
-	}
-}
-
-// variance is the sum of the variances of the columns as they reach the map: 1 for each that is
-// standardized, and what was seen of sparse ones, which are not.
-func (l *look) variance() float64 {
-	if !l.sparse {
-		return float64(max(l.inputs, 1))
-	}
-	n := float64(max(l.seen, 1))
-	sum := l.squares / n
-	for _, s := range l.sums {
-		sum -= s / n * (s / n)
-	}
-	if sum > 0 {
-		return sum
-	}
-	return 1
-}
-
-// draft writes an experiment from a look at its data.
+// draft writes an experiment from a survey of its data.
 type draft struct {
-	*look
-	path, file   string
-	target, task string
-	spec         Data
-	b            strings.Builder
+	*survey
+	path, file string
+	remark     func(string)
+
+	notation int
+	inputs   []opinion
+	goal     goal
+	words    []string // for missing values, that columns of numbers have
+	b        strings.Builder
+}
+
+// goal is what the target is.
+type goal struct {
+	column  *profile // nil for sparse rows
+	classes []level  // nil for a quantity
+	kind    string   // how its values are to be taken, where that must be said
+	rows    int      // that have it
+	doubts  []string
+}
+
+// decide forms an opinion of every column.
+func (d *draft) decide(target string) error {
+	if d.sparse {
+		d.goal = goal{classes: d.classes, rows: d.rows}
+		d.doubtGoal()
+		return nil
+	}
+	at := d.columns[len(d.columns)-1].name
+	if target != "" {
+		at = target
+	}
+	d.goal.column = d.find(at)
+	if d.goal.column == nil {
+		var names []string
+		for _, p := range d.columns {
+			names = append(names, p.name)
+		}
+		return fmt.Errorf("%s: target: no column %q; there are %s", d.path, at, few(names))
+	}
+	d.notation = d.survey.notation()
+	d.decideGoal()
+	for i := range d.columns {
+		if p := &d.columns[i]; p != d.goal.column {
+			c := p.judge(d.notation, minCount(d.goal.rows))
+			d.refuse(&c)
+			d.words = append(d.words, c.words...)
+			d.inputs = append(d.inputs, c)
+		}
+	}
+	return nil
+}
+
+// refuse drops a column that asks for a missing value to be called what is a class.
+func (d *draft) refuse(c *opinion) {
+	for _, word := range c.words {
+		if slices.ContainsFunc(d.goal.classes, func(l level) bool { return l.name == word }) {
+			c.use, c.why, c.words, c.doubt = dropped, c.doubt, nil, ""
+			return
+		}
+	}
+}
+
+// decideGoal tells classes from a quantity.
+func (d *draft) decideGoal() {
+	p, g := d.goal.column, &d.goal
+	g.rows = p.values()
+	all, complete := p.levels.all()
+	numbers := p.numbers[d.notation]
+	texts := g.rows - numbers
+	switch {
+	case p.declared && p.kind == datasets.Categorical || p.coded():
+		g.classes = all
+	case p.declared:
+	case texts > 0 && 10*numbers >= 9*g.rows && p.distinctTexts() <= mostWords && len(all) > maxInferred:
+		var c opinion
+		c.profile = p
+		p.strange(&c, texts)
+		d.words = append(d.words, c.words...)
+		g.rows -= texts
+		g.doubts = append(g.doubts, c.doubt)
+	case texts > 0:
+		g.classes = all
+	}
+	if texts == 0 && g.classes == nil && complete && len(all) <= maxInferred && 2*len(all) <= g.rows && wholeNumbers(all) {
+		g.classes = all
+		slices.SortFunc(g.classes, func(a, b level) int { return compareNumbers(a.name, b.name) })
+	}
+	if len(g.classes) == 0 {
+		g.classes = nil
+	}
+	d.doubtGoal()
+}
+
+// doubtGoal says what is odd about the target.
+func (d *draft) doubtGoal() {
+	g := &d.goal
+	say := func(format string, args ...any) { g.doubts = append(g.doubts, fmt.Sprintf(format, args...)) }
+	switch {
+	case g.rows == 0:
+		say("no row has a value of it: name another target")
+	case len(g.classes) == 1:
+		say("there is one class only, %s: nothing to tell apart; name another target", printable(g.classes[0].name))
+	case g.column != nil && g.classes == nil && len(g.column.levels.counts) == 1:
+		say("it is the same in every row: nothing to learn; name another target")
+	case g.rows >= 20 && 2*len(g.classes) > g.rows:
+		say("%d different texts in %d rows are hardly classes; is it the right target?", len(g.classes), g.rows)
+	}
+	if p := g.column; p != nil && p.declared && g.rows < d.rows {
+		g.rows = d.rows
+	}
+}
+
+// wholeNumbers reports whether all levels are whole numbers.
+func wholeNumbers(all []level) bool {
+	return !slices.ContainsFunc(all, func(l level) bool {
+		v, err := strconv.ParseFloat(l.name, 64)
+		return err != nil || v != float64(int64(v))
+	})
+}
+
+func compareNumbers(a, b string) int {
+	v, _ := strconv.ParseFloat(a, 64)
+	w, _ := strconv.ParseFloat(b, 64)
+	switch {
+	case v < w:
+		return -1
+	case v > w:
+		return 1
+	}
+	return strings.Compare(a, b)
 }
 
 func (d *draft) line(format string, args ...any) { fmt.Fprintf(&d.b, format+"\n", args...) }
 
+// doubt writes a comment that is worth a look, and tells it.
+func (d *draft) doubt(indent, format string, args ...any) {
+	text := oneLine(fmt.Sprintf(format, args...))
+	d.line("%s# ! %s", indent, text)
+	if d.remark != nil {
+		d.remark(text)
+	}
+}
+
 func (d *draft) text() string {
 	base := strings.TrimSuffix(filepath.Base(d.path), ".gz")
-	d.line("# An experiment on %s: %d rows, %d inputs.", filepath.Base(d.path), d.rows, d.inputs)
+	inputs := len(d.inputs)
+	if d.sparse {
+		inputs = d.survey.inputs
+	}
+	d.line("# An experiment on %s: %d rows, %d inputs.", printable(filepath.Base(d.path)), d.rows, inputs)
 	d.line("# Check it with `bochner validate`, see what it costs with `bochner plan`, do it with `bochner run`.")
+	for _, text := range d.remarks {
+		d.doubt("", "%s", text)
+	}
 	d.line("name: %s", flow(strings.TrimSuffix(base, filepath.Ext(base))))
 	d.line("seed: 0")
-	d.data()
-	d.pipeline()
-	d.search()
+	d.dataSection()
+	d.pipelineSection()
+	d.searchSection()
+	d.line("output: {dir: runs/%s} # relative to where the command is run", d.runName())
 	return d.b.String()
 }
 
-func (d *draft) data() {
+func (d *draft) dataSection() {
 	path := d.path
 	if d.file != "" && d.file != "-" {
 		path = seenFrom(d.file, path)
 	}
 	d.line("data:")
 	d.line("  train: %s # path relative to this file", flow(path))
-	stratify := ""
-	if d.task == "classification" && slices.Min(d.counts) >= 2 {
-		stratify = ", stratify: true"
+	switch {
+	case d.goal.rows < 10:
+		d.line("  # With so few rows none are set aside to test on.")
+	case d.goal.classes != nil && d.smallest() >= 2:
+		d.line("  split: {test: 0.2, stratify: true} # or  test: FILE")
+	default:
+		d.line("  split: {test: 0.2} # or  test: FILE")
 	}
-	d.line("  split: {test: 0.2%s} # or  test: FILE", stratify)
 	d.dialect()
-	if !d.spec.svm(d.path) {
-		d.line("  target: %s", flow(d.target))
+	d.target()
+	d.drops()
+	d.kinds()
+	d.dates()
+	if !d.sparse && !slices.ContainsFunc(d.inputs, func(c opinion) bool { return c.use != dropped }) {
+		d.doubt("  ", "No column is left to learn from.")
 	}
-	if d.task == "classification" {
-		d.line("  task: classification # %d classes: %s", len(d.counts), d.shares())
-	} else {
-		d.line("  task: regression")
-	}
-	ids, empty := d.identifiers(), d.empty()
-	var why []string
-	if len(ids) > 0 {
-		why = append(why, "a different text in almost every row")
-	}
-	if len(empty) > 0 {
-		why = append(why, "no value in any row")
-	}
-	if len(why) > 0 {
-		d.line("  drop: %s # %s", flow(list(append(ids, empty...))), strings.Join(why, ", or "))
-	}
-	for _, c := range d.schema.Columns {
-		if example := numberAsText(c.Levels); example != "" {
-			d.line("  # Column %s has texts that look like numbers, such as %s; to be read as such they need a decimal point and no other marks.", flow(c.Name), flow(example))
+	for _, c := range d.inputs {
+		if c.doubt != "" && c.use != dates {
+			d.doubt("  ", "Column %s: %s.", printable(c.name), c.doubt)
 		}
 	}
 }
 
-// written is a number as people write it: with a decimal comma, thousands apart, or a unit.
-var written = regexp.MustCompile(`^[-+]?[$€£]? ?[0-9][0-9.,' ]*[$€£%]?$`)
-
-// numberAsText returns one of the levels where nearly all are numbers in another notation.
-func numberAsText(levels []string) string {
-	alike := 0
-	for _, level := range levels {
-		if written.MatchString(level) {
-			alike++
+// target writes what is to be predicted.
+func (d *draft) target() {
+	g := &d.goal
+	if g.column != nil {
+		d.line("  target: %s", flow(g.column.name))
+		if missing := d.rows - g.rows; missing > 0 || g.column.declared && g.column.missing > 0 {
+			total := d.rows
+			if g.column.declared {
+				missing, total = g.column.missing, d.rows+g.column.missing
+			}
+			d.line("  missing_target: drop # %d of %d rows have no value of it", missing, total)
 		}
 	}
-	if len(levels) < 10 || 10*alike < 9*len(levels) {
-		return ""
+	if g.classes != nil {
+		d.line("  task: classification # %d classes: %s", len(g.classes), d.shares())
+	} else {
+		d.line("  task: regression")
 	}
-	return levels[slices.IndexFunc(levels, written.MatchString)]
+	for _, text := range g.doubts {
+		d.doubt("  ", "The target: %s.", text)
+	}
+}
+
+// shares lists the classes with their share of the rows.
+func (d *draft) shares() string {
+	const most = 8
+	var words []string
+	for k, class := range d.goal.classes {
+		if k == most {
+			words = append(words, "…")
+			break
+		}
+		words = append(words, fmt.Sprintf("%s %.1f %%", printable(class.name), 100*float64(class.count)/float64(max(d.goal.rows, 1))))
+	}
+	return strings.Join(words, ", ")
+}
+
+// smallest and largest are the rows of the rarest and of the most frequent class.
+func (d *draft) smallest() int {
+	return slices.MinFunc(d.goal.classes, func(a, b level) int { return a.count - b.count }).count
+}
+
+func (d *draft) largest() int {
+	return slices.MaxFunc(d.goal.classes, func(a, b level) int { return a.count - b.count }).count
 }
 
 // dialect says how the file is written, where that is not what is usual.
 func (d *draft) dialect() {
-	if d.spec.Format != "auto" {
-		d.line("  format: %s", d.spec.Format)
+	if d.data.Format != "auto" {
+		d.line("  format: %s", d.data.Format)
 	}
+	c := d.data.CSV
 	var words []string
-	if h := d.spec.CSV.Header; !h.Auto && !h.Given {
-		words = append(words, "header: false")
-	}
-	if d.spec.CSV.Delimiter != "" {
-		words = append(words, "delimiter: "+flow(d.spec.CSV.Delimiter))
-	}
-	if d.spec.CSV.Comment != "" {
-		words = append(words, "comment: "+flow(d.spec.CSV.Comment))
-	}
-	if len(d.spec.CSV.Missing) > 0 {
-		words = append(words, "missing: "+flow(d.spec.CSV.Missing.Plain()))
-	}
-	if len(words) == 0 {
-		return
-	}
+	say := func(key string, value any) { words = append(words, key+": "+flow(value)) }
 	note := ""
-	if words[0] == "header: false" {
+	switch {
+	case len(c.Columns) > 0:
+		say("header", true)
+		say("columns", list(c.Columns))
+	case !c.Header.Auto && !c.Header.Given:
+		say("header", false)
 		note = " # columns: [NAME, …] gives better names than x0, x1, …"
 	}
-	d.line("  csv: {%s}%s", strings.Join(words, ", "), note)
+	if c.Delimiter != "" {
+		say("delimiter", c.Delimiter)
+	}
+	if c.Comment != "" {
+		say("comment", c.Comment)
+	}
+	if c.Encoding != "utf-8" {
+		say("encoding", c.Encoding)
+	}
+	if n := notations[d.notation]; d.notation > 0 {
+		if n.decimal != "." {
+			say("decimal", n.decimal)
+		}
+		if slices.ContainsFunc(d.columns, func(p profile) bool { return p.grouped[d.notation] > 0 && p.numbers[0] < p.values() }) {
+			say("thousands", n.thousands)
+		}
+	}
+	if missing := d.survey.words(d.words); len(missing) > 0 {
+		say("missing", missing.Plain())
+	}
+	if len(words) > 0 {
+		d.line("  csv: {%s}%s", strings.Join(words, ", "), note)
+	}
 }
 
 func list(names []string) []any {
@@ -264,131 +344,59 @@ func list(names []string) []any {
 	return out
 }
 
-// shares lists the classes with their share of the rows.
-func (d *draft) shares() string {
-	const most = 8
-	var words []string
-	for k, class := range d.schema.Classes() {
-		if k == most {
-			words = append(words, "…")
-			break
+// drops lists the columns that are left out, each with the reason.
+func (d *draft) drops() {
+	begun := false
+	for _, c := range d.inputs {
+		if c.use != dropped {
+			continue
 		}
-		words = append(words, fmt.Sprintf("%s %.1f %%", strings.ReplaceAll(class, "\n", " "), 100*float64(d.counts[k])/float64(max(d.seen, 1))))
-	}
-	return strings.Join(words, ", ")
-}
-
-// identifiers are categorical columns that tell rows apart and nothing else.
-func (d *draft) identifiers() []string {
-	var out []string
-	for _, c := range d.schema.Columns {
-		if c.Kind == datasets.Categorical && d.rows >= 20 && 10*len(c.Levels) >= 9*d.rows {
-			out = append(out, c.Name)
+		if !begun {
+			d.line("  drop:")
+			begun = true
+		}
+		d.line("    - %s # %s", flow(c.name), oneLine(c.why))
+		if d.remark != nil {
+			d.remark(fmt.Sprintf("Column %s is dropped: %s.", printable(c.name), c.why))
 		}
 	}
-	return out
 }
 
-// empty are the columns without a value.
-func (d *draft) empty() []string {
-	var out []string
-	for j, c := range d.schema.Columns {
-		if d.seen > 0 && d.missing[j] == d.seen {
-			out = append(out, c.Name)
+// kinds says of which kind columns are whose values do not tell.
+func (d *draft) kinds() {
+	begun := false
+	for _, c := range d.inputs {
+		if c.use != categorical || c.why == "" || c.declared {
+			continue
 		}
-	}
-	return out
-}
-
-// kinds counts the columns of each kind that are left, and the numeric ones with missing values.
-func (d *draft) kinds() (numeric, categorical int, incomplete []string) {
-	dropped := append(d.identifiers(), d.empty()...)
-	for j, c := range d.schema.Columns {
-		switch {
-		case slices.Contains(dropped, c.Name):
-		case c.Kind == datasets.Categorical:
-			categorical++
-		default:
-			if numeric++; d.missing[j] > 0 {
-				incomplete = append(incomplete, fmt.Sprintf("%s (%d)", c.Name, d.missing[j]))
-			}
+		if !begun {
+			d.line("  kinds:")
+			begun = true
 		}
+		d.line("    %s: categorical # %s", flow(c.name), c.why)
 	}
-	return numeric, categorical, incomplete
 }
 
-func (d *draft) pipeline() {
-	numeric, categorical, incomplete := d.kinds()
-	scale := "standardize"
-	if len(incomplete) > 0 {
-		scale = "{impute: {strategy: median}}, standardize"
-		d.line("# Missing values in %s.", strings.Join(incomplete[:min(len(incomplete), 8)], ", "))
-	}
-	d.line("pipeline:")
-	switch {
-	case d.sparse: // scaled already, as a rule, and centring would fill the zeros
-	case categorical == 0:
-		for _, step := range strings.Split(scale, "}}, ") {
-			if strings.HasPrefix(step, "{") {
-				step = strings.TrimPrefix(step, "{") + "}"
-			}
-			d.line("  - %s", step)
+// dates lists the columns of dates.
+func (d *draft) dates() {
+	begun := false
+	for _, c := range d.inputs {
+		if c.use != dates {
+			continue
 		}
-	default:
-		d.line("  - columns:")
-		if numeric > 0 {
-			d.line("      - {select: numeric, steps: [%s]} # %d columns", scale, numeric)
+		if !begun {
+			d.line("  dates: # columns whose parts become numbers")
+			begun = true
 		}
-		d.line("      - {select: categorical, steps: [{onehot: {min_count: %d}}]} # %d columns", d.minCount(), categorical)
+		if c.doubt != "" {
+			d.doubt("    ", "Column %s: %s.", printable(c.name), c.doubt)
+		}
+		parts := flow(list(c.date.Parts))
+		if c.date.Order != "" {
+			parts = fmt.Sprintf("{order: %s, parts: %s}", c.date.Order, parts)
+		}
+		d.line("    %s: %s", flow(c.name), parts)
 	}
-	d.line("  - rff: {kernel: gaussian, gamma: scale, features: %d}", d.features())
-	if d.task == "classification" {
-		d.line("  - logistic: {C: 1.0}")
-	} else {
-		d.line("  - ridge: {alpha: 1.0}")
-	}
-}
-
-// minCount is how often a level must occur to have a column of its own.
-func (d *draft) minCount() int {
-	if d.rows < 1000 {
-		return 1
-	}
-	return 10
-}
-
-// features is a width that the number of rows can carry.
-func (d *draft) features() int {
-	switch {
-	case d.rows < 1000:
-		return 200
-	case d.rows < 10_000:
-		return 500
-	}
-	return 1000
-}
-
-func (d *draft) search() {
-	const folds = 5
-	penalty, values := "logistic.C", "[0.1, 1, 10]"
-	if d.task == "regression" {
-		penalty, values = "ridge.alpha", "[0.01, 0.1, 1]"
-	}
-	middle := 1 / d.variance()
-	d.line("search: # leave this section out to fit the pipeline as it is")
-	d.line("  grid:")
-	d.line("    rff.gamma: {log: [%s, %s, 5]} # or a list of values", round(middle/30), round(middle*3))
-	d.line("    %s: %s", penalty, values)
-	d.line("  folds: %d", folds)
-	if d.task == "classification" && slices.Min(d.counts) < 2*folds {
-		d.line("  cv: {kind: kfold} # a class has too few rows to be in every fold")
-	}
-	if d.task == "classification" {
-		d.line("  score: accuracy")
-	} else {
-		d.line("  score: r2")
-	}
-	d.line("output: {dir: runs/%s} # relative to where the command is run", d.runName())
 }
 
 func (d *draft) runName() string {
@@ -400,13 +408,4 @@ func (d *draft) runName() string {
 		}
 		return r
 	}, name)
-}
-
-// round writes a number with one digit.
-func round(v float64) string {
-	text := fmt.Sprintf("%.1g", v)
-	if strings.Contains(text, "e") {
-		return pointed(text)
-	}
-	return text
 }

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"bytes"
+	"encoding/json"
 	"path/filepath"
 	"strings"
 
@@ -17,7 +18,14 @@ func flow(value any) string {
 	if err != nil {
 		return ""
 	}
-	return strings.TrimSpace(string(text))
+	line := strings.TrimSpace(string(text))
+	if strings.Contains(line, "\n") { // a long text is folded; JSON is YAML that is not
+		if text, err = json.Marshal(value); err != nil {
+			return ""
+		}
+		line = string(text)
+	}
+	return line
 }
 
 // Encode returns the text of a file of that name that loads as the same spec, with every default

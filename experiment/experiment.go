@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/gridsearch"
@@ -68,7 +69,10 @@ type Data struct {
 	Group    string
 	Drop     []string
 	Kinds    Kinds
+	Dates    Dates
 	Stream   string
+
+	MissingTarget string
 }
 
 // Params declares the keys of the section.
@@ -84,10 +88,12 @@ func (s *Data) Params(l *param.List) {
 	l.Value(&s.Positive, "positive", "Values of the target that are the class of interest; all others are the class `rest`.")
 	l.String(&s.Suffix, "suffix", "Text behind each value of the target in some of the files that does not belong to it.")
 	l.Choice(&s.Task, "task", "What to learn. auto: texts are classes, and so are at most 10 different whole numbers; other numbers are a quantity.", "auto", "classification", "regression")
+	l.Choice(&s.MissingTarget, "missing_target", "What becomes of a row without a value of the target: it is an error, or the row is left out.", "error", "drop")
 	l.String(&s.Weight, "weight", "Column of sample weights ≥ 0, which is no input.")
 	l.String(&s.Group, "group", "Column that says which rows belong together, for grouped folds; no input.")
 	l.Names(&s.Drop, "drop", "Columns that are no inputs.")
 	l.Value(&s.Kinds, "kinds", "Kinds of columns where the values do not tell, such as codes that are written as numbers: {zip: categorical}.")
+	l.Value(&s.Dates, "dates", "Columns of dates. The parts of each, numbers in columns such as sold_year and sold_month, take its place: {sold: [year, month, weekday]}, or {sold: {order: dmy, parts: [year, month]}} where the day comes first, mdy where the month does.")
 	l.Choice(&s.Stream, "stream", "Whether to read the file block by block instead of holding it in memory. auto: when it is large and there is no search.", "auto", "always", "never")
 }
 
@@ -113,6 +119,9 @@ type CSV struct {
 	Comment   string
 	Delimiter string
 	Skip      int
+	Encoding  string
+	Decimal   string
+	Thousands string
 }
 
 // Params declares the keys of the section.
@@ -123,11 +132,20 @@ func (s *CSV) Params(l *param.List) {
 	l.String(&s.Comment, "comment", "Lines that begin with this are left out.")
 	l.String(&s.Delimiter, "delimiter", "What separates fields: one character, tab, or space for runs of blanks. A comma when left out, a tab for .tsv.")
 	l.Int(&s.Skip, "skip", "Lines to leave out at the beginning.", param.AtLeast(0))
+	l.Choice(&s.Encoding, "encoding", "Encoding of the file.", "utf-8", "latin-1", "windows-1252", "utf-16")
+	l.Choice(&s.Decimal, "decimal", "Decimal mark of numbers.", ".", ",")
+	l.Choice(&s.Thousands, "thousands", "Mark that may stand between groups of three digits.", "none", ",", ".", "'", "space")
+}
+
+// newCSV returns a section with the defaults.
+func newCSV() CSV {
+	return CSV{Header: Header{Auto: true}, Encoding: "utf-8", Decimal: ".", Thousands: "none"}
 }
 
 // isDefault says whether nothing is said about the file.
 func (s CSV) isDefault() bool {
-	return s.Header.Auto && len(s.Columns) == 0 && len(s.Missing) == 0 && s.Comment == "" && s.Delimiter == "" && s.Skip == 0
+	return s.Header.Auto && len(s.Columns) == 0 && len(s.Missing) == 0 && s.Comment == "" && s.Delimiter == "" && s.Skip == 0 &&
+		s.Encoding == "utf-8" && s.Decimal == "." && s.Thousands == "none"
 }
 
 // SVMLight says how an svmlight file is written.
@@ -192,9 +210,9 @@ func (s *Output) Params(l *param.List) {
 func New() Spec {
 	return Spec{
 		Data: Data{
-			Format: "auto", Task: "auto", Stream: "auto",
+			Format: "auto", Task: "auto", Stream: "auto", MissingTarget: "error",
 			Split: Split{Shuffle: true},
-			CSV:   CSV{Header: Header{Auto: true}},
+			CSV:   newCSV(),
 		},
 		Pipeline: pipeline.Pipeline{Precision: pipeline.Float64},
 	}
@@ -319,6 +337,110 @@ func (k *Kinds) Check() error {
 		}
 	}
 	return nil
+}
+
+// Dates are columns of dates with the parts that take their place.
+type Dates map[string]datasets.Date
+
+// Set takes names of columns, or a map of names to lists of parts or to {order: …, parts: …}.
+func (d *Dates) Set(plain any) error {
+	out := Dates{}
+	switch given := plain.(type) {
+	case []any:
+		for _, name := range given {
+			word, ok := name.(string)
+			if !ok {
+				return param.Fault{Wanted: d.Wanted()}
+			}
+			out[word] = datasets.Date{Parts: datasets.DateParts}
+		}
+	case map[string]any:
+		for name, said := range given {
+			date, ok := dateOf(said)
+			if !ok {
+				return param.Fault{Wanted: d.Wanted(), Hint: name + " has something else"}
+			}
+			out[name] = date
+		}
+	default:
+		return param.Fault{Wanted: d.Wanted()}
+	}
+	*d = out
+	return out.Check()
+}
+
+// dateOf reads what is said of one column.
+func dateOf(said any) (date datasets.Date, ok bool) {
+	date.Parts = datasets.DateParts
+	given, ok := said.(map[string]any)
+	if !ok {
+		given = map[string]any{"parts": said}
+	}
+	for key, value := range given {
+		switch key {
+		case "order":
+			if date.Order, ok = value.(string); !ok {
+				return date, false
+			}
+		case "parts":
+			list, ok := value.([]any)
+			if !ok {
+				return date, false
+			}
+			date.Parts = make([]string, len(list))
+			for i, part := range list {
+				if date.Parts[i], ok = part.(string); !ok {
+					return date, false
+				}
+			}
+		default:
+			return date, false
+		}
+	}
+	return date, true
+}
+
+// Plain returns a map of names to {order: …, parts: …}, without an order to lists of parts.
+func (d *Dates) Plain() any {
+	out := map[string]any{}
+	for name, date := range *d {
+		parts := []any{}
+		for _, part := range date.Parts {
+			parts = append(parts, part)
+		}
+		if out[name] = parts; date.Order != "" {
+			out[name] = map[string]any{"order": date.Order, "parts": parts}
+		}
+	}
+	return out
+}
+
+// Wanted says what Set takes.
+func (d *Dates) Wanted() string {
+	return "names of columns, each with a list of parts or with {order: dmy or mdy, parts: a list}; parts are " + strings.Join(datasets.DateParts, ", ")
+}
+
+// Check looks for an order or a part that does not exist.
+func (d *Dates) Check() error {
+	for _, name := range slices.Sorted(maps.Keys(*d)) {
+		if err := (*d)[name].Check(); err != nil {
+			return param.Fault{Wanted: d.Wanted(), Hint: fmt.Sprintf("%s: %v", name, err)}
+		}
+	}
+	return nil
+}
+
+// columns returns the names of columns with the parts of dates in place of the dates.
+func (d Dates) columns(names []string) []string {
+	var out []string
+	for _, name := range names {
+		if date, ok := d[name]; ok {
+			out = append(out, date.Names(name)...)
+			continue
+		}
+		out = append(out, name)
+	}
+	return out
 }
 
 // Score is the name of a metric; "" chooses by the task.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -36,6 +37,11 @@ func (d *decoder) files(ctx context.Context) {
 				f.Hint = "did you mean " + near + "?"
 			}
 			d.fault(d.at[c.path], c.path, f)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(data.Dates)) {
+		if !slices.Contains(train, data.Dates[name].Names(name)[0]) {
+			d.fault(d.at["data.dates"], "data.dates", param.Fault{Problem: fmt.Sprintf("no column %q in %s", name, data.Train), Hint: "there are " + few(train)})
 		}
 	}
 	if test != nil {

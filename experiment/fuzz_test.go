@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
+
+	"gopkg.in/yaml.v3"
 
 	"github.com/bochner-ml/bochner/param"
 )
@@ -55,6 +58,44 @@ func FuzzParse(f *testing.F) {
 		}
 		if !bytes.Equal(written, twice) || !reflect.DeepEqual(s.Data, again.Data) {
 			t.Fatalf("another spec:\n%s\n%s", written, twice)
+		}
+	})
+}
+
+// A draft of anything is a file that can be read: its faults are those of the rows, not of its YAML.
+func FuzzDraft(f *testing.F) {
+	for _, c := range drafts {
+		f.Add([]byte(c.text[:min(len(c.text), 400)]))
+	}
+	f.Add([]byte("a: b,\"x\ny\",# c,'\n1,2,3,4\n"))
+	f.Add([]byte("\xff\xfe\x00"))
+	f.Fuzz(func(t *testing.T, rows []byte) {
+		path := t.TempDir() + "/rows.csv"
+		put(t, path, string(rows))
+		text, err := Draft(context.Background(), path, DraftOptions{})
+		if err != nil {
+			return
+		}
+		d := &document{file: "rows.yaml"}
+		root := d.parse(text)
+		if root == nil || len(d.faults) > 0 {
+			t.Fatalf("%v\n%s", d.faults, text)
+		}
+		for _, key := range []string{"data", "pipeline", "output"} {
+			if child(root, key).Kind != yaml.MappingNode && child(root, key).Kind != yaml.SequenceNode {
+				t.Fatalf("no %s in\n%s", key, text)
+			}
+		}
+		if _, err := Parse(context.Background(), "rows.yaml", text); err != nil {
+			var faults Faults
+			if !errors.As(err, &faults) {
+				t.Fatal(err)
+			}
+			for _, fault := range faults {
+				if !strings.HasPrefix(fault.Path, "data") && !strings.HasPrefix(fault.Path, "pipeline") {
+					t.Fatalf("%v\n%s", err, text)
+				}
+			}
 		}
 	})
 }

@@ -131,6 +131,7 @@ func (s Data) openLike(ctx context.Context, path string, schema datasets.Schema,
 		roles.Group = ""
 	}
 	roles.Drop = slices.DeleteFunc(slices.Clone(s.Drop), func(name string) bool { return !has(name) })
+	roles.DropMissingTarget = roles.DropMissingTarget && target
 	if target {
 		for _, t := range schema.Targets {
 			roles.Target = append(roles.Target, t.Name)
@@ -163,6 +164,10 @@ func (s Data) csvOptions(format string, roles datasets.Roles) csv.Options {
 	o := csv.Options{
 		Roles: roles, NoHeader: !s.CSV.Header.Given, Columns: s.CSV.Columns, Delimiter: s.CSV.Delimiter,
 		Comment: s.CSV.Comment, Missing: s.CSV.Missing, Skip: s.CSV.Skip,
+		Encoding: s.CSV.Encoding, Decimal: s.CSV.Decimal, Thousands: s.CSV.Thousands,
+	}
+	if o.Thousands == "none" {
+		o.Thousands = ""
 	}
 	if s.CSV.Header.Auto {
 		o.NoHeader = len(s.CSV.Columns) > 0
@@ -180,7 +185,7 @@ func (s Data) csvOptions(format string, roles datasets.Roles) csv.Options {
 }
 
 // header returns the names of a file's columns without reading its rows, none where columns have
-// no names.
+// no names. Dates have become their parts.
 func (s Data) header(ctx context.Context, path string) ([]string, error) {
 	if s.svm(path) {
 		return nil, nil
@@ -193,12 +198,13 @@ func (s Data) header(ctx context.Context, path string) ([]string, error) {
 	for _, c := range source.Schema().Columns {
 		names = append(names, c.Name)
 	}
-	return names, nil
+	return s.Dates.columns(names), nil
 }
 
 // roles says what the columns of a file with that header are for.
 func (s Data) roles(names []string) datasets.Roles {
-	r := datasets.Roles{Weight: s.Weight, Group: s.Group, Drop: s.Drop, Positive: s.Positive, Suffix: s.Suffix}
+	r := datasets.Roles{Weight: s.Weight, Group: s.Group, Drop: s.Drop, Positive: s.Positive, Suffix: s.Suffix,
+		DropMissingTarget: s.MissingTarget == "drop", Dates: s.Dates}
 	r.Task, _ = datasets.ParseTask(s.Task) // auto is any
 	for name, word := range s.Kinds {
 		if r.Kinds == nil {

@@ -2,7 +2,9 @@ package experiment
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"sort"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/metrics"
@@ -24,6 +26,7 @@ func (s Spec) read(ctx context.Context, o Options) (*rows, error) {
 	if err != nil {
 		return nil, err
 	}
+	trainLeft, testLeft := r.leftOut(all, s.Data.Train), r.leftOut(test, s.Data.Test)
 	switch {
 	case s.Data.Dataset != "": // in memory already
 	case s.streams(all):
@@ -44,8 +47,37 @@ func (s Spec) read(ctx context.Context, o Options) (*rows, error) {
 	r.train, r.test = all, test
 	if test == nil && s.Data.Split.Test > 0 {
 		err = s.split(ctx, r)
+		r.numbers = inFile(r.numbers, trainLeft)
+	} else if len(testLeft) > 0 {
+		n, _ := test.Dims()
+		for k := range n {
+			r.numbers = append(r.numbers, k)
+		}
+		r.numbers = inFile(r.numbers, testLeft)
 	}
 	return r, err
+}
+
+// leftOut returns the rows of a file that its source leaves out, and warns of them.
+func (r *rows) leftOut(source datasets.Source, file string) []int {
+	partial, ok := source.(datasets.Partial)
+	if !ok || len(partial.LeftOut()) == 0 {
+		return nil
+	}
+	left := partial.LeftOut()
+	n, _ := source.Dims()
+	r.warnings = append(r.warnings, fmt.Sprintf("%s: %d of %d rows have no target and are left out", file, len(left), n+len(left)))
+	return left
+}
+
+// inFile turns numbers among the rows that are left into numbers of rows in the file.
+func inFile(numbers, left []int) []int {
+	out := make([]int, len(numbers))
+	for i, k := range numbers {
+		// left[i] − i rows that are kept stand before the row left[i].
+		out[i] = k + sort.Search(len(left), func(i int) bool { return left[i]-i > k })
+	}
+	return out
 }
 
 // gather reads a source into memory.

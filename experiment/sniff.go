@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"os"
@@ -11,18 +12,20 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 )
 
 // sniffBytes is how much of a file is looked at to tell how it is written.
 const sniffBytes = 1 << 16
 
 // sniff fills in how a file is written, as far as its first lines tell: the format where the ending
-// does not, what separates fields, whether there is a header, and what stands for missing values.
+// does not, what separates fields, whether there is a header, and whether letters have two bytes.
 func (s *Data) sniff(path string) error {
-	lines, err := firstLines(path)
+	lines, encoding, err := firstLines(path)
 	if err != nil {
 		return err
 	}
+	s.CSV.Encoding = encoding
 	format := formatOf(path)
 	switch {
 	case s.Format != "auto":
@@ -44,36 +47,54 @@ func (s *Data) sniff(path string) error {
 	if found := guessDelimiter(lines, delimiter); found != delimiter {
 		s.CSV.Delimiter, delimiter = found, found
 	}
-	if len(lines) > 0 && slices.ContainsFunc(fields(lines[0], delimiter), isNumber) {
+	if !guessHeader(lines, delimiter) {
 		s.CSV.Header = Header{Given: false}
 	}
-	s.CSV.Missing = guessMissing(lines, delimiter)
 	return nil
 }
 
-// firstLines returns the first whole lines of a file that are not empty, gzip'd or not.
-func firstLines(path string) ([]string, error) {
+// firstLines returns the first whole lines of a file that are not empty, gzip'd or not, and utf-16 or
+// utf-8 as its encoding.
+func firstLines(path string) (lines []string, encoding string, err error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("experiment: %w", tell(err))
+		return nil, "", fmt.Errorf("experiment: %w", tell(err))
 	}
 	defer file.Close()
 	buffered := bufio.NewReader(file)
 	var r io.Reader = buffered
 	if magic, _ := buffered.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		if r, err = gzip.NewReader(buffered); err != nil {
-			return nil, fmt.Errorf("experiment: %s: %w", path, err)
+			return nil, "", fmt.Errorf("experiment: %s: %w", path, err)
 		}
 	}
 	text, err := io.ReadAll(io.LimitReader(r, sniffBytes))
 	if err != nil {
-		return nil, fmt.Errorf("experiment: %s: %w", path, reason(err))
+		return nil, "", fmt.Errorf("experiment: %s: %w", path, reason(err))
 	}
-	rows := strings.Split(string(text), "\n")
-	if len(text) == sniffBytes && len(rows) > 1 {
+	cut := len(text) == sniffBytes
+	encoding = "utf-8"
+	if bytes.IndexByte(text[:min(len(text), 1000)], 0) >= 0 {
+		encoding, text = "utf-16", narrow(text)
+	}
+	rows := strings.Split(strings.TrimPrefix(string(text), "\ufeff"), "\n")
+	if cut && len(rows) > 1 {
 		rows = rows[:len(rows)-1] // the last one is cut
 	}
-	return slices.DeleteFunc(rows, func(row string) bool { return strings.TrimSpace(row) == "" }), nil
+	return slices.DeleteFunc(rows, func(row string) bool { return strings.TrimSpace(row) == "" }), encoding, nil
+}
+
+// narrow returns a text of UTF-16 as UTF-8, by its byte order mark or its first letter.
+func narrow(text []byte) []byte {
+	var order binary.ByteOrder = binary.LittleEndian
+	if text[0] == 0 || bytes.HasPrefix(text, []byte("\xfe\xff")) {
+		order = binary.BigEndian
+	}
+	units := make([]uint16, len(text)/2)
+	for i := range units {
+		units[i] = order.Uint16(text[2*i:])
+	}
+	return []byte(string(utf16.Decode(units)))
 }
 
 // pairLine is a line of svmlight: a label and pairs.
@@ -100,62 +121,113 @@ func guessComment(lines []string) string {
 	return ""
 }
 
-// guessDelimiter returns what divides the lines into the same number of fields, and several. The
-// usual one is preferred.
+// guessDelimiter returns what divides nearly all lines into the same number of fields, and several. The
+// usual one is preferred, unless commas are the decimal marks of fields that another one divides.
 func guessDelimiter(lines []string, usual string) string {
+	lines = lines[:min(len(lines), 50)]
+	var found []string
 	for _, d := range []string{usual, ",", ";", "tab", "|", "space"} {
-		n := 0
-		for i, row := range lines[:min(len(lines), 50)] {
-			k := len(fields(row, d))
-			if i == 0 {
-				n = k
-			}
-			if k != n {
-				n = 0
-				break
-			}
+		if divides(lines, d) && !slices.Contains(found, d) {
+			found = append(found, d)
 		}
-		if n > 1 {
+	}
+	switch {
+	case len(found) == 0:
+		return usual
+	case found[0] != ",":
+		return found[0]
+	}
+	for _, d := range found[1:] {
+		if d != "space" && !slices.ContainsFunc(lines, func(row string) bool {
+			return slices.ContainsFunc(fields(row, d), func(f string) bool { return strings.Contains(f, ",") && !isNumber(f) })
+		}) {
 			return d
 		}
 	}
-	return usual
+	return found[0]
+}
+
+// divides reports whether nine lines of ten have the same number of fields, and several.
+func divides(lines []string, delimiter string) bool {
+	counts := map[int]int{}
+	for _, row := range lines {
+		counts[len(fields(row, delimiter))]++
+	}
+	for n, rows := range counts {
+		if n > 1 && 10*rows >= 9*len(lines) {
+			return true
+		}
+	}
+	return false
 }
 
 // fields divides a line, quotes respected as far as a look needs.
 func fields(row, delimiter string) []string {
 	row = strings.TrimRight(row, "\r")
-	cut := []rune(delimiter)[0]
+	cut := delimiter[0]
 	switch delimiter {
 	case "space":
 		return strings.Fields(row)
 	case "tab":
 		cut = '\t'
 	}
-	quoted := false
-	return strings.FieldsFunc(strings.ReplaceAll(row, string(cut)+string(cut), string(cut)+" "+string(cut)), func(r rune) bool {
-		if r == '"' {
+	var out []string
+	quoted, from := false, 0
+	for i := range len(row) {
+		switch {
+		case row[i] == '"':
 			quoted = !quoted
+		case row[i] == cut && !quoted:
+			out, from = append(out, row[from:i]), i+1
 		}
-		return r == cut && !quoted
-	})
-}
-
-func isNumber(field string) bool {
-	_, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
-	return err == nil
-}
-
-// guessMissing lists the words for a missing value that occur.
-func guessMissing(lines []string, delimiter string) Texts {
-	var out Texts
-	for _, row := range lines {
-		for _, f := range fields(row, delimiter) {
-			f = strings.TrimSpace(f)
-			if slices.Contains([]string{"?", "NA", "N/A", "NULL", "null", "None"}, f) && !slices.Contains(out, f) {
-				out = append(out, f)
-			}
-		}
+	}
+	out = append(out, row[from:])
+	for i, f := range out {
+		out[i] = strings.Trim(strings.TrimSpace(f), `"`)
 	}
 	return out
 }
+
+// guessHeader reports whether the first line names the columns: it has no numbers, or a word above
+// numbers.
+func guessHeader(lines []string, delimiter string) bool {
+	if len(lines) == 0 {
+		return true
+	}
+	first := fields(lines[0], delimiter)
+	if !slices.ContainsFunc(first, isNumber) {
+		return true
+	}
+	for j, word := range first {
+		if word == "" || isNumber(word) || slices.Contains(missingWords, word) {
+			continue
+		}
+		numbers := 0
+		for _, row := range lines[1:min(len(lines), 50)] {
+			if f := fields(row, delimiter); len(f) == len(first) && isNumber(f[j]) {
+				numbers++
+			} else if len(f) == len(first) && f[j] != "" && !slices.Contains(missingWords, f[j]) {
+				numbers = 0
+				break
+			}
+		}
+		if numbers > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// isNumber reports whether a field is a number in some notation.
+func isNumber(field string) bool {
+	if field == "" {
+		return false
+	}
+	if _, err := strconv.ParseFloat(field, 64); err == nil {
+		return true
+	}
+	return slices.ContainsFunc(notations[1:], func(n notation) bool { return n.pattern.MatchString(field) })
+}
+
+// missingWords are words for a missing value.
+var missingWords = []string{"?", "NA", "N/A", "NULL", "null", "None", "NaN", "nan"}

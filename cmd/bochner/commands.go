@@ -42,7 +42,9 @@ func (c initCommand) Run(s *session) error {
 		base := strings.TrimSuffix(filepath.Base(c.Data), ".gz")
 		out = strings.TrimSuffix(base, filepath.Ext(base)) + ".yaml"
 	}
-	draft, err := experiment.Draft(s.ctx, c.Data, experiment.DraftOptions{Target: c.Target, Format: c.Format, File: out})
+	remarks := []string{}
+	remark := func(text string) { remarks = append(remarks, text) }
+	draft, err := experiment.Draft(s.ctx, c.Data, experiment.DraftOptions{Target: c.Target, Format: c.Format, File: out, Remark: remark})
 	if err != nil {
 		return err
 	}
@@ -69,7 +71,10 @@ func (c initCommand) Run(s *session) error {
 		return err
 	}
 	if s.json {
-		return s.print(map[string]string{"file": out})
+		return s.print(map[string]any{"file": out, "remarks": remarks})
+	}
+	for _, text := range remarks {
+		s.say("note: %s\n", text)
 	}
 	s.say("%s written; next: bochner run %s\n", out, out)
 	return nil

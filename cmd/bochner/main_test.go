@@ -37,13 +37,13 @@ func TestFromRowsToPredictions(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", rows(120))
 	out, _ := call(t, success, "init rows.csv --target y")
-	has(t, out, "rows.yaml written")
+	has(t, out, "note: Column a is dropped: counts the rows.", "rows.yaml written")
 	out, _ = call(t, success, "validate rows.yaml")
 	has(t, out, "rows.yaml is valid")
 	out, _ = call(t, success, "plan rows.yaml")
-	has(t, out, "15 × 5 folds, 76 fits", "rff", "logistic")
+	has(t, out, "112 × 5 folds, 561 fits", "rff", "logistic")
 	out, errs := call(t, success, "run rows.yaml --set rff.features=20")
-	has(t, out, "15 candidates × 5 folds: accuracy", "balanced_accuracy", "written: runs/rows/predictions.csv")
+	has(t, out, "112 candidates × 5 folds: log_loss", "balanced_accuracy", "written: runs/rows/predictions.csv")
 	has(t, errs, "load\n", "search\n", "refit\n", "evaluate\n")
 	for _, name := range []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", "model.bochner"} {
 		if _, err := os.Stat("runs/rows/" + name); err != nil {

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/table"
@@ -181,7 +182,17 @@ type header struct {
 	texts   []int // the string attributes
 }
 
-func (h *header) fault(err error) error { return fmt.Errorf("%s:%d: %w", h.path, h.line, err) }
+func (h *header) fault(err error) error {
+	if bad, ok := err.(invalid); ok {
+		return fmt.Errorf("%s:%d:%d: %w", h.path, h.line, bad.column, err)
+	}
+	return fmt.Errorf("%s:%d: %w", h.path, h.line, err)
+}
+
+// invalid is a place in a line that is not UTF-8.
+type invalid struct{ column int }
+
+func (invalid) Error() string { return "this is not utf-8, in which ARFF files are read" }
 
 // next returns the next line that says something.
 func (h *header) next() ([]byte, error) {
@@ -190,6 +201,9 @@ func (h *header) next() ([]byte, error) {
 		line, err := h.w.Line()
 		if err != nil {
 			return nil, err
+		}
+		if at := text.Invalid(line); at >= 0 {
+			return nil, invalid{column: utf8.RuneCount(line[:at]) + 1}
 		}
 		if line = text.Trim(line); len(line) > 0 && line[0] != '%' {
 			return line, nil

@@ -145,8 +145,9 @@ func TestBadInput(t *testing.T) {
 		{head + "{0 1, 0 2}\n", arff.Options{}, "f.arff:4: attribute 0 follows attribute 0, wanted ascending ones"},
 		{head + "{2 1}\n", arff.Options{}, "f.arff:4: attribute number 2 of 2, which count from 0"},
 		{head + "{x 1}\n", arff.Options{}, `f.arff:4: "x" is not an attribute number`},
+		{"@attribute a real\n@attribute b {u,\u00e9\xe9}\n@data\n1,u\n", arff.Options{}, "f.arff:2:18: this is not utf-8, in which ARFF files are read"},
 		{head + "1,u\x00\n", arff.Options{}, "f.arff:4: NUL byte; is this a text file?"},
-		{head + "1,?\n", arff.Options{Roles: target("b")}, "f.arff:4: column b: the target is missing"},
+		{head + "1,?\n", arff.Options{Roles: target("b")}, "f.arff:4: column b: the target is missing; missing_target: drop leaves such rows out"},
 		{head + "1,u\n", arff.Options{Roles: target("c")}, `f.arff: target: no column "c"; there are a, b`},
 		{head + "1," + strings.Repeat(" ", 99) + "u\n", arff.Options{MaxRecord: 50}, "f.arff:4: line too long: more than 50 bytes"},
 	} {

@@ -3,7 +3,8 @@
 //
 // Records and quotes are those of RFC 4180 and of package encoding/csv. A first pass over the file
 // learns which columns are numeric, the levels of the others, and the number of rows; a file with a
-// number missing, a text among numbers or a row too short is refused there, with its line.
+// text among numbers, a row too short or a byte that is not of its encoding is refused there, with its
+// line.
 package csv
 
 import (
@@ -33,6 +34,9 @@ type Options struct {
 	Comment   string   // a line that begins so is left out
 	Missing   []string // fields that stand for a missing value, as the empty one does; nil is "NaN" and "nan"
 	Skip      int      // lines to leave out at the beginning
+	Encoding  string   // utf-8 (also ""), latin-1, windows-1252 or utf-16
+	Decimal   string   // decimal mark of numbers: a point (also "") or a comma
+	Thousands string   // one of , . ' or "space" between thousands; "" for nothing
 	KeepSpace bool     // whether blanks around fields belong to them
 	MaxRecord int      // bytes that a record may have; 0 is 16 MiB
 	FS        fs.FS    // where the file is; nil is the machine's own file system
@@ -60,10 +64,11 @@ func Read(ctx context.Context, path string, o Options) (datasets.Set, error) {
 
 // file is a table.Reader.
 type file struct {
-	path    string
-	o       Options
-	dialect dialect
-	columns []table.Column
+	path     string
+	o        Options
+	dialect  dialect
+	notation text.Notation
+	columns  []table.Column
 }
 
 // open checks the options and finds out the names of the columns.
@@ -71,6 +76,9 @@ func open(path string, o Options) (*file, error) {
 	f := &file{path: path, o: o}
 	var err error
 	if f.dialect, err = o.dialect(path); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if f.notation, err = o.notation(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	s, err := f.start()
@@ -106,10 +114,9 @@ func open(path string, o Options) (*file, error) {
 	return f, nil
 }
 
-func (f *file) Form() table.Form { return table.Form{Name: f.path, Columns: f.columns} }
-
-// pollRecords is after how many records the context is asked.
-const pollRecords = 1024
+func (f *file) Form() table.Form {
+	return table.Form{Name: f.path, Columns: f.columns, Notation: f.notation}
+}
 
 func (f *file) Records(ctx context.Context, yield func(r *table.Record) error) error {
 	s, err := f.start()
@@ -123,27 +130,42 @@ func (f *file) Records(ctx context.Context, yield func(r *table.Record) error) e
 		}
 	}
 	var rec table.Record
-	for n := 0; ; n++ {
-		if n%pollRecords == 0 && ctx.Err() != nil {
-			return ctx.Err()
+	return f.scan(ctx, s, func(line int, fields [][]byte) error {
+		if len(fields) != len(f.columns) {
+			return fmt.Errorf("%s:%d: %d fields, wanted %d", f.path, line, len(fields), len(f.columns))
 		}
-		if err := s.next(); err == io.EOF {
-			return nil
-		} else if err != nil {
-			return f.fault(s.line, err)
-		}
-		if len(s.fields) != len(f.columns) {
-			return fmt.Errorf("%s:%d: %d fields, wanted %d", f.path, s.line, len(s.fields), len(f.columns))
-		}
-		rec.Line, rec.Fields = s.line, s.fields
-		if err := yield(&rec); err != nil {
-			return err
-		}
-	}
+		rec.Line, rec.Fields = line, fields
+		return yield(&rec)
+	})
 }
 
 func (f *file) fault(line int, err error) error {
+	if bad, ok := err.(invalid); ok {
+		column := ""
+		if bad.field >= 0 && bad.field < len(f.columns) {
+			column = "column " + f.columns[bad.field].Name + ": "
+		}
+		return encodingError(fmt.Sprintf("%s:%d:%d: %s%s", f.path, bad.line, bad.column, column, f.notInEncoding()))
+	}
 	return fmt.Errorf("%s:%d: %w", f.path, line, err)
+}
+
+// ErrEncoding is what all errors are about a file that is in another encoding than Options.Encoding.
+var ErrEncoding = errors.New("not in the encoding of the options")
+
+type encodingError string
+
+func (e encodingError) Error() string { return string(e) }
+func (e encodingError) Unwrap() error { return ErrEncoding }
+
+// notInEncoding says that the file is in another encoding than the options say.
+func (f *file) notInEncoding() string {
+	encoding := f.o.Encoding
+	if encoding == "" {
+		encoding = text.Encodings[0]
+	}
+	others := slices.DeleteFunc(slices.Clone(text.Encodings), func(name string) bool { return name == encoding })
+	return fmt.Sprintf("this is not %s; csv.encoding says what the file is in: %s", encoding, strings.Join(others, ", "))
 }
 
 // start opens the file and leaves out its first lines.
@@ -152,7 +174,12 @@ func (f *file) start() (*scanner, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &scanner{Closer: r, w: text.NewWindow(r, f.o.MaxRecord), dialect: f.dialect, upcoming: 1}
+	decoded, err := text.Decode(r, f.o.Encoding)
+	if err != nil {
+		r.Close()
+		return nil, fmt.Errorf("%s: %w", f.path, err)
+	}
+	s := &scanner{Closer: r, w: text.NewWindow(decoded, f.o.MaxRecord), dialect: f.dialect, upcoming: 1}
 	for range f.o.Skip {
 		if _, err := s.w.Line(); err == io.EOF {
 			break
@@ -163,6 +190,31 @@ func (f *file) start() (*scanner, error) {
 		s.upcoming++
 	}
 	return s, nil
+}
+
+// notation is how numbers are written.
+func (o Options) notation() (n text.Notation, err error) {
+	switch o.Decimal {
+	case "", ".":
+		n.Decimal = '.'
+	case ",":
+		n.Decimal = ','
+	default:
+		return n, fmt.Errorf("decimal %q, wanted a point or a comma", o.Decimal)
+	}
+	switch o.Thousands {
+	case "":
+	case ",", ".", "'":
+		n.Thousands = o.Thousands[0]
+	case "space":
+		n.Thousands = ' '
+	default:
+		return n, fmt.Errorf("thousands %q, wanted , . ' or \"space\"", o.Thousands)
+	}
+	if n.Decimal == n.Thousands {
+		return n, fmt.Errorf("decimal and thousands are both %q", n.Decimal)
+	}
+	return n, nil
 }
 
 // dialect is how records are written.

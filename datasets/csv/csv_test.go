@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"unicode/utf8"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -127,13 +128,104 @@ func TestSchema(t *testing.T) {
 		{"a,c\n1,u\n", `f.csv: missing column "b"; column "c" is not in the schema`},
 		{"a,b\nx,u\n", `f.csv:2: column a: "x" is not a number`},
 		{"a,b,y\n1,u,maybe\n", `f.csv:2: column y: class "maybe" is not among the 2 of the schema: no, yes`},
-		{"a,b,y\n1,u,\n", `f.csv:2: column y: the target is missing`},
+		{"a,b,y\n1,u,\n", `f.csv:2: column y: the target is missing; missing_target: drop leaves such rows out`},
 		{"a,b\n", `f.csv: no rows`},
 	} {
 		if _, err := read(c.text, csv.Options{Roles: roles}); err == nil || err.Error() != c.want {
 			t.Errorf("%q:\n got %v\nwant %s", c.text, err, c.want)
 		}
 	}
+}
+
+func dated(d datasets.Date) datasets.Roles {
+	return datasets.Roles{Dates: map[string]datasets.Date{"d": d}}
+}
+
+// A file in another encoding and notation is the file in UTF-8 with decimal points.
+func TestEncodingsAndNotations(t *testing.T) {
+	plain := "name;size;y\nM\u00fcller;1234.5;ja\nK\u00f6hler;-0.25;nein\n;7;ja\n"
+	want, err := read(plain, csv.Options{Roles: target("y"), Delimiter: ";"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	german := strings.NewReplacer("1234.5", "1.234,5", "0.25", "0,25").Replace(plain)
+	latin := strings.NewReplacer("\u00fc", "\xfc", "\u00f6", "\xf6").Replace(german)
+	var little, big strings.Builder
+	for _, c := range "\ufeff" + german {
+		little.WriteString(string([]byte{byte(c), byte(c >> 8)}))
+		big.WriteString(string([]byte{byte(c >> 8), byte(c)}))
+	}
+	for encoding, text := range map[string]string{"": german, "utf-8": "\ufeff" + german, "latin-1": latin, "windows-1252": latin, "utf-16": little.String()} {
+		o := csv.Options{Roles: target("y"), Delimiter: ";", Encoding: encoding, Decimal: ",", Thousands: "."}
+		got, err := read(text, o)
+		if err != nil {
+			t.Fatalf("%s: %v", encoding, err)
+		}
+		sourcetest.Equal(t, got, want)
+		if encoding == "utf-16" {
+			if got, err = read(big.String(), o); err != nil {
+				t.Fatal(err)
+			}
+			sourcetest.Equal(t, got, want)
+		}
+	}
+}
+
+// Rows without a target are left out by every pass, and known by their numbers.
+func TestDropMissingTarget(t *testing.T) {
+	text := "a,b,y\n1,u,\n2,v,no\n3,w,NaN\n4,x,yes\n5,u,\n6,v,no\n"
+	want, err := read("a,b,y\n2,v,no\n4,x,yes\n6,v,no\n", csv.Options{Roles: target("y")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := csv.Options{Roles: target("y"), FS: fstest.MapFS{"f.csv": {Data: []byte(text)}}}
+	o.DropMissingTarget = true
+	for range 2 { // by learning, and by the schema that was learned
+		source, err := csv.Open(context.Background(), "f.csv", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sourcetest.Run(t, source)
+		got, err := datasets.Gather(context.Background(), source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sourcetest.Equal(t, got, want)
+		left := source.(datasets.Partial).LeftOut()
+		if !slices.Equal(left, []int{0, 2, 4}) {
+			t.Errorf("left out are %v", left)
+		}
+		o.Schema = &want.Schema
+	}
+}
+
+// The parts of a date are columns of numbers, missing where the date is.
+func TestDates(t *testing.T) {
+	text := "a,d,y\n1,2024-03-01 14:30,0.5\n2,,1.5\n3,31.12.1999,2.5\n"
+	o := csv.Options{Roles: dated(datasets.Date{Parts: []string{"hour", "year", "weekday"}})}
+	o.Target = []string{"y"}
+	set, err := read(text, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := math.NaN()
+	sourcetest.Equal(t, set, datasets.Set{
+		X: mat.NewDense(3, 4, []float64{1, 14, 2024, 5, 2, none, none, none, 3, 0, 1999, 5}),
+		Y: []float64{0.5, 1.5, 2.5},
+	})
+	var names []string
+	for _, c := range set.Schema.Columns {
+		names = append(names, c.Name)
+	}
+	if !slices.Equal(names, []string{"a", "d_hour", "d_year", "d_weekday"}) {
+		t.Errorf("the columns are %v", names)
+	}
+	o.Schema, o.Target = &set.Schema, nil
+	again, err := read("d,a\n2024-03-01T14:30:00Z,1\n", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sourcetest.Equal(t, again, datasets.Set{X: mat.NewDense(1, 4, []float64{1, 14, 2024, 5})})
 }
 
 // TestBadInput compares the messages a user sees.
@@ -156,15 +248,15 @@ func TestBadInput(t *testing.T) {
 		{"a\n\"x\n", csv.Options{}, `f.csv:2: quoted field is never closed`},
 		{"a\nb\"x\n", csv.Options{}, `f.csv:2: " inside of a field that does not begin with one`},
 		{"a\n\"b\"x\n", csv.Options{}, `f.csv:2: text behind the closing " of a field`},
-		{"a\n1\n2\x003\n", csv.Options{}, "f.csv:3: NUL byte; is this a text file?"},
-		{"a\n1\n\"2\x00\"\n", csv.Options{}, "f.csv:3: NUL byte; is this a text file?"},
+		{"a\n1\n2\x003\n", csv.Options{}, "f.csv:3: NUL byte; is this a text file? csv.encoding: utf-16 reads one of two bytes a letter"},
+		{"a\n1\n\"2\x00\"\n", csv.Options{}, "f.csv:3: NUL byte; is this a text file? csv.encoding: utf-16 reads one of two bytes a letter"},
 		{"a\n" + strings.Repeat("1", 2000) + "\n", csv.Options{MaxRecord: 1000}, "f.csv:2: line too long: more than 1000 bytes"},
 		{"a\n\"" + strings.Repeat("1\n", 1<<20), csv.Options{MaxRecord: 1 << 20}, "f.csv:2: line too long: more than 1048576 bytes; is a quote left open?"},
 		{mostly, csv.Options{}, `f.csv:20: column a: "n/a" is not a number, though 90 % of the values are; if it stands for a missing value name it under missing, if the column is text write kinds: {a: categorical}`},
 		{"a\n1\nx\n", csv.Options{Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"a": datasets.Numeric}}}, `f.csv:3: column a: "x" is not a number`},
 		{"a\n1\n1e999\n" + strings.Repeat("1\n", 10), csv.Options{Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"a": datasets.Numeric}}}, `f.csv:3: column a: "1e999" is not a number`},
-		{"a,y\n1,\n", csv.Options{Roles: target("y")}, "f.csv:2: column y: the target is missing"},
-		{"a,y\n1,NaN\n", csv.Options{Roles: target("y")}, "f.csv:2: column y: the target is missing"},
+		{"a,y\n1,\n", csv.Options{Roles: target("y")}, "f.csv:2: column y: the target is missing; missing_target: drop leaves such rows out"},
+		{"a,y\n1,NaN\n", csv.Options{Roles: target("y")}, "f.csv:2: column y: the target is missing; missing_target: drop leaves such rows out"},
 		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Task: datasets.Regression}}, `f.csv:2: column y: "x" is not a number`},
 		{"a,y\n1,x\n", csv.Options{Roles: target("z")}, `f.csv: target: no column "z"; there are a, y`},
 		{"a,y\n1,x\n", csv.Options{Roles: target("2")}, `f.csv: target: no column "2"; there are a, y`},
@@ -186,6 +278,22 @@ func TestBadInput(t *testing.T) {
 		{"a\n1\n", csv.Options{Skip: -1}, `f.csv: skip and the bound on records are not negative`},
 		{"a\n1\n", csv.Options{Skip: 5}, `f.csv: empty file`},
 		{"\x1f\x8bgarbage", csv.Options{}, `f.csv: unexpected EOF`},
+		{"a,b\n1,caf\u00e9 caf\xe9\n", csv.Options{}, `f.csv:2:11: column b: this is not utf-8; csv.encoding says what the file is in: latin-1, windows-1252, utf-16`},
+		{"a,caf\xe9\n1,2\n", csv.Options{}, `f.csv:1:6: this is not utf-8; csv.encoding says what the file is in: latin-1, windows-1252, utf-16`},
+		{"a,b\r\n1,\"x\r\n\u00e9\xe9\"\n", csv.Options{}, `f.csv:3:2: column b: this is not utf-8; csv.encoding says what the file is in: latin-1, windows-1252, utf-16`},
+		{"\xff\xfea\x00\n\x001\x00", csv.Options{}, `f.csv:1: NUL byte; is this a text file? csv.encoding: utf-16 reads one of two bytes a letter`},
+		{"a\nx\ny\x81\n", csv.Options{Encoding: "windows-1252"}, `f.csv:3:2: column a: this is not windows-1252; csv.encoding says what the file is in: utf-8, latin-1, utf-16`},
+		{"\xff\xfea\x00\n\x001\x00\n\x00\x00\xdc\n\x00", csv.Options{Encoding: "utf-16"}, `f.csv:3:1: column a: this is not utf-16; csv.encoding says what the file is in: utf-8, latin-1, windows-1252`},
+		{"a\n1\n", csv.Options{Encoding: "ebcdic"}, `f.csv: encoding "ebcdic", wanted utf-8, latin-1, windows-1252, utf-16`},
+		{"a\n1\n", csv.Options{Decimal: ";"}, `f.csv: decimal ";", wanted a point or a comma`},
+		{"a\n1\n", csv.Options{Thousands: "_"}, `f.csv: thousands "_", wanted , . ' or "space"`},
+		{"a\n1\n", csv.Options{Decimal: ",", Thousands: ","}, `f.csv: decimal and thousands are both ','`},
+		{"a,y\n1,\n2,\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, DropMissingTarget: true}}, `f.csv: column y: the target is missing in all 2 rows`},
+		{"a,d\n1,2024-03-32\n", csv.Options{Roles: dated(datasets.Date{})}, `f.csv:2: column d: "2024-03-32" is not a date, wanted one such as 2024-03-31 or 31.3.2024; for 31/3/2024 say order: dmy, for 3/31/2024 order: mdy`},
+		{"a,d\n1,13/3/2024\n", csv.Options{Roles: dated(datasets.Date{Order: "mdy"})}, `f.csv:2: column d: "13/3/2024" is not a date, wanted the year or the month first, such as 2024-03-31 or 3/31/2024`},
+		{"a,d\n1,3/13/2024\n", csv.Options{Roles: dated(datasets.Date{Order: "dmy"})}, `f.csv:2: column d: "3/13/2024" is not a date, wanted the year or the day first, such as 2024-03-31 or 31/3/2024`},
+		{"a,b\n1,2\n", csv.Options{Roles: dated(datasets.Date{})}, `f.csv: dates: no column "d"; there are a, b`},
+		{"a,d\n1,2\n", csv.Options{Roles: dated(datasets.Date{Order: "ymd"})}, `f.csv: dates: column d: order "ymd", wanted dmy or mdy`},
 	} {
 		if _, err := read(c.text, c.o); err == nil || err.Error() != c.want {
 			t.Errorf("%.60q:\n got %v\nwant %s", c.text, err, c.want)
@@ -417,12 +525,17 @@ func TestStandard(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	for _, text := range []string{"a,b\n1,2\n", "\ufeffa\r\n\"x\"\"\r\n\"\r\n", "# c\n\n1,NaN\n", "\"a\nb", "a\"b\n", "1 2  3\n4 5 6\n", "a\n1\n1\n1\n1\n1\n1\n1\n1\n1\nx\n", "\x1f\x8b\x08\x00"} {
-		f.Add(text, uint8(0), "y")
-		f.Add(text, uint8(3), "-1")
-		f.Add(text, uint8(13), "0")
+		f.Add(text, uint16(0), "y")
+		f.Add(text, uint16(3), "-1")
+		f.Add(text, uint16(13), "0")
 	}
-	f.Fuzz(func(t *testing.T, text string, options uint8, name string) {
-		if !strings.ContainsRune(text, 0) && !strings.HasPrefix(text, "\x1f\x8b") && strings.Count(text, "\ufeff") == 0 {
+	f.Add("a;b\n1.234,5;2\nx;\n", uint16(1<<4|1<<6), "")
+	f.Add("\xff\xfea\x00\n\x001\x00\n\x00", uint16(3<<8), "")
+	f.Add("a,d\n1,2024-03-01 10:00\n2,1/2/99\n", uint16(1<<7|1<<10), "d_day")
+	f.Add("a,y\n1,\n2,caf\xe9\n", uint16(1<<10|1<<8), "y")
+	f.Fuzz(func(t *testing.T, text string, options uint16, name string) {
+		if !utf8.ValidString(text) { // encoding/csv takes it as it is
+		} else if !strings.ContainsRune(text, 0) && !strings.HasPrefix(text, "\x1f\x8b") && strings.Count(text, "\ufeff") == 0 {
 			compare(t, text, "")
 			compare(t, text, "#")
 		}
@@ -433,6 +546,19 @@ func FuzzRead(f *testing.F) {
 		if options&8 != 0 {
 			o.Task = datasets.Classification
 		}
+		if options&16 != 0 {
+			o.Decimal = ","
+		}
+		if options&32 != 0 {
+			o.Thousands = "space"
+		} else if options&64 != 0 {
+			o.Thousands = "."
+		}
+		if options&128 != 0 {
+			o.Dates = map[string]datasets.Date{"d": {Order: "dmy"}}
+		}
+		o.Encoding = []string{"", "latin-1", "windows-1252", "utf-16"}[options>>8&3]
+		o.DropMissingTarget = options&1024 != 0
 		if name != "" {
 			o.Target = []string{name}
 		}
@@ -442,6 +568,11 @@ func FuzzRead(f *testing.F) {
 		}
 		if err := set.Check(); err != nil {
 			t.Fatalf("read, but %v", err)
+		}
+		for _, c := range append(set.Schema.Columns, set.Schema.Targets...) {
+			if bad := slices.IndexFunc(append(c.Levels, c.Name), func(word string) bool { return !utf8.ValidString(word) }); bad >= 0 {
+				t.Fatalf("column %q has words that are not UTF-8: %q", c.Name, c.Levels)
+			}
 		}
 		o.Schema, o.Target, o.Task = &set.Schema, nil, datasets.AnyTask
 		again, err := read(text, o)

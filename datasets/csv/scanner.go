@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/datasets/internal/text"
 )
@@ -23,7 +25,7 @@ type scanner struct {
 
 var (
 	errMore  = errors.New("the record does not end here")
-	errNUL   = errors.New("NUL byte; is this a text file?")
+	errNUL   = errors.New("NUL byte; is this a text file? csv.encoding: utf-16 reads one of two bytes a letter")
 	errBare  = errors.New(`" inside of a field that does not begin with one`)
 	errAfter = errors.New(`text behind the closing " of a field`)
 	errOpen  = errors.New(`quoted field is never closed`)
@@ -52,7 +54,7 @@ func (s *scanner) next() error {
 		case err == nil:
 			s.w.Consume(n)
 			s.upcoming += s.lines
-			return nil
+			return s.check(b[:n])
 		case err != errMore:
 			s.line += s.lines
 			return err
@@ -67,6 +69,29 @@ func (s *scanner) next() error {
 		case err != nil:
 			return err
 		}
+	}
+}
+
+// invalid is a place where a record is not in the encoding of its file.
+type invalid struct {
+	line, column int // counted in letters
+	field        int // -1 for none
+}
+
+func (invalid) Error() string { return "not in the encoding of the file" }
+
+// check reports where a record, of which the fields are at hand, is not UTF-8.
+func (s *scanner) check(record []byte) error {
+	at := text.Invalid(record)
+	if at < 0 {
+		return nil
+	}
+	before := record[:at]
+	newline := bytes.LastIndexByte(before, '\n')
+	return invalid{
+		line:   s.line + bytes.Count(before, []byte{'\n'}),
+		column: utf8.RuneCount(before[newline+1:]) + 1,
+		field:  slices.IndexFunc(s.fields, func(f []byte) bool { return !utf8.Valid(f) }),
 	}
 }
 

@@ -19,6 +19,7 @@ func init() {
 			"BlockRows":      reflect.ValueOf(datasets.BlockRows),
 			"Categorical":    reflect.ValueOf(datasets.Categorical),
 			"Classification": reflect.ValueOf(datasets.Classification),
+			"DateParts":      reflect.ValueOf(&datasets.DateParts).Elem(),
 			"ErrEmpty":       reflect.ValueOf(&datasets.ErrEmpty).Elem(),
 			"ErrMissing":     reflect.ValueOf(&datasets.ErrMissing).Elem(),
 			"Gather":         reflect.ValueOf(datasets.Gather),
@@ -38,10 +39,12 @@ func init() {
 			"Column":          reflect.TypeOf((*datasets.Column)(nil)).Elem(),
 			"Cost":            reflect.TypeOf((*datasets.Cost)(nil)).Elem(),
 			"Coster":          reflect.TypeOf((*datasets.Coster)(nil)).Elem(),
+			"Date":            reflect.TypeOf((*datasets.Date)(nil)).Elem(),
 			"Fold":            reflect.TypeOf((*datasets.Fold)(nil)).Elem(),
 			"GroupKFold":      reflect.TypeOf((*datasets.GroupKFold)(nil)).Elem(),
 			"KFold":           reflect.TypeOf((*datasets.KFold)(nil)).Elem(),
 			"Kind":            reflect.TypeOf((*datasets.Kind)(nil)).Elem(),
+			"Partial":         reflect.TypeOf((*datasets.Partial)(nil)).Elem(),
 			"Roles":           reflect.TypeOf((*datasets.Roles)(nil)).Elem(),
 			"Schema":          reflect.TypeOf((*datasets.Schema)(nil)).Elem(),
 			"Set":             reflect.TypeOf((*datasets.Set)(nil)).Elem(),
@@ -54,6 +57,7 @@ func init() {
 		},
 		Proxies: map[string]reflect.Type{
 			"Coster":   reflect.TypeOf((*proxy_datasets_Coster)(nil)).Elem(),
+			"Partial":  reflect.TypeOf((*proxy_datasets_Partial)(nil)).Elem(),
 			"Source":   reflect.TypeOf((*proxy_datasets_Source)(nil)).Elem(),
 			"Splitter": reflect.TypeOf((*proxy_datasets_Splitter)(nil)).Elem(),
 		},
@@ -70,6 +74,21 @@ type proxy_datasets_Coster struct {
 }
 
 func (p *proxy_datasets_Coster) Cost(a0 int, a1 int) datasets.Cost { return p.Cost_(p.Object, a0, a1) }
+
+type proxy_datasets_Partial struct {
+	Object   any
+	Blocks_  func(_proxy_obj_ any, a0 context.Context, a1 func(block datasets.Set) error) error
+	Dims_    func(_proxy_obj_ any) (int, int)
+	LeftOut_ func(_proxy_obj_ any) []int
+	Schema_  func(_proxy_obj_ any) datasets.Schema
+}
+
+func (p *proxy_datasets_Partial) Blocks(a0 context.Context, a1 func(block datasets.Set) error) error {
+	return p.Blocks_(p.Object, a0, a1)
+}
+func (p *proxy_datasets_Partial) Dims() (int, int)        { return p.Dims_(p.Object) }
+func (p *proxy_datasets_Partial) LeftOut() []int          { return p.LeftOut_(p.Object) }
+func (p *proxy_datasets_Partial) Schema() datasets.Schema { return p.Schema_(p.Object) }
 
 type proxy_datasets_Source struct {
 	Object  any

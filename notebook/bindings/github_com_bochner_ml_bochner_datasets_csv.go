@@ -14,9 +14,11 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/datasets/csv"] = imports.Package{
 		Name: "csv",
 		Binds: map[string]reflect.Value{
-			"Open":  reflect.ValueOf(csv.Open),
-			"Read":  reflect.ValueOf(csv.Read),
-			"Write": reflect.ValueOf(csv.Write),
+			"ErrEncoding": reflect.ValueOf(&csv.ErrEncoding).Elem(),
+			"Open":        reflect.ValueOf(csv.Open),
+			"Read":        reflect.ValueOf(csv.Read),
+			"Scan":        reflect.ValueOf(csv.Scan),
+			"Write":       reflect.ValueOf(csv.Write),
 		},
 		Types: map[string]reflect.Type{
 			"Options": reflect.TypeOf((*csv.Options)(nil)).Elem(),

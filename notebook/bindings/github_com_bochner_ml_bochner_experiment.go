@@ -37,6 +37,7 @@ func init() {
 			"Column":       reflect.TypeOf((*experiment.Column)(nil)).Elem(),
 			"Data":         reflect.TypeOf((*experiment.Data)(nil)).Elem(),
 			"Dataset":      reflect.TypeOf((*experiment.Dataset)(nil)).Elem(),
+			"Dates":        reflect.TypeOf((*experiment.Dates)(nil)).Elem(),
 			"Digests":      reflect.TypeOf((*experiment.Digests)(nil)).Elem(),
 			"DraftOptions": reflect.TypeOf((*experiment.DraftOptions)(nil)).Elem(),
 			"Duration":     reflect.TypeOf((*experiment.Duration)(nil)).Elem(),

@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/datasets/internal/text"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -80,7 +79,7 @@ func (b *block) addDense(rec *Record) error {
 	for j, field := range rec.Fields {
 		c := &b.cells[j]
 		if c.use == input && c.codes == nil {
-			v, ok := text.Number(field)
+			v, ok := b.layout.numbers.Number(field)
 			if !ok {
 				if field != nil {
 					return b.layout.fault(rec.Line, j, "%q is not a number", field)
@@ -115,7 +114,7 @@ func (b *block) addSparse(rec *Record) error {
 		v := c.lookup(field)
 		if c.codes == nil && field != nil {
 			var ok bool
-			if v, ok = text.Number(field); !ok {
+			if v, ok = b.layout.numbers.Number(field); !ok {
 				return b.layout.fault(rec.Line, j, "%q is not a number", field)
 			}
 		}
@@ -152,7 +151,7 @@ func (b *block) addOther(line, j int, c *cell, field []byte) error {
 		b.targets[b.rows*len(b.layout.targets)+c.at] = v
 		return err
 	case weight:
-		v, _ := text.Number(field)
+		v, _ := b.layout.numbers.Number(field)
 		if b.weighted {
 			v *= b.weights[b.rows]
 		}
@@ -171,7 +170,7 @@ func (b *block) target(line, j int, c *cell, field []byte) (float64, error) {
 		}
 		return v, nil
 	}
-	v, ok := text.Number(field)
+	v, ok := b.layout.numbers.Number(field)
 	if !ok {
 		return 0, b.layout.fault(line, j, "%q is not a number", field)
 	}

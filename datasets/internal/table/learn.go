@@ -89,7 +89,7 @@ func (c *learned) see(l *layout, line, j int, field []byte) error {
 	if c.collect {
 		return c.add(l, line, j, field)
 	}
-	if _, ok := text.Number(field); ok {
+	if _, ok := l.numbers.Number(field); ok {
 		c.numbers++
 		return nil
 	}
@@ -187,13 +187,13 @@ func (l *layout) column(j int, c *learned) datasets.Column {
 	case known && kind == datasets.Categorical && l.columns[j].Levels != nil:
 		out.Kind, out.Levels = datasets.Categorical, l.columns[j].Levels
 	case c.collect:
-		out.Kind, out.Levels = datasets.Categorical, sorted(c.levels)
+		out.Kind, out.Levels = datasets.Categorical, sorted(c.levels, l.numbers)
 	}
 	return out
 }
 
 // sorted returns levels in order: of their values where all are numbers, else of their letters.
-func sorted(levels map[string]struct{}) []string {
+func sorted(levels map[string]struct{}, notation text.Notation) []string {
 	type level struct {
 		name  string
 		value float64
@@ -201,7 +201,7 @@ func sorted(levels map[string]struct{}) []string {
 	all := make([]level, 0, len(levels))
 	numbers := true
 	for name := range levels {
-		v, ok := text.Number([]byte(name))
+		v, ok := notation.Number([]byte(name))
 		numbers = numbers && ok
 		all = append(all, level{name, v})
 	}

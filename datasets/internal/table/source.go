@@ -9,12 +9,23 @@ import (
 
 // Open learns the schema of r's records, unless the roles bring one, and returns them as a source.
 func Open(ctx context.Context, r Reader, roles datasets.Roles) (datasets.Source, error) {
+	r, err := withDates(r, roles.Dates)
+	if err != nil {
+		return nil, err
+	}
 	form := r.Form()
 	l, err := arrange(form, roles)
 	if err != nil {
 		return nil, err
 	}
 	s := &source{reader: r, layout: l, weighted: form.Weighted, rows: -1}
+	if roles.DropMissingTarget && len(l.targets) > 0 {
+		s.labelled = &labelled{Reader: r, layout: l}
+		if err := s.labelled.find(ctx); err != nil {
+			return nil, err
+		}
+		s.reader, r, s.rows = s.labelled, s.labelled, s.labelled.kept
+	}
 	if roles.Schema != nil {
 		s.schema = *roles.Schema
 		if len(s.schema.Columns) == 0 {
@@ -40,6 +51,7 @@ type source struct {
 	rows     int // -1 where nobody has counted
 	cells    []cell
 	absent   []float64 // codes of targets that a sparse record leaves out
+	labelled *labelled // nil where no rows are left out
 }
 
 // cell says where the fields of one column go.
@@ -51,6 +63,14 @@ type cell struct {
 }
 
 func (s *source) Schema() datasets.Schema { return s.schema }
+
+// LeftOut returns the numbers of the rows of the file that are left out.
+func (s *source) LeftOut() []int {
+	if s.labelled == nil {
+		return nil
+	}
+	return s.labelled.without
+}
 
 func (s *source) Dims() (rows, cols int) { return s.rows, len(s.schema.Columns) }
 

@@ -31,6 +31,7 @@ type Form struct {
 	Columns  []Column // in the file's order
 	Sparse   bool     // whether records leave out the fields that are zero
 	Weighted bool     // whether records have weights outside of columns
+	Notation text.Notation
 }
 
 // Column is what a file says about one of its columns.
@@ -55,6 +56,7 @@ type layout struct {
 	file    string
 	columns []Column
 	sparse  bool
+	numbers text.Notation
 	byName  map[string]int // columns by name
 	use     []use
 	kinds   map[int]datasets.Kind // of columns, as the roles say
@@ -81,7 +83,7 @@ const (
 // inputs, by name.
 func arrange(form Form, roles datasets.Roles) (*layout, error) {
 	l := &layout{
-		file: form.Name, columns: form.Columns, sparse: form.Sparse, roles: roles, suffix: []byte(roles.Suffix),
+		file: form.Name, columns: form.Columns, sparse: form.Sparse, numbers: form.Notation, roles: roles, suffix: []byte(roles.Suffix),
 		byName: map[string]int{}, use: make([]use, len(form.Columns)), kinds: map[int]datasets.Kind{},
 	}
 	if err := l.checkNames(); err != nil {
@@ -283,10 +285,14 @@ func (l *layout) kindOf(j int) (kind datasets.Kind, known bool) {
 // missing, a weight that is none.
 func (l *layout) needs(line, j int, field []byte) error {
 	if field == nil {
-		return l.fault(line, j, "the %s is missing", l.use[j])
+		hint := ""
+		if l.use[j] == target {
+			hint = "; missing_target: drop leaves such rows out"
+		}
+		return l.fault(line, j, "the %s is missing%s", l.use[j], hint)
 	}
 	if l.use[j] == weight {
-		if v, ok := text.Number(field); !ok || v < 0 {
+		if v, ok := l.numbers.Number(field); !ok || v < 0 {
 			return l.fault(line, j, "%q is not a weight, wanted a number ≥ 0", field)
 		}
 	}

@@ -1,0 +1,45 @@
+package csv
+
+import (
+	"context"
+	"fmt"
+	"io"
+)
+
+// Scan calls yield with every record of the file at path in turn, the header among them, until the
+// first error, which it returns. It asks nothing of the records: they may differ in their number of
+// fields. A missing value is nil; fields are valid until yield returns. Of the options those count that
+// say how the file is written.
+func Scan(ctx context.Context, path string, o Options, yield func(line int, fields [][]byte) error) error {
+	f := &file{path: path, o: o}
+	var err error
+	if f.dialect, err = o.dialect(path); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	s, err := f.start()
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return f.scan(ctx, s, yield)
+}
+
+// pollRecords is after how many records the context is asked.
+const pollRecords = 1024
+
+// scan hands out the records that are left.
+func (f *file) scan(ctx context.Context, s *scanner, yield func(line int, fields [][]byte) error) error {
+	for n := 0; ; n++ {
+		if n%pollRecords == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := s.next(); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return f.fault(s.line, err)
+		}
+		if err := yield(s.line, s.fields); err != nil {
+			return err
+		}
+	}
+}

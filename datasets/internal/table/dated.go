@@ -1,0 +1,110 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// dated is records in which the parts of dates take the place of columns of dates.
+type dated struct {
+	Reader
+	form Form
+	from []origin // by column of the inner records
+}
+
+// origin is a column of the inner records: one of dates, or one that stays.
+type origin struct {
+	name  string
+	dates bool
+	date  datasets.Date
+	parts int // columns that it becomes
+}
+
+// withDates returns r with the parts of dates for the columns named.
+func withDates(r Reader, dates map[string]datasets.Date) (Reader, error) {
+	if len(dates) == 0 {
+		return r, nil
+	}
+	form := r.Form()
+	out := &dated{Reader: r, form: form}
+	if form.Sparse {
+		return nil, fmt.Errorf("%s: dates: sparse rows have numbers and levels only", form.Name)
+	}
+	out.form.Columns = nil
+	found := map[string]bool{}
+	for _, c := range form.Columns {
+		date, is := dates[c.Name]
+		if !is {
+			out.form.Columns = append(out.form.Columns, c)
+			out.from = append(out.from, origin{name: c.Name, parts: 1})
+			continue
+		}
+		if err := date.Check(); err != nil {
+			return nil, fmt.Errorf("%s: dates: column %s: %w", form.Name, c.Name, err)
+		}
+		found[c.Name] = true
+		names := date.Names(c.Name)
+		for _, name := range names {
+			out.form.Columns = append(out.form.Columns, Column{Name: name, Line: c.Line, Declared: true, Kind: datasets.Numeric})
+		}
+		out.from = append(out.from, origin{c.Name, true, date, len(names)})
+	}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(dates)) {
+		if !found[name] {
+			l := layout{columns: form.Columns}
+			errs = append(errs, fmt.Errorf("%s: dates: no column %q; there are %s", form.Name, name, list(l.names())))
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+func (r *dated) Form() Form { return r.form }
+
+func (r *dated) Records(ctx context.Context, yield func(rec *Record) error) error {
+	out := Record{Fields: make([][]byte, len(r.form.Columns))}
+	room := make([]byte, 0, 16*len(r.form.Columns))
+	return r.Reader.Records(ctx, func(rec *Record) error {
+		out.Line, out.Weight = rec.Line, rec.Weight
+		room = room[:0]
+		at := 0
+		for j, field := range rec.Fields {
+			c := &r.from[j]
+			if !c.dates || field == nil {
+				for range c.parts {
+					out.Fields[at] = field
+					at++
+				}
+				continue
+			}
+			t, ok := c.date.Parse(field)
+			if !ok {
+				return fmt.Errorf("%s:%d: column %s: %q is not a date%s", r.form.Name, rec.Line, c.name, field, c.wanted())
+			}
+			for _, v := range c.date.Values(t) {
+				from := len(room)
+				room = strconv.AppendInt(room, int64(v), 10)
+				out.Fields[at] = room[from:len(room):len(room)]
+				at++
+			}
+		}
+		return yield(&out)
+	})
+}
+
+// wanted says how dates are written, as far as the options do.
+func (c *origin) wanted() string {
+	switch c.date.Order {
+	case "dmy":
+		return ", wanted the year or the day first, such as 2024-03-31 or 31/3/2024"
+	case "mdy":
+		return ", wanted the year or the month first, such as 2024-03-31 or 3/31/2024"
+	}
+	return ", wanted one such as 2024-03-31 or 31.3.2024; for 31/3/2024 say order: dmy, for 3/31/2024 order: mdy"
+}
