@@ -66,10 +66,7 @@ func (d *descent) byInterior(ctx context.Context, tol float64, maxEpochs int) er
 		if d.epochs >= maxEpochs || d.gap() <= tol {
 			break
 		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if !p.step() {
+		if !p.step(ctx) {
 			break
 		}
 		d.epochs++
@@ -78,6 +75,9 @@ func (d *descent) byInterior(ctx context.Context, tol float64, maxEpochs int) er
 		if err := d.look(); err != nil {
 			return err
 		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	copy(d.beta, d.best.beta)
 	d.combine(d.w, d.beta)
@@ -172,10 +172,10 @@ func (p *interior) gradients() {
 }
 
 // step moves the parts, and reports whether it could.
-func (p *interior) step() bool {
+func (p *interior) step(ctx context.Context) bool {
 	p.hand()
 	p.gradients()
-	if !p.factorise() {
+	if !p.factorise(ctx) {
 		return false
 	}
 	mu := p.complementarity(0)
@@ -196,8 +196,8 @@ func (p *interior) step() bool {
 	return true
 }
 
-// factorise makes the matrix of a step and its factor.
-func (p *interior) factorise() bool {
+// factorise makes the matrix of a step and its factor, unless it is told to stop or rounding forbids.
+func (p *interior) factorise(ctx context.Context) bool {
 	n, cols := len(p.beta), len(p.w)
 	p.weight = kern.Sum(p.omega)
 	if p.Intercept {
@@ -209,6 +209,9 @@ func (p *interior) factorise() bool {
 		p.factor[j*cols+j] = 1
 	}
 	for first := 0; first < n; first += gramRows {
+		if ctx.Err() != nil {
+			return false
+		}
 		count := min(gramRows, n-first)
 		kern.Parallel(count, 16, func(lo, hi int) {
 			for r := lo; r < hi; r++ {
