@@ -176,12 +176,14 @@ func TestFitsDoNotDependOnTheNumberOfCores(t *testing.T) {
 	hinge.Loss, hinge.Tol = "hinge", 1e-2
 	cg := estimator.NewRidgeClassifier()
 	cg.Solver = "cg"
+	interior := estimator.NewSVR()
+	interior.C = 100
 	for _, c := range []struct {
 		name string
 		spec estimator.Estimator
 		data datasets.Set
 	}{{"ridge", estimator.NewRidge(), data}, {"logistic", estimator.NewLogistic(), classes}, {"softmax", estimator.NewLogistic(), three},
-		{"svm", estimator.NewSVM(), three}, {"hinge", hinge, three}, {"svr", estimator.NewSVR(), data.Slice(0, 500)},
+		{"svm", estimator.NewSVM(), three}, {"hinge", hinge, three}, {"svr", estimator.NewSVR(), data.Slice(0, 500)}, {"svr of a large C", interior, data.Slice(0, 1500)},
 		{"binned logistic", estimator.NewLogistic(), index}, {"binned cg", cg, index}} {
 		var first []float64
 		for _, cores := range []int{1, 2, 5} {

@@ -252,15 +252,16 @@ func (s PCA) keep(variance []float64, total float64, rank, exist int) (int, erro
 	return rank, nil
 }
 
-// turn makes the entry of largest size positive, the first of several.
+// turn makes the entry of largest size positive; of several, which rounding does not tell apart, the
+// first: of two standardized columns the entries are all of one size.
 func turn(v []float64) {
-	at := 0
-	for j, x := range v {
-		if math.Abs(x) > math.Abs(v[at]) {
-			at = j
-		}
+	const alike = 1 - 1e-6
+	largest := 0.0
+	for _, x := range v {
+		largest = max(largest, math.Abs(x))
 	}
-	if v[at] < 0 {
+	first := slices.IndexFunc(v, func(x float64) bool { return math.Abs(x) >= alike*largest })
+	if first >= 0 && v[first] < 0 {
 		for j := range v {
 			v[j] = -v[j]
 		}

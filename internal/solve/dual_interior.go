@@ -67,14 +67,12 @@ func (d *descent) byInterior(ctx context.Context, tol float64, maxEpochs int) er
 		if d.epochs >= maxEpochs || d.gap() <= tol {
 			break
 		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if !p.step() {
-			break
-		}
+		moved := p.step(ctx)
 		if err := ctx.Err(); err != nil { // what the step found comes of stopping
 			return err
+		}
+		if !moved {
+			break
 		}
 		d.epochs++
 		d.steps++
@@ -82,6 +80,9 @@ func (d *descent) byInterior(ctx context.Context, tol float64, maxEpochs int) er
 		if err := d.look(); err != nil {
 			return err
 		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	copy(d.beta, d.best.beta)
 	d.combine(d.w, d.beta)
@@ -176,10 +177,10 @@ func (p *interior) gradients() {
 }
 
 // step moves the parts, and reports whether it could.
-func (p *interior) step() bool {
+func (p *interior) step(ctx context.Context) bool {
 	p.hand()
 	p.gradients()
-	if !p.factorise() {
+	if !p.factorise(ctx) {
 		return false
 	}
 	mu := p.complementarity(0)
@@ -200,8 +201,8 @@ func (p *interior) step() bool {
 	return true
 }
 
-// factorise makes the matrix of a step and its factor.
-func (p *interior) factorise() bool {
+// factorise makes the matrix of a step and its factor, unless it is told to stop or rounding forbids.
+func (p *interior) factorise(ctx context.Context) bool {
 	n, cols := len(p.beta), len(p.w)
 	p.weight = kern.Sum(p.omega)
 	if p.Intercept {
@@ -212,7 +213,10 @@ func (p *interior) factorise() bool {
 	for j := range cols {
 		p.factor[j*cols+j] = 1
 	}
-	for first := 0; first < n && p.ctx.Err() == nil; first += gramRows {
+	for first := 0; first < n; first += gramRows {
+		if ctx.Err() != nil {
+			return false
+		}
 		count := min(gramRows, n-first)
 		kern.Parallel(count, 16, func(lo, hi int) {
 			for r := lo; r < hi; r++ {
@@ -222,9 +226,9 @@ func (p *interior) factorise() bool {
 				kern.Axpy(-1, p.mean, row)
 			}
 		})
-		kern.Gram(p.ctx, kern.Dense(cols, cols, cols, p.factor), kern.Dense(count, cols, cols, p.block), p.omega[first:first+count])
+		kern.Gram(ctx, kern.Dense(cols, cols, cols, p.factor), kern.Dense(count, cols, cols, p.block), p.omega[first:first+count])
 	}
-	_, ok, err := kern.Cholesky(p.ctx, kern.Dense(cols, cols, cols, p.factor))
+	_, ok, err := kern.Cholesky(ctx, kern.Dense(cols, cols, cols, p.factor))
 	return ok && err == nil
 }
 
