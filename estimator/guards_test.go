@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -61,5 +62,111 @@ func TestNewtonNamesWhatIsNotFinite(t *testing.T) {
 		for _, e := range []Estimator{logistic, svm, svr} {
 			fails(t, what, e, data, "row 17", "weight", what)
 		}
+	}
+}
+
+// pieces is a source of given blocks.
+type pieces struct {
+	cols   int
+	blocks []datasets.Set
+}
+
+func (p pieces) Schema() datasets.Schema { return datasets.Schema{} }
+func (p pieces) Dims() (rows, cols int)  { return -1, p.cols }
+
+func (p pieces) Blocks(_ context.Context, yield func(datasets.Set) error) error {
+	for _, b := range p.blocks {
+		if err := yield(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Blocks that do not go with each other, or whose parts do not, are an error that says which, of every
+// model; so is a stream without rows.
+func TestBlocksThatDoNotFit(t *testing.T) {
+	rows := func(n, d int) *mat.Dense {
+		X := mat.NewDense(n, d, nil)
+		for i := range n {
+			X.Set(i, 0, float64(i))
+		}
+		return X
+	}
+	good := datasets.Set{X: rows(4, 2), Y: []float64{0, 1, 0, 1}}
+	one := []BlockEstimator{NewRidge(), Ridge{Alpha: 1, Solver: "cg", Tol: 1e-8, MaxIter: 10}, NewLogistic(), NewSVM(), NewSVR()}
+	two := one[:2]
+	for _, c := range []struct {
+		what   string
+		models []BlockEstimator
+		blocks []datasets.Set
+		want   string
+	}{
+		{"another width", one, []datasets.Set{good, {X: rows(4, 3), Y: good.Y}}, "row 4: 3 columns, wanted 2"},
+		{"too few weights", one, []datasets.Set{good, {X: rows(4, 2), Y: good.Y, Weights: []float64{1}}}, "rows from 4: 1 weights for 4 rows"},
+		{"too few targets", one, []datasets.Set{good, {X: rows(4, 2), Y: []float64{1}}}, "rows from 4: 1 targets for 4 rows"},
+		{"several targets", one[2:], []datasets.Set{{X: rows(4, 2), Targets: rows(4, 2)}}, "2 targets, wanted one"},
+		{"another number of targets", two, []datasets.Set{good, {X: rows(4, 2), Targets: rows(4, 2)}}, "rows from 4: 2 targets, wanted 1"},
+		{"no rows", one, nil, "no rows"},
+	} {
+		for _, e := range c.models {
+			p, err := e.FitSource(context.Background(), pieces{2, c.blocks})
+			if err == nil || !strings.Contains(err.Error(), c.want) || p != nil {
+				t.Errorf("%s, %T: %v and the error %v, wanted one with %q", c.what, e, p, err, c.want)
+			}
+		}
+	}
+	if p, err := NewRidge().FitSource(context.Background(), pieces{0, nil}); err == nil || !strings.Contains(err.Error(), "columns") {
+		t.Errorf("no columns: %v and the error %v", p, err)
+	}
+	short := datasets.Set{X: rows(4, 2), Targets: rows(3, 2)}
+	fails(t, "too few rows of targets", NewRidge(), short, "4 rows in X, 3 in Targets")
+	coded := good
+	coded.Schema.Columns = []datasets.Column{{Name: "size"}, {Name: "colour", Kind: datasets.Categorical, Levels: []string{"red", "blue"}}}
+	for _, e := range one {
+		fails(t, "codes of levels", e.(Estimator), coded, "column colour is categorical")
+	}
+}
+
+// Numbers at the end of the range give no model and no prediction, rather than one of infinities.
+func TestNothingInfiniteComesOut(t *testing.T) {
+	data := stopRows(20, 2, false)
+	kern.Scale(10, data.Y)
+	p, err := NewRidge().Fit(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := p.Predict(context.Background(), mat.NewDense(2, 2, []float64{1, 2, math.MaxFloat64, math.MaxFloat64}))
+	if p := p.(*FittedLinear); math.Abs(p.Coef().At(0, 0))+math.Abs(p.Coef().At(0, 1)) <= 1 {
+		t.Fatal("the model is too small to overflow")
+	}
+	if err == nil || !strings.Contains(err.Error(), "too large to predict from") || values != nil {
+		t.Errorf("%v and the error %v", values, err)
+	}
+	if m, err := newLinear([]float64{1, math.Inf(1)}, []float64{0}, Report{}); err == nil || !strings.Contains(err.Error(), "not finite") {
+		t.Errorf("%v and the error %v", m, err)
+	}
+}
+
+// A posterior needs a prior and noise, and one target; leaving one out needs a penalty to try.
+func TestPosteriorAndLeaveOneOutRefuse(t *testing.T) {
+	data := stopRows(20, 2, false)
+	ridge := NewRidge()
+	for _, c := range []struct{ alpha, noise float64 }{{0, 1}, {1, 0}, {1, math.NaN()}, {1, math.Inf(1)}} {
+		ridge.Alpha = c.alpha
+		if p, err := ridge.FitPosterior(context.Background(), data.Source(), c.noise); err == nil || !strings.Contains(err.Error(), "wanted numbers > 0") || p != nil {
+			t.Errorf("%+v: %v and the error %v", c, p, err)
+		}
+	}
+	several := datasets.Set{X: data.X, Targets: mat.DenseCopyOf(data.X)}
+	if p, err := NewRidge().FitPosterior(context.Background(), several.Source(), 1); err == nil || !strings.Contains(err.Error(), "2 targets, wanted one") {
+		t.Errorf("%v and the error %v", p, err)
+	}
+	if out, err := NewRidge().LeaveOneOut(context.Background(), data, nil); err == nil || !strings.Contains(err.Error(), "no alphas") {
+		t.Errorf("%v and the error %v", out, err)
+	}
+	both := ClassWeight{Balanced: true, Weights: map[string]float64{"0": 1}}
+	if err := both.Check(); err == nil {
+		t.Error("balanced class weights may have weights too")
 	}
 }
