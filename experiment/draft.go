@@ -70,7 +70,6 @@ type draft struct {
 type goal struct {
 	column  *profile // nil for sparse rows
 	classes []level  // nil for a quantity
-	kind    string   // how its values are to be taken, where that must be said
 	rows    int      // that have it
 	doubts  []string
 }

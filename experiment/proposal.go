@@ -136,8 +136,11 @@ func (d *draft) propose(n counted) proposal {
 		p.penalty = "logistic.C: {log: [0.01, 1.0e+4, 7]}"
 		d.scoreClasses(&p)
 	}
-	if rows >= 1000 && d.goal.classes != nil {
+	switch {
+	case rows >= 1000 && d.goal.classes != nil:
 		p.penalty = "logistic.C: {log: [0.01, 1000, 6]}"
+	case rows < 1000 && d.goal.classes == nil: // few rows are often of something that is computed, without noise
+		p.penalty = "ridge.alpha: {log: [1.0e-8, 100, 11]}"
 	}
 	if rows >= 20_000 && d.goal.classes != nil {
 		p.points, p.penalty = 6, "logistic.C: {log: [0.1, 1000, 5]}"
