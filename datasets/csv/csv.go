@@ -31,7 +31,7 @@ type Options struct {
 	Columns   []string // names of the columns, instead of the header's
 	Delimiter string   // one character, or "space" for runs of blanks; "" is a tab in .tsv files, else a comma
 	Comment   string   // a line that begins so is left out
-	Missing   []string // fields that stand for a missing value, as the empty one does; nil is "NaN" and "nan"
+	Missing   []string // fields that stand for a missing value, as the empty one does; nil is what Schema says, else "NaN" and "nan"
 	Skip      int      // lines to leave out at the beginning
 	KeepSpace bool     // whether blanks around fields belong to them
 	MaxRecord int      // bytes that a record may have; 0 is 16 MiB
@@ -106,7 +106,7 @@ func open(path string, o Options) (*file, error) {
 	return f, nil
 }
 
-func (f *file) Form() table.Form { return table.Form{Name: f.path, Columns: f.columns} }
+func (f *file) Form() table.Form { return table.Form{Name: f.path, Columns: f.columns, Missing: f.o.Missing} }
 
 // pollRecords is after how many records the context is asked.
 const pollRecords = 1024
@@ -199,6 +199,9 @@ func (o Options) dialect(name string) (dialect, error) {
 	}
 	if o.Skip < 0 || o.MaxRecord < 0 {
 		return d, errors.New("skip and the bound on records are not negative")
+	}
+	if d.missing == nil && o.Schema != nil {
+		d.missing = o.Schema.Missing
 	}
 	if d.missing == nil {
 		d.missing = []string{"NaN", "nan"}
