@@ -66,7 +66,7 @@ func (m *Model) Write(w io.Writer) error {
 	}
 	h := model.Header{
 		Name: m.Name, Task: m.Task, Spec: string(spec), Metrics: m.Metrics,
-		Reading: m.Reading, Columns: columnsOut(m.Schema.Columns), Targets: columnsOut(m.Schema.Targets), Classes: m.Schema.Classes(),
+		Reading: m.Reading, Columns: columnsOut(m.Schema.Columns), Targets: columnsOut(m.Schema.Targets), Classes: m.Schema.Classes(), Missing: m.Schema.Missing,
 		Versions: map[string]string{"go": runtime.Version()},
 	}
 	for name, version := range m.Versions {
@@ -129,6 +129,7 @@ func restore(h model.Header, state *model.Archive) (*Model, error) {
 	if n := len(m.Schema.Columns); n != 0 && n != inside.chain.cols {
 		return nil, fmt.Errorf("%w: it names %d columns of %d", model.ErrDamaged, n, inside.chain.cols)
 	}
+	m.Schema.Missing, inside.in.Missing = h.Missing, h.Missing
 	m.Predictor = dress(*inside)
 	m.Spec.Precision = inside.precision
 	return m, m.try()
