@@ -21,6 +21,7 @@ package experiment
 
 import (
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 
@@ -69,6 +70,8 @@ type Data struct {
 	Drop     []string
 	Kinds    Kinds
 	Stream   string
+
+	files fs.FS // where the files are; nil is the machine's own file system
 }
 
 // Params declares the keys of the section.

@@ -58,6 +58,11 @@ func firstLines(path string) ([]string, error) {
 		return nil, fmt.Errorf("experiment: %w", tell(err))
 	}
 	defer file.Close()
+	return linesOf(file, path)
+}
+
+// linesOf returns the first whole lines of an open file that are not empty, gzip'd or not.
+func linesOf(file io.Reader, path string) (_ []string, err error) {
 	buffered := bufio.NewReader(file)
 	var r io.Reader = buffered
 	if magic, _ := buffered.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {

@@ -106,7 +106,9 @@ func open(path string, o Options) (*file, error) {
 	return f, nil
 }
 
-func (f *file) Form() table.Form { return table.Form{Name: f.path, Columns: f.columns, Missing: f.o.Missing} }
+func (f *file) Form() table.Form {
+	return table.Form{Name: f.path, Columns: f.columns, Missing: f.o.Missing}
+}
 
 // pollRecords is after how many records the context is asked.
 const pollRecords = 1024

@@ -216,13 +216,17 @@ func (l *layout) names() []string {
 }
 
 // list writes up to a dozen names.
-func list(names []string) string {
-	const most = 12
+func list(names []string) string { return upTo(12, names) }
+
+func upTo(most int, names []string) string {
 	if len(names) > most {
 		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
 	}
 	return strings.Join(names, ", ")
 }
+
+// manyMissing is how many missing columns an error names.
+const manyMissing = 100
 
 // arrangeInputs lists the input columns, in the order of the schema where there is one.
 func (l *layout) arrangeInputs() error {
@@ -266,9 +270,9 @@ func (l *layout) arrangeInputs() error {
 	l.inputs = inputs
 	switch {
 	case missing != nil && extra != nil:
-		return fmt.Errorf("%s: missing column %s; column %s is not in the schema", l.file, list(missing), list(extra))
+		return fmt.Errorf("%s: missing column %s; column %s is not in the schema", l.file, upTo(manyMissing, missing), list(extra))
 	case missing != nil:
-		return fmt.Errorf("%s: missing column %s", l.file, list(missing))
+		return fmt.Errorf("%s: missing column %s", l.file, upTo(manyMissing, missing))
 	case extra != nil:
 		return fmt.Errorf("%s: column %s is not in the schema; drop it", l.file, list(extra))
 	}
