@@ -13,7 +13,7 @@ import (
 
 // specFlags are what every command on an experiment file takes.
 type specFlags struct {
-	Spec     string                `arg:"" name:"experiment.yaml" help:"Experiment file."`
+	Spec     string                `arg:"" files:"" name:"experiment.yaml" help:"Experiment file."`
 	Set      []experiment.Override `sep:"none" placeholder:"PATH=VALUE" help:"Override a value, such as rff.gamma=0.1 or data.train=rows.csv; may be repeated."`
 	NoSearch bool                  `help:"Leave out the search: fit the pipeline as it is."`
 }
@@ -27,10 +27,10 @@ func (f specFlags) load(s *session) (experiment.Spec, error) {
 }
 
 type initCommand struct {
-	Data   string `arg:"" name:"data" help:"Data file: .csv, .tsv, .svm, .libsvm or .arff, each also .gz."`
+	Data   string `arg:"" files:"" name:"data" help:"Data file: .csv, .tsv, .svm, .libsvm or .arff, each also .gz."`
 	Target string `help:"Column to predict; the last one when left out."`
 	Format string `help:"Format of the file: csv, tsv, svmlight or arff; by its ending and its first lines when left out."`
-	Out    string `short:"o" help:"File to write; the data's name with .yaml when left out, - for standard output."`
+	Out    string `short:"o" files:"" help:"File to write; the data's name with .yaml when left out, - for standard output."`
 	Force  bool   `short:"f" help:"Write over a file that exists."`
 }
 
@@ -173,8 +173,8 @@ func (c runCommand) Run(s *session) error {
 
 // rowsFlags are what the commands take that read rows for a model.
 type rowsFlags struct {
-	Model     string   `arg:"" name:"model" help:"Model file."`
-	Rows      string   `arg:"" name:"rows" help:"Data file with the columns of the training data in any order: .csv, .tsv, .svm, .libsvm or .arff, each also .gz; - for standard input."`
+	Model     string   `arg:"" files:"" name:"model" help:"Model file."`
+	Rows      string   `arg:"" files:"" name:"rows" help:"Data file with the columns of the training data in any order: .csv, .tsv, .svm, .libsvm or .arff, each also .gz; - for standard input."`
 	Format    string   `enum:"auto,csv,tsv,svmlight,arff" default:"auto" help:"Format of the rows: ${enum}. auto goes by the file's ending, the training data, or the first lines."`
 	Delimiter string   `placeholder:"CHAR" help:"What separates the fields of CSV: one character, tab, or space for runs of blanks."`
 	Header    *bool    `negatable:"" help:"Whether the first line of CSV names the columns; as in the training data when left out."`
@@ -213,7 +213,7 @@ func (c evaluateCommand) Run(s *session) error {
 
 type predictCommand struct {
 	rowsFlags
-	Out  string   `short:"o" default:"-" help:"CSV file to write, whole or not at all; - for standard output."`
+	Out  string   `short:"o" files:"" default:"-" help:"CSV file to write, whole or not at all; - for standard output."`
 	Keep []string `placeholder:"NAME" help:"Columns to copy into the output behind the row's number, such as an id, whether the model knows them or not."`
 }
 
@@ -263,7 +263,7 @@ func (c predictCommand) Run(s *session) error {
 }
 
 type inspectCommand struct {
-	Model string `arg:"" name:"model" help:"Model file."`
+	Model string `arg:"" files:"" name:"model" help:"Model file."`
 }
 
 func (inspectCommand) Help() string { return "Example: bochner inspect runs/adult/model.bochner" }

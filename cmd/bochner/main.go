@@ -45,9 +45,14 @@ type commands struct {
 	Schema   schemaCommand   `cmd:"" help:"Print the JSON Schema of experiment files, for editors."`
 	Datasets datasetsCommand `cmd:"" help:"List the built-in data."`
 
-	Quiet   bool             `short:"q" help:"No progress and no summary; only what was asked for and errors."`
-	JSON    bool             `name:"json" help:"Print the result as JSON."`
-	Version kong.VersionFlag `help:"Print the version."`
+	Help       helpCommand       `cmd:"" help:"Show help for a command."`
+	Version    versionCommand    `cmd:"" help:"Print the version."`
+	Completion completionCommand `cmd:"" help:"Print a script that completes commands in a shell."`
+	Complete   completeCommand   `cmd:"" name:"complete-words" hidden:""`
+
+	Quiet       bool             `short:"q" help:"No progress and no summary; only what was asked for and errors."`
+	JSON        bool             `name:"json" help:"Print the result as JSON."`
+	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
 // session is what a command has to work with.
@@ -75,13 +80,13 @@ const interrupted = "interrupted; run again to resume"
 // run is the command with its arguments and outputs; it returns the exit code.
 func run(ctx context.Context, args []string, out, err io.Writer) (code int) {
 	var c commands
-	version := experiment.Version()
+	versions := experiment.Version()
 	parser, wrong := kong.New(&c,
 		kong.Name("bochner"),
 		kong.Description("Kernel machines by random features, from one YAML file.\n\nExample: bochner init rows.csv && bochner run rows.yaml"),
 		kong.Writers(out, err),
 		kong.Exit(func(code int) { panic(exit(code)) }),
-		kong.Vars{"version": "bochner " + version.Bochner + " " + version.Go},
+		kong.Vars{"version": "bochner " + versions.Bochner + " " + versions.Go},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
 	if wrong != nil {
@@ -104,9 +109,14 @@ func run(ctx context.Context, args []string, out, err io.Writer) (code int) {
 	}
 	said := &heard{w: out}
 	s := session{ctx: ctx, out: said, err: err, quiet: c.Quiet, json: c.JSON}
-	wrong = call.Run(&s)
+	wrong = call.Run(&s, parser)
 	if wrong == nil {
 		wrong = said.err
+	}
+	var use wrongUse
+	if errors.As(wrong, &use) {
+		fmt.Fprintf(err, "bochner: %v; see bochner --help\n", use.error)
+		return misuse
 	}
 	if wrong != nil {
 		fmt.Fprintln(err, message(ctx, wrong))

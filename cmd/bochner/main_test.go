@@ -155,7 +155,7 @@ func TestQuietAndJSON(t *testing.T) {
 
 // Every command has help with an example, on standard output and with exit code 0.
 func TestHelp(t *testing.T) {
-	for _, name := range []string{"init", "validate", "plan", "run", "evaluate", "predict", "inspect", "schema", "datasets"} {
+	for _, name := range []string{"init", "validate", "plan", "run", "evaluate", "predict", "inspect", "schema", "datasets", "help", "version", "completion"} {
 		out, errs := call(t, success, name+" --help")
 		has(t, out, "Usage: bochner "+name, "Example: bochner "+name)
 		if errs != "" {
@@ -309,7 +309,7 @@ func TestNoSearchAndDrop(t *testing.T) {
 
 	put(t, "wide.csv", "a,d,b,c,e\n1,x,2,red,0\n3,y,1,green,0\n")
 	call(t, failure, "predict model.bochner wide.csv")
-	out, _ = call(t, success, "predict model.bochner wide.csv --drop d --drop e")
+	out, _ = call(t, success, "predict model.bochner wide.csv --drop d,e")
 	put(t, "narrow.csv", "a,b,c\n1,2,red\n3,1,green\n")
 	if want, _ := call(t, success, "predict model.bochner narrow.csv"); out != want {
 		t.Errorf("with columns dropped it predicts\n%s, wanted\n%s", out, want)

@@ -484,7 +484,7 @@ func TestMissingMarkersTravelWithTheSchema(t *testing.T) {
 		t.Errorf("%v, %v", rows.X, err)
 	}
 	_, err = csv.Read(context.Background(), "new.csv", csv.Options{Roles: datasets.Roles{Schema: &train.Schema}, Missing: []string{"?"}, FS: files})
-	if err == nil || err.Error() != `new.csv:2: column b: "-" is not a number` {
+	if err == nil || err.Error() != `new.csv:2: column b: "-" is not a number; if it stands for a missing value name it under missing` {
 		t.Errorf("options beside the schema: %v", err)
 	}
 }

@@ -91,7 +91,7 @@ func (b *block) addDense(rec *Record) error {
 			v, ok := text.Number(field)
 			if !ok {
 				if field != nil {
-					return b.layout.fault(rec.Line, j, "%q is not a number", field)
+					return b.layout.noNumber(rec.Line, j, field)
 				}
 				v = math.NaN()
 			}
@@ -124,7 +124,7 @@ func (b *block) addSparse(rec *Record) error {
 		if c.codes == nil && field != nil {
 			var ok bool
 			if v, ok = text.Number(field); !ok {
-				return b.layout.fault(rec.Line, j, "%q is not a number", field)
+				return b.layout.noNumber(rec.Line, j, field)
 			}
 		}
 		if v != 0 {
@@ -144,6 +144,17 @@ func (b *block) addSparse(rec *Record) error {
 		b.groups[b.rows] = b.groupNumber([]byte("0"))
 	}
 	return nil
+}
+
+// markers are texts that often stand for a missing value.
+var markers = []string{"?", "-", ".", "NA", "N/A", "n/a", "NULL", "null", "None", "none"}
+
+// noNumber returns an error at a field that is a text where the schema has numbers.
+func (l *layout) noNumber(line, j int, field []byte) error {
+	if slices.Contains(markers, string(field)) {
+		return l.fault(line, j, "%q is not a number; if it stands for a missing value name it under missing", field)
+	}
+	return l.fault(line, j, "%q is not a number", field)
 }
 
 // addOther codes a field that is no input.
