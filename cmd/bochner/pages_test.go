@@ -29,9 +29,10 @@ func TestPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := 0
+	pages, seen := 0, 0
 	for _, name := range quotedPages {
 		t.Run(name, func(t *testing.T) {
+			pages++
 			dir := t.TempDir()
 			t.Chdir(dir)
 			prepare(t, root)
@@ -48,7 +49,7 @@ func TestPages(t *testing.T) {
 			}
 		})
 	}
-	if seen < 15 && !t.Failed() && !t.Skipped() {
+	if pages == len(quotedPages) && seen < 15 {
 		t.Errorf("only %d commands found: the pattern is wrong", seen)
 	}
 }
