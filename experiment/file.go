@@ -73,6 +73,14 @@ func replace(path string, fill func(w *bufio.Writer) error) error {
 	return nil
 }
 
+// WriteFile writes a text to the file at path, or leaves what was there.
+func WriteFile(path string, text []byte) error {
+	return replace(path, func(w *bufio.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
 // through writes to what is no file.
 func through(path string, fill func(w *bufio.Writer) error) error {
 	device, err := os.OpenFile(path, os.O_WRONLY, 0)

@@ -50,22 +50,7 @@ func (c initCommand) Run(s *session) error {
 		_, err := s.out.Write(draft)
 		return err
 	}
-	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	if c.Force {
-		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	}
-	file, err := os.OpenFile(out, flags, 0o644)
-	if errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("%s exists; --force writes over it", out)
-	}
-	if err != nil {
-		return err
-	}
-	if _, err := file.Write(draft); err != nil {
-		file.Close()
-		return err
-	}
-	if err := file.Close(); err != nil {
+	if err := c.write(out, draft); err != nil {
 		return err
 	}
 	if s.json {
@@ -73,6 +58,25 @@ func (c initCommand) Run(s *session) error {
 	}
 	s.say("%s written; next: bochner run %s\n", out, out)
 	return nil
+}
+
+// write makes the file, or leaves what was there.
+func (c initCommand) write(out string, text []byte) error {
+	if !c.Force {
+		claim, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if errors.Is(err, os.ErrExist) {
+			return fmt.Errorf("%s exists; --force writes over it", out)
+		}
+		if err != nil {
+			return err
+		}
+		claim.Close()
+	}
+	err := experiment.WriteFile(out, text)
+	if err != nil && !c.Force {
+		os.Remove(out)
+	}
+	return err
 }
 
 type validateCommand struct{ specFlags }
@@ -229,6 +233,9 @@ model knows. Texts that training did not have are treated as its steps say: oneh
 Rows are read block by block. What can be read only once, such as a pipe or standard input, is read
 once. A wrong row ends the command with its line and column; no file is written then, and standard
 output ends behind a whole line.
+
+Lists such as those of --keep and --drop are separated by commas; a comma inside a name is written \,
+and a column without a good name may be given by its number from 0, -1 being the last.
 
 Example: bochner predict runs/adult/model.bochner new.csv -o predictions.csv
 

@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -290,19 +291,26 @@ var modelComplaints = []complaint{
 	{name: "predictions over their rows", args: "predict --quiet model.bochner rows.csv -o rows.csv", code: failure},
 	{name: "predictions over their model", args: "predict --quiet model.bochner rows.csv -o ./model.bochner", code: failure},
 	{name: "a folder that does not exist", args: "predict --quiet model.bochner rows.csv -o nowhere/p.csv", code: failure},
-	{name: "a full disk", args: "predict --quiet model.bochner rows.csv -o p.csv", code: failure, setup: func(t *testing.T) {
-		if runtime.GOOS != "linux" {
-			t.Skip("there is no /dev/full here")
-		}
-		if err := os.Symlink("/dev/full", ".unfinished-p.csv"); err != nil {
-			t.Fatal(err)
-		}
-	}},
+	{name: "a full disk", args: "predict --quiet model.bochner rows.csv -o p.csv", code: failure, setup: fullDisk(".unfinished-p.csv")},
+	{name: "init on a full disk", args: "init rows.csv -o new.yaml", code: failure, setup: fullDisk(".unfinished-new.yaml")},
+	{name: "init by force on a full disk", args: "init rows.csv --force -o good.yaml", code: failure, setup: fullDisk(".unfinished-good.yaml")},
 	{name: "init of nothing", args: "init gone.csv", code: failure},
 	{name: "init over a file", args: "init rows.csv -o good.yaml", code: failure},
 	{name: "init with an unknown format", args: "init rows.csv --format excel -o -", code: failure},
 	{name: "init with the wrong format", args: "init rows.csv --format arff -o -", code: failure},
 	{name: "init with an unknown target", args: "init rows.csv -o new.yaml --target z", code: failure},
+}
+
+// fullDisk has no room for a file.
+func fullDisk(name string) func(t *testing.T) {
+	return func(t *testing.T) {
+		if runtime.GOOS != "linux" {
+			t.Skip("there is no /dev/full here")
+		}
+		if err := os.Symlink("/dev/full", name); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 var usageComplaints = []complaint{
@@ -368,11 +376,14 @@ func (c complaint) meet(t *testing.T, home string) string {
 		t.Errorf("printed %q", out.String())
 	}
 	after := strings.ReplaceAll(list(t, dir), "out\n", "") // made before the run could know
-	if after != strings.ReplaceAll(before, ".unfinished-p.csv\n", "") {
+	if after != unfinished.ReplaceAllString(before, "") {
 		t.Errorf("files before\n%safter\n%s", before, after)
 	}
 	return errs.String()
 }
+
+// unfinished is what fullDisk has made.
+var unfinished = regexp.MustCompile(`(?m)^\.unfinished-.*\n`)
 
 // workplace makes a folder with good files: rows.csv, good.yaml, model.bochner.
 func workplace(t *testing.T) string {

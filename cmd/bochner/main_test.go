@@ -276,7 +276,7 @@ func TestOutputThatNobodyGets(t *testing.T) {
 	t.Chdir(workplace(t))
 	for _, args := range []string{
 		"validate good.yaml", "plan good.yaml", "run good.yaml", "inspect model.bochner", "evaluate model.bochner rows.csv",
-		"predict model.bochner rows.csv", "init rows.csv -o -", "schema", "datasets", "--json datasets",
+		"predict model.bochner rows.csv", "init rows.csv -o -", "schema", "datasets", "--json datasets", "help", "help run", "--help", "version", "--version", "completion fish",
 	} {
 		var errs strings.Builder
 		if code := run(context.Background(), strings.Fields("--quiet "+args), full{}, &errs); args != "validate good.yaml" && args != "run good.yaml" && code != failure {
@@ -317,4 +317,24 @@ func TestNoSearchAndDrop(t *testing.T) {
 	put(t, "true.csv", "a,d,b,c,y\n1,x,2,red,no\n3,y,1,green,yes\n")
 	call(t, failure, "evaluate model.bochner true.csv")
 	call(t, success, "evaluate model.bochner true.csv --drop d")
+}
+
+// Only a run goes on where it was: of other commands nothing is promised.
+func TestInterruptedPrediction(t *testing.T) {
+	t.Chdir(workplace(t))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for args, want := range map[string]string{
+		"--quiet predict model.bochner rows.csv -o p.csv": "bochner: interrupted\n",
+		"evaluate --quiet model.bochner rows.csv":         "bochner: interrupted\n",
+		"--quiet run good.yaml":                           "bochner: interrupted; run again to resume\n",
+	} {
+		var out, errs strings.Builder
+		if code := run(ctx, strings.Fields(args), &out, &errs); code != failure || errs.String() != want || out.String() != "" {
+			t.Errorf("%s: exit code %d, %q, %q", args, code, out.String(), errs.String())
+		}
+	}
+	if _, err := os.Stat("p.csv"); err == nil {
+		t.Error("there is an output")
+	}
 }
