@@ -507,3 +507,31 @@ func TestPredictSparseRows(t *testing.T) {
 		}
 	}
 }
+
+// Rows without a header may lack the target, wherever it stood in the training file.
+func TestNoHeaderAndNoTarget(t *testing.T) {
+	for _, csv := range []string{"{columns: [y, id, a, b]}", "{header: false}"} {
+		t.Chdir(t.TempDir())
+		var with, without strings.Builder
+		for i := range 60 {
+			fmt.Fprintf(&with, "%s,id%d,%d,%d\n", class(i), i, i%23, i%5)
+			fmt.Fprintf(&without, "id%d,%d,%d\n", i, i%23, i%5)
+		}
+		put(t, "rows.csv", with.String())
+		put(t, "new.csv", without.String())
+		names := map[bool][]string{true: {"y", "id"}, false: {"x0", "x1"}}[strings.Contains(csv, "y")]
+		execute(t, spec(t, "data: {train: rows.csv, csv: "+csv+", target: "+names[0]+", drop: ["+names[1]+"]}\npipeline: [standardize, {rff: {features: 20}}, logistic]\noutput: {dir: out}\n"))
+		if err := os.Rename("out/model.bochner", "model"); err != nil {
+			t.Fatal(err)
+		}
+		want := cut(t, predicted(t, "rows.csv", Options{}), "prediction")
+		got := predicted(t, "new.csv", Options{Keep: []string{names[1]}})
+		if fmt.Sprint(cut(t, got, "prediction")) != fmt.Sprint(want) || cut(t, got, names[1])[7] != "id7" {
+			t.Errorf("%s: without the target it predicts\n%.200s", csv, got)
+		}
+		put(t, "short.csv", "1,2\n")
+		if _, err := Predict(context.Background(), "model", "short.csv", io.Discard, Options{}); err == nil {
+			t.Error("rows of two columns pass")
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -131,6 +132,12 @@ type likeness struct {
 // may be there or not, except for the target where it is needed. Where it is not, the weights and
 // groups are not either.
 func (s Data) openLike(ctx context.Context, path string, like likeness) (datasets.Source, error) {
+	if !like.scored {
+		var err error
+		if s, err = s.withoutTargets(ctx, path, like.schema); err != nil {
+			return nil, err
+		}
+	}
 	names, err := s.header(ctx, path)
 	if err != nil {
 		return nil, err
@@ -167,6 +174,40 @@ func (s Data) openLike(ctx context.Context, path string, like likeness) (dataset
 		return nil, fmt.Errorf("experiment: %s: %d columns, wanted %d", path, cols, like.cols)
 	}
 	return source, nil
+}
+
+// withoutTargets returns the section for a file without a header that may lack the columns of the
+// targets: then the others are not called by their place in this file, but by that in the one before.
+func (s Data) withoutTargets(ctx context.Context, path string, schema datasets.Schema) (Data, error) {
+	format, err := s.format(path)
+	if err != nil || format != "csv" && format != "tsv" || !s.csvOptions(format, datasets.Roles{}).NoHeader {
+		return s, err
+	}
+	all := s.CSV.Columns
+	if len(all) == 0 {
+		n := len(schema.Columns) + len(schema.Targets) + len(s.Drop)
+		for _, name := range []string{s.Weight, s.Group} {
+			if name != "" {
+				n++
+			}
+		}
+		for j := range n {
+			all = append(all, "x"+strconv.Itoa(j))
+		}
+	}
+	bare := s
+	bare.CSV.Columns, bare.CSV.Header = nil, Header{}
+	names, err := bare.header(ctx, path)
+	if err != nil {
+		return s, err
+	}
+	if len(names) == len(all)-len(schema.Targets) {
+		isTarget := func(name string) bool {
+			return slices.ContainsFunc(schema.Targets, func(c datasets.Column) bool { return c.Name == name })
+		}
+		s.CSV.Columns = slices.DeleteFunc(slices.Clone(all), isTarget)
+	}
+	return s, nil
 }
 
 // open returns the rows of a file in the roles given, whose columns are learned unless the roles
