@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -195,6 +196,14 @@ func TestRowsThatComeOnce(t *testing.T) {
 			t.Errorf("%s: other predictions:\n%.200s", name, got)
 		}
 	}
+	put(t, "tabs.csv", strings.ReplaceAll(text, ",", "\t"))
+	if got := predicted(t, "tabs.csv", Options{Format: "tsv"}); got != want {
+		t.Errorf("the format said: %.200s", got)
+	}
+	put(t, "rows.xyz", text)
+	if got := predicted(t, "rows.xyz", Options{}); got != want {
+		t.Errorf("a name that tells nothing: %.200s", got)
+	}
 	_, err := Predict(context.Background(), "model", "-", io.Discard, Options{Header: &no, Input: strings.NewReader(text)})
 	if err == nil || !strings.HasPrefix(err.Error(), `standard input: missing column "a", "b", "c"; column "x0"`) {
 		t.Error(err)
@@ -235,29 +244,44 @@ func (e *endless) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// ahead looks how far the input is before the output.
+// ahead looks how far the input is before the output, and what is held when most of it is written.
 type ahead struct {
 	in            *endless
 	written, most int
+	held          uint64
 }
 
 func (a *ahead) Write(p []byte) (int, error) {
 	a.most = max(a.most, a.in.lines-a.written)
-	a.written += bytes.Count(p, []byte("\n"))
+	if a.written += bytes.Count(p, []byte("\n")); a.held == 0 && a.written > a.in.most*3/4 {
+		a.held = inUse()
+	}
 	return len(p), nil
+}
+
+// inUse is how many bytes are in use.
+func inUse() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }
 
 // However much comes through a pipe, no more than some blocks of it are held.
 func TestPipesAreNotHeld(t *testing.T) {
 	modelOf(t, class, ", drop: [w, g]")
-	in := &endless{most: 300_000}
+	in := &endless{most: 800_000} // 15 MB
 	out := &ahead{in: in}
+	before := inUse()
 	rows, err := Predict(context.Background(), "model", "-", out, Options{Input: in})
 	if err != nil || rows != in.most {
 		t.Fatalf("%d rows, %v", rows, err)
 	}
 	if out.most > in.most/2 {
 		t.Errorf("%d of %d rows were read before they were predicted", out.most, in.most)
+	}
+	if out.held > before+8<<20 {
+		t.Errorf("%d bytes are in use, %d before", out.held, before)
 	}
 	s := newStream(context.Background(), "-", &endless{most: 300_000})
 	defer s.close()
@@ -378,6 +402,18 @@ func TestPredictionsAreWholeLines(t *testing.T) {
 	if text, _ := os.ReadFile("p.csv"); string(text) != "earlier\n" {
 		t.Errorf("the output is %.30q", text)
 	}
+	if err := os.Symlink("p.csv", "short"); err != nil {
+		t.Skip(err)
+	}
+	if _, err := PredictFile(context.Background(), "model", "rows.csv", "short", Options{}); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Lstat("short"); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is %v, %v", info, err)
+	}
+	if text, _ := os.ReadFile("p.csv"); strings.Count(string(text), "\n") != 121 {
+		t.Errorf("behind the link is %.30q", text)
+	}
 	for _, out := range []string{"model", "bad.csv"} {
 		if err := os.Link(out, "link"); err != nil {
 			t.Skip(err)
@@ -471,6 +507,8 @@ func TestModelsOfPlainMatrices(t *testing.T) {
 	if cut(t, a, "prediction")[0] != cut(t, b, "prediction")[0] {
 		t.Errorf("%s and %s", a, b)
 	}
+	put(t, "dash.csv", "u,v\n-,NaN\n")
+	predicted(t, "dash.csv", Options{Missing: []string{"-"}})
 	put(t, "three.csv", "u,v,y\n3,1,3\n")
 	_, err := Predict(context.Background(), "model", "three.csv", io.Discard, Options{})
 	if want := "experiment: three.csv: 3 columns, wanted 2"; err == nil || err.Error() != want {
@@ -519,7 +557,7 @@ func TestNoHeaderAndNoTarget(t *testing.T) {
 		}
 		put(t, "rows.csv", with.String())
 		put(t, "new.csv", without.String())
-		names := map[bool][]string{true: {"y", "id"}, false: {"x0", "x1"}}[strings.Contains(csv, "y")]
+		names := map[bool][]string{true: {"y", "id", "a", "b"}, false: {"x0", "x1", "x2", "x3"}}[strings.Contains(csv, "y")]
 		execute(t, spec(t, "data: {train: rows.csv, csv: "+csv+", target: "+names[0]+", drop: ["+names[1]+"]}\npipeline: [standardize, {rff: {features: 20}}, logistic]\noutput: {dir: out}\n"))
 		if err := os.Rename("out/model.bochner", "model"); err != nil {
 			t.Fatal(err)
@@ -528,6 +566,11 @@ func TestNoHeaderAndNoTarget(t *testing.T) {
 		got := predicted(t, "new.csv", Options{Keep: []string{names[1]}})
 		if fmt.Sprint(cut(t, got, "prediction")) != fmt.Sprint(want) || cut(t, got, names[1])[7] != "id7" {
 			t.Errorf("%s: without the target it predicts\n%.200s", csv, got)
+		}
+		yes := true
+		put(t, "named.csv", strings.Join([]string{names[1], names[2], names[3]}, ",")+"\n"+without.String())
+		if got := predicted(t, "named.csv", Options{Header: &yes}); fmt.Sprint(cut(t, got, "prediction")) != fmt.Sprint(want) {
+			t.Errorf("%s: with a header it predicts\n%.200s", csv, got)
 		}
 		put(t, "short.csv", "1,2\n")
 		if _, err := Predict(context.Background(), "model", "short.csv", io.Discard, Options{}); err == nil {
