@@ -56,7 +56,13 @@ func sameFile(a, b string) bool {
 // replace makes the file at path, or leaves what was there, never half of it. A device or a pipe is
 // written to.
 func replace(path string, fill func(w *bufio.Writer) error) error {
-	if info, err := os.Stat(path); strings.HasPrefix(path, "/dev/") || err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+	info, err := os.Stat(path)
+	switch {
+	case path == "":
+		return errors.New("experiment: the file to write has no name")
+	case err == nil && info.IsDir():
+		return fmt.Errorf("experiment: writing %s: it is a folder", path)
+	case strings.HasPrefix(path, "/dev/") || err == nil && !info.Mode().IsRegular():
 		return through(path, fill)
 	}
 	if whole, err := filepath.EvalSymlinks(path); err == nil {
@@ -71,14 +77,6 @@ func replace(path string, fill func(w *bufio.Writer) error) error {
 		return fmt.Errorf("experiment: writing %s: %w", path, reason(err))
 	}
 	return nil
-}
-
-// WriteFile writes a text to the file at path, or leaves what was there.
-func WriteFile(path string, text []byte) error {
-	return replace(path, func(w *bufio.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
 }
 
 // through writes to what is no file.
@@ -114,8 +112,12 @@ func (n *named) Write(p []byte) (int, error) {
 // reason leaves out the operation and the name of a file error, which is often a temporary one.
 func reason(err error) error {
 	var at *fs.PathError
-	if errors.As(err, &at) {
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &at):
 		return at.Err
+	case errors.As(err, &link):
+		return link.Err
 	}
 	return err
 }

@@ -201,11 +201,11 @@ func (s Data) withoutTargets(ctx context.Context, path string, schema datasets.S
 	if err != nil {
 		return s, err
 	}
-	if len(names) == len(all)-len(schema.Targets) {
-		isTarget := func(name string) bool {
-			return slices.ContainsFunc(schema.Targets, func(c datasets.Column) bool { return c.Name == name })
-		}
-		s.CSV.Columns = slices.DeleteFunc(slices.Clone(all), isTarget)
+	isTarget := func(name string) bool {
+		return slices.ContainsFunc(schema.Targets, func(c datasets.Column) bool { return c.Name == name })
+	}
+	if others := slices.DeleteFunc(slices.Clone(all), isTarget); len(names) == len(others) && len(others) < len(all) {
+		s.CSV.Columns = others
 	}
 	return s, nil
 }

@@ -62,21 +62,19 @@ func (c initCommand) Run(s *session) error {
 
 // write makes the file, or leaves what was there.
 func (c initCommand) write(out string, text []byte) error {
-	if !c.Force {
-		claim, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-		if errors.Is(err, os.ErrExist) {
-			return fmt.Errorf("%s exists; --force writes over it", out)
-		}
-		if err != nil {
-			return err
-		}
-		claim.Close()
+	if _, err := os.Lstat(out); err == nil && !c.Force {
+		return fmt.Errorf("%s exists; --force writes over it", out)
 	}
-	err := experiment.WriteFile(out, text)
-	if err != nil && !c.Force {
-		os.Remove(out)
+	unfinished := filepath.Join(filepath.Dir(out), ".unfinished-"+filepath.Base(out))
+	err := os.WriteFile(unfinished, text, 0o644)
+	if err == nil {
+		err = os.Rename(unfinished, out)
 	}
-	return err
+	if err != nil {
+		os.Remove(unfinished)
+		return fmt.Errorf("writing %s: %w", out, errors.Unwrap(err))
+	}
+	return nil
 }
 
 type validateCommand struct{ specFlags }

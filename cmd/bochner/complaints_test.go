@@ -291,6 +291,8 @@ var modelComplaints = []complaint{
 	{name: "predictions over their rows", args: "predict --quiet model.bochner rows.csv -o rows.csv", code: failure},
 	{name: "predictions over their model", args: "predict --quiet model.bochner rows.csv -o ./model.bochner", code: failure},
 	{name: "a folder that does not exist", args: "predict --quiet model.bochner rows.csv -o nowhere/p.csv", code: failure},
+	{name: "a folder as the output", args: "predict --quiet model.bochner rows.csv -o folder", code: failure},
+	{name: "an output without a name", args: "predict --quiet model.bochner rows.csv --out=", code: failure},
 	{name: "a full disk", args: "predict --quiet model.bochner rows.csv -o p.csv", code: failure, setup: fullDisk(".unfinished-p.csv")},
 	{name: "init on a full disk", args: "init rows.csv -o new.yaml", code: failure, setup: fullDisk(".unfinished-new.yaml")},
 	{name: "init by force on a full disk", args: "init rows.csv --force -o good.yaml", code: failure, setup: fullDisk(".unfinished-good.yaml")},
