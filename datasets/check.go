@@ -31,6 +31,7 @@ func (s Set) Check() error {
 		{"Targets", rowsOf(s.Targets), s.Targets == nil},
 		{"Weights", len(s.Weights), s.Weights == nil},
 		{"Groups", len(s.Groups), s.Groups == nil},
+		{"Kept", len(s.Kept), s.Kept == nil},
 	} {
 		if !field.absent && field.length != n {
 			return fmt.Errorf("datasets: X has %d rows, %s has %d", n, field.name, field.length)

@@ -90,6 +90,7 @@ type collector struct {
 	targets    []float64
 	perRow     int // targets
 	groups     []int
+	kept       [][]string
 }
 
 // add appends rows lo to hi of block, which looks like the blocks before it.
@@ -134,6 +135,7 @@ func (c *collector) add(block Set, lo, hi int) error {
 	c.y = appendRows(c.y, block.Y, lo, hi)
 	c.weights = appendRows(c.weights, block.Weights, lo, hi)
 	c.groups = appendRows(c.groups, block.Groups, lo, hi)
+	c.kept = appendRows(c.kept, block.Kept, lo, hi)
 	c.rows += hi - lo
 	return nil
 }
@@ -162,6 +164,7 @@ func (c *collector) start(block Set) {
 	c.y = room(c.y, c.expected, block.Y != nil)
 	c.weights = room(c.weights, c.expected, block.Weights != nil)
 	c.groups = room(c.groups, c.expected, block.Groups != nil)
+	c.kept = room(c.kept, c.expected, block.Kept != nil)
 	c.targets = room(c.targets, c.expected*c.perRow, c.perRow > 0)
 	if c.sparse {
 		c.indptr = append(room(c.indptr, c.expected+1, true), 0)
@@ -191,8 +194,8 @@ func (c *collector) fits(block Set) error {
 	if block.Targets != nil {
 		_, perRow = block.Targets.Dims()
 	}
-	if (block.Y == nil) != (c.y == nil) || (block.Weights == nil) != (c.weights == nil) || (block.Groups == nil) != (c.groups == nil) || perRow != c.perRow {
-		return errors.New("datasets: some blocks have targets, weights or groups and others have none")
+	if (block.Y == nil) != (c.y == nil) || (block.Weights == nil) != (c.weights == nil) || (block.Groups == nil) != (c.groups == nil) || (block.Kept == nil) != (c.kept == nil) || perRow != c.perRow {
+		return errors.New("datasets: some blocks have targets, weights, groups or kept columns and others have none")
 	}
 	if _, ok := block.X.(*sparse.CSR); ok != c.sparse {
 		return errors.New("datasets: some blocks are sparse and others are dense")
@@ -241,7 +244,7 @@ func (c *collector) addValues(X *sparse.CSR, values []float64, from, to int) {
 
 // set returns the rows collected; it shares the collector's arrays.
 func (c *collector) set() Set {
-	out := Set{Schema: c.schema, Y: c.y, Weights: c.weights, Groups: c.groups}
+	out := Set{Schema: c.schema, Y: c.y, Weights: c.weights, Groups: c.groups, Kept: c.kept}
 	if c.perRow > 0 {
 		out.Targets = mat.NewDense(c.rows, c.perRow, c.targets)
 	}

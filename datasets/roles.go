@@ -14,6 +14,11 @@ type Roles struct {
 	Task     Task            // what the target is, where its values do not tell
 	Positive []string        // levels of the target that are class 1; all others are class 0, "rest"
 	Suffix   string          // cut from the end of the target's values, as the "." in "<=50K."
+	Keep     []string        // whose texts [Set.Kept] has, whatever else the column is for; "" where the value is missing
+
+	// Unlabelled rows may lack the target, or have one that means nothing: it is NaN then, and no
+	// error. That is for rows to predict; no estimator learns from them.
+	Unlabelled bool
 
 	// DropMissingTarget leaves out the rows without a value of the target, which otherwise are an error.
 	DropMissingTarget bool
@@ -22,7 +27,8 @@ type Roles struct {
 
 	// Schema is the schema of other rows, those trained on, which these rows are to be coded by.
 	// Columns are matched by name: another order is fine, a missing or an extra one is an error.
-	// Where Target is empty the schema's targets are read if the file has them.
+	// Where Target is empty the schema's targets are read if the file has them all and none is
+	// dropped. A column that Keep names may be an extra one.
 	Schema *Schema
 }
 

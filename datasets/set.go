@@ -13,6 +13,7 @@ type Set struct {
 	Targets *mat.Dense // n×t, several targets instead of Y
 	Weights []float64  // n sample weights ≥ 0
 	Groups  []int      // n group numbers, for grouped folds
+	Kept    [][]string // n rows of texts, of the columns that [Roles] keeps; no input
 	Schema  Schema     // names, kinds and levels of the columns; class names
 }
 
@@ -54,6 +55,9 @@ func (s Set) Slice(lo, hi int) Set {
 	if s.Groups != nil {
 		out.Groups = s.Groups[lo:hi:hi]
 	}
+	if s.Kept != nil {
+		out.Kept = s.Kept[lo:hi:hi]
+	}
 	return out
 }
 
@@ -67,6 +71,7 @@ func (s Set) Select(rows []int) Set {
 	}
 	out.Weights = pick(s.Weights, rows)
 	out.Groups = pick(s.Groups, rows)
+	out.Kept = pick(s.Kept, rows)
 	return out
 }
 

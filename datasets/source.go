@@ -29,6 +29,7 @@ type Source interface {
 type Schema struct {
 	Columns []Column
 	Targets []Column // none, one, or several, of which categorical ones have codes as values
+	Missing []string // texts that stood for a missing value in the file; nil for the reader's own
 }
 
 // Column is the name and kind of a column.

@@ -141,7 +141,7 @@ func TestStack(t *testing.T) {
 	}{
 		{datasets.Set{}, datasets.Set{}, "datasets: nothing to learn from"},
 		{all["dense"], datasets.Set{X: mat.NewDense(1, 2, nil)}, "datasets: 3 columns, then 2"},
-		{all["dense"], all["view"], "datasets: some blocks have targets, weights or groups and others have none"},
+		{all["dense"], all["view"], "datasets: some blocks have targets, weights, groups or kept columns and others have none"},
 		{datasets.Set{X: all["dense"].X}, datasets.Set{X: all["sparse"].X}, "datasets: some blocks are sparse and others are dense"},
 	} {
 		if _, err := datasets.Stack(c.a, c.b); err == nil || err.Error() != c.want {

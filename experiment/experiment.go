@@ -21,6 +21,7 @@ package experiment
 
 import (
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -73,6 +74,7 @@ type Data struct {
 	Stream   string
 
 	MissingTarget string
+	files         fs.FS // where the files are; nil is the machine's own file system
 }
 
 // Params declares the keys of the section.

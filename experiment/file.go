@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // write makes the file that will be called name with what fill writes, under another path. A file
@@ -42,8 +43,31 @@ func write(path, name string, fill func(w *bufio.Writer) error) (err error) {
 	return nil
 }
 
-// replace makes the file at path, or leaves what was there, never half of it.
+// sameFile says whether two paths lead to one file.
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && one.Mode().IsRegular() && os.SameFile(one, other)
+}
+
+// replace makes the file at path, or leaves what was there, never half of it. A device or a pipe is
+// written to.
 func replace(path string, fill func(w *bufio.Writer) error) error {
+	info, err := os.Stat(path)
+	switch {
+	case path == "":
+		return errors.New("experiment: the file to write has no name")
+	case err == nil && info.IsDir():
+		return fmt.Errorf("experiment: writing %s: it is a folder", path)
+	case strings.HasPrefix(path, "/dev/") || err == nil && !info.Mode().IsRegular():
+		return through(path, fill)
+	}
+	if whole, err := filepath.EvalSymlinks(path); err == nil {
+		path = whole // the file is replaced, not the link to it
+	}
 	temporary := filepath.Join(filepath.Dir(path), ".unfinished-"+filepath.Base(path))
 	if err := write(temporary, path, fill); err != nil {
 		return err
@@ -53,6 +77,22 @@ func replace(path string, fill func(w *bufio.Writer) error) error {
 		return fmt.Errorf("experiment: writing %s: %w", path, reason(err))
 	}
 	return nil
+}
+
+// through writes to what is no file.
+func through(path string, fill func(w *bufio.Writer) error) error {
+	device, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("experiment: writing %s: %w", path, reason(err))
+	}
+	w := bufio.NewWriterSize(&named{device, path}, 1<<16)
+	if err = fill(w); err == nil {
+		err = w.Flush()
+	}
+	if wrong := device.Close(); err == nil && wrong != nil {
+		err = fmt.Errorf("experiment: writing %s: %w", path, reason(wrong))
+	}
+	return err
 }
 
 // named is a writer whose errors name the file that is meant.
@@ -72,8 +112,12 @@ func (n *named) Write(p []byte) (int, error) {
 // reason leaves out the operation and the name of a file error, which is often a temporary one.
 func reason(err error) error {
 	var at *fs.PathError
-	if errors.As(err, &at) {
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &at):
 		return at.Err
+	case errors.As(err, &link):
+		return link.Err
 	}
 	return err
 }

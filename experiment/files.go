@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -129,6 +130,9 @@ func (d *decoder) head(ctx context.Context, path, file string) []string {
 
 // unopenable says what is wrong with a file that cannot be read at all.
 func (d *decoder) unopenable(file string) (f param.Fault, wrong bool) {
+	if info, err := os.Stat(file); err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {
+		return param.Fault{Problem: file + " is a pipe, wanted a file, which can be read again"}, true
+	}
 	opened, err := os.Open(file)
 	if err != nil {
 		return param.Fault{Problem: fmt.Sprintf("%s: %v", file, reason(err))}, true

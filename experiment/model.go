@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
@@ -97,10 +99,90 @@ func openModel(path string) (*opened, error) {
 	return &opened{m, spec.Data}, nil
 }
 
-// rows opens a file of rows for the model.
-func (m *opened) rows(ctx context.Context, path string, target bool, o Options) (datasets.Source, error) {
-	m.data.Drop = append(slices.Clone(m.data.Drop), o.Drop...)
-	return m.data.openLike(ctx, path, m.Schema, pipeline.Unwrap(m.Predictor).InputWidth(), target)
+// rows opens a file of rows for the model, or what comes once, for one pass. The function returned
+// ends the reading.
+func (m *opened) rows(ctx context.Context, path string, scored bool, o Options) (datasets.Source, func(), error) {
+	data, name, end := m.data, path, func() {}
+	var s *stream
+	if comesOnce(path) {
+		if s = newStream(ctx, path, o.Input); path == standardInput {
+			name = "standard input"
+		}
+		data.files, end = s, s.close
+	}
+	data, err := m.readAs(data, name, o)
+	if err != nil {
+		end()
+		return nil, nil, err
+	}
+	like := likeness{m.Schema, pipeline.Unwrap(m.Predictor).InputWidth(), scored, o.Drop, o.Keep}
+	source, err := data.openLike(ctx, name, like)
+	if err != nil {
+		end()
+		return nil, nil, err
+	}
+	if s != nil {
+		s.last = true
+	}
+	return source, end, nil
+}
+
+// readAs says how the rows are written: as the options say, then as the name of the file, then as
+// the rows that the model has learned from, then as the first lines look.
+func (m *opened) readAs(data Data, name string, o Options) (Data, error) {
+	known := slices.Clone(data.CSV.Missing)
+	if len(known) == 0 {
+		known = slices.Clone(m.Schema.Missing)
+	}
+	if len(known) == 0 && len(o.Missing) > 0 {
+		known = Texts{"NaN", "nan"} // as a reader has it that is told nothing
+	}
+	data.CSV.Missing = append(known, o.Missing...)
+	if o.Header != nil {
+		data.CSV.Header = Header{Given: *o.Header}
+	}
+	if data.CSV.Header.Given {
+		data.CSV.Columns = nil // they are named by the file
+	}
+	if o.Format != "" && o.Format != "auto" {
+		data.Format = o.Format
+	} else {
+		data = data.writtenAs(name)
+	}
+	if o.Delimiter != "" {
+		data.CSV.Delimiter = o.Delimiter
+	}
+	if err := param.Check(data); err != nil {
+		return data, err
+	}
+	if data.Format == "auto" && formatOf(name) == "" {
+		return data.guessed(name)
+	}
+	return data, nil
+}
+
+// guessed returns the section with the format that the first lines of a file show.
+func (s Data) guessed(path string) (Data, error) {
+	var file io.ReadCloser
+	var err error
+	if s.files != nil {
+		file, err = s.files.Open(path)
+	} else {
+		file, err = os.Open(path)
+	}
+	if err != nil {
+		return s, fmt.Errorf("experiment: %w", tell(err))
+	}
+	defer file.Close()
+	lines, _, err := linesOf(file, path)
+	if err != nil {
+		return s, err
+	}
+	s.Format = guessFormat(lines)
+	if s.Format == "csv" && s.CSV.Delimiter == "" && guessDelimiter(lines, ",") == "tab" {
+		s.Format = "tsv"
+	}
+	return s, nil
 }
 
 // Evaluate scores the model in a file on the labelled rows of another, by the metrics of its task.
@@ -111,9 +193,13 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 		return Evaluation{}, err
 	}
 	o.report("load", 0, 0)
-	rows, err := m.rows(ctx, data, true, o)
+	rows, end, err := m.rows(ctx, data, true, o)
 	if err != nil {
 		return Evaluation{}, err
+	}
+	defer end()
+	if len(m.Schema.Targets) == 0 {
+		return Evaluation{}, fmt.Errorf("experiment: %s: the model does not say what its target is called", model)
 	}
 	v, err := judge(ctx, m.Predictor, rows, nil, func(done int) { o.report("evaluate", done, 0) })
 	if err != nil {
@@ -135,17 +221,24 @@ func Predict(ctx context.Context, model, data string, w io.Writer, o Options) (r
 		return 0, err
 	}
 	buffered := bufio.NewWriterSize(w, 1<<16)
-	if rows, err = m.predict(ctx, data, buffered, o); err != nil {
-		return rows, err
+	rows, err = m.predict(ctx, data, buffered, o)
+	if wrong := buffered.Flush(); err == nil { // what was written of an incomplete output ends with a line
+		err = wrong
 	}
-	return rows, buffered.Flush()
+	return rows, err
 }
 
-// PredictFile is Predict into a file, which is there whole or not at all.
+// PredictFile is Predict into a file, which is there whole or not at all. It may not be the file of the
+// model or of the rows.
 func PredictFile(ctx context.Context, model, data, out string, o Options) (rows int, err error) {
 	m, err := openModel(model)
 	if err != nil {
 		return 0, err
+	}
+	for _, path := range []string{model, data} {
+		if sameFile(path, out) {
+			return 0, fmt.Errorf("experiment: %s would be written over by its own predictions", path)
+		}
 	}
 	err = replace(out, func(w *bufio.Writer) error {
 		rows, err = m.predict(ctx, data, w, o)
@@ -156,11 +249,13 @@ func PredictFile(ctx context.Context, model, data, out string, o Options) (rows 
 
 func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Options) (rows int, err error) {
 	o.report("load", 0, 0)
-	source, err := m.rows(ctx, data, false, o)
+	source, end, err := m.rows(ctx, data, false, o)
 	if err != nil {
 		return 0, err
 	}
+	defer end()
 	p := newPredictionWriter(w, m.Schema, false)
+	p.keep = o.Keep
 	err = source.Blocks(ctx, func(block datasets.Set) error {
 		said, err := predict(ctx, m.Predictor, block.X)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -33,7 +34,8 @@ func (s Spec) openAll(ctx context.Context) (train, test datasets.Source, r *rows
 	}
 	if s.Data.Test != "" {
 		_, cols := train.Dims()
-		if test, err = s.Data.openLike(ctx, s.Data.Test, train.Schema(), cols, true); err != nil {
+		like := likeness{schema: train.Schema(), cols: cols, scored: true}
+		if test, err = s.Data.writtenAs(s.Data.Test).openLike(ctx, s.Data.Test, like); err != nil {
 			return nil, nil, nil, err
 		}
 	}
@@ -108,36 +110,105 @@ func fewWholeNumbers(ctx context.Context, source datasets.Source) (int, error) {
 	return len(seen), err
 }
 
-// openLike opens rows that have the columns of others. Columns that training had beside the inputs
-// may be there or not, except for the target where it is needed.
-func (s Data) openLike(ctx context.Context, path string, schema datasets.Schema, cols int, target bool) (datasets.Source, error) {
+// writtenAs returns the section for another file, whose ending tells more of its format than that of
+// the rows before.
+func (s Data) writtenAs(path string) Data {
 	if f := formatOf(path); f != "" && !(f == "csv" && s.Format == "tsv") {
-		s.Format = "auto" // the file's own ending tells more than that of other rows
+		s.Format = "auto"
+	}
+	return s
+}
+
+// likeness says how rows go with others, which came before.
+type likeness struct {
+	schema datasets.Schema
+	cols   int
+	scored bool // whether the target is needed
+	drop   []string
+	keep   []string
+}
+
+// openLike opens rows that have the columns of others. Columns that training had beside the inputs
+// may be there or not, except for the target where it is needed. Where it is not, the weights and
+// groups are not either.
+func (s Data) openLike(ctx context.Context, path string, like likeness) (datasets.Source, error) {
+	if !like.scored {
+		var err error
+		if s, err = s.withoutTargets(ctx, path, like.schema); err != nil {
+			return nil, err
+		}
 	}
 	names, err := s.header(ctx, path)
 	if err != nil {
 		return nil, err
 	}
+	if s.svm(path) && (len(like.drop) > 0 || len(like.keep) > 0) {
+		return nil, fmt.Errorf("experiment: %s: columns of an svmlight file have no names by which to drop or keep one", path)
+	}
 	if s.SVMLight.Features == 0 {
-		s.SVMLight.Features = cols
+		s.SVMLight.Features = like.cols
 	}
 	roles := s.roles(nil)
-	roles.Task, roles.Kinds, roles.Target, roles.Schema = datasets.AnyTask, nil, nil, &schema
-	has := func(name string) bool { return slices.Contains(names, name) }
-	if !has(s.Weight) {
-		roles.Weight = ""
+	roles.Task, roles.Kinds, roles.Target, roles.Schema = datasets.AnyTask, nil, nil, &like.schema
+	roles.Drop, roles.Keep, roles.Unlabelled = slices.Clone(s.Drop), like.keep, !like.scored
+	for _, role := range []*string{&roles.Weight, &roles.Group} {
+		if !like.scored {
+			roles.Drop = append(roles.Drop, *role)
+			*role = ""
+		} else if !slices.Contains(names, *role) {
+			*role = ""
+		}
 	}
-	if !has(s.Group) {
-		roles.Group = ""
-	}
-	roles.Drop = slices.DeleteFunc(slices.Clone(s.Drop), func(name string) bool { return !has(name) })
-	roles.DropMissingTarget = roles.DropMissingTarget && target
-	if target {
-		for _, t := range schema.Targets {
+	unknown := func(name string) bool { return !slices.Contains(names, name) || slices.Contains(like.drop, name) }
+	roles.Drop = append(slices.DeleteFunc(roles.Drop, unknown), like.drop...)
+	roles.DropMissingTarget = roles.DropMissingTarget && like.scored
+	if like.scored {
+		for _, t := range like.schema.Targets {
 			roles.Target = append(roles.Target, t.Name)
 		}
 	}
-	return s.open(ctx, path, roles)
+	source, err := s.open(ctx, path, roles)
+	if err != nil {
+		return nil, err
+	}
+	if _, cols := source.Dims(); cols != like.cols {
+		return nil, fmt.Errorf("experiment: %s: %d columns, wanted %d", path, cols, like.cols)
+	}
+	return source, nil
+}
+
+// withoutTargets returns the section for a file without a header that may lack the columns of the
+// targets: then the others are not called by their place in this file, but by that in the one before.
+func (s Data) withoutTargets(ctx context.Context, path string, schema datasets.Schema) (Data, error) {
+	format, err := s.format(path)
+	if err != nil || format != "csv" && format != "tsv" || !s.csvOptions(format, datasets.Roles{}).NoHeader {
+		return s, err
+	}
+	all := s.CSV.Columns
+	if len(all) == 0 {
+		n := len(schema.Columns) + len(schema.Targets) + len(s.Drop)
+		for _, name := range []string{s.Weight, s.Group} {
+			if name != "" {
+				n++
+			}
+		}
+		for j := range n {
+			all = append(all, "x"+strconv.Itoa(j))
+		}
+	}
+	bare := s
+	bare.CSV.Columns, bare.CSV.Header = nil, Header{}
+	names, err := bare.header(ctx, path)
+	if err != nil {
+		return s, err
+	}
+	isTarget := func(name string) bool {
+		return slices.ContainsFunc(schema.Targets, func(c datasets.Column) bool { return c.Name == name })
+	}
+	if others := slices.DeleteFunc(slices.Clone(all), isTarget); len(names) == len(others) && len(others) < len(all) {
+		s.CSV.Columns = others
+	}
+	return s, nil
 }
 
 // open returns the rows of a file in the roles given, whose columns are learned unless the roles
@@ -151,10 +222,10 @@ func (s Data) open(ctx context.Context, path string, roles datasets.Roles) (data
 	case "svmlight":
 		return svmlight.Open(ctx, path, svmlight.Options{
 			Width: s.SVMLight.Features, ZeroBased: s.SVMLight.ZeroBased,
-			Task: roles.Task, Positive: roles.Positive, Schema: roles.Schema,
+			Task: roles.Task, Positive: roles.Positive, Schema: roles.Schema, Unlabelled: roles.Unlabelled, FS: s.files,
 		})
 	case "arff":
-		return arff.Open(ctx, path, arff.Options{Roles: roles})
+		return arff.Open(ctx, path, arff.Options{Roles: roles, FS: s.files})
 	}
 	return csv.Open(ctx, path, s.csvOptions(format, roles))
 }
@@ -163,7 +234,7 @@ func (s Data) open(ctx context.Context, path string, roles datasets.Roles) (data
 func (s Data) csvOptions(format string, roles datasets.Roles) csv.Options {
 	o := csv.Options{
 		Roles: roles, NoHeader: !s.CSV.Header.Given, Columns: s.CSV.Columns, Delimiter: s.CSV.Delimiter,
-		Comment: s.CSV.Comment, Missing: s.CSV.Missing, Skip: s.CSV.Skip,
+		Comment: s.CSV.Comment, Missing: s.CSV.Missing, Skip: s.CSV.Skip, FS: s.files,
 		Encoding: s.CSV.Encoding, Decimal: s.CSV.Decimal, Thousands: s.CSV.Thousands,
 	}
 	if o.Thousands == "none" {

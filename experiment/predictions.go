@@ -2,7 +2,9 @@ package experiment
 
 import (
 	"bufio"
+	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,18 +18,20 @@ import (
 // probabilities or decision values.
 type predictionWriter struct {
 	w       *bufio.Writer
-	classes []string // as CSV fields
+	names   []string // of the classes
+	classes []string // the same as CSV fields
 	targets []string
 	numbers func(row int) int // number in the file of the k-th row
 	truth   bool
+	keep    []string // columns of the rows that are copied
 	row     int
 	line    []byte
 }
 
 // newPredictionWriter writes the predictions of rows that have this schema.
 func newPredictionWriter(w *bufio.Writer, schema datasets.Schema, truth bool) *predictionWriter {
-	p := &predictionWriter{w: w, truth: truth, numbers: func(k int) int { return k }}
-	for _, class := range schema.Classes() {
+	p := &predictionWriter{w: w, truth: truth, names: schema.Classes(), numbers: func(k int) int { return k }}
+	for _, class := range p.names {
 		p.classes = append(p.classes, field(class))
 	}
 	if len(schema.Targets) > 1 {
@@ -53,10 +57,15 @@ func (p *predictionWriter) block(rows datasets.Set, said estimator.Prediction) e
 		values, word = said.Probabilities, "probability"
 	}
 	if p.row == 0 {
-		p.header(values, word)
+		if err := p.header(values, word); err != nil {
+			return err
+		}
 	}
 	for i := range said.Values {
 		p.line = strconv.AppendInt(p.line[:0], int64(p.numbers(p.row)), 10)
+		for k := range p.keep {
+			p.line = append(append(p.line, ','), field(rows.Kept[i][k])...)
+		}
 		if p.targets != nil && said.Targets != nil {
 			p.several(rows.Targets, said.Targets, i)
 		} else {
@@ -78,8 +87,11 @@ func (p *predictionWriter) block(rows datasets.Set, said estimator.Prediction) e
 	return nil
 }
 
-func (p *predictionWriter) header(values *mat.Dense, word string) {
+func (p *predictionWriter) header(values *mat.Dense, word string) error {
 	names := []string{"row"}
+	for _, name := range p.keep {
+		names = append(names, field(name))
+	}
 	if p.targets != nil {
 		for _, t := range p.targets {
 			if p.truth {
@@ -100,13 +112,19 @@ func (p *predictionWriter) header(values *mat.Dense, word string) {
 			for k := range cols {
 				class := strconv.Itoa(k)
 				if k < len(p.classes) {
-					class = strings.Trim(p.classes[k], `"`)
+					class = p.names[k]
 				}
 				names = append(names, field(word+"_"+class))
 			}
 		}
 	}
+	for k, name := range names {
+		if slices.Contains(names[:k], name) {
+			return fmt.Errorf("experiment: keep: two columns of the predictions would be called %s", name)
+		}
+	}
 	p.w.WriteString(strings.Join(names, ",") + "\n")
+	return nil
 }
 
 // several adds truth and prediction of each of several targets.
@@ -126,7 +144,7 @@ func (p *predictionWriter) value(v float64) {
 		return
 	}
 	p.line = append(p.line, ',')
-	if k := int(v); k >= 0 && k < len(p.classes) {
+	if k := int(v); v >= 0 && k < len(p.classes) { // v may be NaN
 		p.line = append(p.line, p.classes[k]...)
 	}
 }

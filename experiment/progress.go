@@ -1,14 +1,25 @@
 package experiment
 
+import "io"
+
 // Progress is called as a run goes on, from one goroutine at a time, with the phase it is in
 // ("load", "search", "refit", "evaluate", "write") and how much of it is done. Total is 0 where it
 // is not known.
 type Progress func(phase string, done, total int)
 
-// Options are what a run may be given beside its spec. The zero value is silent.
+// Options are what a run may be given beside its spec, and a model beside the rows to predict or
+// score. The zero value is silent, and reads rows as those that the model has learned from.
 type Options struct {
 	Progress Progress // nil for none
-	Drop     []string // columns of the rows to leave out; for [Evaluate], [Predict] and [PredictFile]
+
+	// How [Evaluate], [Predict] and [PredictFile] read the rows.
+	Format    string    // csv, tsv, svmlight or arff; "" and auto go by the name's ending, the model, the first lines
+	Delimiter string    // of CSV: one character, tab, or space for runs of blanks; "" is the model's
+	Header    *bool     // whether the first line of CSV names the columns; nil is as the model's
+	Missing   []string  // texts that stand for a missing value, beside those that the model knows
+	Drop      []string  // columns to leave out, which the model does not know
+	Keep      []string  // columns to copy into the predictions, whether the model knows them or not
+	Input     io.Reader // what the path "-" stands for; nil is standard input
 }
 
 func (o Options) report(phase string, done, total int) {

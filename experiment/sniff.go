@@ -61,6 +61,11 @@ func firstLines(path string) (lines []string, encoding string, err error) {
 		return nil, "", fmt.Errorf("experiment: %w", tell(err))
 	}
 	defer file.Close()
+	return linesOf(file, path)
+}
+
+// linesOf is firstLines of an open file.
+func linesOf(file io.Reader, path string) (lines []string, encoding string, err error) {
 	buffered := bufio.NewReader(file)
 	var r io.Reader = buffered
 	if magic, _ := buffered.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {

@@ -32,6 +32,7 @@ type Header struct {
 	Columns  []Column           `json:"columns,omitempty"`  // of the inputs; none where they have no names
 	Targets  []Column           `json:"targets,omitempty"`  // what is predicted
 	Classes  []string           `json:"classes,omitempty"`  // names of the classes by code
+	Missing  []string           `json:"missing,omitempty"`  // texts that stand for a missing value in files of rows
 	Metrics  map[string]float64 `json:"metrics,omitempty"`  // scores, as "test.accuracy"
 	Versions map[string]string  `json:"versions,omitempty"` // of the programs that made it
 }
@@ -141,7 +142,7 @@ func (x index) checkTexts() error {
 			all = append(append(all, c.Name), c.Levels...)
 		}
 	}
-	for _, text := range append(append(all, x.Spec, x.Name, x.Task), x.Classes...) {
+	for _, text := range slices.Concat(all, []string{x.Spec, x.Name, x.Task}, x.Classes, x.Missing) {
 		if !utf8.ValidString(text) {
 			return fmt.Errorf("model: the text %q is not UTF-8", text)
 		}

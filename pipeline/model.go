@@ -79,7 +79,7 @@ func (m *Model) Write(w io.Writer) error {
 	}
 	h := model.Header{
 		Name: m.Name, Task: m.Task, Spec: string(spec), Metrics: m.Metrics,
-		Reading: m.Reading, Columns: columnsOut(m.Schema.Columns), Targets: columnsOut(m.Schema.Targets), Classes: m.Schema.Classes(),
+		Reading: m.Reading, Columns: columnsOut(m.Schema.Columns), Targets: columnsOut(m.Schema.Targets), Classes: m.Schema.Classes(), Missing: m.Schema.Missing,
 		Versions: map[string]string{"go": runtime.Version()},
 	}
 	for name, version := range m.Versions {
@@ -143,6 +143,7 @@ func restore(h model.Header, state *model.Archive) (*Model, error) {
 	}
 	inside.spec = spec
 	inside.spec.Precision = inside.precision
+	m.Schema.Missing, inside.in.Missing = h.Missing, h.Missing
 	m.Predictor = dress(*inside)
 	if err := m.agrees(inside); err != nil {
 		return nil, fmt.Errorf("%w: %w", model.ErrDamaged, err)

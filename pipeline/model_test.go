@@ -71,6 +71,7 @@ func bytesOf(t testing.TB, m *pipeline.Model) []byte {
 // What is loaded predicts what was saved, to the bit, and is saved again to the same bytes.
 func TestSaveAndLoad(t *testing.T) {
 	data := people(400, 20)
+	data.Schema.Missing = []string{"?", "n/a"}
 	dir := t.TempDir()
 	for name, p := range specs() {
 		t.Run(name, func(t *testing.T) {
@@ -89,6 +90,9 @@ func TestSaveAndLoad(t *testing.T) {
 			}
 			if !reflect.DeepEqual(back.Schema, suited(p, data).Schema) || back.Spec().String() != p.String() {
 				t.Errorf("schema %+v of %s", back.Schema, back.Spec())
+			}
+			if in := pipeline.Unwrap(back.Predictor).InputSchema(); !reflect.DeepEqual(in, data.Schema) {
+				t.Errorf("schema of the inputs %+v", in)
 			}
 			if reflect.TypeOf(back.Predictor) != reflect.TypeOf(m.Predictor) {
 				t.Errorf("a %T came back as a %T", m.Predictor, back.Predictor)

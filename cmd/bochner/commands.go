@@ -13,7 +13,7 @@ import (
 
 // specFlags are what every command on an experiment file takes.
 type specFlags struct {
-	Spec     string                `arg:"" name:"experiment.yaml" help:"Experiment file."`
+	Spec     string                `arg:"" files:"" name:"experiment.yaml" help:"Experiment file."`
 	Set      []experiment.Override `sep:"none" placeholder:"PATH=VALUE" help:"Override a value, such as rff.gamma=0.1 or data.train=rows.csv; may be repeated."`
 	NoSearch bool                  `help:"Leave out the search: fit the pipeline as it is."`
 }
@@ -27,10 +27,10 @@ func (f specFlags) load(s *session) (experiment.Spec, error) {
 }
 
 type initCommand struct {
-	Data   string `arg:"" name:"data" help:"Data file: .csv, .tsv, .svm, .libsvm or .arff, each also .gz."`
+	Data   string `arg:"" files:"" name:"data" help:"Data file: .csv, .tsv, .svm, .libsvm or .arff, each also .gz."`
 	Target string `help:"Column to predict; the last one when left out."`
 	Format string `help:"Format of the file: csv, tsv, svmlight or arff; by its ending and its first lines when left out."`
-	Out    string `short:"o" help:"File to write; the data's name with .yaml when left out, - for standard output."`
+	Out    string `short:"o" files:"" help:"File to write; the data's name with .yaml when left out, - for standard output."`
 	Force  bool   `short:"f" help:"Write over a file that exists."`
 }
 
@@ -52,22 +52,7 @@ func (c initCommand) Run(s *session) error {
 		_, err := s.out.Write(draft)
 		return err
 	}
-	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	if c.Force {
-		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	}
-	file, err := os.OpenFile(out, flags, 0o644)
-	if errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("%s exists; --force writes over it", out)
-	}
-	if err != nil {
-		return err
-	}
-	if _, err := file.Write(draft); err != nil {
-		file.Close()
-		return err
-	}
-	if err := file.Close(); err != nil {
+	if err := c.write(out, draft); err != nil {
 		return err
 	}
 	if s.json {
@@ -77,6 +62,23 @@ func (c initCommand) Run(s *session) error {
 		s.say("note: %s\n", text)
 	}
 	s.say("%s written; next: bochner run %s\n", out, out)
+	return nil
+}
+
+// write makes the file, or leaves what was there.
+func (c initCommand) write(out string, text []byte) error {
+	if _, err := os.Lstat(out); err == nil && !c.Force {
+		return fmt.Errorf("%s exists; --force writes over it", out)
+	}
+	unfinished := filepath.Join(filepath.Dir(out), ".unfinished-"+filepath.Base(out))
+	err := os.WriteFile(unfinished, text, 0o644)
+	if err == nil {
+		err = os.Rename(unfinished, out)
+	}
+	if err != nil {
+		os.Remove(unfinished)
+		return fmt.Errorf("writing %s: %w", out, errors.Unwrap(err))
+	}
 	return nil
 }
 
@@ -176,19 +178,35 @@ func (c runCommand) Run(s *session) error {
 	return nil
 }
 
-type evaluateCommand struct {
-	Model string   `arg:"" name:"model" help:"Model file."`
-	Data  string   `arg:"" name:"data" help:"Data file with the columns of the training data, the target included."`
-	Drop  []string `placeholder:"COLUMN" help:"Columns of the rows to leave out, which the model does not know; may be repeated."`
+// rowsFlags are what the commands take that read rows for a model.
+type rowsFlags struct {
+	Model     string   `arg:"" files:"" name:"model" help:"Model file."`
+	Rows      string   `arg:"" files:"" name:"rows" help:"Data file with the columns of the training data in any order: .csv, .tsv, .svm, .libsvm or .arff, each also .gz; - for standard input."`
+	Format    string   `enum:"auto,csv,tsv,svmlight,arff" default:"auto" help:"Format of the rows: ${enum}. auto goes by the file's ending, the training data, or the first lines."`
+	Delimiter string   `placeholder:"CHAR" help:"What separates the fields of CSV: one character, tab, or space for runs of blanks."`
+	Header    *bool    `negatable:"" help:"Whether the first line of CSV names the columns; as in the training data when left out."`
+	Missing   []string `placeholder:"TEXT" help:"Texts that stand for a missing value, beside those of the training data."`
+	Drop      []string `placeholder:"NAME" help:"Columns to leave out, which the model does not know, or the target."`
 }
 
+func (f rowsFlags) options() experiment.Options {
+	return experiment.Options{Format: f.Format, Delimiter: f.Delimiter, Header: f.Header, Missing: f.Missing, Drop: f.Drop}
+}
+
+type evaluateCommand struct{ rowsFlags }
+
 func (evaluateCommand) Help() string {
-	return "Example: bochner evaluate runs/adult/model.bochner adult.test"
+	return `Every row needs the target; the error lists those that lack it. Columns of weights count as in
+training, where the rows have them.
+
+Example: bochner evaluate runs/adult/model.bochner adult.test`
 }
 
 func (c evaluateCommand) Run(s *session) error {
-	progress, end := s.progress()
-	scores, err := experiment.Evaluate(s.ctx, c.Model, c.Data, experiment.Options{Progress: progress, Drop: c.Drop})
+	options := c.options()
+	var end func()
+	options.Progress, end = s.progress()
+	scores, err := experiment.Evaluate(s.ctx, c.Model, c.Rows, options)
 	end()
 	if err != nil {
 		return err
@@ -201,18 +219,37 @@ func (c evaluateCommand) Run(s *session) error {
 }
 
 type predictCommand struct {
-	Model string   `arg:"" name:"model" help:"Model file."`
-	Data  string   `arg:"" name:"data" help:"Data file with the columns of the training data; the target may be missing."`
-	Out   string   `short:"o" default:"-" help:"CSV file to write, - for standard output."`
-	Drop  []string `placeholder:"COLUMN" help:"Columns of the rows to leave out, which the model does not know; may be repeated."`
+	rowsFlags
+	Out  string   `short:"o" files:"" default:"-" help:"CSV file to write, whole or not at all; - for standard output."`
+	Keep []string `placeholder:"NAME" help:"Columns to copy into the output behind the row's number, such as an id, whether the model knows them or not."`
 }
 
 func (predictCommand) Help() string {
-	return "Example: bochner predict runs/adult/model.bochner new.csv -o predictions.csv"
+	return `Writes CSV: the row's number from 0, kept columns, the target as "truth" where the rows have the
+column, the prediction, and for classes their probabilities or decision values.
+
+Columns are matched by name and may stand in any order. Missing ones are an error, and so are columns
+that the model does not know unless --drop leaves them out or --keep copies them. The target may be
+missing, empty, or filled in for some of the rows; "truth" is empty where it says nothing that the
+model knows. Texts that training did not have are treated as its steps say: onehot sets no column.
+
+Rows are read block by block. What can be read only once, such as a pipe or standard input, is read
+once. A wrong row ends the command with its line and column; no file is written then, and standard
+output ends behind a whole line.
+
+Lists such as those of --keep and --drop are separated by commas; a comma inside a name is written \,
+and a column without a good name may be given by its number from 0, -1 being the last.
+
+Example: bochner predict runs/adult/model.bochner new.csv -o predictions.csv
+
+Example: zcat new.csv.gz | bochner predict model.bochner - --keep id --missing NA > predictions.csv
+
+Example: bochner predict model.bochner new.txt --format csv --delimiter ';' --drop income,comment`
 }
 
 func (c predictCommand) Run(s *session) error {
-	options := experiment.Options{Drop: c.Drop}
+	options := c.options()
+	options.Keep = c.Keep
 	end := func() {}
 	if c.Out != "-" {
 		options.Progress, end = s.progress()
@@ -220,9 +257,9 @@ func (c predictCommand) Run(s *session) error {
 	var rows int
 	var err error
 	if c.Out == "-" {
-		rows, err = experiment.Predict(s.ctx, c.Model, c.Data, s.out, options)
+		rows, err = experiment.Predict(s.ctx, c.Model, c.Rows, s.out, options)
 	} else {
-		rows, err = experiment.PredictFile(s.ctx, c.Model, c.Data, c.Out, options)
+		rows, err = experiment.PredictFile(s.ctx, c.Model, c.Rows, c.Out, options)
 	}
 	end()
 	switch {
@@ -236,7 +273,7 @@ func (c predictCommand) Run(s *session) error {
 }
 
 type inspectCommand struct {
-	Model string `arg:"" name:"model" help:"Model file."`
+	Model string `arg:"" files:"" name:"model" help:"Model file."`
 }
 
 func (inspectCommand) Help() string { return "Example: bochner inspect runs/adult/model.bochner" }

@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -278,20 +279,40 @@ var modelComplaints = []complaint{
 	{name: "a text where the model has numbers", args: "predict model.bochner text.csv", code: failure, files: map[string]string{"text.csv": "a,b,c\n1,2,red\n1,two,red\n"}},
 	{name: "rows without a target to evaluate", args: "evaluate --quiet model.bochner blind.csv", code: failure, files: map[string]string{"blind.csv": "a,b,c\n1,2,red\n"}},
 	{name: "a class the model does not know", args: "evaluate --quiet model.bochner stranger.csv", code: failure, files: map[string]string{"stranger.csv": "a,b,c,y\n1,2,red,perhaps\n"}},
+	{name: "rows that lack the target to evaluate", args: "evaluate --quiet model.bochner some.csv", code: failure, files: map[string]string{"some.csv": "a,b,c,y\n1,2,red,\n1,2,red,yes\n\n1,2,red,\n1,2,red,\n"}},
+	{name: "evaluating without the target", args: "evaluate --quiet model.bochner rows.csv --drop y", code: failure},
+	{name: "keeping a column that is not there", args: "predict model.bochner rows.csv --keep id", code: failure},
+	{name: "keeping a column called as one of the output", args: "predict model.bochner own.csv --keep row", code: failure, files: map[string]string{"own.csv": "row,a,b,c\n7,1,2,red\n"}},
+	{name: "a marker that the model does not know", args: "predict model.bochner marked.csv", code: failure, files: map[string]string{"marked.csv": "a,b,c\n1,NA,red\n"}},
+	{name: "a delimiter of two characters", args: "predict model.bochner rows.csv --delimiter ;;", code: failure},
+	{name: "rows of another format", args: "predict model.bochner rows.csv --format arff", code: failure},
+	{name: "rows without a header", args: "predict model.bochner bare.csv --no-header", code: failure, files: map[string]string{"bare.csv": "1,2,red\n"}},
+	{name: "several columns missing and more", args: "predict model.bochner other.csv", code: failure, files: map[string]string{"other.csv": "b,d,e\n1,2,3\n"}},
+	{name: "predictions over their rows", args: "predict --quiet model.bochner rows.csv -o rows.csv", code: failure},
+	{name: "predictions over their model", args: "predict --quiet model.bochner rows.csv -o ./model.bochner", code: failure},
 	{name: "a folder that does not exist", args: "predict --quiet model.bochner rows.csv -o nowhere/p.csv", code: failure},
-	{name: "a full disk", args: "predict --quiet model.bochner rows.csv -o p.csv", code: failure, setup: func(t *testing.T) {
-		if runtime.GOOS != "linux" {
-			t.Skip("there is no /dev/full here")
-		}
-		if err := os.Symlink("/dev/full", ".unfinished-p.csv"); err != nil {
-			t.Fatal(err)
-		}
-	}},
+	{name: "a folder as the output", args: "predict --quiet model.bochner rows.csv -o folder", code: failure},
+	{name: "an output without a name", args: "predict --quiet model.bochner rows.csv --out=", code: failure},
+	{name: "a full disk", args: "predict --quiet model.bochner rows.csv -o p.csv", code: failure, setup: fullDisk(".unfinished-p.csv")},
+	{name: "init on a full disk", args: "init rows.csv -o new.yaml", code: failure, setup: fullDisk(".unfinished-new.yaml")},
+	{name: "init by force on a full disk", args: "init rows.csv --force -o good.yaml", code: failure, setup: fullDisk(".unfinished-good.yaml")},
 	{name: "init of nothing", args: "init gone.csv", code: failure},
 	{name: "init over a file", args: "init rows.csv -o good.yaml", code: failure},
 	{name: "init with an unknown format", args: "init rows.csv --format excel -o -", code: failure},
 	{name: "init with the wrong format", args: "init rows.csv --format arff -o -", code: failure},
 	{name: "init with an unknown target", args: "init rows.csv -o new.yaml --target z", code: failure},
+}
+
+// fullDisk has no room for a file.
+func fullDisk(name string) func(t *testing.T) {
+	return func(t *testing.T) {
+		if runtime.GOOS != "linux" {
+			t.Skip("there is no /dev/full here")
+		}
+		if err := os.Symlink("/dev/full", name); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 var usageComplaints = []complaint{
@@ -302,6 +323,10 @@ var usageComplaints = []complaint{
 	{name: "two files", args: "run good.yaml good.yaml", code: misuse},
 	{name: "an override without a value", args: "run good.yaml --set rff.gamma", code: misuse},
 	{name: "predict without rows", args: "predict model.bochner", code: misuse},
+	{name: "a misspelt flag", args: "predict model.bochner rows.csv --kep id", code: misuse},
+	{name: "an unknown format of rows", args: "predict model.bochner rows.csv --format excel", code: misuse},
+	{name: "help for an unknown command", args: "help predct", code: misuse},
+	{name: "completion for an unknown shell", args: "completion tcsh", code: misuse},
 }
 
 // Every wrong input is met with one exact message on standard error, nothing on standard output,
@@ -353,11 +378,14 @@ func (c complaint) meet(t *testing.T, home string) string {
 		t.Errorf("printed %q", out.String())
 	}
 	after := strings.ReplaceAll(list(t, dir), "out\n", "") // made before the run could know
-	if after != strings.ReplaceAll(before, ".unfinished-p.csv\n", "") {
+	if after != unfinished.ReplaceAllString(before, "") {
 		t.Errorf("files before\n%safter\n%s", before, after)
 	}
 	return errs.String()
 }
+
+// unfinished is what fullDisk has made.
+var unfinished = regexp.MustCompile(`(?m)^\.unfinished-.*\n`)
 
 // workplace makes a folder with good files: rows.csv, good.yaml, model.bochner.
 func workplace(t *testing.T) string {

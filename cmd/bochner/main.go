@@ -45,9 +45,14 @@ type commands struct {
 	Schema   schemaCommand   `cmd:"" help:"Print the JSON Schema of experiment files, for editors."`
 	Datasets datasetsCommand `cmd:"" help:"List the built-in data."`
 
-	Quiet   bool             `short:"q" help:"No progress and no summary; only what was asked for and errors."`
-	JSON    bool             `name:"json" help:"Print the result as JSON."`
-	Version kong.VersionFlag `help:"Print the version."`
+	Help       helpCommand       `cmd:"" help:"Show help for a command."`
+	Version    versionCommand    `cmd:"" help:"Print the version."`
+	Completion completionCommand `cmd:"" help:"Print a script that completes commands in a shell."`
+	Complete   completeCommand   `cmd:"" name:"complete-words" hidden:""`
+
+	Quiet       bool             `short:"q" help:"No progress and no summary; only what was asked for and errors."`
+	JSON        bool             `name:"json" help:"Print the result as JSON."`
+	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
 // session is what a command has to work with.
@@ -63,25 +68,33 @@ func main() {
 		<-ctx.Done()
 		stop() // a second Ctrl-C kills
 		time.Sleep(900 * time.Millisecond)
-		fmt.Fprintln(os.Stderr, "bochner: "+interrupted)
+		fmt.Fprintln(os.Stderr, "bochner: "+interrupted(os.Args[1:]))
 		os.Exit(failure)
 	}()
 	go collectOften()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-const interrupted = "interrupted; run again to resume"
+// interrupted is what is said of a command that was stopped. Only a run goes on where it was.
+func interrupted(args []string) string {
+	words := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, "-") })
+	if len(words) > 0 && words[0] == "run" {
+		return "interrupted; run again to resume"
+	}
+	return "interrupted"
+}
 
 // run is the command with its arguments and outputs; it returns the exit code.
 func run(ctx context.Context, args []string, out, err io.Writer) (code int) {
 	var c commands
-	version := experiment.Version()
+	versions := experiment.Version()
+	said := &heard{w: out}
 	parser, wrong := kong.New(&c,
 		kong.Name("bochner"),
 		kong.Description("Kernel machines by random features, from one YAML file.\n\nExample: bochner init rows.csv && bochner run rows.yaml"),
-		kong.Writers(out, err),
+		kong.Writers(said, err),
 		kong.Exit(func(code int) { panic(exit(code)) }),
-		kong.Vars{"version": "bochner " + version.Bochner + " " + version.Go},
+		kong.Vars{"version": "bochner " + versions.Bochner + " " + versions.Go},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
 	if wrong != nil {
@@ -92,24 +105,33 @@ func run(ctx context.Context, args []string, out, err io.Writer) (code int) {
 		switch e := recover().(type) {
 		case nil:
 		case exit:
-			code = int(e)
+			if code = int(e); said.err != nil {
+				fmt.Fprintln(err, "bochner: "+said.err.Error())
+				code = failure
+			}
 		default:
 			panic(e)
 		}
 	}()
 	call, wrong := parser.Parse(args)
-	if wrong != nil {
+	if wrong != nil && said.err == nil {
 		fmt.Fprintf(err, "bochner: %v; see bochner --help\n", wrong)
 		return misuse
 	}
-	said := &heard{w: out}
 	s := session{ctx: ctx, out: said, err: err, quiet: c.Quiet, json: c.JSON}
-	wrong = call.Run(&s)
+	if wrong == nil {
+		wrong = call.Run(&s, parser)
+	}
 	if wrong == nil {
 		wrong = said.err
 	}
+	var use wrongUse
+	if errors.As(wrong, &use) {
+		fmt.Fprintf(err, "bochner: %v; see bochner --help\n", use.error)
+		return misuse
+	}
 	if wrong != nil {
-		fmt.Fprintln(err, message(ctx, wrong))
+		fmt.Fprintln(err, message(ctx, args, wrong))
 		return failure
 	}
 	return success
@@ -133,9 +155,9 @@ func (h *heard) Write(p []byte) (int, error) {
 type exit int
 
 // message is what a user reads of an error.
-func message(ctx context.Context, err error) string {
+func message(ctx context.Context, args []string, err error) string {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return "bochner: " + interrupted
+		return "bochner: " + interrupted(args)
 	}
 	var faults experiment.Faults
 	if errors.As(err, &faults) {

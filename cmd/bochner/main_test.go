@@ -157,7 +157,7 @@ func TestQuietAndJSON(t *testing.T) {
 
 // Every command has help with an example, on standard output and with exit code 0.
 func TestHelp(t *testing.T) {
-	for _, name := range []string{"init", "validate", "plan", "run", "evaluate", "predict", "inspect", "schema", "datasets"} {
+	for _, name := range []string{"init", "validate", "plan", "run", "evaluate", "predict", "inspect", "schema", "datasets", "help", "version", "completion"} {
 		out, errs := call(t, success, name+" --help")
 		has(t, out, "Usage: bochner "+name, "Example: bochner "+name)
 		if errs != "" {
@@ -286,7 +286,7 @@ func TestOutputThatNobodyGets(t *testing.T) {
 	t.Chdir(workplace(t))
 	for _, args := range []string{
 		"validate good.yaml", "plan good.yaml", "run good.yaml", "inspect model.bochner", "evaluate model.bochner rows.csv",
-		"predict model.bochner rows.csv", "init rows.csv -o -", "schema", "datasets", "--json datasets",
+		"predict model.bochner rows.csv", "init rows.csv -o -", "schema", "datasets", "--json datasets", "help", "help run", "--help", "version", "--version", "completion fish",
 	} {
 		var errs strings.Builder
 		if code := run(context.Background(), strings.Fields("--quiet "+args), full{}, &errs); args != "validate good.yaml" && args != "run good.yaml" && code != failure {
@@ -319,7 +319,7 @@ func TestNoSearchAndDrop(t *testing.T) {
 
 	put(t, "wide.csv", "a,d,b,c,e\n1,x,2,red,0\n3,y,1,green,0\n")
 	call(t, failure, "predict model.bochner wide.csv")
-	out, _ = call(t, success, "predict model.bochner wide.csv --drop d --drop e")
+	out, _ = call(t, success, "predict model.bochner wide.csv --drop d,e")
 	put(t, "narrow.csv", "a,b,c\n1,2,red\n3,1,green\n")
 	if want, _ := call(t, success, "predict model.bochner narrow.csv"); out != want {
 		t.Errorf("with columns dropped it predicts\n%s, wanted\n%s", out, want)
@@ -327,4 +327,24 @@ func TestNoSearchAndDrop(t *testing.T) {
 	put(t, "true.csv", "a,d,b,c,y\n1,x,2,red,no\n3,y,1,green,yes\n")
 	call(t, failure, "evaluate model.bochner true.csv")
 	call(t, success, "evaluate model.bochner true.csv --drop d")
+}
+
+// Only a run goes on where it was: of other commands nothing is promised.
+func TestInterruptedPrediction(t *testing.T) {
+	t.Chdir(workplace(t))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for args, want := range map[string]string{
+		"--quiet predict model.bochner rows.csv -o p.csv": "bochner: interrupted\n",
+		"evaluate --quiet model.bochner rows.csv":         "bochner: interrupted\n",
+		"--quiet run good.yaml":                           "bochner: interrupted; run again to resume\n",
+	} {
+		var out, errs strings.Builder
+		if code := run(ctx, strings.Fields(args), &out, &errs); code != failure || errs.String() != want || out.String() != "" {
+			t.Errorf("%s: exit code %d, %q, %q", args, code, out.String(), errs.String())
+		}
+	}
+	if _, err := os.Stat("p.csv"); err == nil {
+		t.Error("there is an output")
+	}
 }

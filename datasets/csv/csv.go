@@ -32,7 +32,7 @@ type Options struct {
 	Columns   []string // names of the columns, instead of the header's
 	Delimiter string   // one character, or "space" for runs of blanks; "" is a tab in .tsv files, else a comma
 	Comment   string   // a line that begins so is left out
-	Missing   []string // fields that stand for a missing value, as the empty one does; nil is "NaN" and "nan"
+	Missing   []string // fields that stand for a missing value, as the empty one does; nil is what Schema says, else "NaN" and "nan"
 	Skip      int      // lines to leave out at the beginning
 	Encoding  string   // utf-8 (also ""), latin-1, windows-1252 or utf-16
 	Decimal   string   // decimal mark of numbers: a point (also "") or a comma
@@ -115,7 +115,7 @@ func open(path string, o Options) (*file, error) {
 }
 
 func (f *file) Form() table.Form {
-	return table.Form{Name: f.path, Columns: f.columns, Notation: f.notation}
+	return table.Form{Name: f.path, Columns: f.columns, Notation: f.notation, Missing: f.o.Missing}
 }
 
 func (f *file) Records(ctx context.Context, yield func(r *table.Record) error) error {
@@ -251,6 +251,9 @@ func (o Options) dialect(name string) (dialect, error) {
 	}
 	if o.Skip < 0 || o.MaxRecord < 0 {
 		return d, errors.New("skip and the bound on records are not negative")
+	}
+	if d.missing == nil && o.Schema != nil {
+		d.missing = o.Schema.Missing
 	}
 	if d.missing == nil {
 		d.missing = []string{"NaN", "nan"}

@@ -602,3 +602,20 @@ func ExampleRead() {
 	// ⎣NaN    1⎦
 	// [self state] [high low] [1 0 1]
 }
+
+// The schema knows what stood for a missing value, and other rows are read by it.
+func TestMissingMarkersTravelWithTheSchema(t *testing.T) {
+	files := fstest.MapFS{"train.csv": {Data: []byte("a,b\n1,2\n?,3\n")}, "new.csv": {Data: []byte("a,b\n?,-\n")}}
+	train, err := csv.Read(context.Background(), "train.csv", csv.Options{Missing: []string{"?", "-"}, FS: files})
+	if err != nil || !slices.Equal(train.Schema.Missing, []string{"?", "-"}) {
+		t.Fatal(train.Schema.Missing, err)
+	}
+	rows, err := csv.Read(context.Background(), "new.csv", csv.Options{Roles: datasets.Roles{Schema: &train.Schema}, FS: files})
+	if err != nil || !math.IsNaN(rows.X.At(0, 0)) || !math.IsNaN(rows.X.At(0, 1)) {
+		t.Errorf("%v, %v", rows.X, err)
+	}
+	_, err = csv.Read(context.Background(), "new.csv", csv.Options{Roles: datasets.Roles{Schema: &train.Schema}, Missing: []string{"?"}, FS: files})
+	if err == nil || err.Error() != `new.csv:2: column b: "-" is not a number; if it stands for a missing value name it under missing` {
+		t.Errorf("options beside the schema: %v", err)
+	}
+}

@@ -129,6 +129,9 @@ func Equal(t *testing.T, got, want datasets.Set) {
 	if !slices.Equal(got.Y, want.Y) || !slices.Equal(got.Weights, want.Weights) || !slices.Equal(got.Groups, want.Groups) {
 		t.Fatal("targets, weights or groups differ")
 	}
+	if !slices.EqualFunc(got.Kept, want.Kept, slices.Equal) {
+		t.Fatal("kept columns differ")
+	}
 	if (got.Targets == nil) != (want.Targets == nil) {
 		t.Fatal("one has several targets")
 	}

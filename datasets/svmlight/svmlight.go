@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"slices"
 	"strings"
 
@@ -23,13 +24,14 @@ import (
 // Options say how a file is written and what its labels are. The zero value reads columns that count
 // from 1 and labels that are numbers to be predicted.
 type Options struct {
-	Width     int              // number of columns; 0 is as many as the file has, or Schema names
-	ZeroBased bool             // whether columns count from 0
-	Task      datasets.Task    // Classification makes classes of the labels
-	Positive  []string         // labels that are class 1; all others are class 0, "rest"
-	Schema    *datasets.Schema // of other rows, those trained on, whose classes the labels are
-	MaxRecord int              // bytes that a line may have; 0 is 16 MiB
-	FS        fs.FS            // where the file is; nil is the machine's own file system
+	Width      int              // number of columns; 0 is as many as the file has, or Schema names
+	ZeroBased  bool             // whether columns count from 0
+	Task       datasets.Task    // Classification makes classes of the labels
+	Positive   []string         // labels that are class 1; all others are class 0, "rest"
+	Schema     *datasets.Schema // of other rows, those trained on, whose classes the labels are
+	Unlabelled bool             // whether a label may be none of those classes: it is NaN then
+	MaxRecord  int              // bytes that a line may have; 0 is 16 MiB
+	FS         fs.FS            // where the file is; nil is the machine's own file system
 }
 
 // Target is the name of the label in a schema.
@@ -39,8 +41,8 @@ const Target = "label"
 const rest = "rest"
 
 // Open returns the rows of the file at path, gzip'd or not, as a source that reads the file anew for
-// every pass and holds one block of rows. It reads the file once to check it, to count rows and
-// columns and to learn the classes.
+// every pass and holds one block of rows. Without Options.Schema it reads the file once to check it,
+// to count rows and columns and to learn the classes.
 func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
 	s := &source{path: path, o: o, cols: o.Width}
 	if s.cols == 0 && o.Schema != nil {
@@ -53,6 +55,13 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 		return nil, fmt.Errorf("%s: positive: makes classes of the label, and the task is regression", path)
 	case o.Schema != nil && s.cols == 0:
 		return nil, fmt.Errorf("%s: the schema names no columns; give the width", path)
+	}
+	if o.Schema != nil {
+		s.schema, s.rows = *o.Schema, -1
+		if err := s.code(s.schema.Classes()); err != nil {
+			return nil, err
+		}
+		return s, nil
 	}
 	if err := s.learn(ctx); err != nil {
 		return nil, err
@@ -73,8 +82,7 @@ func Read(ctx context.Context, path string, o Options) (datasets.Set, error) {
 type source struct {
 	path       string
 	o          Options
-	rows, cols int
-	grouped    bool
+	rows, cols int // rows is -1 where nobody has counted
 	schema     datasets.Schema
 	codes      map[float64]float64 // class of each label; nil for numbers
 	other      float64             // class of the labels that codes has not
@@ -94,13 +102,10 @@ func (s *source) learn(ctx context.Context) error {
 	width := 0
 	err := s.each(ctx, func(r *row) error {
 		s.rows++
-		if s.rows == 1 {
-			s.grouped = r.grouped
-		}
 		if n := len(r.columns); n > 0 {
 			width = max(width, int(r.columns[n-1])+1)
 		}
-		if classify && s.o.Schema == nil && !labels[r.label] {
+		if classify && !labels[r.label] {
 			if labels[r.label] = true; len(labels) > maxClasses {
 				return fmt.Errorf("%s:%d: more than %d classes; is this a regression?", s.path, r.line, maxClasses)
 			}
@@ -118,10 +123,6 @@ func (s *source) learn(ctx context.Context) error {
 	}
 	if s.cols == 0 {
 		return fmt.Errorf("%s: no columns", s.path)
-	}
-	if s.o.Schema != nil {
-		s.schema = *s.o.Schema
-		return s.code(s.schema.Classes())
 	}
 	s.schema.Targets = []datasets.Column{{Name: Target}}
 	if !classify {
@@ -189,8 +190,11 @@ func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 	if err != nil {
 		return err
 	}
-	if rows != s.rows {
+	if s.rows >= 0 && rows != s.rows {
 		return fmt.Errorf("%s: %d rows, there were %d before; the file has changed", s.path, rows, s.rows)
+	}
+	if rows == 0 {
+		return fmt.Errorf("%s: no rows", s.path)
 	}
 	if len(b.labels) > 0 {
 		return b.flush(yield)
@@ -216,12 +220,14 @@ func (b *block) add(r *row) error {
 		if !ok {
 			code = b.other
 		}
-		if label = code; label == datasets.Unknown {
+		if label = code; label == datasets.Unknown && b.o.Unlabelled {
+			label = math.NaN()
+		} else if label == datasets.Unknown {
 			return fmt.Errorf("%s:%d: class %s is not among those of the schema: %s", b.path, r.line, number(r.label), strings.Join(b.schema.Classes(), ", "))
 		}
 	}
 	b.labels = append(b.labels, label)
-	if b.grouped {
+	if r.grouped {
 		b.groups = append(b.groups, r.group)
 	}
 	for k, v := range r.values {
@@ -289,6 +295,7 @@ func (s *source) each(ctx context.Context, yield func(r *row) error) error {
 	defer f.Close()
 	w := text.NewWindow(f, s.o.MaxRecord)
 	var r row
+	grouped := false // as the first row is
 	for line, n := 1, 0; ; line++ {
 		b, err := w.Line()
 		if err == io.EOF && line == 1 {
@@ -311,7 +318,10 @@ func (s *source) each(ctx context.Context, yield func(r *row) error) error {
 		if err := s.parse(&r, b); err != nil {
 			return fmt.Errorf("%s:%d: %w", s.path, line, err)
 		}
-		if n > 1 && r.grouped != s.grouped {
+		if n == 1 {
+			grouped = r.grouped
+		}
+		if r.grouped != grouped {
 			return fmt.Errorf("%s:%d: some rows have a qid and others have none", s.path, line)
 		}
 		r.line = line

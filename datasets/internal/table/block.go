@@ -2,8 +2,10 @@ package table
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -25,6 +27,9 @@ type block struct {
 	weights []float64
 	groups  []int
 	numbers map[string]int // of the groups
+	kept    [][]string
+	lacking []place // rows without a target, as far as they are to be told
+	more    int     // of them
 }
 
 // entry is one input of a sparse row.
@@ -64,6 +69,9 @@ func (b *block) add(rec *Record) error {
 	if b.layout.group >= 0 {
 		b.groups = append(b.groups, 0)
 	}
+	if b.layout.keep != nil {
+		b.kept = append(b.kept, b.texts(rec))
+	}
 	var err error
 	if b.layout.sparse {
 		err = b.addSparse(rec)
@@ -82,7 +90,7 @@ func (b *block) addDense(rec *Record) error {
 			v, ok := b.layout.numbers.Number(field)
 			if !ok {
 				if field != nil {
-					return b.layout.fault(rec.Line, j, "%q is not a number", field)
+					return b.layout.noNumber(rec.Line, j, field)
 				}
 				v = math.NaN()
 			}
@@ -115,7 +123,7 @@ func (b *block) addSparse(rec *Record) error {
 		if c.codes == nil && field != nil {
 			var ok bool
 			if v, ok = b.layout.numbers.Number(field); !ok {
-				return b.layout.fault(rec.Line, j, "%q is not a number", field)
+				return b.layout.noNumber(rec.Line, j, field)
 			}
 		}
 		if v != 0 {
@@ -137,19 +145,31 @@ func (b *block) addSparse(rec *Record) error {
 	return nil
 }
 
+// markers are texts that often stand for a missing value.
+var markers = []string{"?", "-", ".", "NA", "N/A", "n/a", "NULL", "null", "None", "none"}
+
+// noNumber returns an error at a field that is a text where the schema has numbers.
+func (l *layout) noNumber(line, j int, field []byte) error {
+	if slices.Contains(markers, string(field)) {
+		return l.fault(line, j, "%q is not a number; if it stands for a missing value name it under missing", field)
+	}
+	return l.fault(line, j, "%q is not a number", field)
+}
+
 // addOther codes a field that is no input.
 func (b *block) addOther(line, j int, c *cell, field []byte) error {
 	if c.use == dropped {
 		return nil
 	}
+	if c.use == target {
+		v, err := b.target(line, j, c, field)
+		b.targets[b.rows*len(b.layout.targets)+c.at] = v
+		return err
+	}
 	if err := b.layout.needs(line, j, field); err != nil {
 		return err
 	}
 	switch c.use {
-	case target:
-		v, err := b.target(line, j, c, bytes.TrimSuffix(field, b.layout.suffix))
-		b.targets[b.rows*len(b.layout.targets)+c.at] = v
-		return err
 	case weight:
 		v, _ := b.layout.numbers.Number(field)
 		if b.weighted {
@@ -162,19 +182,90 @@ func (b *block) addOther(line, j int, c *cell, field []byte) error {
 	return nil
 }
 
+// target returns the target in a field, NaN where there is none.
 func (b *block) target(line, j int, c *cell, field []byte) (float64, error) {
-	if c.codes != nil {
-		v := c.lookup(field)
-		if v == datasets.Unknown {
-			return 0, b.layout.fault(line, j, "class %q is not among the %d of the schema: %s", field, len(c.codes), list(b.schema.Targets[c.at].Levels))
+	if field == nil {
+		b.lacks(line, j)
+		return math.NaN(), nil
+	}
+	field = bytes.TrimSuffix(field, b.layout.suffix)
+	if c.codes == nil {
+		if v, ok := b.layout.numbers.Number(field); ok {
+			return v, nil
 		}
+		if !b.layout.roles.Unlabelled {
+			return 0, b.layout.fault(line, j, "%q is not a number", field)
+		}
+		return math.NaN(), nil
+	}
+	v := c.lookup(field)
+	switch {
+	case v != datasets.Unknown:
 		return v, nil
+	case b.layout.roles.Unlabelled:
+		return math.NaN(), nil
 	}
-	v, ok := b.layout.numbers.Number(field)
-	if !ok {
-		return 0, b.layout.fault(line, j, "%q is not a number", field)
+	return 0, b.layout.fault(line, j, "class %q is not among the %d of the schema: %s", field, len(c.codes), list(b.schema.Targets[c.at].Levels))
+}
+
+// place is a field.
+type place struct{ line, column int }
+
+// mostLacking is how many rows without a target an error lists.
+const mostLacking = 12
+
+// lacks takes note of a row without a target, unless rows may lack it.
+func (b *block) lacks(line, j int) {
+	last := len(b.lacking) - 1
+	switch {
+	case b.layout.roles.Unlabelled:
+	case last >= 0 && b.lacking[last].line == line: // another one of several targets
+	case len(b.lacking) < mostLacking:
+		b.lacking = append(b.lacking, place{line, j})
+	default:
+		b.more++
 	}
-	return v, nil
+}
+
+// unlabelled is the error that lists the rows without a target.
+func (b *block) unlabelled() error {
+	if len(b.lacking) == 0 {
+		return nil
+	}
+	first, others := b.lacking[0], ""
+	for k, p := range b.lacking[1:] {
+		if k == 0 {
+			others = "; also in line "
+		} else {
+			others += ", "
+		}
+		others += strconv.Itoa(p.line)
+	}
+	if b.more > 0 {
+		others += fmt.Sprintf(" and %d more", b.more)
+	}
+	return b.layout.fault(first.line, first.column, "the target is missing%s", others)
+}
+
+// texts returns those of a record's kept columns. What a sparse record leaves out is zero, or the
+// first level.
+func (b *block) texts(rec *Record) []string {
+	out := make([]string, len(b.layout.keep))
+	for k, j := range b.layout.keep {
+		at := j
+		if b.layout.sparse {
+			at = slices.Index(rec.Columns, j)
+		}
+		switch levels := b.layout.columns[j].Levels; {
+		case at >= 0:
+			out[k] = string(rec.Fields[at])
+		case len(levels) > 0:
+			out[k] = levels[0]
+		default:
+			out[k] = "0"
+		}
+	}
+	return out
 }
 
 // lookup returns the code of a level, NaN where it is missing.
@@ -224,11 +315,16 @@ func (b *block) flush(yield func(datasets.Set) error) error {
 	if len(b.groups) > 0 {
 		out.Groups = b.groups
 	}
-	if err := yield(out); err != nil {
-		return err
+	if len(b.kept) > 0 {
+		out.Kept = b.kept
+	}
+	if len(b.lacking) == 0 { // else there is an error at the end, with all such rows
+		if err := yield(out); err != nil {
+			return err
+		}
 	}
 	b.rows = 0
 	b.indptr, b.indices, b.values = b.indptr[:1], b.indices[:0], b.values[:0]
-	b.targets, b.weights, b.groups = b.targets[:0], b.weights[:0], b.groups[:0]
+	b.targets, b.weights, b.groups, b.kept = b.targets[:0], b.weights[:0], b.groups[:0], b.kept[:0]
 	return nil
 }

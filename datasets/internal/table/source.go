@@ -36,6 +36,9 @@ func Open(ctx context.Context, r Reader, roles datasets.Roles) (datasets.Source,
 	} else if s.schema, s.rows, err = learn(ctx, r, l); err != nil {
 		return nil, err
 	}
+	if roles.Schema == nil {
+		s.schema.Missing = form.Missing
+	}
 	if err := s.plan(); err != nil {
 		return nil, err
 	}
@@ -148,6 +151,9 @@ func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 		return b.flush(yield)
 	})
 	if err != nil {
+		return err
+	}
+	if err := b.unlabelled(); err != nil {
 		return err
 	}
 	if s.rows >= 0 && rows != s.rows {

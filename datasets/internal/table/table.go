@@ -32,6 +32,7 @@ type Form struct {
 	Sparse   bool     // whether records leave out the fields that are zero
 	Weighted bool     // whether records have weights outside of columns
 	Notation text.Notation
+	Missing  []string // texts that stand for a missing value, as far as somebody has said
 }
 
 // Column is what a file says about one of its columns.
@@ -64,7 +65,8 @@ type layout struct {
 	suffix  []byte
 	inputs  []int // columns of the file that are inputs, in order of the schema
 	targets []int
-	weight  int // -1 for none
+	keep    []int // columns whose texts are kept
+	weight  int   // -1 for none
 	group   int
 }
 
@@ -107,6 +109,13 @@ func arrange(form Form, roles datasets.Roles) (*layout, error) {
 		}
 		l.targets = append(l.targets, j)
 	}
+	for _, name := range roles.Keep {
+		j := l.find(name)
+		if j < 0 {
+			return nil, l.noColumn("keep", name)
+		}
+		l.keep = append(l.keep, j)
+	}
 	var err error
 	if l.weight, err = l.assign("weight", roles.Weight, weight); err != nil {
 		return nil, err
@@ -124,14 +133,14 @@ func arrange(form Form, roles datasets.Roles) (*layout, error) {
 	return l, l.arrangeInputs()
 }
 
-// targetNames returns the targets asked for, or those of the schema that the file has.
+// targetNames returns the targets asked for, or those of the schema if the file has them all.
 func (l *layout) targetNames() []string {
 	if len(l.roles.Target) > 0 || l.roles.Schema == nil {
 		return l.roles.Target
 	}
 	var names []string
 	for _, c := range l.roles.Schema.Targets {
-		if _, ok := l.byName[c.Name]; !ok {
+		if j, ok := l.byName[c.Name]; !ok || l.use[j] == dropped {
 			return nil
 		}
 		names = append(names, c.Name)
@@ -209,13 +218,17 @@ func (l *layout) names() []string {
 }
 
 // list writes up to a dozen names.
-func list(names []string) string {
-	const most = 12
+func list(names []string) string { return upTo(12, names) }
+
+func upTo(most int, names []string) string {
 	if len(names) > most {
 		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
 	}
 	return strings.Join(names, ", ")
 }
+
+// manyMissing is how many missing columns an error names.
+const manyMissing = 100
 
 // arrangeInputs lists the input columns, in the order of the schema where there is one.
 func (l *layout) arrangeInputs() error {
@@ -247,20 +260,32 @@ func (l *layout) arrangeInputs() error {
 		inputs = append(inputs, j)
 	}
 	for _, j := range l.inputs {
-		if name := l.columns[j].Name; !listed[name] {
+		name := l.columns[j].Name
+		switch {
+		case listed[name]:
+		case l.spare(j):
+			l.use[j] = dropped
+		default:
 			extra = append(extra, strconv.Quote(name))
 		}
 	}
 	l.inputs = inputs
 	switch {
 	case missing != nil && extra != nil:
-		return fmt.Errorf("%s: missing column %s; column %s is not in the schema", l.file, list(missing), list(extra))
+		return fmt.Errorf("%s: missing column %s; column %s is not in the schema", l.file, upTo(manyMissing, missing), list(extra))
 	case missing != nil:
-		return fmt.Errorf("%s: missing column %s", l.file, list(missing))
+		return fmt.Errorf("%s: missing column %s", l.file, upTo(manyMissing, missing))
 	case extra != nil:
 		return fmt.Errorf("%s: column %s is not in the schema; drop it", l.file, list(extra))
 	}
 	return nil
+}
+
+// spare reports whether a column that is not in the schema may be there: one that is kept, or one of
+// several targets.
+func (l *layout) spare(j int) bool {
+	isIt := func(c datasets.Column) bool { return c.Name == l.columns[j].Name }
+	return slices.Contains(l.keep, j) || slices.ContainsFunc(l.roles.Schema.Targets, isIt)
 }
 
 // kindOf returns the kind that the roles or the file give column j.
@@ -284,6 +309,9 @@ func (l *layout) kindOf(j int) (kind datasets.Kind, known bool) {
 // needs reports a field without which its row is of no use: a target, weight or group that is
 // missing, a weight that is none.
 func (l *layout) needs(line, j int, field []byte) error {
+	if field == nil && l.use[j] == target && l.roles.Unlabelled {
+		return nil
+	}
 	if field == nil {
 		hint := ""
 		if l.use[j] == target {

@@ -136,3 +136,112 @@ func TestManyNames(t *testing.T) {
 		t.Errorf("error %v, wanted %s", err, want)
 	}
 }
+
+// Rows to predict may lack their target or have one that means nothing; rows to score may not, and
+// the error lists them all, a dozen of them by line.
+func TestRowsWithoutATarget(t *testing.T) {
+	schema := &datasets.Schema{Columns: []datasets.Column{{Name: "a"}}, Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}}
+	rows := [][]string{{"1", "yes"}, {"2", ""}, {"3", "no"}, {"4", "perhaps"}}
+	r := records{Form{Name: "f", Columns: columns("a", "y")}, rows}
+	src, err := Open(context.Background(), r, datasets.Roles{Schema: schema, Unlabelled: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := datasets.Gather(context.Background(), src)
+	if err != nil || fmt.Sprint(set.Y) != "[1 NaN 0 NaN]" {
+		t.Errorf("%v, %v", set.Y, err)
+	}
+	for _, test := range []struct {
+		lacking int
+		want    string
+	}{
+		{1, "f:2: column y: the target is missing"},
+		{3, "f:2: column y: the target is missing; also in line 3, 4"},
+		{40, "f:2: column y: the target is missing; also in line 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 and 28 more"},
+	} {
+		r.rows = rows[:1]
+		for range test.lacking {
+			r.rows = append(r.rows, []string{"2", ""})
+		}
+		src, err := Open(context.Background(), r, datasets.Roles{Schema: schema})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = src.Blocks(context.Background(), func(block datasets.Set) error {
+			t.Error("rows without a target are handed out")
+			return nil
+		})
+		if err == nil || err.Error() != test.want {
+			t.Errorf("error %v, wanted %s", err, test.want)
+		}
+	}
+}
+
+// The target of a schema may be dropped, and where only some of several are there none is read.
+func TestTargetsThatAreNotRead(t *testing.T) {
+	schema := &datasets.Schema{Columns: []datasets.Column{{Name: "a"}}, Targets: []datasets.Column{{Name: "y"}, {Name: "z"}}}
+	for _, roles := range []datasets.Roles{{}, {Drop: []string{"y"}}, {Drop: []string{"y", "z"}}} {
+		columns := columns("a", "y", "z")
+		row := []string{"1", "2", "3"}
+		if roles.Drop == nil {
+			columns, row = columns[:2], row[:2]
+		}
+		roles.Schema = schema
+		src, err := Open(context.Background(), records{Form{Name: "f", Columns: columns}, [][]string{row}}, roles)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		set, err := datasets.Gather(context.Background(), src)
+		if err != nil || set.Targets != nil || set.Cols() != 1 {
+			t.Errorf("%d columns, targets %v, %v", set.Cols(), set.Targets, err)
+		}
+	}
+}
+
+// A kept column is there as text beside what else it is, in whatever part of the rows.
+func TestKeptColumns(t *testing.T) {
+	schema := &datasets.Schema{Columns: []datasets.Column{{Name: "a"}}}
+	r := records{form: Form{Name: "f", Columns: columns("id", "a")}}
+	for i := range 5000 {
+		r.rows = append(r.rows, []string{fmt.Sprint("n", i), fmt.Sprint(i)})
+	}
+	r.rows[7][0] = ""
+	src, err := Open(context.Background(), r, datasets.Roles{Schema: schema, Keep: []string{"id", "a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	part, err := datasets.Subset(datasets.Prefetch(src), []int{7, 8, 4999})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := datasets.Gather(context.Background(), part)
+	if err != nil || fmt.Sprint(set.Kept) != "[[ 7] [n8 8] [n4999 4999]]" || set.Cols() != 1 {
+		t.Errorf("%v, %d columns, %v", set.Kept, set.Cols(), err)
+	}
+	if got := set.Slice(1, 3).Select([]int{1}).Kept; fmt.Sprint(got) != "[[n4999 4999]]" {
+		t.Errorf("%v", got)
+	}
+	set.Kept = set.Kept[:2]
+	if err := set.Check(); err == nil {
+		t.Error("kept texts of too few rows pass")
+	}
+	if _, err := Open(context.Background(), r, datasets.Roles{Keep: []string{"di"}}); err == nil || err.Error() != `f: keep: no column "di"; there are id, a` {
+		t.Error(err)
+	}
+	sparse := records{Form{Name: "f", Sparse: true, Columns: []Column{{Name: "a"}, {Name: "b", Declared: true, Kind: datasets.Categorical, Levels: []string{"u", "v"}}}}, [][]string{}}
+	src, err = Open(context.Background(), sparseRecord{sparse}, datasets.Roles{Keep: []string{"b", "a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if set, err = datasets.Gather(context.Background(), src); err != nil || fmt.Sprint(set.Kept) != "[[u 5]]" {
+		t.Errorf("%v, %v", set.Kept, err)
+	}
+}
+
+// sparseRecord is one sparse record with a 5 in the first column.
+type sparseRecord struct{ records }
+
+func (r sparseRecord) Records(_ context.Context, yield func(*Record) error) error {
+	return yield(&Record{Line: 1, Columns: []int{0}, Fields: [][]byte{[]byte("5")}})
+}

@@ -35,11 +35,16 @@ func Open(fsys fs.FS, path string) (io.ReadCloser, error) {
 	return r, nil
 }
 
+// openFile opens a file, but for a pipe: to open one waits for its writer, and it cannot be read
+// again.
 func openFile(fsys fs.FS, path string) (fs.File, error) {
-	if fsys == nil {
-		return os.Open(path)
+	if fsys != nil {
+		return fsys.Open(path)
 	}
-	return fsys.Open(path)
+	if info, err := os.Stat(path); err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {
+		return nil, fmt.Errorf("open %s: is a pipe, wanted a file, which can be read again", path)
+	}
+	return os.Open(path)
 }
 
 // stream is a text and what to close behind it.
