@@ -45,6 +45,9 @@ type LeaveOneOut struct {
 // nd² + a·(d³/3 + nd²) flops for a alphas. A row of leverage 1, without which the others do not
 // determine the model, is an error. (Allen, Technometrics 1974.)
 func (s Ridge) LeaveOneOut(ctx context.Context, data datasets.Set, alphas []float64) (*LeaveOneOut, error) {
+	if err := forNumbers(data.Schema, "ridge"); err != nil {
+		return nil, fmt.Errorf("estimator: ridge: leave one out: %w", err)
+	}
 	out, err := s.leaveOneOut(ctx, data, alphas)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: ridge: leave one out: %w", err)
@@ -61,9 +64,6 @@ func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, alphas []floa
 		if err := param.CheckFit(s); err != nil {
 			return nil, err
 		}
-	}
-	if err := forNumbers(data.Schema, "ridge"); err != nil {
-		return nil, err
 	}
 	r, err := setRows(data)
 	if err != nil {
