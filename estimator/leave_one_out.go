@@ -50,6 +50,9 @@ type LeaveOneOut struct {
 // for each alpha. A row without which the others do not determine the model, or so nearly that
 // rounding decides, is an error. (Allen, Technometrics 1974.)
 func (s Ridge) LeaveOneOut(ctx context.Context, data datasets.Set, alphas []float64) (*LeaveOneOut, error) {
+	if err := forNumbers(data.Schema, "ridge"); err != nil {
+		return nil, fmt.Errorf("estimator: ridge: leave one out: %w", err)
+	}
 	out, err := s.leaveOneOut(ctx, data, alphas)
 	if err = cmp.Or(ctx.Err(), err); err != nil { // whatever else there is comes of stopping
 		return nil, fmt.Errorf("estimator: ridge: leave one out: %w", err)
@@ -66,9 +69,6 @@ func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, alphas []floa
 		if err := param.CheckFit(s); err != nil {
 			return nil, err
 		}
-	}
-	if err := forNumbers(data.Schema, "ridge"); err != nil {
-		return nil, err
 	}
 	r, err := setRows(data)
 	if err != nil {
