@@ -73,7 +73,7 @@ func open(path string, o Options) (*file, error) {
 		}
 		for _, level := range c.Levels {
 			if f.levels[j][level] {
-				return nil, fmt.Errorf("%s:%d: attribute %q lists level %q twice", path, c.Line, c.Name, level)
+				return nil, &datasets.LineError{File: path, Line: c.Line, Err: fmt.Errorf("attribute %q lists level %q twice", c.Name, level)}
 			}
 			f.levels[j][level] = true
 		}
@@ -94,7 +94,7 @@ func open(path string, o Options) (*file, error) {
 	f.form.Sparse, f.form.Weighted = r.sparse, r.weighted
 	for _, j := range h.texts {
 		if r.sparse && !slices.Contains(o.Drop, h.columns[j].Name) {
-			return nil, fmt.Errorf("%s:%d: attribute %q is a string, which sparse rows do not go with; drop it", path, h.columns[j].Line, h.columns[j].Name)
+			return nil, &datasets.LineError{File: path, Line: h.columns[j].Line, Err: fmt.Errorf("attribute %q is a string, which sparse rows do not go with; drop it", h.columns[j].Name)}
 		}
 	}
 	return f, nil
@@ -106,7 +106,7 @@ func (f *file) checkStrings(texts []int) error {
 		c := f.form.Columns[j]
 		_, known := f.o.Kinds[c.Name]
 		if !known && !slices.Contains(f.o.Drop, c.Name) && !slices.Contains(f.o.Target, c.Name) && f.o.Group != c.Name && f.o.Schema == nil {
-			return fmt.Errorf("%s:%d: attribute %q is a string; drop it, or write kinds: {%s: categorical}", f.path, c.Line, c.Name, c.Name)
+			return &datasets.LineError{File: f.path, Line: c.Line, Err: fmt.Errorf("attribute %q is a string; drop it, or write kinds: {%s: categorical}", c.Name, c.Name)}
 		}
 	}
 	return nil
@@ -181,7 +181,9 @@ type header struct {
 	texts   []int // the string attributes
 }
 
-func (h *header) fault(err error) error { return fmt.Errorf("%s:%d: %w", h.path, h.line, err) }
+func (h *header) fault(err error) error {
+	return &datasets.LineError{File: h.path, Line: h.line, Err: err}
+}
 
 // next returns the next line that says something.
 func (h *header) next() ([]byte, error) {

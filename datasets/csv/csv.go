@@ -94,7 +94,7 @@ func open(path string, o Options) (*file, error) {
 		}
 	}
 	if len(names) != len(s.fields) {
-		return nil, fmt.Errorf("%s:%d: %d fields, the options name %d columns", path, s.line, len(s.fields), len(names))
+		return nil, f.fault(s.line, fmt.Errorf("%d fields, the options name %d columns", len(s.fields), len(names)))
 	}
 	for _, name := range names {
 		c := table.Column{Name: name}
@@ -133,7 +133,7 @@ func (f *file) Records(ctx context.Context, yield func(r *table.Record) error) e
 			return f.fault(s.line, err)
 		}
 		if len(s.fields) != len(f.columns) {
-			return fmt.Errorf("%s:%d: %d fields, wanted %d", f.path, s.line, len(s.fields), len(f.columns))
+			return f.fault(s.line, fmt.Errorf("%d fields, wanted %d", len(s.fields), len(f.columns)))
 		}
 		rec.Line, rec.Fields = s.line, s.fields
 		if err := yield(&rec); err != nil {
@@ -143,7 +143,7 @@ func (f *file) Records(ctx context.Context, yield func(r *table.Record) error) e
 }
 
 func (f *file) fault(line int, err error) error {
-	return fmt.Errorf("%s:%d: %w", f.path, line, err)
+	return &datasets.LineError{File: f.path, Line: line, Err: err}
 }
 
 // start opens the file and leaves out its first lines.

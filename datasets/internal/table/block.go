@@ -140,19 +140,11 @@ func (b *block) addSparse(rec *Record) error {
 
 // addOther codes a field that is no input.
 func (b *block) addOther(line, j int, c *cell, field []byte) error {
-	if c.use == dropped {
-		return nil
-	}
-	if err := b.layout.needs(line, j, field); err != nil {
-		return err
-	}
+	v, err := b.other(line, j, c, field)
 	switch c.use {
 	case target:
-		v, err := b.target(line, j, c, bytes.TrimSuffix(field, b.layout.suffix))
 		b.targets[b.rows*len(b.layout.targets)+c.at] = v
-		return err
 	case weight:
-		v, _ := text.Number(field)
 		if b.weighted {
 			v *= b.weights[b.rows]
 		}
@@ -160,20 +152,39 @@ func (b *block) addOther(line, j int, c *cell, field []byte) error {
 	case group:
 		b.groups[b.rows] = b.groupNumber(field)
 	}
-	return nil
+	return err
 }
 
-func (b *block) target(line, j int, c *cell, field []byte) (float64, error) {
+// other returns the number that a target or weight stands for, or what is wrong with a field that is
+// no input.
+func (s *source) other(line, j int, c *cell, field []byte) (float64, error) {
+	if c.use == dropped {
+		return 0, nil
+	}
+	if err := s.layout.needs(line, j, field); err != nil {
+		return 0, err
+	}
+	switch c.use {
+	case target:
+		return s.target(line, j, c, bytes.TrimSuffix(field, s.layout.suffix))
+	case weight:
+		v, _ := text.Number(field)
+		return v, nil
+	}
+	return 0, nil
+}
+
+func (s *source) target(line, j int, c *cell, field []byte) (float64, error) {
 	if c.codes != nil {
 		v := c.lookup(field)
 		if v == datasets.Unknown {
-			return 0, b.layout.fault(line, j, "class %q is not among the %d of the schema: %s", field, len(c.codes), list(b.schema.Targets[c.at].Levels))
+			return 0, s.layout.fault(line, j, "class %q is not among the %d of the schema: %s", field, len(c.codes), list(s.schema.Targets[c.at].Levels))
 		}
 		return v, nil
 	}
 	v, ok := text.Number(field)
 	if !ok {
-		return 0, b.layout.fault(line, j, "%q is not a number", field)
+		return 0, s.layout.fault(line, j, "%q is not a number", field)
 	}
 	return v, nil
 }
