@@ -18,14 +18,15 @@ type Content struct {
 
 // Spot is a row, and where it stands.
 type Spot struct {
-	Row  int // from 0
-	Line int // of the file, from 1; 0 where the rows are in none
+	Row  int    // from 0
+	File string // "" where the rows are in none
+	Line int    // of the file, from 1
 }
 
-// String returns "line 7", or "row 5" where there is no file.
+// String returns "rows.csv:7", or "row 5" where there is no file.
 func (s Spot) String() string {
-	if s.Line > 0 {
-		return fmt.Sprintf("line %d", s.Line)
+	if s.File != "" {
+		return fmt.Sprintf("%s:%d", s.File, s.Line)
 	}
 	return fmt.Sprintf("row %d", s.Row)
 }
@@ -77,10 +78,10 @@ func Survey(ctx context.Context, src Source) ([]Content, error) {
 // see takes note of one value.
 func (c *Content) see(v float64, at Spot) {
 	if math.IsNaN(v) && c.Missing == nil {
-		c.Missing = &Spot{at.Row, at.Line}
+		c.Missing = &Spot{Row: at.Row}
 	}
 	if v == Unknown && c.Unknown == nil {
-		c.Unknown = &Spot{at.Row, at.Line}
+		c.Unknown = &Spot{Row: at.Row}
 	}
 }
 

@@ -39,6 +39,8 @@ type Spec struct {
 	Pipeline pipeline.Pipeline
 	Search   *Search // nil for none
 	Output   Output
+
+	places *places // of its values in the file it was read from; nil for none
 }
 
 // Params declares the parameters of the sections; those of the steps and the grid are not among them.

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gopkg.in/yaml.v3"
 
 	"github.com/bochner-ml/bochner/datasets/builtin"
 	"github.com/bochner-ml/bochner/param"
@@ -21,7 +20,6 @@ func (d *decoder) files(ctx context.Context) {
 	data := d.spec.Data
 	if data.Dataset != "" {
 		d.dataset()
-		d.kinds(ctx)
 		return
 	}
 	train := d.head(ctx, "data.train", data.Train)
@@ -41,7 +39,6 @@ func (d *decoder) files(ctx context.Context) {
 	if test != nil {
 		d.compare(train, test)
 	}
-	d.kinds(ctx)
 }
 
 // isSmall says whether a file is read through to learn the kinds of its columns.
@@ -54,38 +51,34 @@ func isSmall(path string) bool {
 	return err == nil && info.Size() <= limit
 }
 
-// kinds looks whether the steps can take the columns, where it takes no time to know their kinds and
-// nothing else is wrong: of built-in data and of small files. A run looks at all others.
-func (d *decoder) kinds(ctx context.Context) {
-	if len(d.faults) > 0 || !d.steps {
-		return
-	}
-	if data := d.spec.Data; data.Dataset == "" && (data.svm(data.Train) || !isSmall(data.Train)) {
-		return
-	}
-	s := d.spec
-	s.Data.Test = ""
-	train, _, _, err := s.openAll(ctx)
-	if err != nil {
-		return // what is wrong with the rows is the run's to say
-	}
-	var f param.Fault
-	if err := s.suitsColumns(train.Schema()); errors.As(err, &f) {
-		d.fault(d.stepAt(f.Path), join("pipeline", f.Path), f)
-	}
-}
-
-// stepAt returns where the step with that path stands, as far as its first part tells.
-func (d *decoder) stepAt(path string) *yaml.Node {
-	name, _, _ := strings.Cut(path, ".")
-	for _, step := range d.list.Content {
-		for _, word := range append([]*yaml.Node{step}, step.Content...) {
-			if word.Value == name {
-				return word
-			}
+// rows looks at the rows, where they can be had: at those of built-in data and of small files, or at
+// all.
+func (d *decoder) rows(ctx context.Context, all bool) {
+	data, whole := d.spec.Data, d.steps
+	for _, f := range d.faults {
+		section, rest, _ := strings.Cut(f.Path, ".")
+		parts := section == "search" || strings.HasPrefix(rest, "split") || rest == "stream"
+		if f.File != d.file && f.File != source || section == "" || section == "data" && !parts {
+			return // which rows are meant is not known
 		}
+		whole = whole && !parts
 	}
-	return d.list
+	if data.Train == "" && data.Dataset == "" || !all && (data.Train != "" && !isSmall(data.Train) || data.Test != "" && !isSmall(data.Test)) {
+		return
+	}
+	train, test, r, err := d.spec.openAll(ctx)
+	var faults param.Faults
+	switch {
+	case errors.As(err, &faults):
+	case err != nil:
+		faults = d.spec.places.ofRows("data", err)
+	case whole:
+		err = d.spec.checkAll(ctx, train, test, r.task)
+		errors.As(err, &faults)
+	default:
+		faults, _ = d.spec.check(ctx, train, test, r.task)
+	}
+	d.faults = append(d.faults, faults...)
 }
 
 // dataset looks whether there is a built-in set of that name.
@@ -107,7 +100,7 @@ func (d *decoder) head(ctx context.Context, path, file string) []string {
 		return nil
 	}
 	if f, wrong := d.unopenable(file); wrong {
-		d.fault(d.at[path], path, f)
+		d.faults = append(d.faults, d.spec.places.fault(path, f))
 		return nil
 	}
 	if d.spec.Data.svm(file) {
@@ -115,7 +108,7 @@ func (d *decoder) head(ctx context.Context, path, file string) []string {
 	}
 	names, err := d.spec.Data.header(ctx, file)
 	if err != nil {
-		d.fault(d.at[path], path, param.Fault{Problem: err.Error()})
+		d.faults = append(d.faults, d.spec.places.ofRows(path, err)...)
 		return nil
 	}
 	return names

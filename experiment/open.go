@@ -25,7 +25,7 @@ func (s Spec) openAll(ctx context.Context) (train, test datasets.Source, r *rows
 		train, err = s.openTrain(ctx, r)
 	}
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, nil, s.rowsError(ctx, "data.train", err)
 	}
 	r.task = metrics.Regression
 	if len(train.Schema().Classes()) > 0 {
@@ -34,7 +34,7 @@ func (s Spec) openAll(ctx context.Context) (train, test datasets.Source, r *rows
 	if s.Data.Test != "" {
 		_, cols := train.Dims()
 		if test, err = s.Data.openLike(ctx, s.Data.Test, train.Schema(), cols, true); err != nil {
-			return nil, nil, nil, err
+			return nil, nil, nil, s.rowsError(ctx, "data.test", err)
 		}
 	}
 	return train, test, r, nil

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -82,9 +81,6 @@ func (r *run) load(ctx context.Context) error {
 	if r.rows, err = r.spec.read(ctx, r.options); err != nil {
 		return err
 	}
-	if err := r.spec.suits(r.rows); err != nil {
-		return err
-	}
 	r.warn(r.rows.warnings...)
 	r.result.Task = string(r.rows.task)
 	r.result.Rows.Train, r.result.Features = r.rows.train.Dims()
@@ -101,39 +97,6 @@ func (r *run) fits() error {
 	p := Plan{Rows: r.result.Rows, Features: r.result.Features, Stream: r.rows.streamed, Available: memoryBudget()}
 	p.steps(r.spec)
 	return p.Refusal()
-}
-
-// suits looks whether spec and data fit together.
-func (s Spec) suits(r *rows) error {
-	classes := r.train.Schema().Classes()
-	if r.task == metrics.Classification && len(classes) < 2 {
-		return fmt.Errorf("experiment: column %s: one class only, %q; there is nothing to tell apart", r.train.Schema().Targets[0].Name, classes)
-	}
-	if len(r.train.Schema().Targets) == 0 {
-		return errors.New("experiment: the data have no target")
-	}
-	if err := s.suitsEstimator(r.task); err != nil {
-		return err
-	}
-	if err := s.suitsColumns(r.train.Schema()); err != nil {
-		return fmt.Errorf("experiment: %w", err)
-	}
-	if s.Search == nil {
-		return nil
-	}
-	if name := string(s.Search.Score); name != "" {
-		m, err := metrics.ByName(name)
-		if err != nil {
-			return err
-		}
-		if m.Task != r.task {
-			return fmt.Errorf("experiment: search.score: %s is for %s, and the task is %s", name, m.Task, r.task)
-		}
-	}
-	if s.Search.CV.Kind == "stratified" && r.task == metrics.Regression {
-		return errors.New("experiment: search.cv.kind: only classes can be stratified, and the task is regression")
-	}
-	return nil
 }
 
 // fit searches and fits the model to all training rows.
@@ -189,6 +152,14 @@ func (r *run) fitSearch(ctx context.Context) error {
 func (s Spec) searchOn(set datasets.Set, task metrics.Task) (gridsearch.Search, error) {
 	search := gridsearch.NewSearch(s.Pipeline, s.Search.Grid...)
 	search.Score, search.Refit = string(s.Search.Score), s.Search.Refit
+	search.Splitter = s.folds(set, task)
+	search.Random, search.Seed, search.Budget = s.Search.Random, s.seedOf("search.random"), time.Duration(s.Search.Budget)
+	search.Memory = memoryBudget() / 2
+	return search, search.Check()
+}
+
+// folds divides the rows of a search.
+func (s Spec) folds(set datasets.Set, task metrics.Task) datasets.Splitter {
 	cv, seed := s.Search.CV, s.seedOf("search.cv")
 	kind := cv.Kind
 	if kind == "auto" {
@@ -203,19 +174,15 @@ func (s Spec) searchOn(set datasets.Set, task metrics.Task) (gridsearch.Search, 
 	}
 	switch kind {
 	case "group":
-		search.Splitter = datasets.GroupKFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
+		return datasets.GroupKFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
 	case "stratified":
-		search.Splitter = datasets.StratifiedKFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
+		return datasets.StratifiedKFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
 	case "time":
-		search.Splitter = datasets.TimeSeriesSplit{Folds: cv.Folds}
+		return datasets.TimeSeriesSplit{Folds: cv.Folds}
 	case "loo", "gcv":
-		search.Splitter = gridsearch.LeaveOneOut{GCV: kind == "gcv"}
-	default:
-		search.Splitter = datasets.KFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
+		return gridsearch.LeaveOneOut{GCV: kind == "gcv"}
 	}
-	search.Random, search.Seed, search.Budget = s.Search.Random, s.seedOf("search.random"), time.Duration(s.Search.Budget)
-	search.Memory = memoryBudget() / 2
-	return search, search.Check()
+	return datasets.KFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
 }
 
 // summary is what result.json says of a search.

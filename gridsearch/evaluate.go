@@ -61,7 +61,7 @@ func (s Search) prepare(data datasets.Set) (*run, error) {
 		return nil, err
 	}
 	if left, ok := s.Splitter.(LeaveOneOut); ok {
-		if err := left.suits(s.Estimator); err != nil {
+		if err := left.Check(s.Estimator); err != nil {
 			return nil, err
 		}
 	}

@@ -98,7 +98,9 @@ func (k *kinds) step(in passing, spec transformer.Fitter, path, name string) pas
 	case Columns:
 		return k.groups(in, s, path)
 	case transformer.Impute:
-		k.imputed(in, s, path)
+		if !k.imputed(in, s, path) {
+			return passing{unknown: true}
+		}
 		return in.each(func(c *column) { c.Missing, c.Empty = nil, false })
 	case transformer.Dense:
 		return in
@@ -232,18 +234,19 @@ func (k *kinds) ordered(in passing, s transformer.Ordinal, path string) passing 
 }
 
 // imputed reports a categorical column that is to have a mean or a median, and one that has no value
-// to learn from.
-func (k *kinds) imputed(in passing, s transformer.Impute, path string) {
-	if s.Strategy == "constant" {
-		return
+// to learn from. It says whether there is none.
+func (k *kinds) imputed(in passing, s transformer.Impute, path string) bool {
+	told := len(k.faults)
+	if s.Strategy != "constant" {
+		k.valued(in, path, "impute")
 	}
-	k.valued(in, path, "impute")
-	if s.Strategy == "most_frequent" {
-		return
+	if s.Strategy != "mean" && s.Strategy != "median" {
+		return told == len(k.faults)
 	}
 	if c := in.find(isCategorical); c != nil {
 		k.faults = append(k.faults, param.Fault{Path: path,
 			Problem: fmt.Sprintf("column %s is categorical and has no %s", c.Name, s.Strategy),
 			Hint:    "use most_frequent or constant, or select the numeric columns"})
 	}
+	return told == len(k.faults)
 }

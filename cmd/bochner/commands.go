@@ -19,11 +19,15 @@ type specFlags struct {
 }
 
 func (f specFlags) load(s *session) (experiment.Spec, error) {
+	return experiment.Load(s.ctx, f.Spec, f.overrides()...)
+}
+
+func (f specFlags) overrides() []experiment.Override {
 	set := f.Set
 	if f.NoSearch {
 		set = append(set, experiment.Override{Path: "search", Value: "null"})
 	}
-	return experiment.Load(s.ctx, f.Spec, set...)
+	return set
 }
 
 type initCommand struct {
@@ -80,7 +84,7 @@ type validateCommand struct{ specFlags }
 func (validateCommand) Help() string { return "Example: bochner validate adult.yaml" }
 
 func (c validateCommand) Run(s *session) error {
-	_, err := c.load(s)
+	err := experiment.Validate(s.ctx, c.Spec, c.overrides()...)
 	if s.json {
 		if wrong := s.print(verdictOf(err)); wrong != nil {
 			return wrong

@@ -151,7 +151,7 @@ func (c *learned) see(l *layout, at datasets.Spot, j int, field []byte) error {
 	if field != nil {
 		c.values++
 	} else if c.missing == nil {
-		c.missing = &datasets.Spot{Row: at.Row, Line: at.Line}
+		c.missing = &datasets.Spot{Row: at.Row, File: l.file, Line: at.Line}
 	}
 	if l.use[j] == weight {
 		v, _ := text.Number(field)

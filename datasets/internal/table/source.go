@@ -166,7 +166,7 @@ func (s *source) see(out *datasets.Content, at datasets.Spot, j int, field []byt
 	c := &s.cells[j]
 	if field == nil {
 		if out.Missing == nil {
-			out.Missing = &datasets.Spot{Row: at.Row, Line: at.Line}
+			out.Missing = &datasets.Spot{Row: at.Row, File: s.layout.file, Line: at.Line}
 		}
 		return nil
 	}
@@ -176,7 +176,7 @@ func (s *source) see(out *datasets.Content, at datasets.Spot, j int, field []byt
 			return s.layout.fault(at.Line, j, "%q is not a number", field)
 		}
 	} else if c.lookup(field) == datasets.Unknown && out.Unknown == nil {
-		out.Unknown = &datasets.Spot{Row: at.Row, Line: at.Line}
+		out.Unknown = &datasets.Spot{Row: at.Row, File: s.layout.file, Line: at.Line}
 	}
 	return nil
 }
