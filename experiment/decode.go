@@ -32,19 +32,9 @@ func Parse(ctx context.Context, file string, text []byte, overrides ...Override)
 
 // parse reads an experiment, and the rows of its data where they are small or all is wanted.
 func parse(ctx context.Context, file string, text []byte, all bool, overrides []Override) (Spec, error) {
-	d := &decoder{document: document{file: file}, spec: New(), at: map[string]*yaml.Node{}}
+	d := newDecoder(file)
 	if root := d.parse(text); root != nil {
-		d.root(root)
-		given := d.overrides(overrides)
-		for _, o := range given {
-			o.apply(d.overrideSection)
-		}
-		d.pipeline()
-		for _, o := range given {
-			o.apply(d.overrideStep)
-		}
-		d.resolve()
-		d.grid()
+		d.decode(root, overrides)
 		d.spec.places = &places{file: d.file, at: d.at, steps: d.list}
 		d.crossCheck()
 		d.files(ctx)
@@ -57,6 +47,25 @@ func parse(ctx context.Context, file string, text []byte, all bool, overrides []
 		return Spec{}, err
 	}
 	return d.spec, nil
+}
+
+func newDecoder(file string) *decoder {
+	return &decoder{document: document{file: file}, spec: New(), at: map[string]*yaml.Node{}}
+}
+
+// decode reads the spec, and looks at each value by itself.
+func (d *decoder) decode(root *yaml.Node, overrides []Override) {
+	d.root(root)
+	given := d.overrides(overrides)
+	for _, o := range given {
+		o.apply(d.overrideSection)
+	}
+	d.pipeline()
+	for _, o := range given {
+		o.apply(d.overrideStep)
+	}
+	d.resolve()
+	d.grid()
 }
 
 // sorted returns the faults, each once, in the order of their places: those of the spec, then those of

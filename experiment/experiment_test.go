@@ -62,7 +62,7 @@ func put(t *testing.T, name, text string) {
 
 func execute(t *testing.T, s Spec) Result {
 	t.Helper()
-	r, err := Run(context.Background(), s, Options{})
+	r, err := Run(context.Background(), s, Options{Force: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -436,7 +436,7 @@ func TestFailureLeavesEarlierOutputs(t *testing.T) {
 	texts := spec(t, text)
 	texts.Data.Drop = []string{"a"}
 	const want = "spec.yaml:2:12: pipeline.impute: column c is categorical and has no mean (use most_frequent or constant, or select the numeric columns)"
-	if _, err := Run(context.Background(), texts, Options{}); err == nil || err.Error() != want {
+	if _, err := Run(context.Background(), texts, Options{Force: true}); err == nil || err.Error() != want {
 		t.Fatalf("%v, wanted %s", err, want)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -8,6 +8,7 @@ type Progress func(phase string, done, total int)
 // Options are what a run may be given beside its spec. The zero value is silent.
 type Options struct {
 	Progress Progress // nil for none
+	Force    bool     // whether [Run] replaces the results of another run in output.dir
 	Drop     []string // columns of the rows to leave out; for [Evaluate], [Predict] and [PredictFile]
 }
 

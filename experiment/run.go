@@ -22,6 +22,9 @@ import (
 // none. A search keeps a journal there while it goes on, so that a run that was stopped takes up
 // where it was; the result is the same but for the times.
 //
+// Where the folder holds a finished run of another spec or of other data, Run does nothing and returns an
+// [*EarlierRun], unless o.Force is set.
+//
 // It returns ctx.Err() when the context ends, as soon as the block or iteration at hand is done.
 func Run(ctx context.Context, spec Spec, o Options) (Result, error) {
 	r := &run{spec: spec, options: o, started: time.Now()}
@@ -71,11 +74,16 @@ func (r *run) digest(ctx context.Context) (err error) {
 func (r *run) load(ctx context.Context) error {
 	began := time.Now()
 	r.options.report("load", 0, 0)
-	var err error
-	if r.stage, err = newStage(r.spec.Output.Dir); err != nil {
+	err := r.digest(ctx)
+	if err != nil {
 		return err
 	}
-	if err := r.digest(ctx); err != nil {
+	if !r.options.Force {
+		if err := r.spec.earlier(r.result.SHA256); err != nil {
+			return err
+		}
+	}
+	if r.stage, err = newStage(r.spec.Output.Dir); err != nil {
 		return err
 	}
 	if r.rows, err = r.spec.read(ctx, r.options); err != nil {

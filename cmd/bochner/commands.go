@@ -149,10 +149,13 @@ func (c planCommand) Run(s *session) error {
 	return plan.Refusal()
 }
 
-type runCommand struct{ specFlags }
+type runCommand struct {
+	specFlags
+	Force bool `short:"f" help:"Replace the results of another run in output.dir."`
+}
 
 func (runCommand) Help() string {
-	return "Writes spec.yaml, result.json, cv_results.csv, predictions.csv and model.bochner into output.dir. A run that was stopped goes on where it was.\n\nExample: bochner run adult.yaml --set rff.gamma=0.1 --set output.dir=runs/wide"
+	return "Writes spec.yaml, result.json, cv_results.csv, predictions.csv and model.bochner into output.dir. A run that was stopped goes on where it was. Results of another spec or of other data are replaced with --force only.\n\nExample: bochner run adult.yaml --set rff.gamma=0.1 --set output.dir=runs/wide"
 }
 
 func (c runCommand) Run(s *session) error {
@@ -161,7 +164,7 @@ func (c runCommand) Run(s *session) error {
 		return err
 	}
 	progress, end := s.progress()
-	result, err := experiment.Run(s.ctx, spec, experiment.Options{Progress: progress})
+	result, err := experiment.Run(s.ctx, spec, experiment.Options{Progress: progress, Force: c.Force})
 	end()
 	if err != nil {
 		return err
