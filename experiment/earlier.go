@@ -153,17 +153,44 @@ func differences(old, now []setting) (out []string) {
 	for _, s := range append(slices.Clone(now), old...) {
 		was, then := a[s.path]
 		is, still := b[s.path]
-		if told[s.path] || was == is && then == still {
+		path := s.path
+		switch {
+		case then && still && was == is:
+			continue
+		case !then:
+			path, was = absent(a, path), "none"
+		case !still:
+			path, is = absent(b, path), "none"
+		}
+		if told[path] {
 			continue
 		}
-		told[s.path] = true
-		if !then {
-			was = "none"
+		told[path] = true
+		switch {
+		case path == s.path:
+		case then:
+			was = "given"
+		default:
+			is = "given"
 		}
-		if !still {
-			is = "none"
-		}
-		out = append(out, fmt.Sprintf("%s: %s → %s", s.path, was, is))
+		out = append(out, fmt.Sprintf("%s: %s → %s", path, was, is))
 	}
 	return out
+}
+
+// absent returns the largest section that path is in of which there is nothing.
+func absent(values map[string]string, path string) string {
+	for end := range path {
+		if path[end] != '.' {
+			continue
+		}
+		section, there := path[:end], false
+		for other := range values {
+			there = there || other == section || strings.HasPrefix(other, section+".")
+		}
+		if !there {
+			return section
+		}
+	}
+	return path
 }

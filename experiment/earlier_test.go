@@ -39,8 +39,8 @@ func TestEarlierRun(t *testing.T) {
 		"a value":           {[]Override{{"logistic.C", "10"}}, []string{"pipeline.logistic.C: 1.0 → 10.0"}},
 		"a named step":      {[]Override{{"second.features", "6"}}, []string{"pipeline.second.rff.features: 8 → 6"}},
 		"a key of the data": {[]Override{{"data.drop", "[b, c]"}}, []string{"data.drop: [c] → [b, c]"}},
-		"a search": {[]Override{{"search.grid.logistic.C", "[1, 2]"}}, []string{"search.grid.logistic.C: none → [1, 2]", "search.cv.kind: none → auto",
-			"search.cv.folds: none → 5", "search.cv.shuffle: none → true", "search.score: none → auto", "search.refit: none → best"}},
+		"a search":          {[]Override{{"search.grid.logistic.C", "[1, 2]"}}, []string{"search: none → given"}},
+		"a split":           {[]Override{{"data.split.test", "0.5"}}, []string{"data.split: none → given"}},
 	} {
 		err := run(Options{}, c.set...)
 		var earlier *EarlierRun

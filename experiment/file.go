@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/bochner-ml/bochner/datasets"
 )
 
 // write makes the file that will be called name with what fill writes, under another path. A file
@@ -91,6 +93,9 @@ func tell(err error) error {
 func digest(ctx context.Context, path string) (string, error) {
 	if path == "" {
 		return "", nil
+	}
+	if _, err := datasets.Stat(path); err != nil {
+		return "", fmt.Errorf("experiment: %w", tell(err))
 	}
 	file, err := os.Open(path)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/builtin"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -116,23 +116,23 @@ func (d *decoder) head(ctx context.Context, path, file string) []string {
 
 // unopenable says what is wrong with a file that cannot be read at all.
 func (d *decoder) unopenable(file string) (f param.Fault, wrong bool) {
-	opened, err := os.Open(file)
-	if err != nil {
-		return param.Fault{Problem: fmt.Sprintf("%s: %v", file, reason(err))}, true
-	}
-	defer opened.Close()
-	info, err := opened.Stat()
+	info, err := datasets.Stat(file)
+	var at *datasets.LineError
 	switch {
+	case errors.As(err, &at):
+		return param.Fault{Problem: err.Error()}, true
 	case err != nil:
 		return param.Fault{Problem: fmt.Sprintf("%s: %v", file, reason(err))}, true
-	case info.IsDir():
-		return param.Fault{Problem: file + " is a folder, wanted a file"}, true
-	case info.Size() == 0 && info.Mode().IsRegular():
+	case info.Size() == 0:
 		return param.Fault{Problem: file + " is empty"}, true
 	case d.spec.Data.Format == "auto" && formatOf(file) == "":
 		return param.Fault{Problem: file + ": no format is known by that ending", Hint: "data.format says it: csv, tsv, svmlight or arff"}, true
 	}
-	return param.Fault{}, false
+	opened, err := os.Open(file)
+	if err != nil {
+		return param.Fault{Problem: fmt.Sprintf("%s: %v", file, reason(err))}, true
+	}
+	return param.Fault{}, opened.Close() != nil
 }
 
 // namedColumn is a column that the spec names at a path.

@@ -2,6 +2,8 @@ package experiment
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -65,8 +67,8 @@ func (s Spec) rowsError(ctx context.Context, path string, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case s.places == nil:
-		return err
+	case s.places == nil || errors.Is(err, datasets.ErrChanged):
+		return fmt.Errorf("experiment: %w", err)
 	}
 	return s.places.ofRows(path, err)
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -74,8 +76,11 @@ func (r *run) digest(ctx context.Context) (err error) {
 func (r *run) load(ctx context.Context) error {
 	began := time.Now()
 	r.options.report("load", 0, 0)
-	err := r.digest(ctx)
+	before, err := r.spec.filesNow()
 	if err != nil {
+		return err
+	}
+	if err := r.digest(ctx); err != nil {
 		return err
 	}
 	if !r.options.Force {
@@ -89,6 +94,9 @@ func (r *run) load(ctx context.Context) error {
 	if r.rows, err = r.spec.read(ctx, r.options); err != nil {
 		return err
 	}
+	if err := r.spec.unchanged(before); err != nil {
+		return err // the digest is of other rows
+	}
 	r.warn(r.rows.warnings...)
 	r.result.Task = string(r.rows.task)
 	r.result.Rows.Train, r.result.Features = r.rows.train.Dims()
@@ -96,6 +104,36 @@ func (r *run) load(ctx context.Context) error {
 		return err
 	}
 	r.result.Seconds.Load = time.Since(began).Seconds()
+	return nil
+}
+
+// filesNow is what the system says of the data files.
+func (s Spec) filesNow() (map[string]fs.FileInfo, error) {
+	out := map[string]fs.FileInfo{}
+	for _, path := range []string{s.Data.Train, s.Data.Test} {
+		if path == "" {
+			continue
+		}
+		info, err := datasets.Stat(path)
+		if err != nil {
+			return nil, fmt.Errorf("experiment: %w", tell(err))
+		}
+		out[path] = info
+	}
+	return out, nil
+}
+
+// unchanged returns an error where a data file is not what it was before.
+func (s Spec) unchanged(before map[string]fs.FileInfo) error {
+	now, err := s.filesNow()
+	if err != nil {
+		return err
+	}
+	for _, path := range slices.Sorted(maps.Keys(now)) {
+		if !datasets.SameFile(before[path], now[path]) {
+			return fmt.Errorf("experiment: %w", &datasets.LineError{File: path, Err: datasets.ErrChanged})
+		}
+	}
 	return nil
 }
 

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
 )
 
 // sniffBytes is how much of a file is looked at to tell how it is written.
@@ -53,6 +55,9 @@ func (s *Data) sniff(path string) error {
 
 // firstLines returns the first whole lines of a file that are not empty, gzip'd or not.
 func firstLines(path string) ([]string, error) {
+	if _, err := datasets.Stat(path); err != nil {
+		return nil, fmt.Errorf("experiment: %w", tell(err))
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("experiment: %w", tell(err))

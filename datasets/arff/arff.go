@@ -50,6 +50,7 @@ func Read(ctx context.Context, path string, o Options) (datasets.Set, error) {
 // file is a table.Reader.
 type file struct {
 	path   string
+	text   *text.File
 	o      Options
 	form   table.Form
 	levels []map[string]bool // of the nominal attributes
@@ -59,7 +60,7 @@ func (f *file) Form() table.Form { return f.form }
 
 // open reads the header, and the first row for what the rows look like.
 func open(path string, o Options) (*file, error) {
-	f := &file{path: path, o: o, form: table.Form{Name: path}}
+	f := &file{path: path, text: text.NewFile(o.FS, path), o: o, form: table.Form{Name: path}}
 	h, err := f.header()
 	if err != nil {
 		return nil, err
@@ -201,7 +202,7 @@ func (h *header) next() ([]byte, error) {
 
 // header opens the file and reads up to the data.
 func (f *file) header() (*header, error) {
-	r, err := text.Open(f.o.FS, f.path)
+	r, err := f.text.Open()
 	if err != nil {
 		return nil, err
 	}

@@ -61,6 +61,7 @@ func Read(ctx context.Context, path string, o Options) (datasets.Set, error) {
 // file is a table.Reader.
 type file struct {
 	path    string
+	text    *text.File
 	o       Options
 	dialect dialect
 	columns []table.Column
@@ -68,7 +69,7 @@ type file struct {
 
 // open checks the options and finds out the names of the columns.
 func open(path string, o Options) (*file, error) {
-	f := &file{path: path, o: o}
+	f := &file{path: path, text: text.NewFile(o.FS, path), o: o}
 	var err error
 	if f.dialect, err = o.dialect(path); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -148,7 +149,7 @@ func (f *file) fault(line int, err error) error {
 
 // start opens the file and leaves out its first lines.
 func (f *file) start() (*scanner, error) {
-	r, err := text.Open(f.o.FS, f.path)
+	r, err := f.text.Open()
 	if err != nil {
 		return nil, err
 	}

@@ -194,7 +194,7 @@ func TestBadInput(t *testing.T) {
 	if _, err := csv.Read(context.Background(), "no/such.csv", csv.Options{}); err == nil || err.Error() != "open no/such.csv: no such file or directory" {
 		t.Errorf("error %v for a file that is not there", err)
 	}
-	if _, err := csv.Read(context.Background(), ".", csv.Options{}); err == nil || err.Error() != "open .: is a directory, wanted a file" {
+	if _, err := csv.Read(context.Background(), ".", csv.Options{}); err == nil || err.Error() != ".: a folder, wanted a file" {
 		t.Errorf("error %v for a directory", err)
 	}
 }
@@ -257,7 +257,7 @@ func TestFileChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files["f.csv"] = &fstest.MapFile{Data: []byte("a\n1\n")}
+	files["f.csv"] = &fstest.MapFile{Data: []byte("a\n1\n \n")} // as large as before
 	if _, err := datasets.Gather(context.Background(), src); err == nil || err.Error() != "f.csv: 1 rows, there were 2 before; the file has changed" {
 		t.Error(err)
 	}

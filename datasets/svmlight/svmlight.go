@@ -43,7 +43,7 @@ const rest = "rest"
 // every pass and holds one block of rows. It reads the file once to check it, to count rows and
 // columns and to learn the classes.
 func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
-	s := &source{path: path, o: o, cols: o.Width}
+	s := &source{path: path, text: text.NewFile(o.FS, path), o: o, cols: o.Width}
 	if s.cols == 0 && o.Schema != nil {
 		s.cols = len(o.Schema.Columns)
 	}
@@ -73,6 +73,7 @@ func Read(ctx context.Context, path string, o Options) (datasets.Set, error) {
 // source is the rows of a file.
 type source struct {
 	path       string
+	text       *text.File
 	o          Options
 	rows, cols int
 	grouped    bool
@@ -307,7 +308,7 @@ const pollRows = 1024
 
 // each calls yield for every row until the first error.
 func (s *source) each(ctx context.Context, yield func(r *row) error) error {
-	f, err := text.Open(s.o.FS, s.path)
+	f, err := s.text.Open()
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ var Allowed = map[string][]string{
 	"datasets/golearn": {"datasets", "sparse", "param", "transformer", "estimator", "pipeline", "gridsearch"},
 
 	// What the readers of text share.
-	"datasets/internal/text":  {},
+	"datasets/internal/text":  {"datasets"},
 	"datasets/internal/table": {"datasets", "datasets/internal/text", "sparse"},
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
