@@ -99,6 +99,7 @@ func (r *run) load(ctx context.Context) error {
 	}
 	r.warn(r.rows.warnings...)
 	r.result.Task = string(r.rows.task)
+	r.result.Positive = metrics.PositiveClass(r.rows.train.Schema().Classes())
 	r.result.Rows.Train, r.result.Features = r.rows.train.Dims()
 	if err := r.fits(); err != nil {
 		return err

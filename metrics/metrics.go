@@ -69,6 +69,7 @@ type Metric struct {
 	Task            Task
 	GreaterIsBetter bool
 	Needs           Need
+	Binary          bool // whether it is for two classes and speaks of the second, the positive one, which has code 1
 
 	// Func computes the score. It is called with an input that has been checked for what Task and Needs ask: lengths
 	// agree, everything is finite, every weight is positive (Weights may be nil), class codes lie below Classes,
@@ -138,8 +139,8 @@ func (m Metric) CheckClasses(classes int) error {
 // maxProbe bounds the classes by which a metric is asked: one that takes so many takes more.
 const maxProbe = 64
 
-// PositiveClass returns the name of the class that precision, recall, f1, roc_auc, average_precision and
-// brier_score of two classes speak of, the second, whose code is 1; "" where there are not two.
+// PositiveClass returns the name of the class that [Metric.Binary] scores speak of, the second of two, whose
+// code is 1; "" where there are not two.
 func PositiveClass(classes []string) string {
 	if len(classes) != 2 {
 		return ""

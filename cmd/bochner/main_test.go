@@ -304,7 +304,7 @@ func TestNoSearchAndDrop(t *testing.T) {
 	if _, err := os.Stat("out/cv_results.csv"); !os.IsNotExist(err) {
 		t.Errorf("the table of the search before is there: %v", err)
 	}
-	out, _ = call(t, success, "run good.yaml --set search.folds=3 --set output.dir=out")
+	out, _ = call(t, success, "run good.yaml --force --set search.folds=3 --set output.dir=out")
 	has(t, out, "the pipeline as it is × 3 folds")
 
 	put(t, "wide.csv", "a,d,b,c,e\n1,x,2,red,0\n3,y,1,green,0\n")
