@@ -90,6 +90,7 @@ type collector struct {
 	targets    []float64
 	perRow     int // targets
 	groups     []int
+	origin     []int
 }
 
 // add appends rows lo to hi of block, which looks like the blocks before it.
@@ -134,6 +135,7 @@ func (c *collector) add(block Set, lo, hi int) error {
 	c.y = appendRows(c.y, block.Y, lo, hi)
 	c.weights = appendRows(c.weights, block.Weights, lo, hi)
 	c.groups = appendRows(c.groups, block.Groups, lo, hi)
+	c.origin = appendRows(c.origin, block.origin, lo, hi)
 	c.rows += hi - lo
 	return nil
 }
@@ -162,6 +164,7 @@ func (c *collector) start(block Set) {
 	c.y = room(c.y, c.expected, block.Y != nil)
 	c.weights = room(c.weights, c.expected, block.Weights != nil)
 	c.groups = room(c.groups, c.expected, block.Groups != nil)
+	c.origin = room(c.origin, c.expected, block.origin != nil)
 	c.targets = room(c.targets, c.expected*c.perRow, c.perRow > 0)
 	if c.sparse {
 		c.indptr = append(room(c.indptr, c.expected+1, true), 0)
@@ -242,6 +245,9 @@ func (c *collector) addValues(X *sparse.CSR, values []float64, from, to int) {
 // set returns the rows collected; it shares the collector's arrays.
 func (c *collector) set() Set {
 	out := Set{Schema: c.schema, Y: c.y, Weights: c.weights, Groups: c.groups}
+	if len(c.origin) == c.rows { // else some sets were selected and others were not
+		out.origin = c.origin
+	}
 	if c.perRow > 0 {
 		out.Targets = mat.NewDense(c.rows, c.perRow, c.targets)
 	}

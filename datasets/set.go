@@ -14,6 +14,8 @@ type Set struct {
 	Weights []float64  // n sample weights ≥ 0
 	Groups  []int      // n group numbers, for grouped folds
 	Schema  Schema     // names, kinds and levels of the columns; class names
+
+	origin []int // numbers of the rows in those that they were selected from; nil for none
 }
 
 // Unknown is the code of a level that the schema does not list.
@@ -54,6 +56,9 @@ func (s Set) Slice(lo, hi int) Set {
 	if s.Groups != nil {
 		out.Groups = s.Groups[lo:hi:hi]
 	}
+	if s.origin != nil {
+		out.origin = s.origin[lo:hi:hi]
+	}
 	return out
 }
 
@@ -67,6 +72,7 @@ func (s Set) Select(rows []int) Set {
 	}
 	out.Weights = pick(s.Weights, rows)
 	out.Groups = pick(s.Groups, rows)
+	out.origin = s.originOf(rows)
 	return out
 }
 
