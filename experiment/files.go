@@ -33,7 +33,7 @@ func (d *decoder) files(ctx context.Context) {
 			if near := param.Nearest(c.name, train); near != "" {
 				f.Hint = "did you mean " + near + "?"
 			}
-			d.fault(d.at[c.path], c.path, f)
+			d.place(c.path, f)
 		}
 	}
 	if test != nil {
@@ -57,8 +57,8 @@ func (d *decoder) rows(ctx context.Context, all bool) {
 	data, whole := d.spec.Data, d.steps
 	for _, f := range d.faults {
 		section, rest, _ := strings.Cut(f.Path, ".")
-		parts := section == "search" || strings.HasPrefix(rest, "split") || rest == "stream"
-		if f.File != d.file && f.File != source || section == "" || section == "data" && !parts {
+		parts := section == "search" && (strings.HasPrefix(rest, "cv") || rest == "folds") || section == "data" && strings.HasPrefix(rest, "split")
+		if f.File != d.file && f.File != source || section == "" || section == "data" && !parts && rest != "stream" {
 			return // which rows are meant is not known
 		}
 		whole = whole && !parts
@@ -91,7 +91,12 @@ func (d *decoder) dataset() {
 	if near := param.Nearest(name, builtin.Names()); near != "" {
 		f.Hint = "did you mean " + near + "?"
 	}
-	d.fault(d.at["data.dataset"], "data.dataset", f)
+	d.place("data.dataset", f)
+}
+
+// place records a fault of a value, of the file or of an override.
+func (d *decoder) place(path string, f param.Fault) {
+	d.faults = append(d.faults, d.spec.places.fault(path, f))
 }
 
 // head returns the names of a file's columns, nil where there are none to be had.
@@ -100,7 +105,7 @@ func (d *decoder) head(ctx context.Context, path, file string) []string {
 		return nil
 	}
 	if f, wrong := d.unopenable(file); wrong {
-		d.faults = append(d.faults, d.spec.places.fault(path, f))
+		d.place(path, f)
 		return nil
 	}
 	if d.spec.Data.svm(file) {
@@ -180,10 +185,10 @@ func (d *decoder) compare(train, test []string) {
 		}
 	}
 	if missing != nil {
-		d.fault(d.at["data.test"], "data.test", param.Fault{Problem: fmt.Sprintf("%s: missing column %s, which %s has", data.Test, few(missing), data.Train)})
+		d.place("data.test", param.Fault{Problem: fmt.Sprintf("%s: missing column %s, which %s has", data.Test, few(missing), data.Train)})
 	}
 	if extra != nil {
-		d.fault(d.at["data.test"], "data.test", param.Fault{Problem: fmt.Sprintf("%s: column %s, which %s has not", data.Test, few(extra), data.Train), Hint: "data.drop leaves it out"})
+		d.place("data.test", param.Fault{Problem: fmt.Sprintf("%s: column %s, which %s has not", data.Test, few(extra), data.Train), Hint: "data.drop leaves it out"})
 	}
 }
 

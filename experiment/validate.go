@@ -102,7 +102,7 @@ func (p *places) ofRows(path string, err error) param.Faults {
 // problem is what an error says without the package it comes from.
 func problem(err error) string {
 	text := err.Error()
-	for _, room := range []string{"experiment: ", "datasets: ", "gridsearch: ", "metrics: "} {
+	for _, room := range []string{"experiment: ", "datasets: ", "gridsearch: ", "metrics: ", "pipeline: "} {
 		text = strings.TrimPrefix(text, room)
 	}
 	return text

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
@@ -113,7 +114,11 @@ func (k *kinds) step(in passing, spec transformer.Fitter, path, name string) pas
 	case transformer.Standardize, transformer.MinMax, transformer.Robust:
 		k.numbers(in, path, name)
 		k.valued(in, path, name)
-		return in.asNumbers()
+		return in.each(func(c *column) {
+			if c.Empty { // which has been said
+				c.Missing, c.Empty = nil, false
+			}
+		}).asNumbers()
 	case transformer.PCA, transformer.RFF, transformer.Binning:
 		k.numbers(in, path, name)
 		k.complete(in, path, name)
@@ -191,18 +196,32 @@ func (k *kinds) valued(in passing, path, name string) {
 	}
 }
 
-// complete reports the first column of numbers with a missing value.
+// complete reports the columns of numbers with a missing value.
 func (k *kinds) complete(in passing, path, name string) {
-	c := in.find(func(c column) bool { return c.Missing != nil && c.Kind == datasets.Numeric })
-	switch {
-	case c == nil:
-	case c.Empty:
-		k.faults = append(k.faults, param.Fault{Path: path,
-			Problem: fmt.Sprintf("column %s has no value in any row, and %s takes no missing ones", c.Name, name), Hint: "data.drop leaves it out"})
-	default:
-		k.faults = append(k.faults, param.Fault{Path: path,
-			Problem: fmt.Sprintf("column %s has no value in %v, and %s takes no missing ones", c.Name, c.Missing, name), Hint: "put an impute step before"})
+	const most = 8
+	var where []string
+	empty := false
+	for _, c := range in.columns {
+		switch {
+		case c.Missing == nil || c.Kind != datasets.Numeric:
+		case c.Empty:
+			empty = true
+			where = append(where, "column "+c.Name+" lacks all")
+		default:
+			where = append(where, fmt.Sprintf("column %s lacks one in %v", c.Name, c.Missing))
+		}
 	}
+	if len(where) == 0 || in.unknown {
+		return
+	}
+	if more := len(where) - most; more > 0 {
+		where = append(where[:most], fmt.Sprintf("%d more columns lack some", more))
+	}
+	hint := "put an impute step before"
+	if empty {
+		hint += "; data.drop leaves out a column without any"
+	}
+	k.faults = append(k.faults, param.Fault{Path: path, Problem: name + " takes no missing values, and " + strings.Join(where, ", "), Hint: hint})
 }
 
 // levels reports the first numeric column.
