@@ -36,8 +36,22 @@ func AtRows(err error, rows []int) error {
 	if !errors.As(err, &at) || at.located || at.Row < 0 || at.Row >= len(rows) {
 		return err
 	}
+	return relocate(err, at, rows[at.Row], true)
+}
+
+// FromRow returns an error about row k of a block as one about row first+k of all rows that the function
+// was given.
+func FromRow(err error, first int) error {
+	var at *RowError
+	if !errors.As(err, &at) || at.located || first == 0 {
+		return err
+	}
+	return relocate(err, at, first+at.Row, false)
+}
+
+func relocate(err error, at *RowError, row int, located bool) error {
 	moved := *at
-	moved.Row, moved.located = rows[at.Row], true
+	moved.Row, moved.located = row, located
 	return &relocated{err: err, text: strings.Replace(err.Error(), at.Error(), moved.Error(), 1), row: &moved}
 }
 

@@ -182,7 +182,7 @@ func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Op
 	err = source.Blocks(ctx, func(block datasets.Set) error {
 		said, err := predict(ctx, m.Predictor, block.X)
 		if err != nil {
-			return datasets.AtRows(err, numbers(p.row, block.Rows()))
+			return datasets.FromRow(err, p.row)
 		}
 		p.truth = block.Y != nil || block.Targets != nil
 		if err := p.block(block, said); err != nil {

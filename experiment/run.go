@@ -160,6 +160,7 @@ func (r *run) fit(ctx context.Context) error {
 		var set datasets.Set
 		if set, err = datasets.Gather(ctx, r.rows.train); err == nil {
 			r.model, err = r.spec.Pipeline.Fit(ctx, set)
+			err = set.Locate(err, 0)
 		}
 	}
 	r.result.Seconds.Refit = time.Since(began).Seconds()

@@ -21,7 +21,7 @@ func judge(ctx context.Context, model estimator.Predictor, rows datasets.Source,
 	err := rows.Blocks(ctx, func(block datasets.Set) error {
 		p, err := predict(ctx, model, block.X)
 		if err != nil {
-			return datasets.AtRows(block.Locate(err, 0), numbers(v.rows, block.Rows()))
+			return datasets.FromRow(block.Locate(err, 0), v.rows)
 		}
 		if write != nil {
 			if err := write(block, p); err != nil {
@@ -35,15 +35,6 @@ func judge(ctx context.Context, model estimator.Predictor, rows datasets.Source,
 		return nil
 	})
 	return v, err
-}
-
-// numbers returns n numbers from first.
-func numbers(first, n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = first + i
-	}
-	return out
 }
 
 // predict asks a pipeline for all it says at once, so that rows are mapped once.

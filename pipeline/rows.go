@@ -434,6 +434,10 @@ func explain(err error, block datasets.Set, schema datasets.Schema, first int) e
 			}
 		}
 	}
+	var row *datasets.RowError
+	if errors.As(cause, &row) {
+		return &located{place: where, err: datasets.FromRow(block.Locate(cause, 0), first)}
+	}
 	if first > 0 && inner != nil {
 		return &located{place: where, err: fmt.Errorf("in the rows from %d: %w", first, cause)}
 	}
