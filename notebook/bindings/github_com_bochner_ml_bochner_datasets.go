@@ -24,6 +24,7 @@ func init() {
 			"ErrChanged":     reflect.ValueOf(&datasets.ErrChanged).Elem(),
 			"ErrEmpty":       reflect.ValueOf(&datasets.ErrEmpty).Elem(),
 			"ErrMissing":     reflect.ValueOf(&datasets.ErrMissing).Elem(),
+			"FromRow":        reflect.ValueOf(datasets.FromRow),
 			"Gather":         reflect.ValueOf(datasets.Gather),
 			"Numeric":        reflect.ValueOf(datasets.Numeric),
 			"ParseKind":      reflect.ValueOf(datasets.ParseKind),
