@@ -43,7 +43,7 @@ func (s Set) Check() error {
 	total := 0.0
 	for i, w := range s.Weights {
 		if !(w >= 0) || math.IsInf(w, 0) {
-			return fmt.Errorf("datasets: row %d: weight %v, wanted a number ≥ 0", i, w)
+			return s.fault(i, "", fmt.Errorf("weight %v, wanted a number ≥ 0", w))
 		}
 		total += w
 	}
@@ -51,10 +51,17 @@ func (s Set) Check() error {
 		return errors.New("datasets: every weight is 0")
 	}
 	if i, j := findInf(s.X); i >= 0 {
-		return fmt.Errorf("datasets: row %d, column %s: infinite value", i, s.Schema.Name(j))
+		return s.fault(i, s.Schema.Name(j), errInfinite)
 	}
 	return nil
 }
+
+// fault is an error about a row.
+func (s Set) fault(row int, column string, err error) error {
+	return s.Locate(fmt.Errorf("datasets: %w", &RowError{Row: row, Column: column, Err: err}), 0)
+}
+
+var errInfinite = errors.New("infinite value")
 
 // ErrEmpty is a set without rows or columns.
 var ErrEmpty = errors.New("nothing to learn from")
@@ -71,20 +78,20 @@ func (s Set) checkTargets() error {
 	if classes := len(s.Schema.Classes()); classes > 0 {
 		for i, y := range s.Y {
 			if y != math.Trunc(y) || y < 0 || y >= float64(classes) {
-				return fmt.Errorf("datasets: row %d: target %v, wanted a class code from 0 to %d", i, y, classes-1)
+				return s.fault(i, "", fmt.Errorf("target %v, wanted a class code from 0 to %d", y, classes-1))
 			}
 		}
 	}
 	for i, y := range s.Y {
 		if math.IsNaN(y) || math.IsInf(y, 0) {
-			return fmt.Errorf("datasets: row %d: target is %v", i, y)
+			return s.fault(i, "", fmt.Errorf("target is %v", y))
 		}
 	}
 	if s.Targets != nil {
 		for i := range rowsOf(s.Targets) {
 			for j, y := range s.Targets.RawRowView(i) {
 				if math.IsNaN(y) || math.IsInf(y, 0) {
-					return fmt.Errorf("datasets: row %d: target %d is %v", i, j, y)
+					return s.fault(i, "", fmt.Errorf("target %d is %v", j, y))
 				}
 			}
 		}
@@ -98,9 +105,9 @@ func (s Set) CheckFinite() error {
 	for i := range s.Rows() {
 		if j, v := nonFinite(s.X, i, 0); j >= 0 {
 			if math.IsNaN(v) {
-				return fmt.Errorf("datasets: row %d, column %s: %w; put an impute step before", i, s.Schema.Name(j), ErrMissing)
+				return s.fault(i, s.Schema.Name(j), fmt.Errorf("%w; put an impute step before", ErrMissing))
 			}
-			return fmt.Errorf("datasets: row %d, column %s: infinite value", i, s.Schema.Name(j))
+			return s.fault(i, s.Schema.Name(j), errInfinite)
 		}
 	}
 	return nil

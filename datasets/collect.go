@@ -91,6 +91,7 @@ type collector struct {
 	perRow     int // targets
 	groups     []int
 	kept       [][]string
+	origin     []int
 }
 
 // add appends rows lo to hi of block, which looks like the blocks before it.
@@ -136,6 +137,7 @@ func (c *collector) add(block Set, lo, hi int) error {
 	c.weights = appendRows(c.weights, block.Weights, lo, hi)
 	c.groups = appendRows(c.groups, block.Groups, lo, hi)
 	c.kept = appendRows(c.kept, block.Kept, lo, hi)
+	c.origin = appendRows(c.origin, block.origin, lo, hi)
 	c.rows += hi - lo
 	return nil
 }
@@ -165,6 +167,7 @@ func (c *collector) start(block Set) {
 	c.weights = room(c.weights, c.expected, block.Weights != nil)
 	c.groups = room(c.groups, c.expected, block.Groups != nil)
 	c.kept = room(c.kept, c.expected, block.Kept != nil)
+	c.origin = room(c.origin, c.expected, block.origin != nil)
 	c.targets = room(c.targets, c.expected*c.perRow, c.perRow > 0)
 	if c.sparse {
 		c.indptr = append(room(c.indptr, c.expected+1, true), 0)
@@ -245,6 +248,9 @@ func (c *collector) addValues(X *sparse.CSR, values []float64, from, to int) {
 // set returns the rows collected; it shares the collector's arrays.
 func (c *collector) set() Set {
 	out := Set{Schema: c.schema, Y: c.y, Weights: c.weights, Groups: c.groups, Kept: c.kept}
+	if len(c.origin) == c.rows { // else some sets were selected and others were not
+		out.origin = c.origin
+	}
 	if c.perRow > 0 {
 		out.Targets = mat.NewDense(c.rows, c.perRow, c.targets)
 	}

@@ -15,6 +15,8 @@ type Set struct {
 	Groups  []int      // n group numbers, for grouped folds
 	Kept    [][]string // n rows of texts, of the columns that [Roles] keeps; no input
 	Schema  Schema     // names, kinds and levels of the columns; class names
+
+	origin []int // numbers of the rows in those that they were selected from; nil for none
 }
 
 // Unknown is the code of a level that the schema does not list.
@@ -58,6 +60,9 @@ func (s Set) Slice(lo, hi int) Set {
 	if s.Kept != nil {
 		out.Kept = s.Kept[lo:hi:hi]
 	}
+	if s.origin != nil {
+		out.origin = s.origin[lo:hi:hi]
+	}
 	return out
 }
 
@@ -72,6 +77,7 @@ func (s Set) Select(rows []int) Set {
 	out.Weights = pick(s.Weights, rows)
 	out.Groups = pick(s.Groups, rows)
 	out.Kept = pick(s.Kept, rows)
+	out.origin = s.originOf(rows)
 	return out
 }
 

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -217,7 +218,7 @@ func classesOf(data Set) ([]class, error) {
 	names := data.Schema.Classes()
 	for i, y := range data.Y {
 		if math.IsNaN(y) {
-			return nil, fmt.Errorf("datasets: row %d: target is NaN", i)
+			return nil, data.fault(i, "", errors.New("target is NaN"))
 		}
 		k, ok := number[y]
 		if !ok {

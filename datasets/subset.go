@@ -37,6 +37,9 @@ func (s subset) Blocks(ctx context.Context, yield func(block Set) error) error {
 	next, first := 0, 0 // of rows; of the current block
 	err := s.src.Blocks(ctx, func(block Set) error {
 		full := blockRows(block.X)
+		if block.origin == nil {
+			block.origin = numbers(first, block.Rows())
+		}
 		end := first + block.Rows()
 		for next < len(s.rows) && s.rows[next] < end {
 			// Take as long a run of consecutive rows as there is room for.
@@ -68,4 +71,13 @@ func (s subset) Blocks(ctx context.Context, yield func(block Set) error) error {
 		return yield(c.set())
 	}
 	return nil
+}
+
+// numbers returns n numbers from first.
+func numbers(first, n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = first + i
+	}
+	return out
 }

@@ -228,7 +228,7 @@ func whole(part string) string {
 		part += "\ndata: {train: rows.csv}\n" // a reader's own
 	}
 	if !has("pipeline") {
-		part += "\npipeline: [standardize, rff, " + map[bool]string{true: "logistic", false: "ridge"}[strings.Contains(part, "logistic.")] + "]\n"
+		part += "\npipeline: [standardize, rff, " + map[bool]string{true: "logistic", false: "ridge"}[strings.Contains(part, "logistic.") || strings.Contains(part, "dataset: wine")] + "]\n"
 	}
 	return part
 }

@@ -244,7 +244,8 @@ func (d *dualFold) walk(ctx context.Context, path []int) {
 		}
 		held := Held{Err: err}
 		if err == nil {
-			held.Prediction, held.Err = Predict(ctx, fitted, d.test)
+			held.Prediction, err = Predict(ctx, fitted, d.test)
+			held.Err = d.data.AtRows(err, d.folds[d.number].Test)
 			held.Report = fitted.(Reporter).Report()
 		}
 		held.Seconds = time.Since(start).Seconds()

@@ -278,9 +278,10 @@ func (s *newtonFamily) prepare(ctx context.Context, which int) (*mappedRows, err
 // tiles maps rows, so many at a time.
 func (s *newtonFamily) tiles(ctx context.Context, which int, list []int, yield func(first int, Z *mat.Dense) error) error {
 	for lo := 0; lo < len(list); lo += familyTile {
-		X := datasets.SelectRows(s.Data.X, list[lo:min(lo+familyTile, len(list))])
+		part := list[lo:min(lo+familyTile, len(list))]
+		X := datasets.SelectRows(s.Data.X, part)
 		if err := s.Maps.Each(ctx, X, []int{which}, func(_ int, Z *mat.Dense) error { return yield(lo, Z) }); err != nil {
-			return err
+			return s.Data.AtRows(err, part)
 		}
 	}
 	return nil

@@ -227,7 +227,7 @@ func (s *ridgeFamily) sum(groups []*ridgeGroup) error {
 				return groups[k].add(s.ctx, p, Z, block)
 			})
 			if err != nil {
-				return err
+				return block.Locate(err, 0)
 			}
 		}
 	}
@@ -545,7 +545,7 @@ func (s *ridgeFamily) score(groups []*ridgeGroup, fold int) (count int, err erro
 			return nil
 		})
 		if err != nil {
-			return 0, err
+			return 0, s.Data.AtRows(err, test[lo:hi])
 		}
 	}
 	for k := range groups {

@@ -193,7 +193,8 @@ func (s *ridgeSweep) each(settings []int) error {
 			fitted, err := s.settings[i].Fit(s.ctx, train)
 			held := Held{Err: err}
 			if err == nil {
-				held.Prediction, held.Err = Predict(s.ctx, fitted, test)
+				held.Prediction, err = Predict(s.ctx, fitted, test)
+				held.Err = s.data.AtRows(err, fold.Test)
 				held.Report = fitted.(Reporter).Report()
 			}
 			held.Seconds = time.Since(start).Seconds()
@@ -293,6 +294,7 @@ func (s *ridgeSweep) fold(settings []int, f int, total *moments, failed error, s
 		}
 		if err == nil {
 			held.Prediction, err = Predict(s.ctx, setting.dress(model), test)
+			err = s.data.AtRows(err, fold.Test)
 			held.Report = model.report
 		}
 		if err != nil {

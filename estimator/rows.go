@@ -259,7 +259,7 @@ func blockWeights(first int, block datasets.Set) ([]float64, error) {
 	}
 	for i, w := range block.Weights {
 		if !(w >= 0) || math.IsInf(w, 0) {
-			return nil, fmt.Errorf("row %d: weight %v, wanted a number ≥ 0", first+i, w)
+			return nil, block.Locate(&datasets.RowError{Row: first + i, Err: fmt.Errorf("weight %v, wanted a number ≥ 0", w)}, first)
 		}
 	}
 	return block.Weights, nil
@@ -281,7 +281,7 @@ func blockTargets(first int, block datasets.Set) (y []float64, count int, err er
 	}
 	for i, v := range y {
 		if v-v != 0 {
-			return nil, 0, fmt.Errorf("row %d: target is %v", first+i/count, v)
+			return nil, 0, block.Locate(&datasets.RowError{Row: first + i/count, Err: fmt.Errorf("target is %v", v)}, first)
 		}
 	}
 	return y, count, nil
@@ -304,10 +304,10 @@ func nameFault(first int, block datasets.Set) error {
 			v := block.X.At(i, j)
 			name := block.Schema.Name(j)
 			if math.IsNaN(v) {
-				return fmt.Errorf("row %d, column %s: %w; put an impute step before", first+i, name, datasets.ErrMissing)
+				return block.Locate(&datasets.RowError{Row: first + i, Column: name, Err: fmt.Errorf("%w; put an impute step before", datasets.ErrMissing)}, first)
 			}
 			if math.IsInf(v, 0) {
-				return fmt.Errorf("row %d, column %s: infinite value", first+i, name)
+				return block.Locate(&datasets.RowError{Row: first + i, Column: name, Err: errors.New("infinite value")}, first)
 			}
 		}
 	}
@@ -406,7 +406,7 @@ func blockLabels(first int, block datasets.Set, classes []string) (*labels, erro
 func (l *labels) checkCodes(first int) error {
 	for i, y := range l.y {
 		if y != math.Trunc(y) || y < 0 || y >= float64(len(l.classes)) {
-			return fmt.Errorf("row %d: target %v, wanted a class code from 0 to %d", first+i, y, len(l.classes)-1)
+			return &datasets.RowError{Row: first + i, Err: fmt.Errorf("target %v, wanted a class code from 0 to %d", y, len(l.classes)-1)}
 		}
 	}
 	return nil

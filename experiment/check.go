@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/metrics"
@@ -24,9 +23,6 @@ func (d *decoder) crossCheck() {
 	clash("data.test", "data.dataset", "built-in data have a test part of their own or are split")
 	clash("data.test", "data.split", "test rows come from a file or from a split, not both")
 	clash("search.folds", "search.cv.folds", "wanted one of them")
-	if data.Split.Stratify && data.Task == "regression" {
-		d.fault(d.at["data.split.stratify"], "data.split.stratify", param.Fault{Problem: "only classes can be stratified, and the task is regression"})
-	}
 	if data.Split.Stratify && !data.Split.Shuffle {
 		d.fault(d.at["data.split.stratify"], "data.split.stratify", param.Fault{Problem: "a stratified split is a shuffled one, and shuffle is false"})
 	}
@@ -51,19 +47,8 @@ func (d *decoder) crossCheck() {
 // checkTask looks whether estimator and score are for the task, where the file says what it is.
 func (d *decoder) checkTask() {
 	task := metrics.Task(d.spec.Data.Task)
-	if task == "auto" {
-		return
-	}
-	if d.steps {
-		if err := d.spec.suitsEstimator(task); err != nil {
-			d.fault(d.at["pipeline"], "pipeline", param.Fault{Problem: strings.TrimPrefix(err.Error(), "experiment: ")})
-		}
-	}
-	if d.spec.Search == nil || d.spec.Search.Score == "" {
-		return
-	}
-	if m, err := metrics.ByName(string(d.spec.Search.Score)); err == nil && m.Task != task {
-		d.fault(d.at["search.score"], "search.score", param.Fault{Problem: fmt.Sprintf("%s is for %s, and the task is %s", m.Name, m.Task, task)})
+	if task != "auto" {
+		d.faults = append(d.faults, d.spec.checkTask(task, 0)...)
 	}
 }
 
@@ -98,9 +83,6 @@ func (d *decoder) checkSearch() {
 	}
 	if s.CV.Kind == "group" && d.spec.Data.Group == "" {
 		d.fault(d.at["search.cv.kind"], "search.cv.kind", param.Fault{Problem: "folds by group, and data.group is not given"})
-	}
-	if s.CV.Kind == "stratified" && d.spec.Data.Task == "regression" {
-		d.fault(d.at["search.cv.kind"], "search.cv.kind", param.Fault{Problem: "only classes can be stratified, and the task is regression"})
 	}
 	if d.spec.Data.Stream == "always" {
 		d.fault(d.at["data.stream"], "data.stream", param.Fault{Problem: "a search needs the rows in memory", Hint: "leave out the search, or say stream: auto"})

@@ -15,7 +15,8 @@ import (
 )
 
 // Load reads an experiment file, with values overridden, and reports all that is wrong with it as
-// [param.Faults], files that do not exist included.
+// [param.Faults], files that do not exist included, and all that is wrong with its rows where the files
+// are small. [Validate] looks at large ones, too.
 func Load(ctx context.Context, path string, overrides ...Override) (Spec, error) {
 	text, err := readText(path)
 	if err != nil {
@@ -26,29 +27,65 @@ func Load(ctx context.Context, path string, overrides ...Override) (Spec, error)
 
 // Parse is Load for a text that stands in a file of that name.
 func Parse(ctx context.Context, file string, text []byte, overrides ...Override) (Spec, error) {
-	d := &decoder{document: document{file: file}, spec: New(), at: map[string]*yaml.Node{}}
+	return parse(ctx, file, text, false, overrides)
+}
+
+// parse reads an experiment, and the rows of its data where they are small or all is wanted.
+func parse(ctx context.Context, file string, text []byte, all bool, overrides []Override) (Spec, error) {
+	d := newDecoder(file)
 	if root := d.parse(text); root != nil {
-		d.root(root)
-		given := d.overrides(overrides)
-		for _, o := range given {
-			o.apply(d.overrideSection)
-		}
-		d.pipeline()
-		for _, o := range given {
-			o.apply(d.overrideStep)
-		}
-		d.resolve()
-		d.grid()
+		d.decode(root, overrides)
+		d.spec.places = &places{file: d.file, at: d.at, steps: d.list}
 		d.crossCheck()
 		d.files(ctx)
+		d.rows(ctx, all)
 	}
-	slices.SortStableFunc(d.faults, func(a, b param.Fault) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
-	if err := d.faults.Err(); err != nil {
+	if err := ctx.Err(); err != nil {
+		return Spec{}, err
+	}
+	if err := d.sorted().Err(); err != nil {
 		return Spec{}, err
 	}
 	return d.spec, nil
+}
+
+func newDecoder(file string) *decoder {
+	return &decoder{document: document{file: file}, spec: New(), at: map[string]*yaml.Node{}}
+}
+
+// decode reads the spec, and looks at each value by itself.
+func (d *decoder) decode(root *yaml.Node, overrides []Override) {
+	d.root(root)
+	given := d.overrides(overrides)
+	for _, o := range given {
+		o.apply(d.overrideSection)
+	}
+	d.pipeline()
+	for _, o := range given {
+		o.apply(d.overrideStep)
+	}
+	d.resolve()
+	d.grid()
+}
+
+// sorted returns the faults, each once, in the order of their places: those of the spec, then those of
+// the rows.
+func (d *decoder) sorted() param.Faults {
+	own := func(f param.Fault) int {
+		if f.File == d.file || f.File == source {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(d.faults, func(a, b param.Fault) int {
+		return cmp.Or(own(a)-own(b), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	said := map[string]bool{}
+	return slices.DeleteFunc(d.faults, func(f param.Fault) bool {
+		text := f.Error()
+		defer func() { said[text] = true }()
+		return said[text]
+	})
 }
 
 // decoder turns a document into a spec.

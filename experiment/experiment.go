@@ -41,6 +41,8 @@ type Spec struct {
 	Pipeline pipeline.Pipeline
 	Search   *Search // nil for none
 	Output   Output
+
+	places *places // of its values in the file it was read from; nil for none
 }
 
 // Params declares the parameters of the sections; those of the steps and the grid are not among them.
@@ -87,7 +89,7 @@ func (s *Data) Params(l *param.List) {
 	l.Child("csv", &s.CSV)
 	l.Child("svmlight", &s.SVMLight)
 	l.Value(&s.Target, "target", "Column to predict, or several with numbers. Of a CSV or ARFF file the last one when left out; an svmlight file has its own.")
-	l.Value(&s.Positive, "positive", "Values of the target that are the class of interest; all others are the class `rest`.")
+	l.Value(&s.Positive, "positive", "Values of the target that are the class of interest; all others are the class `rest`. When left out, scores of two classes speak of the second in order, of numbers or of letters: yes of no and yes.")
 	l.String(&s.Suffix, "suffix", "Text behind each value of the target in some of the files that does not belong to it.")
 	l.Choice(&s.Task, "task", "What to learn. auto: texts are classes, and so are at most 10 different whole numbers; other numbers are a quantity.", "auto", "classification", "regression")
 	l.Choice(&s.MissingTarget, "missing_target", "What becomes of a row without a value of the target: it is an error, or the row is left out.", "error", "drop")

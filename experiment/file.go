@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
 )
 
 // write makes the file that will be called name with what fill writes, under another path. A file
@@ -135,6 +137,9 @@ func tell(err error) error {
 func digest(ctx context.Context, path string) (string, error) {
 	if path == "" {
 		return "", nil
+	}
+	if _, err := datasets.Stat(path); err != nil {
+		return "", fmt.Errorf("experiment: %w", tell(err))
 	}
 	file, err := os.Open(path)
 	if err != nil {

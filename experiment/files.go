@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/builtin"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -23,7 +21,6 @@ func (d *decoder) files(ctx context.Context) {
 	data := d.spec.Data
 	if data.Dataset != "" {
 		d.dataset()
-		d.kinds(ctx)
 		return
 	}
 	train := d.head(ctx, "data.train", data.Train)
@@ -37,7 +34,7 @@ func (d *decoder) files(ctx context.Context) {
 			if near := param.Nearest(c.name, train); near != "" {
 				f.Hint = "did you mean " + near + "?"
 			}
-			d.fault(d.at[c.path], c.path, f)
+			d.place(c.path, f)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(data.Dates)) {
@@ -48,7 +45,6 @@ func (d *decoder) files(ctx context.Context) {
 	if test != nil {
 		d.compare(train, test)
 	}
-	d.kinds(ctx)
 }
 
 // isSmall says whether a file is read through to learn the kinds of its columns.
@@ -61,38 +57,34 @@ func isSmall(path string) bool {
 	return err == nil && info.Size() <= limit
 }
 
-// kinds looks whether the steps can take the columns, where it takes no time to know their kinds and
-// nothing else is wrong: of built-in data and of small files. A run looks at all others.
-func (d *decoder) kinds(ctx context.Context) {
-	if len(d.faults) > 0 || !d.steps {
-		return
-	}
-	if data := d.spec.Data; data.Dataset == "" && (data.svm(data.Train) || !isSmall(data.Train)) {
-		return
-	}
-	s := d.spec
-	s.Data.Test = ""
-	train, _, _, err := s.openAll(ctx)
-	if err != nil {
-		return // what is wrong with the rows is the run's to say
-	}
-	var f param.Fault
-	if err := s.suitsColumns(train.Schema()); errors.As(err, &f) {
-		d.fault(d.stepAt(f.Path), join("pipeline", f.Path), f)
-	}
-}
-
-// stepAt returns where the step with that path stands, as far as its first part tells.
-func (d *decoder) stepAt(path string) *yaml.Node {
-	name, _, _ := strings.Cut(path, ".")
-	for _, step := range d.list.Content {
-		for _, word := range append([]*yaml.Node{step}, step.Content...) {
-			if word.Value == name {
-				return word
-			}
+// rows looks at the rows, where they can be had: at those of built-in data and of small files, or at
+// all.
+func (d *decoder) rows(ctx context.Context, all bool) {
+	data, whole := d.spec.Data, d.steps
+	for _, f := range d.faults {
+		section, rest, _ := strings.Cut(f.Path, ".")
+		parts := section == "search" && (strings.HasPrefix(rest, "cv") || rest == "folds") || section == "data" && strings.HasPrefix(rest, "split")
+		if f.File != d.file && f.File != source || section == "" || section == "data" && !parts && rest != "stream" {
+			return // which rows are meant is not known
 		}
+		whole = whole && !parts
 	}
-	return d.list
+	if data.Train == "" && data.Dataset == "" || !all && (data.Train != "" && !isSmall(data.Train) || data.Test != "" && !isSmall(data.Test)) {
+		return
+	}
+	train, test, r, err := d.spec.openAll(ctx)
+	var faults param.Faults
+	switch {
+	case errors.As(err, &faults):
+	case err != nil:
+		faults = d.spec.places.ofRows("data", err)
+	case whole:
+		err = d.spec.checkAll(ctx, train, test, r.task)
+		errors.As(err, &faults)
+	default:
+		faults, _ = d.spec.check(ctx, train, test, r.task)
+	}
+	d.faults = append(d.faults, faults...)
 }
 
 // dataset looks whether there is a built-in set of that name.
@@ -105,7 +97,12 @@ func (d *decoder) dataset() {
 	if near := param.Nearest(name, builtin.Names()); near != "" {
 		f.Hint = "did you mean " + near + "?"
 	}
-	d.fault(d.at["data.dataset"], "data.dataset", f)
+	d.place("data.dataset", f)
+}
+
+// place records a fault of a value, of the file or of an override.
+func (d *decoder) place(path string, f param.Fault) {
+	d.faults = append(d.faults, d.spec.places.fault(path, f))
 }
 
 // head returns the names of a file's columns, nil where there are none to be had.
@@ -114,7 +111,7 @@ func (d *decoder) head(ctx context.Context, path, file string) []string {
 		return nil
 	}
 	if f, wrong := d.unopenable(file); wrong {
-		d.fault(d.at[path], path, f)
+		d.place(path, f)
 		return nil
 	}
 	if d.spec.Data.svm(file) {
@@ -122,7 +119,7 @@ func (d *decoder) head(ctx context.Context, path, file string) []string {
 	}
 	names, err := d.spec.Data.header(ctx, file)
 	if err != nil {
-		d.fault(d.at[path], path, param.Fault{Problem: err.Error()})
+		d.faults = append(d.faults, d.spec.places.ofRows(path, err)...)
 		return nil
 	}
 	return names
@@ -130,26 +127,23 @@ func (d *decoder) head(ctx context.Context, path, file string) []string {
 
 // unopenable says what is wrong with a file that cannot be read at all.
 func (d *decoder) unopenable(file string) (f param.Fault, wrong bool) {
-	if info, err := os.Stat(file); err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {
-		return param.Fault{Problem: file + " is a pipe, wanted a file, which can be read again"}, true
+	info, err := datasets.Stat(file)
+	var at *datasets.LineError
+	switch {
+	case errors.As(err, &at):
+		return param.Fault{Problem: err.Error()}, true
+	case err != nil:
+		return param.Fault{Problem: fmt.Sprintf("%s: %v", file, reason(err))}, true
+	case info.Size() == 0:
+		return param.Fault{Problem: file + " is empty"}, true
+	case d.spec.Data.Format == "auto" && formatOf(file) == "":
+		return param.Fault{Problem: file + ": no format is known by that ending", Hint: "data.format says it: csv, tsv, svmlight or arff"}, true
 	}
 	opened, err := os.Open(file)
 	if err != nil {
 		return param.Fault{Problem: fmt.Sprintf("%s: %v", file, reason(err))}, true
 	}
-	defer opened.Close()
-	info, err := opened.Stat()
-	switch {
-	case err != nil:
-		return param.Fault{Problem: fmt.Sprintf("%s: %v", file, reason(err))}, true
-	case info.IsDir():
-		return param.Fault{Problem: file + " is a folder, wanted a file"}, true
-	case info.Size() == 0 && info.Mode().IsRegular():
-		return param.Fault{Problem: file + " is empty"}, true
-	case d.spec.Data.Format == "auto" && formatOf(file) == "":
-		return param.Fault{Problem: file + ": no format is known by that ending", Hint: "data.format says it: csv, tsv, svmlight or arff"}, true
-	}
-	return param.Fault{}, false
+	return param.Fault{}, opened.Close() != nil
 }
 
 // namedColumn is a column that the spec names at a path.
@@ -197,10 +191,10 @@ func (d *decoder) compare(train, test []string) {
 		}
 	}
 	if missing != nil {
-		d.fault(d.at["data.test"], "data.test", param.Fault{Problem: fmt.Sprintf("%s: missing column %s, which %s has", data.Test, few(missing), data.Train)})
+		d.place("data.test", param.Fault{Problem: fmt.Sprintf("%s: missing column %s, which %s has", data.Test, few(missing), data.Train)})
 	}
 	if extra != nil {
-		d.fault(d.at["data.test"], "data.test", param.Fault{Problem: fmt.Sprintf("%s: column %s, which %s has not", data.Test, few(extra), data.Train), Hint: "data.drop leaves it out"})
+		d.place("data.test", param.Fault{Problem: fmt.Sprintf("%s: column %s, which %s has not", data.Test, few(extra), data.Train), Hint: "data.drop leaves it out"})
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 type Evaluation struct {
 	Name     string             `json:"name"`
 	Task     string             `json:"task"`
+	Positive string             `json:"positive,omitempty"` // class that the scores of two classes speak of
 	Rows     int                `json:"rows"`
 	Scores   map[string]float64 `json:"scores"`
 	Warnings []string           `json:"warnings"`
@@ -33,6 +34,7 @@ type Model struct {
 	Columns  []Column           `json:"columns"`
 	Targets  []string           `json:"targets"`
 	Classes  []string           `json:"classes,omitempty"`
+	Positive string             `json:"positive,omitempty"` // class that the metrics of two classes speak of
 	Metrics  map[string]float64 `json:"metrics"`
 	Versions Versions           `json:"versions"`
 	// Precision is that of the features: float64 or float32.
@@ -205,7 +207,7 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 	if err != nil {
 		return Evaluation{}, err
 	}
-	out := Evaluation{Name: m.Name, Task: m.Task, Rows: v.rows, Warnings: []string{}}
+	out := Evaluation{Name: m.Name, Task: m.Task, Positive: metrics.PositiveClass(m.Schema.Classes()), Rows: v.rows, Warnings: []string{}}
 	var warnings []string
 	out.Scores, warnings, err = v.score(metrics.Task(m.Task))
 	out.Warnings = append(out.Warnings, warnings...)
@@ -259,7 +261,7 @@ func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Op
 	err = source.Blocks(ctx, func(block datasets.Set) error {
 		said, err := predict(ctx, m.Predictor, block.X)
 		if err != nil {
-			return err
+			return datasets.FromRow(err, p.row)
 		}
 		p.truth = block.Y != nil || block.Targets != nil
 		if err := p.block(block, said); err != nil {
@@ -278,7 +280,7 @@ func Inspect(path string) (Model, error) {
 		return Model{}, err
 	}
 	out := Model{
-		Name: m.Name, Task: m.Task, Classes: m.Schema.Classes(), Metrics: m.Metrics,
+		Name: m.Name, Task: m.Task, Classes: m.Schema.Classes(), Positive: metrics.PositiveClass(m.Schema.Classes()), Metrics: m.Metrics,
 		Versions: Versions{Bochner: m.Versions["bochner"], Go: m.Versions["go"]}, Precision: m.Spec().Precision,
 	}
 	for j := range m.Schema.Columns {

@@ -26,7 +26,7 @@ func (s Spec) openAll(ctx context.Context) (train, test datasets.Source, r *rows
 		train, err = s.openTrain(ctx, r)
 	}
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, nil, s.rowsError(ctx, "data.train", err)
 	}
 	r.task = metrics.Regression
 	if len(train.Schema().Classes()) > 0 {
@@ -36,7 +36,7 @@ func (s Spec) openAll(ctx context.Context) (train, test datasets.Source, r *rows
 		_, cols := train.Dims()
 		like := likeness{schema: train.Schema(), cols: cols, scored: true}
 		if test, err = s.Data.writtenAs(s.Data.Test).openLike(ctx, s.Data.Test, like); err != nil {
-			return nil, nil, nil, err
+			return nil, nil, nil, s.rowsError(ctx, "data.test", err)
 		}
 	}
 	return train, test, r, nil

@@ -43,7 +43,7 @@ func TestNamedPipes(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := Parse(context.Background(), "pipe.yaml", []byte("data: {train: in.csv, target: y}\npipeline: [logistic]\n"))
-	if err == nil || !strings.Contains(err.Error(), "in.csv is a pipe, wanted a file") {
+	if err == nil || !strings.Contains(err.Error(), "in.csv: not a regular file but a pipe") {
 		t.Error(err)
 	}
 }

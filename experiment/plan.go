@@ -58,7 +58,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	}
 	opening := time.Since(began).Seconds()
 	r.train = train
-	if err := spec.suits(r); err != nil {
+	if err := spec.checkAll(ctx, train, test, r.task); err != nil {
 		return Plan{}, err
 	}
 	p := Plan{

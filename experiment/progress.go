@@ -11,6 +11,7 @@ type Progress func(phase string, done, total int)
 // score. The zero value is silent, and reads rows as those that the model has learned from.
 type Options struct {
 	Progress Progress // nil for none
+	Force    bool     // whether [Run] replaces the results of another run in output.dir
 
 	// How [Evaluate], [Predict] and [PredictFile] read the rows.
 	Format    string    // csv, tsv, svmlight or arff; "" and auto go by the name's ending, the model, the first lines

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sort"
@@ -27,21 +28,32 @@ func (s Spec) read(ctx context.Context, o Options) (*rows, error) {
 		return nil, err
 	}
 	trainLeft, testLeft := r.leftOut(all, s.Data.Train), r.leftOut(test, s.Data.Test)
+	faults, err := s.check(ctx, all, test, r.task)
+	if err != nil {
+		return nil, err
+	}
+	memory := s.Data.Dataset == "" && !s.streams(all) // not in memory already, and wanted there
+	if memory {
+		if all, err = gather(ctx, all, o, "load"); err != nil {
+			return nil, s.rowsError(ctx, "data.train", err)
+		}
+	}
+	more, err := s.checkParts(ctx, all, test != nil, r.task)
+	if err != nil {
+		return nil, err
+	}
+	if err := append(faults, more...).Err(); err != nil {
+		return nil, err
+	}
 	switch {
-	case s.Data.Dataset != "": // in memory already
-	case s.streams(all):
+	case memory && test != nil:
+		if test, err = gather(ctx, test, o, "load"); err != nil {
+			return nil, s.rowsError(ctx, "data.test", err)
+		}
+	case !memory && s.Data.Dataset == "":
 		r.streamed, all = true, datasets.Prefetch(all)
 		if test != nil {
 			test = datasets.Prefetch(test)
-		}
-	default:
-		if all, err = gather(ctx, all, o, "load"); err != nil {
-			return nil, err
-		}
-		if test != nil {
-			if test, err = gather(ctx, test, o, "load"); err != nil {
-				return nil, err
-			}
 		}
 	}
 	r.train, r.test = all, test
@@ -78,6 +90,17 @@ func inFile(numbers, left []int) []int {
 		out[i] = k + sort.Search(len(left), func(i int) bool { return left[i]-i > k })
 	}
 	return out
+}
+
+// rowsError is what is wrong with a file of rows, as [Faults] where the spec is one of a file.
+func (s Spec) rowsError(ctx context.Context, path string, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case s.places == nil || errors.Is(err, datasets.ErrChanged):
+		return fmt.Errorf("experiment: %w", err)
+	}
+	return s.places.ofRows(path, err)
 }
 
 // gather reads a source into memory.

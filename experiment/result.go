@@ -9,6 +9,7 @@ import (
 type Result struct {
 	Name     string             `json:"name"`
 	Task     string             `json:"task"`
+	Positive string             `json:"positive,omitempty"` // class that the scores of two classes speak of
 	Rows     Rows               `json:"rows"`
 	Features int                `json:"features_in"`
 	Search   *SearchResult      `json:"search,omitempty"`

@@ -4,8 +4,9 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +23,9 @@ import (
 // Run does the whole experiment and writes its outputs into output.dir: all of them at the end, or
 // none. A search keeps a journal there while it goes on, so that a run that was stopped takes up
 // where it was; the result is the same but for the times.
+//
+// Where the folder holds a finished run of another spec or of other data, Run does nothing and returns an
+// [*EarlierRun], unless o.Force is set.
 //
 // It returns ctx.Err() when the context ends, as soon as the block or iteration at hand is done.
 func Run(ctx context.Context, spec Spec, o Options) (Result, error) {
@@ -72,26 +76,65 @@ func (r *run) digest(ctx context.Context) (err error) {
 func (r *run) load(ctx context.Context) error {
 	began := time.Now()
 	r.options.report("load", 0, 0)
-	var err error
-	if r.stage, err = newStage(r.spec.Output.Dir); err != nil {
+	before, err := r.spec.filesNow()
+	if err != nil {
 		return err
 	}
 	if err := r.digest(ctx); err != nil {
 		return err
 	}
+	if !r.options.Force {
+		if err := r.spec.earlier(r.result.SHA256); err != nil {
+			return err
+		}
+	}
+	if r.stage, err = newStage(r.spec.Output.Dir); err != nil {
+		return err
+	}
 	if r.rows, err = r.spec.read(ctx, r.options); err != nil {
 		return err
 	}
-	if err := r.spec.suits(r.rows); err != nil {
-		return err
+	if err := r.spec.unchanged(before); err != nil {
+		return err // the digest is of other rows
 	}
 	r.warn(r.rows.warnings...)
 	r.result.Task = string(r.rows.task)
+	r.result.Positive = metrics.PositiveClass(r.rows.train.Schema().Classes())
 	r.result.Rows.Train, r.result.Features = r.rows.train.Dims()
 	if err := r.fits(); err != nil {
 		return err
 	}
 	r.result.Seconds.Load = time.Since(began).Seconds()
+	return nil
+}
+
+// filesNow is what the system says of the data files.
+func (s Spec) filesNow() (map[string]fs.FileInfo, error) {
+	out := map[string]fs.FileInfo{}
+	for _, path := range []string{s.Data.Train, s.Data.Test} {
+		if path == "" {
+			continue
+		}
+		info, err := datasets.Stat(path)
+		if err != nil {
+			return nil, fmt.Errorf("experiment: %w", tell(err))
+		}
+		out[path] = info
+	}
+	return out, nil
+}
+
+// unchanged returns an error where a data file is not what it was before.
+func (s Spec) unchanged(before map[string]fs.FileInfo) error {
+	now, err := s.filesNow()
+	if err != nil {
+		return err
+	}
+	for _, path := range slices.Sorted(maps.Keys(now)) {
+		if !datasets.SameFile(before[path], now[path]) {
+			return fmt.Errorf("experiment: %w", &datasets.LineError{File: path, Err: datasets.ErrChanged})
+		}
+	}
 	return nil
 }
 
@@ -101,39 +144,6 @@ func (r *run) fits() error {
 	p := Plan{Rows: r.result.Rows, Features: r.result.Features, Stream: r.rows.streamed, Available: memoryBudget()}
 	p.steps(r.spec)
 	return p.Refusal()
-}
-
-// suits looks whether spec and data fit together.
-func (s Spec) suits(r *rows) error {
-	classes := r.train.Schema().Classes()
-	if r.task == metrics.Classification && len(classes) < 2 {
-		return fmt.Errorf("experiment: column %s: one class only, %q; there is nothing to tell apart", r.train.Schema().Targets[0].Name, classes)
-	}
-	if len(r.train.Schema().Targets) == 0 {
-		return errors.New("experiment: the data have no target")
-	}
-	if err := s.suitsEstimator(r.task); err != nil {
-		return err
-	}
-	if err := s.suitsColumns(r.train.Schema()); err != nil {
-		return fmt.Errorf("experiment: %w", err)
-	}
-	if s.Search == nil {
-		return nil
-	}
-	if name := string(s.Search.Score); name != "" {
-		m, err := metrics.ByName(name)
-		if err != nil {
-			return err
-		}
-		if m.Task != r.task {
-			return fmt.Errorf("experiment: search.score: %s is for %s, and the task is %s", name, m.Task, r.task)
-		}
-	}
-	if s.Search.CV.Kind == "stratified" && r.task == metrics.Regression {
-		return errors.New("experiment: search.cv.kind: only classes can be stratified, and the task is regression")
-	}
-	return nil
 }
 
 // fit searches and fits the model to all training rows.
@@ -150,6 +160,7 @@ func (r *run) fit(ctx context.Context) error {
 		var set datasets.Set
 		if set, err = datasets.Gather(ctx, r.rows.train); err == nil {
 			r.model, err = r.spec.Pipeline.Fit(ctx, set)
+			err = set.Locate(err, 0)
 		}
 	}
 	r.result.Seconds.Refit = time.Since(began).Seconds()
@@ -189,6 +200,14 @@ func (r *run) fitSearch(ctx context.Context) error {
 func (s Spec) searchOn(set datasets.Set, task metrics.Task) (gridsearch.Search, error) {
 	search := gridsearch.NewSearch(s.Pipeline, s.Search.Grid...)
 	search.Score, search.Refit = string(s.Search.Score), s.Search.Refit
+	search.Splitter = s.folds(set, task)
+	search.Random, search.Seed, search.Budget = s.Search.Random, s.seedOf("search.random"), time.Duration(s.Search.Budget)
+	search.Memory = memoryBudget() / 2
+	return search, search.Check()
+}
+
+// folds divides the rows of a search.
+func (s Spec) folds(set datasets.Set, task metrics.Task) datasets.Splitter {
 	cv, seed := s.Search.CV, s.seedOf("search.cv")
 	kind := cv.Kind
 	if kind == "auto" {
@@ -203,19 +222,15 @@ func (s Spec) searchOn(set datasets.Set, task metrics.Task) (gridsearch.Search, 
 	}
 	switch kind {
 	case "group":
-		search.Splitter = datasets.GroupKFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
+		return datasets.GroupKFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
 	case "stratified":
-		search.Splitter = datasets.StratifiedKFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
+		return datasets.StratifiedKFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
 	case "time":
-		search.Splitter = datasets.TimeSeriesSplit{Folds: cv.Folds}
+		return datasets.TimeSeriesSplit{Folds: cv.Folds}
 	case "loo", "gcv":
-		search.Splitter = gridsearch.LeaveOneOut{GCV: kind == "gcv"}
-	default:
-		search.Splitter = datasets.KFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
+		return gridsearch.LeaveOneOut{GCV: kind == "gcv"}
 	}
-	search.Random, search.Seed, search.Budget = s.Search.Random, s.seedOf("search.random"), time.Duration(s.Search.Budget)
-	search.Memory = memoryBudget() / 2
-	return search, search.Check()
+	return datasets.KFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
 }
 
 // summary is what result.json says of a search.

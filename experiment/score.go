@@ -21,7 +21,7 @@ func judge(ctx context.Context, model estimator.Predictor, rows datasets.Source,
 	err := rows.Blocks(ctx, func(block datasets.Set) error {
 		p, err := predict(ctx, model, block.X)
 		if err != nil {
-			return err
+			return datasets.FromRow(block.Locate(err, 0), v.rows)
 		}
 		if write != nil {
 			if err := write(block, p); err != nil {

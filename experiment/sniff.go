@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+
+	"github.com/bochner-ml/bochner/datasets"
 )
 
 // sniffBytes is how much of a file is looked at to tell how it is written.
@@ -56,6 +58,9 @@ func (s *Data) sniff(path string) error {
 // firstLines returns the first whole lines of a file that are not empty, gzip'd or not, and utf-16 or
 // utf-8 as its encoding.
 func firstLines(path string) (lines []string, encoding string, err error) {
+	if _, err := datasets.Stat(path); err != nil {
+		return nil, "", fmt.Errorf("experiment: %w", tell(err))
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, "", fmt.Errorf("experiment: %w", tell(err))

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"fmt"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -15,14 +14,7 @@ func (s Spec) split(ctx context.Context, r *rows) error {
 	if err != nil {
 		return err
 	}
-	splitter := datasets.TrainTest{
-		Test: s.Data.Split.Test, Shuffle: s.Data.Split.Shuffle, Stratify: s.Data.Split.Stratify,
-		Group: only.Groups != nil, Seed: s.seedOf("data.split"),
-	}
-	if splitter.Stratify && len(only.Schema.Classes()) == 0 {
-		return fmt.Errorf("experiment: data.split.stratify: only classes can be stratified, and the task is regression")
-	}
-	folds, err := splitter.Split(only)
+	folds, err := s.splitter(only).Split(only)
 	if err != nil {
 		return err
 	}
@@ -42,6 +34,14 @@ func (s Spec) split(ctx context.Context, r *rows) error {
 	}
 	r.train, r.test = all.Select(train).Source(), all.Select(test).Source()
 	return nil
+}
+
+// splitter takes out the test rows.
+func (s Spec) splitter(stand datasets.Set) datasets.TrainTest {
+	return datasets.TrainTest{
+		Test: s.Data.Split.Test, Shuffle: s.Data.Split.Shuffle, Stratify: s.Data.Split.Stratify,
+		Group: stand.Groups != nil, Seed: s.seedOf("data.split"),
+	}
 }
 
 // outline returns what a splitter looks at, with a stand-in for the inputs. Targets and groups are

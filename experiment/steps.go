@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
@@ -18,11 +17,11 @@ func classifies(e pipeline.Entry) bool {
 	return ok
 }
 
-// suitsEstimator looks whether the estimator is one for the task.
-func (s Spec) suitsEstimator(task metrics.Task) error {
+// otherTask says that the estimator is for another task, if it is.
+func (s Spec) otherTask(task metrics.Task) (f param.Fault, wrong bool) {
 	own, known := pipeline.EntryOf(s.Pipeline.Estimator)
 	if !known || classifies(own) == (task == metrics.Classification) {
-		return nil
+		return f, false
 	}
 	var others []string
 	for _, e := range pipeline.Registered() {
@@ -34,24 +33,7 @@ func (s Spec) suitsEstimator(task metrics.Task) error {
 	if classifies(own) {
 		what = "classes"
 	}
-	return fmt.Errorf("experiment: %s predicts %s, and the task is %s; take %s", own.Name, what, task, param.Alternatives(others))
-}
-
-// suitsColumns looks whether every step of the pipeline, with the first setting of a search, can take
-// the columns that come to it, as far as their kinds tell. The error is a [param.Fault] with the path
-// of the step.
-func (s Spec) suitsColumns(schema datasets.Schema) error {
-	p := s.Pipeline
-	if s.Search != nil {
-		var first []param.Setting
-		for _, axis := range s.Search.Grid {
-			first = append(first, param.Setting{Path: axis.Path, Value: axis.Values[0]})
-		}
-		if set, err := param.With(p, first...); err == nil {
-			p = set.(pipeline.Pipeline)
-		}
-	}
-	return p.CheckKinds(schema)
+	return param.Fault{Problem: fmt.Sprintf("%s predicts %s, and the task is %s; take %s", own.Name, what, task, param.Alternatives(others))}, true
 }
 
 // streaming is the pipeline with little memory for mapped rows, which are mapped afresh instead.

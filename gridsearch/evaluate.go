@@ -61,7 +61,7 @@ func (s Search) prepare(data datasets.Set) (*run, error) {
 		return nil, err
 	}
 	if left, ok := s.Splitter.(LeaveOneOut); ok {
-		if err := left.suits(s.Estimator); err != nil {
+		if err := left.Check(s.Estimator); err != nil {
 			return nil, err
 		}
 	}
@@ -174,7 +174,7 @@ func (r *run) record(candidate, fold int, held estimator.Held) error {
 	if !finite(out.seconds) {
 		out.seconds = 0
 	}
-	failed := held.Err
+	failed := r.data.Locate(held.Err, 0)
 	if failed == nil {
 		var fatal error
 		if out.scores, failed, fatal = r.scorer.score(fold, held.Prediction); fatal != nil {
@@ -381,13 +381,14 @@ func (r *run) fit(ctx context.Context, f fit) (held estimator.Held) {
 		err = fmt.Errorf("%T.Fit returned no model", r.candidates[f.candidate].spec)
 	}
 	if err != nil {
-		held.Err = err
+		held.Err = train.Locate(err, 0)
 		return held
 	}
 	if m, ok := model.(estimator.Reporter); ok {
 		held.Report = m.Report()
 	}
-	held.Prediction, held.Err = r.scorer.predict(ctx, model, datasets.SelectRows(r.data.X, fold.Test))
+	held.Prediction, err = r.scorer.predict(ctx, model, datasets.SelectRows(r.data.X, fold.Test))
+	held.Err = r.data.AtRows(err, fold.Test)
 	return held
 }
 

@@ -34,8 +34,8 @@ func (LeaveOneOut) Split(data datasets.Set) ([]datasets.Fold, error) {
 	return []datasets.Fold{{Train: all, Test: all}}, nil
 }
 
-// suits says why an estimator cannot leave one out.
-func (LeaveOneOut) suits(spec estimator.Estimator) error {
+// Check says why an estimator cannot leave one out, nil where it can.
+func (LeaveOneOut) Check(spec estimator.Estimator) error {
 	if _, ok := spec.(estimator.OneOutSweeper); !ok {
 		return fmt.Errorf("leave one out is for ridge and ridge_classifier, by themselves or at the end of a pipeline, not for %T; use k folds", spec)
 	}

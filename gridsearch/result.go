@@ -22,6 +22,7 @@ import (
 type Result struct {
 	Score           string      // the metric that decides, by its name
 	GreaterIsBetter bool        // of that metric
+	Positive        string      // class that scores of two classes speak of; "" where there are not two
 	Folds           int         // number of folds
 	Candidates      []Candidate // in the order of the grid, its last axis fastest
 	BestIndex       int         // of the candidate that the refit rule chooses
@@ -74,7 +75,7 @@ func (c Candidate) String() string {
 func (r *run) result() (*Result, error) {
 	decides := r.scorer.metrics[0]
 	out := &Result{
-		Score: decides.Name, GreaterIsBetter: decides.GreaterIsBetter, Folds: len(r.folds),
+		Score: decides.Name, GreaterIsBetter: decides.GreaterIsBetter, Positive: metrics.PositiveClass(r.data.Schema.Classes()), Folds: len(r.folds),
 		Shared: r.shared, Fits: r.total(), Resumed: r.resumed,
 	}
 	for i, c := range r.candidates {
@@ -262,7 +263,8 @@ func number(plain any) (float64, bool) {
 // WriteCSV writes the table, a row for each candidate in the order of the grid. The columns are
 // candidate, a parameter each by its path, fold0, fold1, … with the scores that decide, mean, std,
 // rank, fit_seconds (of one fit, in the mean), then fold0_<name>, …, mean_<name>, std_<name> for
-// every score recorded besides, and failed, the reason why there is no score. A score that is
+// every score recorded besides, failed, the reason why there is no score, and, where there are two
+// classes, positive, the name of the one that scores speak of. A score that is
 // missing is an empty cell. Numbers are written so that they read back the same.
 func (r *Result) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
@@ -279,7 +281,11 @@ func (r *Result) WriteCSV(w io.Writer) error {
 		for _, s := range c.Others {
 			row = append(row, s.cells()...)
 		}
-		if err := out.Write(append(row, c.Failed)); err != nil {
+		row = append(row, c.Failed)
+		if r.Positive != "" {
+			row = append(row, r.Positive)
+		}
+		if err := out.Write(row); err != nil {
 			return fmt.Errorf("gridsearch: %w", err)
 		}
 	}
@@ -306,7 +312,11 @@ func (r *Result) csvHeader() []string {
 	for _, s := range r.Candidates[0].Others {
 		scores("_" + s.Name)
 	}
-	return append(head, "failed")
+	head = append(head, "failed")
+	if r.Positive != "" {
+		head = append(head, "positive")
+	}
+	return head
 }
 
 func (s Summary) cells() []string {

@@ -145,7 +145,7 @@ func withClasses(data datasets.Set) (datasets.Set, error) {
 	classes := 2
 	for i, y := range data.Y {
 		if y != math.Trunc(y) || y < 0 || y >= maxClasses {
-			return data, fmt.Errorf("row %d: target %v, wanted a class code 0, 1, …", i, y)
+			return data, data.Locate(&datasets.RowError{Row: i, Err: fmt.Errorf("target %v, wanted a class code 0, 1, …", y)}, 0)
 		}
 		classes = max(classes, int(y)+1)
 	}

@@ -62,7 +62,7 @@ func classAverages() []Metric {
 				Doc:  fmt.Sprintf("%s: %s; %s.", strings.ToUpper(s.name[:1])+s.name[1:], s.doc, a.doc),
 				Func: func(in Input) (float64, error) { return a.average(tallyOf(in), s.ratio) },
 			}
-			if a.suffix == "" {
+			if m.Binary = a.suffix == ""; m.Binary {
 				m.Aliases = []string{s.name + "_score"}
 			}
 			all = append(all, m)

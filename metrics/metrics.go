@@ -20,6 +20,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // Task is the kind of problem that a metric is for.
@@ -67,6 +69,7 @@ type Metric struct {
 	Task            Task
 	GreaterIsBetter bool
 	Needs           Need
+	Binary          bool // whether it is for two classes and speaks of the second, the positive one, which has code 1
 
 	// Func computes the score. It is called with an input that has been checked for what Task and Needs ask: lengths
 	// agree, everything is finite, every weight is positive (Weights may be nil), class codes lie below Classes,
@@ -109,6 +112,40 @@ func (m Metric) score(in Input) (float64, error) {
 		total.add(score)
 	}
 	return total.value() / float64(targets), nil
+}
+
+// CheckClasses says why the metric cannot score that many classes, nil where it can. It asks the metric
+// itself, by rows that are all predicted right.
+func (m Metric) CheckClasses(classes int) error {
+	if m.Task != Classification {
+		return fmt.Errorf("metrics: %s is for %s", m.Name, m.Task)
+	}
+	if classes < 2 || classes > maxProbe {
+		return nil
+	}
+	in := Input{Truth: make([]float64, classes), Classes: classes}
+	in.Probabilities = mat.NewDense(classes, classes, nil)
+	for k := range classes {
+		in.Truth[k] = float64(k)
+		in.Probabilities.Set(k, k, 1)
+	}
+	in.Predicted = in.Truth
+	if _, err := m.Score(in); err != nil && !errors.Is(err, ErrUndefined) {
+		return err
+	}
+	return nil
+}
+
+// maxProbe bounds the classes by which a metric is asked: one that takes so many takes more.
+const maxProbe = 64
+
+// PositiveClass returns the name of the class that [Metric.Binary] scores speak of, the second of two, whose
+// code is 1; "" where there are not two.
+func PositiveClass(classes []string) string {
+	if len(classes) != 2 {
+		return ""
+	}
+	return classes[1]
 }
 
 // Better reports whether score a is strictly better than score b.

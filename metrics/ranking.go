@@ -13,7 +13,7 @@ import (
 // ranking holds the metrics of decision scores and probabilities.
 var ranking = []Metric{
 	{
-		Name: "roc_auc", Aliases: []string{"roc_auc_score", "auc"}, Task: Classification, Needs: ScoresOrProbabilities, GreaterIsBetter: true, Func: rocAUC,
+		Name: "roc_auc", Aliases: []string{"roc_auc_score", "auc"}, Task: Classification, Binary: true, Needs: ScoresOrProbabilities, GreaterIsBetter: true, Func: rocAUC,
 		Doc: "Chance that a row of class 1 scores above a row of class 0, ties counting half: the area under the ROC curve.",
 	},
 	{
@@ -33,7 +33,7 @@ var ranking = []Metric{
 		Doc: "Mean over pairs of classes, weighted by their rows, of the AUC among the rows of the two.",
 	},
 	{
-		Name: "average_precision", Aliases: []string{"average_precision_score"}, Task: Classification, Needs: ScoresOrProbabilities, GreaterIsBetter: true, Func: averagePrecision,
+		Name: "average_precision", Aliases: []string{"average_precision_score"}, Task: Classification, Binary: true, Needs: ScoresOrProbabilities, GreaterIsBetter: true, Func: averagePrecision,
 		Doc: "Precision of class 1 averaged over the steps in recall, Σ (R_n - R_{n-1}) P_n, without interpolation.",
 	},
 	{
@@ -49,7 +49,7 @@ var ranking = []Metric{
 		Doc: "Mean of minus the logarithm of the true class's probability, clipped to [2⁻⁵², 1-2⁻⁵²] and renormalised.",
 	},
 	{
-		Name: "brier_score", Aliases: []string{"brier", "brier_score_loss"}, Task: Classification, Needs: Probabilities, Func: brierScore,
+		Name: "brier_score", Aliases: []string{"brier", "brier_score_loss"}, Task: Classification, Binary: true, Needs: Probabilities, Func: brierScore,
 		Doc: "Mean square of the probability of class 1 minus the truth, for two classes.",
 	},
 }

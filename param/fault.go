@@ -12,7 +12,7 @@ import (
 // Fields that do not apply are empty.
 type Fault struct {
 	File         string // of a document
-	Line, Column int    // in File, from 1
+	Line, Column int    // in File, from 1; 0 for none in particular
 	Path         string // of the parameter or key: "pipeline.rff.gamma"
 	Value        any    // found there, where Wanted says what should be
 	Wanted       string // in words: "a number > 0"
@@ -27,7 +27,10 @@ func (f Fault) Error() string {
 		b.WriteString(f.File + ":")
 	}
 	if f.Line > 0 {
-		fmt.Fprintf(&b, "%d:%d:", f.Line, f.Column)
+		fmt.Fprintf(&b, "%d:", f.Line)
+	}
+	if f.Line > 0 && f.Column > 0 {
+		fmt.Fprintf(&b, "%d:", f.Column)
 	}
 	if b.Len() > 0 {
 		b.WriteByte(' ')
@@ -82,6 +85,15 @@ func (f Faults) Error() string {
 		lines[i] = f[i].Error()
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Unwrap returns the faults one by one.
+func (f Faults) Unwrap() []error {
+	out := make([]error, len(f))
+	for i := range f {
+		out[i] = f[i]
+	}
+	return out
 }
 
 // Err returns f as an error, nil where there is no fault.

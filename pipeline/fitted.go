@@ -189,7 +189,7 @@ func (p *FittedPipeline) diagnose(ctx context.Context, err error, X mat.Matrix, 
 		}
 		X, schema = Z, describe(s.fit, schema)
 	}
-	return explain(err, X, schema, lo)
+	return explain(err, datasets.Set{X: X}, schema, lo)
 }
 
 // predictBlock puts what the model says about the rows Z, the first of which is row lo, into out.

@@ -91,7 +91,7 @@ func TestSaveAndLoad(t *testing.T) {
 			if !reflect.DeepEqual(back.Schema, suited(p, data).Schema) || back.Spec().String() != p.String() {
 				t.Errorf("schema %+v of %s", back.Schema, back.Spec())
 			}
-			if in := pipeline.Unwrap(back.Predictor).InputSchema(); !reflect.DeepEqual(in, data.Schema) {
+			if in := pipeline.Unwrap(back.Predictor).InputSchema(); !reflect.DeepEqual(in, suited(p, data).Schema) {
 				t.Errorf("schema of the inputs %+v", in)
 			}
 			if reflect.TypeOf(back.Predictor) != reflect.TypeOf(m.Predictor) {

@@ -401,7 +401,7 @@ func (m mapped) Blocks(ctx context.Context, yield func(block datasets.Set) error
 			part := block.Slice(lo, min(lo+limit, block.Rows()))
 			Z, err := m.step.applyTile(ctx, t, part.X)
 			if err != nil {
-				return upstream(explain(err, part.X, m.base.Schema(), first))
+				return upstream(explain(err, part, m.base.Schema(), first))
 			}
 			first += part.Rows()
 			part.X, part.Schema = Z, m.schema
@@ -414,8 +414,9 @@ func (m mapped) Blocks(ctx context.Context, yield func(block datasets.Set) error
 }
 
 // explain says which row of all, and which column by name, holds the missing or infinite value that
-// made err; a step sees a block without its place and its names. X begins at row first.
-func explain(err error, X mat.Matrix, schema datasets.Schema, first int) error {
+// made err; a step sees a block without its place and its names. The block begins at row first.
+func explain(err error, block datasets.Set, schema datasets.Schema, first int) error {
+	X := block.X
 	n, d := X.Dims()
 	where, cause := "", err
 	var inner *located
@@ -426,12 +427,16 @@ func explain(err error, X mat.Matrix, schema datasets.Schema, first int) error {
 		for j := range d {
 			switch v := X.At(i, j); {
 			case math.IsNaN(v) && errors.Is(err, datasets.ErrMissing):
-				cause = fmt.Errorf("row %d, column %s: %w; put an impute step before", first+i, schema.Name(j), datasets.ErrMissing)
-				return &located{place: where, err: cause}
+				cause = &datasets.RowError{Row: first + i, Column: schema.Name(j), Err: fmt.Errorf("%w; put an impute step before", datasets.ErrMissing)}
+				return &located{place: where, err: block.Locate(cause, first)}
 			case math.IsInf(v, 0):
-				return &located{place: where, err: fmt.Errorf("row %d, column %s: infinite value", first+i, schema.Name(j))}
+				return &located{place: where, err: block.Locate(&datasets.RowError{Row: first + i, Column: schema.Name(j), Err: errors.New("infinite value")}, first)}
 			}
 		}
+	}
+	var row *datasets.RowError
+	if errors.As(cause, &row) {
+		return &located{place: where, err: datasets.FromRow(block.Locate(cause, 0), first)}
 	}
 	if first > 0 && inner != nil {
 		return &located{place: where, err: fmt.Errorf("in the rows from %d: %w", first, cause)}

@@ -291,9 +291,8 @@ type division struct {
 }
 
 func (d division) trainSet() datasets.Set { return d.set.Slice(0, d.train) }
-func (d division) testX() mat.Matrix {
-	return datasets.SliceRows(d.set.X, d.train, d.set.Rows())
-}
+func (d division) heldOut() datasets.Set  { return d.set.Slice(d.train, d.set.Rows()) }
+func (d division) testX() mat.Matrix      { return d.heldOut().X }
 
 // divide returns the rows of fold f.
 func divide(data datasets.Set, fold datasets.Fold, f int) division {
@@ -314,7 +313,7 @@ func (s *sweep) descend(ctx context.Context, b *branch, d division, depth int) {
 	start := time.Now()
 	mapped, fit, err := s.through(ctx, b, d)
 	if err != nil {
-		s.refuse(ctx, b, d.fold, err)
+		s.refuse(ctx, b, d, err)
 		return
 	}
 	if fit == nil {
@@ -364,7 +363,7 @@ func (s *sweep) through(ctx context.Context, b *branch, d division) (division, t
 		}
 		held, err := mapAll(ctx, fitted, d.testX())
 		if err != nil {
-			return d, nil, err
+			return d, nil, d.heldOut().Locate(err, 0)
 		}
 		d.set.Schema = r.set.Schema
 		d.set.X = stacked(r.set.X, held)
@@ -399,9 +398,10 @@ func (s *sweep) fitAlone(ctx context.Context, p Pipeline, d division, depth int)
 
 // judge predicts the rows held out.
 func judge(ctx context.Context, fitted estimator.Predictor, err error, d division, start time.Time) estimator.Held {
-	held := estimator.Held{Err: err}
+	held := estimator.Held{Err: d.set.Locate(err, 0)}
 	if err == nil {
 		held.Prediction, held.Err = predictAll(ctx, fitted, d.testX())
+		held.Err = d.heldOut().Locate(held.Err, 0)
 		if r, ok := fitted.(estimator.Reporter); ok {
 			held.Report = r.Report()
 		}
@@ -473,7 +473,7 @@ func (s *sweep) sweepEstimators(ctx context.Context, sweeper estimator.Sweeper, 
 		specs[k] = s.settings[i].Estimator
 	}
 	yield := func(k, f int, held estimator.Held) error {
-		held.Err = at("step", s.settings[settings[k]].path(), held.Err)
+		held.Err = data.Locate(at("step", s.settings[settings[k]].path(), held.Err), 0)
 		held.Seconds += seconds
 		s.give(ctx, settings[k], fold(f), held)
 		return ctx.Err()
@@ -487,7 +487,7 @@ func (s *sweep) sweepEstimators(ctx context.Context, sweeper estimator.Sweeper, 
 		names, err = sweeper.Sweep(ctx, data, folds, specs, yield)
 	}
 	if err != nil && ctx.Err() == nil {
-		s.cancel(at("step", s.settings[settings[0]].path(), err))
+		s.cancel(data.Locate(at("step", s.settings[settings[0]].path(), err), 0))
 	}
 	s.share(names...)
 }

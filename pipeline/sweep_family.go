@@ -156,7 +156,7 @@ func (s *sweep) family(ctx context.Context, family []*branch, at familyRows) {
 		Wanted: func(k, f int) bool { return s.wanted(settings[k], at.first+f) },
 		Alone:  func(ctx context.Context, k, f int) estimator.Held { return at.alone(ctx, settings[k], f) },
 		Yield: func(k, f int, held estimator.Held) error {
-			held.Err = placed(s.settings[settings[k]].path(), held.Err)
+			held.Err = at.data.Locate(placed(s.settings[settings[k]].path(), held.Err), 0)
 			held.Seconds += at.seconds
 			s.give(ctx, settings[k], at.first+f, held)
 			return ctx.Err()
@@ -169,7 +169,7 @@ func (s *sweep) family(ctx context.Context, family []*branch, at familyRows) {
 	sweeper := s.settings[settings[0]].Estimator.(estimator.FamilySweeper)
 	names, err := sweeper.SweepFamily(ctx, job)
 	if err != nil && ctx.Err() == nil {
-		s.cancel(placed(s.settings[settings[0]].path(), err))
+		s.cancel(at.data.Locate(placed(s.settings[settings[0]].path(), err), 0))
 	}
 	s.share(names...)
 }

@@ -78,7 +78,7 @@ func (s *sweep) nest(ctx context.Context, nest []*branch, d division, depth int)
 			var own transformer.Transformer
 			own, part.set.X, err = b.step.Fitter.(transformer.Nested).Part(ctx, fit, wide.set.X)
 			if err != nil {
-				s.refuse(ctx, b, d.fold, err)
+				s.refuse(ctx, b, d, err)
 				continue
 			}
 			part.set.Schema = describe(own, schema)
@@ -89,9 +89,9 @@ func (s *sweep) nest(ctx context.Context, nest []*branch, d division, depth int)
 }
 
 // refuse says that the step of b failed.
-func (s *sweep) refuse(ctx context.Context, b *branch, fold int, err error) {
+func (s *sweep) refuse(ctx context.Context, b *branch, d division, err error) {
 	for _, i := range b.settings {
-		s.give(ctx, i, fold, estimator.Held{Err: at("step", b.step.path(), err)})
+		s.give(ctx, i, d.fold, estimator.Held{Err: d.set.Locate(at("step", b.step.path(), err), 0)})
 	}
 }
 

@@ -117,7 +117,7 @@ func eachCode(ctx context.Context, step string, X mat.Matrix, first int, levels 
 			case v == datasets.Unknown || isCode(v, levels[j]):
 				f(i, j, int(v))
 			default:
-				return fmt.Errorf("transformer: %s: row %d, column %s: %v is not the code of one of %d levels", step, first+i, schema.Name(j), v, levels[j])
+				return fmt.Errorf("transformer: %s: %w", step, &datasets.RowError{Row: first + i, Column: schema.Name(j), Err: fmt.Errorf("%v is not the code of one of %d levels", v, levels[j])})
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package transformer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -94,7 +95,7 @@ func (f *FittedOrdinal) TransformTo(ctx context.Context, dst *mat.Dense, X mat.M
 		dst.RawRowView(i)[j] = v
 	})
 	if err == nil && unknown >= 0 && f.unknown == "error" {
-		err = fmt.Errorf("transformer: ordinal: row %d has a level that training did not know; set unknown: code or missing to allow it", unknown)
+		err = fmt.Errorf("transformer: ordinal: %w", &datasets.RowError{Row: unknown, Err: errors.New("a level that training did not know; set unknown: code or missing to allow it")})
 	}
 	return err
 }

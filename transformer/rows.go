@@ -52,7 +52,7 @@ func checkFinite(step string, spec any, data datasets.Set) error {
 		return err
 	}
 	if err := checkEntries(step, X, data.Schema, 0, math.MaxFloat64, false); err != nil {
-		return err
+		return data.Locate(err, 0)
 	}
 	return checkSet(step, data)
 }
@@ -80,11 +80,11 @@ func fold(ctx context.Context, step string, src datasets.Source, missing bool, a
 			return err
 		}
 		if err := checkEntries(step, X, src.Schema(), rows, math.MaxFloat64, missing); err != nil {
-			return err
+			return block.Locate(err, rows)
 		}
 		first := rows
 		rows += block.Rows()
-		return add(first, X)
+		return block.Locate(add(first, X), first)
 	})
 	switch {
 	case err != nil:
@@ -138,7 +138,7 @@ func checkEntries(step string, X mat.Matrix, schema datasets.Schema, first int, 
 	case math.IsInf(v, 0):
 		problem = errors.New("infinite value")
 	}
-	return fmt.Errorf("transformer: %s: row %d, column %s: %w", step, first+i, schema.Name(j), problem)
+	return fmt.Errorf("transformer: %s: %w", step, &datasets.RowError{Row: first + i, Column: schema.Name(j), Err: problem})
 }
 
 // findEntry returns the first entry that checkEntries reports, row -1 where there is none.

@@ -19,11 +19,15 @@ type specFlags struct {
 }
 
 func (f specFlags) load(s *session) (experiment.Spec, error) {
+	return experiment.Load(s.ctx, f.Spec, f.overrides()...)
+}
+
+func (f specFlags) overrides() []experiment.Override {
 	set := f.Set
 	if f.NoSearch {
 		set = append(set, experiment.Override{Path: "search", Value: "null"})
 	}
-	return experiment.Load(s.ctx, f.Spec, set...)
+	return set
 }
 
 type initCommand struct {
@@ -87,7 +91,7 @@ type validateCommand struct{ specFlags }
 func (validateCommand) Help() string { return "Example: bochner validate adult.yaml" }
 
 func (c validateCommand) Run(s *session) error {
-	_, err := c.load(s)
+	err := experiment.Validate(s.ctx, c.Spec, c.overrides()...)
 	if s.json {
 		if wrong := s.print(verdictOf(err)); wrong != nil {
 			return wrong
@@ -152,10 +156,13 @@ func (c planCommand) Run(s *session) error {
 	return plan.Refusal()
 }
 
-type runCommand struct{ specFlags }
+type runCommand struct {
+	specFlags
+	Force bool `short:"f" help:"Replace the results of another run in output.dir."`
+}
 
 func (runCommand) Help() string {
-	return "Writes spec.yaml, result.json, cv_results.csv, predictions.csv and model.bochner into output.dir. A run that was stopped goes on where it was.\n\nExample: bochner run adult.yaml --set rff.gamma=0.1 --set output.dir=runs/wide"
+	return "Writes spec.yaml, result.json, cv_results.csv, predictions.csv and model.bochner into output.dir. A run that was stopped goes on where it was. Results of another spec or of other data are replaced with --force only.\n\nExample: bochner run adult.yaml --set rff.gamma=0.1 --set output.dir=runs/wide"
 }
 
 func (c runCommand) Run(s *session) error {
@@ -164,7 +171,7 @@ func (c runCommand) Run(s *session) error {
 		return err
 	}
 	progress, end := s.progress()
-	result, err := experiment.Run(s.ctx, spec, experiment.Options{Progress: progress})
+	result, err := experiment.Run(s.ctx, spec, experiment.Options{Progress: progress, Force: c.Force})
 	end()
 	if err != nil {
 		return err

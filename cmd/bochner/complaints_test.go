@@ -90,6 +90,18 @@ func with(text string, n int, line string) string {
 	return strings.Join(lines, "\n")
 }
 
+// gone returns rows without the values of a column.
+func gone(text string, column int) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines[1:] {
+		if fields := strings.Split(line, ","); len(fields) > column {
+			fields[column] = ""
+			lines[i+1] = strings.Join(fields, ",")
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 var specComplaints = []complaint{
 	validate("empty file", ""),
 	validate("comments only", "# nothing yet\n"),
@@ -197,6 +209,18 @@ var specComplaints = []complaint{
 	about("an unknown search key", "search", "search: {grids: {}}"),
 	about("output that is a text", "output", "output: runs"),
 
+	about("probabilities that the model has not", "pipeline", numeric("svm")+"search: {score: log_loss}"),
+	about("a score of two classes for three", "data", "data: {dataset: iris}\nsearch: {score: f1}"),
+	about("a score of numbers for classes, which are not named", "data", "data: {train: rows.csv, target: y}\nsearch: {score: r2}"),
+	about("a score of classes for numbers", "pipeline", numeric("ridge")+"search: {score: f1}\n#"),
+	about("classes for a regression", "data", "data: {train: rows.csv, target: y, task: regression}"),
+	about("more folds than a class has rows", "search", "search: {folds: 21}"),
+	about("more folds than rows", "search", "search: {cv: {kind: kfold, folds: 50}}"),
+	about("more folds than groups", "data", "data: {train: rows.csv, target: y, task: classification, group: c}\nsearch: {folds: 3}"),
+	about("leaving one out of a logistic regression", "search", "search: {cv: {kind: loo}}"),
+	about("halving from more rows than there are", "search", "search: {halving: {least: 1000}}"),
+	about("faults of every kind at once", "data", "data: {train: gaps.csv, target: y, task: classification, test: stray.csv}\nsearch: {folds: 30, score: r2}"),
+
 	{name: "no such spec", args: "validate nowhere.yaml", code: failure},
 	{name: "a folder as a spec", args: "validate folder", code: failure},
 	{name: "an override of nothing", args: "validate good.yaml --set rff.gama=1", code: failure},
@@ -214,7 +238,38 @@ var specComplaints = []complaint{
 	{name: "a streamed search", args: "validate good.yaml --set data.stream=always --set search.folds=3", code: failure},
 }
 
+// numeric is a pipeline for the numbers of rows, with a model.
+func numeric(model string) string {
+	return "pipeline: [{columns: [{select: numeric, steps: [standardize]}]}, " + model + "]\n"
+}
+
+// given is a complaint of validate about rows.
+func given(name, rows, more string) complaint {
+	c := data(name, "bad.csv", rows, more)
+	c.args = "validate spec.yaml"
+	return c
+}
+
 var dataComplaints = []complaint{
+	given("text in another encoding", with(rows(40), 4, "1,2,caf\xe9,no"), ""),
+	given("a name in another encoding", with(rows(40), 1, "a,b,caf\xe9,y"), ""),
+	given("a column without values", gone(rows(40), 1), ""),
+	given("values missing in two columns", with(with(rows(40), 4, "1,,red,no"), 5, ",2,red,no"), ""),
+	given("weights that are missing or negative", with(with(rows(40), 4, "1,-2,red,no"), 5, "1,,red,no"), ", weight: b"),
+	given("weights of nothing", strings.NewReplacer("0.0", "0", "0.5", "0", "1.0", "0", "1.5", "0", "2.0", "0", "2.5", "0", "3.0", "0", "3.5", "0", "4.0", "0", "4.5", "0", "5.0", "0").Replace(rows(40)), ", weight: b"),
+	given("a group that is missing", with(rows(40), 4, "1,2,,no"), ", group: c"),
+	given("faults in several columns", with(with(with(rows(40), 4, "one,2,red,no"), 6, "1,two,red,no"), 9, "1,2,red,"), ""),
+	given("a class of one row, stratified", with(rows(40), 4, "1,2,red,perhaps"), ", split: {test: 0.5, stratify: true}"),
+	{name: "a test file with faults", args: "validate good.yaml --set data.test=bad.csv", code: failure, files: map[string]string{"bad.csv": with(with(with(rows(40), 4, "1,2,red,perhaps"), 6, "1,two,red,no"), 7, "1,,red,no")}},
+	{name: "a test file without the target", args: "validate good.yaml --set data.test=bad.csv", code: failure, files: map[string]string{"bad.csv": "a,b,c\n1,2,red\n"}},
+	{name: "a level that training did not have", args: "validate ordinal.yaml", code: failure, files: map[string]string{"test.csv": with(rows(40), 4, "1,2,blue,no"),
+		"ordinal.yaml": "data: {train: rows.csv, target: y, test: test.csv}\npipeline: [{columns: [{select: numeric, steps: [standardize]}, {select: c, steps: [ordinal]}]}, logistic]\n"}},
+	{name: "results of another run", args: "run --quiet good.yaml --set rff.features=12 --set data.split.test=0.5", code: failure, setup: func(t *testing.T) {
+		var out, errs strings.Builder
+		if code := run(context.Background(), []string{"run", "--quiet", "good.yaml"}, &out, &errs); code != success {
+			t.Fatalf("exit code %d: %s", code, errs.String())
+		}
+	}},
 	data("a ragged row", "bad.csv", with(rows(40), 4, "1,2,red"), ""),
 	data("a text among numbers", "bad.csv", with(rows(40), 4, "1,two,red,no"), ""),
 	data("no value for the target", "bad.csv", with(rows(40), 4, "1,2,red,"), ""),
@@ -393,6 +448,8 @@ func workplace(t *testing.T) string {
 	t.Chdir(dir)
 	put(t, "rows.csv", rows(40))
 	put(t, "other.csv", "a,b,d,y\n1,2,red,no\n")
+	put(t, "gaps.csv", with(rows(40), 4, "1,,red,no"))
+	put(t, "stray.csv", with(rows(40), 4, "1,2,red,perhaps"))
 	put(t, "rows.xlsx", "no table")
 	put(t, "empty.csv", "")
 	put(t, "good.yaml", "data: {train: rows.csv, target: y, task: classification}\npipeline: [{columns: [{select: numeric, steps: [standardize]}, {select: categorical, steps: [onehot]}]}, {rff: {features: 10}}, logistic]\noutput: {dir: made}\n")

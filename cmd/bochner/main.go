@@ -36,7 +36,7 @@ const (
 // commands is the command line.
 type commands struct {
 	Init     initCommand     `cmd:"" help:"Write a commented experiment file for a data file."`
-	Validate validateCommand `cmd:"" help:"Check an experiment file and the head of its data."`
+	Validate validateCommand `cmd:"" help:"Check an experiment file and its data."`
 	Plan     planCommand     `cmd:"" help:"Say what a run would cost, and refuse what cannot fit in memory."`
 	Run      runCommand      `cmd:"" help:"Run an experiment: read, search, fit, test, save."`
 	Evaluate evaluateCommand `cmd:"" help:"Score a model on labelled rows."`

@@ -120,7 +120,7 @@ func TestQuietAndJSON(t *testing.T) {
 	if out, errs := call(t, success, "run --quiet good.yaml"); out != "" || errs != "" {
 		t.Errorf("printed %q and %q", out, errs)
 	}
-	out, errs := call(t, success, "run --quiet --json good.yaml --set data.split.test=0.25")
+	out, errs := call(t, success, "run --quiet --json --force good.yaml --set data.split.test=0.25")
 	if errs != "" {
 		t.Errorf("said %q", errs)
 	}
@@ -307,14 +307,14 @@ func TestNoSearchAndDrop(t *testing.T) {
 	if _, err := os.Stat("out/cv_results.csv"); err != nil {
 		t.Error(err)
 	}
-	out, _ := call(t, success, "run good.yaml --set search.grid.logistic.C=[1,2] --no-search --set output.dir=out")
+	out, _ := call(t, success, "run good.yaml --force --set search.grid.logistic.C=[1,2] --no-search --set output.dir=out")
 	if strings.Contains(out, "folds") {
 		t.Errorf("it has searched:\n%s", out)
 	}
 	if _, err := os.Stat("out/cv_results.csv"); !os.IsNotExist(err) {
 		t.Errorf("the table of the search before is there: %v", err)
 	}
-	out, _ = call(t, success, "run good.yaml --set search.folds=3 --set output.dir=out")
+	out, _ = call(t, success, "run good.yaml --force --set search.folds=3 --set output.dir=out")
 	has(t, out, "the pipeline as it is × 3 folds")
 
 	put(t, "wide.csv", "a,d,b,c,e\n1,x,2,red,0\n3,y,1,green,0\n")

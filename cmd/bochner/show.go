@@ -34,6 +34,7 @@ func showResult(out io.Writer, r experiment.Result) {
 	}
 	fmt.Fprintln(out)
 	showScores(out, r.Train, r.Test)
+	showPositive(out, r.Positive)
 	for i, w := range r.Warnings {
 		if i == 0 {
 			fmt.Fprintln(out)
@@ -65,6 +66,13 @@ func showScores(out io.Writer, train, test map[string]float64) {
 	t.Flush()
 }
 
+// showPositive names the class that scores of two classes speak of.
+func showPositive(out io.Writer, class string) {
+	if class != "" {
+		fmt.Fprintf(out, "positive class: %s\n", class)
+	}
+}
+
 // showEvaluation prints a model's scores on rows.
 func showEvaluation(out io.Writer, e experiment.Evaluation) {
 	fmt.Fprintf(out, "%s: %s, %d rows\n\n", e.Name, e.Task, e.Rows)
@@ -73,6 +81,7 @@ func showEvaluation(out io.Writer, e experiment.Evaluation) {
 		fmt.Fprintf(t, "%s\t%s\n", name, short(e.Scores[name]))
 	}
 	t.Flush()
+	showPositive(out, e.Positive)
 	for _, w := range e.Warnings {
 		fmt.Fprintf(out, "warning: %s\n", w)
 	}
@@ -132,6 +141,9 @@ func showModel(out io.Writer, m experiment.Model) {
 	fmt.Fprintf(t, "target\t%s\n", strings.Join(m.Targets, ", "))
 	if len(m.Classes) > 0 {
 		fmt.Fprintf(t, "classes\t%s\n", strings.Join(m.Classes, ", "))
+	}
+	if m.Positive != "" {
+		fmt.Fprintf(t, "positive\t%s\n", m.Positive)
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Metrics)) {
 		fmt.Fprintf(t, "%s\t%s\n", name, short(m.Metrics[name]))

@@ -51,6 +51,7 @@ func Read(ctx context.Context, path string, o Options) (datasets.Set, error) {
 // file is a table.Reader.
 type file struct {
 	path   string
+	text   *text.File
 	o      Options
 	form   table.Form
 	levels []map[string]bool // of the nominal attributes
@@ -60,7 +61,7 @@ func (f *file) Form() table.Form { return f.form }
 
 // open reads the header, and the first row for what the rows look like.
 func open(path string, o Options) (*file, error) {
-	f := &file{path: path, o: o, form: table.Form{Name: path}}
+	f := &file{path: path, text: text.NewFile(o.FS, path), o: o, form: table.Form{Name: path}}
 	h, err := f.header()
 	if err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func open(path string, o Options) (*file, error) {
 		}
 		for _, level := range c.Levels {
 			if f.levels[j][level] {
-				return nil, fmt.Errorf("%s:%d: attribute %q lists level %q twice", path, c.Line, c.Name, level)
+				return nil, &datasets.LineError{File: path, Line: c.Line, Err: fmt.Errorf("attribute %q lists level %q twice", c.Name, level)}
 			}
 			f.levels[j][level] = true
 		}
@@ -95,7 +96,7 @@ func open(path string, o Options) (*file, error) {
 	f.form.Sparse, f.form.Weighted = r.sparse, r.weighted
 	for _, j := range h.texts {
 		if r.sparse && !slices.Contains(o.Drop, h.columns[j].Name) {
-			return nil, fmt.Errorf("%s:%d: attribute %q is a string, which sparse rows do not go with; drop it", path, h.columns[j].Line, h.columns[j].Name)
+			return nil, &datasets.LineError{File: path, Line: h.columns[j].Line, Err: fmt.Errorf("attribute %q is a string, which sparse rows do not go with; drop it", h.columns[j].Name)}
 		}
 	}
 	return f, nil
@@ -107,7 +108,7 @@ func (f *file) checkStrings(texts []int) error {
 		c := f.form.Columns[j]
 		_, known := f.o.Kinds[c.Name]
 		if !known && !slices.Contains(f.o.Drop, c.Name) && !slices.Contains(f.o.Target, c.Name) && f.o.Group != c.Name && f.o.Schema == nil {
-			return fmt.Errorf("%s:%d: attribute %q is a string; drop it, or write kinds: {%s: categorical}", f.path, c.Line, c.Name, c.Name)
+			return &datasets.LineError{File: f.path, Line: c.Line, Err: fmt.Errorf("attribute %q is a string; drop it, or write kinds: {%s: categorical}", c.Name, c.Name)}
 		}
 	}
 	return nil
@@ -183,10 +184,11 @@ type header struct {
 }
 
 func (h *header) fault(err error) error {
+	out := &datasets.LineError{File: h.path, Line: h.line, Err: err}
 	if bad, ok := err.(invalid); ok {
-		return fmt.Errorf("%s:%d:%d: %w", h.path, h.line, bad.column, err)
+		out.Letter = bad.column
 	}
-	return fmt.Errorf("%s:%d: %w", h.path, h.line, err)
+	return out
 }
 
 // invalid is a place in a line that is not UTF-8.
@@ -213,7 +215,7 @@ func (h *header) next() ([]byte, error) {
 
 // header opens the file and reads up to the data.
 func (f *file) header() (*header, error) {
-	r, err := text.Open(f.o.FS, f.path)
+	r, err := f.text.Open()
 	if err != nil {
 		return nil, err
 	}

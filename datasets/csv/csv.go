@@ -65,6 +65,7 @@ func Read(ctx context.Context, path string, o Options) (datasets.Set, error) {
 // file is a table.Reader.
 type file struct {
 	path     string
+	text     *text.File
 	o        Options
 	dialect  dialect
 	notation text.Notation
@@ -73,7 +74,7 @@ type file struct {
 
 // open checks the options and finds out the names of the columns.
 func open(path string, o Options) (*file, error) {
-	f := &file{path: path, o: o}
+	f := &file{path: path, text: text.NewFile(o.FS, path), o: o}
 	var err error
 	if f.dialect, err = o.dialect(path); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -102,7 +103,7 @@ func open(path string, o Options) (*file, error) {
 		}
 	}
 	if len(names) != len(s.fields) {
-		return nil, fmt.Errorf("%s:%d: %d fields, the options name %d columns", path, s.line, len(s.fields), len(names))
+		return nil, f.fault(s.line, fmt.Errorf("%d fields, the options name %d columns", len(s.fields), len(names)))
 	}
 	for _, name := range names {
 		c := table.Column{Name: name}
@@ -132,7 +133,7 @@ func (f *file) Records(ctx context.Context, yield func(r *table.Record) error) e
 	var rec table.Record
 	return f.scan(ctx, s, func(line int, fields [][]byte) error {
 		if len(fields) != len(f.columns) {
-			return fmt.Errorf("%s:%d: %d fields, wanted %d", f.path, line, len(fields), len(f.columns))
+			return f.fault(line, fmt.Errorf("%d fields, wanted %d", len(fields), len(f.columns)))
 		}
 		rec.Line, rec.Fields = line, fields
 		return yield(&rec)
@@ -145,9 +146,9 @@ func (f *file) fault(line int, err error) error {
 		if bad.field >= 0 && bad.field < len(f.columns) {
 			column = "column " + f.columns[bad.field].Name + ": "
 		}
-		return encodingError(fmt.Sprintf("%s:%d:%d: %s%s", f.path, bad.line, bad.column, column, f.notInEncoding()))
+		return &datasets.LineError{File: f.path, Line: bad.line, Letter: bad.column, Err: encodingError(column + f.notInEncoding())}
 	}
-	return fmt.Errorf("%s:%d: %w", f.path, line, err)
+	return &datasets.LineError{File: f.path, Line: line, Err: err}
 }
 
 // ErrEncoding is what all errors are about a file that is in another encoding than Options.Encoding.
@@ -170,7 +171,7 @@ func (f *file) notInEncoding() string {
 
 // start opens the file and leaves out its first lines.
 func (f *file) start() (*scanner, error) {
-	r, err := text.Open(f.o.FS, f.path)
+	r, err := f.text.Open()
 	if err != nil {
 		return nil, err
 	}

@@ -128,7 +128,7 @@ func TestSchema(t *testing.T) {
 		{"a,c\n1,u\n", `f.csv: missing column "b"; column "c" is not in the schema`},
 		{"a,b\nx,u\n", `f.csv:2: column a: "x" is not a number`},
 		{"a,b,y\n1,u,maybe\n", `f.csv:2: column y: class "maybe" is not among the 2 of the schema: no, yes`},
-		{"a,b,y\n1,u,\n", `f.csv:2: column y: the target is missing; missing_target: drop leaves such rows out`},
+		{"a,b,y\n1,u,\n", `f.csv:2: column y: the target is missing`},
 		{"a,b\n", `f.csv: no rows`},
 	} {
 		if _, err := read(c.text, csv.Options{Roles: roles}); err == nil || err.Error() != c.want {
@@ -257,7 +257,7 @@ func TestBadInput(t *testing.T) {
 		{"a\n1\n1e999\n" + strings.Repeat("1\n", 10), csv.Options{Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"a": datasets.Numeric}}}, `f.csv:3: column a: "1e999" is not a number`},
 		{"a,y\n1,\n", csv.Options{Roles: target("y")}, "f.csv:2: column y: the target is missing; missing_target: drop leaves such rows out"},
 		{"a,y\n1,NaN\n", csv.Options{Roles: target("y")}, "f.csv:2: column y: the target is missing; missing_target: drop leaves such rows out"},
-		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Task: datasets.Regression}}, `f.csv:2: column y: "x" is not a number`},
+		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Task: datasets.Regression}}, `f.csv:2: column y: "x" is not a number, and the task is regression`},
 		{"a,y\n1,x\n", csv.Options{Roles: target("z")}, `f.csv: target: no column "z"; there are a, y`},
 		{"a,y\n1,x\n", csv.Options{Roles: target("2")}, `f.csv: target: no column "2"; there are a, y`},
 		{"a,y\n1,x\n", csv.Options{Roles: target("y", "y")}, `f.csv: target: column "y" is already the target`},
@@ -302,7 +302,7 @@ func TestBadInput(t *testing.T) {
 	if _, err := csv.Read(context.Background(), "no/such.csv", csv.Options{}); err == nil || err.Error() != "open no/such.csv: no such file or directory" {
 		t.Errorf("error %v for a file that is not there", err)
 	}
-	if _, err := csv.Read(context.Background(), ".", csv.Options{}); err == nil || err.Error() != "open .: is a directory, wanted a file" {
+	if _, err := csv.Read(context.Background(), ".", csv.Options{}); err == nil || err.Error() != ".: a folder, wanted a file" {
 		t.Errorf("error %v for a directory", err)
 	}
 }
@@ -365,7 +365,7 @@ func TestFileChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files["f.csv"] = &fstest.MapFile{Data: []byte("a\n1\n")}
+	files["f.csv"] = &fstest.MapFile{Data: []byte("a\n1\n \n")} // as large as before
 	if _, err := datasets.Gather(context.Background(), src); err == nil || err.Error() != "f.csv: 1 rows, there were 2 before; the file has changed" {
 		t.Error(err)
 	}

@@ -3,6 +3,8 @@ package csv
 import (
 	"context"
 	"fmt"
+
+	"github.com/bochner-ml/bochner/datasets/internal/text"
 	"io"
 )
 
@@ -11,7 +13,7 @@ import (
 // fields. A missing value is nil; fields are valid until yield returns. Of the options those count that
 // say how the file is written.
 func Scan(ctx context.Context, path string, o Options, yield func(line int, fields [][]byte) error) error {
-	f := &file{path: path, o: o}
+	f := &file{path: path, text: text.NewFile(o.FS, path), o: o}
 	var err error
 	if f.dialect, err = o.dialect(path); err != nil {
 		return fmt.Errorf("%s: %w", path, err)

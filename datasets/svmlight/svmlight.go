@@ -9,6 +9,7 @@ package svmlight
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -44,7 +45,7 @@ const rest = "rest"
 // every pass and holds one block of rows. Without Options.Schema it reads the file once to check it,
 // to count rows and columns and to learn the classes.
 func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
-	s := &source{path: path, o: o, cols: o.Width}
+	s := &source{path: path, text: text.NewFile(o.FS, path), o: o, cols: o.Width}
 	if s.cols == 0 && o.Schema != nil {
 		s.cols = len(o.Schema.Columns)
 	}
@@ -81,6 +82,7 @@ func Read(ctx context.Context, path string, o Options) (datasets.Set, error) {
 // source is the rows of a file.
 type source struct {
 	path       string
+	text       *text.File
 	o          Options
 	rows, cols int // rows is -1 where nobody has counted
 	schema     datasets.Schema
@@ -107,7 +109,7 @@ func (s *source) learn(ctx context.Context) error {
 		}
 		if classify && !labels[r.label] {
 			if labels[r.label] = true; len(labels) > maxClasses {
-				return fmt.Errorf("%s:%d: more than %d classes; is this a regression?", s.path, r.line, maxClasses)
+				return s.fault(r.line, fmt.Errorf("more than %d classes; is this a regression?", maxClasses))
 			}
 		}
 		return nil
@@ -174,6 +176,39 @@ func (s *source) code(classes []string) error {
 	return nil
 }
 
+func (s *source) fault(line int, err error) error {
+	return &datasets.LineError{File: s.path, Line: line, Err: err}
+}
+
+// Survey finds a value in every column of every row, as the first reading has, and looks at the
+// classes where they are those of other rows.
+func (s *source) Survey(ctx context.Context) ([]datasets.Content, error) {
+	if s.o.Schema != nil && s.codes != nil {
+		if err := s.each(ctx, func(r *row) error { _, err := s.class(r); return err }); err != nil {
+			return nil, err
+		}
+	}
+	return make([]datasets.Content, s.cols), nil
+}
+
+// class returns the code of a row's class, or its number.
+func (s *source) class(r *row) (float64, error) {
+	if s.codes == nil {
+		return r.label, nil
+	}
+	code, ok := s.codes[r.label]
+	if !ok {
+		code = s.other
+	}
+	if code == datasets.Unknown && s.o.Unlabelled {
+		return math.NaN(), nil
+	}
+	if code == datasets.Unknown {
+		return 0, s.fault(r.line, fmt.Errorf("class %s is not among those of the schema: %s", number(r.label), strings.Join(s.schema.Classes(), ", ")))
+	}
+	return code, nil
+}
+
 func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
 	b := block{source: s, indptr: []int{0}, values: []float64{}}
 	rows := 0
@@ -214,17 +249,9 @@ type block struct {
 
 // add appends one row, without the zeros that the file writes out.
 func (b *block) add(r *row) error {
-	label := r.label
-	if b.codes != nil {
-		code, ok := b.codes[label]
-		if !ok {
-			code = b.other
-		}
-		if label = code; label == datasets.Unknown && b.o.Unlabelled {
-			label = math.NaN()
-		} else if label == datasets.Unknown {
-			return fmt.Errorf("%s:%d: class %s is not among those of the schema: %s", b.path, r.line, number(r.label), strings.Join(b.schema.Classes(), ", "))
-		}
+	label, err := b.class(r)
+	if err != nil {
+		return err
 	}
 	b.labels = append(b.labels, label)
 	if r.grouped {
@@ -288,7 +315,7 @@ const pollRows = 1024
 
 // each calls yield for every row until the first error.
 func (s *source) each(ctx context.Context, yield func(r *row) error) error {
-	f, err := text.Open(s.o.FS, s.path)
+	f, err := s.text.Open()
 	if err != nil {
 		return err
 	}
@@ -303,7 +330,7 @@ func (s *source) each(ctx context.Context, yield func(r *row) error) error {
 		} else if err == io.EOF {
 			return nil
 		} else if err != nil {
-			return fmt.Errorf("%s:%d: %w", s.path, line, err)
+			return s.fault(line, err)
 		}
 		if at := bytes.IndexByte(b, '#'); at >= 0 {
 			b = b[:at]
@@ -316,13 +343,13 @@ func (s *source) each(ctx context.Context, yield func(r *row) error) error {
 		}
 		n++
 		if err := s.parse(&r, b); err != nil {
-			return fmt.Errorf("%s:%d: %w", s.path, line, err)
+			return s.fault(line, err)
 		}
 		if n == 1 {
 			grouped = r.grouped
 		}
 		if r.grouped != grouped {
-			return fmt.Errorf("%s:%d: some rows have a qid and others have none", s.path, line)
+			return s.fault(line, errors.New("some rows have a qid and others have none"))
 		}
 		r.line = line
 		if err := yield(&r); err != nil {

@@ -34,7 +34,7 @@ var Allowed = map[string][]string{
 	"datasets/golearn": {"datasets", "sparse", "param", "transformer", "estimator", "pipeline", "gridsearch"},
 
 	// What the readers of text share.
-	"datasets/internal/text":  {},
+	"datasets/internal/text":  {"datasets"},
 	"datasets/internal/table": {"datasets", "datasets/internal/text", "sparse"},
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
@@ -53,6 +53,9 @@ var Allowed = map[string][]string{
 
 	// Runs the benchmarks, and the peers', as programs.
 	"bench/compare": {},
+
+	// Its tests fit everything in every way.
+	"internal/metamorphic": {},
 
 	// Runs experiments with two builds of the command.
 	"bench/unchanged": {},

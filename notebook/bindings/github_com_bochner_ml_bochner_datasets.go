@@ -16,12 +16,15 @@ func init() {
 		Name: "datasets",
 		Binds: map[string]reflect.Value{
 			"AnyTask":        reflect.ValueOf(datasets.AnyTask),
+			"AtRows":         reflect.ValueOf(datasets.AtRows),
 			"BlockRows":      reflect.ValueOf(datasets.BlockRows),
 			"Categorical":    reflect.ValueOf(datasets.Categorical),
+			"CheckRegular":   reflect.ValueOf(datasets.CheckRegular),
 			"Classification": reflect.ValueOf(datasets.Classification),
-			"DateParts":      reflect.ValueOf(&datasets.DateParts).Elem(),
+			"ErrChanged":     reflect.ValueOf(&datasets.ErrChanged).Elem(),
 			"ErrEmpty":       reflect.ValueOf(&datasets.ErrEmpty).Elem(),
 			"ErrMissing":     reflect.ValueOf(&datasets.ErrMissing).Elem(),
+			"FromRow":        reflect.ValueOf(datasets.FromRow),
 			"Gather":         reflect.ValueOf(datasets.Gather),
 			"Numeric":        reflect.ValueOf(datasets.Numeric),
 			"ParseKind":      reflect.ValueOf(datasets.ParseKind),
@@ -29,37 +32,43 @@ func init() {
 			"Prefetch":       reflect.ValueOf(datasets.Prefetch),
 			"Regression":     reflect.ValueOf(datasets.Regression),
 			"RowsPerBlock":   reflect.ValueOf(datasets.RowsPerBlock),
+			"SameFile":       reflect.ValueOf(datasets.SameFile),
 			"SelectRows":     reflect.ValueOf(datasets.SelectRows),
 			"SliceRows":      reflect.ValueOf(datasets.SliceRows),
 			"Stack":          reflect.ValueOf(datasets.Stack),
+			"Stat":           reflect.ValueOf(datasets.Stat),
 			"Subset":         reflect.ValueOf(datasets.Subset),
+			"Survey":         reflect.ValueOf(datasets.Survey),
 			"Unknown":        reflect.ValueOf(datasets.Unknown),
 		},
 		Types: map[string]reflect.Type{
 			"Column":          reflect.TypeOf((*datasets.Column)(nil)).Elem(),
+			"Content":         reflect.TypeOf((*datasets.Content)(nil)).Elem(),
 			"Cost":            reflect.TypeOf((*datasets.Cost)(nil)).Elem(),
 			"Coster":          reflect.TypeOf((*datasets.Coster)(nil)).Elem(),
-			"Date":            reflect.TypeOf((*datasets.Date)(nil)).Elem(),
 			"Fold":            reflect.TypeOf((*datasets.Fold)(nil)).Elem(),
 			"GroupKFold":      reflect.TypeOf((*datasets.GroupKFold)(nil)).Elem(),
 			"KFold":           reflect.TypeOf((*datasets.KFold)(nil)).Elem(),
 			"Kind":            reflect.TypeOf((*datasets.Kind)(nil)).Elem(),
-			"Partial":         reflect.TypeOf((*datasets.Partial)(nil)).Elem(),
+			"LineError":       reflect.TypeOf((*datasets.LineError)(nil)).Elem(),
 			"Roles":           reflect.TypeOf((*datasets.Roles)(nil)).Elem(),
+			"RowError":        reflect.TypeOf((*datasets.RowError)(nil)).Elem(),
 			"Schema":          reflect.TypeOf((*datasets.Schema)(nil)).Elem(),
 			"Set":             reflect.TypeOf((*datasets.Set)(nil)).Elem(),
 			"Source":          reflect.TypeOf((*datasets.Source)(nil)).Elem(),
 			"Splitter":        reflect.TypeOf((*datasets.Splitter)(nil)).Elem(),
+			"Spot":            reflect.TypeOf((*datasets.Spot)(nil)).Elem(),
 			"StratifiedKFold": reflect.TypeOf((*datasets.StratifiedKFold)(nil)).Elem(),
+			"Surveyor":        reflect.TypeOf((*datasets.Surveyor)(nil)).Elem(),
 			"Task":            reflect.TypeOf((*datasets.Task)(nil)).Elem(),
 			"TimeSeriesSplit": reflect.TypeOf((*datasets.TimeSeriesSplit)(nil)).Elem(),
 			"TrainTest":       reflect.TypeOf((*datasets.TrainTest)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
 			"Coster":   reflect.TypeOf((*proxy_datasets_Coster)(nil)).Elem(),
-			"Partial":  reflect.TypeOf((*proxy_datasets_Partial)(nil)).Elem(),
 			"Source":   reflect.TypeOf((*proxy_datasets_Source)(nil)).Elem(),
 			"Splitter": reflect.TypeOf((*proxy_datasets_Splitter)(nil)).Elem(),
+			"Surveyor": reflect.TypeOf((*proxy_datasets_Surveyor)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{
 			"BlockRows": "int:2048",
@@ -74,21 +83,6 @@ type proxy_datasets_Coster struct {
 }
 
 func (p *proxy_datasets_Coster) Cost(a0 int, a1 int) datasets.Cost { return p.Cost_(p.Object, a0, a1) }
-
-type proxy_datasets_Partial struct {
-	Object   any
-	Blocks_  func(_proxy_obj_ any, a0 context.Context, a1 func(block datasets.Set) error) error
-	Dims_    func(_proxy_obj_ any) (int, int)
-	LeftOut_ func(_proxy_obj_ any) []int
-	Schema_  func(_proxy_obj_ any) datasets.Schema
-}
-
-func (p *proxy_datasets_Partial) Blocks(a0 context.Context, a1 func(block datasets.Set) error) error {
-	return p.Blocks_(p.Object, a0, a1)
-}
-func (p *proxy_datasets_Partial) Dims() (int, int)        { return p.Dims_(p.Object) }
-func (p *proxy_datasets_Partial) LeftOut() []int          { return p.LeftOut_(p.Object) }
-func (p *proxy_datasets_Partial) Schema() datasets.Schema { return p.Schema_(p.Object) }
 
 type proxy_datasets_Source struct {
 	Object  any
@@ -110,4 +104,21 @@ type proxy_datasets_Splitter struct {
 
 func (p *proxy_datasets_Splitter) Split(a0 datasets.Set) ([]datasets.Fold, error) {
 	return p.Split_(p.Object, a0)
+}
+
+type proxy_datasets_Surveyor struct {
+	Object  any
+	Blocks_ func(_proxy_obj_ any, a0 context.Context, a1 func(block datasets.Set) error) error
+	Dims_   func(_proxy_obj_ any) (int, int)
+	Schema_ func(_proxy_obj_ any) datasets.Schema
+	Survey_ func(_proxy_obj_ any, a0 context.Context) ([]datasets.Content, error)
+}
+
+func (p *proxy_datasets_Surveyor) Blocks(a0 context.Context, a1 func(block datasets.Set) error) error {
+	return p.Blocks_(p.Object, a0, a1)
+}
+func (p *proxy_datasets_Surveyor) Dims() (int, int)        { return p.Dims_(p.Object) }
+func (p *proxy_datasets_Surveyor) Schema() datasets.Schema { return p.Schema_(p.Object) }
+func (p *proxy_datasets_Surveyor) Survey(a0 context.Context) ([]datasets.Content, error) {
+	return p.Survey_(p.Object, a0)
 }

@@ -28,6 +28,7 @@ func init() {
 			"PredictFile": reflect.ValueOf(experiment.PredictFile),
 			"Reference":   reflect.ValueOf(experiment.Reference),
 			"Run":         reflect.ValueOf(experiment.Run),
+			"Validate":    reflect.ValueOf(experiment.Validate),
 			"Version":     reflect.ValueOf(experiment.Version),
 		},
 		Types: map[string]reflect.Type{
@@ -41,6 +42,7 @@ func init() {
 			"Digests":      reflect.TypeOf((*experiment.Digests)(nil)).Elem(),
 			"DraftOptions": reflect.TypeOf((*experiment.DraftOptions)(nil)).Elem(),
 			"Duration":     reflect.TypeOf((*experiment.Duration)(nil)).Elem(),
+			"EarlierRun":   reflect.TypeOf((*experiment.EarlierRun)(nil)).Elem(),
 			"Evaluation":   reflect.TypeOf((*experiment.Evaluation)(nil)).Elem(),
 			"Faults":       reflect.TypeOf((*experiment.Faults)(nil)).Elem(),
 			"Halving":      reflect.TypeOf((*experiment.Halving)(nil)).Elem(),

@@ -22,6 +22,7 @@ func init() {
 			"ForTask":               reflect.ValueOf(metrics.ForTask),
 			"Names":                 reflect.ValueOf(metrics.Names),
 			"NewConfusionMatrix":    reflect.ValueOf(metrics.NewConfusionMatrix),
+			"PositiveClass":         reflect.ValueOf(metrics.PositiveClass),
 			"PrecisionRecallCurve":  reflect.ValueOf(metrics.PrecisionRecallCurve),
 			"Predictions":           reflect.ValueOf(metrics.Predictions),
 			"Probabilities":         reflect.ValueOf(metrics.Probabilities),

@@ -158,20 +158,16 @@ func (l *layout) noNumber(line, j int, field []byte) error {
 
 // addOther codes a field that is no input.
 func (b *block) addOther(line, j int, c *cell, field []byte) error {
-	if c.use == dropped {
+	if c.use == target && field == nil {
+		b.lacks(line, j)
+		b.targets[b.rows*len(b.layout.targets)+c.at] = math.NaN()
 		return nil
 	}
-	if c.use == target {
-		v, err := b.target(line, j, c, field)
-		b.targets[b.rows*len(b.layout.targets)+c.at] = v
-		return err
-	}
-	if err := b.layout.needs(line, j, field); err != nil {
-		return err
-	}
+	v, err := b.other(line, j, c, field)
 	switch c.use {
+	case target:
+		b.targets[b.rows*len(b.layout.targets)+c.at] = v
 	case weight:
-		v, _ := b.layout.numbers.Number(field)
 		if b.weighted {
 			v *= b.weights[b.rows]
 		}
@@ -179,22 +175,36 @@ func (b *block) addOther(line, j int, c *cell, field []byte) error {
 	case group:
 		b.groups[b.rows] = b.groupNumber(field)
 	}
-	return nil
+	return err
 }
 
-// target returns the target in a field, NaN where there is none.
-func (b *block) target(line, j int, c *cell, field []byte) (float64, error) {
-	if field == nil {
-		b.lacks(line, j)
-		return math.NaN(), nil
+// other returns the number that a target or weight stands for, or what is wrong with a field that is
+// no input.
+func (s *source) other(line, j int, c *cell, field []byte) (float64, error) {
+	if c.use == dropped {
+		return 0, nil
 	}
-	field = bytes.TrimSuffix(field, b.layout.suffix)
+	if err := s.layout.needs(line, j, field); err != nil || field == nil {
+		return math.NaN(), err
+	}
+	switch c.use {
+	case target:
+		return s.target(line, j, c, bytes.TrimSuffix(field, s.layout.suffix))
+	case weight:
+		v, _ := s.layout.numbers.Number(field)
+		return v, nil
+	}
+	return 0, nil
+}
+
+// target returns the target in a field, NaN where it is none and need not be.
+func (s *source) target(line, j int, c *cell, field []byte) (float64, error) {
 	if c.codes == nil {
-		if v, ok := b.layout.numbers.Number(field); ok {
+		if v, ok := s.layout.numbers.Number(field); ok {
 			return v, nil
 		}
-		if !b.layout.roles.Unlabelled {
-			return 0, b.layout.fault(line, j, "%q is not a number", field)
+		if !s.layout.roles.Unlabelled {
+			return 0, s.layout.fault(line, j, "%q is not a number", field)
 		}
 		return math.NaN(), nil
 	}
@@ -202,10 +212,10 @@ func (b *block) target(line, j int, c *cell, field []byte) (float64, error) {
 	switch {
 	case v != datasets.Unknown:
 		return v, nil
-	case b.layout.roles.Unlabelled:
+	case s.layout.roles.Unlabelled:
 		return math.NaN(), nil
 	}
-	return 0, b.layout.fault(line, j, "class %q is not among the %d of the schema: %s", field, len(c.codes), list(b.schema.Targets[c.at].Levels))
+	return 0, s.layout.fault(line, j, "class %q is not among the %d of the schema: %s", field, len(c.codes), list(s.schema.Targets[c.at].Levels))
 }
 
 // place is a field.

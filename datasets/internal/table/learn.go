@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
@@ -20,6 +21,9 @@ const mostly = 0.9
 
 // learned is what the records say about one column.
 type learned struct {
+	values  int // records that have a value
+	missing *datasets.Spot
+	weights bool // whether a weight is above 0
 	numbers int
 	texts   int
 	first   struct { // the first text
@@ -30,30 +34,93 @@ type learned struct {
 	levels  map[string]struct{}
 }
 
-// learn reads all records and returns the schema of the layout's columns and the number of rows.
-func learn(ctx context.Context, r Reader, l *layout) (datasets.Schema, int, error) {
-	columns := make([]learned, len(l.columns))
+// learn reads all records and returns the schema of the layout's columns and the number of rows, or
+// the first fault of every column.
+func learn(ctx context.Context, r Reader, l *layout) (s datasets.Schema, rows int, columns []learned, err error) {
+	columns = make([]learned, len(l.columns))
 	for j := range columns {
 		if kind, known := l.kindOf(j); known && kind == datasets.Categorical && l.columns[j].Levels == nil {
 			columns[j].collect = l.use[j] == input || l.use[j] == target
 		}
 	}
-	rows := 0
-	err := r.Records(ctx, func(rec *Record) error {
+	faults := newFaults(l)
+	err = r.Records(ctx, func(rec *Record) error {
 		rows++
-		return each(rec, l, func(j int, field []byte) error { return columns[j].see(l, rec.Line, j, field) })
+		return each(rec, l, func(j int, field []byte) error {
+			faults.add(j, columns[j].see(l, datasets.Spot{Row: rows - 1, Line: rec.Line}, j, field))
+			return nil
+		})
 	})
-	if err != nil {
-		return datasets.Schema{}, 0, err
+	if err == nil && rows == 0 {
+		err = fmt.Errorf("%s: no rows", l.file)
 	}
-	if rows == 0 {
-		return datasets.Schema{}, 0, fmt.Errorf("%s: no rows", l.file)
+	if w := l.weight; err == nil && w >= 0 && !columns[w].weights && !faults.has(w) {
+		faults.add(w, l.fault(0, w, "every weight is 0"))
 	}
-	if err := recollect(ctx, r, l, columns); err != nil {
-		return datasets.Schema{}, 0, err
+	if ctx.Err() != nil {
+		return s, 0, nil, ctx.Err()
 	}
-	s, err := l.schema(columns)
-	return s, rows, err
+	late := l.late(columns, faults)
+	if err := faults.err(err); err != nil {
+		return s, 0, nil, err
+	}
+	if late {
+		if err := recollect(ctx, r, l, columns); err != nil {
+			return s, 0, nil, err
+		}
+	}
+	s, err = l.schema(columns)
+	return s, rows, columns, err
+}
+
+// faults keeps the first fault of every column, and counts the others.
+type faults struct {
+	layout *layout
+	first  []error
+	more   []int
+}
+
+func newFaults(l *layout) *faults {
+	return &faults{layout: l, first: make([]error, len(l.columns)), more: make([]int, len(l.columns))}
+}
+
+func (f *faults) has(j int) bool { return f.first[j] != nil }
+
+func (f *faults) add(j int, err error) {
+	switch {
+	case err == nil:
+	case f.first[j] == nil:
+		f.first[j] = err
+	default:
+		f.more[j]++
+	}
+}
+
+// err returns all faults in the order of their lines, and what ended the reading.
+func (f *faults) err(end error) error {
+	var all []*datasets.LineError
+	for j, err := range f.first {
+		var at *datasets.LineError
+		if !errors.As(err, &at) {
+			continue
+		}
+		if n := f.more[j]; n > 0 {
+			at = &datasets.LineError{File: at.File, Line: at.Line, Err: fmt.Errorf("%w (and %d more in this column)", at.Err, n)}
+		}
+		all = append(all, at)
+	}
+	slices.SortStableFunc(all, func(a, b *datasets.LineError) int { return cmp.Compare(a.Line, b.Line) })
+	var out []error
+	for _, at := range all {
+		out = append(out, at)
+	}
+	if end != nil {
+		out = append(out, end)
+	}
+	if len(out) == 1 {
+		return out[0]
+	}
+	return errors.Join(out...)
 }
 
 // each calls see with every field that is of use.
@@ -74,11 +141,21 @@ func each(rec *Record, l *layout, see func(j int, field []byte) error) error {
 }
 
 // see takes note of one field.
-func (c *learned) see(l *layout, line, j int, field []byte) error {
+func (c *learned) see(l *layout, at datasets.Spot, j int, field []byte) error {
+	line := at.Line
 	if l.use[j] != input {
 		if err := l.needs(line, j, field); err != nil {
 			return err
 		}
+	}
+	if field != nil {
+		c.values++
+	} else if c.missing == nil {
+		c.missing = &datasets.Spot{Row: at.Row, File: l.file, Line: at.Line}
+	}
+	if l.use[j] == weight {
+		v, _ := text.Number(field)
+		c.weights = c.weights || v > 0
 	}
 	if field == nil || l.use[j] == weight || l.use[j] == group {
 		return nil
@@ -94,13 +171,16 @@ func (c *learned) see(l *layout, line, j int, field []byte) error {
 		return nil
 	}
 	c.texts++
+	if kind, known := l.kindOf(j); known && kind == datasets.Numeric {
+		if l.use[j] == target && l.roles.Task == datasets.Regression {
+			return l.fault(line, j, "%q is not a number, and the task is regression", field)
+		}
+		return l.fault(line, j, "%q is not a number", field)
+	}
 	if c.texts > 1 {
 		return nil
 	}
 	c.first.line, c.first.value = line, string(field)
-	if kind, known := l.kindOf(j); known && kind == datasets.Numeric {
-		return l.fault(line, j, "%q is not a number", field)
-	}
 	if c.numbers == 0 {
 		c.collect = true
 		return c.add(l, line, j, field)
@@ -115,6 +195,9 @@ func (c *learned) add(l *layout, line, j int, field []byte) error {
 	if c.levels == nil {
 		c.levels = map[string]struct{}{}
 	}
+	if !utf8.Valid(field) {
+		return l.fault(line, j, "%q is not UTF-8", field)
+	}
 	if len(c.levels) == maxLevels {
 		return l.fault(line, j, "more than %d levels; drop the column", maxLevels)
 	}
@@ -122,25 +205,29 @@ func (c *learned) add(l *layout, line, j int, field []byte) error {
 	return nil
 }
 
-// recollect reads the records again for the levels of columns in which text came after numbers.
-func recollect(ctx context.Context, r Reader, l *layout, columns []learned) error {
-	late := false
+// late finds the columns in which text came after numbers, whose levels another reading collects. A
+// few texts among numbers are faults.
+func (l *layout) late(columns []learned, faults *faults) (any bool) {
 	for j := range columns {
 		c := &columns[j]
-		if c.texts == 0 || c.collect {
+		if c.texts == 0 || c.collect || faults.has(j) {
 			continue
 		}
 		if share := float64(c.numbers) / float64(c.numbers+c.texts); share >= mostly {
-			return l.fault(c.first.line, j,
+			faults.add(j, l.fault(c.first.line, j,
 				"%q is not a number, though %.4g %% of the values are; if it stands for a missing value name it under missing, if the column is text write kinds: {%s: categorical}",
-				c.first.value, 100*share, l.columns[j].Name)
+				c.first.value, 100*share, l.columns[j].Name))
+			continue
 		}
-		c.collect, late = true, true
+		c.collect, any = true, true
 	}
-	if !late {
-		return nil
-	}
-	return r.Records(ctx, func(rec *Record) error {
+	return any
+}
+
+// recollect reads the records again for the levels of late columns.
+func recollect(ctx context.Context, r Reader, l *layout, columns []learned) error {
+	faults := newFaults(l)
+	err := r.Records(ctx, func(rec *Record) error {
 		return each(rec, l, func(j int, field []byte) error {
 			if field == nil || !columns[j].collect {
 				return nil
@@ -148,9 +235,11 @@ func recollect(ctx context.Context, r Reader, l *layout, columns []learned) erro
 			if l.use[j] == target {
 				field = bytes.TrimSuffix(field, l.suffix)
 			}
-			return columns[j].add(l, rec.Line, j, field)
+			faults.add(j, columns[j].add(l, rec.Line, j, field))
+			return nil
 		})
 	})
+	return faults.err(err)
 }
 
 // schema puts together what was learned.

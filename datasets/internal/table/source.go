@@ -33,7 +33,7 @@ func Open(ctx context.Context, r Reader, roles datasets.Roles) (datasets.Source,
 				s.schema.Columns = append(s.schema.Columns, datasets.Column{Name: l.columns[j].Name})
 			}
 		}
-	} else if s.schema, s.rows, err = learn(ctx, r, l); err != nil {
+	} else if err := s.learn(ctx); err != nil {
 		return nil, err
 	}
 	if roles.Schema == nil {
@@ -45,13 +45,28 @@ func Open(ctx context.Context, r Reader, roles datasets.Roles) (datasets.Source,
 	return s, nil
 }
 
+// learn finds out the schema and what the columns hold.
+func (s *source) learn(ctx context.Context) error {
+	var columns []learned
+	var err error
+	if s.schema, s.rows, columns, err = learn(ctx, s.reader, s.layout); err != nil {
+		return err
+	}
+	for _, j := range s.layout.inputs {
+		c := columns[j]
+		s.content = append(s.content, datasets.Content{Missing: c.missing, Empty: c.values == 0 && !s.layout.sparse})
+	}
+	return nil
+}
+
 // source codes records by a schema.
 type source struct {
 	reader   Reader
 	layout   *layout
 	schema   datasets.Schema
 	weighted bool
-	rows     int // -1 where nobody has counted
+	rows     int                // -1 where nobody has counted
+	content  []datasets.Content // of the inputs; nil where nobody has looked
 	cells    []cell
 	absent   []float64 // codes of targets that a sparse record leaves out
 	labelled *labelled // nil where no rows are left out
@@ -135,6 +150,57 @@ func codes(c datasets.Column) map[string]float64 {
 		out[name] = float64(code)
 	}
 	return out
+}
+
+// Survey returns what learning has found, or reads rows that are coded by the schema of others.
+func (s *source) Survey(ctx context.Context) ([]datasets.Content, error) {
+	if s.content != nil {
+		return s.content, nil
+	}
+	out, faults, rows := make([]datasets.Content, len(s.layout.inputs)), newFaults(s.layout), 0
+	for k := range out {
+		out[k].Empty = !s.layout.sparse
+	}
+	err := s.reader.Records(ctx, func(rec *Record) error {
+		rows++
+		return each(rec, s.layout, func(j int, field []byte) error {
+			c := &s.cells[j]
+			if c.use != input {
+				_, err := s.other(rec.Line, j, c, field)
+				faults.add(j, err)
+				return nil
+			}
+			faults.add(j, s.see(&out[c.at], datasets.Spot{Row: rows - 1, Line: rec.Line}, j, field))
+			return nil
+		})
+	})
+	if err == nil && rows == 0 {
+		err = fmt.Errorf("%s: no rows", s.layout.file)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return out, faults.err(err)
+}
+
+// see takes note of an input.
+func (s *source) see(out *datasets.Content, at datasets.Spot, j int, field []byte) error {
+	c := &s.cells[j]
+	if field == nil {
+		if out.Missing == nil {
+			out.Missing = &datasets.Spot{Row: at.Row, File: s.layout.file, Line: at.Line}
+		}
+		return nil
+	}
+	out.Empty = false
+	if c.codes == nil {
+		if _, ok := s.layout.numbers.Number(field); !ok {
+			return s.layout.fault(at.Line, j, "%q is not a number", field)
+		}
+	} else if c.lookup(field) == datasets.Unknown && out.Unknown == nil {
+		out.Unknown = &datasets.Spot{Row: at.Row, File: s.layout.file, Line: at.Line}
+	}
+	return nil
 }
 
 func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
@@ -152,19 +153,16 @@ func (l *layout) targetNames() []string {
 func (l *layout) checkNames() error {
 	for j, c := range l.columns {
 		if k, ok := l.byName[c.Name]; ok {
-			return fmt.Errorf("%s: columns %d and %d are both called %q", l.at(c.Line), k+1, j+1, c.Name)
+			return &datasets.LineError{File: l.file, Line: c.Line, Err: fmt.Errorf("columns %d and %d are both called %q", k+1, j+1, c.Name)}
+		}
+		for _, name := range append([]string{c.Name}, c.Levels...) {
+			if !utf8.ValidString(name) {
+				return &datasets.LineError{File: l.file, Line: c.Line, Err: fmt.Errorf("column %d: %q is not UTF-8", j+1, name)}
+			}
 		}
 		l.byName[c.Name] = j
 	}
 	return nil
-}
-
-// at writes a place in the file, line 0 being no line in particular.
-func (l *layout) at(line int) string {
-	if line == 0 {
-		return l.file
-	}
-	return l.file + ":" + strconv.Itoa(line)
 }
 
 // find returns the column called name, or else of that number, or -1.
@@ -329,7 +327,7 @@ func (l *layout) needs(line, j int, field []byte) error {
 
 // fault returns an error at a field.
 func (l *layout) fault(line, j int, format string, args ...any) error {
-	return fmt.Errorf("%s:%d: column %s: %s", l.file, line, l.columns[j].Name, fmt.Sprintf(format, args...))
+	return &datasets.LineError{File: l.file, Line: line, Err: fmt.Errorf("column %s: "+format, append([]any{l.columns[j].Name}, args...)...)}
 }
 
 // rest is the class of a target whose levels are not among Roles.Positive.

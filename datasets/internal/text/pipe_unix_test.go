@@ -15,7 +15,7 @@ func TestNamedPipe(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Skip(err)
 	}
-	if _, err := Open(nil, path); err == nil || !strings.Contains(err.Error(), "is a pipe") {
+	if _, err := Open(nil, path); err == nil || !strings.Contains(err.Error(), "not a regular file but a pipe") {
 		t.Error(err)
 	}
 }

@@ -11,40 +11,108 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync/atomic"
+
+	"github.com/bochner-ml/bochner/datasets"
 )
 
 // MaxLine is the default bound on the bytes of one line.
 const MaxLine = 16 << 20
 
-// Open opens the file at path in fsys, or in the machine's own file system where fsys is nil. What
-// gzip has packed is unpacked, whatever the file is called; a byte order mark is left out.
-func Open(fsys fs.FS, path string) (io.ReadCloser, error) {
-	f, err := openFile(fsys, path)
+// File is a file that is read several times and has to stay the same.
+type File struct {
+	fsys  fs.FS
+	path  string
+	first atomic.Pointer[fs.FileInfo] // what it was when it was first opened
+}
+
+// NewFile returns the file at path in fsys, or in the machine's own file system where fsys is nil.
+func NewFile(fsys fs.FS, path string) *File { return &File{fsys: fsys, path: path} }
+
+// Open opens the file at path in fsys once.
+func Open(fsys fs.FS, path string) (io.ReadCloser, error) { return NewFile(fsys, path).Open() }
+
+// Open opens the file from its beginning. What gzip has packed is unpacked, whatever the file is
+// called; a byte order mark is left out. A file that is not the one first opened is an error, here or
+// at its end.
+func (f *File) Open() (io.ReadCloser, error) {
+	if f.fsys == nil {
+		if _, err := datasets.Stat(f.path); err != nil { // before a pipe makes everybody wait
+			return nil, openError(err)
+		}
+	}
+	file, err := f.open()
 	if err != nil {
 		return nil, err
 	}
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		f.Close()
-		return nil, fmt.Errorf("open %s: is a directory, wanted a file", path)
+	info, err := file.Stat()
+	in := io.ReadCloser(file)
+	if own := f.fsys != nil && err == nil && info.Mode()&fs.ModeNamedPipe != 0; !own { // whose system has pipes knows how often they can be read
+		err, in = f.check(info, err), steady{file, f}
 	}
-	r, err := unpack(f)
 	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
+		file.Close()
+		return nil, err
+	}
+	r, err := unpack(in)
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%s: %w", f.path, err)
 	}
 	return r, nil
 }
 
-// openFile opens a file, but for a pipe: to open one waits for its writer, and it cannot be read
-// again.
-func openFile(fsys fs.FS, path string) (fs.File, error) {
-	if fsys != nil {
-		return fsys.Open(path)
+// openError calls a failed look at a file a failed opening.
+func openError(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return &fs.PathError{Op: "open", Path: at.Path, Err: at.Err}
 	}
-	if info, err := os.Stat(path); err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {
-		return nil, fmt.Errorf("open %s: is a pipe, wanted a file, which can be read again", path)
+	return err
+}
+
+func (f *File) open() (fs.File, error) {
+	if f.fsys == nil {
+		return os.Open(f.path)
 	}
-	return os.Open(path)
+	return f.fsys.Open(f.path)
+}
+
+// check remembers what the file is, or holds it against that.
+func (f *File) check(now fs.FileInfo, err error) error {
+	if err != nil {
+		return err
+	}
+	if err := datasets.CheckRegular(f.path, now); err != nil {
+		return err
+	}
+	if f.first.CompareAndSwap(nil, &now) || datasets.SameFile(*f.first.Load(), now) {
+		return nil
+	}
+	return &datasets.LineError{File: f.path, Err: datasets.ErrChanged}
+}
+
+// steady is a file that is looked at again at its end.
+type steady struct {
+	fs.File
+	of *File
+}
+
+func (s steady) Read(p []byte) (int, error) {
+	n, err := s.File.Read(p)
+	if err != io.EOF {
+		return n, err
+	}
+	var now fs.FileInfo
+	if s.of.fsys == nil {
+		now, err = os.Stat(s.of.path) // another file may be there
+	} else {
+		now, err = fs.Stat(s.of.fsys, s.of.path)
+	}
+	if err != nil || !datasets.SameFile(*s.of.first.Load(), now) {
+		return n, datasets.ErrChanged
+	}
+	return n, io.EOF
 }
 
 // stream is a text and what to close behind it.

@@ -1,0 +1,49 @@
+package datasets
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// Stat returns what the system says of a file of rows, without waiting for anybody to write into it. A
+// folder, pipe or device is an error, for rows are read more than once.
+func Stat(path string) (fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	return info, CheckRegular(path, info)
+}
+
+// CheckRegular returns an error where info is not that of a regular file.
+func CheckRegular(path string, info fs.FileInfo) error {
+	what := ""
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return nil
+	case mode.IsDir():
+		return &LineError{File: path, Err: errors.New("a folder, wanted a file")}
+	case mode&fs.ModeNamedPipe != 0:
+		what = "a pipe"
+	case mode&fs.ModeSocket != 0:
+		what = "a socket"
+	default:
+		what = "a device"
+	}
+	return &LineError{File: path, Err: fmt.Errorf("not a regular file but %s, and rows are read more than once; write them into a file before", what)}
+}
+
+// ErrChanged is a file that is not what it was when it was first read.
+var ErrChanged = errors.New("the file has changed since it was first read")
+
+// SameFile says whether what the system says of a file is what it said before: the same file, as large
+// and as old. A file that is not the machine's own is known by size and time alone.
+func SameFile(before, now fs.FileInfo) bool {
+	same := before.Size() == now.Size() && before.ModTime().Equal(now.ModTime())
+	if os.SameFile(before, before) { // it is one of the machine
+		return same && os.SameFile(before, now)
+	}
+	return same
+}

@@ -1,0 +1,84 @@
+package experiment
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// A run does not replace the results of another one unless it is told to, and says what differs.
+func TestEarlierRun(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", complete(60, class))
+	const text = "data: {train: rows.csv, target: y, drop: [c]}\npipeline: [standardize, {rff: {features: 10}}, {rff: {features: 8}, name: second}, {logistic: {C: 1.0}}]\noutput: {dir: out}\n"
+	run := func(o Options, set ...Override) error {
+		_, err := Run(context.Background(), spec(t, text, set...), o)
+		return err
+	}
+	if err := run(Options{}); err != nil {
+		t.Fatal(err)
+	}
+	model := func() []byte {
+		b, err := os.ReadFile("out/model.bochner")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	for name, c := range map[string]struct {
+		set  []Override
+		want []string // what differs; none goes on
+	}{
+		"the same":          {nil, nil},
+		"another name":      {[]Override{{"name", "other"}}, nil},
+		"the default":       {[]Override{{"logistic.tol", "1e-4"}}, nil},
+		"a value":           {[]Override{{"logistic.C", "10"}}, []string{"pipeline.logistic.C: 1.0 → 10.0"}},
+		"a named step":      {[]Override{{"second.features", "6"}}, []string{"pipeline.second.rff.features: 8 → 6"}},
+		"a key of the data": {[]Override{{"data.drop", "[b, c]"}}, []string{"data.drop: [c] → [b, c]"}},
+		"a search":          {[]Override{{"search.grid.logistic.C", "[1, 2]"}}, []string{"search: none → given"}},
+		"a split":           {[]Override{{"data.split.test", "0.5"}}, []string{"data.split: none → given"}},
+	} {
+		err := run(Options{}, c.set...)
+		var earlier *EarlierRun
+		errors.As(err, &earlier)
+		switch {
+		case c.want == nil && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case c.want != nil && earlier == nil:
+			t.Errorf("%s: %v, wanted another run", name, err)
+		case c.want != nil && !sameWords(earlier.Differences, c.want):
+			t.Errorf("%s: %q, wanted %q", name, earlier.Differences, c.want)
+		}
+	}
+	before := model()
+	put(t, "rows.csv", complete(61, class))
+	var earlier *EarlierRun
+	if err := run(Options{}); !errors.As(err, &earlier) || len(earlier.Differences) != 1 || !strings.HasPrefix(earlier.Differences[0], "data.train: other contents") {
+		t.Errorf("other data: %v", err)
+	}
+	if !bytes.Equal(before, model()) {
+		t.Error("the model was replaced")
+	}
+	if err := run(Options{Force: true}); err != nil {
+		t.Error(err)
+	}
+	if bytes.Equal(before, model()) {
+		t.Error("the model was not replaced")
+	}
+}
+
+// sameWords says whether two lists have the same members.
+func sameWords(a, b []string) bool {
+	count := func(list []string) map[string]int {
+		m := map[string]int{}
+		for _, w := range list {
+			m[w]++
+		}
+		return m
+	}
+	return reflect.DeepEqual(count(a), count(b))
+}

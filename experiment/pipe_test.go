@@ -1,0 +1,36 @@
+//go:build unix
+
+package experiment
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A pipe as a data file is refused at once: nobody waits for somebody to write into it.
+func TestPipes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := syscall.Mkfifo("rows.csv", 0o600); err != nil {
+		t.Skip(err)
+	}
+	put(t, "good.csv", complete(20, class))
+	const wanted = "rows.csv: not a regular file but a pipe, and rows are read more than once; write them into a file before"
+	for _, data := range []string{"{train: rows.csv, target: y}", "{train: good.csv, target: y, test: rows.csv}"} {
+		_, err := Parse(context.Background(), "spec.yaml", []byte("data: "+data+"\npipeline: [logistic]\n"))
+		var faults Faults
+		if !errors.As(err, &faults) || !strings.HasSuffix(faults[0].Error(), wanted) || faults[0].Line != 1 {
+			t.Errorf("%s: %v", data, err)
+		}
+	}
+	s := New()
+	s.Data.Train, s.Output.Dir = "rows.csv", "out"
+	if _, err := Run(context.Background(), s, Options{}); err == nil || !strings.HasSuffix(err.Error(), wanted) {
+		t.Errorf("a run: %v", err)
+	}
+	if _, err := Draft(context.Background(), "rows.csv", DraftOptions{}); err == nil || !strings.HasSuffix(err.Error(), wanted) {
+		t.Errorf("a draft: %v", err)
+	}
+}

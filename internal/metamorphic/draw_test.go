@@ -1,0 +1,257 @@
+package metamorphic
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+	"gopkg.in/yaml.v3"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// world is one case: rows, a pipeline that takes them, and how exactly its fits can agree.
+type world struct {
+	seed        uint64
+	train, test datasets.Set
+	text        string // the pipeline, as YAML
+	pipe        pipeline.Pipeline
+	axes        []gridsearch.Axis
+	task        string
+	iterative   bool // the model is found to a tolerance
+	single      bool // features are in single precision
+	settled     bool // the fit converged
+	frees       bool // the map's columns, or components, may come out in another order or sign
+}
+
+func (w *world) String() string {
+	rows, cols := w.train.X.Dims()
+	return fmt.Sprintf("seed %d: %T of %d×%d, %s, weights %t\n%s", w.seed, w.train.X, rows, cols, w.task, w.train.Weights != nil, w.text)
+}
+
+// draw makes a case from a seed.
+func draw(t *testing.T, seed uint64) *world {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 2027))
+	w := &world{seed: seed, task: pick(rng, "numbers", "two", "classes", "targets")}
+	d := &drawing{Rand: rng, world: w}
+	d.rows()
+	d.steps()
+	var node yaml.Node
+	if err := yaml.Unmarshal([]byte(w.text), &node); err != nil {
+		t.Fatalf("%v in\n%s", err, w.text)
+	}
+	pipe, faults := pipeline.Decode(&node, pipeline.Origin{File: "drawn.yaml", Path: "pipeline", Seed: seed})
+	if faults != nil {
+		t.Fatalf("%v\n%s", faults, w)
+	}
+	w.pipe = pipe
+	if w.single {
+		w.pipe.Precision = pipeline.Float32
+	}
+	return w
+}
+
+func pick[T any](rng *rand.Rand, from ...T) T { return from[rng.IntN(len(from))] }
+
+// drawing is a case that is being drawn.
+type drawing struct {
+	*rand.Rand
+	*world
+	numbers, words int // columns
+	missing        bool
+}
+
+// rows draws the data: numbers of unequal scale, a column that is mostly zero, one far from zero,
+// texts as codes, missing values, weights.
+func (d *drawing) rows() {
+	n := 60 + d.IntN(240)
+	d.numbers = 1 + d.IntN(6)
+	asSparse := d.IntN(4) == 0
+	if !asSparse && d.IntN(2) == 0 {
+		d.words = 1 + d.IntN(2)
+	}
+	d.missing = !asSparse && d.IntN(2) == 0
+	cols := d.numbers + d.words
+	x, signal := mat.NewDense(n+40, cols, nil), make([]float64, n+40)
+	schema := datasets.Schema{}
+	for j := range d.numbers {
+		schema.Columns = append(schema.Columns, datasets.Column{Name: fmt.Sprintf("n%d", j)})
+	}
+	for j := range d.words {
+		levels := make([]string, 2+d.IntN(5))
+		for k := range levels {
+			levels[k] = string(rune('a' + k))
+		}
+		schema.Columns = append(schema.Columns, datasets.Column{Name: fmt.Sprintf("w%d", j), Kind: datasets.Categorical, Levels: levels})
+	}
+	for i := range n + 40 {
+		row := x.RawRowView(i)
+		for j := range row {
+			if levels := schema.Columns[j].Levels; levels != nil {
+				row[j] = float64(d.IntN(len(levels)))
+				signal[i] += 0.3 * row[j]
+				continue
+			}
+			v := d.NormFloat64()
+			signal[i] += math.Sin(v * float64(j+1) / 2)
+			row[j] = v * math.Pow(3, float64(j%4)-1)
+			switch {
+			case asSparse && d.IntN(3) > 0, j == 2 && d.IntN(4) > 0:
+				row[j] = 0
+			case j == 3 && !asSparse:
+				row[j] += 200
+			}
+			if d.missing && d.IntN(12) == 0 {
+				row[j] = math.NaN()
+			}
+		}
+		signal[i] += 0.2 * d.NormFloat64()
+	}
+	all := datasets.Set{X: x, Schema: schema}
+	if asSparse {
+		all.X = sparse.FromDense(x)
+		all.Schema.Columns = nil
+	}
+	d.targets(&all, signal)
+	if d.IntN(3) == 0 {
+		all.Weights = make([]float64, n+40)
+		for i := range all.Weights {
+			all.Weights[i] = float64(d.IntN(4)) / 2
+		}
+	}
+	d.train, d.test = all.Slice(0, n), all.Slice(n, n+40)
+}
+
+func (d *drawing) targets(all *datasets.Set, signal []float64) {
+	switch d.task {
+	case "numbers":
+		all.Y, all.Schema.Targets = signal, []datasets.Column{{Name: "y"}}
+		return
+	case "targets":
+		all.Targets = mat.NewDense(len(signal), 2, nil)
+		for i, v := range signal {
+			all.Targets.SetRow(i, []float64{v, 100 - v*v})
+		}
+		all.Schema.Targets = []datasets.Column{{Name: "y"}, {Name: "z"}}
+		return
+	}
+	k := 2
+	if d.task == "classes" {
+		k = 3 + d.IntN(3)
+	}
+	levels := make([]string, k)
+	for c := range levels {
+		levels[c] = fmt.Sprintf("class %d", c)
+	}
+	all.Y = make([]float64, len(signal))
+	for i, v := range signal {
+		c := int(math.Floor((v + 2) / 4 * float64(k)))
+		if i < 8*k || d.IntN(8) == 0 {
+			c = i % k
+		}
+		all.Y[i] = float64(min(max(c, 0), k-1))
+	}
+	all.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: levels}}
+}
+
+// steps draws the pipeline.
+func (d *drawing) steps() {
+	var b strings.Builder
+	isSparse := d.train.Schema.Columns == nil
+	scale := pick(d.Rand, "standardize", "minmax", "robust", "{standardize: {mean: false}}")
+	switch {
+	case isSparse:
+		b.WriteString(pick(d.Rand, "- dense\n", "", "- standardize: {mean: false}\n"))
+	case d.words > 0:
+		var names []string
+		for j := range d.words {
+			names = append(names, fmt.Sprintf("w%d", j))
+		}
+		text := pick(d.Rand, "onehot", "{onehot: {min_count: 3}}", "{ordinal: {unknown: code}}, minmax")
+		fmt.Fprintf(&b, "- columns:\n    - {select: [%s], steps: [%s], name: texts}\n    - {select: numeric, steps: [%s%s], name: numbers}\n",
+			strings.Join(names, ", "), text, d.impute(), scale)
+	default:
+		if d.missing {
+			fmt.Fprintf(&b, "- %s\n", strings.TrimSuffix(d.impute(), ", "))
+		}
+		fmt.Fprintf(&b, "- %s\n", scale)
+	}
+	sparseNow := isSparse && !strings.Contains(b.String(), "dense")
+	if !sparseNow && d.words == 0 && d.IntN(5) == 0 {
+		fmt.Fprintf(&b, "- pca: {whiten: %t}\n", d.IntN(2) == 0)
+		d.frees = true
+	}
+	b.WriteString(d.features())
+	b.WriteString(d.model())
+	d.single = d.IntN(4) == 0
+	d.text = b.String()
+}
+
+func (d *drawing) impute() string {
+	if !d.missing {
+		return ""
+	}
+	return pick(d.Rand, "impute, ", "{impute: {strategy: median}}, ", "{impute: {strategy: mean, indicator: true}}, ")
+}
+
+// features draws the map, and the axes of a search over it.
+func (d *drawing) features() string {
+	gamma := pick(d.Rand, "scale", "median", "0.03", "0.3")
+	d.axes = []gridsearch.Axis{{Path: "map.gamma", Values: []any{0.02, 0.2, 0.7}}}
+	switch d.IntN(5) {
+	case 0:
+		d.axes = nil
+		return ""
+	case 1:
+		d.axes = append(d.axes, gridsearch.Axis{Path: "map.grids", Values: []any{5, 20, 11}})
+		return fmt.Sprintf("- binning: {kernel: %s, gamma: %s, grids: 20, columns: %s}\n  name: map\n",
+			pick(d.Rand, "laplacian", "hyperbolic", "triangular", "smooth"), gamma, pick(d.Rand, "exact", "exact", "160"))
+	case 2:
+		d.axes = nil
+		return fmt.Sprintf("- union:\n    parts:\n      - rff: {features: 16, gamma: %s}\n      - binning: {grids: 10, gamma: 0.1}\n    weights: [0.4, 0.6]\n", gamma)
+	}
+	d.axes = append(d.axes, gridsearch.Axis{Path: "map.features", Values: []any{24, 10, 40}})
+	return fmt.Sprintf("- rff: {kernel: %s, gamma: %s, features: %d, map: %s}\n  name: map\n",
+		pick(d.Rand, "gaussian", "gaussian", "laplacian", "cauchy", "exponential", "matern", "rational_quadratic"),
+		gamma, 8+2*d.IntN(30), pick(d.Rand, "paired", "phase"))
+}
+
+// model draws the estimator, and an axis of its penalty.
+func (d *drawing) model() string {
+	axis := func(path string, values ...any) { d.axes = append(d.axes, gridsearch.Axis{Path: path, Values: values}) }
+	switch d.task {
+	case "numbers":
+		switch d.IntN(3) {
+		case 0:
+			d.iterative = true
+			axis("svr.C", 0.1, 1.0)
+			return fmt.Sprintf("- svr: {loss: %s, epsilon: 0.1, tol: 1e-10, max_iter: 500}\n", pick(d.Rand, "epsilon_insensitive", "squared_epsilon_insensitive"))
+		}
+		fallthrough
+	case "targets":
+		axis("ridge.alpha", 0.01, 0.1, 1.0, 10.0)
+		solver := pick(d.Rand, "auto", "auto", "cholesky", "cg")
+		d.iterative = solver == "cg"
+		return fmt.Sprintf("- ridge: {alpha: 0.1, solver: %s, tol: 1e-11}\n", solver)
+	}
+	weight := pick(d.Rand, "none", "none", "balanced")
+	switch d.IntN(3) {
+	case 0:
+		axis("ridge_classifier.alpha", 0.01, 0.1, 1.0)
+		return fmt.Sprintf("- ridge_classifier: {alpha: 0.1, class_weight: %s}\n", weight)
+	case 1:
+		d.iterative = true
+		axis("svm.C", 0.1, 1.0)
+		return fmt.Sprintf("- svm: {loss: %s, class_weight: %s, tol: 1e-10, max_iter: 500}\n", pick(d.Rand, "hinge", "squared_hinge"), weight)
+	}
+	d.iterative = true
+	axis("logistic.C", 0.1, 1.0, 10.0)
+	return fmt.Sprintf("- logistic: {class_weight: %s, tol: 1e-7, max_iter: 500}\n", weight)
+}
