@@ -19,7 +19,7 @@ func (s RidgeClassifier) SweepCost(cols int, folds []datasets.Fold, settings []E
 }
 
 // FamilyCost estimates what [Ridge.SweepFamily] costs beside the mapping of rows, and names what it
-// would share. Rows are numbered below rows.
+// would share.
 func (s Ridge) FamilyCost(rows int, folds []datasets.Fold, settings []FamilySetting) (datasets.Cost, []string) {
 	return ridgeFamilyCost(rows, folds, settings, s.sweepSettings)
 }

@@ -107,3 +107,20 @@ func TestSweepCost(t *testing.T) {
 		t.Errorf("one setting shares %v", names)
 	}
 }
+
+// Folds may leave out rows, as those of a halving do: the numbers of the others are then larger than
+// there are rows in them.
+func TestSweepCostOfSomeRows(t *testing.T) {
+	fold := datasets.Fold{Train: []int{700, 900, 901, 990}, Test: []int{10, 20}}
+	for name, model := range map[string]estimator.Estimator{
+		"ridge": estimator.NewRidge(), "ridge_classifier": estimator.NewRidgeClassifier(), "logistic": estimator.NewLogistic(),
+	} {
+		for _, steps := range [][]transformer.Fitter{{fourier(8)}, {transformer.NewStandardize(), fourier(8)}} {
+			base := pipeline.New(model, steps...)
+			settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.2}})
+			if cost, _ := base.SweepCost(4, []datasets.Fold{fold, fold}, settings); !(cost.Flops > 0) {
+				t.Errorf("%s: %+v", name, cost)
+			}
+		}
+	}
+}
