@@ -165,7 +165,7 @@ func (p *Plan) search(spec Spec, r *rows, stand datasets.Set) error {
 		found, err = search.Plan(stand)
 	}
 	if err != nil {
-		return err
+		return ofHalving(err)
 	}
 	p.found = found
 	p.Candidates, p.Folds, p.Fits = found.Candidates, found.Folds, found.Fits+1

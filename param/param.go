@@ -79,6 +79,7 @@ type entry struct {
 	set    func(plain any) error
 	get    func() any
 	checks []func() error
+	owner  func() any // the spec that declares it
 }
 
 // List collects what a spec declares.
@@ -120,6 +121,17 @@ func Get(spec any, path string) (any, error) {
 		return nil, err
 	}
 	return e.get(), nil
+}
+
+// Owner returns the spec that declares the parameter at path by itself: spec, or the one among its
+// children, and theirs, that has it.
+func Owner(spec any, path string) (any, error) {
+	_, l := open(spec)
+	e, err := l.find(path)
+	if err != nil {
+		return nil, err
+	}
+	return e.owner(), nil
 }
 
 // With returns a copy of spec, of the same type, with the settings replaced. Every setting that
