@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
@@ -127,11 +126,4 @@ func dualReport(results []solve.DualResult, tol float64) Report {
 		report.Warnings = []string{fmt.Sprintf("not converged after %d passes: the duality gap is %.2g of the objective, wanted %.2g", report.Iterations, report.Gap, tol)}
 	}
 	return report
-}
-
-// descentCost is that of about 100 passes with the rows in memory, for which a core waits; on index
-// rows there are fewer, and it waits longer.
-func descentCost(rows, cols int) datasets.Cost {
-	n, d := float64(rows), float64(cols)
-	return datasets.Cost{Flops: 100 * 80 * n * d, Bytes: 8*int64(rows)*int64(cols) + 56*int64(rows) + 16*int64(cols), Width: 1}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/metrics"
 )
 
@@ -403,9 +404,16 @@ func (r *run) fit(ctx context.Context, f fit) (held estimator.Held) {
 func (r *run) bytes(c candidate) int64 {
 	held := sizeOf(r.data.X) + 8*int64(r.data.Rows())
 	if coster, ok := c.spec.(datasets.Coster); ok {
-		held += coster.Cost(r.trainRows(), r.data.Cols()).Bytes
+		held += coster.Cost(r.shape(r.trainRows())).Bytes
 	}
 	return held
+}
+
+// shape is that of so many of the rows.
+func (r *run) shape(rows int) datasets.Shape {
+	out := r.data.Shape()
+	out.Rows = rows
+	return out
 }
 
 // trainRows is the most rows that any fold trains on.
@@ -443,15 +451,5 @@ func (r *run) fitsMemory() error {
 	}
 	c := r.candidates[first]
 	return fmt.Errorf("%d of %d candidates need more memory than the bound of %s; the first, %d (%s), needs about %s: raise the bound or leave them out",
-		tooLarge, len(r.candidates), size(r.search.Memory), first, label(c.settings), size(r.bytes(c)))
-}
-
-// size writes bytes in the unit that suits: "1.5 GB".
-func size(bytes int64) string {
-	units := []string{"bytes", "kB", "MB", "GB", "TB", "PB", "EB"}
-	v, u := float64(bytes), 0
-	for v >= 1000 && u < len(units)-1 {
-		v, u = v/1000, u+1
-	}
-	return fmt.Sprintf("%.3g %s", v, units[u])
+		tooLarge, len(r.candidates), memory.Size(r.search.Memory), first, label(c.settings), memory.Size(r.bytes(c)))
 }

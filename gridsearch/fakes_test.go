@@ -41,16 +41,16 @@ func (s *line) Params(l *param.List) {
 
 func newLine() line { return line{Shrink: 1, Mode: "fit"} }
 
-func (s line) Cost(rows, cols int) datasets.Cost {
+func (s line) Cost(shape datasets.Shape) datasets.Cost {
 	s.probe.asked()
-	return datasets.Cost{Flops: float64(rows * cols), Bytes: int64(1000 * (1 + s.Shift))}
+	return datasets.Cost{Flops: float64(shape.Rows * shape.Cols), Bytes: int64(1000 * (1 + s.Shift))}
 }
 
 func (s line) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	if err := param.Check(s); err != nil {
 		return nil, err
 	}
-	defer s.probe.enter(s.Cost(data.Rows(), data.Cols()).Bytes)()
+	defer s.probe.enter(s.Cost(data.Shape()).Bytes)()
 	if err := s.probe.wait(ctx); err != nil {
 		return nil, err
 	}
@@ -193,8 +193,8 @@ func (s sweeping) Sweep(ctx context.Context, data datasets.Set, folds []datasets
 	return []string{"prefix", "folds"}, nil
 }
 
-func (s sweeping) SweepCost(cols int, folds []datasets.Fold, settings []estimator.Estimator) (datasets.Cost, []string) {
-	return datasets.Cost{Flops: float64(cols * len(folds) * len(settings)), Bytes: 77}, []string{"prefix", "folds"}
+func (s sweeping) SweepCost(shape datasets.Shape, folds []datasets.Fold, settings []estimator.Estimator) (datasets.Cost, []string) {
+	return datasets.Cost{Flops: float64(shape.Cols * len(folds) * len(settings)), Bytes: 77}, []string{"prefix", "folds"}
 }
 
 // resuming is sweeping as a Resumer, which goes through what is wanted fold by fold.

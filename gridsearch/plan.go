@@ -31,19 +31,19 @@ type Plan struct {
 	Shared      []string
 	SharedFlops float64
 
-	// Seconds is what the search, without the refit, takes where flops go as fast as in a ridge
-	// regression, which a short trial measures; OneByOne what all fits would take without sharing.
-	// Both are 0 where the estimator does not say what it costs.
-	Seconds, OneByOne float64
+	// Rate is how many flops a second this machine makes, as [Speed] measures it. Seconds is what the
+	// search, without the refit, takes at that rate, and OneByOne what all fits would take without
+	// sharing. All are 0 where the estimator does not say what it costs.
+	Rate, Seconds, OneByOne float64
 }
 
 // SweepCoster is a Sweeper that knows beforehand what a sweep costs and what it shares. A search that
 // was killed during a sweep names in its result what the whole sweep would have shared.
 type SweepCoster interface {
 	estimator.Sweeper
-	// SweepCost estimates a Sweep of data with cols columns and returns the names of what it would
-	// share, as Sweep does.
-	SweepCost(cols int, folds []datasets.Fold, settings []estimator.Estimator) (cost datasets.Cost, shared []string)
+	// SweepCost estimates a Sweep of data of a shape and returns the names of what it would share, as
+	// Sweep does.
+	SweepCost(shape datasets.Shape, folds []datasets.Fold, settings []estimator.Estimator) (cost datasets.Cost, shared []string)
 }
 
 // plannedCandidates is how many candidates a plan looks at. Of more it takes a part, which stands for
@@ -94,19 +94,19 @@ func (p *Plan) times(more float64) {
 // finish says how long the work takes at the speed that the machine has now, and adds the refit.
 func (p *Plan) finish(refit float64) {
 	if p.Known {
-		rate := speed()
-		p.OneByOne = p.Flops / rate
+		p.Rate = Speed()
+		p.OneByOne = p.Flops / p.Rate
 		if p.Seconds = p.OneByOne; p.SharedFlops > 0 {
-			p.Seconds = p.SharedFlops / rate
+			p.Seconds = p.SharedFlops / p.Rate
 		}
 	}
 	p.Flops += refit
 }
 
-// speed measures how many flops a second this machine makes, now and on all cores, at products of
+// Speed measures how many flops a second this machine makes, now and on all cores, at products of
 // matrices as large as they are in a fit. It takes about 0.1 s: the best of several tries counts, for a
 // machine is busy now and then.
-func speed() float64 {
+func Speed() float64 {
 	const n, d = 2048, 768
 	X, y := mat.NewDense(n, d, nil), make([]float64, n)
 	for i := range n {
@@ -125,7 +125,7 @@ func speed() float64 {
 		if _, err := spec.Fit(context.Background(), datasets.Set{X: X, Y: y}); err != nil {
 			return 1e10
 		}
-		best = max(best, spec.Cost(n, d).Flops/time.Since(began).Seconds())
+		best = max(best, spec.Cost(datasets.Shape{Rows: n, Cols: d}).Flops/time.Since(began).Seconds())
 	}
 	return best
 }
@@ -141,7 +141,7 @@ func (r *run) sweepCost() (cost datasets.Cost, shared []string) {
 	for i, c := range r.candidates {
 		settings[i] = c.spec
 	}
-	cost, shared = coster.SweepCost(r.data.Cols(), r.folds, settings)
+	cost, shared = coster.SweepCost(r.data.Shape(), r.folds, settings)
 	return cost, append([]string{}, shared...)
 }
 
@@ -156,9 +156,9 @@ func (r *run) planFits(p *Plan) (refit float64) {
 		}
 		p.Known = true
 		for _, f := range r.folds {
-			p.Flops += coster.Cost(len(f.Train), r.data.Cols()).Flops
+			p.Flops += coster.Cost(r.shape(len(f.Train))).Flops
 		}
-		refit = max(refit, coster.Cost(r.data.Rows(), r.data.Cols()).Flops)
+		refit = max(refit, coster.Cost(r.data.Shape()).Flops)
 	}
 	p.Bytes = r.heldAtOnce(held, p.Workers)
 	return refit

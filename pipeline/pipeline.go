@@ -183,10 +183,7 @@ func (r rows) fitEstimator(ctx context.Context, e estimator.Estimator) (estimato
 // widthAfter is the width that comes out of the steps as far as they can tell before they are
 // fitted.
 func (p Pipeline) widthAfter(rows, cols int) int {
-	if w := (Chain{Steps: p.Steps}).Cost(rows, cols).Width; w >= 0 {
-		return w
-	}
-	return cols
+	return (Chain{Steps: p.Steps}).Cost(datasets.Shape{Rows: rows, Cols: cols}).Width
 }
 
 // String returns the pipeline on one line: "standardize → rff → ridge".

@@ -268,12 +268,12 @@ func (s Binning) draw(f *FittedBinning) error {
 }
 
 // Cost returns the cost of mapping the rows and the memory of grids, dictionary and features.
-func (s Binning) Cost(rows, cols int) datasets.Cost {
-	n, d, p := float64(rows), float64(cols), float64(s.Grids)
-	c := datasets.Cost{Flops: 4 * n * d * p, Bytes: int64(24*d*p + 4*n*p + 8*n), Width: s.Columns.hashed}
+func (s Binning) Cost(shape datasets.Shape) datasets.Cost {
+	n, d, p := float64(shape.Rows), float64(shape.Cols), float64(s.Grids)
+	c := datasets.Cost{Flops: 4 * n * d * p, Bytes: int64(24*d*p + 4*n*p + 8*n), Width: s.Columns.hashed, Filled: p}
 	if s.Columns.exact {
 		c.Bytes += int64(20 * n * p)
-		c.Width = -1
+		c.Width, c.Guess = int(min(max(n, 2)*p/2, math.MaxUint32)), true // every other row in a bin of its own
 	}
 	return c
 }

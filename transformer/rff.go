@@ -182,10 +182,10 @@ func (s RFF) frequencies() int {
 }
 
 // Cost returns the cost of mapping the rows and the memory of frequencies and features.
-func (s RFF) Cost(rows, cols int) datasets.Cost {
-	n, d, m, D := float64(rows), float64(cols), float64(s.frequencies()), float64(s.Features)
+func (s RFF) Cost(shape datasets.Shape) datasets.Cost {
+	n, d, m, D := float64(shape.Rows), float64(shape.Cols), float64(s.frequencies()), float64(s.Features)
 	const cosine = 20
-	return datasets.Cost{Flops: n * (2*d*m + cosine*D), Bytes: int64(20*d*m + 8*n*D), Width: s.Features}
+	return datasets.Cost{Flops: n * (2*shape.Entries()*m + cosine*D), Bytes: int64(20*d*m + 8*n*D), Width: s.Features}
 }
 
 // FittedRFF is what [RFF] is fitted to.
