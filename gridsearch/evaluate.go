@@ -435,12 +435,13 @@ func sizeOf(X mat.Matrix) int64 {
 
 // fitsMemory refuses candidates that could not be fitted within the bound one by one.
 func (r *run) fitsMemory() error {
-	if r.search.Memory == 0 {
-		return nil
+	bound := r.search.Memory
+	if bound == 0 {
+		bound = memory.Available()
 	}
 	tooLarge, first := 0, -1
 	for i, c := range r.candidates {
-		if r.bytes(c) > r.search.Memory {
+		if r.bytes(c) > bound {
 			if tooLarge++; first < 0 {
 				first = i
 			}
@@ -451,5 +452,5 @@ func (r *run) fitsMemory() error {
 	}
 	c := r.candidates[first]
 	return fmt.Errorf("%d of %d candidates need more memory than the bound of %s; the first, %d (%s), needs about %s: raise the bound or leave them out",
-		tooLarge, len(r.candidates), memory.Size(r.search.Memory), first, label(c.settings), memory.Size(r.bytes(c)))
+		tooLarge, len(r.candidates), memory.Size(bound), first, label(c.settings), memory.Size(r.bytes(c)))
 }

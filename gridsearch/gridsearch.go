@@ -79,7 +79,7 @@ type Search struct {
 	Workers int
 	// Memory bounds the bytes that the fits running side by side hold, by what the estimator says
 	// it needs as a [datasets.Coster] and the size of the rows; 0 for no bound. A candidate that
-	// alone needs more is refused before work starts. What a Sweeper holds beyond that is its own
+	// alone needs more, or more than there is, is refused before work starts. What a Sweeper holds beyond that is its own
 	// affair.
 	Memory int64
 

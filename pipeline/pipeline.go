@@ -26,6 +26,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -123,6 +124,9 @@ func (p Pipeline) Fit(ctx context.Context, data datasets.Set) (estimator.Predict
 	if err != nil {
 		return nil, here(err)
 	}
+	if err := p.room(data.Shape()); err != nil {
+		return nil, err
+	}
 	r.single = p.Precision == Float32
 	return p.fit(ctx, r, data.Schema, data.Cols(), data.Rows())
 }
@@ -138,9 +142,22 @@ func (p Pipeline) FitSource(ctx context.Context, data datasets.Source) (estimato
 	if err != nil {
 		return nil, here(err)
 	}
-	r.single = p.Precision == Float32
 	n, cols := data.Dims()
+	if err := p.room(datasets.Shape{Rows: max(n, 0), Cols: cols, Outputs: data.Schema().Outputs(), Columns: data.Schema().Columns}); err != nil {
+		return nil, err
+	}
+	r.single = p.Precision == Float32
 	return p.fit(ctx, r, data.Schema(), cols, n)
+}
+
+// room refuses an estimator that would hold more memory than there is, before the steps are fitted, where
+// the width that they make is known.
+func (p Pipeline) room(shape datasets.Shape) error {
+	mapped := Chain{Steps: p.Steps}.Cost(shape)
+	if mapped.Guess {
+		return nil
+	}
+	return at("step", p.path(), memory.Check(costOf(p.Estimator, shape.After(mapped)).Bytes))
 }
 
 func (p Pipeline) fit(ctx context.Context, r rows, in datasets.Schema, cols, n int) (estimator.Predictor, error) {

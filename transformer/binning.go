@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/sparse"
@@ -244,8 +245,8 @@ func (s Binning) lay(ctx context.Context, data datasets.Source) (*FittedBinning,
 // draw fills in the grids for γ = 1, one after the other, and the multipliers of the hash.
 func (s Binning) draw(f *FittedBinning) error {
 	d := len(f.gamma)
-	if float64(d)*float64(s.Grids) > 1<<32 {
-		return fmt.Errorf("transformer: binning: %d columns × %d grids are more than memory holds", d, s.Grids)
+	if err := memory.Check(int64(min(24*float64(d)*float64(s.Grids), math.MaxInt64/2))); err != nil {
+		return fmt.Errorf("transformer: binning: %d columns × %d grids: %w", d, s.Grids, err)
 	}
 	f.base, f.shift = make([]float64, s.Grids*d), make([]float64, s.Grids*d)
 	rng := newStream()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/single"
@@ -144,8 +145,8 @@ func (s RFF) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 // the frequencies are the same for every kernel that is a mixture of gaussian ones.
 func (s RFF) draw(f *FittedRFF) error {
 	d, m := len(f.gamma), s.frequencies()
-	if float64(d)*float64(m) > 1<<33 {
-		return fmt.Errorf("transformer: rff: %d columns × %d frequencies are more than memory holds", d, m)
+	if err := memory.Check(int64(min(20*float64(d)*float64(m), math.MaxInt64/2))); err != nil {
+		return fmt.Errorf("transformer: rff: %d columns × %d frequencies: %w", d, m, err)
 	}
 	f.base = mat.NewDense(d, m, nil)
 	omega := make([]float64, d)
