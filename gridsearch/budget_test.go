@@ -3,12 +3,19 @@ package gridsearch
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // inTime runs a test where time passes when all that is at work waits for it: a fit that hangs waits
@@ -168,4 +175,117 @@ func TestBudgetOfAHalving(t *testing.T) {
 			t.Errorf("error is %v", err)
 		}
 	})
+}
+
+// stubborn is a sweeper that does not look at its context: it goes on until its caller has enough, and
+// says of every fit behind that it failed, because of that.
+type stubborn struct {
+	line
+	yields *int
+}
+
+func (s *stubborn) Params(l *param.List) { s.line.Params(l) }
+
+func (s stubborn) Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
+	yield func(setting, fold int, held estimator.Held) error) ([]string, error) {
+	for i, e := range settings {
+		for k := range folds {
+			*s.yields++
+			p, err := e.Fit(context.Background(), data.Select(folds[k].Train))
+			if err != nil {
+				return nil, err
+			}
+			held := estimator.Held{Err: ctx.Err()}
+			if held.Err == nil {
+				held.Prediction, held.Err = estimator.Predict(context.Background(), p, data.Select(folds[k].Test).X)
+			}
+			if err := yield(i, k, held); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return nil, nil
+}
+
+// A sweep ends with the fit that goes on when it is cancelled. What was done is in the journal, and what
+// failed by that is not.
+func TestCancelEndsASweep(t *testing.T) {
+	data := quantities(60)
+	yields := 0
+	s := lineSearch(nil)
+	s.Estimator = stubborn{newLine(), &yields}
+	want := table(mustRun(t, s, data))
+	for _, within := range []bool{false, true} { // while a result is taken in, and between two
+		s.Journal, yields = filepath.Join(t.TempDir(), "journal"), 0
+		ctx, cancel := context.WithCancel(context.Background())
+		s.Progress = func(p Progress) {
+			if p.Done == 5 && within {
+				cancel()
+			}
+		}
+		s.Estimator = stubborn{newLine(), &yields}
+		if !within {
+			spec := newLine()
+			spec.probe = &probe{deaf: true, after: 6, then: cancel}
+			s.Estimator = stubborn{spec, &yields}
+		}
+		if _, err := s.Run(ctx, data); err != context.Canceled || yields > 6 || within && yields > 5 {
+			t.Errorf("%v after %d fits", err, yields)
+		}
+		s.Progress, s.Estimator = nil, stubborn{newLine(), &yields}
+		if r := mustRun(t, s, data); r.Resumed != 5 || table(r) != want {
+			t.Errorf("%d taken; the table differs: %v", r.Resumed, table(r) != want)
+		}
+	}
+}
+
+// A search that is cancelled before it begins does nothing, also where nothing is left to do.
+func TestCancelBeforeTheFirstFit(t *testing.T) {
+	s := lineSearch(nil)
+	s.Refit = RefitNone
+	s.Journal = filepath.Join(t.TempDir(), "journal")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := s.Run(ctx, quantities(60)); err != context.Canceled {
+		t.Errorf("error is %v", err)
+	}
+	if _, err := os.Stat(s.Journal); err == nil {
+		t.Error("there is a journal")
+	}
+	mustRun(t, s, quantities(60))
+	if _, err := s.Run(ctx, quantities(60)); err != context.Canceled {
+		t.Errorf("with all fits done: error is %v", err)
+	}
+}
+
+// mute predicts nothing where Shift is 9. Any other fit goes on until it is cancelled, and then ends well.
+type mute struct{ line }
+
+func (s *mute) Params(l *param.List) { s.line.Params(l) }
+
+func (s mute) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	if s.Shift == 9 {
+		return silence{}, nil
+	}
+	<-ctx.Done()
+	return s.line.Fit(context.Background(), data)
+}
+
+type silence struct{}
+
+func (silence) Predict(context.Context, mat.Matrix) ([]float64, error) { return nil, nil }
+
+// What ends a search from within ends it, and breaks off the fits beside, whatever they still give.
+func TestBrokenSearchStaysBroken(t *testing.T) {
+	spec := mute{newLine()}
+	spec.probe = &probe{deaf: true}
+	s := NewSearch(spec, Axis{Path: "shift", Values: []any{9, 1, 2}})
+	s.Splitter, s.Workers, s.Score = datasets.TrainTest{Test: 0.3}, 3, "mse"
+	r, err := s.prepare(quantities(60), MaxCandidates)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.evaluate(context.Background()); err == nil || !strings.Contains(err.Error(), "which the model does not give") || r.done != 0 {
+		t.Errorf("%v, %d done", err, r.done)
+	}
 }

@@ -237,9 +237,6 @@ func (r *run) sweep(ctx context.Context, sweeper estimator.Sweeper) error {
 		return err
 	}
 	if at := slices.Index(part.seen, false); at >= 0 {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
 		return fmt.Errorf("%T.Sweep did not report setting %d on fold %d", sweeper, at/len(missing), at%len(missing))
 	}
 	r.share(shared)

@@ -102,6 +102,8 @@ type probe struct {
 	bytes, mostBytes int64
 	delay            time.Duration
 	hangAfter        int
+	after            int // number of the fit that begins with a call of then
+	then             func()
 	hangUntil        int  // number of the last fit that hangs, 0 for no last one
 	costs            int  // how often a fit was asked what it costs
 	deaf             bool // to the context
@@ -114,6 +116,9 @@ func (p *probe) enter(bytes int64) (leave func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.fits, p.running, p.bytes = p.fits+1, p.running+1, p.bytes+bytes
+	if p.fits == p.after {
+		p.then()
+	}
 	p.most, p.mostBytes = max(p.most, p.running), max(p.mostBytes, p.bytes)
 	return func() {
 		p.mu.Lock()
