@@ -156,7 +156,8 @@ func (p *Plan) steps(spec Spec, shape datasets.Shape) {
 	}
 	add(list.Name, list.Estimator)
 	cost := list.Cost(shape)
-	p.Flops, p.Bytes, p.once = cost.Flops, cost.Bytes, cost.Flops
+	said := 2 * 8 * float64(max(p.Rows.Train, p.Rows.Test)) * float64(max(shape.Outputs, 1)) // scores and probabilities of all rows
+	p.Flops, p.Bytes, p.once = cost.Flops, max(cost.Bytes, int64(said)), cost.Flops
 }
 
 // search adds the fits of a grid search.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -116,6 +117,15 @@ func TestPlanOfManyClasses(t *testing.T) {
 				t.Errorf("%s: the fit says %v", model, err)
 			}
 		}
+	}
+}
+
+// What a run says of every row for every class takes memory, too.
+func TestPlanOfPredictions(t *testing.T) {
+	p := Plan{Rows: Rows{Train: 1_000_000}}
+	s := Spec{Pipeline: pipeline.New(estimator.NewRidgeClassifier())}
+	if p.steps(s, datasets.Shape{Rows: 1_000_000, Cols: 3, Outputs: 100_000}); p.Bytes < 8*1_000_000*100_000 {
+		t.Errorf("%d bytes", p.Bytes)
 	}
 }
 

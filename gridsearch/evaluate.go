@@ -400,6 +400,9 @@ func (r *run) fit(ctx context.Context, f fit) (held estimator.Held) {
 // says so, and a copy of the fold's rows.
 func (r *run) bytes(c candidate) int64 {
 	held := sizeOf(r.data.X) + 8*int64(r.data.Rows())
+	if k := r.data.Schema.Outputs(); k > 1 {
+		held += 8 * int64(r.data.Rows()) * int64(k) / int64(max(len(r.folds), 1)) // predictions
+	}
 	if coster, ok := c.spec.(datasets.Coster); ok {
 		held += coster.Cost(r.shape(r.trainRows())).Bytes
 	}
