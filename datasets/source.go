@@ -102,17 +102,71 @@ type Fold struct {
 	Train, Test []int
 }
 
-// Coster is a spec that knows what it costs to fit it to, and map, rows×cols inputs; planning uses
-// it.
+// Shape is what there is to know of rows before anything is fitted to them.
+type Shape struct {
+	Rows, Cols int
+	// Outputs is how many numbers a model has for a row: one for each target, for each class where there
+	// are more than two, else 1, for which 0 stands, too.
+	Outputs int
+	// Filled is how many entries of a row are not 0, in the mean, where the rows are sparse; 0 where
+	// they are dense.
+	Filled float64
+	// Columns are those of the schema, nil where they are not known.
+	Columns []Column
+}
+
+// Entries is the number of entries of a row that count: those that are not 0, of a dense one all.
+func (s Shape) Entries() float64 {
+	if s.Filled > 0 {
+		return s.Filled
+	}
+	return float64(s.Cols)
+}
+
+// After returns the shape of rows that a step of that cost has mapped. As many columns as before are
+// taken for the same ones.
+func (s Shape) After(c Cost) Shape {
+	if c.Width < 0 || c.Width == s.Cols && c.Filled == 0 {
+		return s
+	}
+	s.Cols, s.Filled, s.Columns = c.Width, c.Filled, nil
+	return s
+}
+
+// Shape returns that of the rows.
+func (s Set) Shape() Shape {
+	out := Shape{Rows: s.Rows(), Cols: s.Cols(), Outputs: s.Schema.Outputs(), Columns: s.Schema.Columns}
+	if s.Targets != nil {
+		_, out.Outputs = s.Targets.Dims()
+	}
+	if m, ok := s.X.(interface{ NNZ() int }); ok && out.Rows > 0 {
+		out.Filled = max(float64(m.NNZ())/float64(out.Rows), 1e-9)
+	}
+	return out
+}
+
+// Outputs is how many numbers a model has for a row: one for each target, for each class where there
+// are more than two, else 1.
+func (s Schema) Outputs() int {
+	if k := len(s.Classes()); k > 2 {
+		return k
+	}
+	return max(len(s.Targets), 1)
+}
+
+// Coster is a spec that knows what it costs to fit it to rows of a shape, and to map them; planning uses
+// it, and so does a fit, before it asks for memory.
 type Coster interface {
-	Cost(rows, cols int) Cost
+	Cost(shape Shape) Cost
 }
 
 // Cost is an estimate of work.
 type Cost struct {
-	Flops float64 // floating-point operations
-	Bytes int64   // memory held at once
-	Width int     // columns that come out of a transformer, -1 where only fitting tells
+	Flops  float64 // floating-point operations, as fast as those of a product of large matrices
+	Bytes  int64   // memory held at once
+	Width  int     // columns that come out of a transformer, -1 where nothing tells
+	Guess  bool    // whether only fitting tells the width, and it is a guess
+	Filled float64 // entries of a row that comes out that are not 0, where it is sparse; 0 where it is dense
 }
 
 // Partial is a source that leaves out some rows of its file.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
@@ -145,15 +144,4 @@ func dualReport(results []solve.DualResult, tol float64) Report {
 		report.Warnings = []string{fmt.Sprintf("not converged after %d passes: the duality gap is %.2g of the objective, wanted %.2g", report.Iterations, report.Gap, tol)}
 	}
 	return report
-}
-
-// descentCost is that of about 100 passes with the rows in memory, for which a core waits, and of the
-// matrix that narrow rows may want; on index rows there are fewer passes, and it waits longer.
-func descentCost(rows, cols int) datasets.Cost {
-	n, d := float64(rows), float64(cols)
-	cost := datasets.Cost{Flops: 100 * 80 * n * d, Bytes: 8*int64(rows)*int64(cols) + 88*int64(rows) + 16*int64(cols), Width: 1}
-	if cols <= solve.WidestInterior {
-		cost.Bytes += 240*int64(rows) + 8*int64(cols)*(int64(cols)+512)
-	}
-	return cost
 }

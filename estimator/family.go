@@ -57,11 +57,17 @@ type Maps interface {
 
 func (f Family) wants(setting, fold int) bool { return f.Wanted == nil || f.Wanted(setting, fold) }
 
-// divide cuts n rows into parts such that each fold trains on some of the parts, whose numbers are
-// in trains. It fails where a fold trains on a row twice, or where there would be so many parts that
-// every fold is as well done by itself.
-func (f Family) divide(n int) (parts, trains [][]int, ok bool) {
-	keys := make([][]byte, n)
+// divide cuts the rows that folds train on into parts such that each fold trains on some of the parts,
+// whose numbers are in trains. It fails where a fold trains on a row twice, or where there would be so
+// many parts that every fold is as well done by itself.
+func (f Family) divide() (parts, trains [][]int, ok bool) {
+	last := -1 // folds may leave out any rows, so their number says nothing
+	for _, fold := range f.Folds {
+		for _, i := range fold.Train {
+			last = max(last, i)
+		}
+	}
+	keys := make([][]byte, last+1)
 	for k, fold := range f.Folds {
 		for _, i := range fold.Train {
 			if keys[i] == nil {

@@ -27,6 +27,12 @@ func (o *objective) fold(X mat.Matrix, x, out, values []float64, f change) {
 	}
 }
 
+// foldTile is how many dense rows of d entries are used together.
+func foldTile(d int) int { return min(256, max(16, 1<<16/d)) }
+
+// foldRows is how many dense rows of d entries have partial sums of their own, size numbers.
+func foldRows(d int, size float64) int { return max(foldTile(d), int(min(256, 1<<22/size))) }
+
 // foldDense is fold of dense rows. Weights, and the partial sums over rows, stand output by output,
 // outputs × cols.
 func foldDense[T kern.Float](o *objective, X kern.View[T], x, out, values []float64, f change) {
@@ -35,8 +41,8 @@ func foldDense[T kern.Float](o *objective, X kern.View[T], x, out, values []floa
 	defer w.release()
 	turned(w.list, x[:d*k], k)
 	size, slots := len(out), len(values)
-	tile := min(256, max(16, 1<<16/d)) // rows used together
-	chunk := max(tile, min(256, 1<<22/size))
+	tile := foldTile(d)
+	chunk := foldRows(d, float64(size))
 	chunks := (n + chunk - 1) / chunk
 	if need := chunks * (size + slots); len(o.hold) < need {
 		o.hold = make([]float64, need)

@@ -99,6 +99,9 @@ func (s Logistic) fit(ctx context.Context, r *rows) (Predictor, error) {
 
 func (s Logistic) solve(ctx context.Context, r *rows) (linear, []string, error) {
 	l, err := r.readClasses(ctx, s.ClassWeight)
+	if err == nil {
+		err = room(s, r.shape(len(l.y), l.outputs()))
+	}
 	if err != nil {
 		return linear{}, nil, err
 	}
@@ -174,19 +177,8 @@ func multinomial(l *labels) newtonTask {
 	}}
 }
 
-// Cost estimates a fit to rows×cols dense inputs, of two classes, by flops at the rate of a product of
-// large matrices.
-func (s Logistic) Cost(rows, cols int) datasets.Cost { return newtonCost(rows, cols) }
-
-func newtonCost(rows, cols int) datasets.Cost {
-	n, d := float64(rows), float64(cols)
-	cost := datasets.Cost{Flops: passes * waitingFlops * n * d, Bytes: 24*int64(rows) + 80*int64(cols), Width: 1}
-	if cols <= widestFactor {
-		cost.Flops += 2 * (min(n, 4*d)*d*d + d*d*d/3)
-		cost.Bytes += 16 * int64(cols) * int64(cols)
-	}
-	return cost
-}
+// Cost estimates a fit to rows of a shape.
+func (s Logistic) Cost(shape datasets.Shape) datasets.Cost { return newtonCost(shape) }
 
 // FittedLogistic is a fitted logistic regression: a linear classifier that knows probabilities.
 type FittedLogistic struct{ FittedLinearClassifier }

@@ -90,7 +90,7 @@ type newtonFamily struct {
 func sweepNewton(ctx context.Context, f Family, of func(Estimator) (newtonSetting, error)) ([]string, error) {
 	s := &newtonFamily{Family: f, settings: make([]newtonSetting, len(f.Settings))}
 	var ok bool
-	s.parts, s.trains, ok = f.divide(f.Data.Rows())
+	s.parts, s.trains, ok = f.divide()
 	groups := map[string][]int{}
 	byMap := map[int][]string{}
 	for i, e := range f.Settings {

@@ -86,25 +86,14 @@ func (s Ridge) fit(ctx context.Context, r *rows) (Predictor, error) {
 	if err := forNumbers(r.schema, "ridge"); err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
+	if err := room(s, r.shape(r.n, r.targets())); err != nil {
+		return nil, fmt.Errorf("estimator: ridge: %w", err)
+	}
 	model, err := s.problem(r, blockTargets, blockWeights).solve(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
 	return &FittedLinear{model}, nil
-}
-
-// Cost estimates a fit to rows×cols dense inputs.
-func (s Ridge) Cost(rows, cols int) datasets.Cost { return s.cost(rows, cols, 1) }
-
-func (s Ridge) cost(rows, cols, targets int) datasets.Cost {
-	n, d, t := float64(rows), float64(cols), float64(targets)
-	switch s.way(rows, cols, false) {
-	case "dual":
-		return datasets.Cost{Flops: n*n*d + n*n*n/3, Bytes: 8 * int64(rows) * int64(rows+cols), Width: targets}
-	case "cg":
-		return datasets.Cost{Flops: 100 * 4 * n * d * t, Bytes: 48 * int64(cols) * int64(targets), Width: targets}
-	}
-	return datasets.Cost{Flops: n*d*d + d*d*d/3, Bytes: 16 * int64(cols) * int64(cols), Width: targets}
 }
 
 // Widths up to which a Gram matrix is formed.

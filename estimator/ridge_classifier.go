@@ -89,6 +89,9 @@ func (s RidgeClassifier) solve(ctx context.Context, r *rows) (linear, []string, 
 		return s.solveOnce(ctx, r, known)
 	}
 	l, err := r.readClasses(ctx, s.ClassWeight)
+	if err == nil {
+		err = room(s, r.shape(len(l.y), l.outputs()))
+	}
 	if err != nil {
 		return linear{}, nil, err
 	}
@@ -104,6 +107,9 @@ func (s RidgeClassifier) solve(ctx context.Context, r *rows) (linear, []string, 
 
 // solveOnce makes codes and weights of each block as it comes.
 func (s RidgeClassifier) solveOnce(ctx context.Context, r *rows, classes []string) (linear, []string, error) {
+	if err := room(s, r.shape(r.n, r.schema.Outputs())); err != nil {
+		return linear{}, nil, err
+	}
 	p, mass, err := s.coded(r, classes)
 	if err != nil {
 		return linear{}, nil, err
@@ -154,6 +160,3 @@ func (s RidgeClassifier) coded(r *rows, classes []string) (p *ridgeProblem, mass
 	}
 	return s.ridge().problem(r, codes, weights), mass, nil
 }
-
-// Cost estimates a fit to rows×cols dense inputs.
-func (s RidgeClassifier) Cost(rows, cols int) datasets.Cost { return s.ridge().cost(rows, cols, 1) }

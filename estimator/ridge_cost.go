@@ -7,26 +7,61 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// SweepCost estimates what [Ridge.Sweep] of dense rows with cols columns costs, and names what it
-// would share.
-func (s Ridge) SweepCost(cols int, folds []datasets.Fold, settings []Estimator) (datasets.Cost, []string) {
-	return ridgeSweepCost(cols, folds, settings, s.sweepSettings)
+// Cost estimates a fit to rows of a shape.
+func (s Ridge) Cost(shape datasets.Shape) datasets.Cost { return s.cost(shape, 0) }
+
+// Cost estimates a fit to rows of a shape, which has codes of the classes besides.
+func (s RidgeClassifier) Cost(shape datasets.Shape) datasets.Cost {
+	return s.ridge().cost(shape, float64(min(shape.Rows, sparseBlock)))
 }
 
-// SweepCost is [Ridge.SweepCost] for one output. Classes are taken to be known.
-func (s RidgeClassifier) SweepCost(cols int, folds []datasets.Fold, settings []Estimator) (datasets.Cost, []string) {
-	return ridgeSweepCost(cols, folds, settings, s.sweepSettings)
+// cost is that of a fit whose targets are made of so many rows at a time. The targets of all rows are held
+// where the solver reads them more than once.
+func (s Ridge) cost(shape datasets.Shape, coded float64) datasets.Cost {
+	n, d, t := float64(shape.Rows), float64(shape.Cols), float64(max(shape.Outputs, 1))
+	cost := datasets.Cost{Width: max(shape.Outputs, 1)}
+	if shape.Filled == 0 {
+		coded = min(coded, datasets.BlockRows)
+	}
+	held := 6*d*t + coded*t
+	switch s.way(shape.Rows, shape.Cols, shape.Filled > 0) {
+	case "dual":
+		cost.Flops = n*n*d + n*n*n/3 + 2*n*n*t
+		held += n*(n+d) + 3*n*t
+	case "cg":
+		const steps = 100
+		cost.Flops = steps * passFlops(shape)
+		held += 6 * d
+	default:
+		cost.Flops = n*d*d + d*d*d/3 + 2*d*t*(n+d)
+		if shape.Filled > 0 {
+			cost.Flops = n*sparseWaitingFlops*shape.Entries() + n*shape.Entries()*shape.Entries()*4 + d*d*d/3 + 2*d*t*d
+		}
+		held += 2 * d * d
+	}
+	cost.Bytes = bytesOf(held)
+	return cost
+}
+
+// SweepCost estimates what [Ridge.Sweep] of rows of a shape costs, and names what it would share.
+func (s Ridge) SweepCost(shape datasets.Shape, folds []datasets.Fold, settings []Estimator) (datasets.Cost, []string) {
+	return ridgeSweepCost(shape, folds, settings, s.sweepSettings)
+}
+
+// SweepCost is [Ridge.SweepCost]. Classes are taken to be known.
+func (s RidgeClassifier) SweepCost(shape datasets.Shape, folds []datasets.Fold, settings []Estimator) (datasets.Cost, []string) {
+	return ridgeSweepCost(shape, folds, settings, s.sweepSettings)
 }
 
 // FamilyCost estimates what [Ridge.SweepFamily] costs beside the mapping of rows, and names what it
-// would share. Rows are numbered below rows.
-func (s Ridge) FamilyCost(rows int, folds []datasets.Fold, settings []FamilySetting) (datasets.Cost, []string) {
-	return ridgeFamilyCost(rows, folds, settings, s.sweepSettings)
+// would share.
+func (s Ridge) FamilyCost(shape datasets.Shape, folds []datasets.Fold, settings []FamilySetting) (datasets.Cost, []string) {
+	return ridgeFamilyCost(shape, folds, settings, s.sweepSettings)
 }
 
-// FamilyCost is [Ridge.FamilyCost] for one output.
-func (s RidgeClassifier) FamilyCost(rows int, folds []datasets.Fold, settings []FamilySetting) (datasets.Cost, []string) {
-	return ridgeFamilyCost(rows, folds, settings, s.sweepSettings)
+// FamilyCost is [Ridge.FamilyCost].
+func (s RidgeClassifier) FamilyCost(shape datasets.Shape, folds []datasets.Fold, settings []FamilySetting) (datasets.Cost, []string) {
+	return ridgeFamilyCost(shape, folds, settings, s.sweepSettings)
 }
 
 type settingsOf func(datasets.Set, []Estimator) ([]sweepSetting, error)
@@ -35,12 +70,12 @@ type settingsOf func(datasets.Set, []Estimator) ([]sweepSetting, error)
 var someClasses = datasets.Set{Y: []float64{}, Schema: datasets.Schema{
 	Targets: []datasets.Column{{Kind: datasets.Categorical, Levels: []string{"0", "1"}}}}}
 
-func ridgeSweepCost(cols int, folds []datasets.Fold, settings []Estimator, of settingsOf) (sum datasets.Cost, shared []string) {
+func ridgeSweepCost(shape datasets.Shape, folds []datasets.Fold, settings []Estimator, of settingsOf) (sum datasets.Cost, shared []string) {
 	list, err := of(someClasses, settings)
 	if err != nil || len(folds) == 0 {
 		return sum, nil
 	}
-	d := float64(cols)
+	cols, d, t := shape.Cols, float64(shape.Cols), float64(max(shape.Outputs, 1))
 	groups := map[string]int{}
 	names := map[string]bool{}
 	train, rows := 0, 0
@@ -49,17 +84,21 @@ func ridgeSweepCost(cols int, folds []datasets.Fold, settings []Estimator, of se
 		rows = max(rows, len(fold.Train)+len(fold.Test))
 	}
 	for _, s := range list {
-		if s.alone || s.ridge.way(rows/2, cols, false) != "cholesky" {
+		if s.alone || s.ridge.way(rows/2, cols, shape.Filled > 0) != "cholesky" {
 			for _, fold := range folds {
-				sum.Flops += s.ridge.cost(len(fold.Train), cols, 1).Flops
+				alone := shape
+				alone.Rows = len(fold.Train)
+				cost := s.ridge.cost(alone, 0)
+				sum.Flops += cost.Flops
+				sum.Bytes = max(sum.Bytes, cost.Bytes)
 			}
 			continue
 		}
 		groups[s.key]++
-		sum.Flops += float64(len(folds)) * (d*d*d/3 + 2*float64(rows)/float64(len(folds))*d)
+		sum.Flops += float64(len(folds)) * (d*d*d/3 + 2*d*d*t + 2*float64(rows)/float64(len(folds))*d*t)
 	}
 	for _, n := range groups {
-		sum.Flops += min(2*float64(rows), float64(train)) * d * d
+		sum.Flops += min(2*float64(rows), float64(train)) * d * (d + 2*t)
 		if n > 1 {
 			names["alpha"] = true
 		}
@@ -67,11 +106,14 @@ func ridgeSweepCost(cols int, folds []datasets.Fold, settings []Estimator, of se
 			names["folds"] = true
 		}
 	}
-	sum.Bytes, sum.Width = 8*4*int64(cols)*int64(cols), 1
+	sum.Width = max(shape.Outputs, 1)
+	if len(groups) > 0 { // of the sums of each fold and all rows, the targets' part
+		sum.Bytes = max(sum.Bytes, bytesOf(4*d*d+float64(len(folds)+4)*d*t+float64(rows)*t))
+	}
 	return sum, slices.Sorted(maps.Keys(names))
 }
 
-func ridgeFamilyCost(rows int, folds []datasets.Fold, settings []FamilySetting, of settingsOf) (sum datasets.Cost, shared []string) {
+func ridgeFamilyCost(shape datasets.Shape, folds []datasets.Fold, settings []FamilySetting, of settingsOf) (sum datasets.Cost, shared []string) {
 	specs := make([]Estimator, len(settings))
 	for i, s := range settings {
 		specs[i] = s.Estimator
@@ -80,6 +122,7 @@ func ridgeFamilyCost(rows int, folds []datasets.Fold, settings []FamilySetting, 
 	if err != nil {
 		return sum, nil
 	}
+	rows, t := shape.Rows, float64(max(shape.Outputs, 1))
 	s := &ridgeFamily{Family: Family{Folds: folds, Settings: settings, Memory: 1 << 62}, settings: list, shared: map[string]bool{}}
 	test, trained := 0, 0
 	for _, fold := range folds {
@@ -89,19 +132,23 @@ func ridgeFamilyCost(rows int, folds []datasets.Fold, settings []FamilySetting, 
 	trained = min(trained, rows)
 	for _, i := range s.plan(rows) {
 		for _, fold := range folds {
-			sum.Flops += list[i].ridge.cost(len(fold.Train), settings[i].Width, 1).Flops
+			alone := datasets.Shape{Rows: len(fold.Train), Cols: settings[i].Width, Outputs: shape.Outputs}
+			cost := list[i].ridge.cost(alone, 0)
+			sum.Flops += cost.Flops
+			sum.Bytes = max(sum.Bytes, cost.Bytes)
 		}
 	}
 	for _, g := range s.groups {
 		s.tell(g)
 		w := float64(g.width)
-		sum.Flops += float64(trained) * w * w
-		sum.Bytes += 8 * int64(g.width) * int64(g.width) * int64(len(s.parts)+4)
+		sum.Flops += float64(trained) * w * (w + 2*t)
+		sum.Bytes += bytesOf(w * (w + t) * float64(len(s.parts)+4))
 		for _, i := range g.members {
 			d := float64(settings[i].Width)
-			sum.Flops += float64(len(folds))*d*d*d/3 + 2*float64(test)*d
+			sum.Flops += float64(len(folds))*(d*d*d/3+2*d*d*t) + 2*float64(test)*d*t
 		}
 	}
-	sum.Width = 1
+	sum.Bytes += bytesOf(float64(test) * t)
+	sum.Width = max(shape.Outputs, 1)
 	return sum, slices.Sorted(maps.Keys(s.shared))
 }

@@ -138,7 +138,7 @@ func (s *ridgeFamily) give(setting, fold int, held Held) error {
 
 // plan groups the settings and returns those that have to be fitted alone.
 func (s *ridgeFamily) plan(rows int) (alone []int) {
-	parts, trains, ok := s.divide(rows)
+	parts, trains, ok := s.divide()
 	s.parts, s.trains = parts, trains
 	least := rows // on which a fold trains
 	for _, fold := range s.Folds {

@@ -111,6 +111,9 @@ func (s SVM) fit(ctx context.Context, r *rows) (Predictor, error) {
 
 func (s SVM) solve(ctx context.Context, r *rows) (linear, []string, error) {
 	l, err := r.readClasses(ctx, s.ClassWeight)
+	if err == nil {
+		err = room(s, r.shape(len(l.y), l.outputs()))
+	}
 	if err != nil {
 		return linear{}, nil, err
 	}
@@ -150,10 +153,10 @@ func (s SVM) dualTask(l *labels) dualTask {
 	return t
 }
 
-// Cost estimates a fit to rows×cols dense inputs, of two classes.
-func (s SVM) Cost(rows, cols int) datasets.Cost {
-	if !byNewton(s.Solver, s.Loss, false) {
-		return descentCost(rows, cols)
+// Cost estimates a fit to rows of a shape.
+func (s SVM) Cost(shape datasets.Shape) datasets.Cost {
+	if !byNewton(s.Solver, s.Loss, wideShape(shape)) {
+		return descentCost(shape)
 	}
-	return newtonCost(rows, cols)
+	return newtonCost(shape)
 }

@@ -86,6 +86,9 @@ func (s SVR) fit(ctx context.Context, r *rows) (Predictor, error) {
 
 func (s SVR) solve(ctx context.Context, r *rows) (linear, error) {
 	l, err := r.readNumbers(ctx, "svr")
+	if err == nil {
+		err = room(s, r.shape(len(l.y), 1))
+	}
 	if err != nil {
 		return linear{}, err
 	}
@@ -112,10 +115,10 @@ func (s SVR) dualTask(l *labels) dualTask {
 	}}
 }
 
-// Cost estimates a fit to rows×cols dense inputs.
-func (s SVR) Cost(rows, cols int) datasets.Cost {
-	if !byNewton(s.Solver, s.Loss, false) {
-		return descentCost(rows, cols)
+// Cost estimates a fit to rows of a shape.
+func (s SVR) Cost(shape datasets.Shape) datasets.Cost {
+	if !byNewton(s.Solver, s.Loss, wideShape(shape)) {
+		return descentCost(shape)
 	}
-	return newtonCost(rows, cols)
+	return newtonCost(shape)
 }

@@ -88,10 +88,13 @@ func (d *decoder) checkSearch() {
 		d.fault(d.at["data.stream"], "data.stream", param.Fault{Problem: "a search needs the rows in memory", Hint: "leave out the search, or say stream: auto"})
 	}
 	d.checkStrategy()
+	if s.Random > gridsearch.MaxCandidates {
+		d.fault(d.at["search.random"], "search.random", param.Fault{Value: s.Random, Wanted: fmt.Sprintf("at most %d candidates", gridsearch.MaxCandidates)})
+	}
 	n := 1
 	for _, a := range s.Grid {
-		if n *= len(a.Values); n > gridsearch.MaxCandidates {
-			d.fault(d.at["search.grid"], "search.grid", param.Fault{Problem: fmt.Sprintf("more than %d candidates", gridsearch.MaxCandidates)})
+		if n *= len(a.Values); n > gridsearch.MaxCandidates && s.Random == 0 {
+			d.fault(d.at["search.grid"], "search.grid", param.Fault{Problem: fmt.Sprintf("more than %d candidates", gridsearch.MaxCandidates), Hint: "search.random tries some of them"})
 			return
 		}
 	}

@@ -182,7 +182,7 @@ func (s *Search) Params(l *param.List) {
 	l.Value(&s.Score, "score", "Metric to choose by. auto: accuracy, for regression r2.")
 	l.Choice(&s.Refit, "refit", "Candidate to fit on all training rows: the best, or the simplest whose score is within one standard error of it.", "best", "one_std_error")
 	l.Int(&s.Random, "random", "Number of candidates that are tried, drawn from the grid at random; 0 for all of them.", param.AtLeast(0))
-	l.Value(&s.Budget, "budget", "Time after which no further fits begin, such as 10m; the best of what was tried then counts. The same run again goes on from there.")
+	l.Value(&s.Budget, "budget", "Time after which the search ends, such as 10m. The best of the candidates that are scored on every fold by then is fitted to all training rows. The same run again goes on from there, with as much time.")
 	l.Child("halving", &s.Halving)
 }
 

@@ -86,6 +86,9 @@ func (d *decoder) overrideSection(path string, value *yaml.Node) bool {
 		d.spec.Search, d.axes = nil, nil
 		return true
 	}
+	if isNull(value) && d.unset(path) {
+		return true
+	}
 	if strings.HasPrefix(path, "search.") && d.spec.Search == nil {
 		d.spec.Search = NewSearch()
 	}
@@ -114,6 +117,33 @@ func (d *decoder) overrideSection(path string, value *yaml.Node) bool {
 	return true
 }
 
+// unset gives the value or section at path its defaults, as if the file had left it out, and reports
+// whether there is one.
+func (d *decoder) unset(path string) (known bool) {
+	defaults := New()
+	defaults.Search = NewSearch()
+	below := func(p string) bool { return p == path || strings.HasPrefix(p, path+".") }
+	for _, p := range param.All(defaults) {
+		if !below(p.Path) {
+			continue
+		}
+		known = true
+		if isParam(d.spec, p.Path) { // not those of a search where there is none
+			changed, err := param.With(d.spec, param.Setting{Path: p.Path, Value: p.Value})
+			if err != nil {
+				return false // what has to be given
+			}
+			d.spec = changed.(Spec)
+		}
+	}
+	for p := range d.at {
+		if known && below(p) && strings.Contains(p, ".") {
+			delete(d.at, p)
+		}
+	}
+	return known
+}
+
 // overrideStep replaces a parameter of the pipeline.
 func (d *decoder) overrideStep(path string, value *yaml.Node) bool {
 	if !d.steps {
@@ -127,7 +157,11 @@ func (d *decoder) overrideStep(path string, value *yaml.Node) bool {
 		d.unknownPath(value, path)
 		return true
 	}
-	changed, err := param.With(d.spec.Pipeline, param.Setting{Path: short, Value: plain(value)})
+	setting := param.Setting{Path: short, Value: plain(value)}
+	if isNull(value) {
+		setting.Value = d.defaultOf(short)
+	}
+	changed, err := param.With(d.spec.Pipeline, setting)
 	if err == nil {
 		d.spec.Pipeline = changed.(pipeline.Pipeline)
 		err = param.Check(d.spec.Pipeline)
@@ -139,6 +173,27 @@ func (d *decoder) overrideStep(path string, value *yaml.Node) bool {
 		}
 	}
 	return true
+}
+
+// defaultOf returns what a parameter of a step is where the file does not give it, nil where that is
+// unknown.
+func (d *decoder) defaultOf(path string) any {
+	owner, err := param.Owner(d.spec.Pipeline, path)
+	own, known := pipeline.EntryOf(owner)
+	if err != nil || !known {
+		return nil
+	}
+	dot := strings.LastIndexByte(path, '.')
+	step, name := path[:max(dot, 0)], path[dot+1:]
+	for _, p := range own.Params() {
+		if p.Name == name && p.Kind == param.Seed {
+			return pipeline.DeriveSeed(d.spec.Seed, step)
+		}
+		if p.Name == name {
+			return p.Value
+		}
+	}
+	return nil
 }
 
 // unknownPath reports an override of something that is not there.

@@ -3,15 +3,16 @@ package experiment
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
+	"os"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
@@ -27,7 +28,7 @@ type Plan struct {
 	Fits       int      `json:"fits"`  // the last one included
 	Shared     []string `json:"shared"`
 	Flops      float64  `json:"flops"`
-	Seconds    float64  `json:"seconds"` // of reading, and of fits and predictions by a trial on some of the rows; 0 where there was none
+	Seconds    float64  `json:"seconds"` // of reading, fits and predictions; 0 where an estimator does not tell what it costs
 	// What a search takes when every fit is done by itself, 0 where nothing is shared.
 	OneByOneFlops float64 `json:"one_by_one_flops,omitempty"`
 	OneByOne      float64 `json:"one_by_one_seconds,omitempty"`
@@ -37,19 +38,21 @@ type Plan struct {
 	Steps     []PlanStep `json:"steps"`
 	Warnings  []string   `json:"warnings"`
 
-	found gridsearch.Plan
+	once float64 // flops of one fit
 }
 
 // PlanStep is what one step takes on all training rows.
 type PlanStep struct {
 	Name  string  `json:"name"`
-	Width int     `json:"width"` // columns that come out, -1 where only fitting tells
+	Width int     `json:"width"`           // columns that come out, -1 where nothing tells
+	Guess bool    `json:"guess,omitempty"` // whether only fitting tells the width
 	Flops float64 `json:"flops"`
 	Bytes int64   `json:"bytes"`
 }
 
-// NewPlan estimates what a run of the spec takes. It reads the data for their shape and, to know
-// the speed of the machine, fits the pipeline to some of the rows.
+// NewPlan estimates what a run of the spec takes. It reads the data for their shape and fits nothing: the
+// shape gives the cost of each step, that of the search and its time, at the speed that this machine
+// has at products of matrices now.
 func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	began := time.Now()
 	train, test, r, err := spec.openAll(ctx)
@@ -63,7 +66,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	}
 	p := Plan{
 		Name: spec.Name, Task: string(r.task), Stream: spec.streams(train), Candidates: 1, Fits: 1,
-		Available: memoryBudget(), Shared: []string{}, Warnings: append([]string{}, r.warnings...),
+		Available: memory.Available(), Shared: []string{}, Warnings: append([]string{}, r.warnings...),
 	}
 	stand, err := outline(ctx, train, spec.Search != nil)
 	if err != nil {
@@ -82,23 +85,29 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 		p.Rows.Train -= p.Rows.Test
 		stand = head(stand, p.Rows.Train)
 	}
-	p.steps(spec)
+	if info, err := os.Stat(spec.Data.Train); err == nil && spec.Data.svm(spec.Data.Train) {
+		const text = 8 // bytes of an entry
+		stand.X = sparseBlank{blank{p.Rows.Train, p.Features}, int(min(info.Size()/text, int64(p.Rows.Train)*int64(p.Features)))}
+	}
+	shape := stand.Shape()
+	p.steps(spec, shape)
+	if p.Refusal() != nil {
+		return p, nil
+	}
+	var found gridsearch.Plan
 	if spec.Search != nil {
-		if err := p.search(spec, r, stand); err != nil {
+		if found, err = p.search(spec, r, stand); err != nil {
 			return Plan{}, err
 		}
 	}
 	if !p.Stream {
 		p.Bytes += 2 * spec.memoryOf(train) // the rows, and their parts
 	}
-	if p.Refusal() != nil {
-		return p, nil
-	}
-	if err := p.trial(ctx, spec, train); err != nil {
+	if err := ctx.Err(); err != nil {
 		return Plan{}, err
 	}
-	if p.Seconds > 0 {
-		p.Seconds += p.reading(spec, opening)
+	if p.Refusal() == nil {
+		p.time(spec, shape, found, p.reading(spec, opening))
 	}
 	return p, nil
 }
@@ -127,159 +136,79 @@ func head(stand datasets.Set, n int) datasets.Set {
 }
 
 // steps adds up the costs of one fit.
-func (p *Plan) steps(spec Spec) {
-	rows, cols := p.Rows.Train, p.Features
+func (p *Plan) steps(spec Spec, shape datasets.Shape) {
 	list := spec.Pipeline
 	if p.Stream {
 		list = spec.streaming()
 	}
+	at := shape
 	add := func(name string, step any) {
 		own, _ := pipeline.EntryOf(step)
-		cost := datasets.Cost{Width: cols}
+		cost := datasets.Cost{Width: at.Cols}
 		if c, ok := step.(datasets.Coster); ok {
-			cost = c.Cost(rows, cols)
+			cost = c.Cost(at)
 		}
-		p.Steps = append(p.Steps, PlanStep{Name: cmp.Or(name, own.Name, fmt.Sprintf("%T", step)), Width: cost.Width, Flops: cost.Flops, Bytes: cost.Bytes})
-		if cost.Width >= 0 {
-			cols = cost.Width
-		}
+		p.Steps = append(p.Steps, PlanStep{Name: cmp.Or(name, own.Name, fmt.Sprintf("%T", step)), Width: cost.Width, Guess: cost.Guess, Flops: cost.Flops, Bytes: cost.Bytes})
+		at = at.After(cost)
 	}
 	for _, s := range list.Steps {
 		add(s.Name, s.Fitter)
 	}
 	add(list.Name, list.Estimator)
-	cost := list.Cost(rows, p.Features)
-	p.Flops, p.Bytes = cost.Flops, cost.Bytes
+	cost := list.Cost(shape)
+	said := 2 * 8 * float64(max(p.Rows.Train, p.Rows.Test)) * float64(max(shape.Outputs, 1)) // scores and probabilities of all rows
+	p.Flops, p.Bytes, p.once = cost.Flops, max(cost.Bytes, int64(said)), cost.Flops
 }
 
 // search adds the fits of a grid search.
-func (p *Plan) search(spec Spec, r *rows, stand datasets.Set) error {
-	search, err := spec.searchOn(stand, r.task)
-	if err != nil {
-		return err
-	}
+func (p *Plan) search(spec Spec, r *rows, stand datasets.Set) (found gridsearch.Plan, err error) {
+	search := spec.searchOn(stand, r.task)
 	search.Memory = 0
-	var found gridsearch.Plan
 	if spec.Search.Halving.Least > 0 {
 		found, err = spec.halvingOn(search).Plan(stand)
 	} else {
 		found, err = search.Plan(stand)
 	}
 	if err != nil {
-		return err
+		return found, ofHalving(err)
 	}
-	p.found = found
 	p.Candidates, p.Folds, p.Fits = found.Candidates, found.Folds, found.Fits+1
 	p.Shared = append(p.Shared, found.Shared...)
 	if found.Known {
 		p.Flops = found.Flops
 	}
 	if found.SharedFlops > 0 {
-		p.Flops = found.SharedFlops
+		p.Flops = found.SharedFlops + p.once
 		if found.Known {
 			p.Flops = min(p.Flops, found.Flops) // sharing work never adds to it
 		}
 	}
 	p.Bytes = max(p.Bytes, found.Bytes)
-	return nil
+	return found, nil
 }
 
-// The rows that trial fits look at. Two numbers of them tell what a fit takes whatever the rows and
-// what each row adds; each is fitted twice, for the first fit of a program is slower than others.
-const (
-	fewTrialRows  = 1024
-	mostTrialRows = 4096
-	trialTimes    = 2
-)
-
-// trial fits the pipeline to some rows, lets the model predict them, and takes the time.
-func (p *Plan) trial(ctx context.Context, spec Spec, train datasets.Source) error {
-	some, err := first(ctx, train, mostTrialRows)
-	if err != nil {
-		return err
+// time adds up how long reading takes, the search, which a budget ends, the fit to all rows, and the
+// predictions of all of them. It stays 0 where the estimator does not say what it costs.
+func (p *Plan) time(spec Spec, shape datasets.Shape, found gridsearch.Plan, reading float64) {
+	if _, ok := spec.Pipeline.Estimator.(datasets.Coster); !ok {
+		return
 	}
-	few := some.Slice(0, min(fewTrialRows, some.Rows()))
-	short, _, err := fastest(ctx, spec, few)
-	var long, predicted float64
-	if err == nil {
-		long, predicted, err = fastest(ctx, spec, some)
+	rate := found.Rate
+	if rate == 0 {
+		rate = gridsearch.Speed()
 	}
-	if err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		p.Warnings = append(p.Warnings, fmt.Sprintf("no estimate of the time: a trial fit to %d rows failed: %v", some.Rows(), err))
-		return nil
+	shape.Rows = p.Rows.Train + p.Rows.Test
+	mapping := pipeline.Chain{Steps: spec.Pipeline.Steps}.Cost(shape)
+	predicting := mapping.Flops + 2*float64(shape.Rows)*shape.After(mapping).Entries()*float64(max(shape.Outputs, 1))
+	took := found.Seconds
+	if found.SharedFlops > 0 && found.OneByOne > 0 {
+		p.OneByOneFlops, p.OneByOne = found.Flops, found.OneByOne+p.once/rate
+		took = min(took, found.OneByOne)
 	}
-	one := long
-	if more := some.Rows() - few.Rows(); more > 0 {
-		one += max(long-short, 0) / float64(more) * float64(p.Rows.Train-some.Rows())
+	if spec.Search != nil && spec.Search.Budget > 0 {
+		took = min(took, time.Duration(spec.Search.Budget).Seconds())
 	}
-	p.Seconds = one
-	if spec.Search != nil {
-		p.searchTime(spec, one)
-	}
-	p.Seconds += predicted / float64(some.Rows()) * float64(p.Rows.Train+p.Rows.Test)
-	return nil
-}
-
-// searchTime adds what the search takes, by its flops and the speed of the machine; where they are
-// not known, as so many fits like the one of the trial. A budget ends it.
-func (p *Plan) searchTime(spec Spec, one float64) {
-	fits := float64(p.Fits - 1)
-	took := fits * one
-	if p.found.Seconds > 0 {
-		took = p.found.Seconds
-	}
-	if p.found.SharedFlops > 0 && p.found.OneByOne > 0 {
-		p.OneByOneFlops, p.OneByOne = p.found.Flops, p.found.OneByOne+one
-		took = min(took, p.found.OneByOne)
-	}
-	if budget := time.Duration(spec.Search.Budget).Seconds(); budget > 0 {
-		took = min(took, budget)
-	}
-	p.Seconds += took
-}
-
-// fastest returns the least time that a fit has taken, and that predicting the rows has.
-func fastest(ctx context.Context, spec Spec, rows datasets.Set) (fitted, predicted float64, err error) {
-	fitted, predicted = math.Inf(1), math.Inf(1)
-	for range trialTimes {
-		began := time.Now()
-		model, err := spec.Pipeline.Fit(ctx, rows)
-		if err != nil {
-			return 0, 0, err
-		}
-		fitted = min(fitted, time.Since(began).Seconds())
-		began = time.Now()
-		if _, err := predict(ctx, model, rows.X); err != nil {
-			return 0, 0, err
-		}
-		predicted = min(predicted, time.Since(began).Seconds())
-	}
-	return fitted, predicted, nil
-}
-
-// first returns about the first n rows of a source.
-func first(ctx context.Context, source datasets.Source, n int) (datasets.Set, error) {
-	enough := errors.New("enough")
-	var blocks []datasets.Set
-	rows := 0
-	err := source.Blocks(ctx, func(block datasets.Set) error {
-		all := make([]int, block.Rows())
-		for i := range all {
-			all[i] = i
-		}
-		blocks = append(blocks, block.Select(all))
-		if rows += len(all); rows >= n {
-			return enough
-		}
-		return nil
-	})
-	if err != nil && err != enough {
-		return datasets.Set{}, err
-	}
-	return datasets.Stack(blocks...)
+	p.Seconds = reading + took + (p.once+predicting)/rate
 }
 
 // Refusal is an error where the run cannot fit in memory, which says the way out.

@@ -8,6 +8,7 @@ import (
 	"sort"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/metrics"
 )
 
@@ -141,7 +142,7 @@ func (s Spec) streams(train datasets.Source) bool {
 		return false
 	}
 	size := s.memoryOf(train)
-	return size > memoryBudget()/4 || size > smallData && s.Pipeline.EstimatorReadsOnce(train.Dims())
+	return size > memory.Available()/4 || size > smallData && s.Pipeline.EstimatorReadsOnce(train.Dims())
 }
 
 // memoryOf estimates what the rows of the files take in memory.

@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/builtin"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -141,8 +142,16 @@ func (s Spec) unchanged(before map[string]fs.FileInfo) error {
 // fits refuses a fit that cannot have the memory it wants. The candidates of a search are looked at
 // by the search.
 func (r *run) fits() error {
-	p := Plan{Rows: r.result.Rows, Features: r.result.Features, Stream: r.rows.streamed, Available: memoryBudget()}
-	p.steps(r.spec)
+	p := Plan{Rows: r.result.Rows, Features: r.result.Features, Stream: r.rows.streamed, Available: memory.Available()}
+	shape := datasets.Shape{Rows: p.Rows.Train, Cols: p.Features, Outputs: r.rows.train.Schema().Outputs(), Columns: r.rows.train.Schema().Columns}
+	if !r.rows.streamed {
+		set, err := datasets.Gather(context.Background(), r.rows.train) // it is in memory, which is not copied
+		if err != nil {
+			return err
+		}
+		shape = set.Shape()
+	}
+	p.steps(r.spec, shape)
 	return p.Refusal()
 }
 
@@ -173,10 +182,7 @@ func (r *run) fitSearch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	search, err := r.spec.searchOn(set, r.rows.task)
-	if err != nil {
-		return err
-	}
+	search := r.spec.searchOn(set, r.rows.task)
 	search.Journal = r.stage.journal(r.spec, r.result.SHA256)
 	search.Progress = func(p gridsearch.Progress) {
 		phase := "search"
@@ -197,13 +203,13 @@ func (r *run) fitSearch(ctx context.Context) error {
 }
 
 // searchOn is the grid search of the spec over these rows.
-func (s Spec) searchOn(set datasets.Set, task metrics.Task) (gridsearch.Search, error) {
+func (s Spec) searchOn(set datasets.Set, task metrics.Task) gridsearch.Search {
 	search := gridsearch.NewSearch(s.Pipeline, s.Search.Grid...)
 	search.Score, search.Refit = string(s.Search.Score), s.Search.Refit
 	search.Splitter = s.folds(set, task)
 	search.Random, search.Seed, search.Budget = s.Search.Random, s.seedOf("search.random"), time.Duration(s.Search.Budget)
-	search.Memory = memoryBudget() / 2
-	return search, search.Check()
+	search.Memory = memory.Available() / 2
+	return search
 }
 
 // folds divides the rows of a search.
@@ -332,7 +338,7 @@ func (r *run) write(ctx context.Context) error {
 	if err := r.stage.write("spec.yaml", func(w *bufio.Writer) error { _, err := w.Write(resolved); return err }); err != nil {
 		return err
 	}
-	r.result.Memory = peakMemory()
+	r.result.Memory = memory.Peak()
 	r.result.Seconds.Total = time.Since(r.started).Seconds()
 	err = r.stage.write("result.json", func(w *bufio.Writer) error {
 		text, err := json.MarshalIndent(r.result, "", "  ")

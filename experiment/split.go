@@ -69,7 +69,7 @@ func outline(ctx context.Context, source datasets.Source, wanted bool) (datasets
 	return out, err
 }
 
-// blank is a matrix of zeros that takes no memory.
+// blank is a matrix of zeros that takes no memory, in the place of rows.
 type blank struct{ rows, cols int }
 
 func (b blank) Dims() (rows, cols int) { return b.rows, b.cols }
@@ -77,3 +77,15 @@ func (b blank) Dims() (rows, cols int) { return b.rows, b.cols }
 func (b blank) At(i, j int) float64 { return 0 }
 
 func (b blank) T() mat.Matrix { return mat.Transpose{Matrix: b} }
+
+// Finite spares [datasets.Set.Check] to look at every zero.
+func (b blank) Finite() bool { return true }
+
+// sparseBlank is blank in the place of sparse rows.
+type sparseBlank struct {
+	blank
+	entries int
+}
+
+// NNZ is the number of entries of the rows that are stood for.
+func (b sparseBlank) NNZ() int { return b.entries }

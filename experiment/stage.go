@@ -14,13 +14,17 @@ import (
 // outputs are all that a run may write. A run without a search or test rows writes some of them.
 var outputs = []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", "model.bochner"}
 
+// unfinished is the name of a folder of outputs that are not all made.
+const unfinished = ".unfinished-*"
+
 // stage is where outputs wait until all of them are made.
 type stage struct {
 	dir     string
 	made    []string // folders that were not there before, dir the first
 	waiting string   // folder in dir; "" before the first output
 	names   []string
-	keep    bool // whether the journals are for a run to come
+	keep    bool     // whether the journals are for a run to come
+	left    []string // folders of runs that were killed while they wrote
 }
 
 func newStage(dir string) (*stage, error) {
@@ -35,6 +39,7 @@ func newStage(dir string) (*stage, error) {
 		s.discard()
 		return nil, fmt.Errorf("experiment: output.dir: %w", tell(err))
 	}
+	s.left, _ = filepath.Glob(filepath.Join(dir, unfinished))
 	if err := s.open(); err != nil { // better now than after hours
 		s.discard()
 		return nil, err
@@ -46,7 +51,7 @@ func newStage(dir string) (*stage, error) {
 // open makes the folder of what is unfinished. It is not there while a search goes on, for nobody
 // would remove it if the search is killed.
 func (s *stage) open() (err error) {
-	if s.waiting, err = os.MkdirTemp(s.dir, ".unfinished-*"); err != nil {
+	if s.waiting, err = os.MkdirTemp(s.dir, unfinished); err != nil {
 		return fmt.Errorf("experiment: output.dir: %s: %w", s.dir, reason(err))
 	}
 	return nil
@@ -70,7 +75,8 @@ func (s *stage) write(name string, fill func(w *bufio.Writer) error) error {
 }
 
 // publish moves the outputs to their places, and removes those of an earlier run that this one does
-// not write, and the journals, which have done their work unless a budget ended before the search.
+// not write, and the journals, which have done their work unless a budget ended before the search, and what
+// killed runs have left.
 func (s *stage) publish() ([]string, error) {
 	var files []string
 	for _, name := range outputs {
@@ -94,6 +100,9 @@ func (s *stage) publish() ([]string, error) {
 		if !s.keep {
 			os.Remove(path)
 		}
+	}
+	for _, path := range s.left {
+		os.RemoveAll(path)
 	}
 	s.close()
 	return files, nil

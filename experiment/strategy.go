@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,7 +63,7 @@ type Halving struct {
 func (s *Halving) Params(l *param.List) {
 	l.String(&s.Resource, "resource", "What a round has more of than the one before: rows to train on, or the path of a parameter that takes whole numbers and is no axis, such as rff.features.")
 	l.Int(&s.Least, "least", "What the first round has of it; 0 for no rounds: all candidates with all there is.", param.AtLeast(0))
-	l.Int(&s.Most, "most", "What the last round has of it; 0 for all rows, or for what the pipeline says.", param.AtLeast(0))
+	l.Int(&s.Most, "most", "What the last round has of it, at most the rows that a fold trains on; 0 for these, or for what the pipeline says.", param.AtLeast(0))
 	l.Int(&s.Factor, "factor", "How many times as much the next round has, and of how many candidates one gets there.", param.AtLeast(2))
 }
 
@@ -86,9 +87,6 @@ func (d *decoder) checkStrategy() {
 	}
 	if exact {
 		fault("search.halving", param.Fault{Problem: "halving wants folds, and cv.kind is " + s.CV.Kind})
-	}
-	if s.Budget > 0 {
-		fault("search.budget", param.Fault{Problem: "stands beside search.halving: wanted one of them"})
 	}
 	if s.Halving.Most > 0 && s.Halving.Most < s.Halving.Least {
 		fault("search.halving.most", param.Fault{Value: s.Halving.Most, Wanted: fmt.Sprintf("a whole number ≥ least, which is %d", s.Halving.Least)})
@@ -151,7 +149,7 @@ func (r *run) runSearch(ctx context.Context, search gridsearch.Search, set datas
 	}
 	rungs, err := r.spec.halvingOn(search).Run(ctx, set)
 	if err != nil {
-		return err
+		return ofHalving(err)
 	}
 	r.search = rungs.Last()
 	out := summary(r.search)
@@ -169,4 +167,14 @@ func (r *run) runSearch(ctx context.Context, search gridsearch.Search, set datas
 	out.Shared = slices.Compact(out.Shared)
 	r.result.Search = out
 	return nil
+}
+
+// ofHalving gives a fault of the rounds, which only the number of rows shows, its place in the file.
+func ofHalving(err error) error {
+	var f param.Fault
+	if !errors.As(err, &f) || !slices.Contains([]string{"least", "most", "factor"}, f.Path) {
+		return err
+	}
+	f.Path = "search.halving." + f.Path
+	return fmt.Errorf("experiment: %w", f)
 }

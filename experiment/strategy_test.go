@@ -2,12 +2,15 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bochner-ml/bochner/gridsearch"
 )
 
 const halved = `
@@ -72,12 +75,81 @@ func TestBudget(t *testing.T) {
 	put(t, "rows.csv", sample(90, class))
 	want := execute(t, spec(t, halved)).Search
 	_, err := Run(context.Background(), spec(t, halved, Override{"search.budget", "1ns"}), Options{})
-	if err == nil || !strings.Contains(err.Error(), "budget") {
+	if !errors.Is(err, gridsearch.ErrBudget) || !strings.Contains(err.Error(), "0 of 27 fits are done") {
 		t.Fatalf("within a nanosecond: %v", err)
 	}
 	got := execute(t, spec(t, halved, Override{"search.budget", "1h"})).Search
 	if !reflect.DeepEqual(got.Best, want.Best) || got.Unreached != 0 {
 		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// A halving has a budget, too.
+func TestBudgetOfHalving(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", sample(240, class))
+	least := Override{"search.halving.least", "20"}
+	want := execute(t, spec(t, halved, least)).Search
+	_, err := Run(context.Background(), spec(t, halved, least, Override{"search.budget", "1ns"}), Options{})
+	if !errors.Is(err, gridsearch.ErrBudget) {
+		t.Fatalf("within a nanosecond: %v", err)
+	}
+	if got := execute(t, spec(t, halved, least, Override{"search.budget", "1h"})).Search; !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if p, err := NewPlan(context.Background(), spec(t, halved, least, Override{"search.budget", "1ns"})); err != nil || p.Fits < 30 {
+		t.Errorf("planned %+v, %v", p, err)
+	}
+	_, err = Run(context.Background(), spec(t, halved, least, Override{"search.halving.most", "1000000000000"}), Options{})
+	if err == nil || err.Error() != "experiment: search.halving.most: got 1000000000000, wanted at most 160, the rows that a fold trains on" {
+		t.Errorf("more than there are: %v", err)
+	}
+}
+
+// Of a grid that is too large to be tried some candidates can be.
+func TestRandomCandidatesOfAFineGrid(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", sample(90, class))
+	var axes []string
+	for _, path := range []string{"logistic.C", "logistic.tol", "rff.gamma"} {
+		axes = append(axes, path+": {log: [1e-3, 1e-1, 200]}")
+	}
+	grid := Override{"search.grid", "{" + strings.Join(axes, ", ") + "}"}
+	if _, err := Parse(context.Background(), "spec.yaml", []byte(halved), grid); err == nil || !strings.Contains(err.Error(), "search.random tries some of them") {
+		t.Errorf("all of them: %v", err)
+	}
+	r := execute(t, spec(t, halved, grid, Override{"search.random", "4"}))
+	if r.Search.Candidates != 4 || r.Search.Fits != 12 {
+		t.Errorf("%+v", r.Search)
+	}
+}
+
+// An empty value on the command line takes away what the file says.
+func TestUnset(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", sample(90, class))
+	put(t, "more.csv", sample(30, class))
+	text := strings.Replace(halved, "g]}", "g], split: {test: 0.3, stratify: true}, weight: w}", 1)
+	text = strings.Replace(text, "features: 40", "features: 40, seed: 3, gamma: 2", 1)
+	const split = "data.split"
+	s := spec(t, text, Override{split, ""}, Override{"data.test", "more.csv"}, Override{"data.weight", ""}, Override{"rff.features", ""},
+		Override{"rff.gamma", "null"}, Override{"rff.seed", ""}, Override{"data.csv", ""}, Override{"data.csv.missing", "'?'"}, Override{"search.halving", ""}, Override{"search.folds", ""})
+	want := spec(t, "seed: 5\ndata: {train: rows.csv, test: more.csv, target: y, drop: [c, g], csv: {missing: '?'}}\n"+
+		"pipeline: [impute, standardize, rff, logistic]\nsearch: {grid: {logistic.C: [0.1, 1, 10], rff.gamma: [0.01, 0.1, 1]}}\n")
+	got, err := s.Encode("spec.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := want.Encode("spec.yaml"); err != nil || string(got) != string(text) {
+		t.Errorf("%s\nwanted %s, %v", got, text, err)
+	}
+	if s := spec(t, text, Override{"search", ""}, Override{"search.random", ""}, Override{"search.halving", ""}); s.Search != nil {
+		t.Error("a search that is not there has begun")
+	}
+	for path, want := range map[string]string{"data": "data: neither train nor dataset", "data.train": "data: neither train nor dataset", "pipeline": "the steps cannot be replaced", "data.splt": "data.splt"} {
+		if _, err := Parse(context.Background(), "spec.yaml", []byte(text), Override{path, ""}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("without %s: %v", path, err)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package gridsearch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -11,26 +12,34 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 )
 
-// sweepParts is into how many parts a grid is cut where time is bounded.
-const sweepParts = 8
+// ErrBudget is the error of a search whose budget of time ended before any candidate was scored on
+// every fold.
+var ErrBudget = errors.New("the budget of time ended before any candidate was scored on every fold")
 
-// errLate ends a search whose time is over.
+// errLate is why a fit is not done whose time was over.
 var errLate = errors.New("not reached within the budget of time")
 
-// workWithin does what can be done in time. What is left then fails for lack of it; the journal does
-// not say so, and another run goes on there.
-func (r *run) workWithin(parent context.Context, budget time.Duration) error {
-	ctx, cancel := context.WithTimeoutCause(parent, budget, errLate)
+// evaluateWithin does what can be done until the budget ends. What is left then is late; the journal
+// does not say so, and another run goes on there.
+func (r *run) evaluateWithin(parent context.Context) error {
+	ends := r.search.ends
+	if ends.IsZero() && r.search.Budget > 0 {
+		ends = time.Now().Add(r.search.Budget)
+	}
+	if ends.IsZero() {
+		return r.work(parent)
+	}
+	ctx, cancel := context.WithDeadlineCause(parent, ends, errLate)
 	defer cancel()
 	err := r.workInParts(ctx)
-	if err == nil || context.Cause(ctx) != errLate || parent.Err() != nil || !errors.Is(err, ctx.Err()) && !errors.Is(err, errLate) {
+	if err == nil || r.broken != nil || parent.Err() != nil || context.Cause(ctx) != errLate {
 		return err
 	}
-	r.late = true
 	for i := range r.outcomes {
 		for k := range r.outcomes[i] {
 			if o := &r.outcomes[i][k]; !o.done {
-				*o = outcome{scores: slices.Repeat([]float64{math.NaN()}, len(r.scorer.metrics)), failed: errLate.Error()}
+				*o = outcome{scores: slices.Repeat([]float64{math.NaN()}, len(r.scorer.metrics)), failed: errLate.Error(), late: true}
+				r.late = true
 			}
 		}
 	}
@@ -44,12 +53,10 @@ func (r *run) workInParts(ctx context.Context) error {
 	if _, left := r.search.Splitter.(LeaveOneOut); !ok || left {
 		return r.work(ctx)
 	}
-	n := len(r.candidates)
-	parts := min(sweepParts, n)
-	for _, p := range rand.New(rand.NewPCG(r.search.Seed, partStream)).Perm(parts) {
-		r.part = make([]bool, n)
+	for _, part := range parts(len(r.candidates), r.search.Seed) {
+		r.part = make([]bool, len(r.candidates))
 		open := false
-		for i := p * n / parts; i < (p+1)*n/parts; i++ {
+		for i := part[0]; i < part[1]; i++ {
 			r.part[i] = true
 			open = open || slices.ContainsFunc(r.outcomes[i], func(o outcome) bool { return !o.done })
 		}
@@ -63,4 +70,60 @@ func (r *run) workInParts(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// parts cuts n candidates into ranges: eighths in an order drawn by the seed. The first one is cut
+// again, into ranges that double in size from a single candidate, for the budget may be short.
+func parts(n int, seed uint64) (out [][2]int) {
+	const most = 8
+	number := min(most, n)
+	for k, p := range rand.New(rand.NewPCG(seed, partStream)).Perm(number) {
+		from, to := p*n/number, (p+1)*n/number
+		for size := 1; k == 0 && size < to-from; size *= 2 {
+			out = append(out, [2]int{from, from + size})
+			from += size
+		}
+		out = append(out, [2]int{from, to})
+	}
+	return out
+}
+
+// errUnfinished is the error of a search that has no candidate to choose.
+func (r *run) errUnfinished(candidates []Candidate) error {
+	failed, first := 0, -1
+	for i := range candidates {
+		if !r.unreached(i) {
+			if failed++; first < 0 {
+				first = i
+			}
+		}
+	}
+	if !r.late {
+		return fmt.Errorf("every candidate failed; the first, %s: %s", candidates[first], candidates[first].Failed)
+	}
+	far := fmt.Sprintf("%d of %d fits are done", r.done, r.total())
+	if failed > 0 {
+		far += fmt.Sprintf(", and %d candidates failed, the first, %s: %s", failed, candidates[first], candidates[first].Failed)
+	}
+	if r.journal != nil {
+		far += "; the journal has them, and another run goes on there"
+	}
+	return fmt.Errorf("%w: %s; allow more time, or less work: fewer candidates, folds, rows or features", ErrBudget, far)
+}
+
+// unreached reports whether candidate i lacks a fold for which there was no time, and has not failed
+// on another.
+func (r *run) unreached(i int) bool {
+	late := false
+	for _, o := range r.outcomes[i] {
+		if o.failed != "" && !o.late {
+			return false
+		}
+		late = late || o.late
+	}
+	return late
+}
+
+func lateWarning(budget time.Duration, unreached, fits int) string {
+	return fmt.Sprintf("the budget of %v ended before %d of %d fits; the best is that of the candidates that were scored on every fold", budget, unreached, fits)
 }

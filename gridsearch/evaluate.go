@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/metrics"
 )
 
@@ -22,6 +23,7 @@ type run struct {
 	data       datasets.Set
 	folds      []datasets.Fold
 	candidates []candidate
+	all        int // candidates of the search, of which a plan looks at some
 	scorer     *scorer
 	outcomes   [][]outcome // of each candidate on each fold
 	done       int         // outcomes there are
@@ -30,6 +32,7 @@ type run struct {
 	swept      bool     // the journal has what was shared
 	part       []bool   // candidates that a sweep is asked for now, nil for all
 	late       bool     // the budget ended before the search
+	broken     error    // what ended the search from within, such as a journal that cannot be written
 	journal    *journal // nil where there is none
 }
 
@@ -39,15 +42,16 @@ type outcome struct {
 	scores      []float64 // by every metric, NaN where there is none
 	seconds     float64   // of the fit
 	failed      string    // why the deciding score is missing
+	late        bool      // for the budget ended before
 	unconverged bool
 }
 
-// prepare checks the search and the data and makes the folds.
-func (s Search) prepare(data datasets.Set) (*run, error) {
+// prepare checks the search and the data and makes the folds, and at most so many of the candidates.
+func (s Search) prepare(data datasets.Set, most int) (*run, error) {
 	if err := data.Check(); err != nil {
 		return nil, err
 	}
-	candidates, faults := s.candidates()
+	candidates, all, faults := s.candidates(most)
 	list, more := s.metrics(&data)
 	if faults = append(faults, more...); len(faults) > 0 {
 		return nil, faults
@@ -56,7 +60,7 @@ func (s Search) prepare(data datasets.Set) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{search: s, data: data, candidates: candidates}
+	r := &run{search: s, data: data, candidates: candidates, all: all}
 	if r.folds, err = s.split(data, list[0].Task); err != nil {
 		return nil, err
 	}
@@ -141,10 +145,7 @@ func (r *run) evaluate(ctx context.Context) (err error) {
 	if r.done == r.total() {
 		return nil
 	}
-	if r.search.Budget == 0 {
-		return r.work(ctx)
-	}
-	return r.workWithin(ctx, r.search.Budget)
+	return r.evaluateWithin(ctx)
 }
 
 // work fits what is not done.
@@ -275,22 +276,27 @@ func (p sweepPart) yield(ctx context.Context) func(setting, fold int, held estim
 		if ctx.Err() != nil && held.Err != nil {
 			return ctx.Err() // whatever it says comes of stopping
 		}
-		if setting < 0 || setting >= len(p.open) || fold < 0 || fold >= len(p.missing) {
-			return fmt.Errorf("%T.Sweep reported setting %d on fold %d, of %d and %d", p.sweeper, setting, fold, len(p.open), len(p.missing))
-		}
-		if at := setting*len(p.missing) + fold; p.seen[at] {
-			return fmt.Errorf("%T.Sweep reported setting %d on fold %d twice", p.sweeper, setting, fold)
-		} else {
-			p.seen[at] = true
-		}
-		candidate, fold := p.open[setting], p.missing[fold]
-		if !p.outcomes[candidate][fold].done { // by the journal, while another candidate lacks this fold
-			if err := p.record(candidate, fold, held); err != nil {
-				return err
-			}
+		if p.broken = p.take(setting, fold, held); p.broken != nil {
+			return p.broken
 		}
 		return ctx.Err()
 	}
+}
+
+func (p sweepPart) take(setting, fold int, held estimator.Held) error {
+	if setting < 0 || setting >= len(p.open) || fold < 0 || fold >= len(p.missing) {
+		return fmt.Errorf("%T.Sweep reported setting %d on fold %d, of %d and %d", p.sweeper, setting, fold, len(p.open), len(p.missing))
+	}
+	at := setting*len(p.missing) + fold
+	if p.seen[at] {
+		return fmt.Errorf("%T.Sweep reported setting %d on fold %d twice", p.sweeper, setting, fold)
+	}
+	p.seen[at] = true
+	candidate, fold := p.open[setting], p.missing[fold]
+	if p.outcomes[candidate][fold].done { // by the journal, while another candidate lacks this fold
+		return nil
+	}
+	return p.record(candidate, fold, held)
 }
 
 // share adds to the names of what was shared.
@@ -319,7 +325,6 @@ func (r *run) fitEach(ctx context.Context) error {
 	defer cancel()
 	todo := r.todo()
 	results := make(chan ended)
-	var failed error
 	var bytes int64
 	for running := 0; ; {
 		for len(todo) > 0 && running < r.search.workers() && r.admits(bytes, todo[0].bytes) && ctx.Err() == nil {
@@ -332,15 +337,15 @@ func (r *run) fitEach(ctx context.Context) error {
 		}
 		e := <-results
 		running, bytes = running-1, bytes-e.bytes
-		if failed != nil || ctx.Err() != nil && e.held.Err != nil {
+		if r.broken != nil || ctx.Err() != nil && e.held.Err != nil {
 			continue // whatever it says comes of stopping
 		}
-		if failed = r.record(e.candidate, e.fold, e.held); failed != nil {
+		if r.broken = r.record(e.candidate, e.fold, e.held); r.broken != nil {
 			cancel()
 		}
 	}
-	if failed != nil {
-		return failed
+	if r.broken != nil {
+		return r.broken
 	}
 	return ctx.Err()
 }
@@ -396,10 +401,20 @@ func (r *run) fit(ctx context.Context, f fit) (held estimator.Held) {
 // says so, and a copy of the fold's rows.
 func (r *run) bytes(c candidate) int64 {
 	held := sizeOf(r.data.X) + 8*int64(r.data.Rows())
+	if k := r.data.Schema.Outputs(); k > 1 {
+		held += 8 * int64(r.data.Rows()) * int64(k) / int64(max(len(r.folds), 1)) // predictions
+	}
 	if coster, ok := c.spec.(datasets.Coster); ok {
-		held += coster.Cost(r.trainRows(), r.data.Cols()).Bytes
+		held += coster.Cost(r.shape(r.trainRows())).Bytes
 	}
 	return held
+}
+
+// shape is that of so many of the rows.
+func (r *run) shape(rows int) datasets.Shape {
+	out := r.data.Shape()
+	out.Rows = rows
+	return out
 }
 
 // trainRows is the most rows that any fold trains on.
@@ -421,12 +436,13 @@ func sizeOf(X mat.Matrix) int64 {
 
 // fitsMemory refuses candidates that could not be fitted within the bound one by one.
 func (r *run) fitsMemory() error {
-	if r.search.Memory == 0 {
-		return nil
+	bound := r.search.Memory
+	if bound == 0 {
+		bound = memory.Available()
 	}
 	tooLarge, first := 0, -1
 	for i, c := range r.candidates {
-		if r.bytes(c) > r.search.Memory {
+		if r.bytes(c) > bound {
 			if tooLarge++; first < 0 {
 				first = i
 			}
@@ -437,15 +453,5 @@ func (r *run) fitsMemory() error {
 	}
 	c := r.candidates[first]
 	return fmt.Errorf("%d of %d candidates need more memory than the bound of %s; the first, %d (%s), needs about %s: raise the bound or leave them out",
-		tooLarge, len(r.candidates), size(r.search.Memory), first, label(c.settings), size(r.bytes(c)))
-}
-
-// size writes bytes in the unit that suits: "1.5 GB".
-func size(bytes int64) string {
-	units := []string{"bytes", "kB", "MB", "GB", "TB", "PB", "EB"}
-	v, u := float64(bytes), 0
-	for v >= 1000 && u < len(units)-1 {
-		v, u = v/1000, u+1
-	}
-	return fmt.Sprintf("%.3g %s", v, units[u])
+		tooLarge, len(r.candidates), memory.Size(bound), first, label(c.settings), memory.Size(r.bytes(c)))
 }

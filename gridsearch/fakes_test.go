@@ -41,15 +41,16 @@ func (s *line) Params(l *param.List) {
 
 func newLine() line { return line{Shrink: 1, Mode: "fit"} }
 
-func (s line) Cost(rows, cols int) datasets.Cost {
-	return datasets.Cost{Flops: float64(rows * cols), Bytes: int64(1000 * (1 + s.Shift))}
+func (s line) Cost(shape datasets.Shape) datasets.Cost {
+	s.probe.asked()
+	return datasets.Cost{Flops: float64(shape.Rows * shape.Cols), Bytes: int64(1000 * (1 + s.Shift))}
 }
 
 func (s line) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	if err := param.Check(s); err != nil {
 		return nil, err
 	}
-	defer s.probe.enter(s.Cost(data.Rows(), data.Cols()).Bytes)()
+	defer s.probe.enter(s.Cost(data.Shape()).Bytes)()
 	if err := s.probe.wait(ctx); err != nil {
 		return nil, err
 	}
@@ -101,6 +102,10 @@ type probe struct {
 	bytes, mostBytes int64
 	delay            time.Duration
 	hangAfter        int
+	after            int // number of the fit that begins with a call of then
+	then             func()
+	hangUntil        int  // number of the last fit that hangs, 0 for no last one
+	costs            int  // how often a fit was asked what it costs
 	deaf             bool // to the context
 }
 
@@ -111,6 +116,9 @@ func (p *probe) enter(bytes int64) (leave func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.fits, p.running, p.bytes = p.fits+1, p.running+1, p.bytes+bytes
+	if p.fits == p.after {
+		p.then()
+	}
 	p.most, p.mostBytes = max(p.most, p.running), max(p.mostBytes, p.bytes)
 	return func() {
 		p.mu.Lock()
@@ -119,12 +127,20 @@ func (p *probe) enter(bytes int64) (leave func()) {
 	}
 }
 
+func (p *probe) asked() {
+	if p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.costs++
+	}
+}
+
 func (p *probe) wait(ctx context.Context) error {
 	if p == nil {
 		return nil
 	}
 	p.mu.Lock()
-	hang := p.hangAfter > 0 && p.fits > p.hangAfter
+	hang := p.hangAfter > 0 && p.fits > p.hangAfter && (p.hangUntil == 0 || p.fits <= p.hangUntil)
 	p.mu.Unlock()
 	if hang {
 		<-ctx.Done()
@@ -182,8 +198,27 @@ func (s sweeping) Sweep(ctx context.Context, data datasets.Set, folds []datasets
 	return []string{"prefix", "folds"}, nil
 }
 
-func (s sweeping) SweepCost(cols int, folds []datasets.Fold, settings []estimator.Estimator) (datasets.Cost, []string) {
-	return datasets.Cost{Flops: float64(cols * len(folds) * len(settings)), Bytes: 77}, []string{"prefix", "folds"}
+func (s sweeping) SweepCost(shape datasets.Shape, folds []datasets.Fold, settings []estimator.Estimator) (datasets.Cost, []string) {
+	return datasets.Cost{Flops: float64(shape.Cols * len(folds) * len(settings)), Bytes: 77}, []string{"prefix", "folds"}
+}
+
+// resuming is sweeping as a Resumer, which goes through what is wanted fold by fold.
+type resuming struct{ sweeping }
+
+func (s *resuming) Params(l *param.List) { s.line.Params(l) }
+
+func (s resuming) Resume(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
+	wanted func(setting, fold int) bool, yield func(setting, fold int, held estimator.Held) error) ([]string, error) {
+	return s.Sweep(ctx, data, folds, settings, func(setting, fold int, held estimator.Held) error {
+		if !wanted(setting, fold) {
+			return nil
+		}
+		s.probe.enter(0)()
+		if err := s.probe.wait(ctx); err != nil {
+			return err
+		}
+		return yield(setting, fold, held)
+	})
 }
 
 // logit scores two classes by Slope times the distance of the first column from its mean.

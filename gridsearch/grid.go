@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,7 +39,7 @@ const (
 	Neither = "neither" // the axis does not count
 )
 
-// MaxCandidates is the most that a grid may have.
+// MaxCandidates is the most that a search tries: a grid with more points wants Random.
 const MaxCandidates = 1 << 20
 
 // Log returns n values from lo to hi, both included, in equal ratios. It returns none, which a
@@ -80,55 +79,36 @@ func finite(v float64) bool { return v-v == 0 }
 
 // candidate is a point of the grid and the spec that it makes of the estimator.
 type candidate struct {
+	at       point
 	settings []param.Setting
 	spec     estimator.Estimator
 }
 
-// candidates returns the grid's points, the last axis fastest, or every fault of the search.
-func (s Search) candidates() ([]candidate, param.Faults) {
-	faults := s.ownFaults()
+// candidates returns those that are tried, at most so many of them, and their number in all, or every
+// fault of the search.
+func (s Search) candidates(most int) (some []candidate, total int, faults param.Faults) {
+	faults = s.ownFaults()
 	if s.Estimator == nil {
-		return nil, append(faults, param.Fault{Path: "estimator", Wanted: "an estimator"})
+		return nil, 0, append(faults, param.Fault{Path: "estimator", Wanted: "an estimator"})
 	}
-	axes := make([][]param.Setting, len(s.Grid))
-	size := 1.0
+	grid := make(axes, len(s.Grid))
 	for i, a := range s.Grid {
 		var more param.Faults
-		axes[i], more = s.settings(a)
+		grid[i], more = s.settings(a)
 		faults = append(faults, more...)
 		if slices.ContainsFunc(s.Grid[:i], func(b Axis) bool { return b.Path == a.Path }) {
 			faults = append(faults, param.Fault{Path: a.Path, Problem: "given twice in the grid"})
 		}
-		size *= float64(len(a.Values))
-	}
-	if size > MaxCandidates {
-		faults = append(faults, param.Fault{Path: "grid", Problem: fmt.Sprintf("%.0f candidates, more than the %d that a search takes", size, MaxCandidates)})
 	}
 	if len(faults) > 0 {
-		return nil, faults
+		return nil, 0, faults
 	}
-	all, faults := s.combine(axes, int(size))
+	points, total, faults := s.tried(grid, most)
 	if len(faults) > 0 {
-		return nil, faults
+		return nil, 0, faults
 	}
-	return s.chosen(all), nil
-}
-
-// chosen returns the candidates that are tried, in the order of the grid.
-func (s Search) chosen(all []candidate) []candidate {
-	list := s.only
-	if list == nil && s.Random > 0 && s.Random < len(all) {
-		list = rand.New(rand.NewPCG(s.Seed, candidateStream)).Perm(len(all))[:s.Random]
-		slices.Sort(list)
-	}
-	if list == nil {
-		return all
-	}
-	out := make([]candidate, len(list))
-	for k, i := range list {
-		out[k] = all[i]
-	}
-	return out
+	some, faults = s.combine(grid, points)
+	return some, total, faults
 }
 
 // Streams of random numbers of a seed.
@@ -212,17 +192,15 @@ func (s Search) unknown(path string, err error) param.Faults {
 	return faults
 }
 
-// combine makes the product of the axes and reports each distinct fault of its specs once.
-func (s Search) combine(axes [][]param.Setting, size int) ([]candidate, param.Faults) {
+// combine makes a candidate of each point and reports each distinct fault of its specs once.
+func (s Search) combine(grid axes, points []point) ([]candidate, param.Faults) {
 	var faults param.Faults
 	seen := map[string]bool{}
-	all := make([]candidate, size)
-	for i := range all {
-		settings := make([]param.Setting, len(axes))
-		rest := i
-		for k := len(axes) - 1; k >= 0; k-- {
-			settings[k] = axes[k][rest%len(axes[k])]
-			rest /= len(axes[k])
+	all := make([]candidate, len(points))
+	for i, at := range points {
+		settings := make([]param.Setting, len(grid))
+		for k := range grid {
+			settings[k] = grid[k][at[k]]
 		}
 		spec, err := param.With(s.Estimator, settings...)
 		if err == nil {
@@ -234,14 +212,17 @@ func (s Search) combine(axes [][]param.Setting, size int) ([]candidate, param.Fa
 				faults = append(faults, placed(f, i, settings))
 			}
 		}
-		all[i] = candidate{settings: settings}
+		all[i] = candidate{at: at, settings: settings}
 		if spec, ok := spec.(estimator.Estimator); ok {
 			all[i].spec = spec
 		} else if err == nil {
 			return nil, param.Faults{{Path: "estimator", Problem: fmt.Sprintf("%T cannot be copied with other parameters and stay an estimator", s.Estimator)}}
 		}
 	}
-	return all, faults
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	return all, nil
 }
 
 // placed adds to a fault the candidate it was met in.

@@ -61,13 +61,16 @@ type Search struct {
 	Scores []string // metrics recorded besides
 
 	// Random is the number of candidates that are tried, drawn from the grid by Seed without putting
-	// back; 0 for all of them. (Bergstra & Bengio, JMLR 2012.)
+	// back; 0 for all of them. The grid may then be as fine as you like. (Bergstra & Bengio, JMLR 2012.)
 	Random int
 	Seed   uint64
 
-	// Budget is the time after which no further fits begin, 0 for no bound. The result then is the
-	// best of what was reached, and a journal lets the next run go on. A Sweeper is asked for the
-	// grid in several parts, drawn by Seed, so that there is something to choose from.
+	// Budget is the time after which the search ends, 0 for no bound: fits that go on then are broken
+	// off. Candidates that are scored on every fold by then count, the others are unreached, and the
+	// best is fitted again, which comes on top. Where there is none yet, Run returns [ErrBudget]. What
+	// is done is in the journal, if there is one, and the next run goes on there with a whole Budget of
+	// its own. An [estimator.Resumer] is asked for the grid in several parts, drawn by Seed, so that
+	// there soon is something to choose from; any other Sweeper is asked for all of it at once.
 	Budget time.Duration
 
 	Refit string // RefitBest, RefitOneStdError or RefitNone
@@ -76,7 +79,7 @@ type Search struct {
 	Workers int
 	// Memory bounds the bytes that the fits running side by side hold, by what the estimator says
 	// it needs as a [datasets.Coster] and the size of the rows; 0 for no bound. A candidate that
-	// alone needs more is refused before work starts. What a Sweeper holds beyond that is its own
+	// alone needs more, or more than there is, is refused before work starts. What a Sweeper holds beyond that is its own
 	// affair.
 	Memory int64
 
@@ -91,7 +94,9 @@ type Search struct {
 	// with Candidate -1. Nil for no calls.
 	Progress func(Progress)
 
-	only []int // candidates of the grid that are tried, nil for all
+	only  []point   // candidates of the grid that are tried, nil for all
+	ends  time.Time // when the budget is over, where a Halving has begun to spend it
+	later bool      // whether a Halving refits the best, if it is to be
 }
 
 // NewSearch returns a search over the grid that refits the best candidate and otherwise has the
@@ -120,7 +125,7 @@ type Progress struct {
 // Check reports everything that is wrong with the search, as [param.Faults] with the paths of the
 // axes: bad values, each candidate that its estimator refuses, unknown scores. It looks at no data.
 func (s Search) Check() error {
-	_, faults := s.candidates()
+	_, _, faults := s.candidates(MaxCandidates)
 	_, more := s.metrics(nil)
 	if faults = append(faults, more...); len(faults) > 0 {
 		return fmt.Errorf("gridsearch: %w", faults)
@@ -149,7 +154,7 @@ func (s Search) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor
 // journal holds what is finished.
 func (s Search) Run(ctx context.Context, data datasets.Set) (*Result, error) {
 	start := time.Now()
-	r, err := s.prepare(data)
+	r, err := s.prepare(data, MaxCandidates)
 	if err != nil {
 		return nil, fmt.Errorf("gridsearch: %w", err)
 	}
@@ -164,16 +169,31 @@ func (s Search) Run(ctx context.Context, data datasets.Set) (*Result, error) {
 		return nil, fmt.Errorf("gridsearch: %w", err)
 	}
 	out.Seconds = time.Since(start).Seconds()
-	if s.Refit == RefitNone {
+	if s.later {
 		return out, nil
 	}
-	start = time.Now()
-	if out.Model, err = r.candidates[out.BestIndex].spec.Fit(ctx, r.data); err != nil {
+	if err := s.refit(ctx, r.data, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// refit fits the best of the candidates to all rows.
+func (s Search) refit(ctx context.Context, data datasets.Set, out *Result) error {
+	if s.Refit == RefitNone {
+		return nil
+	}
+	start := time.Now()
+	spec, err := param.With(s.Estimator, out.Best().Settings...)
+	if err == nil {
+		out.Model, err = spec.(estimator.Estimator).Fit(ctx, data)
+	}
+	if err != nil {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
-		return nil, fmt.Errorf("gridsearch: refit of %s: %w", out.Best(), err)
+		return fmt.Errorf("gridsearch: refit of %s: %w", out.Best(), err)
 	}
 	out.RefitSeconds = time.Since(start).Seconds()
-	return out, nil
+	return nil
 }

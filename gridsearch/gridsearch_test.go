@@ -108,7 +108,7 @@ func TestOrderOfCandidates(t *testing.T) {
 			Axis{Path: "mode", Values: []any{"stuck", "nan", "fit", "fail"}[:shape[0]]},
 			Axis{Path: "shrink", Values: []any{3, 0.5, 2, 1, 4}[:shape[1]]},
 			Axis{Path: "shift", Values: []any{5, -1.0, 2, 0}[:shape[2]]})
-		all, faults := s.candidates()
+		all, _, faults := s.candidates(MaxCandidates)
 		if len(faults) > 0 {
 			t.Fatal(faults)
 		}
@@ -758,7 +758,7 @@ func TestPlan(t *testing.T) {
 	if !(plan.Seconds > 0) || plan.OneByOne != plan.Seconds {
 		t.Errorf("%v s, one by one %v s", plan.Seconds, plan.OneByOne)
 	}
-	plan.Seconds, plan.OneByOne = 0, 0
+	plan.Rate, plan.Seconds, plan.OneByOne = 0, 0, 0
 	want := Plan{Candidates: 12, Folds: 3, Fits: 36, Workers: 2, Known: true, Flops: 36*40*2 + 60*2, Bytes: 2 * (rows + 3000)}
 	if !reflect.DeepEqual(plan, want) {
 		t.Errorf("plan is %+v, wanted %+v", plan, want)
@@ -772,7 +772,7 @@ func TestPlan(t *testing.T) {
 	if !(plan.Seconds > 0) || plan.OneByOne <= plan.Seconds {
 		t.Errorf("%v s, one by one %v s", plan.Seconds, plan.OneByOne)
 	}
-	plan.Seconds, plan.OneByOne = 0, 0
+	plan.Rate, plan.Seconds, plan.OneByOne = 0, 0, 0
 	want = Plan{Candidates: 12, Folds: 3, Fits: 36, Workers: 1, Known: true, Flops: 36*40*2 + 60*2, Bytes: 77, Sweeps: true, Shared: []string{"prefix", "folds"}, SharedFlops: 72}
 	if err != nil || !reflect.DeepEqual(plan, want) {
 		t.Errorf("plan is %+v, %v, wanted %+v", plan, err, want)
@@ -781,7 +781,7 @@ func TestPlan(t *testing.T) {
 		t.Errorf("plan is %+v, %v", plan, err)
 	}
 	s.Splitter, s.Memory = datasets.TimeSeriesSplit{Folds: 3}, 0
-	if r, err := s.prepare(data); err != nil || r.trainRows() != 45 {
+	if r, err := s.prepare(data, MaxCandidates); err != nil || r.trainRows() != 45 {
 		t.Errorf("folds in order of time train on %d rows at most, %v", r.trainRows(), err)
 	}
 	s.Memory = 1

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
@@ -16,12 +17,17 @@ import (
 // several rungs. What it gives more of is rows to train on, or a parameter such as the number of
 // features. Every rung is a [Search] on the same folds and test rows. (Jamieson & Talwalkar,
 // Non-stochastic best arm identification, AISTATS 2016.)
+//
+// The search's budget of time is one for all rungs. Where it ends within a rung, that rung is the last:
+// the best of its candidates that are scored on every fold is refitted, with the means of the rung; if
+// there is none, that of the rung before.
 type Halving struct {
 	Search Search // of the last rung, but for its candidates; rung k journals to its Journal with .k added
 
 	// Resource is "rows" or the path of a parameter that takes whole numbers and is no axis.
 	Resource string
-	// Least and Most are what the first and the last rung have of it. Most 0 stands for all rows.
+	// Least and Most are what the first and the last rung have of it. Of rows there are no more than a
+	// fold trains on, for which Most 0 stands.
 	Least, Most int
 	// Factor is how much more the next rung has, and of how many candidates one is kept.
 	Factor int
@@ -35,7 +41,7 @@ func NewHalving(search Search, least int) Halving {
 // Rung is one round of a Halving.
 type Rung struct {
 	Resource int
-	Kept     []int // numbers of its candidates in the grid
+	Kept     []int // numbers of its candidates among those of the first rung's Result
 	Result   *Result
 }
 
@@ -47,15 +53,18 @@ func (r Rungs) Last() *Result { return r[len(r)-1].Result }
 
 // Run does one rung after the other.
 func (h Halving) Run(ctx context.Context, data datasets.Set) (Rungs, error) {
-	all, err := h.begin(data)
+	began := time.Now()
+	first, err := h.begin(data, MaxCandidates)
 	if err != nil {
 		return nil, fmt.Errorf("gridsearch: %w", err)
 	}
+	if h.Search.Budget > 0 {
+		h.Search.ends = began.Add(h.Search.Budget)
+	}
 	var rungs Rungs
-	kept := all
-	for k, means := 0, min(h.Least, h.Most); ; k++ {
-		last := means == h.Most
-		rung, err := h.rung(kept, means, last)
+	kept := count(len(first.candidates))
+	for k, means := 0, h.Least; ; k++ {
+		rung, err := h.rung(first, kept, means)
 		if err != nil {
 			return nil, fmt.Errorf("gridsearch: %w", err)
 		}
@@ -63,40 +72,74 @@ func (h Halving) Run(ctx context.Context, data datasets.Set) (Rungs, error) {
 			rung.Journal += fmt.Sprintf(".%d", k)
 		}
 		result, err := rung.Run(ctx, data)
+		if errors.Is(err, ErrBudget) && len(rungs) > 0 {
+			unreached := len(kept) * len(first.folds)
+			return rungs, h.stop(ctx, first, rungs[len(rungs)-1], unreached)
+		}
 		if err != nil {
 			return nil, err
 		}
 		rungs = append(rungs, Rung{Resource: means, Kept: kept, Result: result})
-		if last {
+		if means == h.Most {
 			return rungs, nil
 		}
-		kept = result.first(kept, (len(kept)+h.Factor-1)/h.Factor)
+		if result.Unreached > 0 {
+			return rungs, h.stop(ctx, first, rungs[len(rungs)-1], 0)
+		}
+		kept = result.first(kept, h.fewer(len(kept)))
 		means = h.next(means)
 	}
 }
 
+// stop ends the halving after a rung that is not the last one planned: the best of its candidates is
+// fitted again. So many fits of the next rung were to be done and gave nothing to choose from.
+func (h Halving) stop(ctx context.Context, first *run, last Rung, unreached int) error {
+	out := last.Result
+	rung, err := h.rung(first, last.Kept, last.Resource)
+	if err != nil {
+		return fmt.Errorf("gridsearch: %w", err)
+	}
+	if h.Search.Refit == RefitOneStdError {
+		out.BestIndex = h.Search.simplest(out.Candidates, out.BestIndex, first.scorer.metrics[0])
+	}
+	if out.Unreached += unreached; unreached > 0 {
+		out.Warnings = append(out.Warnings, lateWarning(h.Search.Budget, unreached, unreached))
+	}
+	out.Warnings = append(out.Warnings, fmt.Sprintf("the best was scored with %s %d, not with %d", h.Resource, last.Resource, h.Most))
+	return rung.refit(ctx, first.data, out)
+}
+
 // Plan estimates all rungs, as [Search.Plan] does one: which candidates get to the next makes no
-// difference to their number, and the first ones stand for them.
+// difference to their number, and some of the first rung stand for them.
 func (h Halving) Plan(data datasets.Set) (Plan, error) {
-	kept, err := h.begin(data)
+	first, err := h.begin(data, plannedCandidates)
 	if err != nil {
 		return Plan{}, fmt.Errorf("gridsearch: %w", err)
 	}
-	all := Plan{Candidates: len(kept), Known: true}
-	for means := min(h.Least, h.Most); ; means = h.next(means) {
-		rung, err := h.rung(kept, means, means == h.Most)
+	all := Plan{Candidates: first.all, Known: true}
+	n := first.all
+	for means := h.Least; ; means = h.next(means) {
+		looked := min(n, len(first.candidates))
+		kept := make([]int, looked)
+		for i := range kept {
+			kept[i] = i * len(first.candidates) / looked
+		}
+		rung, err := h.rung(first, kept, means)
 		if err != nil {
 			return Plan{}, fmt.Errorf("gridsearch: %w", err)
 		}
-		p, err := rung.Plan(data)
+		p, refit, err := rung.plan(data)
 		if err != nil {
-			return Plan{}, err
+			return Plan{}, fmt.Errorf("gridsearch: %w", err)
 		}
+		p.times(float64(n) / float64(looked))
+		p.Fits = n * p.Folds
 		all.add(p)
 		if means == h.Most {
+			all.finish(refit)
 			return all, nil
 		}
-		kept = kept[:(len(kept)+h.Factor-1)/h.Factor]
+		n = h.fewer(n)
 	}
 }
 
@@ -111,7 +154,6 @@ func (p *Plan) add(q Plan) {
 		p.SharedFlops += q.Flops
 	}
 	p.Bytes = max(p.Bytes, q.Bytes)
-	p.Seconds, p.OneByOne = p.Seconds+q.Seconds, p.OneByOne+q.OneByOne
 	p.Shared = slices.Compact(slices.Sorted(slices.Values(append(p.Shared, q.Shared...))))
 }
 
@@ -123,52 +165,47 @@ func (h Halving) next(means int) int {
 	return means * h.Factor
 }
 
-// begin checks h, fills in Most and returns the numbers of the candidates.
-func (h *Halving) begin(data datasets.Set) ([]int, error) {
+// fewer returns how many of n candidates get to the next rung.
+func (h Halving) fewer(n int) int { return 1 + (n-1)/h.Factor }
+
+// begin checks h, fills in Most and returns the search with at most so many of the candidates, as the
+// last rung would have it.
+func (h *Halving) begin(data datasets.Set, most int) (*run, error) {
 	if h.Factor < 2 {
 		return nil, param.Fault{Path: "factor", Value: h.Factor, Wanted: "a whole number ≥ 2"}
 	}
 	if _, leaves := h.Search.Splitter.(LeaveOneOut); leaves {
 		return nil, errors.New("halving and leave one out do not go together; use k folds")
 	}
-	r, err := h.Search.prepare(data)
+	last := h.Search
+	if h.Resource != "rows" {
+		var err error
+		if last, err = h.with(h.Most); err != nil {
+			return nil, err
+		}
+	}
+	r, err := last.prepare(data, most) // with most means, for the memory it takes
 	if err != nil {
 		return nil, err
 	}
 	if h.Resource == "rows" {
-		if rows := r.trainRows(); h.Most == 0 || h.Most > rows {
+		rows := r.trainRows()
+		if h.Most == 0 {
 			h.Most = rows
+		}
+		if h.Most > rows {
+			return nil, param.Fault{Path: "most", Value: h.Most, Wanted: fmt.Sprintf("at most %d, the rows that a fold trains on", rows)}
 		}
 	}
 	if h.Least < 1 || h.Most < h.Least {
 		return nil, fmt.Errorf("halving goes from %d to %d of %s, wanted from 1 or more upward", h.Least, h.Most, h.Resource)
 	}
-	whole := h.Search
-	whole.Random = 0
-	grid, faults := whole.candidates()
-	if len(faults) > 0 {
-		return nil, faults
-	}
-	var kept []int
-	for i, c := range grid {
-		if len(r.candidates) == len(grid) || slices.ContainsFunc(r.candidates, func(o candidate) bool { return label(o.settings) == label(c.settings) }) {
-			kept = append(kept, i)
-		}
-	}
-	return kept, nil
+	return r, nil
 }
 
-// rung returns the search with given means.
-func (h Halving) rung(kept []int, means int, last bool) (Search, error) {
+// with returns the search with a parameter of the estimator set to so much.
+func (h Halving) with(means int) (Search, error) {
 	s := h.Search
-	s.only = kept
-	if !last {
-		s.Refit = RefitNone
-	}
-	if h.Resource == "rows" {
-		s.Splitter = fewerRows{of: h.Search, rows: means}
-		return s, nil
-	}
 	spec, err := param.With(s.Estimator, param.Setting{Path: h.Resource, Value: means})
 	if err != nil {
 		return s, err
@@ -180,12 +217,34 @@ func (h Halving) rung(kept []int, means int, last bool) (Search, error) {
 	return s, nil
 }
 
+// rung returns the search of the kept ones among the candidates of the first rung, with given means.
+func (h Halving) rung(first *run, kept []int, means int) (s Search, err error) {
+	if s = h.Search; h.Resource != "rows" {
+		if s, err = h.with(means); err != nil {
+			return s, err
+		}
+	} else {
+		s.Splitter = fewerRows{of: h.Search, rows: means}
+	}
+	s.later = means < h.Most
+	for _, i := range kept {
+		s.only = append(s.only, first.candidates[i].at)
+	}
+	return s, nil
+}
+
+// count returns 0 … n−1.
+func count(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
 // first returns those of kept that rank first, in the order of the grid.
 func (r *Result) first(kept []int, n int) []int {
-	order := make([]int, len(kept))
-	for i := range order {
-		order[i] = i
-	}
+	order := count(len(kept))
 	slices.SortStableFunc(order, func(a, b int) int { return r.Candidates[a].Rank - r.Candidates[b].Rank })
 	out := make([]int, n)
 	for i := range out {

@@ -2,6 +2,10 @@ package gridsearch
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -11,6 +15,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // A random search has some of the grid's candidates, with the scores they have in the whole of it.
@@ -40,29 +45,6 @@ func TestRandomSearch(t *testing.T) {
 	s.Random = -1
 	if _, err := s.Run(context.Background(), data); err == nil || !strings.Contains(err.Error(), "random: got -1") {
 		t.Errorf("error is %v", err)
-	}
-}
-
-// A search whose time is over has the best of what it reached, and its journal the rest later.
-func TestBudget(t *testing.T) {
-	data := quantities(60)
-	want := table(mustRun(t, lineSearch(nil), data))
-	s := lineSearch(&probe{delay: 20 * time.Millisecond})
-	s.Workers, s.Budget, s.Refit = 1, 150*time.Millisecond, RefitNone
-	s.Journal = filepath.Join(t.TempDir(), "journal")
-	r := mustRun(t, s, data)
-	late := 0
-	for _, c := range r.Candidates {
-		if strings.Contains(c.Failed, "not reached within the budget of time") {
-			late++
-		}
-	}
-	if late == 0 || late == len(r.Candidates) || r.Best().Failed != "" || !strings.Contains(strings.Join(r.Warnings, ";"), "budget") {
-		t.Errorf("%d of %d not reached; best %s; %q", late, len(r.Candidates), r.Best(), r.Warnings)
-	}
-	s.Budget, s.Estimator, s.Refit = 0, lineSearch(nil).Estimator, RefitBest
-	if r := mustRun(t, s, data); r.Resumed == 0 || table(r) != want {
-		t.Errorf("%d taken; the table differs: %v", r.Resumed, table(r) != want)
 	}
 }
 
@@ -125,9 +107,132 @@ func TestHalvingOfAParameter(t *testing.T) {
 		{Halving{Search: s, Resource: "max_iter", Least: 5, Most: 4, Factor: 2}, "halving goes from 5 to 4 of max_iter"},
 		{Halving{Search: s, Resource: "rows", Least: 5, Factor: 1}, "factor: got 1"},
 		{Halving{Search: s, Resource: "rank", Least: 5, Most: 9, Factor: 2}, "rank"},
+		{Halving{Search: s, Resource: "rows", Least: 5, Most: 1e12, Factor: 2}, "most: got 1000000000000, wanted at most 64, the rows that a fold trains on"},
+		{Halving{Search: s, Resource: "rows", Least: 1e12, Factor: 2}, "halving goes from 1000000000000 to 64 of rows"},
+		{Halving{Search: s, Resource: "rows", Least: -5, Factor: 2}, "halving goes from -5 to 64 of rows"},
 	} {
 		if _, err := c.h.Run(context.Background(), labels(80)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, wanted %s", err, c.want)
 		}
 	}
+}
+
+// However much more the next rung is to have, it has what there is, and one candidate at least.
+func TestHalvingByALargeFactor(t *testing.T) {
+	s := NewSearch(estimator.NewRidge(), Axis{Path: "alpha", Values: Log(1e-3, 1e4, 5)})
+	h := Halving{Search: s, Resource: "rows", Least: 10, Factor: math.MaxInt}
+	rungs, err := h.Run(context.Background(), quantities(60))
+	if err != nil || len(rungs) != 2 || rungs[1].Resource != 48 || len(rungs[1].Kept) != 1 {
+		t.Fatalf("%+v, %v", rungs, err)
+	}
+	if p, err := h.Plan(quantities(60)); err != nil || p.Fits != 5*(5+1) {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// A halving whose most cannot be had fails before its first fit.
+func TestHalvingLooksAtTheLastRungFirst(t *testing.T) {
+	p := &probe{}
+	s := lineSearch(p)
+	s.Grid = s.Grid[:1]
+	s.Memory = 40_000
+	h := Halving{Search: s, Resource: "shift", Least: 1, Most: 1000, Factor: 10}
+	if _, err := h.Run(context.Background(), quantities(60)); err == nil || !strings.Contains(err.Error(), "more memory than the bound") || p.fits > 0 {
+		t.Errorf("%v after %d fits", err, p.fits)
+	}
+}
+
+// A random search of a grid of more points than can be counted tries different ones, in the order of the
+// grid, the same for the same seed, and every value as often as any other.
+func TestRandomSearchOfAFineGrid(t *testing.T) {
+	for _, axes := range []int{13, 18, 60} {
+		s := NewSearch(&many{})
+		for k := range axes {
+			s.Grid = append(s.Grid, Axis{Path: fmt.Sprintf("x%d", k), Values: []any{0.25, 1.0, 4.0}})
+		}
+		if err := s.Check(); err == nil || !strings.Contains(err.Error(), "random tries some of them") {
+			t.Errorf("all of it: %v", err)
+		}
+		s.Random, s.Seed = 3000, 7
+		all, total, faults := s.candidates(MaxCandidates)
+		if len(faults) > 0 || total != 3000 {
+			t.Fatal(total, faults)
+		}
+		times := make([][3]float64, axes)
+		for i, c := range all {
+			if i > 0 && slices.Compare(all[i-1].at, c.at) >= 0 {
+				t.Fatalf("candidate %d is at %v, the one before at %v", i, c.at, all[i-1].at)
+			}
+			for k, v := range c.at {
+				times[k][v]++
+				if c.spec.(*many).x[k] != s.Grid[k].Values[v] {
+					t.Fatalf("candidate %d at %v is %v", i, c.at, c.spec)
+				}
+			}
+		}
+		for k := range times {
+			for _, n := range times[k] {
+				if math.Abs(n-1000) > 5*math.Sqrt(3000*2./9) {
+					t.Errorf("values of axis %d are drawn %v times", k, times[k])
+				}
+			}
+		}
+		again, _, _ := s.candidates(MaxCandidates)
+		s.Seed = 8
+		other, _, _ := s.candidates(MaxCandidates)
+		same := func(a, b candidate) bool { return slices.Equal(a.at, b.at) }
+		if !slices.EqualFunc(all, again, same) || slices.EqualFunc(all, other, same) {
+			t.Error("the candidates are not those of the seed")
+		}
+	}
+}
+
+// As many points can be drawn as there are.
+func TestDrawingEveryPoint(t *testing.T) {
+	grid := make(axes, 3)
+	for k := range grid {
+		grid[k] = make([]param.Setting, 5+k)
+	}
+	points := grid.different(5*6*7, rand.New(rand.NewPCG(1, 1)))
+	if !slices.EqualFunc(points, grid.all(), slices.Equal[point]) {
+		t.Errorf("the points are %v", points)
+	}
+}
+
+// A plan of a million candidates looks at some of them.
+func TestPlanOfManyCandidates(t *testing.T) {
+	p := &probe{}
+	s := lineSearch(p)
+	s.Grid = []Axis{{Path: "shrink", Values: Lin(0, 1, 1000)}, {Path: "shift", Values: Lin(0, 999, 1000)}}
+	for random, want := range map[int]int{0: 1_000_000, 50_000: 50_000} {
+		s.Random, p.costs = random, 0
+		plan, err := s.Plan(quantities(60))
+		if err != nil || plan.Candidates != want || plan.Fits != 3*want || math.Abs(plan.Flops/(float64(want)*3*80+120)-1) > 1e-9 {
+			t.Errorf("%+v, %v", plan, err)
+		}
+		if plan.Bytes < 2*1_000_000 { // the largest values of the grid are among those looked at
+			t.Errorf("%d bytes", plan.Bytes)
+		}
+		halving := Halving{Search: s, Resource: "rows", Least: 20, Factor: 2}
+		plan, err = halving.Plan(quantities(60))
+		if err != nil || plan.Candidates != want || plan.Fits != 3*(want+want/2) {
+			t.Errorf("halving: %+v, %v", plan, err)
+		}
+		if p.costs > 50_000 {
+			t.Errorf("%d costs were asked for", p.costs)
+		}
+	}
+}
+
+// many is a spec of many numbers.
+type many struct{ x [64]float64 }
+
+func (s *many) Params(l *param.List) {
+	for k := range s.x {
+		l.Float(&s.x[k], fmt.Sprintf("x%d", k), "a number", param.Any)
+	}
+}
+
+func (s *many) Fit(context.Context, datasets.Set) (estimator.Predictor, error) {
+	return nil, errors.New("not fitted here")
 }

@@ -308,7 +308,7 @@ func FuzzJournal(f *testing.F) {
 		if err := os.WriteFile(s.Journal, slices.Concat(header, entries), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		r, err := s.prepare(data)
+		r, err := s.prepare(data, MaxCandidates)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package gridsearch
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -32,70 +31,101 @@ type Plan struct {
 	Shared      []string
 	SharedFlops float64
 
-	// Seconds is what the search, without the refit, takes where flops go as fast as in a ridge
-	// regression, which a short trial measures; OneByOne what all fits would take without sharing.
-	// Both are 0 where the estimator does not say what it costs.
-	Seconds, OneByOne float64
+	// Rate is how many flops a second this machine makes, as [Speed] measures it. Seconds is what the
+	// search, without the refit, takes at that rate, and OneByOne what all fits would take without
+	// sharing. All are 0 where the estimator does not say what it costs.
+	Rate, Seconds, OneByOne float64
 }
 
 // SweepCoster is a Sweeper that knows beforehand what a sweep costs and what it shares. A search that
 // was killed during a sweep names in its result what the whole sweep would have shared.
 type SweepCoster interface {
 	estimator.Sweeper
-	// SweepCost estimates a Sweep of data with cols columns and returns the names of what it would
-	// share, as Sweep does.
-	SweepCost(cols int, folds []datasets.Fold, settings []estimator.Estimator) (cost datasets.Cost, shared []string)
+	// SweepCost estimates a Sweep of data of a shape and returns the names of what it would share, as
+	// Sweep does.
+	SweepCost(shape datasets.Shape, folds []datasets.Fold, settings []estimator.Estimator) (cost datasets.Cost, shared []string)
 }
 
-// Plan checks the search and the data as Run does, and estimates the work without doing any.
+// plannedCandidates is how many candidates a plan looks at. Of more it takes a part, which stands for
+// all.
+const plannedCandidates = 1000
+
+// Plan checks the search and the data as Run does, and estimates the work without doing any. Of many
+// candidates it looks at some, and takes the work to grow with their number.
 func (s Search) Plan(data datasets.Set) (Plan, error) {
-	r, err := s.prepare(data)
+	p, refit, err := s.plan(data)
 	if err != nil {
 		return Plan{}, fmt.Errorf("gridsearch: %w", err)
 	}
-	p := Plan{Candidates: len(r.candidates), Folds: len(r.folds), Fits: r.total(), Workers: min(s.workers(), r.total())}
+	p.finish(refit)
+	return p, nil
+}
+
+// plan estimates the work of the search, and that of the refit apart, but no time.
+func (s Search) plan(data datasets.Set) (p Plan, refit float64, err error) {
+	r, err := s.prepare(data, plannedCandidates)
+	if err != nil {
+		return p, 0, err
+	}
+	fits := r.all * len(r.folds)
+	p = Plan{Candidates: r.all, Folds: len(r.folds), Fits: fits, Workers: min(s.workers(), fits)}
 	if _, p.Sweeps = s.Estimator.(estimator.Sweeper); p.Sweeps {
 		p.Workers = 1
 	}
-	r.planFits(&p)
+	refit = r.planFits(&p)
 	if _, left := s.Splitter.(LeaveOneOut); left {
 		p.Shared = []string{"rows"}
 	} else if cost, shared := r.sweepCost(); shared != nil {
 		p.Shared, p.SharedFlops, p.Bytes = shared, cost.Flops, cost.Bytes
 	}
-	if p.Known {
-		rate := speed()
-		p.OneByOne = p.Flops / rate
-		if p.Seconds = p.OneByOne; p.SharedFlops > 0 {
-			p.Seconds = p.SharedFlops / rate
-		}
+	p.times(float64(r.all) / float64(len(r.candidates)))
+	if s.Refit == RefitNone || s.later {
+		refit = 0
 	}
-	return p, nil
+	return p, refit, nil
 }
 
-// speed measures how many flops a second this machine makes, now and on all cores, at products of
-// matrices as large as they are in a fit. It takes about 0.3 s, more where the machine is busy: the best
-// of several tries counts.
-func speed() float64 {
-	const n, d = 8192, 768
-	rng := rand.New(rand.NewPCG(1, 1))
+// times takes the work of the fits to be so many times as much.
+func (p *Plan) times(more float64) {
+	p.Flops *= more
+	p.SharedFlops *= more
+}
+
+// finish says how long the work takes at the speed that the machine has now, and adds the refit.
+func (p *Plan) finish(refit float64) {
+	if p.Known {
+		p.Rate = Speed()
+		p.OneByOne = p.Flops / p.Rate
+		if p.Seconds = p.OneByOne; p.SharedFlops > 0 {
+			p.Seconds = p.SharedFlops / p.Rate
+		}
+	}
+	p.Flops += refit
+}
+
+// Speed measures how many flops a second this machine makes, now and on all cores, at products of
+// matrices as large as they are in a fit. It takes about 0.1 s: the best of several tries counts, for a
+// machine is busy now and then.
+func Speed() float64 {
+	const n, d = 2048, 768
 	X, y := mat.NewDense(n, d, nil), make([]float64, n)
 	for i := range n {
 		row := X.RawRowView(i)
 		for j := range row {
-			row[j] = rng.NormFloat64()
+			row[j] = float64((i*31+j*17)%64) - 31
 		}
+		row[i%d] += 100 // so that no column is a sum of others
 		y[i] = row[0]
 	}
 	spec := estimator.NewRidge()
 	spec.Solver, spec.Intercept = "cholesky", false
 	best := 0.0
-	for start, tries := time.Now(), 0; time.Since(start) < 100*time.Millisecond || tries < 4; tries++ {
+	for start, tries := time.Now(), 0; tries < 3 || tries < 8 && time.Since(start) < 100*time.Millisecond; tries++ {
 		began := time.Now()
 		if _, err := spec.Fit(context.Background(), datasets.Set{X: X, Y: y}); err != nil {
 			return 1e10
 		}
-		best = max(best, spec.Cost(n, d).Flops/time.Since(began).Seconds())
+		best = max(best, spec.Cost(datasets.Shape{Rows: n, Cols: d}).Flops/time.Since(began).Seconds())
 	}
 	return best
 }
@@ -111,14 +141,13 @@ func (r *run) sweepCost() (cost datasets.Cost, shared []string) {
 	for i, c := range r.candidates {
 		settings[i] = c.spec
 	}
-	cost, shared = coster.SweepCost(r.data.Cols(), r.folds, settings)
+	cost, shared = coster.SweepCost(r.data.Shape(), r.folds, settings)
 	return cost, append([]string{}, shared...)
 }
 
-// planFits adds up what the fits cost one by one.
-func (r *run) planFits(p *Plan) {
+// planFits adds up what the fits cost one by one, and returns what the refit may.
+func (r *run) planFits(p *Plan) (refit float64) {
 	held := make([]int64, len(r.candidates))
-	var refit float64
 	for i, c := range r.candidates {
 		held[i] = r.bytes(c)
 		coster, ok := c.spec.(datasets.Coster)
@@ -127,14 +156,12 @@ func (r *run) planFits(p *Plan) {
 		}
 		p.Known = true
 		for _, f := range r.folds {
-			p.Flops += coster.Cost(len(f.Train), r.data.Cols()).Flops
+			p.Flops += coster.Cost(r.shape(len(f.Train))).Flops
 		}
-		refit = max(refit, coster.Cost(r.data.Rows(), r.data.Cols()).Flops)
-	}
-	if r.search.Refit != RefitNone {
-		p.Flops += refit
+		refit = max(refit, coster.Cost(r.data.Shape()).Flops)
 	}
 	p.Bytes = r.heldAtOnce(held, p.Workers)
+	return refit
 }
 
 // heldAtOnce is the most that fits side by side hold: the largest ones together, within the bound.

@@ -9,7 +9,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -84,22 +83,22 @@ func (r *run) result() (*Result, error) {
 	rank(out.Candidates, decides)
 	top := slices.IndexFunc(out.Candidates, func(c Candidate) bool { return c.Rank == 1 && c.Failed == "" })
 	if top < 0 {
-		return nil, fmt.Errorf("every candidate failed; the first, %s: %s", out.Candidates[0], out.Candidates[0].Failed)
+		return nil, r.errUnfinished(out.Candidates)
 	}
 	out.BestIndex = top
-	if r.search.Refit == RefitOneStdError {
+	if r.search.Refit == RefitOneStdError && !r.search.later {
 		out.BestIndex = r.search.simplest(out.Candidates, top, decides)
 	}
 	r.warn(out, top)
 	if r.late {
 		for _, outcomes := range r.outcomes {
 			for _, o := range outcomes {
-				if o.failed == errLate.Error() {
+				if o.late {
 					out.Unreached++
 				}
 			}
 		}
-		out.Warnings = append(out.Warnings, fmt.Sprintf("the budget of %v ended before %d of %d fits; the best is that of the candidates that were tried", r.search.Budget, out.Unreached, out.Fits))
+		out.Warnings = append(out.Warnings, lateWarning(r.search.Budget, out.Unreached, out.Fits))
 	}
 	return out, nil
 }
@@ -183,7 +182,7 @@ func (r *run) warn(out *Result, top int) {
 	}
 	failed, unconverged, first := 0, 0, -1
 	for i, c := range out.Candidates {
-		if c.Failed != "" && !strings.HasSuffix(c.Failed, errLate.Error()) {
+		if c.Failed != "" && !r.unreached(i) {
 			if failed++; first < 0 {
 				first = i
 			}

@@ -231,18 +231,19 @@ func open(spec any) (result func() any, l *List) {
 	}
 	copied := reflect.New(v.Type())
 	copied.Elem().Set(v)
+	result = copied.Interface
+	if !isPointer {
+		result = copied.Elem().Interface
+	}
 	if d, ok := copied.Interface().(Declarer); ok {
 		d.Params(l)
 	}
 	for _, e := range l.entries {
-		if e.owner == nil {
-			e.owner = v.Type()
+		if e.owner == nil { // those of children have theirs
+			e.owner = result
 		}
 	}
-	if isPointer {
-		return copied.Interface, l
-	}
-	return func() any { return copied.Elem().Interface() }, l
+	return result, l
 }
 
 func assign[T any](p *T) func(plain any) error {

@@ -81,7 +81,7 @@ type entry struct {
 	set    func(plain any) error
 	get    func() any
 	checks []func() error
-	owner  reflect.Type // of the spec that declares it
+	owner  func() any // the spec that declares it
 }
 
 // List collects what a spec declares.
@@ -126,6 +126,17 @@ func Get(spec any, path string) (any, error) {
 	return e.get(), nil
 }
 
+// Owner returns the spec that declares the parameter at path by itself: spec, or the one among its
+// children, and theirs, that has it.
+func Owner(spec any, path string) (any, error) {
+	_, l := open(spec)
+	e, err := l.find(path)
+	if err != nil {
+		return nil, err
+	}
+	return e.owner(), nil
+}
+
 // With returns a copy of spec, of the same type, with the settings replaced. Every setting that
 // cannot be is a [Fault] of the error. Values are checked one by one; [Check] the result.
 func With(spec any, settings ...Setting) (any, error) {
@@ -158,11 +169,15 @@ func CheckFit(spec any) error {
 	return check(spec, func(e *entry, f *Fault) {
 		here := reflect.TypeFor[List]().PkgPath()
 		module := strings.TrimSuffix(here, path.Base(here))
-		if f.Hint != "" || told[e.owner] || !isZero(f.Value) || !strings.HasPrefix(e.owner.PkgPath(), module) {
+		owner := reflect.TypeOf(e.owner())
+		if owner.Kind() == reflect.Pointer {
+			owner = owner.Elem()
+		}
+		if f.Hint != "" || told[owner] || !isZero(f.Value) || !strings.HasPrefix(owner.PkgPath(), module) {
 			return
 		}
-		told[e.owner] = true
-		f.Hint = "start from New" + e.owner.Name() + "()"
+		told[owner] = true
+		f.Hint = "start from New" + owner.Name() + "()"
 	})
 }
 

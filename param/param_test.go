@@ -391,3 +391,19 @@ func TestWrongDeclarationsPanic(t *testing.T) {
 		}()
 	}
 }
+
+// The owner of a parameter is the innermost spec that declares it, as it is there.
+func TestOwner(t *testing.T) {
+	r := newRack()
+	b := newDial()
+	b.Width = 33
+	r.Slots[1].spec = b
+	for path, want := range map[string]any{"title": r, "b.width": b, "last.deep.gamma": newDial(), "last.title": r.Last} {
+		if got, err := Owner(r, path); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s is of %+v, %v, wanted %+v", path, got, err, want)
+		}
+	}
+	if _, err := Owner(r, "c.width"); err == nil {
+		t.Error("a path of nothing has an owner")
+	}
+}

@@ -418,6 +418,10 @@ func TestChangedSource(t *testing.T) {
 			t.Errorf("%d rows more on the second reading: %v", grown, err)
 		}
 	}
+	other := &growing{Source: cut{people(2500, 12), 1000}, next: cut{people(2500, 13), 800}}
+	if _, err := p.FitSource(ctx, other); err == nil || !strings.HasSuffix(err.Error(), "the data changed while they were being read") {
+		t.Errorf("as many rows, which come in other blocks: %v", err)
+	}
 	empty := datasets.Set{X: &mat.Dense{}}
 	if _, err := p.FitSource(ctx, empty.Source()); !errors.Is(err, datasets.ErrEmpty) {
 		t.Errorf("no rows: %v", err)
@@ -436,6 +440,23 @@ func (g *growing) Blocks(ctx context.Context, yield func(datasets.Set) error) er
 		g.Source = g.next
 	}
 	return err
+}
+
+// cut is a set as a source of blocks of so many rows.
+type cut struct {
+	datasets.Set
+	rows int
+}
+
+func (c cut) Schema() datasets.Schema { return c.Set.Schema }
+func (c cut) Dims() (rows, cols int)  { return c.Rows(), c.Cols() }
+func (c cut) Blocks(ctx context.Context, yield func(datasets.Set) error) error {
+	for lo := 0; lo < c.Rows(); lo += c.rows {
+		if err := yield(c.Slice(lo, min(lo+c.rows, c.Rows()))); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
 }
 
 func TestPipelineRefuses(t *testing.T) {

@@ -5,47 +5,74 @@ import (
 )
 
 // costOf asks spec what it costs; one that cannot tell is taken for free and as wide as its input.
-func costOf(spec any, rows, cols int) datasets.Cost {
+func costOf(spec any, shape datasets.Shape) datasets.Cost {
 	if c, ok := spec.(datasets.Coster); ok {
-		return c.Cost(rows, cols)
+		return c.Cost(shape)
 	}
-	return datasets.Cost{Width: cols}
+	return datasets.Cost{Width: shape.Cols, Filled: shape.Filled, Guess: true}
 }
 
 // Cost adds up the steps: the work of all of them, the memory of the one that takes most, and the
-// width that comes out, -1 where a step cannot tell its own and none behind it has one that does not
-// depend on its input.
-func (c Chain) Cost(rows, cols int) datasets.Cost {
-	sum := datasets.Cost{Width: cols}
+// width that comes out, which is a guess where that of a step is one and none behind it has a width that
+// does not depend on its input.
+func (c Chain) Cost(shape datasets.Shape) datasets.Cost {
+	sum := datasets.Cost{Width: shape.Cols, Filled: shape.Filled}
 	for _, s := range c.Steps {
-		cost := costOf(s.Fitter, rows, cols)
+		cost := costOf(s.Fitter, shape)
 		sum.Flops += cost.Flops
 		sum.Bytes = max(sum.Bytes, cost.Bytes)
-		known := cost.Width >= 0 && (sum.Width >= 0 || cost.Width == costOf(s.Fitter, rows, 2*cols+1).Width)
-		if cost.Width >= 0 {
-			cols = cost.Width
-		}
-		if sum.Width = -1; known {
-			sum.Width = cols
-		}
+		wider := shape
+		wider.Cols, wider.Columns = 2*shape.Cols+1, nil
+		sum.Guess = cost.Width < 0 || cost.Guess || sum.Guess && cost.Width != costOf(s.Fitter, wider).Width
+		shape = shape.After(cost)
+		sum.Width, sum.Filled = shape.Cols, shape.Filled
 	}
 	return sum
 }
 
 // Cost adds up the parts.
-func (u Union) Cost(rows, cols int) datasets.Cost {
+func (u Union) Cost(shape datasets.Shape) datasets.Cost {
 	var sum datasets.Cost
 	for _, p := range u.Parts {
-		sum = besides(sum, costOf(p.Fitter, rows, cols))
+		sum = besides(sum, costOf(p.Fitter, shape))
 	}
 	return sum
 }
 
-// Cost adds up the groups. Without a schema the width of a group is a guess: one column for each
-// name, and the columns left over in equal parts for kinds and patterns. The sum's width is known
-// only where every group names its columns.
-func (c Columns) Cost(rows, cols int) datasets.Cost {
+// Cost adds up the groups, whose columns the shape tells. Where it does not know them, the width of a
+// group is a guess: one column for each name, and the columns left over in equal parts for kinds and
+// patterns.
+func (c Columns) Cost(shape datasets.Shape) datasets.Cost {
+	groups, rest := c.divide(shape)
 	var sum datasets.Cost
+	guess := false
+	for i, g := range c.Groups {
+		sum = besides(sum, Chain{Steps: g.Steps}.Cost(groups[i]))
+		guess = guess || shape.Columns == nil && !g.names()
+	}
+	if c.Rest == "pass" {
+		sum = besides(sum, datasets.Cost{Width: rest})
+	}
+	sum.Guess = sum.Guess || guess
+	return sum
+}
+
+// divide returns the shape of each group, and how many columns are in none.
+func (c Columns) divide(shape datasets.Shape) (groups []datasets.Shape, rest int) {
+	groups = make([]datasets.Shape, len(c.Groups))
+	if shape.Columns != nil {
+		schema := datasets.Schema{Columns: shape.Columns}
+		taken := make([]bool, shape.Cols)
+		for i, g := range c.Groups {
+			index, _ := g.find(schema, shape.Cols) // a fit says what is wrong with it
+			groups[i] = shape
+			groups[i].Cols, groups[i].Columns = len(index), pickSchema(schema, index).Columns
+			for _, j := range index {
+				taken[j] = true
+			}
+		}
+		return groups, len(untaken(taken))
+	}
 	named, open := 0, 0
 	for _, g := range c.Groups {
 		if g.names() {
@@ -54,21 +81,17 @@ func (c Columns) Cost(rows, cols int) datasets.Cost {
 			open++
 		}
 	}
-	left := max(cols-named, 0)
-	for _, g := range c.Groups {
-		width := len(g.Select)
-		if !g.names() {
-			width = max(left/open, 1)
+	left := max(shape.Cols-named, 0)
+	for i, g := range c.Groups {
+		groups[i] = shape
+		if groups[i].Cols = len(g.Select); !g.names() {
+			groups[i].Cols = max(left/open, 1)
 		}
-		sum = besides(sum, Chain{Steps: g.Steps}.Cost(rows, width))
-	}
-	if c.Rest == "pass" && open == 0 {
-		sum = besides(sum, datasets.Cost{Width: left})
 	}
 	if open > 0 {
-		sum.Width = -1
+		left = 0
 	}
-	return sum
+	return groups, left
 }
 
 // names says whether every term of the selection is a name, as far as its looks tell.
@@ -83,27 +106,27 @@ func (g Group) names() bool {
 
 // Cost adds up the steps and the estimator, and the mapped rows that are kept for an estimator that
 // reads them more than once.
-func (p Pipeline) Cost(rows, cols int) datasets.Cost {
-	sum := Chain{Steps: p.Steps}.Cost(rows, cols)
-	width := p.widthAfter(rows, cols)
-	cost := costOf(p.Estimator, rows, width)
+func (p Pipeline) Cost(shape datasets.Shape) datasets.Cost {
+	sum := Chain{Steps: p.Steps}.Cost(shape)
+	mapped := shape.After(sum)
+	cost := costOf(p.Estimator, mapped)
 	sum.Flops += cost.Flops
 	sum.Bytes = max(sum.Bytes, cost.Bytes)
 	if len(p.Steps) > 0 {
-		number := int64(8)
-		if p.Precision == Float32 {
+		number := 8.0
+		switch {
+		case mapped.Filled > 0:
+			number = 12
+		case p.Precision == Float32:
 			number = 4
 		}
-		sum.Bytes += min(number*int64(max(rows, 0))*int64(width), p.memory())
+		sum.Bytes += int64(min(number*float64(max(shape.Rows, 0))*mapped.Entries(), float64(p.memory())))
 	}
-	sum.Width = 1
+	sum.Width, sum.Filled, sum.Guess = cost.Width, 0, false
 	return sum
 }
 
 func besides(a, b datasets.Cost) datasets.Cost {
-	out := datasets.Cost{Flops: a.Flops + b.Flops, Bytes: a.Bytes + b.Bytes, Width: a.Width + b.Width}
-	if a.Width < 0 || b.Width < 0 {
-		out.Width = -1
-	}
-	return out
+	return datasets.Cost{Flops: a.Flops + b.Flops, Bytes: a.Bytes + b.Bytes, Width: a.Width + max(b.Width, 0),
+		Guess: a.Guess || b.Guess || b.Width < 0, Filled: a.Filled + b.Filled}
 }

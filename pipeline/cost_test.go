@@ -15,39 +15,39 @@ import (
 // What a composite says it costs, and how wide it becomes, is the sum of its parts.
 func TestCostAddsUp(t *testing.T) {
 	wide, narrow := fourier(64), fourier(16)
-	chain := pipeline.NewChain(mirror{}, wide).Cost(1000, 8)
-	if own := wide.Cost(1000, 8); chain.Width != 64 || chain.Flops != own.Flops || chain.Bytes != own.Bytes {
+	chain := pipeline.NewChain(mirror{}, wide).Cost(datasets.Shape{Rows: 1000, Cols: 8})
+	if own := wide.Cost(datasets.Shape{Rows: 1000, Cols: 8}); chain.Width != 64 || chain.Flops != own.Flops || chain.Bytes != own.Bytes {
 		t.Errorf("a chain costs %+v, its one dear step %+v", chain, own)
 	}
-	union := pipeline.NewUnion(wide, narrow).Cost(1000, 8)
-	if want := wide.Cost(1000, 8).Flops + narrow.Cost(1000, 8).Flops; union.Width != 80 || union.Flops != want {
+	union := pipeline.NewUnion(wide, narrow).Cost(datasets.Shape{Rows: 1000, Cols: 8})
+	if want := wide.Cost(datasets.Shape{Rows: 1000, Cols: 8}).Flops + narrow.Cost(datasets.Shape{Rows: 1000, Cols: 8}).Flops; union.Width != 80 || union.Flops != want {
 		t.Errorf("a union costs %+v, wanted %v flops and 80 columns", union, want)
 	}
 	group := func(terms ...string) pipeline.Group {
 		return pipeline.Group{Select: terms, Steps: pipeline.Steps(wide)}
 	}
 	named := pipeline.NewColumns(group("a", "b"), group("c"))
-	if cost := named.Cost(1000, 8); cost.Width != 128 || cost.Flops != wide.Cost(1000, 2).Flops+wide.Cost(1000, 1).Flops {
+	if cost := named.Cost(datasets.Shape{Rows: 1000, Cols: 8}); cost.Width != 128 || cost.Flops != wide.Cost(datasets.Shape{Rows: 1000, Cols: 2}).Flops+wide.Cost(datasets.Shape{Rows: 1000, Cols: 1}).Flops {
 		t.Errorf("columns by name cost %+v", cost)
 	}
 	named.Rest = "pass"
-	if cost := named.Cost(1000, 8); cost.Width != 128+5 {
+	if cost := named.Cost(datasets.Shape{Rows: 1000, Cols: 8}); cost.Width != 128+5 {
 		t.Errorf("with the rest they are %d wide", cost.Width)
 	}
-	if cost := pipeline.NewColumns(group("numeric")).Cost(1000, 8); cost.Width != -1 || cost.Flops != wide.Cost(1000, 8).Flops {
+	if cost := pipeline.NewColumns(group("numeric")).Cost(datasets.Shape{Rows: 1000, Cols: 8}); !cost.Guess || cost.Width != 64 || cost.Flops != wide.Cost(datasets.Shape{Rows: 1000, Cols: 8}).Flops {
 		t.Errorf("columns by kind cost %+v", cost)
 	}
 	behind := pipeline.NewChain(pipeline.NewColumns(group("numeric")), transformer.NewStandardize())
-	if cost := behind.Cost(1000, 8); cost.Width != -1 {
-		t.Errorf("a step that keeps an unknown width says %d", cost.Width)
+	if cost := behind.Cost(datasets.Shape{Rows: 1000, Cols: 8}); !cost.Guess || cost.Width != 64 {
+		t.Errorf("a step that keeps a guessed width says %+v", cost)
 	}
 	behind.Steps = append(behind.Steps, pipeline.Steps(narrow)...)
-	if cost := behind.Cost(1000, 8); cost.Width != 16 {
-		t.Errorf("a map behind columns of unknown width is %d wide", cost.Width)
+	if cost := behind.Cost(datasets.Shape{Rows: 1000, Cols: 8}); cost.Guess || cost.Width != 16 {
+		t.Errorf("a map behind columns of unknown width costs %+v", cost)
 	}
 	p := pipeline.New(estimator.NewRidge(), wide)
-	sum := p.Cost(1000, 8)
-	if want := wide.Cost(1000, 8).Flops + estimator.NewRidge().Cost(1000, 64).Flops; sum.Flops != want {
+	sum := p.Cost(datasets.Shape{Rows: 1000, Cols: 8})
+	if want := wide.Cost(datasets.Shape{Rows: 1000, Cols: 8}).Flops + estimator.NewRidge().Cost(datasets.Shape{Rows: 1000, Cols: 64}).Flops; sum.Flops != want {
 		t.Errorf("a pipeline costs %+v, wanted %v flops", sum, want)
 	}
 }
@@ -92,18 +92,53 @@ func TestSweepCost(t *testing.T) {
 		"with rows":    pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), wide),
 	} {
 		settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.2}}, param.Setting{Path: "ridge.alpha", Value: []any{1.0, 2.0, 3.0}})
-		cost, names := base.SweepCost(4, folds, settings)
+		cost, names := base.SweepCost(datasets.Shape{Rows: 300, Cols: 4}, folds, settings)
 		_, shared := sweep(t, base, data, folds, settings)
 		if !slices.Equal(withoutInner(names), withoutInner(shared)) {
 			t.Errorf("%s: it would share %v, and shares %v", name, names, shared)
 		}
-		single := base.Cost(200, 4).Flops * 6 * 3
+		single := base.Cost(datasets.Shape{Rows: 200, Cols: 4}).Flops * 6 * 3
 		if cost.Flops <= 0 || cost.Flops >= single || cost.Bytes <= 0 {
 			t.Errorf("%s: shared %+v, one by one %v flops", name, cost, single)
 		}
 	}
 	alone := pipeline.New(estimator.NewRidge(), transformer.NewStandardize())
-	if _, names := alone.SweepCost(4, folds, []estimator.Estimator{alone}); len(names) != 0 {
+	if _, names := alone.SweepCost(datasets.Shape{Rows: 300, Cols: 4}, folds, []estimator.Estimator{alone}); len(names) != 0 {
 		t.Errorf("one setting shares %v", names)
+	}
+}
+
+// Folds may leave out rows, as those of a halving do: the numbers of the others are then larger than
+// there are rows in them.
+func TestSweepCostOfSomeRows(t *testing.T) {
+	fold := datasets.Fold{Train: []int{700, 900, 901, 990}, Test: []int{10, 20}}
+	for name, model := range map[string]estimator.Estimator{
+		"ridge": estimator.NewRidge(), "ridge_classifier": estimator.NewRidgeClassifier(), "logistic": estimator.NewLogistic(),
+	} {
+		for _, steps := range [][]transformer.Fitter{{fourier(8)}, {transformer.NewStandardize(), fourier(8)}} {
+			base := pipeline.New(model, steps...)
+			settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.2}})
+			if cost, _ := base.SweepCost(datasets.Shape{Rows: 6, Cols: 4}, []datasets.Fold{fold, fold}, settings); !(cost.Flops > 0) {
+				t.Errorf("%s: %+v", name, cost)
+			}
+		}
+	}
+}
+
+// Where the shape has a schema the columns of groups are known, and the levels of those that are spread.
+func TestCostOfKnownColumns(t *testing.T) {
+	data := people(400, 3)
+	cost := encoder().Cost(data.Shape())
+	fitted := fit(t, encoder(), data).(transformer.Sized)
+	if cost.Width != fitted.OutputWidth() || cost.Width != 3+3 {
+		t.Errorf("it costs %+v, and makes %d columns", cost, fitted.OutputWidth())
+	}
+	several := data.Shape()
+	several.Outputs = 1000
+	for _, model := range []estimator.Estimator{estimator.NewLogistic(), estimator.NewSVM(), estimator.NewRidgeClassifier(), estimator.NewRidge()} {
+		p := pipeline.New(model, encoder(), fourier(64))
+		if one, many := p.Cost(data.Shape()), p.Cost(several); many.Bytes < one.Bytes+8*1000*64 || many.Flops < 2*one.Flops {
+			t.Errorf("%T: %+v for one output, %+v for 1000", model, one, many)
+		}
 	}
 }

@@ -26,6 +26,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -129,6 +130,9 @@ func (p Pipeline) Fit(ctx context.Context, data datasets.Set) (estimator.Predict
 	if err != nil {
 		return nil, here(err)
 	}
+	if err := p.room(data.Shape()); err != nil {
+		return nil, err
+	}
 	r.single = p.Precision == Float32
 	return p.fit(ctx, r, data.Schema, data.Cols(), data.Rows())
 }
@@ -144,9 +148,22 @@ func (p Pipeline) FitSource(ctx context.Context, data datasets.Source) (estimato
 	if err != nil {
 		return nil, here(err)
 	}
-	r.single = p.Precision == Float32
 	n, cols := data.Dims()
+	if err := p.room(datasets.Shape{Rows: max(n, 0), Cols: cols, Outputs: data.Schema().Outputs(), Columns: data.Schema().Columns}); err != nil {
+		return nil, err
+	}
+	r.single = p.Precision == Float32
 	return p.fit(ctx, r, data.Schema(), cols, n)
+}
+
+// room refuses an estimator that would hold more memory than there is, before the steps are fitted, where
+// the width that they make is known.
+func (p Pipeline) room(shape datasets.Shape) error {
+	mapped := Chain{Steps: p.Steps}.Cost(shape)
+	if mapped.Guess {
+		return nil
+	}
+	return at("step", p.path(), memory.Check(costOf(p.Estimator, shape.After(mapped)).Bytes))
 }
 
 func (p Pipeline) fit(ctx context.Context, r rows, in datasets.Schema, cols, n int) (estimator.Predictor, error) {
@@ -189,10 +206,7 @@ func (r rows) fitEstimator(ctx context.Context, e estimator.Estimator) (estimato
 // widthAfter is the width that comes out of the steps as far as they can tell before they are
 // fitted.
 func (p Pipeline) widthAfter(rows, cols int) int {
-	if w := (Chain{Steps: p.Steps}).Cost(rows, cols).Width; w >= 0 {
-		return w
-	}
-	return cols
+	return (Chain{Steps: p.Steps}).Cost(datasets.Shape{Rows: rows, Cols: cols}).Width
 }
 
 // String returns the pipeline on one line: "standardize → rff → ridge".

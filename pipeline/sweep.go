@@ -54,7 +54,7 @@ func (p Pipeline) Resume(ctx context.Context, data datasets.Set, folds []dataset
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s := &sweep{data: data, rows: data.Rows(), cols: data.Cols(), folds: folds, memory: p.memory(), wanted: wanted, yield: yield, cancel: cancel, shared: map[string]bool{}}
+	s := &sweep{data: data, rows: data.Rows(), cols: data.Cols(), shape: data.Shape(), folds: folds, memory: p.memory(), wanted: wanted, yield: yield, cancel: cancel, shared: map[string]bool{}}
 	for i, e := range settings {
 		setting, ok := e.(Pipeline)
 		if !ok {
@@ -84,6 +84,7 @@ func checkFolds(folds []datasets.Fold, n int) error {
 type sweep struct {
 	data       datasets.Set
 	rows, cols int // of data
+	shape      datasets.Shape
 	folds      []datasets.Fold
 	settings   []Pipeline
 	memory     int64
@@ -206,12 +207,10 @@ func (s *sweep) plant(refuse func(i int, err error)) (all, rowless *branch) {
 
 // bytes estimates what the mapped rows of a setting take, where they take most.
 func (s *sweep) bytes(p Pipeline) int64 {
-	most, cols := 8*int64(s.rows)*int64(s.cols), s.cols
+	most, shape := 8*int64(s.rows)*int64(s.cols), s.shape
 	for _, step := range p.Steps {
-		most = max(most, featureBytes(step, s.rows, cols))
-		if width := costOf(step.Fitter, s.rows, cols).Width; width >= 0 {
-			cols = width
-		}
+		most = max(most, featureBytes(step, shape))
+		shape = shape.After(costOf(step.Fitter, shape))
 	}
 	return most
 }

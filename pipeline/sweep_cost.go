@@ -9,13 +9,10 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// SweepCost estimates what [Pipeline.Sweep] of data with cols columns costs, and returns the names
-// of what it would share. Steps and estimators that do not tell their cost are taken for free.
-func (p Pipeline) SweepCost(cols int, folds []datasets.Fold, settings []estimator.Estimator) (cost datasets.Cost, shared []string) {
-	s := &sweep{cols: cols, folds: folds, memory: p.memory(), shared: map[string]bool{}}
-	for _, fold := range folds {
-		s.rows = max(s.rows, len(fold.Train)+len(fold.Test))
-	}
+// SweepCost estimates what [Pipeline.Sweep] of rows of a shape costs, and returns the names of what it
+// would share. Steps and estimators that do not tell their cost are taken for free.
+func (p Pipeline) SweepCost(shape datasets.Shape, folds []datasets.Fold, settings []estimator.Estimator) (cost datasets.Cost, shared []string) {
+	s := &sweep{rows: shape.Rows, cols: shape.Cols, shape: shape, folds: folds, memory: p.memory(), shared: map[string]bool{}}
 	for _, e := range settings {
 		if setting, ok := e.(Pipeline); ok {
 			s.settings = append(s.settings, setting)
@@ -23,14 +20,14 @@ func (p Pipeline) SweepCost(cols int, folds []datasets.Fold, settings []estimato
 	}
 	all, rowless := s.plant(func(int, error) {})
 	for _, fold := range folds {
-		besideTime(&cost, s.nextCost(all.next, fold, cols, 0))
+		besideTime(&cost, s.nextCost(all.next, fold, shape, 0))
 	}
 	s.rowlessCost(&cost, rowless, nil)
 	for _, setting := range s.settings {
 		cost.Bytes = max(cost.Bytes, s.held(setting))
 	}
 	cost.Bytes *= int64(s.atOnce())
-	cost.Width = 1
+	cost.Width = max(shape.Outputs, 1)
 	return cost, slices.Sorted(maps.Keys(s.shared))
 }
 
@@ -41,75 +38,80 @@ func besideTime(sum *datasets.Cost, c datasets.Cost) {
 }
 
 // nextCost is what branches that begin at the same place cost on one fold, whose rows depth steps
-// have mapped to cols columns.
-func (s *sweep) nextCost(next []*branch, fold datasets.Fold, cols, depth int) (sum datasets.Cost) {
+// have mapped to that shape.
+func (s *sweep) nextCost(next []*branch, fold datasets.Fold, shape datasets.Shape, depth int) (sum datasets.Cost) {
 	families, others := s.families(next, 1)
 	for _, family := range families {
-		besideTime(&sum, s.familyCost(family, cols, []datasets.Fold{fold}))
+		besideTime(&sum, s.familyCost(family, of(shape, rowsOfFold(fold)), []datasets.Fold{fold}))
 	}
 	for _, nest := range nests(others) {
-		besideTime(&sum, s.nestCost(nest, fold, cols, depth))
+		besideTime(&sum, s.nestCost(nest, fold, shape, depth))
 	}
 	return sum
 }
 
 // nestCost is what branches cost on one fold whose maps are parts of the first one's.
-func (s *sweep) nestCost(nest []*branch, fold datasets.Fold, cols, depth int) datasets.Cost {
-	n := len(fold.Train) + len(fold.Test)
+func (s *sweep) nestCost(nest []*branch, fold datasets.Fold, shape datasets.Shape, depth int) datasets.Cost {
+	shape = of(shape, rowsOfFold(fold))
 	if len(nest) == 1 {
-		return s.branchCost(nest[0], fold, cols, depth)
+		return s.branchCost(nest[0], fold, shape, depth)
 	}
 	var sum datasets.Cost
-	if featureBytes(nest[0].step, n, cols) > s.memory {
+	if featureBytes(nest[0].step, shape) > s.memory {
 		for _, b := range nest {
-			besideTime(&sum, s.branchCost(b, fold, cols, depth))
+			besideTime(&sum, s.branchCost(b, fold, shape, depth))
 		}
 		return sum
 	}
 	s.share("grids")
-	besideTime(&sum, costOf(nest[0].step.Fitter, n, cols))
+	besideTime(&sum, costOf(nest[0].step.Fitter, shape))
 	for _, b := range nest {
-		besideTime(&sum, s.belowCost(b, fold, cols, depth))
+		besideTime(&sum, s.belowCost(b, fold, shape, depth))
 	}
 	return sum
 }
 
-// featureBytes estimates what the features take that a step makes of n rows.
-func featureBytes(step Step, n, cols int) int64 {
+// featureBytes estimates what the features take that a step makes of rows.
+func featureBytes(step Step, shape datasets.Shape) int64 {
 	if f, ok := step.Fitter.(transformer.FitTransformer); ok {
-		return f.FeatureBytes(n, cols)
+		return f.FeatureBytes(shape.Rows, shape.Cols)
 	}
-	if width := costOf(step.Fitter, n, cols).Width; width >= 0 {
-		cols = width
-	}
-	return 8 * int64(n) * int64(cols)
+	mapped := shape.After(costOf(step.Fitter, shape))
+	return 8 * int64(mapped.Rows) * int64(mapped.Cols)
 }
 
+// of returns the shape with another number of rows.
+func of(shape datasets.Shape, rows int) datasets.Shape {
+	shape.Rows = rows
+	return shape
+}
+
+func rowsOfFold(fold datasets.Fold) int { return len(fold.Train) + len(fold.Test) }
+
 // branchCost is what the settings of a branch cost on one fold.
-func (s *sweep) branchCost(b *branch, fold datasets.Fold, cols, depth int) datasets.Cost {
-	train, n := len(fold.Train), len(fold.Train)+len(fold.Test)
+func (s *sweep) branchCost(b *branch, fold datasets.Fold, shape datasets.Shape, depth int) datasets.Cost {
+	train, test := of(shape, len(fold.Train)), of(shape, len(fold.Test))
+	shape = of(shape, rowsOfFold(fold))
 	sum := datasets.Cost{}
-	if len(b.settings) == 1 || featureBytes(b.step, n, cols) > s.memory {
+	if len(b.settings) == 1 || featureBytes(b.step, shape) > s.memory {
 		for _, i := range b.settings {
 			p := s.settings[i]
 			p.Steps, p.Name = p.Steps[depth:], p.path()
-			besideTime(&sum, p.Cost(train, cols))
-			besideTime(&sum, Chain{Steps: p.Steps}.Cost(n-train, cols))
+			besideTime(&sum, p.Cost(train))
+			besideTime(&sum, Chain{Steps: p.Steps}.Cost(test))
 		}
 		return sum
 	}
-	besideTime(&sum, costOf(b.step.Fitter, n, cols))
-	besideTime(&sum, s.belowCost(b, fold, cols, depth))
+	besideTime(&sum, costOf(b.step.Fitter, shape))
+	besideTime(&sum, s.belowCost(b, fold, shape, depth))
 	return sum
 }
 
 // belowCost is what the settings of a branch cost on one fold, whose rows its step has mapped from
-// cols columns.
-func (s *sweep) belowCost(b *branch, fold datasets.Fold, cols, depth int) (sum datasets.Cost) {
-	n := len(fold.Train) + len(fold.Test)
-	if width := costOf(b.step.Fitter, n, cols).Width; width >= 0 {
-		cols = width
-	}
+// those of a shape.
+func (s *sweep) belowCost(b *branch, fold datasets.Fold, shape datasets.Shape, depth int) (sum datasets.Cost) {
+	shape = of(shape, rowsOfFold(fold))
+	shape = shape.After(costOf(b.step.Fitter, shape))
 	if len(b.settings) > 1 {
 		s.share("prefix")
 	}
@@ -117,9 +119,9 @@ func (s *sweep) belowCost(b *branch, fold datasets.Fold, cols, depth int) (sum d
 		if len(b.ends) > 1 {
 			s.share("features")
 		}
-		besideTime(&sum, s.estimatorsCost(b.ends, n, cols, []datasets.Fold{fold}))
+		besideTime(&sum, s.estimatorsCost(b.ends, shape, []datasets.Fold{fold}))
 	}
-	besideTime(&sum, s.nextCost(b.next, fold, cols, depth+1))
+	besideTime(&sum, s.nextCost(b.next, fold, shape, depth+1))
 	return sum
 }
 
@@ -130,26 +132,22 @@ func (s *sweep) rowlessCost(sum *datasets.Cost, b *branch, steps []Step) {
 	}
 	families, others := s.families(b.next, len(s.folds))
 	for _, family := range families {
-		prefix := Chain{Steps: steps}.Cost(s.rows, s.cols)
+		prefix := Chain{Steps: steps}.Cost(s.shape)
 		if len(steps) > 0 {
 			s.share("prefix")
 		}
 		besideTime(sum, prefix)
-		besideTime(sum, s.familyCost(family, prefix.Width, s.folds))
+		besideTime(sum, s.familyCost(family, s.shape.After(prefix), s.folds))
 	}
 	for _, n := range others {
 		s.rowlessCost(sum, n, append(slices.Clone(steps), n.step))
 	}
 }
 
-// familyCost is what a family costs on rows of cols columns. Its features are mapped twice: for what
-// is learned and for what is predicted.
-func (s *sweep) familyCost(family []*branch, cols int, folds []datasets.Fold) datasets.Cost {
-	n := 0
-	for _, fold := range folds {
-		n = max(n, len(fold.Train)+len(fold.Test))
-	}
-	related, sum := family[0].step.Fitter.(transformer.Kin).FamilyCost(n, cols, specs(family))
+// familyCost is what a family costs on rows of a shape. Its features are mapped twice: for what is
+// learned and for what is predicted.
+func (s *sweep) familyCost(family []*branch, shape datasets.Shape, folds []datasets.Fold) datasets.Cost {
+	related, sum := family[0].step.Fitter.(transformer.Kin).FamilyCost(shape, specs(family))
 	sum.Flops *= 2
 	settings := members(family)
 	list := make([]estimator.FamilySetting, len(settings))
@@ -162,9 +160,9 @@ func (s *sweep) familyCost(family []*branch, cols int, folds []datasets.Fold) da
 		s.share("projection")
 	}
 	if coster, ok := s.settings[settings[0]].Estimator.(interface {
-		FamilyCost(rows int, folds []datasets.Fold, settings []estimator.FamilySetting) (datasets.Cost, []string)
+		FamilyCost(shape datasets.Shape, folds []datasets.Fold, settings []estimator.FamilySetting) (datasets.Cost, []string)
 	}); ok {
-		cost, names := coster.FamilyCost(n, folds, list)
+		cost, names := coster.FamilyCost(shape, folds, list)
 		besideTime(&sum, cost)
 		s.share(names...)
 	}
@@ -173,33 +171,32 @@ func (s *sweep) familyCost(family []*branch, cols int, folds []datasets.Fold) da
 
 // leafCost is what settings with the same steps, which serve all folds at once, cost on all folds.
 func (s *sweep) leafCost(steps []Step, ends []int) datasets.Cost {
-	sum := Chain{Steps: steps}.Cost(s.rows, s.cols)
+	sum := Chain{Steps: steps}.Cost(s.shape)
 	if len(steps) > 0 && len(ends)*len(s.folds) > 1 {
 		s.share("prefix", "features")
 	}
-	width := s.settings[ends[0]].widthAfter(s.rows, s.cols)
-	besideTime(&sum, s.estimatorsCost(ends, s.rows, width, s.folds))
+	besideTime(&sum, s.estimatorsCost(ends, s.shape.After(sum), s.folds))
 	return sum
 }
 
-// estimatorsCost is what the estimators of the settings cost on rows of the given width.
-func (s *sweep) estimatorsCost(settings []int, n, width int, folds []datasets.Fold) (sum datasets.Cost) {
+// estimatorsCost is what the estimators of the settings cost on rows of a shape.
+func (s *sweep) estimatorsCost(settings []int, shape datasets.Shape, folds []datasets.Fold) (sum datasets.Cost) {
 	s.byKind(settings, func(same []int) {
 		specs := make([]estimator.Estimator, len(same))
 		for k, i := range same {
 			specs[k] = s.settings[i].Estimator
 		}
 		if sweeper, ok := specs[0].(interface {
-			SweepCost(cols int, folds []datasets.Fold, settings []estimator.Estimator) (datasets.Cost, []string)
+			SweepCost(shape datasets.Shape, folds []datasets.Fold, settings []estimator.Estimator) (datasets.Cost, []string)
 		}); ok {
-			cost, names := sweeper.SweepCost(width, folds, specs)
+			cost, names := sweeper.SweepCost(shape, folds, specs)
 			besideTime(&sum, cost)
 			s.share(names...)
 			return
 		}
 		for _, e := range specs {
 			for _, fold := range folds {
-				besideTime(&sum, costOf(e, len(fold.Train), width))
+				besideTime(&sum, costOf(e, of(shape, len(fold.Train))))
 			}
 		}
 	})

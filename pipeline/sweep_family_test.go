@@ -170,6 +170,21 @@ func TestFamilySweepOfDegenerateFolds(t *testing.T) {
 	naive(t, data, thirds(n), settings, got, 1e-8)
 }
 
+// A fold that trains on rows twice counts them twice, in a family as elsewhere.
+func TestFamilySweepOfRowsTwice(t *testing.T) {
+	data := numbers(90, 53)
+	folds := thirds(90)
+	folds[1].Train = append(slices.Clone(folds[1].Train), folds[1].Train[:25]...)
+	for path, model := range map[string]estimator.Estimator{
+		"ridge_classifier.alpha": estimator.NewRidgeClassifier(), "logistic.C": estimator.NewLogistic(),
+	} {
+		settings := grid(t, pipeline.New(model, fourier(16)), param.Setting{Path: "rff.gamma", Value: []any{0.1, 1.0}},
+			param.Setting{Path: path, Value: []any{0.1, 1.0}})
+		got, _ := sweep(t, settings[0].(estimator.Sweeper), data, folds, settings)
+		naive(t, data, folds, settings, got, 1e-6)
+	}
+}
+
 // A member that cannot be fitted leaves the others as they are, and has the error it has alone.
 func TestFamilySweepYieldsErrors(t *testing.T) {
 	data := numbers(60, 51)

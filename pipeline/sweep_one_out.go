@@ -36,7 +36,7 @@ func (p Pipeline) SweepOneOut(ctx context.Context, data datasets.Set, settings [
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s := &sweep{data: data, rows: data.Rows(), cols: data.Cols(), memory: p.memory(), cancel: cancel, shared: map[string]bool{},
+	s := &sweep{data: data, rows: data.Rows(), cols: data.Cols(), shape: data.Shape(), memory: p.memory(), cancel: cancel, shared: map[string]bool{},
 		wanted: func(int, int) bool { return true }, yield: func(setting, _ int, held estimator.Held) error { return yield(setting, held) }}
 	tree := &branch{}
 	for i, e := range settings {

@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -100,7 +101,7 @@ func TestSearchWithinABudget(t *testing.T) {
 		}
 	}
 	search.Budget = time.Nanosecond
-	if _, err := search.Run(ctx, data); err == nil || !strings.Contains(err.Error(), "not reached within the budget of time") {
+	if _, err := search.Run(ctx, data); !errors.Is(err, gridsearch.ErrBudget) {
 		t.Errorf("in no time: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
 )
 
 // thirds are three folds.
@@ -313,5 +315,42 @@ func TestSweepOfRandomSettings(t *testing.T) {
 				agree(t, fmt.Sprintf("setting %d on fold %d", i, f), got[key{i, f}].Prediction, want, sweeps)
 			}
 		}
+	}
+}
+
+// crowd is an estimator that counts how many of its fits go on at once. A fit waits a while for
+// others to join it.
+type crowd struct {
+	Weight        float64
+	running, most *atomic.Int64
+}
+
+func (c *crowd) Params(l *param.List) { l.Float(&c.Weight, "weight", "of nothing", param.Any) }
+
+func (c crowd) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	now := c.running.Add(1)
+	defer c.running.Add(-1)
+	for most := c.most.Load(); now > most && !c.most.CompareAndSwap(most, now); most = c.most.Load() {
+	}
+	for range 20 {
+		if c.most.Load() > 1 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return mean{}.Fit(ctx, data)
+}
+
+// Where two tasks would not fit into memory side by side, they come one after the other.
+func TestSweepHoldsWhatMemoryAllows(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	data := numbers(300, 3)
+	c := crowd{running: new(atomic.Int64), most: new(atomic.Int64)}
+	base := pipeline.New(c, transformer.NewStandardize())
+	base.Name, base.Memory = "crowd", 1
+	settings := grid(t, base, param.Setting{Path: "crowd.weight", Value: []any{1.0, 2.0}})
+	sweep(t, base, data, thirds(300), settings)
+	if most := c.most.Load(); most != 1 {
+		t.Errorf("%d fits at once", most)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/sparse"
@@ -244,8 +245,8 @@ func (s Binning) lay(ctx context.Context, data datasets.Source) (*FittedBinning,
 // draw fills in the grids for γ = 1, one after the other, and the multipliers of the hash.
 func (s Binning) draw(ctx context.Context, f *FittedBinning) error {
 	d := len(f.gamma)
-	if float64(d)*float64(s.Grids) > 1<<32 {
-		return fmt.Errorf("transformer: binning: %d columns × %d grids are more than memory holds", d, s.Grids)
+	if err := memory.Check(int64(min(24*float64(d)*float64(s.Grids), math.MaxInt64/2))); err != nil {
+		return fmt.Errorf("transformer: binning: %d columns × %d grids: %w", d, s.Grids, err)
 	}
 	f.base, f.shift = make([]float64, s.Grids*d), make([]float64, s.Grids*d)
 	rng := newStream()
@@ -271,12 +272,12 @@ func (s Binning) draw(ctx context.Context, f *FittedBinning) error {
 }
 
 // Cost returns the cost of mapping the rows and the memory of grids, dictionary and features.
-func (s Binning) Cost(rows, cols int) datasets.Cost {
-	n, d, p := float64(rows), float64(cols), float64(s.Grids)
-	c := datasets.Cost{Flops: 4 * n * d * p, Bytes: int64(24*d*p + 4*n*p + 8*n), Width: s.Columns.hashed}
+func (s Binning) Cost(shape datasets.Shape) datasets.Cost {
+	n, d, p := float64(shape.Rows), float64(shape.Cols), float64(s.Grids)
+	c := datasets.Cost{Flops: 4 * n * d * p, Bytes: int64(24*d*p + 4*n*p + 8*n), Width: s.Columns.hashed, Filled: p}
 	if s.Columns.exact {
 		c.Bytes += int64(20 * n * p)
-		c.Width = -1
+		c.Width, c.Guess = int(min(max(n, 2)*p/2, math.MaxUint32)), true // every other row in a bin of its own
 	}
 	return c
 }

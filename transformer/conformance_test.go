@@ -103,7 +103,7 @@ func TestEverySpecHasTheOptionalInterfaces(t *testing.T) {
 			t.Errorf("%s is no Coster", name)
 			continue
 		}
-		cost := coster.Cost(1000, 5)
+		cost := coster.Cost(datasets.Shape{Rows: 1000, Cols: 5})
 		if cost.Flops <= 0 || cost.Bytes <= 0 || cost.Width == 0 {
 			t.Errorf("%s costs %+v", name, cost)
 		}
@@ -118,8 +118,8 @@ func TestEverySpecHasTheOptionalInterfaces(t *testing.T) {
 		sized, ok := fitted.(transformer.Sized)
 		if !ok {
 			t.Errorf("%s: %T is not Sized", name, fitted)
-		} else if want := coster.Cost(data.Rows(), data.Cols()).Width; want >= 0 && want != sized.OutputWidth() {
-			t.Errorf("%s announces %d columns and has %d", name, want, sized.OutputWidth())
+		} else if want := coster.Cost(data.Shape()); !want.Guess && want.Width != sized.OutputWidth() {
+			t.Errorf("%s announces %d columns and has %d", name, want.Width, sized.OutputWidth())
 		}
 		if _, ok := fitted.(transformer.Describer); !ok {
 			t.Errorf("%s: %T is no Describer", name, fitted)

@@ -89,6 +89,7 @@ func (f *FittedDense) State(s *model.State) {
 }
 
 // Cost returns the memory of the dense rows.
-func (s Dense) Cost(rows, cols int) datasets.Cost {
-	return datasets.Cost{Flops: float64(rows) * float64(cols), Bytes: 8 * int64(rows) * int64(cols), Width: cols}
+func (s Dense) Cost(shape datasets.Shape) datasets.Cost {
+	n, d := float64(shape.Rows), float64(shape.Cols)
+	return datasets.Cost{Flops: n * d, Bytes: int64(8 * n * d), Width: shape.Cols}
 }

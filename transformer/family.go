@@ -27,7 +27,7 @@ type Kin interface {
 	FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (*Family, error)
 	// FamilyCost tells beforehand how the specs' maps will be related, and what mapping rows by all
 	// of them together costs.
-	FamilyCost(rows, cols int, specs []Fitter) ([]FamilyMember, datasets.Cost)
+	FamilyCost(shape datasets.Shape, specs []Fitter) ([]FamilyMember, datasets.Cost)
 }
 
 // Family is maps of the same draws, fitted to the same rows: a few wide ones, one for each kernel and
@@ -174,7 +174,7 @@ func (f *Family) mix(ctx context.Context, seed uint64) error {
 }
 
 // FamilyCost takes rules for γ to give others than the numbers there are.
-func (s RFF) FamilyCost(rows, cols int, specs []Fitter) ([]FamilyMember, datasets.Cost) {
+func (s RFF) FamilyCost(shape datasets.Shape, specs []Fitter) ([]FamilyMember, datasets.Cost) {
 	var kinds []RFF
 	var widths []int
 	members := make([]FamilyMember, len(specs))
@@ -193,14 +193,14 @@ func (s RFF) FamilyCost(rows, cols int, specs []Fitter) ([]FamilyMember, dataset
 	var cost datasets.Cost
 	for _, width := range widths {
 		s.Features = width
-		part := s.Cost(rows, cols)
+		part := s.Cost(shape)
 		if width == slices.Max(widths) && cost.Flops > 0 { // projected before
-			part.Flops -= 2 * float64(rows) * float64(cols) * float64(s.frequencies())
+			part.Flops -= 2 * float64(shape.Rows) * shape.Entries() * float64(s.frequencies())
 		}
 		cost.Flops += part.Flops
 		cost.Width = max(cost.Width, width)
 	}
-	cost.Bytes = int64(16 * cols * cost.Width)
+	cost.Bytes = int64(16 * float64(shape.Cols) * float64(cost.Width))
 	return members, cost
 }
 

@@ -390,17 +390,17 @@ func ascending(list []int, end int) bool {
 }
 
 // Cost returns the cost of the passes that the strategy takes.
-func (s Impute) Cost(rows, cols int) datasets.Cost {
-	c := scalerCost(6, rows, cols)
+func (s Impute) Cost(shape datasets.Shape) datasets.Cost {
+	c := scalerCost(6, shape)
 	switch {
 	case s.Strategy == "median":
-		c = scalerCost(4*8, rows, cols)
-		c.Bytes += int64(min(cols*2*(8<<digitBits), selectionMemory))
+		c = scalerCost(4*8, shape)
+		c.Bytes += int64(min(shape.Cols*2*(8<<digitBits), selectionMemory))
 	case s.Strategy == "most_frequent":
 		c.Flops *= 10
 	}
 	if s.Indicator {
-		c.Width = -1
+		c.Width, c.Guess = 2*shape.Cols, true // as if every column had missing values
 	}
 	return c
 }

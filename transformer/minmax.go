@@ -85,4 +85,4 @@ func columnRanges(ctx context.Context, step string, src datasets.Source) (least,
 }
 
 // Cost returns the cost of one pass of comparisons.
-func (s MinMax) Cost(rows, cols int) datasets.Cost { return scalerCost(2, rows, cols) }
+func (s MinMax) Cost(shape datasets.Shape) datasets.Cost { return scalerCost(2, shape) }

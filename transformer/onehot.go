@@ -211,7 +211,16 @@ func (f *FittedOneHot) State(s *model.State) {
 	s.Require(total == len(f.column) && f.width > 0 && f.width <= math.MaxUint32, "levels and columns do not fit")
 }
 
-// Cost returns the cost of counting and writing; how many levels get a column only Fit can tell.
-func (s OneHot) Cost(rows, cols int) datasets.Cost {
-	return datasets.Cost{Flops: 4 * float64(rows) * float64(cols), Bytes: 4*int64(rows)*int64(cols) + 8*int64(rows), Width: -1}
+// Cost returns the cost of counting and writing. The width is that of all levels of the schema; which of
+// them have rows enough only Fit can tell.
+func (s OneHot) Cost(shape datasets.Shape) datasets.Cost {
+	n, d, width := float64(shape.Rows), float64(shape.Cols), 0
+	for _, c := range shape.Columns {
+		width += len(c.Levels)
+	}
+	cost := datasets.Cost{Flops: 4 * n * d, Bytes: int64(4*n*d + 8*n + 24*float64(width)), Width: width, Guess: true}
+	if width == 0 {
+		cost.Width = -1
+	}
+	return cost
 }

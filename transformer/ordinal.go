@@ -118,4 +118,4 @@ func (f *FittedOrdinal) State(s *model.State) {
 }
 
 // Cost returns the cost of writing the codes.
-func (s Ordinal) Cost(rows, cols int) datasets.Cost { return scalerCost(2, rows, cols) }
+func (s Ordinal) Cost(shape datasets.Shape) datasets.Cost { return scalerCost(2, shape) }

@@ -269,13 +269,13 @@ func turn(v []float64) {
 }
 
 // Cost returns the cost of the covariance, its eigenvectors, and mapping the rows to all components.
-func (s PCA) Cost(rows, cols int) datasets.Cost {
-	n, d := float64(rows), float64(cols)
-	k, width := d, -1
+func (s PCA) Cost(shape datasets.Shape) datasets.Cost {
+	n, d := float64(shape.Rows), float64(shape.Cols)
+	k, width := d, shape.Cols // at most
 	if s.Components.count > 0 {
 		k, width = float64(s.Components.count), s.Components.count
 	}
-	return datasets.Cost{Flops: n*d*d + 9*d*d*d + 2*n*d*k, Bytes: int64(24*d*d + 8*n*k), Width: width}
+	return datasets.Cost{Flops: n*d*d + 9*d*d*d + 2*n*d*k, Bytes: int64(24*d*d + 8*n*k), Width: width, Guess: s.Components.count == 0}
 }
 
 // FittedPCA is what [PCA] is fitted to.

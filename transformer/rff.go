@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/single"
@@ -144,8 +145,8 @@ func (s RFF) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 // the frequencies are the same for every kernel that is a mixture of gaussian ones.
 func (s RFF) draw(ctx context.Context, f *FittedRFF) error {
 	d, m := len(f.gamma), s.frequencies()
-	if float64(d)*float64(m) > 1<<33 {
-		return fmt.Errorf("transformer: rff: %d columns × %d frequencies are more than memory holds", d, m)
+	if err := memory.Check(int64(min(20*float64(d)*float64(m), math.MaxInt64/2))); err != nil {
+		return fmt.Errorf("transformer: rff: %d columns × %d frequencies: %w", d, m, err)
 	}
 	f.base = mat.NewDense(d, m, nil)
 	omega := make([]float64, d)
@@ -185,10 +186,10 @@ func (s RFF) frequencies() int {
 }
 
 // Cost returns the cost of mapping the rows and the memory of frequencies and features.
-func (s RFF) Cost(rows, cols int) datasets.Cost {
-	n, d, m, D := float64(rows), float64(cols), float64(s.frequencies()), float64(s.Features)
+func (s RFF) Cost(shape datasets.Shape) datasets.Cost {
+	n, d, m, D := float64(shape.Rows), float64(shape.Cols), float64(s.frequencies()), float64(s.Features)
 	const cosine = 20
-	return datasets.Cost{Flops: n * (2*d*m + cosine*D), Bytes: int64(20*d*m + 8*n*D), Width: s.Features}
+	return datasets.Cost{Flops: n * (2*shape.Entries()*m + cosine*D), Bytes: int64(20*d*m + 8*n*D), Width: s.Features}
 }
 
 // FittedRFF is what [RFF] is fitted to.

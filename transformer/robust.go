@@ -57,8 +57,8 @@ func (s Robust) FitSource(ctx context.Context, data datasets.Source) (Transforme
 }
 
 // Cost returns the cost of four passes of selection.
-func (s Robust) Cost(rows, cols int) datasets.Cost {
-	c := scalerCost(4*20, rows, cols)
-	c.Bytes += int64(min(cols*6*(8<<digitBits), selectionMemory))
+func (s Robust) Cost(shape datasets.Shape) datasets.Cost {
+	c := scalerCost(4*20, shape)
+	c.Bytes += int64(min(shape.Cols*6*(8<<digitBits), selectionMemory))
 	return c
 }

@@ -225,9 +225,9 @@ func allFinite(lists ...[]float64) bool {
 	return true
 }
 
-func scalerCost(flops float64, rows, cols int) datasets.Cost {
-	n, d := float64(rows), float64(cols)
-	return datasets.Cost{Flops: (flops + 2) * n * d, Bytes: int64(8*n*d + 24*d), Width: cols}
+func scalerCost(flops float64, shape datasets.Shape) datasets.Cost {
+	n, d := float64(shape.Rows), float64(shape.Cols)
+	return datasets.Cost{Flops: (flops + 2) * n * d, Bytes: int64(8*n*d + 24*d), Width: shape.Cols, Filled: shape.Filled}
 }
 
 // watched is a source that notices sparse blocks.

@@ -63,8 +63,8 @@ func (s Standardize) FitSource(ctx context.Context, data datasets.Source) (Trans
 }
 
 // Cost returns the cost of one pass of sums.
-func (s Standardize) Cost(rows, cols int) datasets.Cost {
-	return scalerCost(6, rows, cols)
+func (s Standardize) Cost(shape datasets.Shape) datasets.Cost {
+	return scalerCost(6, shape)
 }
 
 // checkCounts reports a column in which every value is missing.

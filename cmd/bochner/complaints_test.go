@@ -204,7 +204,6 @@ var specComplaints = []complaint{
 	about("halving of a word", "search", "search: {halving: {least: 10, resource: rff.kernel}}"),
 	about("halving of what there is not", "search", "search: {halving: {least: 10, resource: rff.feature}}"),
 	about("halving of an axis", "search", "search: {grid: {rff.features: [10, 20]}, halving: {least: 10, resource: rff.features}}"),
-	about("halving within a budget", "search", "search: {budget: 1m, halving: {least: 10}}"),
 	about("halving without folds", "search", "search: {cv: {kind: loo}, halving: {least: 10}}"),
 	about("an unknown search key", "search", "search: {grids: {}}"),
 	about("output that is a text", "output", "output: runs"),

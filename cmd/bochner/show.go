@@ -102,7 +102,10 @@ func showPlan(out io.Writer, p experiment.Plan) {
 	if len(p.Shared) > 0 {
 		fmt.Fprintf(t, "shared\t%s\n", strings.Join(p.Shared, ", "))
 	}
-	fmt.Fprintf(t, "work\t%s floating-point operations, about %s", count(p.Flops), duration(p.Seconds))
+	fmt.Fprintf(t, "work\t%s floating-point operations", count(p.Flops))
+	if p.Seconds > 0 {
+		fmt.Fprintf(t, ", about %s", duration(p.Seconds))
+	}
 	if p.OneByOne > 0 {
 		fmt.Fprintf(t, "; %s and %s if nothing were shared", count(p.OneByOneFlops), duration(p.OneByOne))
 	}
@@ -118,7 +121,10 @@ func showPlan(out io.Writer, p experiment.Plan) {
 	fmt.Fprintln(t, "step\twidth\toperations\tmemory")
 	for _, s := range p.Steps {
 		width := "known when fitted"
-		if s.Width >= 0 {
+		switch {
+		case s.Width >= 0 && s.Guess:
+			width = fmt.Sprintf("about %d", s.Width)
+		case s.Width >= 0:
 			width = fmt.Sprint(s.Width)
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", s.Name, width, count(s.Flops), memory(s.Bytes))

@@ -19,6 +19,7 @@ var Allowed = map[string][]string{
 	"internal/polls":  {},
 	"internal/arrows": {},
 	"internal/svg":    {},
+	"internal/memory": {},
 	"datasets":        {"sparse", "single"},
 	"model":           {"sparse"},
 
@@ -38,17 +39,17 @@ var Allowed = map[string][]string{
 	"datasets/internal/table": {"datasets", "datasets/internal/text", "sparse"},
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
-	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/kern"},
-	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/solve"},
-	"pipeline":    {"transformer", "estimator", "datasets", "sparse", "single", "param", "model", "internal/kern", "internal/svg"},
-	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/svg"},
+	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/memory"},
+	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/solve", "internal/memory"},
+	"pipeline":    {"transformer", "estimator", "datasets", "sparse", "single", "param", "model", "internal/kern", "internal/svg", "internal/memory"},
+	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/svg", "internal/memory"},
 
 	// Laws as conformance suites, for anybody's types.
 	"datasets/sourcetest":         {"datasets"},
 	"transformer/transformertest": {"transformer", "datasets", "sparse", "param", "model", "internal/polls"},
 	"estimator/estimatortest":     {"estimator", "datasets", "sparse", "param", "model", "internal/polls"},
 
-	"experiment":  {"pipeline", "gridsearch", "transformer", "estimator", "metrics", "datasets/...", "sparse", "param", "model"},
+	"experiment":  {"pipeline", "gridsearch", "transformer", "estimator", "metrics", "datasets/...", "sparse", "param", "model", "internal/memory"},
 	"cmd/bochner": {"experiment"},
 
 	// Runs the benchmarks, and the peers', as programs.

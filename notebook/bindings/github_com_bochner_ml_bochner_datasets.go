@@ -55,6 +55,7 @@ func init() {
 			"RowError":        reflect.TypeOf((*datasets.RowError)(nil)).Elem(),
 			"Schema":          reflect.TypeOf((*datasets.Schema)(nil)).Elem(),
 			"Set":             reflect.TypeOf((*datasets.Set)(nil)).Elem(),
+			"Shape":           reflect.TypeOf((*datasets.Shape)(nil)).Elem(),
 			"Source":          reflect.TypeOf((*datasets.Source)(nil)).Elem(),
 			"Splitter":        reflect.TypeOf((*datasets.Splitter)(nil)).Elem(),
 			"Spot":            reflect.TypeOf((*datasets.Spot)(nil)).Elem(),
@@ -79,10 +80,10 @@ func init() {
 
 type proxy_datasets_Coster struct {
 	Object any
-	Cost_  func(_proxy_obj_ any, a0 int, a1 int) datasets.Cost
+	Cost_  func(_proxy_obj_ any, a0 datasets.Shape) datasets.Cost
 }
 
-func (p *proxy_datasets_Coster) Cost(a0 int, a1 int) datasets.Cost { return p.Cost_(p.Object, a0, a1) }
+func (p *proxy_datasets_Coster) Cost(a0 datasets.Shape) datasets.Cost { return p.Cost_(p.Object, a0) }
 
 type proxy_datasets_Source struct {
 	Object  any

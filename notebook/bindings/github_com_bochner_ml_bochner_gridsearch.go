@@ -19,6 +19,7 @@ func init() {
 		Binds: map[string]reflect.Value{
 			"ByName":           reflect.ValueOf(gridsearch.ByName),
 			"DefaultFolds":     reflect.ValueOf(gridsearch.DefaultFolds),
+			"ErrBudget":        reflect.ValueOf(&gridsearch.ErrBudget).Elem(),
 			"Larger":           reflect.ValueOf(gridsearch.Larger),
 			"Lin":              reflect.ValueOf(gridsearch.Lin),
 			"Log":              reflect.ValueOf(gridsearch.Log),
@@ -30,6 +31,7 @@ func init() {
 			"RefitNone":        reflect.ValueOf(gridsearch.RefitNone),
 			"RefitOneStdError": reflect.ValueOf(gridsearch.RefitOneStdError),
 			"Smaller":          reflect.ValueOf(gridsearch.Smaller),
+			"Speed":            reflect.ValueOf(gridsearch.Speed),
 		},
 		Types: map[string]reflect.Type{
 			"Axis":        reflect.TypeOf((*gridsearch.Axis)(nil)).Elem(),
@@ -66,12 +68,12 @@ func init() {
 type proxy_gridsearch_SweepCoster struct {
 	Object     any
 	Sweep_     func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set, a2 []datasets.Fold, a3 []estimator.Estimator, a4 func(setting int, fold int, held estimator.Held) error) ([]string, error)
-	SweepCost_ func(_proxy_obj_ any, a0 int, a1 []datasets.Fold, a2 []estimator.Estimator) (datasets.Cost, []string)
+	SweepCost_ func(_proxy_obj_ any, a0 datasets.Shape, a1 []datasets.Fold, a2 []estimator.Estimator) (datasets.Cost, []string)
 }
 
 func (p *proxy_gridsearch_SweepCoster) Sweep(a0 context.Context, a1 datasets.Set, a2 []datasets.Fold, a3 []estimator.Estimator, a4 func(setting int, fold int, held estimator.Held) error) ([]string, error) {
 	return p.Sweep_(p.Object, a0, a1, a2, a3, a4)
 }
-func (p *proxy_gridsearch_SweepCoster) SweepCost(a0 int, a1 []datasets.Fold, a2 []estimator.Estimator) (datasets.Cost, []string) {
+func (p *proxy_gridsearch_SweepCoster) SweepCost(a0 datasets.Shape, a1 []datasets.Fold, a2 []estimator.Estimator) (datasets.Cost, []string) {
 	return p.SweepCost_(p.Object, a0, a1, a2)
 }

@@ -32,6 +32,7 @@ func init() {
 			"Nearest":      reflect.ValueOf(param.Nearest),
 			"NonNegative":  reflect.ValueOf(&param.NonNegative).Elem(),
 			"Own":          reflect.ValueOf(param.Own),
+			"Owner":        reflect.ValueOf(param.Owner),
 			"Positive":     reflect.ValueOf(&param.Positive).Elem(),
 			"Seed":         reflect.ValueOf(param.Seed),
 			"String":       reflect.ValueOf(param.String),

@@ -153,14 +153,14 @@ func (p *proxy_transformer_Fitter) Fit(a0 context.Context, a1 datasets.Set) (tra
 type proxy_transformer_Kin struct {
 	Object      any
 	Akin_       func(_proxy_obj_ any, a0 transformer.Fitter) bool
-	FamilyCost_ func(_proxy_obj_ any, a0 int, a1 int, a2 []transformer.Fitter) ([]transformer.FamilyMember, datasets.Cost)
+	FamilyCost_ func(_proxy_obj_ any, a0 datasets.Shape, a1 []transformer.Fitter) ([]transformer.FamilyMember, datasets.Cost)
 	Fit_        func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (transformer.Transformer, error)
 	FitFamily_  func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set, a2 []transformer.Fitter) (*transformer.Family, error)
 }
 
 func (p *proxy_transformer_Kin) Akin(a0 transformer.Fitter) bool { return p.Akin_(p.Object, a0) }
-func (p *proxy_transformer_Kin) FamilyCost(a0 int, a1 int, a2 []transformer.Fitter) ([]transformer.FamilyMember, datasets.Cost) {
-	return p.FamilyCost_(p.Object, a0, a1, a2)
+func (p *proxy_transformer_Kin) FamilyCost(a0 datasets.Shape, a1 []transformer.Fitter) ([]transformer.FamilyMember, datasets.Cost) {
+	return p.FamilyCost_(p.Object, a0, a1)
 }
 func (p *proxy_transformer_Kin) Fit(a0 context.Context, a1 datasets.Set) (transformer.Transformer, error) {
 	return p.Fit_(p.Object, a0, a1)

@@ -1,14 +1,14 @@
 //go:build darwin || freebsd || netbsd || openbsd || dragonfly
 
-package experiment
+package memory
 
 import (
 	"runtime"
 	"syscall"
 )
 
-// peakMemory returns the most memory that the process has held at once, in bytes.
-func peakMemory() int64 {
+// Peak returns the most memory that the process has held at once, in bytes.
+func Peak() int64 {
 	var usage syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
 		return 0
@@ -19,5 +19,5 @@ func peakMemory() int64 {
 	return int64(usage.Maxrss) << 10
 }
 
-// availableMemory is not known here.
-func availableMemory() int64 { return 0 }
+// available is not known here.
+func available() int64 { return 0 }

@@ -1,4 +1,4 @@
-package experiment
+package memory
 
 import (
 	"bytes"
@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// peakMemory returns the most memory that the process has held at once, in bytes.
-func peakMemory() int64 { return kilobytes("/proc/self/status", "VmHWM:") }
+// Peak returns the most memory that the process has held at once, in bytes.
+func Peak() int64 { return kilobytes("/proc/self/status", "VmHWM:") }
 
-// availableMemory returns the bytes that a process could still get without swapping.
-func availableMemory() int64 { return kilobytes("/proc/meminfo", "MemAvailable:") }
+// available returns the bytes that a process could still get without swapping.
+func available() int64 { return kilobytes("/proc/meminfo", "MemAvailable:") }
 
 // kilobytes finds "name   123 kB" in a file of /proc, 0 where it is not.
 func kilobytes(path, name string) int64 {

@@ -1,0 +1,75 @@
+package estimator_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// manyClasses are a few rows of many columns and a class each, of which the schema lists more.
+func manyClasses(t *testing.T, columns, classes int) datasets.Set {
+	t.Helper()
+	const n = 20
+	indptr, indices, values := []int{0}, []uint32{}, []float64{}
+	y := make([]float64, n)
+	for i := range n {
+		indptr, indices, values = append(indptr, i+1), append(indices, uint32(i)), append(values, float64(i))
+		y[i] = float64(i)
+	}
+	X, err := sparse.New(n, columns, indptr, indices, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	levels := make([]string, classes)
+	for i := range levels {
+		levels[i] = fmt.Sprint(i)
+	}
+	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "class", Kind: datasets.Categorical, Levels: levels}}}}
+}
+
+// A model of more weights than memory holds is refused before they are asked for, however it is solved.
+func TestFitRefusesWhatMemoryCannotHold(t *testing.T) {
+	data := manyClasses(t, 1<<24, 1_000_000) // 10¹⁴ bytes of weights
+	hinge := estimator.NewSVM()
+	hinge.Loss = "hinge"
+	for _, spec := range []estimator.Estimator{estimator.NewLogistic(), estimator.NewSVM(), hinge, estimator.NewRidgeClassifier()} {
+		_, err := spec.Fit(context.Background(), data)
+		if !errors.Is(err, memory.ErrTooLarge) {
+			t.Errorf("%T: %v", spec, err)
+		}
+		if _, err := spec.(estimator.BlockEstimator).FitSource(context.Background(), data.Source()); !errors.Is(err, memory.ErrTooLarge) {
+			t.Errorf("%T of a source: %v", spec, err)
+		}
+	}
+	ridge := estimator.NewRidge()
+	ridge.Solver = "cholesky"
+	data.Y, data.Targets, data.Schema = nil, mat.NewDense(20, 2, nil), datasets.Schema{}
+	if _, err := ridge.Fit(context.Background(), data); !errors.Is(err, memory.ErrTooLarge) {
+		t.Errorf("the Gram matrix of ridge: %v", err)
+	}
+}
+
+// What a cost says that a fit holds covers the weights, their vectors and the numbers of each row.
+func TestCostKnowsOutputs(t *testing.T) {
+	shape := datasets.Shape{Rows: 100_000, Cols: 1000, Outputs: 20_000}
+	for _, spec := range []datasets.Coster{estimator.NewLogistic(), estimator.NewSVM(), estimator.NewRidgeClassifier(), estimator.NewRidge()} {
+		if cost := spec.Cost(shape); cost.Bytes < 8*1000*20_000 || cost.Width != 20_000 {
+			t.Errorf("%T: %+v", spec, cost)
+		}
+		vast := datasets.Shape{Rows: 1 << 40, Cols: 1 << 26, Outputs: 1 << 30}
+		if cost := spec.Cost(vast); cost.Bytes < 1<<60 {
+			t.Errorf("%T: %+v", spec, cost)
+		}
+	}
+	if cost := estimator.NewLogistic().Cost(shape); cost.Bytes < 16_000_000_000 {
+		t.Errorf("logistic regression of 20,000 classes is to take %d bytes", cost.Bytes)
+	}
+}

@@ -1,0 +1,140 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// watchful is standardize that counts its fits.
+type watchful struct{ transformer.Standardize }
+
+var watched atomic.Int64
+
+func (s *watchful) Params(l *param.List) { s.Standardize.Params(l) }
+
+func (s watchful) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
+	watched.Add(1)
+	return s.Standardize.Fit(ctx, data)
+}
+
+func (s watchful) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
+	watched.Add(1)
+	return s.Standardize.FitSource(ctx, data)
+}
+
+type fittedWatchful struct{ transformer.FittedScaler }
+
+func (f *fittedWatchful) State(s *model.State) { f.FittedScaler.State(s) }
+
+var registerWatchful = sync.OnceValue(func() error {
+	return pipeline.Register(pipeline.Entry{Name: "watchful", Doc: "standardize that is counted",
+		New: func() any { return watchful{transformer.NewStandardize()} }, Fitted: func() model.Stateful { return &fittedWatchful{} }})
+})
+
+// A plan is calculated, for every kind of search: nothing is fitted.
+func TestPlanFitsNothing(t *testing.T) {
+	if err := registerWatchful(); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", sample(240, class))
+	text := strings.Replace(halved, "standardize", "watchful", 1)
+	for name, more := range map[string][]Override{
+		"one fit":       {{"search", ""}},
+		"streamed":      {{"search", ""}, {"data.stream", "always"}},
+		"a grid":        nil,
+		"random":        {{"search.random", "4"}},
+		"a budget":      {{"search.budget", "1m"}},
+		"halving":       {{"search.halving.least", "20"}},
+		"all of it":     {{"search.random", "5"}, {"search.budget", "1m"}, {"search.halving.least", "10"}, {"search.halving.resource", "rff.features"}},
+		"leave one out": {{"search.folds", "7"}},
+	} {
+		p, err := NewPlan(context.Background(), spec(t, text, more...))
+		if err != nil || !(p.Seconds > 0) || p.Fits < 1 {
+			t.Errorf("%s: %+v, %v", name, p, err)
+		}
+	}
+	if n := watched.Load(); n > 0 {
+		t.Errorf("%d fits", n)
+	}
+	if execute(t, spec(t, text, Override{"search", ""})); watched.Load() == 0 {
+		t.Error("the fits are not counted")
+	}
+}
+
+// A plan of a search halved by rows looks at folds that leave out rows.
+func TestPlanOfAFamilyInHalves(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", sample(240, class))
+	for _, model := range []string{"logistic", "ridge_classifier", "svm"} {
+		text := strings.ReplaceAll(halved, "logistic.C", "rff.features")
+		text = strings.ReplaceAll(strings.ReplaceAll(text, "[0.1, 1, 10]", "[10, 20, 40]"), "logistic", model)
+		s := spec(t, text, Override{"search.halving.least", "20"})
+		if p, err := NewPlan(context.Background(), s); err != nil || p.Fits != 3*(9+3+1)+1 {
+			t.Errorf("%s: %+v, %v", model, p, err)
+		}
+	}
+}
+
+// The memory that classes take is planned, and a run that cannot have it is refused by the same figures.
+func TestPlanOfManyClasses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var rows strings.Builder
+	rows.WriteString("a,b,y\n")
+	for i := range 6000 {
+		fmt.Fprintf(&rows, "%d,%d,class%d\n", i, i*i%97, i/2)
+	}
+	put(t, "rows.csv", rows.String())
+	const text = "data: {train: rows.csv, target: y}\npipeline: [standardize, {rff: {features: 30000000}}, MODEL]\n"
+	for _, model := range []string{"logistic", "svm", "ridge_classifier"} {
+		for _, search := range []string{"", "search: {grid: {rff.gamma: [1, 2]}, folds: 2}"} {
+			s := spec(t, strings.Replace(text, "MODEL", model, 1)+search)
+			p, err := NewPlan(context.Background(), s)
+			if err != nil || p.Refusal() == nil || p.Bytes < 8*3000*30_000_000 {
+				t.Fatalf("%s: %d bytes, %v", model, p.Bytes, err)
+			}
+			if _, err := Run(context.Background(), s, Options{}); err == nil || !strings.Contains(err.Error(), "memory are wanted and") {
+				t.Errorf("%s: the run says %v", model, err)
+			}
+			set, err := s.openSet(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Pipeline.Fit(context.Background(), set); !errors.Is(err, memory.ErrTooLarge) {
+				t.Errorf("%s: the fit says %v", model, err)
+			}
+		}
+	}
+}
+
+// What a run says of every row for every class takes memory, too.
+func TestPlanOfPredictions(t *testing.T) {
+	p := Plan{Rows: Rows{Train: 1_000_000}}
+	s := Spec{Pipeline: pipeline.New(estimator.NewRidgeClassifier())}
+	if p.steps(s, datasets.Shape{Rows: 1_000_000, Cols: 3, Outputs: 100_000}); p.Bytes < 8*1_000_000*100_000 {
+		t.Errorf("%d bytes", p.Bytes)
+	}
+}
+
+// openSet returns the training rows in memory.
+func (s Spec) openSet(t *testing.T) (datasets.Set, error) {
+	t.Helper()
+	train, _, _, err := s.openAll(context.Background())
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	return datasets.Gather(context.Background(), train)
+}

@@ -1,0 +1,291 @@
+package gridsearch
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// inTime runs a test where time passes when all that is at work waits for it: a fit that hangs waits
+// for the end of the budget.
+func inTime(t *testing.T, f func(t *testing.T, began time.Time)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { f(t, time.Now()) })
+}
+
+// lateSearch is lineSearch with a minute's time, whose fits hang after so many until the minute is over.
+func lateSearch(t *testing.T, hangAfter int) Search {
+	s := lineSearch(&probe{hangAfter: hangAfter, hangUntil: hangAfter + 1})
+	s.Workers, s.Budget = 1, time.Minute
+	s.Journal = filepath.Join(t.TempDir(), "journal")
+	return s
+}
+
+// The budget ends the search and breaks off the fit that goes on. Candidates that are scored on every
+// fold count, the best is fitted again, and another run, which has the whole budget for itself, does
+// the rest.
+func TestBudget(t *testing.T) {
+	data := quantities(60)
+	want := table(mustRun(t, lineSearch(nil), data))
+	inTime(t, func(t *testing.T, began time.Time) {
+		s := lateSearch(t, 7) // two candidates and a fold of the third
+		r := mustRun(t, s, data)
+		if took := time.Since(began); took != time.Minute {
+			t.Errorf("it took %v", took)
+		}
+		if r.Unreached != 36-7 || r.Best().Rank != 1 || r.BestIndex > 1 || r.Model == nil || !strings.Contains(strings.Join(r.Warnings, ";"), "the budget of 1m0s ended before 29 of 36 fits") {
+			t.Errorf("%d not reached; best %s; %q", r.Unreached, r.Best(), r.Warnings)
+		}
+		for i, c := range r.Candidates {
+			if reached := c.Failed == ""; reached != (i < 2) || !reached && !strings.Contains(c.Failed, "not reached within the budget of time") {
+				t.Errorf("candidate %d: %q", i, c.Failed)
+			}
+		}
+		s.Estimator = lineSearch(nil).Estimator
+		if r := mustRun(t, s, data); r.Resumed != 7 || r.Unreached != 0 || table(r) != want {
+			t.Errorf("%d taken; the table differs: %v", r.Resumed, table(r) != want)
+		}
+	})
+}
+
+// Where no candidate is finished the search says so, and how far it is.
+func TestBudgetBeforeTheFirstCandidate(t *testing.T) {
+	data := quantities(60)
+	inTime(t, func(t *testing.T, _ time.Time) {
+		s := lateSearch(t, 2)
+		_, err := s.Run(context.Background(), data)
+		if !errors.Is(err, ErrBudget) || !strings.Contains(err.Error(), "2 of 36 fits are done; the journal has them, and another run goes on there; allow more time") {
+			t.Errorf("error is %v", err)
+		}
+		s.Estimator = lineSearch(nil).Estimator
+		if r := mustRun(t, s, data); r.Resumed != 2 {
+			t.Errorf("%d taken", r.Resumed)
+		}
+		s = lateSearch(t, 4) // a candidate that fails, and a fold of one that does not
+		s.Grid[0] = Axis{Path: "mode", Values: []any{"fail", "fit"}}
+		s.Grid = s.Grid[:1]
+		if _, err := s.Run(context.Background(), data); !errors.Is(err, ErrBudget) || !strings.Contains(err.Error(), "and 1 candidates failed, the first, mode=fail: fold 0: line: told to fail") {
+			t.Errorf("error is %v", err)
+		}
+	})
+}
+
+// To cancel is not to be late.
+func TestCancelWithinTheBudget(t *testing.T) {
+	inTime(t, func(t *testing.T, _ time.Time) {
+		s := lateSearch(t, 7)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if _, err := s.Run(ctx, quantities(60)); err != context.DeadlineExceeded {
+			t.Errorf("error is %v", err)
+		}
+		s.Estimator = lineSearch(nil).Estimator
+		if r := mustRun(t, s, quantities(60)); r.Resumed != 7 {
+			t.Errorf("%d taken", r.Resumed)
+		}
+	})
+}
+
+// A Resumer is asked for single candidates first, so that the shortest time gives a result.
+func TestBudgetOfAResumer(t *testing.T) {
+	data := quantities(60)
+	spec := resuming{sweeping{line: newLine()}}
+	s := lineSearch(nil)
+	s.Estimator = spec
+	want := table(mustRun(t, s, data))
+	inTime(t, func(t *testing.T, _ time.Time) {
+		spec.probe = &probe{hangAfter: 4 * 36, hangUntil: 4*36 + 1}
+		s.Estimator, s.Budget, s.Journal = spec, time.Minute, filepath.Join(t.TempDir(), "journal")
+		r := mustRun(t, s, data)
+		if done := len(r.Candidates)*3 - r.Unreached; done < 3 || done > 18 {
+			t.Errorf("%d fits done", done)
+		}
+		spec.probe = nil
+		s.Estimator, s.Budget = spec, time.Hour
+		if r := mustRun(t, s, data); r.Resumed == 0 || table(r) != want {
+			t.Errorf("%d taken; the table differs: %v", r.Resumed, table(r) != want)
+		}
+	})
+}
+
+func TestPartsOfABudget(t *testing.T) {
+	for n := range 200 {
+		times := make([]int, n)
+		list := parts(n, 5)
+		for _, p := range list {
+			for i := p[0]; i < p[1]; i++ {
+				times[i]++
+			}
+			if p[1]-p[0] > (n+7)/8 {
+				t.Errorf("%d candidates: part %v", n, p)
+			}
+		}
+		if slices.ContainsFunc(times, func(k int) bool { return k != 1 }) || n > 0 && list[0][1]-list[0][0] != 1 {
+			t.Errorf("%d candidates: parts %v", n, list)
+		}
+	}
+}
+
+// The budget of a halving is one for all rungs. It ends in the second here: with a candidate that is
+// scored there, and without.
+func TestBudgetOfAHalving(t *testing.T) {
+	data := quantities(240)
+	whole, err := NewHalving(lineSearch(nil), 20).Run(context.Background(), data)
+	if err != nil || len(whole) != 3 || len(whole[1].Kept) != 4 {
+		t.Fatalf("%v, %v", whole, err)
+	}
+	for hangAfter, want := range map[int]struct{ rungs, unreached int }{
+		36 + 5: {2, 12 - 5}, 36 + 2: {1, 12}, 36: {1, 12},
+	} {
+		inTime(t, func(t *testing.T, began time.Time) {
+			s := lateSearch(t, hangAfter)
+			rungs, err := NewHalving(s, 20).Run(context.Background(), data)
+			if err != nil || time.Since(began) != time.Minute {
+				t.Fatalf("%v after %v", err, time.Since(began))
+			}
+			last := rungs.Last()
+			if len(rungs) != want.rungs || last.Unreached != want.unreached || last.Model == nil || last.Best().Failed != "" {
+				t.Errorf("%d rungs, %d unreached, best %v", len(rungs), last.Unreached, last.Best())
+			}
+			warnings := strings.Join(last.Warnings, "; ")
+			if !strings.Contains(warnings, "the budget of 1m0s ended") || !strings.Contains(warnings, "the best was scored with rows") {
+				t.Errorf("warnings are %q", warnings)
+			}
+			s.Estimator = lineSearch(nil).Estimator
+			again, err := NewHalving(s, 20).Run(context.Background(), data)
+			if err != nil || len(again) != 3 || table(again.Last()) != table(whole.Last()) {
+				t.Errorf("another run: %v", err)
+			}
+		})
+	}
+	inTime(t, func(t *testing.T, _ time.Time) {
+		if _, err := NewHalving(lateSearch(t, 2), 20).Run(context.Background(), data); !errors.Is(err, ErrBudget) {
+			t.Errorf("error is %v", err)
+		}
+	})
+}
+
+// stubborn is a sweeper that does not look at its context: it goes on until its caller has enough, and
+// says of every fit behind that it failed, because of that.
+type stubborn struct {
+	line
+	yields *int
+}
+
+func (s *stubborn) Params(l *param.List) { s.line.Params(l) }
+
+func (s stubborn) Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
+	yield func(setting, fold int, held estimator.Held) error) ([]string, error) {
+	for i, e := range settings {
+		for k := range folds {
+			*s.yields++
+			p, err := e.Fit(context.Background(), data.Select(folds[k].Train))
+			if err != nil {
+				return nil, err
+			}
+			held := estimator.Held{Err: ctx.Err()}
+			if held.Err == nil {
+				held.Prediction, held.Err = estimator.Predict(context.Background(), p, data.Select(folds[k].Test).X)
+			}
+			if err := yield(i, k, held); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return nil, nil
+}
+
+// A sweep ends with the fit that goes on when it is cancelled. What was done is in the journal, and what
+// failed by that is not.
+func TestCancelEndsASweep(t *testing.T) {
+	data := quantities(60)
+	yields := 0
+	s := lineSearch(nil)
+	s.Estimator = stubborn{newLine(), &yields}
+	want := table(mustRun(t, s, data))
+	for _, within := range []bool{false, true} { // while a result is taken in, and between two
+		s.Journal, yields = filepath.Join(t.TempDir(), "journal"), 0
+		ctx, cancel := context.WithCancel(context.Background())
+		s.Progress = func(p Progress) {
+			if p.Done == 5 && within {
+				cancel()
+			}
+		}
+		s.Estimator = stubborn{newLine(), &yields}
+		if !within {
+			spec := newLine()
+			spec.probe = &probe{deaf: true, after: 6, then: cancel}
+			s.Estimator = stubborn{spec, &yields}
+		}
+		if _, err := s.Run(ctx, data); err != context.Canceled || yields > 6 || within && yields > 5 {
+			t.Errorf("%v after %d fits", err, yields)
+		}
+		s.Progress, s.Estimator = nil, stubborn{newLine(), &yields}
+		if r := mustRun(t, s, data); r.Resumed != 5 || table(r) != want {
+			t.Errorf("%d taken; the table differs: %v", r.Resumed, table(r) != want)
+		}
+	}
+}
+
+// A search that is cancelled before it begins does nothing, also where nothing is left to do.
+func TestCancelBeforeTheFirstFit(t *testing.T) {
+	s := lineSearch(nil)
+	s.Refit = RefitNone
+	s.Journal = filepath.Join(t.TempDir(), "journal")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := s.Run(ctx, quantities(60)); err != context.Canceled {
+		t.Errorf("error is %v", err)
+	}
+	if _, err := os.Stat(s.Journal); err == nil {
+		t.Error("there is a journal")
+	}
+	mustRun(t, s, quantities(60))
+	if _, err := s.Run(ctx, quantities(60)); err != context.Canceled {
+		t.Errorf("with all fits done: error is %v", err)
+	}
+}
+
+// mute predicts nothing where Shift is 9. Any other fit goes on until it is cancelled, and then ends well.
+type mute struct{ line }
+
+func (s *mute) Params(l *param.List) { s.line.Params(l) }
+
+func (s mute) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	if s.Shift == 9 {
+		return silence{}, nil
+	}
+	<-ctx.Done()
+	return s.line.Fit(context.Background(), data)
+}
+
+type silence struct{}
+
+func (silence) Predict(context.Context, mat.Matrix) ([]float64, error) { return nil, nil }
+
+// What ends a search from within ends it, and breaks off the fits beside, whatever they still give.
+func TestBrokenSearchStaysBroken(t *testing.T) {
+	spec := mute{newLine()}
+	spec.probe = &probe{deaf: true}
+	s := NewSearch(spec, Axis{Path: "shift", Values: []any{9, 1, 2}})
+	s.Splitter, s.Workers, s.Score = datasets.TrainTest{Test: 0.3}, 3, "mse"
+	r, err := s.prepare(quantities(60), MaxCandidates)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.evaluate(context.Background()); err == nil || !strings.Contains(err.Error(), "which the model does not give") || r.done != 0 {
+		t.Errorf("%v, %d done", err, r.done)
+	}
+}

@@ -1,0 +1,61 @@
+// Package memory says how much memory there is, and refuses what cannot be had.
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+)
+
+// modestMemory is what a machine is taken to have that does not tell.
+const modestMemory = 4 << 30
+
+// Available returns the bytes that a run may take: what the machine, its control group and
+// GOMEMLIMIT leave.
+func Available() int64 {
+	budget := available()
+	if budget <= 0 {
+		budget = modestMemory
+	}
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
+		budget = min(budget, limit)
+	}
+	if text, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
+		if limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && limit > 0 {
+			budget = min(budget, limit)
+		}
+	}
+	return budget
+}
+
+// plenty is what every machine has: below that nothing is asked.
+const plenty = 64 << 20
+
+// Check refuses work that would hold so many bytes at once where fewer are available, before they are
+// asked for: a program that asks for more than there is dies, and cannot say why.
+func Check(bytes int64) error {
+	if bytes <= plenty {
+		return nil
+	}
+	if there := Available(); bytes > there {
+		return fmt.Errorf("%w: about %s are wanted and %s are available", ErrTooLarge, Size(bytes), Size(there))
+	}
+	return nil
+}
+
+// ErrTooLarge is what does not fit into memory.
+var ErrTooLarge = errors.New("more memory than there is")
+
+// Size writes bytes in the unit that suits: "1.5 GB".
+func Size(bytes int64) string {
+	units := []string{"bytes", "kB", "MB", "GB", "TB", "PB", "EB"}
+	v, u := float64(bytes), 0
+	for v >= 1000 && u < len(units)-1 {
+		v, u = v/1000, u+1
+	}
+	return fmt.Sprintf("%.3g %s", v, units[u])
+}
