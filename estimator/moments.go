@@ -587,6 +587,9 @@ func (f *factor) logDeterminant() float64 {
 // leastNorm overwrites b, n × k, with the solution of least norm of A·x = b for the lower triangle
 // a of a positive semidefinite A, by its eigenvectors, and returns its rank. Cost about 9n³ flops.
 func leastNorm(ctx context.Context, a []float64, n int, b []float64, k int) (rank int, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
 	eigen, err := kern.NewEigen(ctx, kern.Dense(n, n, n, slices.Clone(a)), true)
 	if err != nil {
 		return 0, fmt.Errorf("the Gram matrix is singular, and of its eigenvectors: %w; use alpha > 0", err)

@@ -204,7 +204,7 @@ func (e *Eigen) Vectors(ctx context.Context, from, to int) ([]float64, error) {
 	n, k := e.reflectors.Rows, to-from
 	out := make([]float64, k*n)
 	for r, i := range e.order[from:to] {
-		e.inner.row(out[r*n:(r+1)*n], i)
+		copy(out[r*n:(r+1)*n], e.inner.row(i))
 	}
 	last := (n - 2) / eigenPanel * eigenPanel
 	hold := make([]float64, eigenPanel*n)

@@ -5,58 +5,101 @@ import (
 	"math"
 )
 
-// turned is an orthogonal matrix to which plane rotations of neighbouring rows
-// are applied, many together: each strip of columns, which stays in the cache,
-// goes through all of them.
+// turned is an orthogonal matrix whose neighbouring rows are rotated, by one
+// sweep of rotations after another. Some sweeps are applied together: where
+// they pass the same rows, their rotations are first multiplied out to a small
+// matrix, so that nearly all work is in products.
+// (Lang, Using Level 3 BLAS in Rotation-Based Algorithms, SIAM J. Sci. Comput.
+// 1998.)
 type turned struct {
 	n       int
-	strips  []float64 // strip after strip, each n × turnedStrip
-	pending []rotation
-	most    int // of pending, so many that they are worth a look at the context
+	rows    []float64 // n × n
+	sweeps  []sweep   // pending
+	factor  []float64 // the small matrix
+	product []float64 // of it and rows
 }
 
-// rotation replaces rows at and at+1 by c·x − s·y and s·x + c·y.
-type rotation struct {
-	at   int
-	c, s float64
+// sweep rotates rows top and top+1, then rows top−1 and top, and so on.
+type sweep struct {
+	top   int
+	turns []turn
 }
 
-// turnedStrip is the number of columns of a strip.
-const turnedStrip = 32
+// turn replaces rows x and y by c·x − s·y and s·x + c·y.
+type turn struct{ c, s float64 }
+
+// sweepsAtOnce is how many sweeps are applied together, and also by how many
+// rows each of them advances between two products.
+const sweepsAtOnce = 64
 
 // newTurned returns the unit matrix.
 func newTurned(n int) *turned {
-	strips := (n + turnedStrip - 1) / turnedStrip
-	t := &turned{n: n, strips: make([]float64, strips*n*turnedStrip), most: max(n, 1<<25/max(n, 1))}
+	wide := min(n, 2*sweepsAtOnce)
+	t := &turned{n: n, rows: make([]float64, n*n), factor: make([]float64, wide*wide), product: make([]float64, wide*n)}
 	for i := range n {
-		t.strips[t.at(i/turnedStrip, i)+i%turnedStrip] = 1
+		t.rows[i*n+i] = 1
 	}
 	return t
 }
 
-// at returns where row i of a strip begins.
-func (t *turned) at(strip, i int) int { return (strip*t.n + i) * turnedStrip }
+// begin begins a sweep.
+func (t *turned) begin(top int) { t.sweeps = append(t.sweeps, sweep{top: top}) }
 
-// turn adds a rotation.
-func (t *turned) turn(at int, c, s float64) {
-	t.pending = append(t.pending, rotation{at, c, s})
+// turn adds a rotation to the last sweep.
+func (t *turned) turn(c, s float64) {
+	last := &t.sweeps[len(t.sweeps)-1]
+	last.turns = append(last.turns, turn{c, s})
 }
 
-// settle applies the rotations that are pending.
+// settle applies the pending sweeps. Each follows the one before at a distance
+// of one row: then the two rows that it rotates are done with by that one.
 func (t *turned) settle(ctx context.Context) error {
-	Parallel(len(t.strips)/max(1, t.n*turnedStrip), 1, func(lo, hi int) {
-		for strip := lo; strip < hi && ctx.Err() == nil; strip++ {
-			for _, r := range t.pending {
-				at := t.at(strip, r.at)
-				rotate((*[turnedStrip]float64)(t.strips[at:]), (*[turnedStrip]float64)(t.strips[at+turnedStrip:]), r.c, r.s)
-			}
+	top, bottom := 0, t.n
+	for _, s := range t.sweeps {
+		top, bottom = max(top, s.top), min(bottom, s.top+1-len(s.turns))
+	}
+	for low := top + 1 - sweepsAtOnce; low+sweepsAtOnce+len(t.sweeps) > bottom; low -= sweepsAtOnce {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-	})
-	t.pending = t.pending[:0]
+		t.pass(low)
+	}
+	t.sweeps = t.sweeps[:0]
 	return ctx.Err()
 }
 
-func rotate(x, y *[turnedStrip]float64, c, s float64) {
+// pass applies the rotations of rows from low+k to low+k+sweepsAtOnce of sweep
+// number k.
+func (t *turned) pass(low int) {
+	first, last := max(low, 0), min(low+sweepsAtOnce+len(t.sweeps), t.n)
+	width := last - first
+	if width <= 0 {
+		return
+	}
+	factor := Dense(width, width, width, t.factor)
+	clear(t.factor[:width*width])
+	for i := range width {
+		factor.Set(i, i, 1)
+	}
+	moved := false
+	for k, s := range t.sweeps {
+		end := max(low+k, s.top+1-len(s.turns))
+		for i := min(low+k+sweepsAtOnce-1, s.top); i >= end; i-- {
+			r := s.turns[s.top-i]
+			rotate(factor.Row(i-first), factor.Row(i+1-first), r.c, r.s)
+			moved = true
+		}
+	}
+	if !moved {
+		return
+	}
+	rows := t.rows[first*t.n : last*t.n]
+	Mul(Dense(width, t.n, t.n, t.product), factor, Dense(width, t.n, t.n, rows), false)
+	copy(rows, t.product)
+}
+
+func rotate(x, y []float64, c, s float64) {
+	y = y[:len(x)]
 	for k, v := range x {
 		w := y[k]
 		x[k] = c*v - s*w
@@ -64,13 +107,8 @@ func rotate(x, y *[turnedStrip]float64, c, s float64) {
 	}
 }
 
-// row writes row i to dst.
-func (t *turned) row(dst []float64, i int) {
-	for lo := 0; lo < t.n; lo += turnedStrip {
-		at := t.at(lo/turnedStrip, i)
-		copy(dst[lo:], t.strips[at:at+turnedStrip])
-	}
-}
+// row returns row i.
+func (t *turned) row(i int) []float64 { return t.rows[i*t.n : (i+1)*t.n] }
 
 // implicitQL overwrites diagonal with the eigenvalues of a tridiagonal matrix,
 // in no order, and turns t, where it is not nil, so that its rows become the
@@ -104,7 +142,7 @@ func implicitQL(ctx context.Context, diagonal, beside []float64, t *turned) erro
 				return err
 			}
 			stepQL(diagonal, beside, l, m, t)
-			if t != nil && len(t.pending) >= t.most {
+			if t != nil && len(t.sweeps) == sweepsAtOnce {
 				if err := t.settle(ctx); err != nil {
 					return err
 				}
@@ -123,6 +161,9 @@ func stepQL(d, e []float64, l, m int, t *turned) {
 	g := (d[l+1] - d[l]) / (2 * e[l])
 	g = d[m] - d[l] + e[l]/(g+math.Copysign(math.Hypot(g, 1), g))
 	s, c, p := 1.0, 1.0, 0.0
+	if t != nil {
+		t.begin(m - 1)
+	}
 	for i := m - 1; i >= l; i-- {
 		f, b := s*e[i], c*e[i]
 		r := math.Hypot(f, g)
@@ -139,7 +180,7 @@ func stepQL(d, e []float64, l, m int, t *turned) {
 		d[i+1] = g + p
 		g = c*r - b
 		if t != nil {
-			t.turn(i, c, s)
+			t.turn(c, s)
 		}
 	}
 	d[l] -= p
