@@ -33,8 +33,8 @@ func TestFitSourceLooksAtWhatIsClaimed(t *testing.T) {
 		data claim
 		want string
 	}{
-		{rff, claim{-1, 1 << 10}, "more than memory holds"},
-		{binning, claim{-1, 1<<12 + 1}, "more than memory holds"},
+		{rff, claim{-1, 1 << 10}, "more memory than there is"},
+		{binning, claim{-1, 1<<12 + 1}, "more memory than there is"},
 		{NewPCA(), claim{-1, mostCovariance + 1}, "does not fit in memory"},
 		{NewStandardize(), claim{-1, 3}, datasets.ErrEmpty.Error()},
 		{few, claim{-1, 0}, datasets.ErrEmpty.Error()},
