@@ -21,6 +21,7 @@ func init() {
 			"Categorical":    reflect.ValueOf(datasets.Categorical),
 			"CheckRegular":   reflect.ValueOf(datasets.CheckRegular),
 			"Classification": reflect.ValueOf(datasets.Classification),
+			"DateParts":      reflect.ValueOf(&datasets.DateParts).Elem(),
 			"ErrChanged":     reflect.ValueOf(&datasets.ErrChanged).Elem(),
 			"ErrEmpty":       reflect.ValueOf(&datasets.ErrEmpty).Elem(),
 			"ErrMissing":     reflect.ValueOf(&datasets.ErrMissing).Elem(),
@@ -46,11 +47,13 @@ func init() {
 			"Content":         reflect.TypeOf((*datasets.Content)(nil)).Elem(),
 			"Cost":            reflect.TypeOf((*datasets.Cost)(nil)).Elem(),
 			"Coster":          reflect.TypeOf((*datasets.Coster)(nil)).Elem(),
+			"Date":            reflect.TypeOf((*datasets.Date)(nil)).Elem(),
 			"Fold":            reflect.TypeOf((*datasets.Fold)(nil)).Elem(),
 			"GroupKFold":      reflect.TypeOf((*datasets.GroupKFold)(nil)).Elem(),
 			"KFold":           reflect.TypeOf((*datasets.KFold)(nil)).Elem(),
 			"Kind":            reflect.TypeOf((*datasets.Kind)(nil)).Elem(),
 			"LineError":       reflect.TypeOf((*datasets.LineError)(nil)).Elem(),
+			"Partial":         reflect.TypeOf((*datasets.Partial)(nil)).Elem(),
 			"Roles":           reflect.TypeOf((*datasets.Roles)(nil)).Elem(),
 			"RowError":        reflect.TypeOf((*datasets.RowError)(nil)).Elem(),
 			"Schema":          reflect.TypeOf((*datasets.Schema)(nil)).Elem(),
@@ -67,6 +70,7 @@ func init() {
 		},
 		Proxies: map[string]reflect.Type{
 			"Coster":   reflect.TypeOf((*proxy_datasets_Coster)(nil)).Elem(),
+			"Partial":  reflect.TypeOf((*proxy_datasets_Partial)(nil)).Elem(),
 			"Source":   reflect.TypeOf((*proxy_datasets_Source)(nil)).Elem(),
 			"Splitter": reflect.TypeOf((*proxy_datasets_Splitter)(nil)).Elem(),
 			"Surveyor": reflect.TypeOf((*proxy_datasets_Surveyor)(nil)).Elem(),
@@ -84,6 +88,21 @@ type proxy_datasets_Coster struct {
 }
 
 func (p *proxy_datasets_Coster) Cost(a0 datasets.Shape) datasets.Cost { return p.Cost_(p.Object, a0) }
+
+type proxy_datasets_Partial struct {
+	Object   any
+	Blocks_  func(_proxy_obj_ any, a0 context.Context, a1 func(block datasets.Set) error) error
+	Dims_    func(_proxy_obj_ any) (int, int)
+	LeftOut_ func(_proxy_obj_ any) []int
+	Schema_  func(_proxy_obj_ any) datasets.Schema
+}
+
+func (p *proxy_datasets_Partial) Blocks(a0 context.Context, a1 func(block datasets.Set) error) error {
+	return p.Blocks_(p.Object, a0, a1)
+}
+func (p *proxy_datasets_Partial) Dims() (int, int)        { return p.Dims_(p.Object) }
+func (p *proxy_datasets_Partial) LeftOut() []int          { return p.LeftOut_(p.Object) }
+func (p *proxy_datasets_Partial) Schema() datasets.Schema { return p.Schema_(p.Object) }
 
 type proxy_datasets_Source struct {
 	Object  any
