@@ -301,7 +301,7 @@ func (c *checking) folds(stand datasets.Set) {
 	s := c.spec
 	splitter := s.folds(stand, c.task)
 	if left, ok := splitter.(gridsearch.LeaveOneOut); ok && s.Pipeline.Estimator != nil {
-		if err := left.Check(s.Pipeline); err != nil {
+		if err := left.Check(gridsearch.NewSearch(s.Pipeline, s.Search.Grid...)); err != nil {
 			c.add("search.cv.kind", param.Fault{Problem: problem(err)})
 		}
 	}

@@ -65,7 +65,7 @@ func (s Search) prepare(data datasets.Set, most int) (*run, error) {
 		return nil, err
 	}
 	if left, ok := s.Splitter.(LeaveOneOut); ok {
-		if err := left.Check(s.Estimator); err != nil {
+		if err := left.Check(s); err != nil {
 			return nil, err
 		}
 	}

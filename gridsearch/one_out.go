@@ -1,6 +1,7 @@
 package gridsearch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,8 +35,23 @@ func (LeaveOneOut) Split(data datasets.Set) ([]datasets.Fold, error) {
 	return []datasets.Fold{{Train: all, Test: all}}, nil
 }
 
-// Check says why an estimator cannot leave one out, nil where it can.
-func (LeaveOneOut) Check(spec estimator.Estimator) error {
+// Check says why no candidate of a search can leave one out, nil where one can; of large grids it looks
+// at some candidates.
+func (LeaveOneOut) Check(s Search) error {
+	const enough = 1000
+	candidates, _, faults := s.candidates(enough)
+	var first error
+	for _, c := range candidates {
+		err := leavesOneOut(c.spec)
+		if err == nil {
+			return nil
+		}
+		first = cmp.Or(first, err)
+	}
+	return cmp.Or(first, faults.Err())
+}
+
+func leavesOneOut(spec estimator.Estimator) error {
 	if _, ok := spec.(estimator.OneOutSweeper); !ok {
 		return fmt.Errorf("leave one out is for ridge and ridge_classifier, by themselves or at the end of a pipeline, not for %T; use k folds", spec)
 	}

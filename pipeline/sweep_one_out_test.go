@@ -73,6 +73,28 @@ func TestSearchRefusesToLeaveOneOut(t *testing.T) {
 	}
 }
 
+// What a step would learn from the rows does not matter where every candidate fixes it.
+func TestSearchLeavesOneOutWhereTheGridFixesGamma(t *testing.T) {
+	wide := fourier(8)
+	wide.Gamma = transformer.GammaScale
+	search := gridsearch.NewSearch(pipeline.New(estimator.NewRidge(), wide), gridsearch.Axis{Path: "rff.gamma", Values: []any{"scale", 0.01, 0.1}})
+	search.Splitter = gridsearch.LeaveOneOut{}
+	data := amounts(numbers(30, 61))
+	found, err := search.Run(ctx, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, failed := range []bool{true, false, false} {
+		if c := found.Candidates[k]; math.IsNaN(c.Mean) != failed {
+			t.Errorf("%s has the score %v", c, c.Mean)
+		}
+	}
+	search.Grid[0].Values = []any{"scale", "median"}
+	if _, err := search.Run(ctx, data); err == nil || !strings.Contains(err.Error(), "it learns from the rows") {
+		t.Errorf("no candidate can leave one out, and the error is %v", err)
+	}
+}
+
 func count(from, to int) (list []int) {
 	for i := from; i < to; i++ {
 		list = append(list, i)
