@@ -188,7 +188,7 @@ func (p *interior) step(ctx context.Context) bool {
 	near := p.complementarity(p.length(1))
 	p.direct(mu * math.Pow(near/mu, 3)) // correct
 	t := p.length(0.995)
-	if !(t > 1e-9) {
+	if !(t > 1e-9) || !p.finite() {
 		return false
 	}
 	for k := range p.parts {
@@ -288,6 +288,17 @@ func (a *part) turn(mu, dv float64) {
 		upper = (a.product(mu, -a.dupper)+a.upper*dv)/(a.high-a.v) - a.upper
 	}
 	a.dv, a.dlower, a.dupper = dv, lower, upper
+}
+
+// finite reports whether the direction is made of numbers: it is not where a part is so near to its bound
+// that rounding has put it there.
+func (p *interior) finite() bool {
+	sum := p.db
+	for k := range p.parts {
+		a := &p.parts[k]
+		sum += a.dv + a.dlower + a.dupper
+	}
+	return sum-sum == 0
 }
 
 // length is how far, at most 1, one can go by the direction before a part of what is positive is gone.
