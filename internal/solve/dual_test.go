@@ -336,13 +336,32 @@ func TestBestIntercept(t *testing.T) {
 func TestDualThatIsNotFinite(t *testing.T) {
 	p, _ := messy(0)
 	for i := range p.Low {
-		p.Low[i], p.High[i] = 1e308*p.Low[i], 1e308*p.High[i]
-	}
-	for i := range p.Low {
-		p.Low[i] = max(p.Low[i], -math.MaxFloat64)
-		p.High[i] = min(p.High[i], math.MaxFloat64)
+		if p.Low[i] < 0 {
+			p.Low[i] = -math.MaxFloat64
+		}
+		if p.High[i] > 0 {
+			p.High[i] = math.MaxFloat64
+		}
 	}
 	if r, err := p.Solve(context.Background(), 1e-3, 100); err != ErrNotFinite {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// Near the largest numbers steps are not finite where the objective still is: then the best of what was
+// met is returned, and is not called converged.
+func TestDualNearTheLargestNumbers(t *testing.T) {
+	p, _ := messy(0)
+	for i := range p.Low {
+		p.Low[i], p.High[i] = max(1e308*p.Low[i], -math.MaxFloat64), min(1e308*p.High[i], math.MaxFloat64)
+	}
+	r, err := p.Solve(context.Background(), 1e-3, 100)
+	if err != nil || r.Objective-r.Objective != 0 || r.Objective > r.Trivial || r.Converged != (r.Gap <= 1e-3) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	for _, v := range r.W {
+		if v-v != 0 {
+			t.Errorf("the weights are %v", r.W)
+		}
 	}
 }
