@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -226,6 +227,7 @@ func TestRowsThatComeOnce(t *testing.T) {
 type endless struct {
 	lines, most int
 	rest        []byte
+	read        atomic.Int64 // lines, for who looks from elsewhere
 }
 
 func (e *endless) Read(b []byte) (int, error) {
@@ -236,6 +238,7 @@ func (e *endless) Read(b []byte) (int, error) {
 		e.rest = fmt.Appendf(e.rest, "%d,%.2f,red,1,2\n", e.lines%23, math.Sin(float64(e.lines)))
 		e.lines++
 	}
+	e.read.Store(int64(e.lines))
 	if len(e.rest) == 0 {
 		return 0, io.EOF
 	}
@@ -252,7 +255,7 @@ type ahead struct {
 }
 
 func (a *ahead) Write(p []byte) (int, error) {
-	a.most = max(a.most, a.in.lines-a.written)
+	a.most = max(a.most, int(a.in.read.Load())-a.written)
 	if a.written += bytes.Count(p, []byte("\n")); a.held == 0 && a.written > a.in.most*3/4 {
 		a.held = inUse()
 	}
