@@ -100,14 +100,14 @@ func (p *Dual) Solve(ctx context.Context, tol float64, maxEpochs int) (DualResul
 		}
 		if d.epochs >= patience {
 			patience = math.MaxInt
-			if err := d.byInterior(ctx, tol, maxEpochs); err != nil {
+			if err := d.byInterior(tol, maxEpochs); err != nil {
 				return DualResult{}, err
 			}
 			continue
 		}
 		settled := d.follow(d.epoch()) <= threshold
 		if settled || d.epochs >= due || d.epochs == maxEpochs {
-			if err := cmp.Or(ctx.Err(), d.look()); err != nil { // whatever look finds comes of stopping
+			if err := d.look(); err != nil {
 				return DualResult{}, err
 			}
 			due = d.epochs + d.epochs/2

@@ -1,8 +1,6 @@
 package solve
 
 import (
-	"cmp"
-	"context"
 	"math"
 
 	"github.com/bochner-ml/bochner/internal/kern"
@@ -61,14 +59,14 @@ func (d *descent) patience() int {
 }
 
 // byInterior takes steps until the gap is closed, or no more can be done, and leaves β at the best it met.
-func (d *descent) byInterior(ctx context.Context, tol float64, maxEpochs int) error {
+func (d *descent) byInterior(tol float64, maxEpochs int) error {
 	p := newInterior(d)
 	for range mostSteps {
 		if d.epochs >= maxEpochs || d.gap() <= tol {
 			break
 		}
-		moved := p.step(ctx)
-		if err := ctx.Err(); err != nil { // what the step found comes of stopping
+		moved := p.step()
+		if err := d.ctx.Err(); err != nil { // what the step found comes of stopping
 			return err
 		}
 		if !moved {
@@ -81,13 +79,10 @@ func (d *descent) byInterior(ctx context.Context, tol float64, maxEpochs int) er
 			return err
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	copy(d.beta, d.best.beta)
 	d.combine(d.w, d.beta)
 	d.unshrink()
-	return cmp.Or(ctx.Err(), d.look())
+	return d.look()
 }
 
 // newInterior begins in the middle of the bounds, where there are two.
@@ -177,10 +172,10 @@ func (p *interior) gradients() {
 }
 
 // step moves the parts, and reports whether it could.
-func (p *interior) step(ctx context.Context) bool {
+func (p *interior) step() bool {
 	p.hand()
 	p.gradients()
-	if !p.factorise(ctx) {
+	if !p.factorise() {
 		return false
 	}
 	mu := p.complementarity(0)
@@ -202,7 +197,7 @@ func (p *interior) step(ctx context.Context) bool {
 }
 
 // factorise makes the matrix of a step and its factor, unless it is told to stop or rounding forbids.
-func (p *interior) factorise(ctx context.Context) bool {
+func (p *interior) factorise() bool {
 	n, cols := len(p.beta), len(p.w)
 	p.weight = kern.Sum(p.omega)
 	if p.Intercept {
@@ -214,7 +209,7 @@ func (p *interior) factorise(ctx context.Context) bool {
 		p.factor[j*cols+j] = 1
 	}
 	for first := 0; first < n; first += gramRows {
-		if ctx.Err() != nil {
+		if p.ctx.Err() != nil {
 			return false
 		}
 		count := min(gramRows, n-first)
@@ -226,9 +221,9 @@ func (p *interior) factorise(ctx context.Context) bool {
 				kern.Axpy(-1, p.mean, row)
 			}
 		})
-		kern.Gram(ctx, kern.Dense(cols, cols, cols, p.factor), kern.Dense(count, cols, cols, p.block), p.omega[first:first+count])
+		kern.Gram(p.ctx, kern.Dense(cols, cols, cols, p.factor), kern.Dense(count, cols, cols, p.block), p.omega[first:first+count])
 	}
-	_, ok, err := kern.Cholesky(ctx, kern.Dense(cols, cols, cols, p.factor))
+	_, ok, err := kern.Cholesky(p.ctx, kern.Dense(cols, cols, cols, p.factor))
 	return ok && err == nil
 }
 

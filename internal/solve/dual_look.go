@@ -37,6 +37,9 @@ func (d *descent) look() error {
 		d.b = b + d.offset
 	}
 	primal, dual := half+d.losses(d.scores, b), kern.Sum(gains)-half
+	if err := d.ctx.Err(); err != nil { // which may have stopped the sums
+		return err
+	}
 	if primal-primal != 0 || dual-dual != 0 {
 		return ErrNotFinite
 	}
