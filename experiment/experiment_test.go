@@ -606,7 +606,7 @@ func TestPrecision(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := pipeline.Unwrap(m.Predictor).Precision(); got != want {
+		if got := pipeline.Find(m.Predictor).Precision(); got != want {
 			t.Errorf("the model is in %s, wanted %s", got, want)
 		}
 		if said, err := Inspect("out/model.bochner"); err != nil || said.Precision != want {

@@ -12,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -117,7 +118,7 @@ func (m *opened) rows(ctx context.Context, path string, scored bool, o Options) 
 		end()
 		return nil, nil, err
 	}
-	like := likeness{m.Schema, pipeline.Unwrap(m.Predictor).InputWidth(), scored, o.Drop, o.Keep}
+	like := likeness{m.Schema, pipeline.Find(m.Predictor).InputWidth(), scored, o.Drop, o.Keep}
 	source, err := data.openLike(ctx, name, like)
 	if err != nil {
 		end()
@@ -259,7 +260,7 @@ func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Op
 	p := newPredictionWriter(w, m.Schema, false)
 	p.keep = o.Keep
 	err = source.Blocks(ctx, func(block datasets.Set) error {
-		said, err := predict(ctx, m.Predictor, block.X)
+		said, err := estimator.Predict(ctx, m.Predictor, block.X)
 		if err != nil {
 			return datasets.FromRow(err, p.row)
 		}

@@ -258,8 +258,8 @@ func (r *run) warn(texts ...string) { r.result.Warnings = append(r.result.Warnin
 
 // reportOf passes on what a fit warns of, that it did not converge above all.
 func (r *run) reportOf(model estimator.Predictor) {
-	m, ok := model.(estimator.Reporter)
-	if !ok {
+	var m estimator.Reporter
+	if !estimator.As(model, &m) {
 		return
 	}
 	report := m.Report()

@@ -10,7 +10,6 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/metrics"
-	"github.com/bochner-ml/bochner/pipeline"
 )
 
 // judge predicts rows block by block, hands each block's predictions to write where that is not
@@ -19,7 +18,7 @@ func judge(ctx context.Context, model estimator.Predictor, rows datasets.Source,
 	n, _ := rows.Dims()
 	v := verdict{classes: len(rows.Schema().Classes()), room: max(n, 0)}
 	err := rows.Blocks(ctx, func(block datasets.Set) error {
-		p, err := predict(ctx, model, block.X)
+		p, err := estimator.Predict(ctx, model, block.X)
 		if err != nil {
 			return datasets.FromRow(block.Locate(err, 0), v.rows)
 		}
@@ -35,14 +34,6 @@ func judge(ctx context.Context, model estimator.Predictor, rows datasets.Source,
 		return nil
 	})
 	return v, err
-}
-
-// predict asks a pipeline for all it says at once, so that rows are mapped once.
-func predict(ctx context.Context, model estimator.Predictor, X mat.Matrix) (estimator.Prediction, error) {
-	if p := pipeline.Unwrap(model); p != nil {
-		return p.PredictAll(ctx, X)
-	}
-	return estimator.Predict(ctx, model, X)
 }
 
 // verdict is the truth about rows beside what a model said of them.
