@@ -2,6 +2,7 @@ package golearn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/builtin"
+	instances "github.com/bochner-ml/bochner/datasets/golearn"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/metrics"
@@ -37,7 +39,7 @@ func irises(t testing.TB) (datasets.Set, *base.DenseInstances) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	grid, err := ToInstances(flowers)
+	grid, err := instances.ToInstances(flowers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,6 +172,44 @@ func TestSplitAndConfusionMatrix(t *testing.T) {
 	}
 }
 
+// shuffled returns the rows as instances whose attributes, and their values, are in random orders.
+func shuffled(t *testing.T, rng *rand.Rand, data datasets.Set) *base.DenseInstances {
+	t.Helper()
+	n, d := data.X.Dims()
+	X := mat.NewDense(n, d, nil)
+	out := datasets.Set{X: X, Y: slices.Clone(data.Y)}
+	for j, from := range rng.Perm(d) {
+		c, code := relabelled(rng, data.Schema.Columns[from])
+		out.Schema.Columns = append(out.Schema.Columns, c)
+		for i := range n {
+			X.Set(i, j, code(data.X.At(i, from)))
+		}
+	}
+	if data.Y != nil {
+		c, code := relabelled(rng, data.Schema.Targets[0])
+		out.Schema.Targets = []datasets.Column{c}
+		for i := range out.Y {
+			out.Y[i] = code(out.Y[i])
+		}
+	}
+	grid, err := instances.ToInstances(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return grid
+}
+
+// relabelled returns a column with its levels in a random order, and what its codes become.
+func relabelled(rng *rand.Rand, c datasets.Column) (datasets.Column, func(v float64) float64) {
+	if c.Kind != datasets.Categorical {
+		return c, func(v float64) float64 { return v }
+	}
+	old := c.Levels
+	c.Levels = slices.Clone(old)
+	rng.Shuffle(len(old), func(i, k int) { c.Levels[i], c.Levels[k] = c.Levels[k], c.Levels[i] })
+	return c, func(v float64) float64 { return float64(slices.Index(c.Levels, old[int(v)])) }
+}
+
 // Rows to predict may have their attributes and levels in another order, a class attribute whose
 // values are in another order, or none.
 func TestPredictMatchesNames(t *testing.T) {
@@ -189,7 +229,7 @@ func TestPredictMatchesNames(t *testing.T) {
 		pipeline.Group{Select: []string{"numeric"}},
 		pipeline.Group{Select: []string{"categorical"}, Steps: pipeline.Steps(transformer.NewOneHot())})
 	spec := pipeline.New(estimator.NewLogistic(), columns)
-	grid, err := ToInstances(data)
+	grid, err := instances.ToInstances(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +363,7 @@ func TestOtherSpecs(t *testing.T) {
 		numbers.X.(*mat.Dense).SetRow(i, x)
 		numbers.Targets.SetRow(i, []float64{x[0] - x[1], 3 * x[1]})
 	}
-	grid, err := ToInstances(numbers)
+	grid, err := instances.ToInstances(numbers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -351,6 +391,22 @@ func TestOtherSpecs(t *testing.T) {
 				t.Fatalf("%s, row %d: off by %v", a.GetName(), i, d)
 			}
 		}
+	}
+}
+
+// Several class attributes are several numbers; a categorical one among them is refused by name.
+func TestSeveralClassAttributes(t *testing.T) {
+	two := base.NewDenseInstances()
+	two.AddAttribute(base.NewFloatAttribute("x"))
+	word := instances.NewAttribute(datasets.Column{Name: "word", Kind: datasets.Categorical, Levels: []string{"a"}})
+	number := base.NewFloatAttribute("number")
+	two.AddAttribute(word)
+	two.AddAttribute(number)
+	if err := errors.Join(two.AddClassAttribute(word), two.AddClassAttribute(number), two.Extend(1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := NewClassifier(machine()).Fit(two); err == nil || !strings.Contains(err.Error(), "of which word is categorical") {
+		t.Errorf("error %v, want one that names the categorical class attribute", err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/sjwhitworth/golearn/base"
 
 	"github.com/bochner-ml/bochner/datasets"
+	instances "github.com/bochner-ml/bochner/datasets/golearn"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/param"
@@ -37,7 +38,7 @@ func (c *Classifier) Model() *pipeline.Model { return c.model }
 // Fit learns the class attributes of the grid from all others. After an error there is no model.
 func (c *Classifier) Fit(grid base.FixedDataGrid) error {
 	c.model = nil
-	data, err := FromGrid(grid)
+	data, err := instances.FromGrid(grid)
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func (c *Classifier) Predict(grid base.FixedDataGrid) (base.FixedDataGrid, error
 	if c.model == nil {
 		return nil, fmt.Errorf("golearn: the classifier is not fitted")
 	}
-	data, err := fromInputs(grid, c.model.Schema.Targets)
+	data, err := instances.FromInputs(grid, c.model.Schema.Targets)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +110,7 @@ func (c *Classifier) Predict(grid base.FixedDataGrid) (base.FixedDataGrid, error
 		return nil, fmt.Errorf("golearn: %w", err)
 	}
 	var out *base.DenseInstances
-	err = guard("writing predictions", func() error {
+	err = instances.Guard("writing predictions", func() error {
 		out, err = c.fillIn(grid, said)
 		return err
 	})
@@ -169,7 +170,7 @@ func classAttribute(grid base.FixedDataGrid, target datasets.Column) base.Attrib
 			}
 		}
 	}
-	return newAttribute(target)
+	return instances.NewAttribute(target)
 }
 
 // encode returns the bytes of a prediction.
@@ -287,7 +288,7 @@ func (c *Classifier) SaveWithPrefix(writer *base.ClassifierSerializer, prefix st
 	if err := c.model.Write(&file); err != nil {
 		return fmt.Errorf("golearn: %w", err)
 	}
-	return guard("writing a file", func() error {
+	return instances.Guard("writing a file", func() error {
 		return writer.WriteBytesForKey(writer.Prefix(prefix, entry), file.Bytes())
 	})
 }
@@ -295,7 +296,7 @@ func (c *Classifier) SaveWithPrefix(writer *base.ClassifierSerializer, prefix st
 // LoadWithPrefix takes the model from a file of golearn's.
 func (c *Classifier) LoadWithPrefix(reader *base.ClassifierDeserializer, prefix string) error {
 	var file []byte
-	err := guard("reading a file", func() (err error) {
+	err := instances.Guard("reading a file", func() (err error) {
 		file, err = reader.GetBytesForKey(reader.Prefix(prefix, entry))
 		return err
 	})
