@@ -28,6 +28,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/experiment/internal/predictions"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
@@ -431,7 +432,7 @@ func readSealed(t testing.TB, file []byte, dir string) (loaded bool) {
 
 func predictsFinite(t testing.TB, p estimator.Predictor, X mat.Matrix) {
 	t.Helper()
-	said, err := predict(context.Background(), p, X)
+	said, err := predictions.Of(context.Background(), p, X)
 	if err != nil {
 		return
 	}
