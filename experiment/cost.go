@@ -11,6 +11,15 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
+// PlanStep is what one step takes on all training rows.
+type PlanStep struct {
+	Name  string  `json:"name"`
+	Width int     `json:"width"`           // columns that come out, -1 where nothing tells
+	Guess bool    `json:"guess,omitempty"` // whether only fitting tells the width
+	Flops float64 `json:"flops"`
+	Bytes int64   `json:"bytes"`
+}
+
 // fitCost is what a fit takes, with what each of its steps does.
 type fitCost struct {
 	steps []PlanStep

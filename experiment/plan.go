@@ -36,15 +36,6 @@ type Plan struct {
 	Warnings  []string   `json:"warnings"`
 }
 
-// PlanStep is what one step takes on all training rows.
-type PlanStep struct {
-	Name  string  `json:"name"`
-	Width int     `json:"width"`           // columns that come out, -1 where nothing tells
-	Guess bool    `json:"guess,omitempty"` // whether only fitting tells the width
-	Flops float64 `json:"flops"`
-	Bytes int64   `json:"bytes"`
-}
-
 // NewPlan estimates what a run of the spec takes. It reads the data for their shape and fits nothing: the
 // shape gives the cost of each step, that of the search and its time, at the speed that this machine
 // has at products of matrices now.

@@ -186,6 +186,32 @@ func (r *run) fit(ctx context.Context) error {
 
 func (r *run) warn(texts ...string) { r.result.Warnings = append(r.result.Warnings, texts...) }
 
+func (r *run) fitSearch(ctx context.Context) error {
+	set, err := datasets.Gather(ctx, r.rows.Train)
+	if err != nil {
+		return err
+	}
+	search := r.spec.GridSearch(set.Groups != nil, r.rows.Task)
+	search.Memory = memory.Available() / 2
+	search.Journal = r.output.Journal(journalKey(r.spec, r.result.SHA256))
+	search.Progress = func(p gridsearch.Progress) {
+		phase := "search"
+		if p.Done == p.Total {
+			phase = "refit"
+		}
+		r.options.report(phase, p.Done, p.Total)
+	}
+	if r.search, r.result.Search, err = runSearch(ctx, r.spec, set, search); err != nil {
+		return err
+	}
+	r.model = r.search.Model
+	r.result.Seconds.Search, r.result.Seconds.Refit = r.search.Seconds, r.search.RefitSeconds
+	r.output.KeepJournals = r.search.Unreached > 0
+	r.warn(r.search.Warnings...)
+	r.reportOf(r.model)
+	return nil
+}
+
 // reportOf passes on what a fit warns of, that it did not converge above all.
 func (r *run) reportOf(model estimator.Predictor) {
 	m, ok := model.(estimator.Reporter)

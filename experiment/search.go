@@ -11,51 +11,25 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/param"
 )
 
-func (r *run) fitSearch(ctx context.Context) error {
-	set, err := datasets.Gather(ctx, r.rows.Train)
-	if err != nil {
-		return err
-	}
-	search := r.spec.GridSearch(set.Groups != nil, r.rows.Task)
-	search.Memory = memory.Available() / 2
-	search.Journal = r.output.Journal(journalKey(r.spec, r.result.SHA256))
-	search.Progress = func(p gridsearch.Progress) {
-		phase := "search"
-		if p.Done == p.Total {
-			phase = "refit"
+// runSearch does the search that the spec asks for, in rounds where it says so. What it found comes with what
+// result.json says of it.
+func runSearch(ctx context.Context, spec Spec, rows datasets.Set, search gridsearch.Search) (*gridsearch.Result, *SearchResult, error) {
+	if spec.Search.Halving.Least == 0 {
+		found, err := search.Run(ctx, rows)
+		if err != nil {
+			return nil, nil, err
 		}
-		r.options.report(phase, p.Done, p.Total)
+		return found, summary(found), nil
 	}
-	if err := r.runSearch(ctx, search, set); err != nil {
-		return err
-	}
-	r.model = r.search.Model
-	r.result.Seconds.Search, r.result.Seconds.Refit = r.search.Seconds, r.search.RefitSeconds
-	r.output.KeepJournals = r.search.Unreached > 0
-	r.warn(r.search.Warnings...)
-	r.reportOf(r.model)
-	return nil
-}
-
-// runSearch does the search, in rounds where the spec says so.
-func (r *run) runSearch(ctx context.Context, search gridsearch.Search, set datasets.Set) error {
-	if r.spec.Search.Halving.Least == 0 {
-		var err error
-		if r.search, err = search.Run(ctx, set); err == nil {
-			r.result.Search = summary(r.search)
-		}
-		return err
-	}
-	rungs, err := r.spec.Rounds(search).Run(ctx, set)
+	rungs, err := spec.Rounds(search).Run(ctx, rows)
 	if err != nil {
-		return ofHalving(err)
+		return nil, nil, ofHalving(err)
 	}
-	r.search = rungs.Last()
-	out := summary(r.search)
+	found := rungs.Last()
+	out := summary(found)
 	out.Candidates, out.Fits = len(rungs[0].Kept), 0
 	seconds := 0.0
 	for _, rung := range rungs {
@@ -65,11 +39,10 @@ func (r *run) runSearch(ctx context.Context, search gridsearch.Search, set datas
 		out.Shared = append(out.Shared, one.Shared...)
 		seconds += rung.Result.Seconds
 	}
-	r.search.Seconds = seconds
+	found.Seconds = seconds
 	slices.Sort(out.Shared)
 	out.Shared = slices.Compact(out.Shared)
-	r.result.Search = out
-	return nil
+	return found, out, nil
 }
 
 // summary is what result.json says of a search.

@@ -61,27 +61,6 @@ func Experiment(ctx context.Context, path string, o Options) ([]byte, error) {
 	return []byte(d.text()), nil
 }
 
-// draft writes an experiment from a survey of its data.
-type draft struct {
-	*survey
-	path, file string
-	remark     func(string)
-
-	notation int
-	inputs   []opinion
-	goal     goal
-	words    []string // for missing values, that columns of numbers have
-	b        strings.Builder
-}
-
-// goal is what the target is.
-type goal struct {
-	column  *profile // nil for sparse rows
-	classes []level  // nil for a quantity
-	rows    int      // that have it
-	doubts  []string
-}
-
 // decide forms an opinion of every column.
 func (d *draft) decide(target string) error {
 	if d.sparse {
@@ -194,17 +173,6 @@ func compareNumbers(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-func (d *draft) line(format string, args ...any) { fmt.Fprintf(&d.b, format+"\n", args...) }
-
-// doubt writes a comment that is worth a look, and tells it.
-func (d *draft) doubt(indent, format string, args ...any) {
-	text := oneLine(fmt.Sprintf(format, args...))
-	d.line("%s# ! %s", indent, text)
-	if d.remark != nil {
-		d.remark(text)
-	}
-}
-
 func (d *draft) text() string {
 	base := strings.TrimSuffix(filepath.Base(d.path), ".gz")
 	inputs := len(d.inputs)
@@ -290,15 +258,6 @@ func (d *draft) shares() string {
 		words = append(words, fmt.Sprintf("%s %.1f %%", printable(class.name), 100*float64(class.count)/float64(max(d.goal.rows, 1))))
 	}
 	return strings.Join(words, ", ")
-}
-
-// smallest and largest are the rows of the rarest and of the most frequent class.
-func (d *draft) smallest() int {
-	return slices.MinFunc(d.goal.classes, func(a, b level) int { return a.count - b.count }).count
-}
-
-func (d *draft) largest() int {
-	return slices.MaxFunc(d.goal.classes, func(a, b level) int { return a.count - b.count }).count
 }
 
 // dialect says how the file is written, where that is not what is usual.

@@ -7,8 +7,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
-	"unicode"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/csv"
@@ -314,23 +312,4 @@ func (s *survey) notation() int {
 		}
 	}
 	return best
-}
-
-// printable is a text as a comment can show it.
-func printable(text string) string {
-	const most = 40
-	if letters := []rune(text); len(letters) > most {
-		text = string(letters[:most]) + "…"
-	}
-	return oneLine(text)
-}
-
-// oneLine keeps a text on the line of its comment.
-func oneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, text)
 }
