@@ -115,7 +115,23 @@ func outlines(ctx context.Context, spec Spec, parts *rows.Parts) (train datasets
 	return train, count, nil
 }
 
-// Refusal is an error where the run cannot fit in memory, which says the way out.
+// ErrTooLarge is what an error is, as errors.Is finds out, where a run cannot have the memory it wants:
+// that of [Plan.Refusal], and that of [Run], whether it is refused at once or by one of its fits.
+var ErrTooLarge = memory.ErrTooLarge
+
+// tooLarge is an [ErrTooLarge] that says how much is wanted, and the way out.
+type tooLarge struct {
+	bytes, available int64
+	way              string
+}
+
+func (e tooLarge) Error() string {
+	return fmt.Sprintf("experiment: about %.1f GB of memory are wanted and %.1f GB are available; %s", float64(e.bytes)/1e9, float64(e.available)/1e9, e.way)
+}
+
+func (e tooLarge) Unwrap() error { return ErrTooLarge }
+
+// Refusal is an [ErrTooLarge] where the run cannot fit in memory, which says the way out.
 func (p Plan) Refusal() error {
 	if p.Bytes <= p.Available {
 		return nil
@@ -127,5 +143,5 @@ func (p Plan) Refusal() error {
 	case !p.Stream:
 		way = "take fewer features, or say data.stream: always"
 	}
-	return fmt.Errorf("experiment: about %.1f GB of memory are wanted and %.1f GB are available; %s", float64(p.Bytes)/1e9, float64(p.Available)/1e9, way)
+	return tooLarge{p.Bytes, p.Available, way}
 }

@@ -104,10 +104,10 @@ func TestPlanOfManyClasses(t *testing.T) {
 		for _, search := range []string{"", "search: {grid: {rff.gamma: [1, 2]}, folds: 2}"} {
 			s := spec(t, strings.Replace(yaml, "MODEL", model, 1)+search)
 			p, err := NewPlan(context.Background(), s)
-			if err != nil || p.Refusal() == nil || p.Bytes < 8*3000*30_000_000 {
+			if err != nil || !errors.Is(p.Refusal(), ErrTooLarge) || p.Bytes < 8*3000*30_000_000 {
 				t.Fatalf("%s: %d bytes, %v", model, p.Bytes, err)
 			}
-			if _, err := Run(context.Background(), s, Options{}); err == nil || !strings.Contains(err.Error(), "memory are wanted and") {
+			if _, err := Run(context.Background(), s, Options{}); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "memory are wanted and") {
 				t.Errorf("%s: the run says %v", model, err)
 			}
 			set, err := openSet(t, s)

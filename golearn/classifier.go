@@ -3,6 +3,7 @@ package golearn
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -27,6 +28,9 @@ type Classifier struct {
 }
 
 var _ base.Classifier = (*Classifier)(nil)
+
+// ErrNotFitted is what is wrong with a classifier that predicts or is saved before it has learned.
+var ErrNotFitted = errors.New("the classifier is not fitted")
 
 // NewClassifier returns a classifier that is to be fitted by spec: a pipeline, an estimator, or a
 // search over the parameters of either. An estimator of numbers predicts a float class attribute.
@@ -96,7 +100,7 @@ func (c *Classifier) choose(data datasets.Set) (pipeline.Pipeline, error) {
 // model, else a new one of the same name.
 func (c *Classifier) Predict(grid base.FixedDataGrid) (base.FixedDataGrid, error) {
 	if c.model == nil {
-		return nil, fmt.Errorf("golearn: the classifier is not fitted")
+		return nil, fmt.Errorf("golearn: %w", ErrNotFitted)
 	}
 	data, err := instances.FromInputs(grid, c.model.Schema.Targets)
 	if err != nil {
@@ -208,7 +212,7 @@ func (c *Classifier) Save(path string) error {
 // savable says why the model cannot be written to a file.
 func (c *Classifier) savable() error {
 	if c.model == nil {
-		return fmt.Errorf("golearn: nothing to save: the classifier is not fitted")
+		return fmt.Errorf("golearn: nothing to save: %w", ErrNotFitted)
 	}
 	if name, ok := filterAmong(c.model.Spec().Steps); ok {
 		return fmt.Errorf("golearn: step %s is a filter of golearn's, and what that has learned cannot be written to a file; a pipeline to be saved needs a step of package transformer instead", name)

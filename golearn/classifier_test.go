@@ -267,7 +267,7 @@ func TestPredictMatchesNames(t *testing.T) {
 func TestSaveAndLoad(t *testing.T) {
 	_, grid := irises(t)
 	c := NewClassifier(machine())
-	if err := c.Save("nowhere"); err == nil || !strings.Contains(err.Error(), "not fitted") {
+	if err := c.Save("nowhere"); !errors.Is(err, ErrNotFitted) {
 		t.Errorf("saved before a fit: %v", err)
 	}
 	if err := c.Fit(grid); err != nil {
@@ -413,7 +413,7 @@ func TestSeveralClassAttributes(t *testing.T) {
 func TestUnfitted(t *testing.T) {
 	_, grid := irises(t)
 	c := NewClassifier(machine())
-	if _, err := c.Predict(grid); err == nil || !strings.Contains(err.Error(), "not fitted") {
+	if _, err := c.Predict(grid); !errors.Is(err, ErrNotFitted) {
 		t.Errorf("error %v", err)
 	}
 	for _, a := range grid.AllClassAttributes() {

@@ -59,7 +59,7 @@ var Allowed = map[string][]string{
 	"experiment/internal/predictions": {"experiment/internal/rows", "pipeline", "estimator", "metrics", "datasets"},
 	"experiment/draft":                {"experiment/document", "experiment/internal/rows", "datasets", "datasets/csv", "sparse", "param"},
 	"experiment":                      {"experiment/document", "experiment/draft", "experiment/internal/...", "pipeline", "gridsearch", "estimator", "metrics", "datasets", "datasets/builtin", "param", "internal/memory"},
-	"cmd/bochner": {"experiment"},
+	"cmd/bochner":                     {"experiment"},
 
 	// Runs the benchmarks, and the peers', as programs.
 	"bench/compare": {},
