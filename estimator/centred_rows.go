@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -27,20 +28,20 @@ type centredRows struct {
 
 // centred reads all rows.
 func (p *ridgeProblem) centred(ctx context.Context) (*centredRows, error) {
-	r, err := p.rows.gather(ctx)
+	r, err := p.rows.Gather(ctx)
 	if err != nil {
 		return nil, err
 	}
-	y, t, err := p.targets(0, *r.set)
+	y, t, err := p.targets(0, *r.Set)
 	if err != nil {
 		return nil, err
 	}
-	weights, err := p.weights(0, *r.set)
+	weights, err := p.weights(0, *r.Set)
 	if err != nil {
 		return nil, err
 	}
-	c := &centredRows{cols: r.cols, targets: t, mean: make([]float64, r.cols), targetMean: make([]float64, t)}
-	for i := range r.n {
+	c := &centredRows{cols: r.Cols, targets: t, mean: make([]float64, r.Cols), targetMean: make([]float64, t)}
+	for i := range r.N {
 		s := 1.0
 		if weights != nil {
 			s = weights[i]
@@ -59,11 +60,11 @@ func (p *ridgeProblem) centred(ctx context.Context) (*centredRows, error) {
 	}
 	scaleRows(c.y, t, c.weights)
 	take := c.takeDense
-	if _, ok := r.set.X.(*sparse.CSR); ok {
+	if _, ok := r.Set.X.(*sparse.CSR); ok {
 		take = c.takeSparse
 	}
-	if !take(ctx, r.set.X, p.Intercept) {
-		return nil, nameFault(0, *r.set)
+	if !take(ctx, r.Set.X, p.Intercept) {
+		return nil, design.NameFault(0, *r.Set)
 	}
 	return c, ctx.Err()
 }
@@ -72,12 +73,12 @@ func (p *ridgeProblem) centred(ctx context.Context) (*centredRows, error) {
 func (c *centredRows) takeDense(ctx context.Context, X mat.Matrix, intercept bool) bool {
 	c.x = make([]float64, c.n*c.cols)
 	for k, i := range c.kept {
-		if k%rowsAtOnce == 0 && ctx.Err() != nil {
+		if k%design.RowsAtOnce == 0 && ctx.Err() != nil {
 			break
 		}
-		writeRow(c.x[k*c.cols:(k+1)*c.cols], X, i)
+		design.WriteRow(c.x[k*c.cols:(k+1)*c.cols], X, i)
 	}
-	if !finite(c.x) {
+	if !design.Finite(c.x) {
 		return false
 	}
 	if intercept {
@@ -93,11 +94,11 @@ func (c *centredRows) takeSparse(_ context.Context, X mat.Matrix, intercept bool
 	if n, _ := X.Dims(); n != c.n {
 		c.sparse = c.sparse.Select(c.kept)
 	}
-	if _, _, values := c.sparse.Raw(); !finite(values) {
+	if _, _, values := c.sparse.Raw(); !design.Finite(values) {
 		return false
 	}
 	if intercept {
-		kern.SparseMulVecT(c.mean, compressed(c.sparse), c.weights, false)
+		kern.SparseMulVecT(c.mean, design.Compressed(c.sparse), c.weights, false)
 		kern.Scale(1/c.total, c.mean)
 	}
 	return true
@@ -120,7 +121,7 @@ func centre(ctx context.Context, x, mean, weights []float64, total float64) {
 	for range 2 { // the second round measures from near the mean
 		shift := make([]float64, d)
 		for i, s := range weights {
-			if i%rowsAtOnce == 0 && ctx.Err() != nil {
+			if i%design.RowsAtOnce == 0 && ctx.Err() != nil {
 				return
 			}
 			row := x[i*d : (i+1)*d]
@@ -143,7 +144,7 @@ func (c *centredRows) kernel(ctx context.Context) ([]float64, error) {
 	}
 	addSparseKernel(ctx, k, c.sparse)
 	along := make([]float64, c.n) // x_i'x̄
-	kern.SparseMulVec(along, compressed(c.sparse), c.mean, false)
+	kern.SparseMulVec(along, design.Compressed(c.sparse), c.mean, false)
 	square := kern.Dot(c.mean, c.mean)
 	kern.Parallel(c.n, 64, func(lo, hi int) {
 		for i := lo; i < hi && ctx.Err() == nil; i++ {
@@ -208,7 +209,7 @@ func (c *centredRows) coefficients(a []float64) []float64 {
 	}
 	a = append([]float64(nil), a...)
 	scaleRows(a, t, c.weights)
-	kern.SparseMulT(kern.Dense(c.cols, t, t, w), compressed(c.sparse), kern.Dense(c.n, t, t, a), false)
+	kern.SparseMulT(kern.Dense(c.cols, t, t, w), design.Compressed(c.sparse), kern.Dense(c.n, t, t, a), false)
 	total := columnSums(a, t)
 	for j, m := range c.mean {
 		kern.Axpy(-m, total, w[j*t:(j+1)*t])
@@ -223,7 +224,7 @@ func (c *centredRows) residuals(w []float64) []float64 {
 	if c.sparse == nil {
 		kern.Mul(kern.Dense(c.n, t, t, out), kern.Dense(c.n, c.cols, c.cols, c.x), kern.Dense(c.cols, t, t, w), false)
 	} else {
-		kern.SparseMul(kern.Dense(c.n, t, t, out), compressed(c.sparse), kern.Dense(c.cols, t, t, w), false)
+		kern.SparseMul(kern.Dense(c.n, t, t, out), design.Compressed(c.sparse), kern.Dense(c.cols, t, t, w), false)
 		offset := make([]float64, t) // x̄'w
 		kern.MulVecT(offset, kern.Dense(c.cols, t, t, w), c.mean, false)
 		for i := range c.n {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
@@ -29,22 +30,13 @@ func bar(trivial, zeros, tol float64) float64 {
 	return trivial + max(tol, rounding)*zeros
 }
 
-// mass returns the weight of the rows of each class.
-func (l *labels) mass() []float64 {
-	mass := make([]float64, len(l.classes))
-	for i, y := range l.y {
-		mass[int(y)] += l.weights[i]
-	}
-	return mass
-}
-
 // hingeBar is the bar of the squared hinge of each class against the rest, C being 1.
-func (l *labels) hingeBar(intercept bool, tol float64) float64 {
-	mass := l.mass()
+func hingeBar(l *design.Labels, intercept bool, tol float64) float64 {
+	mass := l.Mass()
 	if len(mass) == 2 {
 		mass = mass[1:]
 	}
-	total, trivial := kern.Sum(l.weights), 0.0
+	total, trivial := kern.Sum(l.Weights), 0.0
 	for _, m := range mass {
 		if intercept {
 			trivial += 4 * m * (total - m) / total
@@ -56,9 +48,9 @@ func (l *labels) hingeBar(intercept bool, tol float64) float64 {
 }
 
 // logisticBar is the bar of the logistic loss of several classes, C being 1.
-func (l *labels) logisticBar(intercept bool, tol float64) float64 {
-	total, trivial, present := kern.Sum(l.weights), 0.0, 0.0
-	for _, m := range l.mass() {
+func logisticBar(l *design.Labels, intercept bool, tol float64) float64 {
+	total, trivial, present := kern.Sum(l.Weights), 0.0, 0.0
+	for _, m := range l.Mass() {
 		if m > 0 {
 			trivial += m * math.Log(total/m)
 			present++
@@ -72,7 +64,7 @@ func (l *labels) logisticBar(intercept bool, tol float64) float64 {
 }
 
 // tubeBar is the bar of the squared epsilon-insensitive loss, C being 1.
-func (s SVR) tubeBar(l *labels) float64 {
+func (s SVR) tubeBar(l *design.Labels) float64 {
 	s.C = 1
 	p := s.dualTask(l).problem(0)
 	trivial, _ := p.Trivial()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
@@ -20,8 +21,8 @@ type dualTask struct {
 }
 
 // fit gathers the rows and solves.
-func (t dualTask) fit(ctx context.Context, r *rows, n int) (linear, error) {
-	r, err := r.known(n).gather(ctx)
+func (t dualTask) fit(ctx context.Context, r *design.Rows, n int) (linear, error) {
+	r, err := r.Known(n).Gather(ctx)
 	if err != nil {
 		return linear{}, err
 	}
@@ -66,11 +67,11 @@ func (t dualTask) descend(ctx context.Context, inputs dualRows, from []solve.Dua
 
 // margins are the targets of output j, ±1, and the bounds of the dual variables, each on the side of
 // its target, of rows with loss C·s·h.
-func (l *labels) margins(j int, C float64, squared bool) solve.Dual {
-	k := l.outputs()
-	p := solve.Dual{Target: make([]float64, len(l.y))}
-	p.Low, p.High, p.Diagonal = bounds(l.weights, C, squared)
-	for i, y := range l.y {
+func margins(l *design.Labels, j int, C float64, squared bool) solve.Dual {
+	k := l.Outputs()
+	p := solve.Dual{Target: make([]float64, len(l.Y))}
+	p.Low, p.High, p.Diagonal = bounds(l.Weights, C, squared)
+	for i, y := range l.Y {
 		if c := int(y); c == j && k > 1 || c == 1 && k == 1 {
 			p.Target[i], p.Low[i] = 1, 0
 		} else {

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -70,22 +71,22 @@ func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, alphas []floa
 			return nil, err
 		}
 	}
-	r, err := setRows(data)
+	r, err := design.OfSet(data)
 	if err != nil {
 		return nil, err
 	}
-	y, targets, err := blockTargets(0, *r.set)
+	y, targets, err := design.BlockTargets(0, *r.Set)
 	if err != nil {
 		return nil, err
 	}
-	weights, err := blockWeights(0, *r.set)
+	weights, err := design.BlockWeights(0, *r.Set)
 	if err != nil {
 		return nil, err
 	}
-	l := &leaver{ctx: ctx, rows: r, y: y, weights: weights, targets: targets, problem: s.problem(r, blockTargets, blockWeights)}
-	l.slack, l.residual = make([]float64, r.n), make([]float64, r.n*targets)
+	l := &leaver{ctx: ctx, rows: r, y: y, weights: weights, targets: targets, problem: s.problem(r, design.BlockTargets, design.BlockWeights)}
+	l.slack, l.residual = make([]float64, r.N), make([]float64, r.N*targets)
 	solve := l.primal
-	if r.n <= r.cols || s.Intercept && r.n == r.cols+1 {
+	if r.N <= r.Cols || s.Intercept && r.N == r.Cols+1 {
 		if l.dual, err = l.problem.centred(ctx); err != nil {
 			return nil, err
 		}
@@ -95,7 +96,7 @@ func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, alphas []floa
 		solve = l.wide
 		l.tau = l.dual.lift(l.kernel, s.Intercept)
 	} else {
-		l.problem.rows = r.widened()
+		l.problem.rows = r.Widened()
 		if l.sums, err = l.problem.moments(ctx); err != nil {
 			return nil, err
 		}
@@ -123,7 +124,7 @@ func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, alphas []floa
 type leaver struct {
 	ctx        context.Context
 	problem    *ridgeProblem
-	rows       *rows
+	rows       *design.Rows
 	y, weights []float64
 	targets    int
 	sums       *moments     // with more rows than columns
@@ -199,15 +200,15 @@ func (l *leaver) measure(w []float64, f *factor) error {
 	const tile = 512
 	hold := make([]float64, tile*d)
 	lower := kern.Dense(d, d, d, f.lower)
-	for lo := 0; lo < l.rows.n; lo += tile {
+	for lo := 0; lo < l.rows.N; lo += tile {
 		if err := l.ctx.Err(); err != nil {
 			return err
 		}
-		n := min(tile, l.rows.n-lo)
+		n := min(tile, l.rows.N-lo)
 		x := kern.Dense(n, d, d, hold[:n*d])
 		for i := range n {
 			row := x.Row(i)
-			writeRow(row, l.rows.set.X, lo+i)
+			design.WriteRow(row, l.rows.Set.X, lo+i)
 			l.residue(lo+i, row, w, b)
 			kern.Axpy(-1, mean, row)
 		}
@@ -274,7 +275,7 @@ func (l *leaver) wide(alpha float64) (factor float64, err error) {
 			l.residual[i*t+j] = a[k*t+j] / math.Sqrt(d.weights[k])
 		}
 	}
-	if len(d.kept) < l.rows.n {
+	if len(d.kept) < l.rows.N {
 		return alpha, l.unseen(w)
 	}
 	return alpha, nil
@@ -301,13 +302,13 @@ func (l *leaver) kernelFactor(alpha float64) (*factor, error) {
 func (l *leaver) unseen(w []float64) error {
 	b := intercepts(w, l.dual.mean, l.dual.targetMean)
 	row := make([]float64, l.dual.cols)
-	for i := range l.rows.n {
+	for i := range l.rows.N {
 		if l.weight(i) > 0 {
 			continue
 		}
-		writeRow(row, l.rows.set.X, i)
-		if !finite(row) {
-			return nameFault(0, *l.rows.set)
+		design.WriteRow(row, l.rows.Set.X, i)
+		if !design.Finite(row) {
+			return design.NameFault(0, *l.rows.Set)
 		}
 		l.slack[i] = 0
 		l.residue(i, row, w, b)
@@ -318,7 +319,7 @@ func (l *leaver) unseen(w []float64) error {
 // finish adds leave-one-out predictions and their scores to out. Residuals and slacks lack a factor.
 func (l *leaver) finish(out *LeaveOneOut, factor float64) error {
 	t := l.targets
-	predictions := mat.NewDense(l.rows.n, t, nil)
+	predictions := mat.NewDense(l.rows.N, t, nil)
 	total, rows, slack, plain, left := 0.0, 0.0, 0.0, 0.0, 0.0
 	for i, m := range l.slack {
 		s := l.weight(i)
@@ -342,7 +343,7 @@ func (l *leaver) finish(out *LeaveOneOut, factor float64) error {
 	out.GCV = append(out.GCV, plain/total/float64(t)/(mean*mean))
 	out.Freedom = append(out.Freedom, rows-factor*slack)
 	out.slacks = append(out.slacks, slices.Clone(l.slack))
-	if !finite(predictions.RawMatrix().Data) {
+	if !design.Finite(predictions.RawMatrix().Data) {
 		return fmt.Errorf("the predictions are not finite: the inputs are too large or too unequal in scale; standardize them")
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
@@ -88,18 +89,18 @@ func (m *moments) add(ctx context.Context, X mat.Matrix, y, weights []float64) e
 		total = kern.Sum(weights)
 	}
 	m.weight += total
-	weighted, unit := borrow[float64](len(y)), borrow[float64](n)
-	defer weighted.release()
-	defer unit.release()
-	m.addTargets(weighted.list, y, weights, n)
+	weighted, unit := design.Borrow[float64](len(y)), design.Borrow[float64](n)
+	defer weighted.Release()
+	defer unit.Release()
+	m.addTargets(weighted.List, y, weights, n)
 	ones := weights == nil
 	if ones {
-		weights = unit.list
+		weights = unit.List
 		for i := range weights {
 			weights[i] = 1
 		}
 	}
-	if err := m.addInputs(ctx, X, weighted.list, weights, ones); err != nil {
+	if err := m.addInputs(ctx, X, weighted.List, weights, ones); err != nil {
 		return err
 	}
 	for j := range m.cols {
@@ -133,27 +134,27 @@ func (m *moments) addInputs(ctx context.Context, X mat.Matrix, weighted, weights
 		if err := m.scatter(ctx, csr, weights); err != nil {
 			return err
 		}
-		kern.SparseMulVecT(m.sum, compressed(csr), weights, true)
+		kern.SparseMulVecT(m.sum, design.Compressed(csr), weights, true)
 		if m.targets > 0 {
-			kern.SparseMulT(kern.Dense(d, m.targets, m.targets, m.cross), compressed(csr), kern.Dense(n, m.targets, m.targets, weighted), true)
+			kern.SparseMulT(kern.Dense(d, m.targets, m.targets, m.cross), design.Compressed(csr), kern.Dense(n, m.targets, m.targets, weighted), true)
 		}
 		return nil
 	}
 	if dense, ok := X.(*mat.Dense); ok && m.shift == nil {
-		m.addSums(view(dense), weighted, weights)
-		return addGram(ctx, kern.Dense(d, d, d, m.gram), view(dense), weights, ones)
+		m.addSums(design.View(dense), weighted, weights)
+		return addGram(ctx, kern.Dense(d, d, d, m.gram), design.View(dense), weights, ones)
 	}
 	if narrow, ok := X.(*single.Dense); ok {
 		return m.addSingle(ctx, narrow, weighted, weights, ones)
 	}
 	// The sums over a tile of moderate size cost what they cost over all rows.
 	size := min(n, 512)
-	tile := borrow[float64](size * d)
-	defer tile.release()
+	tile := design.Borrow[float64](size * d)
+	defer tile.Release()
 	for lo := 0; lo < n; lo += size {
 		hi := min(lo+size, n)
-		m.shifted(tile.list, X, lo, hi)
-		part := kern.Dense(hi-lo, d, d, tile.list)
+		m.shifted(tile.List, X, lo, hi)
+		part := kern.Dense(hi-lo, d, d, tile.List)
 		if err := addGram(ctx, kern.Dense(d, d, d, m.gram), part, weights[lo:hi], ones); err != nil {
 			return err
 		}
@@ -167,34 +168,34 @@ func (m *moments) addInputs(ctx context.Context, X mat.Matrix, weighted, weights
 func (m *moments) addSingle(ctx context.Context, X *single.Dense, weighted, weights []float64, ones bool) error {
 	m.single = true
 	n, d := X.Dims()
-	short := borrow[float32](n)
-	defer short.release()
-	narrow(short.list, weights)
-	gram, rows := kern.Dense(d, d, d, m.gram), viewSingle(X)
+	short := design.Borrow[float32](n)
+	defer short.Release()
+	design.Round(short.List, weights)
+	gram, rows := kern.Dense(d, d, d, m.gram), design.ViewFloat32(X)
 	if m.shift == nil {
-		if err := kern.GramMixed(ctx, gram, rows, unless(ones, short.list)); err != nil {
+		if err := kern.GramMixed(ctx, gram, rows, unless(ones, short.List)); err != nil {
 			return err
 		}
 	}
 	const size = 256
-	own := borrow[float32](size*m.targets + size + d*max(m.targets, 1))
-	defer own.release()
-	var tile *buffer[float32]
+	own := design.Borrow[float32](size*m.targets + size + d*max(m.targets, 1))
+	defer own.Release()
+	var tile *design.Buffer[float32]
 	if m.shift != nil {
-		tile = borrow[float32](min(n, size) * d)
-		defer tile.release()
+		tile = design.Borrow[float32](min(n, size) * d)
+		defer tile.Release()
 	}
 	for lo := 0; lo < n; lo += size {
 		hi := min(lo+size, n)
 		part := rows.Slice(lo, hi, 0, d)
 		if m.shift != nil {
-			part = m.shiftedSingle(tile.list[:(hi-lo)*d], part)
-			if err := kern.GramMixed(ctx, gram, part, unless(ones, short.list[lo:hi])); err != nil {
+			part = m.shiftedSingle(tile.List[:(hi-lo)*d], part)
+			if err := kern.GramMixed(ctx, gram, part, unless(ones, short.List[lo:hi])); err != nil {
 				return err
 			}
 		}
-		collect(m.sum, part, weights[lo:hi], own.list)
-		m.addCross(part, weighted[lo*m.targets:hi*m.targets], own.list)
+		design.Collect(m.sum, part, weights[lo:hi], own.List)
+		m.addCross(part, weighted[lo*m.targets:hi*m.targets], own.List)
 	}
 	return nil
 }
@@ -205,11 +206,11 @@ func (m *moments) addCross(rows kern.View[float32], weighted []float64, room []f
 	if t == 0 {
 		return
 	}
-	cross := borrow[float64](t * m.cols)
-	defer cross.release()
-	clear(cross.list)
-	collect(cross.list, rows, weighted, room)
-	addTurned(m.cross, cross.list, t)
+	cross := design.Borrow[float64](t * m.cols)
+	defer cross.Release()
+	clear(cross.List)
+	design.Collect(cross.List, rows, weighted, room)
+	design.AddTransposed(m.cross, cross.List, t)
 }
 
 // unless returns weights, or nil for ones.
@@ -259,7 +260,7 @@ func (m *moments) shifted(tile []float64, X mat.Matrix, lo, hi int) {
 	kern.Parallel(hi-lo, max(1, 1<<14/d), func(a, b int) {
 		for i := a; i < b; i++ {
 			row := tile[i*d : (i+1)*d]
-			writeRow(row, X, lo+i)
+			design.WriteRow(row, X, lo+i)
 			if m.shift != nil {
 				kern.Axpy(-1, m.shift, row)
 			}
@@ -267,37 +268,12 @@ func (m *moments) shifted(tile []float64, X mat.Matrix, lo, hi int) {
 	})
 }
 
-// writeRow writes row i of X to dst.
-func writeRow(dst []float64, X mat.Matrix, i int) {
-	switch x := X.(type) {
-	case *mat.Dense:
-		copy(dst, x.RawRowView(i))
-	case *single.Dense:
-		widen(dst, x.Row(i))
-	case *sparse.CSR:
-		clear(dst)
-		columns, values := x.Row(i)
-		scale, _ := x.Shared()
-		for p, j := range columns {
-			if values == nil {
-				dst[j] = scale
-			} else {
-				dst[j] = values[p]
-			}
-		}
-	default:
-		for j := range dst {
-			dst[j] = X.At(i, j)
-		}
-	}
-}
-
 // scatter adds the products of the stored entries of each row.
 func (m *moments) scatter(ctx context.Context, X *sparse.CSR, weights []float64) error {
 	n, d := X.Dims()
 	scale, _ := X.Shared()
 	for i := range n {
-		if i%rowsAtOnce == 0 && ctx.Err() != nil {
+		if i%design.RowsAtOnce == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		columns, values := X.Row(i)
@@ -335,7 +311,7 @@ func (m *moments) choose(X mat.Matrix, y, weights []float64) {
 			continue
 		}
 		total += s
-		writeRow(probe, X, i)
+		design.WriteRow(probe, X, i)
 		for j, v := range probe {
 			delta := v - mean[j]
 			mean[j] += delta * s / total

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/param"
@@ -73,7 +74,7 @@ type newtonSetting struct {
 	maxIter     int
 	intercept   bool
 	classWeight ClassWeight
-	task        func(l *labels) newtonTask
+	task        func(l *design.Labels) newtonTask
 	dress       func(m linear, classes []string) Predictor
 }
 
@@ -288,7 +289,7 @@ func (s *newtonFamily) tiles(ctx context.Context, which int, list []int, yield f
 }
 
 // all returns the rows of all parts.
-func (m *mappedRows) all(width int) *rows {
+func (m *mappedRows) all(width int) *design.Rows {
 	list := make([]int, len(m.starts))
 	for p := range list {
 		list[p] = p
@@ -297,13 +298,13 @@ func (m *mappedRows) all(width int) *rows {
 }
 
 // rows returns the rows of some parts, one after the other, as wide as asked.
-func (m *mappedRows) rows(parts []int, width int) *rows {
+func (m *mappedRows) rows(parts []int, width int) *design.Rows {
 	s := m.family
-	r := &rows{cols: width}
+	r := &design.Rows{Cols: width}
 	for _, p := range parts {
-		r.n += len(s.parts[p])
+		r.N += len(s.parts[p])
 	}
-	r.each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
+	r.Each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
 		first := 0
 		for _, p := range parts {
 			n := len(s.parts[p])
@@ -334,16 +335,16 @@ func (m *mappedRows) rows(parts []int, width int) *rows {
 }
 
 // labels returns the classes and weights of a fold's training rows, in the order of rows.
-func (s *newtonFamily) labels(ctx context.Context, by ClassWeight, fold int) (*labels, error) {
+func (s *newtonFamily) labels(ctx context.Context, by ClassWeight, fold int) (*design.Labels, error) {
 	var order []int
 	for _, p := range s.trains[fold] {
 		order = append(order, s.parts[p]...)
 	}
-	r, err := setRows(s.Data.Select(order))
+	r, err := design.OfSet(s.Data.Select(order))
 	if err != nil {
 		return nil, err
 	}
-	return r.readClasses(ctx, by)
+	return r.ReadClasses(ctx, by.factors)
 }
 
 // path solves settings of the same kind on a fold, one after the other.
@@ -361,7 +362,7 @@ func (s *newtonFamily) path(ctx context.Context, m *mappedRows, settings []int, 
 		}
 		models[k].seconds = time.Since(start).Seconds() + seconds
 	}
-	return s.score(ctx, m, models, w.labels.classes, fold)
+	return s.score(ctx, m, models, w.labels.Classes, fold)
 }
 
 // score hands over what models predict for the test rows of a fold, which are mapped once for all.
@@ -399,7 +400,7 @@ func (s *newtonFamily) hold(ctx context.Context, m *familyModel, classes []strin
 	if !s.wants(m.setting, fold) {
 		return nil
 	}
-	if m.err != nil || m.scores == nil || !finite(m.scores.RawMatrix().Data) {
+	if m.err != nil || m.scores == nil || !design.Finite(m.scores.RawMatrix().Data) {
 		return s.alone(ctx, m.setting, fold)
 	}
 	setting := s.settings[m.setting]
@@ -418,7 +419,7 @@ type walker struct {
 	ctx     context.Context
 	rows    *mappedRows
 	fold    int
-	labels  *labels
+	labels  *design.Labels
 	task    newtonTask
 	origin  []float64 // gradient at 0 for C = 1, on all features of the map
 	width   int       // of the last solution, 0 before the first
@@ -444,7 +445,7 @@ func (s *newtonFamily) begin(ctx context.Context, m *mappedRows, setting, fold i
 
 // objective returns the problem on the leading features with weights times a factor.
 func (w *walker) objective(s newtonSetting, width int, factor float64) *objective {
-	weights := slices.Clone(w.labels.weights)
+	weights := slices.Clone(w.labels.Weights)
 	kern.Scale(factor, weights)
 	return newObjective(w.ctx, w.rows.rows(w.trains[w.fold], width), w.task.loss, w.task.outputs, w.task.groups, s.intercept, w.task.y, weights)
 }
@@ -524,7 +525,7 @@ func (m *moments) scale(factor float64) {
 // reference returns the norms of the gradient at 0.
 func (w *walker) reference(o *objective, factor float64) []float64 {
 	norms := make([]float64, o.groups)
-	features := o.rows.cols * o.outputs
+	features := o.rows.Cols * o.outputs
 	all := len(w.origin) - (o.size() - features)
 	for i, g := range w.origin {
 		if i < features || i >= all {

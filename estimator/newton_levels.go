@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
@@ -81,7 +82,7 @@ func (a *abreast) mass(l *level, first, rows int, kept []int) []float64 {
 		o := &a.problems[p]
 		copy(weights, o.weights[first:first+rows])
 		kern.Scale(o.factor, weights)
-		o.loss.mass(one, a.curve[p*a.rows.n+first:][:rows], weights)
+		o.loss.mass(one, a.curve[p*a.rows.N+first:][:rows], weights)
 		for r, i := range kept {
 			sum[r] += one[i] * float64(a.sample) / float64(len(l.problems))
 		}
@@ -125,7 +126,7 @@ func (l *level) factorise(ctx context.Context) {
 	if l.lower == nil {
 		l.lower = make([]float32, l.width*l.width)
 	}
-	narrow(l.lower, f.lower)
+	design.Round(l.lower, f.lower)
 	for i := range l.width {
 		if d := l.lower[i*l.width+i]; d-d != 0 {
 			l.lower = nil
@@ -168,9 +169,9 @@ func (l *level) solve(ctx context.Context, dst, v []float64, k, d int, intercept
 			}
 		}
 		short := make([]float32, len(w))
-		narrow(short, w)
+		design.Round(short, w)
 		kern.SolveCholesky(ctx, kern.Dense(l.width, l.width, l.width, l.lower), kern.Dense(l.width, t, t, short))
-		widen(w, short)
+		design.Widen(w, short)
 		if intercept {
 			kern.Scale(1/math.Max(l.weight, 1e-300), b)
 			for i, m := range l.mean {

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -54,13 +55,13 @@ func (s Ridge) posterior(ctx context.Context, data datasets.Source, noise float6
 	if s.Alpha == 0 || !(noise > 0) || math.IsInf(noise, 0) {
 		return nil, fmt.Errorf("alpha %v and noise %v, wanted numbers > 0", s.Alpha, noise)
 	}
-	r, err := sourceRows(ctx, data)
+	r, err := design.OfSource(ctx, data)
 	if err != nil {
 		return nil, err
 	}
 	rows, logWeights := 0, 0.0
 	watched := func(first int, block datasets.Set) ([]float64, int, error) {
-		y, count, err := blockTargets(first, block)
+		y, count, err := design.BlockTargets(first, block)
 		if err == nil && count != 1 {
 			err = fmt.Errorf("%d targets, wanted one", count)
 		}
@@ -74,7 +75,7 @@ func (s Ridge) posterior(ctx context.Context, data datasets.Source, noise float6
 		}
 		return y, count, err
 	}
-	m, err := s.problem(r, watched, blockWeights).moments(ctx)
+	m, err := s.problem(r, watched, design.BlockWeights).moments(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -143,10 +144,10 @@ func (p *Posterior) PredictStd(ctx context.Context, X mat.Matrix) (mean, std []f
 		m := min(tile, n-lo)
 		x := kern.Dense(m, d, d, hold[:m*d])
 		for i := range m {
-			writeRow(x.Row(i), X, lo+i)
+			design.WriteRow(x.Row(i), X, lo+i)
 			kern.Axpy(-1, p.mean, x.Row(i))
 		}
-		if err := kern.SolveLower(ctx, view(p.lower), x.T()); err != nil {
+		if err := kern.SolveLower(ctx, design.View(p.lower), x.T()); err != nil {
 			return nil, nil, err
 		}
 		for i := range m {
@@ -157,7 +158,7 @@ func (p *Posterior) PredictStd(ctx context.Context, X mat.Matrix) (mean, std []f
 			std[lo+i] = math.Sqrt(p.noise * variance)
 		}
 	}
-	if !finite(std) {
+	if !design.Finite(std) {
 		return nil, nil, fmt.Errorf("estimator: the inputs are too large to predict from")
 	}
 	return mean, std, nil
@@ -184,5 +185,5 @@ func (p *Posterior) State(s *model.State) {
 	for i := range d {
 		s.Require(p.lower.At(i, i) > 0, "the factor of the posterior is singular")
 	}
-	s.Require(p.noise > 0 && finite([]float64{p.noise, p.weight, p.evidence}) && finite(p.mean) && finite(p.lower.RawMatrix().Data), "the posterior has numbers that are not finite")
+	s.Require(p.noise > 0 && design.Finite([]float64{p.noise, p.weight, p.evidence}) && design.Finite(p.mean) && design.Finite(p.lower.RawMatrix().Data), "the posterior has numbers that are not finite")
 }

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -95,21 +96,21 @@ func newGradient(cols, columns int) *gradient {
 func (g *gradient) add(X mat.Matrix, y, w, offset, weights []float64) {
 	n, _ := X.Dims()
 	k := g.columns
-	scores := borrow[float64](n * k)
-	defer scores.release()
-	inner, in, out := kern.Dense(n, k, k, scores.list), kern.Dense(g.cols, k, k, w), kern.Dense(g.cols, k, k, g.inputs)
+	scores := design.Borrow[float64](n * k)
+	defer scores.Release()
+	inner, in, out := kern.Dense(n, k, k, scores.List), kern.Dense(g.cols, k, k, w), kern.Dense(g.cols, k, k, g.inputs)
 	csr, scattered := X.(*sparse.CSR)
 	var dense kern.View[float64]
 	if scattered {
-		kern.SparseMul(inner, compressed(csr), in, false)
+		kern.SparseMul(inner, design.Compressed(csr), in, false)
 	} else {
-		dense = view(X.(*mat.Dense))
+		dense = design.View(X.(*mat.Dense))
 		kern.Mul(inner, dense, in, false)
 	}
 	for i := range n {
 		row := y[i*k : (i+1)*k]
 		for c := range row {
-			row[c] -= scores.list[i*k+c] + offset[c]
+			row[c] -= scores.List[i*k+c] + offset[c]
 			s := 1.0
 			if weights != nil {
 				s = weights[i]
@@ -121,7 +122,7 @@ func (g *gradient) add(X mat.Matrix, y, w, offset, weights []float64) {
 	}
 	errors := kern.Dense(n, k, k, y)
 	if scattered {
-		kern.SparseMulT(out, compressed(csr), errors, true)
+		kern.SparseMulT(out, design.Compressed(csr), errors, true)
 	} else {
 		kern.Mul(out, dense.T(), errors, true)
 	}
@@ -279,7 +280,7 @@ func roundingWarning(alpha, left float64) string {
 // solutionInDouble is solution for rows in single precision, with all sums in double.
 func (p *ridgeProblem) solutionInDouble(ctx context.Context) (w []float64, f *factor, report Report, err error) {
 	wide := *p
-	wide.rows = p.rows.widened()
+	wide.rows = p.rows.Widened()
 	m, err := wide.moments(ctx)
 	if err != nil {
 		return nil, nil, report, err
@@ -329,12 +330,12 @@ func (p *ridgeProblem) refine(ctx context.Context, m *moments, f *factor, w []fl
 
 // addGradient adds all rows to g.
 func (p *ridgeProblem) addGradient(ctx context.Context, m *moments, g *gradient, w, offset []float64) error {
-	return p.rows.again(ctx, m.rows, func(first int, block datasets.Set) error {
+	return p.rows.Again(ctx, m.rows, func(first int, block datasets.Set) error {
 		y, _, weights, err := p.block(first, block)
 		if err != nil {
 			return err
 		}
-		return whileWide(block.X, func(X mat.Matrix) error {
+		return design.WhileWidened(block.X, func(X mat.Matrix) error {
 			g.add(X, slices.Clone(y), w, offset, weights)
 			return nil
 		})

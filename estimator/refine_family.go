@@ -5,6 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
@@ -146,15 +147,15 @@ func (s *ridgeFamily) step(g *ridgeGroup, r *familyGradient) error {
 
 // refine moves a model by its gradient.
 func (p *ridgePath) refine(m *familyModel, g *gradient) {
-	hold := borrow[float64](p.cols * p.cols)
-	defer hold.release()
-	if !p.factorise(hold.list, m.alpha) {
+	hold := design.Borrow[float64](p.cols * p.cols)
+	defer hold.Release()
+	if !p.factorise(hold.List, m.alpha) {
 		m.weights, m.rough = nil, false
 		return
 	}
-	step, size := g.step(m.weights, m.column, p.spreads, p.mean, m.alpha, func(b []float64) { p.back(hold.list, b) })
+	step, size := g.step(m.weights, m.column, p.spreads, p.mean, m.alpha, func(b []float64) { p.back(hold.List, b) })
 	kern.Axpy(1, step, m.weights)
-	_, left := precisionOf(false).roughness(m.weights, p.spreads, p.trace, leastPivot(hold.list, p.cols))
+	_, left := precisionOf(false).roughness(m.weights, p.spreads, p.trace, leastPivot(hold.List, p.cols))
 	m.rough = !refined(left*size, visible)
 	m.finish(p)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -63,7 +64,7 @@ func (s *Ridge) Params(l *param.List) {
 
 // Fit learns from data in memory; the result is a [*FittedLinear].
 func (s Ridge) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
-	r, err := setRows(data)
+	r, err := design.OfSet(data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
@@ -72,24 +73,24 @@ func (s Ridge) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 
 // FitSource learns from a stream; the result is a [*FittedLinear].
 func (s Ridge) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
-	r, err := sourceRows(ctx, data)
+	r, err := design.OfSource(ctx, data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
 	return s.fit(ctx, r)
 }
 
-func (s Ridge) fit(ctx context.Context, r *rows) (Predictor, error) {
+func (s Ridge) fit(ctx context.Context, r *design.Rows) (Predictor, error) {
 	if err := param.CheckFit(s); err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
-	if err := forNumbers(r.schema, "ridge"); err != nil {
+	if err := forNumbers(r.Schema, "ridge"); err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
-	if err := room(s, r.shape(r.n, r.targets())); err != nil {
+	if err := room(s, r.Shape(r.N, r.Targets())); err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
-	model, err := s.problem(r, blockTargets, blockWeights).solve(ctx)
+	model, err := s.problem(r, design.BlockTargets, design.BlockWeights).solve(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
@@ -118,7 +119,7 @@ func (s Ridge) way(n, d int, isSparse bool) string {
 // ridgeProblem is a ridge regression on targets and weights that functions make of each block.
 type ridgeProblem struct {
 	Ridge
-	rows    *rows
+	rows    *design.Rows
 	targets targetsOf
 	weights weightsOf
 }
@@ -129,7 +130,7 @@ type targetsOf func(first int, block datasets.Set) (y []float64, count int, err 
 // weightsOf returns the weights of a block that begins at row first, nil for ones.
 type weightsOf func(first int, block datasets.Set) ([]float64, error)
 
-func (s Ridge) problem(r *rows, targets targetsOf, weights weightsOf) *ridgeProblem {
+func (s Ridge) problem(r *design.Rows, targets targetsOf, weights weightsOf) *ridgeProblem {
 	return &ridgeProblem{Ridge: s, rows: r, targets: targets, weights: weights}
 }
 
@@ -155,7 +156,7 @@ func (p *ridgeProblem) solve(ctx context.Context) (linear, error) {
 }
 
 func (p *ridgeProblem) bySolver(ctx context.Context) (linear, error) {
-	switch way := p.way(p.rows.n, p.rows.cols, p.rows.sparse); way {
+	switch way := p.way(p.rows.N, p.rows.Cols, p.rows.Sparse); way {
 	case "dual":
 		return p.dual(ctx)
 	case "cg":
@@ -171,19 +172,19 @@ func (p *ridgeProblem) bySolver(ctx context.Context) (linear, error) {
 // moments adds up all blocks.
 func (p *ridgeProblem) moments(ctx context.Context) (*moments, error) {
 	var m *moments
-	err := p.rows.each(ctx, func(first int, block datasets.Set) error {
+	err := p.rows.Each(ctx, func(first int, block datasets.Set) error {
 		y, count, weights, err := p.block(first, block)
 		if err != nil {
 			return err
 		}
 		if m == nil {
-			m = newMoments(p.rows.cols, count, p.Intercept)
+			m = newMoments(p.rows.Cols, count, p.Intercept)
 		}
 		if count != m.targets {
 			return fmt.Errorf("rows from %d: %d targets, wanted %d", first, count, m.targets)
 		}
 		if m.add(ctx, block.X, y, weights) != nil {
-			return nameFault(first, block)
+			return design.NameFault(first, block)
 		}
 		return nil
 	})
@@ -235,7 +236,7 @@ func (p *ridgeProblem) dual(ctx context.Context) (linear, error) {
 	if err != nil {
 		return linear{}, err
 	}
-	if p.rows.single {
+	if p.rows.Float32 {
 		report.warnOfBlur(p.Alpha, blur(w, d.meanSquares(), d.spreads(), d.total))
 	}
 	rest := d.residuals(w)

@@ -22,7 +22,7 @@ type ridgeCG struct {
 func (p *ridgeProblem) cg(ctx context.Context) (linear, error) {
 	kept := *p
 	var err error
-	if kept.rows, err = p.rows.kept(ctx); err != nil {
+	if kept.rows, err = p.rows.Cached(ctx); err != nil {
 		return linear{}, err
 	}
 	m, err := kept.diagonalMoments(ctx)
@@ -38,7 +38,7 @@ func (p *ridgeProblem) cg(ctx context.Context) (linear, error) {
 	if err != nil {
 		return linear{}, err
 	}
-	if p.rows.single {
+	if p.rows.Float32 {
 		squares := make([]float64, m.cols)
 		kern.Axpy(1/m.weight, m.diagonal, squares)
 		report.warnOfBlur(p.Alpha, blur(w, squares, m.spreads(), m.weight))
@@ -52,8 +52,8 @@ func (c *ridgeCG) primal() (w []float64, report Report, err error) {
 	right := c.m.rightSide()
 	w = make([]float64, len(right))
 	run := &cgRun{apply: c.apply, diagonal: c.diagonal, alpha: c.Alpha, columns: c.m.targets, tol: c.Tol, enough: c.goal(),
-		most: c.MaxIter, single: c.rows.single, left: c.gradient}
-	run.widen = func() { c.rows = c.rows.widened() }
+		most: c.MaxIter, single: c.rows.Float32, left: c.gradient}
+	run.widen = func() { c.rows = c.rows.Widened() }
 	report, err = run.solve(w, right)
 	return w, report, err
 }
@@ -87,7 +87,7 @@ func (c *ridgeCG) goal() []float64 {
 		largest = max(largest, v)
 	}
 	visible := 100 * c.Tol
-	if c.rows.single {
+	if c.rows.Float32 {
 		visible = max(visible, visibleSingle)
 	}
 	out := c.m.spreads()
@@ -110,7 +110,7 @@ func (c *ridgeCG) gradient(w []float64) ([]float64, error) {
 func (c *ridgeCG) apply(dst, v []float64) error {
 	clear(dst)
 	t := c.m.targets
-	err := c.rows.again(c.ctx, c.m.rows, func(first int, block datasets.Set) error {
+	err := c.rows.Again(c.ctx, c.m.rows, func(first int, block datasets.Set) error {
 		weights, err := c.weights(first, block)
 		if err == nil {
 			c.m.product(dst, v, block.X, weights)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -46,7 +47,7 @@ func (s *RidgeClassifier) Params(l *param.List) {
 
 // Fit learns from data in memory; the result is a [*FittedLinearClassifier].
 func (s RidgeClassifier) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
-	r, err := setRows(data)
+	r, err := design.OfSet(data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: ridge_classifier: %w", err)
 	}
@@ -55,7 +56,7 @@ func (s RidgeClassifier) Fit(ctx context.Context, data datasets.Set) (Predictor,
 
 // FitSource learns from a stream; the result is a [*FittedLinearClassifier].
 func (s RidgeClassifier) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
-	r, err := sourceRows(ctx, data)
+	r, err := design.OfSource(ctx, data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: ridge_classifier: %w", err)
 	}
@@ -66,7 +67,7 @@ func (s RidgeClassifier) ridge() Ridge {
 	return Ridge{Alpha: s.Alpha, Intercept: s.Intercept, Solver: s.Solver, Tol: s.Tol, MaxIter: s.MaxIter}
 }
 
-func (s RidgeClassifier) fit(ctx context.Context, r *rows) (Predictor, error) {
+func (s RidgeClassifier) fit(ctx context.Context, r *design.Rows) (Predictor, error) {
 	if err := param.CheckFit(s); err != nil {
 		return nil, fmt.Errorf("estimator: ridge_classifier: %w", err)
 	}
@@ -84,30 +85,30 @@ func (s RidgeClassifier) ReadsOnce(rows, cols int) bool {
 	return !s.ClassWeight.Balanced && s.ridge().ReadsOnce(rows, cols)
 }
 
-func (s RidgeClassifier) solve(ctx context.Context, r *rows) (linear, []string, error) {
-	if known := r.schema.Classes(); r.set == nil && len(known) > 0 && !s.ClassWeight.Balanced {
+func (s RidgeClassifier) solve(ctx context.Context, r *design.Rows) (linear, []string, error) {
+	if known := r.Schema.Classes(); r.Set == nil && len(known) > 0 && !s.ClassWeight.Balanced {
 		return s.solveOnce(ctx, r, known)
 	}
-	l, err := r.readClasses(ctx, s.ClassWeight)
+	l, err := r.ReadClasses(ctx, s.ClassWeight.factors)
 	if err == nil {
-		err = room(s, r.shape(len(l.y), l.outputs()))
+		err = room(s, r.Shape(len(l.Y), l.Outputs()))
 	}
 	if err != nil {
 		return linear{}, nil, err
 	}
 	codes := func(first int, block datasets.Set) ([]float64, int, error) {
-		return l.signs(make([]float64, block.Rows()*l.outputs()), first), l.outputs(), nil
+		return l.Signs(make([]float64, block.Rows()*l.Outputs()), first), l.Outputs(), nil
 	}
 	weights := func(first int, block datasets.Set) ([]float64, error) {
-		return l.weights[first : first+block.Rows()], nil
+		return l.Weights[first : first+block.Rows()], nil
 	}
-	model, err := s.ridge().problem(r.known(len(l.y)), codes, weights).solve(ctx)
-	return model, l.classes, err
+	model, err := s.ridge().problem(r.Known(len(l.Y)), codes, weights).solve(ctx)
+	return model, l.Classes, err
 }
 
 // solveOnce makes codes and weights of each block as it comes.
-func (s RidgeClassifier) solveOnce(ctx context.Context, r *rows, classes []string) (linear, []string, error) {
-	if err := room(s, r.shape(r.n, r.schema.Outputs())); err != nil {
+func (s RidgeClassifier) solveOnce(ctx context.Context, r *design.Rows, classes []string) (linear, []string, error) {
+	if err := room(s, r.Shape(r.N, r.Schema.Outputs())); err != nil {
 		return linear{}, nil, err
 	}
 	p, mass, err := s.coded(r, classes)
@@ -118,35 +119,35 @@ func (s RidgeClassifier) solveOnce(ctx context.Context, r *rows, classes []strin
 	if err != nil {
 		return linear{}, nil, err
 	}
-	return model, classes, severalClasses(classes, mass)
+	return model, classes, design.SeveralClasses(classes, mass)
 }
 
 // coded returns the regression on the codes of classes, whose weights are not to be balanced, and
 // where it adds up the weight of each class.
-func (s RidgeClassifier) coded(r *rows, classes []string) (p *ridgeProblem, mass []float64, err error) {
+func (s RidgeClassifier) coded(r *design.Rows, classes []string) (p *ridgeProblem, mass []float64, err error) {
 	mass = make([]float64, len(classes))
 	factors, err := s.ClassWeight.factors(classes, mass, len(classes))
 	if err != nil {
 		return nil, nil, err
 	}
 	codes := func(first int, block datasets.Set) ([]float64, int, error) {
-		l, err := blockLabels(first, block, classes)
+		l, err := design.BlockLabels(first, block, classes)
 		if err != nil {
 			return nil, 0, err
 		}
-		return l.signs(make([]float64, block.Rows()*l.outputs()), 0), l.outputs(), nil
+		return l.Signs(make([]float64, block.Rows()*l.Outputs()), 0), l.Outputs(), nil
 	}
 	weights := func(first int, block datasets.Set) ([]float64, error) {
-		given, err := blockWeights(first, block)
+		given, err := design.BlockWeights(first, block)
 		if err != nil {
 			return nil, err
 		}
-		l, err := blockLabels(first, block, classes)
+		l, err := design.BlockLabels(first, block, classes)
 		if err != nil {
 			return nil, err
 		}
 		out := make([]float64, block.Rows())
-		for i, y := range l.y {
+		for i, y := range l.Y {
 			out[i] = 1
 			if given != nil {
 				out[i] = given[i]

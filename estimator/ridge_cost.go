@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 )
 
 // Cost estimates a fit to rows of a shape.
@@ -12,7 +13,7 @@ func (s Ridge) Cost(shape datasets.Shape) datasets.Cost { return s.cost(shape, 0
 
 // Cost estimates a fit to rows of a shape, which has codes of the classes besides.
 func (s RidgeClassifier) Cost(shape datasets.Shape) datasets.Cost {
-	return s.ridge().cost(shape, float64(min(shape.Rows, sparseBlock)))
+	return s.ridge().cost(shape, float64(min(shape.Rows, design.SparseBlock)))
 }
 
 // cost is that of a fit whose targets are made of so many rows at a time. The targets of all rows are held

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -457,9 +458,9 @@ func newRidgePath(wide *moments, width int, gram []float64) *ridgePath {
 // other predictions.
 func (p *ridgePath) solve(alpha float64) (w []float64, rough bool) {
 	n := p.cols
-	hold := borrow[float64](n * n)
-	defer hold.release()
-	a := hold.list
+	hold := design.Borrow[float64](n * n)
+	defer hold.Release()
+	a := hold.List
 	if !p.factorise(a, alpha) {
 		return nil, false
 	}
@@ -599,7 +600,7 @@ func scoreBlocks(models []familyModel, rows int) (blocks []*scoreBlock) {
 // score scores a tile of rows that begins at row first.
 func (b *scoreBlock) score(Z *mat.Dense, first int) {
 	n, _ := Z.Dims()
-	z := view(Z).Slice(0, n, 0, b.width)
+	z := design.View(Z).Slice(0, n, 0, b.width)
 	out := kern.Dense(n, b.columns, b.columns, b.scores[first*b.columns:])
 	kern.Mul(out, z, kern.Dense(b.width, b.columns, b.columns, b.weights), false)
 }
@@ -622,7 +623,7 @@ func (b *scoreBlock) spread() {
 // hold hands over what a model predicts.
 func (s *ridgeFamily) hold(m *familyModel, fold int, seconds float64) error {
 	setting := s.settings[m.setting]
-	if m.err == nil && (m.scores == nil || !finite(m.scores.RawMatrix().Data)) {
+	if m.err == nil && (m.scores == nil || !design.Finite(m.scores.RawMatrix().Data)) {
 		return s.alone(m.setting, fold)
 	}
 	held := Held{Report: m.report, Seconds: m.seconds + seconds}

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
@@ -23,23 +24,23 @@ type diagonalMoments struct {
 
 func (p *ridgeProblem) diagonalMoments(ctx context.Context) (*diagonalMoments, error) {
 	var m *diagonalMoments
-	err := p.rows.each(ctx, func(first int, block datasets.Set) error {
+	err := p.rows.Each(ctx, func(first int, block datasets.Set) error {
 		y, count, weights, err := p.block(first, block)
 		if err != nil {
 			return err
 		}
 		if m == nil {
-			m = &diagonalMoments{diagonal: make([]float64, p.rows.cols), moments: moments{
-				cols: p.rows.cols, targets: count, centred: p.Intercept, targetShift: make([]float64, count),
-				sum: make([]float64, p.rows.cols), targetSum: make([]float64, count),
-				cross: make([]float64, p.rows.cols*count), squares: make([]float64, count)}}
+			m = &diagonalMoments{diagonal: make([]float64, p.rows.Cols), moments: moments{
+				cols: p.rows.Cols, targets: count, centred: p.Intercept, targetShift: make([]float64, count),
+				sum: make([]float64, p.rows.Cols), targetSum: make([]float64, count),
+				cross: make([]float64, p.rows.Cols*count), squares: make([]float64, count)}}
 		}
 		if count != m.targets {
 			return fmt.Errorf("rows from %d: %d targets, wanted %d", first, count, m.targets)
 		}
 		m.addBlock(block.X, y, weights)
-		if !finite(m.diagonal) {
-			return nameFault(first, block)
+		if !design.Finite(m.diagonal) {
+			return design.NameFault(first, block)
 		}
 		return nil
 	})
@@ -55,7 +56,7 @@ func (p *ridgeProblem) diagonalMoments(ctx context.Context) (*diagonalMoments, e
 }
 
 func (m *diagonalMoments) addBlock(X mat.Matrix, y, weights []float64) {
-	X = widened(X)
+	X = design.Widened(X)
 	n, d := X.Dims()
 	if weights == nil {
 		weights = slices.Repeat([]float64{1}, n)
@@ -65,29 +66,14 @@ func (m *diagonalMoments) addBlock(X mat.Matrix, y, weights []float64) {
 	weighted := make([]float64, len(y))
 	m.addTargets(weighted, y, weights, n)
 	right, cross := kern.Dense(n, m.targets, m.targets, weighted), kern.Dense(d, m.targets, m.targets, m.cross)
+	design.AddSquares(m.diagonal, X, weights)
 	switch x := X.(type) {
 	case *sparse.CSR:
-		kern.SparseMulVecT(m.sum, compressed(x), weights, true)
-		kern.SparseMulT(cross, compressed(x), right, true)
-		scale, _ := x.Shared()
-		for i := range n {
-			columns, values := x.Row(i)
-			for q, j := range columns {
-				v := scale
-				if values != nil {
-					v = values[q]
-				}
-				m.diagonal[j] += weights[i] * v * v
-			}
-		}
+		kern.SparseMulVecT(m.sum, design.Compressed(x), weights, true)
+		kern.SparseMulT(cross, design.Compressed(x), right, true)
 	case *mat.Dense:
-		kern.MulVecT(m.sum, view(x), weights, true)
-		kern.Mul(cross, view(x).T(), right, true)
-		for i := range n {
-			for j, v := range x.RawRowView(i) {
-				m.diagonal[j] += weights[i] * v * v
-			}
-		}
+		kern.MulVecT(m.sum, design.View(x), weights, true)
+		kern.Mul(cross, design.View(x).T(), right, true)
 	}
 }
 
@@ -107,7 +93,7 @@ func (m *diagonalMoments) centredDiagonal() []float64 {
 // product adds X'S(Xv) over rows to dst; v is cols × targets.
 func (m *diagonalMoments) product(dst, v []float64, X mat.Matrix, weights []float64) {
 	if narrow, ok := X.(*single.Dense); ok {
-		m.productSingle(dst, v, viewSingle(narrow), weights)
+		m.productSingle(dst, v, design.ViewFloat32(narrow), weights)
 		return
 	}
 	n, d := X.Dims()
@@ -122,22 +108,22 @@ func (m *diagonalMoments) product(dst, v []float64, X mat.Matrix, weights []floa
 	switch x := X.(type) {
 	case *sparse.CSR:
 		if t == 1 {
-			kern.SparseMulVec(scores, compressed(x), v, false)
+			kern.SparseMulVec(scores, design.Compressed(x), v, false)
 		} else {
-			kern.SparseMul(inner, compressed(x), in, false)
+			kern.SparseMul(inner, design.Compressed(x), in, false)
 		}
 		weigh()
-		kern.SparseMulT(out, compressed(x), inner, true)
+		kern.SparseMulT(out, design.Compressed(x), inner, true)
 	case *mat.Dense:
 		if t == 1 {
-			kern.MulVec(scores, view(x), v, false)
+			kern.MulVec(scores, design.View(x), v, false)
 			weigh()
-			kern.MulVecT(dst, view(x), scores, true)
+			kern.MulVecT(dst, design.View(x), scores, true)
 			return
 		}
-		kern.Mul(inner, view(x), in, false)
+		kern.Mul(inner, design.View(x), in, false)
 		weigh()
-		kern.Mul(out, view(x).T(), inner, true)
+		kern.Mul(out, design.View(x).T(), inner, true)
 	}
 }
 
@@ -145,24 +131,24 @@ func (m *diagonalMoments) product(dst, v []float64, X mat.Matrix, weights []floa
 func (m *diagonalMoments) productSingle(dst, v []float64, X kern.View[float32], weights []float64) {
 	const size = 256
 	n, d, t := X.Rows, X.Cols, m.targets
-	scores, short, own := borrow[float64](size*t), borrow[float32](d*t), borrow[float32]((size+d)*t)
-	defer scores.release()
-	defer short.release()
-	defer own.release()
-	turned(short.list, v, t)
-	sums := borrow[float64](d * t)
-	defer sums.release()
-	clear(sums.list)
+	scores, short, own := design.Borrow[float64](size*t), design.Borrow[float32](d*t), design.Borrow[float32]((size+d)*t)
+	defer scores.Release()
+	defer short.Release()
+	defer own.Release()
+	design.Transpose(short.List, v, t)
+	sums := design.Borrow[float64](d * t)
+	defer sums.Release()
+	clear(sums.List)
 	for lo := 0; lo < n; lo += size {
 		hi := min(lo+size, n)
-		part, rows := scores.list[:(hi-lo)*t], X.Slice(lo, hi, 0, d)
-		project(part, rows, short.list, own.list)
+		part, rows := scores.List[:(hi-lo)*t], X.Slice(lo, hi, 0, d)
+		design.Project(part, rows, short.List, own.List)
 		if weights != nil {
 			for i, s := range weights[lo:hi] {
 				kern.Scale(s, part[i*t:(i+1)*t])
 			}
 		}
-		collect(sums.list, rows, part, own.list)
+		design.Collect(sums.List, rows, part, own.List)
 	}
-	addTurned(dst, sums.list, t)
+	design.AddTransposed(dst, sums.List, t)
 }

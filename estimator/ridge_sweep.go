@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -48,8 +49,10 @@ func (s Ridge) sweepSettings(_ datasets.Set, settings []Estimator) ([]sweepSetti
 			return nil, fmt.Errorf("estimator: ridge: setting %d is a %T", i, e)
 		}
 		list[i] = sweepSetting{Estimator: e, ridge: r, name: "ridge", key: fmt.Sprint(r.Intercept),
-			problem: func(rows *rows) (*ridgeProblem, error) { return r.problem(rows, blockTargets, blockWeights), nil },
-			dress:   func(model linear) Predictor { return &FittedLinear{model} }}
+			problem: func(rows *design.Rows) (*ridgeProblem, error) {
+				return r.problem(rows, design.BlockTargets, design.BlockWeights), nil
+			},
+			dress: func(model linear) Predictor { return &FittedLinear{model} }}
 	}
 	return list, nil
 }
@@ -75,7 +78,7 @@ func (s RidgeClassifier) sweepSettings(data datasets.Set, settings []Estimator) 
 		}
 		list[i] = sweepSetting{Estimator: e, ridge: r.ridge(), name: "ridge_classifier", key: fmt.Sprint(r.Intercept, r.ClassWeight.Plain()),
 			alone: r.ClassWeight.Balanced || len(classes) == 0 || data.Y == nil,
-			problem: func(rows *rows) (*ridgeProblem, error) {
+			problem: func(rows *design.Rows) (*ridgeProblem, error) {
 				p, _, err := r.coded(rows, classes)
 				return p, err
 			},
@@ -96,7 +99,7 @@ func enoughClasses(data datasets.Set, train []int, classes []string) error {
 			mass[c] += data.Weights[i]
 		}
 	}
-	return severalClasses(classes, mass)
+	return design.SeveralClasses(classes, mass)
 }
 
 // sweepSetting is a setting of a sweep as a ridge regression.
@@ -106,7 +109,7 @@ type sweepSetting struct {
 	name    string
 	key     string // settings with the same key have the same sums
 	alone   bool   // whether the setting shares nothing
-	problem func(*rows) (*ridgeProblem, error)
+	problem func(*design.Rows) (*ridgeProblem, error)
 	check   func(train []int) error // once the sums are there; nil for none
 	dress   func(linear) Predictor
 }
@@ -125,11 +128,11 @@ type ridgeSweep struct {
 func sweepRidge(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []sweepSetting,
 	yield func(setting, fold int, held Held) error) (shared []string, err error) {
 	s := &ridgeSweep{ctx: ctx, data: data, folds: folds, settings: settings, yield: yield}
-	r, err := setRows(data)
+	r, err := design.OfSet(data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: %w", err)
 	}
-	if err := s.checkFolds(r.n); err != nil {
+	if err := s.checkFolds(r.N); err != nil {
 		return nil, fmt.Errorf("estimator: %w", err)
 	}
 	var keys []string
@@ -180,8 +183,8 @@ func (s *ridgeSweep) checkFolds(n int) error {
 
 // cholesky reports whether a setting goes by the solver cholesky on half of the rows: the folds that
 // happen to be swept are not to change a result.
-func (s *ridgeSweep) cholesky(setting Ridge, r *rows) bool {
-	return setting.way(r.n/2, r.cols, r.sparse) == "cholesky"
+func (s *ridgeSweep) cholesky(setting Ridge, r *design.Rows) bool {
+	return setting.way(r.N/2, r.Cols, r.Sparse) == "cholesky"
 }
 
 // each fits settings by themselves.
@@ -214,7 +217,7 @@ func (s *ridgeSweep) give(setting, fold int, held Held) error {
 }
 
 // group fits settings that have the same sums.
-func (s *ridgeSweep) group(r *rows, settings []int) error {
+func (s *ridgeSweep) group(r *design.Rows, settings []int) error {
 	start := time.Now()
 	first := s.settings[settings[0]]
 	var total *moments
@@ -233,7 +236,7 @@ func (s *ridgeSweep) group(r *rows, settings []int) error {
 }
 
 // sums adds up the products of rows.
-func (s *ridgeSweep) sums(setting sweepSetting, r *rows) (*moments, error) {
+func (s *ridgeSweep) sums(setting sweepSetting, r *design.Rows) (*moments, error) {
 	p, err := setting.problem(r)
 	if err != nil {
 		return nil, err
@@ -310,7 +313,7 @@ func (s *ridgeSweep) fold(settings []int, f int, total *moments, failed error, s
 
 // model solves for the sums of a fold's training rows.
 func (s *ridgeSweep) model(setting sweepSetting, fold datasets.Fold, train *moments) (linear, error) {
-	p, err := setting.problem(s.selected(fold.Train))
+	p, err := setting.problem(design.Selected(s.data, fold.Train))
 	if err != nil {
 		return linear{}, err
 	}
@@ -319,30 +322,13 @@ func (s *ridgeSweep) model(setting sweepSetting, fold datasets.Fold, train *mome
 
 // direct adds up the training rows of a fold.
 func (s *ridgeSweep) direct(setting sweepSetting, fold datasets.Fold) (*moments, error) {
-	return s.sums(setting, s.selected(fold.Train))
-}
-
-// selected reads some rows of the data, a block at a time.
-func (s *ridgeSweep) selected(list []int) *rows {
-	r := &rows{schema: s.data.Schema, n: len(list), cols: s.data.Cols()}
-	r.each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
-		for lo := 0; lo < len(list); lo += datasets.BlockRows {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if err := yield(lo, s.data.Select(list[lo:min(lo+datasets.BlockRows, len(list))])); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return r
+	return s.sums(setting, design.Selected(s.data, fold.Train))
 }
 
 // remainder returns total less the sums of the test rows, nil where that would leave less than half
 // of the weight or next to nothing of a column.
 func (s *ridgeSweep) remainder(setting sweepSetting, total *moments, test []int) *moments {
-	part, err := s.sums(setting, s.selected(test))
+	part, err := s.sums(setting, design.Selected(s.data, test))
 	if err != nil || part.weight > total.weight/2 {
 		return nil
 	}

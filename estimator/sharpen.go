@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
@@ -79,7 +80,7 @@ func (p *ridgeProblem) tiles(ctx context.Context, m *moments) tileReader {
 	d, mean := m.cols, m.mean()
 	hold := make([]float64, size*d)
 	return func(yield func(kern.View[float64])) error {
-		return p.rows.again(ctx, m.rows, func(first int, block datasets.Set) error {
+		return p.rows.Again(ctx, m.rows, func(first int, block datasets.Set) error {
 			weights, err := p.weights(first, block)
 			if err != nil {
 				return err
@@ -90,7 +91,7 @@ func (p *ridgeProblem) tiles(ctx context.Context, m *moments) tileReader {
 				tile := kern.Dense(hi-lo, d, d, hold)
 				for i := range hi - lo {
 					row := tile.Row(i)
-					writeRow(row, block.X, lo+i)
+					design.WriteRow(row, block.X, lo+i)
 					kern.Axpy(-1, mean, row)
 					if weights != nil {
 						kern.Scale(math.Sqrt(weights[lo+i]), row)
