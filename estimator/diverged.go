@@ -1,27 +1,17 @@
 package estimator
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // ErrDiverged is in the chain of the error of a fit whose objective ended above that of the trivial
 // model, which has no weights and the best intercept, or was not a number: whatever came out of it
 // is not to be ranked or used.
-var ErrDiverged = errors.New("diverged")
-
-// better fails with [ErrDiverged] where a fit ended above bar, or at NaN.
-func (r Report) better(bar float64) error {
-	if r.Objective <= bar {
-		return nil
-	}
-	return fmt.Errorf("%w: the objective is %.6g after %d iterations of %s, where no weights and the best intercept have %.6g",
-		ErrDiverged, r.Objective, r.Iterations, r.Solver, bar)
-}
+var ErrDiverged = solve.ErrDiverged
 
 // bar is the objective that a fit to a relative tolerance may not end above: that of the trivial
 // model, and what rounding and the tolerance may leave of that of zeros.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // unbalanced makes rows of two overlapping classes, of which a third are of the second, and targets.
@@ -120,11 +121,11 @@ func TestBar(t *testing.T) {
 		}
 	}
 	for _, objective := range []float64{1.001, math.NaN(), math.Inf(1)} {
-		if err := (Report{Objective: objective}).better(1); !errors.Is(err, ErrDiverged) {
+		if err := (solve.Report{Objective: objective}).Better(1); !errors.Is(err, ErrDiverged) {
 			t.Errorf("objective %v: %v", objective, err)
 		}
 	}
-	if err := (Report{Objective: 1}).better(1); err != nil {
+	if err := (solve.Report{Objective: 1}).Better(1); err != nil {
 		t.Error(err)
 	}
 }

@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // dualSolution returns the weights by the factor of the kernel, which it sharpens and refines as
 // solution does the factor of the moments.
-func (p *ridgeProblem) dualSolution(ctx context.Context, d *centredRows) (w []float64, report Report, err error) {
+func (p *ridgeProblem) dualSolution(ctx context.Context, d *centredRows) (w []float64, report solve.Report, err error) {
 	n, t := d.n, d.targets
-	report = Report{Solver: "dual", Converged: true}
+	report = solve.Report{Solver: "dual", Converged: true}
 	kernel, err := d.kernel(ctx)
 	if err != nil {
 		return nil, report, err
@@ -46,12 +47,12 @@ func (p *ridgeProblem) dualSolution(ctx context.Context, d *centredRows) (w []fl
 	if n <= d.cols { // else the rows determine the weights
 		floor = epsilon * trace(kernel, n) * steepness(a, d.spreads())
 	}
-	report.warnOfRounding(p.Alpha, left, floor, visible)
+	warnOfRounding(&report, p.Alpha, left, floor, visible)
 	return w, report, nil
 }
 
 // dualSingular is dualSolution for a singular kernel.
-func (p *ridgeProblem) dualSingular(ctx context.Context, d *centredRows, kernel []float64) (w []float64, report Report, err error) {
+func (p *ridgeProblem) dualSingular(ctx context.Context, d *centredRows, kernel []float64) (w []float64, report solve.Report, err error) {
 	addDiagonal(kernel, d.n, p.Alpha)
 	a := slices.Clone(d.y)
 	rank, err := leastNorm(ctx, kernel, d.n, a, d.targets)
@@ -61,7 +62,7 @@ func (p *ridgeProblem) dualSingular(ctx context.Context, d *centredRows, kernel 
 	if p.Intercept {
 		rank = min(rank, d.n-1)
 	}
-	report = Report{Solver: "eigenvectors", Converged: true, Warnings: []string{singularWarning(p.Alpha, rank, d.n)}}
+	report = solve.Report{Solver: "eigenvectors", Converged: true, Warnings: []string{singularWarning(p.Alpha, rank, d.n)}}
 	return d.coefficients(a), report, nil
 }
 

@@ -242,9 +242,9 @@ func (d *dualFold) walk(ctx context.Context, path []int) {
 				d.mu.Unlock()
 			}
 			from = results
-			var m linear
+			var m solve.Linear
 			if m, err = dualModel(d.inputs, results, s.task(l).tol); err == nil {
-				fitted = s.dress(m, l.Classes)
+				fitted = s.dress(newLinear(m), l.Classes)
 			}
 		}
 		held := Held{Err: err}

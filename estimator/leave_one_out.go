@@ -32,8 +32,6 @@ type LeaveOneOut struct {
 	Freedom []float64
 	// Best is the number of the alpha of the smallest of Errors, the first where several are.
 	Best int
-
-	slacks [][]float64 // of the rows, for each alpha, but for a factor; 0 for rows of weight 0
 }
 
 // LeaveOneOut computes exact leave-one-out predictions for each of alphas, which take the place of
@@ -71,6 +69,26 @@ func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, alphas []floa
 			return nil, err
 		}
 	}
+	out, err := leaveOneOut(ctx, leastRidge(s), data, alphas)
+	if err != nil {
+		return nil, err
+	}
+	return &LeaveOneOut{slices.Clone(alphas), out.Predictions, out.Errors, out.GCV, out.Freedom, out.Best}, nil
+}
+
+// oneOut is what the models of all rows but one predict for that row, for each of several alphas.
+type oneOut struct {
+	Predictions []*mat.Dense // rows × targets
+	Errors      []float64    // the mean squared errors
+	GCV         []float64    // generalised cross-validation scores
+	Freedom     []float64    // effective degrees of freedom
+	Best        int          // the first alpha of the least error
+	slacks      [][]float64  // of the rows, but for a factor; 0 for rows of weight 0
+}
+
+// leaveOneOut computes the predictions without fitting again, for alphas that take the place of
+// s.Alpha.
+func leaveOneOut(ctx context.Context, s leastRidge, data datasets.Set, alphas []float64) (*oneOut, error) {
 	r, err := design.OfSet(data)
 	if err != nil {
 		return nil, err
@@ -83,9 +101,9 @@ func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, alphas []floa
 	if err != nil {
 		return nil, err
 	}
-	l := &leaver{ctx: ctx, rows: r, y: y, weights: weights, targets: targets, problem: s.problem(r, design.BlockTargets, design.BlockWeights)}
+	l := &leaver{ctx: ctx, rows: r, y: y, weights: weights, targets: targets, problem: newProblem(s, r, design.BlockTargets, design.BlockWeights)}
 	l.slack, l.residual = make([]float64, r.N), make([]float64, r.N*targets)
-	solve := l.primal
+	by := l.primal
 	if r.N <= r.Cols || s.Intercept && r.N == r.Cols+1 {
 		if l.dual, err = l.problem.centred(ctx); err != nil {
 			return nil, err
@@ -93,7 +111,7 @@ func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, alphas []floa
 		if l.kernel, err = l.dual.kernel(ctx); err != nil {
 			return nil, err
 		}
-		solve = l.wide
+		by = l.wide
 		l.tau = l.dual.lift(l.kernel, s.Intercept)
 	} else {
 		l.problem.rows = r.Widened()
@@ -101,10 +119,10 @@ func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, alphas []floa
 			return nil, err
 		}
 	}
-	out := &LeaveOneOut{Alphas: slices.Clone(alphas)}
+	out := &oneOut{}
 	for _, alpha := range alphas {
 		l.problem.Alpha = alpha
-		factor, err := solve(alpha)
+		factor, err := by(alpha)
 		if err != nil {
 			return nil, fmt.Errorf("alpha %v: %w", alpha, err)
 		}
@@ -317,7 +335,7 @@ func (l *leaver) unseen(w []float64) error {
 }
 
 // finish adds leave-one-out predictions and their scores to out. Residuals and slacks lack a factor.
-func (l *leaver) finish(out *LeaveOneOut, factor float64) error {
+func (l *leaver) finish(out *oneOut, factor float64) error {
 	t := l.targets
 	predictions := mat.NewDense(l.rows.N, t, nil)
 	total, rows, slack, plain, left := 0.0, 0.0, 0.0, 0.0, 0.0
@@ -351,7 +369,7 @@ func (l *leaver) finish(out *LeaveOneOut, factor float64) error {
 
 // even returns the predictions for alpha number k that have, as their mean squared error, GCV: all
 // rows' leverages are taken to be the mean one.
-func (out *LeaveOneOut) even(k int, y []float64) *mat.Dense {
+func (out *oneOut) even(k int, y []float64) *mat.Dense {
 	_, t := out.Predictions[k].Dims()
 	even := mat.DenseCopyOf(out.Predictions[k])
 	slack, rows := 0.0, 0.0

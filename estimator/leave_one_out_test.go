@@ -116,7 +116,7 @@ func TestGCVKeepsItsDigits(t *testing.T) {
 	data := gaussians(8, 12, 30)
 	scores := map[float64]float64{}
 	for _, alpha := range []float64{1, 1e-3, 1e-12, 0} {
-		got, err := NewRidge().LeaveOneOut(context.Background(), data, []float64{alpha})
+		got, err := leaveOneOut(context.Background(), leastRidge(NewRidge()), data, []float64{alpha})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package estimator
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
@@ -274,23 +274,17 @@ func (l *linear) String() string {
 	return b.String()
 }
 
-// newLinear makes the model of weights w, inputs × outputs in row-major order.
-func newLinear(w []float64, intercept []float64, report Report) (linear, error) {
-	k := len(intercept)
-	d := len(w) / k
+// newLinear makes the model of what was solved for.
+func newLinear(m solve.Linear) linear {
+	k := len(m.Intercept)
+	d := len(m.Weights) / k
 	coef := mat.NewDense(k, d, nil)
 	for i := range d {
 		for j := range k {
-			coef.Set(j, i, w[i*k+j])
+			coef.Set(j, i, m.Weights[i*k+j])
 		}
 	}
-	if !design.Finite(w) || !design.Finite(intercept) {
-		return linear{}, fmt.Errorf("the solution is not finite: the inputs are too large or too unequal in scale; standardize them")
-	}
-	if math.IsNaN(report.Objective) {
-		report.Objective = math.Inf(1)
-	}
-	out := linear{coef: coef, intercept: intercept, report: report}
+	out := linear{coef: coef, intercept: m.Intercept, report: Report(m.Report)}
 	out.shorten()
-	return out, nil
+	return out
 }

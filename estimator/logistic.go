@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -95,16 +96,16 @@ func (s Logistic) fit(ctx context.Context, r *design.Rows) (Predictor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("estimator: logistic: %w", err)
 	}
-	return &FittedLogistic{FittedLinearClassifier{linear: model, classes: classes}}, nil
+	return &FittedLogistic{FittedLinearClassifier{linear: newLinear(model), classes: classes}}, nil
 }
 
-func (s Logistic) solve(ctx context.Context, r *design.Rows) (linear, []string, error) {
+func (s Logistic) solve(ctx context.Context, r *design.Rows) (solve.Linear, []string, error) {
 	l, err := r.ReadClasses(ctx, s.ClassWeight.factors)
 	if err == nil {
 		err = room(s, r.Shape(len(l.Y), l.Outputs()))
 	}
 	if err != nil {
-		return linear{}, nil, err
+		return solve.Linear{}, nil, err
 	}
 	if s.byDual(r, l) {
 		model, err := s.dualTask(l).fit(ctx, r, len(l.Y))
@@ -114,10 +115,10 @@ func (s Logistic) solve(ctx context.Context, r *design.Rows) (linear, []string, 
 	t := s.task(l)
 	w, b, report, err := newObjective(ctx, r, t.loss, t.outputs, t.groups, s.Intercept, t.y, l.Weights).minimise(s.Tol, s.MaxIter)
 	if err == nil {
-		err = report.better(t.bar)
+		err = report.Better(t.bar)
 	}
 	if err != nil {
-		return linear{}, nil, err
+		return solve.Linear{}, nil, err
 	}
 	model, err := t.finish(w, b, report)
 	return model, l.Classes, err
@@ -125,7 +126,7 @@ func (s Logistic) solve(ctx context.Context, r *design.Rows) (linear, []string, 
 
 // task is what Newton's method is to minimise.
 func (s Logistic) task(l *design.Labels) newtonTask {
-	t := newtonTask{loss: logisticLoss{}, outputs: 1, groups: 1, y: l.Y, finish: newLinear}
+	t := newtonTask{loss: logisticLoss{}, outputs: 1, groups: 1, y: l.Y, finish: solve.NewLinear}
 	if len(l.Classes) != 2 {
 		t = multinomial(l)
 	}
@@ -139,7 +140,7 @@ type newtonTask struct {
 	outputs, groups int
 	y               []float64
 	bar             float64 // that C = 1 gives: an objective above it is an error
-	finish          func(w, intercept []float64, report Report) (linear, error)
+	finish          func(w, intercept []float64, report solve.Report) (solve.Linear, error)
 }
 
 // absentIntercept makes a class that no training row has as good as impossible.
@@ -161,7 +162,7 @@ func multinomial(l *design.Labels) newtonTask {
 		y[i] = float64(position[int(c)])
 	}
 	k := len(present)
-	return newtonTask{loss: softmaxLoss{k}, outputs: k, groups: 1, y: y, finish: func(w, b []float64, report Report) (linear, error) {
+	return newtonTask{loss: softmaxLoss{k}, outputs: k, groups: 1, y: y, finish: func(w, b []float64, report solve.Report) (solve.Linear, error) {
 		cols := len(w) / k
 		mean := kern.Sum(b) / float64(k)
 		full, intercept := make([]float64, cols*len(l.Classes)), make([]float64, len(l.Classes))
@@ -174,7 +175,7 @@ func multinomial(l *design.Labels) newtonTask {
 				full[i*len(l.Classes)+c] = w[i*k+at]
 			}
 		}
-		return newLinear(full, intercept, report)
+		return solve.NewLinear(full, intercept, report)
 	}}
 }
 

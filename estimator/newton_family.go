@@ -404,7 +404,7 @@ func (s *newtonFamily) hold(ctx context.Context, m *familyModel, classes []strin
 		return s.alone(ctx, m.setting, fold)
 	}
 	setting := s.settings[m.setting]
-	held := Held{Report: m.report, Seconds: m.seconds + seconds}
+	held := Held{Report: Report(m.report), Seconds: m.seconds + seconds}
 	_, t := m.scores.Dims()
 	var err error
 	if held.Prediction, err = Predict(ctx, setting.dress(passOn(t), classes), m.scores); err != nil {
@@ -467,7 +467,7 @@ func (w *walker) step(m *familyModel) error {
 	w.width, w.factor, w.x, w.problem = f.Width, factor, x, o
 	report := newtonReport(result, s.tol)
 	report.Objective /= f.Scale * f.Scale
-	if err := report.better(s.C * w.task.bar); err != nil {
+	if err := report.Better(s.C * w.task.bar); err != nil {
 		return err
 	}
 	k := o.outputs
@@ -477,19 +477,8 @@ func (w *walker) step(m *familyModel) error {
 	if err != nil {
 		return err
 	}
-	m.report, m.offset = report, model.intercept
-	m.weights = mat.DenseCopyOf(model.coef.T()).RawMatrix().Data
+	m.report, m.offset, m.weights = report, model.Intercept, model.Weights
 	return nil
-}
-
-// newtonReport says how a run went.
-func newtonReport(result solve.NewtonResult, tol float64) Report {
-	report := Report{Solver: "newton-cg", Iterations: result.Iterations, Converged: result.Converged, Gradient: result.Gradient,
-		Objective: kern.Sum(result.Values)}
-	if !result.Converged {
-		report.Warnings = []string{fmt.Sprintf("not converged after %d iterations: the gradient is %.2g of its start, wanted %.2g", result.Iterations, result.Gradient, tol)}
-	}
-	return report
 }
 
 // start returns where the next problem begins: at the last solution where the features are the same,

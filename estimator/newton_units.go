@@ -180,7 +180,7 @@ func (u *unit) predict(ctx context.Context, m *mappedRows, f int, x []float64, r
 		setting := u.newtonFamily.settings[i]
 		report := newtonReport(part, setting.tol)
 		report.Objective /= s.Scale * s.Scale
-		models[k] = familyModel{setting: i, width: s.Width, report: report, err: report.better(setting.C * setting.task(u.labels[f]).bar), seconds: u.seconds, weights: make([]float64, s.Width*t), offset: make([]float64, t)}
+		models[k] = familyModel{setting: i, width: s.Width, report: report, err: report.Better(setting.C * setting.task(u.labels[f]).bar), seconds: u.seconds, weights: make([]float64, s.Width*t), offset: make([]float64, t)}
 		for row := range s.Width {
 			copy(models[k].weights[row*t:(row+1)*t], x[row*all+first:])
 		}

@@ -259,19 +259,24 @@ func (o *objective) Precondition(dst, v []float64) error {
 
 // minimise runs Newton from zero and returns the weights, cols × outputs, the intercepts, and how
 // it went.
-func (o *objective) minimise(tol float64, maxIter int) (w, intercept []float64, report Report, err error) {
+func (o *objective) minimise(tol float64, maxIter int) (w, intercept []float64, report solve.Report, err error) {
 	x := make([]float64, o.size())
 	result, err := solve.Newton(o, x, o.groups, nil, tol, maxIter)
 	if err = cmp.Or(o.ctx.Err(), err); err != nil { // whatever else there is comes of stopping
-		return nil, nil, Report{}, err
-	}
-	report = Report{Solver: "newton-cg", Iterations: result.Iterations, Converged: result.Converged, Gradient: result.Gradient,
-		Objective: kern.Sum(result.Values)}
-	if !result.Converged {
-		report.Warnings = []string{fmt.Sprintf("not converged after %d iterations: the gradient is %.2g of its start, wanted %.2g", result.Iterations, result.Gradient, tol)}
+		return nil, nil, solve.Report{}, err
 	}
 	d, k := o.rows.Cols, o.outputs
 	intercept = make([]float64, k)
 	copy(intercept, x[d*k:])
-	return x[:d*k], intercept, report, nil
+	return x[:d*k], intercept, newtonReport(result, tol), nil
+}
+
+// newtonReport says how a run went.
+func newtonReport(result solve.NewtonResult, tol float64) solve.Report {
+	report := solve.Report{Solver: "newton-cg", Iterations: result.Iterations, Converged: result.Converged, Gradient: result.Gradient,
+		Objective: kern.Sum(result.Values)}
+	if !result.Converged {
+		report.Warnings = []string{fmt.Sprintf("not converged after %d iterations: the gradient is %.2g of its start, wanted %.2g", result.Iterations, result.Gradient, tol)}
+	}
+	return report
 }

@@ -122,7 +122,7 @@ func oneOutPath(ctx context.Context, data datasets.Set, settings []sweepSetting,
 }
 
 // leaveOneOut returns the path of the members' alphas and the targets it is about.
-func (s sweepSetting) leaveOneOut(ctx context.Context, data datasets.Set, settings []sweepSetting, members []int) (*LeaveOneOut, []float64, error) {
+func (s sweepSetting) leaveOneOut(ctx context.Context, data datasets.Set, settings []sweepSetting, members []int) (*oneOut, []float64, error) {
 	p, err := s.problem(nil)
 	if err != nil {
 		return nil, nil, err
@@ -139,7 +139,7 @@ func (s sweepSetting) leaveOneOut(ctx context.Context, data datasets.Set, settin
 	for k, i := range members {
 		alphas[k] = settings[i].ridge.Alpha
 	}
-	path, err := s.ridge.leaveOneOut(ctx, data, alphas)
+	path, err := leaveOneOut(ctx, leastRidge(s.ridge), data, alphas)
 	return path, y, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -168,8 +169,8 @@ func moved(right, step, spreads []float64) float64 {
 // solution solves for the sums m of the rows by the factor of their system, which it sharpens where
 // refinements with the factor as it is would not do. Sums in single precision that do not do are made
 // again in double. The factor is nil where the system is singular.
-func (p *ridgeProblem) solution(ctx context.Context, m *moments) (w []float64, f *factor, report Report, err error) {
-	report = Report{Solver: "cholesky", Converged: true}
+func (p *ridgeProblem) solution(ctx context.Context, m *moments) (w []float64, f *factor, report solve.Report, err error) {
+	report = solve.Report{Solver: "cholesky", Converged: true}
 	w = m.rightSide()
 	f, ok := m.factorise(ctx, p.Alpha)
 	enough := precisionOf(m.single)
@@ -204,7 +205,7 @@ func (p *ridgeProblem) solution(ctx context.Context, m *moments) (w []float64, f
 	case left > enough.visible && m.single:
 		return p.solutionInDouble(ctx)
 	}
-	report.warnOfRounding(p.Alpha, left, floor, enough.visible)
+	warnOfRounding(&report, p.Alpha, left, floor, enough.visible)
 	return w, f, report, nil
 }
 
@@ -213,7 +214,7 @@ func (p *ridgeProblem) solution(ctx context.Context, m *moments) (w []float64, f
 const tolerated = 1e-6
 
 // warnOfRounding tells of what refinements leave, beyond what is visible, and of their own rounding.
-func (r *Report) warnOfRounding(alpha, left, floor, visible float64) {
+func warnOfRounding(r *solve.Report, alpha, left, floor, visible float64) {
 	if left > visible {
 		r.Converged = false
 	} else if left = floor; left <= tolerated {
@@ -255,7 +256,7 @@ func (m *moments) meanSquares(cols int) []float64 {
 }
 
 // warnOfBlur tells of the rounding of features in single precision.
-func (r *Report) warnOfBlur(alpha, blur float64) {
+func warnOfBlur(r *solve.Report, alpha, blur float64) {
 	if blur > blurSaid {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("with alpha %v the rounding of features in single precision moves the predictions by about %.1g of the spread of the targets; use a larger alpha or precision float64", alpha, blur))
 	}
@@ -278,7 +279,7 @@ func roundingWarning(alpha, left float64) string {
 }
 
 // solutionInDouble is solution for rows in single precision, with all sums in double.
-func (p *ridgeProblem) solutionInDouble(ctx context.Context) (w []float64, f *factor, report Report, err error) {
+func (p *ridgeProblem) solutionInDouble(ctx context.Context) (w []float64, f *factor, report solve.Report, err error) {
 	wide := *p
 	wide.rows = p.rows.Widened()
 	m, err := wide.moments(ctx)
@@ -289,13 +290,13 @@ func (p *ridgeProblem) solutionInDouble(ctx context.Context) (w []float64, f *fa
 }
 
 // singular is solution for a singular system.
-func (p *ridgeProblem) singular(ctx context.Context, m *moments) (w []float64, _ *factor, report Report, err error) {
+func (p *ridgeProblem) singular(ctx context.Context, m *moments) (w []float64, _ *factor, report solve.Report, err error) {
 	w = m.rightSide()
 	system := make([]float64, m.cols*m.cols)
 	m.system(system, p.Alpha)
 	clearFixed(m.fixed(m.cols), w, m.targets)
 	rank, err := leastNorm(ctx, system, m.cols, w, m.targets)
-	report = Report{Solver: "eigenvectors", Converged: true, Warnings: []string{singularWarning(p.Alpha, rank, m.cols)}}
+	report = solve.Report{Solver: "eigenvectors", Converged: true, Warnings: []string{singularWarning(p.Alpha, rank, m.cols)}}
 	return w, nil, report, err
 }
 

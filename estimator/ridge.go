@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -90,11 +91,11 @@ func (s Ridge) fit(ctx context.Context, r *design.Rows) (Predictor, error) {
 	if err := room(s, r.Shape(r.N, r.Targets())); err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
-	model, err := s.problem(r, design.BlockTargets, design.BlockWeights).solve(ctx)
+	model, err := newProblem(leastRidge(s), r, design.BlockTargets, design.BlockWeights).solve(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
-	return &FittedLinear{model}, nil
+	return &FittedLinear{newLinear(model)}, nil
 }
 
 // Widths up to which a Gram matrix is formed.
@@ -103,8 +104,17 @@ const (
 	widestSparseGram = 1024
 )
 
+// leastRidge is a ridge regression: what to minimise, and how.
+type leastRidge struct {
+	Alpha     float64
+	Intercept bool
+	Solver    string
+	Tol       float64
+	MaxIter   int
+}
+
 // way returns the solver for a shape.
-func (s Ridge) way(n, d int, isSparse bool) string {
+func (s leastRidge) way(n, d int, isSparse bool) string {
 	switch {
 	case s.Solver != "auto":
 		return s.Solver
@@ -118,7 +128,7 @@ func (s Ridge) way(n, d int, isSparse bool) string {
 
 // ridgeProblem is a ridge regression on targets and weights that functions make of each block.
 type ridgeProblem struct {
-	Ridge
+	leastRidge
 	rows    *design.Rows
 	targets targetsOf
 	weights weightsOf
@@ -130,8 +140,9 @@ type targetsOf func(first int, block datasets.Set) (y []float64, count int, err 
 // weightsOf returns the weights of a block that begins at row first, nil for ones.
 type weightsOf func(first int, block datasets.Set) ([]float64, error)
 
-func (s Ridge) problem(r *design.Rows, targets targetsOf, weights weightsOf) *ridgeProblem {
-	return &ridgeProblem{Ridge: s, rows: r, targets: targets, weights: weights}
+// newProblem is ridge regression on rows.
+func newProblem(s leastRidge, r *design.Rows, targets targetsOf, weights weightsOf) *ridgeProblem {
+	return &ridgeProblem{leastRidge: s, rows: r, targets: targets, weights: weights}
 }
 
 // block returns the targets and the weights of a block.
@@ -145,17 +156,17 @@ func (p *ridgeProblem) block(first int, block datasets.Set) (y []float64, count 
 
 // ReadsOnce reports whether a fit to rows×cols dense inputs reads a stream once, but for its first
 // block and for refining an ill-conditioned solution; rows is −1 where that is unknown.
-func (s Ridge) ReadsOnce(rows, cols int) bool { return s.way(rows, cols, false) == "cholesky" }
+func (s Ridge) ReadsOnce(rows, cols int) bool { return leastRidge(s).way(rows, cols, false) == "cholesky" }
 
-func (p *ridgeProblem) solve(ctx context.Context) (linear, error) {
+func (p *ridgeProblem) solve(ctx context.Context) (solve.Linear, error) {
 	model, err := p.bySolver(ctx)
 	if err = cmp.Or(ctx.Err(), err); err != nil { // whatever else there is comes of stopping
-		return linear{}, err
+		return solve.Linear{}, err
 	}
 	return model, nil
 }
 
-func (p *ridgeProblem) bySolver(ctx context.Context) (linear, error) {
+func (p *ridgeProblem) bySolver(ctx context.Context) (solve.Linear, error) {
 	switch way := p.way(p.rows.N, p.rows.Cols, p.rows.Sparse); way {
 	case "dual":
 		return p.dual(ctx)
@@ -164,7 +175,7 @@ func (p *ridgeProblem) bySolver(ctx context.Context) (linear, error) {
 	}
 	m, err := p.moments(ctx)
 	if err != nil {
-		return linear{}, err
+		return solve.Linear{}, err
 	}
 	return p.ridge(ctx, m)
 }
@@ -200,16 +211,16 @@ func (p *ridgeProblem) moments(ctx context.Context) (*moments, error) {
 }
 
 // ridge solves for the sums of the rows.
-func (p *ridgeProblem) ridge(ctx context.Context, m *moments) (linear, error) {
+func (p *ridgeProblem) ridge(ctx context.Context, m *moments) (solve.Linear, error) {
 	w, _, report, err := p.solution(ctx, m)
 	if err != nil {
-		return linear{}, err
+		return solve.Linear{}, err
 	}
 	if m.single {
-		report.warnOfBlur(p.Alpha, blur(w, m.meanSquares(m.cols), m.spreads(), m.weight))
+		warnOfBlur(&report, p.Alpha, blur(w, m.meanSquares(m.cols), m.spreads(), m.weight))
 	}
 	report.Objective = max(0, m.spread()-kern.Dot(w, m.rightSide()))
-	return newLinear(w, intercepts(w, m.mean(), m.targetMean()), report)
+	return solve.NewLinear(w, intercepts(w, m.mean(), m.targetMean()), report)
 }
 
 func singularWarning(alpha float64, rank, of int) string {
@@ -227,21 +238,21 @@ func intercepts(w, mean, targetMean []float64) []float64 {
 }
 
 // dual solves by the matrix K = S^½(X−x̄)(X−x̄)'S^½: w = (X−x̄)'S^½(K + alpha·I)⁻¹S^½(y−ȳ).
-func (p *ridgeProblem) dual(ctx context.Context) (linear, error) {
+func (p *ridgeProblem) dual(ctx context.Context) (solve.Linear, error) {
 	d, err := p.centred(ctx)
 	if err != nil {
-		return linear{}, err
+		return solve.Linear{}, err
 	}
 	w, report, err := p.dualSolution(ctx, d)
 	if err != nil {
-		return linear{}, err
+		return solve.Linear{}, err
 	}
 	if p.rows.Float32 {
-		report.warnOfBlur(p.Alpha, blur(w, d.meanSquares(), d.spreads(), d.total))
+		warnOfBlur(&report, p.Alpha, blur(w, d.meanSquares(), d.spreads(), d.total))
 	}
 	rest := d.residuals(w)
 	report.Objective = kern.Dot(rest, rest) + p.Alpha*kern.Dot(w, w)
-	return newLinear(w, intercepts(w, d.mean, d.targetMean), report)
+	return solve.NewLinear(w, intercepts(w, d.mean, d.targetMean), report)
 }
 
 func addDiagonal(a []float64, n int, v float64) {

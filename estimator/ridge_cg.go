@@ -19,36 +19,36 @@ type ridgeCG struct {
 	mean, diagonal []float64
 }
 
-func (p *ridgeProblem) cg(ctx context.Context) (linear, error) {
+func (p *ridgeProblem) cg(ctx context.Context) (solve.Linear, error) {
 	kept := *p
 	var err error
 	if kept.rows, err = p.rows.Cached(ctx); err != nil {
-		return linear{}, err
+		return solve.Linear{}, err
 	}
 	m, err := kept.diagonalMoments(ctx)
 	if err != nil {
-		return linear{}, err
+		return solve.Linear{}, err
 	}
 	c := &ridgeCG{ridgeProblem: &kept, ctx: ctx, m: m, mean: m.mean(), diagonal: m.centredDiagonal()}
-	solve := c.primal
+	by := c.primal
 	if c.drifts() {
-		solve = c.dual
+		by = c.dual
 	}
-	w, report, err := solve()
+	w, report, err := by()
 	if err != nil {
-		return linear{}, err
+		return solve.Linear{}, err
 	}
 	if p.rows.Float32 {
 		squares := make([]float64, m.cols)
 		kern.Axpy(1/m.weight, m.diagonal, squares)
-		report.warnOfBlur(p.Alpha, blur(w, squares, m.spreads(), m.weight))
+		warnOfBlur(&report, p.Alpha, blur(w, squares, m.spreads(), m.weight))
 	}
 	report.Objective = max(0, m.spread()-kern.Dot(w, m.rightSide()))
-	return newLinear(w, intercepts(w, c.mean, m.targetMean()), report)
+	return solve.NewLinear(w, intercepts(w, c.mean, m.targetMean()), report)
 }
 
 // primal solves for the weights.
-func (c *ridgeCG) primal() (w []float64, report Report, err error) {
+func (c *ridgeCG) primal() (w []float64, report solve.Report, err error) {
 	right := c.m.rightSide()
 	w = make([]float64, len(right))
 	run := &cgRun{apply: c.apply, diagonal: c.diagonal, alpha: c.Alpha, columns: c.m.targets, tol: c.Tol, enough: c.goal(),
@@ -150,7 +150,7 @@ type cgRun struct {
 	residual   float64 // relative to the start
 }
 
-func (r *cgRun) solve(x, right []float64) (Report, error) {
+func (r *cgRun) solve(x, right []float64) (solve.Report, error) {
 	r.start = r.norms(right)
 	result, err := solve.CG(r.apply, r.precondition, x, right, r.columns, r.tol, r.enough, r.most)
 	r.iterations, r.converged, r.residual = result.Iterations, result.Converged, result.Residual
@@ -158,7 +158,7 @@ func (r *cgRun) solve(x, right []float64) (Report, error) {
 	if err == nil && r.converged && r.enough != nil && (r.single || r.wanted() < r.tol) {
 		err = r.goOn(x)
 	}
-	report := Report{Solver: "cg", Iterations: r.iterations, Converged: r.converged, Gradient: r.residual}
+	report := solve.Report{Solver: "cg", Iterations: r.iterations, Converged: r.converged, Gradient: r.residual}
 	if !r.converged {
 		report.Warnings = append(report.Warnings, fmt.Sprintf("not converged after %d iterations: the residual is %.2g of its start, wanted %.2g", r.iterations, r.residual, r.wanted()))
 	}

@@ -8,12 +8,13 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
 // dual solves (X̃X̃' + alpha·I)a = ỹ, for weights X̃'a that are sums of rows whatever the residual. Each
 // step takes two passes over the data.
-func (c *ridgeCG) dual() (w []float64, report Report, err error) {
+func (c *ridgeCG) dual() (w []float64, report solve.Report, err error) {
 	c.rows = c.rows.Widened()
 	right, diagonal, err := c.dualStart()
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -75,7 +76,7 @@ func (s RidgeClassifier) fit(ctx context.Context, r *design.Rows) (Predictor, er
 	if err != nil {
 		return nil, fmt.Errorf("estimator: ridge_classifier: %w", err)
 	}
-	return &FittedLinearClassifier{linear: model, classes: classes}, nil
+	return &FittedLinearClassifier{linear: newLinear(model), classes: classes}, nil
 }
 
 // ReadsOnce reports whether a fit to rows×cols dense inputs of classes that the schema names reads a
@@ -85,7 +86,7 @@ func (s RidgeClassifier) ReadsOnce(rows, cols int) bool {
 	return !s.ClassWeight.Balanced && s.ridge().ReadsOnce(rows, cols)
 }
 
-func (s RidgeClassifier) solve(ctx context.Context, r *design.Rows) (linear, []string, error) {
+func (s RidgeClassifier) solve(ctx context.Context, r *design.Rows) (solve.Linear, []string, error) {
 	if known := r.Schema.Classes(); r.Set == nil && len(known) > 0 && !s.ClassWeight.Balanced {
 		return s.solveOnce(ctx, r, known)
 	}
@@ -94,7 +95,7 @@ func (s RidgeClassifier) solve(ctx context.Context, r *design.Rows) (linear, []s
 		err = room(s, r.Shape(len(l.Y), l.Outputs()))
 	}
 	if err != nil {
-		return linear{}, nil, err
+		return solve.Linear{}, nil, err
 	}
 	codes := func(first int, block datasets.Set) ([]float64, int, error) {
 		return l.Signs(make([]float64, block.Rows()*l.Outputs()), first), l.Outputs(), nil
@@ -102,22 +103,22 @@ func (s RidgeClassifier) solve(ctx context.Context, r *design.Rows) (linear, []s
 	weights := func(first int, block datasets.Set) ([]float64, error) {
 		return l.Weights[first : first+block.Rows()], nil
 	}
-	model, err := s.ridge().problem(r.Known(len(l.Y)), codes, weights).solve(ctx)
+	model, err := newProblem(leastRidge(s.ridge()), r.Known(len(l.Y)), codes, weights).solve(ctx)
 	return model, l.Classes, err
 }
 
 // solveOnce makes codes and weights of each block as it comes.
-func (s RidgeClassifier) solveOnce(ctx context.Context, r *design.Rows, classes []string) (linear, []string, error) {
+func (s RidgeClassifier) solveOnce(ctx context.Context, r *design.Rows, classes []string) (solve.Linear, []string, error) {
 	if err := room(s, r.Shape(r.N, r.Schema.Outputs())); err != nil {
-		return linear{}, nil, err
+		return solve.Linear{}, nil, err
 	}
 	p, mass, err := s.coded(r, classes)
 	if err != nil {
-		return linear{}, nil, err
+		return solve.Linear{}, nil, err
 	}
 	model, err := p.solve(ctx)
 	if err != nil {
-		return linear{}, nil, err
+		return solve.Linear{}, nil, err
 	}
 	return model, classes, design.SeveralClasses(classes, mass)
 }
@@ -159,5 +160,5 @@ func (s RidgeClassifier) coded(r *design.Rows, classes []string) (p *ridgeProble
 		}
 		return out, nil
 	}
-	return s.ridge().problem(r, codes, weights), mass, nil
+	return newProblem(leastRidge(s.ridge()), r, codes, weights), mass, nil
 }

@@ -25,7 +25,7 @@ func (s Ridge) cost(shape datasets.Shape, coded float64) datasets.Cost {
 		coded = min(coded, datasets.BlockRows)
 	}
 	held := 6*d*t + coded*t
-	switch s.way(shape.Rows, shape.Cols, shape.Filled > 0) {
+	switch leastRidge(s).way(shape.Rows, shape.Cols, shape.Filled > 0) {
 	case "dual":
 		cost.Flops = n*n*d + n*n*n/3 + 2*n*n*t
 		held += n*(n+d) + 3*n*t
@@ -85,7 +85,7 @@ func ridgeSweepCost(shape datasets.Shape, folds []datasets.Fold, settings []Esti
 		rows = max(rows, len(fold.Train)+len(fold.Test))
 	}
 	for _, s := range list {
-		if s.alone || s.ridge.way(rows/2, cols, shape.Filled > 0) != "cholesky" {
+		if s.alone || leastRidge(s.ridge).way(rows/2, cols, shape.Filled > 0) != "cholesky" {
 			for _, fold := range folds {
 				alone := shape
 				alone.Rows = len(fold.Train)

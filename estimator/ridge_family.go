@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -86,7 +87,7 @@ type familyModel struct {
 	alpha   float64 // on the wide map
 	rough   bool    // whether the weights are to be refined
 	column  int     // of its first target among those of rough models
-	report  Report
+	report  solve.Report
 	scores  *mat.Dense // test rows × targets
 	seconds float64
 	err     error
@@ -149,7 +150,7 @@ func (s *ridgeFamily) plan(rows int) (alone []int) {
 		f := s.Settings[i]
 		sums := 8 * int64(f.Width) * int64(f.Width) * int64(len(s.parts)+4)
 		if !ok || setting.alone || param.Check(setting.Estimator) != nil || sums > s.Memory ||
-			setting.ridge.way(least, f.Width, false) != "cholesky" {
+			leastRidge(setting.ridge).way(least, f.Width, false) != "cholesky" {
 			alone = append(alone, i)
 			continue
 		}
@@ -407,7 +408,7 @@ func (s *ridgeFamily) byWidth(models []familyModel, wide *moments, f func(*ridge
 // finish makes the rest of a model of its weights.
 func (m *familyModel) finish(p *ridgePath) {
 	m.offset = intercepts(m.weights, p.mean, p.targetMean)
-	m.report = Report{Solver: "cholesky", Converged: true, Objective: max(0, sumOf(p.spreads)-kern.Dot(m.weights, p.right))}
+	m.report = solve.Report{Solver: "cholesky", Converged: true, Objective: max(0, sumOf(p.spreads)-kern.Dot(m.weights, p.right))}
 }
 
 // ridgePath is what the systems of all alphas have in common.
@@ -626,7 +627,7 @@ func (s *ridgeFamily) hold(m *familyModel, fold int, seconds float64) error {
 	if m.err == nil && (m.scores == nil || !design.Finite(m.scores.RawMatrix().Data)) {
 		return s.alone(m.setting, fold)
 	}
-	held := Held{Report: m.report, Seconds: m.seconds + seconds}
+	held := Held{Report: Report(m.report), Seconds: m.seconds + seconds}
 	err := m.err
 	if err == nil {
 		// The scores are predictions already: a model that passes them on makes the rest of them.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -50,7 +51,7 @@ func (s Ridge) sweepSettings(_ datasets.Set, settings []Estimator) ([]sweepSetti
 		}
 		list[i] = sweepSetting{Estimator: e, ridge: r, name: "ridge", key: fmt.Sprint(r.Intercept),
 			problem: func(rows *design.Rows) (*ridgeProblem, error) {
-				return r.problem(rows, design.BlockTargets, design.BlockWeights), nil
+				return newProblem(leastRidge(r), rows, design.BlockTargets, design.BlockWeights), nil
 			},
 			dress: func(model linear) Predictor { return &FittedLinear{model} }}
 	}
@@ -184,7 +185,7 @@ func (s *ridgeSweep) checkFolds(n int) error {
 // cholesky reports whether a setting goes by the solver cholesky on half of the rows: the folds that
 // happen to be swept are not to change a result.
 func (s *ridgeSweep) cholesky(setting Ridge, r *design.Rows) bool {
-	return setting.way(r.N/2, r.Cols, r.Sparse) == "cholesky"
+	return leastRidge(setting).way(r.N/2, r.Cols, r.Sparse) == "cholesky"
 }
 
 // each fits settings by themselves.
@@ -285,20 +286,20 @@ func (s *ridgeSweep) fold(settings []int, f int, total *moments, failed error, s
 		start := time.Now()
 		setting := s.settings[i]
 		held := Held{}
-		model, err := linear{}, failed
+		model, err := solve.Linear{}, failed
 		if err == nil {
 			model, err = s.model(setting, fold, train)
 		}
-		if err == nil && subtracted && model.report.Solver != "cholesky" {
+		if err == nil && subtracted && model.Report.Solver != "cholesky" {
 			// Singular to working precision: what there is must not be rounding of what was there.
 			if plain, failed := s.direct(first, fold); failed == nil {
 				model, err = s.model(setting, fold, plain)
 			}
 		}
 		if err == nil {
-			held.Prediction, err = Predict(s.ctx, setting.dress(model), test)
+			held.Prediction, err = Predict(s.ctx, setting.dress(newLinear(model)), test)
 			err = s.data.AtRows(err, fold.Test)
-			held.Report = model.report
+			held.Report = Report(model.Report)
 		}
 		if err != nil {
 			held.Err = fmt.Errorf("estimator: %s: %w", setting.name, err)
@@ -312,10 +313,10 @@ func (s *ridgeSweep) fold(settings []int, f int, total *moments, failed error, s
 }
 
 // model solves for the sums of a fold's training rows.
-func (s *ridgeSweep) model(setting sweepSetting, fold datasets.Fold, train *moments) (linear, error) {
+func (s *ridgeSweep) model(setting sweepSetting, fold datasets.Fold, train *moments) (solve.Linear, error) {
 	p, err := setting.problem(design.Selected(s.data, fold.Train))
 	if err != nil {
-		return linear{}, err
+		return solve.Linear{}, err
 	}
 	return p.ridge(s.ctx, train)
 }

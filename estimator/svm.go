@@ -107,16 +107,16 @@ func (s SVM) fit(ctx context.Context, r *design.Rows) (Predictor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("estimator: svm: %w", err)
 	}
-	return &FittedLinearClassifier{linear: model, classes: classes}, nil
+	return &FittedLinearClassifier{linear: newLinear(model), classes: classes}, nil
 }
 
-func (s SVM) solve(ctx context.Context, r *design.Rows) (linear, []string, error) {
+func (s SVM) solve(ctx context.Context, r *design.Rows) (solve.Linear, []string, error) {
 	l, err := r.ReadClasses(ctx, s.ClassWeight.factors)
 	if err == nil {
 		err = room(s, r.Shape(len(l.Y), l.Outputs()))
 	}
 	if err != nil {
-		return linear{}, nil, err
+		return solve.Linear{}, nil, err
 	}
 	if !byNewton(s.Solver, s.Loss, wide(r)) {
 		model, err := s.dualTask(l).fit(ctx, r, len(l.Y))
@@ -126,10 +126,10 @@ func (s SVM) solve(ctx context.Context, r *design.Rows) (linear, []string, error
 	t := s.task(l)
 	w, b, report, err := newObjective(ctx, r, t.loss, t.outputs, t.groups, s.Intercept, t.y, l.Weights).minimise(s.Tol, s.MaxIter)
 	if err == nil {
-		err = report.better(t.bar)
+		err = report.Better(t.bar)
 	}
 	if err != nil {
-		return linear{}, nil, err
+		return solve.Linear{}, nil, err
 	}
 	model, err := t.finish(w, b, report)
 	return model, l.Classes, err
@@ -138,7 +138,7 @@ func (s SVM) solve(ctx context.Context, r *design.Rows) (linear, []string, error
 // task is what Newton's method is to minimise.
 func (s SVM) task(l *design.Labels) newtonTask {
 	k := l.Outputs()
-	return newtonTask{loss: hingeLoss{k}, outputs: k, groups: k, y: l.Y, bar: hingeBar(l, s.Intercept, s.Tol), finish: newLinear}
+	return newtonTask{loss: hingeLoss{k}, outputs: k, groups: k, y: l.Y, bar: hingeBar(l, s.Intercept, s.Tol), finish: solve.NewLinear}
 }
 
 // dualTask is what coordinate descent is to solve.

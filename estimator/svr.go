@@ -82,16 +82,16 @@ func (s SVR) fit(ctx context.Context, r *design.Rows) (Predictor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("estimator: svr: %w", err)
 	}
-	return &FittedLinear{model}, nil
+	return &FittedLinear{newLinear(model)}, nil
 }
 
-func (s SVR) solve(ctx context.Context, r *design.Rows) (linear, error) {
+func (s SVR) solve(ctx context.Context, r *design.Rows) (solve.Linear, error) {
 	l, err := readNumbers(ctx, r, "svr")
 	if err == nil {
 		err = room(s, r.Shape(len(l.Y), 1))
 	}
 	if err != nil {
-		return linear{}, err
+		return solve.Linear{}, err
 	}
 	if !byNewton(s.Solver, s.Loss, wide(r)) {
 		return s.dualTask(l).fit(ctx, r, len(l.Y))
@@ -99,12 +99,12 @@ func (s SVR) solve(ctx context.Context, r *design.Rows) (linear, error) {
 	kern.Scale(s.C, l.Weights)
 	w, b, report, err := newObjective(ctx, r, tubeLoss{s.Epsilon}, 1, 1, s.Intercept, l.Y, l.Weights).minimise(s.Tol, s.MaxIter)
 	if err == nil {
-		err = report.better(s.tubeBar(l))
+		err = report.Better(s.tubeBar(l))
 	}
 	if err != nil {
-		return linear{}, err
+		return solve.Linear{}, err
 	}
-	return newLinear(w, b, report)
+	return solve.NewLinear(w, b, report)
 }
 
 // dualTask is what coordinate descent is to solve.
