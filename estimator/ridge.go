@@ -156,7 +156,9 @@ func (p *ridgeProblem) block(first int, block datasets.Set) (y []float64, count 
 
 // ReadsOnce reports whether a fit to rows×cols dense inputs reads a stream once, but for its first
 // block and for refining an ill-conditioned solution; rows is −1 where that is unknown.
-func (s Ridge) ReadsOnce(rows, cols int) bool { return leastRidge(s).way(rows, cols, false) == "cholesky" }
+func (s Ridge) ReadsOnce(rows, cols int) bool {
+	return leastRidge(s).way(rows, cols, false) == "cholesky"
+}
 
 func (p *ridgeProblem) solve(ctx context.Context) (solve.Linear, error) {
 	model, err := p.bySolver(ctx)
