@@ -162,7 +162,7 @@ func (l *linear) outputs() int { return len(l.intercept) }
 func (l *linear) state(s *model.State) {
 	s.Matrix("coef", &l.coef)
 	s.Floats("intercept", &l.intercept)
-	s.Require(l.coef != nil && design.Finite(l.intercept) && design.Finite(l.coef.RawMatrix().Data), "coefficients are missing or not finite")
+	s.Require(l.coef != nil && kern.Finite(l.intercept) && kern.Finite(l.coef.RawMatrix().Data), "coefficients are missing or not finite")
 	s.Require(l.coef != nil && len(l.intercept) == l.coef.RawMatrix().Rows, "coefficients and intercept differ in length")
 	r := s.Child("report")
 	r.String("solver", &l.report.Solver)
@@ -211,7 +211,7 @@ func (l *linear) score(ctx context.Context, dst []float64, X mat.Matrix) error {
 	} else if err := l.scoreChunks(ctx, dst, X, n); err != nil {
 		return err
 	}
-	if !design.Finite(dst) {
+	if !kern.Finite(dst) {
 		if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
 			return fmt.Errorf("estimator: %w", err)
 		}

@@ -208,7 +208,7 @@ func (a *abreast) Evaluate(values, gradient, x []float64) error {
 			values[p] += x[i] * x[i] / 2
 		}
 	}
-	if !design.Finite(values) || !design.Finite(gradient) {
+	if !kern.Finite(values) || !kern.Finite(gradient) {
 		return errors.New("sums over the rows are not finite")
 	}
 	a.last = evaluation{slices.Clone(x), slices.Clone(values), slices.Clone(gradient)}

@@ -380,7 +380,7 @@ func (s *newtonFamily) hold(ctx context.Context, m *familyModel, classes []strin
 	if !s.Wants(m.setting, fold) {
 		return nil
 	}
-	if m.err != nil || m.scores == nil || !design.Finite(m.scores.RawMatrix().Data) {
+	if m.err != nil || m.scores == nil || !kern.Finite(m.scores.RawMatrix().Data) {
 		return s.alone(ctx, m.setting, fold)
 	}
 	setting := s.settings[m.setting]
@@ -470,7 +470,7 @@ func (w *walker) start(o *objective, width int, factor float64) []float64 {
 	case w.width == width:
 		if w.problem.gram != nil {
 			o.gram, o.renew = w.problem.gram, false
-			o.gram.scale(factor / w.factor)
+			o.gram.Scale(factor / w.factor)
 			o.factorise()
 		}
 		return slices.Clone(w.x)
@@ -481,14 +481,6 @@ func (w *walker) start(o *objective, width int, factor float64) []float64 {
 		return x
 	}
 	return make([]float64, o.size())
-}
-
-// scale multiplies all weights.
-func (m *moments) scale(factor float64) {
-	m.weight *= factor
-	for _, list := range [][]float64{m.sum, m.targetSum, m.gram, m.cross, m.squares} {
-		kern.Scale(factor, list)
-	}
 }
 
 // reference returns the norms of the gradient at 0.

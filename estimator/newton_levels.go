@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
 )
 
 // level is the preconditioner of one C and width.
@@ -16,7 +17,7 @@ type level struct {
 	factor   float64
 	width    int
 	problems []int
-	gram     *moments
+	gram     *leastsquares.Moments
 	lower    []float32 // factor of gram + I, nil where only the diagonal could be had
 	open     bool      // whether any of its problems moved when preconditioners were asked for
 	mean     []float64
@@ -48,9 +49,9 @@ func (a *abreast) summed(f func(l *level) error) error {
 func (a *abreast) forget() {
 	a.summed(func(l *level) error {
 		if l.gram == nil {
-			l.gram = newMoments(l.width, 0, a.intercept)
+			l.gram = leastsquares.NewMoments(l.width, 0, a.intercept)
 		}
-		l.gram.clear()
+		l.gram.Clear()
 		return nil
 	})
 }
@@ -70,7 +71,7 @@ func (a *abreast) addSample(first int, X *mat.Dense) error {
 		part.SetRow(r, X.RawRowView(i))
 	}
 	return a.summed(func(l *level) error {
-		return l.gram.add(a.ctx, part.Slice(0, len(kept), 0, l.width), nil, a.mass(l, first, rows, kept))
+		return l.gram.Add(a.ctx, part.Slice(0, len(kept), 0, l.width), nil, a.mass(l, first, rows, kept))
 	})
 }
 
@@ -96,8 +97,8 @@ func (a *abreast) factorise() {
 		first := a.levels[0]
 		for i := range a.levels[1:] {
 			l := &a.levels[i+1]
-			l.gram = first.gram.leading(l.width)
-			l.gram.scale(l.factor / first.factor)
+			l.gram = first.gram.Leading(l.width)
+			l.gram.Scale(l.factor / first.factor)
 		}
 		a.fresh = false
 	}
@@ -113,12 +114,12 @@ func (a *abreast) factorise() {
 // factorise makes the factor, in single precision: it is read once for each product, and what it
 // solves is right enough.
 func (l *level) factorise(ctx context.Context) {
-	l.weight = l.gram.weight
+	l.weight = l.gram.Weight
 	if !(l.weight > 0) {
-		l.gram.weight = 1
+		l.gram.Weight = 1
 	}
-	l.mean = l.gram.mean()
-	f, ok := l.gram.factorise(ctx, 1)
+	l.mean = l.gram.Mean()
+	f, ok := l.gram.Factorise(ctx, 1)
 	if !ok {
 		l.lower = nil
 		return
@@ -126,7 +127,7 @@ func (l *level) factorise(ctx context.Context) {
 	if l.lower == nil {
 		l.lower = make([]float32, l.width*l.width)
 	}
-	design.Round(l.lower, f.lower)
+	design.Round(l.lower, f.Lower)
 	for i := range l.width {
 		if d := l.lower[i*l.width+i]; d-d != 0 {
 			l.lower = nil
@@ -159,7 +160,7 @@ func (l *level) solve(ctx context.Context, dst, v []float64, k, d int, intercept
 	}
 	if l.lower == nil {
 		for i := range l.width {
-			kern.Scale(1/(1+max(0, l.gram.gram[i*l.width+i])), w[i*t:(i+1)*t])
+			kern.Scale(1/(1+max(0, l.gram.Gram[i*l.width+i])), w[i*t:(i+1)*t])
 		}
 		kern.Scale(1/math.Max(l.weight, 1e-300), b)
 	} else {

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
@@ -39,8 +40,8 @@ type objective struct {
 	renew    bool
 	sample   int // every sample-th row
 	patience int // products with the Hessian that cost as much as renewing
-	gram     *moments
-	factor   *factor
+	gram     *leastsquares.Moments
+	factor   *leastsquares.Factor
 	mean     []float64
 	weight   float64
 	diagonal []float64 // with the intercept's at the end
@@ -88,7 +89,7 @@ func (o *objective) plan() {
 	}
 	cost := n/float64(o.sample)*d*d + d*d*d/3
 	o.patience = 1 + int(cost/pass)
-	o.gram = newMoments(o.rows.Cols, 0, o.intercept)
+	o.gram = leastsquares.NewMoments(o.rows.Cols, 0, o.intercept)
 }
 
 // Advance asks for a new preconditioner when the products the last step took have cost as much.
@@ -111,7 +112,7 @@ func (o *objective) Evaluate(values, gradient, x []float64) error {
 		o.fold(block.X, x, gradient, values, func(values, scores []float64, lo, hi int) {
 			o.loss.evaluate(values, scores, curve[lo*k:hi*k], y[lo:hi], weights[lo:hi])
 		})
-		if !design.Finite(values) || !design.Finite(gradient) {
+		if !kern.Finite(values) || !kern.Finite(gradient) {
 			return design.NameFault(first, block)
 		}
 		if o.renew {
@@ -138,7 +139,7 @@ func (o *objective) begin(values, gradient []float64) {
 	}
 	o.weight = 0
 	if o.gram != nil {
-		o.gram.clear()
+		o.gram.Clear()
 	} else {
 		o.diagonal = make([]float64, o.rows.Cols+1)
 	}
@@ -190,7 +191,7 @@ func (o *objective) addSample(first int, block datasets.Set) error {
 		}
 		X, mass = datasets.SelectRows(X, kept), mass[:len(kept)]
 	}
-	if o.gram.add(o.ctx, X, nil, mass) != nil {
+	if o.gram.Add(o.ctx, X, nil, mass) != nil {
 		return design.NameFault(first, block)
 	}
 	return nil
@@ -214,17 +215,17 @@ func (o *objective) factorise() {
 		o.diagonal[d] = max(o.diagonal[d], 1e-300)
 		return
 	}
-	o.weight = o.gram.weight
+	o.weight = o.gram.Weight
 	if !(o.weight > 0) {
-		o.gram.weight = 1 // no curvature anywhere: the factor is that of I
+		o.gram.Weight = 1 // no curvature anywhere: the factor is that of I
 	}
-	if f, ok := o.gram.factorise(o.ctx, 1); ok {
-		o.factor, o.mean = f, o.gram.mean()
+	if f, ok := o.gram.Factorise(o.ctx, 1); ok {
+		o.factor, o.mean = f, o.gram.Mean()
 		return
 	}
 	o.diagonal = make([]float64, d+1)
 	for j := range d {
-		o.diagonal[j] = 1 + max(0, o.gram.gram[j*d+j])
+		o.diagonal[j] = 1 + max(0, o.gram.Gram[j*d+j])
 	}
 	o.diagonal[d] = max(o.weight, 1e-300)
 }
@@ -241,13 +242,13 @@ func (o *objective) Precondition(dst, v []float64) error {
 		return nil
 	}
 	if !o.intercept {
-		return o.factor.solve(o.ctx, dst, k)
+		return o.factor.Solve(o.ctx, dst, k)
 	}
 	w, b := dst[:d*k], dst[d*k:]
 	for i, m := range o.mean {
 		kern.Axpy(-m, b, w[i*k:(i+1)*k])
 	}
-	if err := o.factor.solve(o.ctx, w, k); err != nil {
+	if err := o.factor.Solve(o.ctx, w, k); err != nil {
 		return err
 	}
 	kern.Scale(1/math.Max(o.weight, 1e-300), b)

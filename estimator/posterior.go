@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -76,55 +76,16 @@ func (s Ridge) posterior(ctx context.Context, data datasets.Source, noise float6
 		}
 		return y, count, err
 	}
-	m, err := newProblem(leastRidge(s), r, watched, design.BlockWeights).moments(ctx)
+	m, err := leastsquares.NewProblem(leastsquares.Ridge(s), r, watched, design.BlockWeights).Moments(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out, err := m.posterior(ctx, s.Alpha, noise, rows, logWeights)
+	out, err := m.Posterior(ctx, s.Alpha, noise, rows, logWeights)
 	if err != nil {
 		return nil, err
 	}
 	return &Posterior{linear: newLinear(out.Linear), noise: noise, evidence: out.Evidence, mean: out.Mean, weight: out.Weight,
-		lower: mat.NewDense(m.cols, m.cols, out.Lower)}, nil
-}
-
-// evidence is the posterior of the weights of one target, and how likely the targets are.
-type evidence struct {
-	solve.Linear
-	Mean     []float64 // of the inputs; zeros without an intercept
-	Weight   float64   // Σ s, 0 without an intercept
-	Lower    []float64 // the factor of X̃'SX̃ + alpha·I
-	Evidence float64   // log density of the targets, all unknowns integrated out
-}
-
-// posterior solves for the mean of the weights w ~ N(0, (noise/alpha)·I), a flat prior for the intercept,
-// from so many rows of positive weight whose logarithms add up to logWeights.
-func (m *moments) posterior(ctx context.Context, alpha, noise float64, rows int, logWeights float64) (*evidence, error) {
-	f, ok := m.factorise(ctx, alpha)
-	if !ok {
-		return nil, fmt.Errorf("alpha %v is too small beside the inputs", alpha)
-	}
-	right := m.rightSide()
-	w := append([]float64(nil), right...)
-	f.solve(ctx, w, 1)
-	misfit := max(0, m.spread()-kern.Dot(w, right))
-	fitted, err := solve.NewLinear(w, intercepts(w, m.mean(), m.targetMean()), solve.Report{Solver: "cholesky", Converged: true, Objective: misfit})
-	if err != nil {
-		return nil, err
-	}
-	p := &evidence{Linear: fitted, Mean: m.mean(), Lower: f.lower}
-	// With C = noise·(S⁻¹ + XX'/alpha), the covariance of y, log|C| is by the determinant lemma
-	// n·log noise − Σ log s + log|X'SX + alpha·I| − d·log alpha, and y'C⁻¹y is misfit/noise. A flat
-	// prior on the intercept integrates exp(−b²·1'C⁻¹1/2) out.
-	n := float64(rows)
-	logC := n*math.Log(noise) - logWeights + f.logDeterminant() - float64(m.cols)*math.Log(alpha)
-	if m.centred {
-		p.Weight = m.weight
-		logC += math.Log(m.weight) - math.Log(noise)
-		n--
-	}
-	p.Evidence = -(misfit/noise + logC + n*math.Log(2*math.Pi)) / 2
-	return p, nil
+		lower: mat.NewDense(m.Cols, m.Cols, out.Lower)}, nil
 }
 
 // LogMarginalLikelihood returns the log density of the training targets, all unknowns integrated
@@ -175,7 +136,7 @@ func (p *Posterior) PredictStd(ctx context.Context, X mat.Matrix) (mean, std []f
 			std[lo+i] = math.Sqrt(p.noise * variance)
 		}
 	}
-	if !design.Finite(std) {
+	if !kern.Finite(std) {
 		return nil, nil, fmt.Errorf("estimator: the inputs are too large to predict from")
 	}
 	return mean, std, nil
@@ -202,5 +163,5 @@ func (p *Posterior) State(s *model.State) {
 	for i := range d {
 		s.Require(p.lower.At(i, i) > 0, "the factor of the posterior is singular")
 	}
-	s.Require(p.noise > 0 && design.Finite([]float64{p.noise, p.weight, p.evidence}) && design.Finite(p.mean) && design.Finite(p.lower.RawMatrix().Data), "the posterior has numbers that are not finite")
+	s.Require(p.noise > 0 && kern.Finite([]float64{p.noise, p.weight, p.evidence}) && kern.Finite(p.mean) && kern.Finite(p.lower.RawMatrix().Data), "the posterior has numbers that are not finite")
 }

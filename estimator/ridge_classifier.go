@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -103,7 +104,7 @@ func (s RidgeClassifier) solve(ctx context.Context, r *design.Rows) (solve.Linea
 	weights := func(first int, block datasets.Set) ([]float64, error) {
 		return l.Weights[first : first+block.Rows()], nil
 	}
-	model, err := newProblem(leastRidge(s.ridge()), r.Known(len(l.Y)), codes, weights).solve(ctx)
+	model, err := leastsquares.NewProblem(leastsquares.Ridge(s.ridge()), r.Known(len(l.Y)), codes, weights).Solve(ctx)
 	return model, l.Classes, err
 }
 
@@ -116,7 +117,7 @@ func (s RidgeClassifier) solveOnce(ctx context.Context, r *design.Rows, classes 
 	if err != nil {
 		return solve.Linear{}, nil, err
 	}
-	model, err := p.solve(ctx)
+	model, err := p.Solve(ctx)
 	if err != nil {
 		return solve.Linear{}, nil, err
 	}
@@ -125,7 +126,7 @@ func (s RidgeClassifier) solveOnce(ctx context.Context, r *design.Rows, classes 
 
 // coded returns the regression on the codes of classes, whose weights are not to be balanced, and
 // where it adds up the weight of each class.
-func (s RidgeClassifier) coded(r *design.Rows, classes []string) (p *ridgeProblem, mass []float64, err error) {
+func (s RidgeClassifier) coded(r *design.Rows, classes []string) (p *leastsquares.Problem, mass []float64, err error) {
 	mass = make([]float64, len(classes))
 	factors, err := s.ClassWeight.factors(classes, mass, len(classes))
 	if err != nil {
@@ -160,5 +161,5 @@ func (s RidgeClassifier) coded(r *design.Rows, classes []string) (p *ridgeProble
 		}
 		return out, nil
 	}
-	return newProblem(leastRidge(s.ridge()), r, codes, weights), mass, nil
+	return leastsquares.NewProblem(leastsquares.Ridge(s.ridge()), r, codes, weights), mass, nil
 }

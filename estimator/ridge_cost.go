@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
 )
 
 // Cost estimates a fit to rows of a shape.
@@ -25,7 +26,7 @@ func (s Ridge) cost(shape datasets.Shape, coded float64) datasets.Cost {
 		coded = min(coded, datasets.BlockRows)
 	}
 	held := 6*d*t + coded*t
-	switch leastRidge(s).way(shape.Rows, shape.Cols, shape.Filled > 0) {
+	switch leastsquares.Ridge(s).Way(shape.Rows, shape.Cols, shape.Filled > 0) {
 	case "dual":
 		cost.Flops = n*n*d + n*n*n/3 + 2*n*n*t
 		held += n*(n+d) + 3*n*t
@@ -93,7 +94,7 @@ func ridgeSweepCost(b Batch, list []sweepSetting) (sum datasets.Cost, shared []s
 		rows = max(rows, len(fold.Train)+len(fold.Test))
 	}
 	for _, s := range list {
-		if s.alone || leastRidge(s.ridge).way(rows/2, cols, shape.Filled > 0) != "cholesky" {
+		if s.alone || leastsquares.Ridge(s.ridge).Way(rows/2, cols, shape.Filled > 0) != "cholesky" {
 			for _, fold := range folds {
 				alone := shape
 				alone.Rows = len(fold.Train)

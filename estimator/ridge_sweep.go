@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -83,8 +84,8 @@ func (s Ridge) sweepSettings(_ datasets.Set, settings []Estimator) ([]sweepSetti
 			return nil, fmt.Errorf("estimator: ridge: setting %d is a %T", i, e)
 		}
 		list[i] = sweepSetting{Estimator: e, ridge: r, name: "ridge", key: fmt.Sprint(r.Intercept),
-			problem: func(rows *design.Rows) (*ridgeProblem, error) {
-				return newProblem(leastRidge(r), rows, design.BlockTargets, design.BlockWeights), nil
+			problem: func(rows *design.Rows) (*leastsquares.Problem, error) {
+				return leastsquares.NewProblem(leastsquares.Ridge(r), rows, design.BlockTargets, design.BlockWeights), nil
 			},
 			dress: func(model linear) Predictor { return &FittedLinear{model} }}
 	}
@@ -101,7 +102,7 @@ func (s RidgeClassifier) sweepSettings(data datasets.Set, settings []Estimator) 
 		}
 		list[i] = sweepSetting{Estimator: e, ridge: r.ridge(), name: "ridge_classifier", key: fmt.Sprint(r.Intercept, r.ClassWeight.Plain()),
 			alone: r.ClassWeight.Balanced || len(classes) == 0 || data.Y == nil,
-			problem: func(rows *design.Rows) (*ridgeProblem, error) {
+			problem: func(rows *design.Rows) (*leastsquares.Problem, error) {
 				p, _, err := r.coded(rows, classes)
 				return p, err
 			},
@@ -132,7 +133,7 @@ type sweepSetting struct {
 	name    string
 	key     string // settings with the same key have the same sums
 	alone   bool   // whether the setting shares nothing
-	problem func(*design.Rows) (*ridgeProblem, error)
+	problem func(*design.Rows) (*leastsquares.Problem, error)
 	check   func(train []int) error // once the sums are there; nil for none
 	dress   func(linear) Predictor
 }
@@ -189,7 +190,7 @@ func sweepRidge(ctx context.Context, b Batch, settings []sweepSetting) (shared [
 // cholesky reports whether a setting goes by the solver cholesky on half of the rows: the folds that
 // happen to be swept are not to change a result.
 func (s *ridgeSweep) cholesky(setting Ridge, r *design.Rows) bool {
-	return leastRidge(setting).way(r.N/2, r.Cols, r.Sparse) == "cholesky"
+	return leastsquares.Ridge(setting).Way(r.N/2, r.Cols, r.Sparse) == "cholesky"
 }
 
 // wanted returns those of some settings that are wanted on a fold.
@@ -242,7 +243,7 @@ func (s *ridgeSweep) group(r *design.Rows, settings []int) error {
 	if !slices.ContainsFunc(settings, s.WantsAny) {
 		return nil
 	}
-	var total *moments
+	var total *leastsquares.Moments
 	failed := error(nil)
 	if slices.ContainsFunc(s.Folds, s.complementary) {
 		total, failed = s.sums(first, r)
@@ -257,12 +258,12 @@ func (s *ridgeSweep) group(r *design.Rows, settings []int) error {
 }
 
 // sums adds up the products of rows.
-func (s *ridgeSweep) sums(setting sweepSetting, r *design.Rows) (*moments, error) {
+func (s *ridgeSweep) sums(setting sweepSetting, r *design.Rows) (*leastsquares.Moments, error) {
 	p, err := setting.problem(r)
 	if err != nil {
 		return nil, err
 	}
-	return p.moments(s.ctx)
+	return p.Moments(s.ctx)
 }
 
 // complementary reports whether a fold trains on all rows that it does not test on. Training rows
@@ -283,7 +284,7 @@ func (s *ridgeSweep) complementary(fold datasets.Fold) bool {
 }
 
 // fold fits settings with the same sums on one fold.
-func (s *ridgeSweep) fold(settings []int, f int, total *moments, failed error, seconds float64) error {
+func (s *ridgeSweep) fold(settings []int, f int, total *leastsquares.Moments, failed error, seconds float64) error {
 	if settings = s.wanted(settings, f); len(settings) == 0 {
 		return nil
 	}
@@ -291,7 +292,7 @@ func (s *ridgeSweep) fold(settings []int, f int, total *moments, failed error, s
 	first := s.settings[settings[0]]
 	fold := s.Folds[f]
 	test := datasets.SelectRows(s.Data.X, fold.Test)
-	var train *moments
+	var train *leastsquares.Moments
 	subtracted := false
 	if total != nil && s.complementary(fold) {
 		train = s.remainder(first, total, fold.Test)
@@ -336,39 +337,25 @@ func (s *ridgeSweep) fold(settings []int, f int, total *moments, failed error, s
 }
 
 // model solves for the sums of a fold's training rows.
-func (s *ridgeSweep) model(setting sweepSetting, fold datasets.Fold, train *moments) (solve.Linear, error) {
+func (s *ridgeSweep) model(setting sweepSetting, fold datasets.Fold, train *leastsquares.Moments) (solve.Linear, error) {
 	p, err := setting.problem(design.Selected(s.Data, fold.Train))
 	if err != nil {
 		return solve.Linear{}, err
 	}
-	return p.ridge(s.ctx, train)
+	return p.SolveMoments(s.ctx, train)
 }
 
 // direct adds up the training rows of a fold.
-func (s *ridgeSweep) direct(setting sweepSetting, fold datasets.Fold) (*moments, error) {
+func (s *ridgeSweep) direct(setting sweepSetting, fold datasets.Fold) (*leastsquares.Moments, error) {
 	return s.sums(setting, design.Selected(s.Data, fold.Train))
 }
 
 // remainder returns total less the sums of the test rows, nil where that would leave less than half
 // of the weight or next to nothing of a column.
-func (s *ridgeSweep) remainder(setting sweepSetting, total *moments, test []int) *moments {
+func (s *ridgeSweep) remainder(setting sweepSetting, total *leastsquares.Moments, test []int) *leastsquares.Moments {
 	part, err := s.sums(setting, design.Selected(s.Data, test))
-	if err != nil || part.weight > total.weight/2 {
+	if err != nil {
 		return nil
 	}
-	out := newMoments(total.cols, total.targets, total.centred)
-	out.merge(total)
-	out.subtract(part)
-	const little = 1e-9
-	for j := range total.cols {
-		at := j*total.cols + j
-		left := out.gram[at]
-		if out.centred {
-			left -= out.sum[j] * out.sum[j] / out.weight
-		}
-		if left < little*total.gram[at] {
-			return nil
-		}
-	}
-	return out
+	return total.Without(part)
 }

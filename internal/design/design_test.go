@@ -195,9 +195,9 @@ func TestProjectAndCollect(t *testing.T) {
 		}
 		short, got32, out32 := make([]float32, len(w)), make([]float64, n*k), make([]float64, k*d)
 		Round(short, w)
-		narrow := ViewFloat32(matrices["float32"].(*single.Dense))
-		Project(got32, narrow, short, make([]float32, n*k))
-		Collect(out32, narrow, got32, make([]float32, (n+d)*k))
+		small := ViewFloat32(matrices["float32"].(*single.Dense))
+		Project(got32, small, short, make([]float32, n*k))
+		Collect(out32, small, got32, make([]float32, (n+d)*k))
 		if !slices.Equal(got32, got) || !slices.Equal(out32, out) {
 			t.Errorf("%d outputs, float32: %v and %v", k, got32, out32)
 		}

@@ -68,7 +68,7 @@ func NameFault(first int, block datasets.Set) error {
 	return fmt.Errorf("rows %d to %d: the inputs are too large to be summed; standardize them", first, first+n-1)
 }
 
-// Labels are the targets and weights of all rows, read once and kept.
+// Labels are the targets and weights of all rows, read once for all passes.
 type Labels struct {
 	Y       []float64
 	Weights []float64 // ones where the data have none

@@ -113,12 +113,3 @@ func WriteRow(dst []float64, X mat.Matrix, i int) {
 		}
 	}
 }
-
-func Finite(list []float64) bool {
-	for _, v := range list {
-		if v-v != 0 {
-			return false
-		}
-	}
-	return true
-}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/bochner-ml/bochner/internal/kern"
 )
 
 // Linear is a linear model as what solves for it returns it: scores of a row x are x'W + b.
@@ -38,20 +40,11 @@ func (r Report) Better(bar float64) error {
 
 // NewLinear returns the model of weights and intercept, or an error where they are not finite.
 func NewLinear(w, intercept []float64, report Report) (Linear, error) {
-	if !finite(w) || !finite(intercept) {
+	if !kern.Finite(w) || !kern.Finite(intercept) {
 		return Linear{}, fmt.Errorf("the solution is not finite: the inputs are too large or too unequal in scale; standardize them")
 	}
 	if math.IsNaN(report.Objective) {
 		report.Objective = math.Inf(1)
 	}
 	return Linear{Weights: w, Intercept: intercept, Report: report}, nil
-}
-
-func finite(list []float64) bool {
-	for _, v := range list {
-		if v-v != 0 {
-			return false
-		}
-	}
-	return true
 }

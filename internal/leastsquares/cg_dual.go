@@ -1,4 +1,4 @@
-package estimator
+package leastsquares
 
 import (
 	"math"
@@ -61,7 +61,7 @@ func (c *ridgeCG) dualGoal(diagonal []float64) []float64 {
 // eachBlock calls f for each block with the roots of its rows' weights.
 func (c *ridgeCG) eachBlock(f func(first int, X mat.Matrix, roots []float64, y []float64)) error {
 	return c.rows.Again(c.ctx, c.m.rows, func(first int, block datasets.Set) error {
-		y, _, weights, err := c.block(first, block)
+		y, _, weights, err := c.Block(first, block)
 		if err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (c *ridgeCG) eachBlock(f func(first int, X mat.Matrix, roots []float64, y [
 // dualStart returns ỹ and the squared norms of the rows x̃.
 func (c *ridgeCG) dualStart() (y, squares []float64, err error) {
 	t, targetMean := c.m.targets, c.m.targetMean()
-	row := make([]float64, c.m.cols)
+	row := make([]float64, c.m.Cols)
 	err = c.eachBlock(func(_ int, X mat.Matrix, roots, targets []float64) {
 		for i, s := range roots {
 			for j, v := range targets[i*t : (i+1)*t] {
@@ -95,7 +95,7 @@ func (c *ridgeCG) dualStart() (y, squares []float64, err error) {
 
 // combine returns X̃'a.
 func (c *ridgeCG) combine(a []float64) ([]float64, error) {
-	d, t := c.m.cols, c.m.targets
+	d, t := c.m.Cols, c.m.targets
 	w, sums := make([]float64, d*t), make([]float64, t)
 	err := c.eachBlock(func(first int, X mat.Matrix, roots, _ []float64) {
 		n := len(roots)
@@ -119,7 +119,7 @@ func (c *ridgeCG) combine(a []float64) ([]float64, error) {
 
 // project writes X̃w to dst.
 func (c *ridgeCG) project(dst, w []float64) error {
-	d, t := c.m.cols, c.m.targets
+	d, t := c.m.Cols, c.m.targets
 	offset := intercepts(w, c.mean, make([]float64, t))
 	return c.eachBlock(func(first int, X mat.Matrix, roots, _ []float64) {
 		n := len(roots)

@@ -1,4 +1,4 @@
-package estimator
+package leastsquares
 
 import (
 	"context"
@@ -13,38 +13,10 @@ import (
 // ridgeCG solves (X'SX − W·x̄x̄' + alpha·I)w = X'S(y−ȳ) by conjugate gradients: the centring is implicit,
 // so that sparse rows stay as they are.
 type ridgeCG struct {
-	*ridgeProblem
+	*Problem
 	ctx            context.Context
 	m              *diagonalMoments
 	mean, diagonal []float64
-}
-
-func (p *ridgeProblem) cg(ctx context.Context) (solve.Linear, error) {
-	kept := *p
-	var err error
-	if kept.rows, err = p.rows.Cached(ctx); err != nil {
-		return solve.Linear{}, err
-	}
-	m, err := kept.diagonalMoments(ctx)
-	if err != nil {
-		return solve.Linear{}, err
-	}
-	c := &ridgeCG{ridgeProblem: &kept, ctx: ctx, m: m, mean: m.mean(), diagonal: m.centredDiagonal()}
-	by := c.primal
-	if c.drifts() {
-		by = c.dual
-	}
-	w, report, err := by()
-	if err != nil {
-		return solve.Linear{}, err
-	}
-	if p.rows.Float32 {
-		squares := make([]float64, m.cols)
-		kern.Axpy(1/m.weight, m.diagonal, squares)
-		warnOfBlur(&report, p.Alpha, blur(w, squares, m.spreads(), m.weight))
-	}
-	report.Objective = max(0, m.spread()-kern.Dot(w, m.rightSide()))
-	return solve.NewLinear(w, intercepts(w, c.mean, m.targetMean()), report)
 }
 
 // primal solves for the weights.
@@ -52,7 +24,7 @@ func (c *ridgeCG) primal() (w []float64, report solve.Report, err error) {
 	right := c.m.rightSide()
 	w = make([]float64, len(right))
 	run := &cgRun{apply: c.apply, diagonal: c.diagonal, alpha: c.Alpha, columns: c.m.targets, tol: c.Tol, enough: c.goal(),
-		most: c.MaxIter, single: c.rows.Float32, left: c.gradient}
+		most: c.MaxIter, inFloat32: c.rows.Float32, left: c.gradient}
 	run.widen = func() { c.rows = c.rows.Widened() }
 	report, err = run.solve(w, right)
 	return w, report, err
@@ -88,7 +60,7 @@ func (c *ridgeCG) goal() []float64 {
 	}
 	visible := 100 * c.Tol
 	if c.rows.Float32 {
-		visible = max(visible, visibleSingle)
+		visible = max(visible, visibleFloat32)
 	}
 	out := c.m.spreads()
 	for j, spread := range out {
@@ -99,8 +71,8 @@ func (c *ridgeCG) goal() []float64 {
 
 // gradient returns what w leaves of the right side.
 func (c *ridgeCG) gradient(w []float64) ([]float64, error) {
-	g := newGradient(c.m.cols, c.m.targets)
-	if err := c.addGradient(c.ctx, &c.m.moments, g, w, intercepts(w, c.mean, c.m.targetMean())); err != nil {
+	g := NewGradient(c.m.Cols, c.m.targets)
+	if err := c.addGradient(c.ctx, &c.m.Moments, g, w, intercepts(w, c.mean, c.m.targetMean())); err != nil {
 		return nil, err
 	}
 	return g.right(w, 0, c.m.targets, c.mean, c.Alpha), nil
@@ -111,7 +83,7 @@ func (c *ridgeCG) apply(dst, v []float64) error {
 	clear(dst)
 	t := c.m.targets
 	err := c.rows.Again(c.ctx, c.m.rows, func(first int, block datasets.Set) error {
-		weights, err := c.weights(first, block)
+		weights, err := c.Weights(first, block)
 		if err == nil {
 			c.m.product(dst, v, block.X, weights)
 		}
@@ -122,9 +94,9 @@ func (c *ridgeCG) apply(dst, v []float64) error {
 	}
 	if c.Intercept {
 		inner := make([]float64, t)
-		kern.MulVec(inner, kern.Dense(c.m.cols, t, t, v).T(), c.mean, false)
+		kern.MulVec(inner, kern.Dense(c.m.Cols, t, t, v).T(), c.mean, false)
 		for i, mean := range c.mean {
-			kern.Axpy(-c.m.weight*mean, inner, dst[i*t:(i+1)*t])
+			kern.Axpy(-c.m.Weight*mean, inner, dst[i*t:(i+1)*t])
 		}
 	}
 	kern.Axpy(c.Alpha, v, dst)
@@ -141,7 +113,7 @@ type cgRun struct {
 	tol        float64
 	enough     []float64 // √(r'M⁻¹r) of each column to get to; nil for none
 	most       int       // iterations
-	single     bool      // whether apply works in single precision
+	inFloat32  bool      // whether apply works in single precision
 	widen      func()    // makes it work in double
 	left       func(x []float64) ([]float64, error)
 	start      []float64
@@ -155,7 +127,7 @@ func (r *cgRun) solve(x, right []float64) (solve.Report, error) {
 	result, err := solve.CG(r.apply, r.precondition, x, right, r.columns, r.tol, r.enough, r.most)
 	r.iterations, r.converged, r.residual = result.Iterations, result.Converged, result.Residual
 	// Rows in single precision want another look.
-	if err == nil && r.converged && r.enough != nil && (r.single || r.wanted() < r.tol) {
+	if err == nil && r.converged && r.enough != nil && (r.inFloat32 || r.wanted() < r.tol) {
 		err = r.goOn(x)
 	}
 	report := solve.Report{Solver: "cg", Iterations: r.iterations, Converged: r.converged, Gradient: r.residual}
@@ -178,11 +150,11 @@ func (r *cgRun) wanted() float64 {
 
 // goOn solves for what x leaves until that is out of sight.
 func (r *cgRun) goOn(x []float64) error {
-	if r.single {
+	if r.inFloat32 {
 		r.widen()
 	}
 	step := make([]float64, len(x))
-	for range refinements + 1 {
+	for range Refinements + 1 {
 		right, err := r.left(x)
 		if err != nil {
 			return err

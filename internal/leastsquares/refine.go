@@ -1,14 +1,12 @@
-package estimator
+package leastsquares
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
@@ -26,13 +24,13 @@ const (
 	// visible is the change of predictions, against the spread of the targets, that is not to depend
 	// on the order of summation.
 	visible = 1e-9
-	// refinements is how many passes over the rows are made at most.
-	refinements = 4
+	// Refinements is how many passes over the rows are made at most.
+	Refinements = 4
 	// contraction is the part of an error that a refinement may leave, else it is not tried.
 	contraction = 0.1
-	// visibleSingle and epsilonSingle take the places of visible and epsilon for sums in single precision.
-	visibleSingle = 1e-3
-	epsilonSingle = 0x1p-23
+	// visibleFloat32 and epsilonFloat32 take the places of visible and epsilon for sums in single precision.
+	visibleFloat32 = 1e-3
+	epsilonFloat32 = 0x1p-23
 )
 
 // precision is what is to be expected of sums of products.
@@ -41,7 +39,7 @@ type precision struct{ epsilon, visible float64 }
 // precisionOf returns that of sums in single precision, which are not meant to be as right, or double.
 func precisionOf(single bool) precision {
 	if single {
-		return precision{epsilonSingle, visibleSingle}
+		return precision{epsilonFloat32, visibleFloat32}
 	}
 	return precision{epsilon, visible}
 }
@@ -70,33 +68,25 @@ func steepness(w, spreads []float64) float64 {
 	return most
 }
 
-// leastPivot returns the smallest of the pivots of a Cholesky factor.
-func leastPivot(lower []float64, n int) float64 {
-	least := math.Inf(1)
-	for i := range n {
-		least = min(least, lower[i*n+i]*lower[i*n+i])
-	}
-	return least
-}
-
-// gradient is what a refinement adds up over the rows, for any number of weight vectors: Σ s·x·e and
+// Gradient is what a refinement adds up over the rows, for any number of weight vectors: Σ s·x·e and
 // Σ s·e with e = y − x'w − offset.
-type gradient struct {
-	cols, columns int
+type Gradient struct {
+	cols, Columns int
 	inputs        []float64 // cols × columns
 	sum           []float64 // by column
 	squares       []float64 // Σ s·e², by column
 }
 
-func newGradient(cols, columns int) *gradient {
-	return &gradient{cols: cols, columns: columns, inputs: make([]float64, cols*columns), sum: make([]float64, columns), squares: make([]float64, columns)}
+// NewGradient returns the gradient before any rows, of so many weight vectors.
+func NewGradient(cols, columns int) *Gradient {
+	return &Gradient{cols: cols, Columns: columns, inputs: make([]float64, cols*columns), sum: make([]float64, columns), squares: make([]float64, columns)}
 }
 
-// add adds rows of X, whose targets y are rows × columns and are overwritten; w is cols × columns,
+// Add adds rows of X, whose targets y are rows × columns and are overwritten; w is cols × columns,
 // weights nil means ones.
-func (g *gradient) add(X mat.Matrix, y, w, offset, weights []float64) {
+func (g *Gradient) Add(X mat.Matrix, y, w, offset, weights []float64) {
 	n, _ := X.Dims()
-	k := g.columns
+	k := g.Columns
 	scores := design.Borrow[float64](n * k)
 	defer scores.Release()
 	inner, in, out := kern.Dense(n, k, k, scores.List), kern.Dense(g.cols, k, k, w), kern.Dense(g.cols, k, k, g.inputs)
@@ -132,7 +122,7 @@ func (g *gradient) add(X mat.Matrix, y, w, offset, weights []float64) {
 // step turns the gradient of columns from to from+t, those of one weight vector for each target,
 // into the step A⁻¹g, and returns it with √(g'A⁻¹g), by how much it moves the predictions, against the
 // spreads of the targets.
-func (g *gradient) step(w []float64, from int, spreads, mean []float64, alpha float64, solve func([]float64)) (step []float64, size float64) {
+func (g *Gradient) step(w []float64, from int, spreads, mean []float64, alpha float64, solve func([]float64)) (step []float64, size float64) {
 	right := g.right(w, from, len(spreads), mean, alpha)
 	step = slices.Clone(right)
 	solve(step)
@@ -140,11 +130,11 @@ func (g *gradient) step(w []float64, from int, spreads, mean []float64, alpha fl
 }
 
 // right returns the gradient of t columns from the one given.
-func (g *gradient) right(w []float64, from, t int, mean []float64, alpha float64) []float64 {
+func (g *Gradient) right(w []float64, from, t int, mean []float64, alpha float64) []float64 {
 	out := make([]float64, len(w))
 	for i := range len(w) / t {
 		row := out[i*t : (i+1)*t]
-		copy(row, g.inputs[i*g.columns+from:])
+		copy(row, g.inputs[i*g.Columns+from:])
 		kern.Axpy(-mean[i], g.sum[from:from+t], row)
 	}
 	kern.Axpy(-alpha, w, out)
@@ -164,49 +154,6 @@ func moved(right, step, spreads []float64) float64 {
 		}
 	}
 	return most
-}
-
-// solution solves for the sums m of the rows by the factor of their system, which it sharpens where
-// refinements with the factor as it is would not do. Sums in single precision that do not do are made
-// again in double. The factor is nil where the system is singular.
-func (p *ridgeProblem) solution(ctx context.Context, m *moments) (w []float64, f *factor, report solve.Report, err error) {
-	report = solve.Report{Solver: "cholesky", Converged: true}
-	w = m.rightSide()
-	f, ok := m.factorise(ctx, p.Alpha)
-	enough := precisionOf(m.single)
-	if ok {
-		var size float64
-		f.solve(ctx, w, m.targets)
-		least := leastPivot(f.lower, f.cols)
-		if size, f.left = enough.roughness(w, m.spreads(), m.trace(), least); size*m.reach(least) <= enough.visible {
-			return w, f, report, nil
-		}
-	}
-	if !ok || f.left >= contraction {
-		if m.single {
-			return p.solutionInDouble(ctx)
-		}
-		if !ok && p.Alpha == 0 {
-			return p.singular(ctx, m)
-		}
-		if f, err = p.sharpen(ctx, m); err != nil {
-			return nil, nil, report, err
-		}
-		if f == nil {
-			return p.singular(ctx, m)
-		}
-		w = m.rightSide()
-		f.solve(ctx, w, m.targets)
-	}
-	left, floor, err := p.refine(ctx, m, f, w, enough.visible)
-	switch {
-	case err != nil:
-		return nil, nil, report, err
-	case left > enough.visible && m.single:
-		return p.solutionInDouble(ctx)
-	}
-	warnOfRounding(&report, p.Alpha, left, floor, enough.visible)
-	return w, f, report, nil
 }
 
 // tolerated is the change of predictions for new rows, against the spread of the targets, that the
@@ -240,19 +187,7 @@ func blur(w, meanSquares, spreads []float64, weight float64) float64 {
 	for i, v := range w {
 		scaled[i] = v * math.Sqrt(max(0, meanSquares[i/t])*weight)
 	}
-	return epsilonSingle * steepness(scaled, spreads)
-}
-
-// meanSquares returns Σ s·x² / Σ s of the leading columns.
-func (m *moments) meanSquares(cols int) []float64 {
-	out := make([]float64, cols)
-	for j := range out {
-		out[j] = m.gram[j*m.cols+j] / m.weight
-		if m.shift != nil {
-			out[j] += m.shift[j] * (2*m.sum[j]/m.weight + m.shift[j])
-		}
-	}
-	return out
+	return epsilonFloat32 * steepness(scaled, spreads)
 }
 
 // warnOfBlur tells of the rounding of features in single precision.
@@ -262,86 +197,13 @@ func warnOfBlur(r *solve.Report, alpha, blur float64) {
 	}
 }
 
-// reach returns by how much an error in the predictions may be larger for new rows than for those of the
-// fit: these tell nothing of weights in their null space, which only the least eigenvalue, alpha, holds.
-func (m *moments) reach(least float64) float64 {
-	if !m.short() {
-		return 1
-	}
-	return math.Sqrt(1 + m.trace()/least)
-}
-
-// short reports whether there are too few rows to determine the weights.
-func (m *moments) short() bool { return m.rows < m.cols || m.centred && m.rows == m.cols }
-
 func roundingWarning(alpha, left float64) string {
 	return fmt.Sprintf("with alpha %v rounding may move the predictions by %.1g of the spread of the targets; use a larger alpha", alpha, left)
 }
 
-// solutionInDouble is solution for rows in single precision, with all sums in double.
-func (p *ridgeProblem) solutionInDouble(ctx context.Context) (w []float64, f *factor, report solve.Report, err error) {
-	wide := *p
-	wide.rows = p.rows.Widened()
-	m, err := wide.moments(ctx)
-	if err != nil {
-		return nil, nil, report, err
-	}
-	return wide.solution(ctx, m)
-}
-
-// singular is solution for a singular system.
-func (p *ridgeProblem) singular(ctx context.Context, m *moments) (w []float64, _ *factor, report solve.Report, err error) {
-	w = m.rightSide()
-	system := make([]float64, m.cols*m.cols)
-	m.system(system, p.Alpha)
-	clearFixed(m.fixed(m.cols), w, m.targets)
-	rank, err := leastNorm(ctx, system, m.cols, w, m.targets)
-	report = solve.Report{Solver: "eigenvectors", Converged: true, Warnings: []string{singularWarning(p.Alpha, rank, m.cols)}}
-	return w, nil, report, err
-}
-
-// refine improves the solution w by passes over the rows, until what is left of its error is no more
-// than visible. It returns what may be left, and what the rounding of residuals leaves for new rows where
-// those of the fit are too few.
-func (p *ridgeProblem) refine(ctx context.Context, m *moments, f *factor, w []float64, visible float64) (left, floor float64, err error) {
-	mean, targetMean, spreads := m.mean(), m.targetMean(), m.spreads()
-	least := leastPivot(f.lower, f.cols)
-	for range refinements {
-		g := newGradient(m.cols, m.targets)
-		floor = 0
-		offset := intercepts(w, mean, targetMean)
-		if err := p.addGradient(ctx, m, g, w, offset); err != nil {
-			return 0, 0, err
-		}
-		if m.short() {
-			for j, spread := range spreads {
-				if spread > 0 {
-					floor = max(floor, epsilon*m.trace()/least*math.Sqrt(g.squares[j]/spread))
-				}
-			}
-		}
-		step, size := g.step(w, 0, spreads, mean, p.Alpha, func(b []float64) { f.solve(ctx, b, m.targets) })
-		kern.Axpy(1, step, w)
-		if left = f.left * size * m.reach(least); refined(left, visible) {
-			break
-		}
-	}
-	return left, floor, nil
-}
-
-// addGradient adds all rows to g.
-func (p *ridgeProblem) addGradient(ctx context.Context, m *moments, g *gradient, w, offset []float64) error {
-	return p.rows.Again(ctx, m.rows, func(first int, block datasets.Set) error {
-		y, _, weights, err := p.block(first, block)
-		if err != nil {
-			return err
-		}
-		return design.WhileWidened(block.X, func(X mat.Matrix) error {
-			g.add(X, slices.Clone(y), w, offset, weights)
-			return nil
-		})
-	})
-}
-
 // refined reports whether an error in the predictions is out of sight.
 func refined(left, visible float64) bool { return !(left > visible/32) }
+
+func singularWarning(alpha float64, rank, of int) string {
+	return fmt.Sprintf("with alpha %v the system is singular (rank %d of %d): the solution of least norm was taken", alpha, rank, of)
+}

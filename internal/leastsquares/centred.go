@@ -1,9 +1,10 @@
-package estimator
+package leastsquares
 
 import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -23,20 +24,20 @@ type centredRows struct {
 	mean, targetMean []float64
 	weights          []float64
 	total            float64
-	kept             []int // the row of the data that each row was
+	from             []int // the row of the data that each row was
 }
 
 // centred reads all rows.
-func (p *ridgeProblem) centred(ctx context.Context) (*centredRows, error) {
+func (p *Problem) centred(ctx context.Context) (*centredRows, error) {
 	r, err := p.rows.Gather(ctx)
 	if err != nil {
 		return nil, err
 	}
-	y, t, err := p.targets(0, *r.Set)
+	y, t, err := p.Targets(0, *r.Set)
 	if err != nil {
 		return nil, err
 	}
-	weights, err := p.weights(0, *r.Set)
+	weights, err := p.Weights(0, *r.Set)
 	if err != nil {
 		return nil, err
 	}
@@ -47,12 +48,12 @@ func (p *ridgeProblem) centred(ctx context.Context) (*centredRows, error) {
 			s = weights[i]
 		}
 		if s > 0 {
-			c.weights, c.kept = append(c.weights, s), append(c.kept, i)
+			c.weights, c.from = append(c.weights, s), append(c.from, i)
 			c.y = append(c.y, y[i*t:(i+1)*t]...)
 			c.total += s
 		}
 	}
-	if c.n = len(c.kept); c.n == 0 {
+	if c.n = len(c.from); c.n == 0 {
 		return nil, errors.New("every weight is 0")
 	}
 	if p.Intercept {
@@ -72,13 +73,13 @@ func (p *ridgeProblem) centred(ctx context.Context) (*centredRows, error) {
 // takeDense keeps the inputs of dense rows, and reports whether all are finite.
 func (c *centredRows) takeDense(ctx context.Context, X mat.Matrix, intercept bool) bool {
 	c.x = make([]float64, c.n*c.cols)
-	for k, i := range c.kept {
+	for k, i := range c.from {
 		if k%design.RowsAtOnce == 0 && ctx.Err() != nil {
 			break
 		}
 		design.WriteRow(c.x[k*c.cols:(k+1)*c.cols], X, i)
 	}
-	if !design.Finite(c.x) {
+	if !kern.Finite(c.x) {
 		return false
 	}
 	if intercept {
@@ -92,9 +93,9 @@ func (c *centredRows) takeDense(ctx context.Context, X mat.Matrix, intercept boo
 func (c *centredRows) takeSparse(_ context.Context, X mat.Matrix, intercept bool) bool {
 	c.sparse = X.(*sparse.CSR)
 	if n, _ := X.Dims(); n != c.n {
-		c.sparse = c.sparse.Select(c.kept)
+		c.sparse = c.sparse.Select(c.from)
 	}
-	if _, _, values := c.sparse.Raw(); !design.Finite(values) {
+	if _, _, values := c.sparse.Raw(); !kern.Finite(values) {
 		return false
 	}
 	if intercept {
@@ -256,4 +257,74 @@ func columnSums(x []float64, cols int) []float64 {
 		kern.Axpy(1, x[at:at+cols], sums)
 	}
 	return sums
+}
+
+// tiles reads the columns of the centred rows as rows, and one more where rows are centred: √τ·u with
+// u_i = √(s_i/Σs), τ the trace of the kernel. The kernel has a zero there that is none of its rank's,
+// for u meets no centred target.
+func (c *centredRows) tiles(ctx context.Context, tau float64) tileReader {
+	const size = 512
+	hold := make([]float64, c.n*min(size, c.cols))
+	return func(yield func(kern.View[float64])) error {
+		for lo := 0; lo < c.cols; lo += size {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			hi := min(lo+size, c.cols)
+			tile := kern.Dense(c.n, hi-lo, hi-lo, hold)
+			for i := range c.n {
+				c.part(tile.Row(i), i, lo)
+			}
+			yield(tile.T())
+		}
+		if tau > 0 {
+			yield(kern.Dense(1, c.n, c.n, c.along(math.Sqrt(tau))))
+		}
+		return nil
+	}
+}
+
+// along returns the unit vector √(s/Σs) times a factor.
+func (c *centredRows) along(factor float64) []float64 {
+	u := make([]float64, c.n)
+	for i, s := range c.weights {
+		u[i] = factor * math.Sqrt(s/c.total)
+	}
+	return u
+}
+
+// lift adds τ·uu', which tiles says more of, to the lower triangle of a kernel of rows that are
+// centred, and returns τ.
+func (c *centredRows) lift(kernel []float64, centred bool) (tau float64) {
+	if !centred {
+		return 0
+	}
+	tau = trace(kernel, c.n)
+	u := c.along(1)
+	for i, v := range u {
+		kern.Axpy(tau*v, u[:i+1], kernel[i*c.n:i*c.n+i+1])
+	}
+	return tau
+}
+
+// part writes row i from column lo on to dst.
+func (c *centredRows) part(dst []float64, i, lo int) {
+	if c.sparse == nil {
+		copy(dst, c.x[i*c.cols+lo:])
+		return
+	}
+	columns, values := c.sparse.Row(i)
+	shared, _ := c.sparse.Shared()
+	for j := range dst {
+		dst[j] = -c.mean[lo+j]
+	}
+	from, _ := slices.BinarySearch(columns, uint32(lo))
+	for at := from; at < len(columns) && int(columns[at]) < lo+len(dst); at++ {
+		v := shared
+		if values != nil {
+			v = values[at]
+		}
+		dst[int(columns[at])-lo] += v
+	}
+	kern.Scale(math.Sqrt(c.weights[i]), dst)
 }

@@ -1,4 +1,4 @@
-package estimator
+package leastsquares
 
 import (
 	"context"
@@ -18,20 +18,20 @@ import (
 // diagonalMoments is moments with no more than the diagonal of the Gram matrix, for conjugate
 // gradients. Nothing is shifted.
 type diagonalMoments struct {
-	moments
+	Moments
 	diagonal []float64 // Σ s·x²
 }
 
-func (p *ridgeProblem) diagonalMoments(ctx context.Context) (*diagonalMoments, error) {
+func (p *Problem) diagonalMoments(ctx context.Context) (*diagonalMoments, error) {
 	var m *diagonalMoments
 	err := p.rows.Each(ctx, func(first int, block datasets.Set) error {
-		y, count, weights, err := p.block(first, block)
+		y, count, weights, err := p.Block(first, block)
 		if err != nil {
 			return err
 		}
 		if m == nil {
-			m = &diagonalMoments{diagonal: make([]float64, p.rows.Cols), moments: moments{
-				cols: p.rows.Cols, targets: count, centred: p.Intercept, targetShift: make([]float64, count),
+			m = &diagonalMoments{diagonal: make([]float64, p.rows.Cols), Moments: Moments{
+				Cols: p.rows.Cols, targets: count, centred: p.Intercept, targetShift: make([]float64, count),
 				sum: make([]float64, p.rows.Cols), targetSum: make([]float64, count),
 				cross: make([]float64, p.rows.Cols*count), squares: make([]float64, count)}}
 		}
@@ -39,7 +39,7 @@ func (p *ridgeProblem) diagonalMoments(ctx context.Context) (*diagonalMoments, e
 			return fmt.Errorf("rows from %d: %d targets, wanted %d", first, count, m.targets)
 		}
 		m.addBlock(block.X, y, weights)
-		if !design.Finite(m.diagonal) {
+		if !kern.Finite(m.diagonal) {
 			return design.NameFault(first, block)
 		}
 		return nil
@@ -49,7 +49,7 @@ func (p *ridgeProblem) diagonalMoments(ctx context.Context) (*diagonalMoments, e
 		return nil, err
 	case m == nil:
 		return nil, fmt.Errorf("%w: no rows", datasets.ErrEmpty)
-	case m.weight == 0:
+	case m.Weight == 0:
 		return nil, errors.New("every weight is 0")
 	}
 	return m, nil
@@ -62,7 +62,7 @@ func (m *diagonalMoments) addBlock(X mat.Matrix, y, weights []float64) {
 		weights = slices.Repeat([]float64{1}, n)
 	}
 	m.rows += n
-	m.weight += kern.Sum(weights)
+	m.Weight += kern.Sum(weights)
 	weighted := make([]float64, len(y))
 	m.addTargets(weighted, y, weights, n)
 	right, cross := kern.Dense(n, m.targets, m.targets, weighted), kern.Dense(d, m.targets, m.targets, m.cross)
@@ -82,7 +82,7 @@ func (m *diagonalMoments) centredDiagonal() []float64 {
 	out := slices.Clone(m.diagonal)
 	if m.centred {
 		for j, s := range m.sum {
-			if out[j] -= s * s / m.weight; out[j] <= 16*epsilon*m.diagonal[j] {
+			if out[j] -= s * s / m.Weight; out[j] <= 16*epsilon*m.diagonal[j] {
 				out[j] = 0
 			}
 		}
@@ -92,8 +92,8 @@ func (m *diagonalMoments) centredDiagonal() []float64 {
 
 // product adds X'S(Xv) over rows to dst; v is cols × targets.
 func (m *diagonalMoments) product(dst, v []float64, X mat.Matrix, weights []float64) {
-	if narrow, ok := X.(*single.Dense); ok {
-		m.productSingle(dst, v, design.ViewFloat32(narrow), weights)
+	if short, ok := X.(*single.Dense); ok {
+		m.productFloat32(dst, v, design.ViewFloat32(short), weights)
 		return
 	}
 	n, d := X.Dims()
@@ -127,8 +127,8 @@ func (m *diagonalMoments) product(dst, v []float64, X mat.Matrix, weights []floa
 	}
 }
 
-// productSingle is product of rows in single precision, with sums over tiles of them in double.
-func (m *diagonalMoments) productSingle(dst, v []float64, X kern.View[float32], weights []float64) {
+// productFloat32 is product of rows in single precision, with sums over tiles of them in double.
+func (m *diagonalMoments) productFloat32(dst, v []float64, X kern.View[float32], weights []float64) {
 	const size = 256
 	n, d, t := X.Rows, X.Cols, m.targets
 	scores, short, own := design.Borrow[float64](size*t), design.Borrow[float32](d*t), design.Borrow[float32]((size+d)*t)
