@@ -1,4 +1,4 @@
-package estimator
+package leastsquares
 
 import (
 	"math"
@@ -6,14 +6,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
 // dual solves (X̃X̃' + alpha·I)a = ỹ, for weights X̃'a that are sums of rows whatever the residual. Each
 // step takes two passes over the data.
-func (c *ridgeCG) dual() (w []float64, report Report, err error) {
-	c.rows = c.rows.widened()
+func (c *ridgeCG) dual() (w []float64, report solve.Report, err error) {
+	c.rows = c.rows.Widened()
 	right, diagonal, err := c.dualStart()
 	if err != nil {
 		return nil, report, err
@@ -58,8 +60,8 @@ func (c *ridgeCG) dualGoal(diagonal []float64) []float64 {
 
 // eachBlock calls f for each block with the roots of its rows' weights.
 func (c *ridgeCG) eachBlock(f func(first int, X mat.Matrix, roots []float64, y []float64)) error {
-	return c.rows.again(c.ctx, c.m.rows, func(first int, block datasets.Set) error {
-		y, _, weights, err := c.block(first, block)
+	return c.rows.Again(c.ctx, c.m.rows, func(first int, block datasets.Set) error {
+		y, _, weights, err := c.Block(first, block)
 		if err != nil {
 			return err
 		}
@@ -77,13 +79,13 @@ func (c *ridgeCG) eachBlock(f func(first int, X mat.Matrix, roots []float64, y [
 // dualStart returns ỹ and the squared norms of the rows x̃.
 func (c *ridgeCG) dualStart() (y, squares []float64, err error) {
 	t, targetMean := c.m.targets, c.m.targetMean()
-	row := make([]float64, c.m.cols)
+	row := make([]float64, c.m.Cols)
 	err = c.eachBlock(func(_ int, X mat.Matrix, roots, targets []float64) {
 		for i, s := range roots {
 			for j, v := range targets[i*t : (i+1)*t] {
 				y = append(y, s*(v-targetMean[j]))
 			}
-			writeRow(row, X, i)
+			design.WriteRow(row, X, i)
 			kern.Axpy(-1, c.mean, row)
 			squares = append(squares, s*s*kern.Dot(row, row))
 		}
@@ -93,7 +95,7 @@ func (c *ridgeCG) dualStart() (y, squares []float64, err error) {
 
 // combine returns X̃'a.
 func (c *ridgeCG) combine(a []float64) ([]float64, error) {
-	d, t := c.m.cols, c.m.targets
+	d, t := c.m.Cols, c.m.targets
 	w, sums := make([]float64, d*t), make([]float64, t)
 	err := c.eachBlock(func(first int, X mat.Matrix, roots, _ []float64) {
 		n := len(roots)
@@ -104,9 +106,9 @@ func (c *ridgeCG) combine(a []float64) ([]float64, error) {
 		}
 		out, right := kern.Dense(d, t, t, w), kern.Dense(n, t, t, part)
 		if csr, ok := X.(*sparse.CSR); ok {
-			kern.SparseMulT(out, compressed(csr), right, true)
+			kern.SparseMulT(out, design.Compressed(csr), right, true)
 		} else {
-			kern.Mul(out, view(X.(*mat.Dense)).T(), right, true)
+			kern.Mul(out, design.View(X.(*mat.Dense)).T(), right, true)
 		}
 	})
 	for i, v := range c.mean {
@@ -117,15 +119,15 @@ func (c *ridgeCG) combine(a []float64) ([]float64, error) {
 
 // project writes X̃w to dst.
 func (c *ridgeCG) project(dst, w []float64) error {
-	d, t := c.m.cols, c.m.targets
+	d, t := c.m.Cols, c.m.targets
 	offset := intercepts(w, c.mean, make([]float64, t))
 	return c.eachBlock(func(first int, X mat.Matrix, roots, _ []float64) {
 		n := len(roots)
 		out, in := kern.Dense(n, t, t, dst[first*t:(first+n)*t]), kern.Dense(d, t, t, w)
 		if csr, ok := X.(*sparse.CSR); ok {
-			kern.SparseMul(out, compressed(csr), in, false)
+			kern.SparseMul(out, design.Compressed(csr), in, false)
 		} else {
-			kern.Mul(out, view(X.(*mat.Dense)), in, false)
+			kern.Mul(out, design.View(X.(*mat.Dense)), in, false)
 		}
 		for i, s := range roots {
 			row := dst[(first+i)*t : (first+i+1)*t]

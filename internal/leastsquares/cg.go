@@ -1,4 +1,4 @@
-package estimator
+package leastsquares
 
 import (
 	"context"
@@ -13,47 +13,19 @@ import (
 // ridgeCG solves (X'SX − W·x̄x̄' + alpha·I)w = X'S(y−ȳ) by conjugate gradients: the centring is implicit,
 // so that sparse rows stay as they are.
 type ridgeCG struct {
-	*ridgeProblem
+	*Problem
 	ctx            context.Context
 	m              *diagonalMoments
 	mean, diagonal []float64
 }
 
-func (p *ridgeProblem) cg(ctx context.Context) (linear, error) {
-	kept := *p
-	var err error
-	if kept.rows, err = p.rows.kept(ctx); err != nil {
-		return linear{}, err
-	}
-	m, err := kept.diagonalMoments(ctx)
-	if err != nil {
-		return linear{}, err
-	}
-	c := &ridgeCG{ridgeProblem: &kept, ctx: ctx, m: m, mean: m.mean(), diagonal: m.centredDiagonal()}
-	solve := c.primal
-	if c.drifts() {
-		solve = c.dual
-	}
-	w, report, err := solve()
-	if err != nil {
-		return linear{}, err
-	}
-	if p.rows.single {
-		squares := make([]float64, m.cols)
-		kern.Axpy(1/m.weight, m.diagonal, squares)
-		report.warnOfBlur(p.Alpha, blur(w, squares, m.spreads(), m.weight))
-	}
-	report.Objective = max(0, m.spread()-kern.Dot(w, m.rightSide()))
-	return newLinear(w, intercepts(w, c.mean, m.targetMean()), report)
-}
-
 // primal solves for the weights.
-func (c *ridgeCG) primal() (w []float64, report Report, err error) {
+func (c *ridgeCG) primal() (w []float64, report solve.Report, err error) {
 	right := c.m.rightSide()
 	w = make([]float64, len(right))
 	run := &cgRun{apply: c.apply, diagonal: c.diagonal, alpha: c.Alpha, columns: c.m.targets, tol: c.Tol, enough: c.goal(),
-		most: c.MaxIter, single: c.rows.single, left: c.gradient}
-	run.widen = func() { c.rows = c.rows.widened() }
+		most: c.MaxIter, inFloat32: c.rows.Float32, left: c.gradient}
+	run.widen = func() { c.rows = c.rows.Widened() }
 	report, err = run.solve(w, right)
 	return w, report, err
 }
@@ -87,8 +59,8 @@ func (c *ridgeCG) goal() []float64 {
 		largest = max(largest, v)
 	}
 	visible := 100 * c.Tol
-	if c.rows.single {
-		visible = max(visible, visibleSingle)
+	if c.rows.Float32 {
+		visible = max(visible, visibleFloat32)
 	}
 	out := c.m.spreads()
 	for j, spread := range out {
@@ -99,8 +71,8 @@ func (c *ridgeCG) goal() []float64 {
 
 // gradient returns what w leaves of the right side.
 func (c *ridgeCG) gradient(w []float64) ([]float64, error) {
-	g := newGradient(c.m.cols, c.m.targets)
-	if err := c.addGradient(c.ctx, &c.m.moments, g, w, intercepts(w, c.mean, c.m.targetMean())); err != nil {
+	g := NewGradient(c.m.Cols, c.m.targets)
+	if err := c.addGradient(c.ctx, &c.m.Moments, g, w, intercepts(w, c.mean, c.m.targetMean())); err != nil {
 		return nil, err
 	}
 	return g.right(w, 0, c.m.targets, c.mean, c.Alpha), nil
@@ -110,8 +82,8 @@ func (c *ridgeCG) gradient(w []float64) ([]float64, error) {
 func (c *ridgeCG) apply(dst, v []float64) error {
 	clear(dst)
 	t := c.m.targets
-	err := c.rows.again(c.ctx, c.m.rows, func(first int, block datasets.Set) error {
-		weights, err := c.weights(first, block)
+	err := c.rows.Again(c.ctx, c.m.rows, func(first int, block datasets.Set) error {
+		weights, err := c.Weights(first, block)
 		if err == nil {
 			c.m.product(dst, v, block.X, weights)
 		}
@@ -122,9 +94,9 @@ func (c *ridgeCG) apply(dst, v []float64) error {
 	}
 	if c.Intercept {
 		inner := make([]float64, t)
-		kern.MulVec(inner, kern.Dense(c.m.cols, t, t, v).T(), c.mean, false)
+		kern.MulVec(inner, kern.Dense(c.m.Cols, t, t, v).T(), c.mean, false)
 		for i, mean := range c.mean {
-			kern.Axpy(-c.m.weight*mean, inner, dst[i*t:(i+1)*t])
+			kern.Axpy(-c.m.Weight*mean, inner, dst[i*t:(i+1)*t])
 		}
 	}
 	kern.Axpy(c.Alpha, v, dst)
@@ -141,7 +113,7 @@ type cgRun struct {
 	tol        float64
 	enough     []float64 // √(r'M⁻¹r) of each column to get to; nil for none
 	most       int       // iterations
-	single     bool      // whether apply works in single precision
+	inFloat32  bool      // whether apply works in single precision
 	widen      func()    // makes it work in double
 	left       func(x []float64) ([]float64, error)
 	start      []float64
@@ -150,15 +122,15 @@ type cgRun struct {
 	residual   float64 // relative to the start
 }
 
-func (r *cgRun) solve(x, right []float64) (Report, error) {
+func (r *cgRun) solve(x, right []float64) (solve.Report, error) {
 	r.start = r.norms(right)
 	result, err := solve.CG(r.apply, r.precondition, x, right, r.columns, r.tol, r.enough, r.most)
 	r.iterations, r.converged, r.residual = result.Iterations, result.Converged, result.Residual
 	// Rows in single precision want another look.
-	if err == nil && r.converged && r.enough != nil && (r.single || r.wanted() < r.tol) {
+	if err == nil && r.converged && r.enough != nil && (r.inFloat32 || r.wanted() < r.tol) {
 		err = r.goOn(x)
 	}
-	report := Report{Solver: "cg", Iterations: r.iterations, Converged: r.converged, Gradient: r.residual}
+	report := solve.Report{Solver: "cg", Iterations: r.iterations, Converged: r.converged, Gradient: r.residual}
 	if !r.converged {
 		report.Warnings = append(report.Warnings, fmt.Sprintf("not converged after %d iterations: the residual is %.2g of its start, wanted %.2g", r.iterations, r.residual, r.wanted()))
 	}
@@ -178,11 +150,11 @@ func (r *cgRun) wanted() float64 {
 
 // goOn solves for what x leaves until that is out of sight.
 func (r *cgRun) goOn(x []float64) error {
-	if r.single {
+	if r.inFloat32 {
 		r.widen()
 	}
 	step := make([]float64, len(x))
-	for range refinements + 1 {
+	for range Refinements + 1 {
 		right, err := r.left(x)
 		if err != nil {
 			return err

@@ -1,12 +1,14 @@
-package estimator
+package leastsquares
 
 import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -22,36 +24,36 @@ type centredRows struct {
 	mean, targetMean []float64
 	weights          []float64
 	total            float64
-	kept             []int // the row of the data that each row was
+	from             []int // the row of the data that each row was
 }
 
 // centred reads all rows.
-func (p *ridgeProblem) centred(ctx context.Context) (*centredRows, error) {
-	r, err := p.rows.gather(ctx)
+func (p *Problem) centred(ctx context.Context) (*centredRows, error) {
+	r, err := p.rows.Gather(ctx)
 	if err != nil {
 		return nil, err
 	}
-	y, t, err := p.targets(0, *r.set)
+	y, t, err := p.Targets(0, *r.Set)
 	if err != nil {
 		return nil, err
 	}
-	weights, err := p.weights(0, *r.set)
+	weights, err := p.Weights(0, *r.Set)
 	if err != nil {
 		return nil, err
 	}
-	c := &centredRows{cols: r.cols, targets: t, mean: make([]float64, r.cols), targetMean: make([]float64, t)}
-	for i := range r.n {
+	c := &centredRows{cols: r.Cols, targets: t, mean: make([]float64, r.Cols), targetMean: make([]float64, t)}
+	for i := range r.N {
 		s := 1.0
 		if weights != nil {
 			s = weights[i]
 		}
 		if s > 0 {
-			c.weights, c.kept = append(c.weights, s), append(c.kept, i)
+			c.weights, c.from = append(c.weights, s), append(c.from, i)
 			c.y = append(c.y, y[i*t:(i+1)*t]...)
 			c.total += s
 		}
 	}
-	if c.n = len(c.kept); c.n == 0 {
+	if c.n = len(c.from); c.n == 0 {
 		return nil, errors.New("every weight is 0")
 	}
 	if p.Intercept {
@@ -59,11 +61,11 @@ func (p *ridgeProblem) centred(ctx context.Context) (*centredRows, error) {
 	}
 	scaleRows(c.y, t, c.weights)
 	take := c.takeDense
-	if _, ok := r.set.X.(*sparse.CSR); ok {
+	if _, ok := r.Set.X.(*sparse.CSR); ok {
 		take = c.takeSparse
 	}
-	if !take(ctx, r.set.X, p.Intercept) {
-		return nil, nameFault(0, *r.set)
+	if !take(ctx, r.Set.X, p.Intercept) {
+		return nil, design.NameFault(0, *r.Set)
 	}
 	return c, ctx.Err()
 }
@@ -71,13 +73,13 @@ func (p *ridgeProblem) centred(ctx context.Context) (*centredRows, error) {
 // takeDense keeps the inputs of dense rows, and reports whether all are finite.
 func (c *centredRows) takeDense(ctx context.Context, X mat.Matrix, intercept bool) bool {
 	c.x = make([]float64, c.n*c.cols)
-	for k, i := range c.kept {
-		if k%rowsAtOnce == 0 && ctx.Err() != nil {
+	for k, i := range c.from {
+		if k%design.RowsAtOnce == 0 && ctx.Err() != nil {
 			break
 		}
-		writeRow(c.x[k*c.cols:(k+1)*c.cols], X, i)
+		design.WriteRow(c.x[k*c.cols:(k+1)*c.cols], X, i)
 	}
-	if !finite(c.x) {
+	if !kern.Finite(c.x) {
 		return false
 	}
 	if intercept {
@@ -91,13 +93,13 @@ func (c *centredRows) takeDense(ctx context.Context, X mat.Matrix, intercept boo
 func (c *centredRows) takeSparse(_ context.Context, X mat.Matrix, intercept bool) bool {
 	c.sparse = X.(*sparse.CSR)
 	if n, _ := X.Dims(); n != c.n {
-		c.sparse = c.sparse.Select(c.kept)
+		c.sparse = c.sparse.Select(c.from)
 	}
-	if _, _, values := c.sparse.Raw(); !finite(values) {
+	if _, _, values := c.sparse.Raw(); !kern.Finite(values) {
 		return false
 	}
 	if intercept {
-		kern.SparseMulVecT(c.mean, compressed(c.sparse), c.weights, false)
+		kern.SparseMulVecT(c.mean, design.Compressed(c.sparse), c.weights, false)
 		kern.Scale(1/c.total, c.mean)
 	}
 	return true
@@ -120,7 +122,7 @@ func centre(ctx context.Context, x, mean, weights []float64, total float64) {
 	for range 2 { // the second round measures from near the mean
 		shift := make([]float64, d)
 		for i, s := range weights {
-			if i%rowsAtOnce == 0 && ctx.Err() != nil {
+			if i%design.RowsAtOnce == 0 && ctx.Err() != nil {
 				return
 			}
 			row := x[i*d : (i+1)*d]
@@ -143,7 +145,7 @@ func (c *centredRows) kernel(ctx context.Context) ([]float64, error) {
 	}
 	addSparseKernel(ctx, k, c.sparse)
 	along := make([]float64, c.n) // x_i'x̄
-	kern.SparseMulVec(along, compressed(c.sparse), c.mean, false)
+	kern.SparseMulVec(along, design.Compressed(c.sparse), c.mean, false)
 	square := kern.Dot(c.mean, c.mean)
 	kern.Parallel(c.n, 64, func(lo, hi int) {
 		for i := lo; i < hi && ctx.Err() == nil; i++ {
@@ -208,7 +210,7 @@ func (c *centredRows) coefficients(a []float64) []float64 {
 	}
 	a = append([]float64(nil), a...)
 	scaleRows(a, t, c.weights)
-	kern.SparseMulT(kern.Dense(c.cols, t, t, w), compressed(c.sparse), kern.Dense(c.n, t, t, a), false)
+	kern.SparseMulT(kern.Dense(c.cols, t, t, w), design.Compressed(c.sparse), kern.Dense(c.n, t, t, a), false)
 	total := columnSums(a, t)
 	for j, m := range c.mean {
 		kern.Axpy(-m, total, w[j*t:(j+1)*t])
@@ -223,7 +225,7 @@ func (c *centredRows) residuals(w []float64) []float64 {
 	if c.sparse == nil {
 		kern.Mul(kern.Dense(c.n, t, t, out), kern.Dense(c.n, c.cols, c.cols, c.x), kern.Dense(c.cols, t, t, w), false)
 	} else {
-		kern.SparseMul(kern.Dense(c.n, t, t, out), compressed(c.sparse), kern.Dense(c.cols, t, t, w), false)
+		kern.SparseMul(kern.Dense(c.n, t, t, out), design.Compressed(c.sparse), kern.Dense(c.cols, t, t, w), false)
 		offset := make([]float64, t) // x̄'w
 		kern.MulVecT(offset, kern.Dense(c.cols, t, t, w), c.mean, false)
 		for i := range c.n {
@@ -255,4 +257,74 @@ func columnSums(x []float64, cols int) []float64 {
 		kern.Axpy(1, x[at:at+cols], sums)
 	}
 	return sums
+}
+
+// tiles reads the columns of the centred rows as rows, and one more where rows are centred: √τ·u with
+// u_i = √(s_i/Σs), τ the trace of the kernel. The kernel has a zero there that is none of its rank's,
+// for u meets no centred target.
+func (c *centredRows) tiles(ctx context.Context, tau float64) tileReader {
+	const size = 512
+	hold := make([]float64, c.n*min(size, c.cols))
+	return func(yield func(kern.View[float64])) error {
+		for lo := 0; lo < c.cols; lo += size {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			hi := min(lo+size, c.cols)
+			tile := kern.Dense(c.n, hi-lo, hi-lo, hold)
+			for i := range c.n {
+				c.part(tile.Row(i), i, lo)
+			}
+			yield(tile.T())
+		}
+		if tau > 0 {
+			yield(kern.Dense(1, c.n, c.n, c.along(math.Sqrt(tau))))
+		}
+		return nil
+	}
+}
+
+// along returns the unit vector √(s/Σs) times a factor.
+func (c *centredRows) along(factor float64) []float64 {
+	u := make([]float64, c.n)
+	for i, s := range c.weights {
+		u[i] = factor * math.Sqrt(s/c.total)
+	}
+	return u
+}
+
+// lift adds τ·uu', which tiles says more of, to the lower triangle of a kernel of rows that are
+// centred, and returns τ.
+func (c *centredRows) lift(kernel []float64, centred bool) (tau float64) {
+	if !centred {
+		return 0
+	}
+	tau = trace(kernel, c.n)
+	u := c.along(1)
+	for i, v := range u {
+		kern.Axpy(tau*v, u[:i+1], kernel[i*c.n:i*c.n+i+1])
+	}
+	return tau
+}
+
+// part writes row i from column lo on to dst.
+func (c *centredRows) part(dst []float64, i, lo int) {
+	if c.sparse == nil {
+		copy(dst, c.x[i*c.cols+lo:])
+		return
+	}
+	columns, values := c.sparse.Row(i)
+	shared, _ := c.sparse.Shared()
+	for j := range dst {
+		dst[j] = -c.mean[lo+j]
+	}
+	from, _ := slices.BinarySearch(columns, uint32(lo))
+	for at := from; at < len(columns) && int(columns[at]) < lo+len(dst); at++ {
+		v := shared
+		if values != nil {
+			v = values[at]
+		}
+		dst[int(columns[at])-lo] += v
+	}
+	kern.Scale(math.Sqrt(c.weights[i]), dst)
 }

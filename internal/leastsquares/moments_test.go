@@ -1,4 +1,4 @@
-package estimator
+package leastsquares
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -23,20 +24,20 @@ func far(seed uint64, n int) (x *mat.Dense, y, weights []float64) {
 	return x, y, weights
 }
 
-func sums(x mat.Matrix, y, weights []float64, lo, hi int) *moments {
-	m := newMoments(4, 2, true)
-	if err := m.add(context.Background(), x.(*mat.Dense).Slice(lo, hi, 0, 4), y[2*lo:2*hi], weights[lo:hi]); err != nil {
+func sums(x mat.Matrix, y, weights []float64, lo, hi int) *Moments {
+	m := NewMoments(4, 2, true)
+	if err := m.Add(context.Background(), x.(*mat.Dense).Slice(lo, hi, 0, 4), y[2*lo:2*hi], weights[lo:hi]); err != nil {
 		panic(err)
 	}
 	return m
 }
 
-func solved(m *moments, alpha float64) (linear, error) {
-	return (&ridgeProblem{Ridge: Ridge{Alpha: alpha}}).ridge(context.Background(), m)
+func solved(m *Moments, alpha float64) (solve.Linear, error) {
+	return (&Problem{Ridge: Ridge{Alpha: alpha}}).SolveMoments(context.Background(), m)
 }
 
 // sameSolution compares the ridge solutions of two moments.
-func sameSolution(t *testing.T, what string, got, want *moments, tol float64) {
+func sameSolution(t *testing.T, what string, got, want *Moments, tol float64) {
 	t.Helper()
 	a, err := solved(got, 0.5)
 	if err != nil {
@@ -46,18 +47,18 @@ func sameSolution(t *testing.T, what string, got, want *moments, tol float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, v := range a.coef.RawMatrix().Data {
-		if w := b.coef.RawMatrix().Data[i]; math.Abs(v-w) > tol*math.Max(1, math.Abs(w)) {
+	for i, v := range a.Weights {
+		if w := b.Weights[i]; math.Abs(v-w) > tol*math.Max(1, math.Abs(w)) {
 			t.Errorf("%s: coefficient %d is %.12g, want %.12g", what, i, v, w)
 		}
 	}
-	for i, v := range a.intercept {
-		if w := b.intercept[i]; math.Abs(v-w) > 1e7*tol {
+	for i, v := range a.Intercept {
+		if w := b.Intercept[i]; math.Abs(v-w) > 1e7*tol {
 			t.Errorf("%s: intercept %d is %.12g, want %.12g", what, i, v, w)
 		}
 	}
-	if math.Abs(a.report.Objective-b.report.Objective) > 1e3*tol*b.report.Objective {
-		t.Errorf("%s: objective %.12g, want %.12g", what, a.report.Objective, b.report.Objective)
+	if math.Abs(a.Report.Objective-b.Report.Objective) > 1e3*tol*b.Report.Objective {
+		t.Errorf("%s: objective %.12g, want %.12g", what, a.Report.Objective, b.Report.Objective)
 	}
 }
 
@@ -65,14 +66,14 @@ func sameSolution(t *testing.T, what string, got, want *moments, tol float64) {
 func TestMomentsMergeAndSubtract(t *testing.T) {
 	x, y, w := far(1, 60)
 	whole, head, tail := sums(x, y, w, 0, 60), sums(x, y, w, 0, 25), sums(x, y, w, 25, 60)
-	merged := newMoments(4, 2, true)
+	merged := NewMoments(4, 2, true)
 	merged.merge(head)
 	merged.merge(tail)
 	sameSolution(t, "merged", merged, whole, 1e-9)
 	if merged.rows != 60 || head.rows != 25 {
 		t.Errorf("%d rows merged, %d in the part", merged.rows, head.rows)
 	}
-	rest := newMoments(4, 2, true)
+	rest := NewMoments(4, 2, true)
 	rest.merge(whole)
 	rest.subtract(head)
 	sameSolution(t, "subtracted", rest, tail, 1e-9)
@@ -98,8 +99,8 @@ func TestMomentsCentreCarefully(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range a.coef.RawMatrix().Data {
-		if got, want := a.coef.RawMatrix().Data[i], b.coef.RawMatrix().Data[i]; math.Abs(got-want) > 1e-9 {
+	for i := range a.Weights {
+		if got, want := a.Weights[i], b.Weights[i]; math.Abs(got-want) > 1e-9 {
 			t.Errorf("coefficient %d is %.15g, want %.15g", i, got, want)
 		}
 	}
@@ -113,8 +114,8 @@ func TestMomentsOfSparseRows(t *testing.T) {
 		x.Set(i, rng.IntN(4), 1)
 		y[2*i], y[2*i+1], w[i] = rng.NormFloat64(), rng.NormFloat64(), rng.Float64()
 	}
-	thin := newMoments(4, 2, true)
-	if err := thin.add(context.Background(), sparse.FromDense(x), y, w); err != nil {
+	thin := NewMoments(4, 2, true)
+	if err := thin.Add(context.Background(), sparse.FromDense(x), y, w); err != nil {
 		t.Fatal(err)
 	}
 	sameSolution(t, "sparse", thin, sums(x, y, w, 0, 30), 1e-10)
