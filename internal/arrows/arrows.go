@@ -52,6 +52,9 @@ var Allowed = map[string][]string{
 	"experiment":  {"pipeline", "gridsearch", "transformer", "estimator", "metrics", "datasets/...", "sparse", "param", "model", "internal/memory"},
 	"cmd/bochner": {"experiment"},
 
+	// The front door, at the root of the module.
+	".": {"experiment", "gridsearch", "pipeline", "transformer", "estimator", "datasets", "sparse"},
+
 	// Runs the benchmarks, and the peers', as programs.
 	"bench/compare": {},
 
