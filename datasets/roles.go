@@ -30,6 +30,8 @@ type Roles struct {
 	// Where Target is empty the schema's targets are read if the file has them all and none is
 	// dropped. A column that Keep names may be an extra one.
 	Schema *Schema
+	// IgnoreExtra leaves out the columns that are not in Schema, which otherwise are an error.
+	IgnoreExtra bool
 }
 
 // Task says what is predicted.

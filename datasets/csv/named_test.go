@@ -28,7 +28,7 @@ func flatOptions() csv.Options {
 
 func readFlats(t *testing.T) datasets.Set {
 	t.Helper()
-	set, err := csv.Read(context.Background(), "flats.csv", flatOptions())
+	set, err := csv.ReadFile(context.Background(), "flats.csv", flatOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestEncodeTextsAsRead(t *testing.T) {
 	o := flatOptions()
 	o.FS = fstest.MapFS{"more.csv": {Data: []byte(more)}}
 	o.Kinds, o.Target, o.Schema, o.Unlabelled = nil, nil, &learned.Schema, true
-	want, err := csv.Read(context.Background(), "more.csv", o)
+	want, err := csv.ReadFile(context.Background(), "more.csv", o)
 	if err != nil {
 		t.Fatal(err)
 	}

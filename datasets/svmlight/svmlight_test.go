@@ -21,7 +21,7 @@ import (
 
 func read(text string, o svmlight.Options) (datasets.Set, error) {
 	o.FS = fstest.MapFS{"f.svm": {Data: []byte(text)}}
-	return svmlight.Read(context.Background(), "f.svm", o)
+	return svmlight.ReadFile(context.Background(), "f.svm", o)
 }
 
 func TestRead(t *testing.T) {
@@ -64,7 +64,7 @@ func TestA9A(t *testing.T) {
 		rows, nnz int
 		positive  int
 	}{{"a9a.gz", 32561, 451592, 7841}, {"a9a.t.gz", 16281, 225731, 3846}} {
-		set, err := svmlight.Read(context.Background(), golden.Path(t, "data/a9a", c.file), svmlight.Options{Width: 123, Task: datasets.Classification})
+		set, err := svmlight.ReadFile(context.Background(), golden.Path(t, "data/a9a", c.file), svmlight.Options{Width: 123, Task: datasets.Classification})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +173,7 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%.40q:\n got %v\nwant %s", c.text, err, c.want)
 		}
 	}
-	if _, err := svmlight.Read(context.Background(), "no/such/file.svm", svmlight.Options{}); err == nil || err.Error() != "open no/such/file.svm: no such file or directory" {
+	if _, err := svmlight.ReadFile(context.Background(), "no/such/file.svm", svmlight.Options{}); err == nil || err.Error() != "open no/such/file.svm: no such file or directory" {
 		t.Errorf("error %v for a file that is not there", err)
 	}
 }

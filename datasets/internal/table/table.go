@@ -261,7 +261,7 @@ func (l *layout) arrangeInputs() error {
 		name := l.columns[j].Name
 		switch {
 		case listed[name]:
-		case l.spare(j):
+		case l.spare(j) || l.roles.IgnoreExtra:
 			l.use[j] = dropped
 		default:
 			extra = append(extra, strconv.Quote(name))
