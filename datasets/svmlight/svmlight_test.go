@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/sourcetest"
 	"github.com/bochner-ml/bochner/datasets/svmlight"
 	"github.com/bochner-ml/bochner/internal/golden"
 	"github.com/bochner-ml/bochner/sparse"
@@ -268,4 +269,24 @@ func TestSchemaNeedsNoLook(t *testing.T) {
 			t.Errorf("%s: %v, %v", test.file, set.Y, err)
 		}
 	}
+}
+
+// A file of svmlight keeps the laws of a source, with and without the schema of other rows.
+func TestSourceLaws(t *testing.T) {
+	var b strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&b, "%d qid:%d %d:%d.5 9:1\n", i%3, i/7, 1+i%7, i)
+	}
+	o := svmlight.Options{Task: datasets.Classification, FS: fstest.MapFS{"f.svm": {Data: []byte(b.String())}}}
+	src, err := svmlight.Open(context.Background(), "f.svm", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sourcetest.Run(t, src)
+	schema := src.Schema()
+	o.Schema, o.Width = &schema, 12
+	if src, err = svmlight.Open(context.Background(), "f.svm", o); err != nil {
+		t.Fatal(err)
+	}
+	sourcetest.Run(t, src)
 }
