@@ -66,7 +66,7 @@ func (r *run) saveModel(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	m.Name, m.Task, m.Metrics, m.Reading = r.spec.Name, string(r.rows.task), scores, reading
+	m.Name, m.Task, m.Metrics, m.Reading = r.spec.Name, r.rows.task, scores, reading
 	m.Versions = map[string]string{"bochner": r.result.Versions.Bochner}
 	return m.Write(w)
 }
@@ -207,9 +207,9 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 	if err != nil {
 		return Evaluation{}, err
 	}
-	out := Evaluation{Name: m.Name, Task: m.Task, Positive: metrics.PositiveClass(m.Schema.Classes()), Rows: v.rows, Warnings: []string{}}
+	out := Evaluation{Name: m.Name, Task: string(m.Task), Positive: metrics.PositiveClass(m.Schema.Classes()), Rows: v.rows, Warnings: []string{}}
 	var warnings []string
-	out.Scores, warnings, err = v.score(metrics.Task(m.Task))
+	out.Scores, warnings, err = v.score(m.Task)
 	out.Warnings = append(out.Warnings, warnings...)
 	return out, err
 }
@@ -280,7 +280,7 @@ func Inspect(path string) (Model, error) {
 		return Model{}, err
 	}
 	out := Model{
-		Name: m.Name, Task: m.Task, Classes: m.Schema.Classes(), Positive: metrics.PositiveClass(m.Schema.Classes()), Metrics: m.Metrics,
+		Name: m.Name, Task: string(m.Task), Classes: m.Schema.Classes(), Positive: metrics.PositiveClass(m.Schema.Classes()), Metrics: m.Metrics,
 		Versions: Versions{Bochner: m.Versions["bochner"], Go: m.Versions["go"]}, Precision: m.Spec().Precision,
 	}
 	for j := range m.Schema.Columns {

@@ -20,7 +20,7 @@ import (
 // Model is a fitted pipeline with all that is worth keeping of it: what a model file holds.
 type Model struct {
 	Name      string
-	Task      string              // "classification" or "regression"
+	Task      datasets.Task       // Classification or Regression
 	Schema    datasets.Schema     // of the rows it was fitted to
 	Predictor estimator.Predictor // what [Pipeline.Fit] returned
 	Metrics   map[string]float64  // scores, as "test.accuracy"
@@ -36,11 +36,15 @@ func NewModel(fitted estimator.Predictor) (*Model, error) {
 		return nil, fmt.Errorf("pipeline: %T is no fitted pipeline", fitted)
 	}
 	fitted = chosen(fitted)
-	m := &Model{Task: "regression", Schema: p.InputSchema(), Predictor: fitted}
+	return &Model{Task: taskOf(fitted), Schema: p.InputSchema(), Predictor: fitted}, nil
+}
+
+// taskOf returns what a fitted model does.
+func taskOf(fitted estimator.Predictor) datasets.Task {
 	if _, ok := fitted.(estimator.Classifier); ok {
-		m.Task = "classification"
+		return datasets.Classification
 	}
-	return m, nil
+	return datasets.Regression
 }
 
 // Spec returns the pipeline that was fitted, and the zero pipeline where the predictor is none.
@@ -78,7 +82,7 @@ func (m *Model) Write(w io.Writer) error {
 		return fmt.Errorf("pipeline: %w", err)
 	}
 	h := model.Header{
-		Name: m.Name, Task: m.Task, Spec: string(spec), Metrics: m.Metrics,
+		Name: m.Name, Task: string(m.Task), Spec: string(spec), Metrics: m.Metrics,
 		Reading: m.Reading, Columns: columnsOut(m.Schema.Columns), Targets: columnsOut(m.Schema.Targets), Classes: m.Schema.Classes(), Missing: m.Schema.Missing,
 		Versions: map[string]string{"go": runtime.Version()},
 	}
@@ -118,7 +122,7 @@ func Read(r io.ReaderAt, size int64) (*Model, error) {
 
 // restore makes a model of what a file holds.
 func restore(h model.Header, state *model.Archive) (*Model, error) {
-	m := &Model{Name: h.Name, Task: h.Task, Metrics: h.Metrics, Reading: h.Reading, Versions: h.Versions}
+	m := &Model{Name: h.Name, Task: datasets.Task(h.Task), Metrics: h.Metrics, Reading: h.Reading, Versions: h.Versions}
 	var node yaml.Node
 	if err := yaml.Unmarshal([]byte(h.Spec), &node); err != nil {
 		return nil, fmt.Errorf("%w: its spec: %w", model.ErrDamaged, err)
@@ -153,12 +157,9 @@ func restore(h model.Header, state *model.Archive) (*Model, error) {
 
 // agrees reports what the model says of itself that is not so of its fitted pipeline.
 func (m *Model) agrees(fitted *FittedPipeline) error {
-	task := "regression"
-	if _, ok := fitted.model.(estimator.Classifier); ok {
-		task = "classification"
-	}
+	task := taskOf(fitted.model)
 	switch in := fitted.in; {
-	case m.Task != "" && m.Task != task:
+	case m.Task != datasets.AnyTask && m.Task != task:
 		return fmt.Errorf("the task is %s, the model is for %s", m.Task, task)
 	case len(m.Schema.Columns) != len(in.Columns):
 		return fmt.Errorf("it names %d columns of %d", len(m.Schema.Columns), fitted.InputWidth())
