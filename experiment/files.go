@@ -131,9 +131,9 @@ func (d *decoder) unopenable(file string) (f param.Fault, wrong bool) {
 	var at *datasets.LineError
 	switch {
 	case errors.As(err, &at):
-		return param.Fault{Problem: err.Error()}, true
+		return param.Fault{Problem: err.Error(), Err: err}, true
 	case err != nil:
-		return param.Fault{Problem: fmt.Sprintf("%s: %v", file, reason(err))}, true
+		return param.Fault{Problem: fmt.Sprintf("%s: %v", file, reason(err)), Err: err}, true
 	case info.Size() == 0:
 		return param.Fault{Problem: file + " is empty"}, true
 	case d.spec.Data.Format == "auto" && formatOf(file) == "":
@@ -141,7 +141,7 @@ func (d *decoder) unopenable(file string) (f param.Fault, wrong bool) {
 	}
 	opened, err := os.Open(file)
 	if err != nil {
-		return param.Fault{Problem: fmt.Sprintf("%s: %v", file, reason(err))}, true
+		return param.Fault{Problem: fmt.Sprintf("%s: %v", file, reason(err)), Err: err}, true
 	}
 	return param.Fault{}, opened.Close() != nil
 }

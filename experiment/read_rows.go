@@ -20,7 +20,7 @@ func ReadRows(ctx context.Context, path, target string) (datasets.Set, error) {
 	if err := spec.Data.sniff(path); err != nil {
 		return datasets.Set{}, err
 	}
-	source, err := spec.openTrain(ctx, &rows{})
+	source, _, _, err := spec.openAll(ctx)
 	if err != nil {
 		return datasets.Set{}, err
 	}

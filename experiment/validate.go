@@ -94,9 +94,9 @@ func (p *places) ofRows(path string, err error) param.Faults {
 	}
 	var at *datasets.LineError
 	if errors.As(err, &at) && at.Line > 0 {
-		return param.Faults{{File: at.File, Line: at.Line, Column: at.Letter, Problem: at.Err.Error()}}
+		return param.Faults{{File: at.File, Line: at.Line, Column: at.Letter, Problem: at.Err.Error(), Err: err}}
 	}
-	return param.Faults{p.fault(path, param.Fault{Problem: problem(err)})}
+	return param.Faults{p.fault(path, param.Fault{Problem: problem(err), Err: err})}
 }
 
 // problem is what an error says without the package it comes from.

@@ -429,3 +429,12 @@ func TestOwner(t *testing.T) {
 		t.Error("a path of nothing has an owner")
 	}
 }
+
+// What a fault comes of is found in it, and in faults.
+func TestFaultsUnwrap(t *testing.T) {
+	cause := errors.New("the cause")
+	var err error = Faults{{Problem: "another"}, {Path: "a", Problem: "a problem", Err: cause}}
+	if !errors.Is(err, cause) || errors.Is(Faults{{Problem: cause.Error()}}, cause) {
+		t.Error("the cause of a fault is not found")
+	}
+}
