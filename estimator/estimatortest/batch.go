@@ -16,7 +16,7 @@ import (
 // batch holds a BatchFitter to what it promises: an outcome for every candidate and fold that is wanted
 // and for no other, each once; what a fit by itself predicts; the same bits whatever else is wanted; and
 // an end with the first error of Yield.
-func (s *suite) batch(t *testing.T) {
+func (s *suite) batch(t testing.TB) {
 	fitter, ok := s.spec.(estimator.BatchFitter)
 	if !ok {
 		t.Skip("fits no batches")
@@ -62,7 +62,7 @@ func unlikeFits(fitter estimator.BatchFitter, data datasets.Set, tolerance float
 }
 
 // mappedBatch holds a fitter that takes related maps to the same, on the leading columns of two maps.
-func (s *suite) mappedBatch(t *testing.T) {
+func (s *suite) mappedBatch(t testing.TB) {
 	fitter, ok := s.spec.(estimator.BatchFitter)
 	if !ok {
 		t.Skip("fits no batches")
@@ -135,7 +135,7 @@ func (d doubled) Each(_ context.Context, X mat.Matrix, which []int, yield func(w
 }
 
 // oneOut holds a fitter that can leave one out to as many fits as there are rows.
-func (s *suite) oneOut(t *testing.T) {
+func (s *suite) oneOut(t testing.TB) {
 	fitter, ok := s.spec.(estimator.BatchFitter)
 	if !ok {
 		t.Skip("fits no batches")
