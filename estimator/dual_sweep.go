@@ -11,8 +11,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/descent"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/newton"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -43,7 +45,7 @@ func (s SVM) FitBatch(ctx context.Context, b Batch) (shared []string, err error)
 			labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {
 				return r.ReadClasses(ctx, s.ClassWeight.factors)
 			},
-			byDual: func(r *design.Rows, _ *design.Labels) bool { return !byNewton(s.Solver, s.Loss, wide(r)) },
+			byDual: func(r *design.Rows, _ *design.Labels) bool { return !byNewton(s.Solver, s.Loss, newton.Wide(r)) },
 			dress: func(m linear, classes []string) Predictor {
 				return &FittedLinearClassifier{linear: m, classes: classes}
 			}}, ok
@@ -100,7 +102,7 @@ func (s SVR) FitBatch(ctx context.Context, b Batch) (shared []string, err error)
 		s, ok := e.(SVR)
 		return dualSetting{name: "svr", key: fmt.Sprint(s.Loss, s.Epsilon, s.Intercept, s.Tol, s.MaxIter), C: s.C, task: s.dualTask,
 			labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) { return readNumbers(ctx, r, "svr") },
-			byDual: func(r *design.Rows, _ *design.Labels) bool { return !byNewton(s.Solver, s.Loss, wide(r)) },
+			byDual: func(r *design.Rows, _ *design.Labels) bool { return !byNewton(s.Solver, s.Loss, newton.Wide(r)) },
 			dress:  func(m linear, _ []string) Predictor { return &FittedLinear{m} }}, ok
 	})
 }
@@ -149,7 +151,7 @@ type dualSetting struct {
 	C      float64
 	labels func(ctx context.Context, r *design.Rows) (*design.Labels, error)
 	byDual func(r *design.Rows, l *design.Labels) bool
-	task   func(l *design.Labels) dualTask
+	task   func(l *design.Labels) descent.Task
 	dress  func(m linear, classes []string) Predictor
 }
 
@@ -264,7 +266,7 @@ type dualFold struct {
 	number int
 	train  datasets.Set
 	test   mat.Matrix
-	inputs dualRows // of the training rows, once they are wanted
+	inputs descent.Rows // of the training rows, once they are wanted
 }
 
 // walk solves the settings of a path, each from the solution of the one before.
@@ -291,7 +293,7 @@ func (d *dualFold) walk(ctx context.Context, path []int) {
 			}
 			from = results
 			var m solve.Linear
-			if m, err = dualModel(d.inputs, results, s.task(l).tol); err == nil {
+			if m, err = descent.Model(d.inputs, results, s.task(l).Tol); err == nil {
 				fitted = s.dress(newLinear(m), l.Classes)
 			}
 		}
@@ -323,10 +325,10 @@ func (d *dualFold) solve(ctx context.Context, s dualSetting, from []solve.DualRe
 		return nil, nil, nil
 	}
 	if d.inputs == nil {
-		if d.inputs, err = newDualRows(ctx, r); err != nil {
+		if d.inputs, err = descent.NewRows(ctx, r); err != nil {
 			return nil, nil, err
 		}
 	}
-	results, err := s.task(l).descend(ctx, d.inputs, from)
+	results, err := s.task(l).Descend(ctx, d.inputs, from)
 	return results, l, err
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/newton"
 )
 
 // newtonFamilyCost counts flops at the rate of a product of large matrices: while a pass reads a
@@ -25,13 +27,13 @@ func newtonFamilyCost(shape datasets.Shape, folds int, settings []Candidate) (su
 		d, problems := float64(widest[which]), float64(c*folds)
 		if c*folds < fewAbreast || t > 1 {
 			alone := datasets.Shape{Rows: shape.Rows, Cols: widest[which], Outputs: shape.Outputs}
-			sum.Flops += passes * passFlops(alone) * problems
+			sum.Flops += newton.Passes * design.PassFlops(alone) * problems
 		} else {
 			// Problems are done one after the other: a third of them are in a pass.
-			sum.Flops += passes * n * d * (reading + 2*4*problems/3)
+			sum.Flops += newton.Passes * n * d * (reading + 2*4*problems/3)
 		}
 		sum.Flops += factors[which]
-		sum.Bytes = max(sum.Bytes, bytesOf(held[which]+2*n*float64(folds)))
+		sum.Bytes = max(sum.Bytes, design.Bytes(held[which]+2*n*float64(folds)))
 	}
 	names := map[string]bool{}
 	most := 0
@@ -44,7 +46,7 @@ func newtonFamilyCost(shape datasets.Shape, folds int, settings []Candidate) (su
 		}
 		most = max(most, widest[which])
 	}
-	sum.Bytes += bytesOf(n * float64(most))
+	sum.Bytes += design.Bytes(n * float64(most))
 	sum.Width = max(shape.Outputs, 1)
 	return sum, slices.Sorted(maps.Keys(names))
 }

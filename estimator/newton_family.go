@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/newton"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -54,7 +54,7 @@ type newtonSetting struct {
 	maxIter     int
 	intercept   bool
 	classWeight ClassWeight
-	task        func(l *design.Labels) newtonTask
+	task        func(l *design.Labels) newton.Task
 	dress       func(m linear, classes []string) Predictor
 }
 
@@ -329,20 +329,30 @@ func (s *newtonFamily) labels(ctx context.Context, by ClassWeight, fold int) (*d
 
 // path solves settings of the same kind on a fold, one after the other.
 func (s *newtonFamily) path(ctx context.Context, m *mappedRows, settings []int, fold int, seconds float64) error {
-	w, err := s.begin(ctx, m, settings[0], fold)
+	first := s.settings[settings[0]]
+	l, err := s.labels(ctx, first.classWeight, fold)
+	if err != nil {
+		return s.aloneAll(ctx, settings, fold)
+	}
+	path, err := newton.NewPath(ctx, first.task(l), s.Maps.Widths()[m.which], func(width int) *design.Rows {
+		return m.rows(s.trains[fold], width)
+	})
 	if err != nil {
 		return s.aloneAll(ctx, settings, fold)
 	}
 	models := make([]familyModel, len(settings))
 	for k, i := range settings {
 		start := time.Now()
-		models[k] = familyModel{setting: i, width: s.Candidates[i].Width}
-		if models[k].err = w.step(&models[k]); ctx.Err() != nil {
+		one, f := s.settings[i], s.Candidates[i]
+		models[k] = familyModel{setting: i, width: f.Width}
+		var model solve.Linear
+		if model, models[k].err = path.Step(f.Width, one.C, f.Scale, one.tol, one.maxIter); ctx.Err() != nil {
 			return ctx.Err()
 		}
+		models[k].report, models[k].offset, models[k].weights = model.Report, model.Intercept, model.Weights
 		models[k].seconds = time.Since(start).Seconds() + seconds
 	}
-	return s.score(ctx, m, models, w.labels.Classes, fold)
+	return s.score(ctx, m, models, l.Classes, fold)
 }
 
 // score hands over what models predict for the test rows of a fold, which are mapped once for all.
@@ -391,110 +401,4 @@ func (s *newtonFamily) hold(ctx context.Context, m *familyModel, classes []strin
 		out.Err = fmt.Errorf("estimator: %s: %w", setting.name, err)
 	}
 	return s.give(ctx, m.setting, fold, out)
-}
-
-// walker is on one path.
-type walker struct {
-	*newtonFamily
-	ctx     context.Context
-	rows    *mappedRows
-	fold    int
-	labels  *design.Labels
-	task    newtonTask
-	origin  []float64 // gradient at 0 for C = 1, on all features of the map
-	width   int       // of the last solution, 0 before the first
-	factor  float64   // of the weights in the last problem
-	x       []float64 // the last solution: features × outputs, intercepts
-	front   []float64 // the first solution of that width
-	problem *objective
-}
-
-// begin returns a walker before its first step.
-func (s *newtonFamily) begin(ctx context.Context, m *mappedRows, setting, fold int) (*walker, error) {
-	first := s.settings[setting]
-	l, err := s.labels(ctx, first.classWeight, fold)
-	if err != nil {
-		return nil, err
-	}
-	w := &walker{newtonFamily: s, ctx: ctx, rows: m, fold: fold, labels: l, task: first.task(l)}
-	o := w.objective(first, s.Maps.Widths()[m.which], 1)
-	o.renew = false
-	w.origin = make([]float64, o.size())
-	return w, o.Evaluate(make([]float64, o.groups), w.origin, make([]float64, o.size()))
-}
-
-// objective returns the problem on the leading features with weights times a factor.
-func (w *walker) objective(s newtonSetting, width int, factor float64) *objective {
-	weights := slices.Clone(w.labels.Weights)
-	kern.Scale(factor, weights)
-	return newObjective(w.ctx, w.rows.rows(w.trains[w.fold], width), w.task.loss, w.task.outputs, w.task.groups, s.intercept, w.task.y, weights)
-}
-
-// step solves the next problem. On features Ψ with Z = c·Ψ, C on Z is C·c² on Ψ, of c² times the
-// objective.
-func (w *walker) step(m *familyModel) error {
-	s, f := w.settings[m.setting], w.Candidates[m.setting]
-	factor := s.C * f.Scale * f.Scale
-	o := w.objective(s, f.Width, factor)
-	x := w.start(o, f.Width, factor)
-	result, err := solve.Newton(o, x, o.groups, w.reference(o, factor), s.tol, s.maxIter)
-	if err != nil {
-		return err
-	}
-	if w.width != f.Width {
-		w.front = slices.Clone(x)
-	}
-	w.width, w.factor, w.x, w.problem = f.Width, factor, x, o
-	report := newtonReport(result, s.tol)
-	report.Objective /= f.Scale * f.Scale
-	if err := report.Better(s.C * w.task.bar); err != nil {
-		return err
-	}
-	k := o.outputs
-	offset := make([]float64, k)
-	copy(offset, x[f.Width*k:])
-	model, err := w.task.finish(slices.Clone(x[:f.Width*k]), offset, report)
-	if err != nil {
-		return err
-	}
-	m.report, m.offset, m.weights = report, model.Intercept, model.Weights
-	return nil
-}
-
-// start returns where the next problem begins: at the last solution where the features are the same,
-// whose preconditioner then serves, with other weights; else at the first of the width before; else
-// at 0.
-func (w *walker) start(o *objective, width int, factor float64) []float64 {
-	k := o.outputs
-	switch {
-	case w.width == width:
-		if w.problem.gram != nil {
-			o.gram, o.renew = w.problem.gram, false
-			o.gram.Scale(factor / w.factor)
-			o.factorise()
-		}
-		return slices.Clone(w.x)
-	case w.width > 0:
-		x := make([]float64, o.size())
-		copy(x, w.front[:w.width*k])
-		copy(x[width*k:], w.front[w.width*k:])
-		return x
-	}
-	return make([]float64, o.size())
-}
-
-// reference returns the norms of the gradient at 0.
-func (w *walker) reference(o *objective, factor float64) []float64 {
-	norms := make([]float64, o.groups)
-	features := o.rows.Cols * o.outputs
-	all := len(w.origin) - (o.size() - features)
-	for i, g := range w.origin {
-		if i < features || i >= all {
-			norms[i%o.groups] += g * g
-		}
-	}
-	for j, v := range norms {
-		norms[j] = factor * math.Sqrt(v)
-	}
-	return norms
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/internal/newton"
 )
 
 // fewAbreast is the number of problems from which on it pays to solve them together.
@@ -19,8 +19,8 @@ type unit struct {
 	folds    []int            // that have the classes they need
 	labels   []*design.Labels // of these folds
 	outputs  int
-	problems []oneOfMany // setting by setting, fold by fold, output by output
-	seconds  float64     // for each setting and fold
+	problems []newton.Problem // setting by setting, fold by fold, output by output
+	seconds  float64          // for each setting and fold
 }
 
 // units divides a path into settings to be solved abreast, as many as memory holds; nil where they are
@@ -35,10 +35,10 @@ func (s *newtonFamily) units(ctx context.Context, m *mappedRows, path []int) (un
 			continue
 		}
 		t := first.task(l)
-		if t.groups != t.outputs || all.outputs > 0 && all.outputs != t.outputs {
+		if t.Groups != t.Outputs || all.outputs > 0 && all.outputs != t.Outputs {
 			return nil
 		}
-		all.outputs = t.outputs
+		all.outputs = t.Outputs
 		all.folds, all.labels = append(all.folds, fold), append(all.labels, l)
 	}
 	n := int64(m.all(1).N)
@@ -106,22 +106,14 @@ func (u *unit) fill(m *mappedRows, n int) {
 	}
 	for _, i := range u.settings {
 		c := u.Candidates[i].Scale
-		loss := u.loss(i)
+		loss := u.newtonFamily.settings[i].task(u.labels[0]).OfOne()
 		for f := range u.folds {
 			for j := range u.outputs {
-				u.problems = append(u.problems, oneOfMany{loss: loss, y: by[f].y[j], weights: by[f].weights[j],
-					factor: u.newtonFamily.settings[i].C * c * c, width: u.Candidates[i].Width})
+				u.problems = append(u.problems, newton.Problem{Loss: loss, Y: by[f].y[j], Weights: by[f].weights[j],
+					Factor: u.newtonFamily.settings[i].C * c * c, Width: u.Candidates[i].Width})
 			}
 		}
 	}
-}
-
-// loss is that of one output of a setting.
-func (u *unit) loss(i int) loss {
-	if t := u.newtonFamily.settings[i].task(u.labels[0]); u.outputs == 1 {
-		return t.loss
-	}
-	return hingeLoss{1}
 }
 
 // solve fits all settings of the unit on all its folds and hands over what they predict.
@@ -130,9 +122,8 @@ func (u *unit) solve(ctx context.Context, m *mappedRows) error {
 	first := u.newtonFamily.settings[u.settings[0]]
 	r := m.all(u.width())
 	u.fill(m, r.N)
-	a := newAbreast(ctx, r, first.intercept, u.problems)
-	x := make([]float64, a.size())
-	result, err := solve.Newton(a, x, len(u.problems), nil, first.tol, first.maxIter)
+	a := newton.NewBatch(ctx, r, first.intercept, u.problems)
+	err := a.Solve(first.tol, first.maxIter)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -150,7 +141,7 @@ func (u *unit) solve(ctx context.Context, m *mappedRows) error {
 		if f < 0 {
 			err = u.aloneAll(ctx, u.settings, fold)
 		} else {
-			err = u.predict(ctx, m, f, x, result)
+			err = u.predict(ctx, m, f, a)
 		}
 		if err != nil {
 			return err
@@ -169,22 +160,16 @@ func (u *unit) width() int {
 }
 
 // predict hands over what the models of one fold predict.
-func (u *unit) predict(ctx context.Context, m *mappedRows, f int, x []float64, result solve.NewtonResult) error {
-	fold, t, all := u.folds[f], u.outputs, len(u.problems)
+func (u *unit) predict(ctx context.Context, m *mappedRows, f int, a *newton.Batch) error {
+	fold, t := u.folds[f], u.outputs
 	models := make([]familyModel, len(u.settings))
 	for k, i := range u.settings {
 		s := u.Candidates[i]
 		first := (k*len(u.folds) + f) * t
-		part := result
-		part.Values = result.Values[first : first+t]
 		setting := u.newtonFamily.settings[i]
-		report := newtonReport(part, setting.tol)
-		report.Objective /= s.Scale * s.Scale
-		models[k] = familyModel{setting: i, width: s.Width, report: report, err: report.Better(setting.C * setting.task(u.labels[f]).bar), seconds: u.seconds, weights: make([]float64, s.Width*t), offset: make([]float64, t)}
-		for row := range s.Width {
-			copy(models[k].weights[row*t:(row+1)*t], x[row*all+first:])
-		}
-		copy(models[k].offset, x[min(u.width()*all+first, len(x)):])
+		model := a.Model(first, t, setting.tol)
+		model.Report.Objective /= s.Scale * s.Scale
+		models[k] = familyModel{setting: i, width: s.Width, report: model.Report, err: model.Report.Better(setting.C * setting.task(u.labels[f]).Bar), seconds: u.seconds, weights: model.Weights, offset: model.Intercept}
 	}
 	return u.score(ctx, m, models, u.labels[f].Classes, fold)
 }

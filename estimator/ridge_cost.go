@@ -10,39 +10,11 @@ import (
 )
 
 // Cost estimates a fit to rows of a shape.
-func (s Ridge) Cost(shape datasets.Shape) datasets.Cost { return s.cost(shape, 0) }
+func (s Ridge) Cost(shape datasets.Shape) datasets.Cost { return leastsquares.Ridge(s).Cost(shape, 0) }
 
 // Cost estimates a fit to rows of a shape, which has codes of the classes besides.
 func (s RidgeClassifier) Cost(shape datasets.Shape) datasets.Cost {
-	return s.ridge().cost(shape, float64(min(shape.Rows, design.SparseBlock)))
-}
-
-// cost is that of a fit whose targets are made of so many rows at a time. The targets of all rows are held
-// where the solver reads them more than once.
-func (s Ridge) cost(shape datasets.Shape, coded float64) datasets.Cost {
-	n, d, t := float64(shape.Rows), float64(shape.Cols), float64(max(shape.Outputs, 1))
-	cost := datasets.Cost{Width: max(shape.Outputs, 1)}
-	if shape.Filled == 0 {
-		coded = min(coded, datasets.BlockRows)
-	}
-	held := 6*d*t + coded*t
-	switch leastsquares.Ridge(s).Way(shape.Rows, shape.Cols, shape.Filled > 0) {
-	case "dual":
-		cost.Flops = n*n*d + n*n*n/3 + 2*n*n*t
-		held += n*(n+d) + 3*n*t
-	case "cg":
-		const steps = 100
-		cost.Flops = steps * passFlops(shape)
-		held += 6 * d
-	default:
-		cost.Flops = n*d*d + d*d*d/3 + 2*d*t*(n+d)
-		if shape.Filled > 0 {
-			cost.Flops = n*sparseWaitingFlops*shape.Entries() + n*shape.Entries()*shape.Entries()*4 + d*d*d/3 + 2*d*t*d
-		}
-		held += 2 * d * d
-	}
-	cost.Bytes = bytesOf(held)
-	return cost
+	return leastsquares.Ridge(s.ridge()).Cost(shape, float64(min(shape.Rows, design.SparseBlock)))
 }
 
 // BatchCost takes a batch of any kind. On related maps the solver is, or may be, cholesky.
@@ -98,7 +70,7 @@ func ridgeSweepCost(b Batch, list []sweepSetting) (sum datasets.Cost, shared []s
 			for _, fold := range folds {
 				alone := shape
 				alone.Rows = len(fold.Train)
-				cost := s.ridge.cost(alone, 0)
+				cost := leastsquares.Ridge(s.ridge).Cost(alone, 0)
 				sum.Flops += cost.Flops
 				sum.Bytes = max(sum.Bytes, cost.Bytes)
 			}
@@ -118,7 +90,7 @@ func ridgeSweepCost(b Batch, list []sweepSetting) (sum datasets.Cost, shared []s
 	}
 	sum.Width = max(shape.Outputs, 1)
 	if len(groups) > 0 { // of the sums of each fold and all rows, the targets' part
-		sum.Bytes = max(sum.Bytes, bytesOf(4*d*d+float64(len(folds)+4)*d*t+float64(rows)*t))
+		sum.Bytes = max(sum.Bytes, design.Bytes(4*d*d+float64(len(folds)+4)*d*t+float64(rows)*t))
 	}
 	return sum, slices.Sorted(maps.Keys(names))
 }
@@ -137,7 +109,7 @@ func ridgeFamilyCost(b Batch, list []sweepSetting) (sum datasets.Cost, shared []
 	for _, i := range s.plan(rows) {
 		for _, fold := range folds {
 			alone := datasets.Shape{Rows: len(fold.Train), Cols: settings[i].Width, Outputs: shape.Outputs}
-			cost := list[i].ridge.cost(alone, 0)
+			cost := leastsquares.Ridge(list[i].ridge).Cost(alone, 0)
 			sum.Flops += cost.Flops
 			sum.Bytes = max(sum.Bytes, cost.Bytes)
 		}
@@ -146,13 +118,13 @@ func ridgeFamilyCost(b Batch, list []sweepSetting) (sum datasets.Cost, shared []
 		s.tell(g)
 		w := float64(g.width)
 		sum.Flops += float64(trained) * w * (w + 2*t)
-		sum.Bytes += bytesOf(w * (w + t) * float64(len(s.parts)+4))
+		sum.Bytes += design.Bytes(w * (w + t) * float64(len(s.parts)+4))
 		for _, i := range g.members {
 			d := float64(settings[i].Width)
 			sum.Flops += float64(len(folds))*(d*d*d/3+2*d*d*t) + 2*float64(test)*d*t
 		}
 	}
-	sum.Bytes += bytesOf(float64(test) * t)
+	sum.Bytes += design.Bytes(float64(test) * t)
 	sum.Width = max(shape.Outputs, 1)
 	return sum, slices.Sorted(maps.Keys(s.shared))
 }

@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/descent"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/newton"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -118,46 +120,27 @@ func (s SVM) solve(ctx context.Context, r *design.Rows) (solve.Linear, []string,
 	if err != nil {
 		return solve.Linear{}, nil, err
 	}
-	if !byNewton(s.Solver, s.Loss, wide(r)) {
-		model, err := s.dualTask(l).fit(ctx, r, len(l.Y))
+	if !byNewton(s.Solver, s.Loss, newton.Wide(r)) {
+		model, err := s.dualTask(l).Solve(ctx, r, len(l.Y))
 		return model, l.Classes, err
 	}
 	kern.Scale(s.C, l.Weights)
-	t := s.task(l)
-	w, b, report, err := newObjective(ctx, r, t.loss, t.outputs, t.groups, s.Intercept, t.y, l.Weights).minimise(s.Tol, s.MaxIter)
-	if err == nil {
-		err = report.Better(t.bar)
-	}
-	if err != nil {
-		return solve.Linear{}, nil, err
-	}
-	model, err := t.finish(w, b, report)
+	model, err := s.task(l).Solve(ctx, r, s.Tol, s.MaxIter)
 	return model, l.Classes, err
 }
 
 // task is what Newton's method is to minimise.
-func (s SVM) task(l *design.Labels) newtonTask {
-	k := l.Outputs()
-	return newtonTask{loss: hingeLoss{k}, outputs: k, groups: k, y: l.Y, bar: hingeBar(l, s.Intercept, s.Tol), finish: solve.NewLinear}
-}
+func (s SVM) task(l *design.Labels) newton.Task { return newton.SquaredHinge(l, s.Intercept, s.Tol) }
 
 // dualTask is what coordinate descent is to solve.
-func (s SVM) dualTask(l *design.Labels) dualTask {
-	t := dualTask{outputs: l.Outputs(), tol: s.Tol, maxIter: s.MaxIter, problem: func(j int) solve.Dual {
-		p := margins(l, j, s.C, s.Loss == "squared_hinge")
-		p.Intercept = s.Intercept
-		return p
-	}}
-	if t.outputs > 1 {
-		t.absent = l.Absent
-	}
-	return t
+func (s SVM) dualTask(l *design.Labels) descent.Task {
+	return descent.Hinge(l, s.C, s.Loss == "squared_hinge", s.Intercept, s.Tol, s.MaxIter)
 }
 
 // Cost estimates a fit to rows of a shape.
 func (s SVM) Cost(shape datasets.Shape) datasets.Cost {
-	if !byNewton(s.Solver, s.Loss, wideShape(shape)) {
-		return descentCost(shape)
+	if !byNewton(s.Solver, s.Loss, newton.WideShape(shape)) {
+		return descent.Cost(shape)
 	}
-	return newtonCost(shape)
+	return newton.Cost(shape)
 }

@@ -5,8 +5,10 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/descent"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/newton"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -93,33 +95,30 @@ func (s SVR) solve(ctx context.Context, r *design.Rows) (solve.Linear, error) {
 	if err != nil {
 		return solve.Linear{}, err
 	}
-	if !byNewton(s.Solver, s.Loss, wide(r)) {
-		return s.dualTask(l).fit(ctx, r, len(l.Y))
+	if !byNewton(s.Solver, s.Loss, newton.Wide(r)) {
+		return s.dualTask(l).Solve(ctx, r, len(l.Y))
 	}
 	kern.Scale(s.C, l.Weights)
-	w, b, report, err := newObjective(ctx, r, tubeLoss{s.Epsilon}, 1, 1, s.Intercept, l.Y, l.Weights).minimise(s.Tol, s.MaxIter)
-	if err == nil {
-		err = report.Better(s.tubeBar(l))
-	}
-	if err != nil {
-		return solve.Linear{}, err
-	}
-	return solve.NewLinear(w, b, report)
+	return newton.SquaredTube(l, s.Epsilon, s.Intercept, s.tubeBar(l)).Solve(ctx, r, s.Tol, s.MaxIter)
 }
 
 // dualTask is what coordinate descent is to solve.
-func (s SVR) dualTask(l *design.Labels) dualTask {
-	return dualTask{outputs: 1, tol: s.Tol, maxIter: s.MaxIter, problem: func(int) solve.Dual {
-		p := solve.Dual{Target: l.Y, Epsilon: s.Epsilon, Intercept: s.Intercept}
-		p.Low, p.High, p.Diagonal = bounds(l.Weights, s.C, s.Loss == "squared_epsilon_insensitive")
-		return p
-	}}
+func (s SVR) dualTask(l *design.Labels) descent.Task {
+	return descent.Tube(l, s.C, s.Epsilon, s.Loss == "squared_epsilon_insensitive", s.Intercept, s.Tol, s.MaxIter)
 }
 
 // Cost estimates a fit to rows of a shape.
 func (s SVR) Cost(shape datasets.Shape) datasets.Cost {
-	if !byNewton(s.Solver, s.Loss, wideShape(shape)) {
-		return descentCost(shape)
+	if !byNewton(s.Solver, s.Loss, newton.WideShape(shape)) {
+		return descent.Cost(shape)
 	}
-	return newtonCost(shape)
+	return newton.Cost(shape)
+}
+
+// tubeBar is the bar of the squared epsilon-insensitive loss, C being 1.
+func (s SVR) tubeBar(l *design.Labels) float64 {
+	s.C = 1
+	trivial := s.dualTask(l).Trivial(0)
+	s.Intercept = false
+	return newton.Bar(trivial, s.dualTask(l).Trivial(0), s.Tol)
 }
