@@ -119,10 +119,8 @@ func (b Batch) specs() []Estimator {
 	return out
 }
 
-// notOneOut is the error of an estimator that cannot leave one out.
-func notOneOut(spec Estimator) error {
-	return fmt.Errorf("leave one out is for ridge and ridge_classifier, by themselves or at the end of a pipeline, not for %T; use k folds", spec)
-}
+// errNotOneOut is the error of an estimator that cannot leave one out.
+var errNotOneOut = errors.New("leave one out is for ridge and ridge_classifier; use k folds")
 
 // errNotMapped is the error of an estimator that gains nothing from related maps.
 var errNotMapped = errors.New("nothing is shared between features of related maps")

@@ -34,7 +34,7 @@ var (
 // On related maps it shares as [Logistic.FitBatch] does, for losses that go by newton.
 func (s SVM) FitBatch(ctx context.Context, b Batch) (shared []string, err error) {
 	if b.OneOut {
-		return nil, notOneOut(s)
+		return nil, errNotOneOut
 	}
 	if b.Mapped() {
 		return sweepNewton(ctx, b, newtonSVM)
@@ -54,7 +54,7 @@ func (s SVM) FitBatch(ctx context.Context, b Batch) (shared []string, err error)
 
 // BatchCost takes a batch on rows as they are, and one on related maps where the solver is newton.
 func (s SVM) BatchCost(b Batch) (datasets.Cost, []string, error) {
-	return pathCost(b, s, byNewton(s.Solver, s.Loss, false))
+	return pathCost(b, byNewton(s.Solver, s.Loss, false))
 }
 
 // FitBatch on rows as they are shares work as [SVM.FitBatch] does.
@@ -67,7 +67,7 @@ func (s SVM) BatchCost(b Batch) (datasets.Cost, []string, error) {
 // they are; none are copied. Folds go in parallel.
 func (s Logistic) FitBatch(ctx context.Context, b Batch) (shared []string, err error) {
 	if b.OneOut {
-		return nil, notOneOut(s)
+		return nil, errNotOneOut
 	}
 	if b.Mapped() {
 		return sweepNewton(ctx, b, newtonLogistic)
@@ -87,14 +87,14 @@ func (s Logistic) FitBatch(ctx context.Context, b Batch) (shared []string, err e
 
 // BatchCost is [SVM.BatchCost].
 func (s Logistic) BatchCost(b Batch) (datasets.Cost, []string, error) {
-	return pathCost(b, s, s.Solver != "dual")
+	return pathCost(b, s.Solver != "dual")
 }
 
 // FitBatch shares work as [SVM.FitBatch] does on rows as they are, between candidates of the same Epsilon.
 func (s SVR) FitBatch(ctx context.Context, b Batch) (shared []string, err error) {
 	switch {
 	case b.OneOut:
-		return nil, notOneOut(s)
+		return nil, errNotOneOut
 	case b.Mapped():
 		return nil, errNotMapped
 	}
@@ -108,14 +108,14 @@ func (s SVR) FitBatch(ctx context.Context, b Batch) (shared []string, err error)
 }
 
 // BatchCost takes a batch on rows as they are.
-func (s SVR) BatchCost(b Batch) (datasets.Cost, []string, error) { return pathCost(b, s, false) }
+func (s SVR) BatchCost(b Batch) (datasets.Cost, []string, error) { return pathCost(b, false) }
 
-// pathCost is the cost of a batch of spec's candidates: on related maps, where newton takes them, that of
+// pathCost is the cost of a batch: on related maps, where newton takes them, that of
 // the paths, else that of fits one by one, which it is not told how much less the paths are.
-func pathCost(b Batch, spec Estimator, newton bool) (sum datasets.Cost, shared []string, err error) {
+func pathCost(b Batch, newton bool) (sum datasets.Cost, shared []string, err error) {
 	switch {
 	case b.OneOut:
-		return sum, nil, notOneOut(spec)
+		return sum, nil, errNotOneOut
 	case b.Mapped() && !newton:
 		return sum, nil, errNotMapped
 	case b.Mapped():

@@ -13,6 +13,9 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
+// errBalancedOneOut is the error of classes that are not known, or whose weights are balanced.
+var errBalancedOneOut = errors.New("leave one out needs the classes' names and weights that do not depend on the rows")
+
 // sweepOneOut predicts each row by the model of all the others, exactly by [Ridge.LeaveOneOut], which costs
 // nd² for all candidates that differ in Alpha only and nd² + d³/3 flops for each. Balanced class weights
 // depend on the row that is left out, and are refused.
@@ -26,7 +29,7 @@ func sweepOneOut(ctx context.Context, b Batch, settings []sweepSetting) ([]strin
 		key := fmt.Sprint(s.key, s.ridge.Solver)
 		if err := param.Check(s.Estimator); err != nil || s.alone {
 			if err == nil {
-				err = errors.New("leave one out needs the classes' names and weights that do not depend on the rows")
+				err = errBalancedOneOut
 			}
 			if err := b.Yield(i, 0, Outcome{Err: fmt.Errorf("estimator: %s: %w", s.name, err)}); err != nil {
 				return nil, err

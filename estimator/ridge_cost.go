@@ -25,8 +25,11 @@ func (s Ridge) BatchCost(b Batch) (datasets.Cost, []string, error) {
 // BatchCost is [Ridge.BatchCost]. Classes are taken to be known; on related maps the class weight is one
 // that does not depend on the rows.
 func (s RidgeClassifier) BatchCost(b Batch) (datasets.Cost, []string, error) {
-	if b.Mapped() && s.ClassWeight.Balanced {
+	switch {
+	case b.Mapped() && s.ClassWeight.Balanced:
 		return datasets.Cost{}, nil, errNotMapped
+	case b.OneOut && s.ClassWeight.Balanced:
+		return datasets.Cost{}, nil, errBalancedOneOut
 	}
 	return ridgeBatchCost(b, s.ridge(), s.sweepSettings)
 }

@@ -32,12 +32,11 @@ func (p Pipeline) leavesOneOut(b estimator.Batch) error {
 // another without each.
 func (p Pipeline) canLeaveOneOut() error {
 	fitter, ok := p.Estimator.(estimator.BatchFitter)
-	if ok {
-		_, _, err := fitter.BatchCost(estimator.Batch{OneOut: true, Candidates: estimator.Candidates(p.Estimator)})
-		ok = err == nil
-	}
 	if !ok {
-		return at("step", p.path(), fmt.Errorf("leave one out is for ridge and ridge_classifier; use k folds"))
+		return at("step", p.path(), fmt.Errorf("%T cannot leave one out, as ridge and ridge_classifier can; use k folds", p.Estimator))
+	}
+	if _, _, err := fitter.BatchCost(estimator.Batch{OneOut: true, Candidates: estimator.Candidates(p.Estimator)}); err != nil {
+		return at("step", p.path(), err)
 	}
 	for _, s := range p.Steps {
 		if r, ok := s.Fitter.(transformer.Rowless); !ok || !r.FitsWithoutRows() {
