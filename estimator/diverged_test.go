@@ -114,7 +114,7 @@ func TestBar(t *testing.T) {
 		for name, c := range map[string]struct {
 			task descent.Task
 			bar  float64
-		}{"svm": {svm.dualTask(l), svm.task(l).Bar}, "logistic": {logistic.dualTask(l), logistic.task(l).Bar}, "svr": {tube.dualTask(l), tube.tubeBar(l)}} {
+		}{"svm": {svm.descent(l), svm.newton(l).Bar}, "logistic": {logistic.descent(l), logistic.newton(l).Bar}, "svr": {tube.descent(l), tube.tubeBar(l)}} {
 			if want := c.task.Trivial(0); c.bar < want || c.bar > want+2e-5 {
 				t.Errorf("%s, intercept %v: %v, want %v", name, intercept, c.bar, want)
 			}

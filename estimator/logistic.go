@@ -8,11 +8,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/batch"
 	"github.com/bochner-ml/bochner/internal/descent"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/newton"
-	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -74,52 +74,33 @@ func (s *Logistic) Params(l *param.List) {
 
 // Fit learns from data in memory; the result is a [*FittedLogistic].
 func (s Logistic) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
-	r, err := design.OfSet(data)
-	if err != nil {
-		return nil, fmt.Errorf("estimator: logistic: %w", err)
-	}
-	return s.fit(ctx, r)
+	return fitSet(ctx, s, data)
 }
 
 // FitSource learns from a stream; the result is a [*FittedLogistic].
 func (s Logistic) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
-	r, err := design.OfSource(ctx, data)
-	if err != nil {
-		return nil, fmt.Errorf("estimator: logistic: %w", err)
-	}
-	return s.fit(ctx, r)
+	return fitSource(ctx, s, data)
 }
 
-func (s Logistic) fit(ctx context.Context, r *design.Rows) (Predictor, error) {
-	if err := param.CheckFit(s); err != nil {
-		return nil, fmt.Errorf("estimator: logistic: %w", err)
-	}
-	model, classes, err := s.solve(ctx, r)
-	if err != nil {
-		return nil, fmt.Errorf("estimator: logistic: %w", err)
-	}
-	return &FittedLogistic{FittedLinearClassifier{linear: newLinear(model), classes: classes}}, nil
+func (s Logistic) name() string { return "logistic" }
+
+func (s Logistic) fitted(m linear, classes []string) Predictor {
+	return &FittedLogistic{FittedLinearClassifier{linear: m, classes: classes}}
 }
 
-func (s Logistic) solve(ctx context.Context, r *design.Rows) (solve.Linear, []string, error) {
-	l, err := r.ReadClasses(ctx, s.ClassWeight.factors)
-	if err == nil {
-		err = room(s, r.Shape(len(l.Y), l.Outputs()))
-	}
-	if err != nil {
-		return solve.Linear{}, nil, err
-	}
-	if s.byDual(r, l) {
-		model, err := s.dualTask(l).Solve(ctx, r, len(l.Y))
-		return model, l.Classes, err
-	}
-	kern.Scale(s.C, l.Weights)
-	model, err := s.task(l).Solve(ctx, r, s.Tol, s.MaxIter)
-	return model, l.Classes, err
+// plain is the spec as internal/batch takes it.
+func (s Logistic) plain() batch.Penalised {
+	return batch.Penalised{Key: fmt.Sprint(s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Plain()), C: s.C, Tol: s.Tol, MaxIter: s.MaxIter,
+		Intercept: s.Intercept, Invalid: param.Check(s),
+		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {
+			return r.ReadClasses(ctx, s.ClassWeight.factors)
+		},
+		ByDescent: s.byDescent,
+		Descent:   s.descent, Newton: s.newton}
 }
 
-// task is what Newton's method is to minimise.
-func (s Logistic) task(l *design.Labels) newton.Task { return newton.Logistic(l, s.Intercept, s.Tol) }
+// newton is what Newton's method is to minimise.
+func (s Logistic) newton(l *design.Labels) newton.Task { return newton.Logistic(l, s.Intercept, s.Tol) }
 
 // Cost estimates a fit to rows of a shape.
 func (s Logistic) Cost(shape datasets.Shape) datasets.Cost { return newton.Cost(shape) }
@@ -164,13 +145,13 @@ func (f *FittedLogistic) Probabilities(ctx context.Context, X mat.Matrix) (*mat.
 	return scores, nil
 }
 
-// byDual reports whether the solver is, or auto chooses, dual: auto does on rows that are sparse and
+// byDescent reports whether the solver is, or auto chooses, dual: auto does on rows that are sparse and
 // too wide for Newton's preconditioner. The softmax of more than two classes has another dual.
-func (s Logistic) byDual(r *design.Rows, l *design.Labels) bool {
+func (s Logistic) byDescent(r *design.Rows, l *design.Labels) bool {
 	return len(l.Classes) == 2 && (s.Solver == "dual" || s.Solver == "auto" && newton.Wide(r))
 }
 
-// dualTask is what coordinate descent is to solve.
-func (s Logistic) dualTask(l *design.Labels) descent.Task {
+// descent is what coordinate descent is to solve.
+func (s Logistic) descent(l *design.Labels) descent.Task {
 	return descent.Logistic(l, s.C, s.Intercept, s.Tol, s.MaxIter)
 }

@@ -6,11 +6,10 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/batch"
 	"github.com/bochner-ml/bochner/internal/descent"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/newton"
-	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -70,21 +69,13 @@ func (s *SVM) Params(l *param.List) {
 
 // Fit learns from data in memory; the result is a [*FittedLinearClassifier].
 func (s SVM) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
-	r, err := design.OfSet(data)
-	if err != nil {
-		return nil, fmt.Errorf("estimator: svm: %w", err)
-	}
-	return s.fit(ctx, r)
+	return fitSet(ctx, s, data)
 }
 
 // FitSource learns from a stream, which is read once for each pass, or into memory where the way is
 // coordinate descent; the result is a [*FittedLinearClassifier].
 func (s SVM) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
-	r, err := design.OfSource(ctx, data)
-	if err != nil {
-		return nil, fmt.Errorf("estimator: svm: %w", err)
-	}
-	return s.fit(ctx, r)
+	return fitSource(ctx, s, data)
 }
 
 // byNewton reports whether a solver is, or auto chooses, newton. Wide sparse rows have no cheap
@@ -101,39 +92,28 @@ func smoothEnough(solver, loss string) error {
 	return nil
 }
 
-func (s SVM) fit(ctx context.Context, r *design.Rows) (Predictor, error) {
-	if err := param.CheckFit(s); err != nil {
-		return nil, fmt.Errorf("estimator: svm: %w", err)
-	}
-	model, classes, err := s.solve(ctx, r)
-	if err != nil {
-		return nil, fmt.Errorf("estimator: svm: %w", err)
-	}
-	return &FittedLinearClassifier{linear: newLinear(model), classes: classes}, nil
+func (s SVM) name() string { return "svm" }
+
+func (s SVM) fitted(m linear, classes []string) Predictor {
+	return &FittedLinearClassifier{linear: m, classes: classes}
 }
 
-func (s SVM) solve(ctx context.Context, r *design.Rows) (solve.Linear, []string, error) {
-	l, err := r.ReadClasses(ctx, s.ClassWeight.factors)
-	if err == nil {
-		err = room(s, r.Shape(len(l.Y), l.Outputs()))
-	}
-	if err != nil {
-		return solve.Linear{}, nil, err
-	}
-	if !byNewton(s.Solver, s.Loss, newton.Wide(r)) {
-		model, err := s.dualTask(l).Solve(ctx, r, len(l.Y))
-		return model, l.Classes, err
-	}
-	kern.Scale(s.C, l.Weights)
-	model, err := s.task(l).Solve(ctx, r, s.Tol, s.MaxIter)
-	return model, l.Classes, err
+// plain is the spec as internal/batch takes it.
+func (s SVM) plain() batch.Penalised {
+	return batch.Penalised{Key: fmt.Sprint(s.Loss, s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Plain()), C: s.C, Tol: s.Tol, MaxIter: s.MaxIter,
+		Intercept: s.Intercept, Invalid: param.Check(s),
+		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {
+			return r.ReadClasses(ctx, s.ClassWeight.factors)
+		},
+		ByDescent: func(r *design.Rows, _ *design.Labels) bool { return !byNewton(s.Solver, s.Loss, newton.Wide(r)) },
+		Descent:   s.descent, Newton: s.newton}
 }
 
-// task is what Newton's method is to minimise.
-func (s SVM) task(l *design.Labels) newton.Task { return newton.SquaredHinge(l, s.Intercept, s.Tol) }
+// newton is what Newton's method is to minimise.
+func (s SVM) newton(l *design.Labels) newton.Task { return newton.SquaredHinge(l, s.Intercept, s.Tol) }
 
-// dualTask is what coordinate descent is to solve.
-func (s SVM) dualTask(l *design.Labels) descent.Task {
+// descent is what coordinate descent is to solve.
+func (s SVM) descent(l *design.Labels) descent.Task {
 	return descent.Hinge(l, s.C, s.Loss == "squared_hinge", s.Intercept, s.Tol, s.MaxIter)
 }
 

@@ -1,4 +1,4 @@
-package estimator
+package batch
 
 import (
 	"context"
@@ -30,11 +30,11 @@ func (s *newtonFamily) units(ctx context.Context, m *mappedRows, path []int) (un
 	first := s.settings[path[0]]
 	all := &unit{newtonFamily: s}
 	for fold := range s.Folds {
-		l, err := s.labels(ctx, first.classWeight, fold)
+		l, err := s.labels(ctx, first, fold)
 		if err != nil {
 			continue
 		}
-		t := first.task(l)
+		t := first.Newton(l)
 		if t.Groups != t.Outputs || all.outputs > 0 && all.outputs != t.Outputs {
 			return nil
 		}
@@ -44,12 +44,12 @@ func (s *newtonFamily) units(ctx context.Context, m *mappedRows, path []int) (un
 	n := int64(m.all(1).N)
 	for from := 0; from < len(path); {
 		to := from + 1
-		for to < len(path) && all.held(n, path[from:to+1]) <= s.memory() {
+		for to < len(path) && all.held(n, path[from:to+1]) <= s.Memory {
 			to++
 		}
 		u := *all
 		u.settings = path[from:to]
-		if len(u.settings)*len(u.folds)*u.outputs < fewAbreast || u.held(n, u.settings) > s.memory() {
+		if len(u.settings)*len(u.folds)*u.outputs < fewAbreast || u.held(n, u.settings) > s.Memory {
 			return nil
 		}
 		units = append(units, &u)
@@ -61,7 +61,7 @@ func (s *newtonFamily) units(ctx context.Context, m *mappedRows, path []int) (un
 // held returns the bytes that settings take together.
 func (u *unit) held(n int64, settings []int) (bytes int64) {
 	for _, i := range settings {
-		k, d := int64(len(u.folds)*u.outputs), int64(u.Candidates[i].Width)
+		k, d := int64(len(u.folds)*u.outputs), int64(u.Features[i].Width)
 		bytes += 8 * (n*k + 3*d*d)
 	}
 	return bytes + 8*n*int64(len(u.folds)*(1+u.outputs))
@@ -105,12 +105,12 @@ func (u *unit) fill(m *mappedRows, n int) {
 		by[f] = shares{y, slices.Repeat([][]float64{weights}, u.outputs)}
 	}
 	for _, i := range u.settings {
-		c := u.Candidates[i].Scale
-		loss := u.newtonFamily.settings[i].task(u.labels[0]).OfOne()
+		c := u.Features[i].Scale
+		loss := u.newtonFamily.settings[i].Newton(u.labels[0]).OfOne()
 		for f := range u.folds {
 			for j := range u.outputs {
 				u.problems = append(u.problems, newton.Problem{Loss: loss, Y: by[f].y[j], Weights: by[f].weights[j],
-					Factor: u.newtonFamily.settings[i].C * c * c, Width: u.Candidates[i].Width})
+					Factor: u.newtonFamily.settings[i].C * c * c, Width: u.Features[i].Width})
 			}
 		}
 	}
@@ -122,8 +122,8 @@ func (u *unit) solve(ctx context.Context, m *mappedRows) error {
 	first := u.newtonFamily.settings[u.settings[0]]
 	r := m.all(u.width())
 	u.fill(m, r.N)
-	a := newton.NewBatch(ctx, r, first.intercept, u.problems)
-	err := a.Solve(first.tol, first.maxIter)
+	a := newton.NewBatch(ctx, r, first.Intercept, u.problems)
+	err := a.Solve(first.Tol, first.MaxIter)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -154,7 +154,7 @@ func (u *unit) solve(ctx context.Context, m *mappedRows) error {
 func (u *unit) width() int {
 	most := 0
 	for _, i := range u.settings {
-		most = max(most, u.Candidates[i].Width)
+		most = max(most, u.Features[i].Width)
 	}
 	return most
 }
@@ -164,12 +164,12 @@ func (u *unit) predict(ctx context.Context, m *mappedRows, f int, a *newton.Batc
 	fold, t := u.folds[f], u.outputs
 	models := make([]familyModel, len(u.settings))
 	for k, i := range u.settings {
-		s := u.Candidates[i]
+		s := u.Features[i]
 		first := (k*len(u.folds) + f) * t
 		setting := u.newtonFamily.settings[i]
-		model := a.Model(first, t, setting.tol)
+		model := a.Model(first, t, setting.Tol)
 		model.Report.Objective /= s.Scale * s.Scale
-		models[k] = familyModel{setting: i, width: s.Width, report: model.Report, err: model.Report.Better(setting.C * setting.task(u.labels[f]).Bar), seconds: u.seconds, weights: model.Weights, offset: model.Intercept}
+		models[k] = familyModel{setting: i, width: s.Width, report: model.Report, err: model.Report.Better(setting.C * setting.Newton(u.labels[f]).Bar), seconds: u.seconds, weights: model.Weights, offset: model.Intercept}
 	}
 	return u.score(ctx, m, models, u.labels[f].Classes, fold)
 }
