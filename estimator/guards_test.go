@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/newton"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -54,11 +55,11 @@ func TestNewtonNamesWhatIsNotFinite(t *testing.T) {
 	logistic.Solver, svm.Solver, svr.Solver = "newton", "newton", "newton"
 	svr.Loss = "squared_epsilon_insensitive"
 	for what, v := range map[string]float64{"infinite value": math.Inf(1), "missing": math.NaN()} {
-		data := signed(40, widestSparseFactor+8)
+		data := signed(40, newton.WidestSparseFactor+8)
 		X := mat.DenseCopyOf(data.X)
 		X.Set(17, 5, v)
 		data.X = sparse.FromDense(X)
-		data.Schema.Columns = make([]datasets.Column, widestSparseFactor+8)
+		data.Schema.Columns = make([]datasets.Column, newton.WidestSparseFactor+8)
 		data.Schema.Columns[5].Name = "weight"
 		for _, e := range []Estimator{logistic, svm, svr} {
 			fails(t, what, e, data, "row 17", "weight", what)

@@ -43,10 +43,13 @@ var Allowed = map[string][]string{
 	// What learns: rows of any kind, and solvers on them. Numbers in, numbers out.
 	"internal/design":       {"datasets", "sparse", "single", "internal/kern"},
 	"internal/leastsquares": {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
+	"internal/newton":       {"internal/design", "internal/leastsquares", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
+	"internal/batch":        {"internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/kern", "internal/solve", "datasets"},
+	"internal/descent":      {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/memory"},
-	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/kern", "internal/solve", "internal/memory"},
+	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory"},
 	"pipeline":    {"transformer", "estimator", "datasets", "sparse", "single", "param", "model", "internal/kern", "internal/svg", "internal/memory"},
 	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory"},
 

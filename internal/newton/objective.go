@@ -1,4 +1,4 @@
-package estimator
+package newton
 
 import (
 	"cmp"
@@ -26,7 +26,7 @@ import (
 type objective struct {
 	ctx       context.Context
 	rows      *design.Rows
-	loss      loss
+	loss      Loss
 	outputs   int
 	groups    int
 	intercept bool
@@ -34,7 +34,7 @@ type objective struct {
 	weights   []float64 // C included
 
 	curve []float64 // rows × outputs, of the last evaluation
-	hold  []float64 // partial sums
+	pass  pass
 
 	// the preconditioner
 	renew    bool
@@ -49,9 +49,10 @@ type objective struct {
 
 var _ solve.Problem = (*objective)(nil)
 
-func newObjective(ctx context.Context, r *design.Rows, l loss, outputs, groups int, intercept bool, y, weights []float64) *objective {
+func newObjective(ctx context.Context, r *design.Rows, l Loss, outputs, groups int, intercept bool, y, weights []float64) *objective {
 	o := &objective{ctx: ctx, rows: r, loss: l, outputs: outputs, groups: groups, intercept: intercept, y: y, weights: weights}
 	o.curve = make([]float64, len(y)*outputs)
+	o.pass = pass{cols: r.Cols, outputs: outputs, intercept: intercept}
 	o.plan()
 	return o
 }
@@ -67,23 +68,23 @@ func (o *objective) size() int {
 // Widths up to which the preconditioner is a matrix.
 const (
 	widestFactor       = 8192
-	widestSparseFactor = 512
+	WidestSparseFactor = 512
 )
 
 // plan chooses the preconditioner by what passes over the data cost beside it.
 func (o *objective) plan() {
 	o.renew = true
 	n, d := float64(len(o.y)), float64(o.rows.Cols)
-	few := d > widestSparseFactor && n < 0.3*d // n steps of conjugate gradients cost less than a factor
-	if o.rows.Sparse && o.rows.Cols > widestSparseFactor || o.rows.Cols > widestFactor || few {
+	few := d > WidestSparseFactor && n < 0.3*d // n steps of conjugate gradients cost less than a factor
+	if o.rows.Sparse && o.rows.Cols > WidestSparseFactor || o.rows.Cols > widestFactor || few {
 		o.patience = 20
 		return
 	}
 	// A Gram matrix makes about 5 times as many flops a second as a pass, which waits for memory.
 	const ratio = 5
 	pass := 4 * n * d * float64(o.outputs) * ratio
-	kept := min(n, max(4*d, 2e9/(d*d), 2048))
-	o.sample = max(1, int(n/kept))
+	picked := min(n, max(4*d, 2e9/(d*d), 2048))
+	o.sample = max(1, int(n/picked))
 	if o.sample < 3 && n*d*d < 8e9 {
 		o.sample = 1
 	}
@@ -109,7 +110,7 @@ func (o *objective) Evaluate(values, gradient, x []float64) error {
 	err := o.rows.Again(o.ctx, len(o.y), func(first int, block datasets.Set) error {
 		n, k := block.Rows(), o.outputs
 		y, weights, curve := o.y[first:first+n], o.weights[first:first+n], o.curve[first*k:(first+n)*k]
-		o.fold(block.X, x, gradient, values, func(values, scores []float64, lo, hi int) {
+		o.pass.add(block.X, x, gradient, values, func(values, scores []float64, lo, hi int) {
 			o.loss.evaluate(values, scores, curve[lo*k:hi*k], y[lo:hi], weights[lo:hi])
 		})
 		if !kern.Finite(values) || !kern.Finite(gradient) {
@@ -160,7 +161,7 @@ func (o *objective) Hessian(dst, v []float64) error {
 	k := o.outputs
 	err := o.rows.Again(o.ctx, len(o.y), func(first int, block datasets.Set) error {
 		weights, curve := o.weights[first:], o.curve[first*k:]
-		o.fold(block.X, v, dst, nil, func(_, scores []float64, lo, hi int) {
+		o.pass.add(block.X, v, dst, nil, func(_, scores []float64, lo, hi int) {
 			o.loss.multiply(scores, curve[lo*k:hi*k], weights[lo:hi])
 		})
 		return nil
@@ -181,15 +182,15 @@ func (o *objective) addSample(first int, block datasets.Set) error {
 	X := block.X
 	if o.sample > 1 {
 		start := (o.sample - first%o.sample) % o.sample
-		var kept []int
+		var picked []int
 		for i := start; i < n; i += o.sample {
-			mass[len(kept)] = mass[i] * float64(o.sample)
-			kept = append(kept, i)
+			mass[len(picked)] = mass[i] * float64(o.sample)
+			picked = append(picked, i)
 		}
-		if len(kept) == 0 {
+		if len(picked) == 0 {
 			return nil
 		}
-		X, mass = datasets.SelectRows(X, kept), mass[:len(kept)]
+		X, mass = datasets.SelectRows(X, picked), mass[:len(picked)]
 	}
 	if o.gram.Add(o.ctx, X, nil, mass) != nil {
 		return design.NameFault(first, block)
@@ -269,11 +270,11 @@ func (o *objective) minimise(tol float64, maxIter int) (w, intercept []float64, 
 	d, k := o.rows.Cols, o.outputs
 	intercept = make([]float64, k)
 	copy(intercept, x[d*k:])
-	return x[:d*k], intercept, newtonReport(result, tol), nil
+	return x[:d*k], intercept, reportOf(result, tol), nil
 }
 
-// newtonReport says how a run went.
-func newtonReport(result solve.NewtonResult, tol float64) solve.Report {
+// reportOf says how a run went.
+func reportOf(result solve.NewtonResult, tol float64) solve.Report {
 	report := solve.Report{Solver: "newton-cg", Iterations: result.Iterations, Converged: result.Converged, Gradient: result.Gradient,
 		Objective: kern.Sum(result.Values)}
 	if !result.Converged {

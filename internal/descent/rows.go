@@ -1,4 +1,4 @@
-package estimator
+package descent
 
 import (
 	"context"
@@ -14,11 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// wide reports whether rows are sparse and of more columns than a preconditioner is made for.
-func wide(r *design.Rows) bool { return r.Sparse && r.Cols > widestSparseFactor }
-
-// dualRows are the rows of a set in memory as coordinate descent wants them.
-type dualRows interface {
+// Rows are the rows of a set in memory as coordinate descent wants them.
+type Rows interface {
 	solve.Rows
 	// own returns the squared norms of what is left out of the rows, nil for none.
 	own() []float64
@@ -26,16 +23,16 @@ type dualRows interface {
 	weights(w, beta []float64) []float64
 }
 
-// newDualRows prepares rows, or says which input of them is missing or infinite.
-func newDualRows(ctx context.Context, r *design.Rows) (dualRows, error) {
-	var out dualRows
+// NewRows prepares rows, or says which input of them is missing or infinite.
+func NewRows(ctx context.Context, r *design.Rows) (Rows, error) {
+	var out Rows
 	switch x := r.Set.X.(type) {
 	case *sparse.CSR:
 		out = newSparseRows(x)
 	case *mat.Dense:
 		out = denseRows{Dense: x}
 	case *single.Dense:
-		out = singleRows{Dense: x}
+		out = float32Rows{Dense: x}
 	default:
 		out = denseRows{Dense: mat.DenseCopyOf(x)}
 	}
@@ -72,22 +69,22 @@ func (r denseRows) Dot(i int, w []float64) float64    { return kern.Dot(r.RawRow
 func (r denseRows) Add(i int, f float64, w []float64) { kern.Axpy(f, r.RawRowView(i), w) }
 func (r denseRows) Square(i int) float64              { return kern.Dot(r.RawRowView(i), r.RawRowView(i)) }
 
-type singleRows struct {
+type float32Rows struct {
 	*single.Dense
 	complete
 }
 
-func (r singleRows) Len() int                       { n, _ := r.Dims(); return n }
-func (r singleRows) Width() int                     { _, d := r.Dims(); return d }
-func (r singleRows) Dot(i int, w []float64) float64 { return design.DotMixed(r.Row(i), w) }
+func (r float32Rows) Len() int                       { n, _ := r.Dims(); return n }
+func (r float32Rows) Width() int                     { _, d := r.Dims(); return d }
+func (r float32Rows) Dot(i int, w []float64) float64 { return design.DotMixed(r.Row(i), w) }
 
-func (r singleRows) Add(i int, f float64, w []float64) {
+func (r float32Rows) Add(i int, f float64, w []float64) {
 	for j, v := range r.Row(i) {
 		w[j] += f * float64(v)
 	}
 }
 
-func (r singleRows) Square(i int) float64 {
+func (r float32Rows) Square(i int) float64 {
 	s := 0.0
 	for _, v := range r.Row(i) {
 		s += float64(v) * float64(v)
@@ -95,7 +92,7 @@ func (r singleRows) Square(i int) float64 {
 	return s
 }
 
-// sparseRows are rows without the columns that only one of them has, which need no weight to be kept
+// sparseRows are rows without the columns that only one of them has, whose weights need not be known
 // while the others move. The others are numbered from the most common to the least, so that what is
 // read most often lies together.
 type sparseRows struct {
@@ -103,7 +100,7 @@ type sparseRows struct {
 	indices []uint32
 	values  []float64 // nil where all are scale
 	scale   float64
-	alone   []float64 // squared norm of what is left out of each row
+	left    []float64 // squared norm of what is left out of each row
 	width   int
 	number  []uint32 // of each column, or leftOut
 	from    *sparse.CSR
@@ -118,12 +115,12 @@ func newSparseRows(m *sparse.CSR) *sparseRows {
 	if !shared {
 		scale = 1
 	}
-	r := &sparseRows{scale: scale, alone: make([]float64, n), indptr: make([]int, n+1), from: m}
+	r := &sparseRows{scale: scale, left: make([]float64, n), indptr: make([]int, n+1), from: m}
 	r.number = columnCounts(m)
 	r.width = numberByCount(r.number)
 	kern.Parallel(n, design.RowsAtOnce, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			r.indptr[i+1], r.alone[i] = r.split(i)
+			r.indptr[i+1], r.left[i] = r.split(i)
 		}
 	})
 	for i := range n {
@@ -187,23 +184,23 @@ func numberByCount(count []uint32) int {
 	return int(total)
 }
 
-// split returns how many entries of row i are kept, and the squared norm of the others.
-func (r *sparseRows) split(i int) (kept int, alone float64) {
+// split returns how many entries of row i stay, and the squared norm of the others.
+func (r *sparseRows) split(i int) (stay int, left float64) {
 	columns, values := r.from.Row(i)
 	for p, j := range columns {
 		switch {
 		case r.number[j] != leftOut:
-			kept++
+			stay++
 		case values == nil:
-			alone += r.scale * r.scale
+			left += r.scale * r.scale
 		default:
-			alone += values[p] * values[p]
+			left += values[p] * values[p]
 		}
 	}
-	return kept, alone
+	return stay, left
 }
 
-// fill writes the entries of row i that are kept.
+// fill writes the entries of row i that stay.
 func (r *sparseRows) fill(i int) {
 	columns, values := r.from.Row(i)
 	at := r.indptr[i]
@@ -220,9 +217,9 @@ func (r *sparseRows) fill(i int) {
 	}
 }
 
-func (r *sparseRows) Len() int       { return len(r.alone) }
+func (r *sparseRows) Len() int       { return len(r.left) }
 func (r *sparseRows) Width() int     { return r.width }
-func (r *sparseRows) own() []float64 { return r.alone }
+func (r *sparseRows) own() []float64 { return r.left }
 
 func (r *sparseRows) row(i int) (columns []uint32, values []float64) {
 	lo, hi := r.indptr[i], r.indptr[i+1]

@@ -1,4 +1,4 @@
-package estimator
+package batch
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/internal/newton"
 )
 
 // fewAbreast is the number of problems from which on it pays to solve them together.
@@ -19,8 +19,8 @@ type unit struct {
 	folds    []int            // that have the classes they need
 	labels   []*design.Labels // of these folds
 	outputs  int
-	problems []oneOfMany // setting by setting, fold by fold, output by output
-	seconds  float64     // for each setting and fold
+	problems []newton.Problem // setting by setting, fold by fold, output by output
+	seconds  float64          // for each setting and fold
 }
 
 // units divides a path into settings to be solved abreast, as many as memory holds; nil where they are
@@ -30,26 +30,26 @@ func (s *newtonFamily) units(ctx context.Context, m *mappedRows, path []int) (un
 	first := s.settings[path[0]]
 	all := &unit{newtonFamily: s}
 	for fold := range s.Folds {
-		l, err := s.labels(ctx, first.classWeight, fold)
+		l, err := s.labels(ctx, first, fold)
 		if err != nil {
 			continue
 		}
-		t := first.task(l)
-		if t.groups != t.outputs || all.outputs > 0 && all.outputs != t.outputs {
+		t := first.Newton(l)
+		if t.Groups != t.Outputs || all.outputs > 0 && all.outputs != t.Outputs {
 			return nil
 		}
-		all.outputs = t.outputs
+		all.outputs = t.Outputs
 		all.folds, all.labels = append(all.folds, fold), append(all.labels, l)
 	}
 	n := int64(m.all(1).N)
 	for from := 0; from < len(path); {
 		to := from + 1
-		for to < len(path) && all.held(n, path[from:to+1]) <= s.memory() {
+		for to < len(path) && all.held(n, path[from:to+1]) <= s.Memory {
 			to++
 		}
 		u := *all
 		u.settings = path[from:to]
-		if len(u.settings)*len(u.folds)*u.outputs < fewAbreast || u.held(n, u.settings) > s.memory() {
+		if len(u.settings)*len(u.folds)*u.outputs < fewAbreast || u.held(n, u.settings) > s.Memory {
 			return nil
 		}
 		units = append(units, &u)
@@ -61,7 +61,7 @@ func (s *newtonFamily) units(ctx context.Context, m *mappedRows, path []int) (un
 // held returns the bytes that settings take together.
 func (u *unit) held(n int64, settings []int) (bytes int64) {
 	for _, i := range settings {
-		k, d := int64(len(u.folds)*u.outputs), int64(u.Candidates[i].Width)
+		k, d := int64(len(u.folds)*u.outputs), int64(u.Features[i].Width)
 		bytes += 8 * (n*k + 3*d*d)
 	}
 	return bytes + 8*n*int64(len(u.folds)*(1+u.outputs))
@@ -105,23 +105,15 @@ func (u *unit) fill(m *mappedRows, n int) {
 		by[f] = shares{y, slices.Repeat([][]float64{weights}, u.outputs)}
 	}
 	for _, i := range u.settings {
-		c := u.Candidates[i].Scale
-		loss := u.loss(i)
+		c := u.Features[i].Scale
+		loss := u.newtonFamily.settings[i].Newton(u.labels[0]).OfOne()
 		for f := range u.folds {
 			for j := range u.outputs {
-				u.problems = append(u.problems, oneOfMany{loss: loss, y: by[f].y[j], weights: by[f].weights[j],
-					factor: u.newtonFamily.settings[i].C * c * c, width: u.Candidates[i].Width})
+				u.problems = append(u.problems, newton.Problem{Loss: loss, Y: by[f].y[j], Weights: by[f].weights[j],
+					Factor: u.newtonFamily.settings[i].C * c * c, Width: u.Features[i].Width})
 			}
 		}
 	}
-}
-
-// loss is that of one output of a setting.
-func (u *unit) loss(i int) loss {
-	if t := u.newtonFamily.settings[i].task(u.labels[0]); u.outputs == 1 {
-		return t.loss
-	}
-	return hingeLoss{1}
 }
 
 // solve fits all settings of the unit on all its folds and hands over what they predict.
@@ -130,9 +122,8 @@ func (u *unit) solve(ctx context.Context, m *mappedRows) error {
 	first := u.newtonFamily.settings[u.settings[0]]
 	r := m.all(u.width())
 	u.fill(m, r.N)
-	a := newAbreast(ctx, r, first.intercept, u.problems)
-	x := make([]float64, a.size())
-	result, err := solve.Newton(a, x, len(u.problems), nil, first.tol, first.maxIter)
+	a := newton.NewBatch(ctx, r, first.Intercept, u.problems)
+	err := a.Solve(first.Tol, first.MaxIter)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -150,7 +141,7 @@ func (u *unit) solve(ctx context.Context, m *mappedRows) error {
 		if f < 0 {
 			err = u.aloneAll(ctx, u.settings, fold)
 		} else {
-			err = u.predict(ctx, m, f, x, result)
+			err = u.predict(ctx, m, f, a)
 		}
 		if err != nil {
 			return err
@@ -163,28 +154,22 @@ func (u *unit) solve(ctx context.Context, m *mappedRows) error {
 func (u *unit) width() int {
 	most := 0
 	for _, i := range u.settings {
-		most = max(most, u.Candidates[i].Width)
+		most = max(most, u.Features[i].Width)
 	}
 	return most
 }
 
 // predict hands over what the models of one fold predict.
-func (u *unit) predict(ctx context.Context, m *mappedRows, f int, x []float64, result solve.NewtonResult) error {
-	fold, t, all := u.folds[f], u.outputs, len(u.problems)
+func (u *unit) predict(ctx context.Context, m *mappedRows, f int, a *newton.Batch) error {
+	fold, t := u.folds[f], u.outputs
 	models := make([]familyModel, len(u.settings))
 	for k, i := range u.settings {
-		s := u.Candidates[i]
+		s := u.Features[i]
 		first := (k*len(u.folds) + f) * t
-		part := result
-		part.Values = result.Values[first : first+t]
 		setting := u.newtonFamily.settings[i]
-		report := newtonReport(part, setting.tol)
-		report.Objective /= s.Scale * s.Scale
-		models[k] = familyModel{setting: i, width: s.Width, report: report, err: report.Better(setting.C * setting.task(u.labels[f]).bar), seconds: u.seconds, weights: make([]float64, s.Width*t), offset: make([]float64, t)}
-		for row := range s.Width {
-			copy(models[k].weights[row*t:(row+1)*t], x[row*all+first:])
-		}
-		copy(models[k].offset, x[min(u.width()*all+first, len(x)):])
+		model := a.Model(first, t, setting.Tol)
+		model.Report.Objective /= s.Scale * s.Scale
+		models[k] = familyModel{setting: i, width: s.Width, report: model.Report, err: model.Report.Better(setting.C * setting.Newton(u.labels[f]).Bar), seconds: u.seconds, weights: model.Weights, offset: model.Intercept}
 	}
 	return u.score(ctx, m, models, u.labels[f].Classes, fold)
 }

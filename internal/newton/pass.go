@@ -1,4 +1,4 @@
-package estimator
+package newton
 
 import (
 	"gonum.org/v1/gonum/mat"
@@ -13,42 +13,49 @@ import (
 // place, and adds to values.
 type change func(values, scores []float64, lo, hi int)
 
-// fold adds X̃'·f(X̃·x) over the rows of a block to out, X̃ being X with a column of ones for the
+// pass is one reading of rows by an objective: of so many columns and outputs, with or without an intercept.
+type pass struct {
+	cols, outputs int
+	intercept     bool
+	hold          []float64 // partial sums
+}
+
+// add adds X̃'·f(X̃·x) over the rows of a block to out, X̃ being X with a column of ones for the
 // intercept. Dense rows are used twice while they are in the cache. Products with rows in single
 // precision and sums over a tile of them are in single precision, scores and sums over tiles in
 // double precision.
-func (o *objective) fold(X mat.Matrix, x, out, values []float64, f change) {
+func (p *pass) add(X mat.Matrix, x, out, values []float64, f change) {
 	switch m := X.(type) {
 	case *sparse.CSR:
-		o.foldSparse(m, x, out, values, f)
+		p.addSparse(m, x, out, values, f)
 	case *single.Dense:
-		foldDense(o, design.ViewFloat32(m), x, out, values, f)
+		addDense(p, design.ViewFloat32(m), x, out, values, f)
 	case *mat.Dense:
-		foldDense(o, design.View(m), x, out, values, f)
+		addDense(p, design.View(m), x, out, values, f)
 	}
 }
 
-// foldTile is how many dense rows of d entries are used together.
-func foldTile(d int) int { return min(256, max(16, 1<<16/d)) }
+// tileRows is how many dense rows of d entries are used together.
+func tileRows(d int) int { return min(256, max(16, 1<<16/d)) }
 
-// foldRows is how many dense rows of d entries have partial sums of their own, size numbers.
-func foldRows(d int, size float64) int { return max(foldTile(d), int(min(256, 1<<22/size))) }
+// partialRows is how many dense rows of d entries have partial sums of their own, size numbers.
+func partialRows(d int, size float64) int { return max(tileRows(d), int(min(256, 1<<22/size))) }
 
-// foldDense is fold of dense rows. Weights, and the partial sums over rows, stand output by output,
+// addDense is add of dense rows. Weights, and the partial sums over rows, stand output by output,
 // outputs × cols.
-func foldDense[T kern.Float](o *objective, X kern.View[T], x, out, values []float64, f change) {
-	n, d, k := X.Rows, X.Cols, o.outputs
+func addDense[T kern.Float](p *pass, X kern.View[T], x, out, values []float64, f change) {
+	n, d, k := X.Rows, X.Cols, p.outputs
 	w := design.Borrow[T](d * k)
 	defer w.Release()
 	design.Transpose(w.List, x[:d*k], k)
 	size, slots := len(out), len(values)
-	tile := foldTile(d)
-	chunk := foldRows(d, float64(size))
+	tile := tileRows(d)
+	chunk := partialRows(d, float64(size))
 	chunks := (n + chunk - 1) / chunk
-	if need := chunks * (size + slots); len(o.hold) < need {
-		o.hold = make([]float64, need)
+	if need := chunks * (size + slots); len(p.hold) < need {
+		p.hold = make([]float64, need)
 	}
-	hold := o.hold[:chunks*(size+slots)]
+	hold := p.hold[:chunks*(size+slots)]
 	clear(hold)
 	kern.Parallel(n, chunk, func(lo, hi int) {
 		mine := hold[lo/chunk*(size+slots):][:size+slots]
@@ -59,10 +66,10 @@ func foldDense[T kern.Float](o *objective, X kern.View[T], x, out, values []floa
 			end := min(i+tile, hi)
 			part, rows := scores.List[:(end-i)*k], X.Slice(i, end, 0, d)
 			design.Project(part, rows, w.List, own.List)
-			o.shift(part, x)
+			p.shift(part, x)
 			f(mine[size:], part, i, end)
 			design.Collect(mine[:d*k], rows, part, own.List)
-			o.total(mine[:size], part)
+			p.total(mine[:size], part)
 		}
 	})
 	for c := range chunks {
@@ -74,12 +81,12 @@ func foldDense[T kern.Float](o *objective, X kern.View[T], x, out, values []floa
 }
 
 // shift adds the intercept to scores.
-func (o *objective) shift(scores, x []float64) {
-	if !o.intercept {
+func (p *pass) shift(scores, x []float64) {
+	if !p.intercept {
 		return
 	}
-	k := o.outputs
-	b := x[o.rows.Cols*k:]
+	k := p.outputs
+	b := x[p.cols*k:]
 	for i := 0; i < len(scores); i += k {
 		for j, v := range b {
 			scores[i+j] += v
@@ -88,12 +95,12 @@ func (o *objective) shift(scores, x []float64) {
 }
 
 // total adds the sums of scores to the intercept's part of out.
-func (o *objective) total(out, scores []float64) {
-	if !o.intercept {
+func (p *pass) total(out, scores []float64) {
+	if !p.intercept {
 		return
 	}
-	k := o.outputs
-	b := out[o.rows.Cols*k:]
+	k := p.outputs
+	b := out[p.cols*k:]
 	for i := 0; i < len(scores); i += k {
 		for j := range b {
 			b[j] += scores[i+j]
@@ -101,20 +108,20 @@ func (o *objective) total(out, scores []float64) {
 	}
 }
 
-func (o *objective) foldSparse(X *sparse.CSR, x, out, values []float64, f change) {
+func (p *pass) addSparse(X *sparse.CSR, x, out, values []float64, f change) {
 	n, d := X.Dims()
-	k := o.outputs
-	if len(o.hold) < n*k {
-		o.hold = make([]float64, n*k)
+	k := p.outputs
+	if len(p.hold) < n*k {
+		p.hold = make([]float64, n*k)
 	}
-	scores := o.hold[:n*k]
+	scores := p.hold[:n*k]
 	m := design.Compressed(X)
 	if k == 1 {
 		kern.SparseMulVec(scores, m, x[:d], false)
 	} else {
 		kern.SparseMul(kern.Dense(n, k, k, scores), m, kern.Dense(d, k, k, x), false)
 	}
-	o.shift(scores, x)
+	p.shift(scores, x)
 	const chunk = 4096
 	slots := len(values)
 	partial := make([]float64, (n+chunk-1)/chunk*slots)
@@ -125,5 +132,5 @@ func (o *objective) foldSparse(X *sparse.CSR, x, out, values []float64, f change
 		values[i%slots] += v
 	}
 	kern.SparseMulT(kern.Dense(d, k, k, out), m, kern.Dense(n, k, k, scores), true)
-	o.total(out, scores)
+	p.total(out, scores)
 }

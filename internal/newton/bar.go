@@ -1,21 +1,15 @@
-package estimator
+package newton
 
 import (
 	"math"
 
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// ErrDiverged is in the chain of the error of a fit whose objective ended above that of the trivial
-// model, which has no weights and the best intercept, or was not a number: whatever came out of it
-// is not to be ranked or used.
-var ErrDiverged = solve.ErrDiverged
-
-// bar is the objective that a fit to a relative tolerance may not end above: that of the trivial
+// Bar is the objective that a fit to a relative tolerance may not end above: that of the trivial
 // model, and what rounding and the tolerance may leave of that of zeros.
-func bar(trivial, zeros, tol float64) float64 {
+func Bar(trivial, zeros, tol float64) float64 {
 	const rounding = 1e-6 // of rows in single precision
 	return trivial + max(tol, rounding)*zeros
 }
@@ -34,7 +28,7 @@ func hingeBar(l *design.Labels, intercept bool, tol float64) float64 {
 			trivial += total
 		}
 	}
-	return bar(trivial, total*float64(len(mass)), tol)
+	return Bar(trivial, total*float64(len(mass)), tol)
 }
 
 // logisticBar is the bar of the logistic loss of several classes, C being 1.
@@ -50,15 +44,5 @@ func logisticBar(l *design.Labels, intercept bool, tol float64) float64 {
 	if !intercept {
 		trivial = zeros
 	}
-	return bar(trivial, zeros, tol)
-}
-
-// tubeBar is the bar of the squared epsilon-insensitive loss, C being 1.
-func (s SVR) tubeBar(l *design.Labels) float64 {
-	s.C = 1
-	p := s.dualTask(l).problem(0)
-	trivial, _ := p.Trivial()
-	p.Intercept = false
-	zeros, _ := p.Trivial()
-	return bar(trivial, zeros, s.Tol)
+	return Bar(trivial, zeros, tol)
 }

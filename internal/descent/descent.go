@@ -1,4 +1,6 @@
-package estimator
+// Package descent trains support vector machines and what is like them by coordinate descent on the dual, with all rows
+// in memory. A [Task] has a problem for each output, all on the same [Rows].
+package descent
 
 import (
 	"context"
@@ -11,35 +13,74 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// dualTask is what coordinate descent is to solve on some rows: a problem for each output.
-type dualTask struct {
+// Task is what coordinate descent is to solve on some rows: a problem for each output.
+type Task struct {
 	outputs int
 	problem func(output int) solve.Dual // without its rows
 	absent  []bool                      // outputs of classes that no row has, nil for none
-	tol     float64
+	Tol     float64
 	maxIter int
 }
 
-// fit gathers the rows and solves.
-func (t dualTask) fit(ctx context.Context, r *design.Rows, n int) (solve.Linear, error) {
+// Hinge is the hinge, or its square, of rows with the given labels: of one output for two classes, else of
+// each class against the rest.
+func Hinge(l *design.Labels, C float64, squared, intercept bool, tol float64, maxIter int) Task {
+	t := Task{outputs: l.Outputs(), Tol: tol, maxIter: maxIter, problem: func(j int) solve.Dual {
+		p := margins(l, j, C, squared)
+		p.Intercept = intercept
+		return p
+	}}
+	if t.outputs > 1 {
+		t.absent = l.Absent
+	}
+	return t
+}
+
+// Logistic is logistic regression of two classes.
+func Logistic(l *design.Labels, C float64, intercept bool, tol float64, maxIter int) Task {
+	return Task{outputs: 1, Tol: tol, maxIter: maxIter, problem: func(int) solve.Dual {
+		p := margins(l, 0, C, false)
+		p.Target, p.Logistic, p.Intercept = nil, true, intercept
+		return p
+	}}
+}
+
+// Tube is the loss of residuals beyond a width, or its square.
+func Tube(l *design.Labels, C, width float64, squared, intercept bool, tol float64, maxIter int) Task {
+	return Task{outputs: 1, Tol: tol, maxIter: maxIter, problem: func(int) solve.Dual {
+		p := solve.Dual{Target: l.Y, Epsilon: width, Intercept: intercept}
+		p.Low, p.High, p.Diagonal = bounds(l.Weights, C, squared)
+		return p
+	}}
+}
+
+// Trivial is the objective of the trivial model of output j, which has no weights and the best intercept.
+func (t Task) Trivial(j int) float64 {
+	p := t.problem(j)
+	value, _ := p.Trivial()
+	return value
+}
+
+// Solve gathers the rows, of which there are n, and solves.
+func (t Task) Solve(ctx context.Context, r *design.Rows, n int) (solve.Linear, error) {
 	r, err := r.Known(n).Gather(ctx)
 	if err != nil {
 		return solve.Linear{}, err
 	}
-	inputs, err := newDualRows(ctx, r)
+	inputs, err := NewRows(ctx, r)
 	if err != nil {
 		return solve.Linear{}, err
 	}
-	results, err := t.descend(ctx, inputs, nil)
+	results, err := t.Descend(ctx, inputs, nil)
 	if err != nil {
 		return solve.Linear{}, err
 	}
-	return dualModel(inputs, results, t.tol)
+	return Model(inputs, results, t.Tol)
 }
 
-// descend solves the problem of each output, several at once, which read the same rows; from the
+// Descend solves the problem of each output, several at once, which read the same rows; from the
 // solutions of problems with other bounds, where there are some.
-func (t dualTask) descend(ctx context.Context, inputs dualRows, from []solve.DualResult) ([]solve.DualResult, error) {
+func (t Task) Descend(ctx context.Context, inputs Rows, from []solve.DualResult) ([]solve.DualResult, error) {
 	results, failures := make([]solve.DualResult, t.outputs), make([]error, t.outputs)
 	kern.Parallel(t.outputs, 1, func(lo, hi int) {
 		for j := lo; j < hi; j++ {
@@ -48,15 +89,15 @@ func (t dualTask) descend(ctx context.Context, inputs dualRows, from []solve.Dua
 			if from != nil {
 				p.Start = &from[j]
 			}
-			results[j], failures[j] = p.Solve(ctx, t.tol, t.maxIter)
+			results[j], failures[j] = p.Solve(ctx, t.Tol, t.maxIter)
 			if t.absent != nil && t.absent[j] && p.Intercept {
-				results[j].B = absentIntercept // as good as any b far down, and never the largest score
+				results[j].B = design.AbsentIntercept // as good as any b far down, and never the largest score
 			}
 		}
 	})
 	for _, err := range failures {
 		if errors.Is(err, solve.ErrNotFinite) {
-			err = fmt.Errorf("%w: %w", ErrDiverged, err)
+			err = fmt.Errorf("%w: %w", solve.ErrDiverged, err)
 		}
 		if err != nil {
 			return nil, err
@@ -101,14 +142,14 @@ func bounds(weights []float64, C float64, squared bool) (low, high, diagonal []f
 	return low, high, diagonal
 }
 
-// dualModel puts the solutions, one for each output, together.
-func dualModel(inputs dualRows, results []solve.DualResult, tol float64) (solve.Linear, error) {
+// Model puts the solutions, one for each output, together.
+func Model(inputs Rows, results []solve.DualResult, tol float64) (solve.Linear, error) {
 	k := len(results)
 	trivial := 0.0
 	for _, r := range results {
 		trivial += r.Trivial
 	}
-	if err := dualReport(results, tol).Better(trivial); err != nil {
+	if err := reportOf(results, tol).Better(trivial); err != nil {
 		return solve.Linear{}, err
 	}
 	var w []float64
@@ -117,7 +158,7 @@ func dualModel(inputs dualRows, results []solve.DualResult, tol float64) (solve.
 		b[j] = r.B
 		full := inputs.weights(r.W, r.Beta)
 		if k == 1 {
-			return solve.NewLinear(full, b, dualReport(results, tol))
+			return solve.NewLinear(full, b, reportOf(results, tol))
 		}
 		if w == nil {
 			w = make([]float64, len(full)*k)
@@ -126,11 +167,11 @@ func dualModel(inputs dualRows, results []solve.DualResult, tol float64) (solve.
 			w[i*k+j] = v
 		}
 	}
-	return solve.NewLinear(w, b, dualReport(results, tol))
+	return solve.NewLinear(w, b, reportOf(results, tol))
 }
 
-// dualReport says how coordinate descent went, of several problems the worst.
-func dualReport(results []solve.DualResult, tol float64) solve.Report {
+// reportOf says how coordinate descent went, of several problems the worst.
+func reportOf(results []solve.DualResult, tol float64) solve.Report {
 	report := solve.Report{Solver: "dual coordinate descent", Converged: true}
 	for _, r := range results {
 		if r.Steps > 0 {

@@ -1,4 +1,4 @@
-package estimator
+package batch
 
 import (
 	"context"
@@ -10,28 +10,28 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
-	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// errBalancedOneOut is the error of classes that are not known, or whose weights are balanced.
-var errBalancedOneOut = errors.New("leave one out needs the classes' names and weights that do not depend on the rows")
+// ErrBalancedOneOut is the error of classes that are not known, or whose weights are balanced.
+var ErrBalancedOneOut = errors.New("leave one out needs the classes' names and weights that do not depend on the rows")
 
-// sweepOneOut predicts each row by the model of all the others, exactly by [Ridge.LeaveOneOut], which costs
+// RidgesOneOut predicts each row by the model of all the others, exactly by [leastsquares.LeaveOneOut], which costs
 // nd² for all candidates that differ in Alpha only and nd² + d³/3 flops for each. Balanced class weights
 // depend on the row that is left out, and are refused.
-func sweepOneOut(ctx context.Context, b Batch, settings []sweepSetting) ([]string, error) {
+func RidgesOneOut(ctx context.Context, b Batch, settings []Ridge) ([]string, error) {
 	var keys []string
 	groups := map[string][]int{}
 	for i, s := range settings {
 		if !b.WantsAny(i) {
 			continue
 		}
-		key := fmt.Sprint(s.key, s.ridge.Solver)
-		if err := param.Check(s.Estimator); err != nil || s.alone {
+		key := fmt.Sprint(s.Key, s.Solver)
+		if err := s.Invalid; err != nil || s.Alone {
 			if err == nil {
-				err = errBalancedOneOut
+				err = ErrBalancedOneOut
 			}
-			if err := b.Yield(i, 0, Outcome{Err: fmt.Errorf("estimator: %s: %w", s.name, err)}); err != nil {
+			if err := b.Yield(i, 0, Result{Err: err}); err != nil {
 				return nil, err
 			}
 			continue
@@ -54,7 +54,7 @@ func sweepOneOut(ctx context.Context, b Batch, settings []sweepSetting) ([]strin
 }
 
 // oneOutPath does settings that differ in alpha.
-func oneOutPath(ctx context.Context, b Batch, settings []sweepSetting, members []int) error {
+func oneOutPath(ctx context.Context, b Batch, settings []Ridge, members []int) error {
 	start := time.Now()
 	first := settings[members[0]]
 	path, y, err := first.leaveOneOut(ctx, b.Data, settings, members)
@@ -71,17 +71,13 @@ func oneOutPath(ctx context.Context, b Batch, settings []sweepSetting, members [
 	}
 	seconds := time.Since(start).Seconds() / float64(len(members))
 	for k, i := range members {
-		out := Outcome{Seconds: seconds, Report: Report{Solver: "cholesky", Converged: true}}
+		out := Result{Seconds: seconds, Report: solve.Report{Solver: "cholesky", Converged: true}}
 		if err == nil {
-			scores := path.Predictions[k]
-			if b.GCV {
-				scores = path.Even(k, y)
+			if out.Scores = path.Predictions[k]; b.GCV {
+				out.Scores = path.Even(k, y)
 			}
-			_, t := scores.Dims()
-			out.Prediction, err = Predict(ctx, settings[i].dress(passOn(t)), scores)
-		}
-		if err != nil {
-			out = Outcome{Seconds: seconds, Err: fmt.Errorf("estimator: %s: leave one out: %w", first.name, err)}
+		} else {
+			out.Err = fmt.Errorf("leave one out: %w", err)
 		}
 		if err := b.Yield(i, 0, out); err != nil {
 			return err
@@ -91,8 +87,8 @@ func oneOutPath(ctx context.Context, b Batch, settings []sweepSetting, members [
 }
 
 // leaveOneOut returns the path of the members' alphas and the targets it is about.
-func (s sweepSetting) leaveOneOut(ctx context.Context, data datasets.Set, settings []sweepSetting, members []int) (*leastsquares.OneOut, []float64, error) {
-	p, err := s.problem(nil)
+func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, settings []Ridge, members []int) (*leastsquares.OneOut, []float64, error) {
+	p, err := s.Problem(nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,17 +102,8 @@ func (s sweepSetting) leaveOneOut(ctx context.Context, data datasets.Set, settin
 	data.Y, data.Targets = nil, mat.NewDense(data.Rows(), t, y)
 	alphas := make([]float64, len(members))
 	for k, i := range members {
-		alphas[k] = settings[i].ridge.Alpha
+		alphas[k] = settings[i].Alpha
 	}
-	path, err := leastsquares.LeaveOneOut(ctx, leastsquares.Ridge(s.ridge), data, alphas)
+	path, err := leastsquares.LeaveOneOut(ctx, s.Ridge, data, alphas)
 	return path, y, err
-}
-
-// passOn is a model whose scores are its inputs.
-func passOn(t int) linear {
-	m := linear{coef: mat.NewDense(t, t, nil), intercept: make([]float64, t)}
-	for i := range t {
-		m.coef.Set(i, i, 1)
-	}
-	return m
 }

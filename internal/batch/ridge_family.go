@@ -1,9 +1,8 @@
-package estimator
+package batch
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/solve"
-	"github.com/bochner-ml/bochner/param"
 )
 
 // familyTile is the number of rows mapped at once.
@@ -25,7 +23,7 @@ const familyTile = 1024
 type ridgeFamily struct {
 	Batch
 	ctx      context.Context
-	settings []sweepSetting
+	settings []Ridge
 	parts    [][]int // rows that are trained on by the same folds
 	trains   [][]int // numbers of the parts that a fold trains on
 	groups   []*ridgeGroup
@@ -59,7 +57,9 @@ type familyModel struct {
 	err     error
 }
 
-func sweepRidgeFamily(ctx context.Context, b Batch, settings []sweepSetting) ([]string, error) {
+// RidgesMapped fits ridge regressions on related maps, with one pass over the rows for the sums of all and one for
+// their predictions. The rows are cut into parts such that each fold trains on some of the parts.
+func RidgesMapped(ctx context.Context, b Batch, settings []Ridge) ([]string, error) {
 	s := &ridgeFamily{Batch: b, ctx: ctx, settings: settings, shared: map[string]bool{}}
 	alone := s.plan(b.Data.Rows())
 	for len(s.groups) > 0 {
@@ -73,27 +73,12 @@ func sweepRidgeFamily(ctx context.Context, b Batch, settings []sweepSetting) ([]
 	}
 	for _, i := range alone {
 		for fold := range b.Folds {
-			if err := s.alone(i, fold); err != nil {
+			if err := s.Single(ctx, i, fold, nil); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return slices.Sorted(maps.Keys(s.shared)), nil
-}
-
-// alone leaves one setting on one fold to the caller.
-func (s *ridgeFamily) alone(setting, fold int) error {
-	if !s.Wants(setting, fold) {
-		return nil
-	}
-	return s.give(setting, fold, s.Lone(s.ctx, setting, fold))
-}
-
-func (s *ridgeFamily) give(setting, fold int, out Outcome) error {
-	if err := s.ctx.Err(); err != nil {
-		return err
-	}
-	return s.Yield(setting, fold, out)
 }
 
 // plan groups the settings and returns those that have to be fitted alone.
@@ -105,15 +90,15 @@ func (s *ridgeFamily) plan(rows int) (alone []int) {
 		least = min(least, len(fold.Train))
 	}
 	for i, setting := range s.settings {
-		f := s.Candidates[i]
+		f := s.Features[i]
 		sums := 8 * int64(f.Width) * int64(f.Width) * int64(len(s.parts)+4)
-		if !ok || setting.alone || param.Check(setting.Estimator) != nil || sums > s.memory() ||
-			leastsquares.Ridge(setting.ridge).Way(least, f.Width, false) != "cholesky" {
+		if !ok || setting.Alone || setting.Invalid != nil || sums > s.Memory ||
+			setting.Way(least, f.Width, false) != "cholesky" {
 			alone = append(alone, i)
 			continue
 		}
 		at := slices.IndexFunc(s.groups, func(g *ridgeGroup) bool {
-			return g.which == f.Map && s.settings[g.members[0]].key == setting.key
+			return g.which == f.Map && s.settings[g.members[0]].Key == setting.Key
 		})
 		if at < 0 {
 			at = len(s.groups)
@@ -140,7 +125,7 @@ func (s *ridgeFamily) batch() int {
 	bytes := int64(0)
 	for n, g := range s.groups {
 		bytes += 8 * int64(g.width) * int64(g.width) * int64(len(s.parts)+4)
-		if bytes > s.memory() {
+		if bytes > s.Memory {
 			return max(n, 1)
 		}
 	}
@@ -175,7 +160,7 @@ func (s *ridgeFamily) sum(groups []*ridgeGroup) error {
 	start := time.Now()
 	for _, g := range groups {
 		var err error
-		if g.problem, err = s.settings[g.members[0]].problem(nil); err != nil {
+		if g.problem, err = s.settings[g.members[0]].Problem(nil); err != nil {
 			return err
 		}
 		g.sums = make([]*leastsquares.Moments, len(s.parts))
@@ -254,13 +239,13 @@ func (s *ridgeFamily) solve(g *ridgeGroup) error {
 		if wide.Weight == 0 {
 			failed = errors.New("every weight is 0")
 		}
-		if check := s.settings[g.members[0]].check; failed == nil && check != nil {
+		if check := s.settings[g.members[0]].Check; failed == nil && check != nil {
 			failed = check(s.Folds[fold].Train)
 		}
 		seconds := time.Since(start).Seconds()/float64(len(todo)) + g.seconds/float64(len(g.members)*len(s.Folds))
 		models := make([]familyModel, len(todo))
 		for k, i := range todo {
-			models[k] = familyModel{setting: i, width: s.Candidates[i].Width, err: failed, seconds: seconds}
+			models[k] = familyModel{setting: i, width: s.Features[i].Width, err: failed, seconds: seconds}
 		}
 		if failed == nil {
 			if err := s.paths(models, wide); err != nil {
@@ -276,7 +261,7 @@ func (s *ridgeFamily) solve(g *ridgeGroup) error {
 func (s *ridgeFamily) tell(g *ridgeGroup) {
 	widths := map[int]int{}
 	for _, i := range g.members {
-		widths[s.Candidates[i].Width]++
+		widths[s.Features[i].Width]++
 	}
 	most := slices.Max(slices.Collect(maps.Values(widths)))
 	for name, is := range map[string]bool{"columns": len(widths) > 1, "alpha": most > 1, "folds": len(s.Folds) > 1, "features": len(g.members) > 1} {
@@ -299,10 +284,10 @@ func (s *ridgeFamily) train(wide *leastsquares.Moments, g *ridgeGroup, fold int)
 func (s *ridgeFamily) paths(models []familyModel, wide *leastsquares.Moments) error {
 	return s.byWidth(models, wide, func(p *leastsquares.Path, m *familyModel) {
 		// Z = c·Ψ: ridge with alpha on Z is ridge with alpha/c² on Ψ, with weights c·w.
-		c := s.Candidates[m.setting].Scale
-		m.alpha = s.settings[m.setting].ridge.Alpha / (c * c)
+		c := s.Features[m.setting].Scale
+		m.alpha = s.settings[m.setting].Alpha / (c * c)
 		m.weights, m.rough = p.Solve(m.alpha)
-		if m.weights != nil && s.Candidates[m.setting].Float32 && p.Blurred(m.weights) {
+		if m.weights != nil && s.Features[m.setting].Float32 && p.Blurred(m.weights) {
 			m.weights, m.rough = nil, false
 		}
 		if m.weights != nil {
@@ -467,20 +452,10 @@ func (b *scoreBlock) spread() {
 
 // hold hands over what a model predicts.
 func (s *ridgeFamily) hold(m *familyModel, fold int, seconds float64) error {
-	setting := s.settings[m.setting]
 	if m.err == nil && (m.scores == nil || !kern.Finite(m.scores.RawMatrix().Data)) {
-		return s.alone(m.setting, fold)
+		return s.Single(s.ctx, m.setting, fold, nil)
 	}
-	out := Outcome{Report: Report(m.report), Seconds: m.seconds + seconds}
-	err := m.err
-	if err == nil {
-		// The scores are predictions already: a model that passes them on makes the rest of them.
-		_, t := m.scores.Dims()
-		out.Prediction, err = Predict(s.ctx, setting.dress(passOn(t)), m.scores)
-	}
-	if err != nil {
-		out.Err = fmt.Errorf("estimator: %s: %w", setting.name, err)
-	}
+	out := Result{Scores: m.scores, Report: m.report, Seconds: m.seconds + seconds, Err: m.err}
 	m.scores, m.weights = nil, nil
-	return s.give(m.setting, fold, out)
+	return s.Yield(m.setting, fold, out)
 }

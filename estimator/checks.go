@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/memory"
 )
 
 // forNumbers refuses targets that are the codes of classes: a regression on them would take the
@@ -26,4 +27,9 @@ func readNumbers(ctx context.Context, r *design.Rows, name string) (*design.Labe
 		return nil, err
 	}
 	return r.ReadLabels(ctx)
+}
+
+// room refuses a fit that would hold more memory than there is. Every fit asks before it begins.
+func room(spec datasets.Coster, shape datasets.Shape) error {
+	return memory.Check(spec.Cost(shape).Bytes)
 }

@@ -1,4 +1,4 @@
-package estimator
+package newton
 
 import (
 	"math"
@@ -6,10 +6,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// loss is a convex, once differentiable function of the scores of a row, summed over rows with
+// Loss is a convex, once differentiable function of the scores of a row, summed over rows with
 // weights. It has k scores for each row and consists of one or several groups that do not depend on
 // each other: columns of scores, or all of them together.
-type loss interface {
+type Loss interface {
 	// evaluate takes the scores of some rows, rows × k, and leaves in their place the derivative by
 	// each score; writes to curve, rows × k, what multiply needs; and adds the value of each group.
 	evaluate(values, scores, curve, y, weights []float64)
@@ -63,7 +63,7 @@ func (l softmaxLoss) evaluate(values, scores, curve, y, weights []float64) {
 	value := 0.0
 	for i, s := range weights {
 		row := scores[i*k : (i+1)*k]
-		top, own := row[largest(row)], row[int(y[i])]
+		top, own := row[kern.Largest(row)], row[int(y[i])]
 		for j := range row {
 			row[j] -= top
 		}

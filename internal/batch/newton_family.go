@@ -1,11 +1,10 @@
-package estimator
+package batch
 
 import (
 	"cmp"
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -16,78 +15,36 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/newton"
 	"github.com/bochner-ml/bochner/internal/solve"
-	"github.com/bochner-ml/bochner/param"
 )
-
-// newtonLogistic is a logistic regression as a setting of a batch on related maps.
-func newtonLogistic(e Estimator) (newtonSetting, error) {
-	l, ok := e.(Logistic)
-	if !ok {
-		return newtonSetting{}, fmt.Errorf("estimator: logistic: a setting is a %T", e)
-	}
-	return newtonSetting{name: "logistic", C: l.C, tol: l.Tol, maxIter: l.MaxIter, intercept: l.Intercept, classWeight: l.ClassWeight,
-		key: fmt.Sprint(l.Intercept, l.Tol, l.MaxIter, l.ClassWeight.Plain()), task: l.task,
-		dress: func(m linear, classes []string) Predictor {
-			return &FittedLogistic{FittedLinearClassifier{linear: m, classes: classes}}
-		}}, nil
-}
-
-// newtonSVM is a support vector machine as a setting of a batch on related maps.
-func newtonSVM(e Estimator) (newtonSetting, error) {
-	l, ok := e.(SVM)
-	if !ok {
-		return newtonSetting{}, fmt.Errorf("estimator: svm: a setting is a %T", e)
-	}
-	return newtonSetting{name: "svm", C: l.C, tol: l.Tol, maxIter: l.MaxIter, intercept: l.Intercept, classWeight: l.ClassWeight,
-		key: fmt.Sprint(l.Intercept, l.Tol, l.MaxIter, l.ClassWeight.Plain()), task: l.task,
-		dress: func(m linear, classes []string) Predictor {
-			return &FittedLinearClassifier{linear: m, classes: classes}
-		}}, nil
-}
-
-// newtonSetting is a setting of a family that is solved by Newton's method.
-type newtonSetting struct {
-	name        string
-	key         string // all but C
-	C, tol      float64
-	maxIter     int
-	intercept   bool
-	classWeight ClassWeight
-	task        func(l *design.Labels) newtonTask
-	dress       func(m linear, classes []string) Predictor
-}
 
 // newtonFamily is one batch on related maps.
 type newtonFamily struct {
 	Batch
-	settings []newtonSetting
+	settings []Penalised
 	parts    [][]int
 	trains   [][]int
-	mu       sync.Mutex // held while a result is handed over
-	failed   error
 }
 
-func sweepNewton(ctx context.Context, f Batch, of func(Estimator) (newtonSetting, error)) ([]string, error) {
-	s := &newtonFamily{Batch: f, settings: make([]newtonSetting, len(f.Candidates))}
+// Newtons fits candidates on related maps by Newton's method. Those with the same key are solved together where
+// there are enough of them, else one after the other, from few features to many and from small C to large.
+func Newtons(ctx context.Context, f Batch, list []Penalised) ([]string, error) {
+	s := &newtonFamily{Batch: f, settings: list}
 	var ok bool
 	s.parts, s.trains, ok = f.divide()
 	groups := map[string][]int{}
 	byMap := map[int][]string{}
-	for i, e := range f.Candidates {
-		var err error
-		if s.settings[i], err = of(e.Estimator); err != nil {
-			return nil, err
-		}
-		if !ok || param.Check(e.Estimator) != nil {
+	for i, e := range f.Features {
+		if !ok || list[i].Invalid != nil {
 			for fold := range f.Folds {
-				if err := s.alone(ctx, i, fold); err != nil {
+				if err := s.Single(ctx, i, fold, nil); err != nil {
 					return nil, err
 				}
 			}
 			continue
 		}
-		key := fmt.Sprint(e.Map, " ", s.settings[i].key)
+		key := fmt.Sprint(e.Map, " ", s.settings[i].Key)
 		if groups[key] == nil {
 			byMap[e.Map] = append(byMap[e.Map], key)
 		}
@@ -99,7 +56,7 @@ func sweepNewton(ctx context.Context, f Batch, of func(Estimator) (newtonSetting
 		for _, key := range byMap[which] {
 			path := groups[key]
 			slices.SortStableFunc(path, func(a, b int) int {
-				return cmp.Or(cmp.Compare(f.Candidates[a].Width, f.Candidates[b].Width), cmp.Compare(s.settings[a].C, s.settings[b].C))
+				return cmp.Or(cmp.Compare(f.Features[a].Width, f.Features[b].Width), cmp.Compare(s.settings[a].C, s.settings[b].C))
 			})
 			paths = append(paths, path)
 			shared["features"] = shared["features"] || len(path)*len(f.Folds) > 1
@@ -111,23 +68,6 @@ func sweepNewton(ctx context.Context, f Batch, of func(Estimator) (newtonSetting
 	}
 	maps.DeleteFunc(shared, func(_ string, is bool) bool { return !is })
 	return slices.Sorted(maps.Keys(shared)), nil
-}
-
-// alone leaves one setting on one fold to the caller.
-func (s *newtonFamily) alone(ctx context.Context, setting, fold int) error {
-	if !s.Wants(setting, fold) {
-		return nil
-	}
-	return s.give(ctx, setting, fold, s.Lone(ctx, setting, fold))
-}
-
-func (s *newtonFamily) give(ctx context.Context, setting, fold int, out Outcome) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.failed == nil && ctx.Err() == nil {
-		s.failed = s.Yield(setting, fold, out)
-	}
-	return cmp.Or(s.failed, ctx.Err())
 }
 
 // job is a path on a fold.
@@ -215,7 +155,7 @@ func (s *newtonFamily) sideBySide(jobs []job, do func(job) error) error {
 
 func (s *newtonFamily) aloneAll(ctx context.Context, settings []int, fold int) error {
 	for _, i := range settings {
-		if err := s.alone(ctx, i, fold); err != nil {
+		if err := s.Single(ctx, i, fold, nil); err != nil {
 			return err
 		}
 	}
@@ -238,7 +178,7 @@ func (s *newtonFamily) prepare(ctx context.Context, which int) (*mappedRows, err
 		m.starts = append(m.starts, n)
 		n += len(part)
 	}
-	if 8*int64(n)*int64(width) > s.memory() {
+	if 8*int64(n)*int64(width) > s.Memory {
 		return m, nil
 	}
 	Z := mat.NewDense(n, width, nil)
@@ -315,7 +255,7 @@ func (m *mappedRows) rows(parts []int, width int) *design.Rows {
 }
 
 // labels returns the classes and weights of a fold's training rows, in the order of rows.
-func (s *newtonFamily) labels(ctx context.Context, by ClassWeight, fold int) (*design.Labels, error) {
+func (s *newtonFamily) labels(ctx context.Context, first Penalised, fold int) (*design.Labels, error) {
 	var order []int
 	for _, p := range s.trains[fold] {
 		order = append(order, s.parts[p]...)
@@ -324,25 +264,35 @@ func (s *newtonFamily) labels(ctx context.Context, by ClassWeight, fold int) (*d
 	if err != nil {
 		return nil, err
 	}
-	return r.ReadClasses(ctx, by.factors)
+	return first.Labels(ctx, r)
 }
 
 // path solves settings of the same kind on a fold, one after the other.
 func (s *newtonFamily) path(ctx context.Context, m *mappedRows, settings []int, fold int, seconds float64) error {
-	w, err := s.begin(ctx, m, settings[0], fold)
+	first := s.settings[settings[0]]
+	l, err := s.labels(ctx, first, fold)
+	if err != nil {
+		return s.aloneAll(ctx, settings, fold)
+	}
+	path, err := newton.NewPath(ctx, first.Newton(l), s.Maps.Widths()[m.which], func(width int) *design.Rows {
+		return m.rows(s.trains[fold], width)
+	})
 	if err != nil {
 		return s.aloneAll(ctx, settings, fold)
 	}
 	models := make([]familyModel, len(settings))
 	for k, i := range settings {
 		start := time.Now()
-		models[k] = familyModel{setting: i, width: s.Candidates[i].Width}
-		if models[k].err = w.step(&models[k]); ctx.Err() != nil {
+		one, f := s.settings[i], s.Features[i]
+		models[k] = familyModel{setting: i, width: f.Width}
+		var model solve.Linear
+		if model, models[k].err = path.Step(f.Width, one.C, f.Scale, one.Tol, one.MaxIter); ctx.Err() != nil {
 			return ctx.Err()
 		}
+		models[k].report, models[k].offset, models[k].weights = model.Report, model.Intercept, model.Weights
 		models[k].seconds = time.Since(start).Seconds() + seconds
 	}
-	return s.score(ctx, m, models, w.labels.Classes, fold)
+	return s.score(ctx, m, models, l.Classes, fold)
 }
 
 // score hands over what models predict for the test rows of a fold, which are mapped once for all.
@@ -357,7 +307,7 @@ func (s *newtonFamily) score(ctx context.Context, m *mappedRows, models []family
 	})
 	if err != nil {
 		for _, f := range models {
-			if err := s.alone(ctx, f.setting, fold); err != nil {
+			if err := s.Single(ctx, f.setting, fold, nil); err != nil {
 				return err
 			}
 		}
@@ -381,120 +331,7 @@ func (s *newtonFamily) hold(ctx context.Context, m *familyModel, classes []strin
 		return nil
 	}
 	if m.err != nil || m.scores == nil || !kern.Finite(m.scores.RawMatrix().Data) {
-		return s.alone(ctx, m.setting, fold)
+		return s.Single(ctx, m.setting, fold, nil)
 	}
-	setting := s.settings[m.setting]
-	out := Outcome{Report: Report(m.report), Seconds: m.seconds + seconds}
-	_, t := m.scores.Dims()
-	var err error
-	if out.Prediction, err = Predict(ctx, setting.dress(passOn(t), classes), m.scores); err != nil {
-		out.Err = fmt.Errorf("estimator: %s: %w", setting.name, err)
-	}
-	return s.give(ctx, m.setting, fold, out)
-}
-
-// walker is on one path.
-type walker struct {
-	*newtonFamily
-	ctx     context.Context
-	rows    *mappedRows
-	fold    int
-	labels  *design.Labels
-	task    newtonTask
-	origin  []float64 // gradient at 0 for C = 1, on all features of the map
-	width   int       // of the last solution, 0 before the first
-	factor  float64   // of the weights in the last problem
-	x       []float64 // the last solution: features × outputs, intercepts
-	front   []float64 // the first solution of that width
-	problem *objective
-}
-
-// begin returns a walker before its first step.
-func (s *newtonFamily) begin(ctx context.Context, m *mappedRows, setting, fold int) (*walker, error) {
-	first := s.settings[setting]
-	l, err := s.labels(ctx, first.classWeight, fold)
-	if err != nil {
-		return nil, err
-	}
-	w := &walker{newtonFamily: s, ctx: ctx, rows: m, fold: fold, labels: l, task: first.task(l)}
-	o := w.objective(first, s.Maps.Widths()[m.which], 1)
-	o.renew = false
-	w.origin = make([]float64, o.size())
-	return w, o.Evaluate(make([]float64, o.groups), w.origin, make([]float64, o.size()))
-}
-
-// objective returns the problem on the leading features with weights times a factor.
-func (w *walker) objective(s newtonSetting, width int, factor float64) *objective {
-	weights := slices.Clone(w.labels.Weights)
-	kern.Scale(factor, weights)
-	return newObjective(w.ctx, w.rows.rows(w.trains[w.fold], width), w.task.loss, w.task.outputs, w.task.groups, s.intercept, w.task.y, weights)
-}
-
-// step solves the next problem. On features Ψ with Z = c·Ψ, C on Z is C·c² on Ψ, of c² times the
-// objective.
-func (w *walker) step(m *familyModel) error {
-	s, f := w.settings[m.setting], w.Candidates[m.setting]
-	factor := s.C * f.Scale * f.Scale
-	o := w.objective(s, f.Width, factor)
-	x := w.start(o, f.Width, factor)
-	result, err := solve.Newton(o, x, o.groups, w.reference(o, factor), s.tol, s.maxIter)
-	if err != nil {
-		return err
-	}
-	if w.width != f.Width {
-		w.front = slices.Clone(x)
-	}
-	w.width, w.factor, w.x, w.problem = f.Width, factor, x, o
-	report := newtonReport(result, s.tol)
-	report.Objective /= f.Scale * f.Scale
-	if err := report.Better(s.C * w.task.bar); err != nil {
-		return err
-	}
-	k := o.outputs
-	offset := make([]float64, k)
-	copy(offset, x[f.Width*k:])
-	model, err := w.task.finish(slices.Clone(x[:f.Width*k]), offset, report)
-	if err != nil {
-		return err
-	}
-	m.report, m.offset, m.weights = report, model.Intercept, model.Weights
-	return nil
-}
-
-// start returns where the next problem begins: at the last solution where the features are the same,
-// whose preconditioner then serves, with other weights; else at the first of the width before; else
-// at 0.
-func (w *walker) start(o *objective, width int, factor float64) []float64 {
-	k := o.outputs
-	switch {
-	case w.width == width:
-		if w.problem.gram != nil {
-			o.gram, o.renew = w.problem.gram, false
-			o.gram.Scale(factor / w.factor)
-			o.factorise()
-		}
-		return slices.Clone(w.x)
-	case w.width > 0:
-		x := make([]float64, o.size())
-		copy(x, w.front[:w.width*k])
-		copy(x[width*k:], w.front[w.width*k:])
-		return x
-	}
-	return make([]float64, o.size())
-}
-
-// reference returns the norms of the gradient at 0.
-func (w *walker) reference(o *objective, factor float64) []float64 {
-	norms := make([]float64, o.groups)
-	features := o.rows.Cols * o.outputs
-	all := len(w.origin) - (o.size() - features)
-	for i, g := range w.origin {
-		if i < features || i >= all {
-			norms[i%o.groups] += g * g
-		}
-	}
-	for j, v := range norms {
-		norms[j] = factor * math.Sqrt(v)
-	}
-	return norms
+	return s.Yield(m.setting, fold, Result{Scores: m.scores, Classes: classes, Report: m.report, Seconds: m.seconds + seconds})
 }
