@@ -46,7 +46,7 @@ var Allowed = map[string][]string{
 
 	// Laws as conformance suites, for anybody's types.
 	"datasets/sourcetest":         {"datasets"},
-	"transformer/transformertest": {"transformer", "datasets", "sparse", "param", "model", "internal/polls"},
+	"transformer/transformertest": {"transformer", "datasets", "sparse", "single", "param", "model", "internal/polls"},
 	"estimator/estimatortest":     {"estimator", "datasets", "sparse", "param", "model", "internal/polls"},
 
 	"experiment":  {"pipeline", "gridsearch", "transformer", "estimator", "metrics", "datasets/...", "sparse", "param", "model", "internal/memory"},
