@@ -10,12 +10,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/experiment"
-	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 
 // predict is the program that getting-started.md shows.
 func predict(file string) {
-	m, err := pipeline.Load(file)
+	m, err := modelfile.Load(file)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/pipeline"
+	pipeyaml "github.com/bochner-ml/bochner/pipeline/yaml"
 )
 
 // Load reads an experiment file, with values overridden, and reports all that is wrong with it as
@@ -154,7 +154,7 @@ func (d *decoder) pipeline() {
 	if d.list == nil {
 		return
 	}
-	read, faults := pipeline.Decode(d.list, pipeline.Origin{File: d.file, Path: "pipeline", Seed: d.spec.Seed})
+	read, faults := pipeyaml.Decode(d.list, pipeyaml.Origin{File: d.file, Path: "pipeline", Seed: d.spec.Seed})
 	d.faults = append(d.faults, faults...)
 	read.Precision = d.spec.Pipeline.Precision
 	if read.Estimator != nil && len(faults) == 0 {

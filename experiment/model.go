@@ -15,6 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
+	pipeyaml "github.com/bochner-ml/bochner/pipeline/yaml"
 )
 
 // Evaluation is how a model does on rows.
@@ -51,7 +53,7 @@ type Column struct {
 
 // saveModel writes the model file.
 func (r *run) saveModel(w io.Writer) error {
-	m, err := pipeline.NewModel(r.model)
+	m, err := modelfile.New(r.model)
 	if err != nil {
 		return err
 	}
@@ -80,13 +82,13 @@ func (s Spec) reading() (string, error) {
 
 // opened is a model with how its rows are read.
 type opened struct {
-	*pipeline.Model
+	*modelfile.Model
 	data Data
 }
 
 // openModel reads a model file.
 func openModel(path string) (*opened, error) {
-	m, err := pipeline.Load(path)
+	m, err := modelfile.Load(path)
 	if err != nil {
 		return nil, err
 	}
@@ -290,7 +292,7 @@ func Inspect(path string) (Model, error) {
 	for _, t := range m.Schema.Targets {
 		out.Targets = append(out.Targets, t.Name)
 	}
-	node, err := pipeline.Encode(m.Spec())
+	node, err := pipeyaml.Encode(m.Spec())
 	if err != nil {
 		return Model{}, err
 	}

@@ -349,7 +349,7 @@ func (r *Result) Report() estimator.Report {
 	return out
 }
 
-// Refitted returns the model. By it pipeline.NewModel and pipeline.Unwrap find the pipeline in what
+// Refitted returns the model. By it modelfile.New and pipeline.Unwrap find the pipeline in what
 // Fit has returned.
 func (r *Result) Refitted() estimator.Predictor { return r.Model }
 

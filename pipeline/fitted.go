@@ -53,14 +53,14 @@ func (p *FittedPipeline) InputWidth() int { return p.chain.cols }
 // Unwrap returns the FittedPipeline that a predictor made by a [Pipeline] is, or a search over
 // pipelines has chosen, or nil where it is another.
 func Unwrap(p estimator.Predictor) *FittedPipeline {
-	if f, ok := chosen(p).(interface{ fittedPipeline() *FittedPipeline }); ok {
+	if f, ok := Chosen(p).(interface{ fittedPipeline() *FittedPipeline }); ok {
 		return f.fittedPipeline()
 	}
 	return nil
 }
 
-// chosen returns the model that a search has refitted, p itself where it is not from a search.
-func chosen(p estimator.Predictor) estimator.Predictor {
+// Chosen returns the model that a search has refitted, p itself where it is not from a search.
+func Chosen(p estimator.Predictor) estimator.Predictor {
 	for {
 		search, ok := p.(interface{ Refitted() estimator.Predictor })
 		if !ok {
@@ -384,7 +384,7 @@ func (p *FittedPipeline) State(s *model.State) {
 		requireWidth(s.Child(p.name), p.model, p.chain.OutputWidth())
 		n := len(p.in.Columns)
 		s.Require(n == 0 || n == p.chain.cols, "the schema does not fit the columns")
-		s.Require(validName(p.name), "the model has no name")
+		s.Require(ValidName(p.name), "the model has no name")
 		s.Require(p.precision == Float64 || p.precision == Float32, "the precision is not known")
 	}
 }

@@ -114,7 +114,7 @@ func (b *branch) grow(i int, steps []Step) {
 		return
 	}
 	for _, n := range b.next {
-		if n.step.path() == steps[0].path() && reflect.DeepEqual(n.step.Fitter, steps[0].Fitter) {
+		if n.step.Path() == steps[0].Path() && reflect.DeepEqual(n.step.Fitter, steps[0].Fitter) {
 			n.grow(i, steps[1:])
 			return
 		}
@@ -352,7 +352,7 @@ func (s *sweep) through(ctx context.Context, b *branch, d division) (division, t
 	if err != nil {
 		return d, nil, err
 	}
-	fitted := &fittedStep{name: step.path()}
+	fitted := &fittedStep{name: step.Path()}
 	if both, ok := step.Fitter.(transformer.FitTransformer); ok {
 		if both.FeatureBytes(d.set.Rows(), d.set.Cols()) > s.memory {
 			return d, nil, nil

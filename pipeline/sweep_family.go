@@ -68,7 +68,7 @@ func sameType(a, b any) bool { return reflect.TypeOf(a) == reflect.TypeOf(b) }
 
 // related reports whether two steps make their maps from the same draws.
 func (s *sweep) related(a, b *branch) bool {
-	return a.step.path() == b.step.path() && a.step.Fitter.(transformer.Kin).Akin(b.step.Fitter) &&
+	return a.step.Path() == b.step.Path() && a.step.Fitter.(transformer.Kin).Akin(b.step.Fitter) &&
 		sameType(s.settings[a.ends[0]].Estimator, s.settings[b.ends[0]].Estimator)
 }
 

@@ -37,7 +37,7 @@ func nests(next []*branch) (out [][]*branch) {
 // within reports whether the map of a is part of that of b.
 func within(a, b Step) bool {
 	n, ok := a.Fitter.(transformer.Nested)
-	return ok && a.path() == b.path() && n.Within(b.Fitter)
+	return ok && a.Path() == b.Path() && n.Within(b.Fitter)
 }
 
 // settingsOf returns all settings that pass one of the branches.
@@ -91,7 +91,7 @@ func (s *sweep) nest(ctx context.Context, nest []*branch, d division, depth int)
 // refuse says that the step of b failed.
 func (s *sweep) refuse(ctx context.Context, b *branch, d division, err error) {
 	for _, i := range b.settings {
-		s.give(ctx, i, d.fold, estimator.Held{Err: d.set.Locate(at("step", b.step.path(), err), 0)})
+		s.give(ctx, i, d.fold, estimator.Held{Err: d.set.Locate(at("step", b.step.Path(), err), 0)})
 	}
 }
 

@@ -32,7 +32,7 @@ var Allowed = map[string][]string{
 	"datasets/synthetic": {"datasets"},
 
 	// golearn's rows, classifiers and filters; nothing in the house imports it.
-	"datasets/golearn": {"datasets", "sparse", "param", "transformer", "estimator", "pipeline", "gridsearch"},
+	"datasets/golearn": {"datasets", "sparse", "param", "transformer", "estimator", "pipeline", "pipeline/modelfile", "gridsearch"},
 
 	// What the readers of text share.
 	"datasets/internal/text":  {"datasets"},
@@ -41,15 +41,21 @@ var Allowed = map[string][]string{
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/memory"},
 	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/solve", "internal/memory"},
-	"pipeline":    {"transformer", "estimator", "datasets", "sparse", "single", "param", "model", "internal/kern", "internal/svg", "internal/memory"},
+	"pipeline":    {"pipeline/internal/pick", "transformer", "estimator", "datasets", "sparse", "single", "param", "model", "internal/svg", "internal/memory"},
 	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/svg", "internal/memory"},
+
+	// Below pipeline, which columns of rows; above it, documents and files.
+	"pipeline/internal/pick":    {"datasets", "sparse"},
+	"pipeline/internal/samples": {"pipeline", "transformer", "datasets"},
+	"pipeline/yaml":             {"pipeline", "transformer", "estimator", "param"},
+	"pipeline/modelfile":        {"pipeline", "pipeline/yaml", "pipeline/internal/pick", "estimator", "datasets", "model", "internal/svg"},
 
 	// Laws as conformance suites, for anybody's types.
 	"datasets/sourcetest":         {"datasets"},
 	"transformer/transformertest": {"transformer", "datasets", "sparse", "param", "model", "internal/polls"},
 	"estimator/estimatortest":     {"estimator", "datasets", "sparse", "param", "model", "internal/polls"},
 
-	"experiment":  {"pipeline", "gridsearch", "transformer", "estimator", "metrics", "datasets/...", "sparse", "param", "model", "internal/memory"},
+	"experiment":  {"pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "transformer", "estimator", "metrics", "datasets/...", "sparse", "param", "model", "internal/memory"},
 	"cmd/bochner": {"experiment"},
 
 	// Runs the benchmarks, and the peers', as programs.
@@ -60,4 +66,10 @@ var Allowed = map[string][]string{
 
 	// Runs experiments with two builds of the command.
 	"bench/unchanged": {},
+}
+
+// Outside lists, for packages of other modules that are not for everybody, the rooms that may import
+// them.
+var Outside = map[string][]string{
+	"gopkg.in/yaml.v3": {"pipeline/yaml", "experiment"},
 }

@@ -75,6 +75,7 @@ func init() {
 			"Rowless":           reflect.TypeOf((*transformer.Rowless)(nil)).Elem(),
 			"SingleTransformer": reflect.TypeOf((*transformer.SingleTransformer)(nil)).Elem(),
 			"Sized":             reflect.TypeOf((*transformer.Sized)(nil)).Elem(),
+			"SparseTaker":       reflect.TypeOf((*transformer.SparseTaker)(nil)).Elem(),
 			"Standardize":       reflect.TypeOf((*transformer.Standardize)(nil)).Elem(),
 			"Transformer":       reflect.TypeOf((*transformer.Transformer)(nil)).Elem(),
 		},
@@ -89,6 +90,7 @@ func init() {
 			"Rowless":           reflect.TypeOf((*proxy_transformer_Rowless)(nil)).Elem(),
 			"SingleTransformer": reflect.TypeOf((*proxy_transformer_SingleTransformer)(nil)).Elem(),
 			"Sized":             reflect.TypeOf((*proxy_transformer_Sized)(nil)).Elem(),
+			"SparseTaker":       reflect.TypeOf((*proxy_transformer_SparseTaker)(nil)).Elem(),
 			"Transformer":       reflect.TypeOf((*proxy_transformer_Transformer)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{},
@@ -208,6 +210,13 @@ type proxy_transformer_Sized struct {
 }
 
 func (p *proxy_transformer_Sized) OutputWidth() int { return p.OutputWidth_(p.Object) }
+
+type proxy_transformer_SparseTaker struct {
+	Object       any
+	TakesSparse_ func(_proxy_obj_ any) bool
+}
+
+func (p *proxy_transformer_SparseTaker) TakesSparse() bool { return p.TakesSparse_(p.Object) }
 
 type proxy_transformer_Transformer struct {
 	Object     any
