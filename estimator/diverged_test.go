@@ -87,12 +87,12 @@ func TestAFitThatIsNotFiniteIsAnError(t *testing.T) {
 		}
 	}
 	folds := []datasets.Fold{{Train: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}, Test: []int{20}}}
-	_, err := hinge.Sweep(context.Background(), data, folds, []Estimator{huge, hinge}, func(setting, _ int, held Held) error {
+	_, err := hinge.FitBatch(context.Background(), Batch{Data: data, Folds: folds, Candidates: Candidates(huge, hinge), Yield: func(setting, _ int, held Outcome) error {
 		if failed := errors.Is(held.Err, ErrDiverged); failed != (setting == 0) || setting == 1 && held.Err != nil {
 			t.Errorf("setting %d: %v", setting, held.Err)
 		}
 		return nil
-	})
+	}})
 	if err != nil {
 		t.Error(err)
 	}

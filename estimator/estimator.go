@@ -72,36 +72,6 @@ type PartialFitter interface {
 	PartialFit(ctx context.Context, from Predictor, data datasets.Set) (Predictor, error)
 }
 
-// Sweeper fits many settings on many folds and shares whatever they have in common. What it yields
-// is what fitting each setting on each fold's training rows would give, to rounding.
-type Sweeper interface {
-	// Sweep calls yield once for every setting and fold, by their numbers, in any order but never
-	// twice at the same time, with the predictions for the fold's test rows. The settings are specs
-	// of the receiver's own type. It returns the names of what was shared ("prefix", "projection",
-	// "features", "columns", "grids", "folds", "alpha", "path", "rows"), and the first error that
-	// yield returned. A setting that cannot be fitted is yielded with its error and does not end the
-	// sweep.
-	Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator,
-		yield func(setting, fold int, held Held) error) (shared []string, err error)
-}
-
-// Resumer is a Sweeper that can do part of a sweep, as where an earlier one was cut short.
-type Resumer interface {
-	Sweeper
-	// Resume is Sweep of those settings and folds that are wanted. What it yields is, to the bit,
-	// what a Sweep of all of them would.
-	Resume(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator, wanted func(setting, fold int) bool,
-		yield func(setting, fold int, held Held) error) (shared []string, err error)
-}
-
-// Held is what one setting, fitted on the training rows of one fold, predicts for the test rows.
-type Held struct {
-	Prediction
-	Seconds float64 // spent on this setting and fold; work shared with others counts in part
-	Report  Report
-	Err     error // why there is no prediction
-}
-
 // Prediction is all that a Predictor says about rows; what the model has not is nil.
 type Prediction struct {
 	Values        []float64  // rows: targets or class codes

@@ -19,51 +19,31 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-var (
-	_ FamilySweeper = Logistic{}
-	_ FamilySweeper = SVM{}
-)
-
-// SweepFamily maps the rows once for all settings on a map and walks, for each fold, from few
-// features to many and from small C to large: a solution is where the next one begins, with zeros
-// for features that are new. Every problem is solved to its own tolerance, relative to the gradient
-// at 0 as in Fit, so that results agree with those of Fit to that tolerance. A path is always walked
-// from its beginning: where a solution begins does not depend on what is wanted of the family.
-// Rows of all folds are read where they are; none are copied. Folds go in parallel.
-func (s Logistic) SweepFamily(ctx context.Context, f Family) ([]string, error) {
-	return sweepNewton(ctx, f, func(e Estimator) (newtonSetting, error) {
-		l, ok := e.(Logistic)
-		if !ok {
-			return newtonSetting{}, fmt.Errorf("estimator: logistic: a setting is a %T", e)
-		}
-		return newtonSetting{name: "logistic", C: l.C, tol: l.Tol, maxIter: l.MaxIter, intercept: l.Intercept, classWeight: l.ClassWeight,
-			key: fmt.Sprint(l.Intercept, l.Tol, l.MaxIter, l.ClassWeight.Plain()), task: l.task,
-			dress: func(m linear, classes []string) Predictor {
-				return &FittedLogistic{FittedLinearClassifier{linear: m, classes: classes}}
-			}}, nil
-	})
+// newtonLogistic is a logistic regression as a setting of a batch on related maps.
+func newtonLogistic(e Estimator) (newtonSetting, error) {
+	l, ok := e.(Logistic)
+	if !ok {
+		return newtonSetting{}, fmt.Errorf("estimator: logistic: a setting is a %T", e)
+	}
+	return newtonSetting{name: "logistic", C: l.C, tol: l.Tol, maxIter: l.MaxIter, intercept: l.Intercept, classWeight: l.ClassWeight,
+		key: fmt.Sprint(l.Intercept, l.Tol, l.MaxIter, l.ClassWeight.Plain()), task: l.task,
+		dress: func(m linear, classes []string) Predictor {
+			return &FittedLogistic{FittedLinearClassifier{linear: m, classes: classes}}
+		}}, nil
 }
 
-// InFamily reports whether the solver is newton.
-func (s Logistic) InFamily() bool { return s.Solver != "dual" }
-
-// SweepFamily shares work as [Logistic.SweepFamily] does.
-func (s SVM) SweepFamily(ctx context.Context, f Family) ([]string, error) {
-	return sweepNewton(ctx, f, func(e Estimator) (newtonSetting, error) {
-		l, ok := e.(SVM)
-		if !ok {
-			return newtonSetting{}, fmt.Errorf("estimator: svm: a setting is a %T", e)
-		}
-		return newtonSetting{name: "svm", C: l.C, tol: l.Tol, maxIter: l.MaxIter, intercept: l.Intercept, classWeight: l.ClassWeight,
-			key: fmt.Sprint(l.Intercept, l.Tol, l.MaxIter, l.ClassWeight.Plain()), task: l.task,
-			dress: func(m linear, classes []string) Predictor {
-				return &FittedLinearClassifier{linear: m, classes: classes}
-			}}, nil
-	})
+// newtonSVM is a support vector machine as a setting of a batch on related maps.
+func newtonSVM(e Estimator) (newtonSetting, error) {
+	l, ok := e.(SVM)
+	if !ok {
+		return newtonSetting{}, fmt.Errorf("estimator: svm: a setting is a %T", e)
+	}
+	return newtonSetting{name: "svm", C: l.C, tol: l.Tol, maxIter: l.MaxIter, intercept: l.Intercept, classWeight: l.ClassWeight,
+		key: fmt.Sprint(l.Intercept, l.Tol, l.MaxIter, l.ClassWeight.Plain()), task: l.task,
+		dress: func(m linear, classes []string) Predictor {
+			return &FittedLinearClassifier{linear: m, classes: classes}
+		}}, nil
 }
-
-// InFamily reports whether the solver is newton.
-func (s SVM) InFamily() bool { return byNewton(s.Solver, s.Loss, false) }
 
 // newtonSetting is a setting of a family that is solved by Newton's method.
 type newtonSetting struct {
@@ -77,9 +57,9 @@ type newtonSetting struct {
 	dress       func(m linear, classes []string) Predictor
 }
 
-// newtonFamily is one call of SweepFamily.
+// newtonFamily is one batch on related maps.
 type newtonFamily struct {
-	Family
+	Batch
 	settings []newtonSetting
 	parts    [][]int
 	trains   [][]int
@@ -87,13 +67,13 @@ type newtonFamily struct {
 	failed   error
 }
 
-func sweepNewton(ctx context.Context, f Family, of func(Estimator) (newtonSetting, error)) ([]string, error) {
-	s := &newtonFamily{Family: f, settings: make([]newtonSetting, len(f.Settings))}
+func sweepNewton(ctx context.Context, f Batch, of func(Estimator) (newtonSetting, error)) ([]string, error) {
+	s := &newtonFamily{Batch: f, settings: make([]newtonSetting, len(f.Candidates))}
 	var ok bool
 	s.parts, s.trains, ok = f.divide()
 	groups := map[string][]int{}
 	byMap := map[int][]string{}
-	for i, e := range f.Settings {
+	for i, e := range f.Candidates {
 		var err error
 		if s.settings[i], err = of(e.Estimator); err != nil {
 			return nil, err
@@ -118,7 +98,7 @@ func sweepNewton(ctx context.Context, f Family, of func(Estimator) (newtonSettin
 		for _, key := range byMap[which] {
 			path := groups[key]
 			slices.SortStableFunc(path, func(a, b int) int {
-				return cmp.Or(cmp.Compare(f.Settings[a].Width, f.Settings[b].Width), cmp.Compare(s.settings[a].C, s.settings[b].C))
+				return cmp.Or(cmp.Compare(f.Candidates[a].Width, f.Candidates[b].Width), cmp.Compare(s.settings[a].C, s.settings[b].C))
 			})
 			paths = append(paths, path)
 			shared["features"] = shared["features"] || len(path)*len(f.Folds) > 1
@@ -134,17 +114,17 @@ func sweepNewton(ctx context.Context, f Family, of func(Estimator) (newtonSettin
 
 // alone leaves one setting on one fold to the caller.
 func (s *newtonFamily) alone(ctx context.Context, setting, fold int) error {
-	if !s.wants(setting, fold) {
+	if !s.Wants(setting, fold) {
 		return nil
 	}
-	return s.give(ctx, setting, fold, s.Alone(ctx, setting, fold))
+	return s.give(ctx, setting, fold, s.Lone(ctx, setting, fold))
 }
 
-func (s *newtonFamily) give(ctx context.Context, setting, fold int, held Held) error {
+func (s *newtonFamily) give(ctx context.Context, setting, fold int, out Outcome) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failed == nil && ctx.Err() == nil {
-		s.failed = s.Yield(setting, fold, held)
+		s.failed = s.Yield(setting, fold, out)
 	}
 	return cmp.Or(s.failed, ctx.Err())
 }
@@ -197,7 +177,7 @@ func (s *newtonFamily) walk(ctx context.Context, which int, paths [][]int) error
 func (s *newtonFamily) jobs(path []int) (jobs []job) {
 	for fold := range s.Folds {
 		for n := len(path); n > 0; n-- {
-			if s.wants(path[n-1], fold) {
+			if s.Wants(path[n-1], fold) {
 				jobs = append(jobs, job{path[:n], fold})
 				break
 			}
@@ -257,7 +237,7 @@ func (s *newtonFamily) prepare(ctx context.Context, which int) (*mappedRows, err
 		m.starts = append(m.starts, n)
 		n += len(part)
 	}
-	if 8*int64(n)*int64(width) > s.Memory {
+	if 8*int64(n)*int64(width) > s.memory() {
 		return m, nil
 	}
 	Z := mat.NewDense(n, width, nil)
@@ -355,7 +335,7 @@ func (s *newtonFamily) path(ctx context.Context, m *mappedRows, settings []int, 
 	models := make([]familyModel, len(settings))
 	for k, i := range settings {
 		start := time.Now()
-		models[k] = familyModel{setting: i, width: s.Settings[i].Width}
+		models[k] = familyModel{setting: i, width: s.Candidates[i].Width}
 		if models[k].err = w.step(&models[k]); ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -396,20 +376,20 @@ func (s *newtonFamily) score(ctx context.Context, m *mappedRows, models []family
 
 // hold hands over what a model predicts.
 func (s *newtonFamily) hold(ctx context.Context, m *familyModel, classes []string, fold int, seconds float64) error {
-	if !s.wants(m.setting, fold) {
+	if !s.Wants(m.setting, fold) {
 		return nil
 	}
 	if m.err != nil || m.scores == nil || !finite(m.scores.RawMatrix().Data) {
 		return s.alone(ctx, m.setting, fold)
 	}
 	setting := s.settings[m.setting]
-	held := Held{Report: m.report, Seconds: m.seconds + seconds}
+	out := Outcome{Report: m.report, Seconds: m.seconds + seconds}
 	_, t := m.scores.Dims()
 	var err error
-	if held.Prediction, err = Predict(ctx, setting.dress(passOn(t), classes), m.scores); err != nil {
-		held.Err = fmt.Errorf("estimator: %s: %w", setting.name, err)
+	if out.Prediction, err = Predict(ctx, setting.dress(passOn(t), classes), m.scores); err != nil {
+		out.Err = fmt.Errorf("estimator: %s: %w", setting.name, err)
 	}
-	return s.give(ctx, m.setting, fold, held)
+	return s.give(ctx, m.setting, fold, out)
 }
 
 // walker is on one path.
@@ -452,7 +432,7 @@ func (w *walker) objective(s newtonSetting, width int, factor float64) *objectiv
 // step solves the next problem. On features Ψ with Z = c·Ψ, C on Z is C·c² on Ψ, of c² times the
 // objective.
 func (w *walker) step(m *familyModel) error {
-	s, f := w.settings[m.setting], w.Settings[m.setting]
+	s, f := w.settings[m.setting], w.Candidates[m.setting]
 	factor := s.C * f.Scale * f.Scale
 	o := w.objective(s, f.Width, factor)
 	x := w.start(o, f.Width, factor)

@@ -43,12 +43,12 @@ func (s *newtonFamily) units(ctx context.Context, m *mappedRows, path []int) (un
 	n := int64(m.all(1).n)
 	for from := 0; from < len(path); {
 		to := from + 1
-		for to < len(path) && all.held(n, path[from:to+1]) <= s.Memory {
+		for to < len(path) && all.held(n, path[from:to+1]) <= s.memory() {
 			to++
 		}
 		u := *all
 		u.settings = path[from:to]
-		if len(u.settings)*len(u.folds)*u.outputs < fewAbreast || u.held(n, u.settings) > s.Memory {
+		if len(u.settings)*len(u.folds)*u.outputs < fewAbreast || u.held(n, u.settings) > s.memory() {
 			return nil
 		}
 		units = append(units, &u)
@@ -60,7 +60,7 @@ func (s *newtonFamily) units(ctx context.Context, m *mappedRows, path []int) (un
 // held returns the bytes that settings take together.
 func (u *unit) held(n int64, settings []int) (bytes int64) {
 	for _, i := range settings {
-		k, d := int64(len(u.folds)*u.outputs), int64(u.Settings[i].Width)
+		k, d := int64(len(u.folds)*u.outputs), int64(u.Candidates[i].Width)
 		bytes += 8 * (n*k + 3*d*d)
 	}
 	return bytes + 8*n*int64(len(u.folds)*(1+u.outputs))
@@ -70,7 +70,7 @@ func (u *unit) held(n int64, settings []int) (bytes int64) {
 func (u *unit) wanted() bool {
 	for _, i := range u.settings {
 		for fold := range u.Folds {
-			if u.wants(i, fold) {
+			if u.Wants(i, fold) {
 				return true
 			}
 		}
@@ -104,12 +104,12 @@ func (u *unit) fill(m *mappedRows, n int) {
 		by[f] = shares{y, slices.Repeat([][]float64{weights}, u.outputs)}
 	}
 	for _, i := range u.settings {
-		c := u.Settings[i].Scale
+		c := u.Candidates[i].Scale
 		loss := u.loss(i)
 		for f := range u.folds {
 			for j := range u.outputs {
 				u.problems = append(u.problems, oneOfMany{loss: loss, y: by[f].y[j], weights: by[f].weights[j],
-					factor: u.newtonFamily.settings[i].C * c * c, width: u.Settings[i].Width})
+					factor: u.newtonFamily.settings[i].C * c * c, width: u.Candidates[i].Width})
 			}
 		}
 	}
@@ -162,7 +162,7 @@ func (u *unit) solve(ctx context.Context, m *mappedRows) error {
 func (u *unit) width() int {
 	most := 0
 	for _, i := range u.settings {
-		most = max(most, u.Settings[i].Width)
+		most = max(most, u.Candidates[i].Width)
 	}
 	return most
 }
@@ -172,7 +172,7 @@ func (u *unit) predict(ctx context.Context, m *mappedRows, f int, x []float64, r
 	fold, t, all := u.folds[f], u.outputs, len(u.problems)
 	models := make([]familyModel, len(u.settings))
 	for k, i := range u.settings {
-		s := u.Settings[i]
+		s := u.Candidates[i]
 		first := (k*len(u.folds) + f) * t
 		part := result
 		part.Values = result.Values[first : first+t]

@@ -43,25 +43,39 @@ func (s Ridge) cost(shape datasets.Shape, coded float64) datasets.Cost {
 	return cost
 }
 
-// SweepCost estimates what [Ridge.Sweep] of rows of a shape costs, and names what it would share.
-func (s Ridge) SweepCost(shape datasets.Shape, folds []datasets.Fold, settings []Estimator) (datasets.Cost, []string) {
-	return ridgeSweepCost(shape, folds, settings, s.sweepSettings)
+// BatchCost takes a batch of any kind. On related maps the solver is, or may be, cholesky.
+func (s Ridge) BatchCost(b Batch) (datasets.Cost, []string, error) {
+	return ridgeBatchCost(b, s, s.sweepSettings)
 }
 
-// SweepCost is [Ridge.SweepCost]. Classes are taken to be known.
-func (s RidgeClassifier) SweepCost(shape datasets.Shape, folds []datasets.Fold, settings []Estimator) (datasets.Cost, []string) {
-	return ridgeSweepCost(shape, folds, settings, s.sweepSettings)
+// BatchCost is [Ridge.BatchCost]. Classes are taken to be known; on related maps the class weight is one
+// that does not depend on the rows.
+func (s RidgeClassifier) BatchCost(b Batch) (datasets.Cost, []string, error) {
+	switch {
+	case b.Mapped() && s.ClassWeight.Balanced:
+		return datasets.Cost{}, nil, errNotMapped
+	case b.OneOut && s.ClassWeight.Balanced:
+		return datasets.Cost{}, nil, errBalancedOneOut
+	}
+	return ridgeBatchCost(b, s.ridge(), s.sweepSettings)
 }
 
-// FamilyCost estimates what [Ridge.SweepFamily] costs beside the mapping of rows, and names what it
-// would share.
-func (s Ridge) FamilyCost(shape datasets.Shape, folds []datasets.Fold, settings []FamilySetting) (datasets.Cost, []string) {
-	return ridgeFamilyCost(shape, folds, settings, s.sweepSettings)
-}
-
-// FamilyCost is [Ridge.FamilyCost].
-func (s RidgeClassifier) FamilyCost(shape datasets.Shape, folds []datasets.Fold, settings []FamilySetting) (datasets.Cost, []string) {
-	return ridgeFamilyCost(shape, folds, settings, s.sweepSettings)
+func ridgeBatchCost(b Batch, s Ridge, of settingsOf) (sum datasets.Cost, shared []string, err error) {
+	if b.Mapped() && s.Solver != "auto" && s.Solver != "cholesky" {
+		return sum, nil, errNotMapped
+	}
+	list, err := of(someClasses, b.specs())
+	switch {
+	case err != nil || len(b.Folds) == 0:
+		return sum, nil, nil
+	case b.OneOut:
+		return loneCost(b), []string{"rows"}, nil
+	case b.Mapped():
+		sum, shared = ridgeFamilyCost(b, list)
+	default:
+		sum, shared = ridgeSweepCost(b, list)
+	}
+	return sum, shared, nil
 }
 
 type settingsOf func(datasets.Set, []Estimator) ([]sweepSetting, error)
@@ -70,11 +84,8 @@ type settingsOf func(datasets.Set, []Estimator) ([]sweepSetting, error)
 var someClasses = datasets.Set{Y: []float64{}, Schema: datasets.Schema{
 	Targets: []datasets.Column{{Kind: datasets.Categorical, Levels: []string{"0", "1"}}}}}
 
-func ridgeSweepCost(shape datasets.Shape, folds []datasets.Fold, settings []Estimator, of settingsOf) (sum datasets.Cost, shared []string) {
-	list, err := of(someClasses, settings)
-	if err != nil || len(folds) == 0 {
-		return sum, nil
-	}
+func ridgeSweepCost(b Batch, list []sweepSetting) (sum datasets.Cost, shared []string) {
+	shape, folds := b.Shape, b.Folds
 	cols, d, t := shape.Cols, float64(shape.Cols), float64(max(shape.Outputs, 1))
 	groups := map[string]int{}
 	names := map[string]bool{}
@@ -113,17 +124,11 @@ func ridgeSweepCost(shape datasets.Shape, folds []datasets.Fold, settings []Esti
 	return sum, slices.Sorted(maps.Keys(names))
 }
 
-func ridgeFamilyCost(shape datasets.Shape, folds []datasets.Fold, settings []FamilySetting, of settingsOf) (sum datasets.Cost, shared []string) {
-	specs := make([]Estimator, len(settings))
-	for i, s := range settings {
-		specs[i] = s.Estimator
-	}
-	list, err := of(someClasses, specs)
-	if err != nil {
-		return sum, nil
-	}
+func ridgeFamilyCost(b Batch, list []sweepSetting) (sum datasets.Cost, shared []string) {
+	shape, folds, settings := b.Shape, b.Folds, b.Candidates
 	rows, t := shape.Rows, float64(max(shape.Outputs, 1))
-	s := &ridgeFamily{Family: Family{Folds: folds, Settings: settings, Memory: 1 << 62}, settings: list, shared: map[string]bool{}}
+	b.Memory, b.Wanted = 0, nil
+	s := &ridgeFamily{Batch: b, settings: list, shared: map[string]bool{}}
 	test, trained := 0, 0
 	for _, fold := range folds {
 		test += len(fold.Test)

@@ -15,47 +15,12 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-var (
-	_ FamilySweeper = Ridge{}
-	_ FamilySweeper = RidgeClassifier{}
-)
-
-// SweepFamily fits settings on related features with one pass over the rows for the sums and one for
-// the predictions. The rows are cut into parts such that each fold trains on some of the parts; the
-// Gram matrix of every part is made once for each map, nD² flops in all, and that of a fold's
-// training rows is the sum of its parts', so that nothing cancels. Settings with fewer columns have a
-// leading block of it. Each Alpha then takes D³/3 flops, and 2nD for predictions, which all settings
-// of a fold make in one product from features mapped once.
-//
-// One factor for each Alpha is the cheaper way for lists of some forty: to bring the matrix to
-// tridiagonal form, from where every Alpha is cheap, takes as long as 40 to 80 factors (measured).
-//
-// Settings whose systems are so ill-conditioned that the order of summation would show are refined
-// together, a pass over the rows for all of them. One whose system is singular to working precision,
-// one that is not solved by Cholesky's factors, and one of features in single precision whose rounding
-// shows in predictions, is fitted alone. No n×D matrix is stored.
-func (s Ridge) SweepFamily(ctx context.Context, f Family) ([]string, error) {
-	return sweepRidgeFamily(ctx, f, s.numberSettings)
-}
-
-// InFamily reports whether the solver is, or may be, cholesky.
-func (s Ridge) InFamily() bool { return s.Solver == "auto" || s.Solver == "cholesky" }
-
-// InFamily reports whether the solver is, or may be, cholesky, and the class weight one that does
-// not depend on the rows.
-func (s RidgeClassifier) InFamily() bool { return s.ridge().InFamily() && !s.ClassWeight.Balanced }
-
-// SweepFamily shares work as [Ridge.SweepFamily] does, between settings of the same class weight.
-func (s RidgeClassifier) SweepFamily(ctx context.Context, f Family) ([]string, error) {
-	return sweepRidgeFamily(ctx, f, s.sweepSettings)
-}
-
 // familyTile is the number of rows mapped at once.
 const familyTile = 1024
 
-// ridgeFamily is one call of SweepFamily.
+// ridgeFamily is one batch on related maps.
 type ridgeFamily struct {
-	Family
+	Batch
 	ctx      context.Context
 	settings []sweepSetting
 	parts    [][]int // rows that are trained on by the same folds
@@ -91,17 +56,9 @@ type familyModel struct {
 	err     error
 }
 
-func sweepRidgeFamily(ctx context.Context, f Family, settings func(datasets.Set, []Estimator) ([]sweepSetting, error)) ([]string, error) {
-	specs := make([]Estimator, len(f.Settings))
-	for i, s := range f.Settings {
-		specs[i] = s.Estimator
-	}
-	list, err := settings(f.Data, specs)
-	if err != nil {
-		return nil, err
-	}
-	s := &ridgeFamily{Family: f, ctx: ctx, settings: list, shared: map[string]bool{}}
-	alone := s.plan(f.Data.Rows())
+func sweepRidgeFamily(ctx context.Context, b Batch, settings []sweepSetting) ([]string, error) {
+	s := &ridgeFamily{Batch: b, ctx: ctx, settings: settings, shared: map[string]bool{}}
+	alone := s.plan(b.Data.Rows())
 	for len(s.groups) > 0 {
 		n := s.batch()
 		failed, err := s.sweep(s.groups[:n])
@@ -112,7 +69,7 @@ func sweepRidgeFamily(ctx context.Context, f Family, settings func(datasets.Set,
 		s.groups = s.groups[n:]
 	}
 	for _, i := range alone {
-		for fold := range f.Folds {
+		for fold := range b.Folds {
 			if err := s.alone(i, fold); err != nil {
 				return nil, err
 			}
@@ -123,17 +80,17 @@ func sweepRidgeFamily(ctx context.Context, f Family, settings func(datasets.Set,
 
 // alone leaves one setting on one fold to the caller.
 func (s *ridgeFamily) alone(setting, fold int) error {
-	if !s.wants(setting, fold) {
+	if !s.Wants(setting, fold) {
 		return nil
 	}
-	return s.give(setting, fold, s.Alone(s.ctx, setting, fold))
+	return s.give(setting, fold, s.Lone(s.ctx, setting, fold))
 }
 
-func (s *ridgeFamily) give(setting, fold int, held Held) error {
+func (s *ridgeFamily) give(setting, fold int, out Outcome) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}
-	return s.Yield(setting, fold, held)
+	return s.Yield(setting, fold, out)
 }
 
 // plan groups the settings and returns those that have to be fitted alone.
@@ -145,9 +102,9 @@ func (s *ridgeFamily) plan(rows int) (alone []int) {
 		least = min(least, len(fold.Train))
 	}
 	for i, setting := range s.settings {
-		f := s.Settings[i]
+		f := s.Candidates[i]
 		sums := 8 * int64(f.Width) * int64(f.Width) * int64(len(s.parts)+4)
-		if !ok || setting.alone || param.Check(setting.Estimator) != nil || sums > s.Memory ||
+		if !ok || setting.alone || param.Check(setting.Estimator) != nil || sums > s.memory() ||
 			setting.ridge.way(least, f.Width, false) != "cholesky" {
 			alone = append(alone, i)
 			continue
@@ -165,7 +122,7 @@ func (s *ridgeFamily) plan(rows int) (alone []int) {
 	s.groups = slices.DeleteFunc(s.groups, func(g *ridgeGroup) bool { // done before, all of it
 		for _, i := range g.members {
 			for fold := range s.Folds {
-				if s.wants(i, fold) {
+				if s.Wants(i, fold) {
 					return false
 				}
 			}
@@ -177,10 +134,10 @@ func (s *ridgeFamily) plan(rows int) (alone []int) {
 
 // batch returns how many groups' sums the memory holds at once.
 func (s *ridgeFamily) batch() int {
-	held := int64(0)
+	bytes := int64(0)
 	for n, g := range s.groups {
-		held += 8 * int64(g.width) * int64(g.width) * int64(len(s.parts)+4)
-		if held > s.Memory {
+		bytes += 8 * int64(g.width) * int64(g.width) * int64(len(s.parts)+4)
+		if bytes > s.memory() {
 			return max(n, 1)
 		}
 	}
@@ -281,7 +238,7 @@ func (s *ridgeFamily) solve(g *ridgeGroup) error {
 	for fold := range s.Folds {
 		var todo []int
 		for _, i := range g.members {
-			if s.wants(i, fold) {
+			if s.Wants(i, fold) {
 				todo = append(todo, i)
 			}
 		}
@@ -300,7 +257,7 @@ func (s *ridgeFamily) solve(g *ridgeGroup) error {
 		seconds := time.Since(start).Seconds()/float64(len(todo)) + g.seconds/float64(len(g.members)*len(s.Folds))
 		models := make([]familyModel, len(todo))
 		for k, i := range todo {
-			models[k] = familyModel{setting: i, width: s.Settings[i].Width, err: failed, seconds: seconds}
+			models[k] = familyModel{setting: i, width: s.Candidates[i].Width, err: failed, seconds: seconds}
 		}
 		if failed == nil {
 			if err := s.paths(models, wide); err != nil {
@@ -316,7 +273,7 @@ func (s *ridgeFamily) solve(g *ridgeGroup) error {
 func (s *ridgeFamily) tell(g *ridgeGroup) {
 	widths := map[int]int{}
 	for _, i := range g.members {
-		widths[s.Settings[i].Width]++
+		widths[s.Candidates[i].Width]++
 	}
 	most := slices.Max(slices.Collect(maps.Values(widths)))
 	for name, is := range map[string]bool{"columns": len(widths) > 1, "alpha": most > 1, "folds": len(s.Folds) > 1, "features": len(g.members) > 1} {
@@ -364,10 +321,10 @@ func (s *ridgeFamily) train(wide *moments, g *ridgeGroup, fold int) {
 func (s *ridgeFamily) paths(models []familyModel, wide *moments) error {
 	return s.byWidth(models, wide, func(p *ridgePath, m *familyModel) {
 		// Z = c·Ψ: ridge with alpha on Z is ridge with alpha/c² on Ψ, with weights c·w.
-		c := s.Settings[m.setting].Scale
+		c := s.Candidates[m.setting].Scale
 		m.alpha = s.settings[m.setting].ridge.Alpha / (c * c)
 		m.weights, m.rough = p.solve(m.alpha)
-		if m.weights != nil && s.Settings[m.setting].Single && blur(m.weights, p.squares, p.spreads, wide.weight) > blurShared {
+		if m.weights != nil && s.Candidates[m.setting].Float32 && blur(m.weights, p.squares, p.spreads, wide.weight) > blurShared {
 			m.weights, m.rough = nil, false
 		}
 		if m.weights != nil {
@@ -625,16 +582,16 @@ func (s *ridgeFamily) hold(m *familyModel, fold int, seconds float64) error {
 	if m.err == nil && (m.scores == nil || !finite(m.scores.RawMatrix().Data)) {
 		return s.alone(m.setting, fold)
 	}
-	held := Held{Report: m.report, Seconds: m.seconds + seconds}
+	out := Outcome{Report: m.report, Seconds: m.seconds + seconds}
 	err := m.err
 	if err == nil {
 		// The scores are predictions already: a model that passes them on makes the rest of them.
 		_, t := m.scores.Dims()
-		held.Prediction, err = Predict(s.ctx, setting.dress(passOn(t)), m.scores)
+		out.Prediction, err = Predict(s.ctx, setting.dress(passOn(t)), m.scores)
 	}
 	if err != nil {
-		held.Err = fmt.Errorf("estimator: %s: %w", setting.name, err)
+		out.Err = fmt.Errorf("estimator: %s: %w", setting.name, err)
 	}
 	m.scores, m.weights = nil, nil
-	return s.give(m.setting, fold, held)
+	return s.give(m.setting, fold, out)
 }

@@ -11,23 +11,56 @@ import (
 )
 
 var (
-	_ Sweeper = Ridge{}
-	_ Sweeper = RidgeClassifier{}
+	_ BatchFitter = Ridge{}
+	_ BatchFitter = RidgeClassifier{}
 )
 
-// Sweep fits settings that differ in Alpha to the same sums of products, nd² flops for all of them
-// and d³/3 more for each; and gets the sums of a fold's training rows by taking those of its test
-// rows from those of all rows, 2nd² flops for any number of folds. Where a fold leaves less than
-// half of the weight, or what is left is singular, its sums are added up from its rows, as they are
-// where folds overlap. Settings that would not go by the solver cholesky are fitted by themselves.
-// A result is the same to the bit, whatever other settings and folds are swept with it.
-func (s Ridge) Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator,
-	yield func(setting, fold int, held Held) error) (shared []string, err error) {
-	list, err := s.numberSettings(data, settings)
+// FitBatch shares work between candidates and folds in three ways.
+//
+// On rows as they are, candidates that differ in Alpha are fitted to the same sums of products, nd² flops
+// for all of them and d³/3 more for each; and the sums of a fold's training rows are those of all rows
+// less those of its test rows, 2nd² flops for any number of folds. Where a fold leaves less than half of
+// the weight, or what is left is singular, its sums are added up from its rows, as they are where folds
+// overlap.
+//
+// On related maps there is one pass over the rows for the sums and one for the predictions. The rows are
+// cut into parts such that each fold trains on some of the parts; the Gram matrix of every part is made
+// once for each map, nD² flops in all, and that of a fold's training rows is the sum of its parts', so that
+// nothing cancels. Candidates with fewer columns have a leading block of it. Each Alpha then takes D³/3
+// flops, and 2nD for predictions, which all candidates of a fold make in one product from features mapped
+// once. No n×D matrix is stored. One factor for each Alpha is the cheaper way for lists of some forty: to
+// bring the matrix to tridiagonal form, from where every Alpha is cheap, takes as long as 40 to 80 factors
+// (measured). Candidates whose systems are so ill-conditioned that the order of summation would show are
+// refined together, a pass over the rows for all of them. One whose system is singular to working
+// precision, or of features in single precision whose rounding shows in predictions, is fitted by itself.
+//
+// Leaving one out costs nd² for all candidates that differ in Alpha only and nd² + d³/3 flops for each,
+// by [Ridge.LeaveOneOut].
+//
+// Candidates that would not go by the solver cholesky are fitted by themselves.
+func (s Ridge) FitBatch(ctx context.Context, b Batch) (shared []string, err error) {
+	return fitRidges(ctx, b, s.numberSettings)
+}
+
+// FitBatch shares work as [Ridge.FitBatch] does, between candidates of the same class weight; balanced
+// weights differ between folds, and such candidates are fitted by themselves.
+func (s RidgeClassifier) FitBatch(ctx context.Context, b Batch) (shared []string, err error) {
+	return fitRidges(ctx, b, s.sweepSettings)
+}
+
+// fitRidges is FitBatch of candidates that are ridge regressions.
+func fitRidges(ctx context.Context, b Batch, settings settingsOf) (shared []string, err error) {
+	list, err := settings(b.Data, b.specs())
 	if err != nil {
 		return nil, err
 	}
-	return sweepRidge(ctx, data, folds, list, yield)
+	switch {
+	case b.OneOut:
+		return sweepOneOut(ctx, b, list)
+	case b.Mapped():
+		return sweepRidgeFamily(ctx, b, list)
+	}
+	return sweepRidge(ctx, b, list)
 }
 
 // numberSettings are the settings as a sweep of these data takes them: each by itself, to say so, where
@@ -52,17 +85,6 @@ func (s Ridge) sweepSettings(_ datasets.Set, settings []Estimator) ([]sweepSetti
 			dress:   func(model linear) Predictor { return &FittedLinear{model} }}
 	}
 	return list, nil
-}
-
-// Sweep shares work as [Ridge.Sweep] does, between settings of the same class weight; balanced
-// weights differ between folds, and such settings are fitted by themselves.
-func (s RidgeClassifier) Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator,
-	yield func(setting, fold int, held Held) error) (shared []string, err error) {
-	list, err := s.sweepSettings(data, settings)
-	if err != nil {
-		return nil, err
-	}
-	return sweepRidge(ctx, data, folds, list, yield)
 }
 
 func (s RidgeClassifier) sweepSettings(data datasets.Set, settings []Estimator) ([]sweepSetting, error) {
@@ -111,21 +133,18 @@ type sweepSetting struct {
 	dress   func(linear) Predictor
 }
 
-// ridgeSweep is one call of Sweep.
+// ridgeSweep is one batch on rows as they are.
 type ridgeSweep struct {
+	Batch
 	ctx      context.Context
-	data     datasets.Set
-	folds    []datasets.Fold
 	settings []sweepSetting
-	yield    func(setting, fold int, held Held) error
 	alphas   bool // whether settings shared sums
 	rest     bool // whether sums were got by subtraction, for more folds than one
 }
 
-func sweepRidge(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []sweepSetting,
-	yield func(setting, fold int, held Held) error) (shared []string, err error) {
-	s := &ridgeSweep{ctx: ctx, data: data, folds: folds, settings: settings, yield: yield}
-	r, err := setRows(data)
+func sweepRidge(ctx context.Context, b Batch, settings []sweepSetting) (shared []string, err error) {
+	s := &ridgeSweep{Batch: b, ctx: ctx, settings: settings}
+	r, err := setRows(s.Data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: %w", err)
 	}
@@ -163,42 +182,40 @@ func sweepRidge(ctx context.Context, data datasets.Set, folds []datasets.Fold, s
 	return shared, nil
 }
 
-// checkFolds finds rows that there are not.
-func (s *ridgeSweep) checkFolds(n int) error {
-	for f, fold := range s.folds {
-		if len(fold.Train) == 0 || len(fold.Test) == 0 {
-			return fmt.Errorf("fold %d has %d rows to train on and %d to test on", f, len(fold.Train), len(fold.Test))
-		}
-		for _, i := range slices.Concat(fold.Train, fold.Test) {
-			if i < 0 || i >= n {
-				return fmt.Errorf("fold %d has row %d of %d", f, i, n)
-			}
-		}
-	}
-	return nil
-}
-
 // cholesky reports whether a setting goes by the solver cholesky on half of the rows: the folds that
 // happen to be swept are not to change a result.
 func (s *ridgeSweep) cholesky(setting Ridge, r *rows) bool {
 	return setting.way(r.n/2, r.cols, r.sparse) == "cholesky"
 }
 
+// wanted returns those of some settings that are wanted on a fold.
+func (s *ridgeSweep) wanted(settings []int, fold int) (list []int) {
+	for _, i := range settings {
+		if s.Wants(i, fold) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
 // each fits settings by themselves.
 func (s *ridgeSweep) each(settings []int) error {
-	for f, fold := range s.folds {
-		train, test := s.data.Select(fold.Train), datasets.SelectRows(s.data.X, fold.Test)
-		for _, i := range settings {
+	for f, fold := range s.Folds {
+		if len(s.wanted(settings, f)) == 0 {
+			continue
+		}
+		train, test := s.Data.Select(fold.Train), datasets.SelectRows(s.Data.X, fold.Test)
+		for _, i := range s.wanted(settings, f) {
 			start := time.Now()
 			fitted, err := s.settings[i].Fit(s.ctx, train)
-			held := Held{Err: err}
+			out := Outcome{Err: err}
 			if err == nil {
-				held.Prediction, err = Predict(s.ctx, fitted, test)
-				held.Err = s.data.AtRows(err, fold.Test)
-				held.Report = fitted.(Reporter).Report()
+				out.Prediction, err = Predict(s.ctx, fitted, test)
+				out.Err = s.Data.AtRows(err, fold.Test)
+				out.Report = fitted.(Reporter).Report()
 			}
-			held.Seconds = time.Since(start).Seconds()
-			if err := s.give(i, f, held); err != nil {
+			out.Seconds = time.Since(start).Seconds()
+			if err := s.give(i, f, out); err != nil {
 				return err
 			}
 		}
@@ -206,25 +223,28 @@ func (s *ridgeSweep) each(settings []int) error {
 	return nil
 }
 
-func (s *ridgeSweep) give(setting, fold int, held Held) error {
+func (s *ridgeSweep) give(setting, fold int, out Outcome) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}
-	return s.yield(setting, fold, held)
+	return s.Yield(setting, fold, out)
 }
 
 // group fits settings that have the same sums.
 func (s *ridgeSweep) group(r *rows, settings []int) error {
 	start := time.Now()
 	first := s.settings[settings[0]]
+	s.alphas = s.alphas || len(settings) > 1
+	if !slices.ContainsFunc(settings, s.WantsAny) {
+		return nil
+	}
 	var total *moments
 	failed := error(nil)
-	if slices.ContainsFunc(s.folds, s.complementary) {
+	if slices.ContainsFunc(s.Folds, s.complementary) {
 		total, failed = s.sums(first, r)
 	}
-	seconds := time.Since(start).Seconds() / float64(len(settings)*max(1, len(s.folds)))
-	s.alphas = s.alphas || len(settings) > 1
-	for f := range s.folds {
+	seconds := time.Since(start).Seconds() / float64(len(settings)*max(1, len(s.Folds)))
+	for f := range s.Folds {
 		if err := s.fold(settings, f, total, failed, seconds); err != nil {
 			return err
 		}
@@ -244,7 +264,7 @@ func (s *ridgeSweep) sums(setting sweepSetting, r *rows) (*moments, error) {
 // complementary reports whether a fold trains on all rows that it does not test on. Training rows
 // that come first and in order are left out: it is as well to add them up.
 func (s *ridgeSweep) complementary(fold datasets.Fold) bool {
-	n := s.data.Rows()
+	n := s.Data.Rows()
 	if len(fold.Train)+len(fold.Test) != n || fold.Train[0] == 0 && fold.Train[len(fold.Train)-1] == len(fold.Train)-1 && slices.IsSorted(fold.Train) {
 		return false
 	}
@@ -260,16 +280,19 @@ func (s *ridgeSweep) complementary(fold datasets.Fold) bool {
 
 // fold fits settings with the same sums on one fold.
 func (s *ridgeSweep) fold(settings []int, f int, total *moments, failed error, seconds float64) error {
+	if settings = s.wanted(settings, f); len(settings) == 0 {
+		return nil
+	}
 	start := time.Now()
 	first := s.settings[settings[0]]
-	fold := s.folds[f]
-	test := datasets.SelectRows(s.data.X, fold.Test)
+	fold := s.Folds[f]
+	test := datasets.SelectRows(s.Data.X, fold.Test)
 	var train *moments
 	subtracted := false
 	if total != nil && s.complementary(fold) {
 		train = s.remainder(first, total, fold.Test)
 		subtracted = train != nil
-		s.rest = s.rest || subtracted && len(s.folds) > 1
+		s.rest = s.rest || subtracted && len(s.Folds) > 1
 	}
 	if failed == nil && train == nil {
 		train, failed = s.direct(first, fold)
@@ -281,7 +304,7 @@ func (s *ridgeSweep) fold(settings []int, f int, total *moments, failed error, s
 	for _, i := range settings {
 		start := time.Now()
 		setting := s.settings[i]
-		held := Held{}
+		out := Outcome{}
 		model, err := linear{}, failed
 		if err == nil {
 			model, err = s.model(setting, fold, train)
@@ -293,15 +316,15 @@ func (s *ridgeSweep) fold(settings []int, f int, total *moments, failed error, s
 			}
 		}
 		if err == nil {
-			held.Prediction, err = Predict(s.ctx, setting.dress(model), test)
-			err = s.data.AtRows(err, fold.Test)
-			held.Report = model.report
+			out.Prediction, err = Predict(s.ctx, setting.dress(model), test)
+			err = s.Data.AtRows(err, fold.Test)
+			out.Report = model.report
 		}
 		if err != nil {
-			held.Err = fmt.Errorf("estimator: %s: %w", setting.name, err)
+			out.Err = fmt.Errorf("estimator: %s: %w", setting.name, err)
 		}
-		held.Seconds = seconds + time.Since(start).Seconds()
-		if err := s.give(i, f, held); err != nil {
+		out.Seconds = seconds + time.Since(start).Seconds()
+		if err := s.give(i, f, out); err != nil {
 			return err
 		}
 	}
@@ -324,13 +347,13 @@ func (s *ridgeSweep) direct(setting sweepSetting, fold datasets.Fold) (*moments,
 
 // selected reads some rows of the data, a block at a time.
 func (s *ridgeSweep) selected(list []int) *rows {
-	r := &rows{schema: s.data.Schema, n: len(list), cols: s.data.Cols()}
+	r := &rows{schema: s.Data.Schema, n: len(list), cols: s.Data.Cols()}
 	r.each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
 		for lo := 0; lo < len(list); lo += datasets.BlockRows {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if err := yield(lo, s.data.Select(list[lo:min(lo+datasets.BlockRows, len(list))])); err != nil {
+			if err := yield(lo, s.Data.Select(list[lo:min(lo+datasets.BlockRows, len(list))])); err != nil {
 				return err
 			}
 		}

@@ -247,7 +247,7 @@ func summary(found *gridsearch.Result) *SearchResult {
 		Best:       Candidate{Params: map[string]any{}, Mean: best.Mean, Std: best.Std},
 		OnGridEdge: append([]string{}, found.OnGridEdge...), Shared: append([]string{}, found.Shared...), Unreached: found.Unreached,
 	}
-	slices.Sort(out.Shared) // the sweeps of a search that was resumed end in another order
+	slices.Sort(out.Shared) // the batches of a search that was resumed end in another order
 	for _, s := range best.Settings {
 		out.Best.Params[s.Path] = s.Value
 	}

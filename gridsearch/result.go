@@ -30,7 +30,7 @@ type Result struct {
 	// lies on the first or the last of them in size: the optimum may be outside of the grid.
 	OnGridEdge []string
 
-	Shared       []string // work that candidates or folds shared, in the words of [estimator.Sweeper]
+	Shared       []string // work that candidates or folds shared, in the words of [estimator.BatchFitter]
 	Fits         int      // candidates × folds
 	Resumed      int      // of these, taken from the journal
 	Unreached    int      // of these, not done within the budget of time

@@ -282,7 +282,7 @@ func TestSweepInSinglePrecision(t *testing.T) {
 		}
 	}
 	seen := 0
-	_, err := base.Sweep(ctx, data, folds, settings, func(setting, fold int, held estimator.Held) error {
+	_, err := fitAll(ctx, base, data, folds, settings, func(setting, fold int, held estimator.Outcome) error {
 		if held.Err != nil {
 			return held.Err
 		}

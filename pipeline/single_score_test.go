@@ -53,7 +53,7 @@ func TestSearchScoresWhatIsFittedInSinglePrecision(t *testing.T) {
 			param.Setting{Path: path + ".alpha", Value: []any{1e-12, 1e-10, 1e-8, 1e-7, 1e-5, 1e-2, 1.0}})
 		warned, seen := 0, 0
 		folds := []datasets.Fold{{Train: count(0, 600), Test: count(600, 900)}}
-		names, err := settings[0].(pipeline.Pipeline).Sweep(ctx, c.data, folds, settings, func(k, _ int, held estimator.Held) error {
+		names, err := fitAll(ctx, settings[0].(pipeline.Pipeline), c.data, folds, settings, func(k, _ int, held estimator.Outcome) error {
 			if held.Err != nil {
 				return held.Err
 			}

@@ -315,7 +315,7 @@ func searched(t *testing.T, w *world) []float64 {
 		return nil
 	}
 	seen := map[[2]int]bool{}
-	_, err = w.pipe.Sweep(context.Background(), w.train, folds, settings, func(setting, fold int, held estimator.Held) error {
+	_, err = w.pipe.FitBatch(context.Background(), estimator.Batch{Data: w.train, Folds: folds, Candidates: estimator.Candidates(settings...), Yield: func(setting, fold int, held estimator.Outcome) error {
 		if seen[[2]int{setting, fold}] {
 			return fmt.Errorf("setting %d on fold %d comes twice", setting, fold)
 		}
@@ -335,7 +335,7 @@ func searched(t *testing.T, w *world) []float64 {
 			return fmt.Errorf("setting %d on fold %d: prediction %d is %.12g, alone %.12g: %v", setting, fold, at, numbers(held.Prediction)[at], want[at], settings[setting])
 		}
 		return nil
-	})
+	}})
 	if err != nil {
 		t.Error(err)
 	} else if len(seen) != len(settings)*len(folds) {
