@@ -33,6 +33,11 @@ func register() error {
 			New:    func() any { return NewProduct() },
 			Fitted: func() model.Stateful { return &FittedProduct{} },
 		}),
+		pipeline.Register(pipeline.Entry{
+			Name: "relu", Doc: "a layer of rectified linear units with random weights",
+			New:    func() any { return NewReLU() },
+			Fitted: func() model.Stateful { return &FittedReLU{} },
+		}),
 	)
 }
 
