@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/param"
@@ -39,8 +40,10 @@ func (s SVM) FitBatch(ctx context.Context, b Batch) (shared []string, err error)
 	return sweepDual(ctx, b, func(e Estimator) (dualSetting, bool) {
 		s, ok := e.(SVM)
 		return dualSetting{name: "svm", key: fmt.Sprint(s.Loss, s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Plain()), C: s.C, task: s.dualTask,
-			labels: func(ctx context.Context, r *rows) (*labels, error) { return r.readClasses(ctx, s.ClassWeight) },
-			byDual: func(r *rows, _ *labels) bool { return !byNewton(s.Solver, s.Loss, r.wide()) },
+			labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {
+				return r.ReadClasses(ctx, s.ClassWeight.factors)
+			},
+			byDual: func(r *design.Rows, _ *design.Labels) bool { return !byNewton(s.Solver, s.Loss, wide(r)) },
 			dress: func(m linear, classes []string) Predictor {
 				return &FittedLinearClassifier{linear: m, classes: classes}
 			}}, ok
@@ -70,7 +73,9 @@ func (s Logistic) FitBatch(ctx context.Context, b Batch) (shared []string, err e
 	return sweepDual(ctx, b, func(e Estimator) (dualSetting, bool) {
 		s, ok := e.(Logistic)
 		return dualSetting{name: "logistic", key: fmt.Sprint(s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Plain()), C: s.C, task: s.dualTask,
-			labels: func(ctx context.Context, r *rows) (*labels, error) { return r.readClasses(ctx, s.ClassWeight) },
+			labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {
+				return r.ReadClasses(ctx, s.ClassWeight.factors)
+			},
 			byDual: s.byDual,
 			dress: func(m linear, classes []string) Predictor {
 				return &FittedLogistic{FittedLinearClassifier{linear: m, classes: classes}}
@@ -94,8 +99,8 @@ func (s SVR) FitBatch(ctx context.Context, b Batch) (shared []string, err error)
 	return sweepDual(ctx, b, func(e Estimator) (dualSetting, bool) {
 		s, ok := e.(SVR)
 		return dualSetting{name: "svr", key: fmt.Sprint(s.Loss, s.Epsilon, s.Intercept, s.Tol, s.MaxIter), C: s.C, task: s.dualTask,
-			labels: func(ctx context.Context, r *rows) (*labels, error) { return r.readNumbers(ctx, "svr") },
-			byDual: func(r *rows, _ *labels) bool { return !byNewton(s.Solver, s.Loss, r.wide()) },
+			labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) { return readNumbers(ctx, r, "svr") },
+			byDual: func(r *design.Rows, _ *design.Labels) bool { return !byNewton(s.Solver, s.Loss, wide(r)) },
 			dress:  func(m linear, _ []string) Predictor { return &FittedLinear{m} }}, ok
 	})
 }
@@ -142,9 +147,9 @@ type dualSetting struct {
 	name   string
 	key    string // all but C
 	C      float64
-	labels func(ctx context.Context, r *rows) (*labels, error)
-	byDual func(r *rows, l *labels) bool
-	task   func(l *labels) dualTask
+	labels func(ctx context.Context, r *design.Rows) (*design.Labels, error)
+	byDual func(r *design.Rows, l *design.Labels) bool
+	task   func(l *design.Labels) dualTask
 	dress  func(m linear, classes []string) Predictor
 }
 
@@ -285,9 +290,9 @@ func (d *dualFold) walk(ctx context.Context, path []int) {
 				d.mu.Unlock()
 			}
 			from = results
-			var m linear
+			var m solve.Linear
 			if m, err = dualModel(d.inputs, results, s.task(l).tol); err == nil {
-				fitted = s.dress(m, l.classes)
+				fitted = s.dress(newLinear(m), l.Classes)
 			}
 		}
 		out := Outcome{Err: err}
@@ -302,11 +307,11 @@ func (d *dualFold) walk(ctx context.Context, path []int) {
 }
 
 // solve returns the solution of a setting, nil where it is not for coordinate descent.
-func (d *dualFold) solve(ctx context.Context, s dualSetting, from []solve.DualResult) ([]solve.DualResult, *labels, error) {
+func (d *dualFold) solve(ctx context.Context, s dualSetting, from []solve.DualResult) ([]solve.DualResult, *design.Labels, error) {
 	if err := param.Check(s.Estimator); err != nil {
 		return nil, nil, err
 	}
-	r, err := setRows(d.train)
+	r, err := design.OfSet(d.train)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/param"
@@ -53,7 +54,7 @@ type newtonSetting struct {
 	maxIter     int
 	intercept   bool
 	classWeight ClassWeight
-	task        func(l *labels) newtonTask
+	task        func(l *design.Labels) newtonTask
 	dress       func(m linear, classes []string) Predictor
 }
 
@@ -268,7 +269,7 @@ func (s *newtonFamily) tiles(ctx context.Context, which int, list []int, yield f
 }
 
 // all returns the rows of all parts.
-func (m *mappedRows) all(width int) *rows {
+func (m *mappedRows) all(width int) *design.Rows {
 	list := make([]int, len(m.starts))
 	for p := range list {
 		list[p] = p
@@ -277,13 +278,13 @@ func (m *mappedRows) all(width int) *rows {
 }
 
 // rows returns the rows of some parts, one after the other, as wide as asked.
-func (m *mappedRows) rows(parts []int, width int) *rows {
+func (m *mappedRows) rows(parts []int, width int) *design.Rows {
 	s := m.family
-	r := &rows{cols: width}
+	r := &design.Rows{Cols: width}
 	for _, p := range parts {
-		r.n += len(s.parts[p])
+		r.N += len(s.parts[p])
 	}
-	r.each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
+	r.Each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
 		first := 0
 		for _, p := range parts {
 			n := len(s.parts[p])
@@ -314,16 +315,16 @@ func (m *mappedRows) rows(parts []int, width int) *rows {
 }
 
 // labels returns the classes and weights of a fold's training rows, in the order of rows.
-func (s *newtonFamily) labels(ctx context.Context, by ClassWeight, fold int) (*labels, error) {
+func (s *newtonFamily) labels(ctx context.Context, by ClassWeight, fold int) (*design.Labels, error) {
 	var order []int
 	for _, p := range s.trains[fold] {
 		order = append(order, s.parts[p]...)
 	}
-	r, err := setRows(s.Data.Select(order))
+	r, err := design.OfSet(s.Data.Select(order))
 	if err != nil {
 		return nil, err
 	}
-	return r.readClasses(ctx, by)
+	return r.ReadClasses(ctx, by.factors)
 }
 
 // path solves settings of the same kind on a fold, one after the other.
@@ -341,7 +342,7 @@ func (s *newtonFamily) path(ctx context.Context, m *mappedRows, settings []int, 
 		}
 		models[k].seconds = time.Since(start).Seconds() + seconds
 	}
-	return s.score(ctx, m, models, w.labels.classes, fold)
+	return s.score(ctx, m, models, w.labels.Classes, fold)
 }
 
 // score hands over what models predict for the test rows of a fold, which are mapped once for all.
@@ -379,11 +380,11 @@ func (s *newtonFamily) hold(ctx context.Context, m *familyModel, classes []strin
 	if !s.Wants(m.setting, fold) {
 		return nil
 	}
-	if m.err != nil || m.scores == nil || !finite(m.scores.RawMatrix().Data) {
+	if m.err != nil || m.scores == nil || !kern.Finite(m.scores.RawMatrix().Data) {
 		return s.alone(ctx, m.setting, fold)
 	}
 	setting := s.settings[m.setting]
-	out := Outcome{Report: m.report, Seconds: m.seconds + seconds}
+	out := Outcome{Report: Report(m.report), Seconds: m.seconds + seconds}
 	_, t := m.scores.Dims()
 	var err error
 	if out.Prediction, err = Predict(ctx, setting.dress(passOn(t), classes), m.scores); err != nil {
@@ -398,7 +399,7 @@ type walker struct {
 	ctx     context.Context
 	rows    *mappedRows
 	fold    int
-	labels  *labels
+	labels  *design.Labels
 	task    newtonTask
 	origin  []float64 // gradient at 0 for C = 1, on all features of the map
 	width   int       // of the last solution, 0 before the first
@@ -424,7 +425,7 @@ func (s *newtonFamily) begin(ctx context.Context, m *mappedRows, setting, fold i
 
 // objective returns the problem on the leading features with weights times a factor.
 func (w *walker) objective(s newtonSetting, width int, factor float64) *objective {
-	weights := slices.Clone(w.labels.weights)
+	weights := slices.Clone(w.labels.Weights)
 	kern.Scale(factor, weights)
 	return newObjective(w.ctx, w.rows.rows(w.trains[w.fold], width), w.task.loss, w.task.outputs, w.task.groups, s.intercept, w.task.y, weights)
 }
@@ -446,7 +447,7 @@ func (w *walker) step(m *familyModel) error {
 	w.width, w.factor, w.x, w.problem = f.Width, factor, x, o
 	report := newtonReport(result, s.tol)
 	report.Objective /= f.Scale * f.Scale
-	if err := report.better(s.C * w.task.bar); err != nil {
+	if err := report.Better(s.C * w.task.bar); err != nil {
 		return err
 	}
 	k := o.outputs
@@ -456,19 +457,8 @@ func (w *walker) step(m *familyModel) error {
 	if err != nil {
 		return err
 	}
-	m.report, m.offset = report, model.intercept
-	m.weights = mat.DenseCopyOf(model.coef.T()).RawMatrix().Data
+	m.report, m.offset, m.weights = report, model.Intercept, model.Weights
 	return nil
-}
-
-// newtonReport says how a run went.
-func newtonReport(result solve.NewtonResult, tol float64) Report {
-	report := Report{Solver: "newton-cg", Iterations: result.Iterations, Converged: result.Converged, Gradient: result.Gradient,
-		Objective: kern.Sum(result.Values)}
-	if !result.Converged {
-		report.Warnings = []string{fmt.Sprintf("not converged after %d iterations: the gradient is %.2g of its start, wanted %.2g", result.Iterations, result.Gradient, tol)}
-	}
-	return report
 }
 
 // start returns where the next problem begins: at the last solution where the features are the same,
@@ -480,7 +470,7 @@ func (w *walker) start(o *objective, width int, factor float64) []float64 {
 	case w.width == width:
 		if w.problem.gram != nil {
 			o.gram, o.renew = w.problem.gram, false
-			o.gram.scale(factor / w.factor)
+			o.gram.Scale(factor / w.factor)
 			o.factorise()
 		}
 		return slices.Clone(w.x)
@@ -493,18 +483,10 @@ func (w *walker) start(o *objective, width int, factor float64) []float64 {
 	return make([]float64, o.size())
 }
 
-// scale multiplies all weights.
-func (m *moments) scale(factor float64) {
-	m.weight *= factor
-	for _, list := range [][]float64{m.sum, m.targetSum, m.gram, m.cross, m.squares} {
-		kern.Scale(factor, list)
-	}
-}
-
 // reference returns the norms of the gradient at 0.
 func (w *walker) reference(o *objective, factor float64) []float64 {
 	norms := make([]float64, o.groups)
-	features := o.rows.cols * o.outputs
+	features := o.rows.Cols * o.outputs
 	all := len(w.origin) - (o.size() - features)
 	for i, g := range w.origin {
 		if i < features || i >= all {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
@@ -15,8 +16,8 @@ const fewAbreast = 4
 type unit struct {
 	*newtonFamily
 	settings []int
-	folds    []int     // that have the classes they need
-	labels   []*labels // of these folds
+	folds    []int            // that have the classes they need
+	labels   []*design.Labels // of these folds
 	outputs  int
 	problems []oneOfMany // setting by setting, fold by fold, output by output
 	seconds  float64     // for each setting and fold
@@ -40,7 +41,7 @@ func (s *newtonFamily) units(ctx context.Context, m *mappedRows, path []int) (un
 		all.outputs = t.outputs
 		all.folds, all.labels = append(all.folds, fold), append(all.labels, l)
 	}
-	n := int64(m.all(1).n)
+	n := int64(m.all(1).N)
 	for from := 0; from < len(path); {
 		to := from + 1
 		for to < len(path) && all.held(n, path[from:to+1]) <= s.memory() {
@@ -92,9 +93,9 @@ func (u *unit) fill(m *mappedRows, n int) {
 		at := 0
 		for _, p := range u.trains[fold] {
 			for r := range u.parts[p] {
-				weights[m.starts[p]+r] = l.weights[at]
+				weights[m.starts[p]+r] = l.Weights[at]
 				for j := range y {
-					if int(l.y[at]) == j+max(0, 2-u.outputs) {
+					if int(l.Y[at]) == j+max(0, 2-u.outputs) {
 						y[j][m.starts[p]+r] = 1
 					}
 				}
@@ -128,7 +129,7 @@ func (u *unit) solve(ctx context.Context, m *mappedRows) error {
 	start := time.Now()
 	first := u.newtonFamily.settings[u.settings[0]]
 	r := m.all(u.width())
-	u.fill(m, r.n)
+	u.fill(m, r.N)
 	a := newAbreast(ctx, r, first.intercept, u.problems)
 	x := make([]float64, a.size())
 	result, err := solve.Newton(a, x, len(u.problems), nil, first.tol, first.maxIter)
@@ -179,11 +180,11 @@ func (u *unit) predict(ctx context.Context, m *mappedRows, f int, x []float64, r
 		setting := u.newtonFamily.settings[i]
 		report := newtonReport(part, setting.tol)
 		report.Objective /= s.Scale * s.Scale
-		models[k] = familyModel{setting: i, width: s.Width, report: report, err: report.better(setting.C * setting.task(u.labels[f]).bar), seconds: u.seconds, weights: make([]float64, s.Width*t), offset: make([]float64, t)}
+		models[k] = familyModel{setting: i, width: s.Width, report: report, err: report.Better(setting.C * setting.task(u.labels[f]).bar), seconds: u.seconds, weights: make([]float64, s.Width*t), offset: make([]float64, t)}
 		for row := range s.Width {
 			copy(models[k].weights[row*t:(row+1)*t], x[row*all+first:])
 		}
 		copy(models[k].offset, x[min(u.width()*all+first, len(x)):])
 	}
-	return u.score(ctx, m, models, u.labels[f].classes, fold)
+	return u.score(ctx, m, models, u.labels[f].Classes, fold)
 }

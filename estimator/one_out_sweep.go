@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -74,7 +75,7 @@ func oneOutPath(ctx context.Context, b Batch, settings []sweepSetting, members [
 		if err == nil {
 			scores := path.Predictions[k]
 			if b.GCV {
-				scores = path.even(k, y)
+				scores = path.Even(k, y)
 			}
 			_, t := scores.Dims()
 			out.Prediction, err = Predict(ctx, settings[i].dress(passOn(t)), scores)
@@ -90,16 +91,16 @@ func oneOutPath(ctx context.Context, b Batch, settings []sweepSetting, members [
 }
 
 // leaveOneOut returns the path of the members' alphas and the targets it is about.
-func (s sweepSetting) leaveOneOut(ctx context.Context, data datasets.Set, settings []sweepSetting, members []int) (*LeaveOneOut, []float64, error) {
+func (s sweepSetting) leaveOneOut(ctx context.Context, data datasets.Set, settings []sweepSetting, members []int) (*leastsquares.OneOut, []float64, error) {
 	p, err := s.problem(nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	y, t, err := p.targets(0, data)
+	y, t, err := p.Targets(0, data)
 	if err != nil {
 		return nil, nil, err
 	}
-	if data.Weights, err = p.weights(0, data); err != nil {
+	if data.Weights, err = p.Weights(0, data); err != nil {
 		return nil, nil, err
 	}
 	data.Y, data.Targets = nil, mat.NewDense(data.Rows(), t, y)
@@ -107,7 +108,7 @@ func (s sweepSetting) leaveOneOut(ctx context.Context, data datasets.Set, settin
 	for k, i := range members {
 		alphas[k] = settings[i].ridge.Alpha
 	}
-	path, err := s.ridge.leaveOneOut(ctx, data, alphas)
+	path, err := leastsquares.LeaveOneOut(ctx, leastsquares.Ridge(s.ridge), data, alphas)
 	return path, y, err
 }
 

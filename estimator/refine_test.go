@@ -10,7 +10,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -100,28 +99,6 @@ func TestRidgeRefinesIllConditioned(t *testing.T) {
 			t.Errorf("%s: predictions are off by %.2g", name, e)
 		}
 	}
-	// What is refined is rough.
-	m := newMoments(12, 1, true)
-	if err := m.add(context.Background(), data.X, data.Y, nil); err != nil {
-		t.Fatal(err)
-	}
-	f, ok := m.factorise(context.Background(), alpha)
-	if !ok {
-		t.Fatal("singular: the test shows nothing")
-	}
-	w := m.rightSide()
-	f.solve(context.Background(), w, 1)
-	offset := intercepts(w, m.mean(), m.targetMean())
-	scores := make([]float64, 400)
-	for i := range scores {
-		scores[i] = offset[0] + kern.Dot(data.X.(*mat.Dense).RawRowView(i), w)
-	}
-	if e := worst(scores, want); e < 1e-8 {
-		t.Errorf("without refinement predictions are off by %.2g: the test shows nothing", e)
-	}
-	if size, left := precisionOf(false).roughness(w, m.spreads(), m.trace(), leastPivot(f.lower, 12)); size < visible || left > contraction {
-		t.Errorf("roughness %.2g leaving %.2g: not refined", size, left)
-	}
 }
 
 // A family's rough settings are refined together to what each one's own fit gives.
@@ -172,7 +149,7 @@ func TestRidgeFamilyRefinesIllConditioned(t *testing.T) {
 			spread += s * train.Y[i] * train.Y[i]
 		}
 		for i := range folds[fold].Test {
-			if e := math.Abs(held.Prediction.Values[i] - want[i]); e > 2*visible*math.Sqrt(spread) {
+			if e := math.Abs(held.Prediction.Values[i] - want[i]); e > 2e-9*math.Sqrt(spread) {
 				return fmt.Errorf("%+v, fold %d, row %d: off by %.2g", f.Candidates[k], fold, i, e)
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
 )
 
 // Cost estimates a fit to rows of a shape.
@@ -12,7 +14,7 @@ func (s Ridge) Cost(shape datasets.Shape) datasets.Cost { return s.cost(shape, 0
 
 // Cost estimates a fit to rows of a shape, which has codes of the classes besides.
 func (s RidgeClassifier) Cost(shape datasets.Shape) datasets.Cost {
-	return s.ridge().cost(shape, float64(min(shape.Rows, sparseBlock)))
+	return s.ridge().cost(shape, float64(min(shape.Rows, design.SparseBlock)))
 }
 
 // cost is that of a fit whose targets are made of so many rows at a time. The targets of all rows are held
@@ -24,7 +26,7 @@ func (s Ridge) cost(shape datasets.Shape, coded float64) datasets.Cost {
 		coded = min(coded, datasets.BlockRows)
 	}
 	held := 6*d*t + coded*t
-	switch s.way(shape.Rows, shape.Cols, shape.Filled > 0) {
+	switch leastsquares.Ridge(s).Way(shape.Rows, shape.Cols, shape.Filled > 0) {
 	case "dual":
 		cost.Flops = n*n*d + n*n*n/3 + 2*n*n*t
 		held += n*(n+d) + 3*n*t
@@ -95,7 +97,7 @@ func ridgeSweepCost(b Batch, list []sweepSetting) (sum datasets.Cost, shared []s
 		rows = max(rows, len(fold.Train)+len(fold.Test))
 	}
 	for _, s := range list {
-		if s.alone || s.ridge.way(rows/2, cols, shape.Filled > 0) != "cholesky" {
+		if s.alone || leastsquares.Ridge(s.ridge).Way(rows/2, cols, shape.Filled > 0) != "cholesky" {
 			for _, fold := range folds {
 				alone := shape
 				alone.Rows = len(fold.Train)

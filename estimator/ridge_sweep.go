@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
+	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -81,8 +84,10 @@ func (s Ridge) sweepSettings(_ datasets.Set, settings []Estimator) ([]sweepSetti
 			return nil, fmt.Errorf("estimator: ridge: setting %d is a %T", i, e)
 		}
 		list[i] = sweepSetting{Estimator: e, ridge: r, name: "ridge", key: fmt.Sprint(r.Intercept),
-			problem: func(rows *rows) (*ridgeProblem, error) { return r.problem(rows, blockTargets, blockWeights), nil },
-			dress:   func(model linear) Predictor { return &FittedLinear{model} }}
+			problem: func(rows *design.Rows) (*leastsquares.Problem, error) {
+				return leastsquares.NewProblem(leastsquares.Ridge(r), rows, design.BlockTargets, design.BlockWeights), nil
+			},
+			dress: func(model linear) Predictor { return &FittedLinear{model} }}
 	}
 	return list, nil
 }
@@ -97,7 +102,7 @@ func (s RidgeClassifier) sweepSettings(data datasets.Set, settings []Estimator) 
 		}
 		list[i] = sweepSetting{Estimator: e, ridge: r.ridge(), name: "ridge_classifier", key: fmt.Sprint(r.Intercept, r.ClassWeight.Plain()),
 			alone: r.ClassWeight.Balanced || len(classes) == 0 || data.Y == nil,
-			problem: func(rows *rows) (*ridgeProblem, error) {
+			problem: func(rows *design.Rows) (*leastsquares.Problem, error) {
 				p, _, err := r.coded(rows, classes)
 				return p, err
 			},
@@ -118,7 +123,7 @@ func enoughClasses(data datasets.Set, train []int, classes []string) error {
 			mass[c] += data.Weights[i]
 		}
 	}
-	return severalClasses(classes, mass)
+	return design.SeveralClasses(classes, mass)
 }
 
 // sweepSetting is a setting of a sweep as a ridge regression.
@@ -128,7 +133,7 @@ type sweepSetting struct {
 	name    string
 	key     string // settings with the same key have the same sums
 	alone   bool   // whether the setting shares nothing
-	problem func(*rows) (*ridgeProblem, error)
+	problem func(*design.Rows) (*leastsquares.Problem, error)
 	check   func(train []int) error // once the sums are there; nil for none
 	dress   func(linear) Predictor
 }
@@ -144,11 +149,11 @@ type ridgeSweep struct {
 
 func sweepRidge(ctx context.Context, b Batch, settings []sweepSetting) (shared []string, err error) {
 	s := &ridgeSweep{Batch: b, ctx: ctx, settings: settings}
-	r, err := setRows(s.Data)
+	r, err := design.OfSet(s.Data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: %w", err)
 	}
-	if err := s.checkFolds(r.n); err != nil {
+	if err := s.checkFolds(r.N); err != nil {
 		return nil, fmt.Errorf("estimator: %w", err)
 	}
 	var keys []string
@@ -184,8 +189,8 @@ func sweepRidge(ctx context.Context, b Batch, settings []sweepSetting) (shared [
 
 // cholesky reports whether a setting goes by the solver cholesky on half of the rows: the folds that
 // happen to be swept are not to change a result.
-func (s *ridgeSweep) cholesky(setting Ridge, r *rows) bool {
-	return setting.way(r.n/2, r.cols, r.sparse) == "cholesky"
+func (s *ridgeSweep) cholesky(setting Ridge, r *design.Rows) bool {
+	return leastsquares.Ridge(setting).Way(r.N/2, r.Cols, r.Sparse) == "cholesky"
 }
 
 // wanted returns those of some settings that are wanted on a fold.
@@ -231,14 +236,14 @@ func (s *ridgeSweep) give(setting, fold int, out Outcome) error {
 }
 
 // group fits settings that have the same sums.
-func (s *ridgeSweep) group(r *rows, settings []int) error {
+func (s *ridgeSweep) group(r *design.Rows, settings []int) error {
 	start := time.Now()
 	first := s.settings[settings[0]]
 	s.alphas = s.alphas || len(settings) > 1
 	if !slices.ContainsFunc(settings, s.WantsAny) {
 		return nil
 	}
-	var total *moments
+	var total *leastsquares.Moments
 	failed := error(nil)
 	if slices.ContainsFunc(s.Folds, s.complementary) {
 		total, failed = s.sums(first, r)
@@ -253,12 +258,12 @@ func (s *ridgeSweep) group(r *rows, settings []int) error {
 }
 
 // sums adds up the products of rows.
-func (s *ridgeSweep) sums(setting sweepSetting, r *rows) (*moments, error) {
+func (s *ridgeSweep) sums(setting sweepSetting, r *design.Rows) (*leastsquares.Moments, error) {
 	p, err := setting.problem(r)
 	if err != nil {
 		return nil, err
 	}
-	return p.moments(s.ctx)
+	return p.Moments(s.ctx)
 }
 
 // complementary reports whether a fold trains on all rows that it does not test on. Training rows
@@ -279,7 +284,7 @@ func (s *ridgeSweep) complementary(fold datasets.Fold) bool {
 }
 
 // fold fits settings with the same sums on one fold.
-func (s *ridgeSweep) fold(settings []int, f int, total *moments, failed error, seconds float64) error {
+func (s *ridgeSweep) fold(settings []int, f int, total *leastsquares.Moments, failed error, seconds float64) error {
 	if settings = s.wanted(settings, f); len(settings) == 0 {
 		return nil
 	}
@@ -287,7 +292,7 @@ func (s *ridgeSweep) fold(settings []int, f int, total *moments, failed error, s
 	first := s.settings[settings[0]]
 	fold := s.Folds[f]
 	test := datasets.SelectRows(s.Data.X, fold.Test)
-	var train *moments
+	var train *leastsquares.Moments
 	subtracted := false
 	if total != nil && s.complementary(fold) {
 		train = s.remainder(first, total, fold.Test)
@@ -305,20 +310,20 @@ func (s *ridgeSweep) fold(settings []int, f int, total *moments, failed error, s
 		start := time.Now()
 		setting := s.settings[i]
 		out := Outcome{}
-		model, err := linear{}, failed
+		model, err := solve.Linear{}, failed
 		if err == nil {
 			model, err = s.model(setting, fold, train)
 		}
-		if err == nil && subtracted && model.report.Solver != "cholesky" {
+		if err == nil && subtracted && model.Report.Solver != "cholesky" {
 			// Singular to working precision: what there is must not be rounding of what was there.
 			if plain, failed := s.direct(first, fold); failed == nil {
 				model, err = s.model(setting, fold, plain)
 			}
 		}
 		if err == nil {
-			out.Prediction, err = Predict(s.ctx, setting.dress(model), test)
+			out.Prediction, err = Predict(s.ctx, setting.dress(newLinear(model)), test)
 			err = s.Data.AtRows(err, fold.Test)
-			out.Report = model.report
+			out.Report = Report(model.Report)
 		}
 		if err != nil {
 			out.Err = fmt.Errorf("estimator: %s: %w", setting.name, err)
@@ -332,56 +337,25 @@ func (s *ridgeSweep) fold(settings []int, f int, total *moments, failed error, s
 }
 
 // model solves for the sums of a fold's training rows.
-func (s *ridgeSweep) model(setting sweepSetting, fold datasets.Fold, train *moments) (linear, error) {
-	p, err := setting.problem(s.selected(fold.Train))
+func (s *ridgeSweep) model(setting sweepSetting, fold datasets.Fold, train *leastsquares.Moments) (solve.Linear, error) {
+	p, err := setting.problem(design.Selected(s.Data, fold.Train))
 	if err != nil {
-		return linear{}, err
+		return solve.Linear{}, err
 	}
-	return p.ridge(s.ctx, train)
+	return p.SolveMoments(s.ctx, train)
 }
 
 // direct adds up the training rows of a fold.
-func (s *ridgeSweep) direct(setting sweepSetting, fold datasets.Fold) (*moments, error) {
-	return s.sums(setting, s.selected(fold.Train))
-}
-
-// selected reads some rows of the data, a block at a time.
-func (s *ridgeSweep) selected(list []int) *rows {
-	r := &rows{schema: s.Data.Schema, n: len(list), cols: s.Data.Cols()}
-	r.each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
-		for lo := 0; lo < len(list); lo += datasets.BlockRows {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if err := yield(lo, s.Data.Select(list[lo:min(lo+datasets.BlockRows, len(list))])); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return r
+func (s *ridgeSweep) direct(setting sweepSetting, fold datasets.Fold) (*leastsquares.Moments, error) {
+	return s.sums(setting, design.Selected(s.Data, fold.Train))
 }
 
 // remainder returns total less the sums of the test rows, nil where that would leave less than half
 // of the weight or next to nothing of a column.
-func (s *ridgeSweep) remainder(setting sweepSetting, total *moments, test []int) *moments {
-	part, err := s.sums(setting, s.selected(test))
-	if err != nil || part.weight > total.weight/2 {
+func (s *ridgeSweep) remainder(setting sweepSetting, total *leastsquares.Moments, test []int) *leastsquares.Moments {
+	part, err := s.sums(setting, design.Selected(s.Data, test))
+	if err != nil {
 		return nil
 	}
-	out := newMoments(total.cols, total.targets, total.centred)
-	out.merge(total)
-	out.subtract(part)
-	const little = 1e-9
-	for j := range total.cols {
-		at := j*total.cols + j
-		left := out.gram[at]
-		if out.centred {
-			left -= out.sum[j] * out.sum[j] / out.weight
-		}
-		if left < little*total.gram[at] {
-			return nil
-		}
-	}
-	return out
+	return total.Without(part)
 }

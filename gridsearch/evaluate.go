@@ -347,7 +347,8 @@ func (r *run) fit(ctx context.Context, f fit) (out estimator.Outcome) {
 		out.Err = train.Locate(err, 0)
 		return out
 	}
-	if m, ok := model.(estimator.Reporter); ok {
+	var m estimator.Reporter
+	if estimator.As(model, &m) {
 		out.Report = m.Report()
 	}
 	out.Prediction, err = r.scorer.predict(ctx, model, datasets.SelectRows(r.data.X, fold.Test))

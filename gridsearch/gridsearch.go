@@ -144,7 +144,7 @@ func (s Search) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor
 	if err != nil {
 		return nil, err
 	}
-	return r.predictor(), nil
+	return r, nil
 }
 
 // Run scores every candidate on every fold and refits the chosen one on all rows.

@@ -235,7 +235,9 @@ func TestSeveralTargets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := p.(estimator.MultiPredictor).PredictTargets(context.Background(), data.X)
+	var multi estimator.MultiPredictor
+	estimator.As(p, &multi)
+	out, err := multi.PredictTargets(context.Background(), data.X)
 	if err != nil || math.Abs(out.At(0, 1)-out.At(0, 0)-10) > 1e-12 {
 		t.Errorf("targets are predicted as %v, %v", out, err)
 	}
@@ -257,7 +259,8 @@ func TestFitForwardsWhatTheModelHas(t *testing.T) {
 	if expect, _ := estimator.Predict(ctx, want, data.X); !reflect.DeepEqual(got, expect) {
 		t.Error("the search predicts otherwise than its best candidate fitted to all rows")
 	}
-	if c, ok := p.(estimator.Classifier); !ok || !slices.Equal(c.Classes(), []string{"left", "right"}) {
+	var c estimator.Classifier
+	if !estimator.As(p, &c) || !slices.Equal(c.Classes(), []string{"left", "right"}) {
 		t.Errorf("%T is no Classifier of the data's classes", p)
 	}
 
@@ -265,7 +268,7 @@ func TestFitForwardsWhatTheModelHas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := p.(estimator.Classifier); ok {
+	if estimator.As(p, new(estimator.Classifier)) {
 		t.Error("a search of a regression is a Classifier")
 	}
 	report := p.(estimator.Reporter).Report()

@@ -1,15 +1,12 @@
 package gridsearch
 
 import (
-	"context"
 	"fmt"
 	"slices"
-	"time"
-
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/kern"
 )
 
 // Plan is what a search would do, estimated before it does it.
@@ -94,32 +91,9 @@ func (p *Plan) finish(refit float64) {
 	p.Flops += refit
 }
 
-// Speed measures how many flops a second this machine makes, now and on all cores, at products of
-// matrices as large as they are in a fit. It takes about 0.1 s: the best of several tries counts, for a
-// machine is busy now and then.
-func Speed() float64 {
-	const n, d = 2048, 768
-	X, y := mat.NewDense(n, d, nil), make([]float64, n)
-	for i := range n {
-		row := X.RawRowView(i)
-		for j := range row {
-			row[j] = float64((i*31+j*17)%64) - 31
-		}
-		row[i%d] += 100 // so that no column is a sum of others
-		y[i] = row[0]
-	}
-	spec := estimator.NewRidge()
-	spec.Solver, spec.Intercept = "cholesky", false
-	best := 0.0
-	for start, tries := time.Now(), 0; tries < 3 || tries < 8 && time.Since(start) < 100*time.Millisecond; tries++ {
-		began := time.Now()
-		if _, err := spec.Fit(context.Background(), datasets.Set{X: X, Y: y}); err != nil {
-			return 1e10
-		}
-		best = max(best, spec.Cost(datasets.Shape{Rows: n, Cols: d}).Flops/time.Since(began).Seconds())
-	}
-	return best
-}
+// Speed measures how many flops a second this machine makes, now and on all cores, at Gram matrices and
+// factors as large as they are in a fit. It takes about 0.1 s.
+func Speed() float64 { return kern.Speed() }
 
 // batchCost asks the estimator what fitting the whole grid costs and shares, nil where it is no
 // BatchFitter or cannot say.

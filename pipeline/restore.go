@@ -5,13 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/model"
 )
 
 // Restore returns the fitted pipeline of a spec from what model.Record has kept of it. Missing are the
 // texts that stand for a missing value in its inputs. It fails where the state is not of that spec.
-func Restore(spec Pipeline, missing []string, state *model.Archive) (estimator.Predictor, error) {
+func Restore(spec Pipeline, missing []string, state *model.Archive) (*FittedPipeline, error) {
 	p := &FittedPipeline{}
 	if err := model.Restore(state, p); err != nil {
 		return nil, err
@@ -21,7 +20,7 @@ func Restore(spec Pipeline, missing []string, state *model.Archive) (estimator.P
 	}
 	p.spec, p.in.Missing = spec, missing
 	p.spec.Precision = p.precision
-	return dress(*p), nil
+	return p, nil
 }
 
 // isOf reports whether the fitted pipeline has other steps than spec.

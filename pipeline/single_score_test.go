@@ -72,7 +72,7 @@ func TestSearchScoresWhatIsFittedInSinglePrecision(t *testing.T) {
 			if off := 1 - rSquared(got, own); off > 1e-6 {
 				t.Errorf("%s, setting %d: the search's predictions are off those of the fit by %.2g of their spread", path, k, math.Sqrt(off))
 			}
-			report := fitted.(estimator.Reporter).Report()
+			report := reportOf(fitted)
 			if len(report.Warnings) > 0 {
 				warned++
 			}

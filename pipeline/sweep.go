@@ -414,7 +414,8 @@ func judge(ctx context.Context, fitted estimator.Predictor, err error, d divisio
 	if err == nil {
 		out.Prediction, out.Err = predictAll(ctx, fitted, d.testX())
 		out.Err = d.heldOut().Locate(out.Err, 0)
-		if r, ok := fitted.(estimator.Reporter); ok {
+		var r estimator.Reporter
+		if estimator.As(fitted, &r) {
 			out.Report = r.Report()
 		}
 	}
@@ -422,14 +423,13 @@ func judge(ctx context.Context, fitted estimator.Predictor, err error, d divisio
 	return out
 }
 
-// predictAll returns all that a predictor says, block by block where it is no pipeline itself.
+// predictAll returns all that a predictor says, block by block where it does not see to that itself.
 func predictAll(ctx context.Context, fitted estimator.Predictor, X mat.Matrix) (estimator.Prediction, error) {
-	p := Unwrap(fitted)
-	if p == nil {
+	if _, ok := fitted.(estimator.WholePredictor); !ok {
 		_, cols := X.Dims()
-		p = &FittedPipeline{chain: newFittedChain(cols), name: "estimator", model: fitted}
+		fitted = &FittedPipeline{chain: newFittedChain(cols), name: "estimator", model: fitted}
 	}
-	return p.PredictAll(ctx, X)
+	return estimator.Predict(ctx, fitted, X)
 }
 
 // estimate fits the estimators of the settings to rows that are mapped for all of them.

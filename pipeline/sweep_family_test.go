@@ -62,7 +62,7 @@ func naive(t *testing.T, data datasets.Set, folds []datasets.Fold, settings []es
 				equal("targets", held.Targets.RawMatrix().Data, want.Targets.RawMatrix().Data)
 			}
 			equal("values", held.Values, want.Values)
-			before := p.(estimator.Reporter).Report()
+			before := reportOf(p)
 			if held.Report.Solver != before.Solver || math.Abs(held.Report.Objective-before.Objective) > 1e-6*(1e-3+before.Objective) {
 				t.Errorf("setting %d on fold %d: %+v, wanted %+v", i, f, held.Report, before)
 			}

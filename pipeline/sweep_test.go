@@ -59,6 +59,16 @@ func grid(t *testing.T, base estimator.Estimator, axes ...param.Setting) []estim
 
 type key struct{ setting, fold int }
 
+// as is what estimator.As finds.
+func as[T any](p estimator.Predictor) (out T) {
+	if !estimator.As(p, &out) {
+		panic(fmt.Sprintf("%T is no %T", p, &out))
+	}
+	return out
+}
+
+func reportOf(p estimator.Predictor) estimator.Report { return as[estimator.Reporter](p).Report() }
+
 // takesMaps reports whether an estimator takes batches on related maps.
 func takesMaps(e estimator.Estimator) bool {
 	_, _, err := e.(estimator.BatchFitter).BatchCost(estimator.Batch{Candidates: []estimator.Candidate{{Estimator: e, Width: 1}}})

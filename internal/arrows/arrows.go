@@ -31,18 +31,24 @@ var Allowed = map[string][]string{
 	"datasets/fetch":     {},
 	"datasets/synthetic": {"datasets"},
 
-	// golearn's rows, classifiers and filters; nothing in the house imports it.
-	"datasets/golearn": {"datasets", "sparse", "param", "transformer", "estimator", "pipeline", "pipeline/modelfile", "gridsearch"},
+	// golearn's rows both ways, and above the models its classifiers and filters; nothing in the house
+	// imports the latter.
+	"datasets/golearn": {"datasets", "sparse"},
+	"golearn":          {"datasets", "datasets/golearn", "param", "transformer", "estimator", "pipeline", "pipeline/modelfile", "gridsearch"},
 
 	// What the readers of text share.
 	"datasets/internal/text":  {"datasets"},
 	"datasets/internal/table": {"datasets", "datasets/internal/text", "sparse"},
 
+	// What learns: rows of any kind, and solvers on them. Numbers in, numbers out.
+	"internal/design":       {"datasets", "sparse", "single", "internal/kern"},
+	"internal/leastsquares": {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
+
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/memory"},
-	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/solve", "internal/memory"},
-	"pipeline":    {"pipeline/internal/pick", "transformer", "estimator", "datasets", "sparse", "single", "param", "model", "internal/svg", "internal/memory"},
-	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/svg", "internal/memory"},
+	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/kern", "internal/solve", "internal/memory"},
+	"pipeline":    {"pipeline/internal/pick", "transformer", "estimator", "datasets", "sparse", "single", "param", "model", "internal/kern", "internal/svg", "internal/memory"},
+	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory"},
 
 	// Below pipeline, which columns of rows; above it, documents and files.
 	"pipeline/internal/pick":    {"datasets", "sparse"},
@@ -55,8 +61,15 @@ var Allowed = map[string][]string{
 	"transformer/transformertest": {"transformer", "datasets", "sparse", "param", "model", "internal/polls"},
 	"estimator/estimatortest":     {"estimator", "datasets", "sparse", "param", "model", "internal/polls"},
 
-	"experiment":  {"pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "transformer", "estimator", "metrics", "datasets/...", "sparse", "param", "model", "internal/memory"},
-	"cmd/bochner": {"experiment"},
+	// The document, the data that it names, whether both go together, what is written; the run above them.
+	"experiment/document":             {"pipeline", "pipeline/yaml", "gridsearch", "estimator", "metrics", "datasets", "param"},
+	"experiment/internal/files":       {"datasets"},
+	"experiment/internal/rows":        {"experiment/document", "experiment/internal/files", "datasets", "datasets/...", "metrics", "param", "internal/memory"},
+	"experiment/internal/check":       {"experiment/document", "experiment/internal/files", "experiment/internal/rows", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
+	"experiment/internal/predictions": {"experiment/internal/rows", "pipeline", "estimator", "metrics", "datasets"},
+	"experiment/draft":                {"experiment/document", "experiment/internal/rows", "datasets", "datasets/csv", "sparse", "param"},
+	"experiment":                      {"experiment/document", "experiment/draft", "experiment/internal/...", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "metrics", "datasets", "datasets/builtin", "param", "internal/memory"},
+	"cmd/bochner":                     {"experiment"},
 
 	// Runs the benchmarks, and the peers', as programs.
 	"bench/compare": {},
@@ -71,5 +84,5 @@ var Allowed = map[string][]string{
 // Outside lists, for packages of other modules that are not for everybody, the rooms that may import
 // them.
 var Outside = map[string][]string{
-	"gopkg.in/yaml.v3": {"pipeline/yaml", "experiment"},
+	"gopkg.in/yaml.v3": {"pipeline/yaml", "experiment", "experiment/document"},
 }

@@ -85,7 +85,7 @@ func hold(t *testing.T, seed uint64) {
 		t.Fatal(w)
 	}
 	want := answers(t, base, w.test.X)
-	if r, ok := base.(estimator.Reporter); ok {
+	if r := estimator.Reporter(nil); estimator.As(base, &r) {
 		w.settled = r.Report().Converged
 	}
 	for _, way := range ways {
@@ -327,7 +327,7 @@ func searched(t *testing.T, w *world) []float64 {
 		if failed != nil {
 			return nil
 		}
-		if r, ok := lone.(estimator.Reporter); ok && !r.Report().Converged {
+		if r := estimator.Reporter(nil); estimator.As(lone, &r) && !r.Report().Converged {
 			return nil
 		}
 		want := answers(t, lone, datasets.SelectRows(w.train.X, folds[fold].Test))

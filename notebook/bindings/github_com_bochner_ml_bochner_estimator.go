@@ -17,6 +17,7 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/estimator"] = imports.Package{
 		Name: "estimator",
 		Binds: map[string]reflect.Value{
+			"As":                 reflect.ValueOf(estimator.As),
 			"Candidates":         reflect.ValueOf(estimator.Candidates),
 			"ErrDiverged":        reflect.ValueOf(&estimator.ErrDiverged).Elem(),
 			"NewLogistic":        reflect.ValueOf(estimator.NewLogistic),
@@ -53,7 +54,9 @@ func init() {
 			"RidgeClassifier":        reflect.TypeOf((*estimator.RidgeClassifier)(nil)).Elem(),
 			"SVM":                    reflect.TypeOf((*estimator.SVM)(nil)).Elem(),
 			"SVR":                    reflect.TypeOf((*estimator.SVR)(nil)).Elem(),
+			"StdPredictor":           reflect.TypeOf((*estimator.StdPredictor)(nil)).Elem(),
 			"WholePredictor":         reflect.TypeOf((*estimator.WholePredictor)(nil)).Elem(),
+			"Wrapper":                reflect.TypeOf((*estimator.Wrapper)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
 			"BatchFitter":    reflect.TypeOf((*proxy_estimator_BatchFitter)(nil)).Elem(),
@@ -66,7 +69,9 @@ func init() {
 			"Predictor":      reflect.TypeOf((*proxy_estimator_Predictor)(nil)).Elem(),
 			"Probabilistic":  reflect.TypeOf((*proxy_estimator_Probabilistic)(nil)).Elem(),
 			"Reporter":       reflect.TypeOf((*proxy_estimator_Reporter)(nil)).Elem(),
+			"StdPredictor":   reflect.TypeOf((*proxy_estimator_StdPredictor)(nil)).Elem(),
 			"WholePredictor": reflect.TypeOf((*proxy_estimator_WholePredictor)(nil)).Elem(),
+			"Wrapper":        reflect.TypeOf((*proxy_estimator_Wrapper)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{},
 	}
@@ -180,6 +185,15 @@ type proxy_estimator_Reporter struct {
 
 func (p *proxy_estimator_Reporter) Report() estimator.Report { return p.Report_(p.Object) }
 
+type proxy_estimator_StdPredictor struct {
+	Object      any
+	PredictStd_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) ([]float64, []float64, error)
+}
+
+func (p *proxy_estimator_StdPredictor) PredictStd(a0 context.Context, a1 mat.Matrix) ([]float64, []float64, error) {
+	return p.PredictStd_(p.Object, a0, a1)
+}
+
 type proxy_estimator_WholePredictor struct {
 	Object      any
 	PredictAll_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) (estimator.Prediction, error)
@@ -188,3 +202,14 @@ type proxy_estimator_WholePredictor struct {
 func (p *proxy_estimator_WholePredictor) PredictAll(a0 context.Context, a1 mat.Matrix) (estimator.Prediction, error) {
 	return p.PredictAll_(p.Object, a0, a1)
 }
+
+type proxy_estimator_Wrapper struct {
+	Object   any
+	Predict_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) ([]float64, error)
+	Unwrap_  func(_proxy_obj_ any) (estimator.Predictor, bool)
+}
+
+func (p *proxy_estimator_Wrapper) Predict(a0 context.Context, a1 mat.Matrix) ([]float64, error) {
+	return p.Predict_(p.Object, a0, a1)
+}
+func (p *proxy_estimator_Wrapper) Unwrap() (estimator.Predictor, bool) { return p.Unwrap_(p.Object) }

@@ -20,7 +20,7 @@ func (m *Model) Align(data datasets.Set) (datasets.Set, error) {
 	in := data.Schema
 	want := m.Schema.Columns
 	if len(want) == 0 || len(in.Columns) == 0 {
-		if cols := pipeline.Unwrap(m.Predictor).InputWidth(); data.Cols() != cols {
+		if cols := pipeline.Find(m.Predictor).InputWidth(); data.Cols() != cols {
 			return data, fmt.Errorf("pipeline: %d columns, the model has %d", data.Cols(), cols)
 		}
 		return m.alignTargets(data)

@@ -12,8 +12,8 @@ import (
 // HTML returns the facts of the model and the diagram of its pipeline, which a notebook shows by
 // itself.
 func (m *Model) HTML() string {
-	facts := [][2]string{{"name", m.Name}, {"task", m.Task}}
-	if p := pipeline.Unwrap(m.Predictor); p != nil {
+	facts := [][2]string{{"name", m.Name}, {"task", string(m.Task)}}
+	if p := pipeline.Find(m.Predictor); p != nil {
 		facts = append(facts, p.Facts()...)
 	}
 	var targets []string

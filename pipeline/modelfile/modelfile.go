@@ -29,7 +29,7 @@ import (
 // Model is a fitted pipeline with all that is worth keeping of it: what a model file holds.
 type Model struct {
 	Name      string
-	Task      string              // "classification" or "regression"
+	Task      datasets.Task       // Classification or Regression
 	Schema    datasets.Schema     // of the rows it was fitted to
 	Predictor estimator.Predictor // what [pipeline.Pipeline.Fit] returned
 	Metrics   map[string]float64  // scores, as "test.accuracy"
@@ -40,29 +40,41 @@ type Model struct {
 // New returns the model of a fitted pipeline: what [pipeline.Pipeline.Fit] has returned, or a search
 // over pipelines. Spec and schema are those it was fitted with.
 func New(fitted estimator.Predictor) (*Model, error) {
-	p := pipeline.Unwrap(fitted)
+	p := fittedPipeline(fitted)
 	if p == nil {
 		return nil, fmt.Errorf("pipeline: %T is no fitted pipeline", fitted)
 	}
-	return &Model{Task: taskOf(p), Schema: p.InputSchema(), Predictor: pipeline.Chosen(fitted)}, nil
+	return &Model{Task: taskOf(p), Schema: p.InputSchema(), Predictor: p}, nil
+}
+
+// fittedPipeline returns p or the pipeline that p merely holds, as the result of a search does. What has a
+// state of its own would predict otherwise than the pipeline in it.
+func fittedPipeline(p estimator.Predictor) *pipeline.FittedPipeline {
+	for {
+		if f, ok := p.(*pipeline.FittedPipeline); ok {
+			return f
+		}
+		w, ok := p.(estimator.Wrapper)
+		if _, keeps := p.(model.Stateful); !ok || keeps {
+			return nil
+		}
+		p, _ = w.Unwrap()
+	}
 }
 
 // taskOf says what the model behind the steps is for.
-func taskOf(p *pipeline.FittedPipeline) string {
-	if _, last := p.Model(); classifies(last) {
-		return "classification"
+func taskOf(p *pipeline.FittedPipeline) datasets.Task {
+	_, last := p.Model()
+	var c estimator.Classifier
+	if estimator.As(last, &c) {
+		return datasets.Classification
 	}
-	return "regression"
-}
-
-func classifies(p estimator.Predictor) bool {
-	_, ok := p.(estimator.Classifier)
-	return ok
+	return datasets.Regression
 }
 
 // Spec returns the pipeline that was fitted, and the zero pipeline where the predictor is none.
 func (m *Model) Spec() pipeline.Pipeline {
-	if p := pipeline.Unwrap(m.Predictor); p != nil {
+	if p := pipeline.Find(m.Predictor); p != nil {
 		return p.Spec()
 	}
 	return pipeline.Pipeline{}
@@ -75,7 +87,7 @@ func (m *Model) Save(path string) error {
 
 // Write writes the model.
 func (m *Model) Write(w io.Writer) error {
-	fitted := pipeline.Unwrap(m.Predictor)
+	fitted := pipeline.Find(m.Predictor)
 	if fitted == nil {
 		return fmt.Errorf("pipeline: %T is no fitted pipeline", m.Predictor)
 	}
@@ -91,7 +103,7 @@ func (m *Model) Write(w io.Writer) error {
 		return fmt.Errorf("pipeline: %w", err)
 	}
 	h := model.Header{
-		Name: m.Name, Task: m.Task, Spec: string(spec), Metrics: m.Metrics,
+		Name: m.Name, Task: string(m.Task), Spec: string(spec), Metrics: m.Metrics,
 		Reading: m.Reading, Columns: columnsOut(m.Schema.Columns), Targets: columnsOut(m.Schema.Targets), Classes: m.Schema.Classes(), Missing: m.Schema.Missing,
 		Versions: map[string]string{"go": runtime.Version()},
 	}
@@ -131,7 +143,7 @@ func Read(r io.ReaderAt, size int64) (*Model, error) {
 
 // restore makes a model of what a file holds.
 func restore(h model.Header, state *model.Archive) (*Model, error) {
-	m := &Model{Name: h.Name, Task: h.Task, Metrics: h.Metrics, Reading: h.Reading, Versions: h.Versions}
+	m := &Model{Name: h.Name, Task: datasets.Task(h.Task), Metrics: h.Metrics, Reading: h.Reading, Versions: h.Versions}
 	spec, err := yaml.Unmarshal([]byte(h.Spec), yaml.Origin{Path: "spec"})
 	if err != nil {
 		return nil, fmt.Errorf("%w: its spec: %w", model.ErrDamaged, err)
@@ -144,7 +156,7 @@ func restore(h model.Header, state *model.Archive) (*Model, error) {
 		m.Predictor, err = pipeline.Restore(spec, h.Missing, state)
 	}
 	if err == nil {
-		err = m.agrees(pipeline.Unwrap(m.Predictor))
+		err = m.agrees(pipeline.Find(m.Predictor))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", model.ErrDamaged, err)
@@ -156,7 +168,7 @@ func restore(h model.Header, state *model.Archive) (*Model, error) {
 func (m *Model) agrees(fitted *pipeline.FittedPipeline) error {
 	task := taskOf(fitted)
 	switch in := fitted.InputSchema(); {
-	case m.Task != "" && m.Task != task:
+	case m.Task != datasets.AnyTask && m.Task != task:
 		return fmt.Errorf("the task is %s, the model is for %s", m.Task, task)
 	case len(m.Schema.Columns) != len(in.Columns):
 		return fmt.Errorf("it names %d columns of %d", len(m.Schema.Columns), fitted.InputWidth())
@@ -174,7 +186,7 @@ func sameColumn(a, b datasets.Column) bool {
 
 // try predicts one row of zeros: steps that do not fit together are found now and not later.
 func (m *Model) try() error {
-	var X mat.Matrix = zeros(pipeline.Unwrap(m.Predictor).InputWidth())
+	var X mat.Matrix = zeros(pipeline.Find(m.Predictor).InputWidth())
 	if cols := int(X.(zeros)); cols <= model.FreeCount {
 		X = mat.NewDense(1, cols, nil)
 	}
