@@ -51,13 +51,6 @@ const (
 	Float32 = "float32"
 )
 
-// OnePass is a [estimator.BlockEstimator] that may read its rows just once. Its features are mapped
-// as it reads them and never stored; those of any other estimator are kept where they fit into
-// memory, because reading them again would map them again.
-type OnePass interface {
-	ReadsOnce(rows, cols int) bool
-}
-
 // New returns the pipeline of the specs under the names they are registered under.
 func New(model estimator.Estimator, steps ...transformer.Fitter) Pipeline {
 	return Pipeline{Steps: Steps(steps...), Estimator: model, Precision: Float64}
@@ -182,13 +175,14 @@ func (p Pipeline) fit(ctx context.Context, r rows, in datasets.Schema, cols, n i
 }
 
 // EstimatorReadsOnce reports whether the estimator reads what comes out of the last step just once,
-// when the pipeline is fitted to rows×cols inputs; rows is −1 where that is unknown.
+// when the pipeline is fitted to rows×cols inputs; rows is −1 where that is unknown. Its features are then
+// mapped as it reads them and never stored; those of any other estimator are cached where they fit into
+// memory, because reading them again would map them again.
 func (p Pipeline) EstimatorReadsOnce(rows, cols int) bool {
 	if _, ok := p.Estimator.(estimator.BlockEstimator); !ok {
 		return false
 	}
-	once, ok := p.Estimator.(OnePass)
-	return ok && once.ReadsOnce(rows, p.widthAfter(rows, cols))
+	return costOf(p.Estimator, datasets.Shape{Rows: rows, Cols: max(p.widthAfter(rows, cols), 1)}).Passes == 1
 }
 
 // fitEstimator fits e to the rows.
