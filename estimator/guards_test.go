@@ -156,12 +156,12 @@ func TestPosteriorAndLeaveOneOutRefuse(t *testing.T) {
 	ridge := NewRidge()
 	for _, c := range []struct{ alpha, noise float64 }{{0, 1}, {1, 0}, {1, math.NaN()}, {1, math.Inf(1)}} {
 		ridge.Alpha = c.alpha
-		if p, err := ridge.FitPosterior(context.Background(), data.Source(), c.noise); err == nil || !strings.Contains(err.Error(), "wanted numbers > 0") || p != nil {
+		if p, err := ridge.FitPosterior(context.Background(), data, c.noise); err == nil || !strings.Contains(err.Error(), "wanted numbers > 0") || p != nil {
 			t.Errorf("%+v: %v and the error %v", c, p, err)
 		}
 	}
 	several := datasets.Set{X: data.X, Targets: mat.DenseCopyOf(data.X)}
-	if p, err := NewRidge().FitPosterior(context.Background(), several.Source(), 1); err == nil || !strings.Contains(err.Error(), "2 targets, wanted one") {
+	if p, err := NewRidge().FitPosterior(context.Background(), several, 1); err == nil || !strings.Contains(err.Error(), "2 targets, wanted one") {
 		t.Errorf("%v and the error %v", p, err)
 	}
 	if out, err := NewRidge().LeaveOneOut(context.Background(), data, nil); err == nil || !strings.Contains(err.Error(), "no alphas") {

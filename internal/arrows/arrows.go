@@ -12,7 +12,7 @@ var Allowed = map[string][]string{
 	"sparse":          {},
 	"single":          {},
 	"param":           {},
-	"metrics":         {"internal/svg"},
+	"metrics":         {"datasets", "internal/svg"}, // for the two tasks
 	"internal/kern":   {},
 	"internal/solve":  {"internal/kern", "sparse"},
 	"internal/golden": {},
@@ -67,6 +67,9 @@ var Allowed = map[string][]string{
 	"experiment/draft":                {"experiment/document", "experiment/internal/rows", "datasets", "datasets/csv", "sparse", "param"},
 	"experiment":                      {"experiment/document", "experiment/draft", "experiment/internal/...", "pipeline", "gridsearch", "estimator", "metrics", "datasets", "datasets/builtin", "param", "internal/memory"},
 	"cmd/bochner":                     {"experiment"},
+
+	// The front door, at the root of the module.
+	".": {"experiment", "gridsearch", "pipeline", "transformer", "estimator", "datasets", "sparse"},
 
 	// Runs the benchmarks, and the peers', as programs.
 	"bench/compare": {},
