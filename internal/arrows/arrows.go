@@ -12,7 +12,7 @@ var Allowed = map[string][]string{
 	"sparse":          {},
 	"single":          {},
 	"param":           {},
-	"metrics":         {"internal/svg"},
+	"metrics":         {"datasets", "internal/svg"}, // for the two tasks
 	"internal/kern":   {},
 	"internal/solve":  {"internal/kern", "sparse"},
 	"internal/golden": {},
@@ -43,10 +43,13 @@ var Allowed = map[string][]string{
 	// What learns: rows of any kind, and solvers on them. Numbers in, numbers out.
 	"internal/design":       {"datasets", "sparse", "single", "internal/kern"},
 	"internal/leastsquares": {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
+	"internal/newton":       {"internal/design", "internal/leastsquares", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
+	"internal/batch":        {"internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/kern", "internal/solve", "datasets"},
+	"internal/descent":      {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/memory"},
-	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/kern", "internal/solve", "internal/memory"},
+	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory"},
 	"pipeline":    {"pipeline/internal/pick", "transformer", "estimator", "datasets", "sparse", "single", "param", "model", "internal/kern", "internal/svg", "internal/memory"},
 	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory"},
 
@@ -70,6 +73,9 @@ var Allowed = map[string][]string{
 	"experiment/draft":                {"experiment/document", "experiment/internal/rows", "datasets", "datasets/csv", "sparse", "param"},
 	"experiment":                      {"experiment/document", "experiment/draft", "experiment/internal/...", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "metrics", "datasets", "datasets/builtin", "param", "internal/memory"},
 	"cmd/bochner":                     {"experiment"},
+
+	// The front door, at the root of the module.
+	".": {"experiment", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "sparse"},
 
 	// Runs the benchmarks, and the peers', as programs.
 	"bench/compare": {},

@@ -19,7 +19,8 @@ func init() {
 			"Read": reflect.ValueOf(modelfile.Read),
 		},
 		Types: map[string]reflect.Type{
-			"Model": reflect.TypeOf((*modelfile.Model)(nil)).Elem(),
+			"Model":         reflect.TypeOf((*modelfile.Model)(nil)).Elem(),
+			"RowPrediction": reflect.TypeOf((*modelfile.RowPrediction)(nil)).Elem(),
 		},
 		Proxies:  map[string]reflect.Type{},
 		Untypeds: map[string]string{},
