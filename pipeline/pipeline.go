@@ -28,6 +28,8 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline/internal/place"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -50,6 +52,11 @@ const (
 	Float64 = "float64"
 	Float32 = "float32"
 )
+
+// DefaultMemory is how many bytes of mapped rows a fit keeps where nothing else is said: 100,000
+// rows of 2048 features, and of twice as many in single precision. Reading them from memory takes a
+// fraction of the time that mapping them again does.
+const DefaultMemory = 2 << 30
 
 // New returns the pipeline of the specs under the names they are registered under.
 func New(model estimator.Estimator, steps ...transformer.Fitter) Pipeline {
@@ -90,7 +97,7 @@ func (p Pipeline) memory() int64 {
 }
 
 // Check reports what is wrong with the spec, before any row is looked at.
-func (p Pipeline) Check() error { return here(p.check()) }
+func (p Pipeline) Check() error { return place.Here(p.check()) }
 
 func (p Pipeline) check() error {
 	if p.Estimator == nil {
@@ -117,16 +124,16 @@ func (p Pipeline) check() error {
 // [*FittedPipeline]; what the fitted estimator can do besides, [estimator.As] finds in it.
 func (p Pipeline) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	if err := p.check(); err != nil {
-		return nil, here(err)
+		return nil, place.Here(err)
 	}
-	r, err := rowsOf(data, p.memory())
+	r, err := rows.Of(data, p.memory())
 	if err != nil {
-		return nil, here(err)
+		return nil, place.Here(err)
 	}
 	if err := p.room(data.Shape()); err != nil {
 		return nil, err
 	}
-	r.single = p.Precision == Float32
+	r.Float32 = p.Precision == Float32
 	return p.fit(ctx, r, data.Schema, data.Cols(), data.Rows())
 }
 
@@ -135,17 +142,17 @@ func (p Pipeline) Fit(ctx context.Context, data datasets.Set) (estimator.Predict
 // the rows are gathered. The source is read at least once for each step that learns from rows.
 func (p Pipeline) FitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
 	if err := p.check(); err != nil {
-		return nil, here(err)
+		return nil, place.Here(err)
 	}
-	r, err := rowsFrom(ctx, data, p.memory())
+	r, err := rows.From(ctx, data, p.memory())
 	if err != nil {
-		return nil, here(err)
+		return nil, place.Here(err)
 	}
 	n, cols := data.Dims()
 	if err := p.room(datasets.Shape{Rows: max(n, 0), Cols: cols, Outputs: data.Schema().Outputs(), Columns: data.Schema().Columns}); err != nil {
 		return nil, err
 	}
-	r.single = p.Precision == Float32
+	r.Float32 = p.Precision == Float32
 	return p.fit(ctx, r, data.Schema(), cols, n)
 }
 
@@ -156,45 +163,33 @@ func (p Pipeline) room(shape datasets.Shape) error {
 	if mapped.Guess {
 		return nil
 	}
-	return at("step", p.path(), memory.Check(costOf(p.Estimator, shape.After(mapped)).Bytes))
+	return place.At("step", p.path(), memory.Check(rows.CostOf(p.Estimator, shape.After(mapped)).Bytes))
 }
 
-func (p Pipeline) fit(ctx context.Context, r rows, in datasets.Schema, cols, n int) (estimator.Predictor, error) {
+func (p Pipeline) fit(ctx context.Context, r rows.Rows, in datasets.Schema, cols, n int) (estimator.Predictor, error) {
 	last := len(p.Steps) - 1
-	chain, out, err := fitSteps(ctx, p.Steps, r, cols, func(i int) bool {
+	steps, out, err := rows.FitSteps(ctx, named(p.Steps), r, func(i int) bool {
 		return i < last || !p.EstimatorReadsOnce(n, cols)
 	})
 	if err != nil {
 		return nil, err
 	}
-	fitted, err := out.fitEstimator(ctx, p.Estimator)
+	fitted, err := out.FitEstimator(ctx, p.Estimator)
 	if err != nil {
-		return nil, at("step", p.path(), err)
+		return nil, place.At("step", p.path(), err)
 	}
-	return &FittedPipeline{spec: p.clone(), chain: chain, in: in, precision: cmp.Or(p.Precision, Float64), name: p.path(), model: fitted}, nil
+	return &FittedPipeline{spec: p.clone(), chain: &FittedChain{cols: cols, steps: steps}, in: in, precision: cmp.Or(p.Precision, Float64), name: p.path(), model: fitted}, nil
 }
 
 // EstimatorReadsOnce reports whether the estimator reads what comes out of the last step just once,
-// when the pipeline is fitted to rows×cols inputs; rows is −1 where that is unknown. Its features are then
+// when the pipeline is fitted to n×cols inputs; n is −1 where that is unknown. Its features are then
 // mapped as it reads them and never stored; those of any other estimator are cached where they fit into
 // memory, because reading them again would map them again.
-func (p Pipeline) EstimatorReadsOnce(rows, cols int) bool {
+func (p Pipeline) EstimatorReadsOnce(n, cols int) bool {
 	if _, ok := p.Estimator.(estimator.BlockEstimator); !ok {
 		return false
 	}
-	return costOf(p.Estimator, datasets.Shape{Rows: rows, Cols: max(p.widthAfter(rows, cols), 1)}).Passes == 1
-}
-
-// fitEstimator fits e to the rows.
-func (r rows) fitEstimator(ctx context.Context, e estimator.Estimator) (estimator.Predictor, error) {
-	if b, ok := e.(estimator.BlockEstimator); ok && r.src != nil {
-		return b.FitSource(ctx, r.src)
-	}
-	set, err := r.gather(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return e.Fit(ctx, set)
+	return rows.CostOf(p.Estimator, datasets.Shape{Rows: n, Cols: max(p.widthAfter(n, cols), 1)}).Passes == 1
 }
 
 // widthAfter is the width that comes out of the steps as far as they can tell before they are

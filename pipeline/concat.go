@@ -13,33 +13,35 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline/internal/pick"
+	"github.com/bochner-ml/bochner/pipeline/internal/place"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// abreast is fitted maps of the same rows, whose outputs stand side by side: what [FittedUnion] and
+// concatenation is fitted maps of the same rows, whose outputs stand side by side: what [FittedUnion] and
 // [FittedColumns] have in common.
 //
 // What comes out is dense where every part is dense, and sparse where every part is sparse, with
 // the one shared value kept where the parts have the same. Of dense and sparse parts together the
 // result is dense up to denseWidth columns, or where at least a quarter of the columns are dense,
 // and sparse otherwise. That is decided at fit, by the widths, so that every block has one form.
-type abreast struct {
+type concatenation struct {
 	cols   int
 	parts  []*part
 	sparse bool      // the form of what comes out
-	pool   sync.Pool // of *desk
+	pool   sync.Pool // of *workspace
 }
 
 // part is one of the maps.
 type part struct {
-	fittedStep
+	rows.Step
 	index []int   // the columns it takes; nil for all
 	scale float64 // what its features are multiplied by
 }
 
-// desk is the memory that one call works in.
-type desk struct {
+// workspace is the memory that one call works in.
+type workspace struct {
 	picker pick.Picker // the columns a part takes
 	header mat.Dense   // a part's share of the destination
 }
@@ -48,30 +50,30 @@ type desk struct {
 const denseWidth = 1024
 
 // settle decides the form of what comes out from one row that went through every part.
-func (a *abreast) settle(samples []mat.Matrix) {
+func (c *concatenation) settle(samples []mat.Matrix) {
 	denseCols, total, someSparse := 0, 0, false
 	for i, Z := range samples {
 		if _, ok := Z.(*sparse.CSR); ok {
 			someSparse = true
 		} else {
-			denseCols += a.parts[i].width
+			denseCols += c.parts[i].Width
 		}
-		total += a.parts[i].width
+		total += c.parts[i].Width
 	}
-	a.sparse = someSparse && (denseCols == 0 || total > denseWidth && 4*denseCols < total)
+	c.sparse = someSparse && (denseCols == 0 || total > denseWidth && 4*denseCols < total)
 }
 
 // OutputWidth returns the number of columns that come out.
-func (a *abreast) OutputWidth() int {
+func (c *concatenation) OutputWidth() int {
 	total := 0
-	for _, p := range a.parts {
-		total += p.width
+	for _, p := range c.parts {
+		total += p.Width
 	}
 	return total
 }
 
 // InputWidth returns the number of columns that go in.
-func (a *abreast) InputWidth() int { return a.cols }
+func (c *concatenation) InputWidth() int { return c.cols }
 
 // mostNames is how many columns are named after their part. Features that are wider have no use of
 // names, and a file may claim any width of sparse ones.
@@ -79,56 +81,56 @@ const mostNames = 1 << 20
 
 // OutputSchema returns the columns of all parts. A part that names nothing has columns named after
 // the part; where these are more than a million, no column has a name.
-func (a *abreast) OutputSchema(in datasets.Schema) datasets.Schema {
-	lists := make([][]datasets.Column, len(a.parts))
+func (c *concatenation) OutputSchema(in datasets.Schema) datasets.Schema {
+	lists := make([][]datasets.Column, len(c.parts))
 	named := false
-	for i, p := range a.parts {
-		lists[i] = describe(p.fit, pick.Schema(in, p.index)).Columns
+	for i, p := range c.parts {
+		lists[i] = rows.Describe(p.Fitted, pick.Schema(in, p.index)).Columns
 		named = named || len(lists[i]) > 0
 	}
 	if !named {
 		return in.WithColumns(nil)
 	}
 	unnamed := 0
-	for i, p := range a.parts {
-		if len(lists[i]) != p.width {
-			unnamed += p.width
+	for i, p := range c.parts {
+		if len(lists[i]) != p.Width {
+			unnamed += p.Width
 		}
 	}
 	if unnamed > mostNames {
 		return in.WithColumns(nil)
 	}
-	out := make([]datasets.Column, 0, a.OutputWidth())
-	for i, p := range a.parts {
-		if len(lists[i]) == p.width {
+	out := make([]datasets.Column, 0, c.OutputWidth())
+	for i, p := range c.parts {
+		if len(lists[i]) == p.Width {
 			out = append(out, lists[i]...)
 			continue
 		}
-		for j := range p.width {
-			out = append(out, datasets.Column{Name: fmt.Sprintf("%s_%d", p.name, j)})
+		for j := range p.Width {
+			out = append(out, datasets.Column{Name: fmt.Sprintf("%s_%d", p.Name, j)})
 		}
 	}
 	return in.WithColumns(out)
 }
 
 // Transform maps the rows of X by every part.
-func (a *abreast) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
-	n, err := checkInput(X, a.cols)
+func (c *concatenation) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+	n, err := checkInput(X, c.cols)
 	if err != nil {
 		return nil, err
 	}
-	if !a.sparse {
-		dst := mat.NewDense(n, a.OutputWidth(), nil)
-		if err := a.TransformTo(ctx, dst, X); err != nil {
+	if !c.sparse {
+		dst := mat.NewDense(n, c.OutputWidth(), nil)
+		if err := c.TransformTo(ctx, dst, X); err != nil {
 			return nil, err
 		}
 		return dst, nil
 	}
-	d := a.desk()
-	defer a.pool.Put(d)
-	blocks := make([]*sparse.CSR, len(a.parts))
-	for i, p := range a.parts {
-		Z, err := p.apply(ctx, nil, d.picker.Columns(X, p.index))
+	d := c.workspace()
+	defer c.pool.Put(d)
+	blocks := make([]*sparse.CSR, len(c.parts))
+	for i, p := range c.parts {
+		Z, err := p.Apply(ctx, nil, d.picker.Columns(X, p.index))
 		if err != nil {
 			return nil, err
 		}
@@ -137,52 +139,52 @@ func (a *abreast) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, erro
 			blocks[i] = sparse.FromDense(Z)
 		}
 	}
-	return a.join(n, blocks)
+	return c.join(n, blocks)
 }
 
 // TransformTo overwrites dst, rows of X × OutputWidth, with the mapped rows of X, and with a dense
 // copy of them where they are sparse.
-func (a *abreast) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
-	n, err := checkInput(X, a.cols)
+func (c *concatenation) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+	n, err := checkInput(X, c.cols)
 	if err != nil {
 		return err
 	}
-	if err := checkTile(dst, n, a.OutputWidth()); err != nil {
+	if err := checkTile(dst, n, c.OutputWidth()); err != nil {
 		return err
 	}
-	d := a.desk()
-	defer a.pool.Put(d)
+	d := c.workspace()
+	defer c.pool.Put(d)
 	from := 0
-	for _, p := range a.parts {
-		if p.width == 0 {
+	for _, p := range c.parts {
+		if p.Width == 0 {
 			continue
 		}
-		share := window(&d.header, dst, from, p.width)
-		Z, err := p.apply(ctx, share, d.picker.Columns(X, p.index))
+		share := rows.Window(&d.header, dst, from, p.Width)
+		Z, err := p.Apply(ctx, share, d.picker.Columns(X, p.index))
 		switch {
 		case err != nil:
 			return err
 		case Z != mat.Matrix(share):
-			fill(share, Z, p.scale)
+			rows.Fill(share, Z, p.scale)
 		case p.scale != 1:
 			for i := range n {
-				scaleRow(share.RawRowView(i), p.scale)
+				rows.ScaleRow(share.RawRowView(i), p.scale)
 			}
 		}
-		from += p.width
+		from += p.Width
 	}
 	return nil
 }
 
-func (a *abreast) desk() *desk {
-	if d, ok := a.pool.Get().(*desk); ok {
+func (c *concatenation) workspace() *workspace {
+	if d, ok := c.pool.Get().(*workspace); ok {
 		return d
 	}
-	return new(desk)
+	return new(workspace)
 }
 
 // join puts sparse blocks of n rows side by side, each times its part's scale.
-func (a *abreast) join(n int, blocks []*sparse.CSR) (mat.Matrix, error) {
+func (c *concatenation) join(n int, blocks []*sparse.CSR) (mat.Matrix, error) {
 	nnz, shared, common := 0, true, 0.0
 	for i, b := range blocks {
 		nnz += b.NNZ()
@@ -190,7 +192,7 @@ func (a *abreast) join(n int, blocks []*sparse.CSR) (mat.Matrix, error) {
 			continue
 		}
 		v, ok := b.Shared()
-		v *= a.parts[i].scale
+		v *= c.parts[i].scale
 		if common == 0 {
 			common = v
 		}
@@ -211,54 +213,54 @@ func (a *abreast) join(n int, blocks []*sparse.CSR) (mat.Matrix, error) {
 				switch {
 				case shared:
 				case own == nil:
-					values = append(values, one*a.parts[k].scale)
+					values = append(values, one*c.parts[k].scale)
 				default:
-					values = append(values, own[q]*a.parts[k].scale)
+					values = append(values, own[q]*c.parts[k].scale)
 				}
 			}
-			from += a.parts[k].width
+			from += c.parts[k].Width
 		}
 		indptr = append(indptr, len(indices))
 	}
 	if shared {
-		return sparse.NewShared(n, a.OutputWidth(), indptr, indices, common)
+		return sparse.NewShared(n, c.OutputWidth(), indptr, indices, common)
 	}
-	return sparse.New(n, a.OutputWidth(), indptr, indices, values)
+	return sparse.New(n, c.OutputWidth(), indptr, indices, values)
 }
 
 // state keeps the parts under their names.
-func (a *abreast) state(s *model.State) {
+func (c *concatenation) state(s *model.State) {
 	var names []string
-	for _, p := range a.parts {
-		names = append(names, p.name)
+	for _, p := range c.parts {
+		names = append(names, p.Name)
 	}
-	s.Int("columns", &a.cols)
-	s.Bool("sparse", &a.sparse)
+	s.Int("columns", &c.cols)
+	s.Bool("sparse", &c.sparse)
 	s.Strings("parts", &names)
 	if s.Reading() {
-		s.Require(0 < a.cols && a.cols <= math.MaxUint32 && len(names) > 0, "there are no columns or no parts")
+		s.Require(0 < c.cols && c.cols <= math.MaxUint32 && len(names) > 0, "there are no columns or no parts")
 		if requireNames(s, names); s.Err() != nil {
 			return
 		}
-		a.parts = make([]*part, len(names))
-		for i := range a.parts {
-			a.parts[i] = &part{fittedStep: fittedStep{name: names[i]}}
+		c.parts = make([]*part, len(names))
+		for i := range c.parts {
+			c.parts[i] = &part{Step: rows.Step{Name: names[i]}}
 		}
 	}
-	for _, p := range a.parts {
+	for _, p := range c.parts {
 		if s.Err() == nil {
-			p.state(s.Child(p.name), a.cols)
+			p.state(s.Child(p.Name), c.cols)
 		}
 	}
 	if s.Err() != nil {
 		return
 	}
-	if !a.sparse {
-		s.Room("width", a.OutputWidth()) // of rows that Transform makes
+	if !c.sparse {
+		s.Room("width", c.OutputWidth()) // of rows that Transform makes
 	}
 	total := 0
-	for _, p := range a.parts {
-		total += p.width
+	for _, p := range c.parts {
+		total += p.Width
 		s.Require(total <= math.MaxUint32, "the width is out of bounds")
 	}
 	s.Require(total > 0, "no columns come out")
@@ -283,7 +285,7 @@ func (p *part) state(s *model.State, cols int) {
 		cols = len(p.index)
 	}
 	if s.Err() == nil {
-		p.fittedStep.state(s, cols)
+		keepStep(s, &p.Step, cols)
 	}
 }
 
@@ -292,26 +294,26 @@ func distinct(list []int) bool {
 	return len(slices.Compact(sorted)) == len(list)
 }
 
-// fitAbreast fits every spec to the columns it takes.
-func fitAbreast(ctx context.Context, what string, r rows, cols int, parts []*part, specs []transformer.Fitter) (*abreast, error) {
-	a := &abreast{cols: cols, parts: parts}
+// fitParts fits every spec to the columns it takes.
+func fitParts(ctx context.Context, what string, r rows.Rows, cols int, parts []*part, specs []transformer.Fitter) (*concatenation, error) {
+	c := &concatenation{cols: cols, parts: parts}
 	samples := make([]mat.Matrix, len(parts))
 	for i, p := range parts {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		own := r.columns(p.index)
+		own := r.Columns(p.index)
 		var err error
-		if p.fit, err = own.fit(ctx, specs[i]); err == nil {
-			samples[i], err = p.learn(ctx, own.sample)
+		if p.Fitted, err = own.Fit(ctx, specs[i]); err == nil {
+			samples[i], err = p.Learn(ctx, own.Sample())
 		}
 		if err != nil {
-			return nil, at(what, p.name, err)
+			return nil, place.At(what, p.Name, err)
 		}
 	}
-	if a.OutputWidth() == 0 {
-		return nil, here(errors.New("no columns come out"))
+	if c.OutputWidth() == 0 {
+		return nil, place.Here(errors.New("no columns come out"))
 	}
-	a.settle(samples)
-	return a, nil
+	c.settle(samples)
+	return c, nil
 }

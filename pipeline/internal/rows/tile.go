@@ -1,4 +1,4 @@
-package pipeline
+package rows
 
 import (
 	"gonum.org/v1/gonum/blas/blas64"
@@ -9,15 +9,15 @@ import (
 )
 
 // tile is a dense matrix, in either precision, whose memory is used again for every block of rows.
-type tile struct {
+type Tile struct {
 	m      mat.Dense
 	data   []float64
 	narrow *single.Dense
 	short  []float32
 }
 
-// shape returns the tile as a rows×cols matrix with arbitrary contents; both are above 0.
-func (t *tile) shape(rows, cols int) *mat.Dense {
+// Shape returns the tile as a rows×cols matrix with arbitrary contents; both are above 0.
+func (t *Tile) Shape(rows, cols int) *mat.Dense {
 	if cap(t.data) < rows*cols {
 		t.data = make([]float64, rows*cols)
 	}
@@ -25,8 +25,8 @@ func (t *tile) shape(rows, cols int) *mat.Dense {
 	return &t.m
 }
 
-// shapeSingle is shape in single precision.
-func (t *tile) shapeSingle(rows, cols int) *single.Dense {
+// ShapeSingle is Shape in single precision.
+func (t *Tile) ShapeSingle(rows, cols int) *single.Dense {
 	if t.narrow != nil {
 		if r, c := t.narrow.Dims(); r == rows && c == cols {
 			return t.narrow
@@ -39,8 +39,8 @@ func (t *tile) shapeSingle(rows, cols int) *single.Dense {
 	return t.narrow
 }
 
-// copyOf returns a copy of Z and whether Z is this tile's memory.
-func (t *tile) copyOf(Z mat.Matrix) (mat.Matrix, bool) {
+// CopyOf returns a copy of Z and whether Z is this tile's memory.
+func (t *Tile) CopyOf(Z mat.Matrix) (mat.Matrix, bool) {
 	switch m := Z.(type) {
 	case *mat.Dense:
 		if m == &t.m {
@@ -48,7 +48,7 @@ func (t *tile) copyOf(Z mat.Matrix) (mat.Matrix, bool) {
 		}
 	case *single.Dense:
 		if m == t.narrow {
-			return m.Select(count(0, rowsIn(m))), true
+			return m.Select(Range(0, rowsIn(m))), true
 		}
 	}
 	return nil, false
@@ -59,16 +59,16 @@ func rowsIn(X mat.Matrix) int {
 	return n
 }
 
-// window makes header a view of columns from to from+cols of m.
-func window(header, m *mat.Dense, from, cols int) *mat.Dense {
+// Window makes header a view of columns from to from+cols of m.
+func Window(header, m *mat.Dense, from, cols int) *mat.Dense {
 	raw := m.RawMatrix()
 	raw.Cols, raw.Data = cols, raw.Data[from:(raw.Rows-1)*raw.Stride+from+cols]
 	header.SetRawMatrix(raw)
 	return header
 }
 
-// fill overwrites dst with scale times X, which has its shape.
-func fill(dst *mat.Dense, X mat.Matrix, scale float64) {
+// Fill overwrites dst with scale times X, which has its shape.
+func Fill(dst *mat.Dense, X mat.Matrix, scale float64) {
 	rows, _ := dst.Dims()
 	for i := range rows {
 		row := dst.RawRowView(i)
@@ -86,7 +86,7 @@ func fill(dst *mat.Dense, X mat.Matrix, scale float64) {
 				row[j] = X.At(i, j)
 			}
 		}
-		scaleRow(row, scale)
+		ScaleRow(row, scale)
 	}
 }
 
@@ -104,7 +104,7 @@ func scatter(row []float64, m *sparse.CSR, i int) {
 	}
 }
 
-func scaleRow(row []float64, scale float64) {
+func ScaleRow(row []float64, scale float64) {
 	if scale == 1 {
 		return
 	}

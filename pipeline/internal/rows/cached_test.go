@@ -1,4 +1,4 @@
-package pipeline
+package rows
 
 import (
 	"context"
@@ -24,8 +24,8 @@ func (c copied) TransformTo(_ context.Context, dst *mat.Dense, X mat.Matrix) err
 	return nil
 }
 
-// Mapped rows are kept sparse where hardly anything is not 0 and all that takes them can.
-func TestFormOfKeptRows(t *testing.T) {
+// Mapped rows are cached sparse where hardly anything is not 0 and all that takes them can.
+func TestFormOfCachedRows(t *testing.T) {
 	X := mat.NewDense(600, 20, nil)
 	for i := range 600 {
 		X.Set(i, i%20, 1+float64(i))
@@ -45,11 +45,11 @@ func TestFormOfKeptRows(t *testing.T) {
 		{"for an estimator", X, []transformer.Fitter{nil}, false},
 		{"few", X.Slice(0, 100, 0, 20).(*mat.Dense), []transformer.Fitter{rff}, false},
 	} {
-		s := &fittedStep{fit: copied{20}}
-		if _, err := s.learn(context.Background(), c.X.Slice(0, 1, 0, 20)); err != nil {
+		s := &Step{Fitted: copied{20}}
+		if _, err := s.Learn(context.Background(), c.X.Slice(0, 1, 0, 20)); err != nil {
 			t.Fatal(err)
 		}
-		Z, err := s.mapKept(context.Background(), c.X, c.takes...)
+		Z, err := s.MapCached(context.Background(), c.X, c.takes...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package pipeline
+package rows
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// leading returns the first columns of Z, times scale.
-func leading(Z mat.Matrix, width int, scale float64) (mat.Matrix, error) {
+// Leading returns the first columns of Z, times scale.
+func Leading(Z mat.Matrix, width int, scale float64) (mat.Matrix, error) {
 	n, cols := Z.Dims()
 	if width < 1 || width > cols {
 		return nil, fmt.Errorf("%d columns of %d", width, cols)
@@ -27,7 +27,7 @@ func leading(Z mat.Matrix, width int, scale float64) (mat.Matrix, error) {
 	if d, ok := Z.(*mat.Dense); ok {
 		Z = d.Slice(0, n, 0, width)
 	}
-	fill(out, Z, scale)
+	Fill(out, Z, scale)
 	return out, nil
 }
 
