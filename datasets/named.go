@@ -104,9 +104,6 @@ func newEncoder(s Schema, rows []map[string]any) *encoder {
 			e.parts[date] = append(e.parts[date], datePart{c.Name, j, part})
 		}
 	}
-	for name := range e.columns {
-		delete(e.parts, name) // it is a column itself
-	}
 	return e
 }
 
