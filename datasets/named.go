@@ -117,6 +117,9 @@ func cutLast(text, mark string) (before, after string, found bool) {
 
 // row codes row i behind those before.
 func (e *encoder) row(i int, row map[string]any) {
+	if e.faults.list != nil { // there will be no set, whose rows would take memory
+		e.x, e.y = e.x[:0], e.y[:0]
+	}
 	from, to := len(e.x), len(e.x)+len(e.schema.Columns)
 	e.x = slices.Grow(e.x, to-from)[:to]
 	x := e.x[from:]
