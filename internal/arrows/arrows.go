@@ -20,7 +20,8 @@ var Allowed = map[string][]string{
 	"internal/arrows": {},
 	"internal/svg":    {},
 	"internal/memory": {},
-	"datasets":        {"sparse", "single"},
+	"internal/passes": {"datasets", "model", "param"},
+	"datasets":        {"sparse", "single", "model"},
 	"model":           {"sparse"},
 
 	// Leaf packages, one for each outside format or origin of data.
@@ -39,9 +40,9 @@ var Allowed = map[string][]string{
 	"datasets/internal/table": {"datasets", "datasets/internal/text", "sparse"},
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
-	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/memory"},
-	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/solve", "internal/memory"},
-	"pipeline":    {"transformer", "estimator", "datasets", "sparse", "single", "param", "model", "internal/kern", "internal/svg", "internal/memory"},
+	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/memory", "internal/passes"},
+	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/solve", "internal/memory", "internal/passes"},
+	"pipeline":    {"transformer", "estimator", "datasets", "sparse", "single", "param", "model", "internal/kern", "internal/svg", "internal/memory", "internal/passes"},
 	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/svg", "internal/memory"},
 
 	// Laws as conformance suites, for anybody's types.
