@@ -67,11 +67,6 @@ type Probabilistic interface {
 	Probabilities(ctx context.Context, X mat.Matrix) (*mat.Dense, error)
 }
 
-// PartialFitter continues from a Predictor it has made before, nil at first, on more rows.
-type PartialFitter interface {
-	PartialFit(ctx context.Context, from Predictor, data datasets.Set) (Predictor, error)
-}
-
 // Sweeper fits many settings on many folds and shares whatever they have in common. What it yields
 // is what fitting each setting on each fold's training rows would give, to rounding.
 type Sweeper interface {

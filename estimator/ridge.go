@@ -161,11 +161,7 @@ func (p *ridgeProblem) bySolver(ctx context.Context) (linear, error) {
 	case "cg":
 		return p.cg(ctx)
 	}
-	m, err := p.moments(ctx)
-	if err != nil {
-		return linear{}, err
-	}
-	return p.ridge(ctx, m)
+	return p.byPasses(ctx)
 }
 
 // moments adds up all blocks.

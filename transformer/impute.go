@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/passes"
+	"github.com/bochner-ml/bochner/internal/pass"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/sparse"
@@ -240,7 +240,7 @@ func (f *fillings) next(ctx context.Context) (inputSums, error) {
 
 func (f *fillings) state(s *model.State) {
 	if f.misses != nil {
-		passes.Ints(s, "misses", &f.misses, len(f.misses), 0)
+		pass.Ints(s, "misses", &f.misses, len(f.misses), 0)
 	}
 	f.fill.state(s.Child("fill"))
 }
@@ -302,12 +302,12 @@ func (f *frequencies) state(s *model.State) {
 		}
 	}
 	total := len(values)
-	passes.Ints(s, "lengths", &lengths, len(f.counts), 0)
+	pass.Ints(s, "lengths", &lengths, len(f.counts), 0)
 	s.Floats("values", &values)
 	if s.Reading() {
 		total = len(values)
 	}
-	passes.Floats(s, "counts", &counts, total, passes.Count)
+	pass.Floats(s, "counts", &counts, total, pass.Count)
 	if !s.Reading() || s.Err() != nil {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/passes"
+	"github.com/bochner-ml/bochner/internal/pass"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -111,9 +111,9 @@ func (r *ranges) next(context.Context) (inputSums, error) { return nil, nil }
 
 func (r *ranges) state(s *model.State) {
 	width := len(r.count)
-	passes.Floats(s, "least", &r.least, width, passes.Number)
-	passes.Floats(s, "most", &r.most, width, passes.Number)
-	passes.Floats(s, "count", &r.count, width, passes.Count)
+	pass.Floats(s, "least", &r.least, width, pass.Number)
+	pass.Floats(s, "most", &r.most, width, pass.Number)
+	pass.Floats(s, "count", &r.count, width, pass.Count)
 }
 
 // Cost returns the cost of one pass of comparisons.

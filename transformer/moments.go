@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/passes"
+	"github.com/bochner-ml/bochner/internal/pass"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -52,9 +52,9 @@ func (m *momentSums) state(s *model.State) { m.total.state(s) }
 
 func (m *moments) state(s *model.State) {
 	width := len(m.mean)
-	passes.Floats(s, "count", &m.count, width, passes.Count)
-	passes.Floats(s, "mean", &m.mean, width, nil)
-	passes.Floats(s, "square", &m.square, width, nil)
+	pass.Floats(s, "count", &m.count, width, pass.Count)
+	pass.Floats(s, "mean", &m.mean, width, nil)
+	pass.Floats(s, "square", &m.square, width, nil)
 }
 
 func newMoments(width int) *moments {

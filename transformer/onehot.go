@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/passes"
+	"github.com/bochner-ml/bochner/internal/pass"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/sparse"
@@ -111,7 +111,7 @@ func (c *codeCounts) merge(other inputSums) error {
 
 func (c *codeCounts) next(context.Context) (inputSums, error) { return nil, nil }
 
-func (c *codeCounts) state(s *model.State) { passes.Ints(s, "counts", &c.counts, len(c.counts), 0) }
+func (c *codeCounts) state(s *model.State) { pass.Ints(s, "counts", &c.counts, len(c.counts), 0) }
 
 // categoricalLevels returns the number of levels of every column, an error where one is numeric.
 func categoricalLevels(step string, schema datasets.Schema, width int) ([]int, error) {

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/passes"
+	"github.com/bochner-ml/bochner/internal/pass"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -41,7 +41,7 @@ func Learn(ctx context.Context, spec PassFitter, src datasets.Source) (Transform
 }
 
 // inputSums are sums over the inputs of rows: what a step adds up in a pass. Their methods are those of
-// [passes.Sums], but for rows that have been looked at.
+// [pass.Sums], but for rows that have been looked at.
 type inputSums interface {
 	add(ctx context.Context, first int, X mat.Matrix) error
 	merge(other inputSums) error
@@ -70,13 +70,13 @@ func begin(ctx context.Context, step string, spec any, schema datasets.Schema, c
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	begun := passes.Begun{Name: "transformer: " + step, Spec: spec, Schema: schema, Cols: cols}
-	return passes.Begin(begun, &inputs{step: step, schema: schema, cols: cols, missing: missing, sums: sums()}), nil
+	begun := pass.Begun{Name: "transformer: " + step, Spec: spec, Schema: schema, Cols: cols}
+	return pass.Begin(begun, &inputs{step: step, schema: schema, cols: cols, missing: missing, sums: sums()}), nil
 }
 
 // finished returns the sums of a last pass.
 func finished[T inputSums](ctx context.Context, step string, spec any, last datasets.Pass) (sums T, in *inputs, err error) {
-	all, _, err := passes.Last(ctx, "transformer: "+step, spec, last)
+	all, _, err := pass.Last(ctx, "transformer: "+step, spec, last)
 	if err != nil {
 		return sums, nil, err
 	}
@@ -97,7 +97,7 @@ func (i *inputs) Add(ctx context.Context, first int, block datasets.Set) error {
 }
 
 // Merge adds the sums of other rows.
-func (i *inputs) Merge(_ context.Context, other passes.Sums) error {
+func (i *inputs) Merge(_ context.Context, other pass.Sums) error {
 	o := other.(*inputs)
 	i.sparse = i.sparse || o.sparse
 	if err := i.sums.merge(o.sums); err != nil {
@@ -107,7 +107,7 @@ func (i *inputs) Merge(_ context.Context, other passes.Sums) error {
 }
 
 // Next returns the sums of the next pass, nil where there is none.
-func (i *inputs) Next(ctx context.Context) (passes.Sums, error) {
+func (i *inputs) Next(ctx context.Context) (pass.Sums, error) {
 	sums, err := i.sums.next(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("transformer: %s: %w", i.step, err)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/passes"
+	"github.com/bochner-ml/bochner/internal/pass"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -248,8 +248,8 @@ func (p *pcaSums) state(s *model.State) {
 	p.means = nil
 	s.Int("rows", &p.rows)
 	s.Int("seen", &p.seen)
-	passes.Floats(s, "mean", &p.mean, d, passes.Finite)
-	passes.Floats(s, "sums", &p.sums, d*d, nil)
+	pass.Floats(s, "mean", &p.mean, d, pass.Finite)
+	pass.Floats(s, "sums", &p.sums, d*d, nil)
 	s.Require(p.rows >= 2 && p.seen >= 0, "there are less than two rows")
 }
 

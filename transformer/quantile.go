@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/passes"
+	"github.com/bochner-ml/bochner/internal/pass"
 	"github.com/bochner-ml/bochner/model"
 )
 
@@ -155,7 +155,7 @@ func (q *quantiles) values() ([][]float64, error) {
 
 func (q *quantiles) state(s *model.State) {
 	s.Bool("counted", &q.counted)
-	passes.Floats(s, "count", &q.count, q.width, passes.Count)
+	pass.Floats(s, "count", &q.count, q.width, pass.Count)
 	if !q.counted || s.Err() != nil {
 		return
 	}
@@ -167,7 +167,7 @@ func (q *quantiles) state(s *model.State) {
 	if s.Err() != nil {
 		return
 	}
-	passes.Floats(s, "found", &q.found, q.first*len(q.probabilities), passes.Finite)
+	pass.Floats(s, "found", &q.found, q.first*len(q.probabilities), pass.Finite)
 	q.stateOfSearches(s, (q.end()-q.first)*q.each())
 }
 
@@ -186,9 +186,9 @@ func (q *quantiles) stateOfSearches(s *model.State, n int) {
 	for name, list := range map[string]*[]uint64{"rank": &rank, "total": &total, "key": &key, "low": &low, "high": &high, "counts": &counts, "kept": &kept} {
 		s.Uint64s(name, list)
 	}
-	passes.Ints(s, "known", &known, n, 0)
-	passes.Ints(s, "form", &form, n, 0)
-	passes.Ints(s, "kept_lengths", &lengths, n, 0)
+	pass.Ints(s, "known", &known, n, 0)
+	pass.Ints(s, "form", &form, n, 0)
+	pass.Ints(s, "kept_lengths", &lengths, n, 0)
 	if !s.Reading() || s.Err() != nil {
 		return
 	}

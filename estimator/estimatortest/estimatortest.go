@@ -31,6 +31,7 @@ type Options struct {
 	Origin    bool    // whether the model has no intercept, so that moving the data changes it
 	Positive  bool    // whether all inputs must be ≥ 0
 	Tolerance float64 // relative difference of predictions of fits that should agree; 0 means 1e-6
+	NoPasses  bool    // whether a PassEstimator may refuse to learn by passes, for its solver needs all rows
 	Rounding  float64 // likewise of one model for the same rows in another form; 0 means 1e-12
 }
 
@@ -61,6 +62,10 @@ var laws = []law{
 	{"a damaged archive is refused, or predicts without a panic", (*suite).damaged},
 	{"bad data are refused by name", (*suite).badData},
 	{"bad inputs of a prediction are refused by name", (*suite).badInputs},
+	{"parts of the rows are the whole", (*suite).parts},
+	{"only passes begun alike are merged", (*suite).strangers},
+	{"a pass stops when cancelled", (*suite).passesStop},
+	{"a damaged pass is refused, or goes on without a panic", (*suite).passesSurvive},
 }
 
 // Run holds spec to every law, each in a subtest.
@@ -149,7 +154,15 @@ func answers(t *testing.T, p estimator.Predictor, X mat.Matrix) []float64 {
 	if err != nil {
 		t.Fatalf("Predict: %v", err)
 	}
-	var out []float64
+	out := numbersOf(all)
+	if len(out) == 0 {
+		t.Fatal("no predictions")
+	}
+	return out
+}
+
+// numbersOf returns all numbers of a prediction.
+func numbersOf(all estimator.Prediction) (out []float64) {
 	if all.Scores == nil {
 		out = append(out, all.Values...)
 	}
@@ -157,9 +170,6 @@ func answers(t *testing.T, p estimator.Predictor, X mat.Matrix) []float64 {
 		if m != nil {
 			out = append(out, m.RawMatrix().Data...)
 		}
-	}
-	if len(out) == 0 {
-		t.Fatal("no predictions")
 	}
 	return out
 }

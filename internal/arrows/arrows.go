@@ -20,7 +20,7 @@ var Allowed = map[string][]string{
 	"internal/arrows": {},
 	"internal/svg":    {},
 	"internal/memory": {},
-	"internal/passes": {"datasets", "model", "param"},
+	"internal/pass":   {"datasets", "model", "param"},
 
 	// The laws of passes, for the suites.
 	"internal/passlaws": {"datasets", "model", "internal/polls"},
@@ -44,9 +44,9 @@ var Allowed = map[string][]string{
 	"datasets/internal/table": {"datasets", "datasets/internal/text", "sparse"},
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
-	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/memory", "internal/passes"},
-	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/solve", "internal/memory", "internal/passes"},
-	"pipeline":    {"transformer", "estimator", "datasets", "sparse", "single", "param", "model", "internal/kern", "internal/svg", "internal/memory", "internal/passes"},
+	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/memory", "internal/pass"},
+	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/solve", "internal/memory", "internal/pass"},
+	"pipeline":    {"transformer", "estimator", "datasets", "sparse", "single", "param", "model", "internal/kern", "internal/svg", "internal/memory", "internal/pass"},
 	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/svg", "internal/memory"},
 
 	// Laws as conformance suites, for anybody's types.

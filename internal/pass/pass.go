@@ -1,7 +1,7 @@
-// Package passes makes a [datasets.Pass] of the sums that a learner adds up: it counts rows, holds parts
+// Package pass makes a [datasets.Pass] of the sums that a learner adds up: it counts rows, holds parts
 // that are merged or read from a file to having been begun the same way, and stops whoever goes on with
 // a pass that has failed.
-package passes
+package pass
 
 import (
 	"context"
@@ -41,7 +41,7 @@ type Pass struct {
 
 // Begun says how a pass was begun. Only passes that were begun alike can be merged.
 type Begun struct {
-	Name   string // of the spec's kind, in messages
+	Name   string // of the spec's kind, before what is wrong; "" for none
 	Spec   any
 	Schema datasets.Schema
 	Cols   int
@@ -55,17 +55,17 @@ func Begin(b Begun, sums Sums) *Pass { return &Pass{begun: b, turn: 1, sums: sum
 func Last(ctx context.Context, name string, spec any, last datasets.Pass) (Sums, Begun, error) {
 	p, ok := last.(*Pass)
 	if !ok || p == nil {
-		return nil, Begun{}, fmt.Errorf("%s: a pass of type %T, which it has not begun", name, last)
+		return nil, Begun{}, wrong(name, "a pass of type %T, which it has not begun", last)
 	}
 	if own, its := Describe(spec), p.begun.spec(); own != its {
-		return nil, Begun{}, fmt.Errorf("%s: a pass of another spec: %s, wanted %s", name, its, own)
+		return nil, Begun{}, wrong(name, "a pass of another spec: %s, wanted %s", its, own)
 	}
 	next, err := p.next(ctx)
 	switch {
 	case err != nil:
 		return nil, Begun{}, err
 	case next != nil:
-		return nil, Begun{}, fmt.Errorf("%s: pass %d is not the last: Next returns the one that has to read the rows again", name, p.turn)
+		return nil, Begun{}, wrong(name, "pass %d is not the last: Next returns the one that has to read the rows again", p.turn)
 	}
 	return p.sums, p.begun, nil
 }
@@ -74,7 +74,7 @@ func Last(ctx context.Context, name string, spec any, last datasets.Pass) (Sums,
 func (b Begun) own(other datasets.Pass) (*Pass, error) {
 	p, ok := other.(*Pass)
 	if !ok || p == nil {
-		return nil, fmt.Errorf("%s: a pass of type %T, which it has not begun", b.Name, other)
+		return nil, wrong(b.Name, "a pass of type %T, which it has not begun", other)
 	}
 	return p, b.same(p.begun.spec(), p.begun.Cols, p.begun.columns())
 }
@@ -83,13 +83,22 @@ func (b Begun) own(other datasets.Pass) (*Pass, error) {
 func (b Begun) same(spec string, cols int, columns string) error {
 	switch own := b.spec(); {
 	case spec != own:
-		return fmt.Errorf("%s: a pass of another spec: %s, wanted %s", b.Name, spec, own)
+		return wrong(b.Name, "a pass of another spec: %s, wanted %s", spec, own)
 	case cols != b.Cols:
-		return fmt.Errorf("%s: a pass over %d columns, wanted %d", b.Name, cols, b.Cols)
+		return wrong(b.Name, "a pass over %d columns, wanted %d", cols, b.Cols)
 	case columns != b.columns():
-		return fmt.Errorf("%s: a pass over other columns: their names, kinds or categories differ", b.Name)
+		return wrong(b.Name, "a pass over other columns: their names, kinds or categories differ")
 	}
 	return nil
+}
+
+// wrong says what is wrong with what name stands for.
+func wrong(name, format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	if name == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 // spec is the spec in words: its type and the values of its parameters.
@@ -120,7 +129,7 @@ func (b Begun) columns() string {
 // usable reports why nothing more can be done with the pass.
 func (p *Pass) usable(ctx context.Context) error {
 	if p.fault != nil {
-		return fmt.Errorf("%s: this pass holds half a block, since it failed: %w", p.begun.Name, p.fault)
+		return wrong(p.begun.Name, "this pass holds half a block, since it failed: %w", p.fault)
 	}
 	return ctx.Err()
 }
@@ -151,9 +160,9 @@ func (p *Pass) Merge(ctx context.Context, other datasets.Pass) error {
 	case err != nil:
 		return err
 	case o == p:
-		return fmt.Errorf("%s: a pass cannot be merged into itself", p.begun.Name)
+		return wrong(p.begun.Name, "a pass cannot be merged into itself")
 	case o.turn != p.turn:
-		return fmt.Errorf("%s: pass %d cannot be merged into pass %d", p.begun.Name, o.turn, p.turn)
+		return wrong(p.begun.Name, "pass %d cannot be merged into pass %d", o.turn, p.turn)
 	}
 	if err := o.usable(ctx); err != nil {
 		return err
@@ -182,7 +191,7 @@ func (p *Pass) next(ctx context.Context) (Sums, error) {
 		return nil, err
 	}
 	if p.rows == 0 || p.begun.Cols <= 0 {
-		return nil, fmt.Errorf("%s: %w: %d rows, %d columns", p.begun.Name, datasets.ErrEmpty, p.rows, p.begun.Cols)
+		return nil, wrong(p.begun.Name, "%w: %d rows, %d columns", datasets.ErrEmpty, p.rows, p.begun.Cols)
 	}
 	return p.sums.Next(ctx)
 }
