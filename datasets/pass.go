@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/bochner-ml/bochner/model"
@@ -41,6 +42,10 @@ type Pass interface {
 	// for the same columns; a file of another spec or other columns is an error.
 	State(s *model.State)
 }
+
+// ErrNoPasses is in the chain of the error of a spec that does not learn by passes as it stands: its solver
+// needs all rows at once, or a step of it has no passes.
+var ErrNoPasses = errors.New("not learned by passes")
 
 // Learn reads src once for each pass, beginning with first, and returns the last one, of which its spec
 // makes the fitted value. It fails where src has not the same number of rows each time.

@@ -478,7 +478,7 @@ func (s Ridge) checkPasses(name string, spec any, schema datasets.Schema, cols i
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	if way := s.way(-1, cols, false); way != "cholesky" {
-		return fmt.Errorf("%s: solver %s takes %s for %d columns, which learns from all rows at once; set solver: cholesky to learn by passes", name, s.Solver, way, cols)
+		return fmt.Errorf("%s: %w: solver %s goes by %s for %d columns, which needs all rows at once; set solver: cholesky", name, datasets.ErrNoPasses, s.Solver, way, cols)
 	}
 	shape := datasets.Shape{Rows: 0, Cols: cols, Outputs: schema.Outputs(), Columns: schema.Columns}
 	if err := room(Ridge{Alpha: s.Alpha, Intercept: s.Intercept, Solver: "cholesky"}, shape); err != nil {

@@ -88,8 +88,23 @@ func (c Columns) FitSource(ctx context.Context, data datasets.Source) (transform
 }
 
 func (c Columns) fit(ctx context.Context, r rows, schema datasets.Schema, cols int) (transformer.Transformer, error) {
+	parts, specs, err := c.split(schema, cols)
+	if err != nil {
+		return nil, err
+	}
+	a, err := fitAbreast(ctx, "group", r, cols, parts, specs)
+	if err != nil {
+		return nil, err
+	}
+	fitted := &FittedColumns{}
+	fitted.cols, fitted.parts, fitted.sparse = a.cols, a.parts, a.sparse
+	return fitted, nil
+}
+
+// split returns the groups, not fitted yet, and the specs of their steps.
+func (c Columns) split(schema datasets.Schema, cols int) ([]*part, []transformer.Fitter, error) {
 	if err := c.check(); err != nil {
-		return nil, here(err)
+		return nil, nil, here(err)
 	}
 	var parts []*part
 	var specs []transformer.Fitter
@@ -97,7 +112,7 @@ func (c Columns) fit(ctx context.Context, r rows, schema datasets.Schema, cols i
 	for i, g := range c.Groups {
 		index, err := g.find(schema, cols)
 		if err != nil {
-			return nil, at("group", g.path(i), err)
+			return nil, nil, at("group", g.path(i), err)
 		}
 		for _, j := range index {
 			taken[j] = true
@@ -110,15 +125,9 @@ func (c Columns) fit(ctx context.Context, r rows, schema datasets.Schema, cols i
 		specs = append(specs, Chain{})
 	}
 	if len(parts) == 0 {
-		return nil, here(errors.New("no columns are taken and the rest is dropped"))
+		return nil, nil, here(errors.New("no columns are taken and the rest is dropped"))
 	}
-	a, err := fitAbreast(ctx, "group", r, cols, parts, specs)
-	if err != nil {
-		return nil, err
-	}
-	fitted := &FittedColumns{}
-	fitted.cols, fitted.parts, fitted.sparse = a.cols, a.parts, a.sparse
-	return fitted, nil
+	return parts, specs, nil
 }
 
 func (c Columns) check() error {

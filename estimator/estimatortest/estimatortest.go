@@ -31,7 +31,6 @@ type Options struct {
 	Origin    bool    // whether the model has no intercept, so that moving the data changes it
 	Positive  bool    // whether all inputs must be ≥ 0
 	Tolerance float64 // relative difference of predictions of fits that should agree; 0 means 1e-6
-	NoPasses  bool    // whether a PassEstimator may refuse to learn by passes, for its solver needs all rows
 	Rounding  float64 // likewise of one model for the same rows in another form; 0 means 1e-12
 }
 

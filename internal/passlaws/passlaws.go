@@ -282,7 +282,9 @@ func (l Learner[T]) Strangers(data, wider datasets.Set) error {
 		}
 		other := p
 		if begin != nil {
-			if other, err = begin(); err != nil {
+			if other, err = begin(); err != nil && what == "over columns renamed" {
+				continue // it asks for columns by name
+			} else if err != nil {
 				return fmt.Errorf("a pass %s: %w", what, err)
 			}
 		}
