@@ -81,7 +81,7 @@ func benchmarkClassifier(b *testing.B, spec, tight estimator.Estimator, loss fun
 		data := classification(s.rows, inputs)
 		fitted := fit(b, machine(b, precision, s.features, spec), data)
 		rate(b, float64(s.rows), "rows/s")
-		_, model := pipeline.Unwrap(fitted).Model()
+		_, model := pipeline.Find(fitted).Model()
 		report := model.(estimator.Reporter).Report()
 		if !report.Converged {
 			b.Errorf("not converged: %v", report.Warnings)
@@ -95,9 +95,9 @@ func benchmarkClassifier(b *testing.B, spec, tight estimator.Estimator, loss fun
 			if err != nil {
 				b.Fatal(err)
 			}
-			best[s] = objective(b, pipeline.Unwrap(exact), data, loss)
+			best[s] = objective(b, pipeline.Find(exact), data, loss)
 		}
-		b.ReportMetric(1e6*(objective(b, pipeline.Unwrap(fitted), data, loss)/best[s]-1), "ppm-above-optimum")
+		b.ReportMetric(1e6*(objective(b, pipeline.Find(fitted), data, loss)/best[s]-1), "ppm-above-optimum")
 	})
 }
 

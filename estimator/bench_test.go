@@ -192,7 +192,7 @@ func BenchmarkRidgeSweep(b *testing.B) {
 	}
 	folds := foldsOf(20_000, 5)
 	for b.Loop() {
-		_, err := estimator.NewRidge().Sweep(context.Background(), data, folds, settings, func(setting, fold int, held estimator.Held) error { return held.Err })
+		_, err := estimator.NewRidge().FitBatch(context.Background(), batch(data, folds, settings, func(setting, fold int, held estimator.Outcome) error { return held.Err }))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -51,29 +51,29 @@ func TestRidgeFamilyGivesConstantColumnsNoWeight(t *testing.T) {
 		data.X.(*mat.Dense).Set(i, 1, v)
 	}
 	folds := []datasets.Fold{{Train: numbered(0, 200), Test: numbered(200, 300)}, {Train: numbered(100, 300), Test: numbered(0, 100)}}
-	f := Family{Data: data, Folds: folds, Maps: columnsAsTheyAre(3), Memory: 1 << 30}
+	f := Batch{Data: data, Folds: folds, Maps: columnsAsTheyAre(3), Memory: 1 << 30}
 	for _, alpha := range []float64{1e-15, 1e-12, 1e-9} {
 		s := NewRidge()
 		s.Alpha, s.Solver = alpha, "cholesky"
-		f.Settings = append(f.Settings, FamilySetting{Estimator: s, Width: 3, Scale: 1})
+		f.Candidates = append(f.Candidates, Candidate{Estimator: s, Width: 3, Scale: 1})
 	}
-	own := func(k, fold int) Held {
-		fitted, err := f.Settings[k].Fit(context.Background(), data.Select(folds[fold].Train))
+	own := func(k, fold int) Outcome {
+		fitted, err := f.Candidates[k].Fit(context.Background(), data.Select(folds[fold].Train))
 		if err != nil {
 			t.Fatal(err)
 		}
-		held := Held{}
+		held := Outcome{}
 		held.Prediction, held.Err = Predict(context.Background(), fitted, datasets.SelectRows(data.X, folds[fold].Test))
 		return held
 	}
-	f.Alone = func(_ context.Context, k, fold int) Held { return own(k, fold) }
-	f.Yield = func(k, fold int, held Held) error {
+	f.Lone = func(_ context.Context, k, fold int) Outcome { return own(k, fold) }
+	f.Yield = func(k, fold int, held Outcome) error {
 		if off := worst(held.Prediction.Values, own(k, fold).Prediction.Values); off > 1e-6 {
-			return fmt.Errorf("alpha %v, fold %d: off by %.2g", f.Settings[k].Estimator.(Ridge).Alpha, fold, off)
+			return fmt.Errorf("alpha %v, fold %d: off by %.2g", f.Candidates[k].Estimator.(Ridge).Alpha, fold, off)
 		}
 		return held.Err
 	}
-	if _, err := NewRidge().SweepFamily(context.Background(), f); err != nil {
+	if _, err := NewRidge().FitBatch(context.Background(), f); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
@@ -35,25 +36,6 @@ func room(spec datasets.Coster, shape datasets.Shape) error {
 	return memory.Check(spec.Cost(shape).Bytes)
 }
 
-// shape is that of the rows, which have so many outputs.
-func (r *rows) shape(n, outputs int) datasets.Shape {
-	out := datasets.Shape{Rows: max(n, 0), Cols: r.cols, Outputs: outputs}
-	if r.set != nil {
-		out.Filled = r.set.Shape().Filled
-	} else if r.sparse {
-		out.Filled = float64(min(r.cols, 100)) // the rows are not counted before they are read
-	}
-	return out
-}
-
-// targets is how many numbers each row is to have predicted.
-func (r *rows) targets() int {
-	if r.set != nil {
-		return r.set.Shape().Outputs
-	}
-	return max(len(r.schema.Targets), 1)
-}
-
 // wideShape reports what [rows.wide] does of the rows themselves.
 func wideShape(shape datasets.Shape) bool {
 	return shape.Filled > 0 && shape.Cols > widestSparseFactor
@@ -66,7 +48,7 @@ func newtonCost(shape datasets.Shape) datasets.Cost {
 	const vectors = 14
 	held := 3*n + n*k + vectors*(d+1)*k
 	if shape.Filled > 0 {
-		held += min(n, sparseBlock) * k
+		held += min(n, design.SparseBlock) * k
 	} else {
 		held += partialSums(shape)
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/pass"
 	"github.com/bochner-ml/bochner/model"
@@ -50,14 +51,14 @@ func (c *counts) classes() []string {
 }
 
 func (c *counts) add(first int, block datasets.Set) error {
-	y, count, err := blockTargets(first, block)
+	y, count, err := design.BlockTargets(first, block)
 	if err == nil && count != 1 {
 		err = fmt.Errorf("%d targets, wanted one", count)
 	}
 	if err != nil {
 		return err
 	}
-	weights, err := blockWeights(first, block)
+	weights, err := design.BlockWeights(first, block)
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func (c *counts) add(first int, block datasets.Set) error {
 
 // checkCode reports what is not the code of a class.
 func (c *counts) checkCode(v float64) error {
-	most := maxClasses
+	most := design.MaxClasses
 	if len(c.named) > 0 {
 		most = len(c.named)
 	}
@@ -120,7 +121,7 @@ func (c *counts) factors(by ClassWeight) ([]float64, error) {
 	}
 	classes, present, total := c.classes(), 0, 0.0
 	if c.rows > 0 {
-		if err := severalClasses(classes, c.mass); err != nil {
+		if err := design.SeveralClasses(classes, c.mass); err != nil {
 			return nil, err
 		}
 	}
@@ -157,7 +158,7 @@ func (c *counts) state(s *model.State) {
 	s.Bool("sparse", &c.sparse)
 	s.Bool("single", &c.single)
 	s.Int("classes", &n)
-	s.Require(c.rows >= 0 && n >= 0 && n <= maxClasses && (len(c.named) == 0 && !c.numbers || n == len(c.mass)), "the classes are others")
+	s.Require(c.rows >= 0 && n >= 0 && n <= design.MaxClasses && (len(c.named) == 0 && !c.numbers || n == len(c.mass)), "the classes are others")
 	if s.Err() == nil {
 		pass.Floats(s, "mass", &c.mass, n, pass.Count)
 	}

@@ -1,26 +1,17 @@
 package estimator
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // ErrDiverged is in the chain of the error of a fit whose objective ended above that of the trivial
 // model, which has no weights and the best intercept, or was not a number: whatever came out of it
 // is not to be ranked or used.
-var ErrDiverged = errors.New("diverged")
-
-// better fails with [ErrDiverged] where a fit ended above bar, or at NaN.
-func (r Report) better(bar float64) error {
-	if r.Objective <= bar {
-		return nil
-	}
-	return fmt.Errorf("%w: the objective is %.6g after %d iterations of %s, where no weights and the best intercept have %.6g",
-		ErrDiverged, r.Objective, r.Iterations, r.Solver, bar)
-}
+var ErrDiverged = solve.ErrDiverged
 
 // bar is the objective that a fit to a relative tolerance may not end above: that of the trivial
 // model, and what rounding and the tolerance may leave of that of zeros.
@@ -29,22 +20,13 @@ func bar(trivial, zeros, tol float64) float64 {
 	return trivial + max(tol, rounding)*zeros
 }
 
-// mass returns the weight of the rows of each class.
-func (l *labels) mass() []float64 {
-	mass := make([]float64, len(l.classes))
-	for i, y := range l.y {
-		mass[int(y)] += l.weights[i]
-	}
-	return mass
-}
-
 // hingeBar is the bar of the squared hinge of each class against the rest, C being 1.
-func (l *labels) hingeBar(intercept bool, tol float64) float64 {
-	mass := l.mass()
+func hingeBar(l *design.Labels, intercept bool, tol float64) float64 {
+	mass := l.Mass()
 	if len(mass) == 2 {
 		mass = mass[1:]
 	}
-	total, trivial := kern.Sum(l.weights), 0.0
+	total, trivial := kern.Sum(l.Weights), 0.0
 	for _, m := range mass {
 		if intercept {
 			trivial += 4 * m * (total - m) / total
@@ -56,9 +38,9 @@ func (l *labels) hingeBar(intercept bool, tol float64) float64 {
 }
 
 // logisticBar is the bar of the logistic loss of several classes, C being 1.
-func (l *labels) logisticBar(intercept bool, tol float64) float64 {
-	total, trivial, present := kern.Sum(l.weights), 0.0, 0.0
-	for _, m := range l.mass() {
+func logisticBar(l *design.Labels, intercept bool, tol float64) float64 {
+	total, trivial, present := kern.Sum(l.Weights), 0.0, 0.0
+	for _, m := range l.Mass() {
 		if m > 0 {
 			trivial += m * math.Log(total/m)
 			present++
@@ -72,7 +54,7 @@ func (l *labels) logisticBar(intercept bool, tol float64) float64 {
 }
 
 // tubeBar is the bar of the squared epsilon-insensitive loss, C being 1.
-func (s SVR) tubeBar(l *labels) float64 {
+func (s SVR) tubeBar(l *design.Labels) float64 {
 	s.C = 1
 	p := s.dualTask(l).problem(0)
 	trivial, _ := p.Trivial()

@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // unbalanced makes rows of two overlapping classes, of which a third are of the second, and targets.
@@ -87,12 +89,12 @@ func TestAFitThatIsNotFiniteIsAnError(t *testing.T) {
 		}
 	}
 	folds := []datasets.Fold{{Train: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}, Test: []int{20}}}
-	_, err := hinge.Sweep(context.Background(), data, folds, []Estimator{huge, hinge}, func(setting, _ int, held Held) error {
+	_, err := hinge.FitBatch(context.Background(), Batch{Data: data, Folds: folds, Candidates: Candidates(huge, hinge), Yield: func(setting, _ int, held Outcome) error {
 		if failed := errors.Is(held.Err, ErrDiverged); failed != (setting == 0) || setting == 1 && held.Err != nil {
 			t.Errorf("setting %d: %v", setting, held.Err)
 		}
 		return nil
-	})
+	}})
 	if err != nil {
 		t.Error(err)
 	}
@@ -100,8 +102,8 @@ func TestAFitThatIsNotFiniteIsAnError(t *testing.T) {
 
 // The bar is the trivial model's objective, to the tolerance.
 func TestBar(t *testing.T) {
-	l := &labels{y: []float64{0, 1, 1, 1, 0, 1}, weights: []float64{1, 2, 0, 0.5, 3, 1}, classes: []string{"a", "b"}}
-	l.absent = make([]bool, 2)
+	l := &design.Labels{Y: []float64{0, 1, 1, 1, 0, 1}, Weights: []float64{1, 2, 0, 0.5, 3, 1}, Classes: []string{"a", "b"}}
+	l.Absent = make([]bool, 2)
 	for _, intercept := range []bool{true, false} {
 		svm, logistic, tube := NewSVM(), NewLogistic(), NewSVR()
 		svm.Intercept, logistic.Intercept, tube.Intercept = intercept, intercept, intercept
@@ -111,7 +113,7 @@ func TestBar(t *testing.T) {
 		for name, c := range map[string]struct {
 			task dualTask
 			bar  float64
-		}{"svm": {svm.dualTask(l), l.hingeBar(intercept, tol)}, "logistic": {logistic.dualTask(l), l.logisticBar(intercept, tol)}, "svr": {tube.dualTask(l), tube.tubeBar(l)}} {
+		}{"svm": {svm.dualTask(l), hingeBar(l, intercept, tol)}, "logistic": {logistic.dualTask(l), logisticBar(l, intercept, tol)}, "svr": {tube.dualTask(l), tube.tubeBar(l)}} {
 			p := c.task.problem(0)
 			if want, _ := p.Trivial(); c.bar < want || c.bar > want+2e-5 {
 				t.Errorf("%s, intercept %v: %v, want %v", name, intercept, c.bar, want)
@@ -119,11 +121,11 @@ func TestBar(t *testing.T) {
 		}
 	}
 	for _, objective := range []float64{1.001, math.NaN(), math.Inf(1)} {
-		if err := (Report{Objective: objective}).better(1); !errors.Is(err, ErrDiverged) {
+		if err := (solve.Report{Objective: objective}).Better(1); !errors.Is(err, ErrDiverged) {
 			t.Errorf("objective %v: %v", objective, err)
 		}
 	}
-	if err := (Report{Objective: 1}).better(1); err != nil {
+	if err := (solve.Report{Objective: 1}).Better(1); err != nil {
 		t.Error(err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
@@ -20,18 +21,18 @@ type dualTask struct {
 }
 
 // fit gathers the rows and solves.
-func (t dualTask) fit(ctx context.Context, r *rows, n int) (linear, error) {
-	r, err := r.known(n).gather(ctx)
+func (t dualTask) fit(ctx context.Context, r *design.Rows, n int) (solve.Linear, error) {
+	r, err := r.Known(n).Gather(ctx)
 	if err != nil {
-		return linear{}, err
+		return solve.Linear{}, err
 	}
 	inputs, err := newDualRows(ctx, r)
 	if err != nil {
-		return linear{}, err
+		return solve.Linear{}, err
 	}
 	results, err := t.descend(ctx, inputs, nil)
 	if err != nil {
-		return linear{}, err
+		return solve.Linear{}, err
 	}
 	return dualModel(inputs, results, t.tol)
 }
@@ -66,11 +67,11 @@ func (t dualTask) descend(ctx context.Context, inputs dualRows, from []solve.Dua
 
 // margins are the targets of output j, ±1, and the bounds of the dual variables, each on the side of
 // its target, of rows with loss C·s·h.
-func (l *labels) margins(j int, C float64, squared bool) solve.Dual {
-	k := l.outputs()
-	p := solve.Dual{Target: make([]float64, len(l.y))}
-	p.Low, p.High, p.Diagonal = bounds(l.weights, C, squared)
-	for i, y := range l.y {
+func margins(l *design.Labels, j int, C float64, squared bool) solve.Dual {
+	k := l.Outputs()
+	p := solve.Dual{Target: make([]float64, len(l.Y))}
+	p.Low, p.High, p.Diagonal = bounds(l.Weights, C, squared)
+	for i, y := range l.Y {
 		if c := int(y); c == j && k > 1 || c == 1 && k == 1 {
 			p.Target[i], p.Low[i] = 1, 0
 		} else {
@@ -101,14 +102,14 @@ func bounds(weights []float64, C float64, squared bool) (low, high, diagonal []f
 }
 
 // dualModel puts the solutions, one for each output, together.
-func dualModel(inputs dualRows, results []solve.DualResult, tol float64) (linear, error) {
+func dualModel(inputs dualRows, results []solve.DualResult, tol float64) (solve.Linear, error) {
 	k := len(results)
 	trivial := 0.0
 	for _, r := range results {
 		trivial += r.Trivial
 	}
-	if err := dualReport(results, tol).better(trivial); err != nil {
-		return linear{}, err
+	if err := dualReport(results, tol).Better(trivial); err != nil {
+		return solve.Linear{}, err
 	}
 	var w []float64
 	b := make([]float64, k)
@@ -116,7 +117,7 @@ func dualModel(inputs dualRows, results []solve.DualResult, tol float64) (linear
 		b[j] = r.B
 		full := inputs.weights(r.W, r.Beta)
 		if k == 1 {
-			return newLinear(full, b, dualReport(results, tol))
+			return solve.NewLinear(full, b, dualReport(results, tol))
 		}
 		if w == nil {
 			w = make([]float64, len(full)*k)
@@ -125,12 +126,12 @@ func dualModel(inputs dualRows, results []solve.DualResult, tol float64) (linear
 			w[i*k+j] = v
 		}
 	}
-	return newLinear(w, b, dualReport(results, tol))
+	return solve.NewLinear(w, b, dualReport(results, tol))
 }
 
 // dualReport says how coordinate descent went, of several problems the worst.
-func dualReport(results []solve.DualResult, tol float64) Report {
-	report := Report{Solver: "dual coordinate descent", Converged: true}
+func dualReport(results []solve.DualResult, tol float64) solve.Report {
+	report := solve.Report{Solver: "dual coordinate descent", Converged: true}
 	for _, r := range results {
 		if r.Steps > 0 {
 			report.Solver = "dual coordinate descent, interior point"

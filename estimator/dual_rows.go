@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/single"
@@ -14,7 +15,7 @@ import (
 )
 
 // wide reports whether rows are sparse and of more columns than a preconditioner is made for.
-func (r *rows) wide() bool { return r.sparse && r.cols > widestSparseFactor }
+func wide(r *design.Rows) bool { return r.Sparse && r.Cols > widestSparseFactor }
 
 // dualRows are the rows of a set in memory as coordinate descent wants them.
 type dualRows interface {
@@ -26,9 +27,9 @@ type dualRows interface {
 }
 
 // newDualRows prepares rows, or says which input of them is missing or infinite.
-func newDualRows(ctx context.Context, r *rows) (dualRows, error) {
+func newDualRows(ctx context.Context, r *design.Rows) (dualRows, error) {
 	var out dualRows
-	switch x := r.set.X.(type) {
+	switch x := r.Set.X.(type) {
 	case *sparse.CSR:
 		out = newSparseRows(x)
 	case *mat.Dense:
@@ -39,7 +40,7 @@ func newDualRows(ctx context.Context, r *rows) (dualRows, error) {
 		out = denseRows{Dense: mat.DenseCopyOf(x)}
 	}
 	own := out.own()
-	for i := range r.n {
+	for i := range r.N {
 		if i%4096 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -48,7 +49,7 @@ func newDualRows(ctx context.Context, r *rows) (dualRows, error) {
 			q += own[i]
 		}
 		if q-q != 0 {
-			return nil, nameFault(i, r.set.Slice(i, i+1))
+			return nil, design.NameFault(i, r.Set.Slice(i, i+1))
 		}
 	}
 	return out, nil
@@ -78,7 +79,7 @@ type singleRows struct {
 
 func (r singleRows) Len() int                       { n, _ := r.Dims(); return n }
 func (r singleRows) Width() int                     { _, d := r.Dims(); return d }
-func (r singleRows) Dot(i int, w []float64) float64 { return mixedDot(r.Row(i), w) }
+func (r singleRows) Dot(i int, w []float64) float64 { return design.DotMixed(r.Row(i), w) }
 
 func (r singleRows) Add(i int, f float64, w []float64) {
 	for j, v := range r.Row(i) {
@@ -120,7 +121,7 @@ func newSparseRows(m *sparse.CSR) *sparseRows {
 	r := &sparseRows{scale: scale, alone: make([]float64, n), indptr: make([]int, n+1), from: m}
 	r.number = columnCounts(m)
 	r.width = numberByCount(r.number)
-	kern.Parallel(n, rowsAtOnce, func(lo, hi int) {
+	kern.Parallel(n, design.RowsAtOnce, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			r.indptr[i+1], r.alone[i] = r.split(i)
 		}
@@ -132,16 +133,13 @@ func newSparseRows(m *sparse.CSR) *sparseRows {
 	if !shared {
 		r.values = make([]float64, r.indptr[n])
 	}
-	kern.Parallel(n, rowsAtOnce, func(lo, hi int) {
+	kern.Parallel(n, design.RowsAtOnce, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			r.fill(i)
 		}
 	})
 	return r
 }
-
-// rowsAtOnce is the number of sparse rows that are a piece of work.
-const rowsAtOnce = 1024
 
 // columnCounts returns the number of rows that have each column.
 func columnCounts(m *sparse.CSR) []uint32 {
@@ -236,7 +234,7 @@ func (r *sparseRows) row(i int) (columns []uint32, values []float64) {
 
 func (r *sparseRows) Dot(i int, w []float64) float64 {
 	columns, values := r.row(i)
-	return r.scale * gather(columns, values, w)
+	return r.scale * design.SparseDot(columns, values, w)
 }
 
 func (r *sparseRows) Add(i int, f float64, w []float64) {
@@ -270,7 +268,7 @@ func (r *sparseRows) weights(w, beta []float64) []float64 {
 			}
 		}
 	})
-	kern.Parallel(len(beta), rowsAtOnce, func(lo, hi int) {
+	kern.Parallel(len(beta), design.RowsAtOnce, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			columns, values := r.from.Row(i)
 			for p, j := range columns {
@@ -285,19 +283,4 @@ func (r *sparseRows) weights(w, beta []float64) []float64 {
 		}
 	})
 	return out
-}
-
-// mixedDot returns Σ x[j]·w[j] in double precision, summed in four chains.
-func mixedDot(x []float32, w []float64) float64 {
-	var a, b, c, d float64
-	for ; len(x) >= 4 && len(w) >= 4; x, w = x[4:], w[4:] {
-		a += float64(x[0]) * w[0]
-		b += float64(x[1]) * w[1]
-		c += float64(x[2]) * w[2]
-		d += float64(x[3]) * w[3]
-	}
-	for j, v := range x {
-		a += float64(v) * w[j]
-	}
-	return (a + b) + (c + d)
 }

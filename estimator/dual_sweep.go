@@ -11,53 +11,71 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/param"
 )
 
 var (
-	_ Resumer = SVM{}
-	_ Resumer = SVR{}
-	_ Resumer = Logistic{}
+	_ BatchFitter = SVM{}
+	_ BatchFitter = SVR{}
+	_ BatchFitter = Logistic{}
 )
 
-// Sweep prepares the training rows of a fold once for all settings that are solved by coordinate
-// descent, and walks those that differ in C from the smallest to the largest: a solution is where the
-// next one begins. Each is solved to its own Tol, so that what is predicted agrees with a fit by
-// itself to that tolerance. Settings for newton are fitted by themselves. Folds go in parallel.
-func (s SVM) Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator,
-	yield func(setting, fold int, held Held) error) (shared []string, err error) {
-	return s.Resume(ctx, data, folds, settings, everything, yield)
-}
-
-// Resume is Sweep of those settings and folds that are wanted. A path is walked from its beginning.
-func (s SVM) Resume(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator, wanted func(setting, fold int) bool,
-	yield func(setting, fold int, held Held) error) (shared []string, err error) {
-	return sweepDual(ctx, data, folds, settings, wanted, yield, func(e Estimator) (dualSetting, bool) {
+// FitBatch on rows as they are prepares the training rows of a fold once for all candidates that are solved
+// by coordinate descent, and walks those that differ in C from the smallest to the largest: a solution is
+// where the next one begins. Each is solved to its own Tol, so that what is predicted agrees with a fit by
+// itself to that tolerance. Candidates for newton are fitted by themselves. Folds go in parallel. A path
+// is walked from its beginning, whatever is wanted of it.
+//
+// On related maps it shares as [Logistic.FitBatch] does, for losses that go by newton.
+func (s SVM) FitBatch(ctx context.Context, b Batch) (shared []string, err error) {
+	if b.OneOut {
+		return nil, errNotOneOut
+	}
+	if b.Mapped() {
+		return sweepNewton(ctx, b, newtonSVM)
+	}
+	return sweepDual(ctx, b, func(e Estimator) (dualSetting, bool) {
 		s, ok := e.(SVM)
 		return dualSetting{name: "svm", key: fmt.Sprint(s.Loss, s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Plain()), C: s.C, task: s.dualTask,
-			labels: func(ctx context.Context, r *rows) (*labels, error) { return r.readClasses(ctx, s.ClassWeight) },
-			byDual: func(r *rows, _ *labels) bool { return !byNewton(s.Solver, s.Loss, r.wide()) },
+			labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {
+				return r.ReadClasses(ctx, s.ClassWeight.factors)
+			},
+			byDual: func(r *design.Rows, _ *design.Labels) bool { return !byNewton(s.Solver, s.Loss, wide(r)) },
 			dress: func(m linear, classes []string) Predictor {
 				return &FittedLinearClassifier{linear: m, classes: classes}
 			}}, ok
 	})
 }
 
-// Sweep shares work as [SVM.Sweep] does.
-func (s Logistic) Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator,
-	yield func(setting, fold int, held Held) error) (shared []string, err error) {
-	return s.Resume(ctx, data, folds, settings, everything, yield)
+// BatchCost takes a batch on rows as they are, and one on related maps where the solver is newton.
+func (s SVM) BatchCost(b Batch) (datasets.Cost, []string, error) {
+	return pathCost(b, byNewton(s.Solver, s.Loss, false))
 }
 
-// Resume is [SVM.Resume].
-func (s Logistic) Resume(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator, wanted func(setting, fold int) bool,
-	yield func(setting, fold int, held Held) error) (shared []string, err error) {
-	return sweepDual(ctx, data, folds, settings, wanted, yield, func(e Estimator) (dualSetting, bool) {
+// FitBatch on rows as they are shares work as [SVM.FitBatch] does.
+//
+// On related maps it maps the rows once for all candidates on a map and walks, for each fold, from few
+// features to many and from small C to large: a solution is where the next one begins, with zeros for
+// features that are new. Every problem is solved to its own tolerance, relative to the gradient at 0 as in
+// Fit, so that results agree with those of Fit to that tolerance. A path is always walked from its
+// beginning: where a solution begins does not depend on what is wanted. Rows of all folds are read where
+// they are; none are copied. Folds go in parallel.
+func (s Logistic) FitBatch(ctx context.Context, b Batch) (shared []string, err error) {
+	if b.OneOut {
+		return nil, errNotOneOut
+	}
+	if b.Mapped() {
+		return sweepNewton(ctx, b, newtonLogistic)
+	}
+	return sweepDual(ctx, b, func(e Estimator) (dualSetting, bool) {
 		s, ok := e.(Logistic)
 		return dualSetting{name: "logistic", key: fmt.Sprint(s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Plain()), C: s.C, task: s.dualTask,
-			labels: func(ctx context.Context, r *rows) (*labels, error) { return r.readClasses(ctx, s.ClassWeight) },
+			labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {
+				return r.ReadClasses(ctx, s.ClassWeight.factors)
+			},
 			byDual: s.byDual,
 			dress: func(m linear, classes []string) Predictor {
 				return &FittedLogistic{FittedLinearClassifier{linear: m, classes: classes}}
@@ -65,25 +83,63 @@ func (s Logistic) Resume(ctx context.Context, data datasets.Set, folds []dataset
 	})
 }
 
-// Sweep shares work as [SVM.Sweep] does, between settings of the same Epsilon.
-func (s SVR) Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator,
-	yield func(setting, fold int, held Held) error) (shared []string, err error) {
-	return s.Resume(ctx, data, folds, settings, everything, yield)
+// BatchCost is [SVM.BatchCost].
+func (s Logistic) BatchCost(b Batch) (datasets.Cost, []string, error) {
+	return pathCost(b, s.Solver != "dual")
 }
 
-// Resume is [SVM.Resume].
-func (s SVR) Resume(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator, wanted func(setting, fold int) bool,
-	yield func(setting, fold int, held Held) error) (shared []string, err error) {
-	return sweepDual(ctx, data, folds, settings, wanted, yield, func(e Estimator) (dualSetting, bool) {
+// FitBatch shares work as [SVM.FitBatch] does on rows as they are, between candidates of the same Epsilon.
+func (s SVR) FitBatch(ctx context.Context, b Batch) (shared []string, err error) {
+	switch {
+	case b.OneOut:
+		return nil, errNotOneOut
+	case b.Mapped():
+		return nil, errNotMapped
+	}
+	return sweepDual(ctx, b, func(e Estimator) (dualSetting, bool) {
 		s, ok := e.(SVR)
 		return dualSetting{name: "svr", key: fmt.Sprint(s.Loss, s.Epsilon, s.Intercept, s.Tol, s.MaxIter), C: s.C, task: s.dualTask,
-			labels: func(ctx context.Context, r *rows) (*labels, error) { return r.readNumbers(ctx, "svr") },
-			byDual: func(r *rows, _ *labels) bool { return !byNewton(s.Solver, s.Loss, r.wide()) },
+			labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) { return readNumbers(ctx, r, "svr") },
+			byDual: func(r *design.Rows, _ *design.Labels) bool { return !byNewton(s.Solver, s.Loss, wide(r)) },
 			dress:  func(m linear, _ []string) Predictor { return &FittedLinear{m} }}, ok
 	})
 }
 
-func everything(setting, fold int) bool { return true }
+// BatchCost takes a batch on rows as they are.
+func (s SVR) BatchCost(b Batch) (datasets.Cost, []string, error) { return pathCost(b, false) }
+
+// pathCost is the cost of a batch: on related maps, where newton takes them, that of
+// the paths, else that of fits one by one, which it is not told how much less the paths are.
+func pathCost(b Batch, newton bool) (sum datasets.Cost, shared []string, err error) {
+	switch {
+	case b.OneOut:
+		return sum, nil, errNotOneOut
+	case b.Mapped() && !newton:
+		return sum, nil, errNotMapped
+	case b.Mapped():
+		sum, shared = newtonFamilyCost(b.Shape, len(b.Folds), b.Candidates)
+		return sum, shared, nil
+	}
+	return loneCost(b), nil, nil
+}
+
+// loneCost is that of fitting candidates on rows as they are one by one.
+func loneCost(b Batch) (sum datasets.Cost) {
+	for _, c := range b.Candidates {
+		coster, ok := c.Estimator.(datasets.Coster)
+		for _, fold := range b.Folds {
+			if !ok {
+				break
+			}
+			shape := b.Shape
+			shape.Rows = len(fold.Train)
+			cost := coster.Cost(shape)
+			sum.Flops += cost.Flops
+			sum.Bytes = max(sum.Bytes, cost.Bytes)
+		}
+	}
+	return sum
+}
 
 // dualSetting is a setting of a sweep as coordinate descent takes it.
 type dualSetting struct {
@@ -91,39 +147,36 @@ type dualSetting struct {
 	name   string
 	key    string // all but C
 	C      float64
-	labels func(ctx context.Context, r *rows) (*labels, error)
-	byDual func(r *rows, l *labels) bool
-	task   func(l *labels) dualTask
+	labels func(ctx context.Context, r *design.Rows) (*design.Labels, error)
+	byDual func(r *design.Rows, l *design.Labels) bool
+	task   func(l *design.Labels) dualTask
 	dress  func(m linear, classes []string) Predictor
 }
 
-// dualSweep is one call of Sweep.
+// dualSweep is one batch on rows as they are.
 type dualSweep struct {
-	data     datasets.Set
-	folds    []datasets.Fold
+	Batch
 	settings []dualSetting
 	paths    [][]int    // numbers of settings that differ in C, which ascends
 	wants    [][]bool   // settings × folds
 	mu       sync.Mutex // held while a result is handed over
-	yield    func(setting, fold int, held Held) error
 	failed   error
 	walked   bool // whether a solution was where another began
 }
 
-func sweepDual(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator, wanted func(setting, fold int) bool,
-	yield func(setting, fold int, held Held) error, of func(Estimator) (dualSetting, bool)) (shared []string, err error) {
-	s := &dualSweep{data: data, folds: folds, yield: yield}
+func sweepDual(ctx context.Context, b Batch, of func(Estimator) (dualSetting, bool)) (shared []string, err error) {
+	s := &dualSweep{Batch: b}
 	paths := map[string]int{}
-	for i, e := range settings {
+	for i, e := range b.specs() {
 		one, ok := of(e)
 		if !ok {
 			return nil, fmt.Errorf("estimator: %s: setting %d is a %T", one.name, i, e)
 		}
 		one.Estimator = e
 		s.settings = append(s.settings, one)
-		wants := make([]bool, len(folds))
+		wants := make([]bool, len(b.Folds))
 		for f := range wants {
-			wants[f] = wanted(i, f)
+			wants[f] = b.Wants(i, f)
 		}
 		s.wants = append(s.wants, wants)
 		if param.Check(e) != nil {
@@ -141,7 +194,7 @@ func sweepDual(ctx context.Context, data datasets.Set, folds []datasets.Fold, se
 	for _, path := range s.paths {
 		slices.SortStableFunc(path, func(a, b int) int { return cmp.Compare(s.settings[a].C, s.settings[b].C) })
 	}
-	kern.Parallel(len(folds), 1, func(lo, hi int) {
+	kern.Parallel(len(b.Folds), 1, func(lo, hi int) {
 		for f := lo; f < hi; f++ {
 			s.fold(ctx, f)
 		}
@@ -156,11 +209,11 @@ func sweepDual(ctx context.Context, data datasets.Set, folds []datasets.Fold, se
 }
 
 // give hands a result over, unless an earlier one was refused.
-func (s *dualSweep) give(ctx context.Context, setting, fold int, held Held) {
+func (s *dualSweep) give(ctx context.Context, setting, fold int, out Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failed == nil && ctx.Err() == nil && s.wants[setting][fold] {
-		s.failed = s.yield(setting, fold, held)
+		s.failed = s.Yield(setting, fold, out)
 	}
 }
 
@@ -172,11 +225,11 @@ func (s *dualSweep) over() bool {
 
 // fold walks every path on one fold.
 func (s *dualSweep) fold(ctx context.Context, f int) {
-	fold := s.folds[f]
+	fold := s.Folds[f]
 	if !slices.ContainsFunc(s.paths, func(path []int) bool { return s.last(path, f) >= 0 }) {
 		return
 	}
-	d := &dualFold{dualSweep: s, number: f, train: selectRows(s.data, fold.Train), test: datasets.SelectRows(s.data.X, fold.Test)}
+	d := &dualFold{dualSweep: s, number: f, train: selectRows(s.Data, fold.Train), test: datasets.SelectRows(s.Data.X, fold.Test)}
 	for _, path := range s.paths {
 		d.walk(ctx, path[:s.last(path, f)+1])
 	}
@@ -237,28 +290,28 @@ func (d *dualFold) walk(ctx context.Context, path []int) {
 				d.mu.Unlock()
 			}
 			from = results
-			var m linear
+			var m solve.Linear
 			if m, err = dualModel(d.inputs, results, s.task(l).tol); err == nil {
-				fitted = s.dress(m, l.classes)
+				fitted = s.dress(newLinear(m), l.Classes)
 			}
 		}
-		held := Held{Err: err}
+		out := Outcome{Err: err}
 		if err == nil {
-			held.Prediction, err = Predict(ctx, fitted, d.test)
-			held.Err = d.data.AtRows(err, d.folds[d.number].Test)
-			held.Report = fitted.(Reporter).Report()
+			out.Prediction, err = Predict(ctx, fitted, d.test)
+			out.Err = d.Data.AtRows(err, d.Folds[d.number].Test)
+			out.Report = fitted.(Reporter).Report()
 		}
-		held.Seconds = time.Since(start).Seconds()
-		d.give(ctx, i, d.number, held)
+		out.Seconds = time.Since(start).Seconds()
+		d.give(ctx, i, d.number, out)
 	}
 }
 
 // solve returns the solution of a setting, nil where it is not for coordinate descent.
-func (d *dualFold) solve(ctx context.Context, s dualSetting, from []solve.DualResult) ([]solve.DualResult, *labels, error) {
+func (d *dualFold) solve(ctx context.Context, s dualSetting, from []solve.DualResult) ([]solve.DualResult, *design.Labels, error) {
 	if err := param.Check(s.Estimator); err != nil {
 		return nil, nil, err
 	}
-	r, err := setRows(d.train)
+	r, err := design.OfSet(d.train)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -67,42 +67,13 @@ type Probabilistic interface {
 	Probabilities(ctx context.Context, X mat.Matrix) (*mat.Dense, error)
 }
 
-// Sweeper fits many settings on many folds and shares whatever they have in common. What it yields
-// is what fitting each setting on each fold's training rows would give, to rounding.
-type Sweeper interface {
-	// Sweep calls yield once for every setting and fold, by their numbers, in any order but never
-	// twice at the same time, with the predictions for the fold's test rows. The settings are specs
-	// of the receiver's own type. It returns the names of what was shared ("prefix", "projection",
-	// "features", "columns", "grids", "folds", "alpha", "path", "rows"), and the first error that
-	// yield returned. A setting that cannot be fitted is yielded with its error and does not end the
-	// sweep.
-	Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator,
-		yield func(setting, fold int, held Held) error) (shared []string, err error)
-}
-
-// Resumer is a Sweeper that can do part of a sweep, as where an earlier one was cut short.
-type Resumer interface {
-	Sweeper
-	// Resume is Sweep of those settings and folds that are wanted. What it yields is, to the bit,
-	// what a Sweep of all of them would.
-	Resume(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []Estimator, wanted func(setting, fold int) bool,
-		yield func(setting, fold int, held Held) error) (shared []string, err error)
-}
-
-// Held is what one setting, fitted on the training rows of one fold, predicts for the test rows.
-type Held struct {
-	Prediction
-	Seconds float64 // spent on this setting and fold; work shared with others counts in part
-	Report  Report
-	Err     error // why there is no prediction
-}
-
 // Prediction is all that a Predictor says about rows; what the model has not is nil.
 type Prediction struct {
 	Values        []float64  // rows: targets or class codes
 	Targets       *mat.Dense // rows × targets, where there are several
 	Scores        *mat.Dense // rows × classes, one column when there are two classes
 	Probabilities *mat.Dense // rows × classes
+	Std           []float64  // rows: standard deviation of a new observation
 }
 
 // Report says how a fit went.
@@ -116,42 +87,56 @@ type Report struct {
 	Warnings   []string
 }
 
+// StdPredictor is a Predictor that knows how far a new observation may be from what it predicts.
+type StdPredictor interface {
+	// PredictStd returns the mean of a new observation at each row of X and its standard deviation.
+	PredictStd(ctx context.Context, X mat.Matrix) (mean, std []float64, err error)
+}
+
 // Reporter is a Predictor that can say how its fit went.
 type Reporter interface {
 	Report() Report
 }
 
-// WholePredictor is a Predictor that says all it can in one look at the rows.
+// WholePredictor is a Predictor that says all it can in one look at the rows, as a [Wrapper] that changes
+// the rows must.
 type WholePredictor interface {
 	PredictAll(ctx context.Context, X mat.Matrix) (Prediction, error)
 }
 
-// Predict returns all that p says about the rows of X.
+// Predict returns all that p, or what it wraps, says about the rows of X.
 func Predict(ctx context.Context, p Predictor, X mat.Matrix) (Prediction, error) {
 	if w, ok := p.(WholePredictor); ok {
 		return w.PredictAll(ctx, X)
 	}
 	var out Prediction
 	var err error
-	if m, ok := p.(MultiPredictor); ok {
-		if out.Targets, err = m.PredictTargets(ctx, X); err != nil {
-			return Prediction{}, err
+	var (
+		multi    MultiPredictor
+		deviates StdPredictor
+		classes  Classifier
+		probable Probabilistic
+	)
+	if As(p, &multi) {
+		if out.Targets, err = multi.PredictTargets(ctx, X); err == nil {
+			if out.Values = []float64{}; !out.Targets.IsEmpty() {
+				out.Values = mat.Col(nil, 0, out.Targets)
+			}
 		}
-		if out.Values = []float64{}; !out.Targets.IsEmpty() {
-			out.Values = mat.Col(nil, 0, out.Targets)
-		}
-	} else if out.Values, err = p.Predict(ctx, X); err != nil {
+	} else if !As(p, &deviates) {
+		out.Values, err = p.Predict(ctx, X)
+	}
+	if err == nil && As(p, &deviates) {
+		out.Values, out.Std, err = deviates.PredictStd(ctx, X)
+	}
+	if err == nil && As(p, &classes) {
+		out.Scores, err = classes.Decision(ctx, X)
+	}
+	if err == nil && As(p, &probable) {
+		out.Probabilities, err = probable.Probabilities(ctx, X)
+	}
+	if err != nil {
 		return Prediction{}, err
-	}
-	if c, ok := p.(Classifier); ok {
-		if out.Scores, err = c.Decision(ctx, X); err != nil {
-			return Prediction{}, err
-		}
-	}
-	if c, ok := p.(Probabilistic); ok {
-		if out.Probabilities, err = c.Probabilities(ctx, X); err != nil {
-			return Prediction{}, err
-		}
 	}
 	return out, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 )
 
 // forNumbers refuses targets that are the codes of classes: a regression on them would take the
@@ -20,9 +21,9 @@ func forNumbers(schema datasets.Schema, name string) error {
 }
 
 // readNumbers is readLabels for a regression.
-func (r *rows) readNumbers(ctx context.Context, name string) (*labels, error) {
-	if err := forNumbers(r.schema, name); err != nil {
+func readNumbers(ctx context.Context, r *design.Rows, name string) (*design.Labels, error) {
+	if err := forNumbers(r.Schema, name); err != nil {
 		return nil, err
 	}
-	return r.readLabels(ctx)
+	return r.ReadLabels(ctx)
 }

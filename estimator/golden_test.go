@@ -376,12 +376,12 @@ func TestWideLeaveOneOutEqualsReference(t *testing.T) {
 			near(t, "residual", residuals(func(i int) float64 { return got.Predictions[0].At(i, 0) }), want.Residuals, off)
 			s := estimator.NewRidge()
 			s.Alpha = in.Alpha
-			_, err = s.SweepOneOut(context.Background(), data, []estimator.Estimator{s}, false, func(_ int, held estimator.Held) error {
+			_, err = s.FitBatch(context.Background(), oneOut(data, []estimator.Estimator{s}, false, func(_ int, held estimator.Outcome) error {
 				if held.Err == nil {
 					near(t, "residual in a search", residuals(func(i int) float64 { return held.Values[i] }), want.Residuals, off)
 				}
 				return held.Err
-			})
+			}))
 			if err != nil {
 				t.Fatal(err)
 			}

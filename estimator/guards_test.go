@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -143,7 +144,7 @@ func TestNothingInfiniteComesOut(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "too large to predict from") || values != nil {
 		t.Errorf("%v and the error %v", values, err)
 	}
-	if m, err := newLinear([]float64{1, math.Inf(1)}, []float64{0}, Report{}); err == nil || !strings.Contains(err.Error(), "not finite") {
+	if m, err := solve.NewLinear([]float64{1, math.Inf(1)}, []float64{0}, solve.Report{}); err == nil || !strings.Contains(err.Error(), "not finite") {
 		t.Errorf("%v and the error %v", m, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
 )
 
 func gaussians(seed uint64, n, d int) datasets.Set {
@@ -116,12 +117,12 @@ func TestGCVKeepsItsDigits(t *testing.T) {
 	data := gaussians(8, 12, 30)
 	scores := map[float64]float64{}
 	for _, alpha := range []float64{1, 1e-3, 1e-12, 0} {
-		got, err := NewRidge().LeaveOneOut(context.Background(), data, []float64{alpha})
+		got, err := leastsquares.LeaveOneOut(context.Background(), leastsquares.Ridge(NewRidge()), data, []float64{alpha})
 		if err != nil {
 			t.Fatal(err)
 		}
 		scores[alpha] = got.GCV[0]
-		even, mse := got.even(0, data.Y), 0.0
+		even, mse := got.Even(0, data.Y), 0.0
 		for i, y := range data.Y {
 			mse += (y - even.At(i, 0)) * (y - even.At(i, 0)) / 12
 		}

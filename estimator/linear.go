@@ -3,14 +3,15 @@ package estimator
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
@@ -135,9 +136,9 @@ type linear struct {
 
 // shorten fills in what follows from the coefficients.
 func (l *linear) shorten() {
-	list := denseData(l.coef)
+	list := design.DenseData(l.coef)
 	l.short = make([]float32, len(list))
-	narrow(l.short, list)
+	design.Round(l.short, list)
 }
 
 // Coef returns a copy of the coefficients, outputs × inputs.
@@ -161,7 +162,7 @@ func (l *linear) outputs() int { return len(l.intercept) }
 func (l *linear) state(s *model.State) {
 	s.Matrix("coef", &l.coef)
 	s.Floats("intercept", &l.intercept)
-	s.Require(l.coef != nil && finite(l.intercept) && finite(l.coef.RawMatrix().Data), "coefficients are missing or not finite")
+	s.Require(l.coef != nil && kern.Finite(l.intercept) && kern.Finite(l.coef.RawMatrix().Data), "coefficients are missing or not finite")
 	s.Require(l.coef != nil && len(l.intercept) == l.coef.RawMatrix().Rows, "coefficients and intercept differ in length")
 	r := s.Child("report")
 	r.String("solver", &l.report.Solver)
@@ -177,15 +178,6 @@ func (l *linear) state(s *model.State) {
 	if s.Reading() && s.Err() == nil {
 		l.shorten()
 	}
-}
-
-func finite(list []float64) bool {
-	for _, v := range list {
-		if v-v != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // scores returns X·coefᵀ + intercept, rows × outputs.
@@ -212,14 +204,14 @@ func (l *linear) score(ctx context.Context, dst []float64, X mat.Matrix) error {
 		return fmt.Errorf("estimator: %d columns at fit, %d now", l.coef.RawMatrix().Cols, d)
 	}
 	if n > 0 {
-		X = native(X)
+		X = design.Native(X)
 	}
 	if n == 1 {
 		l.scoreRows(dst, X, 0, 1)
 	} else if err := l.scoreChunks(ctx, dst, X, n); err != nil {
 		return err
 	}
-	if !finite(dst) {
+	if !kern.Finite(dst) {
 		if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
 			return fmt.Errorf("estimator: %w", err)
 		}
@@ -255,7 +247,7 @@ func (l *linear) scoreRows(dst []float64, X mat.Matrix, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			row := m.Row(i)
 			for j, b := range l.intercept {
-				dst[i*k+j] = dotSingle(row, l.short[j*len(row):(j+1)*len(row)]) + b
+				dst[i*k+j] = design.DotFloat32(row, l.short[j*len(row):(j+1)*len(row)]) + b
 			}
 		}
 	case *sparse.CSR:
@@ -266,47 +258,10 @@ func (l *linear) scoreRows(dst []float64, X mat.Matrix, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			columns, values := m.Row(i)
 			for j, b := range l.intercept {
-				dst[i*k+j] = scale*gather(columns, values, l.coef.RawRowView(j)) + b
+				dst[i*k+j] = scale*design.SparseDot(columns, values, l.coef.RawRowView(j)) + b
 			}
 		}
 	}
-}
-
-// dotSingle returns Σ x[j]·w[j], summed over a few columns in single, over all in double precision.
-func dotSingle(x, w []float32) float64 {
-	const few = 256
-	sum := 0.0
-	for ; len(x) > few; x, w = x[few:], w[few:] {
-		sum += float64(kern.Dot(x[:few], w[:few]))
-	}
-	return sum + float64(kern.Dot(x, w))
-}
-
-// gather returns Σ values[p]·w[columns[p]], values nil meaning ones, summed in four chains.
-func gather(columns []uint32, values, w []float64) float64 {
-	var a, b, c, d float64
-	if values == nil {
-		for ; len(columns) >= 4; columns = columns[4:] {
-			a += w[columns[0]]
-			b += w[columns[1]]
-			c += w[columns[2]]
-			d += w[columns[3]]
-		}
-		for _, j := range columns {
-			a += w[j]
-		}
-		return (a + b) + (c + d)
-	}
-	for ; len(columns) >= 4 && len(values) >= 4; columns, values = columns[4:], values[4:] {
-		a += values[0] * w[columns[0]]
-		b += values[1] * w[columns[1]]
-		c += values[2] * w[columns[2]]
-		d += values[3] * w[columns[3]]
-	}
-	for p, j := range columns {
-		a += values[p] * w[j]
-	}
-	return (a + b) + (c + d)
 }
 
 // String describes the model in a line.
@@ -319,23 +274,17 @@ func (l *linear) String() string {
 	return b.String()
 }
 
-// newLinear makes the model of weights w, inputs × outputs in row-major order.
-func newLinear(w []float64, intercept []float64, report Report) (linear, error) {
-	k := len(intercept)
-	d := len(w) / k
+// newLinear makes the model of what was solved for.
+func newLinear(m solve.Linear) linear {
+	k := len(m.Intercept)
+	d := len(m.Weights) / k
 	coef := mat.NewDense(k, d, nil)
 	for i := range d {
 		for j := range k {
-			coef.Set(j, i, w[i*k+j])
+			coef.Set(j, i, m.Weights[i*k+j])
 		}
 	}
-	if !finite(w) || !finite(intercept) {
-		return linear{}, fmt.Errorf("the solution is not finite: the inputs are too large or too unequal in scale; standardize them")
-	}
-	if math.IsNaN(report.Objective) {
-		report.Objective = math.Inf(1)
-	}
-	out := linear{coef: coef, intercept: intercept, report: report}
+	out := linear{coef: coef, intercept: m.Intercept, report: Report(m.Report)}
 	out.shorten()
-	return out, nil
+	return out
 }

@@ -8,7 +8,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -70,7 +72,7 @@ func (s *Logistic) Params(l *param.List) {
 
 // Fit learns from data in memory; the result is a [*FittedLogistic].
 func (s Logistic) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
-	r, err := setRows(data)
+	r, err := design.OfSet(data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: logistic: %w", err)
 	}
@@ -79,14 +81,14 @@ func (s Logistic) Fit(ctx context.Context, data datasets.Set) (Predictor, error)
 
 // FitSource learns from a stream; the result is a [*FittedLogistic].
 func (s Logistic) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
-	r, err := sourceRows(ctx, data)
+	r, err := design.OfSource(ctx, data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: logistic: %w", err)
 	}
 	return s.fit(ctx, r)
 }
 
-func (s Logistic) fit(ctx context.Context, r *rows) (Predictor, error) {
+func (s Logistic) fit(ctx context.Context, r *design.Rows) (Predictor, error) {
 	if err := param.CheckFit(s); err != nil {
 		return nil, fmt.Errorf("estimator: logistic: %w", err)
 	}
@@ -94,41 +96,41 @@ func (s Logistic) fit(ctx context.Context, r *rows) (Predictor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("estimator: logistic: %w", err)
 	}
-	return &FittedLogistic{FittedLinearClassifier{linear: model, classes: classes}}, nil
+	return &FittedLogistic{FittedLinearClassifier{linear: newLinear(model), classes: classes}}, nil
 }
 
-func (s Logistic) solve(ctx context.Context, r *rows) (linear, []string, error) {
-	l, err := r.readClasses(ctx, s.ClassWeight)
+func (s Logistic) solve(ctx context.Context, r *design.Rows) (solve.Linear, []string, error) {
+	l, err := r.ReadClasses(ctx, s.ClassWeight.factors)
 	if err == nil {
-		err = room(s, r.shape(len(l.y), l.outputs()))
+		err = room(s, r.Shape(len(l.Y), l.Outputs()))
 	}
 	if err != nil {
-		return linear{}, nil, err
+		return solve.Linear{}, nil, err
 	}
 	if s.byDual(r, l) {
-		model, err := s.dualTask(l).fit(ctx, r, len(l.y))
-		return model, l.classes, err
+		model, err := s.dualTask(l).fit(ctx, r, len(l.Y))
+		return model, l.Classes, err
 	}
-	kern.Scale(s.C, l.weights)
+	kern.Scale(s.C, l.Weights)
 	t := s.task(l)
-	w, b, report, err := newObjective(ctx, r, t.loss, t.outputs, t.groups, s.Intercept, t.y, l.weights).minimise(s.Tol, s.MaxIter)
+	w, b, report, err := newObjective(ctx, r, t.loss, t.outputs, t.groups, s.Intercept, t.y, l.Weights).minimise(s.Tol, s.MaxIter)
 	if err == nil {
-		err = report.better(t.bar)
+		err = report.Better(t.bar)
 	}
 	if err != nil {
-		return linear{}, nil, err
+		return solve.Linear{}, nil, err
 	}
 	model, err := t.finish(w, b, report)
-	return model, l.classes, err
+	return model, l.Classes, err
 }
 
 // task is what Newton's method is to minimise.
-func (s Logistic) task(l *labels) newtonTask {
-	t := newtonTask{loss: logisticLoss{}, outputs: 1, groups: 1, y: l.y, finish: newLinear}
-	if len(l.classes) != 2 {
+func (s Logistic) task(l *design.Labels) newtonTask {
+	t := newtonTask{loss: logisticLoss{}, outputs: 1, groups: 1, y: l.Y, finish: solve.NewLinear}
+	if len(l.Classes) != 2 {
 		t = multinomial(l)
 	}
-	t.bar = l.logisticBar(s.Intercept, s.Tol)
+	t.bar = logisticBar(l, s.Intercept, s.Tol)
 	return t
 }
 
@@ -138,7 +140,7 @@ type newtonTask struct {
 	outputs, groups int
 	y               []float64
 	bar             float64 // that C = 1 gives: an objective above it is an error
-	finish          func(w, intercept []float64, report Report) (linear, error)
+	finish          func(w, intercept []float64, report solve.Report) (solve.Linear, error)
 }
 
 // absentIntercept makes a class that no training row has as good as impossible.
@@ -146,34 +148,34 @@ const absentIntercept = -1e4
 
 // multinomial is the task of the classes that training rows have; the others get no weights and an
 // intercept that makes them impossible.
-func multinomial(l *labels) newtonTask {
-	position := make([]int, len(l.classes))
+func multinomial(l *design.Labels) newtonTask {
+	position := make([]int, len(l.Classes))
 	var present []int
-	for c, absent := range l.absent {
+	for c, absent := range l.Absent {
 		if !absent {
 			position[c] = len(present)
 			present = append(present, c)
 		}
 	}
-	y := make([]float64, len(l.y))
-	for i, c := range l.y {
+	y := make([]float64, len(l.Y))
+	for i, c := range l.Y {
 		y[i] = float64(position[int(c)])
 	}
 	k := len(present)
-	return newtonTask{loss: softmaxLoss{k}, outputs: k, groups: 1, y: y, finish: func(w, b []float64, report Report) (linear, error) {
+	return newtonTask{loss: softmaxLoss{k}, outputs: k, groups: 1, y: y, finish: func(w, b []float64, report solve.Report) (solve.Linear, error) {
 		cols := len(w) / k
 		mean := kern.Sum(b) / float64(k)
-		full, intercept := make([]float64, cols*len(l.classes)), make([]float64, len(l.classes))
+		full, intercept := make([]float64, cols*len(l.Classes)), make([]float64, len(l.Classes))
 		for c := range intercept {
 			intercept[c] = absentIntercept
 		}
 		for at, c := range present {
 			intercept[c] = b[at] - mean
 			for i := range cols {
-				full[i*len(l.classes)+c] = w[i*k+at]
+				full[i*len(l.Classes)+c] = w[i*k+at]
 			}
 		}
-		return newLinear(full, intercept, report)
+		return solve.NewLinear(full, intercept, report)
 	}}
 }
 

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
@@ -22,7 +23,7 @@ import (
 // mean of their Hessians over a sample of the rows. The first is made once, for the curvature at 0.
 type abreast struct {
 	ctx       context.Context
-	rows      *rows // of all parts
+	rows      *design.Rows // of all parts
 	intercept bool
 	problems  []oneOfMany
 	curve     []float64 // problems × rows, of the last evaluation
@@ -46,9 +47,9 @@ type oneOfMany struct {
 
 var _ solve.Problem = (*abreast)(nil)
 
-func newAbreast(ctx context.Context, r *rows, intercept bool, problems []oneOfMany) *abreast {
+func newAbreast(ctx context.Context, r *design.Rows, intercept bool, problems []oneOfMany) *abreast {
 	a := &abreast{ctx: ctx, rows: r, intercept: intercept, problems: problems, renew: true, fresh: true}
-	a.curve = make([]float64, len(problems)*r.n)
+	a.curve = make([]float64, len(problems)*r.N)
 	for p, o := range problems {
 		at := slices.IndexFunc(a.levels, func(l level) bool { return l.factor == o.factor && l.width == o.width })
 		if at < 0 {
@@ -58,7 +59,7 @@ func newAbreast(ctx context.Context, r *rows, intercept bool, problems []oneOfMa
 		a.levels[at].problems = append(a.levels[at].problems, p)
 	}
 	slices.SortStableFunc(a.levels, func(x, y level) int { return y.width - x.width })
-	n, d := float64(r.n), float64(r.cols)
+	n, d := float64(r.N), float64(r.Cols)
 	kept := min(n, max(4*d, 2048))
 	a.sample = max(1, int(n/kept))
 	return a
@@ -66,9 +67,9 @@ func newAbreast(ctx context.Context, r *rows, intercept bool, problems []oneOfMa
 
 func (a *abreast) size() int {
 	if a.intercept {
-		return (a.rows.cols + 1) * len(a.problems)
+		return (a.rows.Cols + 1) * len(a.problems)
 	}
-	return a.rows.cols * len(a.problems)
+	return a.rows.Cols * len(a.problems)
 }
 
 // slots is the number of places where rows are folded, for so many cores at least; the rows of a
@@ -86,7 +87,7 @@ type slot struct {
 // pass folds all rows for some of the problems: f replaces the scores of each of them, problems × rows
 // of a tile that begins at row first, by what the features are multiplied with and added to out.
 func (a *abreast) pass(out, x []float64, active []int, f func(s *slot, scores kern.View[float64], first int), sampled func(first int, X *mat.Dense) error) (places []slot, err error) {
-	k, d, all := len(active), a.rows.cols, len(a.problems)
+	k, d, all := len(active), a.rows.Cols, len(a.problems)
 	w, offsets := make([]float64, k*d), make([]float64, k)
 	for q, p := range active {
 		for i := range d {
@@ -101,12 +102,12 @@ func (a *abreast) pass(out, x []float64, active []int, f func(s *slot, scores ke
 	for s := range places {
 		places[s] = slot{vectors.NewFold(), make([]float64, k), make([]float64, k), make([]float64, kern.NarrowTile)}
 	}
-	err = a.rows.again(a.ctx, a.rows.n, func(first int, block datasets.Set) error {
+	err = a.rows.Again(a.ctx, a.rows.N, func(first int, block datasets.Set) error {
 		X := block.X.(*mat.Dense)
 		if rows, _ := X.Dims(); k > 0 {
 			kern.Parallel(slots, 1, func(lo, hi int) {
 				for s := lo; s < hi; s++ {
-					places[s].fold(view(X).Slice(s*rows/slots, (s+1)*rows/slots, 0, d), first+s*rows/slots, offsets, f)
+					places[s].fold(design.View(X).Slice(s*rows/slots, (s+1)*rows/slots, 0, d), first+s*rows/slots, offsets, f)
 				}
 			})
 		}
@@ -176,7 +177,7 @@ func (a *abreast) moved(values, gradient, x []float64) (active []int) {
 
 // Evaluate computes the value of each problem and the gradient at x.
 func (a *abreast) Evaluate(values, gradient, x []float64) error {
-	k, d := len(a.problems), a.rows.cols
+	k, d := len(a.problems), a.rows.Cols
 	active := a.moved(values, gradient, x)
 	var sampled func(int, *mat.Dense) error
 	if a.renew {
@@ -191,7 +192,7 @@ func (a *abreast) Evaluate(values, gradient, x []float64) error {
 			weights := s.room[:n]
 			copy(weights, o.weights[first:first+n])
 			kern.Scale(o.factor, weights)
-			o.loss.evaluate(s.values[q:q+1], scores.Row(q), a.curve[p*a.rows.n+first:][:n], o.y[first:first+n], weights)
+			o.loss.evaluate(s.values[q:q+1], scores.Row(q), a.curve[p*a.rows.N+first:][:n], o.y[first:first+n], weights)
 		}
 	}, sampled)
 	if err != nil {
@@ -207,7 +208,7 @@ func (a *abreast) Evaluate(values, gradient, x []float64) error {
 			values[p] += x[i] * x[i] / 2
 		}
 	}
-	if !finite(values) || !finite(gradient) {
+	if !kern.Finite(values) || !kern.Finite(gradient) {
 		return errors.New("sums over the rows are not finite")
 	}
 	a.last = evaluation{slices.Clone(x), slices.Clone(values), slices.Clone(gradient)}
@@ -221,7 +222,7 @@ func (a *abreast) Evaluate(values, gradient, x []float64) error {
 // Hessian computes dst = H·v at the point evaluated last.
 func (a *abreast) Hessian(dst, v []float64) error {
 	clear(dst)
-	k, d := len(a.problems), a.rows.cols
+	k, d := len(a.problems), a.rows.Cols
 	var active []int
 	for p := range k {
 		if !isZero(v, p, k) {
@@ -234,7 +235,7 @@ func (a *abreast) Hessian(dst, v []float64) error {
 	}
 	_, err := a.pass(dst, v, active, func(_ *slot, scores kern.View[float64], first int) {
 		for q, p := range active {
-			a.problems[p].loss.multiply(scores.Row(q), a.curve[p*a.rows.n+first:][:scores.Cols], nil)
+			a.problems[p].loss.multiply(scores.Row(q), a.curve[p*a.rows.N+first:][:scores.Cols], nil)
 		}
 	}, nil)
 	kern.Axpy(1, v[:d*k], dst[:d*k])
@@ -253,7 +254,7 @@ func isZero(v []float64, p, k int) bool {
 
 // Precondition computes dst = M⁻¹·v, for the problems of each level as [objective.Precondition] does.
 func (a *abreast) Precondition(dst, v []float64) error {
-	k, d := len(a.problems), a.rows.cols
+	k, d := len(a.problems), a.rows.Cols
 	kern.Parallel(len(a.levels), 1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			a.levels[i].solve(a.ctx, dst, v, k, d, a.intercept)
@@ -264,7 +265,7 @@ func (a *abreast) Precondition(dst, v []float64) error {
 
 // Advance asks for new preconditioners when the products that the last step took have cost as much.
 func (a *abreast) Advance(products int) {
-	n, d := float64(a.rows.n), float64(a.rows.cols)
+	n, d := float64(a.rows.N), float64(a.rows.Cols)
 	renewal := 0.0
 	for _, l := range a.levels {
 		if w := float64(l.width); l.open {

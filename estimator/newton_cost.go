@@ -7,20 +7,9 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// FamilyCost estimates what [Logistic.SweepFamily] costs beside the mapping of rows, and names what it
-// would share.
-func (s Logistic) FamilyCost(shape datasets.Shape, folds []datasets.Fold, settings []FamilySetting) (datasets.Cost, []string) {
-	return newtonFamilyCost(shape, len(folds), settings)
-}
-
-// FamilyCost is [Logistic.FamilyCost].
-func (s SVM) FamilyCost(shape datasets.Shape, folds []datasets.Fold, settings []FamilySetting) (datasets.Cost, []string) {
-	return newtonFamilyCost(shape, len(folds), settings)
-}
-
 // newtonFamilyCost counts flops at the rate of a product of large matrices: while a pass reads a
 // feature from memory, so many could be made, and the products of few problems go at half that rate.
-func newtonFamilyCost(shape datasets.Shape, folds int, settings []FamilySetting) (sum datasets.Cost, shared []string) {
+func newtonFamilyCost(shape datasets.Shape, folds int, settings []Candidate) (sum datasets.Cost, shared []string) {
 	const reading, steps = 100, 3 // measured
 	perMap, widest := map[int]int{}, map[int]int{}
 	held, factors := map[int]float64{}, map[int]float64{}

@@ -14,56 +14,37 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/param"
 )
 
-var (
-	_ FamilySweeper = Logistic{}
-	_ FamilySweeper = SVM{}
-)
-
-// SweepFamily maps the rows once for all settings on a map and walks, for each fold, from few
-// features to many and from small C to large: a solution is where the next one begins, with zeros
-// for features that are new. Every problem is solved to its own tolerance, relative to the gradient
-// at 0 as in Fit, so that results agree with those of Fit to that tolerance. A path is always walked
-// from its beginning: where a solution begins does not depend on what is wanted of the family.
-// Rows of all folds are read where they are; none are copied. Folds go in parallel.
-func (s Logistic) SweepFamily(ctx context.Context, f Family) ([]string, error) {
-	return sweepNewton(ctx, f, func(e Estimator) (newtonSetting, error) {
-		l, ok := e.(Logistic)
-		if !ok {
-			return newtonSetting{}, fmt.Errorf("estimator: logistic: a setting is a %T", e)
-		}
-		return newtonSetting{name: "logistic", C: l.C, tol: l.Tol, maxIter: l.MaxIter, intercept: l.Intercept, classWeight: l.ClassWeight,
-			key: fmt.Sprint(l.Intercept, l.Tol, l.MaxIter, l.ClassWeight.Plain()), task: l.task,
-			dress: func(m linear, classes []string) Predictor {
-				return &FittedLogistic{FittedLinearClassifier{linear: m, classes: classes}}
-			}}, nil
-	})
+// newtonLogistic is a logistic regression as a setting of a batch on related maps.
+func newtonLogistic(e Estimator) (newtonSetting, error) {
+	l, ok := e.(Logistic)
+	if !ok {
+		return newtonSetting{}, fmt.Errorf("estimator: logistic: a setting is a %T", e)
+	}
+	return newtonSetting{name: "logistic", C: l.C, tol: l.Tol, maxIter: l.MaxIter, intercept: l.Intercept, classWeight: l.ClassWeight,
+		key: fmt.Sprint(l.Intercept, l.Tol, l.MaxIter, l.ClassWeight.Plain()), task: l.task,
+		dress: func(m linear, classes []string) Predictor {
+			return &FittedLogistic{FittedLinearClassifier{linear: m, classes: classes}}
+		}}, nil
 }
 
-// InFamily reports whether the solver is newton.
-func (s Logistic) InFamily() bool { return s.Solver != "dual" }
-
-// SweepFamily shares work as [Logistic.SweepFamily] does.
-func (s SVM) SweepFamily(ctx context.Context, f Family) ([]string, error) {
-	return sweepNewton(ctx, f, func(e Estimator) (newtonSetting, error) {
-		l, ok := e.(SVM)
-		if !ok {
-			return newtonSetting{}, fmt.Errorf("estimator: svm: a setting is a %T", e)
-		}
-		return newtonSetting{name: "svm", C: l.C, tol: l.Tol, maxIter: l.MaxIter, intercept: l.Intercept, classWeight: l.ClassWeight,
-			key: fmt.Sprint(l.Intercept, l.Tol, l.MaxIter, l.ClassWeight.Plain()), task: l.task,
-			dress: func(m linear, classes []string) Predictor {
-				return &FittedLinearClassifier{linear: m, classes: classes}
-			}}, nil
-	})
+// newtonSVM is a support vector machine as a setting of a batch on related maps.
+func newtonSVM(e Estimator) (newtonSetting, error) {
+	l, ok := e.(SVM)
+	if !ok {
+		return newtonSetting{}, fmt.Errorf("estimator: svm: a setting is a %T", e)
+	}
+	return newtonSetting{name: "svm", C: l.C, tol: l.Tol, maxIter: l.MaxIter, intercept: l.Intercept, classWeight: l.ClassWeight,
+		key: fmt.Sprint(l.Intercept, l.Tol, l.MaxIter, l.ClassWeight.Plain()), task: l.task,
+		dress: func(m linear, classes []string) Predictor {
+			return &FittedLinearClassifier{linear: m, classes: classes}
+		}}, nil
 }
-
-// InFamily reports whether the solver is newton.
-func (s SVM) InFamily() bool { return byNewton(s.Solver, s.Loss, false) }
 
 // newtonSetting is a setting of a family that is solved by Newton's method.
 type newtonSetting struct {
@@ -73,13 +54,13 @@ type newtonSetting struct {
 	maxIter     int
 	intercept   bool
 	classWeight ClassWeight
-	task        func(l *labels) newtonTask
+	task        func(l *design.Labels) newtonTask
 	dress       func(m linear, classes []string) Predictor
 }
 
-// newtonFamily is one call of SweepFamily.
+// newtonFamily is one batch on related maps.
 type newtonFamily struct {
-	Family
+	Batch
 	settings []newtonSetting
 	parts    [][]int
 	trains   [][]int
@@ -87,13 +68,13 @@ type newtonFamily struct {
 	failed   error
 }
 
-func sweepNewton(ctx context.Context, f Family, of func(Estimator) (newtonSetting, error)) ([]string, error) {
-	s := &newtonFamily{Family: f, settings: make([]newtonSetting, len(f.Settings))}
+func sweepNewton(ctx context.Context, f Batch, of func(Estimator) (newtonSetting, error)) ([]string, error) {
+	s := &newtonFamily{Batch: f, settings: make([]newtonSetting, len(f.Candidates))}
 	var ok bool
 	s.parts, s.trains, ok = f.divide()
 	groups := map[string][]int{}
 	byMap := map[int][]string{}
-	for i, e := range f.Settings {
+	for i, e := range f.Candidates {
 		var err error
 		if s.settings[i], err = of(e.Estimator); err != nil {
 			return nil, err
@@ -118,7 +99,7 @@ func sweepNewton(ctx context.Context, f Family, of func(Estimator) (newtonSettin
 		for _, key := range byMap[which] {
 			path := groups[key]
 			slices.SortStableFunc(path, func(a, b int) int {
-				return cmp.Or(cmp.Compare(f.Settings[a].Width, f.Settings[b].Width), cmp.Compare(s.settings[a].C, s.settings[b].C))
+				return cmp.Or(cmp.Compare(f.Candidates[a].Width, f.Candidates[b].Width), cmp.Compare(s.settings[a].C, s.settings[b].C))
 			})
 			paths = append(paths, path)
 			shared["features"] = shared["features"] || len(path)*len(f.Folds) > 1
@@ -134,17 +115,17 @@ func sweepNewton(ctx context.Context, f Family, of func(Estimator) (newtonSettin
 
 // alone leaves one setting on one fold to the caller.
 func (s *newtonFamily) alone(ctx context.Context, setting, fold int) error {
-	if !s.wants(setting, fold) {
+	if !s.Wants(setting, fold) {
 		return nil
 	}
-	return s.give(ctx, setting, fold, s.Alone(ctx, setting, fold))
+	return s.give(ctx, setting, fold, s.Lone(ctx, setting, fold))
 }
 
-func (s *newtonFamily) give(ctx context.Context, setting, fold int, held Held) error {
+func (s *newtonFamily) give(ctx context.Context, setting, fold int, out Outcome) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failed == nil && ctx.Err() == nil {
-		s.failed = s.Yield(setting, fold, held)
+		s.failed = s.Yield(setting, fold, out)
 	}
 	return cmp.Or(s.failed, ctx.Err())
 }
@@ -197,7 +178,7 @@ func (s *newtonFamily) walk(ctx context.Context, which int, paths [][]int) error
 func (s *newtonFamily) jobs(path []int) (jobs []job) {
 	for fold := range s.Folds {
 		for n := len(path); n > 0; n-- {
-			if s.wants(path[n-1], fold) {
+			if s.Wants(path[n-1], fold) {
 				jobs = append(jobs, job{path[:n], fold})
 				break
 			}
@@ -257,7 +238,7 @@ func (s *newtonFamily) prepare(ctx context.Context, which int) (*mappedRows, err
 		m.starts = append(m.starts, n)
 		n += len(part)
 	}
-	if 8*int64(n)*int64(width) > s.Memory {
+	if 8*int64(n)*int64(width) > s.memory() {
 		return m, nil
 	}
 	Z := mat.NewDense(n, width, nil)
@@ -288,7 +269,7 @@ func (s *newtonFamily) tiles(ctx context.Context, which int, list []int, yield f
 }
 
 // all returns the rows of all parts.
-func (m *mappedRows) all(width int) *rows {
+func (m *mappedRows) all(width int) *design.Rows {
 	list := make([]int, len(m.starts))
 	for p := range list {
 		list[p] = p
@@ -297,13 +278,13 @@ func (m *mappedRows) all(width int) *rows {
 }
 
 // rows returns the rows of some parts, one after the other, as wide as asked.
-func (m *mappedRows) rows(parts []int, width int) *rows {
+func (m *mappedRows) rows(parts []int, width int) *design.Rows {
 	s := m.family
-	r := &rows{cols: width}
+	r := &design.Rows{Cols: width}
 	for _, p := range parts {
-		r.n += len(s.parts[p])
+		r.N += len(s.parts[p])
 	}
-	r.each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
+	r.Each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
 		first := 0
 		for _, p := range parts {
 			n := len(s.parts[p])
@@ -334,16 +315,16 @@ func (m *mappedRows) rows(parts []int, width int) *rows {
 }
 
 // labels returns the classes and weights of a fold's training rows, in the order of rows.
-func (s *newtonFamily) labels(ctx context.Context, by ClassWeight, fold int) (*labels, error) {
+func (s *newtonFamily) labels(ctx context.Context, by ClassWeight, fold int) (*design.Labels, error) {
 	var order []int
 	for _, p := range s.trains[fold] {
 		order = append(order, s.parts[p]...)
 	}
-	r, err := setRows(s.Data.Select(order))
+	r, err := design.OfSet(s.Data.Select(order))
 	if err != nil {
 		return nil, err
 	}
-	return r.readClasses(ctx, by)
+	return r.ReadClasses(ctx, by.factors)
 }
 
 // path solves settings of the same kind on a fold, one after the other.
@@ -355,13 +336,13 @@ func (s *newtonFamily) path(ctx context.Context, m *mappedRows, settings []int, 
 	models := make([]familyModel, len(settings))
 	for k, i := range settings {
 		start := time.Now()
-		models[k] = familyModel{setting: i, width: s.Settings[i].Width}
+		models[k] = familyModel{setting: i, width: s.Candidates[i].Width}
 		if models[k].err = w.step(&models[k]); ctx.Err() != nil {
 			return ctx.Err()
 		}
 		models[k].seconds = time.Since(start).Seconds() + seconds
 	}
-	return s.score(ctx, m, models, w.labels.classes, fold)
+	return s.score(ctx, m, models, w.labels.Classes, fold)
 }
 
 // score hands over what models predict for the test rows of a fold, which are mapped once for all.
@@ -396,20 +377,20 @@ func (s *newtonFamily) score(ctx context.Context, m *mappedRows, models []family
 
 // hold hands over what a model predicts.
 func (s *newtonFamily) hold(ctx context.Context, m *familyModel, classes []string, fold int, seconds float64) error {
-	if !s.wants(m.setting, fold) {
+	if !s.Wants(m.setting, fold) {
 		return nil
 	}
-	if m.err != nil || m.scores == nil || !finite(m.scores.RawMatrix().Data) {
+	if m.err != nil || m.scores == nil || !kern.Finite(m.scores.RawMatrix().Data) {
 		return s.alone(ctx, m.setting, fold)
 	}
 	setting := s.settings[m.setting]
-	held := Held{Report: m.report, Seconds: m.seconds + seconds}
+	out := Outcome{Report: Report(m.report), Seconds: m.seconds + seconds}
 	_, t := m.scores.Dims()
 	var err error
-	if held.Prediction, err = Predict(ctx, setting.dress(passOn(t), classes), m.scores); err != nil {
-		held.Err = fmt.Errorf("estimator: %s: %w", setting.name, err)
+	if out.Prediction, err = Predict(ctx, setting.dress(passOn(t), classes), m.scores); err != nil {
+		out.Err = fmt.Errorf("estimator: %s: %w", setting.name, err)
 	}
-	return s.give(ctx, m.setting, fold, held)
+	return s.give(ctx, m.setting, fold, out)
 }
 
 // walker is on one path.
@@ -418,7 +399,7 @@ type walker struct {
 	ctx     context.Context
 	rows    *mappedRows
 	fold    int
-	labels  *labels
+	labels  *design.Labels
 	task    newtonTask
 	origin  []float64 // gradient at 0 for C = 1, on all features of the map
 	width   int       // of the last solution, 0 before the first
@@ -444,7 +425,7 @@ func (s *newtonFamily) begin(ctx context.Context, m *mappedRows, setting, fold i
 
 // objective returns the problem on the leading features with weights times a factor.
 func (w *walker) objective(s newtonSetting, width int, factor float64) *objective {
-	weights := slices.Clone(w.labels.weights)
+	weights := slices.Clone(w.labels.Weights)
 	kern.Scale(factor, weights)
 	return newObjective(w.ctx, w.rows.rows(w.trains[w.fold], width), w.task.loss, w.task.outputs, w.task.groups, s.intercept, w.task.y, weights)
 }
@@ -452,7 +433,7 @@ func (w *walker) objective(s newtonSetting, width int, factor float64) *objectiv
 // step solves the next problem. On features Ψ with Z = c·Ψ, C on Z is C·c² on Ψ, of c² times the
 // objective.
 func (w *walker) step(m *familyModel) error {
-	s, f := w.settings[m.setting], w.Settings[m.setting]
+	s, f := w.settings[m.setting], w.Candidates[m.setting]
 	factor := s.C * f.Scale * f.Scale
 	o := w.objective(s, f.Width, factor)
 	x := w.start(o, f.Width, factor)
@@ -466,7 +447,7 @@ func (w *walker) step(m *familyModel) error {
 	w.width, w.factor, w.x, w.problem = f.Width, factor, x, o
 	report := newtonReport(result, s.tol)
 	report.Objective /= f.Scale * f.Scale
-	if err := report.better(s.C * w.task.bar); err != nil {
+	if err := report.Better(s.C * w.task.bar); err != nil {
 		return err
 	}
 	k := o.outputs
@@ -476,19 +457,8 @@ func (w *walker) step(m *familyModel) error {
 	if err != nil {
 		return err
 	}
-	m.report, m.offset = report, model.intercept
-	m.weights = mat.DenseCopyOf(model.coef.T()).RawMatrix().Data
+	m.report, m.offset, m.weights = report, model.Intercept, model.Weights
 	return nil
-}
-
-// newtonReport says how a run went.
-func newtonReport(result solve.NewtonResult, tol float64) Report {
-	report := Report{Solver: "newton-cg", Iterations: result.Iterations, Converged: result.Converged, Gradient: result.Gradient,
-		Objective: kern.Sum(result.Values)}
-	if !result.Converged {
-		report.Warnings = []string{fmt.Sprintf("not converged after %d iterations: the gradient is %.2g of its start, wanted %.2g", result.Iterations, result.Gradient, tol)}
-	}
-	return report
 }
 
 // start returns where the next problem begins: at the last solution where the features are the same,
@@ -500,7 +470,7 @@ func (w *walker) start(o *objective, width int, factor float64) []float64 {
 	case w.width == width:
 		if w.problem.gram != nil {
 			o.gram, o.renew = w.problem.gram, false
-			o.gram.scale(factor / w.factor)
+			o.gram.Scale(factor / w.factor)
 			o.factorise()
 		}
 		return slices.Clone(w.x)
@@ -513,18 +483,10 @@ func (w *walker) start(o *objective, width int, factor float64) []float64 {
 	return make([]float64, o.size())
 }
 
-// scale multiplies all weights.
-func (m *moments) scale(factor float64) {
-	m.weight *= factor
-	for _, list := range [][]float64{m.sum, m.targetSum, m.gram, m.cross, m.squares} {
-		kern.Scale(factor, list)
-	}
-}
-
 // reference returns the norms of the gradient at 0.
 func (w *walker) reference(o *objective, factor float64) []float64 {
 	norms := make([]float64, o.groups)
-	features := o.rows.cols * o.outputs
+	features := o.rows.Cols * o.outputs
 	all := len(w.origin) - (o.size() - features)
 	for i, g := range w.origin {
 		if i < features || i >= all {

@@ -7,7 +7,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
 )
 
 // level is the preconditioner of one C and width.
@@ -15,7 +17,7 @@ type level struct {
 	factor   float64
 	width    int
 	problems []int
-	gram     *moments
+	gram     *leastsquares.Moments
 	lower    []float32 // factor of gram + I, nil where only the diagonal could be had
 	open     bool      // whether any of its problems moved when preconditioners were asked for
 	mean     []float64
@@ -47,9 +49,9 @@ func (a *abreast) summed(f func(l *level) error) error {
 func (a *abreast) forget() {
 	a.summed(func(l *level) error {
 		if l.gram == nil {
-			l.gram = newMoments(l.width, 0, a.intercept)
+			l.gram = leastsquares.NewMoments(l.width, 0, a.intercept)
 		}
-		l.gram.clear()
+		l.gram.Clear()
 		return nil
 	})
 }
@@ -69,7 +71,7 @@ func (a *abreast) addSample(first int, X *mat.Dense) error {
 		part.SetRow(r, X.RawRowView(i))
 	}
 	return a.summed(func(l *level) error {
-		return l.gram.add(a.ctx, part.Slice(0, len(kept), 0, l.width), nil, a.mass(l, first, rows, kept))
+		return l.gram.Add(a.ctx, part.Slice(0, len(kept), 0, l.width), nil, a.mass(l, first, rows, kept))
 	})
 }
 
@@ -81,7 +83,7 @@ func (a *abreast) mass(l *level, first, rows int, kept []int) []float64 {
 		o := &a.problems[p]
 		copy(weights, o.weights[first:first+rows])
 		kern.Scale(o.factor, weights)
-		o.loss.mass(one, a.curve[p*a.rows.n+first:][:rows], weights)
+		o.loss.mass(one, a.curve[p*a.rows.N+first:][:rows], weights)
 		for r, i := range kept {
 			sum[r] += one[i] * float64(a.sample) / float64(len(l.problems))
 		}
@@ -95,8 +97,8 @@ func (a *abreast) factorise() {
 		first := a.levels[0]
 		for i := range a.levels[1:] {
 			l := &a.levels[i+1]
-			l.gram = first.gram.leading(l.width)
-			l.gram.scale(l.factor / first.factor)
+			l.gram = first.gram.Leading(l.width)
+			l.gram.Scale(l.factor / first.factor)
 		}
 		a.fresh = false
 	}
@@ -112,12 +114,12 @@ func (a *abreast) factorise() {
 // factorise makes the factor, in single precision: it is read once for each product, and what it
 // solves is right enough.
 func (l *level) factorise(ctx context.Context) {
-	l.weight = l.gram.weight
+	l.weight = l.gram.Weight
 	if !(l.weight > 0) {
-		l.gram.weight = 1
+		l.gram.Weight = 1
 	}
-	l.mean = l.gram.mean()
-	f, ok := l.gram.factorise(ctx, 1)
+	l.mean = l.gram.Mean()
+	f, ok := l.gram.Factorise(ctx, 1)
 	if !ok {
 		l.lower = nil
 		return
@@ -125,7 +127,7 @@ func (l *level) factorise(ctx context.Context) {
 	if l.lower == nil {
 		l.lower = make([]float32, l.width*l.width)
 	}
-	narrow(l.lower, f.lower)
+	design.Round(l.lower, f.Lower)
 	for i := range l.width {
 		if d := l.lower[i*l.width+i]; d-d != 0 {
 			l.lower = nil
@@ -158,7 +160,7 @@ func (l *level) solve(ctx context.Context, dst, v []float64, k, d int, intercept
 	}
 	if l.lower == nil {
 		for i := range l.width {
-			kern.Scale(1/(1+max(0, l.gram.gram[i*l.width+i])), w[i*t:(i+1)*t])
+			kern.Scale(1/(1+max(0, l.gram.Gram[i*l.width+i])), w[i*t:(i+1)*t])
 		}
 		kern.Scale(1/math.Max(l.weight, 1e-300), b)
 	} else {
@@ -168,9 +170,9 @@ func (l *level) solve(ctx context.Context, dst, v []float64, k, d int, intercept
 			}
 		}
 		short := make([]float32, len(w))
-		narrow(short, w)
+		design.Round(short, w)
 		kern.SolveCholesky(ctx, kern.Dense(l.width, l.width, l.width, l.lower), kern.Dense(l.width, t, t, short))
-		widen(w, short)
+		design.Widen(w, short)
 		if intercept {
 			kern.Scale(1/math.Max(l.weight, 1e-300), b)
 			for i, m := range l.mean {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
@@ -15,8 +16,8 @@ const fewAbreast = 4
 type unit struct {
 	*newtonFamily
 	settings []int
-	folds    []int     // that have the classes they need
-	labels   []*labels // of these folds
+	folds    []int            // that have the classes they need
+	labels   []*design.Labels // of these folds
 	outputs  int
 	problems []oneOfMany // setting by setting, fold by fold, output by output
 	seconds  float64     // for each setting and fold
@@ -40,15 +41,15 @@ func (s *newtonFamily) units(ctx context.Context, m *mappedRows, path []int) (un
 		all.outputs = t.outputs
 		all.folds, all.labels = append(all.folds, fold), append(all.labels, l)
 	}
-	n := int64(m.all(1).n)
+	n := int64(m.all(1).N)
 	for from := 0; from < len(path); {
 		to := from + 1
-		for to < len(path) && all.held(n, path[from:to+1]) <= s.Memory {
+		for to < len(path) && all.held(n, path[from:to+1]) <= s.memory() {
 			to++
 		}
 		u := *all
 		u.settings = path[from:to]
-		if len(u.settings)*len(u.folds)*u.outputs < fewAbreast || u.held(n, u.settings) > s.Memory {
+		if len(u.settings)*len(u.folds)*u.outputs < fewAbreast || u.held(n, u.settings) > s.memory() {
 			return nil
 		}
 		units = append(units, &u)
@@ -60,7 +61,7 @@ func (s *newtonFamily) units(ctx context.Context, m *mappedRows, path []int) (un
 // held returns the bytes that settings take together.
 func (u *unit) held(n int64, settings []int) (bytes int64) {
 	for _, i := range settings {
-		k, d := int64(len(u.folds)*u.outputs), int64(u.Settings[i].Width)
+		k, d := int64(len(u.folds)*u.outputs), int64(u.Candidates[i].Width)
 		bytes += 8 * (n*k + 3*d*d)
 	}
 	return bytes + 8*n*int64(len(u.folds)*(1+u.outputs))
@@ -70,7 +71,7 @@ func (u *unit) held(n int64, settings []int) (bytes int64) {
 func (u *unit) wanted() bool {
 	for _, i := range u.settings {
 		for fold := range u.Folds {
-			if u.wants(i, fold) {
+			if u.Wants(i, fold) {
 				return true
 			}
 		}
@@ -92,9 +93,9 @@ func (u *unit) fill(m *mappedRows, n int) {
 		at := 0
 		for _, p := range u.trains[fold] {
 			for r := range u.parts[p] {
-				weights[m.starts[p]+r] = l.weights[at]
+				weights[m.starts[p]+r] = l.Weights[at]
 				for j := range y {
-					if int(l.y[at]) == j+max(0, 2-u.outputs) {
+					if int(l.Y[at]) == j+max(0, 2-u.outputs) {
 						y[j][m.starts[p]+r] = 1
 					}
 				}
@@ -104,12 +105,12 @@ func (u *unit) fill(m *mappedRows, n int) {
 		by[f] = shares{y, slices.Repeat([][]float64{weights}, u.outputs)}
 	}
 	for _, i := range u.settings {
-		c := u.Settings[i].Scale
+		c := u.Candidates[i].Scale
 		loss := u.loss(i)
 		for f := range u.folds {
 			for j := range u.outputs {
 				u.problems = append(u.problems, oneOfMany{loss: loss, y: by[f].y[j], weights: by[f].weights[j],
-					factor: u.newtonFamily.settings[i].C * c * c, width: u.Settings[i].Width})
+					factor: u.newtonFamily.settings[i].C * c * c, width: u.Candidates[i].Width})
 			}
 		}
 	}
@@ -128,7 +129,7 @@ func (u *unit) solve(ctx context.Context, m *mappedRows) error {
 	start := time.Now()
 	first := u.newtonFamily.settings[u.settings[0]]
 	r := m.all(u.width())
-	u.fill(m, r.n)
+	u.fill(m, r.N)
 	a := newAbreast(ctx, r, first.intercept, u.problems)
 	x := make([]float64, a.size())
 	result, err := solve.Newton(a, x, len(u.problems), nil, first.tol, first.maxIter)
@@ -162,7 +163,7 @@ func (u *unit) solve(ctx context.Context, m *mappedRows) error {
 func (u *unit) width() int {
 	most := 0
 	for _, i := range u.settings {
-		most = max(most, u.Settings[i].Width)
+		most = max(most, u.Candidates[i].Width)
 	}
 	return most
 }
@@ -172,18 +173,18 @@ func (u *unit) predict(ctx context.Context, m *mappedRows, f int, x []float64, r
 	fold, t, all := u.folds[f], u.outputs, len(u.problems)
 	models := make([]familyModel, len(u.settings))
 	for k, i := range u.settings {
-		s := u.Settings[i]
+		s := u.Candidates[i]
 		first := (k*len(u.folds) + f) * t
 		part := result
 		part.Values = result.Values[first : first+t]
 		setting := u.newtonFamily.settings[i]
 		report := newtonReport(part, setting.tol)
 		report.Objective /= s.Scale * s.Scale
-		models[k] = familyModel{setting: i, width: s.Width, report: report, err: report.better(setting.C * setting.task(u.labels[f]).bar), seconds: u.seconds, weights: make([]float64, s.Width*t), offset: make([]float64, t)}
+		models[k] = familyModel{setting: i, width: s.Width, report: report, err: report.Better(setting.C * setting.task(u.labels[f]).bar), seconds: u.seconds, weights: make([]float64, s.Width*t), offset: make([]float64, t)}
 		for row := range s.Width {
 			copy(models[k].weights[row*t:(row+1)*t], x[row*all+first:])
 		}
 		copy(models[k].offset, x[min(u.width()*all+first, len(x)):])
 	}
-	return u.score(ctx, m, models, u.labels[f].classes, fold)
+	return u.score(ctx, m, models, u.labels[f].Classes, fold)
 }

@@ -9,9 +9,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/solve"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // objective is Σ s_i·loss(W'x_i + b) + ½‖W‖² as a function of (W, b): a matrix of cols rows and,
@@ -24,7 +25,7 @@ import (
 // become long. Where the matrix would be too large, its diagonal takes its place.
 type objective struct {
 	ctx       context.Context
-	rows      *rows
+	rows      *design.Rows
 	loss      loss
 	outputs   int
 	groups    int
@@ -39,8 +40,8 @@ type objective struct {
 	renew    bool
 	sample   int // every sample-th row
 	patience int // products with the Hessian that cost as much as renewing
-	gram     *moments
-	factor   *factor
+	gram     *leastsquares.Moments
+	factor   *leastsquares.Factor
 	mean     []float64
 	weight   float64
 	diagonal []float64 // with the intercept's at the end
@@ -48,7 +49,7 @@ type objective struct {
 
 var _ solve.Problem = (*objective)(nil)
 
-func newObjective(ctx context.Context, r *rows, l loss, outputs, groups int, intercept bool, y, weights []float64) *objective {
+func newObjective(ctx context.Context, r *design.Rows, l loss, outputs, groups int, intercept bool, y, weights []float64) *objective {
 	o := &objective{ctx: ctx, rows: r, loss: l, outputs: outputs, groups: groups, intercept: intercept, y: y, weights: weights}
 	o.curve = make([]float64, len(y)*outputs)
 	o.plan()
@@ -58,9 +59,9 @@ func newObjective(ctx context.Context, r *rows, l loss, outputs, groups int, int
 // size returns the number of variables, of all outputs together.
 func (o *objective) size() int {
 	if o.intercept {
-		return (o.rows.cols + 1) * o.outputs
+		return (o.rows.Cols + 1) * o.outputs
 	}
-	return o.rows.cols * o.outputs
+	return o.rows.Cols * o.outputs
 }
 
 // Widths up to which the preconditioner is a matrix.
@@ -72,9 +73,9 @@ const (
 // plan chooses the preconditioner by what passes over the data cost beside it.
 func (o *objective) plan() {
 	o.renew = true
-	n, d := float64(len(o.y)), float64(o.rows.cols)
+	n, d := float64(len(o.y)), float64(o.rows.Cols)
 	few := d > widestSparseFactor && n < 0.3*d // n steps of conjugate gradients cost less than a factor
-	if o.rows.sparse && o.rows.cols > widestSparseFactor || o.rows.cols > widestFactor || few {
+	if o.rows.Sparse && o.rows.Cols > widestSparseFactor || o.rows.Cols > widestFactor || few {
 		o.patience = 20
 		return
 	}
@@ -88,7 +89,7 @@ func (o *objective) plan() {
 	}
 	cost := n/float64(o.sample)*d*d + d*d*d/3
 	o.patience = 1 + int(cost/pass)
-	o.gram = newMoments(o.rows.cols, 0, o.intercept)
+	o.gram = leastsquares.NewMoments(o.rows.Cols, 0, o.intercept)
 }
 
 // Advance asks for a new preconditioner when the products the last step took have cost as much.
@@ -96,7 +97,7 @@ func (o *objective) Advance(products int) { o.renew = products > o.patience }
 
 // Noise is what the rounding of rows in single precision, or of sums in double, does to values.
 func (o *objective) Noise() float64 {
-	if o.rows.single {
+	if o.rows.Float32 {
 		return 1e-6
 	}
 	return 1e-12
@@ -105,14 +106,14 @@ func (o *objective) Noise() float64 {
 // Evaluate computes the value of each group and the gradient at x.
 func (o *objective) Evaluate(values, gradient, x []float64) error {
 	o.begin(values, gradient)
-	err := o.rows.again(o.ctx, len(o.y), func(first int, block datasets.Set) error {
+	err := o.rows.Again(o.ctx, len(o.y), func(first int, block datasets.Set) error {
 		n, k := block.Rows(), o.outputs
 		y, weights, curve := o.y[first:first+n], o.weights[first:first+n], o.curve[first*k:(first+n)*k]
 		o.fold(block.X, x, gradient, values, func(values, scores []float64, lo, hi int) {
 			o.loss.evaluate(values, scores, curve[lo*k:hi*k], y[lo:hi], weights[lo:hi])
 		})
-		if !finite(values) || !finite(gradient) {
-			return nameFault(first, block)
+		if !kern.Finite(values) || !kern.Finite(gradient) {
+			return design.NameFault(first, block)
 		}
 		if o.renew {
 			return o.addSample(first, block)
@@ -138,15 +139,15 @@ func (o *objective) begin(values, gradient []float64) {
 	}
 	o.weight = 0
 	if o.gram != nil {
-		o.gram.clear()
+		o.gram.Clear()
 	} else {
-		o.diagonal = make([]float64, o.rows.cols+1)
+		o.diagonal = make([]float64, o.rows.Cols+1)
 	}
 }
 
 // penalise adds ½‖W‖² and its gradient.
 func (o *objective) penalise(values, gradient, x []float64) {
-	d, k := o.rows.cols, o.outputs
+	d, k := o.rows.Cols, o.outputs
 	kern.Axpy(1, x[:d*k], gradient[:d*k])
 	for i, v := range x[:d*k] {
 		values[i%o.groups] += v * v / 2
@@ -157,14 +158,14 @@ func (o *objective) penalise(values, gradient, x []float64) {
 func (o *objective) Hessian(dst, v []float64) error {
 	clear(dst)
 	k := o.outputs
-	err := o.rows.again(o.ctx, len(o.y), func(first int, block datasets.Set) error {
+	err := o.rows.Again(o.ctx, len(o.y), func(first int, block datasets.Set) error {
 		weights, curve := o.weights[first:], o.curve[first*k:]
 		o.fold(block.X, v, dst, nil, func(_, scores []float64, lo, hi int) {
 			o.loss.multiply(scores, curve[lo*k:hi*k], weights[lo:hi])
 		})
 		return nil
 	})
-	kern.Axpy(1, v[:o.rows.cols*k], dst[:o.rows.cols*k])
+	kern.Axpy(1, v[:o.rows.Cols*k], dst[:o.rows.Cols*k])
 	return err
 }
 
@@ -190,40 +191,22 @@ func (o *objective) addSample(first int, block datasets.Set) error {
 		}
 		X, mass = datasets.SelectRows(X, kept), mass[:len(kept)]
 	}
-	if o.gram.add(o.ctx, X, nil, mass) != nil {
-		return nameFault(first, block)
+	if o.gram.Add(o.ctx, X, nil, mass) != nil {
+		return design.NameFault(first, block)
 	}
 	return nil
 }
 
 func (o *objective) addDiagonal(X mat.Matrix, mass []float64) {
-	d := o.rows.cols
+	d := o.rows.Cols
 	o.diagonal[d] += kern.Sum(mass)
-	X = widened(X)
-	for i, s := range mass {
-		switch x := X.(type) {
-		case *sparse.CSR:
-			columns, values := x.Row(i)
-			scale, _ := x.Shared()
-			for p, j := range columns {
-				v := scale
-				if values != nil {
-					v = values[p]
-				}
-				o.diagonal[j] += s * v * v
-			}
-		case *mat.Dense:
-			for j, v := range x.RawRowView(i) {
-				o.diagonal[j] += s * v * v
-			}
-		}
-	}
+	design.AddSquares(o.diagonal, X, mass)
 }
 
 // factorise makes the preconditioner of what was added up. A factor that cannot be had is replaced
 // by its diagonal.
 func (o *objective) factorise() {
-	d := o.rows.cols
+	d := o.rows.Cols
 	o.factor = nil
 	if o.gram == nil {
 		for j := range d {
@@ -232,17 +215,17 @@ func (o *objective) factorise() {
 		o.diagonal[d] = max(o.diagonal[d], 1e-300)
 		return
 	}
-	o.weight = o.gram.weight
+	o.weight = o.gram.Weight
 	if !(o.weight > 0) {
-		o.gram.weight = 1 // no curvature anywhere: the factor is that of I
+		o.gram.Weight = 1 // no curvature anywhere: the factor is that of I
 	}
-	if f, ok := o.gram.factorise(o.ctx, 1); ok {
-		o.factor, o.mean = f, o.gram.mean()
+	if f, ok := o.gram.Factorise(o.ctx, 1); ok {
+		o.factor, o.mean = f, o.gram.Mean()
 		return
 	}
 	o.diagonal = make([]float64, d+1)
 	for j := range d {
-		o.diagonal[j] = 1 + max(0, o.gram.gram[j*d+j])
+		o.diagonal[j] = 1 + max(0, o.gram.Gram[j*d+j])
 	}
 	o.diagonal[d] = max(o.weight, 1e-300)
 }
@@ -250,7 +233,7 @@ func (o *objective) factorise() {
 // Precondition computes dst = M⁻¹·v. With the factor A of the centred rows and an intercept,
 // w = A⁻¹(v_w − x̄·v_b) and b = v_b/Σs − x̄'w solve the system of both.
 func (o *objective) Precondition(dst, v []float64) error {
-	d, k := o.rows.cols, o.outputs
+	d, k := o.rows.Cols, o.outputs
 	copy(dst, v)
 	if o.factor == nil {
 		for i := range dst {
@@ -259,13 +242,13 @@ func (o *objective) Precondition(dst, v []float64) error {
 		return nil
 	}
 	if !o.intercept {
-		return o.factor.solve(o.ctx, dst, k)
+		return o.factor.Solve(o.ctx, dst, k)
 	}
 	w, b := dst[:d*k], dst[d*k:]
 	for i, m := range o.mean {
 		kern.Axpy(-m, b, w[i*k:(i+1)*k])
 	}
-	if err := o.factor.solve(o.ctx, w, k); err != nil {
+	if err := o.factor.Solve(o.ctx, w, k); err != nil {
 		return err
 	}
 	kern.Scale(1/math.Max(o.weight, 1e-300), b)
@@ -277,19 +260,24 @@ func (o *objective) Precondition(dst, v []float64) error {
 
 // minimise runs Newton from zero and returns the weights, cols × outputs, the intercepts, and how
 // it went.
-func (o *objective) minimise(tol float64, maxIter int) (w, intercept []float64, report Report, err error) {
+func (o *objective) minimise(tol float64, maxIter int) (w, intercept []float64, report solve.Report, err error) {
 	x := make([]float64, o.size())
 	result, err := solve.Newton(o, x, o.groups, nil, tol, maxIter)
 	if err = cmp.Or(o.ctx.Err(), err); err != nil { // whatever else there is comes of stopping
-		return nil, nil, Report{}, err
+		return nil, nil, solve.Report{}, err
 	}
-	report = Report{Solver: "newton-cg", Iterations: result.Iterations, Converged: result.Converged, Gradient: result.Gradient,
+	d, k := o.rows.Cols, o.outputs
+	intercept = make([]float64, k)
+	copy(intercept, x[d*k:])
+	return x[:d*k], intercept, newtonReport(result, tol), nil
+}
+
+// newtonReport says how a run went.
+func newtonReport(result solve.NewtonResult, tol float64) solve.Report {
+	report := solve.Report{Solver: "newton-cg", Iterations: result.Iterations, Converged: result.Converged, Gradient: result.Gradient,
 		Objective: kern.Sum(result.Values)}
 	if !result.Converged {
 		report.Warnings = []string{fmt.Sprintf("not converged after %d iterations: the gradient is %.2g of its start, wanted %.2g", result.Iterations, result.Gradient, tol)}
 	}
-	d, k := o.rows.cols, o.outputs
-	intercept = make([]float64, k)
-	copy(intercept, x[d*k:])
-	return x[:d*k], intercept, report, nil
+	return report
 }

@@ -9,60 +9,29 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"github.com/bochner-ml/bochner/param"
 )
 
-// OneOutSweeper predicts, for many settings, every row by the model of all the others, without
-// fitting as often.
-type OneOutSweeper interface {
-	// SweepOneOut calls yield once for every setting with a prediction for each row of the data.
-	// With gcv, residuals are those of generalised cross-validation, which takes all rows to have
-	// the mean leverage, so that the mean squared error is the GCV score. It returns the names of
-	// what was shared, as [Sweeper] does.
-	SweepOneOut(ctx context.Context, data datasets.Set, settings []Estimator, gcv bool,
-		yield func(setting int, held Held) error) (shared []string, err error)
-}
+// errBalancedOneOut is the error of classes that are not known, or whose weights are balanced.
+var errBalancedOneOut = errors.New("leave one out needs the classes' names and weights that do not depend on the rows")
 
-var (
-	_ OneOutSweeper = Ridge{}
-	_ OneOutSweeper = RidgeClassifier{}
-)
-
-// SweepOneOut is exact by [Ridge.LeaveOneOut], which costs nd² for all settings that differ in Alpha
-// only and nd² + d³/3 flops for each.
-func (s Ridge) SweepOneOut(ctx context.Context, data datasets.Set, settings []Estimator, gcv bool,
-	yield func(setting int, held Held) error) ([]string, error) {
-	if err := forNumbers(data.Schema, "ridge"); err != nil {
-		return nil, fmt.Errorf("estimator: ridge: %w", err)
-	}
-	list, err := s.sweepSettings(data, settings)
-	if err != nil {
-		return nil, err
-	}
-	return sweepOneOut(ctx, data, list, gcv, yield)
-}
-
-// SweepOneOut is [Ridge.SweepOneOut] on the codes of the classes. Balanced class weights depend on the row
-// that is left out, and are refused.
-func (s RidgeClassifier) SweepOneOut(ctx context.Context, data datasets.Set, settings []Estimator, gcv bool,
-	yield func(setting int, held Held) error) ([]string, error) {
-	list, err := s.sweepSettings(data, settings)
-	if err != nil {
-		return nil, err
-	}
-	return sweepOneOut(ctx, data, list, gcv, yield)
-}
-
-func sweepOneOut(ctx context.Context, data datasets.Set, settings []sweepSetting, gcv bool, yield func(setting int, held Held) error) ([]string, error) {
+// sweepOneOut predicts each row by the model of all the others, exactly by [Ridge.LeaveOneOut], which costs
+// nd² for all candidates that differ in Alpha only and nd² + d³/3 flops for each. Balanced class weights
+// depend on the row that is left out, and are refused.
+func sweepOneOut(ctx context.Context, b Batch, settings []sweepSetting) ([]string, error) {
 	var keys []string
 	groups := map[string][]int{}
 	for i, s := range settings {
+		if !b.WantsAny(i) {
+			continue
+		}
 		key := fmt.Sprint(s.key, s.ridge.Solver)
 		if err := param.Check(s.Estimator); err != nil || s.alone {
 			if err == nil {
-				err = errors.New("leave one out needs the classes' names and weights that do not depend on the rows")
+				err = errBalancedOneOut
 			}
-			if err := yield(i, Held{Err: fmt.Errorf("estimator: %s: %w", s.name, err)}); err != nil {
+			if err := b.Yield(i, 0, Outcome{Err: fmt.Errorf("estimator: %s: %w", s.name, err)}); err != nil {
 				return nil, err
 			}
 			continue
@@ -77,7 +46,7 @@ func sweepOneOut(ctx context.Context, data datasets.Set, settings []sweepSetting
 		if len(groups[key]) > 1 && shared == nil {
 			shared = []string{"alpha"}
 		}
-		if err := oneOutPath(ctx, data, settings, groups[key], gcv, yield); err != nil {
+		if err := oneOutPath(ctx, b, settings, groups[key]); err != nil {
 			return nil, err
 		}
 	}
@@ -85,16 +54,16 @@ func sweepOneOut(ctx context.Context, data datasets.Set, settings []sweepSetting
 }
 
 // oneOutPath does settings that differ in alpha.
-func oneOutPath(ctx context.Context, data datasets.Set, settings []sweepSetting, members []int, gcv bool, yield func(setting int, held Held) error) error {
+func oneOutPath(ctx context.Context, b Batch, settings []sweepSetting, members []int) error {
 	start := time.Now()
 	first := settings[members[0]]
-	path, y, err := first.leaveOneOut(ctx, data, settings, members)
+	path, y, err := first.leaveOneOut(ctx, b.Data, settings, members)
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err != nil && len(members) > 1 { // each says for itself whether that is its fault
 		for _, i := range members {
-			if err := oneOutPath(ctx, data, settings, []int{i}, gcv, yield); err != nil {
+			if err := oneOutPath(ctx, b, settings, []int{i}); err != nil {
 				return err
 			}
 		}
@@ -102,19 +71,19 @@ func oneOutPath(ctx context.Context, data datasets.Set, settings []sweepSetting,
 	}
 	seconds := time.Since(start).Seconds() / float64(len(members))
 	for k, i := range members {
-		held := Held{Seconds: seconds, Report: Report{Solver: "cholesky", Converged: true}}
+		out := Outcome{Seconds: seconds, Report: Report{Solver: "cholesky", Converged: true}}
 		if err == nil {
 			scores := path.Predictions[k]
-			if gcv {
-				scores = path.even(k, y)
+			if b.GCV {
+				scores = path.Even(k, y)
 			}
 			_, t := scores.Dims()
-			held.Prediction, err = Predict(ctx, settings[i].dress(passOn(t)), scores)
+			out.Prediction, err = Predict(ctx, settings[i].dress(passOn(t)), scores)
 		}
 		if err != nil {
-			held = Held{Seconds: seconds, Err: fmt.Errorf("estimator: %s: leave one out: %w", first.name, err)}
+			out = Outcome{Seconds: seconds, Err: fmt.Errorf("estimator: %s: leave one out: %w", first.name, err)}
 		}
-		if err := yield(i, held); err != nil {
+		if err := b.Yield(i, 0, out); err != nil {
 			return err
 		}
 	}
@@ -122,16 +91,16 @@ func oneOutPath(ctx context.Context, data datasets.Set, settings []sweepSetting,
 }
 
 // leaveOneOut returns the path of the members' alphas and the targets it is about.
-func (s sweepSetting) leaveOneOut(ctx context.Context, data datasets.Set, settings []sweepSetting, members []int) (*LeaveOneOut, []float64, error) {
+func (s sweepSetting) leaveOneOut(ctx context.Context, data datasets.Set, settings []sweepSetting, members []int) (*leastsquares.OneOut, []float64, error) {
 	p, err := s.problem(nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	y, t, err := p.targets(0, data)
+	y, t, err := p.Targets(0, data)
 	if err != nil {
 		return nil, nil, err
 	}
-	if data.Weights, err = p.weights(0, data); err != nil {
+	if data.Weights, err = p.Weights(0, data); err != nil {
 		return nil, nil, err
 	}
 	data.Y, data.Targets = nil, mat.NewDense(data.Rows(), t, y)
@@ -139,7 +108,7 @@ func (s sweepSetting) leaveOneOut(ctx context.Context, data datasets.Set, settin
 	for k, i := range members {
 		alphas[k] = settings[i].ridge.Alpha
 	}
-	path, err := s.ridge.leaveOneOut(ctx, data, alphas)
+	path, err := leastsquares.LeaveOneOut(ctx, leastsquares.Ridge(s.ridge), data, alphas)
 	return path, y, err
 }
 

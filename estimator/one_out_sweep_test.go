@@ -45,9 +45,9 @@ func TestSweepOneOutIsFittingWithoutEachRow(t *testing.T) {
 			"ridge":            {datasets.Set{X: x, Y: y, Weights: weights}, []estimator.Estimator{a, b}},
 			"ridge_classifier": {datasets.Set{X: x, Y: classes, Schema: schema}, []estimator.Estimator{c}},
 		} {
-			got := map[int]estimator.Held{}
-			sweeper := job.settings[0].(estimator.OneOutSweeper)
-			_, err := sweeper.SweepOneOut(ctx, job.data, job.settings, false, func(k int, held estimator.Held) error { got[k] = held; return nil })
+			got := map[int]estimator.Outcome{}
+			sweeper := job.settings[0].(estimator.BatchFitter)
+			_, err := sweeper.FitBatch(ctx, oneOut(job.data, job.settings, false, func(k int, held estimator.Outcome) error { got[k] = held; return nil }))
 			if err != nil || len(got) != len(job.settings) {
 				t.Fatalf("%s: %d results, %v", what, len(got), err)
 			}
@@ -86,7 +86,7 @@ func TestSweepOneOutByGCV(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.SweepOneOut(ctx, datasets.Set{X: x, Y: y}, []estimator.Estimator{s}, true, func(_ int, held estimator.Held) error {
+	_, err = s.FitBatch(ctx, oneOut(datasets.Set{X: x, Y: y}, []estimator.Estimator{s}, true, func(_ int, held estimator.Outcome) error {
 		mse := 0.0
 		for i, v := range held.Values {
 			mse += (v - y[i]) * (v - y[i]) / n
@@ -95,7 +95,7 @@ func TestSweepOneOutByGCV(t *testing.T) {
 			t.Errorf("mean squared error %v, GCV %v", mse, path.GCV[0])
 		}
 		return nil
-	})
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestSweepOneOutYieldsErrors(t *testing.T) {
 	y := []float64{1, 2, 3, 3, 2, 1}
 	settings := ridges(0, 1)
 	failed := 0
-	_, err := estimator.NewRidge().SweepOneOut(context.Background(), datasets.Set{X: x, Y: y}, settings, false, func(k int, held estimator.Held) error {
+	_, err := estimator.NewRidge().FitBatch(context.Background(), oneOut(datasets.Set{X: x, Y: y}, settings, false, func(k int, held estimator.Outcome) error {
 		if (held.Err != nil) != (k < 2) {
 			t.Errorf("setting %d: %v", k, held.Err)
 		}
@@ -115,8 +115,18 @@ func TestSweepOneOutYieldsErrors(t *testing.T) {
 			failed++
 		}
 		return nil
-	})
+	}))
 	if err != nil || failed != 2 {
 		t.Errorf("%d failed, %v", failed, err)
 	}
+}
+
+// oneOut is a batch that leaves one out.
+func oneOut(data datasets.Set, settings []estimator.Estimator, gcv bool, yield func(setting int, out estimator.Outcome) error) estimator.Batch {
+	all := make([]int, data.Rows())
+	for i := range all {
+		all[i] = i
+	}
+	return estimator.Batch{Data: data, Folds: []datasets.Fold{{Train: all, Test: all}}, Candidates: estimator.Candidates(settings...), OneOut: true, GCV: gcv,
+		Yield: func(k, _ int, out estimator.Outcome) error { return yield(k, out) }}
 }

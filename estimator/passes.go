@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/pass"
 	"github.com/bochner-ml/bochner/model"
 )
@@ -59,7 +59,7 @@ func begin(ctx context.Context, name string, spec any, schema datasets.Schema, c
 	if len(schema.Columns) != 0 && len(schema.Columns) != cols {
 		return nil, fmt.Errorf("%s: the schema names %d columns, the rows have %d", name, len(schema.Columns), cols)
 	}
-	if err := allNumeric(schema); err != nil {
+	if err := design.AllNumeric(schema); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if err := ctx.Err(); err != nil {
@@ -93,7 +93,7 @@ func (l *learning) Add(ctx context.Context, first int, block datasets.Set) error
 	if block.Cols() != l.cols {
 		return l.wrong(fmt.Errorf("row %d: %d columns, wanted %d", first, block.Cols(), l.cols))
 	}
-	block.X, block.Schema = native(block.X), l.schema
+	block.X, block.Schema = design.Native(block.X), l.schema
 	return l.wrong(l.sums.add(ctx, first, block))
 }
 
@@ -126,72 +126,3 @@ func (l *learning) State(s *model.State) { l.sums.state(s) }
 
 // errOtherRows says that a pass has not read the rows of the one before.
 var errOtherRows = errors.New("these are not the rows of the pass before")
-
-// blockSource reads rows as the source of a pass.
-type blockSource struct{ *rows }
-
-func (b blockSource) Schema() datasets.Schema { return b.schema }
-func (b blockSource) Dims() (n, cols int)     { return b.n, b.cols }
-func (b blockSource) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
-	return b.each(ctx, func(_ int, block datasets.Set) error { return yield(block) })
-}
-
-// state carries the moments of any number of targets, of which those of most at most.
-func (m *moments) state(s *model.State) {
-	shifted := m.shift != nil
-	s.Bool("centred", &m.centred)
-	s.Bool("single", &m.single)
-	s.Int("rows", &m.rows)
-	s.Float("weight", &m.weight)
-	s.Bool("shifted", &shifted)
-	s.Int("targets", &m.targets)
-	d, t := m.cols, m.targets
-	if s.Err() != nil {
-		return
-	}
-	if s.Require(m.rows > 0 && pass.Count(m.weight), "there are no rows"); t < 0 || t > 1<<20 {
-		s.Fail("%d targets", t)
-		return
-	}
-	if shifted {
-		pass.Floats(s, "shift", &m.shift, d, pass.Finite)
-	}
-	pass.Floats(s, "target_shift", &m.targetShift, t, pass.Finite)
-	pass.Floats(s, "sum", &m.sum, d, pass.Finite)
-	pass.Floats(s, "target_sum", &m.targetSum, t, pass.Finite)
-	pass.Floats(s, "gram", &m.gram, d*d, pass.Finite)
-	pass.Floats(s, "cross", &m.cross, d*t, pass.Finite)
-	pass.Floats(s, "squares", &m.squares, t, pass.Finite)
-}
-
-// readMoments returns a place to read moments of rows into.
-func readMoments(cols int) *moments { return &moments{cols: cols} }
-
-// state carries a factor of cols × cols.
-func (f *factor) state(s *model.State, cols int) {
-	f.cols = cols
-	fixed := make([]int, len(f.fixed))
-	for i, is := range f.fixed {
-		if is {
-			fixed[i] = 1
-		}
-	}
-	pass.Floats(s, "lower", &f.lower, cols*cols, pass.Finite)
-	s.Float("left", &f.left)
-	pass.Ints(s, "fixed", &fixed, cols, 0)
-	if s.Reading() && s.Err() == nil {
-		f.fixed = make([]bool, cols)
-		for i, v := range fixed {
-			f.fixed[i] = v != 0
-		}
-	}
-}
-
-// clone returns a copy with arrays of its own.
-func (m *moments) clone() *moments {
-	out := *m
-	out.shift, out.targetShift = slices.Clone(m.shift), slices.Clone(m.targetShift)
-	out.sum, out.targetSum = slices.Clone(m.sum), slices.Clone(m.targetSum)
-	out.gram, out.cross, out.squares = slices.Clone(m.gram), slices.Clone(m.cross), slices.Clone(m.squares)
-	return &out
-}

@@ -9,7 +9,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -54,13 +56,13 @@ func (s Ridge) posterior(ctx context.Context, data datasets.Source, noise float6
 	if s.Alpha == 0 || !(noise > 0) || math.IsInf(noise, 0) {
 		return nil, fmt.Errorf("alpha %v and noise %v, wanted numbers > 0", s.Alpha, noise)
 	}
-	r, err := sourceRows(ctx, data)
+	r, err := design.OfSource(ctx, data)
 	if err != nil {
 		return nil, err
 	}
 	rows, logWeights := 0, 0.0
 	watched := func(first int, block datasets.Set) ([]float64, int, error) {
-		y, count, err := blockTargets(first, block)
+		y, count, err := design.BlockTargets(first, block)
 		if err == nil && count != 1 {
 			err = fmt.Errorf("%d targets, wanted one", count)
 		}
@@ -74,39 +76,16 @@ func (s Ridge) posterior(ctx context.Context, data datasets.Source, noise float6
 		}
 		return y, count, err
 	}
-	m, err := s.problem(r, watched, blockWeights).moments(ctx)
+	m, err := leastsquares.NewProblem(leastsquares.Ridge(s), r, watched, design.BlockWeights).Moments(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return m.posterior(ctx, s.Alpha, noise, rows, logWeights)
-}
-
-func (m *moments) posterior(ctx context.Context, alpha, noise float64, rows int, logWeights float64) (*Posterior, error) {
-	f, ok := m.factorise(ctx, alpha)
-	if !ok {
-		return nil, fmt.Errorf("alpha %v is too small beside the inputs", alpha)
-	}
-	right := m.rightSide()
-	w := append([]float64(nil), right...)
-	f.solve(ctx, w, 1)
-	misfit := max(0, m.spread()-kern.Dot(w, right))
-	fitted, err := newLinear(w, intercepts(w, m.mean(), m.targetMean()), Report{Solver: "cholesky", Converged: true, Objective: misfit})
+	out, err := m.Posterior(ctx, s.Alpha, noise, rows, logWeights)
 	if err != nil {
 		return nil, err
 	}
-	p := &Posterior{linear: fitted, noise: noise, mean: m.mean(), lower: mat.NewDense(m.cols, m.cols, f.lower)}
-	// With C = noise·(S⁻¹ + XX'/alpha), the covariance of y, log|C| is by the determinant lemma
-	// n·log noise − Σ log s + log|X'SX + alpha·I| − d·log alpha, and y'C⁻¹y is misfit/noise. A flat
-	// prior on the intercept integrates exp(−b²·1'C⁻¹1/2) out.
-	n := float64(rows)
-	logC := n*math.Log(noise) - logWeights + f.logDeterminant() - float64(m.cols)*math.Log(alpha)
-	if m.centred {
-		p.weight = m.weight
-		logC += math.Log(m.weight) - math.Log(noise)
-		n--
-	}
-	p.evidence = -(misfit/noise + logC + n*math.Log(2*math.Pi)) / 2
-	return p, nil
+	return &Posterior{linear: newLinear(out.Linear), noise: noise, evidence: out.Evidence, mean: out.Mean, weight: out.Weight,
+		lower: mat.NewDense(m.Cols, m.Cols, out.Lower)}, nil
 }
 
 // LogMarginalLikelihood returns the log density of the training targets, all unknowns integrated
@@ -143,10 +122,10 @@ func (p *Posterior) PredictStd(ctx context.Context, X mat.Matrix) (mean, std []f
 		m := min(tile, n-lo)
 		x := kern.Dense(m, d, d, hold[:m*d])
 		for i := range m {
-			writeRow(x.Row(i), X, lo+i)
+			design.WriteRow(x.Row(i), X, lo+i)
 			kern.Axpy(-1, p.mean, x.Row(i))
 		}
-		if err := kern.SolveLower(ctx, view(p.lower), x.T()); err != nil {
+		if err := kern.SolveLower(ctx, design.View(p.lower), x.T()); err != nil {
 			return nil, nil, err
 		}
 		for i := range m {
@@ -157,7 +136,7 @@ func (p *Posterior) PredictStd(ctx context.Context, X mat.Matrix) (mean, std []f
 			std[lo+i] = math.Sqrt(p.noise * variance)
 		}
 	}
-	if !finite(std) {
+	if !kern.Finite(std) {
 		return nil, nil, fmt.Errorf("estimator: the inputs are too large to predict from")
 	}
 	return mean, std, nil
@@ -184,5 +163,5 @@ func (p *Posterior) State(s *model.State) {
 	for i := range d {
 		s.Require(p.lower.At(i, i) > 0, "the factor of the posterior is singular")
 	}
-	s.Require(p.noise > 0 && finite([]float64{p.noise, p.weight, p.evidence}) && finite(p.mean) && finite(p.lower.RawMatrix().Data), "the posterior has numbers that are not finite")
+	s.Require(p.noise > 0 && kern.Finite([]float64{p.noise, p.weight, p.evidence}) && kern.Finite(p.mean) && kern.Finite(p.lower.RawMatrix().Data), "the posterior has numbers that are not finite")
 }

@@ -3,15 +3,14 @@ package estimator
 import (
 	"slices"
 
+	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"gonum.org/v1/gonum/mat"
-
-	"github.com/bochner-ml/bochner/internal/kern"
 )
 
 // refine improves the rough models of a group, of all folds and settings together: each pass maps
 // the rows once. Models that do not converge lose their weights.
 func (s *ridgeFamily) refine(g *ridgeGroup) error {
-	for range refinements {
+	for range leastsquares.Refinements {
 		r := newFamilyGradient(g)
 		if len(r.columns) == 0 {
 			return nil
@@ -37,7 +36,7 @@ func (s *ridgeFamily) refine(g *ridgeGroup) error {
 type familyGradient struct {
 	targets int
 	columns []familyColumn
-	first   []*gradient // by fold, nil for one without rough models
+	first   []*leastsquares.Gradient // by fold, nil for one without rough models
 	of      [][]familyColumn
 }
 
@@ -47,7 +46,7 @@ type familyColumn struct {
 }
 
 func newFamilyGradient(g *ridgeGroup) *familyGradient {
-	r := &familyGradient{first: make([]*gradient, len(g.models)), of: make([][]familyColumn, len(g.models))}
+	r := &familyGradient{first: make([]*leastsquares.Gradient, len(g.models)), of: make([][]familyColumn, len(g.models))}
 	for fold, models := range g.models {
 		for k, m := range models {
 			if m.rough {
@@ -57,7 +56,7 @@ func newFamilyGradient(g *ridgeGroup) *familyGradient {
 			}
 		}
 		if n := len(r.of[fold]); n > 0 {
-			r.first[fold] = newGradient(g.width, n*r.targets)
+			r.first[fold] = leastsquares.NewGradient(g.width, n*r.targets)
 		}
 	}
 	return r
@@ -75,14 +74,14 @@ func (s *ridgeFamily) addGradient(g *ridgeGroup, r *familyGradient) error {
 		}
 		for lo := 0; lo < len(list); lo += familyTile {
 			block := s.Data.Select(list[lo:min(lo+familyTile, len(list))])
-			y, t, sample, err := g.problem.block(0, block)
+			y, t, sample, err := g.problem.Block(0, block)
 			if err != nil {
 				return err
 			}
 			err = s.each([]*ridgeGroup{g}, block.X, func(_ int, Z *mat.Dense) error {
 				for fold, gradient := range r.first {
 					if gradient != nil && slices.Contains(s.trains[fold], p) {
-						gradient.add(Z, repeated(y, t, gradient.columns/t), weights[fold], offsets[fold], sample)
+						gradient.Add(Z, repeated(y, t, gradient.Columns/t), weights[fold], offsets[fold], sample)
 					}
 				}
 				return nil
@@ -123,7 +122,7 @@ func (r *familyGradient) pack(g *ridgeGroup, fold int) (weights, offsets []float
 
 // step moves the rough models by their gradients; those that are done are rough no more.
 func (s *ridgeFamily) step(g *ridgeGroup, r *familyGradient) error {
-	wide := &moments{}
+	wide := &leastsquares.Moments{}
 	for fold, gradient := range r.first {
 		if gradient == nil {
 			continue
@@ -134,7 +133,14 @@ func (s *ridgeFamily) step(g *ridgeGroup, r *familyGradient) error {
 			list[at] = g.models[fold][c.model]
 			list[at].column = at * r.targets
 		}
-		if err := s.byWidth(list, wide, func(p *ridgePath, m *familyModel) { p.refine(m, gradient) }); err != nil {
+		if err := s.byWidth(list, wide, func(p *leastsquares.Path, m *familyModel) {
+			var ok bool
+			if m.rough, ok = p.Refine(m.weights, gradient, m.column, m.alpha); !ok {
+				m.weights = nil
+				return
+			}
+			m.finish(p)
+		}); err != nil {
 			return err
 		}
 		for at, c := range r.of[fold] {
@@ -142,19 +148,4 @@ func (s *ridgeFamily) step(g *ridgeGroup, r *familyGradient) error {
 		}
 	}
 	return nil
-}
-
-// refine moves a model by its gradient.
-func (p *ridgePath) refine(m *familyModel, g *gradient) {
-	hold := borrow[float64](p.cols * p.cols)
-	defer hold.release()
-	if !p.factorise(hold.list, m.alpha) {
-		m.weights, m.rough = nil, false
-		return
-	}
-	step, size := g.step(m.weights, m.column, p.spreads, p.mean, m.alpha, func(b []float64) { p.back(hold.list, b) })
-	kern.Axpy(1, step, m.weights)
-	_, left := precisionOf(false).roughness(m.weights, p.spreads, p.trace, leastPivot(hold.list, p.cols))
-	m.rough = !refined(left*size, visible)
-	m.finish(p)
 }

@@ -1,14 +1,12 @@
 package estimator
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -63,7 +61,7 @@ func (s *Ridge) Params(l *param.List) {
 
 // Fit learns from data in memory; the result is a [*FittedLinear].
 func (s Ridge) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
-	r, err := setRows(data)
+	r, err := design.OfSet(data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
@@ -72,175 +70,32 @@ func (s Ridge) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 
 // FitSource learns from a stream; the result is a [*FittedLinear].
 func (s Ridge) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
-	r, err := sourceRows(ctx, data)
+	r, err := design.OfSource(ctx, data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
 	return s.fit(ctx, r)
 }
 
-func (s Ridge) fit(ctx context.Context, r *rows) (Predictor, error) {
+func (s Ridge) fit(ctx context.Context, r *design.Rows) (Predictor, error) {
 	if err := param.CheckFit(s); err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
-	if err := forNumbers(r.schema, "ridge"); err != nil {
+	if err := forNumbers(r.Schema, "ridge"); err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
-	if err := room(s, r.shape(r.n, r.targets())); err != nil {
+	if err := room(s, r.Shape(r.N, r.Targets())); err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
-	model, err := s.problem(r, blockTargets, blockWeights).solve(ctx)
+	model, err := leastsquares.NewProblem(leastsquares.Ridge(s), r, design.BlockTargets, design.BlockWeights).Solve(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
-	return &FittedLinear{model}, nil
-}
-
-// Widths up to which a Gram matrix is formed.
-const (
-	widestGram       = 16384
-	widestSparseGram = 1024
-)
-
-// way returns the solver for a shape.
-func (s Ridge) way(n, d int, isSparse bool) string {
-	switch {
-	case s.Solver != "auto":
-		return s.Solver
-	case isSparse && d > widestSparseGram, d > widestGram && (n < 0 || n > widestGram):
-		return "cg"
-	case n >= 0 && n < d:
-		return "dual"
-	}
-	return "cholesky"
-}
-
-// ridgeProblem is a ridge regression on targets and weights that functions make of each block.
-type ridgeProblem struct {
-	Ridge
-	rows    *rows
-	targets targetsOf
-	weights weightsOf
-}
-
-// targetsOf returns the targets of a block that begins at row first, rows × count.
-type targetsOf func(first int, block datasets.Set) (y []float64, count int, err error)
-
-// weightsOf returns the weights of a block that begins at row first, nil for ones.
-type weightsOf func(first int, block datasets.Set) ([]float64, error)
-
-func (s Ridge) problem(r *rows, targets targetsOf, weights weightsOf) *ridgeProblem {
-	return &ridgeProblem{Ridge: s, rows: r, targets: targets, weights: weights}
-}
-
-// block returns the targets and the weights of a block.
-func (p *ridgeProblem) block(first int, block datasets.Set) (y []float64, count int, weights []float64, err error) {
-	if y, count, err = p.targets(first, block); err != nil {
-		return nil, 0, nil, err
-	}
-	weights, err = p.weights(first, block)
-	return y, count, weights, err
+	return &FittedLinear{newLinear(model)}, nil
 }
 
 // ReadsOnce reports whether a fit to rows×cols dense inputs reads a stream once, but for its first
 // block and for refining an ill-conditioned solution; rows is −1 where that is unknown.
-func (s Ridge) ReadsOnce(rows, cols int) bool { return s.way(rows, cols, false) == "cholesky" }
-
-func (p *ridgeProblem) solve(ctx context.Context) (linear, error) {
-	model, err := p.bySolver(ctx)
-	if err = cmp.Or(ctx.Err(), err); err != nil { // whatever else there is comes of stopping
-		return linear{}, err
-	}
-	return model, nil
-}
-
-func (p *ridgeProblem) bySolver(ctx context.Context) (linear, error) {
-	switch way := p.way(p.rows.n, p.rows.cols, p.rows.sparse); way {
-	case "dual":
-		return p.dual(ctx)
-	case "cg":
-		return p.cg(ctx)
-	}
-	return p.byPasses(ctx)
-}
-
-// moments adds up all blocks.
-func (p *ridgeProblem) moments(ctx context.Context) (*moments, error) {
-	var m *moments
-	err := p.rows.each(ctx, func(first int, block datasets.Set) error {
-		y, count, weights, err := p.block(first, block)
-		if err != nil {
-			return err
-		}
-		if m == nil {
-			m = newMoments(p.rows.cols, count, p.Intercept)
-		}
-		if count != m.targets {
-			return fmt.Errorf("rows from %d: %d targets, wanted %d", first, count, m.targets)
-		}
-		if m.add(ctx, block.X, y, weights) != nil {
-			return nameFault(first, block)
-		}
-		return nil
-	})
-	switch {
-	case err != nil:
-		return nil, err
-	case m == nil:
-		return nil, fmt.Errorf("%w: no rows", datasets.ErrEmpty)
-	case m.weight == 0:
-		return nil, errors.New("every weight is 0")
-	}
-	return m, nil
-}
-
-// ridge solves for the sums of the rows.
-func (p *ridgeProblem) ridge(ctx context.Context, m *moments) (linear, error) {
-	w, _, report, err := p.solution(ctx, m)
-	if err != nil {
-		return linear{}, err
-	}
-	if m.single {
-		report.warnOfBlur(p.Alpha, blur(w, m.meanSquares(m.cols), m.spreads(), m.weight))
-	}
-	report.Objective = max(0, m.spread()-kern.Dot(w, m.rightSide()))
-	return newLinear(w, intercepts(w, m.mean(), m.targetMean()), report)
-}
-
-func singularWarning(alpha float64, rank, of int) string {
-	return fmt.Sprintf("with alpha %v the system is singular (rank %d of %d): the solution of least norm was taken", alpha, rank, of)
-}
-
-// intercepts returns ȳ − w'x̄ for each target.
-func intercepts(w, mean, targetMean []float64) []float64 {
-	t := len(targetMean)
-	out := slices.Clone(targetMean)
-	for i, v := range mean {
-		kern.Axpy(-v, w[i*t:(i+1)*t], out)
-	}
-	return out
-}
-
-// dual solves by the matrix K = S^½(X−x̄)(X−x̄)'S^½: w = (X−x̄)'S^½(K + alpha·I)⁻¹S^½(y−ȳ).
-func (p *ridgeProblem) dual(ctx context.Context) (linear, error) {
-	d, err := p.centred(ctx)
-	if err != nil {
-		return linear{}, err
-	}
-	w, report, err := p.dualSolution(ctx, d)
-	if err != nil {
-		return linear{}, err
-	}
-	if p.rows.single {
-		report.warnOfBlur(p.Alpha, blur(w, d.meanSquares(), d.spreads(), d.total))
-	}
-	rest := d.residuals(w)
-	report.Objective = kern.Dot(rest, rest) + p.Alpha*kern.Dot(w, w)
-	return newLinear(w, intercepts(w, d.mean, d.targetMean), report)
-}
-
-func addDiagonal(a []float64, n int, v float64) {
-	for i := range n {
-		a[i*n+i] += v
-	}
+func (s Ridge) ReadsOnce(rows, cols int) bool {
+	return leastsquares.Ridge(s).Way(rows, cols, false) == "cholesky"
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
+	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -46,7 +49,7 @@ func (s *RidgeClassifier) Params(l *param.List) {
 
 // Fit learns from data in memory; the result is a [*FittedLinearClassifier].
 func (s RidgeClassifier) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
-	r, err := setRows(data)
+	r, err := design.OfSet(data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: ridge_classifier: %w", err)
 	}
@@ -55,7 +58,7 @@ func (s RidgeClassifier) Fit(ctx context.Context, data datasets.Set) (Predictor,
 
 // FitSource learns from a stream; the result is a [*FittedLinearClassifier].
 func (s RidgeClassifier) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
-	r, err := sourceRows(ctx, data)
+	r, err := design.OfSource(ctx, data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: ridge_classifier: %w", err)
 	}
@@ -66,7 +69,7 @@ func (s RidgeClassifier) ridge() Ridge {
 	return Ridge{Alpha: s.Alpha, Intercept: s.Intercept, Solver: s.Solver, Tol: s.Tol, MaxIter: s.MaxIter}
 }
 
-func (s RidgeClassifier) fit(ctx context.Context, r *rows) (Predictor, error) {
+func (s RidgeClassifier) fit(ctx context.Context, r *design.Rows) (Predictor, error) {
 	if err := param.CheckFit(s); err != nil {
 		return nil, fmt.Errorf("estimator: ridge_classifier: %w", err)
 	}
@@ -74,7 +77,7 @@ func (s RidgeClassifier) fit(ctx context.Context, r *rows) (Predictor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("estimator: ridge_classifier: %w", err)
 	}
-	return &FittedLinearClassifier{linear: model, classes: classes}, nil
+	return &FittedLinearClassifier{linear: newLinear(model), classes: classes}, nil
 }
 
 // ReadsOnce reports whether a fit to rows×cols dense inputs of classes that the schema names reads a
@@ -84,69 +87,69 @@ func (s RidgeClassifier) ReadsOnce(rows, cols int) bool {
 	return !s.ClassWeight.Balanced && s.ridge().ReadsOnce(rows, cols)
 }
 
-func (s RidgeClassifier) solve(ctx context.Context, r *rows) (linear, []string, error) {
-	if known := r.schema.Classes(); r.set == nil && len(known) > 0 && !s.ClassWeight.Balanced {
+func (s RidgeClassifier) solve(ctx context.Context, r *design.Rows) (solve.Linear, []string, error) {
+	if known := r.Schema.Classes(); r.Set == nil && len(known) > 0 && !s.ClassWeight.Balanced {
 		return s.solveOnce(ctx, r, known)
 	}
-	l, err := r.readClasses(ctx, s.ClassWeight)
+	l, err := r.ReadClasses(ctx, s.ClassWeight.factors)
 	if err == nil {
-		err = room(s, r.shape(len(l.y), l.outputs()))
+		err = room(s, r.Shape(len(l.Y), l.Outputs()))
 	}
 	if err != nil {
-		return linear{}, nil, err
+		return solve.Linear{}, nil, err
 	}
 	codes := func(first int, block datasets.Set) ([]float64, int, error) {
-		return l.signs(make([]float64, block.Rows()*l.outputs()), first), l.outputs(), nil
+		return l.Signs(make([]float64, block.Rows()*l.Outputs()), first), l.Outputs(), nil
 	}
 	weights := func(first int, block datasets.Set) ([]float64, error) {
-		return l.weights[first : first+block.Rows()], nil
+		return l.Weights[first : first+block.Rows()], nil
 	}
-	model, err := s.ridge().problem(r.known(len(l.y)), codes, weights).solve(ctx)
-	return model, l.classes, err
+	model, err := leastsquares.NewProblem(leastsquares.Ridge(s.ridge()), r.Known(len(l.Y)), codes, weights).Solve(ctx)
+	return model, l.Classes, err
 }
 
 // solveOnce makes codes and weights of each block as it comes.
-func (s RidgeClassifier) solveOnce(ctx context.Context, r *rows, classes []string) (linear, []string, error) {
-	if err := room(s, r.shape(r.n, r.schema.Outputs())); err != nil {
-		return linear{}, nil, err
+func (s RidgeClassifier) solveOnce(ctx context.Context, r *design.Rows, classes []string) (solve.Linear, []string, error) {
+	if err := room(s, r.Shape(r.N, r.Schema.Outputs())); err != nil {
+		return solve.Linear{}, nil, err
 	}
 	p, mass, err := s.coded(r, classes)
 	if err != nil {
-		return linear{}, nil, err
+		return solve.Linear{}, nil, err
 	}
-	model, err := p.solve(ctx)
+	model, err := p.Solve(ctx)
 	if err != nil {
-		return linear{}, nil, err
+		return solve.Linear{}, nil, err
 	}
-	return model, classes, severalClasses(classes, mass)
+	return model, classes, design.SeveralClasses(classes, mass)
 }
 
 // coded returns the regression on the codes of classes, whose weights are not to be balanced, and
 // where it adds up the weight of each class.
-func (s RidgeClassifier) coded(r *rows, classes []string) (p *ridgeProblem, mass []float64, err error) {
+func (s RidgeClassifier) coded(r *design.Rows, classes []string) (p *leastsquares.Problem, mass []float64, err error) {
 	mass = make([]float64, len(classes))
 	factors, err := s.ClassWeight.factors(classes, mass, len(classes))
 	if err != nil {
 		return nil, nil, err
 	}
 	codes := func(first int, block datasets.Set) ([]float64, int, error) {
-		l, err := blockLabels(first, block, classes)
+		l, err := design.BlockLabels(first, block, classes)
 		if err != nil {
 			return nil, 0, err
 		}
-		return l.signs(make([]float64, block.Rows()*l.outputs()), 0), l.outputs(), nil
+		return l.Signs(make([]float64, block.Rows()*l.Outputs()), 0), l.Outputs(), nil
 	}
 	weights := func(first int, block datasets.Set) ([]float64, error) {
-		given, err := blockWeights(first, block)
+		given, err := design.BlockWeights(first, block)
 		if err != nil {
 			return nil, err
 		}
-		l, err := blockLabels(first, block, classes)
+		l, err := design.BlockLabels(first, block, classes)
 		if err != nil {
 			return nil, err
 		}
 		out := make([]float64, block.Rows())
-		for i, y := range l.y {
+		for i, y := range l.Y {
 			out[i] = 1
 			if given != nil {
 				out[i] = given[i]
@@ -158,5 +161,5 @@ func (s RidgeClassifier) coded(r *rows, classes []string) (p *ridgeProblem, mass
 		}
 		return out, nil
 	}
-	return s.ridge().problem(r, codes, weights), mass, nil
+	return leastsquares.NewProblem(leastsquares.Ridge(s.ridge()), r, codes, weights), mass, nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
 )
 
 // Start begins the pass of sums, or, where the schema names no classes or their weights are to be balanced,
@@ -31,28 +33,27 @@ func (s RidgeClassifier) sums(cols int, c *counts) (*ridgeSums, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := s.ridge().sums(cols, nil)
-	out.classes = c.classes()
+	out := &ridgeSums{classes: c.classes()}
 	if c.rows == 0 {
 		out.mass = make([]float64, len(out.classes))
 	}
-	out.block = codedBlocks(out.classes, factors)
+	out.Sums = leastsquares.NewSums(leastsquares.Ridge(s.ridge()), cols, codedBlocks(out.classes, factors))
 	return out, nil
 }
 
 // codedBlocks returns the ±1 codes of the classes of a block, and the weights of its rows.
-func codedBlocks(classes []string, factors []float64) blockOf {
+func codedBlocks(classes []string, factors []float64) func(first int, block datasets.Set) ([]float64, int, []float64, error) {
 	return func(first int, block datasets.Set) ([]float64, int, []float64, error) {
-		given, err := blockWeights(first, block)
+		given, err := design.BlockWeights(first, block)
 		if err != nil {
 			return nil, 0, nil, err
 		}
-		l, err := blockLabels(first, block, classes)
+		l, err := design.BlockLabels(first, block, classes)
 		if err != nil {
 			return nil, 0, nil, block.Locate(err, first)
 		}
-		weights := make([]float64, len(l.y))
-		for i, y := range l.y {
+		weights := make([]float64, len(l.Y))
+		for i, y := range l.Y {
 			weights[i] = 1
 			if given != nil {
 				weights[i] = given[i]
@@ -61,7 +62,7 @@ func codedBlocks(classes []string, factors []float64) blockOf {
 				weights[i] *= factors[int(y)]
 			}
 		}
-		return l.signs(make([]float64, len(l.y)*l.outputs()), 0), l.outputs(), weights, nil
+		return l.Signs(make([]float64, len(l.Y)*l.Outputs()), 0), l.Outputs(), weights, nil
 	}
 }
 
@@ -73,9 +74,9 @@ func (s RidgeClassifier) Finish(ctx context.Context, last datasets.Pass) (Predic
 		return nil, err
 	}
 	sums := all.sums.(*ridgeSums)
-	model, err := sums.model(ctx)
+	model, err := sums.Solution(ctx)
 	if err = orEnded(ctx, err); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return &FittedLinearClassifier{linear: model, classes: sums.classes}, nil
+	return &FittedLinearClassifier{linear: newLinear(model), classes: sums.classes}, nil
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
 )
 
 // Cost estimates a fit to rows of a shape.
@@ -12,7 +14,7 @@ func (s Ridge) Cost(shape datasets.Shape) datasets.Cost { return s.cost(shape, 0
 
 // Cost estimates a fit to rows of a shape, which has codes of the classes besides.
 func (s RidgeClassifier) Cost(shape datasets.Shape) datasets.Cost {
-	return s.ridge().cost(shape, float64(min(shape.Rows, sparseBlock)))
+	return s.ridge().cost(shape, float64(min(shape.Rows, design.SparseBlock)))
 }
 
 // cost is that of a fit whose targets are made of so many rows at a time. The targets of all rows are held
@@ -24,7 +26,7 @@ func (s Ridge) cost(shape datasets.Shape, coded float64) datasets.Cost {
 		coded = min(coded, datasets.BlockRows)
 	}
 	held := 6*d*t + coded*t
-	switch s.way(shape.Rows, shape.Cols, shape.Filled > 0) {
+	switch leastsquares.Ridge(s).Way(shape.Rows, shape.Cols, shape.Filled > 0) {
 	case "dual":
 		cost.Flops = n*n*d + n*n*n/3 + 2*n*n*t
 		held += n*(n+d) + 3*n*t
@@ -43,25 +45,39 @@ func (s Ridge) cost(shape datasets.Shape, coded float64) datasets.Cost {
 	return cost
 }
 
-// SweepCost estimates what [Ridge.Sweep] of rows of a shape costs, and names what it would share.
-func (s Ridge) SweepCost(shape datasets.Shape, folds []datasets.Fold, settings []Estimator) (datasets.Cost, []string) {
-	return ridgeSweepCost(shape, folds, settings, s.sweepSettings)
+// BatchCost takes a batch of any kind. On related maps the solver is, or may be, cholesky.
+func (s Ridge) BatchCost(b Batch) (datasets.Cost, []string, error) {
+	return ridgeBatchCost(b, s, s.sweepSettings)
 }
 
-// SweepCost is [Ridge.SweepCost]. Classes are taken to be known.
-func (s RidgeClassifier) SweepCost(shape datasets.Shape, folds []datasets.Fold, settings []Estimator) (datasets.Cost, []string) {
-	return ridgeSweepCost(shape, folds, settings, s.sweepSettings)
+// BatchCost is [Ridge.BatchCost]. Classes are taken to be known; on related maps the class weight is one
+// that does not depend on the rows.
+func (s RidgeClassifier) BatchCost(b Batch) (datasets.Cost, []string, error) {
+	switch {
+	case b.Mapped() && s.ClassWeight.Balanced:
+		return datasets.Cost{}, nil, errNotMapped
+	case b.OneOut && s.ClassWeight.Balanced:
+		return datasets.Cost{}, nil, errBalancedOneOut
+	}
+	return ridgeBatchCost(b, s.ridge(), s.sweepSettings)
 }
 
-// FamilyCost estimates what [Ridge.SweepFamily] costs beside the mapping of rows, and names what it
-// would share.
-func (s Ridge) FamilyCost(shape datasets.Shape, folds []datasets.Fold, settings []FamilySetting) (datasets.Cost, []string) {
-	return ridgeFamilyCost(shape, folds, settings, s.sweepSettings)
-}
-
-// FamilyCost is [Ridge.FamilyCost].
-func (s RidgeClassifier) FamilyCost(shape datasets.Shape, folds []datasets.Fold, settings []FamilySetting) (datasets.Cost, []string) {
-	return ridgeFamilyCost(shape, folds, settings, s.sweepSettings)
+func ridgeBatchCost(b Batch, s Ridge, of settingsOf) (sum datasets.Cost, shared []string, err error) {
+	if b.Mapped() && s.Solver != "auto" && s.Solver != "cholesky" {
+		return sum, nil, errNotMapped
+	}
+	list, err := of(someClasses, b.specs())
+	switch {
+	case err != nil || len(b.Folds) == 0:
+		return sum, nil, nil
+	case b.OneOut:
+		return loneCost(b), []string{"rows"}, nil
+	case b.Mapped():
+		sum, shared = ridgeFamilyCost(b, list)
+	default:
+		sum, shared = ridgeSweepCost(b, list)
+	}
+	return sum, shared, nil
 }
 
 type settingsOf func(datasets.Set, []Estimator) ([]sweepSetting, error)
@@ -70,11 +86,8 @@ type settingsOf func(datasets.Set, []Estimator) ([]sweepSetting, error)
 var someClasses = datasets.Set{Y: []float64{}, Schema: datasets.Schema{
 	Targets: []datasets.Column{{Kind: datasets.Categorical, Levels: []string{"0", "1"}}}}}
 
-func ridgeSweepCost(shape datasets.Shape, folds []datasets.Fold, settings []Estimator, of settingsOf) (sum datasets.Cost, shared []string) {
-	list, err := of(someClasses, settings)
-	if err != nil || len(folds) == 0 {
-		return sum, nil
-	}
+func ridgeSweepCost(b Batch, list []sweepSetting) (sum datasets.Cost, shared []string) {
+	shape, folds := b.Shape, b.Folds
 	cols, d, t := shape.Cols, float64(shape.Cols), float64(max(shape.Outputs, 1))
 	groups := map[string]int{}
 	names := map[string]bool{}
@@ -84,7 +97,7 @@ func ridgeSweepCost(shape datasets.Shape, folds []datasets.Fold, settings []Esti
 		rows = max(rows, len(fold.Train)+len(fold.Test))
 	}
 	for _, s := range list {
-		if s.alone || s.ridge.way(rows/2, cols, shape.Filled > 0) != "cholesky" {
+		if s.alone || leastsquares.Ridge(s.ridge).Way(rows/2, cols, shape.Filled > 0) != "cholesky" {
 			for _, fold := range folds {
 				alone := shape
 				alone.Rows = len(fold.Train)
@@ -113,17 +126,11 @@ func ridgeSweepCost(shape datasets.Shape, folds []datasets.Fold, settings []Esti
 	return sum, slices.Sorted(maps.Keys(names))
 }
 
-func ridgeFamilyCost(shape datasets.Shape, folds []datasets.Fold, settings []FamilySetting, of settingsOf) (sum datasets.Cost, shared []string) {
-	specs := make([]Estimator, len(settings))
-	for i, s := range settings {
-		specs[i] = s.Estimator
-	}
-	list, err := of(someClasses, specs)
-	if err != nil {
-		return sum, nil
-	}
+func ridgeFamilyCost(b Batch, list []sweepSetting) (sum datasets.Cost, shared []string) {
+	shape, folds, settings := b.Shape, b.Folds, b.Candidates
 	rows, t := shape.Rows, float64(max(shape.Outputs, 1))
-	s := &ridgeFamily{Family: Family{Folds: folds, Settings: settings, Memory: 1 << 62}, settings: list, shared: map[string]bool{}}
+	b.Memory, b.Wanted = 0, nil
+	s := &ridgeFamily{Batch: b, settings: list, shared: map[string]bool{}}
 	test, trained := 0, 0
 	for _, fold := range folds {
 		test += len(fold.Test)

@@ -11,51 +11,19 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
+	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/param"
 )
-
-var (
-	_ FamilySweeper = Ridge{}
-	_ FamilySweeper = RidgeClassifier{}
-)
-
-// SweepFamily fits settings on related features with one pass over the rows for the sums and one for
-// the predictions. The rows are cut into parts such that each fold trains on some of the parts; the
-// Gram matrix of every part is made once for each map, nD² flops in all, and that of a fold's
-// training rows is the sum of its parts', so that nothing cancels. Settings with fewer columns have a
-// leading block of it. Each Alpha then takes D³/3 flops, and 2nD for predictions, which all settings
-// of a fold make in one product from features mapped once.
-//
-// One factor for each Alpha is the cheaper way for lists of some forty: to bring the matrix to
-// tridiagonal form, from where every Alpha is cheap, takes as long as 40 to 80 factors (measured).
-//
-// Settings whose systems are so ill-conditioned that the order of summation would show are refined
-// together, a pass over the rows for all of them. One whose system is singular to working precision,
-// one that is not solved by Cholesky's factors, and one of features in single precision whose rounding
-// shows in predictions, is fitted alone. No n×D matrix is stored.
-func (s Ridge) SweepFamily(ctx context.Context, f Family) ([]string, error) {
-	return sweepRidgeFamily(ctx, f, s.numberSettings)
-}
-
-// InFamily reports whether the solver is, or may be, cholesky.
-func (s Ridge) InFamily() bool { return s.Solver == "auto" || s.Solver == "cholesky" }
-
-// InFamily reports whether the solver is, or may be, cholesky, and the class weight one that does
-// not depend on the rows.
-func (s RidgeClassifier) InFamily() bool { return s.ridge().InFamily() && !s.ClassWeight.Balanced }
-
-// SweepFamily shares work as [Ridge.SweepFamily] does, between settings of the same class weight.
-func (s RidgeClassifier) SweepFamily(ctx context.Context, f Family) ([]string, error) {
-	return sweepRidgeFamily(ctx, f, s.sweepSettings)
-}
 
 // familyTile is the number of rows mapped at once.
 const familyTile = 1024
 
-// ridgeFamily is one call of SweepFamily.
+// ridgeFamily is one batch on related maps.
 type ridgeFamily struct {
-	Family
+	Batch
 	ctx      context.Context
 	settings []sweepSetting
 	parts    [][]int // rows that are trained on by the same folds
@@ -70,10 +38,10 @@ type ridgeGroup struct {
 	members []int
 	which   int // map
 	width   int
-	problem *ridgeProblem
-	sums    []*moments      // by part
-	seconds float64         // spent on the sums
-	models  [][]familyModel // by fold, of the members that are wanted
+	problem *leastsquares.Problem
+	sums    []*leastsquares.Moments // by part
+	seconds float64                 // spent on the sums
+	models  [][]familyModel         // by fold, of the members that are wanted
 }
 
 // familyModel is a setting fitted on a fold.
@@ -85,23 +53,15 @@ type familyModel struct {
 	alpha   float64 // on the wide map
 	rough   bool    // whether the weights are to be refined
 	column  int     // of its first target among those of rough models
-	report  Report
+	report  solve.Report
 	scores  *mat.Dense // test rows × targets
 	seconds float64
 	err     error
 }
 
-func sweepRidgeFamily(ctx context.Context, f Family, settings func(datasets.Set, []Estimator) ([]sweepSetting, error)) ([]string, error) {
-	specs := make([]Estimator, len(f.Settings))
-	for i, s := range f.Settings {
-		specs[i] = s.Estimator
-	}
-	list, err := settings(f.Data, specs)
-	if err != nil {
-		return nil, err
-	}
-	s := &ridgeFamily{Family: f, ctx: ctx, settings: list, shared: map[string]bool{}}
-	alone := s.plan(f.Data.Rows())
+func sweepRidgeFamily(ctx context.Context, b Batch, settings []sweepSetting) ([]string, error) {
+	s := &ridgeFamily{Batch: b, ctx: ctx, settings: settings, shared: map[string]bool{}}
+	alone := s.plan(b.Data.Rows())
 	for len(s.groups) > 0 {
 		n := s.batch()
 		failed, err := s.sweep(s.groups[:n])
@@ -112,7 +72,7 @@ func sweepRidgeFamily(ctx context.Context, f Family, settings func(datasets.Set,
 		s.groups = s.groups[n:]
 	}
 	for _, i := range alone {
-		for fold := range f.Folds {
+		for fold := range b.Folds {
 			if err := s.alone(i, fold); err != nil {
 				return nil, err
 			}
@@ -123,17 +83,17 @@ func sweepRidgeFamily(ctx context.Context, f Family, settings func(datasets.Set,
 
 // alone leaves one setting on one fold to the caller.
 func (s *ridgeFamily) alone(setting, fold int) error {
-	if !s.wants(setting, fold) {
+	if !s.Wants(setting, fold) {
 		return nil
 	}
-	return s.give(setting, fold, s.Alone(s.ctx, setting, fold))
+	return s.give(setting, fold, s.Lone(s.ctx, setting, fold))
 }
 
-func (s *ridgeFamily) give(setting, fold int, held Held) error {
+func (s *ridgeFamily) give(setting, fold int, out Outcome) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}
-	return s.Yield(setting, fold, held)
+	return s.Yield(setting, fold, out)
 }
 
 // plan groups the settings and returns those that have to be fitted alone.
@@ -145,10 +105,10 @@ func (s *ridgeFamily) plan(rows int) (alone []int) {
 		least = min(least, len(fold.Train))
 	}
 	for i, setting := range s.settings {
-		f := s.Settings[i]
+		f := s.Candidates[i]
 		sums := 8 * int64(f.Width) * int64(f.Width) * int64(len(s.parts)+4)
-		if !ok || setting.alone || param.Check(setting.Estimator) != nil || sums > s.Memory ||
-			setting.ridge.way(least, f.Width, false) != "cholesky" {
+		if !ok || setting.alone || param.Check(setting.Estimator) != nil || sums > s.memory() ||
+			leastsquares.Ridge(setting.ridge).Way(least, f.Width, false) != "cholesky" {
 			alone = append(alone, i)
 			continue
 		}
@@ -165,7 +125,7 @@ func (s *ridgeFamily) plan(rows int) (alone []int) {
 	s.groups = slices.DeleteFunc(s.groups, func(g *ridgeGroup) bool { // done before, all of it
 		for _, i := range g.members {
 			for fold := range s.Folds {
-				if s.wants(i, fold) {
+				if s.Wants(i, fold) {
 					return false
 				}
 			}
@@ -177,10 +137,10 @@ func (s *ridgeFamily) plan(rows int) (alone []int) {
 
 // batch returns how many groups' sums the memory holds at once.
 func (s *ridgeFamily) batch() int {
-	held := int64(0)
+	bytes := int64(0)
 	for n, g := range s.groups {
-		held += 8 * int64(g.width) * int64(g.width) * int64(len(s.parts)+4)
-		if held > s.Memory {
+		bytes += 8 * int64(g.width) * int64(g.width) * int64(len(s.parts)+4)
+		if bytes > s.memory() {
 			return max(n, 1)
 		}
 	}
@@ -218,7 +178,7 @@ func (s *ridgeFamily) sum(groups []*ridgeGroup) error {
 		if g.problem, err = s.settings[g.members[0]].problem(nil); err != nil {
 			return err
 		}
-		g.sums = make([]*moments, len(s.parts))
+		g.sums = make([]*leastsquares.Moments, len(s.parts))
 	}
 	for p, list := range s.parts {
 		for lo := 0; lo < len(list); lo += familyTile {
@@ -260,28 +220,28 @@ func (s *ridgeFamily) each(groups []*ridgeGroup, X mat.Matrix, f func(k int, Z *
 
 // add adds the mapped rows of a block to a part.
 func (g *ridgeGroup) add(ctx context.Context, part int, Z *mat.Dense, block datasets.Set) error {
-	y, count, weights, err := g.problem.block(0, block)
+	y, count, weights, err := g.problem.Block(0, block)
 	if err != nil {
 		return err
 	}
 	if g.sums[part] == nil {
 		if part == 0 {
-			g.sums[part] = newMoments(g.width, count, g.problem.Intercept)
+			g.sums[part] = leastsquares.NewMoments(g.width, count, g.problem.Intercept)
 		} else {
-			g.sums[part] = g.sums[0].beside()
+			g.sums[part] = g.sums[0].Beside()
 		}
 	}
-	return g.sums[part].add(ctx, Z, y, weights)
+	return g.sums[part].Add(ctx, Z, y, weights)
 }
 
 // solve fits the members of a group on every fold.
 func (s *ridgeFamily) solve(g *ridgeGroup) error {
 	s.tell(g)
-	wide := &moments{}
+	wide := &leastsquares.Moments{}
 	for fold := range s.Folds {
 		var todo []int
 		for _, i := range g.members {
-			if s.wants(i, fold) {
+			if s.Wants(i, fold) {
 				todo = append(todo, i)
 			}
 		}
@@ -291,7 +251,7 @@ func (s *ridgeFamily) solve(g *ridgeGroup) error {
 		start := time.Now()
 		s.train(wide, g, fold)
 		failed := error(nil)
-		if wide.weight == 0 {
+		if wide.Weight == 0 {
 			failed = errors.New("every weight is 0")
 		}
 		if check := s.settings[g.members[0]].check; failed == nil && check != nil {
@@ -300,7 +260,7 @@ func (s *ridgeFamily) solve(g *ridgeGroup) error {
 		seconds := time.Since(start).Seconds()/float64(len(todo)) + g.seconds/float64(len(g.members)*len(s.Folds))
 		models := make([]familyModel, len(todo))
 		for k, i := range todo {
-			models[k] = familyModel{setting: i, width: s.Settings[i].Width, err: failed, seconds: seconds}
+			models[k] = familyModel{setting: i, width: s.Candidates[i].Width, err: failed, seconds: seconds}
 		}
 		if failed == nil {
 			if err := s.paths(models, wide); err != nil {
@@ -316,7 +276,7 @@ func (s *ridgeFamily) solve(g *ridgeGroup) error {
 func (s *ridgeFamily) tell(g *ridgeGroup) {
 	widths := map[int]int{}
 	for _, i := range g.members {
-		widths[s.Settings[i].Width]++
+		widths[s.Candidates[i].Width]++
 	}
 	most := slices.Max(slices.Collect(maps.Values(widths)))
 	for name, is := range map[string]bool{"columns": len(widths) > 1, "alpha": most > 1, "folds": len(s.Folds) > 1, "features": len(g.members) > 1} {
@@ -326,48 +286,23 @@ func (s *ridgeFamily) tell(g *ridgeGroup) {
 	}
 }
 
-// train makes wide the sums of a fold's training rows. All parts are measured from the point of the
-// first, which is an origin as good as any.
-func (s *ridgeFamily) train(wide *moments, g *ridgeGroup, fold int) {
-	var parts []*moments
+// train makes wide the sums of a fold's training rows.
+func (s *ridgeFamily) train(wide *leastsquares.Moments, g *ridgeGroup, fold int) {
+	var parts []*leastsquares.Moments
 	for _, p := range s.trains[fold] {
 		parts = append(parts, g.sums[p])
 	}
-	first := g.sums[0]
-	d, t := first.cols, first.targets
-	if wide.gram == nil {
-		*wide = *newMoments(d, t, first.centred)
-	}
-	gram := wide.gram
-	*wide = moments{cols: d, targets: t, centred: first.centred, shift: first.shift, targetShift: first.targetShift,
-		sum: make([]float64, d), targetSum: make([]float64, t), cross: make([]float64, d*t), squares: make([]float64, t), gram: gram}
-	for _, m := range parts {
-		wide.rows += m.rows
-		wide.weight += m.weight
-		kern.Axpy(1, m.sum, wide.sum)
-		kern.Axpy(1, m.targetSum, wide.targetSum)
-		kern.Axpy(1, m.cross, wide.cross)
-		kern.Axpy(1, m.squares, wide.squares)
-	}
-	kern.Parallel(d, 64, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			row := gram[i*d : i*d+i+1]
-			clear(row)
-			for _, m := range parts {
-				kern.Axpy(1, m.gram[i*d:i*d+i+1], row)
-			}
-		}
-	})
+	wide.SetSum(g.sums[0], parts)
 }
 
 // paths fits settings on the same sums: those of one width have one system, but for alpha.
-func (s *ridgeFamily) paths(models []familyModel, wide *moments) error {
-	return s.byWidth(models, wide, func(p *ridgePath, m *familyModel) {
+func (s *ridgeFamily) paths(models []familyModel, wide *leastsquares.Moments) error {
+	return s.byWidth(models, wide, func(p *leastsquares.Path, m *familyModel) {
 		// Z = c·Ψ: ridge with alpha on Z is ridge with alpha/c² on Ψ, with weights c·w.
-		c := s.Settings[m.setting].Scale
+		c := s.Candidates[m.setting].Scale
 		m.alpha = s.settings[m.setting].ridge.Alpha / (c * c)
-		m.weights, m.rough = p.solve(m.alpha)
-		if m.weights != nil && s.Settings[m.setting].Single && blur(m.weights, p.squares, p.spreads, wide.weight) > blurShared {
+		m.weights, m.rough = p.Solve(m.alpha)
+		if m.weights != nil && s.Candidates[m.setting].Float32 && p.Blurred(m.weights) {
 			m.weights, m.rough = nil, false
 		}
 		if m.weights != nil {
@@ -377,7 +312,7 @@ func (s *ridgeFamily) paths(models []familyModel, wide *moments) error {
 }
 
 // byWidth calls f for models on the same sums, several at once, with the path of each one's width.
-func (s *ridgeFamily) byWidth(models []familyModel, wide *moments, f func(*ridgePath, *familyModel)) error {
+func (s *ridgeFamily) byWidth(models []familyModel, wide *leastsquares.Moments, f func(*leastsquares.Path, *familyModel)) error {
 	byWidth := map[int][]int{}
 	for k, m := range models {
 		byWidth[m.width] = append(byWidth[m.width], k)
@@ -390,8 +325,7 @@ func (s *ridgeFamily) byWidth(models []familyModel, wide *moments, f func(*ridge
 		if cap(s.scratch) < width*width {
 			s.scratch = make([]float64, width*width)
 		}
-		p := newRidgePath(wide, width, s.scratch[:width*width])
-		p.ctx = s.ctx
+		p := leastsquares.NewPath(s.ctx, wide, width, s.scratch[:width*width])
 		kern.Parallel(len(list), 1, func(lo, hi int) {
 			for _, k := range list[lo:hi] {
 				start := time.Now()
@@ -404,97 +338,9 @@ func (s *ridgeFamily) byWidth(models []familyModel, wide *moments, f func(*ridge
 }
 
 // finish makes the rest of a model of its weights.
-func (m *familyModel) finish(p *ridgePath) {
-	m.offset = intercepts(m.weights, p.mean, p.targetMean)
-	m.report = Report{Solver: "cholesky", Converged: true, Objective: max(0, sumOf(p.spreads)-kern.Dot(m.weights, p.right))}
-}
-
-// ridgePath is what the systems of all alphas have in common.
-type ridgePath struct {
-	ctx              context.Context // nothing is solved once it is done
-	cols, targets    int
-	gram             []float64 // lower triangle, centred
-	diagonal         []float64
-	fixed            []bool    // columns that are constant
-	right            []float64 // cols × targets, centred
-	mean, targetMean []float64
-	spreads          []float64 // of the targets
-	squares          []float64 // means of the columns'
-	trace            float64
-}
-
-// newRidgePath returns the path on the leading columns of the sums, with its matrix in gram.
-func newRidgePath(wide *moments, width int, gram []float64) *ridgePath {
-	t := wide.targets
-	m := *wide
-	m.cols, m.sum, m.cross = width, wide.sum[:width], wide.cross[:width*t]
-	if m.shift != nil {
-		m.shift = wide.shift[:width]
-	}
-	p := &ridgePath{cols: width, targets: t, gram: gram, diagonal: make([]float64, width), fixed: wide.fixed(width)}
-	kern.Parallel(width, 64, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			row, from := p.gram[i*width:i*width+i+1], wide.gram[i*wide.cols:i*wide.cols+i+1]
-			copy(row, from)
-			if m.centred {
-				kern.Axpy(-m.sum[i]/m.weight, m.sum[:i+1], row)
-			}
-			for j := range row {
-				if p.fixed[i] || p.fixed[j] {
-					row[j] = 0
-				}
-			}
-			p.diagonal[i] = row[i]
-		}
-	})
-	p.trace, p.squares = kern.Sum(p.diagonal), wide.meanSquares(width)
-	p.right, p.mean, p.targetMean, p.spreads = m.rightSide(), m.mean(), m.targetMean(), m.spreads()
-	return p
-}
-
-// solve returns the weights for alpha, nil where the system is singular to working precision or so
-// near to it that refinements would not help, and whether another order of summation could give
-// other predictions.
-func (p *ridgePath) solve(alpha float64) (w []float64, rough bool) {
-	n := p.cols
-	hold := borrow[float64](n * n)
-	defer hold.release()
-	a := hold.list
-	if !p.factorise(a, alpha) {
-		return nil, false
-	}
-	w = slices.Clone(p.right)
-	p.back(a, w)
-	size, left := precisionOf(false).roughness(w, p.spreads, p.trace, leastPivot(a, n))
-	if rough = size > visible; rough && left >= contraction {
-		return nil, false
-	}
-	return w, rough
-}
-
-// back solves with a factor.
-func (p *ridgePath) back(a, b []float64) {
-	n := p.cols
-	clearFixed(p.fixed, b, p.targets)
-	kern.SolveCholesky(p.ctx, kern.Dense(n, n, n, a), kern.Dense(n, p.targets, p.targets, b))
-}
-
-// factorise writes the factor for alpha to a, and reports whether there is one, with digits to spare.
-func (p *ridgePath) factorise(a []float64, alpha float64) bool {
-	n := p.cols
-	for i := range n {
-		copy(a[i*n:i*n+i+1], p.gram[i*n:i*n+i+1])
-		a[i*n+i] += alpha
-	}
-	if _, ok, err := kern.Cholesky(p.ctx, kern.Dense(n, n, n, a)); !ok || err != nil {
-		return false
-	}
-	for i, d := range p.diagonal {
-		if a[i*n+i]*a[i*n+i] <= 4*float64(n)*epsilon*(d+alpha) {
-			return false
-		}
-	}
-	return true
+func (m *familyModel) finish(p *leastsquares.Path) {
+	model := p.Model(m.weights)
+	m.offset, m.report = model.Intercept, model.Report
 }
 
 // predict scores the test rows of every fold for all of its models.
@@ -599,7 +445,7 @@ func scoreBlocks(models []familyModel, rows int) (blocks []*scoreBlock) {
 // score scores a tile of rows that begins at row first.
 func (b *scoreBlock) score(Z *mat.Dense, first int) {
 	n, _ := Z.Dims()
-	z := view(Z).Slice(0, n, 0, b.width)
+	z := design.View(Z).Slice(0, n, 0, b.width)
 	out := kern.Dense(n, b.columns, b.columns, b.scores[first*b.columns:])
 	kern.Mul(out, z, kern.Dense(b.width, b.columns, b.columns, b.weights), false)
 }
@@ -622,19 +468,19 @@ func (b *scoreBlock) spread() {
 // hold hands over what a model predicts.
 func (s *ridgeFamily) hold(m *familyModel, fold int, seconds float64) error {
 	setting := s.settings[m.setting]
-	if m.err == nil && (m.scores == nil || !finite(m.scores.RawMatrix().Data)) {
+	if m.err == nil && (m.scores == nil || !kern.Finite(m.scores.RawMatrix().Data)) {
 		return s.alone(m.setting, fold)
 	}
-	held := Held{Report: m.report, Seconds: m.seconds + seconds}
+	out := Outcome{Report: Report(m.report), Seconds: m.seconds + seconds}
 	err := m.err
 	if err == nil {
 		// The scores are predictions already: a model that passes them on makes the rest of them.
 		_, t := m.scores.Dims()
-		held.Prediction, err = Predict(s.ctx, setting.dress(passOn(t)), m.scores)
+		out.Prediction, err = Predict(s.ctx, setting.dress(passOn(t)), m.scores)
 	}
 	if err != nil {
-		held.Err = fmt.Errorf("estimator: %s: %w", setting.name, err)
+		out.Err = fmt.Errorf("estimator: %s: %w", setting.name, err)
 	}
 	m.scores, m.weights = nil, nil
-	return s.give(m.setting, fold, held)
+	return s.give(m.setting, fold, out)
 }

@@ -109,7 +109,7 @@ func TestSweepsStop(t *testing.T) {
 	svm.Solver = "dual"
 	for name, c := range map[string]struct {
 		data     datasets.Set
-		sweeper  Sweeper
+		sweeper  BatchFitter
 		settings []Estimator
 	}{
 		"ridge":    {data, ridge, []Estimator{Ridge{Alpha: 1, Intercept: true, Solver: "cholesky"}, Ridge{Alpha: 2, Intercept: true, Solver: "cholesky"}}},
@@ -123,12 +123,12 @@ func TestSweepsStop(t *testing.T) {
 			}
 		}
 		err := polls.Check(func(ctx context.Context) (bool, error) {
-			_, err := c.sweeper.Sweep(ctx, c.data, folds, c.settings, func(setting, fold int, held Held) error {
+			_, err := c.sweeper.FitBatch(ctx, Batch{Data: c.data, Folds: folds, Candidates: Candidates(c.settings...), Yield: func(setting, fold int, held Outcome) error {
 				if held.Err != nil {
 					t.Errorf("%s: setting %d on fold %d was handed over with the error %v", name, setting, fold, held.Err)
 				}
 				return nil
-			})
+			}})
 			return err == nil, err
 		})
 		if err != nil {

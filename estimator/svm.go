@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/param"
@@ -67,7 +68,7 @@ func (s *SVM) Params(l *param.List) {
 
 // Fit learns from data in memory; the result is a [*FittedLinearClassifier].
 func (s SVM) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
-	r, err := setRows(data)
+	r, err := design.OfSet(data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: svm: %w", err)
 	}
@@ -77,7 +78,7 @@ func (s SVM) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 // FitSource learns from a stream, which is read once for each pass, or into memory where the way is
 // coordinate descent; the result is a [*FittedLinearClassifier].
 func (s SVM) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
-	r, err := sourceRows(ctx, data)
+	r, err := design.OfSource(ctx, data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: svm: %w", err)
 	}
@@ -98,7 +99,7 @@ func smoothEnough(solver, loss string) error {
 	return nil
 }
 
-func (s SVM) fit(ctx context.Context, r *rows) (Predictor, error) {
+func (s SVM) fit(ctx context.Context, r *design.Rows) (Predictor, error) {
 	if err := param.CheckFit(s); err != nil {
 		return nil, fmt.Errorf("estimator: svm: %w", err)
 	}
@@ -106,49 +107,49 @@ func (s SVM) fit(ctx context.Context, r *rows) (Predictor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("estimator: svm: %w", err)
 	}
-	return &FittedLinearClassifier{linear: model, classes: classes}, nil
+	return &FittedLinearClassifier{linear: newLinear(model), classes: classes}, nil
 }
 
-func (s SVM) solve(ctx context.Context, r *rows) (linear, []string, error) {
-	l, err := r.readClasses(ctx, s.ClassWeight)
+func (s SVM) solve(ctx context.Context, r *design.Rows) (solve.Linear, []string, error) {
+	l, err := r.ReadClasses(ctx, s.ClassWeight.factors)
 	if err == nil {
-		err = room(s, r.shape(len(l.y), l.outputs()))
+		err = room(s, r.Shape(len(l.Y), l.Outputs()))
 	}
 	if err != nil {
-		return linear{}, nil, err
+		return solve.Linear{}, nil, err
 	}
-	if !byNewton(s.Solver, s.Loss, r.wide()) {
-		model, err := s.dualTask(l).fit(ctx, r, len(l.y))
-		return model, l.classes, err
+	if !byNewton(s.Solver, s.Loss, wide(r)) {
+		model, err := s.dualTask(l).fit(ctx, r, len(l.Y))
+		return model, l.Classes, err
 	}
-	kern.Scale(s.C, l.weights)
+	kern.Scale(s.C, l.Weights)
 	t := s.task(l)
-	w, b, report, err := newObjective(ctx, r, t.loss, t.outputs, t.groups, s.Intercept, t.y, l.weights).minimise(s.Tol, s.MaxIter)
+	w, b, report, err := newObjective(ctx, r, t.loss, t.outputs, t.groups, s.Intercept, t.y, l.Weights).minimise(s.Tol, s.MaxIter)
 	if err == nil {
-		err = report.better(t.bar)
+		err = report.Better(t.bar)
 	}
 	if err != nil {
-		return linear{}, nil, err
+		return solve.Linear{}, nil, err
 	}
 	model, err := t.finish(w, b, report)
-	return model, l.classes, err
+	return model, l.Classes, err
 }
 
 // task is what Newton's method is to minimise.
-func (s SVM) task(l *labels) newtonTask {
-	k := l.outputs()
-	return newtonTask{loss: hingeLoss{k}, outputs: k, groups: k, y: l.y, bar: l.hingeBar(s.Intercept, s.Tol), finish: newLinear}
+func (s SVM) task(l *design.Labels) newtonTask {
+	k := l.Outputs()
+	return newtonTask{loss: hingeLoss{k}, outputs: k, groups: k, y: l.Y, bar: hingeBar(l, s.Intercept, s.Tol), finish: solve.NewLinear}
 }
 
 // dualTask is what coordinate descent is to solve.
-func (s SVM) dualTask(l *labels) dualTask {
-	t := dualTask{outputs: l.outputs(), tol: s.Tol, maxIter: s.MaxIter, problem: func(j int) solve.Dual {
-		p := l.margins(j, s.C, s.Loss == "squared_hinge")
+func (s SVM) dualTask(l *design.Labels) dualTask {
+	t := dualTask{outputs: l.Outputs(), tol: s.Tol, maxIter: s.MaxIter, problem: func(j int) solve.Dual {
+		p := margins(l, j, s.C, s.Loss == "squared_hinge")
 		p.Intercept = s.Intercept
 		return p
 	}}
 	if t.outputs > 1 {
-		t.absent = l.absent
+		t.absent = l.Absent
 	}
 	return t
 }

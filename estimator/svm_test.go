@@ -162,13 +162,14 @@ func TestDualSweepIsTheNaiveSearch(t *testing.T) {
 				near(t, fmt.Sprint(name, at), held.Values, want.Values, 1e-3)
 			}
 		}
-		_, err := settings[0].(estimator.Resumer).Resume(context.Background(), data, folds, settings, func(s, f int) bool { return s == 2 && f == 1 },
-			func(s, f int, held estimator.Held) error {
+		_, err := settings[0].(estimator.BatchFitter).FitBatch(context.Background(), estimator.Batch{Data: data, Folds: folds, Candidates: estimator.Candidates(settings...),
+			Wanted: func(s, f int) bool { return s == 2 && f == 1 },
+			Yield: func(s, f int, held estimator.Outcome) error {
 				if s != 2 || f != 1 || !reflect.DeepEqual(held.Prediction, got[[2]int{2, 1}].Prediction) {
 					t.Errorf("%s: setting %d on fold %d is not what it was with all", name, s, f)
 				}
 				return nil
-			})
+			}})
 		if err != nil {
 			t.Error(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/param"
@@ -56,7 +57,7 @@ func (s *SVR) Params(l *param.List) {
 
 // Fit learns from data in memory; the result is a [*FittedLinear].
 func (s SVR) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
-	r, err := setRows(data)
+	r, err := design.OfSet(data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: svr: %w", err)
 	}
@@ -66,14 +67,14 @@ func (s SVR) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 // FitSource learns from a stream, which is read once for each pass, or into memory where the way is
 // coordinate descent; the result is a [*FittedLinear].
 func (s SVR) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
-	r, err := sourceRows(ctx, data)
+	r, err := design.OfSource(ctx, data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: svr: %w", err)
 	}
 	return s.fit(ctx, r)
 }
 
-func (s SVR) fit(ctx context.Context, r *rows) (Predictor, error) {
+func (s SVR) fit(ctx context.Context, r *design.Rows) (Predictor, error) {
 	if err := param.CheckFit(s); err != nil {
 		return nil, fmt.Errorf("estimator: svr: %w", err)
 	}
@@ -81,36 +82,36 @@ func (s SVR) fit(ctx context.Context, r *rows) (Predictor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("estimator: svr: %w", err)
 	}
-	return &FittedLinear{model}, nil
+	return &FittedLinear{newLinear(model)}, nil
 }
 
-func (s SVR) solve(ctx context.Context, r *rows) (linear, error) {
-	l, err := r.readNumbers(ctx, "svr")
+func (s SVR) solve(ctx context.Context, r *design.Rows) (solve.Linear, error) {
+	l, err := readNumbers(ctx, r, "svr")
 	if err == nil {
-		err = room(s, r.shape(len(l.y), 1))
+		err = room(s, r.Shape(len(l.Y), 1))
 	}
 	if err != nil {
-		return linear{}, err
+		return solve.Linear{}, err
 	}
-	if !byNewton(s.Solver, s.Loss, r.wide()) {
-		return s.dualTask(l).fit(ctx, r, len(l.y))
+	if !byNewton(s.Solver, s.Loss, wide(r)) {
+		return s.dualTask(l).fit(ctx, r, len(l.Y))
 	}
-	kern.Scale(s.C, l.weights)
-	w, b, report, err := newObjective(ctx, r, tubeLoss{s.Epsilon}, 1, 1, s.Intercept, l.y, l.weights).minimise(s.Tol, s.MaxIter)
+	kern.Scale(s.C, l.Weights)
+	w, b, report, err := newObjective(ctx, r, tubeLoss{s.Epsilon}, 1, 1, s.Intercept, l.Y, l.Weights).minimise(s.Tol, s.MaxIter)
 	if err == nil {
-		err = report.better(s.tubeBar(l))
+		err = report.Better(s.tubeBar(l))
 	}
 	if err != nil {
-		return linear{}, err
+		return solve.Linear{}, err
 	}
-	return newLinear(w, b, report)
+	return solve.NewLinear(w, b, report)
 }
 
 // dualTask is what coordinate descent is to solve.
-func (s SVR) dualTask(l *labels) dualTask {
+func (s SVR) dualTask(l *design.Labels) dualTask {
 	return dualTask{outputs: 1, tol: s.Tol, maxIter: s.MaxIter, problem: func(int) solve.Dual {
-		p := solve.Dual{Target: l.y, Epsilon: s.Epsilon, Intercept: s.Intercept}
-		p.Low, p.High, p.Diagonal = bounds(l.weights, s.C, s.Loss == "squared_epsilon_insensitive")
+		p := solve.Dual{Target: l.Y, Epsilon: s.Epsilon, Intercept: s.Intercept}
+		p.Low, p.High, p.Diagonal = bounds(l.Weights, s.C, s.Loss == "squared_epsilon_insensitive")
 		return p
 	}}
 }

@@ -19,19 +19,19 @@ import (
 )
 
 // swept is what a sweep yields, by setting and fold.
-type swept map[[2]int]estimator.Held
+type swept map[[2]int]estimator.Outcome
 
 func sweep(t *testing.T, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator) (swept, []string) {
 	t.Helper()
 	out := swept{}
-	shared, err := settings[0].(estimator.Sweeper).Sweep(context.Background(), data, folds, settings,
-		func(setting, fold int, held estimator.Held) error {
+	shared, err := settings[0].(estimator.BatchFitter).FitBatch(context.Background(), batch(data, folds, settings,
+		func(setting, fold int, held estimator.Outcome) error {
 			if _, twice := out[[2]int{setting, fold}]; twice {
 				t.Errorf("setting %d on fold %d twice", setting, fold)
 			}
 			out[[2]int{setting, fold}] = held
 			return nil
-		})
+		}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,6 +39,10 @@ func sweep(t *testing.T, data datasets.Set, folds []datasets.Fold, settings []es
 		t.Fatalf("%d results for %d settings and %d folds", len(out), len(settings), len(folds))
 	}
 	return out, shared
+}
+
+func batch(data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator, yield func(setting, fold int, out estimator.Outcome) error) estimator.Batch {
+	return estimator.Batch{Data: data, Folds: folds, Candidates: estimator.Candidates(settings...), Yield: yield}
 }
 
 // equalsNaive fits every setting on every fold and compares.
@@ -214,15 +218,15 @@ func TestRidgeSweepEndsWithTheFirstErrorOfYield(t *testing.T) {
 	x, _, y, _ := noisy(35, 30, 2)
 	enough := errors.New("enough")
 	calls := 0
-	_, err := estimator.NewRidge().Sweep(context.Background(), datasets.Set{X: x, Y: y}, foldsOf(30, 3), ridges(1, 2),
-		func(setting, fold int, held estimator.Held) error { calls++; return enough })
+	_, err := estimator.NewRidge().FitBatch(context.Background(), batch(datasets.Set{X: x, Y: y}, foldsOf(30, 3), ridges(1, 2),
+		func(setting, fold int, held estimator.Outcome) error { calls++; return enough }))
 	if err != enough || calls != 1 {
 		t.Errorf("%v after %d calls", err, calls)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = estimator.NewRidge().Sweep(ctx, datasets.Set{X: x, Y: y}, foldsOf(30, 3), ridges(1),
-		func(setting, fold int, held estimator.Held) error { t.Error("yielded"); return nil })
+	_, err = estimator.NewRidge().FitBatch(ctx, batch(datasets.Set{X: x, Y: y}, foldsOf(30, 3), ridges(1),
+		func(setting, fold int, held estimator.Outcome) error { t.Error("yielded"); return nil }))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}

@@ -276,12 +276,12 @@ func TestDrafts(t *testing.T) {
 			if !strings.Contains(strings.Join(remarks, "\n"), c.remark) {
 				t.Errorf("told is %q", remarks)
 			}
-			o := []Override{{"rff.features", "8"}}
+			o := []Override{set("rff.features", "8")}
 			if strings.Contains(string(text), "\nsearch:") {
-				o = append(o, Override{"search.random", "6"})
+				o = append(o, set("search.random", "6"))
 			}
 			if strings.Contains(string(text), "halving:") {
-				o = append(o, Override{"search.halving.least", "4"})
+				o = append(o, set("search.halving.least", "4"))
 			}
 			s, err := Parse(context.Background(), "rows.yaml", text, o...)
 			if err != nil {
@@ -334,7 +334,7 @@ func TestDraftOfARFF(t *testing.T) {
 		}
 	}
 	put(t, "rows.yaml", string(text))
-	s, err := Load(context.Background(), "rows.yaml", Override{"search", "null"})
+	s, err := Load(context.Background(), "rows.yaml", set("search", "null"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,13 +34,13 @@ func TestEarlierRun(t *testing.T) {
 		want []string // what differs; none goes on
 	}{
 		"the same":          {nil, nil},
-		"another name":      {[]Override{{"name", "other"}}, nil},
-		"the default":       {[]Override{{"logistic.tol", "1e-4"}}, nil},
-		"a value":           {[]Override{{"logistic.C", "10"}}, []string{"pipeline.logistic.C: 1.0 → 10.0"}},
-		"a named step":      {[]Override{{"second.features", "6"}}, []string{"pipeline.second.rff.features: 8 → 6"}},
-		"a key of the data": {[]Override{{"data.drop", "[b, c]"}}, []string{"data.drop: [c] → [b, c]"}},
-		"a search":          {[]Override{{"search.grid.logistic.C", "[1, 2]"}}, []string{"search: none → given"}},
-		"a split":           {[]Override{{"data.split.test", "0.5"}}, []string{"data.split: none → given"}},
+		"another name":      {[]Override{set("name", "other")}, nil},
+		"the default":       {[]Override{set("logistic.tol", "1e-4")}, nil},
+		"a value":           {[]Override{set("logistic.C", "10")}, []string{"pipeline.logistic.C: 1.0 → 10.0"}},
+		"a named step":      {[]Override{set("second.features", "6")}, []string{"pipeline.second.rff.features: 8 → 6"}},
+		"a key of the data": {[]Override{set("data.drop", "[b, c]")}, []string{"data.drop: [c] → [b, c]"}},
+		"a search":          {[]Override{set("search.grid.logistic.C", "[1, 2]")}, []string{"search: none → given"}},
+		"a split":           {[]Override{set("data.split.test", "0.5")}, []string{"data.split: none → given"}},
 	} {
 		err := run(Options{}, c.set...)
 		var earlier *EarlierRun

@@ -5,13 +5,17 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/experiment/internal/files"
+	"github.com/bochner-ml/bochner/experiment/internal/predictions"
+	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -49,39 +53,10 @@ type Column struct {
 	Levels []string `json:"levels,omitempty"`
 }
 
-// saveModel writes the model file.
-func (r *run) saveModel(w io.Writer) error {
-	m, err := pipeline.NewModel(r.model)
-	if err != nil {
-		return err
-	}
-	scores := map[string]float64{}
-	for name, v := range r.result.Train {
-		scores["train."+name] = v
-	}
-	for name, v := range r.result.Test {
-		scores["test."+name] = v
-	}
-	reading, err := r.spec.reading()
-	if err != nil {
-		return err
-	}
-	m.Name, m.Task, m.Metrics, m.Reading = r.spec.Name, string(r.rows.task), scores, reading
-	m.Versions = map[string]string{"bochner": r.result.Versions.Bochner}
-	return m.Write(w)
-}
-
-// reading is how files of rows are read, without the files' names, as YAML.
-func (s Spec) reading() (string, error) {
-	s.Data.Train, s.Data.Test, s.Data.Dataset, s.Data.Split = "", "", "", Split{}
-	text, err := yaml.Marshal(s.section("data"))
-	return string(text), err
-}
-
 // opened is a model with how its rows are read.
 type opened struct {
 	*pipeline.Model
-	data Data
+	data document.Data
 }
 
 // openModel reads a model file.
@@ -90,101 +65,73 @@ func openModel(path string) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &document{file: path}
-	spec := New()
-	if root := d.parse([]byte(m.Reading)); root != nil && m.Reading != "" {
-		spec = d.section(spec, &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{nodeOf("data"), root}}, "", nil).(Spec)
-		if err := d.faults.Err(); err != nil {
-			return nil, err
-		}
+	data, err := document.DecodeData(path, m.Reading)
+	if err != nil {
+		return nil, err
 	}
-	return &opened{m, spec.Data}, nil
+	return &opened{m, data}, nil
 }
 
 // rows opens a file of rows for the model, or what comes once, for one pass. The function returned
 // ends the reading.
 func (m *opened) rows(ctx context.Context, path string, scored bool, o Options) (datasets.Source, func(), error) {
-	data, name, end := m.data, path, func() {}
-	var s *stream
-	if comesOnce(path) {
-		if s = newStream(ctx, path, o.Input); path == standardInput {
+	file, name, end := rows.File{Data: m.data}, path, func() {}
+	var s *rows.Stream
+	if rows.ComesOnce(path) {
+		if s = rows.NewStream(ctx, path, o.Input); path == rows.StandardInput {
 			name = "standard input"
 		}
-		data.files, end = s, s.close
+		file.FS, end = s, s.Close
 	}
-	data, err := m.readAs(data, name, o)
+	file, err := m.readAs(file, name, o)
 	if err != nil {
 		end()
 		return nil, nil, err
 	}
-	like := likeness{m.Schema, pipeline.Unwrap(m.Predictor).InputWidth(), scored, o.Drop, o.Keep}
-	source, err := data.openLike(ctx, name, like)
+	like := rows.Likeness{Schema: m.Schema, Cols: pipeline.Find(m.Predictor).InputWidth(), Scored: scored, Drop: o.Drop, Keep: o.Keep}
+	source, err := file.OpenLike(ctx, name, like)
 	if err != nil {
 		end()
 		return nil, nil, err
 	}
 	if s != nil {
-		s.last = true
+		s.LastPass()
 	}
 	return source, end, nil
 }
 
 // readAs says how the rows are written: as the options say, then as the name of the file, then as
 // the rows that the model has learned from, then as the first lines look.
-func (m *opened) readAs(data Data, name string, o Options) (Data, error) {
-	known := slices.Clone(data.CSV.Missing)
+func (m *opened) readAs(file rows.File, name string, o Options) (rows.File, error) {
+	known := slices.Clone(file.CSV.Missing)
 	if len(known) == 0 {
 		known = slices.Clone(m.Schema.Missing)
 	}
 	if len(known) == 0 && len(o.Missing) > 0 {
-		known = Texts{"NaN", "nan"} // as a reader has it that is told nothing
+		known = document.Texts{"NaN", "nan"} // as a reader has it that is told nothing
 	}
-	data.CSV.Missing = append(known, o.Missing...)
+	file.CSV.Missing = append(known, o.Missing...)
 	if o.Header != nil {
-		data.CSV.Header = Header{Given: *o.Header}
+		file.CSV.Header = document.Header{Given: *o.Header}
 	}
-	if data.CSV.Header.Given {
-		data.CSV.Columns = nil // they are named by the file
+	if file.CSV.Header.Given {
+		file.CSV.Columns = nil // they are named by the file
 	}
 	if o.Format != "" && o.Format != "auto" {
-		data.Format = o.Format
+		file.Format = o.Format
 	} else {
-		data = data.writtenAs(name)
+		file = file.WrittenAs(name)
 	}
 	if o.Delimiter != "" {
-		data.CSV.Delimiter = o.Delimiter
+		file.CSV.Delimiter = o.Delimiter
 	}
-	if err := param.Check(data); err != nil {
-		return data, err
+	if err := param.Check(file.Data); err != nil {
+		return file, err
 	}
-	if data.Format == "auto" && formatOf(name) == "" {
-		return data.guessed(name)
+	if file.Format == "auto" && rows.EndingOf(name) == "" {
+		return file.Guessed(name)
 	}
-	return data, nil
-}
-
-// guessed returns the section with the format that the first lines of a file show.
-func (s Data) guessed(path string) (Data, error) {
-	var file io.ReadCloser
-	var err error
-	if s.files != nil {
-		file, err = s.files.Open(path)
-	} else {
-		file, err = os.Open(path)
-	}
-	if err != nil {
-		return s, fmt.Errorf("experiment: %w", tell(err))
-	}
-	defer file.Close()
-	lines, _, err := linesOf(file, path)
-	if err != nil {
-		return s, err
-	}
-	s.Format = guessFormat(lines)
-	if s.Format == "csv" && s.CSV.Delimiter == "" && guessDelimiter(lines, ",") == "tab" {
-		s.Format = "tsv"
-	}
-	return s, nil
+	return file, nil
 }
 
 // Evaluate scores the model in a file on the labelled rows of another, by the metrics of its task.
@@ -195,7 +142,7 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 		return Evaluation{}, err
 	}
 	o.report("load", 0, 0)
-	rows, end, err := m.rows(ctx, data, true, o)
+	source, end, err := m.rows(ctx, data, true, o)
 	if err != nil {
 		return Evaluation{}, err
 	}
@@ -203,13 +150,13 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 	if len(m.Schema.Targets) == 0 {
 		return Evaluation{}, fmt.Errorf("experiment: %s: the model does not say what its target is called", model)
 	}
-	v, err := judge(ctx, m.Predictor, rows, nil, func(done int) { o.report("evaluate", done, 0) })
+	v, err := predictions.Judge(ctx, m.Predictor, source, nil, func(done int) { o.report("evaluate", done, 0) })
 	if err != nil {
 		return Evaluation{}, err
 	}
-	out := Evaluation{Name: m.Name, Task: m.Task, Positive: metrics.PositiveClass(m.Schema.Classes()), Rows: v.rows, Warnings: []string{}}
+	out := Evaluation{Name: m.Name, Task: m.Task, Positive: metrics.PositiveClass(m.Schema.Classes()), Rows: v.Rows, Warnings: []string{}}
 	var warnings []string
-	out.Scores, warnings, err = v.score(metrics.Task(m.Task))
+	out.Scores, warnings, err = v.Score(metrics.Task(m.Task))
 	out.Warnings = append(out.Warnings, warnings...)
 	return out, err
 }
@@ -238,11 +185,11 @@ func PredictFile(ctx context.Context, model, data, out string, o Options) (rows 
 		return 0, err
 	}
 	for _, path := range []string{model, data} {
-		if sameFile(path, out) {
+		if files.Same(path, out) {
 			return 0, fmt.Errorf("experiment: %s would be written over by its own predictions", path)
 		}
 	}
-	err = replace(out, func(w *bufio.Writer) error {
+	err = files.Replace(out, func(w *bufio.Writer) error {
 		rows, err = m.predict(ctx, data, w, o)
 		return err
 	})
@@ -256,21 +203,21 @@ func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Op
 		return 0, err
 	}
 	defer end()
-	p := newPredictionWriter(w, m.Schema, false)
-	p.keep = o.Keep
+	p := predictions.NewWriter(w, m.Schema, false)
+	p.Keep = o.Keep
 	err = source.Blocks(ctx, func(block datasets.Set) error {
-		said, err := predict(ctx, m.Predictor, block.X)
+		said, err := estimator.Predict(ctx, m.Predictor, block.X)
 		if err != nil {
-			return datasets.FromRow(err, p.row)
+			return datasets.FromRow(err, p.Row)
 		}
-		p.truth = block.Y != nil || block.Targets != nil
-		if err := p.block(block, said); err != nil {
+		p.Truth = block.Y != nil || block.Targets != nil
+		if err := p.Block(block, said); err != nil {
 			return err
 		}
-		o.report("predict", p.row, 0)
+		o.report("predict", p.Row, 0)
 		return nil
 	})
-	return p.row, err
+	return p.Row, err
 }
 
 // Inspect says what a model file holds.

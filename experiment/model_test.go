@@ -286,19 +286,6 @@ func TestPipesAreNotHeld(t *testing.T) {
 	if out.held > before+8<<20 {
 		t.Errorf("%d bytes are in use, %d before", out.held, before)
 	}
-	s := newStream(context.Background(), "-", &endless{most: 300_000})
-	defer s.close()
-	s.last = true
-	file, err := s.Open("-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n, err := io.Copy(io.Discard, file); err != nil || n < 4e6 || cap(s.held) > 1<<20 {
-		t.Errorf("%d bytes held of %d, %v", cap(s.held), n, err)
-	}
-	if _, err := s.Open("-"); err == nil {
-		t.Error("it can be read twice")
-	}
 }
 
 // silent is an input that never says anything.

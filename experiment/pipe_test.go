@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/bochner-ml/bochner/experiment/document"
 )
 
 // A pipe as a data file is refused at once: nobody waits for somebody to write into it.
@@ -25,7 +27,7 @@ func TestPipes(t *testing.T) {
 			t.Errorf("%s: %v", data, err)
 		}
 	}
-	s := New()
+	s := document.New()
 	s.Data.Train, s.Output.Dir = "rows.csv", "out"
 	if _, err := Run(context.Background(), s, Options{}); err == nil || !strings.HasSuffix(err.Error(), wanted) {
 		t.Errorf("a run: %v", err)

@@ -1,19 +1,16 @@
 package experiment
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
-	"os"
 	"time"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/experiment/internal/check"
+	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/memory"
-	"github.com/bochner-ml/bochner/pipeline"
 )
 
 // Plan is what a run would do and what that takes.
@@ -37,17 +34,6 @@ type Plan struct {
 	Available int64      `json:"available_bytes"`
 	Steps     []PlanStep `json:"steps"`
 	Warnings  []string   `json:"warnings"`
-
-	once float64 // flops of one fit
-}
-
-// PlanStep is what one step takes on all training rows.
-type PlanStep struct {
-	Name  string  `json:"name"`
-	Width int     `json:"width"`           // columns that come out, -1 where nothing tells
-	Guess bool    `json:"guess,omitempty"` // whether only fitting tells the width
-	Flops float64 `json:"flops"`
-	Bytes int64   `json:"bytes"`
 }
 
 // NewPlan estimates what a run of the spec takes. It reads the data for their shape and fits nothing: the
@@ -55,163 +41,97 @@ type PlanStep struct {
 // has at products of matrices now.
 func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	began := time.Now()
-	train, test, r, err := spec.openAll(ctx)
+	parts, err := rows.Open(ctx, spec)
 	if err != nil {
 		return Plan{}, err
 	}
 	opening := time.Since(began).Seconds()
-	r.train = train
-	if err := spec.checkAll(ctx, train, test, r.task); err != nil {
+	if err := check.All(ctx, spec, parts); err != nil {
 		return Plan{}, err
 	}
-	p := Plan{
-		Name: spec.Name, Task: string(r.task), Stream: spec.streams(train), Candidates: 1, Fits: 1,
-		Available: memory.Available(), Shared: []string{}, Warnings: append([]string{}, r.warnings...),
-	}
-	stand, err := outline(ctx, train, spec.Search != nil)
+	train, count, err := outlines(ctx, spec, parts)
 	if err != nil {
 		return Plan{}, err
 	}
-	p.Rows.Train, p.Features = stand.Rows(), stand.Cols()
-	switch share := spec.Data.Split.Test; {
-	case test != nil:
-		held, err := outline(ctx, test, false)
-		if err != nil {
-			return Plan{}, err
-		}
-		p.Rows.Test = held.Rows()
-	case share > 0:
-		p.Rows.Test = int(math.Ceil(share * float64(p.Rows.Train)))
-		p.Rows.Train -= p.Rows.Test
-		stand = head(stand, p.Rows.Train)
+	p := Plan{
+		Name: spec.Name, Task: string(parts.Task), Rows: count, Features: train.Cols(), Stream: rows.Streams(spec, parts.Train),
+		Candidates: 1, Fits: 1, Available: memory.Available(), Shared: []string{}, Warnings: append([]string{}, parts.Warnings...),
 	}
-	if info, err := os.Stat(spec.Data.Train); err == nil && spec.Data.svm(spec.Data.Train) {
-		const text = 8 // bytes of an entry
-		stand.X = sparseBlank{blank{p.Rows.Train, p.Features}, int(min(info.Size()/text, int64(p.Rows.Train)*int64(p.Features)))}
-	}
-	shape := stand.Shape()
-	p.steps(spec, shape)
+	fit := costOfFit(runPipeline(spec, p.Stream), train.Shape(), count)
+	p.Steps, p.Flops, p.Bytes = fit.steps, fit.flops, fit.bytes
 	if p.Refusal() != nil {
 		return p, nil
 	}
-	var found gridsearch.Plan
+	var search gridsearch.Plan
 	if spec.Search != nil {
-		if found, err = p.search(spec, r, stand); err != nil {
+		if search, err = costOfSearch(spec, train, parts.Task); err != nil {
 			return Plan{}, err
 		}
+		p.Candidates, p.Folds, p.Fits, p.Shared = search.Candidates, search.Folds, search.Fits+1, append(p.Shared, search.Shared...)
+		p.Flops, p.Bytes = searchFlops(search, fit), max(fit.bytes, search.Bytes)
 	}
 	if !p.Stream {
-		p.Bytes += 2 * spec.memoryOf(train) // the rows, and their parts
+		p.Bytes += 2 * rows.Memory(spec, parts.Train) // the rows, and their parts
 	}
 	if err := ctx.Err(); err != nil {
 		return Plan{}, err
 	}
-	if p.Refusal() == nil {
-		p.time(spec, shape, found, p.reading(spec, opening))
+	if _, told := spec.Pipeline.Estimator.(datasets.Coster); !told || p.Refusal() != nil {
+		return p, nil
 	}
-	return p, nil
-}
-
-// reading returns how long it takes to read the rows, from the time of opening the training file: a
-// pass over it, which learns its columns, as the next one does that gathers its rows.
-func (p *Plan) reading(spec Spec, opening float64) float64 {
-	passes := 1.0
-	if spec.Data.Dataset == "" {
-		passes = 2
-	}
-	if spec.Data.Test != "" {
-		passes += float64(p.Rows.Test) / float64(max(p.Rows.Train, 1))
-	}
-	return passes * opening
-}
-
-// head returns the first n rows of a stand-in.
-func head(stand datasets.Set, n int) datasets.Set {
-	stand.X = blank{n, stand.Cols()}
-	stand.Y, stand.Groups = stand.Y[:min(len(stand.Y), n)], stand.Groups[:min(len(stand.Groups), n)]
-	if stand.Targets != nil {
-		stand.Targets = datasets.SliceRows(stand.Targets, 0, n).(*mat.Dense)
-	}
-	return stand
-}
-
-// steps adds up the costs of one fit.
-func (p *Plan) steps(spec Spec, shape datasets.Shape) {
-	list := spec.Pipeline
-	if p.Stream {
-		list = spec.streaming()
-	}
-	at := shape
-	add := func(name string, step any) {
-		own, _ := pipeline.EntryOf(step)
-		cost := datasets.Cost{Width: at.Cols}
-		if c, ok := step.(datasets.Coster); ok {
-			cost = c.Cost(at)
-		}
-		p.Steps = append(p.Steps, PlanStep{Name: cmp.Or(name, own.Name, fmt.Sprintf("%T", step)), Width: cost.Width, Guess: cost.Guess, Flops: cost.Flops, Bytes: cost.Bytes})
-		at = at.After(cost)
-	}
-	for _, s := range list.Steps {
-		add(s.Name, s.Fitter)
-	}
-	add(list.Name, list.Estimator)
-	cost := list.Cost(shape)
-	said := 2 * 8 * float64(max(p.Rows.Train, p.Rows.Test)) * float64(max(shape.Outputs, 1)) // scores and probabilities of all rows
-	p.Flops, p.Bytes, p.once = cost.Flops, max(cost.Bytes, int64(said)), cost.Flops
-}
-
-// search adds the fits of a grid search.
-func (p *Plan) search(spec Spec, r *rows, stand datasets.Set) (found gridsearch.Plan, err error) {
-	search := spec.searchOn(stand, r.task)
-	search.Memory = 0
-	if spec.Search.Halving.Least > 0 {
-		found, err = spec.halvingOn(search).Plan(stand)
-	} else {
-		found, err = search.Plan(stand)
-	}
-	if err != nil {
-		return found, ofHalving(err)
-	}
-	p.Candidates, p.Folds, p.Fits = found.Candidates, found.Folds, found.Fits+1
-	p.Shared = append(p.Shared, found.Shared...)
-	if found.Known {
-		p.Flops = found.Flops
-	}
-	if found.SharedFlops > 0 {
-		p.Flops = found.SharedFlops + p.once
-		if found.Known {
-			p.Flops = min(p.Flops, found.Flops) // sharing work never adds to it
-		}
-	}
-	p.Bytes = max(p.Bytes, found.Bytes)
-	return found, nil
-}
-
-// time adds up how long reading takes, the search, which a budget ends, the fit to all rows, and the
-// predictions of all of them. It stays 0 where the estimator does not say what it costs.
-func (p *Plan) time(spec Spec, shape datasets.Shape, found gridsearch.Plan, reading float64) {
-	if _, ok := spec.Pipeline.Estimator.(datasets.Coster); !ok {
-		return
-	}
-	rate := found.Rate
+	rate := search.Rate
 	if rate == 0 {
 		rate = gridsearch.Speed()
 	}
-	shape.Rows = p.Rows.Train + p.Rows.Test
-	mapping := pipeline.Chain{Steps: spec.Pipeline.Steps}.Cost(shape)
-	predicting := mapping.Flops + 2*float64(shape.Rows)*shape.After(mapping).Entries()*float64(max(shape.Outputs, 1))
-	took := found.Seconds
-	if found.SharedFlops > 0 && found.OneByOne > 0 {
-		p.OneByOneFlops, p.OneByOne = found.Flops, found.OneByOne+p.once/rate
-		took = min(took, found.OneByOne)
+	if search.SharedFlops > 0 && search.OneByOne > 0 {
+		p.OneByOneFlops, p.OneByOne = search.Flops, search.OneByOne+fit.flops/rate
 	}
-	if spec.Search != nil && spec.Search.Budget > 0 {
-		took = min(took, time.Duration(spec.Search.Budget).Seconds())
-	}
-	p.Seconds = reading + took + (p.once+predicting)/rate
+	p.Seconds = passes(spec, count)*opening + searchSeconds(spec, search) + (fit.flops+predictingFlops(spec.Pipeline, train.Shape(), count))/rate
+	return p, nil
 }
 
-// Refusal is an error where the run cannot fit in memory, which says the way out.
+// outlines returns a stand-in for the training rows that are left when test rows are taken out, and how
+// many rows each part has.
+func outlines(ctx context.Context, spec Spec, parts *rows.Parts) (train datasets.Set, count Rows, err error) {
+	if train, err = rows.Outline(ctx, parts.Train, spec.Search != nil); err != nil {
+		return train, count, err
+	}
+	count.Train = train.Rows()
+	switch share := spec.Data.Split.Test; {
+	case parts.Test != nil:
+		test, err := rows.Outline(ctx, parts.Test, false)
+		if err != nil {
+			return train, count, err
+		}
+		count.Test = test.Rows()
+	case share > 0:
+		count.Test = int(math.Ceil(share * float64(count.Train)))
+		count.Train -= count.Test
+		train = rows.Head(train, count.Train)
+	}
+	if entries, sparse := rows.Entries(spec, count.Train, train.Cols()); sparse {
+		train.X = rows.SparseOutline(count.Train, train.Cols(), entries)
+	}
+	return train, count, nil
+}
+
+// ErrTooLarge is what an error is, as errors.Is finds out, where a run cannot have the memory it wants:
+// that of [Plan.Refusal], and that of [Run], whether it is refused at once or by one of its fits.
+var ErrTooLarge = memory.ErrTooLarge
+
+// tooLarge is an [ErrTooLarge] that says how much is wanted, and the way out.
+type tooLarge struct {
+	bytes, available int64
+	way              string
+}
+
+func (e tooLarge) Error() string {
+	return fmt.Sprintf("experiment: about %.1f GB of memory are wanted and %.1f GB are available; %s", float64(e.bytes)/1e9, float64(e.available)/1e9, e.way)
+}
+
+func (e tooLarge) Unwrap() error { return ErrTooLarge }
+
+// Refusal is an [ErrTooLarge] where the run cannot fit in memory, which says the way out.
 func (p Plan) Refusal() error {
 	if p.Bytes <= p.Available {
 		return nil
@@ -223,5 +143,5 @@ func (p Plan) Refusal() error {
 	case !p.Stream:
 		way = "take fewer features, or say data.stream: always"
 	}
-	return fmt.Errorf("experiment: about %.1f GB of memory are wanted and %.1f GB are available; %s", float64(p.Bytes)/1e9, float64(p.Available)/1e9, way)
+	return tooLarge{p.Bytes, p.Available, way}
 }

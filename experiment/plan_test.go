@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -53,14 +54,14 @@ func TestPlanFitsNothing(t *testing.T) {
 	put(t, "rows.csv", sample(240, class))
 	text := strings.Replace(halved, "standardize", "watchful", 1)
 	for name, more := range map[string][]Override{
-		"one fit":       {{"search", ""}},
-		"streamed":      {{"search", ""}, {"data.stream", "always"}},
+		"one fit":       {set("search", "")},
+		"streamed":      {set("search", ""), set("data.stream", "always")},
 		"a grid":        nil,
-		"random":        {{"search.random", "4"}},
-		"a budget":      {{"search.budget", "1m"}},
-		"halving":       {{"search.halving.least", "20"}},
-		"all of it":     {{"search.random", "5"}, {"search.budget", "1m"}, {"search.halving.least", "10"}, {"search.halving.resource", "rff.features"}},
-		"leave one out": {{"search.folds", "7"}},
+		"random":        {set("search.random", "4")},
+		"a budget":      {set("search.budget", "1m")},
+		"halving":       {set("search.halving.least", "20")},
+		"all of it":     {set("search.random", "5"), set("search.budget", "1m"), set("search.halving.least", "10"), set("search.halving.resource", "rff.features")},
+		"leave one out": {set("search.folds", "7")},
 	} {
 		p, err := NewPlan(context.Background(), spec(t, text, more...))
 		if err != nil || !(p.Seconds > 0) || p.Fits < 1 {
@@ -70,7 +71,7 @@ func TestPlanFitsNothing(t *testing.T) {
 	if n := watched.Load(); n > 0 {
 		t.Errorf("%d fits", n)
 	}
-	if execute(t, spec(t, text, Override{"search", ""})); watched.Load() == 0 {
+	if execute(t, spec(t, text, set("search", ""))); watched.Load() == 0 {
 		t.Error("the fits are not counted")
 	}
 }
@@ -82,7 +83,7 @@ func TestPlanOfAFamilyInHalves(t *testing.T) {
 	for _, model := range []string{"logistic", "ridge_classifier", "svm"} {
 		text := strings.ReplaceAll(halved, "logistic.C", "rff.features")
 		text = strings.ReplaceAll(strings.ReplaceAll(text, "[0.1, 1, 10]", "[10, 20, 40]"), "logistic", model)
-		s := spec(t, text, Override{"search.halving.least", "20"})
+		s := spec(t, text, set("search.halving.least", "20"))
 		if p, err := NewPlan(context.Background(), s); err != nil || p.Fits != 3*(9+3+1)+1 {
 			t.Errorf("%s: %+v, %v", model, p, err)
 		}
@@ -92,24 +93,24 @@ func TestPlanOfAFamilyInHalves(t *testing.T) {
 // The memory that classes take is planned, and a run that cannot have it is refused by the same figures.
 func TestPlanOfManyClasses(t *testing.T) {
 	t.Chdir(t.TempDir())
-	var rows strings.Builder
-	rows.WriteString("a,b,y\n")
+	var text strings.Builder
+	text.WriteString("a,b,y\n")
 	for i := range 6000 {
-		fmt.Fprintf(&rows, "%d,%d,class%d\n", i, i*i%97, i/2)
+		fmt.Fprintf(&text, "%d,%d,class%d\n", i, i*i%97, i/2)
 	}
-	put(t, "rows.csv", rows.String())
-	const text = "data: {train: rows.csv, target: y}\npipeline: [standardize, {rff: {features: 30000000}}, MODEL]\n"
+	put(t, "rows.csv", text.String())
+	const yaml = "data: {train: rows.csv, target: y}\npipeline: [standardize, {rff: {features: 30000000}}, MODEL]\n"
 	for _, model := range []string{"logistic", "svm", "ridge_classifier"} {
 		for _, search := range []string{"", "search: {grid: {rff.gamma: [1, 2]}, folds: 2}"} {
-			s := spec(t, strings.Replace(text, "MODEL", model, 1)+search)
+			s := spec(t, strings.Replace(yaml, "MODEL", model, 1)+search)
 			p, err := NewPlan(context.Background(), s)
-			if err != nil || p.Refusal() == nil || p.Bytes < 8*3000*30_000_000 {
+			if err != nil || !errors.Is(p.Refusal(), ErrTooLarge) || p.Bytes < 8*3000*30_000_000 {
 				t.Fatalf("%s: %d bytes, %v", model, p.Bytes, err)
 			}
-			if _, err := Run(context.Background(), s, Options{}); err == nil || !strings.Contains(err.Error(), "memory are wanted and") {
+			if _, err := Run(context.Background(), s, Options{}); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "memory are wanted and") {
 				t.Errorf("%s: the run says %v", model, err)
 			}
-			set, err := s.openSet(t)
+			set, err := openSet(t, s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,19 +123,19 @@ func TestPlanOfManyClasses(t *testing.T) {
 
 // What a run says of every row for every class takes memory, too.
 func TestPlanOfPredictions(t *testing.T) {
-	p := Plan{Rows: Rows{Train: 1_000_000}}
-	s := Spec{Pipeline: pipeline.New(estimator.NewRidgeClassifier())}
-	if p.steps(s, datasets.Shape{Rows: 1_000_000, Cols: 3, Outputs: 100_000}); p.Bytes < 8*1_000_000*100_000 {
-		t.Errorf("%d bytes", p.Bytes)
+	shape := datasets.Shape{Rows: 1_000_000, Cols: 3, Outputs: 100_000}
+	fit := costOfFit(pipeline.New(estimator.NewRidgeClassifier()), shape, Rows{Train: 1_000_000})
+	if fit.bytes < 8*1_000_000*100_000 {
+		t.Errorf("%d bytes", fit.bytes)
 	}
 }
 
 // openSet returns the training rows in memory.
-func (s Spec) openSet(t *testing.T) (datasets.Set, error) {
+func openSet(t *testing.T, s Spec) (datasets.Set, error) {
 	t.Helper()
-	train, _, _, err := s.openAll(context.Background())
+	parts, err := rows.Open(context.Background(), s)
 	if err != nil {
 		return datasets.Set{}, err
 	}
-	return datasets.Gather(context.Background(), train)
+	return datasets.Gather(context.Background(), parts.Train)
 }

@@ -25,12 +25,12 @@ func TestRowsOfTheFile(t *testing.T) {
 	const text = "data: {train: rows.csv, target: y, split: {test: 0.3}}\npipeline: [{rff: {features: 10, gamma: 1}}, logistic]\noutput: {dir: out}\n"
 	seen := map[string]bool{}
 	for _, seed := range []string{"1", "2", "3", "4", "5"} { // the row is in either part
-		for name, set := range map[string][]Override{
+		for name, more := range map[string][]Override{
 			"in memory": nil,
-			"streamed":  {{"data.stream", "always"}},
-			"a search":  {{"search.grid.logistic.C", "[1, 2]"}},
+			"streamed":  {set("data.stream", "always")},
+			"a search":  {set("search.grid.logistic.C", "[1, 2]")},
 		} {
-			_, err := Run(context.Background(), spec(t, text, append(set, Override{"seed", seed})...), Options{Force: true})
+			_, err := Run(context.Background(), spec(t, text, append(more, set("seed", seed))...), Options{Force: true})
 			if want := fmt.Sprintf("row %d, column x0: 1e+308 is too large", bad); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s, seed %s: %v, wanted %s", name, seed, err, want)
 			} else {

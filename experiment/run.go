@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -15,6 +16,9 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/builtin"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/experiment/internal/files"
+	"github.com/bochner-ml/bochner/experiment/internal/predictions"
+	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/metrics"
@@ -34,8 +38,8 @@ func Run(ctx context.Context, spec Spec, o Options) (Result, error) {
 	r.result = Result{Name: spec.Name, Seed: spec.Seed, Versions: Version(), Warnings: []string{}}
 	for _, phase := range []func(context.Context) error{r.load, r.fit, r.evaluate, r.write} {
 		if err := phase(ctx); err != nil {
-			if r.stage != nil {
-				r.stage.discard()
+			if r.output != nil {
+				r.output.Discard()
 			}
 			if ctx.Err() != nil {
 				return Result{}, ctx.Err()
@@ -46,6 +50,9 @@ func Run(ctx context.Context, spec Spec, o Options) (Result, error) {
 	return r.result, nil
 }
 
+// outputs are all that a run may write. A run without a search or test rows writes some of them.
+var outputs = []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", "model.bochner"}
+
 // run is an experiment that is going on.
 type run struct {
 	spec    Spec
@@ -53,8 +60,8 @@ type run struct {
 	started time.Time
 	result  Result
 
-	rows   *rows
-	stage  *stage
+	rows   *rows.Parts
+	output *files.Folder
 	search *gridsearch.Result
 	model  estimator.Predictor
 }
@@ -66,10 +73,10 @@ func (r *run) digest(ctx context.Context) (err error) {
 		sum.Train, sum.Test, err = builtin.SHA256(data.Dataset)
 		return err
 	}
-	if sum.Train, err = digest(ctx, data.Train); err != nil {
+	if sum.Train, err = files.Digest(ctx, data.Train); err != nil {
 		return err
 	}
-	sum.Test, err = digest(ctx, data.Test)
+	sum.Test, err = files.Digest(ctx, data.Test)
 	return err
 }
 
@@ -77,7 +84,7 @@ func (r *run) digest(ctx context.Context) (err error) {
 func (r *run) load(ctx context.Context) error {
 	began := time.Now()
 	r.options.report("load", 0, 0)
-	before, err := r.spec.filesNow()
+	before, err := filesNow(r.spec)
 	if err != nil {
 		return err
 	}
@@ -85,23 +92,23 @@ func (r *run) load(ctx context.Context) error {
 		return err
 	}
 	if !r.options.Force {
-		if err := r.spec.earlier(r.result.SHA256); err != nil {
+		if err := earlier(r.spec, r.result.SHA256); err != nil {
 			return err
 		}
 	}
-	if r.stage, err = newStage(r.spec.Output.Dir); err != nil {
+	if r.output, err = files.NewFolder(r.spec.Output.Dir, outputs...); err != nil {
 		return err
 	}
-	if r.rows, err = r.spec.read(ctx, r.options); err != nil {
+	if r.rows, err = read(ctx, r.spec, r.options); err != nil {
 		return err
 	}
-	if err := r.spec.unchanged(before); err != nil {
+	if err := unchanged(r.spec, before); err != nil {
 		return err // the digest is of other rows
 	}
-	r.warn(r.rows.warnings...)
-	r.result.Task = string(r.rows.task)
-	r.result.Positive = metrics.PositiveClass(r.rows.train.Schema().Classes())
-	r.result.Rows.Train, r.result.Features = r.rows.train.Dims()
+	r.warn(r.rows.Warnings...)
+	r.result.Task = string(r.rows.Task)
+	r.result.Positive = metrics.PositiveClass(r.rows.Train.Schema().Classes())
+	r.result.Rows.Train, r.result.Features = r.rows.Train.Dims()
 	if err := r.fits(); err != nil {
 		return err
 	}
@@ -110,7 +117,7 @@ func (r *run) load(ctx context.Context) error {
 }
 
 // filesNow is what the system says of the data files.
-func (s Spec) filesNow() (map[string]fs.FileInfo, error) {
+func filesNow(s Spec) (map[string]fs.FileInfo, error) {
 	out := map[string]fs.FileInfo{}
 	for _, path := range []string{s.Data.Train, s.Data.Test} {
 		if path == "" {
@@ -118,7 +125,7 @@ func (s Spec) filesNow() (map[string]fs.FileInfo, error) {
 		}
 		info, err := datasets.Stat(path)
 		if err != nil {
-			return nil, fmt.Errorf("experiment: %w", tell(err))
+			return nil, fmt.Errorf("experiment: %w", files.Tell(err))
 		}
 		out[path] = info
 	}
@@ -126,8 +133,8 @@ func (s Spec) filesNow() (map[string]fs.FileInfo, error) {
 }
 
 // unchanged returns an error where a data file is not what it was before.
-func (s Spec) unchanged(before map[string]fs.FileInfo) error {
-	now, err := s.filesNow()
+func unchanged(s Spec, before map[string]fs.FileInfo) error {
+	now, err := filesNow(s)
 	if err != nil {
 		return err
 	}
@@ -142,17 +149,17 @@ func (s Spec) unchanged(before map[string]fs.FileInfo) error {
 // fits refuses a fit that cannot have the memory it wants. The candidates of a search are looked at
 // by the search.
 func (r *run) fits() error {
-	p := Plan{Rows: r.result.Rows, Features: r.result.Features, Stream: r.rows.streamed, Available: memory.Available()}
-	shape := datasets.Shape{Rows: p.Rows.Train, Cols: p.Features, Outputs: r.rows.train.Schema().Outputs(), Columns: r.rows.train.Schema().Columns}
-	if !r.rows.streamed {
-		set, err := datasets.Gather(context.Background(), r.rows.train) // it is in memory, which is not copied
+	train := r.rows.Train
+	shape := datasets.Shape{Rows: r.result.Rows.Train, Cols: r.result.Features, Outputs: train.Schema().Outputs(), Columns: train.Schema().Columns}
+	if !r.rows.Streamed {
+		set, err := datasets.Gather(context.Background(), train) // it is in memory, which is not copied
 		if err != nil {
 			return err
 		}
 		shape = set.Shape()
 	}
-	p.steps(r.spec, shape)
-	return p.Refusal()
+	fit := costOfFit(runPipeline(r.spec, r.rows.Streamed), shape, r.result.Rows)
+	return Plan{Stream: r.rows.Streamed, Bytes: fit.bytes, Available: memory.Available()}.Refusal()
 }
 
 // fit searches and fits the model to all training rows.
@@ -163,11 +170,11 @@ func (r *run) fit(ctx context.Context) error {
 	began := time.Now()
 	r.options.report("refit", 0, 0)
 	var err error
-	if r.rows.streamed {
-		r.model, err = r.spec.streaming().FitSource(ctx, r.rows.train)
+	if r.rows.Streamed {
+		r.model, err = runPipeline(r.spec, true).FitSource(ctx, r.rows.Train)
 	} else {
 		var set datasets.Set
-		if set, err = datasets.Gather(ctx, r.rows.train); err == nil {
+		if set, err = datasets.Gather(ctx, r.rows.Train); err == nil {
 			r.model, err = r.spec.Pipeline.Fit(ctx, set)
 			err = set.Locate(err, 0)
 		}
@@ -177,13 +184,16 @@ func (r *run) fit(ctx context.Context) error {
 	return err
 }
 
+func (r *run) warn(texts ...string) { r.result.Warnings = append(r.result.Warnings, texts...) }
+
 func (r *run) fitSearch(ctx context.Context) error {
-	set, err := datasets.Gather(ctx, r.rows.train)
+	set, err := datasets.Gather(ctx, r.rows.Train)
 	if err != nil {
 		return err
 	}
-	search := r.spec.searchOn(set, r.rows.task)
-	search.Journal = r.stage.journal(r.spec, r.result.SHA256)
+	search := r.spec.GridSearch(set.Groups != nil, r.rows.Task)
+	search.Memory = memory.Available() / 2
+	search.Journal = r.output.Journal(journalKey(r.spec, r.result.SHA256))
 	search.Progress = func(p gridsearch.Progress) {
 		phase := "search"
 		if p.Done == p.Total {
@@ -191,75 +201,21 @@ func (r *run) fitSearch(ctx context.Context) error {
 		}
 		r.options.report(phase, p.Done, p.Total)
 	}
-	if err := r.runSearch(ctx, search, set); err != nil {
+	if r.search, r.result.Search, err = runSearch(ctx, r.spec, set, search); err != nil {
 		return err
 	}
 	r.model = r.search.Model
 	r.result.Seconds.Search, r.result.Seconds.Refit = r.search.Seconds, r.search.RefitSeconds
-	r.stage.keep = r.search.Unreached > 0
+	r.output.KeepJournals = r.search.Unreached > 0
 	r.warn(r.search.Warnings...)
 	r.reportOf(r.model)
 	return nil
 }
 
-// searchOn is the grid search of the spec over these rows.
-func (s Spec) searchOn(set datasets.Set, task metrics.Task) gridsearch.Search {
-	search := gridsearch.NewSearch(s.Pipeline, s.Search.Grid...)
-	search.Score, search.Refit = string(s.Search.Score), s.Search.Refit
-	search.Splitter = s.folds(set, task)
-	search.Random, search.Seed, search.Budget = s.Search.Random, s.seedOf("search.random"), time.Duration(s.Search.Budget)
-	search.Memory = memory.Available() / 2
-	return search
-}
-
-// folds divides the rows of a search.
-func (s Spec) folds(set datasets.Set, task metrics.Task) datasets.Splitter {
-	cv, seed := s.Search.CV, s.seedOf("search.cv")
-	kind := cv.Kind
-	if kind == "auto" {
-		switch {
-		case set.Groups != nil:
-			kind = "group"
-		case task == metrics.Classification:
-			kind = "stratified"
-		default:
-			kind = "kfold"
-		}
-	}
-	switch kind {
-	case "group":
-		return datasets.GroupKFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
-	case "stratified":
-		return datasets.StratifiedKFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
-	case "time":
-		return datasets.TimeSeriesSplit{Folds: cv.Folds}
-	case "loo", "gcv":
-		return gridsearch.LeaveOneOut{GCV: kind == "gcv"}
-	}
-	return datasets.KFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
-}
-
-// summary is what result.json says of a search.
-func summary(found *gridsearch.Result) *SearchResult {
-	best := found.Best()
-	out := &SearchResult{
-		Candidates: len(found.Candidates), Folds: found.Folds, Fits: found.Fits, Score: found.Score,
-		Best:       Candidate{Params: map[string]any{}, Mean: best.Mean, Std: best.Std},
-		OnGridEdge: append([]string{}, found.OnGridEdge...), Shared: append([]string{}, found.Shared...), Unreached: found.Unreached,
-	}
-	slices.Sort(out.Shared) // the sweeps of a search that was resumed end in another order
-	for _, s := range best.Settings {
-		out.Best.Params[s.Path] = s.Value
-	}
-	return out
-}
-
-func (r *run) warn(texts ...string) { r.result.Warnings = append(r.result.Warnings, texts...) }
-
 // reportOf passes on what a fit warns of, that it did not converge above all.
 func (r *run) reportOf(model estimator.Predictor) {
-	m, ok := model.(estimator.Reporter)
-	if !ok {
+	var m estimator.Reporter
+	if !estimator.As(model, &m) {
 		return
 	}
 	report := m.Report()
@@ -273,24 +229,24 @@ func (r *run) reportOf(model estimator.Predictor) {
 // latter.
 func (r *run) evaluate(ctx context.Context) error {
 	began := time.Now()
-	n, _ := r.rows.train.Dims()
+	n, _ := r.rows.Train.Dims()
 	var extra []string
 	if r.search != nil {
 		extra = []string{r.search.Score}
 	}
-	v, err := judge(ctx, r.model, r.rows.train, nil, func(done int) { r.options.report("evaluate", done, max(n, 0)) })
+	v, err := predictions.Judge(ctx, r.model, r.rows.Train, nil, func(done int) { r.options.report("evaluate", done, max(n, 0)) })
 	if err != nil {
 		return err
 	}
-	r.result.Rows.Train = v.rows
+	r.result.Rows.Train = v.Rows
 	if r.result.Train, err = r.score(v, "train", extra); err != nil {
 		return err
 	}
-	if r.rows.test != nil {
+	if r.rows.Test != nil {
 		if v, err = r.predictTest(ctx); err != nil {
 			return err
 		}
-		r.result.Rows.Test = v.rows
+		r.result.Rows.Test = v.Rows
 		if r.result.Test, err = r.score(v, "test", extra); err != nil {
 			return err
 		}
@@ -299,22 +255,22 @@ func (r *run) evaluate(ctx context.Context) error {
 	return nil
 }
 
-func (r *run) score(v verdict, part string, extra []string) (map[string]float64, error) {
-	scores, warnings, err := v.score(r.rows.task, extra...)
+func (r *run) score(v predictions.Verdict, part string, extra []string) (map[string]float64, error) {
+	scores, warnings, err := v.Score(r.rows.Task, extra...)
 	for _, w := range warnings {
 		r.warn(part + ": " + strings.TrimPrefix(w, "metrics: "))
 	}
 	return scores, err
 }
 
-func (r *run) predictTest(ctx context.Context) (v verdict, err error) {
-	err = r.stage.write("predictions.csv", func(w *bufio.Writer) error {
-		p := newPredictionWriter(w, r.rows.test.Schema(), true)
-		if r.rows.numbers != nil {
-			p.numbers = func(k int) int { return r.rows.numbers[k] }
+func (r *run) predictTest(ctx context.Context) (v predictions.Verdict, err error) {
+	err = r.output.Write("predictions.csv", func(w *bufio.Writer) error {
+		p := predictions.NewWriter(w, r.rows.Test.Schema(), true)
+		if r.rows.Numbers != nil {
+			p.Numbers = func(k int) int { return r.rows.Numbers[k] }
 		}
-		n, _ := r.rows.test.Dims()
-		v, err = judge(ctx, r.model, r.rows.test, p.block, func(done int) { r.options.report("evaluate", done, max(n, 0)) })
+		n, _ := r.rows.Test.Dims()
+		v, err = predictions.Judge(ctx, r.model, r.rows.Test, p.Block, func(done int) { r.options.report("evaluate", done, max(n, 0)) })
 		return err
 	})
 	return v, err
@@ -324,23 +280,23 @@ func (r *run) predictTest(ctx context.Context) (v verdict, err error) {
 func (r *run) write(ctx context.Context) error {
 	r.options.report("write", 0, 0)
 	if r.search != nil {
-		if err := r.stage.write("cv_results.csv", func(w *bufio.Writer) error { return r.search.WriteCSV(w) }); err != nil {
+		if err := r.output.Write("cv_results.csv", func(w *bufio.Writer) error { return r.search.WriteCSV(w) }); err != nil {
 			return err
 		}
 	}
-	if err := r.stage.write("model.bochner", func(w *bufio.Writer) error { return r.saveModel(w) }); err != nil {
+	if err := r.output.Write("model.bochner", func(w *bufio.Writer) error { return r.saveModel(w) }); err != nil {
 		return err
 	}
 	resolved, err := r.spec.Encode(filepath.Join(r.spec.Output.Dir, "spec.yaml"))
 	if err != nil {
 		return err
 	}
-	if err := r.stage.write("spec.yaml", func(w *bufio.Writer) error { _, err := w.Write(resolved); return err }); err != nil {
+	if err := r.output.Write("spec.yaml", func(w *bufio.Writer) error { _, err := w.Write(resolved); return err }); err != nil {
 		return err
 	}
 	r.result.Memory = memory.Peak()
 	r.result.Seconds.Total = time.Since(r.started).Seconds()
-	err = r.stage.write("result.json", func(w *bufio.Writer) error {
+	err = r.output.Write("result.json", func(w *bufio.Writer) error {
 		text, err := json.MarshalIndent(r.result, "", "  ")
 		if err != nil {
 			return err
@@ -354,11 +310,28 @@ func (r *run) write(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	r.result.Files, err = r.stage.publish()
+	r.result.Files, err = r.output.Publish()
 	return err
 }
 
-// seedOf derives the seed of a purpose from that of the experiment.
-func (s Spec) seedOf(purpose string) uint64 {
-	return pipeline.DeriveSeed(s.Seed, purpose)
+// saveModel writes the model file.
+func (r *run) saveModel(w io.Writer) error {
+	m, err := pipeline.NewModel(r.model)
+	if err != nil {
+		return err
+	}
+	scores := map[string]float64{}
+	for name, v := range r.result.Train {
+		scores["train."+name] = v
+	}
+	for name, v := range r.result.Test {
+		scores["test."+name] = v
+	}
+	reading, err := r.spec.Data.Encode()
+	if err != nil {
+		return err
+	}
+	m.Name, m.Task, m.Metrics, m.Reading = r.spec.Name, string(r.rows.Task), scores, reading
+	m.Versions = map[string]string{"bochner": r.result.Versions.Bochner}
+	return m.Write(w)
 }

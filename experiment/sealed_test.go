@@ -431,7 +431,7 @@ func readSealed(t testing.TB, file []byte, dir string) (loaded bool) {
 
 func predictsFinite(t testing.TB, p estimator.Predictor, X mat.Matrix) {
 	t.Helper()
-	said, err := predict(context.Background(), p, X)
+	said, err := estimator.Predict(context.Background(), p, X)
 	if err != nil {
 		return
 	}

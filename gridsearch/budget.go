@@ -46,10 +46,10 @@ func (r *run) evaluateWithin(parent context.Context) error {
 	return nil
 }
 
-// workInParts asks a Resumer for one part of the candidates after the other. A part is neighbours in
+// workInParts asks a BatchFitter for one part of the candidates after the other. A part is neighbours in
 // the grid, which have most in common.
 func (r *run) workInParts(ctx context.Context) error {
-	sweeper, ok := r.search.Estimator.(estimator.Resumer)
+	fitter, ok := r.search.Estimator.(estimator.BatchFitter)
 	if _, left := r.search.Splitter.(LeaveOneOut); !ok || left {
 		return r.work(ctx)
 	}
@@ -64,7 +64,7 @@ func (r *run) workInParts(ctx context.Context) error {
 			return err
 		}
 		if open {
-			if err := r.sweep(ctx, sweeper); err != nil {
+			if err := r.fitBatch(ctx, fitter); err != nil {
 				return err
 			}
 		}

@@ -98,15 +98,15 @@ func TestCancelWithinTheBudget(t *testing.T) {
 	})
 }
 
-// A Resumer is asked for single candidates first, so that the shortest time gives a result.
-func TestBudgetOfAResumer(t *testing.T) {
+// A BatchFitter is asked for single candidates first, so that the shortest time gives a result.
+func TestBudgetOfABatch(t *testing.T) {
 	data := quantities(60)
-	spec := resuming{sweeping{line: newLine()}}
+	spec := batching{line: newLine()}
 	s := lineSearch(nil)
 	s.Estimator = spec
 	want := table(mustRun(t, s, data))
 	inTime(t, func(t *testing.T, _ time.Time) {
-		spec.probe = &probe{hangAfter: 4 * 36, hangUntil: 4*36 + 1}
+		spec.probe = &probe{hangAfter: 7, hangUntil: 8}
 		s.Estimator, s.Budget, s.Journal = spec, time.Minute, filepath.Join(t.TempDir(), "journal")
 		r := mustRun(t, s, data)
 		if done := len(r.Candidates)*3 - r.Unreached; done < 3 || done > 18 {
@@ -177,7 +177,7 @@ func TestBudgetOfAHalving(t *testing.T) {
 	})
 }
 
-// stubborn is a sweeper that does not look at its context: it goes on until its caller has enough, and
+// stubborn is a BatchFitter that does not look at its context: it goes on until its caller has enough, and
 // says of every fit behind that it failed, because of that.
 type stubborn struct {
 	line
@@ -186,20 +186,22 @@ type stubborn struct {
 
 func (s *stubborn) Params(l *param.List) { s.line.Params(l) }
 
-func (s stubborn) Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
-	yield func(setting, fold int, held estimator.Held) error) ([]string, error) {
-	for i, e := range settings {
-		for k := range folds {
+func (s stubborn) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error) {
+	for i, c := range b.Candidates {
+		for k, fold := range b.Folds {
+			if !b.Wants(i, k) {
+				continue
+			}
 			*s.yields++
-			p, err := e.Fit(context.Background(), data.Select(folds[k].Train))
+			p, err := c.Fit(context.Background(), b.Data.Select(fold.Train))
 			if err != nil {
 				return nil, err
 			}
-			held := estimator.Held{Err: ctx.Err()}
-			if held.Err == nil {
-				held.Prediction, held.Err = estimator.Predict(context.Background(), p, data.Select(folds[k].Test).X)
+			out := estimator.Outcome{Err: ctx.Err()}
+			if out.Err == nil {
+				out.Prediction, out.Err = estimator.Predict(context.Background(), p, b.Data.Select(fold.Test).X)
 			}
-			if err := yield(i, k, held); err != nil {
+			if err := b.Yield(i, k, out); err != nil {
 				return nil, err
 			}
 		}
@@ -207,9 +209,13 @@ func (s stubborn) Sweep(ctx context.Context, data datasets.Set, folds []datasets
 	return nil, nil
 }
 
-// A sweep ends with the fit that goes on when it is cancelled. What was done is in the journal, and what
+func (s stubborn) BatchCost(estimator.Batch) (datasets.Cost, []string, error) {
+	return datasets.Cost{}, nil, nil
+}
+
+// A batch ends with the fit that goes on when it is cancelled. What was done is in the journal, and what
 // failed by that is not.
-func TestCancelEndsASweep(t *testing.T) {
+func TestCancelEndsABatch(t *testing.T) {
 	data := quantities(60)
 	yields := 0
 	s := lineSearch(nil)

@@ -16,7 +16,7 @@ type CurvePoint struct {
 }
 
 // Curve returns the best score for each value of an axis of numbers, smallest value first: over
-// "rff.features" the error against D. Values with which every candidate failed are left out. A sweep
+// "rff.features" the error against D. Values with which every candidate failed are left out. A batch
 // of nested features has made all of them in one run.
 func (r *Result) Curve(path string) ([]CurvePoint, error) {
 	var out []CurvePoint

@@ -30,7 +30,7 @@ type run struct {
 	resumed    int         // outcomes that the journal had
 	shared     []string
 	swept      bool     // the journal has what was shared
-	part       []bool   // candidates that a sweep is asked for now, nil for all
+	part       []bool   // candidates that a batch is asked for now, nil for all
 	late       bool     // the budget ended before the search
 	broken     error    // what ended the search from within, such as a journal that cannot be written
 	journal    *journal // nil where there is none
@@ -133,11 +133,11 @@ func (r *run) evaluate(ctx context.Context) (err error) {
 		}
 		defer func() { err = errors.Join(err, r.journal.close()) }()
 	}
-	if r.resumed = r.done; r.resumed > 0 && !r.swept { // killed in a sweep, before it could tell
+	if r.resumed = r.done; r.resumed > 0 && !r.swept { // killed in a batch, before it could tell
 		if _, left := r.search.Splitter.(LeaveOneOut); left {
 			r.share([]string{"rows"})
 		} else {
-			_, shared := r.sweepCost()
+			_, shared := r.batchCost()
 			r.share(shared)
 		}
 	}
@@ -150,11 +150,8 @@ func (r *run) evaluate(ctx context.Context) (err error) {
 
 // work fits what is not done.
 func (r *run) work(ctx context.Context) error {
-	if left, ok := r.search.Splitter.(LeaveOneOut); ok {
-		return r.leaveOneOut(ctx, left)
-	}
-	if sweeper, ok := r.search.Estimator.(estimator.Sweeper); ok {
-		return r.sweep(ctx, sweeper)
+	if fitter, ok := r.search.Estimator.(estimator.BatchFitter); ok {
+		return r.fitBatch(ctx, fitter)
 	}
 	return r.fitEach(ctx)
 }
@@ -169,16 +166,16 @@ func (r *run) report(p Progress) {
 }
 
 // record takes in what a candidate predicts for a fold. Its error ends the search.
-func (r *run) record(candidate, fold int, held estimator.Held) error {
-	out := outcome{done: true, seconds: held.Seconds}
-	out.unconverged = held.Err == nil && held.Report.Solver != "" && !held.Report.Converged
+func (r *run) record(candidate, fold int, result estimator.Outcome) error {
+	out := outcome{done: true, seconds: result.Seconds}
+	out.unconverged = result.Err == nil && result.Report.Solver != "" && !result.Report.Converged
 	if !finite(out.seconds) {
 		out.seconds = 0
 	}
-	failed := r.data.Locate(held.Err, 0)
+	failed := r.data.Locate(result.Err, 0)
 	if failed == nil {
 		var fatal error
-		if out.scores, failed, fatal = r.scorer.score(fold, held.Prediction); fatal != nil {
+		if out.scores, failed, fatal = r.scorer.score(fold, result.Prediction); fatal != nil {
 			return fatal
 		}
 	} else {
@@ -198,46 +195,35 @@ func (r *run) record(candidate, fold int, held estimator.Held) error {
 	return nil
 }
 
-// sweep hands the estimator what is not done: to a Resumer the whole grid and which of it is wanted, to
-// any other Sweeper every candidate that lacks a fold, with the folds that any of them lacks.
-func (r *run) sweep(ctx context.Context, sweeper estimator.Sweeper) error {
-	resumer, resumes := sweeper.(estimator.Resumer)
-	var open, missing []int // numbers of candidates and folds
+// fitBatch hands the estimator the whole grid, and says which of it is wanted: what is not done yet, of
+// the part that is asked for now.
+func (r *run) fitBatch(ctx context.Context, fitter estimator.BatchFitter) error {
+	folds := len(r.folds)
+	seen := make([]bool, len(r.candidates)*folds) // what is not to be reported, or has been
 	for i, row := range r.outcomes {
-		if resumes || slices.ContainsFunc(row, func(o outcome) bool { return !o.done }) {
-			open = append(open, i)
+		for k := range row {
+			seen[i*folds+k] = row[k].done || r.part != nil && !r.part[i]
 		}
 	}
-	for k := range r.folds {
-		if resumes || slices.ContainsFunc(r.outcomes, func(row []outcome) bool { return !row[k].done }) {
-			missing = append(missing, k)
+	wanted := slices.Clone(seen)
+	b := r.batch()
+	b.Data = r.data
+	b.Wanted = func(candidate, fold int) bool { return !wanted[candidate*folds+fold] }
+	b.Yield = func(candidate, fold int, out estimator.Outcome) error {
+		if ctx.Err() != nil && out.Err != nil {
+			return ctx.Err() // whatever it says comes of stopping
 		}
+		if r.broken = r.take(fitter, seen, candidate, fold, out); r.broken != nil {
+			return r.broken
+		}
+		return ctx.Err()
 	}
-	part := sweepPart{run: r, sweeper: sweeper, open: open, missing: missing, seen: make([]bool, len(open)*len(missing))}
-	var shared []string
-	var err error
-	if resumes {
-		done := make([]bool, len(part.seen))
-		for at := range done {
-			done[at] = r.outcomes[open[at/len(missing)]][missing[at%len(missing)]].done
-		}
-		part.seen = slices.Clone(done) // what the journal has is not to be reported
-		if r.part != nil {
-			for at := range done {
-				done[at] = done[at] || !r.part[open[at/len(missing)]]
-			}
-			part.seen = slices.Clone(done)
-		}
-		wanted := func(setting, fold int) bool { return !done[setting*len(missing)+fold] }
-		shared, err = resumer.Resume(ctx, r.data, part.folds(), part.settings(), wanted, part.yield(ctx))
-	} else {
-		shared, err = sweeper.Sweep(ctx, r.data, part.folds(), part.settings(), part.yield(ctx))
-	}
+	shared, err := fitter.FitBatch(ctx, b)
 	if err != nil {
 		return err
 	}
-	if at := slices.Index(part.seen, false); at >= 0 {
-		return fmt.Errorf("%T.Sweep did not report setting %d on fold %d", sweeper, at/len(missing), at%len(missing))
+	if at := slices.Index(seen, false); at >= 0 {
+		return fmt.Errorf("%T.FitBatch did not report candidate %d on fold %d", fitter, at/folds, at%folds)
 	}
 	r.share(shared)
 	if r.journal != nil {
@@ -246,57 +232,29 @@ func (r *run) sweep(ctx context.Context, sweeper estimator.Sweeper) error {
 	return nil
 }
 
-// sweepPart is the part of a grid that a sweeper is asked for.
-type sweepPart struct {
-	*run
-	sweeper       estimator.Sweeper
-	open, missing []int // numbers of its candidates and folds
-	seen          []bool
+// batch is the whole grid, without its rows.
+func (r *run) batch() estimator.Batch {
+	b := estimator.Batch{Shape: r.data.Shape(), Folds: r.folds}
+	for _, c := range r.candidates {
+		b.Candidates = append(b.Candidates, estimator.Candidate{Estimator: c.spec})
+	}
+	if left, ok := r.search.Splitter.(LeaveOneOut); ok {
+		b.OneOut, b.GCV = true, left.GCV
+	}
+	return b
 }
 
-func (p sweepPart) settings() []estimator.Estimator {
-	out := make([]estimator.Estimator, len(p.open))
-	for i, c := range p.open {
-		out[i] = p.candidates[c].spec
+// take takes in an outcome and refuses one that was not asked for.
+func (r *run) take(fitter estimator.BatchFitter, seen []bool, candidate, fold int, out estimator.Outcome) error {
+	if candidate < 0 || candidate >= len(r.candidates) || fold < 0 || fold >= len(r.folds) {
+		return fmt.Errorf("%T.FitBatch reported candidate %d on fold %d, of %d and %d", fitter, candidate, fold, len(r.candidates), len(r.folds))
 	}
-	return out
-}
-
-func (p sweepPart) folds() []datasets.Fold {
-	out := make([]datasets.Fold, len(p.missing))
-	for i, k := range p.missing {
-		out[i] = p.run.folds[k]
+	at := candidate*len(r.folds) + fold
+	if seen[at] {
+		return fmt.Errorf("%T.FitBatch reported candidate %d on fold %d twice, or unasked", fitter, candidate, fold)
 	}
-	return out
-}
-
-// yield returns what takes in the results and refuses those that were not asked for.
-func (p sweepPart) yield(ctx context.Context) func(setting, fold int, held estimator.Held) error {
-	return func(setting, fold int, held estimator.Held) error {
-		if ctx.Err() != nil && held.Err != nil {
-			return ctx.Err() // whatever it says comes of stopping
-		}
-		if p.broken = p.take(setting, fold, held); p.broken != nil {
-			return p.broken
-		}
-		return ctx.Err()
-	}
-}
-
-func (p sweepPart) take(setting, fold int, held estimator.Held) error {
-	if setting < 0 || setting >= len(p.open) || fold < 0 || fold >= len(p.missing) {
-		return fmt.Errorf("%T.Sweep reported setting %d on fold %d, of %d and %d", p.sweeper, setting, fold, len(p.open), len(p.missing))
-	}
-	at := setting*len(p.missing) + fold
-	if p.seen[at] {
-		return fmt.Errorf("%T.Sweep reported setting %d on fold %d twice", p.sweeper, setting, fold)
-	}
-	p.seen[at] = true
-	candidate, fold := p.open[setting], p.missing[fold]
-	if p.outcomes[candidate][fold].done { // by the journal, while another candidate lacks this fold
-		return nil
-	}
-	return p.record(candidate, fold, held)
+	seen[at] = true
+	return r.record(candidate, fold, out)
 }
 
 // share adds to the names of what was shared.
@@ -319,7 +277,7 @@ type fit struct {
 func (r *run) fitEach(ctx context.Context) error {
 	type ended struct {
 		fit
-		held estimator.Held
+		out estimator.Outcome
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -337,10 +295,10 @@ func (r *run) fitEach(ctx context.Context) error {
 		}
 		e := <-results
 		running, bytes = running-1, bytes-e.bytes
-		if r.broken != nil || ctx.Err() != nil && e.held.Err != nil {
+		if r.broken != nil || ctx.Err() != nil && e.out.Err != nil {
 			continue // whatever it says comes of stopping
 		}
-		if r.broken = r.record(e.candidate, e.fold, e.held); r.broken != nil {
+		if r.broken = r.record(e.candidate, e.fold, e.out); r.broken != nil {
 			cancel()
 		}
 	}
@@ -376,25 +334,26 @@ func (r *run) todo() []fit {
 }
 
 // fit fits one candidate to one fold's training rows and predicts its test rows.
-func (r *run) fit(ctx context.Context, f fit) (held estimator.Held) {
+func (r *run) fit(ctx context.Context, f fit) (out estimator.Outcome) {
 	fold := r.folds[f.fold]
 	train := r.data.Select(fold.Train)
 	start := time.Now()
 	model, err := r.candidates[f.candidate].spec.Fit(ctx, train)
-	held.Seconds = time.Since(start).Seconds()
+	out.Seconds = time.Since(start).Seconds()
 	if err == nil && model == nil {
 		err = fmt.Errorf("%T.Fit returned no model", r.candidates[f.candidate].spec)
 	}
 	if err != nil {
-		held.Err = train.Locate(err, 0)
-		return held
+		out.Err = train.Locate(err, 0)
+		return out
 	}
-	if m, ok := model.(estimator.Reporter); ok {
-		held.Report = m.Report()
+	var m estimator.Reporter
+	if estimator.As(model, &m) {
+		out.Report = m.Report()
 	}
-	held.Prediction, err = r.scorer.predict(ctx, model, datasets.SelectRows(r.data.X, fold.Test))
-	held.Err = r.data.AtRows(err, fold.Test)
-	return held
+	out.Prediction, err = r.scorer.predict(ctx, model, datasets.SelectRows(r.data.X, fold.Test))
+	out.Err = r.data.AtRows(err, fold.Test)
+	return out
 }
 
 // bytes is what fitting a candidate to a fold holds: what its estimator says it needs, as far as it

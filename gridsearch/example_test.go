@@ -95,10 +95,10 @@ func ExampleSearch_Plan() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%d candidates × %d folds = %d fits, swept by the estimator: %v\n", plan.Candidates, plan.Folds, plan.Fits, plan.Sweeps)
+	fmt.Printf("%d candidates × %d folds = %d fits, in one batch: %v\n", plan.Candidates, plan.Folds, plan.Fits, plan.Batch)
 	fmt.Println("under a Mflop:", plan.Known && plan.Flops < 1e6)
 	// Output:
-	// 14 candidates × 5 folds = 70 fits, swept by the estimator: true
+	// 14 candidates × 5 folds = 70 fits, in one batch: true
 	// under a Mflop: true
 }
 

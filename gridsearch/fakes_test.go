@@ -153,41 +153,51 @@ func (p *probe) wait(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// sweeping is line as a Sweeper that goes through settings and folds backwards.
-type sweeping struct {
+// batching is line as a BatchFitter that goes through candidates and folds backwards.
+type batching struct {
 	line
 	fault string
-	swept *[][2]int // settings and folds of each sweep
+	asked *[]int // how many fits each batch was asked for
 }
 
-func (s *sweeping) Params(l *param.List) { s.line.Params(l) }
+func (s *batching) Params(l *param.List) { s.line.Params(l) }
 
-func (s sweeping) Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
-	yield func(setting, fold int, held estimator.Held) error) ([]string, error) {
-	if s.swept != nil {
-		*s.swept = append(*s.swept, [2]int{len(settings), len(folds)})
+func (s batching) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error) {
+	if s.asked != nil {
+		wanted := 0
+		for i := range b.Candidates {
+			for k := range b.Folds {
+				if b.Wants(i, k) {
+					wanted++
+				}
+			}
+		}
+		*s.asked = append(*s.asked, wanted)
 	}
-	for k := len(folds) - 1; k >= 0; k-- {
-		train, test := data.Select(folds[k].Train), data.Select(folds[k].Test)
-		for i := len(settings) - 1; i >= 0; i-- {
-			var held estimator.Held
-			p, err := settings[i].Fit(ctx, train)
+	for k := len(b.Folds) - 1; k >= 0; k-- {
+		train, test := b.Data.Select(b.Folds[k].Train), b.Data.Select(b.Folds[k].Test)
+		for i := len(b.Candidates) - 1; i >= 0; i-- {
+			if !b.Wants(i, k) {
+				continue
+			}
+			var out estimator.Outcome
+			p, err := b.Candidates[i].Fit(ctx, train)
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			if held.Err = err; err == nil {
-				held.Prediction, held.Err = estimator.Predict(ctx, p, test.X)
+			if out.Err = err; err == nil {
+				out.Prediction, out.Err = estimator.Predict(ctx, p, test.X)
 			}
-			setting := i
+			candidate := i
 			switch {
 			case s.fault == "twice" && i == 0:
-				setting = 1
+				candidate = 1
 			case s.fault == "outside" && i == 0:
-				setting = len(settings)
+				candidate = len(b.Candidates)
 			case s.fault == "missing" && i == 0 && k == 1:
 				continue
 			}
-			if err := yield(setting, k, held); err != nil {
+			if err := b.Yield(candidate, k, out); err != nil {
 				return nil, err
 			}
 		}
@@ -198,27 +208,8 @@ func (s sweeping) Sweep(ctx context.Context, data datasets.Set, folds []datasets
 	return []string{"prefix", "folds"}, nil
 }
 
-func (s sweeping) SweepCost(shape datasets.Shape, folds []datasets.Fold, settings []estimator.Estimator) (datasets.Cost, []string) {
-	return datasets.Cost{Flops: float64(shape.Cols * len(folds) * len(settings)), Bytes: 77}, []string{"prefix", "folds"}
-}
-
-// resuming is sweeping as a Resumer, which goes through what is wanted fold by fold.
-type resuming struct{ sweeping }
-
-func (s *resuming) Params(l *param.List) { s.line.Params(l) }
-
-func (s resuming) Resume(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
-	wanted func(setting, fold int) bool, yield func(setting, fold int, held estimator.Held) error) ([]string, error) {
-	return s.Sweep(ctx, data, folds, settings, func(setting, fold int, held estimator.Held) error {
-		if !wanted(setting, fold) {
-			return nil
-		}
-		s.probe.enter(0)()
-		if err := s.probe.wait(ctx); err != nil {
-			return err
-		}
-		return yield(setting, fold, held)
-	})
+func (s batching) BatchCost(b estimator.Batch) (datasets.Cost, []string, error) {
+	return datasets.Cost{Flops: float64(b.Shape.Cols * len(b.Folds) * len(b.Candidates)), Bytes: 77}, []string{"prefix", "folds"}, nil
 }
 
 // logit scores two classes by Slope times the distance of the first column from its mean.

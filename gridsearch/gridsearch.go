@@ -10,7 +10,7 @@
 //		gridsearch.Axis{Path: "alpha", Values: gridsearch.Log(1e-3, 1e3, 7)})
 //	result, err := search.Run(ctx, data)
 //
-// An estimator that is an [estimator.Sweeper] is handed all candidates and folds at once, so that
+// An estimator that is an [estimator.BatchFitter] is handed all candidates and folds at once, so that
 // it can share the work they have in common; of any other, the fits run side by side. Either way
 // the table is the same and its order is that of the grid.
 //
@@ -69,17 +69,17 @@ type Search struct {
 	// off. Candidates that are scored on every fold by then count, the others are unreached, and the
 	// best is fitted again, which comes on top. Where there is none yet, Run returns [ErrBudget]. What
 	// is done is in the journal, if there is one, and the next run goes on there with a whole Budget of
-	// its own. An [estimator.Resumer] is asked for the grid in several parts, drawn by Seed, so that
-	// there soon is something to choose from; any other Sweeper is asked for all of it at once.
+	// its own. An [estimator.BatchFitter] is asked for the grid in several parts, drawn by Seed, so
+	// that there soon is something to choose from.
 	Budget time.Duration
 
 	Refit string // RefitBest, RefitOneStdError or RefitNone
 
-	// Workers is how many fits run side by side, 0 for one to each core. A Sweeper decides for itself.
+	// Workers is how many fits run side by side, 0 for one to each core. A BatchFitter decides for itself.
 	Workers int
 	// Memory bounds the bytes that the fits running side by side hold, by what the estimator says
 	// it needs as a [datasets.Coster] and the size of the rows; 0 for no bound. A candidate that
-	// alone needs more, or more than there is, is refused before work starts. What a Sweeper holds beyond that is its own
+	// alone needs more, or more than there is, is refused before work starts. What a BatchFitter holds beyond that is its own
 	// affair.
 	Memory int64
 
@@ -144,7 +144,7 @@ func (s Search) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor
 	if err != nil {
 		return nil, err
 	}
-	return r.predictor(), nil
+	return r, nil
 }
 
 // Run scores every candidate on every fold and refits the chosen one on all rows.

@@ -235,7 +235,9 @@ func TestSeveralTargets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := p.(estimator.MultiPredictor).PredictTargets(context.Background(), data.X)
+	var multi estimator.MultiPredictor
+	estimator.As(p, &multi)
+	out, err := multi.PredictTargets(context.Background(), data.X)
 	if err != nil || math.Abs(out.At(0, 1)-out.At(0, 0)-10) > 1e-12 {
 		t.Errorf("targets are predicted as %v, %v", out, err)
 	}
@@ -257,7 +259,8 @@ func TestFitForwardsWhatTheModelHas(t *testing.T) {
 	if expect, _ := estimator.Predict(ctx, want, data.X); !reflect.DeepEqual(got, expect) {
 		t.Error("the search predicts otherwise than its best candidate fitted to all rows")
 	}
-	if c, ok := p.(estimator.Classifier); !ok || !slices.Equal(c.Classes(), []string{"left", "right"}) {
+	var c estimator.Classifier
+	if !estimator.As(p, &c) || !slices.Equal(c.Classes(), []string{"left", "right"}) {
 		t.Errorf("%T is no Classifier of the data's classes", p)
 	}
 
@@ -265,7 +268,7 @@ func TestFitForwardsWhatTheModelHas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := p.(estimator.Classifier); ok {
+	if estimator.As(p, new(estimator.Classifier)) {
 		t.Error("a search of a regression is a Classifier")
 	}
 	report := p.(estimator.Reporter).Report()
@@ -360,7 +363,7 @@ func TestCancel(t *testing.T) {
 		if p.running != 0 {
 			t.Errorf("%d workers: %d fits are still running", workers, p.running)
 		}
-		s.Estimator = sweeping{line: s.Estimator.(line)}
+		s.Estimator = batching{line: s.Estimator.(line)}
 		if _, err := s.Run(ctx, quantities(40)); err != context.Canceled {
 			t.Errorf("a sweep: error is %v", err)
 		}
@@ -378,7 +381,7 @@ func TestProgress(t *testing.T) {
 	for _, sweep := range []bool{false, true} {
 		s := lineSearch(nil)
 		if sweep {
-			s.Estimator = sweeping{line: newLine()}
+			s.Estimator = batching{line: newLine()}
 		}
 		var calls []Progress
 		s.Progress = func(p Progress) { calls = append(calls, p) }
@@ -394,12 +397,12 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// A Sweeper, in whatever order it reports, gives the table of the fits one by one.
-func TestSweeper(t *testing.T) {
+// A BatchFitter, in whatever order it reports, gives the table of the fits one by one.
+func TestBatchFitter(t *testing.T) {
 	data := quantities(60)
 	want := mustRun(t, lineSearch(nil), data)
 	s := lineSearch(nil)
-	s.Estimator = sweeping{line: newLine()}
+	s.Estimator = batching{line: newLine()}
 	got := mustRun(t, s, data)
 	if !slices.Equal(got.Shared, []string{"prefix", "folds"}) {
 		t.Errorf("shared is %q", got.Shared)
@@ -410,14 +413,14 @@ func TestSweeper(t *testing.T) {
 	}
 }
 
-func TestSweeperFaults(t *testing.T) {
+func TestBatchFitterFaults(t *testing.T) {
 	for fault, want := range map[string]string{
-		"twice":   "gridsearch: gridsearch.sweeping.Sweep reported setting 1 on fold 2 twice",
-		"outside": "gridsearch: gridsearch.sweeping.Sweep reported setting 12 on fold 2, of 12 and 3",
-		"missing": "gridsearch: gridsearch.sweeping.Sweep did not report setting 0 on fold 1",
+		"twice":   "gridsearch: gridsearch.batching.FitBatch reported candidate 1 on fold 2 twice, or unasked",
+		"outside": "gridsearch: gridsearch.batching.FitBatch reported candidate 12 on fold 2, of 12 and 3",
+		"missing": "gridsearch: gridsearch.batching.FitBatch did not report candidate 0 on fold 1",
 	} {
 		s := lineSearch(nil)
-		s.Estimator = sweeping{line: newLine(), fault: fault}
+		s.Estimator = batching{line: newLine(), fault: fault}
 		if _, err := s.Run(context.Background(), quantities(30)); err == nil || err.Error() != want {
 			t.Errorf("%s: error is %v, wanted %s", fault, err, want)
 		}
@@ -430,7 +433,7 @@ func TestFailedCandidates(t *testing.T) {
 		s := lineSearch(nil)
 		s.Grid = []Axis{{Path: "mode", Values: []any{"fail", "nan", "stuck", "fit"}}, {Path: "shift", Values: []any{0, 1}}}
 		if sweep {
-			s.Estimator = sweeping{line: newLine()}
+			s.Estimator = batching{line: newLine()}
 		}
 		r := mustRun(t, s, quantities(40))
 		if r.BestIndex != 4 {
@@ -767,13 +770,13 @@ func TestPlan(t *testing.T) {
 	if plan, err = s.Plan(data); err != nil || plan.Bytes != 4*rows || plan.Workers != 36 {
 		t.Errorf("plan is %+v, %v", plan, err)
 	}
-	s.Estimator = sweeping{line: newLine()}
+	s.Estimator = batching{line: newLine()}
 	plan, err = s.Plan(data)
 	if !(plan.Seconds > 0) || plan.OneByOne <= plan.Seconds {
 		t.Errorf("%v s, one by one %v s", plan.Seconds, plan.OneByOne)
 	}
 	plan.Rate, plan.Seconds, plan.OneByOne = 0, 0, 0
-	want = Plan{Candidates: 12, Folds: 3, Fits: 36, Workers: 1, Known: true, Flops: 36*40*2 + 60*2, Bytes: 77, Sweeps: true, Shared: []string{"prefix", "folds"}, SharedFlops: 72}
+	want = Plan{Candidates: 12, Folds: 3, Fits: 36, Workers: 1, Known: true, Flops: 36*40*2 + 60*2, Bytes: 77, Batch: true, Shared: []string{"prefix", "folds"}, SharedFlops: 72}
 	if err != nil || !reflect.DeepEqual(plan, want) {
 		t.Errorf("plan is %+v, %v, wanted %+v", plan, err, want)
 	}

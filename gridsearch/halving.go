@@ -145,7 +145,7 @@ func (h Halving) Plan(data datasets.Set) (Plan, error) {
 
 // add puts another search behind those planned.
 func (p *Plan) add(q Plan) {
-	p.Folds, p.Workers, p.Sweeps = q.Folds, q.Workers, q.Sweeps
+	p.Folds, p.Workers, p.Batch = q.Folds, q.Workers, q.Batch
 	p.Fits += q.Fits
 	p.Known = p.Known && q.Known
 	p.Flops += q.Flops

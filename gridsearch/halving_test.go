@@ -48,8 +48,8 @@ func TestRandomSearch(t *testing.T) {
 	}
 }
 
-// Ridge is no Resumer, and is swept at once; a sweeper that is one is asked part by part.
-func TestBudgetOfASweep(t *testing.T) {
+// A batch is asked for part by part where there is a budget, which changes nothing in the table.
+func TestBudgetOfRidge(t *testing.T) {
 	s := NewSearch(estimator.NewRidge(), Axis{Path: "alpha", Values: Log(1e-3, 1e3, 9)})
 	want := table(mustRun(t, s, quantities(60)))
 	s.Budget = time.Hour

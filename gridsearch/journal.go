@@ -47,7 +47,7 @@ type header struct {
 	Fits       int    `json:"fits"`
 }
 
-// entry is a fit that has ended, or the names of what a sweep has shared. A missing score is null;
+// entry is a fit that has ended, or the names of what a batch has shared. A missing score is null;
 // the others are written so that they read back bit for bit.
 type entry struct {
 	Candidate   *int       `json:"candidate,omitempty"`

@@ -42,7 +42,7 @@ func TestResumeFromEveryByte(t *testing.T) {
 			step = 11
 		}
 		if sweep {
-			s.Estimator = sweeping{line: s.Estimator.(line)}
+			s.Estimator = batching{line: s.Estimator.(line)}
 		}
 		want := table(mustRun(t, s, data))
 		whole, err := os.ReadFile(s.Journal)
@@ -101,11 +101,11 @@ func TestResumeAfterCancel(t *testing.T) {
 	}
 }
 
-// A sweep is asked only for candidates that are not done, and for folds that one of them lacks.
-func TestSweepIsAskedForTheRest(t *testing.T) {
+// A batch is asked only for what is not done.
+func TestBatchIsAskedForTheRest(t *testing.T) {
 	s, data := journaled(t, nil)
-	var swept [][2]int
-	s.Estimator = sweeping{line: newLine(), swept: &swept}
+	var asked []int
+	s.Estimator = batching{line: newLine(), asked: &asked}
 	mustRun(t, s, data)
 	whole, err := os.ReadFile(s.Journal)
 	if err != nil {
@@ -118,8 +118,8 @@ func TestSweepIsAskedForTheRest(t *testing.T) {
 	}
 	mustRun(t, s, data)
 	mustRun(t, s, data)
-	if want := [][2]int{{6, 2}, {4, 1}}; !slices.Equal(swept, want) {
-		t.Errorf("sweeps were of %v candidates and folds, wanted %v", swept, want)
+	if want := []int{12, 4}; !slices.Equal(asked, want) {
+		t.Errorf("batches were of %v fits, wanted %v", asked, want)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestCancelKeepsWhatStillEnds(t *testing.T) {
 		s := lineSearch(&probe{deaf: true, delay: time.Millisecond})
 		want := 3
 		if sweep {
-			s.Estimator, want = sweeping{line: s.Estimator.(line)}, 1
+			s.Estimator, want = batching{line: s.Estimator.(line)}, 1
 		}
 		s.Workers = 3
 		s.Journal = filepath.Join(t.TempDir(), "journal")
@@ -152,7 +152,7 @@ func TestCancelKeepsWhatStillEnds(t *testing.T) {
 // Whichever fits the journal lacks, a sweep fills in those and writes no other again.
 func TestSweepFillsGaps(t *testing.T) {
 	s, data := journaled(t, nil)
-	s.Estimator = sweeping{line: newLine()}
+	s.Estimator = batching{line: newLine()}
 	want := table(mustRun(t, s, data))
 	whole, err := os.ReadFile(s.Journal)
 	if err != nil {
@@ -184,7 +184,7 @@ func TestSweepFillsGaps(t *testing.T) {
 // Of a sweep that ended, the journal knows what was shared in truth; an entry twice counts once.
 func TestJournalOfAWholeSweep(t *testing.T) {
 	s, data := journaled(t, nil)
-	s.Estimator = sweeping{line: newLine(), fault: "modest"}
+	s.Estimator = batching{line: newLine(), fault: "modest"}
 	mustRun(t, s, data)
 	whole, err := os.ReadFile(s.Journal)
 	if err != nil {
@@ -216,7 +216,7 @@ func TestJournalOfAnotherSearch(t *testing.T) {
 		"values":    {func(s *Search, _ *datasets.Set) { s.Grid[0].Values = []any{0.5, 1} }, other + "grid" + rest},
 		"order":     {func(s *Search, _ *datasets.Set) { slices.Reverse(s.Grid) }, other + "grid" + rest},
 		"spec":      {func(s *Search, _ *datasets.Set) { s.Estimator = line{Shrink: 1, Mode: "fit", Shift: 1} }, other + "estimator" + rest},
-		"type":      {func(s *Search, _ *datasets.Set) { s.Estimator = sweeping{line: newLine()} }, other + "estimator" + rest},
+		"type":      {func(s *Search, _ *datasets.Set) { s.Estimator = batching{line: newLine()} }, other + "estimator" + rest},
 		"scores":    {func(s *Search, _ *datasets.Set) { s.Scores = nil }, other + "scores" + rest},
 		"two parts": {func(s *Search, data *datasets.Set) { s.Scores, data.Weights = nil, nil }, other + "scores, data" + rest},
 	} {

@@ -2,8 +2,6 @@ package gridsearch
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -11,7 +9,7 @@ import (
 )
 
 // LeaveOneOut as the splitter of a search predicts every row by the model of all the others, exactly
-// and for little more than one fit, where the estimator is an [estimator.OneOutSweeper]: ridge
+// and for little more than one fit, where the estimator is an [estimator.BatchFitter] that can: ridge
 // regression and its classifier, behind steps that learn nothing from the rows. The scores are of
 // all rows together, and a result has one fold.
 type LeaveOneOut struct {
@@ -52,40 +50,10 @@ func (LeaveOneOut) Check(s Search) error {
 }
 
 func leavesOneOut(spec estimator.Estimator) error {
-	if _, ok := spec.(estimator.OneOutSweeper); !ok {
+	fitter, ok := spec.(estimator.BatchFitter)
+	if !ok {
 		return fmt.Errorf("leave one out is for ridge and ridge_classifier, by themselves or at the end of a pipeline, not for %T; use k folds", spec)
 	}
-	if c, ok := spec.(interface{ CanLeaveOneOut() error }); ok {
-		return c.CanLeaveOneOut()
-	}
-	return nil
-}
-
-// leaveOneOut scores the candidates that are not done.
-func (r *run) leaveOneOut(ctx context.Context, left LeaveOneOut) error {
-	part := sweepPart{run: r, sweeper: nil, missing: []int{0}}
-	for i, row := range r.outcomes {
-		if !row[0].done {
-			part.open = append(part.open, i)
-		}
-	}
-	part.seen = make([]bool, len(part.open))
-	sweeper := r.search.Estimator.(estimator.OneOutSweeper)
-	yield := part.yield(ctx)
-	shared, err := sweeper.SweepOneOut(ctx, r.data, part.settings(), left.GCV, func(setting int, held estimator.Held) error {
-		return yield(setting, 0, held)
-	})
-	if err != nil {
-		return err
-	}
-	for _, seen := range part.seen {
-		if !seen {
-			return errors.New("leave one out did not report all settings")
-		}
-	}
-	r.share(shared)
-	if r.journal != nil {
-		return r.journal.write(entry{Shared: shared})
-	}
-	return nil
+	_, _, err := fitter.BatchCost(estimator.Batch{OneOut: true, Candidates: estimator.Candidates(spec)})
+	return err
 }

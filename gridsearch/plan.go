@@ -1,15 +1,12 @@
 package gridsearch
 
 import (
-	"context"
 	"fmt"
 	"slices"
-	"time"
-
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/kern"
 )
 
 // Plan is what a search would do, estimated before it does it.
@@ -17,7 +14,7 @@ type Plan struct {
 	Candidates int
 	Folds      int
 	Fits       int // candidates × folds
-	Workers    int // fits side by side, 1 where the estimator sweeps
+	Workers    int // fits side by side, 1 where the estimator fits them as one batch
 
 	// Known tells whether the estimator says what it costs, as a [datasets.Coster]. Where it does
 	// not, Flops is 0 and Bytes counts rows only.
@@ -25,9 +22,9 @@ type Plan struct {
 	Flops float64 // of all fits done one by one, the refit included
 	Bytes int64   // held at once by fits, beside the data itself
 
-	// Sweeps tells whether the estimator shares work between candidates. Shared names what, and
-	// SharedFlops what is left to do, where it knows beforehand as a [SweepCoster].
-	Sweeps      bool
+	// Batch tells whether the estimator fits all candidates together, as an [estimator.BatchFitter].
+	// Shared names what it shares, and SharedFlops what is left to do.
+	Batch       bool
 	Shared      []string
 	SharedFlops float64
 
@@ -35,15 +32,6 @@ type Plan struct {
 	// search, without the refit, takes at that rate, and OneByOne what all fits would take without
 	// sharing. All are 0 where the estimator does not say what it costs.
 	Rate, Seconds, OneByOne float64
-}
-
-// SweepCoster is a Sweeper that knows beforehand what a sweep costs and what it shares. A search that
-// was killed during a sweep names in its result what the whole sweep would have shared.
-type SweepCoster interface {
-	estimator.Sweeper
-	// SweepCost estimates a Sweep of data of a shape and returns the names of what it would share, as
-	// Sweep does.
-	SweepCost(shape datasets.Shape, folds []datasets.Fold, settings []estimator.Estimator) (cost datasets.Cost, shared []string)
 }
 
 // plannedCandidates is how many candidates a plan looks at. Of more it takes a part, which stands for
@@ -69,13 +57,13 @@ func (s Search) plan(data datasets.Set) (p Plan, refit float64, err error) {
 	}
 	fits := r.all * len(r.folds)
 	p = Plan{Candidates: r.all, Folds: len(r.folds), Fits: fits, Workers: min(s.workers(), fits)}
-	if _, p.Sweeps = s.Estimator.(estimator.Sweeper); p.Sweeps {
+	if _, p.Batch = s.Estimator.(estimator.BatchFitter); p.Batch {
 		p.Workers = 1
 	}
 	refit = r.planFits(&p)
 	if _, left := s.Splitter.(LeaveOneOut); left {
 		p.Shared = []string{"rows"}
-	} else if cost, shared := r.sweepCost(); shared != nil {
+	} else if cost, shared := r.batchCost(); shared != nil {
 		p.Shared, p.SharedFlops, p.Bytes = shared, cost.Flops, cost.Bytes
 	}
 	p.times(float64(r.all) / float64(len(r.candidates)))
@@ -103,45 +91,21 @@ func (p *Plan) finish(refit float64) {
 	p.Flops += refit
 }
 
-// Speed measures how many flops a second this machine makes, now and on all cores, at products of
-// matrices as large as they are in a fit. It takes about 0.1 s: the best of several tries counts, for a
-// machine is busy now and then.
-func Speed() float64 {
-	const n, d = 2048, 768
-	X, y := mat.NewDense(n, d, nil), make([]float64, n)
-	for i := range n {
-		row := X.RawRowView(i)
-		for j := range row {
-			row[j] = float64((i*31+j*17)%64) - 31
-		}
-		row[i%d] += 100 // so that no column is a sum of others
-		y[i] = row[0]
-	}
-	spec := estimator.NewRidge()
-	spec.Solver, spec.Intercept = "cholesky", false
-	best := 0.0
-	for start, tries := time.Now(), 0; tries < 3 || tries < 8 && time.Since(start) < 100*time.Millisecond; tries++ {
-		began := time.Now()
-		if _, err := spec.Fit(context.Background(), datasets.Set{X: X, Y: y}); err != nil {
-			return 1e10
-		}
-		best = max(best, spec.Cost(datasets.Shape{Rows: n, Cols: d}).Flops/time.Since(began).Seconds())
-	}
-	return best
-}
+// Speed measures how many flops a second this machine makes, now and on all cores, at Gram matrices and
+// factors as large as they are in a fit. It takes about 0.1 s.
+func Speed() float64 { return kern.Speed() }
 
-// sweepCost asks the estimator what sweeping the whole grid costs and shares, nil where it is no
-// SweepCoster.
-func (r *run) sweepCost() (cost datasets.Cost, shared []string) {
-	coster, ok := r.search.Estimator.(SweepCoster)
+// batchCost asks the estimator what fitting the whole grid costs and shares, nil where it is no
+// BatchFitter or cannot say.
+func (r *run) batchCost() (cost datasets.Cost, shared []string) {
+	fitter, ok := r.search.Estimator.(estimator.BatchFitter)
 	if !ok {
 		return cost, nil
 	}
-	settings := make([]estimator.Estimator, len(r.candidates))
-	for i, c := range r.candidates {
-		settings[i] = c.spec
+	cost, shared, err := fitter.BatchCost(r.batch())
+	if err != nil {
+		return cost, nil
 	}
-	cost, shared = coster.SweepCost(r.data.Shape(), r.folds, settings)
 	return cost, append([]string{}, shared...)
 }
 

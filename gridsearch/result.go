@@ -30,7 +30,7 @@ type Result struct {
 	// lies on the first or the last of them in size: the optimum may be outside of the grid.
 	OnGridEdge []string
 
-	Shared       []string // work that candidates or folds shared, in the words of [estimator.Sweeper]
+	Shared       []string // work that candidates or folds shared, in the words of [estimator.BatchFitter]
 	Fits         int      // candidates × folds
 	Resumed      int      // of these, taken from the journal
 	Unreached    int      // of these, not done within the budget of time
@@ -333,67 +333,33 @@ func (s Summary) cells() []string {
 // Predict returns the refitted model's prediction for each row of X.
 func (r *Result) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	if r.Model == nil {
-		return nil, errors.New("gridsearch: the search refitted no model to predict with")
+		return nil, errNoModel
 	}
 	return r.Model.Predict(ctx, X)
 }
+
+// PredictAll returns everything that the refitted model says about the rows of X.
+func (r *Result) PredictAll(ctx context.Context, X mat.Matrix) (estimator.Prediction, error) {
+	if r.Model == nil {
+		return estimator.Prediction{}, errNoModel
+	}
+	return estimator.Predict(ctx, r.Model, X)
+}
+
+// errNoModel is the error of a prediction after a search that refitted nothing.
+var errNoModel = errors.New("gridsearch: the search refitted no model to predict with")
+
+// Unwrap returns the refitted model, of which [estimator.As] finds what else it can do.
+func (r *Result) Unwrap() (within estimator.Predictor, sameRows bool) { return r.Model, true }
 
 // Report says how the refit went, and what the search warns of. A model that makes no report counts
 // as converged.
 func (r *Result) Report() estimator.Report {
 	out := estimator.Report{Converged: true}
-	if m, ok := r.Model.(estimator.Reporter); ok {
+	var m estimator.Reporter
+	if estimator.As(r.Model, &m) {
 		out = m.Report()
 	}
 	out.Warnings = append(slices.Clone(out.Warnings), r.Warnings...)
 	return out
-}
-
-// Refitted returns the model. By it pipeline.NewModel and pipeline.Unwrap find the pipeline in what
-// Fit has returned.
-func (r *Result) Refitted() estimator.Predictor { return r.Model }
-
-// predictor returns the result as a predictor that has the methods its model has.
-func (r *Result) predictor() estimator.Predictor {
-	classifier, hasScores := r.Model.(estimator.Classifier)
-	probabilistic, hasProbabilities := r.Model.(estimator.Probabilistic)
-	multi, hasTargets := r.Model.(estimator.MultiPredictor)
-	switch {
-	case hasScores && hasProbabilities:
-		return &probabilisticResult{classifierResult{r, classifier}, probabilistic}
-	case hasScores:
-		return &classifierResult{r, classifier}
-	case hasTargets:
-		return &multiResult{r, multi}
-	}
-	return r
-}
-
-type classifierResult struct {
-	*Result
-	classifier estimator.Classifier
-}
-
-func (r *classifierResult) Classes() []string { return r.classifier.Classes() }
-
-func (r *classifierResult) Decision(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	return r.classifier.Decision(ctx, X)
-}
-
-type probabilisticResult struct {
-	classifierResult
-	probabilistic estimator.Probabilistic
-}
-
-func (r *probabilisticResult) Probabilities(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	return r.probabilistic.Probabilities(ctx, X)
-}
-
-type multiResult struct {
-	*Result
-	multi estimator.MultiPredictor
-}
-
-func (r *multiResult) PredictTargets(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	return r.multi.PredictTargets(ctx, X)
 }

@@ -108,9 +108,12 @@ func (s *scorer) score(fold int, p estimator.Prediction) (scores []float64, fail
 
 // predict returns of p's predictions for X what the metrics read.
 func (s *scorer) predict(ctx context.Context, p estimator.Predictor, X mat.Matrix) (out estimator.Prediction, err error) {
-	classifier, hasScores := p.(estimator.Classifier)
-	probabilistic, hasProbabilities := p.(estimator.Probabilistic)
-	multi, hasTargets := p.(estimator.MultiPredictor)
+	var (
+		classifier    estimator.Classifier
+		probabilistic estimator.Probabilistic
+		multi         estimator.MultiPredictor
+	)
+	hasScores, hasProbabilities, hasTargets := estimator.As(p, &classifier), estimator.As(p, &probabilistic), estimator.As(p, &multi)
 	for _, m := range s.metrics {
 		switch {
 		case err != nil:

@@ -62,7 +62,7 @@ func BenchmarkSweep(b *testing.B) {
 	}
 	b.Run("shared", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := base.Sweep(ctx, data, folds, settings, func(int, int, estimator.Held) error { return nil }); err != nil {
+			if _, err := fitAll(ctx, base, data, folds, settings, func(int, int, estimator.Outcome) error { return nil }); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -301,24 +301,28 @@ func TestPipelineForwards(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inner, _ := c.e.Fit(ctx, datasets.Set{X: transform(t, pipeline.Unwrap(f).Chain(), data.X), Y: data.Y, Schema: data.Schema.WithColumns(nil)})
+		inner, _ := c.e.Fit(ctx, datasets.Set{X: transform(t, pipeline.Find(f).Chain(), data.X), Y: data.Y, Schema: data.Schema.WithColumns(nil)})
 		var got has
-		_, got.classifies = f.(estimator.Classifier)
-		_, got.probable = f.(estimator.Probabilistic)
-		_, got.multi = f.(estimator.MultiPredictor)
-		r, reports := f.(estimator.Reporter)
-		if got.reports = reports; got != c.want {
+		var (
+			k estimator.Classifier
+			q estimator.Probabilistic
+			m estimator.MultiPredictor
+			r estimator.Reporter
+		)
+		got.classifies, got.probable = estimator.As(f, &k), estimator.As(f, &q)
+		got.multi, got.reports = estimator.As(f, &m), estimator.As(f, &r)
+		if got != c.want {
 			t.Errorf("%T: %+v, wanted %+v", c.e, got, c.want)
 		}
-		if reports && r.Report().Solver != inner.(estimator.Reporter).Report().Solver {
+		if got.reports && r.Report().Solver != reportOf(inner).Solver {
 			t.Errorf("%T: report %+v", c.e, r.Report())
 		}
-		all, err := pipeline.Unwrap(f).PredictAll(ctx, data.X)
+		all, err := pipeline.Find(f).PredictAll(ctx, data.X)
 		one, err2 := estimator.Predict(ctx, f, data.X)
 		if err != nil || err2 != nil || !slices.Equal(all.Values, one.Values) || (all.Scores == nil) != (one.Scores == nil) || (all.Probabilities == nil) != (one.Probabilities == nil) || (all.Targets == nil) != (one.Targets == nil) {
 			t.Errorf("%T: all at once is not one by one (%v, %v)", c.e, err, err2)
 		}
-		if k, ok := f.(estimator.Classifier); ok && !slices.Equal(k.Classes(), []string{"no", "yes"}) {
+		if got.classifies && !slices.Equal(k.Classes(), []string{"no", "yes"}) {
 			t.Errorf("%T: classes %v", c.e, k.Classes())
 		}
 	}
@@ -332,26 +336,25 @@ func TestPipelineForwards(t *testing.T) {
 			p   estimator.Predictor
 			has *has
 		}{{m, &want}, {f, &got}} {
-			_, side.has.classifies = side.p.(estimator.Classifier)
-			_, side.has.probable = side.p.(estimator.Probabilistic)
-			_, side.has.multi = side.p.(estimator.MultiPredictor)
-			_, side.has.reports = side.p.(estimator.Reporter)
+			side.has.classifies, side.has.probable = estimator.As(side.p, new(estimator.Classifier)), estimator.As(side.p, new(estimator.Probabilistic))
+			side.has.multi, side.has.reports = estimator.As(side.p, new(estimator.MultiPredictor)), estimator.As(side.p, new(estimator.Reporter))
 		}
 		if got != want {
 			t.Errorf("%T: %+v, wanted %+v", m, got, want)
 		}
-		if r, ok := f.(estimator.Reporter); ok && r.Report().Solver != "none" {
+		var r estimator.Reporter
+		if estimator.As(f, &r) && r.Report().Solver != "none" {
 			t.Errorf("%T: report %+v", m, r.Report())
 		}
 		X := data.X.(*mat.Dense).Slice(0, 200, 0, 4)
 		ours, err := estimator.Predict(ctx, f, X)
 		theirs, err2 := estimator.Predict(ctx, m, X)
-		all, err3 := pipeline.Unwrap(f).PredictAll(ctx, X)
+		all, err3 := pipeline.Find(f).PredictAll(ctx, X)
 		if err != nil || err2 != nil || err3 != nil || !reflect.DeepEqual(ours, theirs) || !reflect.DeepEqual(all, theirs) {
 			t.Errorf("%T: %+v, wanted %+v (%v, %v, %v)", m, ours, theirs, err, err2, err3)
 		}
 	}
-	if pipeline.Unwrap(constant(1)) != nil {
+	if pipeline.Find(constant(1)) != nil {
 		t.Error("a constant is a pipeline")
 	}
 }

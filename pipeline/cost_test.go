@@ -92,7 +92,7 @@ func TestSweepCost(t *testing.T) {
 		"with rows":    pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), wide),
 	} {
 		settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.2}}, param.Setting{Path: "ridge.alpha", Value: []any{1.0, 2.0, 3.0}})
-		cost, names := base.SweepCost(datasets.Shape{Rows: 300, Cols: 4}, folds, settings)
+		cost, names := batchCost(base, datasets.Shape{Rows: 300, Cols: 4}, folds, settings)
 		_, shared := sweep(t, base, data, folds, settings)
 		if !slices.Equal(withoutInner(names), withoutInner(shared)) {
 			t.Errorf("%s: it would share %v, and shares %v", name, names, shared)
@@ -103,7 +103,7 @@ func TestSweepCost(t *testing.T) {
 		}
 	}
 	alone := pipeline.New(estimator.NewRidge(), transformer.NewStandardize())
-	if _, names := alone.SweepCost(datasets.Shape{Rows: 300, Cols: 4}, folds, []estimator.Estimator{alone}); len(names) != 0 {
+	if _, names := batchCost(alone, datasets.Shape{Rows: 300, Cols: 4}, folds, []estimator.Estimator{alone}); len(names) != 0 {
 		t.Errorf("one setting shares %v", names)
 	}
 }
@@ -118,7 +118,7 @@ func TestSweepCostOfSomeRows(t *testing.T) {
 		for _, steps := range [][]transformer.Fitter{{fourier(8)}, {transformer.NewStandardize(), fourier(8)}} {
 			base := pipeline.New(model, steps...)
 			settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.2}})
-			if cost, _ := base.SweepCost(datasets.Shape{Rows: 6, Cols: 4}, []datasets.Fold{fold, fold}, settings); !(cost.Flops > 0) {
+			if cost, _ := batchCost(base, datasets.Shape{Rows: 6, Cols: 4}, []datasets.Fold{fold, fold}, settings); !(cost.Flops > 0) {
 				t.Errorf("%s: %+v", name, cost)
 			}
 		}

@@ -110,7 +110,7 @@ func (m *Model) HTML() string {
 	var out facts
 	out.add("name", m.Name)
 	out.add("task", m.Task)
-	if p := Unwrap(m.Predictor); p != nil {
+	if p := Find(m.Predictor); p != nil {
 		out.addWidths(p)
 	}
 	var targets []string

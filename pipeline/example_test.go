@@ -52,7 +52,9 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	classes := fitted.(estimator.Classifier).Classes()
+	var classifier estimator.Classifier
+	estimator.As(fitted, &classifier)
+	classes := classifier.Classes()
 	fmt.Println(classes[int(codes[0])], classes[int(codes[1])])
 	// Output:
 	// standardize → rff → logistic

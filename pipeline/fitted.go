@@ -15,8 +15,9 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// FittedPipeline is fitted steps and a fitted model. [Pipeline.Fit] returns it within a predictor
-// that has the further methods of the model; [Unwrap] finds it there.
+// FittedPipeline is fitted steps and a fitted model: what [Pipeline.Fit] returns. What the model can do
+// besides, [estimator.As] finds: it is a [estimator.Classifier] where the model is one, on rows as the
+// pipeline takes them.
 type FittedPipeline struct {
 	spec      Pipeline // what was fitted
 	chain     *FittedChain
@@ -28,6 +29,7 @@ type FittedPipeline struct {
 
 var (
 	_ estimator.WholePredictor = (*FittedPipeline)(nil)
+	_ estimator.Wrapper        = (*FittedPipeline)(nil)
 	_ model.Stateful           = (*FittedPipeline)(nil)
 )
 
@@ -50,27 +52,16 @@ func (p *FittedPipeline) Precision() string { return p.precision }
 // InputWidth returns the number of columns that go in.
 func (p *FittedPipeline) InputWidth() int { return p.chain.cols }
 
-// Unwrap returns the FittedPipeline that a predictor made by a [Pipeline] is, or a search over
-// pipelines has chosen, or nil where it is another.
-func Unwrap(p estimator.Predictor) *FittedPipeline {
-	if f, ok := chosen(p).(interface{ fittedPipeline() *FittedPipeline }); ok {
-		return f.fittedPipeline()
-	}
-	return nil
-}
+// Unwrap returns the model behind the steps, which takes what they make of the rows.
+func (p *FittedPipeline) Unwrap() (within estimator.Predictor, sameRows bool) { return p.model, false }
 
-// chosen returns the model that a search has refitted, p itself where it is not from a search.
-func chosen(p estimator.Predictor) estimator.Predictor {
-	for {
-		search, ok := p.(interface{ Refitted() estimator.Predictor })
-		if !ok {
-			return p
-		}
-		p = search.Refitted()
-	}
+// Find returns the FittedPipeline that a predictor is, or wraps as the choice of a search does, nil where
+// there is none.
+func Find(p estimator.Predictor) *FittedPipeline {
+	var f *FittedPipeline
+	estimator.As(p, &f)
+	return f
 }
-
-func (p *FittedPipeline) fittedPipeline() *FittedPipeline { return p }
 
 // Predict returns the model's prediction for each row of X. Rows are mapped block by block on all
 // cores; a single row makes no garbage beyond the result, as far as its steps and its model make
@@ -88,8 +79,15 @@ func (p *FittedPipeline) Predict(ctx context.Context, X mat.Matrix) ([]float64, 
 		return out, err
 	}
 	var out results
-	if err := p.each(ctx, X, &out, whatValues); err != nil {
+	err := p.each(ctx, X, &out, func(Z mat.Matrix) (block estimator.Prediction, err error) {
+		block.Values, err = p.model.Predict(ctx, Z)
+		return block, err
+	})
+	if err != nil {
 		return nil, err
+	}
+	if out.Values == nil {
+		out.Values = []float64{}
 	}
 	return out.Values, nil
 }
@@ -98,23 +96,17 @@ func (p *FittedPipeline) Predict(ctx context.Context, X mat.Matrix) ([]float64, 
 // it.
 func (p *FittedPipeline) PredictAll(ctx context.Context, X mat.Matrix) (estimator.Prediction, error) {
 	var out results
-	err := p.each(ctx, X, &out, whatAll)
+	err := p.each(ctx, X, &out, func(Z mat.Matrix) (estimator.Prediction, error) {
+		return estimator.Predict(ctx, p.model, Z)
+	})
 	if err != nil {
 		return estimator.Prediction{}, err
 	}
+	if out.rows == 0 {
+		return p.nothing(), nil
+	}
 	return out.Prediction, nil
 }
-
-// what says which parts of a prediction are asked for.
-type what int
-
-const (
-	whatValues what = 1 << iota
-	whatTargets
-	whatScores
-	whatProbabilities
-	whatAll = whatValues | whatTargets | whatScores | whatProbabilities
-)
 
 // results is a prediction that blocks of rows are copied into.
 type results struct {
@@ -124,38 +116,46 @@ type results struct {
 }
 
 // each predicts all rows of X, block by block, into out.
-func (p *FittedPipeline) each(ctx context.Context, X mat.Matrix, out *results, ask what) error {
+func (p *FittedPipeline) each(ctx context.Context, X mat.Matrix, out *results, predict func(Z mat.Matrix) (estimator.Prediction, error)) error {
 	if X == nil {
 		return here(errors.New("no matrix"))
 	}
-	n, _ := X.Dims()
-	out.rows = n
-	if ask&whatValues != 0 {
-		out.Values = make([]float64, n)
-	}
-	if n == 0 {
-		p.nothing(out, ask)
+	if out.rows, _ = X.Dims(); out.rows == 0 {
 		return nil
 	}
-	return inBlocks(ctx, n, blockRows(p.chain.widest()), func(lo, hi int) error {
+	return inBlocks(ctx, out.rows, blockRows(p.chain.widest()), func(lo, hi int) error {
 		return p.mapBlock(ctx, X, lo, hi, func(_ int, Z mat.Matrix) error {
-			return p.predictBlock(ctx, Z, lo, out, ask)
+			block, err := predict(Z)
+			if err == nil {
+				out.put(lo, block)
+			}
+			return err
 		})
 	})
 }
 
 // nothing is the prediction for no rows: what the model has, empty.
-func (p *FittedPipeline) nothing(out *results, ask what) {
-	_, classifies := p.model.(estimator.Classifier)
-	if _, ok := p.model.(estimator.MultiPredictor); ok && !classifies && ask&whatTargets != 0 {
+func (p *FittedPipeline) nothing() estimator.Prediction {
+	out := estimator.Prediction{Values: []float64{}}
+	var (
+		multi    estimator.MultiPredictor
+		deviates estimator.StdPredictor
+		classes  estimator.Classifier
+		probable estimator.Probabilistic
+	)
+	if estimator.As(p.model, &multi) {
 		out.Targets = &mat.Dense{}
 	}
-	if classifies && ask&whatScores != 0 {
+	if estimator.As(p.model, &deviates) {
+		out.Std = []float64{}
+	}
+	if estimator.As(p.model, &classes) {
 		out.Scores = &mat.Dense{}
 	}
-	if _, ok := p.model.(estimator.Probabilistic); ok && ask&whatProbabilities != 0 {
+	if estimator.As(p.model, &probable) {
 		out.Probabilities = &mat.Dense{}
 	}
+	return out
 }
 
 // mapBlock hands rows lo to hi of X, mapped into tiles, to use.
@@ -192,53 +192,49 @@ func (p *FittedPipeline) diagnose(ctx context.Context, err error, X mat.Matrix, 
 	return explain(err, datasets.Set{X: X}, schema, lo)
 }
 
-// predictBlock puts what the model says about the rows Z, the first of which is row lo, into out.
-func (p *FittedPipeline) predictBlock(ctx context.Context, Z mat.Matrix, lo int, out *results, ask what) error {
-	if ask&whatValues != 0 {
-		values, err := p.model.Predict(ctx, Z)
-		if err != nil {
-			return err
-		}
-		copy(out.Values[lo:], values)
-	}
-	m, ok := p.model.(estimator.MultiPredictor)
-	if _, classifies := p.model.(estimator.Classifier); ok && !classifies && ask&whatTargets != 0 {
-		block, err := m.PredictTargets(ctx, Z)
-		if err := out.put(&out.Targets, lo, block, err); err != nil {
-			return err
-		}
-	}
-	if m, ok := p.model.(estimator.Classifier); ok && ask&whatScores != 0 {
-		block, err := m.Decision(ctx, Z)
-		if err := out.put(&out.Scores, lo, block, err); err != nil {
-			return err
-		}
-	}
-	if m, ok := p.model.(estimator.Probabilistic); ok && ask&whatProbabilities != 0 {
-		block, err := m.Probabilities(ctx, Z)
-		if err := out.put(&out.Probabilities, lo, block, err); err != nil {
-			return err
-		}
-	}
-	return nil
+// put copies what the model says about the rows from lo on. The first block to come makes the room.
+func (r *results) put(lo int, block estimator.Prediction) {
+	r.mu.Lock()
+	r.Values = roomOf(r.Values, block.Values, r.rows)
+	r.Std = roomOf(r.Std, block.Std, r.rows)
+	r.Targets = rowsOfBlock(r.Targets, block.Targets, r.rows)
+	r.Scores = rowsOfBlock(r.Scores, block.Scores, r.rows)
+	r.Probabilities = rowsOfBlock(r.Probabilities, block.Probabilities, r.rows)
+	to := r.Prediction
+	r.mu.Unlock()
+	copy(to.Values[min(lo, len(to.Values)):], block.Values)
+	copy(to.Std[min(lo, len(to.Std)):], block.Std)
+	copyRows(to.Targets, lo, block.Targets)
+	copyRows(to.Scores, lo, block.Scores)
+	copyRows(to.Probabilities, lo, block.Probabilities)
 }
 
-// put copies a block into rows lo … of *whole, which the first block to come makes.
-func (r *results) put(whole **mat.Dense, lo int, block *mat.Dense, err error) error {
-	if err != nil {
-		return err
+// roomOf returns whole, or room for so many rows where it has none and the block has numbers.
+func roomOf(whole, block []float64, rows int) []float64 {
+	if whole == nil && block != nil {
+		return make([]float64, rows)
 	}
-	n, k := block.Dims()
-	r.mu.Lock()
-	if *whole == nil {
-		*whole = mat.NewDense(r.rows, k, nil)
+	return whole
+}
+
+// rowsOfBlock is roomOf of matrices.
+func rowsOfBlock(whole, block *mat.Dense, rows int) *mat.Dense {
+	if whole != nil || block == nil {
+		return whole
 	}
-	to := *whole
-	r.mu.Unlock()
+	_, cols := block.Dims()
+	return mat.NewDense(rows, cols, nil)
+}
+
+// copyRows copies a block, nil for none, into the rows of whole from lo on.
+func copyRows(whole *mat.Dense, lo int, block *mat.Dense) {
+	if block == nil {
+		return
+	}
+	n, _ := block.Dims()
 	for i := range n {
-		copy(to.RawRowView(lo+i), block.RawRowView(i))
+		copy(whole.RawRowView(lo+i), block.RawRowView(i))
 	}
-	return nil
 }
 
 // blockRows is how many rows of the given width are predicted at once: tiles that stay near a core.
@@ -279,95 +275,6 @@ func inBlocks(ctx context.Context, n, size int, f func(lo, hi int) error) error 
 	return nil
 }
 
-// dress returns the fitted pipeline as a predictor with the further methods of the fitted model.
-func dress(bare FittedPipeline) estimator.Predictor {
-	out, inside := suit(bare.model)
-	*inside = bare
-	return out
-}
-
-// suit returns an empty pipeline of the type that has the further methods of fitted.
-func suit(fitted estimator.Predictor) (out estimator.Predictor, inside *FittedPipeline) {
-	_, multi := fitted.(estimator.MultiPredictor)
-	_, classifies := fitted.(estimator.Classifier)
-	_, probable := fitted.(estimator.Probabilistic)
-	_, reports := fitted.(estimator.Reporter)
-	switch {
-	case classifies && probable && reports:
-		p := &fittedProbabilisticReporter{}
-		return p, &p.FittedPipeline
-	case classifies && probable:
-		p := &fittedProbabilistic{}
-		return p, &p.FittedPipeline
-	case classifies && reports:
-		p := &fittedClassifierReporter{}
-		return p, &p.FittedPipeline
-	case classifies:
-		p := &fittedClassifier{}
-		return p, &p.FittedPipeline
-	case multi && reports:
-		p := &fittedMultiReporter{}
-		return p, &p.FittedPipeline
-	case multi:
-		p := &fittedMulti{}
-		return p, &p.FittedPipeline
-	case reports:
-		p := &fittedReporter{}
-		return p, &p.FittedPipeline
-	}
-	p := &FittedPipeline{}
-	return p, p
-}
-
-// The types that add the further methods of a model. Their zero values can be restored, and refuse
-// the state of a pipeline whose model lacks the methods.
-type (
-	fittedReporter              struct{ FittedPipeline }
-	fittedMulti                 struct{ FittedPipeline }
-	fittedMultiReporter         struct{ fittedMulti }
-	fittedClassifier            struct{ FittedPipeline }
-	fittedClassifierReporter    struct{ fittedClassifier }
-	fittedProbabilistic         struct{ fittedClassifier }
-	fittedProbabilisticReporter struct{ fittedProbabilistic }
-)
-
-func (p *FittedPipeline) report() estimator.Report {
-	if r, ok := p.model.(estimator.Reporter); ok {
-		return r.Report()
-	}
-	return estimator.Report{}
-}
-
-func (p *fittedReporter) Report() estimator.Report              { return p.report() }
-func (p *fittedMultiReporter) Report() estimator.Report         { return p.report() }
-func (p *fittedClassifierReporter) Report() estimator.Report    { return p.report() }
-func (p *fittedProbabilisticReporter) Report() estimator.Report { return p.report() }
-
-func (p *fittedMulti) PredictTargets(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	var out results
-	err := p.each(ctx, X, &out, whatTargets)
-	return out.Targets, err
-}
-
-func (p *fittedClassifier) Classes() []string {
-	if c, ok := p.model.(estimator.Classifier); ok {
-		return c.Classes()
-	}
-	return nil
-}
-
-func (p *fittedClassifier) Decision(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	var out results
-	err := p.each(ctx, X, &out, whatScores)
-	return out.Scores, err
-}
-
-func (p *fittedProbabilistic) Probabilities(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	var out results
-	err := p.each(ctx, X, &out, whatProbabilities)
-	return out.Probabilities, err
-}
-
 // State keeps the steps, the schema of the inputs and the model.
 func (p *FittedPipeline) State(s *model.State) {
 	if s.Reading() {
@@ -387,33 +294,6 @@ func (p *FittedPipeline) State(s *model.State) {
 		s.Require(validName(p.name), "the model has no name")
 		s.Require(p.precision == Float64 || p.precision == Float32, "the precision is not known")
 	}
-}
-
-func requireModel[T any](p *FittedPipeline, s *model.State, what string) {
-	if s.Err() == nil && s.Reading() {
-		_, ok := p.model.(T)
-		s.Require(ok, "the model "+what)
-	}
-}
-
-func (p *fittedReporter) State(s *model.State) {
-	p.FittedPipeline.State(s)
-	requireModel[estimator.Reporter](&p.FittedPipeline, s, "does not report")
-}
-
-func (p *fittedMulti) State(s *model.State) {
-	p.FittedPipeline.State(s)
-	requireModel[estimator.MultiPredictor](&p.FittedPipeline, s, "has one target")
-}
-
-func (p *fittedClassifier) State(s *model.State) {
-	p.FittedPipeline.State(s)
-	requireModel[estimator.Classifier](&p.FittedPipeline, s, "does not classify")
-}
-
-func (p *fittedProbabilistic) State(s *model.State) {
-	p.FittedPipeline.State(s)
-	requireModel[estimator.Probabilistic](&p.FittedPipeline, s, "has no probabilities")
 }
 
 // schemaState keeps a schema.

@@ -50,7 +50,7 @@ func TestThinRowsAreKeptSparse(t *testing.T) {
 	}
 	a, b := mustPredict(t, kept, data.X), mustPredict(t, streamed, data.X)
 	close(t, "kept rows", mat.NewDense(600, 1, a), mat.NewDense(600, 1, b), 1e-9)
-	_, first := pipeline.Unwrap(kept).Chain().Step(0)
+	_, first := pipeline.Find(kept).Chain().Step(0)
 	Z, err := first.Transform(ctx, data.X)
 	if err != nil {
 		t.Fatal(err)

@@ -84,7 +84,7 @@ func TestClaimsTakeNoMemory(t *testing.T) {
 		}
 		if err == nil { // a width that nothing is made of
 			X := data.X
-			if _, cols := X.Dims(); m.Spec().Steps != nil && cols != pipeline.Unwrap(m.Predictor).InputWidth() {
+			if _, cols := X.Dims(); m.Spec().Steps != nil && cols != pipeline.Find(m.Predictor).InputWidth() {
 				X = sparse.FromDense(X)
 			}
 			if _, err := m.Predictor.Predict(ctx, X); err != nil {

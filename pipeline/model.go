@@ -31,21 +31,31 @@ type Model struct {
 // NewModel returns the model of a fitted pipeline: what [Pipeline.Fit] has returned, or a search over
 // pipelines. Spec and schema are those it was fitted with.
 func NewModel(fitted estimator.Predictor) (*Model, error) {
-	p := Unwrap(fitted)
+	p := fittedPipeline(fitted)
 	if p == nil {
 		return nil, fmt.Errorf("pipeline: %T is no fitted pipeline", fitted)
 	}
-	fitted = chosen(fitted)
-	m := &Model{Task: "regression", Schema: p.InputSchema(), Predictor: fitted}
-	if _, ok := fitted.(estimator.Classifier); ok {
-		m.Task = "classification"
+	return &Model{Task: p.task(), Schema: p.InputSchema(), Predictor: p}, nil
+}
+
+// fittedPipeline returns p or the pipeline that p merely holds, as the result of a search does. What has a
+// state of its own would predict otherwise than the pipeline in it.
+func fittedPipeline(p estimator.Predictor) *FittedPipeline {
+	for {
+		if f, ok := p.(*FittedPipeline); ok {
+			return f
+		}
+		w, ok := p.(estimator.Wrapper)
+		if _, keeps := p.(model.Stateful); !ok || keeps {
+			return nil
+		}
+		p, _ = w.Unwrap()
 	}
-	return m, nil
 }
 
 // Spec returns the pipeline that was fitted, and the zero pipeline where the predictor is none.
 func (m *Model) Spec() Pipeline {
-	if p := Unwrap(m.Predictor); p != nil {
+	if p := Find(m.Predictor); p != nil {
 		return p.Spec()
 	}
 	return Pipeline{}
@@ -58,7 +68,7 @@ func (m *Model) Save(path string) error {
 
 // Write writes the model.
 func (m *Model) Write(w io.Writer) error {
-	fitted := Unwrap(m.Predictor)
+	fitted := Find(m.Predictor)
 	if fitted == nil {
 		return fmt.Errorf("pipeline: %T is no fitted pipeline", m.Predictor)
 	}
@@ -144,19 +154,25 @@ func restore(h model.Header, state *model.Archive) (*Model, error) {
 	inside.spec = spec
 	inside.spec.Precision = inside.precision
 	m.Schema.Missing, inside.in.Missing = h.Missing, h.Missing
-	m.Predictor = dress(*inside)
+	m.Predictor = inside
 	if err := m.agrees(inside); err != nil {
 		return nil, fmt.Errorf("%w: %w", model.ErrDamaged, err)
 	}
 	return m, m.try()
 }
 
+// task is what the fitted model is for.
+func (p *FittedPipeline) task() string {
+	var c estimator.Classifier
+	if estimator.As(p.model, &c) {
+		return "classification"
+	}
+	return "regression"
+}
+
 // agrees reports what the model says of itself that is not so of its fitted pipeline.
 func (m *Model) agrees(fitted *FittedPipeline) error {
-	task := "regression"
-	if _, ok := fitted.model.(estimator.Classifier); ok {
-		task = "classification"
-	}
+	task := fitted.task()
 	switch in := fitted.in; {
 	case m.Task != "" && m.Task != task:
 		return fmt.Errorf("the task is %s, the model is for %s", m.Task, task)
@@ -192,7 +208,7 @@ func (p *FittedPipeline) isOf(spec Pipeline) error {
 
 // try predicts one row of zeros: steps that do not fit together are found now and not later.
 func (m *Model) try() error {
-	var X mat.Matrix = zeros(Unwrap(m.Predictor).InputWidth())
+	var X mat.Matrix = zeros(Find(m.Predictor).InputWidth())
 	if cols := int(X.(zeros)); cols <= model.FreeCount {
 		X = mat.NewDense(1, cols, nil)
 	}
@@ -246,7 +262,7 @@ func (m *Model) Align(data datasets.Set) (datasets.Set, error) {
 	in := data.Schema
 	want := m.Schema.Columns
 	if len(want) == 0 || len(in.Columns) == 0 {
-		if cols := Unwrap(m.Predictor).InputWidth(); data.Cols() != cols {
+		if cols := Find(m.Predictor).InputWidth(); data.Cols() != cols {
 			return data, fmt.Errorf("pipeline: %d columns, the model has %d", data.Cols(), cols)
 		}
 		return m.alignTargets(data)

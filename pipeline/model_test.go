@@ -91,7 +91,7 @@ func TestSaveAndLoad(t *testing.T) {
 			if !reflect.DeepEqual(back.Schema, suited(p, data).Schema) || back.Spec().String() != p.String() {
 				t.Errorf("schema %+v of %s", back.Schema, back.Spec())
 			}
-			if in := pipeline.Unwrap(back.Predictor).InputSchema(); !reflect.DeepEqual(in, suited(p, data).Schema) {
+			if in := pipeline.Find(back.Predictor).InputSchema(); !reflect.DeepEqual(in, suited(p, data).Schema) {
 				t.Errorf("schema of the inputs %+v", in)
 			}
 			if reflect.TypeOf(back.Predictor) != reflect.TypeOf(m.Predictor) {
@@ -115,7 +115,7 @@ func TestSaveAndLoad(t *testing.T) {
 // The fitted model is a thing of its own: its parts can be looked at.
 func TestModelParts(t *testing.T) {
 	data := people(100, 21)
-	p := pipeline.Unwrap(fitted(t, specs()["ridge"], data).Predictor)
+	p := pipeline.Find(fitted(t, specs()["ridge"], data).Predictor)
 	name, inner := p.Model()
 	if _, ok := inner.(*estimator.FittedLinear); !ok || name != "ridge" || p.InputWidth() != 4 || p.Chain().Len() != 2 || !reflect.DeepEqual(p.InputSchema(), amounts(data).Schema) {
 		t.Errorf("a %T called %s on %d columns", inner, name, p.InputWidth())
@@ -258,7 +258,7 @@ func TestLoadRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	pack := func(harm func(h *model.Header, a *model.Archive)) []byte {
-		other, _ := model.Record(pipeline.Unwrap(fitted(t, specs()["ridge"], people(60, 25)).Predictor))
+		other, _ := model.Record(pipeline.Find(fitted(t, specs()["ridge"], people(60, 25)).Predictor))
 		head := h
 		harm(&head, other)
 		var b bytes.Buffer

@@ -403,7 +403,7 @@ func (c *chainSums) complete(ctx context.Context, fits []transformer.Transformer
 		if err != nil {
 			return at("step", p.path(), err)
 		}
-		done.predictor = dress(FittedPipeline{spec: p.clone(), chain: chain, in: c.in, precision: precisionOf(p), name: p.path(), model: fitted})
+		done.predictor = &FittedPipeline{spec: p.clone(), chain: chain, in: c.in, precision: precisionOf(p), name: p.path(), model: fitted}
 	}
 	c.done = done
 	return nil

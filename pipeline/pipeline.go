@@ -118,10 +118,8 @@ func (p Pipeline) check() error {
 	return param.CheckFit(&p)
 }
 
-// Fit fits the steps one after the other and the estimator to what comes out of them. The result
-// has the further methods of the fitted estimator: it is a [estimator.Classifier],
-// [estimator.Probabilistic], [estimator.MultiPredictor] or [estimator.Reporter] where that is one.
-// [Unwrap] returns the [FittedPipeline] in it.
+// Fit fits the steps one after the other and the estimator to what comes out of them. The result is a
+// [*FittedPipeline]; what the fitted estimator can do besides, [estimator.As] finds in it.
 func (p Pipeline) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	if err := p.check(); err != nil {
 		return nil, here(err)
@@ -178,7 +176,7 @@ func (p Pipeline) fit(ctx context.Context, r rows, in datasets.Schema, cols, n i
 	if err != nil {
 		return nil, at("step", p.path(), err)
 	}
-	return dress(FittedPipeline{spec: p.clone(), chain: chain, in: in, precision: cmp.Or(p.Precision, Float64), name: p.path(), model: fitted}), nil
+	return &FittedPipeline{spec: p.clone(), chain: chain, in: in, precision: cmp.Or(p.Precision, Float64), name: p.path(), model: fitted}, nil
 }
 
 // EstimatorReadsOnce reports whether the estimator reads what comes out of the last step just once,

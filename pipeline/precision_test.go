@@ -60,7 +60,7 @@ func TestSingleFeatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inside := pipeline.Unwrap(f)
+	inside := pipeline.Find(f)
 	if inside.Precision() != pipeline.Float32 {
 		t.Errorf("precision %q", inside.Precision())
 	}
@@ -80,7 +80,7 @@ func TestSingleFeatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	exact, err := pipeline.Unwrap(double).Chain().Transform(ctx, data.X)
+	exact, err := pipeline.Find(double).Chain().Transform(ctx, data.X)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestSingleModelsAreTheSameByAnyWay(t *testing.T) {
 
 func scores(t *testing.T, f estimator.Predictor, X mat.Matrix) []float64 {
 	t.Helper()
-	all, err := f.(estimator.Classifier).Decision(ctx, X)
+	all, err := as[estimator.Classifier](f).Decision(ctx, X)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func score(t *testing.T, p pipeline.Pipeline, train, test datasets.Set) float64 
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, classifies := f.(estimator.Classifier)
+	classifies := estimator.As(f, new(estimator.Classifier))
 	mean, wrong, spread := 0.0, 0.0, 0.0
 	for _, y := range test.Y {
 		mean += y / float64(len(test.Y))
@@ -281,7 +281,7 @@ func TestSweepInSinglePrecision(t *testing.T) {
 		}
 	}
 	seen := 0
-	_, err := base.Sweep(ctx, data, folds, settings, func(setting, fold int, held estimator.Held) error {
+	_, err := fitAll(ctx, base, data, folds, settings, func(setting, fold int, held estimator.Outcome) error {
 		if held.Err != nil {
 			return held.Err
 		}

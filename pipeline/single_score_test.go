@@ -53,7 +53,7 @@ func TestSearchScoresWhatIsFittedInSinglePrecision(t *testing.T) {
 			param.Setting{Path: path + ".alpha", Value: []any{1e-12, 1e-10, 1e-8, 1e-7, 1e-5, 1e-2, 1.0}})
 		warned, seen := 0, 0
 		folds := []datasets.Fold{{Train: count(0, 600), Test: count(600, 900)}}
-		names, err := settings[0].(pipeline.Pipeline).Sweep(ctx, c.data, folds, settings, func(k, _ int, held estimator.Held) error {
+		names, err := fitAll(ctx, settings[0].(pipeline.Pipeline), c.data, folds, settings, func(k, _ int, held estimator.Outcome) error {
 			if held.Err != nil {
 				return held.Err
 			}
@@ -72,7 +72,7 @@ func TestSearchScoresWhatIsFittedInSinglePrecision(t *testing.T) {
 			if off := 1 - rSquared(got, own); off > 1e-6 {
 				t.Errorf("%s, setting %d: the search's predictions are off those of the fit by %.2g of their spread", path, k, math.Sqrt(off))
 			}
-			report := fitted.(estimator.Reporter).Report()
+			report := reportOf(fitted)
 			if len(report.Warnings) > 0 {
 				warned++
 			}

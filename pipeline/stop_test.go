@@ -62,7 +62,7 @@ func TestSweepStopsAnywhere(t *testing.T) {
 			defer cancel()
 			first := stopper{calls: new(atomic.Int64), at: at, cancel: cancel}
 			base := pipeline.New(c.model, first, c.step)
-			_, err := base.Sweep(stopped, data, thirds(60), grid(t, base, c.axes...), func(setting, fold int, held estimator.Held) error {
+			_, err := fitAll(stopped, base, data, thirds(60), grid(t, base, c.axes...), func(setting, fold int, held estimator.Outcome) error {
 				if held.Err != nil {
 					t.Errorf("%s, cancelled in call %d: setting %d on fold %d is handed over with the error %v", name, at, setting, fold, held.Err)
 				}

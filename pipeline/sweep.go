@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -18,52 +19,64 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-var _ estimator.Sweeper = Pipeline{}
+var _ estimator.BatchFitter = Pipeline{}
 
-// Sweep fits every setting on every fold and shares what settings have in common:
+// FitBatch fits every candidate on every fold and shares what candidates have in common:
 //   - steps that are equal from the first on are fitted and applied once for each fold, and once for
 //     all folds where none of them looks at the rows ([transformer.Rowless]);
 //   - last steps that make their maps from the same draws ([transformer.Kin]) project the rows once,
-//     and estimators that can ([estimator.FamilySweeper]) learn from all their maps together;
+//     and estimators that take related maps ([estimator.BatchFitter]) learn from all of them together;
 //   - steps whose maps are parts of another's ([transformer.Nested]), as those of the first grids, are
 //     not fitted: their features are taken from the widest;
-//   - other estimators behind the same steps are left to their own Sweep where they have one.
+//   - other estimators behind the same steps are left to their own FitBatch where they have one.
 //
-// What would exceed the memory of the pipeline is not shared but done for each setting by itself.
-// Features that settings share as a family are in double precision, whatever theirs is; ridge's in single
-// precision whose rounding would show are fitted alone, in their own.
+// What would exceed the memory of the pipeline is not shared but done for each candidate by itself.
+// Features that candidates share as a family are in double precision, whatever theirs is; ridge's in single
+// precision whose rounding would show are fitted by themselves, in their own.
 //
 // It returns the names of what was shared: "prefix" where fitted steps, "features" where mapped rows,
-// "projection" where one product with the rows served several settings or folds, "grids" where the
-// widest of nested maps served narrower ones, and what the estimators shared. Folds and groups of settings go in parallel as far as memory allows; what is
-// yielded does not depend on that, only the order is.
-func (p Pipeline) Sweep(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
-	yield func(setting, fold int, held estimator.Held) error) (shared []string, err error) {
-	return p.Resume(ctx, data, folds, settings, func(int, int) bool { return true }, yield)
-}
-
-// Resume is Sweep of those settings and folds that are wanted. What it yields is what Sweep would,
-// to the bit: the work is divided as if all were wanted, and what nothing wanted needs is left out.
-func (p Pipeline) Resume(ctx context.Context, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
-	wanted func(setting, fold int) bool, yield func(setting, fold int, held estimator.Held) error) (shared []string, err error) {
-	if err := data.Check(); err != nil {
+// "projection" where one product with the rows served several candidates or folds, "grids" where the
+// widest of nested maps served narrower ones, and what the estimators shared. Folds and groups of
+// candidates go in parallel as far as memory allows; what is yielded does not depend on that, only the
+// order is. The work is divided as if all were wanted, and what nothing wanted needs is left out.
+//
+// Leaving one out maps the rows once for all candidates with the same steps, which learn nothing from the
+// rows, and leaves the rest to the estimators; the mapped rows are held in memory.
+func (p Pipeline) FitBatch(ctx context.Context, b estimator.Batch) (shared []string, err error) {
+	if err := b.Data.Check(); err != nil {
 		return nil, here(err)
 	}
-	if err := checkFolds(folds, data.Rows()); err != nil {
+	if b.Mapped() {
+		return nil, here(errMapped)
+	}
+	if err := checkFolds(b.Folds, b.Data.Rows()); err != nil {
 		return nil, here(err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s := &sweep{data: data, rows: data.Rows(), cols: data.Cols(), shape: data.Shape(), folds: folds, memory: p.memory(), wanted: wanted, yield: yield, cancel: cancel, shared: map[string]bool{}}
-	for i, e := range settings {
-		setting, ok := e.(Pipeline)
+	s := p.newSweep(b)
+	s.data, s.rows, s.cols, s.shape, s.cancel = b.Data, b.Data.Rows(), b.Data.Cols(), b.Data.Shape(), cancel
+	for i, c := range b.Candidates {
+		setting, ok := c.Estimator.(Pipeline)
 		if !ok {
-			return nil, here(fmt.Errorf("setting %d is a %T, wanted a Pipeline", i, e))
+			return nil, here(fmt.Errorf("setting %d is a %T, wanted a Pipeline", i, c.Estimator))
 		}
 		s.settings = append(s.settings, setting)
 	}
-	s.run(ctx)
+	if b.OneOut {
+		s.runOneOut(ctx, b.GCV)
+	} else {
+		s.run(ctx)
+	}
 	return slices.Sorted(maps.Keys(s.shared)), context.Cause(ctx)
+}
+
+// errMapped is the error of a batch on related maps, which are made by steps.
+var errMapped = errors.New("a pipeline takes rows as they are, and makes related maps of them itself")
+
+// newSweep returns the sweep of a batch, before it has rows and settings.
+func (p Pipeline) newSweep(b estimator.Batch) *sweep {
+	return &sweep{folds: b.Folds, memory: p.memory(), wanted: b.Wants, yield: b.Yield, shared: map[string]bool{}}
 }
 
 func checkFolds(folds []datasets.Fold, n int) error {
@@ -80,7 +93,7 @@ func checkFolds(folds []datasets.Fold, n int) error {
 	return nil
 }
 
-// sweep is one call of Sweep.
+// sweep is one batch.
 type sweep struct {
 	data       datasets.Set
 	rows, cols int // of data
@@ -94,7 +107,7 @@ type sweep struct {
 	cancel     context.CancelCauseFunc
 
 	mu     sync.Mutex
-	yield  func(setting, fold int, held estimator.Held) error
+	yield  func(setting, fold int, out estimator.Outcome) error
 	shared map[string]bool
 }
 
@@ -139,7 +152,7 @@ func (b *branch) takers() (next []transformer.Fitter) {
 func (s *sweep) run(ctx context.Context) {
 	all, rowless := s.plant(func(i int, err error) {
 		for f := range s.folds {
-			s.give(ctx, i, f, estimator.Held{Err: here(err)})
+			s.give(ctx, i, f, estimator.Outcome{Err: here(err)})
 		}
 	})
 	var tasks []func()
@@ -262,13 +275,13 @@ func parallel(ctx context.Context, workers, n int, f func(i int)) {
 
 // give hands a result to the caller, one at a time, and ends the sweep where the caller wants that.
 // What a cancelled setting says is of no interest.
-func (s *sweep) give(ctx context.Context, setting, fold int, held estimator.Held) {
+func (s *sweep) give(ctx context.Context, setting, fold int, out estimator.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ctx.Err() != nil || !s.wanted(setting, fold) {
 		return
 	}
-	if err := s.yield(setting, fold, held); err != nil {
+	if err := s.yield(setting, fold, out); err != nil {
 		s.cancel(err)
 	}
 }
@@ -388,7 +401,7 @@ func (s *sweep) alone(ctx context.Context, i int, d division, depth int) {
 }
 
 // fitAlone fits what is left of p after depth steps and judges it.
-func (s *sweep) fitAlone(ctx context.Context, p Pipeline, d division, depth int) estimator.Held {
+func (s *sweep) fitAlone(ctx context.Context, p Pipeline, d division, depth int) estimator.Outcome {
 	start := time.Now()
 	p.Steps, p.Name, p.Memory = p.Steps[depth:], p.path(), s.memory
 	fitted, err := p.Fit(ctx, d.trainSet())
@@ -396,27 +409,27 @@ func (s *sweep) fitAlone(ctx context.Context, p Pipeline, d division, depth int)
 }
 
 // judge predicts the rows held out.
-func judge(ctx context.Context, fitted estimator.Predictor, err error, d division, start time.Time) estimator.Held {
-	held := estimator.Held{Err: d.set.Locate(err, 0)}
+func judge(ctx context.Context, fitted estimator.Predictor, err error, d division, start time.Time) estimator.Outcome {
+	out := estimator.Outcome{Err: d.set.Locate(err, 0)}
 	if err == nil {
-		held.Prediction, held.Err = predictAll(ctx, fitted, d.testX())
-		held.Err = d.heldOut().Locate(held.Err, 0)
-		if r, ok := fitted.(estimator.Reporter); ok {
-			held.Report = r.Report()
+		out.Prediction, out.Err = predictAll(ctx, fitted, d.testX())
+		out.Err = d.heldOut().Locate(out.Err, 0)
+		var r estimator.Reporter
+		if estimator.As(fitted, &r) {
+			out.Report = r.Report()
 		}
 	}
-	held.Seconds = time.Since(start).Seconds() + d.seconds
-	return held
+	out.Seconds = time.Since(start).Seconds() + d.seconds
+	return out
 }
 
-// predictAll returns all that a predictor says, block by block where it is no pipeline itself.
+// predictAll returns all that a predictor says, block by block where it does not see to that itself.
 func predictAll(ctx context.Context, fitted estimator.Predictor, X mat.Matrix) (estimator.Prediction, error) {
-	p := Unwrap(fitted)
-	if p == nil {
+	if _, ok := fitted.(estimator.WholePredictor); !ok {
 		_, cols := X.Dims()
-		p = &FittedPipeline{chain: newFittedChain(cols), name: "estimator", model: fitted}
+		fitted = &FittedPipeline{chain: newFittedChain(cols), name: "estimator", model: fitted}
 	}
-	return p.PredictAll(ctx, X)
+	return estimator.Predict(ctx, fitted, X)
 }
 
 // estimate fits the estimators of the settings to rows that are mapped for all of them.
@@ -426,8 +439,8 @@ func (s *sweep) estimate(ctx context.Context, settings []int, d division) {
 	}
 	fold := datasets.Fold{Train: count(0, d.train), Test: count(d.train, d.set.Rows())}
 	s.byKind(settings, func(same []int) {
-		if sweeper, ok := s.settings[same[0]].Estimator.(estimator.Sweeper); ok {
-			s.sweepEstimators(ctx, sweeper, same, d.set, []datasets.Fold{fold}, func(int) int { return d.fold }, d.seconds)
+		if fitter, ok := s.settings[same[0]].Estimator.(estimator.BatchFitter); ok {
+			s.fitEstimators(ctx, fitter, same, d.set, []datasets.Fold{fold}, func(int) int { return d.fold }, d.seconds)
 			return
 		}
 		for _, i := range same {
@@ -464,31 +477,30 @@ func (s *sweep) byKind(settings []int, f func(same []int)) {
 	}
 }
 
-// sweepEstimators leaves the estimators of the settings to their own Sweep.
-func (s *sweep) sweepEstimators(ctx context.Context, sweeper estimator.Sweeper, settings []int, data datasets.Set,
+// fitEstimators leaves the estimators of the settings to their own FitBatch.
+func (s *sweep) fitEstimators(ctx context.Context, fitter estimator.BatchFitter, settings []int, data datasets.Set,
 	folds []datasets.Fold, fold func(int) int, seconds float64) {
-	specs := make([]estimator.Estimator, len(settings))
-	for k, i := range settings {
-		specs[k] = s.settings[i].Estimator
-	}
-	yield := func(k, f int, held estimator.Held) error {
-		held.Err = data.Locate(at("step", s.settings[settings[k]].path(), held.Err), 0)
-		held.Seconds += seconds
-		s.give(ctx, settings[k], fold(f), held)
-		return ctx.Err()
-	}
-	var names []string
-	var err error
-	if r, ok := sweeper.(estimator.Resumer); ok {
-		wanted := func(k, f int) bool { return s.wanted(settings[k], fold(f)) }
-		names, err = r.Resume(ctx, data, folds, specs, wanted, yield)
-	} else {
-		names, err = sweeper.Sweep(ctx, data, folds, specs, yield)
-	}
+	names, err := fitter.FitBatch(ctx, estimator.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: s.candidates(settings),
+		Wanted: func(k, f int) bool { return s.wanted(settings[k], fold(f)) },
+		Yield: func(k, f int, out estimator.Outcome) error {
+			out.Err = data.Locate(at("step", s.settings[settings[k]].path(), out.Err), 0)
+			out.Seconds += seconds
+			s.give(ctx, settings[k], fold(f), out)
+			return ctx.Err()
+		}})
 	if err != nil && ctx.Err() == nil {
 		s.cancel(data.Locate(at("step", s.settings[settings[0]].path(), err), 0))
 	}
 	s.share(names...)
+}
+
+// candidates returns the estimators of some settings.
+func (s *sweep) candidates(settings []int) []estimator.Candidate {
+	out := make([]estimator.Candidate, len(settings))
+	for k, i := range settings {
+		out[k].Estimator = s.settings[i].Estimator
+	}
+	return out
 }
 
 // everyFold does settings with the same steps, which learn nothing from the rows, for all folds.
@@ -509,7 +521,7 @@ func (s *sweep) everyFold(ctx context.Context, steps []Step, settings []int) {
 	if err != nil {
 		for _, i := range settings {
 			for f := range s.folds {
-				s.give(ctx, i, f, estimator.Held{Err: err})
+				s.give(ctx, i, f, estimator.Outcome{Err: err})
 			}
 		}
 		return
@@ -519,8 +531,8 @@ func (s *sweep) everyFold(ctx context.Context, steps []Step, settings []int) {
 		s.share("prefix", "features")
 	}
 	s.byKind(settings, func(same []int) {
-		if sweeper, ok := s.settings[same[0]].Estimator.(estimator.Sweeper); ok {
-			s.sweepEstimators(ctx, sweeper, same, data, s.folds, func(f int) int { return f }, seconds)
+		if fitter, ok := s.settings[same[0]].Estimator.(estimator.BatchFitter); ok {
+			s.fitEstimators(ctx, fitter, same, data, s.folds, func(f int) int { return f }, seconds)
 			return
 		}
 		parallel(ctx, s.inner, len(s.folds), func(f int) {

@@ -9,12 +9,20 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// SweepCost estimates what [Pipeline.Sweep] of rows of a shape costs, and returns the names of what it
-// would share. Steps and estimators that do not tell their cost are taken for free.
-func (p Pipeline) SweepCost(shape datasets.Shape, folds []datasets.Fold, settings []estimator.Estimator) (cost datasets.Cost, shared []string) {
-	s := &sweep{rows: shape.Rows, cols: shape.Cols, shape: shape, folds: folds, memory: p.memory(), shared: map[string]bool{}}
-	for _, e := range settings {
-		if setting, ok := e.(Pipeline); ok {
+// BatchCost takes batches on rows as they are, and leaving one out where the estimator does and no step
+// learns from the rows. Steps and estimators that do not tell their cost are taken for free.
+func (p Pipeline) BatchCost(b estimator.Batch) (cost datasets.Cost, shared []string, err error) {
+	switch {
+	case b.Mapped():
+		return cost, nil, here(errMapped)
+	case b.OneOut:
+		return cost, []string{"rows"}, p.leavesOneOut(b)
+	}
+	shape, folds := b.Shape, b.Folds
+	s := p.newSweep(b)
+	s.rows, s.cols, s.shape = shape.Rows, shape.Cols, shape
+	for _, c := range b.Candidates {
+		if setting, ok := c.Estimator.(Pipeline); ok {
 			s.settings = append(s.settings, setting)
 		}
 	}
@@ -28,7 +36,7 @@ func (p Pipeline) SweepCost(shape datasets.Shape, folds []datasets.Fold, setting
 	}
 	cost.Bytes *= int64(s.atOnce())
 	cost.Width = max(shape.Outputs, 1)
-	return cost, slices.Sorted(maps.Keys(s.shared))
+	return cost, slices.Sorted(maps.Keys(s.shared)), nil
 }
 
 // besideTime adds work that comes after other work.
@@ -150,21 +158,20 @@ func (s *sweep) familyCost(family []*branch, shape datasets.Shape, folds []datas
 	related, sum := family[0].step.Fitter.(transformer.Kin).FamilyCost(shape, specs(family))
 	sum.Flops *= 2
 	settings := members(family)
-	list := make([]estimator.FamilySetting, len(settings))
+	list := s.candidates(settings)
 	maps := 0
 	for k, m := range related {
-		list[k] = estimator.FamilySetting{Estimator: s.settings[settings[k]].Estimator, Map: m.Map, Width: m.Width}
+		list[k].Map, list[k].Width = m.Map, m.Width
 		maps = max(maps, m.Map+1)
 	}
 	if maps > 1 {
 		s.share("projection")
 	}
-	if coster, ok := s.settings[settings[0]].Estimator.(interface {
-		FamilyCost(shape datasets.Shape, folds []datasets.Fold, settings []estimator.FamilySetting) (datasets.Cost, []string)
-	}); ok {
-		cost, names := coster.FamilyCost(shape, folds, list)
-		besideTime(&sum, cost)
-		s.share(names...)
+	if fitter, ok := list[0].Estimator.(estimator.BatchFitter); ok {
+		if cost, names, err := fitter.BatchCost(estimator.Batch{Shape: shape, Folds: folds, Candidates: list}); err == nil {
+			besideTime(&sum, cost)
+			s.share(names...)
+		}
 	}
 	return sum
 }
@@ -182,21 +189,17 @@ func (s *sweep) leafCost(steps []Step, ends []int) datasets.Cost {
 // estimatorsCost is what the estimators of the settings cost on rows of a shape.
 func (s *sweep) estimatorsCost(settings []int, shape datasets.Shape, folds []datasets.Fold) (sum datasets.Cost) {
 	s.byKind(settings, func(same []int) {
-		specs := make([]estimator.Estimator, len(same))
-		for k, i := range same {
-			specs[k] = s.settings[i].Estimator
+		list := s.candidates(same)
+		if fitter, ok := list[0].Estimator.(estimator.BatchFitter); ok {
+			if cost, names, err := fitter.BatchCost(estimator.Batch{Shape: shape, Folds: folds, Candidates: list}); err == nil {
+				besideTime(&sum, cost)
+				s.share(names...)
+				return
+			}
 		}
-		if sweeper, ok := specs[0].(interface {
-			SweepCost(shape datasets.Shape, folds []datasets.Fold, settings []estimator.Estimator) (datasets.Cost, []string)
-		}); ok {
-			cost, names := sweeper.SweepCost(shape, folds, specs)
-			besideTime(&sum, cost)
-			s.share(names...)
-			return
-		}
-		for _, e := range specs {
+		for _, c := range list {
 			for _, fold := range folds {
-				besideTime(&sum, costOf(e, of(shape, len(fold.Train))))
+				besideTime(&sum, costOf(c.Estimator, of(shape, len(fold.Train))))
 			}
 		}
 	})

@@ -16,8 +16,17 @@ func isFamilyStep(p Pipeline) bool {
 		return false
 	}
 	_, kin := p.Steps[len(p.Steps)-1].Fitter.(transformer.Kin)
-	sweeper, ok := p.Estimator.(estimator.FamilySweeper)
-	return kin && ok && sweeper.InFamily()
+	return kin && takesMaps(p.Estimator)
+}
+
+// takesMaps reports whether an estimator learns from related maps of the same rows.
+func takesMaps(e estimator.Estimator) bool {
+	fitter, ok := e.(estimator.BatchFitter)
+	if !ok {
+		return false
+	}
+	_, _, err := fitter.BatchCost(estimator.Batch{Candidates: []estimator.Candidate{{Estimator: e, Width: 1, Scale: 1}}})
+	return err == nil
 }
 
 // families divides branches that begin at the same place into those which end with steps of the same
@@ -98,7 +107,7 @@ func (s *sweep) familyOfFold(ctx context.Context, family []*branch, d division, 
 	}
 	fold := datasets.Fold{Train: count(0, d.train), Test: count(d.train, d.set.Rows())}
 	s.family(ctx, family, familyRows{data: d.set, learn: d.trainSet(), folds: []datasets.Fold{fold}, first: d.fold, seconds: d.seconds,
-		alone: func(ctx context.Context, i, _ int) estimator.Held { return s.fitAlone(ctx, s.settings[i], d, depth) }})
+		alone: func(ctx context.Context, i, _ int) estimator.Outcome { return s.fitAlone(ctx, s.settings[i], d, depth) }})
 }
 
 // familyOfAllFolds does a family whose steps, and those before, learn nothing from the rows.
@@ -111,7 +120,7 @@ func (s *sweep) familyOfAllFolds(ctx context.Context, family []*branch, steps []
 	if err != nil {
 		for _, i := range settings {
 			for f := range s.folds {
-				s.give(ctx, i, f, estimator.Held{Err: err})
+				s.give(ctx, i, f, estimator.Outcome{Err: err})
 			}
 		}
 		return
@@ -120,7 +129,7 @@ func (s *sweep) familyOfAllFolds(ctx context.Context, family []*branch, steps []
 		s.share("prefix")
 	}
 	s.family(ctx, family, familyRows{data: data, learn: data, folds: s.folds,
-		alone: func(ctx context.Context, i, f int) estimator.Held {
+		alone: func(ctx context.Context, i, f int) estimator.Outcome {
 			return s.fitAlone(ctx, s.settings[i], divide(data, s.folds[f], f), len(steps))
 		}})
 }
@@ -132,10 +141,10 @@ type familyRows struct {
 	folds   []datasets.Fold
 	first   int     // number of the first of the folds
 	seconds float64 // of shared work, for each setting
-	alone   func(ctx context.Context, setting, fold int) estimator.Held
+	alone   func(ctx context.Context, setting, fold int) estimator.Outcome
 }
 
-// family leaves the settings of a family to the Sweep of their estimators.
+// family leaves the settings of a family to the FitBatch of their estimators.
 func (s *sweep) family(ctx context.Context, family []*branch, at familyRows) {
 	settings := members(family)
 	maps, err := family[0].step.Fitter.(transformer.Kin).FitFamily(ctx, at.learn, specs(family))
@@ -152,22 +161,22 @@ func (s *sweep) family(ctx context.Context, family []*branch, at familyRows) {
 	if maps.Projects() {
 		s.share("projection")
 	}
-	job := estimator.Family{Data: at.data, Folds: at.folds, Maps: maps, Memory: s.memory / int64(max(s.workers, 1)),
+	job := estimator.Batch{Data: at.data, Shape: at.data.Shape(), Folds: at.folds, Maps: maps, Memory: s.memory / int64(max(s.workers, 1)),
 		Wanted: func(k, f int) bool { return s.wanted(settings[k], at.first+f) },
-		Alone:  func(ctx context.Context, k, f int) estimator.Held { return at.alone(ctx, settings[k], f) },
-		Yield: func(k, f int, held estimator.Held) error {
-			held.Err = at.data.Locate(placed(s.settings[settings[k]].path(), held.Err), 0)
-			held.Seconds += at.seconds
-			s.give(ctx, settings[k], at.first+f, held)
+		Lone:   func(ctx context.Context, k, f int) estimator.Outcome { return at.alone(ctx, settings[k], f) },
+		Yield: func(k, f int, out estimator.Outcome) error {
+			out.Err = at.data.Locate(placed(s.settings[settings[k]].path(), out.Err), 0)
+			out.Seconds += at.seconds
+			s.give(ctx, settings[k], at.first+f, out)
 			return ctx.Err()
 		}}
 	for k, m := range maps.Members {
-		job.Settings = append(job.Settings, estimator.FamilySetting{
+		job.Candidates = append(job.Candidates, estimator.Candidate{
 			Estimator: s.settings[settings[k]].Estimator, Map: m.Map, Width: m.Width, Scale: m.Scale,
-			Single: s.settings[settings[k]].Precision == Float32})
+			Float32: s.settings[settings[k]].Precision == Float32})
 	}
-	sweeper := s.settings[settings[0]].Estimator.(estimator.FamilySweeper)
-	names, err := sweeper.SweepFamily(ctx, job)
+	fitter := s.settings[settings[0]].Estimator.(estimator.BatchFitter)
+	names, err := fitter.FitBatch(ctx, job)
 	if err != nil && ctx.Err() == nil {
 		s.cancel(at.data.Locate(placed(s.settings[settings[0]].path(), err), 0))
 	}

@@ -19,7 +19,7 @@ import (
 
 // naive fits every setting on every fold and compares what a sweep gave, relative to the spread of
 // the predictions.
-func naive(t *testing.T, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator, got map[key]estimator.Held, tolerance float64) {
+func naive(t *testing.T, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator, got map[key]estimator.Outcome, tolerance float64) {
 	t.Helper()
 	if len(got) != len(folds)*len(settings) {
 		t.Fatalf("%d results for %d settings and %d folds", len(got), len(settings), len(folds))
@@ -62,7 +62,7 @@ func naive(t *testing.T, data datasets.Set, folds []datasets.Fold, settings []es
 				equal("targets", held.Targets.RawMatrix().Data, want.Targets.RawMatrix().Data)
 			}
 			equal("values", held.Values, want.Values)
-			before := p.(estimator.Reporter).Report()
+			before := reportOf(p)
 			if held.Report.Solver != before.Solver || math.Abs(held.Report.Objective-before.Objective) > 1e-6*(1e-3+before.Objective) {
 				t.Errorf("setting %d on fold %d: %+v, wanted %+v", i, f, held.Report, before)
 			}
@@ -133,7 +133,7 @@ func TestFamilySweepIsTheNaiveSearch(t *testing.T) {
 			param.Setting{Path: name + ".intercept", Value: []any{true, false}[rng.IntN(2):]},
 			param.Setting{Path: name + ".alpha", Value: []any{1e-3, 0.1, 10.0}})
 		folds := randomFolds(t, rng, data)
-		sweeper := settings[0].(estimator.Sweeper)
+		sweeper := settings[0].(estimator.BatchFitter)
 		got, shared := sweep(t, sweeper, data, folds, settings)
 		naive(t, data, folds, settings, got, 1e-8)
 		if !slices.Contains(shared, "alpha") || len(steps) == 1 && len(folds) > 1 && !slices.Contains(shared, "folds") {
@@ -180,7 +180,7 @@ func TestFamilySweepOfRowsTwice(t *testing.T) {
 	} {
 		settings := grid(t, pipeline.New(model, fourier(16)), param.Setting{Path: "rff.gamma", Value: []any{0.1, 1.0}},
 			param.Setting{Path: path, Value: []any{0.1, 1.0}})
-		got, _ := sweep(t, settings[0].(estimator.Sweeper), data, folds, settings)
+		got, _ := sweep(t, settings[0].(estimator.BatchFitter), data, folds, settings)
 		naive(t, data, folds, settings, got, 1e-6)
 	}
 }
@@ -222,9 +222,9 @@ func TestResumeGivesTheSameBits(t *testing.T) {
 			for range 1 + rng.IntN(20) {
 				wanted[key{rng.IntN(len(settings)), rng.IntN(3)}] = true
 			}
-			got := map[key]estimator.Held{}
-			_, err := base.Resume(ctx, data, folds, settings, func(i, f int) bool { return wanted[key{i, f}] },
-				func(i, f int, held estimator.Held) error { got[key{i, f}] = held; return nil })
+			got := map[key]estimator.Outcome{}
+			_, err := fitWanted(ctx, base, data, folds, settings, func(i, f int) bool { return wanted[key{i, f}] },
+				func(i, f int, held estimator.Outcome) error { got[key{i, f}] = held; return nil })
 			if err != nil || len(got) != len(wanted) {
 				t.Fatalf("%d of %d wanted: %v", len(got), len(wanted), err)
 			}

@@ -52,7 +52,7 @@ func TestGoldenFamilySweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, shared := sweep(t, settings[0].(estimator.Sweeper), data, folds, settings)
+	got, shared := sweep(t, settings[0].(estimator.BatchFitter), data, folds, settings)
 	if want := []string{"alpha", "columns", "features", "folds", "projection"}; !slices.Equal(shared, want) {
 		t.Errorf("shared %q, wanted %q", shared, want)
 	}

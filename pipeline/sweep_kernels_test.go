@@ -32,7 +32,7 @@ func TestKernelsAreACheapAxis(t *testing.T) {
 			param.Setting{Path: "ridge.alpha", Value: []any{0.1, 10.0}})
 		rng.Shuffle(len(settings), func(i, j int) { settings[i], settings[j] = settings[j], settings[i] })
 		folds := randomFolds(t, rng, data)
-		got, shared := sweep(t, settings[0].(estimator.Sweeper), data, folds, settings)
+		got, shared := sweep(t, settings[0].(estimator.BatchFitter), data, folds, settings)
 		naive(t, data, folds, settings, got, 1e-8)
 		if !slices.Contains(shared, "projection") {
 			t.Errorf("trial %d shares %q only", trial, shared)

@@ -91,7 +91,7 @@ func (s *sweep) nest(ctx context.Context, nest []*branch, d division, depth int)
 // refuse says that the step of b failed.
 func (s *sweep) refuse(ctx context.Context, b *branch, d division, err error) {
 	for _, i := range b.settings {
-		s.give(ctx, i, d.fold, estimator.Held{Err: d.set.Locate(at("step", b.step.path(), err), 0)})
+		s.give(ctx, i, d.fold, estimator.Outcome{Err: d.set.Locate(at("step", b.step.path(), err), 0)})
 	}
 }
 

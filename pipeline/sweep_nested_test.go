@@ -87,7 +87,7 @@ func TestNestedSweepResumes(t *testing.T) {
 	want, _ := sweep(t, base, data, folds, settings)
 	wanted := func(setting, fold int) bool { return (setting+fold)%3 == 0 }
 	count := 0
-	_, err := base.Resume(ctx, data, folds, settings, wanted, func(i, f int, held estimator.Held) error {
+	_, err := fitWanted(ctx, base, data, folds, settings, wanted, func(i, f int, held estimator.Outcome) error {
 		if !wanted(i, f) {
 			t.Errorf("setting %d on fold %d is not wanted", i, f)
 		}
@@ -111,15 +111,15 @@ func TestPlanOfNestedSweep(t *testing.T) {
 		return grid(t, base, param.Setting{Path: "binning.grids", Value: grids}, param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})
 	}
 	all := axis(50, 100, 400)
-	cost, planned := base.SweepCost(data.Shape(), folds, all)
+	cost, planned := batchCost(base, data.Shape(), folds, all)
 	_, shared := sweep(t, base, data, folds, all)
 	for _, name := range []string{"features", "grids", "prefix"} {
 		if !slices.Contains(planned, name) || !slices.Contains(shared, name) {
 			t.Errorf("planned to share %v, shared %v, wanted %s in both", planned, shared, name)
 		}
 	}
-	widest, _ := base.SweepCost(data.Shape(), folds, axis(400))
-	others, _ := base.SweepCost(data.Shape(), folds, axis(50, 100))
+	widest, _ := batchCost(base, data.Shape(), folds, axis(400))
+	others, _ := batchCost(base, data.Shape(), folds, axis(50, 100))
 	if cost.Flops >= widest.Flops+others.Flops || cost.Flops < widest.Flops {
 		t.Errorf("%g operations, %g for the largest P alone and %g for the others", cost.Flops, widest.Flops, others.Flops)
 	}

@@ -1,23 +1,42 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-var _ estimator.OneOutSweeper = Pipeline{}
+// leavesOneOut says why none of the pipelines of a batch can predict each row by the model of all the
+// others, and nil where one can.
+func (p Pipeline) leavesOneOut(b estimator.Batch) error {
+	var first error
+	for _, c := range b.Candidates {
+		setting, ok := c.Estimator.(Pipeline)
+		if !ok {
+			continue
+		}
+		err := setting.canLeaveOneOut()
+		if err == nil {
+			return nil
+		}
+		first = cmp.Or(first, err)
+	}
+	return first
+}
 
-// CanLeaveOneOut says why the pipeline cannot predict each row by the model of all the others: an
-// estimator that cannot, or a step that learns from the rows and would be another without each.
-func (p Pipeline) CanLeaveOneOut() error {
-	if _, ok := p.Estimator.(estimator.OneOutSweeper); !ok {
-		return at("step", p.path(), fmt.Errorf("leave one out is for ridge and ridge_classifier; use k folds"))
+// canLeaveOneOut refuses an estimator that cannot, and a step that learns from the rows and would be
+// another without each.
+func (p Pipeline) canLeaveOneOut() error {
+	fitter, ok := p.Estimator.(estimator.BatchFitter)
+	if !ok {
+		return at("step", p.path(), fmt.Errorf("%T cannot leave one out, as ridge and ridge_classifier can; use k folds", p.Estimator))
+	}
+	if _, _, err := fitter.BatchCost(estimator.Batch{OneOut: true, Candidates: estimator.Candidates(p.Estimator)}); err != nil {
+		return at("step", p.path(), err)
 	}
 	for _, s := range p.Steps {
 		if r, ok := s.Fitter.(transformer.Rowless); !ok || !r.FitsWithoutRows() {
@@ -27,39 +46,24 @@ func (p Pipeline) CanLeaveOneOut() error {
 	return nil
 }
 
-// SweepOneOut maps the rows once for all settings with the same steps and leaves the rest to the
-// estimators. The mapped rows are held in memory.
-func (p Pipeline) SweepOneOut(ctx context.Context, data datasets.Set, settings []estimator.Estimator, gcv bool,
-	yield func(setting int, held estimator.Held) error) ([]string, error) {
-	if err := data.Check(); err != nil {
-		return nil, here(err)
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	s := &sweep{data: data, rows: data.Rows(), cols: data.Cols(), shape: data.Shape(), memory: p.memory(), cancel: cancel, shared: map[string]bool{},
-		wanted: func(int, int) bool { return true }, yield: func(setting, _ int, held estimator.Held) error { return yield(setting, held) }}
+// runOneOut predicts each row by the models of all the others.
+func (s *sweep) runOneOut(ctx context.Context, gcv bool) {
 	tree := &branch{}
-	for i, e := range settings {
-		setting, ok := e.(Pipeline)
-		if !ok {
-			return nil, here(fmt.Errorf("setting %d is a %T, wanted a Pipeline", i, e))
-		}
-		s.settings = append(s.settings, setting)
+	for i, setting := range s.settings {
 		err := here(setting.check())
 		if err == nil {
-			err = setting.CanLeaveOneOut()
+			err = setting.canLeaveOneOut()
 		}
 		if need := s.bytes(setting); err == nil && need > s.memory {
 			err = here(fmt.Errorf("leave one out holds %d bytes of features, %d are allowed; use k folds or allow more", need, s.memory))
 		}
 		if err != nil {
-			s.give(ctx, i, 0, estimator.Held{Err: err})
+			s.give(ctx, i, 0, estimator.Outcome{Err: err})
 			continue
 		}
 		tree.grow(i, setting.Steps)
 	}
 	s.oneOut(ctx, tree, nil, gcv)
-	return slices.Sorted(maps.Keys(s.shared)), context.Cause(ctx)
 }
 
 // oneOut does the settings below b, whose steps are those given.
@@ -76,7 +80,7 @@ func (s *sweep) oneOutEnds(ctx context.Context, ends []int, steps []Step, gcv bo
 	data, err := s.mapOnce(ctx, steps)
 	if err != nil {
 		for _, i := range ends {
-			s.give(ctx, i, 0, estimator.Held{Err: err})
+			s.give(ctx, i, 0, estimator.Outcome{Err: err})
 		}
 		return
 	}
@@ -84,16 +88,15 @@ func (s *sweep) oneOutEnds(ctx context.Context, ends []int, steps []Step, gcv bo
 		s.share("prefix", "features")
 	}
 	s.byKind(ends, func(same []int) {
-		specs := make([]estimator.Estimator, len(same))
-		for k, i := range same {
-			specs[k] = s.settings[i].Estimator
-		}
 		name := s.settings[same[0]].path()
-		names, err := specs[0].(estimator.OneOutSweeper).SweepOneOut(ctx, data, specs, gcv, func(k int, held estimator.Held) error {
-			held.Err = at("step", name, held.Err)
-			s.give(ctx, same[k], 0, held)
-			return ctx.Err()
-		})
+		fitter := s.settings[same[0]].Estimator.(estimator.BatchFitter)
+		names, err := fitter.FitBatch(ctx, estimator.Batch{Data: data, Shape: data.Shape(), Folds: s.folds, Candidates: s.candidates(same), OneOut: true, GCV: gcv,
+			Wanted: func(k, _ int) bool { return s.wanted(same[k], 0) },
+			Yield: func(k, _ int, out estimator.Outcome) error {
+				out.Err = at("step", name, out.Err)
+				s.give(ctx, same[k], 0, out)
+				return ctx.Err()
+			}})
 		if err != nil && ctx.Err() == nil {
 			s.cancel(at("step", name, err))
 		}

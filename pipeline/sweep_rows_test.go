@@ -83,7 +83,7 @@ func namesRow(t *testing.T, p pipeline.Pipeline, data datasets.Set, want string)
 			t.Errorf("it says %v, wanted %s", err, want)
 		}
 	}
-	_, err = p.Sweep(context.Background(), data, folds, settings, func(setting, fold int, held estimator.Held) error {
+	_, err = fitAll(context.Background(), p, data, folds, settings, func(setting, fold int, held estimator.Outcome) error {
 		check(held.Err)
 		return nil
 	})

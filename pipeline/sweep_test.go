@@ -59,10 +59,47 @@ func grid(t *testing.T, base estimator.Estimator, axes ...param.Setting) []estim
 
 type key struct{ setting, fold int }
 
-func sweep(t *testing.T, s estimator.Sweeper, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator) (map[key]estimator.Held, []string) {
+// as is what estimator.As finds.
+func as[T any](p estimator.Predictor) (out T) {
+	if !estimator.As(p, &out) {
+		panic(fmt.Sprintf("%T is no %T", p, &out))
+	}
+	return out
+}
+
+func reportOf(p estimator.Predictor) estimator.Report { return as[estimator.Reporter](p).Report() }
+
+// takesMaps reports whether an estimator takes batches on related maps.
+func takesMaps(e estimator.Estimator) bool {
+	_, _, err := e.(estimator.BatchFitter).BatchCost(estimator.Batch{Candidates: []estimator.Candidate{{Estimator: e, Width: 1}}})
+	return err == nil
+}
+
+// fitAll fits all candidates on all folds as one batch.
+func fitAll(ctx context.Context, s estimator.BatchFitter, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
+	yield func(setting, fold int, out estimator.Outcome) error) ([]string, error) {
+	return fitWanted(ctx, s, data, folds, settings, nil, yield)
+}
+
+// fitWanted is fitAll of some of them.
+func fitWanted(ctx context.Context, s estimator.BatchFitter, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
+	wanted func(setting, fold int) bool, yield func(setting, fold int, out estimator.Outcome) error) ([]string, error) {
+	return s.FitBatch(ctx, estimator.Batch{Data: data, Folds: folds, Candidates: estimator.Candidates(settings...), Wanted: wanted, Yield: yield})
+}
+
+// batchCost is what fitAll would cost, and share.
+func batchCost(s estimator.BatchFitter, shape datasets.Shape, folds []datasets.Fold, settings []estimator.Estimator) (datasets.Cost, []string) {
+	cost, shared, err := s.BatchCost(estimator.Batch{Shape: shape, Folds: folds, Candidates: estimator.Candidates(settings...)})
+	if err != nil {
+		panic(err)
+	}
+	return cost, shared
+}
+
+func sweep(t *testing.T, s estimator.BatchFitter, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator) (map[key]estimator.Outcome, []string) {
 	t.Helper()
-	got := map[key]estimator.Held{}
-	shared, err := s.Sweep(ctx, data, folds, settings, func(setting, fold int, held estimator.Held) error {
+	got := map[key]estimator.Outcome{}
+	shared, err := fitAll(ctx, s, data, folds, settings, func(setting, fold int, held estimator.Outcome) error {
 		k := key{setting, fold}
 		if _, twice := got[k]; twice {
 			t.Errorf("setting %d on fold %d is yielded twice", setting, fold)
@@ -132,13 +169,13 @@ func TestSweepIsTheNaiveSearch(t *testing.T) {
 				if memory == 0 && !slices.Equal(withoutInner(shared), c.shared) {
 					t.Errorf("shared %v, wanted %v", shared, c.shared)
 				}
-				_, sweeps := c.base.Estimator.(estimator.FamilySweeper)
+				mapped := takesMaps(c.base.Estimator)
 				for k, w := range want {
 					held := got[k]
 					if held.Err != nil || held.Seconds <= 0 {
 						t.Fatalf("setting %d on fold %d: %v, %v s", k.setting, k.fold, held.Err, held.Seconds)
 					}
-					agree(t, fmt.Sprintf("memory %d, setting %d on fold %d", memory, k.setting, k.fold), held.Prediction, w, sweeps || memory != 0)
+					agree(t, fmt.Sprintf("memory %d, setting %d on fold %d", memory, k.setting, k.fold), held.Prediction, w, mapped || memory != 0)
 				}
 			}
 		})
@@ -254,7 +291,7 @@ func TestSweepYieldsErrors(t *testing.T) {
 func TestSweepRefuses(t *testing.T) {
 	data := amounts(people(30, 34))
 	base := pipeline.New(estimator.NewRidge(), encoder())
-	none := func(int, int, estimator.Held) error { return nil }
+	none := func(int, int, estimator.Outcome) error { return nil }
 	for _, c := range []struct {
 		folds    []datasets.Fold
 		settings []estimator.Estimator
@@ -264,20 +301,20 @@ func TestSweepRefuses(t *testing.T) {
 		{[]datasets.Fold{{Train: []int{0}, Test: []int{30}}}, nil, "pipeline: fold 0 has row 30 of 30"},
 		{[]datasets.Fold{{Train: []int{0}}}, nil, "pipeline: fold 0 has 1 rows to train on and 0 to test on"},
 	} {
-		if _, err := base.Sweep(ctx, data, c.folds, c.settings, none); err == nil || err.Error() != c.want {
+		if _, err := fitAll(ctx, base, data, c.folds, c.settings, none); err == nil || err.Error() != c.want {
 			t.Errorf("%v, wanted %s", err, c.want)
 		}
 	}
 	enough := errors.New("enough")
 	yields := 0
 	settings := slices.Repeat([]estimator.Estimator{base}, 20)
-	_, err := base.Sweep(ctx, data, thirds(30), settings, func(int, int, estimator.Held) error { yields++; return enough })
+	_, err := fitAll(ctx, base, data, thirds(30), settings, func(int, int, estimator.Outcome) error { yields++; return enough })
 	if err != enough || yields != 1 {
 		t.Errorf("after %d results: %v", yields, err)
 	}
 	stopped, cancel := context.WithCancel(ctx)
 	yields = 0
-	_, err = base.Sweep(stopped, data, thirds(30), settings, func(int, int, estimator.Held) error { yields++; cancel(); return nil })
+	_, err = fitAll(stopped, base, data, thirds(30), settings, func(int, int, estimator.Outcome) error { yields++; cancel(); return nil })
 	if err != context.Canceled || yields != 1 {
 		t.Errorf("cancelled after %d results: %v", yields, err)
 	}
@@ -311,7 +348,7 @@ func TestSweepOfRandomSettings(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, sweeps := base.Estimator.(estimator.FamilySweeper)
+				sweeps := takesMaps(base.Estimator)
 				agree(t, fmt.Sprintf("setting %d on fold %d", i, f), got[key{i, f}].Prediction, want, sweeps)
 			}
 		}

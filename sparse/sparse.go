@@ -140,6 +140,21 @@ func (m *CSR) Row(i int) (columns []uint32, values []float64) {
 	return m.indices[lo:hi:hi], m.values[lo:hi:hi]
 }
 
+// RowTo writes row i, zeros included, to dst, as long as the matrix is wide.
+func (m *CSR) RowTo(dst []float64, i int) {
+	clear(dst)
+	columns, values := m.Row(i)
+	if values == nil {
+		for _, j := range columns {
+			dst[j] = m.scale
+		}
+		return
+	}
+	for k, j := range columns {
+		dst[j] = values[k]
+	}
+}
+
 // Raw returns the arrays behind the matrix, to be read only: row starts, columns, and values (nil
 // when they are [CSR.Shared]).
 func (m *CSR) Raw() (indptr []int, indices []uint32, values []float64) {
@@ -191,15 +206,7 @@ func (m *CSR) Dense() *mat.Dense {
 	}
 	out := mat.NewDense(m.rows, m.cols, nil)
 	for i := range m.rows {
-		columns, values := m.Row(i)
-		row := out.RawRowView(i)
-		for k, j := range columns {
-			if values == nil {
-				row[j] = m.scale
-			} else {
-				row[j] = values[k]
-			}
-		}
+		m.RowTo(out.RawRowView(i), i)
 	}
 	return out
 }

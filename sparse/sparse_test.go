@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -121,6 +122,12 @@ func TestRows(t *testing.T) {
 				if picked.At(k, j) != all.At(i, j) {
 					t.Fatalf("%s: row %d is not row %d", name, k, i)
 				}
+			}
+		}
+		row := slices.Repeat([]float64{5}, 6) // RowTo leaves nothing of what was there
+		for i := range 20 {
+			if m.RowTo(row, i); !slices.Equal(row, all.RawRowView(i)) {
+				t.Fatalf("%s: row %d is %v", name, i, row)
 			}
 		}
 		whole := sparse.Stack([]*sparse.CSR{m.Slice(0, 4), m.Slice(4, 4), m.Slice(4, 20)})

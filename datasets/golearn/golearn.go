@@ -1,10 +1,10 @@
-// Package golearn carries rows and models between this module and golearn
-// (github.com/sjwhitworth/golearn).
+// Package golearn carries rows between this module and golearn (github.com/sjwhitworth/golearn).
 //
 //	data, err := golearn.FromGrid(grid)          // a FixedDataGrid, views and filtered ones too
 //	instances, err := golearn.ToInstances(data)  // an UpdatableDataGrid
-//	machine := golearn.NewClassifier(spec)       // a base.Classifier, for golearn's evaluation
-//	step := golearn.NewFilter(filter)            // a trained base.Filter as a step
+//
+// The package of the same name at the top of the module makes models golearn's classifiers, and
+// golearn's filters steps.
 //
 // Attributes and columns are matched by name, levels and classes by name too, never by order.
 //
@@ -22,7 +22,7 @@
 // groups are refused on their way to golearn. A NaN that a FloatAttribute holds is a missing value
 // on its way back.
 //
-// golearn says much by panicking. Where this package calls it, a panic comes back as an error.
+// golearn says much by panicking. Where this package calls it, a panic comes back as an error, by [Guard].
 package golearn
 
 import (
@@ -33,8 +33,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// guard runs work, which calls golearn, and returns golearn's panic as an error.
-func guard(doing string, work func() error) (err error) {
+// Guard runs work, which calls golearn, and returns golearn's panic as an error.
+func Guard(doing string, work func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("golearn: %s: golearn panicked: %v", doing, r)
@@ -64,8 +64,8 @@ func kindOf(a base.Attribute) (kind, error) {
 	return 0, fmt.Errorf("golearn: an attribute is a %T, wanted a float, categorical or binary attribute", a)
 }
 
-// describe returns the column that an input attribute is.
-func describe(a base.Attribute) datasets.Column {
+// ColumnOf returns the column that an input attribute is.
+func ColumnOf(a base.Attribute) datasets.Column {
 	c := datasets.Column{Name: a.GetName()}
 	if values, ok := a.(*base.CategoricalAttribute); ok {
 		c.Kind, c.Levels = datasets.Categorical, append([]string{}, values.GetValues()...)
@@ -73,9 +73,9 @@ func describe(a base.Attribute) datasets.Column {
 	return c
 }
 
-// describeClass returns the target that a class attribute is.
-func describeClass(a base.Attribute, only bool) datasets.Column {
-	c := describe(a)
+// classColumnOf returns the target that a class attribute is.
+func classColumnOf(a base.Attribute, only bool) datasets.Column {
+	c := ColumnOf(a)
 	if _, ok := a.(*base.BinaryAttribute); ok && only {
 		c.Kind, c.Levels = datasets.Categorical, []string{"0", "1"}
 	}

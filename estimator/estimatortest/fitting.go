@@ -121,8 +121,8 @@ func (s *suite) classOrder(t *testing.T) {
 
 func (s *suite) decision(t *testing.T, data datasets.Set) *mat.Dense {
 	t.Helper()
-	c, ok := s.fit(t, data).(estimator.Classifier)
-	if !ok {
+	var c estimator.Classifier
+	if !estimator.As(s.fit(t, data), &c) {
 		t.Fatal("the fit of a classification is not a Classifier")
 	}
 	scores, err := c.Decision(context.Background(), s.probe)

@@ -74,7 +74,11 @@ func (s *suite) consistent(t *testing.T) {
 	if s.Classes == 0 {
 		return
 	}
-	if names := p.(estimator.Classifier).Classes(); !slices.Equal(names, s.data.Schema.Classes()) {
+	var classifier estimator.Classifier
+	if !estimator.As(p, &classifier) {
+		t.Fatal("the fit of a classification is not a Classifier")
+	}
+	if names := classifier.Classes(); !slices.Equal(names, s.data.Schema.Classes()) {
 		t.Fatalf("classes %q, want %q", names, s.data.Schema.Classes())
 	}
 	for i, v := range out.Values {
@@ -246,8 +250,9 @@ func (s *suite) saved(t *testing.T) {
 		t.Fatal(err)
 	}
 	agree(t, "restored", answers(t, q, s.probe), answers(t, p, s.probe), 0)
-	if r, ok := p.(estimator.Reporter); ok {
-		got, want := q.(estimator.Reporter).Report(), r.Report()
+	var r, back estimator.Reporter
+	if estimator.As(p, &r) && estimator.As(q, &back) {
+		got, want := back.Report(), r.Report()
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("report %+v, want %+v", got, want)
 		}

@@ -18,8 +18,8 @@ import (
 	"github.com/sjwhitworth/golearn/base"
 	"github.com/sjwhitworth/golearn/evaluation"
 
-	"github.com/bochner-ml/bochner/datasets/golearn"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/golearn"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )

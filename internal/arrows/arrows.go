@@ -36,26 +36,39 @@ var Allowed = map[string][]string{
 	"datasets/fetch":     {},
 	"datasets/synthetic": {"datasets"},
 
-	// golearn's rows, classifiers and filters; nothing in the house imports it.
-	"datasets/golearn": {"datasets", "sparse", "param", "transformer", "estimator", "pipeline", "gridsearch"},
+	// golearn's rows both ways, and above the models its classifiers and filters; nothing in the house
+	// imports the latter.
+	"datasets/golearn": {"datasets", "sparse"},
+	"golearn":          {"datasets", "datasets/golearn", "param", "transformer", "estimator", "pipeline", "gridsearch"},
 
 	// What the readers of text share.
 	"datasets/internal/text":  {"datasets"},
 	"datasets/internal/table": {"datasets", "datasets/internal/text", "sparse"},
 
+	// What learns: rows of any kind, and solvers on them. Numbers in, numbers out.
+	"internal/design":       {"datasets", "sparse", "single", "internal/kern"},
+	"internal/leastsquares": {"internal/design", "internal/kern", "internal/pass", "internal/solve", "datasets", "sparse", "single", "model"},
+
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/memory", "internal/pass"},
-	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/solve", "internal/memory", "internal/pass"},
+	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/kern", "internal/solve", "internal/memory", "internal/pass"},
 	"pipeline":    {"transformer", "estimator", "datasets", "sparse", "single", "param", "model", "internal/kern", "internal/svg", "internal/memory", "internal/pass"},
-	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/svg", "internal/memory"},
+	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory"},
 
 	// Laws as conformance suites, for anybody's types.
 	"datasets/sourcetest":         {"datasets"},
 	"transformer/transformertest": {"transformer", "datasets", "sparse", "param", "model", "internal/polls", "internal/passlaws"},
 	"estimator/estimatortest":     {"estimator", "datasets", "sparse", "param", "model", "internal/polls", "internal/passlaws"},
 
-	"experiment":  {"pipeline", "gridsearch", "transformer", "estimator", "metrics", "datasets/...", "sparse", "param", "model", "internal/memory"},
-	"cmd/bochner": {"experiment"},
+	// The document, the data that it names, whether both go together, what is written; the run above them.
+	"experiment/document":             {"pipeline", "gridsearch", "estimator", "metrics", "datasets", "param"},
+	"experiment/internal/files":       {"datasets"},
+	"experiment/internal/rows":        {"experiment/document", "experiment/internal/files", "datasets", "datasets/...", "metrics", "param", "internal/memory"},
+	"experiment/internal/check":       {"experiment/document", "experiment/internal/files", "experiment/internal/rows", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
+	"experiment/internal/predictions": {"experiment/internal/rows", "pipeline", "estimator", "metrics", "datasets"},
+	"experiment/draft":                {"experiment/document", "experiment/internal/rows", "datasets", "datasets/csv", "sparse", "param"},
+	"experiment":                      {"experiment/document", "experiment/draft", "experiment/internal/...", "pipeline", "gridsearch", "estimator", "metrics", "datasets", "datasets/builtin", "param", "internal/memory"},
+	"cmd/bochner":                     {"experiment"},
 
 	// Runs the benchmarks, and the peers', as programs.
 	"bench/compare": {},

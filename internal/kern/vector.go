@@ -167,3 +167,13 @@ func combineRows[T Float](y []T, a View[T], x []T, lo, hi, from int) {
 		Axpy(x[k], a.Data[at:at+len(y)], y)
 	}
 }
+
+// Finite reports whether all numbers of a list are finite.
+func Finite(list []float64) bool {
+	for _, v := range list {
+		if v-v != 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -84,7 +84,7 @@ func hold(t *testing.T, seed uint64) {
 		t.Fatal(w)
 	}
 	want := answers(t, base, w.test.X)
-	if r, ok := base.(estimator.Reporter); ok {
+	if r := estimator.Reporter(nil); estimator.As(base, &r) {
 		w.settled = r.Report().Converged
 	}
 	for _, way := range ways {
@@ -314,7 +314,7 @@ func searched(t *testing.T, w *world) []float64 {
 		return nil
 	}
 	seen := map[[2]int]bool{}
-	_, err = w.pipe.Sweep(context.Background(), w.train, folds, settings, func(setting, fold int, held estimator.Held) error {
+	_, err = w.pipe.FitBatch(context.Background(), estimator.Batch{Data: w.train, Folds: folds, Candidates: estimator.Candidates(settings...), Yield: func(setting, fold int, held estimator.Outcome) error {
 		if seen[[2]int{setting, fold}] {
 			return fmt.Errorf("setting %d on fold %d comes twice", setting, fold)
 		}
@@ -326,7 +326,7 @@ func searched(t *testing.T, w *world) []float64 {
 		if failed != nil {
 			return nil
 		}
-		if r, ok := lone.(estimator.Reporter); ok && !r.Report().Converged {
+		if r := estimator.Reporter(nil); estimator.As(lone, &r) && !r.Report().Converged {
 			return nil
 		}
 		want := answers(t, lone, datasets.SelectRows(w.train.X, folds[fold].Test))
@@ -334,7 +334,7 @@ func searched(t *testing.T, w *world) []float64 {
 			return fmt.Errorf("setting %d on fold %d: prediction %d is %.12g, alone %.12g: %v", setting, fold, at, numbers(held.Prediction)[at], want[at], settings[setting])
 		}
 		return nil
-	})
+	}})
 	if err != nil {
 		t.Error(err)
 	} else if len(seen) != len(settings)*len(folds) {

@@ -14,16 +14,14 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/datasets/golearn"] = imports.Package{
 		Name: "golearn",
 		Binds: map[string]reflect.Value{
-			"FromGrid":      reflect.ValueOf(golearn.FromGrid),
-			"NewClassifier": reflect.ValueOf(golearn.NewClassifier),
-			"NewFilter":     reflect.ValueOf(golearn.NewFilter),
-			"ToInstances":   reflect.ValueOf(golearn.ToInstances),
+			"ColumnOf":     reflect.ValueOf(golearn.ColumnOf),
+			"FromGrid":     reflect.ValueOf(golearn.FromGrid),
+			"FromInputs":   reflect.ValueOf(golearn.FromInputs),
+			"Guard":        reflect.ValueOf(golearn.Guard),
+			"NewAttribute": reflect.ValueOf(golearn.NewAttribute),
+			"ToInstances":  reflect.ValueOf(golearn.ToInstances),
 		},
-		Types: map[string]reflect.Type{
-			"Classifier":   reflect.TypeOf((*golearn.Classifier)(nil)).Elem(),
-			"Filter":       reflect.TypeOf((*golearn.Filter)(nil)).Elem(),
-			"FittedFilter": reflect.TypeOf((*golearn.FittedFilter)(nil)).Elem(),
-		},
+		Types:    map[string]reflect.Type{},
 		Proxies:  map[string]reflect.Type{},
 		Untypeds: map[string]string{},
 	}

@@ -17,6 +17,8 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/estimator"] = imports.Package{
 		Name: "estimator",
 		Binds: map[string]reflect.Value{
+			"As":                 reflect.ValueOf(estimator.As),
+			"Candidates":         reflect.ValueOf(estimator.Candidates),
 			"ErrDiverged":        reflect.ValueOf(&estimator.ErrDiverged).Elem(),
 			"NewLogistic":        reflect.ValueOf(estimator.NewLogistic),
 			"NewRidge":           reflect.ValueOf(estimator.NewRidge),
@@ -26,22 +28,21 @@ func init() {
 			"Predict":            reflect.ValueOf(estimator.Predict),
 		},
 		Types: map[string]reflect.Type{
+			"Batch":                  reflect.TypeOf((*estimator.Batch)(nil)).Elem(),
+			"BatchFitter":            reflect.TypeOf((*estimator.BatchFitter)(nil)).Elem(),
 			"BlockEstimator":         reflect.TypeOf((*estimator.BlockEstimator)(nil)).Elem(),
+			"Candidate":              reflect.TypeOf((*estimator.Candidate)(nil)).Elem(),
 			"ClassWeight":            reflect.TypeOf((*estimator.ClassWeight)(nil)).Elem(),
 			"Classifier":             reflect.TypeOf((*estimator.Classifier)(nil)).Elem(),
 			"Estimator":              reflect.TypeOf((*estimator.Estimator)(nil)).Elem(),
-			"Family":                 reflect.TypeOf((*estimator.Family)(nil)).Elem(),
-			"FamilySetting":          reflect.TypeOf((*estimator.FamilySetting)(nil)).Elem(),
-			"FamilySweeper":          reflect.TypeOf((*estimator.FamilySweeper)(nil)).Elem(),
 			"FittedLinear":           reflect.TypeOf((*estimator.FittedLinear)(nil)).Elem(),
 			"FittedLinearClassifier": reflect.TypeOf((*estimator.FittedLinearClassifier)(nil)).Elem(),
 			"FittedLogistic":         reflect.TypeOf((*estimator.FittedLogistic)(nil)).Elem(),
-			"Held":                   reflect.TypeOf((*estimator.Held)(nil)).Elem(),
 			"LeaveOneOut":            reflect.TypeOf((*estimator.LeaveOneOut)(nil)).Elem(),
 			"Logistic":               reflect.TypeOf((*estimator.Logistic)(nil)).Elem(),
 			"Maps":                   reflect.TypeOf((*estimator.Maps)(nil)).Elem(),
 			"MultiPredictor":         reflect.TypeOf((*estimator.MultiPredictor)(nil)).Elem(),
-			"OneOutSweeper":          reflect.TypeOf((*estimator.OneOutSweeper)(nil)).Elem(),
+			"Outcome":                reflect.TypeOf((*estimator.Outcome)(nil)).Elem(),
 			"PartialFitter":          reflect.TypeOf((*estimator.PartialFitter)(nil)).Elem(),
 			"Posterior":              reflect.TypeOf((*estimator.Posterior)(nil)).Elem(),
 			"Prediction":             reflect.TypeOf((*estimator.Prediction)(nil)).Elem(),
@@ -49,32 +50,48 @@ func init() {
 			"Probabilistic":          reflect.TypeOf((*estimator.Probabilistic)(nil)).Elem(),
 			"Report":                 reflect.TypeOf((*estimator.Report)(nil)).Elem(),
 			"Reporter":               reflect.TypeOf((*estimator.Reporter)(nil)).Elem(),
-			"Resumer":                reflect.TypeOf((*estimator.Resumer)(nil)).Elem(),
 			"Ridge":                  reflect.TypeOf((*estimator.Ridge)(nil)).Elem(),
 			"RidgeClassifier":        reflect.TypeOf((*estimator.RidgeClassifier)(nil)).Elem(),
 			"SVM":                    reflect.TypeOf((*estimator.SVM)(nil)).Elem(),
 			"SVR":                    reflect.TypeOf((*estimator.SVR)(nil)).Elem(),
-			"Sweeper":                reflect.TypeOf((*estimator.Sweeper)(nil)).Elem(),
+			"StdPredictor":           reflect.TypeOf((*estimator.StdPredictor)(nil)).Elem(),
 			"WholePredictor":         reflect.TypeOf((*estimator.WholePredictor)(nil)).Elem(),
+			"Wrapper":                reflect.TypeOf((*estimator.Wrapper)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
+			"BatchFitter":    reflect.TypeOf((*proxy_estimator_BatchFitter)(nil)).Elem(),
 			"BlockEstimator": reflect.TypeOf((*proxy_estimator_BlockEstimator)(nil)).Elem(),
 			"Classifier":     reflect.TypeOf((*proxy_estimator_Classifier)(nil)).Elem(),
 			"Estimator":      reflect.TypeOf((*proxy_estimator_Estimator)(nil)).Elem(),
-			"FamilySweeper":  reflect.TypeOf((*proxy_estimator_FamilySweeper)(nil)).Elem(),
 			"Maps":           reflect.TypeOf((*proxy_estimator_Maps)(nil)).Elem(),
 			"MultiPredictor": reflect.TypeOf((*proxy_estimator_MultiPredictor)(nil)).Elem(),
-			"OneOutSweeper":  reflect.TypeOf((*proxy_estimator_OneOutSweeper)(nil)).Elem(),
 			"PartialFitter":  reflect.TypeOf((*proxy_estimator_PartialFitter)(nil)).Elem(),
 			"Predictor":      reflect.TypeOf((*proxy_estimator_Predictor)(nil)).Elem(),
 			"Probabilistic":  reflect.TypeOf((*proxy_estimator_Probabilistic)(nil)).Elem(),
 			"Reporter":       reflect.TypeOf((*proxy_estimator_Reporter)(nil)).Elem(),
-			"Resumer":        reflect.TypeOf((*proxy_estimator_Resumer)(nil)).Elem(),
-			"Sweeper":        reflect.TypeOf((*proxy_estimator_Sweeper)(nil)).Elem(),
+			"StdPredictor":   reflect.TypeOf((*proxy_estimator_StdPredictor)(nil)).Elem(),
 			"WholePredictor": reflect.TypeOf((*proxy_estimator_WholePredictor)(nil)).Elem(),
+			"Wrapper":        reflect.TypeOf((*proxy_estimator_Wrapper)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{},
 	}
+}
+
+type proxy_estimator_BatchFitter struct {
+	Object     any
+	BatchCost_ func(_proxy_obj_ any, a0 estimator.Batch) (datasets.Cost, []string, error)
+	Fit_       func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (estimator.Predictor, error)
+	FitBatch_  func(_proxy_obj_ any, a0 context.Context, a1 estimator.Batch) ([]string, error)
+}
+
+func (p *proxy_estimator_BatchFitter) BatchCost(a0 estimator.Batch) (datasets.Cost, []string, error) {
+	return p.BatchCost_(p.Object, a0)
+}
+func (p *proxy_estimator_BatchFitter) Fit(a0 context.Context, a1 datasets.Set) (estimator.Predictor, error) {
+	return p.Fit_(p.Object, a0, a1)
+}
+func (p *proxy_estimator_BatchFitter) FitBatch(a0 context.Context, a1 estimator.Batch) ([]string, error) {
+	return p.FitBatch_(p.Object, a0, a1)
 }
 
 type proxy_estimator_BlockEstimator struct {
@@ -110,21 +127,6 @@ func (p *proxy_estimator_Estimator) Fit(a0 context.Context, a1 datasets.Set) (es
 	return p.Fit_(p.Object, a0, a1)
 }
 
-type proxy_estimator_FamilySweeper struct {
-	Object       any
-	Fit_         func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (estimator.Predictor, error)
-	InFamily_    func(_proxy_obj_ any) bool
-	SweepFamily_ func(_proxy_obj_ any, a0 context.Context, a1 estimator.Family) ([]string, error)
-}
-
-func (p *proxy_estimator_FamilySweeper) Fit(a0 context.Context, a1 datasets.Set) (estimator.Predictor, error) {
-	return p.Fit_(p.Object, a0, a1)
-}
-func (p *proxy_estimator_FamilySweeper) InFamily() bool { return p.InFamily_(p.Object) }
-func (p *proxy_estimator_FamilySweeper) SweepFamily(a0 context.Context, a1 estimator.Family) ([]string, error) {
-	return p.SweepFamily_(p.Object, a0, a1)
-}
-
 type proxy_estimator_Maps struct {
 	Object  any
 	Each_   func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix, a2 []int, a3 func(which int, Z *mat.Dense) error) error
@@ -147,15 +149,6 @@ func (p *proxy_estimator_MultiPredictor) Predict(a0 context.Context, a1 mat.Matr
 }
 func (p *proxy_estimator_MultiPredictor) PredictTargets(a0 context.Context, a1 mat.Matrix) (*mat.Dense, error) {
 	return p.PredictTargets_(p.Object, a0, a1)
-}
-
-type proxy_estimator_OneOutSweeper struct {
-	Object       any
-	SweepOneOut_ func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set, a2 []estimator.Estimator, a3 bool, a4 func(setting int, held estimator.Held) error) ([]string, error)
-}
-
-func (p *proxy_estimator_OneOutSweeper) SweepOneOut(a0 context.Context, a1 datasets.Set, a2 []estimator.Estimator, a3 bool, a4 func(setting int, held estimator.Held) error) ([]string, error) {
-	return p.SweepOneOut_(p.Object, a0, a1, a2, a3, a4)
 }
 
 type proxy_estimator_PartialFitter struct {
@@ -192,26 +185,13 @@ type proxy_estimator_Reporter struct {
 
 func (p *proxy_estimator_Reporter) Report() estimator.Report { return p.Report_(p.Object) }
 
-type proxy_estimator_Resumer struct {
-	Object  any
-	Resume_ func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set, a2 []datasets.Fold, a3 []estimator.Estimator, a4 func(setting int, fold int) bool, a5 func(setting int, fold int, held estimator.Held) error) ([]string, error)
-	Sweep_  func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set, a2 []datasets.Fold, a3 []estimator.Estimator, a4 func(setting int, fold int, held estimator.Held) error) ([]string, error)
+type proxy_estimator_StdPredictor struct {
+	Object      any
+	PredictStd_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) ([]float64, []float64, error)
 }
 
-func (p *proxy_estimator_Resumer) Resume(a0 context.Context, a1 datasets.Set, a2 []datasets.Fold, a3 []estimator.Estimator, a4 func(setting int, fold int) bool, a5 func(setting int, fold int, held estimator.Held) error) ([]string, error) {
-	return p.Resume_(p.Object, a0, a1, a2, a3, a4, a5)
-}
-func (p *proxy_estimator_Resumer) Sweep(a0 context.Context, a1 datasets.Set, a2 []datasets.Fold, a3 []estimator.Estimator, a4 func(setting int, fold int, held estimator.Held) error) ([]string, error) {
-	return p.Sweep_(p.Object, a0, a1, a2, a3, a4)
-}
-
-type proxy_estimator_Sweeper struct {
-	Object any
-	Sweep_ func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set, a2 []datasets.Fold, a3 []estimator.Estimator, a4 func(setting int, fold int, held estimator.Held) error) ([]string, error)
-}
-
-func (p *proxy_estimator_Sweeper) Sweep(a0 context.Context, a1 datasets.Set, a2 []datasets.Fold, a3 []estimator.Estimator, a4 func(setting int, fold int, held estimator.Held) error) ([]string, error) {
-	return p.Sweep_(p.Object, a0, a1, a2, a3, a4)
+func (p *proxy_estimator_StdPredictor) PredictStd(a0 context.Context, a1 mat.Matrix) ([]float64, []float64, error) {
+	return p.PredictStd_(p.Object, a0, a1)
 }
 
 type proxy_estimator_WholePredictor struct {
@@ -222,3 +202,14 @@ type proxy_estimator_WholePredictor struct {
 func (p *proxy_estimator_WholePredictor) PredictAll(a0 context.Context, a1 mat.Matrix) (estimator.Prediction, error) {
 	return p.PredictAll_(p.Object, a0, a1)
 }
+
+type proxy_estimator_Wrapper struct {
+	Object   any
+	Predict_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) ([]float64, error)
+	Unwrap_  func(_proxy_obj_ any) (estimator.Predictor, bool)
+}
+
+func (p *proxy_estimator_Wrapper) Predict(a0 context.Context, a1 mat.Matrix) ([]float64, error) {
+	return p.Predict_(p.Object, a0, a1)
+}
+func (p *proxy_estimator_Wrapper) Unwrap() (estimator.Predictor, bool) { return p.Unwrap_(p.Object) }

@@ -7,9 +7,6 @@ import (
 
 	"github.com/cosmos72/gomacro/imports"
 
-	context "context"
-	datasets "github.com/bochner-ml/bochner/datasets"
-	estimator "github.com/bochner-ml/bochner/estimator"
 	gridsearch "github.com/bochner-ml/bochner/gridsearch"
 )
 
@@ -46,11 +43,8 @@ func init() {
 			"Rungs":       reflect.TypeOf((*gridsearch.Rungs)(nil)).Elem(),
 			"Search":      reflect.TypeOf((*gridsearch.Search)(nil)).Elem(),
 			"Summary":     reflect.TypeOf((*gridsearch.Summary)(nil)).Elem(),
-			"SweepCoster": reflect.TypeOf((*gridsearch.SweepCoster)(nil)).Elem(),
 		},
-		Proxies: map[string]reflect.Type{
-			"SweepCoster": reflect.TypeOf((*proxy_gridsearch_SweepCoster)(nil)).Elem(),
-		},
+		Proxies: map[string]reflect.Type{},
 		Untypeds: map[string]string{
 			"ByName":           "string:",
 			"DefaultFolds":     "int:5",
@@ -63,17 +57,4 @@ func init() {
 			"Smaller":          "string:smaller",
 		},
 	}
-}
-
-type proxy_gridsearch_SweepCoster struct {
-	Object     any
-	Sweep_     func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set, a2 []datasets.Fold, a3 []estimator.Estimator, a4 func(setting int, fold int, held estimator.Held) error) ([]string, error)
-	SweepCost_ func(_proxy_obj_ any, a0 datasets.Shape, a1 []datasets.Fold, a2 []estimator.Estimator) (datasets.Cost, []string)
-}
-
-func (p *proxy_gridsearch_SweepCoster) Sweep(a0 context.Context, a1 datasets.Set, a2 []datasets.Fold, a3 []estimator.Estimator, a4 func(setting int, fold int, held estimator.Held) error) ([]string, error) {
-	return p.Sweep_(p.Object, a0, a1, a2, a3, a4)
-}
-func (p *proxy_gridsearch_SweepCoster) SweepCost(a0 datasets.Shape, a1 []datasets.Fold, a2 []estimator.Estimator) (datasets.Cost, []string) {
-	return p.SweepCost_(p.Object, a0, a1, a2)
 }

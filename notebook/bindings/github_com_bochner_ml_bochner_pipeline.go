@@ -19,6 +19,7 @@ func init() {
 			"DeriveSeed":    reflect.ValueOf(pipeline.DeriveSeed),
 			"Encode":        reflect.ValueOf(pipeline.Encode),
 			"EntryOf":       reflect.ValueOf(pipeline.EntryOf),
+			"Find":          reflect.ValueOf(pipeline.Find),
 			"Float32":       reflect.ValueOf(pipeline.Float32),
 			"Float64":       reflect.ValueOf(pipeline.Float64),
 			"Load":          reflect.ValueOf(pipeline.Load),
@@ -32,7 +33,6 @@ func init() {
 			"Register":      reflect.ValueOf(pipeline.Register),
 			"Registered":    reflect.ValueOf(pipeline.Registered),
 			"Steps":         reflect.ValueOf(pipeline.Steps),
-			"Unwrap":        reflect.ValueOf(pipeline.Unwrap),
 		},
 		Types: map[string]reflect.Type{
 			"Chain":          reflect.TypeOf((*pipeline.Chain)(nil)).Elem(),

@@ -1,0 +1,157 @@
+package estimator
+
+import (
+	"context"
+	"reflect"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// Wrapper is a Predictor that predicts by another one: a fitted pipeline, the choice of a search, a
+// calibrated model. It needs no methods for what the model within can do besides, [As] finds that; it has
+// those that it does otherwise than the model within. One that changes the rows is a [WholePredictor] too.
+type Wrapper interface {
+	Predictor
+	// Unwrap returns the model within, and whether that takes rows as the wrapper does.
+	Unwrap() (within Predictor, sameRows bool)
+}
+
+// As finds what target points to, an interface or a type, in p or in the model that p wraps, and sets it,
+// as errors.As does of errors:
+//
+//	var c estimator.Classifier
+//	if estimator.As(model, &c) {
+//		fmt.Println(c.Classes())
+//	}
+//
+// It returns the outermost that there is. Where a wrapper between changes the rows, as the steps of a
+// pipeline do, what it returns takes rows as p takes them: a [Classifier], [Probabilistic],
+// [MultiPredictor] or [StdPredictor] is made of what p predicts, and another interface whose methods take
+// rows is not found, for what is behind takes other rows. A type, such as *[FittedLinear], is found
+// wherever it is and takes the rows that it was fitted to. As panics where target is no pointer.
+func As(p Predictor, target any) bool {
+	to := reflect.ValueOf(target)
+	if to.Kind() != reflect.Pointer || to.IsNil() {
+		panic("estimator: As: the target is no pointer to an interface or a type")
+	}
+	for p != nil {
+		if v := reflect.ValueOf(p); v.Type().AssignableTo(to.Elem().Type()) {
+			to.Elem().Set(v)
+			return true
+		}
+		w, ok := p.(Wrapper)
+		if !ok {
+			return false
+		}
+		within, sameRows := w.Unwrap()
+		if !sameRows {
+			if lent, known := lend(w, within, target); known {
+				return lent
+			}
+			if takesRows(to.Elem().Type()) {
+				return false
+			}
+		}
+		p = within
+	}
+	return false
+}
+
+// lend sets a target of this package's interfaces to what w, which changes the rows, says as the model
+// within would. It returns whether there is any, and whether the target is one that is lent.
+func lend(w Wrapper, within Predictor, target any) (lent, known bool) {
+	whole, ok := w.(WholePredictor)
+	all := lender{w, whole}
+	switch t := target.(type) {
+	case *Classifier:
+		var c Classifier
+		if ok = ok && As(within, &c); ok {
+			*t = lentClassifier{all, c}
+		}
+	case *Probabilistic:
+		var q Probabilistic
+		if ok = ok && As(within, &q); ok {
+			*t = lentProbabilities{all}
+		}
+	case *MultiPredictor:
+		var m MultiPredictor
+		if ok = ok && As(within, &m); ok {
+			*t = lentTargets{all}
+		}
+	case *StdPredictor:
+		var s StdPredictor
+		if ok = ok && As(within, &s); ok {
+			*t = lentStd{all}
+		}
+	default:
+		return false, false
+	}
+	return ok, true
+}
+
+// lender predicts as a wrapper does.
+type lender struct {
+	Predictor
+	whole WholePredictor
+}
+
+type lentClassifier struct {
+	lender
+	within Classifier
+}
+
+func (l lentClassifier) Classes() []string { return l.within.Classes() }
+
+func (l lentClassifier) Decision(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	all, err := l.whole.PredictAll(ctx, X)
+	return all.Scores, err
+}
+
+type lentProbabilities struct{ lender }
+
+func (l lentProbabilities) Probabilities(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	all, err := l.whole.PredictAll(ctx, X)
+	return all.Probabilities, err
+}
+
+type lentTargets struct{ lender }
+
+func (l lentTargets) PredictTargets(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	all, err := l.whole.PredictAll(ctx, X)
+	return all.Targets, err
+}
+
+type lentStd struct{ lender }
+
+func (l lentStd) PredictStd(ctx context.Context, X mat.Matrix) (mean, std []float64, err error) {
+	all, err := l.whole.PredictAll(ctx, X)
+	return all.Values, all.Std, err
+}
+
+var (
+	matrixType = reflect.TypeFor[mat.Matrix]()
+	setType    = reflect.TypeFor[datasets.Set]()
+	sourceType = reflect.TypeFor[datasets.Source]()
+)
+
+// takesRows reports whether t is an interface with a method that takes rows.
+func takesRows(t reflect.Type) bool {
+	if t.Kind() != reflect.Interface {
+		return false
+	}
+	for i := range t.NumMethod() {
+		m := t.Method(i).Type
+		for k := range m.NumIn() {
+			in := m.In(k)
+			if in.Kind() == reflect.Slice {
+				in = in.Elem()
+			}
+			if in == setType || in == sourceType || in.Implements(matrixType) {
+				return true
+			}
+		}
+	}
+	return false
+}

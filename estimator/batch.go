@@ -1,0 +1,195 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// BatchFitter is an Estimator that fits many candidates on many folds together, sharing whatever they
+// have in common: sums of products, fitted steps, mapped rows, solutions to begin from. A grid search
+// hands it the whole grid; an estimator that is none is fitted to each fold by itself.
+//
+// The law: what is yielded is what fitting each candidate to each fold's training rows, by itself,
+// would predict for its test rows, to rounding or to the candidate's own tolerance; and a candidate's
+// outcome has the same bits whichever others are wanted.
+type BatchFitter interface {
+	Estimator
+	// FitBatch calls b.Yield once for every candidate and fold that is wanted, in any order but never
+	// twice at the same time. It returns the names of what was shared ("prefix", "projection",
+	// "features", "columns", "grids", "folds", "alpha", "path", "rows"), and the first error that
+	// Yield returned. A candidate that cannot be fitted is yielded with its error and does not end
+	// the batch. Candidates are specs of the receiver's own type.
+	FitBatch(ctx context.Context, b Batch) (shared []string, err error)
+	// BatchCost estimates what FitBatch would cost, the mapping of rows by b.Maps left out, and names
+	// what it would share, from b.Shape, b.Folds and the candidates; there may be no data yet. Its
+	// error says why the estimator takes no such batch: of related maps, say, or leaving one out.
+	BatchCost(b Batch) (cost datasets.Cost, shared []string, err error)
+}
+
+// Batch is candidates to be fitted on the folds of some rows.
+type Batch struct {
+	Data       datasets.Set   // the rows, before Maps where there are some
+	Shape      datasets.Shape // of Data, for BatchCost
+	Folds      []datasets.Fold
+	Candidates []Candidate
+	// Maps are what the candidates' features are parts of, nil where they learn from Data as it is.
+	Maps Maps
+	// OneOut asks for a prediction of each row by the model of all the others. There is one fold,
+	// which tests on all rows. With GCV all rows are taken to have the mean leverage instead of their
+	// own, so that the mean squared error is the score of generalised cross-validation.
+	OneOut, GCV bool
+	// Memory bounds the bytes of sums and mapped rows that are held at once, 0 for no bound; what does
+	// not fit is mapped again.
+	Memory int64
+	// Wanted reports whether a candidate is to be fitted on a fold. Nil for all.
+	Wanted func(candidate, fold int) bool
+	// Lone fits one candidate on one fold without sharing anything, for what cannot be shared. It is
+	// there wherever Maps is.
+	Lone func(ctx context.Context, candidate, fold int) Outcome
+	// Yield takes the outcomes.
+	Yield func(candidate, fold int, out Outcome) error
+}
+
+// Candidate is a spec and its features: those of the rows as they are where Width is 0, else Scale
+// times the first Width columns of the map Map. Float32 says that the model will be fitted to features in
+// single precision, so that where their rounding shows it is to be fitted by itself.
+type Candidate struct {
+	Estimator
+	Map, Width int
+	Scale      float64
+	Float32    bool
+}
+
+// Outcome is what one candidate, fitted on the training rows of one fold, predicts for the test rows.
+type Outcome struct {
+	Prediction
+	Seconds float64 // spent on this candidate and fold; work shared with others counts in part
+	Report  Report
+	Err     error // why there is no prediction
+}
+
+// Candidates are specs that learn from the rows as they are.
+func Candidates(specs ...Estimator) []Candidate {
+	out := make([]Candidate, len(specs))
+	for i, s := range specs {
+		out[i].Estimator = s
+	}
+	return out
+}
+
+// Mapped reports whether the candidates learn from parts of related maps.
+func (b Batch) Mapped() bool {
+	return b.Maps != nil || len(b.Candidates) > 0 && b.Candidates[0].Width > 0
+}
+
+// Wants reports whether a candidate is wanted on a fold.
+func (b Batch) Wants(candidate, fold int) bool { return b.Wanted == nil || b.Wanted(candidate, fold) }
+
+// WantsAny reports whether a candidate is wanted on any fold.
+func (b Batch) WantsAny(candidate int) bool {
+	for f := range b.Folds {
+		if b.Wants(candidate, f) {
+			return true
+		}
+	}
+	return false
+}
+
+// memory is Memory, or more than there can be where that is 0.
+func (b Batch) memory() int64 {
+	if b.Memory > 0 {
+		return b.Memory
+	}
+	return math.MaxInt64
+}
+
+// specs returns the candidates' estimators.
+func (b Batch) specs() []Estimator {
+	out := make([]Estimator, len(b.Candidates))
+	for i, c := range b.Candidates {
+		out[i] = c.Estimator
+	}
+	return out
+}
+
+// errNotOneOut is the error of an estimator that cannot leave one out.
+var errNotOneOut = errors.New("leave one out is for ridge and ridge_classifier; use k folds")
+
+// errNotMapped is the error of an estimator that gains nothing from related maps.
+var errNotMapped = errors.New("nothing is shared between features of related maps")
+
+// checkFolds finds rows that there are not among n.
+func (b Batch) checkFolds(n int) error {
+	for f, fold := range b.Folds {
+		if len(fold.Train) == 0 || len(fold.Test) == 0 {
+			return fmt.Errorf("fold %d has %d rows to train on and %d to test on", f, len(fold.Train), len(fold.Test))
+		}
+		for _, i := range slices.Concat(fold.Train, fold.Test) {
+			if i < 0 || i >= n {
+				return fmt.Errorf("fold %d has row %d of %d", f, i, n)
+			}
+		}
+	}
+	return nil
+}
+
+// Maps are wide maps of rows that are made together, a tile of rows at a time.
+type Maps interface {
+	// Widths returns the number of features of each map.
+	Widths() []int
+	// Each calls yield with what some of the maps make of the rows of X. Z is used again after yield.
+	Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *mat.Dense) error) error
+}
+
+// divide cuts the rows that folds train on into parts such that each fold trains on some of the parts,
+// whose numbers are in trains. It fails where a fold trains on a row twice, or where there would be so
+// many parts that every fold is as well done by itself.
+func (f Batch) divide() (parts, trains [][]int, ok bool) {
+	last := -1 // folds may leave out any rows, so their number says nothing
+	for _, fold := range f.Folds {
+		for _, i := range fold.Train {
+			last = max(last, i)
+		}
+	}
+	keys := make([][]byte, last+1)
+	for k, fold := range f.Folds {
+		for _, i := range fold.Train {
+			if keys[i] == nil {
+				keys[i] = make([]byte, (len(f.Folds)+7)/8)
+			}
+			if keys[i][k/8]&(1<<(k%8)) != 0 {
+				return nil, nil, false
+			}
+			keys[i][k/8] |= 1 << (k % 8)
+		}
+	}
+	number := map[string]int{}
+	trains = make([][]int, len(f.Folds))
+	for i, key := range keys {
+		if key == nil {
+			continue
+		}
+		p, known := number[string(key)]
+		if !known {
+			if p = len(parts); p > 2*len(f.Folds)+2 {
+				return nil, nil, false
+			}
+			number[string(key)] = p
+			parts = append(parts, nil)
+			for k := range f.Folds {
+				if key[k/8]&(1<<(k%8)) != 0 {
+					trains[k] = append(trains[k], p)
+				}
+			}
+		}
+		parts[p] = append(parts[p], i)
+	}
+	return parts, trains, true
+}

@@ -1,0 +1,261 @@
+package estimatortest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+)
+
+// batch holds a BatchFitter to what it promises: an outcome for every candidate and fold that is wanted
+// and for no other, each once; what a fit by itself predicts; the same bits whatever else is wanted; and
+// an end with the first error of Yield.
+func (s *suite) batch(t *testing.T) {
+	fitter, ok := s.spec.(estimator.BatchFitter)
+	if !ok {
+		t.Skip("fits no batches")
+	}
+	if err := unlikeFits(fitter, s.data, s.Tolerance); err != nil {
+		t.Error(err)
+	}
+}
+
+// unlikeFits returns what is wrong with the batches of a fitter.
+func unlikeFits(fitter estimator.BatchFitter, data datasets.Set, tolerance float64) error {
+	folds, err := datasets.KFold{Folds: 3, Shuffle: true, Seed: 1}.Split(data)
+	if err != nil {
+		return err
+	}
+	// A fold may leave rows out, and folds may overlap.
+	folds = append(folds, datasets.Fold{Train: folds[0].Test, Test: folds[1].Test})
+	specs := estimator.Candidates(fitter, fitter)
+	if _, _, err := fitter.BatchCost(estimator.Batch{Shape: data.Shape(), Folds: folds, Candidates: specs}); err != nil {
+		return fmt.Errorf("BatchCost of rows as they are: %w", err)
+	}
+	whole, err := outcomes(fitter, estimator.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: specs})
+	if err != nil {
+		return err
+	}
+	for at, out := range whole {
+		if err := unlikeFit(fitter, data, folds[at[1]], out, tolerance); err != nil {
+			return fmt.Errorf("candidate %d on fold %d: %w", at[0], at[1], err)
+		}
+	}
+	some := estimator.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: specs,
+		Wanted: func(candidate, fold int) bool { return (candidate+fold)%2 == 0 }}
+	part, err := outcomes(fitter, some)
+	if err != nil {
+		return fmt.Errorf("some of it: %w", err)
+	}
+	for at, out := range part {
+		if !slices.Equal(out.Values, whole[at].Values) || !sameNumbers(out.Scores, whole[at].Scores) || !sameNumbers(out.Targets, whole[at].Targets) {
+			return fmt.Errorf("candidate %d on fold %d is another where others are not wanted", at[0], at[1])
+		}
+	}
+	return unended(fitter, some)
+}
+
+// mappedBatch holds a fitter that takes related maps to the same, on the leading columns of two maps.
+func (s *suite) mappedBatch(t *testing.T) {
+	fitter, ok := s.spec.(estimator.BatchFitter)
+	if !ok {
+		t.Skip("fits no batches")
+	}
+	b := estimator.Batch{Data: s.data, Shape: s.data.Shape(), Maps: doubled(s.data.Cols())}
+	for _, width := range []int{3, 5} {
+		for which, scale := range []float64{1, 0.5} {
+			b.Candidates = append(b.Candidates, estimator.Candidate{Estimator: s.spec, Map: which, Width: width, Scale: scale})
+		}
+	}
+	if _, _, err := fitter.BatchCost(b); err != nil {
+		t.Skipf("takes no related maps: %v", err)
+	}
+	if err := unlikeMapped(fitter, b, s.Tolerance); err != nil {
+		t.Error(err)
+	}
+}
+
+// unlikeMapped returns what is wrong with a batch on related maps.
+func unlikeMapped(fitter estimator.BatchFitter, b estimator.Batch, tolerance float64) error {
+	var err error
+	if b.Folds, err = (datasets.KFold{Folds: 3, Shuffle: true, Seed: 2}).Split(b.Data); err != nil {
+		return err
+	}
+	mapped := func(c estimator.Candidate) datasets.Set {
+		out := b.Data
+		x := mat.NewDense(b.Data.Rows(), c.Width, nil)
+		for i := range b.Data.Rows() {
+			for j := range c.Width {
+				x.Set(i, j, c.Scale*float64(1+c.Map)*b.Data.X.At(i, j))
+			}
+		}
+		out.X, out.Schema.Columns = x, nil
+		return out
+	}
+	b.Lone = func(ctx context.Context, candidate, fold int) (out estimator.Outcome) {
+		data := mapped(b.Candidates[candidate])
+		p, err := fitter.Fit(ctx, data.Select(b.Folds[fold].Train))
+		if out.Err = err; err == nil {
+			out.Prediction, out.Err = estimator.Predict(ctx, p, datasets.SelectRows(data.X, b.Folds[fold].Test))
+		}
+		return out
+	}
+	got, err := outcomes(fitter, b)
+	if err != nil {
+		return err
+	}
+	for at, out := range got {
+		if err := unlikeFit(fitter, mapped(b.Candidates[at[0]]), b.Folds[at[1]], out, tolerance); err != nil {
+			return fmt.Errorf("candidate %d on fold %d: %w", at[0], at[1], err)
+		}
+	}
+	return unended(fitter, b)
+}
+
+// doubled is two maps of so many columns: the rows as they are, and twice them.
+type doubled int
+
+func (d doubled) Widths() []int { return []int{int(d), int(d)} }
+
+func (d doubled) Each(_ context.Context, X mat.Matrix, which []int, yield func(which int, Z *mat.Dense) error) error {
+	for _, w := range which {
+		Z := mat.DenseCopyOf(X)
+		Z.Scale(float64(1+w), Z)
+		if err := yield(w, Z); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// oneOut holds a fitter that can leave one out to as many fits as there are rows.
+func (s *suite) oneOut(t *testing.T) {
+	fitter, ok := s.spec.(estimator.BatchFitter)
+	if !ok {
+		t.Skip("fits no batches")
+	}
+	data := s.sample(3, 24)
+	if _, _, err := fitter.BatchCost(estimator.Batch{Shape: data.Shape(), OneOut: true, Candidates: estimator.Candidates(s.spec)}); err != nil {
+		t.Skipf("leaves none out: %v", err)
+	}
+	if err := unlikeWithoutEach(fitter, data, s.Tolerance); err != nil {
+		t.Error(err)
+	}
+}
+
+// unlikeWithoutEach returns what is wrong with leaving one out.
+func unlikeWithoutEach(fitter estimator.BatchFitter, data datasets.Set, tolerance float64) error {
+	all := make([]int, data.Rows())
+	for i := range all {
+		all[i] = i
+	}
+	got, err := outcomes(fitter, estimator.Batch{Data: data, Shape: data.Shape(), OneOut: true, Candidates: estimator.Candidates(fitter),
+		Folds: []datasets.Fold{{Train: all, Test: all}}})
+	if err != nil {
+		return err
+	}
+	whole := got[[2]int{}]
+	if whole.Err != nil {
+		return whole.Err
+	}
+	for i := range all {
+		fold := datasets.Fold{Train: slices.Delete(slices.Clone(all), i, i+1), Test: []int{i}}
+		out := estimator.Outcome{Prediction: estimator.Prediction{Values: whole.Values[i : i+1]}}
+		if whole.Scores != nil {
+			_, k := whole.Scores.Dims()
+			out.Scores = mat.NewDense(1, k, slices.Clone(whole.Scores.RawRowView(i)))
+		}
+		if err := unlikeFit(fitter, data, fold, out, tolerance); err != nil {
+			return fmt.Errorf("without row %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// outcomes fits a batch and returns what it yields, or what is wrong with that.
+func outcomes(fitter estimator.BatchFitter, b estimator.Batch) (map[[2]int]estimator.Outcome, error) {
+	got := map[[2]int]estimator.Outcome{}
+	b.Yield = func(candidate, fold int, out estimator.Outcome) error {
+		at := [2]int{candidate, fold}
+		if candidate < 0 || candidate >= len(b.Candidates) || fold < 0 || fold >= len(b.Folds) {
+			return fmt.Errorf("candidate %d on fold %d, of %d and %d", candidate, fold, len(b.Candidates), len(b.Folds))
+		}
+		if _, twice := got[at]; twice {
+			return fmt.Errorf("candidate %d on fold %d twice", candidate, fold)
+		}
+		if !b.Wants(candidate, fold) {
+			return fmt.Errorf("candidate %d on fold %d is not wanted", candidate, fold)
+		}
+		got[at] = out
+		return nil
+	}
+	if _, err := fitter.FitBatch(context.Background(), b); err != nil {
+		return nil, err
+	}
+	for i := range b.Candidates {
+		for f := range b.Folds {
+			if _, ok := got[[2]int{i, f}]; !ok && b.Wants(i, f) {
+				return nil, fmt.Errorf("no outcome of candidate %d on fold %d", i, f)
+			}
+		}
+	}
+	return got, nil
+}
+
+// unlikeFit returns how an outcome differs from a fit to the fold by itself.
+func unlikeFit(spec estimator.Estimator, data datasets.Set, fold datasets.Fold, out estimator.Outcome, tolerance float64) error {
+	lone, failed := spec.Fit(context.Background(), data.Select(fold.Train))
+	if failed != nil || out.Err != nil {
+		if failed != nil && out.Err != nil {
+			return nil
+		}
+		return fmt.Errorf("the error is %v, that of a fit %v", out.Err, failed)
+	}
+	want, err := estimator.Predict(context.Background(), lone, datasets.SelectRows(data.X, fold.Test))
+	if err != nil {
+		return err
+	}
+	got, wanted := out.Values, want.Values
+	if want.Scores != nil {
+		if out.Scores == nil {
+			return errors.New("there are no scores")
+		}
+		got, wanted = out.Scores.RawMatrix().Data, want.Scores.RawMatrix().Data
+	}
+	if len(got) != len(wanted) {
+		return fmt.Errorf("%d predictions, a fit makes %d", len(got), len(wanted))
+	}
+	largest := 0.0
+	for _, v := range wanted {
+		largest = max(largest, v, -v)
+	}
+	for i, v := range got {
+		if off := max(v-wanted[i], wanted[i]-v); !(off <= tolerance*max(largest, 1)) {
+			return fmt.Errorf("prediction %d is %v, that of a fit %v", i, v, wanted[i])
+		}
+	}
+	return nil
+}
+
+func sameNumbers(a, b *mat.Dense) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return slices.Equal(a.RawMatrix().Data, b.RawMatrix().Data)
+}
+
+// unended reports a batch that goes on after Yield has had enough, or hides that it had.
+func unended(fitter estimator.BatchFitter, b estimator.Batch) error {
+	enough, calls := errors.New("enough"), 0
+	b.Yield = func(int, int, estimator.Outcome) error { calls++; return enough }
+	if _, err := fitter.FitBatch(context.Background(), b); !errors.Is(err, enough) || calls != 1 {
+		return fmt.Errorf("after the error of Yield it yields %d more and returns %v", calls-1, err)
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package estimatortest
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+)
+
+// mean predicts the mean of the targets. Its batches have the named fault.
+type mean struct{ fault string }
+
+func (s mean) Fit(_ context.Context, data datasets.Set) (estimator.Predictor, error) {
+	sum := 0.0
+	for _, y := range data.Y {
+		sum += y
+	}
+	return constant(sum / float64(len(data.Y))), nil
+}
+
+type constant float64
+
+func (c constant) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
+	n, _ := X.Dims()
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = float64(c)
+	}
+	return out, nil
+}
+
+func (s mean) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error) {
+	if b.Maps != nil || b.OneOut {
+		return nil, b.Yield(0, 0, estimator.Outcome{Prediction: estimator.Prediction{Values: make([]float64, b.Data.Rows())}})
+	}
+	seen := 0
+	for i, c := range b.Candidates {
+		for f, fold := range b.Folds {
+			if !b.Wants(i, f) && s.fault != "unasked" || s.fault == "missing" && i == 1 && f == 2 {
+				continue
+			}
+			seen++
+			train := fold.Train
+			switch {
+			case s.fault == "leaks":
+				train = append(append([]int{}, train...), fold.Test...)
+			case s.fault == "remembers": // what was fitted before shows
+				train = train[min(seen-1, 5):]
+			}
+			p, err := c.Fit(ctx, b.Data.Select(train))
+			if err != nil {
+				return nil, err
+			}
+			var out estimator.Outcome
+			out.Prediction, out.Err = estimator.Predict(ctx, p, datasets.SelectRows(b.Data.X, fold.Test))
+			for range map[bool]int{false: 1, true: 2}[s.fault == "twice"] {
+				if err := b.Yield(i, f, out); err != nil && s.fault != "deaf" {
+					return nil, err
+				}
+			}
+		}
+	}
+	return nil, nil
+}
+
+func (s mean) BatchCost(estimator.Batch) (datasets.Cost, []string, error) {
+	return datasets.Cost{}, nil, nil
+}
+
+// The law of batches catches each way in which one can be wrong.
+func TestBatchLaw(t *testing.T) {
+	data := (&suite{}).sample(1, 60)
+	for fault, want := range map[string]string{
+		"":          "",
+		"unasked":   "is not wanted",
+		"missing":   "no outcome of candidate 1 on fold 2",
+		"twice":     "candidate 0 on fold 0 twice",
+		"leaks":     "that of a fit",
+		"remembers": "that of a fit",
+		"deaf":      "after the error of Yield it yields",
+	} {
+		err := unlikeFits(mean{fault}, data, 1e-9)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v, wanted %q", fault, err, want)
+		}
+	}
+	if err := unlikeFits(shifty{}, data, 1); err == nil || !strings.Contains(err.Error(), "is another where others are not wanted") {
+		t.Errorf("outcomes that depend on others: %v", err)
+	}
+}
+
+// shifty is mean whose predictions differ a little with what is wanted.
+type shifty struct{ mean }
+
+func (s shifty) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	return s.mean.Fit(ctx, data)
+}
+
+func (s shifty) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error) {
+	yield := b.Yield
+	b.Yield = func(i, f int, out estimator.Outcome) error {
+		if b.Wanted == nil {
+			out.Values[0] += 1e-3
+		}
+		return yield(i, f, out)
+	}
+	return s.mean.FitBatch(ctx, b)
+}
+
+// What predicts zeros for all rows is caught where one is left out, and what does only one of many
+// candidates on related maps.
+func TestOtherBatchLaws(t *testing.T) {
+	data := (&suite{}).sample(1, 24)
+	if err := unlikeWithoutEach(mean{}, data, 1e-9); err == nil || !strings.Contains(err.Error(), "without row 0: prediction 0 is 0") {
+		t.Errorf("zeros: %v", err)
+	}
+	b := estimator.Batch{Data: data, Maps: doubled(5), Candidates: []estimator.Candidate{{Estimator: mean{}, Width: 5, Scale: 1}}}
+	if err := unlikeMapped(mean{}, b, 1e-9); err == nil || !strings.Contains(err.Error(), "no outcome of candidate 0 on fold 1") {
+		t.Errorf("one of many: %v", err)
+	}
+	b.Lone = nil
+	if err := unlikeMapped(lone{}, b, 1e-9); err != nil {
+		t.Errorf("all by Lone: %v", err)
+	}
+}
+
+// lone leaves every candidate to Lone.
+type lone struct{ mean }
+
+func (s lone) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error) {
+	for i := range b.Candidates {
+		for f := range b.Folds {
+			if err := b.Yield(i, f, b.Lone(ctx, i, f)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return nil, nil
+}

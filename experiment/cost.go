@@ -1,0 +1,119 @@
+package experiment
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// PlanStep is what one step takes on all training rows.
+type PlanStep struct {
+	Name  string  `json:"name"`
+	Width int     `json:"width"`           // columns that come out, -1 where nothing tells
+	Guess bool    `json:"guess,omitempty"` // whether only fitting tells the width
+	Flops float64 `json:"flops"`
+	Bytes int64   `json:"bytes"`
+}
+
+// fitCost is what a fit takes, with what each of its steps does.
+type fitCost struct {
+	steps []PlanStep
+	flops float64
+	bytes int64
+}
+
+// costOfFit adds up the steps of a pipeline on data of a shape, and the predictions of the rows.
+func costOfFit(p pipeline.Pipeline, shape datasets.Shape, count Rows) (out fitCost) {
+	at := shape
+	add := func(name string, step any) {
+		own, _ := pipeline.EntryOf(step)
+		cost := datasets.Cost{Width: at.Cols}
+		if c, ok := step.(datasets.Coster); ok {
+			cost = c.Cost(at)
+		}
+		out.steps = append(out.steps, PlanStep{Name: cmp.Or(name, own.Name, fmt.Sprintf("%T", step)), Width: cost.Width, Guess: cost.Guess, Flops: cost.Flops, Bytes: cost.Bytes})
+		at = at.After(cost)
+	}
+	for _, s := range p.Steps {
+		add(s.Name, s.Fitter)
+	}
+	add(p.Name, p.Estimator)
+	cost := p.Cost(shape)
+	said := 2 * 8 * float64(max(count.Train, count.Test)) * float64(max(shape.Outputs, 1)) // scores and probabilities of all rows
+	out.flops, out.bytes = cost.Flops, max(cost.Bytes, int64(said))
+	return out
+}
+
+// costOfSearch is what the search takes on rows that are stood for, without the last fit.
+func costOfSearch(spec Spec, train datasets.Set, task metrics.Task) (gridsearch.Plan, error) {
+	search := spec.GridSearch(train.Groups != nil, task)
+	if spec.Search.Halving.Least == 0 {
+		return search.Plan(train)
+	}
+	found, err := spec.Rounds(search).Plan(train)
+	return found, ofHalving(err)
+}
+
+// searchFlops are those of a search and the last fit.
+func searchFlops(search gridsearch.Plan, fit fitCost) float64 {
+	shared := search.SharedFlops + fit.flops
+	switch {
+	case search.SharedFlops > 0 && search.Known:
+		return min(shared, search.Flops) // sharing work never adds to it
+	case search.SharedFlops > 0:
+		return shared
+	case search.Known:
+		return search.Flops
+	}
+	return fit.flops
+}
+
+// searchSeconds is how long the search takes, which a budget ends.
+func searchSeconds(spec Spec, search gridsearch.Plan) float64 {
+	took := search.Seconds
+	if search.SharedFlops > 0 && search.OneByOne > 0 {
+		took = min(took, search.OneByOne)
+	}
+	if spec.Search != nil && spec.Search.Budget > 0 {
+		took = min(took, time.Duration(spec.Search.Budget).Seconds())
+	}
+	return took
+}
+
+// predictingFlops are those of predicting all rows.
+func predictingFlops(p pipeline.Pipeline, shape datasets.Shape, count Rows) float64 {
+	shape.Rows = count.Train + count.Test
+	mapping := pipeline.Chain{Steps: p.Steps}.Cost(shape)
+	return mapping.Flops + 2*float64(shape.Rows)*shape.After(mapping).Entries()*float64(max(shape.Outputs, 1))
+}
+
+// passes is how many times the training file is read, in units of opening it, which learns its columns in
+// one pass; the next one gathers its rows.
+func passes(spec Spec, count Rows) float64 {
+	n := 1.0
+	if spec.Data.Dataset == "" {
+		n = 2
+	}
+	if spec.Data.Test != "" {
+		n += float64(count.Test) / float64(max(count.Train, 1))
+	}
+	return n
+}
+
+// runPipeline is the pipeline as a run fits it. Streamed, it has little memory for mapped rows, which are
+// mapped afresh instead.
+func runPipeline(spec Spec, streamed bool) pipeline.Pipeline {
+	p := spec.Pipeline
+	if streamed {
+		p.Memory = streamedRows
+	}
+	return p
+}
+
+// streamedRows is how many bytes of mapped rows a streamed fit may keep.
+const streamedRows = 64 << 20

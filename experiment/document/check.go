@@ -1,0 +1,153 @@
+package document
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// crossCheck looks at keys that must fit together.
+func (d *decoder) crossCheck() {
+	data := &d.spec.Data
+	clash := func(a, b, why string) {
+		if d.has(a) && d.has(b) {
+			d.fault(d.at[b], b, param.Fault{Problem: "stands beside " + a + ": " + why})
+		}
+	}
+	if d.has("data") && data.Train == "" && data.Dataset == "" {
+		d.fault(d.at["data"], "data", param.Fault{Problem: "neither train nor dataset is given", Hint: "train: FILE, or dataset: NAME for built-in data"})
+	}
+	clash("data.train", "data.dataset", "wanted one of them")
+	clash("data.test", "data.dataset", "built-in data have a test part of their own or are split")
+	clash("data.test", "data.split", "test rows come from a file or from a split, not both")
+	clash("search.folds", "search.cv.folds", "wanted one of them")
+	if data.Split.Stratify && !data.Split.Shuffle {
+		d.fault(d.at["data.split.stratify"], "data.split.stratify", param.Fault{Problem: "a stratified split is a shuffled one, and shuffle is false"})
+	}
+	if data.Split.Stratify && data.Group != "" {
+		d.fault(d.at["data.split.stratify"], "data.split.stratify", param.Fault{Problem: "rows are split by data.group, so that no group is in both parts; a split is stratified or by groups"})
+	}
+	if c := data.CSV.Delimiter; len(c) > 1 && c != "tab" && c != "space" {
+		d.fault(d.at["data.csv.delimiter"], "data.csv.delimiter", param.Fault{Value: c, Wanted: "one character, tab or space"})
+	}
+	if c := data.CSV; c.Thousands == c.Decimal {
+		at := d.at["data.csv.thousands"]
+		if at == nil {
+			at = d.at["data.csv.decimal"]
+		}
+		d.fault(at, "data.csv.thousands", param.Fault{Value: c.Thousands, Wanted: "another mark than decimal, which is the same"})
+	}
+	d.checkRoles()
+	d.checkSearch()
+	d.checkTask()
+}
+
+// checkTask looks whether estimator and score are for the task, where the file says what it is.
+func (d *decoder) checkTask() {
+	task := metrics.Task(d.spec.Data.Task)
+	if task != "auto" {
+		d.faults = append(d.faults, d.spec.CheckTask(task, 0)...)
+	}
+}
+
+// checkRoles finds columns that are given two roles.
+func (d *decoder) checkRoles() {
+	data := d.spec.Data
+	roles := map[string]string{}
+	give := func(column, path string) {
+		if column == "" {
+			return
+		}
+		if other, twice := roles[column]; twice {
+			d.fault(d.at[path], path, param.Fault{Problem: fmt.Sprintf("column %q is %s already", column, other)})
+			return
+		}
+		roles[column] = path
+	}
+	for _, column := range data.Target {
+		give(column, "data.target")
+	}
+	give(data.Weight, "data.weight")
+	give(data.Group, "data.group")
+	for _, column := range data.Drop {
+		give(column, "data.drop")
+	}
+}
+
+func (d *decoder) checkSearch() {
+	s := d.spec.Search
+	if s == nil {
+		return
+	}
+	if s.CV.Kind == "group" && d.spec.Data.Group == "" {
+		d.fault(d.at["search.cv.kind"], "search.cv.kind", param.Fault{Problem: "folds by group, and data.group is not given"})
+	}
+	if d.spec.Data.Stream == "always" {
+		d.fault(d.at["data.stream"], "data.stream", param.Fault{Problem: "a search needs the rows in memory", Hint: "leave out the search, or say stream: auto"})
+	}
+	d.checkStrategy()
+	if s.Random > gridsearch.MaxCandidates {
+		d.fault(d.at["search.random"], "search.random", param.Fault{Value: s.Random, Wanted: fmt.Sprintf("at most %d candidates", gridsearch.MaxCandidates)})
+	}
+	n := 1
+	for _, a := range s.Grid {
+		if n *= len(a.Values); n > gridsearch.MaxCandidates && s.Random == 0 {
+			d.fault(d.at["search.grid"], "search.grid", param.Fault{Problem: fmt.Sprintf("more than %d candidates", gridsearch.MaxCandidates), Hint: "search.random tries some of them"})
+			return
+		}
+	}
+}
+
+// checkStrategy looks at how the grid is searched.
+func (d *decoder) checkStrategy() {
+	s := d.spec.Search
+	exact := s.CV.Kind == "loo" || s.CV.Kind == "gcv"
+	if d.has("search.halving") && s.Halving.Least == 0 && !d.has("search.halving.least") {
+		d.fault(d.at["search.halving"], "search.halving.least", param.Fault{Problem: "missing", Hint: "what the first round has, such as least: 1000"})
+		return
+	}
+	if s.Halving.Least == 0 {
+		return
+	}
+	fault := func(key string, f param.Fault) {
+		at := d.at[key]
+		if at == nil {
+			at = d.at["search.halving"]
+		}
+		d.fault(at, key, f)
+	}
+	if exact {
+		fault("search.halving", param.Fault{Problem: "halving wants folds, and cv.kind is " + s.CV.Kind})
+	}
+	if s.Halving.Most > 0 && s.Halving.Most < s.Halving.Least {
+		fault("search.halving.most", param.Fault{Value: s.Halving.Most, Wanted: fmt.Sprintf("a whole number ≥ least, which is %d", s.Halving.Least)})
+	}
+	d.checkResource(fault)
+}
+
+// checkResource looks whether the pipeline has what is halved.
+func (d *decoder) checkResource(fault func(key string, f param.Fault)) {
+	const key = "search.halving.resource"
+	s := d.spec.Search
+	if s.Halving.Resource == "rows" || !d.steps {
+		return
+	}
+	if slices.ContainsFunc(s.Grid, func(a gridsearch.Axis) bool { return a.Path == s.Halving.Resource }) {
+		fault(key, param.Fault{Problem: s.Halving.Resource + " is an axis of the grid already"})
+		return
+	}
+	if _, whole := d.spec.wholeNumber(s.Halving.Resource); !whole {
+		f := param.Fault{Value: s.Halving.Resource, Wanted: "rows, or the path of a parameter that takes whole numbers"}
+		var names []string
+		for _, p := range param.All(d.spec.Pipeline) {
+			names = append(names, p.Path)
+		}
+		if near := param.Nearest(s.Halving.Resource, names); near != "" && near != s.Halving.Resource {
+			f.Hint = "did you mean " + near + "?"
+		}
+		fault(key, f)
+	}
+}

@@ -1,0 +1,129 @@
+package document
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Values are those of a document by their paths, defaults among them: what says what a run comes to.
+// Names, places of files and the time a search may take are not among them.
+type Values []setting
+
+// setting is one value.
+type setting struct{ path, value string }
+
+// ValuesOf reads the values of the text of a file.
+func ValuesOf(file string, text []byte) (Values, error) {
+	d := newDecoder(file)
+	if root := d.parse(text); root != nil {
+		d.decode(root, nil)
+	}
+	if err := d.faults.Err(); err != nil {
+		return nil, err
+	}
+	s := d.spec
+	s.Name, s.Output, s.Data.Train, s.Data.Test = "", Output{}, "", "" // the files' contents count
+	if s.Search != nil {
+		s.Search.Budget = 0
+	}
+	text, err := s.Encode(file)
+	if err != nil {
+		return nil, err
+	}
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		return nil, err
+	}
+	return flatten(root.Content[0], ""), nil
+}
+
+// flatten lists the values below a node by their paths, in which a step or a group is known by its name.
+func flatten(node *yaml.Node, path string) (out []setting) {
+	switch {
+	case node.Kind == yaml.MappingNode:
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			out = append(out, flatten(node.Content[i+1], join(path, node.Content[i].Value))...)
+		}
+	case node.Kind == yaml.SequenceNode && slices.ContainsFunc(node.Content, func(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode }):
+		for i, element := range node.Content {
+			out = append(out, flattenElement(element, path, i)...)
+		}
+	default:
+		out = append(out, setting{path, Flow(plain(node))})
+	}
+	return out
+}
+
+func flattenElement(node *yaml.Node, path string, i int) []setting {
+	if node.Kind != yaml.MappingNode {
+		return []setting{{join(path, node.Value), "present"}}
+	}
+	for k := 0; k+1 < len(node.Content); k += 2 {
+		if node.Content[k].Value == "name" {
+			return flatten(node, join(path, node.Content[k+1].Value))
+		}
+	}
+	if len(node.Content) == 2 {
+		return append([]setting{{join(path, node.Content[0].Value), "present"}}, flatten(node, path)...)
+	}
+	return flatten(node, fmt.Sprintf("%s[%d]", path, i))
+}
+
+// Differences lists the values that are not the same later, as "pipeline.rff.gamma: 0.05 → 0.1".
+func (old Values) Differences(now Values) (out []string) {
+	values := func(list Values) map[string]string {
+		m := map[string]string{}
+		for _, s := range list {
+			m[s.path] += s.value
+		}
+		return m
+	}
+	a, b := values(old), values(now)
+	told := map[string]bool{}
+	for _, s := range append(slices.Clone(now), old...) {
+		was, then := a[s.path]
+		is, still := b[s.path]
+		path := s.path
+		switch {
+		case then && still && was == is:
+			continue
+		case !then:
+			path, was = absent(a, path), "none"
+		case !still:
+			path, is = absent(b, path), "none"
+		}
+		if told[path] {
+			continue
+		}
+		told[path] = true
+		switch {
+		case path == s.path:
+		case then:
+			was = "given"
+		default:
+			is = "given"
+		}
+		out = append(out, fmt.Sprintf("%s: %s → %s", path, was, is))
+	}
+	return out
+}
+
+// absent returns the largest section that path is in of which there is nothing.
+func absent(values map[string]string, path string) string {
+	for end := range path {
+		if path[end] != '.' {
+			continue
+		}
+		section, there := path[:end], false
+		for other := range values {
+			there = there || other == section || strings.HasPrefix(other, section+".")
+		}
+		if !there {
+			return section
+		}
+	}
+	return path
+}

@@ -1,0 +1,226 @@
+// Package document holds the YAML file of an experiment: what may stand in it, and what it says once
+// it has been read.
+//
+//	read := document.Decode("adult.yaml", text, document.Override{Path: "rff.gamma", Value: "0.1"})
+//	spec, err := read.Spec, read.Err()
+//	text, err := spec.Encode("runs/adult/spec.yaml")
+//
+// A [Spec] and its sections declare their keys as steps declare their parameters, and from that come
+// reading, defaults, the complaints, [JSONSchema] and [Reference]. Nothing here opens a file of rows: it
+// is package experiment that looks whether the data are what the document says, and runs it.
+package document
+
+import (
+	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// Spec is an experiment. Read one with [Decode], or with Load and Parse of package experiment, which
+// look at its data, too.
+type Spec struct {
+	Name     string
+	Seed     uint64
+	Data     Data
+	Pipeline pipeline.Pipeline
+	Search   *Search // nil for none
+	Output   Output
+
+	places *places // of its values in the file it was read from; nil for none
+}
+
+// Params declares the parameters of the sections; those of the steps and the grid are not among them.
+func (s *Spec) Params(l *param.List) {
+	l.String(&s.Name, "name", "Name of the experiment; that of the file when left out.")
+	l.Seed(&s.Seed, "seed", "Where all random draws come from. Each step, the split and the folds have a stream of their own, derived from it.")
+	l.Choice(&s.Pipeline.Precision, "precision", "Precision of the dense features that the estimator reads. float32 takes half the memory and about half the time.", pipeline.Float64, pipeline.Float32)
+	l.Child("data", &s.Data)
+	l.Child("search", &s.Search)
+	l.Child("output", &s.Output)
+}
+
+// Data says which rows to learn from and what they are.
+type Data struct {
+	Train    string
+	Test     string
+	Dataset  string
+	Split    Split
+	Format   string
+	CSV      CSV
+	SVMLight SVMLight
+	Target   Texts
+	Positive Texts
+	Suffix   string
+	Task     string
+	Weight   string
+	Group    string
+	Drop     []string
+	Kinds    Kinds
+	Dates    Dates
+	Stream   string
+
+	MissingTarget string
+}
+
+// Params declares the keys of the section.
+func (s *Data) Params(l *param.List) {
+	l.String(&s.Train, "train", "File of the rows to learn from, relative to the experiment file.")
+	l.String(&s.Test, "test", "File of the rows to test on, with the columns of the training file.")
+	l.String(&s.Dataset, "dataset", "Built-in data instead of a file; `bochner datasets` lists them.")
+	l.Child("split", &s.Split)
+	l.Choice(&s.Format, "format", "Format of the files; auto goes by the ending (.csv .tsv .svm .libsvm .arff, each also .gz).", "auto", "csv", "tsv", "svmlight", "arff")
+	l.Child("csv", &s.CSV)
+	l.Child("svmlight", &s.SVMLight)
+	l.Value(&s.Target, "target", "Column to predict, or several with numbers. Of a CSV or ARFF file the last one when left out; an svmlight file has its own.")
+	l.Value(&s.Positive, "positive", "Values of the target that are the class of interest; all others are the class `rest`. When left out, scores of two classes speak of the second in order, of numbers or of letters: yes of no and yes.")
+	l.String(&s.Suffix, "suffix", "Text behind each value of the target in some of the files that does not belong to it.")
+	l.Choice(&s.Task, "task", "What to learn. auto: texts are classes, and so are at most 10 different whole numbers; other numbers are a quantity.", "auto", "classification", "regression")
+	l.Choice(&s.MissingTarget, "missing_target", "What becomes of a row without a value of the target: it is an error, or the row is left out.", "error", "drop")
+	l.String(&s.Weight, "weight", "Column of sample weights ≥ 0, which is no input.")
+	l.String(&s.Group, "group", "Column that says which rows belong together, for grouped folds; no input.")
+	l.Names(&s.Drop, "drop", "Columns that are no inputs.")
+	l.Value(&s.Kinds, "kinds", "Kinds of columns where the values do not tell, such as codes that are written as numbers: {zip: categorical}.")
+	l.Value(&s.Dates, "dates", "Columns of dates. The parts of each, numbers in columns such as sold_year and sold_month, take its place: {sold: [year, month, weekday]}, or {sold: {order: dmy, parts: [year, month]}} where the day comes first, mdy where the month does.")
+	l.Choice(&s.Stream, "stream", "Whether to read the file block by block instead of holding it in memory. auto: when it is large and there is no search.", "auto", "always", "never")
+}
+
+// Split takes test rows from the training file.
+type Split struct {
+	Test     float64
+	Stratify bool
+	Shuffle  bool
+}
+
+// Params declares the keys of the section.
+func (s *Split) Params(l *param.List) {
+	l.Float(&s.Test, "test", "Share of the rows to test on, instead of a test file; 0 for none.", param.Range{High: 1, HighOpen: true})
+	l.Bool(&s.Stratify, "stratify", "Keep the shares of the classes in both parts.")
+	l.Bool(&s.Shuffle, "shuffle", "Choose the test rows at random; otherwise they are the last ones.")
+}
+
+// CSV says how a CSV or TSV file is written.
+type CSV struct {
+	Header    Header
+	Columns   []string
+	Missing   Texts
+	Comment   string
+	Delimiter string
+	Skip      int
+	Encoding  string
+	Decimal   string
+	Thousands string
+}
+
+// Params declares the keys of the section.
+func (s *CSV) Params(l *param.List) {
+	l.Value(&s.Header, "header", "Whether the first row names the columns. auto: it does, unless `columns` does.")
+	l.Names(&s.Columns, "columns", "Names of the columns, when the file has no header or others are wanted.")
+	l.Value(&s.Missing, "missing", "Texts that stand for a missing value, beside an empty field.")
+	l.String(&s.Comment, "comment", "Lines that begin with this are left out.")
+	l.String(&s.Delimiter, "delimiter", "What separates fields: one character, tab, or space for runs of blanks. A comma when left out, a tab for .tsv.")
+	l.Int(&s.Skip, "skip", "Lines to leave out at the beginning.", param.AtLeast(0))
+	l.Choice(&s.Encoding, "encoding", "Encoding of the file.", "utf-8", "latin-1", "windows-1252", "utf-16")
+	l.Choice(&s.Decimal, "decimal", "Decimal mark of numbers.", ".", ",")
+	l.Choice(&s.Thousands, "thousands", "Mark that may stand between groups of three digits.", "none", ",", ".", "'", "space")
+}
+
+// newCSV returns a section with the defaults.
+func newCSV() CSV {
+	return CSV{Header: Header{Auto: true}, Encoding: "utf-8", Decimal: ".", Thousands: "none"}
+}
+
+// isDefault says whether nothing is said about the file.
+func (s CSV) isDefault() bool {
+	return s.Header.Auto && len(s.Columns) == 0 && len(s.Missing) == 0 && s.Comment == "" && s.Delimiter == "" && s.Skip == 0 &&
+		s.Encoding == "utf-8" && s.Decimal == "." && s.Thousands == "none"
+}
+
+// SVMLight says how an svmlight file is written.
+type SVMLight struct {
+	Features  int
+	ZeroBased bool
+}
+
+// Params declares the keys of the section.
+func (s *SVMLight) Params(l *param.List) {
+	l.Int(&s.Features, "features", "Number of inputs; 0 for the largest index in the training file.", param.AtLeast(0))
+	l.Bool(&s.ZeroBased, "zero_based", "Whether the first index is 0 and not 1.")
+}
+
+// Search is a grid search with cross-validation.
+type Search struct {
+	Grid    []gridsearch.Axis
+	CV      CV
+	Score   Score
+	Refit   string
+	Random  int
+	Budget  Duration
+	Halving Halving
+}
+
+// Params declares the keys of the section but the grid.
+func (s *Search) Params(l *param.List) {
+	l.Int(&s.CV.Folds, "folds", "Number of folds; short for cv.folds.", param.AtLeast(2))
+	l.Child("cv", &s.CV)
+	l.Value(&s.Score, "score", "Metric to choose by. auto: accuracy, for regression r2.")
+	l.Choice(&s.Refit, "refit", "Candidate to fit on all training rows: the best, or the simplest whose score is within one standard error of it.", "best", "one_std_error")
+	l.Int(&s.Random, "random", "Number of candidates that are tried, drawn from the grid at random; 0 for all of them.", param.AtLeast(0))
+	l.Value(&s.Budget, "budget", "Time after which the search ends, such as 10m. The best of the candidates that are scored on every fold by then is fitted to all training rows. The same run again goes on from there, with as much time.")
+	l.Child("halving", &s.Halving)
+}
+
+// CV is how rows are divided into folds.
+type CV struct {
+	Kind    string
+	Folds   int
+	Shuffle bool
+}
+
+// Params declares the keys of the section.
+func (s *CV) Params(l *param.List) {
+	l.Choice(&s.Kind, "kind", "How folds are made. auto: group when data.group is given, stratified for classification, else kfold. time keeps the order: it trains on what came before. loo predicts every row by the model of all others, exactly, and gcv by generalised cross-validation: for ridge and ridge_classifier behind steps that learn nothing from the rows.", "auto", "stratified", "kfold", "group", "time", "loo", "gcv")
+	l.Int(&s.Folds, "folds", "Number of folds.", param.AtLeast(2))
+	l.Bool(&s.Shuffle, "shuffle", "Assign rows to folds at random; otherwise in their order.")
+}
+
+// Halving is rounds that give more to fewer candidates.
+type Halving struct {
+	Resource    string
+	Least, Most int
+	Factor      int
+}
+
+// Params declares the keys of the section.
+func (s *Halving) Params(l *param.List) {
+	l.String(&s.Resource, "resource", "What a round has more of than the one before: rows to train on, or the path of a parameter that takes whole numbers and is no axis, such as rff.features.")
+	l.Int(&s.Least, "least", "What the first round has of it; 0 for no rounds: all candidates with all there is.", param.AtLeast(0))
+	l.Int(&s.Most, "most", "What the last round has of it, at most the rows that a fold trains on; 0 for these, or for what the pipeline says.", param.AtLeast(0))
+	l.Int(&s.Factor, "factor", "How many times as much the next round has, and of how many candidates one gets there.", param.AtLeast(2))
+}
+
+// Output is where the results go.
+type Output struct {
+	Dir string
+}
+
+// Params declares the keys of the section.
+func (s *Output) Params(l *param.List) {
+	l.String(&s.Dir, "dir", "Folder for the outputs, relative to the working directory; runs/NAME when left out.")
+}
+
+// New returns a spec with the defaults, which lacks data and a pipeline.
+func New() Spec {
+	return Spec{
+		Data: Data{
+			Format: "auto", Task: "auto", Stream: "auto", MissingTarget: "error",
+			Split: Split{Shuffle: true},
+			CSV:   newCSV(),
+		},
+		Pipeline: pipeline.Pipeline{Precision: pipeline.Float64},
+	}
+}
+
+// NewSearch returns a search with the defaults and an empty grid.
+func NewSearch() *Search {
+	return &Search{CV: CV{Kind: "auto", Folds: 5, Shuffle: true}, Refit: "best", Halving: Halving{Resource: "rows", Factor: 3}}
+}

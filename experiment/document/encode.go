@@ -1,0 +1,152 @@
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// Flow writes a plain value as YAML on one line.
+func Flow(value any) string {
+	text, err := yaml.Marshal(nodeOf(value))
+	if err != nil {
+		return ""
+	}
+	line := strings.TrimSpace(string(text))
+	if strings.Contains(line, "\n") { // a long text is folded; JSON is YAML that is not
+		if text, err = json.Marshal(value); err != nil {
+			return ""
+		}
+		line = string(text)
+	}
+	return line
+}
+
+// Encode returns the text of a file of that name that loads as the same spec, with every default
+// written out.
+func (s Spec) Encode(file string) ([]byte, error) {
+	s.Data.Train, s.Data.Test = SeenFrom(file, s.Data.Train), SeenFrom(file, s.Data.Test)
+	root := &yaml.Node{Kind: yaml.MappingNode}
+	for _, section := range []string{"name", "seed", "precision", "data", "pipeline", "search", "output"} {
+		var value *yaml.Node
+		switch section {
+		case "pipeline":
+			node, err := pipeline.Encode(s.Pipeline)
+			if err != nil {
+				return nil, err
+			}
+			value = node
+		case "search":
+			if s.Search == nil {
+				continue
+			}
+			value = s.section(section)
+			s.encodeGrid(value)
+		default:
+			value = s.section(section)
+		}
+		root.Content = append(root.Content, nodeOf(section), value)
+	}
+	var b bytes.Buffer
+	encoder := yaml.NewEncoder(&b)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(root); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), encoder.Close()
+}
+
+// SeenFrom returns a path as a file of that name has to write it.
+func SeenFrom(file, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	if filepath.IsAbs(file) {
+		if absolute, err := filepath.Abs(path); err == nil {
+			return filepath.ToSlash(absolute)
+		}
+	}
+	if relative, err := filepath.Rel(filepath.Dir(file), path); err == nil {
+		return filepath.ToSlash(relative)
+	}
+	return path
+}
+
+// Encode returns how files of rows are read, without the names of the files, as [DecodeData] reads it.
+func (s Data) Encode() (string, error) {
+	s.Train, s.Test, s.Dataset, s.Split = "", "", "", Split{}
+	text, err := yaml.Marshal(Spec{Data: s}.section("data"))
+	return string(text), err
+}
+
+// section is the node of everything declared at or below a path.
+func (s Spec) section(path string) *yaml.Node {
+	out := &yaml.Node{Kind: yaml.MappingNode}
+	for _, p := range param.All(s) {
+		if p.Path == path {
+			return nodeOf(p.Value)
+		}
+		rest, below := strings.CutPrefix(p.Path, path+".")
+		if !below || s.implied(p) {
+			continue
+		}
+		at := out
+		names := strings.Split(rest, ".")
+		for _, name := range names[:len(names)-1] {
+			at = child(at, name)
+		}
+		at.Content = append(at.Content, nodeOf(names[len(names)-1]), nodeOf(p.Value))
+	}
+	return out
+}
+
+// implied says whether a value need not be written: it is said elsewhere, or by leaving it out.
+func (s Spec) implied(p param.Param) bool {
+	is := func(section string) bool { return strings.HasPrefix(p.Path, section) }
+	switch {
+	case p.Path == "search.folds":
+		return true // cv.folds
+	case p.Path == "search.random" && s.Search.Random == 0,
+		is("search.halving.") && (s.Search.Halving.Least == 0 || p.Path == "search.halving.most" && s.Search.Halving.Most == 0),
+		is("data.split.") && s.Data.Split.Test == 0,
+		is("data.csv.") && s.Data.CSV.isDefault(),
+		is("data.svmlight.") && s.Data.SVMLight == SVMLight{}:
+		return true
+	}
+	switch v := p.Value.(type) {
+	case string:
+		return v == ""
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		return len(v) == 0
+	}
+	return false
+}
+
+// child returns the mapping called name below node, which it makes where there is none.
+func child(node *yaml.Node, name string) *yaml.Node {
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value == name {
+			return node.Content[i+1]
+		}
+	}
+	made := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
+	node.Content = append(node.Content, nodeOf(name), made)
+	return made
+}
+
+// encodeGrid puts the axes in front of the other keys of the search.
+func (s Spec) encodeGrid(search *yaml.Node) {
+	grid := &yaml.Node{Kind: yaml.MappingNode}
+	for _, axis := range s.Search.Grid {
+		grid.Content = append(grid.Content, nodeOf(axis.Path), nodeOf(axis.Values))
+	}
+	search.Content = append([]*yaml.Node{nodeOf("grid"), grid}, search.Content...)
+}

@@ -1,0 +1,247 @@
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// property is a node of a JSON Schema.
+type property struct {
+	Schema       string      `json:"$schema,omitempty"`
+	Title        string      `json:"title,omitempty"`
+	Ref          string      `json:"$ref,omitempty"`
+	Description  string      `json:"description,omitempty"`
+	Type         any         `json:"type,omitempty"`
+	Const        any         `json:"const,omitempty"`
+	Enum         []string    `json:"enum,omitempty"`
+	Default      any         `json:"default,omitempty"`
+	Minimum      *float64    `json:"minimum,omitempty"`
+	Maximum      *float64    `json:"maximum,omitempty"`
+	AboveMinimum *float64    `json:"exclusiveMinimum,omitempty"`
+	BelowMaximum *float64    `json:"exclusiveMaximum,omitempty"`
+	Items        *property   `json:"items,omitempty"`
+	MinItems     int         `json:"minItems,omitempty"`
+	MaxItems     int         `json:"maxItems,omitempty"`
+	Properties   *properties `json:"properties,omitempty"`
+	Required     []string    `json:"required,omitempty"`
+	MaxKeys      int         `json:"maxProperties,omitempty"`
+	Others       any         `json:"additionalProperties,omitempty"` // false, or a *property
+	OneOf        []*property `json:"oneOf,omitempty"`
+	AnyOf        []*property `json:"anyOf,omitempty"`
+	Defs         *properties `json:"$defs,omitempty"`
+}
+
+// properties are named properties in their order.
+type properties struct {
+	names  []string
+	values map[string]*property
+}
+
+// add appends a property.
+func (p *properties) add(name string, value *property) {
+	if p.values == nil {
+		p.values = map[string]*property{}
+	}
+	if p.values[name] == nil {
+		p.names = append(p.names, name)
+	}
+	p.values[name] = value
+}
+
+// MarshalJSON writes an object whose keys keep their order.
+func (p *properties) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, name := range p.names {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		key, err := json.Marshal(name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(p.values[name])
+		if err != nil {
+			return nil, err
+		}
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// JSONSchema returns the JSON Schema (draft 2020-12) of experiment files, by which an editor can
+// complete and check them.
+func JSONSchema() []byte {
+	root := object(declared(), "")
+	root.Schema = "https://json-schema.org/draft/2020-12/schema"
+	root.Title = "Bochner experiment"
+	root.Required = []string{"data", "pipeline"}
+	steps := &property{Type: "array", MinItems: 1, Items: &property{Ref: "#/$defs/step"}, Description: "The steps, from the data to the estimator, which is the last."}
+	root.Properties.add("pipeline", steps)
+	root.Properties.values["search"].Properties.add("grid", gridSchema())
+	root.Defs = stepSchemas()
+	text, err := json.MarshalIndent(root, "", "  ")
+	if err != nil {
+		panic("experiment: " + err.Error()) // plain structs of plain values
+	}
+	return append(text, '\n')
+}
+
+// declared is a spec with every section, to list what may be given.
+func declared() Spec {
+	spec := New()
+	spec.Search = NewSearch()
+	return spec
+}
+
+// object is the schema of a section, by what is declared below prefix.
+func object(spec any, prefix string) *property {
+	out := &property{Type: "object", Others: false, Properties: &properties{}}
+	for _, p := range param.All(spec) {
+		rest := p.Path
+		if prefix != "" {
+			below := false
+			if rest, below = strings.CutPrefix(p.Path, prefix+"."); !below {
+				continue
+			}
+		}
+		name, _, nested := strings.Cut(rest, ".")
+		switch {
+		case !nested:
+			out.Properties.add(name, value(p))
+		case out.Properties.values[name] == nil:
+			out.Properties.add(name, object(spec, join(prefix, name)))
+		}
+	}
+	return out
+}
+
+// value is the schema of one parameter.
+func value(p param.Param) *property {
+	out := &property{Description: p.Doc, Default: p.Value}
+	if p.Value == "" {
+		out.Default = nil
+	}
+	switch p.Kind {
+	case param.Float:
+		out.Type = "number"
+		out.bound(p.Range)
+	case param.Int, param.Seed:
+		out.Type = "integer"
+		out.bound(p.Range)
+	case param.Bool:
+		out.Type = "boolean"
+	case param.String:
+		out.Type = "string"
+	case param.Choice:
+		out.Type, out.Enum = "string", p.Options
+	case param.Floats:
+		out.Type, out.Items = "array", &property{Type: "number"}
+		out.Items.bound(p.Range)
+	case param.Names:
+		out.Type, out.Items = "array", &property{Type: "string"}
+	case param.Mixed:
+		out.Description = sentence(p.Doc) + " Takes " + p.Wanted + "."
+	}
+	return out
+}
+
+// bound adds the ends of a range.
+func (p *property) bound(r param.Range) {
+	if !math.IsInf(r.Low, 0) {
+		if r.LowOpen {
+			p.AboveMinimum = &r.Low
+		} else {
+			p.Minimum = &r.Low
+		}
+	}
+	if !math.IsInf(r.High, 0) {
+		if r.HighOpen {
+			p.BelowMaximum = &r.High
+		} else {
+			p.Maximum = &r.High
+		}
+	}
+}
+
+// gridSchema is the schema of the axes.
+func gridSchema() *property {
+	bounds := &property{Type: "array", Items: &property{Type: "number"}, MinItems: 3, MaxItems: 3}
+	spaced := &property{Type: "object", Others: false, Properties: &properties{}, MaxKeys: 1}
+	spaced.Properties.add("log", bounds)
+	spaced.Properties.add("lin", bounds)
+	axis := &property{OneOf: []*property{{Type: "array", MinItems: 1}, spaced}}
+	return &property{Type: "object", Others: axis, Description: "Paths of parameters, each with a list of values, {log: [from, to, points]} or {lin: [from, to, points]}."}
+}
+
+// upper begins a text with a capital letter.
+func upper(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// sentence ends a text with a full stop.
+func sentence(text string) string {
+	if text == "" || strings.HasSuffix(text, ".") {
+		return text
+	}
+	return text + "."
+}
+
+// stepSchemas are the schemas of a step and of each registered one.
+func stepSchemas() *properties {
+	defs := &properties{}
+	step := &property{Description: "A step: its name, or its name with parameters."}
+	defs.add("step", step)
+	var names []string
+	for _, e := range pipeline.Registered() {
+		names = append(names, e.Name)
+		step.AnyOf = append(step.AnyOf, stepSchema(e))
+	}
+	step.AnyOf = append([]*property{{Type: "string", Enum: names}}, step.AnyOf...)
+	return defs
+}
+
+// stepSchema is the schema of a step with parameters.
+func stepSchema(e pipeline.Entry) *property {
+	out := &property{Type: "object", Description: sentence(upper(e.Doc)), Required: []string{e.Name}, Others: false, Properties: &properties{}}
+	parameters := &property{Type: []string{"object", "null"}, Others: false, Properties: &properties{}}
+	for _, p := range e.Params() {
+		parameters.Properties.add(p.Name, value(p))
+	}
+	steps := &property{Type: "array", Items: &property{Ref: "#/$defs/step"}}
+	switch e.Name {
+	case "steps":
+		parameters = steps
+	case "union":
+		parameters.Properties.add("parts", steps)
+		parameters = &property{AnyOf: []*property{steps, parameters}}
+	case "columns":
+		groups := &property{Type: "array", Items: groupSchema(steps)}
+		parameters.Properties.add("groups", groups)
+		parameters = &property{AnyOf: []*property{groups, parameters}}
+	}
+	out.Properties.add(e.Name, parameters)
+	out.Properties.add("name", &property{Type: "string", Description: "Name of the step in paths, to tell two of a kind apart."})
+	return out
+}
+
+// groupSchema is the schema of a group of columns.
+func groupSchema(steps *property) *property {
+	texts := &property{Type: "array", Items: &property{Type: "string"}}
+	group := &property{Type: "object", Required: []string{"select"}, Others: false, Properties: &properties{}}
+	group.Properties.add("name", &property{Type: "string"})
+	group.Properties.add("select", &property{AnyOf: []*property{{Type: "string"}, texts}, Description: "Columns by name, kind (numeric, categorical) or pattern."})
+	group.Properties.add("steps", steps)
+	return group
+}

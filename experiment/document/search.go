@@ -1,0 +1,78 @@
+package document
+
+import (
+	"time"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// GridSearch is the search that the document asks for, over rows of a task that may have groups.
+func (s Spec) GridSearch(grouped bool, task metrics.Task) gridsearch.Search {
+	search := gridsearch.NewSearch(s.Pipeline, s.Search.Grid...)
+	search.Score, search.Refit = string(s.Search.Score), s.Search.Refit
+	search.Splitter = s.Folds(grouped, task)
+	search.Random, search.Seed, search.Budget = s.Search.Random, s.seedOf("search.random"), time.Duration(s.Search.Budget)
+	return search
+}
+
+// wholeNumber returns the value of a parameter of the pipeline, if it is a whole number.
+func (s Spec) wholeNumber(path string) (value int, ok bool) {
+	for _, p := range param.All(s.Pipeline) {
+		if p.Path == path {
+			value, ok = p.Value.(int)
+			return value, ok
+		}
+	}
+	return 0, false
+}
+
+// Rounds are those of a search, where the document asks for halving.
+func (s Spec) Rounds(search gridsearch.Search) gridsearch.Halving {
+	h := s.Search.Halving
+	if h.Resource != "rows" && h.Most == 0 {
+		h.Most, _ = s.wholeNumber(h.Resource)
+	}
+	return gridsearch.Halving{Search: search, Resource: h.Resource, Least: h.Least, Most: h.Most, Factor: h.Factor}
+}
+
+// Folds divides the rows of a search.
+func (s Spec) Folds(grouped bool, task metrics.Task) datasets.Splitter {
+	cv, seed := s.Search.CV, s.seedOf("search.cv")
+	kind := cv.Kind
+	if kind == "auto" {
+		switch {
+		case grouped:
+			kind = "group"
+		case task == metrics.Classification:
+			kind = "stratified"
+		default:
+			kind = "kfold"
+		}
+	}
+	switch kind {
+	case "group":
+		return datasets.GroupKFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
+	case "stratified":
+		return datasets.StratifiedKFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
+	case "time":
+		return datasets.TimeSeriesSplit{Folds: cv.Folds}
+	case "loo", "gcv":
+		return gridsearch.LeaveOneOut{GCV: kind == "gcv"}
+	}
+	return datasets.KFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
+}
+
+// TestRows takes the test rows out of the training rows.
+func (s Spec) TestRows(grouped bool) datasets.TrainTest {
+	return datasets.TrainTest{
+		Test: s.Data.Split.Test, Shuffle: s.Data.Split.Shuffle, Stratify: s.Data.Split.Stratify,
+		Group: grouped, Seed: s.seedOf("data.split"),
+	}
+}
+
+// seedOf derives the seed of a purpose from that of the experiment.
+func (s Spec) seedOf(purpose string) uint64 { return pipeline.DeriveSeed(s.Seed, purpose) }

@@ -1,0 +1,111 @@
+package document
+
+import (
+	"fmt"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// CheckTask looks whether estimator, score and folds are for a task of so many classes, 0 where they
+// are not known.
+func (s Spec) CheckTask(task metrics.Task, classes int) param.Faults {
+	var faults param.Faults
+	add := func(path string, f param.Fault) { faults = append(faults, s.Fault(path, f)) }
+	if f, wrong := s.otherTask(task); wrong {
+		add("pipeline", f)
+	}
+	if task == metrics.Regression && s.Data.Split.Stratify {
+		add("data.split.stratify", param.Fault{Problem: "only classes can be stratified, and the task is regression"})
+	}
+	if s.Search == nil {
+		return faults
+	}
+	if task == metrics.Regression && s.Search.CV.Kind == "stratified" {
+		add("search.cv.kind", param.Fault{Problem: "only classes can be stratified, and the task is regression"})
+	}
+	s.checkScore(task, classes, func(f param.Fault) { add("search.score", f) })
+	return faults
+}
+
+// checkScore looks whether the metric is one of the task and of so many classes, and whether the model
+// gives what it reads.
+func (s Spec) checkScore(task metrics.Task, classes int, add func(param.Fault)) {
+	m, err := metrics.ByName(string(s.Search.Score))
+	if s.Search.Score == "" || err != nil {
+		return // there is one for every task, or the name is reported already
+	}
+	if m.Task != task {
+		add(param.Fault{Problem: fmt.Sprintf("%s is for %s, and the task is %s", m.Name, m.Task, task)})
+		return
+	}
+	if m.Task == metrics.Classification && classes > 1 {
+		if err := m.CheckClasses(classes); err != nil {
+			add(param.Fault{Problem: Problem(err)})
+		}
+	}
+	own, known := pipeline.EntryOf(s.Pipeline.Estimator)
+	if !known || classifies(own) != (task == metrics.Classification) || m.Needs.Met(gives(own)) {
+		return
+	}
+	var others []string
+	for _, e := range pipeline.Registered() {
+		if e.IsEstimator() && classifies(e) == classifies(own) && m.Needs.Met(gives(e)) {
+			others = append(others, e.Name)
+		}
+	}
+	add(param.Fault{Problem: fmt.Sprintf("%s needs %s, which %s does not give", m.Name, m.Needs, own.Name),
+		Hint: "take " + param.Alternatives(append(others, "another score"))})
+}
+
+// gives is an input for metrics that has what the models of an entry give.
+func gives(e pipeline.Entry) metrics.Input {
+	in := metrics.Input{Predicted: []float64{0}}
+	fitted := e.Fitted()
+	if _, ok := fitted.(estimator.Classifier); ok {
+		in.Scores = mat.NewDense(1, 1, nil)
+	}
+	if _, ok := fitted.(estimator.Probabilistic); ok {
+		in.Probabilities = mat.NewDense(1, 1, nil)
+	}
+	return in
+}
+
+// classifies says whether what the entry's estimator is fitted to predicts classes.
+func classifies(e pipeline.Entry) bool {
+	_, ok := e.Fitted().(estimator.Classifier)
+	return ok
+}
+
+// otherTask says that the estimator is for another task, if it is.
+func (s Spec) otherTask(task metrics.Task) (f param.Fault, wrong bool) {
+	own, known := pipeline.EntryOf(s.Pipeline.Estimator)
+	if !known || classifies(own) == (task == metrics.Classification) {
+		return f, false
+	}
+	var others []string
+	for _, e := range pipeline.Registered() {
+		if e.IsEstimator() && classifies(e) != classifies(own) {
+			others = append(others, e.Name)
+		}
+	}
+	what := "numbers"
+	if classifies(own) {
+		what = "classes"
+	}
+	return param.Fault{Problem: fmt.Sprintf("%s predicts %s, and the task is %s; take %s", own.Name, what, task, param.Alternatives(others))}, true
+}
+
+// Problem is what an error says without the package it comes from.
+func Problem(err error) string {
+	text := err.Error()
+	for _, room := range []string{"experiment: ", "datasets: ", "gridsearch: ", "metrics: ", "pipeline: "} {
+		text = strings.TrimPrefix(text, room)
+	}
+	return text
+}

@@ -1,0 +1,315 @@
+package draft
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/csv"
+	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/experiment/internal/rows"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// survey is a look at all rows of a file.
+type survey struct {
+	data    document.Data // how the file is written
+	columns []profile
+	rows    int
+	missing []string // words for a missing value that occur
+	remarks []string // what is wrong with the file
+
+	controls bool // whether letters occur that Latin-1 has no use for
+
+	sparse  bool      // rows of an svmlight file, or sparse ones of ARFF: the rest is of those
+	inputs  int       // columns
+	target  string    // name of the target
+	classes []level   // of it, where it has any
+	sums    []float64 // of each column
+	squares float64   // sum of all squares
+}
+
+// surveyOf looks at a file that is written as data says.
+func surveyOf(ctx context.Context, path string, data document.Data) (*survey, error) {
+	format, err := rows.File{Data: data}.FormatOf(path)
+	if err != nil {
+		return nil, err
+	}
+	if format != "csv" && format != "tsv" {
+		s := &survey{data: data}
+		return s, s.read(ctx)
+	}
+	encodings := []string{"utf-8", "latin-1", "windows-1252"}
+	if data.CSV.Encoding == "utf-16" {
+		encodings = []string{"utf-16"}
+	}
+	for i, encoding := range encodings {
+		data.CSV.Encoding = encoding
+		s := &survey{data: data}
+		err = s.scan(ctx, path, format)
+		if errors.Is(err, csv.ErrEncoding) && i+1 < len(encodings) || err == nil && s.controls && encoding == "latin-1" {
+			continue
+		}
+		if err != nil && (s.rows == 0 || ctx.Err() != nil) {
+			return nil, err
+		}
+		if err != nil {
+			s.remarks = append(s.remarks, fmt.Sprintf("reading stops here, and so will a run: %v", err))
+		}
+		if s.rows == 0 {
+			return nil, fmt.Errorf("%s: no rows", path)
+		}
+		return s, nil
+	}
+	return nil, err
+}
+
+// mostLevels bounds the different values that are counted, over all columns.
+const mostLevels = 1 << 19
+
+// scan looks at the records of a CSV file.
+func (s *survey) scan(ctx context.Context, path, format string) error {
+	o := rows.File{Data: s.data}.CSVOptions(format, datasets.Roles{})
+	o.Missing = []string{} // what stands for a missing value is to be found out
+	ragged, firstRagged := 0, ""
+	begun := false
+	err := csv.Scan(ctx, path, o, func(line int, fields [][]byte) error {
+		if !begun {
+			begun = true
+			s.name(fields)
+			if s.data.CSV.Header.Auto || s.data.CSV.Header.Given {
+				return nil
+			}
+		}
+		if len(fields) != len(s.columns) {
+			if ragged++; ragged == 1 {
+				firstRagged = fmt.Sprintf("line %d has %d fields, wanted %d", line, len(fields), len(s.columns))
+			}
+			return nil
+		}
+		s.rows++
+		for j, field := range fields {
+			s.columns[j].see(line, s.present(field))
+		}
+		return nil
+	})
+	if ragged > 0 {
+		s.remarks = append(s.remarks, fmt.Sprintf("%s, and %d rows are like that; a run refuses them", firstRagged, ragged))
+		if s.rows == 0 {
+			return fmt.Errorf("%s: %s", path, firstRagged)
+		}
+	}
+	return err
+}
+
+// name makes the columns, by the first record.
+func (s *survey) name(fields [][]byte) {
+	header := s.data.CSV.Header.Auto || s.data.CSV.Header.Given
+	seen := map[string]bool{}
+	repeated := ""
+	for j, field := range fields {
+		p := profile{name: "x" + strconv.Itoa(j)}
+		p.levels.most = min(max(mostLevels/len(fields), 256), 1<<14)
+		if header && field != nil {
+			p.name = string(field)
+		}
+		p.nameless = header && field == nil
+		for k := 2; seen[p.name]; k++ {
+			repeated, p.name = string(field), fmt.Sprintf("%s_%d", field, k)
+		}
+		seen[p.name] = true
+		s.columns = append(s.columns, p)
+	}
+	if repeated != "" {
+		s.remarks = append(s.remarks, fmt.Sprintf("the header has several columns called %s; csv.columns gives them names of their own", repeated))
+		s.data.CSV.Header = document.Header{Given: true}
+		for _, p := range s.columns {
+			s.data.CSV.Columns = append(s.data.CSV.Columns, p.name)
+		}
+	}
+}
+
+// present returns a field, nil where it is a word for a missing value.
+func (s *survey) present(field []byte) []byte {
+	if field == nil {
+		return nil
+	}
+	if s.data.CSV.Encoding == "latin-1" && !s.controls {
+		for i := 0; i+1 < len(field); i++ {
+			s.controls = s.controls || field[i] == 0xc2 && field[i+1] < 0xa0
+		}
+	}
+	if c := field[0]; c != '?' && c != 'N' && c != 'n' {
+		return field
+	}
+	at := slices.Index(rows.MissingWords, string(field))
+	if at < 0 {
+		return field
+	}
+	if !slices.Contains(s.missing, rows.MissingWords[at]) {
+		s.missing = append(s.missing, rows.MissingWords[at])
+	}
+	return nil
+}
+
+// words returns what csv.missing has to say, with more words: nothing where only NaN occurs, which is
+// a missing value anyway.
+func (s *survey) words(more []string) document.Texts {
+	out := append(slices.Clone(s.missing), more...)
+	if !slices.ContainsFunc(out, func(word string) bool { return word != "NaN" && word != "nan" }) {
+		return nil
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// read looks at the rows of a file in a format that says what its columns are.
+func (s *survey) read(ctx context.Context) error {
+	spec := document.New()
+	spec.Data = s.data
+	spec.Data.MissingTarget = "drop"
+	parts, err := rows.Open(ctx, spec)
+	if err != nil {
+		return err
+	}
+	train := parts.Train
+	schema := train.Schema()
+	_, s.inputs = train.Dims()
+	s.target = schema.Targets[0].Name
+	all := append(slices.Clone(schema.Columns), schema.Targets...)
+	if partial, ok := train.(datasets.Partial); ok && len(partial.LeftOut()) > 0 {
+		s.columns = make([]profile, len(all))
+		s.columns[len(all)-1].missing = len(partial.LeftOut())
+	}
+	return train.Blocks(ctx, func(block datasets.Set) error {
+		s.rows += block.Rows()
+		if rows, ok := block.X.(*sparse.CSR); ok {
+			s.sparse = true
+			s.spread(rows)
+			s.count(schema.Classes(), block.Y)
+			return nil
+		}
+		s.take(all, block)
+		return nil
+	})
+}
+
+// take looks at the values of a dense block as texts.
+func (s *survey) take(all []datasets.Column, block datasets.Set) {
+	if s.columns == nil {
+		s.columns = make([]profile, len(all))
+	}
+	var room []byte
+	rows, cols := block.X.Dims()
+	for j, c := range all {
+		p := &s.columns[j]
+		p.name, p.declared, p.kind = c.Name, true, c.Kind
+		p.levels.most = min(max(mostLevels/len(all), 256), 1<<14)
+		for i := range rows {
+			v := math.NaN()
+			if j < cols {
+				v = block.X.At(i, j)
+			} else if j == cols && block.Y != nil {
+				v = block.Y[i]
+			}
+			switch {
+			case math.IsNaN(v):
+				p.see(0, nil)
+			case c.Kind == datasets.Categorical:
+				p.see(0, []byte(c.Levels[int(v)]))
+			default:
+				room = strconv.AppendFloat(room[:0], v, 'f', -1, 64)
+				p.see(0, room)
+			}
+		}
+	}
+}
+
+// count adds up the classes of sparse rows.
+func (s *survey) count(classes []string, y []float64) {
+	if s.classes == nil {
+		for _, name := range classes {
+			s.classes = append(s.classes, level{name: name})
+		}
+	}
+	for _, v := range y {
+		if len(s.classes) > 0 {
+			s.classes[int(v)].count++
+		}
+	}
+}
+
+// spread adds up entries and their squares.
+func (s *survey) spread(X *sparse.CSR) {
+	rows, cols := X.Dims()
+	shared, _ := X.Shared()
+	s.sums = append(s.sums, make([]float64, max(cols-len(s.sums), 0))...)
+	for i := range rows {
+		columns, values := X.Row(i)
+		for k, j := range columns {
+			v := shared
+			if values != nil {
+				v = values[k]
+			}
+			s.sums[j] += v
+			s.squares += v * v
+		}
+	}
+}
+
+// variance is the sum of the variances of the columns of sparse rows, which are not standardized.
+func (s *survey) variance() float64 {
+	n := float64(max(s.rows, 1))
+	sum := s.squares / n
+	for _, t := range s.sums {
+		sum -= t / n * (t / n)
+	}
+	if sum > 0 {
+		return sum
+	}
+	return 1
+}
+
+// find returns the column called name, or of that number, nil where there is none.
+func (s *survey) find(name string) *profile {
+	at := slices.IndexFunc(s.columns, func(p profile) bool { return p.name == name })
+	if k, err := strconv.Atoi(name); at < 0 && err == nil {
+		if at = k; k < 0 {
+			at += len(s.columns)
+		}
+	}
+	if at < 0 || at >= len(s.columns) {
+		return nil
+	}
+	return &s.columns[at]
+}
+
+// notation returns the one for the whole file: that in which a column is numbers that is none with a
+// decimal point, unless other columns are against it.
+func (s *survey) notation() int {
+	best, most := 0, 0
+	for k := 1; k < len(rows.Notations); k++ {
+		gain := 0
+		for i := range s.columns {
+			p := &s.columns[i]
+			values := p.rows - p.missing
+			if p.numbers[0] == values && p.against[k] > 0 {
+				gain = -1 // these are numbers as they are
+				break
+			}
+			if 10*p.numbers[k] >= 9*values && p.decisive[k] > 0 && p.numbers[k] > p.numbers[0] {
+				gain += p.numbers[k]
+			}
+		}
+		// Of 1,234 alone nobody knows what it is: between commas it stands in quotes, as people write
+		// thousands; between other marks it is taken for a decimal.
+		if gain > most || gain == most && gain > 0 && rows.Notations[k].Thousands == "," && s.data.CSV.Delimiter == "" {
+			best, most = k, gain
+		}
+	}
+	return best
+}

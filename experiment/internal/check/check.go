@@ -1,0 +1,169 @@
+// Package check looks whether the document of an experiment and the data that it names go together, and
+// says all that does not: before a run, and when a document is read.
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/experiment/internal/rows"
+	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// checking looks whether a spec and its rows go together, and collects what does not.
+type checking struct {
+	spec   document.Spec
+	task   metrics.Task
+	faults param.Faults
+}
+
+func (c *checking) add(path string, f param.Fault) {
+	c.faults = append(c.faults, c.spec.Fault(path, f))
+}
+
+// Rows looks at rows as they were opened: at their kinds, at what they lack, and at what the task is.
+// An error is none of the user's making.
+func Rows(ctx context.Context, s document.Spec, p *rows.Parts) (param.Faults, error) {
+	c := &checking{spec: s, task: p.Task}
+	classes := p.Train.Schema().Classes()
+	switch targets := p.Train.Schema().Targets; {
+	case len(targets) == 0:
+		c.add("data.target", param.Fault{Problem: "the data have no target"})
+	case p.Task == metrics.Classification && len(classes) < 2:
+		c.add("data.target", param.Fault{Problem: fmt.Sprintf("column %s: one class only, %q; there is nothing to tell apart", targets[0].Name, classes)})
+	}
+	c.faults = append(c.faults, s.CheckTask(p.Task, len(classes))...)
+	if err := c.columns(ctx, p.Train, p.Test); err != nil {
+		return nil, err
+	}
+	return c.faults, nil
+}
+
+// All is Rows and Parts, of rows that stay where they are.
+func All(ctx context.Context, s document.Spec, p *rows.Parts) error {
+	faults, err := Rows(ctx, s, p)
+	if err != nil {
+		return err
+	}
+	more, err := Parts(ctx, s, p)
+	if err != nil {
+		return err
+	}
+	return append(faults, more...).Err()
+}
+
+// columns looks whether every step takes the columns that come to it, those of the test rows, too.
+func (c *checking) columns(ctx context.Context, train, test datasets.Source) error {
+	s, seen := c.spec, map[string]bool{}
+	first := firstCandidate(s)
+	for _, part := range []struct {
+		path   string
+		source datasets.Source
+	}{{"data.train", train}, {"data.test", test}} {
+		if part.source == nil {
+			continue
+		}
+		content, err := datasets.Survey(ctx, part.source)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			c.faults = append(c.faults, rows.FaultsOf(s, part.path, err)...)
+			continue
+		}
+		var faults param.Faults
+		if s.Pipeline.Estimator == nil || !errors.As(first.CheckContent(train.Schema(), content), &faults) {
+			continue
+		}
+		for _, f := range faults {
+			if !seen[f.Path] || part.path == "data.train" {
+				c.add(strings.TrimSuffix("pipeline."+f.Path, "."), f)
+			}
+		}
+		for _, f := range faults {
+			seen[f.Path] = true
+		}
+	}
+	return nil
+}
+
+// firstCandidate is the pipeline with the first value of every axis of the search.
+func firstCandidate(s document.Spec) pipeline.Pipeline {
+	if s.Search == nil || s.Pipeline.Estimator == nil {
+		return s.Pipeline
+	}
+	var first []param.Setting
+	for _, axis := range s.Search.Grid {
+		first = append(first, param.Setting{Path: axis.Path, Value: axis.Values[0]})
+	}
+	if set, err := param.With(s.Pipeline, first...); err == nil {
+		return set.(pipeline.Pipeline)
+	}
+	return s.Pipeline
+}
+
+// Parts looks whether the training rows can be split, and what is left of them divided into folds.
+func Parts(ctx context.Context, s document.Spec, p *rows.Parts) (param.Faults, error) {
+	c := &checking{spec: s, task: p.Task}
+	split := p.Test == nil && s.Data.Split.Test > 0
+	if !split && s.Search == nil {
+		return nil, nil
+	}
+	stand, err := rows.Outline(ctx, p.Train, s.Search != nil || s.Data.Split.Stratify || s.Data.Group != "")
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return rows.FaultsOf(s, "data.train", err), nil
+	}
+	if split {
+		folds, err := s.TestRows(stand.Groups != nil).Split(stand)
+		if err != nil {
+			path := "data.split.test"
+			if s.Data.Split.Stratify {
+				path = "data.split.stratify"
+			}
+			c.add(path, param.Fault{Problem: document.Problem(err)})
+			return c.faults, nil
+		}
+		stand = rows.Pick(stand, folds[0].Train)
+	}
+	if s.Search != nil {
+		c.folds(stand)
+	}
+	return c.faults, nil
+}
+
+// folds looks whether the rows can be divided as the search wants them.
+func (c *checking) folds(stand datasets.Set) {
+	s := c.spec
+	splitter := s.Folds(stand.Groups != nil, c.task)
+	if left, ok := splitter.(gridsearch.LeaveOneOut); ok && s.Pipeline.Estimator != nil {
+		if err := left.Check(gridsearch.NewSearch(s.Pipeline, s.Search.Grid...)); err != nil {
+			c.add("search.cv.kind", param.Fault{Problem: document.Problem(err)})
+		}
+	}
+	folds, err := splitter.Split(stand)
+	if err != nil {
+		path := "search.cv.folds"
+		if s.Given("search.folds") {
+			path = "search.folds"
+		}
+		c.add(path, param.Fault{Problem: document.Problem(err)})
+		return
+	}
+	most := 0
+	for _, f := range folds {
+		most = max(most, len(f.Train))
+	}
+	if h := s.Search.Halving; h.Resource == "rows" && h.Least > most {
+		c.add("search.halving.least", param.Fault{Value: h.Least, Wanted: fmt.Sprintf("at most the %d rows that a fold trains on", most)})
+	}
+}

@@ -1,0 +1,215 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/builtin"
+	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/experiment/internal/files"
+	"github.com/bochner-ml/bochner/experiment/internal/rows"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Document looks at the data that a document names, and adds what is wrong with them to its faults. It
+// reads the heads of files, and all rows where the files are small or all is wanted.
+func Document(ctx context.Context, d *document.Document, all bool) {
+	h := &heads{d}
+	if d.Spec.Data.Dataset != "" {
+		h.dataset()
+	} else {
+		h.files(ctx)
+	}
+	h.rows(ctx, all)
+}
+
+// heads looks at the heads of the files that a document names.
+type heads struct{ *document.Document }
+
+// files looks whether the data can be opened and have the columns that the spec names.
+func (d *heads) files(ctx context.Context) {
+	data := d.Spec.Data
+	train := d.head(ctx, "data.train", data.Train)
+	test := d.head(ctx, "data.test", data.Test)
+	if train == nil {
+		return
+	}
+	for _, c := range d.namedColumns() {
+		if !rows.Among(train, c.name) && !(c.path == "data.drop" && slices.Contains(test, c.name)) {
+			f := param.Fault{Problem: fmt.Sprintf("no column %q in %s", c.name, data.Train), Hint: "there are " + document.Few(train)}
+			if near := param.Nearest(c.name, train); near != "" {
+				f.Hint = "did you mean " + near + "?"
+			}
+			d.place(c.path, f)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(data.Dates)) {
+		if !slices.Contains(train, data.Dates[name].Names(name)[0]) {
+			d.place("data.dates", param.Fault{Problem: fmt.Sprintf("no column %q in %s", name, data.Train), Hint: "there are " + document.Few(train)})
+		}
+	}
+	if test != nil {
+		d.compare(train, test)
+	}
+}
+
+// isSmall says whether a file is read through to learn the kinds of its columns.
+func isSmall(path string) bool {
+	limit := int64(4 << 20)
+	if strings.HasSuffix(path, ".gz") {
+		limit /= 10
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.Size() <= limit
+}
+
+// rows looks at the rows, where they can be had: at those of built-in data and of small files, or at
+// all.
+func (d *heads) rows(ctx context.Context, all bool) {
+	data, whole := d.Spec.Data, d.Steps
+	for _, f := range d.Faults {
+		section, rest, _ := strings.Cut(f.Path, ".")
+		divided := section == "search" && (strings.HasPrefix(rest, "cv") || rest == "folds") || section == "data" && strings.HasPrefix(rest, "split")
+		if !d.Owns(f) || section == "" || section == "data" && !divided && rest != "stream" {
+			return // which rows are meant is not known
+		}
+		whole = whole && !divided
+	}
+	if data.Train == "" && data.Dataset == "" || !all && (data.Train != "" && !isSmall(data.Train) || data.Test != "" && !isSmall(data.Test)) {
+		return
+	}
+	parts, err := rows.Open(ctx, d.Spec)
+	var faults param.Faults
+	switch {
+	case errors.As(err, &faults):
+	case err != nil:
+		faults = rows.FaultsOf(d.Spec, "data", err)
+	case whole:
+		err = All(ctx, d.Spec, parts)
+		errors.As(err, &faults)
+	default:
+		faults, _ = Rows(ctx, d.Spec, parts)
+	}
+	d.Faults = append(d.Faults, faults...)
+}
+
+// dataset looks whether there is a built-in set of that name.
+func (d *heads) dataset() {
+	name := d.Spec.Data.Dataset
+	if slices.Contains(builtin.Names(), name) {
+		return
+	}
+	f := param.Fault{Problem: fmt.Sprintf("no built-in data are called %q", name), Hint: "there are " + strings.Join(builtin.Names(), ", ")}
+	if near := param.Nearest(name, builtin.Names()); near != "" {
+		f.Hint = "did you mean " + near + "?"
+	}
+	d.place("data.dataset", f)
+}
+
+// place records a fault of a value, of the file or of an override.
+func (d *heads) place(path string, f param.Fault) {
+	d.Faults = append(d.Faults, d.Spec.Fault(path, f))
+}
+
+// file is how the files are written.
+func (d *heads) file() rows.File { return rows.File{Data: d.Spec.Data} }
+
+// head returns the names of a file's columns, nil where there are none to be had.
+func (d *heads) head(ctx context.Context, path, file string) []string {
+	if file == "" {
+		return nil
+	}
+	if f, wrong := d.unopenable(file); wrong {
+		d.place(path, f)
+		return nil
+	}
+	if d.file().SVM(file) {
+		return nil // it has no names, and reading it takes time
+	}
+	names, err := d.file().Header(ctx, file)
+	if err != nil {
+		d.Faults = append(d.Faults, rows.FaultsOf(d.Spec, path, err)...)
+		return nil
+	}
+	return names
+}
+
+// unopenable says what is wrong with a file that cannot be read at all.
+func (d *heads) unopenable(file string) (f param.Fault, wrong bool) {
+	info, err := datasets.Stat(file)
+	var at *datasets.LineError
+	switch {
+	case errors.As(err, &at):
+		return param.Fault{Problem: err.Error()}, true
+	case err != nil:
+		return param.Fault{Problem: fmt.Sprintf("%s: %v", file, files.Reason(err))}, true
+	case info.Size() == 0:
+		return param.Fault{Problem: file + " is empty"}, true
+	case d.Spec.Data.Format == "auto" && rows.EndingOf(file) == "":
+		return param.Fault{Problem: file + ": no format is known by that ending", Hint: "data.format says it: csv, tsv, svmlight or arff"}, true
+	}
+	opened, err := os.Open(file)
+	if err != nil {
+		return param.Fault{Problem: fmt.Sprintf("%s: %v", file, files.Reason(err))}, true
+	}
+	return param.Fault{}, opened.Close() != nil
+}
+
+// namedColumn is a column that the spec names at a path.
+type namedColumn struct{ path, name string }
+
+func (d *heads) namedColumns() []namedColumn {
+	data := d.Spec.Data
+	var out []namedColumn
+	for _, name := range data.Target {
+		out = append(out, namedColumn{"data.target", name})
+	}
+	for _, c := range []namedColumn{{"data.weight", data.Weight}, {"data.group", data.Group}} {
+		if c.name != "" {
+			out = append(out, c)
+		}
+	}
+	for _, name := range data.Drop {
+		out = append(out, namedColumn{"data.drop", name})
+	}
+	var kinds []string
+	for name := range data.Kinds {
+		kinds = append(kinds, name)
+	}
+	slices.Sort(kinds)
+	for _, name := range kinds {
+		out = append(out, namedColumn{"data.kinds", name})
+	}
+	return out
+}
+
+// compare looks whether the test file has the columns of the training file, those apart that are
+// no inputs.
+func (d *heads) compare(train, test []string) {
+	data := d.Spec.Data
+	other := append([]string{data.Weight, data.Group}, data.Drop...)
+	var missing, extra []string
+	for _, name := range train {
+		if !slices.Contains(test, name) && !slices.Contains(other, name) {
+			missing = append(missing, strconv.Quote(name))
+		}
+	}
+	for _, name := range test {
+		if !slices.Contains(train, name) && !slices.Contains(data.Drop, name) {
+			extra = append(extra, strconv.Quote(name))
+		}
+	}
+	if missing != nil {
+		d.place("data.test", param.Fault{Problem: fmt.Sprintf("%s: missing column %s, which %s has", data.Test, document.Few(missing), data.Train)})
+	}
+	if extra != nil {
+		d.place("data.test", param.Fault{Problem: fmt.Sprintf("%s: column %s, which %s has not", data.Test, document.Few(extra), data.Train), Hint: "data.drop leaves it out"})
+	}
+}

@@ -1,0 +1,165 @@
+// Package files reads and writes whole files: what a file holds is there in full or not at all, and an
+// error names the file that is meant, never a temporary one. A [Folder] takes the outputs of a run,
+// which appear together when all of them are made.
+package files
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// write makes the file that will be called name with what fill writes, under another path. A file
+// that cannot be written in full is removed.
+func write(path, name string, fill func(w *bufio.Writer) error) (err error) {
+	file, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("experiment: writing %s: %w", name, Reason(err))
+	}
+	defer func() {
+		if err != nil {
+			file.Close()
+			os.Remove(path)
+		}
+	}()
+	w := bufio.NewWriterSize(&named{file, name}, 1<<16)
+	if err := fill(w); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if err := file.Sync(); err != nil && !errors.Is(err, fs.ErrInvalid) {
+		return fmt.Errorf("experiment: writing %s: %w", name, Reason(err))
+	}
+	if err := file.Close(); err != nil {
+		return fmt.Errorf("experiment: writing %s: %w", name, Reason(err))
+	}
+	return nil
+}
+
+// Same says whether two paths lead to one file.
+func Same(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && one.Mode().IsRegular() && os.SameFile(one, other)
+}
+
+// Replace makes the file at path, or leaves what was there, never half of it. A device or a pipe is
+// written to.
+func Replace(path string, fill func(w *bufio.Writer) error) error {
+	info, err := os.Stat(path)
+	switch {
+	case path == "":
+		return errors.New("experiment: the file to write has no name")
+	case err == nil && info.IsDir():
+		return fmt.Errorf("experiment: writing %s: it is a folder", path)
+	case strings.HasPrefix(path, "/dev/") || err == nil && !info.Mode().IsRegular():
+		return through(path, fill)
+	}
+	if whole, err := filepath.EvalSymlinks(path); err == nil {
+		path = whole // the file is replaced, not the link to it
+	}
+	temporary := filepath.Join(filepath.Dir(path), ".unfinished-"+filepath.Base(path))
+	if err := write(temporary, path, fill); err != nil {
+		return err
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		os.Remove(temporary)
+		return fmt.Errorf("experiment: writing %s: %w", path, Reason(err))
+	}
+	return nil
+}
+
+// through writes to what is no file.
+func through(path string, fill func(w *bufio.Writer) error) error {
+	device, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("experiment: writing %s: %w", path, Reason(err))
+	}
+	w := bufio.NewWriterSize(&named{device, path}, 1<<16)
+	if err = fill(w); err == nil {
+		err = w.Flush()
+	}
+	if wrong := device.Close(); err == nil && wrong != nil {
+		err = fmt.Errorf("experiment: writing %s: %w", path, Reason(wrong))
+	}
+	return err
+}
+
+// named is a writer whose errors name the file that is meant.
+type named struct {
+	w    io.Writer
+	name string
+}
+
+func (n *named) Write(p []byte) (int, error) {
+	done, err := n.w.Write(p)
+	if err != nil {
+		err = fmt.Errorf("experiment: writing %s: %w", n.name, Reason(err))
+	}
+	return done, err
+}
+
+// Reason leaves out the operation and the name of a file error, which is often a temporary one.
+func Reason(err error) error {
+	var at *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &at):
+		return at.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
+}
+
+// Tell puts the reason of a file error behind the name of the file.
+func Tell(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return fmt.Errorf("%s: %w", at.Path, at.Err)
+	}
+	return err
+}
+
+// Digest returns the SHA-256 sum of a file, "" for no file.
+func Digest(ctx context.Context, path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	if _, err := datasets.Stat(path); err != nil {
+		return "", fmt.Errorf("experiment: %w", Tell(err))
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("experiment: %w", Tell(err))
+	}
+	defer file.Close()
+	h := sha256.New()
+	for part := int64(1 << 24); ; {
+		n, err := io.CopyN(h, file, part)
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		if err == io.EOF || n < part && err == nil {
+			return hex.EncodeToString(h.Sum(nil)), nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("experiment: %w", Tell(err))
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package files
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// unfinished is the name of a folder of outputs that are not all made.
+const unfinished = ".unfinished-*"
+
+// Folder is a folder of outputs, which wait until all of them are made.
+type Folder struct {
+	KeepJournals bool // whether the journals are for a run to come
+
+	dir     string
+	outputs []string // all that a run may write
+	made    []string // folders that were not there before, dir the first
+	waiting string   // folder in dir; "" before the first output
+	names   []string
+	left    []string // folders of runs that were killed while they wrote
+}
+
+// NewFolder makes the folder, where it is not there, and tries to write in it. A run may write the
+// outputs named, or some of them.
+func NewFolder(dir string, outputs ...string) (*Folder, error) {
+	f := &Folder{dir: dir, outputs: outputs}
+	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
+		if _, err := os.Stat(at); !errors.Is(err, os.ErrNotExist) || at == filepath.Dir(at) {
+			break
+		}
+		f.made = append(f.made, at)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		f.Discard()
+		return nil, fmt.Errorf("experiment: output.dir: %w", Tell(err))
+	}
+	f.left, _ = filepath.Glob(filepath.Join(dir, unfinished))
+	if err := f.open(); err != nil { // better now than after hours
+		f.Discard()
+		return nil, err
+	}
+	f.close()
+	return f, nil
+}
+
+// open makes the folder of what is unfinished. It is not there while a search goes on, for nobody
+// would remove it if the search is killed.
+func (f *Folder) open() (err error) {
+	if f.waiting, err = os.MkdirTemp(f.dir, unfinished); err != nil {
+		return fmt.Errorf("experiment: output.dir: %s: %w", f.dir, Reason(err))
+	}
+	return nil
+}
+
+func (f *Folder) close() {
+	if f.waiting != "" {
+		os.RemoveAll(f.waiting)
+		f.waiting = ""
+	}
+}
+
+// Write makes an output, by what fill writes.
+func (f *Folder) Write(name string, fill func(w *bufio.Writer) error) error {
+	if f.waiting == "" {
+		if err := f.open(); err != nil {
+			return err
+		}
+	}
+	f.names = append(f.names, name)
+	return write(filepath.Join(f.waiting, name), filepath.Join(f.dir, name), fill)
+}
+
+// Publish moves the outputs to their places, and removes those of an earlier run that this one does
+// not write, and the journals, which have done their work unless a budget ended before the search, and what
+// killed runs have left.
+func (f *Folder) Publish() ([]string, error) {
+	var files []string
+	for _, name := range f.outputs {
+		if slices.Contains(f.names, name) {
+			continue
+		}
+		old := filepath.Join(f.dir, name)
+		if err := os.Remove(old); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("experiment: removing %s of an earlier run: %w", old, Reason(err))
+		}
+	}
+	for _, name := range f.names {
+		to := filepath.Join(f.dir, name)
+		if err := os.Rename(filepath.Join(f.waiting, name), to); err != nil {
+			return nil, fmt.Errorf("experiment: writing %s: %w", to, Reason(err))
+		}
+		files = append(files, filepath.ToSlash(to))
+	}
+	journals, _ := filepath.Glob(filepath.Join(f.dir, "search-*.journal*"))
+	for _, path := range journals {
+		if !f.KeepJournals {
+			os.Remove(path)
+		}
+	}
+	for _, path := range f.left {
+		os.RemoveAll(path)
+	}
+	f.close()
+	return files, nil
+}
+
+// Discard removes what was made, but for the journal.
+func (f *Folder) Discard() {
+	f.close()
+	for _, dir := range f.made {
+		if os.Remove(dir) != nil {
+			return // a journal is in it
+		}
+	}
+}
+
+// Journal is the path of the journal of a search, which others with another key do not share.
+func (f *Folder) Journal(key string) string {
+	return filepath.Join(f.dir, "search-"+key+".journal")
+}

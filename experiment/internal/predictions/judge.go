@@ -1,0 +1,113 @@
+// Package predictions is what is done with the predictions of a model: it scores them where the truth is
+// known, and writes them as CSV.
+//
+//	verdict, err := predictions.Judge(ctx, model, rows, writer.Block, nil)
+//	scores, warnings, err := verdict.Score(metrics.Classification)
+package predictions
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/experiment/internal/rows"
+	"github.com/bochner-ml/bochner/metrics"
+)
+
+// Judge predicts rows block by block, hands each block's predictions to write where that is not
+// nil, and keeps what the metrics need.
+func Judge(ctx context.Context, model estimator.Predictor, source datasets.Source, write func(block datasets.Set, p estimator.Prediction) error, done func(rows int)) (Verdict, error) {
+	n, _ := source.Dims()
+	v := Verdict{classes: len(source.Schema().Classes()), room: max(n, 0)}
+	err := source.Blocks(ctx, func(block datasets.Set) error {
+		p, err := estimator.Predict(ctx, model, block.X)
+		if err != nil {
+			return datasets.FromRow(block.Locate(err, 0), v.Rows)
+		}
+		if write != nil {
+			if err := write(block, p); err != nil {
+				return err
+			}
+		}
+		v.add(block, p)
+		if done != nil {
+			done(v.Rows)
+		}
+		return nil
+	})
+	return v, err
+}
+
+// Verdict is the truth about rows beside what a model said of them.
+type Verdict struct {
+	Rows int
+
+	classes, room               int
+	truth, predicted, weights   []float64
+	scores, probabilities       rows.Matrix
+	truthTargets, saidOfTargets rows.Matrix
+}
+
+func (v *Verdict) add(block datasets.Set, p estimator.Prediction) {
+	v.Rows += block.Rows()
+	if block.Targets != nil {
+		v.truthTargets.Add(block.Targets, v.room)
+		v.saidOfTargets.Add(p.Targets, v.room)
+	} else {
+		v.truth = extend(v.truth, block.Y, v.room)
+		v.predicted = extend(v.predicted, p.Values, v.room)
+	}
+	if block.Weights != nil {
+		v.weights = extend(v.weights, block.Weights, v.room)
+	}
+	v.scores.Add(p.Scores, v.room)
+	v.probabilities.Add(p.Probabilities, v.room)
+}
+
+func extend(list, more []float64, room int) []float64 {
+	if list == nil {
+		list = make([]float64, 0, room)
+	}
+	return append(list, more...)
+}
+
+// Score returns the metrics worth reporting for the task, and extra, on the rows judged. A metric
+// that has no value on them is left out and told of.
+func (v *Verdict) Score(task metrics.Task, extra ...string) (scores map[string]float64, warnings []string, err error) {
+	in := metrics.Input{
+		Truth: v.truth, Predicted: v.predicted, Weights: v.weights, Classes: v.classes,
+		Scores: v.scores.Dense(), Probabilities: v.probabilities.Dense(),
+		TruthTargets: v.truthTargets.Dense(), PredictedTargets: v.saidOfTargets.Dense(),
+	}
+	if task == metrics.Regression {
+		in.Scores, in.Probabilities, in.Classes = nil, nil, 0
+	}
+	list := metrics.ForTask(task, v.classes)
+	for _, name := range extra {
+		m, err := metrics.ByName(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !slices.ContainsFunc(list, func(o metrics.Metric) bool { return o.Name == m.Name }) {
+			list = append(list, m)
+		}
+	}
+	scores = map[string]float64{}
+	for _, m := range list {
+		if !m.Needs.Met(in) {
+			continue
+		}
+		value, err := m.Score(in)
+		if errors.Is(err, metrics.ErrUndefined) {
+			warnings = append(warnings, err.Error())
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		scores[m.Name] = value
+	}
+	return scores, warnings, nil
+}

@@ -1,0 +1,39 @@
+package rows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// ErrorOf is what is wrong with a file of rows, as [param.Faults] where the spec is one of a file.
+func ErrorOf(ctx context.Context, spec document.Spec, path string, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case !spec.FromFile() || errors.Is(err, datasets.ErrChanged):
+		return fmt.Errorf("experiment: %w", err)
+	}
+	return FaultsOf(spec, path, err)
+}
+
+// FaultsOf returns what is wrong with files of rows: each fault at its line, or where the spec names the
+// file.
+func FaultsOf(spec document.Spec, path string, err error) param.Faults {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		var out param.Faults
+		for _, one := range many.Unwrap() {
+			out = append(out, FaultsOf(spec, path, one)...)
+		}
+		return out
+	}
+	var at *datasets.LineError
+	if errors.As(err, &at) && at.Line > 0 {
+		return param.Faults{{File: at.File, Line: at.Line, Column: at.Letter, Problem: at.Err.Error()}}
+	}
+	return param.Faults{spec.Fault(path, param.Fault{Problem: document.Problem(err)})}
+}

@@ -1,0 +1,103 @@
+package rows
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/experiment/document"
+)
+
+// Likeness says how rows go with others, which came before.
+type Likeness struct {
+	Schema datasets.Schema
+	Cols   int
+	Scored bool // whether the target is needed
+	Drop   []string
+	Keep   []string
+}
+
+// OpenLike opens rows that have the columns of others. Columns that training had beside the inputs
+// may be there or not, except for the target where it is needed. Where it is not, the weights and
+// groups are not either.
+func (f File) OpenLike(ctx context.Context, path string, like Likeness) (datasets.Source, error) {
+	if !like.Scored {
+		var err error
+		if f, err = f.withoutTargets(ctx, path, like.Schema); err != nil {
+			return nil, err
+		}
+	}
+	names, err := f.Header(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if f.SVM(path) && (len(like.Drop) > 0 || len(like.Keep) > 0) {
+		return nil, fmt.Errorf("experiment: %s: columns of an svmlight file have no names by which to drop or keep one", path)
+	}
+	if f.SVMLight.Features == 0 {
+		f.SVMLight.Features = like.Cols
+	}
+	roles := f.roles(nil)
+	roles.Task, roles.Kinds, roles.Target, roles.Schema = datasets.AnyTask, nil, nil, &like.Schema
+	roles.Drop, roles.Keep, roles.Unlabelled = slices.Clone(f.Drop), like.Keep, !like.Scored
+	for _, role := range []*string{&roles.Weight, &roles.Group} {
+		if !like.Scored {
+			roles.Drop = append(roles.Drop, *role)
+			*role = ""
+		} else if !slices.Contains(names, *role) {
+			*role = ""
+		}
+	}
+	unknown := func(name string) bool { return !slices.Contains(names, name) || slices.Contains(like.Drop, name) }
+	roles.Drop = append(slices.DeleteFunc(roles.Drop, unknown), like.Drop...)
+	roles.DropMissingTarget = roles.DropMissingTarget && like.Scored
+	if like.Scored {
+		for _, t := range like.Schema.Targets {
+			roles.Target = append(roles.Target, t.Name)
+		}
+	}
+	source, err := f.Open(ctx, path, roles)
+	if err != nil {
+		return nil, err
+	}
+	if _, cols := source.Dims(); cols != like.Cols {
+		return nil, fmt.Errorf("experiment: %s: %d columns, wanted %d", path, cols, like.Cols)
+	}
+	return source, nil
+}
+
+// withoutTargets returns the section for a file without a header that may lack the columns of the
+// targets: then the others are not called by their place in this file, but by that in the one before.
+func (f File) withoutTargets(ctx context.Context, path string, schema datasets.Schema) (File, error) {
+	format, err := f.FormatOf(path)
+	if err != nil || format != "csv" && format != "tsv" || !f.CSVOptions(format, datasets.Roles{}).NoHeader {
+		return f, err
+	}
+	all := f.CSV.Columns
+	if len(all) == 0 {
+		n := len(schema.Columns) + len(schema.Targets) + len(f.Drop)
+		for _, name := range []string{f.Weight, f.Group} {
+			if name != "" {
+				n++
+			}
+		}
+		for j := range n {
+			all = append(all, "x"+strconv.Itoa(j))
+		}
+	}
+	bare := f
+	bare.CSV.Columns, bare.CSV.Header = nil, document.Header{}
+	names, err := bare.Header(ctx, path)
+	if err != nil {
+		return f, err
+	}
+	isTarget := func(name string) bool {
+		return slices.ContainsFunc(schema.Targets, func(c datasets.Column) bool { return c.Name == name })
+	}
+	if others := slices.DeleteFunc(slices.Clone(all), isTarget); len(names) == len(others) && len(others) < len(all) {
+		f.CSV.Columns = others
+	}
+	return f, nil
+}

@@ -1,0 +1,78 @@
+package rows
+
+import (
+	"context"
+	"os"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/internal/memory"
+)
+
+// smallData is how many bytes of rows are always held in memory.
+const smallData = 256 << 20
+
+// Streams says whether the rows stay in the file: when they are asked to, when they would take too
+// much memory, or when they would take much and the model reads them just once.
+func Streams(s document.Spec, train datasets.Source) bool {
+	switch {
+	case s.Data.Stream == "always":
+		return s.Data.Dataset == ""
+	case s.Data.Stream == "never" || s.Search != nil || s.Data.Dataset != "":
+		return false
+	}
+	size := Memory(s, train)
+	return size > memory.Available()/4 || size > smallData && s.Pipeline.EstimatorReadsOnce(train.Dims())
+}
+
+// Memory estimates what the rows of the files take in memory.
+func Memory(s document.Spec, train datasets.Source) int64 {
+	n, d := train.Dims()
+	if info, err := os.Stat(s.Data.Train); err == nil && (File{Data: s.Data}).SVM(s.Data.Train) {
+		return 4 * info.Size()
+	}
+	return int64(max(n, 0)) * int64(d+2) * 8
+}
+
+// Entries estimates how many entries the rows of an svmlight file have that are not zero, by its size.
+func Entries(s document.Spec, rows, cols int) (entries int, sparse bool) {
+	const text = 8 // bytes of an entry
+	info, err := os.Stat(s.Data.Train)
+	if err != nil || !(File{Data: s.Data}).SVM(s.Data.Train) {
+		return 0, false
+	}
+	return int(min(info.Size()/text, int64(rows)*int64(cols))), true
+}
+
+// Gather reads a source into memory, and tells how many rows it has so far.
+func Gather(ctx context.Context, source datasets.Source, tell func(done, total int)) (datasets.Source, error) {
+	n, _ := source.Dims()
+	set, err := datasets.Gather(ctx, reported{source, func(rows int) { tell(rows, max(n, 0)) }})
+	if err != nil {
+		return nil, err
+	}
+	return set.Source(), nil
+}
+
+// reported is a source that tells how many rows it has handed out.
+type reported struct {
+	datasets.Source
+	tell func(rows int)
+}
+
+func (r reported) Blocks(ctx context.Context, yield func(datasets.Set) error) error {
+	rows := 0
+	return r.Source.Blocks(ctx, func(block datasets.Set) error {
+		rows += block.Rows()
+		r.tell(rows)
+		return yield(block)
+	})
+}
+
+// Prefetch reads the blocks ahead of whoever asks for them.
+func (p *Parts) Prefetch() {
+	p.Train = datasets.Prefetch(p.Train)
+	if p.Test != nil {
+		p.Test = datasets.Prefetch(p.Test)
+	}
+}

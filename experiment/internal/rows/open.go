@@ -1,0 +1,127 @@
+// Package rows opens the data that the document of an experiment names: which reader, which roles of the
+// columns, which test rows, in memory or block by block.
+//
+//	parts, err := rows.Open(ctx, spec)
+//
+// Rows that can be read just once, and the way in which files are written that nobody describes, are
+// looked at here, too.
+package rows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/builtin"
+	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/metrics"
+)
+
+// Parts are the training and the test rows of an experiment.
+type Parts struct {
+	Train, Test datasets.Source // Test is nil where there are none
+	Numbers     []int           // of the test rows in the file they come from; nil for all in order
+	Task        metrics.Task
+	Streamed    bool // whether the rows stay in the file
+	Warnings    []string
+}
+
+// Open opens what the spec names: built-in data, or a file and perhaps another one.
+func Open(ctx context.Context, spec document.Spec) (*Parts, error) {
+	p := &Parts{Task: metrics.Regression}
+	file := File{Data: spec.Data}
+	var err error
+	if spec.Data.Dataset != "" {
+		p.Train, p.Test, err = file.builtin(ctx)
+	} else {
+		err = p.openTrain(ctx, file)
+	}
+	if err != nil {
+		return nil, ErrorOf(ctx, spec, "data.train", err)
+	}
+	if len(p.Train.Schema().Classes()) > 0 {
+		p.Task = metrics.Classification
+	}
+	if spec.Data.Test != "" {
+		_, cols := p.Train.Dims()
+		like := Likeness{Schema: p.Train.Schema(), Cols: cols, Scored: true}
+		if p.Test, err = file.WrittenAs(spec.Data.Test).OpenLike(ctx, spec.Data.Test, like); err != nil {
+			return nil, ErrorOf(ctx, spec, "data.test", err)
+		}
+	}
+	return p, nil
+}
+
+// builtin opens a built-in set and its test part, if it has one.
+func (f File) builtin(ctx context.Context) (train, test datasets.Source, err error) {
+	roles := f.roles(nil)
+	trainSet, testSet, err := builtin.Read(ctx, f.Dataset, roles)
+	if err != nil {
+		return nil, nil, err
+	}
+	if testSet.Rows() > 0 && f.Split.Test == 0 {
+		test = testSet.Source()
+	}
+	return trainSet.Source(), test, nil
+}
+
+// openTrain opens the training file. A target of few whole numbers becomes one of classes, if the
+// spec does not say otherwise.
+func (p *Parts) openTrain(ctx context.Context, f File) error {
+	names, err := f.Header(ctx, f.Train)
+	if err != nil {
+		return err
+	}
+	roles := f.roles(names)
+	if f.Test != "" { // which may have more columns to drop
+		roles.Drop = slices.DeleteFunc(slices.Clone(roles.Drop), func(name string) bool { return !Among(names, name) })
+	}
+	if len(f.Target) == 0 && len(names) > 0 {
+		p.Warnings = append(p.Warnings, fmt.Sprintf("data.target is not given: the last column, %s, is taken", roles.Target[0]))
+	}
+	p.Train, err = f.Open(ctx, f.Train, roles)
+	if err != nil || f.Task != "auto" || len(p.Train.Schema().Classes()) > 0 {
+		return err
+	}
+	classes, err := fewWholeNumbers(ctx, p.Train)
+	if err != nil || classes == 0 {
+		return err
+	}
+	roles.Task = datasets.Classification
+	p.Warnings = append(p.Warnings, fmt.Sprintf("data.task is not given: the target has %d different values, all whole numbers, and is taken for classes; task: regression says otherwise", classes))
+	p.Train, err = f.Open(ctx, f.Train, roles)
+	return err
+}
+
+// MaxInferred is how many whole numbers are still taken for classes.
+const MaxInferred = 10
+
+// errEnough ends a pass that has seen enough.
+var errEnough = errors.New("enough")
+
+// fewWholeNumbers returns how many different values the target has, 0 where they are many or no
+// whole numbers.
+func fewWholeNumbers(ctx context.Context, source datasets.Source) (int, error) {
+	seen := map[float64]bool{}
+	err := source.Blocks(ctx, func(block datasets.Set) error {
+		if block.Targets != nil {
+			return errEnough
+		}
+		for _, y := range block.Y {
+			if seen[y] {
+				continue
+			}
+			if seen[y] = true; y != math.Trunc(y) || len(seen) > MaxInferred {
+				return errEnough
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return 0, nil
+	}
+	return len(seen), err
+}

@@ -1,0 +1,292 @@
+package rows
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/experiment/internal/files"
+)
+
+// sniffBytes is how much of a file is looked at to tell how it is written.
+const sniffBytes = 1 << 16
+
+// Sniff fills in how a file is written, as far as its first lines tell: the format where the ending
+// does not, what separates fields, whether there is a header, and whether letters have two bytes.
+func Sniff(s *document.Data, path string) error {
+	lines, encoding, err := firstLines(path)
+	if err != nil {
+		return err
+	}
+	s.CSV.Encoding = encoding
+	format := EndingOf(path)
+	switch {
+	case s.Format != "auto":
+		format = s.Format
+	case format == "":
+		format = guessFormat(lines)
+		s.Format = format
+	}
+	if format != "csv" && format != "tsv" {
+		return nil
+	}
+	if s.CSV.Comment = guessComment(lines); s.CSV.Comment != "" {
+		lines = slices.DeleteFunc(lines, func(row string) bool { return strings.HasPrefix(row, s.CSV.Comment) })
+	}
+	delimiter := ","
+	if format == "tsv" {
+		delimiter = "tab"
+	}
+	if found := guessDelimiter(lines, delimiter); found != delimiter {
+		s.CSV.Delimiter, delimiter = found, found
+	}
+	if !guessHeader(lines, delimiter) {
+		s.CSV.Header = document.Header{Given: false}
+	}
+	return nil
+}
+
+// firstLines returns the first whole lines of a file that are not empty, gzip'd or not, and utf-16 or
+// utf-8 as its encoding.
+func firstLines(path string) (lines []string, encoding string, err error) {
+	if _, err := datasets.Stat(path); err != nil {
+		return nil, "", fmt.Errorf("experiment: %w", files.Tell(err))
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, "", fmt.Errorf("experiment: %w", files.Tell(err))
+	}
+	defer file.Close()
+	return linesOf(file, path)
+}
+
+// linesOf is firstLines of an open file.
+func linesOf(file io.Reader, path string) (lines []string, encoding string, err error) {
+	buffered := bufio.NewReader(file)
+	var r io.Reader = buffered
+	if magic, _ := buffered.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		if r, err = gzip.NewReader(buffered); err != nil {
+			return nil, "", fmt.Errorf("experiment: %s: %w", path, err)
+		}
+	}
+	text, err := io.ReadAll(io.LimitReader(r, sniffBytes))
+	if err != nil {
+		return nil, "", fmt.Errorf("experiment: %s: %w", path, files.Reason(err))
+	}
+	cut := len(text) == sniffBytes
+	encoding = "utf-8"
+	if bytes.IndexByte(text[:min(len(text), 1000)], 0) >= 0 {
+		encoding, text = "utf-16", narrow(text)
+	}
+	rows := strings.Split(strings.TrimPrefix(string(text), "\ufeff"), "\n")
+	if cut && len(rows) > 1 {
+		rows = rows[:len(rows)-1] // the last one is cut
+	}
+	return slices.DeleteFunc(rows, func(row string) bool { return strings.TrimSpace(row) == "" }), encoding, nil
+}
+
+// narrow returns a text of UTF-16 as UTF-8, by its byte order mark or its first letter.
+func narrow(text []byte) []byte {
+	var order binary.ByteOrder = binary.LittleEndian
+	if text[0] == 0 || bytes.HasPrefix(text, []byte("\xfe\xff")) {
+		order = binary.BigEndian
+	}
+	units := make([]uint16, len(text)/2)
+	for i := range units {
+		units[i] = order.Uint16(text[2*i:])
+	}
+	return []byte(string(utf16.Decode(units)))
+}
+
+// Guessed returns the section with the format that the first lines of a file show.
+func (f File) Guessed(path string) (File, error) {
+	var file io.ReadCloser
+	var err error
+	if f.FS != nil {
+		file, err = f.FS.Open(path)
+	} else {
+		file, err = os.Open(path)
+	}
+	if err != nil {
+		return f, fmt.Errorf("experiment: %w", files.Tell(err))
+	}
+	defer file.Close()
+	lines, _, err := linesOf(file, path)
+	if err != nil {
+		return f, err
+	}
+	f.Format = guessFormat(lines)
+	if f.Format == "csv" && f.CSV.Delimiter == "" && guessDelimiter(lines, ",") == "tab" {
+		f.Format = "tsv"
+	}
+	return f, nil
+}
+
+// pairLine is a line of svmlight: a label and pairs.
+var pairLine = regexp.MustCompile(`^[-+0-9.eE]+( +\d+:[-+0-9.eE]+)+ *(#.*)?\r?$`)
+
+func guessFormat(lines []string) string {
+	switch {
+	case len(lines) > 0 && pairLine.MatchString(lines[0]):
+		return "svmlight"
+	case slices.ContainsFunc(lines, func(row string) bool { return strings.HasPrefix(strings.ToLower(row), "@relation") }):
+		return "arff"
+	}
+	return "csv"
+}
+
+// guessComment returns the mark that the first line begins with and the last one does not, "" where
+// it begins as rows do.
+func guessComment(lines []string) string {
+	for _, mark := range []string{"#", "%", "|"} {
+		if len(lines) > 1 && strings.HasPrefix(lines[0], mark) && !strings.HasPrefix(lines[len(lines)-1], mark) {
+			return mark
+		}
+	}
+	return ""
+}
+
+// guessDelimiter returns what divides nearly all lines into the same number of fields, and several. The
+// usual one is preferred, unless commas are the decimal marks of fields that another one divides.
+func guessDelimiter(lines []string, usual string) string {
+	lines = lines[:min(len(lines), 50)]
+	var found []string
+	for _, d := range []string{usual, ",", ";", "tab", "|", "space"} {
+		if divides(lines, d) && !slices.Contains(found, d) {
+			found = append(found, d)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return usual
+	case found[0] != ",":
+		return found[0]
+	}
+	for _, d := range found[1:] {
+		if d != "space" && !slices.ContainsFunc(lines, func(row string) bool {
+			return slices.ContainsFunc(fields(row, d), func(f string) bool { return strings.Contains(f, ",") && !isNumber(f) })
+		}) {
+			return d
+		}
+	}
+	return found[0]
+}
+
+// divides reports whether nine lines of ten have the same number of fields, and several.
+func divides(lines []string, delimiter string) bool {
+	counts := map[int]int{}
+	for _, row := range lines {
+		counts[len(fields(row, delimiter))]++
+	}
+	for n, rows := range counts {
+		if n > 1 && 10*rows >= 9*len(lines) {
+			return true
+		}
+	}
+	return false
+}
+
+// fields divides a line, quotes respected as far as a look needs.
+func fields(row, delimiter string) []string {
+	row = strings.TrimRight(row, "\r")
+	cut := delimiter[0]
+	switch delimiter {
+	case "space":
+		return strings.Fields(row)
+	case "tab":
+		cut = '\t'
+	}
+	var out []string
+	quoted, from := false, 0
+	for i := range len(row) {
+		switch {
+		case row[i] == '"':
+			quoted = !quoted
+		case row[i] == cut && !quoted:
+			out, from = append(out, row[from:i]), i+1
+		}
+	}
+	out = append(out, row[from:])
+	for i, f := range out {
+		out[i] = strings.Trim(strings.TrimSpace(f), `"`)
+	}
+	return out
+}
+
+// guessHeader reports whether the first line names the columns: it has no numbers, or a word above
+// numbers.
+func guessHeader(lines []string, delimiter string) bool {
+	if len(lines) == 0 {
+		return true
+	}
+	first := fields(lines[0], delimiter)
+	if !slices.ContainsFunc(first, isNumber) {
+		return true
+	}
+	for j, word := range first {
+		if word == "" || isNumber(word) || slices.Contains(MissingWords, word) {
+			continue
+		}
+		numbers := 0
+		for _, row := range lines[1:min(len(lines), 50)] {
+			if f := fields(row, delimiter); len(f) == len(first) && isNumber(f[j]) {
+				numbers++
+			} else if len(f) == len(first) && f[j] != "" && !slices.Contains(MissingWords, f[j]) {
+				numbers = 0
+				break
+			}
+		}
+		if numbers > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// isNumber reports whether a field is a number in some notation.
+func isNumber(field string) bool {
+	if field == "" {
+		return false
+	}
+	if _, err := strconv.ParseFloat(field, 64); err == nil {
+		return true
+	}
+	return slices.ContainsFunc(Notations[1:], func(n Notation) bool { return n.Pattern.MatchString(field) })
+}
+
+// MissingWords are words for a missing value.
+var MissingWords = []string{"?", "NA", "N/A", "NULL", "null", "None", "NaN", "nan"}
+
+// Notation is a way to write numbers.
+type Notation struct {
+	Decimal, Thousands string
+	Pattern            *regexp.Regexp // nil for what Go reads
+}
+
+// Notations are tried in this order: a number is in the first that suits all of its column.
+var Notations = [...]Notation{
+	{".", "none", nil},
+	{",", ".", regexp.MustCompile(`^[-+]?(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d+)?([eE][-+]?\d+)?$`)},
+	{".", ",", regexp.MustCompile(`^[-+]?(\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d+)?([eE][-+]?\d+)?$`)},
+	{".", "'", regexp.MustCompile(`^[-+]?(\d+|[1-9]\d{0,2}('\d{3})+)(\.\d+)?$`)},
+	{".", "space", regexp.MustCompile(`^[-+]?(\d+|[1-9]\d{0,2}( \d{3})+)(\.\d+)?$`)},
+}
+
+// Mark is the byte between thousands.
+func (n Notation) Mark() byte {
+	if n.Thousands == "space" {
+		return ' '
+	}
+	return n.Thousands[0]
+}

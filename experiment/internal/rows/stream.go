@@ -1,0 +1,147 @@
+package rows
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+)
+
+// StandardInput is the path of rows that come through the options.
+const StandardInput = "-"
+
+// ComesOnce says whether what is at the path can be read just once: standard input, a pipe, a device.
+func ComesOnce(path string) bool {
+	if path == StandardInput || path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/") {
+		return true
+	}
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir() && !info.Mode().IsRegular()
+}
+
+// Stream is rows that can be read just once. The readers open a file for its head and then again for
+// its rows, so that it is a file system of this one file: what was read is held, and read again by
+// whoever opens it, until the last pass begins.
+type Stream struct {
+	ctx    context.Context // ends a wait for rows that do not come
+	parts  chan part
+	done   chan struct{}
+	held   []byte
+	err    error // behind what is held
+	last   bool  // whether the next pass is the last one
+	passed bool  // whether it has begun
+}
+
+// part is what one read of the input gave.
+type part struct {
+	text []byte
+	err  error
+}
+
+// NewStream begins to read what is at the path.
+func NewStream(ctx context.Context, path string, input io.Reader) *Stream {
+	s := &Stream{ctx: ctx, parts: make(chan part), done: make(chan struct{})}
+	open := func() (io.ReadCloser, error) { return os.Open(path) } // which waits for the writer of a pipe
+	if path == StandardInput {
+		if input == nil {
+			input = os.Stdin
+		}
+		open = func() (io.ReadCloser, error) { return io.NopCloser(input), nil }
+	}
+	go s.pump(open)
+	return s
+}
+
+// pump reads ahead by one part. The two buffers take turns: when one is handed over the reader has
+// copied the other.
+func (s *Stream) pump(open func() (io.ReadCloser, error)) {
+	in, err := open()
+	if err != nil {
+		s.send(part{err: err})
+		return
+	}
+	defer in.Close()
+	var buffers [2][64 << 10]byte
+	for k := 0; ; k = 1 - k {
+		n, err := in.Read(buffers[k][:])
+		if !s.send(part{buffers[k][:n], err}) || err != nil {
+			return
+		}
+	}
+}
+
+// send hands a part over, if anybody still wants it.
+func (s *Stream) send(p part) bool {
+	select {
+	case s.parts <- p:
+		return true
+	case <-s.done:
+		return false
+	}
+}
+
+// Close ends the reading.
+func (s *Stream) Close() { close(s.done) }
+
+// LastPass says that the next pass is the last one, behind which nothing is held.
+func (s *Stream) LastPass() { s.last = true }
+
+// Open begins a pass.
+func (s *Stream) Open(name string) (fs.File, error) {
+	if s.passed {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("it can be read just once")}
+	}
+	s.passed = s.last
+	return &pass{Stream: s, name: name}, nil
+}
+
+// more waits for the next part.
+func (s *Stream) more() error {
+	if s.err != nil {
+		return s.err
+	}
+	select {
+	case p := <-s.parts:
+		s.held, s.err = append(s.held, p.text...), p.err
+		return nil
+	case <-s.ctx.Done():
+		return s.ctx.Err()
+	}
+}
+
+// pass reads a stream from its beginning.
+type pass struct {
+	*Stream
+	name string
+	at   int // of the bytes held
+}
+
+func (p *pass) Read(b []byte) (int, error) {
+	for p.at == len(p.held) {
+		if p.last {
+			p.held, p.at = p.held[:0], 0
+		}
+		if err := p.more(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(b, p.held[p.at:])
+	p.at += n
+	return n, nil
+}
+
+func (p *pass) Close() error               { return nil }
+func (p *pass) Stat() (fs.FileInfo, error) { return pipe(p.name), nil }
+
+// pipe is what there is to know of a stream as a file.
+type pipe string
+
+func (p pipe) Name() string     { return string(p) }
+func (pipe) Size() int64        { return 0 }
+func (pipe) Mode() fs.FileMode  { return fs.ModeNamedPipe }
+func (pipe) ModTime() time.Time { return time.Time{} }
+func (pipe) IsDir() bool        { return false }
+func (pipe) Sys() any           { return nil }

@@ -1,0 +1,315 @@
+package golearn
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/sjwhitworth/golearn/base"
+
+	"github.com/bochner-ml/bochner/datasets"
+	instances "github.com/bochner-ml/bochner/datasets/golearn"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// Classifier is an estimator as a golearn base.Classifier, for golearn's evaluation to drive. It can
+// be fitted again and again, each time from nothing. Attributes of the rows to predict are matched
+// with those of the fit by name, levels too.
+//
+// Unlike a spec it changes when it is fitted, as golearn wants it, and is not for concurrent use.
+type Classifier struct {
+	spec  estimator.Estimator
+	model *pipeline.Model // nil before a fit
+}
+
+var _ base.Classifier = (*Classifier)(nil)
+
+// ErrNotFitted is what is wrong with a classifier that predicts or is saved before it has learned.
+var ErrNotFitted = errors.New("the classifier is not fitted")
+
+// NewClassifier returns a classifier that is to be fitted by spec: a pipeline, an estimator, or a
+// search over the parameters of either. An estimator of numbers predicts a float class attribute.
+func NewClassifier(spec estimator.Estimator) *Classifier { return &Classifier{spec: spec} }
+
+// Model returns the fitted model, nil before a fit.
+func (c *Classifier) Model() *pipeline.Model { return c.model }
+
+// Fit learns the class attributes of the grid from all others. After an error there is no model.
+func (c *Classifier) Fit(grid base.FixedDataGrid) error {
+	c.model = nil
+	data, err := instances.FromGrid(grid)
+	if err != nil {
+		return err
+	}
+	if len(data.Schema.Targets) == 0 {
+		return fmt.Errorf("golearn: the grid has no class attribute to learn")
+	}
+	for _, target := range data.Schema.Targets {
+		if count := len(data.Schema.Targets); count > 1 && target.Kind == datasets.Categorical {
+			return fmt.Errorf("golearn: %d class attributes, of which %s is categorical; a model predicts one class or several numbers", count, target.Name)
+		}
+	}
+	if c.spec == nil {
+		return fmt.Errorf("golearn: a classifier that was loaded has no spec to fit; make one with NewClassifier")
+	}
+	spec, err := c.choose(data)
+	if err != nil {
+		return err
+	}
+	fitted, err := spec.Fit(context.Background(), data)
+	if err != nil {
+		return fmt.Errorf("golearn: %w", err)
+	}
+	m, err := pipeline.NewModel(fitted)
+	if err != nil {
+		return fmt.Errorf("golearn: %w", err)
+	}
+	m.Schema = data.Schema
+	c.model = m
+	return nil
+}
+
+// choose returns what is to be fitted as a pipeline, after a search where the spec is one.
+func (c *Classifier) choose(data datasets.Set) (pipeline.Pipeline, error) {
+	spec := c.spec
+	if search, ok := spec.(gridsearch.Search); ok {
+		search.Refit = gridsearch.RefitBest
+		result, err := search.Run(context.Background(), data)
+		if err != nil {
+			return pipeline.Pipeline{}, fmt.Errorf("golearn: %w", err)
+		}
+		best, err := param.With(search.Estimator, result.Best().Settings...)
+		if err != nil {
+			return pipeline.Pipeline{}, fmt.Errorf("golearn: %w", err)
+		}
+		spec = best.(estimator.Estimator)
+	}
+	if p, ok := spec.(pipeline.Pipeline); ok {
+		return p, nil
+	}
+	return pipeline.New(spec), nil
+}
+
+// Predict returns instances with a row for each of the grid and the class attribute only, filled in
+// with predictions. It is the grid's own class attribute where that can hold every class of the
+// model, else a new one of the same name.
+func (c *Classifier) Predict(grid base.FixedDataGrid) (base.FixedDataGrid, error) {
+	if c.model == nil {
+		return nil, fmt.Errorf("golearn: %w", ErrNotFitted)
+	}
+	data, err := instances.FromInputs(grid, c.model.Schema.Targets)
+	if err != nil {
+		return nil, err
+	}
+	if data, err = c.model.Align(data); err != nil {
+		return nil, fmt.Errorf("golearn: %w", err)
+	}
+	said, err := estimator.Predict(context.Background(), c.model.Predictor, data.X)
+	if err != nil {
+		return nil, fmt.Errorf("golearn: %w", err)
+	}
+	var out *base.DenseInstances
+	err = instances.Guard("writing predictions", func() error {
+		out, err = c.fillIn(grid, said)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// fillIn makes the instances of what was said about the rows of grid.
+func (c *Classifier) fillIn(grid base.FixedDataGrid, said estimator.Prediction) (*base.DenseInstances, error) {
+	out := base.NewDenseInstances()
+	var specs []base.AttributeSpec
+	for _, target := range c.model.Schema.Targets {
+		a := classAttribute(grid, target)
+		specs = append(specs, out.AddAttribute(a))
+		if err := out.AddClassAttribute(a); err != nil {
+			return nil, fmt.Errorf("golearn: target %s: %w", target.Name, err)
+		}
+	}
+	if err := out.Extend(len(said.Values)); err != nil {
+		return nil, fmt.Errorf("golearn: %w", err)
+	}
+	for j, target := range c.model.Schema.Targets {
+		a := specs[j].GetAttribute()
+		for i := range said.Values {
+			v := said.Values[i]
+			if said.Targets != nil {
+				v = said.Targets.At(i, j)
+			}
+			out.Set(specs[j], i, encode(a, target, v))
+		}
+	}
+	return out, nil
+}
+
+// classAttribute returns the attribute of grid that is called like the target and can hold what is
+// predicted of it, or a new one.
+func classAttribute(grid base.FixedDataGrid, target datasets.Column) base.Attribute {
+	for _, a := range grid.AllAttributes() {
+		if a.GetName() != target.Name {
+			continue
+		}
+		switch a := a.(type) {
+		case *base.FloatAttribute:
+			if target.Kind == datasets.Numeric {
+				return a
+			}
+		case *base.BinaryAttribute:
+			if slices.Equal(target.Levels, []string{"0", "1"}) {
+				return a
+			}
+		case *base.CategoricalAttribute:
+			held := a.GetValues()
+			if target.Kind == datasets.Categorical && !slices.ContainsFunc(target.Levels, func(level string) bool { return !slices.Contains(held, level) }) {
+				return a
+			}
+		}
+	}
+	return instances.NewAttribute(target)
+}
+
+// encode returns the bytes of a prediction.
+func encode(a base.Attribute, target datasets.Column, v float64) []byte {
+	switch a := a.(type) {
+	case *base.CategoricalAttribute:
+		return a.GetSysVal(target.Levels[int(v)])
+	case *base.BinaryAttribute:
+		return []byte{byte(v)}
+	}
+	return base.PackFloatToBytes(v)
+}
+
+// String returns the steps on one line.
+func (c *Classifier) String() string {
+	spec := c.spec
+	if c.model != nil {
+		spec = c.model.Spec()
+	}
+	if said, ok := spec.(fmt.Stringer); ok {
+		return fmt.Sprintf("Bochner(%s)", said)
+	}
+	return fmt.Sprintf("Bochner(%T)", spec)
+}
+
+// Save writes the fitted model to a file, the model file of package pipeline, which the command
+// reads too. It fails, before it writes anything, where a step is a [Filter].
+func (c *Classifier) Save(path string) error {
+	if err := c.savable(); err != nil {
+		return err
+	}
+	return c.model.Save(path)
+}
+
+// savable says why the model cannot be written to a file.
+func (c *Classifier) savable() error {
+	if c.model == nil {
+		return fmt.Errorf("golearn: nothing to save: %w", ErrNotFitted)
+	}
+	if name, ok := filterAmong(c.model.Spec().Steps); ok {
+		return fmt.Errorf("golearn: step %s is a filter of golearn's, and what that has learned cannot be written to a file; a pipeline to be saved needs a step of package transformer instead", name)
+	}
+	return nil
+}
+
+// filterAmong returns the name of the first step, at any depth, that is a filter of golearn's.
+func filterAmong(steps []pipeline.Step) (name string, ok bool) {
+	for _, s := range steps {
+		within := [][]pipeline.Step{}
+		switch f := s.Fitter.(type) {
+		case Filter:
+			if s.Name == "" {
+				return "golearn.Filter", true
+			}
+			return s.Name, true
+		case pipeline.Chain:
+			within = append(within, f.Steps)
+		case pipeline.Union:
+			within = append(within, f.Parts)
+		case pipeline.Columns:
+			for _, g := range f.Groups {
+				within = append(within, g.Steps)
+			}
+		}
+		for _, steps := range within {
+			if name, ok := filterAmong(steps); ok {
+				return name, true
+			}
+		}
+	}
+	return "", false
+}
+
+// Load takes the model from a file that Save, or a run of an experiment, wrote. The classifier then
+// fits by the spec in the file, unless it has one of its own.
+func (c *Classifier) Load(path string) error {
+	m, err := pipeline.Load(path)
+	if err != nil {
+		return fmt.Errorf("golearn: %w", err)
+	}
+	return c.take(m)
+}
+
+func (c *Classifier) take(m *pipeline.Model) error {
+	if len(m.Schema.Targets) == 0 {
+		return fmt.Errorf("golearn: the model does not say what it predicts")
+	}
+	if c.model = m; c.spec == nil {
+		c.spec = m.Spec()
+	}
+	return nil
+}
+
+const (
+	format  = "bochner"
+	version = "1"
+	entry   = "model.bochner"
+)
+
+// GetMetadata describes the classifier for a file of golearn's.
+func (c *Classifier) GetMetadata() base.ClassifierMetadataV1 {
+	return base.ClassifierMetadataV1{
+		FormatVersion: 1, ClassifierName: format, ClassifierVersion: version,
+		ClassifierMetadata: map[string]any{"pipeline": c.String()},
+	}
+}
+
+// SaveWithPrefix writes the fitted model into a file of golearn's, as part of an ensemble. It leaves
+// the writer open.
+func (c *Classifier) SaveWithPrefix(writer *base.ClassifierSerializer, prefix string) error {
+	if err := c.savable(); err != nil {
+		return err
+	}
+	var file bytes.Buffer
+	if err := c.model.Write(&file); err != nil {
+		return fmt.Errorf("golearn: %w", err)
+	}
+	return instances.Guard("writing a file", func() error {
+		return writer.WriteBytesForKey(writer.Prefix(prefix, entry), file.Bytes())
+	})
+}
+
+// LoadWithPrefix takes the model from a file of golearn's.
+func (c *Classifier) LoadWithPrefix(reader *base.ClassifierDeserializer, prefix string) error {
+	var file []byte
+	err := instances.Guard("reading a file", func() (err error) {
+		file, err = reader.GetBytesForKey(reader.Prefix(prefix, entry))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("golearn: no model in the file: %w", err)
+	}
+	m, err := pipeline.Read(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return fmt.Errorf("golearn: %w", err)
+	}
+	return c.take(m)
+}

@@ -1,0 +1,205 @@
+package design
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// blocks is a source of a set, so many rows at a time.
+type blocks struct {
+	datasets.Set
+	size int
+}
+
+func (b blocks) Schema() datasets.Schema { return b.Set.Schema }
+func (b blocks) Dims() (rows, cols int)  { return -1, b.Cols() }
+
+func (b blocks) Blocks(_ context.Context, yield func(datasets.Set) error) error {
+	for lo := 0; lo < b.Rows(); lo += b.size {
+		if err := yield(b.Slice(lo, min(lo+b.size, b.Rows()))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// other hides what a matrix is.
+type other struct{ mat.Matrix }
+
+// kinds returns the same rows in every kind there is; some entries are 0, the others are one value where
+// shared says so, and all are numbers of single precision.
+func kinds(t *testing.T, n, d int, shared bool) map[string]mat.Matrix {
+	t.Helper()
+	random := rand.New(rand.NewPCG(1, 2))
+	dense, short := mat.NewDense(n, d, nil), single.New(n, d, nil)
+	for i := range n {
+		for j := range d {
+			v := float64(random.IntN(3)-1) * float64(random.IntN(7))
+			if shared && v != 0 {
+				v = 0.75
+			}
+			dense.Set(i, j, v)
+			short.Row(i)[j] = float32(v)
+		}
+	}
+	csr := sparse.FromDense(dense)
+	out := map[string]mat.Matrix{"dense": dense, "float32": short, "sparse": csr, "another kind": other{dense}}
+	if shared {
+		indptr, indices, _ := csr.Raw()
+		one, err := sparse.NewShared(n, d, indptr, indices, 0.75)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out["shared"] = one
+	}
+	return out
+}
+
+// collected reads all rows, as often as asked, one number after the other, and the target of each.
+func collected(t *testing.T, r *Rows, times int) (all, y []float64) {
+	t.Helper()
+	for range times {
+		all, y = nil, nil
+		err := r.Each(context.Background(), func(first int, block datasets.Set) error {
+			if first*r.Cols != len(all) {
+				t.Errorf("a block begins at row %d, wanted %d", first, len(all)/r.Cols)
+			}
+			row := make([]float64, r.Cols)
+			for i := range block.Rows() {
+				WriteRow(row, block.X, i)
+				all = append(all, row...)
+			}
+			y = append(y, block.Y...)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all, y
+}
+
+// Rows of every kind, from memory or from a stream, whole, selected, gathered, cached or widened, are the
+// same rows however often they are read.
+func TestEveryKindOfRowsIsTheSameRows(t *testing.T) {
+	const n, d = 37, 5
+	ctx := context.Background()
+	var y []float64
+	var odd []int
+	for i := range n {
+		y = append(y, float64(i))
+		if i%2 == 1 {
+			odd = append(odd, i)
+		}
+	}
+	for _, shared := range []bool{false, true} {
+		matrices := kinds(t, n, d, shared)
+		want := DenseData(matrices["dense"].(*mat.Dense))
+		for name, X := range matrices {
+			data := datasets.Set{X: X, Y: y}
+			whole, err := OfSet(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stream, err := OfSource(ctx, blocks{data, 7})
+			if err != nil {
+				t.Fatal(err)
+			}
+			gathered, err := stream.Gather(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cached, err := stream.Cached(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, is := X.(*sparse.CSR); stream.Sparse != is || (cached.Set != nil) != is {
+				t.Errorf("%s: sparse %v, cached %v", name, stream.Sparse, cached.Set != nil)
+			}
+			if _, is := X.(*single.Dense); stream.Float32 != is || whole.Float32 != is {
+				t.Errorf("%s: float32 %v and %v", name, whole.Float32, stream.Float32)
+			}
+			for how, r := range map[string]*Rows{"whole": whole, "stream": stream, "gathered": gathered, "cached": cached,
+				"widened": stream.Widened(), "known": stream.Known(n), "selected": Selected(data, odd)} {
+				all, targets := collected(t, r, 2)
+				wanted, of := want, y
+				if how == "selected" {
+					wanted, of = nil, nil
+					for _, i := range odd {
+						wanted, of = append(wanted, want[i*d:(i+1)*d]...), append(of, y[i])
+					}
+				}
+				if !slices.Equal(all, wanted) || !slices.Equal(targets, of) {
+					t.Errorf("%s, %s: rows %v with targets %v", name, how, all, targets)
+				}
+			}
+			if _, err := stream.Known(n - 1).ReadLabels(ctx); err == nil {
+				t.Errorf("%s: %d rows where there were %d before are no error", name, n, n-1)
+			}
+		}
+	}
+}
+
+// AddSquares is the same sum for rows of every kind.
+func TestAddSquaresOfEveryKind(t *testing.T) {
+	const n, d = 11, 4
+	weights := make([]float64, n)
+	for i := range weights {
+		weights[i] = float64(i) / 4
+	}
+	for _, shared := range []bool{false, true} {
+		matrices := kinds(t, n, d, shared)
+		delete(matrices, "another kind")
+		want := slices.Repeat([]float64{1}, d)
+		for i, s := range weights {
+			for j := range d {
+				v := matrices["dense"].At(i, j)
+				want[j] += s * v * v
+			}
+		}
+		for name, X := range matrices {
+			got := slices.Repeat([]float64{1}, d)
+			if AddSquares(got, X, weights); !slices.Equal(got, want) {
+				t.Errorf("%s: %v, wanted %v", name, got, want)
+			}
+		}
+	}
+}
+
+// Scores and what is collected by them are the products that they say, for few outputs and for many.
+func TestProjectAndCollect(t *testing.T) {
+	const n, d = 9, 5
+	matrices := kinds(t, n, d, false)
+	X := matrices["dense"].(*mat.Dense)
+	for _, k := range []int{1, 3, manyOutputs} {
+		w := make([]float64, d*k) // outputs × cols, small whole numbers, so that no sum rounds
+		for i := range w {
+			w[i] = float64(i%5 - 2)
+		}
+		var scores, sums mat.Dense
+		scores.Mul(X, mat.NewDense(k, d, w).T())
+		sums.Mul(scores.T(), X)
+		got, out := make([]float64, n*k), make([]float64, k*d)
+		Project(got, View(X), w, make([]float64, n*k))
+		Collect(out, View(X), got, make([]float64, (n+d)*k))
+		if !slices.Equal(got, DenseData(&scores)) || !slices.Equal(out, DenseData(&sums)) {
+			t.Errorf("%d outputs: %v and %v", k, got, out)
+		}
+		short, got32, out32 := make([]float32, len(w)), make([]float64, n*k), make([]float64, k*d)
+		Round(short, w)
+		small := ViewFloat32(matrices["float32"].(*single.Dense))
+		Project(got32, small, short, make([]float32, n*k))
+		Collect(out32, small, got32, make([]float32, (n+d)*k))
+		if !slices.Equal(got32, got) || !slices.Equal(out32, out) {
+			t.Errorf("%d outputs, float32: %v and %v", k, got32, out32)
+		}
+	}
+}

@@ -1,0 +1,252 @@
+package design
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/kern"
+)
+
+// BlockWeights returns the weights of a block, nil for ones, or what is wrong with them.
+func BlockWeights(first int, block datasets.Set) ([]float64, error) {
+	if block.Weights == nil {
+		return nil, nil
+	}
+	if len(block.Weights) != block.Rows() {
+		return nil, fmt.Errorf("rows from %d: %d weights for %d rows", first, len(block.Weights), block.Rows())
+	}
+	for i, w := range block.Weights {
+		if !(w >= 0) || math.IsInf(w, 0) {
+			return nil, block.Locate(&datasets.RowError{Row: first + i, Err: fmt.Errorf("weight %v, wanted a number ≥ 0", w)}, first)
+		}
+	}
+	return block.Weights, nil
+}
+
+// BlockTargets returns the targets of a block, rows × count in row-major order, or what is wrong
+// with them.
+func BlockTargets(first int, block datasets.Set) (y []float64, count int, err error) {
+	switch {
+	case block.Targets != nil:
+		y, count = DenseData(block.Targets), block.Targets.RawMatrix().Cols
+	case block.Y != nil:
+		y, count = block.Y, 1
+	default:
+		return nil, 0, errors.New("the data have no targets")
+	}
+	if len(y) != count*block.Rows() {
+		return nil, 0, fmt.Errorf("rows from %d: %d targets for %d rows", first, len(y)/count, block.Rows())
+	}
+	for i, v := range y {
+		if v-v != 0 {
+			return nil, 0, block.Locate(&datasets.RowError{Row: first + i/count, Err: fmt.Errorf("target is %v", v)}, first)
+		}
+	}
+	return y, count, nil
+}
+
+// NameFault says which input of a block is missing or infinite, found because a sum over the block
+// was not finite.
+func NameFault(first int, block datasets.Set) error {
+	n, d := block.X.Dims()
+	for i := range n {
+		for j := range d {
+			v := block.X.At(i, j)
+			name := block.Schema.Name(j)
+			if math.IsNaN(v) {
+				return block.Locate(&datasets.RowError{Row: first + i, Column: name, Err: fmt.Errorf("%w; put an impute step before", datasets.ErrMissing)}, first)
+			}
+			if math.IsInf(v, 0) {
+				return block.Locate(&datasets.RowError{Row: first + i, Column: name, Err: errors.New("infinite value")}, first)
+			}
+		}
+	}
+	return fmt.Errorf("rows %d to %d: the inputs are too large to be summed; standardize them", first, first+n-1)
+}
+
+// Labels are the targets and weights of all rows, read once for all passes.
+type Labels struct {
+	Y       []float64
+	Weights []float64 // ones where the data have none
+	total   float64   // Σ weights
+	Classes []string  // of a classification
+	Absent  []bool    // classes that no row of positive weight has
+}
+
+// ReadLabels reads one target and the weight of every row.
+func (r *Rows) ReadLabels(ctx context.Context) (*Labels, error) {
+	l := &Labels{}
+	take := func(first int, block datasets.Set) error {
+		y, count, err := BlockTargets(first, block)
+		if err != nil {
+			return err
+		}
+		if count != 1 {
+			return fmt.Errorf("%d targets, wanted one", count)
+		}
+		w, err := BlockWeights(first, block)
+		if err != nil {
+			return err
+		}
+		l.Y = append(l.Y, y...)
+		if w == nil {
+			for range y {
+				l.Weights = append(l.Weights, 1)
+			}
+		} else {
+			l.Weights = append(l.Weights, w...)
+		}
+		return nil
+	}
+	var err error
+	if r.Set != nil {
+		err = take(0, *r.Set)
+	} else {
+		err = r.Each(ctx, take)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(l.Y) == 0 {
+		return nil, fmt.Errorf("%w: no rows", datasets.ErrEmpty)
+	}
+	r.N = len(l.Y)
+	if l.total = kern.Sum(l.Weights); l.total == 0 {
+		return nil, errors.New("every weight is 0")
+	}
+	return l, nil
+}
+
+// classFactors returns the factor on the weights of the rows of each class, nil for ones, from the
+// total weight of each class and the number of classes that have any.
+type classFactors func(classes []string, mass []float64, present int) ([]float64, error)
+
+// ReadClasses reads the class code and the weight of every row, and multiplies the weights of each
+// class by its factor.
+func (r *Rows) ReadClasses(ctx context.Context, by classFactors) (*Labels, error) {
+	l, err := r.ReadLabels(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l.Classes = r.Schema.Classes()
+	if len(l.Classes) == 0 {
+		last := 0.0
+		for _, y := range l.Y {
+			last = max(last, y)
+		}
+		for c := range int(min(last, MaxClasses-1)) + 1 {
+			l.Classes = append(l.Classes, strconv.Itoa(c))
+		}
+	}
+	if err := l.checkCodes(0); err != nil {
+		return nil, err
+	}
+	return l, l.weigh(by)
+}
+
+// BlockLabels returns the labels of a block, whose classes are known, without weights.
+func BlockLabels(first int, block datasets.Set, classes []string) (*Labels, error) {
+	y, count, err := BlockTargets(first, block)
+	if err == nil && count != 1 {
+		err = fmt.Errorf("%d targets, wanted one", count)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l := &Labels{Y: y, Classes: classes}
+	return l, l.checkCodes(first)
+}
+
+func (l *Labels) checkCodes(first int) error {
+	for i, y := range l.Y {
+		if y != math.Trunc(y) || y < 0 || y >= float64(len(l.Classes)) {
+			return &datasets.RowError{Row: first + i, Err: fmt.Errorf("target %v, wanted a class code from 0 to %d", y, len(l.Classes)-1)}
+		}
+	}
+	return nil
+}
+
+// SeveralClasses fails where fewer than two classes have rows of positive weight.
+func SeveralClasses(classes []string, mass []float64) error {
+	present, only := 0, 0
+	for c, m := range mass {
+		if m > 0 {
+			present++
+			only = c
+		}
+	}
+	if present < 2 {
+		return fmt.Errorf("every row is of class %q: there is nothing to tell apart", classes[only])
+	}
+	return nil
+}
+
+// MaxClasses is the largest number of classes where the schema does not list them.
+const MaxClasses = 1 << 16
+
+// weigh checks that there are two classes or more and applies the class weights.
+func (l *Labels) weigh(by classFactors) error {
+	mass := l.Mass()
+	if err := SeveralClasses(l.Classes, mass); err != nil {
+		return err
+	}
+	l.Absent = make([]bool, len(mass))
+	present := 0
+	for c, m := range mass {
+		if l.Absent[c] = m == 0; m > 0 {
+			present++
+		}
+	}
+	factors, err := by(l.Classes, mass, present)
+	if err != nil || factors == nil {
+		return err
+	}
+	weights := make([]float64, len(l.Weights))
+	for i, y := range l.Y {
+		weights[i] = l.Weights[i] * factors[int(y)]
+	}
+	l.Weights = weights
+	if l.total = kern.Sum(weights); l.total == 0 {
+		return errors.New("class_weight gives every row weight 0")
+	}
+	return nil
+}
+
+// Mass returns the weight of the rows of each class.
+func (l *Labels) Mass() []float64 {
+	mass := make([]float64, len(l.Classes))
+	for i, y := range l.Y {
+		mass[int(y)] += l.Weights[i]
+	}
+	return mass
+}
+
+// Outputs returns the number of scores of each row: one for two classes, else one for each class.
+func (l *Labels) Outputs() int {
+	if len(l.Classes) == 2 {
+		return 1
+	}
+	return len(l.Classes)
+}
+
+// Signs writes the ±1 codes of rows from first on, rows × outputs: with one output +1 is the second
+// class, with more +1 in column c is class c.
+func (l *Labels) Signs(dst []float64, first int) []float64 {
+	k := l.Outputs()
+	for i := range len(dst) / k {
+		c := int(l.Y[first+i])
+		if k == 1 {
+			dst[i] = float64(2*c - 1)
+			continue
+		}
+		for j := range k {
+			dst[i*k+j] = -1
+		}
+		dst[i*k+c] = 1
+	}
+	return dst
+}

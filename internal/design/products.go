@@ -1,0 +1,171 @@
+package design
+
+import (
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/sparse"
+	"gonum.org/v1/gonum/mat"
+)
+
+// manyOutputs is the number of outputs from which a product with all of them at once pays, for which
+// the rows must be packed.
+const manyOutputs = 24
+
+// Project computes scores = X·Wᵀ, scores rows × outputs, W outputs × cols, with room for as many T
+// as there are scores.
+func Project[T kern.Float](scores []float64, X kern.View[T], w, room []T) {
+	n, k := X.Rows, len(w)/X.Cols
+	own := room[:n]
+	if k >= manyOutputs {
+		own = room[:n*k]
+		kern.Mul(kern.Dense(n, k, k, own), X, kern.Dense(k, X.Cols, X.Cols, w).T(), false)
+		for i, v := range own {
+			scores[i] = float64(v)
+		}
+		return
+	}
+	for j := range k {
+		kern.MulVec(own, X, w[j*X.Cols:(j+1)*X.Cols], false)
+		for i, v := range own {
+			scores[i*k+j] = float64(v)
+		}
+	}
+}
+
+// Collect adds scores'·X to out, outputs × cols, with room for as many T as both have. Sums over the
+// rows of X are in T.
+func Collect[T kern.Float](out []float64, X kern.View[T], scores []float64, room []T) {
+	n, d, k := X.Rows, X.Cols, len(scores)/X.Rows
+	if k >= manyOutputs {
+		own, sums := room[:n*k], room[n*k:(n+d)*k]
+		Round(own, scores)
+		kern.Mul(kern.Dense(k, d, d, sums), kern.Dense(n, k, k, own).T(), X, false)
+		widenOnto(out, sums)
+		return
+	}
+	own, sums := room[:n], room[n:n+d]
+	for j := range k {
+		for i := range own {
+			own[i] = T(scores[i*k+j])
+		}
+		to := out[j*d : (j+1)*d]
+		if same, ok := any(to).([]T); ok {
+			kern.MulVecT(same, X, own, true)
+			continue
+		}
+		kern.MulVecT(sums, X, own, false)
+		widenOnto(to, sums)
+	}
+}
+
+// Transpose writes w, cols × outputs, to dst, outputs × cols.
+func Transpose[T kern.Float](dst []T, w []float64, outputs int) {
+	d := len(w) / outputs
+	for i, v := range w {
+		dst[i%outputs*d+i/outputs] = T(v)
+	}
+}
+
+// AddTransposed adds sums, outputs × cols, to dst, cols × outputs.
+func AddTransposed(dst, sums []float64, outputs int) {
+	if outputs == 1 {
+		kern.Axpy(1, sums, dst)
+		return
+	}
+	d := len(dst) / outputs
+	for j := range outputs {
+		for i, v := range sums[j*d : (j+1)*d] {
+			dst[i*outputs+j] += v
+		}
+	}
+}
+
+// widenOnto adds sums to out.
+func widenOnto[T kern.Float](out []float64, sums []T) {
+	for i, v := range sums {
+		out[i] += float64(v)
+	}
+}
+
+// DotFloat32 returns Σ x[j]·w[j], summed over a few columns in single, over all in double precision.
+func DotFloat32(x, w []float32) float64 {
+	const few = 256
+	sum := 0.0
+	for ; len(x) > few; x, w = x[few:], w[few:] {
+		sum += float64(kern.Dot(x[:few], w[:few]))
+	}
+	return sum + float64(kern.Dot(x, w))
+}
+
+// SparseDot returns Σ values[p]·w[columns[p]], values nil meaning ones, summed in four chains.
+func SparseDot(columns []uint32, values, w []float64) float64 {
+	var a, b, c, d float64
+	if values == nil {
+		for ; len(columns) >= 4; columns = columns[4:] {
+			a += w[columns[0]]
+			b += w[columns[1]]
+			c += w[columns[2]]
+			d += w[columns[3]]
+		}
+		for _, j := range columns {
+			a += w[j]
+		}
+		return (a + b) + (c + d)
+	}
+	for ; len(columns) >= 4 && len(values) >= 4; columns, values = columns[4:], values[4:] {
+		a += values[0] * w[columns[0]]
+		b += values[1] * w[columns[1]]
+		c += values[2] * w[columns[2]]
+		d += values[3] * w[columns[3]]
+	}
+	for p, j := range columns {
+		a += values[p] * w[j]
+	}
+	return (a + b) + (c + d)
+}
+
+// DotMixed returns Σ x[j]·w[j] in double precision, summed in four chains.
+func DotMixed(x []float32, w []float64) float64 {
+	var a, b, c, d float64
+	for ; len(x) >= 4 && len(w) >= 4; x, w = x[4:], w[4:] {
+		a += float64(x[0]) * w[0]
+		b += float64(x[1]) * w[1]
+		c += float64(x[2]) * w[2]
+		d += float64(x[3]) * w[3]
+	}
+	for j, v := range x {
+		a += float64(v) * w[j]
+	}
+	return (a + b) + (c + d)
+}
+
+// AddSquares adds Σ s·x² of each column of X to dst, summed in double precision.
+func AddSquares(dst []float64, X mat.Matrix, weights []float64) {
+	switch x := X.(type) {
+	case *sparse.CSR:
+		scale, _ := x.Shared()
+		for i, s := range weights {
+			columns, values := x.Row(i)
+			for p, j := range columns {
+				v := scale
+				if values != nil {
+					v = values[p]
+				}
+				dst[j] += s * v * v
+			}
+		}
+	case *single.Dense:
+		for i, s := range weights {
+			for j, short := range x.Row(i) {
+				v := float64(short)
+				dst[j] += s * v * v
+			}
+		}
+	case *mat.Dense:
+		for i, s := range weights {
+			for j, v := range x.RawRowView(i) {
+				dst[j] += s * v * v
+			}
+		}
+	}
+}

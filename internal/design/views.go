@@ -1,0 +1,115 @@
+package design
+
+import (
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// Native returns X itself where it is of a type the solvers know, else a dense copy.
+func Native(X mat.Matrix) mat.Matrix {
+	switch X.(type) {
+	case *mat.Dense, *single.Dense, *sparse.CSR:
+		return X
+	}
+	return mat.DenseCopyOf(X)
+}
+
+// WhileWidened calls f with X in double precision, in room that is used again.
+func WhileWidened(X mat.Matrix, f func(mat.Matrix) error) error {
+	m, ok := X.(*single.Dense)
+	if !ok {
+		return f(X)
+	}
+	n, d := m.Dims()
+	hold := Borrow[float64](n * d)
+	defer hold.Release()
+	out := mat.NewDense(n, d, hold.List)
+	widenRows(out, m)
+	return f(out)
+}
+
+// Widened returns rows of single precision in double precision, other rows as they are.
+func Widened(X mat.Matrix) mat.Matrix {
+	m, ok := X.(*single.Dense)
+	if !ok {
+		return X
+	}
+	n, d := m.Dims()
+	out := mat.NewDense(n, d, nil)
+	widenRows(out, m)
+	return out
+}
+
+func widenRows(dst *mat.Dense, m *single.Dense) {
+	n, d := m.Dims()
+	kern.Parallel(n, max(1, 1<<15/d), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			Widen(dst.RawRowView(i), m.Row(i))
+		}
+	})
+}
+
+// Widen converts a list to double precision.
+func Widen(dst []float64, row []float32) {
+	for j, v := range row {
+		dst[j] = float64(v)
+	}
+}
+
+// Round rounds a list to T.
+func Round[T kern.Float](dst []T, list []float64) {
+	for i, v := range list {
+		dst[i] = T(v)
+	}
+}
+
+// View returns a dense matrix as kern sees it.
+func View(m *mat.Dense) kern.View[float64] {
+	raw := m.RawMatrix()
+	return kern.Dense(raw.Rows, raw.Cols, raw.Stride, raw.Data)
+}
+
+// ViewFloat32 returns a dense matrix in single precision as kern sees it.
+func ViewFloat32(m *single.Dense) kern.View[float32] {
+	n, d := m.Dims()
+	data, stride := m.Raw()
+	return kern.Dense(n, d, stride, data)
+}
+
+// Compressed returns a sparse matrix as kern sees it.
+func Compressed(m *sparse.CSR) kern.Sparse[float64] {
+	n, d := m.Dims()
+	indptr, indices, values := m.Raw()
+	scale, shared := m.Shared()
+	if !shared {
+		scale = 1
+	}
+	return kern.Sparse[float64]{Rows: n, Cols: d, Indptr: indptr, Indices: indices, Values: values, Scale: scale}
+}
+
+// DenseData returns the elements of m in row-major order without gaps.
+func DenseData(m *mat.Dense) []float64 {
+	if raw := m.RawMatrix(); raw.Stride == raw.Cols {
+		return raw.Data[:raw.Rows*raw.Cols]
+	}
+	return mat.DenseCopyOf(m).RawMatrix().Data
+}
+
+// WriteRow writes row i of X, of any kind, to dst in double precision.
+func WriteRow(dst []float64, X mat.Matrix, i int) {
+	switch x := X.(type) {
+	case *mat.Dense:
+		copy(dst, x.RawRowView(i))
+	case *single.Dense:
+		Widen(dst, x.Row(i))
+	case *sparse.CSR:
+		x.RowTo(dst, i)
+	default:
+		for j := range dst {
+			dst[j] = X.At(i, j)
+		}
+	}
+}

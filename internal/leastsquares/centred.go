@@ -1,0 +1,330 @@
+package leastsquares
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// centredRows is a data set in memory as ridge regression in its dual form sees it:
+// x̃_i = √s_i·(x_i − x̄), and likewise the targets; x̄ and ȳ are 0 where there is no intercept, and
+// rows of weight 0 are left out. Sparse rows stay as they are, centred only by implication.
+type centredRows struct {
+	n, cols, targets int
+	x                []float64   // n × cols, x̃; nil where the rows are sparse
+	sparse           *sparse.CSR // x
+	y                []float64   // n × targets, ỹ
+	mean, targetMean []float64
+	weights          []float64
+	total            float64
+	from             []int // the row of the data that each row was
+}
+
+// centred reads all rows.
+func (p *Problem) centred(ctx context.Context) (*centredRows, error) {
+	r, err := p.rows.Gather(ctx)
+	if err != nil {
+		return nil, err
+	}
+	y, t, err := p.Targets(0, *r.Set)
+	if err != nil {
+		return nil, err
+	}
+	weights, err := p.Weights(0, *r.Set)
+	if err != nil {
+		return nil, err
+	}
+	c := &centredRows{cols: r.Cols, targets: t, mean: make([]float64, r.Cols), targetMean: make([]float64, t)}
+	for i := range r.N {
+		s := 1.0
+		if weights != nil {
+			s = weights[i]
+		}
+		if s > 0 {
+			c.weights, c.from = append(c.weights, s), append(c.from, i)
+			c.y = append(c.y, y[i*t:(i+1)*t]...)
+			c.total += s
+		}
+	}
+	if c.n = len(c.from); c.n == 0 {
+		return nil, errors.New("every weight is 0")
+	}
+	if p.Intercept {
+		centre(ctx, c.y, c.targetMean, c.weights, c.total)
+	}
+	scaleRows(c.y, t, c.weights)
+	take := c.takeDense
+	if _, ok := r.Set.X.(*sparse.CSR); ok {
+		take = c.takeSparse
+	}
+	if !take(ctx, r.Set.X, p.Intercept) {
+		return nil, design.NameFault(0, *r.Set)
+	}
+	return c, ctx.Err()
+}
+
+// takeDense keeps the inputs of dense rows, and reports whether all are finite.
+func (c *centredRows) takeDense(ctx context.Context, X mat.Matrix, intercept bool) bool {
+	c.x = make([]float64, c.n*c.cols)
+	for k, i := range c.from {
+		if k%design.RowsAtOnce == 0 && ctx.Err() != nil {
+			break
+		}
+		design.WriteRow(c.x[k*c.cols:(k+1)*c.cols], X, i)
+	}
+	if !kern.Finite(c.x) {
+		return false
+	}
+	if intercept {
+		centre(ctx, c.x, c.mean, c.weights, c.total)
+	}
+	scaleRows(c.x, c.cols, c.weights)
+	return true
+}
+
+// takeSparse keeps the inputs of sparse rows, and reports whether all are finite.
+func (c *centredRows) takeSparse(_ context.Context, X mat.Matrix, intercept bool) bool {
+	c.sparse = X.(*sparse.CSR)
+	if n, _ := X.Dims(); n != c.n {
+		c.sparse = c.sparse.Select(c.from)
+	}
+	if _, _, values := c.sparse.Raw(); !kern.Finite(values) {
+		return false
+	}
+	if intercept {
+		kern.SparseMulVecT(c.mean, design.Compressed(c.sparse), c.weights, false)
+		kern.Scale(1/c.total, c.mean)
+	}
+	return true
+}
+
+// scaleRows multiplies each row by the root of its weight.
+func scaleRows(x []float64, cols int, weights []float64) {
+	for i, s := range weights {
+		if s != 1 {
+			kern.Scale(math.Sqrt(s), x[i*cols:(i+1)*cols])
+		}
+	}
+}
+
+// centre writes the weighted mean of the rows of x to mean and takes it away from them, unless ctx is
+// done.
+func centre(ctx context.Context, x, mean, weights []float64, total float64) {
+	d := len(mean)
+	copy(mean, x[:d])
+	for range 2 { // the second round measures from near the mean
+		shift := make([]float64, d)
+		for i, s := range weights {
+			if i%design.RowsAtOnce == 0 && ctx.Err() != nil {
+				return
+			}
+			row := x[i*d : (i+1)*d]
+			for j, v := range row {
+				shift[j] += s * (v - mean[j])
+			}
+		}
+		kern.Axpy(1/total, shift, mean)
+	}
+	for i := range weights {
+		kern.Axpy(-1, mean, x[i*d:(i+1)*d])
+	}
+}
+
+// kernel returns the lower triangle of X̃X̃', n × n.
+func (c *centredRows) kernel(ctx context.Context) ([]float64, error) {
+	k := make([]float64, c.n*c.n)
+	if c.sparse == nil {
+		return k, kern.Gram(ctx, kern.Dense(c.n, c.n, c.n, k), kern.Dense(c.n, c.cols, c.cols, c.x).T(), nil)
+	}
+	addSparseKernel(ctx, k, c.sparse)
+	along := make([]float64, c.n) // x_i'x̄
+	kern.SparseMulVec(along, design.Compressed(c.sparse), c.mean, false)
+	square := kern.Dot(c.mean, c.mean)
+	kern.Parallel(c.n, 64, func(lo, hi int) {
+		for i := lo; i < hi && ctx.Err() == nil; i++ {
+			row := k[i*c.n : i*c.n+i+1]
+			for j := range row {
+				row[j] = math.Sqrt(c.weights[i]*c.weights[j]) * (row[j] - along[i] - along[j] + square)
+			}
+		}
+	})
+	return k, ctx.Err()
+}
+
+// addSparseKernel adds the lower triangle of XX' to k. Each entry of row i meets the rows from 0 to i
+// that have an entry in its column: Σ_j c_j²/2 products for columns of c_j entries.
+func addSparseKernel(ctx context.Context, k []float64, X *sparse.CSR) {
+	n, cols := X.Dims()
+	entry := func(values []float64, at int) float64 {
+		if values == nil {
+			shared, _ := X.Shared()
+			return shared
+		}
+		return values[at]
+	}
+	start := make([]int, cols+1) // of each column in rows and values
+	_, indices, _ := X.Raw()
+	for _, j := range indices {
+		start[j+1]++
+	}
+	for j := range cols {
+		start[j+1] += start[j]
+	}
+	rows, values := make([]uint32, len(indices)), make([]float64, len(indices))
+	next := append([]int(nil), start[:cols]...)
+	for i := range n {
+		columns, own := X.Row(i)
+		for at, j := range columns {
+			rows[next[j]], values[next[j]] = uint32(i), entry(own, at)
+			next[j]++
+		}
+	}
+	kern.Parallel(n, 16, func(lo, hi int) {
+		for i := lo; i < hi && ctx.Err() == nil; i++ {
+			columns, own := X.Row(i)
+			row := k[i*n : i*n+i+1]
+			for at, j := range columns {
+				v := entry(own, at)
+				for p := start[j]; p < start[j+1] && int(rows[p]) <= i; p++ {
+					row[rows[p]] += v * values[p]
+				}
+			}
+		}
+	})
+}
+
+// coefficients returns X̃'a, cols × targets, for a of n × targets.
+func (c *centredRows) coefficients(a []float64) []float64 {
+	t := c.targets
+	w := make([]float64, c.cols*t)
+	if c.sparse == nil {
+		kern.Mul(kern.Dense(c.cols, t, t, w), kern.Dense(c.n, c.cols, c.cols, c.x).T(), kern.Dense(c.n, t, t, a), false)
+		return w
+	}
+	a = append([]float64(nil), a...)
+	scaleRows(a, t, c.weights)
+	kern.SparseMulT(kern.Dense(c.cols, t, t, w), design.Compressed(c.sparse), kern.Dense(c.n, t, t, a), false)
+	total := columnSums(a, t)
+	for j, m := range c.mean {
+		kern.Axpy(-m, total, w[j*t:(j+1)*t])
+	}
+	return w
+}
+
+// residuals returns ỹ − X̃w, n × targets.
+func (c *centredRows) residuals(w []float64) []float64 {
+	t := c.targets
+	out := make([]float64, c.n*t)
+	if c.sparse == nil {
+		kern.Mul(kern.Dense(c.n, t, t, out), kern.Dense(c.n, c.cols, c.cols, c.x), kern.Dense(c.cols, t, t, w), false)
+	} else {
+		kern.SparseMul(kern.Dense(c.n, t, t, out), design.Compressed(c.sparse), kern.Dense(c.cols, t, t, w), false)
+		offset := make([]float64, t) // x̄'w
+		kern.MulVecT(offset, kern.Dense(c.cols, t, t, w), c.mean, false)
+		for i := range c.n {
+			kern.Axpy(-1, offset, out[i*t:(i+1)*t])
+		}
+		scaleRows(out, t, c.weights)
+	}
+	kern.Scale(-1, out)
+	kern.Axpy(1, c.y, out)
+	return out
+}
+
+// meanSquares returns Σ s·x² / Σ s of the columns of dense rows.
+func (c *centredRows) meanSquares() []float64 {
+	out := make([]float64, c.cols)
+	for at, v := range c.x {
+		out[at%c.cols] += v * v / c.total
+	}
+	for j, m := range c.mean {
+		out[j] += m * m
+	}
+	return out
+}
+
+// columnSums returns the sum of each column of x.
+func columnSums(x []float64, cols int) []float64 {
+	sums := make([]float64, cols)
+	for at := 0; at < len(x); at += cols {
+		kern.Axpy(1, x[at:at+cols], sums)
+	}
+	return sums
+}
+
+// tiles reads the columns of the centred rows as rows, and one more where rows are centred: √τ·u with
+// u_i = √(s_i/Σs), τ the trace of the kernel. The kernel has a zero there that is none of its rank's,
+// for u meets no centred target.
+func (c *centredRows) tiles(ctx context.Context, tau float64) tileReader {
+	const size = 512
+	hold := make([]float64, c.n*min(size, c.cols))
+	return func(yield func(kern.View[float64])) error {
+		for lo := 0; lo < c.cols; lo += size {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			hi := min(lo+size, c.cols)
+			tile := kern.Dense(c.n, hi-lo, hi-lo, hold)
+			for i := range c.n {
+				c.part(tile.Row(i), i, lo)
+			}
+			yield(tile.T())
+		}
+		if tau > 0 {
+			yield(kern.Dense(1, c.n, c.n, c.along(math.Sqrt(tau))))
+		}
+		return nil
+	}
+}
+
+// along returns the unit vector √(s/Σs) times a factor.
+func (c *centredRows) along(factor float64) []float64 {
+	u := make([]float64, c.n)
+	for i, s := range c.weights {
+		u[i] = factor * math.Sqrt(s/c.total)
+	}
+	return u
+}
+
+// lift adds τ·uu', which tiles says more of, to the lower triangle of a kernel of rows that are
+// centred, and returns τ.
+func (c *centredRows) lift(kernel []float64, centred bool) (tau float64) {
+	if !centred {
+		return 0
+	}
+	tau = trace(kernel, c.n)
+	u := c.along(1)
+	for i, v := range u {
+		kern.Axpy(tau*v, u[:i+1], kernel[i*c.n:i*c.n+i+1])
+	}
+	return tau
+}
+
+// part writes row i from column lo on to dst.
+func (c *centredRows) part(dst []float64, i, lo int) {
+	if c.sparse == nil {
+		copy(dst, c.x[i*c.cols+lo:])
+		return
+	}
+	columns, values := c.sparse.Row(i)
+	shared, _ := c.sparse.Shared()
+	for j := range dst {
+		dst[j] = -c.mean[lo+j]
+	}
+	from, _ := slices.BinarySearch(columns, uint32(lo))
+	for at := from; at < len(columns) && int(columns[at]) < lo+len(dst); at++ {
+		v := shared
+		if values != nil {
+			v = values[at]
+		}
+		dst[int(columns[at])-lo] += v
+	}
+	kern.Scale(math.Sqrt(c.weights[i]), dst)
+}

@@ -1,0 +1,128 @@
+package leastsquares
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
+)
+
+// dualSolution returns the weights by the factor of the kernel, which it sharpens and refines as
+// solution does the factor of the moments.
+func (p *Problem) dualSolution(ctx context.Context, d *centredRows) (w []float64, report solve.Report, err error) {
+	n, t := d.n, d.targets
+	report = solve.Report{Solver: "dual", Converged: true}
+	kernel, err := d.kernel(ctx)
+	if err != nil {
+		return nil, report, err
+	}
+	f := &Factor{cols: n, Lower: slices.Clone(kernel)}
+	addDiagonal(f.Lower, n, p.Alpha)
+	a, ok := slices.Clone(d.y), cholesky(ctx, f.Lower, n)
+	if ok {
+		var size float64
+		f.Solve(ctx, a, t)
+		if size, f.left = d.roughness(a, kernel, f); size <= visible {
+			return d.coefficients(a), report, nil
+		}
+	}
+	if !ok && p.Alpha == 0 {
+		return p.dualSingular(ctx, d, kernel)
+	}
+	if !ok || f.left >= contraction {
+		if f, err = d.sharpen(ctx, kernel, p.Alpha, p.Intercept); err != nil {
+			return nil, report, err
+		}
+		if f == nil {
+			return p.dualSingular(ctx, d, kernel)
+		}
+		a = slices.Clone(d.y)
+		f.Solve(ctx, a, t)
+	}
+	w = d.coefficients(a)
+	left := d.refine(ctx, f, a, w, p.Alpha, math.Sqrt(trace(kernel, n)))
+	floor := 0.0
+	if n <= d.cols { // else the rows determine the weights
+		floor = epsilon * trace(kernel, n) * steepness(a, d.spreads())
+	}
+	warnOfRounding(&report, p.Alpha, left, floor, visible)
+	return w, report, nil
+}
+
+// dualSingular is dualSolution for a singular kernel.
+func (p *Problem) dualSingular(ctx context.Context, d *centredRows, kernel []float64) (w []float64, report solve.Report, err error) {
+	addDiagonal(kernel, d.n, p.Alpha)
+	a := slices.Clone(d.y)
+	rank, err := leastNorm(ctx, kernel, d.n, a, d.targets)
+	if err != nil {
+		return nil, report, err
+	}
+	if p.Intercept {
+		rank = min(rank, d.n-1)
+	}
+	report = solve.Report{Solver: "eigenvectors", Converged: true, Warnings: []string{singularWarning(p.Alpha, rank, d.n)}}
+	return d.coefficients(a), report, nil
+}
+
+// roughness is that of moments for a kernel and its solution a, whose rounding is multiplied by rows of
+// inputs, new ones too.
+func (d *centredRows) roughness(a, kernel []float64, f *Factor) (size, left float64) {
+	trace := trace(kernel, d.n)
+	size, left = precisionOf(false).roughness(a, d.spreads(), trace, leastPivot(f.Lower, d.n))
+	return size * math.Sqrt(trace), left
+}
+
+// spreads returns Σ ỹ² of each target.
+func (d *centredRows) spreads() []float64 {
+	out := make([]float64, d.targets)
+	for at, v := range d.y {
+		out[at%d.targets] += v * v
+	}
+	return out
+}
+
+// sharpen returns the sharpened factor of the kernel + alpha·I, with the zero of centred rows lifted;
+// nil where that is singular.
+func (d *centredRows) sharpen(ctx context.Context, kernel []float64, alpha float64, centred bool) (*Factor, error) {
+	kernel = slices.Clone(kernel)
+	tau := d.lift(kernel, centred)
+	return sharpened(ctx, kernel, d.n, alpha, d.tiles(ctx, tau))
+}
+
+// refine moves w = X̃'a by steps X̃'(K + alpha·I)⁻¹(ỹ − X̃w − alpha·a), with inputs of the given norm, and
+// returns what may be left of its error against the spreads of the targets.
+func (d *centredRows) refine(ctx context.Context, f *Factor, a, w []float64, alpha, norm float64) (left float64) {
+	spreads := d.spreads()
+	for range Refinements {
+		right := d.residuals(w)
+		kern.Axpy(-alpha, a, right)
+		step := slices.Clone(right)
+		f.Solve(ctx, step, d.targets)
+		kern.Axpy(1, step, a)
+		kern.Axpy(1, d.coefficients(step), w)
+		if left = f.left * moved(right, step, spreads) * norm; refined(left, visible) {
+			return left
+		}
+	}
+	return left
+}
+
+// dual solves by the matrix K = S^½(X−x̄)(X−x̄)'S^½: w = (X−x̄)'S^½(K + alpha·I)⁻¹S^½(y−ȳ).
+func (p *Problem) dual(ctx context.Context) (solve.Linear, error) {
+	d, err := p.centred(ctx)
+	if err != nil {
+		return solve.Linear{}, err
+	}
+	w, report, err := p.dualSolution(ctx, d)
+	if err != nil {
+		return solve.Linear{}, err
+	}
+	if p.rows.Float32 {
+		warnOfBlur(&report, p.Alpha, blur(w, d.meanSquares(), d.spreads(), d.total))
+	}
+	rest := d.residuals(w)
+	report.Objective = kern.Dot(rest, rest) + p.Alpha*kern.Dot(w, w)
+	return solve.NewLinear(w, intercepts(w, d.mean, d.targetMean), report)
+}

@@ -1,0 +1,126 @@
+package leastsquares
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+)
+
+// epsilon is the distance from 1 to the next float64.
+const epsilon = 0x1p-52
+
+// Factor is the Cholesky factor of a centred Gram matrix + alpha·I.
+type Factor struct {
+	cols  int
+	Lower []float64
+	left  float64 // the part of an error that a refinement with the factor may leave
+	fixed []bool  // columns whose weights stay 0; nil for none
+}
+
+// cholesky factorises in place and reports whether it could, with digits to spare.
+func cholesky(ctx context.Context, a []float64, n int) bool {
+	diagonal := make([]float64, n)
+	for i := range diagonal {
+		diagonal[i] = a[i*n+i]
+	}
+	if _, ok, err := kern.Cholesky(ctx, kern.Dense(n, n, n, a)); !ok || err != nil {
+		return false
+	}
+	for i, d := range diagonal {
+		if p := a[i*n+i]; p*p <= 4*float64(n)*epsilon*d {
+			return false
+		}
+	}
+	return true
+}
+
+// Solve overwrites b, cols × k, with the solution.
+func (f *Factor) Solve(ctx context.Context, b []float64, k int) error {
+	clearFixed(f.fixed, b, k)
+	return kern.SolveCholesky(ctx, kern.Dense(f.cols, f.cols, f.cols, f.Lower), kern.Dense(f.cols, k, k, b))
+}
+
+// logDeterminant returns log|A|.
+func (f *Factor) logDeterminant() float64 {
+	s := 0.0
+	for i := range f.cols {
+		s += 2 * math.Log(f.Lower[i*f.cols+i])
+	}
+	return s
+}
+
+// leastNorm overwrites b, n × k, with the solution of least norm of A·x = b for the lower triangle
+// a of a positive semidefinite A, by its eigenvectors, and returns its rank. Cost about 9n³ flops.
+func leastNorm(ctx context.Context, a []float64, n int, b []float64, k int) (rank int, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	eigen, err := kern.NewEigen(ctx, kern.Dense(n, n, n, slices.Clone(a)), true)
+	if err != nil {
+		return 0, fmt.Errorf("the Gram matrix is singular, and of its eigenvectors: %w; use alpha > 0", err)
+	}
+	list, err := eigen.Vectors(ctx, 0, n)
+	if err != nil {
+		return 0, err
+	}
+	threshold := float64(n) * epsilon * max(eigen.Values[n-1], 0)
+	vectors, right := kern.Dense(n, n, n, list), kern.Dense(n, k, k, b)
+	projected := kern.Dense(n, k, k, make([]float64, n*k))
+	if err := kern.MulUntil(ctx, projected, vectors, right, false); err != nil {
+		return 0, err
+	}
+	for i, v := range eigen.Values {
+		if v <= threshold {
+			clear(projected.Row(i))
+			continue
+		}
+		rank++
+		kern.Scale(1/v, projected.Row(i))
+	}
+	return rank, kern.MulUntil(ctx, right, vectors.T(), projected, false)
+}
+
+// clearFixed makes rows of b, fixed × k, zeros.
+func clearFixed(fixed []bool, b []float64, k int) {
+	for i, is := range fixed {
+		if is {
+			clear(b[i*k : (i+1)*k])
+		}
+	}
+}
+
+func addDiagonal(a []float64, n int, v float64) {
+	for i := range n {
+		a[i*n+i] += v
+	}
+}
+
+// trace returns that of a matrix.
+func trace(a []float64, n int) float64 {
+	sum := 0.0
+	for i := range n {
+		sum += a[i*n+i]
+	}
+	return sum
+}
+
+// sumOf adds up a few numbers in their order.
+func sumOf(list []float64) float64 {
+	sum := 0.0
+	for _, v := range list {
+		sum += v
+	}
+	return sum
+}
+
+// leastPivot returns the smallest of the pivots of a Cholesky factor.
+func leastPivot(lower []float64, n int) float64 {
+	least := math.Inf(1)
+	for i := range n {
+		least = min(least, lower[i*n+i]*lower[i*n+i])
+	}
+	return least
+}

@@ -1,0 +1,327 @@
+package leastsquares
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+)
+
+// OneOut is what the models of all rows but one predict for that row, for each of several alphas.
+type OneOut struct {
+	Predictions []*mat.Dense // rows × targets
+	Errors      []float64    // the mean squared errors
+	GCV         []float64    // generalised cross-validation scores
+	Freedom     []float64    // effective degrees of freedom
+	Best        int          // the first alpha of the least error
+	slacks      [][]float64  // of the rows, but for a factor; 0 for rows of weight 0
+}
+
+// LeaveOneOut computes the predictions without fitting again, for alphas that take the place of
+// s.Alpha.
+func LeaveOneOut(ctx context.Context, s Ridge, data datasets.Set, alphas []float64) (*OneOut, error) {
+	r, err := design.OfSet(data)
+	if err != nil {
+		return nil, err
+	}
+	y, targets, err := design.BlockTargets(0, *r.Set)
+	if err != nil {
+		return nil, err
+	}
+	weights, err := design.BlockWeights(0, *r.Set)
+	if err != nil {
+		return nil, err
+	}
+	l := &leaver{ctx: ctx, rows: r, y: y, weights: weights, targets: targets, problem: NewProblem(s, r, design.BlockTargets, design.BlockWeights)}
+	l.slack, l.residual = make([]float64, r.N), make([]float64, r.N*targets)
+	by := l.primal
+	if r.N <= r.Cols || s.Intercept && r.N == r.Cols+1 {
+		if l.dual, err = l.problem.centred(ctx); err != nil {
+			return nil, err
+		}
+		if l.kernel, err = l.dual.kernel(ctx); err != nil {
+			return nil, err
+		}
+		by = l.wide
+		l.tau = l.dual.lift(l.kernel, s.Intercept)
+	} else {
+		l.problem.rows = r.Widened()
+		if l.sums, err = l.problem.Moments(ctx); err != nil {
+			return nil, err
+		}
+	}
+	out := &OneOut{}
+	for _, alpha := range alphas {
+		l.problem.Alpha = alpha
+		factor, err := by(alpha)
+		if err != nil {
+			return nil, fmt.Errorf("alpha %v: %w", alpha, err)
+		}
+		if err := l.finish(out, factor); err != nil {
+			return nil, fmt.Errorf("alpha %v: %w", alpha, err)
+		}
+	}
+	for k, e := range out.Errors {
+		if e < out.Errors[out.Best] {
+			out.Best = k
+		}
+	}
+	return out, nil
+}
+
+// leaver computes, for one alpha after another, residuals and slacks: what is divided by what.
+type leaver struct {
+	ctx        context.Context
+	problem    *Problem
+	rows       *design.Rows
+	y, weights []float64
+	targets    int
+	sums       *Moments     // with more rows than columns
+	dual       *centredRows // with fewer
+	kernel     []float64    // its kernel, with the zero of centred rows lifted by tau
+	tau        float64
+	residual   []float64 // rows × targets
+	slack      []float64 // 1 − h; 0 for rows of weight 0
+}
+
+func (l *leaver) weight(i int) float64 {
+	if l.weights == nil {
+		return 1
+	}
+	return l.weights[i]
+}
+
+// Of 1 − h, as the factor gives it, no more than mostLost is to be rounding, else the factor is
+// sharpened; and no more than refused, else there is no result.
+const (
+	mostLost = 1e-6
+	refused  = 1e-3
+)
+
+// primal solves with the factor of the d×d matrix: with LL' = A, x'A⁻¹x = ‖L⁻¹x‖².
+func (l *leaver) primal(alpha float64) (factor float64, err error) {
+	w, f, _, err := l.problem.solution(l.ctx, l.sums)
+	if err != nil {
+		return 0, err
+	}
+	if f == nil {
+		return 0, fmt.Errorf("the columns depend on each other; use a larger alpha")
+	}
+	rounding := f.left
+	row, least := 0, 0.0
+	for range 2 {
+		if err := l.measure(w, f); err != nil {
+			return 0, err
+		}
+		if row, least = l.leastSlack(); rounding <= mostLost*least {
+			return 1, nil
+		}
+		if f, err = l.problem.sharpen(l.ctx, l.sums); err != nil {
+			return 0, err
+		}
+		if f == nil {
+			return 0, fmt.Errorf("the columns depend on each other; use a larger alpha")
+		}
+		rounding = 4 * epsilon * math.Sqrt(1+l.sums.trace()/leastPivot(f.Lower, f.cols))
+	}
+	if rounding <= refused*least {
+		return 1, nil
+	}
+	return 0, fmt.Errorf("row %d alone determines a part of the model (leverage %v, known to %.1g); use a larger alpha", row, 1-least, rounding)
+}
+
+// leastSlack returns the row of positive weight that has the smallest slack.
+func (l *leaver) leastSlack() (row int, least float64) {
+	least = math.Inf(1)
+	for i, m := range l.slack {
+		if l.weight(i) > 0 && m < least {
+			row, least = i, m
+		}
+	}
+	return row, least
+}
+
+// measure writes the residuals by w and the slacks by the factor.
+func (l *leaver) measure(w []float64, f *Factor) error {
+	d := l.sums.Cols
+	mean := l.sums.Mean()
+	b := intercepts(w, mean, l.sums.targetMean())
+	const tile = 512
+	hold := make([]float64, tile*d)
+	lower := kern.Dense(d, d, d, f.Lower)
+	for lo := 0; lo < l.rows.N; lo += tile {
+		if err := l.ctx.Err(); err != nil {
+			return err
+		}
+		n := min(tile, l.rows.N-lo)
+		x := kern.Dense(n, d, d, hold[:n*d])
+		for i := range n {
+			row := x.Row(i)
+			design.WriteRow(row, l.rows.Set.X, lo+i)
+			l.residue(lo+i, row, w, b)
+			kern.Axpy(-1, mean, row)
+		}
+		kern.SolveLower(l.ctx, lower, x.T())
+		for i := range n {
+			s := l.weight(lo + i)
+			h := s * kern.Dot(x.Row(i), x.Row(i))
+			if l.problem.Intercept {
+				h += s / l.sums.Weight
+			}
+			if l.slack[lo+i] = 1 - h; s == 0 {
+				l.slack[lo+i] = 0
+			}
+		}
+	}
+	return nil
+}
+
+// residue writes the residuals of row i.
+func (l *leaver) residue(i int, row, w, b []float64) {
+	t := l.targets
+	out := l.residual[i*t : (i+1)*t]
+	copy(out, b)
+	for j, v := range row {
+		kern.Axpy(v, w[j*t:(j+1)*t], out)
+	}
+	for j := range out {
+		out[j] = l.y[i*t+j] - out[j]
+	}
+}
+
+// wide solves with the n×n matrix: where h is near 1 nothing is left of 1 − h = α·M_ii, but all of M_ii.
+// It returns the factor α, which is in neither residuals nor slacks.
+func (l *leaver) wide(alpha float64) (factor float64, err error) {
+	d, n, t := l.dual, l.dual.n, l.targets
+	f, err := l.kernelFactor(alpha)
+	if err != nil {
+		return 0, err
+	}
+	a := slices.Clone(d.y)
+	f.Solve(l.ctx, a, t)
+	w := d.coefficients(a)
+	d.refine(l.ctx, f, a, w, alpha, math.Sqrt(trace(l.kernel, n)))
+	inverse, squares := make([]float64, n*n), make([]float64, n)
+	addDiagonal(inverse, n, 1)
+	kern.SolveLower(l.ctx, kern.Dense(n, n, n, f.Lower), kern.Dense(n, n, n, inverse))
+	for i := range n {
+		for j, v := range inverse[i*n : i*n+i+1] {
+			squares[j] += v * v
+		}
+	}
+	u := d.along(1)
+	for k, i := range d.from {
+		if l.slack[i] = squares[k]; l.problem.Intercept {
+			l.slack[i] -= u[k] * u[k] / (alpha + l.tau)
+		}
+		if l.slack[i] <= 1e-12*squares[k] {
+			return 0, fmt.Errorf("row %d alone determines a part of the model (leverage 1)", i)
+		}
+		if most := epsilon * steepness(a, d.spreads()) * math.Sqrt(float64(n)) / l.slack[i]; most > refused {
+			return 0, fmt.Errorf("rows are so alike that rounding moves the prediction for row %d by %.1g of the spread of the targets; use a larger alpha", i, most)
+		}
+		for j := range t {
+			l.residual[i*t+j] = a[k*t+j] / math.Sqrt(d.weights[k])
+		}
+	}
+	if len(d.from) < l.rows.N {
+		return alpha, l.unseen(w)
+	}
+	return alpha, nil
+}
+
+// kernelFactor returns the factor of the kernel + alpha·I.
+func (l *leaver) kernelFactor(alpha float64) (*Factor, error) {
+	n := l.dual.n
+	f := &Factor{cols: n, Lower: slices.Clone(l.kernel)}
+	addDiagonal(f.Lower, n, alpha)
+	if cholesky(l.ctx, f.Lower, n) {
+		if f.left = 4 * epsilon * trace(l.kernel, n) / leastPivot(f.Lower, n); f.left <= mostLost {
+			return f, nil
+		}
+	}
+	f, err := sharpened(l.ctx, l.kernel, n, alpha, l.dual.tiles(l.ctx, l.tau))
+	if err == nil && f == nil {
+		err = fmt.Errorf("the rows determine the model in more than one way; use a larger alpha")
+	}
+	return f, err
+}
+
+// unseen writes the residuals of the rows of weight 0, which the n×n matrix leaves out.
+func (l *leaver) unseen(w []float64) error {
+	b := intercepts(w, l.dual.mean, l.dual.targetMean)
+	row := make([]float64, l.dual.cols)
+	for i := range l.rows.N {
+		if l.weight(i) > 0 {
+			continue
+		}
+		design.WriteRow(row, l.rows.Set.X, i)
+		if !kern.Finite(row) {
+			return design.NameFault(0, *l.rows.Set)
+		}
+		l.slack[i] = 0
+		l.residue(i, row, w, b)
+	}
+	return nil
+}
+
+// finish adds leave-one-out predictions and their scores to out. Residuals and slacks lack a factor.
+func (l *leaver) finish(out *OneOut, factor float64) error {
+	t := l.targets
+	predictions := mat.NewDense(l.rows.N, t, nil)
+	total, rows, slack, plain, left := 0.0, 0.0, 0.0, 0.0, 0.0
+	for i, m := range l.slack {
+		s := l.weight(i)
+		total += s
+		if s > 0 {
+			rows++
+			slack += m
+		} else {
+			m = 1
+		}
+		for j, e := range l.residual[i*t : (i+1)*t] {
+			plain += s * e * e
+			e /= m
+			left += s * e * e
+			predictions.Set(i, j, l.y[i*t+j]-e)
+		}
+	}
+	mean := slack / rows
+	out.Predictions = append(out.Predictions, predictions)
+	out.Errors = append(out.Errors, left/total/float64(t))
+	out.GCV = append(out.GCV, plain/total/float64(t)/(mean*mean))
+	out.Freedom = append(out.Freedom, rows-factor*slack)
+	out.slacks = append(out.slacks, slices.Clone(l.slack))
+	if !kern.Finite(predictions.RawMatrix().Data) {
+		return fmt.Errorf("the predictions are not finite: the inputs are too large or too unequal in scale; standardize them")
+	}
+	return nil
+}
+
+// Even returns the predictions for alpha number k that have, as their mean squared error, GCV: all
+// rows' leverages are taken to be the mean one.
+func (out *OneOut) Even(k int, y []float64) *mat.Dense {
+	_, t := out.Predictions[k].Dims()
+	even := mat.DenseCopyOf(out.Predictions[k])
+	slack, rows := 0.0, 0.0
+	for _, m := range out.slacks[k] {
+		if m > 0 {
+			slack, rows = slack+m, rows+1
+		}
+	}
+	for i, m := range out.slacks[k] {
+		for j := range t {
+			if m > 0 {
+				left := y[i*t+j] - out.Predictions[k].At(i, j)
+				even.Set(i, j, y[i*t+j]-left*m/(slack/rows))
+			}
+		}
+	}
+	return even
+}

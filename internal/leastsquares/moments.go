@@ -1,0 +1,596 @@
+package leastsquares
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// Moments is all that ridge needs to know of rows: weighted sums of their products. Rows can be
+// added to it block by block, other moments can be merged into it, and those of some of its rows be
+// subtracted.
+//
+// Inputs and targets are measured from a fixed point, the shift, near their mean, so that centring
+// at the end, Σs·x·x' − (Σs·x)(Σs·x)'/Σs, does not cancel. The shift only moves columns whose mean is
+// far from 0 against their spread; where there are none, it is nil and blocks are used as they are.
+type Moments struct {
+	Cols, targets int
+	centred       bool // whether there is an intercept to be eliminated, else shifts stay 0
+	Float32       bool // whether products were summed up in single precision
+	rows          int
+	Weight        float64   // Σ s
+	placed        bool      // whether the shifts were given, else the first rows choose them
+	shift         []float64 // of inputs, nil for 0
+	targetShift   []float64
+	sum           []float64 // Σ s·(x−shift)
+	targetSum     []float64 // Σ s·(y−targetShift)
+	Gram          []float64 // lower triangle of Σ s·(x−shift)(x−shift)', cols × cols
+	cross         []float64 // Σ s·(x−shift)(y−targetShift)', cols × targets
+	squares       []float64 // Σ s·(y−targetShift)², by target
+}
+
+// NewMoments returns moments without rows.
+func NewMoments(cols, targets int, centred bool) *Moments {
+	return &Moments{Cols: cols, targets: targets, centred: centred,
+		targetShift: make([]float64, targets), sum: make([]float64, cols), targetSum: make([]float64, targets),
+		Gram: make([]float64, cols*cols), cross: make([]float64, cols*targets), squares: make([]float64, targets)}
+}
+
+// Beside returns moments without rows, measured from the same point.
+func (m *Moments) Beside() *Moments {
+	out := NewMoments(m.Cols, m.targets, m.centred)
+	out.placed, out.shift, out.targetShift = true, m.shift, m.targetShift
+	return out
+}
+
+// Leading returns the moments of the first columns.
+func (m *Moments) Leading(cols int) *Moments {
+	out := NewMoments(cols, m.targets, m.centred)
+	out.rows, out.Weight, out.Float32 = m.rows, m.Weight, m.Float32
+	if m.shift != nil {
+		out.shift = slices.Clone(m.shift[:cols])
+	}
+	for i := range cols {
+		copy(out.Gram[i*cols:i*cols+i+1], m.Gram[i*m.Cols:])
+	}
+	copy(out.sum, m.sum)
+	copy(out.cross, m.cross)
+	copy(out.targetShift, m.targetShift)
+	copy(out.targetSum, m.targetSum)
+	copy(out.squares, m.squares)
+	return out
+}
+
+// Clear forgets all rows, and the shift with them.
+func (m *Moments) Clear() {
+	m.rows, m.Weight, m.shift = 0, 0, nil
+	for _, list := range [][]float64{m.targetShift, m.sum, m.targetSum, m.Gram, m.cross, m.squares} {
+		clear(list)
+	}
+}
+
+// Add adds rows: X has m.cols columns, y is rows × targets, weights nil means ones. It fails where
+// a sum is no longer finite, which nameFault can explain, and where ctx is done.
+func (m *Moments) Add(ctx context.Context, X mat.Matrix, y, weights []float64) error {
+	n, _ := X.Dims()
+	if m.rows == 0 && m.centred && !m.placed {
+		m.choose(X, y, weights)
+	}
+	m.rows += n
+	total := float64(n)
+	if weights != nil {
+		total = kern.Sum(weights)
+	}
+	m.Weight += total
+	weighted, equal := design.Borrow[float64](len(y)), design.Borrow[float64](n)
+	defer weighted.Release()
+	defer equal.Release()
+	m.addTargets(weighted.List, y, weights, n)
+	ones := weights == nil
+	if ones {
+		weights = equal.List
+		for i := range weights {
+			weights[i] = 1
+		}
+	}
+	if err := m.addInputs(ctx, X, weighted.List, weights, ones); err != nil {
+		return err
+	}
+	for j := range m.Cols {
+		if d := m.Gram[j*m.Cols+j]; d-d != 0 {
+			return fmt.Errorf("the sum of squares of column %d is %v", j, d)
+		}
+	}
+	return nil
+}
+
+// addTargets adds what depends on the targets alone and writes s·(y−targetShift) to weighted.
+func (m *Moments) addTargets(weighted, y, weights []float64, n int) {
+	for i := range n {
+		s := 1.0
+		if weights != nil {
+			s = weights[i]
+		}
+		for t := range m.targets {
+			v := y[i*m.targets+t] - m.targetShift[t]
+			weighted[i*m.targets+t] = s * v
+			m.targetSum[t] += s * v
+			m.squares[t] += s * v * v
+		}
+	}
+}
+
+// addInputs adds what depends on the inputs; ones says that every weight is 1.
+func (m *Moments) addInputs(ctx context.Context, X mat.Matrix, weighted, weights []float64, ones bool) error {
+	n, d := X.Dims()
+	if csr, ok := X.(*sparse.CSR); ok && m.shift == nil {
+		if err := m.scatter(ctx, csr, weights); err != nil {
+			return err
+		}
+		kern.SparseMulVecT(m.sum, design.Compressed(csr), weights, true)
+		if m.targets > 0 {
+			kern.SparseMulT(kern.Dense(d, m.targets, m.targets, m.cross), design.Compressed(csr), kern.Dense(n, m.targets, m.targets, weighted), true)
+		}
+		return nil
+	}
+	if dense, ok := X.(*mat.Dense); ok && m.shift == nil {
+		m.addSums(design.View(dense), weighted, weights)
+		return addGram(ctx, kern.Dense(d, d, d, m.Gram), design.View(dense), weights, ones)
+	}
+	if short, ok := X.(*single.Dense); ok {
+		return m.addFloat32(ctx, short, weighted, weights, ones)
+	}
+	// The sums over a tile of moderate size cost what they cost over all rows.
+	size := min(n, 512)
+	tile := design.Borrow[float64](size * d)
+	defer tile.Release()
+	for lo := 0; lo < n; lo += size {
+		hi := min(lo+size, n)
+		m.shifted(tile.List, X, lo, hi)
+		part := kern.Dense(hi-lo, d, d, tile.List)
+		if err := addGram(ctx, kern.Dense(d, d, d, m.Gram), part, weights[lo:hi], ones); err != nil {
+			return err
+		}
+		m.addSums(part, weighted[lo*m.targets:hi*m.targets], weights[lo:hi])
+	}
+	return nil
+}
+
+// addFloat32 adds rows in single precision: products and sums over a few rows in single, sums over
+// all rows in double precision.
+func (m *Moments) addFloat32(ctx context.Context, X *single.Dense, weighted, weights []float64, ones bool) error {
+	m.Float32 = true
+	n, d := X.Dims()
+	short := design.Borrow[float32](n)
+	defer short.Release()
+	design.Round(short.List, weights)
+	gram, rows := kern.Dense(d, d, d, m.Gram), design.ViewFloat32(X)
+	if m.shift == nil {
+		if err := kern.GramMixed(ctx, gram, rows, unless(ones, short.List)); err != nil {
+			return err
+		}
+	}
+	const size = 256
+	own := design.Borrow[float32](size*m.targets + size + d*max(m.targets, 1))
+	defer own.Release()
+	var tile *design.Buffer[float32]
+	if m.shift != nil {
+		tile = design.Borrow[float32](min(n, size) * d)
+		defer tile.Release()
+	}
+	for lo := 0; lo < n; lo += size {
+		hi := min(lo+size, n)
+		part := rows.Slice(lo, hi, 0, d)
+		if m.shift != nil {
+			part = m.shiftedFloat32(tile.List[:(hi-lo)*d], part)
+			if err := kern.GramMixed(ctx, gram, part, unless(ones, short.List[lo:hi])); err != nil {
+				return err
+			}
+		}
+		design.Collect(m.sum, part, weights[lo:hi], own.List)
+		m.addCross(part, weighted[lo*m.targets:hi*m.targets], own.List)
+	}
+	return nil
+}
+
+// addCross adds the products of rows in single precision with the targets.
+func (m *Moments) addCross(rows kern.View[float32], weighted []float64, room []float32) {
+	t := m.targets
+	if t == 0 {
+		return
+	}
+	cross := design.Borrow[float64](t * m.Cols)
+	defer cross.Release()
+	clear(cross.List)
+	design.Collect(cross.List, rows, weighted, room)
+	design.AddTransposed(m.cross, cross.List, t)
+}
+
+// unless returns weights, or nil for ones.
+func unless(ones bool, weights []float32) []float32 {
+	if ones {
+		return nil
+	}
+	return weights
+}
+
+// shiftedFloat32 returns the rows less the shift, in hold.
+func (m *Moments) shiftedFloat32(hold []float32, rows kern.View[float32]) kern.View[float32] {
+	n, d := rows.Rows, rows.Cols
+	out := kern.Dense(n, d, d, hold)
+	for i := range n {
+		to := out.Row(i)
+		for j, v := range rows.Row(i) {
+			to[j] = float32(float64(v) - m.shift[j])
+		}
+	}
+	return out
+}
+
+func addGram(ctx context.Context, gram, x kern.View[float64], weights []float64, ones bool) error {
+	if ones {
+		weights = nil
+	}
+	return kern.Gram(ctx, gram, x, weights)
+}
+
+// addSums adds the sums of inputs and of their products with the targets.
+func (m *Moments) addSums(x kern.View[float64], weighted, weights []float64) {
+	d := m.Cols
+	kern.MulVecT(m.sum, x, weights, true)
+	switch m.targets {
+	case 0:
+	case 1:
+		kern.MulVecT(m.cross, x, weighted, true)
+	default:
+		kern.Mul(kern.Dense(d, m.targets, m.targets, m.cross), x.T(), kern.Dense(x.Rows, m.targets, m.targets, weighted), true)
+	}
+}
+
+// shifted writes rows lo to hi of X less the shift to tile.
+func (m *Moments) shifted(tile []float64, X mat.Matrix, lo, hi int) {
+	d := m.Cols
+	kern.Parallel(hi-lo, max(1, 1<<14/d), func(a, b int) {
+		for i := a; i < b; i++ {
+			row := tile[i*d : (i+1)*d]
+			design.WriteRow(row, X, lo+i)
+			if m.shift != nil {
+				kern.Axpy(-1, m.shift, row)
+			}
+		}
+	})
+}
+
+// scatter adds the products of the stored entries of each row.
+func (m *Moments) scatter(ctx context.Context, X *sparse.CSR, weights []float64) error {
+	n, d := X.Dims()
+	scale, _ := X.Shared()
+	for i := range n {
+		if i%design.RowsAtOnce == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		columns, values := X.Row(i)
+		for p, j := range columns {
+			row := m.Gram[int(j)*d : int(j)*d+int(j)+1]
+			f := weights[i] * scale * scale
+			if values == nil {
+				for _, c := range columns[:p+1] {
+					row[c] += f
+				}
+				continue
+			}
+			f = weights[i] * values[p]
+			for q, c := range columns[:p+1] {
+				row[c] += f * values[q]
+			}
+		}
+	}
+	return nil
+}
+
+// choose sets the shifts from the first rows.
+func (m *Moments) choose(X mat.Matrix, y, weights []float64) {
+	n, _ := X.Dims()
+	probe := make([]float64, m.Cols)
+	mean, square := make([]float64, m.Cols), make([]float64, m.Cols)
+	total := 0.0
+	n = min(n, 512)
+	for i := range n {
+		s := 1.0
+		if weights != nil {
+			s = weights[i]
+		}
+		if s == 0 {
+			continue
+		}
+		total += s
+		design.WriteRow(probe, X, i)
+		for j, v := range probe {
+			delta := v - mean[j]
+			mean[j] += delta * s / total
+			square[j] += s * delta * (v - mean[j])
+		}
+		for t := range m.targets {
+			m.targetShift[t] += (y[i*m.targets+t] - m.targetShift[t]) * s / total
+		}
+	}
+	const far = 10 // standard deviations
+	needed := false
+	for j := range mean {
+		if mean[j]*mean[j]*total <= far*far*square[j] || mean[j]-mean[j] != 0 {
+			mean[j] = 0
+		}
+		needed = needed || mean[j] != 0
+	}
+	if _, isSparse := X.(*sparse.CSR); needed && !isSparse {
+		m.shift = mean
+	}
+}
+
+// merge adds the moments of other rows.
+func (m *Moments) merge(other *Moments) { m.combine(other, 1) }
+
+// subtract takes away the moments of some of m's rows. Where those are nearly all of the weight
+// there is little left to be right about: what remains has the rounding of what was there.
+func (m *Moments) subtract(other *Moments) { m.combine(other, -1) }
+
+func (m *Moments) combine(other *Moments, sign float64) {
+	if m.rows == 0 && sign > 0 {
+		m.shift = slices.Clone(other.shift)
+		copy(m.targetShift, other.targetShift)
+	}
+	o := other
+	if !slices.Equal(m.shift, o.shift) || !slices.Equal(m.targetShift, o.targetShift) {
+		o = other.rebased(m.shift, m.targetShift)
+	}
+	m.rows += int(sign) * o.rows
+	m.Weight += sign * o.Weight
+	m.Float32 = m.Float32 || o.Float32
+	kern.Axpy(sign, o.sum, m.sum)
+	kern.Axpy(sign, o.targetSum, m.targetSum)
+	kern.Axpy(sign, o.Gram, m.Gram)
+	kern.Axpy(sign, o.cross, m.cross)
+	kern.Axpy(sign, o.squares, m.squares)
+}
+
+// SetSum makes m the sum of parts that are measured from the same point, that of first, which is an
+// origin as good as any. It uses m's matrix again.
+func (m *Moments) SetSum(first *Moments, parts []*Moments) {
+	d, t := first.Cols, first.targets
+	gram := m.Gram
+	if gram == nil {
+		gram = make([]float64, d*d)
+	}
+	*m = Moments{Cols: d, targets: t, centred: first.centred, shift: first.shift, targetShift: first.targetShift,
+		sum: make([]float64, d), targetSum: make([]float64, t), cross: make([]float64, d*t), squares: make([]float64, t), Gram: gram}
+	for _, part := range parts {
+		m.rows += part.rows
+		m.Weight += part.Weight
+		kern.Axpy(1, part.sum, m.sum)
+		kern.Axpy(1, part.targetSum, m.targetSum)
+		kern.Axpy(1, part.cross, m.cross)
+		kern.Axpy(1, part.squares, m.squares)
+	}
+	kern.Parallel(d, 64, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			row := gram[i*d : i*d+i+1]
+			clear(row)
+			for _, part := range parts {
+				kern.Axpy(1, part.Gram[i*d:i*d+i+1], row)
+			}
+		}
+	})
+}
+
+// Without returns the moments of the rows that are not in part, nil where they would have less than half
+// of the weight or next to nothing of a column.
+func (m *Moments) Without(part *Moments) *Moments {
+	if part.Weight > m.Weight/2 {
+		return nil
+	}
+	out := NewMoments(m.Cols, m.targets, m.centred)
+	out.merge(m)
+	out.subtract(part)
+	const little = 1e-9
+	for j := range m.Cols {
+		at := j*m.Cols + j
+		left := out.Gram[at]
+		if out.centred {
+			left -= out.sum[j] * out.sum[j] / out.Weight
+		}
+		if left < little*m.Gram[at] {
+			return nil
+		}
+	}
+	return out
+}
+
+// rebased returns the same moments measured from another point: with δ = old − new shift,
+// Σs(x−new)(y−new)' = Σs(x−old)(y−old)' + (Σs(x−old))δ_y' + δ_x(Σs(y−old))' + W·δ_x·δ_y'.
+func (m *Moments) rebased(shift, targetShift []float64) *Moments {
+	out := *m
+	out.shift, out.targetShift = slices.Clone(shift), slices.Clone(targetShift)
+	dx, dy := difference(m.shift, shift, m.Cols), difference(m.targetShift, targetShift, m.targets)
+	out.sum, out.targetSum = slices.Clone(m.sum), slices.Clone(m.targetSum)
+	kern.Axpy(m.Weight, dx, out.sum)
+	kern.Axpy(m.Weight, dy, out.targetSum)
+	out.Gram, out.cross, out.squares = slices.Clone(m.Gram), slices.Clone(m.cross), slices.Clone(m.squares)
+	for i := range m.Cols {
+		row := out.Gram[i*m.Cols : i*m.Cols+i+1]
+		kern.Axpy(m.sum[i]+m.Weight*dx[i], dx[:i+1], row)
+		kern.Axpy(dx[i], m.sum[:i+1], row)
+		cross := out.cross[i*m.targets : (i+1)*m.targets]
+		kern.Axpy(m.sum[i]+m.Weight*dx[i], dy, cross)
+		kern.Axpy(dx[i], m.targetSum, cross)
+	}
+	for t := range m.targets {
+		out.squares[t] += 2*m.targetSum[t]*dy[t] + m.Weight*dy[t]*dy[t]
+	}
+	return &out
+}
+
+// difference returns a − b, nil meaning zeros.
+func difference(a, b []float64, n int) []float64 {
+	out := make([]float64, n)
+	copy(out, a)
+	if b != nil {
+		kern.Axpy(-1, b, out)
+	}
+	return out
+}
+
+// Mean returns the weighted mean of the inputs where it is to be eliminated, else zeros.
+func (m *Moments) Mean() []float64 {
+	out := make([]float64, m.Cols)
+	if m.centred {
+		copy(out, m.shift)
+		kern.Axpy(1/m.Weight, m.sum, out)
+	}
+	return out
+}
+
+// targetMean returns the weighted mean of the targets where it is to be eliminated, else zeros.
+func (m *Moments) targetMean() []float64 {
+	out := make([]float64, m.targets)
+	if m.centred {
+		copy(out, m.targetShift)
+		kern.Axpy(1/m.Weight, m.targetSum, out)
+	}
+	return out
+}
+
+// system writes the lower triangle of the centred Gram matrix + alpha·I of the leading columns to dst,
+// cols × cols.
+func (m *Moments) system(dst []float64, cols int, alpha float64) {
+	fixed := m.fixed(cols)
+	kern.Parallel(cols, 64, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			row := dst[i*cols : i*cols+i+1]
+			copy(row, m.Gram[i*m.Cols:i*m.Cols+i+1])
+			if m.centred {
+				kern.Axpy(-m.sum[i]/m.Weight, m.sum[:i+1], row)
+			}
+			for j := range row {
+				if fixed[i] || fixed[j] {
+					row[j] = 0
+				}
+			}
+			row[i] += alpha
+		}
+	})
+}
+
+// fixed reports which of the leading columns are constant: what centring leaves of their squares is
+// rounding, which grows with the rows. They get no weight, for rounding would choose it.
+func (m *Moments) fixed(cols int) []bool {
+	out := make([]bool, cols)
+	for i := range out {
+		square := m.Gram[i*m.Cols+i]
+		left := square
+		if m.centred {
+			left -= m.sum[i] / m.Weight * m.sum[i]
+		}
+		out[i] = left <= constantBelow(m.rows)*square
+	}
+	return out
+}
+
+// constantBelow is the share of a column's squares that centring leaves where the column is constant.
+func constantBelow(rows int) float64 { return (16 + float64(rows)/2) * epsilon }
+
+// rightSide returns the centred cross products, cols × targets.
+func (m *Moments) rightSide() []float64 {
+	out := slices.Clone(m.cross)
+	if m.centred {
+		for i := range m.Cols {
+			kern.Axpy(-m.sum[i]/m.Weight, m.targetSum, out[i*m.targets:(i+1)*m.targets])
+		}
+	}
+	return out
+}
+
+// trace returns that of the centred Gram matrix.
+func (m *Moments) trace() float64 {
+	total := 0.0
+	for j := range m.Cols {
+		total += m.Gram[j*m.Cols+j]
+		if m.centred {
+			total -= m.sum[j] * m.sum[j] / m.Weight
+		}
+	}
+	return total
+}
+
+// spreads returns Σ s·(y−ȳ)², or Σ s·y² where there is no intercept, of each target.
+func (m *Moments) spreads() []float64 {
+	out := make([]float64, m.targets)
+	for t, v := range m.squares {
+		if m.centred {
+			v -= m.targetSum[t] * m.targetSum[t] / m.Weight
+		}
+		out[t] = max(v, 0)
+	}
+	return out
+}
+
+// spread returns the sum of spreads.
+func (m *Moments) spread() float64 { return sumOf(m.spreads()) }
+
+// Scale multiplies all weights.
+func (m *Moments) Scale(factor float64) {
+	m.Weight *= factor
+	for _, list := range [][]float64{m.sum, m.targetSum, m.Gram, m.cross, m.squares} {
+		kern.Scale(factor, list)
+	}
+}
+
+// Factorise returns the factor, or ok false where the matrix is singular to working precision: a
+// pivot has lost all its digits against the diagonal entry it came from. Here and in what follows
+// nothing is ok, and nothing solved, once ctx is done: who returns a model asks ctx before.
+func (m *Moments) Factorise(ctx context.Context, alpha float64) (f *Factor, ok bool) {
+	f = &Factor{cols: m.Cols, Lower: make([]float64, m.Cols*m.Cols), fixed: m.fixed(m.Cols)}
+	m.system(f.Lower, m.Cols, alpha)
+	return f, cholesky(ctx, f.Lower, m.Cols)
+}
+
+// intercepts returns ȳ − w'x̄ for each target.
+func intercepts(w, mean, targetMean []float64) []float64 {
+	t := len(targetMean)
+	out := slices.Clone(targetMean)
+	for i, v := range mean {
+		kern.Axpy(-v, w[i*t:(i+1)*t], out)
+	}
+	return out
+}
+
+// meanSquares returns Σ s·x² / Σ s of the leading columns.
+func (m *Moments) meanSquares(cols int) []float64 {
+	out := make([]float64, cols)
+	for j := range out {
+		out[j] = m.Gram[j*m.Cols+j] / m.Weight
+		if m.shift != nil {
+			out[j] += m.shift[j] * (2*m.sum[j]/m.Weight + m.shift[j])
+		}
+	}
+	return out
+}
+
+// reach returns by how much an error in the predictions may be larger for new rows than for those of the
+// fit: these tell nothing of weights in their null space, which only the least eigenvalue, alpha, holds.
+func (m *Moments) reach(least float64) float64 {
+	if !m.short() {
+		return 1
+	}
+	return math.Sqrt(1 + m.trace()/least)
+}
+
+// short reports whether there are too few rows to determine the weights.
+func (m *Moments) short() bool { return m.rows < m.Cols || m.centred && m.rows == m.Cols }

@@ -1,0 +1,82 @@
+package leastsquares
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+)
+
+// Widths up to which a Gram matrix is formed.
+const (
+	widestGram       = 16384
+	widestSparseGram = 1024
+)
+
+// Ridge is a ridge regression: what to minimise, and how.
+type Ridge struct {
+	Alpha     float64
+	Intercept bool
+	Solver    string
+	Tol       float64
+	MaxIter   int
+}
+
+// Way returns the solver for a shape.
+func (s Ridge) Way(n, d int, isSparse bool) string {
+	switch {
+	case s.Solver != "auto":
+		return s.Solver
+	case isSparse && d > widestSparseGram, d > widestGram && (n < 0 || n > widestGram):
+		return "cg"
+	case n >= 0 && n < d:
+		return "dual"
+	}
+	return "cholesky"
+}
+
+// Problem is a ridge regression on targets and weights that functions make of each block.
+type Problem struct {
+	Ridge
+	rows    *design.Rows
+	Targets targetsOf
+	Weights weightsOf
+}
+
+// targetsOf returns the targets of a block that begins at row first, rows × count.
+type targetsOf func(first int, block datasets.Set) (y []float64, count int, err error)
+
+// weightsOf returns the weights of a block that begins at row first, nil for ones.
+type weightsOf func(first int, block datasets.Set) ([]float64, error)
+
+// NewProblem is ridge regression on rows.
+func NewProblem(s Ridge, r *design.Rows, targets targetsOf, weights weightsOf) *Problem {
+	return &Problem{Ridge: s, rows: r, Targets: targets, Weights: weights}
+}
+
+// Block returns the targets and the weights of a block.
+func (p *Problem) Block(first int, block datasets.Set) (y []float64, count int, weights []float64, err error) {
+	if y, count, err = p.Targets(first, block); err != nil {
+		return nil, 0, nil, err
+	}
+	weights, err = p.Weights(first, block)
+	return y, count, weights, err
+}
+
+// Moments adds up all blocks.
+func (p *Problem) Moments(ctx context.Context) (*Moments, error) {
+	r := NewSums(p.Ridge, p.rows.Cols, p.Block)
+	err := p.rows.Each(ctx, func(first int, block datasets.Set) error { return r.Add(ctx, first, block) })
+	m := r.sums
+	switch {
+	case err != nil:
+		return nil, err
+	case m == nil:
+		return nil, fmt.Errorf("%w: no rows", datasets.ErrEmpty)
+	case m.Weight == 0:
+		return nil, errors.New("every weight is 0")
+	}
+	return m, nil
+}

@@ -1,0 +1,209 @@
+package leastsquares
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// Sums of products are right to a few roundings of their trace, and the weights that solve for them
+// are off by that times ‖w‖ in the inverse of the system A. What shows in the predictions of the
+// training rows is at most its product with 1/(2√λ) for the smallest eigenvalue λ of A, which the
+// smallest pivot stands in for. Where that is more than visible, weights are refined: a pass over
+// the rows themselves adds up the gradient g = Σ s·(x−x̄)·(y−ȳ−(x−x̄)'w) − α·w, and w moves by A⁻¹g.
+// What is then left is a rounding of √trace where it was one of the trace, times ‖w‖ (Björck,
+// Numerical Methods for Least Squares Problems, 1996, section 2.9).
+const (
+	// visible is the change of predictions, against the spread of the targets, that is not to depend
+	// on the order of summation.
+	visible = 1e-9
+	// Refinements is how many passes over the rows are made at most.
+	Refinements = 4
+	// contraction is the part of an error that a refinement may leave, else it is not tried.
+	contraction = 0.1
+	// visibleFloat32 and epsilonFloat32 take the places of visible and epsilon for sums in single precision.
+	visibleFloat32 = 1e-3
+	epsilonFloat32 = 0x1p-23
+)
+
+// precision is what is to be expected of sums of products.
+type precision struct{ epsilon, visible float64 }
+
+// precisionOf returns that of sums in single precision, which are not meant to be as right, or double.
+func precisionOf(single bool) precision {
+	if single {
+		return precision{epsilonFloat32, visibleFloat32}
+	}
+	return precision{epsilon, visible}
+}
+
+// roughness returns how much the rounding of a system's sums may move the predictions of its solution
+// w against the spreads of the targets, and which part of an error is left after a refinement. The
+// sums have the given trace, and least is the smallest pivot.
+func (p precision) roughness(w, spreads []float64, trace, least float64) (size, left float64) {
+	left = 4 * p.epsilon * trace / least
+	return 4 * p.epsilon * trace * steepness(w, spreads) / (2 * math.Sqrt(least)), left
+}
+
+// steepness returns ‖w‖ over the root of the spread for the target where that is the largest. A target
+// without a spread has no weights but for rounding.
+func steepness(w, spreads []float64) float64 {
+	t, most := len(spreads), 0.0
+	for j, spread := range spreads {
+		square := 0.0
+		for i := j; i < len(w); i += t {
+			square += w[i] * w[i]
+		}
+		if spread > 0 {
+			most = max(most, math.Sqrt(square/spread))
+		}
+	}
+	return most
+}
+
+// Gradient is what a refinement adds up over the rows, for any number of weight vectors: Σ s·x·e and
+// Σ s·e with e = y − x'w − offset.
+type Gradient struct {
+	cols, Columns int
+	inputs        []float64 // cols × columns
+	sum           []float64 // by column
+	squares       []float64 // Σ s·e², by column
+}
+
+// NewGradient returns the gradient before any rows, of so many weight vectors.
+func NewGradient(cols, columns int) *Gradient {
+	return &Gradient{cols: cols, Columns: columns, inputs: make([]float64, cols*columns), sum: make([]float64, columns), squares: make([]float64, columns)}
+}
+
+// Add adds rows of X, whose targets y are rows × columns and are overwritten; w is cols × columns,
+// weights nil means ones.
+func (g *Gradient) Add(X mat.Matrix, y, w, offset, weights []float64) {
+	n, _ := X.Dims()
+	k := g.Columns
+	scores := design.Borrow[float64](n * k)
+	defer scores.Release()
+	inner, in, out := kern.Dense(n, k, k, scores.List), kern.Dense(g.cols, k, k, w), kern.Dense(g.cols, k, k, g.inputs)
+	csr, scattered := X.(*sparse.CSR)
+	var dense kern.View[float64]
+	if scattered {
+		kern.SparseMul(inner, design.Compressed(csr), in, false)
+	} else {
+		dense = design.View(X.(*mat.Dense))
+		kern.Mul(inner, dense, in, false)
+	}
+	for i := range n {
+		row := y[i*k : (i+1)*k]
+		for c := range row {
+			row[c] -= scores.List[i*k+c] + offset[c]
+			s := 1.0
+			if weights != nil {
+				s = weights[i]
+			}
+			g.squares[c] += s * row[c] * row[c]
+			row[c] *= s
+		}
+		kern.Axpy(1, row, g.sum)
+	}
+	errors := kern.Dense(n, k, k, y)
+	if scattered {
+		kern.SparseMulT(out, design.Compressed(csr), errors, true)
+	} else {
+		kern.Mul(out, dense.T(), errors, true)
+	}
+}
+
+// step turns the gradient of columns from to from+t, those of one weight vector for each target,
+// into the step A⁻¹g, and returns it with √(g'A⁻¹g), by how much it moves the predictions, against the
+// spreads of the targets.
+func (g *Gradient) step(w []float64, from int, spreads, mean []float64, alpha float64, solve func([]float64)) (step []float64, size float64) {
+	right := g.right(w, from, len(spreads), mean, alpha)
+	step = slices.Clone(right)
+	solve(step)
+	return step, moved(right, step, spreads)
+}
+
+// right returns the gradient of t columns from the one given.
+func (g *Gradient) right(w []float64, from, t int, mean []float64, alpha float64) []float64 {
+	out := make([]float64, len(w))
+	for i := range len(w) / t {
+		row := out[i*t : (i+1)*t]
+		copy(row, g.inputs[i*g.Columns+from:])
+		kern.Axpy(-mean[i], g.sum[from:from+t], row)
+	}
+	kern.Axpy(-alpha, w, out)
+	return out
+}
+
+// moved returns the root of right'step over that of the spread for the target where that is the largest.
+func moved(right, step, spreads []float64) float64 {
+	t, most := len(spreads), 0.0
+	for j, spread := range spreads {
+		square := 0.0
+		for i := j; i < len(step); i += t {
+			square += right[i] * step[i]
+		}
+		if spread > 0 {
+			most = max(most, math.Sqrt(max(0, square)/spread))
+		}
+	}
+	return most
+}
+
+// tolerated is the change of predictions for new rows, against the spread of the targets, that the
+// rounding of residuals may make without a warning.
+const tolerated = 1e-6
+
+// warnOfRounding tells of what refinements leave, beyond what is visible, and of their own rounding.
+func warnOfRounding(r *solve.Report, alpha, left, floor, visible float64) {
+	if left > visible {
+		r.Converged = false
+	} else if left = floor; left <= tolerated {
+		return
+	}
+	r.Warnings = append(r.Warnings, roundingWarning(alpha, left))
+}
+
+// Features in single precision are off by their rounding, and predictions from them by what the weights
+// make of it.
+const (
+	// blurSaid is the change of predictions, against the spread of the targets, that is told.
+	blurSaid = 1e-3
+	// blurShared is the one up to which a model of features in double stands for one of single precision.
+	blurShared = 1e-4
+)
+
+// blur returns how much the rounding of features in single precision moves predictions, against the
+// spread of the targets: √(Σ w_j²·z_j²) times it, for z_j the root mean squares of the columns.
+func blur(w, meanSquares, spreads []float64, weight float64) float64 {
+	t := len(spreads)
+	scaled := make([]float64, len(w))
+	for i, v := range w {
+		scaled[i] = v * math.Sqrt(max(0, meanSquares[i/t])*weight)
+	}
+	return epsilonFloat32 * steepness(scaled, spreads)
+}
+
+// warnOfBlur tells of the rounding of features in single precision.
+func warnOfBlur(r *solve.Report, alpha, blur float64) {
+	if blur > blurSaid {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("with alpha %v the rounding of features in single precision moves the predictions by about %.1g of the spread of the targets; use a larger alpha or precision float64", alpha, blur))
+	}
+}
+
+func roundingWarning(alpha, left float64) string {
+	return fmt.Sprintf("with alpha %v rounding may move the predictions by %.1g of the spread of the targets; use a larger alpha", alpha, left)
+}
+
+// refined reports whether an error in the predictions is out of sight.
+func refined(left, visible float64) bool { return !(left > visible/32) }
+
+func singularWarning(alpha float64, rank, of int) string {
+	return fmt.Sprintf("with alpha %v the system is singular (rank %d of %d): the solution of least norm was taken", alpha, rank, of)
+}

@@ -1,0 +1,50 @@
+package solve
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+)
+
+// Linear is a linear model as what solves for it returns it: scores of a row x are x'W + b.
+type Linear struct {
+	Weights   []float64 // W, inputs × outputs in row-major order
+	Intercept []float64 // b, by output
+	Report    Report
+}
+
+// Report says how a model was solved for.
+type Report struct {
+	Solver     string
+	Iterations int
+	Converged  bool
+	Gradient   float64
+	Gap        float64
+	Objective  float64
+	Warnings   []string
+}
+
+// ErrDiverged is in the chain of the error of a solution that is worse than the trivial model.
+var ErrDiverged = errors.New("diverged")
+
+// Better fails with [ErrDiverged] where the objective ended above bar, or at NaN.
+func (r Report) Better(bar float64) error {
+	if r.Objective <= bar {
+		return nil
+	}
+	return fmt.Errorf("%w: the objective is %.6g after %d iterations of %s, where no weights and the best intercept have %.6g",
+		ErrDiverged, r.Objective, r.Iterations, r.Solver, bar)
+}
+
+// NewLinear returns the model of weights and intercept, or an error where they are not finite.
+func NewLinear(w, intercept []float64, report Report) (Linear, error) {
+	if !kern.Finite(w) || !kern.Finite(intercept) {
+		return Linear{}, fmt.Errorf("the solution is not finite: the inputs are too large or too unequal in scale; standardize them")
+	}
+	if math.IsNaN(report.Objective) {
+		report.Objective = math.Inf(1)
+	}
+	return Linear{Weights: w, Intercept: intercept, Report: report}, nil
+}
