@@ -12,7 +12,7 @@ type Roles struct {
 	Drop     []string        // left out
 	Kinds    map[string]Kind // kinds of columns, where the values do not tell
 	Task     Task            // what the target is, where its values do not tell
-	Positive []string        // levels of the target that are class 1; all others are class 0, "rest"
+	Positive []string        // categories of the target that are class 1; all others are class 0, "rest"
 	Suffix   string          // cut from the end of the target's values, as the "." in "<=50K."
 	Keep     []string        // whose texts [Set.Kept] has, whatever else the column is for; "" where the value is missing
 
@@ -30,37 +30,27 @@ type Roles struct {
 	// Where Target is empty the schema's targets are read if the file has them all and none is
 	// dropped. A column that Keep names may be an extra one.
 	Schema *Schema
+	// IgnoreExtra leaves out the columns that are not in Schema, which otherwise are an error.
+	IgnoreExtra bool
 }
 
 // Task says what is predicted.
-type Task int
+type Task string
 
 const (
 	// AnyTask leaves it to the target: text is classified, numbers are not.
-	AnyTask Task = iota
+	AnyTask Task = ""
 	// Classification predicts one of several classes, even if they are called by numbers.
-	Classification
+	Classification Task = "classification"
 	// Regression predicts numbers.
-	Regression
+	Regression Task = "regression"
 )
-
-// String returns "classification", "regression", or "" for AnyTask.
-func (t Task) String() string {
-	switch t {
-	case Classification:
-		return "classification"
-	case Regression:
-		return "regression"
-	}
-	return ""
-}
 
 // ParseTask returns the task called name.
 func ParseTask(name string) (Task, error) {
-	for t := AnyTask; t <= Regression; t++ {
-		if t.String() == name {
-			return t, nil
-		}
+	switch t := Task(name); t {
+	case AnyTask, Classification, Regression:
+		return t, nil
 	}
 	return AnyTask, fmt.Errorf("datasets: no task %q; there are classification and regression", name)
 }

@@ -291,7 +291,7 @@ func TestNames(t *testing.T) {
 		}
 	}
 	for _, k := range []datasets.Task{datasets.AnyTask, datasets.Regression, datasets.Classification} {
-		if got, err := datasets.ParseTask(k.String()); err != nil || got != k {
+		if got, err := datasets.ParseTask(string(k)); err != nil || got != k {
 			t.Error(got, err)
 		}
 	}

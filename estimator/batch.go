@@ -3,9 +3,7 @@ package estimator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -110,35 +108,11 @@ func (b Batch) memory() int64 {
 	return math.MaxInt64
 }
 
-// specs returns the candidates' estimators.
-func (b Batch) specs() []Estimator {
-	out := make([]Estimator, len(b.Candidates))
-	for i, c := range b.Candidates {
-		out[i] = c.Estimator
-	}
-	return out
-}
-
 // errNotOneOut is the error of an estimator that cannot leave one out.
 var errNotOneOut = errors.New("leave one out is for ridge and ridge_classifier; use k folds")
 
 // errNotMapped is the error of an estimator that gains nothing from related maps.
 var errNotMapped = errors.New("nothing is shared between features of related maps")
-
-// checkFolds finds rows that there are not among n.
-func (b Batch) checkFolds(n int) error {
-	for f, fold := range b.Folds {
-		if len(fold.Train) == 0 || len(fold.Test) == 0 {
-			return fmt.Errorf("fold %d has %d rows to train on and %d to test on", f, len(fold.Train), len(fold.Test))
-		}
-		for _, i := range slices.Concat(fold.Train, fold.Test) {
-			if i < 0 || i >= n {
-				return fmt.Errorf("fold %d has row %d of %d", f, i, n)
-			}
-		}
-	}
-	return nil
-}
 
 // Maps are wide maps of rows that are made together, a tile of rows at a time.
 type Maps interface {
@@ -146,50 +120,4 @@ type Maps interface {
 	Widths() []int
 	// Each calls yield with what some of the maps make of the rows of X. Z is used again after yield.
 	Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *mat.Dense) error) error
-}
-
-// divide cuts the rows that folds train on into parts such that each fold trains on some of the parts,
-// whose numbers are in trains. It fails where a fold trains on a row twice, or where there would be so
-// many parts that every fold is as well done by itself.
-func (f Batch) divide() (parts, trains [][]int, ok bool) {
-	last := -1 // folds may leave out any rows, so their number says nothing
-	for _, fold := range f.Folds {
-		for _, i := range fold.Train {
-			last = max(last, i)
-		}
-	}
-	keys := make([][]byte, last+1)
-	for k, fold := range f.Folds {
-		for _, i := range fold.Train {
-			if keys[i] == nil {
-				keys[i] = make([]byte, (len(f.Folds)+7)/8)
-			}
-			if keys[i][k/8]&(1<<(k%8)) != 0 {
-				return nil, nil, false
-			}
-			keys[i][k/8] |= 1 << (k % 8)
-		}
-	}
-	number := map[string]int{}
-	trains = make([][]int, len(f.Folds))
-	for i, key := range keys {
-		if key == nil {
-			continue
-		}
-		p, known := number[string(key)]
-		if !known {
-			if p = len(parts); p > 2*len(f.Folds)+2 {
-				return nil, nil, false
-			}
-			number[string(key)] = p
-			parts = append(parts, nil)
-			for k := range f.Folds {
-				if key[k/8]&(1<<(k%8)) != 0 {
-					trains[k] = append(trains[k], p)
-				}
-			}
-		}
-		parts[p] = append(parts[p], i)
-	}
-	return parts, trains, true
 }

@@ -27,6 +27,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // Estimator is the spec of a model.
@@ -140,3 +141,8 @@ func Predict(ctx context.Context, p Predictor, X mat.Matrix) (Prediction, error)
 	}
 	return out, nil
 }
+
+// ErrDiverged is in the chain of the error of a fit whose objective ended above that of the trivial
+// model, which has no weights and the best intercept, or was not a number: whatever came out of it
+// is not to be ranked or used.
+var ErrDiverged = solve.ErrDiverged

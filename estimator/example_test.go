@@ -69,7 +69,7 @@ func ExampleRidge_LeaveOneOut() {
 func ExampleRidge_FitPosterior() {
 	spec := estimator.NewRidge()
 	spec.Alpha = 0.1
-	p, err := spec.FitPosterior(context.Background(), line.Source(), 0.1)
+	p, err := spec.FitPosterior(context.Background(), line, 0.1)
 	if err != nil {
 		log.Fatal(err)
 	}

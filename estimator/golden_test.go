@@ -403,7 +403,7 @@ func TestPosteriorEqualsReference(t *testing.T) {
 	golden.Load(t, "gp_features", &in, &want)
 	s := estimator.NewRidge()
 	s.Alpha, s.Intercept = in.Noise, false
-	p, err := s.FitPosterior(context.Background(), datasets.Set{X: matrix(in.Z), Y: in.Y}.Source(), in.Noise)
+	p, err := s.FitPosterior(context.Background(), datasets.Set{X: matrix(in.Z), Y: in.Y}, in.Noise)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/newton"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -54,11 +55,11 @@ func TestNewtonNamesWhatIsNotFinite(t *testing.T) {
 	logistic.Solver, svm.Solver, svr.Solver = "newton", "newton", "newton"
 	svr.Loss = "squared_epsilon_insensitive"
 	for what, v := range map[string]float64{"infinite value": math.Inf(1), "missing": math.NaN()} {
-		data := signed(40, widestSparseFactor+8)
+		data := signed(40, newton.WidestSparseFactor+8)
 		X := mat.DenseCopyOf(data.X)
 		X.Set(17, 5, v)
 		data.X = sparse.FromDense(X)
-		data.Schema.Columns = make([]datasets.Column, widestSparseFactor+8)
+		data.Schema.Columns = make([]datasets.Column, newton.WidestSparseFactor+8)
 		data.Schema.Columns[5].Name = "weight"
 		for _, e := range []Estimator{logistic, svm, svr} {
 			fails(t, what, e, data, "row 17", "weight", what)
@@ -155,12 +156,12 @@ func TestPosteriorAndLeaveOneOutRefuse(t *testing.T) {
 	ridge := NewRidge()
 	for _, c := range []struct{ alpha, noise float64 }{{0, 1}, {1, 0}, {1, math.NaN()}, {1, math.Inf(1)}} {
 		ridge.Alpha = c.alpha
-		if p, err := ridge.FitPosterior(context.Background(), data.Source(), c.noise); err == nil || !strings.Contains(err.Error(), "wanted numbers > 0") || p != nil {
+		if p, err := ridge.FitPosterior(context.Background(), data, c.noise); err == nil || !strings.Contains(err.Error(), "wanted numbers > 0") || p != nil {
 			t.Errorf("%+v: %v and the error %v", c, p, err)
 		}
 	}
 	several := datasets.Set{X: data.X, Targets: mat.DenseCopyOf(data.X)}
-	if p, err := NewRidge().FitPosterior(context.Background(), several.Source(), 1); err == nil || !strings.Contains(err.Error(), "2 targets, wanted one") {
+	if p, err := NewRidge().FitPosterior(context.Background(), several, 1); err == nil || !strings.Contains(err.Error(), "2 targets, wanted one") {
 		t.Errorf("%v and the error %v", p, err)
 	}
 	if out, err := NewRidge().LeaveOneOut(context.Background(), data, nil); err == nil || !strings.Contains(err.Error(), "no alphas") {

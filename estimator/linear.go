@@ -99,20 +99,9 @@ func (f *FittedLinearClassifier) Predict(ctx context.Context, X mat.Matrix) ([]f
 		return nil, err
 	}
 	for i := range out {
-		out[i] = float64(largest(scores.RawRowView(i)))
+		out[i] = float64(kern.Largest(scores.RawRowView(i)))
 	}
 	return out, nil
-}
-
-// largest returns the first index of the largest value.
-func largest(list []float64) int {
-	best := 0
-	for j, v := range list {
-		if v > list[best] {
-			best = j
-		}
-	}
-	return best
 }
 
 // State is the model's state for a model file.

@@ -8,9 +8,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/batch"
+	"github.com/bochner-ml/bochner/internal/descent"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/internal/newton"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -72,115 +74,36 @@ func (s *Logistic) Params(l *param.List) {
 
 // Fit learns from data in memory; the result is a [*FittedLogistic].
 func (s Logistic) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
-	r, err := design.OfSet(data)
-	if err != nil {
-		return nil, fmt.Errorf("estimator: logistic: %w", err)
-	}
-	return s.fit(ctx, r)
+	return fitSet(ctx, s, data)
 }
 
 // FitSource learns from a stream; the result is a [*FittedLogistic].
 func (s Logistic) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
-	r, err := design.OfSource(ctx, data)
-	if err != nil {
-		return nil, fmt.Errorf("estimator: logistic: %w", err)
-	}
-	return s.fit(ctx, r)
+	return fitSource(ctx, s, data)
 }
 
-func (s Logistic) fit(ctx context.Context, r *design.Rows) (Predictor, error) {
-	if err := param.CheckFit(s); err != nil {
-		return nil, fmt.Errorf("estimator: logistic: %w", err)
-	}
-	model, classes, err := s.solve(ctx, r)
-	if err != nil {
-		return nil, fmt.Errorf("estimator: logistic: %w", err)
-	}
-	return &FittedLogistic{FittedLinearClassifier{linear: newLinear(model), classes: classes}}, nil
+func (s Logistic) name() string { return "logistic" }
+
+func (s Logistic) fitted(m linear, classes []string) Predictor {
+	return &FittedLogistic{FittedLinearClassifier{linear: m, classes: classes}}
 }
 
-func (s Logistic) solve(ctx context.Context, r *design.Rows) (solve.Linear, []string, error) {
-	l, err := r.ReadClasses(ctx, s.ClassWeight.factors)
-	if err == nil {
-		err = room(s, r.Shape(len(l.Y), l.Outputs()))
-	}
-	if err != nil {
-		return solve.Linear{}, nil, err
-	}
-	if s.byDual(r, l) {
-		model, err := s.dualTask(l).fit(ctx, r, len(l.Y))
-		return model, l.Classes, err
-	}
-	kern.Scale(s.C, l.Weights)
-	t := s.task(l)
-	w, b, report, err := newObjective(ctx, r, t.loss, t.outputs, t.groups, s.Intercept, t.y, l.Weights).minimise(s.Tol, s.MaxIter)
-	if err == nil {
-		err = report.Better(t.bar)
-	}
-	if err != nil {
-		return solve.Linear{}, nil, err
-	}
-	model, err := t.finish(w, b, report)
-	return model, l.Classes, err
+// plain is the spec as internal/batch takes it.
+func (s Logistic) plain() batch.Penalised {
+	return batch.Penalised{Key: fmt.Sprint(s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Plain()), C: s.C, Tol: s.Tol, MaxIter: s.MaxIter,
+		Intercept: s.Intercept, Invalid: param.Check(s),
+		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {
+			return r.ReadClasses(ctx, s.ClassWeight.factors)
+		},
+		ByDescent: s.byDescent,
+		Descent:   s.descent, Newton: s.newton}
 }
 
-// task is what Newton's method is to minimise.
-func (s Logistic) task(l *design.Labels) newtonTask {
-	t := newtonTask{loss: logisticLoss{}, outputs: 1, groups: 1, y: l.Y, finish: solve.NewLinear}
-	if len(l.Classes) != 2 {
-		t = multinomial(l)
-	}
-	t.bar = logisticBar(l, s.Intercept, s.Tol)
-	return t
-}
-
-// newtonTask is a loss with its targets, and what makes a model of the solution.
-type newtonTask struct {
-	loss            loss
-	outputs, groups int
-	y               []float64
-	bar             float64 // that C = 1 gives: an objective above it is an error
-	finish          func(w, intercept []float64, report solve.Report) (solve.Linear, error)
-}
-
-// absentIntercept makes a class that no training row has as good as impossible.
-const absentIntercept = -1e4
-
-// multinomial is the task of the classes that training rows have; the others get no weights and an
-// intercept that makes them impossible.
-func multinomial(l *design.Labels) newtonTask {
-	position := make([]int, len(l.Classes))
-	var present []int
-	for c, absent := range l.Absent {
-		if !absent {
-			position[c] = len(present)
-			present = append(present, c)
-		}
-	}
-	y := make([]float64, len(l.Y))
-	for i, c := range l.Y {
-		y[i] = float64(position[int(c)])
-	}
-	k := len(present)
-	return newtonTask{loss: softmaxLoss{k}, outputs: k, groups: 1, y: y, finish: func(w, b []float64, report solve.Report) (solve.Linear, error) {
-		cols := len(w) / k
-		mean := kern.Sum(b) / float64(k)
-		full, intercept := make([]float64, cols*len(l.Classes)), make([]float64, len(l.Classes))
-		for c := range intercept {
-			intercept[c] = absentIntercept
-		}
-		for at, c := range present {
-			intercept[c] = b[at] - mean
-			for i := range cols {
-				full[i*len(l.Classes)+c] = w[i*k+at]
-			}
-		}
-		return solve.NewLinear(full, intercept, report)
-	}}
-}
+// newton is what Newton's method is to minimise.
+func (s Logistic) newton(l *design.Labels) newton.Task { return newton.Logistic(l, s.Intercept, s.Tol) }
 
 // Cost estimates a fit to rows of a shape.
-func (s Logistic) Cost(shape datasets.Shape) datasets.Cost { return newtonCost(shape) }
+func (s Logistic) Cost(shape datasets.Shape) datasets.Cost { return newton.Cost(shape) }
 
 // FittedLogistic is a fitted logistic regression: a linear classifier that knows probabilities.
 type FittedLogistic struct{ FittedLinearClassifier }
@@ -213,11 +136,22 @@ func (f *FittedLogistic) Probabilities(ctx context.Context, X mat.Matrix) (*mat.
 	}
 	for i := range n {
 		row := scores.RawRowView(i)
-		top := row[largest(row)]
+		top := row[kern.Largest(row)]
 		for j := range row {
 			row[j] = math.Exp(row[j] - top)
 		}
 		kern.Scale(1/kern.Sum(row), row)
 	}
 	return scores, nil
+}
+
+// byDescent reports whether the solver is, or auto chooses, dual: auto does on rows that are sparse and
+// too wide for Newton's preconditioner. The softmax of more than two classes has another dual.
+func (s Logistic) byDescent(r *design.Rows, l *design.Labels) bool {
+	return len(l.Classes) == 2 && (s.Solver == "dual" || s.Solver == "auto" && newton.Wide(r))
+}
+
+// descent is what coordinate descent is to solve.
+func (s Logistic) descent(l *design.Labels) descent.Task {
+	return descent.Logistic(l, s.C, s.Intercept, s.Tol, s.MaxIter)
 }

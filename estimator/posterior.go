@@ -38,7 +38,12 @@ var (
 // 1. Alpha is noise over the prior variance of a weight, so that Alpha = noise is the prior N(0, I).
 // It reads the data once, as the solver cholesky does: nd² + d³/3 flops, d² numbers held.
 // (Rasmussen & Williams 2006, section 2.1.)
-func (s Ridge) FitPosterior(ctx context.Context, data datasets.Source, noise float64) (*Posterior, error) {
+func (s Ridge) FitPosterior(ctx context.Context, data datasets.Set, noise float64) (*Posterior, error) {
+	return s.FitPosteriorSource(ctx, data.Source(), noise)
+}
+
+// FitPosteriorSource is FitPosterior for rows that come as a stream of blocks.
+func (s Ridge) FitPosteriorSource(ctx context.Context, data datasets.Source, noise float64) (*Posterior, error) {
 	p, err := s.posterior(ctx, data, noise)
 	if err = cmp.Or(ctx.Err(), err); err != nil { // whatever else there is comes of stopping
 		return nil, fmt.Errorf("estimator: ridge: posterior: %w", err)

@@ -99,3 +99,6 @@ func (s Ridge) fit(ctx context.Context, r *design.Rows) (Predictor, error) {
 func (s Ridge) ReadsOnce(rows, cols int) bool {
 	return leastsquares.Ridge(s).Way(rows, cols, false) == "cholesky"
 }
+
+// Cost estimates a fit to rows of a shape.
+func (s Ridge) Cost(shape datasets.Shape) datasets.Cost { return leastsquares.Ridge(s).Cost(shape, 0) }

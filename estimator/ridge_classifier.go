@@ -163,3 +163,8 @@ func (s RidgeClassifier) coded(r *design.Rows, classes []string) (p *leastsquare
 	}
 	return leastsquares.NewProblem(leastsquares.Ridge(s.ridge()), r, codes, weights), mass, nil
 }
+
+// Cost estimates a fit to rows of a shape, which has codes of the classes besides.
+func (s RidgeClassifier) Cost(shape datasets.Shape) datasets.Cost {
+	return leastsquares.Ridge(s.ridge()).Cost(shape, float64(min(shape.Rows, design.SparseBlock)))
+}

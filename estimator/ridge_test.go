@@ -181,7 +181,7 @@ func TestPosteriorAgainstTheCovarianceOfTheTargets(t *testing.T) {
 	s := estimator.NewRidge()
 	s.Alpha, s.Intercept = alpha, false
 	data := datasets.Set{X: x, Y: y, Weights: weights}
-	p, err := s.FitPosterior(context.Background(), data.Source(), noise)
+	p, err := s.FitPosterior(context.Background(), data, noise)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestPosteriorAgainstTheCovarianceOfTheTargets(t *testing.T) {
 	// A flat prior is the limit of a wide one, N(0, v), less its log density at 0.
 	const v = 1e8
 	s.Intercept = true
-	if p, err = s.FitPosterior(context.Background(), data.Source(), noise); err != nil {
+	if p, err = s.FitPosterior(context.Background(), data, noise); err != nil {
 		t.Fatal(err)
 	}
 	near(t, "evidence with an intercept", []float64{p.LogMarginalLikelihood()}, []float64{logDensity(covariance(v)) + math.Log(2*math.Pi*v)/2}, 1e-6)
@@ -392,7 +392,7 @@ func TestAChangingSourceIsRefused(t *testing.T) {
 func TestPosteriorState(t *testing.T) {
 	x, _, y, weights := noisy(8, 30, 3)
 	ctx := context.Background()
-	p, err := estimator.NewRidge().FitPosterior(ctx, datasets.Set{X: x, Y: y, Weights: weights}.Source(), 0.3)
+	p, err := estimator.NewRidge().FitPosterior(ctx, datasets.Set{X: x, Y: y, Weights: weights}, 0.3)
 	if err != nil {
 		t.Fatal(err)
 	}

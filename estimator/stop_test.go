@@ -46,7 +46,7 @@ func TestLongWorkStops(t *testing.T) {
 			return out != nil, err
 		}
 	}
-	posterior, err := NewRidge().FitPosterior(context.Background(), long.Source(), 1)
+	posterior, err := NewRidge().FitPosterior(context.Background(), long, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestLongWorkStops(t *testing.T) {
 		"leave one out":  leave(long),
 		"of wide rows":   leave(wide),
 		"FitPosterior": func(ctx context.Context) (bool, error) {
-			p, err := NewRidge().FitPosterior(ctx, long.Source(), 1)
+			p, err := NewRidge().FitPosterior(ctx, long, 1)
 			return p != nil, err
 		},
 		"PredictStd": func(ctx context.Context) (bool, error) {

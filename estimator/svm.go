@@ -6,9 +6,10 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/batch"
+	"github.com/bochner-ml/bochner/internal/descent"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/internal/newton"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -68,21 +69,13 @@ func (s *SVM) Params(l *param.List) {
 
 // Fit learns from data in memory; the result is a [*FittedLinearClassifier].
 func (s SVM) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
-	r, err := design.OfSet(data)
-	if err != nil {
-		return nil, fmt.Errorf("estimator: svm: %w", err)
-	}
-	return s.fit(ctx, r)
+	return fitSet(ctx, s, data)
 }
 
 // FitSource learns from a stream, which is read once for each pass, or into memory where the way is
 // coordinate descent; the result is a [*FittedLinearClassifier].
 func (s SVM) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
-	r, err := design.OfSource(ctx, data)
-	if err != nil {
-		return nil, fmt.Errorf("estimator: svm: %w", err)
-	}
-	return s.fit(ctx, r)
+	return fitSource(ctx, s, data)
 }
 
 // byNewton reports whether a solver is, or auto chooses, newton. Wide sparse rows have no cheap
@@ -99,65 +92,35 @@ func smoothEnough(solver, loss string) error {
 	return nil
 }
 
-func (s SVM) fit(ctx context.Context, r *design.Rows) (Predictor, error) {
-	if err := param.CheckFit(s); err != nil {
-		return nil, fmt.Errorf("estimator: svm: %w", err)
-	}
-	model, classes, err := s.solve(ctx, r)
-	if err != nil {
-		return nil, fmt.Errorf("estimator: svm: %w", err)
-	}
-	return &FittedLinearClassifier{linear: newLinear(model), classes: classes}, nil
+func (s SVM) name() string { return "svm" }
+
+func (s SVM) fitted(m linear, classes []string) Predictor {
+	return &FittedLinearClassifier{linear: m, classes: classes}
 }
 
-func (s SVM) solve(ctx context.Context, r *design.Rows) (solve.Linear, []string, error) {
-	l, err := r.ReadClasses(ctx, s.ClassWeight.factors)
-	if err == nil {
-		err = room(s, r.Shape(len(l.Y), l.Outputs()))
-	}
-	if err != nil {
-		return solve.Linear{}, nil, err
-	}
-	if !byNewton(s.Solver, s.Loss, wide(r)) {
-		model, err := s.dualTask(l).fit(ctx, r, len(l.Y))
-		return model, l.Classes, err
-	}
-	kern.Scale(s.C, l.Weights)
-	t := s.task(l)
-	w, b, report, err := newObjective(ctx, r, t.loss, t.outputs, t.groups, s.Intercept, t.y, l.Weights).minimise(s.Tol, s.MaxIter)
-	if err == nil {
-		err = report.Better(t.bar)
-	}
-	if err != nil {
-		return solve.Linear{}, nil, err
-	}
-	model, err := t.finish(w, b, report)
-	return model, l.Classes, err
+// plain is the spec as internal/batch takes it.
+func (s SVM) plain() batch.Penalised {
+	return batch.Penalised{Key: fmt.Sprint(s.Loss, s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Plain()), C: s.C, Tol: s.Tol, MaxIter: s.MaxIter,
+		Intercept: s.Intercept, Invalid: param.Check(s),
+		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {
+			return r.ReadClasses(ctx, s.ClassWeight.factors)
+		},
+		ByDescent: func(r *design.Rows, _ *design.Labels) bool { return !byNewton(s.Solver, s.Loss, newton.Wide(r)) },
+		Descent:   s.descent, Newton: s.newton}
 }
 
-// task is what Newton's method is to minimise.
-func (s SVM) task(l *design.Labels) newtonTask {
-	k := l.Outputs()
-	return newtonTask{loss: hingeLoss{k}, outputs: k, groups: k, y: l.Y, bar: hingeBar(l, s.Intercept, s.Tol), finish: solve.NewLinear}
-}
+// newton is what Newton's method is to minimise.
+func (s SVM) newton(l *design.Labels) newton.Task { return newton.SquaredHinge(l, s.Intercept, s.Tol) }
 
-// dualTask is what coordinate descent is to solve.
-func (s SVM) dualTask(l *design.Labels) dualTask {
-	t := dualTask{outputs: l.Outputs(), tol: s.Tol, maxIter: s.MaxIter, problem: func(j int) solve.Dual {
-		p := margins(l, j, s.C, s.Loss == "squared_hinge")
-		p.Intercept = s.Intercept
-		return p
-	}}
-	if t.outputs > 1 {
-		t.absent = l.Absent
-	}
-	return t
+// descent is what coordinate descent is to solve.
+func (s SVM) descent(l *design.Labels) descent.Task {
+	return descent.Hinge(l, s.C, s.Loss == "squared_hinge", s.Intercept, s.Tol, s.MaxIter)
 }
 
 // Cost estimates a fit to rows of a shape.
 func (s SVM) Cost(shape datasets.Shape) datasets.Cost {
-	if !byNewton(s.Solver, s.Loss, wideShape(shape)) {
-		return descentCost(shape)
+	if !byNewton(s.Solver, s.Loss, newton.WideShape(shape)) {
+		return descent.Cost(shape)
 	}
-	return newtonCost(shape)
+	return newton.Cost(shape)
 }

@@ -5,9 +5,10 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/batch"
+	"github.com/bochner-ml/bochner/internal/descent"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/internal/newton"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -57,69 +58,50 @@ func (s *SVR) Params(l *param.List) {
 
 // Fit learns from data in memory; the result is a [*FittedLinear].
 func (s SVR) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
-	r, err := design.OfSet(data)
-	if err != nil {
-		return nil, fmt.Errorf("estimator: svr: %w", err)
-	}
-	return s.fit(ctx, r)
+	return fitSet(ctx, s, data)
 }
 
 // FitSource learns from a stream, which is read once for each pass, or into memory where the way is
 // coordinate descent; the result is a [*FittedLinear].
 func (s SVR) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
-	r, err := design.OfSource(ctx, data)
-	if err != nil {
-		return nil, fmt.Errorf("estimator: svr: %w", err)
-	}
-	return s.fit(ctx, r)
+	return fitSource(ctx, s, data)
 }
 
-func (s SVR) fit(ctx context.Context, r *design.Rows) (Predictor, error) {
-	if err := param.CheckFit(s); err != nil {
-		return nil, fmt.Errorf("estimator: svr: %w", err)
-	}
-	model, err := s.solve(ctx, r)
-	if err != nil {
-		return nil, fmt.Errorf("estimator: svr: %w", err)
-	}
-	return &FittedLinear{newLinear(model)}, nil
+func (s SVR) name() string { return "svr" }
+
+func (s SVR) fitted(m linear, _ []string) Predictor { return &FittedLinear{m} }
+
+// plain is the spec as internal/batch takes it.
+func (s SVR) plain() batch.Penalised {
+	return batch.Penalised{Key: fmt.Sprint(s.Loss, s.Epsilon, s.Intercept, s.Tol, s.MaxIter), C: s.C, Tol: s.Tol, MaxIter: s.MaxIter,
+		Intercept: s.Intercept, Invalid: param.Check(s),
+		Labels:    func(ctx context.Context, r *design.Rows) (*design.Labels, error) { return readNumbers(ctx, r, "svr") },
+		ByDescent: func(r *design.Rows, _ *design.Labels) bool { return !byNewton(s.Solver, s.Loss, newton.Wide(r)) },
+		Descent:   s.descent, Newton: s.newton}
 }
 
-func (s SVR) solve(ctx context.Context, r *design.Rows) (solve.Linear, error) {
-	l, err := readNumbers(ctx, r, "svr")
-	if err == nil {
-		err = room(s, r.Shape(len(l.Y), 1))
-	}
-	if err != nil {
-		return solve.Linear{}, err
-	}
-	if !byNewton(s.Solver, s.Loss, wide(r)) {
-		return s.dualTask(l).fit(ctx, r, len(l.Y))
-	}
-	kern.Scale(s.C, l.Weights)
-	w, b, report, err := newObjective(ctx, r, tubeLoss{s.Epsilon}, 1, 1, s.Intercept, l.Y, l.Weights).minimise(s.Tol, s.MaxIter)
-	if err == nil {
-		err = report.Better(s.tubeBar(l))
-	}
-	if err != nil {
-		return solve.Linear{}, err
-	}
-	return solve.NewLinear(w, b, report)
+// newton is what Newton's method is to minimise, where the loss is squared.
+func (s SVR) newton(l *design.Labels) newton.Task {
+	return newton.SquaredTube(l, s.Epsilon, s.Intercept, s.tubeBar(l))
 }
 
-// dualTask is what coordinate descent is to solve.
-func (s SVR) dualTask(l *design.Labels) dualTask {
-	return dualTask{outputs: 1, tol: s.Tol, maxIter: s.MaxIter, problem: func(int) solve.Dual {
-		p := solve.Dual{Target: l.Y, Epsilon: s.Epsilon, Intercept: s.Intercept}
-		p.Low, p.High, p.Diagonal = bounds(l.Weights, s.C, s.Loss == "squared_epsilon_insensitive")
-		return p
-	}}
+// descent is what coordinate descent is to solve.
+func (s SVR) descent(l *design.Labels) descent.Task {
+	return descent.Tube(l, s.C, s.Epsilon, s.Loss == "squared_epsilon_insensitive", s.Intercept, s.Tol, s.MaxIter)
 }
 
 // Cost estimates a fit to rows of a shape.
 func (s SVR) Cost(shape datasets.Shape) datasets.Cost {
-	if !byNewton(s.Solver, s.Loss, wideShape(shape)) {
-		return descentCost(shape)
+	if !byNewton(s.Solver, s.Loss, newton.WideShape(shape)) {
+		return descent.Cost(shape)
 	}
-	return newtonCost(shape)
+	return newton.Cost(shape)
+}
+
+// tubeBar is the bar of the squared epsilon-insensitive loss, C being 1.
+func (s SVR) tubeBar(l *design.Labels) float64 {
+	s.C = 1
+	trivial := s.descent(l).Trivial(0)
+	s.Intercept = false
+	return newton.Bar(trivial, s.descent(l).Trivial(0), s.Tol)
 }

@@ -28,7 +28,7 @@ func Datasets() []Dataset {
 		}
 		out = append(out, Dataset{
 			Name: d.Name, Title: d.Title, About: d.Doc, Train: d.Train, Test: d.Test, Features: d.Columns,
-			Target: d.Target, Task: d.Task.String(), Source: d.Attribution, License: d.License,
+			Target: d.Target, Task: string(d.Task), Source: d.Attribution, License: d.License,
 		})
 	}
 	return out

@@ -154,9 +154,9 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 	if err != nil {
 		return Evaluation{}, err
 	}
-	out := Evaluation{Name: m.Name, Task: m.Task, Positive: metrics.PositiveClass(m.Schema.Classes()), Rows: v.Rows, Warnings: []string{}}
+	out := Evaluation{Name: m.Name, Task: string(m.Task), Positive: metrics.PositiveClass(m.Schema.Classes()), Rows: v.Rows, Warnings: []string{}}
 	var warnings []string
-	out.Scores, warnings, err = v.Score(metrics.Task(m.Task))
+	out.Scores, warnings, err = v.Score(m.Task)
 	out.Warnings = append(out.Warnings, warnings...)
 	return out, err
 }
@@ -227,7 +227,7 @@ func Inspect(path string) (Model, error) {
 		return Model{}, err
 	}
 	out := Model{
-		Name: m.Name, Task: m.Task, Classes: m.Schema.Classes(), Positive: metrics.PositiveClass(m.Schema.Classes()), Metrics: m.Metrics,
+		Name: m.Name, Task: string(m.Task), Classes: m.Schema.Classes(), Positive: metrics.PositiveClass(m.Schema.Classes()), Metrics: m.Metrics,
 		Versions: Versions{Bochner: m.Versions["bochner"], Go: m.Versions["go"]}, Precision: m.Spec().Precision,
 	}
 	for j := range m.Schema.Columns {

@@ -331,7 +331,7 @@ func (r *run) saveModel(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	m.Name, m.Task, m.Metrics, m.Reading = r.spec.Name, string(r.rows.Task), scores, reading
+	m.Name, m.Task, m.Metrics, m.Reading = r.spec.Name, r.rows.Task, scores, reading
 	m.Versions = map[string]string{"bochner": r.result.Versions.Bochner}
 	return m.Write(w)
 }

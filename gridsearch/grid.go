@@ -249,7 +249,7 @@ func faultsOf(err error, path string) param.Faults {
 	if errors.As(err, &one) {
 		return param.Faults{one}
 	}
-	return param.Faults{{Path: path, Problem: err.Error()}}
+	return param.Faults{{Path: path, Problem: err.Error(), Err: err}}
 }
 
 // label writes settings on one line: "rff.gamma=0.1 ridge.alpha=1".

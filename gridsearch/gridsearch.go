@@ -138,7 +138,7 @@ func (s Search) Check() error {
 // refits none.
 func (s Search) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	if s.Refit == RefitNone {
-		return nil, errors.New("gridsearch: refit is none, so there is nothing to predict with; use Run")
+		return nil, errNoRefit
 	}
 	r, err := s.Run(ctx, data)
 	if err != nil {
@@ -146,6 +146,8 @@ func (s Search) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor
 	}
 	return r, nil
 }
+
+var errNoRefit = errors.New("gridsearch: refit is none, so there is nothing to predict with; use Run")
 
 // Run scores every candidate on every fold and refits the chosen one on all rows.
 //

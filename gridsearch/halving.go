@@ -51,6 +51,34 @@ type Rungs []Rung
 // Last returns the result of the last rung.
 func (r Rungs) Last() *Result { return r[len(r)-1].Result }
 
+var (
+	_ estimator.Estimator = Search{}
+	_ estimator.Estimator = Halving{}
+)
+
+// Params declares the parameters that make a difference to the result; those of the search are below
+// "search".
+func (h *Halving) Params(l *param.List) {
+	l.String(&h.Resource, "resource", "what each rung gives more of: rows, or the path of a parameter")
+	l.Int(&h.Least, "least", "what the first rung has of it", param.AtLeast(1))
+	l.Int(&h.Most, "most", "what the last rung has of it; 0 for all rows", param.AtLeast(0))
+	l.Int(&h.Factor, "factor", "how much more the next rung has, and of how many candidates one is kept", param.AtLeast(2))
+	l.Child("search", &h.Search)
+}
+
+// Fit runs the halving and returns what [Search.Fit] returns: the result of the last rung. It
+// fails where the search refits none.
+func (h Halving) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	if h.Search.Refit == RefitNone {
+		return nil, errNoRefit
+	}
+	rungs, err := h.Run(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	return rungs.Last(), nil
+}
+
 // Run does one rung after the other.
 func (h Halving) Run(ctx context.Context, data datasets.Set) (Rungs, error) {
 	began := time.Now()

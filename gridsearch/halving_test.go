@@ -236,3 +236,35 @@ func (s *many) Params(l *param.List) {
 func (s *many) Fit(context.Context, datasets.Set) (estimator.Predictor, error) {
 	return nil, errors.New("not fitted here")
 }
+
+// A halving is an estimator as a search is: what it fits predicts as the model of its last rung, with the
+// methods of that, and another search may search it.
+func TestHalvingIsAnEstimator(t *testing.T) {
+	data := labels(120)
+	search := NewSearch(estimator.NewLogistic(), Axis{Path: "C", Values: []any{0.01, 1.0, 100.0}})
+	h := NewHalving(search, 20)
+	p, err := h.Fit(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rungs, err := h.Run(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := estimator.Predict(context.Background(), p, data.X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := estimator.Predict(context.Background(), rungs.Last().Model, data.X)
+	if err != nil || want.Probabilities == nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("it predicts %v, the model of the last rung %v, %v", got.Values, want.Values, err)
+	}
+	outer := mustRun(t, NewSearch(h, Axis{Path: "least", Values: []any{10, 20}}, Axis{Path: "search.estimator.tol", Values: []any{1e-3, 1e-6}}), data)
+	if outer.Fits != 20 || outer.Best().Failed != "" {
+		t.Errorf("a search of a halving: %+v", outer)
+	}
+	h.Search.Refit = RefitNone
+	if p, err := h.Fit(context.Background(), data); p != nil || err == nil || !strings.Contains(err.Error(), "refit is none") {
+		t.Errorf("without a refit %v, %v", p, err)
+	}
+}

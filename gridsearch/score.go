@@ -25,7 +25,7 @@ func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.Faults) {
 		m, err := metrics.ByName(name)
 		switch {
 		case err != nil:
-			faults = append(faults, param.Fault{Path: path, Problem: err.Error()})
+			faults = append(faults, param.Fault{Path: path, Problem: err.Error(), Err: err})
 		case slices.ContainsFunc(out, func(o metrics.Metric) bool { return o.Name == m.Name }):
 		case len(out) > 0 && out[0].Task != m.Task:
 			faults = append(faults, param.Fault{Path: path, Problem: fmt.Sprintf("%s is for %s, %s for %s", m.Name, m.Task, out[0].Name, out[0].Task)})

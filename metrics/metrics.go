@@ -22,15 +22,18 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
 )
 
-// Task is the kind of problem that a metric is for.
-type Task string
+// Task is the kind of problem that a metric is for: that of package datasets, under the name that it has
+// beside metrics.
+type Task = datasets.Task
 
 // The two tasks.
 const (
-	Classification Task = "classification"
-	Regression     Task = "regression"
+	Classification = datasets.Classification
+	Regression     = datasets.Regression
 )
 
 // Need says which outputs of a model a metric reads. Where two will do, the first named is taken if both are given.

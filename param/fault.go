@@ -18,7 +18,11 @@ type Fault struct {
 	Wanted       string // in words: "a number > 0"
 	Problem      string // instead of Value and Wanted: "unknown key"
 	Hint         string // "did you mean gamma?"
+	Err          error  // what the fault comes of, which errors.Is and errors.As find; nil for nothing
 }
+
+// Unwrap returns Err.
+func (f Fault) Unwrap() error { return f.Err }
 
 // Error writes the fault on one line: file:line:column: path: got …, wanted … (hint).
 func (f Fault) Error() string {
@@ -116,12 +120,12 @@ func asFault(err error, path string, value any, e *entry) Fault {
 	var given Fault
 	switch {
 	case errors.As(err, &given):
-		f.Problem, f.Hint = given.Problem, given.Hint
+		f.Problem, f.Hint, f.Err = given.Problem, given.Hint, given.Err
 		if given.Wanted != "" {
 			f.Wanted = given.Wanted
 		}
 	case err != errWanted:
-		f.Wanted = err.Error()
+		f.Wanted, f.Err = err.Error(), err
 	}
 	return f
 }

@@ -138,7 +138,8 @@ func Owner(spec any, path string) (any, error) {
 }
 
 // With returns a copy of spec, of the same type, with the settings replaced. Every setting that
-// cannot be is a [Fault] of the error. Values are checked one by one; [Check] the result.
+// cannot be is a [Fault] of the error. Values are checked one by one; [Check] the result. Where the type of
+// spec is known, [Replace] saves the type assertion, and a pipeline has a method With of its own.
 func With(spec any, settings ...Setting) (any, error) {
 	result, l := open(spec)
 	var faults Faults
@@ -155,6 +156,15 @@ func With(spec any, settings ...Setting) (any, error) {
 		return nil, err
 	}
 	return result(), nil
+}
+
+// Replace is [With] for a program that knows the type of spec and is compiled, for it is generic:
+//
+//	rff, err := param.Replace(transformer.NewRFF(), param.Setting{Path: "features", Value: 500})
+func Replace[T any](spec T, settings ...Setting) (T, error) {
+	set, err := With(spec, settings...)
+	out, _ := set.(T) // nothing where there is an error
+	return out, err
 }
 
 // Check reports every parameter of spec that is out of its range, as [Faults].

@@ -162,6 +162,28 @@ func TestPathsNest(t *testing.T) {
 	}
 }
 
+// Replace is With of one type, a spec's own or an interface that it implements.
+func TestReplace(t *testing.T) {
+	setting := Setting{"a.gamma", 2.0}
+	want, err := With(newRack(), setting)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Replace(newRack(), setting); err != nil || !reflect.DeepEqual(got, want.(rack)) {
+		t.Errorf("Replace gives %+v, %v, With gives %+v", got, err, want)
+	}
+	if got, err := Replace[any](newRack(), setting); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("as an interface: %+v, %v", got, err)
+	}
+	if got, err := Replace[Declarer](nil); got != nil || err != nil {
+		t.Errorf("of nothing: %v, %v", got, err)
+	}
+	var faults Faults
+	if got, err := Replace(newRack(), Setting{"a.gamma", -1.0}); !errors.As(err, &faults) || !reflect.DeepEqual(got, rack{}) {
+		t.Errorf("a fault: %+v, %v", got, err)
+	}
+}
+
 // With returns a spec of the same type and changes nothing it was given, in slices neither.
 func TestWithChangesNothing(t *testing.T) {
 	r := newRack()
@@ -405,5 +427,14 @@ func TestOwner(t *testing.T) {
 	}
 	if _, err := Owner(r, "c.width"); err == nil {
 		t.Error("a path of nothing has an owner")
+	}
+}
+
+// What a fault comes of is found in it, and in faults.
+func TestFaultsUnwrap(t *testing.T) {
+	cause := errors.New("the cause")
+	var err error = Faults{{Problem: "another"}, {Path: "a", Problem: "a problem", Err: cause}}
+	if !errors.Is(err, cause) || errors.Is(Faults{{Problem: cause.Error()}}, cause) {
+		t.Error("the cause of a fault is not found")
 	}
 }

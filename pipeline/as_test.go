@@ -19,7 +19,7 @@ import (
 type bayes struct{ ridge estimator.Ridge }
 
 func (s bayes) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
-	return s.ridge.FitPosterior(ctx, data.Source(), 0.1)
+	return s.ridge.FitPosterior(ctx, data, 0.1)
 }
 
 // hedged is a wrapper of a third party: it makes every probability one half, and rows stay as they are.

@@ -109,7 +109,7 @@ func (f *facts) table() string { return "<table>" + f.rows.String() + "</table>"
 func (m *Model) HTML() string {
 	var out facts
 	out.add("name", m.Name)
-	out.add("task", m.Task)
+	out.add("task", string(m.Task))
 	if p := Find(m.Predictor); p != nil {
 		out.addWidths(p)
 	}

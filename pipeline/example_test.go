@@ -62,9 +62,9 @@ func Example() {
 }
 
 // Parameters of every part are found, read and replaced by path.
-func ExamplePipeline_Params() {
+func ExamplePipeline_With() {
 	p := pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), transformer.NewRFF())
-	wider, err := param.With(p,
+	wider, err := p.With(
 		param.Setting{Path: "rff.features", Value: 2000},
 		param.Setting{Path: "ridge.alpha", Value: 0.1})
 	if err != nil {
@@ -74,7 +74,12 @@ func ExamplePipeline_Params() {
 	features, _ := param.Get(wider, "rff.features")
 	alpha, _ := param.Get(wider, "ridge.alpha")
 	fmt.Println(features, alpha)
-	// Output: 2000 0.1
+	_, err = p.With(param.Setting{Path: "rff.featurs", Value: 1}, param.Setting{Path: "ridge.alpha", Value: -1})
+	fmt.Println(err)
+	// Output:
+	// 2000 0.1
+	// rff.featurs: no such parameter (did you mean rff.features?)
+	// ridge.alpha: got -1, wanted a number ≥ 0
 }
 
 // Groups of columns are chosen by kind, name or pattern, each with steps of its own.

@@ -69,7 +69,7 @@ func TestRegressionsRefuseClasses(t *testing.T) {
 		ridge: {
 			func() error { _, err := estimator.NewRidge().Fit(ctx, data); return err },
 			func() error { _, err := estimator.NewRidge().FitSource(ctx, data.Source()); return err },
-			func() error { _, err := estimator.NewRidge().FitPosterior(ctx, data.Source(), 1); return err },
+			func() error { _, err := estimator.NewRidge().FitPosterior(ctx, data, 1); return err },
 			func() error { _, err := estimator.NewRidge().LeaveOneOut(ctx, data, []float64{1}); return err },
 			func() error { _, err := pipeline.New(estimator.NewRidge(), fourier(8)).Fit(ctx, data); return err },
 			func() error { return search(estimator.NewRidge(), "alpha") },

@@ -20,7 +20,7 @@ import (
 // Model is a fitted pipeline with all that is worth keeping of it: what a model file holds.
 type Model struct {
 	Name      string
-	Task      string              // "classification" or "regression"
+	Task      datasets.Task       // Classification or Regression
 	Schema    datasets.Schema     // of the rows it was fitted to
 	Predictor estimator.Predictor // what [Pipeline.Fit] returned
 	Metrics   map[string]float64  // scores, as "test.accuracy"
@@ -88,7 +88,7 @@ func (m *Model) Write(w io.Writer) error {
 		return fmt.Errorf("pipeline: %w", err)
 	}
 	h := model.Header{
-		Name: m.Name, Task: m.Task, Spec: string(spec), Metrics: m.Metrics,
+		Name: m.Name, Task: string(m.Task), Spec: string(spec), Metrics: m.Metrics,
 		Reading: m.Reading, Columns: columnsOut(m.Schema.Columns), Targets: columnsOut(m.Schema.Targets), Classes: m.Schema.Classes(), Missing: m.Schema.Missing,
 		Versions: map[string]string{"go": runtime.Version()},
 	}
@@ -128,7 +128,7 @@ func Read(r io.ReaderAt, size int64) (*Model, error) {
 
 // restore makes a model of what a file holds.
 func restore(h model.Header, state *model.Archive) (*Model, error) {
-	m := &Model{Name: h.Name, Task: h.Task, Metrics: h.Metrics, Reading: h.Reading, Versions: h.Versions}
+	m := &Model{Name: h.Name, Task: datasets.Task(h.Task), Metrics: h.Metrics, Reading: h.Reading, Versions: h.Versions}
 	var node yaml.Node
 	if err := yaml.Unmarshal([]byte(h.Spec), &node); err != nil {
 		return nil, fmt.Errorf("%w: its spec: %w", model.ErrDamaged, err)
@@ -162,19 +162,19 @@ func restore(h model.Header, state *model.Archive) (*Model, error) {
 }
 
 // task is what the fitted model is for.
-func (p *FittedPipeline) task() string {
+func (p *FittedPipeline) task() datasets.Task {
 	var c estimator.Classifier
 	if estimator.As(p.model, &c) {
-		return "classification"
+		return datasets.Classification
 	}
-	return "regression"
+	return datasets.Regression
 }
 
 // agrees reports what the model says of itself that is not so of its fitted pipeline.
 func (m *Model) agrees(fitted *FittedPipeline) error {
 	task := fitted.task()
 	switch in := fitted.in; {
-	case m.Task != "" && m.Task != task:
+	case m.Task != datasets.AnyTask && m.Task != task:
 		return fmt.Errorf("the task is %s, the model is for %s", m.Task, task)
 	case len(m.Schema.Columns) != len(in.Columns):
 		return fmt.Errorf("it names %d columns of %d", len(m.Schema.Columns), fitted.InputWidth())

@@ -5,7 +5,7 @@
 // [Pipeline] is an estimator, and their parameters are those of their parts, by path:
 //
 //	p := pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), transformer.NewRFF())
-//	wider, err := param.With(p, param.Setting{Path: "rff.features", Value: 2000})
+//	wider, err := p.With(param.Setting{Path: "rff.features", Value: 2000})
 //
 // The names of steps come from the registry ([Register], [Registered]). [Decode] reads a pipeline
 // from a YAML document with every fault at once, [Encode] writes it, and [Model.Save] and [Load] keep a

@@ -286,7 +286,7 @@ func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func
 		m := f.maps[i]
 		limit, width = min(limit, m.double.limit), max(width, m.OutputWidth())
 		if f.Projects() && m.uniform() {
-			projected = max(projected, m.Frequencies())
+			projected = max(projected, m.NumFrequencies())
 		}
 	}
 	if err := checkEntries("rff", X, datasets.Schema{}, 0, limit, false); err != nil {
@@ -309,7 +309,7 @@ func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func
 		m := f.maps[i]
 		Z := mat.NewDense(n, m.OutputWidth(), tile[:n*m.OutputWidth()])
 		if f.Projects() && m.uniform() {
-			f.rescale(i, denseView(Z, 0, n), angles.Slice(0, n, 0, m.Frequencies()))
+			f.rescale(i, denseView(Z, 0, n), angles.Slice(0, n, 0, m.NumFrequencies()))
 		} else if err := m.TransformTo(ctx, Z, X); err != nil {
 			return err
 		}

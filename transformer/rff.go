@@ -285,22 +285,22 @@ func (f *FittedRFF) InputWidth() int { return len(f.gamma) }
 // OutputWidth returns D.
 func (f *FittedRFF) OutputWidth() int {
 	if f.paired {
-		return 2 * f.Frequencies()
+		return 2 * f.NumFrequencies()
 	}
-	return f.Frequencies()
+	return f.NumFrequencies()
 }
 
 // OutputSchema returns a schema of numeric columns without names.
 func (f *FittedRFF) OutputSchema(in datasets.Schema) datasets.Schema { return in.WithColumns(nil) }
 
-// Frequencies returns m.
-func (f *FittedRFF) Frequencies() int {
+// NumFrequencies returns m, the number of frequencies.
+func (f *FittedRFF) NumFrequencies() int {
 	_, m := f.base.Dims()
 	return m
 }
 
-// Omega returns the frequencies, d×m, a copy.
-func (f *FittedRFF) Omega() *mat.Dense {
+// Frequencies returns the frequencies ω, d×m, a copy.
+func (f *FittedRFF) Frequencies() *mat.Dense {
 	d, m := f.base.Dims()
 	out := mat.NewDense(d, m, nil)
 	for j := range d {

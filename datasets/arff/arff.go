@@ -1,5 +1,5 @@
 // Package arff reads Weka's attribute-relation files: as a stream of blocks with [Open], whatever
-// their size, or into memory with [Read].
+// their size, or into memory with [ReadFile] or, from any io.Reader, [Read].
 //
 // Attributes are numeric (also real and integer) or nominal; a string attribute is dropped, or made
 // categorical with Options.Kinds. A file of sparse rows becomes sparse blocks. "?" is a missing
@@ -32,20 +32,40 @@ type Options struct {
 // every pass and holds one block of rows. Without Options.Schema it reads the file once to check it
 // and to count its rows.
 func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
-	f, err := open(path, o)
-	if err != nil {
-		return nil, err
-	}
-	return table.Open(ctx, f, o.Roles)
+	return source(ctx, text.NewFile(o.FS, path), path, o)
 }
 
-// Read returns the rows of the file at path, gzip'd or not.
-func Read(ctx context.Context, path string, o Options) (datasets.Set, error) {
+// ReadFile returns the rows of the file at path, gzip'd or not.
+func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
 	src, err := Open(ctx, path, o)
 	if err != nil {
 		return datasets.Set{}, err
 	}
 	return datasets.Gather(ctx, src)
+}
+
+// Read returns the rows of a text, gzip'd or not. It holds all of the text until it has the rows, because
+// a reading of the text for the schema comes before the one for the rows. Errors call the text by the
+// name of r, where that has one as an os.File has, else "input".
+func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
+	held, name, err := text.Hold(ctx, r)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	src, err := source(ctx, held, name, o)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	return datasets.Gather(ctx, src)
+}
+
+// source returns the rows of a text.
+func source(ctx context.Context, t *text.File, name string, o Options) (datasets.Source, error) {
+	f, err := open(t, name, o)
+	if err != nil {
+		return nil, err
+	}
+	return table.Open(ctx, f, o.Roles)
 }
 
 // file is a table.Reader.
@@ -60,8 +80,8 @@ type file struct {
 func (f *file) Form() table.Form { return f.form }
 
 // open reads the header, and the first row for what the rows look like.
-func open(path string, o Options) (*file, error) {
-	f := &file{path: path, text: text.NewFile(o.FS, path), o: o, form: table.Form{Name: path}}
+func open(t *text.File, path string, o Options) (*file, error) {
+	f := &file{path: path, text: t, o: o, form: table.Form{Name: path}}
 	h, err := f.header()
 	if err != nil {
 		return nil, err

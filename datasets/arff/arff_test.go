@@ -19,7 +19,7 @@ import (
 
 func read(text string, o arff.Options) (datasets.Set, error) {
 	o.FS = fstest.MapFS{"f.arff": {Data: []byte(text)}}
-	return arff.Read(context.Background(), "f.arff", o)
+	return arff.ReadFile(context.Background(), "f.arff", o)
 }
 
 func target(name string) datasets.Roles { return datasets.Roles{Target: []string{name}} }
@@ -192,7 +192,7 @@ func TestRealFiles(t *testing.T) {
 	} {
 		t.Run(c.path, func(t *testing.T) {
 			path := golden.Path(t, "data", c.path)
-			set, err := arff.Read(context.Background(), path, arff.Options{Roles: target(c.target)})
+			set, err := arff.ReadFile(context.Background(), path, arff.Options{Roles: target(c.target)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -243,7 +243,7 @@ func ExampleRead() {
 sunny, 85, no
 rainy, ?, yes
 `)}}
-	set, err := arff.Read(context.Background(), "play.arff", arff.Options{Roles: datasets.Roles{Target: []string{"play"}}, FS: files})
+	set, err := arff.ReadFile(context.Background(), "play.arff", arff.Options{Roles: datasets.Roles{Target: []string{"play"}}, FS: files})
 	if err != nil {
 		fmt.Println(err)
 		return

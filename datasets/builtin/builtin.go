@@ -167,10 +167,10 @@ func find(name string) (set, error) {
 
 func (s set) read(ctx context.Context, file string, roles datasets.Roles) (datasets.Set, error) {
 	if s.csv == nil {
-		return arff.Read(ctx, file, arff.Options{Roles: roles, FS: files})
+		return arff.ReadFile(ctx, file, arff.Options{Roles: roles, FS: files})
 	}
 	o := *s.csv
 	roles.Suffix = o.Suffix
 	o.Roles, o.FS = roles, files
-	return csv.Read(ctx, file, o)
+	return csv.ReadFile(ctx, file, o)
 }

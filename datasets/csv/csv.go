@@ -1,8 +1,8 @@
 // Package csv reads comma-separated and like files: as a stream of blocks with [Open], whatever
-// their size, or into memory with [Read].
+// their size, or into memory with [ReadFile] or, from any io.Reader, [Read].
 //
 // Records and quotes are those of RFC 4180 and of package encoding/csv. A first pass over the file
-// learns which columns are numeric, the levels of the others, and the number of rows; a file with a
+// learns which columns are numeric, the categories of the others, and the number of rows; a file with a
 // text among numbers, a row too short or a byte that is not of its encoding is refused there, with its
 // line.
 package csv
@@ -46,20 +46,40 @@ type Options struct {
 // every pass and holds one block of rows. Without Options.Schema it reads the file once to learn the
 // schema.
 func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
-	f, err := open(path, o)
-	if err != nil {
-		return nil, err
-	}
-	return table.Open(ctx, f, o.Roles)
+	return source(ctx, text.NewFile(o.FS, path), path, o)
 }
 
-// Read returns the rows of the file at path, gzip'd or not.
-func Read(ctx context.Context, path string, o Options) (datasets.Set, error) {
+// ReadFile returns the rows of the file at path, gzip'd or not.
+func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
 	src, err := Open(ctx, path, o)
 	if err != nil {
 		return datasets.Set{}, err
 	}
 	return datasets.Gather(ctx, src)
+}
+
+// Read returns the rows of a text, gzip'd or not. It holds all of the text until it has the rows, because
+// a reading of the text for the schema comes before the one for the rows. Errors call the text by the
+// name of r, where that has one as an os.File has, else "input".
+func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
+	held, name, err := text.Hold(ctx, r)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	src, err := source(ctx, held, name, o)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	return datasets.Gather(ctx, src)
+}
+
+// source returns the rows of a text.
+func source(ctx context.Context, t *text.File, name string, o Options) (datasets.Source, error) {
+	f, err := open(t, name, o)
+	if err != nil {
+		return nil, err
+	}
+	return table.Open(ctx, f, o.Roles)
 }
 
 // file is a table.Reader.
@@ -73,8 +93,8 @@ type file struct {
 }
 
 // open checks the options and finds out the names of the columns.
-func open(path string, o Options) (*file, error) {
-	f := &file{path: path, text: text.NewFile(o.FS, path), o: o}
+func open(t *text.File, path string, o Options) (*file, error) {
+	f := &file{path: path, text: t, o: o}
 	var err error
 	if f.dialect, err = o.dialect(path); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

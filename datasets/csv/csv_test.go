@@ -25,7 +25,7 @@ import (
 
 func read(text string, o csv.Options) (datasets.Set, error) {
 	o.FS = fstest.MapFS{"f.csv": {Data: []byte(text)}}
-	return csv.Read(context.Background(), "f.csv", o)
+	return csv.ReadFile(context.Background(), "f.csv", o)
 }
 
 func target(names ...string) datasets.Roles { return datasets.Roles{Target: names} }
@@ -299,10 +299,10 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%.60q:\n got %v\nwant %s", c.text, err, c.want)
 		}
 	}
-	if _, err := csv.Read(context.Background(), "no/such.csv", csv.Options{}); err == nil || err.Error() != "open no/such.csv: no such file or directory" {
+	if _, err := csv.ReadFile(context.Background(), "no/such.csv", csv.Options{}); err == nil || err.Error() != "open no/such.csv: no such file or directory" {
 		t.Errorf("error %v for a file that is not there", err)
 	}
-	if _, err := csv.Read(context.Background(), ".", csv.Options{}); err == nil || err.Error() != ".: a folder, wanted a file" {
+	if _, err := csv.ReadFile(context.Background(), ".", csv.Options{}); err == nil || err.Error() != ".: a folder, wanted a file" {
 		t.Errorf("error %v for a directory", err)
 	}
 }
@@ -398,12 +398,12 @@ func TestWindow(t *testing.T) {
 // TestAdult reads the official files with their oddities.
 func TestAdult(t *testing.T) {
 	o := csv.Options{NoHeader: true, Comment: "|", Missing: []string{"?"}, Roles: datasets.Roles{Target: []string{"-1"}, Suffix: "."}}
-	train, err := csv.Read(context.Background(), golden.Path(t, "data/adult/adult.data.gz"), o)
+	train, err := csv.ReadFile(context.Background(), golden.Path(t, "data/adult/adult.data.gz"), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Schema = &train.Schema
-	test, err := csv.Read(context.Background(), golden.Path(t, "data/adult/adult.test.gz"), o)
+	test, err := csv.ReadFile(context.Background(), golden.Path(t, "data/adult/adult.test.gz"), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -468,7 +468,7 @@ func asText(text, comment string) ([][]string, error) {
 	for _, c := range first.Schema().Columns {
 		o.Kinds[c.Name] = datasets.Categorical
 	}
-	set, err := csv.Read(context.Background(), "f.csv", o)
+	set, err := csv.ReadFile(context.Background(), "f.csv", o)
 	if err != nil {
 		return nil, err
 	}
@@ -585,7 +585,7 @@ func FuzzRead(f *testing.F) {
 
 func ExampleRead() {
 	files := fstest.MapFS{"people.csv": {Data: []byte("age,work,income\n39,state,low\n50,self,high\n?,state,low\n")}}
-	set, err := csv.Read(context.Background(), "people.csv", csv.Options{
+	set, err := csv.ReadFile(context.Background(), "people.csv", csv.Options{
 		Roles:   datasets.Roles{Target: []string{"income"}},
 		Missing: []string{"?"},
 		FS:      files,
@@ -606,16 +606,38 @@ func ExampleRead() {
 // The schema knows what stood for a missing value, and other rows are read by it.
 func TestMissingMarkersTravelWithTheSchema(t *testing.T) {
 	files := fstest.MapFS{"train.csv": {Data: []byte("a,b\n1,2\n?,3\n")}, "new.csv": {Data: []byte("a,b\n?,-\n")}}
-	train, err := csv.Read(context.Background(), "train.csv", csv.Options{Missing: []string{"?", "-"}, FS: files})
+	train, err := csv.ReadFile(context.Background(), "train.csv", csv.Options{Missing: []string{"?", "-"}, FS: files})
 	if err != nil || !slices.Equal(train.Schema.Missing, []string{"?", "-"}) {
 		t.Fatal(train.Schema.Missing, err)
 	}
-	rows, err := csv.Read(context.Background(), "new.csv", csv.Options{Roles: datasets.Roles{Schema: &train.Schema}, FS: files})
+	rows, err := csv.ReadFile(context.Background(), "new.csv", csv.Options{Roles: datasets.Roles{Schema: &train.Schema}, FS: files})
 	if err != nil || !math.IsNaN(rows.X.At(0, 0)) || !math.IsNaN(rows.X.At(0, 1)) {
 		t.Errorf("%v, %v", rows.X, err)
 	}
-	_, err = csv.Read(context.Background(), "new.csv", csv.Options{Roles: datasets.Roles{Schema: &train.Schema}, Missing: []string{"?"}, FS: files})
+	_, err = csv.ReadFile(context.Background(), "new.csv", csv.Options{Roles: datasets.Roles{Schema: &train.Schema}, Missing: []string{"?"}, FS: files})
 	if err == nil || err.Error() != `new.csv:2: column b: "-" is not a number; if it stands for a missing value name it under missing` {
 		t.Errorf("options beside the schema: %v", err)
+	}
+}
+
+// Columns that a schema lacks are an error, or left out where the options say so; one that is missing
+// stays an error.
+func TestIgnoreExtra(t *testing.T) {
+	train, err := read("a,b,y\n1,u,2\n3,v,4\n", csv.Options{Roles: target("y")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const more = "note,b,id,a\n?!,v,7,5\n,w,8,\n"
+	roles := datasets.Roles{Schema: &train.Schema}
+	if _, err := read(more, csv.Options{Roles: roles}); err == nil || err.Error() != `f.csv: column "note", "id" is not in the schema; drop it` {
+		t.Errorf("without IgnoreExtra: %v", err)
+	}
+	roles.IgnoreExtra = true
+	got, err := read(more, csv.Options{Roles: roles})
+	if err != nil || !same(got.X, mat.NewDense(2, 2, []float64{5, 1, math.NaN(), datasets.Unknown})) {
+		t.Errorf("with IgnoreExtra: %v, %v", got.X, err)
+	}
+	if _, err := read("note,b\n1,v\n", csv.Options{Roles: roles}); err == nil || err.Error() != `f.csv: missing column "a"` {
+		t.Errorf("a missing column: %v", err)
 	}
 }

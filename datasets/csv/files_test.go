@@ -34,7 +34,7 @@ func TestRealFiles(t *testing.T) {
 		{"small/sonar.csv.gz", csv.Options{NoHeader: true, Roles: last}, 208, 60, 2},
 	} {
 		t.Run(c.path, func(t *testing.T) {
-			set, err := csv.Read(context.Background(), golden.Path(t, "data", c.path), c.o)
+			set, err := csv.ReadFile(context.Background(), golden.Path(t, "data", c.path), c.o)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,66 +11,126 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// Run tests that src can be read again, says its size, stops at an error and when it is cancelled,
-// lets two readers work at once, and reads the same through Prefetch and Subset.
+// law is one property of every source, of which all are the rows.
+type law struct {
+	name string
+	hold func(t testing.TB, src datasets.Source, all datasets.Set)
+}
+
+var laws = []law{
+	{"size", size},
+	{"again", again},
+	{"prefetch", prefetch},
+	{"at once", atOnce},
+	{"subset", subset},
+	{"survey", survey},
+	{"error", stops},
+	{"cancel", cancels},
+}
+
+// Run holds src to every law, each in a subtest: it can be read again, says its size, stops at an error
+// and when it is cancelled, lets two readers work at once, reads the same through Prefetch and Subset, and
+// a survey of it finds what is in its blocks.
 func Run(t *testing.T, src datasets.Source) {
 	t.Helper()
-	ctx := context.Background()
 	all := gather(t, src)
 	if err := all.Check(); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("size", func(t *testing.T) {
-		rows, cols := src.Dims()
-		if cols != all.Cols() || rows >= 0 && rows != all.Rows() {
-			t.Errorf("Dims is %d×%d, the blocks are %d×%d", rows, cols, all.Rows(), all.Cols())
-		}
-		if columns := src.Schema().Columns; columns != nil && len(columns) != cols {
-			t.Errorf("%d columns in the schema, %d in the blocks", len(columns), cols)
-		}
-	})
-	t.Run("again", func(t *testing.T) { Equal(t, gather(t, src), all) })
-	t.Run("prefetch", func(t *testing.T) { Equal(t, gather(t, datasets.Prefetch(src)), all) })
-	t.Run("at once", func(t *testing.T) {
-		err := src.Blocks(ctx, func(outer datasets.Set) error {
-			before := outer.X.At(0, 0)
-			defer func() {
-				if v := outer.X.At(0, 0); v != before && !(math.IsNaN(v) && math.IsNaN(before)) {
-					t.Error("a second reader changed the first one's block")
-				}
-			}()
-			Equal(t, gather(t, src), all)
-			return errStop
-		})
-		if err != errStop {
-			t.Error(err)
-		}
-	})
-	t.Run("subset", func(t *testing.T) { testSubset(t, src, all) })
-	t.Run("error", func(t *testing.T) {
-		for _, s := range []datasets.Source{src, datasets.Prefetch(src)} {
-			calls := 0
-			err := s.Blocks(ctx, func(datasets.Set) error { calls++; return errStop })
-			if err != errStop || calls != 1 {
-				t.Errorf("%d blocks after an error, and %v", calls-1, err)
+	for _, l := range laws {
+		t.Run(l.name, func(t *testing.T) { l.hold(t, src, all) })
+	}
+}
+
+// size: what a source says of its rows before the first is read is so.
+func size(t testing.TB, src datasets.Source, all datasets.Set) {
+	rows, cols := src.Dims()
+	if cols != all.Cols() || rows >= 0 && rows != all.Rows() {
+		t.Errorf("Dims is %d×%d, the blocks are %d×%d", rows, cols, all.Rows(), all.Cols())
+	}
+	if columns := src.Schema().Columns; columns != nil && len(columns) != cols {
+		t.Errorf("%d columns in the schema, %d in the blocks", len(columns), cols)
+	}
+}
+
+// again: a model may need many passes.
+func again(t testing.TB, src datasets.Source, all datasets.Set) { Equal(t, gather(t, src), all) }
+
+// prefetch: a pass may read ahead of what is done with the blocks.
+func prefetch(t testing.TB, src datasets.Source, all datasets.Set) {
+	Equal(t, gather(t, datasets.Prefetch(src)), all)
+}
+
+// atOnce: a pass may begin while another one has a block.
+func atOnce(t testing.TB, src datasets.Source, all datasets.Set) {
+	err := src.Blocks(context.Background(), func(outer datasets.Set) error {
+		before := outer.X.At(0, 0)
+		defer func() {
+			if v := outer.X.At(0, 0); v != before && !(math.IsNaN(v) && math.IsNaN(before)) {
+				t.Error("a second reader changed the first one's block")
 			}
-		}
+		}()
+		Equal(t, gather(t, src), all)
+		return errStop
 	})
-	t.Run("cancel", func(t *testing.T) {
-		done, cancel := context.WithCancel(ctx)
-		cancel()
-		for _, s := range []datasets.Source{src, datasets.Prefetch(src)} {
-			err := s.Blocks(done, func(datasets.Set) error { return nil })
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("a cancelled reading returns %v", err)
-			}
-		}
-	})
+	if err != errStop {
+		t.Error(err)
+	}
 }
 
 var errStop = errors.New("stop")
 
-func testSubset(t *testing.T, src datasets.Source, all datasets.Set) {
+// stops: the error of whoever reads ends the pass and is returned as it is.
+func stops(t testing.TB, src datasets.Source, _ datasets.Set) {
+	for _, s := range []datasets.Source{src, datasets.Prefetch(src)} {
+		calls := 0
+		err := s.Blocks(context.Background(), func(datasets.Set) error { calls++; return errStop })
+		if err != errStop || calls != 1 {
+			t.Errorf("%d blocks after an error, and %v", calls-1, err)
+		}
+	}
+}
+
+// cancels: no block comes once the context has ended.
+func cancels(t testing.TB, src datasets.Source, _ datasets.Set) {
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, s := range []datasets.Source{src, datasets.Prefetch(src)} {
+		err := s.Blocks(done, func(datasets.Set) error { return nil })
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("a cancelled reading returns %v", err)
+		}
+	}
+}
+
+// survey: what a source knows of its columns is what a reading of its blocks shows.
+func survey(t testing.TB, src datasets.Source, all datasets.Set) {
+	got, err := datasets.Survey(context.Background(), src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := datasets.Survey(context.Background(), all.Source())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != len(want) {
+		t.Fatalf("the survey is of %d columns, there are %d", len(got), len(want))
+	}
+	for j := range want {
+		name := all.Schema.Name(j)
+		if got[j].Empty != want[j].Empty {
+			t.Errorf("column %s: the survey says empty %v, the blocks %v", name, got[j].Empty, want[j].Empty)
+		}
+		for what, spots := range map[string][2]*datasets.Spot{"a missing value": {got[j].Missing, want[j].Missing}, "an unknown category": {got[j].Unknown, want[j].Unknown}} {
+			if (spots[0] == nil) != (spots[1] == nil) || spots[0] != nil && spots[0].Row != spots[1].Row {
+				t.Errorf("column %s: the survey finds %s at %v, the blocks have it at %v", name, what, spots[0], spots[1])
+			}
+		}
+	}
+}
+
+// subset: rows can be left out, and the others come in the blocks in which they come from memory.
+func subset(t testing.TB, src datasets.Source, all datasets.Set) {
 	rng := uint32(1)
 	var rows []int
 	for i := range all.Rows() {
@@ -90,7 +150,7 @@ func testSubset(t *testing.T, src datasets.Source, all datasets.Set) {
 }
 
 // gather copies all blocks of src.
-func gather(t *testing.T, src datasets.Source) datasets.Set {
+func gather(t testing.TB, src datasets.Source) datasets.Set {
 	t.Helper()
 	set, err := datasets.Gather(context.Background(), src)
 	if err != nil {
@@ -100,7 +160,7 @@ func gather(t *testing.T, src datasets.Source) datasets.Set {
 }
 
 // blocks returns the number of rows of each block.
-func blocks(t *testing.T, src datasets.Source) []int {
+func blocks(t testing.TB, src datasets.Source) []int {
 	t.Helper()
 	var sizes []int
 	err := src.Blocks(context.Background(), func(b datasets.Set) error {
@@ -114,7 +174,7 @@ func blocks(t *testing.T, src datasets.Source) []int {
 }
 
 // Equal fails the test where got and want differ in a bit; a missing value equals another.
-func Equal(t *testing.T, got, want datasets.Set) {
+func Equal(t testing.TB, got, want datasets.Set) {
 	t.Helper()
 	if got.Rows() != want.Rows() || got.Cols() != want.Cols() {
 		t.Fatalf("%d×%d, wanted %d×%d", got.Rows(), got.Cols(), want.Rows(), want.Cols())

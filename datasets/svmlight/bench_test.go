@@ -13,7 +13,7 @@ import (
 // BenchmarkRead parses a9a (2.3 MB of text) into blocks.
 func BenchmarkRead(b *testing.B) {
 	path := golden.Path(b, "data/a9a/a9a.gz")
-	set, err := svmlight.Read(context.Background(), path, svmlight.Options{})
+	set, err := svmlight.ReadFile(context.Background(), path, svmlight.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

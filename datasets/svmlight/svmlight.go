@@ -1,5 +1,6 @@
 // Package svmlight reads and writes the sparse text format of SVMlight and LIBSVM: as a stream of
-// blocks with [Open], whatever the file's size, or into memory with [Read].
+// blocks with [Open], whatever the file's size, or into memory with [ReadFile] or, from any
+// io.Reader, [Read].
 //
 //	label [qid:group] column:value … [# comment]
 //
@@ -45,7 +46,11 @@ const rest = "rest"
 // every pass and holds one block of rows. Without Options.Schema it reads the file once to check it,
 // to count rows and columns and to learn the classes.
 func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
-	s := &source{path: path, text: text.NewFile(o.FS, path), o: o, cols: o.Width}
+	return open(ctx, text.NewFile(o.FS, path), path, o)
+}
+
+func open(ctx context.Context, t *text.File, path string, o Options) (datasets.Source, error) {
+	s := &source{path: path, text: t, o: o, cols: o.Width}
 	if s.cols == 0 && o.Schema != nil {
 		s.cols = len(o.Schema.Columns)
 	}
@@ -70,9 +75,24 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 	return s, nil
 }
 
-// Read returns the rows of the file at path, gzip'd or not.
-func Read(ctx context.Context, path string, o Options) (datasets.Set, error) {
+// ReadFile returns the rows of the file at path, gzip'd or not.
+func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
 	src, err := Open(ctx, path, o)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	return datasets.Gather(ctx, src)
+}
+
+// Read returns the rows of a text, gzip'd or not. It holds all of the text until it has the rows, because
+// a reading of the text for its width and classes comes before the one for the rows. Errors call the text
+// by the name of r, where that has one as an os.File has, else "input".
+func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
+	held, name, err := text.Hold(ctx, r)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	src, err := open(ctx, held, name, o)
 	if err != nil {
 		return datasets.Set{}, err
 	}

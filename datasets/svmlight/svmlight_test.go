@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/sourcetest"
 	"github.com/bochner-ml/bochner/datasets/svmlight"
 	"github.com/bochner-ml/bochner/internal/golden"
 	"github.com/bochner-ml/bochner/sparse"
@@ -21,7 +22,7 @@ import (
 
 func read(text string, o svmlight.Options) (datasets.Set, error) {
 	o.FS = fstest.MapFS{"f.svm": {Data: []byte(text)}}
-	return svmlight.Read(context.Background(), "f.svm", o)
+	return svmlight.ReadFile(context.Background(), "f.svm", o)
 }
 
 func TestRead(t *testing.T) {
@@ -64,7 +65,7 @@ func TestA9A(t *testing.T) {
 		rows, nnz int
 		positive  int
 	}{{"a9a.gz", 32561, 451592, 7841}, {"a9a.t.gz", 16281, 225731, 3846}} {
-		set, err := svmlight.Read(context.Background(), golden.Path(t, "data/a9a", c.file), svmlight.Options{Width: 123, Task: datasets.Classification})
+		set, err := svmlight.ReadFile(context.Background(), golden.Path(t, "data/a9a", c.file), svmlight.Options{Width: 123, Task: datasets.Classification})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +174,7 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%.40q:\n got %v\nwant %s", c.text, err, c.want)
 		}
 	}
-	if _, err := svmlight.Read(context.Background(), "no/such/file.svm", svmlight.Options{}); err == nil || err.Error() != "open no/such/file.svm: no such file or directory" {
+	if _, err := svmlight.ReadFile(context.Background(), "no/such/file.svm", svmlight.Options{}); err == nil || err.Error() != "open no/such/file.svm: no such file or directory" {
 		t.Errorf("error %v for a file that is not there", err)
 	}
 }
@@ -268,4 +269,24 @@ func TestSchemaNeedsNoLook(t *testing.T) {
 			t.Errorf("%s: %v, %v", test.file, set.Y, err)
 		}
 	}
+}
+
+// A file of svmlight keeps the laws of a source, with and without the schema of other rows.
+func TestSourceLaws(t *testing.T) {
+	var b strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&b, "%d qid:%d %d:%d.5 9:1\n", i%3, i/7, 1+i%7, i)
+	}
+	o := svmlight.Options{Task: datasets.Classification, FS: fstest.MapFS{"f.svm": {Data: []byte(b.String())}}}
+	src, err := svmlight.Open(context.Background(), "f.svm", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sourcetest.Run(t, src)
+	schema := src.Schema()
+	o.Schema, o.Width = &schema, 12
+	if src, err = svmlight.Open(context.Background(), "f.svm", o); err != nil {
+		t.Fatal(err)
+	}
+	sourcetest.Run(t, src)
 }

@@ -16,7 +16,7 @@ import (
 // batch holds a BatchFitter to what it promises: an outcome for every candidate and fold that is wanted
 // and for no other, each once; what a fit by itself predicts; the same bits whatever else is wanted; and
 // an end with the first error of Yield.
-func (s *suite) batch(t *testing.T) {
+func (s *suite) batch(t testing.TB) {
 	fitter, ok := s.spec.(estimator.BatchFitter)
 	if !ok {
 		t.Skip("fits no batches")
@@ -62,7 +62,7 @@ func unlikeFits(fitter estimator.BatchFitter, data datasets.Set, tolerance float
 }
 
 // mappedBatch holds a fitter that takes related maps to the same, on the leading columns of two maps.
-func (s *suite) mappedBatch(t *testing.T) {
+func (s *suite) mappedBatch(t testing.TB) {
 	fitter, ok := s.spec.(estimator.BatchFitter)
 	if !ok {
 		t.Skip("fits no batches")
@@ -74,7 +74,7 @@ func (s *suite) mappedBatch(t *testing.T) {
 		}
 	}
 	if _, _, err := fitter.BatchCost(b); err != nil {
-		t.Skipf("takes no related maps: %v", err)
+		t.Skip("takes no related maps: ", err)
 	}
 	if err := unlikeMapped(fitter, b, s.Tolerance); err != nil {
 		t.Error(err)
@@ -135,14 +135,14 @@ func (d doubled) Each(_ context.Context, X mat.Matrix, which []int, yield func(w
 }
 
 // oneOut holds a fitter that can leave one out to as many fits as there are rows.
-func (s *suite) oneOut(t *testing.T) {
+func (s *suite) oneOut(t testing.TB) {
 	fitter, ok := s.spec.(estimator.BatchFitter)
 	if !ok {
 		t.Skip("fits no batches")
 	}
 	data := s.sample(3, 24)
 	if _, _, err := fitter.BatchCost(estimator.Batch{Shape: data.Shape(), OneOut: true, Candidates: estimator.Candidates(s.spec)}); err != nil {
-		t.Skipf("leaves none out: %v", err)
+		t.Skip("leaves none out: ", err)
 	}
 	if err := unlikeWithoutEach(fitter, data, s.Tolerance); err != nil {
 		t.Error(err)

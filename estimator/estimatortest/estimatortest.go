@@ -2,7 +2,7 @@
 //
 // A package that defines an estimator runs the suite over its specs:
 //
-//	func TestRidge(t *testing.T) {
+//	func TestRidge(t testing.TB) {
 //		estimatortest.Run(t, estimator.NewRidge(), estimatortest.Options{})
 //	}
 //
@@ -37,7 +37,7 @@ type Options struct {
 // law is one property of every estimator.
 type law struct {
 	name string
-	hold func(*suite, *testing.T)
+	hold func(*suite, testing.TB)
 }
 
 var laws = []law{
@@ -73,6 +73,14 @@ var laws = []law{
 // Run holds spec to every law, each in a subtest.
 func Run(t *testing.T, spec estimator.Estimator, o Options) {
 	t.Helper()
+	s := newSuite(spec, o)
+	for _, l := range laws {
+		t.Run(l.name, func(t *testing.T) { l.hold(s, t) })
+	}
+}
+
+// newSuite makes the data, and fills in the options that were left out.
+func newSuite(spec estimator.Estimator, o Options) *suite {
 	if o.Tolerance == 0 {
 		o.Tolerance = 1e-6
 	}
@@ -82,9 +90,7 @@ func Run(t *testing.T, spec estimator.Estimator, o Options) {
 	s := &suite{spec: spec, Options: o}
 	s.data = s.sample(1, 90)
 	s.probe = s.sample(2, 25).X.(*mat.Dense)
-	for _, l := range laws {
-		t.Run(l.name, func(t *testing.T) { l.hold(s, t) })
-	}
+	return s
 }
 
 // suite is one run over one spec.
@@ -139,7 +145,7 @@ func (s *suite) sample(seed uint64, n int) datasets.Set {
 }
 
 // fit fits the spec and fails the test where that fails.
-func (s *suite) fit(t *testing.T, data datasets.Set) estimator.Predictor {
+func (s *suite) fit(t testing.TB, data datasets.Set) estimator.Predictor {
 	t.Helper()
 	p, err := s.spec.Fit(context.Background(), data)
 	if err != nil {
@@ -150,7 +156,7 @@ func (s *suite) fit(t *testing.T, data datasets.Set) estimator.Predictor {
 
 // answers returns all numbers that p predicts for X: the scores of a classifier and, where it has
 // them, the probabilities, else the values.
-func answers(t *testing.T, p estimator.Predictor, X mat.Matrix) []float64 {
+func answers(t testing.TB, p estimator.Predictor, X mat.Matrix) []float64 {
 	t.Helper()
 	all, err := estimator.Predict(context.Background(), p, X)
 	if err != nil {
@@ -177,7 +183,7 @@ func numbersOf(all estimator.Prediction) (out []float64) {
 }
 
 // agree fails where two lists of predictions differ by more than tol of the largest of them.
-func agree(t *testing.T, what string, got, want []float64, tol float64) {
+func agree(t testing.TB, what string, got, want []float64, tol float64) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Fatalf("%s: %d predictions, want %d", what, len(got), len(want))

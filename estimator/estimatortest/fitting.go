@@ -34,7 +34,7 @@ func (s *suite) weighted() datasets.Set {
 }
 
 // nothingChanges: a spec is a value that may be shared, and data belong to the caller.
-func (s *suite) nothingChanges(t *testing.T) {
+func (s *suite) nothingChanges(t testing.TB) {
 	data := s.weighted()
 	before := copied(data)
 	spec := s.spec
@@ -48,12 +48,12 @@ func (s *suite) nothingChanges(t *testing.T) {
 }
 
 // repeats: the same spec and data give the same model, whatever happens on other cores.
-func (s *suite) repeats(t *testing.T) {
+func (s *suite) repeats(t testing.TB) {
 	agree(t, "second fit", answers(t, s.fit(t, s.data), s.probe), answers(t, s.fit(t, s.data), s.probe), 0)
 }
 
 // weightIsCount: a weight says how often a row was seen.
-func (s *suite) weightIsCount(t *testing.T) {
+func (s *suite) weightIsCount(t testing.TB) {
 	data := s.weighted()
 	var rows []int
 	for i, w := range data.Weights {
@@ -70,7 +70,7 @@ func (s *suite) weightIsCount(t *testing.T) {
 }
 
 // weightZero: a row that was seen no times is not there.
-func (s *suite) weightZero(t *testing.T) {
+func (s *suite) weightZero(t testing.TB) {
 	data := s.weighted()
 	var rows []int
 	for i, w := range data.Weights {
@@ -84,13 +84,13 @@ func (s *suite) weightZero(t *testing.T) {
 }
 
 // rowOrder: rows are a set; their order is an accident.
-func (s *suite) rowOrder(t *testing.T) {
+func (s *suite) rowOrder(t testing.TB) {
 	shuffled := s.data.Select(rand.New(rand.NewPCG(3, 3)).Perm(s.data.Rows()))
 	agree(t, "shuffled rows", answers(t, s.fit(t, shuffled), s.probe), answers(t, s.fit(t, s.data), s.probe), s.Tolerance)
 }
 
 // classOrder: codes of classes are names, not quantities.
-func (s *suite) classOrder(t *testing.T) {
+func (s *suite) classOrder(t testing.TB) {
 	if s.Classes == 0 {
 		t.Skip("a regression has no classes")
 	}
@@ -119,7 +119,7 @@ func (s *suite) classOrder(t *testing.T) {
 	agree(t, "classes in reverse", turned.RawMatrix().Data, want.RawMatrix().Data, s.Tolerance)
 }
 
-func (s *suite) decision(t *testing.T, data datasets.Set) *mat.Dense {
+func (s *suite) decision(t testing.TB, data datasets.Set) *mat.Dense {
 	t.Helper()
 	var c estimator.Classifier
 	if !estimator.As(s.fit(t, data), &c) {
@@ -133,7 +133,7 @@ func (s *suite) decision(t *testing.T, data datasets.Set) *mat.Dense {
 }
 
 // absentClass: the schema may list a class that a fold of the data does not have.
-func (s *suite) absentClass(t *testing.T) {
+func (s *suite) absentClass(t testing.TB) {
 	if s.Classes == 0 {
 		t.Skip("a regression has no classes")
 	}
@@ -156,7 +156,7 @@ func (s *suite) absentClass(t *testing.T) {
 
 // translation: an intercept that is not penalised takes up any shift of the origin, of the inputs
 // and of the targets.
-func (s *suite) translation(t *testing.T) {
+func (s *suite) translation(t testing.TB) {
 	if s.Origin {
 		t.Skip("a model without intercept depends on the origin")
 	}
@@ -188,7 +188,7 @@ func (s *suite) translation(t *testing.T) {
 }
 
 // sparseIsDense: a zero that is not stored is a zero, in fit and in prediction.
-func (s *suite) sparseIsDense(t *testing.T) {
+func (s *suite) sparseIsDense(t testing.TB) {
 	data := copied(s.data)
 	data.X = sparse.FromDense(s.data.X)
 	dense, thin := s.fit(t, s.data), s.fit(t, data)
@@ -203,7 +203,7 @@ func (s *suite) sparseIsDense(t *testing.T) {
 }
 
 // anyMatrix: the fast paths know dense and sparse rows, but any mat.Matrix may come.
-func (s *suite) anyMatrix(t *testing.T) {
+func (s *suite) anyMatrix(t testing.TB) {
 	data := s.data
 	data.X = mat.DenseCopyOf(s.data.X.T()).T()
 	p := s.fit(t, s.data)
@@ -249,7 +249,7 @@ func spoil(list []float64) {
 }
 
 // blocks: what is learned is a fold over blocks of rows, and how they are cut is an accident.
-func (s *suite) blocks(t *testing.T) {
+func (s *suite) blocks(t testing.TB) {
 	e, ok := s.spec.(estimator.BlockEstimator)
 	if !ok {
 		t.Skip("not a BlockEstimator")

@@ -15,7 +15,7 @@ import (
 
 // learner returns the spec as one that learns by passes, or skips. A spec that says at Start that it does
 // not, such as one whose solver needs all rows, is not held to the laws of those that do.
-func (s *suite) learner(t *testing.T) passlaws.Learner[estimator.Predictor] {
+func (s *suite) learner(t testing.TB) passlaws.Learner[estimator.Predictor] {
 	t.Helper()
 	spec, ok := s.spec.(estimator.PassEstimator)
 	if !ok {
@@ -41,7 +41,7 @@ func (s *suite) learns(spec estimator.PassEstimator) passlaws.Learner[estimator.
 
 // parts: rows may be learned from in parts, on several machines or as they come, and a pass may lie in a
 // file in between; where they are cut is an accident.
-func (s *suite) parts(t *testing.T) {
+func (s *suite) parts(t testing.TB) {
 	l := s.learner(t)
 	whole := answers(t, s.fit(t, s.weighted()), s.probe)
 	if err := l.Parts(s.weighted(), whole, s.Tolerance); err != nil {
@@ -55,7 +55,7 @@ func (s *suite) parts(t *testing.T) {
 }
 
 // strangers: sums of one thing added to sums of another are of nothing.
-func (s *suite) strangers(t *testing.T) {
+func (s *suite) strangers(t testing.TB) {
 	l, wider := s.learner(t), s.data
 	n, d := s.data.X.Dims()
 	X := mat.NewDense(n, d+1, nil)
@@ -68,14 +68,14 @@ func (s *suite) strangers(t *testing.T) {
 }
 
 // passesStop: a pass is heard to be cancelled like a fit.
-func (s *suite) passesStop(t *testing.T) {
+func (s *suite) passesStop(t testing.TB) {
 	if err := s.learner(t).Stops(s.data); err != nil {
 		t.Error(err)
 	}
 }
 
 // passesSurvive: a pass comes from another machine or yesterday, and is not trusted.
-func (s *suite) passesSurvive(t *testing.T) {
+func (s *suite) passesSurvive(t testing.TB) {
 	if err := s.learner(t).Damage(s.data); err != nil {
 		t.Error(err)
 	}

@@ -24,7 +24,7 @@ import (
 )
 
 // oneRow: a served row gets what it would have got in a batch, to the bit.
-func (s *suite) oneRow(t *testing.T) {
+func (s *suite) oneRow(t testing.TB) {
 	p := s.fit(t, s.data)
 	for _, X := range []mat.Matrix{s.probe, sparse.FromDense(s.probe)} {
 		batch, err := estimator.Predict(context.Background(), p, X)
@@ -49,7 +49,7 @@ func (s *suite) oneRow(t *testing.T) {
 }
 
 // noRows: an empty batch is a batch.
-func (s *suite) noRows(t *testing.T) {
+func (s *suite) noRows(t testing.TB) {
 	out, err := estimator.Predict(context.Background(), s.fit(t, s.data), &mat.Dense{})
 	if err != nil || len(out.Values) != 0 {
 		t.Fatalf("%v, %v", out, err)
@@ -58,7 +58,7 @@ func (s *suite) noRows(t *testing.T) {
 
 // consistent: the predicted class has the largest score and the largest probability, and
 // probabilities are a distribution.
-func (s *suite) consistent(t *testing.T) {
+func (s *suite) consistent(t testing.TB) {
 	p := s.fit(t, s.data)
 	out, err := estimator.Predict(context.Background(), p, s.probe)
 	if err != nil {
@@ -111,7 +111,7 @@ func top(scores []float64) int {
 }
 
 // concurrent: a fitted model is immutable, and so is a spec. Run with -race to make the most of it.
-func (s *suite) concurrent(t *testing.T) {
+func (s *suite) concurrent(t testing.TB) {
 	p := s.fit(t, s.data)
 	want, err := p.Predict(context.Background(), s.probe)
 	if err != nil {
@@ -147,7 +147,7 @@ func (s *suite) concurrent(t *testing.T) {
 }
 
 // cancelled: a call cancelled at any moment ends with the context's error, and with nothing else.
-func (s *suite) cancelled(t *testing.T) {
+func (s *suite) cancelled(t testing.TB) {
 	for what, err := range unstoppable(s.spec, s.data, s.probe) {
 		t.Errorf("%s: %v", what, err)
 	}
@@ -210,7 +210,7 @@ func (l leaving) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 }
 
 // record returns the state of p, or skips the test where p has none.
-func record(t *testing.T, p estimator.Predictor) *model.Archive {
+func record(t testing.TB, p estimator.Predictor) *model.Archive {
 	t.Helper()
 	v, ok := p.(model.Stateful)
 	if !ok {
@@ -229,7 +229,7 @@ func zero(p estimator.Predictor) estimator.Predictor {
 }
 
 // clone returns a copy of the archive with arrays of its own.
-func clone(t *testing.T, a *model.Archive) *model.Archive {
+func clone(t testing.TB, a *model.Archive) *model.Archive {
 	t.Helper()
 	out := &model.Archive{Scalars: maps.Clone(a.Scalars)}
 	var file bytes.Buffer
@@ -243,7 +243,7 @@ func clone(t *testing.T, a *model.Archive) *model.Archive {
 }
 
 // saved: a model file holds everything that prediction needs.
-func (s *suite) saved(t *testing.T) {
+func (s *suite) saved(t testing.TB) {
 	p := s.fit(t, s.data)
 	q := zero(p)
 	if err := model.Restore(clone(t, record(t, p)), q.(model.Stateful)); err != nil {
@@ -260,7 +260,7 @@ func (s *suite) saved(t *testing.T) {
 }
 
 // damaged: nothing that a file can hold makes prediction panic.
-func (s *suite) damaged(t *testing.T) {
+func (s *suite) damaged(t testing.TB) {
 	p := s.fit(t, s.data)
 	whole := record(t, p)
 	try := func(what string, harm func(a *model.Archive)) {
@@ -317,7 +317,7 @@ func shortened(a model.Array) model.Array {
 }
 
 // badInputs: a prediction for what cannot be predicted is an error that says where it is.
-func (s *suite) badInputs(t *testing.T) {
+func (s *suite) badInputs(t testing.TB) {
 	p := s.fit(t, s.data)
 	with := func(v float64) *mat.Dense {
 		m := mat.DenseCopyOf(s.probe)
@@ -345,7 +345,7 @@ func (s *suite) badInputs(t *testing.T) {
 }
 
 // mentions fails where err is nil or does not have every word.
-func mentions(t *testing.T, name string, err error, words ...string) {
+func mentions(t testing.TB, name string, err error, words ...string) {
 	t.Helper()
 	if err == nil {
 		t.Errorf("%s: no error", name)

@@ -15,7 +15,7 @@ import (
 
 // badData: data that nothing can be learned from are an error that says what and where, found
 // before any harm is done, never a panic and never a model of NaNs.
-func (s *suite) badData(t *testing.T) {
+func (s *suite) badData(t testing.TB) {
 	type refusal struct {
 		name string
 		harm func(d *datasets.Set)
@@ -88,7 +88,7 @@ func weights(n int, v float64) []float64 {
 }
 
 // broken: an error of the source is the error of the fit.
-func (s *suite) broken(t *testing.T) {
+func (s *suite) broken(t testing.TB) {
 	e, ok := s.spec.(estimator.BlockEstimator)
 	if !ok {
 		return

@@ -12,7 +12,7 @@ var Allowed = map[string][]string{
 	"sparse":          {},
 	"single":          {},
 	"param":           {},
-	"metrics":         {"internal/svg"},
+	"metrics":         {"datasets", "internal/svg"}, // for the two tasks
 	"internal/kern":   {},
 	"internal/solve":  {"internal/kern", "sparse"},
 	"internal/golden": {},
@@ -48,16 +48,19 @@ var Allowed = map[string][]string{
 	// What learns: rows of any kind, and solvers on them. Numbers in, numbers out.
 	"internal/design":       {"datasets", "sparse", "single", "internal/kern"},
 	"internal/leastsquares": {"internal/design", "internal/kern", "internal/pass", "internal/solve", "datasets", "sparse", "single", "model"},
+	"internal/newton":       {"internal/design", "internal/leastsquares", "internal/kern", "internal/pass", "internal/solve", "datasets", "sparse", "single", "model"},
+	"internal/batch":        {"internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/kern", "internal/solve", "datasets"},
+	"internal/descent":      {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/memory", "internal/pass"},
-	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/kern", "internal/solve", "internal/memory", "internal/pass"},
+	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "internal/pass"},
 	"pipeline":    {"transformer", "estimator", "datasets", "sparse", "single", "param", "model", "internal/kern", "internal/svg", "internal/memory", "internal/pass"},
 	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory"},
 
 	// Laws as conformance suites, for anybody's types.
 	"datasets/sourcetest":         {"datasets"},
-	"transformer/transformertest": {"transformer", "datasets", "sparse", "param", "model", "internal/polls", "internal/passlaws"},
+	"transformer/transformertest": {"transformer", "datasets", "sparse", "single", "param", "model", "internal/polls", "internal/passlaws"},
 	"estimator/estimatortest":     {"estimator", "datasets", "sparse", "param", "model", "internal/polls", "internal/passlaws"},
 
 	// The document, the data that it names, whether both go together, what is written; the run above them.
@@ -69,6 +72,9 @@ var Allowed = map[string][]string{
 	"experiment/draft":                {"experiment/document", "experiment/internal/rows", "datasets", "datasets/csv", "sparse", "param"},
 	"experiment":                      {"experiment/document", "experiment/draft", "experiment/internal/...", "pipeline", "gridsearch", "estimator", "metrics", "datasets", "datasets/builtin", "param", "internal/memory"},
 	"cmd/bochner":                     {"experiment"},
+
+	// The front door, at the root of the module.
+	".": {"experiment", "gridsearch", "pipeline", "transformer", "estimator", "datasets", "sparse"},
 
 	// Runs the benchmarks, and the peers', as programs.
 	"bench/compare": {},

@@ -250,3 +250,6 @@ func (l *Labels) Signs(dst []float64, first int) []float64 {
 	}
 	return dst
 }
+
+// AbsentIntercept makes a class that no training row has as good as impossible.
+const AbsentIntercept = -1e4

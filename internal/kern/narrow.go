@@ -50,17 +50,17 @@ func wholeLanes() int {
 	return 4
 }
 
-// NarrowTile is the most rows that a [NarrowFold] takes at once.
+// NarrowTile is the most rows that a [NarrowPass] takes at once.
 const NarrowTile = 128
 
-// NarrowFold folds rows tile by tile: it multiplies them with the vectors, and once the caller has
+// NarrowPass reads rows tile by tile: it multiplies them with the vectors, and once the caller has
 // turned these scores into weights, adds up the rows times the weights.
 //
 //	scores[j,i] = Σ_q w[j,q]·a[i,q];   sums[j,q] += Σ_i weights[j,i]·a[i,q]
 //
 // Rows are used where they are. A tile should fit into the second-level cache, which then is read
 // from memory once. Cost 4nkd flops for n rows. The sums over q and i have a fixed order.
-type NarrowFold struct {
+type NarrowPass struct {
 	v      *Narrow
 	scores []float64 // padded vectors × NarrowTile
 	sums   []float64 // padded to whole tiles
@@ -70,9 +70,9 @@ type NarrowFold struct {
 	edge   []float64 // the last columns of a tile
 }
 
-// NewFold returns a fold that has seen no rows.
-func (v *Narrow) NewFold() *NarrowFold {
-	f := &NarrowFold{v: v, rows: v.w.Rows, width: v.w.Cols}
+// NewPass returns a pass that has seen no rows.
+func (v *Narrow) NewPass() *NarrowPass {
+	f := &NarrowPass{v: v, rows: v.w.Rows, width: v.w.Cols}
 	if isa.complete() {
 		bl := blockingOf[float64]()
 		f.rows, f.width = roundUp(f.rows, bl.mr), roundUp(f.width, bl.nr)
@@ -86,11 +86,11 @@ func (v *Narrow) NewFold() *NarrowFold {
 
 // Scores returns the products of at most NarrowTile rows with the vectors, k × n, for the caller to
 // overwrite with weights before Add.
-func (f *NarrowFold) Scores(a View[float64]) View[float64] {
+func (f *NarrowPass) Scores(a View[float64]) View[float64] {
 	w := f.v.w
 	out := Dense(w.Rows, a.Rows, NarrowTile, f.scores)
 	if a.Rows > NarrowTile || a.Cols != w.Cols || a.ColStride != 1 {
-		panic("kern: NarrowFold of rows that do not fit")
+		panic("kern: NarrowPass of rows that do not fit")
 	}
 	if a.Rows == 0 || w.Rows == 0 {
 		return out
@@ -120,7 +120,7 @@ func (f *NarrowFold) Scores(a View[float64]) View[float64] {
 }
 
 // Add adds up the rows that Scores was given times the weights that are now in its place.
-func (f *NarrowFold) Add(a View[float64]) {
+func (f *NarrowPass) Add(a View[float64]) {
 	w := f.v.w
 	if a.Rows == 0 || w.Rows == 0 {
 		return
@@ -151,6 +151,6 @@ func (f *NarrowFold) Add(a View[float64]) {
 }
 
 // Sums returns what has been added up, k × d, to be read or cleared.
-func (f *NarrowFold) Sums() View[float64] {
+func (f *NarrowPass) Sums() View[float64] {
 	return Dense(f.v.w.Rows, f.v.w.Cols, f.width, f.sums)
 }

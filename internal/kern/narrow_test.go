@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A fold of tiles is the products element by element, for every shape around the edges of panels.
-func TestNarrowFold(t *testing.T) {
+// A pass over tiles is the products element by element, for every shape around the edges of panels.
+func TestNarrowPass(t *testing.T) {
 	eachSet(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 2))
 		fill := func(rows, cols int) View[float64] {
@@ -22,10 +22,10 @@ func TestNarrowFold(t *testing.T) {
 			for _, d := range []int{1, 3, 8, 23, 24, 25, 49, 100} {
 				for _, n := range []int{1, 5, 6, 7, 8, 9, 31, 128} {
 					w, a, b := fill(k, d), fill(n, d), fill(n, d)
-					fold := NewNarrow(w).NewFold()
+					pass := NewNarrow(w).NewPass()
 					want := make([]float64, k*d)
 					for _, tile := range []View[float64]{a, b} {
-						scores := fold.Scores(tile)
+						scores := pass.Scores(tile)
 						for j := range k {
 							for i := range n {
 								exact := 0.0
@@ -42,11 +42,11 @@ func TestNarrowFold(t *testing.T) {
 								}
 							}
 						}
-						fold.Add(tile)
+						pass.Add(tile)
 					}
 					for j := range k {
 						for q := range d {
-							if got := fold.Sums().At(j, q); math.Abs(got-want[j*d+q]) > 1e-11*float64(n) {
+							if got := pass.Sums().At(j, q); math.Abs(got-want[j*d+q]) > 1e-11*float64(n) {
 								t.Fatalf("k=%d d=%d n=%d: sum %d,%d is %v, want %v", k, d, n, j, q, got, want[j*d+q])
 							}
 						}
@@ -57,15 +57,15 @@ func TestNarrowFold(t *testing.T) {
 	})
 }
 
-func BenchmarkNarrowFold(b *testing.B) {
+func BenchmarkNarrowPass(b *testing.B) {
 	for _, k := range []int{5, 25} {
 		for _, d := range []int{250, 1000} {
 			b.Run(fmt.Sprintf("k=%d/d=%d", k, d), func(b *testing.B) {
 				w, a := Dense(k, d, d, make([]float64, k*d)), Dense(NarrowTile, d, d, make([]float64, NarrowTile*d))
-				fold := NewNarrow(w).NewFold()
+				pass := NewNarrow(w).NewPass()
 				for b.Loop() {
-					fold.Scores(a)
-					fold.Add(a)
+					pass.Scores(a)
+					pass.Add(a)
 				}
 				b.ReportMetric(4*NarrowTile*float64(k*d)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 			})

@@ -177,3 +177,14 @@ func Finite(list []float64) bool {
 	}
 	return true
 }
+
+// Largest returns the first index of the Largest value.
+func Largest(list []float64) int {
+	best := 0
+	for j, v := range list {
+		if v > list[best] {
+			best = j
+		}
+	}
+	return best
+}

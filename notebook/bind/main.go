@@ -20,6 +20,7 @@ import (
 const ours = "github.com/bochner-ml/bochner/"
 
 var paths = []string{
+	strings.TrimSuffix(ours, "/"),
 	ours + "datasets", ours + "datasets/arff", ours + "datasets/builtin", ours + "datasets/csv", ours + "datasets/golearn",
 	ours + "datasets/svmlight", ours + "datasets/synthetic", ours + "estimator", ours + "experiment", ours + "experiment/document", ours + "experiment/draft",
 	ours + "golearn", ours + "gridsearch",

@@ -17,6 +17,7 @@ func init() {
 			"ErrEncoding": reflect.ValueOf(&csv.ErrEncoding).Elem(),
 			"Open":        reflect.ValueOf(csv.Open),
 			"Read":        reflect.ValueOf(csv.Read),
+			"ReadFile":    reflect.ValueOf(csv.ReadFile),
 			"Scan":        reflect.ValueOf(csv.Scan),
 			"Write":       reflect.ValueOf(csv.Write),
 		},

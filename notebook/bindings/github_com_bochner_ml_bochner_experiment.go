@@ -25,6 +25,7 @@ func init() {
 			"Parse":       reflect.ValueOf(experiment.Parse),
 			"Predict":     reflect.ValueOf(experiment.Predict),
 			"PredictFile": reflect.ValueOf(experiment.PredictFile),
+			"ReadRows":    reflect.ValueOf(experiment.ReadRows),
 			"Reference":   reflect.ValueOf(experiment.Reference),
 			"Run":         reflect.ValueOf(experiment.Run),
 			"Validate":    reflect.ValueOf(experiment.Validate),

@@ -47,6 +47,7 @@ func init() {
 			"OnePass":        reflect.TypeOf((*pipeline.OnePass)(nil)).Elem(),
 			"Origin":         reflect.TypeOf((*pipeline.Origin)(nil)).Elem(),
 			"Pipeline":       reflect.TypeOf((*pipeline.Pipeline)(nil)).Elem(),
+			"RowPrediction":  reflect.TypeOf((*pipeline.RowPrediction)(nil)).Elem(),
 			"Step":           reflect.TypeOf((*pipeline.Step)(nil)).Elem(),
 			"Union":          reflect.TypeOf((*pipeline.Union)(nil)).Elem(),
 		},

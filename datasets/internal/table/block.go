@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -158,12 +159,11 @@ func (l *layout) noNumber(line, j int, field []byte) error {
 
 // addOther codes a field that is no input.
 func (b *block) addOther(line, j int, c *cell, field []byte) error {
-	if c.use == target && field == nil {
-		b.lacks(line, j)
-		b.targets[b.rows*len(b.layout.targets)+c.at] = math.NaN()
-		return nil
-	}
 	v, err := b.other(line, j, c, field)
+	if errors.Is(err, errNoTarget) { // told at the end, with all such rows
+		b.lacks(line, j)
+		err = nil
+	}
 	switch c.use {
 	case target:
 		b.targets[b.rows*len(b.layout.targets)+c.at] = v
@@ -224,11 +224,10 @@ type place struct{ line, column int }
 // mostLacking is how many rows without a target an error lists.
 const mostLacking = 12
 
-// lacks takes note of a row without a target, unless rows may lack it.
+// lacks takes note of a row without a target.
 func (b *block) lacks(line, j int) {
 	last := len(b.lacking) - 1
 	switch {
-	case b.layout.roles.Unlabelled:
 	case last >= 0 && b.lacking[last].line == line: // another one of several targets
 	case len(b.lacking) < mostLacking:
 		b.lacking = append(b.lacking, place{line, j})
@@ -254,11 +253,11 @@ func (b *block) unlabelled() error {
 	if b.more > 0 {
 		others += fmt.Sprintf(" and %d more", b.more)
 	}
-	return b.layout.fault(first.line, first.column, "the target is missing%s", others)
+	return b.layout.fault(first.line, first.column, "%w%s", errNoTarget, others)
 }
 
 // texts returns those of a record's kept columns. What a sparse record leaves out is zero, or the
-// first level.
+// first category.
 func (b *block) texts(rec *Record) []string {
 	out := make([]string, len(b.layout.keep))
 	for k, j := range b.layout.keep {
@@ -278,7 +277,7 @@ func (b *block) texts(rec *Record) []string {
 	return out
 }
 
-// lookup returns the code of a level, NaN where it is missing.
+// lookup returns the code of a category, NaN where it is missing.
 func (c *cell) lookup(level []byte) float64 {
 	if level == nil {
 		return math.NaN()

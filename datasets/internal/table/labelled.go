@@ -25,7 +25,7 @@ func (r *labelled) find(ctx context.Context) error {
 		return nil
 	})
 	if err == nil && r.kept == 0 && len(r.without) > 0 {
-		return fmt.Errorf("%s: column %s: the target is missing in all %d rows", r.layout.file, r.layout.columns[r.layout.targets[0]].Name, len(r.without))
+		return fmt.Errorf("%s: column %s: %w in all %d rows", r.layout.file, r.layout.columns[r.layout.targets[0]].Name, errNoTarget, len(r.without))
 	}
 	return err
 }

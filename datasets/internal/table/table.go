@@ -1,12 +1,13 @@
 // Package table turns records of named text fields into sets of numbers, whatever file format the
 // records come from.
 //
-// A first pass over the records learns the kinds and levels of the columns ([Open]); after that
+// A first pass over the records learns the kinds and categories of the columns ([Open]); after that
 // every pass codes the fields by the schema and hands out blocks of rows.
 package table
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -261,7 +262,7 @@ func (l *layout) arrangeInputs() error {
 		name := l.columns[j].Name
 		switch {
 		case listed[name]:
-		case l.spare(j):
+		case l.spare(j) || l.roles.IgnoreExtra:
 			l.use[j] = dropped
 		default:
 			extra = append(extra, strconv.Quote(name))
@@ -304,18 +305,19 @@ func (l *layout) kindOf(j int) (kind datasets.Kind, known bool) {
 	return c.Kind, c.Declared
 }
 
+// errNoTarget is a row without a target, where it needs one.
+var errNoTarget = errors.New("the target is missing")
+
 // needs reports a field without which its row is of no use: a target, weight or group that is
 // missing, a weight that is none.
 func (l *layout) needs(line, j int, field []byte) error {
-	if field == nil && l.use[j] == target && l.roles.Unlabelled {
+	switch {
+	case field == nil && l.use[j] == target && l.roles.Unlabelled:
 		return nil
-	}
-	if field == nil {
-		hint := ""
-		if l.use[j] == target {
-			hint = "; missing_target: drop leaves such rows out"
-		}
-		return l.fault(line, j, "the %s is missing%s", l.use[j], hint)
+	case field == nil && l.use[j] == target:
+		return l.fault(line, j, "%w; missing_target: drop leaves such rows out", errNoTarget)
+	case field == nil:
+		return l.fault(line, j, "the %s is missing", l.use[j])
 	}
 	if l.use[j] == weight {
 		if v, ok := l.numbers.Number(field); !ok || v < 0 {
@@ -330,7 +332,7 @@ func (l *layout) fault(line, j int, format string, args ...any) error {
 	return &datasets.LineError{File: l.file, Line: line, Err: fmt.Errorf("column %s: "+format, append([]any{l.columns[j].Name}, args...)...)}
 }
 
-// rest is the class of a target whose levels are not among Roles.Positive.
+// rest is the class of a target whose categories are not among Roles.Positive.
 const rest = "rest"
 
 // positiveLevels returns the two classes that the roles make of a target.

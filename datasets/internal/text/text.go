@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,15 +20,40 @@ import (
 // MaxLine is the default bound on the bytes of one line.
 const MaxLine = 16 << 20
 
-// File is a file that is read several times and has to stay the same.
+// File is a file that is read several times and has to stay the same, or what came from an io.Reader.
 type File struct {
 	fsys  fs.FS
 	path  string
 	first atomic.Pointer[fs.FileInfo] // what it was when it was first opened
+	held  []byte                      // all that came from an io.Reader; nil for a file
 }
 
 // NewFile returns the file at path in fsys, or in the machine's own file system where fsys is nil.
 func NewFile(fsys fs.FS, path string) *File { return &File{fsys: fsys, path: path} }
+
+// Hold reads all of r, which can be read once, to be opened as often as a file. It is called what r's
+// method Name returns, as that of an os.File does, or else "input".
+func Hold(ctx context.Context, r io.Reader) (f *File, name string, err error) {
+	name = "input"
+	if named, ok := r.(interface{ Name() string }); ok {
+		name = named.Name()
+	}
+	if r == nil {
+		return nil, name, fmt.Errorf("%s: there is no reader", name)
+	}
+	held := bytes.NewBuffer([]byte{})
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, name, err
+		}
+		_, err := io.CopyN(held, r, fullWindow)
+		if err == io.EOF {
+			return &File{path: name, held: held.Bytes()}, name, nil
+		} else if err != nil {
+			return nil, name, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+}
 
 // Open opens the file at path in fsys once.
 func Open(fsys fs.FS, path string) (io.ReadCloser, error) { return NewFile(fsys, path).Open() }
@@ -36,6 +62,9 @@ func Open(fsys fs.FS, path string) (io.ReadCloser, error) { return NewFile(fsys,
 // called; a byte order mark is left out. A file that is not the one first opened is an error, here or
 // at its end.
 func (f *File) Open() (io.ReadCloser, error) {
+	if f.held != nil {
+		return f.unpack(io.NopCloser(bytes.NewReader(f.held)))
+	}
 	if f.fsys == nil {
 		if _, err := datasets.Stat(f.path); err != nil { // before a pipe makes everybody wait
 			return nil, openError(err)
@@ -54,12 +83,7 @@ func (f *File) Open() (io.ReadCloser, error) {
 		file.Close()
 		return nil, err
 	}
-	r, err := unpack(in)
-	if err != nil {
-		file.Close()
-		return nil, fmt.Errorf("%s: %w", f.path, err)
-	}
-	return r, nil
+	return f.unpack(in)
 }
 
 // openError calls a failed look at a file a failed opening.
@@ -127,6 +151,16 @@ func (s stream) Close() error {
 		errs = append(errs, c.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// unpack returns the text that is read from in, which is closed at an error.
+func (f *File) unpack(in io.ReadCloser) (io.ReadCloser, error) {
+	r, err := unpack(in)
+	if err != nil {
+		in.Close()
+		return nil, fmt.Errorf("%s: %w", f.path, err)
+	}
+	return r, nil
 }
 
 func unpack(f io.ReadCloser) (io.ReadCloser, error) {

@@ -147,9 +147,9 @@ func (d *heads) unopenable(file string) (f param.Fault, wrong bool) {
 	var at *datasets.LineError
 	switch {
 	case errors.As(err, &at):
-		return param.Fault{Problem: err.Error()}, true
+		return param.Fault{Problem: err.Error(), Err: err}, true
 	case err != nil:
-		return param.Fault{Problem: fmt.Sprintf("%s: %v", file, files.Reason(err))}, true
+		return param.Fault{Problem: fmt.Sprintf("%s: %v", file, files.Reason(err)), Err: err}, true
 	case info.Size() == 0:
 		return param.Fault{Problem: file + " is empty"}, true
 	case d.Spec.Data.Format == "auto" && rows.EndingOf(file) == "":
@@ -157,7 +157,7 @@ func (d *heads) unopenable(file string) (f param.Fault, wrong bool) {
 	}
 	opened, err := os.Open(file)
 	if err != nil {
-		return param.Fault{Problem: fmt.Sprintf("%s: %v", file, files.Reason(err))}, true
+		return param.Fault{Problem: fmt.Sprintf("%s: %v", file, files.Reason(err)), Err: err}, true
 	}
 	return param.Fault{}, opened.Close() != nil
 }

@@ -1,0 +1,140 @@
+// Package bochner is the front door of a library for kernel machines on many rows, by random features
+// (Rahimi and Recht, NIPS 2007): a random map turns each row into D numbers whose inner products
+// approximate a kernel, and a linear model on these numbers is then the kernel machine, in time that
+// grows like the number of rows.
+//
+// What most programs need is here. [Load] reads a file, [KernelMachine] proposes a pipeline for its rows,
+// [Fit] fits a pipeline, [Search] chooses its parameters by cross-validation, and [Open] reads a model
+// that [pipeline.Model.Save] has written. A model predicts rows of named values:
+//
+//	flats, err := bochner.Load(ctx, "flats.csv", "rent")
+//	model, err := bochner.Fit(ctx, bochner.KernelMachine(flats), flats)
+//	rents, err := model.PredictRows(ctx, []map[string]any{{"size": 62, "district": "harbour"}})
+//
+// # The one idea
+//
+// A model is learned by a pass over blocks of rows, or a few passes, and rows are mapped by pure
+// functions of a block. What learns keeps a small state to which a block is added; what maps never
+// changes once it is fitted. Hence a fit uses all cores, reads files larger than memory, and gives the
+// same bits for any number of cores; and a fitted model may be used by many goroutines at once.
+//
+// So there are two types for everything. A spec, such as [transformer.RFF] or [estimator.Ridge], is a
+// plain struct value with the parameters: its constructor fills in the defaults, assignment copies it, and
+// fitting leaves it as it is. What fitting returns is the other type, which cannot be changed.
+//
+// # The rooms
+//
+// Each package has one idea, and its documentation begins with it:
+//
+//   - [datasets]: rows in memory, or as a stream of blocks, and the schema that names their columns; the
+//     readers are datasets/csv, datasets/arff and datasets/svmlight, and datasets/builtin has small real
+//     sets.
+//   - [transformer]: steps that map rows, such as random features, scaling and one-hot columns.
+//   - [estimator]: models, such as ridge and logistic regression and support vector machines.
+//   - [pipeline]: steps and a model as one estimator, by name, as YAML and as a model file.
+//   - [gridsearch]: cross-validated searches that share work between their candidates.
+//   - metrics: scores by the names that scikit-learn has for them.
+//   - param: the parameters of any spec, listed, checked and replaced by path.
+//   - [experiment]: all of it described by one YAML file, which cmd/bochner runs.
+//
+// Anybody's own type with the methods of [transformer.Fitter] or [estimator.Estimator] is a step or a
+// model like those here; docs/writing-your-own-step.md builds two.
+package bochner
+
+import (
+	"context"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/experiment"
+	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// Load returns all rows of a CSV, TSV, ARFF or svmlight file, gzip'd or not, with the column to be
+// predicted, for which "" takes the last one. How the file is written is told by its name and its first
+// lines, and the kinds of the columns by their values: a column of texts is categorical. A target of texts,
+// or of at most 10 different whole numbers, is a class, any other a quantity.
+//
+// Files that need to be explained, and those larger than memory, are for csv.Open and its like.
+func Load(ctx context.Context, path, target string) (datasets.Set, error) {
+	return experiment.ReadRows(ctx, path, target)
+}
+
+// KernelMachine returns a pipeline that suits the columns and the target of the rows: missing numbers
+// become the median, numbers are standardized, categories become columns of 0 and 1, random Fourier
+// features of the gaussian kernel come next, and logistic regression where the target has classes, ridge
+// regression where it has not. Parameters are the defaults, for [Search] to choose others, by paths such
+// as rff.gamma, logistic.C and ridge.alpha.
+//
+// Numbers of sparse rows stay as they are: to centre them would fill their zeros.
+func KernelMachine(data datasets.Set) pipeline.Pipeline {
+	var model estimator.Estimator = estimator.NewRidge()
+	if len(data.Schema.Classes()) > 0 {
+		model = estimator.NewLogistic()
+	}
+	var numbers []transformer.Fitter
+	if _, is := data.X.(*sparse.CSR); !is {
+		impute := transformer.NewImpute()
+		impute.Strategy = "median"
+		numbers = []transformer.Fitter{impute, transformer.NewStandardize()}
+	}
+	count := map[datasets.Kind]int{}
+	for j := range data.Cols() {
+		count[data.Schema.Column(j).Kind]++
+	}
+	if count[datasets.Categorical] == 0 {
+		return pipeline.New(model, append(numbers, transformer.NewRFF())...)
+	}
+	var groups []pipeline.Group
+	if count[datasets.Numeric] > 0 {
+		groups = append(groups, pipeline.Group{Name: "numeric", Select: []string{"numeric"}, Steps: pipeline.Steps(numbers...)})
+	}
+	groups = append(groups, pipeline.Group{Name: "categorical", Select: []string{"categorical"}, Steps: pipeline.Steps(transformer.NewOneHot())})
+	return pipeline.New(model, pipeline.NewColumns(groups...), transformer.NewRFF())
+}
+
+// Fit fits the pipeline to the rows and returns the model, which predicts and which can be saved.
+func Fit(ctx context.Context, machine pipeline.Pipeline, data datasets.Set) (*pipeline.Model, error) {
+	fitted, err := machine.Fit(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	return pipeline.NewModel(fitted)
+}
+
+// Search tries the pipeline with every combination of the values of the axes, by cross-validation in
+// five folds, and returns the best of them, fitted to all rows, and what it found: the scores of all. The
+// score is accuracy where the target has classes, else r2. Folds are drawn at random, always the same;
+// they keep the shares of the classes, or the groups together where the rows have groups.
+//
+// A [gridsearch.Search] has more: other scores and folds, a budget of time, a journal by which it goes on
+// where it was stopped, and the progress of it.
+func Search(ctx context.Context, machine pipeline.Pipeline, data datasets.Set, axes ...gridsearch.Axis) (*pipeline.Model, *gridsearch.Result, error) {
+	search := gridsearch.NewSearch(machine, axes...)
+	switch {
+	case data.Groups != nil:
+		search.Splitter = datasets.GroupKFold{Folds: gridsearch.DefaultFolds, Shuffle: true}
+	case len(data.Schema.Classes()) > 0:
+		search.Splitter = datasets.StratifiedKFold{Folds: gridsearch.DefaultFolds, Shuffle: true}
+	default:
+		search.Splitter = datasets.KFold{Folds: gridsearch.DefaultFolds, Shuffle: true}
+	}
+	result, err := search.Run(ctx, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	model, err := pipeline.NewModel(result)
+	if err != nil {
+		return nil, result, err
+	}
+	return model, result, nil
+}
+
+// Open returns the model in a file that [pipeline.Model.Save] or the command has written. Steps that are
+// not built in are to be registered before.
+func Open(path string) (*pipeline.Model, error) {
+	return pipeline.Load(path)
+}

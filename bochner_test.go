@@ -1,0 +1,133 @@
+package bochner_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner"
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/builtin"
+	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+var ctx = context.Background()
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func packed(text string) string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	z.Write([]byte(text))
+	z.Close()
+	return b.String()
+}
+
+// A file is read whatever its format, which its name or its first lines tell.
+func TestLoad(t *testing.T) {
+	const comma = "a,b,y\n1,red,2.5\n2,blue,3.5\n"
+	for _, c := range []struct {
+		name, text, target string
+		cols               int
+		y                  string
+	}{
+		{"rows.csv", comma, "y", 2, "[2.5 3.5]"},
+		{"rows.csv.gz", packed(comma), "", 2, "[2.5 3.5]"},
+		{"rows", strings.ReplaceAll(comma, ",", ";"), "y", 2, "[2.5 3.5]"},
+		{"rows.tsv", strings.ReplaceAll(comma, ",", "\t"), "a", 2, "[0 1]"},
+		{"rows.csv", "1,0.5,x\n2,1.5,z\n", "", 2, "[0 1]"},
+		{"rows", "@relation r\n@attribute a numeric\n@attribute c {u,v}\n@data\n1,v\n2,u\n", "c", 1, "[1 0]"},
+		{"rows", "1 1:2 3:1\n-1 2:5\n", "", 3, "[1 0]"},
+	} {
+		set, err := bochner.Load(ctx, write(t, c.name, c.text), c.target)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		} else if set.Cols() != c.cols || set.Rows() != 2 || fmt.Sprint(set.Y) != c.y {
+			t.Errorf("%s: %d columns, targets %v; wanted %d, %s", c.name, set.Cols(), set.Y, c.cols, c.y)
+		}
+	}
+	path := write(t, "rows.csv", comma)
+	if _, err := bochner.Load(ctx, path, "z"); err == nil || !strings.Contains(err.Error(), `no column "z"; there are a, b, y`) {
+		t.Errorf("a target that is not there: %v", err)
+	}
+	if _, err := bochner.Load(ctx, path+".not", ""); err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+// The proposed pipeline suits the columns and the target, and can be fitted, of dense and sparse rows
+// with columns of either kind.
+func TestKernelMachine(t *testing.T) {
+	numeric, categorical := datasets.Column{Name: "a"}, datasets.Column{Name: "b", Kind: datasets.Categorical, Levels: []string{"u", "v"}}
+	other := categorical
+	other.Name = "a"
+	dense := mat.NewDense(4, 2, []float64{0, 0, 1, 1, 1, 0, 0, 1})
+	rare, err := sparse.New(4, 2, []int{0, 0, 2, 3, 4}, []uint32{0, 1, 0, 1}, []float64{1, 1, 1, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		X       mat.Matrix
+		columns []datasets.Column
+		want    string
+	}{
+		{dense, nil, "impute → standardize → rff"},
+		{dense, []datasets.Column{numeric, {Name: "b"}}, "impute → standardize → rff"},
+		{dense, []datasets.Column{numeric, categorical}, "columns → rff"},
+		{dense, []datasets.Column{other, categorical}, "columns → rff"},
+		{rare, nil, "rff"},
+		{rare, []datasets.Column{numeric, categorical}, "columns → rff"},
+	} {
+		for _, target := range []datasets.Column{{Name: "y"}, {Name: "y", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}} {
+			data := datasets.Set{X: c.X, Y: []float64{0, 1, 1, 0}, Schema: datasets.Schema{Columns: c.columns, Targets: []datasets.Column{target}}}
+			machine, want := bochner.KernelMachine(data), c.want+" → ridge"
+			if target.Kind == datasets.Categorical {
+				want = c.want + " → logistic"
+			}
+			if machine.String() != want {
+				t.Errorf("%T, %v: %s, wanted %s", c.X, c.columns, machine, want)
+			}
+			if _, err := bochner.Fit(ctx, machine, data); err != nil {
+				t.Errorf("%T, %v: %v", c.X, c.columns, err)
+			}
+		}
+	}
+}
+
+// The folds of a search keep the shares of the classes, and groups together where there are any.
+func TestSearchFolds(t *testing.T) {
+	flowers, _, err := builtin.Load("iris") // a class after the other
+	if err != nil {
+		t.Fatal(err)
+	}
+	axis := gridsearch.Axis{Path: "logistic.C", Values: []any{1.0, 10.0}}
+	machine := bochner.KernelMachine(flowers)
+	_, free, err := bochner.Search(ctx, machine, flowers, axis)
+	if err != nil || free.Best().Mean < 0.9 {
+		t.Fatalf("accuracy %v, %v", free.Best().Mean, err)
+	}
+	flowers.Groups = make([]int, flowers.Rows())
+	for i := range flowers.Groups {
+		flowers.Groups[i] = i / 50 // which are the classes
+	}
+	flowers.Groups[0], flowers.Groups[50], flowers.Groups[100] = 3, 4, 5
+	_, grouped, err := bochner.Search(ctx, machine, flowers, axis)
+	if err != nil || grouped.Best().Mean > 0.7 {
+		t.Fatalf("with a class in each group: accuracy %v, %v", grouped.Best().Mean, err)
+	}
+}

@@ -1,0 +1,80 @@
+package arff_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/arff"
+)
+
+// From any reader come the rows, and the complaints, that come from a file with the same bytes.
+func TestReadFromReader(t *testing.T) {
+	ctx := context.Background()
+	shown := func(s datasets.Set, err error) string {
+		if err != nil {
+			return err.Error()
+		}
+		return fmt.Sprintf("%v %v %v", mat.Formatted(s.X), s.Y, s.Schema)
+	}
+	for _, text := range []string{
+		"@relation r\n@attribute a numeric\n@attribute y {no,yes}\n@data\n1,yes\n?,no\n",
+		"@relation r\n@attribute a numeric\n@attribute y {no,yes}\n@data\n1,wrong\n",
+	} {
+		var packed bytes.Buffer
+		z := gzip.NewWriter(&packed)
+		io.WriteString(z, text)
+		z.Close()
+		want := ""
+		for _, whole := range []string{text, packed.String()} {
+			path := filepath.Join(t.TempDir(), "f.arff")
+			if err := os.WriteFile(path, []byte(whole), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			want = shown(arff.ReadFile(ctx, path, arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}))
+			f, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := shown(arff.Read(ctx, f, arff.Options{Roles: datasets.Roles{Target: []string{"y"}}})) // whose errors name the file
+			f.Close()
+			if got != want {
+				t.Errorf("from an open file:\n%s\nwanted:\n%s", got, want)
+			}
+			got = shown(arff.Read(ctx, iotest.OneByteReader(strings.NewReader(whole)), arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}))
+			if want = strings.ReplaceAll(want, path, "input"); got != want {
+				t.Errorf("byte by byte:\n%s\nwanted:\n%s", got, want)
+			}
+		}
+		if strings.Contains(text, "wrong") != strings.HasPrefix(want, "input:") {
+			t.Errorf("%q became %s", text, want)
+		}
+	}
+}
+
+// A reader that fails, that is none, and a context that has ended are errors.
+func TestReadFromBadReader(t *testing.T) {
+	broken := errors.New("broken")
+	if _, err := arff.Read(context.Background(), iotest.ErrReader(broken), arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}); !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "input: ") {
+		t.Errorf("a reader that fails: %v", err)
+	}
+	if _, err := arff.Read(context.Background(), nil, arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}); err == nil || err.Error() != "input: there is no reader" {
+		t.Errorf("no reader: %v", err)
+	}
+	ended, end := context.WithCancel(context.Background())
+	end()
+	if _, err := arff.Read(ended, strings.NewReader("1"), arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that has ended: %v", err)
+	}
+}

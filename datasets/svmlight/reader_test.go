@@ -1,0 +1,80 @@
+package svmlight_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/svmlight"
+)
+
+// From any reader come the rows, and the complaints, that come from a file with the same bytes.
+func TestReadFromReader(t *testing.T) {
+	ctx := context.Background()
+	shown := func(s datasets.Set, err error) string {
+		if err != nil {
+			return err.Error()
+		}
+		return fmt.Sprintf("%v %v %v", mat.Formatted(s.X), s.Y, s.Schema)
+	}
+	for _, text := range []string{
+		"1 1:2 3:1\n-1 2:5\n",
+		"1 1:2\n2 wrong\n",
+	} {
+		var packed bytes.Buffer
+		z := gzip.NewWriter(&packed)
+		io.WriteString(z, text)
+		z.Close()
+		want := ""
+		for _, whole := range []string{text, packed.String()} {
+			path := filepath.Join(t.TempDir(), "f.svm")
+			if err := os.WriteFile(path, []byte(whole), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			want = shown(svmlight.ReadFile(ctx, path, svmlight.Options{Task: datasets.Classification}))
+			f, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := shown(svmlight.Read(ctx, f, svmlight.Options{Task: datasets.Classification})) // whose errors name the file
+			f.Close()
+			if got != want {
+				t.Errorf("from an open file:\n%s\nwanted:\n%s", got, want)
+			}
+			got = shown(svmlight.Read(ctx, iotest.OneByteReader(strings.NewReader(whole)), svmlight.Options{Task: datasets.Classification}))
+			if want = strings.ReplaceAll(want, path, "input"); got != want {
+				t.Errorf("byte by byte:\n%s\nwanted:\n%s", got, want)
+			}
+		}
+		if strings.Contains(text, "wrong") != strings.HasPrefix(want, "input:") {
+			t.Errorf("%q became %s", text, want)
+		}
+	}
+}
+
+// A reader that fails, that is none, and a context that has ended are errors.
+func TestReadFromBadReader(t *testing.T) {
+	broken := errors.New("broken")
+	if _, err := svmlight.Read(context.Background(), iotest.ErrReader(broken), svmlight.Options{Task: datasets.Classification}); !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "input: ") {
+		t.Errorf("a reader that fails: %v", err)
+	}
+	if _, err := svmlight.Read(context.Background(), nil, svmlight.Options{Task: datasets.Classification}); err == nil || err.Error() != "input: there is no reader" {
+		t.Errorf("no reader: %v", err)
+	}
+	ended, end := context.WithCancel(context.Background())
+	end()
+	if _, err := svmlight.Read(ended, strings.NewReader("1"), svmlight.Options{Task: datasets.Classification}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that has ended: %v", err)
+	}
+}

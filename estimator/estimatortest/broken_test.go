@@ -1,0 +1,270 @@
+package estimatortest
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// notes is a testing.TB that remembers whether a law found something.
+type notes struct {
+	testing.TB
+	failed, skipped bool
+}
+
+func (n *notes) Helper()               {}
+func (n *notes) Logf(string, ...any)   {}
+func (n *notes) Error(...any)          { n.failed = true }
+func (n *notes) Errorf(string, ...any) { n.failed = true }
+func (n *notes) Fatal(...any)          { n.failed = true; runtime.Goexit() }
+func (n *notes) Fatalf(string, ...any) { n.failed = true; runtime.Goexit() }
+func (n *notes) Skip(...any)           { n.skipped = true; runtime.Goexit() }
+
+// holds runs one law on spec.
+func holds(l law, spec estimator.Estimator, o Options) *notes {
+	n := &notes{}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l.hold(newSuite(spec, o), n)
+	}()
+	<-done
+	return n
+}
+
+// bent is a ridge classifier that breaks one law, or none where breaks is "".
+type bent struct {
+	breaks string
+	fits   *int // how many there were
+}
+
+func (s bent) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	*s.fits++
+	p := &bentFit{breaks: s.breaks}
+	_, thin := data.X.(*sparse.CSR)
+	_, turned := data.X.(mat.Untransposer)
+	spec := estimator.NewRidgeClassifier()
+	switch s.breaks {
+	case "fit leaves spec and data as they were":
+		data.X.(*mat.Dense).Set(0, 0, 1)
+	case "fit twice gives the same bits":
+		p.Shift = 1e-9 * float64(*s.fits)
+	case "weight 2 is the row twice":
+		data.Weights = nil
+	case "weight 0 is the row left out":
+		data.Weights = slices.Clone(data.Weights)
+		for i, w := range data.Weights {
+			data.Weights[i] = max(w, 0.01)
+		}
+	case "the order of rows does not matter":
+		p.Shift = data.X.At(0, 0)
+	case "the order of classes does not matter":
+		p.Shift = 1
+	case "moving the inputs or targets moves the predictions":
+		spec.Intercept = false
+	case "sparse rows are the same rows":
+		p.Shift = map[bool]float64{true: 1}[thin]
+	case "any matrix is the same rows":
+		p.Shift = map[bool]float64{true: 1}[turned]
+	case "cancellation":
+		ctx = context.WithoutCancel(ctx)
+	case "save and load keep every bit":
+		p.Shift = 1
+	case "bad data are refused by name":
+		if data.X != nil && data.Rows() > 0 {
+			data.X = filled(data.X)
+		}
+	}
+	fitted, err := spec.Fit(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	p.FittedLinearClassifier = fitted.(*estimator.FittedLinearClassifier)
+	return p, nil
+}
+
+func (s bent) FitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
+	fitted, err := estimator.NewRidgeClassifier().FitSource(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	p := &bentFit{FittedLinearClassifier: fitted.(*estimator.FittedLinearClassifier), breaks: s.breaks}
+	if rows, _ := data.Dims(); rows < 0 && s.breaks == "block by block is all at once" {
+		p.Shift = 1
+	}
+	return p, nil
+}
+
+func (s bent) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error) {
+	law := "a batch is its fits one by one"
+	switch {
+	case b.OneOut:
+		law = "leaving one out is fitting without each row"
+	case b.Mapped():
+		law = "a batch on related maps is its fits one by one"
+	}
+	b.Candidates = slices.Clone(b.Candidates)
+	for i := range b.Candidates {
+		b.Candidates[i].Estimator = estimator.NewRidgeClassifier()
+	}
+	yield := b.Yield
+	b.Yield = func(candidate, fold int, out estimator.Outcome) error {
+		if out.Err == nil && s.breaks == law {
+			out.Scores.Set(0, 0, out.Scores.At(0, 0)+1e-3)
+		}
+		return yield(candidate, fold, out)
+	}
+	return estimator.NewRidgeClassifier().FitBatch(ctx, b)
+}
+
+func (s bent) BatchCost(b estimator.Batch) (datasets.Cost, []string, error) {
+	return datasets.Cost{}, nil, nil
+}
+
+// bentFit is what bent has fitted, with something added to the scores of the first class.
+type bentFit struct {
+	*estimator.FittedLinearClassifier
+	Shift  float64
+	length int // of what Predict makes beyond the rows
+	breaks string
+	calls  atomic.Int64
+}
+
+func (p *bentFit) Decision(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	n, cols := X.Dims()
+	if n == 0 && p.breaks == "no rows give no predictions" {
+		return nil, datasets.ErrEmpty
+	}
+	if cols == 5 && p.breaks == "bad inputs of a prediction are refused by name" {
+		X = filled(X)
+	}
+	scores, err := p.FittedLinearClassifier.Decision(ctx, X)
+	if err != nil {
+		return nil, err
+	}
+	for i := range n {
+		scores.Set(i, 0, scores.At(i, 0)+p.Shift)
+		if n == 1 && p.breaks == "one row is the same row in a batch" {
+			scores.Set(i, 0, scores.At(i, 0)+1e-9)
+		}
+	}
+	return scores, nil
+}
+
+func (p *bentFit) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	scores, err := p.Decision(ctx, X)
+	if err != nil {
+		return nil, err
+	}
+	n, _ := X.Dims()
+	out := make([]float64, n+p.length)[:n]
+	for i := range out {
+		out[i] = float64(top(scores.RawRowView(i)))
+	}
+	switch call := p.calls.Add(1); {
+	case n == 0:
+	case p.breaks == "a class without rows is never predicted":
+		out[0] = 0
+	case p.breaks == "predictions agree with scores and probabilities":
+		out[0] = float64(int(out[0]+1) % len(p.Classes()))
+	case p.breaks == "concurrent use" && call%3 == 0:
+		out[0] = math.Pi
+	}
+	return out, nil
+}
+
+// State keeps the classifier and the shift.
+func (p *bentFit) State(s *model.State) {
+	if s.Reading() {
+		p.FittedLinearClassifier = &estimator.FittedLinearClassifier{}
+	}
+	p.FittedLinearClassifier.State(s)
+	if p.breaks != "save and load keep every bit" && s.Err() == nil {
+		s.Float("shift", &p.Shift)
+	}
+	s.String("breaks", &p.breaks)
+	if p.breaks == "a damaged archive is refused, or predicts without a panic" {
+		s.Int("length", &p.length) // whatever it is
+	}
+}
+
+// filled returns X with 0 for what is missing or infinite.
+func filled(X mat.Matrix) *mat.Dense {
+	out := mat.DenseCopyOf(X)
+	out.Apply(func(_, _ int, v float64) float64 {
+		if v-v != 0 {
+			return 0
+		}
+		return v
+	}, out)
+	return out
+}
+
+// Every law passes what keeps it and fails what breaks it.
+func TestLawsFindWhatBreaksThem(t *testing.T) {
+	for _, classes := range []int{2, 3} {
+		o := Options{Classes: classes}
+		for _, l := range laws {
+			if n := holds(l, bent{fits: new(int)}, o); n.failed || n.skipped {
+				t.Errorf("%d classes: %s: an estimator that keeps the law fails or is skipped", classes, l.name)
+			}
+			if n := holds(l, bent{breaks: l.name, fits: new(int)}, o); !n.failed {
+				t.Errorf("%d classes: %s: an estimator that breaks the law passes", classes, l.name)
+			}
+		}
+	}
+}
+
+// clipped is ridge regression that takes targets above 20 for 20.
+type clipped struct{ estimator.Ridge }
+
+func (s clipped) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	data.Y = slices.Clone(data.Y)
+	for i, y := range data.Y {
+		data.Y[i] = min(y, 20)
+	}
+	return s.Ridge.Fit(ctx, data)
+}
+
+// hasty is a ridge classifier that makes do with the blocks before an error of the source.
+type hasty struct{ estimator.RidgeClassifier }
+
+func (s hasty) FitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
+	var blocks []datasets.Set
+	data.Blocks(ctx, func(block datasets.Set) error {
+		blocks = append(blocks, copied(block))
+		return nil
+	})
+	return s.Fit(ctx, blocks[len(blocks)-1])
+}
+
+// What a law asks beside its first question is asked as well.
+func TestLawsFindMore(t *testing.T) {
+	for _, c := range []struct {
+		law  string
+		good estimator.Estimator
+		bad  estimator.Estimator
+		o    Options
+	}{
+		{"moving the inputs or targets moves the predictions", estimator.NewRidge(), clipped{estimator.NewRidge()}, Options{}},
+		{"bad data are refused by name", estimator.NewRidgeClassifier(), hasty{estimator.NewRidgeClassifier()}, Options{Classes: 2}},
+	} {
+		i := slices.IndexFunc(laws, func(l law) bool { return l.name == c.law })
+		if n := holds(laws[i], c.good, c.o); n.failed || n.skipped {
+			t.Errorf("%s: an estimator that keeps the law fails or is skipped", c.law)
+		}
+		if n := holds(laws[i], c.bad, c.o); !n.failed {
+			t.Errorf("%s: %T breaks the law and passes", c.law, c.bad)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package estimator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/batch"
+)
+
+// plain is the batch as internal/batch takes it, before it is told where outcomes go.
+func (b Batch) plain() batch.Batch {
+	out := batch.Batch{Data: b.Data, Folds: b.Folds, GCV: b.GCV, Memory: b.memory(), Wants: b.Wants, Features: make([]batch.Features, len(b.Candidates))}
+	if b.Maps != nil {
+		out.Maps = b.Maps
+	}
+	for i, c := range b.Candidates {
+		out.Features[i] = batch.Features{Map: c.Map, Width: c.Width, Scale: c.Scale, Float32: c.Float32}
+	}
+	return out
+}
+
+// outcomes hands over what the candidates of a batch predict, one outcome after the other.
+type outcomes struct {
+	Batch
+	ctx    context.Context
+	name   string                                     // of the estimator
+	fitted func(m linear, classes []string) Predictor // what fitting a candidate returns
+	mu     sync.Mutex
+	failed error // of Yield
+}
+
+// fitPlain does a batch by one of the functions of internal/batch.
+func fitPlain[C any](ctx context.Context, b Batch, name string, fitted func(linear, []string) Predictor,
+	fit func(context.Context, batch.Batch, []C) ([]string, error), candidates []C) (shared []string, err error) {
+	o := &outcomes{Batch: b, ctx: ctx, name: name, fitted: fitted}
+	plain := b.plain()
+	plain.Yield, plain.Single = o.take, o.single
+	return fit(ctx, plain, candidates)
+}
+
+// give hands an outcome over, unless an earlier one was refused.
+func (o *outcomes) give(candidate, fold int, out Outcome) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.failed == nil && o.ctx.Err() == nil {
+		o.failed = o.Yield(candidate, fold, out)
+	}
+	return cmp.Or(o.failed, o.ctx.Err())
+}
+
+// take makes an outcome of a result.
+func (o *outcomes) take(candidate, fold int, r batch.Result) error {
+	if !o.Wants(candidate, fold) {
+		return o.ctx.Err()
+	}
+	start := time.Now()
+	var out Outcome
+	switch {
+	case r.Err != nil:
+		out.Err = fmt.Errorf("estimator: %s: %w", o.name, r.Err)
+	case r.Scores != nil:
+		// The scores are predictions already: a model that passes them on makes the rest of them.
+		_, t := r.Scores.Dims()
+		out = o.predict(o.fitted(passOn(t), r.Classes), r.Scores, fold)
+		out.Report = Report(r.Report)
+	default:
+		out = o.predict(o.fitted(newLinear(*r.Model), r.Classes), r.Test, fold)
+	}
+	out.Seconds = r.Seconds + time.Since(start).Seconds()
+	return o.give(candidate, fold, out)
+}
+
+// single fits a candidate on a fold by itself.
+func (o *outcomes) single(ctx context.Context, candidate, fold int, rows *batch.Split) error {
+	if !o.Wants(candidate, fold) {
+		return ctx.Err()
+	}
+	if rows == nil {
+		return o.give(candidate, fold, o.Lone(ctx, candidate, fold))
+	}
+	start := time.Now()
+	var out Outcome
+	if fitted, err := o.Candidates[candidate].Fit(ctx, rows.Train); err != nil {
+		out.Err = err
+	} else {
+		out = o.predict(fitted, rows.Test, fold)
+	}
+	out.Seconds = time.Since(start).Seconds()
+	return o.give(candidate, fold, out)
+}
+
+// predict is what a model says of the test rows of a fold.
+func (o *outcomes) predict(fitted Predictor, test mat.Matrix, fold int) (out Outcome) {
+	var err error
+	out.Prediction, err = Predict(o.ctx, fitted, test)
+	out.Err = o.Data.AtRows(err, o.Folds[fold].Test)
+	if r, ok := fitted.(Reporter); ok {
+		out.Report = r.Report()
+	}
+	return out
+}
+
+// passOn is a model whose scores are its inputs.
+func passOn(t int) linear {
+	m := linear{coef: mat.NewDense(t, t, nil), intercept: make([]float64, t)}
+	for i := range t {
+		m.coef.Set(i, i, 1)
+	}
+	return m
+}
+
+// specsOf returns the candidates' specs, of type S.
+func specsOf[S Estimator](b Batch, name string) ([]S, error) {
+	out := make([]S, len(b.Candidates))
+	for i, c := range b.Candidates {
+		s, ok := c.Estimator.(S)
+		if !ok {
+			return nil, fmt.Errorf("estimator: %s: candidate %d is a %T", name, i, c.Estimator)
+		}
+		out[i] = s
+	}
+	return out, nil
+}

@@ -1,0 +1,119 @@
+package estimator
+
+import (
+	"context"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/batch"
+)
+
+var (
+	_ BatchFitter = SVM{}
+	_ BatchFitter = SVR{}
+	_ BatchFitter = Logistic{}
+)
+
+// FitBatch on rows as they are prepares the training rows of a fold once for all candidates that are solved
+// by coordinate descent, and walks those that differ in C from the smallest to the largest: a solution is
+// where the next one begins. Each is solved to its own Tol, so that what is predicted agrees with a fit by
+// itself to that tolerance. Candidates for newton are fitted by themselves. Folds go in parallel. A path
+// is walked from its beginning, whatever is wanted of it.
+//
+// On related maps it shares as [Logistic.FitBatch] does, for losses that go by newton.
+func (s SVM) FitBatch(ctx context.Context, b Batch) (shared []string, err error) {
+	specs, err := specsOf[SVM](b, "svm")
+	if err != nil {
+		return nil, err
+	}
+	return fitPenalised(ctx, b, specs, true)
+}
+
+// BatchCost takes a batch on rows as they are, and one on related maps where the solver is newton.
+func (s SVM) BatchCost(b Batch) (datasets.Cost, []string, error) {
+	return pathCost(b, byNewton(s.Solver, s.Loss, false))
+}
+
+// FitBatch on rows as they are shares work as [SVM.FitBatch] does.
+//
+// On related maps it maps the rows once for all candidates on a map and walks, for each fold, from few
+// features to many and from small C to large: a solution is where the next one begins, with zeros for
+// features that are new. Every problem is solved to its own tolerance, relative to the gradient at 0 as in
+// Fit, so that results agree with those of Fit to that tolerance. A path is always walked from its
+// beginning: where a solution begins does not depend on what is wanted. Rows of all folds are read where
+// they are; none are copied. Folds go in parallel.
+func (s Logistic) FitBatch(ctx context.Context, b Batch) (shared []string, err error) {
+	specs, err := specsOf[Logistic](b, "logistic")
+	if err != nil {
+		return nil, err
+	}
+	return fitPenalised(ctx, b, specs, true)
+}
+
+// BatchCost is [SVM.BatchCost].
+func (s Logistic) BatchCost(b Batch) (datasets.Cost, []string, error) {
+	return pathCost(b, s.Solver != "dual")
+}
+
+// FitBatch shares work as [SVM.FitBatch] does on rows as they are, between candidates of the same Epsilon.
+func (s SVR) FitBatch(ctx context.Context, b Batch) (shared []string, err error) {
+	specs, err := specsOf[SVR](b, "svr")
+	if err != nil {
+		return nil, err
+	}
+	return fitPenalised(ctx, b, specs, false)
+}
+
+// BatchCost takes a batch on rows as they are.
+func (s SVR) BatchCost(b Batch) (datasets.Cost, []string, error) { return pathCost(b, false) }
+
+// fitPenalised is FitBatch of candidates of one type; mapped says that it may be on related maps.
+func fitPenalised[S penalised](ctx context.Context, b Batch, specs []S, mapped bool) ([]string, error) {
+	list := make([]batch.Penalised, len(specs))
+	for i, s := range specs {
+		list[i] = s.plain()
+	}
+	fit := batch.Descents
+	switch {
+	case b.OneOut:
+		return nil, errNotOneOut
+	case b.Mapped() && !mapped:
+		return nil, errNotMapped
+	case b.Mapped():
+		fit = batch.Newtons
+	}
+	var kind S
+	return fitPlain(ctx, b, kind.name(), kind.fitted, fit, list)
+}
+
+// pathCost is the cost of a batch: on related maps, where newton takes them, that of
+// the paths, else that of fits one by one, which it is not told how much less the paths are.
+func pathCost(b Batch, newton bool) (sum datasets.Cost, shared []string, err error) {
+	switch {
+	case b.OneOut:
+		return sum, nil, errNotOneOut
+	case b.Mapped() && !newton:
+		return sum, nil, errNotMapped
+	case b.Mapped():
+		sum, shared = batch.NewtonsCost(b.plain(), b.Shape)
+		return sum, shared, nil
+	}
+	return loneCost(b), nil, nil
+}
+
+// loneCost is that of fitting candidates on rows as they are one by one.
+func loneCost(b Batch) (sum datasets.Cost) {
+	for _, c := range b.Candidates {
+		coster, ok := c.Estimator.(datasets.Coster)
+		for _, fold := range b.Folds {
+			if !ok {
+				break
+			}
+			shape := b.Shape
+			shape.Rows = len(fold.Train)
+			cost := coster.Cost(shape)
+			sum.Flops += cost.Flops
+			sum.Bytes = max(sum.Bytes, cost.Bytes)
+		}
+	}
+	return sum
+}

@@ -1,0 +1,72 @@
+package estimator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/batch"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// penalised is a spec that minimises C times a loss, and a penalty: [Logistic], [SVM] and [SVR].
+type penalised interface {
+	Estimator
+	datasets.Coster
+	name() string
+	plain() batch.Penalised
+	fitted(m linear, classes []string) Predictor
+}
+
+// fitSet is Fit of a penalised spec.
+func fitSet(ctx context.Context, s penalised, data datasets.Set) (Predictor, error) {
+	r, err := design.OfSet(data)
+	if err != nil {
+		return nil, fmt.Errorf("estimator: %s: %w", s.name(), err)
+	}
+	return fitRows(ctx, s, r)
+}
+
+// fitSource is FitSource of a penalised spec.
+func fitSource(ctx context.Context, s penalised, data datasets.Source) (Predictor, error) {
+	r, err := design.OfSource(ctx, data)
+	if err != nil {
+		return nil, fmt.Errorf("estimator: %s: %w", s.name(), err)
+	}
+	return fitRows(ctx, s, r)
+}
+
+func fitRows(ctx context.Context, s penalised, r *design.Rows) (Predictor, error) {
+	err := param.CheckFit(s)
+	var model solve.Linear
+	var classes []string
+	if err == nil {
+		model, classes, err = solvePenalised(ctx, s, r)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("estimator: %s: %w", s.name(), err)
+	}
+	return s.fitted(newLinear(model), classes), nil
+}
+
+// solvePenalised goes by coordinate descent or by Newton's method.
+func solvePenalised(ctx context.Context, s penalised, r *design.Rows) (solve.Linear, []string, error) {
+	p := s.plain()
+	l, err := p.Labels(ctx, r)
+	if err == nil {
+		err = room(s, r.Shape(len(l.Y), l.Outputs()))
+	}
+	if err != nil {
+		return solve.Linear{}, nil, err
+	}
+	if p.ByDescent(r, l) {
+		model, err := p.Descent(l).Solve(ctx, r, len(l.Y))
+		return model, l.Classes, err
+	}
+	kern.Scale(p.C, l.Weights)
+	model, err := p.Newton(l).Solve(ctx, r, p.Tol, p.MaxIter)
+	return model, l.Classes, err
+}

@@ -1,0 +1,30 @@
+package experiment
+
+import (
+	"context"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/experiment/internal/rows"
+)
+
+// ReadRows returns all rows of a file with their target, the last column where target is "". The ending
+// of the file's name says its format, or else its first lines do; these also tell what separates fields
+// and whether there is a header. A target of texts, or of at most 10 different whole numbers, is one of
+// classes, as it is in an experiment. For anything else there are the readers in datasets/csv,
+// datasets/arff and datasets/svmlight.
+func ReadRows(ctx context.Context, path, target string) (datasets.Set, error) {
+	spec := document.New()
+	spec.Data.Train = path
+	if target != "" {
+		spec.Data.Target = document.Texts{target}
+	}
+	if err := rows.Sniff(&spec.Data, path); err != nil {
+		return datasets.Set{}, err
+	}
+	parts, err := rows.Open(ctx, spec)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	return datasets.Gather(ctx, parts.Train)
+}

@@ -1,0 +1,142 @@
+// Package batch fits many candidates on many folds of the same rows, sharing whatever they have in common: sums of
+// products, mapped rows, solutions to begin from.
+//
+// It takes plain descriptions of the candidates, [Ridge] and [Penalised], and yields plain results, weights or
+// scores; what they mean, package estimator knows. There is a function for each kind of batch: [Ridges],
+// [RidgesMapped] and [RidgesOneOut], [Descents] and [Newtons].
+package batch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/solve"
+)
+
+// Batch is candidates to be fitted on the folds of some rows. The candidates themselves come beside it; each has
+// its features here.
+type Batch struct {
+	Data     datasets.Set // the rows, before Maps where there are some
+	Folds    []datasets.Fold
+	Features []Features // by candidate
+	Maps     Maps       // nil where candidates learn from Data as it is
+	GCV      bool       // whether residuals of leaving one out are those of the mean leverage
+	Memory   int64      // bound on the bytes of sums and mapped rows that are held at once
+	// Wants reports whether a candidate is wanted on a fold.
+	Wants func(candidate, fold int) bool
+	// Single fits a candidate on a fold by itself and hands over what comes of it, if that is wanted. The
+	// rows of the fold are nil on maps.
+	Single func(ctx context.Context, candidate, fold int, rows *Split) error
+	// Yield takes a result, if it is wanted. It is called from several goroutines at once, and its error ends the
+	// batch.
+	Yield func(candidate, fold int, out Result) error
+}
+
+// Features are Scale times the first Width columns of the map Map; of Width 0 they are the rows as they are.
+// Float32 says that the model will be fitted to features in single precision.
+type Features struct {
+	Map, Width int
+	Scale      float64
+	Float32    bool
+}
+
+// Split is the rows of a fold: to train on, and to predict.
+type Split struct {
+	Train datasets.Set
+	Test  mat.Matrix
+}
+
+// Result is a candidate fitted on the training rows of a fold: a model with the rows to predict, or the scores of
+// these rows.
+type Result struct {
+	Model   *solve.Linear
+	Test    mat.Matrix
+	Scores  *mat.Dense
+	Report  solve.Report // beside scores
+	Classes []string     // where the training rows say them
+	Seconds float64      // spent so far; work shared with others counts in part
+	Err     error        // why there is neither model nor scores
+}
+
+// Maps are wide maps of rows that are made together, a tile of rows at a time.
+type Maps interface {
+	// Widths returns the number of features of each map.
+	Widths() []int
+	// Each calls yield with what some of the maps make of the rows of X. Z is used again after yield.
+	Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *mat.Dense) error) error
+}
+
+// WantsAny reports whether a candidate is wanted on any fold.
+func (b Batch) WantsAny(candidate int) bool {
+	for f := range b.Folds {
+		if b.Wants(candidate, f) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkFolds finds rows that there are not among n.
+func (b Batch) checkFolds(n int) error {
+	for f, fold := range b.Folds {
+		if len(fold.Train) == 0 || len(fold.Test) == 0 {
+			return fmt.Errorf("fold %d has %d rows to train on and %d to test on", f, len(fold.Train), len(fold.Test))
+		}
+		for _, i := range slices.Concat(fold.Train, fold.Test) {
+			if i < 0 || i >= n {
+				return fmt.Errorf("fold %d has row %d of %d", f, i, n)
+			}
+		}
+	}
+	return nil
+}
+
+// divide cuts the rows that folds train on into parts such that each fold trains on some of the parts,
+// whose numbers are in trains. It fails where a fold trains on a row twice, or where there would be so
+// many parts that every fold is as well done by itself.
+func (b Batch) divide() (parts, trains [][]int, ok bool) {
+	last := -1 // folds may leave out any rows, so their number says nothing
+	for _, fold := range b.Folds {
+		for _, i := range fold.Train {
+			last = max(last, i)
+		}
+	}
+	keys := make([][]byte, last+1)
+	for k, fold := range b.Folds {
+		for _, i := range fold.Train {
+			if keys[i] == nil {
+				keys[i] = make([]byte, (len(b.Folds)+7)/8)
+			}
+			if keys[i][k/8]&(1<<(k%8)) != 0 {
+				return nil, nil, false
+			}
+			keys[i][k/8] |= 1 << (k % 8)
+		}
+	}
+	number := map[string]int{}
+	trains = make([][]int, len(b.Folds))
+	for i, key := range keys {
+		if key == nil {
+			continue
+		}
+		p, known := number[string(key)]
+		if !known {
+			if p = len(parts); p > 2*len(b.Folds)+2 {
+				return nil, nil, false
+			}
+			number[string(key)] = p
+			parts = append(parts, nil)
+			for k := range b.Folds {
+				if key[k/8]&(1<<(k%8)) != 0 {
+					trains[k] = append(trains[k], p)
+				}
+			}
+		}
+		parts[p] = append(parts[p], i)
+	}
+	return parts, trains, true
+}

@@ -1,0 +1,26 @@
+package design
+
+import (
+	"math"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// A pass over rows in memory waits for them: while it reads an entry, so many flops of a product of
+// large matrices could be made, of dense rows and of sparse ones. They are measured.
+const (
+	waitingFlops       = 60
+	SparseWaitingFlops = 250
+)
+
+// PassFlops is what a pass costs that makes two products with each entry for each output.
+func PassFlops(shape datasets.Shape) float64 {
+	waiting := float64(waitingFlops)
+	if shape.Filled > 0 {
+		waiting = SparseWaitingFlops
+	}
+	return float64(shape.Rows) * shape.Entries() * (waiting + 4*float64(max(shape.Outputs, 1)-1))
+}
+
+// Bytes returns so many numbers of eight bytes, as many as can be counted.
+func Bytes(numbers float64) int64 { return int64(min(8*numbers, math.MaxInt64/2)) }

@@ -1,0 +1,157 @@
+package newton
+
+import (
+	"math"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+)
+
+// Loss is a convex, once differentiable function of the scores of a row, summed over rows with
+// weights. It has k scores for each row and consists of one or several groups that do not depend on
+// each other: columns of scores, or all of them together.
+type Loss interface {
+	// evaluate takes the scores of some rows, rows × k, and leaves in their place the derivative by
+	// each score; writes to curve, rows × k, what multiply needs; and adds the value of each group.
+	evaluate(values, scores, curve, y, weights []float64)
+	// multiply replaces u, rows × k, by the second derivative times u.
+	multiply(u, curve, weights []float64)
+	// mass writes one number for each row that stands for its second derivative by any score.
+	mass(dst, curve, weights []float64)
+}
+
+// logisticLoss is log(1 + exp(−t·z)), t = ±1 for codes 1 and 0.
+type logisticLoss struct{}
+
+func (logisticLoss) evaluate(values, scores, curve, y, weights []float64) {
+	for i, z := range scores {
+		if y[i] == 0 {
+			scores[i] = -z
+		}
+	}
+	// With margin m = t·z: the loss is log1pexp(−m), its derivative −t·p and its curvature p(1−p),
+	// p = 1/(1+exp(m)); exp(−log1pexp(m)) is p.
+	kern.Log1pExp(curve, scores)
+	value := 0.0
+	for i, m := range scores {
+		value += weights[i] * (curve[i] - m)
+		curve[i] = -curve[i]
+	}
+	kern.Exp(curve, curve)
+	for i, p := range curve {
+		scores[i] = -weights[i] * p
+		if y[i] == 0 {
+			scores[i] = -scores[i]
+		}
+		curve[i] = weights[i] * p * (1 - p)
+	}
+	values[0] += value
+}
+
+func (logisticLoss) multiply(u, curve, _ []float64) {
+	for i, c := range curve {
+		u[i] *= c
+	}
+}
+
+func (logisticLoss) mass(dst, curve, _ []float64) { copy(dst, curve) }
+
+// softmaxLoss is log Σ_c exp(z_c) − z_y, one group of all classes.
+type softmaxLoss struct{ classes int }
+
+func (l softmaxLoss) evaluate(values, scores, curve, y, weights []float64) {
+	k := l.classes
+	value := 0.0
+	for i, s := range weights {
+		row := scores[i*k : (i+1)*k]
+		top, own := row[kern.Largest(row)], row[int(y[i])]
+		for j := range row {
+			row[j] -= top
+		}
+		value += s * (top - own)
+	}
+	kern.Exp(curve, scores)
+	for i, s := range weights {
+		p := curve[i*k : (i+1)*k]
+		total := kern.Sum(p)
+		kern.Scale(1/total, p)
+		value += s * math.Log(total)
+		for j, v := range p {
+			scores[i*k+j] = s * v
+		}
+		scores[i*k+int(y[i])] -= s
+	}
+	values[0] += value
+}
+
+func (l softmaxLoss) multiply(u, curve, weights []float64) {
+	k := l.classes
+	for i, s := range weights {
+		p, row := curve[i*k:(i+1)*k], u[i*k:(i+1)*k]
+		mean := kern.Dot(p, row)
+		for j, v := range p {
+			row[j] = s * v * (row[j] - mean)
+		}
+	}
+}
+
+// mass averages p(1−p), scaled so that it is exact where all classes are as likely.
+func (l softmaxLoss) mass(dst, curve, weights []float64) {
+	k := l.classes
+	for i, s := range weights {
+		p := curve[i*k : (i+1)*k]
+		dst[i] = s * (1 - kern.Dot(p, p)) / float64(k-1)
+	}
+}
+
+// hingeLoss is max(0, 1 − t·z)², t = ±1, one group for each column: with one column t = 1 is code
+// 1, with more t = 1 in column c is code c.
+type hingeLoss struct{ outputs int }
+
+func (l hingeLoss) evaluate(values, scores, curve, y, weights []float64) {
+	k := l.outputs
+	for i, s := range weights {
+		for j := range k {
+			t := -1.0
+			if int(y[i]) == j+max(0, 2-k) {
+				t = 1
+			}
+			at := i*k + j
+			slack := max(0, 1-t*scores[at])
+			values[j] += s * slack * slack
+			scores[at] = -2 * s * t * slack
+			curve[at] = 0
+			if slack > 0 {
+				curve[at] = 2 * s
+			}
+		}
+	}
+}
+
+func (hingeLoss) multiply(u, curve, _ []float64) { logisticLoss{}.multiply(u, curve, nil) }
+
+func (l hingeLoss) mass(dst, curve, _ []float64) {
+	k := l.outputs
+	for i := range dst {
+		dst[i] = kern.Sum(curve[i*k:(i+1)*k]) / float64(k)
+	}
+}
+
+// tubeLoss is max(0, |y − z| − width)².
+type tubeLoss struct{ width float64 }
+
+func (l tubeLoss) evaluate(values, scores, curve, y, weights []float64) {
+	for i, s := range weights {
+		r := scores[i] - y[i]
+		over := max(0, math.Abs(r)-l.width)
+		values[0] += s * over * over
+		scores[i] = 2 * s * math.Copysign(over, r)
+		curve[i] = 0
+		if over > 0 {
+			curve[i] = 2 * s
+		}
+	}
+}
+
+func (tubeLoss) multiply(u, curve, _ []float64) { logisticLoss{}.multiply(u, curve, nil) }
+
+func (tubeLoss) mass(dst, curve, _ []float64) { copy(dst, curve) }

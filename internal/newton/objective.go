@@ -1,0 +1,284 @@
+package newton
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
+	"github.com/bochner-ml/bochner/internal/solve"
+)
+
+// objective is Σ s_i·loss(W'x_i + b) + ½‖W‖² as a function of (W, b): a matrix of cols rows and,
+// with an intercept, one row more, by outputs columns, in row-major order. It is evaluated in one
+// pass over the blocks of rows; so is a product with its Hessian. It keeps a few numbers for each
+// row and output, never a row of inputs.
+//
+// It is preconditioned by the Cholesky factor of Σ s_i·loss″_i·(x_i−x̄)(x_i−x̄)' + I, centred to
+// eliminate b, added up over a sample of the rows during an evaluation, and renewed when steps
+// become long. Where the matrix would be too large, its diagonal takes its place.
+type objective struct {
+	ctx       context.Context
+	rows      *design.Rows
+	loss      Loss
+	outputs   int
+	groups    int
+	intercept bool
+	y         []float64
+	weights   []float64 // C included
+
+	curve []float64 // rows × outputs, of the last evaluation
+	pass  pass
+
+	// the preconditioner
+	renew    bool
+	sample   int // every sample-th row
+	patience int // products with the Hessian that cost as much as renewing
+	gram     *leastsquares.Moments
+	factor   *leastsquares.Factor
+	mean     []float64
+	weight   float64
+	diagonal []float64 // with the intercept's at the end
+}
+
+var _ solve.Problem = (*objective)(nil)
+
+func newObjective(ctx context.Context, r *design.Rows, l Loss, outputs, groups int, intercept bool, y, weights []float64) *objective {
+	o := &objective{ctx: ctx, rows: r, loss: l, outputs: outputs, groups: groups, intercept: intercept, y: y, weights: weights}
+	o.curve = make([]float64, len(y)*outputs)
+	o.pass = pass{cols: r.Cols, outputs: outputs, intercept: intercept}
+	o.plan()
+	return o
+}
+
+// size returns the number of variables, of all outputs together.
+func (o *objective) size() int {
+	if o.intercept {
+		return (o.rows.Cols + 1) * o.outputs
+	}
+	return o.rows.Cols * o.outputs
+}
+
+// Widths up to which the preconditioner is a matrix.
+const (
+	widestFactor       = 8192
+	WidestSparseFactor = 512
+)
+
+// plan chooses the preconditioner by what passes over the data cost beside it.
+func (o *objective) plan() {
+	o.renew = true
+	n, d := float64(len(o.y)), float64(o.rows.Cols)
+	few := d > WidestSparseFactor && n < 0.3*d // n steps of conjugate gradients cost less than a factor
+	if o.rows.Sparse && o.rows.Cols > WidestSparseFactor || o.rows.Cols > widestFactor || few {
+		o.patience = 20
+		return
+	}
+	// A Gram matrix makes about 5 times as many flops a second as a pass, which waits for memory.
+	const ratio = 5
+	pass := 4 * n * d * float64(o.outputs) * ratio
+	picked := min(n, max(4*d, 2e9/(d*d), 2048))
+	o.sample = max(1, int(n/picked))
+	if o.sample < 3 && n*d*d < 8e9 {
+		o.sample = 1
+	}
+	cost := n/float64(o.sample)*d*d + d*d*d/3
+	o.patience = 1 + int(cost/pass)
+	o.gram = leastsquares.NewMoments(o.rows.Cols, 0, o.intercept)
+}
+
+// Advance asks for a new preconditioner when the products the last step took have cost as much.
+func (o *objective) Advance(products int) { o.renew = products > o.patience }
+
+// Noise is what the rounding of rows in single precision, or of sums in double, does to values.
+func (o *objective) Noise() float64 {
+	if o.rows.Float32 {
+		return 1e-6
+	}
+	return 1e-12
+}
+
+// Evaluate computes the value of each group and the gradient at x.
+func (o *objective) Evaluate(values, gradient, x []float64) error {
+	o.begin(values, gradient)
+	err := o.rows.Again(o.ctx, len(o.y), func(first int, block datasets.Set) error {
+		n, k := block.Rows(), o.outputs
+		y, weights, curve := o.y[first:first+n], o.weights[first:first+n], o.curve[first*k:(first+n)*k]
+		o.pass.add(block.X, x, gradient, values, func(values, scores []float64, lo, hi int) {
+			o.loss.evaluate(values, scores, curve[lo*k:hi*k], y[lo:hi], weights[lo:hi])
+		})
+		if !kern.Finite(values) || !kern.Finite(gradient) {
+			return design.NameFault(first, block)
+		}
+		if o.renew {
+			return o.addSample(first, block)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	o.penalise(values, gradient, x)
+	if o.renew {
+		o.renew = false
+		o.factorise()
+	}
+	return o.ctx.Err()
+}
+
+func (o *objective) begin(values, gradient []float64) {
+	clear(values)
+	clear(gradient)
+	if !o.renew {
+		return
+	}
+	o.weight = 0
+	if o.gram != nil {
+		o.gram.Clear()
+	} else {
+		o.diagonal = make([]float64, o.rows.Cols+1)
+	}
+}
+
+// penalise adds ½‖W‖² and its gradient.
+func (o *objective) penalise(values, gradient, x []float64) {
+	d, k := o.rows.Cols, o.outputs
+	kern.Axpy(1, x[:d*k], gradient[:d*k])
+	for i, v := range x[:d*k] {
+		values[i%o.groups] += v * v / 2
+	}
+}
+
+// Hessian computes dst = H·v at the point evaluated last.
+func (o *objective) Hessian(dst, v []float64) error {
+	clear(dst)
+	k := o.outputs
+	err := o.rows.Again(o.ctx, len(o.y), func(first int, block datasets.Set) error {
+		weights, curve := o.weights[first:], o.curve[first*k:]
+		o.pass.add(block.X, v, dst, nil, func(_, scores []float64, lo, hi int) {
+			o.loss.multiply(scores, curve[lo*k:hi*k], weights[lo:hi])
+		})
+		return nil
+	})
+	kern.Axpy(1, v[:o.rows.Cols*k], dst[:o.rows.Cols*k])
+	return err
+}
+
+// addSample adds the sampled rows of a block to the preconditioner.
+func (o *objective) addSample(first int, block datasets.Set) error {
+	n, k := block.Rows(), o.outputs
+	mass := make([]float64, n)
+	o.loss.mass(mass, o.curve[first*k:(first+n)*k], o.weights[first:first+n])
+	if o.gram == nil {
+		o.addDiagonal(block.X, mass)
+		return nil
+	}
+	X := block.X
+	if o.sample > 1 {
+		start := (o.sample - first%o.sample) % o.sample
+		var picked []int
+		for i := start; i < n; i += o.sample {
+			mass[len(picked)] = mass[i] * float64(o.sample)
+			picked = append(picked, i)
+		}
+		if len(picked) == 0 {
+			return nil
+		}
+		X, mass = datasets.SelectRows(X, picked), mass[:len(picked)]
+	}
+	if o.gram.Add(o.ctx, X, nil, mass) != nil {
+		return design.NameFault(first, block)
+	}
+	return nil
+}
+
+func (o *objective) addDiagonal(X mat.Matrix, mass []float64) {
+	d := o.rows.Cols
+	o.diagonal[d] += kern.Sum(mass)
+	design.AddSquares(o.diagonal, X, mass)
+}
+
+// factorise makes the preconditioner of what was added up. A factor that cannot be had is replaced
+// by its diagonal.
+func (o *objective) factorise() {
+	d := o.rows.Cols
+	o.factor = nil
+	if o.gram == nil {
+		for j := range d {
+			o.diagonal[j]++
+		}
+		o.diagonal[d] = max(o.diagonal[d], 1e-300)
+		return
+	}
+	o.weight = o.gram.Weight
+	if !(o.weight > 0) {
+		o.gram.Weight = 1 // no curvature anywhere: the factor is that of I
+	}
+	if f, ok := o.gram.Factorise(o.ctx, 1); ok {
+		o.factor, o.mean = f, o.gram.Mean()
+		return
+	}
+	o.diagonal = make([]float64, d+1)
+	for j := range d {
+		o.diagonal[j] = 1 + max(0, o.gram.Gram[j*d+j])
+	}
+	o.diagonal[d] = max(o.weight, 1e-300)
+}
+
+// Precondition computes dst = M⁻¹·v. With the factor A of the centred rows and an intercept,
+// w = A⁻¹(v_w − x̄·v_b) and b = v_b/Σs − x̄'w solve the system of both.
+func (o *objective) Precondition(dst, v []float64) error {
+	d, k := o.rows.Cols, o.outputs
+	copy(dst, v)
+	if o.factor == nil {
+		for i := range dst {
+			dst[i] /= o.diagonal[i/k]
+		}
+		return nil
+	}
+	if !o.intercept {
+		return o.factor.Solve(o.ctx, dst, k)
+	}
+	w, b := dst[:d*k], dst[d*k:]
+	for i, m := range o.mean {
+		kern.Axpy(-m, b, w[i*k:(i+1)*k])
+	}
+	if err := o.factor.Solve(o.ctx, w, k); err != nil {
+		return err
+	}
+	kern.Scale(1/math.Max(o.weight, 1e-300), b)
+	for i, m := range o.mean {
+		kern.Axpy(-m, w[i*k:(i+1)*k], b)
+	}
+	return nil
+}
+
+// minimise runs Newton from zero and returns the weights, cols × outputs, the intercepts, and how
+// it went.
+func (o *objective) minimise(tol float64, maxIter int) (w, intercept []float64, report solve.Report, err error) {
+	x := make([]float64, o.size())
+	result, err := solve.Newton(o, x, o.groups, nil, tol, maxIter)
+	if err = cmp.Or(o.ctx.Err(), err); err != nil { // whatever else there is comes of stopping
+		return nil, nil, solve.Report{}, err
+	}
+	d, k := o.rows.Cols, o.outputs
+	intercept = make([]float64, k)
+	copy(intercept, x[d*k:])
+	return x[:d*k], intercept, reportOf(result, tol), nil
+}
+
+// reportOf says how a run went.
+func reportOf(result solve.NewtonResult, tol float64) solve.Report {
+	report := solve.Report{Solver: "newton-cg", Iterations: result.Iterations, Converged: result.Converged, Gradient: result.Gradient,
+		Objective: kern.Sum(result.Values)}
+	if !result.Converged {
+		report.Warnings = []string{fmt.Sprintf("not converged after %d iterations: the gradient is %.2g of its start, wanted %.2g", result.Iterations, result.Gradient, tol)}
+	}
+	return report
+}
