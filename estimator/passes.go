@@ -56,6 +56,11 @@ type learning struct {
 
 // begin returns the first pass of an estimator.
 func begin(ctx context.Context, name string, spec any, schema datasets.Schema, cols int, sums rowSums) (datasets.Pass, error) {
+	return beginFrom(ctx, name, spec, "", schema, cols, sums)
+}
+
+// beginFrom is begin with a mark of what else the pass is begun by.
+func beginFrom(ctx context.Context, name string, spec any, mark string, schema datasets.Schema, cols int, sums rowSums) (datasets.Pass, error) {
 	if len(schema.Columns) != 0 && len(schema.Columns) != cols {
 		return nil, fmt.Errorf("%s: the schema names %d columns, the rows have %d", name, len(schema.Columns), cols)
 	}
@@ -65,7 +70,7 @@ func begin(ctx context.Context, name string, spec any, schema datasets.Schema, c
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return pass.Begin(pass.Begun{Name: name, Spec: spec, Schema: schema, Cols: cols}, &learning{name: name, schema: schema, cols: cols, sums: sums}), nil
+	return pass.Begin(pass.Begun{Name: name, Spec: spec, Mark: mark, Schema: schema, Cols: cols}, &learning{name: name, schema: schema, cols: cols, sums: sums}), nil
 }
 
 // finished returns the sums of a last pass.

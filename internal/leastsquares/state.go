@@ -1,6 +1,8 @@
 package leastsquares
 
 import (
+	"slices"
+
 	"github.com/bochner-ml/bochner/internal/pass"
 	"github.com/bochner-ml/bochner/model"
 )
@@ -31,6 +33,31 @@ func (m *Moments) state(s *model.State) {
 	pass.Floats(s, "gram", &m.Gram, d*d, pass.Finite)
 	pass.Floats(s, "cross", &m.cross, d*t, pass.Finite)
 	pass.Floats(s, "squares", &m.squares, t, pass.Finite)
+}
+
+// State carries the moments of rows with an intercept, or none, and so many targets.
+func (m *Moments) State(s *model.State, centred bool, targets int) {
+	m.state(s)
+	s.Require(m.centred == centred && m.targets == targets, "the moments are of other rows")
+}
+
+// Rows returns how many rows were added.
+func (m *Moments) Rows() int { return m.rows }
+
+// Merge adds the moments of other rows.
+func (m *Moments) Merge(other *Moments) {
+	if other.rows > 0 {
+		m.merge(other)
+	}
+}
+
+// Clone returns a copy with arrays of its own.
+func (m *Moments) Clone() *Moments {
+	out := *m
+	out.shift, out.targetShift = slices.Clone(m.shift), slices.Clone(m.targetShift)
+	out.sum, out.targetSum = slices.Clone(m.sum), slices.Clone(m.targetSum)
+	out.Gram, out.cross, out.squares = slices.Clone(m.Gram), slices.Clone(m.cross), slices.Clone(m.squares)
+	return &out
 }
 
 // readMoments returns a place to read moments of rows into.

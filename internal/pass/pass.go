@@ -43,6 +43,7 @@ type Pass struct {
 type Begun struct {
 	Name   string // of the spec's kind, before what is wrong; "" for none
 	Spec   any
+	Mark   string // of what else it was begun by
 	Schema datasets.Schema
 	Cols   int
 }
@@ -76,14 +77,16 @@ func (b Begun) own(other datasets.Pass) (*Pass, error) {
 	if !ok || p == nil {
 		return nil, wrong(b.Name, "a pass of type %T, which it has not begun", other)
 	}
-	return p, b.same(p.begun.spec(), p.begun.Cols, p.begun.columns())
+	return p, b.same(p.begun.spec(), p.begun.Mark, p.begun.Cols, p.begun.columns())
 }
 
 // same reports how a pass differs that was begun as the arguments say.
-func (b Begun) same(spec string, cols int, columns string) error {
+func (b Begun) same(spec, mark string, cols int, columns string) error {
 	switch own := b.spec(); {
 	case spec != own:
 		return wrong(b.Name, "a pass of another spec: %s, wanted %s", spec, own)
+	case mark != b.Mark:
+		return wrong(b.Name, "a pass that was begun from another model, or from none")
 	case cols != b.Cols:
 		return wrong(b.Name, "a pass over %d columns, wanted %d", cols, b.Cols)
 	case columns != b.columns():
@@ -202,12 +205,13 @@ func (p *Pass) State(s *model.State) {
 		s.Fail("%v", p.usable(context.Background()))
 		return
 	}
-	spec, cols, columns := p.begun.spec(), p.begun.Cols, p.begun.columns()
+	spec, mark, cols, columns := p.begun.spec(), p.begun.Mark, p.begun.Cols, p.begun.columns()
 	s.String("spec", &spec)
+	s.String("mark", &mark)
 	s.Int("width", &cols)
 	s.String("columns", &columns)
 	if s.Reading() && s.Err() == nil {
-		if err := p.begun.same(spec, cols, columns); err != nil {
+		if err := p.begun.same(spec, mark, cols, columns); err != nil {
 			s.Fail("%v", err)
 		}
 	}
