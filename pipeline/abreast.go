@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/pipeline/internal/pick"
 	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -39,9 +40,8 @@ type part struct {
 
 // desk is the memory that one call works in.
 type desk struct {
-	picked  tile      // the columns a part takes
-	header  mat.Dense // a part's share of the destination
-	inverse []int32
+	picker pick.Picker // the columns a part takes
+	header mat.Dense   // a part's share of the destination
 }
 
 // denseWidth is how wide a matrix of dense and sparse parts may be and still be dense.
@@ -83,7 +83,7 @@ func (a *abreast) OutputSchema(in datasets.Schema) datasets.Schema {
 	lists := make([][]datasets.Column, len(a.parts))
 	named := false
 	for i, p := range a.parts {
-		lists[i] = describe(p.fit, pickSchema(in, p.index)).Columns
+		lists[i] = describe(p.fit, pick.Schema(in, p.index)).Columns
 		named = named || len(lists[i]) > 0
 	}
 	if !named {
@@ -128,7 +128,7 @@ func (a *abreast) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, erro
 	defer a.pool.Put(d)
 	blocks := make([]*sparse.CSR, len(a.parts))
 	for i, p := range a.parts {
-		Z, err := p.apply(ctx, nil, d.pick(X, p.index))
+		Z, err := p.apply(ctx, nil, d.picker.Columns(X, p.index))
 		if err != nil {
 			return nil, err
 		}
@@ -158,7 +158,7 @@ func (a *abreast) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix)
 			continue
 		}
 		share := window(&d.header, dst, from, p.width)
-		Z, err := p.apply(ctx, share, d.pick(X, p.index))
+		Z, err := p.apply(ctx, share, d.picker.Columns(X, p.index))
 		switch {
 		case err != nil:
 			return err

@@ -30,8 +30,33 @@ func NewChain(fitters ...transformer.Fitter) Chain { return Chain{Steps: Steps(f
 // Params declares the parameters of the steps, each below the step's name.
 func (c *Chain) Params(l *param.List) {
 	c.Steps = slices.Clone(c.Steps)
-	declareSteps(l, c.Steps)
+	DeclareSteps(l, c.Steps)
 }
+
+// Holds describes the steps.
+func (Chain) Holds() Holding {
+	return Holding{Key: "steps", What: "step", Doc: "the steps, one after the other", None: "passes the rows on as they are"}
+}
+
+// Children returns the steps.
+func (c Chain) Children() []Step { return c.Steps }
+
+// WithChildren returns a chain of other steps.
+func (c Chain) WithChildren(steps []Step) transformer.Fitter { return Chain{Steps: steps} }
+
+// Route goes through one step after the other.
+func (c Chain) Route(in datasets.Outlook, child func(i int, in datasets.Outlook) datasets.Outlook) (datasets.Outlook, error) {
+	return routeChain(c.Steps, in, child), nil
+}
+
+func routeChain(steps []Step, in datasets.Outlook, child func(i int, in datasets.Outlook) datasets.Outlook) datasets.Outlook {
+	for i := range steps {
+		in = child(i, in)
+	}
+	return in
+}
+
+var _ Composite = Chain{}
 
 // Fit fits each step to the rows mapped by those before it, which are kept in memory up to
 // [DefaultMemory] and mapped afresh for each reading above.
@@ -72,7 +97,7 @@ func (c Chain) fit(ctx context.Context, r rows, cols int) (transformer.Transform
 }
 
 func (c Chain) check() error {
-	if err := checkSteps("step", c.Steps); err != nil {
+	if err := CheckChildren(c); err != nil {
 		return err
 	}
 	return param.CheckFit(&c)
@@ -98,14 +123,14 @@ func fitSteps(ctx context.Context, steps []Step, r rows, cols int, keep func(i i
 		if err := ctx.Err(); err != nil {
 			return nil, r, err
 		}
-		step := &fittedStep{name: s.path(), single: r.single && i == len(steps)-1}
+		step := &fittedStep{name: s.Path(), single: r.single && i == len(steps)-1}
 		var next transformer.Fitter
 		if i+1 < len(steps) {
 			next = steps[i+1].Fitter
 		}
 		var err error
 		if r, err = r.fitThrough(ctx, s.Fitter, step, keep(i), next); err != nil {
-			return nil, r, at("step", s.path(), err)
+			return nil, r, at("step", s.Path(), err)
 		}
 		fitted.steps = append(fitted.steps, step)
 	}
@@ -309,7 +334,7 @@ func (c *FittedChain) State(s *model.State) {
 func requireNames(s *model.State, names []string) {
 	sorted := slices.Sorted(slices.Values(names))
 	for i, name := range sorted {
-		s.Require(validName(name) && (i == 0 || name != sorted[i-1]), "the names of the parts are none, or are not distinct")
+		s.Require(ValidName(name) && (i == 0 || name != sorted[i-1]), "the names of the parts are none, or are not distinct")
 	}
 }
 

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/pipeline/internal/pick"
 )
 
 // costOf asks spec what it costs; one that cannot tell is taken for free and as wide as its input.
@@ -66,7 +67,7 @@ func (c Columns) divide(shape datasets.Shape) (groups []datasets.Shape, rest int
 		for i, g := range c.Groups {
 			index, _ := g.find(schema, shape.Cols) // a fit says what is wrong with it
 			groups[i] = shape
-			groups[i].Cols, groups[i].Columns = len(index), pickSchema(schema, index).Columns
+			groups[i].Cols, groups[i].Columns = len(index), pick.Schema(schema, index).Columns
 			for _, j := range index {
 				taken[j] = true
 			}

@@ -291,7 +291,7 @@ func (p *FittedPipeline) State(s *model.State) {
 		requireWidth(s.Child(p.name), p.model, p.chain.OutputWidth())
 		n := len(p.in.Columns)
 		s.Require(n == 0 || n == p.chain.cols, "the schema does not fit the columns")
-		s.Require(validName(p.name), "the model has no name")
+		s.Require(ValidName(p.name), "the model has no name")
 		s.Require(p.precision == Float64 || p.precision == Float32, "the precision is not known")
 	}
 }

@@ -121,26 +121,26 @@ func (p Pipeline) checkPasses(ctx context.Context, schema datasets.Schema, cols 
 }
 
 func checkPasses(what string, steps []Step) error {
-	for _, s := range steps {
-		var err error
-		switch f := s.Fitter.(type) {
-		case Chain:
-			err = checkPasses("step", f.Steps)
-		case Union:
-			err = checkPasses("part", f.Parts)
-		case Columns:
-			err = f.checkPasses()
-		case transformer.PassFitter:
-		default:
-			if r, ok := f.(transformer.Rowless); !ok || !r.FitsWithoutRows() {
-				err = noPasses(f)
-			}
-		}
-		if err != nil {
-			return at(what, s.path(), err)
+	for i, s := range steps {
+		if err := learnsByPasses(s.Fitter); err != nil {
+			return at(what, ChildName(s, i), err)
 		}
 	}
 	return nil
+}
+
+func learnsByPasses(f transformer.Fitter) error {
+	c, holds := f.(Composite)
+	_, part := f.(Member)
+	_, learns := f.(transformer.PassFitter)
+	r, rowless := f.(transformer.Rowless)
+	switch {
+	case holds && (part || learns):
+		return checkPasses(c.Holds().What, c.Children())
+	case learns, rowless && r.FitsWithoutRows():
+		return nil
+	}
+	return noPasses(f)
 }
 
 func noPasses(spec any) error {
@@ -215,7 +215,7 @@ func (c *chainSums) open(ctx context.Context) error {
 		s := c.steps[len(c.fits)]
 		fit, begun, err := beginStep(ctx, s.Fitter, schema, chain.OutputWidth())
 		if err != nil {
-			return at("step", s.path(), err)
+			return at("step", s.Path(), err)
 		}
 		if c.pass = begun; begun != nil {
 			return nil
@@ -242,7 +242,7 @@ func (c *chainSums) chain(ctx context.Context, fits []transformer.Transformer) (
 	}
 	chain := newFittedChain(c.cols)
 	for i, fit := range fits {
-		step := &fittedStep{name: c.steps[i].path(), fit: fit, single: c.single && i == len(c.steps)-1}
+		step := &fittedStep{name: c.steps[i].Path(), fit: fit, single: c.single && i == len(c.steps)-1}
 		var err error
 		if sample, err = step.learn(ctx, sample); err != nil {
 			return nil, schema, at("step", step.name, err)
@@ -255,7 +255,7 @@ func (c *chainSums) chain(ctx context.Context, fits []transformer.Transformer) (
 // now is the name of what is learned in the pass.
 func (c *chainSums) now() string {
 	if len(c.fits) < len(c.steps) {
-		return c.steps[len(c.fits)].path()
+		return c.steps[len(c.fits)].Path()
 	}
 	return c.pipeline.path()
 }
@@ -314,7 +314,7 @@ func (c *chainSums) Merge(ctx context.Context, other pass.Sums) error {
 	}
 	for i := range c.fits {
 		if err := sameFit(c.fits[i], o.fits[i]); err != nil {
-			return at("step", c.steps[i].path(), err)
+			return at("step", c.steps[i].Path(), err)
 		}
 	}
 	if c.pass == nil {
@@ -440,7 +440,7 @@ func (c *chainSums) State(s *model.State) {
 		c.fits, c.pass, c.src, c.done = make([]transformer.Transformer, fitted), nil, nil, nil
 	}
 	for i := range c.fits {
-		if partState(s.Child(c.steps[i].path()), &c.fits[i]); s.Err() != nil {
+		if partState(s.Child(c.steps[i].Path()), &c.fits[i]); s.Err() != nil {
 			return
 		}
 	}
@@ -461,7 +461,7 @@ func (c *chainSums) reopen() error {
 	width := c.cols
 	for i, fit := range c.fits {
 		if in, ok := fit.(interface{ InputWidth() int }); ok && in.InputWidth() != width {
-			return at("step", c.steps[i].path(), fmt.Errorf("%d columns at fit, %d come to it", in.InputWidth(), width))
+			return at("step", c.steps[i].Path(), fmt.Errorf("%d columns at fit, %d come to it", in.InputWidth(), width))
 		}
 		chain, _, err := c.chain(context.Background(), c.fits[:i+1])
 		if err != nil {

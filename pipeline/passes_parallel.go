@@ -45,21 +45,12 @@ func (u Union) Finish(ctx context.Context, last datasets.Pass) (transformer.Tran
 func (c Columns) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	parts, specs, err := c.split(schema, cols)
 	if err == nil {
-		err = c.checkPasses()
+		err = checkPasses("group", c.Children())
 	}
 	if err != nil {
 		return nil, err
 	}
 	return beginSums(ctx, c, schema, cols, &parallelSums{what: "group", specs: specs, parts: parts, in: schema, cols: cols})
-}
-
-func (c Columns) checkPasses() error {
-	for i, g := range c.Groups {
-		if err := checkPasses("step", g.Steps); err != nil {
-			return at("group", g.path(i), err)
-		}
-	}
-	return nil
 }
 
 // Finish returns the [*FittedColumns].

@@ -7,9 +7,9 @@
 //	p := pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), transformer.NewRFF())
 //	wider, err := p.With(param.Setting{Path: "rff.features", Value: 2000})
 //
-// The names of steps come from the registry ([Register], [Registered]). [Decode] reads a pipeline
-// from a YAML document with every fault at once, [Encode] writes it, and [Model.Save] and [Load] keep a
-// fitted one with the schema of its inputs.
+// The names of steps come from the registry ([Register], [Registered]). Package pipeline/yaml reads a
+// pipeline from a YAML document with every fault at once and writes it, and pipeline/modelfile keeps a
+// fitted one with the schema of its inputs. A step of your own that holds others is a [Composite].
 //
 // Narrow features are kept in memory between steps; the features of the last step, which may be
 // much wider than the data, are handed to a model that reads them once in tiles that are made
@@ -71,7 +71,7 @@ func (p *Pipeline) Params(l *param.List) {
 	}
 	l.Choice(&p.Precision, "precision", "precision of the dense features that the estimator reads", Float64, Float32)
 	p.Steps = slices.Clone(p.Steps)
-	declareSteps(l, p.Steps)
+	DeclareSteps(l, p.Steps)
 	l.Child(p.path(), &p.Estimator)
 }
 
@@ -96,7 +96,9 @@ func (p Pipeline) memory() int64 {
 	return DefaultMemory
 }
 
-// check reports what is wrong with the spec.
+// Check reports what is wrong with the spec, before any row is looked at.
+func (p Pipeline) Check() error { return here(p.check()) }
+
 func (p Pipeline) check() error {
 	if p.Estimator == nil {
 		return errors.New("no estimator")
@@ -106,7 +108,7 @@ func (p Pipeline) check() error {
 	}
 	names := []string{}
 	for _, s := range p.Steps {
-		names = append(names, s.path())
+		names = append(names, s.Path())
 	}
 	names = append(names, p.path())
 	if err := checkNames("step", names); err != nil {
@@ -211,7 +213,7 @@ func (p Pipeline) widthAfter(rows, cols int) int {
 func (p Pipeline) String() string {
 	text := ""
 	for _, s := range p.Steps {
-		text += s.path() + " → "
+		text += s.Path() + " → "
 	}
 	if p.Estimator == nil {
 		return text + "nothing"

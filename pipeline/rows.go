@@ -313,7 +313,7 @@ func mapAll(ctx context.Context, s *fittedStep, X mat.Matrix) (mat.Matrix, error
 // fitted step itself makes of rows stays as it is.
 func (s *fittedStep) mapKept(ctx context.Context, X mat.Matrix, next ...transformer.Fitter) (mat.Matrix, error) {
 	n, _ := X.Dims()
-	if !s.dense || s.single || n < thinSample || slices.ContainsFunc(next, densely) {
+	if !s.dense || s.single || n < thinSample || slices.ContainsFunc(next, needsDense) {
 		return mapAll(ctx, s, X)
 	}
 	some := make([]int, thinSample)
@@ -339,13 +339,10 @@ func (s *fittedStep) mapKept(ctx context.Context, X mat.Matrix, next ...transfor
 	return sparse.Stack(blocks), nil
 }
 
-// densely reports whether a step, nil for an estimator, may do otherwise with sparse rows.
-func densely(step transformer.Fitter) bool {
-	switch step.(type) {
-	case transformer.RFF, transformer.Binning:
-		return false
-	}
-	return true
+// needsDense reports whether a step, nil for an estimator, may make other features of sparse rows.
+func needsDense(step transformer.Fitter) bool {
+	s, ok := step.(transformer.SparseTaker)
+	return !ok || !s.TakesSparse()
 }
 
 // Rows are kept sparse where, by a sample, at most one entry of so many is not 0.

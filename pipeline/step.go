@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -27,29 +26,8 @@ func Steps(fitters ...transformer.Fitter) []Step {
 	return steps
 }
 
-// cloneSteps returns a copy of the steps and of the lists of steps in them.
-func cloneSteps(steps []Step) []Step {
-	steps = slices.Clone(steps)
-	for i := range steps {
-		switch f := steps[i].Fitter.(type) {
-		case Chain:
-			steps[i].Fitter = Chain{Steps: cloneSteps(f.Steps)}
-		case Union:
-			steps[i].Fitter = Union{Parts: cloneSteps(f.Parts), Weights: slices.Clone(f.Weights)}
-		case Columns:
-			f.Groups = slices.Clone(f.Groups)
-			for k, g := range f.Groups {
-				g.Select, g.Steps = slices.Clone(g.Select), cloneSteps(g.Steps)
-				f.Groups[k] = g
-			}
-			steps[i].Fitter = f
-		}
-	}
-	return steps
-}
-
-// path is the step's name in parameter paths.
-func (s Step) path() string {
+// Path is the step's name in parameter paths.
+func (s Step) Path() string {
 	if s.Name != "" {
 		return s.Name
 	}
@@ -71,28 +49,9 @@ func specName(spec any) string {
 	return own
 }
 
-// declareSteps declares the parameters of steps below their names. The caller has cloned the slice.
-func declareSteps(l *param.List, steps []Step) {
-	for i := range steps {
-		l.Child(steps[i].path(), &steps[i].Fitter)
-	}
-}
-
-// checkSteps reports steps that are nil and names that cannot be told apart.
-func checkSteps(what string, steps []Step) error {
-	var names []string
-	for i, s := range steps {
-		if s.Fitter == nil {
-			return fmt.Errorf("%s %d has no spec", what, i+1)
-		}
-		names = append(names, s.path())
-	}
-	return checkNames(what, names)
-}
-
 func checkNames(what string, names []string) error {
 	for i, name := range names {
-		if !validName(name) {
+		if !ValidName(name) {
 			return fmt.Errorf("%s %d: name %s, wanted letters, digits, _ and -", what, i+1, strconv.Quote(name))
 		}
 		if slices.Contains(names[:i], name) {
@@ -102,8 +61,8 @@ func checkNames(what string, names []string) error {
 	return nil
 }
 
-// validName says whether name can stand in a path and in a file's name.
-func validName(name string) bool {
+// ValidName says whether name, of letters, digits, _ and -, can stand in a path and in a file's name.
+func ValidName(name string) bool {
 	for _, r := range name {
 		switch {
 		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-', r > 127:

@@ -24,10 +24,10 @@ var _ estimator.BatchFitter = Pipeline{}
 // FitBatch fits every candidate on every fold and shares what candidates have in common:
 //   - steps that are equal from the first on are fitted and applied once for each fold, and once for
 //     all folds where none of them looks at the rows ([transformer.Rowless]);
-//   - last steps that make their maps from the same draws ([transformer.Kin]) project the rows once,
-//     and estimators that take related maps ([estimator.BatchFitter]) learn from all of them together;
-//   - steps whose maps are parts of another's ([transformer.Nested]), as those of the first grids, are
-//     not fitted: their features are taken from the widest;
+//   - steps of one feature family ([transformer.FamilyFitter]), which make their maps from the same
+//     draws, share that: dense features of the last step are made together, a tile of rows at a time,
+//     for estimators that learn from related maps ([estimator.BatchFitter]); sparse ones are made once
+//     by the widest map, as that with the most grids, and narrower ones are its leading columns;
 //   - other estimators behind the same steps are left to their own FitBatch where they have one.
 //
 // What would exceed the memory of the pipeline is not shared but done for each candidate by itself.
@@ -127,7 +127,7 @@ func (b *branch) grow(i int, steps []Step) {
 		return
 	}
 	for _, n := range b.next {
-		if n.step.path() == steps[0].path() && reflect.DeepEqual(n.step.Fitter, steps[0].Fitter) {
+		if n.step.Path() == steps[0].Path() && reflect.DeepEqual(n.step.Fitter, steps[0].Fitter) {
 			n.grow(i, steps[1:])
 			return
 		}
@@ -162,8 +162,8 @@ func (s *sweep) run(ctx context.Context) {
 		for _, family := range families {
 			tasks = append(tasks, func() { s.familyOfFold(ctx, family, s.division(f), 0) })
 		}
-		for _, top := range nests(others) {
-			tasks = append(tasks, func() { s.nest(ctx, top, s.division(f), 0) })
+		for _, top := range relatives(others) {
+			tasks = append(tasks, func() { s.relatives(ctx, top, s.division(f), 0) })
 		}
 	}
 	s.workers = s.atOnce()
@@ -350,9 +350,9 @@ func (s *sweep) below(ctx context.Context, b *branch, mapped division, depth int
 	for _, family := range families {
 		s.familyOfFold(ctx, family, mapped, depth+1)
 	}
-	for _, nest := range nests(others) {
+	for _, family := range relatives(others) {
 		if ctx.Err() == nil {
-			s.nest(ctx, nest, mapped, depth+1)
+			s.relatives(ctx, family, mapped, depth+1)
 		}
 	}
 }
@@ -365,7 +365,7 @@ func (s *sweep) through(ctx context.Context, b *branch, d division) (division, t
 	if err != nil {
 		return d, nil, err
 	}
-	fitted := &fittedStep{name: step.path()}
+	fitted := &fittedStep{name: step.Path()}
 	if both, ok := step.Fitter.(transformer.FitTransformer); ok {
 		if both.FeatureBytes(d.set.Rows(), d.set.Cols()) > s.memory {
 			return d, nil, nil

@@ -52,28 +52,28 @@ func (s *sweep) nextCost(next []*branch, fold datasets.Fold, shape datasets.Shap
 	for _, family := range families {
 		besideTime(&sum, s.familyCost(family, of(shape, rowsOfFold(fold)), []datasets.Fold{fold}))
 	}
-	for _, nest := range nests(others) {
-		besideTime(&sum, s.nestCost(nest, fold, shape, depth))
+	for _, family := range relatives(others) {
+		besideTime(&sum, s.relativesCost(family, fold, shape, depth))
 	}
 	return sum
 }
 
-// nestCost is what branches cost on one fold whose maps are parts of the first one's.
-func (s *sweep) nestCost(nest []*branch, fold datasets.Fold, shape datasets.Shape, depth int) datasets.Cost {
+// relativesCost is what branches cost on one fold whose sparse maps are of one family.
+func (s *sweep) relativesCost(family []*branch, fold datasets.Fold, shape datasets.Shape, depth int) datasets.Cost {
 	shape = of(shape, rowsOfFold(fold))
-	if len(nest) == 1 {
-		return s.branchCost(nest[0], fold, shape, depth)
+	if len(family) == 1 {
+		return s.branchCost(family[0], fold, shape, depth)
 	}
-	var sum datasets.Cost
-	if featureBytes(nest[0].step, shape) > s.memory {
-		for _, b := range nest {
+	if familyBytes(family, shape) > s.memory {
+		var sum datasets.Cost
+		for _, b := range family {
 			besideTime(&sum, s.branchCost(b, fold, shape, depth))
 		}
 		return sum
 	}
-	s.share("grids")
-	besideTime(&sum, costOf(nest[0].step.Fitter, shape))
-	for _, b := range nest {
+	_, sum, names := family[0].step.Fitter.(transformer.FamilyFitter).FamilyCost(shape, stepsOf(family))
+	s.share(names...)
+	for _, b := range family {
 		besideTime(&sum, s.belowCost(b, fold, shape, depth))
 	}
 	return sum
@@ -155,17 +155,13 @@ func (s *sweep) rowlessCost(sum *datasets.Cost, b *branch, steps []Step) {
 // familyCost is what a family costs on rows of a shape. Its features are mapped twice: for what is
 // learned and for what is predicted.
 func (s *sweep) familyCost(family []*branch, shape datasets.Shape, folds []datasets.Fold) datasets.Cost {
-	related, sum := family[0].step.Fitter.(transformer.Kin).FamilyCost(shape, specs(family))
+	related, sum, names := family[0].step.Fitter.(transformer.FamilyFitter).FamilyCost(shape, specs(family))
 	sum.Flops *= 2
+	s.share(names...)
 	settings := members(family)
 	list := s.candidates(settings)
-	maps := 0
 	for k, m := range related {
 		list[k].Map, list[k].Width = m.Map, m.Width
-		maps = max(maps, m.Map+1)
-	}
-	if maps > 1 {
-		s.share("projection")
 	}
 	if fitter, ok := list[0].Estimator.(estimator.BatchFitter); ok {
 		if cost, names, err := fitter.BatchCost(estimator.Batch{Shape: shape, Folds: folds, Candidates: list}); err == nil {

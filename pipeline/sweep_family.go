@@ -2,7 +2,10 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"reflect"
+
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
@@ -15,8 +18,9 @@ func isFamilyStep(p Pipeline) bool {
 	if len(p.Steps) == 0 {
 		return false
 	}
-	_, kin := p.Steps[len(p.Steps)-1].Fitter.(transformer.Kin)
-	return kin && takesMaps(p.Estimator)
+	last := p.Steps[len(p.Steps)-1]
+	_, ok := last.Fitter.(transformer.FamilyFitter)
+	return ok && dense(last) && takesMaps(p.Estimator)
 }
 
 // takesMaps reports whether an estimator learns from related maps of the same rows.
@@ -40,7 +44,8 @@ func (s *sweep) families(next []*branch, folds int) (families [][]*branch, other
 		}
 		joined := false
 		for k, family := range families {
-			if joined = s.related(family[0], b); joined {
+			joined = related(family[0].step, b.step) && sameType(s.settings[family[0].ends[0]].Estimator, s.settings[b.ends[0]].Estimator)
+			if joined {
 				families[k] = append(family, b)
 				break
 			}
@@ -74,12 +79,6 @@ func (s *sweep) endsInFamily(b *branch) bool {
 }
 
 func sameType(a, b any) bool { return reflect.TypeOf(a) == reflect.TypeOf(b) }
-
-// related reports whether two steps make their maps from the same draws.
-func (s *sweep) related(a, b *branch) bool {
-	return a.step.path() == b.step.path() && a.step.Fitter.(transformer.Kin).Akin(b.step.Fitter) &&
-		sameType(s.settings[a.ends[0]].Estimator, s.settings[b.ends[0]].Estimator)
-}
 
 // members returns the settings of a family in the order of its branches.
 func members(family []*branch) (settings []int) {
@@ -147,7 +146,7 @@ type familyRows struct {
 // family leaves the settings of a family to the FitBatch of their estimators.
 func (s *sweep) family(ctx context.Context, family []*branch, at familyRows) {
 	settings := members(family)
-	maps, err := family[0].step.Fitter.(transformer.Kin).FitFamily(ctx, at.learn, specs(family))
+	maps, err := family[0].step.Fitter.(transformer.FamilyFitter).FitFamily(ctx, at.learn, specs(family))
 	if err != nil { // each setting says for itself what is wrong
 		for _, i := range settings {
 			for f := range at.folds {
@@ -158,10 +157,8 @@ func (s *sweep) family(ctx context.Context, family []*branch, at familyRows) {
 		}
 		return
 	}
-	if maps.Projects() {
-		s.share("projection")
-	}
-	job := estimator.Batch{Data: at.data, Shape: at.data.Shape(), Folds: at.folds, Maps: maps, Memory: s.memory / int64(max(s.workers, 1)),
+	s.share(maps.Shared()...)
+	job := estimator.Batch{Data: at.data, Shape: at.data.Shape(), Folds: at.folds, Maps: denseMaps{maps}, Memory: s.memory / int64(max(s.workers, 1)),
 		Wanted: func(k, f int) bool { return s.wanted(settings[k], at.first+f) },
 		Lone:   func(ctx context.Context, k, f int) estimator.Outcome { return at.alone(ctx, settings[k], f) },
 		Yield: func(k, f int, out estimator.Outcome) error {
@@ -170,7 +167,7 @@ func (s *sweep) family(ctx context.Context, family []*branch, at familyRows) {
 			s.give(ctx, settings[k], at.first+f, out)
 			return ctx.Err()
 		}}
-	for k, m := range maps.Members {
+	for k, m := range maps.Members() {
 		job.Candidates = append(job.Candidates, estimator.Candidate{
 			Estimator: s.settings[settings[k]].Estimator, Map: m.Map, Width: m.Width, Scale: m.Scale,
 			Float32: s.settings[settings[k]].Precision == Float32})
@@ -181,6 +178,24 @@ func (s *sweep) family(ctx context.Context, family []*branch, at familyRows) {
 		s.cancel(at.data.Locate(placed(s.settings[settings[0]].path(), err), 0))
 	}
 	s.share(names...)
+}
+
+// denseMaps is a family of dense maps, as estimators read it.
+type denseMaps struct{ transformer.Family }
+
+// Each hands dense tiles to yield.
+func (m denseMaps) Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *mat.Dense) error) error {
+	widths := m.Widths()
+	return m.Family.Each(ctx, X, which, func(i int, Z mat.Matrix) error {
+		d, ok := Z.(*mat.Dense)
+		if !ok {
+			d = mat.DenseCopyOf(Z)
+		}
+		if _, cols := d.Dims(); cols != widths[i] {
+			return fmt.Errorf("%d features of a map with %d", cols, widths[i])
+		}
+		return yield(i, d)
+	})
 }
 
 // placed says that err happened at the named step, unless it says already where.

@@ -40,7 +40,7 @@ func (p Pipeline) canLeaveOneOut() error {
 	}
 	for _, s := range p.Steps {
 		if r, ok := s.Fitter.(transformer.Rowless); !ok || !r.FitsWithoutRows() {
-			return at("step", s.path(), fmt.Errorf("it learns from the rows, and would have to be fitted again without each of them; use k folds, or fix what it learns"))
+			return at("step", s.Path(), fmt.Errorf("it learns from the rows, and would have to be fitted again without each of them; use k folds, or fix what it learns"))
 		}
 	}
 	return nil

@@ -41,8 +41,32 @@ func (u *Union) Params(l *param.List) {
 		return nil
 	})
 	u.Parts = slices.Clone(u.Parts)
-	declareSteps(l, u.Parts)
+	DeclareSteps(l, u.Parts)
 }
+
+// Holds describes the parts.
+func (Union) Holds() Holding {
+	return Holding{Key: "parts", What: "part", Doc: "the maps", Parallel: true}
+}
+
+// Children returns the parts.
+func (u Union) Children() []Step { return u.Parts }
+
+// WithChildren returns a union of other parts with the same weights.
+func (u Union) WithChildren(parts []Step) transformer.Fitter {
+	return Union{Parts: parts, Weights: slices.Clone(u.Weights)}
+}
+
+// Route goes through every part and puts the results side by side.
+func (u Union) Route(in datasets.Outlook, child func(i int, in datasets.Outlook) datasets.Outlook) (datasets.Outlook, error) {
+	parts := make([]datasets.Outlook, len(u.Parts))
+	for i := range parts {
+		parts[i] = child(i, in)
+	}
+	return datasets.SideBySide(parts), nil
+}
+
+var _ Composite = Union{}
 
 // Fit fits each part to the rows.
 func (u Union) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
@@ -83,7 +107,7 @@ func (u Union) split() ([]*part, []transformer.Fitter, error) {
 	if len(u.Parts) == 0 {
 		return nil, nil, here(fmt.Errorf("a union without parts"))
 	}
-	if err := checkSteps("part", u.Parts); err != nil {
+	if err := CheckChildren(u); err != nil {
 		return nil, nil, here(err)
 	}
 	if err := param.CheckFit(&u); err != nil {
@@ -91,7 +115,7 @@ func (u Union) split() ([]*part, []transformer.Fitter, error) {
 	}
 	parts, specs := make([]*part, len(u.Parts)), make([]transformer.Fitter, len(u.Parts))
 	for i, p := range u.Parts {
-		parts[i] = &part{fittedStep: fittedStep{name: p.path()}, scale: 1}
+		parts[i] = &part{fittedStep: fittedStep{name: p.Path()}, scale: 1}
 		if len(u.Weights) > 0 {
 			parts[i].scale = math.Sqrt(u.Weights[i])
 		}

@@ -39,7 +39,7 @@ var Allowed = map[string][]string{
 	// golearn's rows both ways, and above the models its classifiers and filters; nothing in the house
 	// imports the latter.
 	"datasets/golearn": {"datasets", "sparse"},
-	"golearn":          {"datasets", "datasets/golearn", "param", "transformer", "estimator", "pipeline", "gridsearch"},
+	"golearn":          {"datasets", "datasets/golearn", "param", "transformer", "estimator", "pipeline", "pipeline/modelfile", "gridsearch"},
 
 	// What the readers of text share.
 	"datasets/internal/text":  {"datasets"},
@@ -55,8 +55,14 @@ var Allowed = map[string][]string{
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/memory", "internal/pass"},
 	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "internal/pass"},
-	"pipeline":    {"transformer", "estimator", "datasets", "sparse", "single", "param", "model", "internal/kern", "internal/svg", "internal/memory", "internal/pass"},
+	"pipeline":    {"pipeline/internal/pick", "transformer", "estimator", "datasets", "sparse", "single", "param", "model", "internal/kern", "internal/svg", "internal/memory", "internal/pass"},
 	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory"},
+
+	// Below pipeline, which columns of rows; above it, documents and files.
+	"pipeline/internal/pick":    {"datasets", "sparse"},
+	"pipeline/internal/samples": {"pipeline", "transformer", "datasets"},
+	"pipeline/yaml":             {"pipeline", "transformer", "estimator", "param"},
+	"pipeline/modelfile":        {"pipeline", "pipeline/yaml", "pipeline/internal/pick", "estimator", "datasets", "model", "internal/svg"},
 
 	// Laws as conformance suites, for anybody's types.
 	"datasets/sourcetest":         {"datasets"},
@@ -64,17 +70,17 @@ var Allowed = map[string][]string{
 	"estimator/estimatortest":     {"estimator", "datasets", "sparse", "param", "model", "internal/polls", "internal/passlaws"},
 
 	// The document, the data that it names, whether both go together, what is written; the run above them.
-	"experiment/document":             {"pipeline", "gridsearch", "estimator", "metrics", "datasets", "param"},
+	"experiment/document":             {"pipeline", "pipeline/yaml", "gridsearch", "estimator", "metrics", "datasets", "param"},
 	"experiment/internal/files":       {"datasets"},
 	"experiment/internal/rows":        {"experiment/document", "experiment/internal/files", "datasets", "datasets/...", "metrics", "param", "internal/memory"},
 	"experiment/internal/check":       {"experiment/document", "experiment/internal/files", "experiment/internal/rows", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
 	"experiment/internal/predictions": {"experiment/internal/rows", "pipeline", "estimator", "metrics", "datasets"},
 	"experiment/draft":                {"experiment/document", "experiment/internal/rows", "datasets", "datasets/csv", "sparse", "param"},
-	"experiment":                      {"experiment/document", "experiment/draft", "experiment/internal/...", "pipeline", "gridsearch", "estimator", "metrics", "datasets", "datasets/builtin", "param", "internal/memory"},
+	"experiment":                      {"experiment/document", "experiment/draft", "experiment/internal/...", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "metrics", "datasets", "datasets/builtin", "param", "internal/memory"},
 	"cmd/bochner":                     {"experiment"},
 
 	// The front door, at the root of the module.
-	".": {"experiment", "gridsearch", "pipeline", "transformer", "estimator", "datasets", "sparse"},
+	".": {"experiment", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "sparse"},
 
 	// Runs the benchmarks, and the peers', as programs.
 	"bench/compare": {},
@@ -84,4 +90,10 @@ var Allowed = map[string][]string{
 
 	// Runs experiments with two builds of the command.
 	"bench/unchanged": {},
+}
+
+// Outside lists, for packages of other modules that are not for everybody, the rooms that may import
+// them.
+var Outside = map[string][]string{
+	"gopkg.in/yaml.v3": {"pipeline/yaml", "experiment", "experiment/document"},
 }

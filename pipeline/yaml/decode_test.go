@@ -1,6 +1,7 @@
-package pipeline_test
+package yaml_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -8,21 +9,23 @@ import (
 	"strings"
 	"testing"
 
-	"gopkg.in/yaml.v3"
+	tree "gopkg.in/yaml.v3"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/yaml"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
 func decode(t testing.TB, text string) (pipeline.Pipeline, param.Faults) {
 	t.Helper()
-	var node yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &node); err != nil {
+	var node tree.Node
+	if err := tree.Unmarshal([]byte(text), &node); err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
-	return pipeline.Decode(&node, pipeline.Origin{File: "a.yaml", Path: "pipeline", Seed: 42})
+	return yaml.Decode(&node, yaml.Origin{File: "a.yaml", Path: "pipeline", Seed: 42})
 }
 
 func TestDecode(t *testing.T) {
@@ -145,11 +148,11 @@ func TestDecodeFaults(t *testing.T) {
 		{"- columns: {groups: [{select: a, steps: []}], rest: keep}\n- ridge", `a.yaml:1:53: pipeline.columns.rest: got "keep", wanted drop or pass`},
 		{"- columns: {group: [{select: a, steps: []}]}\n- ridge", "a.yaml:1:3: pipeline.columns.groups: missing\na.yaml:1:13: pipeline.columns.group: no parameter is called \"group\" (did you mean groups?)"},
 		{"- columns: [numeric]\n- ridge", `a.yaml:1:13: pipeline.columns[0]: got "numeric", wanted a group: {select: …, steps: […]}`},
-		{"- columns: [{steps: []}]\n- ridge", "a.yaml:1:13: pipeline.columns[0].select: missing (names, kinds"},
+		{"- columns: [{steps: []}]\n- ridge", "a.yaml:1:13: pipeline.columns[0].select: missing (at least one name, kind or pattern of columns)"},
 		{"- columns: [{select: a}]\n- ridge", "a.yaml:1:13: pipeline.columns[0].steps: missing ([] passes the columns on as they are)"},
 		{"- columns: [{select: a, step: []}]\n- ridge", `a.yaml:1:13: pipeline.columns[0].steps: missing ([] passes the columns on as they are)` + "\n" + `a.yaml:1:25: pipeline.columns[0].step: no key of a group is called "step" (did you mean steps?)`},
 		{"- columns: [{select: [], steps: []}]\n- ridge", "a.yaml:1:22: pipeline.columns[0].select: got [], wanted at least one name"},
-		{"- columns: [{select: [[a]], steps: []}]\n- ridge", "a.yaml:1:23: pipeline.columns[0].select: got [a], wanted a name, kind or pattern"},
+		{"- columns: [{select: [[a]], steps: []}]\n- ridge", "a.yaml:1:22: pipeline.columns[0].select: got [[a]], wanted a name, kind or pattern"},
 		{"- columns: [{select: /(/, steps: []}]\n- ridge", "a.yaml:1:22: pipeline.columns[0].select: select /(/: error parsing regexp"},
 		{"- columns: [{select: a, steps: onehot}]\n- ridge", `a.yaml:1:32: pipeline.columns.group1: got "onehot", wanted a list of steps`},
 		{"- columns: [{select: a, steps: [ridge]}]\n- ridge", "a.yaml:1:33: pipeline.columns.group1.ridge: an estimator can only be the last step of a pipeline"},
@@ -192,7 +195,7 @@ func TestAliases(t *testing.T) {
 	if len(faults) != 1 || !strings.Contains(faults[0].Problem, "more than 65536 values") {
 		t.Errorf("a billion laughs: %v", faults)
 	}
-	if _, faults := pipeline.Decode(nil, pipeline.Origin{}); len(faults) != 1 {
+	if _, faults := yaml.Decode(nil, yaml.Origin{}); len(faults) != 1 {
 		t.Errorf("no document: %v", faults)
 	}
 }
@@ -295,11 +298,11 @@ func TestLoadWriteLoadIsIdentity(t *testing.T) {
 	r := writer{rand.New(rand.NewPCG(1, 2))}
 	for range 400 {
 		p := r.pipeline()
-		node, err := pipeline.Encode(p)
+		node, err := yaml.Encode(p)
 		if err != nil {
 			t.Fatalf("%+v: %v", p, err)
 		}
-		text, err := yaml.Marshal(node)
+		text, err := tree.Marshal(node)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -310,22 +313,27 @@ func TestLoadWriteLoadIsIdentity(t *testing.T) {
 		if !reflect.DeepEqual(param.All(q), param.All(p)) || q.String() != p.String() {
 			t.Fatalf("read\n%+v, wanted\n%+v, from\n%s", q, p, text)
 		}
-		again, err := pipeline.Encode(q)
+		again, err := yaml.Encode(q)
 		if err != nil {
 			t.Fatal(err)
 		}
-		second, _ := yaml.Marshal(again)
+		second, _ := tree.Marshal(again)
 		if string(second) != string(text) {
 			t.Fatalf("written again\n%s, wanted\n%s", second, text)
 		}
 	}
 }
 
+// mean is an estimator that nobody has registered.
+type mean struct{}
+
+func (mean) Fit(context.Context, datasets.Set) (estimator.Predictor, error) { return nil, nil }
+
 func TestEncodeRefuses(t *testing.T) {
-	if _, err := pipeline.Encode(pipeline.New(mean{})); err == nil || !strings.HasPrefix(err.Error(), "pipeline: github.com/bochner-ml/bochner/pipeline_test.mean is not registered") {
+	if _, err := yaml.Encode(pipeline.New(mean{})); err == nil || !strings.HasPrefix(err.Error(), "pipeline: github.com/bochner-ml/bochner/pipeline/yaml_test.mean is not registered") {
 		t.Errorf("a step that is not registered: %v", err)
 	}
-	if _, err := pipeline.Encode(pipeline.New(estimator.Ridge{})); err == nil {
+	if _, err := yaml.Encode(pipeline.New(estimator.Ridge{})); err == nil {
 		t.Error("a spec that Decode would refuse was written")
 	}
 }
@@ -337,34 +345,34 @@ func FuzzDecode(f *testing.F) {
 	f.Add("- &a [*a]\n- {steps: [minmax, {steps: []}], name: x}\n- {rff: {name: y}}\n- logistic: {class_weight: balanced}")
 	f.Add("- columns: {groups: [{select: [a, /b/, c*], steps: []}], rest: pass}\n- <<: {ridge: }\n- ? [a]\n  : b")
 	f.Fuzz(func(t *testing.T, text string) {
-		var node yaml.Node
-		if yaml.Unmarshal([]byte(text), &node) != nil {
+		var node tree.Node
+		if tree.Unmarshal([]byte(text), &node) != nil {
 			return
 		}
-		p, faults := pipeline.Decode(&node, pipeline.Origin{File: "a", Path: "pipeline", Seed: 1})
+		p, faults := yaml.Decode(&node, yaml.Origin{File: "a", Path: "pipeline", Seed: 1})
 		if faults != nil {
 			_ = faults.Error()
 			return
 		}
-		out, err := pipeline.Encode(p)
+		out, err := yaml.Encode(p)
 		if err != nil {
 			t.Fatalf("what was read cannot be written: %v\n%s", err, text)
 		}
-		written, err := yaml.Marshal(out)
+		written, err := tree.Marshal(out)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var back yaml.Node
-		if err := yaml.Unmarshal(written, &back); err != nil {
+		var back tree.Node
+		if err := tree.Unmarshal(written, &back); err != nil {
 			t.Fatalf("%v in\n%s", err, written)
 		}
-		q, faults := pipeline.Decode(&back, pipeline.Origin{})
+		q, faults := yaml.Decode(&back, yaml.Origin{})
 		if faults != nil {
 			t.Fatalf("%v in\n%s", faults, written)
 		}
-		if second, err := pipeline.Encode(q); err != nil {
+		if second, err := yaml.Encode(q); err != nil {
 			t.Fatal(err)
-		} else if again, _ := yaml.Marshal(second); string(again) != string(written) {
+		} else if again, _ := tree.Marshal(second); string(again) != string(written) {
 			t.Fatalf("written again\n%s, wanted\n%s", again, written)
 		}
 	})

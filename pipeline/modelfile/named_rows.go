@@ -1,4 +1,4 @@
-package pipeline
+package modelfile
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/pipeline"
 )
 
 // Encode returns rows of values by the name of their column as a set for the model, as
@@ -17,7 +18,7 @@ import (
 func (m *Model) Encode(rows []map[string]any) (datasets.Set, error) {
 	schema := m.Schema
 	if len(schema.Columns) == 0 {
-		p := Find(m.Predictor)
+		p := pipeline.Find(m.Predictor)
 		if p == nil {
 			return datasets.Set{}, fmt.Errorf("pipeline: %T is no fitted pipeline", m.Predictor)
 		}

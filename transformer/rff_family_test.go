@@ -36,14 +36,14 @@ func TestKernelsShareAProjection(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !family.Projects() || len(family.Widths()) != len(specs) {
-			t.Fatalf("%d maps that share a projection: %v", len(family.Widths()), family.Projects())
+		if !slices.Equal(family.Shared(), []string{"projection"}) || len(family.Widths()) != len(specs) {
+			t.Fatalf("%d maps that share %v", len(family.Widths()), family.Shared())
 		}
 		seen := 0
 		which := []int{0, 1, 2, 3, 4, 5, 6}
-		err = family.Each(ctx, data.X, which, func(i int, Z *mat.Dense) error {
+		err = family.Each(ctx, data.X, which, func(i int, Z mat.Matrix) error {
 			seen++
-			want := mustTransform(t, mustFit(t, specs[slices.IndexFunc(family.Members, func(m FamilyMember) bool { return m.Map == i })], data), data.X)
+			want := mustTransform(t, mustFit(t, specs[slices.IndexFunc(family.Members(), func(m FamilyMember) bool { return m.Map == i })], data), data.X)
 			if !mat.EqualApprox(Z, want, 1e-12) {
 				t.Errorf("%s: map %d is not that of its spec", form, i)
 			}
@@ -55,9 +55,9 @@ func TestKernelsShareAProjection(t *testing.T) {
 	}
 }
 
-// Kernels of the user's own are akin where they are the same one; two of them may draw anything, and one
+// Kernels of the user's own are related where they are the same one; two of them may draw anything, and one
 // map would stand for both.
-func TestCustomKernelsAreAkinToThemselvesOnly(t *testing.T) {
+func TestCustomKernelsAreRelatedToThemselvesOnly(t *testing.T) {
 	of := func(scale float64) RFF {
 		s := NewRFF()
 		s.Gamma, s.Features, s.Kernel = FixedGamma(1), 8, "custom"
@@ -71,8 +71,8 @@ func TestCustomKernelsAreAkinToThemselvesOnly(t *testing.T) {
 	a, b := of(1), of(2)
 	wide := a
 	wide.Features = 16
-	if !a.Akin(wide) || a.Akin(b) || b.Akin(a) {
-		t.Errorf("akin to its own kernel %v, to another %v and %v", a.Akin(wide), a.Akin(b), b.Akin(a))
+	if !a.Related(wide) || a.Related(b) || b.Related(a) {
+		t.Errorf("related to its own kernel %v, to another %v and %v", a.Related(wide), a.Related(b), b.Related(a))
 	}
 	data := datasets.Set{X: mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 6})}
 	if _, err := a.FitFamily(context.Background(), data, []Fitter{a, b}); err == nil {
@@ -83,7 +83,7 @@ func TestCustomKernelsAreAkinToThemselvesOnly(t *testing.T) {
 	}
 }
 
-func TestAkin(t *testing.T) {
+func TestRelated(t *testing.T) {
 	of := func(kernel string) RFF {
 		s := NewRFF()
 		s.Kernel = kernel
@@ -99,14 +99,14 @@ func TestAkin(t *testing.T) {
 		{of("gaussian"), of("laplacian"), false}, // a draw for each input
 		{of("cauchy"), of("laplacian"), false},
 	} {
-		if got := c.a.Akin(c.b); got != c.want {
+		if got := c.a.Related(c.b); got != c.want {
 			t.Errorf("%s and %s: %v", c.a.Kernel, c.b.Kernel, got)
 		}
 	}
 	seed, form := of("matern"), of("matern")
 	seed.Seed, form.Map = 9, "phase"
-	if seed.Akin(of("matern")) || form.Akin(of("matern")) {
-		t.Error("another seed or map is akin")
+	if seed.Related(of("matern")) || form.Related(of("matern")) {
+		t.Error("another seed or map is related")
 	}
 }
 
@@ -122,7 +122,7 @@ func TestFamilyRefusesHugeValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	X := mat.NewDense(1, 3, []float64{math.MaxFloat64, math.MaxFloat64, math.MaxFloat64})
-	if err := family.Each(context.Background(), X, []int{0, 1}, func(int, *mat.Dense) error { return nil }); err == nil {
+	if err := family.Each(context.Background(), X, []int{0, 1}, func(int, mat.Matrix) error { return nil }); err == nil {
 		t.Error("values that overflow are taken")
 	}
 }

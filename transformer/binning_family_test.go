@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// The part of a wide map is the narrow map, to the bit, also on rows that were not fitted to.
-func TestPartIsTheNarrowMap(t *testing.T) {
+// A member of a family is the map of its own fit, to the bit, also on rows that were not fitted to.
+func TestFirstGridsAreTheNarrowMap(t *testing.T) {
 	ctx := context.Background()
 	train, other := datasets.Set{X: uniform(300, 4)}, mat.NewDense(90, 4, nil)
 	for i := range 90 {
@@ -23,27 +23,39 @@ func TestPartIsTheNarrowMap(t *testing.T) {
 	for _, kernel := range []string{"laplacian", "triangular", "smooth"} {
 		for _, least := range []int{1, 4} {
 			spec := NewBinning()
-			spec.Kernel, spec.Gamma, spec.MinCount, spec.Grids = kernel, FixedGamma(3), least, 23
-			wide := mustFit(t, spec, train)
-			for _, grids := range []int{1, 5, 23} {
-				narrow := spec
-				narrow.Grids = grids
-				if !narrow.Within(spec) {
-					t.Fatal("fewer grids are not within more")
-				}
-				own := mustFit(t, narrow, train)
-				for _, X := range []mat.Matrix{train.X, other} {
-					f, Z, err := narrow.Part(ctx, wide, mustTransform(t, wide, X))
-					if err != nil {
-						t.Fatal(err)
+			spec.Kernel, spec.Gamma, spec.MinCount = kernel, FixedGamma(3), least
+			var specs []Fitter
+			for _, spec.Grids = range []int{1, 23, 5} {
+				specs = append(specs, spec)
+			}
+			family, err := spec.FitFamily(ctx, train, specs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, X := range []mat.Matrix{train.X, other} {
+				err := family.Each(ctx, X, []int{0}, func(_ int, Z mat.Matrix) error {
+					if X == train.X {
+						same(t, family.Fitted(0), Z, false)
 					}
-					want := mustTransform(t, own, X)
-					same(t, Z, want, kernel == "smooth")
-					same(t, mustTransform(t, f, X), want, false)
+					for k, m := range family.Members() {
+						same(t, first(Z, m), mustTransform(t, mustFit(t, specs[k], train), X), kernel == "smooth")
+					}
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
 				}
 			}
 		}
 	}
+}
+
+// first returns the features of a member, given those of its wide map.
+func first(Z mat.Matrix, m FamilyMember) *sparse.CSR {
+	n, _ := Z.Dims()
+	out := mat.DenseCopyOf(Z).Slice(0, n, 0, m.Width).(*mat.Dense)
+	out.Scale(m.Scale, out)
+	return sparse.FromDense(out)
 }
 
 // same compares sparse rows to the bit, or their values to rounding.
@@ -66,27 +78,27 @@ func same(t *testing.T, got, want mat.Matrix, rounded bool) {
 	}
 }
 
-func TestWithin(t *testing.T) {
-	wide := NewBinning()
+func TestRelatedGrids(t *testing.T) {
+	spec := NewBinning()
 	for name, change := range map[string]func(s *Binning){
-		"more grids":     func(s *Binning) { s.Grids++ },
 		"another seed":   func(s *Binning) { s.Seed = 3 },
 		"another gamma":  func(s *Binning) { s.Gamma = FixedGamma(2) },
 		"another kernel": func(s *Binning) { s.Kernel = "hyperbolic" },
 		"another count":  func(s *Binning) { s.MinCount = 2 },
 		"hashed columns": func(s *Binning) { s.Columns = HashedColumns(1000) },
 	} {
-		s := wide
-		if change(&s); s.Within(wide) {
-			t.Errorf("%s: within", name)
+		s := spec
+		if change(&s); s.Related(spec) || spec.Related(s) {
+			t.Errorf("%s: related", name)
 		}
 	}
-	if wide.Within(NewRFF()) {
-		t.Error("within a map of another kind")
+	more, hashed := spec, spec
+	more.Grids++
+	if !more.Related(spec) || !spec.Related(more) || spec.Related(NewRFF()) {
+		t.Error("more grids are not related, or a map of another kind is")
 	}
-	hashed := wide
 	hashed.Columns = HashedColumns(1000)
-	if hashed.Within(hashed) {
-		t.Error("hashed columns are within others")
+	if hashed.Related(hashed) {
+		t.Error("hashed columns are part of others")
 	}
 }

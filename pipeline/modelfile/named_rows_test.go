@@ -1,4 +1,4 @@
-package pipeline_test
+package modelfile_test
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -81,7 +82,7 @@ func TestPredictRowsWithoutNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := pipeline.NewModel(f)
+	m, err := modelfile.New(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,12 +103,12 @@ func TestPredictRowsWithoutNames(t *testing.T) {
 // A prediction prints as what it is, and is a small JSON object.
 func TestRowPredictionShown(t *testing.T) {
 	for _, c := range []struct {
-		p          pipeline.RowPrediction
+		p          modelfile.RowPrediction
 		text, json string
 	}{
-		{pipeline.RowPrediction{Value: 2.5}, "2.5", `{"value":2.5}`},
-		{pipeline.RowPrediction{Value: 1, Class: "yes"}, "yes", `{"value":1,"class":"yes"}`},
-		{pipeline.RowPrediction{Class: "no", Probabilities: map[string]float64{"no": 0.8125, "yes": 0.1875}}, "no (0.812)", `{"value":0,"class":"no","probabilities":{"no":0.8125,"yes":0.1875}}`},
+		{modelfile.RowPrediction{Value: 2.5}, "2.5", `{"value":2.5}`},
+		{modelfile.RowPrediction{Value: 1, Class: "yes"}, "yes", `{"value":1,"class":"yes"}`},
+		{modelfile.RowPrediction{Class: "no", Probabilities: map[string]float64{"no": 0.8125, "yes": 0.1875}}, "no (0.812)", `{"value":0,"class":"no","probabilities":{"no":0.8125,"yes":0.1875}}`},
 	} {
 		if got := fmt.Sprint(c.p); got != c.text {
 			t.Errorf("%+v printed as %s", c.p, got)
@@ -120,7 +121,7 @@ func TestRowPredictionShown(t *testing.T) {
 
 // A Model that is none is an error.
 func TestEncodeWithoutPipeline(t *testing.T) {
-	if _, err := new(pipeline.Model).PredictRows(ctx, []map[string]any{{"x0": 1}}); err == nil || !strings.Contains(err.Error(), "no fitted pipeline") {
+	if _, err := new(modelfile.Model).PredictRows(ctx, []map[string]any{{"x0": 1}}); err == nil || !strings.Contains(err.Error(), "no fitted pipeline") {
 		t.Errorf("error %v", err)
 	}
 }

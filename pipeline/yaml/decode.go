@@ -1,17 +1,20 @@
-package pipeline
+// Package yaml writes pipelines as YAML documents and reads them, with every fault at once.
+//
+// [Decode] takes any step that is registered ([pipeline.Register]): its parameters are those it
+// declares, and what a [pipeline.Composite] holds is read as it describes it.
+package yaml
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
+	tree "gopkg.in/yaml.v3"
 
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -19,7 +22,7 @@ import (
 type Origin struct {
 	File string // for messages
 	Path string // of the node within the document: "pipeline"
-	Seed uint64 // the experiment's; a step that gives no seed has one of its own, [DeriveSeed]
+	Seed uint64 // the experiment's; a step that gives no seed has one of its own, [pipeline.DeriveSeed]
 }
 
 // Decode reads a pipeline, a list of steps of which the last is an estimator, and returns every
@@ -35,10 +38,10 @@ type Origin struct {
 //   - logistic: {C: 10}
 //
 // Where columns has parameters of its own, its groups are under a key: {groups: [...], rest: pass}.
-func Decode(node *yaml.Node, from Origin) (Pipeline, param.Faults) {
+func Decode(node *tree.Node, from Origin) (pipeline.Pipeline, param.Faults) {
 	d := &decoder{from: from}
-	p := Pipeline{}
-	if node != nil && node.Kind == yaml.DocumentNode && len(node.Content) == 1 {
+	p := pipeline.Pipeline{}
+	if node != nil && node.Kind == tree.DocumentNode && len(node.Content) == 1 {
 		node = node.Content[0]
 	}
 	node = d.resolve(node)
@@ -48,7 +51,7 @@ func Decode(node *yaml.Node, from Origin) (Pipeline, param.Faults) {
 		if len(d.faults) == 0 {
 			d.fault(node, from.Path, param.Fault{Wanted: wanted})
 		}
-	case node.Kind != yaml.SequenceNode || len(node.Content) == 0:
+	case node.Kind != tree.SequenceNode || len(node.Content) == 0:
 		d.fault(node, from.Path, param.Fault{Value: plain(node), Wanted: wanted})
 	default:
 		p = d.pipeline(node)
@@ -59,11 +62,14 @@ func Decode(node *yaml.Node, from Origin) (Pipeline, param.Faults) {
 	return p, d.faults
 }
 
-// DeriveSeed returns the seed of the step at path ("columns.numeric.rff") in an experiment with
-// that seed: a whole number that a float64 holds exactly.
-func DeriveSeed(seed uint64, path string) uint64 {
-	sum := sha256.Sum256(append(binary.LittleEndian.AppendUint64(nil, seed), path...))
-	return binary.LittleEndian.Uint64(sum[:8]) >> 11
+// Unmarshal is Decode of the text of a document. Its faults are the error.
+func Unmarshal(text []byte, from Origin) (pipeline.Pipeline, error) {
+	var node tree.Node
+	if err := tree.Unmarshal(text, &node); err != nil {
+		return pipeline.Pipeline{}, err
+	}
+	p, faults := Decode(&node, from)
+	return p, faults.Err()
 }
 
 // The bounds of a document, aliases written out.
@@ -79,7 +85,7 @@ type decoder struct {
 	nodes  int
 }
 
-func (d *decoder) fault(node *yaml.Node, path string, f param.Fault) {
+func (d *decoder) fault(node *tree.Node, path string, f param.Fault) {
 	f.File, f.Path = d.from.File, path
 	if node != nil && node.Line > 0 {
 		f.Line, f.Column = node.Line, node.Column
@@ -89,7 +95,7 @@ func (d *decoder) fault(node *yaml.Node, path string, f param.Fault) {
 
 // resolve returns the tree with its aliases written out, or nil and a fault where that has no
 // bounds.
-func (d *decoder) resolve(node *yaml.Node) *yaml.Node {
+func (d *decoder) resolve(node *tree.Node) *tree.Node {
 	if node == nil {
 		return nil
 	}
@@ -101,19 +107,19 @@ func (d *decoder) resolve(node *yaml.Node) *yaml.Node {
 	return out
 }
 
-func (d *decoder) expand(node *yaml.Node, depth int) *yaml.Node {
+func (d *decoder) expand(node *tree.Node, depth int) *tree.Node {
 	d.nodes++
 	if d.nodes > mostNodes || depth > mostDepth {
 		return nil
 	}
-	if node.Kind == yaml.AliasNode {
+	if node.Kind == tree.AliasNode {
 		if node.Alias == nil {
 			return nil
 		}
 		return d.expand(node.Alias, depth+1)
 	}
 	out := *node
-	out.Anchor, out.Content = "", make([]*yaml.Node, len(node.Content))
+	out.Anchor, out.Content = "", make([]*tree.Node, len(node.Content))
 	for i, child := range node.Content {
 		if out.Content[i] = d.expand(child, depth+1); out.Content[i] == nil {
 			return nil
@@ -123,8 +129,8 @@ func (d *decoder) expand(node *yaml.Node, depth int) *yaml.Node {
 }
 
 // pipeline reads the steps and the estimator.
-func (d *decoder) pipeline(node *yaml.Node) Pipeline {
-	var p Pipeline
+func (d *decoder) pipeline(node *tree.Node) pipeline.Pipeline {
+	var p pipeline.Pipeline
 	last := len(node.Content) - 1
 	p.Steps = d.steps(node.Content[:last], d.from.Path, "", "step")
 	path := fmt.Sprintf("%s[%d]", d.from.Path, last)
@@ -138,17 +144,17 @@ func (d *decoder) pipeline(node *yaml.Node) Pipeline {
 	} else {
 		d.fault(h.node, join(d.from.Path, h.name), param.Fault{
 			Problem: "the last step is not an estimator",
-			Hint:    "estimators are " + strings.Join(names(Entry.IsEstimator), ", ")})
+			Hint:    "estimators are " + strings.Join(names(pipeline.Entry.IsEstimator), ", ")})
 	}
-	if slices.ContainsFunc(p.Steps, func(s Step) bool { return s.path() == h.name }) {
+	if slices.ContainsFunc(p.Steps, func(s pipeline.Step) bool { return s.Path() == h.name }) {
 		d.twice(h, d.from.Path, "step")
 	}
 	return p
 }
 
-func names(accept func(Entry) bool) []string {
+func names(accept func(pipeline.Entry) bool) []string {
 	var out []string
-	for _, e := range Registered() {
+	for _, e := range pipeline.Registered() {
 		if accept(e) {
 			out = append(out, e.Name)
 		}
@@ -156,12 +162,12 @@ func names(accept func(Entry) bool) []string {
 	return out
 }
 
-func isTransformer(e Entry) bool { return !e.IsEstimator() }
+func isTransformer(e pipeline.Entry) bool { return !e.IsEstimator() }
 
 // steps reads transformers. Where is the path of the list in the document, within that of the steps
 // in the pipeline.
-func (d *decoder) steps(list []*yaml.Node, where, within, what string) []Step {
-	var out []Step
+func (d *decoder) steps(list []*tree.Node, where, within, what string) []pipeline.Step {
+	var out []pipeline.Step
 	seen := map[string]bool{}
 	for i, node := range list {
 		h, ok := d.head(node, fmt.Sprintf("%s[%d]", where, i))
@@ -174,7 +180,7 @@ func (d *decoder) steps(list []*yaml.Node, where, within, what string) []Step {
 		seen[h.name] = true
 		spec := d.spec(h, where, within)
 		if f, ok := spec.(transformer.Fitter); ok {
-			out = append(out, Step{Name: h.given(), Fitter: f})
+			out = append(out, pipeline.Step{Name: h.given(), Fitter: f})
 			continue
 		}
 		d.fault(h.node, join(where, h.name), param.Fault{
@@ -192,10 +198,10 @@ func (d *decoder) twice(h head, where, what string) {
 
 // head is a step before its parameters are read.
 type head struct {
-	entry  Entry
+	entry  pipeline.Entry
 	name   string     // what it is called
-	node   *yaml.Node // of the step's key
-	params *yaml.Node // nil for none
+	node   *tree.Node // of the step's key
+	params *tree.Node // nil for none
 }
 
 // given is the name that the document gives, "" where it is the step's own.
@@ -207,15 +213,15 @@ func (h head) given() string {
 }
 
 // head reads which step a node is and what it is called.
-func (d *decoder) head(node *yaml.Node, path string) (h head, ok bool) {
+func (d *decoder) head(node *tree.Node, path string) (h head, ok bool) {
 	const wanted = "a step: its name, or its name with parameters"
 	switch node.Kind {
-	case yaml.ScalarNode:
+	case tree.ScalarNode:
 		if h.node = node; node.Tag != "!!str" {
 			d.fault(node, path, param.Fault{Value: plain(node), Wanted: wanted})
 			return h, false
 		}
-	case yaml.MappingNode:
+	case tree.MappingNode:
 		if h, ok = d.headOfMapping(node, path); !ok {
 			return h, false
 		}
@@ -223,8 +229,8 @@ func (d *decoder) head(node *yaml.Node, path string) (h head, ok bool) {
 		d.fault(node, path, param.Fault{Value: plain(node), Wanted: wanted})
 		return h, false
 	}
-	if h.entry, ok = Lookup(h.node.Value); !ok {
-		d.unknown(h.node, path, "step", names(func(Entry) bool { return true }))
+	if h.entry, ok = pipeline.Lookup(h.node.Value); !ok {
+		d.unknown(h.node, path, "step", names(func(pipeline.Entry) bool { return true }))
 		return h, false
 	}
 	if h.name == "" {
@@ -233,7 +239,7 @@ func (d *decoder) head(node *yaml.Node, path string) (h head, ok bool) {
 	return h, true
 }
 
-func (d *decoder) headOfMapping(node *yaml.Node, path string) (h head, ok bool) {
+func (d *decoder) headOfMapping(node *tree.Node, path string) (h head, ok bool) {
 	pairs := d.pairs(node, path)
 	var label *pair
 	for i, p := range pairs {
@@ -244,7 +250,7 @@ func (d *decoder) headOfMapping(node *yaml.Node, path string) (h head, ok bool) 
 			h.node, h.params = p.key, p.value
 		default:
 			hint := "a step has one name; parameters stand below it"
-			if e, ok := Lookup(h.node.Value); ok && slices.Contains(d.known(e.New()), p.key.Value) {
+			if e, ok := pipeline.Lookup(h.node.Value); ok && slices.Contains(d.known(e.New()), p.key.Value) {
 				hint = fmt.Sprintf("%s is a parameter of %s: indent it below", p.key.Value, h.node.Value)
 			}
 			d.fault(p.key, join(path, p.key.Value), param.Fault{Problem: "a second key in one step", Hint: hint})
@@ -266,8 +272,8 @@ func (d *decoder) headOfMapping(node *yaml.Node, path string) (h head, ok bool) 
 
 // innerName takes a key name from among the parameters of a step that has no such parameter.
 func (d *decoder) innerName(h *head) *pair {
-	e, ok := Lookup(h.node.Value)
-	if !ok || h.params == nil || h.params.Kind != yaml.MappingNode || slices.Contains(d.known(e.New()), "name") {
+	e, ok := pipeline.Lookup(h.node.Value)
+	if !ok || h.params == nil || h.params.Kind != tree.MappingNode || slices.Contains(d.known(e.New()), "name") {
 		return nil
 	}
 	for i := 0; i+1 < len(h.params.Content); i += 2 {
@@ -283,7 +289,7 @@ func (d *decoder) innerName(h *head) *pair {
 }
 
 func (d *decoder) label(p *pair, path string) string {
-	if p.value.Kind != yaml.ScalarNode || p.value.Tag != "!!str" || !validName(p.value.Value) {
+	if p.value.Kind != tree.ScalarNode || p.value.Tag != "!!str" || !pipeline.ValidName(p.value.Value) {
 		d.fault(p.value, join(path, "name"), param.Fault{Value: plain(p.value), Wanted: "a name of letters, digits, _ and -"})
 		return ""
 	}
@@ -295,15 +301,13 @@ func (d *decoder) label(p *pair, path string) string {
 func (d *decoder) spec(h head, where, within string) any {
 	spec := h.entry.New()
 	where, within = join(where, h.name), join(within, h.name)
-	if c, ok := spec.(interface {
-		decode(d *decoder, h head, where, within string) any
-	}); ok {
-		return c.decode(d, h, where, within)
+	if c, ok := spec.(pipeline.Composite); ok {
+		return d.composite(c, h.node, h.params, where, within)
 	}
-	given := map[string]*yaml.Node{}
+	given := map[string]*tree.Node{}
 	switch {
 	case isNull(h.params):
-	case h.params.Kind != yaml.MappingNode:
+	case h.params.Kind != tree.MappingNode:
 		d.fault(h.params, where, param.Fault{Value: plain(h.params), Wanted: "parameters: " + strings.Join(d.known(spec), ", ")})
 	default:
 		for _, p := range d.pairs(h.params, where) {
@@ -311,7 +315,7 @@ func (d *decoder) spec(h head, where, within string) any {
 			spec = d.set(spec, p, where)
 		}
 	}
-	return d.finish(spec, h, given, where, within)
+	return d.finish(spec, h.node, given, where, within)
 }
 
 func (d *decoder) known(spec any) []string {
@@ -349,10 +353,10 @@ func (d *decoder) set(spec any, p pair, where string) any {
 }
 
 // finish derives the seeds that are not given and checks the parameters against each other.
-func (d *decoder) finish(spec any, h head, given map[string]*yaml.Node, where, within string) any {
+func (d *decoder) finish(spec any, key *tree.Node, given map[string]*tree.Node, where, within string) any {
 	for _, p := range param.Own(spec) {
 		if p.Kind == param.Seed && given[p.Name] == nil {
-			spec, _ = param.With(spec, param.Setting{Path: p.Name, Value: DeriveSeed(d.from.Seed, within)})
+			spec, _ = param.With(spec, param.Setting{Path: p.Name, Value: pipeline.DeriveSeed(d.from.Seed, within)})
 		}
 	}
 	faults, _ := param.Check(spec).(param.Faults)
@@ -360,17 +364,23 @@ func (d *decoder) finish(spec any, h head, given map[string]*yaml.Node, where, w
 		if strings.Contains(f.Path, ".") {
 			continue // of a step within this one, which has been reported
 		}
-		node := h.node
-		if given[f.Path] != nil {
-			node = given[f.Path]
+		node, path := given[f.Path], join(where, f.Path)
+		if slices.ContainsFunc(d.faults, func(told param.Fault) bool { return told.Path == path }) {
+			continue
 		}
-		d.fault(node, join(where, f.Path), f)
+		if node == nil {
+			node = key
+		}
+		if given[f.Path] == nil && slices.Contains(pipeline.Required(spec), f.Path) {
+			f = param.Fault{Problem: "missing", Hint: f.Wanted}
+		}
+		d.fault(node, path, f)
 	}
 	return spec
 }
 
 // unknown reports a word that is none of the known ones.
-func (d *decoder) unknown(node *yaml.Node, path, what string, known []string) {
+func (d *decoder) unknown(node *tree.Node, path, what string, known []string) {
 	f := param.Fault{Problem: fmt.Sprintf("no %s is called %q", what, clip(node.Value))}
 	switch near := param.Nearest(node.Value, known); {
 	case near != "":
@@ -391,15 +401,15 @@ func clip(text string) string {
 }
 
 // pair is a key of a mapping and its value.
-type pair struct{ key, value *yaml.Node }
+type pair struct{ key, value *tree.Node }
 
 // pairs returns the entries of a mapping and reports keys that are there twice or no words.
-func (d *decoder) pairs(node *yaml.Node, path string) []pair {
+func (d *decoder) pairs(node *tree.Node, path string) []pair {
 	var out []pair
 	lines := map[string]int{}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key := node.Content[i]
-		if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
+		if key.Kind != tree.ScalarNode || key.Tag == "!!merge" {
 			d.fault(key, path, param.Fault{Problem: "a key that is no word"})
 			continue
 		}
@@ -420,13 +430,13 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-func isNull(node *yaml.Node) bool {
-	return node == nil || node.Kind == yaml.ScalarNode && node.Tag == "!!null"
+func isNull(node *tree.Node) bool {
+	return node == nil || node.Kind == tree.ScalarNode && node.Tag == "!!null"
 }
 
 // unreadable says why a value is no plain value, "" where it is one.
-func unreadable(node *yaml.Node) string {
-	if node.Kind == yaml.ScalarNode && !strings.HasPrefix(node.Tag, "!!") {
+func unreadable(node *tree.Node) string {
+	if node.Kind == tree.ScalarNode && !strings.HasPrefix(node.Tag, "!!") {
 		return fmt.Sprintf("the tag %s; a value is a number, true, false, a text or a list", clip(node.Tag))
 	}
 	for _, child := range node.Content {
@@ -438,12 +448,12 @@ func unreadable(node *yaml.Node) string {
 }
 
 // plain returns the value of a node.
-func plain(node *yaml.Node) any {
+func plain(node *tree.Node) any {
 	if node == nil {
 		return nil
 	}
 	switch node.Kind {
-	case yaml.ScalarNode:
+	case tree.ScalarNode:
 		if node.Tag == "!!str" || node.Tag == "!!timestamp" || node.Tag == "!!binary" {
 			return node.Value
 		}
@@ -455,13 +465,13 @@ func plain(node *yaml.Node) any {
 			return int(n)
 		}
 		return v
-	case yaml.SequenceNode:
+	case tree.SequenceNode:
 		out := make([]any, len(node.Content))
 		for i, child := range node.Content {
 			out[i] = plain(child)
 		}
 		return out
-	case yaml.MappingNode:
+	case tree.MappingNode:
 		out := map[string]any{}
 		for i := 0; i+1 < len(node.Content); i += 2 {
 			out[node.Content[i].Value] = plain(node.Content[i+1])

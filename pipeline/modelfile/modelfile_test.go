@@ -1,7 +1,8 @@
-package pipeline_test
+package modelfile_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -18,9 +19,21 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/internal/samples"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
+
+var ctx = context.Background()
+
+// The rows and steps of the tests of pipelines.
+var people, amounts, numbers, encoder, fourier = samples.People, samples.Amounts, samples.Numbers, samples.Encoder, samples.Fourier
+
+// constant is no pipeline.
+type constant float64
+
+func (constant) Predict(context.Context, mat.Matrix) ([]float64, error) { return nil, nil }
 
 // specs are pipelines of every form, before every kind of model.
 func specs() map[string]pipeline.Pipeline {
@@ -46,20 +59,20 @@ func suited(p pipeline.Pipeline, data datasets.Set) datasets.Set {
 	return data
 }
 
-func fitted(t testing.TB, p pipeline.Pipeline, data datasets.Set) *pipeline.Model {
+func fitted(t testing.TB, p pipeline.Pipeline, data datasets.Set) *modelfile.Model {
 	t.Helper()
 	f, err := p.Fit(ctx, suited(p, data))
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := pipeline.NewModel(f)
+	m, err := modelfile.New(f)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m
 }
 
-func bytesOf(t testing.TB, m *pipeline.Model) []byte {
+func bytesOf(t testing.TB, m *modelfile.Model) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := m.Write(&b); err != nil {
@@ -81,7 +94,7 @@ func TestSaveAndLoad(t *testing.T) {
 			if err := m.Save(path); err != nil {
 				t.Fatal(err)
 			}
-			back, err := pipeline.Load(path)
+			back, err := modelfile.Load(path)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,40 +133,11 @@ func TestModelParts(t *testing.T) {
 	if _, ok := inner.(*estimator.FittedLinear); !ok || name != "ridge" || p.InputWidth() != 4 || p.Chain().Len() != 2 || !reflect.DeepEqual(p.InputSchema(), amounts(data).Schema) {
 		t.Errorf("a %T called %s on %d columns", inner, name, p.InputWidth())
 	}
-	if _, err := pipeline.NewModel(constant(1)); err == nil {
+	if _, err := modelfile.New(constant(1)); err == nil {
 		t.Error("a constant is a fitted pipeline")
 	}
-	if err := (&pipeline.Model{Predictor: constant(1)}).Write(&bytes.Buffer{}); err == nil {
+	if err := (&modelfile.Model{Predictor: constant(1)}).Write(&bytes.Buffer{}); err == nil {
 		t.Error("a constant was saved")
-	}
-}
-
-// A step that is not registered cannot be saved, and once it is it can.
-func TestOwnStepsCanBeSaved(t *testing.T) {
-	data := numbers(50, 22)
-	p := pipeline.New(estimator.NewRidge(), mirror{Factor: 2})
-	f, err := p.Fit(ctx, data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := &pipeline.Model{Schema: data.Schema, Predictor: f}
-	if _, known := pipeline.Lookup("mirror"); !known { // the registry lives as long as the process
-		if err := m.Write(&bytes.Buffer{}); err == nil || !strings.HasPrefix(err.Error(), "pipeline: github.com/bochner-ml/bochner/pipeline_test.mirror is not registered") {
-			t.Errorf("saved all the same: %v", err)
-		}
-		err := pipeline.Register(pipeline.Entry{Name: "mirror", Doc: "turns signs", New: func() any { return mirror{Factor: -1} }, Fitted: func() model.Stateful { return &fittedMirror{} }})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	b := bytesOf(t, m)
-	back, err := pipeline.Read(bytes.NewReader(b), int64(len(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, _ := f.Predict(ctx, data.X)
-	if got, err := back.Predictor.Predict(ctx, data.X); err != nil || !slices.Equal(got, want) {
-		t.Errorf("predictions differ (%v)", err)
 	}
 }
 
@@ -178,7 +162,7 @@ func TestAlign(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	close(t, "aligned", aligned.X, data.X, 0)
+	same(t, "aligned", aligned.X, data.X)
 	if !slices.Equal(aligned.Y, data.Y) || !reflect.DeepEqual(aligned.Schema, data.Schema) {
 		t.Errorf("targets or schema %+v are not the model's", aligned.Schema)
 	}
@@ -189,8 +173,8 @@ func TestAlign(t *testing.T) {
 	if aligned, err = m.Align(other); err != nil {
 		t.Fatal(err)
 	}
-	close(t, "aligned sparse rows", aligned.X, data.X, 0)
-	if same, err := m.Align(data); err != nil || same.X != data.X {
+	same(t, "aligned sparse rows", aligned.X, data.X)
+	if back, err := m.Align(data); err != nil || back.X != data.X {
 		t.Errorf("data in the model's form are copied (%v)", err)
 	}
 	unknown := other
@@ -225,7 +209,7 @@ func TestAlignRefuses(t *testing.T) {
 	stranger.Y = []float64{1}
 	stranger.Schema.Targets = []datasets.Column{{Kind: datasets.Categorical, Levels: []string{"no", "perhaps"}}}
 	for _, c := range []struct {
-		m    *pipeline.Model
+		m    *modelfile.Model
 		data datasets.Set
 		want string
 	}{
@@ -293,12 +277,12 @@ func TestLoadRefuses(t *testing.T) {
 		{pack(func(h *model.Header, a *model.Archive) { a.Scalars["name"] = "a/b" }), "kind is missing"},
 	} {
 		write(c.file)
-		_, err := pipeline.Load(path)
+		_, err := modelfile.Load(path)
 		if !errors.Is(err, model.ErrDamaged) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%v, wanted ErrDamaged, the path and %q", err, c.want)
 		}
 	}
-	if _, err := pipeline.Load(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := modelfile.Load(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 }
@@ -385,7 +369,7 @@ func TestDamagedStateNeverPanics(t *testing.T) {
 			if err := model.Write(&b, h, a); err != nil {
 				t.Fatal(err)
 			}
-			back, err := pipeline.Read(bytes.NewReader(b.Bytes()), int64(b.Len()))
+			back, err := modelfile.Read(bytes.NewReader(b.Bytes()), int64(b.Len()))
 			if err != nil {
 				if !errors.Is(err, model.ErrDamaged) {
 					t.Errorf("%s: an error of no kind: %v", name, err)
@@ -406,7 +390,7 @@ func FuzzLoad(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte, seed uint64) {
 		h, a, err := model.Read(bytes.NewReader(file), int64(len(file)))
 		if err != nil {
-			pipeline.Read(bytes.NewReader(file), int64(len(file)))
+			modelfile.Read(bytes.NewReader(file), int64(len(file)))
 			return
 		}
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -417,7 +401,7 @@ func FuzzLoad(f *testing.F) {
 		if err := model.Write(&b, h, a); err != nil {
 			return
 		}
-		m, err := pipeline.Read(bytes.NewReader(b.Bytes()), int64(b.Len()))
+		m, err := modelfile.Read(bytes.NewReader(b.Bytes()), int64(b.Len()))
 		if err != nil {
 			return
 		}
@@ -425,4 +409,11 @@ func FuzzLoad(f *testing.F) {
 			estimator.Predict(ctx, m.Predictor, set.X)
 		}
 	})
+}
+
+func same(t *testing.T, what string, got, want mat.Matrix) {
+	t.Helper()
+	if !mat.Equal(got, want) {
+		t.Errorf("%s: other values", what)
+	}
 }

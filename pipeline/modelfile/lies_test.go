@@ -1,4 +1,4 @@
-package pipeline_test
+package modelfile_test
 
 import (
 	"bytes"
@@ -14,12 +14,13 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
 // sealed writes the model's state after harm was done to it, with checksums that are right.
-func sealed(t *testing.T, m *pipeline.Model, harm func(h *model.Header, a *model.Archive)) []byte {
+func sealed(t *testing.T, m *modelfile.Model, harm func(h *model.Header, a *model.Archive)) []byte {
 	t.Helper()
 	file := bytesOf(t, m)
 	h, a, err := model.Read(bytes.NewReader(file), int64(len(file)))
@@ -44,14 +45,14 @@ func allocated() uint64 {
 func TestClaimsTakeNoMemory(t *testing.T) {
 	data := numbers(60, 51)
 	data.Schema.Columns = nil
-	modelOf := func(steps ...transformer.Fitter) *pipeline.Model {
+	modelOf := func(steps ...transformer.Fitter) *modelfile.Model {
 		return fitted(t, pipeline.New(estimator.NewRidge(), steps...), data)
 	}
 	group := pipeline.NewColumns(pipeline.Group{Name: "g", Select: []string{"x1"}})
 	hashed := transformer.NewBinning()
 	hashed.Grids, hashed.Columns = 2, transformer.HashedColumns(8)
 	for _, c := range []struct {
-		m    *pipeline.Model
+		m    *modelfile.Model
 		set  map[string]any
 		want string
 	}{
@@ -75,7 +76,7 @@ func TestClaimsTakeNoMemory(t *testing.T) {
 			}
 		})
 		before := allocated()
-		m, err := pipeline.Read(bytes.NewReader(file), int64(len(file)))
+		m, err := modelfile.Read(bytes.NewReader(file), int64(len(file)))
 		if c.want != "" && (err == nil || !errors.Is(err, model.ErrDamaged) || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%v: %v, wanted %s", c.set, err, c.want)
 		}
@@ -126,7 +127,7 @@ func TestManyUnnamedColumns(t *testing.T) {
 	data.X, data.Y, data.Schema.Columns = X, y, nil
 	m := fitted(t, pipeline.New(estimator.NewRidge(), pipeline.NewColumns(pipeline.Group{Name: "g", Select: []string{"x1048639", "x1"}})), data)
 	file := bytesOf(t, m)
-	back, err := pipeline.Read(bytes.NewReader(file), int64(len(file)))
+	back, err := modelfile.Read(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,13 +174,13 @@ func TestSmuggledValuesAreRefused(t *testing.T) {
 		"spec":    {func(h *model.Header, _ *model.Archive) { h.Spec = "- standardize\n- ridge\n" }, "its spec has the steps standardize, ridge, and fitted are union, ridge"},
 	} {
 		file := sealed(t, m, c.harm)
-		if _, err := pipeline.Read(bytes.NewReader(file), int64(len(file))); !errors.Is(err, model.ErrDamaged) || !strings.Contains(err.Error(), c.want) {
+		if _, err := modelfile.Read(bytes.NewReader(file), int64(len(file))); !errors.Is(err, model.ErrDamaged) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, wanted %s", name, err, c.want)
 		}
 	}
 	other := *m
 	other.Task = "classification"
-	if err := other.Write(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "start from NewModel") {
+	if err := other.Write(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "start from modelfile.New") {
 		t.Errorf("a model that contradicts itself was written: %v", err)
 	}
 }
