@@ -68,11 +68,6 @@ type Probabilistic interface {
 	Probabilities(ctx context.Context, X mat.Matrix) (*mat.Dense, error)
 }
 
-// PartialFitter continues from a Predictor it has made before, nil at first, on more rows.
-type PartialFitter interface {
-	PartialFit(ctx context.Context, from Predictor, data datasets.Set) (Predictor, error)
-}
-
 // Prediction is all that a Predictor says about rows; what the model has not is nil.
 type Prediction struct {
 	Values        []float64  // rows: targets or class codes

@@ -1,0 +1,119 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// Pipelines of every form that learn by passes, driven by hand, say what FitSource of the same blocks says,
+// to the bit.
+func TestPassesGiveTheBitsOfFitSource(t *testing.T) {
+	single := pipeline.New(estimator.NewRidge(), encoder(), fourier(30))
+	single.Precision = pipeline.Float32
+	whitened := transformer.NewPCA()
+	whitened.Whiten = true
+	side := pipeline.NewUnion(transformer.NewRobust(), fourier(10))
+	for name, c := range map[string]struct {
+		spec pipeline.Pipeline
+		data datasets.Set
+	}{
+		"encoded":        {pipeline.New(estimator.NewRidge(), encoder(), fourier(30)), amounts(people(5000, 1))},
+		"single":         {single, amounts(people(5000, 1))},
+		"many passes":    {pipeline.New(estimator.NewRidge(), transformer.NewRobust(), whitened), numbers(300, 2)},
+		"side by side":   {pipeline.New(estimator.NewRidge(), side, transformer.NewStandardize()), numbers(300, 2)},
+		"nothing before": {pipeline.New(estimator.NewRidge()), numbers(300, 2)},
+		"classes":        {pipeline.New(estimator.NewRidgeClassifier(), encoder()), people(3000, 3)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := context.Background()
+			want, err := c.spec.FitSource(ctx, c.data.Source())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := estimator.Learn(ctx, c.spec, c.data.Source())
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := estimator.Predict(ctx, got, c.data.X)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := estimator.Predict(ctx, want, c.data.X)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(a.Values, b.Values) || a.Scores != nil && !mat.Equal(a.Scores, b.Scores) {
+				t.Error("by passes it says something else")
+			}
+		})
+	}
+}
+
+// A part that does not learn by passes is named, before any row is read.
+func TestPassesNameWhatHasNone(t *testing.T) {
+	scaled := transformer.NewRFF()
+	for _, c := range []struct {
+		spec pipeline.Pipeline
+		want string
+	}{
+		{pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), pipeline.NewUnion(scaled)), `part "rff"`},
+		{pipeline.New(estimator.NewRidge(), pipeline.NewColumns(pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(scaled)})), `group "numeric": step "rff"`},
+		{pipeline.New(mean{}, transformer.NewStandardize()), `step "mean"`},
+	} {
+		_, err := c.spec.Start(context.Background(), datasets.Schema{}, 3)
+		if !errors.Is(err, datasets.ErrNoPasses) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: error %v, wanted one of %s", c.spec, err, c.want)
+		}
+	}
+}
+
+// What is wrong with a row is said as by a fit: with the step, and the row of the part.
+func TestPassesSayWhichRow(t *testing.T) {
+	ctx, data := context.Background(), numbers(50, 2)
+	data.X.(*mat.Dense).Set(33, 1, -1e9)
+	steps := pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), picky{})
+	p, err := steps.Start(ctx, data.Schema, data.Cols())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for turn := 1; err == nil && turn < 5; turn++ {
+		for lo := 0; lo < 50 && err == nil; lo += 20 {
+			err = p.Add(ctx, data.Slice(lo, min(lo+20, 50)))
+		}
+		if err == nil {
+			p, err = p.Next(ctx)
+		}
+	}
+	var row *datasets.RowError
+	if !errors.As(err, &row) || row.Row != 33 || !strings.Contains(err.Error(), `step "picky"`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// picky needs no rows, and refuses to map those below 0 by much.
+type picky struct{}
+
+func (picky) FitsWithoutRows() bool { return true }
+func (picky) Fit(context.Context, datasets.Set) (transformer.Transformer, error) {
+	return picky{}, nil
+}
+
+func (picky) Transform(_ context.Context, X mat.Matrix) (mat.Matrix, error) {
+	n, _ := X.Dims()
+	for i := range n {
+		if X.At(i, 1) < -5 {
+			return nil, &datasets.RowError{Row: i, Err: errors.New("too low")}
+		}
+	}
+	return X, nil
+}
