@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/sparse"
 )
 
 // classes returns rows of k classes that overlap, with weights, some of them 0.
@@ -124,8 +125,8 @@ func TestBatchIsEachProblemByItself(t *testing.T) {
 		}
 		for p, w := range want {
 			got := b.Model(p, 1, exact)
-			if e := off(got, w); e > 1e-6 || len(got.Weights) != problems[p].Width {
-				t.Errorf("intercept %v, problem %d: off by %.2g", intercept, p, e)
+			if e := off(got, w); e > 1e-6 || len(got.Weights) != problems[p].Width || !got.Report.Converged {
+				t.Errorf("intercept %v, problem %d: off by %.2g, converged %v", intercept, p, e, got.Report.Converged)
 			}
 			if v := got.Report.Objective; math.Abs(v-w.Report.Objective) > 1e-8*w.Report.Objective {
 				t.Errorf("intercept %v, problem %d: objective %v, wanted %v", intercept, p, v, w.Report.Objective)
@@ -134,11 +135,21 @@ func TestBatchIsEachProblemByItself(t *testing.T) {
 	}
 }
 
-// The gradient that a pass adds up is the derivative of the value, for every loss.
+// The gradient that a pass adds up is the derivative of the value, for every loss and kind of rows.
 func TestGradientIsTheDerivative(t *testing.T) {
 	const n, d = 40, 3
 	X, l := classes(n, d, 3)
-	rows := leading(t, X)(d)
+	for name, m := range map[string]mat.Matrix{"dense": X, "sparse": sparse.FromDense(X)} {
+		rows, err := design.OfSet(datasets.Set{X: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkGradient(t, name, rows, l)
+	}
+}
+
+func checkGradient(t *testing.T, kind string, rows *design.Rows, l *design.Labels) {
+	t.Helper()
 	for name, task := range map[string]Task{"softmax": Logistic(l, true, exact), "hinge": SquaredHinge(l, true, exact), "tube": SquaredTube(l, 0.4, true, math.Inf(1))} {
 		o := task.objective(context.Background(), rows, task.weights)
 		random := rand.New(rand.NewPCG(1, 1))
@@ -169,7 +180,7 @@ func TestGradientIsTheDerivative(t *testing.T) {
 			down := value()
 			x[i] = at
 			if slope := (up - down) / (2 * h); math.Abs(slope-want[i]) > 1e-5*(1+math.Abs(want[i])) {
-				t.Errorf("%s: derivative %d is %v, the gradient %v", name, i, slope, want[i])
+				t.Errorf("%s, %s rows: derivative %d is %v, the gradient %v", name, kind, i, slope, want[i])
 			}
 		}
 	}
