@@ -5,7 +5,7 @@
 //
 // What most programs need is here. [Load] reads a file, [KernelMachine] proposes a pipeline for its rows,
 // [Fit] fits a pipeline, [Search] chooses its parameters by cross-validation, and [Open] reads a model
-// that [pipeline.Model.Save] has written. A model predicts rows of named values:
+// that [modelfile.Model.Save] has written. A model predicts rows of named values:
 //
 //	flats, err := bochner.Load(ctx, "flats.csv", "rent")
 //	model, err := bochner.Fit(ctx, bochner.KernelMachine(flats), flats)
@@ -49,6 +49,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -97,12 +98,12 @@ func KernelMachine(data datasets.Set) pipeline.Pipeline {
 }
 
 // Fit fits the pipeline to the rows and returns the model, which predicts and which can be saved.
-func Fit(ctx context.Context, machine pipeline.Pipeline, data datasets.Set) (*pipeline.Model, error) {
+func Fit(ctx context.Context, machine pipeline.Pipeline, data datasets.Set) (*modelfile.Model, error) {
 	fitted, err := machine.Fit(ctx, data)
 	if err != nil {
 		return nil, err
 	}
-	return pipeline.NewModel(fitted)
+	return modelfile.New(fitted)
 }
 
 // Search tries the pipeline with every combination of the values of the axes, by cross-validation in
@@ -112,7 +113,7 @@ func Fit(ctx context.Context, machine pipeline.Pipeline, data datasets.Set) (*pi
 //
 // A [gridsearch.Search] has more: other scores and folds, a budget of time, a journal by which it goes on
 // where it was stopped, and the progress of it.
-func Search(ctx context.Context, machine pipeline.Pipeline, data datasets.Set, axes ...gridsearch.Axis) (*pipeline.Model, *gridsearch.Result, error) {
+func Search(ctx context.Context, machine pipeline.Pipeline, data datasets.Set, axes ...gridsearch.Axis) (*modelfile.Model, *gridsearch.Result, error) {
 	search := gridsearch.NewSearch(machine, axes...)
 	switch {
 	case data.Groups != nil:
@@ -126,15 +127,15 @@ func Search(ctx context.Context, machine pipeline.Pipeline, data datasets.Set, a
 	if err != nil {
 		return nil, nil, err
 	}
-	model, err := pipeline.NewModel(result)
+	model, err := modelfile.New(result)
 	if err != nil {
 		return nil, result, err
 	}
 	return model, result, nil
 }
 
-// Open returns the model in a file that [pipeline.Model.Save] or the command has written. Steps that are
+// Open returns the model in a file that [modelfile.Model.Save] or the command has written. Steps that are
 // not built in are to be registered before.
-func Open(path string) (*pipeline.Model, error) {
-	return pipeline.Load(path)
+func Open(path string) (*modelfile.Model, error) {
+	return modelfile.Load(path)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -111,13 +112,13 @@ func BenchmarkPredictOne(b *testing.B) {
 }
 
 // saved fits the pipeline and returns it as it comes back from a file.
-func saved(b *testing.B, p pipeline.Pipeline, data datasets.Set) *pipeline.Model {
+func saved(b *testing.B, p pipeline.Pipeline, data datasets.Set) *modelfile.Model {
 	b.Helper()
 	fitted, err := p.Fit(ctx, data)
 	if err != nil {
 		b.Fatal(err)
 	}
-	m, err := pipeline.NewModel(fitted)
+	m, err := modelfile.New(fitted)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func saved(b *testing.B, p pipeline.Pipeline, data datasets.Set) *pipeline.Model
 	if err := m.Save(path); err != nil {
 		b.Fatal(err)
 	}
-	if m, err = pipeline.Load(path); err != nil {
+	if m, err = modelfile.Load(path); err != nil {
 		b.Fatal(err)
 	}
 	return m

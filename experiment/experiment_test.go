@@ -14,6 +14,7 @@ import (
 
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 
 // sample is a CSV of n rows: two numbers with a few missing, a text, a weight, a group, and a target
@@ -484,7 +485,7 @@ func TestPrecision(t *testing.T) {
 			t.Errorf("%s, wanted %s", s.Pipeline.Precision, want)
 		}
 		execute(t, s)
-		m, err := pipeline.Load("out/model.bochner")
+		m, err := modelfile.Load("out/model.bochner")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,8 @@ import (
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
+	pipeyaml "github.com/bochner-ml/bochner/pipeline/yaml"
 )
 
 // Evaluation is how a model does on rows.
@@ -55,13 +57,13 @@ type Column struct {
 
 // opened is a model with how its rows are read.
 type opened struct {
-	*pipeline.Model
+	*modelfile.Model
 	data document.Data
 }
 
 // openModel reads a model file.
 func openModel(path string) (*opened, error) {
-	m, err := pipeline.Load(path)
+	m, err := modelfile.Load(path)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +239,7 @@ func Inspect(path string) (Model, error) {
 	for _, t := range m.Schema.Targets {
 		out.Targets = append(out.Targets, t.Name)
 	}
-	node, err := pipeline.Encode(m.Spec())
+	node, err := pipeyaml.Encode(m.Spec())
 	if err != nil {
 		return Model{}, err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/csv"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -426,7 +427,7 @@ func saved(t *testing.T, rows datasets.Set) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := pipeline.NewModel(fitted)
+	m, err := modelfile.New(fitted)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -472,7 +473,7 @@ func TestModelsOfPrograms(t *testing.T) {
 
 func mustLoad(t *testing.T) estimator.Predictor {
 	t.Helper()
-	m, err := pipeline.Load("model")
+	m, err := modelfile.Load("model")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/metrics"
-	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 
 // Run does the whole experiment and writes its outputs into output.dir: all of them at the end, or
@@ -316,7 +316,7 @@ func (r *run) write(ctx context.Context) error {
 
 // saveModel writes the model file.
 func (r *run) saveModel(w io.Writer) error {
-	m, err := pipeline.NewModel(r.model)
+	m, err := modelfile.New(r.model)
 	if err != nil {
 		return err
 	}

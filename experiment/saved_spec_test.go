@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -32,7 +33,7 @@ func TestSavedSpecIsWhatWasFitted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := pipeline.NewModel(fitted)
+	m, err := modelfile.New(fitted)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,7 @@ func TestSavedSpecIsWhatWasFitted(t *testing.T) {
 	if err := m.Save(path); err != nil {
 		t.Fatal(err)
 	}
-	back, err := pipeline.Load(path)
+	back, err := modelfile.Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,7 @@ func TestFittedSpecIsItsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := pipeline.NewModel(fitted)
+	m, err := modelfile.New(fitted)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -109,7 +110,7 @@ func sealedModels(t testing.TB) map[string][]byte {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		m, err := pipeline.NewModel(fitted)
+		m, err := modelfile.New(fitted)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -402,7 +403,7 @@ func readSealed(t testing.TB, file []byte, dir string) (loaded bool) {
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m, err := pipeline.Load(path)
+	m, err := modelfile.Load(path)
 	if err != nil {
 		return false
 	}
@@ -414,7 +415,7 @@ func readSealed(t testing.TB, file []byte, dir string) (loaded bool) {
 	var again bytes.Buffer
 	if err := m.Write(&again); err != nil {
 		t.Errorf("a model that loads cannot be saved: %v", err)
-	} else if _, err := pipeline.Read(bytes.NewReader(again.Bytes()), int64(again.Len())); err != nil {
+	} else if _, err := modelfile.Read(bytes.NewReader(again.Bytes()), int64(again.Len())); err != nil {
 		t.Errorf("what was saved again cannot be read: %v", err)
 	}
 	all, numbers := people(5)

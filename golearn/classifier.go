@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 
 // Classifier is an estimator as a golearn base.Classifier, for golearn's evaluation to drive. It can
@@ -24,7 +25,7 @@ import (
 // Unlike a spec it changes when it is fitted, as golearn wants it, and is not for concurrent use.
 type Classifier struct {
 	spec  estimator.Estimator
-	model *pipeline.Model // nil before a fit
+	model *modelfile.Model // nil before a fit
 }
 
 var _ base.Classifier = (*Classifier)(nil)
@@ -37,7 +38,7 @@ var ErrNotFitted = errors.New("the classifier is not fitted")
 func NewClassifier(spec estimator.Estimator) *Classifier { return &Classifier{spec: spec} }
 
 // Model returns the fitted model, nil before a fit.
-func (c *Classifier) Model() *pipeline.Model { return c.model }
+func (c *Classifier) Model() *modelfile.Model { return c.model }
 
 // Fit learns the class attributes of the grid from all others. After an error there is no model.
 func (c *Classifier) Fit(grid base.FixedDataGrid) error {
@@ -65,7 +66,7 @@ func (c *Classifier) Fit(grid base.FixedDataGrid) error {
 	if err != nil {
 		return fmt.Errorf("golearn: %w", err)
 	}
-	m, err := pipeline.NewModel(fitted)
+	m, err := modelfile.New(fitted)
 	if err != nil {
 		return fmt.Errorf("golearn: %w", err)
 	}
@@ -168,8 +169,8 @@ func classAttribute(grid base.FixedDataGrid, target datasets.Column) base.Attrib
 				return a
 			}
 		case *base.CategoricalAttribute:
-			held := a.GetValues()
-			if target.Kind == datasets.Categorical && !slices.ContainsFunc(target.Levels, func(level string) bool { return !slices.Contains(held, level) }) {
+			known := a.GetValues()
+			if target.Kind == datasets.Categorical && !slices.ContainsFunc(target.Levels, func(level string) bool { return !slices.Contains(known, level) }) {
 				return a
 			}
 		}
@@ -223,24 +224,14 @@ func (c *Classifier) savable() error {
 // filterAmong returns the name of the first step, at any depth, that is a filter of golearn's.
 func filterAmong(steps []pipeline.Step) (name string, ok bool) {
 	for _, s := range steps {
-		within := [][]pipeline.Step{}
 		switch f := s.Fitter.(type) {
 		case Filter:
 			if s.Name == "" {
 				return "golearn.Filter", true
 			}
 			return s.Name, true
-		case pipeline.Chain:
-			within = append(within, f.Steps)
-		case pipeline.Union:
-			within = append(within, f.Parts)
-		case pipeline.Columns:
-			for _, g := range f.Groups {
-				within = append(within, g.Steps)
-			}
-		}
-		for _, steps := range within {
-			if name, ok := filterAmong(steps); ok {
+		case pipeline.Composite:
+			if name, ok := filterAmong(f.Children()); ok {
 				return name, true
 			}
 		}
@@ -251,14 +242,14 @@ func filterAmong(steps []pipeline.Step) (name string, ok bool) {
 // Load takes the model from a file that Save, or a run of an experiment, wrote. The classifier then
 // fits by the spec in the file, unless it has one of its own.
 func (c *Classifier) Load(path string) error {
-	m, err := pipeline.Load(path)
+	m, err := modelfile.Load(path)
 	if err != nil {
 		return fmt.Errorf("golearn: %w", err)
 	}
 	return c.take(m)
 }
 
-func (c *Classifier) take(m *pipeline.Model) error {
+func (c *Classifier) take(m *modelfile.Model) error {
 	if len(m.Schema.Targets) == 0 {
 		return fmt.Errorf("golearn: the model does not say what it predicts")
 	}
@@ -307,7 +298,7 @@ func (c *Classifier) LoadWithPrefix(reader *base.ClassifierDeserializer, prefix 
 	if err != nil {
 		return fmt.Errorf("golearn: no model in the file: %w", err)
 	}
-	m, err := pipeline.Read(bytes.NewReader(file), int64(len(file)))
+	m, err := modelfile.Read(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		return fmt.Errorf("golearn: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -89,7 +90,7 @@ func TestAsOfTheWrappersOwn(t *testing.T) {
 		t.Errorf("%v: all at once are others", err)
 	}
 	// What a model file would lose is not taken for the pipeline.
-	if _, err := pipeline.NewModel(stateful{h}); err == nil {
+	if _, err := modelfile.New(stateful{h}); err == nil {
 		t.Error("a wrapper with a state of its own is saved as the pipeline in it")
 	}
 }

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline/internal/place"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -42,18 +41,80 @@ func (c *Columns) Params(l *param.List) {
 	l.Choice(&c.Rest, "rest", "what becomes of the columns of no group", "drop", "pass")
 	c.Groups = slices.Clone(c.Groups)
 	for i := range c.Groups {
-		l.Child(c.Groups[i].path(i), &c.Groups[i])
+		g := &c.Groups[i]
+		g.Steps = slices.Clone(g.Steps)
+		for k := range g.Steps {
+			l.Child(g.NameAt(i)+"."+g.Steps[k].Path(), &g.Steps[k].Fitter)
+		}
 	}
 }
 
-// Params declares the parameters of the steps.
-func (g *Group) Params(l *param.List) {
-	g.Steps = slices.Clone(g.Steps)
-	declareSteps(l, g.Steps)
+// Holds describes the groups.
+func (Columns) Holds() Holding {
+	return Holding{Key: "groups", What: "group", Doc: "the groups; a column may be in several", Taken: []string{"rest"}, Parallel: true,
+		Kind: Group{}, Named: "the kind that it selects, or group1, group2, …"}
 }
 
-// path is the name of group number i in parameter paths.
-func (g Group) path(i int) string {
+// Children returns the groups.
+func (c Columns) Children() []Step {
+	children := make([]Step, len(c.Groups))
+	for i, g := range c.Groups {
+		children[i] = Step{Name: g.Name, Fitter: g}
+	}
+	return children
+}
+
+// WithChildren returns the step with other groups.
+func (c Columns) WithChildren(children []Step) transformer.Fitter {
+	c.Groups = nil
+	for _, child := range children {
+		g, ok := child.Fitter.(Group)
+		if !ok { // which selects nothing, and is refused by Fit
+			g = Group{Steps: []Step{child}}
+		}
+		g.Name = child.Name
+		c.Groups = append(c.Groups, g)
+	}
+	return c
+}
+
+// Route goes through every group, and past them with the rest.
+func (c Columns) Route(in datasets.Outlook, child func(i int, in datasets.Outlook) datasets.Outlook) (datasets.Outlook, error) {
+	if !in.Named {
+		return datasets.Outlook{Unknown: true}, nil
+	}
+	taken := make([]bool, len(in.Columns))
+	var parts []datasets.Outlook
+	for i, g := range c.Groups {
+		index, _ := g.foreseen(in) // the group says what is wrong with it
+		for _, j := range index {
+			taken[j] = true
+		}
+		parts = append(parts, child(i, in))
+	}
+	if c.Rest == "pass" {
+		for _, j := range untaken(taken) {
+			parts = append(parts, datasets.Outlook{Columns: in.Columns[j : j+1]})
+		}
+	}
+	return datasets.SideBySide(parts), nil
+}
+
+var (
+	_ Composite = Columns{}
+	_ Composite = Group{}
+	_ Member    = Group{}
+)
+
+// Params declares the selection, and the parameters of the steps.
+func (g *Group) Params(l *param.List) {
+	l.Value(&selection{&g.Select}, "select", "columns by name, kind (numeric or categorical), pattern with * and ?, or regular expression between slashes")
+	g.Steps = slices.Clone(g.Steps)
+	DeclareSteps(l, g.Steps)
+}
+
+// NameAt is the name of group number i in parameter paths.
+func (g Group) NameAt(i int) string {
 	switch {
 	case g.Name != "":
 		return g.Name
@@ -63,15 +124,56 @@ func (g Group) path(i int) string {
 	return fmt.Sprintf("group%d", i+1)
 }
 
+// Holds describes the steps.
+func (Group) Holds() Holding {
+	return Holding{Key: "steps", What: "step", Doc: "what is done with the columns, one after the other; none passes them on", None: "passes the columns on as they are"}
+}
+
+// Children returns the steps.
+func (g Group) Children() []Step { return g.Steps }
+
+// WithChildren returns the group with other steps.
+func (g Group) WithChildren(steps []Step) transformer.Fitter {
+	g.Select, g.Steps = slices.Clone(g.Select), steps
+	return g
+}
+
+// Route goes through the steps with the columns that the group selects.
+func (g Group) Route(in datasets.Outlook, child func(i int, in datasets.Outlook) datasets.Outlook) (datasets.Outlook, error) {
+	index, err := g.foreseen(in)
+	if err != nil {
+		return datasets.Outlook{}, err
+	}
+	own := datasets.Outlook{Named: true}
+	for _, j := range index {
+		own.Columns = append(own.Columns, in.Columns[j])
+	}
+	return routeChain(g.Steps, own, child), nil
+}
+
+// foreseen returns the numbers of the group's columns.
+func (g Group) foreseen(in datasets.Outlook) ([]int, error) {
+	var schema datasets.Schema
+	for _, c := range in.Columns {
+		schema.Columns = append(schema.Columns, c.Column)
+	}
+	return g.find(schema, len(in.Columns))
+}
+
+// Fit is that of a [Columns] step of one group.
+func (g Group) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
+	return NewColumns(g).Fit(ctx, data)
+}
+
 func isKind(term string) bool {
 	return term == datasets.Numeric.String() || term == datasets.Categorical.String()
 }
 
 // Fit finds the columns of each group by the schema of data and fits the group's steps to them.
 func (c Columns) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
-	r, err := rowsOf(data, DefaultMemory)
+	r, err := rows.Of(data, DefaultMemory)
 	if err != nil {
-		return nil, here(err)
+		return nil, place.Here(err)
 	}
 	return c.fit(ctx, r, data.Schema, data.Cols())
 }
@@ -79,17 +181,17 @@ func (c Columns) Fit(ctx context.Context, data datasets.Set) (transformer.Transf
 // FitSource is Fit with memory that does not grow with the number of rows, as far as every step is
 // a [transformer.BlockFitter].
 func (c Columns) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
-	r, err := rowsFrom(ctx, data, DefaultMemory)
+	r, err := rows.From(ctx, data, DefaultMemory)
 	if err != nil {
-		return nil, here(err)
+		return nil, place.Here(err)
 	}
 	_, cols := data.Dims()
 	return c.fit(ctx, r, data.Schema(), cols)
 }
 
-func (c Columns) fit(ctx context.Context, r rows, schema datasets.Schema, cols int) (transformer.Transformer, error) {
+func (c Columns) fit(ctx context.Context, r rows.Rows, schema datasets.Schema, cols int) (transformer.Transformer, error) {
 	if err := c.check(); err != nil {
-		return nil, here(err)
+		return nil, place.Here(err)
 	}
 	var parts []*part
 	var specs []transformer.Fitter
@@ -97,22 +199,22 @@ func (c Columns) fit(ctx context.Context, r rows, schema datasets.Schema, cols i
 	for i, g := range c.Groups {
 		index, err := g.find(schema, cols)
 		if err != nil {
-			return nil, at("group", g.path(i), err)
+			return nil, place.At("group", g.NameAt(i), err)
 		}
 		for _, j := range index {
 			taken[j] = true
 		}
-		parts = append(parts, &part{fittedStep: fittedStep{name: g.path(i)}, index: index, scale: 1})
+		parts = append(parts, &part{Step: rows.Step{Name: g.NameAt(i)}, index: index, scale: 1})
 		specs = append(specs, Chain{Steps: g.Steps})
 	}
 	if rest := untaken(taken); c.Rest == "pass" && len(rest) > 0 {
-		parts = append(parts, &part{fittedStep: fittedStep{name: "rest"}, index: rest, scale: 1})
+		parts = append(parts, &part{Step: rows.Step{Name: "rest"}, index: rest, scale: 1})
 		specs = append(specs, Chain{})
 	}
 	if len(parts) == 0 {
-		return nil, here(errors.New("no columns are taken and the rest is dropped"))
+		return nil, place.Here(errors.New("no columns are taken and the rest is dropped"))
 	}
-	a, err := fitAbreast(ctx, "group", r, cols, parts, specs)
+	a, err := fitParts(ctx, "group", r, cols, parts, specs)
 	if err != nil {
 		return nil, err
 	}
@@ -122,130 +224,19 @@ func (c Columns) fit(ctx context.Context, r rows, schema datasets.Schema, cols i
 }
 
 func (c Columns) check() error {
-	names := []string{}
-	for i, g := range c.Groups {
-		names = append(names, g.path(i))
-		if err := checkSteps("step", g.Steps); err != nil {
-			return at("group", g.path(i), err)
-		}
-	}
-	if slices.Contains(names, "rest") {
-		return errors.New("no group can be called rest")
-	}
-	if err := checkNames("group", names); err != nil {
+	if err := CheckChildren(c); err != nil {
 		return err
 	}
 	return param.CheckFit(&c)
 }
 
-func untaken(taken []bool) []int {
-	var rest []int
-	for j, t := range taken {
-		if !t {
-			rest = append(rest, j)
-		}
-	}
-	return rest
-}
-
-// find returns the numbers of the group's columns, each once, term by term.
-func (g Group) find(schema datasets.Schema, cols int) ([]int, error) {
-	if len(g.Select) == 0 {
-		return nil, errors.New("it selects nothing: wanted names, kinds or patterns of columns")
-	}
-	var index []int
-	for _, term := range g.Select {
-		found, err := matching(term, schema, cols)
-		if err != nil {
-			return nil, err
-		}
-		if len(found) == 0 {
-			return nil, noColumn(term, schema, cols)
-		}
-		for _, j := range found {
-			if !slices.Contains(index, j) {
-				index = append(index, j)
-			}
-		}
-	}
-	return index, nil
-}
-
-// matching returns the columns that term selects.
-func matching(term string, schema datasets.Schema, cols int) ([]int, error) {
-	accept, err := selector(term)
-	if err != nil {
-		return nil, err
-	}
-	var found []int
-	for j := range cols {
-		if schema.Name(j) == term {
-			return []int{j}, nil
-		}
-		if accept(schema.Name(j), schema.Column(j).Kind) {
-			found = append(found, j)
-		}
-	}
-	return found, nil
-}
-
-// selector returns what term, not being a column's name, accepts.
-func selector(term string) (accept func(name string, kind datasets.Kind) bool, err error) {
-	switch {
-	case !looksOpen(term):
-		return func(string, datasets.Kind) bool { return false }, nil
-	case isKind(term):
-		return func(_ string, kind datasets.Kind) bool { return kind.String() == term }, nil
-	case isRegexp(term):
-		re, err := regexp.Compile(term[1 : len(term)-1])
-		if err != nil {
-			return nil, fmt.Errorf("select %s: %w", term, err)
-		}
-		return func(name string, _ datasets.Kind) bool { return re.MatchString(name) }, nil
-	}
-	if _, err := path.Match(term, ""); err != nil {
-		return nil, fmt.Errorf("select %s: %w", term, err)
-	}
-	return func(name string, _ datasets.Kind) bool { ok, _ := path.Match(term, name); return ok }, nil
-}
-
-// looksOpen says whether term, unless it is a column's name, may stand for several columns.
-func looksOpen(term string) bool {
-	return isKind(term) || isRegexp(term) || strings.ContainsAny(term, "*?[")
-}
-
-func isRegexp(term string) bool {
-	return len(term) > 1 && strings.HasPrefix(term, "/") && strings.HasSuffix(term, "/")
-}
-
-// noColumn says that term selects nothing and what there is to select.
-func noColumn(term string, schema datasets.Schema, cols int) error {
-	const most = 30
-	names := make([]string, cols)
-	for j := range names {
-		names[j] = schema.Name(j)
-	}
-	list := strings.Join(names[:min(cols, most)], ", ")
-	if cols > most {
-		list += fmt.Sprintf(" and %d more", cols-most)
-	}
-	if isKind(term) {
-		return fmt.Errorf("no column is %s; the columns are %s", term, list)
-	}
-	hint := ""
-	if near := param.Nearest(term, names); near != "" {
-		hint = fmt.Sprintf(" (did you mean %s?)", near)
-	}
-	return fmt.Errorf("no column matches %q%s; the columns are %s", term, hint, list)
-}
-
 // FitsWithoutRows reports whether that holds for the steps of every group.
 func (c Columns) FitsWithoutRows() bool {
-	return !slices.ContainsFunc(c.Groups, func(g Group) bool { return !stepsFitWithoutRows(g.Steps) })
+	return !slices.ContainsFunc(c.Groups, func(g Group) bool { return !rows.FitWithoutRows(named(g.Steps)) })
 }
 
 // FittedColumns is fitted groups of columns.
-type FittedColumns struct{ abreast }
+type FittedColumns struct{ concatenation }
 
 // Len returns the number of groups, the rest included where it passes.
 func (c *FittedColumns) Len() int { return len(c.parts) }
@@ -253,7 +244,7 @@ func (c *FittedColumns) Len() int { return len(c.parts) }
 // Group returns the name of group i, the numbers of its columns and its fitted steps. The columns
 // of no group are the last group, called rest.
 func (c *FittedColumns) Group(i int) (name string, columns []int, fitted transformer.Transformer) {
-	return c.parts[i].name, slices.Clone(c.parts[i].index), c.parts[i].fit
+	return c.parts[i].Name, slices.Clone(c.parts[i].index), c.parts[i].Fitted
 }
 
 // State keeps every group under its name.

@@ -29,12 +29,6 @@ func TestPictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	wellFormed(t, fitted.(interface{ HTML() string }).HTML(), "standardize", "logistic", "low, high", "float64")
-	m, err := NewModel(fitted)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.Name, m.Metrics = "toy", map[string]float64{"test.accuracy": 0.75}
-	wellFormed(t, "<div>"+m.HTML()+"</div>", "toy", "classification", "low, high", "test.accuracy", "0.75", "<svg")
 }
 
 func wellFormed(t *testing.T, picture string, says ...string) {

@@ -1,13 +1,11 @@
 package pipeline_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
-	"gopkg.in/yaml.v3"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
@@ -142,63 +140,4 @@ func ExampleUnion() {
 	want := 0.75*math.Exp(-0.5) + 0.25*math.Exp(-1)
 	fmt.Printf("%.2f is near: %t\n", want, math.Abs(K.At(0, 1)-want) < 0.02)
 	// Output: 0.55 is near: true
-}
-
-// A document with faults is answered with all of them.
-func ExampleDecode() {
-	const text = `
-- standardise
-- rff: {gamma: -1, feature: 500}
-- logistic: {C: 1}
-`
-	var node yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &node); err != nil {
-		fmt.Println(err)
-		return
-	}
-	_, faults := pipeline.Decode(&node, pipeline.Origin{File: "rings.yaml", Path: "pipeline"})
-	for _, f := range faults {
-		fmt.Println(f)
-	}
-	// Output:
-	// rings.yaml:2:3: pipeline[0]: no step is called "standardise" (did you mean standardize?)
-	// rings.yaml:3:16: pipeline.rff.gamma: got -1, wanted a number > 0, a list of them (one for each column), scale or median
-	// rings.yaml:3:20: pipeline.rff.feature: no parameter is called "feature" (did you mean features?)
-}
-
-// A model that is written and read back predicts the same, for data in another order of columns too.
-func ExampleModel() {
-	ctx := context.Background()
-	data := rings()
-	p := pipeline.New(estimator.NewRidgeClassifier(), transformer.NewStandardize())
-	fitted, err := p.Fit(ctx, data)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	m, err := pipeline.NewModel(fitted)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	var file bytes.Buffer // m.Save("rings.bochner") writes a file
-	if err := m.Write(&file); err != nil {
-		fmt.Println(err)
-		return
-	}
-	back, err := pipeline.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	turned := datasets.Set{X: mat.NewDense(1, 2, []float64{0.5, -1}), Schema: datasets.Schema{Columns: []datasets.Column{{Name: "north"}, {Name: "east"}}}}
-	aligned, err := back.Align(turned)
-	fmt.Println(aligned.X.At(0, 0), aligned.Schema.Columns[0].Name, err)
-
-	turned.Schema.Columns[0].Name = "south"
-	_, err = back.Align(turned)
-	fmt.Println(err)
-	// Output:
-	// -1 east <nil>
-	// pipeline: missing column north; column south the model does not know
 }

@@ -3,8 +3,6 @@ package pipeline_test
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
-	"slices"
 	"sync/atomic"
 
 	"gonum.org/v1/gonum/mat"
@@ -13,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/internal/samples"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -94,51 +92,8 @@ func (c constant) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
 	return out, nil
 }
 
-// people are rows with numeric columns, a categorical one, missing values, and two classes that
-// depend on all of them.
-func people(n int, seed uint64) datasets.Set {
-	rng := rand.New(rand.NewPCG(seed, 9))
-	X, y := mat.NewDense(n, 4, nil), make([]float64, n)
-	for i := range n {
-		age, hours, colour, cap := rng.NormFloat64()*10+40, rng.Float64()*60, float64(rng.IntN(3)), rng.ExpFloat64()
-		if age*hours/1500+colour/2+cap/3+rng.NormFloat64()/4 > 1.6 {
-			y[i] = 1
-		}
-		X.SetRow(i, []float64{age, hours, colour, cap})
-	}
-	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{
-		Columns: []datasets.Column{{Name: "age"}, {Name: "hours"}, {Name: "colour", Kind: datasets.Categorical, Levels: []string{"blue", "green", "red"}}, {Name: "cap-gain"}},
-		Targets: []datasets.Column{{Name: "rich", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}},
-	}}
-}
-
-// amounts are data whose target is a number too.
-func amounts(data datasets.Set) datasets.Set {
-	data.Schema.Targets = []datasets.Column{{Name: "rich"}}
-	return data
-}
-
-// numbers are people whose colour and target are numbers too.
-func numbers(n int, seed uint64) datasets.Set {
-	data := amounts(people(n, seed))
-	data.Schema.Columns = slices.Clone(data.Schema.Columns)
-	data.Schema.Columns[2] = datasets.Column{Name: "colour"}
-	return data
-}
-
-// encoder standardizes numeric columns and spreads the categorical one.
-func encoder() pipeline.Columns {
-	return pipeline.NewColumns(
-		pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.NewImpute(), transformer.NewStandardize())},
-		pipeline.Group{Select: []string{"colour"}, Steps: pipeline.Steps(transformer.NewOneHot())},
-	)
-}
-
-func fourier(features int) transformer.RFF {
-	s := transformer.NewRFF()
-	s.Features, s.Gamma, s.Seed = features, transformer.FixedGamma(0.2), 5
-	return s
-}
+// The rows and steps of the tests of pipelines and of model files.
+var people, amounts, numbers, encoder, fourier = samples.People, samples.Amounts, samples.Numbers, samples.Encoder, samples.Fourier
 
 // The kinds of models there can be, beside those of package estimator.
 type (

@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/golden"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -137,12 +138,12 @@ func TestSingleModelsAreTheSameByAnyWay(t *testing.T) {
 	if !slices.Equal(scores(t, f, data.X), want) {
 		t.Error("from a stream: other predictions")
 	}
-	m, err := pipeline.NewModel(f)
+	m, err := modelfile.New(f)
 	if err != nil {
 		t.Fatal(err)
 	}
 	file := bytesOf(t, m)
-	back, err := pipeline.Read(bytes.NewReader(file), int64(len(file)))
+	back, err := modelfile.Read(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
 	}

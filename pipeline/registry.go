@@ -51,7 +51,7 @@ func init() {
 // is read. A name or a spec's type that is registered already is an error. A type is known by its
 // package's whole path: two packages of one name may each have a type of one name.
 func Register(e Entry) error {
-	if !validName(e.Name) || e.New == nil || e.Fitted == nil {
+	if !ValidName(e.Name) || e.New == nil || e.Fitted == nil {
 		return fmt.Errorf("pipeline: register %q: wanted a name of letters, digits, _ and -, New and Fitted", e.Name)
 	}
 	spec, fitted := e.New(), e.Fitted()
@@ -115,6 +115,15 @@ func EntryOf(spec any) (e Entry, ok bool) {
 	return Lookup(name)
 }
 
+// EntryFor is EntryOf with an error that says what to do where there is none.
+func EntryFor(spec any) (Entry, error) {
+	e, ok := EntryOf(spec)
+	if !ok {
+		return e, unregistered(spec)
+	}
+	return e, nil
+}
+
 // registeredName returns the name that the type of spec is registered under.
 func registeredName(spec any) (name string, ok bool) {
 	registry.RLock()
@@ -140,6 +149,13 @@ func typeName(v any) string {
 func unregistered(v any) error {
 	return fmt.Errorf("%s is not registered: give it a name with pipeline.Register before it is written or read", typeName(v))
 }
+
+// KeepTransformer keeps a fitted step behind the interface in a model file, with the name that its type
+// is registered under: for the State of a step that holds others.
+func KeepTransformer(s *model.State, fitted *transformer.Transformer) { partState(s, fitted) }
+
+// KeepPredictor is KeepTransformer of a fitted model.
+func KeepPredictor(s *model.State, fitted *estimator.Predictor) { partState(s, fitted) }
 
 // partState keeps a fitted value behind an interface, T, and the name its type is registered under.
 func partState[T any](s *model.State, part *T) {

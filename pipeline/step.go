@@ -1,14 +1,12 @@
 package pipeline
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -27,29 +25,8 @@ func Steps(fitters ...transformer.Fitter) []Step {
 	return steps
 }
 
-// cloneSteps returns a copy of the steps and of the lists of steps in them.
-func cloneSteps(steps []Step) []Step {
-	steps = slices.Clone(steps)
-	for i := range steps {
-		switch f := steps[i].Fitter.(type) {
-		case Chain:
-			steps[i].Fitter = Chain{Steps: cloneSteps(f.Steps)}
-		case Union:
-			steps[i].Fitter = Union{Parts: cloneSteps(f.Parts), Weights: slices.Clone(f.Weights)}
-		case Columns:
-			f.Groups = slices.Clone(f.Groups)
-			for k, g := range f.Groups {
-				g.Select, g.Steps = slices.Clone(g.Select), cloneSteps(g.Steps)
-				f.Groups[k] = g
-			}
-			steps[i].Fitter = f
-		}
-	}
-	return steps
-}
-
-// path is the step's name in parameter paths.
-func (s Step) path() string {
+// Path is the step's name in parameter paths.
+func (s Step) Path() string {
 	if s.Name != "" {
 		return s.Name
 	}
@@ -71,28 +48,9 @@ func specName(spec any) string {
 	return own
 }
 
-// declareSteps declares the parameters of steps below their names. The caller has cloned the slice.
-func declareSteps(l *param.List, steps []Step) {
-	for i := range steps {
-		l.Child(steps[i].path(), &steps[i].Fitter)
-	}
-}
-
-// checkSteps reports steps that are nil and names that cannot be told apart.
-func checkSteps(what string, steps []Step) error {
-	var names []string
-	for i, s := range steps {
-		if s.Fitter == nil {
-			return fmt.Errorf("%s %d has no spec", what, i+1)
-		}
-		names = append(names, s.path())
-	}
-	return checkNames(what, names)
-}
-
 func checkNames(what string, names []string) error {
 	for i, name := range names {
-		if !validName(name) {
+		if !ValidName(name) {
 			return fmt.Errorf("%s %d: name %s, wanted letters, digits, _ and -", what, i+1, strconv.Quote(name))
 		}
 		if slices.Contains(names[:i], name) {
@@ -102,8 +60,8 @@ func checkNames(what string, names []string) error {
 	return nil
 }
 
-// validName says whether name can stand in a path and in a file's name.
-func validName(name string) bool {
+// ValidName says whether name, of letters, digits, _ and -, can stand in a path and in a file's name.
+func ValidName(name string) bool {
 	for _, r := range name {
 		switch {
 		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-', r > 127:
@@ -114,48 +72,11 @@ func validName(name string) bool {
 	return name != ""
 }
 
-// located is an error with the place in a pipeline where it happened.
-type located struct {
-	place    string // `step "columns": group "numeric"`
-	err      error
-	upstream bool // whether it happened while rows were mapped for a later step
-}
-
-func (e *located) Error() string {
-	if e.place == "" {
-		return "pipeline: " + e.err.Error()
+// named returns the steps with the names they have in paths.
+func named(steps []Step) []rows.Spec {
+	out := make([]rows.Spec, len(steps))
+	for i, s := range steps {
+		out[i] = rows.Spec{Name: s.Path(), Fitter: s.Fitter}
 	}
-	return "pipeline: " + e.place + ": " + e.err.Error()
-}
-
-func (e *located) Unwrap() error { return e.err }
-
-// at says that err happened at the named part; a cancellation stays as it is. Names of parts within
-// parts become one place. What happened to a step before, whose rows the part was reading, stays
-// with that step.
-func at(what, name string, err error) error {
-	if err == nil || err == context.Canceled || err == context.DeadlineExceeded {
-		return err
-	}
-	place := fmt.Sprintf("%s %q", what, name)
-	var inner *located
-	if errors.As(err, &inner) && inner.upstream {
-		return &located{place: inner.place, err: inner.err}
-	}
-	if inner != nil && inner == err {
-		if inner.place != "" {
-			place += ": " + inner.place
-		}
-		return &located{place: place, err: inner.err}
-	}
-	return &located{place: place, err: err}
-}
-
-// here says that err is the pipeline's own.
-func here(err error) error {
-	var inner *located
-	if err == nil || err == context.Canceled || err == context.DeadlineExceeded || errors.As(err, &inner) && inner == err {
-		return err
-	}
-	return &located{err: err}
+	return out
 }

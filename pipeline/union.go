@@ -9,6 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline/internal/place"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -41,14 +43,38 @@ func (u *Union) Params(l *param.List) {
 		return nil
 	})
 	u.Parts = slices.Clone(u.Parts)
-	declareSteps(l, u.Parts)
+	DeclareSteps(l, u.Parts)
 }
+
+// Holds describes the parts.
+func (Union) Holds() Holding {
+	return Holding{Key: "parts", What: "part", Doc: "the maps", Parallel: true}
+}
+
+// Children returns the parts.
+func (u Union) Children() []Step { return u.Parts }
+
+// WithChildren returns a union of other parts with the same weights.
+func (u Union) WithChildren(parts []Step) transformer.Fitter {
+	return Union{Parts: parts, Weights: slices.Clone(u.Weights)}
+}
+
+// Route goes through every part and puts the results side by side.
+func (u Union) Route(in datasets.Outlook, child func(i int, in datasets.Outlook) datasets.Outlook) (datasets.Outlook, error) {
+	parts := make([]datasets.Outlook, len(u.Parts))
+	for i := range parts {
+		parts[i] = child(i, in)
+	}
+	return datasets.SideBySide(parts), nil
+}
+
+var _ Composite = Union{}
 
 // Fit fits each part to the rows.
 func (u Union) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
-	r, err := rowsOf(data, DefaultMemory)
+	r, err := rows.Of(data, DefaultMemory)
 	if err != nil {
-		return nil, here(err)
+		return nil, place.Here(err)
 	}
 	return u.fit(ctx, r, data.Cols())
 }
@@ -56,33 +82,33 @@ func (u Union) Fit(ctx context.Context, data datasets.Set) (transformer.Transfor
 // FitSource is Fit with memory that does not grow with the number of rows, as far as every part is
 // a [transformer.BlockFitter].
 func (u Union) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
-	r, err := rowsFrom(ctx, data, DefaultMemory)
+	r, err := rows.From(ctx, data, DefaultMemory)
 	if err != nil {
-		return nil, here(err)
+		return nil, place.Here(err)
 	}
 	_, cols := data.Dims()
 	return u.fit(ctx, r, cols)
 }
 
-func (u Union) fit(ctx context.Context, r rows, cols int) (transformer.Transformer, error) {
+func (u Union) fit(ctx context.Context, r rows.Rows, cols int) (transformer.Transformer, error) {
 	if len(u.Parts) == 0 {
-		return nil, here(fmt.Errorf("a union without parts"))
+		return nil, place.Here(fmt.Errorf("a union without parts"))
 	}
-	if err := checkSteps("part", u.Parts); err != nil {
-		return nil, here(err)
+	if err := CheckChildren(u); err != nil {
+		return nil, place.Here(err)
 	}
 	if err := param.CheckFit(&u); err != nil {
-		return nil, here(err)
+		return nil, place.Here(err)
 	}
 	parts, specs := make([]*part, len(u.Parts)), make([]transformer.Fitter, len(u.Parts))
 	for i, p := range u.Parts {
-		parts[i] = &part{fittedStep: fittedStep{name: p.path()}, scale: 1}
+		parts[i] = &part{Step: rows.Step{Name: p.Path()}, scale: 1}
 		if len(u.Weights) > 0 {
 			parts[i].scale = math.Sqrt(u.Weights[i])
 		}
 		specs[i] = p.Fitter
 	}
-	a, err := fitAbreast(ctx, "part", r, cols, parts, specs)
+	a, err := fitParts(ctx, "part", r, cols, parts, specs)
 	if err != nil {
 		return nil, err
 	}
@@ -92,17 +118,17 @@ func (u Union) fit(ctx context.Context, r rows, cols int) (transformer.Transform
 }
 
 // FitsWithoutRows reports whether that holds for every part.
-func (u Union) FitsWithoutRows() bool { return stepsFitWithoutRows(u.Parts) }
+func (u Union) FitsWithoutRows() bool { return rows.FitWithoutRows(named(u.Parts)) }
 
 // FittedUnion is fitted maps side by side.
-type FittedUnion struct{ abreast }
+type FittedUnion struct{ concatenation }
 
 // Len returns the number of parts.
 func (u *FittedUnion) Len() int { return len(u.parts) }
 
 // Part returns the name of part i, what it has learned, and what its features are multiplied by.
 func (u *FittedUnion) Part(i int) (name string, fitted transformer.Transformer, scale float64) {
-	return u.parts[i].name, u.parts[i].fit, u.parts[i].scale
+	return u.parts[i].Name, u.parts[i].Fitted, u.parts[i].scale
 }
 
 // State keeps every part under its name.

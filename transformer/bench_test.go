@@ -110,7 +110,7 @@ func BenchmarkKernels(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("shared/d=%d", d), func(b *testing.B) {
 			for b.Loop() {
-				if err := family.Each(ctx, data.X, []int{0, 1, 2, 3}, func(int, *mat.Dense) error { return nil }); err != nil {
+				if err := family.Each(ctx, data.X, []int{0, 1, 2, 3}, func(int, mat.Matrix) error { return nil }); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -118,7 +118,7 @@ func BenchmarkKernels(b *testing.B) {
 		b.Run(fmt.Sprintf("one by one/d=%d", d), func(b *testing.B) {
 			tile := mat.NewDense(2048, 1000, nil)
 			for b.Loop() {
-				for _, s := range family.maps {
+				for _, s := range family.(*fourierFamily).maps {
 					if err := s.TransformTo(ctx, tile, data.X); err != nil {
 						b.Fatal(err)
 					}

@@ -68,22 +68,40 @@ func conformanceCases() map[string]conformanceCase {
 	for _, kernel := range []string{"gaussian", "laplacian", "cauchy", "exponential", "matern", "rational_quadratic"} {
 		s := transformer.NewRFF()
 		s.Kernel, s.Features, s.Seed = kernel, 24, 5
-		cases["rff "+kernel] = conformanceCase{s, o{Zero: rff}}
+		cases["rff "+kernel] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
 		s.Gamma, s.Map = transformer.GammaMedian, "phase"
-		cases["rff phase "+kernel] = conformanceCase{s, o{Zero: rff}}
+		cases["rff phase "+kernel] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
 		s.Gamma = transformer.FixedGamma(1, 0.1, 2, 3, 0.5)
-		cases["rff fixed "+kernel] = conformanceCase{s, o{Zero: rff}}
+		cases["rff fixed "+kernel] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
 	}
 	for _, kernel := range []string{"laplacian", "hyperbolic", "triangular", "smooth"} {
 		s := transformer.NewBinning()
 		s.Kernel, s.Grids, s.Seed, s.Gamma = kernel, 12, 5, transformer.FixedGamma(0.3)
-		cases["binning "+kernel] = conformanceCase{s, o{Zero: binning}}
+		cases["binning "+kernel] = conformanceCase{s, o{Zero: binning, Related: relatedGrids(s)}}
 		s.MinCount = 3
-		cases["binning min_count "+kernel] = conformanceCase{s, o{Zero: binning}}
+		cases["binning min_count "+kernel] = conformanceCase{s, o{Zero: binning, Related: relatedGrids(s)}}
 		s.MinCount, s.Columns = 1, transformer.HashedColumns(500)
 		cases["binning hashed "+kernel] = conformanceCase{s, o{Zero: binning}}
 	}
 	return cases
+}
+
+// relatedMaps are specs of the family of s with other widths and kernels.
+func relatedMaps(s transformer.RFF) []transformer.Fitter {
+	wide, narrow, other := s, s, s
+	wide.Features, narrow.Gamma = 40, transformer.FixedGamma(0.7)
+	narrow.Features = 8
+	if s.Kernel == "gaussian" {
+		other.Kernel = "matern"
+	}
+	return []transformer.Fitter{wide, narrow, other}
+}
+
+// relatedGrids are specs of the family of s with fewer grids and more.
+func relatedGrids(s transformer.Binning) []transformer.Fitter {
+	few, more := s, s
+	few.Grids, more.Grids = 3, 20
+	return []transformer.Fitter{few, more}
 }
 
 func TestEverySpecKeepsTheLaws(t *testing.T) {

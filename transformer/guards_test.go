@@ -79,21 +79,20 @@ func TestCustomKernelsNeedTheirFunctions(t *testing.T) {
 	}
 }
 
-// Related maps are of one family, parts are of maps that are nested.
-func TestFamiliesAndPartsRefuseStrangers(t *testing.T) {
+// A family is of related maps.
+func TestFamiliesRefuseStrangers(t *testing.T) {
 	ctx := context.Background()
 	data := datasets.Set{X: mat.NewDense(3, 1, []float64{1, 2, 3})}
-	for want, specs := range map[string][]Fitter{"a family of no specs": nil, "spec 1 is not of the family": {NewRFF(), NewPCA()}} {
-		if f, err := NewRFF().FitFamily(ctx, data, specs); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v and the error %v, wanted %q", f, err, want)
+	for _, fitter := range []FamilyFitter{NewRFF(), NewBinning()} {
+		for want, specs := range map[string][]Fitter{"a family of no specs": nil, "spec 1 is not of the family": {fitter, NewPCA()}} {
+			if f, err := fitter.FitFamily(ctx, data, specs); err == nil || f != nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v and the error %v, wanted %q", f, err, want)
+			}
 		}
 	}
-	pca := mustFit(t, NewPCA(), data)
-	if _, _, err := NewBinning().Part(ctx, pca, data.X); err == nil || !strings.Contains(err.Error(), "a part of a") {
-		t.Errorf("the part of a PCA: %v", err)
-	}
-	bins := mustFit(t, NewBinning(), data)
-	if _, _, err := NewBinning().Part(ctx, bins, data.X); err == nil || !strings.Contains(err.Error(), "features in a") {
-		t.Errorf("a part of dense features: %v", err)
+	rare := NewBinning()
+	rare.MinCount = 4
+	if f, err := rare.FitFamily(ctx, data, []Fitter{rare, rare}); err == nil || !strings.Contains(err.Error(), "no bin has min_count = 4 rows") {
+		t.Errorf("%v and the error %v", f, err)
 	}
 }

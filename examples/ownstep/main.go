@@ -28,6 +28,16 @@ func register() error {
 			New:    func() any { return NewClassMeans() },
 			Fitted: func() model.Stateful { return &FittedClassMeans{} },
 		}),
+		pipeline.Register(pipeline.Entry{
+			Name: "product", Doc: "multiplies the kernels of its parts",
+			New:    func() any { return NewProduct() },
+			Fitted: func() model.Stateful { return &FittedProduct{} },
+		}),
+		pipeline.Register(pipeline.Entry{
+			Name: "relu", Doc: "a layer of rectified linear units with random weights",
+			New:    func() any { return NewReLU() },
+			Fitted: func() model.Stateful { return &FittedReLU{} },
+		}),
 	)
 }
 

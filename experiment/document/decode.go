@@ -9,7 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/pipeline"
+	pipeyaml "github.com/bochner-ml/bochner/pipeline/yaml"
 )
 
 // Document is an experiment file that has been read, with all that was found wrong with it. Whoever
@@ -115,7 +115,7 @@ func (d *decoder) pipeline() {
 	if d.list == nil {
 		return
 	}
-	read, faults := pipeline.Decode(d.list, pipeline.Origin{File: d.file, Path: "pipeline", Seed: d.spec.Seed})
+	read, faults := pipeyaml.Decode(d.list, pipeyaml.Origin{File: d.file, Path: "pipeline", Seed: d.spec.Seed})
 	d.faults = append(d.faults, faults...)
 	read.Precision = d.spec.Pipeline.Precision
 	if read.Estimator != nil && len(faults) == 0 {

@@ -9,7 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/pipeline"
+	pipeyaml "github.com/bochner-ml/bochner/pipeline/yaml"
 )
 
 // Flow writes a plain value as YAML on one line.
@@ -37,7 +37,7 @@ func (s Spec) Encode(file string) ([]byte, error) {
 		var value *yaml.Node
 		switch section {
 		case "pipeline":
-			node, err := pipeline.Encode(s.Pipeline)
+			node, err := pipeyaml.Encode(s.Pipeline)
 			if err != nil {
 				return nil, err
 			}

@@ -2,7 +2,6 @@ package document
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/param"
@@ -97,39 +96,68 @@ func stepReference(b *strings.Builder) {
 	}
 	b.WriteString("\n")
 	for _, e := range entries {
+		held := holdingOf(e)
 		fmt.Fprintf(b, "### `%s`\n\n%s", e.Name, sentence(upper(e.Doc)))
-		if about := holding[e.Name].about; about != "" {
-			b.WriteString(" " + about)
+		if held.about != "" {
+			b.WriteString(" " + held.about)
 		}
 		b.WriteString("\n\n")
-		if rows := append(slices.Clone(holding[e.Name].rows), e.Params()...); len(rows) > 0 {
+		if rows := append(held.rows, e.Params()...); len(rows) > 0 {
 			table(b, "parameter", rows)
-		} else if holding[e.Name].about == "" {
+		} else if held.about == "" {
 			b.WriteString("It has no parameters.\n\n")
 		}
-		if len(holding[e.Name].parts) > 0 {
-			table(b, "key of a group", holding[e.Name].parts)
+		if len(held.members) > 0 {
+			table(b, "key of a "+held.what, held.members)
 		}
 	}
 }
 
-// holding describes the steps that hold others, whose parts are no parameters.
-var holding = map[string]struct {
-	about       string
-	rows, parts []param.Param
-}{
-	"columns": {
-		about: "The list of groups may stand directly below `columns` where `rest` is left out.",
-		rows:  []param.Param{{Name: "groups", Wanted: "a list of groups", Doc: "the groups; a column may be in several"}},
-		parts: []param.Param{
-			{Name: "select", Wanted: "a text or a list of texts", Doc: "columns by name, kind (numeric or categorical), pattern with * and ?, or regular expression between slashes"},
-			{Name: "steps", Wanted: "a list of steps", Doc: "what is done with the columns, one after the other; none passes them on"},
-			{Name: "name", Wanted: "a text", Doc: "name of the group in paths; when left out the kind that it selects, or group1, group2, …"},
-		},
-	},
-	"union": {
-		about: "The list of parts may stand directly below `union` where `weights` is left out.",
-		rows:  []param.Param{{Name: "parts", Wanted: "a list of steps", Doc: "the maps"}},
-	},
-	"steps": {about: "A list of steps stands directly below it."},
+// holding is what the reference says of a step that holds others.
+type holding struct {
+	about         string
+	what          string        // one of those it holds
+	rows, members []param.Param // the list; the keys of one of its members
+}
+
+// holdingOf describes what a step holds, nothing where it is no composite.
+func holdingOf(e pipeline.Entry) holding {
+	c, ok := e.New().(pipeline.Composite)
+	if !ok {
+		return holding{}
+	}
+	h := c.Holds()
+	out := holding{what: h.What}
+	if len(e.Params()) == 0 {
+		out.about = "A list of " + h.What + "s stands directly below it."
+		return out
+	}
+	var own []string
+	for _, p := range e.Params() {
+		own = append(own, "`"+p.Name+"`")
+	}
+	is := " is"
+	if len(own) > 1 {
+		is = " are"
+	}
+	out.about = fmt.Sprintf("The list of %ss may stand directly below `%s` where %s%s left out.", h.What, e.Name, strings.Join(own, " and "), is)
+	out.rows = []param.Param{listOf(h)}
+	if h.Kind == nil {
+		return out
+	}
+	out.members = param.Own(h.Kind)
+	if inside, ok := h.Kind.(pipeline.Composite); ok {
+		out.members = append(out.members, listOf(inside.Holds()))
+	}
+	out.members = append(out.members, param.Param{Name: "name", Wanted: "a text", Doc: fmt.Sprintf("name of the %s in paths; when left out %s", h.What, h.Named)})
+	return out
+}
+
+// listOf describes the list that a step holds as one of its parameters.
+func listOf(h pipeline.Holding) param.Param {
+	one := "step"
+	if h.Kind != nil {
+		one = h.What
+	}
+	return param.Param{Name: h.Key, Wanted: "a list of " + one + "s", Doc: h.Doc}
 }

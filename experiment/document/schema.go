@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/param"
@@ -219,29 +220,36 @@ func stepSchema(e pipeline.Entry) *property {
 	for _, p := range e.Params() {
 		parameters.Properties.add(p.Name, value(p))
 	}
-	steps := &property{Type: "array", Items: &property{Ref: "#/$defs/step"}}
-	switch e.Name {
-	case "steps":
-		parameters = steps
-	case "union":
-		parameters.Properties.add("parts", steps)
-		parameters = &property{AnyOf: []*property{steps, parameters}}
-	case "columns":
-		groups := &property{Type: "array", Items: groupSchema(steps)}
-		parameters.Properties.add("groups", groups)
-		parameters = &property{AnyOf: []*property{groups, parameters}}
+	if c, ok := e.New().(pipeline.Composite); ok {
+		list := childrenSchema(c.Holds())
+		if len(e.Params()) == 0 {
+			parameters = list
+		} else {
+			parameters.Properties.add(c.Holds().Key, list)
+			parameters = &property{AnyOf: []*property{list, parameters}}
+		}
 	}
 	out.Properties.add(e.Name, parameters)
 	out.Properties.add("name", &property{Type: "string", Description: "Name of the step in paths, to tell two of a kind apart."})
 	return out
 }
 
-// groupSchema is the schema of a group of columns.
-func groupSchema(steps *property) *property {
-	texts := &property{Type: "array", Items: &property{Type: "string"}}
-	group := &property{Type: "object", Required: []string{"select"}, Others: false, Properties: &properties{}}
-	group.Properties.add("name", &property{Type: "string"})
-	group.Properties.add("select", &property{AnyOf: []*property{{Type: "string"}, texts}, Description: "Columns by name, kind (numeric, categorical) or pattern."})
-	group.Properties.add("steps", steps)
-	return group
+// childrenSchema is the schema of the list of what a step holds.
+func childrenSchema(h pipeline.Holding) *property {
+	if h.Kind == nil {
+		return &property{Type: "array", Items: &property{Ref: "#/$defs/step"}}
+	}
+	member := &property{Type: "object", Required: pipeline.Required(h.Kind), Others: false, Properties: &properties{}}
+	member.Properties.add("name", &property{Type: "string"})
+	for _, p := range param.Own(h.Kind) {
+		schema := value(p)
+		if slices.Contains(member.Required, p.Name) {
+			schema.Default = nil
+		}
+		member.Properties.add(p.Name, schema)
+	}
+	if inside, ok := h.Kind.(pipeline.Composite); ok {
+		member.Properties.add(inside.Holds().Key, childrenSchema(inside.Holds()))
+	}
+	return &property{Type: "array", Items: member}
 }

@@ -34,7 +34,7 @@ var Allowed = map[string][]string{
 	// golearn's rows both ways, and above the models its classifiers and filters; nothing in the house
 	// imports the latter.
 	"datasets/golearn": {"datasets", "sparse"},
-	"golearn":          {"datasets", "datasets/golearn", "param", "transformer", "estimator", "pipeline", "gridsearch"},
+	"golearn":          {"datasets", "datasets/golearn", "param", "transformer", "estimator", "pipeline", "pipeline/modelfile", "gridsearch"},
 
 	// What the readers of text share.
 	"datasets/internal/text":  {"datasets"},
@@ -50,26 +50,36 @@ var Allowed = map[string][]string{
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/memory"},
 	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory"},
-	"pipeline":    {"transformer", "estimator", "datasets", "sparse", "single", "param", "model", "internal/kern", "internal/svg", "internal/memory"},
+	"pipeline":    {"pipeline/internal/...", "transformer", "estimator", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory"},
 	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory"},
+
+	// Below pipeline: where an error happened, some columns of rows, the rows that a step is fitted to, and
+	// the tree of candidates of a search. Above it, documents and files.
+	"pipeline/internal/place":   {},
+	"pipeline/internal/pick":    {"datasets", "sparse"},
+	"pipeline/internal/rows":    {"pipeline/internal/place", "pipeline/internal/pick", "transformer", "estimator", "datasets", "sparse", "single", "internal/kern"},
+	"pipeline/internal/sweep":   {"pipeline/internal/place", "pipeline/internal/rows", "transformer", "estimator", "datasets", "sparse"},
+	"pipeline/internal/samples": {"pipeline", "transformer", "datasets"},
+	"pipeline/yaml":             {"pipeline", "transformer", "estimator", "param"},
+	"pipeline/modelfile":        {"pipeline", "pipeline/yaml", "pipeline/internal/pick", "estimator", "datasets", "model", "internal/svg"},
 
 	// Laws as conformance suites, for anybody's types.
 	"datasets/sourcetest":         {"datasets"},
-	"transformer/transformertest": {"transformer", "datasets", "sparse", "param", "model", "internal/polls"},
+	"transformer/transformertest": {"transformer", "datasets", "sparse", "single", "param", "model", "internal/polls"},
 	"estimator/estimatortest":     {"estimator", "datasets", "sparse", "param", "model", "internal/polls"},
 
 	// The document, the data that it names, whether both go together, what is written; the run above them.
-	"experiment/document":             {"pipeline", "gridsearch", "estimator", "metrics", "datasets", "param"},
+	"experiment/document":             {"pipeline", "pipeline/yaml", "gridsearch", "estimator", "metrics", "datasets", "param"},
 	"experiment/internal/files":       {"datasets"},
 	"experiment/internal/rows":        {"experiment/document", "experiment/internal/files", "datasets", "datasets/...", "metrics", "param", "internal/memory"},
 	"experiment/internal/check":       {"experiment/document", "experiment/internal/files", "experiment/internal/rows", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
 	"experiment/internal/predictions": {"experiment/internal/rows", "pipeline", "estimator", "metrics", "datasets"},
 	"experiment/draft":                {"experiment/document", "experiment/internal/rows", "datasets", "datasets/csv", "sparse", "param"},
-	"experiment":                      {"experiment/document", "experiment/draft", "experiment/internal/...", "pipeline", "gridsearch", "estimator", "metrics", "datasets", "datasets/builtin", "param", "internal/memory"},
+	"experiment":                      {"experiment/document", "experiment/draft", "experiment/internal/...", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "metrics", "datasets", "datasets/builtin", "param", "internal/memory"},
 	"cmd/bochner":                     {"experiment"},
 
 	// The front door, at the root of the module.
-	".": {"experiment", "gridsearch", "pipeline", "transformer", "estimator", "datasets", "sparse"},
+	".": {"experiment", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "sparse"},
 
 	// Runs the benchmarks, and the peers', as programs.
 	"bench/compare": {},
@@ -79,4 +89,10 @@ var Allowed = map[string][]string{
 
 	// Runs experiments with two builds of the command.
 	"bench/unchanged": {},
+}
+
+// Outside lists, for packages of other modules that are not for everybody, the rooms that may import
+// them.
+var Outside = map[string][]string{
+	"gopkg.in/yaml.v3": {"pipeline/yaml", "experiment", "experiment/document"},
 }

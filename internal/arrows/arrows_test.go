@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -78,6 +79,9 @@ func check(t *testing.T, room, path string) {
 	}
 	for _, spec := range file.Imports {
 		target, _ := strconv.Unquote(spec.Path.Value)
+		if rooms, few := Outside[target]; few && !slices.Contains(rooms, room) {
+			t.Errorf("%s: %s is not for %s", path, target, room)
+		}
 		target, ours := strings.CutPrefix(target, Module+"/")
 		if ours && !permits(allowed, target) {
 			t.Errorf("%s: no arrow from %s to %s", path, room, target)

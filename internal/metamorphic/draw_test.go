@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/pipeline"
+	pipeyaml "github.com/bochner-ml/bochner/pipeline/yaml"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -47,7 +48,7 @@ func draw(t *testing.T, seed uint64) *world {
 	if err := yaml.Unmarshal([]byte(w.text), &node); err != nil {
 		t.Fatalf("%v in\n%s", err, w.text)
 	}
-	pipe, faults := pipeline.Decode(&node, pipeline.Origin{File: "drawn.yaml", Path: "pipeline", Seed: seed})
+	pipe, faults := pipeyaml.Decode(&node, pipeyaml.Origin{File: "drawn.yaml", Path: "pipeline", Seed: seed})
 	if faults != nil {
 		t.Fatalf("%v\n%s", faults, w)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -185,7 +186,7 @@ func fromFile(t *testing.T, w *world) []float64 {
 	if p == nil {
 		return nil
 	}
-	model, err := pipeline.NewModel(p)
+	model, err := modelfile.New(p)
 	if err != nil {
 		t.Error(err)
 		return nil
@@ -195,7 +196,7 @@ func fromFile(t *testing.T, w *world) []float64 {
 		t.Error(err)
 		return nil
 	}
-	back, err := pipeline.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	back, err := modelfile.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
 	if err != nil {
 		t.Error(err)
 		return nil

@@ -24,7 +24,7 @@ var paths = []string{
 	ours + "datasets", ours + "datasets/arff", ours + "datasets/builtin", ours + "datasets/csv", ours + "datasets/golearn",
 	ours + "datasets/svmlight", ours + "datasets/synthetic", ours + "estimator", ours + "experiment", ours + "experiment/document", ours + "experiment/draft",
 	ours + "golearn", ours + "gridsearch",
-	ours + "metrics", ours + "model", ours + "param", ours + "pipeline", ours + "single", ours + "sparse", ours + "transformer",
+	ours + "metrics", ours + "model", ours + "param", ours + "pipeline", ours + "pipeline/modelfile", ours + "pipeline/yaml", ours + "single", ours + "sparse", ours + "transformer",
 	ours + "examples/notebooks/picture",
 	"os/signal", "gonum.org/v1/gonum/mat", "gonum.org/v1/gonum/floats", "gonum.org/v1/gonum/stat",
 	"github.com/sjwhitworth/golearn/base", "github.com/sjwhitworth/golearn/evaluation", "github.com/sjwhitworth/golearn/filters",

@@ -16,18 +16,24 @@ func init() {
 		Name: "datasets",
 		Binds: map[string]reflect.Value{
 			"AnyTask":        reflect.ValueOf(datasets.AnyTask),
+			"AnyValue":       reflect.ValueOf(datasets.AnyValue),
 			"AtRows":         reflect.ValueOf(datasets.AtRows),
 			"BlockRows":      reflect.ValueOf(datasets.BlockRows),
 			"Categorical":    reflect.ValueOf(datasets.Categorical),
+			"Categories":     reflect.ValueOf(datasets.Categories),
 			"CheckRegular":   reflect.ValueOf(datasets.CheckRegular),
 			"Classification": reflect.ValueOf(datasets.Classification),
 			"DateParts":      reflect.ValueOf(&datasets.DateParts).Elem(),
 			"ErrChanged":     reflect.ValueOf(&datasets.ErrChanged).Elem(),
 			"ErrEmpty":       reflect.ValueOf(&datasets.ErrEmpty).Elem(),
 			"ErrMissing":     reflect.ValueOf(&datasets.ErrMissing).Elem(),
+			"EveryValue":     reflect.ValueOf(datasets.EveryValue),
 			"FromRow":        reflect.ValueOf(datasets.FromRow),
 			"Gather":         reflect.ValueOf(datasets.Gather),
+			"KnownLevels":    reflect.ValueOf(datasets.KnownLevels),
+			"Numbers":        reflect.ValueOf(datasets.Numbers),
 			"Numeric":        reflect.ValueOf(datasets.Numeric),
+			"OutlookOf":      reflect.ValueOf(datasets.OutlookOf),
 			"ParseKind":      reflect.ValueOf(datasets.ParseKind),
 			"ParseTask":      reflect.ValueOf(datasets.ParseTask),
 			"Prefetch":       reflect.ValueOf(datasets.Prefetch),
@@ -35,6 +41,7 @@ func init() {
 			"RowsPerBlock":   reflect.ValueOf(datasets.RowsPerBlock),
 			"SameFile":       reflect.ValueOf(datasets.SameFile),
 			"SelectRows":     reflect.ValueOf(datasets.SelectRows),
+			"SideBySide":     reflect.ValueOf(datasets.SideBySide),
 			"SliceRows":      reflect.ValueOf(datasets.SliceRows),
 			"Stack":          reflect.ValueOf(datasets.Stack),
 			"Stat":           reflect.ValueOf(datasets.Stat),
@@ -48,11 +55,16 @@ func init() {
 			"Cost":            reflect.TypeOf((*datasets.Cost)(nil)).Elem(),
 			"Coster":          reflect.TypeOf((*datasets.Coster)(nil)).Elem(),
 			"Date":            reflect.TypeOf((*datasets.Date)(nil)).Elem(),
+			"Demand":          reflect.TypeOf((*datasets.Demand)(nil)).Elem(),
+			"Demander":        reflect.TypeOf((*datasets.Demander)(nil)).Elem(),
 			"Fold":            reflect.TypeOf((*datasets.Fold)(nil)).Elem(),
+			"Forecaster":      reflect.TypeOf((*datasets.Forecaster)(nil)).Elem(),
+			"Foreseen":        reflect.TypeOf((*datasets.Foreseen)(nil)).Elem(),
 			"GroupKFold":      reflect.TypeOf((*datasets.GroupKFold)(nil)).Elem(),
 			"KFold":           reflect.TypeOf((*datasets.KFold)(nil)).Elem(),
 			"Kind":            reflect.TypeOf((*datasets.Kind)(nil)).Elem(),
 			"LineError":       reflect.TypeOf((*datasets.LineError)(nil)).Elem(),
+			"Outlook":         reflect.TypeOf((*datasets.Outlook)(nil)).Elem(),
 			"Partial":         reflect.TypeOf((*datasets.Partial)(nil)).Elem(),
 			"Roles":           reflect.TypeOf((*datasets.Roles)(nil)).Elem(),
 			"RowError":        reflect.TypeOf((*datasets.RowError)(nil)).Elem(),
@@ -67,13 +79,16 @@ func init() {
 			"Task":            reflect.TypeOf((*datasets.Task)(nil)).Elem(),
 			"TimeSeriesSplit": reflect.TypeOf((*datasets.TimeSeriesSplit)(nil)).Elem(),
 			"TrainTest":       reflect.TypeOf((*datasets.TrainTest)(nil)).Elem(),
+			"Want":            reflect.TypeOf((*datasets.Want)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
-			"Coster":   reflect.TypeOf((*proxy_datasets_Coster)(nil)).Elem(),
-			"Partial":  reflect.TypeOf((*proxy_datasets_Partial)(nil)).Elem(),
-			"Source":   reflect.TypeOf((*proxy_datasets_Source)(nil)).Elem(),
-			"Splitter": reflect.TypeOf((*proxy_datasets_Splitter)(nil)).Elem(),
-			"Surveyor": reflect.TypeOf((*proxy_datasets_Surveyor)(nil)).Elem(),
+			"Coster":     reflect.TypeOf((*proxy_datasets_Coster)(nil)).Elem(),
+			"Demander":   reflect.TypeOf((*proxy_datasets_Demander)(nil)).Elem(),
+			"Forecaster": reflect.TypeOf((*proxy_datasets_Forecaster)(nil)).Elem(),
+			"Partial":    reflect.TypeOf((*proxy_datasets_Partial)(nil)).Elem(),
+			"Source":     reflect.TypeOf((*proxy_datasets_Source)(nil)).Elem(),
+			"Splitter":   reflect.TypeOf((*proxy_datasets_Splitter)(nil)).Elem(),
+			"Surveyor":   reflect.TypeOf((*proxy_datasets_Surveyor)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{
 			"BlockRows": "int:2048",
@@ -88,6 +103,22 @@ type proxy_datasets_Coster struct {
 }
 
 func (p *proxy_datasets_Coster) Cost(a0 datasets.Shape) datasets.Cost { return p.Cost_(p.Object, a0) }
+
+type proxy_datasets_Demander struct {
+	Object   any
+	Demands_ func(_proxy_obj_ any) []datasets.Demand
+}
+
+func (p *proxy_datasets_Demander) Demands() []datasets.Demand { return p.Demands_(p.Object) }
+
+type proxy_datasets_Forecaster struct {
+	Object    any
+	Forecast_ func(_proxy_obj_ any, a0 datasets.Outlook) datasets.Outlook
+}
+
+func (p *proxy_datasets_Forecaster) Forecast(a0 datasets.Outlook) datasets.Outlook {
+	return p.Forecast_(p.Object, a0)
+}
 
 type proxy_datasets_Partial struct {
 	Object   any

@@ -7,52 +7,59 @@ import (
 
 	"github.com/cosmos72/gomacro/imports"
 
+	context "context"
+	datasets "github.com/bochner-ml/bochner/datasets"
 	pipeline "github.com/bochner-ml/bochner/pipeline"
+	transformer "github.com/bochner-ml/bochner/transformer"
 )
 
 func init() {
 	imports.Packages["github.com/bochner-ml/bochner/pipeline"] = imports.Package{
 		Name: "pipeline",
 		Binds: map[string]reflect.Value{
-			"Decode":        reflect.ValueOf(pipeline.Decode),
-			"DefaultMemory": reflect.ValueOf(pipeline.DefaultMemory),
-			"DeriveSeed":    reflect.ValueOf(pipeline.DeriveSeed),
-			"Encode":        reflect.ValueOf(pipeline.Encode),
-			"EntryOf":       reflect.ValueOf(pipeline.EntryOf),
-			"Find":          reflect.ValueOf(pipeline.Find),
-			"Float32":       reflect.ValueOf(pipeline.Float32),
-			"Float64":       reflect.ValueOf(pipeline.Float64),
-			"Load":          reflect.ValueOf(pipeline.Load),
-			"Lookup":        reflect.ValueOf(pipeline.Lookup),
-			"New":           reflect.ValueOf(pipeline.New),
-			"NewChain":      reflect.ValueOf(pipeline.NewChain),
-			"NewColumns":    reflect.ValueOf(pipeline.NewColumns),
-			"NewModel":      reflect.ValueOf(pipeline.NewModel),
-			"NewUnion":      reflect.ValueOf(pipeline.NewUnion),
-			"Read":          reflect.ValueOf(pipeline.Read),
-			"Register":      reflect.ValueOf(pipeline.Register),
-			"Registered":    reflect.ValueOf(pipeline.Registered),
-			"Steps":         reflect.ValueOf(pipeline.Steps),
+			"CheckChildren":   reflect.ValueOf(pipeline.CheckChildren),
+			"ChildName":       reflect.ValueOf(pipeline.ChildName),
+			"DeclareSteps":    reflect.ValueOf(pipeline.DeclareSteps),
+			"DefaultMemory":   reflect.ValueOf(pipeline.DefaultMemory),
+			"DeriveSeed":      reflect.ValueOf(pipeline.DeriveSeed),
+			"EntryFor":        reflect.ValueOf(pipeline.EntryFor),
+			"EntryOf":         reflect.ValueOf(pipeline.EntryOf),
+			"Find":            reflect.ValueOf(pipeline.Find),
+			"Float32":         reflect.ValueOf(pipeline.Float32),
+			"Float64":         reflect.ValueOf(pipeline.Float64),
+			"KeepPredictor":   reflect.ValueOf(pipeline.KeepPredictor),
+			"KeepTransformer": reflect.ValueOf(pipeline.KeepTransformer),
+			"Lookup":          reflect.ValueOf(pipeline.Lookup),
+			"New":             reflect.ValueOf(pipeline.New),
+			"NewChain":        reflect.ValueOf(pipeline.NewChain),
+			"NewColumns":      reflect.ValueOf(pipeline.NewColumns),
+			"NewUnion":        reflect.ValueOf(pipeline.NewUnion),
+			"Register":        reflect.ValueOf(pipeline.Register),
+			"Registered":      reflect.ValueOf(pipeline.Registered),
+			"Required":        reflect.ValueOf(pipeline.Required),
+			"Restore":         reflect.ValueOf(pipeline.Restore),
+			"Steps":           reflect.ValueOf(pipeline.Steps),
+			"ValidName":       reflect.ValueOf(pipeline.ValidName),
 		},
 		Types: map[string]reflect.Type{
 			"Chain":          reflect.TypeOf((*pipeline.Chain)(nil)).Elem(),
 			"Columns":        reflect.TypeOf((*pipeline.Columns)(nil)).Elem(),
+			"Composite":      reflect.TypeOf((*pipeline.Composite)(nil)).Elem(),
 			"Entry":          reflect.TypeOf((*pipeline.Entry)(nil)).Elem(),
 			"FittedChain":    reflect.TypeOf((*pipeline.FittedChain)(nil)).Elem(),
 			"FittedColumns":  reflect.TypeOf((*pipeline.FittedColumns)(nil)).Elem(),
 			"FittedPipeline": reflect.TypeOf((*pipeline.FittedPipeline)(nil)).Elem(),
 			"FittedUnion":    reflect.TypeOf((*pipeline.FittedUnion)(nil)).Elem(),
 			"Group":          reflect.TypeOf((*pipeline.Group)(nil)).Elem(),
-			"Model":          reflect.TypeOf((*pipeline.Model)(nil)).Elem(),
-			"OnePass":        reflect.TypeOf((*pipeline.OnePass)(nil)).Elem(),
-			"Origin":         reflect.TypeOf((*pipeline.Origin)(nil)).Elem(),
+			"Holding":        reflect.TypeOf((*pipeline.Holding)(nil)).Elem(),
+			"Member":         reflect.TypeOf((*pipeline.Member)(nil)).Elem(),
 			"Pipeline":       reflect.TypeOf((*pipeline.Pipeline)(nil)).Elem(),
-			"RowPrediction":  reflect.TypeOf((*pipeline.RowPrediction)(nil)).Elem(),
 			"Step":           reflect.TypeOf((*pipeline.Step)(nil)).Elem(),
 			"Union":          reflect.TypeOf((*pipeline.Union)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
-			"OnePass": reflect.TypeOf((*proxy_pipeline_OnePass)(nil)).Elem(),
+			"Composite": reflect.TypeOf((*proxy_pipeline_Composite)(nil)).Elem(),
+			"Member":    reflect.TypeOf((*proxy_pipeline_Member)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{
 			"DefaultMemory": "int:2147483648",
@@ -62,11 +69,34 @@ func init() {
 	}
 }
 
-type proxy_pipeline_OnePass struct {
-	Object     any
-	ReadsOnce_ func(_proxy_obj_ any, a0 int, a1 int) bool
+type proxy_pipeline_Composite struct {
+	Object        any
+	Children_     func(_proxy_obj_ any) []pipeline.Step
+	Fit_          func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (transformer.Transformer, error)
+	Holds_        func(_proxy_obj_ any) pipeline.Holding
+	Route_        func(_proxy_obj_ any, a0 datasets.Outlook, a1 func(i int, in datasets.Outlook) datasets.Outlook) (datasets.Outlook, error)
+	WithChildren_ func(_proxy_obj_ any, a0 []pipeline.Step) transformer.Fitter
 }
 
-func (p *proxy_pipeline_OnePass) ReadsOnce(a0 int, a1 int) bool {
-	return p.ReadsOnce_(p.Object, a0, a1)
+func (p *proxy_pipeline_Composite) Children() []pipeline.Step { return p.Children_(p.Object) }
+func (p *proxy_pipeline_Composite) Fit(a0 context.Context, a1 datasets.Set) (transformer.Transformer, error) {
+	return p.Fit_(p.Object, a0, a1)
 }
+func (p *proxy_pipeline_Composite) Holds() pipeline.Holding { return p.Holds_(p.Object) }
+func (p *proxy_pipeline_Composite) Route(a0 datasets.Outlook, a1 func(i int, in datasets.Outlook) datasets.Outlook) (datasets.Outlook, error) {
+	return p.Route_(p.Object, a0, a1)
+}
+func (p *proxy_pipeline_Composite) WithChildren(a0 []pipeline.Step) transformer.Fitter {
+	return p.WithChildren_(p.Object, a0)
+}
+
+type proxy_pipeline_Member struct {
+	Object  any
+	Fit_    func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (transformer.Transformer, error)
+	NameAt_ func(_proxy_obj_ any, a0 int) string
+}
+
+func (p *proxy_pipeline_Member) Fit(a0 context.Context, a1 datasets.Set) (transformer.Transformer, error) {
+	return p.Fit_(p.Object, a0, a1)
+}
+func (p *proxy_pipeline_Member) NameAt(a0 int) string { return p.NameAt_(p.Object, a0) }

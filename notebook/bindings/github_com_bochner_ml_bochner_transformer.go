@@ -49,6 +49,7 @@ func init() {
 			"DenseTransformer":  reflect.TypeOf((*transformer.DenseTransformer)(nil)).Elem(),
 			"Describer":         reflect.TypeOf((*transformer.Describer)(nil)).Elem(),
 			"Family":            reflect.TypeOf((*transformer.Family)(nil)).Elem(),
+			"FamilyFitter":      reflect.TypeOf((*transformer.FamilyFitter)(nil)).Elem(),
 			"FamilyMember":      reflect.TypeOf((*transformer.FamilyMember)(nil)).Elem(),
 			"Fill":              reflect.TypeOf((*transformer.Fill)(nil)).Elem(),
 			"FitTransformer":    reflect.TypeOf((*transformer.FitTransformer)(nil)).Elem(),
@@ -64,9 +65,7 @@ func init() {
 			"Gamma":             reflect.TypeOf((*transformer.Gamma)(nil)).Elem(),
 			"Impute":            reflect.TypeOf((*transformer.Impute)(nil)).Elem(),
 			"KernelError":       reflect.TypeOf((*transformer.KernelError)(nil)).Elem(),
-			"Kin":               reflect.TypeOf((*transformer.Kin)(nil)).Elem(),
 			"MinMax":            reflect.TypeOf((*transformer.MinMax)(nil)).Elem(),
-			"Nested":            reflect.TypeOf((*transformer.Nested)(nil)).Elem(),
 			"OneHot":            reflect.TypeOf((*transformer.OneHot)(nil)).Elem(),
 			"Ordinal":           reflect.TypeOf((*transformer.Ordinal)(nil)).Elem(),
 			"PCA":               reflect.TypeOf((*transformer.PCA)(nil)).Elem(),
@@ -75,6 +74,7 @@ func init() {
 			"Rowless":           reflect.TypeOf((*transformer.Rowless)(nil)).Elem(),
 			"SingleTransformer": reflect.TypeOf((*transformer.SingleTransformer)(nil)).Elem(),
 			"Sized":             reflect.TypeOf((*transformer.Sized)(nil)).Elem(),
+			"SparseTaker":       reflect.TypeOf((*transformer.SparseTaker)(nil)).Elem(),
 			"Standardize":       reflect.TypeOf((*transformer.Standardize)(nil)).Elem(),
 			"Transformer":       reflect.TypeOf((*transformer.Transformer)(nil)).Elem(),
 		},
@@ -82,13 +82,14 @@ func init() {
 			"BlockFitter":       reflect.TypeOf((*proxy_transformer_BlockFitter)(nil)).Elem(),
 			"DenseTransformer":  reflect.TypeOf((*proxy_transformer_DenseTransformer)(nil)).Elem(),
 			"Describer":         reflect.TypeOf((*proxy_transformer_Describer)(nil)).Elem(),
+			"Family":            reflect.TypeOf((*proxy_transformer_Family)(nil)).Elem(),
+			"FamilyFitter":      reflect.TypeOf((*proxy_transformer_FamilyFitter)(nil)).Elem(),
 			"FitTransformer":    reflect.TypeOf((*proxy_transformer_FitTransformer)(nil)).Elem(),
 			"Fitter":            reflect.TypeOf((*proxy_transformer_Fitter)(nil)).Elem(),
-			"Kin":               reflect.TypeOf((*proxy_transformer_Kin)(nil)).Elem(),
-			"Nested":            reflect.TypeOf((*proxy_transformer_Nested)(nil)).Elem(),
 			"Rowless":           reflect.TypeOf((*proxy_transformer_Rowless)(nil)).Elem(),
 			"SingleTransformer": reflect.TypeOf((*proxy_transformer_SingleTransformer)(nil)).Elem(),
 			"Sized":             reflect.TypeOf((*proxy_transformer_Sized)(nil)).Elem(),
+			"SparseTaker":       reflect.TypeOf((*proxy_transformer_SparseTaker)(nil)).Elem(),
 			"Transformer":       reflect.TypeOf((*proxy_transformer_Transformer)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{},
@@ -124,6 +125,44 @@ func (p *proxy_transformer_Describer) OutputSchema(a0 datasets.Schema) datasets.
 	return p.OutputSchema_(p.Object, a0)
 }
 
+type proxy_transformer_Family struct {
+	Object   any
+	Each_    func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix, a2 []int, a3 func(which int, Z mat.Matrix) error) error
+	Fitted_  func(_proxy_obj_ any, a0 int) mat.Matrix
+	Members_ func(_proxy_obj_ any) []transformer.FamilyMember
+	Shared_  func(_proxy_obj_ any) []string
+	Widths_  func(_proxy_obj_ any) []int
+}
+
+func (p *proxy_transformer_Family) Each(a0 context.Context, a1 mat.Matrix, a2 []int, a3 func(which int, Z mat.Matrix) error) error {
+	return p.Each_(p.Object, a0, a1, a2, a3)
+}
+func (p *proxy_transformer_Family) Fitted(a0 int) mat.Matrix            { return p.Fitted_(p.Object, a0) }
+func (p *proxy_transformer_Family) Members() []transformer.FamilyMember { return p.Members_(p.Object) }
+func (p *proxy_transformer_Family) Shared() []string                    { return p.Shared_(p.Object) }
+func (p *proxy_transformer_Family) Widths() []int                       { return p.Widths_(p.Object) }
+
+type proxy_transformer_FamilyFitter struct {
+	Object      any
+	FamilyCost_ func(_proxy_obj_ any, a0 datasets.Shape, a1 []transformer.Fitter) ([]transformer.FamilyMember, datasets.Cost, []string)
+	Fit_        func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (transformer.Transformer, error)
+	FitFamily_  func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set, a2 []transformer.Fitter) (transformer.Family, error)
+	Related_    func(_proxy_obj_ any, a0 transformer.Fitter) bool
+}
+
+func (p *proxy_transformer_FamilyFitter) FamilyCost(a0 datasets.Shape, a1 []transformer.Fitter) ([]transformer.FamilyMember, datasets.Cost, []string) {
+	return p.FamilyCost_(p.Object, a0, a1)
+}
+func (p *proxy_transformer_FamilyFitter) Fit(a0 context.Context, a1 datasets.Set) (transformer.Transformer, error) {
+	return p.Fit_(p.Object, a0, a1)
+}
+func (p *proxy_transformer_FamilyFitter) FitFamily(a0 context.Context, a1 datasets.Set, a2 []transformer.Fitter) (transformer.Family, error) {
+	return p.FitFamily_(p.Object, a0, a1, a2)
+}
+func (p *proxy_transformer_FamilyFitter) Related(a0 transformer.Fitter) bool {
+	return p.Related_(p.Object, a0)
+}
+
 type proxy_transformer_FitTransformer struct {
 	Object        any
 	FeatureBytes_ func(_proxy_obj_ any, a0 int, a1 int) int64
@@ -150,40 +189,6 @@ func (p *proxy_transformer_Fitter) Fit(a0 context.Context, a1 datasets.Set) (tra
 	return p.Fit_(p.Object, a0, a1)
 }
 
-type proxy_transformer_Kin struct {
-	Object      any
-	Akin_       func(_proxy_obj_ any, a0 transformer.Fitter) bool
-	FamilyCost_ func(_proxy_obj_ any, a0 datasets.Shape, a1 []transformer.Fitter) ([]transformer.FamilyMember, datasets.Cost)
-	Fit_        func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (transformer.Transformer, error)
-	FitFamily_  func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set, a2 []transformer.Fitter) (*transformer.Family, error)
-}
-
-func (p *proxy_transformer_Kin) Akin(a0 transformer.Fitter) bool { return p.Akin_(p.Object, a0) }
-func (p *proxy_transformer_Kin) FamilyCost(a0 datasets.Shape, a1 []transformer.Fitter) ([]transformer.FamilyMember, datasets.Cost) {
-	return p.FamilyCost_(p.Object, a0, a1)
-}
-func (p *proxy_transformer_Kin) Fit(a0 context.Context, a1 datasets.Set) (transformer.Transformer, error) {
-	return p.Fit_(p.Object, a0, a1)
-}
-func (p *proxy_transformer_Kin) FitFamily(a0 context.Context, a1 datasets.Set, a2 []transformer.Fitter) (*transformer.Family, error) {
-	return p.FitFamily_(p.Object, a0, a1, a2)
-}
-
-type proxy_transformer_Nested struct {
-	Object  any
-	Fit_    func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (transformer.Transformer, error)
-	Part_   func(_proxy_obj_ any, a0 context.Context, a1 transformer.Transformer, a2 mat.Matrix) (transformer.Transformer, mat.Matrix, error)
-	Within_ func(_proxy_obj_ any, a0 transformer.Fitter) bool
-}
-
-func (p *proxy_transformer_Nested) Fit(a0 context.Context, a1 datasets.Set) (transformer.Transformer, error) {
-	return p.Fit_(p.Object, a0, a1)
-}
-func (p *proxy_transformer_Nested) Part(a0 context.Context, a1 transformer.Transformer, a2 mat.Matrix) (transformer.Transformer, mat.Matrix, error) {
-	return p.Part_(p.Object, a0, a1, a2)
-}
-func (p *proxy_transformer_Nested) Within(a0 transformer.Fitter) bool { return p.Within_(p.Object, a0) }
-
 type proxy_transformer_Rowless struct {
 	Object           any
 	FitsWithoutRows_ func(_proxy_obj_ any) bool
@@ -208,6 +213,13 @@ type proxy_transformer_Sized struct {
 }
 
 func (p *proxy_transformer_Sized) OutputWidth() int { return p.OutputWidth_(p.Object) }
+
+type proxy_transformer_SparseTaker struct {
+	Object       any
+	TakesSparse_ func(_proxy_obj_ any) bool
+}
+
+func (p *proxy_transformer_SparseTaker) TakesSparse() bool { return p.TakesSparse_(p.Object) }
 
 type proxy_transformer_Transformer struct {
 	Object     any

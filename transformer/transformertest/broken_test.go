@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -98,6 +99,81 @@ func (s double) FitTransform(ctx context.Context, data datasets.Set) (transforme
 	return f, Z, err
 }
 
+func (s double) Related(other transformer.Fitter) bool {
+	_, ok := other.(double)
+	return ok || s.breaks == "member is lone fit: relation"
+}
+
+func (s double) FamilyCost(shape datasets.Shape, specs []transformer.Fitter) ([]transformer.FamilyMember, datasets.Cost, []string) {
+	return make([]transformer.FamilyMember, len(specs)), datasets.Cost{Width: shape.Cols}, nil
+}
+
+func (s double) FitFamily(ctx context.Context, data datasets.Set, specs []transformer.Fitter) (transformer.Family, error) {
+	for _, spec := range specs {
+		if _, ok := spec.(double); !ok {
+			return nil, errors.New("double: a stranger")
+		}
+	}
+	if err := ctx.Err(); err != nil && s.breaks != "member is lone fit: cancelling" {
+		return nil, err
+	}
+	return family{width: data.Cols(), members: len(specs), breaks: s.breaks}, nil
+}
+
+// family is doubles of the same rows: the rows themselves, and twice those for each member.
+type family struct {
+	width, members int
+	breaks         string
+}
+
+func (f family) Members() []transformer.FamilyMember {
+	out := make([]transformer.FamilyMember, f.members)
+	for k := range out {
+		out[k] = transformer.FamilyMember{Width: f.width, Scale: 2}
+		switch {
+		case f.breaks == "member is lone fit", f.breaks == "member is lone fit: the last" && k == f.members-1:
+			out[k].Scale = 3
+		case f.breaks == "member is lone fit: width":
+			out[k].Width--
+		case f.breaks == "member is lone fit: no such map":
+			out[k].Map = 1
+		}
+	}
+	return out
+}
+
+func (f family) Widths() []int    { return []int{f.width} }
+func (f family) Shared() []string { return nil }
+
+func (f family) Fitted(int) mat.Matrix {
+	if f.breaks == "member is lone fit: fitted rows" {
+		return mat.NewDense(60, f.width, nil)
+	}
+	return nil
+}
+
+func (f family) Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z mat.Matrix) error) error {
+	for _, i := range which {
+		if err := yield(i, X); err != nil {
+			return err
+		}
+		if f.breaks == "member is lone fit: twice" {
+			return yield(i, X)
+		}
+	}
+	return ctx.Err()
+}
+
+// The law of families looks at all that a search relies on.
+func TestFamilyLawFinds(t *testing.T) {
+	for _, what := range []string{"the last", "width", "relation", "cancelling", "no such map", "fitted rows", "twice"} {
+		spec := double{breaks: "member is lone fit: " + what, calls: new(int)}
+		if r := holds(law{"", memberIsLoneFit}, spec, Options{Related: []transformer.Fitter{spec}}); !r.failed {
+			t.Errorf("%s: a family that breaks the law passes", what)
+		}
+	}
+}
+
 func (s double) FeatureBytes(rows, cols int) int64 { return 8 * int64(rows) * int64(cols) }
 
 func (s double) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
@@ -181,6 +257,28 @@ func (f *doubled) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix)
 		}
 	}
 	return ctx.Err()
+}
+
+func (f *doubled) TransformSingle(ctx context.Context, dst *single.Dense, X mat.Matrix) error {
+	Z, err := f.Transform(ctx, X)
+	if err != nil {
+		return err
+	}
+	n, d := Z.Dims()
+	if dst == nil {
+		return errors.New("double: no tile")
+	}
+	if r, c := dst.Dims(); r != n || c != d {
+		return errors.New("double: a tile of the wrong size")
+	}
+	for i := range n {
+		for j := range dst.Row(i) {
+			if v := Z.At(i, j); v != 0 || f.breaks != "writes float32 into a tile" { // which it takes for written
+				dst.Row(i)[j] = float32(v)
+			}
+		}
+	}
+	return nil
 }
 
 func (f *doubled) State(s *model.State) {

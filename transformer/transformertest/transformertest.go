@@ -38,6 +38,8 @@ type Options struct {
 	DenseOnly bool
 	// Weighted says that sample weights matter; else they must not.
 	Weighted bool
+	// Related are specs of the same feature family, for a [transformer.FamilyFitter].
+	Related []transformer.Fitter
 	// Tolerance of two ways to the same numbers, relative to those over 1; left out, 1e-9.
 	Tolerance float64
 }
@@ -57,7 +59,9 @@ var laws = []law{
 	{"blocks are one set", blocksAreOneSet},
 	{"a row is a row of a batch", rowIsRowOfBatch},
 	{"writes into a tile", writesIntoTile},
+	{"writes float32 into a tile", writesFloat32},
 	{"fits and maps at once", fitsAndMapsAtOnce},
+	{"member is lone fit", memberIsLoneFit},
 	{"works concurrently", worksConcurrently},
 	{"stops when cancelled", stopsWhenCancelled},
 	{"refuses bad data", refusesBadData},

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+	"github.com/bochner-ml/bochner/transformer/transformertest"
+)
+
+func relu(features int) ReLU { return ReLU{Features: features, Seed: 3} }
+
+func TestReLU(t *testing.T) {
+	transformertest.Run(t, relu(12), transformertest.Options{
+		Zero:    func() transformer.Transformer { return new(FittedReLU) },
+		Related: []transformer.Fitter{relu(5), relu(30)},
+	})
+}
+
+// The inner product of features is near the arc-cosine kernel.
+func TestReLUKernel(t *testing.T) {
+	x, y := []float64{1, 0, 2}, []float64{0.5, 1, 1}
+	f, err := relu(200000).Fit(context.Background(), datasets.Set{X: mat.NewDense(1, 3, x)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	Z, err := f.Transform(context.Background(), mat.NewDense(2, 3, append(slices.Clone(x), y...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := mat.Dot(mat.NewVecDense(200000, mat.Row(nil, 0, Z)), mat.NewVecDense(200000, mat.Row(nil, 1, Z)))
+	lengths := math.Sqrt(5) * 1.5
+	theta := math.Acos(2.5 / lengths)
+	if want := lengths * (math.Sin(theta) + (math.Pi-theta)*math.Cos(theta)) / math.Pi; math.Abs(got-want) > 0.05 {
+		t.Errorf("%v, the kernel is %v", got, want)
+	}
+}
+
+// A search over the width of a map of one's own shares the projection, and predicts as fits by themselves.
+func TestReLUSharesInASearch(t *testing.T) {
+	ctx := context.Background()
+	X, y := mat.NewDense(90, 3, nil), make([]float64, 90)
+	for i := range y {
+		X.SetRow(i, []float64{math.Sin(float64(i)), math.Cos(2 * float64(i)), float64(i%7) / 7})
+		y[i] = X.At(i, 0)*X.At(i, 1) + X.At(i, 2)
+	}
+	data := datasets.Set{X: X, Y: y}
+	folds, err := datasets.KFold{Folds: 3}.Split(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), relu(10))
+	var specs []estimator.Estimator
+	for _, features := range []int{10, 40, 25} {
+		for _, alpha := range []float64{0.1, 1} {
+			spec, err := param.With(base, param.Setting{Path: "relu.features", Value: features}, param.Setting{Path: "ridge.alpha", Value: alpha})
+			if err != nil {
+				t.Fatal(err)
+			}
+			specs = append(specs, spec.(estimator.Estimator))
+		}
+	}
+	batch := estimator.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: estimator.Candidates(specs...),
+		Yield: func(candidate, fold int, out estimator.Outcome) error {
+			if out.Err != nil {
+				return out.Err
+			}
+			p, err := specs[candidate].Fit(ctx, data.Select(folds[fold].Train))
+			if err != nil {
+				return err
+			}
+			want, err := p.Predict(ctx, datasets.SelectRows(X, folds[fold].Test))
+			if err != nil {
+				return err
+			}
+			for i, v := range out.Values {
+				if math.Abs(v-want[i]) > 1e-8 {
+					t.Errorf("candidate %d on fold %d: %v in the search, %v by itself", candidate, fold, v, want[i])
+					break
+				}
+			}
+			return nil
+		}}
+	shared, err := base.FitBatch(ctx, batch)
+	if err != nil || !slices.Contains(shared, "projection") {
+		t.Errorf("shared %v, %v", shared, err)
+	}
+	if _, planned, err := base.BatchCost(batch); err != nil || !slices.Contains(planned, "projection") {
+		t.Errorf("planned to share %v, %v", planned, err)
+	}
+}

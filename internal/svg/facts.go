@@ -1,0 +1,27 @@
+package svg
+
+import (
+	"fmt"
+	"html"
+	"strconv"
+	"strings"
+)
+
+// Facts returns an HTML table of names and values, without those that have nothing to say.
+func Facts(facts [][2]string) string {
+	var out strings.Builder
+	for _, f := range facts {
+		if f[1] != "" {
+			fmt.Fprintf(&out, `<tr><th style="text-align:left">%s</th><td style="text-align:left">%s</td></tr>`, html.EscapeString(f[0]), html.EscapeString(f[1]))
+		}
+	}
+	return "<table>" + out.String() + "</table>"
+}
+
+// Shown returns a value as a picture has room for it: numbers with six digits.
+func Shown(v any) string {
+	if f, ok := v.(float64); ok {
+		return strconv.FormatFloat(f, 'g', 6, 64)
+	}
+	return fmt.Sprint(v)
+}

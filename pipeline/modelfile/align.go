@@ -1,0 +1,156 @@
+package modelfile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/internal/pick"
+)
+
+// Align returns data as the model wants it: columns matched by name and put into the model's order,
+// levels of categorical columns and classes recoded, a level that the model does not know as
+// [datasets.Unknown]. A column that is missing, too many or of another kind is an error that names
+// it. Data whose columns have no names must have as many as the model.
+func (m *Model) Align(data datasets.Set) (datasets.Set, error) {
+	in := data.Schema
+	want := m.Schema.Columns
+	if len(want) == 0 || len(in.Columns) == 0 {
+		if cols := pipeline.Find(m.Predictor).InputWidth(); data.Cols() != cols {
+			return data, fmt.Errorf("pipeline: %d columns, the model has %d", data.Cols(), cols)
+		}
+		return m.alignTargets(data)
+	}
+	order, err := match(in, m.Schema)
+	if err != nil {
+		return data, err
+	}
+	if !isIdentity(order) {
+		data.X = new(pick.Picker).Columns(data.X, order)
+	}
+	data.X = recodeLevels(data.X, pick.Schema(in, order).Columns, want)
+	data.Schema = in.WithColumns(want)
+	return m.alignTargets(data)
+}
+
+// match returns for each column of want its number in have.
+func match(have, want datasets.Schema) ([]int, error) {
+	var missing, extra, faults []string
+	order := make([]int, len(want.Columns))
+	for j := range want.Columns {
+		name := want.Name(j)
+		order[j] = slices.IndexFunc(have.Columns, func(c datasets.Column) bool { return c.Name == name })
+		if order[j] < 0 && want.Columns[j].Name == "" && j < len(have.Columns) && have.Columns[j].Name == "" {
+			order[j] = j
+		}
+		if order[j] < 0 {
+			missing = append(missing, name)
+			continue
+		}
+		if got := have.Columns[order[j]].Kind; got != want.Columns[j].Kind {
+			faults = append(faults, fmt.Sprintf("column %s is %s, the model has it as %s", name, got, want.Columns[j].Kind))
+		}
+	}
+	for j := range have.Columns {
+		if !slices.Contains(order, j) {
+			extra = append(extra, have.Name(j))
+		}
+	}
+	if len(missing) > 0 {
+		faults = append(faults, "missing "+nouns("column", missing))
+	}
+	if len(extra) > 0 {
+		faults = append(faults, nouns("column", extra)+" the model does not know")
+	}
+	if len(faults) > 0 {
+		return nil, fmt.Errorf("pipeline: %s", strings.Join(faults, "; "))
+	}
+	return order, nil
+}
+
+func nouns(what string, names []string) string {
+	if len(names) > 1 {
+		what += "s"
+	}
+	return what + " " + strings.Join(names, ", ")
+}
+
+func isIdentity(order []int) bool {
+	for j, k := range order {
+		if j != k {
+			return false
+		}
+	}
+	return true
+}
+
+// recodeLevels returns X with the codes of categorical columns changed from the levels they had to
+// those of want; X itself where no code changes.
+func recodeLevels(X mat.Matrix, have, want []datasets.Column) mat.Matrix {
+	var out *mat.Dense
+	for j := range want {
+		if want[j].Kind != datasets.Categorical || slices.Equal(have[j].Levels, want[j].Levels) {
+			continue
+		}
+		if out == nil {
+			out = mat.DenseCopyOf(X)
+		}
+		codes := translation(have[j].Levels, want[j].Levels)
+		n, _ := out.Dims()
+		for i := range n {
+			out.Set(i, j, translate(codes, out.At(i, j)))
+		}
+	}
+	if out == nil {
+		return X
+	}
+	return out
+}
+
+// translation returns for each level of have its code in want.
+func translation(have, want []string) []float64 {
+	codes := make([]float64, len(have))
+	for i, level := range have {
+		codes[i] = float64(slices.Index(want, level)) // -1 is datasets.Unknown
+	}
+	return codes
+}
+
+// translate returns the new code of an old one; a missing value stays missing.
+func translate(codes []float64, code float64) float64 {
+	switch {
+	case code != code:
+		return code
+	case code >= 0 && int(code) < len(codes):
+		return codes[int(code)]
+	}
+	return datasets.Unknown
+}
+
+// alignTargets recodes the classes of data to those of the model.
+func (m *Model) alignTargets(data datasets.Set) (datasets.Set, error) {
+	have, want := data.Schema.Classes(), m.Schema.Classes()
+	if data.Y == nil || len(have) == 0 || len(want) == 0 || slices.Equal(have, want) {
+		return data, nil
+	}
+	codes := translation(have, want)
+	y := make([]float64, len(data.Y))
+	for i, code := range data.Y {
+		if y[i] = translate(codes, code); y[i] == datasets.Unknown {
+			return data, fmt.Errorf("pipeline: row %d: the model does not know the class %s", i, className(have, code))
+		}
+	}
+	data.Y, data.Schema.Targets = y, m.Schema.Targets
+	return data, nil
+}
+
+func className(classes []string, code float64) string {
+	if code >= 0 && int(code) < len(classes) {
+		return classes[int(code)]
+	}
+	return fmt.Sprint(code)
+}

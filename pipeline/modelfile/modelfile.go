@@ -1,0 +1,233 @@
+// Package modelfile keeps a fitted pipeline in a file, with its spec as YAML, the schema of its inputs
+// and what else is worth keeping, and reads it back:
+//
+//	m, err := modelfile.New(fitted)
+//	err = m.Save("model.bochner")
+//	…
+//	m, err = modelfile.Load("model.bochner")
+//	rows, err := m.Align(data)
+//	values, err := m.Predictor.Predict(ctx, rows.X)
+package modelfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/yaml"
+)
+
+// Model is a fitted pipeline with all that is worth keeping of it: what a model file holds.
+type Model struct {
+	Name      string
+	Task      datasets.Task       // Classification or Regression
+	Schema    datasets.Schema     // of the rows it was fitted to
+	Predictor estimator.Predictor // what [pipeline.Pipeline.Fit] returned
+	Metrics   map[string]float64  // scores, as "test.accuracy"
+	Reading   string              // how files of rows are read, for the program that made it; may be empty
+	Versions  map[string]string   // of the programs that made it; Save adds Go's
+}
+
+// New returns the model of a fitted pipeline: what [pipeline.Pipeline.Fit] has returned, or a search
+// over pipelines. Spec and schema are those it was fitted with.
+func New(fitted estimator.Predictor) (*Model, error) {
+	p := fittedPipeline(fitted)
+	if p == nil {
+		return nil, fmt.Errorf("pipeline: %T is no fitted pipeline", fitted)
+	}
+	return &Model{Task: taskOf(p), Schema: p.InputSchema(), Predictor: p}, nil
+}
+
+// fittedPipeline returns p or the pipeline that p merely holds, as the result of a search does. What has a
+// state of its own would predict otherwise than the pipeline in it.
+func fittedPipeline(p estimator.Predictor) *pipeline.FittedPipeline {
+	for {
+		if f, ok := p.(*pipeline.FittedPipeline); ok {
+			return f
+		}
+		w, ok := p.(estimator.Wrapper)
+		if _, keeps := p.(model.Stateful); !ok || keeps {
+			return nil
+		}
+		p, _ = w.Unwrap()
+	}
+}
+
+// taskOf says what the model behind the steps is for.
+func taskOf(p *pipeline.FittedPipeline) datasets.Task {
+	_, last := p.Model()
+	var c estimator.Classifier
+	if estimator.As(last, &c) {
+		return datasets.Classification
+	}
+	return datasets.Regression
+}
+
+// Spec returns the pipeline that was fitted, and the zero pipeline where the predictor is none.
+func (m *Model) Spec() pipeline.Pipeline {
+	if p := pipeline.Find(m.Predictor); p != nil {
+		return p.Spec()
+	}
+	return pipeline.Pipeline{}
+}
+
+// Save writes the model to a file at path, all or nothing. The same model gives the same bytes.
+func (m *Model) Save(path string) error {
+	return model.Replace(path, m.Write)
+}
+
+// Write writes the model.
+func (m *Model) Write(w io.Writer) error {
+	fitted := pipeline.Find(m.Predictor)
+	if fitted == nil {
+		return fmt.Errorf("pipeline: %T is no fitted pipeline", m.Predictor)
+	}
+	if err := m.agrees(fitted); err != nil {
+		return fmt.Errorf("pipeline: %w; start from modelfile.New", err)
+	}
+	spec, err := yaml.Marshal(fitted.Spec())
+	if err != nil {
+		return err
+	}
+	state, err := model.Record(fitted)
+	if err != nil {
+		return fmt.Errorf("pipeline: %w", err)
+	}
+	h := model.Header{
+		Name: m.Name, Task: string(m.Task), Spec: string(spec), Metrics: m.Metrics,
+		Reading: m.Reading, Columns: columnsOut(m.Schema.Columns), Targets: columnsOut(m.Schema.Targets), Classes: m.Schema.Classes(), Missing: m.Schema.Missing,
+		Versions: map[string]string{"go": runtime.Version()},
+	}
+	for name, version := range m.Versions {
+		h.Versions[name] = version
+	}
+	return model.Write(w, h, state)
+}
+
+// Load reads the model in the file at path. Steps that are not built in are to be registered
+// before. A file that is damaged, cut off, or no model file at all is refused with an error that
+// wraps [model.ErrDamaged], one from a later version with one that wraps [model.ErrNewer].
+func Load(path string) (*Model, error) {
+	h, state, err := model.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("pipeline: %w", err)
+	}
+	m, err := restore(h, state)
+	if err != nil {
+		return nil, fmt.Errorf("pipeline: %s: %w", path, err)
+	}
+	return m, nil
+}
+
+// Read is Load from memory or an open file of the given size.
+func Read(r io.ReaderAt, size int64) (*Model, error) {
+	h, state, err := model.Read(r, size)
+	if err != nil {
+		return nil, fmt.Errorf("pipeline: %w", err)
+	}
+	m, err := restore(h, state)
+	if err != nil {
+		return nil, fmt.Errorf("pipeline: %w", err)
+	}
+	return m, nil
+}
+
+// restore makes a model of what a file holds.
+func restore(h model.Header, state *model.Archive) (*Model, error) {
+	m := &Model{Name: h.Name, Task: datasets.Task(h.Task), Metrics: h.Metrics, Reading: h.Reading, Versions: h.Versions}
+	spec, err := yaml.Unmarshal([]byte(h.Spec), yaml.Origin{Path: "spec"})
+	if err != nil {
+		return nil, fmt.Errorf("%w: its spec: %w", model.ErrDamaged, err)
+	}
+	if m.Schema.Columns, err = columnsIn(h.Columns); err == nil {
+		m.Schema.Targets, err = columnsIn(h.Targets)
+	}
+	m.Schema.Missing = h.Missing
+	if err == nil {
+		m.Predictor, err = pipeline.Restore(spec, h.Missing, state)
+	}
+	if err == nil {
+		err = m.agrees(pipeline.Find(m.Predictor))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", model.ErrDamaged, err)
+	}
+	return m, m.try()
+}
+
+// agrees reports what the model says of itself that is not so of its fitted pipeline.
+func (m *Model) agrees(fitted *pipeline.FittedPipeline) error {
+	task := taskOf(fitted)
+	switch in := fitted.InputSchema(); {
+	case m.Task != datasets.AnyTask && m.Task != task:
+		return fmt.Errorf("the task is %s, the model is for %s", m.Task, task)
+	case len(m.Schema.Columns) != len(in.Columns):
+		return fmt.Errorf("it names %d columns of %d", len(m.Schema.Columns), fitted.InputWidth())
+	case !slices.EqualFunc(m.Schema.Columns, in.Columns, sameColumn):
+		return errors.New("the columns are not those of the fitted pipeline")
+	case !slices.EqualFunc(m.Schema.Targets, in.Targets, sameColumn):
+		return errors.New("the targets are not those of the fitted pipeline")
+	}
+	return nil
+}
+
+func sameColumn(a, b datasets.Column) bool {
+	return a.Name == b.Name && a.Kind == b.Kind && slices.Equal(a.Levels, b.Levels)
+}
+
+// try predicts one row of zeros: steps that do not fit together are found now and not later.
+func (m *Model) try() error {
+	var X mat.Matrix = zeros(pipeline.Find(m.Predictor).InputWidth())
+	if cols := int(X.(zeros)); cols <= model.FreeCount {
+		X = mat.NewDense(1, cols, nil)
+	}
+	if _, err := m.Predictor.Predict(context.Background(), X); err != nil {
+		return fmt.Errorf("%w: %w", model.ErrDamaged, err)
+	}
+	return nil
+}
+
+// zeros is a row of so many zeros, which take no memory.
+type zeros int
+
+// Dims returns 1 and the number of columns.
+func (z zeros) Dims() (rows, cols int) { return 1, int(z) }
+
+// At returns 0.
+func (z zeros) At(i, j int) float64 { return 0 }
+
+// T returns the column of zeros.
+func (z zeros) T() mat.Matrix { return mat.Transpose{Matrix: z} }
+
+func columnsOut(columns []datasets.Column) []model.Column {
+	var out []model.Column
+	for _, c := range columns {
+		out = append(out, model.Column{Name: c.Name, Kind: c.Kind.String(), Levels: c.Levels})
+	}
+	return out
+}
+
+func columnsIn(columns []model.Column) ([]datasets.Column, error) {
+	var out []datasets.Column
+	for _, c := range columns {
+		kind := datasets.Numeric
+		switch c.Kind {
+		case "numeric":
+		case "categorical":
+			kind = datasets.Categorical
+		default:
+			return nil, fmt.Errorf("column %q is of kind %q", c.Name, c.Kind)
+		}
+		out = append(out, datasets.Column{Name: c.Name, Kind: kind, Levels: c.Levels})
+	}
+	return out, nil
+}

@@ -1,0 +1,110 @@
+package modelfile
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// Encode returns rows of values by the name of their column as a set for the model, as
+// [datasets.Schema.Encode] does. Where the columns had no names at fit, they are called x0, x1, ….
+func (m *Model) Encode(rows []map[string]any) (datasets.Set, error) {
+	schema := m.Schema
+	if len(schema.Columns) == 0 {
+		p := pipeline.Find(m.Predictor)
+		if p == nil {
+			return datasets.Set{}, fmt.Errorf("pipeline: %T is no fitted pipeline", m.Predictor)
+		}
+		schema.Columns = make([]datasets.Column, p.InputWidth())
+	}
+	set, err := schema.Encode(rows)
+	if err != nil {
+		return datasets.Set{}, fmt.Errorf("pipeline: %w", err)
+	}
+	set.Schema = m.Schema
+	return set, nil
+}
+
+// PredictRows predicts rows of values by the name of their column, which it takes as [Model.Encode]
+// does:
+//
+//	answers, err := model.PredictRows(ctx, []map[string]any{{"age": 39, "education": "Bachelors"}})
+//	fmt.Println(answers[0])         // >50K (0.83)
+//	fmt.Println(answers[0].Class)   // >50K
+func (m *Model) PredictRows(ctx context.Context, rows []map[string]any) ([]RowPrediction, error) {
+	set, err := m.Encode(rows)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]RowPrediction, len(rows))
+	said, err := estimator.Predict(ctx, m.Predictor, set.X)
+	if err != nil {
+		return nil, err
+	}
+	var classes []string
+	var c estimator.Classifier
+	if estimator.As(m.Predictor, &c) {
+		classes = c.Classes()
+	}
+	for i := range out {
+		out[i] = rowPrediction(said, i, classes, m.Schema.Targets)
+	}
+	return out, nil
+}
+
+// RowPrediction is what a model predicts for one row. It prints as the class and its probability, or as
+// the number.
+type RowPrediction struct {
+	Value         float64            `json:"value"`                   // the number; of a class, its code
+	Class         string             `json:"class,omitempty"`         // name of the class; "" in regression
+	Probabilities map[string]float64 `json:"probabilities,omitempty"` // by class; nil where the model has none
+	Targets       map[string]float64 `json:"targets,omitempty"`       // by name, where there are several
+}
+
+func rowPrediction(said estimator.Prediction, i int, classes []string, targets []datasets.Column) RowPrediction {
+	out := RowPrediction{Value: said.Values[i]}
+	if k := int(out.Value); classes != nil && k >= 0 && k < len(classes) {
+		out.Class = classes[k]
+	}
+	if said.Probabilities != nil && classes != nil {
+		out.Probabilities = make(map[string]float64, len(classes))
+		for k, p := range said.Probabilities.RawRowView(i) {
+			out.Probabilities[classes[k]] = p
+		}
+	}
+	if said.Targets != nil && len(targets) > 1 {
+		out.Targets = make(map[string]float64, len(targets))
+		for t, v := range said.Targets.RawRowView(i) {
+			out.Targets[targets[t].Name] = v
+		}
+	}
+	return out
+}
+
+// String writes the class and, where it is known, its probability, or the number, or each target with
+// its name.
+func (p RowPrediction) String() string {
+	switch {
+	case p.Class != "" && p.Probabilities != nil:
+		return p.Class + " (" + digits(p.Probabilities[p.Class], 3) + ")"
+	case p.Class != "":
+		return p.Class
+	case p.Targets != nil:
+		var words []string
+		for _, name := range slices.Sorted(maps.Keys(p.Targets)) {
+			words = append(words, name+" "+digits(p.Targets[name], 6))
+		}
+		return strings.Join(words, ", ")
+	}
+	return digits(p.Value, 6)
+}
+
+// digits writes a number with so many digits.
+func digits(v float64, n int) string { return strconv.FormatFloat(v, 'g', n, 64) }

@@ -1,0 +1,147 @@
+package pipeline
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// CheckKinds looks, by the schema of the rows alone, whether a step or the estimator would be given
+// columns of a kind that it does not take, or a group of columns would select none. The error is
+// [param.Faults], each with the path of its step. Steps say themselves what they take and leave:
+// [datasets.Demander], [datasets.Forecaster], [Composite]. What comes out of one that does not is not
+// known, and nothing behind it is looked at.
+func (p Pipeline) CheckKinds(schema datasets.Schema) error {
+	return p.CheckContent(schema, nil)
+}
+
+// CheckContent is CheckKinds that also looks whether a missing value, a column without any, or a level
+// that is not in the schema would come to a step that does not take it. The content is that of the
+// schema's columns, as [datasets.Survey] returns it.
+func (p Pipeline) CheckContent(schema datasets.Schema, content []datasets.Content) error {
+	if len(schema.Columns) == 0 {
+		return nil
+	}
+	var f forecast
+	out := f.through(p.Steps, datasets.OutlookOf(schema, content))
+	f.demands(p.Estimator, out, p.path(), p.path())
+	return f.faults.Err()
+}
+
+// forecast collects what steps refuse.
+type forecast struct{ faults param.Faults }
+
+// through returns what comes out of steps, one after the other.
+func (f *forecast) through(steps []Step, in datasets.Outlook) datasets.Outlook {
+	for _, s := range steps {
+		in = f.step(s, in, s.Path(), s.Path())
+	}
+	return in
+}
+
+// step returns what comes out of the step that is called name, at that path.
+func (f *forecast) step(s Step, in datasets.Outlook, path, name string) datasets.Outlook {
+	if in.Unknown {
+		return in
+	}
+	f.demands(s.Fitter, in, path, name)
+	if c, ok := s.Fitter.(Composite); ok {
+		children := c.Children()
+		out, err := c.Route(in, func(i int, in datasets.Outlook) datasets.Outlook {
+			name := ChildName(children[i], i)
+			return f.step(children[i], in, join(path, name), name)
+		})
+		if err != nil {
+			f.faults = append(f.faults, param.Fault{Path: path, Problem: err.Error()})
+		}
+		return out
+	}
+	if c, ok := s.Fitter.(datasets.Forecaster); ok {
+		return c.Forecast(in)
+	}
+	return datasets.Outlook{Unknown: true}
+}
+
+// demands reports the columns that spec, a step or an estimator, refuses.
+func (f *forecast) demands(spec any, in datasets.Outlook, path, name string) {
+	d, ok := spec.(datasets.Demander)
+	if !ok || in.Unknown {
+		return
+	}
+	for _, demand := range d.Demands() {
+		if fault, refused := refusal(demand, in, name); refused {
+			fault.Path = path
+			f.faults = append(f.faults, fault)
+		}
+	}
+}
+
+// refusal says which columns do not meet a demand of the step called name.
+func refusal(d datasets.Demand, in datasets.Outlook, name string) (f param.Fault, refused bool) {
+	if d.Want == datasets.Categories && len(in.Columns) == 0 {
+		return param.Fault{Problem: "the columns are numbers already, and " + name + " takes categorical ones"}, true
+	}
+	columns := in.Refused(d.Want)
+	if len(columns) == 0 {
+		return f, false
+	}
+	because := func(usual string) string {
+		if d.Because != "" {
+			return " " + d.Because
+		}
+		return ", and " + name + " " + usual
+	}
+	first := columns[0]
+	switch d.Want {
+	case datasets.Numbers:
+		f.Problem = "column " + first.Name + " is categorical" + because("takes numbers")
+		f.Hint = "encode it before with onehot or ordinal, in a columns step"
+	case datasets.Categories:
+		f.Problem = "column " + first.Name + " is numeric" + because("takes categorical ones")
+		f.Hint = "select the categorical columns with a columns step"
+	case datasets.AnyValue:
+		f.Problem = "column " + first.Name + " has no value in any row" + because("learns from values")
+		f.Hint = "data.drop leaves it out"
+	case datasets.EveryValue:
+		f.Problem = name + " takes no missing values, and " + lacking(columns)
+		f.Hint = "put an impute step before"
+		for _, c := range columns {
+			if c.Empty {
+				f.Hint = "put an impute step before; data.drop leaves out a column without any"
+			}
+		}
+	case datasets.KnownLevels:
+		f.Problem = fmt.Sprintf("column %s has a level in %v that training has not", first.Name, first.Unknown)
+	}
+	if d.Hint != "" {
+		f.Hint = d.Hint
+	}
+	return f, true
+}
+
+// lacking lists columns with missing values.
+func lacking(columns []datasets.Foreseen) string {
+	const most = 8
+	var where []string
+	for i, c := range columns {
+		switch {
+		case i == most:
+			where = append(where, fmt.Sprintf("%d more columns lack some", len(columns)-most))
+		case i > most:
+		case c.Empty:
+			where = append(where, "column "+c.Name+" lacks all")
+		default:
+			where = append(where, fmt.Sprintf("column %s lacks one in %v", c.Name, c.Missing))
+		}
+	}
+	return strings.Join(where, ", ")
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}

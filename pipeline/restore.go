@@ -1,0 +1,40 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/model"
+)
+
+// Restore returns the fitted pipeline of a spec from what model.Record has kept of it. Missing are the
+// texts that stand for a missing value in its inputs. It fails where the state is not of that spec.
+func Restore(spec Pipeline, missing []string, state *model.Archive) (*FittedPipeline, error) {
+	p := &FittedPipeline{}
+	if err := model.Restore(state, p); err != nil {
+		return nil, err
+	}
+	if err := p.isOf(spec); err != nil {
+		return nil, err
+	}
+	p.spec, p.in.Missing = spec, missing
+	p.spec.Precision = p.precision
+	return p, nil
+}
+
+// isOf reports whether the fitted pipeline has other steps than spec.
+func (p *FittedPipeline) isOf(spec Pipeline) error {
+	var want, have []string
+	for _, s := range spec.Steps {
+		want = append(want, s.Path())
+	}
+	for _, s := range p.chain.steps {
+		have = append(have, s.Name)
+	}
+	want, have = append(want, spec.path()), append(have, p.name)
+	if !slices.Equal(want, have) {
+		return fmt.Errorf("its spec has the steps %s, and fitted are %s", strings.Join(want, ", "), strings.Join(have, ", "))
+	}
+	return nil
+}

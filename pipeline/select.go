@@ -1,0 +1,164 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// selection is the parameter select of a [Group]: one term, or a list of them.
+type selection struct{ terms *[]string }
+
+// Wanted says what a term is.
+func (s *selection) Wanted() string { return "a name, kind or pattern of columns, or a list of them" }
+
+// Set takes a text or a list of texts.
+func (s *selection) Set(plain any) error {
+	list, isList := plain.([]any)
+	if !isList {
+		list = []any{plain}
+	}
+	terms := make([]string, len(list))
+	for i, v := range list {
+		term, ok := v.(string)
+		if !ok || term == "" {
+			return errors.New(s.Wanted())
+		}
+		terms[i] = term
+	}
+	*s.terms = terms
+	return s.Check()
+}
+
+// Plain returns the term, or the list where there are several or none.
+func (s *selection) Plain() any {
+	if len(*s.terms) == 1 {
+		return (*s.terms)[0]
+	}
+	list := make([]any, len(*s.terms))
+	for i, term := range *s.terms {
+		list[i] = term
+	}
+	return list
+}
+
+// Check reports that there is no term, and the first pattern that is none.
+func (s *selection) Check() error {
+	if len(*s.terms) == 0 {
+		return errors.New("at least one name, kind or pattern of columns")
+	}
+	for _, term := range *s.terms {
+		if _, err := selector(term); err != nil {
+			return param.Fault{Problem: err.Error()}
+		}
+	}
+	return nil
+}
+
+// untaken returns the numbers that are not taken.
+func untaken(taken []bool) []int {
+	var rest []int
+	for j, t := range taken {
+		if !t {
+			rest = append(rest, j)
+		}
+	}
+	return rest
+}
+
+// find returns the numbers of the group's columns, each once, term by term.
+func (g Group) find(schema datasets.Schema, cols int) ([]int, error) {
+	if len(g.Select) == 0 {
+		return nil, errors.New("it selects nothing: wanted names, kinds or patterns of columns")
+	}
+	var index []int
+	for _, term := range g.Select {
+		found, err := matching(term, schema, cols)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			return nil, noColumn(term, schema, cols)
+		}
+		for _, j := range found {
+			if !slices.Contains(index, j) {
+				index = append(index, j)
+			}
+		}
+	}
+	return index, nil
+}
+
+// matching returns the columns that term selects.
+func matching(term string, schema datasets.Schema, cols int) ([]int, error) {
+	accept, err := selector(term)
+	if err != nil {
+		return nil, err
+	}
+	var found []int
+	for j := range cols {
+		if schema.Name(j) == term {
+			return []int{j}, nil
+		}
+		if accept(schema.Name(j), schema.Column(j).Kind) {
+			found = append(found, j)
+		}
+	}
+	return found, nil
+}
+
+// selector returns what term, not being a column's name, accepts.
+func selector(term string) (accept func(name string, kind datasets.Kind) bool, err error) {
+	switch {
+	case !looksOpen(term):
+		return func(string, datasets.Kind) bool { return false }, nil
+	case isKind(term):
+		return func(_ string, kind datasets.Kind) bool { return kind.String() == term }, nil
+	case isRegexp(term):
+		re, err := regexp.Compile(term[1 : len(term)-1])
+		if err != nil {
+			return nil, fmt.Errorf("select %s: %w", term, err)
+		}
+		return func(name string, _ datasets.Kind) bool { return re.MatchString(name) }, nil
+	}
+	if _, err := path.Match(term, ""); err != nil {
+		return nil, fmt.Errorf("select %s: %w", term, err)
+	}
+	return func(name string, _ datasets.Kind) bool { ok, _ := path.Match(term, name); return ok }, nil
+}
+
+// looksOpen says whether term, unless it is a column's name, may stand for several columns.
+func looksOpen(term string) bool {
+	return isKind(term) || isRegexp(term) || strings.ContainsAny(term, "*?[")
+}
+
+func isRegexp(term string) bool {
+	return len(term) > 1 && strings.HasPrefix(term, "/") && strings.HasSuffix(term, "/")
+}
+
+// noColumn says that term selects nothing and what there is to select.
+func noColumn(term string, schema datasets.Schema, cols int) error {
+	const most = 30
+	names := make([]string, cols)
+	for j := range names {
+		names[j] = schema.Name(j)
+	}
+	list := strings.Join(names[:min(cols, most)], ", ")
+	if cols > most {
+		list += fmt.Sprintf(" and %d more", cols-most)
+	}
+	if isKind(term) {
+		return fmt.Errorf("no column is %s; the columns are %s", term, list)
+	}
+	hint := ""
+	if near := param.Nearest(term, names); near != "" {
+		hint = fmt.Sprintf(" (did you mean %s?)", near)
+	}
+	return fmt.Errorf("no column matches %q%s; the columns are %s", term, hint, list)
+}

@@ -1,0 +1,379 @@
+package yaml_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	tree "gopkg.in/yaml.v3"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/yaml"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+func decode(t testing.TB, text string) (pipeline.Pipeline, param.Faults) {
+	t.Helper()
+	var node tree.Node
+	if err := tree.Unmarshal([]byte(text), &node); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	return yaml.Decode(&node, yaml.Origin{File: "a.yaml", Path: "pipeline", Seed: 42})
+}
+
+func TestDecode(t *testing.T) {
+	p, faults := decode(t, `
+- columns:
+    - {select: numeric, steps: [{impute: {strategy: median}}, standardize]}
+    - {select: [workclass, "edu*"], steps: [{onehot: {min_count: 20}}], name: words}
+- union:
+    parts:
+      - rff: {kernel: laplacian, gamma: 0.05, features: 1e2, seed: 7}
+      - rff: {gamma: scale}
+        name: smooth
+      - {name: both, steps: [standardize, {pca: {components: 3}}]}
+    weights: [0.5, 1, 0]
+- minmax:
+- logistic: {C: 2}
+  name: last
+`)
+	if faults != nil {
+		t.Fatal(faults)
+	}
+	impute := transformer.NewImpute()
+	impute.Strategy = "median"
+	onehot := transformer.NewOneHot()
+	onehot.MinCount = 20
+	laplacian := transformer.NewRFF()
+	laplacian.Kernel, laplacian.Gamma, laplacian.Features, laplacian.Seed = "laplacian", transformer.FixedGamma(0.05), 100, 7
+	smooth := transformer.NewRFF()
+	smooth.Gamma, smooth.Seed = transformer.GammaScale, pipeline.DeriveSeed(42, "union.smooth")
+	pca, err := param.With(transformer.NewPCA(), param.Setting{Path: "components", Value: 3}, param.Setting{Path: "seed", Value: pipeline.DeriveSeed(42, "union.both.pca")})
+	if err != nil {
+		if pca, err = param.With(transformer.NewPCA(), param.Setting{Path: "components", Value: 3}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	logistic := estimator.NewLogistic()
+	logistic.C = 2
+	want := pipeline.Pipeline{
+		Steps: []pipeline.Step{
+			{Fitter: pipeline.NewColumns(
+				pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(impute, transformer.NewStandardize())},
+				pipeline.Group{Name: "words", Select: []string{"workclass", "edu*"}, Steps: pipeline.Steps(onehot)})},
+			{Fitter: pipeline.Union{
+				Parts:   []pipeline.Step{{Fitter: laplacian}, {Name: "smooth", Fitter: smooth}, {Name: "both", Fitter: pipeline.NewChain(transformer.NewStandardize(), pca.(transformer.Fitter))}},
+				Weights: []float64{0.5, 1, 0}}},
+			{Fitter: transformer.NewMinMax()},
+		},
+		Estimator: logistic, Name: "last",
+	}
+	if !reflect.DeepEqual(p, want) {
+		t.Errorf("read\n%+v, wanted\n%+v", p, want)
+	}
+}
+
+// A name may stand among the parameters too, where the step has no parameter of that name.
+func TestInnerName(t *testing.T) {
+	p, faults := decode(t, "[{rff: {name: a, gamma: 1}}, {rff: {gamma: 2, name: b}}, ridge]")
+	if faults != nil || p.Steps[0].Name != "a" || p.Steps[1].Name != "b" {
+		t.Errorf("%+v, %v", p, faults)
+	}
+}
+
+// A step without a seed has one that depends on the experiment's seed and the step's path alone.
+func TestSeedsAreDerived(t *testing.T) {
+	p, _ := decode(t, "[{rff: {}}, {rff: {gamma: 1}, name: other}, ridge]")
+	a, b := p.Steps[0].Fitter.(transformer.RFF).Seed, p.Steps[1].Fitter.(transformer.RFF).Seed
+	if a != pipeline.DeriveSeed(42, "rff") || b != pipeline.DeriveSeed(42, "other") || a == b {
+		t.Errorf("seeds %d and %d", a, b)
+	}
+	if pipeline.DeriveSeed(42, "rff") == pipeline.DeriveSeed(43, "rff") || pipeline.DeriveSeed(42, "rff") >= 1<<53 {
+		t.Error("the seed does not depend on the experiment's, or is too large for JSON")
+	}
+	const golden = 7626972905068623 // of seed 42, path rff: results of old experiments hang on it
+	if a != golden {
+		t.Errorf("the seed of rff is %d, it was %d", a, golden)
+	}
+}
+
+// Every fault is told at once, with its place, what was found and what was wanted.
+func TestDecodeFaults(t *testing.T) {
+	const transformers, estimators = "columns, union, steps, impute", "ridge, ridge_classifier, logistic, svm, svr"
+	for _, c := range []struct{ text, want string }{
+		{"3", "a.yaml:1:1: pipeline: got 3, wanted a list of steps, the last of which is an estimator"},
+		{"[]", "a.yaml:1:1: pipeline: got [], wanted a list of steps, the last of which is an estimator"},
+		{"ridge", `a.yaml:1:1: pipeline: got "ridge", wanted a list of steps, the last of which is an estimator`},
+		{"- rff", "a.yaml:1:3: pipeline.rff: the last step is not an estimator (estimators are " + estimators},
+		{"- ridge\n- svm", "a.yaml:1:3: pipeline.ridge: an estimator can only be the last step of a pipeline (steps are " + transformers},
+		{"- 3\n- ridge", "a.yaml:1:3: pipeline[0]: got 3, wanted a step: its name, or its name with parameters"},
+		{"- [rff]\n- ridge", "a.yaml:1:3: pipeline[0]: got [rff], wanted a step"},
+		{"- {}\n- ridge", "a.yaml:1:3: pipeline[0]: got map[], wanted a step"},
+		{"- {name: x}\n- ridge", "a.yaml:1:3: pipeline[0]: got map[name:x], wanted a step"},
+		{"- RFF\n- ridge", `a.yaml:1:3: pipeline[0]: no step is called "RFF" (did you mean rff?)`},
+		{"- fourier_transform\n- ridge", `a.yaml:1:3: pipeline[0]: no step is called "fourier_transform" (there are columns, union`},
+		{"- rff: {gama: 1}\n- ridge", `a.yaml:1:9: pipeline.rff.gama: no parameter is called "gama" (did you mean gamma?)`},
+		{"- rff: {Gamma: 1}\n- ridge", `a.yaml:1:9: pipeline.rff.Gamma: no parameter is called "Gamma" (did you mean gamma?)`},
+		{"- rff: {gamma: -1}\n- ridge", "a.yaml:1:16: pipeline.rff.gamma: got -1, wanted "},
+		{"- rff: {gamma: 0}\n- ridge", "a.yaml:1:16: pipeline.rff.gamma: got 0, wanted "},
+		{"- rff: {gamma: .nan}\n- ridge", "a.yaml:1:16: pipeline.rff.gamma: got NaN, wanted "},
+		{"- rff: {features: 0}\n- ridge", "a.yaml:1:19: pipeline.rff.features: got 0, wanted a whole number "},
+		{"- rff: {features: 2.5}\n- ridge", "a.yaml:1:19: pipeline.rff.features: got 2.5, wanted a whole number "},
+		{"- rff: {features: many}\n- ridge", `a.yaml:1:19: pipeline.rff.features: got "many", wanted a whole number `},
+		{"- rff: {features: [500, 1000]}\n- ridge", `a.yaml:1:19: pipeline.rff.features: got [500 1000], wanted a whole number `},
+		{"- rff: {seed: -1}\n- ridge", "a.yaml:1:15: pipeline.rff.seed: got -1, wanted a whole number ≥ 0"},
+		{"- rff: {kernel: Gaussian}\n- ridge", `a.yaml:1:17: pipeline.rff.kernel: got "Gaussian", wanted gaussian, `},
+		{"- rff: {gamma: 1, gamma: 2}\n- ridge", "a.yaml:1:19: pipeline.rff.gamma: duplicate key (first on line 1)"},
+		{"- rff: [1]\n- ridge", "a.yaml:1:8: pipeline.rff: got [1], wanted parameters: kernel, gamma"},
+		{"- rff: wide\n- ridge", `a.yaml:1:8: pipeline.rff: got "wide", wanted parameters: kernel, gamma`},
+		{"- rff: {gamma: !secret 1}\n- ridge", "a.yaml:1:16: pipeline.rff.gamma: the tag !secret; a value is a number, true, false, a text or a list"},
+		{"- rff: {[1]: 1}\n- ridge", "a.yaml:1:9: pipeline.rff: a key that is no word"},
+		{"- rff: {gamma: 1}\n  gamma: 2\n- ridge", "a.yaml:2:3: pipeline[0].gamma: a second key in one step (gamma is a parameter of rff: indent it below)"},
+		{"- rff: {gamma: 1}\n  pca: {}\n- ridge", "a.yaml:2:3: pipeline[0].pca: a second key in one step (a step has one name; parameters stand below it)"},
+		{"- rff\n- rff\n- ridge", "a.yaml:2:3: pipeline.rff: two steps are called rff (name one of them: {rff: …, name: …})"},
+		{"- {rff: , name: ridge}\n- ridge", "a.yaml:2:3: pipeline.ridge: two steps are called ridge"},
+		{"- {rff: , name: a.b}\n- ridge", `a.yaml:1:17: pipeline[0].name: got "a.b", wanted a name of letters, digits, _ and -`},
+		{"- {rff: , name: 3}\n- ridge", "a.yaml:1:17: pipeline[0].name: got 3, wanted a name"},
+		{"- columns\n- ridge", "a.yaml:1:3: pipeline.columns: got nothing, wanted a list, or a mapping with groups"},
+		{"- columns: []\n- ridge", "a.yaml:1:12: pipeline.columns: got [], wanted at least one group"},
+		{"- columns: {rest: pass}\n- ridge", "a.yaml:1:3: pipeline.columns.groups: missing"},
+		{"- columns: {groups: numeric}\n- ridge", `a.yaml:1:21: pipeline.columns.groups: got "numeric", wanted a list`},
+		{"- columns: {groups: [{select: a, steps: []}], rest: keep}\n- ridge", `a.yaml:1:53: pipeline.columns.rest: got "keep", wanted drop or pass`},
+		{"- columns: {group: [{select: a, steps: []}]}\n- ridge", "a.yaml:1:3: pipeline.columns.groups: missing\na.yaml:1:13: pipeline.columns.group: no parameter is called \"group\" (did you mean groups?)"},
+		{"- columns: [numeric]\n- ridge", `a.yaml:1:13: pipeline.columns[0]: got "numeric", wanted a group: {select: …, steps: […]}`},
+		{"- columns: [{steps: []}]\n- ridge", "a.yaml:1:13: pipeline.columns[0].select: missing (at least one name, kind or pattern of columns)"},
+		{"- columns: [{select: a}]\n- ridge", "a.yaml:1:13: pipeline.columns[0].steps: missing ([] passes the columns on as they are)"},
+		{"- columns: [{select: a, step: []}]\n- ridge", `a.yaml:1:13: pipeline.columns[0].steps: missing ([] passes the columns on as they are)` + "\n" + `a.yaml:1:25: pipeline.columns[0].step: no key of a group is called "step" (did you mean steps?)`},
+		{"- columns: [{select: [], steps: []}]\n- ridge", "a.yaml:1:22: pipeline.columns[0].select: got [], wanted at least one name"},
+		{"- columns: [{select: [[a]], steps: []}]\n- ridge", "a.yaml:1:22: pipeline.columns[0].select: got [[a]], wanted a name, kind or pattern"},
+		{"- columns: [{select: /(/, steps: []}]\n- ridge", "a.yaml:1:22: pipeline.columns[0].select: select /(/: error parsing regexp"},
+		{"- columns: [{select: a, steps: onehot}]\n- ridge", `a.yaml:1:32: pipeline.columns.group1: got "onehot", wanted a list of steps`},
+		{"- columns: [{select: a, steps: [ridge]}]\n- ridge", "a.yaml:1:33: pipeline.columns.group1.ridge: an estimator can only be the last step of a pipeline"},
+		{"- columns: [{select: numeric, steps: [{impute: {strategy: avg}}]}]\n- ridge", `a.yaml:1:59: pipeline.columns.numeric.impute.strategy: got "avg", wanted mean, median`},
+		{"- columns: [{select: a, steps: [], name: x}, {select: b, steps: [], name: x}]\n- ridge", "a.yaml:1:46: pipeline.columns.x: two groups are called x"},
+		{"- columns: [{select: a, steps: [], name: rest}]\n- ridge", "a.yaml:1:42: pipeline.columns[0].name: no group can be called rest"},
+		{"- union: {parts: [rff, rff]}\n- ridge", "a.yaml:1:24: pipeline.union.rff: two parts are called rff"},
+		{"- union: {parts: [rff], weights: [1, 2]}\n- ridge", "a.yaml:1:34: pipeline.union.weights: got [1 2], wanted 1 numbers, one for each part"},
+		{"- union: {parts: [rff], weights: [-1]}\n- ridge", "a.yaml:1:34: pipeline.union.weights: got [-1], wanted a list of numbers ≥ 0 (element 0 is -1)"},
+		{"- union: []\n- ridge", "a.yaml:1:10: pipeline.union: got [], wanted at least one part"},
+		{"- steps\n- ridge", `a.yaml:1:3: pipeline.steps: got "steps", wanted a list of steps`},
+		{"- logistic: {C: 0}", "a.yaml:1:17: pipeline.logistic.C: got 0, wanted a number > 0"},
+		{"- rff: {gamma: -1}\n- pcaa\n- logistic: {c: 1}", "a.yaml:1:16: pipeline.rff.gamma: got -1, "},
+		{"- &a [*a]\n- ridge", "a.yaml:1:1: pipeline: with its aliases written out it has more than 65536 values, or is nested more than 64 deep"},
+	} {
+		_, faults := decode(t, c.text)
+		if faults == nil || !strings.HasPrefix(faults.Error(), c.want) {
+			t.Errorf("%s\n  %v\nwanted\n  %s", c.text, faults, c.want)
+		}
+	}
+	_, faults := decode(t, "- rff: {gamma: -1, width: 2}\n- pcaa\n- logistic: {c: 1, tol: no}")
+	if len(faults) != 5 {
+		t.Errorf("five faults were to be told:\n%v", faults)
+	}
+}
+
+// Aliases are written out, as long as that has bounds.
+func TestAliases(t *testing.T) {
+	p, faults := decode(t, "- {rff: &r {gamma: 3, features: 8}}\n- {rff: *r, name: again}\n- ridge")
+	if faults != nil || !reflect.DeepEqual(p.Steps[1].Fitter.(transformer.RFF).Gamma, transformer.FixedGamma(3)) {
+		t.Errorf("%+v, %v", p, faults)
+	}
+	var laughs strings.Builder
+	laughs.WriteString("- columns:\n  - &a0 {select: [x, x, x, x, x, x, x, x, x], steps: []}\n")
+	for i := range 9 {
+		fmt.Fprintf(&laughs, "  - &a%d [%s]\n", i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i), 9), ", "))
+	}
+	laughs.WriteString("- ridge\n")
+	_, faults = decode(t, laughs.String())
+	if len(faults) != 1 || !strings.Contains(faults[0].Problem, "more than 65536 values") {
+		t.Errorf("a billion laughs: %v", faults)
+	}
+	if _, faults := yaml.Decode(nil, yaml.Origin{}); len(faults) != 1 {
+		t.Errorf("no document: %v", faults)
+	}
+}
+
+// writer makes random pipelines.
+type writer struct{ *rand.Rand }
+
+func (r writer) pipeline() pipeline.Pipeline {
+	p := pipeline.Pipeline{Steps: r.steps(r.IntN(4), 2)}
+	var models []pipeline.Entry
+	for _, e := range pipeline.Registered() {
+		if e.IsEstimator() {
+			models = append(models, e)
+		}
+	}
+	p.Estimator = r.dial(models[r.IntN(len(models))].New()).(estimator.Estimator)
+	if r.IntN(2) == 0 {
+		p.Name = "model-x"
+	}
+	return p
+}
+
+func (r writer) steps(n, depth int) []pipeline.Step {
+	var all []pipeline.Entry
+	for _, e := range pipeline.Registered() {
+		if !e.IsEstimator() {
+			all = append(all, e)
+		}
+	}
+	var out []pipeline.Step
+	for i := range n {
+		f := all[r.IntN(len(all))].New().(transformer.Fitter)
+		switch f.(type) {
+		case pipeline.Chain:
+			f = pipeline.Chain{Steps: r.steps(r.IntN(3)*min(depth, 1), depth-1)}
+		case pipeline.Union:
+			if depth == 0 {
+				continue
+			}
+			u := pipeline.Union{Parts: r.steps(3, depth-1)}
+			if len(u.Parts) == 0 {
+				continue
+			}
+			for range len(u.Parts) * r.IntN(2) {
+				u.Weights = append(u.Weights, r.ExpFloat64())
+			}
+			f = u
+		case pipeline.Columns:
+			if depth == 0 {
+				continue
+			}
+			c := pipeline.NewColumns()
+			c.Rest = []string{"drop", "pass"}[r.IntN(2)]
+			for k := range 1 + r.IntN(3) {
+				c.Groups = append(c.Groups, pipeline.Group{Name: []string{"", fmt.Sprint("g", k)}[r.IntN(2)], Select: r.selection(k), Steps: r.steps(r.IntN(3), depth-1)})
+			}
+			f = c
+		default:
+			f = r.dial(f).(transformer.Fitter)
+		}
+		out = append(out, pipeline.Step{Name: fmt.Sprintf("s%d", i), Fitter: f})
+	}
+	return out
+}
+
+func (r writer) selection(k int) []string {
+	return [][]string{{"yes"}, {"3"}, {"null", "~"}, {"a b: c", "#x", "*d"}, {"/^[a-z]\\d+$/"}, {"é", "'q'", "\"q\""}}[(k+r.IntN(2)*3)%6]
+}
+
+// dial gives a spec random values for its parameters, as far as they are valid.
+func (r writer) dial(spec any) any {
+	for _, p := range param.Own(spec) {
+		var v any
+		switch p.Kind {
+		case param.Float:
+			v = math.Exp(20 * r.NormFloat64())
+		case param.Int:
+			v = r.IntN(1000)
+		case param.Bool:
+			v = r.IntN(2) == 0
+		case param.Choice:
+			v = p.Options[r.IntN(len(p.Options))]
+		case param.Seed:
+			v = r.Uint64()
+		case param.Floats:
+			v = []any{r.Float64(), r.IntN(9)}
+		case param.Mixed:
+			v = []any{r.ExpFloat64(), "scale", "median", "balanced", []any{0.5, 2.0}, r.IntN(50) + 1}[r.IntN(6)]
+		}
+		changed, err := param.With(spec, param.Setting{Path: p.Name, Value: v})
+		if err == nil && param.Check(changed) == nil {
+			spec = changed
+		}
+	}
+	return spec
+}
+
+// What is written is read back as it was, and written again as it was.
+func TestLoadWriteLoadIsIdentity(t *testing.T) {
+	r := writer{rand.New(rand.NewPCG(1, 2))}
+	for range 400 {
+		p := r.pipeline()
+		node, err := yaml.Encode(p)
+		if err != nil {
+			t.Fatalf("%+v: %v", p, err)
+		}
+		text, err := tree.Marshal(node)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, faults := decode(t, string(text))
+		if faults != nil {
+			t.Fatalf("%v\nin\n%s", faults, text)
+		}
+		if !reflect.DeepEqual(param.All(q), param.All(p)) || q.String() != p.String() {
+			t.Fatalf("read\n%+v, wanted\n%+v, from\n%s", q, p, text)
+		}
+		again, err := yaml.Encode(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, _ := tree.Marshal(again)
+		if string(second) != string(text) {
+			t.Fatalf("written again\n%s, wanted\n%s", second, text)
+		}
+	}
+}
+
+// mean is an estimator that nobody has registered.
+type mean struct{}
+
+func (mean) Fit(context.Context, datasets.Set) (estimator.Predictor, error) { return nil, nil }
+
+func TestEncodeRefuses(t *testing.T) {
+	if _, err := yaml.Encode(pipeline.New(mean{})); err == nil || !strings.HasPrefix(err.Error(), "pipeline: github.com/bochner-ml/bochner/pipeline/yaml_test.mean is not registered") {
+		t.Errorf("a step that is not registered: %v", err)
+	}
+	if _, err := yaml.Encode(pipeline.New(estimator.Ridge{})); err == nil {
+		t.Error("a spec that Decode would refuse was written")
+	}
+}
+
+// FuzzDecode: no document makes Decode panic, and what it takes can be written and read back.
+func FuzzDecode(f *testing.F) {
+	f.Add("- rff: {gamma: 0.1}\n- ridge\n")
+	f.Add("- columns:\n  - {select: numeric, steps: [{impute: {strategy: median}}, standardize]}\n- {union: {parts: [rff, {binning: {gamma: 1}, name: b}], weights: [1, 2]}}\n- svm: {C: 1e3}\n")
+	f.Add("- &a [*a]\n- {steps: [minmax, {steps: []}], name: x}\n- {rff: {name: y}}\n- logistic: {class_weight: balanced}")
+	f.Add("- columns: {groups: [{select: [a, /b/, c*], steps: []}], rest: pass}\n- <<: {ridge: }\n- ? [a]\n  : b")
+	f.Fuzz(func(t *testing.T, text string) {
+		var node tree.Node
+		if tree.Unmarshal([]byte(text), &node) != nil {
+			return
+		}
+		p, faults := yaml.Decode(&node, yaml.Origin{File: "a", Path: "pipeline", Seed: 1})
+		if faults != nil {
+			_ = faults.Error()
+			return
+		}
+		out, err := yaml.Encode(p)
+		if err != nil {
+			t.Fatalf("what was read cannot be written: %v\n%s", err, text)
+		}
+		written, err := tree.Marshal(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back tree.Node
+		if err := tree.Unmarshal(written, &back); err != nil {
+			t.Fatalf("%v in\n%s", err, written)
+		}
+		q, faults := yaml.Decode(&back, yaml.Origin{})
+		if faults != nil {
+			t.Fatalf("%v in\n%s", faults, written)
+		}
+		if second, err := yaml.Encode(q); err != nil {
+			t.Fatal(err)
+		} else if again, _ := tree.Marshal(second); string(again) != string(written) {
+			t.Fatalf("written again\n%s, wanted\n%s", again, written)
+		}
+	})
+}

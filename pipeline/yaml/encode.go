@@ -1,0 +1,230 @@
+package yaml
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+
+	tree "gopkg.in/yaml.v3"
+
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// Encode writes the pipeline as [Decode] reads it, with every parameter spelt out, seeds included:
+// what it describes does not depend on the defaults of a version. It fails where a step is not
+// registered.
+func Encode(p pipeline.Pipeline) (*tree.Node, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	list, err := encodeSteps(p.Steps)
+	if err != nil {
+		return nil, fmt.Errorf("pipeline: %w", err)
+	}
+	last, err := encodeStep(p.Name, p.Estimator)
+	if err != nil {
+		return nil, fmt.Errorf("pipeline: %w", err)
+	}
+	list.Content = append(list.Content, last)
+	return list, nil
+}
+
+// Marshal writes the pipeline as the text of a document.
+func Marshal(p pipeline.Pipeline) ([]byte, error) {
+	node, err := Encode(p)
+	if err != nil {
+		return nil, err
+	}
+	text, err := tree.Marshal(node)
+	if err != nil {
+		return nil, fmt.Errorf("pipeline: %w", err)
+	}
+	return text, nil
+}
+
+func encodeSteps(steps []pipeline.Step) (*tree.Node, error) {
+	list := &tree.Node{Kind: tree.SequenceNode}
+	for _, s := range steps {
+		node, err := encodeStep(s.Name, s.Fitter)
+		if err != nil {
+			return nil, err
+		}
+		list.Content = append(list.Content, node)
+	}
+	return list, nil
+}
+
+func encodeStep(name string, spec any) (*tree.Node, error) {
+	entry, err := pipeline.EntryFor(spec)
+	if err != nil {
+		return nil, err
+	}
+	var body *tree.Node
+	if c, ok := spec.(pipeline.Composite); ok {
+		body, err = encodeComposite(c, entry)
+	} else {
+		body, err = encodeParams(spec)
+	}
+	if err != nil {
+		return nil, err
+	}
+	kind, out := entry.Name, mapping()
+	switch {
+	case body.Kind == tree.MappingNode && len(body.Content) == 0 && (name == "" || name == kind):
+		return text(kind), nil
+	case body.Kind == tree.MappingNode && len(body.Content) == 0:
+		body = &tree.Node{Kind: tree.ScalarNode, Tag: "!!null", Value: "null"}
+	}
+	put(out, kind, body)
+	if name != "" && name != kind {
+		put(out, "name", text(name))
+	}
+	return out, nil
+}
+
+// encodeComposite writes what a step holds: the bare list where the step's own parameters have their
+// defaults, else under its key before them.
+func encodeComposite(c pipeline.Composite, entry pipeline.Entry) (*tree.Node, error) {
+	list, err := encodeChildren(c)
+	if err != nil || reflect.DeepEqual(values(c), values(entry.New())) {
+		return list, err
+	}
+	own, err := encodeParams(c)
+	if err != nil {
+		return nil, err
+	}
+	out := mapping()
+	put(out, c.Holds().Key, list)
+	out.Content = append(out.Content, own.Content...)
+	return out, nil
+}
+
+// values returns the values of the parameters of spec itself, none for an empty list.
+func values(spec any) (out []any) {
+	for _, p := range param.Own(spec) {
+		if empty(p.Value) {
+			p.Value = nil
+		}
+		out = append(out, p.Value)
+	}
+	return out
+}
+
+// encodeChildren writes the list of what a step holds.
+func encodeChildren(c pipeline.Composite) (*tree.Node, error) {
+	if c.Holds().Kind == nil {
+		return encodeSteps(c.Children())
+	}
+	list := &tree.Node{Kind: tree.SequenceNode}
+	for _, child := range c.Children() {
+		node, err := encodeMember(child)
+		if err != nil {
+			return nil, err
+		}
+		list.Content = append(list.Content, node)
+	}
+	return list, nil
+}
+
+// encodeMember writes a child that is no step with a name of its own: its name, its parameters, and
+// what it holds.
+func encodeMember(child pipeline.Step) (*tree.Node, error) {
+	out := mapping()
+	if child.Name != "" {
+		put(out, "name", text(child.Name))
+	}
+	own, err := encodeParams(child.Fitter)
+	if err != nil {
+		return nil, err
+	}
+	out.Content = append(out.Content, own.Content...)
+	if c, ok := child.Fitter.(pipeline.Composite); ok {
+		list, err := encodeChildren(c)
+		if err != nil {
+			return nil, err
+		}
+		if len(list.Content) == 0 {
+			list.Style = tree.FlowStyle
+		}
+		put(out, c.Holds().Key, list)
+	}
+	return out, nil
+}
+
+// encodeParams writes the spec's own parameters on one line. Lists that are empty, and by default
+// so, are left out.
+func encodeParams(spec any) (*tree.Node, error) {
+	out := mapping()
+	out.Style = tree.FlowStyle
+	for _, p := range param.Own(spec) {
+		if empty(p.Value) {
+			continue
+		}
+		node, err := value(p.Value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.Path, err)
+		}
+		put(out, p.Name, node)
+	}
+	return out, nil
+}
+
+func empty(plain any) bool {
+	list, isList := plain.([]any)
+	return plain == nil || isList && len(list) == 0
+}
+
+func mapping() *tree.Node { return &tree.Node{Kind: tree.MappingNode, Tag: "!!map"} }
+
+func put(m *tree.Node, key string, value *tree.Node) {
+	m.Content = append(m.Content, text(key), value)
+}
+
+func text(s string) *tree.Node {
+	var node tree.Node
+	node.SetString(s)
+	return &node
+}
+
+// value writes a plain value; numbers so that they read back to the bit.
+func value(plain any) (*tree.Node, error) {
+	switch v := plain.(type) {
+	case string:
+		return text(v), nil
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("%v cannot be written", v)
+		}
+		return &tree.Node{Kind: tree.ScalarNode, Tag: "!!float", Value: number(v)}, nil
+	case []any:
+		list := &tree.Node{Kind: tree.SequenceNode, Style: tree.FlowStyle}
+		for _, element := range v {
+			node, err := value(element)
+			if err != nil {
+				return nil, err
+			}
+			list.Content = append(list.Content, node)
+		}
+		return list, nil
+	}
+	var node tree.Node
+	err := node.Encode(plain)
+	return &node, err
+}
+
+// number writes v as short as it can be with a point, also before an exponent: to readers of YAML 1.1
+// 1e-08 is a text, and to all 1 is a whole number.
+func number(v float64) string {
+	s := strconv.FormatFloat(v, 'g', -1, 64)
+	if strings.Contains(s, ".") {
+		return s
+	}
+	mantissa, exponent, scaled := strings.Cut(s, "e")
+	if scaled {
+		return mantissa + ".0e" + exponent
+	}
+	return mantissa + ".0"
+}

@@ -1,0 +1,138 @@
+package transformer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+var (
+	_ FamilyFitter = Binning{}
+	_ Family       = (*gridFamily)(nil)
+)
+
+// Related reports whether other lays the same grids, fewer or more of them, and has exact columns: hashed
+// ones are another number for each grid.
+func (s Binning) Related(other Fitter) bool {
+	o, ok := other.(Binning)
+	if !ok || !s.Columns.exact {
+		return false
+	}
+	o.Grids = s.Grids
+	return reflect.DeepEqual(s, o)
+}
+
+// gridFamily is a [Family] of one wide map, whose members are its first grids.
+type gridFamily struct {
+	wide    *FittedBinning
+	rows    mat.Matrix // that it was fitted to, mapped
+	members []FamilyMember
+}
+
+// FitFamily fits the map with the most grids. A member is what Fit makes to the bit, but for the
+// smooth kernel, whose values are rounded once more.
+func (s Binning) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (Family, error) {
+	if len(specs) == 0 {
+		return nil, errors.New("transformer: binning: a family of no specs")
+	}
+	widest := s
+	widest.Grids = 0
+	for i, spec := range specs {
+		if !s.Related(spec) {
+			return nil, fmt.Errorf("transformer: binning: spec %d is not of the family", i)
+		}
+		if err := checkSpec("binning", spec); err != nil {
+			return nil, err
+		}
+		widest.Grids = max(widest.Grids, spec.(Binning).Grids)
+	}
+	fit, rows, err := widest.FitTransform(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	f := &gridFamily{wide: fit.(*FittedBinning)}
+	if f.rows, err = f.bare(rows); err != nil {
+		return nil, err
+	}
+	for _, spec := range specs {
+		own, err := f.wide.WithGrids(spec.(Binning).Grids)
+		if err == nil {
+			err = own.place(s.MinCount)
+		}
+		if err != nil {
+			return nil, err
+		}
+		m := FamilyMember{Width: own.OutputWidth(), Scale: 1 / math.Sqrt(float64(own.grids))}
+		if own.kernel.smooth {
+			m.Scale = math.Sqrt(float64(f.wide.grids) / float64(own.grids))
+		}
+		f.members = append(f.members, m)
+	}
+	return f, nil
+}
+
+// bare returns features without the one factor that all of them share, so that a member's own has
+// the bits of its own fit.
+func (f *gridFamily) bare(Z mat.Matrix) (mat.Matrix, error) {
+	rows, ok := Z.(*sparse.CSR)
+	if !ok {
+		return nil, fmt.Errorf("transformer: binning: features in a %T", Z)
+	}
+	if _, shared := rows.Shared(); !shared {
+		return rows, nil
+	}
+	indptr, indices, _ := rows.Raw()
+	n, width := rows.Dims()
+	return sparse.NewShared(n, width, indptr, indices, 1)
+}
+
+// FamilyCost takes the map with the most grids.
+func (s Binning) FamilyCost(shape datasets.Shape, specs []Fitter) ([]FamilyMember, datasets.Cost, []string) {
+	members := make([]FamilyMember, len(specs))
+	for k, spec := range specs {
+		own := spec.(Binning)
+		members[k].Width = own.Cost(shape).Width
+		s.Grids = max(s.Grids, own.Grids)
+	}
+	if len(specs) > 1 {
+		return members, s.Cost(shape), []string{"grids"}
+	}
+	return members, s.Cost(shape), nil
+}
+
+// Members says how much of the wide map each spec has.
+func (f *gridFamily) Members() []FamilyMember { return slices.Clone(f.members) }
+
+// Widths returns the number of bins in all grids.
+func (f *gridFamily) Widths() []int { return []int{f.wide.OutputWidth()} }
+
+// Fitted returns the rows that the family was fitted to, mapped.
+func (f *gridFamily) Fitted(int) mat.Matrix { return f.rows }
+
+// Shared names the grids.
+func (f *gridFamily) Shared() []string { return []string{"grids"} }
+
+// Each maps the rows of X by the map with the most grids.
+func (f *gridFamily) Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z mat.Matrix) error) error {
+	for _, i := range which {
+		Z, err := f.wide.Transform(ctx, X)
+		if err == nil {
+			Z, err = f.bare(Z)
+		}
+		if err == nil {
+			err = yield(i, Z)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package transformer
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// A member of a family is the map of its own fit, to the bit, also on rows that were not fitted to.
+func TestFirstGridsAreTheNarrowMap(t *testing.T) {
+	ctx := context.Background()
+	train, other := datasets.Set{X: uniform(300, 4)}, mat.NewDense(90, 4, nil)
+	for i := range 90 {
+		for j := range 4 {
+			other.Set(i, j, float64((7*i+3*j)%17)/12-0.2)
+		}
+	}
+	for _, kernel := range []string{"laplacian", "triangular", "smooth"} {
+		for _, least := range []int{1, 4} {
+			spec := NewBinning()
+			spec.Kernel, spec.Gamma, spec.MinCount = kernel, FixedGamma(3), least
+			var specs []Fitter
+			for _, spec.Grids = range []int{1, 23, 5} {
+				specs = append(specs, spec)
+			}
+			family, err := spec.FitFamily(ctx, train, specs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, X := range []mat.Matrix{train.X, other} {
+				err := family.Each(ctx, X, []int{0}, func(_ int, Z mat.Matrix) error {
+					if X == train.X {
+						same(t, family.Fitted(0), Z, false)
+					}
+					for k, m := range family.Members() {
+						same(t, first(Z, m), mustTransform(t, mustFit(t, specs[k], train), X), kernel == "smooth")
+					}
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+// first returns the features of a member, given those of its wide map.
+func first(Z mat.Matrix, m FamilyMember) *sparse.CSR {
+	n, _ := Z.Dims()
+	out := mat.DenseCopyOf(Z).Slice(0, n, 0, m.Width).(*mat.Dense)
+	out.Scale(m.Scale, out)
+	return sparse.FromDense(out)
+}
+
+// same compares sparse rows to the bit, or their values to rounding.
+func same(t *testing.T, got, want mat.Matrix, rounded bool) {
+	t.Helper()
+	a, b := got.(*sparse.CSR), want.(*sparse.CSR)
+	n, width := a.Dims()
+	if m, w := b.Dims(); n != m || width != w || a.NNZ() != b.NNZ() {
+		t.Fatalf("%d×%d with %d entries, wanted %d×%d with %d", n, width, a.NNZ(), m, w, b.NNZ())
+	}
+	for i := range n {
+		columns, _ := a.Row(i)
+		wanted, _ := b.Row(i)
+		for k, j := range columns {
+			v, w := a.At(i, int(j)), b.At(i, int(j))
+			if j != wanted[k] || v != w && (!rounded || math.Abs(v-w) > 1e-15*math.Abs(w)) {
+				t.Fatalf("row %d, entry %d: column %d is %v, wanted column %d, %v", i, k, j, v, wanted[k], w)
+			}
+		}
+	}
+}
+
+func TestRelatedGrids(t *testing.T) {
+	spec := NewBinning()
+	for name, change := range map[string]func(s *Binning){
+		"another seed":   func(s *Binning) { s.Seed = 3 },
+		"another gamma":  func(s *Binning) { s.Gamma = FixedGamma(2) },
+		"another kernel": func(s *Binning) { s.Kernel = "hyperbolic" },
+		"another count":  func(s *Binning) { s.MinCount = 2 },
+		"hashed columns": func(s *Binning) { s.Columns = HashedColumns(1000) },
+	} {
+		s := spec
+		if change(&s); s.Related(spec) || spec.Related(s) {
+			t.Errorf("%s: related", name)
+		}
+	}
+	more, hashed := spec, spec
+	more.Grids++
+	if !more.Related(spec) || !spec.Related(more) || spec.Related(NewRFF()) {
+		t.Error("more grids are not related, or a map of another kind is")
+	}
+	hashed.Columns = HashedColumns(1000)
+	if hashed.Related(hashed) {
+		t.Error("hashed columns are part of others")
+	}
+}

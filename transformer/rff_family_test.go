@@ -1,0 +1,128 @@
+package transformer
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// Kernels that are mixtures of gaussian ones come from one projection of the rows, and each map is
+// the one that its spec is fitted to.
+func TestKernelsShareAProjection(t *testing.T) {
+	ctx := context.Background()
+	data := datasets.Set{X: uniform(50, 6)}
+	for _, form := range []string{"paired", "phase"} {
+		var specs []Fitter
+		for i, kernel := range []string{"gaussian", "exponential", "matern", "matern", "rational_quadratic", "rational_quadratic", "matern"} {
+			s := NewRFF()
+			s.Kernel, s.Map, s.Features, s.Gamma, s.Seed = kernel, form, 40, FixedGamma(0.4), 5
+			switch i {
+			case 3:
+				s.Nu = 4
+			case 5:
+				s.Alpha, s.Features = 3, 12
+			case 6:
+				s.Gamma = GammaScale
+			}
+			specs = append(specs, s)
+		}
+		family, err := specs[0].(RFF).FitFamily(ctx, data, specs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(family.Shared(), []string{"projection"}) || len(family.Widths()) != len(specs) {
+			t.Fatalf("%d maps that share %v", len(family.Widths()), family.Shared())
+		}
+		seen := 0
+		which := []int{0, 1, 2, 3, 4, 5, 6}
+		err = family.Each(ctx, data.X, which, func(i int, Z mat.Matrix) error {
+			seen++
+			want := mustTransform(t, mustFit(t, specs[slices.IndexFunc(family.Members(), func(m FamilyMember) bool { return m.Map == i })], data), data.X)
+			if !mat.EqualApprox(Z, want, 1e-12) {
+				t.Errorf("%s: map %d is not that of its spec", form, i)
+			}
+			return nil
+		})
+		if err != nil || seen != len(specs) {
+			t.Fatalf("%d maps, %v", seen, err)
+		}
+	}
+}
+
+// Kernels of the user's own are related where they are the same one; two of them may draw anything, and one
+// map would stand for both.
+func TestCustomKernelsAreRelatedToThemselvesOnly(t *testing.T) {
+	of := func(scale float64) RFF {
+		s := NewRFF()
+		s.Gamma, s.Features, s.Kernel = FixedGamma(1), 8, "custom"
+		s.Custom = &CustomKernel{Frequency: func(rng *rand.Rand, omega []float64) {
+			for j := range omega {
+				omega[j] = scale * rng.NormFloat64()
+			}
+		}}
+		return s
+	}
+	a, b := of(1), of(2)
+	wide := a
+	wide.Features = 16
+	if !a.Related(wide) || a.Related(b) || b.Related(a) {
+		t.Errorf("related to its own kernel %v, to another %v and %v", a.Related(wide), a.Related(b), b.Related(a))
+	}
+	data := datasets.Set{X: mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 6})}
+	if _, err := a.FitFamily(context.Background(), data, []Fitter{a, b}); err == nil {
+		t.Error("two kernels make one family")
+	}
+	if _, err := a.FitFamily(context.Background(), data, []Fitter{a, wide}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRelated(t *testing.T) {
+	of := func(kernel string) RFF {
+		s := NewRFF()
+		s.Kernel = kernel
+		return s
+	}
+	for _, c := range []struct {
+		a, b RFF
+		want bool
+	}{
+		{of("gaussian"), of("matern"), true},
+		{of("rational_quadratic"), of("exponential"), true},
+		{of("laplacian"), of("laplacian"), true},
+		{of("gaussian"), of("laplacian"), false}, // a draw for each input
+		{of("cauchy"), of("laplacian"), false},
+	} {
+		if got := c.a.Related(c.b); got != c.want {
+			t.Errorf("%s and %s: %v", c.a.Kernel, c.b.Kernel, got)
+		}
+	}
+	seed, form := of("matern"), of("matern")
+	seed.Seed, form.Map = 9, "phase"
+	if seed.Related(of("matern")) || form.Related(of("matern")) {
+		t.Error("another seed or map is related")
+	}
+}
+
+// A family's values beyond the reach of its draws are refused, not made into NaN.
+func TestFamilyRefusesHugeValues(t *testing.T) {
+	narrow := NewRFF()
+	narrow.Gamma, narrow.Features = FixedGamma(1e-300), 8
+	other := narrow
+	other.Kernel = "matern"
+	data := datasets.Set{X: uniform(20, 3)}
+	family, err := narrow.FitFamily(context.Background(), data, []Fitter{narrow, other})
+	if err != nil {
+		t.Fatal(err)
+	}
+	X := mat.NewDense(1, 3, []float64{math.MaxFloat64, math.MaxFloat64, math.MaxFloat64})
+	if err := family.Each(context.Background(), X, []int{0, 1}, func(int, mat.Matrix) error { return nil }); err == nil {
+		t.Error("values that overflow are taken")
+	}
+}
