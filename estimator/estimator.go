@@ -15,7 +15,7 @@
 // The objectives are those of scikit-learn where it has the model, so that coefficients can be
 // compared; an intercept is never penalised. Inputs are dense or sparse rows; sparse rows are never
 // made dense. What can be learned block by block is learned from a stream as from memory
-// ([BlockEstimator]). The class of a row is a code, the number of a level of the schema's target; a
+// ([BlockEstimator]). The class of a row is a code, the number of a category of the schema's target; a
 // set whose schema names no classes has the classes "0" to the largest code.
 //
 // Package estimatortest holds any estimator to the laws that these obey.

@@ -69,7 +69,7 @@ func OfSet(data datasets.Set) (*Rows, error) {
 	return r, nil
 }
 
-// AllNumeric refuses columns whose numbers are codes of levels: a linear model of them means nothing.
+// AllNumeric refuses columns whose numbers are codes of categories: a linear model of them means nothing.
 func AllNumeric(schema datasets.Schema) error {
 	for _, c := range schema.Columns {
 		if c.Kind == datasets.Categorical {
