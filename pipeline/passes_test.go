@@ -100,6 +100,34 @@ func TestPassesSayWhichRow(t *testing.T) {
 	}
 }
 
+// Parts are merged behind the same fitted steps only: one that has gone on by itself has its own.
+func TestPassesAreMergedBehindTheSameSteps(t *testing.T) {
+	ctx, data := context.Background(), numbers(100, 2)
+	spec := pipeline.New(estimator.NewRidge(), transformer.NewStandardize())
+	part := func(lo, hi int) datasets.Pass {
+		p, err := spec.Start(ctx, data.Schema, data.Cols())
+		if err == nil {
+			err = p.Add(ctx, data.Slice(lo, hi))
+		}
+		if err == nil {
+			p, err = p.Next(ctx)
+		}
+		if err == nil {
+			err = p.Add(ctx, data.Slice(lo, hi))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	if err := part(0, 50).Merge(ctx, part(50, 100)); err == nil || !strings.Contains(err.Error(), `step "standardize": the rows were not mapped by the same fitted steps`) {
+		t.Errorf("error %v", err)
+	}
+	if err := part(0, 50).Merge(ctx, part(0, 50)); err != nil {
+		t.Error(err)
+	}
+}
+
 // picky needs no rows, and refuses to map those below 0 by much.
 type picky struct{}
 

@@ -162,7 +162,6 @@ type pcaSums struct {
 	means *momentSums // of the first pass; nil in the second
 	rows  int         // that the first pass has read
 	mean  []float64   // of these
-	seen  int         // rows of the second pass
 	sums  []float64   // cols × cols
 	tile  []float64
 }
@@ -174,7 +173,6 @@ func (p *pcaSums) add(ctx context.Context, first int, X mat.Matrix) error {
 	d := len(p.mean)
 	gram := kern.Dense(d, d, d, p.sums)
 	n, _ := X.Dims()
-	p.seen += n
 	for lo := 0; lo < n; lo += tileRows {
 		hi := min(lo+tileRows, n)
 		if len(p.tile) < (hi-lo)*d {
@@ -197,16 +195,12 @@ func (p *pcaSums) merge(other inputSums) error {
 	case p.means != nil:
 		return p.means.merge(o.means)
 	}
-	p.seen += o.seen
 	kern.Axpy(1, o.sums, p.sums)
 	return nil
 }
 
 func (p *pcaSums) next(context.Context) (inputSums, error) {
 	if p.means == nil {
-		if p.seen != p.rows {
-			return nil, errOtherRows
-		}
 		return nil, nil
 	}
 	m := p.means.total
@@ -247,10 +241,9 @@ func (p *pcaSums) state(s *model.State) {
 	}
 	p.means = nil
 	s.Int("rows", &p.rows)
-	s.Int("seen", &p.seen)
 	pass.Floats(s, "mean", &p.mean, d, pass.Finite)
 	pass.Floats(s, "sums", &p.sums, d*d, nil)
-	s.Require(p.rows >= 2 && p.seen >= 0, "there are less than two rows")
+	s.Require(p.rows >= 2, "there are less than two rows")
 }
 
 // centre writes the rows of X from lo on, less mean, into dst.

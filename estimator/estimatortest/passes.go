@@ -65,6 +65,9 @@ func (s *suite) strangers(t testing.TB) {
 	if err := l.Strangers(s.data, wider); err != nil {
 		t.Error(err)
 	}
+	if err := l.Short(s.data); err != nil {
+		t.Error(err)
+	}
 }
 
 // passesStop: a pass is heard to be cancelled like a fit.

@@ -33,6 +33,7 @@ type Sums interface {
 type Pass struct {
 	begun Begun
 	turn  int // which reading of the rows it is, from 1
+	want  int // rows that the pass before has read, 0 in the first
 	rows  int // that have been added and merged
 	own   int // that have been added here
 	sums  Sums
@@ -164,7 +165,7 @@ func (p *Pass) Merge(ctx context.Context, other datasets.Pass) error {
 		return err
 	case o == p:
 		return wrong(p.begun.Name, "a pass cannot be merged into itself")
-	case o.turn != p.turn:
+	case o.turn != p.turn || o.want != p.want:
 		return wrong(p.begun.Name, "pass %d cannot be merged into pass %d", o.turn, p.turn)
 	}
 	if err := o.usable(ctx); err != nil {
@@ -186,7 +187,7 @@ func (p *Pass) Next(ctx context.Context) (datasets.Pass, error) {
 	if err != nil || next == nil {
 		return nil, err
 	}
-	return &Pass{begun: p.begun, turn: p.turn + 1, sums: next}, nil
+	return &Pass{begun: p.begun, turn: p.turn + 1, want: p.rows, sums: next}, nil
 }
 
 func (p *Pass) next(ctx context.Context) (Sums, error) {
@@ -195,6 +196,9 @@ func (p *Pass) next(ctx context.Context) (Sums, error) {
 	}
 	if p.rows == 0 || p.begun.Cols <= 0 {
 		return nil, wrong(p.begun.Name, "%w: %d rows, %d columns", datasets.ErrEmpty, p.rows, p.begun.Cols)
+	}
+	if p.want > 0 && p.rows != p.want {
+		return nil, wrong(p.begun.Name, "%d rows in the pass before, %d in this one: wanted the same rows", p.want, p.rows)
 	}
 	return p.sums.Next(ctx)
 }
@@ -216,9 +220,10 @@ func (p *Pass) State(s *model.State) {
 		}
 	}
 	s.Int("pass", &p.turn)
+	s.Int("before", &p.want)
 	s.Int("rows", &p.rows)
 	s.Int("added", &p.own)
-	s.Require(p.turn >= 1 && p.rows >= p.own && p.own >= 0, "the numbers of the pass and of its rows do not fit")
+	s.Require(p.turn >= 1 && p.want >= 0 && p.rows >= p.own && p.own >= 0, "the numbers of the pass and of its rows do not fit")
 	if s.Err() == nil {
 		p.sums.State(s.Child("sums"))
 	}

@@ -307,6 +307,32 @@ func (l Learner[T]) Strangers(data, wider datasets.Set) error {
 	return nil
 }
 
+// Short checks that a pass that has read less than the one before is refused, where there are several.
+func (l Learner[T]) Short(data datasets.Set) error {
+	ctx := context.Background()
+	p, err := l.Start(ctx, data.Schema, data.Cols())
+	if err == nil {
+		err = p.Add(ctx, data)
+	}
+	if err != nil {
+		return err
+	}
+	next, err := p.Next(ctx)
+	if err != nil || next == nil {
+		return err
+	}
+	if err := next.Add(ctx, data.Slice(0, data.Rows()/2)); err != nil {
+		return err
+	}
+	if _, err := next.Next(ctx); err == nil {
+		return errors.New("Next takes a pass over half of the rows that the one before has read")
+	}
+	if _, err := l.Finish(ctx, next); err == nil {
+		return errors.New("Finish takes a pass over half of the rows that the one before has read")
+	}
+	return nil
+}
+
 // failed returns a pass that has failed to add a block of another width.
 func (l Learner[T]) failed(data datasets.Set) (datasets.Pass, error) {
 	p, err := l.Start(context.Background(), data.Schema, data.Cols())

@@ -64,6 +64,9 @@ func mergesItsOwn(s *suite) {
 	if err := s.learner().Strangers(s.Data, wider); err != nil {
 		s.Errorf("%v", err)
 	}
+	if err := s.learner().Short(s.Data); err != nil {
+		s.Errorf("%v", err)
+	}
 }
 
 // passesStop: a pass is heard to be cancelled like a fit.
