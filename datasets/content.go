@@ -13,7 +13,7 @@ import (
 type Content struct {
 	Empty   bool  // no row has a value
 	Missing *Spot // the first row without a value; nil for none
-	Unknown *Spot // the first row with a level that the schema does not list; nil for none
+	Unknown *Spot // the first row with a category that the schema does not list; nil for none
 }
 
 // Spot is a row, and where it stands.

@@ -42,19 +42,40 @@ func (s Schema) Encode(rows []map[string]any) (Set, error) {
 type encoder struct {
 	schema  Schema
 	missing []string
-	columns map[string]namedColumn
+	columns map[string]*namedColumn
 	parts   map[string][]datePart // by the name of the date
 	targets bool                  // whether any row has one
 	x, y    []float64
 	faults  namedFaults
 }
 
-// namedColumn is a column of the schema with its categories.
+// namedColumn is a column of the schema.
 type namedColumn struct {
 	Column
-	at     int // number of the input, or of the target
-	target bool
-	codes  map[string]float64
+	at      int // number of the input, or of the target
+	target  bool
+	lookups int
+	codes   map[string]float64 // of the categories, once they have been looked up often
+}
+
+// fewLookups is how often categories are looked for one by one: for a row or two that is faster than to
+// make a map of them all.
+const fewLookups = 16
+
+// find returns the code of a category.
+func (c *namedColumn) find(text string) (code float64, ok bool) {
+	if c.lookups++; c.lookups <= fewLookups {
+		k := slices.Index(c.Levels, text)
+		return float64(k), k >= 0
+	}
+	if c.codes == nil {
+		c.codes = make(map[string]float64, len(c.Levels))
+		for k, name := range c.Levels {
+			c.codes[name] = float64(k)
+		}
+	}
+	code, ok = c.codes[text]
+	return code, ok
 }
 
 // datePart is a column that has one part of a date.
@@ -65,12 +86,12 @@ type datePart struct {
 }
 
 func newEncoder(s Schema, rows []map[string]any) *encoder {
-	e := &encoder{schema: s, missing: s.Missing, columns: map[string]namedColumn{}, parts: map[string][]datePart{}}
+	e := &encoder{schema: s, missing: s.Missing, columns: map[string]*namedColumn{}, parts: map[string][]datePart{}}
 	if e.missing == nil {
 		e.missing = []string{"NaN", "nan"}
 	}
 	for k, c := range s.Targets {
-		e.columns[c.Name] = newNamedColumn(c, k, true)
+		e.columns[c.Name] = &namedColumn{Column: c, at: k, target: true}
 		for _, row := range rows {
 			_, has := row[c.Name]
 			e.targets = e.targets || has
@@ -78,7 +99,7 @@ func newEncoder(s Schema, rows []map[string]any) *encoder {
 	}
 	for j, c := range s.Columns {
 		c.Name = s.Name(j)
-		e.columns[c.Name] = newNamedColumn(c, j, false)
+		e.columns[c.Name] = &namedColumn{Column: c, at: j}
 		if date, part, ok := cutLast(c.Name, "_"); ok && c.Kind == Numeric && slices.Contains(DateParts, part) {
 			e.parts[date] = append(e.parts[date], datePart{c.Name, j, part})
 		}
@@ -87,17 +108,6 @@ func newEncoder(s Schema, rows []map[string]any) *encoder {
 		delete(e.parts, name) // it is a column itself
 	}
 	return e
-}
-
-func newNamedColumn(c Column, at int, target bool) namedColumn {
-	out := namedColumn{Column: c, at: at, target: target}
-	if c.Kind == Categorical {
-		out.codes = make(map[string]float64, len(c.Levels))
-		for code, name := range c.Levels {
-			out.codes[name] = float64(code)
-		}
-	}
-	return out
 }
 
 func cutLast(text, mark string) (before, after string, found bool) {
@@ -122,9 +132,9 @@ func (e *encoder) row(i int, row map[string]any) {
 		c, known := e.columns[name]
 		switch {
 		case known && c.target:
-			y[c.at] = e.target(i, &c, row[name])
+			y[c.at] = e.target(i, c, row[name])
 		case known:
-			x[c.at], given[c.at] = e.value(i, &c, row[name]), true
+			x[c.at], given[c.at] = e.value(i, c, row[name]), true
 		case e.parts[name] != nil:
 			e.date(i, name, row, x, given)
 		default:
@@ -165,7 +175,7 @@ func (e *encoder) value(i int, c *namedColumn, v any) float64 {
 	if number, ok := v.(float64); ok && math.IsNaN(number) {
 		return number
 	}
-	if c.codes != nil {
+	if c.Kind == Categorical {
 		return e.code(i, c, v)
 	}
 	switch v := v.(type) {
@@ -195,7 +205,7 @@ func (e *encoder) value(i int, c *namedColumn, v any) float64 {
 // target returns the number that v stands for as a target, NaN where it is no class of the schema.
 func (e *encoder) target(i int, c *namedColumn, v any) float64 {
 	y := e.value(i, c, v)
-	if c.codes != nil && y == Unknown {
+	if c.Kind == Categorical && y == Unknown {
 		return math.NaN()
 	}
 	return y
@@ -205,10 +215,7 @@ func (e *encoder) target(i int, c *namedColumn, v any) float64 {
 func (e *encoder) code(i int, c *namedColumn, v any) float64 {
 	switch v := v.(type) {
 	case string:
-		if code, ok := c.codes[v]; ok {
-			return code
-		}
-		return c.lookup(strings.TrimSpace(v), strings.TrimSpace(v))
+		return c.lookup(v, strings.TrimSpace(v))
 	case json.Number:
 		number, _ := parseNumber(string(v))
 		return c.numbered(string(v), number)
@@ -224,10 +231,10 @@ func (e *encoder) code(i int, c *namedColumn, v any) float64 {
 
 // lookup returns the code of a category in one of two spellings.
 func (c *namedColumn) lookup(text, other string) float64 {
-	if code, ok := c.codes[text]; ok {
+	if code, ok := c.find(text); ok {
 		return code
 	}
-	if code, ok := c.codes[other]; ok {
+	if code, ok := c.find(other); ok {
 		return code
 	}
 	return Unknown
@@ -235,7 +242,7 @@ func (c *namedColumn) lookup(text, other string) float64 {
 
 // numbered returns the code of the category that is written as text, or else as the same number.
 func (c *namedColumn) numbered(text string, number float64) float64 {
-	if code, ok := c.codes[text]; ok {
+	if code, ok := c.find(text); ok {
 		return code
 	}
 	for code, level := range c.Levels {

@@ -12,7 +12,7 @@ type Roles struct {
 	Drop     []string        // left out
 	Kinds    map[string]Kind // kinds of columns, where the values do not tell
 	Task     Task            // what the target is, where its values do not tell
-	Positive []string        // levels of the target that are class 1; all others are class 0, "rest"
+	Positive []string        // categories of the target that are class 1; all others are class 0, "rest"
 	Suffix   string          // cut from the end of the target's values, as the "." in "<=50K."
 	Keep     []string        // whose texts [Set.Kept] has, whatever else the column is for; "" where the value is missing
 

@@ -14,12 +14,12 @@ type Set struct {
 	Weights []float64  // n sample weights ≥ 0
 	Groups  []int      // n group numbers, for grouped folds
 	Kept    [][]string // n rows of texts, of the columns that [Roles] keeps; no input
-	Schema  Schema     // names, kinds and levels of the columns; class names
+	Schema  Schema     // names, kinds and categories of the columns; class names
 
 	origin []int // numbers of the rows in those that they were selected from; nil for none
 }
 
-// Unknown is the code of a level that the schema does not list.
+// Unknown is the code of a category that the schema does not list.
 const Unknown = -1
 
 // Rows returns the number of rows, Cols that of columns.

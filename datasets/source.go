@@ -1,10 +1,14 @@
-// Package datasets holds rows of data: in memory as a [Set], as a stream of blocks as a [Source],
-// with a [Schema] that names the columns and turns strings into codes at the door.
+// Package datasets holds rows of data: in memory as a [Set], or as a stream of blocks as a [Source].
+// Either has a [Schema], which names the columns.
 //
-// Behind the door there are only matrices. A categorical column holds the code of its level, 0 for
-// the first; [Unknown] stands for a level that the schema does not list and NaN for a missing
-// value. The schema travels with the data and later with the model, so that new rows are coded as
-// the training rows were.
+// A reader turns texts into numbers once, by the schema; all that comes after it sees only matrices. A
+// categorical column holds the code of its category, 0 for the first. [Unknown] stands for a category that
+// the schema does not list, and NaN for a missing value. The schema goes with the data and then with the
+// model, so that new rows get the codes that the training rows had; [Schema.Encode] gives them to rows of
+// named values.
+//
+// The readers are packages csv, arff and svmlight below this one, and package sourcetest holds any Source
+// to the laws that theirs obey.
 package datasets
 
 import (
@@ -36,7 +40,7 @@ type Schema struct {
 type Column struct {
 	Name   string
 	Kind   Kind
-	Levels []string // of a categorical column: level i has code i
+	Levels []string // the categories of a categorical column: number i has code i
 }
 
 // Kind says what the numbers of a column mean.
@@ -45,7 +49,7 @@ type Kind int
 const (
 	// Numeric columns hold quantities.
 	Numeric Kind = iota
-	// Categorical columns hold codes of levels.
+	// Categorical columns hold codes of categories.
 	Categorical
 )
 
@@ -167,6 +171,7 @@ type Cost struct {
 	Width  int     // columns that come out of a transformer, -1 where nothing tells
 	Guess  bool    // whether only fitting tells the width, and it is a guess
 	Filled float64 // entries of a row that comes out that are not 0, where it is sparse; 0 where it is dense
+	Passes int     // readings of the rows, but for a look at the first block; 0 for several, or where nothing tells
 }
 
 // Partial is a source that leaves out some rows of its file.

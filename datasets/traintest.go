@@ -28,7 +28,7 @@ func (s TrainTest) Split(data Set) ([]Fold, error) {
 	if s.Stratify && s.Group {
 		return nil, fmt.Errorf("datasets: a split is stratified or by groups, not both")
 	}
-	units, err := s.units(data)
+	pools, err := s.pools(data)
 	if err != nil {
 		return nil, err
 	}
@@ -37,19 +37,19 @@ func (s TrainTest) Split(data Set) ([]Fold, error) {
 		part[i] = 1
 	}
 	rng := rand.New(rand.NewPCG(s.Seed, trainTestStream))
-	held := 0
-	for _, u := range units {
+	tested := 0
+	for _, p := range pools {
 		if s.Shuffle {
-			shuffle(u.members, rng)
+			shuffle(p.members, rng)
 		}
-		for _, rows := range u.members[len(u.members)-u.test:] {
-			held += len(rows)
+		for _, rows := range p.members[len(p.members)-p.test:] {
+			tested += len(rows)
 			for _, i := range rows {
 				part[i] = 0
 			}
 		}
 	}
-	if held == 0 || held == n {
+	if tested == 0 || tested == n {
 		return nil, fmt.Errorf("datasets: %d rows are too few to hold out a share of %v", n, s.Test)
 	}
 	return folds(part, 2)[:1], nil
@@ -64,54 +64,54 @@ func (s TrainTest) Sets(data Set) (train, test Set, err error) {
 	return data.Select(parts[0].Train), data.Select(parts[0].Test), nil
 }
 
-// unit is what a share is held out of: all rows, a class, or all groups.
-type unit struct {
+// pool is what a share is tested on: all rows, a class, or all groups.
+type pool struct {
 	members [][]int // rows that stay together
-	test    int     // how many members are held out
+	test    int     // how many members are tested on
 }
 
-func (s TrainTest) units(data Set) ([]unit, error) {
+func (s TrainTest) pools(data Set) ([]pool, error) {
 	switch {
 	case s.Group:
 		groups, err := groupsOf(data)
-		return []unit{{groups, int(math.Ceil(s.Test * float64(len(groups))))}}, err
+		return []pool{{groups, int(math.Ceil(s.Test * float64(len(groups))))}}, err
 	case s.Stratify:
 		classes, err := classesOf(data)
 		if err != nil {
 			return nil, err
 		}
-		units := make([]unit, len(classes))
+		pools := make([]pool, len(classes))
 		for k, c := range classes {
 			if len(c.rows) < 2 {
 				return nil, fmt.Errorf("datasets: class %q has %d row, wanted at least 2 for a stratified split", c.name, len(c.rows))
 			}
-			units[k].members = oneFold(c.rows)
+			pools[k].members = oneFold(c.rows)
 		}
-		apportion(units, int(math.Ceil(s.Test*float64(data.Rows()))), data.Rows())
-		return units, nil
+		apportion(pools, int(math.Ceil(s.Test*float64(data.Rows()))), data.Rows())
+		return pools, nil
 	}
 	n := data.Rows()
-	return []unit{{oneFold(ascending(n)), int(math.Ceil(s.Test * float64(n)))}}, nil
+	return []pool{{oneFold(ascending(n)), int(math.Ceil(s.Test * float64(n)))}}, nil
 }
 
-// apportion shares test out among units in proportion to their size, by largest remainders; of two equal ones that
+// apportion shares test out among pools in proportion to their size, by largest remainders; of two equal ones that
 // of the smaller share goes first.
-func apportion(units []unit, test, rows int) {
-	order := make([]int, len(units))
-	remainder := make([]float64, len(units))
+func apportion(pools []pool, test, rows int) {
+	order := make([]int, len(pools))
+	remainder := make([]float64, len(pools))
 	left := test
-	for k := range units {
-		share := float64(len(units[k].members)) * float64(test) / float64(rows)
-		units[k].test = int(share)
+	for k := range pools {
+		share := float64(len(pools[k].members)) * float64(test) / float64(rows)
+		pools[k].test = int(share)
 		remainder[k] = share - math.Floor(share)
-		left -= units[k].test
+		left -= pools[k].test
 		order[k] = k
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(remainder[b], remainder[a]), units[a].test-units[b].test)
+		return cmp.Or(cmp.Compare(remainder[b], remainder[a]), pools[a].test-pools[b].test)
 	})
 	for _, k := range order[:left] {
-		units[k].test++
+		pools[k].test++
 	}
 }
 

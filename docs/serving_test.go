@@ -7,30 +7,24 @@ import (
 	"os"
 	"path/filepath"
 
-	"gonum.org/v1/gonum/mat"
-
+	"github.com/bochner-ml/bochner"
 	"github.com/bochner-ml/bochner/experiment"
-	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 
 // predict is the program that getting-started.md shows.
 func predict(file string) {
-	m, err := modelfile.Load(file)
+	m, err := bochner.Open(file)
 	if err != nil {
 		log.Fatal(err)
 	}
-	for j, c := range m.Schema.Columns {
-		fmt.Println(j, c.Name, c.Kind)
-	}
-	rows := mat.NewDense(2, 4, []float64{
-		8.34, 40.77, 1010.84, 90.01,
-		23.64, 58.49, 1011.40, 74.20,
+	energy, err := m.PredictRows(context.Background(), []map[string]any{
+		{"temperature": 8.34, "vacuum": 40.77, "pressure": 1010.84, "humidity": 90.01},
+		{"temperature": 23.64, "vacuum": 58.49, "pressure": 1011.40, "humidity": 74.20},
 	})
-	energy, err := m.Predictor.Predict(context.Background(), rows)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%.1f MW\n", energy)
+	fmt.Printf("%.1f and %.1f MW\n", energy[0].Value, energy[1].Value)
 }
 
 // A model file is loaded and used from Go.
@@ -50,9 +44,5 @@ func Example_serving() {
 	}
 	predict(filepath.Join(dir, "model.bochner"))
 	// Output:
-	// 0 temperature numeric
-	// 1 vacuum numeric
-	// 2 pressure numeric
-	// 3 humidity numeric
-	// [477.2 445.2] MW
+	// 477.2 and 445.2 MW
 }

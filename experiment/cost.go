@@ -92,8 +92,8 @@ func predictingFlops(p pipeline.Pipeline, shape datasets.Shape, count Rows) floa
 	return mapping.Flops + 2*float64(shape.Rows)*shape.After(mapping).Entries()*float64(max(shape.Outputs, 1))
 }
 
-// passes is how many times the training file is read, in units of opening it, which learns its columns in
-// one pass; the next one gathers its rows.
+// passes is how many times a run reads through the training file. The first pass learns its columns, as
+// opening it does, and the next one gathers its rows. A test file counts by its share of the rows.
 func passes(spec Spec, count Rows) float64 {
 	n := 1.0
 	if spec.Data.Dataset == "" {

@@ -36,9 +36,9 @@ type Plan struct {
 	Warnings  []string   `json:"warnings"`
 }
 
-// NewPlan estimates what a run of the spec takes. It reads the data for their shape and fits nothing: the
-// shape gives the cost of each step, that of the search and its time, at the speed that this machine
-// has at products of matrices now.
+// NewPlan estimates what a run of the spec takes. It reads the data for their shape and fits nothing. From
+// the shape follows the cost of one fit, from that the cost of the search, from both the memory, and
+// last the time, at the speed that this machine has at products of matrices now.
 func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	began := time.Now()
 	parts, err := rows.Open(ctx, spec)

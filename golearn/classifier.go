@@ -169,8 +169,8 @@ func classAttribute(grid base.FixedDataGrid, target datasets.Column) base.Attrib
 				return a
 			}
 		case *base.CategoricalAttribute:
-			held := a.GetValues()
-			if target.Kind == datasets.Categorical && !slices.ContainsFunc(target.Levels, func(level string) bool { return !slices.Contains(held, level) }) {
+			known := a.GetValues()
+			if target.Kind == datasets.Categorical && !slices.ContainsFunc(target.Levels, func(level string) bool { return !slices.Contains(known, level) }) {
 				return a
 			}
 		}

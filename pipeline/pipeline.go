@@ -58,13 +58,6 @@ const (
 // fraction of the time that mapping them again does.
 const DefaultMemory = 2 << 30
 
-// OnePass is a [estimator.BlockEstimator] that may read its rows just once. Its features are mapped
-// as it reads them and never stored; those of any other estimator are kept where they fit into
-// memory, because reading them again would map them again.
-type OnePass interface {
-	ReadsOnce(rows, cols int) bool
-}
-
 // Sequence is steps one after the other.
 type Sequence []Step
 
@@ -204,13 +197,14 @@ func (p Pipeline) fit(ctx context.Context, r rows.Rows, in datasets.Schema, cols
 }
 
 // EstimatorReadsOnce reports whether the estimator reads what comes out of the last step just once,
-// when the pipeline is fitted to rows×cols inputs; rows is −1 where that is unknown.
-func (p Pipeline) EstimatorReadsOnce(rows, cols int) bool {
+// when the pipeline is fitted to n×cols inputs; n is −1 where that is unknown. Its features are then
+// mapped as it reads them and never stored; those of any other estimator are cached where they fit into
+// memory, because reading them again would map them again.
+func (p Pipeline) EstimatorReadsOnce(n, cols int) bool {
 	if _, ok := p.Estimator.(estimator.BlockEstimator); !ok {
 		return false
 	}
-	once, ok := p.Estimator.(OnePass)
-	return ok && once.ReadsOnce(rows, p.widthAfter(rows, cols))
+	return rows.CostOf(p.Estimator, datasets.Shape{Rows: n, Cols: max(p.widthAfter(n, cols), 1)}).Passes == 1
 }
 
 // widthAfter is the width that comes out of the steps as far as they can tell before they are

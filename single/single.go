@@ -1,4 +1,4 @@
-// Package single holds dense matrices in single precision: half the memory of a mat.Dense, and
+// Package single holds dense matrices of float32: half the memory of a mat.Dense, and
 // twice the numbers in every load and product.
 //
 // A [Dense] is a gonum mat.Matrix, so it goes wherever a matrix goes; code that knows it reads

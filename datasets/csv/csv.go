@@ -2,7 +2,7 @@
 // their size, or into memory with [ReadFile] or, from any io.Reader, [Read].
 //
 // Records and quotes are those of RFC 4180 and of package encoding/csv. A first pass over the file
-// learns which columns are numeric, the levels of the others, and the number of rows; a file with a
+// learns which columns are numeric, the categories of the others, and the number of rows; a file with a
 // text among numbers, a row too short or a byte that is not of its encoding is refused there, with its
 // line.
 package csv

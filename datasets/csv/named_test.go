@@ -166,3 +166,22 @@ func TestEncodeNothing(t *testing.T) {
 		t.Errorf("%d rows, %v", got.Rows(), err)
 	}
 }
+
+// Of many rows, whose categories are looked up in a map, every one gets the code that it gets alone.
+func TestEncodeManyRows(t *testing.T) {
+	s := readFlats(t).Schema
+	var rows []map[string]any
+	for i := range 60 {
+		rows = append(rows, map[string]any{"size": i, "code": 1 + i%3, "name": []string{"old", "new", "odd", " old "}[i%4], "sold": nil})
+	}
+	all, err := s.Encode(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, row := range rows {
+		one, err := s.Encode([]map[string]any{row})
+		if err != nil || !same(one.X, datasets.SliceRows(all.X, i, i+1)) {
+			t.Fatalf("row %d: %v alone, %v with others, %v", i, one.X, datasets.SliceRows(all.X, i, i+1), err)
+		}
+	}
+}

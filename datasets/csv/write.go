@@ -10,7 +10,7 @@ import (
 )
 
 // Write writes data with a header: the inputs, then the target or targets, then columns "weight" and
-// "group" where data has them. Levels are written by name, a missing or unknown one as an empty
+// "group" where data has them. Categories are written by name, a missing or unknown one as an empty
 // field, numbers so that reading them again gives the same bits.
 func Write(w io.Writer, data datasets.Set) error {
 	out := csv.NewWriter(w)

@@ -96,7 +96,7 @@ func (d *draft) decide(target string) error {
 // refuse drops a column that asks for a missing value to be called what is a class.
 func (d *draft) refuse(c *opinion) {
 	for _, word := range c.words {
-		if slices.ContainsFunc(d.goal.classes, func(l level) bool { return l.name == word }) {
+		if slices.ContainsFunc(d.goal.classes, func(l tallied) bool { return l.name == word }) {
 			c.use, c.why, c.words, c.doubt = dropped, c.doubt, nil, ""
 			return
 		}
@@ -107,7 +107,7 @@ func (d *draft) refuse(c *opinion) {
 func (d *draft) decideGoal() {
 	p, g := d.goal.column, &d.goal
 	g.rows = p.values()
-	all, complete := p.levels.all()
+	all, complete := p.tally.all()
 	numbers := p.numbers[d.notation]
 	texts := g.rows - numbers
 	switch {
@@ -126,7 +126,7 @@ func (d *draft) decideGoal() {
 	}
 	if texts == 0 && g.classes == nil && complete && len(all) <= rows.MaxInferred && 2*len(all) <= g.rows && wholeNumbers(all) {
 		g.classes = all
-		slices.SortFunc(g.classes, func(a, b level) int { return compareNumbers(a.name, b.name) })
+		slices.SortFunc(g.classes, func(a, b tallied) int { return compareNumbers(a.name, b.name) })
 	}
 	if len(g.classes) == 0 {
 		g.classes = nil
@@ -143,7 +143,7 @@ func (d *draft) doubtGoal() {
 		say("no row has a value of it: name another target")
 	case len(g.classes) == 1:
 		say("there is one class only, %s: nothing to tell apart; name another target", printable(g.classes[0].name))
-	case g.column != nil && g.classes == nil && len(g.column.levels.counts) == 1:
+	case g.column != nil && g.classes == nil && len(g.column.tally.counts) == 1:
 		say("it is the same in every row: nothing to learn; name another target")
 	case g.rows >= 20 && 2*len(g.classes) > g.rows:
 		say("%d different texts in %d rows are hardly classes; is it the right target?", len(g.classes), g.rows)
@@ -153,9 +153,9 @@ func (d *draft) doubtGoal() {
 	}
 }
 
-// wholeNumbers reports whether all levels are whole numbers.
-func wholeNumbers(all []level) bool {
-	return !slices.ContainsFunc(all, func(l level) bool {
+// wholeNumbers reports whether all values are whole numbers.
+func wholeNumbers(all []tallied) bool {
+	return !slices.ContainsFunc(all, func(l tallied) bool {
 		v, err := strconv.ParseFloat(l.name, 64)
 		return err != nil || v != float64(int64(v))
 	})

@@ -33,7 +33,7 @@ type opinion struct {
 // values is how many rows have one.
 func (p *profile) values() int { return p.rows - p.missing }
 
-// judge says what to make of a column. Its numbers are in the notation of that number, and a level needs so
+// judge says what to make of a column. Its numbers are in the notation of that number, and a category needs so
 // many rows to be of use.
 func (p *profile) judge(notation, minCount int) opinion {
 	v := opinion{profile: p}
@@ -41,25 +41,25 @@ func (p *profile) judge(notation, minCount int) opinion {
 	case p.values() == 0:
 		v.use, v.why = dropped, "no value in any row"
 		return v
-	case len(p.levels.counts) == 1 && p.rows > 1 && (p.missing == 0 || v.use == numeric):
+	case len(p.tally.counts) == 1 && p.rows > 1 && (p.missing == 0 || v.use == numeric):
 		v.use, v.why = dropped, "the same value in every row"
 		return v
 	case v.use == dates || v.use == dropped:
 		return v
 	}
 	p.identifier(&v)
-	if v.use == categorical && p.levels.top() < minCount && p.rows >= 20 {
-		v.use, v.why = dropped, fmt.Sprintf("%s different texts, none of them in %d rows", about(p.levels), minCount)
+	if v.use == categorical && p.tally.top() < minCount && p.rows >= 20 {
+		v.use, v.why = dropped, fmt.Sprintf("%s different texts, none of them in %d rows", about(p.tally), minCount)
 	}
 	return v
 }
 
 // about writes the number of different values.
-func about(l levels) string {
-	if l.shift > 0 {
-		return fmt.Sprintf("about %d", l.distinct())
+func about(t tally) string {
+	if t.shift > 0 {
+		return fmt.Sprintf("about %d", t.distinct())
 	}
-	return fmt.Sprint(l.distinct())
+	return fmt.Sprint(t.distinct())
 }
 
 // kindOf tells numbers, categories and dates apart.
@@ -75,7 +75,7 @@ func (p *profile) kindOf(v *opinion, notation int) {
 		v.use, v.why = categorical, fmt.Sprintf("codes of %d digits, some with zeros in front", p.codes.width)
 	case numbers == values:
 	case p.dated(v):
-	case 10*numbers >= 9*values || 2*numbers >= values && p.distinctTexts() <= 3 && p.levels.distinct() > 20:
+	case 10*numbers >= 9*values || 2*numbers >= values && p.distinctTexts() <= 3 && p.tally.distinct() > 20:
 		p.strange(v, values-numbers)
 	default:
 		v.use = categorical
@@ -156,7 +156,7 @@ var figure = regexp.MustCompile(`^[-+]?[$€£]? ?[0-9][0-9.,' ]*[$€£%]?$`)
 // written doubts texts that are numbers in a notation that is not the file's.
 func (p *profile) written(v *opinion) {
 	alike, example := 0, ""
-	all, _ := p.levels.all()
+	all, _ := p.tally.all()
 	for _, l := range all {
 		if figure.MatchString(l.name) {
 			if alike++; example == "" {
@@ -177,7 +177,7 @@ var (
 // identifier drops a column that tells rows apart instead of saying something about them: such a
 // number may stand in the order of the classes, and later rows have others.
 func (p *profile) identifier(v *opinion) {
-	values, distinct := p.values(), p.levels.distinct()
+	values, distinct := p.values(), p.tally.distinct()
 	whole := v.use == numeric && p.whole.count == values
 	named := p.nameless || idName.MatchString(p.name)
 	drop := func(format string, args ...any) { v.use, v.why = dropped, fmt.Sprintf(format, args...) }
@@ -195,10 +195,10 @@ func (p *profile) identifier(v *opinion) {
 	case whole && values >= 20 && p.monotone() && !p.calendar():
 		drop("rises or falls from row to row, as a number of the row")
 	case named && values >= 10 && 20*distinct > values:
-		drop("called like an identifier, %s different values; `group: %s` instead keeps the rows of one together", about(p.levels), document.Flow(p.name))
+		drop("called like an identifier, %s different values; `group: %s` instead keeps the rows of one together", about(p.tally), document.Flow(p.name))
 	case named && whole:
 		v.use, v.why = categorical, "called like an identifier: its numbers are names"
-	case whole && values >= 100 && p.levels.repeats() == 0:
+	case whole && values >= 100 && p.tally.repeats() == 0:
 		v.doubt = "no value occurs twice; if it is a number of the row, drop it"
 	}
 }
@@ -219,5 +219,5 @@ func (p *profile) calendar() bool {
 func (p *profile) unrepeated() bool {
 	n := p.values()
 	must := chance(n, p.whole.low, p.whole.high)
-	return n >= 10 && must >= 5 && 5*p.levels.repeats()*float64(n) < must
+	return n >= 10 && must >= 5 && 5*p.tally.repeats()*float64(n) < must
 }

@@ -19,7 +19,7 @@ type profile struct {
 	kind     datasets.Kind
 
 	rows, missing int
-	levels        levels
+	tally         tally
 	numbers       [len(rows.Notations)]int // values that are numbers, by notation
 	decisive      [len(rows.Notations)]int // of those, the ones that are no numbers with a decimal point
 	against       [len(rows.Notations)]int // numbers with a point that are none in this notation
@@ -46,7 +46,7 @@ func (p *profile) see(line int, field []byte) {
 		p.missing++
 		return
 	}
-	p.levels.add(field)
+	p.tally.add(field)
 	p.codes.add(field)
 	v, plain := plainNumber(field)
 	if plain {
@@ -112,38 +112,38 @@ func plainNumber(field []byte) (float64, bool) {
 	return v, err == nil && v-v == 0 && !bytes.ContainsAny(field, "xXpP_iInN")
 }
 
-// levels counts different values: all of them while they are few, then those whose hash falls into
+// tally counts different values: all of them while they are few, then those whose hash falls into
 // a part that is halved again and again (P. Flajolet, On adaptive sampling, 1990).
-type levels struct {
+type tally struct {
 	most   int
 	shift  uint // values are counted whose hash has this many zeros in front
-	counts map[uint64]*level
+	counts map[uint64]*tallied
 }
 
-// level is a value with the number of its rows.
-type level struct {
+// tallied is a value with the number of its rows.
+type tallied struct {
 	name  string
 	count int
 }
 
-func (l *levels) add(value []byte) {
+func (t *tally) add(value []byte) {
 	h := hash(value)
-	if uint(bits.LeadingZeros64(h)) < l.shift {
+	if uint(bits.LeadingZeros64(h)) < t.shift {
 		return
 	}
-	if seen := l.counts[h]; seen != nil {
+	if seen := t.counts[h]; seen != nil {
 		seen.count++
 		return
 	}
-	if l.counts == nil {
-		l.counts = map[uint64]*level{}
+	if t.counts == nil {
+		t.counts = map[uint64]*tallied{}
 	}
-	l.counts[h] = &level{string(value[:min(len(value), 200)]), 1}
-	for len(l.counts) > l.most {
-		l.shift++
-		for h := range l.counts {
-			if uint(bits.LeadingZeros64(h)) < l.shift {
-				delete(l.counts, h)
+	t.counts[h] = &tallied{string(value[:min(len(value), 200)]), 1}
+	for len(t.counts) > t.most {
+		t.shift++
+		for h := range t.counts {
+			if uint(bits.LeadingZeros64(h)) < t.shift {
+				delete(t.counts, h)
 			}
 		}
 	}
@@ -161,37 +161,37 @@ func hash(value []byte) uint64 {
 }
 
 // distinct is the number of different values, estimated where they are many.
-func (l *levels) distinct() int { return len(l.counts) << l.shift }
+func (t *tally) distinct() int { return len(t.counts) << t.shift }
 
 // all returns the values in order of their names, and whether there are no others.
-func (l *levels) all() ([]level, bool) {
-	out := make([]level, 0, len(l.counts))
-	for _, seen := range l.counts {
+func (t *tally) all() ([]tallied, bool) {
+	out := make([]tallied, 0, len(t.counts))
+	for _, seen := range t.counts {
 		out = append(out, *seen)
 	}
-	slices.SortFunc(out, func(a, b level) int { return bytes.Compare([]byte(a.name), []byte(b.name)) })
-	return out, l.shift == 0
+	slices.SortFunc(out, func(a, b tallied) int { return bytes.Compare([]byte(a.name), []byte(b.name)) })
+	return out, t.shift == 0
 }
 
-// most frequent value's rows.
-func (l *levels) top() int {
+// top is how many rows have the most frequent value.
+func (t *tally) top() int {
 	top := 0
-	for _, seen := range l.counts {
+	for _, seen := range t.counts {
 		top = max(top, seen.count)
 	}
 	return top
 }
 
 // repeats is the share of rows that have a value seen before.
-func (l *levels) repeats() float64 {
+func (t *tally) repeats() float64 {
 	rows := 0
-	for _, seen := range l.counts {
+	for _, seen := range t.counts {
 		rows += seen.count
 	}
 	if rows == 0 {
 		return 0
 	}
-	return float64(rows-len(l.counts)) / float64(rows)
+	return float64(rows-len(t.counts)) / float64(rows)
 }
 
 // wholes is what was seen of whole numbers.

@@ -26,7 +26,7 @@ func (d *draft) counted() counted {
 		switch c.use {
 		case categorical:
 			n.categorical++
-			n.variance += spreadOf(c.levels)
+			n.variance += spreadOf(c.tally)
 			continue
 		case numeric:
 			n.numeric++
@@ -48,10 +48,10 @@ func (d *draft) counted() counted {
 	return n
 }
 
-// spreadOf is the variance of the 0/1 columns of all levels together.
-func spreadOf(l levels) float64 {
+// spreadOf is the variance of the 0/1 columns of all categories together.
+func spreadOf(t tally) float64 {
 	rows, squares := 0.0, 0.0
-	for _, seen := range l.counts {
+	for _, seen := range t.counts {
 		rows += float64(seen.count)
 		squares += float64(seen.count) * float64(seen.count)
 	}
@@ -100,7 +100,7 @@ func (d *draft) pipelineSection() {
 	}
 }
 
-// minCount is how often a level must occur to have a column of its own.
+// minCount is how often a category must occur to have a column of its own.
 func minCount(rows int) int {
 	if rows < 1000 {
 		return 1

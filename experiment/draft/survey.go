@@ -28,7 +28,7 @@ type survey struct {
 	sparse  bool      // rows of an svmlight file, or sparse ones of ARFF: the rest is of those
 	inputs  int       // columns
 	target  string    // name of the target
-	classes []level   // of it, where it has any
+	classes []tallied // of it, where it has any
 	sums    []float64 // of each column
 	squares float64   // sum of all squares
 }
@@ -68,8 +68,8 @@ func surveyOf(ctx context.Context, path string, data document.Data) (*survey, er
 	return nil, err
 }
 
-// mostLevels bounds the different values that are counted, over all columns.
-const mostLevels = 1 << 19
+// mostValues bounds the different values that are counted, over all columns.
+const mostValues = 1 << 19
 
 // scan looks at the records of a CSV file.
 func (s *survey) scan(ctx context.Context, path, format string) error {
@@ -113,7 +113,7 @@ func (s *survey) name(fields [][]byte) {
 	repeated := ""
 	for j, field := range fields {
 		p := profile{name: "x" + strconv.Itoa(j)}
-		p.levels.most = min(max(mostLevels/len(fields), 256), 1<<14)
+		p.tally.most = min(max(mostValues/len(fields), 256), 1<<14)
 		if header && field != nil {
 			p.name = string(field)
 		}
@@ -208,7 +208,7 @@ func (s *survey) take(all []datasets.Column, block datasets.Set) {
 	for j, c := range all {
 		p := &s.columns[j]
 		p.name, p.declared, p.kind = c.Name, true, c.Kind
-		p.levels.most = min(max(mostLevels/len(all), 256), 1<<14)
+		p.tally.most = min(max(mostValues/len(all), 256), 1<<14)
 		for i := range rows {
 			v := math.NaN()
 			if j < cols {
@@ -233,7 +233,7 @@ func (s *survey) take(all []datasets.Column, block datasets.Set) {
 func (s *survey) count(classes []string, y []float64) {
 	if s.classes == nil {
 		for _, name := range classes {
-			s.classes = append(s.classes, level{name: name})
+			s.classes = append(s.classes, tallied{name: name})
 		}
 	}
 	for _, v := range y {

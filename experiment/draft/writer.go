@@ -21,19 +21,19 @@ type draft struct {
 
 // goal is what the target is.
 type goal struct {
-	column  *profile // nil for sparse rows
-	classes []level  // nil for a quantity
-	rows    int      // that have it
+	column  *profile  // nil for sparse rows
+	classes []tallied // nil for a quantity
+	rows    int       // that have it
 	doubts  []string
 }
 
 // smallest and largest are the rows of the rarest and of the most frequent class.
 func (d *draft) smallest() int {
-	return slices.MinFunc(d.goal.classes, func(a, b level) int { return a.count - b.count }).count
+	return slices.MinFunc(d.goal.classes, func(a, b tallied) int { return a.count - b.count }).count
 }
 
 func (d *draft) largest() int {
-	return slices.MaxFunc(d.goal.classes, func(a, b level) int { return a.count - b.count }).count
+	return slices.MaxFunc(d.goal.classes, func(a, b tallied) int { return a.count - b.count }).count
 }
 
 func (d *draft) line(format string, args ...any) { fmt.Fprintf(&d.b, format+"\n", args...) }

@@ -65,7 +65,7 @@ var Allowed = map[string][]string{
 
 	// Laws as conformance suites, for anybody's types.
 	"datasets/sourcetest":         {"datasets"},
-	"transformer/transformertest": {"transformer", "datasets", "sparse", "param", "model", "internal/polls"},
+	"transformer/transformertest": {"transformer", "datasets", "sparse", "single", "param", "model", "internal/polls"},
 	"estimator/estimatortest":     {"estimator", "datasets", "sparse", "param", "model", "internal/polls"},
 
 	// The document, the data that it names, whether both go together, what is written; the run above them.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/svg"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
@@ -97,15 +96,18 @@ func rowPrediction(said estimator.Prediction, i int, classes []string, targets [
 func (p RowPrediction) String() string {
 	switch {
 	case p.Class != "" && p.Probabilities != nil:
-		return p.Class + " (" + strconv.FormatFloat(p.Probabilities[p.Class], 'g', 3, 64) + ")"
+		return p.Class + " (" + digits(p.Probabilities[p.Class], 3) + ")"
 	case p.Class != "":
 		return p.Class
 	case p.Targets != nil:
 		var words []string
 		for _, name := range slices.Sorted(maps.Keys(p.Targets)) {
-			words = append(words, name+" "+svg.Shown(p.Targets[name]))
+			words = append(words, name+" "+digits(p.Targets[name], 6))
 		}
 		return strings.Join(words, ", ")
 	}
-	return svg.Shown(p.Value)
+	return digits(p.Value, 6)
 }
+
+// digits writes a number with so many digits.
+func digits(v float64, n int) string { return strconv.FormatFloat(v, 'g', n, 64) }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -256,6 +257,28 @@ func (f *doubled) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix)
 		}
 	}
 	return ctx.Err()
+}
+
+func (f *doubled) TransformSingle(ctx context.Context, dst *single.Dense, X mat.Matrix) error {
+	Z, err := f.Transform(ctx, X)
+	if err != nil {
+		return err
+	}
+	n, d := Z.Dims()
+	if dst == nil {
+		return errors.New("double: no tile")
+	}
+	if r, c := dst.Dims(); r != n || c != d {
+		return errors.New("double: a tile of the wrong size")
+	}
+	for i := range n {
+		for j := range dst.Row(i) {
+			if v := Z.At(i, j); v != 0 || f.breaks != "writes float32 into a tile" { // which it takes for written
+				dst.Row(i)[j] = float32(v)
+			}
+		}
+	}
+	return nil
 }
 
 func (f *doubled) State(s *model.State) {

@@ -59,6 +59,7 @@ var laws = []law{
 	{"blocks are one set", blocksAreOneSet},
 	{"a row is a row of a batch", rowIsRowOfBatch},
 	{"writes into a tile", writesIntoTile},
+	{"writes float32 into a tile", writesFloat32},
 	{"fits and maps at once", fitsAndMapsAtOnce},
 	{"member is lone fit", memberIsLoneFit},
 	{"works concurrently", worksConcurrently},

@@ -257,7 +257,7 @@ func (b *block) unlabelled() error {
 }
 
 // texts returns those of a record's kept columns. What a sparse record leaves out is zero, or the
-// first level.
+// first category.
 func (b *block) texts(rec *Record) []string {
 	out := make([]string, len(b.layout.keep))
 	for k, j := range b.layout.keep {
@@ -277,7 +277,7 @@ func (b *block) texts(rec *Record) []string {
 	return out
 }
 
-// lookup returns the code of a level, NaN where it is missing.
+// lookup returns the code of a category, NaN where it is missing.
 func (c *cell) lookup(level []byte) float64 {
 	if level == nil {
 		return math.NaN()

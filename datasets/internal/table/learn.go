@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/internal/text"
 )
 
-// maxLevels bounds the levels of one column, and so the memory that learning takes.
+// maxLevels bounds the categories of one column, and so the memory that learning takes.
 const maxLevels = 1 << 20
 
 // mostly is the share of numbers from which on a text in a column is taken for a fault.
@@ -30,7 +30,7 @@ type learned struct {
 		line  int
 		value string
 	}
-	collect bool // whether levels are wanted
+	collect bool // whether categories are wanted
 	levels  map[string]struct{}
 }
 
@@ -205,7 +205,7 @@ func (c *learned) add(l *layout, line, j int, field []byte) error {
 	return nil
 }
 
-// late finds the columns in which text came after numbers, whose levels another reading collects. A
+// late finds the columns in which text came after numbers, whose categories another pass collects. A
 // few texts among numbers are faults.
 func (l *layout) late(columns []learned, faults *faults) (any bool) {
 	for j := range columns {
@@ -224,7 +224,7 @@ func (l *layout) late(columns []learned, faults *faults) (any bool) {
 	return any
 }
 
-// recollect reads the records again for the levels of late columns.
+// recollect reads the records again for the categories of late columns.
 func recollect(ctx context.Context, r Reader, l *layout, columns []learned) error {
 	faults := newFaults(l)
 	err := r.Records(ctx, func(rec *Record) error {
@@ -281,7 +281,7 @@ func (l *layout) column(j int, c *learned) datasets.Column {
 	return out
 }
 
-// sorted returns levels in order: of their values where all are numbers, else of their letters.
+// sorted returns categories in order: of their values where all are numbers, else of their letters.
 func sorted(levels map[string]struct{}, notation text.Notation) []string {
 	type level struct {
 		name  string

@@ -77,7 +77,7 @@ type cell struct {
 	use   use
 	at    int                // column of X or of the targets
 	codes map[string]float64 // of a categorical column
-	other float64            // code of a level that is not among codes
+	other float64            // code of a category that is not among codes
 }
 
 func (s *source) Schema() datasets.Schema { return s.schema }
@@ -120,7 +120,7 @@ func (s *source) plan() error {
 	return s.planAbsent()
 }
 
-// planAbsent works out the codes of what sparse records leave out: zeros and first levels.
+// planAbsent works out the codes of what sparse records leave out: zeros and first categories.
 func (s *source) planAbsent() error {
 	l := s.layout
 	s.absent = make([]float64, len(l.targets))
@@ -140,7 +140,7 @@ func (s *source) planAbsent() error {
 	return nil
 }
 
-// codes returns the code of every level, nil for a numeric column.
+// codes returns the code of every category, nil for a numeric column.
 func codes(c datasets.Column) map[string]float64 {
 	if c.Kind != datasets.Categorical {
 		return nil

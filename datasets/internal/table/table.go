@@ -1,7 +1,7 @@
 // Package table turns records of named text fields into sets of numbers, whatever file format the
 // records come from.
 //
-// A first pass over the records learns the kinds and levels of the columns ([Open]); after that
+// A first pass over the records learns the kinds and categories of the columns ([Open]); after that
 // every pass codes the fields by the schema and hands out blocks of rows.
 package table
 
@@ -332,7 +332,7 @@ func (l *layout) fault(line, j int, format string, args ...any) error {
 	return &datasets.LineError{File: l.file, Line: line, Err: fmt.Errorf("column %s: "+format, append([]any{l.columns[j].Name}, args...)...)}
 }
 
-// rest is the class of a target whose levels are not among Roles.Positive.
+// rest is the class of a target whose categories are not among Roles.Positive.
 const rest = "rest"
 
 // positiveLevels returns the two classes that the roles make of a target.

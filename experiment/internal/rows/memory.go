@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/memory"
 )
 
-// smallData is how many bytes of rows are always held in memory.
+// smallData is how many bytes of rows are always taken into memory.
 const smallData = 256 << 20
 
 // Streams says whether the rows stay in the file: when they are asked to, when they would take too

@@ -99,8 +99,8 @@ func TestStreamIsNotHeld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := io.Copy(io.Discard, file); err != nil || n < 4e6 || cap(s.held) > 1<<20 {
-		t.Errorf("%d bytes held of %d, %v", cap(s.held), n, err)
+	if n, err := io.Copy(io.Discard, file); err != nil || n < 4e6 || cap(s.buffer) > 1<<20 {
+		t.Errorf("%d bytes held of %d, %v", cap(s.buffer), n, err)
 	}
 	if _, err := s.Open("-"); err == nil {
 		t.Error("it can be read twice")

@@ -87,7 +87,7 @@ func linesOf(file io.Reader, path string) (lines []string, encoding string, err 
 	cut := len(text) == sniffBytes
 	encoding = "utf-8"
 	if bytes.IndexByte(text[:min(len(text), 1000)], 0) >= 0 {
-		encoding, text = "utf-16", narrow(text)
+		encoding, text = "utf-16", fromUTF16(text)
 	}
 	rows := strings.Split(strings.TrimPrefix(string(text), "\ufeff"), "\n")
 	if cut && len(rows) > 1 {
@@ -96,17 +96,17 @@ func linesOf(file io.Reader, path string) (lines []string, encoding string, err 
 	return slices.DeleteFunc(rows, func(row string) bool { return strings.TrimSpace(row) == "" }), encoding, nil
 }
 
-// narrow returns a text of UTF-16 as UTF-8, by its byte order mark or its first letter.
-func narrow(text []byte) []byte {
+// fromUTF16 returns a text of UTF-16 as UTF-8, by its byte order mark or its first letter.
+func fromUTF16(text []byte) []byte {
 	var order binary.ByteOrder = binary.LittleEndian
 	if text[0] == 0 || bytes.HasPrefix(text, []byte("\xfe\xff")) {
 		order = binary.BigEndian
 	}
-	units := make([]uint16, len(text)/2)
-	for i := range units {
-		units[i] = order.Uint16(text[2*i:])
+	words := make([]uint16, len(text)/2)
+	for i := range words {
+		words[i] = order.Uint16(text[2*i:])
 	}
-	return []byte(string(utf16.Decode(units)))
+	return []byte(string(utf16.Decode(words)))
 }
 
 // Guessed returns the section with the format that the first lines of a file show.

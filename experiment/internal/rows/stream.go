@@ -22,15 +22,15 @@ func ComesOnce(path string) bool {
 	return err == nil && !info.IsDir() && !info.Mode().IsRegular()
 }
 
-// Stream is rows that can be read just once. The readers open a file for its head and then again for
-// its rows, so that it is a file system of this one file: what was read is held, and read again by
-// whoever opens it, until the last pass begins.
+// Stream is rows that can be read just once, as a file system of one file. Readers open a file for its head
+// and then again for its rows. So what was read stays in a buffer, from which the next reader has it, until
+// the last pass begins.
 type Stream struct {
 	ctx    context.Context // ends a wait for rows that do not come
 	parts  chan part
 	done   chan struct{}
-	held   []byte
-	err    error // behind what is held
+	buffer []byte
+	err    error // that ended the reading, behind the buffer
 	last   bool  // whether the next pass is the last one
 	passed bool  // whether it has begun
 }
@@ -86,7 +86,7 @@ func (s *Stream) send(p part) bool {
 // Close ends the reading.
 func (s *Stream) Close() { close(s.done) }
 
-// LastPass says that the next pass is the last one, behind which nothing is held.
+// LastPass says that the next pass is the last one, which leaves nothing in the buffer.
 func (s *Stream) LastPass() { s.last = true }
 
 // Open begins a pass.
@@ -105,7 +105,7 @@ func (s *Stream) more() error {
 	}
 	select {
 	case p := <-s.parts:
-		s.held, s.err = append(s.held, p.text...), p.err
+		s.buffer, s.err = append(s.buffer, p.text...), p.err
 		return nil
 	case <-s.ctx.Done():
 		return s.ctx.Err()
@@ -116,19 +116,19 @@ func (s *Stream) more() error {
 type pass struct {
 	*Stream
 	name string
-	at   int // of the bytes held
+	at   int // of the bytes in the buffer
 }
 
 func (p *pass) Read(b []byte) (int, error) {
-	for p.at == len(p.held) {
+	for p.at == len(p.buffer) {
 		if p.last {
-			p.held, p.at = p.held[:0], 0
+			p.buffer, p.at = p.buffer[:0], 0
 		}
 		if err := p.more(); err != nil {
 			return 0, err
 		}
 	}
-	n := copy(b, p.held[p.at:])
+	n := copy(b, p.buffer[p.at:])
 	p.at += n
 	return n, nil
 }

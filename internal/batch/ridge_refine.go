@@ -7,11 +7,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// refine improves the rough models of a group, of all folds and settings together: each pass maps
+// refine improves the rough models of a group, of all folds and candidates together: each pass maps
 // the rows once. Models that do not converge lose their weights.
-func (s *ridgeFamily) refine(g *ridgeGroup) error {
+func (s *mappedRidges) refine(g *ridgeGroup) error {
 	for range leastsquares.Refinements {
-		r := newFamilyGradient(g)
+		r := newGradients(g)
 		if len(r.columns) == 0 {
 			return nil
 		}
@@ -32,30 +32,30 @@ func (s *ridgeFamily) refine(g *ridgeGroup) error {
 	return nil
 }
 
-// familyGradient is the gradients of the rough models of a group, all on the group's columns.
-type familyGradient struct {
+// gradients is the gradients of the rough models of a group, all on the group's columns.
+type gradients struct {
 	targets int
-	columns []familyColumn
+	columns []gradientColumn
 	first   []*leastsquares.Gradient // by fold, nil for one without rough models
-	of      [][]familyColumn
+	byFold  [][]gradientColumn
 }
 
-// familyColumn is a rough model and where its targets begin among those of its fold.
-type familyColumn struct {
+// gradientColumn is a rough model and where its targets begin among those of its fold.
+type gradientColumn struct {
 	fold, model int
 }
 
-func newFamilyGradient(g *ridgeGroup) *familyGradient {
-	r := &familyGradient{first: make([]*leastsquares.Gradient, len(g.models)), of: make([][]familyColumn, len(g.models))}
+func newGradients(g *ridgeGroup) *gradients {
+	r := &gradients{first: make([]*leastsquares.Gradient, len(g.models)), byFold: make([][]gradientColumn, len(g.models))}
 	for fold, models := range g.models {
 		for k, m := range models {
 			if m.rough {
 				r.targets = len(m.offset)
-				c := familyColumn{fold, k}
-				r.columns, r.of[fold] = append(r.columns, c), append(r.of[fold], c)
+				c := gradientColumn{fold, k}
+				r.columns, r.byFold[fold] = append(r.columns, c), append(r.byFold[fold], c)
 			}
 		}
-		if n := len(r.of[fold]); n > 0 {
+		if n := len(r.byFold[fold]); n > 0 {
 			r.first[fold] = leastsquares.NewGradient(g.width, n*r.targets)
 		}
 	}
@@ -63,17 +63,17 @@ func newFamilyGradient(g *ridgeGroup) *familyGradient {
 }
 
 // addGradient adds up the gradients over the parts.
-func (s *ridgeFamily) addGradient(g *ridgeGroup, r *familyGradient) error {
+func (s *mappedRidges) addGradient(g *ridgeGroup, r *gradients) error {
 	weights, offsets := make([][]float64, len(s.Folds)), make([][]float64, len(s.Folds))
 	for fold := range s.Folds {
 		weights[fold], offsets[fold] = r.pack(g, fold)
 	}
 	for p, list := range s.parts {
-		if !slices.ContainsFunc(r.columns, func(c familyColumn) bool { return slices.Contains(s.trains[c.fold], p) }) {
+		if !slices.ContainsFunc(r.columns, func(c gradientColumn) bool { return slices.Contains(s.trains[c.fold], p) }) {
 			continue
 		}
-		for lo := 0; lo < len(list); lo += familyTile {
-			block := s.Data.Select(list[lo:min(lo+familyTile, len(list))])
+		for lo := 0; lo < len(list); lo += tileRows {
+			block := s.Data.Select(list[lo:min(lo+tileRows, len(list))])
 			y, t, sample, err := g.problem.Block(0, block)
 			if err != nil {
 				return err
@@ -107,10 +107,10 @@ func repeated(y []float64, t, times int) []float64 {
 
 // pack returns the weights of a fold's rough models side by side, with zeros for columns that they
 // do not have, and their offsets.
-func (r *familyGradient) pack(g *ridgeGroup, fold int) (weights, offsets []float64) {
-	k := len(r.of[fold]) * r.targets
+func (r *gradients) pack(g *ridgeGroup, fold int) (weights, offsets []float64) {
+	k := len(r.byFold[fold]) * r.targets
 	weights = make([]float64, g.width*k)
-	for at, c := range r.of[fold] {
+	for at, c := range r.byFold[fold] {
 		m := &g.models[fold][c.model]
 		for i := range m.width {
 			copy(weights[i*k+at*r.targets:], m.weights[i*r.targets:(i+1)*r.targets])
@@ -121,19 +121,19 @@ func (r *familyGradient) pack(g *ridgeGroup, fold int) (weights, offsets []float
 }
 
 // step moves the rough models by their gradients; those that are done are rough no more.
-func (s *ridgeFamily) step(g *ridgeGroup, r *familyGradient) error {
+func (s *mappedRidges) step(g *ridgeGroup, r *gradients) error {
 	wide := &leastsquares.Moments{}
 	for fold, gradient := range r.first {
 		if gradient == nil {
 			continue
 		}
 		s.train(wide, g, fold)
-		list := make([]familyModel, len(r.of[fold]))
-		for at, c := range r.of[fold] {
+		list := make([]model, len(r.byFold[fold]))
+		for at, c := range r.byFold[fold] {
 			list[at] = g.models[fold][c.model]
 			list[at].column = at * r.targets
 		}
-		if err := s.byWidth(list, wide, func(p *leastsquares.Path, m *familyModel) {
+		if err := s.byWidth(list, wide, func(p *leastsquares.Path, m *model) {
 			var ok bool
 			if m.rough, ok = p.Refine(m.weights, gradient, m.column, m.alpha); !ok {
 				m.weights = nil
@@ -143,7 +143,7 @@ func (s *ridgeFamily) step(g *ridgeGroup, r *familyGradient) error {
 		}); err != nil {
 			return err
 		}
-		for at, c := range r.of[fold] {
+		for at, c := range r.byFold[fold] {
 			g.models[fold][c.model] = list[at]
 		}
 	}

@@ -19,10 +19,10 @@ var ErrBalancedOneOut = errors.New("leave one out needs the classes' names and w
 // RidgesOneOut predicts each row by the model of all the others, exactly by [leastsquares.LeaveOneOut], which costs
 // nd² for all candidates that differ in Alpha only and nd² + d³/3 flops for each. Balanced class weights
 // depend on the row that is left out, and are refused.
-func RidgesOneOut(ctx context.Context, b Batch, settings []Ridge) ([]string, error) {
+func RidgesOneOut(ctx context.Context, b Batch, candidates []Ridge) ([]string, error) {
 	var keys []string
 	groups := map[string][]int{}
-	for i, s := range settings {
+	for i, s := range candidates {
 		if !b.WantsAny(i) {
 			continue
 		}
@@ -46,24 +46,24 @@ func RidgesOneOut(ctx context.Context, b Batch, settings []Ridge) ([]string, err
 		if len(groups[key]) > 1 && shared == nil {
 			shared = []string{"alpha"}
 		}
-		if err := oneOutPath(ctx, b, settings, groups[key]); err != nil {
+		if err := oneOutPath(ctx, b, candidates, groups[key]); err != nil {
 			return nil, err
 		}
 	}
 	return append(shared, "rows"), nil
 }
 
-// oneOutPath does settings that differ in alpha.
-func oneOutPath(ctx context.Context, b Batch, settings []Ridge, members []int) error {
+// oneOutPath does candidates that differ in alpha.
+func oneOutPath(ctx context.Context, b Batch, candidates []Ridge, members []int) error {
 	start := time.Now()
-	first := settings[members[0]]
-	path, y, err := first.leaveOneOut(ctx, b.Data, settings, members)
+	first := candidates[members[0]]
+	path, y, err := first.leaveOneOut(ctx, b.Data, candidates, members)
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err != nil && len(members) > 1 { // each says for itself whether that is its fault
 		for _, i := range members {
-			if err := oneOutPath(ctx, b, settings, []int{i}); err != nil {
+			if err := oneOutPath(ctx, b, candidates, []int{i}); err != nil {
 				return err
 			}
 		}
@@ -87,7 +87,7 @@ func oneOutPath(ctx context.Context, b Batch, settings []Ridge, members []int) e
 }
 
 // leaveOneOut returns the path of the members' alphas and the targets it is about.
-func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, settings []Ridge, members []int) (*leastsquares.OneOut, []float64, error) {
+func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, candidates []Ridge, members []int) (*leastsquares.OneOut, []float64, error) {
 	p, err := s.Problem(nil)
 	if err != nil {
 		return nil, nil, err
@@ -102,7 +102,7 @@ func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, settings []Ri
 	data.Y, data.Targets = nil, mat.NewDense(data.Rows(), t, y)
 	alphas := make([]float64, len(members))
 	for k, i := range members {
-		alphas[k] = settings[i].Alpha
+		alphas[k] = candidates[i].Alpha
 	}
 	path, err := leastsquares.LeaveOneOut(ctx, s.Ridge, data, alphas)
 	return path, y, err

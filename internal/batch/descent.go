@@ -14,22 +14,22 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// dualSweep is one batch on rows as they are.
-type dualSweep struct {
+// descentBatch is one batch on rows as they are.
+type descentBatch struct {
 	Batch
-	settings []Penalised
-	paths    [][]int    // numbers of settings that differ in C, which ascends
-	wants    [][]bool   // settings × folds
-	mu       sync.Mutex // of what follows
-	failed   error
-	walked   bool // whether a solution was where another began
+	candidates []Penalised
+	paths      [][]int    // numbers of candidates that differ in C, which ascends
+	wants      [][]bool   // candidates × folds
+	mu         sync.Mutex // of what follows
+	failed     error
+	walked     bool // whether a solution was where another began
 }
 
 // Descents fits candidates on rows as they are. It prepares the training rows of a fold once for all that go by
 // coordinate descent, and walks those with the same key from the smallest C to the largest: a solution is
 // where the next one begins.
 func Descents(ctx context.Context, b Batch, list []Penalised) (shared []string, err error) {
-	s := &dualSweep{Batch: b, settings: list}
+	s := &descentBatch{Batch: b, candidates: list}
 	paths := map[string]int{}
 	for i, one := range list {
 		wants := make([]bool, len(b.Folds))
@@ -50,7 +50,7 @@ func Descents(ctx context.Context, b Batch, list []Penalised) (shared []string, 
 		s.paths[at] = append(s.paths[at], i)
 	}
 	for _, path := range s.paths {
-		slices.SortStableFunc(path, func(a, b int) int { return cmp.Compare(s.settings[a].C, s.settings[b].C) })
+		slices.SortStableFunc(path, func(a, b int) int { return cmp.Compare(s.candidates[a].C, s.candidates[b].C) })
 	}
 	kern.Parallel(len(b.Folds), 1, func(lo, hi int) {
 		for f := lo; f < hi; f++ {
@@ -67,32 +67,32 @@ func Descents(ctx context.Context, b Batch, list []Penalised) (shared []string, 
 }
 
 // end ends the batch with the first error there is.
-func (s *dualSweep) end(err error) {
+func (s *descentBatch) end(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failed = cmp.Or(s.failed, err)
 }
 
-func (s *dualSweep) over() bool {
+func (s *descentBatch) over() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failed != nil
 }
 
 // fold walks every path on one fold.
-func (s *dualSweep) fold(ctx context.Context, f int) {
+func (s *descentBatch) fold(ctx context.Context, f int) {
 	fold := s.Folds[f]
 	if !slices.ContainsFunc(s.paths, func(path []int) bool { return s.last(path, f) >= 0 }) {
 		return
 	}
-	d := &dualFold{dualSweep: s, number: f, split: &Split{selectRows(s.Data, fold.Train), datasets.SelectRows(s.Data.X, fold.Test)}}
+	d := &descentFold{descentBatch: s, number: f, split: &Split{design.Select(s.Data, fold.Train), datasets.SelectRows(s.Data.X, fold.Test)}}
 	for _, path := range s.paths {
 		d.walk(ctx, path[:s.last(path, f)+1])
 	}
 }
 
-// last returns the place of the last setting of a path that is wanted, -1 for none.
-func (s *dualSweep) last(path []int, fold int) int {
+// last returns the place of the last candidate of a path that is wanted, -1 for none.
+func (s *descentBatch) last(path []int, fold int) int {
 	for k := len(path) - 1; k >= 0; k-- {
 		if s.wants[path[k]][fold] {
 			return k
@@ -101,36 +101,23 @@ func (s *dualSweep) last(path []int, fold int) int {
 	return -1
 }
 
-// selectRows is Select without a copy of rows that follow each other.
-func selectRows(data datasets.Set, list []int) datasets.Set {
-	for k, i := range list {
-		if i != list[0]+k {
-			return data.Select(list)
-		}
-	}
-	if len(list) == 0 {
-		return data.Select(list)
-	}
-	return data.Slice(list[0], list[0]+len(list))
-}
-
-// dualFold is the work on one fold.
-type dualFold struct {
-	*dualSweep
+// descentFold is the work on one fold.
+type descentFold struct {
+	*descentBatch
 	number int
 	split  *Split
 	inputs descent.Rows // of the training rows, once they are wanted
 }
 
-// walk solves the settings of a path, each from the solution of the one before.
-func (d *dualFold) walk(ctx context.Context, path []int) {
+// walk solves the candidates of a path, each from the solution of the one before.
+func (d *descentFold) walk(ctx context.Context, path []int) {
 	var from []solve.DualResult
 	for _, i := range path {
 		if d.over() || ctx.Err() != nil {
 			return
 		}
 		start := time.Now()
-		s := d.settings[i]
+		s := d.candidates[i]
 		results, l, err := d.solve(ctx, s, from)
 		if err == nil && results == nil {
 			d.end(d.Single(ctx, i, d.number, d.split))
@@ -154,8 +141,8 @@ func (d *dualFold) walk(ctx context.Context, path []int) {
 	}
 }
 
-// solve returns the solution of a setting, nil where it is not for coordinate descent.
-func (d *dualFold) solve(ctx context.Context, s Penalised, from []solve.DualResult) ([]solve.DualResult, *design.Labels, error) {
+// solve returns the solution of a candidate, nil where it is not for coordinate descent.
+func (d *descentFold) solve(ctx context.Context, s Penalised, from []solve.DualResult) ([]solve.DualResult, *design.Labels, error) {
 	if s.Invalid != nil {
 		return nil, nil, s.Invalid
 	}

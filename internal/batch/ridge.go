@@ -24,19 +24,19 @@ type Ridge struct {
 	Check func(train []int) error
 }
 
-// ridgeSweep is one batch on rows as they are.
-type ridgeSweep struct {
+// ridgeBatch is one batch on rows as they are.
+type ridgeBatch struct {
 	Batch
-	ctx      context.Context
-	settings []Ridge
-	alphas   bool // whether settings shared sums
-	rest     bool // whether sums were got by subtraction, for more folds than one
+	ctx        context.Context
+	candidates []Ridge
+	alphas     bool // whether candidates shared sums
+	rest       bool // whether sums were got by subtraction, for more folds than one
 }
 
 // Ridges fits ridge regressions on rows as they are. Candidates with the same key have the same sums, those of a
 // fold are the sums of all rows less those of the test rows.
-func Ridges(ctx context.Context, b Batch, settings []Ridge) (shared []string, err error) {
-	s := &ridgeSweep{Batch: b, ctx: ctx, settings: settings}
+func Ridges(ctx context.Context, b Batch, candidates []Ridge) (shared []string, err error) {
+	s := &ridgeBatch{Batch: b, ctx: ctx, candidates: candidates}
 	r, err := design.OfSet(s.Data)
 	if err == nil {
 		err = s.checkFolds(r.N)
@@ -46,9 +46,9 @@ func Ridges(ctx context.Context, b Batch, settings []Ridge) (shared []string, er
 	}
 	var keys []string
 	groups := map[string][]int{}
-	for i, setting := range settings {
-		key := setting.Key
-		if setting.Alone || setting.Invalid != nil || !s.cholesky(setting, r) {
+	for i, candidate := range candidates {
+		key := candidate.Key
+		if candidate.Alone || candidate.Invalid != nil || !s.cholesky(candidate, r) {
 			key = ""
 		}
 		if groups[key] == nil {
@@ -75,15 +75,15 @@ func Ridges(ctx context.Context, b Batch, settings []Ridge) (shared []string, er
 	return shared, nil
 }
 
-// cholesky reports whether a setting goes by the solver cholesky on half of the rows: the folds that
-// happen to be swept are not to change a result.
-func (s *ridgeSweep) cholesky(setting Ridge, r *design.Rows) bool {
-	return setting.Way(r.N/2, r.Cols, r.Sparse) == "cholesky"
+// cholesky reports whether a candidate goes by the solver cholesky on half of the rows: the folds that
+// happen to be wanted are not to change a result.
+func (s *ridgeBatch) cholesky(candidate Ridge, r *design.Rows) bool {
+	return candidate.Way(r.N/2, r.Cols, r.Sparse) == "cholesky"
 }
 
-// wanted returns those of some settings that are wanted on a fold.
-func (s *ridgeSweep) wanted(settings []int, fold int) (list []int) {
-	for _, i := range settings {
+// wanted returns those of some candidates that are wanted on a fold.
+func (s *ridgeBatch) wanted(members []int, fold int) (list []int) {
+	for _, i := range members {
 		if s.Wants(i, fold) {
 			list = append(list, i)
 		}
@@ -91,14 +91,14 @@ func (s *ridgeSweep) wanted(settings []int, fold int) (list []int) {
 	return list
 }
 
-// each fits settings by themselves.
-func (s *ridgeSweep) each(settings []int) error {
+// each fits candidates by themselves.
+func (s *ridgeBatch) each(members []int) error {
 	for f, fold := range s.Folds {
-		if len(s.wanted(settings, f)) == 0 {
+		if len(s.wanted(members, f)) == 0 {
 			continue
 		}
-		split := &Split{s.Data.Select(fold.Train), datasets.SelectRows(s.Data.X, fold.Test)}
-		for _, i := range s.wanted(settings, f) {
+		split := &Split{design.Select(s.Data, fold.Train), datasets.SelectRows(s.Data.X, fold.Test)}
+		for _, i := range s.wanted(members, f) {
 			if err := s.Single(s.ctx, i, f, split); err != nil {
 				return err
 			}
@@ -107,12 +107,12 @@ func (s *ridgeSweep) each(settings []int) error {
 	return nil
 }
 
-// group fits settings that have the same sums.
-func (s *ridgeSweep) group(r *design.Rows, settings []int) error {
+// group fits candidates that have the same sums.
+func (s *ridgeBatch) group(r *design.Rows, members []int) error {
 	start := time.Now()
-	first := s.settings[settings[0]]
-	s.alphas = s.alphas || len(settings) > 1
-	if !slices.ContainsFunc(settings, s.WantsAny) {
+	first := s.candidates[members[0]]
+	s.alphas = s.alphas || len(members) > 1
+	if !slices.ContainsFunc(members, s.WantsAny) {
 		return nil
 	}
 	var total *leastsquares.Moments
@@ -120,9 +120,9 @@ func (s *ridgeSweep) group(r *design.Rows, settings []int) error {
 	if slices.ContainsFunc(s.Folds, s.complementary) {
 		total, failed = s.sums(first, r)
 	}
-	seconds := time.Since(start).Seconds() / float64(len(settings)*max(1, len(s.Folds)))
+	seconds := time.Since(start).Seconds() / float64(len(members)*max(1, len(s.Folds)))
 	for f := range s.Folds {
-		if err := s.fold(settings, f, total, failed, seconds); err != nil {
+		if err := s.fold(members, f, total, failed, seconds); err != nil {
 			return err
 		}
 	}
@@ -130,8 +130,8 @@ func (s *ridgeSweep) group(r *design.Rows, settings []int) error {
 }
 
 // sums adds up the products of rows.
-func (s *ridgeSweep) sums(setting Ridge, r *design.Rows) (*leastsquares.Moments, error) {
-	p, err := setting.Problem(r)
+func (s *ridgeBatch) sums(candidate Ridge, r *design.Rows) (*leastsquares.Moments, error) {
+	p, err := candidate.Problem(r)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (s *ridgeSweep) sums(setting Ridge, r *design.Rows) (*leastsquares.Moments,
 
 // complementary reports whether a fold trains on all rows that it does not test on. Training rows
 // that come first and in order are left out: it is as well to add them up.
-func (s *ridgeSweep) complementary(fold datasets.Fold) bool {
+func (s *ridgeBatch) complementary(fold datasets.Fold) bool {
 	n := s.Data.Rows()
 	if len(fold.Train)+len(fold.Test) != n || fold.Train[0] == 0 && fold.Train[len(fold.Train)-1] == len(fold.Train)-1 && slices.IsSorted(fold.Train) {
 		return false
@@ -155,13 +155,13 @@ func (s *ridgeSweep) complementary(fold datasets.Fold) bool {
 	return true
 }
 
-// fold fits settings with the same sums on one fold.
-func (s *ridgeSweep) fold(settings []int, f int, total *leastsquares.Moments, failed error, seconds float64) error {
-	if settings = s.wanted(settings, f); len(settings) == 0 {
+// fold fits candidates with the same sums on one fold.
+func (s *ridgeBatch) fold(members []int, f int, total *leastsquares.Moments, failed error, seconds float64) error {
+	if members = s.wanted(members, f); len(members) == 0 {
 		return nil
 	}
 	start := time.Now()
-	first := s.settings[settings[0]]
+	first := s.candidates[members[0]]
 	fold := s.Folds[f]
 	test := datasets.SelectRows(s.Data.X, fold.Test)
 	var train *leastsquares.Moments
@@ -177,18 +177,18 @@ func (s *ridgeSweep) fold(settings []int, f int, total *leastsquares.Moments, fa
 	if failed == nil && first.Check != nil {
 		failed = first.Check(fold.Train)
 	}
-	seconds += time.Since(start).Seconds() / float64(len(settings))
-	for _, i := range settings {
+	seconds += time.Since(start).Seconds() / float64(len(members))
+	for _, i := range members {
 		start := time.Now()
-		setting := s.settings[i]
+		candidate := s.candidates[i]
 		model, err := solve.Linear{}, failed
 		if err == nil {
-			model, err = s.model(setting, fold, train)
+			model, err = s.solve(candidate, fold, train)
 		}
 		if err == nil && subtracted && model.Report.Solver != "cholesky" {
 			// Singular to working precision: what there is must not be rounding of what was there.
 			if plain, failed := s.direct(first, fold); failed == nil {
-				model, err = s.model(setting, fold, plain)
+				model, err = s.solve(candidate, fold, plain)
 			}
 		}
 		out := Result{Model: &model, Test: test, Err: err, Seconds: seconds + time.Since(start).Seconds()}
@@ -199,9 +199,9 @@ func (s *ridgeSweep) fold(settings []int, f int, total *leastsquares.Moments, fa
 	return nil
 }
 
-// model solves for the sums of a fold's training rows.
-func (s *ridgeSweep) model(setting Ridge, fold datasets.Fold, train *leastsquares.Moments) (solve.Linear, error) {
-	p, err := setting.Problem(design.Selected(s.Data, fold.Train))
+// solve solves for the sums of a fold's training rows.
+func (s *ridgeBatch) solve(candidate Ridge, fold datasets.Fold, train *leastsquares.Moments) (solve.Linear, error) {
+	p, err := candidate.Problem(design.Selected(s.Data, fold.Train))
 	if err != nil {
 		return solve.Linear{}, err
 	}
@@ -209,14 +209,14 @@ func (s *ridgeSweep) model(setting Ridge, fold datasets.Fold, train *leastsquare
 }
 
 // direct adds up the training rows of a fold.
-func (s *ridgeSweep) direct(setting Ridge, fold datasets.Fold) (*leastsquares.Moments, error) {
-	return s.sums(setting, design.Selected(s.Data, fold.Train))
+func (s *ridgeBatch) direct(candidate Ridge, fold datasets.Fold) (*leastsquares.Moments, error) {
+	return s.sums(candidate, design.Selected(s.Data, fold.Train))
 }
 
 // remainder returns total less the sums of the test rows, nil where that would leave less than half
 // of the weight or next to nothing of a column.
-func (s *ridgeSweep) remainder(setting Ridge, total *leastsquares.Moments, test []int) *leastsquares.Moments {
-	part, err := s.sums(setting, design.Selected(s.Data, test))
+func (s *ridgeBatch) remainder(candidate Ridge, total *leastsquares.Moments, test []int) *leastsquares.Moments {
+	part, err := s.sums(candidate, design.Selected(s.Data, test))
 	if err != nil {
 		return nil
 	}
