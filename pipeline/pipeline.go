@@ -4,7 +4,7 @@
 // Each of them is a spec like any other: a [Chain], a [Union] and a [Columns] is a step, a
 // [Pipeline] is an estimator, and their parameters are those of their parts, by path:
 //
-//	p := pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), transformer.NewRFF())
+//	p := pipeline.Steps(transformer.NewStandardize(), transformer.NewRFF()).Then(estimator.NewRidge())
 //	wider, err := p.With(param.Setting{Path: "rff.features", Value: 2000})
 //
 // The names of steps come from the registry ([Register], [Registered]). Package pipeline/yaml reads a
@@ -58,9 +58,24 @@ const (
 // fraction of the time that mapping them again does.
 const DefaultMemory = 2 << 30
 
-// New returns the pipeline of the specs under the names they are registered under.
-func New(model estimator.Estimator, steps ...transformer.Fitter) Pipeline {
-	return Pipeline{Steps: Steps(steps...), Estimator: model, Precision: Float64}
+// Sequence is steps one after the other.
+type Sequence []Step
+
+// Steps names the specs after the names they are registered under. With a model after them they are a
+// pipeline:
+//
+//	p := pipeline.Steps(transformer.NewStandardize(), transformer.NewRFF()).Then(estimator.NewRidge())
+func Steps(fitters ...transformer.Fitter) Sequence {
+	steps := make(Sequence, len(fitters))
+	for i, f := range fitters {
+		steps[i] = Step{Fitter: f}
+	}
+	return steps
+}
+
+// Then returns the pipeline of the steps and the model on what comes out of them.
+func (s Sequence) Then(model estimator.Estimator) Pipeline {
+	return Pipeline{Steps: s, Estimator: model, Precision: Float64}
 }
 
 // Params declares the precision, and the parameters of the steps and of the estimator, each below

@@ -16,15 +16,6 @@ type Step struct {
 	Fitter transformer.Fitter // a spec: [transformer.RFF], [Columns], [Union], [Chain] …
 }
 
-// Steps names the specs after the names they are registered under.
-func Steps(fitters ...transformer.Fitter) []Step {
-	steps := make([]Step, len(fitters))
-	for i, f := range fitters {
-		steps[i] = Step{Fitter: f}
-	}
-	return steps
-}
-
 // Path is the step's name in parameter paths.
 func (s Step) Path() string {
 	if s.Name != "" {
