@@ -25,6 +25,12 @@ type tile struct {
 // tileRows is how many rows are in a tile.
 const tileRows = 2048
 
+// hashRows is how many rows one piece of work bins.
+const hashRows = 256
+
+// binRows is how many rows are binned between two looks at the context.
+const binRows = 1 << 13
+
 // work is what one goroutine works with.
 type work struct {
 	hashes         [tileRows]uint64

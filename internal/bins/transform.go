@@ -48,12 +48,6 @@ func (m *Map) Features(ctx context.Context, X mat.Matrix, columns []uint32) (*sp
 // fewRows is the number of rows that are hashed one by one.
 const fewRows = 8
 
-// hashRows is how many rows one piece of work bins.
-const hashRows = 256
-
-// binRows is how many rows are binned between two looks at the context.
-const binRows = 1 << 13
-
 // fill writes the columns of rows lo to hi, notThere for bins without one, a row after the other.
 func (m *Map) fill(ctx context.Context, columns []uint32, X mat.Matrix, lo, hi int) {
 	if hi-lo <= hashRows {
