@@ -1,22 +1,21 @@
 package transformer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/bins"
+	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // Binning maps rows to random binning features: P randomly pitched and shifted grids are laid over
@@ -175,20 +174,20 @@ func (k pitchKernel) Set(plain any) error {
 
 func (k pitchKernel) Plain() any { return *k.name }
 
-func (k pitchKernel) Wanted() string { return param.Alternatives(binningKernels) }
+func (k pitchKernel) Wanted() string { return param.Alternatives(spectral.BinningKernels) }
 
 func (k pitchKernel) Check() error {
 	switch {
 	case k.custom != nil && (*k.name != "custom" || k.custom.Pitch == nil):
 		return errors.New("custom, with a Pitch function, where Custom is set")
-	case k.custom != nil || slices.Contains(binningKernels, *k.name):
+	case k.custom != nil || slices.Contains(spectral.BinningKernels, *k.name):
 		return nil
 	case *k.name == "gaussian":
 		return param.Fault{Wanted: k.Wanted(), Hint: "the gaussian kernel has no random bins, because it is not convex at 0; use rff for it"}
-	case slices.Contains(fourierKernels, *k.name):
+	case slices.Contains(spectral.FourierKernels, *k.name):
 		return param.Fault{Wanted: k.Wanted(), Hint: "use rff for the " + *k.name + " kernel"}
 	}
-	if near := param.Nearest(*k.name, binningKernels); near != "" {
+	if near := param.Nearest(*k.name, spectral.BinningKernels); near != "" {
 		return param.Fault{Wanted: k.Wanted(), Hint: "did you mean " + near + "?"}
 	}
 	return errors.New(k.Wanted())
@@ -216,7 +215,7 @@ func (s Binning) FitSource(ctx context.Context, data datasets.Source) (Transform
 	if err != nil {
 		return nil, err
 	}
-	if f.hashed == 0 {
+	if s.Columns.exact {
 		err = f.number(ctx, data, s.MinCount)
 	}
 	if err != nil {
@@ -227,48 +226,89 @@ func (s Binning) FitSource(ctx context.Context, data datasets.Source) (Transform
 
 // lay lays the grids.
 func (s Binning) lay(ctx context.Context, data datasets.Source) (*FittedBinning, error) {
-	f := &FittedBinning{kernelName: s.Kernel, grids: s.Grids, hashed: s.Columns.hashed}
+	f := &FittedBinning{kernelName: s.Kernel}
 	f.name(s.Custom)
-	var err error
-	if f.gamma, err = s.Gamma.resolve(ctx, "binning", f.kernel, data, s.Seed); err != nil {
+	gamma, err := s.Gamma.resolve(ctx, "binning", f.kernel, data, s.Seed)
+	if err != nil {
 		return nil, err
 	}
-	if err := f.checkSmooth(); err != nil {
+	if err := f.checkSmooth(len(gamma)); err != nil {
 		return nil, err
 	}
-	if err := s.draw(ctx, f); err != nil {
-		return nil, err
-	}
-	return f, f.finish()
+	f.bins, err = bins.Draw(ctx, f.kernel, s.Seed, gamma, s.Grids, s.Columns.hashed)
+	return f, failed(ctx, err)
 }
 
-// draw fills in the grids for γ = 1, one after the other, and the multipliers of the hash.
-func (s Binning) draw(ctx context.Context, f *FittedBinning) error {
-	d := len(f.gamma)
-	if err := memory.Check(int64(min(24*float64(d)*float64(s.Grids), math.MaxInt64/2))); err != nil {
-		return fmt.Errorf("transformer: binning: %d columns × %d grids: %w", d, s.Grids, err)
+// failed is an error of the bins as one of the step, nil where there is none.
+func failed(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
 	}
-	f.base, f.shift = make([]float64, s.Grids*d), make([]float64, s.Grids*d)
-	rng := newStream()
-	for p := range s.Grids {
-		if err := ctx.Err(); err != nil {
+	return cmp.Or(ctx.Err(), fmt.Errorf("transformer: binning: %w", err))
+}
+
+// number makes the dictionaries of the bins that at least minCount rows fall into.
+func (f *FittedBinning) number(ctx context.Context, data datasets.Source, minCount int) error {
+	counts := f.bins.Counts()
+	_, err := fold(ctx, "binning", data, false, func(first int, X mat.Matrix) error {
+		if err := checkEntries("binning", X, data.Schema(), first, f.bins.Limit, false); err != nil {
 			return err
 		}
-		rng.at(s.Seed, drawGrids, p)
-		for j := range d {
-			inverse := f.kernel.pitch(rng.Rand)
-			if !finite(inverse) || inverse < 0 {
-				return fmt.Errorf("transformer: binning: pitch %v drawn for grid %d, wanted a number > 0", 1/inverse, p)
-			}
-			f.base[p*d+j], f.shift[p*d+j] = inverse, rng.Float64()
+		return counts.Add(ctx, X)
+	})
+	if err != nil {
+		return err
+	}
+	return failed(ctx, f.bins.Number(ctx, counts, minCount))
+}
+
+// FeatureBytes returns what the features of rows take: a column number for each grid, and for the
+// smooth kernel a value.
+func (s Binning) FeatureBytes(rows, _ int) int64 {
+	each := int64(4)
+	if s.Kernel == "smooth" {
+		each = 12
+	}
+	return int64(rows) * (8 + each*int64(s.Grids))
+}
+
+// FitTransform is Fit, then Transform of the same rows, which finds each row's bins only once: the
+// dictionary of a grid, while it is made, tells which bin each row is in.
+func (s Binning) FitTransform(ctx context.Context, data datasets.Set) (Transformer, mat.Matrix, error) {
+	if !s.Columns.exact {
+		t, err := s.Fit(ctx, data)
+		if err != nil {
+			return nil, nil, err
 		}
+		Z, err := t.Transform(ctx, data.X)
+		return t, Z, err
 	}
-	f.multipliers = make([]uint64, d)
-	rng.at(s.Seed, drawHash, 0)
-	for j := range f.multipliers {
-		f.multipliers[j] = rng.Uint64() | 1
+	if err := checkFinite("binning", s, data); err != nil {
+		return nil, nil, err
 	}
-	return nil
+	if err := checkNumeric("binning", data.Schema); err != nil {
+		return nil, nil, err
+	}
+	f, err := s.lay(ctx, data.Source())
+	if err != nil {
+		return nil, nil, err
+	}
+	X, err := checkRows("binning", data.X, f.InputWidth())
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := checkEntries("binning", X, data.Schema, 0, f.bins.Limit, false); err != nil {
+		return nil, nil, err
+	}
+	columns, err := f.bins.NumberRows(ctx, X, s.MinCount)
+	if err != nil {
+		return nil, nil, failed(ctx, err)
+	}
+	Z, err := f.bins.Features(ctx, X, columns)
+	if err != nil {
+		return nil, nil, failed(ctx, err)
+	}
+	return f, Z, nil
 }
 
 // Cost returns the cost of mapping the rows and the memory of grids, dictionary and features.
@@ -284,26 +324,16 @@ func (s Binning) Cost(shape datasets.Shape) datasets.Cost {
 
 // FittedBinning is what [Binning] is fitted to.
 type FittedBinning struct {
-	kernelName  string
-	kernel      kernel // of that name
-	gamma       []float64
-	grids       int
-	hashed      int       // columns in all, 0 for exact ones
-	base        []float64 // grids×d, reciprocals of the pitches for γ = 1
-	shift       []float64 // grids×d, in units of the pitch
-	multipliers []uint64  // d, of the hash
-	tables      []table   // a dictionary for each grid, for exact columns
-	first       []int     // column of each grid's first bin, and the number of columns at the end
-
-	inverse []float64 // grids×d, γ·base
-	origin  []uint64  // hash sum of the bin of zero in each grid
-	limit   float64   // inputs up to which a bin can be numbered
+	kernelName string
+	kernel     spectral.Kernel // of that name
+	bins       bins.Map
 }
 
 var (
 	_ Sized           = (*FittedBinning)(nil)
 	_ Describer       = (*FittedBinning)(nil)
 	_ model.Stateful  = (*FittedBinning)(nil)
+	_ FitTransformer  = Binning{}
 	_ Rowless         = Binning{}
 	_ datasets.Coster = Binning{}
 	_ datasets.Coster = PCA{}
@@ -311,13 +341,13 @@ var (
 
 // name looks the kernel up.
 func (f *FittedBinning) name(custom *CustomPitch) bool {
-	k, ok := binningKernel(f.kernelName)
+	k, ok := spectral.BinningKernel(f.kernelName)
 	if f.kernelName == "custom" {
-		k, ok = kernel{power: 1, l1: true}, true
+		k, ok = spectral.Kernel{Power: 1, L1: true}, true
 		if custom != nil {
-			k.pitch = func(rng *rand.Rand) float64 { return 1 / custom.Pitch(rng) }
+			k.Pitch = func(rng *rand.Rand) float64 { return 1 / custom.Pitch(rng) }
 			if custom.Exact != nil {
-				k.exact = product(custom.Exact)
+				k.Exact = spectral.Product(custom.Exact)
 			}
 		}
 	}
@@ -325,307 +355,87 @@ func (f *FittedBinning) name(custom *CustomPitch) bool {
 	return ok
 }
 
-// finish derives what γ makes of the grids, and for hashed columns where each grid's begin.
-func (f *FittedBinning) finish() error {
-	d, most := len(f.gamma), 0.0
-	f.inverse, f.origin = make([]float64, len(f.base)), make([]uint64, f.grids)
-	for p := range f.grids {
-		for j, g := range f.gamma {
-			v := f.base[p*d+j] * g
-			f.inverse[p*d+j] = v
-			most = max(most, v)
-			f.origin[p] += f.multipliers[j] * bin(0, v, f.shift[p*d+j])
-		}
-	}
-	if !finite(most) {
-		return errors.New("transformer: binning: gamma divided by a pitch overflows")
-	}
-	f.limit = (1 << 50) / max(most, 0x1p-900)
-	if f.hashed > 0 {
-		each := f.hashed / f.grids
-		f.first = make([]int, f.grids+1)
-		for p := range f.grids {
-			f.first[p] = p * each
-		}
-		f.first[f.grids] = f.hashed
+// checkSmooth refuses more inputs than the weights of a smooth kernel are for.
+func (f *FittedBinning) checkSmooth(d int) error {
+	if f.kernel.Smooth && d > bins.MostSmooth {
+		return fmt.Errorf("transformer: binning: the smooth kernel of %d columns, wanted at most %d", d, bins.MostSmooth)
 	}
 	return nil
-}
-
-// bin returns the number of the bin of x in one dimension of a grid, plus a constant: x·inverse −
-// shift, rounded by the addition of 1.5·2⁵², whose last binary digit has the value 1. Bins that begin
-// at halves are as good as others, for shifts are uniform. The conversion keeps the product from
-// being fused with the difference, which some machines do and others do not.
-func bin(x, inverse, shift float64) uint64 {
-	const roundOff = 3 << 51
-	return math.Float64bits(float64(x*inverse) - shift + roundOff)
-}
-
-// number makes the dictionaries of the bins that at least minCount rows fall into.
-func (f *FittedBinning) number(ctx context.Context, data datasets.Source, minCount int) error {
-	counting := make([]table, f.grids)
-	_, err := fold(ctx, "binning", data, false, func(first int, X mat.Matrix) error {
-		if err := checkEntries("binning", X, data.Schema(), first, f.limit, false); err != nil {
-			return err
-		}
-		n, _ := X.Dims()
-		t := binTiles.Get().(*binTile)
-		defer binTiles.Put(t)
-		return eachTile(ctx, n, func(lo, hi int) {
-			t.read(X, lo, hi)
-			kern.Parallel(f.grids, 1, func(from, to int) {
-				w := binWorks.Get().(*binWork)
-				defer binWorks.Put(w)
-				for p := from; p < to; p++ {
-					counting[p].count(f.hash(w, t, p))
-				}
-			})
-		})
-	})
-	if err != nil {
-		return err
-	}
-	f.tables = make([]table, f.grids)
-	kern.Parallel(f.grids, 1, func(from, to int) {
-		for p := from; p < to && ctx.Err() == nil; p++ {
-			f.tables[p], _ = counting[p].settle(leastOf(minCount))
-			counting[p] = table{}
-		}
-	})
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return f.place(minCount)
-}
-
-func leastOf(minCount int) uint32 { return uint32(min(minCount, math.MaxUint32)) }
-
-// place gives the bins of the dictionaries their columns, a grid after the other.
-func (f *FittedBinning) place(minCount int) error {
-	f.first = make([]int, f.grids+1)
-	for p := range f.tables {
-		f.first[p+1] = f.first[p] + f.tables[p].bins
-	}
-	switch width := f.first[f.grids]; {
-	case width == 0:
-		return fmt.Errorf("transformer: binning: no bin has min_count = %d rows; lower gamma or min_count", minCount)
-	case width >= math.MaxUint32:
-		return fmt.Errorf("transformer: binning: %d bins are more than can be numbered; use fewer grids, a larger min_count or hashed columns", width)
-	}
-	return nil
-}
-
-// settleHash mixes the hash of a bin with the number of its grid. The result is not 0, which stands
-// for an empty slot of a table.
-func settleHash(sum uint64, grid int) uint64 {
-	h := scramble(sum + 0x9e3779b97f4a7c15*uint64(grid+1))
-	if h == 0 {
-		return 1
-	}
-	return h
 }
 
 // Transform returns the bins of the rows of X, a *sparse.CSR with the shared value 1/sqrt(P), or for
 // the smooth kernel with a value for each row and grid.
 func (f *FittedBinning) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
-	X, err := checkRows("binning", X, len(f.gamma))
+	X, err := checkRows("binning", X, f.InputWidth())
 	if err != nil {
 		return nil, err
 	}
-	if err := checkEntries("binning", X, datasets.Schema{}, 0, f.limit, false); err != nil {
+	if err := checkEntries("binning", X, datasets.Schema{}, 0, f.bins.Limit, false); err != nil {
 		return nil, err
 	}
-	n, _ := X.Dims()
-	columns := make([]uint32, n*f.grids)
-	for lo := 0; lo < n; lo += binRows {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		f.fill(ctx, columns[lo*f.grids:], X, lo, min(lo+binRows, n))
+	Z, err := f.bins.Transform(ctx, X)
+	if err != nil {
+		return nil, failed(ctx, err)
 	}
-	return f.features(ctx, X, columns)
-}
-
-// features returns the features of rows by their columns, which it spoils; an error where ctx is done,
-// and columns are half found.
-func (f *FittedBinning) features(ctx context.Context, X mat.Matrix, columns []uint32) (mat.Matrix, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	n, _ := X.Dims()
-	if f.kernel.smooth {
-		values, err := f.weigh(ctx, X)
-		if err != nil {
-			return nil, err
-		}
-		values = keepPresent(values, columns)
-		indptr, columns := dropAbsent(columns, n, f.grids)
-		return sparse.New(n, f.OutputWidth(), indptr, columns, values)
-	}
-	indptr, columns := dropAbsent(columns, n, f.grids)
-	return sparse.NewShared(n, f.OutputWidth(), indptr, columns, 1/math.Sqrt(float64(f.grids)))
-}
-
-// fewRows is the number of rows that are hashed one by one.
-const fewRows = 8
-
-// hashRows is how many rows one piece of work bins.
-const hashRows = 256
-
-// binRows is how many rows are binned between two looks at the context.
-const binRows = 1 << 13
-
-// fill writes the columns of rows lo to hi, notThere for bins without one, a row after the other.
-func (f *FittedBinning) fill(ctx context.Context, columns []uint32, X mat.Matrix, lo, hi int) {
-	if hi-lo <= hashRows {
-		f.fillRows(columns, X, lo, hi)
-		return
-	}
-	kern.Parallel(hi-lo, hashRows, func(from, to int) {
-		if ctx.Err() != nil {
-			return
-		}
-		f.fillRows(columns[from*f.grids:], X, lo+from, lo+to)
-	})
-}
-
-func (f *FittedBinning) fillRows(columns []uint32, X mat.Matrix, lo, hi int) {
-	w := binWorks.Get().(*binWork)
-	defer binWorks.Put(w)
-	if hi-lo < fewRows {
-		for p := range f.grids {
-			some := w.hashes[:hi-lo]
-			for i := range some {
-				some[i] = f.hashRow(X, lo+i, p)
-			}
-			f.look(columns, some, p)
-		}
-		return
-	}
-	t := binTiles.Get().(*binTile)
-	defer binTiles.Put(t)
-	t.read(X, lo, hi)
-	for p := range f.grids {
-		f.look(columns, f.hash(w, t, p), p)
-	}
-}
-
-// look writes the columns of bins in grid p by their hashes, which it spoils.
-func (f *FittedBinning) look(columns []uint32, hashes []uint64, p int) {
-	first := uint32(f.first[p])
-	if f.hashed > 0 {
-		size := uint64(f.hashed / f.grids)
-		for i, h := range hashes {
-			column, _ := bits.Mul64(h, size)
-			columns[i*f.grids+p] = first + uint32(column)
-		}
-		return
-	}
-	f.tables[p].find(hashes)
-	for i, number := range hashes {
-		column := uint32(number)
-		if column != notThere {
-			column += first
-		}
-		columns[i*f.grids+p] = column
-	}
-}
-
-// keepPresent returns the values whose bins have a column.
-func keepPresent(values []float64, columns []uint32) []float64 {
-	end := 0
-	for k, c := range columns {
-		if c != notThere {
-			values[end] = values[k]
-			end++
-		}
-	}
-	return values[:end]
-}
-
-// dropAbsent closes the gaps that bins without a column leave and returns where rows begin.
-func dropAbsent(columns []uint32, rows, grids int) ([]int, []uint32) {
-	indptr := make([]int, rows+1)
-	end := 0
-	for i := range rows {
-		for _, c := range columns[i*grids : (i+1)*grids] {
-			if c != notThere {
-				columns[end] = c
-				end++
-			}
-		}
-		indptr[i+1] = end
-	}
-	if end < len(columns)/2 {
-		return indptr, slices.Clone(columns[:end])
-	}
-	return indptr, columns[:end:end]
+	return Z, nil
 }
 
 // InputWidth returns the number of columns that go in.
-func (f *FittedBinning) InputWidth() int { return len(f.gamma) }
+func (f *FittedBinning) InputWidth() int { return len(f.bins.Gamma) }
 
 // OutputWidth returns the number of columns.
-func (f *FittedBinning) OutputWidth() int { return f.first[f.grids] }
+func (f *FittedBinning) OutputWidth() int { return f.bins.Width() }
 
 // OutputSchema returns a schema of numeric columns without names.
 func (f *FittedBinning) OutputSchema(in datasets.Schema) datasets.Schema { return in.WithColumns(nil) }
 
 // Grids returns P.
-func (f *FittedBinning) Grids() int { return f.grids }
+func (f *FittedBinning) Grids() int { return f.bins.Grids }
 
 // GridColumns returns the first and the last column, the last excluded, of a grid's bins.
-func (f *FittedBinning) GridColumns(grid int) (first, end int) { return f.first[grid], f.first[grid+1] }
+func (f *FittedBinning) GridColumns(grid int) (first, end int) {
+	return f.bins.First[grid], f.bins.First[grid+1]
+}
 
 // Gamma returns γ for each column.
-func (f *FittedBinning) Gamma() []float64 { return slices.Clone(f.gamma) }
+func (f *FittedBinning) Gamma() []float64 { return slices.Clone(f.bins.Gamma) }
 
 // Kernel returns k(x, y), which the features approximate, and an error where the kernel is one's
 // own and only its pitches are known, as after loading it from a file.
 func (f *FittedBinning) Kernel(x, y []float64) (float64, error) {
-	return f.kernel.between("binning", f.gamma, x, y)
+	return kernelOf("binning", f.kernel, f.bins.Gamma, x, y)
 }
 
 // KernelMatrix returns k of every row of X and every row of Y, rows of X × rows of Y.
 func (f *FittedBinning) KernelMatrix(ctx context.Context, X, Y mat.Matrix) (*mat.Dense, error) {
-	return f.kernel.matrix(ctx, "binning", f.gamma, X, Y)
+	return kernelMatrix(ctx, "binning", f.kernel, f.bins.Gamma, X, Y)
 }
 
 // WithGrids returns the nested map of the first grids, at most as many as there are: its columns
 // are the first of this map's, up to scale. Hashed columns stay as many for each grid.
 func (f *FittedBinning) WithGrids(grids int) (*FittedBinning, error) {
-	if grids < 1 || grids > f.grids {
-		return nil, fmt.Errorf("transformer: binning: got %d grids, wanted a number from 1 to %d", grids, f.grids)
+	if grids < 1 || grids > f.bins.Grids {
+		return nil, fmt.Errorf("transformer: binning: got %d grids, wanted a number from 1 to %d", grids, f.bins.Grids)
 	}
 	out := *f
-	out.grids = grids
-	if f.hashed > 0 {
-		out.hashed = f.hashed / f.grids * grids
-		return &out, out.finish()
+	var err error
+	if out.bins, err = f.bins.FirstGrids(grids); err != nil {
+		return nil, fmt.Errorf("transformer: binning: %w", err)
 	}
-	out.tables = f.tables[:grids]
 	return &out, nil
 }
 
 // State is what a model file keeps.
 func (f *FittedBinning) State(s *model.State) {
-	var hashes []uint64
-	if !s.Reading() {
-		for p := range f.tables {
-			hashes = append(hashes, f.tables[p].list()...)
-		}
-		d := len(f.gamma)
-		f = &FittedBinning{kernelName: f.kernelName, gamma: f.gamma, grids: f.grids, hashed: f.hashed,
-			base: f.base[:f.grids*d], shift: f.shift[:f.grids*d], multipliers: f.multipliers, first: f.first[:f.grids+1]}
-	}
+	hashes := f.bins.Hashes()
 	s.String("kernel", &f.kernelName)
-	s.Int("grids", &f.grids)
-	s.Int("hashed", &f.hashed)
-	s.Floats("gamma", &f.gamma)
-	s.Floats("base", &f.base)
-	s.Floats("shift", &f.shift)
-	s.Uint64s("multipliers", &f.multipliers)
-	s.Ints("first", &f.first)
+	s.Int("grids", &f.bins.Grids)
+	s.Int("hashed", &f.bins.Hashed)
+	s.Floats("gamma", &f.bins.Gamma)
+	s.Floats("base", &f.bins.Base)
+	s.Floats("shift", &f.bins.Shift)
+	s.Uint64s("multipliers", &f.bins.Multipliers)
+	s.Ints("first", &f.bins.First)
 	s.Uint64s("hashes", &hashes)
 	if s.Reading() && s.Err() == nil {
 		f.restore(s, hashes)
@@ -634,37 +444,29 @@ func (f *FittedBinning) State(s *model.State) {
 
 // restore checks what was read and makes the dictionaries.
 func (f *FittedBinning) restore(s *model.State, hashes []uint64) {
-	d := len(f.gamma)
+	m := &f.bins
+	d := len(m.Gamma)
 	s.Require(f.name(nil), "the kernel is not known")
-	s.Require(d > 0 && f.grids > 0 && f.grids <= len(f.base)/d && len(f.base) == f.grids*d &&
-		len(f.shift) == len(f.base) && len(f.multipliers) == d, "grids and columns do not fit")
-	s.Require(allFinite(f.gamma, f.base, f.shift), "the grids are not finite")
-	s.Require(f.checkSmooth() == nil, "there are too many columns for the kernel")
-	s.Require(f.hashed == 0 || f.hashed >= f.grids && f.hashed < math.MaxUint32, "the number of columns does not fit")
+	s.Require(d > 0 && m.Grids > 0 && m.Grids <= len(m.Base)/d && len(m.Base) == m.Grids*d &&
+		len(m.Shift) == len(m.Base) && len(m.Multipliers) == d, "grids and columns do not fit")
+	s.Require(allFinite(m.Gamma, m.Base, m.Shift), "the grids are not finite")
+	s.Require(f.checkSmooth(d) == nil, "there are too many columns for the kernel")
+	s.Require(m.Hashed == 0 || m.Hashed >= m.Grids && m.Hashed < math.MaxUint32, "the number of columns does not fit")
 	if s.Err() != nil {
 		return
 	}
-	for k, v := range f.base {
-		s.Require(v >= 0 && f.gamma[k%d] > 0 && f.shift[k] >= 0 && f.shift[k] < 1, "a grid has no positive pitch")
+	for k, v := range m.Base {
+		s.Require(v >= 0 && m.Gamma[k%d] > 0 && m.Shift[k] >= 0 && m.Shift[k] < 1, "a grid has no positive pitch")
 	}
-	if f.hashed == 0 {
-		s.Require(len(f.first) == f.grids+1 && f.first[0] == 0 && slices.IsSorted(f.first) &&
-			f.first[f.grids] == len(hashes) && len(hashes) > 0 && len(hashes) < math.MaxUint32 && !slices.Contains(hashes, 0), "bins and grids do not fit")
+	if m.Hashed == 0 {
+		s.Require(len(m.First) == m.Grids+1 && m.First[0] == 0 && slices.IsSorted(m.First) &&
+			m.First[m.Grids] == len(hashes) && len(hashes) > 0 && len(hashes) < math.MaxUint32 && !slices.Contains(hashes, 0), "bins and grids do not fit")
 	}
 	if s.Err() != nil {
 		return
 	}
-	if err := f.finish(); err != nil {
+	m.Smooth = f.kernel.Smooth
+	if err := m.Restore(hashes); err != nil {
 		s.Fail("%v", err)
-		return
-	}
-	if f.hashed == 0 {
-		f.tables = make([]table, f.grids)
-		for p := range f.tables {
-			if !f.tables[p].of(hashes[f.first[p]:f.first[p+1]]) {
-				s.Fail("the hashes of the bins of grid %d are not those of bins", p)
-				return
-			}
-		}
 	}
 }

@@ -65,14 +65,14 @@ func (s Binning) FitFamily(ctx context.Context, data datasets.Set, specs []Fitte
 	for _, spec := range specs {
 		own, err := f.wide.WithGrids(spec.(Binning).Grids)
 		if err == nil {
-			err = own.place(s.MinCount)
+			err = failed(ctx, own.bins.Place(s.MinCount))
 		}
 		if err != nil {
 			return nil, err
 		}
-		m := FamilyMember{Width: own.OutputWidth(), Scale: 1 / math.Sqrt(float64(own.grids))}
-		if own.kernel.smooth {
-			m.Scale = math.Sqrt(float64(f.wide.grids) / float64(own.grids))
+		m := FamilyMember{Width: own.OutputWidth(), Scale: 1 / math.Sqrt(float64(own.bins.Grids))}
+		if own.bins.Smooth {
+			m.Scale = math.Sqrt(float64(f.wide.bins.Grids) / float64(own.bins.Grids))
 		}
 		f.members = append(f.members, m)
 	}

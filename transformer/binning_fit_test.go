@@ -32,7 +32,7 @@ func TestBinningAtOnce(t *testing.T) {
 	for _, kernel := range []string{"laplacian", "smooth"} {
 		for _, least := range []int{1, 3} {
 			spec := NewBinning()
-			spec.Kernel, spec.Gamma, spec.Grids, spec.MinCount, spec.Seed = kernel, FixedGamma(1.5), 2*gridsAtOnce+3, least, 4
+			spec.Kernel, spec.Gamma, spec.Grids, spec.MinCount, spec.Seed = kernel, FixedGamma(1.5), 35, least, 4
 			fit := mustFit(t, spec, datasets.Set{X: X})
 			want := mustTransform(t, fit, X)
 			for _, cores := range []int{1, 4} {

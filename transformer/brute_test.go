@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -333,7 +334,7 @@ func TestGammaRulesAgainstBruteForce(t *testing.T) {
 	l1, l2 := median(1), median(2)
 	middle := map[string]float64{"gaussian": 1 / (2 * l2 * l2), "rational_quadratic": 1 / (2 * l2 * l2), "laplacian": 1 / l1,
 		"cauchy": 1 / l2, "exponential": 1 / l2, "matern": 1 / l2}
-	for _, name := range fourierKernels {
+	for _, name := range spectral.FourierKernels {
 		for _, data := range []mat.Matrix{X, sparse.FromDense(X)} {
 			s := NewRFF()
 			s.Kernel, s.Features = name, 2

@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"sort"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // Gamma is the width parameter γ of a kernel, the larger the narrower: a positive number, one for
@@ -117,7 +115,7 @@ func (g *Gamma) Check() error {
 }
 
 // resolve returns γ for each column of the source, which it reads for a rule only.
-func (g Gamma) resolve(ctx context.Context, step string, k kernel, src datasets.Source, seed uint64) ([]float64, error) {
+func (g Gamma) resolve(ctx context.Context, step string, k spectral.Kernel, src datasets.Source, seed uint64) ([]float64, error) {
 	width, err := widthOf(ctx, step, src)
 	if err != nil {
 		return nil, err
@@ -137,20 +135,8 @@ func (g Gamma) resolve(ctx context.Context, step string, k kernel, src datasets.
 	return slices.Clone(g.values), nil
 }
 
-// factors returns γ_j^power: the scale of input j under the kernel.
-func (k kernel) factors(gamma []float64) []float64 {
-	out := make([]float64, len(gamma))
-	for j, g := range gamma {
-		out[j] = g
-		if k.power != 1 {
-			out[j] = math.Pow(g, k.power)
-		}
-	}
-	return out
-}
-
 // scaleGamma reads src once for the variance of all entries.
-func scaleGamma(ctx context.Context, step string, k kernel, src datasets.Source) (float64, error) {
+func scaleGamma(ctx context.Context, step string, k spectral.Kernel, src datasets.Source) (float64, error) {
 	m, _, err := columnMoments(ctx, step, src, false)
 	if err != nil {
 		return 0, err
@@ -159,148 +145,18 @@ func scaleGamma(ctx context.Context, step string, k kernel, src datasets.Source)
 	for j := range m.count {
 		all.merge(&moments{count: m.count[j : j+1], mean: m.mean[j : j+1], square: m.square[j : j+1]})
 	}
-	sd, d := all.deviation(0), float64(len(m.count))
-	switch {
-	case sd == 0:
-		return 1, nil
-	case k.power == 0.5:
-		return usable(1 / (d * sd * sd)), nil
-	case k.l1:
-		return usable(1 / (d * sd)), nil
-	}
-	return usable(1 / (math.Sqrt(d) * sd)), nil
+	return k.GammaOfScale(len(m.count), all.deviation(0)), nil
 }
-
-// usable replaces what only numbers at the end of the range lead to.
-func usable(gamma float64) float64 {
-	return min(max(gamma, math.SmallestNonzeroFloat64), math.MaxFloat64)
-}
-
-// sampleSize is the number of rows whose distances the median rule looks at.
-const sampleSize = 512
 
 // medianGamma reads src once for a sample of rows.
-func medianGamma(ctx context.Context, step string, k kernel, src datasets.Source, seed uint64) (float64, error) {
-	points, err := sample(ctx, step, src, seed)
+func medianGamma(ctx context.Context, step string, k spectral.Kernel, src datasets.Source, seed uint64) (float64, error) {
+	sample := spectral.NewSample(seed)
+	_, err := fold(ctx, step, src, false, func(_ int, X mat.Matrix) error {
+		sample.Add(X)
+		return nil
+	})
 	if err != nil {
 		return 0, err
 	}
-	var distances []float64
-	for i, p := range points {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		for _, q := range points[:i] {
-			if d := p.distance(q, k.l1); d > 0 {
-				distances = append(distances, d)
-			}
-		}
-	}
-	if len(distances) == 0 {
-		return 1, nil
-	}
-	sort.Float64s(distances)
-	n := len(distances)
-	median := between(distances[(n-1)/2], distances[n/2], 0.5)
-	if k.power == 0.5 {
-		return usable(1 / (2 * median * median)), nil
-	}
-	return usable(1 / median), nil
-}
-
-// point is a row; columns is nil where all values are there.
-type point struct {
-	columns []uint32
-	values  []float64
-}
-
-// sample draws sampleSize rows, all where there are fewer: Vitter's algorithm R (1985).
-func sample(ctx context.Context, step string, src datasets.Source, seed uint64) ([]point, error) {
-	rng := newStream()
-	rng.at(seed, sampleRows, 0)
-	var points []point
-	_, err := fold(ctx, step, src, false, func(first int, X mat.Matrix) error {
-		n, _ := X.Dims()
-		for i := range n {
-			at := first + i
-			if at >= sampleSize {
-				at = rng.IntN(first + i + 1)
-			}
-			switch {
-			case at >= sampleSize:
-			case at == len(points):
-				points = append(points, pointOf(X, i))
-			default:
-				points[at] = pointOf(X, i)
-			}
-		}
-		return nil
-	})
-	return points, err
-}
-
-func pointOf(X mat.Matrix, i int) point {
-	m, ok := X.(*sparse.CSR)
-	if !ok {
-		return point{values: slices.Clone(X.(*mat.Dense).RawRowView(i))}
-	}
-	columns, values := m.Row(i)
-	if shared, ok := m.Shared(); ok {
-		values = slices.Repeat([]float64{shared}, len(columns))
-	}
-	return point{columns: append([]uint32{}, columns...), values: slices.Clone(values)}
-}
-
-// distance returns ‖p − q‖₁ or ‖p − q‖₂.
-func (p point) distance(q point, l1 bool) float64 {
-	sum := 0.0
-	add := func(delta float64) {
-		if l1 {
-			sum += math.Abs(delta)
-		} else {
-			sum += delta * delta
-		}
-	}
-	switch {
-	case p.columns == nil && q.columns == nil:
-		for j, v := range p.values {
-			add(v - q.values[j])
-		}
-	case p.columns == nil || q.columns == nil:
-		a, b := p, q
-		if a.columns != nil {
-			a, b = b, a
-		}
-		for j, v := range a.values {
-			if k, ok := slices.BinarySearch(b.columns, uint32(j)); ok {
-				v -= b.values[k]
-			}
-			add(v)
-		}
-	default:
-		p.merge(q, add)
-	}
-	if l1 {
-		return sum
-	}
-	return math.Sqrt(sum)
-}
-
-// merge calls add with the difference in every column that one of two sparse rows stores.
-func (p point) merge(q point, add func(delta float64)) {
-	i, k := 0, 0
-	for i < len(p.columns) || k < len(q.columns) {
-		switch {
-		case k == len(q.columns) || i < len(p.columns) && p.columns[i] < q.columns[k]:
-			add(p.values[i])
-			i++
-		case i == len(p.columns) || q.columns[k] < p.columns[i]:
-			add(-q.values[k])
-			k++
-		default:
-			add(p.values[i] - q.values[k])
-			i++
-			k++
-		}
-	}
+	return k.GammaOfSample(ctx, sample)
 }

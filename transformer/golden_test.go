@@ -4,12 +4,14 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/fourier"
 	"github.com/bochner-ml/bochner/internal/golden"
 )
 
@@ -150,16 +152,14 @@ func TestRFFAgainstReference(t *testing.T) {
 func givenRFF(t testing.TB, draws *mat.Dense, phase []float64, gamma float64, paired bool) *FittedRFF {
 	t.Helper()
 	m, d := draws.Dims()
-	f := &FittedRFF{kernelName: "gaussian", paired: paired, base: mat.NewDense(d, m, nil), gamma: make([]float64, d)}
+	f := &FittedRFF{kernelName: "gaussian", gamma: slices.Repeat([]float64{gamma}, d)}
 	f.name(nil)
-	f.base.Scale(math.Sqrt2, draws.T())
-	for j := range f.gamma {
-		f.gamma[j] = gamma
-	}
+	given := fourier.Draws{Base: mat.NewDense(d, m, nil), Paired: paired}
+	given.Base.Scale(math.Sqrt2, draws.T())
 	if !paired {
-		f.phase = phase
+		given.Phase = phase
 	}
-	if err := f.finish(); err != nil {
+	if err := f.finish(given); err != nil {
 		t.Fatal(err)
 	}
 	return f

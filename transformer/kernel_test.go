@@ -12,6 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/bins"
+	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -61,7 +63,7 @@ var pairs = [][2][]float64{
 
 func randomMaps() map[string]RFF {
 	specs := map[string]RFF{}
-	for _, name := range fourierKernels {
+	for _, name := range spectral.FourierKernels {
 		for _, form := range []string{"paired", "phase"} {
 			s := NewRFF()
 			s.Kernel, s.Map, s.Features, s.Gamma = name, form, 16, FixedGamma(0.8)
@@ -138,7 +140,7 @@ func TestRFFApproximatesItsKernel(t *testing.T) {
 
 // One γ for each column is the kernel of columns scaled one by one.
 func TestRFFWithGammaPerColumn(t *testing.T) {
-	for _, name := range fourierKernels {
+	for _, name := range spectral.FourierKernels {
 		s := NewRFF()
 		s.Kernel, s.Features, s.Gamma = name, 16, FixedGamma(0.1, 2, 0.5)
 		x, y := []float64{0.1, 0.2, -0.3}, []float64{1, 0.5, 0.1}
@@ -185,28 +187,9 @@ func TestRFFErrorFallsWithFeatures(t *testing.T) {
 	}
 }
 
-// Kernels have closed forms for some shapes.
-func TestKernelsAgainstClosedForms(t *testing.T) {
-	for _, r := range []float64{0, 1e-9, 0.01, 0.3, 1, 2.5, 10, 40} {
-		for nu, want := range map[float64]float64{
-			0.5: math.Exp(-r),
-			1.5: (1 + math.Sqrt(3)*r) * math.Exp(-math.Sqrt(3)*r),
-			2.5: (1 + math.Sqrt(5)*r + 5*r*r/3) * math.Exp(-math.Sqrt(5)*r),
-		} {
-			if got := matern(nu, r); math.Abs(got-want) > 1e-12 {
-				t.Errorf("matern(%v, %v) is %v, want %v", nu, r, got, want)
-			}
-		}
-		// Matérn tends to the gaussian kernel, at the rate 1/ν.
-		if got, want := matern(1e5, r), math.Exp(-r*r/2); math.Abs(got-want) > 1e-5 {
-			t.Errorf("matern(1e5, %v) is %v, want about %v", r, got, want)
-		}
-	}
-}
-
 func pitchLaws() map[string]Binning {
 	laws := map[string]Binning{}
-	for _, name := range binningKernels {
+	for _, name := range spectral.BinningKernels {
 		s := NewBinning()
 		s.Kernel, s.Grids, s.Gamma = name, 5, FixedGamma(0.4)
 		laws[name] = s
@@ -256,7 +239,7 @@ func TestBinningApproximatesItsKernel(t *testing.T) {
 				if math.Abs(mean-k) > 4.5*max(se, math.Sqrt(want/seeds)) {
 					t.Errorf("E[z(x)'z(y)] is %.4f ± %.4f for %v, the kernel %.4f", mean, se, p, k)
 				}
-				if !fitted.kernel.smooth && math.Abs(variance-want) > 0.15*want+2e-4 {
+				if !fitted.bins.Smooth && math.Abs(variance-want) > 0.15*want+2e-4 {
 					t.Errorf("variance is %.5f for %v, theory says %.5f", variance, p, want)
 				}
 			}
@@ -300,33 +283,8 @@ func TestRFFWithGamma(t *testing.T) {
 	}
 }
 
-// What smooth bins are made of, against numeric integration; and their variance at one point.
+// Weighted bins have the variance at one point that theory says, and suit few inputs.
 func TestSmoothBins(t *testing.T) {
-	const steps = 4000
-	convolved := func(s float64) (sum float64) { // ∫ bump(t)·bump(t−s) dt by the midpoint rule
-		for k := range steps {
-			t := (float64(k)+0.5)/steps - 0.5
-			if math.Abs(t-s) <= 0.5 {
-				sum += bump(t) * bump(t-s) / steps
-			}
-		}
-		return sum
-	}
-	for _, s := range []float64{0, 0.1, 0.5, 0.9} {
-		if got, want := convolved(s), 1-5*s*s+5*s*s*s-math.Pow(s, 5); math.Abs(got-want) > 1e-5 {
-			t.Errorf("bump∗bump at %v is %v, want %v", s, got, want)
-		}
-	}
-	for _, delta := range []float64{0, 0.3, 1, 4} {
-		sum, h := 0.0, 0.005
-		for w := delta + h/2; w < 60; w += h {
-			s := delta / w
-			sum += h * (1 - 5*s*s + 5*s*s*s - math.Pow(s, 5)) * math.Pow(w, 5) * math.Exp(-w) / 120
-		}
-		if got := smoothExact(-delta); math.Abs(got-sum) > 1e-5 {
-			t.Errorf("the kernel at %v is %v, by integration %v", delta, got, sum)
-		}
-	}
 	spec := NewBinning()
 	spec.Kernel, spec.Grids, spec.Gamma = "smooth", 20000, FixedGamma(1)
 	z := mustTransform(t, mustFit(t, spec, datasets.Set{X: mat.NewDense(1, 3, []float64{3, 1, 4})}), mat.NewDense(1, 3, []float64{3, 1, 4})).(*sparse.CSR)
@@ -339,7 +297,7 @@ func TestSmoothBins(t *testing.T) {
 	if want := math.Pow(10./7, 3); math.Abs(mean-1) > 0.04 || math.Abs(square-want) > 0.25 {
 		t.Errorf("z(x)'z(x) is %v of mean square %v for each grid, want 1 and %v", mean, square, want)
 	}
-	wide := mat.NewDense(1, mostSmooth+1, nil)
+	wide := mat.NewDense(1, bins.MostSmooth+1, nil)
 	if _, err := spec.Fit(context.Background(), datasets.Set{X: wide}); err == nil || !strings.Contains(err.Error(), "at most 1000") {
 		t.Errorf("too many columns: %v", err)
 	}
@@ -394,7 +352,7 @@ func TestBinningAgainstDictionary(t *testing.T) {
 			k := key{p}
 			for j := range 4 {
 				at := p*4 + j
-				k[j+1] = int(math.RoundToEven(float64(X.At(i, j)*(f.base[at]*2)) - f.shift[at]))
+				k[j+1] = int(math.RoundToEven(float64(X.At(i, j)*(f.bins.Base[at]*2)) - f.bins.Shift[at]))
 			}
 			keys[i] = append(keys[i], k)
 			counts[k]++

@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +12,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/fourier"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/single"
@@ -84,7 +87,7 @@ const mostFeatures = 1 << 26
 
 // Params declares kernel, gamma, features, map, draw, nu, alpha and seed. Custom has no plain form.
 func (s *RFF) Params(l *param.List) {
-	kernels := fourierKernels
+	kernels := spectral.FourierKernels
 	if s.Custom != nil {
 		kernels = append(slices.Clip(kernels), "custom")
 	}
@@ -126,55 +129,20 @@ func (s RFF) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	if err := checkNumeric("rff", data.Schema()); err != nil {
 		return nil, err
 	}
-	f := &FittedRFF{kernelName: s.Kernel, nu: s.Nu, alpha: s.Alpha, paired: s.Map == "paired"}
+	f := &FittedRFF{kernelName: s.Kernel, nu: s.Nu, alpha: s.Alpha}
 	f.name(s.Custom)
 	var err error
 	if f.gamma, err = s.Gamma.resolve(ctx, "rff", f.kernel, data, s.Seed); err != nil {
 		return nil, err
 	}
-	if err := s.draw(ctx, f); err != nil {
-		return nil, err
+	draws, err := fourier.Draw(ctx, f.kernel, s.Seed, len(f.gamma), s.frequencies(), s.Map == "paired")
+	if err != nil {
+		return nil, cmp.Or(ctx.Err(), fmt.Errorf("transformer: rff: %w", err))
 	}
-	if err := f.finish(); err != nil {
+	if err := f.finish(draws); err != nil {
 		return nil, err
 	}
 	return f, nil
-}
-
-// draw fills in the frequencies for γ = 1, one after the other, and the phases. The normal numbers in
-// the frequencies are the same for every kernel that is a mixture of gaussian ones.
-func (s RFF) draw(ctx context.Context, f *FittedRFF) error {
-	d, m := len(f.gamma), s.frequencies()
-	if err := memory.Check(int64(min(20*float64(d)*float64(m), math.MaxInt64/2))); err != nil {
-		return fmt.Errorf("transformer: rff: %d columns × %d frequencies: %w", d, m, err)
-	}
-	f.base = mat.NewDense(d, m, nil)
-	omega := make([]float64, d)
-	rng := newStream()
-	for j := range m {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if f.kernel.spread != nil {
-			rng.at(s.Seed, drawSpreads, j)
-			f.spread = append(f.spread, f.kernel.spread(rng.Rand))
-		}
-		rng.at(s.Seed, drawFrequencies, j)
-		if f.kernel.spread != nil {
-			normal(rng.Rand, f.spread[j], omega)
-		} else {
-			f.kernel.frequency(rng.Rand, omega)
-		}
-		if !allFinite(omega) {
-			return fmt.Errorf("transformer: rff: frequency %d is not finite", j)
-		}
-		f.base.SetCol(j, omega)
-		if !f.paired {
-			rng.at(s.Seed, drawPhases, j)
-			f.phase = append(f.phase, 2*math.Pi*rng.Float64())
-		}
-	}
-	return nil
 }
 
 // frequencies returns m.
@@ -196,16 +164,9 @@ func (s RFF) Cost(shape datasets.Shape) datasets.Cost {
 type FittedRFF struct {
 	kernelName string
 	nu, alpha  float64
-	kernel     kernel // of that name
-	paired     bool
-	base       *mat.Dense // d×m, the frequencies for γ = 1
-	gamma      []float64  // d
-	phase      []float64  // m, none for the paired map
-	spread     []float64  // m, what normal numbers are multiplied by in the base; not kept in files
-
-	factor []float64        // d, what γ makes of the base
-	double fourier[float64] // the map in either precision
-	single fourier[float32]
+	kernel     spectral.Kernel // of that name
+	gamma      []float64       // d
+	features   fourier.Map     // the draws for γ = 1, and what γ makes of them
 }
 
 var (
@@ -219,24 +180,21 @@ var (
 
 // name looks the kernel up.
 func (f *FittedRFF) name(custom *CustomKernel) bool {
-	k, ok := fourierKernel(f.kernelName, f.nu, f.alpha)
+	k, ok := spectral.FourierKernel(f.kernelName, f.nu, f.alpha)
 	if f.kernelName == "custom" {
-		k, ok = kernel{power: 1}, true
+		k, ok = spectral.Kernel{Power: 1}, true
 		if custom != nil {
-			k.exact, k.frequency = custom.Exact, custom.Frequency
+			k.Exact, k.Frequency = custom.Exact, custom.Frequency
 		}
 	}
 	f.kernel = k
 	return ok
 }
 
-// finish derives what γ makes of the base.
-func (f *FittedRFF) finish() error {
-	f.factor = f.kernel.factors(f.gamma)
-	f.double = newFourier[float64](f.base, f.factor, f.phase, f.paired)
-	f.single = newFourier[float32](f.base, f.factor, f.phase, f.paired)
-	if f.double.limit < 0 {
-		return errors.New("transformer: rff: gamma times a frequency overflows")
+// finish derives what γ makes of the draws.
+func (f *FittedRFF) finish(draws fourier.Draws) (err error) {
+	if f.features, err = draws.Map(f.kernel.Factors(f.gamma)); err != nil {
+		return fmt.Errorf("transformer: rff: %w", err)
 	}
 	return nil
 }
@@ -256,7 +214,7 @@ func (f *FittedRFF) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matri
 	if err := checkTile("rff", dst, n, f.OutputWidth()); err != nil {
 		return err
 	}
-	return f.double.transform(ctx, denseView(dst, 0, n), X)
+	return transformFourier(ctx, &f.features.Float64, design.View(dst), X)
 }
 
 // TransformSingle writes the features of the rows of X into dst, all arithmetic in single precision.
@@ -269,45 +227,33 @@ func (f *FittedRFF) TransformSingle(ctx context.Context, dst *single.Dense, X ma
 	if err := checkSingle("rff", dst, n, f.OutputWidth()); err != nil {
 		return err
 	}
-	if f.single.limit < 0 {
+	if f.features.Float32.Limit < 0 {
 		return errors.New("transformer: rff: gamma times a frequency overflows in single precision")
 	}
-	data, stride := dst.Raw()
-	return f.single.transform(ctx, kern.Dense(n, f.OutputWidth(), stride, data), X)
+	return transformFourier(ctx, &f.features.Float32, design.ViewFloat32(dst), X)
 }
 
-// norm is the value that makes z(x)'z(x) 1 in the mean.
-func (f *FittedRFF) norm() float64 { return f.double.norm() }
+func transformFourier[T kern.Float](ctx context.Context, f *fourier.Rounded[T], dst kern.View[T], X mat.Matrix) error {
+	if err := checkEntries("rff", X, datasets.Schema{}, 0, f.Limit, false); err != nil {
+		return err
+	}
+	return f.Transform(ctx, dst, X)
+}
 
 // InputWidth returns the number of columns that go in.
 func (f *FittedRFF) InputWidth() int { return len(f.gamma) }
 
 // OutputWidth returns D.
-func (f *FittedRFF) OutputWidth() int {
-	if f.paired {
-		return 2 * f.NumFrequencies()
-	}
-	return f.NumFrequencies()
-}
+func (f *FittedRFF) OutputWidth() int { return f.features.Width() }
 
 // OutputSchema returns a schema of numeric columns without names.
 func (f *FittedRFF) OutputSchema(in datasets.Schema) datasets.Schema { return in.WithColumns(nil) }
 
 // NumFrequencies returns m, the number of frequencies.
-func (f *FittedRFF) NumFrequencies() int {
-	_, m := f.base.Dims()
-	return m
-}
+func (f *FittedRFF) NumFrequencies() int { return f.features.Len() }
 
 // Frequencies returns the frequencies ω, d×m, a copy.
-func (f *FittedRFF) Frequencies() *mat.Dense {
-	d, m := f.base.Dims()
-	out := mat.NewDense(d, m, nil)
-	for j := range d {
-		out.SetRow(j, f.double.omega.Row(j))
-	}
-	return out
-}
+func (f *FittedRFF) Frequencies() *mat.Dense { return f.features.Frequencies() }
 
 // Gamma returns γ for each column.
 func (f *FittedRFF) Gamma() []float64 { return slices.Clone(f.gamma) }
@@ -315,12 +261,12 @@ func (f *FittedRFF) Gamma() []float64 { return slices.Clone(f.gamma) }
 // Kernel returns k(x, y), which the features approximate, and an error where the
 // kernel is one's own and only its draws are known, as after loading it from a file.
 func (f *FittedRFF) Kernel(x, y []float64) (float64, error) {
-	return f.kernel.between("rff", f.factor, x, y)
+	return kernelOf("rff", f.kernel, f.features.Factor, x, y)
 }
 
 // KernelMatrix returns k of every row of X and every row of Y, rows of X × rows of Y.
 func (f *FittedRFF) KernelMatrix(ctx context.Context, X, Y mat.Matrix) (*mat.Dense, error) {
-	return f.kernel.matrix(ctx, "rff", f.factor, X, Y)
+	return kernelMatrix(ctx, "rff", f.kernel, f.features.Factor, X, Y)
 }
 
 // WithGamma returns the map of the same draws for another γ, one number or one for each column.
@@ -338,70 +284,62 @@ func (f *FittedRFF) WithGamma(gamma ...float64) (*FittedRFF, error) {
 	default:
 		return nil, fmt.Errorf("transformer: rff: gamma has %d numbers, the map %d columns", len(gamma), len(f.gamma))
 	}
-	return &out, out.finish()
+	return &out, out.finish(f.features.Draws)
 }
 
 // WithFeatures returns the nested map of the first features, at most as many as there are: its
 // columns are the first of this map's, up to scale.
 func (f *FittedRFF) WithFeatures(features int) (*FittedRFF, error) {
 	m := features
-	if f.paired {
+	if f.features.Paired {
 		m /= 2
 	}
-	if m < 1 || features > f.OutputWidth() || f.paired && features%2 != 0 {
+	if m < 1 || features > f.OutputWidth() || f.features.Paired && features%2 != 0 {
 		return nil, fmt.Errorf("transformer: rff: got %d features, wanted a number up to %d, even for the paired map", features, f.OutputWidth())
 	}
 	out := *f
-	d := len(f.gamma)
-	out.base = f.base.Slice(0, d, 0, m).(*mat.Dense)
-	out.double, out.single = f.double.first(m), f.single.first(m)
-	if f.spread != nil {
-		out.spread = f.spread[:m:m]
-	}
-	if !f.paired {
-		out.phase = f.phase[:m:m]
-	}
+	out.features = f.features.First(m)
 	return &out, nil
 }
 
 // State is what a model file keeps.
 func (f *FittedRFF) State(s *model.State) {
-	mapName := "phase"
-	if f.paired {
+	draws, mapName := f.features.Draws, "phase"
+	if draws.Paired {
 		mapName = "paired"
 	}
 	s.String("kernel", &f.kernelName)
 	s.String("map", &mapName)
 	s.Float("nu", &f.nu)
 	s.Float("alpha", &f.alpha)
-	s.Matrix("base", &f.base)
+	s.Matrix("base", &draws.Base)
 	s.Floats("gamma", &f.gamma)
-	s.Floats("phase", &f.phase)
+	s.Floats("phase", &draws.Phase)
 	if !s.Reading() || s.Err() != nil {
 		return
 	}
-	f.paired = mapName == "paired"
-	s.Require(f.paired || mapName == "phase", "map is neither paired nor phase")
+	draws.Paired = mapName == "paired"
+	s.Require(draws.Paired || mapName == "phase", "map is neither paired nor phase")
 	s.Require(f.name(nil), "the kernel is not known")
-	s.Require(f.base != nil, "there are no frequencies")
+	s.Require(draws.Base != nil, "there are no frequencies")
 	if s.Err() != nil {
 		return
 	}
-	d, m := f.base.Dims()
+	d, m := draws.Base.Dims()
 	phases := m
-	if f.paired {
+	if draws.Paired {
 		phases = 0
 	}
-	s.Require(len(f.gamma) == d && len(f.phase) == phases, "frequencies, gamma and phases do not fit")
-	s.Require(allFinite(f.base.RawMatrix().Data, f.gamma, f.phase), "frequencies, gamma or phases are not finite")
+	s.Require(len(f.gamma) == d && len(draws.Phase) == phases, "frequencies, gamma and phases do not fit")
+	s.Require(allFinite(draws.Base.RawMatrix().Data, f.gamma, draws.Phase), "frequencies, gamma or phases are not finite")
 	s.Require(!slices.ContainsFunc(f.gamma, func(g float64) bool { return g <= 0 }), "a gamma is not above 0")
-	s.Require(!slices.ContainsFunc(f.phase, func(b float64) bool { return b < 0 || b > 2*math.Pi }), "a phase is not an angle")
+	s.Require(!slices.ContainsFunc(draws.Phase, func(b float64) bool { return b < 0 || b > 2*math.Pi }), "a phase is not an angle")
 	s.Require(param.Positive.Contains(f.nu) || f.kernelName != "matern", "nu is not a number above 0")
 	s.Require(param.Positive.Contains(f.alpha) || f.kernelName != "rational_quadratic", "alpha is not a number above 0")
 	if s.Err() != nil {
 		return
 	}
-	if err := f.finish(); err != nil {
+	if err := f.finish(draws); err != nil {
 		s.Fail("%v", err)
 	}
 }

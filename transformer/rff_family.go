@@ -6,22 +6,19 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/internal/fourier"
+	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
 // fourierFamily is a [Family] of Fourier maps.
 type fourierFamily struct {
-	members []FamilyMember
-	maps    []*FittedRFF
-	widest  *mat.Dense  // d×m, the base of all, or what is normal in the bases of several kernels
-	factors [][]float64 // of each map's frequencies to widest, for several kernels
-	limit   float64     // inputs up to which projections on widest are finite
+	members  []FamilyMember
+	maps     []*FittedRFF
+	features *fourier.Family // of the maps
 }
 
 // Members says, for each spec, which map its own is a part of.
@@ -32,7 +29,7 @@ func (f *fourierFamily) Fitted(int) mat.Matrix { return nil }
 
 // Shared names the projection of the rows, where two or more of the maps come from one.
 func (f *fourierFamily) Shared() []string {
-	if f.projects() {
+	if f.features.Projects() {
 		return []string{"projection"}
 	}
 	return nil
@@ -56,8 +53,8 @@ func (s RFF) Related(other Fitter) bool {
 
 // mixes reports whether the kernel is a mixture of gaussian ones.
 func (s RFF) mixes() bool {
-	k, ok := fourierKernel(s.Kernel, s.Nu, s.Alpha)
-	return ok && k.spread != nil
+	k, ok := spectral.FourierKernel(s.Kernel, s.Nu, s.Alpha)
+	return ok && k.Spread != nil
 }
 
 // shape is a kernel but for its width.
@@ -99,7 +96,7 @@ func (s RFF) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (
 		return nil, err
 	}
 	first := fit.(*FittedRFF)
-	f := &fourierFamily{limit: math.MaxFloat64, widest: first.base}
+	f := &fourierFamily{}
 	bases := map[shape]*FittedRFF{specs[widest].(RFF).shape(): first}
 	type rule struct {
 		shape
@@ -131,38 +128,24 @@ func (s RFF) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (
 	if err := f.trim(); err != nil {
 		return nil, err
 	}
-	if len(bases) > 1 {
-		if err := f.mix(ctx, s.Seed); err != nil {
-			return nil, err
-		}
+	if err := f.share(ctx, s.Seed, first.features.Base, len(bases) > 1); err != nil {
+		return nil, err
 	}
 	return f, nil
 }
 
-// mix makes normal numbers the base of maps of several kernels.
-func (f *fourierFamily) mix(ctx context.Context, seed uint64) error {
-	d, m := f.widest.Dims()
-	f.widest = mat.NewDense(d, m, nil)
-	rng, column, most := newStream(), make([]float64, d), 0.0
-	for j := range m {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		rng.at(seed, drawFrequencies, j)
-		normal(rng.Rand, 1, column)
-		f.widest.SetCol(j, column)
-		reach := 0.0
-		for _, g := range column {
-			reach += math.Abs(g)
-		}
-		most = max(most, reach)
+// share lets the maps share what they have in common: they are of one kernel or of several mixtures of gaussian
+// ones, and none has more frequencies than the widest.
+func (f *fourierFamily) share(ctx context.Context, seed uint64, widest *mat.Dense, several bool) (err error) {
+	maps := make([]*fourier.Map, len(f.maps))
+	for i, m := range f.maps {
+		maps[i] = &m.features
 	}
-	f.limit = math.MaxFloat64 / max(4, 4*most)
-	for _, m := range f.maps {
-		factors := slices.Clone(m.spread)
-		kern.Scale(m.factor[0], factors)
-		f.factors = append(f.factors, factors)
+	if several {
+		f.features, err = fourier.NewMixedFamily(ctx, maps, widest, seed)
+		return err
 	}
+	f.features = fourier.NewFamily(maps, widest)
 	return nil
 }
 
@@ -203,7 +186,7 @@ func (s RFF) FamilyCost(shape datasets.Shape, specs []Fitter) ([]FamilyMember, d
 // mapOf returns the number of base's map with γ, which is for now as wide as base.
 func (f *fourierFamily) mapOf(base *FittedRFF, gamma []float64) int {
 	for i, m := range f.maps {
-		if m.base == base.base && slices.Equal(m.gamma, gamma) {
+		if m.features.Base == base.features.Base && slices.Equal(m.gamma, gamma) {
 			return i
 		}
 	}
@@ -222,7 +205,7 @@ func (f *fourierFamily) trim() error {
 				width = max(width, member.Width)
 			}
 		}
-		if err := m.finish(); err != nil {
+		if err := m.finish(m.features.Draws); err != nil {
 			return err
 		}
 		nested, err := m.WithFeatures(width)
@@ -247,101 +230,15 @@ func (f *fourierFamily) Widths() []int {
 	return out
 }
 
-// projects reports whether two or more of the maps come from one projection of the rows: those with
-// the same γ for all columns.
-func (f *fourierFamily) projects() bool {
-	uniform := 0
-	for _, m := range f.maps {
-		if m.uniform() {
-			uniform++
-		}
-	}
-	return uniform > 1
-}
-
-// uniform reports whether γ is the same for all columns.
-func (f *FittedRFF) uniform() bool {
-	for _, g := range f.gamma {
-		if g != f.gamma[0] {
-			return false
-		}
-	}
-	return true
-}
-
 // Each maps the rows of X by some of the wide maps and calls yield with the features of each, in a
-// matrix that the next one reuses. Meant for a tile of rows: it holds a projection and the features.
+// matrix that the next one reuses.
 func (f *fourierFamily) Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z mat.Matrix) error) error {
 	X, err := checkRows("rff", X, len(f.maps[0].gamma))
 	if err != nil {
 		return err
 	}
-	n, _ := X.Dims()
-	limit, width, projected := f.limit, 0, 0
-	for _, i := range which {
-		m := f.maps[i]
-		limit, width = min(limit, m.double.limit), max(width, m.OutputWidth())
-		if f.projects() && m.uniform() {
-			projected = max(projected, m.NumFrequencies())
-		}
-	}
-	if err := checkEntries("rff", X, datasets.Schema{}, 0, limit, false); err != nil {
+	if err := checkEntries("rff", X, datasets.Schema{}, 0, f.features.Limit(which), false); err != nil {
 		return err
 	}
-	hold := tilePool.Get().(*[]float64)
-	defer tilePool.Put(hold)
-	if need := n * (width + projected); cap(*hold) < need {
-		*hold = make([]float64, need)
-	}
-	tile := (*hold)[:n*width]
-	angles := kern.Dense(n, projected, projected, (*hold)[n*width:n*(width+projected)])
-	if f.projects() && projected > 0 {
-		f.project(angles, X)
-	}
-	for _, i := range which {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		m := f.maps[i]
-		Z := mat.NewDense(n, m.OutputWidth(), tile[:n*m.OutputWidth()])
-		if f.projects() && m.uniform() {
-			f.rescale(i, denseView(Z, 0, n), angles.Slice(0, n, 0, m.NumFrequencies()))
-		} else if err := m.TransformTo(ctx, Z, X); err != nil {
-			return err
-		}
-		if err := yield(i, Z); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// tilePool holds features and projections of tiles.
-var tilePool = sync.Pool{New: func() any { return new([]float64) }}
-
-// project writes X times what the maps' frequencies are multiples of.
-func (f *fourierFamily) project(angles kern.View[float64], X mat.Matrix) {
-	d, _ := f.widest.Dims()
-	base := denseView(f.widest, 0, d).Slice(0, d, 0, angles.Cols)
-	switch m := X.(type) {
-	case *mat.Dense:
-		kern.Mul(angles, denseView(m, 0, angles.Rows), base, false)
-	case *sparse.CSR:
-		kern.SparseMul(angles, sparseView(m, 0, angles.Rows), base, false)
-	}
-}
-
-// rescale writes the features that map i makes of projections.
-func (f *fourierFamily) rescale(i int, dst, angles kern.View[float64]) {
-	m := f.maps[i]
-	switch {
-	case f.factors != nil && m.paired:
-		kern.SinCosRescaledColumns(dst, angles, f.factors[i], m.norm())
-	case f.factors != nil:
-		kern.CosRescaledColumns(dst, angles, m.phase, f.factors[i], m.norm())
-	case m.paired:
-		kern.SinCosRescaled(dst, angles, m.factor[0], m.norm())
-	default:
-		kern.CosRescaled(dst, angles, m.phase, m.factor[0], m.norm())
-	}
+	return f.features.Each(ctx, X, which, yield)
 }

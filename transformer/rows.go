@@ -246,17 +246,6 @@ func denseView(m *mat.Dense, lo, hi int) kern.View[float64] {
 	return kern.Dense(hi-lo, raw.Cols, raw.Stride, raw.Data[lo*raw.Stride:])
 }
 
-// sparseView is a kern view of rows lo to hi of m.
-func sparseView(m *sparse.CSR, lo, hi int) kern.Sparse[float64] {
-	indptr, indices, values := m.Raw()
-	_, cols := m.Dims()
-	scale := 1.0
-	if v, ok := m.Shared(); ok {
-		scale = v
-	}
-	return kern.Sparse[float64]{Rows: hi - lo, Cols: cols, Indptr: indptr[lo : hi+1], Indices: indices, Values: values, Scale: scale}
-}
-
 // tileRows is how many rows are mapped between two looks at the context.
 const tileRows = 2048
 

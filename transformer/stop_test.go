@@ -31,7 +31,7 @@ func TestLongWorkStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	matern := spec
-	many := datasets.Set{X: mat.NewDense(8*hashRows, 4, X.RawMatrix().Data[:32*hashRows])} // several pieces of work
+	many := datasets.Set{X: mat.NewDense(8*256, 4, X.RawMatrix().Data[:32*256])} // several pieces of work
 	grids := NewBinning()
 	grids.Grids = 40
 	smooth := grids

@@ -52,8 +52,13 @@ var Allowed = map[string][]string{
 	"internal/batch":        {"internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/kern", "internal/solve", "datasets"},
 	"internal/descent":      {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
 
+	// Random features: the kernels and what is drawn for them, and the two maps. Numbers in, numbers out.
+	"internal/spectral": {"internal/design", "internal/kern", "sparse"},
+	"internal/fourier":  {"internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
+	"internal/bins":     {"internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
+
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
-	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/memory", "internal/pass"},
+	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/spectral", "internal/fourier", "internal/bins", "internal/design", "internal/kern", "internal/memory", "internal/pass"},
 	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "internal/pass"},
 	"pipeline":    {"pipeline/internal/...", "transformer", "estimator", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory", "internal/pass"},
 	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory"},

@@ -113,3 +113,13 @@ func WriteRow(dst []float64, X mat.Matrix, i int) {
 		}
 	}
 }
+
+// Row returns row i of X in double precision, to be looked at only: of a *mat.Dense the row itself, else
+// a copy in buffer.
+func Row(X mat.Matrix, i int, buffer []float64) []float64 {
+	if m, ok := X.(*mat.Dense); ok {
+		return m.RawRowView(i)
+	}
+	WriteRow(buffer, X, i)
+	return buffer
+}

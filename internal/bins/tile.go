@@ -1,4 +1,4 @@
-package transformer
+package bins
 
 import (
 	"sync"
@@ -8,10 +8,10 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// binTile is rows as binning reads them, once for each grid: columns that most rows have 0 in, as
+// tile is rows as binning reads them, once for each grid: columns that most rows have 0 in, as
 // those of one-hot encoded inputs, as lists of what is not 0, the others row by row. So a grid costs
 // a few operations for an entry that is not 0, and none for one that is.
-type binTile struct {
+type tile struct {
 	rows, stride int
 	full         []int     // columns stored row by row
 	data         []float64 // rows×full, a row every stride numbers
@@ -22,27 +22,36 @@ type binTile struct {
 	values       []float64
 }
 
-// binWork is what one goroutine works with.
-type binWork struct {
+// tileRows is how many rows are in a tile.
+const tileRows = 2048
+
+// hashRows is how many rows one piece of work bins.
+const hashRows = 256
+
+// binRows is how many rows are binned between two looks at the context.
+const binRows = 1 << 13
+
+// work is what one goroutine works with.
+type work struct {
 	hashes         [tileRows]uint64
 	inverse, shift []float64 // of a tile's full columns in a grid
 	multipliers    []uint64
 }
 
-var binWorks = sync.Pool{New: func() any { return new(binWork) }}
+var workPool = sync.Pool{New: func() any { return new(work) }}
 
 // rarely is the share of entries that are not 0, one of so many, up to which a column is rare.
 const rarely = 6
 
-var binTiles = sync.Pool{New: func() any { return new(binTile) }}
+var tilePool = sync.Pool{New: func() any { return new(tile) }}
 
 // read takes rows lo to hi of X, a *mat.Dense or *sparse.CSR.
-func (t *binTile) read(X mat.Matrix, lo, hi int) {
+func (t *tile) read(X mat.Matrix, lo, hi int) {
 	_, d := X.Dims()
 	t.rows, t.stride, t.data = hi-lo, 0, nil
 	t.full, t.rare, t.ends = t.full[:0], t.rare[:0], t.ends[:0]
-	if m, ok := X.(*sparse.CSR); ok {
-		t.readSparse(m, lo, hi, d)
+	if rows, ok := X.(*sparse.CSR); ok {
+		t.readSparse(rows, lo, hi, d)
 		return
 	}
 	raw := X.(*mat.Dense).RawMatrix()
@@ -79,10 +88,10 @@ func (t *binTile) read(X mat.Matrix, lo, hi int) {
 }
 
 // readSparse takes all columns for rare.
-func (t *binTile) readSparse(m *sparse.CSR, lo, hi, d int) {
+func (t *tile) readSparse(rows *sparse.CSR, lo, hi, d int) {
 	counts := make([]int, d)
 	for i := lo; i < hi; i++ {
-		columns, _ := m.Row(i)
+		columns, _ := rows.Row(i)
 		for _, j := range columns {
 			counts[j]++
 		}
@@ -92,9 +101,9 @@ func (t *binTile) readSparse(m *sparse.CSR, lo, hi, d int) {
 	for k, j := range t.rare {
 		place[j] = k
 	}
-	shared, _ := m.Shared()
+	shared, _ := rows.Shared()
 	for i := lo; i < hi; i++ {
-		columns, values := m.Row(i)
+		columns, values := rows.Row(i)
 		for k, j := range columns {
 			v := shared
 			if values != nil {
@@ -107,7 +116,7 @@ func (t *binTile) readSparse(m *sparse.CSR, lo, hi, d int) {
 
 // sort divides the columns by how many entries they have, and returns those of rare ones in all.
 // The ends of rare columns are for now where they begin.
-func (t *binTile) sort(counts []int, most int) (entries int) {
+func (t *tile) sort(counts []int, most int) (entries int) {
 	for j, n := range counts {
 		switch {
 		case n > most:
@@ -120,35 +129,35 @@ func (t *binTile) sort(counts []int, most int) (entries int) {
 	return entries
 }
 
-func (t *binTile) grow(entries int) {
+func (t *tile) grow(entries int) {
 	if cap(t.at) < entries {
 		t.at, t.values = make([]int32, entries), make([]float64, entries)
 	}
 	t.at, t.values = t.at[:entries], t.values[:entries]
 }
 
-func (t *binTile) put(k, row int, v float64) {
+func (t *tile) put(k, row int, v float64) {
 	at := t.ends[k]
 	t.at[at], t.values[at] = int32(row), v
 	t.ends[k]++
 }
 
 // hash returns the hashes of all rows of t in grid p, in w.
-func (f *FittedBinning) hash(w *binWork, t *binTile, p int) []uint64 {
+func (m *Map) hash(w *work, t *tile, p int) []uint64 {
 	hashes := w.hashes[:t.rows]
-	d := len(f.gamma)
-	inverse, shift := f.inverse[p*d:(p+1)*d], f.shift[p*d:(p+1)*d]
-	start := f.origin[p]
+	d := len(m.Gamma)
+	inverse, shift := m.inverse[p*d:(p+1)*d], m.Shift[p*d:(p+1)*d]
+	start := m.origin[p]
 	w.inverse, w.shift, w.multipliers = w.inverse[:0], w.shift[:0], w.multipliers[:0]
 	for _, j := range t.full {
 		w.inverse, w.shift = append(w.inverse, inverse[j]), append(w.shift, shift[j])
-		w.multipliers = append(w.multipliers, f.multipliers[j])
-		start -= f.multipliers[j] * bin(0, inverse[j], shift[j])
+		w.multipliers = append(w.multipliers, m.Multipliers[j])
+		start -= m.Multipliers[j] * bin(0, inverse[j], shift[j])
 	}
 	w.addFull(hashes, t, start)
 	from := 0
 	for k, j := range t.rare {
-		v, u, a := inverse[j], shift[j], f.multipliers[j]
+		v, u, a := inverse[j], shift[j], m.Multipliers[j]
 		zero, values := bin(0, v, u), t.values[from:t.ends[k]]
 		for q, i := range t.at[from:t.ends[k]] {
 			hashes[i] += a * (bin(values[q], v, u) - zero)
@@ -162,7 +171,7 @@ func (f *FittedBinning) hash(w *binWork, t *binTile, p int) []uint64 {
 }
 
 // addFull sets the hashes to start and what full columns add, four rows at a time.
-func (w *binWork) addFull(hashes []uint64, t *binTile, start uint64) {
+func (w *work) addFull(hashes []uint64, t *tile, start uint64) {
 	width := len(t.full)
 	inverse, shift, multipliers := w.inverse[:width], w.shift[:width], w.multipliers[:width]
 	row := func(i int) []float64 { return t.data[i*t.stride:][:width] }
@@ -189,26 +198,26 @@ func (w *binWork) addFull(hashes []uint64, t *binTile, start uint64) {
 }
 
 // hashRow computes the hash of one row in grid p.
-func (f *FittedBinning) hashRow(X mat.Matrix, i, p int) uint64 {
-	d := len(f.gamma)
-	inverse, shift := f.inverse[p*d:(p+1)*d], f.shift[p*d:(p+1)*d]
-	m, ok := X.(*sparse.CSR)
+func (m *Map) hashRow(X mat.Matrix, i, p int) uint64 {
+	d := len(m.Gamma)
+	inverse, shift := m.inverse[p*d:(p+1)*d], m.Shift[p*d:(p+1)*d]
+	rows, ok := X.(*sparse.CSR)
 	if !ok {
 		sum := uint64(0)
 		for j, x := range X.(*mat.Dense).RawRowView(i) {
-			sum += f.multipliers[j] * bin(x, inverse[j], shift[j])
+			sum += m.Multipliers[j] * bin(x, inverse[j], shift[j])
 		}
 		return settleHash(sum, p)
 	}
-	shared, _ := m.Shared()
-	columns, values := m.Row(i)
-	sum := f.origin[p]
+	shared, _ := rows.Shared()
+	columns, values := rows.Row(i)
+	sum := m.origin[p]
 	for k, j := range columns {
 		v := shared
 		if values != nil {
 			v = values[k]
 		}
-		sum += f.multipliers[j] * (bin(v, inverse[j], shift[j]) - bin(0, inverse[j], shift[j]))
+		sum += m.Multipliers[j] * (bin(v, inverse[j], shift[j]) - bin(0, inverse[j], shift[j]))
 	}
 	return settleHash(sum, p)
 }

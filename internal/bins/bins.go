@@ -1,0 +1,173 @@
+// Package bins maps rows to random binning features: the bins of random grids that they fall into. Numbers in,
+// numbers out.
+//
+//	bin of x in a grid:  round((x_j − u_j)/δ_j), j = 1..d,   δ_j ~ p,  u_j ~ U[0, δ_j)
+//
+// with pitches δ from the measure of a kernel, so that two rows share a bin with the probability k(x − y).
+//
+// A [Map] is the grids with the columns of their bins. [Draw] lays the grids; [Map.Number] gives the bins that
+// rows were counted in ([Counts]) their columns, [Map.NumberRows] those of rows in memory, and tells their columns at
+// once; [Map.Transform] maps rows. A bin is known by a hash of its coordinates ([Map.hash], in tile.go), a
+// dictionary of bins is a table of them (table.go). Bins of smooth kernels have weights (smooth.go).
+//
+// Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007, algorithm 2; Kapralov,
+// Nouri, Razenshteyn, Velingker and Zandieh, "Scaling up kernel ridge regression via locality sensitive hashing",
+// AISTATS 2020, for weighted bins.
+package bins
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/spectral"
+)
+
+// Map is random grids over the inputs, with columns for their bins.
+type Map struct {
+	Grids       int       // P
+	Hashed      int       // columns in all, 0 for exact ones
+	Smooth      bool      // whether bins are weighted
+	Gamma       []float64 // d
+	Base        []float64 // P×d, reciprocals of the pitches for γ = 1
+	Shift       []float64 // P×d, in units of the pitch
+	Multipliers []uint64  // d, of the hash
+	First       []int     // column of each grid's first bin, and the number of columns at the end
+	Limit       float64   // inputs up to which a bin can be numbered
+
+	tables  []table   // a dictionary for each grid, for exact columns
+	inverse []float64 // P×d, γ·Base
+	origin  []uint64  // hash sum of the bin of zero in each grid
+}
+
+// Draw lays grids for a kernel of some γ, one after the other. Bins have columns only where they are hashed
+// into a number of them above 0.
+func Draw(ctx context.Context, k spectral.Kernel, seed uint64, gamma []float64, grids, hashed int) (Map, error) {
+	d := len(gamma)
+	m := Map{Grids: grids, Hashed: hashed, Smooth: k.Smooth, Gamma: gamma}
+	if err := memory.Check(int64(min(24*float64(d)*float64(grids), math.MaxInt64/2))); err != nil {
+		return m, fmt.Errorf("%d columns × %d grids: %w", d, grids, err)
+	}
+	m.Base, m.Shift = make([]float64, grids*d), make([]float64, grids*d)
+	rng := spectral.NewStream()
+	for p := range grids {
+		if err := ctx.Err(); err != nil {
+			return m, err
+		}
+		rng.At(seed, spectral.Grids, p)
+		for j := range d {
+			inverse := k.Pitch(rng.Rand)
+			if !spectral.Finite(inverse) || inverse < 0 {
+				return m, fmt.Errorf("pitch %v drawn for grid %d, wanted a number > 0", 1/inverse, p)
+			}
+			m.Base[p*d+j], m.Shift[p*d+j] = inverse, rng.Float64()
+		}
+	}
+	m.Multipliers = make([]uint64, d)
+	rng.At(seed, spectral.Hash, 0)
+	for j := range m.Multipliers {
+		m.Multipliers[j] = rng.Uint64() | 1
+	}
+	return m, m.finish()
+}
+
+// finish derives what γ makes of the grids, and for hashed columns where each grid's begin.
+func (m *Map) finish() error {
+	d, most := len(m.Gamma), 0.0
+	m.inverse, m.origin = make([]float64, len(m.Base)), make([]uint64, m.Grids)
+	for p := range m.Grids {
+		for j, g := range m.Gamma {
+			v := m.Base[p*d+j] * g
+			m.inverse[p*d+j] = v
+			most = max(most, v)
+			m.origin[p] += m.Multipliers[j] * bin(0, v, m.Shift[p*d+j])
+		}
+	}
+	if !spectral.Finite(most) {
+		return errors.New("gamma divided by a pitch overflows")
+	}
+	m.Limit = (1 << 50) / max(most, 0x1p-900)
+	if m.Hashed > 0 {
+		each := m.Hashed / m.Grids
+		m.First = make([]int, m.Grids+1)
+		for p := range m.Grids {
+			m.First[p] = p * each
+		}
+		m.First[m.Grids] = m.Hashed
+	}
+	return nil
+}
+
+// bin returns the number of the bin of x in one dimension of a grid, plus a constant: x·inverse −
+// shift, rounded by the addition of 1.5·2⁵², whose last binary digit has the value 1. Bins that begin
+// at halves are as good as others, for shifts are uniform. The conversion keeps the product from
+// being fused with the difference, which some machines do and others do not.
+func bin(x, inverse, shift float64) uint64 {
+	const roundOff = 3 << 51
+	return math.Float64bits(float64(x*inverse) - shift + roundOff)
+}
+
+// Place gives the bins of the dictionaries their columns, a grid after the other.
+func (m *Map) Place(minCount int) error {
+	m.First = make([]int, m.Grids+1)
+	for p := range m.tables {
+		m.First[p+1] = m.First[p] + m.tables[p].bins
+	}
+	switch width := m.First[m.Grids]; {
+	case width == 0:
+		return fmt.Errorf("no bin has min_count = %d rows; lower gamma or min_count", minCount)
+	case width >= math.MaxUint32:
+		return fmt.Errorf("%d bins are more than can be numbered; use fewer grids, a larger min_count or hashed columns", width)
+	}
+	return nil
+}
+
+// settleHash mixes the hash of a bin with the number of its grid. The result is not 0, which stands
+// for an empty slot of a table.
+func settleHash(sum uint64, grid int) uint64 {
+	h := spectral.Scramble(sum + 0x9e3779b97f4a7c15*uint64(grid+1))
+	if h == 0 {
+		return 1
+	}
+	return h
+}
+
+// Width returns the number of columns.
+func (m *Map) Width() int { return m.First[m.Grids] }
+
+// FirstGrids returns the map of the first grids, whose columns are the first of this map's. Hashed columns
+// stay as many for each grid.
+func (m *Map) FirstGrids(grids int) (Map, error) {
+	out, d := *m, len(m.Gamma)
+	out.Grids, out.Base, out.Shift = grids, m.Base[:grids*d], m.Shift[:grids*d]
+	if m.Hashed > 0 {
+		out.Hashed = m.Hashed / m.Grids * grids
+		return out, out.finish()
+	}
+	out.tables, out.First = m.tables[:grids], m.First[:grids+1]
+	return out, nil
+}
+
+// Hashes returns the hashes of the bins that have columns of their own, in the order of the columns.
+func (m *Map) Hashes() (list []uint64) {
+	for p := range m.tables {
+		list = append(list, m.tables[p].list()...)
+	}
+	return list
+}
+
+// Restore derives the rest of a map from its exported fields and the hashes of its bins, none of which is 0.
+func (m *Map) Restore(hashes []uint64) error {
+	if err := m.finish(); err != nil || m.Hashed > 0 {
+		return err
+	}
+	m.tables = make([]table, m.Grids)
+	for p := range m.tables {
+		if !m.tables[p].of(hashes[m.First[p]:m.First[p+1]]) {
+			return fmt.Errorf("the hashes of the bins of grid %d are not those of bins", p)
+		}
+	}
+	return nil
+}

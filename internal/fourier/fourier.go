@@ -1,0 +1,127 @@
+// Package fourier maps rows to random Fourier features,
+//
+//	paired:  z(x) = sqrt(1/m)·[cos ω₁'x, sin ω₁'x, …, cos ω_m'x, sin ω_m'x],   D = 2m
+//	phase:   z(x) = sqrt(2/D)·[cos(ω₁'x + b₁), …, cos(ω_D'x + b_D)],  b ~ U[0, 2π)
+//
+// with frequencies ω from the spectral measure of a kernel: numbers in, numbers out.
+//
+// [Draw] makes [Draws], the frequencies for γ = 1; [Draws.Map] is the [Map] that some γ makes of them, in either
+// precision; a [Family] is many maps of the same draws, whose projections of the rows are made once. [Map.Errors] says
+// how far inner products of features are from the kernel.
+//
+// Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007, algorithm 1;
+// Sutherland and Schneider, "On the error of random Fourier features", UAI 2015.
+package fourier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/spectral"
+)
+
+// Draws are the frequencies of a kernel for γ = 1, and their phases.
+type Draws struct {
+	Base   *mat.Dense // d×m
+	Phase  []float64  // m, none for the paired map
+	Spread []float64  // m, what normal numbers are multiplied by in the base; nil where they are not known
+	Paired bool       // cosine and sine of each frequency, no phases
+}
+
+// Draw draws m frequencies of d inputs, one after the other. The normal numbers in them are the same for
+// every kernel that is a mixture of gaussian ones.
+func Draw(ctx context.Context, k spectral.Kernel, seed uint64, d, m int, paired bool) (Draws, error) {
+	out := Draws{Paired: paired}
+	if err := memory.Check(int64(min(20*float64(d)*float64(m), math.MaxInt64/2))); err != nil {
+		return out, fmt.Errorf("%d columns × %d frequencies: %w", d, m, err)
+	}
+	out.Base = mat.NewDense(d, m, nil)
+	omega := make([]float64, d)
+	rng := spectral.NewStream()
+	for j := range m {
+		if err := ctx.Err(); err != nil {
+			return out, err
+		}
+		if k.Spread != nil {
+			rng.At(seed, spectral.Spreads, j)
+			out.Spread = append(out.Spread, k.Spread(rng.Rand))
+		}
+		rng.At(seed, spectral.Frequencies, j)
+		if k.Spread != nil {
+			spectral.Normal(rng.Rand, out.Spread[j], omega)
+		} else {
+			k.Frequency(rng.Rand, omega)
+		}
+		if !spectral.Finite(omega...) {
+			return out, fmt.Errorf("frequency %d is not finite", j)
+		}
+		out.Base.SetCol(j, omega)
+		if !paired {
+			rng.At(seed, spectral.Phases, j)
+			out.Phase = append(out.Phase, 2*math.Pi*rng.Float64())
+		}
+	}
+	return out, nil
+}
+
+// Map is what some γ makes of draws.
+type Map struct {
+	Draws
+	Factor  []float64 // d, of the frequencies in the base
+	Float64 Rounded[float64]
+	Float32 Rounded[float32]
+}
+
+// Map returns the map whose frequencies are factor ∘ base.
+func (d Draws) Map(factor []float64) (Map, error) {
+	m := Map{Draws: d, Factor: factor}
+	m.Float64 = roundFrequencies[float64](d.Base, factor, d.Phase, d.Paired)
+	m.Float32 = roundFrequencies[float32](d.Base, factor, d.Phase, d.Paired)
+	if m.Float64.Limit < 0 {
+		return m, errors.New("gamma times a frequency overflows")
+	}
+	return m, nil
+}
+
+// First returns the map of the first m frequencies.
+func (f Map) First(m int) Map {
+	d, _ := f.Base.Dims()
+	f.Base = f.Base.Slice(0, d, 0, m).(*mat.Dense)
+	f.Float64, f.Float32 = f.Float64.first(m), f.Float32.first(m)
+	if f.Spread != nil {
+		f.Spread = f.Spread[:m:m]
+	}
+	if !f.Paired {
+		f.Phase = f.Phase[:m:m]
+	}
+	return f
+}
+
+// Len returns m, the number of frequencies.
+func (f *Map) Len() int {
+	_, m := f.Base.Dims()
+	return m
+}
+
+// Width returns D, the number of features.
+func (f *Map) Width() int {
+	if f.Paired {
+		return 2 * f.Len()
+	}
+	return f.Len()
+}
+
+// Frequencies returns the frequencies, d×m, a copy.
+func (f *Map) Frequencies() *mat.Dense {
+	d, m := f.Base.Dims()
+	out := mat.NewDense(d, m, nil)
+	for j := range d {
+		out.SetRow(j, f.Float64.omega.Row(j))
+	}
+	return out
+}

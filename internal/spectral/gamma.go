@@ -1,0 +1,184 @@
+package spectral
+
+import (
+	"context"
+	"math"
+	"slices"
+	"sort"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// Factors returns γ_j^power: the scale of input j under the kernel.
+func (k Kernel) Factors(gamma []float64) []float64 {
+	out := make([]float64, len(gamma))
+	for j, g := range gamma {
+		out[j] = g
+		if k.Power != 1 {
+			out[j] = math.Pow(g, k.Power)
+		}
+	}
+	return out
+}
+
+// GammaOfScale returns the γ that suits rows of d columns whose entries have the standard deviation sd.
+func (k Kernel) GammaOfScale(columns int, sd float64) float64 {
+	d := float64(columns)
+	switch {
+	case sd == 0:
+		return 1
+	case k.Power == 0.5:
+		return usable(1 / (d * sd * sd))
+	case k.L1:
+		return usable(1 / (d * sd))
+	}
+	return usable(1 / (math.Sqrt(d) * sd))
+}
+
+// usable replaces what only numbers at the end of the range lead to.
+func usable(gamma float64) float64 {
+	return min(max(gamma, math.SmallestNonzeroFloat64), math.MaxFloat64)
+}
+
+// GammaOfSample returns the γ that suits the median distance of two rows of a sample, equal ones left out.
+func (k Kernel) GammaOfSample(ctx context.Context, s *Sample) (float64, error) {
+	var distances []float64
+	for i, p := range s.points {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		for _, q := range s.points[:i] {
+			if d := p.distance(q, k.L1); d > 0 {
+				distances = append(distances, d)
+			}
+		}
+	}
+	if len(distances) == 0 {
+		return 1, nil
+	}
+	sort.Float64s(distances)
+	n := len(distances)
+	median := middle(distances[(n-1)/2], distances[n/2])
+	if k.Power == 0.5 {
+		return usable(1 / (2 * median * median)), nil
+	}
+	return usable(1 / median), nil
+}
+
+// middle returns the number half way from a to b.
+func middle(a, b float64) float64 {
+	if gap := b - a; !math.IsInf(gap, 0) {
+		return b - gap/2
+	}
+	return b
+}
+
+// sampleSize is the number of rows whose distances a sample tells.
+const sampleSize = 512
+
+// Sample is some of the rows that were added, all where there are few: Vitter's algorithm R (1985).
+type Sample struct {
+	rng    Stream
+	seen   int
+	points []point
+}
+
+// NewSample returns a sample of no rows.
+func NewSample(seed uint64) *Sample {
+	s := &Sample{rng: NewStream()}
+	s.rng.At(seed, SampledRows, 0)
+	return s
+}
+
+// Add takes the rows of X, a *mat.Dense or *sparse.CSR.
+func (s *Sample) Add(X mat.Matrix) {
+	n, _ := X.Dims()
+	for i := range n {
+		at := s.seen
+		if at >= sampleSize {
+			at = s.rng.IntN(s.seen + 1)
+		}
+		switch {
+		case at >= sampleSize:
+		case at == len(s.points):
+			s.points = append(s.points, pointOf(X, i))
+		default:
+			s.points[at] = pointOf(X, i)
+		}
+		s.seen++
+	}
+}
+
+// point is a row; columns is nil where all values are there.
+type point struct {
+	columns []uint32
+	values  []float64
+}
+
+func pointOf(X mat.Matrix, i int) point {
+	m, ok := X.(*sparse.CSR)
+	if !ok {
+		return point{values: slices.Clone(X.(*mat.Dense).RawRowView(i))}
+	}
+	columns, values := m.Row(i)
+	if shared, ok := m.Shared(); ok {
+		values = slices.Repeat([]float64{shared}, len(columns))
+	}
+	return point{columns: append([]uint32{}, columns...), values: slices.Clone(values)}
+}
+
+// distance returns ‖p − q‖₁ or ‖p − q‖₂.
+func (p point) distance(q point, l1 bool) float64 {
+	sum := 0.0
+	add := func(delta float64) {
+		if l1 {
+			sum += math.Abs(delta)
+		} else {
+			sum += delta * delta
+		}
+	}
+	switch {
+	case p.columns == nil && q.columns == nil:
+		for j, v := range p.values {
+			add(v - q.values[j])
+		}
+	case p.columns == nil || q.columns == nil:
+		a, b := p, q
+		if a.columns != nil {
+			a, b = b, a
+		}
+		for j, v := range a.values {
+			if k, ok := slices.BinarySearch(b.columns, uint32(j)); ok {
+				v -= b.values[k]
+			}
+			add(v)
+		}
+	default:
+		p.merge(q, add)
+	}
+	if l1 {
+		return sum
+	}
+	return math.Sqrt(sum)
+}
+
+// merge calls add with the difference in every column that one of two sparse rows stores.
+func (p point) merge(q point, add func(delta float64)) {
+	i, k := 0, 0
+	for i < len(p.columns) || k < len(q.columns) {
+		switch {
+		case k == len(q.columns) || i < len(p.columns) && p.columns[i] < q.columns[k]:
+			add(p.values[i])
+			i++
+		case i == len(p.columns) || q.columns[k] < p.columns[i]:
+			add(-q.values[k])
+			k++
+		default:
+			add(p.values[i] - q.values[k])
+			i++
+			k++
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package spectral
+
+import "math/rand/v2"
+
+// Purpose names a stream of random numbers; each has its own, so that adding draws to one does not
+// change another.
+type Purpose uint64
+
+// The streams there are.
+const (
+	Frequencies Purpose = iota + 1
+	Phases
+	Grids
+	Hash
+	SampledRows
+	Spreads
+)
+
+// Stream is a random generator that can be put at the beginning of substream i of a purpose: draw i
+// does not depend on how many are made, nor on which core makes it.
+type Stream struct {
+	*rand.Rand
+	source *rand.PCG
+}
+
+// NewStream returns a generator that is to be put somewhere with At.
+func NewStream() Stream {
+	source := new(rand.PCG)
+	return Stream{rand.New(source), source}
+}
+
+// At puts the generator at the beginning of substream i of purpose p under seed.
+func (s Stream) At(seed uint64, p Purpose, i int) {
+	a := Scramble(seed + 0x9e3779b97f4a7c15*uint64(p))
+	s.source.Seed(a, Scramble(a+0xd1342543de82ef95*uint64(i+1)))
+}
+
+// Scramble is the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), a bijection in which
+// every bit of the result depends on every bit of z.
+func Scramble(z uint64) uint64 {
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
