@@ -87,14 +87,14 @@ func KernelMachine(data datasets.Set) pipeline.Pipeline {
 		count[data.Schema.Column(j).Kind]++
 	}
 	if count[datasets.Categorical] == 0 {
-		return pipeline.New(model, append(numbers, transformer.NewRFF())...)
+		return pipeline.Steps(append(numbers, transformer.NewRFF())...).Then(model)
 	}
 	var groups []pipeline.Group
 	if count[datasets.Numeric] > 0 {
 		groups = append(groups, pipeline.Group{Name: "numeric", Select: []string{"numeric"}, Steps: pipeline.Steps(numbers...)})
 	}
 	groups = append(groups, pipeline.Group{Name: "categorical", Select: []string{"categorical"}, Steps: pipeline.Steps(transformer.NewOneHot())})
-	return pipeline.New(model, pipeline.NewColumns(groups...), transformer.NewRFF())
+	return pipeline.Steps(pipeline.NewColumns(groups...), transformer.NewRFF()).Then(model)
 }
 
 // Fit fits the pipeline to the rows and returns the model, which predicts and which can be saved.

@@ -109,7 +109,7 @@ func fourier(features int) transformer.RFF {
 // machine is a pipeline of Fourier features and a model, in a precision.
 func machine(b *testing.B, precision string, features int, model estimator.Estimator) pipeline.Pipeline {
 	b.Helper()
-	p := pipeline.New(model, fourier(features))
+	p := pipeline.Steps(fourier(features)).Then(model)
 	return inPrecision(b, p, precision)
 }
 

@@ -42,7 +42,7 @@ func binningSVM(grids int) pipeline.Pipeline {
 	s.Gamma, s.Grids = transformer.FixedGamma(widths...), grids
 	svm := estimator.NewSVM()
 	svm.C, svm.Loss, svm.Solver, svm.Tol = 3, "hinge", "dual", 1e-2
-	return pipeline.New(svm, transformer.NewMinMax(), s)
+	return pipeline.Steps(transformer.NewMinMax(), s).Then(svm)
 }
 
 // cover returns the covertype subset, cover type 2 being class 1.

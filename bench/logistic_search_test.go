@@ -69,5 +69,5 @@ func adult(gamma float64, features int, c float64) pipeline.Pipeline {
 		pipeline.Group{Select: []string{"categorical"}, Steps: pipeline.Steps(levels)})
 	rff, logistic := transformer.NewRFF(), estimator.NewLogistic()
 	rff.Gamma, rff.Features, logistic.C = transformer.FixedGamma(gamma), features, c
-	return pipeline.New(logistic, columns, rff)
+	return pipeline.Steps(columns, rff).Then(logistic)
 }

@@ -171,6 +171,7 @@ type Cost struct {
 	Width  int     // columns that come out of a transformer, -1 where nothing tells
 	Guess  bool    // whether only fitting tells the width, and it is a guess
 	Filled float64 // entries of a row that comes out that are not 0, where it is sparse; 0 where it is dense
+	Passes int     // readings of the rows, but for a look at the first block; 0 for several, or where nothing tells
 }
 
 // Partial is a source that leaves out some rows of its file.

@@ -15,7 +15,7 @@
 // The objectives are those of scikit-learn where it has the model, so that coefficients can be
 // compared; an intercept is never penalised. Inputs are dense or sparse rows; sparse rows are never
 // made dense. What can be learned block by block is learned from a stream as from memory
-// ([BlockEstimator]). The class of a row is a code, the number of a level of the schema's target; a
+// ([BlockEstimator]). The class of a row is a code, the number of a category of the schema's target; a
 // set whose schema names no classes has the classes "0" to the largest code.
 //
 // Package estimatortest holds any estimator to the laws that these obey.
@@ -103,43 +103,6 @@ type Reporter interface {
 // the rows must.
 type WholePredictor interface {
 	PredictAll(ctx context.Context, X mat.Matrix) (Prediction, error)
-}
-
-// Predict returns all that p, or what it wraps, says about the rows of X.
-func Predict(ctx context.Context, p Predictor, X mat.Matrix) (Prediction, error) {
-	if w, ok := p.(WholePredictor); ok {
-		return w.PredictAll(ctx, X)
-	}
-	var out Prediction
-	var err error
-	var (
-		multi    MultiPredictor
-		deviates StdPredictor
-		classes  Classifier
-		probable Probabilistic
-	)
-	if As(p, &multi) {
-		if out.Targets, err = multi.PredictTargets(ctx, X); err == nil {
-			if out.Values = []float64{}; !out.Targets.IsEmpty() {
-				out.Values = mat.Col(nil, 0, out.Targets)
-			}
-		}
-	} else if !As(p, &deviates) {
-		out.Values, err = p.Predict(ctx, X)
-	}
-	if err == nil && As(p, &deviates) {
-		out.Values, out.Std, err = deviates.PredictStd(ctx, X)
-	}
-	if err == nil && As(p, &classes) {
-		out.Scores, err = classes.Decision(ctx, X)
-	}
-	if err == nil && As(p, &probable) {
-		out.Probabilities, err = probable.Probabilities(ctx, X)
-	}
-	if err != nil {
-		return Prediction{}, err
-	}
-	return out, nil
 }
 
 // ErrDiverged is in the chain of the error of a fit whose objective ended above that of the trivial

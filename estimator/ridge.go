@@ -94,11 +94,6 @@ func (s Ridge) fit(ctx context.Context, r *design.Rows) (Predictor, error) {
 	return &FittedLinear{newLinear(model)}, nil
 }
 
-// ReadsOnce reports whether a fit to rows×cols dense inputs reads a stream once, but for its first
-// block and for refining an ill-conditioned solution; rows is −1 where that is unknown.
-func (s Ridge) ReadsOnce(rows, cols int) bool {
-	return leastsquares.Ridge(s).Way(rows, cols, false) == "cholesky"
-}
-
-// Cost estimates a fit to rows of a shape.
+// Cost estimates a fit to rows of a shape, whose number is −1 where that is unknown: then only the passes
+// count.
 func (s Ridge) Cost(shape datasets.Shape) datasets.Cost { return leastsquares.Ridge(s).Cost(shape, 0) }

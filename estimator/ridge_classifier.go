@@ -80,13 +80,6 @@ func (s RidgeClassifier) fit(ctx context.Context, r *design.Rows) (Predictor, er
 	return &FittedLinearClassifier{linear: newLinear(model), classes: classes}, nil
 }
 
-// ReadsOnce reports whether a fit to rows×cols dense inputs of classes that the schema names reads a
-// stream once, but for its first block; rows is −1 where that is unknown. Balanced weights need the
-// classes of all rows first.
-func (s RidgeClassifier) ReadsOnce(rows, cols int) bool {
-	return !s.ClassWeight.Balanced && s.ridge().ReadsOnce(rows, cols)
-}
-
 func (s RidgeClassifier) solve(ctx context.Context, r *design.Rows) (solve.Linear, []string, error) {
 	if known := r.Schema.Classes(); r.Set == nil && len(known) > 0 && !s.ClassWeight.Balanced {
 		return s.solveOnce(ctx, r, known)
@@ -164,7 +157,12 @@ func (s RidgeClassifier) coded(r *design.Rows, classes []string) (p *leastsquare
 	return leastsquares.NewProblem(leastsquares.Ridge(s.ridge()), r, codes, weights), mass, nil
 }
 
-// Cost estimates a fit to rows of a shape, which has codes of the classes besides.
+// Cost is [Ridge.Cost] and that of the classes' codes. Balanced weights need the classes of all rows first:
+// another pass.
 func (s RidgeClassifier) Cost(shape datasets.Shape) datasets.Cost {
-	return leastsquares.Ridge(s.ridge()).Cost(shape, float64(min(shape.Rows, design.SparseBlock)))
+	cost := leastsquares.Ridge(s.ridge()).Cost(shape, float64(min(shape.Rows, design.SparseBlock)))
+	if s.ClassWeight.Balanced {
+		cost.Passes = 0
+	}
+	return cost
 }

@@ -419,9 +419,9 @@ func TestPredictionsAreWholeLines(t *testing.T) {
 // saved fits a pipeline to rows and saves it as a program would that knows no experiments.
 func saved(t *testing.T, rows datasets.Set) {
 	t.Helper()
-	p := pipeline.New(estimator.NewRidge(), transformer.NewImpute(), transformer.NewStandardize(), transformer.NewRFF())
+	p := pipeline.Steps(transformer.NewImpute(), transformer.NewStandardize(), transformer.NewRFF()).Then(estimator.NewRidge())
 	if len(rows.Schema.Classes()) > 0 {
-		p = pipeline.New(estimator.NewLogistic(), transformer.NewImpute(), transformer.NewStandardize(), transformer.NewRFF())
+		p = pipeline.Steps(transformer.NewImpute(), transformer.NewStandardize(), transformer.NewRFF()).Then(estimator.NewLogistic())
 	}
 	fitted, err := p.Fit(context.Background(), rows)
 	if err != nil {

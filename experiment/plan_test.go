@@ -124,7 +124,7 @@ func TestPlanOfManyClasses(t *testing.T) {
 // What a run says of every row for every class takes memory, too.
 func TestPlanOfPredictions(t *testing.T) {
 	shape := datasets.Shape{Rows: 1_000_000, Cols: 3, Outputs: 100_000}
-	fit := costOfFit(pipeline.New(estimator.NewRidgeClassifier()), shape, Rows{Train: 1_000_000})
+	fit := costOfFit(pipeline.Steps().Then(estimator.NewRidgeClassifier()), shape, Rows{Train: 1_000_000})
 	if fit.bytes < 8*1_000_000*100_000 {
 		t.Errorf("%d bytes", fit.bytes)
 	}

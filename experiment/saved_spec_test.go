@@ -26,7 +26,7 @@ func TestSavedSpecIsWhatWasFitted(t *testing.T) {
 	}
 	rff := transformer.NewRFF()
 	rff.Features, rff.Gamma = 32, transformer.FixedGamma(1e-6)
-	base := pipeline.New(estimator.NewLogistic(), pipeline.NewUnion(rff))
+	base := pipeline.Steps(pipeline.NewUnion(rff)).Then(estimator.NewLogistic())
 	search := gridsearch.NewSearch(base,
 		gridsearch.Axis{Path: "union.rff.gamma", Values: []any{1e-6, "scale"}}, gridsearch.Axis{Path: "logistic.C", Values: []any{1e-6, 10.0}})
 	fitted, err := search.Fit(ctx, data)
@@ -69,7 +69,7 @@ func TestFittedSpecIsItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	group := pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.NewStandardize())}
-	p := pipeline.New(estimator.NewLogistic(), pipeline.NewColumns(group))
+	p := pipeline.Steps(pipeline.NewColumns(group)).Then(estimator.NewLogistic())
 	fitted, err := p.Fit(ctx, data)
 	if err != nil {
 		t.Fatal(err)

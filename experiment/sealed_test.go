@@ -79,7 +79,7 @@ func sealedModels(t testing.TB) map[string][]byte {
 	bins.Grids, hashed.Grids, hashed.Columns, hashed.Kernel = 3, 4, transformer.HashedColumns(12), "smooth"
 	mixed := pipeline.NewUnion(rff, bins)
 	mixed.Weights = []float64{0.25, 2}
-	narrow := pipeline.New(estimator.NewSVR(), transformer.NewStandardize(), rff)
+	narrow := pipeline.Steps(transformer.NewStandardize(), rff).Then(estimator.NewSVR())
 	narrow.Precision = pipeline.Float32
 	imputed := transformer.NewImpute()
 	imputed.Indicator = true
@@ -96,15 +96,15 @@ func sealedModels(t testing.TB) map[string][]byte {
 		p    pipeline.Pipeline
 		data datasets.Set
 	}{
-		"groups":  {pipeline.New(estimator.NewLogistic(), groups, pipeline.NewChain(pca, phase)), all},
-		"levels":  {pipeline.New(estimator.NewRidgeClassifier(), levels, mixed), all},
-		"binary":  {pipeline.New(estimator.NewLogistic(), bins), twoClasses},
-		"classes": {pipeline.New(estimator.NewSVM(), rff), numbers},
-		"hashed":  {pipeline.New(estimator.NewRidge(), pipeline.Union{Parts: []pipeline.Step{{Name: "a", Fitter: hashed}, {Name: "b", Fitter: bins}}}), amounts},
-		"several": {pipeline.New(estimator.NewRidge(), pipeline.NewColumns(group("age", phase))), several},
+		"groups":  {pipeline.Steps(groups, pipeline.NewChain(pca, phase)).Then(estimator.NewLogistic()), all},
+		"levels":  {pipeline.Steps(levels, mixed).Then(estimator.NewRidgeClassifier()), all},
+		"binary":  {pipeline.Steps(bins).Then(estimator.NewLogistic()), twoClasses},
+		"classes": {pipeline.Steps(rff).Then(estimator.NewSVM()), numbers},
+		"hashed":  {pipeline.Steps(pipeline.Union{Parts: []pipeline.Step{{Name: "a", Fitter: hashed}, {Name: "b", Fitter: bins}}}).Then(estimator.NewRidge()), amounts},
+		"several": {pipeline.Steps(pipeline.NewColumns(group("age", phase))).Then(estimator.NewRidge()), several},
 		"single":  {narrow, amounts},
-		"thin":    {pipeline.New(estimator.NewSVM(), transformer.NewDense(), pipeline.NewColumns(group("x1"))), thin},
-		"bare":    {pipeline.New(estimator.NewRidgeClassifier()), unnamed},
+		"thin":    {pipeline.Steps(transformer.NewDense(), pipeline.NewColumns(group("x1"))).Then(estimator.NewSVM()), thin},
+		"bare":    {pipeline.Steps().Then(estimator.NewRidgeClassifier()), unnamed},
 	} {
 		fitted, err := c.p.Fit(context.Background(), c.data)
 		if err != nil {

@@ -68,7 +68,7 @@ func TestSearchOfSVMsIsThatOfLoneFits(t *testing.T) {
 		{"friedman", "svr.C", "r2", friedman, tube},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			spec := pipeline.New(c.model, transformer.NewStandardize())
+			spec := pipeline.Steps(transformer.NewStandardize()).Then(c.model)
 			search := gridsearch.NewSearch(spec, gridsearch.Axis{Path: c.path, Values: sizesOfC})
 			search.Splitter, search.Score, search.Refit = datasets.KFold{Folds: 3, Shuffle: true, Seed: 5}, c.score, gridsearch.RefitNone
 			result, err := search.Run(context.Background(), c.data)
@@ -118,7 +118,7 @@ func loneScores(t *testing.T, model estimator.Estimator, score string, data data
 	}
 	var scores []float64
 	for _, fold := range folds {
-		fitted, err := pipeline.New(model, transformer.NewStandardize()).Fit(ctx, data.Select(fold.Train))
+		fitted, err := pipeline.Steps(transformer.NewStandardize()).Then(model).Fit(ctx, data.Select(fold.Train))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func TestSearchOfHingesBeginsAtASmallC(t *testing.T) {
 	hinge := estimator.NewSVM()
 	hinge.Loss = "hinge"
 	data := numbers(t, "iris", 150)
-	search := gridsearch.NewSearch(pipeline.New(hinge, transformer.NewStandardize()),
+	search := gridsearch.NewSearch(pipeline.Steps(transformer.NewStandardize()).Then(hinge),
 		gridsearch.Axis{Path: "svm.C", Values: []any{1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0}})
 	search.Splitter, search.Refit = datasets.KFold{Folds: 5, Shuffle: true, Seed: 1}, gridsearch.RefitNone
 	result, err := search.Run(context.Background(), data)

@@ -93,7 +93,7 @@ func (c *Classifier) choose(data datasets.Set) (pipeline.Pipeline, error) {
 	if p, ok := spec.(pipeline.Pipeline); ok {
 		return p, nil
 	}
-	return pipeline.New(spec), nil
+	return pipeline.Steps().Then(spec), nil
 }
 
 // Predict returns instances with a row for each of the grid and the class attribute only, filled in

@@ -30,7 +30,7 @@ func machine() pipeline.Pipeline {
 	rff.Features, rff.Seed = 100, 7
 	svm := estimator.NewSVM()
 	svm.Tol = 1e-8
-	return pipeline.New(svm, transformer.NewStandardize(), rff)
+	return pipeline.Steps(transformer.NewStandardize(), rff).Then(svm)
 }
 
 func irises(t testing.TB) (datasets.Set, *base.DenseInstances) {
@@ -228,7 +228,7 @@ func TestPredictMatchesNames(t *testing.T) {
 	columns := pipeline.NewColumns(
 		pipeline.Group{Select: []string{"numeric"}},
 		pipeline.Group{Select: []string{"categorical"}, Steps: pipeline.Steps(transformer.NewOneHot())})
-	spec := pipeline.New(estimator.NewLogistic(), columns)
+	spec := pipeline.Steps(columns).Then(estimator.NewLogistic())
 	grid, err := instances.ToInstances(data)
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ func ExampleNewClassifier() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	machine := golearn.NewClassifier(pipeline.New(estimator.NewLogistic(), transformer.NewStandardize()))
+	machine := golearn.NewClassifier(pipeline.Steps(transformer.NewStandardize()).Then(estimator.NewLogistic()))
 	if err := machine.Fit(grid); err != nil {
 		log.Fatal(err)
 	}

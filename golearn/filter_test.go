@@ -184,7 +184,7 @@ func TestFilterBeyondBins(t *testing.T) {
 // A filter is a step of a pipeline.
 func TestFilterInPipeline(t *testing.T) {
 	_, grid := mixed(t)
-	spec := pipeline.New(estimator.NewLogistic())
+	spec := pipeline.Steps().Then(estimator.NewLogistic())
 	spec.Steps = []pipeline.Step{{Name: "words", Fitter: NewFilter(trained(t, filters.NewFloatConvertFilter(), grid, "word", "yes"))}}
 	c := NewClassifier(spec)
 	if err := c.Fit(grid); err != nil {
@@ -200,7 +200,7 @@ func TestFilterInPipeline(t *testing.T) {
 	if _, err := os.Stat(path); err == nil {
 		t.Error("a refused model left a file")
 	}
-	deep := NewClassifier(pipeline.New(estimator.NewLogistic(), pipeline.Columns{Rest: "pass", Groups: []pipeline.Group{{Select: []string{"word", "yes"}, Steps: spec.Steps}}}))
+	deep := NewClassifier(pipeline.Steps(pipeline.Columns{Rest: "pass", Groups: []pipeline.Group{{Select: []string{"word", "yes"}, Steps: spec.Steps}}}).Then(estimator.NewLogistic()))
 	if err := deep.Fit(grid); err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func TestEstimatorLaws(t *testing.T) {
 	svm.Tol = 1e-10
 	rff := transformer.NewRFF()
 	rff.Features, rff.Gamma = 20, transformer.FixedGamma(0.1)
-	kernel := pipeline.New(logistic, rff)
+	kernel := pipeline.Steps(rff).Then(logistic)
 	t.Run("ridge", func(t *testing.T) { estimatortest.Run(t, detour{estimator.NewRidge()}, estimatortest.Options{}) })
 	t.Run("logistic", func(t *testing.T) { estimatortest.Run(t, detour{logistic}, estimatortest.Options{Classes: 3}) })
 	t.Run("svm", func(t *testing.T) { estimatortest.Run(t, detour{svm}, estimatortest.Options{Classes: 3}) })

@@ -43,7 +43,7 @@ func TestAsLooksThroughWrappers(t *testing.T) {
 	data := numbers(80, 3)
 	steps := []transformer.Fitter{transformer.NewStandardize(), fourier(8)}
 	ridge := bayes{ridge: estimator.NewRidge()}
-	found, err := gridsearch.NewSearch(pipeline.New(ridge, steps...)).Fit(ctx, data)
+	found, err := gridsearch.NewSearch(pipeline.Steps(steps...).Then(ridge)).Fit(ctx, data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestAsLooksThroughWrappers(t *testing.T) {
 
 func TestAsOfTheWrappersOwn(t *testing.T) {
 	data := people(80, 4)
-	fitted, err := pipeline.New(estimator.NewLogistic(), encoder()).Fit(ctx, data)
+	fitted, err := pipeline.Steps(encoder()).Then(estimator.NewLogistic()).Fit(ctx, data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestAsOfInterfacesOfOthers(t *testing.T) {
 		Decision(ctx context.Context, X mat.Matrix) (*mat.Dense, error)
 	}
 	data := people(80, 5)
-	fitted, err := pipeline.New(estimator.NewLogistic(), encoder()).Fit(ctx, data)
+	fitted, err := pipeline.Steps(encoder()).Then(estimator.NewLogistic()).Fit(ctx, data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func BenchmarkPredictRow(b *testing.B) {
 	data := numbers(2000, 50)
 	for _, features := range []int{256, 2048} {
 		b.Run(fmt.Sprintf("D=%d", features), func(b *testing.B) {
-			f, err := pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), fourier(features)).Fit(ctx, data)
+			f, err := pipeline.Steps(transformer.NewStandardize(), fourier(features)).Then(estimator.NewRidge()).Fit(ctx, data)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -36,7 +36,7 @@ func BenchmarkPredictRow(b *testing.B) {
 // BenchmarkRidgePipeline fits ridge regression on Fourier features that are never stored.
 func BenchmarkRidgePipeline(b *testing.B) {
 	data := numbers(20_000, 51)
-	p := pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), fourier(512))
+	p := pipeline.Steps(transformer.NewStandardize(), fourier(512)).Then(estimator.NewRidge())
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := p.Fit(ctx, data); err != nil {
@@ -49,7 +49,7 @@ func BenchmarkRidgePipeline(b *testing.B) {
 func BenchmarkSweep(b *testing.B) {
 	data := people(2000, 52)
 	folds := thirds(2000)
-	base := pipeline.New(estimator.NewLogistic(), encoder(), fourier(100))
+	base := pipeline.Steps(encoder(), fourier(100)).Then(estimator.NewLogistic())
 	var settings []estimator.Estimator
 	for _, gamma := range []float64{0.05, 0.1, 0.2} {
 		for _, c := range []float64{0.1, 1, 10, 100} {

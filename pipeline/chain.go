@@ -13,6 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline/internal/place"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -62,11 +64,11 @@ var _ Composite = Chain{}
 // [DefaultMemory] and mapped afresh for each reading above.
 func (c Chain) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
 	if err := c.check(); err != nil {
-		return nil, here(err)
+		return nil, place.Here(err)
 	}
-	r, err := rowsOf(data, DefaultMemory)
+	r, err := rows.Of(data, DefaultMemory)
 	if err != nil {
-		return nil, here(err)
+		return nil, place.Here(err)
 	}
 	return c.fit(ctx, r, data.Cols())
 }
@@ -75,25 +77,25 @@ func (c Chain) Fit(ctx context.Context, data datasets.Set) (transformer.Transfor
 // a [transformer.BlockFitter]; the rows of one that is not are gathered.
 func (c Chain) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
 	if err := c.check(); err != nil {
-		return nil, here(err)
+		return nil, place.Here(err)
 	}
-	r, err := rowsFrom(ctx, data, DefaultMemory)
+	r, err := rows.From(ctx, data, DefaultMemory)
 	if err != nil {
-		return nil, here(err)
+		return nil, place.Here(err)
 	}
 	_, cols := data.Dims()
 	return c.fit(ctx, r, cols)
 }
 
-func (c Chain) fit(ctx context.Context, r rows, cols int) (transformer.Transformer, error) {
+func (c Chain) fit(ctx context.Context, r rows.Rows, cols int) (transformer.Transformer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	fitted, _, err := fitSteps(ctx, c.Steps, r, cols, func(i int) bool { return i < len(c.Steps)-1 })
+	fitted, _, err := rows.FitSteps(ctx, named(c.Steps), r, func(i int) bool { return i < len(c.Steps)-1 })
 	if err != nil {
 		return nil, err
 	}
-	return fitted, nil
+	return &FittedChain{cols: cols, steps: fitted}, nil
 }
 
 func (c Chain) check() error {
@@ -104,44 +106,13 @@ func (c Chain) check() error {
 }
 
 // FitsWithoutRows reports whether that holds for every step.
-func (c Chain) FitsWithoutRows() bool { return stepsFitWithoutRows(c.Steps) }
-
-func stepsFitWithoutRows(steps []Step) bool {
-	for _, s := range steps {
-		if r, ok := s.Fitter.(transformer.Rowless); !ok || !r.FitsWithoutRows() {
-			return false
-		}
-	}
-	return true
-}
-
-// fitSteps fits the steps one after the other and returns the rows as they come out of the last.
-// The rows mapped by step i are kept in memory where keep(i) and there is room.
-func fitSteps(ctx context.Context, steps []Step, r rows, cols int, keep func(i int) bool) (*FittedChain, rows, error) {
-	fitted := newFittedChain(cols)
-	for i, s := range steps {
-		if err := ctx.Err(); err != nil {
-			return nil, r, err
-		}
-		step := &fittedStep{name: s.Path(), single: r.single && i == len(steps)-1}
-		var next transformer.Fitter
-		if i+1 < len(steps) {
-			next = steps[i+1].Fitter
-		}
-		var err error
-		if r, err = r.fitThrough(ctx, s.Fitter, step, keep(i), next); err != nil {
-			return nil, r, at("step", s.Path(), err)
-		}
-		fitted.steps = append(fitted.steps, step)
-	}
-	return fitted, r, nil
-}
+func (c Chain) FitsWithoutRows() bool { return rows.FitWithoutRows(named(c.Steps)) }
 
 // FittedChain is fitted steps one after the other.
 type FittedChain struct {
 	cols  int
-	steps []*fittedStep
-	pool  sync.Pool // of *[]tile, one for each step
+	steps []*rows.Step
+	pool  sync.Pool // of *[]rows.Tile, one for each step
 }
 
 var (
@@ -151,14 +122,12 @@ var (
 	_ model.Stateful               = (*FittedChain)(nil)
 )
 
-func newFittedChain(cols int) *FittedChain { return &FittedChain{cols: cols} }
-
 // Len returns the number of steps.
 func (c *FittedChain) Len() int { return len(c.steps) }
 
 // Step returns the name of step i and what it has learned.
 func (c *FittedChain) Step(i int) (name string, fitted transformer.Transformer) {
-	return c.steps[i].name, c.steps[i].fit
+	return c.steps[i].Name, c.steps[i].Fitted
 }
 
 // InputWidth returns the number of columns that go in.
@@ -169,13 +138,13 @@ func (c *FittedChain) OutputWidth() int {
 	if len(c.steps) == 0 {
 		return c.cols
 	}
-	return c.steps[len(c.steps)-1].width
+	return c.steps[len(c.steps)-1].Width
 }
 
 // OutputSchema returns the schema that comes out when in goes in.
 func (c *FittedChain) OutputSchema(in datasets.Schema) datasets.Schema {
 	for _, s := range c.steps {
-		in = describe(s.fit, in)
+		in = rows.Describe(s.Fitted, in)
 	}
 	return in
 }
@@ -187,7 +156,7 @@ func (c *FittedChain) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 		return nil, err
 	}
 	var dst *mat.Dense
-	if k := len(c.steps); k > 0 && c.steps[k-1].dense && !c.steps[k-1].single {
+	if k := len(c.steps); k > 0 && c.steps[k-1].Dense && !c.steps[k-1].Float32 {
 		dst = mat.NewDense(n, c.OutputWidth(), nil)
 	}
 	work := c.work()
@@ -200,7 +169,7 @@ func (c *FittedChain) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 		return nil, err
 	}
 	for i := range *work { // a tile must not leave
-		if own, ok := (*work)[i].copyOf(Z); ok {
+		if own, ok := (*work)[i].CopyOf(Z); ok {
 			return own, nil
 		}
 	}
@@ -224,7 +193,7 @@ func (c *FittedChain) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Mat
 		return err
 	}
 	if Z != mat.Matrix(dst) {
-		fill(dst, Z, 1)
+		rows.Fill(dst, Z, 1)
 	}
 	return nil
 }
@@ -232,54 +201,54 @@ func (c *FittedChain) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Mat
 // checkInput returns the number of rows of X, which has some and as many columns as at fit.
 func checkInput(X mat.Matrix, cols int) (rows int, err error) {
 	if X == nil {
-		return 0, here(errors.New("no matrix"))
+		return 0, place.Here(errors.New("no matrix"))
 	}
 	rows, now := X.Dims()
 	switch {
 	case rows == 0:
-		return 0, here(errors.New("no rows"))
+		return 0, place.Here(errors.New("no rows"))
 	case now != cols:
-		return 0, here(fmt.Errorf("%d columns at fit, %d now", cols, now))
+		return 0, place.Here(fmt.Errorf("%d columns at fit, %d now", cols, now))
 	}
 	return rows, nil
 }
 
 func checkTile(dst *mat.Dense, rows, cols int) error {
 	if dst == nil {
-		return here(fmt.Errorf("no tile for %d×%d features", rows, cols))
+		return place.Here(fmt.Errorf("no tile for %d×%d features", rows, cols))
 	}
 	if r, w := dst.Dims(); r != rows || w != cols {
-		return here(fmt.Errorf("a tile of %d×%d for %d×%d features", r, w, rows, cols))
+		return place.Here(fmt.Errorf("a tile of %d×%d for %d×%d features", r, w, rows, cols))
 	}
 	return nil
 }
 
-func (c *FittedChain) work() *[]tile {
-	if w, ok := c.pool.Get().(*[]tile); ok {
+func (c *FittedChain) work() *[]rows.Tile {
+	if w, ok := c.pool.Get().(*[]rows.Tile); ok {
 		return w
 	}
-	w := make([]tile, len(c.steps))
+	w := make([]rows.Tile, len(c.steps))
 	return &w
 }
 
 // apply maps X through all steps: into dst where that is given and the last step is dense. What
 // comes before goes into tiles of work.
-func (c *FittedChain) apply(ctx context.Context, dst *mat.Dense, X mat.Matrix, work []tile) (mat.Matrix, error) {
+func (c *FittedChain) apply(ctx context.Context, dst *mat.Dense, X mat.Matrix, work []rows.Tile) (mat.Matrix, error) {
 	if _, err := checkInput(X, c.cols); err != nil {
 		return nil, err
 	}
 	if len(c.steps) == 0 {
-		return X, here(checkFinite(X))
+		return X, place.Here(checkFinite(X))
 	}
 	var err error
 	for i, s := range c.steps {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if dst != nil && i == len(c.steps)-1 && !s.single {
-			return s.apply(ctx, dst, X)
+		if dst != nil && i == len(c.steps)-1 && !s.Float32 {
+			return s.Apply(ctx, dst, X)
 		}
-		if X, err = s.applyTile(ctx, &work[i], X); err != nil {
+		if X, err = s.ApplyTile(ctx, &work[i], X); err != nil {
 			return nil, err
 		}
 	}
@@ -298,7 +267,7 @@ func checkFinite(X mat.Matrix) error {
 func (c *FittedChain) widest() int {
 	w := c.cols
 	for _, s := range c.steps {
-		w = max(w, s.width)
+		w = max(w, s.Width)
 	}
 	return w
 }
@@ -307,7 +276,7 @@ func (c *FittedChain) widest() int {
 func (c *FittedChain) State(s *model.State) {
 	var names []string
 	for _, step := range c.steps {
-		names = append(names, step.name)
+		names = append(names, step.Name)
 	}
 	s.Int("columns", &c.cols)
 	s.Strings("steps", &names)
@@ -316,16 +285,16 @@ func (c *FittedChain) State(s *model.State) {
 		if requireNames(s, names); s.Err() != nil {
 			return
 		}
-		c.steps = make([]*fittedStep, len(names))
+		c.steps = make([]*rows.Step, len(names))
 		for i := range c.steps {
-			c.steps[i] = &fittedStep{name: names[i]}
+			c.steps[i] = &rows.Step{Name: names[i]}
 		}
 	}
 	width := c.cols
 	for _, step := range c.steps {
 		if s.Err() == nil {
-			step.state(s.Child(step.name), width)
-			width = step.width
+			keepStep(s.Child(step.Name), step, width)
+			width = step.Width
 		}
 	}
 }
@@ -348,22 +317,22 @@ func requireWidth(s *model.State, fit any, cols int) {
 	}
 }
 
-// state keeps a step, to which so many columns come, and the kind it is of.
-func (s *fittedStep) state(st *model.State, cols int) {
-	st.Int("width", &s.width)
-	st.Bool("dense", &s.dense)
-	st.Bool("single", &s.single)
-	partState(st, &s.fit)
+// keepStep keeps a step, to which so many columns come, and the kind it is of.
+func keepStep(st *model.State, s *rows.Step, cols int) {
+	st.Int("width", &s.Width)
+	st.Bool("dense", &s.Dense)
+	st.Bool("single", &s.Float32)
+	partState(st, &s.Fitted)
 	if st.Reading() && st.Err() == nil {
-		requireWidth(st, s.fit, cols)
-		st.Require(0 <= s.width && s.width <= math.MaxUint32, "a width is not a number of columns")
-		_, writes := s.fit.(transformer.DenseTransformer)
-		sized, says := s.fit.(transformer.Sized)
-		st.Require(!s.single || s.dense, "features in single precision that are not dense")
-		st.Require(!s.dense || writes && s.width > 0, "the step does not make dense features")
-		st.Require(!says || sized.OutputWidth() == s.width, "the width is not that of the step")
+		requireWidth(st, s.Fitted, cols)
+		st.Require(0 <= s.Width && s.Width <= math.MaxUint32, "a width is not a number of columns")
+		_, writes := s.Fitted.(transformer.DenseTransformer)
+		sized, says := s.Fitted.(transformer.Sized)
+		st.Require(!s.Float32 || s.Dense, "features in single precision that are not dense")
+		st.Require(!s.Dense || writes && s.Width > 0, "the step does not make dense features")
+		st.Require(!says || sized.OutputWidth() == s.Width, "the width is not that of the step")
 	}
-	if s.dense {
-		st.Room("width", s.width)
+	if s.Dense {
+		st.Room("width", s.Width)
 	}
 }

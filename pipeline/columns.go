@@ -9,6 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline/internal/place"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -169,9 +171,9 @@ func isKind(term string) bool {
 
 // Fit finds the columns of each group by the schema of data and fits the group's steps to them.
 func (c Columns) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
-	r, err := rowsOf(data, DefaultMemory)
+	r, err := rows.Of(data, DefaultMemory)
 	if err != nil {
-		return nil, here(err)
+		return nil, place.Here(err)
 	}
 	return c.fit(ctx, r, data.Schema, data.Cols())
 }
@@ -179,20 +181,20 @@ func (c Columns) Fit(ctx context.Context, data datasets.Set) (transformer.Transf
 // FitSource is Fit with memory that does not grow with the number of rows, as far as every step is
 // a [transformer.BlockFitter].
 func (c Columns) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
-	r, err := rowsFrom(ctx, data, DefaultMemory)
+	r, err := rows.From(ctx, data, DefaultMemory)
 	if err != nil {
-		return nil, here(err)
+		return nil, place.Here(err)
 	}
 	_, cols := data.Dims()
 	return c.fit(ctx, r, data.Schema(), cols)
 }
 
-func (c Columns) fit(ctx context.Context, r rows, schema datasets.Schema, cols int) (transformer.Transformer, error) {
+func (c Columns) fit(ctx context.Context, r rows.Rows, schema datasets.Schema, cols int) (transformer.Transformer, error) {
 	parts, specs, err := c.split(schema, cols)
 	if err != nil {
 		return nil, err
 	}
-	a, err := fitAbreast(ctx, "group", r, cols, parts, specs)
+	a, err := fitParts(ctx, "group", r, cols, parts, specs)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +206,7 @@ func (c Columns) fit(ctx context.Context, r rows, schema datasets.Schema, cols i
 // split returns the groups, not fitted yet, and the specs of their steps.
 func (c Columns) split(schema datasets.Schema, cols int) ([]*part, []transformer.Fitter, error) {
 	if err := c.check(); err != nil {
-		return nil, nil, here(err)
+		return nil, nil, place.Here(err)
 	}
 	var parts []*part
 	var specs []transformer.Fitter
@@ -212,20 +214,20 @@ func (c Columns) split(schema datasets.Schema, cols int) ([]*part, []transformer
 	for i, g := range c.Groups {
 		index, err := g.find(schema, cols)
 		if err != nil {
-			return nil, nil, at("group", g.NameAt(i), err)
+			return nil, nil, place.At("group", g.NameAt(i), err)
 		}
 		for _, j := range index {
 			taken[j] = true
 		}
-		parts = append(parts, &part{fittedStep: fittedStep{name: g.NameAt(i)}, index: index, scale: 1})
+		parts = append(parts, &part{Step: rows.Step{Name: g.NameAt(i)}, index: index, scale: 1})
 		specs = append(specs, Chain{Steps: g.Steps})
 	}
 	if rest := untaken(taken); c.Rest == "pass" && len(rest) > 0 {
-		parts = append(parts, &part{fittedStep: fittedStep{name: "rest"}, index: rest, scale: 1})
+		parts = append(parts, &part{Step: rows.Step{Name: "rest"}, index: rest, scale: 1})
 		specs = append(specs, Chain{})
 	}
 	if len(parts) == 0 {
-		return nil, nil, here(errors.New("no columns are taken and the rest is dropped"))
+		return nil, nil, place.Here(errors.New("no columns are taken and the rest is dropped"))
 	}
 	return parts, specs, nil
 }
@@ -239,11 +241,11 @@ func (c Columns) check() error {
 
 // FitsWithoutRows reports whether that holds for the steps of every group.
 func (c Columns) FitsWithoutRows() bool {
-	return !slices.ContainsFunc(c.Groups, func(g Group) bool { return !stepsFitWithoutRows(g.Steps) })
+	return !slices.ContainsFunc(c.Groups, func(g Group) bool { return !rows.FitWithoutRows(named(g.Steps)) })
 }
 
 // FittedColumns is fitted groups of columns.
-type FittedColumns struct{ abreast }
+type FittedColumns struct{ concatenation }
 
 // Len returns the number of groups, the rest included where it passes.
 func (c *FittedColumns) Len() int { return len(c.parts) }
@@ -251,7 +253,7 @@ func (c *FittedColumns) Len() int { return len(c.parts) }
 // Group returns the name of group i, the numbers of its columns and its fitted steps. The columns
 // of no group are the last group, called rest.
 func (c *FittedColumns) Group(i int) (name string, columns []int, fitted transformer.Transformer) {
-	return c.parts[i].name, slices.Clone(c.parts[i].index), c.parts[i].fit
+	return c.parts[i].Name, slices.Clone(c.parts[i].index), c.parts[i].Fitted
 }
 
 // State keeps every group under its name.

@@ -297,7 +297,7 @@ func TestPipelineForwards(t *testing.T) {
 		if c.want.multi {
 			data = amounts(data)
 		}
-		f, err := pipeline.New(c.e, encoder()).Fit(ctx, data)
+		f, err := pipeline.Steps(encoder()).Then(c.e).Fit(ctx, data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -327,7 +327,7 @@ func TestPipelineForwards(t *testing.T) {
 		}
 	}
 	for _, m := range []estimator.Predictor{constant(0), multi{}, classifier{}, probabilistic{}, reporter{}, multiReporter{}, decisive{}, decisiveProbable{}} {
-		f, err := pipeline.New(ready{m}, mirror{Factor: 1}).Fit(ctx, numbers(9, 1))
+		f, err := pipeline.Steps(mirror{Factor: 1}).Then(ready{m}).Fit(ctx, numbers(9, 1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -378,7 +378,7 @@ func (c counted) Blocks(ctx context.Context, yield func(datasets.Set) error) err
 func TestFitsAgree(t *testing.T) {
 	data := amounts(people(6000, 8))
 	for _, e := range []estimator.Estimator{estimator.NewRidge(), estimator.NewLogistic()} {
-		p := pipeline.New(e, encoder(), fourier(50))
+		p := pipeline.Steps(encoder(), fourier(50)).Then(e)
 		f, err := p.Fit(ctx, data)
 		if err != nil {
 			t.Fatal(err)
@@ -413,7 +413,7 @@ func TestFitsAgree(t *testing.T) {
 
 // A file that is another when it is read again is an error, not a model of two halves.
 func TestChangedSource(t *testing.T) {
-	p := pipeline.New(estimator.NewRidge(), encoder())
+	p := pipeline.Steps(encoder()).Then(estimator.NewRidge())
 	for _, grown := range []int{-1, 1, 3000} {
 		src := &growing{Source: people(2500, 12).Source(), next: people(2500+grown, 12).Source()}
 		_, err := p.FitSource(ctx, src)
@@ -473,19 +473,19 @@ func TestPipelineRefuses(t *testing.T) {
 		want string
 	}{
 		{pipeline.Pipeline{}, data, "pipeline: no estimator"},
-		{pipeline.New(estimator.NewRidge(), fourier(0)), data, "pipeline: rff.features: got 0, wanted a whole number"},
-		{pipeline.New(estimator.Ridge{}), data, "pipeline: ridge.solver: "},
+		{pipeline.Steps(fourier(0)).Then(estimator.NewRidge()), data, "pipeline: rff.features: got 0, wanted a whole number"},
+		{pipeline.Steps().Then(estimator.Ridge{}), data, "pipeline: ridge.solver: "},
 		{pipeline.Pipeline{Steps: []pipeline.Step{{Name: "x", Fitter: mirror{}}}, Estimator: mean{}, Name: "x"}, data, `pipeline: two steps are called "x"`},
-		{pipeline.New(mean{}, mirror{Fail: "no luck"}), data, `pipeline: step "mirror": no luck`},
-		{pipeline.New(estimator.NewRidge(), fourier(10)), holes, `pipeline: step "rff": transformer: rff: row 70, column hours: missing value; put an impute step before`},
-		{pipeline.New(estimator.NewRidge()), datasets.Set{}, "pipeline: datasets: nothing to learn from"},
+		{pipeline.Steps(mirror{Fail: "no luck"}).Then(mean{}), data, `pipeline: step "mirror": no luck`},
+		{pipeline.Steps(fourier(10)).Then(estimator.NewRidge()), holes, `pipeline: step "rff": transformer: rff: row 70, column hours: missing value; put an impute step before`},
+		{pipeline.Steps().Then(estimator.NewRidge()), datasets.Set{}, "pipeline: datasets: nothing to learn from"},
 	} {
 		_, err := c.p.Fit(ctx, c.data)
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("Fit: %v, wanted %s", err, c.want)
 		}
 	}
-	f, err := pipeline.New(estimator.NewRidge(), fourier(10)).Fit(ctx, data)
+	f, err := pipeline.Steps(fourier(10)).Then(estimator.NewRidge()).Fit(ctx, data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -506,7 +506,7 @@ func TestPipelineRefuses(t *testing.T) {
 	if _, err := f.Predict(done, big.X); err != context.Canceled {
 		t.Errorf("cancelled: %v", err)
 	}
-	if _, err := pipeline.New(estimator.NewRidge(), fourier(10)).Fit(done, data); !errors.Is(err, context.Canceled) {
+	if _, err := pipeline.Steps(fourier(10)).Then(estimator.NewRidge()).Fit(done, data); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -517,7 +517,7 @@ func TestOneRowMakesNoGarbage(t *testing.T) {
 		t.Skip("the race detector empties pools at random")
 	}
 	data := numbers(500, 11)
-	f, err := pipeline.New(estimator.NewRidge(), mirrorless{}, fourier(64)).Fit(ctx, data)
+	f, err := pipeline.Steps(mirrorless{}, fourier(64)).Then(estimator.NewRidge()).Fit(ctx, data)
 	if err != nil {
 		t.Fatal(err)
 	}

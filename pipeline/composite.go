@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -83,7 +84,7 @@ func CheckChildren(c Composite) error {
 			continue
 		}
 		if err := CheckChildren(inside); err != nil {
-			return at(h.What, name, err)
+			return place.At(h.What, name, err)
 		}
 	}
 	return nil

@@ -3,39 +3,19 @@ package pipeline
 import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/pipeline/internal/pick"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 )
-
-// costOf asks spec what it costs; one that cannot tell is taken for free and as wide as its input.
-func costOf(spec any, shape datasets.Shape) datasets.Cost {
-	if c, ok := spec.(datasets.Coster); ok {
-		return c.Cost(shape)
-	}
-	return datasets.Cost{Width: shape.Cols, Filled: shape.Filled, Guess: true}
-}
 
 // Cost adds up the steps: the work of all of them, the memory of the one that takes most, and the
 // width that comes out, which is a guess where that of a step is one and none behind it has a width that
 // does not depend on its input.
-func (c Chain) Cost(shape datasets.Shape) datasets.Cost {
-	sum := datasets.Cost{Width: shape.Cols, Filled: shape.Filled}
-	for _, s := range c.Steps {
-		cost := costOf(s.Fitter, shape)
-		sum.Flops += cost.Flops
-		sum.Bytes = max(sum.Bytes, cost.Bytes)
-		wider := shape
-		wider.Cols, wider.Columns = 2*shape.Cols+1, nil
-		sum.Guess = cost.Width < 0 || cost.Guess || sum.Guess && cost.Width != costOf(s.Fitter, wider).Width
-		shape = shape.After(cost)
-		sum.Width, sum.Filled = shape.Cols, shape.Filled
-	}
-	return sum
-}
+func (c Chain) Cost(shape datasets.Shape) datasets.Cost { return rows.Cost(named(c.Steps), shape) }
 
 // Cost adds up the parts.
 func (u Union) Cost(shape datasets.Shape) datasets.Cost {
 	var sum datasets.Cost
 	for _, p := range u.Parts {
-		sum = besides(sum, costOf(p.Fitter, shape))
+		sum = besides(sum, rows.CostOf(p.Fitter, shape))
 	}
 	return sum
 }
@@ -110,7 +90,7 @@ func (g Group) names() bool {
 func (p Pipeline) Cost(shape datasets.Shape) datasets.Cost {
 	sum := Chain{Steps: p.Steps}.Cost(shape)
 	mapped := shape.After(sum)
-	cost := costOf(p.Estimator, mapped)
+	cost := rows.CostOf(p.Estimator, mapped)
 	sum.Flops += cost.Flops
 	sum.Bytes = max(sum.Bytes, cost.Bytes)
 	if len(p.Steps) > 0 {

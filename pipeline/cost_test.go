@@ -45,7 +45,7 @@ func TestCostAddsUp(t *testing.T) {
 	if cost := behind.Cost(datasets.Shape{Rows: 1000, Cols: 8}); cost.Guess || cost.Width != 16 {
 		t.Errorf("a map behind columns of unknown width costs %+v", cost)
 	}
-	p := pipeline.New(estimator.NewRidge(), wide)
+	p := pipeline.Steps(wide).Then(estimator.NewRidge())
 	sum := p.Cost(datasets.Shape{Rows: 1000, Cols: 8})
 	if want := wide.Cost(datasets.Shape{Rows: 1000, Cols: 8}).Flops + estimator.NewRidge().Cost(datasets.Shape{Rows: 1000, Cols: 64}).Flops; sum.Flops != want {
 		t.Errorf("a pipeline costs %+v, wanted %v flops", sum, want)
@@ -60,7 +60,7 @@ func TestWideFeaturesAreNotStored(t *testing.T) {
 	}
 	const n, features = 30_000, 256
 	data := numbers(n, 40)
-	p := pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), fourier(features))
+	p := pipeline.Steps(transformer.NewStandardize(), fourier(features)).Then(estimator.NewRidge())
 	if !p.EstimatorReadsOnce(n, 4) || p.EstimatorReadsOnce(100, 4) {
 		t.Errorf("ridge reads once where rows are many, and not where they are few")
 	}
@@ -88,8 +88,8 @@ func TestSweepCost(t *testing.T) {
 	folds := thirds(300)
 	wide := fourier(64)
 	for name, base := range map[string]pipeline.Pipeline{
-		"without rows": pipeline.New(estimator.NewRidge(), wide),
-		"with rows":    pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), wide),
+		"without rows": pipeline.Steps(wide).Then(estimator.NewRidge()),
+		"with rows":    pipeline.Steps(transformer.NewStandardize(), wide).Then(estimator.NewRidge()),
 	} {
 		settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.2}}, param.Setting{Path: "ridge.alpha", Value: []any{1.0, 2.0, 3.0}})
 		cost, names := batchCost(base, datasets.Shape{Rows: 300, Cols: 4}, folds, settings)
@@ -102,7 +102,7 @@ func TestSweepCost(t *testing.T) {
 			t.Errorf("%s: shared %+v, one by one %v flops", name, cost, single)
 		}
 	}
-	alone := pipeline.New(estimator.NewRidge(), transformer.NewStandardize())
+	alone := pipeline.Steps(transformer.NewStandardize()).Then(estimator.NewRidge())
 	if _, names := batchCost(alone, datasets.Shape{Rows: 300, Cols: 4}, folds, []estimator.Estimator{alone}); len(names) != 0 {
 		t.Errorf("one setting shares %v", names)
 	}
@@ -116,7 +116,7 @@ func TestSweepCostOfSomeRows(t *testing.T) {
 		"ridge": estimator.NewRidge(), "ridge_classifier": estimator.NewRidgeClassifier(), "logistic": estimator.NewLogistic(),
 	} {
 		for _, steps := range [][]transformer.Fitter{{fourier(8)}, {transformer.NewStandardize(), fourier(8)}} {
-			base := pipeline.New(model, steps...)
+			base := pipeline.Steps(steps...).Then(model)
 			settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.2}})
 			if cost, _ := batchCost(base, datasets.Shape{Rows: 6, Cols: 4}, []datasets.Fold{fold, fold}, settings); !(cost.Flops > 0) {
 				t.Errorf("%s: %+v", name, cost)
@@ -136,7 +136,7 @@ func TestCostOfKnownColumns(t *testing.T) {
 	several := data.Shape()
 	several.Outputs = 1000
 	for _, model := range []estimator.Estimator{estimator.NewLogistic(), estimator.NewSVM(), estimator.NewRidgeClassifier(), estimator.NewRidge()} {
-		p := pipeline.New(model, encoder(), fourier(64))
+		p := pipeline.Steps(encoder(), fourier(64)).Then(model)
 		if one, many := p.Cost(data.Shape()), p.Cost(several); many.Bytes < one.Bytes+8*1000*64 || many.Flops < 2*one.Flops {
 			t.Errorf("%T: %+v for one output, %+v for 1000", model, one, many)
 		}

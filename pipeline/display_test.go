@@ -16,14 +16,14 @@ import (
 
 // The pictures are well-formed and name every step, every parameter that a step has, and the model.
 func TestPictures(t *testing.T) {
-	p := New(estimator.NewLogistic(),
+	p := Steps(
 		NewColumns(Group{Name: "a<b", Select: []string{"numeric"}, Steps: Steps(transformer.NewImpute(), transformer.NewStandardize())}),
-		NewUnion(transformer.NewRFF(), transformer.NewBinning()))
+		NewUnion(transformer.NewRFF(), transformer.NewBinning())).Then(estimator.NewLogistic())
 	wellFormed(t, p.SVG(), "columns", "a&lt;b", "impute", "strategy", "standardize", "union", "rff", "gamma", "binning", "grids", "logistic", "C 1")
 
 	data := datasets.Set{X: mat.NewDense(4, 1, []float64{1, 2, 3, 4}), Y: []float64{0, 0, 1, 1}, Schema: datasets.Schema{
 		Columns: []datasets.Column{{Name: "x"}}, Targets: []datasets.Column{{Name: "class", Kind: datasets.Categorical, Levels: []string{"low", "high"}}}}}
-	spec := New(estimator.NewLogistic(), transformer.NewStandardize())
+	spec := Steps(transformer.NewStandardize()).Then(estimator.NewLogistic())
 	fitted, err := spec.Fit(context.Background(), data)
 	if err != nil {
 		t.Fatal(err)

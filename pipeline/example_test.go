@@ -37,7 +37,7 @@ func Example() {
 	data := rings()
 	rff := transformer.NewRFF()
 	rff.Features, rff.Gamma = 100, transformer.FixedGamma(0.5)
-	p := pipeline.New(estimator.NewLogistic(), transformer.NewStandardize(), rff)
+	p := pipeline.Steps(transformer.NewStandardize(), rff).Then(estimator.NewLogistic())
 	fmt.Println(p)
 
 	fitted, err := p.Fit(ctx, data)
@@ -61,7 +61,7 @@ func Example() {
 
 // Parameters of every part are found, read and replaced by path.
 func ExamplePipeline_With() {
-	p := pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), transformer.NewRFF())
+	p := pipeline.Steps(transformer.NewStandardize(), transformer.NewRFF()).Then(estimator.NewRidge())
 	wider, err := p.With(
 		param.Setting{Path: "rff.features", Value: 2000},
 		param.Setting{Path: "ridge.alpha", Value: 0.1})

@@ -13,6 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/pipeline/internal/place"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 )
 
 // FittedPipeline is fitted steps and a fitted model: what [Pipeline.Fit] returns. What the model can do
@@ -68,7 +70,7 @@ func Find(p estimator.Predictor) *FittedPipeline {
 // none.
 func (p *FittedPipeline) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	if X == nil {
-		return nil, here(errors.New("no matrix"))
+		return nil, place.Here(errors.New("no matrix"))
 	}
 	if n, _ := X.Dims(); n == 1 {
 		var out []float64
@@ -118,7 +120,7 @@ type results struct {
 // each predicts all rows of X, block by block, into out.
 func (p *FittedPipeline) each(ctx context.Context, X mat.Matrix, out *results, predict func(Z mat.Matrix) (estimator.Prediction, error)) error {
 	if X == nil {
-		return here(errors.New("no matrix"))
+		return place.Here(errors.New("no matrix"))
 	}
 	if out.rows, _ = X.Dims(); out.rows == 0 {
 		return nil
@@ -161,7 +163,7 @@ func (p *FittedPipeline) nothing() estimator.Prediction {
 // mapBlock hands rows lo to hi of X, mapped into tiles, to use.
 func (p *FittedPipeline) mapBlock(ctx context.Context, X mat.Matrix, lo, hi int, use func(lo int, Z mat.Matrix) error) error {
 	if _, cols := X.Dims(); cols != p.chain.cols {
-		return here(fmt.Errorf("%d columns at fit, %d now", p.chain.cols, cols))
+		return place.Here(fmt.Errorf("%d columns at fit, %d now", p.chain.cols, cols))
 	}
 	if n, _ := X.Dims(); lo != 0 || hi != n {
 		X = datasets.SliceRows(X, lo, hi)
@@ -170,7 +172,7 @@ func (p *FittedPipeline) mapBlock(ctx context.Context, X mat.Matrix, lo, hi int,
 	defer p.chain.pool.Put(work)
 	Z, err := p.chain.apply(ctx, nil, X, *work)
 	if err == nil {
-		err = at("step", p.name, use(lo, Z))
+		err = place.At("step", p.name, use(lo, Z))
 	}
 	if err != nil && ctx.Err() == nil {
 		return p.diagnose(ctx, err, X, lo)
@@ -183,13 +185,13 @@ func (p *FittedPipeline) mapBlock(ctx context.Context, X mat.Matrix, lo, hi int,
 func (p *FittedPipeline) diagnose(ctx context.Context, err error, X mat.Matrix, lo int) error {
 	schema := p.in
 	for _, s := range p.chain.steps {
-		Z, failed := s.apply(ctx, nil, X)
+		Z, failed := s.Apply(ctx, nil, X)
 		if failed != nil {
 			break
 		}
-		X, schema = Z, describe(s.fit, schema)
+		X, schema = Z, rows.Describe(s.Fitted, schema)
 	}
-	return explain(err, datasets.Set{X: X}, schema, lo)
+	return rows.Explain(err, datasets.Set{X: X}, schema, lo)
 }
 
 // put copies what the model says about the rows from lo on. The first block to come makes the room.

@@ -56,7 +56,7 @@ func bytesOf(t testing.TB, m *modelfile.Model) []byte {
 // A step that is not registered cannot be saved, and once it is it can.
 func TestOwnStepsCanBeSaved(t *testing.T) {
 	data := numbers(50, 22)
-	p := pipeline.New(estimator.NewRidge(), mirror{Factor: 2})
+	p := pipeline.Steps(mirror{Factor: 2}).Then(estimator.NewRidge())
 	f, err := p.Fit(ctx, data)
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestOwnStepsCanBeSaved(t *testing.T) {
 func TestTypesOfOneNameAreTwo(t *testing.T) {
 	data := numbers(60, 41)
 	fit := func(step transformer.Fitter) *modelfile.Model {
-		return fitted(t, pipeline.New(estimator.NewRidge(), step), data)
+		return fitted(t, pipeline.Steps(step).Then(estimator.NewRidge()), data)
 	}
 	write := func(step transformer.Fitter) error { return fit(step).Write(&bytes.Buffer{}) }
 	if _, known := pipeline.Lookup("log_one"); !known {
@@ -106,7 +106,7 @@ func TestTypesOfOneNameAreTwo(t *testing.T) {
 		if _, known := pipeline.EntryOf(two.Log{}); known {
 			t.Error("the registry takes it for its namesake")
 		}
-		name := param.All(pipeline.New(estimator.NewRidge(), two.Log{}, transformer.NewRFF()))
+		name := param.All(pipeline.Steps(two.Log{}, transformer.NewRFF()).Then(estimator.NewRidge()))
 		if slices.ContainsFunc(name, func(p param.Param) bool { return strings.HasPrefix(p.Path, "log_one") }) {
 			t.Errorf("it has the path of its namesake: %v", name)
 		}
@@ -131,7 +131,7 @@ func TestTypesOfOneNameAreTwo(t *testing.T) {
 
 // A type whose name a registered step has is not shown as that step, nor saved as it.
 func TestForeignNamesakes(t *testing.T) {
-	p := pipeline.New(estimator.NewRidge(), one.RFF{})
+	p := pipeline.Steps(one.RFF{}).Then(estimator.NewRidge())
 	if text := p.String(); text != "steps_rff → ridge" {
 		t.Errorf("it is shown as %s", text)
 	}

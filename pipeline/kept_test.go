@@ -39,7 +39,7 @@ func TestThinRowsAreKeptSparse(t *testing.T) {
 		pipeline.Group{Select: []string{"categorical"}, Steps: pipeline.Steps(transformer.NewOneHot())})
 	rff := fourier(32)
 	rff.Gamma = transformer.FixedGamma(0.5)
-	p := pipeline.New(estimator.NewRidge(), encoder, rff)
+	p := pipeline.Steps(encoder, rff).Then(estimator.NewRidge())
 	kept, err := p.Fit(ctx, data)
 	if err != nil {
 		t.Fatal(err)

@@ -73,10 +73,10 @@ func TestPipelinesObeyTheLaws(t *testing.T) {
 		spec pipeline.Pipeline
 		o    estimatortest.Options
 	}{
-		"ridge":            {pipeline.New(estimator.NewRidge(), rff), estimatortest.Options{Origin: true}},
-		"nothing before":   {pipeline.New(estimator.NewRidge()), estimatortest.Options{}},
-		"ridge classifier": {pipeline.New(estimator.NewRidgeClassifier(), rff), estimatortest.Options{Origin: true, Classes: 3}},
-		"logistic":         {pipeline.New(logistic, rff), estimatortest.Options{Origin: true, Classes: 2}},
+		"ridge":            {pipeline.Steps(rff).Then(estimator.NewRidge()), estimatortest.Options{Origin: true}},
+		"nothing before":   {pipeline.Steps().Then(estimator.NewRidge()), estimatortest.Options{}},
+		"ridge classifier": {pipeline.Steps(rff).Then(estimator.NewRidgeClassifier()), estimatortest.Options{Origin: true, Classes: 3}},
+		"logistic":         {pipeline.Steps(rff).Then(logistic), estimatortest.Options{Origin: true, Classes: 2}},
 	} {
 		t.Run(name, func(t *testing.T) { estimatortest.Run(t, c.spec, c.o) })
 	}

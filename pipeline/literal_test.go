@@ -31,7 +31,7 @@ func TestLiteralsAreSentToTheirConstructors(t *testing.T) {
 		{func() error { _, err := estimator.RidgeClassifier{}.Fit(ctx, data); return err }, []string{"(start from NewRidgeClassifier())"}},
 		{func() error { _, err := estimator.SVR{}.Fit(ctx, data); return err }, []string{"(start from NewSVR())"}},
 		{func() error {
-			_, err := pipeline.New(estimator.Logistic{C: 1}, pipeline.NewUnion(transformer.RFF{})).Fit(ctx, data)
+			_, err := pipeline.Steps(pipeline.NewUnion(transformer.RFF{})).Then(estimator.Logistic{C: 1}).Fit(ctx, data)
 			return err
 		}, []string{"union.rff.features: got 0", "(start from NewRFF())", "logistic.tol: got 0", "(start from NewLogistic())"}},
 	} {
@@ -71,9 +71,12 @@ func TestRegressionsRefuseClasses(t *testing.T) {
 			func() error { _, err := estimator.NewRidge().FitSource(ctx, data.Source()); return err },
 			func() error { _, err := estimator.NewRidge().FitPosterior(ctx, data, 1); return err },
 			func() error { _, err := estimator.NewRidge().LeaveOneOut(ctx, data, []float64{1}); return err },
-			func() error { _, err := pipeline.New(estimator.NewRidge(), fourier(8)).Fit(ctx, data); return err },
+			func() error {
+				_, err := pipeline.Steps(fourier(8)).Then(estimator.NewRidge()).Fit(ctx, data)
+				return err
+			},
 			func() error { return search(estimator.NewRidge(), "alpha") },
-			func() error { return search(pipeline.New(estimator.NewRidge(), fourier(8)), "ridge.alpha") },
+			func() error { return search(pipeline.Steps(fourier(8)).Then(estimator.NewRidge()), "ridge.alpha") },
 		},
 		svr: {
 			func() error { _, err := estimator.NewSVR().Fit(ctx, data); return err },
@@ -94,7 +97,7 @@ type grade int16
 // Go's numbers of every size are values of an axis, and of param.With; what is no number is refused
 // by type and value.
 func TestNumbersOfEverySize(t *testing.T) {
-	p := pipeline.New(estimator.NewRidge(), transformer.NewRFF())
+	p := pipeline.Steps(transformer.NewRFF()).Then(estimator.NewRidge())
 	for _, v := range []any{int8(8), int16(8), int32(8), int64(8), uint(8), uint8(8), uint16(8), uint32(8), uint64(8), float32(8), 8.0, grade(8)} {
 		q, err := param.With(p, param.Setting{Path: "rff.features", Value: v}, param.Setting{Path: "ridge.alpha", Value: v},
 			param.Setting{Path: "rff.gamma", Value: v}, param.Setting{Path: "rff.seed", Value: v})

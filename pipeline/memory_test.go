@@ -43,7 +43,7 @@ func TestRidgeFitMemoryDoesNotGrowWithRows(t *testing.T) {
 	const features = 128
 	block := numbers(datasets.BlockRows, 1)
 	for _, precision := range []string{pipeline.Float64, pipeline.Float32} {
-		p := pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), fourier(features))
+		p := pipeline.Steps(transformer.NewStandardize(), fourier(features)).Then(estimator.NewRidge())
 		p.Precision = precision
 		allocated := func(times int) float64 {
 			var before, after runtime.MemStats

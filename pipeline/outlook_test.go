@@ -43,7 +43,7 @@ func TestCheckKinds(t *testing.T) {
 		"no such column":   {[]transformer.Fitter{pipeline.NewColumns(group("n", "agee"))}, "columns.n"},
 		"a step of others": {[]transformer.Fitter{mirror{}}, ""},
 	} {
-		err := pipeline.New(estimator.NewRidge(), c.steps...).CheckKinds(schema)
+		err := pipeline.Steps(c.steps...).Then(estimator.NewRidge()).CheckKinds(schema)
 		var fault param.Fault
 		switch {
 		case c.path == "" && err != nil:
@@ -52,7 +52,7 @@ func TestCheckKinds(t *testing.T) {
 			t.Errorf("%s: %v, wanted a fault of %s", name, err, c.path)
 		}
 	}
-	if err := pipeline.New(estimator.NewRidge(), transformer.NewRFF()).CheckKinds(datasets.Schema{}); err != nil {
+	if err := pipeline.Steps(transformer.NewRFF()).Then(estimator.NewRidge()).CheckKinds(datasets.Schema{}); err != nil {
 		t.Errorf("columns without kinds: %v", err)
 	}
 }

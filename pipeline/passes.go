@@ -14,6 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/pass"
 	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/pipeline/internal/place"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -32,7 +34,7 @@ var (
 // passes is an error that names it.
 func (p Pipeline) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	if err := p.check(); err != nil {
-		return nil, here(err)
+		return nil, place.Here(err)
 	}
 	if err := p.checkPasses(ctx, schema, cols); err != nil {
 		return nil, err
@@ -61,7 +63,7 @@ func (p Pipeline) Finish(ctx context.Context, last datasets.Pass) (estimator.Pre
 // error that names it.
 func (c Chain) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	if err := c.check(); err != nil {
-		return nil, here(err)
+		return nil, place.Here(err)
 	}
 	if err := checkPasses("step", c.Steps); err != nil {
 		return nil, err
@@ -91,7 +93,7 @@ func beginSums(ctx context.Context, spec any, schema datasets.Schema, cols int, 
 		return nil, err
 	}
 	if cols <= 0 || len(schema.Columns) != 0 && len(schema.Columns) != cols {
-		return nil, here(fmt.Errorf("the schema names %d columns, the rows have %d", len(schema.Columns), cols))
+		return nil, place.Here(fmt.Errorf("the schema names %d columns, the rows have %d", len(schema.Columns), cols))
 	}
 	if err := sums.open(ctx); err != nil {
 		return nil, err
@@ -114,16 +116,16 @@ func (p Pipeline) checkPasses(ctx context.Context, schema datasets.Schema, cols 
 	}
 	e, ok := p.Estimator.(estimator.PassEstimator)
 	if !ok {
-		return at("step", p.path(), noPasses(p.Estimator))
+		return place.At("step", p.path(), noPasses(p.Estimator))
 	}
 	_, err := e.Start(ctx, schema.WithColumns(nil), max(1, p.widthAfter(0, cols)))
-	return at("step", p.path(), err)
+	return place.At("step", p.path(), err)
 }
 
 func checkPasses(what string, steps []Step) error {
 	for i, s := range steps {
 		if err := learnsByPasses(s.Fitter); err != nil {
-			return at(what, ChildName(s, i), err)
+			return place.At(what, ChildName(s, i), err)
 		}
 	}
 	return nil
@@ -215,7 +217,7 @@ func (c *chainSums) open(ctx context.Context) error {
 		s := c.steps[len(c.fits)]
 		fit, begun, err := beginStep(ctx, s.Fitter, schema, chain.OutputWidth())
 		if err != nil {
-			return at("step", s.Path(), err)
+			return place.At("step", s.Path(), err)
 		}
 		if c.pass = begun; begun != nil {
 			return nil
@@ -230,7 +232,7 @@ func (c *chainSums) open(ctx context.Context) error {
 		return err
 	}
 	c.pass, err = c.pipeline.Estimator.(estimator.PassEstimator).Start(ctx, schema, chain.OutputWidth())
-	return at("step", c.pipeline.path(), err)
+	return place.At("step", c.pipeline.path(), err)
 }
 
 // chain returns the fitted steps as a chain, and the schema of what comes out. Before there are rows, one of
@@ -240,14 +242,14 @@ func (c *chainSums) chain(ctx context.Context, fits []transformer.Transformer) (
 	if sample == nil {
 		sample = mat.NewDense(1, c.cols, nil)
 	}
-	chain := newFittedChain(c.cols)
+	chain := &FittedChain{cols: c.cols}
 	for i, fit := range fits {
-		step := &fittedStep{name: c.steps[i].Path(), fit: fit, single: c.single && i == len(c.steps)-1}
+		step := &rows.Step{Name: c.steps[i].Path(), Fitted: fit, Float32: c.single && i == len(c.steps)-1}
 		var err error
-		if sample, err = step.learn(ctx, sample); err != nil {
-			return nil, schema, at("step", step.name, err)
+		if sample, err = step.Learn(ctx, sample); err != nil {
+			return nil, schema, place.At("step", step.Name, err)
 		}
-		chain.steps, schema = append(chain.steps, step), describe(fit, schema)
+		chain.steps, schema = append(chain.steps, step), rows.Describe(fit, schema)
 	}
 	return chain, schema, nil
 }
@@ -276,7 +278,7 @@ func (c *chainSums) Add(ctx context.Context, first int, block datasets.Set) erro
 		c.base = &oneBlock{schema: c.in, cols: c.cols}
 		c.src = c.base
 		for _, s := range chain.steps {
-			c.src = newMapped(c.src, s)
+			c.src = rows.Mapped(c.src, s)
 		}
 	}
 	block.Schema = c.in
@@ -286,19 +288,19 @@ func (c *chainSums) Add(ctx context.Context, first int, block datasets.Set) erro
 		if c.pass == nil {
 			return block.Locate(datasets.FromRow(checkFinite(mapped.X), first), first)
 		}
-		return at("step", c.now(), c.pass.Add(ctx, mapped))
+		return place.At("step", c.now(), c.pass.Add(ctx, mapped))
 	})
-	var inner *located
-	if errors.As(err, &inner) && inner.upstream { // it counts from the first row of the block
-		return &located{place: inner.place, err: datasets.FromRow(inner.err, first)}
+	var inner *place.Error
+	if errors.As(err, &inner) && inner.Upstream { // it counts from the first row of the block
+		return &place.Error{Place: inner.Place, Err: datasets.FromRow(inner.Err, first)}
 	}
-	return here(err)
+	return place.Here(err)
 }
 
 // checkBlock refuses a block of another width.
 func checkBlock(block datasets.Set, cols, first int) error {
 	if now := block.Cols(); now != cols {
-		return here(fmt.Errorf("row %d: %d columns, wanted %d", first, now, cols))
+		return place.Here(fmt.Errorf("row %d: %d columns, wanted %d", first, now, cols))
 	}
 	return nil
 }
@@ -310,17 +312,17 @@ func (c *chainSums) Merge(ctx context.Context, other pass.Sums) error {
 		c.sample, c.src = o.sample, nil
 	}
 	if len(c.fits) != len(o.fits) || (c.pass == nil) != (o.pass == nil) {
-		return here(errOtherSteps)
+		return place.Here(errOtherSteps)
 	}
 	for i := range c.fits {
 		if err := sameFit(c.fits[i], o.fits[i]); err != nil {
-			return at("step", c.steps[i].Path(), err)
+			return place.At("step", c.steps[i].Path(), err)
 		}
 	}
 	if c.pass == nil {
 		return nil
 	}
-	return at("step", c.now(), c.pass.Merge(ctx, o.pass))
+	return place.At("step", c.now(), c.pass.Merge(ctx, o.pass))
 }
 
 var errOtherSteps = errors.New("the rows were not mapped by the same fitted steps")
@@ -368,7 +370,7 @@ func (c *chainSums) Next(ctx context.Context) (pass.Sums, error) {
 	next := &chainSums{steps: c.steps, pipeline: c.pipeline, in: c.in, cols: c.cols, single: c.single, fits: c.fits, sample: c.sample}
 	begun, err := c.pass.Next(ctx)
 	if err != nil {
-		return nil, at("step", c.now(), err)
+		return nil, place.At("step", c.now(), err)
 	}
 	if begun != nil {
 		next.pass = begun
@@ -379,7 +381,7 @@ func (c *chainSums) Next(ctx context.Context) (pass.Sums, error) {
 	}
 	fit, err := finishStep(ctx, c.steps[len(c.fits)].Fitter, c.pass)
 	if err != nil {
-		return nil, at("step", c.now(), err)
+		return nil, place.At("step", c.now(), err)
 	}
 	next.fits = append(slices.Clip(c.fits), fit)
 	if err := next.open(ctx); err != nil {
@@ -401,7 +403,7 @@ func (c *chainSums) complete(ctx context.Context, fits []transformer.Transformer
 	if p := c.pipeline; p != nil {
 		fitted, err := p.Estimator.(estimator.PassEstimator).Finish(ctx, c.pass)
 		if err != nil {
-			return at("step", p.path(), err)
+			return place.At("step", p.path(), err)
 		}
 		done.predictor = &FittedPipeline{spec: p.clone(), chain: chain, in: c.in, precision: precisionOf(p), name: p.path(), model: fitted}
 	}
@@ -461,7 +463,7 @@ func (c *chainSums) reopen() error {
 	width := c.cols
 	for i, fit := range c.fits {
 		if in, ok := fit.(interface{ InputWidth() int }); ok && in.InputWidth() != width {
-			return at("step", c.steps[i].Path(), fmt.Errorf("%d columns at fit, %d come to it", in.InputWidth(), width))
+			return place.At("step", c.steps[i].Path(), fmt.Errorf("%d columns at fit, %d come to it", in.InputWidth(), width))
 		}
 		chain, _, err := c.chain(context.Background(), c.fits[:i+1])
 		if err != nil {

@@ -10,6 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/pass"
 	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/pipeline/internal/place"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -82,29 +84,29 @@ type parallelSums struct {
 
 	base    *oneBlock // what is added, and
 	sources []datasets.Source
-	done    *abreast
+	done    *concatenation
 }
 
 func (p *parallelSums) open(ctx context.Context) error {
 	p.fits, p.passes = make([]transformer.Transformer, len(p.specs)), make([]datasets.Pass, len(p.specs))
 	for i, spec := range p.specs {
 		own := p.rows(i, &oneBlock{schema: p.in, cols: p.cols})
-		_, cols := own.src.Dims()
+		_, cols := own.Source().Dims()
 		var err error
-		if p.fits[i], p.passes[i], err = beginStep(ctx, spec, own.src.Schema(), cols); err != nil {
-			return at(p.what, p.parts[i].name, err)
+		if p.fits[i], p.passes[i], err = beginStep(ctx, spec, own.Source().Schema(), cols); err != nil {
+			return place.At(p.what, p.parts[i].Name, err)
 		}
 	}
 	return nil
 }
 
 // rows are rows with the columns of a part.
-func (p *parallelSums) rows(i int, src datasets.Source) rows {
+func (p *parallelSums) rows(i int, src datasets.Source) rows.Rows {
 	sample := p.sample
 	if sample == nil {
 		sample = mat.NewDense(1, p.cols, nil)
 	}
-	return rows{src: src, sample: sample}.columns(p.parts[i].index)
+	return rows.Begun(src, sample).Columns(p.parts[i].index)
 }
 
 // Add adds the rows of a block to the pass of each part.
@@ -118,7 +120,7 @@ func (p *parallelSums) Add(ctx context.Context, first int, block datasets.Set) e
 	if p.base == nil {
 		p.base, p.sources = &oneBlock{schema: p.in, cols: p.cols}, make([]datasets.Source, len(p.parts))
 		for i := range p.parts {
-			p.sources[i] = p.rows(i, p.base).src
+			p.sources[i] = p.rows(i, p.base).Source()
 		}
 	}
 	block.Schema = p.in
@@ -130,7 +132,7 @@ func (p *parallelSums) Add(ctx context.Context, first int, block datasets.Set) e
 		}
 		err := p.sources[i].Blocks(ctx, func(own datasets.Set) error { return begun.Add(ctx, own) })
 		if err != nil {
-			return at(p.what, p.parts[i].name, err)
+			return place.At(p.what, p.parts[i].Name, err)
 		}
 	}
 	return ctx.Err()
@@ -143,7 +145,7 @@ func (p *parallelSums) Merge(ctx context.Context, other pass.Sums) error {
 		p.sample = o.sample
 	}
 	if len(p.parts) != len(o.parts) {
-		return here(errOtherSteps)
+		return place.Here(errOtherSteps)
 	}
 	for i, own := range p.parts {
 		var err error
@@ -156,7 +158,7 @@ func (p *parallelSums) Merge(ctx context.Context, other pass.Sums) error {
 			err = sameFit(p.fits[i], o.fits[i])
 		}
 		if err != nil {
-			return at(p.what, own.name, err)
+			return place.At(p.what, own.Name, err)
 		}
 	}
 	return nil
@@ -180,7 +182,7 @@ func (p *parallelSums) Next(ctx context.Context) (pass.Sums, error) {
 			next.fits[i], err = finishStep(ctx, p.specs[i], begun)
 		}
 		if err != nil {
-			return nil, at(p.what, p.parts[i].name, err)
+			return nil, place.At(p.what, p.parts[i].Name, err)
 		}
 		left = left || next.passes[i] != nil
 	}
@@ -192,18 +194,18 @@ func (p *parallelSums) Next(ctx context.Context) (pass.Sums, error) {
 
 // complete puts the fitted parts side by side.
 func (p *parallelSums) complete(ctx context.Context, fits []transformer.Transformer) error {
-	a := &abreast{cols: p.cols}
+	a := &concatenation{cols: p.cols}
 	samples := make([]mat.Matrix, len(fits))
 	for i, from := range p.parts {
-		own := &part{fittedStep: fittedStep{name: from.name, fit: fits[i]}, index: from.index, scale: from.scale}
+		own := &part{Step: rows.Step{Name: from.Name, Fitted: fits[i]}, index: from.index, scale: from.scale}
 		var err error
-		if samples[i], err = own.learn(ctx, p.rows(i, &oneBlock{schema: p.in, cols: p.cols}).sample); err != nil {
-			return at(p.what, own.name, err)
+		if samples[i], err = own.Learn(ctx, p.rows(i, &oneBlock{schema: p.in, cols: p.cols}).Sample()); err != nil {
+			return place.At(p.what, own.Name, err)
 		}
 		a.parts = append(a.parts, own)
 	}
 	if a.OutputWidth() == 0 {
-		return here(errors.New("no columns come out"))
+		return place.Here(errors.New("no columns come out"))
 	}
 	a.settle(samples)
 	p.done = a
@@ -211,13 +213,13 @@ func (p *parallelSums) complete(ctx context.Context, fits []transformer.Transfor
 }
 
 // finish returns what comes out, after Next has said that the pass is the last.
-func (p *parallelSums) finish(ctx context.Context) (*abreast, error) {
+func (p *parallelSums) finish(ctx context.Context) (*concatenation, error) {
 	if p.done == nil {
 		if _, err := p.Next(ctx); err != nil {
 			return nil, err
 		}
 	}
-	return &abreast{cols: p.done.cols, parts: p.done.parts, sparse: p.done.sparse}, ctx.Err()
+	return &concatenation{cols: p.done.cols, parts: p.done.parts, sparse: p.done.sparse}, ctx.Err()
 }
 
 // State keeps the parts that are fitted, and the passes of the others.
@@ -236,7 +238,7 @@ func (p *parallelSums) State(s *model.State) {
 		if s.Err() != nil {
 			return
 		}
-		c := s.Child(own.name)
+		c := s.Child(own.Name)
 		fitted := p.fits[i] != nil
 		c.Bool("fitted", &fitted)
 		switch {
@@ -257,12 +259,12 @@ func (p *parallelSums) State(s *model.State) {
 // requireFit holds a fitted part that was read to the columns that come to it.
 func (p *parallelSums) requireFit(s *model.State, i int) {
 	own := p.rows(i, &oneBlock{schema: p.in, cols: p.cols})
-	_, cols := own.src.Dims()
+	_, cols := own.Source().Dims()
 	if in, ok := p.fits[i].(interface{ InputWidth() int }); ok && in.InputWidth() != cols {
 		s.Fail("%d columns at fit, %d come to it", in.InputWidth(), cols)
 		return
 	}
-	if _, err := (&fittedStep{fit: p.fits[i]}).learn(context.Background(), own.sample); err != nil {
+	if _, err := (&rows.Step{Fitted: p.fits[i]}).Learn(context.Background(), own.Sample()); err != nil {
 		s.Fail("%v", err)
 	}
 }

@@ -18,7 +18,7 @@ import (
 // Pipelines of every form that learn by passes, driven by hand, say what FitSource of the same blocks says,
 // to the bit.
 func TestPassesGiveTheBitsOfFitSource(t *testing.T) {
-	single := pipeline.New(estimator.NewRidge(), encoder(), fourier(30))
+	single := pipeline.Steps(encoder(), fourier(30)).Then(estimator.NewRidge())
 	single.Precision = pipeline.Float32
 	whitened := transformer.NewPCA()
 	whitened.Whiten = true
@@ -27,12 +27,12 @@ func TestPassesGiveTheBitsOfFitSource(t *testing.T) {
 		spec pipeline.Pipeline
 		data datasets.Set
 	}{
-		"encoded":        {pipeline.New(estimator.NewRidge(), encoder(), fourier(30)), amounts(people(5000, 1))},
+		"encoded":        {pipeline.Steps(encoder(), fourier(30)).Then(estimator.NewRidge()), amounts(people(5000, 1))},
 		"single":         {single, amounts(people(5000, 1))},
-		"many passes":    {pipeline.New(estimator.NewRidge(), transformer.NewRobust(), whitened), numbers(300, 2)},
-		"side by side":   {pipeline.New(estimator.NewRidge(), side, transformer.NewStandardize()), numbers(300, 2)},
-		"nothing before": {pipeline.New(estimator.NewRidge()), numbers(300, 2)},
-		"classes":        {pipeline.New(estimator.NewRidgeClassifier(), encoder()), people(3000, 3)},
+		"many passes":    {pipeline.Steps(transformer.NewRobust(), whitened).Then(estimator.NewRidge()), numbers(300, 2)},
+		"side by side":   {pipeline.Steps(side, transformer.NewStandardize()).Then(estimator.NewRidge()), numbers(300, 2)},
+		"nothing before": {pipeline.Steps().Then(estimator.NewRidge()), numbers(300, 2)},
+		"classes":        {pipeline.Steps(encoder()).Then(estimator.NewRidgeClassifier()), people(3000, 3)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
@@ -66,9 +66,9 @@ func TestPassesNameWhatHasNone(t *testing.T) {
 		spec pipeline.Pipeline
 		want string
 	}{
-		{pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), pipeline.NewUnion(scaled)), `part "rff"`},
-		{pipeline.New(estimator.NewRidge(), pipeline.NewColumns(pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(scaled)})), `group "numeric": step "rff"`},
-		{pipeline.New(mean{}, transformer.NewStandardize()), `step "mean"`},
+		{pipeline.Steps(transformer.NewStandardize(), pipeline.NewUnion(scaled)).Then(estimator.NewRidge()), `part "rff"`},
+		{pipeline.Steps(pipeline.NewColumns(pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(scaled)})).Then(estimator.NewRidge()), `group "numeric": step "rff"`},
+		{pipeline.Steps(transformer.NewStandardize()).Then(mean{}), `step "mean"`},
 	} {
 		_, err := c.spec.Start(context.Background(), datasets.Schema{}, 3)
 		if !errors.Is(err, datasets.ErrNoPasses) || !strings.Contains(err.Error(), c.want) {
@@ -81,7 +81,7 @@ func TestPassesNameWhatHasNone(t *testing.T) {
 func TestPassesSayWhichRow(t *testing.T) {
 	ctx, data := context.Background(), numbers(50, 2)
 	data.X.(*mat.Dense).Set(33, 1, -1e9)
-	steps := pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), picky{})
+	steps := pipeline.Steps(transformer.NewStandardize(), picky{}).Then(estimator.NewRidge())
 	p, err := steps.Start(ctx, data.Schema, data.Cols())
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func TestPassesSayWhichRow(t *testing.T) {
 // Parts are merged behind the same fitted steps only: one that has gone on by itself has its own.
 func TestPassesAreMergedBehindTheSameSteps(t *testing.T) {
 	ctx, data := context.Background(), numbers(100, 2)
-	spec := pipeline.New(estimator.NewRidge(), transformer.NewStandardize())
+	spec := pipeline.Steps(transformer.NewStandardize()).Then(estimator.NewRidge())
 	part := func(lo, hi int) datasets.Pass {
 		p, err := spec.Start(ctx, data.Schema, data.Cols())
 		if err == nil {

@@ -4,7 +4,7 @@
 // Each of them is a spec like any other: a [Chain], a [Union] and a [Columns] is a step, a
 // [Pipeline] is an estimator, and their parameters are those of their parts, by path:
 //
-//	p := pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), transformer.NewRFF())
+//	p := pipeline.Steps(transformer.NewStandardize(), transformer.NewRFF()).Then(estimator.NewRidge())
 //	wider, err := p.With(param.Setting{Path: "rff.features", Value: 2000})
 //
 // The names of steps come from the registry ([Register], [Registered]). Package pipeline/yaml reads a
@@ -28,6 +28,8 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline/internal/place"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -51,16 +53,29 @@ const (
 	Float32 = "float32"
 )
 
-// OnePass is a [estimator.BlockEstimator] that may read its rows just once. Its features are mapped
-// as it reads them and never stored; those of any other estimator are kept where they fit into
-// memory, because reading them again would map them again.
-type OnePass interface {
-	ReadsOnce(rows, cols int) bool
+// DefaultMemory is how many bytes of mapped rows a fit keeps where nothing else is said: 100,000
+// rows of 2048 features, and of twice as many in single precision. Reading them from memory takes a
+// fraction of the time that mapping them again does.
+const DefaultMemory = 2 << 30
+
+// Sequence is steps one after the other.
+type Sequence []Step
+
+// Steps names the specs after the names they are registered under. With a model after them they are a
+// pipeline:
+//
+//	p := pipeline.Steps(transformer.NewStandardize(), transformer.NewRFF()).Then(estimator.NewRidge())
+func Steps(fitters ...transformer.Fitter) Sequence {
+	steps := make(Sequence, len(fitters))
+	for i, f := range fitters {
+		steps[i] = Step{Fitter: f}
+	}
+	return steps
 }
 
-// New returns the pipeline of the specs under the names they are registered under.
-func New(model estimator.Estimator, steps ...transformer.Fitter) Pipeline {
-	return Pipeline{Steps: Steps(steps...), Estimator: model, Precision: Float64}
+// Then returns the pipeline of the steps and the model on what comes out of them.
+func (s Sequence) Then(model estimator.Estimator) Pipeline {
+	return Pipeline{Steps: s, Estimator: model, Precision: Float64}
 }
 
 // Params declares the precision, and the parameters of the steps and of the estimator, each below
@@ -97,7 +112,7 @@ func (p Pipeline) memory() int64 {
 }
 
 // Check reports what is wrong with the spec, before any row is looked at.
-func (p Pipeline) Check() error { return here(p.check()) }
+func (p Pipeline) Check() error { return place.Here(p.check()) }
 
 func (p Pipeline) check() error {
 	if p.Estimator == nil {
@@ -124,16 +139,16 @@ func (p Pipeline) check() error {
 // [*FittedPipeline]; what the fitted estimator can do besides, [estimator.As] finds in it.
 func (p Pipeline) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	if err := p.check(); err != nil {
-		return nil, here(err)
+		return nil, place.Here(err)
 	}
-	r, err := rowsOf(data, p.memory())
+	r, err := rows.Of(data, p.memory())
 	if err != nil {
-		return nil, here(err)
+		return nil, place.Here(err)
 	}
 	if err := p.room(data.Shape()); err != nil {
 		return nil, err
 	}
-	r.single = p.Precision == Float32
+	r.Float32 = p.Precision == Float32
 	return p.fit(ctx, r, data.Schema, data.Cols(), data.Rows())
 }
 
@@ -142,17 +157,17 @@ func (p Pipeline) Fit(ctx context.Context, data datasets.Set) (estimator.Predict
 // the rows are gathered. The source is read at least once for each step that learns from rows.
 func (p Pipeline) FitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
 	if err := p.check(); err != nil {
-		return nil, here(err)
+		return nil, place.Here(err)
 	}
-	r, err := rowsFrom(ctx, data, p.memory())
+	r, err := rows.From(ctx, data, p.memory())
 	if err != nil {
-		return nil, here(err)
+		return nil, place.Here(err)
 	}
 	n, cols := data.Dims()
 	if err := p.room(datasets.Shape{Rows: max(n, 0), Cols: cols, Outputs: data.Schema().Outputs(), Columns: data.Schema().Columns}); err != nil {
 		return nil, err
 	}
-	r.single = p.Precision == Float32
+	r.Float32 = p.Precision == Float32
 	return p.fit(ctx, r, data.Schema(), cols, n)
 }
 
@@ -163,44 +178,33 @@ func (p Pipeline) room(shape datasets.Shape) error {
 	if mapped.Guess {
 		return nil
 	}
-	return at("step", p.path(), memory.Check(costOf(p.Estimator, shape.After(mapped)).Bytes))
+	return place.At("step", p.path(), memory.Check(rows.CostOf(p.Estimator, shape.After(mapped)).Bytes))
 }
 
-func (p Pipeline) fit(ctx context.Context, r rows, in datasets.Schema, cols, n int) (estimator.Predictor, error) {
+func (p Pipeline) fit(ctx context.Context, r rows.Rows, in datasets.Schema, cols, n int) (estimator.Predictor, error) {
 	last := len(p.Steps) - 1
-	chain, out, err := fitSteps(ctx, p.Steps, r, cols, func(i int) bool {
+	steps, out, err := rows.FitSteps(ctx, named(p.Steps), r, func(i int) bool {
 		return i < last || !p.EstimatorReadsOnce(n, cols)
 	})
 	if err != nil {
 		return nil, err
 	}
-	fitted, err := out.fitEstimator(ctx, p.Estimator)
+	fitted, err := out.FitEstimator(ctx, p.Estimator)
 	if err != nil {
-		return nil, at("step", p.path(), err)
+		return nil, place.At("step", p.path(), err)
 	}
-	return &FittedPipeline{spec: p.clone(), chain: chain, in: in, precision: cmp.Or(p.Precision, Float64), name: p.path(), model: fitted}, nil
+	return &FittedPipeline{spec: p.clone(), chain: &FittedChain{cols: cols, steps: steps}, in: in, precision: cmp.Or(p.Precision, Float64), name: p.path(), model: fitted}, nil
 }
 
 // EstimatorReadsOnce reports whether the estimator reads what comes out of the last step just once,
-// when the pipeline is fitted to rows×cols inputs; rows is −1 where that is unknown.
-func (p Pipeline) EstimatorReadsOnce(rows, cols int) bool {
+// when the pipeline is fitted to n×cols inputs; n is −1 where that is unknown. Its features are then
+// mapped as it reads them and never stored; those of any other estimator are cached where they fit into
+// memory, because reading them again would map them again.
+func (p Pipeline) EstimatorReadsOnce(n, cols int) bool {
 	if _, ok := p.Estimator.(estimator.BlockEstimator); !ok {
 		return false
 	}
-	once, ok := p.Estimator.(OnePass)
-	return ok && once.ReadsOnce(rows, p.widthAfter(rows, cols))
-}
-
-// fitEstimator fits e to the rows.
-func (r rows) fitEstimator(ctx context.Context, e estimator.Estimator) (estimator.Predictor, error) {
-	if b, ok := e.(estimator.BlockEstimator); ok && r.src != nil {
-		return b.FitSource(ctx, r.src)
-	}
-	set, err := r.gather(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return e.Fit(ctx, set)
+	return rows.CostOf(p.Estimator, datasets.Shape{Rows: n, Cols: max(p.widthAfter(n, cols), 1)}).Passes == 1
 }
 
 // widthAfter is the width that comes out of the steps as far as they can tell before they are

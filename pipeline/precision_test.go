@@ -24,7 +24,7 @@ import (
 
 // inSingle is a pipeline in single precision.
 func inSingle(model estimator.Estimator, steps ...transformer.Fitter) pipeline.Pipeline {
-	p := pipeline.New(model, steps...)
+	p := pipeline.Steps(steps...).Then(model)
 	p.Precision = pipeline.Float32
 	return p
 }
@@ -77,7 +77,7 @@ func TestSingleFeatures(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(t, "features in a matrix in double precision", wide, Z, 0)
-	double, err := pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), fourier(8)).Fit(ctx, data)
+	double, err := pipeline.Steps(transformer.NewStandardize(), fourier(8)).Then(estimator.NewRidge()).Fit(ctx, data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestSingleFeatures(t *testing.T) {
 
 // A precision is one of two, and the empty one is double.
 func TestPrecisionIsChecked(t *testing.T) {
-	p := pipeline.New(estimator.NewRidge(), fourier(4))
+	p := pipeline.Steps(fourier(4)).Then(estimator.NewRidge())
 	p.Precision = "float16"
 	if _, err := p.Fit(ctx, numbers(20, 1)); err == nil {
 		t.Error("float16 is taken")
@@ -190,7 +190,7 @@ func TestSinglePrecisionScoresOnRealData(t *testing.T) {
 	rff.Features, rff.Seed = 256, 1
 	near := func(t *testing.T, model estimator.Estimator, train, test datasets.Set, steps ...transformer.Fitter) {
 		t.Helper()
-		double, narrow := score(t, pipeline.New(model, steps...), train, test), score(t, inSingle(model, steps...), train, test)
+		double, narrow := score(t, pipeline.Steps(steps...).Then(model), train, test), score(t, inSingle(model, steps...), train, test)
 		if math.Abs(double-narrow) > 0.002 || !(double > 0.5) {
 			t.Errorf("%T: score %.5f in double, %.5f in single precision", model, double, narrow)
 		}

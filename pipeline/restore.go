@@ -30,7 +30,7 @@ func (p *FittedPipeline) isOf(spec Pipeline) error {
 		want = append(want, s.Path())
 	}
 	for _, s := range p.chain.steps {
-		have = append(have, s.name)
+		have = append(have, s.Name)
 	}
 	want, have = append(want, spec.path()), append(have, p.name)
 	if !slices.Equal(want, have) {

@@ -1,13 +1,12 @@
 package pipeline
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -15,15 +14,6 @@ import (
 type Step struct {
 	Name   string             // "" stands for the name the spec is registered under
 	Fitter transformer.Fitter // a spec: [transformer.RFF], [Columns], [Union], [Chain] …
-}
-
-// Steps names the specs after the names they are registered under.
-func Steps(fitters ...transformer.Fitter) []Step {
-	steps := make([]Step, len(fitters))
-	for i, f := range fitters {
-		steps[i] = Step{Fitter: f}
-	}
-	return steps
 }
 
 // Path is the step's name in parameter paths.
@@ -73,48 +63,11 @@ func ValidName(name string) bool {
 	return name != ""
 }
 
-// located is an error with the place in a pipeline where it happened.
-type located struct {
-	place    string // `step "columns": group "numeric"`
-	err      error
-	upstream bool // whether it happened while rows were mapped for a later step
-}
-
-func (e *located) Error() string {
-	if e.place == "" {
-		return "pipeline: " + e.err.Error()
+// named returns the steps with the names they have in paths.
+func named(steps []Step) []rows.Spec {
+	out := make([]rows.Spec, len(steps))
+	for i, s := range steps {
+		out[i] = rows.Spec{Name: s.Path(), Fitter: s.Fitter}
 	}
-	return "pipeline: " + e.place + ": " + e.err.Error()
-}
-
-func (e *located) Unwrap() error { return e.err }
-
-// at says that err happened at the named part; a cancellation stays as it is. Names of parts within
-// parts become one place. What happened to a step before, whose rows the part was reading, stays
-// with that step.
-func at(what, name string, err error) error {
-	if err == nil || err == context.Canceled || err == context.DeadlineExceeded {
-		return err
-	}
-	place := fmt.Sprintf("%s %q", what, name)
-	var inner *located
-	if errors.As(err, &inner) && inner.upstream {
-		return &located{place: inner.place, err: inner.err}
-	}
-	if inner != nil && inner == err {
-		if inner.place != "" {
-			place += ": " + inner.place
-		}
-		return &located{place: place, err: inner.err}
-	}
-	return &located{place: place, err: err}
-}
-
-// here says that err is the pipeline's own.
-func here(err error) error {
-	var inner *located
-	if err == nil || err == context.Canceled || err == context.DeadlineExceeded || errors.As(err, &inner) && inner == err {
-		return err
-	}
-	return &located{err: err}
+	return out
 }

@@ -61,7 +61,7 @@ func TestSweepStopsAnywhere(t *testing.T) {
 			stopped, cancel := context.WithCancel(ctx)
 			defer cancel()
 			first := stopper{calls: new(atomic.Int64), at: at, cancel: cancel}
-			base := pipeline.New(c.model, first, c.step)
+			base := pipeline.Steps(first, c.step).Then(c.model)
 			_, err := fitAll(stopped, base, data, thirds(60), grid(t, base, c.axes...), func(setting, fold int, held estimator.Outcome) error {
 				if held.Err != nil {
 					t.Errorf("%s, cancelled in call %d: setting %d on fold %d is handed over with the error %v", name, at, setting, fold, held.Err)
@@ -87,8 +87,8 @@ func TestSweepStopsAnywhere(t *testing.T) {
 func TestPipelineStops(t *testing.T) {
 	data := people(300, 4)
 	for name, spec := range map[string]pipeline.Pipeline{
-		"pca":     pipeline.New(exactLogistic(), encoder(), transformer.NewPCA()),
-		"binning": pipeline.New(estimator.NewSVM(), encoder(), transformer.NewBinning()),
+		"pca":     pipeline.Steps(encoder(), transformer.NewPCA()).Then(exactLogistic()),
+		"binning": pipeline.Steps(encoder(), transformer.NewBinning()).Then(estimator.NewSVM()),
 	} {
 		err := polls.Check(func(ctx context.Context) (bool, error) {
 			p, err := spec.Fit(ctx, data)

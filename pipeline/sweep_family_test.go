@@ -127,7 +127,7 @@ func TestFamilySweepIsTheNaiveSearch(t *testing.T) {
 			steps = []transformer.Fitter{transformer.NewStandardize(), rff}
 		}
 		gammas := []any{0.05, 0.3, "scale", []any{0.1, 0.2, 0.1, 0.5}}
-		settings := grid(t, pipeline.New(base, steps...),
+		settings := grid(t, pipeline.Steps(steps...).Then(base),
 			param.Setting{Path: "rff.gamma", Value: gammas[rng.IntN(2) : 2+rng.IntN(3)]},
 			param.Setting{Path: "rff.features", Value: []any{8, 20, 32}[rng.IntN(3):]},
 			param.Setting{Path: name + ".intercept", Value: []any{true, false}[rng.IntN(2):]},
@@ -163,7 +163,7 @@ func TestFamilySweepOfDegenerateFolds(t *testing.T) {
 			data.Weights[i] = 1e7
 		}
 	}
-	base := pipeline.New(estimator.NewRidge(), fourier(64))
+	base := pipeline.Steps(fourier(64)).Then(estimator.NewRidge())
 	settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{1e-9, 0.1, 1.0}},
 		param.Setting{Path: "rff.features", Value: []any{16, 64, 200}}, param.Setting{Path: "ridge.alpha", Value: []any{0.0, 1e-12, 1e-3, 1e3}})
 	got, _ := sweep(t, base, data, thirds(n), settings)
@@ -178,7 +178,7 @@ func TestFamilySweepOfRowsTwice(t *testing.T) {
 	for path, model := range map[string]estimator.Estimator{
 		"ridge_classifier.alpha": estimator.NewRidgeClassifier(), "logistic.C": estimator.NewLogistic(),
 	} {
-		settings := grid(t, pipeline.New(model, fourier(16)), param.Setting{Path: "rff.gamma", Value: []any{0.1, 1.0}},
+		settings := grid(t, pipeline.Steps(fourier(16)).Then(model), param.Setting{Path: "rff.gamma", Value: []any{0.1, 1.0}},
 			param.Setting{Path: path, Value: []any{0.1, 1.0}})
 		got, _ := sweep(t, settings[0].(estimator.BatchFitter), data, folds, settings)
 		naive(t, data, folds, settings, got, 1e-6)
@@ -188,7 +188,7 @@ func TestFamilySweepOfRowsTwice(t *testing.T) {
 // A member that cannot be fitted leaves the others as they are, and has the error it has alone.
 func TestFamilySweepYieldsErrors(t *testing.T) {
 	data := numbers(60, 51)
-	base := pipeline.New(estimator.NewRidge(), fourier(8))
+	base := pipeline.Steps(fourier(8)).Then(estimator.NewRidge())
 	settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, []any{0.1, 0.2}}}, param.Setting{Path: "ridge.alpha", Value: []any{1.0, 2.0}})
 	got, _ := sweep(t, base, data, thirds(60), settings)
 	naive(t, data, thirds(60), settings, got, 1e-8)
@@ -212,7 +212,7 @@ func TestResumeGivesTheSameBits(t *testing.T) {
 		{estimator.NewLogistic(), "logistic.C", []transformer.Fitter{fourier(16)}},
 		{estimator.NewSVM(), "svm.C", []transformer.Fitter{transformer.NewStandardize(), fourier(16)}},
 	} {
-		base := pipeline.New(c.model, c.steps...)
+		base := pipeline.Steps(c.steps...).Then(c.model)
 		settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.2, 0.4}},
 			param.Setting{Path: "rff.features", Value: []any{8, 16}}, param.Setting{Path: c.path, Value: []any{0.1, 1.0}})
 		whole, _ := sweep(t, base, data, folds, settings)
@@ -277,7 +277,7 @@ func TestNewtonFamilySweepIsTheNaiveSearch(t *testing.T) {
 			scale.Map = "phase"
 			steps = []transformer.Fitter{scale}
 		}
-		base := pipeline.New(model, steps...)
+		base := pipeline.Steps(steps...).Then(model)
 		if trial > 6 {
 			base.Memory = 10_000
 		}
@@ -295,7 +295,7 @@ func TestNewtonFamilySweepIsTheNaiveSearch(t *testing.T) {
 // Settings in single precision are swept in double precision, and agree to the single one.
 func TestFamilySweepOfSinglePrecision(t *testing.T) {
 	data := numbers(160, 53)
-	base := pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), fourier(16))
+	base := pipeline.Steps(transformer.NewStandardize(), fourier(16)).Then(estimator.NewRidge())
 	base.Precision = pipeline.Float32
 	settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.2}}, param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})
 	got, _ := sweep(t, base, data, thirds(160), settings)

@@ -24,7 +24,7 @@ func TestKernelsAreACheapAxis(t *testing.T) {
 		if trial%3 == 0 {
 			steps = []transformer.Fitter{transformer.NewStandardize(), rff}
 		}
-		settings := grid(t, pipeline.New(estimator.NewRidge(), steps...),
+		settings := grid(t, pipeline.Steps(steps...).Then(estimator.NewRidge()),
 			param.Setting{Path: "rff.kernel", Value: []any{"gaussian", "matern", "rational_quadratic", "exponential", "laplacian"}[rng.IntN(2):]},
 			param.Setting{Path: "rff.nu", Value: []any{0.5, 2.5}},
 			param.Setting{Path: "rff.gamma", Value: []any{0.05, "scale"}[:1+rng.IntN(2)]},

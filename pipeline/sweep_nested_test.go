@@ -26,10 +26,10 @@ func TestNestedSweepIsTheNaiveSearch(t *testing.T) {
 		binning.Kernel = []string{"laplacian", "smooth", "hyperbolic"}[rng.IntN(3)]
 		binning.MinCount = 1 + rng.IntN(2)
 		binning.Seed = rng.Uint64()
-		base, data := pipeline.New(ridge, transformer.NewMinMax(), binning), numeric
+		base, data := pipeline.Steps(transformer.NewMinMax(), binning).Then(ridge), numeric
 		last := param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}[:1+rng.IntN(2)]}
 		if rng.IntN(2) == 0 {
-			base, data = pipeline.New(svm, encoder(), binning), classes
+			base, data = pipeline.Steps(encoder(), binning).Then(svm), classes
 			last = param.Setting{Path: "svm.C", Value: []any{0.1, 1.0}[:1+rng.IntN(2)]}
 		}
 		gammas := []any{0.3, 0.8, "scale"}[rng.IntN(2):]
@@ -53,7 +53,7 @@ func TestNestedSweepYieldsErrors(t *testing.T) {
 	data := numbers(90, 62)
 	binning := transformer.NewBinning()
 	binning.Gamma, binning.MinCount = transformer.FixedGamma(3), 9
-	base := pipeline.New(estimator.NewRidge(), transformer.NewMinMax(), binning)
+	base := pipeline.Steps(transformer.NewMinMax(), binning).Then(estimator.NewRidge())
 	settings := grid(t, base, param.Setting{Path: "binning.grids", Value: []any{1, 2, 4, 64}})
 	folds := thirds(90)
 	got, _ := sweep(t, base, data, folds, settings)
@@ -81,7 +81,7 @@ func TestNestedSweepYieldsErrors(t *testing.T) {
 func TestNestedSweepResumes(t *testing.T) {
 	data := numbers(120, 63)
 	ridge := estimator.NewRidge()
-	base := pipeline.New(ridge, transformer.NewMinMax(), transformer.NewBinning())
+	base := pipeline.Steps(transformer.NewMinMax(), transformer.NewBinning()).Then(ridge)
 	settings := grid(t, base, param.Setting{Path: "binning.grids", Value: []any{4, 16}}, param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})
 	folds := thirds(120)
 	want, _ := sweep(t, base, data, folds, settings)
@@ -105,7 +105,7 @@ func TestNestedSweepResumes(t *testing.T) {
 // The plan names what the sweep shares, and counts the grids once for the largest P.
 func TestPlanOfNestedSweep(t *testing.T) {
 	data := numbers(120, 64)
-	base := pipeline.New(estimator.NewRidge(), transformer.NewMinMax(), transformer.NewBinning())
+	base := pipeline.Steps(transformer.NewMinMax(), transformer.NewBinning()).Then(estimator.NewRidge())
 	folds := thirds(120)
 	axis := func(grids ...any) []estimator.Estimator {
 		return grid(t, base, param.Setting{Path: "binning.grids", Value: grids}, param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})

@@ -40,13 +40,13 @@ func TestSweepNamesRows(t *testing.T) {
 	map1, map2 := transformer.NewRFF(), transformer.NewBinning()
 	map1.Features, map2.Grids = 20, 10
 	for name, p := range map[string]pipeline.Pipeline{
-		"learned steps":     pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), map1),
-		"no steps":          pipeline.New(estimator.NewRidge()),
-		"a family":          pipeline.New(estimator.NewRidge(), map1),
-		"a Newton family":   pipeline.New(estimator.NewLogistic(), map1),
-		"bins":              pipeline.New(estimator.NewSVM(), transformer.NewStandardize(), map2),
-		"a classifier":      pipeline.New(estimator.NewLogistic(), transformer.NewStandardize()),
-		"principal columns": pipeline.New(estimator.NewLogistic(), transformer.NewPCA()),
+		"learned steps":     pipeline.Steps(transformer.NewStandardize(), map1).Then(estimator.NewRidge()),
+		"no steps":          pipeline.Steps().Then(estimator.NewRidge()),
+		"a family":          pipeline.Steps(map1).Then(estimator.NewRidge()),
+		"a Newton family":   pipeline.Steps(map1).Then(estimator.NewLogistic()),
+		"bins":              pipeline.Steps(transformer.NewStandardize(), map2).Then(estimator.NewSVM()),
+		"a classifier":      pipeline.Steps(transformer.NewStandardize()).Then(estimator.NewLogistic()),
+		"principal columns": pipeline.Steps(transformer.NewPCA()).Then(estimator.NewLogistic()),
 	} {
 		for where, data := range map[string]datasets.Set{"37": whole, "75": part} {
 			t.Run(name+" "+where, func(t *testing.T) { namesRow(t, p, data, "row "+where+", column x1: missing value") })

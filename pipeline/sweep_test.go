@@ -130,14 +130,14 @@ func TestSweepIsTheNaiveSearch(t *testing.T) {
 		axes   []param.Setting
 		shared []string
 	}{
-		"fitted prefix": {data, pipeline.New(exactLogistic(), encoder(), fourier(12)), []param.Setting{
+		"fitted prefix": {data, pipeline.Steps(encoder(), fourier(12)).Then(exactLogistic()), []param.Setting{
 			{Path: "columns.numeric.impute.strategy", Value: o{"mean", "median"}}, {Path: "rff.gamma", Value: o{0.1, 0.5}}, {Path: "logistic.C", Value: o{0.1, 1.0, 10.0}}}, []string{"features", "prefix"}},
-		"weights": {weighted, pipeline.New(estimator.NewRidgeClassifier(), encoder(), fourier(12)), []param.Setting{
+		"weights": {weighted, pipeline.Steps(encoder(), fourier(12)).Then(estimator.NewRidgeClassifier()), []param.Setting{
 			{Path: "rff.gamma", Value: o{0.1, "scale"}}, {Path: "ridge_classifier.alpha", Value: o{0.1, 1.0}}}, []string{"features", "prefix"}},
-		"steps without rows": {plain, pipeline.New(exactSVM(), fourier(12)), []param.Setting{
+		"steps without rows": {plain, pipeline.Steps(fourier(12)).Then(exactSVM()), []param.Setting{
 			{Path: "rff.gamma", Value: o{1e-4, 1e-3}}, {Path: "svm.C", Value: o{0.1, 1.0}}}, []string{"features"}},
-		"no steps": {plain, pipeline.New(estimator.NewRidge()), []param.Setting{{Path: "ridge.alpha", Value: o{1e-2, 1.0, 1e2}}}, nil},
-		"nothing in common": {amounts(data), pipeline.New(estimator.NewRidge(), encoder()), []param.Setting{
+		"no steps": {plain, pipeline.Steps().Then(estimator.NewRidge()), []param.Setting{{Path: "ridge.alpha", Value: o{1e-2, 1.0, 1e2}}}, nil},
+		"nothing in common": {amounts(data), pipeline.Steps(encoder()).Then(estimator.NewRidge()), []param.Setting{
 			{Path: "columns.numeric.impute.strategy", Value: o{"mean", "median"}}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -234,7 +234,7 @@ func TestSweepFitsPrefixesOnce(t *testing.T) {
 		want  int64
 	}{{true, 2 * 3}, {false, 2}} {
 		fits := new(atomic.Int64)
-		base := pipeline.New(estimator.NewRidge(), mirror{Factor: 1, Fits: fits, Rowed: c.rowed})
+		base := pipeline.Steps(mirror{Factor: 1, Fits: fits, Rowed: c.rowed}).Then(estimator.NewRidge())
 		settings := grid(t, base, param.Setting{Path: "mirror.factor", Value: []any{1.0, 2.0}}, param.Setting{Path: "ridge.alpha", Value: []any{1.0, 2.0, 3.0, 4.0}})
 		sweep(t, base, data, folds, settings)
 		if got := fits.Load(); got != c.want {
@@ -246,7 +246,7 @@ func TestSweepFitsPrefixesOnce(t *testing.T) {
 // The same numbers come out for any number of cores.
 func TestSweepIsTheSameOnOneCore(t *testing.T) {
 	data := people(200, 32)
-	base := pipeline.New(estimator.NewLogistic(), encoder(), fourier(20))
+	base := pipeline.Steps(encoder(), fourier(20)).Then(estimator.NewLogistic())
 	settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.3}}, param.Setting{Path: "rff.features", Value: []any{8, 20}}, param.Setting{Path: "logistic.C", Value: []any{0.1, 1.0}})
 	many, _ := sweep(t, base, data, thirds(200), settings)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -261,10 +261,10 @@ func TestSweepIsTheSameOnOneCore(t *testing.T) {
 // A setting that cannot be fitted is yielded with its error, for every fold, and the others go on.
 func TestSweepYieldsErrors(t *testing.T) {
 	data := amounts(people(90, 33))
-	base := pipeline.New(estimator.NewRidge(), encoder())
-	broken := pipeline.New(estimator.NewRidge(), mirror{Fail: "no luck", Rowed: true})
-	bad := pipeline.New(estimator.NewRidge(), fourier(0))
-	late := pipeline.New(estimator.NewRidge(), mirror{Factor: 1}, mirror{})
+	base := pipeline.Steps(encoder()).Then(estimator.NewRidge())
+	broken := pipeline.Steps(mirror{Fail: "no luck", Rowed: true}).Then(estimator.NewRidge())
+	bad := pipeline.Steps(fourier(0)).Then(estimator.NewRidge())
+	late := pipeline.Steps(mirror{Factor: 1}, mirror{}).Then(estimator.NewRidge())
 	logistic := estimator.NewLogistic()
 	one := data // a fold of one class only
 	one.Y = slices.Clone(data.Y)
@@ -272,7 +272,7 @@ func TestSweepYieldsErrors(t *testing.T) {
 	for _, i := range folds[0].Train {
 		one.Y[i] = 1
 	}
-	got, _ := sweep(t, base, one, folds, []estimator.Estimator{base, broken, broken, bad, late, pipeline.New(logistic, encoder())})
+	got, _ := sweep(t, base, one, folds, []estimator.Estimator{base, broken, broken, bad, late, pipeline.Steps(encoder()).Then(logistic)})
 	for f := range folds {
 		if err := got[key{0, f}].Err; err != nil {
 			t.Errorf("a sound setting: %v", err)
@@ -290,14 +290,14 @@ func TestSweepYieldsErrors(t *testing.T) {
 
 func TestSweepRefuses(t *testing.T) {
 	data := amounts(people(30, 34))
-	base := pipeline.New(estimator.NewRidge(), encoder())
+	base := pipeline.Steps(encoder()).Then(estimator.NewRidge())
 	none := func(int, int, estimator.Outcome) error { return nil }
 	for _, c := range []struct {
 		folds    []datasets.Fold
 		settings []estimator.Estimator
 		want     string
 	}{
-		{thirds(30), []estimator.Estimator{mean{}}, "pipeline: setting 0 is a pipeline_test.mean, wanted a Pipeline"},
+		{thirds(30), []estimator.Estimator{mean{}}, "pipeline: candidate 0 is a pipeline_test.mean, wanted a Pipeline"},
 		{[]datasets.Fold{{Train: []int{0}, Test: []int{30}}}, nil, "pipeline: fold 0 has row 30 of 30"},
 		{[]datasets.Fold{{Train: []int{0}}}, nil, "pipeline: fold 0 has 1 rows to train on and 0 to test on"},
 	} {
@@ -325,7 +325,7 @@ func TestSweepOfRandomSettings(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	data := people(120, 35)
 	folds := thirds(120)
-	base := pipeline.New(exactLogistic(), encoder(), fourier(6))
+	base := pipeline.Steps(encoder(), fourier(6)).Then(exactLogistic())
 	for range 5 {
 		var settings []estimator.Estimator
 		for range 1 + rng.IntN(8) {
@@ -383,7 +383,7 @@ func TestSweepHoldsWhatMemoryAllows(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	data := numbers(300, 3)
 	c := crowd{running: new(atomic.Int64), most: new(atomic.Int64)}
-	base := pipeline.New(c, transformer.NewStandardize())
+	base := pipeline.Steps(transformer.NewStandardize()).Then(c)
 	base.Name, base.Memory = "crowd", 1
 	settings := grid(t, base, param.Setting{Path: "crowd.weight", Value: []any{1.0, 2.0}})
 	sweep(t, base, data, thirds(300), settings)

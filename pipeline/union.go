@@ -9,6 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline/internal/place"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -70,9 +72,9 @@ var _ Composite = Union{}
 
 // Fit fits each part to the rows.
 func (u Union) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
-	r, err := rowsOf(data, DefaultMemory)
+	r, err := rows.Of(data, DefaultMemory)
 	if err != nil {
-		return nil, here(err)
+		return nil, place.Here(err)
 	}
 	return u.fit(ctx, r, data.Cols())
 }
@@ -80,20 +82,20 @@ func (u Union) Fit(ctx context.Context, data datasets.Set) (transformer.Transfor
 // FitSource is Fit with memory that does not grow with the number of rows, as far as every part is
 // a [transformer.BlockFitter].
 func (u Union) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
-	r, err := rowsFrom(ctx, data, DefaultMemory)
+	r, err := rows.From(ctx, data, DefaultMemory)
 	if err != nil {
-		return nil, here(err)
+		return nil, place.Here(err)
 	}
 	_, cols := data.Dims()
 	return u.fit(ctx, r, cols)
 }
 
-func (u Union) fit(ctx context.Context, r rows, cols int) (transformer.Transformer, error) {
+func (u Union) fit(ctx context.Context, r rows.Rows, cols int) (transformer.Transformer, error) {
 	parts, specs, err := u.split()
 	if err != nil {
 		return nil, err
 	}
-	a, err := fitAbreast(ctx, "part", r, cols, parts, specs)
+	a, err := fitParts(ctx, "part", r, cols, parts, specs)
 	if err != nil {
 		return nil, err
 	}
@@ -105,17 +107,17 @@ func (u Union) fit(ctx context.Context, r rows, cols int) (transformer.Transform
 // split returns the parts, not fitted yet, and their specs.
 func (u Union) split() ([]*part, []transformer.Fitter, error) {
 	if len(u.Parts) == 0 {
-		return nil, nil, here(fmt.Errorf("a union without parts"))
+		return nil, nil, place.Here(fmt.Errorf("a union without parts"))
 	}
 	if err := CheckChildren(u); err != nil {
-		return nil, nil, here(err)
+		return nil, nil, place.Here(err)
 	}
 	if err := param.CheckFit(&u); err != nil {
-		return nil, nil, here(err)
+		return nil, nil, place.Here(err)
 	}
 	parts, specs := make([]*part, len(u.Parts)), make([]transformer.Fitter, len(u.Parts))
 	for i, p := range u.Parts {
-		parts[i] = &part{fittedStep: fittedStep{name: p.Path()}, scale: 1}
+		parts[i] = &part{Step: rows.Step{Name: p.Path()}, scale: 1}
 		if len(u.Weights) > 0 {
 			parts[i].scale = math.Sqrt(u.Weights[i])
 		}
@@ -125,17 +127,17 @@ func (u Union) split() ([]*part, []transformer.Fitter, error) {
 }
 
 // FitsWithoutRows reports whether that holds for every part.
-func (u Union) FitsWithoutRows() bool { return stepsFitWithoutRows(u.Parts) }
+func (u Union) FitsWithoutRows() bool { return rows.FitWithoutRows(named(u.Parts)) }
 
 // FittedUnion is fitted maps side by side.
-type FittedUnion struct{ abreast }
+type FittedUnion struct{ concatenation }
 
 // Len returns the number of parts.
 func (u *FittedUnion) Len() int { return len(u.parts) }
 
 // Part returns the name of part i, what it has learned, and what its features are multiplied by.
 func (u *FittedUnion) Part(i int) (name string, fitted transformer.Transformer, scale float64) {
-	return u.parts[i].name, u.parts[i].fit, u.parts[i].scale
+	return u.parts[i].Name, u.parts[i].Fitted, u.parts[i].scale
 }
 
 // State keeps every part under its name.

@@ -272,12 +272,27 @@ func filled(X mat.Matrix) *mat.Dense {
 	return out
 }
 
+// brokenElsewhere are the laws about what bent is not, by what has the examples that break them.
+var brokenElsewhere = map[string]string{
+	"a batch is its fits one by one":                        "TestBatchLaw",
+	"a batch on related maps is its fits one by one":        "TestOtherBatchLaws",
+	"leaving one out is fitting without each row":           "TestOtherBatchLaws",
+	"parts of the rows are the whole":                       "package transformertest",
+	"only passes begun alike are merged":                    "package transformertest",
+	"a pass stops when cancelled":                           "package transformertest",
+	"a damaged pass is refused, or goes on without a panic": "package transformertest",
+}
+
 // Every law passes what keeps it and fails what breaks it.
 func TestLawsFindWhatBreaksThem(t *testing.T) {
 	for _, classes := range []int{2, 3} {
 		o := Options{Classes: classes}
 		for _, l := range laws {
-			if n := holds(l, bent{fits: new(int)}, o); n.failed || n.skipped {
+			n := holds(l, bent{fits: new(int)}, o)
+			if n.skipped && brokenElsewhere[l.name] != "" {
+				continue
+			}
+			if n.failed || n.skipped {
 				t.Errorf("%d classes: %s: an estimator that keeps the law fails or is skipped", classes, l.name)
 			}
 			if n := holds(l, bent{breaks: l.name, fits: new(int)}, o); !n.failed {

@@ -36,7 +36,7 @@ func iris(out io.Writer, folder string) error {
 	if err != nil {
 		return err
 	}
-	machine := pipeline.New(estimator.NewSVM(), transformer.NewStandardize(), transformer.NewRFF())
+	machine := pipeline.Steps(transformer.NewStandardize(), transformer.NewRFF()).Then(estimator.NewSVM())
 	folds, err := evaluation.GenerateCrossFoldValidationConfusionMatrices(flowers, golearn.NewClassifier(machine), 5)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func adult(out io.Writer, folder string) error {
 	columns := pipeline.NewColumns(
 		pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.NewStandardize())},
 		pipeline.Group{Select: []string{"categorical"}, Steps: pipeline.Steps(rare)})
-	classifier := golearn.NewClassifier(pipeline.New(estimator.NewSVM(), columns, rff))
+	classifier := golearn.NewClassifier(pipeline.Steps(columns, rff).Then(estimator.NewSVM()))
 	if err := classifier.Fit(without(train, "fnlwgt")); err != nil {
 		return err
 	}

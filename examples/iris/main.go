@@ -21,7 +21,7 @@ func main() {
 	check(err)
 	train, test, err := datasets.TrainTest{Test: 0.3, Shuffle: true, Stratify: true, Seed: 1}.Sets(flowers)
 	check(err)
-	machine := pipeline.New(estimator.NewLogistic(), transformer.NewStandardize(), transformer.NewRFF())
+	machine := pipeline.Steps(transformer.NewStandardize(), transformer.NewRFF()).Then(estimator.NewLogistic())
 	model, err := machine.Fit(context.Background(), train)
 	check(err)
 	predicted, err := model.Predict(context.Background(), test.X)

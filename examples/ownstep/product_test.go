@@ -84,7 +84,7 @@ func TestProductAsYAML(t *testing.T) {
 	if back := read(t, string(text)); !reflect.DeepEqual(param.All(back), param.All(p)) || back.String() != p.String() {
 		t.Errorf("from\n%s\nread %+v, wanted %+v", text, back, p)
 	}
-	if short, _ := yaml.Marshal(pipeline.New(estimator.NewRidge(), NewProduct(transformer.NewMinMax()))); !strings.HasPrefix(string(short), "- product:\n    - minmax") {
+	if short, _ := yaml.Marshal(pipeline.Steps(NewProduct(transformer.NewMinMax())).Then(estimator.NewRidge())); !strings.HasPrefix(string(short), "- product:\n    - minmax") {
 		t.Errorf("with the defaults of its own parameters it is written\n%s", short)
 	}
 }
@@ -110,7 +110,7 @@ func TestFaultsInAProduct(t *testing.T) {
 // What a part of a composite refuses is told before a fit, by its path.
 func TestColumnsOfAProduct(t *testing.T) {
 	schema := datasets.Schema{Columns: []datasets.Column{{Name: "age"}, {Name: "sex", Kind: datasets.Categorical, Levels: []string{"f", "m"}}}}
-	err := pipeline.New(estimator.NewRidge(), NewProduct(transformer.NewMinMax(), transformer.NewDense())).CheckKinds(schema)
+	err := pipeline.Steps(NewProduct(transformer.NewMinMax(), transformer.NewDense())).Then(estimator.NewRidge()).CheckKinds(schema)
 	if err == nil || !strings.HasPrefix(err.Error(), "product.minmax: column sex is categorical, and minmax takes numbers") {
 		t.Errorf("%v", err)
 	}

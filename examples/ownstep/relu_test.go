@@ -57,7 +57,7 @@ func TestReLUSharesInASearch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base := pipeline.New(estimator.NewRidge(), transformer.NewStandardize(), relu(10))
+	base := pipeline.Steps(transformer.NewStandardize(), relu(10)).Then(estimator.NewRidge())
 	var specs []estimator.Estimator
 	for _, features := range []int{10, 40, 25} {
 		for _, alpha := range []float64{0.1, 1} {

@@ -8,8 +8,6 @@ package batch
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -78,65 +76,4 @@ func (b Batch) WantsAny(candidate int) bool {
 		}
 	}
 	return false
-}
-
-// checkFolds finds rows that there are not among n.
-func (b Batch) checkFolds(n int) error {
-	for f, fold := range b.Folds {
-		if len(fold.Train) == 0 || len(fold.Test) == 0 {
-			return fmt.Errorf("fold %d has %d rows to train on and %d to test on", f, len(fold.Train), len(fold.Test))
-		}
-		for _, i := range slices.Concat(fold.Train, fold.Test) {
-			if i < 0 || i >= n {
-				return fmt.Errorf("fold %d has row %d of %d", f, i, n)
-			}
-		}
-	}
-	return nil
-}
-
-// divide cuts the rows that folds train on into parts such that each fold trains on some of the parts,
-// whose numbers are in trains. It fails where a fold trains on a row twice, or where there would be so
-// many parts that every fold is as well done by itself.
-func (b Batch) divide() (parts, trains [][]int, ok bool) {
-	last := -1 // folds may leave out any rows, so their number says nothing
-	for _, fold := range b.Folds {
-		for _, i := range fold.Train {
-			last = max(last, i)
-		}
-	}
-	keys := make([][]byte, last+1)
-	for k, fold := range b.Folds {
-		for _, i := range fold.Train {
-			if keys[i] == nil {
-				keys[i] = make([]byte, (len(b.Folds)+7)/8)
-			}
-			if keys[i][k/8]&(1<<(k%8)) != 0 {
-				return nil, nil, false
-			}
-			keys[i][k/8] |= 1 << (k % 8)
-		}
-	}
-	number := map[string]int{}
-	trains = make([][]int, len(b.Folds))
-	for i, key := range keys {
-		if key == nil {
-			continue
-		}
-		p, known := number[string(key)]
-		if !known {
-			if p = len(parts); p > 2*len(b.Folds)+2 {
-				return nil, nil, false
-			}
-			number[string(key)] = p
-			parts = append(parts, nil)
-			for k := range b.Folds {
-				if key[k/8]&(1<<(k%8)) != 0 {
-					trains[k] = append(trains[k], p)
-				}
-			}
-		}
-		parts[p] = append(parts[p], i)
-	}
-	return parts, trains, true
 }

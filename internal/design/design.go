@@ -69,7 +69,7 @@ func OfSet(data datasets.Set) (*Rows, error) {
 	return r, nil
 }
 
-// AllNumeric refuses columns whose numbers are codes of levels: a linear model of them means nothing.
+// AllNumeric refuses columns whose numbers are codes of categories: a linear model of them means nothing.
 func AllNumeric(schema datasets.Schema) error {
 	for _, c := range schema.Columns {
 		if c.Kind == datasets.Categorical {
@@ -223,11 +223,24 @@ func Selected(data datasets.Set, list []int) *Rows {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if err := yield(lo, data.Select(list[lo:min(lo+datasets.BlockRows, len(list))])); err != nil {
+			if err := yield(lo, Select(data, list[lo:min(lo+datasets.BlockRows, len(list))])); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	return r
+}
+
+// Select is data.Select without a copy of rows that follow each other.
+func Select(data datasets.Set, list []int) datasets.Set {
+	for k, i := range list {
+		if i != list[0]+k {
+			return data.Select(list)
+		}
+	}
+	if len(list) == 0 {
+		return data.Select(list)
+	}
+	return data.Slice(list[0], list[0]+len(list))
 }

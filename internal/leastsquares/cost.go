@@ -5,7 +5,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 )
 
-// Cost is that of a fit whose targets are made of so many rows at a time. The targets of all rows are numbers
+// Cost is that of a fit whose targets are made of so many rows at a time. The targets of all rows are in memory
 // where the solver reads them more than once.
 func (s Ridge) Cost(shape datasets.Shape, coded float64) datasets.Cost {
 	n, d, t := float64(shape.Rows), float64(shape.Cols), float64(max(shape.Outputs, 1))
@@ -23,6 +23,7 @@ func (s Ridge) Cost(shape datasets.Shape, coded float64) datasets.Cost {
 		cost.Flops = steps * design.PassFlops(shape)
 		numbers += 6 * d
 	default:
+		cost.Passes = 1 // but for refining an ill-conditioned solution
 		cost.Flops = n*d*d + d*d*d/3 + 2*d*t*(n+d)
 		if shape.Filled > 0 {
 			cost.Flops = n*design.SparseWaitingFlops*shape.Entries() + n*shape.Entries()*shape.Entries()*4 + d*d*d/3 + 2*d*t*d

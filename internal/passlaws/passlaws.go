@@ -107,7 +107,7 @@ func (l Learner[T]) learn(data datasets.Set, w way) ([]float64, error) {
 		}
 		next, err := pass.Next(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("Next after pass %d: %w", turn, err)
+			return nil, fmt.Errorf("what comes after pass %d: %w", turn, err)
 		}
 		if next == nil {
 			break
@@ -124,7 +124,7 @@ func (l Learner[T]) learn(data datasets.Set, w way) ([]float64, error) {
 	}
 	fitted, err := l.Finish(ctx, pass)
 	if err != nil {
-		return nil, fmt.Errorf("Finish: %w", err)
+		return nil, fmt.Errorf("finishing: %w", err)
 	}
 	return l.Says(fitted)
 }

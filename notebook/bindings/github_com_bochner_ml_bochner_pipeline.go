@@ -30,7 +30,6 @@ func init() {
 			"KeepPredictor":   reflect.ValueOf(pipeline.KeepPredictor),
 			"KeepTransformer": reflect.ValueOf(pipeline.KeepTransformer),
 			"Lookup":          reflect.ValueOf(pipeline.Lookup),
-			"New":             reflect.ValueOf(pipeline.New),
 			"NewChain":        reflect.ValueOf(pipeline.NewChain),
 			"NewColumns":      reflect.ValueOf(pipeline.NewColumns),
 			"NewUnion":        reflect.ValueOf(pipeline.NewUnion),
@@ -53,15 +52,14 @@ func init() {
 			"Group":          reflect.TypeOf((*pipeline.Group)(nil)).Elem(),
 			"Holding":        reflect.TypeOf((*pipeline.Holding)(nil)).Elem(),
 			"Member":         reflect.TypeOf((*pipeline.Member)(nil)).Elem(),
-			"OnePass":        reflect.TypeOf((*pipeline.OnePass)(nil)).Elem(),
 			"Pipeline":       reflect.TypeOf((*pipeline.Pipeline)(nil)).Elem(),
+			"Sequence":       reflect.TypeOf((*pipeline.Sequence)(nil)).Elem(),
 			"Step":           reflect.TypeOf((*pipeline.Step)(nil)).Elem(),
 			"Union":          reflect.TypeOf((*pipeline.Union)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
 			"Composite": reflect.TypeOf((*proxy_pipeline_Composite)(nil)).Elem(),
 			"Member":    reflect.TypeOf((*proxy_pipeline_Member)(nil)).Elem(),
-			"OnePass":   reflect.TypeOf((*proxy_pipeline_OnePass)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{
 			"DefaultMemory": "int:2147483648",
@@ -102,12 +100,3 @@ func (p *proxy_pipeline_Member) Fit(a0 context.Context, a1 datasets.Set) (transf
 	return p.Fit_(p.Object, a0, a1)
 }
 func (p *proxy_pipeline_Member) NameAt(a0 int) string { return p.NameAt_(p.Object, a0) }
-
-type proxy_pipeline_OnePass struct {
-	Object     any
-	ReadsOnce_ func(_proxy_obj_ any, a0 int, a1 int) bool
-}
-
-func (p *proxy_pipeline_OnePass) ReadsOnce(a0 int, a1 int) bool {
-	return p.ReadsOnce_(p.Object, a0, a1)
-}

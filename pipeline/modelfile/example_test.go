@@ -36,7 +36,7 @@ func rings() datasets.Set {
 func ExampleModel() {
 	ctx := context.Background()
 	data := rings()
-	p := pipeline.New(estimator.NewRidgeClassifier(), transformer.NewStandardize())
+	p := pipeline.Steps(transformer.NewStandardize()).Then(estimator.NewRidgeClassifier())
 	fitted, err := p.Fit(ctx, data)
 	if err != nil {
 		fmt.Println(err)

@@ -46,7 +46,7 @@ func TestClaimsTakeNoMemory(t *testing.T) {
 	data := numbers(60, 51)
 	data.Schema.Columns = nil
 	modelOf := func(steps ...transformer.Fitter) *modelfile.Model {
-		return fitted(t, pipeline.New(estimator.NewRidge(), steps...), data)
+		return fitted(t, pipeline.Steps(steps...).Then(estimator.NewRidge()), data)
 	}
 	group := pipeline.NewColumns(pipeline.Group{Name: "g", Select: []string{"x1"}})
 	hashed := transformer.NewBinning()
@@ -125,7 +125,7 @@ func TestManyUnnamedColumns(t *testing.T) {
 	}
 	data := numbers(20, 1)
 	data.X, data.Y, data.Schema.Columns = X, y, nil
-	m := fitted(t, pipeline.New(estimator.NewRidge(), pipeline.NewColumns(pipeline.Group{Name: "g", Select: []string{"x1048639", "x1"}})), data)
+	m := fitted(t, pipeline.Steps(pipeline.NewColumns(pipeline.Group{Name: "g", Select: []string{"x1048639", "x1"}})).Then(estimator.NewRidge()), data)
 	file := bytesOf(t, m)
 	back, err := modelfile.Read(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
@@ -147,7 +147,7 @@ func TestSmuggledValuesAreRefused(t *testing.T) {
 	bins.Grids = 3
 	phase := transformer.NewRFF()
 	phase.Features, phase.Map = 6, "phase"
-	m := fitted(t, pipeline.New(estimator.NewRidge(), pipeline.NewUnion(bins, phase)), data)
+	m := fitted(t, pipeline.Steps(pipeline.NewUnion(bins, phase)).Then(estimator.NewRidge()), data)
 	const within = "steps/union/union/"
 	floats := func(path string, v float64) func(h *model.Header, a *model.Archive) {
 		return func(h *model.Header, a *model.Archive) { a.Arrays[path].Floats[0] = v }

@@ -42,11 +42,11 @@ func specs() map[string]pipeline.Pipeline {
 	union := pipeline.NewUnion(fourier(12), bins)
 	union.Weights = []float64{0.5, 0.5}
 	return map[string]pipeline.Pipeline{
-		"ridge":            pipeline.New(estimator.NewRidge(), encoder(), fourier(16)),
-		"ridge classifier": pipeline.New(estimator.NewRidgeClassifier(), encoder(), union),
-		"logistic":         pipeline.New(estimator.NewLogistic(), pipeline.NewChain(encoder(), transformer.NewPCA()), fourier(16)),
-		"svm":              pipeline.New(estimator.NewSVM(), encoder(), bins),
-		"svr":              pipeline.New(estimator.NewSVR(), encoder(), transformer.NewMinMax()),
+		"ridge":            pipeline.Steps(encoder(), fourier(16)).Then(estimator.NewRidge()),
+		"ridge classifier": pipeline.Steps(encoder(), union).Then(estimator.NewRidgeClassifier()),
+		"logistic":         pipeline.Steps(pipeline.NewChain(encoder(), transformer.NewPCA()), fourier(16)).Then(estimator.NewLogistic()),
+		"svm":              pipeline.Steps(encoder(), bins).Then(estimator.NewSVM()),
+		"svr":              pipeline.Steps(encoder(), transformer.NewMinMax()).Then(estimator.NewSVR()),
 	}
 }
 

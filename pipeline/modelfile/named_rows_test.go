@@ -78,7 +78,7 @@ func TestPredictRowsWithoutNames(t *testing.T) {
 	data := datasets.Set{X: X, Targets: Y, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "sum"}, {Name: "difference"}}}}
 	ridge := estimator.NewRidge()
 	ridge.Alpha = 0
-	f, err := pipeline.New(ridge, transformer.NewStandardize()).Fit(ctx, data)
+	f, err := pipeline.Steps(transformer.NewStandardize()).Then(ridge).Fit(ctx, data)
 	if err != nil {
 		t.Fatal(err)
 	}

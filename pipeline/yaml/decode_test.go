@@ -330,10 +330,10 @@ type mean struct{}
 func (mean) Fit(context.Context, datasets.Set) (estimator.Predictor, error) { return nil, nil }
 
 func TestEncodeRefuses(t *testing.T) {
-	if _, err := yaml.Encode(pipeline.New(mean{})); err == nil || !strings.HasPrefix(err.Error(), "pipeline: github.com/bochner-ml/bochner/pipeline/yaml_test.mean is not registered") {
+	if _, err := yaml.Encode(pipeline.Steps().Then(mean{})); err == nil || !strings.HasPrefix(err.Error(), "pipeline: github.com/bochner-ml/bochner/pipeline/yaml_test.mean is not registered") {
 		t.Errorf("a step that is not registered: %v", err)
 	}
-	if _, err := yaml.Encode(pipeline.New(estimator.Ridge{})); err == nil {
+	if _, err := yaml.Encode(pipeline.Steps().Then(estimator.Ridge{})); err == nil {
 		t.Error("a spec that Decode would refuse was written")
 	}
 }

@@ -25,7 +25,7 @@ func machine(grids int) pipeline.Pipeline {
 	s.Gamma, s.Grids = transformer.FixedGamma(widths...), grids
 	svm := estimator.NewSVM()
 	svm.C, svm.Loss, svm.Intercept, svm.Tol = 3, "hinge", false, 1e-2
-	return pipeline.New(svm, transformer.NewMinMax(), s)
+	return pipeline.Steps(transformer.NewMinMax(), s).Then(svm)
 }
 
 // covers draws error and time of the fit against the number of rows, and against P.

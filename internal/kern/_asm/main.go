@@ -18,7 +18,6 @@ import (
 
 var families = map[string]func(){
 	"elementary": elementary,
-	"hadamard":   hadamard,
 	"narrow":     narrow,
 	"peak":       peak,
 	"product":    product,

@@ -1,0 +1,167 @@
+package batch
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/descent"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
+)
+
+// descentBatch is one batch on rows as they are.
+type descentBatch struct {
+	Batch
+	candidates []Penalised
+	paths      [][]int    // numbers of candidates that differ in C, which ascends
+	wants      [][]bool   // candidates × folds
+	mu         sync.Mutex // of what follows
+	failed     error
+	walked     bool // whether a solution was where another began
+}
+
+// Descents fits candidates on rows as they are. It prepares the training rows of a fold once for all that go by
+// coordinate descent, and walks those with the same key from the smallest C to the largest: a solution is
+// where the next one begins.
+func Descents(ctx context.Context, b Batch, list []Penalised) (shared []string, err error) {
+	s := &descentBatch{Batch: b, candidates: list}
+	paths := map[string]int{}
+	for i, one := range list {
+		wants := make([]bool, len(b.Folds))
+		for f := range wants {
+			wants[f] = b.Wants(i, f)
+		}
+		s.wants = append(s.wants, wants)
+		if one.Invalid != nil {
+			s.paths = append(s.paths, []int{i})
+			continue
+		}
+		at, known := paths[one.Key]
+		if !known {
+			at = len(s.paths)
+			paths[one.Key] = at
+			s.paths = append(s.paths, nil)
+		}
+		s.paths[at] = append(s.paths[at], i)
+	}
+	for _, path := range s.paths {
+		slices.SortStableFunc(path, func(a, b int) int { return cmp.Compare(s.candidates[a].C, s.candidates[b].C) })
+	}
+	kern.Parallel(len(b.Folds), 1, func(lo, hi int) {
+		for f := lo; f < hi; f++ {
+			s.fold(ctx, f)
+		}
+	})
+	if s.failed == nil {
+		s.failed = ctx.Err()
+	}
+	if s.walked {
+		shared = []string{"path"}
+	}
+	return shared, s.failed
+}
+
+// end ends the batch with the first error there is.
+func (s *descentBatch) end(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed = cmp.Or(s.failed, err)
+}
+
+func (s *descentBatch) over() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed != nil
+}
+
+// fold walks every path on one fold.
+func (s *descentBatch) fold(ctx context.Context, f int) {
+	fold := s.Folds[f]
+	if !slices.ContainsFunc(s.paths, func(path []int) bool { return s.last(path, f) >= 0 }) {
+		return
+	}
+	d := &descentFold{descentBatch: s, number: f, split: &Split{design.Select(s.Data, fold.Train), datasets.SelectRows(s.Data.X, fold.Test)}}
+	for _, path := range s.paths {
+		d.walk(ctx, path[:s.last(path, f)+1])
+	}
+}
+
+// last returns the place of the last candidate of a path that is wanted, -1 for none.
+func (s *descentBatch) last(path []int, fold int) int {
+	for k := len(path) - 1; k >= 0; k-- {
+		if s.wants[path[k]][fold] {
+			return k
+		}
+	}
+	return -1
+}
+
+// descentFold is the work on one fold.
+type descentFold struct {
+	*descentBatch
+	number int
+	split  *Split
+	inputs descent.Rows // of the training rows, once they are wanted
+}
+
+// walk solves the candidates of a path, each from the solution of the one before.
+func (d *descentFold) walk(ctx context.Context, path []int) {
+	var from []solve.DualResult
+	for _, i := range path {
+		if d.over() || ctx.Err() != nil {
+			return
+		}
+		start := time.Now()
+		s := d.candidates[i]
+		results, l, err := d.solve(ctx, s, from)
+		if err == nil && results == nil {
+			d.end(d.Single(ctx, i, d.number, d.split))
+			continue
+		}
+		out := Result{Test: d.split.Test}
+		if err == nil {
+			if from != nil {
+				d.mu.Lock()
+				d.walked = true
+				d.mu.Unlock()
+			}
+			from = results
+			var m solve.Linear
+			if m, err = descent.Model(d.inputs, results, s.Descent(l).Tol); err == nil {
+				out.Model, out.Classes = &m, l.Classes
+			}
+		}
+		out.Err, out.Seconds = err, time.Since(start).Seconds()
+		d.end(d.Yield(i, d.number, out))
+	}
+}
+
+// solve returns the solution of a candidate, nil where it is not for coordinate descent.
+func (d *descentFold) solve(ctx context.Context, s Penalised, from []solve.DualResult) ([]solve.DualResult, *design.Labels, error) {
+	if s.Invalid != nil {
+		return nil, nil, s.Invalid
+	}
+	r, err := design.OfSet(d.split.Train)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := s.Labels(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !s.ByDescent(r, l) {
+		return nil, nil, nil
+	}
+	if d.inputs == nil {
+		if d.inputs, err = descent.NewRows(ctx, r); err != nil {
+			return nil, nil, err
+		}
+	}
+	results, err := s.Descent(l).Descend(ctx, d.inputs, from)
+	return results, l, err
+}

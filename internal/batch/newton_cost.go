@@ -1,0 +1,53 @@
+package batch
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/newton"
+)
+
+// NewtonsCost estimates what [Newtons] costs beside the mapping of rows, and names what it would share. It counts flops at the rate of a product of large matrices: while a pass reads a
+// feature from memory, so many could be made, and the products of few problems go at half that rate.
+func NewtonsCost(b Batch, shape datasets.Shape) (sum datasets.Cost, shared []string) {
+	const reading, steps = 100, 3 // measured
+	folds := len(b.Folds)
+	perMap, widest := map[int]int{}, map[int]int{}
+	bytes, factors := map[int]float64{}, map[int]float64{}
+	n, t := float64(shape.Rows), float64(max(shape.Outputs, 1))
+	for _, s := range b.Features {
+		d := float64(s.Width)
+		perMap[s.Map]++
+		widest[s.Map] = max(widest[s.Map], s.Width)
+		bytes[s.Map] += n*float64(folds)*t + 3*d*d + 14*d*t
+		factors[s.Map] += steps*d*d*d/3 + min(n, 4*d)*d*d
+	}
+	for which, c := range perMap {
+		d, problems := float64(widest[which]), float64(c*folds)
+		if c*folds < fewTogether || t > 1 {
+			one := datasets.Shape{Rows: shape.Rows, Cols: widest[which], Outputs: shape.Outputs}
+			sum.Flops += newton.Passes * design.PassFlops(one) * problems
+		} else {
+			// Problems are done one after the other: a third of them are in a pass.
+			sum.Flops += newton.Passes * n * d * (reading + 2*4*problems/3)
+		}
+		sum.Flops += factors[which]
+		sum.Bytes = max(sum.Bytes, design.Bytes(bytes[which]+2*n*float64(folds)))
+	}
+	names := map[string]bool{}
+	most := 0
+	for which, c := range perMap {
+		if c*folds > 1 {
+			names["features"] = true
+		}
+		if c > 1 {
+			names["path"] = true
+		}
+		most = max(most, widest[which])
+	}
+	sum.Bytes += design.Bytes(n * float64(most))
+	sum.Width = max(shape.Outputs, 1)
+	return sum, slices.Sorted(maps.Keys(names))
+}

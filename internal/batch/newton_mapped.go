@@ -1,0 +1,170 @@
+package batch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/newton"
+	"github.com/bochner-ml/bochner/internal/solve"
+)
+
+// Newtons fits candidates on related maps by Newton's method. Those with the same key are solved together where
+// there are enough of them, else one after the other, from few features to many and from small C to large.
+func Newtons(ctx context.Context, f Batch, list []Penalised) ([]string, error) {
+	s := &mappedNewton{Batch: f, candidates: list}
+	var ok bool
+	s.parts, s.trains, ok = f.divide()
+	groups := map[string][]int{}
+	byMap := map[int][]string{}
+	for i, e := range f.Features {
+		if !ok || list[i].Invalid != nil {
+			for fold := range f.Folds {
+				if err := s.Single(ctx, i, fold, nil); err != nil {
+					return nil, err
+				}
+			}
+			continue
+		}
+		key := fmt.Sprint(e.Map, " ", s.candidates[i].Key)
+		if groups[key] == nil {
+			byMap[e.Map] = append(byMap[e.Map], key)
+		}
+		groups[key] = append(groups[key], i)
+	}
+	shared := map[string]bool{}
+	for _, which := range slices.Sorted(maps.Keys(byMap)) {
+		var paths [][]int
+		for _, key := range byMap[which] {
+			path := groups[key]
+			slices.SortStableFunc(path, func(a, b int) int {
+				return cmp.Or(cmp.Compare(f.Features[a].Width, f.Features[b].Width), cmp.Compare(s.candidates[a].C, s.candidates[b].C))
+			})
+			paths = append(paths, path)
+			shared["features"] = shared["features"] || len(path)*len(f.Folds) > 1
+			shared["path"] = shared["path"] || len(path) > 1
+		}
+		if err := s.walk(ctx, which, paths); err != nil {
+			return nil, err
+		}
+	}
+	maps.DeleteFunc(shared, func(_ string, is bool) bool { return !is })
+	return slices.Sorted(maps.Keys(shared)), nil
+}
+
+// job is a path on a fold.
+type job struct {
+	path []int // as far as anything is wanted
+	fold int
+}
+
+// walk does all paths on a map: those whose problems can be solved together first.
+func (s *mappedNewton) walk(ctx context.Context, which int, paths [][]int) error {
+	if !slices.ContainsFunc(paths, func(path []int) bool { return len(s.jobs(path)) > 0 }) {
+		return nil
+	}
+	start := time.Now()
+	m, err := s.prepare(ctx, which)
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	seconds := time.Since(start).Seconds()
+	var jobs []job
+	for _, path := range paths {
+		var list []*together
+		if err == nil {
+			list = s.together(ctx, m, path)
+		}
+		if list == nil {
+			jobs = append(jobs, s.jobs(path)...)
+			continue
+		}
+		for _, u := range list {
+			if !u.wanted() {
+				continue
+			}
+			if err := u.solve(ctx, m); err != nil {
+				return err
+			}
+		}
+	}
+	return s.sideBySide(jobs, func(j job) error {
+		if err != nil { // each says for itself what is wrong with the rows
+			return s.singles(ctx, j.path, j.fold)
+		}
+		return s.path(ctx, m, j.path, j.fold, seconds/float64(len(jobs)*len(j.path)))
+	})
+}
+
+// jobs returns what is wanted of a path.
+func (s *mappedNewton) jobs(path []int) (jobs []job) {
+	for fold := range s.Folds {
+		for n := len(path); n > 0; n-- {
+			if s.Wants(path[n-1], fold) {
+				jobs = append(jobs, job{path[:n], fold})
+				break
+			}
+		}
+	}
+	return jobs
+}
+
+// sideBySide does jobs on all cores and returns the first of their errors.
+func (s *mappedNewton) sideBySide(jobs []job, do func(job) error) error {
+	next := make(chan job)
+	errs := make(chan error, len(jobs))
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(jobs)) {
+		workers.Go(func() {
+			for j := range next {
+				errs <- do(j)
+			}
+		})
+	}
+	for _, j := range jobs {
+		next <- j
+	}
+	close(next)
+	workers.Wait()
+	close(errs)
+	for err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// path solves candidates of the same kind on a fold, one after the other.
+func (s *mappedNewton) path(ctx context.Context, m *mappedRows, members []int, fold int, seconds float64) error {
+	first := s.candidates[members[0]]
+	l, err := s.labels(ctx, first, fold)
+	if err != nil {
+		return s.singles(ctx, members, fold)
+	}
+	path, err := newton.NewPath(ctx, first.Newton(l), s.Maps.Widths()[m.which], func(width int) *design.Rows {
+		return m.rows(s.trains[fold], width)
+	})
+	if err != nil {
+		return s.singles(ctx, members, fold)
+	}
+	models := make([]model, len(members))
+	for k, i := range members {
+		start := time.Now()
+		one, f := s.candidates[i], s.Features[i]
+		models[k] = model{candidate: i, width: f.Width}
+		var model solve.Linear
+		if model, models[k].err = path.Step(f.Width, one.C, f.Scale, one.Tol, one.MaxIter); ctx.Err() != nil {
+			return ctx.Err()
+		}
+		models[k].report, models[k].offset, models[k].weights = model.Report, model.Intercept, model.Weights
+		models[k].seconds = time.Since(start).Seconds() + seconds
+	}
+	return s.score(ctx, m, models, l.Classes, fold)
+}

@@ -1,0 +1,174 @@
+package batch
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/newton"
+)
+
+// fewTogether is the number of problems from which on it pays to solve them together.
+const fewTogether = 4
+
+// together is candidates on all folds, to be solved together.
+type together struct {
+	*mappedNewton
+	members  []int
+	folds    []int            // that have the classes they need
+	labels   []*design.Labels // of these folds
+	outputs  int
+	problems []newton.Problem // candidate by candidate, fold by fold, output by output
+	seconds  float64          // for each candidate and fold
+}
+
+// together divides a path into candidates to be solved together, as many as memory holds; nil where they are
+// not: of a loss that has all classes together, of few problems, or of more than memory holds. Folds
+// that cannot be fitted are left out.
+func (s *mappedNewton) together(ctx context.Context, m *mappedRows, path []int) (list []*together) {
+	first := s.candidates[path[0]]
+	all := &together{mappedNewton: s}
+	for fold := range s.Folds {
+		l, err := s.labels(ctx, first, fold)
+		if err != nil {
+			continue
+		}
+		t := first.Newton(l)
+		if t.Groups != t.Outputs || all.outputs > 0 && all.outputs != t.Outputs {
+			return nil
+		}
+		all.outputs = t.Outputs
+		all.folds, all.labels = append(all.folds, fold), append(all.labels, l)
+	}
+	n := int64(m.all(1).N)
+	for from := 0; from < len(path); {
+		to := from + 1
+		for to < len(path) && all.bytes(n, path[from:to+1]) <= s.Memory {
+			to++
+		}
+		u := *all
+		u.members = path[from:to]
+		if len(u.members)*len(u.folds)*u.outputs < fewTogether || u.bytes(n, u.members) > s.Memory {
+			return nil
+		}
+		list = append(list, &u)
+		from = to
+	}
+	return list
+}
+
+// bytes returns the bytes that candidates take together.
+func (u *together) bytes(n int64, members []int) (bytes int64) {
+	for _, i := range members {
+		k, d := int64(len(u.folds)*u.outputs), int64(u.Features[i].Width)
+		bytes += 8 * (n*k + 3*d*d)
+	}
+	return bytes + 8*n*int64(len(u.folds)*(1+u.outputs))
+}
+
+// wanted reports whether anything of them is.
+func (u *together) wanted() bool {
+	for _, i := range u.members {
+		for fold := range u.Folds {
+			if u.Wants(i, fold) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fill makes the problems.
+func (u *together) fill(m *mappedRows, n int) {
+	type shares struct{ y, weights [][]float64 }
+	by := make([]shares, len(u.folds))
+	for f, fold := range u.folds {
+		l := u.labels[f]
+		weights := make([]float64, n)
+		y := make([][]float64, u.outputs)
+		for j := range y {
+			y[j] = make([]float64, n)
+		}
+		at := 0
+		for _, p := range u.trains[fold] {
+			for r := range u.parts[p] {
+				weights[m.starts[p]+r] = l.Weights[at]
+				for j := range y {
+					if int(l.Y[at]) == j+max(0, 2-u.outputs) {
+						y[j][m.starts[p]+r] = 1
+					}
+				}
+				at++
+			}
+		}
+		by[f] = shares{y, slices.Repeat([][]float64{weights}, u.outputs)}
+	}
+	for _, i := range u.members {
+		c := u.Features[i].Scale
+		loss := u.mappedNewton.candidates[i].Newton(u.labels[0]).OfOne()
+		for f := range u.folds {
+			for j := range u.outputs {
+				u.problems = append(u.problems, newton.Problem{Loss: loss, Y: by[f].y[j], Weights: by[f].weights[j],
+					Factor: u.mappedNewton.candidates[i].C * c * c, Width: u.Features[i].Width})
+			}
+		}
+	}
+}
+
+// solve fits all candidates on all its folds and hands over what they predict.
+func (u *together) solve(ctx context.Context, m *mappedRows) error {
+	start := time.Now()
+	first := u.mappedNewton.candidates[u.members[0]]
+	r := m.all(u.width())
+	u.fill(m, r.N)
+	a := newton.NewBatch(ctx, r, first.Intercept, u.problems)
+	err := a.Solve(first.Tol, first.MaxIter)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		for fold := range u.Folds {
+			if err := u.singles(ctx, u.members, fold); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	u.seconds = time.Since(start).Seconds() / float64(len(u.members)*len(u.folds))
+	for fold := range u.Folds {
+		f := slices.Index(u.folds, fold)
+		if f < 0 {
+			err = u.singles(ctx, u.members, fold)
+		} else {
+			err = u.predict(ctx, m, f, a)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// width is that of the widest candidate.
+func (u *together) width() int {
+	most := 0
+	for _, i := range u.members {
+		most = max(most, u.Features[i].Width)
+	}
+	return most
+}
+
+// predict hands over what the models predict for one of the folds.
+func (u *together) predict(ctx context.Context, m *mappedRows, at int, a *newton.Batch) error {
+	fold, l, t := u.folds[at], u.labels[at], u.outputs
+	models := make([]model, len(u.members))
+	for k, i := range u.members {
+		f, one := u.Features[i], u.mappedNewton.candidates[i]
+		solution := a.Model((k*len(u.folds)+at)*t, t, one.Tol)
+		solution.Report.Objective /= f.Scale * f.Scale
+		models[k] = model{candidate: i, width: f.Width, weights: solution.Weights, offset: solution.Intercept, report: solution.Report,
+			err: solution.Report.Better(one.C * one.Newton(l).Bar), seconds: u.seconds}
+	}
+	return u.score(ctx, m, models, l.Classes, fold)
+}

@@ -1,0 +1,224 @@
+package batch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
+	"github.com/bochner-ml/bochner/internal/solve"
+)
+
+// Ridge is a candidate that is a ridge regression.
+type Ridge struct {
+	leastsquares.Ridge
+	Key     string // candidates with the same key have the same sums
+	Alone   bool   // whether the candidate shares nothing
+	Invalid error  // what is wrong with the candidate
+	// Problem is the regression on rows.
+	Problem func(*design.Rows) (*leastsquares.Problem, error)
+	// Check says what is wrong with the rows to train on, once their sums are there. Nil for nothing.
+	Check func(train []int) error
+}
+
+// ridgeBatch is one batch on rows as they are.
+type ridgeBatch struct {
+	Batch
+	ctx        context.Context
+	candidates []Ridge
+	alphas     bool // whether candidates shared sums
+	rest       bool // whether sums were got by subtraction, for more folds than one
+}
+
+// Ridges fits ridge regressions on rows as they are. Candidates with the same key have the same sums, those of a
+// fold are the sums of all rows less those of the test rows.
+func Ridges(ctx context.Context, b Batch, candidates []Ridge) (shared []string, err error) {
+	s := &ridgeBatch{Batch: b, ctx: ctx, candidates: candidates}
+	r, err := design.OfSet(s.Data)
+	if err == nil {
+		err = s.checkFolds(r.N)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("estimator: %w", err)
+	}
+	var keys []string
+	groups := map[string][]int{}
+	for i, candidate := range candidates {
+		key := candidate.Key
+		if candidate.Alone || candidate.Invalid != nil || !s.cholesky(candidate, r) {
+			key = ""
+		}
+		if groups[key] == nil {
+			keys = append(keys, key)
+		}
+		groups[key] = append(groups[key], i)
+	}
+	for _, key := range keys {
+		if key == "" {
+			err = s.each(groups[key])
+		} else {
+			err = s.group(r, groups[key])
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if s.rest {
+		shared = append(shared, "folds")
+	}
+	if s.alphas {
+		shared = append(shared, "alpha")
+	}
+	return shared, nil
+}
+
+// cholesky reports whether a candidate goes by the solver cholesky on half of the rows: the folds that
+// happen to be wanted are not to change a result.
+func (s *ridgeBatch) cholesky(candidate Ridge, r *design.Rows) bool {
+	return candidate.Way(r.N/2, r.Cols, r.Sparse) == "cholesky"
+}
+
+// wanted returns those of some candidates that are wanted on a fold.
+func (s *ridgeBatch) wanted(members []int, fold int) (list []int) {
+	for _, i := range members {
+		if s.Wants(i, fold) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// each fits candidates by themselves.
+func (s *ridgeBatch) each(members []int) error {
+	for f, fold := range s.Folds {
+		if len(s.wanted(members, f)) == 0 {
+			continue
+		}
+		split := &Split{design.Select(s.Data, fold.Train), datasets.SelectRows(s.Data.X, fold.Test)}
+		for _, i := range s.wanted(members, f) {
+			if err := s.Single(s.ctx, i, f, split); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// group fits candidates that have the same sums.
+func (s *ridgeBatch) group(r *design.Rows, members []int) error {
+	start := time.Now()
+	first := s.candidates[members[0]]
+	s.alphas = s.alphas || len(members) > 1
+	if !slices.ContainsFunc(members, s.WantsAny) {
+		return nil
+	}
+	var total *leastsquares.Moments
+	failed := error(nil)
+	if slices.ContainsFunc(s.Folds, s.complementary) {
+		total, failed = s.sums(first, r)
+	}
+	seconds := time.Since(start).Seconds() / float64(len(members)*max(1, len(s.Folds)))
+	for f := range s.Folds {
+		if err := s.fold(members, f, total, failed, seconds); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sums adds up the products of rows.
+func (s *ridgeBatch) sums(candidate Ridge, r *design.Rows) (*leastsquares.Moments, error) {
+	p, err := candidate.Problem(r)
+	if err != nil {
+		return nil, err
+	}
+	return p.Moments(s.ctx)
+}
+
+// complementary reports whether a fold trains on all rows that it does not test on. Training rows
+// that come first and in order are left out: it is as well to add them up.
+func (s *ridgeBatch) complementary(fold datasets.Fold) bool {
+	n := s.Data.Rows()
+	if len(fold.Train)+len(fold.Test) != n || fold.Train[0] == 0 && fold.Train[len(fold.Train)-1] == len(fold.Train)-1 && slices.IsSorted(fold.Train) {
+		return false
+	}
+	seen := make([]bool, n)
+	for _, i := range slices.Concat(fold.Train, fold.Test) {
+		if seen[i] {
+			return false
+		}
+		seen[i] = true
+	}
+	return true
+}
+
+// fold fits candidates with the same sums on one fold.
+func (s *ridgeBatch) fold(members []int, f int, total *leastsquares.Moments, failed error, seconds float64) error {
+	if members = s.wanted(members, f); len(members) == 0 {
+		return nil
+	}
+	start := time.Now()
+	first := s.candidates[members[0]]
+	fold := s.Folds[f]
+	test := datasets.SelectRows(s.Data.X, fold.Test)
+	var train *leastsquares.Moments
+	subtracted := false
+	if total != nil && s.complementary(fold) {
+		train = s.remainder(first, total, fold.Test)
+		subtracted = train != nil
+		s.rest = s.rest || subtracted && len(s.Folds) > 1
+	}
+	if failed == nil && train == nil {
+		train, failed = s.direct(first, fold)
+	}
+	if failed == nil && first.Check != nil {
+		failed = first.Check(fold.Train)
+	}
+	seconds += time.Since(start).Seconds() / float64(len(members))
+	for _, i := range members {
+		start := time.Now()
+		candidate := s.candidates[i]
+		model, err := solve.Linear{}, failed
+		if err == nil {
+			model, err = s.solve(candidate, fold, train)
+		}
+		if err == nil && subtracted && model.Report.Solver != "cholesky" {
+			// Singular to working precision: what there is must not be rounding of what was there.
+			if plain, failed := s.direct(first, fold); failed == nil {
+				model, err = s.solve(candidate, fold, plain)
+			}
+		}
+		out := Result{Model: &model, Test: test, Err: err, Seconds: seconds + time.Since(start).Seconds()}
+		if err := s.Yield(i, f, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// solve solves for the sums of a fold's training rows.
+func (s *ridgeBatch) solve(candidate Ridge, fold datasets.Fold, train *leastsquares.Moments) (solve.Linear, error) {
+	p, err := candidate.Problem(design.Selected(s.Data, fold.Train))
+	if err != nil {
+		return solve.Linear{}, err
+	}
+	return p.SolveMoments(s.ctx, train)
+}
+
+// direct adds up the training rows of a fold.
+func (s *ridgeBatch) direct(candidate Ridge, fold datasets.Fold) (*leastsquares.Moments, error) {
+	return s.sums(candidate, design.Selected(s.Data, fold.Train))
+}
+
+// remainder returns total less the sums of the test rows, nil where that would leave less than half
+// of the weight or next to nothing of a column.
+func (s *ridgeBatch) remainder(candidate Ridge, total *leastsquares.Moments, test []int) *leastsquares.Moments {
+	part, err := s.sums(candidate, design.Selected(s.Data, test))
+	if err != nil {
+		return nil
+	}
+	return total.Without(part)
+}

@@ -1,0 +1,86 @@
+package batch
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+)
+
+// RidgesCost estimates what [Ridges] costs on rows of a shape, and names what it would share.
+func RidgesCost(b Batch, shape datasets.Shape, list []Ridge) (sum datasets.Cost, shared []string) {
+	folds := b.Folds
+	cols, d, t := shape.Cols, float64(shape.Cols), float64(max(shape.Outputs, 1))
+	groups := map[string]int{}
+	names := map[string]bool{}
+	train, rows := 0, 0
+	for _, fold := range folds {
+		train += len(fold.Train)
+		rows = max(rows, len(fold.Train)+len(fold.Test))
+	}
+	for _, s := range list {
+		if s.Alone || s.Way(rows/2, cols, shape.Filled > 0) != "cholesky" {
+			for _, fold := range folds {
+				one := shape
+				one.Rows = len(fold.Train)
+				cost := s.Cost(one, 0)
+				sum.Flops += cost.Flops
+				sum.Bytes = max(sum.Bytes, cost.Bytes)
+			}
+			continue
+		}
+		groups[s.Key]++
+		sum.Flops += float64(len(folds)) * (d*d*d/3 + 2*d*d*t + 2*float64(rows)/float64(len(folds))*d*t)
+	}
+	for _, n := range groups {
+		sum.Flops += min(2*float64(rows), float64(train)) * d * (d + 2*t)
+		if n > 1 {
+			names["alpha"] = true
+		}
+		if 2*rows < train {
+			names["folds"] = true
+		}
+	}
+	sum.Width = max(shape.Outputs, 1)
+	if len(groups) > 0 { // of the sums of each fold and all rows, the targets' part
+		sum.Bytes = max(sum.Bytes, design.Bytes(4*d*d+float64(len(folds)+4)*d*t+float64(rows)*t))
+	}
+	return sum, slices.Sorted(maps.Keys(names))
+}
+
+// RidgesMappedCost estimates what [RidgesMapped] costs beside the mapping of rows, and names what it would share.
+func RidgesMappedCost(b Batch, shape datasets.Shape, list []Ridge) (sum datasets.Cost, shared []string) {
+	folds, candidates := b.Folds, b.Features
+	rows, t := shape.Rows, float64(max(shape.Outputs, 1))
+	b.Memory, b.Wants = math.MaxInt64, func(int, int) bool { return true }
+	s := &mappedRidges{Batch: b, candidates: list, shared: map[string]bool{}}
+	test, trained := 0, 0
+	for _, fold := range folds {
+		test += len(fold.Test)
+		trained += len(fold.Train)
+	}
+	trained = min(trained, rows)
+	for _, i := range s.plan(rows) {
+		for _, fold := range folds {
+			one := datasets.Shape{Rows: len(fold.Train), Cols: candidates[i].Width, Outputs: shape.Outputs}
+			cost := list[i].Cost(one, 0)
+			sum.Flops += cost.Flops
+			sum.Bytes = max(sum.Bytes, cost.Bytes)
+		}
+	}
+	for _, g := range s.groups {
+		s.noteShared(g)
+		w := float64(g.width)
+		sum.Flops += float64(trained) * w * (w + 2*t)
+		sum.Bytes += design.Bytes(w * (w + t) * float64(len(s.parts)+4))
+		for _, i := range g.members {
+			d := float64(candidates[i].Width)
+			sum.Flops += float64(len(folds))*(d*d*d/3+2*d*d*t) + 2*float64(test)*d*t
+		}
+	}
+	sum.Bytes += design.Bytes(float64(test) * t)
+	sum.Width = max(shape.Outputs, 1)
+	return sum, slices.Sorted(maps.Keys(s.shared))
+}

@@ -1,0 +1,277 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
+)
+
+// RidgesMapped fits ridge regressions on related maps, with one pass over the rows for the sums of all and one for
+// their predictions. The rows are cut into parts such that each fold trains on some of the parts.
+func RidgesMapped(ctx context.Context, b Batch, candidates []Ridge) ([]string, error) {
+	s := &mappedRidges{Batch: b, ctx: ctx, candidates: candidates, shared: map[string]bool{}}
+	single := s.plan(b.Data.Rows())
+	for len(s.groups) > 0 {
+		n := s.count()
+		failed, err := s.fit(s.groups[:n])
+		if err != nil {
+			return nil, err
+		}
+		single = append(single, failed...)
+		s.groups = s.groups[n:]
+	}
+	for _, i := range single {
+		for fold := range b.Folds {
+			if err := s.Single(ctx, i, fold, nil); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(s.shared)), nil
+}
+
+// plan groups the candidates and returns those that have to be fitted by themselves.
+func (s *mappedRidges) plan(rows int) (single []int) {
+	parts, trains, ok := s.divide()
+	s.parts, s.trains = parts, trains
+	least := rows // on which a fold trains
+	for _, fold := range s.Folds {
+		least = min(least, len(fold.Train))
+	}
+	for i, candidate := range s.candidates {
+		f := s.Features[i]
+		sums := 8 * int64(f.Width) * int64(f.Width) * int64(len(s.parts)+4)
+		if !ok || candidate.Alone || candidate.Invalid != nil || sums > s.Memory ||
+			candidate.Way(least, f.Width, false) != "cholesky" {
+			single = append(single, i)
+			continue
+		}
+		at := slices.IndexFunc(s.groups, func(g *ridgeGroup) bool {
+			return g.which == f.Map && s.candidates[g.members[0]].Key == candidate.Key
+		})
+		if at < 0 {
+			at = len(s.groups)
+			s.groups = append(s.groups, &ridgeGroup{which: f.Map, models: make([][]model, len(s.Folds))})
+		}
+		g := s.groups[at]
+		g.members, g.width = append(g.members, i), max(g.width, f.Width)
+	}
+	s.groups = slices.DeleteFunc(s.groups, func(g *ridgeGroup) bool { // done before, all of it
+		for _, i := range g.members {
+			for fold := range s.Folds {
+				if s.Wants(i, fold) {
+					return false
+				}
+			}
+		}
+		return true
+	})
+	return single
+}
+
+// count returns how many groups' sums the memory holds at once.
+func (s *mappedRidges) count() int {
+	bytes := int64(0)
+	for n, g := range s.groups {
+		bytes += 8 * int64(g.width) * int64(g.width) * int64(len(s.parts)+4)
+		if bytes > s.Memory {
+			return max(n, 1)
+		}
+	}
+	return len(s.groups)
+}
+
+// fit does some groups at once. It returns the candidates that cannot be summed up.
+func (s *mappedRidges) fit(groups []*ridgeGroup) (single []int, err error) {
+	if err := s.sum(groups); err != nil {
+		if s.ctx.Err() != nil {
+			return nil, s.ctx.Err()
+		}
+		for _, g := range groups {
+			single = append(single, g.members...)
+		}
+		return single, nil // each says for itself what is wrong
+	}
+	for _, g := range groups {
+		if err := s.solve(g); err != nil {
+			return nil, err
+		}
+		if err := s.refine(g); err != nil {
+			return nil, err
+		}
+		g.sums = nil
+	}
+	return nil, s.predict(groups)
+}
+
+// sum adds up every part for each of the groups.
+func (s *mappedRidges) sum(groups []*ridgeGroup) error {
+	start := time.Now()
+	for _, g := range groups {
+		var err error
+		if g.problem, err = s.candidates[g.members[0]].Problem(nil); err != nil {
+			return err
+		}
+		g.sums = make([]*leastsquares.Moments, len(s.parts))
+	}
+	for p, list := range s.parts {
+		for lo := 0; lo < len(list); lo += tileRows {
+			block := s.Data.Select(list[lo:min(lo+tileRows, len(list))])
+			err := s.each(groups, block.X, func(k int, Z *mat.Dense) error {
+				return groups[k].add(s.ctx, p, Z, block)
+			})
+			if err != nil {
+				return block.Locate(err, 0)
+			}
+		}
+	}
+	for _, g := range groups {
+		g.seconds = time.Since(start).Seconds() / float64(len(groups))
+	}
+	return nil
+}
+
+// solve fits the members of a group on every fold.
+func (s *mappedRidges) solve(g *ridgeGroup) error {
+	s.noteShared(g)
+	wide := &leastsquares.Moments{}
+	for fold := range s.Folds {
+		var todo []int
+		for _, i := range g.members {
+			if s.Wants(i, fold) {
+				todo = append(todo, i)
+			}
+		}
+		if len(todo) == 0 {
+			continue
+		}
+		start := time.Now()
+		s.train(wide, g, fold)
+		failed := error(nil)
+		if wide.Weight == 0 {
+			failed = errors.New("every weight is 0")
+		}
+		if check := s.candidates[g.members[0]].Check; failed == nil && check != nil {
+			failed = check(s.Folds[fold].Train)
+		}
+		seconds := time.Since(start).Seconds()/float64(len(todo)) + g.seconds/float64(len(g.members)*len(s.Folds))
+		models := make([]model, len(todo))
+		for k, i := range todo {
+			models[k] = model{candidate: i, width: s.Features[i].Width, err: failed, seconds: seconds}
+		}
+		if failed == nil {
+			if err := s.paths(models, wide); err != nil {
+				return err
+			}
+		}
+		g.models[fold] = models
+	}
+	return nil
+}
+
+// noteShared notes what the candidates of a group share.
+func (s *mappedRidges) noteShared(g *ridgeGroup) {
+	widths := map[int]int{}
+	for _, i := range g.members {
+		widths[s.Features[i].Width]++
+	}
+	most := slices.Max(slices.Collect(maps.Values(widths)))
+	for name, is := range map[string]bool{"columns": len(widths) > 1, "alpha": most > 1, "folds": len(s.Folds) > 1, "features": len(g.members) > 1} {
+		if is {
+			s.shared[name] = true
+		}
+	}
+}
+
+// paths fits candidates on the same sums: those of one width have one system, but for alpha.
+func (s *mappedRidges) paths(models []model, wide *leastsquares.Moments) error {
+	return s.byWidth(models, wide, func(p *leastsquares.Path, m *model) {
+		// Z = c·Ψ: ridge with alpha on Z is ridge with alpha/c² on Ψ, with weights c·w.
+		c := s.Features[m.candidate].Scale
+		m.alpha = s.candidates[m.candidate].Alpha / (c * c)
+		m.weights, m.rough = p.Solve(m.alpha)
+		if m.weights != nil && s.Features[m.candidate].Float32 && p.Blurred(m.weights) {
+			m.weights, m.rough = nil, false
+		}
+		if m.weights != nil {
+			m.finish(p)
+		}
+	})
+}
+
+// predict scores the test rows of every fold for all of its models.
+func (s *mappedRidges) predict(groups []*ridgeGroup) error {
+	for fold := range s.Folds {
+		start := time.Now()
+		count, err := s.score(groups, fold)
+		if err != nil {
+			return err
+		}
+		seconds := time.Since(start).Seconds() / float64(max(count, 1))
+		for _, g := range groups {
+			for k := range g.models[fold] {
+				if err := s.yield(&g.models[fold][k], fold, seconds); err != nil {
+					return err
+				}
+			}
+			g.models[fold] = nil
+		}
+	}
+	return nil
+}
+
+// score writes the scores of a fold's models and returns the number of models that have any.
+func (s *mappedRidges) score(groups []*ridgeGroup, fold int) (count int, err error) {
+	test := s.Folds[fold].Test
+	blocks := make([][]*scoreBlock, len(groups))
+	var active []*ridgeGroup
+	var of []int
+	for k, g := range groups {
+		if blocks[k] = scoreBlocks(g.models[fold], len(test)); blocks[k] != nil {
+			active, of = append(active, g), append(of, k)
+			for _, b := range blocks[k] {
+				count += len(b.models)
+			}
+		}
+	}
+	if len(active) == 0 {
+		return 0, nil
+	}
+	for lo := 0; lo < len(test); lo += tileRows {
+		hi := min(lo+tileRows, len(test))
+		X := datasets.SelectRows(s.Data.X, test[lo:hi])
+		err := s.each(active, X, func(k int, Z *mat.Dense) error {
+			for _, b := range blocks[of[k]] {
+				b.score(Z, lo)
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, s.Data.AtRows(err, test[lo:hi])
+		}
+	}
+	for k := range groups {
+		for _, b := range blocks[k] {
+			b.spread()
+		}
+	}
+	return count, nil
+}
+
+// yield hands over what a model predicts.
+func (s *mappedRidges) yield(m *model, fold int, seconds float64) error {
+	if m.err == nil && (m.scores == nil || !kern.Finite(m.scores.RawMatrix().Data)) {
+		return s.Single(s.ctx, m.candidate, fold, nil)
+	}
+	out := Result{Scores: m.scores, Report: m.report, Seconds: m.seconds + seconds, Err: m.err}
+	m.scores, m.weights = nil, nil
+	return s.Yield(m.candidate, fold, out)
+}

@@ -1,0 +1,122 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/pipeline/internal/place"
+	"github.com/bochner-ml/bochner/pipeline/internal/sweep"
+)
+
+var _ estimator.BatchFitter = Pipeline{}
+
+// FitBatch fits every candidate on every fold and shares what candidates have in common:
+//   - steps that are equal from the first on are fitted and applied once for each fold, and once for
+//     all folds where none of them looks at the rows ([transformer.Rowless]);
+//   - steps of one feature family ([transformer.FamilyFitter]), which make their maps from the same
+//     draws, share that: dense features of the last step are made together, a tile of rows at a time,
+//     for estimators that learn from related maps ([estimator.BatchFitter]); sparse ones are made once
+//     by the widest map, as that with the most grids, and narrower ones are its leading columns;
+//   - other estimators behind the same steps are left to their own FitBatch where they have one.
+//
+// What would exceed the memory of the pipeline is not shared but done for each candidate by itself.
+// Features that candidates share as a family are in double precision, whatever theirs is; ridge's in single
+// precision whose rounding would show are fitted by themselves, in their own.
+//
+// It returns the names of what was shared: "prefix" where fitted steps, "features" where mapped rows,
+// "projection" where one product with the rows served several candidates or folds, "grids" where the
+// widest of nested maps served narrower ones, and what the estimators shared. Folds and groups of
+// candidates go in parallel as far as memory allows; what is yielded does not depend on that, only the
+// order is. The work is divided as if all were wanted, and what nothing wanted needs is left out.
+//
+// Leaving one out maps the rows once for all candidates with the same steps, which learn nothing from the
+// rows, and leaves the rest to the estimators; the mapped rows are held in memory.
+func (p Pipeline) FitBatch(ctx context.Context, b estimator.Batch) (shared []string, err error) {
+	if err := b.Data.Check(); err != nil {
+		return nil, place.Here(err)
+	}
+	if b.Mapped() {
+		return nil, place.Here(errMapped)
+	}
+	job, err := p.job(b)
+	if err != nil {
+		return nil, place.Here(err)
+	}
+	return sweep.Run(ctx, job)
+}
+
+// errMapped is the error of a batch on related maps, which are made by steps.
+var errMapped = errors.New("a pipeline takes rows as they are, and makes related maps of them itself")
+
+// BatchCost takes batches on rows as they are, and leaving one out where the estimator does and no step
+// learns from the rows. Steps and estimators that do not tell their cost are taken for free.
+func (p Pipeline) BatchCost(b estimator.Batch) (cost datasets.Cost, shared []string, err error) {
+	if b.Mapped() {
+		return cost, nil, place.Here(errMapped)
+	}
+	job, err := p.job(b)
+	if err != nil {
+		return cost, nil, place.Here(err)
+	}
+	if b.OneOut {
+		return cost, []string{"rows"}, leavesOneOut(job.Pipelines)
+	}
+	cost, shared = sweep.Cost(job)
+	return cost, shared, nil
+}
+
+// job is a batch as package sweep takes it.
+func (p Pipeline) job(b estimator.Batch) (sweep.Job, error) {
+	specs := make([]Pipeline, len(b.Candidates))
+	job := sweep.Job{Batch: b, Memory: p.memory(), Predict: predictAll}
+	for i, c := range b.Candidates {
+		spec, ok := c.Estimator.(Pipeline)
+		if !ok {
+			return job, fmt.Errorf("candidate %d is a %T, wanted a Pipeline", i, c.Estimator)
+		}
+		specs[i] = spec
+		job.Pipelines = append(job.Pipelines, sweep.Candidate{Steps: named(spec.Steps), Name: spec.path(), Estimator: spec.Estimator,
+			Float32: spec.Precision == Float32, Err: spec.check()})
+	}
+	rest := func(candidate, done int) Pipeline {
+		spec := specs[candidate]
+		spec.Steps, spec.Name, spec.Memory = spec.Steps[done:], spec.path(), job.Memory
+		return spec
+	}
+	job.Fit = func(ctx context.Context, candidate, done int, data datasets.Set) (estimator.Predictor, error) {
+		return rest(candidate, done).Fit(ctx, data)
+	}
+	job.CostOf = func(candidate, done int, shape datasets.Shape) datasets.Cost {
+		return rest(candidate, done).Cost(shape)
+	}
+	return job, nil
+}
+
+// predictAll returns all that a predictor says, block by block where it is no pipeline itself.
+func predictAll(ctx context.Context, fitted estimator.Predictor, X mat.Matrix) (estimator.Prediction, error) {
+	if _, ok := fitted.(estimator.WholePredictor); !ok {
+		_, cols := X.Dims()
+		fitted = &FittedPipeline{chain: &FittedChain{cols: cols}, name: "estimator", model: fitted}
+	}
+	return estimator.Predict(ctx, fitted, X)
+}
+
+// leavesOneOut says why none of the pipelines can predict each row by the model of all the
+// others, and nil where one can.
+func leavesOneOut(candidates []sweep.Candidate) error {
+	var first error
+	for _, c := range candidates {
+		err := c.CanLeaveOneOut()
+		if err == nil {
+			return nil
+		}
+		first = cmp.Or(first, err)
+	}
+	return first
+}

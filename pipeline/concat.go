@@ -1,0 +1,319 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/pipeline/internal/pick"
+	"github.com/bochner-ml/bochner/pipeline/internal/place"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
+	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// concatenation is fitted maps of the same rows, whose outputs stand side by side: what [FittedUnion] and
+// [FittedColumns] have in common.
+//
+// What comes out is dense where every part is dense, and sparse where every part is sparse, with
+// the one shared value kept where the parts have the same. Of dense and sparse parts together the
+// result is dense up to denseWidth columns, or where at least a quarter of the columns are dense,
+// and sparse otherwise. That is decided at fit, by the widths, so that every block has one form.
+type concatenation struct {
+	cols   int
+	parts  []*part
+	sparse bool      // the form of what comes out
+	pool   sync.Pool // of *workspace
+}
+
+// part is one of the maps.
+type part struct {
+	rows.Step
+	index []int   // the columns it takes; nil for all
+	scale float64 // what its features are multiplied by
+}
+
+// workspace is the memory that one call works in.
+type workspace struct {
+	picker pick.Picker // the columns a part takes
+	header mat.Dense   // a part's share of the destination
+}
+
+// denseWidth is how wide a matrix of dense and sparse parts may be and still be dense.
+const denseWidth = 1024
+
+// settle decides the form of what comes out from one row that went through every part.
+func (c *concatenation) settle(samples []mat.Matrix) {
+	denseCols, total, someSparse := 0, 0, false
+	for i, Z := range samples {
+		if _, ok := Z.(*sparse.CSR); ok {
+			someSparse = true
+		} else {
+			denseCols += c.parts[i].Width
+		}
+		total += c.parts[i].Width
+	}
+	c.sparse = someSparse && (denseCols == 0 || total > denseWidth && 4*denseCols < total)
+}
+
+// OutputWidth returns the number of columns that come out.
+func (c *concatenation) OutputWidth() int {
+	total := 0
+	for _, p := range c.parts {
+		total += p.Width
+	}
+	return total
+}
+
+// InputWidth returns the number of columns that go in.
+func (c *concatenation) InputWidth() int { return c.cols }
+
+// mostNames is how many columns are named after their part. Features that are wider have no use of
+// names, and a file may claim any width of sparse ones.
+const mostNames = 1 << 20
+
+// OutputSchema returns the columns of all parts. A part that names nothing has columns named after
+// the part; where these are more than a million, no column has a name.
+func (c *concatenation) OutputSchema(in datasets.Schema) datasets.Schema {
+	lists := make([][]datasets.Column, len(c.parts))
+	named := false
+	for i, p := range c.parts {
+		lists[i] = rows.Describe(p.Fitted, pick.Schema(in, p.index)).Columns
+		named = named || len(lists[i]) > 0
+	}
+	if !named {
+		return in.WithColumns(nil)
+	}
+	unnamed := 0
+	for i, p := range c.parts {
+		if len(lists[i]) != p.Width {
+			unnamed += p.Width
+		}
+	}
+	if unnamed > mostNames {
+		return in.WithColumns(nil)
+	}
+	out := make([]datasets.Column, 0, c.OutputWidth())
+	for i, p := range c.parts {
+		if len(lists[i]) == p.Width {
+			out = append(out, lists[i]...)
+			continue
+		}
+		for j := range p.Width {
+			out = append(out, datasets.Column{Name: fmt.Sprintf("%s_%d", p.Name, j)})
+		}
+	}
+	return in.WithColumns(out)
+}
+
+// Transform maps the rows of X by every part.
+func (c *concatenation) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+	n, err := checkInput(X, c.cols)
+	if err != nil {
+		return nil, err
+	}
+	if !c.sparse {
+		dst := mat.NewDense(n, c.OutputWidth(), nil)
+		if err := c.TransformTo(ctx, dst, X); err != nil {
+			return nil, err
+		}
+		return dst, nil
+	}
+	d := c.workspace()
+	defer c.pool.Put(d)
+	blocks := make([]*sparse.CSR, len(c.parts))
+	for i, p := range c.parts {
+		Z, err := p.Apply(ctx, nil, d.picker.Columns(X, p.index))
+		if err != nil {
+			return nil, err
+		}
+		var ok bool
+		if blocks[i], ok = Z.(*sparse.CSR); !ok {
+			blocks[i] = sparse.FromDense(Z)
+		}
+	}
+	return c.join(n, blocks)
+}
+
+// TransformTo overwrites dst, rows of X × OutputWidth, with the mapped rows of X, and with a dense
+// copy of them where they are sparse.
+func (c *concatenation) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+	n, err := checkInput(X, c.cols)
+	if err != nil {
+		return err
+	}
+	if err := checkTile(dst, n, c.OutputWidth()); err != nil {
+		return err
+	}
+	d := c.workspace()
+	defer c.pool.Put(d)
+	from := 0
+	for _, p := range c.parts {
+		if p.Width == 0 {
+			continue
+		}
+		share := rows.Window(&d.header, dst, from, p.Width)
+		Z, err := p.Apply(ctx, share, d.picker.Columns(X, p.index))
+		switch {
+		case err != nil:
+			return err
+		case Z != mat.Matrix(share):
+			rows.Fill(share, Z, p.scale)
+		case p.scale != 1:
+			for i := range n {
+				rows.ScaleRow(share.RawRowView(i), p.scale)
+			}
+		}
+		from += p.Width
+	}
+	return nil
+}
+
+func (c *concatenation) workspace() *workspace {
+	if d, ok := c.pool.Get().(*workspace); ok {
+		return d
+	}
+	return new(workspace)
+}
+
+// join puts sparse blocks of n rows side by side, each times its part's scale.
+func (c *concatenation) join(n int, blocks []*sparse.CSR) (mat.Matrix, error) {
+	nnz, shared, common := 0, true, 0.0
+	for i, b := range blocks {
+		nnz += b.NNZ()
+		if b.NNZ() == 0 {
+			continue
+		}
+		v, ok := b.Shared()
+		v *= c.parts[i].scale
+		if common == 0 {
+			common = v
+		}
+		shared = shared && ok && v == common
+	}
+	indptr, indices := make([]int, 1, n+1), make([]uint32, 0, nnz)
+	var values []float64
+	if !shared {
+		values = make([]float64, 0, nnz)
+	}
+	for i := range n {
+		from := 0
+		for k, b := range blocks {
+			columns, own := b.Row(i)
+			one, _ := b.Shared()
+			for q, j := range columns {
+				indices = append(indices, uint32(from)+j)
+				switch {
+				case shared:
+				case own == nil:
+					values = append(values, one*c.parts[k].scale)
+				default:
+					values = append(values, own[q]*c.parts[k].scale)
+				}
+			}
+			from += c.parts[k].Width
+		}
+		indptr = append(indptr, len(indices))
+	}
+	if shared {
+		return sparse.NewShared(n, c.OutputWidth(), indptr, indices, common)
+	}
+	return sparse.New(n, c.OutputWidth(), indptr, indices, values)
+}
+
+// state keeps the parts under their names.
+func (c *concatenation) state(s *model.State) {
+	var names []string
+	for _, p := range c.parts {
+		names = append(names, p.Name)
+	}
+	s.Int("columns", &c.cols)
+	s.Bool("sparse", &c.sparse)
+	s.Strings("parts", &names)
+	if s.Reading() {
+		s.Require(0 < c.cols && c.cols <= math.MaxUint32 && len(names) > 0, "there are no columns or no parts")
+		if requireNames(s, names); s.Err() != nil {
+			return
+		}
+		c.parts = make([]*part, len(names))
+		for i := range c.parts {
+			c.parts[i] = &part{Step: rows.Step{Name: names[i]}}
+		}
+	}
+	for _, p := range c.parts {
+		if s.Err() == nil {
+			p.state(s.Child(p.Name), c.cols)
+		}
+	}
+	if s.Err() != nil {
+		return
+	}
+	if !c.sparse {
+		s.Room("width", c.OutputWidth()) // of rows that Transform makes
+	}
+	total := 0
+	for _, p := range c.parts {
+		total += p.Width
+		s.Require(total <= math.MaxUint32, "the width is out of bounds")
+	}
+	s.Require(total > 0, "no columns come out")
+}
+
+func (p *part) state(s *model.State, cols int) {
+	all := p.index == nil
+	s.Bool("all", &all)
+	s.Ints("index", &p.index)
+	s.Float("scale", &p.scale)
+	if s.Reading() {
+		if all {
+			p.index = nil
+		} else if p.index == nil {
+			p.index = []int{}
+		}
+		s.Require(p.scale >= 0 && !math.IsInf(p.scale, 0), "a scale is not a number ≥ 0")
+		s.Require(!slices.ContainsFunc(p.index, func(j int) bool { return j < 0 || j >= cols }), "a column is out of bounds")
+		s.Require(all || distinct(p.index), "a column is taken twice")
+	}
+	if !all {
+		cols = len(p.index)
+	}
+	if s.Err() == nil {
+		keepStep(s, &p.Step, cols)
+	}
+}
+
+func distinct(list []int) bool {
+	sorted := slices.Sorted(slices.Values(list))
+	return len(slices.Compact(sorted)) == len(list)
+}
+
+// fitParts fits every spec to the columns it takes.
+func fitParts(ctx context.Context, what string, r rows.Rows, cols int, parts []*part, specs []transformer.Fitter) (*concatenation, error) {
+	c := &concatenation{cols: cols, parts: parts}
+	samples := make([]mat.Matrix, len(parts))
+	for i, p := range parts {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		own := r.Columns(p.index)
+		var err error
+		if p.Fitted, err = own.Fit(ctx, specs[i]); err == nil {
+			samples[i], err = p.Learn(ctx, own.Sample())
+		}
+		if err != nil {
+			return nil, place.At(what, p.Name, err)
+		}
+	}
+	if c.OutputWidth() == 0 {
+		return nil, place.Here(errors.New("no columns come out"))
+	}
+	c.settle(samples)
+	return c, nil
+}

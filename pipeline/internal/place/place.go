@@ -1,0 +1,65 @@
+// Package place says where in a pipeline an error happened.
+package place
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Error is an error with the place in a pipeline where it happened.
+type Error struct {
+	Place    string // `step "columns": group "numeric"`
+	Err      error
+	Upstream bool // whether it happened while rows were mapped for a later step
+}
+
+// Error writes pipeline: where: what.
+func (e *Error) Error() string {
+	if e.Place == "" {
+		return "pipeline: " + e.Err.Error()
+	}
+	return "pipeline: " + e.Place + ": " + e.Err.Error()
+}
+
+// Unwrap returns what happened.
+func (e *Error) Unwrap() error { return e.Err }
+
+// At says that err happened at the named part; a cancellation stays as it is. Names of parts within
+// parts become one place. What happened to a step before, whose rows the part was reading, stays
+// with that step.
+func At(what, name string, err error) error {
+	if err == nil || err == context.Canceled || err == context.DeadlineExceeded {
+		return err
+	}
+	place := fmt.Sprintf("%s %q", what, name)
+	var inner *Error
+	if errors.As(err, &inner) && inner.Upstream {
+		return &Error{Place: inner.Place, Err: inner.Err}
+	}
+	if inner != nil && inner == err {
+		if inner.Place != "" {
+			place += ": " + inner.Place
+		}
+		return &Error{Place: place, Err: inner.Err}
+	}
+	return &Error{Place: place, Err: err}
+}
+
+// Here says that err is the pipeline's own.
+func Here(err error) error {
+	var inner *Error
+	if err == nil || err == context.Canceled || err == context.DeadlineExceeded || errors.As(err, &inner) && inner == err {
+		return err
+	}
+	return &Error{Err: err}
+}
+
+// Upstream marks an error as one of a step whose rows a later one was reading.
+func Upstream(err error) error {
+	var inner *Error
+	if errors.As(err, &inner) && inner == err {
+		return &Error{Place: inner.Place, Err: inner.Err, Upstream: true}
+	}
+	return err
+}

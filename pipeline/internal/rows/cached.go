@@ -1,0 +1,101 @@
+package rows
+
+import (
+	"context"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// BytesOf is what a sample row takes in memory.
+func BytesOf(sample mat.Matrix) int64 {
+	if m, ok := sample.(*sparse.CSR); ok {
+		if _, shared := m.Shared(); shared {
+			return 8 + 4*int64(m.NNZ())
+		}
+		return 8 + 12*int64(m.NNZ())
+	}
+	_, w := sample.Dims()
+	return 8 * int64(w)
+}
+
+// MapAll maps all rows of X; dense features block by block, so that a cancelled fit ends soon.
+func MapAll(ctx context.Context, s *Step, X mat.Matrix) (mat.Matrix, error) {
+	n, _ := X.Dims()
+	if !s.Dense {
+		return s.Apply(ctx, nil, X)
+	}
+	if s.Float32 {
+		var t Tile
+		out := single.New(n, s.Width, nil)
+		return out, eachBlock(ctx, n, func(lo, hi int) error {
+			return s.applySingle(ctx, out.Slice(lo, hi), &t, datasets.SliceRows(X, lo, hi))
+		})
+	}
+	out := mat.NewDense(n, s.Width, nil)
+	return out, eachBlock(ctx, n, func(lo, hi int) error {
+		_, err := s.Apply(ctx, out.Slice(lo, hi, 0, s.Width).(*mat.Dense), datasets.SliceRows(X, lo, hi))
+		return err
+	})
+}
+
+// MapCached is MapAll of rows that are kept for steps that take sparse rows as well as dense ones:
+// where nearly all of what comes out is 0, as of one-hot encoded columns, that is not stored. What the
+// fitted step itself makes of rows stays as it is.
+func (s *Step) MapCached(ctx context.Context, X mat.Matrix, next ...transformer.Fitter) (mat.Matrix, error) {
+	n, _ := X.Dims()
+	if !s.Dense || s.Float32 || n < thinSample || slices.ContainsFunc(next, needsDense) {
+		return MapAll(ctx, s, X)
+	}
+	some := make([]int, thinSample)
+	for i := range some {
+		some[i] = i * (n / thinSample)
+	}
+	var t Tile
+	sample, err := s.Apply(ctx, t.Shape(thinSample, s.Width), datasets.SelectRows(X, some))
+	if err != nil || thinness*sparse.FromDense(sample).NNZ() > thinSample*s.Width {
+		return MapAll(ctx, s, X)
+	}
+	var blocks []*sparse.CSR
+	err = eachBlock(ctx, n, func(lo, hi int) error {
+		Z, err := s.Apply(ctx, t.Shape(hi-lo, s.Width), datasets.SliceRows(X, lo, hi))
+		if err == nil {
+			blocks = append(blocks, sparse.FromDense(Z))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return sparse.Stack(blocks), nil
+}
+
+// needsDense reports whether a step, nil for an estimator, may make other features of sparse rows.
+func needsDense(step transformer.Fitter) bool {
+	s, ok := step.(transformer.SparseTaker)
+	return !ok || !s.TakesSparse()
+}
+
+// Rows are kept sparse where, by a sample, at most one entry of so many is not 0.
+const (
+	thinness   = 5
+	thinSample = 256
+)
+
+// eachBlock calls f for the rows of a matrix, block by block, until ctx is done.
+func eachBlock(ctx context.Context, n int, f func(lo, hi int) error) error {
+	for lo := 0; lo < n; lo += datasets.BlockRows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := f(lo, min(lo+datasets.BlockRows, n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

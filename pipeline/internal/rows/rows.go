@@ -1,0 +1,171 @@
+// Package rows is the rows that a step or a model of a pipeline is fitted to: in memory, or mapped by the
+// steps before whenever they are read. [FitSteps] fits steps one after the other to them.
+package rows
+
+import (
+	"context"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/pipeline/internal/pick"
+	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// Rows are the training rows at one place of a chain: in memory, or mapped afresh whenever they are
+// read.
+type Rows struct {
+	Set     datasets.Set
+	src     datasets.Source // instead of Set
+	sample  mat.Matrix      // the first row
+	memory  int64           // bytes that mapped rows may take
+	Float32 bool            // whether the last step's features are wanted in single precision
+}
+
+// Of returns rows in memory, of which those that steps make may take so many bytes.
+func Of(set datasets.Set, memory int64) (Rows, error) {
+	if err := set.Check(); err != nil {
+		return Rows{}, err
+	}
+	return Rows{Set: set, sample: datasets.SliceRows(set.X, 0, 1), memory: memory}, nil
+}
+
+// Begun returns the rows of a source whose first row is known.
+func Begun(src datasets.Source, sample mat.Matrix) Rows { return Rows{src: src, sample: sample} }
+
+// From returns the rows of a source.
+func From(ctx context.Context, src datasets.Source, memory int64) (Rows, error) {
+	switch src.(type) {
+	case *peeked, mapped, picked:
+	default:
+		p, err := peek(ctx, src)
+		if err != nil {
+			return Rows{}, err
+		}
+		src = p
+	}
+	first, err := firstRows(ctx, src, 1)
+	if err != nil {
+		return Rows{}, err
+	}
+	return Rows{src: src, sample: first.X, memory: memory}, nil
+}
+
+// Source returns the rows as a stream.
+func (r Rows) Source() datasets.Source {
+	if r.src != nil {
+		return r.src
+	}
+	return r.Set.Source()
+}
+
+// Gather returns the rows in memory, whatever they take.
+func (r Rows) Gather(ctx context.Context) (datasets.Set, error) {
+	if r.src == nil {
+		return r.Set, nil
+	}
+	return datasets.Gather(ctx, r.src)
+}
+
+// Fit fits a step to the rows. Where they are a stream and the step needs all rows at once, they
+// are gathered.
+func (r Rows) Fit(ctx context.Context, f transformer.Fitter) (transformer.Transformer, error) {
+	if b, ok := f.(transformer.BlockFitter); ok && r.src != nil {
+		return b.FitSource(ctx, r.src)
+	}
+	set, err := r.Gather(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return f.Fit(ctx, set)
+}
+
+// through returns the rows mapped by a fitted step: in memory where the rows are in memory, keep is
+// true and there is room, else lazily. They go to next, nil for an estimator. It fills in what the
+// step's width is.
+func (r Rows) through(ctx context.Context, s *Step, keep bool, next transformer.Fitter) (Rows, error) {
+	sample, err := s.Learn(ctx, r.sample)
+	if err != nil {
+		return Rows{}, err
+	}
+	out := Rows{sample: sample, memory: r.memory, Float32: r.Float32}
+	size := BytesOf(sample)
+	if s.Float32 {
+		size = 4 * int64(s.Width)
+	}
+	if r.src != nil || !keep || size*int64(r.Set.Rows()) > r.memory {
+		out.src = Mapped(r.Source(), s)
+		return out, nil
+	}
+	out.Set = r.Set
+	out.Set.Schema = Describe(s.Fitted, r.Set.Schema)
+	out.Set.X, err = s.MapCached(ctx, r.Set.X, next)
+	return out, err
+}
+
+// FitThrough fits a step and returns the rows mapped by it, as Fit and through do, at once where the
+// step can do that and there is room: then they are kept, having been made.
+func (r Rows) FitThrough(ctx context.Context, f transformer.Fitter, s *Step, keep bool, next transformer.Fitter) (Rows, error) {
+	var err error
+	both, ok := f.(transformer.FitTransformer)
+	if ok && r.src == nil && both.FeatureBytes(r.Set.Rows(), r.Set.Cols()) <= r.memory {
+		return r.AtOnce(ctx, both, s)
+	}
+	if s.Fitted, err = r.Fit(ctx, f); err != nil {
+		return Rows{}, err
+	}
+	return r.through(ctx, s, keep, next)
+}
+
+// AtOnce fits a step that makes features of the rows it is fitted to, and returns these.
+func (r Rows) AtOnce(ctx context.Context, f transformer.FitTransformer, s *Step) (Rows, error) {
+	t, Z, err := f.FitTransform(ctx, r.Set)
+	if err != nil {
+		return Rows{}, err
+	}
+	s.Fitted = t
+	out := Rows{Set: r.Set, memory: r.memory, Float32: r.Float32}
+	if out.sample, err = s.Learn(ctx, r.sample); err != nil {
+		return Rows{}, err
+	}
+	out.Set.Schema = Describe(t, r.Set.Schema)
+	out.Set.X = Z
+	if s.Float32 {
+		narrow := single.New(r.Set.Rows(), s.Width, nil)
+		round(narrow, Z.(*mat.Dense))
+		out.Set.X = narrow
+	}
+	return out, nil
+}
+
+// Columns returns the rows with only the named columns, nil for all.
+func (r Rows) Columns(index []int) Rows {
+	if index == nil {
+		return r
+	}
+	r.sample = new(pick.Picker).Columns(r.sample, index)
+	if r.src != nil {
+		r.src = picked{base: r.src, index: index, schema: pick.Schema(r.src.Schema(), index)}
+		return r
+	}
+	r.Set.X = new(pick.Picker).Columns(r.Set.X, index)
+	r.Set.Schema = pick.Schema(r.Set.Schema, index)
+	return r
+}
+
+// Sample returns the first row.
+func (r Rows) Sample() mat.Matrix { return r.sample }
+
+// FitEstimator fits e to the rows.
+func (r Rows) FitEstimator(ctx context.Context, e estimator.Estimator) (estimator.Predictor, error) {
+	if b, ok := e.(estimator.BlockEstimator); ok && r.src != nil {
+		return b.FitSource(ctx, r.src)
+	}
+	set, err := r.Gather(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return e.Fit(ctx, set)
+}

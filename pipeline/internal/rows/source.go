@@ -1,0 +1,143 @@
+package rows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/pipeline/internal/pick"
+	"github.com/bochner-ml/bochner/pipeline/internal/place"
+)
+
+// firstRows returns a copy of the first rows of src, at most so many and within a block.
+func firstRows(ctx context.Context, src datasets.Source, most int) (datasets.Set, error) {
+	enough := errors.New("enough")
+	var first datasets.Set
+	err := src.Blocks(ctx, func(block datasets.Set) error {
+		if block.Rows() == 0 {
+			return nil
+		}
+		first = block.Select(Range(0, min(block.Rows(), most)))
+		return enough
+	})
+	switch {
+	case err == enough:
+		return first, nil
+	case err != nil:
+		return first, err
+	}
+	return first, fmt.Errorf("datasets: %w: no rows", datasets.ErrEmpty)
+}
+
+// peeked is a source whose first block is kept, so that looking at it, as many a fit does before it
+// reads, does not open the source again. It notices when the source has other rows than before.
+type peeked struct {
+	datasets.Source
+	first datasets.Set
+	total atomic.Int64 // rows of a whole reading, 0 before the first
+}
+
+func peek(ctx context.Context, src datasets.Source) (*peeked, error) {
+	first, err := firstRows(ctx, src, math.MaxInt)
+	return &peeked{Source: src, first: first}, err
+}
+
+func (p *peeked) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := yield(p.first); err != nil {
+		return err
+	}
+	total := 0
+	err := p.Source.Blocks(ctx, func(block datasets.Set) error {
+		begins := total == 0
+		total += block.Rows()
+		if !begins || block.Rows() == 0 {
+			return yield(block)
+		}
+		if block.Rows() != p.first.Rows() {
+			return errChanged
+		}
+		return nil
+	})
+	if err == nil && !p.total.CompareAndSwap(0, int64(total)) && p.total.Load() != int64(total) {
+		err = errChanged
+	}
+	return err
+}
+
+var errChanged = errors.New("the data changed while they were being read")
+
+// tileBytes bounds a tile of mapped rows.
+const tileBytes = 64 << 20
+
+// tileRows is how many rows of the given width go into a tile.
+func tileRows(width int) int { return max(64, tileBytes/8/max(width, 1)) }
+
+// mapped is a source whose rows are mapped by one step as they are read.
+type mapped struct {
+	base   datasets.Source
+	step   *Step
+	schema datasets.Schema
+	tiles  *sync.Pool
+}
+
+// Mapped returns rows as they come out of a step, which maps them whenever they are read.
+func Mapped(base datasets.Source, s *Step) datasets.Source {
+	return mapped{base: base, step: s, schema: Describe(s.Fitted, base.Schema()), tiles: &sync.Pool{New: func() any { return new(Tile) }}}
+}
+
+func (m mapped) Schema() datasets.Schema { return m.schema }
+
+func (m mapped) Dims() (n, cols int) {
+	n, _ = m.base.Dims()
+	return n, m.step.Width
+}
+
+func (m mapped) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+	t := m.tiles.Get().(*Tile)
+	defer m.tiles.Put(t)
+	limit, first := tileRows(m.step.Width), 0
+	return m.base.Blocks(ctx, func(block datasets.Set) error {
+		for lo := 0; lo < block.Rows(); lo += limit {
+			part := block.Slice(lo, min(lo+limit, block.Rows()))
+			Z, err := m.step.ApplyTile(ctx, t, part.X)
+			if err != nil {
+				return place.Upstream(Explain(err, part, m.base.Schema(), first))
+			}
+			first += part.Rows()
+			part.X, part.Schema = Z, m.schema
+			if err := yield(part); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// picked is a source with only some columns of another.
+type picked struct {
+	base   datasets.Source
+	index  []int
+	schema datasets.Schema
+}
+
+func (s picked) Schema() datasets.Schema { return s.schema }
+
+func (s picked) Dims() (n, cols int) {
+	n, _ = s.base.Dims()
+	return n, len(s.index)
+}
+
+func (s picked) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+	var p pick.Picker
+	return s.base.Blocks(ctx, func(block datasets.Set) error {
+		block.X, block.Schema = p.Columns(block.X, s.index), s.schema
+		return yield(block)
+	})
+}

@@ -1,0 +1,82 @@
+package rows
+
+import (
+	"context"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/pipeline/internal/place"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// Spec is a step to be fitted and what it is called.
+type Spec struct {
+	Name   string
+	Fitter transformer.Fitter
+}
+
+// FitWithoutRows reports whether none of the steps looks at the rows.
+func FitWithoutRows(specs []Spec) bool {
+	for _, s := range specs {
+		if r, ok := s.Fitter.(transformer.Rowless); !ok || !r.FitsWithoutRows() {
+			return false
+		}
+	}
+	return true
+}
+
+// FitSteps fits the steps one after the other and returns them, and the rows as they come out of the
+// last. The rows mapped by step i are cached where cache(i) and there is room.
+func FitSteps(ctx context.Context, specs []Spec, r Rows, cache func(i int) bool) ([]*Step, Rows, error) {
+	var fitted []*Step
+	for i, s := range specs {
+		if err := ctx.Err(); err != nil {
+			return nil, r, err
+		}
+		step := &Step{Name: s.Name, Float32: r.Float32 && i == len(specs)-1}
+		var next transformer.Fitter
+		if i+1 < len(specs) {
+			next = specs[i+1].Fitter
+		}
+		var err error
+		if r, err = r.FitThrough(ctx, s.Fitter, step, cache(i), next); err != nil {
+			return nil, r, place.At("step", s.Name, err)
+		}
+		fitted = append(fitted, step)
+	}
+	return fitted, r, nil
+}
+
+// CostOf asks spec what it costs; one that cannot tell is taken for free and as wide as its input.
+func CostOf(spec any, shape datasets.Shape) datasets.Cost {
+	if c, ok := spec.(datasets.Coster); ok {
+		return c.Cost(shape)
+	}
+	return datasets.Cost{Width: shape.Cols, Filled: shape.Filled, Guess: true}
+}
+
+// Cost adds up the steps: the work of all of them, the memory of the one that takes most, and the
+// width that comes out, which is a guess where that of a step is one and none behind it has a width that
+// does not depend on its input.
+func Cost(specs []Spec, shape datasets.Shape) datasets.Cost {
+	sum := datasets.Cost{Width: shape.Cols, Filled: shape.Filled}
+	for _, s := range specs {
+		cost := CostOf(s.Fitter, shape)
+		sum.Flops += cost.Flops
+		sum.Bytes = max(sum.Bytes, cost.Bytes)
+		wider := shape
+		wider.Cols, wider.Columns = 2*shape.Cols+1, nil
+		sum.Guess = cost.Width < 0 || cost.Guess || sum.Guess && cost.Width != CostOf(s.Fitter, wider).Width
+		shape = shape.After(cost)
+		sum.Width, sum.Filled = shape.Cols, shape.Filled
+	}
+	return sum
+}
+
+// Range returns the numbers from from up to to.
+func Range(from, to int) []int {
+	list := make([]int, to-from)
+	for i := range list {
+		list[i] = from + i
+	}
+	return list
+}

@@ -1,0 +1,87 @@
+package rows
+
+import (
+	"context"
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/pipeline/internal/place"
+	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// Step is a fitted transformer with its place in a chain.
+type Step struct {
+	Name    string
+	Fitted  transformer.Transformer
+	Width   int  // columns that come out
+	Dense   bool // whether they are dense and can be written into a tile
+	Float32 bool // whether they are written in single precision; then Dense is true
+}
+
+// ApplyTile maps X: into t where the features are dense, else into a matrix of the step's own.
+func (s *Step) ApplyTile(ctx context.Context, t *Tile, X mat.Matrix) (mat.Matrix, error) {
+	n, _ := X.Dims()
+	switch {
+	case s.Float32:
+		dst := t.ShapeSingle(n, s.Width)
+		return dst, s.applySingle(ctx, dst, t, X)
+	case s.Dense:
+		return s.Apply(ctx, t.Shape(n, s.Width), X)
+	}
+	return s.Apply(ctx, nil, X)
+}
+
+// applySingle maps X into dst, by way of t where the step works in double precision.
+func (s *Step) applySingle(ctx context.Context, dst *single.Dense, t *Tile, X mat.Matrix) error {
+	if f, ok := s.Fitted.(transformer.SingleTransformer); ok {
+		return place.At("step", s.Name, f.TransformSingle(ctx, dst, X))
+	}
+	n, _ := X.Dims()
+	wide := t.Shape(n, s.Width)
+	if _, err := s.Apply(ctx, wide, X); err != nil {
+		return err
+	}
+	round(dst, wide)
+	return nil
+}
+
+// Apply maps X: into dst where that is given and possible, else into a matrix of the step's own.
+func (s *Step) Apply(ctx context.Context, dst *mat.Dense, X mat.Matrix) (mat.Matrix, error) {
+	if dst != nil && s.Dense {
+		err := s.Fitted.(transformer.DenseTransformer).TransformTo(ctx, dst, X)
+		return dst, place.At("step", s.Name, err)
+	}
+	Z, err := s.Fitted.Transform(ctx, X)
+	if err != nil {
+		return nil, place.At("step", s.Name, err)
+	}
+	if _, w := Z.Dims(); w != s.Width {
+		return nil, place.At("step", s.Name, fmt.Errorf("%d columns come out, %d at fit", w, s.Width))
+	}
+	return Z, nil
+}
+
+// Learn fills in what one row that went through the fitted step shows.
+func (s *Step) Learn(ctx context.Context, sample mat.Matrix) (mat.Matrix, error) {
+	Z, err := s.Fitted.Transform(ctx, sample)
+	if err != nil {
+		return nil, err
+	}
+	_, s.Width = Z.Dims()
+	_, isDense := Z.(*mat.Dense)
+	d, canWrite := s.Fitted.(transformer.DenseTransformer)
+	s.Dense = isDense && canWrite && d.OutputWidth() == s.Width
+	s.Float32 = s.Float32 && s.Dense
+	return Z, nil
+}
+
+// Describe returns the schema of what comes out of t.
+func Describe(t transformer.Transformer, in datasets.Schema) datasets.Schema {
+	if d, ok := t.(transformer.Describer); ok {
+		return d.OutputSchema(in)
+	}
+	return in.WithColumns(nil)
+}

@@ -1,0 +1,125 @@
+package rows
+
+import (
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// tile is a dense matrix, in either precision, whose memory is used again for every block of rows.
+type Tile struct {
+	m      mat.Dense
+	data   []float64
+	narrow *single.Dense
+	short  []float32
+}
+
+// Shape returns the tile as a rows×cols matrix with arbitrary contents; both are above 0.
+func (t *Tile) Shape(rows, cols int) *mat.Dense {
+	if cap(t.data) < rows*cols {
+		t.data = make([]float64, rows*cols)
+	}
+	t.m.SetRawMatrix(blas64.General{Rows: rows, Cols: cols, Stride: cols, Data: t.data[:rows*cols]})
+	return &t.m
+}
+
+// ShapeSingle is Shape in single precision.
+func (t *Tile) ShapeSingle(rows, cols int) *single.Dense {
+	if t.narrow != nil {
+		if r, c := t.narrow.Dims(); r == rows && c == cols {
+			return t.narrow
+		}
+	}
+	if cap(t.short) < rows*cols {
+		t.short = make([]float32, rows*cols)
+	}
+	t.narrow = single.New(rows, cols, t.short[:rows*cols])
+	return t.narrow
+}
+
+// CopyOf returns a copy of Z and whether Z is this tile's memory.
+func (t *Tile) CopyOf(Z mat.Matrix) (mat.Matrix, bool) {
+	switch m := Z.(type) {
+	case *mat.Dense:
+		if m == &t.m {
+			return mat.DenseCopyOf(m), true
+		}
+	case *single.Dense:
+		if m == t.narrow {
+			return m.Select(Range(0, rowsIn(m))), true
+		}
+	}
+	return nil, false
+}
+
+func rowsIn(X mat.Matrix) int {
+	n, _ := X.Dims()
+	return n
+}
+
+// Window makes header a view of columns from to from+cols of m.
+func Window(header, m *mat.Dense, from, cols int) *mat.Dense {
+	raw := m.RawMatrix()
+	raw.Cols, raw.Data = cols, raw.Data[from:(raw.Rows-1)*raw.Stride+from+cols]
+	header.SetRawMatrix(raw)
+	return header
+}
+
+// Fill overwrites dst with scale times X, which has its shape.
+func Fill(dst *mat.Dense, X mat.Matrix, scale float64) {
+	rows, _ := dst.Dims()
+	for i := range rows {
+		row := dst.RawRowView(i)
+		switch m := X.(type) {
+		case *mat.Dense:
+			copy(row, m.RawRowView(i))
+		case *single.Dense:
+			for j, v := range m.Row(i) {
+				row[j] = float64(v)
+			}
+		case *sparse.CSR:
+			scatter(row, m, i)
+		default:
+			for j := range row {
+				row[j] = X.At(i, j)
+			}
+		}
+		ScaleRow(row, scale)
+	}
+}
+
+// scatter overwrites row with row i of m.
+func scatter(row []float64, m *sparse.CSR, i int) {
+	clear(row)
+	columns, values := m.Row(i)
+	shared, _ := m.Shared()
+	for k, j := range columns {
+		if values == nil {
+			row[j] = shared
+		} else {
+			row[j] = values[k]
+		}
+	}
+}
+
+func ScaleRow(row []float64, scale float64) {
+	if scale == 1 {
+		return
+	}
+	for j := range row {
+		row[j] *= scale
+	}
+}
+
+// round overwrites dst with X, which has its shape, in single precision.
+func round(dst *single.Dense, X *mat.Dense) {
+	rows, _ := dst.Dims()
+	for i := range rows {
+		row := dst.Row(i)
+		for j, v := range X.RawRowView(i) {
+			row[j] = float32(v)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package sweep
+
+import (
+	"context"
+	"time"
+
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/pipeline/internal/place"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// descend fits the step of b to the rows, which depth steps have mapped, and goes on.
+func (s *sweep) descend(ctx context.Context, b *node, d foldRows, depth int) {
+	if !s.wants(b.candidates, d.fold) {
+		return
+	}
+	if len(b.candidates) == 1 {
+		s.lone(ctx, b.candidates[0], d, depth)
+		return
+	}
+	start := time.Now()
+	mapped, fit, err := s.through(ctx, b, d)
+	if err != nil {
+		s.refuse(ctx, b, d, err)
+		return
+	}
+	if fit == nil {
+		for _, i := range b.candidates {
+			s.lone(ctx, i, d, depth)
+		}
+		return
+	}
+	mapped.seconds += time.Since(start).Seconds() / float64(len(b.candidates))
+	s.below(ctx, b, mapped, depth)
+}
+
+// below does the candidates of b with the rows that its step has mapped.
+func (s *sweep) below(ctx context.Context, b *node, mapped foldRows, depth int) {
+	if len(b.candidates) > 1 {
+		s.share("prefix")
+	}
+	if len(b.ends) > 0 {
+		s.estimate(ctx, b.ends, mapped)
+	}
+	families, others := s.families(b.next, 1)
+	for _, family := range families {
+		s.familyOfFold(ctx, family, mapped, depth+1)
+	}
+	for _, family := range sparseFamilies(others) {
+		if ctx.Err() == nil {
+			s.sparseFamily(ctx, family, mapped, depth+1)
+		}
+	}
+}
+
+// sparseFamily descends nodes whose sparse maps are of one family: each wide map makes the rows once.
+func (s *sweep) sparseFamily(ctx context.Context, family []*node, d foldRows, depth int) {
+	if len(family) == 1 {
+		s.descend(ctx, family[0], d, depth)
+		return
+	}
+	all := candidatesOf(family)
+	if !s.wants(all, d.fold) {
+		return
+	}
+	start := time.Now()
+	maps, err := s.fitFamily(ctx, family, d)
+	if err != nil || maps == nil { // each says for itself what is wrong, or does with less memory
+		for _, b := range family {
+			s.descend(ctx, b, d, depth)
+		}
+		return
+	}
+	s.share(maps.Shared()...)
+	for which := range maps.Widths() {
+		wide, err := s.wideRows(ctx, maps, which, d)
+		wide.seconds = d.seconds + time.Since(start).Seconds()/float64(len(all))
+		for k, m := range maps.Members() {
+			switch {
+			case m.Map != which || ctx.Err() != nil || !s.wants(family[k].candidates, d.fold):
+			case err != nil:
+				s.descend(ctx, family[k], d, depth)
+			default:
+				s.member(ctx, family[k], m, wide, depth)
+			}
+		}
+		start = time.Now()
+	}
+}
+
+// member does the candidates of b, whose map is part of the wide one that has made rows.
+func (s *sweep) member(ctx context.Context, b *node, m transformer.FamilyMember, wide foldRows, depth int) {
+	start := time.Now()
+	X, err := rows.Leading(wide.set.X, m.Width, m.Scale)
+	if err != nil {
+		s.refuse(ctx, b, wide, err)
+		return
+	}
+	part := wide
+	part.set.X = X
+	part.seconds += time.Since(start).Seconds() / float64(len(b.candidates))
+	s.below(ctx, b, part, depth)
+}
+
+// refuse says that the step of b failed.
+func (s *sweep) refuse(ctx context.Context, b *node, d foldRows, err error) {
+	for _, i := range b.candidates {
+		s.deliver(ctx, i, d.fold, estimator.Outcome{Err: d.set.Locate(place.At("step", b.step.Name, err), 0)})
+	}
+}
+
+// lone fits what is left of a candidate after depth steps, and shares nothing.
+func (s *sweep) lone(ctx context.Context, i int, d foldRows, depth int) {
+	if s.Wants(i, d.fold) {
+		s.deliver(ctx, i, d.fold, s.fitLone(ctx, i, d, depth))
+	}
+}
+
+// fitLone fits what is left of a candidate after depth steps and judges it.
+func (s *sweep) fitLone(ctx context.Context, i int, d foldRows, depth int) estimator.Outcome {
+	start := time.Now()
+	fitted, err := s.Fit(ctx, i, depth, d.trainSet())
+	return s.judge(ctx, fitted, err, d, start)
+}

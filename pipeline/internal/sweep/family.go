@@ -1,0 +1,127 @@
+package sweep
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// isFamilyStep reports whether the last step of p may share its draws with that of other candidates,
+// and the estimator their features.
+func isFamilyStep(p Candidate) bool {
+	if len(p.Steps) == 0 {
+		return false
+	}
+	last := p.Steps[len(p.Steps)-1]
+	_, ok := last.Fitter.(transformer.FamilyFitter)
+	return ok && dense(last) && takesMaps(p.Estimator)
+}
+
+// takesMaps reports whether an estimator learns from related maps of the same rows.
+func takesMaps(e estimator.Estimator) bool {
+	fitter, ok := e.(estimator.BatchFitter)
+	if !ok {
+		return false
+	}
+	_, _, err := fitter.BatchCost(estimator.Batch{Candidates: []estimator.Candidate{{Estimator: e, Width: 1, Scale: 1}}})
+	return err == nil
+}
+
+// dense reports whether the features of a step's family are dense.
+func dense(s rows.Spec) bool {
+	f, ok := s.Fitter.(transformer.FamilyFitter)
+	if !ok {
+		return true
+	}
+	_, cost, _ := f.FamilyCost(datasets.Shape{Rows: 1, Cols: 1}, []transformer.Fitter{s.Fitter})
+	return cost.Filled == 0
+}
+
+// related reports whether two steps make their maps from the same draws.
+func related(a, b rows.Spec) bool {
+	f, ok := a.Fitter.(transformer.FamilyFitter)
+	return ok && a.Name == b.Name && f.Related(b.Fitter)
+}
+
+func sameType(a, b any) bool { return reflect.TypeOf(a) == reflect.TypeOf(b) }
+
+// families divides nodes that begin at the same place into those which end with steps of the same
+// draws, before estimators of the same type that profit, and the others. A family has at least two
+// fits, on that many folds.
+func (s *sweep) families(next []*node, folds int) (families [][]*node, others []*node) {
+	for _, b := range next {
+		if !s.endsInFamily(b) {
+			others = append(others, b)
+			continue
+		}
+		joined := false
+		for k, family := range families {
+			joined = related(family[0].step, b.step) && sameType(s.Pipelines[family[0].ends[0]].Estimator, s.Pipelines[b.ends[0]].Estimator)
+			if joined {
+				families[k] = append(family, b)
+				break
+			}
+		}
+		if !joined {
+			families = append(families, []*node{b})
+		}
+	}
+	kept := families[:0]
+	for _, family := range families {
+		if len(members(family))*folds > 1 {
+			kept = append(kept, family)
+		} else {
+			others = append(others, family...)
+		}
+	}
+	return kept, others
+}
+
+// endsInFamily reports whether b is one step, the last of all its candidates, of a family.
+func (s *sweep) endsInFamily(b *node) bool {
+	if len(b.next) > 0 {
+		return false
+	}
+	for _, i := range b.ends {
+		if !isFamilyStep(s.Pipelines[i]) || !sameType(s.Pipelines[i].Estimator, s.Pipelines[b.ends[0]].Estimator) {
+			return false
+		}
+	}
+	return true
+}
+
+// members returns the candidates of a family in the order of its nodes.
+func members(family []*node) (candidates []int) {
+	for _, b := range family {
+		candidates = append(candidates, b.ends...)
+	}
+	return candidates
+}
+
+// specs returns the last step of each member of a family.
+func specs(family []*node) (out []transformer.Fitter) {
+	for _, b := range family {
+		for range b.ends {
+			out = append(out, b.step.Fitter)
+		}
+	}
+	return out
+}
+
+// sparseFamilies divides nodes that begin at the same place into those whose sparse maps are of one
+// family, and those that have none.
+func sparseFamilies(next []*node) (out [][]*node) {
+	for _, b := range next {
+		k := slices.IndexFunc(out, func(family []*node) bool { return related(family[0].step, b.step) && !dense(b.step) })
+		if k >= 0 {
+			out[k] = append(out[k], b)
+		} else {
+			out = append(out, []*node{b})
+		}
+	}
+	return out
+}

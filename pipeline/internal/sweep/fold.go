@@ -1,0 +1,108 @@
+package sweep
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
+	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// foldRows is the rows of one fold at one place of the tree: those to train on, then those held out.
+type foldRows struct {
+	set     datasets.Set
+	train   int // rows to train on
+	fold    int
+	seconds float64 // of shared work, for each candidate
+}
+
+func (d foldRows) trainSet() datasets.Set { return d.set.Slice(0, d.train) }
+
+func (d foldRows) heldOut() datasets.Set { return d.set.Slice(d.train, d.set.Rows()) }
+
+func (d foldRows) testX() mat.Matrix { return d.heldOut().X }
+
+// divide returns the rows of fold f.
+func divide(data datasets.Set, fold datasets.Fold, f int) foldRows {
+	return foldRows{set: data.Select(slices.Concat(fold.Train, fold.Test)), train: len(fold.Train), fold: f}
+}
+
+func (s *sweep) foldRows(f int) foldRows { return divide(s.Data, s.Folds[f], f) }
+
+// through fits the step of b to the rows to train on and maps all of them. It returns the fitted step, nil
+// where the mapped rows would not fit into memory.
+func (s *sweep) through(ctx context.Context, b *node, d foldRows) (foldRows, transformer.Transformer, error) {
+	step := b.step
+	r, err := rows.Of(d.trainSet(), s.Memory)
+	if err != nil {
+		return d, nil, err
+	}
+	fitted := &rows.Step{Name: step.Name}
+	if both, ok := step.Fitter.(transformer.FitTransformer); ok {
+		if both.FeatureBytes(d.set.Rows(), d.set.Cols()) > s.Memory {
+			return d, nil, nil
+		}
+		if r, err = r.AtOnce(ctx, both, fitted); err != nil {
+			return d, nil, err
+		}
+		held, err := rows.MapAll(ctx, fitted, d.testX())
+		if err != nil {
+			return d, nil, d.heldOut().Locate(err, 0)
+		}
+		d.set.Schema = r.Set.Schema
+		d.set.X = stacked(r.Set.X, held)
+		return d, fitted.Fitted, nil
+	}
+	if fitted.Fitted, err = r.Fit(ctx, step.Fitter); err != nil {
+		return d, nil, err
+	}
+	sample, err := fitted.Learn(ctx, r.Sample())
+	if err != nil || rows.BytesOf(sample)*int64(d.set.Rows()) > s.Memory {
+		return d, nil, err
+	}
+	d.set.X, err = fitted.MapCached(ctx, d.set.X, b.readers()...)
+	d.set.Schema = rows.Describe(fitted.Fitted, d.set.Schema)
+	return d, fitted.Fitted, err
+}
+
+// judge predicts the rows held out.
+func (s *sweep) judge(ctx context.Context, fitted estimator.Predictor, err error, d foldRows, start time.Time) estimator.Outcome {
+	out := estimator.Outcome{Err: d.set.Locate(err, 0)}
+	if err == nil {
+		out.Prediction, out.Err = s.Predict(ctx, fitted, d.testX())
+		out.Err = d.heldOut().Locate(out.Err, 0)
+		var r estimator.Reporter
+		if estimator.As(fitted, &r) {
+			out.Report = r.Report()
+		}
+	}
+	out.Seconds = time.Since(start).Seconds() + d.seconds
+	return out
+}
+
+// stacked returns the rows of a, nil for none, above those of b, which both came out of one step.
+func stacked(a, b mat.Matrix) mat.Matrix {
+	above, ok := a.(*sparse.CSR)
+	below, also := b.(*sparse.CSR)
+	if ok && also {
+		return sparse.Stack([]*sparse.CSR{above, below})
+	}
+	switch {
+	case a == nil && also:
+		return sparse.Stack([]*sparse.CSR{below})
+	case a == nil:
+		return mat.DenseCopyOf(b)
+	}
+	n, width := a.Dims()
+	m, _ := b.Dims()
+	out := mat.NewDense(n+m, width, nil)
+	rows.Fill(out.Slice(0, n, 0, width).(*mat.Dense), a, 1)
+	rows.Fill(out.Slice(n, n+m, 0, width).(*mat.Dense), b, 1)
+	return out
+}

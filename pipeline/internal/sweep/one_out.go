@@ -1,0 +1,88 @@
+package sweep
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/pipeline/internal/place"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// CanLeaveOneOut refuses an estimator that cannot, and a step that learns from the rows and would be
+// another without each.
+func (p Candidate) CanLeaveOneOut() error {
+	fitter, ok := p.Estimator.(estimator.BatchFitter)
+	if !ok {
+		return place.At("step", p.Name, fmt.Errorf("%T cannot leave one out, as ridge and ridge_classifier can; use k folds", p.Estimator))
+	}
+	if _, _, err := fitter.BatchCost(estimator.Batch{OneOut: true, Candidates: estimator.Candidates(p.Estimator)}); err != nil {
+		return place.At("step", p.Name, err)
+	}
+	for _, s := range p.Steps {
+		if r, ok := s.Fitter.(transformer.Rowless); !ok || !r.FitsWithoutRows() {
+			return place.At("step", s.Name, fmt.Errorf("it learns from the rows, and would have to be fitted again without each of them; use k folds, or fix what it learns"))
+		}
+	}
+	return nil
+}
+
+// runOneOut predicts each row by the models of all the others.
+func (s *sweep) runOneOut(ctx context.Context) {
+	tree := &node{}
+	for i, candidate := range s.Pipelines {
+		err := place.Here(candidate.Err)
+		if err == nil {
+			err = candidate.CanLeaveOneOut()
+		}
+		if need := s.bytes(candidate); err == nil && need > s.Memory {
+			err = place.Here(fmt.Errorf("leave one out holds %d bytes of features, %d are allowed; use k folds or allow more", need, s.Memory))
+		}
+		if err != nil {
+			s.deliver(ctx, i, 0, estimator.Outcome{Err: err})
+			continue
+		}
+		tree.add(i, candidate.Steps)
+	}
+	s.oneOut(ctx, tree, nil)
+}
+
+// oneOut does the candidates below b, whose steps are those given.
+func (s *sweep) oneOut(ctx context.Context, b *node, steps []rows.Spec) {
+	if len(b.ends) > 0 && ctx.Err() == nil {
+		s.oneOutEnds(ctx, b.ends, steps)
+	}
+	for _, n := range b.next {
+		s.oneOut(ctx, n, append(slices.Clone(steps), n.step))
+	}
+}
+
+func (s *sweep) oneOutEnds(ctx context.Context, ends []int, steps []rows.Spec) {
+	data, err := s.mapOnce(ctx, steps)
+	if err != nil {
+		for _, i := range ends {
+			s.deliver(ctx, i, 0, estimator.Outcome{Err: err})
+		}
+		return
+	}
+	if len(steps) > 0 && len(ends) > 1 {
+		s.share("prefix", "features")
+	}
+	s.byKind(ends, func(same []int) {
+		name := s.Pipelines[same[0]].Name
+		fitter := s.Pipelines[same[0]].Estimator.(estimator.BatchFitter)
+		names, err := fitter.FitBatch(ctx, estimator.Batch{Data: data, Shape: data.Shape(), Folds: s.Folds, Candidates: s.specsOf(same), OneOut: true, GCV: s.GCV,
+			Wanted: func(k, _ int) bool { return s.Wants(same[k], 0) },
+			Yield: func(k, _ int, out estimator.Outcome) error {
+				out.Err = place.At("step", name, out.Err)
+				s.deliver(ctx, same[k], 0, out)
+				return ctx.Err()
+			}})
+		if err != nil && ctx.Err() == nil {
+			s.cancel(place.At("step", name, err))
+		}
+		s.share(names...)
+	})
+}

@@ -1,0 +1,122 @@
+package sweep
+
+import (
+	"context"
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/pipeline/internal/place"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// familyOfFold does a family on one fold, whose rows depth steps have mapped.
+func (s *sweep) familyOfFold(ctx context.Context, family []*node, d foldRows, depth int) {
+	candidates := members(family)
+	if !s.wants(candidates, d.fold) {
+		return
+	}
+	fold := datasets.Fold{Train: rows.Range(0, d.train), Test: rows.Range(d.train, d.set.Rows())}
+	s.family(ctx, family, familyRows{data: d.set, learn: d.trainSet(), folds: []datasets.Fold{fold}, first: d.fold, seconds: d.seconds,
+		lone: func(ctx context.Context, i, _ int) estimator.Outcome { return s.fitLone(ctx, i, d, depth) }})
+}
+
+// familyOfAllFolds does a family whose steps, and those before, learn nothing from the rows.
+func (s *sweep) familyOfAllFolds(ctx context.Context, family []*node, steps []rows.Spec) {
+	candidates := members(family)
+	if !s.wantsAny(candidates) {
+		return
+	}
+	data, err := s.mapOnce(ctx, steps)
+	if err != nil {
+		for _, i := range candidates {
+			for f := range s.Folds {
+				s.deliver(ctx, i, f, estimator.Outcome{Err: err})
+			}
+		}
+		return
+	}
+	if len(steps) > 0 {
+		s.share("prefix")
+	}
+	s.family(ctx, family, familyRows{data: data, learn: data, folds: s.Folds,
+		lone: func(ctx context.Context, i, f int) estimator.Outcome {
+			return s.fitLone(ctx, i, divide(data, s.Folds[f], f), len(steps))
+		}})
+}
+
+// familyRows is where a family is done.
+type familyRows struct {
+	data    datasets.Set
+	learn   datasets.Set // rows that the family's steps are fitted to
+	folds   []datasets.Fold
+	first   int     // number of the first of the folds
+	seconds float64 // of shared work, for each candidate
+	lone    func(ctx context.Context, candidate, fold int) estimator.Outcome
+}
+
+// family leaves the candidates of a family to the FitBatch of their estimators.
+func (s *sweep) family(ctx context.Context, family []*node, at familyRows) {
+	candidates := members(family)
+	maps, err := family[0].step.Fitter.(transformer.FamilyFitter).FitFamily(ctx, at.learn, specs(family))
+	if err != nil { // each candidate says for itself what is wrong
+		for _, i := range candidates {
+			for f := range at.folds {
+				if s.Wants(i, at.first+f) && ctx.Err() == nil {
+					s.deliver(ctx, i, at.first+f, at.lone(ctx, i, f))
+				}
+			}
+		}
+		return
+	}
+	s.share(maps.Shared()...)
+	job := estimator.Batch{Data: at.data, Shape: at.data.Shape(), Folds: at.folds, Maps: denseMaps{maps}, Memory: s.Memory / int64(max(s.workers, 1)),
+		Wanted: func(k, f int) bool { return s.Wants(candidates[k], at.first+f) },
+		Lone:   func(ctx context.Context, k, f int) estimator.Outcome { return at.lone(ctx, candidates[k], f) },
+		Yield: func(k, f int, out estimator.Outcome) error {
+			out.Err = at.data.Locate(placed(s.Pipelines[candidates[k]].Name, out.Err), 0)
+			out.Seconds += at.seconds
+			s.deliver(ctx, candidates[k], at.first+f, out)
+			return ctx.Err()
+		}}
+	for k, m := range maps.Members() {
+		job.Candidates = append(job.Candidates, estimator.Candidate{
+			Estimator: s.Pipelines[candidates[k]].Estimator, Map: m.Map, Width: m.Width, Scale: m.Scale,
+			Float32: s.Pipelines[candidates[k]].Float32})
+	}
+	fitter := s.Pipelines[candidates[0]].Estimator.(estimator.BatchFitter)
+	names, err := fitter.FitBatch(ctx, job)
+	if err != nil && ctx.Err() == nil {
+		s.cancel(at.data.Locate(placed(s.Pipelines[candidates[0]].Name, err), 0))
+	}
+	s.share(names...)
+}
+
+// denseMaps is a family of dense maps, as estimators read it.
+type denseMaps struct{ transformer.Family }
+
+// Each hands dense tiles to yield.
+func (m denseMaps) Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *mat.Dense) error) error {
+	widths := m.Widths()
+	return m.Family.Each(ctx, X, which, func(i int, Z mat.Matrix) error {
+		d, ok := Z.(*mat.Dense)
+		if !ok {
+			d = mat.DenseCopyOf(Z)
+		}
+		if _, cols := d.Dims(); cols != widths[i] {
+			return fmt.Errorf("%d features of a map with %d", cols, widths[i])
+		}
+		return yield(i, d)
+	})
+}
+
+// placed says that err happened at the named step, unless it says already where.
+func placed(step string, err error) error {
+	if _, ok := err.(*place.Error); ok {
+		return err
+	}
+	return place.At("step", step, err)
+}
