@@ -95,21 +95,19 @@ func differ(got, want []float64, tolerance float64) string {
 // learn drives all passes over the parts.
 func (l Learner[T]) learn(data datasets.Set, w way) ([]float64, error) {
 	ctx := context.Background()
-	pass, err := l.Start(ctx, data.Schema, data.Cols())
-	if err != nil {
-		return nil, fmt.Errorf("Start: %w", err)
-	}
+	var pass datasets.Pass
 	begin := func() (datasets.Pass, error) { return l.Start(ctx, data.Schema, data.Cols()) }
 	for turn := 1; ; turn++ {
 		if turn > 10_000 {
 			return nil, errors.New("passes do not come to an end")
 		}
+		var err error
 		if pass, err = l.merged(data, w, begin); err != nil {
 			return nil, fmt.Errorf("pass %d: %w", turn, err)
 		}
 		next, err := pass.Next(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("Next after pass %d: %w", turn, err)
+			return nil, fmt.Errorf("what comes after pass %d: %w", turn, err)
 		}
 		if next == nil {
 			break
@@ -126,7 +124,7 @@ func (l Learner[T]) learn(data datasets.Set, w way) ([]float64, error) {
 	}
 	fitted, err := l.Finish(ctx, pass)
 	if err != nil {
-		return nil, fmt.Errorf("Finish: %w", err)
+		return nil, fmt.Errorf("finishing: %w", err)
 	}
 	return l.Says(fitted)
 }
@@ -289,19 +287,19 @@ func (l Learner[T]) Strangers(data, wider datasets.Set) error {
 			}
 		}
 		if p.Merge(ctx, other) == nil {
-			return fmt.Errorf("Merge takes a pass %s", what)
+			return fmt.Errorf("a pass %s is merged", what)
 		}
 		if begin == nil || what == "over columns renamed" {
 			continue
 		}
 		if _, err := l.Finish(ctx, other); err == nil {
-			return fmt.Errorf("Finish takes a pass %s", what)
+			return fmt.Errorf("a pass %s is finished", what)
 		}
 		if what == "that has failed" {
 			continue
 		}
 		if a, err := model.Record(other); err == nil && model.Restore(a, p) == nil {
-			return fmt.Errorf("State reads a pass %s", what)
+			return fmt.Errorf("the state of a pass %s is read", what)
 		}
 	}
 	return nil
@@ -325,10 +323,10 @@ func (l Learner[T]) Short(data datasets.Set) error {
 		return err
 	}
 	if _, err := next.Next(ctx); err == nil {
-		return errors.New("Next takes a pass over half of the rows that the one before has read")
+		return errors.New("there is a next pass after one over half of the rows that the one before has read")
 	}
 	if _, err := l.Finish(ctx, next); err == nil {
-		return errors.New("Finish takes a pass over half of the rows that the one before has read")
+		return errors.New("a pass over half of the rows that the one before has read is finished")
 	}
 	return nil
 }
@@ -345,7 +343,7 @@ func (l Learner[T]) failed(data datasets.Set) (datasets.Pass, error) {
 	bad := data
 	bad.X = datasets.SliceRows(data.X.T(), 0, 1) // one row as wide as there are rows
 	if p.Add(context.Background(), bad) == nil {
-		return nil, errors.New("Add takes rows of another width")
+		return nil, errors.New("rows of another width are added")
 	}
 	return p, nil
 }
