@@ -225,11 +225,11 @@ func (f *fourierFamily) trim() error {
 		if err := m.finish(); err != nil {
 			return err
 		}
-		nested, err := m.WithFeatures(width)
+		narrow, err := m.WithFeatures(width)
 		if err != nil {
 			return err
 		}
-		f.maps[i] = nested
+		f.maps[i] = narrow
 	}
 	for k := range f.members {
 		member := &f.members[k]
