@@ -116,6 +116,16 @@ func TestSearchFolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	axis := gridsearch.Axis{Path: "logistic.C", Values: []any{1.0, 10.0}}
+	rare := datasets.Set{X: mat.NewDense(50, 1, nil), Y: make([]float64, 50), Schema: datasets.Schema{
+		Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}}}
+	for i := 45; i < 50; i++ {
+		rare.X.(*mat.Dense).Set(i, 0, 1)
+		rare.Y[i] = 1
+	}
+	_, last, err := bochner.Search(ctx, bochner.KernelMachine(rare), rare, axis)
+	if err != nil || last.Best().Mean != 1 {
+		t.Fatalf("a class in the last rows: %v", err)
+	}
 	machine := bochner.KernelMachine(flowers)
 	_, free, err := bochner.Search(ctx, machine, flowers, axis)
 	if err != nil || free.Best().Mean < 0.9 {

@@ -104,9 +104,6 @@ func newEncoder(s Schema, rows []map[string]any) *encoder {
 			e.parts[date] = append(e.parts[date], datePart{c.Name, j, part})
 		}
 	}
-	for name := range e.columns {
-		delete(e.parts, name) // it is a column itself
-	}
 	return e
 }
 
@@ -120,6 +117,9 @@ func cutLast(text, mark string) (before, after string, found bool) {
 
 // row codes row i behind those before.
 func (e *encoder) row(i int, row map[string]any) {
+	if e.faults.list != nil { // there will be no set, whose rows would take memory
+		e.x, e.y = e.x[:0], e.y[:0]
+	}
 	from, to := len(e.x), len(e.x)+len(e.schema.Columns)
 	e.x = slices.Grow(e.x, to-from)[:to]
 	x := e.x[from:]

@@ -181,18 +181,18 @@ func BenchmarkPredictOne(b *testing.B) {
 	}
 }
 
-// BenchmarkRidgeSweep is a grid of 10 alphas × 5 folds on features that are there, n=20,000 × 1000.
-func BenchmarkRidgeSweep(b *testing.B) {
+// BenchmarkRidgeBatch is a grid of 10 alphas × 5 folds on features that are there, n=20,000 × 1000.
+func BenchmarkRidgeBatch(b *testing.B) {
 	data, _ := fourierSet(20_000, 1000)
-	var settings []estimator.Estimator
+	var specs []estimator.Estimator
 	for k := range 10 {
 		s := estimator.NewRidge()
 		s.Alpha = math.Pow(10, float64(k-6))
-		settings = append(settings, s)
+		specs = append(specs, s)
 	}
 	folds := foldsOf(20_000, 5)
 	for b.Loop() {
-		_, err := estimator.NewRidge().FitBatch(context.Background(), batch(data, folds, settings, func(setting, fold int, held estimator.Outcome) error { return held.Err }))
+		_, err := estimator.NewRidge().FitBatch(context.Background(), batch(data, folds, specs, func(candidate, fold int, one estimator.Outcome) error { return one.Err }))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -12,7 +12,9 @@ func TestRidgeObeysTheLaws(t *testing.T) {
 		for _, intercept := range []bool{true, false} {
 			s := estimator.NewRidge()
 			s.Solver, s.Intercept, s.Tol = solver, intercept, 1e-13
-			t.Run(solver, func(t *testing.T) { estimatortest.Run(t, s, estimatortest.Options{Origin: !intercept}) })
+			t.Run(solver, func(t *testing.T) {
+				estimatortest.Run(t, s, estimatortest.Options{Origin: !intercept})
+			})
 		}
 	}
 }

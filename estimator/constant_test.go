@@ -62,16 +62,16 @@ func TestRidgeFamilyGivesConstantColumnsNoWeight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		held := Outcome{}
-		held.Prediction, held.Err = Predict(context.Background(), fitted, datasets.SelectRows(data.X, folds[fold].Test))
-		return held
+		one := Outcome{}
+		one.Prediction, one.Err = Predict(context.Background(), fitted, datasets.SelectRows(data.X, folds[fold].Test))
+		return one
 	}
 	f.Lone = func(_ context.Context, k, fold int) Outcome { return own(k, fold) }
-	f.Yield = func(k, fold int, held Outcome) error {
-		if off := worst(held.Prediction.Values, own(k, fold).Prediction.Values); off > 1e-6 {
+	f.Yield = func(k, fold int, one Outcome) error {
+		if off := worst(one.Prediction.Values, own(k, fold).Prediction.Values); off > 1e-6 {
 			return fmt.Errorf("alpha %v, fold %d: off by %.2g", f.Candidates[k].Estimator.(Ridge).Alpha, fold, off)
 		}
-		return held.Err
+		return one.Err
 	}
 	if _, err := NewRidge().FitBatch(context.Background(), f); err != nil {
 		t.Fatal(err)

@@ -90,9 +90,9 @@ func TestAFitThatIsNotFiniteIsAnError(t *testing.T) {
 		}
 	}
 	folds := []datasets.Fold{{Train: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}, Test: []int{20}}}
-	_, err := hinge.FitBatch(context.Background(), Batch{Data: data, Folds: folds, Candidates: Candidates(huge, hinge), Yield: func(setting, _ int, held Outcome) error {
-		if failed := errors.Is(held.Err, ErrDiverged); failed != (setting == 0) || setting == 1 && held.Err != nil {
-			t.Errorf("setting %d: %v", setting, held.Err)
+	_, err := hinge.FitBatch(context.Background(), Batch{Data: data, Folds: folds, Candidates: Candidates(huge, hinge), Yield: func(candidate, _ int, one Outcome) error {
+		if failed := errors.Is(one.Err, ErrDiverged); failed != (candidate == 0) || candidate == 1 && one.Err != nil {
+			t.Errorf("candidate %d: %v", candidate, one.Err)
 		}
 		return nil
 	}})

@@ -15,7 +15,7 @@
 // The objectives are those of scikit-learn where it has the model, so that coefficients can be
 // compared; an intercept is never penalised. Inputs are dense or sparse rows; sparse rows are never
 // made dense. What can be learned block by block is learned from a stream as from memory
-// ([BlockEstimator]). The class of a row is a code, the number of a level of the schema's target; a
+// ([BlockEstimator]). The class of a row is a code, the number of a category of the schema's target; a
 // set whose schema names no classes has the classes "0" to the largest code.
 //
 // Package estimatortest holds any estimator to the laws that these obey.
@@ -66,11 +66,6 @@ type Classifier interface {
 // Probabilistic is a Classifier that knows the probability of each class, rows × classes.
 type Probabilistic interface {
 	Probabilities(ctx context.Context, X mat.Matrix) (*mat.Dense, error)
-}
-
-// PartialFitter continues from a Predictor it has made before, nil at first, on more rows.
-type PartialFitter interface {
-	PartialFit(ctx context.Context, from Predictor, data datasets.Set) (Predictor, error)
 }
 
 // Prediction is all that a Predictor says about rows; what the model has not is nil.

@@ -376,11 +376,11 @@ func TestWideLeaveOneOutEqualsReference(t *testing.T) {
 			near(t, "residual", residuals(func(i int) float64 { return got.Predictions[0].At(i, 0) }), want.Residuals, off)
 			s := estimator.NewRidge()
 			s.Alpha = in.Alpha
-			_, err = s.FitBatch(context.Background(), oneOut(data, []estimator.Estimator{s}, false, func(_ int, held estimator.Outcome) error {
-				if held.Err == nil {
-					near(t, "residual in a search", residuals(func(i int) float64 { return held.Values[i] }), want.Residuals, off)
+			_, err = s.FitBatch(context.Background(), oneOut(data, []estimator.Estimator{s}, false, func(_ int, one estimator.Outcome) error {
+				if one.Err == nil {
+					near(t, "residual in a search", residuals(func(i int) float64 { return one.Values[i] }), want.Residuals, off)
 				}
-				return held.Err
+				return one.Err
 			}))
 			if err != nil {
 				t.Fatal(err)

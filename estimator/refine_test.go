@@ -101,7 +101,7 @@ func TestRidgeRefinesIllConditioned(t *testing.T) {
 	}
 }
 
-// A family's rough settings are refined together to what each one's own fit gives.
+// A family's rough specs are refined together to what each one's own fit gives.
 func TestRidgeFamilyRefinesIllConditioned(t *testing.T) {
 	data := powers(500, 12)
 	data.Weights = make([]float64, 500)
@@ -133,12 +133,12 @@ func TestRidgeFamilyRefinesIllConditioned(t *testing.T) {
 		}
 		test := datasets.SelectRows(data.X, folds[fold].Test).(*mat.Dense)
 		n, _ := test.Dims()
-		held := Outcome{}
-		held.Prediction, held.Err = Predict(context.Background(), fitted, test.Slice(0, n, 0, f.Candidates[k].Width))
-		return held
+		one := Outcome{}
+		one.Prediction, one.Err = Predict(context.Background(), fitted, test.Slice(0, n, 0, f.Candidates[k].Width))
+		return one
 	}
 	f.Lone = func(_ context.Context, k, fold int) Outcome { alone++; return own(k, fold) }
-	f.Yield = func(k, fold int, held Outcome) error {
+	f.Yield = func(k, fold int, one Outcome) error {
 		done++
 		want := own(k, fold).Prediction.Values
 		// Either way is right to visible, against the root of the spread of all targets; which digits
@@ -149,11 +149,11 @@ func TestRidgeFamilyRefinesIllConditioned(t *testing.T) {
 			spread += s * train.Y[i] * train.Y[i]
 		}
 		for i := range folds[fold].Test {
-			if e := math.Abs(held.Prediction.Values[i] - want[i]); e > 2e-9*math.Sqrt(spread) {
+			if e := math.Abs(one.Prediction.Values[i] - want[i]); e > 2e-9*math.Sqrt(spread) {
 				return fmt.Errorf("%+v, fold %d, row %d: off by %.2g", f.Candidates[k], fold, i, e)
 			}
 		}
-		return held.Err
+		return one.Err
 	}
 	if _, err := NewRidge().FitBatch(context.Background(), f); err != nil {
 		t.Fatal(err)

@@ -447,7 +447,7 @@ func TestRidgeClassifierOfTargetsInAMatrix(t *testing.T) {
 		t.Fatal(err)
 	}
 	near(t, "coef", p.(*estimator.FittedLinearClassifier).Coef().RawMatrix().Data, want.Coef().RawMatrix().Data, 1e-12)
-	got, _ := sweep(t, column, foldsOf(50, 5), []estimator.Estimator{estimator.NewRidgeClassifier()})
+	got, _ := fitBatch(t, column, foldsOf(50, 5), []estimator.Estimator{estimator.NewRidgeClassifier()})
 	equalsNaive(t, column, foldsOf(50, 5), []estimator.Estimator{estimator.NewRidgeClassifier()}, got)
 	for _, fold := range []datasets.Fold{{Train: []int{1}}, {Train: []int{0, 50}, Test: []int{1}}, {Train: []int{0}, Test: []int{-1}}} {
 		_, err := estimator.NewRidge().FitBatch(context.Background(), batch(column, []datasets.Fold{fold}, ridges(1), func(int, int, estimator.Outcome) error { return nil }))

@@ -85,8 +85,8 @@ func nearlySingular(data datasets.Set) datasets.Set {
 	return data
 }
 
-// A sweep that is stopped hands over nothing that comes of stopping, and says that it was stopped.
-func TestSweepsStop(t *testing.T) {
+// A batch that is stopped hands over nothing that comes of stopping, and says that it was stopped.
+func TestBatchesStop(t *testing.T) {
 	data := stopRows(90, 40, false)
 	classes := stopRows(90, 40, false)
 	for i, y := range classes.Y {
@@ -108,24 +108,24 @@ func TestSweepsStop(t *testing.T) {
 	ridge, svm, logistic := NewRidge(), NewSVM(), NewLogistic()
 	svm.Solver = "dual"
 	for name, c := range map[string]struct {
-		data     datasets.Set
-		sweeper  BatchFitter
-		settings []Estimator
+		data   datasets.Set
+		fitter BatchFitter
+		specs  []Estimator
 	}{
 		"ridge":    {data, ridge, []Estimator{Ridge{Alpha: 1, Intercept: true, Solver: "cholesky"}, Ridge{Alpha: 2, Intercept: true, Solver: "cholesky"}}},
 		"svm":      {classes, svm, []Estimator{svm}},
 		"logistic": {classes, logistic, []Estimator{logistic}},
 	} {
-		for i := range c.settings {
-			if r, ok := c.settings[i].(Ridge); ok {
+		for i := range c.specs {
+			if r, ok := c.specs[i].(Ridge); ok {
 				r.Tol, r.MaxIter = 1e-8, 100
-				c.settings[i] = r
+				c.specs[i] = r
 			}
 		}
 		err := polls.Check(func(ctx context.Context) (bool, error) {
-			_, err := c.sweeper.FitBatch(ctx, Batch{Data: c.data, Folds: folds, Candidates: Candidates(c.settings...), Yield: func(setting, fold int, held Outcome) error {
-				if held.Err != nil {
-					t.Errorf("%s: setting %d on fold %d was handed over with the error %v", name, setting, fold, held.Err)
+			_, err := c.fitter.FitBatch(ctx, Batch{Data: c.data, Folds: folds, Candidates: Candidates(c.specs...), Yield: func(candidate, fold int, one Outcome) error {
+				if one.Err != nil {
+					t.Errorf("%s: candidate %d on fold %d was handed over with the error %v", name, candidate, fold, one.Err)
 				}
 				return nil
 			}})

@@ -107,7 +107,7 @@ func TestLogisticByTheDualIsNewtons(t *testing.T) {
 	}
 }
 
-// A sweep by the dual walks a path, and predicts what fits by themselves do; a part of it has the same bits.
+// A batch by the dual walks a path, and predicts what fits by themselves do; a part of it has the same bits.
 func TestDualSweepIsTheNaiveSearch(t *testing.T) {
 	data := binsOfNoMeaning(t)
 	folds := append(foldsOf(data.Rows(), 3), datasets.Fold{Train: []int{0, 40}, Test: []int{1}}) // empty rows
@@ -138,35 +138,35 @@ func TestDualSweepIsTheNaiveSearch(t *testing.T) {
 		if name == "svr" {
 			data.Schema.Targets = nil // codes as amounts
 		}
-		settings := []estimator.Estimator{make(3), make(0.1), make(1), make(-1)}
-		got, shared := sweep(t, data, folds, settings)
+		specs := []estimator.Estimator{make(3), make(0.1), make(1), make(-1)}
+		got, shared := fitBatch(t, data, folds, specs)
 		if path := slices.Contains(shared, "path"); path != (name != "newton") {
 			t.Errorf("%s: shared %q", name, shared)
 		}
-		for at, held := range got {
-			fitted, err := settings[at[0]].Fit(context.Background(), data.Select(folds[at[1]].Train))
-			if err != nil || held.Err != nil {
-				if err == nil || held.Err == nil || err.Error() != held.Err.Error() {
-					t.Errorf("%s %v: %v, by itself %v", name, at, held.Err, err)
+		for at, one := range got {
+			fitted, err := specs[at[0]].Fit(context.Background(), data.Select(folds[at[1]].Train))
+			if err != nil || one.Err != nil {
+				if err == nil || one.Err == nil || err.Error() != one.Err.Error() {
+					t.Errorf("%s %v: %v, by itself %v", name, at, one.Err, err)
 				}
 				continue
 			}
-			near(t, fmt.Sprint(name, at, " objective"), []float64{held.Report.Objective}, []float64{fitted.(estimator.Reporter).Report().Objective}, 2e-9)
+			near(t, fmt.Sprint(name, at, " objective"), []float64{one.Report.Objective}, []float64{fitted.(estimator.Reporter).Report().Objective}, 2e-9)
 			want, err := estimator.Predict(context.Background(), fitted, datasets.SelectRows(data.X, folds[at[1]].Test))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if want.Scores != nil {
-				near(t, fmt.Sprint(name, at), held.Scores.RawMatrix().Data, want.Scores.RawMatrix().Data, 1e-3)
+				near(t, fmt.Sprint(name, at), one.Scores.RawMatrix().Data, want.Scores.RawMatrix().Data, 1e-3)
 			} else {
-				near(t, fmt.Sprint(name, at), held.Values, want.Values, 1e-3)
+				near(t, fmt.Sprint(name, at), one.Values, want.Values, 1e-3)
 			}
 		}
-		_, err := settings[0].(estimator.BatchFitter).FitBatch(context.Background(), estimator.Batch{Data: data, Folds: folds, Candidates: estimator.Candidates(settings...),
+		_, err := specs[0].(estimator.BatchFitter).FitBatch(context.Background(), estimator.Batch{Data: data, Folds: folds, Candidates: estimator.Candidates(specs...),
 			Wanted: func(s, f int) bool { return s == 2 && f == 1 },
-			Yield: func(s, f int, held estimator.Outcome) error {
-				if s != 2 || f != 1 || !reflect.DeepEqual(held.Prediction, got[[2]int{2, 1}].Prediction) {
-					t.Errorf("%s: setting %d on fold %d is not what it was with all", name, s, f)
+			Yield: func(s, f int, one estimator.Outcome) error {
+				if s != 2 || f != 1 || !reflect.DeepEqual(one.Prediction, got[[2]int{2, 1}].Prediction) {
+					t.Errorf("%s: candidate %d on fold %d is not what it was with all", name, s, f)
 				}
 				return nil
 			}})

@@ -186,8 +186,23 @@ func (c Columns) FitSource(ctx context.Context, data datasets.Source) (transform
 }
 
 func (c Columns) fit(ctx context.Context, r rows.Rows, schema datasets.Schema, cols int) (transformer.Transformer, error) {
+	parts, specs, err := c.split(schema, cols)
+	if err != nil {
+		return nil, err
+	}
+	a, err := fitParts(ctx, "group", r, cols, parts, specs)
+	if err != nil {
+		return nil, err
+	}
+	fitted := &FittedColumns{}
+	fitted.cols, fitted.parts, fitted.sparse = a.cols, a.parts, a.sparse
+	return fitted, nil
+}
+
+// split returns the groups, not fitted yet, and the specs of their steps.
+func (c Columns) split(schema datasets.Schema, cols int) ([]*part, []transformer.Fitter, error) {
 	if err := c.check(); err != nil {
-		return nil, place.Here(err)
+		return nil, nil, place.Here(err)
 	}
 	var parts []*part
 	var specs []transformer.Fitter
@@ -195,7 +210,7 @@ func (c Columns) fit(ctx context.Context, r rows.Rows, schema datasets.Schema, c
 	for i, g := range c.Groups {
 		index, err := g.find(schema, cols)
 		if err != nil {
-			return nil, place.At("group", g.NameAt(i), err)
+			return nil, nil, place.At("group", g.NameAt(i), err)
 		}
 		for _, j := range index {
 			taken[j] = true
@@ -208,15 +223,9 @@ func (c Columns) fit(ctx context.Context, r rows.Rows, schema datasets.Schema, c
 		specs = append(specs, Chain{})
 	}
 	if len(parts) == 0 {
-		return nil, place.Here(errors.New("no columns are taken and the rest is dropped"))
+		return nil, nil, place.Here(errors.New("no columns are taken and the rest is dropped"))
 	}
-	a, err := fitParts(ctx, "group", r, cols, parts, specs)
-	if err != nil {
-		return nil, err
-	}
-	fitted := &FittedColumns{}
-	fitted.cols, fitted.parts, fitted.sparse = a.cols, a.parts, a.sparse
-	return fitted, nil
+	return parts, specs, nil
 }
 
 func (c Columns) check() error {

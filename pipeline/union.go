@@ -91,14 +91,29 @@ func (u Union) FitSource(ctx context.Context, data datasets.Source) (transformer
 }
 
 func (u Union) fit(ctx context.Context, r rows.Rows, cols int) (transformer.Transformer, error) {
+	parts, specs, err := u.split()
+	if err != nil {
+		return nil, err
+	}
+	a, err := fitParts(ctx, "part", r, cols, parts, specs)
+	if err != nil {
+		return nil, err
+	}
+	fitted := &FittedUnion{}
+	fitted.cols, fitted.parts, fitted.sparse = a.cols, a.parts, a.sparse
+	return fitted, nil
+}
+
+// split returns the parts, not fitted yet, and their specs.
+func (u Union) split() ([]*part, []transformer.Fitter, error) {
 	if len(u.Parts) == 0 {
-		return nil, place.Here(fmt.Errorf("a union without parts"))
+		return nil, nil, place.Here(fmt.Errorf("a union without parts"))
 	}
 	if err := CheckChildren(u); err != nil {
-		return nil, place.Here(err)
+		return nil, nil, place.Here(err)
 	}
 	if err := param.CheckFit(&u); err != nil {
-		return nil, place.Here(err)
+		return nil, nil, place.Here(err)
 	}
 	parts, specs := make([]*part, len(u.Parts)), make([]transformer.Fitter, len(u.Parts))
 	for i, p := range u.Parts {
@@ -108,13 +123,7 @@ func (u Union) fit(ctx context.Context, r rows.Rows, cols int) (transformer.Tran
 		}
 		specs[i] = p.Fitter
 	}
-	a, err := fitParts(ctx, "part", r, cols, parts, specs)
-	if err != nil {
-		return nil, err
-	}
-	fitted := &FittedUnion{}
-	fitted.cols, fitted.parts, fitted.sparse = a.cols, a.parts, a.sparse
-	return fitted, nil
+	return parts, specs, nil
 }
 
 // FitsWithoutRows reports whether that holds for every part.

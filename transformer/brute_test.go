@@ -47,13 +47,31 @@ func present(X mat.Matrix, j int) []float64 {
 	return out
 }
 
+// quantilesOf returns the quantiles of the columns of X, by passes over its blocks.
+func quantilesOf(X mat.Matrix, probabilities []float64) ([][]float64, error) {
+	ctx := context.Background()
+	first, err := begin(ctx, "test", Robust{}, datasets.Schema{}, 7, true, func() inputSums { return newQuantiles(probabilities, datasets.Schema{}, 7) })
+	if err != nil {
+		return nil, err
+	}
+	last, err := datasets.Learn(ctx, first, datasets.Set{X: X}.Source())
+	if err != nil {
+		return nil, err
+	}
+	q, _, err := finished[*quantiles](ctx, "test", Robust{}, last)
+	if err != nil {
+		return nil, err
+	}
+	return q.values()
+}
+
 // Quantiles are those of the sorted column, for rows in blocks and for sparse rows too.
 func TestQuantilesAgainstSorting(t *testing.T) {
 	for _, n := range []int{8, 9, 50, 7001} {
 		X := awkward(n)
 		probabilities := []float64{0, 0.25, 0.5, 0.75, 0.9, 1}
 		for form, data := range map[string]mat.Matrix{"dense": X, "sparse": sparse.FromDense(X)} {
-			got, err := columnQuantiles(context.Background(), "test", datasets.Set{X: data}.Source(), probabilities)
+			got, err := quantilesOf(data, probabilities)
 			if err != nil {
 				t.Fatal(err)
 			}

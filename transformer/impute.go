@@ -2,13 +2,16 @@ package transformer
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/pass"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/sparse"
@@ -96,22 +99,70 @@ func (s Impute) Fit(ctx context.Context, data datasets.Set) (Transformer, error)
 
 // FitSource is Fit over a source, which it reads once or, for medians, several times.
 func (s Impute) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
+	return Learn(ctx, s, data)
+}
+
+// Start begins the first pass; there are more for medians only.
+func (s Impute) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	if err := checkSpec("impute", s); err != nil {
 		return nil, err
 	}
-	_, width := data.Dims()
-	f := &FittedImpute{fill: make([]float64, width)}
-	for j := range width {
-		if err := s.checkColumn(data.Schema(), j); err != nil {
+	for j := range cols {
+		if err := s.checkColumn(schema, j); err != nil {
 			return nil, err
 		}
 	}
-	err := s.learn(ctx, data, f)
-	if err == nil && s.Indicator {
-		err = f.findMissing(ctx, data)
-	}
+	return begin(ctx, "impute", s, schema, cols, true, func() inputSums {
+		out := &fillings{fill: noSums{}}
+		if s.Indicator {
+			out.misses = make([]int, cols)
+		}
+		switch s.Strategy {
+		case "mean":
+			out.fill = newMomentSums(cols)
+		case "median":
+			out.fill = newQuantiles([]float64{0.5}, schema, cols)
+		case "most_frequent":
+			out.fill = newFrequencies(schema, cols)
+		}
+		return out
+	})
+}
+
+// Finish returns the [*FittedImpute] of what the passes have learned.
+func (s Impute) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
+	sums, in, err := finished[*fillings](ctx, "impute", s, last)
 	if err != nil {
 		return nil, err
+	}
+	f := &FittedImpute{fill: make([]float64, in.cols)}
+	switch learned := sums.fill.(type) {
+	case *momentSums:
+		copy(f.fill, learned.total.mean)
+		err = allMissing(learned.total.count, in.schema)
+	case *quantiles:
+		var medians [][]float64
+		medians, err = learned.values()
+		for j, q := range medians {
+			f.fill[j] = q[0]
+		}
+	case *frequencies:
+		var most []float64
+		f.fill, most = learned.modes()
+		err = allMissing(most, in.schema)
+	default:
+		s.constant(f, in.schema)
+	}
+	if err == nil && !allFinite(f.fill) {
+		err = errors.New("what is to be put in is not a finite number")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("transformer: impute: %w", err)
+	}
+	for j, m := range sums.misses {
+		if m > 0 {
+			f.indicators = append(f.indicators, j)
+		}
 	}
 	return f, nil
 }
@@ -137,87 +188,142 @@ func (s Impute) checkColumn(schema datasets.Schema, j int) error {
 
 func isCode(v float64, levels int) bool { return v == math.Trunc(v) && v >= 0 && v < float64(levels) }
 
-// learn sets what is put into each column.
-func (s Impute) learn(ctx context.Context, data datasets.Source, f *FittedImpute) error {
-	switch s.Strategy {
-	case "mean":
-		m, _, err := columnMoments(ctx, "impute", data, true)
-		if err != nil {
-			return err
-		}
-		f.fill = m.mean
-		return checkCounts("impute", m.count, data.Schema())
-	case "median":
-		medians, err := columnQuantiles(ctx, "impute", data, []float64{0.5})
-		for j, q := range medians {
-			f.fill[j] = q[0]
-		}
-		return err
-	case "most_frequent":
-		return f.learnModes(ctx, data)
-	}
+// constant sets what is put into each column to the constant.
+func (s Impute) constant(f *FittedImpute, schema datasets.Schema) {
 	f.level = s.Fill.Level
 	for j := range f.fill {
 		f.fill[j] = s.Fill.Number
 		if f.level == "" {
 			continue
 		}
-		levels := data.Schema().Column(j).Levels
+		levels := schema.Column(j).Levels
 		if code := slices.Index(levels, f.level); code >= 0 {
 			f.fill[j] = float64(code)
 		} else {
 			f.fill[j] = float64(len(levels))
 		}
 	}
-	_, err := fold(ctx, "impute", data, true, func(int, mat.Matrix) error { return nil })
-	return err
 }
 
-// learnModes finds the most frequent value of every column, the least of several.
-func (f *FittedImpute) learnModes(ctx context.Context, data datasets.Source) error {
-	schema := data.Schema()
-	counts := make([]map[float64]float64, len(f.fill))
-	for j := range counts {
-		counts[j] = map[float64]float64{}
-	}
-	_, err := fold(ctx, "impute", data, true, func(_ int, X mat.Matrix) error {
-		eachEntry(X, func(j int, v, times float64) {
-			if v != datasets.Unknown || schema.Column(j).Kind == datasets.Numeric {
-				counts[j][v] += times
-			}
-		})
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	most := make([]float64, len(f.fill))
-	for j := range counts {
-		for v, n := range counts[j] {
-			if n > most[j] || n == most[j] && v < f.fill[j] {
-				f.fill[j], most[j] = v, n
-			}
-		}
-	}
-	return checkCounts("impute", most, schema)
+// fillings are the sums of a pass: of what the strategy needs, and, for indicators, 1 for each column that
+// has missed values.
+type fillings struct {
+	fill   inputSums
+	misses []int
 }
 
-// findMissing finds the columns that get an indicator.
-func (f *FittedImpute) findMissing(ctx context.Context, data datasets.Source) error {
-	misses := make([]bool, len(f.fill))
-	_, err := fold(ctx, "impute", data, true, func(_ int, X mat.Matrix) error {
+func (f *fillings) add(ctx context.Context, first int, X mat.Matrix) error {
+	if f.misses != nil {
 		n, _ := X.Dims()
 		for i := range n {
-			eachMissing(X, i, func(j int) { misses[j] = true })
-		}
-		return nil
-	})
-	for j, m := range misses {
-		if m {
-			f.indicators = append(f.indicators, j)
+			eachMissing(X, i, func(j int) { f.misses[j] = 1 })
 		}
 	}
-	return err
+	return f.fill.add(ctx, first, X)
+}
+
+func (f *fillings) merge(other inputSums) error {
+	o := other.(*fillings)
+	for j, m := range o.misses {
+		f.misses[j] = max(f.misses[j], m)
+	}
+	return f.fill.merge(o.fill)
+}
+
+func (f *fillings) next(ctx context.Context) (inputSums, error) {
+	fill, err := f.fill.next(ctx)
+	if err != nil || fill == nil {
+		return nil, err
+	}
+	return &fillings{fill: fill, misses: slices.Clone(f.misses)}, nil
+}
+
+func (f *fillings) state(s *model.State) {
+	if f.misses != nil {
+		pass.Ints(s, "misses", &f.misses, len(f.misses), 0)
+	}
+	f.fill.state(s.Child("fill"))
+}
+
+// frequencies count the distinct values of every column.
+type frequencies struct {
+	schema datasets.Schema
+	counts []map[float64]float64
+}
+
+func newFrequencies(schema datasets.Schema, width int) *frequencies {
+	f := &frequencies{schema: schema, counts: make([]map[float64]float64, width)}
+	for j := range f.counts {
+		f.counts[j] = map[float64]float64{}
+	}
+	return f
+}
+
+func (f *frequencies) add(_ context.Context, _ int, X mat.Matrix) error {
+	eachEntry(X, func(j int, v, times float64) {
+		if v != datasets.Unknown || f.schema.Column(j).Kind == datasets.Numeric {
+			f.counts[j][v] += times
+		}
+	})
+	return nil
+}
+
+func (f *frequencies) merge(other inputSums) error {
+	for j, counts := range other.(*frequencies).counts {
+		for v, n := range counts {
+			f.counts[j][v] += n
+		}
+	}
+	return nil
+}
+
+func (f *frequencies) next(context.Context) (inputSums, error) { return nil, nil }
+
+// modes returns the most frequent value of every column, the least of several, and how often it occurs.
+func (f *frequencies) modes() (modes, most []float64) {
+	modes, most = make([]float64, len(f.counts)), make([]float64, len(f.counts))
+	for j := range f.counts {
+		for v, n := range f.counts[j] {
+			if n > most[j] || n == most[j] && v < modes[j] {
+				modes[j], most[j] = v, n
+			}
+		}
+	}
+	return modes, most
+}
+
+func (f *frequencies) state(s *model.State) {
+	lengths := make([]int, len(f.counts))
+	var values, counts []float64
+	for j, column := range f.counts {
+		lengths[j] = len(column)
+		for _, v := range slices.Sorted(maps.Keys(column)) {
+			values, counts = append(values, v), append(counts, column[v])
+		}
+	}
+	total := len(values)
+	pass.Ints(s, "lengths", &lengths, len(f.counts), 0)
+	s.Floats("values", &values)
+	if s.Reading() {
+		total = len(values)
+	}
+	pass.Floats(s, "counts", &counts, total, pass.Count)
+	if !s.Reading() || s.Err() != nil {
+		return
+	}
+	for j, n := range lengths {
+		if n > len(values) {
+			s.Fail("column %d has %d distinct values, the state %d more", j, n, len(values))
+			return
+		}
+		f.counts[j] = make(map[float64]float64, n)
+		for k, v := range values[:n] {
+			s.Require(finite(v), "a value is not finite")
+			f.counts[j][v] = counts[k]
+		}
+		values, counts = values[n:], counts[n:]
+	}
+	s.Require(len(values) == 0, "there are values of no column")
 }
 
 // eachMissing calls f for the columns of row i in which a value is missing, in order.

@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/pass"
+	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -52,36 +55,65 @@ func (s MinMax) Fit(ctx context.Context, data datasets.Set) (Transformer, error)
 
 // FitSource is Fit over a source, which it reads once.
 func (s MinMax) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	return fitScaler("minmax", s, data, func(f *FittedScaler, src datasets.Source) error {
-		least, most, err := columnRanges(ctx, f.step, src)
-		f.center, f.scale = least, make([]float64, len(least))
-		f.low, f.high, f.clip = s.Low, s.High, s.Clip
-		for j := range least {
-			f.scale[j] = (most[j] - least[j]) / (s.High - s.Low)
-		}
-		return err
-	})
+	return Learn(ctx, s, data)
 }
 
-// columnRanges returns the least and the greatest value of every column.
-func columnRanges(ctx context.Context, step string, src datasets.Source) (least, most []float64, err error) {
-	_, width := src.Dims()
-	least, most = make([]float64, width), make([]float64, width)
-	count := make([]float64, width)
-	for j := range least {
-		least[j], most[j] = math.Inf(1), math.Inf(-1)
+// Start begins the one pass, of comparisons.
+func (s MinMax) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
+	return beginScaler(ctx, "minmax", s, schema, cols, func() inputSums { return newRanges(cols) })
+}
+
+// Finish returns the [*FittedScaler] of what the pass has learned.
+func (s MinMax) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
+	r, in, err := finished[*ranges](ctx, "minmax", s, last)
+	if err != nil {
+		return nil, err
 	}
-	_, err = fold(ctx, step, src, true, func(_ int, X mat.Matrix) error {
-		eachEntry(X, func(j int, v, times float64) {
-			least[j], most[j] = min(least[j], v), max(most[j], v)
-			count[j] += times
-		})
-		return nil
+	if err := checkCounts("minmax", r.count, in.schema); err != nil {
+		return nil, err
+	}
+	f := &FittedScaler{step: "minmax", center: slices.Clone(r.least), scale: make([]float64, len(r.least)), low: s.Low, high: s.High, clip: s.Clip}
+	for j := range r.least {
+		f.scale[j] = (r.most[j] - r.least[j]) / (s.High - s.Low)
+	}
+	return fittedScaler(f, in.sparse, in.schema)
+}
+
+// ranges are the least and the greatest value of every column, and how many there are.
+type ranges struct{ least, most, count []float64 }
+
+func newRanges(width int) *ranges {
+	r := &ranges{least: make([]float64, width), most: make([]float64, width), count: make([]float64, width)}
+	for j := range r.least {
+		r.least[j], r.most[j] = math.Inf(1), math.Inf(-1)
+	}
+	return r
+}
+
+func (r *ranges) add(_ context.Context, _ int, X mat.Matrix) error {
+	eachEntry(X, func(j int, v, times float64) {
+		r.least[j], r.most[j] = min(r.least[j], v), max(r.most[j], v)
+		r.count[j] += times
 	})
-	if err == nil {
-		err = checkCounts(step, count, src.Schema())
+	return nil
+}
+
+func (r *ranges) merge(other inputSums) error {
+	o := other.(*ranges)
+	for j := range r.count {
+		r.least[j], r.most[j] = min(r.least[j], o.least[j]), max(r.most[j], o.most[j])
+		r.count[j] += o.count[j]
 	}
-	return least, most, err
+	return nil
+}
+
+func (r *ranges) next(context.Context) (inputSums, error) { return nil, nil }
+
+func (r *ranges) state(s *model.State) {
+	width := len(r.count)
+	pass.Floats(s, "least", &r.least, width, pass.Number)
+	pass.Floats(s, "most", &r.most, width, pass.Number)
+	pass.Floats(s, "count", &r.count, width, pass.Count)
 }
 
 // Cost returns the cost of one pass of comparisons.

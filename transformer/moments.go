@@ -7,6 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/pass"
+	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -21,13 +23,38 @@ type moments struct {
 // into the total as Chan, Golub and LeVeque (1979) do, so that a large mean costs no digits.
 func columnMoments(ctx context.Context, step string, src datasets.Source, missing bool) (*moments, int, error) {
 	_, width := src.Dims()
-	total, block := newMoments(width), newMoments(width)
-	rows, err := fold(ctx, step, src, missing, func(_ int, X mat.Matrix) error {
-		block.of(X)
-		total.merge(block)
-		return nil
-	})
-	return total, rows, err
+	sums := newMomentSums(width)
+	rows, err := fold(ctx, step, src, missing, func(first int, X mat.Matrix) error { return sums.add(ctx, first, X) })
+	return sums.total, rows, err
+}
+
+// momentSums are moments as the sums of a pass.
+type momentSums struct{ total, block *moments }
+
+func newMomentSums(width int) *momentSums {
+	return &momentSums{total: newMoments(width), block: newMoments(width)}
+}
+
+func (m *momentSums) add(_ context.Context, _ int, X mat.Matrix) error {
+	m.block.of(X)
+	m.total.merge(m.block)
+	return nil
+}
+
+func (m *momentSums) merge(other inputSums) error {
+	m.total.merge(other.(*momentSums).total)
+	return nil
+}
+
+func (m *momentSums) next(context.Context) (inputSums, error) { return nil, nil }
+
+func (m *momentSums) state(s *model.State) { m.total.state(s) }
+
+func (m *moments) state(s *model.State) {
+	width := len(m.mean)
+	pass.Floats(s, "count", &m.count, width, pass.Count)
+	pass.Floats(s, "mean", &m.mean, width, nil)
+	pass.Floats(s, "square", &m.square, width, nil)
 }
 
 func newMoments(width int) *moments {

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/pass"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/sparse"
@@ -42,27 +43,22 @@ func (s OneHot) Fit(ctx context.Context, data datasets.Set) (Transformer, error)
 
 // FitSource is Fit over a source, which it reads once.
 func (s OneHot) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	if err := checkSpec("onehot", s); err != nil {
-		return nil, err
-	}
-	levels, err := categoricalLevels("onehot", data)
+	return Learn(ctx, s, data)
+}
+
+// Start begins the one pass, which counts.
+func (s OneHot) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
+	return beginCodes(ctx, "onehot", s, schema, cols)
+}
+
+// Finish returns the [*FittedOneHot] of what the pass has counted.
+func (s OneHot) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
+	c, _, err := finished[*codeCounts](ctx, "onehot", s, last)
 	if err != nil {
 		return nil, err
 	}
-	f := &FittedOneHot{levels: levels, first: firstCodes(levels)}
-	counts := make([]int, f.first[len(levels)])
-	_, err = fold(ctx, "onehot", data, true, func(first int, X mat.Matrix) error {
-		return eachCode(ctx, "onehot", X, first, levels, data.Schema(), func(i, j, code int) {
-			if code >= 0 {
-				counts[f.first[j]+code]++
-			}
-		})
-	})
-	if err != nil {
-		return nil, err
-	}
-	f.column = make([]int, len(counts))
-	for k, n := range counts {
+	f := &FittedOneHot{levels: c.levels, first: c.first, column: make([]int, len(c.counts))}
+	for k, n := range c.counts {
 		f.column[k] = -1
 		if n >= s.MinCount {
 			f.column[k] = f.width
@@ -75,14 +71,55 @@ func (s OneHot) FitSource(ctx context.Context, data datasets.Source) (Transforme
 	return f, nil
 }
 
+// beginCodes returns the first pass of a step that takes categorical columns.
+func beginCodes(ctx context.Context, step string, spec any, schema datasets.Schema, cols int) (datasets.Pass, error) {
+	if err := checkSpec(step, spec); err != nil {
+		return nil, err
+	}
+	levels, err := categoricalLevels(step, schema, cols)
+	if err != nil {
+		return nil, err
+	}
+	return begin(ctx, step, spec, schema, cols, true, func() inputSums {
+		first := firstCodes(levels)
+		return &codeCounts{step: step, schema: schema, levels: levels, first: first, counts: make([]int, first[len(levels)])}
+	})
+}
+
+// codeCounts count the levels of categorical columns.
+type codeCounts struct {
+	step          string
+	schema        datasets.Schema
+	levels, first []int
+	counts        []int
+}
+
+func (c *codeCounts) add(ctx context.Context, first int, X mat.Matrix) error {
+	return eachCode(ctx, c.step, X, first, c.levels, c.schema, func(i, j, code int) {
+		if code >= 0 {
+			c.counts[c.first[j]+code]++
+		}
+	})
+}
+
+func (c *codeCounts) merge(other inputSums) error {
+	for k, n := range other.(*codeCounts).counts {
+		c.counts[k] += n
+	}
+	return nil
+}
+
+func (c *codeCounts) next(context.Context) (inputSums, error) { return nil, nil }
+
+func (c *codeCounts) state(s *model.State) { pass.Ints(s, "counts", &c.counts, len(c.counts), 0) }
+
 // categoricalLevels returns the number of levels of every column, an error where one is numeric.
-func categoricalLevels(step string, data datasets.Source) ([]int, error) {
-	_, width := data.Dims()
+func categoricalLevels(step string, schema datasets.Schema, width int) ([]int, error) {
 	levels := make([]int, width)
 	for j := range levels {
-		c := data.Schema().Column(j)
+		c := schema.Column(j)
 		if c.Kind != datasets.Categorical {
-			return nil, fmt.Errorf("transformer: %s: column %s is numeric, wanted categorical; select the categorical columns with a columns step", step, data.Schema().Name(j))
+			return nil, fmt.Errorf("transformer: %s: column %s is numeric, wanted categorical; select the categorical columns with a columns step", step, schema.Name(j))
 		}
 		levels[j] = len(c.Levels)
 	}

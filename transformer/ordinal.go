@@ -40,20 +40,21 @@ func (s Ordinal) Fit(ctx context.Context, data datasets.Set) (Transformer, error
 
 // FitSource is Fit over a source, which it reads once.
 func (s Ordinal) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	if err := checkSpec("ordinal", s); err != nil {
-		return nil, err
-	}
-	levels, err := categoricalLevels("ordinal", data)
+	return Learn(ctx, s, data)
+}
+
+// Start begins the one pass, in which rows are only checked.
+func (s Ordinal) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
+	return beginCodes(ctx, "ordinal", s, schema, cols)
+}
+
+// Finish returns the [*FittedOrdinal].
+func (s Ordinal) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
+	c, _, err := finished[*codeCounts](ctx, "ordinal", s, last)
 	if err != nil {
 		return nil, err
 	}
-	_, err = fold(ctx, "ordinal", data, true, func(first int, X mat.Matrix) error {
-		return eachCode(ctx, "ordinal", X, first, levels, data.Schema(), func(i, j, code int) {})
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &FittedOrdinal{levels: levels, unknown: s.Unknown}, nil
+	return &FittedOrdinal{levels: c.levels, unknown: s.Unknown}, nil
 }
 
 // FittedOrdinal is what [Ordinal] is fitted to.

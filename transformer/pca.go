@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/pass"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -28,7 +29,7 @@ import (
 // error. It is scikit-learn's PCA with the covariance_eigh solver.
 //
 // Cost: two passes over the rows, n·d² flops for the covariance, about 7·d³ for its eigenvectors and
-// 2·d² for each that is kept; 24·d² bytes, whatever n is. Sparse rows are centred a tile at a time and
+// 2·d² for each that is kept; 32·d² bytes, whatever n is. Sparse rows are centred a tile at a time and
 // never stored dense.
 // Source: Pearson, "On lines and planes of closest fit", Phil. Mag. 2(11), 1901.
 //
@@ -118,28 +119,35 @@ func (s PCA) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 
 // FitSource is Fit over a source, which it reads twice.
 func (s PCA) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
+	return Learn(ctx, s, data)
+}
+
+// Start begins the first pass, of the means; the second one is of the covariance.
+func (s PCA) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	if err := checkSpec("pca", s); err != nil {
 		return nil, err
 	}
-	if err := checkNumeric("pca", data.Schema()); err != nil {
+	if err := checkNumeric("pca", schema); err != nil {
 		return nil, err
 	}
-	if _, d := data.Dims(); d > mostCovariance {
-		return nil, fmt.Errorf("transformer: pca: the covariance of %d columns does not fit in memory, at most %d are possible", d, mostCovariance)
+	if cols > mostCovariance {
+		return nil, fmt.Errorf("transformer: pca: the covariance of %d columns does not fit in memory, at most %d are possible", cols, mostCovariance)
 	}
-	m, rows, err := columnMoments(ctx, "pca", data, false)
+	return begin(ctx, "pca", s, schema, cols, false, func() inputSums { return &pcaSums{means: newMomentSums(cols)} })
+}
+
+// Finish returns the [*FittedPCA] of the covariance.
+func (s PCA) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
+	sums, _, err := finished[*pcaSums](ctx, "pca", s, last)
 	if err != nil {
 		return nil, err
 	}
-	if rows < 2 {
-		return nil, errors.New("transformer: pca: one row has no variance, wanted two rows or more")
-	}
-	cov, err := covariance(ctx, data, m.mean, rows)
+	cov, err := sums.covariance()
 	if err != nil {
 		return nil, err
 	}
-	f := &FittedPCA{mean: m.mean}
-	if err := s.decompose(ctx, f, cov, rows); err != nil {
+	f := &FittedPCA{mean: slices.Clone(sums.mean)}
+	if err := s.decompose(ctx, f, cov, sums.rows); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -148,35 +156,94 @@ func (s PCA) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 // mostCovariance is the number of columns whose covariance takes 8 GB.
 const mostCovariance = 1 << 15
 
-// covariance accumulates the lower triangle of the covariance matrix.
-func covariance(ctx context.Context, data datasets.Source, mean []float64, rows int) (kern.View[float64], error) {
-	d := len(mean)
-	sums := make([]float64, d*d)
-	gram := kern.Dense(d, d, d, sums)
-	var tile []float64
-	_, err := fold(ctx, "pca", data, false, func(_ int, X mat.Matrix) error {
-		n, _ := X.Dims()
-		for lo := 0; lo < n; lo += tileRows {
-			hi := min(lo+tileRows, n)
-			if len(tile) < (hi-lo)*d {
-				tile = make([]float64, (hi-lo)*d)
-			}
-			centred := kern.Dense(hi-lo, d, d, tile)
-			centre(centred, X, lo, mean)
-			if err := kern.Gram(ctx, gram, centred, nil); err != nil {
-				return err
-			}
+// pcaSums are, in the first pass, the means; in the second one the lower triangle of the products of the
+// rows less their mean.
+type pcaSums struct {
+	means *momentSums // of the first pass; nil in the second
+	rows  int         // that the first pass has read
+	mean  []float64   // of these
+	sums  []float64   // cols × cols
+	tile  []float64
+}
+
+func (p *pcaSums) add(ctx context.Context, first int, X mat.Matrix) error {
+	if p.means != nil {
+		return p.means.add(ctx, first, X)
+	}
+	d := len(p.mean)
+	gram := kern.Dense(d, d, d, p.sums)
+	n, _ := X.Dims()
+	for lo := 0; lo < n; lo += tileRows {
+		hi := min(lo+tileRows, n)
+		if len(p.tile) < (hi-lo)*d {
+			p.tile = make([]float64, (hi-lo)*d)
 		}
-		return nil
-	})
-	if err != nil {
-		return gram, err
+		centred := kern.Dense(hi-lo, d, d, p.tile)
+		centre(centred, X, lo, p.mean)
+		if err := kern.Gram(ctx, gram, centred, nil); err != nil {
+			return err
+		}
 	}
-	kern.Scale(1/float64(rows-1), sums)
-	if !allFinite(sums) {
-		return gram, errors.New("transformer: pca: the variance overflows; scale the inputs before")
+	return nil
+}
+
+func (p *pcaSums) merge(other inputSums) error {
+	o := other.(*pcaSums)
+	switch {
+	case (p.means == nil) != (o.means == nil), p.rows != o.rows, !slices.Equal(p.mean, o.mean):
+		return errOtherRows
+	case p.means != nil:
+		return p.means.merge(o.means)
 	}
-	return gram, nil
+	kern.Axpy(1, o.sums, p.sums)
+	return nil
+}
+
+func (p *pcaSums) next(context.Context) (inputSums, error) {
+	if p.means == nil {
+		return nil, nil
+	}
+	m := p.means.total
+	if m.count[0] < 2 {
+		return nil, errors.New("one row has no variance, wanted two rows or more")
+	}
+	d := len(m.mean)
+	return &pcaSums{rows: int(m.count[0]), mean: slices.Clone(m.mean), sums: make([]float64, d*d)}, nil
+}
+
+// covariance returns the lower triangle of the covariance matrix.
+func (p *pcaSums) covariance() (kern.View[float64], error) {
+	d := len(p.mean)
+	cov := slices.Clone(p.sums)
+	kern.Scale(1/float64(p.rows-1), cov)
+	if !allFinite(cov) {
+		return kern.View[float64]{}, errors.New("transformer: pca: the variance overflows; scale the inputs before")
+	}
+	return kern.Dense(d, d, d, cov), nil
+}
+
+func (p *pcaSums) state(s *model.State) {
+	d := len(p.mean)
+	if p.means != nil {
+		d = len(p.means.total.mean)
+	}
+	first := p.means != nil
+	s.Bool("first", &first)
+	if s.Err() != nil {
+		return
+	}
+	if first {
+		if p.means == nil {
+			p.means = newMomentSums(d)
+		}
+		p.means.state(s)
+		return
+	}
+	p.means = nil
+	s.Int("rows", &p.rows)
+	pass.Floats(s, "mean", &p.mean, d, pass.Finite)
+	pass.Floats(s, "sums", &p.sums, d*d, nil)
+	s.Require(p.rows >= 2, "there are less than two rows")
 }
 
 // centre writes the rows of X from lo on, less mean, into dst.
@@ -275,7 +342,7 @@ func (s PCA) Cost(shape datasets.Shape) datasets.Cost {
 	if s.Components.count > 0 {
 		k, width = float64(s.Components.count), s.Components.count
 	}
-	return datasets.Cost{Flops: n*d*d + 9*d*d*d + 2*n*d*k, Bytes: int64(24*d*d + 8*n*k), Width: width, Guess: s.Components.count == 0}
+	return datasets.Cost{Flops: n*d*d + 9*d*d*d + 2*n*d*k, Bytes: int64(32*d*d + 8*n*k), Width: width, Guess: s.Components.count == 0}
 }
 
 // FittedPCA is what [PCA] is fitted to.

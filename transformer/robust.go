@@ -2,6 +2,7 @@ package transformer
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/param"
@@ -16,6 +17,9 @@ import (
 // values are left out and stay missing. A column whose quartiles are equal keeps scale 1. It is
 // scikit-learn's RobustScaler. Sparse rows stay sparse, for which Median must be false or every
 // median 0; Fit returns an error otherwise.
+//
+// Quantiles of parts of the rows do not make those of all, so it is counts that are merged, in every pass:
+// what comes out is exact however the rows are cut into parts.
 //
 // Cost: three to six passes over the rows; memory 200 KB for a column, 64 MB at most, in both cases
 // for any number of rows. Fit returns an error for a categorical column, a column with missing
@@ -41,19 +45,36 @@ func (s Robust) Fit(ctx context.Context, data datasets.Set) (Transformer, error)
 
 // FitSource is Fit over a source, which it reads several times.
 func (s Robust) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	return fitScaler("robust", s, data, func(f *FittedScaler, src datasets.Source) error {
-		quartiles, err := columnQuantiles(ctx, f.step, src, []float64{0.25, 0.5, 0.75})
-		f.center, f.scale = make([]float64, len(quartiles)), make([]float64, len(quartiles))
-		for j, q := range quartiles {
-			if s.Median {
-				f.center[j] = q[1]
-			}
-			if s.IQR {
-				f.scale[j] = q[2] - q[0]
-			}
-		}
-		return err
+	return Learn(ctx, s, data)
+}
+
+// Start begins the first pass, which counts; those that follow select.
+func (s Robust) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
+	return beginScaler(ctx, "robust", s, schema, cols, func() inputSums {
+		return newQuantiles([]float64{0.25, 0.5, 0.75}, schema, cols)
 	})
+}
+
+// Finish returns the [*FittedScaler] of what the passes have learned.
+func (s Robust) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
+	q, in, err := finished[*quantiles](ctx, "robust", s, last)
+	if err != nil {
+		return nil, err
+	}
+	quartiles, err := q.values()
+	if err != nil {
+		return nil, fmt.Errorf("transformer: robust: %w", err)
+	}
+	f := &FittedScaler{step: "robust", center: make([]float64, in.cols), scale: make([]float64, in.cols)}
+	for j, quartile := range quartiles {
+		if s.Median {
+			f.center[j] = quartile[1]
+		}
+		if s.IQR {
+			f.scale[j] = quartile[2] - quartile[0]
+		}
+	}
+	return fittedScaler(f, in.sparse, in.schema)
 }
 
 // Cost returns the cost of four passes of selection.

@@ -75,12 +75,9 @@ func fold(ctx context.Context, step string, src datasets.Source, missing bool, a
 		if block.Rows() == 0 {
 			return nil
 		}
-		X, err := checkRows(step, block.X, width)
+		X, err := checkInputs(step, block, src.Schema(), width, rows, missing)
 		if err != nil {
 			return err
-		}
-		if err := checkEntries(step, X, src.Schema(), rows, math.MaxFloat64, missing); err != nil {
-			return block.Locate(err, rows)
 		}
 		first := rows
 		rows += block.Rows()

@@ -33,19 +33,15 @@ var (
 	_ model.Stateful   = (*FittedScaler)(nil)
 )
 
-// fitScaler checks a scaler's spec and the columns, and has it learn from the rows of src.
-func fitScaler(step string, spec any, data datasets.Source, learn func(f *FittedScaler, src datasets.Source) error) (Transformer, error) {
+// beginScaler returns the first pass of a scaler, which takes numeric columns.
+func beginScaler(ctx context.Context, step string, spec any, schema datasets.Schema, cols int, sums func() inputSums) (datasets.Pass, error) {
 	if err := checkSpec(step, spec); err != nil {
 		return nil, err
 	}
-	if err := checkNumeric(step, data.Schema()); err != nil {
+	if err := checkNumeric(step, schema); err != nil {
 		return nil, err
 	}
-	src, f := &watched{Source: data}, &FittedScaler{step: step}
-	if err := learn(f, src); err != nil {
-		return nil, err
-	}
-	return fittedScaler(f, src.sparse, data.Schema())
+	return begin(ctx, step, spec, schema, cols, true, sums)
 }
 
 // fittedScaler checks what was learned. Columns whose scale is 0 are constant and only moved.
@@ -228,19 +224,4 @@ func allFinite(lists ...[]float64) bool {
 func scalerCost(flops float64, shape datasets.Shape) datasets.Cost {
 	n, d := float64(shape.Rows), float64(shape.Cols)
 	return datasets.Cost{Flops: (flops + 2) * n * d, Bytes: int64(8*n*d + 24*d), Width: shape.Cols, Filled: shape.Filled}
-}
-
-// watched is a source that notices sparse blocks.
-type watched struct {
-	datasets.Source
-	sparse bool
-}
-
-func (w *watched) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
-	return w.Source.Blocks(ctx, func(block datasets.Set) error {
-		if _, ok := block.X.(*sparse.CSR); ok {
-			w.sparse = true
-		}
-		return yield(block)
-	})
 }

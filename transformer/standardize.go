@@ -44,22 +44,34 @@ func (s Standardize) Fit(ctx context.Context, data datasets.Set) (Transformer, e
 
 // FitSource is Fit over a source, which it reads once.
 func (s Standardize) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	return fitScaler("standardize", s, data, func(f *FittedScaler, src datasets.Source) error {
-		m, _, err := columnMoments(ctx, f.step, src, true)
-		if err != nil {
-			return err
+	return Learn(ctx, s, data)
+}
+
+// Start begins the one pass, of sums.
+func (s Standardize) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
+	return beginScaler(ctx, "standardize", s, schema, cols, func() inputSums { return newMomentSums(cols) })
+}
+
+// Finish returns the [*FittedScaler] of what the pass has learned.
+func (s Standardize) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
+	sums, in, err := finished[*momentSums](ctx, "standardize", s, last)
+	if err != nil {
+		return nil, err
+	}
+	m, f := sums.total, &FittedScaler{step: "standardize"}
+	f.center, f.scale = make([]float64, len(m.mean)), make([]float64, len(m.mean))
+	for j := range f.scale {
+		if s.Mean {
+			f.center[j] = m.mean[j]
 		}
-		f.center, f.scale = make([]float64, len(m.mean)), make([]float64, len(m.mean))
-		for j := range f.scale {
-			if s.Mean {
-				f.center[j] = m.mean[j]
-			}
-			if s.Std {
-				f.scale[j] = m.deviation(j)
-			}
+		if s.Std {
+			f.scale[j] = m.deviation(j)
 		}
-		return checkCounts(f.step, m.count, data.Schema())
-	})
+	}
+	if err := checkCounts(f.step, m.count, in.schema); err != nil {
+		return nil, err
+	}
+	return fittedScaler(f, in.sparse, in.schema)
 }
 
 // Cost returns the cost of one pass of sums.
@@ -69,9 +81,16 @@ func (s Standardize) Cost(shape datasets.Shape) datasets.Cost {
 
 // checkCounts reports a column in which every value is missing.
 func checkCounts(step string, count []float64, schema datasets.Schema) error {
+	if err := allMissing(count, schema); err != nil {
+		return fmt.Errorf("transformer: %s: %w", step, err)
+	}
+	return nil
+}
+
+func allMissing(count []float64, schema datasets.Schema) error {
 	for j, n := range count {
 		if n == 0 {
-			return fmt.Errorf("transformer: %s: column %s: every value is missing; leave the column out", step, schema.Name(j))
+			return fmt.Errorf("column %s: every value is missing; leave the column out", schema.Name(j))
 		}
 	}
 	return nil

@@ -117,6 +117,10 @@ func TestEncodeTypes(t *testing.T) {
 			t.Errorf("%v as a missing value: %v, %v", v, got.X, err)
 		}
 	}
+	s.Missing = nil // the reader's own
+	if got, err := s.Encode([]map[string]any{{"size": "NaN", "code": "nan", "name": "NaN", "sold": "nan"}}); err != nil || !same(got.X, want) {
+		t.Errorf("NaN as a missing value: %v, %v", got.X, err)
+	}
 	flags := datasets.Schema{Columns: []datasets.Column{{Name: "number"}, {Name: "level", Kind: datasets.Categorical, Levels: []string{"False", "True"}}}}
 	got, err := flags.Encode([]map[string]any{{"number": true, "level": true}, {"number": false, "level": false}})
 	if err != nil || !same(got.X, mat.NewDense(2, 2, []float64{1, 1, 0, 0})) {
@@ -130,7 +134,8 @@ func TestEncodeFaults(t *testing.T) {
 	set, err := s.Encode([]map[string]any{
 		{"size": "large", "code": []int{1}, "name": "old", "sold": "31/3/2024"},
 		{"size": math.Inf(1), "code": 1, "nmae": "old", "sold": nil, "sold_year": 3},
-		{"size": "0x10", "code": 1, "nmae": "old", "sold": nil},
+		{"size": "0x1p4", "code": 1, "nmae": "old", "sold": nil},
+		{"size": "inf", "code": 1, "name": "old", "sold": nil},
 	})
 	const want = `row 0, column code: a []int is no category
 row 0, column size: "large" is not a number
@@ -139,7 +144,8 @@ row 1, column nmae: the schema has no such column; it has size, code, name, sold
 row 1, column size: +Inf is not a number
 row 1, column sold_year: given twice: the date sold has it too
 row 1, column name: no value; a missing one is nil (and in 1 more row)
-row 2, column size: "0x10" is not a number`
+row 2, column size: "0x1p4" is not a number
+row 3, column size: "inf" is not a number`
 	if err == nil || err.Error() != want {
 		t.Errorf("faults:\n%v\nwanted:\n%s", err, want)
 	}
@@ -156,6 +162,19 @@ row 2, column size: "0x10" is not a number`
 	}
 	if _, err = s.Encode(many); err == nil || strings.Count(err.Error(), "\n") != 50 || !strings.HasSuffix(err.Error(), "\nand 10 more faults") {
 		t.Errorf("of 60 faults: %v", err)
+	}
+}
+
+// A column whose name is that of a date with parts is a column, and a row without the target has none.
+func TestEncodeNames(t *testing.T) {
+	s := datasets.Schema{Columns: []datasets.Column{{Name: "sold"}, {Name: "sold_year"}}, Targets: []datasets.Column{{Name: "y"}}}
+	got, err := s.Encode([]map[string]any{{"sold": 3, "sold_year": 2024}})
+	if err != nil || !same(got.X, mat.NewDense(1, 2, []float64{3, 2024})) || got.Y != nil {
+		t.Errorf("%v, %v, %v", got.X, got.Y, err)
+	}
+	got, err = s.Encode([]map[string]any{{"sold": 3, "sold_year": 2024}, {"sold": 3, "sold_year": 2024, "y": 7}})
+	if err != nil || len(got.Y) != 2 || got.Y[0] == got.Y[0] || got.Y[1] != 7 {
+		t.Errorf("targets %v, %v", got.Y, err)
 	}
 }
 

@@ -131,6 +131,68 @@ func (s bent) BatchCost(b estimator.Batch) (datasets.Cost, []string, error) {
 	return datasets.Cost{}, nil, nil
 }
 
+func (s bent) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
+	p, err := estimator.NewRidgeClassifier().Start(ctx, schema, cols)
+	if err != nil {
+		return nil, err
+	}
+	return &bentPass{Pass: p, breaks: s.breaks}, nil
+}
+
+func (s bent) Finish(ctx context.Context, last datasets.Pass) (estimator.Predictor, error) {
+	if p, ok := last.(*bentPass); ok {
+		last = p.Pass
+	}
+	fitted, err := estimator.NewRidgeClassifier().Finish(ctx, last)
+	if err != nil {
+		return nil, err
+	}
+	return &bentFit{FittedLinearClassifier: fitted.(*estimator.FittedLinearClassifier), breaks: s.breaks}, nil
+}
+
+// bentPass is a pass of bent.
+type bentPass struct {
+	datasets.Pass
+	breaks string
+	length int // of what Add makes
+}
+
+func (p *bentPass) Add(ctx context.Context, block datasets.Set) error {
+	if p.breaks == "a pass stops when cancelled" {
+		ctx = context.WithoutCancel(ctx)
+	}
+	_ = make([]float64, p.length)
+	return p.Pass.Add(ctx, block)
+}
+
+func (p *bentPass) Merge(ctx context.Context, other datasets.Pass) error {
+	if o, ok := other.(*bentPass); ok {
+		other = o.Pass
+	}
+	err := p.Pass.Merge(ctx, other)
+	switch {
+	case p.breaks == "only passes begun alike are merged":
+		return nil
+	case err == nil && p.breaks == "parts of the rows are the whole":
+		return p.Pass.Merge(ctx, other)
+	}
+	return err
+}
+
+func (p *bentPass) Next(ctx context.Context) (datasets.Pass, error) {
+	next, err := p.Pass.Next(ctx)
+	if err != nil || next == nil {
+		return nil, err
+	}
+	return &bentPass{Pass: next, breaks: p.breaks}, nil
+}
+
+func (p *bentPass) State(s *model.State) {
+	if p.Pass.State(s); p.breaks == "a damaged pass is refused, or goes on without a panic" {
+		s.Int("length", &p.length) // whatever it is
+	}
+}
+
 // bentFit is what bent has fitted, with something added to the scores of the first class.
 type bentFit struct {
 	*estimator.FittedLinearClassifier
@@ -210,12 +272,27 @@ func filled(X mat.Matrix) *mat.Dense {
 	return out
 }
 
+// brokenElsewhere are the laws about what bent is not, by what has the examples that break them.
+var brokenElsewhere = map[string]string{
+	"a batch is its fits one by one":                        "TestBatchLaw",
+	"a batch on related maps is its fits one by one":        "TestOtherBatchLaws",
+	"leaving one out is fitting without each row":           "TestOtherBatchLaws",
+	"parts of the rows are the whole":                       "package transformertest",
+	"only passes begun alike are merged":                    "package transformertest",
+	"a pass stops when cancelled":                           "package transformertest",
+	"a damaged pass is refused, or goes on without a panic": "package transformertest",
+}
+
 // Every law passes what keeps it and fails what breaks it.
 func TestLawsFindWhatBreaksThem(t *testing.T) {
 	for _, classes := range []int{2, 3} {
 		o := Options{Classes: classes}
 		for _, l := range laws {
-			if n := holds(l, bent{fits: new(int)}, o); n.failed || n.skipped {
+			n := holds(l, bent{fits: new(int)}, o)
+			if n.skipped && brokenElsewhere[l.name] != "" {
+				continue
+			}
+			if n.failed || n.skipped {
 				t.Errorf("%d classes: %s: an estimator that keeps the law fails or is skipped", classes, l.name)
 			}
 			if n := holds(l, bent{breaks: l.name, fits: new(int)}, o); !n.failed {

@@ -64,6 +64,10 @@ var laws = []law{
 	{"a damaged archive is refused, or predicts without a panic", (*suite).damaged},
 	{"bad data are refused by name", (*suite).badData},
 	{"bad inputs of a prediction are refused by name", (*suite).badInputs},
+	{"parts of the rows are the whole", (*suite).parts},
+	{"only passes begun alike are merged", (*suite).strangers},
+	{"a pass stops when cancelled", (*suite).passesStop},
+	{"a damaged pass is refused, or goes on without a panic", (*suite).passesSurvive},
 }
 
 // Run holds spec to every law, each in a subtest.
@@ -158,7 +162,15 @@ func answers(t testing.TB, p estimator.Predictor, X mat.Matrix) []float64 {
 	if err != nil {
 		t.Fatalf("Predict: %v", err)
 	}
-	var out []float64
+	out := numbersOf(all)
+	if len(out) == 0 {
+		t.Fatal("no predictions")
+	}
+	return out
+}
+
+// numbersOf returns all numbers of a prediction.
+func numbersOf(all estimator.Prediction) (out []float64) {
 	if all.Scores == nil {
 		out = append(out, all.Values...)
 	}
@@ -166,9 +178,6 @@ func answers(t testing.TB, p estimator.Predictor, X mat.Matrix) []float64 {
 		if m != nil {
 			out = append(out, m.RawMatrix().Data...)
 		}
-	}
-	if len(out) == 0 {
-		t.Fatal("no predictions")
 	}
 	return out
 }

@@ -20,8 +20,13 @@ var Allowed = map[string][]string{
 	"internal/arrows": {},
 	"internal/svg":    {},
 	"internal/memory": {},
-	"datasets":        {"sparse", "single"},
-	"model":           {"sparse"},
+	"internal/pass":   {"datasets", "model", "param"},
+
+	// The laws of passes, for the suites.
+	"internal/passlaws": {"datasets", "model", "internal/polls"},
+
+	"datasets": {"sparse", "single", "model"},
+	"model":    {"sparse"},
 
 	// Leaf packages, one for each outside format or origin of data.
 	"datasets/csv":       {"datasets", "datasets/internal/..."},
@@ -42,15 +47,15 @@ var Allowed = map[string][]string{
 
 	// What learns: rows of any kind, and solvers on them. Numbers in, numbers out.
 	"internal/design":       {"datasets", "sparse", "single", "internal/kern"},
-	"internal/leastsquares": {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
-	"internal/newton":       {"internal/design", "internal/leastsquares", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
+	"internal/leastsquares": {"internal/design", "internal/kern", "internal/pass", "internal/solve", "datasets", "sparse", "single", "model"},
+	"internal/newton":       {"internal/design", "internal/leastsquares", "internal/kern", "internal/pass", "internal/solve", "datasets", "sparse", "single", "model"},
 	"internal/batch":        {"internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/kern", "internal/solve", "datasets"},
 	"internal/descent":      {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
-	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/memory"},
-	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory"},
-	"pipeline":    {"pipeline/internal/...", "transformer", "estimator", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory"},
+	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/kern", "internal/memory", "internal/pass"},
+	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "internal/pass"},
+	"pipeline":    {"pipeline/internal/...", "transformer", "estimator", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory", "internal/pass"},
 	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory"},
 
 	// Below pipeline: where an error happened, some columns of rows, the rows that a step is fitted to, and
@@ -65,8 +70,8 @@ var Allowed = map[string][]string{
 
 	// Laws as conformance suites, for anybody's types.
 	"datasets/sourcetest":         {"datasets"},
-	"transformer/transformertest": {"transformer", "datasets", "sparse", "single", "param", "model", "internal/polls"},
-	"estimator/estimatortest":     {"estimator", "datasets", "sparse", "param", "model", "internal/polls"},
+	"transformer/transformertest": {"transformer", "datasets", "sparse", "single", "param", "model", "internal/polls", "internal/passlaws"},
+	"estimator/estimatortest":     {"estimator", "datasets", "sparse", "param", "model", "internal/polls", "internal/passlaws"},
 
 	// The document, the data that it names, whether both go together, what is written; the run above them.
 	"experiment/document":             {"pipeline", "pipeline/yaml", "gridsearch", "estimator", "metrics", "datasets", "param"},

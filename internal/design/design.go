@@ -37,7 +37,7 @@ func OfSet(data datasets.Set) (*Rows, error) {
 	if n == 0 || d == 0 {
 		return nil, fmt.Errorf("%w: %d rows, %d columns", datasets.ErrEmpty, n, d)
 	}
-	if err := allNumeric(data.Schema); err != nil {
+	if err := AllNumeric(data.Schema); err != nil {
 		return nil, err
 	}
 	r := &Rows{Schema: data.Schema, N: n, Cols: d, Set: &data}
@@ -69,8 +69,8 @@ func OfSet(data datasets.Set) (*Rows, error) {
 	return r, nil
 }
 
-// allNumeric refuses columns whose numbers are codes of levels: a linear model of them means nothing.
-func allNumeric(schema datasets.Schema) error {
+// AllNumeric refuses columns whose numbers are codes of categories: a linear model of them means nothing.
+func AllNumeric(schema datasets.Schema) error {
 	for _, c := range schema.Columns {
 		if c.Kind == datasets.Categorical {
 			return fmt.Errorf("column %s is categorical, wanted numbers; encode it before with onehot or ordinal", c.Name)
@@ -88,7 +88,7 @@ func OfSource(ctx context.Context, src datasets.Source) (*Rows, error) {
 	if n == 0 || d == 0 {
 		return nil, fmt.Errorf("%w: %d rows, %d columns", datasets.ErrEmpty, n, d)
 	}
-	if err := allNumeric(src.Schema()); err != nil {
+	if err := AllNumeric(src.Schema()); err != nil {
 		return nil, err
 	}
 	r := &Rows{Schema: src.Schema(), N: n, Cols: d}

@@ -138,7 +138,7 @@ func (r *Rows) ReadClasses(ctx context.Context, by classFactors) (*Labels, error
 		for _, y := range l.Y {
 			last = max(last, y)
 		}
-		for c := range int(min(last, maxClasses-1)) + 1 {
+		for c := range int(min(last, MaxClasses-1)) + 1 {
 			l.Classes = append(l.Classes, strconv.Itoa(c))
 		}
 	}
@@ -185,8 +185,8 @@ func SeveralClasses(classes []string, mass []float64) error {
 	return nil
 }
 
-// maxClasses is the largest number of classes where the schema does not list them.
-const maxClasses = 1 << 16
+// MaxClasses is the largest number of classes where the schema does not list them.
+const MaxClasses = 1 << 16
 
 // weigh checks that there are two classes or more and applies the class weights.
 func (l *Labels) weigh(by classFactors) error {

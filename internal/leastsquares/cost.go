@@ -5,7 +5,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 )
 
-// Cost is that of a fit whose targets are made of so many rows at a time. The targets of all rows are held
+// Cost is that of a fit whose targets are made of so many rows at a time. The targets of all rows are in memory
 // where the solver reads them more than once.
 func (s Ridge) Cost(shape datasets.Shape, coded float64) datasets.Cost {
 	n, d, t := float64(shape.Rows), float64(shape.Cols), float64(max(shape.Outputs, 1))

@@ -67,23 +67,9 @@ func (p *Problem) Block(first int, block datasets.Set) (y []float64, count int, 
 
 // Moments adds up all blocks.
 func (p *Problem) Moments(ctx context.Context) (*Moments, error) {
-	var m *Moments
-	err := p.rows.Each(ctx, func(first int, block datasets.Set) error {
-		y, count, weights, err := p.Block(first, block)
-		if err != nil {
-			return err
-		}
-		if m == nil {
-			m = NewMoments(p.rows.Cols, count, p.Intercept)
-		}
-		if count != m.targets {
-			return fmt.Errorf("rows from %d: %d targets, wanted %d", first, count, m.targets)
-		}
-		if m.Add(ctx, block.X, y, weights) != nil {
-			return design.NameFault(first, block)
-		}
-		return nil
-	})
+	r := NewSums(p.Ridge, p.rows.Cols, p.Block)
+	err := p.rows.Each(ctx, func(first int, block datasets.Set) error { return r.Add(ctx, first, block) })
+	m := r.sums
 	switch {
 	case err != nil:
 		return nil, err

@@ -1,6 +1,6 @@
 // Package metamorphic holds the house to itself: whatever a pipeline is, and whatever it is fitted to,
 // it must say the same however the work is done. Its test draws data and pipelines at random and fits
-// each in many ways: in memory or as a stream, with features kept or made again, on one core or on
+// each in many ways: in memory, as a stream or in merged parts, with features kept or made again, on one core or on
 // seven, alone or among the candidates of a search, before and after a model file, rows and columns in
 // another order. Nobody has to know the right answer; the answers have to agree.
 //

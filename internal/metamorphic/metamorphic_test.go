@@ -3,6 +3,7 @@ package metamorphic
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -17,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
@@ -46,6 +48,7 @@ var ways = []way{
 	{"row by row", rowByRow, false},
 	{"as a stream", streamed, false},
 	{"as a stream of other blocks", streamedInPieces, false},
+	{"in merged parts", inParts, false},
 	{"without memory for features", remade, false},
 	{"with rows in another order", shuffled, false},
 	{"with columns in another order", columnsTurned, false},
@@ -229,6 +232,74 @@ func fromSource(t *testing.T, w *world, src datasets.Source) []float64 {
 		return nil
 	}
 	return answers(t, p, w.test.X)
+}
+
+// inParts learns from three parts of the rows by themselves, in each pass, and merges what they have
+// learned; the pass of one part, and what the parts of a later pass are begun by, go through files. The
+// way is open to pipelines that learn by passes.
+func inParts(t *testing.T, w *world) []float64 {
+	p, err := mergedParts(w)
+	if errors.Is(err, datasets.ErrNoPasses) {
+		return nil
+	}
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	return answers(t, p, w.test.X)
+}
+
+func mergedParts(w *world) (estimator.Predictor, error) {
+	ctx, n := context.Background(), w.train.Rows()
+	start := func() (datasets.Pass, error) { return w.pipe.Start(ctx, w.train.Schema, w.train.Cols()) }
+	begun, err := start()
+	for err == nil {
+		var parts [3]datasets.Pass
+		for k := range parts {
+			if parts[k], err = throughFile(begun, start); err != nil {
+				return nil, err
+			}
+			half := w.train.Slice(k*n/3, (k+1)*n/3)
+			for _, block := range []datasets.Set{half.Slice(0, half.Rows()/3), half.Slice(half.Rows()/3, half.Rows())} {
+				if err := parts[k].Add(ctx, block); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if parts[1], err = throughFile(parts[1], start); err != nil {
+			return nil, err
+		}
+		for _, other := range []int{2, 1} {
+			if err := parts[0].Merge(ctx, parts[other]); err != nil {
+				return nil, err
+			}
+		}
+		if begun, err = parts[0].Next(ctx); err == nil && begun == nil {
+			return w.pipe.Finish(ctx, parts[0])
+		}
+	}
+	return nil, err
+}
+
+// throughFile returns a pass as it comes back from a file.
+func throughFile(p datasets.Pass, start func() (datasets.Pass, error)) (datasets.Pass, error) {
+	a, err := model.Record(p)
+	if err != nil {
+		return nil, err
+	}
+	var file bytes.Buffer
+	if err := model.Write(&file, model.Header{}, a); err != nil {
+		return nil, err
+	}
+	_, a, err = model.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	if err != nil {
+		return nil, err
+	}
+	back, err := start()
+	if err != nil {
+		return nil, err
+	}
+	return back, model.Restore(a, back)
 }
 
 // pieces is a set as blocks of other sizes.

@@ -15,11 +15,11 @@ const Passes = 25
 func Cost(shape datasets.Shape) datasets.Cost {
 	n, d, k := float64(shape.Rows), float64(shape.Cols), float64(max(shape.Outputs, 1))
 	const vectors = 14
-	held := 3*n + n*k + vectors*(d+1)*k
+	numbers := 3*n + n*k + vectors*(d+1)*k
 	if shape.Filled > 0 {
-		held += min(n, design.SparseBlock) * k
+		numbers += min(n, design.SparseBlock) * k
 	} else {
-		held += partialSums(shape)
+		numbers += partialSums(shape)
 	}
 	cost := datasets.Cost{Flops: Passes * design.PassFlops(shape), Width: max(shape.Outputs, 1)}
 	widest := widestFactor
@@ -28,9 +28,9 @@ func Cost(shape datasets.Shape) datasets.Cost {
 	}
 	if shape.Cols <= widest {
 		cost.Flops += 2 * (min(n, 4*d)*d*d + d*d*d/3)
-		held += 2 * d * d
+		numbers += 2 * d * d
 	}
-	cost.Bytes = design.Bytes(held)
+	cost.Bytes = design.Bytes(numbers)
 	return cost
 }
 

@@ -38,8 +38,9 @@ type objective struct {
 
 	// the preconditioner
 	renew    bool
-	sample   int // every sample-th row
-	patience int // products with the Hessian that cost as much as renewing
+	sample   int  // every sample-th row
+	patience int  // products with the Hessian that cost as much as renewing
+	matrix   bool // whether it is one, else its diagonal
 	gram     *leastsquares.Moments
 	factor   *leastsquares.Factor
 	mean     []float64
@@ -53,7 +54,7 @@ func newObjective(ctx context.Context, r *design.Rows, l Loss, outputs, groups i
 	o := &objective{ctx: ctx, rows: r, loss: l, outputs: outputs, groups: groups, intercept: intercept, y: y, weights: weights}
 	o.curve = make([]float64, len(y)*outputs)
 	o.pass = pass{cols: r.Cols, outputs: outputs, intercept: intercept}
-	o.plan()
+	o.plan(len(y))
 	return o
 }
 
@@ -72,9 +73,9 @@ const (
 )
 
 // plan chooses the preconditioner by what passes over the data cost beside it.
-func (o *objective) plan() {
+func (o *objective) plan(rows int) {
 	o.renew = true
-	n, d := float64(len(o.y)), float64(o.rows.Cols)
+	n, d := float64(rows), float64(o.rows.Cols)
 	few := d > WidestSparseFactor && n < 0.3*d // n steps of conjugate gradients cost less than a factor
 	if o.rows.Sparse && o.rows.Cols > WidestSparseFactor || o.rows.Cols > widestFactor || few {
 		o.patience = 20
@@ -90,7 +91,7 @@ func (o *objective) plan() {
 	}
 	cost := n/float64(o.sample)*d*d + d*d*d/3
 	o.patience = 1 + int(cost/pass)
-	o.gram = leastsquares.NewMoments(o.rows.Cols, 0, o.intercept)
+	o.matrix = true
 }
 
 // Advance asks for a new preconditioner when the products the last step took have cost as much.
@@ -117,7 +118,7 @@ func (o *objective) Evaluate(values, gradient, x []float64) error {
 			return design.NameFault(first, block)
 		}
 		if o.renew {
-			return o.addSample(first, block)
+			return o.addSample(first, block, curve, weights)
 		}
 		return nil
 	})
@@ -139,10 +140,13 @@ func (o *objective) begin(values, gradient []float64) {
 		return
 	}
 	o.weight = 0
-	if o.gram != nil {
-		o.gram.Clear()
-	} else {
+	switch {
+	case !o.matrix:
 		o.diagonal = make([]float64, o.rows.Cols+1)
+	case o.gram == nil:
+		o.gram = leastsquares.NewMoments(o.rows.Cols, 0, o.intercept)
+	default:
+		o.gram.Clear()
 	}
 }
 
@@ -170,12 +174,12 @@ func (o *objective) Hessian(dst, v []float64) error {
 	return err
 }
 
-// addSample adds the sampled rows of a block to the preconditioner.
-func (o *objective) addSample(first int, block datasets.Set) error {
-	n, k := block.Rows(), o.outputs
+// addSample adds the sampled rows of a block, of that curve, to the preconditioner.
+func (o *objective) addSample(first int, block datasets.Set, curve, weights []float64) error {
+	n := block.Rows()
 	mass := make([]float64, n)
-	o.loss.mass(mass, o.curve[first*k:(first+n)*k], o.weights[first:first+n])
-	if o.gram == nil {
+	o.loss.mass(mass, curve[:n*o.outputs], weights[:n])
+	if !o.matrix {
 		o.addDiagonal(block.X, mass)
 		return nil
 	}
@@ -209,7 +213,7 @@ func (o *objective) addDiagonal(X mat.Matrix, mass []float64) {
 func (o *objective) factorise() {
 	d := o.rows.Cols
 	o.factor = nil
-	if o.gram == nil {
+	if !o.matrix {
 		for j := range d {
 			o.diagonal[j]++
 		}

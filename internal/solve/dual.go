@@ -37,7 +37,7 @@ type Rows interface {
 // α·log(α/c_i) + (c_i−α)·log((c_i−α)/c_i) with α = |β_i|, the one bound of β_i that is not 0 being
 // t_i·c_i) within the bounds, and Σβ_i = 0 where there is an intercept b; then w = Σβ_i·x_i.
 //
-// A column that is not zero in one row only has the weight β_i·x_ij, and need not be kept: it adds
+// A column that is not zero in one row only has the weight β_i·x_ij, and need not be stored: it adds
 // β_i·x_ij² to the score of its row. Rows are without such columns, where Own has them.
 type Dual struct {
 	Rows      Rows

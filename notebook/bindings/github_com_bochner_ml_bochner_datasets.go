@@ -9,6 +9,7 @@ import (
 
 	context "context"
 	datasets "github.com/bochner-ml/bochner/datasets"
+	model "github.com/bochner-ml/bochner/model"
 )
 
 func init() {
@@ -27,10 +28,12 @@ func init() {
 			"ErrChanged":     reflect.ValueOf(&datasets.ErrChanged).Elem(),
 			"ErrEmpty":       reflect.ValueOf(&datasets.ErrEmpty).Elem(),
 			"ErrMissing":     reflect.ValueOf(&datasets.ErrMissing).Elem(),
+			"ErrNoPasses":    reflect.ValueOf(&datasets.ErrNoPasses).Elem(),
 			"EveryValue":     reflect.ValueOf(datasets.EveryValue),
 			"FromRow":        reflect.ValueOf(datasets.FromRow),
 			"Gather":         reflect.ValueOf(datasets.Gather),
 			"KnownLevels":    reflect.ValueOf(datasets.KnownLevels),
+			"Learn":          reflect.ValueOf(datasets.Learn),
 			"Numbers":        reflect.ValueOf(datasets.Numbers),
 			"Numeric":        reflect.ValueOf(datasets.Numeric),
 			"OutlookOf":      reflect.ValueOf(datasets.OutlookOf),
@@ -66,6 +69,7 @@ func init() {
 			"LineError":       reflect.TypeOf((*datasets.LineError)(nil)).Elem(),
 			"Outlook":         reflect.TypeOf((*datasets.Outlook)(nil)).Elem(),
 			"Partial":         reflect.TypeOf((*datasets.Partial)(nil)).Elem(),
+			"Pass":            reflect.TypeOf((*datasets.Pass)(nil)).Elem(),
 			"Roles":           reflect.TypeOf((*datasets.Roles)(nil)).Elem(),
 			"RowError":        reflect.TypeOf((*datasets.RowError)(nil)).Elem(),
 			"Schema":          reflect.TypeOf((*datasets.Schema)(nil)).Elem(),
@@ -86,6 +90,7 @@ func init() {
 			"Demander":   reflect.TypeOf((*proxy_datasets_Demander)(nil)).Elem(),
 			"Forecaster": reflect.TypeOf((*proxy_datasets_Forecaster)(nil)).Elem(),
 			"Partial":    reflect.TypeOf((*proxy_datasets_Partial)(nil)).Elem(),
+			"Pass":       reflect.TypeOf((*proxy_datasets_Pass)(nil)).Elem(),
 			"Source":     reflect.TypeOf((*proxy_datasets_Source)(nil)).Elem(),
 			"Splitter":   reflect.TypeOf((*proxy_datasets_Splitter)(nil)).Elem(),
 			"Surveyor":   reflect.TypeOf((*proxy_datasets_Surveyor)(nil)).Elem(),
@@ -134,6 +139,25 @@ func (p *proxy_datasets_Partial) Blocks(a0 context.Context, a1 func(block datase
 func (p *proxy_datasets_Partial) Dims() (int, int)        { return p.Dims_(p.Object) }
 func (p *proxy_datasets_Partial) LeftOut() []int          { return p.LeftOut_(p.Object) }
 func (p *proxy_datasets_Partial) Schema() datasets.Schema { return p.Schema_(p.Object) }
+
+type proxy_datasets_Pass struct {
+	Object any
+	Add_   func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) error
+	Merge_ func(_proxy_obj_ any, a0 context.Context, a1 datasets.Pass) error
+	Next_  func(_proxy_obj_ any, a0 context.Context) (datasets.Pass, error)
+	State_ func(_proxy_obj_ any, a0 *model.State)
+}
+
+func (p *proxy_datasets_Pass) Add(a0 context.Context, a1 datasets.Set) error {
+	return p.Add_(p.Object, a0, a1)
+}
+func (p *proxy_datasets_Pass) Merge(a0 context.Context, a1 datasets.Pass) error {
+	return p.Merge_(p.Object, a0, a1)
+}
+func (p *proxy_datasets_Pass) Next(a0 context.Context) (datasets.Pass, error) {
+	return p.Next_(p.Object, a0)
+}
+func (p *proxy_datasets_Pass) State(a0 *model.State) { p.State_(p.Object, a0) }
 
 type proxy_datasets_Source struct {
 	Object  any

@@ -20,6 +20,7 @@ func init() {
 			"As":                 reflect.ValueOf(estimator.As),
 			"Candidates":         reflect.ValueOf(estimator.Candidates),
 			"ErrDiverged":        reflect.ValueOf(&estimator.ErrDiverged).Elem(),
+			"Learn":              reflect.ValueOf(estimator.Learn),
 			"NewLogistic":        reflect.ValueOf(estimator.NewLogistic),
 			"NewRidge":           reflect.ValueOf(estimator.NewRidge),
 			"NewRidgeClassifier": reflect.ValueOf(estimator.NewRidgeClassifier),
@@ -43,7 +44,7 @@ func init() {
 			"Maps":                   reflect.TypeOf((*estimator.Maps)(nil)).Elem(),
 			"MultiPredictor":         reflect.TypeOf((*estimator.MultiPredictor)(nil)).Elem(),
 			"Outcome":                reflect.TypeOf((*estimator.Outcome)(nil)).Elem(),
-			"PartialFitter":          reflect.TypeOf((*estimator.PartialFitter)(nil)).Elem(),
+			"PassEstimator":          reflect.TypeOf((*estimator.PassEstimator)(nil)).Elem(),
 			"Posterior":              reflect.TypeOf((*estimator.Posterior)(nil)).Elem(),
 			"Prediction":             reflect.TypeOf((*estimator.Prediction)(nil)).Elem(),
 			"Predictor":              reflect.TypeOf((*estimator.Predictor)(nil)).Elem(),
@@ -65,7 +66,7 @@ func init() {
 			"Estimator":      reflect.TypeOf((*proxy_estimator_Estimator)(nil)).Elem(),
 			"Maps":           reflect.TypeOf((*proxy_estimator_Maps)(nil)).Elem(),
 			"MultiPredictor": reflect.TypeOf((*proxy_estimator_MultiPredictor)(nil)).Elem(),
-			"PartialFitter":  reflect.TypeOf((*proxy_estimator_PartialFitter)(nil)).Elem(),
+			"PassEstimator":  reflect.TypeOf((*proxy_estimator_PassEstimator)(nil)).Elem(),
 			"Predictor":      reflect.TypeOf((*proxy_estimator_Predictor)(nil)).Elem(),
 			"Probabilistic":  reflect.TypeOf((*proxy_estimator_Probabilistic)(nil)).Elem(),
 			"Reporter":       reflect.TypeOf((*proxy_estimator_Reporter)(nil)).Elem(),
@@ -151,13 +152,21 @@ func (p *proxy_estimator_MultiPredictor) PredictTargets(a0 context.Context, a1 m
 	return p.PredictTargets_(p.Object, a0, a1)
 }
 
-type proxy_estimator_PartialFitter struct {
-	Object      any
-	PartialFit_ func(_proxy_obj_ any, a0 context.Context, a1 estimator.Predictor, a2 datasets.Set) (estimator.Predictor, error)
+type proxy_estimator_PassEstimator struct {
+	Object  any
+	Finish_ func(_proxy_obj_ any, a0 context.Context, a1 datasets.Pass) (estimator.Predictor, error)
+	Fit_    func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (estimator.Predictor, error)
+	Start_  func(_proxy_obj_ any, a0 context.Context, a1 datasets.Schema, a2 int) (datasets.Pass, error)
 }
 
-func (p *proxy_estimator_PartialFitter) PartialFit(a0 context.Context, a1 estimator.Predictor, a2 datasets.Set) (estimator.Predictor, error) {
-	return p.PartialFit_(p.Object, a0, a1, a2)
+func (p *proxy_estimator_PassEstimator) Finish(a0 context.Context, a1 datasets.Pass) (estimator.Predictor, error) {
+	return p.Finish_(p.Object, a0, a1)
+}
+func (p *proxy_estimator_PassEstimator) Fit(a0 context.Context, a1 datasets.Set) (estimator.Predictor, error) {
+	return p.Fit_(p.Object, a0, a1)
+}
+func (p *proxy_estimator_PassEstimator) Start(a0 context.Context, a1 datasets.Schema, a2 int) (datasets.Pass, error) {
+	return p.Start_(p.Object, a0, a1, a2)
 }
 
 type proxy_estimator_Predictor struct {

@@ -27,6 +27,7 @@ func init() {
 			"HashedColumns":      reflect.ValueOf(transformer.HashedColumns),
 			"KeepComponents":     reflect.ValueOf(transformer.KeepComponents),
 			"KeepVariance":       reflect.ValueOf(transformer.KeepVariance),
+			"Learn":              reflect.ValueOf(transformer.Learn),
 			"NewBinning":         reflect.ValueOf(transformer.NewBinning),
 			"NewDense":           reflect.ValueOf(transformer.NewDense),
 			"NewImpute":          reflect.ValueOf(transformer.NewImpute),
@@ -69,6 +70,7 @@ func init() {
 			"OneHot":            reflect.TypeOf((*transformer.OneHot)(nil)).Elem(),
 			"Ordinal":           reflect.TypeOf((*transformer.Ordinal)(nil)).Elem(),
 			"PCA":               reflect.TypeOf((*transformer.PCA)(nil)).Elem(),
+			"PassFitter":        reflect.TypeOf((*transformer.PassFitter)(nil)).Elem(),
 			"RFF":               reflect.TypeOf((*transformer.RFF)(nil)).Elem(),
 			"Robust":            reflect.TypeOf((*transformer.Robust)(nil)).Elem(),
 			"Rowless":           reflect.TypeOf((*transformer.Rowless)(nil)).Elem(),
@@ -86,6 +88,7 @@ func init() {
 			"FamilyFitter":      reflect.TypeOf((*proxy_transformer_FamilyFitter)(nil)).Elem(),
 			"FitTransformer":    reflect.TypeOf((*proxy_transformer_FitTransformer)(nil)).Elem(),
 			"Fitter":            reflect.TypeOf((*proxy_transformer_Fitter)(nil)).Elem(),
+			"PassFitter":        reflect.TypeOf((*proxy_transformer_PassFitter)(nil)).Elem(),
 			"Rowless":           reflect.TypeOf((*proxy_transformer_Rowless)(nil)).Elem(),
 			"SingleTransformer": reflect.TypeOf((*proxy_transformer_SingleTransformer)(nil)).Elem(),
 			"Sized":             reflect.TypeOf((*proxy_transformer_Sized)(nil)).Elem(),
@@ -187,6 +190,23 @@ type proxy_transformer_Fitter struct {
 
 func (p *proxy_transformer_Fitter) Fit(a0 context.Context, a1 datasets.Set) (transformer.Transformer, error) {
 	return p.Fit_(p.Object, a0, a1)
+}
+
+type proxy_transformer_PassFitter struct {
+	Object  any
+	Finish_ func(_proxy_obj_ any, a0 context.Context, a1 datasets.Pass) (transformer.Transformer, error)
+	Fit_    func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (transformer.Transformer, error)
+	Start_  func(_proxy_obj_ any, a0 context.Context, a1 datasets.Schema, a2 int) (datasets.Pass, error)
+}
+
+func (p *proxy_transformer_PassFitter) Finish(a0 context.Context, a1 datasets.Pass) (transformer.Transformer, error) {
+	return p.Finish_(p.Object, a0, a1)
+}
+func (p *proxy_transformer_PassFitter) Fit(a0 context.Context, a1 datasets.Set) (transformer.Transformer, error) {
+	return p.Fit_(p.Object, a0, a1)
+}
+func (p *proxy_transformer_PassFitter) Start(a0 context.Context, a1 datasets.Schema, a2 int) (datasets.Pass, error) {
+	return p.Start_(p.Object, a0, a1, a2)
 }
 
 type proxy_transformer_Rowless struct {

@@ -44,9 +44,6 @@ func (m *Model) PredictRows(ctx context.Context, rows []map[string]any) ([]RowPr
 		return nil, err
 	}
 	out := make([]RowPrediction, len(rows))
-	if len(rows) == 0 {
-		return out, nil
-	}
 	said, err := estimator.Predict(ctx, m.Predictor, set.X)
 	if err != nil {
 		return nil, err

@@ -70,6 +70,10 @@ var laws = []law{
 	{"rowless fits are alike", rowlessFitsAreAlike},
 	{"comes back from a file", comesBackFromFile},
 	{"survives a damaged file", survivesDamagedFile},
+	{"parts of the rows are the whole", partsAreTheWhole},
+	{"merges passes of its own only", mergesItsOwn},
+	{"stops passes when cancelled", passesStop},
+	{"survives a damaged pass", passesSurviveDamage},
 }
 
 // Run checks every law on spec, each as a subtest.

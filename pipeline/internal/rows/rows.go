@@ -32,6 +32,9 @@ func Of(set datasets.Set, memory int64) (Rows, error) {
 	return Rows{Set: set, sample: datasets.SliceRows(set.X, 0, 1), memory: memory}, nil
 }
 
+// Begun returns the rows of a source whose first row is known.
+func Begun(src datasets.Source, sample mat.Matrix) Rows { return Rows{src: src, sample: sample} }
+
 // From returns the rows of a source.
 func From(ctx context.Context, src datasets.Source, memory int64) (Rows, error) {
 	switch src.(type) {
@@ -93,7 +96,7 @@ func (r Rows) through(ctx context.Context, s *Step, cache bool, next transformer
 		size = 4 * int64(s.Width)
 	}
 	if r.src != nil || !cache || size*int64(r.Set.Rows()) > r.memory {
-		out.src = newMapped(r.Source(), s)
+		out.src = Mapped(r.Source(), s)
 		return out, nil
 	}
 	out.Set = r.Set

@@ -87,7 +87,8 @@ type mapped struct {
 	tiles  *sync.Pool
 }
 
-func newMapped(base datasets.Source, s *Step) mapped {
+// Mapped returns rows as they come out of a step, which maps them whenever they are read.
+func Mapped(base datasets.Source, s *Step) datasets.Source {
 	return mapped{base: base, step: s, schema: Describe(s.Fitted, base.Schema()), tiles: &sync.Pool{New: func() any { return new(Tile) }}}
 }
 

@@ -22,7 +22,7 @@ func without(n, i int) (list []int) {
 	return list
 }
 
-// Leaving one out by one sweep is fitting as often as there are rows, for ridge and its classifier,
+// Leaving one out by one batch is fitting as often as there are rows, for ridge and its classifier,
 // with more rows than columns and with fewer.
 func TestSweepOneOutIsFittingWithoutEachRow(t *testing.T) {
 	ctx := context.Background()
@@ -39,19 +39,19 @@ func TestSweepOneOutIsFittingWithoutEachRow(t *testing.T) {
 		c := estimator.NewRidgeClassifier()
 		c.ClassWeight.Weights = map[string]float64{"b": 3}
 		for what, job := range map[string]struct {
-			data     datasets.Set
-			settings []estimator.Estimator
+			data  datasets.Set
+			specs []estimator.Estimator
 		}{
 			"ridge":            {datasets.Set{X: x, Y: y, Weights: weights}, []estimator.Estimator{a, b}},
 			"ridge_classifier": {datasets.Set{X: x, Y: classes, Schema: schema}, []estimator.Estimator{c}},
 		} {
 			got := map[int]estimator.Outcome{}
-			sweeper := job.settings[0].(estimator.BatchFitter)
-			_, err := sweeper.FitBatch(ctx, oneOut(job.data, job.settings, false, func(k int, held estimator.Outcome) error { got[k] = held; return nil }))
-			if err != nil || len(got) != len(job.settings) {
+			fitter := job.specs[0].(estimator.BatchFitter)
+			_, err := fitter.FitBatch(ctx, oneOut(job.data, job.specs, false, func(k int, one estimator.Outcome) error { got[k] = one; return nil }))
+			if err != nil || len(got) != len(job.specs) {
 				t.Fatalf("%s: %d results, %v", what, len(got), err)
 			}
-			for k, s := range job.settings {
+			for k, s := range job.specs {
 				if got[k].Err != nil {
 					t.Fatalf("%s: %v", what, got[k].Err)
 				}
@@ -86,9 +86,9 @@ func TestSweepOneOutByGCV(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.FitBatch(ctx, oneOut(datasets.Set{X: x, Y: y}, []estimator.Estimator{s}, true, func(_ int, held estimator.Outcome) error {
+	_, err = s.FitBatch(ctx, oneOut(datasets.Set{X: x, Y: y}, []estimator.Estimator{s}, true, func(_ int, one estimator.Outcome) error {
 		mse := 0.0
-		for i, v := range held.Values {
+		for i, v := range one.Values {
 			mse += (v - y[i]) * (v - y[i]) / n
 		}
 		if math.Abs(mse-path.GCV[0]) > 1e-10*mse {
@@ -101,17 +101,17 @@ func TestSweepOneOutByGCV(t *testing.T) {
 	}
 }
 
-// A setting that leaves a row undetermined fails for itself.
+// A candidate that leaves a row undetermined fails for itself.
 func TestSweepOneOutYieldsErrors(t *testing.T) {
 	x := mat.NewDense(6, 2, []float64{1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 1}) // the last row alone has a second column
 	y := []float64{1, 2, 3, 3, 2, 1}
-	settings := ridges(0, 1)
+	specs := ridges(0, 1)
 	failed := 0
-	_, err := estimator.NewRidge().FitBatch(context.Background(), oneOut(datasets.Set{X: x, Y: y}, settings, false, func(k int, held estimator.Outcome) error {
-		if (held.Err != nil) != (k < 2) {
-			t.Errorf("setting %d: %v", k, held.Err)
+	_, err := estimator.NewRidge().FitBatch(context.Background(), oneOut(datasets.Set{X: x, Y: y}, specs, false, func(k int, one estimator.Outcome) error {
+		if (one.Err != nil) != (k < 2) {
+			t.Errorf("candidate %d: %v", k, one.Err)
 		}
-		if held.Err != nil {
+		if one.Err != nil {
 			failed++
 		}
 		return nil
@@ -122,11 +122,11 @@ func TestSweepOneOutYieldsErrors(t *testing.T) {
 }
 
 // oneOut is a batch that leaves one out.
-func oneOut(data datasets.Set, settings []estimator.Estimator, gcv bool, yield func(setting int, out estimator.Outcome) error) estimator.Batch {
+func oneOut(data datasets.Set, specs []estimator.Estimator, gcv bool, yield func(candidate int, out estimator.Outcome) error) estimator.Batch {
 	all := make([]int, data.Rows())
 	for i := range all {
 		all[i] = i
 	}
-	return estimator.Batch{Data: data, Folds: []datasets.Fold{{Train: all, Test: all}}, Candidates: estimator.Candidates(settings...), OneOut: true, GCV: gcv,
+	return estimator.Batch{Data: data, Folds: []datasets.Fold{{Train: all, Test: all}}, Candidates: estimator.Candidates(specs...), OneOut: true, GCV: gcv,
 		Yield: func(k, _ int, out estimator.Outcome) error { return yield(k, out) }}
 }

@@ -18,63 +18,63 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// swept is what a sweep yields, by setting and fold.
-type swept map[[2]int]estimator.Outcome
+// outcomes is what a batch yields, by candidate and fold.
+type outcomes map[[2]int]estimator.Outcome
 
-func sweep(t *testing.T, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator) (swept, []string) {
+func fitBatch(t *testing.T, data datasets.Set, folds []datasets.Fold, specs []estimator.Estimator) (outcomes, []string) {
 	t.Helper()
-	out := swept{}
-	shared, err := settings[0].(estimator.BatchFitter).FitBatch(context.Background(), batch(data, folds, settings,
-		func(setting, fold int, held estimator.Outcome) error {
-			if _, twice := out[[2]int{setting, fold}]; twice {
-				t.Errorf("setting %d on fold %d twice", setting, fold)
+	out := outcomes{}
+	shared, err := specs[0].(estimator.BatchFitter).FitBatch(context.Background(), batch(data, folds, specs,
+		func(candidate, fold int, one estimator.Outcome) error {
+			if _, twice := out[[2]int{candidate, fold}]; twice {
+				t.Errorf("candidate %d on fold %d twice", candidate, fold)
 			}
-			out[[2]int{setting, fold}] = held
+			out[[2]int{candidate, fold}] = one
 			return nil
 		}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(out) != len(settings)*len(folds) {
-		t.Fatalf("%d results for %d settings and %d folds", len(out), len(settings), len(folds))
+	if len(out) != len(specs)*len(folds) {
+		t.Fatalf("%d results for %d specs and %d folds", len(out), len(specs), len(folds))
 	}
 	return out, shared
 }
 
-func batch(data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator, yield func(setting, fold int, out estimator.Outcome) error) estimator.Batch {
-	return estimator.Batch{Data: data, Folds: folds, Candidates: estimator.Candidates(settings...), Yield: yield}
+func batch(data datasets.Set, folds []datasets.Fold, specs []estimator.Estimator, yield func(candidate, fold int, out estimator.Outcome) error) estimator.Batch {
+	return estimator.Batch{Data: data, Folds: folds, Candidates: estimator.Candidates(specs...), Yield: yield}
 }
 
-// equalsNaive fits every setting on every fold and compares.
-func equalsNaive(t *testing.T, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator, got swept) {
+// equalsNaive fits every candidate on every fold and compares.
+func equalsNaive(t *testing.T, data datasets.Set, folds []datasets.Fold, specs []estimator.Estimator, got outcomes) {
 	t.Helper()
 	ctx := context.Background()
-	for i, s := range settings {
+	for i, s := range specs {
 		for f, fold := range folds {
-			held := got[[2]int{i, f}]
+			one := got[[2]int{i, f}]
 			p, err := s.Fit(ctx, data.Select(fold.Train))
 			if err != nil {
-				if held.Err == nil || held.Err.Error() != err.Error() {
-					t.Errorf("setting %d, fold %d: %v, want %v", i, f, held.Err, err)
+				if one.Err == nil || one.Err.Error() != err.Error() {
+					t.Errorf("candidate %d, fold %d: %v, want %v", i, f, one.Err, err)
 				}
 				continue
 			}
-			if held.Err != nil {
-				t.Errorf("setting %d, fold %d: %v", i, f, held.Err)
+			if one.Err != nil {
+				t.Errorf("candidate %d, fold %d: %v", i, f, one.Err)
 				continue
 			}
 			want, err := estimator.Predict(ctx, p, datasets.SelectRows(data.X, fold.Test))
 			if err != nil {
 				t.Fatal(err)
 			}
-			what := fmt.Sprintf("setting %d, fold %d", i, f)
+			what := fmt.Sprintf("candidate %d, fold %d", i, f)
 			if want.Scores == nil {
-				near(t, what, held.Values, want.Values, 1e-8)
-				near(t, what, held.Targets.RawMatrix().Data, want.Targets.RawMatrix().Data, 1e-8)
+				near(t, what, one.Values, want.Values, 1e-8)
+				near(t, what, one.Targets.RawMatrix().Data, want.Targets.RawMatrix().Data, 1e-8)
 			} else {
-				near(t, what, held.Scores.RawMatrix().Data, want.Scores.RawMatrix().Data, 1e-8)
+				near(t, what, one.Scores.RawMatrix().Data, want.Scores.RawMatrix().Data, 1e-8)
 			}
-			near(t, what+": objective", []float64{held.Report.Objective}, []float64{p.(estimator.Reporter).Report().Objective}, 1e-6)
+			near(t, what+": objective", []float64{one.Report.Objective}, []float64{p.(estimator.Reporter).Report().Objective}, 1e-6)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func foldsOf(n, k int) []datasets.Fold {
 		slices.Sort(test)
 		folds[f].Test = test
 		for i := range n {
-			if _, held := slices.BinarySearch(test, i); !held {
+			if _, tested := slices.BinarySearch(test, i); !tested {
 				folds[f].Train = append(folds[f].Train, i)
 			}
 		}
@@ -107,9 +107,9 @@ func ridges(alphas ...float64) (out []estimator.Estimator) {
 	return out
 }
 
-// A sweep of ridge is the naive search to rounding: with weights, several targets, columns far from
+// A batch of ridge is the naive search to rounding: with weights, several targets, columns far from
 // the origin, sparse rows, and folds of every shape.
-func TestRidgeSweepIsTheNaiveSearch(t *testing.T) {
+func TestRidgeBatchIsTheNaiveSearch(t *testing.T) {
 	const n = 70
 	x, codes, y, weights := noisy(31, n, 4)
 	for i := range n {
@@ -118,9 +118,9 @@ func TestRidgeSweepIsTheNaiveSearch(t *testing.T) {
 	targets := mat.NewDense(n, 2, nil)
 	targets.SetCol(0, y)
 	targets.SetCol(1, codes)
-	settings := ridges(1e-6, 0.1, 30)
-	settings[3] = func() estimator.Ridge { s := settings[3].(estimator.Ridge); s.Solver = "dual"; return s }()
-	settings[5] = estimator.Ridge{Alpha: -3}
+	specs := ridges(1e-6, 0.1, 30)
+	specs[3] = func() estimator.Ridge { s := specs[3].(estimator.Ridge); s.Solver = "dual"; return s }()
+	specs[5] = estimator.Ridge{Alpha: -3}
 	folds := append(foldsOf(n, 5), datasets.Fold{Train: foldsOf(n, 2)[0].Test[:30], Test: []int{1, 5}}) // some rows in neither
 	for _, c := range []struct {
 		data   datasets.Set
@@ -130,17 +130,17 @@ func TestRidgeSweepIsTheNaiveSearch(t *testing.T) {
 		{datasets.Set{X: x, Targets: targets, Weights: weights}, []string{"folds", "alpha"}},
 		{datasets.Set{X: sparse.FromDense(x), Targets: targets, Weights: weights}, []string{"folds", "alpha"}},
 	} {
-		got, shared := sweep(t, c.data, folds, settings)
+		got, shared := fitBatch(t, c.data, folds, specs)
 		if !slices.Equal(shared, c.shared) {
 			t.Errorf("shared %q, want %q", shared, c.shared)
 		}
-		equalsNaive(t, c.data, folds, settings, got)
+		equalsNaive(t, c.data, folds, specs, got)
 	}
 }
 
 // A fold that holds nearly all the weight, duplicated and constant columns, a column that only the
 // test rows have, and alpha 0: what subtraction would get wrong is added up anew.
-func TestRidgeSweepOfDegenerateFolds(t *testing.T) {
+func TestRidgeBatchOfDegenerateFolds(t *testing.T) {
 	const n = 40
 	x, _, y, weights := noisy(32, n, 6)
 	folds := foldsOf(n, 4)
@@ -157,9 +157,9 @@ func TestRidgeSweepOfDegenerateFolds(t *testing.T) {
 		weights[i] = 1e5
 	}
 	data := datasets.Set{X: x, Y: y, Weights: weights}
-	settings := ridges(0, 1e-8, 1)
-	got, _ := sweep(t, data, folds, settings)
-	equalsNaive(t, data, folds, settings, got)
+	specs := ridges(0, 1e-8, 1)
+	got, _ := fitBatch(t, data, folds, specs)
+	equalsNaive(t, data, folds, specs, got)
 }
 
 func TestRidgeClassifierSweepIsTheNaiveSearch(t *testing.T) {
@@ -168,15 +168,15 @@ func TestRidgeClassifierSweepIsTheNaiveSearch(t *testing.T) {
 	for i, v := range y {
 		y[i] = math.Floor(math.Min(2, math.Max(0, v-4)))
 	}
-	var settings []estimator.Estimator
+	var specs []estimator.Estimator
 	for _, alpha := range []float64{0.01, 1, 100} {
 		s := estimator.NewRidgeClassifier()
 		s.Alpha = alpha
-		settings = append(settings, s)
+		specs = append(specs, s)
 		s.ClassWeight.Balanced = true
-		settings = append(settings, s)
+		specs = append(specs, s)
 		s.ClassWeight = estimator.ClassWeight{Weights: map[string]float64{"b": 4}}
-		settings = append(settings, s)
+		specs = append(specs, s)
 	}
 	data := datasets.Set{X: x, Y: y, Weights: weights, Schema: datasets.Schema{
 		Targets: []datasets.Column{{Kind: datasets.Categorical, Levels: []string{"a", "b", "c"}}}}}
@@ -188,45 +188,45 @@ func TestRidgeClassifierSweepIsTheNaiveSearch(t *testing.T) {
 		}
 	}
 	folds = append(folds, only)
-	got, shared := sweep(t, data, folds, settings)
+	got, shared := fitBatch(t, data, folds, specs)
 	if !slices.Equal(shared, []string{"folds", "alpha"}) {
 		t.Errorf("shared %q", shared)
 	}
-	equalsNaive(t, data, folds, settings, got)
+	equalsNaive(t, data, folds, specs, got)
 	if err := got[[2]int{0, 5}].Err; err == nil || !strings.Contains(err.Error(), "nothing to tell apart") {
 		t.Errorf("one class: %v", err)
 	}
 }
 
-// A search that is resumed sweeps fewer settings and folds; their results are the same bits.
-func TestRidgeSweepDoesNotDependOnWhatElseIsSwept(t *testing.T) {
+// A search that is resumed fits fewer specs and folds; their results are the same bits.
+func TestRidgeBatchDoesNotDependOnWhatElseIsWanted(t *testing.T) {
 	const n = 60
 	x, _, y, _ := noisy(34, n, 5)
 	data := datasets.Set{X: x, Y: y}
-	folds, settings := foldsOf(n, 4), ridges(0.1, 1, 10)
-	all, _ := sweep(t, data, folds, settings)
-	part, shared := sweep(t, data, folds[2:3], settings[4:5])
+	folds, specs := foldsOf(n, 4), ridges(0.1, 1, 10)
+	all, _ := fitBatch(t, data, folds, specs)
+	part, shared := fitBatch(t, data, folds[2:3], specs[4:5])
 	if len(shared) != 0 {
-		t.Errorf("one setting on one fold shares %q", shared)
+		t.Errorf("one candidate on one fold shares %q", shared)
 	}
 	if got, want := part[[2]int{0, 0}], all[[2]int{4, 2}]; !reflect.DeepEqual(got.Prediction, want.Prediction) {
 		t.Errorf("%v alone, %v with the others", got.Values, want.Values)
 	}
 }
 
-func TestRidgeSweepEndsWithTheFirstErrorOfYield(t *testing.T) {
+func TestRidgeBatchEndsWithTheFirstErrorOfYield(t *testing.T) {
 	x, _, y, _ := noisy(35, 30, 2)
 	enough := errors.New("enough")
 	calls := 0
 	_, err := estimator.NewRidge().FitBatch(context.Background(), batch(datasets.Set{X: x, Y: y}, foldsOf(30, 3), ridges(1, 2),
-		func(setting, fold int, held estimator.Outcome) error { calls++; return enough }))
+		func(candidate, fold int, one estimator.Outcome) error { calls++; return enough }))
 	if err != enough || calls != 1 {
 		t.Errorf("%v after %d calls", err, calls)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err = estimator.NewRidge().FitBatch(ctx, batch(datasets.Set{X: x, Y: y}, foldsOf(30, 3), ridges(1),
-		func(setting, fold int, held estimator.Outcome) error { t.Error("yielded"); return nil }))
+		func(candidate, fold int, one estimator.Outcome) error { t.Error("yielded"); return nil }))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}

@@ -1,0 +1,68 @@
+package datasets
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/model"
+)
+
+// counting counts rows, in so many passes.
+type counting struct{ rows, left int }
+
+func (c *counting) Add(_ context.Context, block Set) error { c.rows += block.Rows(); return nil }
+func (c *counting) Merge(context.Context, Pass) error      { return errors.New("not wanted") }
+func (c *counting) State(*model.State)                     {}
+func (c *counting) Next(context.Context) (Pass, error) {
+	if c.left == 0 {
+		return nil, nil
+	}
+	return &counting{left: c.left - 1}, nil
+}
+
+// fickle is a source that has another number of rows at each reading.
+type fickle struct {
+	Set
+	rows []int
+}
+
+func (f *fickle) Schema() Schema   { return Schema{} }
+func (f *fickle) Dims() (n, d int) { return -1, 1 }
+func (f *fickle) Blocks(_ context.Context, yield func(block Set) error) error {
+	n := f.rows[0]
+	f.rows = f.rows[1:]
+	for i := range n {
+		if err := yield(f.Slice(i, i+1)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Learn reads the rows once for each pass, and notices when there are others.
+func TestLearnReadsTheSameRows(t *testing.T) {
+	rows := Set{X: mat.NewDense(5, 1, nil)}
+	for _, c := range []struct {
+		rows []int
+		want string
+	}{
+		{[]int{3, 3, 3}, ""},
+		{[]int{3, 3, 2}, "3 rows when read before, 2 now"},
+		{[]int{3, 5, 3}, "3 rows when read before, 4 or more now"},
+	} {
+		src := &fickle{rows, c.rows}
+		last, err := Learn(context.Background(), &counting{left: 2}, src)
+		switch {
+		case c.want != "":
+			if err == nil || !strings.Contains(err.Error(), c.want) || last != nil {
+				t.Errorf("%v: %v, error %v, wanted %q", c.rows, last, err, c.want)
+			}
+		case err != nil || last.(*counting).rows != 3 || last.(*counting).left != 0 || len(src.rows) != 0:
+			t.Errorf("%v: %+v, error %v, %d readings left", c.rows, last, err, len(src.rows))
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package estimatortest
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/passlaws"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// learner returns the spec as one that learns by passes, or skips. A spec that says at Start that it does
+// not, such as one whose solver needs all rows, is not held to the laws of those that do.
+func (s *suite) learner(t testing.TB) passlaws.Learner[estimator.Predictor] {
+	t.Helper()
+	spec, ok := s.spec.(estimator.PassEstimator)
+	if !ok {
+		t.Skip("not a PassEstimator")
+	}
+	if _, err := spec.Start(context.Background(), s.data.Schema, s.data.Cols()); errors.Is(err, datasets.ErrNoPasses) {
+		t.Skip(err)
+	}
+	return s.learns(spec)
+}
+
+func (s *suite) learns(spec estimator.PassEstimator) passlaws.Learner[estimator.Predictor] {
+	other := estimator.PassEstimator(estimator.Ridge{Alpha: 123_456, Solver: "cholesky", Tol: 1, MaxIter: 1})
+	if s.Classes > 0 {
+		other = estimator.RidgeClassifier{Alpha: 123_456, Solver: "cholesky", Tol: 1, MaxIter: 1}
+	}
+	return passlaws.Learner[estimator.Predictor]{Start: spec.Start, Finish: spec.Finish, Other: other.Start,
+		Says: func(p estimator.Predictor) ([]float64, error) {
+			all, err := estimator.Predict(context.Background(), p, s.probe)
+			return numbersOf(all), err
+		}}
+}
+
+// parts: rows may be learned from in parts, on several machines or as they come, and a pass may lie in a
+// file in between; where they are cut is an accident.
+func (s *suite) parts(t testing.TB) {
+	l := s.learner(t)
+	whole := answers(t, s.fit(t, s.weighted()), s.probe)
+	if err := l.Parts(s.weighted(), whole, s.Tolerance); err != nil {
+		t.Error(err)
+	}
+	thin := s.weighted()
+	thin.X = sparse.FromDense(thin.X)
+	if err := l.Parts(thin, whole, s.Tolerance); err != nil {
+		t.Errorf("sparse rows: %v", err)
+	}
+}
+
+// strangers: sums of one thing added to sums of another are of nothing.
+func (s *suite) strangers(t testing.TB) {
+	l, wider := s.learner(t), s.data
+	n, d := s.data.X.Dims()
+	X := mat.NewDense(n, d+1, nil)
+	X.Slice(0, n, 0, d).(*mat.Dense).Copy(s.data.X)
+	wider.X = X
+	wider.Schema.Columns = append(append([]datasets.Column(nil), s.data.Schema.Columns...), datasets.Column{Name: "one more"})
+	if err := l.Strangers(s.data, wider); err != nil {
+		t.Error(err)
+	}
+	if err := l.Short(s.data); err != nil {
+		t.Error(err)
+	}
+}
+
+// passesStop: a pass is heard to be cancelled like a fit.
+func (s *suite) passesStop(t testing.TB) {
+	if err := s.learner(t).Stops(s.data); err != nil {
+		t.Error(err)
+	}
+}
+
+// passesSurvive: a pass comes from another machine or yesterday, and is not trusted.
+func (s *suite) passesSurvive(t testing.TB) {
+	if err := s.learner(t).Damage(s.data); err != nil {
+		t.Error(err)
+	}
+}

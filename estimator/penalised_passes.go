@@ -1,0 +1,296 @@
+package estimator
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/newton"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// newtonSums are the sums of Newton's method in a pass.
+type newtonSums struct{ *newton.Minimisation }
+
+func (n newtonSums) add(ctx context.Context, first int, block datasets.Set) error {
+	return n.Add(ctx, first, block)
+}
+
+func (n newtonSums) merge(ctx context.Context, other rowSums) error {
+	return n.Merge(ctx, other.(newtonSums).Minimisation)
+}
+
+func (n newtonSums) next(ctx context.Context) (rowSums, error) {
+	next, err := n.Next(ctx)
+	if err != nil || next == nil {
+		return nil, err
+	}
+	return newtonSums{next}, nil
+}
+
+func (n newtonSums) state(s *model.State) { n.State(s) }
+
+// passing is a penalised spec that learns by passes of Newton's method.
+type passing interface {
+	penalised
+	// solver returns the way it goes, the loss and, of classes, their weights.
+	solver() (solver, loss string, by ClassWeight, numbers bool)
+	// task is what is minimised where each class has one row of its weight.
+	task(l *design.Labels) newton.Task
+}
+
+func (s Logistic) solver() (solver, loss string, by ClassWeight, numbers bool) {
+	return s.Solver, "squared_", s.ClassWeight, false
+}
+
+func (s SVM) solver() (solver, loss string, by ClassWeight, numbers bool) {
+	return s.Solver, s.Loss, s.ClassWeight, false
+}
+
+func (s SVR) solver() (solver, loss string, by ClassWeight, numbers bool) {
+	return s.Solver, s.Loss, ClassWeight{}, true
+}
+
+func (s Logistic) task(l *design.Labels) newton.Task { return s.newton(l) }
+func (s SVM) task(l *design.Labels) newton.Task      { return s.newton(l) }
+
+// task has the bar of zeros: the best intercept alone would need a row's target to be kept.
+func (s SVR) task(l *design.Labels) newton.Task {
+	return newton.SquaredTube(l, s.Epsilon, s.Intercept, math.NaN())
+}
+
+// startPasses begins the pass that counts, behind which Newton's method begins, at the weights of from where
+// that is not nil.
+func startPasses(ctx context.Context, s passing, from Predictor, schema datasets.Schema, cols int) (datasets.Pass, error) {
+	name := "estimator: " + s.name()
+	if err := param.CheckFit(s); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	solver, loss, _, numbers := s.solver()
+	if !strings.HasPrefix(loss, "squared_") || solver == "dual" {
+		return nil, fmt.Errorf("%s: %w: coordinate descent needs all rows at once; a squared loss goes by solver: newton", name, datasets.ErrNoPasses)
+	}
+	if numbers {
+		if err := forNumbers(schema, s.name()); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	shape := datasets.Shape{Cols: cols, Outputs: schema.Outputs(), Columns: schema.Columns}
+	if err := room(s, shape); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	var begun *beginning
+	if from != nil {
+		var err error
+		if begun, err = beginAt(from, cols); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	sums := &counted{counts: newCounts(schema, numbers), begin: func(c *counts) (rowSums, error) { return newtonPasses(s, cols, begun, c) }}
+	return beginFrom(ctx, name, s, begun.mark(), schema, cols, sums)
+}
+
+// newtonPasses begins Newton's method on counted rows.
+func newtonPasses(s passing, cols int, from *beginning, c *counts) (rowSums, error) {
+	_, _, by, numbers := s.solver()
+	factors, err := c.factors(by)
+	if err != nil {
+		return nil, err
+	}
+	p := s.plain()
+	l := &design.Labels{}
+	if !numbers {
+		l.Classes, l.Absent = c.classes(), c.absent()
+		for j, m := range c.mass {
+			if factors != nil {
+				m *= factors[j]
+			}
+			l.Y, l.Weights = append(l.Y, float64(j)), append(l.Weights, m*p.C)
+		}
+	}
+	task := s.task(l)
+	plan := newton.Plan{Cols: cols, Rows: c.rows, Sparse: c.sparse, Float32: c.single, Tol: p.Tol, MaxIter: p.MaxIter}
+	if plan.From, err = from.variables(c, task.Outputs, cols, p.Intercept); err != nil {
+		return nil, err
+	}
+	codes := task.Codes()
+	plan.Block = func(first int, block datasets.Set) (y, weights []float64, err error) {
+		return weighedBlock(first, block, c, codes, factors, p.C)
+	}
+	begun, err := task.Begin(context.Background(), plan)
+	if err != nil {
+		return nil, err
+	}
+	return newtonSums{begun}, nil
+}
+
+// weighedBlock returns the targets of a block, by codes where these are classes, and its weights times factor.
+func weighedBlock(first int, block datasets.Set, c *counts, codes, factors []float64, factor float64) (y, weights []float64, err error) {
+	given, err := design.BlockWeights(first, block)
+	if err != nil {
+		return nil, nil, err
+	}
+	targets, count, err := design.BlockTargets(first, block)
+	if err == nil && count != 1 {
+		err = fmt.Errorf("%d targets, wanted one", count)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	y, weights = make([]float64, len(targets)), make([]float64, len(targets))
+	for i, t := range targets {
+		y[i], weights[i] = t, 1
+		if given != nil {
+			weights[i] = given[i]
+		}
+		if c.numbers {
+			continue
+		}
+		if err := c.checkCode(t); err != nil || int(t) >= len(codes) {
+			return nil, nil, block.Locate(&datasets.RowError{Row: first + i, Err: fmt.Errorf("target %v, wanted a class code from 0 to %d", t, len(codes)-1)}, first)
+		}
+		y[i] = codes[int(t)]
+		if factors != nil {
+			weights[i] *= factors[int(t)]
+		}
+	}
+	kern.Scale(factor, weights)
+	return y, weights, nil
+}
+
+// finishPasses returns the model of the last pass.
+func finishPasses(ctx context.Context, s passing, last datasets.Pass) (Predictor, error) {
+	name := "estimator: " + s.name()
+	all, err := finished[*counted](ctx, name, s, last)
+	if err != nil {
+		return nil, err
+	}
+	m, err := all.sums.(newtonSums).Solution(ctx)
+	if err = orEnded(ctx, err); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return s.fitted(newLinear(m), all.counts.classes()), nil
+}
+
+// beginning is the model whose weights Newton's method begins at.
+type beginning struct{ linear }
+
+// beginAt returns the linear model in a predictor.
+func beginAt(p Predictor, cols int) (*beginning, error) {
+	var f interface{ weights() *linear }
+	if !As(p, &f) {
+		return nil, fmt.Errorf("a %T has no weights to begin at", p)
+	}
+	l := f.weights()
+	if d := l.coef.RawMatrix().Cols; d != cols {
+		return nil, fmt.Errorf("a model of %d columns to begin at, wanted %d", d, cols)
+	}
+	return &beginning{linear: *l}, nil
+}
+
+func (l *linear) weights() *linear { return l }
+
+// mark stands for the weights, "" for none: passes that begin elsewhere are not merged.
+func (b *beginning) mark() string {
+	if b == nil {
+		return ""
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%x %x", b.coef.RawMatrix().Data, b.intercept)))
+}
+
+// variables returns the weights, cols × outputs, and intercepts; nil for zeros.
+func (b *beginning) variables(c *counts, outputs, cols int, intercept bool) ([]float64, error) {
+	if b == nil {
+		return nil, nil
+	}
+	var rows []int // of the coefficients, for each output
+	for j := range max(len(c.mass), 1) {
+		if outputs == len(b.intercept) || c.mass[j] > 0 {
+			rows = append(rows, j)
+		}
+	}
+	if outputs < len(rows) {
+		rows = rows[:outputs]
+	}
+	if len(rows) != outputs || rows[outputs-1] >= len(b.intercept) {
+		return nil, fmt.Errorf("a model of %d outputs to begin at, wanted %d", len(b.intercept), outputs)
+	}
+	x := make([]float64, 0, (cols+1)*outputs)
+	for i := range cols {
+		for _, j := range rows {
+			x = append(x, b.coef.At(j, i))
+		}
+	}
+	if intercept {
+		for _, j := range rows {
+			v := b.intercept[j]
+			if v == design.AbsentIntercept { // a class that has come since
+				v = 0
+			}
+			x = append(x, v)
+		}
+	}
+	return x, nil
+}
+
+// Start begins a pass that counts the rows and classes; each that follows is an evaluation, or a product with
+// the Hessian, of Newton's method, some ten or twenty in all. Solver dual has no passes, and auto takes
+// newton whatever the rows are. The same blocks give the bits of a fit by newton.
+func (s Logistic) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
+	return startPasses(ctx, s, nil, schema, cols)
+}
+
+// StartFrom is Start with a fitted model whose weights the method begins at: where rows are added to those
+// that it was fitted to, that saves passes. What is reached is the same, to Tol.
+func (s Logistic) StartFrom(ctx context.Context, from Predictor, schema datasets.Schema, cols int) (datasets.Pass, error) {
+	return startPasses(ctx, s, from, schema, cols)
+}
+
+// Finish returns the [*FittedLogistic] of the last pass.
+func (s Logistic) Finish(ctx context.Context, last datasets.Pass) (Predictor, error) {
+	return finishPasses(ctx, s, last)
+}
+
+// Start begins the passes of Newton's method, as [Logistic.Start] does, for the squared hinge.
+func (s SVM) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
+	return startPasses(ctx, s, nil, schema, cols)
+}
+
+// StartFrom is Start with a fitted model whose weights the method begins at, as [Logistic.StartFrom] is.
+func (s SVM) StartFrom(ctx context.Context, from Predictor, schema datasets.Schema, cols int) (datasets.Pass, error) {
+	return startPasses(ctx, s, from, schema, cols)
+}
+
+// Finish returns the [*FittedLinearClassifier] of the last pass.
+func (s SVM) Finish(ctx context.Context, last datasets.Pass) (Predictor, error) {
+	return finishPasses(ctx, s, last)
+}
+
+// Start begins the passes of Newton's method, as [Logistic.Start] does, for the squared loss.
+func (s SVR) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
+	return startPasses(ctx, s, nil, schema, cols)
+}
+
+// StartFrom is Start with a fitted model whose weights the method begins at, as [Logistic.StartFrom] is.
+func (s SVR) StartFrom(ctx context.Context, from Predictor, schema datasets.Schema, cols int) (datasets.Pass, error) {
+	return startPasses(ctx, s, from, schema, cols)
+}
+
+// Finish returns the [*FittedLinear] of the last pass.
+func (s SVR) Finish(ctx context.Context, last datasets.Pass) (Predictor, error) {
+	return finishPasses(ctx, s, last)
+}
+
+var (
+	_ PassEstimator = Ridge{}
+	_ PassEstimator = RidgeClassifier{}
+	_ PassEstimator = Logistic{}
+	_ PassEstimator = SVM{}
+	_ PassEstimator = SVR{}
+)

@@ -1,0 +1,121 @@
+package estimator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
+	"github.com/bochner-ml/bochner/internal/pass"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// ridgeSums are the sums of a ridge regression in a pass.
+type ridgeSums struct {
+	*leastsquares.Sums
+	classes []string  // whose codes are the targets; nil for a regression
+	mass    []float64 // the weight of each in the first pass, nil where that is known before
+}
+
+func (r *ridgeSums) add(ctx context.Context, first int, block datasets.Set) error {
+	if r.mass != nil && r.First() {
+		c := &counts{named: r.classes, mass: r.mass}
+		if err := c.add(first, block); err != nil {
+			return err
+		}
+	}
+	return r.Add(ctx, first, block)
+}
+
+func (r *ridgeSums) merge(ctx context.Context, other rowSums) error {
+	o := other.(*ridgeSums)
+	if err := r.Merge(ctx, o.Sums); err != nil {
+		return err
+	}
+	if r.mass != nil && r.First() {
+		kern.Axpy(1, o.mass, r.mass)
+	}
+	return nil
+}
+
+func (r *ridgeSums) next(ctx context.Context) (rowSums, error) {
+	if r.mass != nil {
+		if err := design.SeveralClasses(r.classes, r.mass); err != nil {
+			return nil, err
+		}
+	}
+	next, err := r.Next(ctx)
+	if err != nil || next == nil {
+		return nil, err
+	}
+	return &ridgeSums{Sums: next, classes: r.classes, mass: r.mass}, nil
+}
+
+func (r *ridgeSums) state(s *model.State) {
+	if r.mass != nil {
+		pass.Floats(s, "mass", &r.mass, len(r.mass), pass.Count)
+	}
+	r.State(s)
+	want := len(r.classes)
+	if want == 2 {
+		want = 1
+	}
+	if want > 0 && s.Reading() && s.Err() == nil {
+		s.Require(r.Targets() < 0 || r.Targets() == want, "the targets are not the classes")
+	}
+}
+
+// checkPasses reports what is wrong with spec, and a solver that does not go by passes of sums.
+func (s Ridge) checkPasses(name string, spec any, schema datasets.Schema, cols int) error {
+	if err := param.CheckFit(spec); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if way := leastsquares.Ridge(s).Way(-1, cols, false); way != "cholesky" {
+		return fmt.Errorf("%s: %w: solver %s goes by %s for %d columns, which needs all rows at once; set solver: cholesky", name, datasets.ErrNoPasses, s.Solver, way, cols)
+	}
+	shape := datasets.Shape{Rows: 0, Cols: cols, Outputs: schema.Outputs(), Columns: schema.Columns}
+	if err := room(Ridge{Alpha: s.Alpha, Intercept: s.Intercept, Solver: "cholesky"}, shape); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// Start begins the pass of sums, for solver cholesky or, up to 16384 columns, auto. Others follow only
+// where the solution has to be refined. More rows can be added to the first pass at any time: the model is
+// then, but for rounding, the one of all rows, at no cost but that of their products.
+func (s Ridge) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
+	const name = "estimator: ridge"
+	if err := s.checkPasses(name, s, schema, cols); err != nil {
+		return nil, err
+	}
+	if err := forNumbers(schema, "ridge"); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return begin(ctx, name, s, schema, cols, &ridgeSums{Sums: leastsquares.NewSums(leastsquares.Ridge(s), cols, givenTargets)})
+}
+
+// givenTargets are the targets and weights of a block as they are.
+func givenTargets(first int, block datasets.Set) (y []float64, count int, weights []float64, err error) {
+	if y, count, err = design.BlockTargets(first, block); err != nil {
+		return nil, 0, nil, err
+	}
+	weights, err = design.BlockWeights(first, block)
+	return y, count, weights, err
+}
+
+// Finish returns the [*FittedLinear] that solves for the sums.
+func (s Ridge) Finish(ctx context.Context, last datasets.Pass) (Predictor, error) {
+	const name = "estimator: ridge"
+	sums, err := finished[*ridgeSums](ctx, name, s, last)
+	if err != nil {
+		return nil, err
+	}
+	model, err := sums.Solution(ctx)
+	if err = orEnded(ctx, err); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &FittedLinear{newLinear(model)}, nil
+}

@@ -1,0 +1,84 @@
+package leastsquares
+
+import (
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/pass"
+	"github.com/bochner-ml/bochner/model"
+)
+
+// state carries the moments of any number of targets, of which those of most at most.
+func (m *Moments) state(s *model.State) {
+	shifted := m.shift != nil
+	s.Bool("centred", &m.centred)
+	s.Bool("single", &m.Float32)
+	s.Int("rows", &m.rows)
+	s.Float("weight", &m.Weight)
+	s.Bool("shifted", &shifted)
+	s.Int("targets", &m.targets)
+	d, t := m.Cols, m.targets
+	if s.Err() != nil {
+		return
+	}
+	if s.Require(m.rows > 0 && pass.Count(m.Weight), "there are no rows"); t < 0 || t > 1<<20 {
+		s.Fail("%d targets", t)
+		return
+	}
+	if shifted {
+		pass.Floats(s, "shift", &m.shift, d, pass.Finite)
+	}
+	pass.Floats(s, "target_shift", &m.targetShift, t, pass.Finite)
+	pass.Floats(s, "sum", &m.sum, d, pass.Finite)
+	pass.Floats(s, "target_sum", &m.targetSum, t, pass.Finite)
+	pass.Floats(s, "gram", &m.Gram, d*d, pass.Finite)
+	pass.Floats(s, "cross", &m.cross, d*t, pass.Finite)
+	pass.Floats(s, "squares", &m.squares, t, pass.Finite)
+}
+
+// State carries the moments of rows with an intercept, or none, and so many targets.
+func (m *Moments) State(s *model.State, centred bool, targets int) {
+	m.state(s)
+	s.Require(m.centred == centred && m.targets == targets, "the moments are of other rows")
+}
+
+// Rows returns how many rows were added.
+func (m *Moments) Rows() int { return m.rows }
+
+// Merge adds the moments of other rows.
+func (m *Moments) Merge(other *Moments) {
+	if other.rows > 0 {
+		m.merge(other)
+	}
+}
+
+// Clone returns a copy with arrays of its own.
+func (m *Moments) Clone() *Moments {
+	out := *m
+	out.shift, out.targetShift = slices.Clone(m.shift), slices.Clone(m.targetShift)
+	out.sum, out.targetSum = slices.Clone(m.sum), slices.Clone(m.targetSum)
+	out.Gram, out.cross, out.squares = slices.Clone(m.Gram), slices.Clone(m.cross), slices.Clone(m.squares)
+	return &out
+}
+
+// readMoments returns a place to read moments of rows into.
+func readMoments(cols int) *Moments { return &Moments{Cols: cols} }
+
+// state carries a factor of cols × cols.
+func (f *Factor) state(s *model.State, cols int) {
+	f.cols = cols
+	fixed := make([]int, len(f.fixed))
+	for i, is := range f.fixed {
+		if is {
+			fixed[i] = 1
+		}
+	}
+	pass.Floats(s, "lower", &f.Lower, cols*cols, pass.Finite)
+	s.Float("left", &f.left)
+	pass.Ints(s, "fixed", &fixed, cols, 0)
+	if s.Reading() && s.Err() == nil {
+		f.fixed = make([]bool, cols)
+		for i, v := range fixed {
+			f.fixed[i] = v != 0
+		}
+	}
+}

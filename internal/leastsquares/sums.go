@@ -1,0 +1,451 @@
+package leastsquares
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/pass"
+	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/model"
+)
+
+// A ridge regression by the Gram matrix is one pass of sums. Where the solution of these is not right
+// enough (see refine.go) other passes follow: one in double precision, where products were summed in
+// single; up to three that sharpen the factor of the system; up to four that refine the weights.
+const (
+	summing = iota
+	sharpening
+	refining
+)
+
+// Sums are the sums of one of these passes. What earlier passes have found is not changed by later
+// ones, and may be shared.
+type Sums struct {
+	Ridge
+	cols  int
+	block blockOf
+	stage int
+	round int  // of sharpening or refining
+	wide  bool // whether rows of single precision are summed in double
+
+	sums  *Moments // of this or an earlier pass; nil before the first rows
+	given *Moments // the sums in single precision, where wide takes their place
+
+	seen int       // rows of a pass that is not the first over them
+	f    *Factor   // so far
+	gram []float64 // Σ of what sharpens the factor
+	w    []float64 // to be refined
+	g    *Gradient // there
+
+	then *following // once it is known
+}
+
+// blockOf returns the targets, rows × count, and weights, nil for ones, of a block that begins at row first.
+type blockOf func(first int, block datasets.Set) (y []float64, count int, weights []float64, err error)
+
+// following is what follows a pass: another one, or the solution.
+type following struct {
+	next   *Sums
+	w      []float64
+	f      *Factor // nil where the system is singular
+	report solve.Report
+}
+
+// NewSums returns the sums of the first pass, of no rows.
+func NewSums(s Ridge, cols int, block blockOf) *Sums {
+	return &Sums{Ridge: s, cols: cols, block: block}
+}
+
+// Add adds the rows of a block, which begins at row first of the part.
+func (r *Sums) Add(ctx context.Context, first int, block datasets.Set) error {
+	r.then = nil
+	if r.wide {
+		return design.WhileWidened(block.X, func(X mat.Matrix) error {
+			block.X = X
+			return r.addRows(ctx, first, block)
+		})
+	}
+	return r.addRows(ctx, first, block)
+}
+
+func (r *Sums) addRows(ctx context.Context, first int, block datasets.Set) error {
+	y, count, weights, err := r.block(first, block)
+	if err != nil {
+		return err
+	}
+	if r.stage == summing && r.sums == nil {
+		r.sums = NewMoments(r.cols, count, r.Intercept)
+	}
+	if count != r.sums.targets {
+		return fmt.Errorf("rows from %d: %d targets, wanted %d", first, count, r.sums.targets)
+	}
+	switch r.stage {
+	case summing:
+		if r.sums.Add(ctx, block.X, y, weights) != nil {
+			return cmp.Or(ctx.Err(), design.NameFault(first, block))
+		}
+	case sharpening:
+		r.seen += block.Rows()
+		return r.addTiles(ctx, block.X, weights)
+	case refining:
+		r.seen += block.Rows()
+		return design.WhileWidened(block.X, func(X mat.Matrix) error {
+			r.g.Add(X, slices.Clone(y), r.w, intercepts(r.w, r.sums.Mean(), r.sums.targetMean()), weights)
+			return ctx.Err()
+		})
+	}
+	return nil
+}
+
+// addTiles adds the Gram matrix of the centred rows, each times the root of its weight and solved by the
+// factor.
+func (r *Sums) addTiles(ctx context.Context, X mat.Matrix, weights []float64) error {
+	const size = 512
+	d, mean := r.cols, r.sums.Mean()
+	n, _ := X.Dims()
+	hold := design.Borrow[float64](min(n, size) * d)
+	defer hold.Release()
+	for lo := 0; lo < n; lo += size {
+		hi := min(lo+size, n)
+		tile := kern.Dense(hi-lo, d, d, hold.List)
+		for i := range hi - lo {
+			row := tile.Row(i)
+			design.WriteRow(row, X, lo+i)
+			kern.Axpy(-1, mean, row)
+			if weights != nil {
+				kern.Scale(math.Sqrt(weights[lo+i]), row)
+			}
+		}
+		kern.SolveLower(ctx, kern.Dense(d, d, d, r.f.Lower), tile.T())
+		kern.Gram(ctx, kern.Dense(d, d, d, r.gram), tile, nil)
+	}
+	return ctx.Err()
+}
+
+// Merge adds the sums of other rows in the same pass.
+func (r *Sums) Merge(_ context.Context, o *Sums) error {
+	r.then = nil
+	if r.stage != o.stage || r.round != o.round || r.wide != o.wide {
+		return errOtherRows
+	}
+	if r.stage == summing {
+		if o.sums == nil {
+			return nil
+		}
+		if r.sums == nil {
+			r.sums = NewMoments(r.cols, o.sums.targets, r.Intercept)
+		}
+		if r.sums.targets != o.sums.targets {
+			return fmt.Errorf("%d targets, wanted %d", o.sums.targets, r.sums.targets)
+		}
+		r.sums.merge(o.sums)
+		return nil
+	}
+	if r.sums.rows != o.sums.rows || r.sums.Weight != o.sums.Weight || !slices.Equal(r.w, o.w) {
+		return errOtherRows
+	}
+	r.seen += o.seen
+	if r.stage == sharpening {
+		kern.Axpy(1, o.gram, r.gram)
+		return nil
+	}
+	kern.Axpy(1, o.g.inputs, r.g.inputs)
+	kern.Axpy(1, o.g.sum, r.g.sum)
+	kern.Axpy(1, o.g.squares, r.g.squares)
+	return nil
+}
+
+// Next returns the sums of the next pass, nil where this one has the solution. Rows may be added to this one
+// afterwards.
+func (r *Sums) Next(ctx context.Context) (*Sums, error) {
+	step, err := r.follow(ctx)
+	if err != nil || step.next == nil {
+		return nil, err
+	}
+	return step.next.fresh(), nil
+}
+
+// First reports whether the pass is the first one over the rows.
+func (r *Sums) First() bool { return r.stage == summing && !r.wide }
+
+// Targets returns how many targets the rows have, -1 where there are no rows.
+func (r *Sums) Targets() int {
+	if r.first() == nil {
+		return -1
+	}
+	return r.first().targets
+}
+
+// fresh returns a pass that is begun like this one, which has no rows, with sums of its own.
+func (r *Sums) fresh() *Sums {
+	next := *r
+	switch r.stage {
+	case sharpening:
+		next.gram = make([]float64, r.cols*r.cols)
+	case refining:
+		next.g = NewGradient(r.cols, r.sums.targets)
+	}
+	return &next
+}
+
+// follow returns what follows the pass.
+func (r *Sums) follow(ctx context.Context) (*following, error) {
+	if r.then != nil {
+		return r.then, ctx.Err()
+	}
+	if r.sums == nil {
+		return nil, fmt.Errorf("%w: no rows", datasets.ErrEmpty)
+	}
+	if r.stage != summing && r.seen != r.sums.rows {
+		return nil, fmt.Errorf("%w: %d rows when read before, %d now", errOtherRows, r.sums.rows, r.seen)
+	}
+	if r.sums.Weight == 0 {
+		return nil, errors.New("every weight is 0")
+	}
+	var step *following
+	var err error
+	switch r.stage {
+	case summing:
+		step, err = r.afterSums(ctx)
+	case sharpening:
+		step, err = r.afterSharpening(ctx)
+	default:
+		step, err = r.afterRefining(ctx)
+	}
+	if err = cmp.Or(ctx.Err(), err); err != nil { // whatever else there is comes of stopping
+		return nil, err
+	}
+	r.then = step
+	return step, nil
+}
+
+// precision is what is to be expected of the sums.
+func (r *Sums) precision() precision { return precisionOf(r.sums.Float32) }
+
+// afterSums solves for the sums, by the factor of their system, which is to be sharpened where Refinements
+// with the factor as it is would not do. Sums in single precision that do not do are made again in double.
+func (r *Sums) afterSums(ctx context.Context) (*following, error) {
+	m, w := r.sums, r.sums.rightSide()
+	f, ok := m.Factorise(ctx, r.Alpha)
+	enough := r.precision()
+	if ok {
+		if err := f.Solve(ctx, w, m.targets); err != nil {
+			return nil, err
+		}
+		var size float64
+		least := leastPivot(f.Lower, f.cols)
+		if size, f.left = enough.roughness(w, m.spreads(), m.trace(), least); size*m.reach(least) <= enough.visible {
+			return &following{w: w, f: f, report: solve.Report{Solver: "cholesky", Converged: true}}, nil
+		}
+	}
+	switch {
+	case ok && f.left < contraction:
+		return r.refineBy(f, w, 1), nil
+	case m.Float32:
+		return r.inDouble(), nil
+	case !ok && r.Alpha == 0:
+		return r.bySingular(ctx)
+	}
+	if then := r.toSharpen(ctx); then != nil {
+		return then, nil
+	}
+	return r.bySingular(ctx)
+}
+
+// toSharpen begins to sharpen the factor of the system with its diagonal raised, nil where that is singular.
+func (r *Sums) toSharpen(ctx context.Context) *following {
+	m, trace := r.sums, 0.0
+	f := &Factor{cols: m.Cols, Lower: make([]float64, m.Cols*m.Cols), fixed: m.fixed(m.Cols)}
+	m.system(f.Lower, m.Cols, 0)
+	for i := range m.Cols {
+		trace += f.Lower[i*m.Cols+i]
+	}
+	addDiagonal(f.Lower, m.Cols, r.Alpha+float64(m.Cols)*epsilon*trace)
+	if !cholesky(ctx, f.Lower, m.Cols) {
+		return nil
+	}
+	return r.sharpenBy(f, 1)
+}
+
+// after returns a pass over the same rows without any yet.
+func (r *Sums) after(stage, round int) *Sums {
+	return &Sums{Ridge: r.Ridge, cols: r.cols, block: r.block, stage: stage, round: round, wide: r.wide, sums: r.sums, given: r.given}
+}
+
+func (r *Sums) inDouble() *following {
+	next := r.after(summing, 0)
+	next.wide, next.given, next.sums = true, r.sums, nil
+	return &following{next: next}
+}
+
+func (r *Sums) sharpenBy(f *Factor, round int) *following {
+	next := r.after(sharpening, round)
+	next.f = f
+	return &following{next: next}
+}
+
+func (r *Sums) refineBy(f *Factor, w []float64, round int) *following {
+	next := r.after(refining, round)
+	next.f, next.w = f, w
+	return &following{next: next}
+}
+
+// bySingular solves a singular system.
+func (r *Sums) bySingular(ctx context.Context) (*following, error) {
+	m, w := r.sums, r.sums.rightSide()
+	system := make([]float64, m.Cols*m.Cols)
+	m.system(system, m.Cols, r.Alpha)
+	clearFixed(m.fixed(m.Cols), w, m.targets)
+	rank, err := leastNorm(ctx, system, m.Cols, w, m.targets)
+	report := solve.Report{Solver: "eigenvectors", Converged: true, Warnings: []string{singularWarning(r.Alpha, rank, m.Cols)}}
+	return &following{w: w, report: report}, err
+}
+
+// afterSharpening multiplies the factor by that of what was added up, and refines with it where it is
+// sharp.
+func (r *Sums) afterSharpening(ctx context.Context) (*following, error) {
+	k := r.cols
+	rest := slices.Clone(r.gram)
+	penalty := make([]float64, k*k)
+	addDiagonal(penalty, k, math.Sqrt(r.Alpha))
+	tile := kern.Dense(k, k, k, penalty)
+	kern.SolveLower(ctx, kern.Dense(k, k, k, r.f.Lower), tile.T())
+	kern.Gram(ctx, kern.Dense(k, k, k, rest), tile, nil)
+	if !cholesky(ctx, rest, k) {
+		return r.bySingular(ctx)
+	}
+	f := &Factor{cols: k, Lower: make([]float64, k*k), fixed: r.f.fixed}
+	kern.Mul(kern.Dense(k, k, k, f.Lower), kern.Dense(k, k, k, r.f.Lower), kern.Dense(k, k, k, rest), false)
+	f.left = 4 * epsilon * float64(k) / leastPivot(rest, k)
+	switch {
+	case f.left <= sharp:
+		w := r.sums.rightSide()
+		if err := f.Solve(ctx, w, r.sums.targets); err != nil {
+			return nil, err
+		}
+		return r.refineBy(f, w, 1), nil
+	case r.round < sharpenings:
+		return r.sharpenBy(f, r.round+1), nil
+	}
+	return r.bySingular(ctx)
+}
+
+// afterRefining improves the weights by what was added up, and says what may be left of their error: where
+// sums in single precision leave too much, they are made again in double.
+func (r *Sums) afterRefining(ctx context.Context) (*following, error) {
+	m, enough := r.sums, r.precision()
+	least, floor := leastPivot(r.f.Lower, r.cols), 0.0
+	spreads := m.spreads()
+	if m.short() {
+		for j, spread := range spreads {
+			if spread > 0 {
+				floor = max(floor, epsilon*m.trace()/least*math.Sqrt(r.g.squares[j]/spread))
+			}
+		}
+	}
+	step, size := r.g.step(r.w, 0, spreads, m.Mean(), r.Alpha, func(b []float64) { r.f.Solve(ctx, b, m.targets) })
+	w := slices.Clone(r.w)
+	kern.Axpy(1, step, w)
+	left := r.f.left * size * m.reach(least)
+	switch {
+	case !refined(left, enough.visible) && r.round < Refinements:
+		return r.refineBy(r.f, w, r.round+1), nil
+	case left > enough.visible && m.Float32:
+		return r.inDouble(), nil
+	}
+	report := solve.Report{Solver: "cholesky", Converged: true}
+	warnOfRounding(&report, r.Alpha, left, floor, enough.visible)
+	return &following{w: w, f: r.f, report: report}, nil
+}
+
+// first returns the sums of the first pass.
+func (r *Sums) first() *Moments {
+	if r.given != nil {
+		return r.given
+	}
+	return r.sums
+}
+
+// Solution returns the solution of the last pass.
+func (r *Sums) Solution(ctx context.Context) (solve.Linear, error) {
+	step, err := r.follow(ctx)
+	if err != nil {
+		return solve.Linear{}, err
+	}
+	m, w, report := r.first(), step.w, step.report
+	report.Warnings = slices.Clone(report.Warnings)
+	if m.Float32 {
+		warnOfBlur(&report, r.Alpha, blur(w, m.meanSquares(m.Cols), m.spreads(), m.Weight))
+	}
+	report.Objective = max(0, m.spread()-kern.Dot(w, m.rightSide()))
+	return solve.NewLinear(w, intercepts(w, m.Mean(), m.targetMean()), report)
+}
+
+// State carries the sums to a file and back, into sums of the same problem.
+func (r *Sums) State(s *model.State) {
+	r.then = nil
+	empty, twice := r.sums == nil, r.given != nil
+	s.Int("stage", &r.stage)
+	s.Int("round", &r.round)
+	s.Bool("wide", &r.wide)
+	s.Bool("empty", &empty)
+	s.Bool("twice", &twice)
+	s.Require(r.stage >= summing && r.stage <= refining && r.round >= 0 && r.round <= Refinements, "there is no such pass")
+	s.Require(r.wide == twice && (!empty || r.stage == summing), "the pass and its sums do not fit")
+	if s.Err() != nil {
+		return
+	}
+	if s.Reading() {
+		r.sums, r.given, r.f, r.g = nil, nil, nil, nil
+	}
+	if !empty {
+		r.sums = r.stateOf(s.Child("moments"), r.sums)
+	}
+	if twice {
+		r.given = r.stateOf(s.Child("given"), r.given)
+		s.Require(s.Err() != nil || r.given.Float32 && (empty || r.given.targets == r.sums.targets), "the sums in single precision do not fit")
+	}
+	if r.stage == summing || s.Err() != nil {
+		return
+	}
+	s.Int("seen", &r.seen)
+	s.Require(r.seen >= 0, "less than no rows were read")
+	if r.f == nil {
+		r.f = &Factor{}
+	}
+	r.f.state(s.Child("factor"), r.cols)
+	if r.stage == sharpening {
+		pass.Floats(s, "gram", &r.gram, r.cols*r.cols, pass.Finite)
+		return
+	}
+	if r.g == nil {
+		r.g = NewGradient(r.cols, r.sums.targets)
+	}
+	t := r.sums.targets
+	pass.Floats(s, "weights", &r.w, r.cols*t, pass.Finite)
+	pass.Floats(s, "inputs", &r.g.inputs, r.cols*t, pass.Finite)
+	pass.Floats(s, "errors", &r.g.sum, t, pass.Finite)
+	pass.Floats(s, "squares", &r.g.squares, t, pass.Count)
+}
+
+// stateOf carries moments, or reads them.
+func (r *Sums) stateOf(s *model.State, m *Moments) *Moments {
+	if s.Reading() {
+		m = readMoments(r.cols)
+	}
+	m.state(s)
+	s.Require(m.centred == r.Intercept && m.targets >= 1, "the moments are not those of the spec")
+	return m
+}
+
+// errOtherRows says that a pass has not read the rows of the one before.
+var errOtherRows = errors.New("these are not the rows of the pass before")

@@ -1,0 +1,187 @@
+package newton
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// classes returns rows of k classes that overlap, with weights, some of them 0.
+func classes(n, d, k int) (*mat.Dense, *design.Labels) {
+	random := rand.New(rand.NewPCG(5, uint64(k)))
+	X := mat.NewDense(n, d, nil)
+	l := &design.Labels{Y: make([]float64, n), Weights: make([]float64, n), Classes: make([]string, k), Absent: make([]bool, k)}
+	for i := range n {
+		c := i % k
+		l.Y[i], l.Weights[i] = float64(c), float64(random.IntN(4))
+		for j := range d {
+			X.Set(i, j, random.NormFloat64()+float64(c)*float64(j%3)/2)
+		}
+	}
+	return X, l
+}
+
+// leading reads the first columns of rows.
+func leading(t *testing.T, X *mat.Dense) func(width int) *design.Rows {
+	return func(width int) *design.Rows {
+		n, _ := X.Dims()
+		r, err := design.OfSet(datasets.Set{X: X.Slice(0, n, 0, width)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+}
+
+// off is how far weights and intercepts of two models are from each other, at most.
+func off(a, b solve.Linear) float64 {
+	most := 0.0
+	for i, v := range a.Weights {
+		most = max(most, math.Abs(v-b.Weights[i]))
+	}
+	for j, v := range a.Intercept {
+		most = max(most, math.Abs(v-b.Intercept[j]))
+	}
+	return most
+}
+
+const exact = 1e-11 // relative gradient to go to
+
+// alone solves a task with weights times C on the first columns.
+func alone(t *testing.T, task Task, C float64, r *design.Rows) solve.Linear {
+	t.Helper()
+	weights := make([]float64, len(task.weights))
+	for i, s := range task.weights {
+		weights[i] = C * s
+	}
+	task.weights, task.Bar = weights, C*task.Bar
+	m, err := task.Solve(context.Background(), r, exact, 200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// Every step of a path, from few columns to many and from small C to large, is the solution that the task has
+// by itself, on features that are the columns times a factor too.
+func TestPathIsTheTaskByItself(t *testing.T) {
+	const n, d, scale = 90, 6, 0.5
+	for _, k := range []int{2, 3} {
+		X, l := classes(n, d, k)
+		rows := leading(t, X)
+		for name, task := range map[string]Task{"logistic": Logistic(l, true, exact), "hinge": SquaredHinge(l, true, exact), "no intercept": Logistic(l, false, exact)} {
+			path, err := NewPath(context.Background(), task, d, rows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, width := range []int{3, d} {
+				for _, C := range []float64{0.3, 4} {
+					got, err := path.Step(width, C, scale, exact, 200)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if e := off(got, alone(t, task, C*scale*scale, rows(width))); e > 1e-6 {
+						t.Errorf("%s of %d classes, C %v on %d columns: off by %.2g", name, k, C, width, e)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Problems that are solved together, of several C and widths and of rows that some leave out, have the solutions
+// that each has by itself.
+func TestBatchIsEachProblemByItself(t *testing.T) {
+	const n, d = 120, 6
+	X, l := classes(n, d, 2)
+	half := *l
+	half.Weights = make([]float64, n)
+	copy(half.Weights[:n/2], l.Weights)
+	for _, intercept := range []bool{true, false} {
+		var problems []Problem
+		var want []solve.Linear
+		rows := leading(t, X)
+		for _, on := range []*design.Labels{l, &half} {
+			for _, task := range []Task{Logistic(on, intercept, exact), SquaredHinge(on, intercept, exact)} {
+				for _, width := range []int{4, d} {
+					for _, C := range []float64{0.2, 3} {
+						problems = append(problems, Problem{Loss: task.OfOne(), Y: on.Y, Weights: on.Weights, Factor: C, Width: width})
+						want = append(want, alone(t, task, C, rows(width)))
+					}
+				}
+			}
+		}
+		b := NewBatch(context.Background(), rows(d), intercept, problems)
+		if err := b.Solve(exact, 200); err != nil {
+			t.Fatal(err)
+		}
+		for p, w := range want {
+			got := b.Model(p, 1, exact)
+			if e := off(got, w); e > 1e-6 || len(got.Weights) != problems[p].Width || !got.Report.Converged {
+				t.Errorf("intercept %v, problem %d: off by %.2g, converged %v", intercept, p, e, got.Report.Converged)
+			}
+			if v := got.Report.Objective; math.Abs(v-w.Report.Objective) > 1e-8*w.Report.Objective {
+				t.Errorf("intercept %v, problem %d: objective %v, wanted %v", intercept, p, v, w.Report.Objective)
+			}
+		}
+	}
+}
+
+// The gradient that a pass adds up is the derivative of the value, for every loss and kind of rows.
+func TestGradientIsTheDerivative(t *testing.T) {
+	const n, d = 40, 3
+	X, l := classes(n, d, 3)
+	for name, m := range map[string]mat.Matrix{"dense": X, "sparse": sparse.FromDense(X)} {
+		rows, err := design.OfSet(datasets.Set{X: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkGradient(t, name, rows, l)
+	}
+}
+
+func checkGradient(t *testing.T, kind string, rows *design.Rows, l *design.Labels) {
+	t.Helper()
+	for name, task := range map[string]Task{"softmax": Logistic(l, true, exact), "hinge": SquaredHinge(l, true, exact), "tube": SquaredTube(l, 0.4, true, math.Inf(1))} {
+		o := task.objective(context.Background(), rows, task.weights)
+		random := rand.New(rand.NewPCG(1, 1))
+		x, g := make([]float64, o.size()), make([]float64, o.size())
+		for i := range x {
+			x[i] = random.NormFloat64() / 3
+		}
+		value := func() float64 {
+			values, unused := make([]float64, o.groups), make([]float64, o.size())
+			if err := o.Evaluate(values, unused, x); err != nil {
+				t.Fatal(err)
+			}
+			sum := 0.0
+			for _, v := range values {
+				sum += v
+			}
+			copy(g, unused)
+			return sum
+		}
+		value()
+		want := append([]float64(nil), g...)
+		for i := range x {
+			const h = 1e-6
+			at := x[i]
+			x[i] = at + h
+			up := value()
+			x[i] = at - h
+			down := value()
+			x[i] = at
+			if slope := (up - down) / (2 * h); math.Abs(slope-want[i]) > 1e-5*(1+math.Abs(want[i])) {
+				t.Errorf("%s, %s rows: derivative %d is %v, the gradient %v", name, kind, i, slope, want[i])
+			}
+		}
+	}
+}

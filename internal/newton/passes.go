@@ -1,0 +1,449 @@
+package newton
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
+	passes "github.com/bochner-ml/bochner/internal/pass"
+	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/model"
+)
+
+// Plan says what a task is minimised on by passes that somebody else drives.
+type Plan struct {
+	Cols, Rows      int
+	Sparse, Float32 bool // the form of the rows
+	Tol             float64
+	MaxIter         int
+	// From are weights, cols × outputs, and intercepts to begin at; nil for zeros.
+	From []float64
+	// Block returns the targets and weights of a block that begins at row first.
+	Block func(first int, block datasets.Set) (y, weights []float64, err error)
+}
+
+// Minimisation is that of a task by one pass over the rows after the other: each is an evaluation of value and
+// gradient, or a product with the Hessian. Between passes the solver runs from its beginning on what all
+// passes so far have answered, until it asks for the next one: so there is no solver that waits, and what a
+// file keeps of it is the answers. They are lists as long as the variables; a run over them costs
+// nothing beside a pass.
+//
+// Nothing is kept of a row. So a product with the Hessian multiplies the rows twice, first with the variables,
+// for the curvature.
+type Minimisation struct {
+	task  Task
+	plan  Plan
+	log   []answer
+	ready *objective // the preconditioner that was made last, nil before
+	ask   question
+
+	seen     int // rows of this pass
+	values   []float64
+	out      []float64
+	sample   *objective // what the next preconditioner is made of, where it is to be renewed
+	followed *followed
+}
+
+// answer is what the solver was told: by a pass, or by the preconditioner.
+type answer struct {
+	values []float64 // of an evaluation
+	vector []float64
+}
+
+// question is what the solver wants to know.
+type question struct {
+	product bool // with the Hessian, else an evaluation
+	renew   bool // of the preconditioner
+	at      []float64
+	v       []float64 // of a product
+}
+
+// followed is what follows a pass: another one, or the solution.
+type followed struct {
+	next  *Minimisation
+	model solve.Linear
+}
+
+// Begin returns the first pass.
+func (t Task) Begin(ctx context.Context, plan Plan) (*Minimisation, error) {
+	if size := t.size(plan.Cols); plan.From != nil && len(plan.From) != size {
+		return nil, fmt.Errorf("%d weights to begin at, wanted %d", len(plan.From), size)
+	}
+	p := &Minimisation{task: t, plan: plan}
+	then, err := p.run(ctx, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return then.next.fresh(), nil
+}
+
+// Codes returns the target that the task has for each of its labels.
+func (t Task) Codes() []float64 { return t.y }
+
+func (t Task) size(cols int) int {
+	if t.intercept {
+		return (cols + 1) * t.Outputs
+	}
+	return cols * t.Outputs
+}
+
+// objective returns what is minimised, without rows.
+func (p *Minimisation) objective(ctx context.Context) *objective {
+	t := p.task
+	rows := &design.Rows{Cols: p.plan.Cols, Sparse: p.plan.Sparse, Float32: p.plan.Float32}
+	o := &objective{ctx: ctx, rows: rows, loss: t.Loss, outputs: t.Outputs, groups: t.Groups, intercept: t.intercept}
+	o.pass = pass{cols: p.plan.Cols, outputs: t.Outputs, intercept: t.intercept}
+	o.plan(p.plan.Rows)
+	return o
+}
+
+// fresh returns the pass without rows, with sums of its own.
+func (p *Minimisation) fresh() *Minimisation {
+	next := *p
+	next.values, next.out = make([]float64, p.task.Groups), make([]float64, p.task.size(p.plan.Cols))
+	if p.ask.renew {
+		next.sample = p.objective(context.Background())
+		next.sample.begin(next.values, next.out)
+	}
+	return &next
+}
+
+// Add adds the rows of a block, which begins at row first of the part.
+func (p *Minimisation) Add(ctx context.Context, first int, block datasets.Set) error {
+	p.followed = nil
+	y, weights, err := p.plan.Block(first, block)
+	if err != nil {
+		return err
+	}
+	k := p.task.Outputs
+	curve := design.Borrow[float64](len(y) * k)
+	defer curve.Release()
+	own := pass{cols: p.plan.Cols, outputs: k, intercept: p.task.intercept}
+	evaluate := func(values, scores []float64, lo, hi int) {
+		p.task.Loss.evaluate(values, scores, curve.List[lo*k:hi*k], y[lo:hi], weights[lo:hi])
+	}
+	p.seen += len(y)
+	if p.ask.product {
+		rest := design.Borrow[float64](len(p.out))
+		defer rest.Release()
+		own.add(block.X, p.ask.at, rest.List, make([]float64, p.task.Groups), evaluate)
+		own.add(block.X, p.ask.v, p.out, nil, func(_, scores []float64, lo, hi int) {
+			p.task.Loss.multiply(scores, curve.List[lo*k:hi*k], weights[lo:hi])
+		})
+		return ctx.Err()
+	}
+	own.add(block.X, p.ask.at, p.out, p.values, evaluate)
+	if !kern.Finite(p.values) || !kern.Finite(p.out) {
+		return cmp.Or(ctx.Err(), design.NameFault(first, block))
+	}
+	if p.ask.renew {
+		p.sample.ctx = ctx
+		return cmp.Or(ctx.Err(), p.sample.addSample(first, block, curve.List, weights))
+	}
+	return ctx.Err()
+}
+
+// errOtherRows says that a pass has not read the rows of the one before.
+var errOtherRows = errors.New("these are not the rows of the pass before")
+
+// Merge adds the sums of other rows in the same pass.
+func (p *Minimisation) Merge(_ context.Context, o *Minimisation) error {
+	p.followed = nil
+	a, b := p.ask, o.ask
+	if len(p.log) != len(o.log) || p.plan.Rows != o.plan.Rows || a.product != b.product || a.renew != b.renew ||
+		!slices.Equal(a.at, b.at) || !slices.Equal(a.v, b.v) || len(p.out) != len(o.out) {
+		return errOtherRows
+	}
+	p.seen += o.seen
+	kern.Axpy(1, o.values, p.values)
+	kern.Axpy(1, o.out, p.out)
+	if !a.renew {
+		return nil
+	}
+	if p.sample.matrix {
+		p.sample.gram.Merge(o.sample.gram)
+	} else {
+		kern.Axpy(1, o.sample.diagonal, p.sample.diagonal)
+	}
+	return nil
+}
+
+// Next returns the next pass, nil where this one has the solution.
+func (p *Minimisation) Next(ctx context.Context) (*Minimisation, error) {
+	then, err := p.follow(ctx)
+	if err != nil || then.next == nil {
+		return nil, err
+	}
+	return then.next.fresh(), nil
+}
+
+// Solution returns the solution of the last pass. An objective that is worse than the trivial model's is an
+// error.
+func (p *Minimisation) Solution(ctx context.Context) (solve.Linear, error) {
+	then, err := p.follow(ctx)
+	if err != nil {
+		return solve.Linear{}, err
+	}
+	if then.next != nil {
+		return solve.Linear{}, errors.New("the pass is not the last")
+	}
+	return then.model, nil
+}
+
+// follow tells the solver what the pass has added up.
+func (p *Minimisation) follow(ctx context.Context) (*followed, error) {
+	if p.followed != nil {
+		return p.followed, ctx.Err()
+	}
+	if p.seen != p.plan.Rows {
+		return nil, fmt.Errorf("%w: %d rows when read before, %d now", errOtherRows, p.plan.Rows, p.seen)
+	}
+	told, ready := answer{vector: slices.Clone(p.out)}, p.ready
+	if p.ask.product {
+		d := p.plan.Cols * p.task.Outputs
+		kern.Axpy(1, p.ask.v[:d], told.vector[:d])
+	} else {
+		told.values = slices.Clone(p.values)
+		o := p.objective(ctx)
+		o.penalise(told.values, told.vector, p.ask.at)
+		if p.ask.renew {
+			ready = o
+			ready.diagonal = slices.Clone(p.sample.diagonal)
+			if ready.matrix {
+				ready.gram = p.sample.gram.Clone()
+			}
+			ready.factorise()
+		}
+	}
+	then, err := p.run(ctx, append(slices.Clip(p.log), told), ready)
+	if err = cmp.Or(ctx.Err(), err); err != nil { // whatever else there is comes of stopping
+		return nil, err
+	}
+	p.followed = then
+	return then, nil
+}
+
+// run runs the solver on what it was told, until it asks for more or has the solution.
+func (p *Minimisation) run(ctx context.Context, log []answer, ready *objective) (*followed, error) {
+	r := &replay{log: log, objective: p.objective(ctx)}
+	if ready != nil {
+		o := *ready
+		o.ctx, r.ready = ctx, &o
+	}
+	x, reference, err := p.start(r)
+	var result solve.NewtonResult
+	if err == nil {
+		result, err = solve.Newton(r, x, p.task.Groups, reference, p.plan.Tol, p.plan.MaxIter)
+	}
+	if err == errAsked {
+		next := &Minimisation{task: p.task, plan: p.plan, log: r.log, ready: ready, ask: r.ask}
+		return &followed{next: next}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	report, bar := reportOf(result, p.plan.Tol), p.task.Bar
+	if bar != bar { // that of zeros, at which the solver has begun
+		bar = Bar(kern.Sum(log[0].values), kern.Sum(log[0].values), p.plan.Tol)
+	}
+	if err := report.Better(bar); err != nil {
+		return nil, err
+	}
+	d, k := p.plan.Cols, p.task.Outputs
+	intercept := make([]float64, k)
+	copy(intercept, x[d*k:])
+	model, err := p.task.finish(x[:d*k], intercept, report)
+	return &followed{model: model}, err
+}
+
+// start returns the variables to begin at, and the norms of the gradient at zeros where that is elsewhere.
+func (p *Minimisation) start(r *replay) (x, reference []float64, err error) {
+	x = make([]float64, p.task.size(p.plan.Cols))
+	if p.plan.From == nil {
+		return x, nil, nil
+	}
+	gradient, groups := make([]float64, len(x)), p.task.Groups
+	reference = make([]float64, groups)
+	if err := r.Evaluate(make([]float64, groups), gradient, x); err != nil {
+		return nil, nil, err
+	}
+	for i, g := range gradient {
+		reference[i%groups] += g * g
+	}
+	for j, square := range reference {
+		reference[j] = math.Sqrt(square)
+	}
+	r.renew = true
+	return slices.Clone(p.plan.From), reference, nil
+}
+
+// errAsked ends a run of the solver that wants to know more.
+var errAsked = errors.New("asked")
+
+// replay is the problem that a solver sees: what it was told before, and then a question.
+type replay struct {
+	*objective            // for its plan
+	ready      *objective // the preconditioner
+	log        []answer
+	told       int
+	at         []float64
+	ask        question
+}
+
+var _ solve.Problem = (*replay)(nil)
+
+// Evaluate returns what was told, or asks.
+func (r *replay) Evaluate(values, gradient, x []float64) error {
+	r.at = slices.Clone(x)
+	if r.told == len(r.log) {
+		r.ask = question{renew: r.renew, at: r.at}
+		return errAsked
+	}
+	a := r.log[r.told]
+	r.told++
+	r.renew = false
+	if len(a.values) != len(values) || len(a.vector) != len(gradient) {
+		return errOtherRows
+	}
+	copy(values, a.values)
+	copy(gradient, a.vector)
+	return r.ctx.Err()
+}
+
+// Hessian returns what was told, or asks.
+func (r *replay) Hessian(dst, v []float64) error {
+	if r.told == len(r.log) {
+		r.ask = question{product: true, at: r.at, v: slices.Clone(v)}
+		return errAsked
+	}
+	return r.again(dst)
+}
+
+// Precondition returns what was told, or works it out, which takes no pass.
+func (r *replay) Precondition(dst, v []float64) error {
+	if r.told < len(r.log) {
+		return r.again(dst)
+	}
+	if r.ready == nil {
+		return errOtherRows
+	}
+	if err := r.ready.Precondition(dst, v); err != nil {
+		return err
+	}
+	r.log = append(slices.Clip(r.log), answer{vector: slices.Clone(dst)})
+	r.told++
+	return nil
+}
+
+func (r *replay) again(dst []float64) error {
+	a := r.log[r.told]
+	r.told++
+	if len(a.vector) != len(dst) {
+		return errOtherRows
+	}
+	copy(dst, a.vector)
+	return r.ctx.Err()
+}
+
+// State carries the pass to a file and back, into one of the same task on the same plan.
+func (p *Minimisation) State(s *model.State) {
+	size, groups := p.task.size(p.plan.Cols), p.task.Groups
+	p.followed = nil
+	p.stateOfLog(s.Child("told"), size, groups)
+	prepared := p.ready != nil
+	s.Bool("product", &p.ask.product)
+	s.Bool("renew", &p.ask.renew)
+	s.Bool("prepared", &prepared)
+	passes.Floats(s, "at", &p.ask.at, size, passes.Finite)
+	if p.ask.product {
+		passes.Floats(s, "vector", &p.ask.v, size, passes.Finite)
+	}
+	s.Int("seen", &p.seen)
+	passes.Floats(s, "values", &p.values, groups, passes.Finite)
+	passes.Floats(s, "sums", &p.out, size, passes.Finite)
+	s.Require(p.seen >= 0 && prepared == (len(p.log) > 0) && !(p.ask.product && p.ask.renew), "the question and what was told do not fit")
+	if s.Err() != nil {
+		return
+	}
+	if s.Reading() {
+		p.sample, p.ready = nil, nil
+	}
+	if prepared {
+		if s.Reading() {
+			p.ready = p.objective(context.Background())
+		}
+		p.ready.state(s.Child("preconditioner"))
+		if s.Reading() && s.Err() == nil && p.ready.matrix {
+			if p.ready.gram == nil {
+				s.Fail("the preconditioner is of no rows")
+				return
+			}
+			p.ready.factorise()
+		}
+	}
+	if p.ask.renew && s.Err() == nil {
+		if s.Reading() {
+			p.sample = p.objective(context.Background())
+			p.sample.begin(make([]float64, groups), make([]float64, size))
+		}
+		p.sample.state(s.Child("sample"))
+	}
+}
+
+// stateOfLog carries the answers, one after the other.
+func (p *Minimisation) stateOfLog(s *model.State, size, groups int) {
+	var evaluations []int // 1 for an evaluation
+	var values, vectors []float64
+	for _, a := range p.log {
+		evaluations = append(evaluations, min(1, len(a.values)))
+		values, vectors = append(values, a.values...), append(vectors, a.vector...)
+	}
+	s.Ints("evaluations", &evaluations)
+	n := 0
+	for _, e := range evaluations {
+		n += min(max(e, 0), 1)
+	}
+	passes.Floats(s, "values", &values, n*groups, passes.Finite)
+	passes.Floats(s, "vectors", &vectors, len(evaluations)*size, passes.Finite)
+	if !s.Reading() || s.Err() != nil {
+		return
+	}
+	p.log = make([]answer, len(evaluations))
+	for i, e := range evaluations {
+		if e > 0 {
+			p.log[i].values, values = values[:groups:groups], values[groups:]
+		}
+		p.log[i].vector = vectors[i*size : (i+1)*size : (i+1)*size]
+	}
+}
+
+// state carries what a preconditioner is made of.
+func (o *objective) state(s *model.State) {
+	if !o.matrix {
+		passes.Floats(s, "diagonal", &o.diagonal, o.rows.Cols+1, passes.Count)
+		return
+	}
+	empty := o.gram == nil || o.gram.Rows() == 0
+	if s.Bool("empty", &empty); empty || s.Err() != nil {
+		return
+	}
+	if s.Reading() {
+		o.gram = leastsquares.NewMoments(o.rows.Cols, 0, o.intercept)
+	}
+	if s.Reading() {
+		o.gram.State(s, o.intercept, 0)
+		return
+	}
+	gram := *o.gram
+	if o.factor != nil || o.diagonal != nil {
+		gram.Weight = o.weight // which factorise has changed where it is 0
+	}
+	gram.State(s, o.intercept, 0)
+}

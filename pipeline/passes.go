@@ -1,0 +1,509 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/pass"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/pipeline/internal/place"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
+	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// A pipeline learns by passes where its parts do: the passes of the first step, then, over rows that it has
+// mapped, those of the second one, and so on to the estimator. Steps that need no rows take none.
+var (
+	_ estimator.PassEstimator = Pipeline{}
+	_ transformer.PassFitter  = Chain{}
+	_ transformer.PassFitter  = Union{}
+	_ transformer.PassFitter  = Columns{}
+)
+
+// Start begins the first pass of the first part that needs rows. Fit reads rows fewer times where they fit
+// into memory; this is for rows that come in parts. A step, or estimator, that does not learn by
+// passes is an error that names it.
+func (p Pipeline) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
+	if err := p.check(); err != nil {
+		return nil, place.Here(err)
+	}
+	if err := p.checkPasses(ctx, schema, cols); err != nil {
+		return nil, err
+	}
+	if err := p.room(datasets.Shape{Cols: cols, Outputs: schema.Outputs(), Columns: schema.Columns}); err != nil {
+		return nil, err
+	}
+	p = p.clone()
+	return beginSums(ctx, p, schema, cols, &chainSums{steps: p.Steps, pipeline: &p, in: schema, cols: cols, single: p.Precision == Float32})
+}
+
+// Finish returns what [Pipeline.Fit] does.
+func (p Pipeline) Finish(ctx context.Context, last datasets.Pass) (estimator.Predictor, error) {
+	c, err := lastSums[*chainSums](ctx, p, last)
+	if err != nil {
+		return nil, err
+	}
+	done, err := c.finish(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return done.predictor, nil
+}
+
+// Start begins the first pass of the first step that needs rows; one that does not learn by passes is an
+// error that names it.
+func (c Chain) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
+	if err := c.check(); err != nil {
+		return nil, place.Here(err)
+	}
+	if err := checkPasses("step", c.Steps); err != nil {
+		return nil, err
+	}
+	return beginSums(ctx, c, schema, cols, &chainSums{steps: cloneSteps(c.Steps), in: schema, cols: cols})
+}
+
+// Finish returns the [*FittedChain].
+func (c Chain) Finish(ctx context.Context, last datasets.Pass) (transformer.Transformer, error) {
+	sums, err := lastSums[*chainSums](ctx, c, last)
+	if err != nil {
+		return nil, err
+	}
+	done, err := sums.finish(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return done.chain, nil
+}
+
+// beginSums returns the first pass of a spec of this package.
+func beginSums(ctx context.Context, spec any, schema datasets.Schema, cols int, sums interface {
+	pass.Sums
+	open(ctx context.Context) error
+}) (datasets.Pass, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if cols <= 0 || len(schema.Columns) != 0 && len(schema.Columns) != cols {
+		return nil, place.Here(fmt.Errorf("the schema names %d columns, the rows have %d", len(schema.Columns), cols))
+	}
+	if err := sums.open(ctx); err != nil {
+		return nil, err
+	}
+	return pass.Begin(pass.Begun{Name: "pipeline", Spec: spec, Schema: schema, Cols: cols}, sums), nil
+}
+
+func lastSums[T pass.Sums](ctx context.Context, spec any, last datasets.Pass) (sums T, err error) {
+	all, _, err := pass.Last(ctx, "pipeline", spec, last)
+	if err != nil {
+		return sums, err
+	}
+	return all.(T), nil
+}
+
+// checkPasses reports a part that does not learn by passes, before any row is read.
+func (p Pipeline) checkPasses(ctx context.Context, schema datasets.Schema, cols int) error {
+	if err := checkPasses("step", p.Steps); err != nil {
+		return err
+	}
+	e, ok := p.Estimator.(estimator.PassEstimator)
+	if !ok {
+		return place.At("step", p.path(), noPasses(p.Estimator))
+	}
+	_, err := e.Start(ctx, schema.WithColumns(nil), max(1, p.widthAfter(0, cols)))
+	return place.At("step", p.path(), err)
+}
+
+func checkPasses(what string, steps []Step) error {
+	for i, s := range steps {
+		if err := learnsByPasses(s.Fitter); err != nil {
+			return place.At(what, ChildName(s, i), err)
+		}
+	}
+	return nil
+}
+
+func learnsByPasses(f transformer.Fitter) error {
+	c, holds := f.(Composite)
+	_, part := f.(Member)
+	_, learns := f.(transformer.PassFitter)
+	r, rowless := f.(transformer.Rowless)
+	switch {
+	case holds && (part || learns):
+		return checkPasses(c.Holds().What, c.Children())
+	case learns, rowless && r.FitsWithoutRows():
+		return nil
+	}
+	return noPasses(f)
+}
+
+func noPasses(spec any) error {
+	return fmt.Errorf("%w: %s needs all rows at once, or to be given what it would learn from them", datasets.ErrNoPasses, specName(spec))
+}
+
+// beginStep begins what f learns from rows with so many columns: a pass, or, where it needs no rows, all of it.
+func beginStep(ctx context.Context, f transformer.Fitter, schema datasets.Schema, cols int) (transformer.Transformer, datasets.Pass, error) {
+	if p, ok := f.(transformer.PassFitter); ok {
+		begun, err := p.Start(ctx, schema, cols)
+		return nil, begun, err
+	}
+	if r, ok := f.(transformer.Rowless); !ok || !r.FitsWithoutRows() {
+		return nil, nil, noPasses(f)
+	}
+	fit, err := f.Fit(ctx, datasets.Set{X: mat.NewDense(1, cols, nil), Schema: schema})
+	return fit, nil, err
+}
+
+// finishStep returns what f has learned in its last pass.
+func finishStep(ctx context.Context, f transformer.Fitter, last datasets.Pass) (transformer.Transformer, error) {
+	return f.(transformer.PassFitter).Finish(ctx, last)
+}
+
+// oneBlock is the block that is being added, as a source.
+type oneBlock struct {
+	block  datasets.Set
+	schema datasets.Schema
+	cols   int
+}
+
+func (o *oneBlock) Schema() datasets.Schema { return o.schema }
+func (o *oneBlock) Dims() (n, cols int)     { return o.block.Rows(), o.cols }
+func (o *oneBlock) Blocks(_ context.Context, yield func(block datasets.Set) error) error {
+	return yield(o.block)
+}
+
+// firstRow returns a copy of the first row of a block: what comes out of a step is known by it.
+func firstRow(block datasets.Set) mat.Matrix { return datasets.SelectRows(block.X, []int{0}) }
+
+// chainSums are the sums of the step, or of the estimator behind all steps, that is learned in a pass over
+// rows mapped by the steps before it.
+type chainSums struct {
+	steps    []Step
+	pipeline *Pipeline // whose steps they are; nil for a chain
+	in       datasets.Schema
+	cols     int
+	single   bool // whether the last step's features are wanted in single precision
+
+	fits   []transformer.Transformer // of the first steps, not changed any more
+	sample mat.Matrix                // the first row, nil before there is one
+	pass   datasets.Pass             // of what is learned now; nil where nothing is left
+
+	base *oneBlock // what is added, and
+	src  datasets.Source
+	done *finishedChain
+}
+
+// finishedChain is what comes out after the last pass.
+type finishedChain struct {
+	chain     *FittedChain
+	predictor estimator.Predictor // of a pipeline
+}
+
+// open goes on behind the fitted steps to the next one that needs rows.
+func (c *chainSums) open(ctx context.Context) error {
+	for len(c.fits) < len(c.steps) {
+		chain, schema, err := c.chain(ctx, c.fits)
+		if err != nil {
+			return err
+		}
+		s := c.steps[len(c.fits)]
+		fit, begun, err := beginStep(ctx, s.Fitter, schema, chain.OutputWidth())
+		if err != nil {
+			return place.At("step", s.Path(), err)
+		}
+		if c.pass = begun; begun != nil {
+			return nil
+		}
+		c.fits = append(slices.Clip(c.fits), fit)
+	}
+	if c.pass = nil; c.pipeline == nil {
+		return nil
+	}
+	chain, schema, err := c.chain(ctx, c.fits)
+	if err != nil {
+		return err
+	}
+	c.pass, err = c.pipeline.Estimator.(estimator.PassEstimator).Start(ctx, schema, chain.OutputWidth())
+	return place.At("step", c.pipeline.path(), err)
+}
+
+// chain returns the fitted steps as a chain, and the schema of what comes out. Before there are rows, one of
+// zeros stands for them.
+func (c *chainSums) chain(ctx context.Context, fits []transformer.Transformer) (*FittedChain, datasets.Schema, error) {
+	sample, schema := c.sample, c.in
+	if sample == nil {
+		sample = mat.NewDense(1, c.cols, nil)
+	}
+	chain := &FittedChain{cols: c.cols}
+	for i, fit := range fits {
+		step := &rows.Step{Name: c.steps[i].Path(), Fitted: fit, Float32: c.single && i == len(c.steps)-1}
+		var err error
+		if sample, err = step.Learn(ctx, sample); err != nil {
+			return nil, schema, place.At("step", step.Name, err)
+		}
+		chain.steps, schema = append(chain.steps, step), rows.Describe(fit, schema)
+	}
+	return chain, schema, nil
+}
+
+// now is the name of what is learned in the pass.
+func (c *chainSums) now() string {
+	if len(c.fits) < len(c.steps) {
+		return c.steps[len(c.fits)].Path()
+	}
+	return c.pipeline.path()
+}
+
+// Add maps the rows of a block, and adds them to the pass of what is learned from them.
+func (c *chainSums) Add(ctx context.Context, first int, block datasets.Set) error {
+	if err := checkBlock(block, c.cols, first); err != nil {
+		return err
+	}
+	if c.done = nil; c.sample == nil {
+		c.sample = firstRow(block)
+	}
+	if c.src == nil {
+		chain, _, err := c.chain(ctx, c.fits)
+		if err != nil {
+			return err
+		}
+		c.base = &oneBlock{schema: c.in, cols: c.cols}
+		c.src = c.base
+		for _, s := range chain.steps {
+			c.src = rows.Mapped(c.src, s)
+		}
+	}
+	block.Schema = c.in
+	c.base.block = block
+	defer func() { c.base.block = datasets.Set{} }()
+	err := c.src.Blocks(ctx, func(mapped datasets.Set) error {
+		if c.pass == nil {
+			return block.Locate(datasets.FromRow(checkFinite(mapped.X), first), first)
+		}
+		return place.At("step", c.now(), c.pass.Add(ctx, mapped))
+	})
+	var inner *place.Error
+	if errors.As(err, &inner) && inner.Upstream { // it counts from the first row of the block
+		return &place.Error{Place: inner.Place, Err: datasets.FromRow(inner.Err, first)}
+	}
+	return place.Here(err)
+}
+
+// checkBlock refuses a block of another width.
+func checkBlock(block datasets.Set, cols, first int) error {
+	if now := block.Cols(); now != cols {
+		return place.Here(fmt.Errorf("row %d: %d columns, wanted %d", first, now, cols))
+	}
+	return nil
+}
+
+// Merge adds the sums of other rows, which the same steps have mapped.
+func (c *chainSums) Merge(ctx context.Context, other pass.Sums) error {
+	o := other.(*chainSums)
+	if c.done = nil; c.sample == nil {
+		c.sample, c.src = o.sample, nil
+	}
+	if len(c.fits) != len(o.fits) || (c.pass == nil) != (o.pass == nil) {
+		return place.Here(errOtherSteps)
+	}
+	for i := range c.fits {
+		if err := sameFit(c.fits[i], o.fits[i]); err != nil {
+			return place.At("step", c.steps[i].Path(), err)
+		}
+	}
+	if c.pass == nil {
+		return nil
+	}
+	return place.At("step", c.now(), c.pass.Merge(ctx, o.pass))
+}
+
+var errOtherSteps = errors.New("the rows were not mapped by the same fitted steps")
+
+// sameFit reports two transformers that differ in what they have learned. Those that cannot be kept are not
+// compared.
+func sameFit(a, b transformer.Transformer) error {
+	x, ok := a.(model.Stateful)
+	y, also := b.(model.Stateful)
+	if a == b || !ok || !also {
+		return nil
+	}
+	one, err := digest(x)
+	if err != nil {
+		return err
+	}
+	if two, err := digest(y); err != nil || one != two {
+		return errors.Join(errOtherSteps, err)
+	}
+	return nil
+}
+
+// digest stands for the state of a fitted value.
+func digest(v model.Stateful) (sum [sha256.Size]byte, err error) {
+	a, err := model.Record(v)
+	if err != nil {
+		return sum, err
+	}
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(a.Scalars)) {
+		fmt.Fprintf(h, "%q %#v\n", name, a.Scalars[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Arrays)) {
+		array := a.Arrays[name]
+		fmt.Fprintf(h, "%q %v %x %x %x\n", name, array.Shape, array.Floats, array.Ints, array.Uint32s)
+	}
+	return [sha256.Size]byte(h.Sum(nil)), nil
+}
+
+// Next goes on with the next pass, the next step that needs rows, or the estimator.
+func (c *chainSums) Next(ctx context.Context) (pass.Sums, error) {
+	if c.pass == nil || c.done != nil {
+		return nil, ctx.Err()
+	}
+	next := &chainSums{steps: c.steps, pipeline: c.pipeline, in: c.in, cols: c.cols, single: c.single, fits: c.fits, sample: c.sample}
+	begun, err := c.pass.Next(ctx)
+	if err != nil {
+		return nil, place.At("step", c.now(), err)
+	}
+	if begun != nil {
+		next.pass = begun
+		return next, nil
+	}
+	if len(c.fits) == len(c.steps) { // it is the estimator that has been learned
+		return nil, c.complete(ctx, c.fits)
+	}
+	fit, err := finishStep(ctx, c.steps[len(c.fits)].Fitter, c.pass)
+	if err != nil {
+		return nil, place.At("step", c.now(), err)
+	}
+	next.fits = append(slices.Clip(c.fits), fit)
+	if err := next.open(ctx); err != nil {
+		return nil, err
+	}
+	if next.pass == nil {
+		return nil, c.complete(ctx, next.fits)
+	}
+	return next, nil
+}
+
+// complete makes what comes out of the last pass.
+func (c *chainSums) complete(ctx context.Context, fits []transformer.Transformer) error {
+	chain, _, err := c.chain(ctx, fits)
+	if err != nil {
+		return err
+	}
+	done := &finishedChain{chain: chain}
+	if p := c.pipeline; p != nil {
+		fitted, err := p.Estimator.(estimator.PassEstimator).Finish(ctx, c.pass)
+		if err != nil {
+			return place.At("step", p.path(), err)
+		}
+		done.predictor = &FittedPipeline{spec: p.clone(), chain: chain, in: c.in, precision: precisionOf(p), name: p.path(), model: fitted}
+	}
+	c.done = done
+	return nil
+}
+
+func precisionOf(p *Pipeline) string {
+	if p.Precision == "" {
+		return Float64
+	}
+	return p.Precision
+}
+
+// finish returns what comes out, after Next has said that the pass is the last.
+func (c *chainSums) finish(ctx context.Context) (*finishedChain, error) {
+	if c.done == nil {
+		if err := c.complete(ctx, c.fits); err != nil {
+			return nil, err
+		}
+	}
+	return c.done, ctx.Err()
+}
+
+// State keeps the fitted steps, and the pass of what is learned now.
+func (c *chainSums) State(s *model.State) {
+	fitted := len(c.fits)
+	s.Int("fitted", &fitted)
+	s.Require(fitted >= 0 && fitted <= len(c.steps), "there are not so many steps")
+	stateOfRow(s.Child("sample"), &c.sample)
+	if s.Err() != nil {
+		return
+	}
+	s.Require(c.sample == nil || colsOf(c.sample) == c.cols, "the first row has other columns")
+	if s.Reading() {
+		c.fits, c.pass, c.src, c.done = make([]transformer.Transformer, fitted), nil, nil, nil
+	}
+	for i := range c.fits {
+		if partState(s.Child(c.steps[i].Path()), &c.fits[i]); s.Err() != nil {
+			return
+		}
+	}
+	if s.Reading() {
+		if err := c.reopen(); err != nil {
+			s.Fail("%v", err)
+			return
+		}
+		s.Require(len(c.fits) == fitted, "a step that needs no rows is not fitted")
+	}
+	if c.pass != nil && s.Err() == nil {
+		c.pass.State(s.Child("now"))
+	}
+}
+
+// reopen holds the fitted steps to each other, and begins the pass behind them, to be read.
+func (c *chainSums) reopen() error {
+	width := c.cols
+	for i, fit := range c.fits {
+		if in, ok := fit.(interface{ InputWidth() int }); ok && in.InputWidth() != width {
+			return place.At("step", c.steps[i].Path(), fmt.Errorf("%d columns at fit, %d come to it", in.InputWidth(), width))
+		}
+		chain, _, err := c.chain(context.Background(), c.fits[:i+1])
+		if err != nil {
+			return err
+		}
+		width = chain.OutputWidth()
+	}
+	return c.open(context.Background())
+}
+
+func colsOf(X mat.Matrix) int {
+	_, cols := X.Dims()
+	return cols
+}
+
+// stateOfRow keeps a row, dense or sparse, or that there is none.
+func stateOfRow(s *model.State, row *mat.Matrix) {
+	thin, _ := (*row).(*sparse.CSR)
+	isSparse, none := thin != nil, *row == nil
+	s.Bool("none", &none)
+	s.Bool("sparse", &isSparse)
+	if none || s.Err() != nil {
+		return
+	}
+	if isSparse {
+		s.Sparse("row", &thin)
+		*row = thin
+	} else {
+		var full *mat.Dense
+		if !s.Reading() {
+			full = mat.DenseCopyOf(*row)
+		}
+		if s.Matrix("row", &full); full == nil {
+			s.Require(false, "the first row is empty")
+			return
+		}
+		*row = full
+	}
+	if s.Reading() && s.Err() == nil {
+		n, _ := (*row).Dims()
+		s.Require(n == 1, "the first row is not one")
+	}
+}

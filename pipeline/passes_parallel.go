@@ -1,0 +1,270 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/pass"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/pipeline/internal/place"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// Start begins the passes of all parts at once; a part that does not learn by passes is an error that names it.
+func (u Union) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
+	parts, specs, err := u.split()
+	if err == nil {
+		err = checkPasses("part", u.Parts)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return beginSums(ctx, u, schema, cols, &parallelSums{what: "part", specs: specs, parts: parts, in: schema, cols: cols})
+}
+
+// Finish returns the [*FittedUnion].
+func (u Union) Finish(ctx context.Context, last datasets.Pass) (transformer.Transformer, error) {
+	sums, err := lastSums[*parallelSums](ctx, u, last)
+	if err != nil {
+		return nil, err
+	}
+	a, err := sums.finish(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fitted := &FittedUnion{}
+	fitted.cols, fitted.parts, fitted.sparse = a.cols, a.parts, a.sparse
+	return fitted, nil
+}
+
+// Start begins the passes of all groups at once; a step that does not learn by passes is an error that
+// names it.
+func (c Columns) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
+	parts, specs, err := c.split(schema, cols)
+	if err == nil {
+		err = checkPasses("group", c.Children())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return beginSums(ctx, c, schema, cols, &parallelSums{what: "group", specs: specs, parts: parts, in: schema, cols: cols})
+}
+
+// Finish returns the [*FittedColumns].
+func (c Columns) Finish(ctx context.Context, last datasets.Pass) (transformer.Transformer, error) {
+	sums, err := lastSums[*parallelSums](ctx, c, last)
+	if err != nil {
+		return nil, err
+	}
+	a, err := sums.finish(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fitted := &FittedColumns{}
+	fitted.cols, fitted.parts, fitted.sparse = a.cols, a.parts, a.sparse
+	return fitted, nil
+}
+
+// parallelSums are the sums of parts that stand side by side, each in a pass of its own until it is fitted.
+type parallelSums struct {
+	what  string // they are: parts or groups
+	specs []transformer.Fitter
+	parts []*part // their names, columns and scales
+	in    datasets.Schema
+	cols  int
+
+	fits   []transformer.Transformer // of parts that are fitted, else nil
+	passes []datasets.Pass           // of the others
+	sample mat.Matrix                // the first row
+
+	base    *oneBlock // what is added, and
+	sources []datasets.Source
+	done    *concatenation
+}
+
+func (p *parallelSums) open(ctx context.Context) error {
+	p.fits, p.passes = make([]transformer.Transformer, len(p.specs)), make([]datasets.Pass, len(p.specs))
+	for i, spec := range p.specs {
+		own := p.rows(i, &oneBlock{schema: p.in, cols: p.cols})
+		_, cols := own.Source().Dims()
+		var err error
+		if p.fits[i], p.passes[i], err = beginStep(ctx, spec, own.Source().Schema(), cols); err != nil {
+			return place.At(p.what, p.parts[i].Name, err)
+		}
+	}
+	return nil
+}
+
+// rows are rows with the columns of a part.
+func (p *parallelSums) rows(i int, src datasets.Source) rows.Rows {
+	sample := p.sample
+	if sample == nil {
+		sample = mat.NewDense(1, p.cols, nil)
+	}
+	return rows.Begun(src, sample).Columns(p.parts[i].index)
+}
+
+// Add adds the rows of a block to the pass of each part.
+func (p *parallelSums) Add(ctx context.Context, first int, block datasets.Set) error {
+	if err := checkBlock(block, p.cols, first); err != nil {
+		return err
+	}
+	if p.done = nil; p.sample == nil {
+		p.sample = firstRow(block)
+	}
+	if p.base == nil {
+		p.base, p.sources = &oneBlock{schema: p.in, cols: p.cols}, make([]datasets.Source, len(p.parts))
+		for i := range p.parts {
+			p.sources[i] = p.rows(i, p.base).Source()
+		}
+	}
+	block.Schema = p.in
+	p.base.block = block
+	defer func() { p.base.block = datasets.Set{} }()
+	for i, begun := range p.passes {
+		if begun == nil {
+			continue
+		}
+		err := p.sources[i].Blocks(ctx, func(own datasets.Set) error { return begun.Add(ctx, own) })
+		if err != nil {
+			return place.At(p.what, p.parts[i].Name, err)
+		}
+	}
+	return ctx.Err()
+}
+
+// Merge adds the sums of other rows, part by part.
+func (p *parallelSums) Merge(ctx context.Context, other pass.Sums) error {
+	o := other.(*parallelSums)
+	if p.done = nil; p.sample == nil {
+		p.sample = o.sample
+	}
+	if len(p.parts) != len(o.parts) {
+		return place.Here(errOtherSteps)
+	}
+	for i, own := range p.parts {
+		var err error
+		switch {
+		case !slices.Equal(own.index, o.parts[i].index) || (p.passes[i] == nil) != (o.passes[i] == nil):
+			err = errOtherSteps
+		case p.passes[i] != nil:
+			err = p.passes[i].Merge(ctx, o.passes[i])
+		default:
+			err = sameFit(p.fits[i], o.fits[i])
+		}
+		if err != nil {
+			return place.At(p.what, own.Name, err)
+		}
+	}
+	return nil
+}
+
+// Next goes on with the next pass of every part that has one.
+func (p *parallelSums) Next(ctx context.Context) (pass.Sums, error) {
+	if p.done != nil {
+		return nil, ctx.Err()
+	}
+	next := *p
+	next.base, next.sources = nil, nil
+	next.fits, next.passes = slices.Clone(p.fits), make([]datasets.Pass, len(p.passes))
+	left := false
+	for i, begun := range p.passes {
+		if begun == nil {
+			continue
+		}
+		var err error
+		if next.passes[i], err = begun.Next(ctx); err == nil && next.passes[i] == nil {
+			next.fits[i], err = finishStep(ctx, p.specs[i], begun)
+		}
+		if err != nil {
+			return nil, place.At(p.what, p.parts[i].Name, err)
+		}
+		left = left || next.passes[i] != nil
+	}
+	if left {
+		return &next, nil
+	}
+	return nil, p.complete(ctx, next.fits)
+}
+
+// complete puts the fitted parts side by side.
+func (p *parallelSums) complete(ctx context.Context, fits []transformer.Transformer) error {
+	a := &concatenation{cols: p.cols}
+	samples := make([]mat.Matrix, len(fits))
+	for i, from := range p.parts {
+		own := &part{Step: rows.Step{Name: from.Name, Fitted: fits[i]}, index: from.index, scale: from.scale}
+		var err error
+		if samples[i], err = own.Learn(ctx, p.rows(i, &oneBlock{schema: p.in, cols: p.cols}).Sample()); err != nil {
+			return place.At(p.what, own.Name, err)
+		}
+		a.parts = append(a.parts, own)
+	}
+	if a.OutputWidth() == 0 {
+		return place.Here(errors.New("no columns come out"))
+	}
+	a.settle(samples)
+	p.done = a
+	return nil
+}
+
+// finish returns what comes out, after Next has said that the pass is the last.
+func (p *parallelSums) finish(ctx context.Context) (*concatenation, error) {
+	if p.done == nil {
+		if _, err := p.Next(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return &concatenation{cols: p.done.cols, parts: p.done.parts, sparse: p.done.sparse}, ctx.Err()
+}
+
+// State keeps the parts that are fitted, and the passes of the others.
+func (p *parallelSums) State(s *model.State) {
+	stateOfRow(s.Child("sample"), &p.sample)
+	if s.Err() != nil {
+		return
+	}
+	s.Require(p.sample == nil || colsOf(p.sample) == p.cols, "the first row has other columns")
+	if p.done = nil; s.Reading() && s.Err() == nil {
+		if err := p.open(context.Background()); err != nil {
+			s.Fail("%v", err)
+		}
+	}
+	for i, own := range p.parts {
+		if s.Err() != nil {
+			return
+		}
+		c := s.Child(own.Name)
+		fitted := p.fits[i] != nil
+		c.Bool("fitted", &fitted)
+		switch {
+		case c.Err() != nil:
+		case !fitted && p.passes[i] == nil:
+			c.Fail("it needs no rows, and is not fitted")
+		case !fitted:
+			p.passes[i].State(c.Child("now"))
+		default:
+			p.passes[i] = nil
+			if partState(c, &p.fits[i]); c.Err() == nil && c.Reading() {
+				p.requireFit(c, i)
+			}
+		}
+	}
+}
+
+// requireFit holds a fitted part that was read to the columns that come to it.
+func (p *parallelSums) requireFit(s *model.State, i int) {
+	own := p.rows(i, &oneBlock{schema: p.in, cols: p.cols})
+	_, cols := own.Source().Dims()
+	if in, ok := p.fits[i].(interface{ InputWidth() int }); ok && in.InputWidth() != cols {
+		s.Fail("%d columns at fit, %d come to it", in.InputWidth(), cols)
+		return
+	}
+	if _, err := (&rows.Step{Fitted: p.fits[i]}).Learn(context.Background(), own.Sample()); err != nil {
+		s.Fail("%v", err)
+	}
+}

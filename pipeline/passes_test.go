@@ -1,0 +1,147 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// Pipelines of every form that learn by passes, driven by hand, say what FitSource of the same blocks says,
+// to the bit.
+func TestPassesGiveTheBitsOfFitSource(t *testing.T) {
+	single := pipeline.Steps(encoder(), fourier(30)).Then(estimator.NewRidge())
+	single.Precision = pipeline.Float32
+	whitened := transformer.NewPCA()
+	whitened.Whiten = true
+	side := pipeline.NewUnion(transformer.NewRobust(), fourier(10))
+	for name, c := range map[string]struct {
+		spec pipeline.Pipeline
+		data datasets.Set
+	}{
+		"encoded":        {pipeline.Steps(encoder(), fourier(30)).Then(estimator.NewRidge()), amounts(people(5000, 1))},
+		"single":         {single, amounts(people(5000, 1))},
+		"many passes":    {pipeline.Steps(transformer.NewRobust(), whitened).Then(estimator.NewRidge()), numbers(300, 2)},
+		"side by side":   {pipeline.Steps(side, transformer.NewStandardize()).Then(estimator.NewRidge()), numbers(300, 2)},
+		"nothing before": {pipeline.Steps().Then(estimator.NewRidge()), numbers(300, 2)},
+		"classes":        {pipeline.Steps(encoder()).Then(estimator.NewRidgeClassifier()), people(3000, 3)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := context.Background()
+			want, err := c.spec.FitSource(ctx, c.data.Source())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := estimator.Learn(ctx, c.spec, c.data.Source())
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := estimator.Predict(ctx, got, c.data.X)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := estimator.Predict(ctx, want, c.data.X)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(a.Values, b.Values) || a.Scores != nil && !mat.Equal(a.Scores, b.Scores) {
+				t.Error("by passes it says something else")
+			}
+		})
+	}
+}
+
+// A part that does not learn by passes is named, before any row is read.
+func TestPassesNameWhatHasNone(t *testing.T) {
+	scaled := transformer.NewRFF()
+	for _, c := range []struct {
+		spec pipeline.Pipeline
+		want string
+	}{
+		{pipeline.Steps(transformer.NewStandardize(), pipeline.NewUnion(scaled)).Then(estimator.NewRidge()), `part "rff"`},
+		{pipeline.Steps(pipeline.NewColumns(pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(scaled)})).Then(estimator.NewRidge()), `group "numeric": step "rff"`},
+		{pipeline.Steps(transformer.NewStandardize()).Then(mean{}), `step "mean"`},
+	} {
+		_, err := c.spec.Start(context.Background(), datasets.Schema{}, 3)
+		if !errors.Is(err, datasets.ErrNoPasses) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: error %v, wanted one of %s", c.spec, err, c.want)
+		}
+	}
+}
+
+// What is wrong with a row is said as by a fit: with the step, and the row of the part.
+func TestPassesSayWhichRow(t *testing.T) {
+	ctx, data := context.Background(), numbers(50, 2)
+	data.X.(*mat.Dense).Set(33, 1, -1e9)
+	steps := pipeline.Steps(transformer.NewStandardize(), picky{}).Then(estimator.NewRidge())
+	p, err := steps.Start(ctx, data.Schema, data.Cols())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for turn := 1; err == nil && turn < 5; turn++ {
+		for lo := 0; lo < 50 && err == nil; lo += 20 {
+			err = p.Add(ctx, data.Slice(lo, min(lo+20, 50)))
+		}
+		if err == nil {
+			p, err = p.Next(ctx)
+		}
+	}
+	var row *datasets.RowError
+	if !errors.As(err, &row) || row.Row != 33 || !strings.Contains(err.Error(), `step "picky"`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Parts are merged behind the same fitted steps only: one that has gone on by itself has its own.
+func TestPassesAreMergedBehindTheSameSteps(t *testing.T) {
+	ctx, data := context.Background(), numbers(100, 2)
+	spec := pipeline.Steps(transformer.NewStandardize()).Then(estimator.NewRidge())
+	part := func(lo, hi int) datasets.Pass {
+		p, err := spec.Start(ctx, data.Schema, data.Cols())
+		if err == nil {
+			err = p.Add(ctx, data.Slice(lo, hi))
+		}
+		if err == nil {
+			p, err = p.Next(ctx)
+		}
+		if err == nil {
+			err = p.Add(ctx, data.Slice(lo, hi))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	if err := part(0, 50).Merge(ctx, part(50, 100)); err == nil || !strings.Contains(err.Error(), `step "standardize": the rows were not mapped by the same fitted steps`) {
+		t.Errorf("error %v", err)
+	}
+	if err := part(0, 50).Merge(ctx, part(0, 50)); err != nil {
+		t.Error(err)
+	}
+}
+
+// picky needs no rows, and refuses to map those below 0 by much.
+type picky struct{}
+
+func (picky) FitsWithoutRows() bool { return true }
+func (picky) Fit(context.Context, datasets.Set) (transformer.Transformer, error) {
+	return picky{}, nil
+}
+
+func (picky) Transform(_ context.Context, X mat.Matrix) (mat.Matrix, error) {
+	n, _ := X.Dims()
+	for i := range n {
+		if X.At(i, 1) < -5 {
+			return nil, &datasets.RowError{Row: i, Err: errors.New("too low")}
+		}
+	}
+	return X, nil
+}

@@ -1,0 +1,151 @@
+package transformer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/pass"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// PassFitter is a Fitter that learns by passes over blocks of rows. Its [datasets.Pass] can be added to
+// block by block, merged with what other machines have learned from other rows, and written to a file:
+// whoever learns on as rows come, learns on several machines, or wants to go on after a crash profits.
+// A pipeline of PassFitters is one itself.
+type PassFitter interface {
+	Fitter
+	// Start returns the first pass over rows of these columns. It has no rows yet.
+	Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error)
+	// Finish returns what was learned in the pass that has no next one, and leaves the pass as it is.
+	Finish(ctx context.Context, last datasets.Pass) (Transformer, error)
+}
+
+// Learn fits spec to src by its passes: it is the FitSource of any [PassFitter].
+func Learn(ctx context.Context, spec PassFitter, src datasets.Source) (Transformer, error) {
+	_, cols := src.Dims()
+	first, err := spec.Start(ctx, src.Schema(), cols)
+	if err != nil {
+		return nil, err
+	}
+	last, err := datasets.Learn(ctx, first, src)
+	if err != nil {
+		return nil, err
+	}
+	return spec.Finish(ctx, last)
+}
+
+// inputSums are sums over the inputs of rows: what a step adds up in a pass. Their methods are those of
+// [pass.Sums], but for rows that have been looked at.
+type inputSums interface {
+	add(ctx context.Context, first int, X mat.Matrix) error
+	merge(other inputSums) error
+	next(ctx context.Context) (inputSums, error)
+	state(s *model.State)
+}
+
+// inputs are the sums of a step in a pass.
+type inputs struct {
+	step    string
+	schema  datasets.Schema
+	cols    int
+	missing bool // whether the step takes missing values
+	sparse  bool // whether some rows were sparse
+	sums    inputSums
+}
+
+// begin returns the first pass of a step.
+func begin(ctx context.Context, step string, spec any, schema datasets.Schema, cols int, missing bool, sums func() inputSums) (datasets.Pass, error) {
+	if err := checkSpec(step, spec); err != nil {
+		return nil, err
+	}
+	if len(schema.Columns) != 0 && len(schema.Columns) != cols {
+		return nil, fmt.Errorf("transformer: %s: the schema names %d columns, the rows have %d", step, len(schema.Columns), cols)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	begun := pass.Begun{Name: "transformer: " + step, Spec: spec, Schema: schema, Cols: cols}
+	return pass.Begin(begun, &inputs{step: step, schema: schema, cols: cols, missing: missing, sums: sums()}), nil
+}
+
+// finished returns the sums of a last pass.
+func finished[T inputSums](ctx context.Context, step string, spec any, last datasets.Pass) (sums T, in *inputs, err error) {
+	all, _, err := pass.Last(ctx, "transformer: "+step, spec, last)
+	if err != nil {
+		return sums, nil, err
+	}
+	in = all.(*inputs)
+	return in.sums.(T), in, nil
+}
+
+// Add adds the rows of a block, whose inputs it looks at.
+func (i *inputs) Add(ctx context.Context, first int, block datasets.Set) error {
+	X, err := checkInputs(i.step, block, i.schema, i.cols, first, i.missing)
+	if err != nil {
+		return err
+	}
+	if _, ok := block.X.(*sparse.CSR); ok {
+		i.sparse = true
+	}
+	return block.Locate(i.sums.add(ctx, first, X), first)
+}
+
+// Merge adds the sums of other rows.
+func (i *inputs) Merge(_ context.Context, other pass.Sums) error {
+	o := other.(*inputs)
+	i.sparse = i.sparse || o.sparse
+	if err := i.sums.merge(o.sums); err != nil {
+		return fmt.Errorf("transformer: %s: %w", i.step, err)
+	}
+	return nil
+}
+
+// Next returns the sums of the next pass, nil where there is none.
+func (i *inputs) Next(ctx context.Context) (pass.Sums, error) {
+	sums, err := i.sums.next(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("transformer: %s: %w", i.step, err)
+	}
+	if sums == nil {
+		return nil, nil
+	}
+	next := *i
+	next.sums = sums
+	return &next, nil
+}
+
+// State carries the sums to a file and back.
+func (i *inputs) State(s *model.State) {
+	s.Bool("sparse", &i.sparse)
+	i.sums.state(s)
+}
+
+// checkInputs returns the inputs of a block that begins at row first as a *mat.Dense or *sparse.CSR of
+// finite numbers, missing values apart where the step takes them.
+func checkInputs(step string, block datasets.Set, schema datasets.Schema, width, first int, missing bool) (mat.Matrix, error) {
+	X, err := checkRows(step, block.X, width)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkEntries(step, X, schema, first, math.MaxFloat64, missing); err != nil {
+		return nil, block.Locate(err, first)
+	}
+	return X, nil
+}
+
+// noSums are the sums of a step that learns nothing from rows beyond that it can take them.
+type noSums struct{}
+
+func (noSums) add(context.Context, int, mat.Matrix) error { return nil }
+func (noSums) merge(inputSums) error                      { return nil }
+func (noSums) next(context.Context) (inputSums, error)    { return nil, nil }
+func (noSums) state(*model.State)                         {}
+
+// errOtherRows says that a pass has not read the rows of the one before.
+var errOtherRows = errors.New("these are not the rows of the pass before: their number or values differ")

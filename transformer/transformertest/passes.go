@@ -1,0 +1,84 @@
+package transformertest
+
+import (
+	"context"
+	"errors"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/passlaws"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// learner returns the spec as one that learns by passes, or skips.
+func (s *suite) learner() passlaws.Learner[transformer.Transformer] {
+	s.Helper()
+	spec, ok := s.spec.(transformer.PassFitter)
+	if !ok {
+		s.Skip("not a PassFitter")
+	}
+	if _, err := spec.Start(context.Background(), s.Data.Schema, s.Data.Cols()); errors.Is(err, datasets.ErrNoPasses) {
+		s.Skip(err)
+	}
+	other := transformer.PassFitter(transformer.MinMax{Low: 0.25, High: 0.5})
+	if s.Data.Schema.Column(0).Kind == datasets.Categorical {
+		other = transformer.OneHot{MinCount: 123_456}
+	}
+	return passlaws.Learner[transformer.Transformer]{Start: spec.Start, Finish: spec.Finish, Other: other.Start,
+		Says: func(f transformer.Transformer) ([]float64, error) {
+			Z, err := f.Transform(context.Background(), s.Data.X)
+			if err != nil {
+				return nil, err
+			}
+			return mat.DenseCopyOf(Z).RawMatrix().Data, nil
+		}}
+}
+
+// partsAreTheWhole: rows may be learned from in parts, on several machines or as they come, and a pass may
+// lie in a file in between; where they are cut is an accident.
+func partsAreTheWhole(s *suite) {
+	l := s.learner()
+	whole := mat.DenseCopyOf(s.transform(s.fit(s.Data), s.Data.X)).RawMatrix().Data
+	data := s.with(s.dense())
+	if err := l.Parts(data, whole, s.Tolerance); err != nil {
+		s.Errorf("%v", err)
+	}
+	if s.DenseOnly {
+		return
+	}
+	if err := l.Parts(s.with(s.sparseData()), whole, s.Tolerance); err != nil {
+		s.Errorf("sparse rows: %v", err)
+	}
+}
+
+// mergesItsOwn: sums of one thing added to sums of another are of nothing.
+func mergesItsOwn(s *suite) {
+	wider := s.Data
+	n, d := s.Data.X.Dims()
+	X := mat.NewDense(n, d+1, nil)
+	X.Slice(0, n, 0, d).(*mat.Dense).Copy(s.Data.X)
+	wider.X = X
+	wider.Schema.Columns = append(s.Data.Schema.Columns[:len(s.Data.Schema.Columns):len(s.Data.Schema.Columns)], s.Data.Schema.Column(0))
+	wider.Schema.Columns[d].Name = "one more"
+	if err := s.learner().Strangers(s.Data, wider); err != nil {
+		s.Errorf("%v", err)
+	}
+	if err := s.learner().Short(s.Data); err != nil {
+		s.Errorf("%v", err)
+	}
+}
+
+// passesStop: a pass is heard to be cancelled like a fit.
+func passesStop(s *suite) {
+	if err := s.learner().Stops(s.Data); err != nil {
+		s.Errorf("%v", err)
+	}
+}
+
+// passesSurviveDamage: a pass comes from another machine or yesterday, and is not trusted.
+func passesSurviveDamage(s *suite) {
+	if err := s.learner().Damage(s.Data); err != nil {
+		s.Errorf("%v", err)
+	}
+}
