@@ -31,12 +31,12 @@ var _ estimator.BatchFitter = Pipeline{}
 //
 // It returns the names of what was shared: "prefix" where fitted steps, "features" where mapped rows,
 // "projection" where one product with the rows served several candidates or folds, "grids" where the
-// widest of nested maps served narrower ones, and what the estimators shared. Folds and groups of
+// widest map of a family served narrower ones, and what the estimators shared. Folds and groups of
 // candidates go in parallel as far as memory allows; what is yielded does not depend on that, only the
 // order is. The work is divided as if all were wanted, and what nothing wanted needs is left out.
 //
 // Leaving one out maps the rows once for all candidates with the same steps, which learn nothing from the
-// rows, and leaves the rest to the estimators; the mapped rows are held in memory.
+// rows, and leaves the rest to the estimators; the mapped rows stay in memory.
 func (p Pipeline) FitBatch(ctx context.Context, b estimator.Batch) (shared []string, err error) {
 	if err := b.Data.Check(); err != nil {
 		return nil, place.Here(err)

@@ -49,3 +49,11 @@ func builtin() []Entry {
 			func() any { return estimator.NewSVR() }, func() model.Stateful { return &estimator.FittedLinear{} }},
 	}
 }
+
+func init() {
+	for _, e := range builtin() {
+		if err := Register(e); err != nil {
+			panic(err) // a wrong table below, which no program could run with
+		}
+	}
+}

@@ -165,10 +165,6 @@ func (g Group) Fit(ctx context.Context, data datasets.Set) (transformer.Transfor
 	return NewColumns(g).Fit(ctx, data)
 }
 
-func isKind(term string) bool {
-	return term == datasets.Numeric.String() || term == datasets.Categorical.String()
-}
-
 // Fit finds the columns of each group by the schema of data and fits the group's steps to them.
 func (c Columns) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
 	r, err := rows.Of(data, DefaultMemory)
@@ -264,3 +260,26 @@ var (
 	_ transformer.Describer        = (*FittedColumns)(nil)
 	_ model.Stateful               = (*FittedColumns)(nil)
 )
+
+// find returns the numbers of the group's columns, each once, term by term.
+func (g Group) find(schema datasets.Schema, cols int) ([]int, error) {
+	if len(g.Select) == 0 {
+		return nil, errors.New("it selects nothing: wanted names, kinds or patterns of columns")
+	}
+	var index []int
+	for _, term := range g.Select {
+		found, err := matching(term, schema, cols)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			return nil, noColumn(term, schema, cols)
+		}
+		for _, j := range found {
+			if !slices.Contains(index, j) {
+				index = append(index, j)
+			}
+		}
+	}
+	return index, nil
+}

@@ -85,7 +85,7 @@ func (g Group) names() bool {
 	return true
 }
 
-// Cost adds up the steps and the estimator, and the mapped rows that are kept for an estimator that
+// Cost adds up the steps and the estimator, and the mapped rows that are cached for an estimator that
 // reads them more than once.
 func (p Pipeline) Cost(shape datasets.Shape) datasets.Cost {
 	sum := Chain{Steps: p.Steps}.Cost(shape)

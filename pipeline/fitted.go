@@ -35,7 +35,7 @@ var (
 	_ model.Stateful           = (*FittedPipeline)(nil)
 )
 
-// Spec returns the pipeline that was fitted: after a search the one with the settings it chose, after
+// Spec returns the pipeline that was fitted: after a search the one with the parameters it chose, after
 // loading the one in the file.
 func (p *FittedPipeline) Spec() Pipeline { return p.spec.clone() }
 

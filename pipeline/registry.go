@@ -39,14 +39,6 @@ var registry = struct {
 	fitted  map[reflect.Type]string // name by the type of what is fitted, the first of those that share it
 }{entries: nil, specs: map[reflect.Type]string{}, fitted: map[reflect.Type]string{}}
 
-func init() {
-	for _, e := range builtin() {
-		if err := Register(e); err != nil {
-			panic(err) // a wrong table below, which no program could run with
-		}
-	}
-}
-
 // Register adds a step, so that documents and model files can name it. Call it before any of them
 // is read. A name or a spec's type that is registered already is an error. A type is known by its
 // package's whole path: two packages of one name may each have a type of one name.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -70,29 +69,6 @@ func untaken(taken []bool) []int {
 		}
 	}
 	return rest
-}
-
-// find returns the numbers of the group's columns, each once, term by term.
-func (g Group) find(schema datasets.Schema, cols int) ([]int, error) {
-	if len(g.Select) == 0 {
-		return nil, errors.New("it selects nothing: wanted names, kinds or patterns of columns")
-	}
-	var index []int
-	for _, term := range g.Select {
-		found, err := matching(term, schema, cols)
-		if err != nil {
-			return nil, err
-		}
-		if len(found) == 0 {
-			return nil, noColumn(term, schema, cols)
-		}
-		for _, j := range found {
-			if !slices.Contains(index, j) {
-				index = append(index, j)
-			}
-		}
-	}
-	return index, nil
 }
 
 // matching returns the columns that term selects.
@@ -161,4 +137,8 @@ func noColumn(term string, schema datasets.Schema, cols int) error {
 		hint = fmt.Sprintf(" (did you mean %s?)", near)
 	}
 	return fmt.Errorf("no column matches %q%s; the columns are %s", term, hint, list)
+}
+
+func isKind(term string) bool {
+	return term == datasets.Numeric.String() || term == datasets.Categorical.String()
 }

@@ -2,8 +2,6 @@ package pipeline
 
 import (
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
@@ -39,30 +37,6 @@ func specName(spec any) string {
 	return own
 }
 
-func checkNames(what string, names []string) error {
-	for i, name := range names {
-		if !ValidName(name) {
-			return fmt.Errorf("%s %d: name %s, wanted letters, digits, _ and -", what, i+1, strconv.Quote(name))
-		}
-		if slices.Contains(names[:i], name) {
-			return fmt.Errorf("two %ss are called %q: give one of them another name", what, name)
-		}
-	}
-	return nil
-}
-
-// ValidName says whether name, of letters, digits, _ and -, can stand in a path and in a file's name.
-func ValidName(name string) bool {
-	for _, r := range name {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-', r > 127:
-		default:
-			return false
-		}
-	}
-	return name != ""
-}
-
 // named returns the steps with the names they have in paths.
 func named(steps []Step) []rows.Spec {
 	out := make([]rows.Spec, len(steps))
@@ -70,4 +44,19 @@ func named(steps []Step) []rows.Spec {
 		out[i] = rows.Spec{Name: s.Path(), Fitter: s.Fitter}
 	}
 	return out
+}
+
+// Sequence is steps one after the other.
+type Sequence []Step
+
+// Steps names the specs after the names they are registered under. With a model after them they are a
+// pipeline:
+//
+//	p := pipeline.Steps(transformer.NewStandardize(), transformer.NewRFF()).Then(estimator.NewRidge())
+func Steps(fitters ...transformer.Fitter) Sequence {
+	steps := make(Sequence, len(fitters))
+	for i, f := range fitters {
+		steps[i] = Step{Fitter: f}
+	}
+	return steps
 }

@@ -54,7 +54,7 @@ func TestSweepStopsAnywhere(t *testing.T) {
 	}{
 		"family":  {fourier(8), estimator.NewRidgeClassifier(), []param.Setting{{Path: "rff.gamma", Value: []any{0.1, 0.2}}, {Path: "ridge_classifier.alpha", Value: []any{1.0, 2.0}}}},
 		"newton":  {fourier(8), exactLogistic(), []param.Setting{{Path: "rff.gamma", Value: []any{0.1, 0.2}}, {Path: "logistic.C", Value: []any{1.0, 2.0}}}},
-		"nested":  {bins, estimator.NewSVM(), []param.Setting{{Path: "binning.grids", Value: []any{4, 8}}, {Path: "svm.C", Value: []any{1.0, 2.0}}}},
+		"grids":   {bins, estimator.NewSVM(), []param.Setting{{Path: "binning.grids", Value: []any{4, 8}}, {Path: "svm.C", Value: []any{1.0, 2.0}}}},
 		"one map": {transformer.NewStandardize(), estimator.NewRidgeClassifier(), []param.Setting{{Path: "ridge_classifier.alpha", Value: []any{1.0, 2.0}}}},
 	} {
 		run := func(at int64) (calls int64) {

@@ -208,11 +208,11 @@ func (f *fourierFamily) trim() error {
 		if err := m.finish(m.features.Draws); err != nil {
 			return err
 		}
-		nested, err := m.WithFeatures(width)
+		narrow, err := m.WithFeatures(width)
 		if err != nil {
 			return err
 		}
-		f.maps[i] = nested
+		f.maps[i] = narrow
 	}
 	for k := range f.members {
 		member := &f.members[k]

@@ -1,39 +1,13 @@
 package yaml
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 
 	tree "gopkg.in/yaml.v3"
 
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
-	"github.com/bochner-ml/bochner/transformer"
 )
-
-// composite reads what a step holds and its own parameters. Key is the step's name in the document,
-// node what stands below it.
-func (d *decoder) composite(c pipeline.Composite, key, node *tree.Node, where, within string) any {
-	list, own := d.body(c, key, node, where)
-	spec := any(c.WithChildren(d.children(c.Holds(), list, where, within)))
-	given := map[string]*tree.Node{}
-	for _, p := range own {
-		given[p.key.Value] = p.value
-		if known := d.known(spec); !slices.Contains(known, p.key.Value) {
-			d.unknown(p.key, join(where, p.key.Value), "parameter", append(known, c.Holds().Key))
-			continue
-		}
-		spec = d.set(spec, p, where)
-	}
-	spec = d.finish(spec, key, given, where, within)
-	if whole, ok := spec.(pipeline.Composite); ok && len(d.faults) == 0 {
-		if err := pipeline.CheckChildren(whole); err != nil {
-			d.fault(key, where, param.Fault{Problem: err.Error()})
-		}
-	}
-	return spec
-}
 
 // body splits what stands below a step that holds others: either the bare list, or a mapping in
 // which the list stands under its key beside parameters of the step's own.
@@ -80,83 +54,6 @@ func missing(h pipeline.Holding) param.Fault {
 		f.Hint = "[] " + h.None
 	}
 	return f
-}
-
-// children reads a list of what a step holds, nil for none.
-func (d *decoder) children(h pipeline.Holding, list *tree.Node, where, within string) (out []pipeline.Step) {
-	switch {
-	case list == nil:
-		return nil
-	case len(list.Content) == 0 && h.None == "":
-		d.fault(list, where, param.Fault{Value: plain(list), Wanted: "at least one " + h.What})
-		return nil
-	case h.Kind == nil:
-		return d.steps(list.Content, where, within, h.What)
-	}
-	for i, node := range list.Content {
-		child, ok := d.member(h, node, i, where, within)
-		if !ok {
-			continue
-		}
-		if slices.ContainsFunc(out, func(o pipeline.Step) bool { return o.Name != "" && o.Name == child.Name }) {
-			d.fault(node, join(where, child.Name), param.Fault{Problem: fmt.Sprintf("two %ss are called %s", h.What, child.Name)})
-		}
-		out = append(out, child)
-	}
-	return out
-}
-
-// member reads child number i, which is no step with a name of its own.
-func (d *decoder) member(h pipeline.Holding, node *tree.Node, i int, where, within string) (child pipeline.Step, ok bool) {
-	path := fmt.Sprintf("%s[%d]", where, i)
-	spec := any(h.Kind)
-	inside, holds := spec.(pipeline.Composite)
-	known := d.known(spec)
-	if holds {
-		known = append(known, inside.Holds().Key)
-	}
-	if node.Kind != tree.MappingNode {
-		d.fault(node, path, param.Fault{Value: plain(node), Wanted: "a " + h.What + ": " + shape(spec)})
-		return child, false
-	}
-	var list *pair
-	given := map[string]*tree.Node{}
-	pairs := d.pairs(node, path)
-	for k, p := range pairs {
-		switch name := p.key.Value; {
-		case holds && name == inside.Holds().Key:
-			list = &pairs[k]
-		case slices.Contains(known, name):
-			given[name] = p.value
-			spec = d.set(spec, p, path)
-		case name == "name":
-			child.Name = d.label(&pairs[k], path)
-			if slices.Contains(h.Taken, child.Name) {
-				d.fault(p.value, join(path, "name"), param.Fault{Problem: fmt.Sprintf("no %s can be called %s", h.What, child.Name)})
-			}
-		default:
-			d.unknown(p.key, join(path, name), "key of a "+h.What, append(known, "name"))
-		}
-	}
-	child.Fitter = spec.(transformer.Fitter)
-	name := pipeline.ChildName(child, i)
-	spec = d.finish(spec, node, given, path, join(within, name))
-	if holds && list == nil {
-		d.fault(node, join(path, inside.Holds().Key), missing(inside.Holds()))
-	} else if holds {
-		spec = d.inside(spec.(pipeline.Composite), list, join(where, name), join(within, name))
-	}
-	child.Fitter = spec.(transformer.Fitter)
-	return child, true
-}
-
-// inside reads the list of what a child holds itself.
-func (d *decoder) inside(c pipeline.Composite, list *pair, where, within string) any {
-	if list.value.Kind != tree.SequenceNode {
-		d.fault(list.value, where, param.Fault{Value: plain(list.value), Wanted: "a list of " + c.Holds().What + "s"})
-		return c
-	}
-	return c.WithChildren(d.children(c.Holds(), list.value, where, within))
 }
 
 // shape is what a document has for a child with parameters that have no default: "{select: …, steps: […]}".

@@ -44,7 +44,7 @@ func MapAll(ctx context.Context, s *Step, X mat.Matrix) (mat.Matrix, error) {
 	})
 }
 
-// MapCached is MapAll of rows that are kept for steps that take sparse rows as well as dense ones:
+// MapCached is MapAll of rows that are cached for steps that take sparse rows as well as dense ones:
 // where nearly all of what comes out is 0, as of one-hot encoded columns, that is not stored. What the
 // fitted step itself makes of rows stays as it is.
 func (s *Step) MapCached(ctx context.Context, X mat.Matrix, next ...transformer.Fitter) (mat.Matrix, error) {
@@ -81,7 +81,7 @@ func needsDense(step transformer.Fitter) bool {
 	return !ok || !s.TakesSparse()
 }
 
-// Rows are kept sparse where, by a sample, at most one entry of so many is not 0.
+// Rows are cached sparse where, by a sample, at most one entry of so many is not 0.
 const (
 	thinness   = 5
 	thinSample = 256

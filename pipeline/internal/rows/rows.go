@@ -82,10 +82,10 @@ func (r Rows) Fit(ctx context.Context, f transformer.Fitter) (transformer.Transf
 	return f.Fit(ctx, set)
 }
 
-// through returns the rows mapped by a fitted step: in memory where the rows are in memory, keep is
+// through returns the rows mapped by a fitted step: in memory where the rows are in memory, cache is
 // true and there is room, else lazily. They go to next, nil for an estimator. It fills in what the
 // step's width is.
-func (r Rows) through(ctx context.Context, s *Step, keep bool, next transformer.Fitter) (Rows, error) {
+func (r Rows) through(ctx context.Context, s *Step, cache bool, next transformer.Fitter) (Rows, error) {
 	sample, err := s.Learn(ctx, r.sample)
 	if err != nil {
 		return Rows{}, err
@@ -95,7 +95,7 @@ func (r Rows) through(ctx context.Context, s *Step, keep bool, next transformer.
 	if s.Float32 {
 		size = 4 * int64(s.Width)
 	}
-	if r.src != nil || !keep || size*int64(r.Set.Rows()) > r.memory {
+	if r.src != nil || !cache || size*int64(r.Set.Rows()) > r.memory {
 		out.src = Mapped(r.Source(), s)
 		return out, nil
 	}
@@ -106,8 +106,8 @@ func (r Rows) through(ctx context.Context, s *Step, keep bool, next transformer.
 }
 
 // FitThrough fits a step and returns the rows mapped by it, as Fit and through do, at once where the
-// step can do that and there is room: then they are kept, having been made.
-func (r Rows) FitThrough(ctx context.Context, f transformer.Fitter, s *Step, keep bool, next transformer.Fitter) (Rows, error) {
+// step can do that and there is room: then they are cached, having been made.
+func (r Rows) FitThrough(ctx context.Context, f transformer.Fitter, s *Step, cache bool, next transformer.Fitter) (Rows, error) {
 	var err error
 	both, ok := f.(transformer.FitTransformer)
 	if ok && r.src == nil && both.FeatureBytes(r.Set.Rows(), r.Set.Cols()) <= r.memory {
@@ -116,7 +116,7 @@ func (r Rows) FitThrough(ctx context.Context, f transformer.Fitter, s *Step, kee
 	if s.Fitted, err = r.Fit(ctx, f); err != nil {
 		return Rows{}, err
 	}
-	return r.through(ctx, s, keep, next)
+	return r.through(ctx, s, cache, next)
 }
 
 // AtOnce fits a step that makes features of the rows it is fitted to, and returns these.

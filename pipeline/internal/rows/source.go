@@ -33,7 +33,7 @@ func firstRows(ctx context.Context, src datasets.Source, most int) (datasets.Set
 	return first, fmt.Errorf("datasets: %w: no rows", datasets.ErrEmpty)
 }
 
-// peeked is a source whose first block is kept, so that looking at it, as many a fit does before it
+// peeked is a source whose first block is cached, so that looking at it, as many a fit does before it
 // reads, does not open the source again. It notices when the source has other rows than before.
 type peeked struct {
 	datasets.Source

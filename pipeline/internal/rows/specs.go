@@ -71,12 +71,3 @@ func Cost(specs []Spec, shape datasets.Shape) datasets.Cost {
 	}
 	return sum
 }
-
-// Range returns the numbers from from up to to.
-func Range(from, to int) []int {
-	list := make([]int, to-from)
-	for i := range list {
-		list[i] = from + i
-	}
-	return list
-}

@@ -123,3 +123,12 @@ func round(dst *single.Dense, X *mat.Dense) {
 		}
 	}
 }
+
+// Range returns the numbers from from up to to.
+func Range(from, to int) []int {
+	list := make([]int, to-from)
+	for i := range list {
+		list[i] = from + i
+	}
+	return list
+}

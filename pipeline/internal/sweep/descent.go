@@ -109,17 +109,3 @@ func (s *sweep) refuse(ctx context.Context, b *node, d foldRows, err error) {
 		s.deliver(ctx, i, d.fold, estimator.Outcome{Err: d.set.Locate(place.At("step", b.step.Name, err), 0)})
 	}
 }
-
-// lone fits what is left of a candidate after depth steps, and shares nothing.
-func (s *sweep) lone(ctx context.Context, i int, d foldRows, depth int) {
-	if s.Wants(i, d.fold) {
-		s.deliver(ctx, i, d.fold, s.fitLone(ctx, i, d, depth))
-	}
-}
-
-// fitLone fits what is left of a candidate after depth steps and judges it.
-func (s *sweep) fitLone(ctx context.Context, i int, d foldRows, depth int) estimator.Outcome {
-	start := time.Now()
-	fitted, err := s.Fit(ctx, i, depth, d.trainSet())
-	return s.judge(ctx, fitted, err, d, start)
-}

@@ -70,15 +70,15 @@ func (s *sweep) families(next []*node, folds int) (families [][]*node, others []
 			families = append(families, []*node{b})
 		}
 	}
-	kept := families[:0]
+	shared := families[:0]
 	for _, family := range families {
 		if len(members(family))*folds > 1 {
-			kept = append(kept, family)
+			shared = append(shared, family)
 		} else {
 			others = append(others, family...)
 		}
 	}
-	return kept, others
+	return shared, others
 }
 
 // endsInFamily reports whether b is one step, the last of all its candidates, of a family.

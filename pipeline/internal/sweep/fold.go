@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// foldRows is the rows of one fold at one place of the tree: those to train on, then those held out.
+// foldRows is the rows of one fold at one place of the tree: those to train on, then those to test on.
 type foldRows struct {
 	set     datasets.Set
 	train   int // rows to train on
@@ -24,9 +24,9 @@ type foldRows struct {
 
 func (d foldRows) trainSet() datasets.Set { return d.set.Slice(0, d.train) }
 
-func (d foldRows) heldOut() datasets.Set { return d.set.Slice(d.train, d.set.Rows()) }
+func (d foldRows) testSet() datasets.Set { return d.set.Slice(d.train, d.set.Rows()) }
 
-func (d foldRows) testX() mat.Matrix { return d.heldOut().X }
+func (d foldRows) testX() mat.Matrix { return d.testSet().X }
 
 // divide returns the rows of fold f.
 func divide(data datasets.Set, fold datasets.Fold, f int) foldRows {
@@ -51,12 +51,12 @@ func (s *sweep) through(ctx context.Context, b *node, d foldRows) (foldRows, tra
 		if r, err = r.AtOnce(ctx, both, fitted); err != nil {
 			return d, nil, err
 		}
-		held, err := rows.MapAll(ctx, fitted, d.testX())
+		test, err := rows.MapAll(ctx, fitted, d.testX())
 		if err != nil {
-			return d, nil, d.heldOut().Locate(err, 0)
+			return d, nil, d.testSet().Locate(err, 0)
 		}
 		d.set.Schema = r.Set.Schema
-		d.set.X = stacked(r.Set.X, held)
+		d.set.X = stacked(r.Set.X, test)
 		return d, fitted.Fitted, nil
 	}
 	if fitted.Fitted, err = r.Fit(ctx, step.Fitter); err != nil {
@@ -71,12 +71,12 @@ func (s *sweep) through(ctx context.Context, b *node, d foldRows) (foldRows, tra
 	return d, fitted.Fitted, err
 }
 
-// judge predicts the rows held out.
+// judge predicts the rows to test on.
 func (s *sweep) judge(ctx context.Context, fitted estimator.Predictor, err error, d foldRows, start time.Time) estimator.Outcome {
 	out := estimator.Outcome{Err: d.set.Locate(err, 0)}
 	if err == nil {
 		out.Prediction, out.Err = s.Predict(ctx, fitted, d.testX())
-		out.Err = d.heldOut().Locate(out.Err, 0)
+		out.Err = d.testSet().Locate(out.Err, 0)
 		var r estimator.Reporter
 		if estimator.As(fitted, &r) {
 			out.Report = r.Report()

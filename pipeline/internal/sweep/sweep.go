@@ -5,8 +5,6 @@ package sweep
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -15,7 +13,6 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 )
 
@@ -42,42 +39,6 @@ type Job struct {
 	CostOf func(candidate, done int, shape datasets.Shape) datasets.Cost
 }
 
-// Run fits every candidate that is wanted on every fold, or, with OneOut, to all rows but each. It returns
-// the names of what was shared and the first error of Yield.
-func Run(ctx context.Context, job Job) (shared []string, err error) {
-	if err := checkFolds(job.Folds, job.Data.Rows()); err != nil {
-		return nil, place.Here(err)
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	s := newSweep(job)
-	s.rows, s.cols, s.shape, s.cancel = job.Data.Rows(), job.Data.Cols(), job.Data.Shape(), cancel
-	if job.OneOut {
-		s.runOneOut(ctx)
-	} else {
-		s.run(ctx)
-	}
-	return slices.Sorted(maps.Keys(s.shared)), context.Cause(ctx)
-}
-
-func newSweep(job Job) *sweep {
-	return &sweep{Job: job, rows: job.Shape.Rows, cols: job.Shape.Cols, shape: job.Shape, shared: map[string]bool{}}
-}
-
-func checkFolds(folds []datasets.Fold, n int) error {
-	for f, fold := range folds {
-		if len(fold.Train) == 0 || len(fold.Test) == 0 {
-			return fmt.Errorf("fold %d has %d rows to train on and %d to test on", f, len(fold.Train), len(fold.Test))
-		}
-		for _, i := range slices.Concat(fold.Train, fold.Test) {
-			if i < 0 || i >= n {
-				return fmt.Errorf("fold %d has row %d of %d", f, i, n)
-			}
-		}
-	}
-	return nil
-}
-
 // sweep is one run of a job.
 type sweep struct {
 	Job
@@ -89,61 +50,6 @@ type sweep struct {
 
 	mu     sync.Mutex
 	shared map[string]bool
-}
-
-// run divides the work into tasks and does them.
-func (s *sweep) run(ctx context.Context) {
-	all, rowless := s.trees(func(i int, err error) {
-		for f := range s.Folds {
-			s.deliver(ctx, i, f, estimator.Outcome{Err: place.Here(err)})
-		}
-	})
-	var tasks []func()
-	s.rowlessTasks(ctx, rowless, nil, &tasks)
-	families, others := s.families(all.next, 1)
-	for f := range s.Folds {
-		for _, family := range families {
-			tasks = append(tasks, func() { s.familyOfFold(ctx, family, s.foldRows(f), 0) })
-		}
-		for _, top := range sparseFamilies(others) {
-			tasks = append(tasks, func() { s.sparseFamily(ctx, top, s.foldRows(f), 0) })
-		}
-	}
-	s.workers = s.atOnce()
-	s.inner = max(1, s.workers/max(len(tasks), 1))
-	parallel(ctx, s.workers, len(tasks), func(i int) { tasks[i]() })
-}
-
-// rowlessTasks makes a task of every end of the tree, and of every family, which serve all folds.
-func (s *sweep) rowlessTasks(ctx context.Context, b *node, steps []rows.Spec, tasks *[]func()) {
-	if len(b.ends) > 0 {
-		*tasks = append(*tasks, func() { s.everyFold(ctx, steps, b.ends) })
-	}
-	families, others := s.families(b.next, len(s.Folds))
-	for _, family := range families {
-		*tasks = append(*tasks, func() { s.familyOfAllFolds(ctx, family, steps) })
-	}
-	for _, n := range others {
-		s.rowlessTasks(ctx, n, append(slices.Clone(steps), n.step), tasks)
-	}
-}
-
-// trees divides the candidates into those whose steps serve all folds at once and the others, each as
-// a tree. It hands specs that cannot be fitted to refuse.
-func (s *sweep) trees(refuse func(i int, err error)) (all, rowless *node) {
-	all, rowless = &node{}, &node{}
-	for i, p := range s.Pipelines {
-		if p.Err != nil {
-			refuse(i, p.Err)
-			continue
-		}
-		if len(p.Steps) == 0 || rows.FitWithoutRows(p.Steps) && s.cachedBytes(p) <= s.Memory {
-			rowless.add(i, p.Steps)
-		} else {
-			all.add(i, p.Steps)
-		}
-	}
-	return all, rowless
 }
 
 // parallel calls f for 0 … n−1, at most workers at once, until the context ends.

@@ -25,7 +25,7 @@ func (s *sweep) fitFamily(ctx context.Context, family []*node, d foldRows) (tran
 
 // wideRows returns the rows as a wide map makes them.
 func (s *sweep) wideRows(ctx context.Context, maps transformer.Family, which int, d foldRows) (foldRows, error) {
-	learned, rest := maps.Fitted(which), d.heldOut()
+	learned, rest := maps.Fitted(which), d.testSet()
 	if learned == nil {
 		rest = d.set
 	}

@@ -13,7 +13,7 @@ import (
 
 // Whatever grid over γ, P and the strength of the penalty, whatever kernel, counts, folds and memory:
 // grids that are laid once for the largest P give the predictions of the naive search.
-func TestNestedSweepIsTheNaiveSearch(t *testing.T) {
+func TestGridsShareAsTheNaiveSearch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(61, 62))
 	numeric := numbers(150, 60)
 	svm := estimator.NewSVM()
@@ -49,7 +49,7 @@ func TestNestedSweepIsTheNaiveSearch(t *testing.T) {
 }
 
 // A narrow map that has no bin with enough rows fails as it does by itself, and others do not.
-func TestNestedSweepYieldsErrors(t *testing.T) {
+func TestGridsThatShareYieldErrors(t *testing.T) {
 	data := numbers(90, 62)
 	binning := transformer.NewBinning()
 	binning.Gamma, binning.MinCount = transformer.FixedGamma(3), 9
@@ -78,7 +78,7 @@ func TestNestedSweepYieldsErrors(t *testing.T) {
 }
 
 // What is resumed is, to the bit, what a whole sweep gives.
-func TestNestedSweepResumes(t *testing.T) {
+func TestGridsThatShareResume(t *testing.T) {
 	data := numbers(120, 63)
 	ridge := estimator.NewRidge()
 	base := pipeline.Steps(transformer.NewMinMax(), transformer.NewBinning()).Then(ridge)
@@ -103,7 +103,7 @@ func TestNestedSweepResumes(t *testing.T) {
 }
 
 // The plan names what the sweep shares, and counts the grids once for the largest P.
-func TestPlanOfNestedSweep(t *testing.T) {
+func TestPlanOfGridsThatShare(t *testing.T) {
 	data := numbers(120, 64)
 	base := pipeline.Steps(transformer.NewMinMax(), transformer.NewBinning()).Then(estimator.NewRidge())
 	folds := thirds(120)

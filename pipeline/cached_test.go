@@ -30,9 +30,9 @@ func hot(n int) datasets.Set {
 	return data
 }
 
-// Rows that are nearly all 0 are kept sparse between two steps; the predictions are those of a fit
-// from a stream, which keeps nothing, and what the fitted steps make of rows stays dense.
-func TestThinRowsAreKeptSparse(t *testing.T) {
+// Rows that are nearly all 0 are cached sparse between two steps; the predictions are those of a fit
+// from a stream, which caches nothing, and what the fitted steps make of rows stays dense.
+func TestThinRowsAreCachedSparse(t *testing.T) {
 	data := hot(600)
 	encoder := pipeline.NewColumns(
 		pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.NewMinMax())},

@@ -1,0 +1,31 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+func checkNames(what string, names []string) error {
+	for i, name := range names {
+		if !ValidName(name) {
+			return fmt.Errorf("%s %d: name %s, wanted letters, digits, _ and -", what, i+1, strconv.Quote(name))
+		}
+		if slices.Contains(names[:i], name) {
+			return fmt.Errorf("two %ss are called %q: give one of them another name", what, name)
+		}
+	}
+	return nil
+}
+
+// ValidName says whether name, of letters, digits, _ and -, can stand in a path and in a file's name.
+func ValidName(name string) bool {
+	for _, r := range name {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-', r > 127:
+		default:
+			return false
+		}
+	}
+	return name != ""
+}

@@ -1,0 +1,176 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// cells is a sparse map of one's own: for each column the cell of width Step that a value is in, of so
+// many Cells, times Weight. Maps of one Seed are of one family, with a wide map for each Step.
+type cells struct {
+	Cells  int
+	Step   float64
+	Seed   int
+	Broken string        // what a family does wrong
+	Maps   *atomic.Int64 // counts mappings of rows
+}
+
+func (c *cells) Params(l *param.List) {
+	l.Int(&c.Cells, "cells", "number of cells", param.AtLeast(1))
+	l.Float(&c.Step, "step", "width of a cell", param.Positive)
+}
+
+func (c cells) Fit(_ context.Context, data datasets.Set) (transformer.Transformer, error) {
+	return fittedCells{c, data.Cols()}, nil
+}
+
+func (c cells) Cost(shape datasets.Shape) datasets.Cost {
+	return datasets.Cost{Flops: float64(shape.Rows * c.Cells), Width: c.Cells, Filled: 1}
+}
+
+func (c cells) Related(other transformer.Fitter) bool {
+	o, ok := other.(cells)
+	return ok && o.Seed == c.Seed
+}
+
+func (c cells) FamilyCost(shape datasets.Shape, specs []transformer.Fitter) ([]transformer.FamilyMember, datasets.Cost, []string) {
+	f := c.family(specs)
+	return f.members, datasets.Cost{Flops: float64(shape.Rows), Filled: 1}, f.Shared()
+}
+
+func (c cells) FitFamily(_ context.Context, data datasets.Set, specs []transformer.Fitter) (transformer.Family, error) {
+	if c.Broken == "fit" {
+		return nil, errors.New("no family")
+	}
+	f := c.family(specs)
+	for i := range f.wide {
+		f.wide[i].cols = data.Cols()
+	}
+	return f, nil
+}
+
+func (c cells) family(specs []transformer.Fitter) cellFamily {
+	f := cellFamily{broken: c.Broken}
+	for _, s := range specs {
+		own := s.(cells)
+		k := slices.IndexFunc(f.wide, func(w fittedCells) bool { return w.Step == own.Step })
+		if k < 0 {
+			k = len(f.wide)
+			f.wide = append(f.wide, fittedCells{cells: own})
+		}
+		f.wide[k].Cells = max(f.wide[k].Cells, own.Cells)
+		f.members = append(f.members, transformer.FamilyMember{Map: k, Width: own.Cells, Scale: 1})
+	}
+	return f
+}
+
+type cellFamily struct {
+	wide    []fittedCells
+	members []transformer.FamilyMember
+	broken  string
+}
+
+func (f cellFamily) Members() []transformer.FamilyMember {
+	if f.broken == "members" {
+		return f.members[1:]
+	}
+	return f.members
+}
+
+func (f cellFamily) Fitted(int) mat.Matrix { return nil }
+func (f cellFamily) Shared() []string      { return []string{"cells"} }
+
+func (f cellFamily) Widths() (out []int) {
+	for _, w := range f.wide {
+		out = append(out, w.Cells)
+	}
+	return out
+}
+
+func (f cellFamily) Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z mat.Matrix) error) error {
+	for _, i := range which {
+		w := f.wide[i]
+		if f.broken == "width" {
+			w.Cells++
+		}
+		Z, err := w.Transform(ctx, X)
+		if err == nil {
+			err = yield(i, Z)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type fittedCells struct {
+	cells
+	cols int
+}
+
+func (f fittedCells) Transform(_ context.Context, X mat.Matrix) (mat.Matrix, error) {
+	n, d := X.Dims()
+	if d != f.cols {
+		return nil, fmt.Errorf("%d columns at fit, %d now", f.cols, d)
+	}
+	if n > 1 { // not the sample
+		f.Maps.Add(1)
+	}
+	indptr, indices, values := make([]int, 1, n+1), []uint32{}, []float64{}
+	for i := range n {
+		if at := int(math.Abs(X.At(i, 0)) / f.Step); at < f.Cells {
+			indices, values = append(indices, uint32(at)), append(values, 1+X.At(i, 1))
+		}
+		indptr = append(indptr, len(indices))
+	}
+	return sparse.New(n, f.Cells, indptr, indices, values)
+}
+
+// A sparse family of one's own maps the rows once for each wide map, before any model, and predicts as
+// fits by themselves; where the family fails, each candidate is fitted by itself.
+func TestOwnSparseFamily(t *testing.T) {
+	data := numbers(120, 70)
+	for _, broken := range []string{"", "fit", "members", "width"} {
+		for _, model := range []estimator.Estimator{estimator.NewRidge(), mean{}} {
+			count := new(atomic.Int64)
+			base := pipeline.Steps(transformer.NewStandardize(), cells{Cells: 2, Step: 0.2, Maps: count, Broken: broken}).Then(model)
+			settings := grid(t, base, param.Setting{Path: "cells.cells", Value: []any{2, 9, 5}}, param.Setting{Path: "cells.step", Value: []any{0.2, 0.3}})
+			got, shared := sweep(t, base, data, thirds(120), settings)
+			maps := count.Load()
+			if slices.Contains(shared, "cells") != (broken == "" || broken == "width") {
+				t.Errorf("%q: shared %v", broken, shared)
+			}
+			if broken == "" && maps != 3*2 {
+				t.Errorf("rows were mapped %d times for 3 folds and 2 wide maps", maps)
+			}
+			for i, s := range settings {
+				for f, fold := range thirds(120) {
+					p, err := s.Fit(ctx, data.Select(fold.Train))
+					if err != nil {
+						t.Fatal(err)
+					}
+					want, err := p.Predict(ctx, datasets.SelectRows(data.X, fold.Test))
+					out := got[key{i, f}]
+					if err != nil || out.Err != nil || !slices.Equal(out.Values, want) {
+						t.Fatalf("%q: candidate %d on fold %d: %v, wanted %v (%v, %v)", broken, i, f, out.Values, want, out.Err, err)
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package yaml
+
+import (
+	"fmt"
+	"slices"
+
+	tree "gopkg.in/yaml.v3"
+
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+func (d *decoder) twice(h head, where, what string) {
+	d.fault(h.node, join(where, h.name), param.Fault{
+		Problem: fmt.Sprintf("two %ss are called %s", what, h.name),
+		Hint:    fmt.Sprintf("name one of them: {%s: …, name: …}", h.entry.Name)})
+}
+
+// head is a step before its parameters are read.
+type head struct {
+	entry  pipeline.Entry
+	name   string     // what it is called
+	node   *tree.Node // of the step's key
+	params *tree.Node // nil for none
+}
+
+// given is the name that the document gives, "" where it is the step's own.
+func (h head) given() string {
+	if h.name == h.entry.Name {
+		return ""
+	}
+	return h.name
+}
+
+// head reads which step a node is and what it is called.
+func (d *decoder) head(node *tree.Node, path string) (h head, ok bool) {
+	const wanted = "a step: its name, or its name with parameters"
+	switch node.Kind {
+	case tree.ScalarNode:
+		if h.node = node; node.Tag != "!!str" {
+			d.fault(node, path, param.Fault{Value: plain(node), Wanted: wanted})
+			return h, false
+		}
+	case tree.MappingNode:
+		if h, ok = d.headOfMapping(node, path); !ok {
+			return h, false
+		}
+	default:
+		d.fault(node, path, param.Fault{Value: plain(node), Wanted: wanted})
+		return h, false
+	}
+	if h.entry, ok = pipeline.Lookup(h.node.Value); !ok {
+		d.unknown(h.node, path, "step", names(func(pipeline.Entry) bool { return true }))
+		return h, false
+	}
+	if h.name == "" {
+		h.name = h.entry.Name
+	}
+	return h, true
+}
+
+func (d *decoder) headOfMapping(node *tree.Node, path string) (h head, ok bool) {
+	pairs := d.pairs(node, path)
+	var label *pair
+	for i, p := range pairs {
+		switch {
+		case p.key.Value == "name":
+			label = &pairs[i]
+		case h.node == nil:
+			h.node, h.params = p.key, p.value
+		default:
+			hint := "a step has one name; parameters stand below it"
+			if e, ok := pipeline.Lookup(h.node.Value); ok && slices.Contains(d.known(e.New()), p.key.Value) {
+				hint = fmt.Sprintf("%s is a parameter of %s: indent it below", p.key.Value, h.node.Value)
+			}
+			d.fault(p.key, join(path, p.key.Value), param.Fault{Problem: "a second key in one step", Hint: hint})
+			ok = true
+		}
+	}
+	if h.node == nil {
+		d.fault(node, path, param.Fault{Value: plain(node), Wanted: "a step: its name, or its name with parameters"})
+		return h, false
+	}
+	if label == nil {
+		label = d.innerName(&h)
+	}
+	if label != nil {
+		h.name = d.label(label, path)
+	}
+	return h, true
+}
+
+// innerName takes a key name from among the parameters of a step that has no such parameter.
+func (d *decoder) innerName(h *head) *pair {
+	e, ok := pipeline.Lookup(h.node.Value)
+	if !ok || h.params == nil || h.params.Kind != tree.MappingNode || slices.Contains(d.known(e.New()), "name") {
+		return nil
+	}
+	for i := 0; i+1 < len(h.params.Content); i += 2 {
+		if key := h.params.Content[i]; key.Value == "name" {
+			label := &pair{key, h.params.Content[i+1]}
+			rest := *h.params
+			rest.Content = slices.Delete(slices.Clone(rest.Content), i, i+2)
+			h.params = &rest
+			return label
+		}
+	}
+	return nil
+}
+
+func (d *decoder) label(p *pair, path string) string {
+	if p.value.Kind != tree.ScalarNode || p.value.Tag != "!!str" || !pipeline.ValidName(p.value.Value) {
+		d.fault(p.value, join(path, "name"), param.Fault{Value: plain(p.value), Wanted: "a name of letters, digits, _ and -"})
+		return ""
+	}
+	return p.value.Value
+}
+
+func names(accept func(pipeline.Entry) bool) []string {
+	var out []string
+	for _, e := range pipeline.Registered() {
+		if accept(e) {
+			out = append(out, e.Name)
+		}
+	}
+	return out
+}
+
+func isTransformer(e pipeline.Entry) bool { return !e.IsEstimator() }

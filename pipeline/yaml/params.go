@@ -1,0 +1,72 @@
+package yaml
+
+import (
+	"slices"
+	"strings"
+
+	tree "gopkg.in/yaml.v3"
+
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+func (d *decoder) known(spec any) []string {
+	var out []string
+	for _, p := range param.Own(spec) {
+		out = append(out, p.Name)
+	}
+	return out
+}
+
+// set returns spec with one parameter as given.
+func (d *decoder) set(spec any, p pair, where string) any {
+	path := join(where, p.key.Value)
+	known := d.known(spec)
+	if !slices.Contains(known, p.key.Value) {
+		d.unknown(p.key, path, "parameter", known)
+		return spec
+	}
+	if problem := unreadable(p.value); problem != "" {
+		d.fault(p.value, path, param.Fault{Problem: problem})
+		return spec
+	}
+	out, err := param.With(spec, param.Setting{Path: p.key.Value, Value: plain(p.value)})
+	if err != nil {
+		faults, ok := err.(param.Faults)
+		if !ok {
+			faults = param.Faults{{Problem: err.Error()}}
+		}
+		for _, f := range faults {
+			d.fault(p.value, path, f)
+		}
+		return spec
+	}
+	return out
+}
+
+// finish derives the seeds that are not given and checks the parameters against each other.
+func (d *decoder) finish(spec any, key *tree.Node, given map[string]*tree.Node, where, within string) any {
+	for _, p := range param.Own(spec) {
+		if p.Kind == param.Seed && given[p.Name] == nil {
+			spec, _ = param.With(spec, param.Setting{Path: p.Name, Value: pipeline.DeriveSeed(d.from.Seed, within)})
+		}
+	}
+	faults, _ := param.Check(spec).(param.Faults)
+	for _, f := range faults {
+		if strings.Contains(f.Path, ".") {
+			continue // of a step within this one, which has been reported
+		}
+		node, path := given[f.Path], join(where, f.Path)
+		if slices.ContainsFunc(d.faults, func(told param.Fault) bool { return told.Path == path }) {
+			continue
+		}
+		if node == nil {
+			node = key
+		}
+		if given[f.Path] == nil && slices.Contains(pipeline.Required(spec), f.Path) {
+			f = param.Fault{Problem: "missing", Hint: f.Wanted}
+		}
+		d.fault(node, path, f)
+	}
+	return spec
+}

@@ -1,0 +1,161 @@
+package yaml
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	tree "gopkg.in/yaml.v3"
+
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// steps reads transformers. Where is the path of the list in the document, within that of the steps
+// in the pipeline.
+func (d *decoder) steps(list []*tree.Node, where, within, what string) []pipeline.Step {
+	var out []pipeline.Step
+	seen := map[string]bool{}
+	for i, node := range list {
+		h, ok := d.head(node, fmt.Sprintf("%s[%d]", where, i))
+		if !ok {
+			continue
+		}
+		if seen[h.name] {
+			d.twice(h, where, what)
+		}
+		seen[h.name] = true
+		spec := d.spec(h, where, within)
+		if f, ok := spec.(transformer.Fitter); ok {
+			out = append(out, pipeline.Step{Name: h.given(), Fitter: f})
+			continue
+		}
+		d.fault(h.node, join(where, h.name), param.Fault{
+			Problem: "an estimator can only be the last step of a pipeline",
+			Hint:    "steps are " + strings.Join(names(isTransformer), ", ")})
+	}
+	return out
+}
+
+// spec reads the parameters of a step, which is in the list at where in the document, and in the
+// part at within of the pipeline.
+func (d *decoder) spec(h head, where, within string) any {
+	spec := h.entry.New()
+	where, within = join(where, h.name), join(within, h.name)
+	if c, ok := spec.(pipeline.Composite); ok {
+		return d.composite(c, h.node, h.params, where, within)
+	}
+	given := map[string]*tree.Node{}
+	switch {
+	case isNull(h.params):
+	case h.params.Kind != tree.MappingNode:
+		d.fault(h.params, where, param.Fault{Value: plain(h.params), Wanted: "parameters: " + strings.Join(d.known(spec), ", ")})
+	default:
+		for _, p := range d.pairs(h.params, where) {
+			given[p.key.Value] = p.value
+			spec = d.set(spec, p, where)
+		}
+	}
+	return d.finish(spec, h.node, given, where, within)
+}
+
+// composite reads what a step holds and its own parameters. Key is the step's name in the document,
+// node what stands below it.
+func (d *decoder) composite(c pipeline.Composite, key, node *tree.Node, where, within string) any {
+	list, own := d.body(c, key, node, where)
+	spec := any(c.WithChildren(d.children(c.Holds(), list, where, within)))
+	given := map[string]*tree.Node{}
+	for _, p := range own {
+		given[p.key.Value] = p.value
+		if known := d.known(spec); !slices.Contains(known, p.key.Value) {
+			d.unknown(p.key, join(where, p.key.Value), "parameter", append(known, c.Holds().Key))
+			continue
+		}
+		spec = d.set(spec, p, where)
+	}
+	spec = d.finish(spec, key, given, where, within)
+	if whole, ok := spec.(pipeline.Composite); ok && len(d.faults) == 0 {
+		if err := pipeline.CheckChildren(whole); err != nil {
+			d.fault(key, where, param.Fault{Problem: err.Error()})
+		}
+	}
+	return spec
+}
+
+// children reads a list of what a step holds, nil for none.
+func (d *decoder) children(h pipeline.Holding, list *tree.Node, where, within string) (out []pipeline.Step) {
+	switch {
+	case list == nil:
+		return nil
+	case len(list.Content) == 0 && h.None == "":
+		d.fault(list, where, param.Fault{Value: plain(list), Wanted: "at least one " + h.What})
+		return nil
+	case h.Kind == nil:
+		return d.steps(list.Content, where, within, h.What)
+	}
+	for i, node := range list.Content {
+		child, ok := d.member(h, node, i, where, within)
+		if !ok {
+			continue
+		}
+		if slices.ContainsFunc(out, func(o pipeline.Step) bool { return o.Name != "" && o.Name == child.Name }) {
+			d.fault(node, join(where, child.Name), param.Fault{Problem: fmt.Sprintf("two %ss are called %s", h.What, child.Name)})
+		}
+		out = append(out, child)
+	}
+	return out
+}
+
+// member reads child number i, which is no step with a name of its own.
+func (d *decoder) member(h pipeline.Holding, node *tree.Node, i int, where, within string) (child pipeline.Step, ok bool) {
+	path := fmt.Sprintf("%s[%d]", where, i)
+	spec := any(h.Kind)
+	inside, holds := spec.(pipeline.Composite)
+	known := d.known(spec)
+	if holds {
+		known = append(known, inside.Holds().Key)
+	}
+	if node.Kind != tree.MappingNode {
+		d.fault(node, path, param.Fault{Value: plain(node), Wanted: "a " + h.What + ": " + shape(spec)})
+		return child, false
+	}
+	var list *pair
+	given := map[string]*tree.Node{}
+	pairs := d.pairs(node, path)
+	for k, p := range pairs {
+		switch name := p.key.Value; {
+		case holds && name == inside.Holds().Key:
+			list = &pairs[k]
+		case slices.Contains(known, name):
+			given[name] = p.value
+			spec = d.set(spec, p, path)
+		case name == "name":
+			child.Name = d.label(&pairs[k], path)
+			if slices.Contains(h.Taken, child.Name) {
+				d.fault(p.value, join(path, "name"), param.Fault{Problem: fmt.Sprintf("no %s can be called %s", h.What, child.Name)})
+			}
+		default:
+			d.unknown(p.key, join(path, name), "key of a "+h.What, append(known, "name"))
+		}
+	}
+	child.Fitter = spec.(transformer.Fitter)
+	name := pipeline.ChildName(child, i)
+	spec = d.finish(spec, node, given, path, join(within, name))
+	if holds && list == nil {
+		d.fault(node, join(path, inside.Holds().Key), missing(inside.Holds()))
+	} else if holds {
+		spec = d.inside(spec.(pipeline.Composite), list, join(where, name), join(within, name))
+	}
+	child.Fitter = spec.(transformer.Fitter)
+	return child, true
+}
+
+// inside reads the list of what a child holds itself.
+func (d *decoder) inside(c pipeline.Composite, list *pair, where, within string) any {
+	if list.value.Kind != tree.SequenceNode {
+		d.fault(list.value, where, param.Fault{Value: plain(list.value), Wanted: "a list of " + c.Holds().What + "s"})
+		return c
+	}
+	return c.WithChildren(d.children(c.Holds(), list.value, where, within))
+}
