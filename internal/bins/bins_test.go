@@ -1,0 +1,207 @@
+package bins
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// drawn returns grids of a kernel, hashed into some columns or not, over rows of which some are 0.
+func drawn(t *testing.T, name string, hashed int) (Map, *mat.Dense) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(5, 6))
+	X := mat.NewDense(tileRows+150, 4, nil)
+	for i := range X.RawMatrix().Rows {
+		row := X.RawRowView(i)
+		row[0], row[1] = rng.Float64(), rng.Float64()
+		row[2+rng.IntN(2)] = float64(rng.IntN(8) / 7)
+	}
+	k, _ := spectral.BinningKernel(name)
+	m, err := Draw(context.Background(), k, 3, []float64{1, 2, 1, 0.5}, 19, hashed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, X
+}
+
+func transformed(t *testing.T, m *Map, X mat.Matrix) *sparse.CSR {
+	t.Helper()
+	Z, err := m.Transform(context.Background(), X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Z
+}
+
+func same(t *testing.T, what string, got, want *sparse.CSR) {
+	t.Helper()
+	n, width := want.Dims()
+	if rows, cols := got.Dims(); rows != n || cols != width {
+		t.Fatalf("%s: %d×%d, want %d×%d", what, rows, cols, n, width)
+	}
+	a, b := make([]float64, width), make([]float64, width)
+	for i := range n {
+		got.RowTo(a, i)
+		want.RowTo(b, i)
+		if !slices.Equal(a, b) {
+			t.Fatalf("%s: row %d differs", what, i)
+		}
+	}
+}
+
+// Bins are numbered alike however rows come: at once, block by block, dense or sparse; and a map made anew of what it
+// shows maps alike.
+func TestWaysToNumberBins(t *testing.T) {
+	ctx := context.Background()
+	for _, name := range []string{"laplacian", "smooth"} {
+		m, X := drawn(t, name, 0)
+		thin := sparse.FromDense(X)
+		atOnce := m
+		columns, err := atOnce.NumberRows(ctx, X, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := atOnce.Features(ctx, X, columns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, _ := X.Dims()
+		counts := m.Counts()
+		for _, block := range []mat.Matrix{thin.Slice(0, 30), X.Slice(30, 31, 0, 4), X.Slice(31, n, 0, 4)} {
+			if err := counts.Add(ctx, block); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := m.Number(ctx, counts, 2); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "block by block", transformed(t, &m, X), want)
+		same(t, "sparse", transformed(t, &m, thin), want)
+		few := want.Slice(40, 43) // hashed one by one
+		same(t, "few rows", transformed(t, &m, X.Slice(40, 43, 0, 4)), few)
+		same(t, "few sparse rows", transformed(t, &m, thin.Slice(40, 43)), few)
+		again := Map{Grids: m.Grids, Smooth: m.Smooth, Gamma: m.Gamma, Base: m.Base, Shift: m.Shift, Multipliers: m.Multipliers, First: m.First}
+		if err := again.Restore(m.Hashes()); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "made anew", transformed(t, &again, X), want)
+		hashes := m.Hashes()
+		hashes[1] = hashes[0]
+		if err := again.Restore(hashes); err == nil {
+			t.Error("two bins of one hash are taken")
+		}
+	}
+}
+
+// Two rows share a hashed column of a grid where they share a bin, and seldom else; every grid has columns of its
+// own, and the first grids are the map with fewer.
+func TestHashedColumns(t *testing.T) {
+	exact, X := drawn(t, "triangular", 0)
+	if _, err := exact.NumberRows(context.Background(), X, 1); err != nil {
+		t.Fatal(err)
+	}
+	hashed, _ := drawn(t, "triangular", 19<<24)
+	a, b := transformed(t, &exact, X), transformed(t, &hashed, X)
+	n, _ := X.Dims()
+	column := map[uint32]uint32{} // hashed of exact
+	for i := range n {
+		from, _ := a.Row(i)
+		to, _ := b.Row(i)
+		for p, c := range from {
+			if at, ok := column[c]; ok && at != to[p] {
+				t.Fatalf("rows of bin %d have the columns %d and %d", c, at, to[p])
+			}
+			if column[c] = to[p]; int(to[p]) < hashed.First[p] || int(to[p]) >= hashed.First[p+1] {
+				t.Fatalf("column %d of grid %d", to[p], p)
+			}
+		}
+	}
+	different := map[uint32]bool{}
+	for _, c := range column {
+		different[c] = true
+	}
+	if len(different) != len(column) {
+		t.Errorf("%d bins in %d columns of %d", len(column), len(different), hashed.Width())
+	}
+	for _, m := range []Map{exact, hashed} {
+		few, err := m.FirstGrids(4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		long, short := transformed(t, &m, X), transformed(t, &few, X)
+		for i := range n {
+			x, _ := long.Row(i)
+			y, _ := short.Row(i)
+			if !slices.Equal(x[:4], y) || len(y) > 0 && int(y[3]) >= few.Width() {
+				t.Fatalf("row %d: columns %v, of the first 4 grids %v", i, x, y)
+			}
+		}
+	}
+}
+
+// A table knows its hashes as a map of the language does, numbered by how many rows they have and then by
+// themselves.
+func TestTableAgainstMap(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 9))
+	var pool []uint64
+	for range 900 {
+		pool = append(pool, rng.Uint64())
+	}
+	counts, counting := map[uint64]uint32{}, table{}
+	for range 40 {
+		some := make([]uint64, 100)
+		for i := range some {
+			some[i] = pool[int(float64(len(pool))*rng.Float64()*rng.Float64()*rng.Float64())]
+			counts[some[i]]++
+		}
+		counting.count(some)
+	}
+	for _, least := range []uint32{1, 3, 1 << 30} {
+		var want []uint64
+		for h, n := range counts {
+			if n >= least {
+				want = append(want, h)
+			}
+		}
+		size := func(h uint64) (bits int) {
+			for n := counts[h]; n > 0; n /= 2 {
+				bits++
+			}
+			return bits
+		}
+		slices.SortFunc(want, func(a, b uint64) int {
+			if size(a) != size(b) {
+				return size(b) - size(a)
+			}
+			if a < b {
+				return -1
+			}
+			return 1
+		})
+		settled, _ := counting.settle(least)
+		if got := settled.list(); !slices.Equal(got, want) {
+			t.Fatalf("%d hashes with %d rows, want %d, or in another order", len(got), least, len(want))
+		}
+		for _, h := range append(slices.Clone(pool), 12345) {
+			look := []uint64{h}
+			settled.find(look)
+			at := slices.Index(want, h)
+			if at < 0 && look[0] != notThere || at >= 0 && look[0] != uint64(at) {
+				t.Fatalf("hash %x has the number %d, want %d", h, look[0], at)
+			}
+		}
+	}
+	crowd := make([]uint64, 3000) // all at one place
+	for i := range crowd {
+		crowd[i] = uint64(i + 1)
+	}
+	if new(table).of(crowd) {
+		t.Error("hashes that crowd are taken")
+	}
+}
