@@ -7,7 +7,6 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
@@ -50,7 +49,7 @@ func costOfFit(p pipeline.Pipeline, shape datasets.Shape, count Rows) (out fitCo
 }
 
 // costOfSearch is what the search takes on rows that are stood for, without the last fit.
-func costOfSearch(spec Spec, train datasets.Set, task metrics.Task) (gridsearch.Plan, error) {
+func costOfSearch(spec Spec, train datasets.Set, task datasets.Task) (gridsearch.Plan, error) {
 	search := spec.GridSearch(train.Groups != nil, task)
 	if spec.Search.Halving.Least == 0 {
 		return search.Plan(train)

@@ -85,7 +85,7 @@ func forTask(data datasets.Set, m metrics.Metric) (datasets.Set, error) {
 	switch {
 	case data.Y == nil && data.Targets == nil:
 		return data, errors.New("the data has no targets")
-	case m.Task == metrics.Classification:
+	case m.Task == datasets.Classification:
 		return withClasses(data)
 	case len(data.Schema.Classes()) > 0:
 		return data, fmt.Errorf("score %s is for %s, but the target has classes", m.Name, m.Task)
@@ -94,11 +94,11 @@ func forTask(data datasets.Set, m metrics.Metric) (datasets.Set, error) {
 }
 
 // split makes the folds and checks what a splitter may have got wrong.
-func (s Search) split(data datasets.Set, task metrics.Task) ([]datasets.Fold, error) {
+func (s Search) split(data datasets.Set, task datasets.Task) ([]datasets.Fold, error) {
 	splitter := s.Splitter
 	switch {
 	case splitter != nil:
-	case task == metrics.Classification:
+	case task == datasets.Classification:
 		splitter = datasets.StratifiedKFold{Folds: DefaultFolds}
 	default:
 		splitter = datasets.KFold{Folds: DefaultFolds}

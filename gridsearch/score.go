@@ -36,9 +36,9 @@ func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.Faults) {
 	if s.Score != "" {
 		add("score", s.Score)
 	} else if data != nil {
-		task := metrics.Regression
+		task := datasets.Regression
 		if len(data.Schema.Classes()) > 0 {
-			task = metrics.Classification
+			task = datasets.Classification
 		}
 		add("score", metrics.ForTask(task, len(data.Schema.Classes()))[0].Name)
 	}
@@ -63,7 +63,7 @@ func newScorer(list []metrics.Metric, data datasets.Set, folds []datasets.Fold) 
 		} else {
 			in.Truth = pick(data.Y, f.Test)
 		}
-		if list[0].Task == metrics.Classification {
+		if list[0].Task == datasets.Classification {
 			in.Classes = max(2, len(data.Schema.Classes()))
 		}
 		s.truth[k] = in

@@ -1,5 +1,7 @@
 package metrics
 
+import "github.com/bochner-ml/bochner/datasets"
+
 import "testing"
 
 // A metric that speaks of the second of two classes takes no third, and every other metric does, where
@@ -7,7 +9,7 @@ import "testing"
 func TestBinary(t *testing.T) {
 	binary := 0
 	for _, m := range All() {
-		if m.Task != Classification {
+		if m.Task != datasets.Classification {
 			if m.CheckClasses(2) == nil || m.Binary {
 				t.Errorf("%s scores classes", m.Name)
 			}

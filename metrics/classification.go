@@ -9,28 +9,30 @@ import (
 	"unicode/utf8"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
 )
 
 // classification holds the metrics of predicted classes; those that average over classes come from classAverages.
 var classification = []Metric{
 	{
-		Name: "accuracy", Aliases: []string{"accuracy_score"}, Task: Classification, Needs: Predictions, GreaterIsBetter: true, Func: accuracy,
+		Name: "accuracy", Aliases: []string{"accuracy_score"}, Task: datasets.Classification, Needs: Predictions, GreaterIsBetter: true, Func: accuracy,
 		Doc: "Share of rows whose class is predicted right.",
 	},
 	{
-		Name: "error_rate", Aliases: []string{"zero_one_loss"}, Task: Classification, Needs: Predictions, Func: errorRate,
+		Name: "error_rate", Aliases: []string{"zero_one_loss"}, Task: datasets.Classification, Needs: Predictions, Func: errorRate,
 		Doc: "Share of rows whose class is predicted wrong: 1 - accuracy.",
 	},
 	{
-		Name: "balanced_accuracy", Aliases: []string{"balanced_accuracy_score"}, Task: Classification, Needs: Predictions, GreaterIsBetter: true, Func: balancedAccuracy,
+		Name: "balanced_accuracy", Aliases: []string{"balanced_accuracy_score"}, Task: datasets.Classification, Needs: Predictions, GreaterIsBetter: true, Func: balancedAccuracy,
 		Doc: "Mean over the classes in the truth of the share of their rows predicted right.",
 	},
 	{
-		Name: "matthews_corrcoef", Aliases: []string{"matthews", "mcc"}, Task: Classification, Needs: Predictions, GreaterIsBetter: true, Func: matthews,
+		Name: "matthews_corrcoef", Aliases: []string{"matthews", "mcc"}, Task: datasets.Classification, Needs: Predictions, GreaterIsBetter: true, Func: matthews,
 		Doc: "Matthews correlation of true and predicted classes, -1 to 1 (Gorodkin's R_K for several classes); 0 when either is constant.",
 	},
 	{
-		Name: "cohen_kappa", Aliases: []string{"cohen_kappa_score", "kappa"}, Task: Classification, Needs: Predictions, GreaterIsBetter: true, Func: cohenKappa,
+		Name: "cohen_kappa", Aliases: []string{"cohen_kappa_score", "kappa"}, Task: datasets.Classification, Needs: Predictions, GreaterIsBetter: true, Func: cohenKappa,
 		Doc: "Cohen's kappa: agreement beyond chance, (p_o - p_e) / (1 - p_e).",
 	},
 }
@@ -58,7 +60,7 @@ func classAverages() []Metric {
 	for _, s := range scores {
 		for _, a := range averages {
 			m := Metric{
-				Name: s.name + a.suffix, Task: Classification, Needs: Predictions, GreaterIsBetter: true,
+				Name: s.name + a.suffix, Task: datasets.Classification, Needs: Predictions, GreaterIsBetter: true,
 				Doc:  fmt.Sprintf("%s: %s; %s.", strings.ToUpper(s.name[:1])+s.name[1:], s.doc, a.doc),
 				Func: func(in Input) (float64, error) { return a.average(tallyOf(in), s.ratio) },
 			}
@@ -219,7 +221,7 @@ func NewConfusionMatrix(in Input, classes []string) (*ConfusionMatrix, error) {
 	if in.Classes == 0 && len(classes) > 1 {
 		in.Classes = len(classes)
 	}
-	in, err := in.checked(Classification, Predictions)
+	in, err := in.checked(datasets.Classification, Predictions)
 	switch {
 	case err != nil:
 	case classes != nil && len(classes) != in.Classes:

@@ -5,6 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/metrics"
 )
 
@@ -26,7 +27,7 @@ func ExampleForTask() {
 		Scores:    mat.NewDense(4, 1, []float64{-2, 0.5, 0.3, 1}),
 		Weights:   []float64{1, 1, 2, 1},
 	}
-	for _, m := range metrics.ForTask(metrics.Classification, 2) {
+	for _, m := range metrics.ForTask(datasets.Classification, 2) {
 		if !m.Needs.Met(in) { // this model gives no probabilities
 			fmt.Printf("%-18s needs %s\n", m.Name, m.Needs)
 			continue
@@ -49,7 +50,7 @@ func ExampleForTask() {
 func ExampleMetric() {
 	// What an alarm costs: 1 if it is false, 10 if it is missed.
 	cost := metrics.Metric{
-		Name: "cost", Task: metrics.Classification, Needs: metrics.Predictions,
+		Name: "cost", Task: datasets.Classification, Needs: metrics.Predictions,
 		Func: func(in metrics.Input) (float64, error) {
 			total := 0.0
 			for i, truth := range in.Truth {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
 )
 
 // Input is what a metric compares: the truth, what a model said of the same n rows, and what each row counts.
@@ -60,16 +62,16 @@ func (in Input) target(t int) Input {
 }
 
 // checked returns the input that [Metric.Func] is promised, or all that is wrong with it in one error.
-func (in Input) checked(task Task, need Need) (Input, error) {
+func (in Input) checked(task datasets.Task, need Need) (Input, error) {
 	var f faults
 	rows := len(in.Truth)
 	switch task {
-	case Regression:
+	case datasets.Regression:
 		rows = in.checkTargets(&f, need)
-	case Classification:
+	case datasets.Classification:
 		in = in.checkClasses(&f, need)
 	default:
-		f.addf("task %q is neither %s nor %s", task, Classification, Regression)
+		f.addf("task %q is neither %s nor %s", task, datasets.Classification, datasets.Regression)
 	}
 	if in.Weights != nil && f.vector("Weights", in.Weights, rows) {
 		f.weights(in.Weights)

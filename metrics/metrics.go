@@ -26,16 +26,6 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// Task is the kind of problem that a metric is for: that of package datasets, under the name that it has
-// beside metrics.
-type Task = datasets.Task
-
-// The two tasks.
-const (
-	Classification = datasets.Classification
-	Regression     = datasets.Regression
-)
-
 // Need says which outputs of a model a metric reads. Where two will do, the first named is taken if both are given.
 type Need string
 
@@ -69,7 +59,7 @@ type Metric struct {
 	Name            string
 	Aliases         []string // other names that ByName accepts
 	Doc             string   // one line: the formula or the idea, and how it differs from scikit-learn if it does
-	Task            Task
+	Task            datasets.Task
 	GreaterIsBetter bool
 	Needs           Need
 	Binary          bool // whether it is for two classes and speaks of the second, the positive one, which has code 1
@@ -120,7 +110,7 @@ func (m Metric) score(in Input) (float64, error) {
 // CheckClasses says why the metric cannot score that many classes, nil where it can. It asks the metric
 // itself, by rows that are all predicted right.
 func (m Metric) CheckClasses(classes int) error {
-	if m.Task != Classification {
+	if m.Task != datasets.Classification {
 		return fmt.Errorf("metrics: %s is for %s", m.Name, m.Task)
 	}
 	if classes < 2 || classes > maxProbe {
@@ -222,14 +212,14 @@ func lookup(name string) (Metric, bool) {
 // ForTask returns the metrics worth reporting for a task, the one to choose models by first. For classification
 // they depend on whether there are two classes or more; for regression, classes is not read. A model may lack what
 // some of them need: see [Need.Met].
-func ForTask(task Task, classes int) []Metric {
+func ForTask(task datasets.Task, classes int) []Metric {
 	names := []string{"r2", "root_mean_squared_error", "mean_absolute_error", "relative_rmse"}
 	switch {
-	case task == Classification && classes > 2:
+	case task == datasets.Classification && classes > 2:
 		names = []string{"accuracy", "balanced_accuracy", "f1_macro", "log_loss", "roc_auc_ovr"}
-	case task == Classification:
+	case task == datasets.Classification:
 		names = []string{"accuracy", "balanced_accuracy", "f1", "log_loss", "roc_auc"}
-	case task != Regression:
+	case task != datasets.Regression:
 		return nil
 	}
 	var set []Metric

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
 )
 
 // random draws an input that every metric of the task can score: scores with ties, whole weights from 0 to 3.
@@ -19,7 +21,7 @@ func random(rng *rand.Rand, m Metric, rows int) Input {
 	for i := range rows {
 		in.Weights[i] = float64(rng.IntN(4))
 	}
-	if m.Task == Regression {
+	if m.Task == datasets.Regression {
 		for i := range rows {
 			in.Truth[i] = rng.ExpFloat64()
 			in.Predicted[i] = in.Truth[i] * rng.Float64() * 2
@@ -142,7 +144,7 @@ func TestPerfect(t *testing.T) {
 		in := random(rng, m, 50)
 		perfect := in
 		perfect.Predicted = in.Truth
-		if m.Task == Classification {
+		if m.Task == datasets.Classification {
 			perfect.Scores, perfect.Probabilities = mat.DenseCopyOf(in.Scores), mat.NewDense(50, in.Classes, nil)
 			perfect.Scores.Zero()
 			for i, c := range in.Truth {
@@ -314,7 +316,7 @@ func TestSeveralTargets(t *testing.T) {
 	predicted := mat.NewDense(3, 2, []float64{1, 11, 2, 21, 4, 40})
 	weights := []float64{1, 2, 3}
 	for _, m := range All() {
-		if m.Task != Regression {
+		if m.Task != datasets.Regression {
 			continue
 		}
 		var mean float64
@@ -479,10 +481,10 @@ func TestNames(t *testing.T) {
 func TestForTask(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for _, c := range []struct {
-		task    Task
+		task    datasets.Task
 		classes int
 		like    string // a metric whose random input has that many classes
-	}{{Classification, 2, "f1"}, {Classification, 4, "accuracy"}, {Regression, 0, "r2"}} {
+	}{{datasets.Classification, 2, "f1"}, {datasets.Classification, 4, "accuracy"}, {datasets.Regression, 0, "r2"}} {
 		set := ForTask(c.task, c.classes)
 		if len(set) < 4 {
 			t.Fatalf("%s with %d classes has %d metrics", c.task, c.classes, len(set))
@@ -503,7 +505,7 @@ func TestForTask(t *testing.T) {
 }
 
 func TestCustomMetric(t *testing.T) {
-	cost := Metric{Name: "cost", Task: Classification, Needs: Predictions, Func: func(in Input) (float64, error) {
+	cost := Metric{Name: "cost", Task: datasets.Classification, Needs: Predictions, Func: func(in Input) (float64, error) {
 		total := 0.0
 		for i := range in.Truth {
 			total += math.Abs(in.Truth[i] - in.Predicted[i])
@@ -513,7 +515,7 @@ func TestCustomMetric(t *testing.T) {
 	if got, err := cost.Score(Input{Truth: []float64{0, 2, 1}, Predicted: []float64{2, 2, 0}, Weights: []float64{1, 1, 0}}); err != nil || got != 2 {
 		t.Errorf("got %v, %v; want 2", got, err)
 	}
-	for _, bad := range []Metric{{}, {Name: "x", Func: cost.Func}, {Name: "x", Task: Classification, Func: cost.Func}, {Name: "x", Task: Regression, Needs: Probabilities, Func: cost.Func}} {
+	for _, bad := range []Metric{{}, {Name: "x", Func: cost.Func}, {Name: "x", Task: datasets.Classification, Func: cost.Func}, {Name: "x", Task: datasets.Regression, Needs: Probabilities, Func: cost.Func}} {
 		if _, err := bad.Score(Input{Truth: []float64{0, 1}, Predicted: []float64{0, 1}}); err == nil {
 			t.Errorf("%+v scored", bad)
 		}

@@ -8,48 +8,50 @@ import (
 	"sort"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
 )
 
 // ranking holds the metrics of decision scores and probabilities.
 var ranking = []Metric{
 	{
-		Name: "roc_auc", Aliases: []string{"roc_auc_score", "auc"}, Task: Classification, Binary: true, Needs: ScoresOrProbabilities, GreaterIsBetter: true, Func: rocAUC,
+		Name: "roc_auc", Aliases: []string{"roc_auc_score", "auc"}, Task: datasets.Classification, Binary: true, Needs: ScoresOrProbabilities, GreaterIsBetter: true, Func: rocAUC,
 		Doc: "Chance that a row of class 1 scores above a row of class 0, ties counting half: the area under the ROC curve.",
 	},
 	{
-		Name: "roc_auc_ovr", Aliases: []string{"roc_auc_ovr_macro"}, Task: Classification, Needs: ProbabilitiesOrScores, GreaterIsBetter: true, Func: aucOneVsRest(false),
+		Name: "roc_auc_ovr", Aliases: []string{"roc_auc_ovr_macro"}, Task: datasets.Classification, Needs: ProbabilitiesOrScores, GreaterIsBetter: true, Func: aucOneVsRest(false),
 		Doc: "Mean over classes of the AUC of the class against the rest.",
 	},
 	{
-		Name: "roc_auc_ovr_weighted", Task: Classification, Needs: ProbabilitiesOrScores, GreaterIsBetter: true, Func: aucOneVsRest(true),
+		Name: "roc_auc_ovr_weighted", Task: datasets.Classification, Needs: ProbabilitiesOrScores, GreaterIsBetter: true, Func: aucOneVsRest(true),
 		Doc: "Mean over classes, weighted by their rows, of the AUC of the class against the rest.",
 	},
 	{
-		Name: "roc_auc_ovo", Aliases: []string{"roc_auc_ovo_macro"}, Task: Classification, Needs: ProbabilitiesOrScores, GreaterIsBetter: true, Func: aucOneVsOne(false),
+		Name: "roc_auc_ovo", Aliases: []string{"roc_auc_ovo_macro"}, Task: datasets.Classification, Needs: ProbabilitiesOrScores, GreaterIsBetter: true, Func: aucOneVsOne(false),
 		Doc: "Mean over pairs of classes of the AUC among the rows of the two (Hand & Till 2001).",
 	},
 	{
-		Name: "roc_auc_ovo_weighted", Task: Classification, Needs: ProbabilitiesOrScores, GreaterIsBetter: true, Func: aucOneVsOne(true),
+		Name: "roc_auc_ovo_weighted", Task: datasets.Classification, Needs: ProbabilitiesOrScores, GreaterIsBetter: true, Func: aucOneVsOne(true),
 		Doc: "Mean over pairs of classes, weighted by their rows, of the AUC among the rows of the two.",
 	},
 	{
-		Name: "average_precision", Aliases: []string{"average_precision_score"}, Task: Classification, Binary: true, Needs: ScoresOrProbabilities, GreaterIsBetter: true, Func: averagePrecision,
+		Name: "average_precision", Aliases: []string{"average_precision_score"}, Task: datasets.Classification, Binary: true, Needs: ScoresOrProbabilities, GreaterIsBetter: true, Func: averagePrecision,
 		Doc: "Precision of class 1 averaged over the steps in recall, Σ (R_n - R_{n-1}) P_n, without interpolation.",
 	},
 	{
-		Name: "top_2_accuracy", Aliases: []string{"top_k_accuracy", "top_k_accuracy_score"}, Task: Classification, Needs: ProbabilitiesOrScores, GreaterIsBetter: true, Func: topAccuracy(2),
+		Name: "top_2_accuracy", Aliases: []string{"top_k_accuracy", "top_k_accuracy_score"}, Task: datasets.Classification, Needs: ProbabilitiesOrScores, GreaterIsBetter: true, Func: topAccuracy(2),
 		Doc: "Share of rows whose class is among the 2 of the highest scores (of equal scores the higher code first).",
 	},
 	{
-		Name: "top_5_accuracy", Task: Classification, Needs: ProbabilitiesOrScores, GreaterIsBetter: true, Func: topAccuracy(5),
+		Name: "top_5_accuracy", Task: datasets.Classification, Needs: ProbabilitiesOrScores, GreaterIsBetter: true, Func: topAccuracy(5),
 		Doc: "Share of rows whose class is among the 5 of the highest scores (of equal scores the higher code first).",
 	},
 	{
-		Name: "log_loss", Task: Classification, Needs: Probabilities, Func: logLoss,
+		Name: "log_loss", Task: datasets.Classification, Needs: Probabilities, Func: logLoss,
 		Doc: "Mean of minus the logarithm of the true class's probability, clipped to [2⁻⁵², 1-2⁻⁵²] and renormalised.",
 	},
 	{
-		Name: "brier_score", Aliases: []string{"brier", "brier_score_loss"}, Task: Classification, Binary: true, Needs: Probabilities, Func: brierScore,
+		Name: "brier_score", Aliases: []string{"brier", "brier_score_loss"}, Task: datasets.Classification, Binary: true, Needs: Probabilities, Func: brierScore,
 		Doc: "Mean square of the probability of class 1 minus the truth, for two classes.",
 	},
 }
@@ -289,7 +291,7 @@ func PrecisionRecallCurve(in Input, class int) (PrecisionRecall, error) {
 }
 
 func curveCuts(name string, in Input, class int) ([]cut, error) {
-	in, err := in.checked(Classification, ScoresOrProbabilities)
+	in, err := in.checked(datasets.Classification, ScoresOrProbabilities)
 	if err != nil {
 		return nil, fmt.Errorf("metrics: %s: %w", name, err)
 	}
@@ -307,7 +309,7 @@ type Calibration struct{ Predicted, Observed, Weight []float64 }
 // CalibrationCurve sorts the rows by the probability of a class into bins of equal width, each with its upper edge,
 // and leaves out those that stay empty. It fails on bad input and without at least one bin.
 func CalibrationCurve(in Input, class, bins int) (Calibration, error) {
-	in, err := in.checked(Classification, Probabilities)
+	in, err := in.checked(datasets.Classification, Probabilities)
 	switch {
 	case err != nil:
 	case class < 0 || class >= in.Classes:

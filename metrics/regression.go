@@ -5,52 +5,54 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
 )
 
 // regression holds the metrics of predicted targets. For several targets each is the plain mean over targets.
 var regression = []Metric{
 	{
-		Name: "r2", Aliases: []string{"r2_score"}, Task: Regression, Needs: Predictions, GreaterIsBetter: true, Func: r2,
+		Name: "r2", Aliases: []string{"r2_score"}, Task: datasets.Regression, Needs: Predictions, GreaterIsBetter: true, Func: r2,
 		Doc: "Share of the truth's variance explained, 1 - Σ(y-ŷ)² / Σ(y-ȳ)². For a constant truth 1 if every prediction is right, else 0.",
 	},
 	{
-		Name: "explained_variance", Aliases: []string{"explained_variance_score"}, Task: Regression, Needs: Predictions, GreaterIsBetter: true, Func: explainedVariance,
+		Name: "explained_variance", Aliases: []string{"explained_variance_score"}, Task: datasets.Regression, Needs: Predictions, GreaterIsBetter: true, Func: explainedVariance,
 		Doc: "1 - Var(y-ŷ) / Var(y): r2 that forgives a constant offset. For a constant truth 1 if the offset is constant, else 0.",
 	},
 	{
-		Name: "mean_squared_error", Aliases: []string{"mse"}, Task: Regression, Needs: Predictions, Func: meanSquaredError,
+		Name: "mean_squared_error", Aliases: []string{"mse"}, Task: datasets.Regression, Needs: Predictions, Func: meanSquaredError,
 		Doc: "Mean of (y-ŷ)².",
 	},
 	{
-		Name: "root_mean_squared_error", Aliases: []string{"rmse"}, Task: Regression, Needs: Predictions, Func: rootMeanSquaredError,
+		Name: "root_mean_squared_error", Aliases: []string{"rmse"}, Task: datasets.Regression, Needs: Predictions, Func: rootMeanSquaredError,
 		Doc: "Root of the mean of (y-ŷ)².",
 	},
 	{
-		Name: "relative_rmse", Task: Regression, Needs: Predictions, Func: relativeRMSE,
+		Name: "relative_rmse", Task: datasets.Regression, Needs: Predictions, Func: relativeRMSE,
 		Doc: "‖y-ŷ‖ / ‖y‖, the relative error of Rahimi & Recht (2007).",
 	},
 	{
-		Name: "mean_absolute_error", Aliases: []string{"mae"}, Task: Regression, Needs: Predictions, Func: meanAbsoluteError,
+		Name: "mean_absolute_error", Aliases: []string{"mae"}, Task: datasets.Regression, Needs: Predictions, Func: meanAbsoluteError,
 		Doc: "Mean of |y-ŷ|.",
 	},
 	{
-		Name: "median_absolute_error", Aliases: []string{"median_ae"}, Task: Regression, Needs: Predictions, Func: medianAbsoluteError,
+		Name: "median_absolute_error", Aliases: []string{"median_ae"}, Task: datasets.Regression, Needs: Predictions, Func: medianAbsoluteError,
 		Doc: "Median of |y-ŷ|; midway between two where they share the weight in halves, with weights too (scikit-learn: the lower, then).",
 	},
 	{
-		Name: "max_error", Task: Regression, Needs: Predictions, Func: maxError,
+		Name: "max_error", Task: datasets.Regression, Needs: Predictions, Func: maxError,
 		Doc: "Greatest |y-ŷ|; how much a row weighs makes no difference, except that a weight of 0 leaves it out.",
 	},
 	{
-		Name: "mean_absolute_percentage_error", Aliases: []string{"mape"}, Task: Regression, Needs: Predictions, Func: meanAbsolutePercentageError,
+		Name: "mean_absolute_percentage_error", Aliases: []string{"mape"}, Task: datasets.Regression, Needs: Predictions, Func: meanAbsolutePercentageError,
 		Doc: "Mean of |y-ŷ| / max(|y|, 2⁻⁵²), as a fraction: 0.05 is five per cent.",
 	},
 	{
-		Name: "mean_squared_log_error", Aliases: []string{"msle"}, Task: Regression, Needs: Predictions, Func: meanSquaredLogError,
+		Name: "mean_squared_log_error", Aliases: []string{"msle"}, Task: datasets.Regression, Needs: Predictions, Func: meanSquaredLogError,
 		Doc: "Mean of (ln(1+y) - ln(1+ŷ))², for targets and predictions of 0 and above.",
 	},
 	{
-		Name: "root_mean_squared_log_error", Aliases: []string{"rmsle"}, Task: Regression, Needs: Predictions, Func: rootMeanSquaredLogError,
+		Name: "root_mean_squared_log_error", Aliases: []string{"rmsle"}, Task: datasets.Regression, Needs: Predictions, Func: rootMeanSquaredLogError,
 		Doc: "Root of the mean of (ln(1+y) - ln(1+ŷ))², for targets and predictions of 0 and above.",
 	},
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -47,7 +47,7 @@ func (d *decoder) crossCheck() {
 
 // checkTask looks whether estimator and score are for the task, where the file says what it is.
 func (d *decoder) checkTask() {
-	task := metrics.Task(d.spec.Data.Task)
+	task := datasets.Task(d.spec.Data.Task)
 	if task != "auto" {
 		d.faults = append(d.faults, d.spec.CheckTask(task, 0)...)
 	}

@@ -5,13 +5,12 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
 // GridSearch is the search that the document asks for, over rows of a task that may have groups.
-func (s Spec) GridSearch(grouped bool, task metrics.Task) gridsearch.Search {
+func (s Spec) GridSearch(grouped bool, task datasets.Task) gridsearch.Search {
 	search := gridsearch.NewSearch(s.Pipeline, s.Search.Grid...)
 	search.Score, search.Refit = string(s.Search.Score), s.Search.Refit
 	search.Splitter = s.Folds(grouped, task)
@@ -40,14 +39,14 @@ func (s Spec) Rounds(search gridsearch.Search) gridsearch.Halving {
 }
 
 // Folds divides the rows of a search.
-func (s Spec) Folds(grouped bool, task metrics.Task) datasets.Splitter {
+func (s Spec) Folds(grouped bool, task datasets.Task) datasets.Splitter {
 	cv, seed := s.Search.CV, s.seedOf("search.cv")
 	kind := cv.Kind
 	if kind == "auto" {
 		switch {
 		case grouped:
 			kind = "group"
-		case task == metrics.Classification:
+		case task == datasets.Classification:
 			kind = "stratified"
 		default:
 			kind = "kfold"

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
@@ -14,19 +15,19 @@ import (
 
 // CheckTask looks whether estimator, score and folds are for a task of so many classes, 0 where they
 // are not known.
-func (s Spec) CheckTask(task metrics.Task, classes int) param.Faults {
+func (s Spec) CheckTask(task datasets.Task, classes int) param.Faults {
 	var faults param.Faults
 	add := func(path string, f param.Fault) { faults = append(faults, s.Fault(path, f)) }
 	if f, wrong := s.otherTask(task); wrong {
 		add("pipeline", f)
 	}
-	if task == metrics.Regression && s.Data.Split.Stratify {
+	if task == datasets.Regression && s.Data.Split.Stratify {
 		add("data.split.stratify", param.Fault{Problem: "only classes can be stratified, and the task is regression"})
 	}
 	if s.Search == nil {
 		return faults
 	}
-	if task == metrics.Regression && s.Search.CV.Kind == "stratified" {
+	if task == datasets.Regression && s.Search.CV.Kind == "stratified" {
 		add("search.cv.kind", param.Fault{Problem: "only classes can be stratified, and the task is regression"})
 	}
 	s.checkScore(task, classes, func(f param.Fault) { add("search.score", f) })
@@ -35,7 +36,7 @@ func (s Spec) CheckTask(task metrics.Task, classes int) param.Faults {
 
 // checkScore looks whether the metric is one of the task and of so many classes, and whether the model
 // gives what it reads.
-func (s Spec) checkScore(task metrics.Task, classes int, add func(param.Fault)) {
+func (s Spec) checkScore(task datasets.Task, classes int, add func(param.Fault)) {
 	m, err := metrics.ByName(string(s.Search.Score))
 	if s.Search.Score == "" || err != nil {
 		return // there is one for every task, or the name is reported already
@@ -44,13 +45,13 @@ func (s Spec) checkScore(task metrics.Task, classes int, add func(param.Fault)) 
 		add(param.Fault{Problem: fmt.Sprintf("%s is for %s, and the task is %s", m.Name, m.Task, task)})
 		return
 	}
-	if m.Task == metrics.Classification && classes > 1 {
+	if m.Task == datasets.Classification && classes > 1 {
 		if err := m.CheckClasses(classes); err != nil {
 			add(param.Fault{Problem: Problem(err)})
 		}
 	}
 	own, known := pipeline.EntryOf(s.Pipeline.Estimator)
-	if !known || classifies(own) != (task == metrics.Classification) || m.Needs.Met(gives(own)) {
+	if !known || classifies(own) != (task == datasets.Classification) || m.Needs.Met(gives(own)) {
 		return
 	}
 	var others []string
@@ -83,9 +84,9 @@ func classifies(e pipeline.Entry) bool {
 }
 
 // otherTask says that the estimator is for another task, if it is.
-func (s Spec) otherTask(task metrics.Task) (f param.Fault, wrong bool) {
+func (s Spec) otherTask(task datasets.Task) (f param.Fault, wrong bool) {
 	own, known := pipeline.EntryOf(s.Pipeline.Estimator)
-	if !known || classifies(own) == (task == metrics.Classification) {
+	if !known || classifies(own) == (task == datasets.Classification) {
 		return f, false
 	}
 	var others []string

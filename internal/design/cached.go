@@ -2,6 +2,7 @@ package design
 
 import (
 	"context"
+	"errors"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/sparse"
@@ -30,7 +31,7 @@ func (r *Rows) Cached(ctx context.Context) (*Rows, error) {
 		blocks = append(blocks, copied(block))
 		return nil
 	})
-	if err == errEnough || err == nil && len(blocks) == 0 {
+	if errors.Is(err, errEnough) || err == nil && len(blocks) == 0 {
 		return r, nil
 	}
 	if err != nil {

@@ -17,7 +17,6 @@ func init() {
 			"All":                   reflect.ValueOf(metrics.All),
 			"ByName":                reflect.ValueOf(metrics.ByName),
 			"CalibrationCurve":      reflect.ValueOf(metrics.CalibrationCurve),
-			"Classification":        reflect.ValueOf(metrics.Classification),
 			"ErrUndefined":          reflect.ValueOf(&metrics.ErrUndefined).Elem(),
 			"ForTask":               reflect.ValueOf(metrics.ForTask),
 			"Names":                 reflect.ValueOf(metrics.Names),
@@ -28,7 +27,6 @@ func init() {
 			"Probabilities":         reflect.ValueOf(metrics.Probabilities),
 			"ProbabilitiesOrScores": reflect.ValueOf(metrics.ProbabilitiesOrScores),
 			"ROCCurve":              reflect.ValueOf(metrics.ROCCurve),
-			"Regression":            reflect.ValueOf(metrics.Regression),
 			"ScoresOrProbabilities": reflect.ValueOf(metrics.ScoresOrProbabilities),
 		},
 		Types: map[string]reflect.Type{
@@ -39,7 +37,6 @@ func init() {
 			"Need":            reflect.TypeOf((*metrics.Need)(nil)).Elem(),
 			"PrecisionRecall": reflect.TypeOf((*metrics.PrecisionRecall)(nil)).Elem(),
 			"ROC":             reflect.TypeOf((*metrics.ROC)(nil)).Elem(),
-			"Task":            reflect.TypeOf((*metrics.Task)(nil)).Elem(),
 		},
 		Proxies:  map[string]reflect.Type{},
 		Untypeds: map[string]string{},

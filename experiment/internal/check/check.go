@@ -12,7 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -20,7 +19,7 @@ import (
 // checking looks whether a spec and its rows go together, and collects what does not.
 type checking struct {
 	spec   document.Spec
-	task   metrics.Task
+	task   datasets.Task
 	faults param.Faults
 }
 
@@ -36,7 +35,7 @@ func Rows(ctx context.Context, s document.Spec, p *rows.Parts) (param.Faults, er
 	switch targets := p.Train.Schema().Targets; {
 	case len(targets) == 0:
 		c.add("data.target", param.Fault{Problem: "the data have no target"})
-	case p.Task == metrics.Classification && len(classes) < 2:
+	case p.Task == datasets.Classification && len(classes) < 2:
 		c.add("data.target", param.Fault{Problem: fmt.Sprintf("column %s: one class only, %q; there is nothing to tell apart", targets[0].Name, classes)})
 	}
 	c.faults = append(c.faults, s.CheckTask(p.Task, len(classes))...)

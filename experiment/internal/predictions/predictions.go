@@ -2,7 +2,7 @@
 // known, and writes them as CSV.
 //
 //	verdict, err := predictions.Judge(ctx, model, rows, writer.Block, nil)
-//	scores, warnings, err := verdict.Score(metrics.Classification)
+//	scores, warnings, err := verdict.Score(datasets.Classification)
 package predictions
 
 import (
@@ -75,13 +75,13 @@ func extend(list, more []float64, room int) []float64 {
 
 // Score returns the metrics worth reporting for the task, and extra, on the rows judged. A metric
 // that has no value on them is left out and told of.
-func (v *Verdict) Score(task metrics.Task, extra ...string) (scores map[string]float64, warnings []string, err error) {
+func (v *Verdict) Score(task datasets.Task, extra ...string) (scores map[string]float64, warnings []string, err error) {
 	in := metrics.Input{
 		Truth: v.truth, Predicted: v.predicted, Weights: v.weights, Classes: v.classes,
 		Scores: v.scores.Dense(), Probabilities: v.probabilities.Dense(),
 		TruthTargets: v.truthTargets.Dense(), PredictedTargets: v.saidOfTargets.Dense(),
 	}
-	if task == metrics.Regression {
+	if task == datasets.Regression {
 		in.Scores, in.Probabilities, in.Classes = nil, nil, 0
 	}
 	list := metrics.ForTask(task, v.classes)

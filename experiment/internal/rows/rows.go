@@ -17,21 +17,20 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/builtin"
 	"github.com/bochner-ml/bochner/experiment/document"
-	"github.com/bochner-ml/bochner/metrics"
 )
 
 // Parts are the training and the test rows of an experiment.
 type Parts struct {
 	Train, Test datasets.Source // Test is nil where there are none
 	Numbers     []int           // of the test rows in the file they come from; nil for all in order
-	Task        metrics.Task
+	Task        datasets.Task
 	Streamed    bool // whether the rows stay in the file
 	Warnings    []string
 }
 
 // Open opens what the spec names: built-in data, or a file and perhaps another one.
 func Open(ctx context.Context, spec document.Spec) (*Parts, error) {
-	p := &Parts{Task: metrics.Regression}
+	p := &Parts{Task: datasets.Regression}
 	file := File{Data: spec.Data}
 	var err error
 	if spec.Data.Dataset != "" {
@@ -43,7 +42,7 @@ func Open(ctx context.Context, spec document.Spec) (*Parts, error) {
 		return nil, ErrorOf(ctx, spec, "data.train", err)
 	}
 	if len(p.Train.Schema().Classes()) > 0 {
-		p.Task = metrics.Classification
+		p.Task = datasets.Classification
 	}
 	if spec.Data.Test != "" {
 		_, cols := p.Train.Dims()

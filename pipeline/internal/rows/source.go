@@ -25,7 +25,7 @@ func firstRows(ctx context.Context, src datasets.Source, most int) (datasets.Set
 		return enough
 	})
 	switch {
-	case err == enough:
+	case errors.Is(err, enough):
 		return first, nil
 	case err != nil:
 		return first, err

@@ -5,6 +5,34 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 )
 
+// Widths up to which a Gram matrix is formed.
+const (
+	widestGram       = 16384
+	widestSparseGram = 1024
+)
+
+// Ridge is a ridge regression: what to minimise, and how.
+type Ridge struct {
+	Alpha     float64
+	Intercept bool
+	Solver    string
+	Tol       float64
+	MaxIter   int
+}
+
+// Way returns the solver for a shape.
+func (s Ridge) Way(n, d int, isSparse bool) string {
+	switch {
+	case s.Solver != "auto":
+		return s.Solver
+	case isSparse && d > widestSparseGram, d > widestGram && (n < 0 || n > widestGram):
+		return "cg"
+	case n >= 0 && n < d:
+		return "dual"
+	}
+	return "cholesky"
+}
+
 // Cost is that of a fit whose targets are made of so many rows at a time. The targets of all rows are in memory
 // where the solver reads them more than once.
 func (s Ridge) Cost(shape datasets.Shape, coded float64) datasets.Cost {
