@@ -1,7 +1,6 @@
 package transformer
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -236,15 +235,7 @@ func (s Binning) lay(ctx context.Context, data datasets.Source) (*FittedBinning,
 		return nil, err
 	}
 	f.bins, err = bins.Draw(ctx, f.kernel, s.Seed, gamma, s.Grids, s.Columns.hashed)
-	return f, failed(ctx, err)
-}
-
-// failed is an error of the bins as one of the step, nil where there is none.
-func failed(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
-	}
-	return cmp.Or(ctx.Err(), fmt.Errorf("transformer: binning: %w", err))
+	return f, failed(ctx, "binning", err)
 }
 
 // number makes the dictionaries of the bins that at least minCount rows fall into.
@@ -259,7 +250,7 @@ func (f *FittedBinning) number(ctx context.Context, data datasets.Source, minCou
 	if err != nil {
 		return err
 	}
-	return failed(ctx, f.bins.Number(ctx, counts, minCount))
+	return failed(ctx, "binning", f.bins.Number(ctx, counts, minCount))
 }
 
 // FeatureBytes returns what the features of rows take: a column number for each grid, and for the
@@ -302,11 +293,11 @@ func (s Binning) FitTransform(ctx context.Context, data datasets.Set) (Transform
 	}
 	columns, err := f.bins.NumberRows(ctx, X, s.MinCount)
 	if err != nil {
-		return nil, nil, failed(ctx, err)
+		return nil, nil, failed(ctx, "binning", err)
 	}
 	Z, err := f.bins.Features(ctx, X, columns)
 	if err != nil {
-		return nil, nil, failed(ctx, err)
+		return nil, nil, failed(ctx, "binning", err)
 	}
 	return f, Z, nil
 }
@@ -336,7 +327,6 @@ var (
 	_ FitTransformer  = Binning{}
 	_ Rowless         = Binning{}
 	_ datasets.Coster = Binning{}
-	_ datasets.Coster = PCA{}
 )
 
 // name looks the kernel up.
@@ -375,7 +365,7 @@ func (f *FittedBinning) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix
 	}
 	Z, err := f.bins.Transform(ctx, X)
 	if err != nil {
-		return nil, failed(ctx, err)
+		return nil, failed(ctx, "binning", err)
 	}
 	return Z, nil
 }

@@ -117,4 +117,5 @@ var (
 	_ = []datasets.Demander{PCA{}, RFF{}, Binning{}, Standardize{}, MinMax{}, Robust{}, OneHot{}, Ordinal{}, Impute{}}
 	_ = []datasets.Forecaster{PCA{}, RFF{}, Binning{}, Standardize{}, MinMax{}, Robust{}, OneHot{}, Ordinal{}, Impute{}, Dense{}}
 	_ = []SparseTaker{RFF{}, Binning{}}
+	_ = []datasets.Coster{PCA{}}
 )

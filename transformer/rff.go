@@ -1,7 +1,6 @@
 package transformer
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,7 +136,7 @@ func (s RFF) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	}
 	draws, err := fourier.Draw(ctx, f.kernel, s.Seed, len(f.gamma), s.frequencies(), s.Map == "paired")
 	if err != nil {
-		return nil, cmp.Or(ctx.Err(), fmt.Errorf("transformer: rff: %w", err))
+		return nil, failed(ctx, "rff", err)
 	}
 	if err := f.finish(draws); err != nil {
 		return nil, err

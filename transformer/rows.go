@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,6 +63,14 @@ func checkSpec(step string, spec any) error {
 		return fmt.Errorf("transformer: %s: %w", step, err)
 	}
 	return nil
+}
+
+// failed says that err is of a step, unless it is the context's; nil stays nil.
+func failed(ctx context.Context, step string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return cmp.Or(ctx.Err(), fmt.Errorf("transformer: %s: %w", step, err))
 }
 
 // fold hands the inputs of every block of src to add, as a *mat.Dense or *sparse.CSR of finite
