@@ -16,6 +16,12 @@ type Step struct {
 	Fitter transformer.Fitter // a spec: [transformer.RFF], [Columns], [Union], [Chain] …
 }
 
+// InputSized is a fitted step or model that knows how many columns go in. One that is read from a model
+// file, or from the file of a pass, is held to the columns that come to it before a row does.
+type InputSized interface {
+	InputWidth() int
+}
+
 // Steps names the specs after the names they are registered under.
 func Steps(fitters ...transformer.Fitter) []Step {
 	steps := make([]Step, len(fitters))

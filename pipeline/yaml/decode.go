@@ -54,7 +54,7 @@ func Decode(node *tree.Node, from Origin) (pipeline.Pipeline, param.Faults) {
 	case node.Kind != tree.SequenceNode || len(node.Content) == 0:
 		d.fault(node, from.Path, param.Fault{Value: plain(node), Wanted: wanted})
 	default:
-		p = d.pipeline(node)
+		p = d.pipeline(node, from.Path, "")
 	}
 	slices.SortStableFunc(d.faults, func(a, b param.Fault) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
@@ -128,26 +128,26 @@ func (d *decoder) expand(node *tree.Node, depth int) *tree.Node {
 	return &out
 }
 
-// pipeline reads the steps and the estimator.
-func (d *decoder) pipeline(node *tree.Node) pipeline.Pipeline {
+// pipeline reads the steps and the estimator of the list at where, in the part at within of the whole.
+func (d *decoder) pipeline(node *tree.Node, where, within string) pipeline.Pipeline {
 	var p pipeline.Pipeline
 	last := len(node.Content) - 1
-	p.Steps = d.steps(node.Content[:last], d.from.Path, "", "step")
-	path := fmt.Sprintf("%s[%d]", d.from.Path, last)
+	p.Steps = d.steps(node.Content[:last], where, within, "step")
+	path := fmt.Sprintf("%s[%d]", where, last)
 	h, ok := d.head(node.Content[last], path)
 	if !ok {
 		return p
 	}
-	spec := d.spec(h, d.from.Path, "")
+	spec := d.spec(h, where, within)
 	if e, ok := spec.(estimator.Estimator); ok {
 		p.Estimator, p.Name = e, h.given()
 	} else {
-		d.fault(h.node, join(d.from.Path, h.name), param.Fault{
+		d.fault(h.node, join(where, h.name), param.Fault{
 			Problem: "the last step is not an estimator",
 			Hint:    "estimators are " + strings.Join(names(pipeline.Entry.IsEstimator), ", ")})
 	}
 	if slices.ContainsFunc(p.Steps, func(s pipeline.Step) bool { return s.Path() == h.name }) {
-		d.twice(h, d.from.Path, "step")
+		d.twice(h, where, "step")
 	}
 	return p
 }
@@ -299,8 +299,12 @@ func (d *decoder) label(p *pair, path string) string {
 // spec reads the parameters of a step, which is in the list at where in the document, and in the
 // part at within of the pipeline.
 func (d *decoder) spec(h head, where, within string) any {
+	return d.specAt(h, join(where, h.name), join(within, h.name))
+}
+
+// specAt is spec where the step's own place is given.
+func (d *decoder) specAt(h head, where, within string) any {
 	spec := h.entry.New()
-	where, within = join(where, h.name), join(within, h.name)
 	if c, ok := spec.(pipeline.Composite); ok {
 		return d.composite(c, h.node, h.params, where, within)
 	}
@@ -312,16 +316,23 @@ func (d *decoder) spec(h head, where, within string) any {
 	default:
 		for _, p := range d.pairs(h.params, where) {
 			given[p.key.Value] = p.value
-			spec = d.set(spec, p, where)
+			if _, isChild := childOf(spec, p.key.Value); !isChild {
+				spec = d.set(spec, p, where)
+			}
 		}
 	}
+	spec = d.within(spec, h.node, given, where, within)
 	return d.finish(spec, h.node, given, where, within)
 }
 
+// known are the keys that may stand below a step.
 func (d *decoder) known(spec any) []string {
 	var out []string
 	for _, p := range param.Own(spec) {
 		out = append(out, p.Name)
+	}
+	for _, c := range pipeline.Within(spec) {
+		out = append(out, c.Name)
 	}
 	return out
 }
