@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -15,6 +16,20 @@ import (
 // that are not finite or, with classes, no class codes, weights that are negative or all zero.
 // Missing inputs (NaN) are not its business: steps and estimators refuse or fill them.
 func (s Set) Check() error {
+	if err := s.CheckBlock(0); err != nil {
+		return err
+	}
+	if s.Weights != nil && !slices.ContainsFunc(s.Weights, func(w float64) bool { return w > 0 }) {
+		return errors.New("datasets: every weight is 0")
+	}
+	return nil
+}
+
+// CheckBlock is Check of a block of rows, the first of which is row first of all: the rows that errors
+// name count from there, and the weights of a block may all be 0.
+func (s Set) CheckBlock(first int) error { return FromRow(s.check(), first) }
+
+func (s Set) check() error {
 	n, d := s.Rows(), s.Cols()
 	if n == 0 || d == 0 {
 		return fmt.Errorf("datasets: %w: %d rows, %d columns", ErrEmpty, n, d)
@@ -40,15 +55,10 @@ func (s Set) Check() error {
 	if err := s.checkTargets(); err != nil {
 		return err
 	}
-	total := 0.0
 	for i, w := range s.Weights {
 		if !(w >= 0) || math.IsInf(w, 0) {
 			return s.fault(i, "", fmt.Errorf("weight %v, wanted a number ≥ 0", w))
 		}
-		total += w
-	}
-	if s.Weights != nil && total == 0 {
-		return errors.New("datasets: every weight is 0")
 	}
 	if i, j := findInf(s.X); i >= 0 {
 		return s.fault(i, s.Schema.Name(j), errInfinite)

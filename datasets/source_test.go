@@ -331,3 +331,19 @@ func ExamplePrefetch() {
 	fmt.Println(rows, err)
 	// Output: 5000 <nil>
 }
+
+// A block may have no weight at all, which a whole set may not; what is wrong with its rows is named by
+// their numbers among all rows.
+func TestCheckBlock(t *testing.T) {
+	block := datasets.Set{X: mat.NewDense(3, 1, nil), Y: make([]float64, 3), Weights: make([]float64, 3)}
+	if err := block.CheckBlock(10); err != nil {
+		t.Error(err)
+	}
+	if err := block.Check(); err == nil || !strings.Contains(err.Error(), "every weight is 0") {
+		t.Errorf("of a set: %v", err)
+	}
+	block.Y[2] = math.NaN()
+	if err := block.CheckBlock(10); err == nil || !strings.Contains(err.Error(), "row 12") {
+		t.Errorf("a bad target: %v", err)
+	}
+}

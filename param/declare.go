@@ -197,6 +197,7 @@ func (l *List) Also(name string, check func() error) {
 // a slice clones the slice in Params before it declares them, for assignment copies only the header.
 func (l *List) Child(name string, pointer any) {
 	field := reflect.ValueOf(pointer).Elem()
+	l.children = append(l.children, childField{name, field})
 	if field.Kind() == reflect.Interface && field.IsNil() {
 		return
 	}
@@ -213,9 +214,49 @@ func (l *List) Child(name string, pointer any) {
 	}
 }
 
+// childField is a field of a spec that holds another one.
+type childField struct {
+	name  string
+	field reflect.Value
+}
+
+// Child is a spec that another one holds.
+type Child struct {
+	Name string
+	Type reflect.Type // of the field that holds it
+	Spec any          // nil where there is none
+}
+
+// Children lists the specs that spec declares by [List.Child], in that order.
+func Children(spec any) []Child {
+	_, l := open(spec)
+	out := make([]Child, len(l.children))
+	for i, c := range l.children {
+		out[i] = Child{Name: c.name, Type: c.field.Type(), Spec: c.field.Interface()}
+	}
+	return out
+}
+
+// WithChild returns a copy of spec that holds another child of that name.
+func WithChild(spec any, name string, child any) (any, error) {
+	result, l := open(spec)
+	for _, c := range l.children {
+		if c.name != name {
+			continue
+		}
+		v := reflect.ValueOf(child)
+		if !v.IsValid() || !v.Type().AssignableTo(c.field.Type()) {
+			return nil, fmt.Errorf("param: %s: a %T, wanted a %s", name, child, c.field.Type())
+		}
+		c.field.Set(v)
+		return result(), nil
+	}
+	return nil, fmt.Errorf("param: %T holds no %s", spec, name)
+}
+
 // open copies spec, so that what follows cannot change it, and lists the parameters of the copy;
 // result returns the copy as it then is. A spec that declares nothing has an empty list.
-// This and Child are all the reflection there is.
+// This, Child and WithChild are all the reflection there is.
 func open(spec any) (result func() any, l *List) {
 	l = &List{}
 	v := reflect.ValueOf(spec)

@@ -86,7 +86,8 @@ type entry struct {
 
 // List collects what a spec declares.
 type List struct {
-	entries []*entry
+	entries  []*entry
+	children []childField
 }
 
 // Setting is a new value for the parameter at Path: a plain one, or any Go number, text, truth value or

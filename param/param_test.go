@@ -438,3 +438,36 @@ func TestFaultsUnwrap(t *testing.T) {
 		t.Error("the cause of a fault is not found")
 	}
 }
+
+// holder holds another spec in a field.
+type holder struct {
+	Inner any
+	Size  int
+}
+
+func (h *holder) Params(l *List) {
+	l.Int(&h.Size, "size", "how large", AtLeast(0))
+	l.Child("inner", &h.Inner)
+}
+
+// What a spec holds is listed, also where there is none yet, and replaced in a copy.
+func TestChildren(t *testing.T) {
+	empty := holder{Size: 1}
+	list := Children(empty)
+	if len(list) != 1 || list[0].Name != "inner" || list[0].Spec != nil || list[0].Type != reflect.TypeFor[any]() {
+		t.Fatalf("%+v", list)
+	}
+	filled, err := WithChild(empty, "inner", holder{Size: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := Get(filled, "inner.size"); err != nil || v != 5 || empty.Inner != nil {
+		t.Errorf("%v, %v; the spec is %+v", v, err, empty)
+	}
+	if _, err := WithChild(empty, "outer", holder{}); err == nil {
+		t.Error("a child that is not declared was set")
+	}
+	if _, err := WithChild(filled, "inner", nil); err == nil {
+		t.Error("no child was set")
+	}
+}

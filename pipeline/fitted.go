@@ -287,7 +287,7 @@ func (p *FittedPipeline) State(s *model.State) {
 	s.String("precision", &p.precision)
 	schemaState(s.Child("input"), &p.in)
 	if s.Err() == nil {
-		partState(s.Child(p.name), &p.model)
+		KeepPredictor(s.Child(p.name), &p.model)
 	}
 	if s.Err() == nil && s.Reading() {
 		requireWidth(s.Child(p.name), p.model, p.chain.OutputWidth())

@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/pass"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
@@ -462,7 +462,7 @@ func (c *chainSums) State(s *model.State) {
 func (c *chainSums) reopen() error {
 	width := c.cols
 	for i, fit := range c.fits {
-		if in, ok := fit.(interface{ InputWidth() int }); ok && in.InputWidth() != width {
+		if in, ok := fit.(InputSized); ok && in.InputWidth() != width {
 			return place.At("step", c.steps[i].Path(), fmt.Errorf("%d columns at fit, %d come to it", in.InputWidth(), width))
 		}
 		chain, _, err := c.chain(context.Background(), c.fits[:i+1])

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/pass"
+	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
@@ -260,7 +260,7 @@ func (p *parallelSums) State(s *model.State) {
 func (p *parallelSums) requireFit(s *model.State, i int) {
 	own := p.rows(i, &oneBlock{schema: p.in, cols: p.cols})
 	_, cols := own.Source().Dims()
-	if in, ok := p.fits[i].(interface{ InputWidth() int }); ok && in.InputWidth() != cols {
+	if in, ok := p.fits[i].(InputSized); ok && in.InputWidth() != cols {
 		s.Fail("%d columns at fit, %d come to it", in.InputWidth(), cols)
 		return
 	}

@@ -58,7 +58,7 @@ func Register(e Entry) error {
 	registry.Lock()
 	defer registry.Unlock()
 	if slices.Contains(reserved, e.Name) {
-		return fmt.Errorf("pipeline: register %s: the name is taken: it is a key of every step", e.Name)
+		return fmt.Errorf("pipeline: register %s: the name is taken: it means something else in documents or model files", e.Name)
 	}
 	for _, o := range registry.entries {
 		if o.Name == e.Name {
@@ -77,8 +77,8 @@ func Register(e Entry) error {
 	return nil
 }
 
-// reserved names mean something else in a step of a document.
-var reserved = []string{"name"}
+// reserved names mean something else in a step of a document, or in a model file.
+var reserved = []string{"name", wholePipeline}
 
 // Registered lists all steps: the built-in ones, then those registered since, each in order.
 func Registered() []Entry {
@@ -146,17 +146,59 @@ func unregistered(v any) error {
 // is registered under: for the State of a step that holds others.
 func KeepTransformer(s *model.State, fitted *transformer.Transformer) { partState(s, fitted) }
 
-// KeepPredictor is KeepTransformer of a fitted model.
-func KeepPredictor(s *model.State, fitted *estimator.Predictor) { partState(s, fitted) }
+// KeepPredictor is KeepTransformer of a fitted model, or of a whole [FittedPipeline]. Of a wrapper that
+// has no name and takes rows as the model within does, such as the result of a search, it keeps that model.
+// The Spec of a pipeline that was read in this way is not known.
+func KeepPredictor(s *model.State, fitted *estimator.Predictor) {
+	if s.Reading() {
+		partState(s, fitted)
+		return
+	}
+	kept := *fitted
+	for fittedName(kept) == "" {
+		w, ok := kept.(estimator.Wrapper)
+		if !ok {
+			break
+		}
+		within, sameRows := w.Unwrap()
+		if !sameRows || within == nil {
+			break
+		}
+		kept = within
+	}
+	partState(s, &kept)
+}
+
+// wholePipeline is the name of a fitted pipeline within another model.
+const wholePipeline = "pipeline"
+
+// fittedName is the name that the type of a fitted value has in model files, "" where it has none.
+func fittedName(fitted any) string {
+	if _, ok := fitted.(*FittedPipeline); ok {
+		return wholePipeline
+	}
+	registry.RLock()
+	defer registry.RUnlock()
+	return registry.fitted[reflect.TypeOf(fitted)]
+}
+
+// newFitted returns an empty fitted value of that name.
+func newFitted(name string) (model.Stateful, bool) {
+	if name == wholePipeline {
+		return &FittedPipeline{}, true
+	}
+	e, ok := Lookup(name)
+	if !ok {
+		return nil, false
+	}
+	return e.Fitted(), true
+}
 
 // partState keeps a fitted value behind an interface, T, and the name its type is registered under.
 func partState[T any](s *model.State, part *T) {
 	var kind string
 	if !s.Reading() {
-		registry.RLock()
-		kind = registry.fitted[reflect.TypeOf(*part)]
-		registry.RUnlock()
-		if kind == "" {
+		if kind = fittedName(*part); kind == "" {
 			s.Fail("%w", unregistered(*part))
 			return
 		}
@@ -166,12 +208,12 @@ func partState[T any](s *model.State, part *T) {
 		return
 	}
 	if s.Reading() {
-		e, ok := Lookup(kind)
+		empty, ok := newFitted(kind)
 		if !ok {
 			s.Fail("there is no step %q in this program; one with steps of its own adds them with pipeline.Register", kind)
 			return
 		}
-		fresh, ok := e.Fitted().(T)
+		fresh, ok := empty.(T)
 		if !ok {
 			s.Fail("%s is not what belongs here", kind)
 			return

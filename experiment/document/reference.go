@@ -2,8 +2,10 @@ package document
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -102,7 +104,7 @@ func stepReference(b *strings.Builder) {
 			b.WriteString(" " + held.about)
 		}
 		b.WriteString("\n\n")
-		if rows := append(held.rows, e.Params()...); len(rows) > 0 {
+		if rows := append(append(held.rows, e.Params()...), modelsWithin(e)...); len(rows) > 0 {
 			table(b, "parameter", rows)
 		} else if held.about == "" {
 			b.WriteString("It has no parameters.\n\n")
@@ -111,6 +113,21 @@ func stepReference(b *strings.Builder) {
 			table(b, "key of a "+held.what, held.members)
 		}
 	}
+}
+
+// modelsWithin describes what a step holds below a name, such as the model that another one wraps.
+func modelsWithin(e pipeline.Entry) (rows []param.Param) {
+	for _, c := range pipeline.Within(e.New()) {
+		row := param.Param{Name: c.Name, Wanted: "a step, or a list of steps", Doc: "the step within"}
+		if c.Type == reflect.TypeFor[estimator.Estimator]() {
+			row.Wanted, row.Doc = "an estimator, or a list of steps and an estimator", "the model within"
+		}
+		if own, ok := pipeline.EntryOf(c.Spec); ok {
+			row.Value = own.Name
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // holding is what the reference says of a step that holds others.

@@ -220,6 +220,10 @@ func stepSchema(e pipeline.Entry) *property {
 	for _, p := range e.Params() {
 		parameters.Properties.add(p.Name, value(p))
 	}
+	for _, c := range pipeline.Within(e.New()) {
+		one := &property{Ref: "#/$defs/step"}
+		parameters.Properties.add(c.Name, &property{AnyOf: []*property{one, {Type: "array", Items: one}}})
+	}
 	if c, ok := e.New().(pipeline.Composite); ok {
 		list := childrenSchema(c.Holds())
 		if len(e.Params()) == 0 {

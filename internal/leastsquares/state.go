@@ -3,7 +3,7 @@ package leastsquares
 import (
 	"slices"
 
-	"github.com/bochner-ml/bochner/internal/pass"
+	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/model"
 )
 

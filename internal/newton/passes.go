@@ -9,10 +9,10 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
+	passes "github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
-	passes "github.com/bochner-ml/bochner/internal/pass"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/model"
 )

@@ -39,6 +39,7 @@ func init() {
 			"Restore":         reflect.ValueOf(pipeline.Restore),
 			"Steps":           reflect.ValueOf(pipeline.Steps),
 			"ValidName":       reflect.ValueOf(pipeline.ValidName),
+			"Within":          reflect.ValueOf(pipeline.Within),
 		},
 		Types: map[string]reflect.Type{
 			"Chain":          reflect.TypeOf((*pipeline.Chain)(nil)).Elem(),
@@ -51,6 +52,7 @@ func init() {
 			"FittedUnion":    reflect.TypeOf((*pipeline.FittedUnion)(nil)).Elem(),
 			"Group":          reflect.TypeOf((*pipeline.Group)(nil)).Elem(),
 			"Holding":        reflect.TypeOf((*pipeline.Holding)(nil)).Elem(),
+			"InputSized":     reflect.TypeOf((*pipeline.InputSized)(nil)).Elem(),
 			"Member":         reflect.TypeOf((*pipeline.Member)(nil)).Elem(),
 			"Pipeline":       reflect.TypeOf((*pipeline.Pipeline)(nil)).Elem(),
 			"Sequence":       reflect.TypeOf((*pipeline.Sequence)(nil)).Elem(),
@@ -58,8 +60,9 @@ func init() {
 			"Union":          reflect.TypeOf((*pipeline.Union)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
-			"Composite": reflect.TypeOf((*proxy_pipeline_Composite)(nil)).Elem(),
-			"Member":    reflect.TypeOf((*proxy_pipeline_Member)(nil)).Elem(),
+			"Composite":  reflect.TypeOf((*proxy_pipeline_Composite)(nil)).Elem(),
+			"InputSized": reflect.TypeOf((*proxy_pipeline_InputSized)(nil)).Elem(),
+			"Member":     reflect.TypeOf((*proxy_pipeline_Member)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{
 			"DefaultMemory": "int:2147483648",
@@ -89,6 +92,13 @@ func (p *proxy_pipeline_Composite) Route(a0 datasets.Outlook, a1 func(i int, in 
 func (p *proxy_pipeline_Composite) WithChildren(a0 []pipeline.Step) transformer.Fitter {
 	return p.WithChildren_(p.Object, a0)
 }
+
+type proxy_pipeline_InputSized struct {
+	Object      any
+	InputWidth_ func(_proxy_obj_ any) int
+}
+
+func (p *proxy_pipeline_InputSized) InputWidth() int { return p.InputWidth_(p.Object) }
 
 type proxy_pipeline_Member struct {
 	Object  any

@@ -42,7 +42,7 @@ func Decode(node *tree.Node, from Origin) (pipeline.Pipeline, param.Faults) {
 	case node.Kind != tree.SequenceNode || len(node.Content) == 0:
 		d.fault(node, from.Path, param.Fault{Value: plain(node), Wanted: wanted})
 	default:
-		p = d.pipeline(node)
+		p = d.pipeline(node, from.Path, "")
 	}
 	slices.SortStableFunc(d.faults, func(a, b param.Fault) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
@@ -60,26 +60,26 @@ func Unmarshal(text []byte, from Origin) (pipeline.Pipeline, error) {
 	return p, faults.Err()
 }
 
-// pipeline reads the steps and the estimator.
-func (d *decoder) pipeline(node *tree.Node) pipeline.Pipeline {
+// pipeline reads the steps and the estimator of the list at where, in the part at within of the whole.
+func (d *decoder) pipeline(node *tree.Node, where, within string) pipeline.Pipeline {
 	var p pipeline.Pipeline
 	last := len(node.Content) - 1
-	p.Steps = d.steps(node.Content[:last], d.from.Path, "", "step")
-	path := fmt.Sprintf("%s[%d]", d.from.Path, last)
+	p.Steps = d.steps(node.Content[:last], where, within, "step")
+	path := fmt.Sprintf("%s[%d]", where, last)
 	h, ok := d.head(node.Content[last], path)
 	if !ok {
 		return p
 	}
-	spec := d.spec(h, d.from.Path, "")
+	spec := d.spec(h, where, within)
 	if e, ok := spec.(estimator.Estimator); ok {
 		p.Estimator, p.Name = e, h.given()
 	} else {
-		d.fault(h.node, join(d.from.Path, h.name), param.Fault{
+		d.fault(h.node, join(where, h.name), param.Fault{
 			Problem: "the last step is not an estimator",
 			Hint:    "estimators are " + strings.Join(names(pipeline.Entry.IsEstimator), ", ")})
 	}
 	if slices.ContainsFunc(p.Steps, func(s pipeline.Step) bool { return s.Path() == h.name }) {
-		d.twice(h, d.from.Path, "step")
+		d.twice(h, where, "step")
 	}
 	return p
 }

@@ -65,8 +65,8 @@ func encodeStep(name string, spec any) (*tree.Node, error) {
 	var body *tree.Node
 	if c, ok := spec.(pipeline.Composite); ok {
 		body, err = encodeComposite(c, entry)
-	} else {
-		body, err = encodeParams(spec)
+	} else if body, err = encodeParams(spec); err == nil {
+		err = encodeWithin(body, spec)
 	}
 	if err != nil {
 		return nil, err

@@ -10,10 +10,14 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
+// known are the keys that may stand below a step.
 func (d *decoder) known(spec any) []string {
 	var out []string
 	for _, p := range param.Own(spec) {
 		out = append(out, p.Name)
+	}
+	for _, c := range pipeline.Within(spec) {
+		out = append(out, c.Name)
 	}
 	return out
 }

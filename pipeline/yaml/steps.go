@@ -41,8 +41,12 @@ func (d *decoder) steps(list []*tree.Node, where, within, what string) []pipelin
 // spec reads the parameters of a step, which is in the list at where in the document, and in the
 // part at within of the pipeline.
 func (d *decoder) spec(h head, where, within string) any {
+	return d.specAt(h, join(where, h.name), join(within, h.name))
+}
+
+// specAt is spec where the step's own place is given.
+func (d *decoder) specAt(h head, where, within string) any {
 	spec := h.entry.New()
-	where, within = join(where, h.name), join(within, h.name)
 	if c, ok := spec.(pipeline.Composite); ok {
 		return d.composite(c, h.node, h.params, where, within)
 	}
@@ -54,9 +58,12 @@ func (d *decoder) spec(h head, where, within string) any {
 	default:
 		for _, p := range d.pairs(h.params, where) {
 			given[p.key.Value] = p.value
-			spec = d.set(spec, p, where)
+			if _, isChild := childOf(spec, p.key.Value); !isChild {
+				spec = d.set(spec, p, where)
+			}
 		}
 	}
+	spec = d.within(spec, h.node, given, where, within)
 	return d.finish(spec, h.node, given, where, within)
 }
 

@@ -1,6 +1,15 @@
-// Package pass makes a [datasets.Pass] of the sums that a learner adds up: it counts rows, holds parts
-// that are merged or read from a file to having been begun the same way, and stops whoever goes on with
-// a pass that has failed.
+// Package pass makes a [datasets.Pass] of the sums that a learner adds up, so that one who learns by passes
+// writes the sums only: it counts rows, holds parts that are merged or read from a file to having been
+// begun the same way, and stops whoever goes on with a pass that has failed.
+//
+//	func (s Mean) Start(_ context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
+//		return pass.Begin(pass.Begun{Name: "mean", Spec: s, Schema: schema, Cols: cols}, &sums{}), nil
+//	}
+//
+//	func (s Mean) Finish(ctx context.Context, last datasets.Pass) (estimator.Predictor, error) {
+//		all, _, err := pass.Last(ctx, "mean", s, last)
+//		…
+//	}
 package pass
 
 import (
@@ -9,6 +18,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -111,11 +121,19 @@ func (b Begun) spec() string { return Describe(b.Spec) }
 // Describe returns a spec's type and the values of its parameters.
 func Describe(spec any) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%T", spec)
+	text.WriteString(typeName(reflect.TypeOf(spec)))
 	for i, p := range param.All(spec) {
 		fmt.Fprintf(&text, "%s%s=%v", []string{" ", ", "}[min(i, 1)], p.Path, p.Value)
 	}
 	return text.String()
+}
+
+// typeName is a type with its package's whole path, for two packages may have one name.
+func typeName(t reflect.Type) string {
+	if t == nil || t.PkgPath() == "" {
+		return fmt.Sprint(t)
+	}
+	return t.PkgPath() + "." + t.Name()
 }
 
 // columns stands for the names, kinds and categories of the columns and targets.

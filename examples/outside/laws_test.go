@@ -1,0 +1,77 @@
+package outside
+
+import (
+	"os"
+	"testing"
+
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/estimatortest"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+	"github.com/bochner-ml/bochner/transformer/transformertest"
+)
+
+func TestMain(m *testing.M) {
+	if err := Register(); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+func polynomial(features, degree int, scale float64) Polynomial {
+	return Polynomial{Features: features, Degree: degree, Scale: scale, Seed: 3}
+}
+
+func TestPolynomialLaws(t *testing.T) {
+	transformertest.Run(t, polynomial(12, 2, 0.5), transformertest.Options{
+		Zero:    func() transformer.Transformer { return new(FittedPolynomial) },
+		Related: []transformer.Fitter{polynomial(5, 2, 0.5), polynomial(30, 2, 2), polynomial(7, 2, 2)},
+	})
+}
+
+// scaled is a blend of which one part learns from rows in two passes and one is random.
+func scaled() Blend {
+	pca := transformer.NewPCA()
+	pca.Components = transformer.KeepComponents(4)
+	b := NewBlend(pca)
+	b.Parts = append(b.Parts, pipeline.Step{Name: "random", Fitter: pipeline.NewChain(transformer.NewDense(), transformer.NewStandardize(), polynomial(4, 2, 1))})
+	b.Weights = []float64{0.5, 2}
+	return b
+}
+
+func TestBlendLaws(t *testing.T) {
+	transformertest.Run(t, scaled(), transformertest.Options{
+		Zero: func() transformer.Transformer { return new(FittedBlend) }, Tolerance: 1e-7,
+	})
+}
+
+func TestExpectileLaws(t *testing.T) {
+	for name, tau := range map[string]float64{"mean": 0.5, "high": 0.8} {
+		t.Run(name, func(t *testing.T) {
+			spec := NewExpectile()
+			spec.Tau = tau
+			estimatortest.Run(t, spec, estimatortest.Options{})
+		})
+	}
+}
+
+// A wrapper of a model of one's own, of a model of the house, and of a pipeline.
+func TestTrimmedLaws(t *testing.T) {
+	logistic := estimator.NewLogistic()
+	logistic.Tol = 1e-10
+	for name, c := range map[string]struct {
+		model   estimator.Estimator
+		options estimatortest.Options
+	}{
+		"expectile": {NewExpectile(), estimatortest.Options{}},
+		"logistic":  {logistic, estimatortest.Options{Classes: 2}},
+		"pipeline":  {pipeline.Steps(polynomial(20, 2, 0.5)).Then(NewExpectile()), estimatortest.Options{Origin: true}},
+		"classes":   {estimator.NewRidgeClassifier(), estimatortest.Options{Classes: 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := NewTrimmed()
+			spec.Model = c.model
+			estimatortest.Run(t, spec, c.options)
+		})
+	}
+}

@@ -1,0 +1,126 @@
+package yaml
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	tree "gopkg.in/yaml.v3"
+
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// childOf returns what spec holds under a name, of the kind that a document says.
+func childOf(spec any, name string) (param.Child, bool) {
+	for _, c := range pipeline.Within(spec) {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return param.Child{}, false
+}
+
+// holdsModel reports whether a child is an estimator; else it is a transformer.
+func holdsModel(c param.Child) bool { return c.Type == reflect.TypeFor[estimator.Estimator]() }
+
+// within reads what a step holds, such as the model that another one wraps. What is not given stays as it is
+// by default, with seeds of its own.
+func (d *decoder) within(spec any, key *tree.Node, given map[string]*tree.Node, where, within string) any {
+	for _, c := range pipeline.Within(spec) {
+		path, inside := join(where, c.Name), join(within, c.Name)
+		var child any
+		switch node := given[c.Name]; {
+		case node != nil:
+			if child = d.child(c, node, path, inside); child == nil {
+				continue // and that has been told
+			}
+		case c.Spec == nil:
+			d.fault(key, path, param.Fault{Problem: "missing", Hint: "wanted " + wantedOf(c)})
+			continue
+		default:
+			child = d.finish(c.Spec, key, nil, path, inside)
+		}
+		changed, err := param.WithChild(spec, c.Name, child)
+		if err != nil {
+			d.fault(key, path, param.Fault{Problem: err.Error()})
+			continue
+		}
+		spec = changed
+	}
+	return spec
+}
+
+func wantedOf(c param.Child) string {
+	if holdsModel(c) {
+		return "an estimator, or a list of steps the last of which is one"
+	}
+	return "a step, or a list of steps"
+}
+
+// child reads a step, or a list of them; nil where there is a fault.
+func (d *decoder) child(c param.Child, node *tree.Node, where, within string) any {
+	faults := len(d.faults)
+	var child any
+	switch {
+	case isNull(node) || node.Kind == tree.SequenceNode && len(node.Content) == 0:
+		d.fault(node, where, param.Fault{Value: plain(node), Wanted: wantedOf(c)})
+	case node.Kind == tree.SequenceNode && holdsModel(c):
+		child = d.pipeline(node, where, within)
+	case node.Kind == tree.SequenceNode:
+		child = pipeline.Chain{Steps: d.steps(node.Content, where, within, "step")}
+	default:
+		child = d.one(c, node, where, within)
+	}
+	if len(d.faults) > faults {
+		return nil
+	}
+	return child
+}
+
+// one reads a single step, which has the name of the child.
+func (d *decoder) one(c param.Child, node *tree.Node, where, within string) any {
+	h, ok := d.head(node, where)
+	if !ok {
+		return nil
+	}
+	if h.given() != "" {
+		d.fault(node, where, param.Fault{Problem: "a name of its own", Hint: fmt.Sprintf("in paths it is called %s", c.Name)})
+		return nil
+	}
+	if h.entry.IsEstimator() != holdsModel(c) {
+		of := pipeline.Entry.IsEstimator
+		if !holdsModel(c) {
+			of = isTransformer
+		}
+		d.fault(h.node, where, param.Fault{Value: h.name, Wanted: wantedOf(c), Hint: "there are " + strings.Join(names(of), ", ")})
+		return nil
+	}
+	return d.specAt(h, where, within)
+}
+
+// encodeWithin writes what a step holds behind its parameters.
+func encodeWithin(out *tree.Node, spec any) error {
+	for _, c := range pipeline.Within(spec) {
+		node, err := encodeChild(c.Spec)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Name, err)
+		}
+		put(out, c.Name, node)
+	}
+	return nil
+}
+
+func encodeChild(spec any) (*tree.Node, error) {
+	switch s := spec.(type) {
+	case pipeline.Pipeline:
+		if s.Precision == pipeline.Float32 {
+			return nil, fmt.Errorf("a document has no precision of a pipeline within another: %s", s.Precision)
+		}
+		return Encode(s)
+	case pipeline.Chain:
+		return encodeSteps(s.Steps)
+	}
+	return encodeStep("", spec)
+}
