@@ -11,7 +11,9 @@ import (
 
 // Wrapper is a Predictor that predicts by another one: a fitted pipeline, the choice of a search, a
 // calibrated model. It needs no methods for what the model within can do besides, [As] finds that; it has
-// those that it does otherwise than the model within. One that changes the rows is a [WholePredictor] too.
+// those that it does otherwise than the model within. One that changes the rows, or what is predicted for
+// them, says that the model within takes other rows and is a [WholePredictor] too: what [As] finds is then
+// made of what the wrapper itself says.
 type Wrapper interface {
 	Predictor
 	// Unwrap returns the model within, and whether that takes rows as the wrapper does.

@@ -16,7 +16,8 @@ import (
 //
 // The rest is as for any step: Params declares the paths of parameters, with [DeclareSteps] those of
 // the children; Fit checks them by [CheckChildren]; and the fitted value keeps fitted children in a
-// model file by [KeepTransformer].
+// model file by [KeepTransformer]. A [Chain] of one child fits that child in memory, from a stream or by
+// passes, whether it needs rows or not, and tells its cost.
 type Composite interface {
 	transformer.Fitter
 	// Holds describes what the step holds, and how that stands in a document.

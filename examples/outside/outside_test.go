@@ -24,7 +24,6 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/pipeline/yaml"
-	"github.com/bochner-ml/bochner/transformer"
 )
 
 // curve is rows of two columns, a target that depends on them, and, in one row of ten, another one.
@@ -50,7 +49,7 @@ func read(t *testing.T, text string) pipeline.Pipeline {
 	return p
 }
 
-// close reports two lists that differ by more than rounding.
+// differ says where two lists differ by more than a tolerance.
 func differ(got, want []float64, tolerance float64) string {
 	if len(got) != len(want) {
 		return fmt.Sprintf("%d numbers, wanted %d", len(got), len(want))
@@ -444,5 +443,3 @@ func TestSchemaAndReference(t *testing.T) {
 		}
 	}
 }
-
-var _ transformer.Fitter = Blend{}
