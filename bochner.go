@@ -14,9 +14,11 @@
 // # The one idea
 //
 // A model is learned by a pass over blocks of rows, or a few passes, and rows are mapped by pure
-// functions of a block. What learns keeps a small state to which a block is added; what maps never
-// changes once it is fitted. Hence a fit uses all cores, reads files larger than memory, and gives the
-// same bits for any number of cores; and a fitted model may be used by many goroutines at once.
+// functions of a block. What learns keeps a small state, a [datasets.Pass], to which a block is added and
+// into which the state of another worker is merged; what maps never changes once it is fitted. Hence a fit
+// uses all cores, reads files larger than memory, goes on when rows come later, can be done on several
+// machines, and gives the same bits for any number of cores; and a fitted model may be used by many
+// goroutines at once.
 //
 // So there are two types for everything. A spec, such as [transformer.RFF] or [estimator.Ridge], is a
 // plain struct value with the parameters: its constructor fills in the defaults, assignment copies it, and
@@ -31,14 +33,16 @@
 //     sets.
 //   - [transformer]: steps that map rows, such as random features, scaling and one-hot columns.
 //   - [estimator]: models, such as ridge and logistic regression and support vector machines.
-//   - [pipeline]: steps and a model as one estimator, by name, as YAML and as a model file.
+//   - [pipeline]: steps and a model as one estimator; pipeline/yaml reads and writes one, and
+//     [modelfile] keeps a fitted one in a file.
 //   - [gridsearch]: cross-validated searches that share work between their candidates.
 //   - metrics: scores by the names that scikit-learn has for them.
 //   - param: the parameters of any spec, listed, checked and replaced by path.
 //   - [experiment]: all of it described by one YAML file, which cmd/bochner runs.
 //
 // Anybody's own type with the methods of [transformer.Fitter] or [estimator.Estimator] is a step or a
-// model like those here; docs/writing-your-own-step.md builds two.
+// model like those here; docs/writing-your-own-step.md builds two, and examples/outside is a module of its
+// own whose steps and models do all that ours do.
 package bochner
 
 import (
