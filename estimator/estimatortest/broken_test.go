@@ -45,11 +45,11 @@ func holds(l law, spec estimator.Estimator, o Options) *notes {
 // bent is a ridge classifier that breaks one law, or none where breaks is "".
 type bent struct {
 	breaks string
-	fits   *int // how many there were
+	fits   *atomic.Int64 // how many there were
 }
 
 func (s bent) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
-	*s.fits++
+	s.fits.Add(1)
 	p := &bentFit{breaks: s.breaks}
 	_, thin := data.X.(*sparse.CSR)
 	_, turned := data.X.(mat.Untransposer)
@@ -58,7 +58,7 @@ func (s bent) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, 
 	case "fit leaves spec and data as they were":
 		data.X.(*mat.Dense).Set(0, 0, 1)
 	case "fit twice gives the same bits":
-		p.Shift = 1e-9 * float64(*s.fits)
+		p.Shift = 1e-9 * float64(s.fits.Load())
 	case "weight 2 is the row twice":
 		data.Weights = nil
 	case "weight 0 is the row left out":
@@ -288,14 +288,14 @@ func TestLawsFindWhatBreaksThem(t *testing.T) {
 	for _, classes := range []int{2, 3} {
 		o := Options{Classes: classes}
 		for _, l := range laws {
-			n := holds(l, bent{fits: new(int)}, o)
+			n := holds(l, bent{fits: new(atomic.Int64)}, o)
 			if n.skipped && brokenElsewhere[l.name] != "" {
 				continue
 			}
 			if n.failed || n.skipped {
 				t.Errorf("%d classes: %s: an estimator that keeps the law fails or is skipped", classes, l.name)
 			}
-			if n := holds(l, bent{breaks: l.name, fits: new(int)}, o); !n.failed {
+			if n := holds(l, bent{breaks: l.name, fits: new(atomic.Int64)}, o); !n.failed {
 				t.Errorf("%d classes: %s: an estimator that breaks the law passes", classes, l.name)
 			}
 		}
