@@ -121,8 +121,7 @@ func enoughClasses(data datasets.Set, train []int, classes []string) error {
 
 // BatchCost takes a batch of any kind. On related maps the solver is, or may be, cholesky.
 func (s Ridge) BatchCost(b Batch) (datasets.Cost, []string, error) {
-	list, err := ridges(b)
-	return ridgesCost(b, s, list, err)
+	return ridgesCost(b, s, ridges)
 }
 
 // BatchCost is [Ridge.BatchCost]. Classes are taken to be known; on related maps the class weight is one
@@ -134,20 +133,25 @@ func (s RidgeClassifier) BatchCost(b Batch) (datasets.Cost, []string, error) {
 	case b.OneOut && s.ClassWeight.Balanced:
 		return datasets.Cost{}, nil, batch.ErrBalancedOneOut
 	}
-	list, err := ridgeClassifiers(b, someClasses)
-	return ridgesCost(b, s.ridge(), list, err)
+	return ridgesCost(b, s.ridge(), func(b Batch) ([]batch.Ridge, error) { return ridgeClassifiers(b, someClasses) })
 }
 
 // someClasses stands for the classes of data that is not there yet.
 var someClasses = datasets.Set{Y: []float64{}, Schema: datasets.Schema{
 	Targets: []datasets.Column{{Kind: datasets.Categorical, Levels: []string{"0", "1"}}}}}
 
-func ridgesCost(b Batch, s Ridge, list []batch.Ridge, err error) (sum datasets.Cost, shared []string, _ error) {
+// ridgesCost looks at the candidates only where there are folds: without them the question is whether the
+// estimator takes such a batch, and it is asked of every candidate.
+func ridgesCost(b Batch, s Ridge, of func(Batch) ([]batch.Ridge, error)) (sum datasets.Cost, shared []string, _ error) {
 	if b.Mapped() && s.Solver != "auto" && s.Solver != "cholesky" {
 		return sum, nil, errNotMapped
 	}
+	if len(b.Folds) == 0 {
+		return sum, nil, nil
+	}
+	list, err := of(b)
 	switch {
-	case err != nil || len(b.Folds) == 0:
+	case err != nil:
 		return sum, nil, nil
 	case b.OneOut:
 		return loneCost(b), []string{"rows"}, nil
