@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/model"
 )
 
@@ -64,7 +65,7 @@ func (f *FittedDense) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 	out := mat.NewDense(n, f.width, nil)
 	err = eachTile(ctx, n, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			denseRow(X, i, out.RawRowView(i))
+			design.Row(X, i, out.RawRowView(i))
 		}
 	})
 	if err != nil {

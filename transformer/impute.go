@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/sparse"
@@ -384,7 +385,7 @@ func (f *FittedImpute) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Ma
 	return eachTile(ctx, n, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			to := dst.RawRowView(i)
-			copy(to, denseRow(X, i, to[:d]))
+			copy(to, design.Row(X, i, to[:d]))
 			for k, j := range f.indicators {
 				to[d+k] = 0
 				if to[j] != to[j] {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/sparse"
@@ -147,7 +148,7 @@ func eachCode(ctx context.Context, step string, X mat.Matrix, first int, levels 
 		if i%tileRows == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		for j, v := range denseRow(X, i, buffer) {
+		for j, v := range design.Row(X, i, buffer) {
 			switch {
 			case v != v:
 				f(i, j, missingCode)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -250,7 +251,7 @@ func (p *pcaSums) state(s *model.State) {
 func centre(dst kern.View[float64], X mat.Matrix, lo int, mean []float64) {
 	for i := range dst.Rows {
 		to := dst.Row(i)
-		copy(to, denseRow(X, lo+i, to))
+		copy(to, design.Row(X, lo+i, to))
 		for j, m := range mean {
 			to[j] -= m
 		}
@@ -399,7 +400,7 @@ func (f *FittedPCA) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matri
 	return eachTile(ctx, n, func(lo, hi int) {
 		centred := kern.Dense(hi-lo, d, d, tile)
 		centre(centred, X, lo, f.mean)
-		kern.Mul(denseView(dst, lo, hi), centred, denseView(f.project, 0, d), false)
+		kern.Mul(design.View(dst).Slice(lo, hi, 0, f.project.RawMatrix().Cols), centred, design.View(f.project), false)
 	})
 }
 

@@ -10,7 +10,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
@@ -177,25 +176,6 @@ func findEntry(X mat.Matrix, limit float64, missing bool) (row, column int, valu
 	return -1, 0, 0
 }
 
-// denseRow returns row i of a *mat.Dense or *sparse.CSR, to be read only, in buffer where it is
-// not there to be looked at.
-func denseRow(X mat.Matrix, i int, buffer []float64) []float64 {
-	m, ok := X.(*sparse.CSR)
-	if !ok {
-		return X.(*mat.Dense).RawRowView(i)
-	}
-	clear(buffer)
-	shared, _ := m.Shared()
-	columns, values := m.Row(i)
-	for k, j := range columns {
-		buffer[j] = shared
-		if values != nil {
-			buffer[j] = values[k]
-		}
-	}
-	return buffer
-}
-
 // checkTile reports a destination that is not rows × width.
 func checkTile(step string, dst *mat.Dense, rows, width int) error {
 	if dst == nil {
@@ -247,12 +227,6 @@ func rowsOf(X mat.Matrix) int {
 	}
 	n, _ := X.Dims()
 	return n
-}
-
-// denseView is a kern view of rows lo to hi of m.
-func denseView(m *mat.Dense, lo, hi int) kern.View[float64] {
-	raw := m.RawMatrix()
-	return kern.Dense(hi-lo, raw.Cols, raw.Stride, raw.Data[lo*raw.Stride:])
 }
 
 // tileRows is how many rows are mapped between two looks at the context.

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -114,7 +115,7 @@ func (f *FittedScaler) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Ma
 	return eachTile(ctx, n, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			to := dst.RawRowView(i)
-			for j, x := range denseRow(X, i, to) {
+			for j, x := range design.Row(X, i, to) {
 				to[j] = f.value(j, x)
 			}
 		}

@@ -67,7 +67,7 @@ var Allowed = map[string][]string{
 	// the tree of candidates of a search. Above it, documents and files.
 	"pipeline/internal/place":   {},
 	"pipeline/internal/pick":    {"datasets", "sparse"},
-	"pipeline/internal/rows":    {"pipeline/internal/place", "pipeline/internal/pick", "transformer", "estimator", "datasets", "sparse", "single", "internal/kern"},
+	"pipeline/internal/rows":    {"pipeline/internal/place", "pipeline/internal/pick", "transformer", "estimator", "datasets", "sparse", "single", "internal/design", "internal/kern"},
 	"pipeline/internal/sweep":   {"pipeline/internal/place", "pipeline/internal/rows", "transformer", "estimator", "datasets", "sparse"},
 	"pipeline/internal/samples": {"pipeline", "transformer", "datasets"},
 	"pipeline/yaml":             {"pipeline", "transformer", "estimator", "param"},

@@ -4,8 +4,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/single"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // tile is a dense matrix, in either precision, whose memory is used again for every block of rows.
@@ -72,38 +72,12 @@ func Fill(dst *mat.Dense, X mat.Matrix, scale float64) {
 	rows, _ := dst.Dims()
 	for i := range rows {
 		row := dst.RawRowView(i)
-		switch m := X.(type) {
-		case *mat.Dense:
-			copy(row, m.RawRowView(i))
-		case *single.Dense:
-			for j, v := range m.Row(i) {
-				row[j] = float64(v)
-			}
-		case *sparse.CSR:
-			scatter(row, m, i)
-		default:
-			for j := range row {
-				row[j] = X.At(i, j)
-			}
-		}
+		design.WriteRow(row, X, i)
 		ScaleRow(row, scale)
 	}
 }
 
-// scatter overwrites row with row i of m.
-func scatter(row []float64, m *sparse.CSR, i int) {
-	clear(row)
-	columns, values := m.Row(i)
-	shared, _ := m.Shared()
-	for k, j := range columns {
-		if values == nil {
-			row[j] = shared
-		} else {
-			row[j] = values[k]
-		}
-	}
-}
-
+// ScaleRow multiplies a row by scale.
 func ScaleRow(row []float64, scale float64) {
 	if scale == 1 {
 		return
