@@ -58,7 +58,8 @@ var Allowed = map[string][]string{
 	"internal/bins":     {"internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
 
 	// The kernels themselves, of all pairs of rows.
-	"internal/pairwise": {"internal/spectral", "internal/design", "internal/kern", "sparse"},
+	"internal/pairwise":  {"internal/spectral", "internal/design", "internal/kern", "sparse"},
+	"internal/landmarks": {"internal/pairwise", "internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/spectral", "internal/fourier", "internal/bins", "internal/design", "internal/kern", "internal/memory", "datasets/pass"},

@@ -189,6 +189,30 @@ func (r Rows[T]) Slice(lo, hi int) Rows[T] {
 	return out
 }
 
+// Select returns the rows of the list, in its order and in memory of their own.
+func (r Rows[T]) Select(list []int) Rows[T] {
+	out := Rows[T]{n: len(list), d: r.d, isSparse: r.isSparse, norms: make([]T, len(list))}
+	for i, at := range list {
+		out.norms[i] = r.norms[at]
+	}
+	if !r.isSparse {
+		out.dense = kern.Dense(len(list), r.d, r.d, make([]T, len(list)*r.d))
+		for i, at := range list {
+			copy(out.dense.Row(i), r.dense.Row(at))
+		}
+		return out
+	}
+	s := kern.Sparse[T]{Rows: len(list), Cols: r.d, Indptr: make([]int, 1, len(list)+1), Scale: 1, Values: []T{}}
+	for _, at := range list {
+		from, to := r.sparse.Indptr[at], r.sparse.Indptr[at+1]
+		s.Indices = append(s.Indices, r.sparse.Indices[from:to]...)
+		s.Values = append(s.Values, r.sparse.Values[from:to]...)
+		s.Indptr = append(s.Indptr, len(s.Indices))
+	}
+	out.sparse = s
+	return out
+}
+
 // row returns row i, of sparse rows in the buffer of d numbers.
 func (r *Rows[T]) row(i int, buffer []T) []T {
 	if !r.isSparse {
