@@ -150,7 +150,7 @@ func TestPivotsAreDrawnByTheirResiduals(t *testing.T) {
 	k := kernelOf(t, "exponential")
 	x := rowsOf[float64](k, X, 1)
 	K := matrixOf(t, k, x, x)
-	const draws = 6000
+	const draws = 2000
 	count := map[[2]int]float64{}
 	for seed := range uint64(draws) {
 		p, err := Pivoted(forever, x, k, 2, seed)

@@ -12,7 +12,6 @@ import (
 // analytic but for 0, so that the error falls by a digit or more with each term; it is below 1e-11.
 type table struct {
 	nu    float64
-	exact func(delta []float64) float64
 	least int                   // binary exponent of the first octave
 	parts [][tableTerms]float64 // coefficients of powers of the place in the part, from −1 to 1
 
@@ -35,8 +34,7 @@ func tableOf(nu float64) *table {
 	if t, ok := tables.Load(nu); ok {
 		return t.(*table)
 	}
-	k, _ := spectral.FourierKernel("matern", nu, 0)
-	t := &table{nu: nu, exact: k.Exact}
+	t := &table{nu: nu}
 	first := math.Ilogb(tableLeast*tableLeast/(2*nu)) + 1
 	for t.least = min(0, first); t.least > first && t.at(math.Ldexp(1, t.least)) < 1; {
 		t.least--
@@ -53,7 +51,7 @@ func tableOf(nu float64) *table {
 }
 
 // at returns the exact value at squared distance s.
-func (t *table) at(s float64) float64 { return t.exact([]float64{math.Sqrt(s)}) }
+func (t *table) at(s float64) float64 { return spectral.Matern(t.nu, math.Sqrt(s), 1.0/8) }
 
 // value returns the kernel at squared distance s.
 func (t *table) value(s float64) float64 {
