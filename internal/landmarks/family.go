@@ -71,6 +71,9 @@ func (f *Family) join(i int, m *Map) int {
 	return at
 }
 
+// Inputs returns the number of columns that go in.
+func (f *Family) Inputs() int { return f.maps[0].Inputs() }
+
 // Shares reports whether two or more maps come from one tile of distances.
 func (f *Family) Shares() bool { return slices.ContainsFunc(f.of, func(g int) bool { return g >= 0 }) }
 
@@ -150,5 +153,5 @@ func (f *Family) finish(ctx context.Context, i int, dst, distances kern.View[flo
 		}
 		pairwise.Values(m.kernel, f.scale[i], dst.Slice(lo, hi, 0, dst.Cols))
 	})
-	return kern.SolveLower(ctx, m.float64.factor, dst.T())
+	return solve(ctx, m.float64.factor, dst)
 }

@@ -40,11 +40,19 @@ func Bytes(m, d int) int64 {
 	return int64(min(12*float64(m)*(float64(m)+float64(d))+8*float64(m)*float64(d), math.MaxInt64/2))
 }
 
+// Check refuses a map of m landmarks that memory cannot hold.
+func Check(m, d int) error { return memory.Check(Bytes(m, d)) }
+
+// Limit returns the largest number that landmarks may have under the factors.
+func Limit(factors []float64, landmarks mat.Matrix) float64 {
+	return pairwise.Limit[float64](pairwise.FrameOf(factors, landmarks))
+}
+
 // NewMap returns the map of landmarks, a *mat.Dense or *sparse.CSR, under a kernel whose inputs are multiplied by
 // factors, and which of the landmarks it has kept: the others are known from those before.
 func NewMap(ctx context.Context, k *pairwise.Kernel, factors []float64, landmarks mat.Matrix) (f *Map, kept []int, err error) {
 	m, d := landmarks.Dims()
-	if err := memory.Check(Bytes(m, d)); err != nil {
+	if err := Check(m, d); err != nil {
 		return nil, nil, err
 	}
 	rows := pairwise.NewRows[float64](pairwise.FrameOf(factors, landmarks), landmarks)
@@ -78,11 +86,7 @@ func (f *Map) First(m int) *Map {
 	for i := range m {
 		copy(factor[i*m:(i+1)*m], f.float64.factor.Row(i)[:m])
 	}
-	list := make([]int, m)
-	for i := range list {
-		list[i] = i
-	}
-	return Restore(f.kernel, f.frame.Factor, Take(f.Landmarks, list), factor)
+	return Restore(f.kernel, f.frame.Factor, First(f.Landmarks, m), factor)
 }
 
 // Limit returns the largest input that may go in, in float32 or float64.
@@ -122,9 +126,31 @@ func transform[T kern.Float](ctx context.Context, f *Map, a *arithmetic[T], dst 
 		if err := pairwise.Matrix(ctx, tile, *hold, a.rows, f.kernel); err != nil {
 			return err
 		}
-		if err := kern.SolveLower(ctx, a.factor, tile.T()); err != nil {
+		if err := solve(ctx, a.factor, tile); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// solve overwrites the rows of a tile, kernel values of the landmarks, with L⁻¹ times these.
+func solve[T kern.Float](ctx context.Context, factor, tile kern.View[T]) error {
+	const few = 8 // columns that kern solves for in another way, with other roundings
+	if tile.Rows >= few {
+		return kern.SolveLower(ctx, factor, tile.T())
+	}
+	hold := design.Borrow[T](few * tile.Cols)
+	defer hold.Release()
+	clear(hold.List)
+	padded := kern.Dense(few, tile.Cols, tile.Cols, hold.List)
+	for i := range tile.Rows {
+		copy(padded.Row(i), tile.Row(i))
+	}
+	if err := kern.SolveLower(ctx, factor, padded.T()); err != nil {
+		return err
+	}
+	for i := range tile.Rows {
+		copy(tile.Row(i), padded.Row(i))
 	}
 	return nil
 }

@@ -103,3 +103,12 @@ func Take(X mat.Matrix, list []int) mat.Matrix {
 	}
 	return out
 }
+
+// First returns the first n rows of X.
+func First(X mat.Matrix, n int) mat.Matrix {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return Take(X, list)
+}
