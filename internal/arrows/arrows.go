@@ -58,7 +58,7 @@ var Allowed = map[string][]string{
 	"internal/bins":     {"internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
 
 	// Learned scales, on the same kind of features.
-	"internal/evidence": {"internal/design", "internal/kern", "sparse"},
+	"internal/evidence": {"internal/design", "internal/kern", "datasets", "sparse"},
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/spectral", "internal/fourier", "internal/bins", "internal/evidence", "internal/design", "internal/kern", "internal/memory", "datasets/pass"},
