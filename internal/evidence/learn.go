@@ -10,19 +10,14 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// Options is how to descend.
-type Options struct {
-	Steps int
-	Rate  float64 // of the first steps, in the logarithms
-}
+// rate is the length of the first steps, in the logarithms.
+const rate = 0.1
 
 // Learned is where a descent has come to.
 type Learned struct {
 	Scales           []float64
 	Noise, Amplitude float64
 	Value            float64 // of the objective
-	Values           []float64
-	Start            int // number of the start that led there
 }
 
 // Point is a place to start from.
@@ -41,24 +36,24 @@ func (p Point) logarithms() []float64 {
 
 // Learn descends from every start, for a while on a part of the rows and of the frequencies, and to the end from
 // the best of them. The objective is computed in single precision.
-func Learn(ctx context.Context, p Problem, starts []Point, o Options) (Learned, error) {
+func Learn(ctx context.Context, p Problem, starts []Point, steps int) (Learned, error) {
 	points := make([][]float64, len(starts))
 	for i, s := range starts {
 		points[i] = s.logarithms()
 	}
 	best := 0
-	if len(starts) > 1 && o.Steps > 0 {
+	if len(starts) > 1 {
 		var err error
-		if best, err = p.Part().explore(ctx, points, o); err != nil {
+		if best, err = p.part().explore(ctx, points, (steps+2)/3); err != nil {
 			return Learned{}, err
 		}
 	}
 	d := newDescent(New[float32](p), points[best])
-	if err := d.run(ctx, o.Steps, o.Rate); err != nil {
+	if err := d.run(ctx, steps); err != nil {
 		return Learned{}, err
 	}
 	k := p.Scales()
-	out := Learned{Scales: make([]float64, k), Value: d.least, Values: d.values, Start: best}
+	out := Learned{Scales: make([]float64, k), Value: d.least}
 	for j := range out.Scales {
 		out.Scales[j] = math.Exp(d.best[j])
 	}
@@ -68,11 +63,11 @@ func Learn(ctx context.Context, p Problem, starts []Point, o Options) (Learned, 
 
 // explore descends from each point a little, overwrites the points with where that leads, and returns the number of
 // the best.
-func (p Problem) explore(ctx context.Context, points [][]float64, o Options) (best int, err error) {
+func (p Problem) explore(ctx context.Context, points [][]float64, steps int) (best int, err error) {
 	objective, least := New[float32](p), math.Inf(1)
 	for i, point := range points {
 		d := newDescent(objective, point)
-		if err := d.run(ctx, (o.Steps+2)/3, o.Rate); err != nil {
+		if err := d.run(ctx, steps); err != nil {
 			return 0, err
 		}
 		points[i] = d.best
@@ -83,20 +78,17 @@ func (p Problem) explore(ctx context.Context, points [][]float64, o Options) (be
 	return best, nil
 }
 
-// Part returns the problem of every third row and the first half of the frequencies.
-func (p Problem) Part() Problem {
-	const stride = 3
+// part returns the problem of the first third of the rows and the first half of the frequencies.
+func (p Problem) part() Problem {
 	n, _ := p.X.Dims()
 	d, m := p.Frequencies.Dims()
-	if n < 2*stride || m < 2 {
-		return p
+	_, q := p.Y.Dims()
+	if rows := (n + 2) / 3; rows >= 2 {
+		p.X, p.Y = datasets.SliceRows(p.X, 0, rows), mat.DenseCopyOf(p.Y.Slice(0, rows, 0, q))
 	}
-	var list []int
-	for i := 0; i < n; i += stride {
-		list = append(list, i)
+	if m > 1 {
+		p.Frequencies = p.Frequencies.Slice(0, d, 0, m/2).(*mat.Dense)
 	}
-	p.X, p.Y = datasets.SelectRows(p.X, list), datasets.SelectRows(p.Y, list).(*mat.Dense)
-	p.Frequencies = p.Frequencies.Slice(0, d, 0, m/2).(*mat.Dense)
 	return p
 }
 
@@ -108,7 +100,6 @@ type descent[T kern.Float] struct {
 	first, second []float64 // moments of the gradient
 	best          []float64
 	least         float64
-	values        []float64
 }
 
 func newDescent[T kern.Float](o *Objective[T], start []float64) *descent[T] {
@@ -120,13 +111,12 @@ func newDescent[T kern.Float](o *Objective[T], start []float64) *descent[T] {
 }
 
 // run makes steps, whose length falls to a tenth of the first one's as half a cosine wave.
-func (d *descent[T]) run(ctx context.Context, steps int, rate float64) error {
+func (d *descent[T]) run(ctx context.Context, steps int) error {
 	for t := range steps + 1 {
 		value, err := d.objective.At(ctx, d.point, d.gradient)
 		if err != nil {
 			return err
 		}
-		d.values = append(d.values, value)
 		if value < d.least {
 			d.least = value
 			copy(d.best, d.point)
