@@ -114,8 +114,8 @@ func (s ARD) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	_, d := sample.X.Dims()
 	f := &FittedARD{learned: make([]float64, d)}
 	group := s.groups(data.Schema(), d)
-	if sample.X, f.deviation, err = unitInputs(sample.X, group); err != nil {
-		return nil, fmt.Errorf("transformer: ard: %w", err)
+	if sample.X, f.deviation, err = unitInputs(ctx, sample.X, group, data.Schema()); err != nil {
+		return nil, failed(ctx, "ard", err)
 	}
 	learned, err := s.learn(ctx, sample, group)
 	if err != nil {
@@ -153,7 +153,7 @@ const denseSample = 1 << 24
 
 // unitInputs returns rows whose columns have the standard deviation 1, groups together the variance 1, and mean 0
 // where they are dense; and what the columns were divided by, 0 for one that is constant.
-func unitInputs(X mat.Matrix, group []int) (mat.Matrix, []float64, error) {
+func unitInputs(ctx context.Context, X mat.Matrix, group []int, schema datasets.Schema) (mat.Matrix, []float64, error) {
 	n, d := X.Dims()
 	m, isSparse := X.(*sparse.CSR)
 	if isSparse && n*d <= denseSample {
@@ -170,8 +170,8 @@ func unitInputs(X mat.Matrix, group []int) (mat.Matrix, []float64, error) {
 		if moments.deviation(j) > 0 {
 			deviation[j] = math.Sqrt(variance[group[j]])
 		}
-		if !finite(deviation[j]) || deviation[j] > 0 && !finite(1/deviation[j]) {
-			return nil, nil, fmt.Errorf("column %d: its range overflows", j)
+		if !finite(variance[group[j]]) || deviation[j] > 0 && !finite(1/deviation[j]) {
+			return nil, nil, fmt.Errorf("column %s: its range overflows", schema.Name(j))
 		}
 	}
 	if !slices.ContainsFunc(deviation, func(v float64) bool { return v > 0 }) {
@@ -184,7 +184,7 @@ func unitInputs(X mat.Matrix, group []int) (mat.Matrix, []float64, error) {
 		return v / deviation[j]
 	}
 	if isSparse {
-		out, err := mapEntries(context.Background(), m, unit)
+		out, err := mapEntries(ctx, m, unit)
 		return out, deviation, err
 	}
 	out := mat.NewDense(n, d, nil)

@@ -219,7 +219,7 @@ func main() {
 	rowsN := flag.Int("rows", 3000, "")
 	D := flag.Int("D", 600, "")
 	steps := flag.Int("steps", 70, "")
-	rate := flag.Float64("rate", 0.1, "")
+	_ = flag.Float64("rate", 0.1, "")
 	wide := flag.Int("wide", 2000, "")
 	power := flag.Float64("power", 1, "")
 	press := flag.Bool("press", false, "")
@@ -313,7 +313,7 @@ func main() {
 			}
 			pts = append(pts, evidence.Point{Scales: sc, Noise: .3, Amplitude: 1})
 		}
-		l, err := evidence.Learn(ctx, evidence.Problem{X: sample.X, Y: Y, Frequencies: draws.Base, LeaveOneOut: *press}, pts, evidence.Options{Steps: *steps, Rate: *rate})
+		l, err := evidence.Learn(ctx, evidence.Problem{X: sample.X, Y: Y, Frequencies: draws.Base, LeaveOneOut: *press}, pts, *steps)
 		if err != nil {
 			panic(err)
 		}
@@ -339,10 +339,9 @@ func main() {
 			gs = []float64{.3, .6, 1, 1.6}
 		}
 		s, how := evaluate(train, test, d.classes, *kernel, *nu, *wide, gs)
-		fmt.Printf("%-10s ard %.4f %s  J %.5g noise %.4g amp %.4g start %d %.1fs\n", name, s, how, l.Value, l.Noise, l.Amplitude, l.Start, took)
+		fmt.Printf("%-10s ard %.4f %s  J %.5g noise %.4g amp %.4g %.1fs\n", name, s, how, l.Value, l.Noise, l.Amplitude, took)
 		if *verbose {
 			fmt.Printf("  scales %.3f\n", l.Scales)
-			fmt.Printf("  values %.1f\n", l.Values)
 		}
 	}
 }
