@@ -84,7 +84,8 @@ type Objective[T kern.Float] struct {
 
 	inverse   kern.View[T]       // of K or A, or what else the features are multiplied by
 	factored  kern.View[float64] // Cholesky factor of K or A
-	inverted  kern.View[float64] // its inverse
+	root      kern.View[float64] // the inverse of the factor
+	inverted  kern.View[float64] // the inverse of K or A
 	alpha, b  kern.View[float64] // n×q, K⁻¹y, and D×q, Z'K⁻¹y
 	turned    kern.View[float64] // n×q, K⁻¹u of the leave-one-out error
 	back      kern.View[float64] // D×q, Z'K⁻¹u
@@ -130,7 +131,8 @@ func New[T kern.Float](p Problem) *Objective[T] {
 	if o.system = (primal[T]{o}); n < o.D {
 		order, o.system = n, dual[T]{o}
 	}
-	o.inverse, o.factored, o.inverted = room[T](order, order), room[float64](order, order), room[float64](order, order)
+	o.inverse, o.factored = room[T](order, order), room[float64](order, order)
+	o.root, o.inverted = room[float64](order, order), room[float64](order, order)
 	if p.LeaveOneOut {
 		o.turned, o.back = room[float64](n, q), room[float64](o.D, q)
 		o.kappa, o.weights = make([]float64, n), make([]T, n)

@@ -145,12 +145,73 @@ func (o *Objective[T]) invert(ctx context.Context, noise, amplitude float64) (ok
 	if _, ok, err = kern.Cholesky(ctx, a); !ok || err != nil {
 		return false, 0, err
 	}
-	clear(o.inverted.Data)
 	for i := range a.Rows {
 		logDet += 2 * math.Log(a.At(i, i))
-		o.inverted.Set(i, i, 1)
 	}
-	return true, logDet, kern.SolveCholesky(ctx, a, o.inverted)
+	return true, logDet, o.invertFactor(ctx)
+}
+
+// invertFactor makes the inverse of a matrix of its factor L, as the Gram matrix of L⁻¹.
+func (o *Objective[T]) invertFactor(ctx context.Context) error {
+	if err := invertLower(ctx, o.root, o.factored, o.inverted); err != nil {
+		return err
+	}
+	for i := range o.root.Rows {
+		design.Round(o.inverse.Row(i)[:i+1], o.root.Row(i)[:i+1])
+		clear(o.inverse.Row(i)[i+1:])
+	}
+	clear(o.inverted.Data)
+	if err := gram(ctx, o.inverted, o.inverse, nil); err != nil {
+		return err
+	}
+	kern.MirrorLower(o.inverted)
+	return nil
+}
+
+// invertLower writes the inverse of the lower triangle of l to that of dst; spare is as large.
+func invertLower(ctx context.Context, dst, l, spare kern.View[float64]) error {
+	const few = 48
+	n := l.Rows
+	if n <= few {
+		for j := range n {
+			for i := j; i < n; i++ {
+				v := 0.0
+				if i == j {
+					v = 1
+				}
+				for k := j; k < i; k++ {
+					v -= l.At(i, k) * dst.At(k, j)
+				}
+				dst.Set(i, j, v/l.At(i, i))
+			}
+			for i := range j {
+				dst.Set(i, j, 0)
+			}
+		}
+		return ctx.Err()
+	}
+	h := n / 2
+	if err := invertLower(ctx, dst.Slice(0, h, 0, h), l.Slice(0, h, 0, h), spare); err != nil {
+		return err
+	}
+	if err := invertLower(ctx, dst.Slice(h, n, h, n), l.Slice(h, n, h, n), spare); err != nil {
+		return err
+	}
+	below, right := spare.Slice(0, n-h, 0, h), dst.Slice(h, n, h, n)
+	if err := kern.MulUntil(ctx, below, l.Slice(h, n, 0, h), dst.Slice(0, h, 0, h), false); err != nil {
+		return err
+	}
+	corner := dst.Slice(h, n, 0, h)
+	if err := kern.MulUntil(ctx, corner, right, below, false); err != nil {
+		return err
+	}
+	for i := range corner.Rows {
+		kern.Scale(-1, corner.Row(i))
+	}
+	for i := range h {
+		clear(dst.Row(i)[h:])
+	}
+	return nil
 }
 
 // gram adds A'SA to c, sums over many rows in double precision.
