@@ -35,21 +35,30 @@ func (p Point) logarithms() []float64 {
 }
 
 // Learn descends from every start, for a while on a part of the rows and of the frequencies, and to the end from
-// the best of them. The objective is computed in single precision.
+// the best of them: the first half of that on half of the rows, where these are many. The objective is computed in
+// single precision.
 func Learn(ctx context.Context, p Problem, starts []Point, steps int) (Learned, error) {
 	points := make([][]float64, len(starts))
 	for i, s := range starts {
 		points[i] = s.logarithms()
 	}
+	n, _ := p.X.Dims()
+	_, m := p.Frequencies.Dims()
 	best := 0
 	if len(starts) > 1 {
 		var err error
-		if best, err = p.part().explore(ctx, points, (steps+2)/3); err != nil {
+		if best, err = p.part((n+2)/3, (m+1)/2).explore(ctx, points, (steps+2)/3); err != nil {
 			return Learned{}, err
 		}
 	}
-	d := newDescent(New[float32](p), points[best])
-	if err := d.run(ctx, steps); err != nil {
+	d, early := newDescent[float32](points[best]), 0
+	if half := n / 2; half >= 4*m { // twice as many rows as features
+		early = steps / 2
+		if err := d.run(ctx, New[float32](p.part(half, m)), 0, early, steps); err != nil {
+			return Learned{}, err
+		}
+	}
+	if err := d.run(ctx, New[float32](p), early, steps, steps); err != nil {
 		return Learned{}, err
 	}
 	k := p.Scales()
@@ -66,8 +75,8 @@ func Learn(ctx context.Context, p Problem, starts []Point, steps int) (Learned, 
 func (p Problem) explore(ctx context.Context, points [][]float64, steps int) (best int, err error) {
 	objective, least := New[float32](p), math.Inf(1)
 	for i, point := range points {
-		d := newDescent(objective, point)
-		if err := d.run(ctx, steps); err != nil {
+		d := newDescent[float32](point)
+		if err := d.run(ctx, objective, 0, steps, steps); err != nil {
 			return 0, err
 		}
 		points[i] = d.best
@@ -78,23 +87,17 @@ func (p Problem) explore(ctx context.Context, points [][]float64, steps int) (be
 	return best, nil
 }
 
-// part returns the problem of the first third of the rows and the first half of the frequencies.
-func (p Problem) part() Problem {
-	n, _ := p.X.Dims()
-	d, m := p.Frequencies.Dims()
+// part returns the problem of the first rows and the first frequencies.
+func (p Problem) part(rows, frequencies int) Problem {
 	_, q := p.Y.Dims()
-	if rows := (n + 2) / 3; rows >= 2 {
-		p.X, p.Y = datasets.SliceRows(p.X, 0, rows), mat.DenseCopyOf(p.Y.Slice(0, rows, 0, q))
-	}
-	if m > 1 {
-		p.Frequencies = p.Frequencies.Slice(0, d, 0, m/2).(*mat.Dense)
-	}
+	d, _ := p.Frequencies.Dims()
+	p.X, p.Y = datasets.SliceRows(p.X, 0, rows), mat.DenseCopyOf(p.Y.Slice(0, rows, 0, q))
+	p.Frequencies = p.Frequencies.Slice(0, d, 0, frequencies).(*mat.Dense)
 	return p
 }
 
 // descent is Adam (Kingma and Ba, ICLR 2015) on the logarithms, which remembers the best point it came by.
 type descent[T kern.Float] struct {
-	objective     *Objective[T]
 	point         []float64
 	gradient      []float64
 	first, second []float64 // moments of the gradient
@@ -102,18 +105,20 @@ type descent[T kern.Float] struct {
 	least         float64
 }
 
-func newDescent[T kern.Float](o *Objective[T], start []float64) *descent[T] {
-	d := &descent[T]{objective: o, least: math.Inf(1)}
+func newDescent[T kern.Float](start []float64) *descent[T] {
+	d := &descent[T]{}
 	d.point = append(d.point, start...)
 	d.best = append(d.best, start...)
 	d.gradient, d.first, d.second = make([]float64, len(start)), make([]float64, len(start)), make([]float64, len(start))
 	return d
 }
 
-// run makes steps, whose length falls to a tenth of the first one's as half a cosine wave.
-func (d *descent[T]) run(ctx context.Context, steps int) error {
-	for t := range steps + 1 {
-		value, err := d.objective.At(ctx, d.point, d.gradient)
+// run makes steps from one number to another, whose length falls to a tenth of the first one's as half a cosine wave
+// does until the last step of all. What was best before is forgotten: it was best of another objective.
+func (d *descent[T]) run(ctx context.Context, o *Objective[T], from, to, last int) error {
+	d.least = math.Inf(1)
+	for t := from; t <= to; t++ {
+		value, err := o.At(ctx, d.point, d.gradient)
 		if err != nil {
 			return err
 		}
@@ -121,10 +126,10 @@ func (d *descent[T]) run(ctx context.Context, steps int) error {
 			d.least = value
 			copy(d.best, d.point)
 		}
-		if t == steps || math.IsInf(value, 1) {
+		if t == to || math.IsInf(value, 1) {
 			return nil
 		}
-		d.step(t, rate*(0.1+0.9*(1+math.Cos(math.Pi*float64(t)/float64(steps)))/2))
+		d.step(t, rate*(0.1+0.9*(1+math.Cos(math.Pi*float64(t)/float64(last)))/2))
 	}
 	return nil
 }
