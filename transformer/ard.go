@@ -30,20 +30,22 @@ import (
 // is of the kernel which the evidence chose. It also serves binning, nystroem and kernel_ridge, whose kernels are
 // functions of the same scaled differences.
 //
-// Targets are needed: one, several, or classes, which are learned as codes ±1, one output for each class. They are
-// centred, and brought to one scale. Inputs are standardised while scales are learned, so that their units do not matter, and the scales
-// that come out are for the inputs as they are. With Groups "origin" the columns that one column was encoded to have
-// one scale in common.
+// Targets are needed: one, several, or classes, which are learned as codes ±1, one output for each class. Inputs are
+// standardised while scales are learned, so that their units do not matter, and so are targets; the scales that come
+// out are for the inputs as they are. With Groups "origin" the columns that one column was encoded to share a scale.
+// Objective "press" learns by the leave-one-out error of ridge regression instead of the evidence.
 //
-// The scales are learned from a sample of the rows, the same number of each class's rows out of a hundred; every row
-// has the same chance, and sample weights do not matter, but rows of weight 0 are left out. A descent
-// in the logarithms of all scales starts from several places, with few rows and features, and goes on to the end
-// from where the objective is best. A scale is the power of what was learned, with all scales times one factor, so that
-// rows are as far from each other as before; Floor is a least scale.
+// The scales are learned from a sample of the rows, in which every class has its share. Every row has the same chance:
+// sample weights do not matter, but for rows of weight 0, which are left out. A descent in the logarithms of all
+// scales starts from several places, each for a third of the steps on a third of the rows and half of the features,
+// and goes on from where the objective is best. Of many rows the first half of the steps sees half.
 //
-// Shapes: n×d → n×d; sparse rows stay sparse. Cost of the fit, with n rows and D features: Steps times 3·n·D² flops in
-// single precision, D³ and 4·n·d·D; memory 10·n·D and 14·d·D bytes; two readings of the rows. A sample with fewer rows
-// than features costs 3·n²·D instead.
+// What comes out for an input is a power of its learned scale, or Floor where that is more, as a part of the
+// greatest. All scales are then multiplied by one number, so that their mean square is that of the learned ones.
+//
+// Shapes: n×d → n×d; sparse rows stay sparse. Cost of a step of the fit, with n rows and D features: 3·n·D² + 2·n·d·D
+// flops in single precision and D³ in double precision, or 3·n²·D and n³ where rows are fewer than features. Memory:
+// 16·n·D + 14·d·D bytes. The rows are read three times: to look at the inputs, to count, and to take the sample.
 //
 // Sources: Neal, "Bayesian learning for neural networks", 1996; Rasmussen and Williams, "Gaussian processes for
 // machine learning", 2006, chapter 5; Lázaro-Gredilla et al., "Sparse spectrum gaussian process regression", JMLR
@@ -99,7 +101,7 @@ func (s ARD) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "ard", s, data)
 }
 
-// FitSource is Fit over a source, which it reads twice: to count, and to take the sample.
+// FitSource is Fit over a source, which it reads three times: to look at the inputs, to count, and to take the sample.
 func (s ARD) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
 	if err := checkSpec("ard", s); err != nil {
 		return nil, err
@@ -227,7 +229,7 @@ func (s ARD) learn(ctx context.Context, sample targetSample, group []int) (evide
 func (s ARD) bytes(n, d float64) int64 {
 	D := float64(s.Features)
 	order := min(n, D)
-	return int64(min(10*n*D+20*order*order+14*d*D+20*n*d, math.MaxInt64/2))
+	return int64(min(16*n*D+40*order*order+14*d*D+24*n*d, math.MaxInt64/2))
 }
 
 // Cost returns the cost of learning and scaling.
@@ -238,11 +240,11 @@ func (s ARD) Cost(shape datasets.Shape) datasets.Cost {
 	if s.Objective == "press" {
 		step *= 2
 	}
-	const exploring = 1.0 / 27 // a third of the steps, on a third of the rows, with half of the features
+	const exploring = 1.0 / 36 // a third of the steps, on a third of the rows, with half of the features
 	cost := scalerCost(4, shape)
 	cost.Flops += step * float64(s.Steps) * (1 + exploring*float64(s.Restarts))
 	cost.Bytes += s.bytes(n, float64(shape.Cols))
-	cost.Passes = 2
+	cost.Passes = 3
 	return cost
 }
 
