@@ -45,7 +45,7 @@ import (
 //
 // Shapes: n×d → n×d; sparse rows stay sparse. Cost of a step of the fit, with n rows and D features: 3·n·D² + 2·n·d·D
 // flops in single precision and D³ in double precision, or 3·n²·D and n³ where rows are fewer than features. Memory:
-// 16·n·D + 14·d·D bytes. The rows are read three times: to look at the inputs, to count, and to take the sample.
+// 16·n·D + 14·d·D bytes. The rows are read twice: to look at them, and to take the sample.
 //
 // Sources: Neal, "Bayesian learning for neural networks", 1996; Rasmussen and Williams, "Gaussian processes for
 // machine learning", 2006, chapter 5; Lázaro-Gredilla et al., "Sparse spectrum gaussian process regression", JMLR
@@ -101,7 +101,7 @@ func (s ARD) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "ard", s, data)
 }
 
-// FitSource is Fit over a source, which it reads three times: to look at the inputs, to count, and to take the sample.
+// FitSource is Fit over a source, which it reads twice: to look at the rows, and to take the sample.
 func (s ARD) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
 	if err := checkSpec("ard", s); err != nil {
 		return nil, err
@@ -244,7 +244,7 @@ func (s ARD) Cost(shape datasets.Shape) datasets.Cost {
 	cost := scalerCost(4, shape)
 	cost.Flops += step * float64(s.Steps) * (1 + exploring*float64(s.Restarts))
 	cost.Bytes += s.bytes(n, float64(shape.Cols))
-	cost.Passes = 3
+	cost.Passes = 2
 	return cost
 }
 

@@ -25,11 +25,7 @@ type targetSample struct {
 func takeSample(ctx context.Context, step string, src datasets.Source, most int, seed uint64) (targetSample, error) {
 	t := taker{step: step, classes: len(src.Schema().Classes())}
 	t.count = make([]int, max(t.classes, 1))
-	if _, err := fold(ctx, step, src, false, func(int, mat.Matrix) error { return nil }); err != nil {
-		return targetSample{}, err
-	}
-	count := func(_, class int) { t.count[class]++ }
-	if err := t.each(ctx, src, func(first int, block datasets.Set) error { return t.rows(first, block, count) }); err != nil {
+	if err := t.look(ctx, src); err != nil {
 		return targetSample{}, err
 	}
 	t.share(most)
@@ -47,6 +43,23 @@ type taker struct {
 	classes int
 	count   []int // rows of each class
 	wanted  []int // of them
+}
+
+// look counts the rows of each class, and refuses inputs that are not finite numbers.
+func (t *taker) look(ctx context.Context, src datasets.Source) error {
+	_, width := src.Dims()
+	rows := 0
+	err := t.each(ctx, src, func(first int, block datasets.Set) error {
+		if _, err := checkInputs(t.step, block, src.Schema(), width, first, false); err != nil {
+			return err
+		}
+		rows += block.Rows()
+		return t.rows(first, block, func(_, class int) { t.count[class]++ })
+	})
+	if err == nil && (rows == 0 || width == 0) {
+		err = fmt.Errorf("transformer: %s: %w: %d rows, %d columns", t.step, datasets.ErrEmpty, rows, width)
+	}
+	return err
 }
 
 // each hands every block of the source with rows to yield.
