@@ -36,6 +36,8 @@ func builtin() []Entry {
 			func() any { return transformer.NewBinning() }, func() model.Stateful { return &transformer.FittedBinning{} }},
 		{"nystroem", "the kernel of rows and landmarks, which are some of the training rows",
 			func() any { return transformer.NewNystroem() }, func() model.Stateful { return &transformer.FittedNystroem{} }},
+		{"ard", "a scale for each input, learned from the targets",
+			func() any { return transformer.NewARD() }, func() model.Stateful { return &transformer.FittedARD{} }},
 		{"pca", "principal components",
 			func() any { return transformer.NewPCA() }, func() model.Stateful { return &transformer.FittedPCA{} }},
 

@@ -67,6 +67,14 @@ func conformanceCases() map[string]conformanceCase {
 		"pca whiten":               {transformer.PCA{Components: transformer.KeepVariance(0.9), Whiten: true}, o{Zero: pca, Tolerance: 1e-7}},
 		"dense":                    {transformer.NewDense(), o{Zero: dense, Missing: true}},
 	}
+	ard := func() transformer.Transformer { return new(transformer.FittedARD) }
+	for _, kernel := range []string{"gaussian", "laplacian", "matern"} {
+		s := transformer.NewARD()
+		s.Kernel, s.Features, s.Steps, s.Restarts, s.Floor, s.Power, s.Seed = kernel, 40, 4, 2, 0.01, 0.5, 5
+		cases["ard "+kernel] = conformanceCase{s, o{Zero: ard}}
+		s.Rows, s.Restarts, s.Objective, s.Groups = 25, 1, "press", "origin"
+		cases["ard press "+kernel] = conformanceCase{s, o{Zero: ard}}
+	}
 	for _, kernel := range []string{"gaussian", "laplacian", "cauchy", "exponential", "matern", "rational_quadratic"} {
 		s := transformer.NewRFF()
 		s.Kernel, s.Features, s.Seed = kernel, 24, 5

@@ -56,6 +56,13 @@ func TestLongWorkStops(t *testing.T) {
 			p, err := NewPCA().Fit(ctx, data)
 			return p != nil, err
 		},
+		"ard": func(ctx context.Context) (bool, error) {
+			s := NewARD()
+			s.Features, s.Steps, s.Restarts = 40, 3, 5
+			s.Objective = "press"
+			p, err := s.Fit(ctx, datasets.Set{X: X, Y: X.RawMatrix().Data[:rowsOf(X)]})
+			return p != nil, err
+		},
 		"EffectiveDimension": func(ctx context.Context) (bool, error) {
 			d, err := EffectiveDimension(ctx, K, 1)
 			return d != 0, err

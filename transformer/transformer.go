@@ -11,6 +11,7 @@
 //	robust           [Robust]       medians, quartiles           median 0, interquartile range 1
 //	onehot           [OneHot]       which levels occur           a 0/1 column for each level
 //	ordinal          [Ordinal]      the number of levels         codes as numbers
+//	ard              [ARD]          a scale for each input       the inputs times their scales
 //	pca              [PCA]          directions of large variance projections on them
 //	rff              [RFF]          γ, random frequencies        random Fourier features
 //	binning          [Binning]      γ, random grids, their bins  random binning features
@@ -19,11 +20,11 @@
 //
 // Every spec of this package also implements [BlockFitter], and its Fit is a FitSource over the
 // rows in memory: what is learned is a fold over blocks of rows. Those that learn from rows are
-// also a [PassFitter], rff, binning and nystroem apart, whose rules for γ, bins and landmarks only FitSource learns: their
+// also a [PassFitter], ard, rff, binning and nystroem apart, whose sample, rules for γ, bins and landmarks only FitSource learns: their
 // fold is open to whoever drives it, learns on from later rows, and merges what was learned elsewhere.
 // Every fitted type is a model.Stateful, and so can be written to a file, a [Sized] and a [Describer].
 //
-// A NaN is a missing value, which impute fills, the scalers and encoders pass on, and pca, rff, binning
+// A NaN is a missing value, which impute fills, the scalers and encoders pass on, and ard, pca, rff, binning
 // and nystroem refuse by row and column. Sample weights are not looked at: a step describes the inputs,
 // weights belong to the loss. Sparse rows are never made dense, except by [Dense] and, a tile at a
 // time, by [PCA].
@@ -101,4 +102,11 @@ type Describer interface {
 // fit is then the same for every fold of the same data.
 type Rowless interface {
 	FitsWithoutRows() bool
+}
+
+// Relevant is a Transformer that has learned how much each of its inputs matters for the targets.
+type Relevant interface {
+	// Relevance returns a number from 0 to 1 for each column that goes in, in their order, whatever the
+	// columns' units: 1 for the one that matters most, 0 for one that does not matter at all.
+	Relevance() []float64
 }

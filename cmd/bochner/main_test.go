@@ -348,3 +348,20 @@ func TestInterruptedPrediction(t *testing.T) {
 		t.Error("there is an output")
 	}
 }
+
+// What a step has learned about the inputs is shown with the model, by the names that they have there.
+func TestInspectShowsWhichInputsMatter(t *testing.T) {
+	t.Chdir(workplace(t))
+	put(t, "scales.yaml", "data: {train: rows.csv, target: y, task: classification}\npipeline: [{columns: [{select: numeric, steps: [standardize]}, {select: categorical, steps: [onehot]}]}, {ard: {features: 20, steps: 3}}, {rff: {gamma: 1, features: 10}}, logistic]\nsearch: {grid: {rff.gamma: [0.5, 1]}, folds: 2}\noutput: {dir: made}\n")
+	out, _ := call(t, success, "plan scales.yaml")
+	has(t, out, "ard")
+	call(t, success, "run --quiet scales.yaml --set ard.groups=origin --set ard.power=0.5")
+	out, _ = call(t, success, "inspect made/model.bochner")
+	has(t, out, "input of ard", "relevance", "c=red", "1.000", "groups: origin", "power: 0.5")
+	out, _ = call(t, success, "inspect --json made/model.bochner")
+	has(t, out, `"relevance"`, `"step": "ard"`, `"name": "c=red"`)
+	out, _ = call(t, success, "inspect model.bochner")
+	if strings.Contains(out, "relevance") {
+		t.Errorf("a model without such a step has relevance:\n%s", out)
+	}
+}

@@ -28,6 +28,7 @@ func init() {
 			"KeepComponents":     reflect.ValueOf(transformer.KeepComponents),
 			"KeepVariance":       reflect.ValueOf(transformer.KeepVariance),
 			"Learn":              reflect.ValueOf(transformer.Learn),
+			"NewARD":             reflect.ValueOf(transformer.NewARD),
 			"NewBinning":         reflect.ValueOf(transformer.NewBinning),
 			"NewDense":           reflect.ValueOf(transformer.NewDense),
 			"NewImpute":          reflect.ValueOf(transformer.NewImpute),
@@ -41,6 +42,7 @@ func init() {
 			"NewStandardize":     reflect.ValueOf(transformer.NewStandardize),
 		},
 		Types: map[string]reflect.Type{
+			"ARD":               reflect.TypeOf((*transformer.ARD)(nil)).Elem(),
 			"BinColumns":        reflect.TypeOf((*transformer.BinColumns)(nil)).Elem(),
 			"Binning":           reflect.TypeOf((*transformer.Binning)(nil)).Elem(),
 			"BlockFitter":       reflect.TypeOf((*transformer.BlockFitter)(nil)).Elem(),
@@ -55,6 +57,7 @@ func init() {
 			"FamilyMember":      reflect.TypeOf((*transformer.FamilyMember)(nil)).Elem(),
 			"Fill":              reflect.TypeOf((*transformer.Fill)(nil)).Elem(),
 			"FitTransformer":    reflect.TypeOf((*transformer.FitTransformer)(nil)).Elem(),
+			"FittedARD":         reflect.TypeOf((*transformer.FittedARD)(nil)).Elem(),
 			"FittedBinning":     reflect.TypeOf((*transformer.FittedBinning)(nil)).Elem(),
 			"FittedDense":       reflect.TypeOf((*transformer.FittedDense)(nil)).Elem(),
 			"FittedImpute":      reflect.TypeOf((*transformer.FittedImpute)(nil)).Elem(),
@@ -75,6 +78,7 @@ func init() {
 			"PCA":               reflect.TypeOf((*transformer.PCA)(nil)).Elem(),
 			"PassFitter":        reflect.TypeOf((*transformer.PassFitter)(nil)).Elem(),
 			"RFF":               reflect.TypeOf((*transformer.RFF)(nil)).Elem(),
+			"Relevant":          reflect.TypeOf((*transformer.Relevant)(nil)).Elem(),
 			"Robust":            reflect.TypeOf((*transformer.Robust)(nil)).Elem(),
 			"Rowless":           reflect.TypeOf((*transformer.Rowless)(nil)).Elem(),
 			"SingleTransformer": reflect.TypeOf((*transformer.SingleTransformer)(nil)).Elem(),
@@ -92,6 +96,7 @@ func init() {
 			"FitTransformer":    reflect.TypeOf((*proxy_transformer_FitTransformer)(nil)).Elem(),
 			"Fitter":            reflect.TypeOf((*proxy_transformer_Fitter)(nil)).Elem(),
 			"PassFitter":        reflect.TypeOf((*proxy_transformer_PassFitter)(nil)).Elem(),
+			"Relevant":          reflect.TypeOf((*proxy_transformer_Relevant)(nil)).Elem(),
 			"Rowless":           reflect.TypeOf((*proxy_transformer_Rowless)(nil)).Elem(),
 			"SingleTransformer": reflect.TypeOf((*proxy_transformer_SingleTransformer)(nil)).Elem(),
 			"Sized":             reflect.TypeOf((*proxy_transformer_Sized)(nil)).Elem(),
@@ -211,6 +216,13 @@ func (p *proxy_transformer_PassFitter) Fit(a0 context.Context, a1 datasets.Set) 
 func (p *proxy_transformer_PassFitter) Start(a0 context.Context, a1 datasets.Schema, a2 int) (datasets.Pass, error) {
 	return p.Start_(p.Object, a0, a1, a2)
 }
+
+type proxy_transformer_Relevant struct {
+	Object     any
+	Relevance_ func(_proxy_obj_ any) []float64
+}
+
+func (p *proxy_transformer_Relevant) Relevance() []float64 { return p.Relevance_(p.Object) }
 
 type proxy_transformer_Rowless struct {
 	Object           any

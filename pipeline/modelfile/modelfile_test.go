@@ -43,7 +43,10 @@ func specs() map[string]pipeline.Pipeline {
 	landmarks.Landmarks = 12
 	union := pipeline.NewUnion(fourier(12), bins)
 	union.Weights = []float64{0.5, 0.5}
+	ard := transformer.NewARD()
+	ard.Features, ard.Steps, ard.Restarts = 12, 3, 1
 	return map[string]pipeline.Pipeline{
+		"ard":              pipeline.Steps(encoder(), ard, fourier(8)).Then(estimator.NewRidge()),
 		"ridge":            pipeline.Steps(encoder(), fourier(16)).Then(estimator.NewRidge()),
 		"ridge classifier": pipeline.Steps(encoder(), union).Then(estimator.NewRidgeClassifier()),
 		"logistic":         pipeline.Steps(pipeline.NewChain(encoder(), transformer.NewPCA()), fourier(16)).Then(estimator.NewLogistic()),
