@@ -24,6 +24,8 @@ func builtin() []Entry {
 			func() any { return transformer.NewMinMax() }, func() model.Stateful { return &transformer.FittedScaler{} }},
 		{"robust", "moves columns by the median and stretches them by the quartiles",
 			func() any { return transformer.NewRobust() }, func() model.Stateful { return &transformer.FittedScaler{} }},
+		{"quantile", "maps columns by their ranks to a uniform or a normal law",
+			func() any { return transformer.NewQuantile() }, func() model.Stateful { return &transformer.FittedQuantile{} }},
 		{"onehot", "a column of its own for each level",
 			func() any { return transformer.NewOneHot() }, func() model.Stateful { return &transformer.FittedOneHot{} }},
 		{"ordinal", "levels as numbers in their order",

@@ -28,6 +28,16 @@ func categorical() datasets.Set {
 	}}}
 }
 
+// counts returns rows of three columns without negative values, most of them 0.
+func counts() datasets.Set {
+	rng := rand.New(rand.NewPCG(5, 4))
+	X := mat.NewDense(60, 3, nil)
+	for i := range 60 {
+		X.SetRow(i, []float64{float64(max(0, rng.IntN(9)-5)), max(0, rng.NormFloat64()), float64(rng.IntN(3))})
+	}
+	return datasets.Set{X: X, Schema: datasets.Schema{Columns: []datasets.Column{{Name: "calls"}, {Name: "hours"}, {Name: "visits"}}}}
+}
+
 // A case is a spec of this package and what the suite must know about it.
 type conformanceCase struct {
 	spec transformer.Fitter
@@ -36,6 +46,7 @@ type conformanceCase struct {
 
 func conformanceCases() map[string]conformanceCase {
 	scaler := func() transformer.Transformer { return new(transformer.FittedScaler) }
+	quantile := func() transformer.Transformer { return new(transformer.FittedQuantile) }
 	impute := func() transformer.Transformer { return new(transformer.FittedImpute) }
 	rff := func() transformer.Transformer { return new(transformer.FittedRFF) }
 	binning := func() transformer.Transformer { return new(transformer.FittedBinning) }
@@ -52,6 +63,9 @@ func conformanceCases() map[string]conformanceCase {
 		"minmax clip":              {transformer.MinMax{Low: -1, High: 2, Clip: true}, o{Zero: scaler, Missing: true, DenseOnly: true}},
 		"robust":                   {transformer.NewRobust(), o{Zero: scaler, Missing: true, DenseOnly: true}},
 		"robust median=false":      {transformer.Robust{IQR: true}, o{Zero: scaler, Missing: true}},
+		"quantile":                 {transformer.NewQuantile(), o{Zero: quantile, Missing: true, DenseOnly: true}},
+		"quantile normal":          {transformer.Quantile{Quantiles: 7, Output: "normal"}, o{Zero: quantile, Missing: true, DenseOnly: true}},
+		"quantile of sparse rows":  {transformer.NewQuantile(), o{Zero: quantile, Missing: true, Data: counts()}},
 		"impute mean":              {transformer.NewImpute(), o{Zero: impute, Missing: true}},
 		"impute median":            {transformer.Impute{Strategy: "median", Indicator: true}, o{Zero: impute, Missing: true}},
 		"impute most_frequent":     {transformer.Impute{Strategy: "most_frequent", Indicator: true}, o{Zero: impute, Missing: true, Data: categorical()}},

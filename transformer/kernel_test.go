@@ -408,13 +408,13 @@ func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
 	rff := NewRFF()
 	rff.Features, rff.Gamma = 128, GammaMedian
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for name, spec := range map[string]Fitter{"rff": rff, "binning": binning, "pca": NewPCA(), "standardize": NewStandardize(), "robust": NewRobust()} {
+	for name, spec := range map[string]Fitter{"rff": rff, "binning": binning, "pca": NewPCA(), "standardize": NewStandardize(), "robust": NewRobust(), "quantile": NewQuantile()} {
 		var results []mat.Matrix
 		for _, cores := range []int{1, 4} {
 			runtime.GOMAXPROCS(cores)
 			f := mustFit(t, spec, datasets.Set{X: X})
 			results = append(results, mustTransform(t, f, X))
-			if name != "standardize" && name != "robust" {
+			if name != "standardize" && name != "robust" && name != "quantile" {
 				results = append(results, mustTransform(t, f, sparse.FromDense(X.Slice(0, 200, 0, 20))))
 			}
 		}

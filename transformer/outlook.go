@@ -48,6 +48,9 @@ func (MinMax) Demands() []datasets.Demand { return valued }
 // Demands asks for numeric columns with values to learn from.
 func (Robust) Demands() []datasets.Demand { return valued }
 
+// Demands asks for numeric columns with values to learn from.
+func (Quantile) Demands() []datasets.Demand { return valued }
+
 // Forecast promises the same columns, missing values included.
 func (Standardize) Forecast(in datasets.Outlook) datasets.Outlook { return scaled(in) }
 
@@ -56,6 +59,9 @@ func (MinMax) Forecast(in datasets.Outlook) datasets.Outlook { return scaled(in)
 
 // Forecast promises the same columns, missing values included.
 func (Robust) Forecast(in datasets.Outlook) datasets.Outlook { return scaled(in) }
+
+// Forecast promises the same columns, missing values included.
+func (Quantile) Forecast(in datasets.Outlook) datasets.Outlook { return scaled(in) }
 
 // scaled says no more of a column without any value, which has been refused.
 func scaled(in datasets.Outlook) datasets.Outlook {
@@ -114,8 +120,8 @@ func (s Impute) Forecast(in datasets.Outlook) datasets.Outlook {
 }
 
 var (
-	_ = []datasets.Demander{PCA{}, RFF{}, Binning{}, Standardize{}, MinMax{}, Robust{}, OneHot{}, Ordinal{}, Impute{}}
-	_ = []datasets.Forecaster{PCA{}, RFF{}, Binning{}, Standardize{}, MinMax{}, Robust{}, OneHot{}, Ordinal{}, Impute{}, Dense{}}
+	_ = []datasets.Demander{PCA{}, RFF{}, Binning{}, Standardize{}, MinMax{}, Robust{}, Quantile{}, OneHot{}, Ordinal{}, Impute{}}
+	_ = []datasets.Forecaster{PCA{}, RFF{}, Binning{}, Standardize{}, MinMax{}, Robust{}, Quantile{}, OneHot{}, Ordinal{}, Impute{}, Dense{}}
 	_ = []SparseTaker{RFF{}, Binning{}}
 	_ = []datasets.Coster{PCA{}}
 )
