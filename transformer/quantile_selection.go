@@ -24,6 +24,7 @@ type selection struct {
 	count   uint64    // of all keys, 0 in the first pass
 	values  []float64 // of the ranks, NaN where it is not found yet; none in the first pass
 	spans   []span    // where the others are, ascending
+	within  uint64    // keys in the spans, 0 in the first pass
 	keeping bool
 	kept    []uint64 // keys in the spans, or
 	cells   []cell   // counts of them, span by span
@@ -104,14 +105,15 @@ func (s *selection) mostKept() uint64 {
 	if s.counting() {
 		return uint64(s.room.kept)
 	}
-	return inSpans(s.spans)
+	return s.within
 }
 
-func inSpans(spans []span) (total uint64) {
+// narrowTo sets the spans.
+func (s *selection) narrowTo(spans []span) {
+	s.spans, s.within = spans, 0
 	for _, p := range spans {
-		total += p.count
+		s.within += p.count
 	}
-	return total
 }
 
 // spill counts the keys that were kept.
@@ -126,7 +128,7 @@ func (s *selection) spill() {
 
 // divide gives the spans their cells: half of the room by their numbers of keys, half in equal parts.
 func (s *selection) divide() {
-	total, end := float64(max(1, inSpans(s.spans))), 0
+	total, end := float64(max(1, s.within)), 0
 	for k := range s.spans {
 		p := &s.spans[k]
 		cells := 2 + s.room.cells/2/len(s.spans) + int(float64(s.room.cells/2)*float64(p.count)/total)
@@ -203,9 +205,9 @@ func (s *selection) narrowed(count uint64, ranks []uint64) (*selection, error) {
 		if s.counting() {
 			p.count = count
 		}
-		end := from + sort.Search(len(cells)-from, func(k int) bool { return cells[from+k].count > 0 && cells[from+k].low > p.high })
-		if !s.keeping {
-			end = from + int((p.high-p.low)>>p.shift) + 1
+		end := from + int((p.high-p.low)>>p.shift) + 1
+		if s.keeping {
+			end = from + sort.Search(len(cells)-from, func(k int) bool { return cells[from+k].low > p.high })
 		}
 		if !n.narrow(p, cells[from:end], ranks) {
 			return nil, errOtherRows
@@ -217,7 +219,8 @@ func (s *selection) narrowed(count uint64, ranks []uint64) (*selection, error) {
 			return nil, errOtherRows
 		}
 	}
-	if n.keeping = inSpans(n.spans) <= uint64(n.room.kept); !n.keeping {
+	n.narrowTo(n.spans)
+	if n.keeping = n.within <= uint64(n.room.kept); !n.keeping {
 		n.divide()
 	}
 	return n, nil
@@ -289,10 +292,12 @@ func stateOfSelections(s *model.State, list []*selection, probabilities []float6
 		if s.Err() != nil {
 			return
 		}
-		f.count, f.keeping, f.spans = total[k], keeping[k] == 1, nil
-		for i := range spans[k] {
-			f.spans = append(f.spans, span{low: low[i], high: high[i], before: before[i], count: count[i]})
+		f.count, f.keeping = total[k], keeping[k] == 1
+		own := make([]span, spans[k])
+		for i := range own {
+			own[i] = span{low: low[i], high: high[i], before: before[i], count: count[i]}
 		}
+		f.narrowTo(own)
 		low, high, before, count = low[spans[k]:], high[spans[k]:], before[spans[k]:], count[spans[k]:]
 		f.kept, kept = slices.Clone(kept[:lengths[k]]), kept[lengths[k]:]
 		f.values, values = slices.Clone(values[:found[k]]), values[found[k]:]
