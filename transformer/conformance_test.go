@@ -96,6 +96,10 @@ func conformanceCases() map[string]conformanceCase {
 		cases["binning min_count "+kernel] = conformanceCase{s, o{Zero: binning, Related: relatedGrids(s)}}
 		s.MinCount, s.Columns = 1, transformer.HashedColumns(500)
 		cases["binning hashed "+kernel] = conformanceCase{s, o{Zero: binning}}
+		s.Inputs = 2
+		cases["binning hashed, 2 inputs "+kernel] = conformanceCase{s, o{Zero: binning}}
+		s.Columns, s.InputWeights = transformer.ExactColumns, "scales"
+		cases["binning of 2 inputs "+kernel] = conformanceCase{s, o{Zero: binning, Related: relatedGrids(s)}}
 	}
 	return cases
 }
