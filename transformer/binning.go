@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -220,14 +221,11 @@ func (c inputCount) Set(plain any) error {
 			*c.inputs = 0
 		}
 	case int:
-		*c.inputs = v
+		*c.inputs = cmp.Or(v, -1)
 	case float64:
 		if v == math.Trunc(v) && math.Abs(v) < 1<<31 {
-			*c.inputs = int(v)
+			*c.inputs = cmp.Or(int(v), -1)
 		}
-	}
-	if plain == 0 || plain == 0.0 {
-		return errors.New(c.Wanted())
 	}
 	return c.Check()
 }

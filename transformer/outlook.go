@@ -1,6 +1,11 @@
 package transformer
 
-import "github.com/bochner-ml/bochner/datasets"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
 
 // SparseTaker is a Fitter that may make the same features of sparse rows as of dense ones, and no
 // slower. Rows that are cached for it alone are cached sparse where nearly all of them is 0.
@@ -27,8 +32,14 @@ func (PCA) Demands() []datasets.Demand { return complete }
 // Demands asks for complete numeric columns.
 func (RFF) Demands() []datasets.Demand { return complete }
 
-// Demands asks for complete numeric columns.
-func (Binning) Demands() []datasets.Demand { return complete }
+// Demands asks for complete numeric columns, as many as a grid looks at.
+func (s Binning) Demands() []datasets.Demand {
+	if s.Inputs == 0 {
+		return complete
+	}
+	return append(slices.Clip(complete), datasets.Demand{Want: datasets.ManyColumns, Columns: s.Inputs,
+		Because: fmt.Sprintf("looks at %d in each grid", s.Inputs)})
+}
 
 // Forecast promises complete numeric columns.
 func (PCA) Forecast(datasets.Outlook) datasets.Outlook { return datasets.Outlook{} }

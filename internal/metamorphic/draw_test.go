@@ -212,8 +212,9 @@ func (d *drawing) features() string {
 		return ""
 	case 1:
 		d.axes = append(d.axes, gridsearch.Axis{Path: "map.grids", Values: []any{5, 20, 11}})
-		return fmt.Sprintf("- binning: {kernel: %s, gamma: %s, grids: 20, columns: %s}\n  name: map\n",
-			pick(d.Rand, "laplacian", "hyperbolic", "triangular", "smooth"), gamma, pick(d.Rand, "exact", "exact", "160"))
+		return fmt.Sprintf("- binning: {kernel: %s, gamma: %s, grids: 20, columns: %s, inputs: %s}\n  name: map\n",
+			pick(d.Rand, "laplacian", "hyperbolic", "triangular", "smooth"), gamma, pick(d.Rand, "exact", "exact", "160"),
+			pick(d.Rand, "all", "1", "1, input_weights: scales"))
 	case 2:
 		d.axes = nil
 		return fmt.Sprintf("- union:\n    parts:\n      - rff: {features: 16, gamma: %s}\n      - binning: {grids: 10, gamma: 0.1}\n    weights: [0.4, 0.6]\n", gamma)
