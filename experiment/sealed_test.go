@@ -106,7 +106,7 @@ func sealedModels(t testing.TB) map[string][]byte {
 		"several": {pipeline.Steps(pipeline.NewColumns(group("age", phase))).Then(estimator.NewRidge()), several},
 		"single":  {narrow, amounts},
 		"thin":    {pipeline.Steps(transformer.NewDense(), pipeline.NewColumns(group("x1"))).Then(estimator.NewSVM()), thin},
-		"ranks":   {pipeline.Steps(transformer.NewQuantile(), few).Then(estimator.NewRidge()), amounts},
+		"ranks":   {pipeline.Steps(transformer.NewQuantile(), transformer.NewScale(), few).Then(estimator.NewRidge()), amounts},
 		"bare":    {pipeline.Steps().Then(estimator.NewRidgeClassifier()), unnamed},
 	} {
 		fitted, err := c.p.Fit(context.Background(), c.data)

@@ -26,6 +26,8 @@ func builtin() []Entry {
 			func() any { return transformer.NewRobust() }, func() model.Stateful { return &transformer.FittedScaler{} }},
 		{"quantile", "maps columns by their ranks to a uniform or a normal law",
 			func() any { return transformer.NewQuantile() }, func() model.Stateful { return &transformer.FittedQuantile{} }},
+		{"scale", "multiplies columns by factors of their own, which a search can look for",
+			func() any { return transformer.NewScale() }, func() model.Stateful { return &transformer.FittedScale{} }},
 		{"onehot", "a column of its own for each level",
 			func() any { return transformer.NewOneHot() }, func() model.Stateful { return &transformer.FittedOneHot{} }},
 		{"ordinal", "levels as numbers in their order",

@@ -47,6 +47,7 @@ type conformanceCase struct {
 func conformanceCases() map[string]conformanceCase {
 	scaler := func() transformer.Transformer { return new(transformer.FittedScaler) }
 	quantile := func() transformer.Transformer { return new(transformer.FittedQuantile) }
+	scale := func() transformer.Transformer { return new(transformer.FittedScale) }
 	impute := func() transformer.Transformer { return new(transformer.FittedImpute) }
 	rff := func() transformer.Transformer { return new(transformer.FittedRFF) }
 	binning := func() transformer.Transformer { return new(transformer.FittedBinning) }
@@ -66,6 +67,9 @@ func conformanceCases() map[string]conformanceCase {
 		"quantile":                 {transformer.NewQuantile(), o{Zero: quantile, Missing: true, DenseOnly: true}},
 		"quantile normal":          {transformer.Quantile{Quantiles: 7, Output: "normal"}, o{Zero: quantile, Missing: true, DenseOnly: true}},
 		"quantile of sparse rows":  {transformer.NewQuantile(), o{Zero: quantile, Missing: true, Data: counts()}},
+		"scale":                    {transformer.NewScale(), o{Zero: scale, Missing: true}},
+		"scale each":               {transformer.Scale{Factors: transformer.FixedFactors(1, 0, 2, 0.5, 1e9)}, o{Zero: scale, Missing: true}},
+		"scale by name":            {transformer.Scale{Factors: transformer.NamedFactors(map[string]float64{"hours": 3, "visits": 0})}, o{Zero: scale, Missing: true, Data: counts()}},
 		"impute mean":              {transformer.NewImpute(), o{Zero: impute, Missing: true}},
 		"impute median":            {transformer.Impute{Strategy: "median", Indicator: true}, o{Zero: impute, Missing: true}},
 		"impute most_frequent":     {transformer.Impute{Strategy: "most_frequent", Indicator: true}, o{Zero: impute, Missing: true, Data: categorical()}},

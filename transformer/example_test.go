@@ -207,3 +207,22 @@ func ExampleQuantile() {
 	fmt.Println(mat.Col(nil, 0, Z))
 	// Output: [0 0.375 0.625 1]
 }
+
+func ExampleScale() {
+	ctx := context.Background()
+	columns := []datasets.Column{{Name: "age"}, {Name: "noise"}}
+	data := datasets.Set{X: mat.NewDense(2, 2, []float64{1, 7, 2, 8}), Schema: datasets.Schema{Columns: columns}}
+	spec := transformer.Scale{Factors: transformer.NamedFactors(map[string]float64{"noise": 0})}
+	fitted, err := spec.Fit(ctx, data)
+	if err != nil {
+		log.Fatal(err)
+	}
+	Z, err := fitted.Transform(ctx, data.X)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(mat.Formatted(Z))
+	// Output:
+	// ⎡1  0⎤
+	// ⎣2  0⎦
+}

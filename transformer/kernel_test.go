@@ -515,7 +515,7 @@ func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
 	rff := NewRFF()
 	rff.Features, rff.Gamma = 128, GammaMedian
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for name, spec := range map[string]Fitter{"rff": rff, "binning": binning, "pca": NewPCA(), "standardize": NewStandardize(), "robust": NewRobust(), "quantile": NewQuantile()} {
+	for name, spec := range map[string]Fitter{"rff": rff, "binning": binning, "pca": NewPCA(), "standardize": NewStandardize(), "robust": NewRobust(), "quantile": NewQuantile(), "scale": NewScale()} {
 		var results []mat.Matrix
 		for _, cores := range []int{1, 4} {
 			runtime.GOMAXPROCS(cores)

@@ -166,7 +166,7 @@ func (d *drawing) targets(all *datasets.Set, signal []float64) {
 func (d *drawing) steps() {
 	var b strings.Builder
 	isSparse := d.train.Schema.Columns == nil
-	scale := pick(d.Rand, "standardize", "minmax", "robust", "quantile", "{quantile: {quantiles: 20, output: normal}}", "{standardize: {mean: false}}")
+	scale := pick(d.Rand, "standardize", "minmax", "robust", "quantile", "{quantile: {quantiles: 20, output: normal}}", "{scale: {factors: 0.3}}", "{standardize: {mean: false}}")
 	switch {
 	case isSparse:
 		b.WriteString(pick(d.Rand, "- dense\n", "", "- standardize: {mean: false}\n"))
