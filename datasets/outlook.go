@@ -62,11 +62,13 @@ const (
 	AnyValue                // no column without a value in every row
 	EveryValue              // no missing value in a numeric column
 	KnownLevels             // no level that the schema does not have
+	ManyColumns             // at least Demand.Columns columns
 )
 
 // Demand is a want, with what to tell those who do not meet it.
 type Demand struct {
 	Want    Want
+	Columns int    // for ManyColumns
 	Because string // what follows "column age is categorical"; "" says which kind is wanted
 	Hint    string // what to do; "" stands for what usually helps
 }

@@ -77,6 +77,8 @@ func sealedModels(t testing.TB) map[string][]byte {
 	phase.Map, phase.Kernel = "phase", "rational_quadratic"
 	bins, hashed := transformer.NewBinning(), transformer.NewBinning()
 	bins.Grids, hashed.Grids, hashed.Columns, hashed.Kernel = 3, 4, transformer.HashedColumns(12), "smooth"
+	few := bins
+	few.Inputs, few.InputWeights = 1, "scales"
 	mixed := pipeline.NewUnion(rff, bins)
 	mixed.Weights = []float64{0.25, 2}
 	narrow := pipeline.Steps(transformer.NewStandardize(), rff).Then(estimator.NewSVR())
@@ -104,6 +106,7 @@ func sealedModels(t testing.TB) map[string][]byte {
 		"several": {pipeline.Steps(pipeline.NewColumns(group("age", phase))).Then(estimator.NewRidge()), several},
 		"single":  {narrow, amounts},
 		"thin":    {pipeline.Steps(transformer.NewDense(), pipeline.NewColumns(group("x1"))).Then(estimator.NewSVM()), thin},
+		"ranks":   {pipeline.Steps(transformer.NewQuantile(), transformer.NewScale(), few).Then(estimator.NewRidge()), amounts},
 		"bare":    {pipeline.Steps().Then(estimator.NewRidgeClassifier()), unnamed},
 	} {
 		fitted, err := c.p.Fit(context.Background(), c.data)

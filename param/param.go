@@ -117,7 +117,8 @@ func (l *List) params() []Param {
 	return out
 }
 
-// Get returns the plain value of the parameter at path.
+// Get returns the plain value of the parameter at path. Here and in [With], a path may go on to an element of a list
+// or a map, by its number from 0 or its name: "scale.factors.age".
 func Get(spec any, path string) (any, error) {
 	_, l := open(spec)
 	e, err := l.find(path)
@@ -218,6 +219,13 @@ func (l *List) find(path string) (*entry, error) {
 	for _, e := range l.entries {
 		if e.Path == path {
 			return e, nil
+		}
+	}
+	for _, e := range l.entries {
+		if name, ok := strings.CutPrefix(path, e.Path+"."); ok {
+			if element := e.element(name); element != nil {
+				return element, nil
+			}
 		}
 	}
 	names := make([]string, len(l.entries))

@@ -101,7 +101,7 @@ func TestRegisteredStepsObeyTheLaws(t *testing.T) {
 	type eo = estimatortest.Options
 	steps := map[string]to{
 		"impute": {Missing: true}, "standardize": {Missing: true, DenseOnly: true}, "minmax": {Missing: true, DenseOnly: true},
-		"robust": {Missing: true, DenseOnly: true}, "onehot": {Missing: true, Data: levels()}, "ordinal": {Missing: true, Data: levels()},
+		"robust": {Missing: true, DenseOnly: true}, "quantile": {Missing: true, DenseOnly: true}, "scale": {Missing: true}, "onehot": {Missing: true, Data: levels()}, "ordinal": {Missing: true, Data: levels()},
 		"dense": {Missing: true}, "pca": {Tolerance: 1e-7}, "ard": {}, "steps": {Missing: true}, "rff": {}, "binning": {}, "nystroem": {Tolerance: 1e-6, Float32Tolerance: 5e-3},
 	}
 	models := map[string]eo{"ridge": {}, "ridge_classifier": {Classes: 3}, "logistic": {Classes: 2, Tolerance: 0.05},
@@ -146,7 +146,7 @@ func TestRegistryIsComplete(t *testing.T) {
 			t.Errorf("%s has no fitted value", e.Name)
 		}
 	}
-	for _, name := range []string{"impute", "standardize", "minmax", "robust", "onehot", "ordinal", "pca", "ard", "columns", "union",
+	for _, name := range []string{"impute", "standardize", "minmax", "robust", "quantile", "scale", "onehot", "ordinal", "pca", "ard", "columns", "union",
 		"rff", "binning", "nystroem", "ridge", "ridge_classifier", "logistic", "svm", "svr"} {
 		if _, ok := pipeline.Lookup(name); !ok {
 			t.Errorf("%s is not registered", name)

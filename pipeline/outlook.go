@@ -83,6 +83,9 @@ func refusal(d datasets.Demand, in datasets.Outlook, name string) (f param.Fault
 	if d.Want == datasets.Categories && len(in.Columns) == 0 {
 		return param.Fault{Problem: "the columns are numbers already, and " + name + " takes categorical ones"}, true
 	}
+	if n := len(in.Columns); d.Want == datasets.ManyColumns && n > 0 && n < d.Columns {
+		return param.Fault{Problem: fmt.Sprintf("%d columns come to it, and %s %s", n, name, d.Because), Hint: d.Hint}, true
+	}
 	columns := in.Refused(d.Want)
 	if len(columns) == 0 {
 		return f, false

@@ -75,10 +75,25 @@ func BenchmarkBinning(b *testing.B) {
 	}
 }
 
+// BenchmarkFewInputs maps rows by grids of all inputs and of a few, into hashed columns.
+func BenchmarkFewInputs(b *testing.B) {
+	X := uniform(20_000, 54)
+	for _, inputs := range []int{0, 16, 8, 4, 2} {
+		spec := NewBinning()
+		spec.Gamma, spec.Grids, spec.Inputs, spec.Columns = FixedGamma(0.25), 200, inputs, HashedColumns(200<<10)
+		f := mustFit(b, spec, datasets.Set{X: X})
+		b.Run(fmt.Sprintf("inputs=%d", inputs), func(b *testing.B) {
+			for b.Loop() {
+				mustTransform(b, f, X)
+			}
+		})
+	}
+}
+
 // BenchmarkScalers fits and maps dense rows.
 func BenchmarkScalers(b *testing.B) {
 	X := uniform(100_000, 54)
-	for name, spec := range map[string]Fitter{"standardize": NewStandardize(), "minmax": NewMinMax(), "robust": NewRobust(), "impute median": Impute{Strategy: "median"}, "pca": NewPCA()} {
+	for name, spec := range map[string]Fitter{"standardize": NewStandardize(), "minmax": NewMinMax(), "robust": NewRobust(), "quantile": NewQuantile(), "impute median": Impute{Strategy: "median"}, "pca": NewPCA()} {
 		f := mustFit(b, spec, datasets.Set{X: X})
 		b.Run("fit/"+name, func(b *testing.B) {
 			for b.Loop() {

@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,18 @@ import (
 //
 // twice differentiable. It suits few inputs: the variance of z(x)'z(x) is ((10/7)^d − 1)/P.
 //
+// With many inputs, hardly any two rows share a bin of all of them. Inputs = k makes each grid look at k inputs
+// only, a set S that it draws; then the kernel is an ANOVA kernel, the mean of the kernels of all sets of
+// k inputs,
+//
+//	k(x − y) = Σ_S P(S) Π_{j∈S} k_j(x_j − y_j),   P(S) in proportion to Π_{j∈S} w_j
+//
+// which adds up interactions of at most k inputs, as trees of depth k do. The weights w are all 1, or, with
+// InputWeights scales, w_j = γ_j · (standard deviation of input j as it comes in): an input that a learned scale has
+// all but removed is drawn as rarely. An input of weight 0 is never drawn. Take a γ that suits k
+// inputs: the rules for γ count k of them (for a median of distances, d/k times its γ). A seed's first
+// grids have the same sets whatever their number; for another k, γ for each input or spread, they are others.
+//
 // Shapes: n×d → n×(bins), sparse, rows of at most P column numbers and one shared value: 4 bytes for
 // each row and grid. The bins of grid 0 come first, then those of grid 1, so that columns ascend and
 // the map of the first grids of a seed consists of the first columns of a map with more, up to the
@@ -49,25 +62,27 @@ import (
 // the largest power of two that divides all differences of their coordinates: for 10⁵ bins, less
 // than one chance in 10⁸ that any two are.
 //
-// Cost: about 4·n·d·P operations (of columns that most rows have 0 in, only what is not 0 counts) and
-// a look-up for each row and grid; 24·d·P bytes for the grids, and 20 bytes for each bin in the
-// dictionary. FitTransform does both for the price of one.
+// Cost: about 4·n·k·P operations, k = d for grids of all inputs (of columns that most rows have 0 in, only what
+// is not 0 counts), and a look-up for each row and grid; 24·k·P bytes for the grids, 8·n·d more for grids of a
+// few inputs, and 20 bytes for each bin in the dictionary. FitTransform does both for the price of one.
 //
 // Source: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007,
 // algorithm 2; weighted bins: Kapralov, Nouri, Razenshteyn, Velingker and Zandieh, "Scaling up kernel
 // ridge regression via locality sensitive hashing", AISTATS 2020, with another f.
 //
 // Fit returns an error for a categorical column, a missing or infinite value, one so large that its
-// bin cannot be numbered, no rows, a list of γ that is not as long as there are columns, and where
-// no bin has enough rows.
+// bin cannot be numbered, no rows, a list of γ that is not as long as there are columns, fewer columns than
+// a grid is to look at, and where no bin has enough rows.
 type Binning struct {
-	Kernel   string     // one of those above, or custom
-	Gamma    Gamma      // γ
-	Grids    int        // P
-	Columns  BinColumns // exact or hashed
-	MinCount int        // training rows that a bin needs; 1 for hashed columns
-	Seed     uint64
-	Custom   *CustomPitch // with Kernel "custom", a pitch law of your own
+	Kernel       string     // one of those above, or custom
+	Gamma        Gamma      // γ
+	Grids        int        // P
+	Columns      BinColumns // exact or hashed
+	MinCount     int        // training rows that a bin needs; 1 for hashed columns
+	Inputs       int        // k, how many inputs each grid looks at; 0 for all
+	InputWeights string     // how these are drawn: uniform or scales
+	Seed         uint64
+	Custom       *CustomPitch // with Kernel "custom", a pitch law of your own
 }
 
 // CustomPitch is the pitch law of a kernel Π_j k(Δ_j) with k convex on Δ > 0, decreasing to 0, and
@@ -131,16 +146,19 @@ func (c *BinColumns) Check() error {
 // NewBinning returns the spec of 100 grids of the laplacian kernel with exact columns, γ by
 // [GammaScale].
 func NewBinning() Binning {
-	return Binning{Kernel: "laplacian", Gamma: GammaScale, Grids: 100, Columns: ExactColumns, MinCount: 1}
+	return Binning{Kernel: "laplacian", Gamma: GammaScale, Grids: 100, Columns: ExactColumns, MinCount: 1, InputWeights: "uniform"}
 }
 
-// Params declares kernel, gamma, grids, columns, min_count and seed. Custom has no plain form.
+// Params declares kernel, gamma, grids, columns, min_count, inputs, input_weights and seed. Custom has no plain
+// form.
 func (s *Binning) Params(l *param.List) {
 	l.Value(pitchKernel{&s.Kernel, s.Custom}, "kernel", "kernel to approximate")
 	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
 	l.Int(&s.Grids, "grids", "number of grids P", param.Between(1, 1<<20))
 	l.Value(&s.Columns, "columns", "exact: a column for each bin seen in training; or a number of columns to hash into")
 	l.Int(&s.MinCount, "min_count", "training rows that a bin needs to get a column", param.AtLeast(1))
+	l.Value(inputCount{&s.Inputs}, "inputs", "how many inputs each grid looks at, a set that it draws: few of many add up low interactions")
+	l.Choice(&s.InputWeights, "input_weights", "with a number of inputs, how they are drawn: all alike, or in proportion to gamma times their standard deviation", "uniform", "scales")
 	l.Seed(&s.Seed, "seed", "seed of the draws")
 	l.Also("columns", func() error {
 		if !s.Columns.exact && s.Columns.hashed < s.Grids {
@@ -192,17 +210,55 @@ func (k pitchKernel) Check() error {
 	return errors.New(k.Wanted())
 }
 
-// FitsWithoutRows reports whether γ is fixed and columns are hashed, so that only the number of
-// columns is learned.
-func (s Binning) FitsWithoutRows() bool { return s.Gamma.Rule() == "" && !s.Columns.exact }
+// inputCount is a number of inputs as a parameter, 0 being all.
+type inputCount struct{ inputs *int }
+
+func (c inputCount) Set(plain any) error {
+	*c.inputs = -1
+	switch v := plain.(type) {
+	case string:
+		if v == "all" {
+			*c.inputs = 0
+		}
+	case int:
+		*c.inputs = cmp.Or(v, -1)
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) < 1<<31 {
+			*c.inputs = cmp.Or(int(v), -1)
+		}
+	}
+	return c.Check()
+}
+
+func (c inputCount) Plain() any {
+	if *c.inputs == 0 {
+		return "all"
+	}
+	return *c.inputs
+}
+
+func (c inputCount) Wanted() string { return "all, or a whole number ≥ 1" }
+
+func (c inputCount) Check() error {
+	if *c.inputs < 0 {
+		return errors.New(c.Wanted())
+	}
+	return nil
+}
+
+// FitsWithoutRows reports whether γ is fixed, columns are hashed and inputs drawn alike, so that only the number
+// of columns is learned.
+func (s Binning) FitsWithoutRows() bool {
+	return s.Gamma.Rule() == "" && !s.Columns.exact && (s.Inputs == 0 || s.InputWeights == "uniform")
+}
 
 // Fit draws the grids and numbers the bins; it returns a [*FittedBinning].
 func (s Binning) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitFinite(ctx, "binning", s, data)
 }
 
-// FitSource is Fit over a source, which it reads once for exact columns, and once more where γ is
-// found by a rule.
+// FitSource is Fit over a source, which it reads once for exact columns, and once more each where γ is
+// found by a rule and where inputs are drawn by their scales.
 func (s Binning) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
 	if err := checkSpec("binning", s); err != nil {
 		return nil, err
@@ -231,11 +287,41 @@ func (s Binning) lay(ctx context.Context, data datasets.Source) (*FittedBinning,
 	if err != nil {
 		return nil, err
 	}
-	if err := f.checkSmooth(len(gamma)); err != nil {
-		return nil, err
+	each := len(gamma)
+	if s.Inputs > 0 && s.Inputs < each {
+		if f.sets, err = s.sets(ctx, gamma, data); err != nil {
+			return nil, err
+		}
+		each = f.sets.Size()
 	}
-	f.bins, err = bins.Draw(ctx, f.kernel, s.Seed, gamma, s.Grids, s.Columns.hashed)
+	switch {
+	case s.Inputs > len(gamma):
+		return nil, fmt.Errorf("transformer: binning: grids of %d inputs wanted, the data has %d columns", s.Inputs, len(gamma))
+	case f.kernel.Smooth && each > bins.MostSmooth:
+		return nil, fmt.Errorf("transformer: binning: the smooth kernel of %d columns, wanted at most %d", each, bins.MostSmooth)
+	}
+	f.bins, err = bins.Draw(ctx, f.kernel, s.Seed, gamma, f.sets, s.Grids, s.Columns.hashed)
 	return f, failed(ctx, "binning", err)
+}
+
+// sets returns the law of the inputs that grids look at, and makes γ suit so many where a rule has found it.
+func (s Binning) sets(ctx context.Context, gamma []float64, data datasets.Source) (*bins.Subsets, error) {
+	weights := slices.Repeat([]float64{1}, len(gamma))
+	if s.Gamma.Rule() != "" {
+		for j := range gamma {
+			gamma[j] *= float64(len(gamma)) / float64(s.Inputs)
+		}
+	}
+	if s.InputWeights == "scales" {
+		m, _, err := columnMoments(ctx, "binning", data, false)
+		if err != nil {
+			return nil, err
+		}
+		for j := range weights {
+			weights[j] = gamma[j] * m.deviation(j)
+		}
+	}
+	return bins.NewSubsets(weights, s.Inputs), nil
 }
 
 // number makes the dictionaries of the bins that at least minCount rows fall into.
@@ -306,6 +392,9 @@ func (s Binning) FitTransform(ctx context.Context, data datasets.Set) (Transform
 func (s Binning) Cost(shape datasets.Shape) datasets.Cost {
 	n, d, p := float64(shape.Rows), float64(shape.Cols), float64(s.Grids)
 	c := datasets.Cost{Flops: 4 * n * d * p, Bytes: int64(24*d*p + 4*n*p + 8*n), Width: s.Columns.hashed, Filled: p}
+	if k := float64(s.Inputs); k > 0 && k < d {
+		c.Flops, c.Bytes = 4*n*k*p+2*n*d, int64(32*k*p+4*n*p+8*n+8*n*d)
+	}
 	if s.Columns.exact {
 		c.Bytes += int64(20 * n * p)
 		c.Width, c.Guess = int(min(max(n, 2)*p/2, math.MaxUint32)), true // every other row in a bin of its own
@@ -317,6 +406,7 @@ func (s Binning) Cost(shape datasets.Shape) datasets.Cost {
 type FittedBinning struct {
 	kernelName string
 	kernel     spectral.Kernel // of that name
+	sets       *bins.Subsets   // law of the inputs that grids look at; nil for all
 	bins       bins.Map
 }
 
@@ -343,14 +433,6 @@ func (f *FittedBinning) name(custom *CustomPitch) bool {
 	}
 	f.kernel = k
 	return ok
-}
-
-// checkSmooth refuses more inputs than the weights of a smooth kernel are for.
-func (f *FittedBinning) checkSmooth(d int) error {
-	if f.kernel.Smooth && d > bins.MostSmooth {
-		return fmt.Errorf("transformer: binning: the smooth kernel of %d columns, wanted at most %d", d, bins.MostSmooth)
-	}
-	return nil
 }
 
 // Transform returns the bins of the rows of X, a *sparse.CSR with the shared value 1/sqrt(P), or for
@@ -387,18 +469,52 @@ func (f *FittedBinning) GridColumns(grid int) (first, end int) {
 	return f.bins.First[grid], f.bins.First[grid+1]
 }
 
+// Inputs returns the inputs that a grid looks at, ascending.
+func (f *FittedBinning) Inputs(grid int) []int {
+	var list []int
+	each := len(f.bins.Base) / f.bins.Grids
+	for s := grid * each; s < (grid+1)*each; s++ {
+		list = append(list, f.bins.Input(s))
+	}
+	return list
+}
+
+// InputWeights returns the weights that grids draw their inputs by, the largest being 1; nil where they look at all.
+func (f *FittedBinning) InputWeights() []float64 {
+	if f.sets == nil {
+		return nil
+	}
+	return slices.Clone(f.sets.Weights())
+}
+
 // Gamma returns γ for each column.
 func (f *FittedBinning) Gamma() []float64 { return slices.Clone(f.bins.Gamma) }
 
 // Kernel returns k(x, y), which the features approximate, and an error where the kernel is one's
 // own and only its pitches are known, as after loading it from a file.
 func (f *FittedBinning) Kernel(x, y []float64) (float64, error) {
-	return kernelOf("binning", f.kernel, f.bins.Gamma, x, y)
+	return kernelOf("binning", f.mean(), f.bins.Gamma, x, y)
+}
+
+// mean returns the kernel, where grids look at a few inputs the mean of those of all sets.
+func (f *FittedBinning) mean() spectral.Kernel {
+	k := f.kernel
+	if f.sets == nil || k.Exact == nil {
+		return k
+	}
+	k.Exact = func(delta []float64) float64 {
+		values := make([]float64, len(delta))
+		for j := range delta {
+			values[j] = f.kernel.Exact(delta[j : j+1])
+		}
+		return f.sets.Mean(values)
+	}
+	return k
 }
 
 // KernelMatrix returns k of every row of X and every row of Y, rows of X × rows of Y.
 func (f *FittedBinning) KernelMatrix(ctx context.Context, X, Y mat.Matrix) (*mat.Dense, error) {
-	return kernelMatrix(ctx, "binning", f.kernel, f.bins.Gamma, X, Y)
+	return kernelMatrix(ctx, "binning", f.mean(), f.bins.Gamma, X, Y)
 }
 
 // WithGrids returns the nested map of the first grids, at most as many as there are: its columns
@@ -424,6 +540,7 @@ func (f *FittedBinning) State(s *model.State) {
 	s.Floats("gamma", &f.bins.Gamma)
 	s.Floats("base", &f.bins.Base)
 	s.Floats("shift", &f.bins.Shift)
+	f.stateOfSets(s)
 	s.Uint64s("multipliers", &f.bins.Multipliers)
 	s.Ints("first", &f.bins.First)
 	s.Uint64s("hashes", &hashes)
@@ -432,21 +549,60 @@ func (f *FittedBinning) State(s *model.State) {
 	}
 }
 
+// stateOfSets carries what grids of a few inputs have besides: there are fewer pitches than grids and columns make.
+func (f *FittedBinning) stateOfSets(s *model.State) {
+	m := &f.bins
+	d, each := len(m.Gamma), 0
+	if m.Grids > 0 {
+		each = len(m.Base) / m.Grids
+	}
+	if s.Err() != nil || each >= d {
+		return
+	}
+	var weights []float64
+	if f.sets != nil {
+		weights = f.sets.Weights()
+	}
+	s.Floats("input_weights", &weights)
+	s.Ints("inputs", &m.Inputs)
+	if !s.Reading() || s.Err() != nil {
+		return
+	}
+	s.Require(each > 0 && len(m.Base) == m.Grids*each && len(m.Inputs) == len(m.Base) && len(weights) == d, "inputs and grids do not fit")
+	for j, v := range weights {
+		s.Require(v >= 0 && v <= 1, fmt.Sprintf("input %d has no weight", j))
+	}
+	for k, j := range m.Inputs {
+		s.Require(j >= 0 && j < d && (k%max(each, 1) == 0 || j > m.Inputs[k-1]), "the inputs of a grid do not ascend")
+	}
+	if s.Err() == nil {
+		f.sets = bins.NewSubsets(weights, each)
+		s.Require(f.sets.Size() == each, "grids have more inputs than there are weights")
+	}
+}
+
 // restore checks what was read and makes the dictionaries.
 func (f *FittedBinning) restore(s *model.State, hashes []uint64) {
 	m := &f.bins
 	d := len(m.Gamma)
 	s.Require(f.name(nil), "the kernel is not known")
-	s.Require(d > 0 && m.Grids > 0 && m.Grids <= len(m.Base)/d && len(m.Base) == m.Grids*d &&
+	each := d
+	if f.sets != nil {
+		each = f.sets.Size()
+	}
+	s.Require(d > 0 && m.Grids > 0 && m.Grids <= len(m.Base)/each && len(m.Base) == m.Grids*each &&
 		len(m.Shift) == len(m.Base) && len(m.Multipliers) == d, "grids and columns do not fit")
 	s.Require(allFinite(m.Gamma, m.Base, m.Shift), "the grids are not finite")
-	s.Require(f.checkSmooth(d) == nil, "there are too many columns for the kernel")
+	s.Require(!f.kernel.Smooth || each <= bins.MostSmooth, "there are too many columns for the kernel")
 	s.Require(m.Hashed == 0 || m.Hashed >= m.Grids && m.Hashed < math.MaxUint32, "the number of columns does not fit")
 	if s.Err() != nil {
 		return
 	}
 	for k, v := range m.Base {
-		s.Require(v >= 0 && m.Gamma[k%d] > 0 && m.Shift[k] >= 0 && m.Shift[k] < 1, "a grid has no positive pitch")
+		s.Require(v >= 0 && m.Shift[k] >= 0 && m.Shift[k] < 1, "a grid has no positive pitch")
+	}
+	for _, v := range m.Gamma {
+		s.Require(v > 0, "a grid has no positive pitch")
 	}
 	if m.Hashed == 0 {
 		s.Require(len(m.First) == m.Grids+1 && m.First[0] == 0 && slices.IsSorted(m.First) &&

@@ -21,9 +21,9 @@ func TestFirstGridsAreTheNarrowMap(t *testing.T) {
 		}
 	}
 	for _, kernel := range []string{"laplacian", "triangular", "smooth"} {
-		for _, least := range []int{1, 4} {
+		for least, inputs := range map[int]int{1: 0, 4: 0, 2: 2} {
 			spec := NewBinning()
-			spec.Kernel, spec.Gamma, spec.MinCount = kernel, FixedGamma(3), least
+			spec.Kernel, spec.Gamma, spec.MinCount, spec.Inputs, spec.InputWeights = kernel, FixedGamma(3), least, inputs, "scales"
 			var specs []Fitter
 			for _, spec.Grids = range []int{1, 23, 5} {
 				specs = append(specs, spec)
@@ -85,6 +85,7 @@ func TestRelatedGrids(t *testing.T) {
 		"another gamma":  func(s *Binning) { s.Gamma = FixedGamma(2) },
 		"another kernel": func(s *Binning) { s.Kernel = "hyperbolic" },
 		"another count":  func(s *Binning) { s.MinCount = 2 },
+		"fewer inputs":   func(s *Binning) { s.Inputs = 2 },
 		"hashed columns": func(s *Binning) { s.Columns = HashedColumns(1000) },
 	} {
 		s := spec

@@ -48,10 +48,16 @@ func present(X mat.Matrix, j int) []float64 {
 	return out
 }
 
-// quantilesOf returns the quantiles of the columns of X, by passes over its blocks.
-func quantilesOf(X mat.Matrix, probabilities []float64) ([][]float64, error) {
+// quantilesByPasses returns the quantiles of the columns of X, by passes over its blocks.
+func quantilesByPasses(X mat.Matrix, probabilities []float64, short bool) ([][]float64, error) {
 	ctx := context.Background()
-	first, err := begin(ctx, "test", Robust{}, datasets.Schema{}, 7, true, func() inputSums { return newQuantiles(probabilities, datasets.Schema{}, 7) })
+	first, err := begin(ctx, "test", Robust{}, datasets.Schema{}, 7, true, func() inputSums {
+		plan := newQuantiles(probabilities, datasets.Schema{}, 7).plan
+		if short {
+			plan.memory, plan.room = 1, room{cells: 16, kept: 20}
+		}
+		return beginQuantiles(plan, datasets.Schema{})
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -66,25 +72,33 @@ func quantilesOf(X mat.Matrix, probabilities []float64) ([][]float64, error) {
 	return q.values()
 }
 
-// Quantiles are those of the sorted column, for rows in blocks and for sparse rows too.
+// Quantiles are those of the sorted column, for rows in blocks and for sparse rows too, few and many of them,
+// also where memory is so short that columns take turns and only few values of each are kept.
 func TestQuantilesAgainstSorting(t *testing.T) {
+	many := make([]float64, 301)
+	for k := range many {
+		many[k] = float64(k) / 300
+	}
 	for _, n := range []int{8, 9, 50, 7001} {
 		X := awkward(n)
-		probabilities := []float64{0, 0.25, 0.5, 0.75, 0.9, 1}
-		for form, data := range map[string]mat.Matrix{"dense": X, "sparse": sparse.FromDense(X)} {
-			got, err := quantilesOf(data, probabilities)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for j := range 7 {
-				values := present(X, j)
-				for k, p := range probabilities {
-					at := p * float64(len(values)-1)
-					low := int(at)
-					high := min(low+1, len(values)-1)
-					want := values[low] + (values[high]-values[low])*(at-float64(low))
-					if math.Abs(got[j][k]-want) > 1e-12*math.Abs(want) {
-						t.Errorf("%s, n=%d: quantile %v of column %d is %v, want %v", form, n, p, j, got[j][k], want)
+		for _, probabilities := range [][]float64{{0, 0.25, 0.5, 0.75, 0.9, 1}, many} {
+			for form, data := range map[string]mat.Matrix{"dense": X, "sparse": sparse.FromDense(X)} {
+				for _, short := range []bool{false, true} {
+					got, err := quantilesByPasses(data, probabilities, short)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for j := range 7 {
+						values := present(X, j)
+						for k, p := range probabilities {
+							at := p * float64(len(values)-1)
+							low := int(at)
+							high := min(low+1, len(values)-1)
+							want := values[low] + (values[high]-values[low])*(at-float64(low))
+							if math.Abs(got[j][k]-want) > 1e-12*math.Abs(want) {
+								t.Errorf("%s, n=%d, short of memory %t: quantile %v of column %d is %v, want %v", form, n, short, p, j, got[j][k], want)
+							}
+						}
 					}
 				}
 			}

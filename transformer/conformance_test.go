@@ -29,6 +29,16 @@ func categorical() datasets.Set {
 	}}}
 }
 
+// counts returns rows of three columns without negative values, most of them 0.
+func counts() datasets.Set {
+	rng := rand.New(rand.NewPCG(5, 4))
+	X := mat.NewDense(60, 3, nil)
+	for i := range 60 {
+		X.SetRow(i, []float64{float64(max(0, rng.IntN(9)-5)), max(0, rng.NormFloat64()), float64(rng.IntN(3))})
+	}
+	return datasets.Set{X: X, Schema: datasets.Schema{Columns: []datasets.Column{{Name: "calls"}, {Name: "hours"}, {Name: "visits"}}}}
+}
+
 // A case is a spec of this package and what the suite must know about it.
 type conformanceCase struct {
 	spec transformer.Fitter
@@ -37,6 +47,8 @@ type conformanceCase struct {
 
 func conformanceCases() map[string]conformanceCase {
 	scaler := func() transformer.Transformer { return new(transformer.FittedScaler) }
+	quantile := func() transformer.Transformer { return new(transformer.FittedQuantile) }
+	scale := func() transformer.Transformer { return new(transformer.FittedScale) }
 	impute := func() transformer.Transformer { return new(transformer.FittedImpute) }
 	rff := func() transformer.Transformer { return new(transformer.FittedRFF) }
 	binning := func() transformer.Transformer { return new(transformer.FittedBinning) }
@@ -54,6 +66,12 @@ func conformanceCases() map[string]conformanceCase {
 		"minmax clip":              {transformer.MinMax{Low: -1, High: 2, Clip: true}, o{Zero: scaler, Missing: true, DenseOnly: true}},
 		"robust":                   {transformer.NewRobust(), o{Zero: scaler, Missing: true, DenseOnly: true}},
 		"robust median=false":      {transformer.Robust{IQR: true}, o{Zero: scaler, Missing: true}},
+		"quantile":                 {transformer.NewQuantile(), o{Zero: quantile, Missing: true, DenseOnly: true}},
+		"quantile normal":          {transformer.Quantile{Quantiles: 7, Output: "normal"}, o{Zero: quantile, Missing: true, DenseOnly: true}},
+		"quantile of sparse rows":  {transformer.NewQuantile(), o{Zero: quantile, Missing: true, Data: counts()}},
+		"scale":                    {transformer.NewScale(), o{Zero: scale, Missing: true}},
+		"scale each":               {transformer.Scale{Factors: transformer.FixedFactors(1, 0, 2, 0.5, 1e9)}, o{Zero: scale, Missing: true}},
+		"scale by name":            {transformer.Scale{Factors: transformer.NamedFactors(map[string]float64{"hours": 3, "visits": 0})}, o{Zero: scale, Missing: true, Data: counts()}},
 		"impute mean":              {transformer.NewImpute(), o{Zero: impute, Missing: true}},
 		"impute median":            {transformer.Impute{Strategy: "median", Indicator: true}, o{Zero: impute, Missing: true}},
 		"impute most_frequent":     {transformer.Impute{Strategy: "most_frequent", Indicator: true}, o{Zero: impute, Missing: true, Data: categorical()}},
@@ -101,6 +119,10 @@ func conformanceCases() map[string]conformanceCase {
 		cases["binning min_count "+kernel] = conformanceCase{s, o{Zero: binning, Related: relatedGrids(s)}}
 		s.MinCount, s.Columns = 1, transformer.HashedColumns(500)
 		cases["binning hashed "+kernel] = conformanceCase{s, o{Zero: binning}}
+		s.Inputs = 2
+		cases["binning hashed, 2 inputs "+kernel] = conformanceCase{s, o{Zero: binning}}
+		s.Columns, s.InputWeights = transformer.ExactColumns, "scales"
+		cases["binning of 2 inputs "+kernel] = conformanceCase{s, o{Zero: binning, Related: relatedGrids(s)}}
 	}
 	return cases
 }

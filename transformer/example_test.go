@@ -224,3 +224,37 @@ func ExampleMinMax() {
 	fmt.Println(Z.At(0, 0), Z.At(1, 0))
 	// Output: 0.5 1
 }
+
+func ExampleQuantile() {
+	ctx := context.Background()
+	data := datasets.Set{X: mat.NewDense(5, 1, []float64{1, 10, 10, 1000, 1e6})}
+	fitted, err := transformer.NewQuantile().Fit(ctx, data)
+	if err != nil {
+		log.Fatal(err)
+	}
+	Z, err := fitted.Transform(ctx, mat.NewDense(4, 1, []float64{-3, 10, 505, 1e9}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(mat.Col(nil, 0, Z))
+	// Output: [0 0.375 0.625 1]
+}
+
+func ExampleScale() {
+	ctx := context.Background()
+	columns := []datasets.Column{{Name: "age"}, {Name: "noise"}}
+	data := datasets.Set{X: mat.NewDense(2, 2, []float64{1, 7, 2, 8}), Schema: datasets.Schema{Columns: columns}}
+	spec := transformer.Scale{Factors: transformer.NamedFactors(map[string]float64{"noise": 0})}
+	fitted, err := spec.Fit(ctx, data)
+	if err != nil {
+		log.Fatal(err)
+	}
+	Z, err := fitted.Transform(ctx, data.X)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(mat.Formatted(Z))
+	// Output:
+	// ⎡1  0⎤
+	// ⎣2  0⎦
+}

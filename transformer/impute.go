@@ -502,7 +502,7 @@ func (s Impute) Cost(shape datasets.Shape) datasets.Cost {
 	switch {
 	case s.Strategy == "median":
 		c = scalerCost(4*8, shape)
-		c.Bytes += int64(min(shape.Cols*2*(8<<digitBits), selectionMemory))
+		c.Bytes += planQuantiles(shape.Cols, 1).bytes(shape.Rows)
 	case s.Strategy == "most_frequent":
 		c.Flops *= 10
 	}

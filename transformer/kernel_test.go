@@ -3,9 +3,12 @@ package transformer
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -213,6 +216,19 @@ func pitchLaws() map[string]Binning {
 	return laws
 }
 
+// fewInputs are the laws with grids of a few of three inputs, drawn alike or by their scales.
+func fewInputs() map[string]Binning {
+	laws := map[string]Binning{}
+	for name, s := range pitchLaws() {
+		for _, s.Inputs = range []int{1, 2} {
+			for _, s.InputWeights = range []string{"uniform", "scales"} {
+				laws[fmt.Sprintf("%s, %d inputs, %s", name, s.Inputs, s.InputWeights)] = s
+			}
+		}
+	}
+	return laws
+}
+
 // Binning features' inner products are the kernel in the mean: each grid is a coin of that
 // probability, so the variance is k(1 − k)/P.
 func TestBinningApproximatesItsKernel(t *testing.T) {
@@ -244,6 +260,95 @@ func TestBinningApproximatesItsKernel(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Grids of a few inputs have the mean of the kernels of all sets of so many, by brute force over the sets. Inputs are
+// drawn in proportion to γ times their standard deviation where scales say so.
+func TestBinningOfAFewInputsApproximatesItsKernel(t *testing.T) {
+	const seeds = 3000
+	x, y := []float64{0.2, -0.4, 1.1}, []float64{0.9, 0.1, -0.4}
+	for name, spec := range fewInputs() {
+		t.Run(name, func(t *testing.T) {
+			if strings.Contains(name, "one γ per column") {
+				spec.Gamma = FixedGamma(0.2, 0.9, 0.4)
+			}
+			fit := func(seed uint64, X *mat.Dense) Transformer {
+				s := spec
+				s.Seed = seed
+				return mustFit(t, s, datasets.Set{X: X})
+			}
+			fitted := fit(0, mat.NewDense(2, 3, slices.Concat(x, y))).(*FittedBinning)
+			gamma := fitted.Gamma()
+			sum, total := 0.0, 0.0
+			for mask := 1; mask < 8; mask++ {
+				weight, k := 1.0, 1.0
+				if bits.OnesCount(uint(mask)) != spec.Inputs {
+					continue
+				}
+				for j := range 3 {
+					if mask>>j&1 == 0 {
+						continue
+					}
+					if spec.InputWeights == "scales" {
+						weight *= gamma[j] * math.Abs(x[j]-y[j]) / 2 // the deviation of two values
+					}
+					k *= fitted.kernel.Exact([]float64{gamma[j] * (x[j] - y[j])})
+				}
+				sum, total = sum+weight*k, total+weight
+			}
+			k, err := fitted.Kernel(x, y)
+			if err != nil || math.Abs(k-sum/total) > 1e-12 {
+				t.Fatalf("kernel %v, error %v, want %v", k, err, sum/total)
+			}
+			K, err := fitted.KernelMatrix(context.Background(), mat.NewDense(1, 3, x), mat.NewDense(1, 3, y))
+			if err != nil || K.At(0, 0) != k {
+				t.Errorf("kernel matrix %v, error %v", K, err)
+			}
+			mean, variance, se := estimate(t, seeds, x, y, fit)
+			want := k * (1 - k) / float64(spec.Grids)
+			if math.Abs(mean-k) > 4.5*max(se, math.Sqrt(want/seeds)) {
+				t.Errorf("E[z(x)'z(y)] is %.4f ± %.4f, the kernel %.4f", mean, se, k)
+			}
+			if !fitted.bins.Smooth && math.Abs(variance-want) > 0.15*want+2e-4 {
+				t.Errorf("variance is %.5f, theory says %.5f", variance, want)
+			}
+		})
+	}
+}
+
+// Inputs that are constant, or that a scale has removed, are not looked at; γ by a rule suits so many inputs as a
+// grid looks at; a number of inputs that is that of all is all of them.
+func TestInputsOfGrids(t *testing.T) {
+	X := uniform(300, 6)
+	for i := range 300 {
+		X.Set(i, 1, 3)
+		X.Set(i, 4, X.At(i, 4)*1e-9)
+	}
+	spec := NewBinning()
+	spec.Gamma, spec.Inputs, spec.InputWeights = FixedGamma(1), 3, "scales"
+	f := mustFit(t, spec, datasets.Set{X: X}).(*FittedBinning)
+	if w := f.InputWeights(); w[1] != 0 || w[4] > 1e-8 || w[0] < 0.8 {
+		t.Errorf("inputs have the weights %v", w)
+	}
+	for p := range f.Grids() {
+		if set := f.Inputs(p); len(set) != 3 || slices.Contains(set, 1) || slices.Contains(set, 4) || !slices.IsSorted(set) {
+			t.Fatalf("grid %d looks at %v", p, set)
+		}
+	}
+	spec.InputWeights = "uniform"
+	for _, rule := range []Gamma{GammaScale, GammaMedian} {
+		spec.Gamma, spec.Inputs = rule, 0
+		all := mustFit(t, spec, datasets.Set{X: X}).(*FittedBinning)
+		spec.Inputs = 6
+		equal(t, mustTransform(t, mustFit(t, spec, datasets.Set{X: X}), X), mustTransform(t, all, X), 0)
+		spec.Inputs = 2
+		if got, want := mustFit(t, spec, datasets.Set{X: X}).(*FittedBinning).Gamma()[0], 3*all.Gamma()[0]; math.Abs(got-want) > 1e-12*want {
+			t.Errorf("%v: γ of 2 of 6 inputs is %v, want %v", rule, got, want)
+		}
+	}
+	if all := mustFit(t, NewBinning(), datasets.Set{X: X}).(*FittedBinning); all.InputWeights() != nil || len(all.Inputs(3)) != 6 {
+		t.Errorf("grids of all inputs look at %v, by the weights %v", all.Inputs(3), all.InputWeights())
 	}
 }
 
@@ -305,9 +410,11 @@ func TestSmoothBins(t *testing.T) {
 
 func TestBinningIsNested(t *testing.T) {
 	X := uniform(300, 3)
-	for name, spec := range pitchLaws() {
+	laws := pitchLaws()
+	maps.Copy(laws, fewInputs())
+	for name, spec := range laws {
 		t.Run(name, func(t *testing.T) {
-			if name == "one γ per column" {
+			if strings.HasPrefix(name, "one γ per column") {
 				spec.Gamma = FixedGamma(1, 5, 9)
 			}
 			spec.Grids = 9
@@ -410,13 +517,13 @@ func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
 	pivots := NewNystroem()
 	pivots.Choose, pivots.Landmarks = "rpcholesky", 200
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for name, spec := range map[string]Fitter{"rff": rff, "binning": binning, "nystroem": NewNystroem(), "nystroem rpcholesky": pivots, "pca": NewPCA(), "standardize": NewStandardize(), "robust": NewRobust()} {
+	for name, spec := range map[string]Fitter{"rff": rff, "binning": binning, "nystroem": NewNystroem(), "nystroem rpcholesky": pivots, "pca": NewPCA(), "standardize": NewStandardize(), "robust": NewRobust(), "quantile": NewQuantile(), "scale": NewScale()} {
 		var results []mat.Matrix
 		for _, cores := range []int{1, 4} {
 			runtime.GOMAXPROCS(cores)
 			f := mustFit(t, spec, datasets.Set{X: X})
 			results = append(results, mustTransform(t, f, X))
-			if name != "standardize" && name != "robust" {
+			if name != "standardize" && name != "robust" && name != "quantile" {
 				results = append(results, mustTransform(t, f, sparse.FromDense(X.Slice(0, 200, 0, 20))))
 			}
 		}

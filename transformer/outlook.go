@@ -1,6 +1,11 @@
 package transformer
 
-import "github.com/bochner-ml/bochner/datasets"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
 
 // SparseTaker is a Fitter that may make the same features of sparse rows as of dense ones, and no
 // slower. Rows that are cached for it alone are cached sparse where nearly all of them is 0.
@@ -30,8 +35,14 @@ func (PCA) Demands() []datasets.Demand { return complete }
 // Demands asks for complete numeric columns.
 func (RFF) Demands() []datasets.Demand { return complete }
 
-// Demands asks for complete numeric columns.
-func (Binning) Demands() []datasets.Demand { return complete }
+// Demands asks for complete numeric columns, as many as a grid looks at.
+func (s Binning) Demands() []datasets.Demand {
+	if s.Inputs == 0 {
+		return complete
+	}
+	return append(slices.Clip(complete), datasets.Demand{Want: datasets.ManyColumns, Columns: s.Inputs,
+		Because: fmt.Sprintf("looks at %d in each grid", s.Inputs)})
+}
 
 // Demands asks for complete numeric columns.
 func (ARD) Demands() []datasets.Demand { return complete }
@@ -63,6 +74,9 @@ func (MinMax) Demands() []datasets.Demand { return valued }
 // Demands asks for numeric columns with values to learn from.
 func (Robust) Demands() []datasets.Demand { return valued }
 
+// Demands asks for numeric columns with values to learn from.
+func (Quantile) Demands() []datasets.Demand { return valued }
+
 // Forecast promises the same columns, missing values included.
 func (Standardize) Forecast(in datasets.Outlook) datasets.Outlook { return scaled(in) }
 
@@ -71,6 +85,9 @@ func (MinMax) Forecast(in datasets.Outlook) datasets.Outlook { return scaled(in)
 
 // Forecast promises the same columns, missing values included.
 func (Robust) Forecast(in datasets.Outlook) datasets.Outlook { return scaled(in) }
+
+// Forecast promises the same columns, missing values included.
+func (Quantile) Forecast(in datasets.Outlook) datasets.Outlook { return scaled(in) }
 
 // scaled says no more of a column without any value, which has been refused.
 func scaled(in datasets.Outlook) datasets.Outlook {
@@ -129,8 +146,8 @@ func (s Impute) Forecast(in datasets.Outlook) datasets.Outlook {
 }
 
 var (
-	_ = []datasets.Demander{ARD{}, PCA{}, RFF{}, Binning{}, Standardize{}, MinMax{}, Robust{}, OneHot{}, Ordinal{}, Impute{}}
-	_ = []datasets.Forecaster{ARD{}, PCA{}, RFF{}, Binning{}, Standardize{}, MinMax{}, Robust{}, OneHot{}, Ordinal{}, Impute{}, Dense{}}
+	_ = []datasets.Demander{ARD{}, PCA{}, RFF{}, Binning{}, Standardize{}, MinMax{}, Robust{}, Quantile{}, OneHot{}, Ordinal{}, Impute{}}
+	_ = []datasets.Forecaster{ARD{}, PCA{}, RFF{}, Binning{}, Standardize{}, MinMax{}, Robust{}, Quantile{}, OneHot{}, Ordinal{}, Impute{}, Dense{}}
 	_ = []SparseTaker{RFF{}, Binning{}}
 	_ = []datasets.Coster{PCA{}}
 )

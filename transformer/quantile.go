@@ -2,350 +2,346 @@ package transformer
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/mathext"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/sparse"
 )
 
-// quantiles finds, for every column, the exact quantiles of its values (missing ones left out) at the
-// probabilities, interpolated linearly between order statistics as numpy does: probability p of n values
-// is at position p·(n−1) of the sorted column.
+// Quantile maps every column by the ranks of its training values to a uniform or a normal law, so that
+// only their order matters: the maps after it change as little under a monotone change of an input as trees
+// do.
 //
-// The first pass counts the values. Then the order statistics are found by radix selection over the bits
-// of the numbers, [digitBits] of them in a pass, so that memory depends on the number of columns alone;
-// where it would exceed selectionMemory, groups of columns take turns. Every pass counts, and so merges
-// exactly.
-type quantiles struct {
-	probabilities []float64
-	schema        datasets.Schema
-	width         int
-	count         []float64 // of the values in every column
-	counted       bool      // whether count is of all rows, from the pass before
-	first         int       // column of the group that is searched
-	found         []float64 // of the columns before it, probabilities for each
-	searches      []*search // of the group: two for each probability of each column
+//	uniform  y_j = F_j(x_j),        from 0 to 1
+//	normal   y_j = Φ⁻¹(F_j(x_j)),   from −5.2 to 5.2
+//
+// F_j is the distribution function of the training values, interpolated linearly between Quantiles of
+// them: the m-th of M, for m = 0..M−1, is the quantile of probability m/(M−1), interpolated as numpy's linear
+// method does, and F_j there is m/(M−1). M is at most the number of training rows. Where several quantiles
+// are equal, because many rows have that value, F_j is the mean of the first and the last of their
+// probabilities; but it is 0 at the least training value and below, and 1 at the greatest and above. Φ⁻¹ is that of
+// the normal law, its argument at least 10⁻⁷ away from 0 and 1.
+//
+// Shapes: n×d → n×d. Missing values are left out and stay missing. A column whose training values are
+// all the same becomes 0, or −5.2. It is scikit-learn's QuantileTransformer, whose quantiles are those of
+// 10,000 rows drawn at random where there are more: here they are those of all rows, and exact. To the normal
+// law it also takes values that are nearer than 10⁻⁷ to the least or the greatest for these, in whatever unit the
+// column has; here only what is beyond them is.
+//
+// The zeros of sparse rows are values like others. Sparse rows stay sparse, for which zero must become
+// zero: the output is uniform and no column has a negative value. Fit returns an error otherwise.
+//
+// Cost: one pass over some ten thousand rows, three to five over more, and memory of 500 KB for a column, 64 MB at
+// most, for any number of rows; mapping takes log₂(M) comparisons for each entry. Fit returns an error
+// for a categorical column, a column with missing values only, an infinite value, and for no rows.
+type Quantile struct {
+	Quantiles int    // M
+	Output    string // uniform or normal
 }
 
-const (
-	digitBits       = 12 // sign and exponent, then 12 bits of the fraction at a time
-	selectionMemory = 1 << 26
-	fewValues       = 1 << 10 // so many are kept and sorted
-)
+const mostQuantiles = 1 << 16
 
-func newQuantiles(probabilities []float64, schema datasets.Schema, width int) *quantiles {
-	return &quantiles{probabilities: probabilities, schema: schema, width: width, count: make([]float64, width)}
+// NewQuantile returns the spec of 1000 quantiles to a uniform law.
+func NewQuantile() Quantile { return Quantile{Quantiles: 1000, Output: "uniform"} }
+
+// Params declares quantiles and output.
+func (s *Quantile) Params(l *param.List) {
+	l.Int(&s.Quantiles, "quantiles", "how many quantiles of a column are learned, at most the number of rows", param.Between(2, mostQuantiles))
+	l.Choice(&s.Output, "output", "law that the outputs follow", "uniform", "normal")
 }
 
-// each is how many searches there are for a column.
-func (q *quantiles) each() int { return 2 * len(q.probabilities) }
-
-// end is the column after the group that is searched.
-func (q *quantiles) end() int {
-	return min(q.width, q.first+max(1, selectionMemory/(16<<digitBits*len(q.probabilities))))
+// Fit learns the quantiles of the columns; it returns a [*FittedQuantile].
+func (s Quantile) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
+	return fitSet(ctx, "quantile", s, data)
 }
 
-// open begins the searches of a group.
-func (q *quantiles) open() {
-	q.searches = nil
-	for j := q.first; j < q.end(); j++ {
-		n := q.count[j]
-		for _, p := range q.probabilities {
-			low := uint64(p * (n - 1))
-			q.searches = append(q.searches, newSearch(low, uint64(n)), newSearch(min(low+1, uint64(n)-1), uint64(n)))
-		}
-	}
+// FitSource is Fit over a source, which it reads several times where there are many rows.
+func (s Quantile) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
+	return Learn(ctx, s, data)
 }
 
-func (q *quantiles) add(_ context.Context, _ int, X mat.Matrix) error {
-	if !q.counted {
-		eachEntry(X, func(j int, v, times float64) { q.count[j] += times })
-		return nil
-	}
-	lo, hi, each := q.first, q.end(), q.each()
-	eachEntry(X, func(j int, v, times float64) {
-		if j < lo || j >= hi {
-			return
-		}
-		k := sortable(v)
-		for _, s := range q.searches[(j-lo)*each : (j-lo+1)*each] {
-			s.add(k, uint64(times))
-		}
+// Start begins the first pass, which counts; those that follow select.
+func (s Quantile) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
+	return beginScaler(ctx, "quantile", s, schema, cols, func() inputSums {
+		plan := planQuantiles(cols, s.Quantiles)
+		plan.ofRows = s.probabilities
+		return beginQuantiles(plan, schema)
 	})
-	return nil
 }
 
-func (q *quantiles) merge(other inputSums) error {
-	o := other.(*quantiles)
-	if !q.counted && !o.counted {
-		for j, n := range o.count {
-			q.count[j] += n
-		}
-		return nil
+// probabilities returns those of the quantiles of so many rows, in numpy's arithmetic: equal
+// quantiles must be found equal.
+func (s Quantile) probabilities(rows int) []float64 {
+	out := make([]float64, min(s.Quantiles, max(rows, 1)))
+	step := 1 / float64(max(1, len(out)-1))
+	for k := range out {
+		out[k] = float64(float64(k)*step*100) / 100
 	}
-	if q.counted != o.counted || q.first != o.first || len(q.searches) != len(o.searches) {
-		return errOtherRows
+	if last := len(out) - 1; last > 0 {
+		out[last] = 1
 	}
-	for i, s := range q.searches {
-		if !s.like(o.searches[i]) {
-			return errOtherRows
-		}
-	}
-	for i, s := range q.searches {
-		s.merge(o.searches[i])
-	}
-	return nil
+	return out
 }
 
-func (q *quantiles) next(context.Context) (inputSums, error) {
-	n, err := q.narrowed()
-	if err != nil || n.first == n.width {
-		return nil, err
-	}
-	return n, nil
-}
-
-// narrowed returns what is known after the pass; all is, where no column is left.
-func (q *quantiles) narrowed() (*quantiles, error) {
-	n := *q
-	if !q.counted {
-		n.count, n.counted = slices.Clone(q.count), true
-		n.open()
-		return &n, allMissing(q.count, q.schema)
-	}
-	n.searches = make([]*search, len(q.searches))
-	done := true
-	for i, s := range q.searches {
-		var err error
-		if n.searches[i], err = s.narrowed(); err != nil {
-			return nil, err
-		}
-		done = done && n.searches[i].done
-	}
-	if !done {
-		return &n, nil
-	}
-	n.found = slices.Clone(q.found)
-	for i := 0; i < len(n.searches); i += 2 {
-		k := i / 2
-		at := n.probabilities[k%len(n.probabilities)] * (n.count[n.first+k/len(n.probabilities)] - 1)
-		n.found = append(n.found, between(n.searches[i].value(), n.searches[i+1].value(), at-math.Floor(at)))
-	}
-	n.first = n.end()
-	n.open()
-	return &n, nil
-}
-
-// values returns the quantiles of each column, after the last pass.
-func (q *quantiles) values() ([][]float64, error) {
-	n, err := q.narrowed()
+// Finish returns the [*FittedQuantile] of what the passes have learned.
+func (s Quantile) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
+	q, in, err := finished[*quantiles](ctx, "quantile", s, last)
 	if err != nil {
 		return nil, err
 	}
-	out := make([][]float64, q.width)
-	for j := range out {
-		out[j] = n.found[j*len(q.probabilities) : (j+1)*len(q.probabilities)]
+	columns, err := q.values()
+	if err != nil {
+		return nil, fmt.Errorf("transformer: quantile: %w", err)
 	}
-	return out, nil
-}
-
-func (q *quantiles) state(s *model.State) {
-	s.Bool("counted", &q.counted)
-	pass.Floats(s, "count", &q.count, q.width, pass.Count)
-	if !q.counted || s.Err() != nil {
-		return
+	f := &FittedQuantile{normal: s.Output == "normal", quantiles: len(columns[0])}
+	for _, list := range columns {
+		f.columns = append(f.columns, newRanking(list))
 	}
-	s.Int("first", &q.first)
-	s.Require(q.first >= 0 && q.first < q.width, "the columns that are searched are none")
-	for _, n := range q.count {
-		s.Require(n >= 1 && n <= 1<<53, "a column has no values")
-	}
-	if s.Err() != nil {
-		return
-	}
-	pass.Floats(s, "found", &q.found, q.first*len(q.probabilities), pass.Finite)
-	q.stateOfSearches(s, (q.end()-q.first)*q.each())
-}
-
-// stateOfSearches carries n searches, field by field.
-func (q *quantiles) stateOfSearches(s *model.State, n int) {
-	var rank, total, key, low, high, counts, kept []uint64
-	var known, form, lengths []int
-	for _, f := range q.searches {
-		rank, total, key, low, high = append(rank, f.rank), append(total, f.total), append(key, f.key), append(low, f.low), append(high, f.high)
-		known, form, lengths = append(known, f.known), append(form, f.form()), append(lengths, len(f.kept))
-		kept = append(kept, f.kept...)
-		if f.form() == counting {
-			counts = append(counts, f.counts...)
+	if in.sparse {
+		if err := f.keepsZeros(in.schema); err != nil {
+			return nil, err
 		}
 	}
-	for name, list := range map[string]*[]uint64{"rank": &rank, "total": &total, "key": &key, "low": &low, "high": &high, "counts": &counts, "kept": &kept} {
-		s.Uint64s(name, list)
+	return f, nil
+}
+
+// Cost returns the cost of some passes of selection, and of looking the quantiles up.
+func (s Quantile) Cost(shape datasets.Shape) datasets.Cost {
+	quantiles := min(s.Quantiles, max(shape.Rows, 1))
+	c := scalerCost(4*20+4*math.Log2(float64(quantiles)), shape)
+	c.Bytes += planQuantiles(shape.Cols, s.Quantiles).bytes(shape.Rows) + 24*int64(shape.Cols)*int64(quantiles)
+	return c
+}
+
+// FittedQuantile is what [Quantile] is fitted to.
+type FittedQuantile struct {
+	normal    bool
+	quantiles int // of each column
+	columns   []ranking
+}
+
+// ranking is the quantiles of a column: different values, ascending, and how many quantiles are equal to
+// each.
+type ranking struct {
+	values []float64
+	equal  []int
+	below  []float64 // F when a value is approached from below, and from above
+	above  []float64
+}
+
+var (
+	_ DenseTransformer = (*FittedQuantile)(nil)
+	_ Describer        = (*FittedQuantile)(nil)
+	_ model.Stateful   = (*FittedQuantile)(nil)
+	_ PassFitter       = Quantile{}
+)
+
+// newRanking makes one of the quantiles of a column.
+func newRanking(quantiles []float64) (r ranking) {
+	for _, v := range quantiles {
+		last := len(r.values) - 1
+		if last >= 0 && v <= r.values[last] { // rounding may put it below by the last digit
+			r.equal[last]++
+			continue
+		}
+		r.values, r.equal = append(r.values, v), append(r.equal, 1)
 	}
-	pass.Ints(s, "known", &known, n, 0)
-	pass.Ints(s, "form", &form, n, 0)
-	pass.Ints(s, "kept_lengths", &lengths, n, 0)
+	r.number()
+	return r
+}
+
+// number finds the probabilities of the values.
+func (r *ranking) number() {
+	total, before := 0, 0
+	for _, n := range r.equal {
+		total += n
+	}
+	step := 1 / float64(max(1, total-1))
+	at := func(k int) float64 {
+		if k == total-1 {
+			return 1
+		}
+		return float64(k) * step
+	}
+	r.below, r.above = make([]float64, len(r.equal)), make([]float64, len(r.equal))
+	for k, n := range r.equal {
+		r.below[k], r.above[k] = at(before), at(before+n-1)
+		before += n
+	}
+}
+
+// share returns F of x.
+func (r *ranking) share(x float64) float64 {
+	last := len(r.values) - 1
+	switch {
+	case x != x:
+		return x
+	case x <= r.values[0]:
+		return 0
+	case x >= r.values[last]:
+		return 1
+	}
+	low, high := 0, last // values[low] < x ≤ values[high]
+	for high-low > 1 {
+		if middle := (low + high) / 2; r.values[middle] < x {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	a, b := r.values[low], r.values[high]
+	if x == b {
+		return (r.below[high] + r.above[high]) / 2
+	}
+	t := (x - a) / (b - a)
+	if gap := b - a; math.IsInf(gap, 0) {
+		t = (x/2 - a/2) / (b/2 - a/2)
+	}
+	return r.above[low] + float64((r.below[high]-r.above[low])*t)
+}
+
+// leastShare is how near to 0 and 1 the argument of the normal quantile function may be.
+const leastShare = 1e-7 - 0x1p-52
+
+func (f *FittedQuantile) value(j int, x float64) float64 {
+	p := f.columns[j].share(x)
+	if f.normal && p == p {
+		return mathext.NormalQuantile(min(max(p, leastShare), 1-leastShare))
+	}
+	return p
+}
+
+// keepsZeros reports a column in which zero does not become zero.
+func (f *FittedQuantile) keepsZeros(schema datasets.Schema) error {
+	for j := range f.columns {
+		if v := f.value(j, 0); v != 0 {
+			way := "put a dense step before"
+			if f.normal {
+				way += ", or set output: uniform where no value is negative"
+			}
+			return fmt.Errorf("transformer: quantile: column %s of sparse input: zero would become %.4g, and the zeros would have to be stored; %s", schema.Name(j), v, way)
+		}
+	}
+	return nil
+}
+
+// Transform returns the mapped rows of X, sparse where X is.
+func (f *FittedQuantile) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+	m, ok := X.(*sparse.CSR)
+	if !ok || m == nil {
+		return transformDense(ctx, f, X)
+	}
+	if _, err := f.check(X); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return mapEntries(ctx, m, f.value)
+}
+
+// TransformTo writes the mapped rows of X into dst, the zeros of sparse rows too.
+func (f *FittedQuantile) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+	X, err := f.check(X)
+	if err != nil {
+		return err
+	}
+	n, d := X.Dims()
+	if err := checkTile("quantile", dst, n, d); err != nil {
+		return err
+	}
+	const rows = 256 // of a piece of work
+	kern.Parallel(n, rows, func(lo, hi int) {
+		if ctx.Err() != nil {
+			return
+		}
+		for i := lo; i < hi; i++ {
+			to := dst.RawRowView(i)
+			for j, x := range design.Row(X, i, to) {
+				to[j] = f.value(j, x)
+			}
+		}
+	})
+	return ctx.Err()
+}
+
+// check returns X as a *mat.Dense or *sparse.CSR of finite or missing numbers, a sparse one only where its
+// zeros stay zeros.
+func (f *FittedQuantile) check(X mat.Matrix) (mat.Matrix, error) {
+	X, err := checkRows("quantile", X, len(f.columns))
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := X.(*sparse.CSR); ok {
+		if err := f.keepsZeros(datasets.Schema{}); err != nil {
+			return nil, err
+		}
+	}
+	return X, checkEntries("quantile", X, datasets.Schema{}, 0, math.MaxFloat64, true)
+}
+
+// InputWidth returns the number of columns that go in.
+func (f *FittedQuantile) InputWidth() int { return len(f.columns) }
+
+// OutputWidth returns the number of columns, that of the input.
+func (f *FittedQuantile) OutputWidth() int { return len(f.columns) }
+
+// OutputSchema returns the names of the columns, all numeric.
+func (f *FittedQuantile) OutputSchema(in datasets.Schema) datasets.Schema { return asNumeric(in) }
+
+// Quantiles returns the quantiles of a column, ascending: the m-th of M, from 0, is that of probability m/(M−1).
+func (f *FittedQuantile) Quantiles(column int) []float64 {
+	out := make([]float64, 0, f.quantiles)
+	r := f.columns[column]
+	for k, v := range r.values {
+		out = append(out, slices.Repeat([]float64{v}, r.equal[k])...)
+	}
+	return out
+}
+
+// State is what a model file keeps.
+func (f *FittedQuantile) State(s *model.State) {
+	var values []float64
+	var equal, lengths []int
+	for _, r := range f.columns {
+		values, equal, lengths = append(values, r.values...), append(equal, r.equal...), append(lengths, len(r.values))
+	}
+	s.Bool("normal", &f.normal)
+	s.Int("quantiles", &f.quantiles)
+	s.Ints("lengths", &lengths)
+	s.Floats("values", &values)
+	pass.Ints(s, "equal", &equal, len(values), 1)
 	if !s.Reading() || s.Err() != nil {
 		return
 	}
-	s.Require(len(rank) == n && len(total) == n && len(key) == n && len(low) == n && len(high) == n, "the searches differ in length")
-	q.searches = nil
-	for i := 0; i < n && s.Err() == nil; i++ {
-		f := &search{rank: rank[i], total: total[i], key: key[i], known: known[i], low: low[i], high: high[i]}
-		f.keep, f.done = form[i] == keeping, form[i] == settled
-		s.Require(form[i] <= settled && f.rank < f.total && (f.done || f.known < 64 && f.known%digitBits == 0), "a search is not one")
-		s.Require(lengths[i] <= len(kept) && uint64(lengths[i]) <= f.total && (lengths[i] == 0 || f.keep), "the kept values do not fit")
-		s.Require(!f.keep || f.total <= fewValues, "more values would be kept than are few")
-		s.Require(f.form() != counting || len(counts) >= 1<<digitBits, "the counts do not fit")
-		if s.Err() != nil {
+	s.Require(len(lengths) > 0 && f.quantiles >= 1 && f.quantiles <= mostQuantiles, "there are no columns, or no quantiles")
+	f.columns = nil
+	for _, n := range lengths {
+		if n < 1 || n > len(values) {
+			s.Fail("a column has %d values, the state %d more", n, len(values))
 			return
 		}
-		f.kept, kept = slices.Clone(kept[:lengths[i]]), kept[lengths[i]:]
-		if f.form() == counting {
-			f.counts, counts = slices.Clone(counts[:1<<digitBits]), counts[1<<digitBits:]
+		r := ranking{values: values[:n:n], equal: equal[:n:n]}
+		total := 0
+		for k, v := range r.values {
+			s.Require(finite(v) && (k == 0 || v > r.values[k-1]), "the values of a column do not ascend, or are not finite")
+			s.Require(r.equal[k] <= f.quantiles-total, "a column has more quantiles than there are")
+			total += min(r.equal[k], f.quantiles)
 		}
-		q.searches = append(q.searches, f)
+		s.Require(total == f.quantiles, "a column has fewer quantiles than there are")
+		r.number()
+		f.columns = append(f.columns, r)
+		values, equal = values[n:], equal[n:]
 	}
-	s.Require(len(counts) == 0 && len(kept) == 0, "the searches have numbers too many")
-}
-
-// between interpolates from a to b ≥ a.
-func between(a, b, t float64) float64 {
-	switch gap := b - a; {
-	case gap == 0:
-		return a
-	case math.IsInf(gap, 0):
-		return a*(1-t) + b*t
-	case t < 0.5:
-		return a + gap*t
-	default:
-		return b - gap*(1-t)
-	}
-}
-
-// search looks for the number of a given rank in a multiset of sortable keys. It knows the leading
-// bits of the answer and counts, in one pass over the keys, those that share them by their next
-// digit; few keys are kept instead.
-type search struct {
-	rank      uint64 // among the keys that share the known bits
-	total     uint64 // how many these are
-	key       uint64 // the known bits, zeros below
-	known     int    // how many there are
-	counts    []uint64
-	keep      bool
-	kept      []uint64
-	low, high uint64 // of the keys met in this pass
-	done      bool
-}
-
-func newSearch(rank, total uint64) *search {
-	return &search{rank: rank, total: total, counts: make([]uint64, 1<<digitBits), low: math.MaxUint64}
-}
-
-// The forms of a search.
-const (
-	counting = iota
-	keeping
-	settled
-)
-
-func (s *search) form() int {
-	switch {
-	case s.done:
-		return settled
-	case s.keep:
-		return keeping
-	}
-	return counting
-}
-
-func (s *search) add(key, times uint64) {
-	if s.done || s.known > 0 && (key^s.key)>>(64-s.known) != 0 {
-		return
-	}
-	if s.keep {
-		for range min(times, s.total+1-uint64(len(s.kept))) { // one too many is enough to be noticed
-			s.kept = append(s.kept, key)
-		}
-		return
-	}
-	s.low, s.high = min(s.low, key), max(s.high, key)
-	s.counts[key<<s.known>>(64-digitBits)] += times
-}
-
-// like reports whether two searches look for the same number, with the same bits known.
-func (s *search) like(o *search) bool {
-	return s.rank == o.rank && s.total == o.total && s.key == o.key && s.known == o.known && s.form() == o.form()
-}
-
-// merge adds the keys of other rows.
-func (s *search) merge(o *search) {
-	switch s.form() {
-	case keeping:
-		s.kept = append(s.kept, o.kept[:min(uint64(len(o.kept)), s.total+1-uint64(len(s.kept)))]...)
-	case counting:
-		s.low, s.high = min(s.low, o.low), max(s.high, o.high)
-		for digit, n := range o.counts {
-			s.counts[digit] += n
-		}
-	}
-}
-
-// narrowed returns the search that the next pass goes on with.
-func (s *search) narrowed() (*search, error) {
-	n := &search{rank: s.rank, total: s.total, key: s.key, known: s.known, low: math.MaxUint64}
-	seen := uint64(len(s.kept))
-	for _, k := range s.counts {
-		seen += k
-	}
-	switch {
-	case s.done:
-		return s, nil
-	case seen != s.total:
-		return nil, errOtherRows
-	case s.keep:
-		n.key, n.done = slices.Sorted(slices.Values(s.kept))[s.rank], true
-		return n, nil
-	case s.low == s.high:
-		n.key, n.done = s.low, true
-		return n, nil
-	}
-	digit := uint64(0)
-	for n.rank >= s.counts[digit] {
-		n.rank -= s.counts[digit]
-		digit++
-	}
-	n.total = s.counts[digit]
-	n.keep = n.total <= fewValues
-	n.key |= digit << (64 - digitBits) >> s.known
-	n.known += digitBits
-	if n.known >= 64 {
-		n.known, n.done = 64, true
-	}
-	if n.form() == counting {
-		n.counts = make([]uint64, 1<<digitBits)
-	}
-	return n, nil
-}
-
-func (s *search) value() float64 { return fromSortable(s.key) }
-
-// sortable maps a number to a key such that keys are ordered as the numbers are.
-func sortable(v float64) uint64 {
-	b := math.Float64bits(v + 0) // −0 is 0
-	if b>>63 == 1 {
-		return ^b
-	}
-	return b | 1<<63
-}
-
-func fromSortable(k uint64) float64 {
-	if k>>63 == 1 {
-		return math.Float64frombits(k &^ (1 << 63))
-	}
-	return math.Float64frombits(^k)
+	s.Require(len(values) == 0, "there are values of no column")
 }

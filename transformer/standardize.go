@@ -90,8 +90,12 @@ func checkCounts(step string, count []float64, schema datasets.Schema) error {
 func allMissing(count []float64, schema datasets.Schema) error {
 	for j, n := range count {
 		if n == 0 {
-			return fmt.Errorf("column %s: every value is missing; leave the column out", schema.Name(j))
+			return missingColumn(schema, j)
 		}
 	}
 	return nil
+}
+
+func missingColumn(schema datasets.Schema, j int) error {
+	return fmt.Errorf("column %s: every value is missing; leave the column out", schema.Name(j))
 }

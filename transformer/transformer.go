@@ -9,6 +9,8 @@
 //	standardize      [Standardize]  means, standard deviations   mean 0, standard deviation 1
 //	minmax           [MinMax]       ranges                       an interval
 //	robust           [Robust]       medians, quartiles           median 0, interquartile range 1
+//	quantile         [Quantile]     quantiles                    ranks, uniform or normal
+//	scale            [Scale]        which column is which         the inputs times factors
 //	onehot           [OneHot]       which levels occur           a 0/1 column for each level
 //	ordinal          [Ordinal]      the number of levels         codes as numbers
 //	ard              [ARD]          a scale for each input       the inputs times their scales

@@ -64,6 +64,10 @@ func run(ctx context.Context, against, only string) (same bool, err error) {
 		if !strings.Contains(name, only) {
 			continue
 		}
+		if _, err := os.Stat(filepath.Join(folder, "tree", "bench", "unchanged", "specs", filepath.Base(spec))); err != nil {
+			fmt.Printf("%-28s is not an experiment of %s\n", name, against)
+			continue
+		}
 		old, took, err := outputs(ctx, before, spec)
 		if err != nil {
 			return false, fmt.Errorf("%s: %s: %w", against, name, err)

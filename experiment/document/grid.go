@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -30,9 +31,23 @@ func (d *decoder) grid() {
 	for _, raw := range d.axes {
 		file := d.file
 		d.file = raw.file
-		d.axis(raw)
+		for _, path := range d.elements(raw.path) {
+			raw.path = path
+			d.axis(raw)
+		}
 		d.file = file
 	}
+}
+
+// elements returns the paths that a path ending in .* stands for, those of the elements of a list or a map; another
+// path stands for itself.
+func (d *decoder) elements(path string) []string {
+	if list, ok := strings.CutSuffix(path, ".*"); ok && d.steps {
+		if paths, err := param.Elements(d.spec.Pipeline, list); err == nil && len(paths) > 0 {
+			return paths
+		}
+	}
+	return []string{path}
 }
 
 func (d *decoder) axis(raw rawAxis) {

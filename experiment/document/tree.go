@@ -227,8 +227,10 @@ func keysBelow(spec any, prefix string, special map[string]func(key, value *yaml
 	return out
 }
 
+// isParam reports whether spec has a parameter, or an element of one, at path.
 func isParam(spec any, path string) bool {
-	return slices.ContainsFunc(param.All(spec), func(p param.Param) bool { return p.Path == path })
+	_, err := param.Get(spec, path)
+	return err == nil
 }
 
 func isNull(node *yaml.Node) bool {

@@ -3,7 +3,9 @@
 //
 //	bin of x in a grid:  round((x_j − u_j)/δ_j), j = 1..d,   δ_j ~ p,  u_j ~ U[0, δ_j)
 //
-// with pitches δ from the measure of a kernel, so that two rows share a bin with the probability k(x − y).
+// with pitches δ from the measure of a kernel, so that two rows share a bin with the probability k(x − y). Where a
+// grid looks at a few inputs only, a set of them that it draws from a law ([Subsets]), j is one of these, and the
+// probability is the mean of the kernels of all sets.
 //
 // A [Map] is the grids with the columns of their bins. [Draw] lays the grids; [Map.Number] gives the bins that
 // rows were counted in ([Counts]) their columns, [Map.NumberRows] those of rows in memory, and tells their columns at
@@ -31,38 +33,53 @@ type Map struct {
 	Hashed      int       // columns in all, 0 for exact ones
 	Smooth      bool      // whether bins are weighted
 	Gamma       []float64 // d
-	Base        []float64 // P×d, reciprocals of the pitches for γ = 1
-	Shift       []float64 // P×d, in units of the pitch
+	Inputs      []int     // P×k, the inputs that each grid looks at, ascending; nil for all, where k is d
+	Base        []float64 // P×k, reciprocals of the pitches for γ = 1
+	Shift       []float64 // P×k, in units of the pitch
 	Multipliers []uint64  // d, of the hash
 	First       []int     // column of each grid's first bin, and the number of columns at the end
 	Limit       float64   // inputs up to which a bin can be numbered
 
 	tables  []table   // a dictionary for each grid, for exact columns
-	inverse []float64 // P×d, γ·Base
+	inverse []float64 // P×k, γ·Base
 	origin  []uint64  // hash sum of the bin of zero in each grid
 }
 
-// Draw lays grids for a kernel of some γ, one after the other. Bins have columns only where they are hashed
-// into a number of them above 0.
-func Draw(ctx context.Context, k spectral.Kernel, seed uint64, gamma []float64, grids, hashed int) (Map, error) {
-	d := len(gamma)
+// Draw lays grids for a kernel of some γ, one after the other, over all inputs or over sets of a law. Bins have
+// columns only where they are hashed into a number of them above 0.
+func Draw(ctx context.Context, k spectral.Kernel, seed uint64, gamma []float64, sets *Subsets, grids, hashed int) (Map, error) {
+	d, each, bytes := len(gamma), len(gamma), 24.0
 	m := Map{Grids: grids, Hashed: hashed, Smooth: k.Smooth, Gamma: gamma}
-	if err := memory.Check(int64(min(24*float64(d)*float64(grids), math.MaxInt64/2))); err != nil {
-		return m, fmt.Errorf("%d columns × %d grids: %w", d, grids, err)
+	if sets != nil {
+		each, bytes = sets.Size(), 32
 	}
-	m.Base, m.Shift = make([]float64, grids*d), make([]float64, grids*d)
+	if err := memory.Check(int64(min(bytes*float64(each)*float64(grids), math.MaxInt64/2))); err != nil {
+		return m, fmt.Errorf("%d columns × %d grids: %w", each, grids, err)
+	}
+	m.Base, m.Shift = make([]float64, grids*each), make([]float64, grids*each)
+	var table *draws
+	if sets != nil {
+		var err error
+		if table, err = sets.draws(); err != nil {
+			return m, err
+		}
+		m.Inputs = make([]int, grids*each)
+	}
 	rng := spectral.NewStream()
 	for p := range grids {
 		if err := ctx.Err(); err != nil {
 			return m, err
 		}
 		rng.At(seed, spectral.Grids, p)
-		for j := range d {
+		if sets != nil {
+			table.set(rng.Rand, m.Inputs[p*each:(p+1)*each])
+		}
+		for s := range each {
 			inverse := k.Pitch(rng.Rand)
 			if !spectral.Finite(inverse) || inverse < 0 {
 				return m, fmt.Errorf("pitch %v drawn for grid %d, wanted a number > 0", 1/inverse, p)
 			}
-			m.Base[p*d+j], m.Shift[p*d+j] = inverse, rng.Float64()
+			m.Base[p*each+s], m.Shift[p*each+s] = inverse, rng.Float64()
 		}
 	}
 	m.Multipliers = make([]uint64, d)
@@ -75,15 +92,14 @@ func Draw(ctx context.Context, k spectral.Kernel, seed uint64, gamma []float64, 
 
 // finish derives what γ makes of the grids, and for hashed columns where each grid's begin.
 func (m *Map) finish() error {
-	d, most := len(m.Gamma), 0.0
+	most, each := 0.0, m.each()
 	m.inverse, m.origin = make([]float64, len(m.Base)), make([]uint64, m.Grids)
-	for p := range m.Grids {
-		for j, g := range m.Gamma {
-			v := m.Base[p*d+j] * g
-			m.inverse[p*d+j] = v
-			most = max(most, v)
-			m.origin[p] += m.Multipliers[j] * bin(0, v, m.Shift[p*d+j])
-		}
+	for k, base := range m.Base {
+		p, j := k/each, m.Input(k)
+		v := base * m.Gamma[j]
+		m.inverse[k] = v
+		most = max(most, v)
+		m.origin[p] += m.Multipliers[j] * bin(0, v, m.Shift[k])
 	}
 	if !spectral.Finite(most) {
 		return errors.New("gamma divided by a pitch overflows")
@@ -98,6 +114,17 @@ func (m *Map) finish() error {
 		m.First[m.Grids] = m.Hashed
 	}
 	return nil
+}
+
+// each is how many inputs a grid looks at.
+func (m *Map) each() int { return len(m.Base) / m.Grids }
+
+// Input is the input of pitch k, counted through all grids.
+func (m *Map) Input(k int) int {
+	if m.Inputs == nil {
+		return k % len(m.Gamma)
+	}
+	return m.Inputs[k]
 }
 
 // bin returns the number of the bin of x in one dimension of a grid, plus a constant: x·inverse −
@@ -140,8 +167,11 @@ func (m *Map) Width() int { return m.First[m.Grids] }
 // FirstGrids returns the map of the first grids, whose columns are the first of this map's. Hashed columns
 // stay as many for each grid.
 func (m *Map) FirstGrids(grids int) (Map, error) {
-	out, d := *m, len(m.Gamma)
-	out.Grids, out.Base, out.Shift = grids, m.Base[:grids*d], m.Shift[:grids*d]
+	out, end := *m, grids*m.each()
+	out.Grids, out.Base, out.Shift = grids, m.Base[:end], m.Shift[:end]
+	if m.Inputs != nil {
+		out.Inputs = m.Inputs[:end]
+	}
 	if m.Hashed > 0 {
 		out.Hashed = m.Hashed / m.Grids * grids
 		return out, out.finish()

@@ -12,8 +12,9 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// drawn returns grids of a kernel, hashed into some columns or not, over rows of which some are 0.
-func drawn(t *testing.T, name string, hashed int) (Map, *mat.Dense) {
+// drawn returns grids of a kernel over all inputs or a few, hashed into some columns or not, over rows of which
+// some are 0.
+func drawn(t *testing.T, name string, few *Subsets, hashed int) (Map, *mat.Dense) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 6))
 	X := mat.NewDense(tileRows+150, 4, nil)
@@ -23,7 +24,7 @@ func drawn(t *testing.T, name string, hashed int) (Map, *mat.Dense) {
 		row[2+rng.IntN(2)] = float64(rng.IntN(8) / 7)
 	}
 	k, _ := spectral.BinningKernel(name)
-	m, err := Draw(context.Background(), k, 3, []float64{1, 2, 1, 0.5}, 19, hashed)
+	m, err := Draw(context.Background(), k, 3, []float64{1, 2, 1, 0.5}, few, 19, hashed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,8 +60,11 @@ func same(t *testing.T, what string, got, want *sparse.CSR) {
 // shows maps alike.
 func TestWaysToNumberBins(t *testing.T) {
 	ctx := context.Background()
-	for _, name := range []string{"laplacian", "smooth"} {
-		m, X := drawn(t, name, 0)
+	for _, c := range []struct {
+		name string
+		few  *Subsets
+	}{{"laplacian", nil}, {"smooth", nil}, {"laplacian", NewSubsets([]float64{1, 2, 1, 1}, 2)}, {"smooth", NewSubsets([]float64{1, 2, 1, 1}, 3)}} {
+		m, X := drawn(t, c.name, c.few, 0)
 		thin := sparse.FromDense(X)
 		atOnce := m
 		columns, err := atOnce.NumberRows(ctx, X, 2)
@@ -86,13 +90,16 @@ func TestWaysToNumberBins(t *testing.T) {
 		few := want.Slice(40, 43) // hashed one by one
 		same(t, "few rows", transformed(t, &m, X.Slice(40, 43, 0, 4)), few)
 		same(t, "few sparse rows", transformed(t, &m, thin.Slice(40, 43)), few)
-		again := Map{Grids: m.Grids, Smooth: m.Smooth, Gamma: m.Gamma, Base: m.Base, Shift: m.Shift, Multipliers: m.Multipliers, First: m.First}
+		again := Map{Grids: m.Grids, Smooth: m.Smooth, Gamma: m.Gamma, Inputs: m.Inputs, Base: m.Base, Shift: m.Shift, Multipliers: m.Multipliers, First: m.First}
 		if err := again.Restore(m.Hashes()); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "made anew", transformed(t, &again, X), want)
-		hashes := m.Hashes()
-		hashes[1] = hashes[0]
+		hashes, p := m.Hashes(), 0
+		for m.First[p+1]-m.First[p] < 2 {
+			p++
+		}
+		hashes[m.First[p]+1] = hashes[m.First[p]]
 		if err := again.Restore(hashes); err == nil {
 			t.Error("two bins of one hash are taken")
 		}
@@ -102,11 +109,17 @@ func TestWaysToNumberBins(t *testing.T) {
 // Two rows share a hashed column of a grid where they share a bin, and seldom else; every grid has columns of its
 // own, and the first grids are the map with fewer.
 func TestHashedColumns(t *testing.T) {
-	exact, X := drawn(t, "triangular", 0)
+	for _, few := range []*Subsets{nil, NewSubsets([]float64{1, 1, 1, 1}, 2)} {
+		hashedColumns(t, few)
+	}
+}
+
+func hashedColumns(t *testing.T, few *Subsets) {
+	exact, X := drawn(t, "triangular", few, 0)
 	if _, err := exact.NumberRows(context.Background(), X, 1); err != nil {
 		t.Fatal(err)
 	}
-	hashed, _ := drawn(t, "triangular", 19<<24)
+	hashed, _ := drawn(t, "triangular", few, 19<<24)
 	a, b := transformed(t, &exact, X), transformed(t, &hashed, X)
 	n, _ := X.Dims()
 	column := map[uint32]uint32{} // hashed of exact
@@ -142,6 +155,38 @@ func TestHashedColumns(t *testing.T) {
 				t.Fatalf("row %d: columns %v, of the first 4 grids %v", i, x, y)
 			}
 		}
+	}
+}
+
+// A grid that looks at a few inputs has the bins of one that is laid over these alone.
+func TestGridsOfAFewInputs(t *testing.T) {
+	m, X := drawn(t, "laplacian", NewSubsets([]float64{1, 2, 1, 1}, 2), 19<<24)
+	Z := transformed(t, &m, X)
+	n, _ := X.Dims()
+	drawn := map[int]bool{}
+	for p := range m.Grids {
+		set := m.Inputs[2*p : 2*p+2]
+		drawn[set[0]], drawn[set[1]] = true, true
+		type key [2]uint64
+		columns := map[key]uint32{}
+		seen := map[uint32]key{}
+		for i := range n {
+			var at key
+			for s, j := range set {
+				at[s] = bin(X.At(i, j), m.Base[2*p+s]*m.Gamma[j], m.Shift[2*p+s])
+			}
+			row, _ := Z.Row(i)
+			if c, ok := columns[at]; ok && c != row[p] {
+				t.Fatalf("grid %d: rows of one bin of inputs %v are apart", p, set)
+			}
+			if other, ok := seen[row[p]]; ok && other != at {
+				t.Fatalf("grid %d: rows of two bins of inputs %v are together", p, set)
+			}
+			columns[at], seen[row[p]] = row[p], at
+		}
+	}
+	if len(drawn) != 4 {
+		t.Errorf("only %v are drawn", drawn)
 	}
 }
 

@@ -27,7 +27,7 @@ func (c *Counts) Add(ctx context.Context, X mat.Matrix) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		t.read(X, lo, min(lo+tileRows, n))
+		t.read(c.m, X, lo, min(lo+tileRows, n))
 		kern.Parallel(c.m.Grids, 1, func(from, to int) {
 			w := workPool.Get().(*work)
 			defer workPool.Put(w)
@@ -67,7 +67,7 @@ func (m *Map) NumberRows(ctx context.Context, X mat.Matrix, minCount int) ([]uin
 	tiles := make([]tile, (n+tileRows-1)/tileRows)
 	kern.Parallel(len(tiles), 1, func(from, to int) {
 		for k := from; k < to && ctx.Err() == nil; k++ {
-			tiles[k].read(X, k*tileRows, min((k+1)*tileRows, n))
+			tiles[k].read(m, X, k*tileRows, min((k+1)*tileRows, n))
 		}
 	})
 	columns := make([]uint32, n*m.Grids)

@@ -46,12 +46,19 @@ func (m *Map) weigh(ctx context.Context, X mat.Matrix) ([]float64, error) {
 
 func (m *Map) weighRow(values, row []float64) {
 	const roundOff = 3 << 51 // as in bin
-	d := len(row)
+	each := m.each()
 	scale := 1 / math.Sqrt(float64(m.Grids))
+	few := make([]float64, 0, each)
 	for p := range values {
-		inverse, shift := m.inverse[p*d:(p+1)*d], m.Shift[p*d:(p+1)*d]
-		product := scale
-		for j, x := range row {
+		inverse, shift := m.inverse[p*each:(p+1)*each], m.Shift[p*each:(p+1)*each]
+		product, seen := scale, row
+		if m.Inputs != nil {
+			seen = few
+			for _, j := range m.Inputs[p*each : (p+1)*each] {
+				seen = append(seen, row[j])
+			}
+		}
+		for j, x := range seen {
 			v := float64(x*inverse[j]) - shift[j]
 			product *= bump(v - (v + roundOff - roundOff))
 		}

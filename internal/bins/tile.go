@@ -1,6 +1,7 @@
 package bins
 
 import (
+	"slices"
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
@@ -10,17 +11,23 @@ import (
 
 // tile is rows as binning reads them, once for each grid: columns that most rows have 0 in, as
 // those of one-hot encoded inputs, as lists of what is not 0, the others row by row. So a grid costs
-// a few operations for an entry that is not 0, and none for one that is.
+// a few operations for an entry that is not 0, and none for one that is. For grids that look at a few columns
+// each, the others are stored column by column, so that a grid costs nothing for a column that it does not
+// look at.
 type tile struct {
 	rows, stride int
-	full         []int     // columns stored row by row
-	data         []float64 // rows×full, a row every stride numbers
-	own          []float64 // memory for data that is copied
+	full         []int     // columns stored row by row, or one by one
+	data         []float64 // rows×full, a row every stride numbers; or full×rows
+	own, turned  []float64 // memory for data that is copied, row by row and column by column
 	rare         []int     // the other columns that are not 0 everywhere
 	ends         []int     // of each rare column in the lists
 	at           []int32   // rows of the entries of rare columns
 	values       []float64
+	place        []int // of each column, where columns are stored one by one: among the full ones, from -2 down among the rare, or nowhere
 }
+
+// nowhere is the place of a column that is 0 in all rows of a tile.
+const nowhere = -1
 
 // tileRows is how many rows are in a tile.
 const tileRows = 2048
@@ -45,8 +52,40 @@ const rarely = 6
 
 var tilePool = sync.Pool{New: func() any { return new(tile) }}
 
-// read takes rows lo to hi of X, a *mat.Dense or *sparse.CSR.
-func (t *tile) read(X mat.Matrix, lo, hi int) {
+// read takes rows lo to hi of X, a *mat.Dense or *sparse.CSR, for the grids of m.
+func (t *tile) read(m *Map, X mat.Matrix, lo, hi int) {
+	t.readRows(X, lo, hi)
+	if m.Inputs != nil {
+		t.turn(len(m.Gamma))
+	}
+}
+
+// turn stores the full ones of d columns one by one.
+func (t *tile) turn(d int) {
+	width := len(t.full)
+	if need := t.rows * width; cap(t.turned) < need {
+		t.turned = make([]float64, need)
+	}
+	columns := t.turned[:t.rows*width]
+	for i := range t.rows {
+		for k, v := range t.data[i*t.stride:][:width] {
+			columns[k*t.rows+i] = v
+		}
+	}
+	t.data, t.stride = columns, t.rows
+	t.place = slices.Grow(t.place[:0], d)[:d]
+	for j := range t.place {
+		t.place[j] = nowhere
+	}
+	for k, j := range t.full {
+		t.place[j] = k
+	}
+	for k, j := range t.rare {
+		t.place[j] = nowhere - 1 - k
+	}
+}
+
+func (t *tile) readRows(X mat.Matrix, lo, hi int) {
 	_, d := X.Dims()
 	t.rows, t.stride, t.data = hi-lo, 0, nil
 	t.full, t.rare, t.ends = t.full[:0], t.rare[:0], t.ends[:0]
@@ -145,6 +184,10 @@ func (t *tile) put(k, row int, v float64) {
 // hash returns the hashes of all rows of t in grid p, in w.
 func (m *Map) hash(w *work, t *tile, p int) []uint64 {
 	hashes := w.hashes[:t.rows]
+	if m.Inputs != nil {
+		m.hashFew(hashes, t, p)
+		return hashes
+	}
 	d := len(m.Gamma)
 	inverse, shift := m.inverse[p*d:(p+1)*d], m.Shift[p*d:(p+1)*d]
 	start := m.origin[p]
@@ -168,6 +211,41 @@ func (m *Map) hash(w *work, t *tile, p int) []uint64 {
 		hashes[i] = settleHash(sum, p)
 	}
 	return hashes
+}
+
+// hashFew is hash for a grid that looks at a few inputs.
+func (m *Map) hashFew(hashes []uint64, t *tile, p int) {
+	each, start := m.each(), m.origin[p]
+	for s := p * each; s < (p+1)*each; s++ {
+		if j := m.Inputs[s]; t.place[j] >= 0 {
+			start -= m.Multipliers[j] * bin(0, m.inverse[s], m.Shift[s])
+		}
+	}
+	for i := range hashes {
+		hashes[i] = start
+	}
+	for s := p * each; s < (p+1)*each; s++ {
+		j := m.Inputs[s]
+		v, u, a := m.inverse[s], m.Shift[s], m.Multipliers[j]
+		switch k := t.place[j]; {
+		case k >= 0:
+			for i, x := range t.data[k*t.rows:][:len(hashes)] {
+				hashes[i] += a * bin(x, v, u)
+			}
+		case k < nowhere:
+			k, from := nowhere-1-k, 0
+			if k > 0 {
+				from = t.ends[k-1]
+			}
+			zero := bin(0, v, u)
+			for q, i := range t.at[from:t.ends[k]] {
+				hashes[i] += a * (bin(t.values[from+q], v, u) - zero)
+			}
+		}
+	}
+	for i, sum := range hashes {
+		hashes[i] = settleHash(sum, p)
+	}
 }
 
 // addFull sets the hashes to start and what full columns add, four rows at a time.
@@ -199,6 +277,14 @@ func (w *work) addFull(hashes []uint64, t *tile, start uint64) {
 
 // hashRow computes the hash of one row in grid p.
 func (m *Map) hashRow(X mat.Matrix, i, p int) uint64 {
+	if m.Inputs != nil {
+		sum, each := uint64(0), m.each()
+		for s := p * each; s < (p+1)*each; s++ {
+			j := m.Inputs[s]
+			sum += m.Multipliers[j] * bin(X.At(i, j), m.inverse[s], m.Shift[s])
+		}
+		return settleHash(sum, p)
+	}
 	d := len(m.Gamma)
 	inverse, shift := m.inverse[p*d:(p+1)*d], m.Shift[p*d:(p+1)*d]
 	rows, ok := X.(*sparse.CSR)

@@ -77,7 +77,7 @@ func (m *Map) fillRows(columns []uint32, X mat.Matrix, lo, hi int) {
 	}
 	t := tilePool.Get().(*tile)
 	defer tilePool.Put(t)
-	t.read(X, lo, hi)
+	t.read(m, X, lo, hi)
 	for p := range m.Grids {
 		m.look(columns, m.hash(w, t, p), p)
 	}

@@ -167,7 +167,7 @@ func (d *drawing) targets(all *datasets.Set, signal []float64) {
 func (d *drawing) steps() {
 	var b strings.Builder
 	isSparse := d.train.Schema.Columns == nil
-	scale := pick(d.Rand, "standardize", "minmax", "robust", "{standardize: {mean: false}}")
+	scale := pick(d.Rand, "standardize", "minmax", "robust", "quantile", "{quantile: {quantiles: 20, output: normal}}", "{scale: {factors: 0.3}}", "{standardize: {mean: false}}")
 	switch {
 	case isSparse:
 		b.WriteString(pick(d.Rand, "- dense\n", "", "- standardize: {mean: false}\n"))
@@ -213,8 +213,9 @@ func (d *drawing) features() string {
 		return ""
 	case 1:
 		d.axes = append(d.axes, gridsearch.Axis{Path: "map.grids", Values: []any{5, 20, 11}})
-		return fmt.Sprintf("- binning: {kernel: %s, gamma: %s, grids: 20, columns: %s}\n  name: map\n",
-			pick(d.Rand, "laplacian", "hyperbolic", "triangular", "smooth"), gamma, pick(d.Rand, "exact", "exact", "160"))
+		return fmt.Sprintf("- binning: {kernel: %s, gamma: %s, grids: 20, columns: %s, inputs: %s}\n  name: map\n",
+			pick(d.Rand, "laplacian", "hyperbolic", "triangular", "smooth"), gamma, pick(d.Rand, "exact", "exact", "160"),
+			pick(d.Rand, "all", "1", "1, input_weights: scales"))
 	case 2:
 		d.axes = nil
 		return fmt.Sprintf("- union:\n    parts:\n      - rff: {features: 16, gamma: %s}\n      - binning: {grids: 10, gamma: 0.1}\n    weights: [0.4, 0.6]\n", gamma)

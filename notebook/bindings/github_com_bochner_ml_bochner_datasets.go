@@ -34,6 +34,7 @@ func init() {
 			"Gather":         reflect.ValueOf(datasets.Gather),
 			"KnownLevels":    reflect.ValueOf(datasets.KnownLevels),
 			"Learn":          reflect.ValueOf(datasets.Learn),
+			"ManyColumns":    reflect.ValueOf(datasets.ManyColumns),
 			"Numbers":        reflect.ValueOf(datasets.Numbers),
 			"Numeric":        reflect.ValueOf(datasets.Numeric),
 			"OutlookOf":      reflect.ValueOf(datasets.OutlookOf),

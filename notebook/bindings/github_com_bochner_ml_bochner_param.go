@@ -24,6 +24,7 @@ func init() {
 			"CheckFit":     reflect.ValueOf(param.CheckFit),
 			"Children":     reflect.ValueOf(param.Children),
 			"Choice":       reflect.ValueOf(param.Choice),
+			"Elements":     reflect.ValueOf(param.Elements),
 			"Float":        reflect.ValueOf(param.Float),
 			"Floats":       reflect.ValueOf(param.Floats),
 			"Get":          reflect.ValueOf(param.Get),

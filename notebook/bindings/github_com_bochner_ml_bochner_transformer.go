@@ -21,6 +21,7 @@ func init() {
 			"AllComponents":      reflect.ValueOf(&transformer.AllComponents).Elem(),
 			"EffectiveDimension": reflect.ValueOf(transformer.EffectiveDimension),
 			"ExactColumns":       reflect.ValueOf(&transformer.ExactColumns).Elem(),
+			"FixedFactors":       reflect.ValueOf(transformer.FixedFactors),
 			"FixedGamma":         reflect.ValueOf(transformer.FixedGamma),
 			"GammaMedian":        reflect.ValueOf(&transformer.GammaMedian).Elem(),
 			"GammaScale":         reflect.ValueOf(&transformer.GammaScale).Elem(),
@@ -28,21 +29,21 @@ func init() {
 			"KeepComponents":     reflect.ValueOf(transformer.KeepComponents),
 			"KeepVariance":       reflect.ValueOf(transformer.KeepVariance),
 			"Learn":              reflect.ValueOf(transformer.Learn),
-			"NewARD":             reflect.ValueOf(transformer.NewARD),
+			"NamedFactors":       reflect.ValueOf(transformer.NamedFactors),
 			"NewBinning":         reflect.ValueOf(transformer.NewBinning),
 			"NewDense":           reflect.ValueOf(transformer.NewDense),
 			"NewImpute":          reflect.ValueOf(transformer.NewImpute),
 			"NewMinMax":          reflect.ValueOf(transformer.NewMinMax),
-			"NewNystroem":        reflect.ValueOf(transformer.NewNystroem),
 			"NewOneHot":          reflect.ValueOf(transformer.NewOneHot),
 			"NewOrdinal":         reflect.ValueOf(transformer.NewOrdinal),
 			"NewPCA":             reflect.ValueOf(transformer.NewPCA),
+			"NewQuantile":        reflect.ValueOf(transformer.NewQuantile),
 			"NewRFF":             reflect.ValueOf(transformer.NewRFF),
 			"NewRobust":          reflect.ValueOf(transformer.NewRobust),
+			"NewScale":           reflect.ValueOf(transformer.NewScale),
 			"NewStandardize":     reflect.ValueOf(transformer.NewStandardize),
 		},
 		Types: map[string]reflect.Type{
-			"ARD":               reflect.TypeOf((*transformer.ARD)(nil)).Elem(),
 			"BinColumns":        reflect.TypeOf((*transformer.BinColumns)(nil)).Elem(),
 			"Binning":           reflect.TypeOf((*transformer.Binning)(nil)).Elem(),
 			"BlockFitter":       reflect.TypeOf((*transformer.BlockFitter)(nil)).Elem(),
@@ -52,35 +53,36 @@ func init() {
 			"Dense":             reflect.TypeOf((*transformer.Dense)(nil)).Elem(),
 			"DenseTransformer":  reflect.TypeOf((*transformer.DenseTransformer)(nil)).Elem(),
 			"Describer":         reflect.TypeOf((*transformer.Describer)(nil)).Elem(),
+			"Factors":           reflect.TypeOf((*transformer.Factors)(nil)).Elem(),
 			"Family":            reflect.TypeOf((*transformer.Family)(nil)).Elem(),
 			"FamilyFitter":      reflect.TypeOf((*transformer.FamilyFitter)(nil)).Elem(),
 			"FamilyMember":      reflect.TypeOf((*transformer.FamilyMember)(nil)).Elem(),
 			"Fill":              reflect.TypeOf((*transformer.Fill)(nil)).Elem(),
 			"FitTransformer":    reflect.TypeOf((*transformer.FitTransformer)(nil)).Elem(),
-			"FittedARD":         reflect.TypeOf((*transformer.FittedARD)(nil)).Elem(),
 			"FittedBinning":     reflect.TypeOf((*transformer.FittedBinning)(nil)).Elem(),
 			"FittedDense":       reflect.TypeOf((*transformer.FittedDense)(nil)).Elem(),
 			"FittedImpute":      reflect.TypeOf((*transformer.FittedImpute)(nil)).Elem(),
-			"FittedNystroem":    reflect.TypeOf((*transformer.FittedNystroem)(nil)).Elem(),
 			"FittedOneHot":      reflect.TypeOf((*transformer.FittedOneHot)(nil)).Elem(),
 			"FittedOrdinal":     reflect.TypeOf((*transformer.FittedOrdinal)(nil)).Elem(),
 			"FittedPCA":         reflect.TypeOf((*transformer.FittedPCA)(nil)).Elem(),
+			"FittedQuantile":    reflect.TypeOf((*transformer.FittedQuantile)(nil)).Elem(),
 			"FittedRFF":         reflect.TypeOf((*transformer.FittedRFF)(nil)).Elem(),
+			"FittedScale":       reflect.TypeOf((*transformer.FittedScale)(nil)).Elem(),
 			"FittedScaler":      reflect.TypeOf((*transformer.FittedScaler)(nil)).Elem(),
 			"Fitter":            reflect.TypeOf((*transformer.Fitter)(nil)).Elem(),
 			"Gamma":             reflect.TypeOf((*transformer.Gamma)(nil)).Elem(),
 			"Impute":            reflect.TypeOf((*transformer.Impute)(nil)).Elem(),
 			"KernelError":       reflect.TypeOf((*transformer.KernelError)(nil)).Elem(),
 			"MinMax":            reflect.TypeOf((*transformer.MinMax)(nil)).Elem(),
-			"Nystroem":          reflect.TypeOf((*transformer.Nystroem)(nil)).Elem(),
 			"OneHot":            reflect.TypeOf((*transformer.OneHot)(nil)).Elem(),
 			"Ordinal":           reflect.TypeOf((*transformer.Ordinal)(nil)).Elem(),
 			"PCA":               reflect.TypeOf((*transformer.PCA)(nil)).Elem(),
 			"PassFitter":        reflect.TypeOf((*transformer.PassFitter)(nil)).Elem(),
+			"Quantile":          reflect.TypeOf((*transformer.Quantile)(nil)).Elem(),
 			"RFF":               reflect.TypeOf((*transformer.RFF)(nil)).Elem(),
-			"Relevant":          reflect.TypeOf((*transformer.Relevant)(nil)).Elem(),
 			"Robust":            reflect.TypeOf((*transformer.Robust)(nil)).Elem(),
 			"Rowless":           reflect.TypeOf((*transformer.Rowless)(nil)).Elem(),
+			"Scale":             reflect.TypeOf((*transformer.Scale)(nil)).Elem(),
 			"SingleTransformer": reflect.TypeOf((*transformer.SingleTransformer)(nil)).Elem(),
 			"Sized":             reflect.TypeOf((*transformer.Sized)(nil)).Elem(),
 			"SparseTaker":       reflect.TypeOf((*transformer.SparseTaker)(nil)).Elem(),
@@ -96,7 +98,6 @@ func init() {
 			"FitTransformer":    reflect.TypeOf((*proxy_transformer_FitTransformer)(nil)).Elem(),
 			"Fitter":            reflect.TypeOf((*proxy_transformer_Fitter)(nil)).Elem(),
 			"PassFitter":        reflect.TypeOf((*proxy_transformer_PassFitter)(nil)).Elem(),
-			"Relevant":          reflect.TypeOf((*proxy_transformer_Relevant)(nil)).Elem(),
 			"Rowless":           reflect.TypeOf((*proxy_transformer_Rowless)(nil)).Elem(),
 			"SingleTransformer": reflect.TypeOf((*proxy_transformer_SingleTransformer)(nil)).Elem(),
 			"Sized":             reflect.TypeOf((*proxy_transformer_Sized)(nil)).Elem(),
@@ -216,13 +217,6 @@ func (p *proxy_transformer_PassFitter) Fit(a0 context.Context, a1 datasets.Set) 
 func (p *proxy_transformer_PassFitter) Start(a0 context.Context, a1 datasets.Schema, a2 int) (datasets.Pass, error) {
 	return p.Start_(p.Object, a0, a1, a2)
 }
-
-type proxy_transformer_Relevant struct {
-	Object     any
-	Relevance_ func(_proxy_obj_ any) []float64
-}
-
-func (p *proxy_transformer_Relevant) Relevance() []float64 { return p.Relevance_(p.Object) }
 
 type proxy_transformer_Rowless struct {
 	Object           any

@@ -1,0 +1,73 @@
+package param
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// element returns the element called name of a parameter that is a list or a map, as a parameter; nil where it has
+// none.
+func (e *entry) element(name string) *entry {
+	value, set := e.get(), func(any) any { return nil }
+	var now any
+	switch v := value.(type) {
+	case []any:
+		k, err := strconv.Atoi(name)
+		if err != nil || k < 0 || k >= len(v) || strconv.Itoa(k) != name {
+			return nil
+		}
+		now, set = v[k], func(plain any) any {
+			list := slices.Clone(e.get().([]any))
+			list[k] = plain
+			return list
+		}
+	case map[string]any:
+		var ok bool
+		if now, ok = v[name]; !ok {
+			return nil
+		}
+		set = func(plain any) any {
+			named := maps.Clone(e.get().(map[string]any))
+			named[name] = plain
+			return named
+		}
+	default:
+		return nil
+	}
+	out := *e
+	out.Path, out.Name, out.Value = e.Path+"."+name, name, now
+	out.set = func(plain any) error { return e.set(set(plain)) }
+	out.get = func() any {
+		switch v := e.get().(type) {
+		case []any:
+			k, _ := strconv.Atoi(name)
+			return v[k]
+		case map[string]any:
+			return v[name]
+		}
+		return nil
+	}
+	return &out
+}
+
+// Elements returns the paths of the elements of the list or map at path, in order; none of a parameter that is
+// neither.
+func Elements(spec any, path string) ([]string, error) {
+	value, err := Get(spec, path)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	switch v := value.(type) {
+	case []any:
+		for k := range v {
+			paths = append(paths, path+"."+strconv.Itoa(k))
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			paths = append(paths, path+"."+name)
+		}
+	}
+	return paths, nil
+}

@@ -1,0 +1,254 @@
+package transformer
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/pass"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/model"
+)
+
+// quantiles finds, for every column, the exact quantiles of its values (missing ones left out) at some
+// probabilities, interpolated linearly between order statistics as numpy does: probability p of n values
+// is at position p·(n−1) of the sorted column.
+//
+// A [selection] for each column finds the order statistics, in one pass where there are few rows, else in
+// three to five. Where the selections of all columns would take too much memory, groups of columns
+// take turns. What is merged is counts and values, so the result does not depend on how the
+// rows are cut into parts.
+type quantiles struct {
+	plan       quantilePlan
+	schema     datasets.Schema
+	rows       int         // read in the first pass
+	first      int         // column of the group that is searched
+	found      [][]float64 // quantiles of the columns before it
+	selections []*selection
+}
+
+// quantilePlan says how quantiles are searched.
+type quantilePlan struct {
+	width  int                      // columns
+	most   int                      // quantiles of a column, at most
+	ofRows func(rows int) []float64 // the probabilities, ascending, for so many rows
+	memory int                      // for the selections of a group of columns
+	room   room                     // for that of a column
+}
+
+// planQuantiles plans for as many quantiles for any number of rows.
+func planQuantiles(width, most int) quantilePlan {
+	const memory = 1 << 26
+	share := memory / max(width, 1)
+	own := room{cells: min(max(1<<10, share/cellBytes), 1<<14), kept: min(max(1<<10, share/8), 1<<16)}
+	return quantilePlan{width: width, most: most, memory: memory, room: own}
+}
+
+// eachBytes is what the selection of a column takes, with the spans around its order statistics.
+func (p quantilePlan) eachBytes() int {
+	return max(p.room.cells*cellBytes, 8*p.room.kept) + 2*p.most*(spanBytes+2*cellBytes)
+}
+
+// together is how many columns are searched at once.
+func (p quantilePlan) together() int {
+	return min(p.width, max(1, p.memory/p.eachBytes()))
+}
+
+// bytes is the memory of the selections at once, for so many rows.
+func (p quantilePlan) bytes(rows int) int64 {
+	if rows <= p.room.kept {
+		return 8 * int64(rows) * int64(p.together())
+	}
+	return int64(p.eachBytes()) * int64(p.together())
+}
+
+// newQuantiles finds quantiles at the same probabilities for any number of rows.
+func newQuantiles(probabilities []float64, schema datasets.Schema, width int) *quantiles {
+	plan := planQuantiles(width, len(probabilities))
+	plan.ofRows = func(int) []float64 { return probabilities }
+	return beginQuantiles(plan, schema)
+}
+
+func beginQuantiles(plan quantilePlan, schema datasets.Schema) *quantiles {
+	q := &quantiles{plan: plan, schema: schema}
+	q.open()
+	return q
+}
+
+// end is the column after the group that is searched.
+func (q *quantiles) end() int { return min(q.plan.width, q.first+q.plan.together()) }
+
+// open begins the selections of a group.
+func (q *quantiles) open() {
+	q.selections = nil
+	for range q.end() - q.first {
+		q.selections = append(q.selections, newSelection(q.plan.room))
+	}
+}
+
+// counting reports whether the rows are counted in this pass.
+func (q *quantiles) counting() bool {
+	return q.first == 0 && len(q.selections) > 0 && q.selections[0].count == 0
+}
+
+func (q *quantiles) add(ctx context.Context, _ int, X mat.Matrix) error {
+	n, _ := X.Dims()
+	if q.counting() {
+		q.rows += n
+	}
+	dense, ok := X.(*mat.Dense)
+	if !ok {
+		lo, hi := q.first, q.end()
+		eachEntry(X, func(j int, v, times float64) {
+			if j >= lo && j < hi {
+				q.selections[j-lo].add(sortable(v), uint64(times))
+			}
+		})
+		return nil
+	}
+	const rows, columns = 256, 8 // of a piece that stays in the cache
+	raw := dense.RawMatrix()
+	kern.Parallel(len(q.selections), columns, func(from, to int) {
+		for lo := 0; lo < n && ctx.Err() == nil; lo += rows {
+			for k, s := range q.selections[from:to] {
+				for i := lo; i < min(lo+rows, n); i++ {
+					if v := raw.Data[i*raw.Stride+q.first+from+k]; v == v {
+						s.add(sortable(v), 1)
+					}
+				}
+			}
+		}
+	})
+	return ctx.Err()
+}
+
+func (q *quantiles) merge(other inputSums) error {
+	o := other.(*quantiles)
+	if q.first != o.first || len(q.selections) != len(o.selections) {
+		return errOtherRows
+	}
+	for k, s := range q.selections {
+		if !s.like(o.selections[k]) {
+			return errOtherRows
+		}
+	}
+	if q.counting() {
+		q.rows += o.rows
+	}
+	for k, s := range q.selections {
+		s.merge(o.selections[k])
+	}
+	return nil
+}
+
+func (q *quantiles) next(context.Context) (inputSums, error) {
+	n, err := q.narrowed()
+	if err != nil || n.first == n.plan.width {
+		return nil, err
+	}
+	return n, nil
+}
+
+// narrowed returns what is known after the pass; all is, where no column is left.
+func (q *quantiles) narrowed() (*quantiles, error) {
+	n := *q
+	n.selections = make([]*selection, len(q.selections))
+	probabilities, done := q.plan.ofRows(q.rows), true
+	for k, s := range q.selections {
+		count := s.total()
+		if count == 0 {
+			return nil, missingColumn(q.schema, q.first+k)
+		}
+		var err error
+		if n.selections[k], err = s.narrowed(count, ranksOf(probabilities, count)); err != nil {
+			return nil, err
+		}
+		done = done && n.selections[k].done()
+	}
+	if !done {
+		return &n, nil
+	}
+	n.found = slices.Clone(q.found)
+	for _, s := range n.selections {
+		n.found = append(n.found, interpolated(probabilities, s.count, s.values))
+	}
+	n.first = q.end()
+	n.open()
+	return &n, nil
+}
+
+// ranksOf returns the ranks of the order statistics on both sides of each quantile of count values, ascending.
+func ranksOf(probabilities []float64, count uint64) []uint64 {
+	ranks := make([]uint64, 0, 2*len(probabilities))
+	for _, p := range probabilities {
+		low, high, _ := beside(p, count)
+		ranks = append(ranks, low, high)
+	}
+	slices.Sort(ranks)
+	return slices.Compact(ranks)
+}
+
+// beside returns the ranks on both sides of a quantile of count values, and where it is between them.
+func beside(probability float64, count uint64) (low, high uint64, t float64) {
+	at := probability * float64(count-1)
+	low = min(uint64(at), count-1)
+	return low, min(low+1, count-1), at - math.Floor(at)
+}
+
+// interpolated returns the quantiles of count values, given those of their ranks.
+func interpolated(probabilities []float64, count uint64, values []float64) []float64 {
+	ranks := ranksOf(probabilities, count)
+	out := make([]float64, len(probabilities))
+	for k, p := range probabilities {
+		low, high, t := beside(p, count)
+		a, _ := slices.BinarySearch(ranks, low)
+		b, _ := slices.BinarySearch(ranks, high)
+		out[k] = between(values[a], values[b], t)
+	}
+	return out
+}
+
+// values returns the quantiles of each column, after the last pass.
+func (q *quantiles) values() ([][]float64, error) {
+	n, err := q.narrowed()
+	if err != nil {
+		return nil, err
+	}
+	return n.found, nil
+}
+
+func (q *quantiles) state(s *model.State) {
+	s.Int("read", &q.rows)
+	s.Int("first", &q.first)
+	s.Require(q.rows >= 0 && q.first >= 0 && q.first < q.plan.width, "the columns that are searched are none")
+	if s.Err() != nil {
+		return
+	}
+	probabilities := q.plan.ofRows(q.rows)
+	found := slices.Concat(q.found...)
+	pass.Floats(s, "found", &found, q.first*len(probabilities), pass.Finite)
+	if s.Reading() && s.Err() == nil {
+		q.found = slices.Collect(slices.Chunk(found, len(probabilities)))
+		q.open()
+	}
+	if s.Err() == nil {
+		stateOfSelections(s, q.selections, probabilities)
+	}
+}
+
+// between interpolates from a to b ≥ a.
+func between(a, b, t float64) float64 {
+	switch gap := b - a; {
+	case gap == 0:
+		return a
+	case math.IsInf(gap, 0):
+		return a*(1-t) + b*t
+	case t < 0.5:
+		return a + gap*t
+	default:
+		return b - gap*(1-t)
+	}
+}

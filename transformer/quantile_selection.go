@@ -1,0 +1,355 @@
+package transformer
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"sort"
+
+	"github.com/bochner-ml/bochner/datasets/pass"
+	"github.com/bochner-ml/bochner/model"
+)
+
+// selection looks for the numbers of some ranks in a multiset of numbers, by passes over it. Numbers are
+// [sortable] keys.
+//
+// The first pass keeps the keys while they are few. Where they become too many, it divides the range of
+// keys into cells and counts. Each later pass knows some spans of keys with a rank that is looked for in
+// them: it keeps their keys if they are few, else divides them into cells again, more cells where more
+// keys are. A rank is found when its cell has met one key only, or when the keys are kept.
+//
+// (Munro and Paterson, "Selection and sorting with limited storage", 1980, do so for one rank.)
+type selection struct {
+	room    room
+	count   uint64    // of all keys, 0 in the first pass
+	values  []float64 // of the ranks, NaN where it is not found yet; none in the first pass
+	spans   []span    // where the others are, ascending
+	within  uint64    // keys in the spans, 0 in the first pass
+	keeping bool
+	kept    []uint64 // keys in the spans, or
+	cells   []cell   // counts of them, span by span
+}
+
+// room is what a selection may take.
+type room struct {
+	cells int // but for two for each span
+	kept  int // keys
+}
+
+// span is the keys from low to high.
+type span struct {
+	low, high uint64
+	before    uint64 // keys below low
+	count     uint64 // keys in it, 0 in the first pass
+	first     int    // cell; a cell has 1<<shift keys
+	shift     int
+}
+
+// cell is the keys that were met of a part of a span: how many, the least and the greatest.
+type cell struct{ count, low, high uint64 }
+
+const (
+	spanBytes = 48
+	cellBytes = 24
+)
+
+// newSelection returns a selection before its first pass.
+func newSelection(r room) *selection {
+	return &selection{room: r, spans: []span{{high: math.MaxUint64}}, keeping: true}
+}
+
+// counting reports whether this is the first pass.
+func (s *selection) counting() bool { return s.count == 0 }
+
+// done reports whether every rank is found.
+func (s *selection) done() bool { return !s.counting() && len(s.spans) == 0 }
+
+// add adds a key that was met some times.
+func (s *selection) add(key, times uint64) {
+	at, end := 0, len(s.spans)
+	for at < end {
+		if middle := (at + end) / 2; s.spans[middle].high < key {
+			at = middle + 1
+		} else {
+			end = middle
+		}
+	}
+	if at == len(s.spans) || s.spans[at].low > key {
+		return
+	}
+	if s.keeping {
+		if s.keep(key, times) {
+			return
+		}
+		s.spill()
+	}
+	p := &s.spans[at]
+	s.cells[p.first+int((key-p.low)>>p.shift)].add(cell{times, key, key})
+}
+
+// keep keeps a key, and reports false where there are too many in the first pass. In a later one the number
+// is known, and one too many is enough to be noticed.
+func (s *selection) keep(key, times uint64) bool {
+	most := s.mostKept()
+	if s.counting() && times > most-uint64(len(s.kept)) {
+		return false
+	}
+	for range min(times, most+1-uint64(len(s.kept))) {
+		s.kept = append(s.kept, key)
+	}
+	return true
+}
+
+// mostKept is how many keys are kept at most.
+func (s *selection) mostKept() uint64 {
+	if s.counting() {
+		return uint64(s.room.kept)
+	}
+	return s.within
+}
+
+// narrowTo sets the spans.
+func (s *selection) narrowTo(spans []span) {
+	s.spans, s.within = spans, 0
+	for _, p := range spans {
+		s.within += p.count
+	}
+}
+
+// spill counts the keys that were kept.
+func (s *selection) spill() {
+	kept := s.kept
+	s.keeping, s.kept = false, nil
+	s.divide()
+	for _, key := range kept {
+		s.add(key, 1)
+	}
+}
+
+// divide gives the spans their cells: half of the room by their numbers of keys, half in equal parts.
+func (s *selection) divide() {
+	total, end := float64(max(1, s.within)), 0
+	for k := range s.spans {
+		p := &s.spans[k]
+		cells := 2 + s.room.cells/2/len(s.spans) + int(float64(s.room.cells/2)*float64(p.count)/total)
+		p.first, p.shift = end, max(0, bits.Len64(p.high-p.low)-bits.Len(uint(cells))+1)
+		end += int((p.high-p.low)>>p.shift) + 1
+	}
+	s.cells = make([]cell, end)
+}
+
+func (c *cell) add(o cell) {
+	if c.count == 0 {
+		c.low, c.high = o.low, o.high
+	}
+	c.low, c.high = min(c.low, o.low), max(c.high, o.high)
+	c.count += o.count
+}
+
+// like reports whether two selections look for the same ranks in the same spans.
+func (s *selection) like(o *selection) bool {
+	same := func(a, b span) bool {
+		return a.low == b.low && a.high == b.high && a.before == b.before && a.count == b.count
+	}
+	return s.count == o.count && slices.EqualFunc(s.spans, o.spans, same) && (s.counting() || s.keeping == o.keeping)
+}
+
+// merge adds the keys of other rows.
+func (s *selection) merge(o *selection) {
+	if o.keeping {
+		for _, key := range o.kept {
+			s.add(key, 1)
+		}
+		return
+	}
+	if s.keeping {
+		s.spill()
+	}
+	for k, c := range o.cells {
+		if c.count > 0 {
+			s.cells[k].add(c)
+		}
+	}
+}
+
+// total returns how many keys there are, those of the first pass at its end.
+func (s *selection) total() uint64 {
+	if !s.counting() {
+		return s.count
+	}
+	return s.seen()
+}
+
+// seen returns how many keys were met in the spans.
+func (s *selection) seen() uint64 {
+	n := uint64(len(s.kept))
+	for _, c := range s.cells {
+		n += c.count
+	}
+	return n
+}
+
+// narrowed returns the selection that the next pass goes on with, or that has found all, of count keys. The ranks
+// ascend.
+func (s *selection) narrowed(count uint64, ranks []uint64) (*selection, error) {
+	n := &selection{room: s.room, count: count, values: slices.Clone(s.values)}
+	if s.counting() {
+		n.values = slices.Repeat([]float64{math.NaN()}, len(ranks))
+	}
+	cells := s.cells
+	if s.keeping {
+		cells = asCells(s.kept)
+	}
+	from := 0
+	for _, p := range s.spans {
+		if s.counting() {
+			p.count = count
+		}
+		end := from + int((p.high-p.low)>>p.shift) + 1
+		if s.keeping {
+			end = from + sort.Search(len(cells)-from, func(k int) bool { return cells[from+k].low > p.high })
+		}
+		if !n.narrow(p, cells[from:end], ranks) {
+			return nil, errOtherRows
+		}
+		from = end
+	}
+	for _, v := range n.values {
+		if v != v && len(n.spans) == 0 {
+			return nil, errOtherRows
+		}
+	}
+	n.narrowTo(n.spans)
+	if n.keeping = n.within <= uint64(n.room.kept); !n.keeping {
+		n.divide()
+	}
+	return n, nil
+}
+
+// asCells returns a cell for each key.
+func asCells(keys []uint64) []cell {
+	cells := make([]cell, len(keys))
+	for k, key := range slices.Sorted(slices.Values(keys)) {
+		cells[k] = cell{1, key, key}
+	}
+	return cells
+}
+
+// narrow looks for the ranks within span p in its cells. It reports false where these do not hold as many
+// keys as p does.
+func (n *selection) narrow(p span, cells []cell, ranks []uint64) bool {
+	before := p.before
+	r := sort.Search(len(ranks), func(k int) bool { return ranks[k] >= before })
+	for _, c := range cells {
+		wanted := false
+		for ; r < len(ranks) && ranks[r] < before+c.count; r++ {
+			if c.low == c.high {
+				n.values[r] = fromSortable(c.low)
+			} else {
+				wanted = true
+			}
+		}
+		if wanted {
+			n.spans = append(n.spans, span{low: c.low, high: c.high, before: before, count: c.count})
+		}
+		before += c.count
+	}
+	return before-p.before == p.count
+}
+
+// stateOfSelections carries selections to a file, field by field, and back into ones before their first pass.
+func stateOfSelections(s *model.State, list []*selection, probabilities []float64) {
+	var low, high, before, count, total, kept, cells []uint64
+	var keeping, spans, lengths, found []int
+	var values []float64
+	for _, f := range list {
+		total, found, values = append(total, f.count), append(found, len(f.values)), append(values, f.values...)
+		spans, lengths, kept = append(spans, len(f.spans)), append(lengths, len(f.kept)), append(kept, f.kept...)
+		keeping = append(keeping, map[bool]int{true: 1}[f.keeping])
+		for _, p := range f.spans {
+			low, high, before, count = append(low, p.low), append(high, p.high), append(before, p.before), append(count, p.count)
+		}
+		for _, c := range f.cells {
+			cells = append(cells, c.count, c.low, c.high)
+		}
+	}
+	for name, p := range map[string]*[]uint64{"low": &low, "high": &high, "before": &before, "count": &count, "total": &total, "kept": &kept, "cells": &cells} {
+		s.Uint64s(name, p)
+	}
+	for name, p := range map[string]*[]int{"keeping": &keeping, "spans": &spans, "kept_lengths": &lengths, "values_lengths": &found} {
+		pass.Ints(s, name, p, len(list), 0)
+	}
+	s.Floats("values", &values)
+	if !s.Reading() || s.Err() != nil {
+		return
+	}
+	s.Require(len(total) == len(list) && len(high) == len(low) && len(before) == len(low) && len(count) == len(low), "the selections differ in length")
+	for k, f := range list {
+		if s.Err() != nil {
+			return
+		}
+		s.Require(spans[k] <= len(low) && lengths[k] <= len(kept) && found[k] <= len(values) && total[k] <= 1<<53, "a selection has fewer numbers than it says")
+		if s.Err() != nil {
+			return
+		}
+		f.count, f.keeping = total[k], keeping[k] == 1
+		own := make([]span, spans[k])
+		for i := range own {
+			own[i] = span{low: low[i], high: high[i], before: before[i], count: count[i]}
+		}
+		f.narrowTo(own)
+		low, high, before, count = low[spans[k]:], high[spans[k]:], before[spans[k]:], count[spans[k]:]
+		f.kept, kept = slices.Clone(kept[:lengths[k]]), kept[lengths[k]:]
+		f.values, values = slices.Clone(values[:found[k]]), values[found[k]:]
+		if f.check(s, len(ranksOf(probabilities, f.count))); s.Err() == nil && !f.keeping {
+			f.divide()
+			cells = f.readCells(s, cells)
+		}
+	}
+	s.Require(len(low) == 0 && len(kept) == 0 && len(values) == 0 && len(cells) == 0, "the selections have numbers too many")
+}
+
+// check requires what was read of a selection for so many ranks to be one.
+func (s *selection) check(state *model.State, ranks int) {
+	if s.counting() {
+		state.Require(len(s.spans) == 1 && s.spans[0] == span{high: math.MaxUint64} && len(s.values) == 0, "a selection does not begin with all keys")
+	} else {
+		state.Require(len(s.values) == ranks && len(s.spans) <= ranks, "a selection is not for its ranks")
+	}
+	end := uint64(0)
+	for k, p := range s.spans {
+		state.Require(p.low < p.high && (k == 0 || p.low > s.spans[k-1].high), "the spans of a selection do not ascend")
+		state.Require(p.before >= end && p.before <= s.count && p.count <= s.count-p.before && (p.count > 0 || s.counting()), "a span has more numbers than there are")
+		end = p.before + p.count
+	}
+	state.Require(uint64(len(s.kept)) <= s.mostKept()+1 && (s.keeping || len(s.kept) == 0), "more values would be kept than are few")
+}
+
+// readCells takes the counts of a selection from the front of a list, and returns the others.
+func (s *selection) readCells(state *model.State, list []uint64) []uint64 {
+	if len(list) < 3*len(s.cells) {
+		state.Fail("the cells of a selection do not fit")
+		return nil
+	}
+	for k := range s.cells {
+		s.cells[k] = cell{list[3*k], list[3*k+1], list[3*k+2]}
+		state.Require(s.cells[k].count <= 1<<53 && s.cells[k].low <= s.cells[k].high, "a cell of a selection is not one")
+	}
+	return list[3*len(s.cells):]
+}
+
+// sortable maps a number to a key such that keys are ordered as the numbers are.
+func sortable(v float64) uint64 {
+	b := math.Float64bits(v + 0) // −0 is 0
+	if b>>63 == 1 {
+		return ^b
+	}
+	return b | 1<<63
+}
+
+func fromSortable(k uint64) float64 {
+	if k>>63 == 1 {
+		return math.Float64frombits(k &^ (1 << 63))
+	}
+	return math.Float64frombits(^k)
+}

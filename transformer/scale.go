@@ -1,0 +1,271 @@
+package transformer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// Scale multiplies every column by a factor of its own, which says how much the column counts in the distances
+// that the maps after it see: 0 takes it out.
+//
+//	y_j = f_j · x_j
+//
+// Shapes: n×d → n×d. Missing values stay missing, sparse rows stay sparse. Factors that are listed or named can be
+// searched one by one: the path factors.age is that of age, factors.* stands for all in the grid of a
+// document. Columns should be of one spread before, as [Standardize] or [Quantile] makes them.
+//
+// Cost: one multiplication for each entry. Fit returns an error for a categorical column, a list that is not as long
+// as there are columns, a name that no column has, no rows, and an infinite value; Transform does where a product
+// overflows.
+type Scale struct {
+	Factors Factors
+}
+
+// NewScale returns the spec of one factor, 1, for all columns.
+func NewScale() Scale { return Scale{Factors: FixedFactors(1)} }
+
+// Params declares factors.
+func (s *Scale) Params(l *param.List) {
+	l.Value(&s.Factors, "factors", "what the columns are multiplied by; a column without a name among them by 1")
+}
+
+// Factors are numbers that columns are multiplied by: one for all or one for each ([FixedFactors]), or some by the
+// names of their columns ([NamedFactors]), 1 for the others.
+type Factors struct {
+	list  []float64
+	named map[string]float64
+}
+
+// FixedFactors is one factor for all columns, or one for each.
+func FixedFactors(factors ...float64) Factors { return Factors{list: slices.Clone(factors)} }
+
+// NamedFactors are those of the columns of some names.
+func NamedFactors(factors map[string]float64) Factors { return Factors{named: maps.Clone(factors)} }
+
+var _ param.Value = (*Factors)(nil)
+
+// Set takes a number, a list of them, or a map from names to numbers.
+func (f *Factors) Set(plain any) error {
+	*f = Factors{}
+	number := func(v any) (float64, bool) {
+		switch v := v.(type) {
+		case int:
+			return float64(v), true
+		case float64:
+			return v, true
+		}
+		return math.NaN(), false
+	}
+	switch v := plain.(type) {
+	case []any:
+		for _, e := range v {
+			one, _ := number(e)
+			f.list = append(f.list, one)
+		}
+	case map[string]any:
+		f.named = map[string]float64{}
+		for name, e := range v {
+			f.named[name], _ = number(e)
+		}
+	default:
+		if one, ok := number(plain); ok {
+			f.list = []float64{one}
+		}
+	}
+	return f.Check()
+}
+
+// Plain returns the number, the list or the map.
+func (f *Factors) Plain() any {
+	switch {
+	case f.named != nil:
+		named := map[string]any{}
+		for name, v := range f.named {
+			named[name] = v
+		}
+		return named
+	case len(f.list) == 1:
+		return f.list[0]
+	}
+	list := make([]any, len(f.list))
+	for j, v := range f.list {
+		list[j] = v
+	}
+	return list
+}
+
+// Wanted says what Set takes.
+func (f *Factors) Wanted() string {
+	return "a number ≥ 0, a list of them (one for each column), or a map of column name to a number ≥ 0"
+}
+
+// Check reports no factors, and those that are negative or not finite.
+func (f *Factors) Check() error {
+	for _, v := range slices.Concat(f.list, slices.Collect(maps.Values(f.named))) {
+		if !(v >= 0) || !finite(v) {
+			return errors.New(f.Wanted())
+		}
+	}
+	if len(f.list)+len(f.named) == 0 {
+		return errors.New(f.Wanted())
+	}
+	return nil
+}
+
+// columns returns the factor of each of width columns.
+func (f *Factors) columns(schema datasets.Schema, width int) ([]float64, error) {
+	switch {
+	case f.named != nil:
+		out, known := slices.Repeat([]float64{1}, width), map[string]bool{}
+		for j := range out {
+			name := schema.Name(j)
+			known[name] = true
+			if v, ok := f.named[name]; ok {
+				out[j] = v
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(f.named)) {
+			if !known[name] {
+				return nil, fmt.Errorf("transformer: scale: factors has one of column %s, which the data has not", name)
+			}
+		}
+		return out, nil
+	case len(f.list) == 1:
+		return slices.Repeat(f.list, width), nil
+	case len(f.list) != width:
+		return nil, fmt.Errorf("transformer: scale: factors has %d numbers, the data %d columns", len(f.list), width)
+	}
+	return slices.Clone(f.list), nil
+}
+
+// FitsWithoutRows reports that only the columns are learned.
+func (s Scale) FitsWithoutRows() bool { return true }
+
+// Fit learns which column has which factor; it returns a [*FittedScale].
+func (s Scale) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
+	return fitSet(ctx, "scale", s, data)
+}
+
+// FitSource is Fit over a source, which it does not read.
+func (s Scale) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
+	if err := checkSpec("scale", s); err != nil {
+		return nil, err
+	}
+	if err := checkNumeric("scale", data.Schema()); err != nil {
+		return nil, err
+	}
+	width, err := widthOf(ctx, "scale", data)
+	if err != nil {
+		return nil, err
+	}
+	factors, err := s.Factors.columns(data.Schema(), width)
+	if err != nil {
+		return nil, err
+	}
+	return &FittedScale{factors}, nil
+}
+
+// Cost returns the cost of one product for each entry.
+func (s Scale) Cost(shape datasets.Shape) datasets.Cost { return scalerCost(-1, shape) }
+
+// Demands asks for numeric columns, as many as there are factors.
+func (s Scale) Demands() []datasets.Demand {
+	out := []datasets.Demand{{Want: datasets.Numbers}}
+	if n := len(s.Factors.list); n > 1 {
+		out = append(out, datasets.Demand{Want: datasets.ManyColumns, Columns: n, Because: fmt.Sprintf("has %d factors", n)})
+	}
+	return out
+}
+
+// Forecast promises the same columns, missing values included.
+func (s Scale) Forecast(in datasets.Outlook) datasets.Outlook { return in.AsNumbers() }
+
+// FittedScale is what [Scale] is fitted to.
+type FittedScale struct{ factors []float64 }
+
+var (
+	_ DenseTransformer    = (*FittedScale)(nil)
+	_ Describer           = (*FittedScale)(nil)
+	_ model.Stateful      = (*FittedScale)(nil)
+	_ Rowless             = Scale{}
+	_ datasets.Demander   = Scale{}
+	_ datasets.Forecaster = Scale{}
+)
+
+// Factors returns what each column is multiplied by.
+func (f *FittedScale) Factors() []float64 { return slices.Clone(f.factors) }
+
+// Transform returns the scaled rows of X, sparse where X is.
+func (f *FittedScale) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+	m, ok := X.(*sparse.CSR)
+	if !ok || m == nil {
+		return transformDense(ctx, f, X)
+	}
+	if _, err := f.check(X); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return mapEntries(ctx, m, func(j int, v float64) float64 { return v * f.factors[j] })
+}
+
+// TransformTo writes the scaled rows of X into dst.
+func (f *FittedScale) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+	X, err := f.check(X)
+	if err != nil {
+		return err
+	}
+	n, d := X.Dims()
+	if err := checkTile("scale", dst, n, d); err != nil {
+		return err
+	}
+	return eachTile(ctx, n, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			to := dst.RawRowView(i)
+			for j, x := range design.Row(X, i, to) {
+				to[j] = x * f.factors[j]
+			}
+		}
+	})
+}
+
+// check returns X as a *mat.Dense or *sparse.CSR of numbers whose products are finite, or missing.
+func (f *FittedScale) check(X mat.Matrix) (mat.Matrix, error) {
+	X, err := checkRows("scale", X, len(f.factors))
+	if err != nil {
+		return nil, err
+	}
+	limit := math.MaxFloat64 / max(1, slices.Max(f.factors))
+	return X, checkEntries("scale", X, datasets.Schema{}, 0, limit, true)
+}
+
+// InputWidth returns the number of columns that go in.
+func (f *FittedScale) InputWidth() int { return len(f.factors) }
+
+// OutputWidth returns the number of columns, that of the input.
+func (f *FittedScale) OutputWidth() int { return len(f.factors) }
+
+// OutputSchema returns the names of the columns, all numeric.
+func (f *FittedScale) OutputSchema(in datasets.Schema) datasets.Schema { return asNumeric(in) }
+
+// State is what a model file keeps.
+func (f *FittedScale) State(s *model.State) {
+	s.Floats("factors", &f.factors)
+	s.Require(len(f.factors) > 0 && allFinite(f.factors), "the factors are not finite numbers, or none")
+	for _, v := range f.factors {
+		s.Require(v >= 0, "a factor is negative")
+	}
+}
