@@ -52,6 +52,8 @@ var Allowed = map[string][]string{
 	"internal/batch":        {"internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/kern", "internal/solve", "datasets"},
 	"internal/descent":      {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
 
+	"internal/kernelridge": {"internal/design", "internal/kern"},
+
 	// Random features: the kernels and what is drawn for them, and the two maps. Numbers in, numbers out.
 	"internal/spectral": {"internal/design", "internal/kern", "sparse"},
 	"internal/fourier":  {"internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
