@@ -169,13 +169,17 @@ func Product(f func(t float64) float64) func(delta []float64) float64 {
 	}
 }
 
-// matern returns the Matérn function of smoothness nu at distance r,
+// matern returns the Matérn function of smoothness nu at distance r.
+func matern(nu, r float64) float64 { return Matern(nu, r, 1.0/64) }
+
+// Matern returns the Matérn function of smoothness nu at distance r,
 //
 //	2^(1−ν)/Γ(ν) · z^ν · K_ν(z),  z = sqrt(2ν)·r
 //
 // (Rasmussen and Williams, GPML, 2006, eq. 4.14), with K_ν by the trapezoidal rule on
-// ∫ exp(−z·cosh t)·cosh(νt) dt over t > 0, whose error falls faster than any power of the step.
-func matern(nu, r float64) float64 {
+// ∫ exp(−z·cosh t)·cosh(νt) dt over t > 0, whose error falls faster than any power of the step: longest bounds it, and
+// 1/8 is short enough for nearly all digits.
+func Matern(nu, r, longest float64) float64 {
 	z := math.Sqrt(2*nu) * r
 	switch {
 	case z < 1e-12:
@@ -190,7 +194,7 @@ func matern(nu, r float64) float64 {
 	}
 	peak := math.Asinh(nu / z)
 	top, sum := exponent(peak), 0.0
-	step := min(1.0/64, 0.25/math.Sqrt(math.Hypot(nu, z)))
+	step := min(longest, 0.25/math.Sqrt(math.Hypot(nu, z)))
 	for i := 0; ; i++ {
 		t := float64(i) * step
 		e := exponent(t) - top
