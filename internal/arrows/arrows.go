@@ -12,6 +12,7 @@ var Allowed = map[string][]string{
 	"sparse":          {},
 	"single":          {},
 	"param":           {},
+	"kernel":          {"param"},
 	"metrics":         {"datasets", "internal/svg"}, // for the two tasks
 	"internal/kern":   {},
 	"internal/solve":  {"internal/kern", "sparse"},
@@ -52,7 +53,7 @@ var Allowed = map[string][]string{
 	"internal/batch":        {"internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/kern", "internal/solve", "datasets"},
 	"internal/descent":      {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
 
-	"internal/kernelridge": {"internal/design", "internal/kern"},
+	"internal/kernelridge": {"kernel", "datasets", "sparse", "internal/landmarks", "internal/pairwise", "internal/spectral", "internal/solve", "internal/memory", "internal/design", "internal/kern"},
 
 	// Random features: the kernels and what is drawn for them, and the two maps. Numbers in, numbers out.
 	"internal/spectral": {"internal/design", "internal/kern", "sparse"},
@@ -65,7 +66,7 @@ var Allowed = map[string][]string{
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/spectral", "internal/fourier", "internal/bins", "internal/design", "internal/kern", "internal/memory", "datasets/pass"},
-	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "datasets/pass"},
+	"estimator":   {"datasets", "kernel", "internal/kernelridge", "internal/spectral", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "datasets/pass"},
 	"pipeline":    {"pipeline/internal/...", "transformer", "estimator", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory", "datasets/pass"},
 	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory"},
 

@@ -42,18 +42,20 @@ func specs() map[string]pipeline.Pipeline {
 	union := pipeline.NewUnion(fourier(12), bins)
 	union.Weights = []float64{0.5, 0.5}
 	return map[string]pipeline.Pipeline{
-		"ridge":            pipeline.Steps(encoder(), fourier(16)).Then(estimator.NewRidge()),
-		"ridge classifier": pipeline.Steps(encoder(), union).Then(estimator.NewRidgeClassifier()),
-		"logistic":         pipeline.Steps(pipeline.NewChain(encoder(), transformer.NewPCA()), fourier(16)).Then(estimator.NewLogistic()),
-		"svm":              pipeline.Steps(encoder(), bins).Then(estimator.NewSVM()),
-		"svr":              pipeline.Steps(encoder(), transformer.NewMinMax()).Then(estimator.NewSVR()),
+		"ridge":                pipeline.Steps(encoder(), fourier(16)).Then(estimator.NewRidge()),
+		"ridge classifier":     pipeline.Steps(encoder(), union).Then(estimator.NewRidgeClassifier()),
+		"logistic":             pipeline.Steps(pipeline.NewChain(encoder(), transformer.NewPCA()), fourier(16)).Then(estimator.NewLogistic()),
+		"svm":                  pipeline.Steps(encoder(), bins).Then(estimator.NewSVM()),
+		"svr":                  pipeline.Steps(encoder(), transformer.NewMinMax()).Then(estimator.NewSVR()),
+		"kernel ridge":         pipeline.Steps(encoder(), transformer.NewMinMax()).Then(estimator.NewKernelRidge()),
+		"kernel ridge, sparse": pipeline.Steps(encoder(), bins).Then(estimator.NewKernelRidgeClassifier()),
 	}
 }
 
 // suited are the data with targets that the pipeline's estimator takes.
 func suited(p pipeline.Pipeline, data datasets.Set) datasets.Set {
 	switch p.Estimator.(type) {
-	case estimator.Ridge, estimator.SVR:
+	case estimator.Ridge, estimator.SVR, estimator.KernelRidge:
 		return amounts(data)
 	}
 	return data
