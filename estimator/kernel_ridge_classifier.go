@@ -86,9 +86,8 @@ func (s KernelRidgeClassifier) fit(ctx context.Context, data datasets.Set) (*ker
 	}
 	var classes []string
 	m, err := s.regression().plain().Fit(ctx, r, func(ctx context.Context, r *design.Rows) (kernelridge.Data, error) {
-		data, list, err := s.coded(ctx, r)
-		classes = list
-		if err == nil {
+		data, err := s.coded(ctx, r)
+		if classes = data.Classes; err == nil {
 			err = room(s, r.Shape(r.N, data.Targets))
 		}
 		return data, err
@@ -96,14 +95,14 @@ func (s KernelRidgeClassifier) fit(ctx context.Context, data datasets.Set) (*ker
 	return m, classes, err
 }
 
-// coded returns the codes of the classes of the rows, their weights, and the classes.
-func (s KernelRidgeClassifier) coded(ctx context.Context, r *design.Rows) (kernelridge.Data, []string, error) {
+// coded reads the codes of the classes of rows in memory, and their weights.
+func (s KernelRidgeClassifier) coded(ctx context.Context, r *design.Rows) (kernelridge.Data, error) {
 	l, err := r.ReadClasses(ctx, s.ClassWeight.factors)
 	if err != nil {
-		return kernelridge.Data{}, nil, err
+		return kernelridge.Data{}, err
 	}
 	t := l.Outputs()
-	return kernelridge.Data{Rows: r, Y: l.Signs(make([]float64, r.N*t), 0), Targets: t, Weights: l.Weights}, l.Classes, nil
+	return kernelridge.Data{Rows: r, Y: l.Signs(make([]float64, r.N*t), 0), Targets: t, Weights: l.Weights, Classes: l.Classes}, nil
 }
 
 // Cost estimates a fit to rows of a shape.

@@ -50,7 +50,7 @@ var Allowed = map[string][]string{
 	"internal/design":       {"datasets", "sparse", "single", "internal/kern"},
 	"internal/leastsquares": {"internal/design", "internal/kern", "datasets/pass", "internal/solve", "datasets", "sparse", "single", "model"},
 	"internal/newton":       {"internal/design", "internal/leastsquares", "internal/kern", "datasets/pass", "internal/solve", "datasets", "sparse", "single", "model"},
-	"internal/batch":        {"internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/kern", "internal/solve", "datasets"},
+	"internal/batch":        {"internal/kernelridge", "internal/memory", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/kern", "internal/solve", "datasets"},
 	"internal/descent":      {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
 
 	"internal/kernelridge": {"kernel", "datasets", "sparse", "internal/landmarks", "internal/pairwise", "internal/spectral", "internal/solve", "internal/memory", "internal/design", "internal/kern"},

@@ -27,6 +27,7 @@ type Training struct {
 	targets int
 	mean    []float64
 	weights []float64 // nil for ones
+	data    Data
 	points  *Points
 	again   bool // whether more than one penalty is to come
 
@@ -41,6 +42,7 @@ type Data struct {
 	Y       []float64    // rows × targets
 	Targets int
 	Weights []float64 // nil for ones
+	Classes []string  // of a classification
 }
 
 // Labels reads what is to be learned about rows in memory.
@@ -71,7 +73,7 @@ func (s Spec) Fit(ctx context.Context, r *design.Rows, labels Labels) (*Model, e
 
 // NewTraining prepares rows for the kernel of a spec; again says that several penalties are to come.
 func NewTraining(ctx context.Context, s Spec, data Data, again bool) (*Training, error) {
-	t := &Training{spec: s, targets: data.Targets, again: again, mean: make([]float64, data.Targets)}
+	t := &Training{spec: s, data: data, targets: data.Targets, again: again, mean: make([]float64, data.Targets)}
 	X := design.Widened(design.Native(data.Rows.Set.X))
 	k, err := kernelOf(s.Kernel, s.Nu, s.Shape)
 	if err != nil {
@@ -134,6 +136,37 @@ func (t *Training) take(X mat.Matrix, data Data) error {
 		kern.Axpy(-1, t.mean, t.y[i:i+t.targets])
 	}
 	return nil
+}
+
+// Rows returns the number of rows of positive weight.
+func (t *Training) Rows() int { return len(t.from) }
+
+// Scores returns what models of these rows say of the rows of X, rows × targets each, all from one reading of the kernel
+// values; nil for a model that is nil. The scores of a model have the same bits whatever other models there are.
+func (t *Training) Scores(ctx context.Context, X mat.Matrix, models []*Model) ([]*mat.Dense, error) {
+	n, _ := X.Dims()
+	k := t.targets
+	columns := max(2, k*len(models)) // a single column would be summed in another order
+	dual, intercept, all := make([]float64, t.Rows()*columns), make([]float64, columns), make([]float64, n*columns)
+	for j, m := range models {
+		if m == nil {
+			continue
+		}
+		copy(intercept[j*k:], m.Intercept)
+		for i := range t.Rows() {
+			copy(dual[i*columns+j*k:], m.Dual[i*k:(i+1)*k])
+		}
+	}
+	if err := t.points.scores(ctx, all, X, dual, intercept); err != nil {
+		return nil, err
+	}
+	out := make([]*mat.Dense, len(models))
+	for j, m := range models {
+		if m != nil {
+			out[j] = mat.DenseCopyOf(mat.NewDense(n, columns, all).Slice(0, n, j*k, (j+1)*k))
+		}
+	}
+	return out, nil
 }
 
 // Solve solves with the penalty and the solver of a spec of the same kernel. It begins at start, the dual weights for
@@ -239,8 +272,8 @@ type OneOut struct {
 }
 
 // LeaveOneOut predicts each row of the data by the model of all the others, from one factor.
-func (t *Training) LeaveOneOut(ctx context.Context, s Spec, data Data) (*OneOut, error) {
-	n, k := len(t.from), t.targets
+func (t *Training) LeaveOneOut(ctx context.Context, s Spec) (*OneOut, error) {
+	n, k, data := len(t.from), t.targets, t.data
 	ridge := Ridge(n, s.Alpha, t.weights)
 	f, err := t.factor(ctx, ridge)
 	if err != nil {
