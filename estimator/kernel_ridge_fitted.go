@@ -23,6 +23,7 @@ type FittedKernelRidge struct{ kernelModel }
 var (
 	_ MultiPredictor = (*FittedKernelRidge)(nil)
 	_ Reporter       = (*FittedKernelRidge)(nil)
+	_ RowKeeper      = (*FittedKernelRidge)(nil)
 	_ model.Stateful = (*FittedKernelRidge)(nil)
 )
 
