@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// Whole returns the lower triangle of the kernel matrix, rows × rows.
+// Whole returns the kernel matrix, rows × rows.
 func Whole(ctx context.Context, k Kernel) (kern.View[float64], error) {
 	n := k.Rows()
 	out := kern.Dense(n, n, n, make([]float64, n*n))
@@ -24,14 +24,16 @@ func Whole(ctx context.Context, k Kernel) (kern.View[float64], error) {
 			return out, err
 		}
 	}
+	kern.MirrorLower(out)
 	return out, nil
 }
 
 // Factor is the Cholesky factor of K + diag(ridge): a preconditioner that leaves nothing to do but for
 // rounding.
 type Factor struct {
-	lower  kern.View[float64]
-	lifted bool // whether more than ridge is on the diagonal
+	lower    kern.View[float64] // above the diagonal it is still K
+	diagonal []float64          // of K
+	lifted   bool               // whether more than ridge is on the diagonal
 }
 
 // rounding is of double precision.
@@ -39,7 +41,7 @@ const rounding = 0x1p-52
 
 // NewFactor factorises a whole kernel matrix with ridge on its diagonal, in place: rows³/3 flops. What rounding
 // makes indefinite is lifted by as much as rounding is, and the factor is then that of a system near by. whole is asked
-// for the matrix once, and once more where that is so.
+// for all of the matrix, both triangles, once, and once more where that is so.
 func NewFactor(ctx context.Context, ridge []float64, whole func() (kern.View[float64], error)) (*Factor, error) {
 	lift := 0.0
 	for range 2 {
@@ -48,13 +50,15 @@ func NewFactor(ctx context.Context, ridge []float64, whole func() (kern.View[flo
 			return nil, err
 		}
 		trace := 0.0
+		diagonal := make([]float64, len(ridge))
 		for i, r := range ridge {
+			diagonal[i] = k.At(i, i)
 			trace += k.At(i, i)
 			k.Set(i, i, k.At(i, i)+r+lift)
 		}
 		_, ok, err := kern.Cholesky(ctx, k)
 		if ok || err != nil {
-			return &Factor{k, lift > 0}, err
+			return &Factor{k, diagonal, lift > 0}, err
 		}
 		lift = 16 * rounding * trace
 	}
@@ -64,6 +68,29 @@ func NewFactor(ctx context.Context, ridge []float64, whole func() (kern.View[flo
 // Solve overwrites v with (K + diag(ridge))⁻¹v.
 func (f *Factor) Solve(ctx context.Context, v []float64, columns int) error {
 	return kern.SolveCholesky(ctx, f.lower, kern.Dense(f.lower.Rows, columns, columns, v))
+}
+
+// Rows returns the number of rows.
+func (f *Factor) Rows() int { return len(f.diagonal) }
+
+// Tile writes K of rows from i on with rows from j on, as it was before it was factorised: a factor is its kernel matrix too.
+func (f *Factor) Tile(dst kern.View[float64], i, j int) { entriesOf(f, dst, i, j) }
+
+// TileFloat32 is Tile in single precision.
+func (f *Factor) TileFloat32(dst kern.View[float32], i, j int) { entriesOf(f, dst, i, j) }
+
+// entriesOf reads a tile of K from above the diagonal.
+func entriesOf[T kern.Float](f *Factor, dst kern.View[T], i, j int) {
+	for b := range dst.Cols { // along the rows of what is above the diagonal
+		for a := range dst.Rows {
+			row, col := i+a, j+b
+			v := f.diagonal[col]
+			if row != col {
+				v = f.lower.At(min(row, col), max(row, col))
+			}
+			dst.Set(a, b, T(v))
+		}
+	}
 }
 
 // LeaveOneOut returns what is between the targets and the predictions by the models of all the other rows, rows ×

@@ -78,7 +78,7 @@ type Result struct {
 // the true residual shows how good it was. A round that leaves more than poorSingle or poorDouble is not
 // worth another one of its kind.
 const (
-	roundSingle = 1e-4
+	roundSingle = 3e-7
 	stepsSingle = 200
 	poorSingle  = 0.25
 	poorDouble  = 0.5

@@ -183,17 +183,18 @@ func (t *Training) Solve(ctx context.Context, s Spec, start []float64) (*Model, 
 func (t *Training) solve(ctx context.Context, s Spec, p Preconditioner, ridge, start []float64) (*Model, error) {
 	a, tol, way := make([]float64, len(t.y)), s.Tol, s.Way(len(t.from))
 	copy(a, start)
-	held := int64(0)
-	if _, exact := p.(*Factor); exact {
+	var system *System
+	if f, exact := p.(*Factor); exact {
 		tol, way = min(tol, factorTol), "cholesky"
 		clear(a)
+		system = NewSystem(f, ridge, s.Intercept, 0)
 	} else {
-		held = cacheBytes(len(t.from))
+		if t.system == nil {
+			t.system = NewSystem(t.points, ridge, s.Intercept, cacheBytes(len(t.from)))
+		}
+		system = t.system.WithRidge(ridge)
 	}
-	if t.system == nil {
-		t.system = NewSystem(t.points, ridge, s.Intercept, held)
-	}
-	result, err := t.system.WithRidge(ridge).Solve(ctx, p, a, t.y, t.targets, tol, s.MaxIter)
+	result, err := system.Solve(ctx, p, a, t.y, t.targets, tol, s.MaxIter)
 	if err != nil {
 		return nil, err
 	}
