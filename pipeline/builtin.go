@@ -34,6 +34,8 @@ func builtin() []Entry {
 			func() any { return transformer.NewRFF() }, func() model.Stateful { return &transformer.FittedRFF{} }},
 		{"binning", "random binning features: the cells of randomly shifted grids",
 			func() any { return transformer.NewBinning() }, func() model.Stateful { return &transformer.FittedBinning{} }},
+		{"nystroem", "the kernel of rows and landmarks, which are some of the training rows",
+			func() any { return transformer.NewNystroem() }, func() model.Stateful { return &transformer.FittedNystroem{} }},
 		{"pca", "principal components",
 			func() any { return transformer.NewPCA() }, func() model.Stateful { return &transformer.FittedPCA{} }},
 

@@ -23,6 +23,7 @@ func TestLiteralsAreSentToTheirConstructors(t *testing.T) {
 	}{
 		{func() error { _, err := transformer.RFF{}.Fit(ctx, data); return err }, []string{"features: got 0", "(start from NewRFF())", "map: got"}},
 		{func() error { _, err := transformer.Binning{Grids: 3}.Fit(ctx, data); return err }, []string{"(start from NewBinning())"}},
+		{func() error { _, err := transformer.Nystroem{}.Fit(ctx, data); return err }, []string{"landmarks: got 0", "(start from NewNystroem())"}},
 		{func() error { _, err := transformer.PCA{}.Fit(ctx, data); return err }, []string{"(start from NewPCA())"}},
 		{func() error { _, err := transformer.Impute{}.Fit(ctx, data); return err }, []string{"(start from NewImpute())"}},
 		{func() error { _, err := estimator.Logistic{C: 1}.Fit(ctx, data); return err }, []string{"max_iter: got 0", "(start from NewLogistic())"}},

@@ -38,6 +38,7 @@ func TestCheckKinds(t *testing.T) {
 		"a mean":           {[]transformer.Fitter{transformer.NewImpute()}, "impute"},
 		"levels of both":   {[]transformer.Fitter{transformer.NewOneHot()}, "onehot"},
 		"levels of maps":   {[]transformer.Fitter{pipeline.NewColumns(words), transformer.NewOrdinal()}, "ordinal"},
+		"in landmarks":     {[]transformer.Fitter{transformer.NewNystroem()}, "nystroem"},
 		"in a union":       {[]transformer.Fitter{pipeline.NewUnion(transformer.NewPCA())}, "union.pca"},
 		"in a chain":       {[]transformer.Fitter{pipeline.NewChain(frequent, transformer.NewBinning())}, "steps.binning"},
 		"no such column":   {[]transformer.Fitter{pipeline.NewColumns(group("n", "agee"))}, "columns.n"},

@@ -194,7 +194,7 @@ func (k pitchKernel) Check() error {
 
 // FitsWithoutRows reports whether γ is fixed and columns are hashed, so that only the number of
 // columns is learned.
-func (s Binning) FitsWithoutRows() bool { return s.Gamma.rule == "" && !s.Columns.exact }
+func (s Binning) FitsWithoutRows() bool { return s.Gamma.Rule() == "" && !s.Columns.exact }
 
 // Fit draws the grids and numbers the bins; it returns a [*FittedBinning].
 func (s Binning) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
@@ -227,7 +227,7 @@ func (s Binning) FitSource(ctx context.Context, data datasets.Source) (Transform
 func (s Binning) lay(ctx context.Context, data datasets.Source) (*FittedBinning, error) {
 	f := &FittedBinning{kernelName: s.Kernel}
 	f.name(s.Custom)
-	gamma, err := s.Gamma.resolve(ctx, "binning", f.kernel, data, s.Seed)
+	gamma, err := resolveGamma(ctx, s.Gamma, "binning", f.kernel, data, s.Seed)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/transformer"
 	"github.com/bochner-ml/bochner/transformer/transformertest"
 )
@@ -39,6 +40,7 @@ func conformanceCases() map[string]conformanceCase {
 	impute := func() transformer.Transformer { return new(transformer.FittedImpute) }
 	rff := func() transformer.Transformer { return new(transformer.FittedRFF) }
 	binning := func() transformer.Transformer { return new(transformer.FittedBinning) }
+	nystroem := func() transformer.Transformer { return new(transformer.FittedNystroem) }
 	pca := func() transformer.Transformer { return new(transformer.FittedPCA) }
 	onehot := func() transformer.Transformer { return new(transformer.FittedOneHot) }
 	ordinal := func() transformer.Transformer { return new(transformer.FittedOrdinal) }
@@ -74,6 +76,15 @@ func conformanceCases() map[string]conformanceCase {
 		s.Gamma = transformer.FixedGamma(1, 0.1, 2, 3, 0.5)
 		cases["rff fixed "+kernel] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
 	}
+	for _, kernel := range spectral.FourierKernels {
+		s := transformer.NewNystroem()
+		s.Kernel, s.Landmarks, s.Seed = kernel, 24, 5
+		cases["nystroem "+kernel] = conformanceCase{s, o{Zero: nystroem, Tolerance: 1e-6, Float32Tolerance: 5e-3, Related: relatedLandmarks(s)}}
+		s.Gamma = transformer.FixedGamma(1, 0.1, 2, 3, 0.5)
+		cases["nystroem fixed "+kernel] = conformanceCase{s, o{Zero: nystroem, Tolerance: 1e-6, Float32Tolerance: 5e-3, Related: relatedLandmarks(s)}}
+		s.Gamma, s.Choose = transformer.GammaMedian, "rpcholesky"
+		cases["nystroem rpcholesky "+kernel] = conformanceCase{s, o{Zero: nystroem, Tolerance: 1e-6, Float32Tolerance: 5e-3, Related: relatedLandmarks(s)}}
+	}
 	for _, kernel := range []string{"laplacian", "hyperbolic", "triangular", "smooth"} {
 		s := transformer.NewBinning()
 		s.Kernel, s.Grids, s.Seed, s.Gamma = kernel, 12, 5, transformer.FixedGamma(0.3)
@@ -95,6 +106,17 @@ func relatedMaps(s transformer.RFF) []transformer.Fitter {
 		other.Kernel = "matern"
 	}
 	return []transformer.Fitter{wide, narrow, other}
+}
+
+// relatedLandmarks are specs of the family of s with other numbers of landmarks, and where these are uniform other kernels.
+func relatedLandmarks(s transformer.Nystroem) []transformer.Fitter {
+	many, few, other := s, s, s
+	many.Landmarks, few.Landmarks = 40, 5
+	if s.Choose == "uniform" {
+		few.Gamma = transformer.FixedGamma(0.7)
+		other.Kernel = "matern"
+	}
+	return []transformer.Fitter{many, few, other}
 }
 
 // relatedGrids are specs of the family of s with fewer grids and more.

@@ -21,6 +21,12 @@ func rffWith(change func(s *RFF)) RFF {
 	return s
 }
 
+func nystroemWith(f func(*Nystroem)) Nystroem {
+	s := NewNystroem()
+	f(&s)
+	return s
+}
+
 func binningWith(change func(s *Binning)) Binning {
 	s := NewBinning()
 	change(&s)
@@ -69,6 +75,14 @@ func TestFitRefuses(t *testing.T) {
 			s.Kernel, s.Custom = "custom", &CustomPitch{Pitch: func(*rand.Rand) float64 { return 0 }}
 		}), numbers, "pitch 0 drawn for grid 0"},
 		"far row":                   {binningWith(func(s *Binning) { s.Gamma = FixedGamma(1e100) }), numbers, "is too large"},
+		"zero Nystroem":             {Nystroem{}, numbers, "landmarks: got 0"},
+		"no landmarks":              {nystroemWith(func(s *Nystroem) { s.Landmarks = 0 }), numbers, "landmarks: got 0, wanted"},
+		"many pivots":               {nystroemWith(func(s *Nystroem) { s.Landmarks, s.Choose = 20001, "rpcholesky" }), numbers, "at most 20000 with rpcholesky"},
+		"misspelt choice":           {nystroemWith(func(s *Nystroem) { s.Choose = "rpcholeski" }), numbers, "did you mean rpcholesky?"},
+		"landmarks of names":        {NewNystroem(), names, "nystroem: column c is categorical, wanted numeric"},
+		"landmarks of missing":      {NewNystroem(), gone, "row 0, column x1: missing value; put an impute step before"},
+		"gammas of landmarks":       {nystroemWith(func(s *Nystroem) { s.Gamma = FixedGamma(1, 2, 3) }), numbers, "gamma has 3 numbers, the data 2 columns"},
+		"far landmarks":             {nystroemWith(func(s *Nystroem) { s.Gamma = FixedGamma(1e305) }), numbers, "is too large"},
 		"zero PCA":                  {PCA{}, numbers, "components: got 0"},
 		"many components":           {PCA{Components: KeepComponents(3)}, numbers, "3 components wanted, the training rows have 2"},
 		"equal rows":                {NewPCA(), equalRows, "all rows are equal"},

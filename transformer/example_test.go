@@ -106,6 +106,34 @@ func ExampleBinning() {
 	// Output: largest error 0.06
 }
 
+func ExampleNystroem() {
+	ctx := context.Background()
+	data := numbers()
+
+	spec := transformer.NewNystroem()
+	spec.Gamma = transformer.FixedGamma(0.5)
+	spec.Landmarks, spec.Choose = 30, "rpcholesky"
+	fitted, err := spec.Fit(ctx, data)
+	if err != nil {
+		log.Fatal(err)
+	}
+	Z, err := fitted.Transform(ctx, data.X)
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	// Inner products of the features are the kernel, but for what 30 rows do not tell of the others.
+	var G mat.Dense
+	G.Mul(Z, Z.T())
+	K, err := fitted.(*transformer.FittedNystroem).KernelMatrix(ctx, data.X, data.X)
+	if err != nil {
+		log.Fatal(err)
+	}
+	G.Sub(&G, K)
+	fmt.Printf("largest error %.2f\n", max(mat.Max(&G), -mat.Min(&G)))
+	// Output: largest error 0.01
+}
+
 func ExampleOneHot() {
 	ctx := context.Background()
 	data := datasets.Set{

@@ -83,7 +83,7 @@ func TestCustomKernelsNeedTheirFunctions(t *testing.T) {
 func TestFamiliesRefuseStrangers(t *testing.T) {
 	ctx := context.Background()
 	data := datasets.Set{X: mat.NewDense(3, 1, []float64{1, 2, 3})}
-	for _, fitter := range []FamilyFitter{NewRFF(), NewBinning()} {
+	for _, fitter := range []FamilyFitter{NewRFF(), NewBinning(), NewNystroem()} {
 		for want, specs := range map[string][]Fitter{"a family of no specs": nil, "spec 1 is not of the family": {fitter, NewPCA()}} {
 			if f, err := fitter.FitFamily(ctx, data, specs); err == nil || f != nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v and the error %v, wanted %q", f, err, want)

@@ -407,8 +407,10 @@ func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
 	binning.Grids = 30
 	rff := NewRFF()
 	rff.Features, rff.Gamma = 128, GammaMedian
+	pivots := NewNystroem()
+	pivots.Choose, pivots.Landmarks = "rpcholesky", 200
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for name, spec := range map[string]Fitter{"rff": rff, "binning": binning, "pca": NewPCA(), "standardize": NewStandardize(), "robust": NewRobust()} {
+	for name, spec := range map[string]Fitter{"rff": rff, "binning": binning, "nystroem": NewNystroem(), "nystroem rpcholesky": pivots, "pca": NewPCA(), "standardize": NewStandardize(), "robust": NewRobust()} {
 		var results []mat.Matrix
 		for _, cores := range []int{1, 4} {
 			runtime.GOMAXPROCS(cores)

@@ -14,6 +14,9 @@ func (RFF) TakesSparse() bool { return true }
 // TakesSparse reports true.
 func (Binning) TakesSparse() bool { return true }
 
+// TakesSparse reports true for kernels of products of rows.
+func (s Nystroem) TakesSparse() bool { return s.Kernel != "laplacian" && s.Kernel != "cauchy" }
+
 // What the steps demand of the columns that come to them, and what they leave.
 var (
 	complete   = []datasets.Demand{{Want: datasets.Numbers}, {Want: datasets.EveryValue}}
@@ -38,6 +41,12 @@ func (RFF) Forecast(datasets.Outlook) datasets.Outlook { return datasets.Outlook
 
 // Forecast promises complete numeric columns.
 func (Binning) Forecast(datasets.Outlook) datasets.Outlook { return datasets.Outlook{} }
+
+// Demands asks for complete numeric columns.
+func (Nystroem) Demands() []datasets.Demand { return complete }
+
+// Forecast promises complete numeric columns.
+func (Nystroem) Forecast(datasets.Outlook) datasets.Outlook { return datasets.Outlook{} }
 
 // Demands asks for numeric columns with values to learn from.
 func (Standardize) Demands() []datasets.Demand { return valued }

@@ -27,6 +27,8 @@ func TestParametersComeBack(t *testing.T) {
 		{NewPCA(), "components", []any{"all", 3, 0.5}},
 		{NewBinning(), "columns", []any{"exact", 4096}},
 		{NewBinning(), "kernel", []any{"hyperbolic", "triangular", "smooth"}},
+		{NewNystroem(), "gamma", []any{0.25, "scale", []any{0.5, 2.0}}},
+		{NewNystroem(), "choose", []any{"uniform", "rpcholesky"}},
 		{NewImpute(), "fill", []any{-1.5, 0.0, "none"}},
 	} {
 		for _, v := range c.values {

@@ -113,7 +113,7 @@ func (s *RFF) Params(l *param.List) {
 }
 
 // FitsWithoutRows reports whether γ is fixed, so that only the number of columns is learned.
-func (s RFF) FitsWithoutRows() bool { return s.Gamma.rule == "" }
+func (s RFF) FitsWithoutRows() bool { return s.Gamma.Rule() == "" }
 
 // Fit draws the frequencies; it returns a [*FittedRFF].
 func (s RFF) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
@@ -131,7 +131,7 @@ func (s RFF) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	f := &FittedRFF{kernelName: s.Kernel, nu: s.Nu, alpha: s.Alpha}
 	f.name(s.Custom)
 	var err error
-	if f.gamma, err = s.Gamma.resolve(ctx, "rff", f.kernel, data, s.Seed); err != nil {
+	if f.gamma, err = resolveGamma(ctx, s.Gamma, "rff", f.kernel, data, s.Seed); err != nil {
 		return nil, err
 	}
 	draws, err := fourier.Draw(ctx, f.kernel, s.Seed, len(f.gamma), s.frequencies(), s.Map == "paired")

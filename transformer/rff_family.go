@@ -115,10 +115,10 @@ func (s RFF) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (
 			base = fit.(*FittedRFF)
 			bases[r.shape()] = base
 		}
-		key := rule{r.shape(), r.Gamma.rule}
+		key := rule{r.shape(), r.Gamma.Rule()}
 		gamma, known := resolved[key]
-		if !known || r.Gamma.rule == "" {
-			if gamma, err = r.Gamma.resolve(ctx, "rff", base.kernel, data.Source(), s.Seed); err != nil {
+		if !known || r.Gamma.Rule() == "" {
+			if gamma, err = resolveGamma(ctx, r.Gamma, "rff", base.kernel, data.Source(), s.Seed); err != nil {
 				return nil, err
 			}
 			resolved[key] = gamma
@@ -157,7 +157,7 @@ func (s RFF) FamilyCost(shape datasets.Shape, specs []Fitter) ([]FamilyMember, d
 	for k, spec := range specs {
 		r := spec.(RFF)
 		at := slices.IndexFunc(kinds, func(o RFF) bool {
-			return o.shape() == r.shape() && o.Gamma.rule == r.Gamma.rule && slices.Equal(o.Gamma.values, r.Gamma.values)
+			return o.shape() == r.shape() && o.Gamma.Rule() == r.Gamma.Rule() && slices.Equal(o.Gamma.Fixed(), r.Gamma.Fixed())
 		})
 		if at < 0 {
 			at = len(kinds)

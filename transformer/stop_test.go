@@ -45,6 +45,12 @@ func TestLongWorkStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	matern.Kernel = "matern"
+	uniform := NewNystroem()
+	uniform.Landmarks = 80
+	pivoted := uniform
+	pivoted.Choose, pivoted.Kernel = "rpcholesky", "laplacian"
+	narrow := uniform
+	narrow.Gamma = FixedGamma(0.3)
 	for name, run := range map[string]func(ctx context.Context) (bool, error){
 		"pca": func(ctx context.Context) (bool, error) {
 			p, err := NewPCA().Fit(ctx, data)
@@ -65,6 +71,22 @@ func TestLongWorkStops(t *testing.T) {
 		"FitFamily": func(ctx context.Context) (bool, error) {
 			m, err := spec.FitFamily(ctx, data, []Fitter{spec, matern})
 			return m != nil, err
+		},
+		"rpcholesky": func(ctx context.Context) (bool, error) {
+			t, err := pivoted.Fit(ctx, data)
+			return t != nil, err
+		},
+		"landmark family": func(ctx context.Context) (bool, error) {
+			m, err := uniform.FitFamily(ctx, data, []Fitter{uniform, narrow})
+			if err != nil {
+				return false, err
+			}
+			seen := false
+			err = m.Each(ctx, X, []int{0, 1}, func(which int, _ mat.Matrix) error {
+				seen = which == 1
+				return nil
+			})
+			return seen && err == nil, err
 		},
 		"FitTransform": func(ctx context.Context) (bool, error) {
 			t, Z, err := grids.FitTransform(ctx, many)

@@ -14,16 +14,17 @@
 //	pca              [PCA]          directions of large variance projections on them
 //	rff              [RFF]          γ, random frequencies        random Fourier features
 //	binning          [Binning]      γ, random grids, their bins  random binning features
+//	nystroem         [Nystroem]     γ, landmarks                 the kernel through landmarks
 //	dense            [Dense]        the number of columns        the inputs, zeros stored
 //
 // Every spec of this package also implements [BlockFitter], and its Fit is a FitSource over the
 // rows in memory: what is learned is a fold over blocks of rows. Those that learn from rows are
-// also a [PassFitter], rff and binning apart, whose rules for γ and bins only FitSource learns: their
+// also a [PassFitter], rff, binning and nystroem apart, whose rules for γ, bins and landmarks only FitSource learns: their
 // fold is open to whoever drives it, learns on from later rows, and merges what was learned elsewhere.
 // Every fitted type is a model.Stateful, and so can be written to a file, a [Sized] and a [Describer].
 //
-// A NaN is a missing value, which impute fills, the scalers and encoders pass on, and pca, rff and
-// binning refuse by row and column. Sample weights are not looked at: a step describes the inputs,
+// A NaN is a missing value, which impute fills, the scalers and encoders pass on, and pca, rff, binning
+// and nystroem refuse by row and column. Sample weights are not looked at: a step describes the inputs,
 // weights belong to the loss. Sparse rows are never made dense, except by [Dense] and, a tile at a
 // time, by [PCA].
 //

@@ -65,7 +65,7 @@ var Allowed = map[string][]string{
 	"internal/landmarks": {"internal/pairwise", "internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
-	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/spectral", "internal/fourier", "internal/bins", "internal/design", "internal/kern", "internal/memory", "datasets/pass"},
+	"transformer": {"datasets", "kernel", "sparse", "single", "param", "model", "internal/spectral", "internal/fourier", "internal/bins", "internal/design", "internal/kern", "internal/memory", "datasets/pass", "internal/pairwise", "internal/landmarks"},
 	"estimator":   {"datasets", "kernel", "internal/kernelridge", "internal/spectral", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "datasets/pass"},
 	"pipeline":    {"pipeline/internal/...", "transformer", "estimator", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory", "datasets/pass"},
 	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory"},

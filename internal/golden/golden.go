@@ -28,8 +28,6 @@ var NotYet = map[string]string{
 	"kmeans":                "clusters",
 	"metrics_clustering":    "scores of clusters",
 	"metrics_probabilistic": "scores of predictive distributions and intervals",
-	"nystroem_gaussian":     "landmarks",
-	"nystroem_laplacian":    "landmarks",
 	"one_class":             "one-class models",
 	"structured":            "structured projections",
 }

@@ -99,6 +99,8 @@ func weighAsm(panels, depth int, a, b *float64, bRow int, c *float64, cRow int) 
 
 func packAsm(piece int, dst, src *byte, panels, panel, n, column int) {
 	switch piece {
+	case 16:
+		pack16(dst, src, panels, panel, n, column)
 	case 24:
 		pack24(dst, src, panels, panel, n, column)
 	case 32:
@@ -293,5 +295,64 @@ func peakFlops[T Float](rounds int) float64 {
 	default:
 		peakAVX2F32(rounds)
 		return float64(rounds) * 12 * 8 * 2
+	}
+}
+
+func manhattanAsm[T Float](panels, depth int, a, b, c *T, cRow int, constants *T) {
+	switch {
+	case isa == avx512 && is64[T]():
+		manhattanAVX512F64(panels, depth, p64(a), p64(b), p64(c), cRow, p64(constants))
+	case isa == avx512:
+		manhattanAVX512F32(panels, depth, p32(a), p32(b), p32(c), cRow, p32(constants))
+	case is64[T]():
+		manhattanAVX2F64(panels, depth, p64(a), p64(b), p64(c), cRow, p64(constants))
+	default:
+		manhattanAVX2F32(panels, depth, p32(a), p32(b), p32(c), cRow, p32(constants))
+	}
+}
+
+func cauchyAsm[T Float](panels, depth int, a, b, c *T, cRow int, constants *T) {
+	switch {
+	case isa == avx512 && is64[T]():
+		cauchyAVX512F64(panels, depth, p64(a), p64(b), p64(c), cRow, p64(constants))
+	case isa == avx512:
+		cauchyAVX512F32(panels, depth, p32(a), p32(b), p32(c), cRow, p32(constants))
+	case is64[T]():
+		cauchyAVX2F64(panels, depth, p64(a), p64(b), p64(c), cRow, p64(constants))
+	default:
+		cauchyAVX2F32(panels, depth, p32(a), p32(b), p32(c), cRow, p32(constants))
+	}
+}
+
+func differencesAsm[T Float](panels, depth int, a, b, c *T, cRow int, constants *T, products bool) {
+	if products {
+		cauchyAsm(panels, depth, a, b, c, cRow, constants)
+	} else {
+		manhattanAsm(panels, depth, a, b, c, cRow, constants)
+	}
+}
+
+func squaresAsm[T Float](constants, norms, row *T, n int) bool {
+	switch {
+	case isa == avx512 && is64[T]():
+		return squaresAVX512F64(p64(constants), p64(norms), p64(row), n) != 0
+	case isa == avx512:
+		return squaresAVX512F32(p32(constants), p32(norms), p32(row), n) != 0
+	case is64[T]():
+		return squaresAVX2F64(p64(constants), p64(norms), p64(row), n) != 0
+	}
+	return squaresAVX2F32(p32(constants), p32(norms), p32(row), n) != 0
+}
+
+func rootsAsm[T Float](scale T, dst, x *T, n int) {
+	switch {
+	case isa == avx512 && is64[T]():
+		rootsAVX512F64(float64(scale), p64(dst), p64(x), n)
+	case isa == avx512:
+		rootsAVX512F32(float32(scale), p32(dst), p32(x), n)
+	case is64[T]():
+		rootsAVX2F64(float64(scale), p64(dst), p64(x), n)
+	default:
+		rootsAVX2F32(float32(scale), p32(dst), p32(x), n)
 	}
 }

@@ -49,3 +49,11 @@ func scoresAsm(width, depth int, a *float64, aRow int, b, sums *float64) { panic
 func weighAsm(panels, depth int, a, b *float64, bRow int, c *float64, cRow int) {
 	panic("kern: no assembly")
 }
+
+func differencesAsm[T Float](panels, depth int, a, b, c *T, cRow int, constants *T, products bool) {
+	panic("kern: no assembly")
+}
+
+func squaresAsm[T Float](constants, norms, row *T, n int) bool { panic("kern: no assembly") }
+
+func rootsAsm[T Float](scale T, dst, x *T, n int) { panic("kern: no assembly") }

@@ -160,6 +160,14 @@ func widenAVX2(c *float64, cRow int, sums *float32, rows int)
 //go:noescape
 func transposeF32(dst *float32, dstRow int, src *float32, srcRow int, n int)
 
+// pack16 fills panels with pieces of 16 bytes; panel and column are distances in bytes:
+//
+//	for k < n, p < panels:
+//		copy 16 bytes from src + k·column + p·16 to dst + k·16 + p·panel
+//
+//go:noescape
+func pack16(dst *byte, src *byte, panels int, panel int, n int, column int)
+
 // pack24 fills panels with pieces of 24 bytes; panel and column are distances in bytes:
 //
 //	for k < n, p < panels:

@@ -4040,6 +4040,43 @@ quads_done:
 	VZEROUPPER
 	RET
 
+// func pack16(dst *byte, src *byte, panels int, panel int, n int, column int)
+// Requires: AVX
+TEXT ·pack16(SB), NOSPLIT, $0-48
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  panels+16(FP), DX
+	MOVQ  panel+24(FP), BX
+	MOVQ  n+32(FP), SI
+	MOVQ  column+40(FP), DI
+	TESTQ SI, SI
+	JLE   columns_done
+
+columns:
+	MOVQ  AX, R8
+	MOVQ  CX, R9
+	MOVQ  DX, R10
+	TESTQ R10, R10
+	JLE   panels_done
+
+panels:
+	VMOVUPS (R9), X0
+	VMOVUPS X0, (R8)
+	ADDQ    BX, R8
+	ADDQ    $+16, R9
+	DECQ    R10
+	JNZ     panels
+
+panels_done:
+	ADDQ $+16, AX
+	ADDQ DI, CX
+	DECQ SI
+	JNZ  columns
+
+columns_done:
+	VZEROUPPER
+	RET
+
 // func pack24(dst *byte, src *byte, panels int, panel int, n int, column int)
 // Requires: AVX
 TEXT ·pack24(SB), NOSPLIT, $0-48

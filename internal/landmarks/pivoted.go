@@ -6,6 +6,8 @@ import (
 	"sort"
 	"unsafe"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/pairwise"
@@ -201,4 +203,22 @@ func (p *pivoting[T]) take(ctx context.Context, taken []int, factor kern.View[T]
 	}
 	p.Pivots = append(p.Pivots, taken...)
 	return nil
+}
+
+// Choose returns the numbers of up to most rows of X, a *mat.Dense or *sparse.CSR, that [Pivoted] takes as pivots under a
+// kernel whose inputs are multiplied by factors: in float32, or where that overflows in float64.
+func Choose(ctx context.Context, k *pairwise.Kernel, factors []float64, X mat.Matrix, most int, seed uint64) ([]int, error) {
+	frame := pairwise.FrameOf(factors, X)
+	if finite(X, pairwise.Limit[float32](frame)) {
+		return pivotsOf[float32](ctx, k, frame, X, most, seed)
+	}
+	return pivotsOf[float64](ctx, k, frame, X, most, seed)
+}
+
+func pivotsOf[T kern.Float](ctx context.Context, k *pairwise.Kernel, frame pairwise.Frame, X mat.Matrix, most int, seed uint64) ([]int, error) {
+	p, err := Pivoted(ctx, pairwise.NewRows[T](frame, X), k, most, seed)
+	if err != nil {
+		return nil, err
+	}
+	return p.Pivots, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -217,6 +218,12 @@ func (d *drawing) features() string {
 	case 2:
 		d.axes = nil
 		return fmt.Sprintf("- union:\n    parts:\n      - rff: {features: 16, gamma: %s}\n      - binning: {grids: 10, gamma: 0.1}\n    weights: [0.4, 0.6]\n", gamma)
+	}
+	own := rand.New(rand.NewPCG(d.seed, 3031)) // other cases stay as they are
+	if own.IntN(3) == 0 && !slices.Contains(found, d.seed) {
+		d.axes = append(d.axes, gridsearch.Axis{Path: "map.landmarks", Values: []any{24, 10, 40}})
+		return fmt.Sprintf("- nystroem: {kernel: %s, gamma: %s, landmarks: %d, choose: %s}\n  name: map\n",
+			pick(own, "gaussian", "laplacian", "exponential", "matern"), gamma, 8+own.IntN(30), pick(own, "uniform", "rpcholesky"))
 	}
 	d.axes = append(d.axes, gridsearch.Axis{Path: "map.features", Values: []any{24, 10, 40}})
 	return fmt.Sprintf("- rff: {kernel: %s, gamma: %s, features: %d, map: %s}\n  name: map\n",

@@ -328,7 +328,11 @@ func remade(t *testing.T, w *world) []float64 {
 	return fitted(t, w, p, w.train, w.test.X)
 }
 
+// shuffled fits to rows in another order, but for landmarks, which are drawn by the places of rows.
 func shuffled(t *testing.T, w *world) []float64 {
+	if bytes.Contains([]byte(w.text), []byte("nystroem")) {
+		return nil
+	}
 	order := rand.New(rand.NewPCG(w.seed, 2)).Perm(w.train.Rows())
 	return fitted(t, w, w.pipe, w.train.Select(order), w.test.X)
 }

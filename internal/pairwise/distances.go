@@ -1,7 +1,6 @@
 package pairwise
 
 import (
-	"math"
 	"unsafe"
 
 	"github.com/bochner-ml/bochner/internal/design"
@@ -50,13 +49,13 @@ func cancelled[T kern.Float]() T {
 // fromProducts turns products of row i of x with the rows of y into squared distances.
 func fromProducts[T kern.Float](row []T, x *Rows[T], i int, y *Rows[T]) {
 	norm, part := x.norms[i], cancelled[T]()
+	if !kern.SquaredDistances(row, norm, y.norms, part) {
+		return
+	}
 	for j, other := range y.norms {
-		sum := norm + other
-		square := sum - 2*row[j]
-		if square < part*sum {
-			square = again(x, i, y, j)
+		if row[j] < part*(norm+other) {
+			row[j] = again(x, i, y, j)
 		}
-		row[j] = square
 	}
 }
 
@@ -141,43 +140,16 @@ func filled[T kern.Float](r Rows[T], f func(lo, hi int, rows kern.View[T])) {
 	}
 }
 
-// oneByOne makes distances that are no products, pair by pair.
+// oneByOne makes distances that are no products.
 func oneByOne[T kern.Float](dst kern.View[T], x, y Rows[T], metric Metric) {
-	hold := design.Borrow[T](x.d)
-	defer hold.Release()
-	filled(y, func(lo, hi int, rows kern.View[T]) {
-		for i := range x.n {
-			a, to := x.row(i, hold.List), dst.Row(i)[lo:hi]
-			for j := range to {
-				if metric == L1 {
-					to[j] = manhattan(a, rows.Row(j))
-				} else {
-					to[j] = cauchy(a, rows.Row(j))
-				}
+	filled(x, func(from, to int, left kern.View[T]) {
+		filled(y, func(lo, hi int, right kern.View[T]) {
+			tile := dst.Slice(from, to, lo, hi)
+			if metric == L1 {
+				kern.Manhattan(tile, left, right)
+			} else {
+				kern.CauchyProducts(tile, left, right)
 			}
-		}
+		})
 	})
-}
-
-func manhattan[T kern.Float](x, y []T) T {
-	var s0, s1 T
-	y = y[:len(x)]
-	for len(x) >= 2 && len(y) >= 2 {
-		s0 += T(math.Abs(float64(x[0] - y[0])))
-		s1 += T(math.Abs(float64(x[1] - y[1])))
-		x, y = x[2:], y[2:]
-	}
-	for j, v := range x {
-		s0 += T(math.Abs(float64(v - y[j])))
-	}
-	return s0 + s1
-}
-
-func cauchy[T kern.Float](x, y []T) T {
-	p := T(1)
-	for j, v := range x {
-		v -= y[j]
-		p *= 1 + v*v
-	}
-	return p
 }

@@ -92,16 +92,16 @@ func values[T kern.Float](k *Kernel, scale T, row, room []T) {
 		kern.Scale(-scale, row)
 		kern.Exp(row, row)
 	case exponential:
-		roots(row, scale, room)
+		kern.NegativeRoots(room, scale, row)
 		kern.Exp(row, room)
 	case matern15:
-		roots(row, 3*scale, room)
+		kern.NegativeRoots(room, 3*scale, row)
 		kern.Exp(row, room)
 		for j, r := range room {
 			row[j] *= 1 - r
 		}
 	case matern25:
-		roots(row, 5*scale, room)
+		kern.NegativeRoots(room, 5*scale, row)
 		kern.Exp(row, room)
 		for j, r := range room {
 			row[j] *= 1 - r + r*r/3
@@ -116,14 +116,6 @@ func values[T kern.Float](k *Kernel, scale T, row, room []T) {
 		for j, p := range row {
 			row[j] = 1 / p
 		}
-	}
-}
-
-// roots writes −sqrt(scale·row) to room.
-func roots[T kern.Float](row []T, scale T, room []T) {
-	room = room[:len(row)]
-	for j, s := range row {
-		room[j] = -T(math.Sqrt(float64(scale * s)))
 	}
 }
 
@@ -171,7 +163,7 @@ func slopes[T kern.Float](k *Kernel, row, room []T) {
 		values(k, 1, row, room)
 		kern.Scale(-1, row)
 	case exponential:
-		roots(row, 1, room)
+		kern.NegativeRoots(room, 1, row)
 		kern.Exp(row, room)
 		for j, r := range room {
 			if r == 0 {
@@ -181,11 +173,11 @@ func slopes[T kern.Float](k *Kernel, row, room []T) {
 			row[j] /= 2 * r
 		}
 	case matern15:
-		roots(row, 3, room)
+		kern.NegativeRoots(room, 3, row)
 		kern.Exp(row, room)
 		kern.Scale(-1.5, row)
 	case matern25:
-		roots(row, 5, room)
+		kern.NegativeRoots(room, 5, row)
 		kern.Exp(row, room)
 		for j, r := range room {
 			row[j] *= -5.0 / 6 * (1 - r)

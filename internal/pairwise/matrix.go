@@ -26,6 +26,17 @@ func Matrix[T kern.Float](ctx context.Context, dst kern.View[T], x, y Rows[T], k
 	return ctx.Err()
 }
 
+// Tiles writes the distance of row i of x and row j of y to dst[i, j], on all cores. The rows of dst are contiguous.
+func Tiles[T kern.Float](ctx context.Context, dst kern.View[T], x, y Rows[T], metric Metric) error {
+	tiles(ctx, x.n, func(lo, hi int) {
+		for j := 0; j < y.n && ctx.Err() == nil; j += TileColumns {
+			end := min(j+TileColumns, y.n)
+			Distances(dst.Slice(lo, hi, j, end), x.Slice(lo, hi), y.Slice(j, end), metric)
+		}
+	})
+	return ctx.Err()
+}
+
 // tiles calls f with the rows of each stripe of tiles, on all cores, until ctx is done.
 func tiles(ctx context.Context, n int, f func(lo, hi int)) {
 	kern.Parallel(n, TileRows, func(lo, hi int) {

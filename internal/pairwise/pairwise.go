@@ -69,7 +69,7 @@ func Limit[T kern.Float](f Frame) float64 {
 			centre = max(centre, math.Abs(f.Centre[j]))
 		}
 	}
-	return math.Sqrt(largest/8)/math.Sqrt(float64(len(f.Factor)+1))/reach - centre
+	return max(0, math.Sqrt(largest/8)/math.Sqrt(float64(len(f.Factor)+1))/reach-centre)
 }
 
 // Rows are rows prepared for comparing with others of the same frame. A copy shares their memory.

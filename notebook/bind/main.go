@@ -23,7 +23,7 @@ var paths = []string{
 	strings.TrimSuffix(ours, "/"),
 	ours + "datasets", ours + "datasets/arff", ours + "datasets/builtin", ours + "datasets/csv", ours + "datasets/golearn",
 	ours + "datasets/svmlight", ours + "datasets/synthetic", ours + "estimator", ours + "experiment", ours + "experiment/document", ours + "experiment/draft",
-	ours + "golearn", ours + "gridsearch",
+	ours + "golearn", ours + "gridsearch", ours + "kernel",
 	ours + "metrics", ours + "model", ours + "param", ours + "pipeline", ours + "pipeline/modelfile", ours + "pipeline/yaml", ours + "single", ours + "sparse", ours + "transformer",
 	ours + "examples/notebooks/picture",
 	"os/signal", "gonum.org/v1/gonum/mat", "gonum.org/v1/gonum/floats", "gonum.org/v1/gonum/stat",

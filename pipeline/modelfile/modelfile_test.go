@@ -39,12 +39,15 @@ func (constant) Predict(context.Context, mat.Matrix) ([]float64, error) { return
 func specs() map[string]pipeline.Pipeline {
 	bins := transformer.NewBinning()
 	bins.Grids, bins.Gamma = 10, transformer.FixedGamma(0.5)
+	landmarks := transformer.NewNystroem()
+	landmarks.Landmarks = 12
 	union := pipeline.NewUnion(fourier(12), bins)
 	union.Weights = []float64{0.5, 0.5}
 	return map[string]pipeline.Pipeline{
 		"ridge":                pipeline.Steps(encoder(), fourier(16)).Then(estimator.NewRidge()),
 		"ridge classifier":     pipeline.Steps(encoder(), union).Then(estimator.NewRidgeClassifier()),
 		"logistic":             pipeline.Steps(pipeline.NewChain(encoder(), transformer.NewPCA()), fourier(16)).Then(estimator.NewLogistic()),
+		"landmarks":            pipeline.Steps(encoder(), landmarks).Then(estimator.NewRidgeClassifier()),
 		"svm":                  pipeline.Steps(encoder(), bins).Then(estimator.NewSVM()),
 		"svr":                  pipeline.Steps(encoder(), transformer.NewMinMax()).Then(estimator.NewSVR()),
 		"kernel ridge":         pipeline.Steps(encoder(), transformer.NewMinMax()).Then(estimator.NewKernelRidge()),

@@ -8,10 +8,6 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// float32Rounding is how far features made as float32 may be from those made as float64, relative to those
-// over 1.
-const float32Rounding = 1e-4
-
 // writesFloat32: a pipeline of that precision takes features as float32 for the others, rounded.
 func writesFloat32(s *suite) {
 	f, ok := s.fit(s.Data).(transformer.SingleTransformer)
@@ -30,7 +26,7 @@ func writesFloat32(s *suite) {
 	if err := f.TransformSingle(ctx, tile, s.Data.X); err != nil {
 		s.Fatalf("TransformSingle: %v", err)
 	}
-	s.equal(tile, want, float32Rounding, "TransformSingle writes what Transform returns, rounded")
+	s.equal(tile, want, s.Float32Tolerance, "TransformSingle writes what Transform returns, rounded")
 	for _, wrong := range []*single.Dense{nil, single.New(n+1, width, nil), single.New(n, width+1, nil)} {
 		if err := f.TransformSingle(ctx, wrong, s.Data.X); err == nil {
 			s.Error("TransformSingle takes a tile of the wrong size")

@@ -42,6 +42,9 @@ type Options struct {
 	Related []transformer.Fitter
 	// Tolerance of two ways to the same numbers, relative to those over 1; left out, 1e-9.
 	Tolerance float64
+	// Float32Tolerance is how far features made as float32 may be from those made as float64, relative to those
+	// over 1; left out, 1e-4.
+	Float32Tolerance float64
 }
 
 // law is one thing every transformer does.
@@ -89,6 +92,9 @@ func Run(t *testing.T, spec transformer.Fitter, o Options) {
 func (o Options) complete() Options {
 	if o.Data.X == nil {
 		o.Data = numeric()
+	}
+	if o.Float32Tolerance == 0 {
+		o.Float32Tolerance = 1e-4
 	}
 	if o.Tolerance == 0 {
 		o.Tolerance = 1e-9

@@ -17,6 +17,7 @@ import (
 )
 
 var families = map[string]func(){
+	"distance":   distance,
 	"elementary": elementary,
 	"narrow":     narrow,
 	"peak":       peak,

@@ -31,7 +31,7 @@ func product() {
 			t.transpose()
 		}
 	}
-	for _, width := range []int{24, 32, 48, 64, 192} {
+	for _, width := range []int{16, 24, 32, 48, 64, 192} {
 		pack(width)
 	}
 }

@@ -1,0 +1,138 @@
+package kern
+
+import "math"
+
+// Manhattan computes the L1 distances of the rows of a and b:
+//
+//	for i, j:  c[i,j] = Σ_k |a[i,k] − b[j,k]|
+//
+// A is m × d and B n × d, with any strides; C is m × n, its rows contiguous. Cost 3mnd flops, in the calling goroutine. A
+// distance does not depend on which others are made with it.
+func Manhattan[T Float](c, a, b View[T]) { differences(c, a, b, false) }
+
+// CauchyProducts computes the reciprocals of the cauchy kernel of the rows of a and b, as [Manhattan]:
+//
+//	for i, j:  c[i,j] = Π_k (1 + (a[i,k] − b[j,k])²)
+func CauchyProducts[T Float](c, a, b View[T]) { differences(c, a, b, true) }
+
+func differences[T Float](c, a, b View[T], products bool) {
+	if a.Cols != b.Cols || c.Rows != a.Rows || c.Cols != b.Rows || c.ColStride != 1 && c.Cols > 1 {
+		panic("kern: distances of shapes that do not fit")
+	}
+	if c.Rows == 0 || c.Cols == 0 {
+		return
+	}
+	if !isa.complete() {
+		differencesPortable(c, a, b, products)
+		return
+	}
+	mr, nr := differenceShape[T]()
+	panels := (c.Cols + nr - 1) / nr
+	hold, room := borrow[T](panels*nr*a.Cols + mr*a.Cols + mr*panels*nr)
+	defer hold.release()
+	right, rest := room[:panels*nr*a.Cols], room[panels*nr*a.Cols:]
+	left, tile := rest[:mr*a.Cols], rest[mr*a.Cols:]
+	packPanels(right, b, nr, 0, b.Rows, 0, b.Cols, nil)
+	constants := differenceConstants[T](products)
+	for i := 0; i < c.Rows; i += mr {
+		n := min(mr, c.Rows-i)
+		packPanels(left, a, mr, i, n, 0, a.Cols, nil)
+		differencesAsm(panels, a.Cols, first(left), first(right), &tile[0], panels*nr, &constants[0], products)
+		for r := range n {
+			copy(c.Row(i+r), tile[r*panels*nr:])
+		}
+	}
+}
+
+// first returns the address of the first element, nil where there is none.
+func first[T Float](x []T) *T {
+	if len(x) == 0 {
+		return nil
+	}
+	return &x[0]
+}
+
+// differenceShape is the tile that the assembly makes.
+func differenceShape[T Float]() (mr, nr int) {
+	if isa == avx512 {
+		return 8, 3 * lanesOf[T]()
+	}
+	return 4, 2 * lanesOf[T]()
+}
+
+// differenceConstants are the start of sums and the mask of magnitudes, or the start of products and 1.
+func differenceConstants[T Float](products bool) [2]T {
+	if products {
+		return [2]T{1, 1}
+	}
+	var out [2]T
+	if is64[T]() {
+		as64(out[:])[1] = math.Float64frombits(1<<63 - 1)
+	} else {
+		as32(out[:])[1] = math.Float32frombits(1<<31 - 1)
+	}
+	return out
+}
+
+func differencesPortable[T Float](c, a, b View[T], products bool) {
+	for i := range c.Rows {
+		row := c.Row(i)
+		for j := range row {
+			sum := T(0)
+			if products {
+				sum = 1
+			}
+			x, y := i*a.RowStride, j*b.RowStride
+			for range a.Cols {
+				d := a.Data[x] - b.Data[y]
+				if products {
+					sum *= 1 + d*d
+				} else {
+					sum += T(math.Abs(float64(d)))
+				}
+				x, y = x+a.ColStride, y+b.ColStride
+			}
+			row[j] = sum
+		}
+	}
+}
+
+// SquaredDistances turns products of a row with others into squared distances, given the squared norms of all:
+//
+//	for j:  row[j] = (norm + norms[j]) − 2·row[j]
+//
+// It reports whether some of these are below part·(norm + norms[j]), so that most of their digits have cancelled.
+func SquaredDistances[T Float](row []T, norm T, norms []T, part T) (cancelled bool) {
+	if len(norms) != len(row) {
+		panic("kern: SquaredDistances of different lengths")
+	}
+	constants := [3]T{2, part, norm}
+	for n := wholeVectors[T](len(row)); n > 0; n = wholeVectors[T](len(row)) {
+		if squaresAsm(&constants[0], &norms[0], &row[0], n) {
+			cancelled = true
+		}
+		norms, row = norms[n:], row[n:]
+	}
+	for j, other := range norms {
+		sum := norm + other
+		row[j] = sum - 2*row[j]
+		if row[j] < part*sum {
+			cancelled = true
+		}
+	}
+	return cancelled
+}
+
+// NegativeRoots computes dst[i] = −sqrt(scale·x[i]). dst may be x itself.
+func NegativeRoots[T Float](dst []T, scale T, x []T) {
+	if len(dst) != len(x) {
+		panic("kern: destination and argument differ in length")
+	}
+	for n := wholeVectors[T](len(x)); n > 0; n = wholeVectors[T](len(x)) {
+		rootsAsm(scale, &dst[0], &x[0], n)
+		dst, x = dst[n:], x[n:]
+	}
+	for i, v := range x {
+		dst[i] = 0 - T(math.Sqrt(float64(scale*v)))
+	}
+}

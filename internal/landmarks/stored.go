@@ -1,0 +1,92 @@
+package landmarks
+
+import (
+	"errors"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/pairwise"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// Stored is a map as a file keeps it: landmarks of one kind, and the lower triangle of L row by row.
+type Stored struct {
+	Dense  *mat.Dense
+	Sparse *sparse.CSR
+	Factor []float64
+}
+
+// Stored returns what a file keeps of the map.
+func (f *Map) Stored() Stored {
+	var s Stored
+	switch m := f.Landmarks.(type) {
+	case *mat.Dense:
+		s.Dense = m
+	case *sparse.CSR:
+		s.Sparse = m
+	}
+	m := f.Width()
+	s.Factor = make([]float64, 0, m*(m+1)/2)
+	for i := range m {
+		s.Factor = append(s.Factor, f.Factor[i*m:i*m+i+1]...)
+	}
+	return s
+}
+
+// Map returns the map that a file has kept, or says why it is none.
+func (s Stored) Map(k *pairwise.Kernel, factors []float64) (*Map, error) {
+	var rows mat.Matrix
+	switch {
+	case s.Dense != nil:
+		rows = s.Dense
+	case s.Sparse != nil:
+		rows = s.Sparse
+	default:
+		return nil, errors.New("there are no landmarks")
+	}
+	m, d := rows.Dims()
+	if m < 1 || d != len(factors) || len(s.Factor) != m*(m+1)/2 {
+		return nil, errors.New("landmarks, gamma and factor do not fit")
+	}
+	if !finite(rows, Limit(factors, rows)) || !kern.Finite(s.Factor) {
+		return nil, errors.New("landmarks or factor are not finite")
+	}
+	if err := Check(m, d); err != nil {
+		return nil, err
+	}
+	factor := make([]float64, m*m)
+	for i, rest := 0, s.Factor; i < m; i++ {
+		copy(factor[i*m:], rest[:i+1])
+		if rest[i] <= 0 {
+			return nil, errors.New("the factor has no positive diagonal")
+		}
+		rest = rest[i+1:]
+	}
+	return Restore(k, factors, rows, factor), nil
+}
+
+// finite reports whether no entry is beyond the limit.
+func finite(X mat.Matrix, limit float64) bool {
+	within := func(list []float64) bool {
+		for _, v := range list {
+			if !(math.Abs(v) <= limit) {
+				return false
+			}
+		}
+		return true
+	}
+	if m, ok := X.(*sparse.CSR); ok {
+		_, _, values := m.Raw()
+		shared, _ := m.Shared()
+		return within(values) && within([]float64{shared})
+	}
+	n, _ := X.Dims()
+	for i := range n {
+		if !within(X.(*mat.Dense).RawRowView(i)) {
+			return false
+		}
+	}
+	return true
+}

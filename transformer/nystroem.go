@@ -1,0 +1,338 @@
+package transformer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/landmarks"
+	"github.com/bochner-ml/bochner/internal/pairwise"
+	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/single"
+)
+
+// Nystroem maps rows to what a kernel says of them and some training rows, the landmarks l_1, …, l_m:
+//
+//	z(x) = L⁻¹·[k(l_1, x), …, k(l_m, x)],   L·L' = [k(l_i, l_j)],  L lower triangular
+//
+// so that z(x)'z(y) = k(x, l)·k(l, l)⁻¹·k(l, y), which is k(x, y) wherever x or y is a landmark and never more than k
+// says of the landmarks elsewhere. The kernels are those of [RFF]:
+//
+//	kernel              k(Δ)
+//	gaussian            exp(−γ‖Δ‖₂²)
+//	laplacian           exp(−γ‖Δ‖₁)
+//	cauchy              Π 1/(1 + γ²Δ_j²)
+//	exponential         exp(−γ‖Δ‖₂)
+//	matern              Matérn(ν, ℓ = 1/γ)
+//	rational_quadratic  (1 + γ‖Δ‖₂²/α)^−α
+//
+// Landmarks are chosen uniformly, or by randomly pivoted Cholesky (rpcholesky): one after the other, each with the
+// probability of what those before leave of k(x, x), which is far better where most of the kernel lies in few directions
+// or rows lie in clusters. It looks at up to 20,000 of the rows, drawn by the seed.
+//
+// L is the Cholesky factor, instead of the symmetric root of k(l, l) that scikit-learn's Nystroem takes; both have the
+// same inner products, so that a linear model with a penalty on the squared weights predicts the same. With L, maps
+// are nested: the first columns are the map of the first landmarks, and few landmarks of a seed are the first of many. A
+// landmark of which the ones before leave less than 1e-7, as of one that occurs twice, is left out: there are then fewer
+// columns than landmarks asked for, as there are where the training rows are fewer.
+//
+// Shapes: n×d → n×m, dense; the input may be sparse and stays so. Cost: n·(2·d·m + m²) flops and n·m values of the
+// kernel, m³/3 flops for L, and for rpcholesky up to 20,000·m² flops and 80,000·m bytes; 12·m² bytes for L. A search
+// over γ and kernels of uniform landmarks makes the distances of the rows to them once.
+//
+// Sources: Williams and Seeger, "Using the Nyström method to speed up kernel machines", NIPS 2001; Chen, Epperly, Tropp
+// and Webber, "Randomly pivoted Cholesky", arXiv 2207.06503.
+//
+// Fit returns an error for a categorical column, a missing or infinite value, no rows, a list of γ that is not as long as
+// there are columns, and landmarks that do not fit into memory. Transform returns one for values so large that
+// distances would overflow.
+type Nystroem struct {
+	Kernel    string  // one of those above
+	Gamma     Gamma   // γ
+	Landmarks int     // m
+	Choose    string  // how landmarks are chosen: uniform or rpcholesky
+	Nu        float64 // ν of the matern kernel
+	Alpha     float64 // α of the rational_quadratic kernel
+	Seed      uint64
+}
+
+// NewNystroem returns the spec of 500 uniform landmarks of the gaussian kernel, γ by [GammaScale].
+func NewNystroem() Nystroem {
+	return Nystroem{Kernel: "gaussian", Gamma: GammaScale, Landmarks: 500, Choose: "uniform", Nu: 1.5, Alpha: 1}
+}
+
+// pivotedRows is how many rows randomly pivoted Cholesky chooses from. It does not depend on the number of landmarks,
+// so that few landmarks are the first of many.
+const pivotedRows = 20000
+
+// Params declares kernel, gamma, landmarks, choose, nu, alpha and seed.
+func (s *Nystroem) Params(l *param.List) {
+	l.Choice(&s.Kernel, "kernel", "kernel of the rows and the landmarks", spectral.FourierKernels...)
+	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
+	l.Int(&s.Landmarks, "landmarks", "number of landmarks m", param.Between(1, 1<<20))
+	l.Choice(&s.Choose, "choose", "how landmarks are chosen among the training rows", "uniform", "rpcholesky")
+	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
+	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
+	l.Seed(&s.Seed, "seed", "seed of the choice")
+	l.Also("landmarks", func() error {
+		if s.Choose == "rpcholesky" && s.Landmarks > pivotedRows {
+			return fmt.Errorf("at most %d with rpcholesky, which looks at so many rows", pivotedRows)
+		}
+		return nil
+	})
+}
+
+// Fit chooses the landmarks; it returns a [*FittedNystroem].
+func (s Nystroem) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
+	return fitFinite(ctx, "nystroem", s, data)
+}
+
+// FitSource is Fit over a source, which it reads once for the landmarks, and once more where γ is found by a rule.
+func (s Nystroem) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
+	if err := checkSpec("nystroem", s); err != nil {
+		return nil, err
+	}
+	rows, err := s.sample(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	f, _, err := s.fitted(ctx, data, rows)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// sample draws the rows that are landmarks, or that they are chosen from.
+func (s Nystroem) sample(ctx context.Context, data datasets.Source) (mat.Matrix, error) {
+	if err := checkNumeric("nystroem", data.Schema()); err != nil {
+		return nil, err
+	}
+	rows, width := data.Dims()
+	most := s.Landmarks
+	if rows >= 0 {
+		most = min(most, rows)
+	}
+	if err := landmarks.Check(most, max(width, 1)); err != nil {
+		return nil, fmt.Errorf("transformer: nystroem: %d landmarks of %d columns: %w", most, width, err)
+	}
+	size := s.Landmarks
+	if s.Choose == "rpcholesky" {
+		size = pivotedRows
+	}
+	sample := landmarks.NewSample(size, s.Seed)
+	_, err := fold(ctx, "nystroem", data, false, func(_ int, X mat.Matrix) error {
+		sample.Add(X)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return sample.Rows(), nil
+}
+
+// fitted makes the map of a sample, and says which rows of it are its landmarks.
+func (s Nystroem) fitted(ctx context.Context, data datasets.Source, rows mat.Matrix) (*FittedNystroem, []int, error) {
+	f := &FittedNystroem{kernelName: s.Kernel, nu: s.Nu, alpha: s.Alpha}
+	f.name()
+	var err error
+	if f.gamma, err = resolveGamma(ctx, s.Gamma, "nystroem", f.kernel.Spectral(), data, s.Seed); err != nil {
+		return nil, nil, err
+	}
+	factors := f.kernel.Factors(f.gamma)
+	if !allFinite(factors) {
+		return nil, nil, errors.New("transformer: nystroem: gamma overflows")
+	}
+	if err := checkEntries("nystroem", rows, data.Schema(), 0, landmarks.Limit(factors, rows), false); err != nil {
+		return nil, nil, err
+	}
+	var chosen []int
+	if s.Choose == "rpcholesky" {
+		chosen, err = landmarks.Choose(ctx, f.kernel, factors, rows, s.Landmarks, s.Seed)
+		if err != nil {
+			return nil, nil, failed(ctx, "nystroem", err)
+		}
+		rows = landmarks.Take(rows, chosen)
+	}
+	var kept []int
+	if f.features, kept, err = landmarks.NewMap(ctx, f.kernel, factors, rows); err != nil {
+		return nil, nil, failed(ctx, "nystroem", err)
+	}
+	return f, kept, nil
+}
+
+// Cost returns the cost of the landmarks and of mapping the rows, and the memory of landmarks and features.
+func (s Nystroem) Cost(shape datasets.Shape) datasets.Cost {
+	n, d := float64(shape.Rows), float64(shape.Cols)
+	m := float64(s.Landmarks)
+	if shape.Rows > 0 {
+		m = min(m, n)
+	}
+	const value = 10 // flops of a kernel value
+	c := datasets.Cost{Flops: n*m*(2*shape.Entries()+value+m) + m*m*m/3, Width: int(m)}
+	held := float64(landmarks.Bytes(int(m), shape.Cols)) + 8*n*m
+	if s.Choose == "rpcholesky" {
+		sample := min(n, pivotedRows)
+		c.Flops += sample * m * (2*shape.Entries() + value + 2*m)
+		held += sample * (4*m + 12*d)
+	}
+	c.Bytes = int64(min(held, math.MaxInt64/2))
+	return c
+}
+
+// FittedNystroem is what [Nystroem] is fitted to.
+type FittedNystroem struct {
+	kernelName string
+	nu, alpha  float64
+	kernel     *pairwise.Kernel // of that name
+	gamma      []float64        // d
+	features   *landmarks.Map
+}
+
+var (
+	_ DenseTransformer  = (*FittedNystroem)(nil)
+	_ SingleTransformer = (*FittedNystroem)(nil)
+	_ Describer         = (*FittedNystroem)(nil)
+	_ model.Stateful    = (*FittedNystroem)(nil)
+	_ datasets.Coster   = Nystroem{}
+)
+
+// name looks the kernel up.
+func (f *FittedNystroem) name() (ok bool) {
+	f.kernel, ok = pairwise.NewKernel(f.kernelName, f.nu, f.alpha)
+	return ok
+}
+
+// Transform returns the features of the rows of X in a fresh matrix.
+func (f *FittedNystroem) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+	return transformDense(ctx, f, X)
+}
+
+// TransformTo writes the features of the rows of X into dst.
+func (f *FittedNystroem) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+	X, err := checkRows("nystroem", X, len(f.gamma))
+	if err != nil {
+		return err
+	}
+	n, _ := X.Dims()
+	if err := checkTile("nystroem", dst, n, f.OutputWidth()); err != nil {
+		return err
+	}
+	if err := checkEntries("nystroem", X, datasets.Schema{}, 0, f.features.Limit(false), false); err != nil {
+		return err
+	}
+	return f.features.Float64(ctx, design.View(dst), X)
+}
+
+// TransformSingle writes the features of the rows of X into dst, all arithmetic in single precision.
+func (f *FittedNystroem) TransformSingle(ctx context.Context, dst *single.Dense, X mat.Matrix) error {
+	X, err := checkRows("nystroem", X, len(f.gamma))
+	if err != nil {
+		return err
+	}
+	n, _ := X.Dims()
+	if err := checkSingle("nystroem", dst, n, f.OutputWidth()); err != nil {
+		return err
+	}
+	if err := checkEntries("nystroem", X, datasets.Schema{}, 0, f.features.Limit(true), false); err != nil {
+		return err
+	}
+	return f.features.Float32(ctx, design.ViewFloat32(dst), X)
+}
+
+// InputWidth returns the number of columns that go in.
+func (f *FittedNystroem) InputWidth() int { return len(f.gamma) }
+
+// OutputWidth returns the number of landmarks that are not left out.
+func (f *FittedNystroem) OutputWidth() int { return f.features.Width() }
+
+// OutputSchema returns a schema of numeric columns without names.
+func (f *FittedNystroem) OutputSchema(in datasets.Schema) datasets.Schema { return in.WithColumns(nil) }
+
+// Gamma returns γ for each column.
+func (f *FittedNystroem) Gamma() []float64 { return slices.Clone(f.gamma) }
+
+// Landmarks returns the landmarks, a row for each feature, a *mat.Dense or *sparse.CSR not to be changed.
+func (f *FittedNystroem) Landmarks() mat.Matrix { return f.features.Landmarks }
+
+// Kernel returns k(x, y), which the features approximate.
+func (f *FittedNystroem) Kernel(x, y []float64) (float64, error) {
+	return kernelOf("nystroem", f.kernel.Spectral(), f.kernel.Factors(f.gamma), x, y)
+}
+
+// KernelMatrix returns k of every row of X and every row of Y, rows of X × rows of Y.
+func (f *FittedNystroem) KernelMatrix(ctx context.Context, X, Y mat.Matrix) (*mat.Dense, error) {
+	return kernelMatrix(ctx, "nystroem", f.kernel.Spectral(), f.kernel.Factors(f.gamma), X, Y)
+}
+
+// WithLandmarks returns the nested map of the first landmarks, at most as many as there are: its columns are the first of
+// this map's.
+func (f *FittedNystroem) WithLandmarks(m int) (*FittedNystroem, error) {
+	if m < 1 || m > f.OutputWidth() {
+		return nil, fmt.Errorf("transformer: nystroem: got %d landmarks, wanted a number from 1 to %d", m, f.OutputWidth())
+	}
+	out := *f
+	out.features = f.features.First(m)
+	return &out, nil
+}
+
+// State is what a model file keeps.
+func (f *FittedNystroem) State(s *model.State) {
+	var packed []float64
+	stored := landmarks.Stored{}
+	if !s.Reading() {
+		stored = f.features.Stored()
+		packed = stored.Factor
+	}
+	compressed := stored.Sparse != nil
+	s.String("kernel", &f.kernelName)
+	s.Float("nu", &f.nu)
+	s.Float("alpha", &f.alpha)
+	s.Floats("gamma", &f.gamma)
+	s.Bool("sparse", &compressed)
+	if s.Err() != nil {
+		return
+	}
+	if compressed {
+		s.Sparse("landmarks", &stored.Sparse)
+	} else {
+		s.Matrix("landmarks", &stored.Dense)
+	}
+	s.Floats("factor", &packed)
+	if !s.Reading() || s.Err() != nil {
+		return
+	}
+	stored.Factor = packed
+	f.restore(s, stored)
+}
+
+// restore checks what was read and makes the map.
+func (f *FittedNystroem) restore(s *model.State, stored landmarks.Stored) {
+	s.Require(f.kernelName != "matern" || param.Positive.Contains(f.nu), "nu is not a number above 0")
+	s.Require(f.kernelName != "rational_quadratic" || param.Positive.Contains(f.alpha), "alpha is not a number above 0")
+	if s.Err() != nil {
+		return
+	}
+	s.Require(f.name(), "the kernel is not known")
+	s.Require(allFinite(f.gamma) && !slices.ContainsFunc(f.gamma, func(g float64) bool { return g <= 0 }), "a gamma is not above 0")
+	if s.Err() != nil {
+		return
+	}
+	factors := f.kernel.Factors(f.gamma)
+	s.Require(allFinite(factors), "a gamma overflows")
+	if s.Err() != nil {
+		return
+	}
+	var err error
+	if f.features, err = stored.Map(f.kernel, factors); err != nil {
+		s.Fail("%v", err)
+	}
+}
