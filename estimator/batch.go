@@ -109,7 +109,7 @@ func (b Batch) memory() int64 {
 }
 
 // errNotOneOut is the error of an estimator that cannot leave one out.
-var errNotOneOut = errors.New("leave one out is for ridge and ridge_classifier; use k folds")
+var errNotOneOut = errors.New("leave one out is for ridge, kernel_ridge and their classifiers; use k folds")
 
 // errNotMapped is the error of an estimator that gains nothing from related maps.
 var errNotMapped = errors.New("nothing is shared between features of related maps")

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
+	"github.com/bochner-ml/bochner/kernel"
 )
 
 func TestRidgeObeysTheLaws(t *testing.T) {
@@ -66,5 +67,28 @@ func TestLogisticByTheDualObeysTheLaws(t *testing.T) {
 		s.Solver, s.Tol, s.MaxIter, s.Intercept = "dual", 1e-10, 20_000, intercept
 		// Predictions agree as the root of the gap does.
 		estimatortest.Run(t, s, estimatortest.Options{Classes: 2, Origin: !intercept, Tolerance: 1e-4})
+	}
+}
+
+func TestKernelRidgeObeysTheLaws(t *testing.T) {
+	for _, solver := range []string{"cholesky", "cg"} {
+		for _, intercept := range []bool{true, false} {
+			s := estimator.NewKernelRidge()
+			s.Solver, s.Tol, s.Rank, s.Intercept, s.Alpha = solver, 1e-11, 20, intercept, 0.1
+			s.Gamma = kernel.FixedGamma(0.1) // a rule looks at all rows alike
+			estimatortest.Run(t, s, estimatortest.Options{Origin: !intercept})
+		}
+	}
+}
+
+func TestKernelRidgeClassifierObeysTheLaws(t *testing.T) {
+	for _, classes := range []int{2, 3} {
+		s := estimator.NewKernelRidgeClassifier()
+		s.Tol, s.Alpha, s.Kernel, s.ClassWeight.Balanced = 1e-11, 0.1, "matern", classes == 3
+		s.Gamma = kernel.FixedGamma(0.3)
+		if classes == 3 {
+			s.Solver, s.Preconditioner = "cg", "none"
+		}
+		estimatortest.Run(t, s, estimatortest.Options{Classes: classes})
 	}
 }

@@ -20,4 +20,10 @@ func (SVM) Demands() []datasets.Demand { return numbers }
 // Demands asks for complete numeric columns.
 func (SVR) Demands() []datasets.Demand { return numbers }
 
-var _ = []datasets.Demander{Ridge{}, RidgeClassifier{}, Logistic{}, SVM{}, SVR{}}
+// Demands asks for complete numeric columns.
+func (KernelRidge) Demands() []datasets.Demand { return numbers }
+
+// Demands asks for complete numeric columns.
+func (KernelRidgeClassifier) Demands() []datasets.Demand { return numbers }
+
+var _ = []datasets.Demander{Ridge{}, RidgeClassifier{}, Logistic{}, SVM{}, SVR{}, KernelRidge{}, KernelRidgeClassifier{}}

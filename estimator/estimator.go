@@ -6,11 +6,13 @@
 //
 // The specs, by their names in an experiment file, and what fitting them returns:
 //
-//	ridge             [Ridge]            *[FittedLinear]            one or several targets
-//	svr               [SVR]              *[FittedLinear]
-//	ridge_classifier  [RidgeClassifier]  *[FittedLinearClassifier]
-//	svm               [SVM]              *[FittedLinearClassifier]
-//	logistic          [Logistic]         *[FittedLogistic]          with probabilities
+//	ridge                    [Ridge]                  *[FittedLinear]                  one or several targets
+//	svr                      [SVR]                    *[FittedLinear]
+//	ridge_classifier         [RidgeClassifier]        *[FittedLinearClassifier]
+//	svm                      [SVM]                    *[FittedLinearClassifier]
+//	logistic                 [Logistic]               *[FittedLogistic]                with probabilities
+//	kernel_ridge             [KernelRidge]            *[FittedKernelRidge]             one or several targets
+//	kernel_ridge_classifier  [KernelRidgeClassifier]  *[FittedKernelRidgeClassifier]
 //
 // The objectives are those of scikit-learn where it has the model, so that coefficients can be
 // compared; an intercept is never penalised. Inputs are dense or sparse rows; sparse rows are never
@@ -92,6 +94,12 @@ type Report struct {
 type StdPredictor interface {
 	// PredictStd returns the mean of a new observation at each row of X and its standard deviation.
 	PredictStd(ctx context.Context, X mat.Matrix) (mean, std []float64, err error)
+}
+
+// RowKeeper is a Predictor that keeps training rows.
+type RowKeeper interface {
+	// Rows returns their number.
+	Rows() int
 }
 
 // Reporter is a Predictor that can say how its fit went.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -134,6 +135,26 @@ func ExampleSVR() {
 	}
 	fmt.Printf("slope %.2f\n", fitted.(*estimator.FittedLinear).Coef().At(0, 0))
 	// Output: slope 2.00
+}
+
+// A kernel follows what a line cannot.
+func ExampleKernelRidge() {
+	wave := datasets.Set{X: mat.NewDense(5, 1, []float64{0, 1, 2, 3, 4}), Y: []float64{0, 1, 0, -1, 0}}
+	spec := estimator.NewKernelRidge()
+	spec.Gamma, spec.Alpha = kernel.FixedGamma(0.5), 0.01
+	fitted, err := spec.Fit(context.Background(), wave)
+	if err != nil {
+		log.Fatal(err)
+	}
+	between, err := fitted.Predict(context.Background(), mat.NewDense(2, 1, []float64{0.5, 2.5}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(fitted)
+	fmt.Printf("%.2f\n", between)
+	// Output:
+	// gaussian kernel at 5 rows of 1 inputs, 1 outputs, by cholesky
+	// [0.61 -0.75]
 }
 
 // A class weight is a parameter like any other.

@@ -153,20 +153,24 @@ func (l *linear) state(s *model.State) {
 	s.Floats("intercept", &l.intercept)
 	s.Require(l.coef != nil && kern.Finite(l.intercept) && kern.Finite(l.coef.RawMatrix().Data), "coefficients are missing or not finite")
 	s.Require(l.coef != nil && len(l.intercept) == l.coef.RawMatrix().Rows, "coefficients and intercept differ in length")
-	r := s.Child("report")
-	r.String("solver", &l.report.Solver)
-	r.Int("iterations", &l.report.Iterations)
-	r.Bool("converged", &l.report.Converged)
-	r.Float("gradient", &l.report.Gradient)
-	r.Float("gap", &l.report.Gap)
-	r.Float("objective", &l.report.Objective)
-	if l.report.Warnings == nil {
-		l.report.Warnings = []string{}
-	}
-	r.Strings("warnings", &l.report.Warnings)
+	reportState(s.Child("report"), &l.report)
 	if s.Reading() && s.Err() == nil {
 		l.shorten()
 	}
+}
+
+// reportState is the state of a report.
+func reportState(s *model.State, r *Report) {
+	s.String("solver", &r.Solver)
+	s.Int("iterations", &r.Iterations)
+	s.Bool("converged", &r.Converged)
+	s.Float("gradient", &r.Gradient)
+	s.Float("gap", &r.Gap)
+	s.Float("objective", &r.Objective)
+	if r.Warnings == nil {
+		r.Warnings = []string{}
+	}
+	s.Strings("warnings", &r.Warnings)
 }
 
 // scores returns X·coefᵀ + intercept, rows × outputs.

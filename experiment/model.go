@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -46,7 +47,11 @@ type Model struct {
 	Versions Versions           `json:"versions"`
 	// Precision is that of the features: float64 or float32.
 	Precision string `json:"precision"`
-	Spec      string `json:"spec"` // the pipeline as fitted, as YAML
+	// KeptRows is how many training rows the model keeps, 0 for a model that keeps none, and Bytes the size
+	// of its file.
+	KeptRows int    `json:"kept_rows,omitempty"`
+	Bytes    int64  `json:"bytes,omitempty"`
+	Spec     string `json:"spec"` // the pipeline as fitted, as YAML
 	// Relevance is what steps that learn from the targets say of their inputs.
 	Relevance []Relevance `json:"relevance,omitempty"`
 }
@@ -265,6 +270,13 @@ func Inspect(path string) (Model, error) {
 		out.Columns = append(out.Columns, Column{Name: m.Schema.Name(j), Kind: c.Kind.String(), Levels: c.Levels})
 	}
 	out.Relevance = relevanceOf(pipeline.Find(m.Predictor))
+	var keeper estimator.RowKeeper
+	if estimator.As(m.Predictor, &keeper) {
+		out.KeptRows = keeper.Rows()
+		if at, err := os.Stat(path); err == nil {
+			out.Bytes = at.Size()
+		}
+	}
 	for _, t := range m.Schema.Targets {
 		out.Targets = append(out.Targets, t.Name)
 	}

@@ -52,7 +52,7 @@ func (LeaveOneOut) Check(s Search) error {
 func leavesOneOut(spec estimator.Estimator) error {
 	fitter, ok := spec.(estimator.BatchFitter)
 	if !ok {
-		return fmt.Errorf("leave one out is for ridge and ridge_classifier, by themselves or at the end of a pipeline, not for %T; use k folds", spec)
+		return fmt.Errorf("leave one out is for ridge, kernel_ridge and their classifiers, by themselves or at the end of a pipeline, not for %T; use k folds", spec)
 	}
 	_, _, err := fitter.BatchCost(estimator.Batch{OneOut: true, Candidates: estimator.Candidates(spec)})
 	return err

@@ -55,6 +55,10 @@ func builtin() []Entry {
 			func() any { return estimator.NewSVM() }, func() model.Stateful { return &estimator.FittedLinearClassifier{} }},
 		{"svr", "linear support vector regression",
 			func() any { return estimator.NewSVR() }, func() model.Stateful { return &estimator.FittedLinear{} }},
+		{"kernel_ridge", "ridge regression with an exact kernel",
+			func() any { return estimator.NewKernelRidge() }, func() model.Stateful { return &estimator.FittedKernelRidge{} }},
+		{"kernel_ridge_classifier", "ridge regression with an exact kernel on class codes ±1",
+			func() any { return estimator.NewKernelRidgeClassifier() }, func() model.Stateful { return &estimator.FittedKernelRidgeClassifier{} }},
 	}
 }
 

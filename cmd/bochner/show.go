@@ -144,6 +144,9 @@ func showModel(out io.Writer, m experiment.Model) {
 	if m.Precision != "float64" {
 		fmt.Fprintf(t, "precision\t%s\n", m.Precision)
 	}
+	if m.KeptRows > 0 {
+		fmt.Fprintf(t, "keeps\t%d training rows, in %s\n", m.KeptRows, memory(m.Bytes))
+	}
 	fmt.Fprintf(t, "target\t%s\n", strings.Join(m.Targets, ", "))
 	if len(m.Classes) > 0 {
 		fmt.Fprintf(t, "classes\t%s\n", strings.Join(m.Classes, ", "))

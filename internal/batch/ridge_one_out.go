@@ -16,6 +16,9 @@ import (
 // ErrBalancedOneOut is the error of classes that are not known, or whose weights are balanced.
 var ErrBalancedOneOut = errors.New("leave one out needs the classes' names and weights that do not depend on the rows")
 
+// ErrRuleOneOut is the error of a kernel whose width depends on the row that is left out.
+var ErrRuleOneOut = errors.New("gamma is found from the rows, and would have to be found again without each of them; use k folds, or a number for gamma")
+
 // RidgesOneOut predicts each row by the model of all the others, exactly by [leastsquares.LeaveOneOut], which costs
 // nd² for all candidates that differ in Alpha only and nd² + d³/3 flops for each. Balanced class weights
 // depend on the row that is left out, and are refused.

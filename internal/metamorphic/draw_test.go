@@ -237,7 +237,11 @@ func (d *drawing) model() string {
 	axis := func(path string, values ...any) { d.axes = append(d.axes, gridsearch.Axis{Path: path, Values: values}) }
 	switch d.task {
 	case "numbers":
-		switch d.IntN(3) {
+		switch d.IntN(4) {
+		case 1:
+			axis("kernel_ridge.alpha", 0.3, 3.0)
+			return fmt.Sprintf("- kernel_ridge: {kernel: %s, gamma: 0.1, alpha: 0.3, solver: %s, tol: 1e-10}\n",
+				pick(d.Rand, "gaussian", "exponential"), pick(d.Rand, "cholesky", "cg"))
 		case 0:
 			d.iterative = true
 			axis("svr.C", 0.1, 1.0)

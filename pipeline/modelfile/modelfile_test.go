@@ -46,20 +46,22 @@ func specs() map[string]pipeline.Pipeline {
 	ard := transformer.NewARD()
 	ard.Features, ard.Steps, ard.Restarts = 12, 3, 1
 	return map[string]pipeline.Pipeline{
-		"ard":              pipeline.Steps(encoder(), ard, fourier(8)).Then(estimator.NewRidge()),
-		"ridge":            pipeline.Steps(encoder(), fourier(16)).Then(estimator.NewRidge()),
-		"ridge classifier": pipeline.Steps(encoder(), union).Then(estimator.NewRidgeClassifier()),
-		"logistic":         pipeline.Steps(pipeline.NewChain(encoder(), transformer.NewPCA()), fourier(16)).Then(estimator.NewLogistic()),
-		"landmarks":        pipeline.Steps(encoder(), landmarks).Then(estimator.NewRidgeClassifier()),
-		"svm":              pipeline.Steps(encoder(), bins).Then(estimator.NewSVM()),
-		"svr":              pipeline.Steps(encoder(), transformer.NewMinMax()).Then(estimator.NewSVR()),
+		"ard":                  pipeline.Steps(encoder(), ard, fourier(8)).Then(estimator.NewRidge()),
+		"ridge":                pipeline.Steps(encoder(), fourier(16)).Then(estimator.NewRidge()),
+		"ridge classifier":     pipeline.Steps(encoder(), union).Then(estimator.NewRidgeClassifier()),
+		"logistic":             pipeline.Steps(pipeline.NewChain(encoder(), transformer.NewPCA()), fourier(16)).Then(estimator.NewLogistic()),
+		"landmarks":            pipeline.Steps(encoder(), landmarks).Then(estimator.NewRidgeClassifier()),
+		"svm":                  pipeline.Steps(encoder(), bins).Then(estimator.NewSVM()),
+		"svr":                  pipeline.Steps(encoder(), transformer.NewMinMax()).Then(estimator.NewSVR()),
+		"kernel ridge":         pipeline.Steps(encoder(), transformer.NewMinMax()).Then(estimator.NewKernelRidge()),
+		"kernel ridge, sparse": pipeline.Steps(encoder(), bins).Then(estimator.NewKernelRidgeClassifier()),
 	}
 }
 
 // suited are the data with targets that the pipeline's estimator takes.
 func suited(p pipeline.Pipeline, data datasets.Set) datasets.Set {
 	switch p.Estimator.(type) {
-	case estimator.Ridge, estimator.SVR:
+	case estimator.Ridge, estimator.SVR, estimator.KernelRidge:
 		return amounts(data)
 	}
 	return data

@@ -16,7 +16,7 @@ import (
 func (p Candidate) CanLeaveOneOut() error {
 	fitter, ok := p.Estimator.(estimator.BatchFitter)
 	if !ok {
-		return place.At("step", p.Name, fmt.Errorf("%T cannot leave one out, as ridge and ridge_classifier can; use k folds", p.Estimator))
+		return place.At("step", p.Name, fmt.Errorf("%T cannot leave one out, as ridge, kernel_ridge and their classifiers can; use k folds", p.Estimator))
 	}
 	if _, _, err := fitter.BatchCost(estimator.Batch{OneOut: true, Candidates: estimator.Candidates(p.Estimator)}); err != nil {
 		return place.At("step", p.Name, err)

@@ -1,0 +1,111 @@
+package estimator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kernelridge"
+	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// KernelRidgeClassifier is [KernelRidge] on codes ±1: −1 and +1 for the first and second of two classes; for
+// more, one column for each class, +1 on its own rows and −1 elsewhere. All columns share one matrix, one
+// preconditioner and its tiles. A row is of the class with the largest score.
+type KernelRidgeClassifier struct {
+	Kernel         string
+	Gamma          kernel.Gamma
+	Alpha          float64
+	Nu             float64 // ν of the matern kernel
+	Shape          float64 // a of the rational_quadratic kernel
+	Intercept      bool
+	ClassWeight    ClassWeight
+	Solver         string
+	Preconditioner string
+	Rank           int
+	Tol            float64
+	MaxIter        int
+	Seed           uint64
+}
+
+// NewKernelRidgeClassifier returns a KernelRidgeClassifier with what [NewKernelRidge] has.
+func NewKernelRidgeClassifier() KernelRidgeClassifier {
+	r := NewKernelRidge()
+	return KernelRidgeClassifier{Kernel: r.Kernel, Gamma: r.Gamma, Alpha: r.Alpha, Nu: r.Nu, Shape: r.Shape, Intercept: r.Intercept,
+		Solver: r.Solver, Preconditioner: r.Preconditioner, Tol: r.Tol, MaxIter: r.MaxIter}
+}
+
+var (
+	_ Estimator       = KernelRidgeClassifier{}
+	_ datasets.Coster = KernelRidgeClassifier{}
+	_ param.Declarer  = (*KernelRidgeClassifier)(nil)
+)
+
+// Params declares the hyper-parameters.
+func (s *KernelRidgeClassifier) Params(l *param.List) {
+	l.Choice(&s.Kernel, "kernel", "kernel", spectral.FourierKernels...)
+	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
+	l.Float(&s.Alpha, "alpha", "penalty on the squared norm of the function", param.Positive)
+	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
+	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive)
+	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
+	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
+	l.Choice(&s.Solver, "solver", "how to solve", "auto", "cholesky", "cg")
+	l.Choice(&s.Preconditioner, "preconditioner", "what makes cg take few steps", "rpcholesky", "none")
+	l.Int(&s.Rank, "rank", "rank of the preconditioner, 0 for one that grows with the rows", param.AtLeast(0))
+	l.Float(&s.Tol, "tol", "residual, relative to the spread of the targets, at which cg stops", param.Positive)
+	l.Int(&s.MaxIter, "max_iter", "most steps of cg", param.AtLeast(1))
+	l.Seed(&s.Seed, "seed", "seed of the preconditioner, and of the sample that gamma: median looks at")
+}
+
+// regression is what solves for the codes.
+func (s KernelRidgeClassifier) regression() KernelRidge {
+	return KernelRidge{Kernel: s.Kernel, Gamma: s.Gamma, Alpha: s.Alpha, Nu: s.Nu, Shape: s.Shape, Intercept: s.Intercept,
+		Solver: s.Solver, Preconditioner: s.Preconditioner, Rank: s.Rank, Tol: s.Tol, MaxIter: s.MaxIter, Seed: s.Seed}
+}
+
+// Fit learns from data in memory; the result is a [*FittedKernelRidgeClassifier].
+func (s KernelRidgeClassifier) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
+	m, classes, err := s.fit(ctx, data)
+	if err != nil {
+		return nil, fmt.Errorf("estimator: kernel_ridge_classifier: %w", err)
+	}
+	return &FittedKernelRidgeClassifier{kernelModel{m}, classes}, nil
+}
+
+func (s KernelRidgeClassifier) fit(ctx context.Context, data datasets.Set) (*kernelridge.Model, []string, error) {
+	if err := param.CheckFit(s); err != nil {
+		return nil, nil, err
+	}
+	r, err := design.OfSet(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	var classes []string
+	m, err := s.regression().plain().Fit(ctx, r, func(ctx context.Context, r *design.Rows) (kernelridge.Data, error) {
+		data, err := s.coded(ctx, r)
+		if classes = data.Classes; err == nil {
+			err = room(s, r.Shape(r.N, data.Targets))
+		}
+		return data, err
+	})
+	return m, classes, err
+}
+
+// coded reads the codes of the classes of rows in memory, and their weights.
+func (s KernelRidgeClassifier) coded(ctx context.Context, r *design.Rows) (kernelridge.Data, error) {
+	l, err := r.ReadClasses(ctx, s.ClassWeight.factors)
+	if err != nil {
+		return kernelridge.Data{}, err
+	}
+	t := l.Outputs()
+	return kernelridge.Data{Rows: r, Y: l.Signs(make([]float64, r.N*t), 0), Targets: t, Weights: l.Weights, Classes: l.Classes}, nil
+}
+
+// Cost estimates a fit to rows of a shape.
+func (s KernelRidgeClassifier) Cost(shape datasets.Shape) datasets.Cost {
+	return s.regression().Cost(shape)
+}

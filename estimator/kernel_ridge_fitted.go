@@ -1,0 +1,233 @@
+package estimator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/kernelridge"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// FittedKernelRidge is a sum of kernels at the rows it was fitted to, for one or several targets: what
+// [KernelRidge] returns.
+type FittedKernelRidge struct{ kernelModel }
+
+var (
+	_ MultiPredictor = (*FittedKernelRidge)(nil)
+	_ Reporter       = (*FittedKernelRidge)(nil)
+	_ RowKeeper      = (*FittedKernelRidge)(nil)
+	_ model.Stateful = (*FittedKernelRidge)(nil)
+)
+
+// Predict returns the first target of each row of X.
+func (f *FittedKernelRidge) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	all, err := f.scores(ctx, X)
+	if err != nil {
+		return nil, err
+	}
+	return firstColumn(all), nil
+}
+
+// PredictTargets returns every target of each row of X, rows × targets.
+func (f *FittedKernelRidge) PredictTargets(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	return f.scores(ctx, X)
+}
+
+// State is the model's state for a model file.
+func (f *FittedKernelRidge) State(s *model.State) { f.state(s) }
+
+// FittedKernelRidgeClassifier is a sum of kernels for each class, or a single one, positive for the second class,
+// where there are two: what [KernelRidgeClassifier] returns.
+type FittedKernelRidgeClassifier struct {
+	kernelModel
+	classes []string
+}
+
+var (
+	_ Classifier     = (*FittedKernelRidgeClassifier)(nil)
+	_ Reporter       = (*FittedKernelRidgeClassifier)(nil)
+	_ model.Stateful = (*FittedKernelRidgeClassifier)(nil)
+)
+
+// Classes returns the names of the classes in the order of their codes.
+func (f *FittedKernelRidgeClassifier) Classes() []string { return slices.Clone(f.classes) }
+
+// Decision returns rows × classes scores, the largest being the prediction; one column, positive
+// for the second class, where there are two classes.
+func (f *FittedKernelRidgeClassifier) Decision(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	return f.scores(ctx, X)
+}
+
+// Predict returns the code of the class with the largest score for each row of X.
+func (f *FittedKernelRidgeClassifier) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	scores, err := f.scores(ctx, X)
+	if err != nil {
+		return nil, err
+	}
+	out := firstColumn(scores)
+	for i, v := range out {
+		switch {
+		case len(f.m.Intercept) > 1:
+			out[i] = float64(kern.Largest(scores.RawRowView(i)))
+		case v > 0:
+			out[i] = 1
+		default:
+			out[i] = 0
+		}
+	}
+	return out, nil
+}
+
+// State is the model's state for a model file.
+func (f *FittedKernelRidgeClassifier) State(s *model.State) {
+	f.state(s)
+	s.Strings("classes", &f.classes)
+	want := len(f.classes)
+	if want == 2 {
+		want = 1
+	}
+	s.Require(len(f.classes) >= 2 && f.m != nil && len(f.m.Intercept) == want, "the classes do not fit the dual weights")
+}
+
+// firstColumn returns the first number of each row.
+func firstColumn(m *mat.Dense) []float64 {
+	if m.IsEmpty() {
+		return []float64{}
+	}
+	return mat.Col(nil, 0, m)
+}
+
+// kernelModel is what the fitted kernel models share.
+type kernelModel struct{ m *kernelridge.Model }
+
+// Rows returns the number of training rows that the model keeps.
+func (f *kernelModel) Rows() int { n, _ := f.m.X.Dims(); return n }
+
+// Gamma returns γ of each input.
+func (f *kernelModel) Gamma() []float64 { return slices.Clone(f.m.Gamma) }
+
+// Dual returns a copy of the weights of the training rows that the model keeps, rows × outputs.
+func (f *kernelModel) Dual() *mat.Dense {
+	return mat.NewDense(f.Rows(), len(f.m.Intercept), slices.Clone(f.m.Dual))
+}
+
+// Intercept returns a copy of the intercepts, one for each output; zeros where there is none.
+func (f *kernelModel) Intercept() []float64 { return slices.Clone(f.m.Intercept) }
+
+// Report says how the fit went. Its Gradient is the residual relative to the spread of the targets.
+func (f *kernelModel) Report() Report {
+	r := Report(f.m.Report)
+	r.Warnings = slices.Clone(r.Warnings)
+	return r
+}
+
+// InputWidth returns the number of columns that go in.
+func (f *kernelModel) InputWidth() int { return len(f.m.Gamma) }
+
+// String describes the model in a line.
+func (f *kernelModel) String() string {
+	return fmt.Sprintf("%s kernel at %d rows of %d inputs, %d outputs, by %s", f.m.Kernel, f.Rows(), f.InputWidth(), len(f.m.Intercept), f.m.Report.Solver)
+}
+
+// scores returns the outputs of each row of X.
+func (f *kernelModel) scores(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	n, d := X.Dims()
+	if n == 0 {
+		return &mat.Dense{}, nil
+	}
+	if d != f.InputWidth() {
+		return nil, fmt.Errorf("estimator: %d columns at fit, %d now", f.InputWidth(), d)
+	}
+	X = design.Native(X)
+	if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
+		return nil, fmt.Errorf("estimator: %w", err)
+	}
+	out := mat.NewDense(n, len(f.m.Intercept), nil)
+	if err := f.m.Scores(ctx, out.RawMatrix().Data, X); err != nil {
+		return nil, err
+	}
+	if !kern.Finite(out.RawMatrix().Data) {
+		return nil, fmt.Errorf("estimator: the inputs are too large to predict from")
+	}
+	return out, nil
+}
+
+// state keeps the kernel with its numbers, the rows, which are dense or sparse, and their weights.
+func (f *kernelModel) state(s *model.State) {
+	if s.Reading() || f.m == nil {
+		f.m = &kernelridge.Model{}
+	}
+	m := f.m
+	s.String("kernel", &m.Kernel)
+	s.Floats("gamma", &m.Gamma)
+	s.Float("nu", &m.Nu)
+	s.Float("shape", &m.Shape)
+	rowsState(s, &m.X)
+	var dual *mat.Dense
+	if !s.Reading() && m.X != nil {
+		dual = f.Dual()
+	}
+	s.Matrix("dual", &dual)
+	s.Floats("intercept", &m.Intercept)
+	reportState(s.Child("report"), (*Report)(&m.Report))
+	if !s.Reading() || s.Err() != nil {
+		return
+	}
+	err := checkKernelModel(m, dual)
+	if err == nil {
+		m.Dual = design.DenseData(dual)
+		err = m.Prepare()
+	}
+	if err != nil {
+		s.Fail("%v", err)
+	}
+}
+
+// rowsState keeps rows that are a *mat.Dense or a *sparse.CSR.
+func rowsState(s *model.State, X *mat.Matrix) {
+	dense, _ := (*X).(*mat.Dense)
+	csr, isSparse := (*X).(*sparse.CSR)
+	s.Bool("sparse", &isSparse)
+	if isSparse {
+		s.Sparse("rows", &csr)
+	} else {
+		s.Matrix("rows", &dense)
+	}
+	switch {
+	case !s.Reading() || s.Err() != nil:
+	case isSparse:
+		*X = csr
+	case dense == nil:
+		s.Fail("there are no rows")
+	default:
+		*X = dense
+	}
+}
+
+// checkKernelModel says what is wrong with a model that was read.
+func checkKernelModel(m *kernelridge.Model, dual *mat.Dense) error {
+	n, d := m.X.Dims()
+	positive := append([]float64{m.Nu, m.Shape}, m.Gamma...)
+	switch {
+	case n == 0 || d == 0 || len(m.Gamma) != d:
+		return fmt.Errorf("%d rows of %d inputs do not fit %d numbers of gamma", n, d, len(m.Gamma))
+	case dual == nil || dual.RawMatrix().Rows != n || dual.RawMatrix().Cols != len(m.Intercept):
+		return fmt.Errorf("the dual weights do not fit %d rows and %d intercepts", n, len(m.Intercept))
+	case !kern.Finite(design.DenseData(dual)) || !kern.Finite(m.Intercept):
+		return fmt.Errorf("dual weights or intercepts are not finite")
+	case slices.ContainsFunc(positive, func(v float64) bool { return !param.Positive.Contains(v) }):
+		return fmt.Errorf("gamma, nu and shape are not all positive")
+	}
+	return (datasets.Set{X: m.X}).CheckFinite()
+}

@@ -1,0 +1,267 @@
+package batch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kernelridge"
+	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/solve"
+)
+
+// KernelRidge is a candidate that is a kernel ridge regression.
+type KernelRidge struct {
+	kernelridge.Spec
+	Key     string // candidates with the same key differ in alpha only
+	Alone   bool   // whether what is learned depends on the rows that are left out
+	Invalid error  // what is wrong with the candidate
+	Labels  kernelridge.Labels
+}
+
+// kernelBatch is one batch of kernel ridge regressions.
+type kernelBatch struct {
+	Batch
+	ctx        context.Context
+	candidates []KernelRidge
+	oneOut     bool
+}
+
+// KernelRidges fits kernel ridge regressions on rows as they are. Candidates that differ in alpha have the kernel
+// matrix of a fold in common, or its tiles and the factor of low rank, and the kernel values of its test rows. Where they go by
+// conjugate gradients, they are walked from the largest alpha to the smallest, each beginning at the solution of the last; such
+// a path is walked from its beginning, whatever is wanted of it.
+func KernelRidges(ctx context.Context, b Batch, candidates []KernelRidge) (shared []string, err error) {
+	s := &kernelBatch{Batch: b, ctx: ctx, candidates: candidates}
+	r, err := design.OfSet(b.Data)
+	if err == nil {
+		err = b.checkFolds(r.N)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("estimator: %w", err)
+	}
+	groups := s.groups()
+	for f, fold := range b.Folds {
+		var split *Split
+		for _, members := range groups {
+			if len(s.wanted(members, f)) == 0 {
+				continue
+			}
+			if split == nil {
+				split = &Split{design.Select(b.Data, fold.Train), datasets.SelectRows(b.Data.X, fold.Test)}
+			}
+			if err := s.fold(members, f, split); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return s.shared(groups), nil
+}
+
+// groups are the candidates that differ in alpha only, the largest alpha first. One that cannot be fitted
+// is a group of its own.
+func (s *kernelBatch) groups() (groups [][]int) {
+	byKey := map[string]int{}
+	for i, c := range s.candidates {
+		at, known := byKey[c.Key]
+		if !known || c.Invalid != nil {
+			at = len(groups)
+			groups = append(groups, nil)
+			if c.Invalid == nil {
+				byKey[c.Key] = at
+			}
+		}
+		groups[at] = append(groups[at], i)
+	}
+	for _, g := range groups {
+		slices.SortStableFunc(g, func(i, j int) int { return cmp.Compare(s.candidates[j].Alpha, s.candidates[i].Alpha) })
+	}
+	return groups
+}
+
+// shared names what the candidates have in common.
+func (s *kernelBatch) shared(groups [][]int) (names []string) {
+	for _, members := range groups {
+		if len(members) == 1 {
+			continue
+		}
+		name := "alpha"
+		for _, fold := range s.Folds {
+			if !s.oneOut && s.candidates[members[0]].Way(len(fold.Train)) == "cg" {
+				name = "path"
+			}
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// wanted returns those of some candidates that are wanted on a fold.
+func (s *kernelBatch) wanted(members []int, fold int) (list []int) {
+	for _, i := range members {
+		if s.Wants(i, fold) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// fold fits candidates that differ in alpha on one fold.
+func (s *kernelBatch) fold(members []int, f int, split *Split) error {
+	start := time.Now()
+	wanted := s.wanted(members, f)
+	t, classes, err := s.training(members, split.Train)
+	var models []*kernelridge.Model
+	var faults []error
+	if err == nil {
+		models, faults, err = s.solve(t, members, f)
+	}
+	var scores []*mat.Dense
+	if err == nil {
+		err = s.Data.AtRows(datasets.Set{X: split.Test}.CheckFinite(), s.Folds[f].Test)
+	}
+	if err == nil {
+		scores, err = t.Scores(s.ctx, design.Native(split.Test), models)
+	}
+	if s.ctx.Err() != nil {
+		return s.ctx.Err()
+	}
+	seconds := time.Since(start).Seconds() / float64(len(wanted))
+	for k, i := range wanted {
+		out := Result{Err: err, Seconds: seconds, Classes: classes}
+		if err == nil {
+			out.Err = faults[k]
+		}
+		if out.Err == nil {
+			out.Scores, out.Report = scores[k], models[k].Report
+		}
+		if err := s.Yield(i, f, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// training prepares rows for candidates that differ in alpha.
+func (s *kernelBatch) training(members []int, train datasets.Set) (*kernelridge.Training, []string, error) {
+	first := s.candidates[members[0]]
+	if first.Invalid != nil {
+		return nil, nil, first.Invalid
+	}
+	r, err := design.OfSet(train)
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err := first.Labels(s.ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	bytes := first.Cost(r.Shape(r.N, data.Targets)).Bytes
+	if len(members) > 1 && first.Way(r.N) == "cholesky" {
+		bytes += 8 * int64(r.N) * int64(r.N)
+	}
+	if err := memory.Check(bytes); err != nil {
+		return nil, nil, err
+	}
+	t, err := kernelridge.NewTraining(s.ctx, first.Spec, data, len(members) > 1)
+	return t, data.Classes, err
+}
+
+// solve returns the models of the members that are wanted on a fold, nil where there is a fault.
+func (s *kernelBatch) solve(t *kernelridge.Training, members []int, f int) (models []*kernelridge.Model, faults []error, err error) {
+	wanted := s.wanted(members, f)
+	path := s.candidates[members[0]].Way(t.Rows()) == "cg"
+	var last []float64
+	for _, i := range members {
+		if len(models) == len(wanted) {
+			break
+		}
+		if !path && !s.Wants(i, f) {
+			continue
+		}
+		m, fault := t.Solve(s.ctx, s.candidates[i].Spec, last)
+		if s.ctx.Err() != nil {
+			return nil, nil, s.ctx.Err()
+		}
+		if last = nil; path && fault == nil {
+			last = m.Dual
+		}
+		if s.Wants(i, f) {
+			models, faults = append(models, m), append(faults, fault)
+		}
+	}
+	return models, faults, nil
+}
+
+// KernelRidgesOneOut predicts each row by the model of all the others, exactly, from one factor of the n×n matrix for each
+// candidate. Class weights that depend on the rows that are left out are refused, and so is a rule for gamma.
+func KernelRidgesOneOut(ctx context.Context, b Batch, candidates []KernelRidge) ([]string, error) {
+	s := &kernelBatch{b, ctx, slices.Clone(candidates), true}
+	for i := range s.candidates {
+		s.candidates[i].Solver = "cholesky"
+	}
+	groups := s.groups()
+	for _, members := range groups {
+		wanted := s.wanted(members, 0)
+		if len(wanted) == 0 {
+			continue
+		}
+		start := time.Now()
+		t, classes, err := s.oneOutTraining(members)
+		for _, i := range wanted {
+			var out Result
+			if err == nil {
+				out = s.leaveOneOut(t, i)
+				out.Classes = classes
+			} else {
+				out.Err = err
+			}
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			out.Seconds = time.Since(start).Seconds()
+			start = time.Now()
+			if err := b.Yield(i, 0, out); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return append(s.shared(groups), "rows"), nil
+}
+
+// oneOutTraining is training, for what does not depend on the rows that are left out.
+func (s *kernelBatch) oneOutTraining(members []int) (*kernelridge.Training, []string, error) {
+	first := s.candidates[members[0]]
+	switch {
+	case first.Invalid != nil:
+		return nil, nil, first.Invalid
+	case first.Alone:
+		return nil, nil, ErrBalancedOneOut
+	case first.Gamma.Rule() != "":
+		return nil, nil, ErrRuleOneOut
+	}
+	return s.training(members, s.Data)
+}
+
+// leaveOneOut predicts each row by the model of all the others.
+func (s *kernelBatch) leaveOneOut(t *kernelridge.Training, candidate int) Result {
+	out := Result{Report: solve.Report{Solver: "cholesky", Converged: true}}
+	left, err := t.LeaveOneOut(s.ctx, s.candidates[candidate].Spec)
+	switch {
+	case err != nil:
+		out.Err = fmt.Errorf("leave one out: %w", err)
+	case s.GCV:
+		out.Scores = left.Even
+	default:
+		out.Scores = left.Predictions
+	}
+	return out
+}

@@ -1,0 +1,162 @@
+package kernelridge
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+)
+
+// Whole returns the kernel matrix, rows × rows.
+func Whole(ctx context.Context, k Kernel) (kern.View[float64], error) {
+	n := k.Rows()
+	out := kern.Dense(n, n, n, make([]float64, n*n))
+	blocks := (n + tileRows - 1) / tileRows
+	for i := range blocks {
+		lo, hi := i*tileRows, min((i+1)*tileRows, n)
+		kern.Parallel(i+1, 1, func(from, to int) {
+			for j := from; j < to && ctx.Err() == nil; j++ {
+				k.Tile(out.Slice(lo, hi, j*tileRows, min((j+1)*tileRows, n)), lo, j*tileRows)
+			}
+		})
+		if err := ctx.Err(); err != nil {
+			return out, err
+		}
+	}
+	kern.MirrorLower(out)
+	return out, nil
+}
+
+// Factor is the Cholesky factor of K + diag(ridge): a preconditioner that leaves nothing to do but for
+// rounding.
+type Factor struct {
+	lower    kern.View[float64] // above the diagonal it is still K
+	diagonal []float64          // of K
+	lifted   bool               // whether more than ridge is on the diagonal
+}
+
+// rounding is of double precision.
+const rounding = 0x1p-52
+
+// NewFactor factorises a whole kernel matrix with ridge on its diagonal, in place: rows³/3 flops. What rounding
+// makes indefinite is lifted by as much as rounding is, and the factor is then that of a system near by. whole is asked
+// for all of the matrix, both triangles, once, and once more where that is so.
+func NewFactor(ctx context.Context, ridge []float64, whole func() (kern.View[float64], error)) (*Factor, error) {
+	lift := 0.0
+	for range 2 {
+		k, err := whole()
+		if err != nil {
+			return nil, err
+		}
+		trace := 0.0
+		diagonal := make([]float64, len(ridge))
+		for i, r := range ridge {
+			diagonal[i] = k.At(i, i)
+			trace += k.At(i, i)
+			k.Set(i, i, k.At(i, i)+r+lift)
+		}
+		_, ok, err := kern.Cholesky(ctx, k)
+		if ok || err != nil {
+			return &Factor{k, diagonal, lift > 0}, err
+		}
+		lift = 16 * rounding * trace
+	}
+	return nil, errRounding
+}
+
+// Solve overwrites v with (K + diag(ridge))⁻¹v.
+func (f *Factor) Solve(ctx context.Context, v []float64, columns int) error {
+	return kern.SolveCholesky(ctx, f.lower, kern.Dense(f.lower.Rows, columns, columns, v))
+}
+
+// Rows returns the number of rows.
+func (f *Factor) Rows() int { return len(f.diagonal) }
+
+// Tile writes K of rows from i on with rows from j on, as it was before it was factorised: a factor is its kernel matrix too.
+func (f *Factor) Tile(dst kern.View[float64], i, j int) { entriesOf(f, dst, i, j) }
+
+// TileFloat32 is Tile in single precision.
+func (f *Factor) TileFloat32(dst kern.View[float32], i, j int) { entriesOf(f, dst, i, j) }
+
+// entriesOf reads a tile of K from above the diagonal.
+func entriesOf[T kern.Float](f *Factor, dst kern.View[T], i, j int) {
+	for b := range dst.Cols { // along the rows of what is above the diagonal
+		for a := range dst.Rows {
+			row, col := i+a, j+b
+			v := f.diagonal[col]
+			if row != col {
+				v = f.lower.At(min(row, col), max(row, col))
+			}
+			dst.Set(a, b, T(v))
+		}
+	}
+}
+
+// LeaveOneOut returns what is between the targets and the predictions by the models of all the other rows, rows ×
+// columns, from the solution a, and for each row the slack by which a is divided:
+//
+//	y_i − ŷ₋ᵢ = a_i / M_ii,  M = (K + ridge)⁻¹, with an intercept M = (K + ridge)⁻¹ − uu'/1'u, u = (K + ridge)⁻¹1
+//
+// It costs rows³ flops.
+func (f *Factor) LeaveOneOut(ctx context.Context, a []float64, columns int, centred bool) (residual, slack []float64, err error) {
+	n := f.lower.Rows
+	if f.lifted {
+		return nil, nil, errRounding
+	}
+	slack, err = f.inverseDiagonal(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if centred {
+		u := make([]float64, n)
+		for i := range u {
+			u[i] = 1
+		}
+		if err := f.Solve(ctx, u, 1); err != nil {
+			return nil, nil, err
+		}
+		sum := kern.Sum(u)
+		for i, v := range u {
+			rest := slack[i] - v*v/sum
+			if rest <= 1e-12*slack[i] {
+				return nil, nil, fmt.Errorf("row %d alone determines a part of the model (leverage 1)", i)
+			}
+			slack[i] = rest
+		}
+	}
+	residual = make([]float64, len(a))
+	for at, v := range a {
+		residual[at] = v / slack[at/columns]
+		if math.IsNaN(residual[at]) || math.IsInf(residual[at], 0) {
+			return nil, nil, errRounding
+		}
+	}
+	return residual, slack, nil
+}
+
+// inverseDiagonal returns the diagonal of (LL')⁻¹, the sums of squares of the columns of L⁻¹, which is made a
+// few columns at a time.
+func (f *Factor) inverseDiagonal(ctx context.Context) ([]float64, error) {
+	n := f.lower.Rows
+	const step = 512
+	out := make([]float64, n)
+	room := make([]float64, n*min(n, step))
+	for lo := 0; lo < n; lo += step {
+		hi := min(lo+step, n)
+		clear(room)
+		part := kern.Dense(n-lo, hi-lo, hi-lo, room)
+		for i := range hi - lo {
+			part.Set(i, i, 1)
+		}
+		if err := kern.SolveLower(ctx, f.lower.Slice(lo, n, lo, n), part); err != nil {
+			return nil, err
+		}
+		for i := range n - lo {
+			for j, v := range part.Row(i) {
+				out[lo+j] += v * v
+			}
+		}
+	}
+	return out, nil
+}

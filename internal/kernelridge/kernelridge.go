@@ -1,0 +1,248 @@
+// Package kernelridge solves kernel ridge regression to the exact solution: numbers in, numbers out. For
+// rows with the kernel matrix K, weights s and targets y it minimises
+//
+//	Σ s_i (y_i − f(x_i))² + α·‖f‖²,  f(x) = Σ a_i k(x, x_i) + b,  ‖f‖² = a'Ka
+//
+// whose solution is that of (K + α·S⁻¹)a + b·1 = y with 1'a = 0, or without b and that condition where
+// there is no intercept. It is ridge regression on the kernel's own features.
+//
+// [System.Solve] goes by conjugate gradients on tiles of K, which is never there as a whole. Products are made
+// with tiles in single precision, which stay in memory as far as they may; the residual is that of
+// tiles in double precision, and what is left of it begins the next round. [Factor] is the whole matrix
+// factorised, for few rows: as a preconditioner it leaves nothing to iterate. [LowRank] is the
+// preconditioner for many.
+package kernelridge
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+)
+
+// Kernel is the kernel matrix of some rows, any tile of which can be made at any time, by several
+// goroutines at once.
+type Kernel interface {
+	// Rows returns the number of rows.
+	Rows() int
+	// Tile writes the values of rows from i on with rows from j on.
+	Tile(dst kern.View[float64], i, j int)
+	// TileFloat32 is Tile in single precision.
+	TileFloat32(dst kern.View[float32], i, j int)
+}
+
+// System is (K + diag(Ridge))x = y, several y at once. Where it is Centred there is an intercept b:
+// Kx + Ridge·x + b·1 = y with 1'x = 0.
+type System struct {
+	rows    int
+	ridge   []float64
+	centred bool
+	narrow  *product[float32]
+	wide    *product[float64]
+}
+
+// Ridge returns what is added to the diagonal: alpha over the weights, nil for ones, all positive.
+func Ridge(n int, alpha float64, weights []float64) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		if out[i] = alpha; weights != nil {
+			out[i] /= weights[i]
+		}
+	}
+	return out
+}
+
+// NewSystem is a system that holds up to so many bytes of tiles.
+func NewSystem(k Kernel, ridge []float64, centred bool, memory int64) *System {
+	return &System{rows: k.Rows(), ridge: ridge, centred: centred,
+		narrow: newProduct(k.Rows(), memory, k.TileFloat32), wide: newProduct(k.Rows(), 0, k.Tile)}
+}
+
+// WithRidge is the system with something else on the diagonal. The two have their tiles in common.
+func (s *System) WithRidge(ridge []float64) *System {
+	out := *s
+	out.ridge = ridge
+	return &out
+}
+
+// Result says how Solve went.
+type Result struct {
+	Iterations int
+	Converged  bool
+	Residual   float64 // of the worst column, in double precision, relative to that of x = 0 and its best intercept
+	Intercept  []float64
+}
+
+// A round in single precision ends at roundSingle of the residual it began with, or after stepsSingle steps: there
+// the true residual shows how good it was. A round that leaves more than poorSingle or poorDouble is not
+// worth another one of its kind.
+const (
+	roundSingle = 3e-7
+	stepsSingle = 200
+	poorSingle  = 0.25
+	poorDouble  = 0.5
+)
+
+// Solve moves x, rows × columns, from where it is to where the residual is at most tol of that of x = 0, by
+// at most maxIter steps. Rounds in single
+// precision that gain little are followed by rounds in double precision; where these gain little either,
+// the rest is rounding. A [Factor] is followed in double precision from the start.
+func (s *System) Solve(ctx context.Context, p Preconditioner, x, y []float64, columns int, tol float64, maxIter int) (Result, error) {
+	c := &solver{System: s, ctx: ctx, columns: columns, x: x, y: y, first: make([]float64, columns), r: make([]float64, len(y))}
+	if err := c.begin(p); err != nil {
+		return Result{}, err
+	}
+	multiply, poor := s.narrow.multiply, poorSingle
+	if _, exact := p.(*Factor); exact {
+		multiply, poor = s.wide.multiply, poorDouble
+	}
+	before := math.Inf(1)
+	for worst := c.worst(); worst > tol && worst < math.MaxFloat64 && c.iterations < maxIter; worst = c.worst() {
+		if worst > poor*before {
+			if poor == poorDouble {
+				break
+			}
+			multiply, poor = s.wide.multiply, poorDouble
+		}
+		before = worst
+		least, most := 0.0, maxIter
+		if poor == poorSingle {
+			least, most = roundSingle, min(maxIter, c.iterations+stepsSingle)
+		}
+		if err := c.round(multiply, tol/2, least, most); err != nil {
+			return Result{}, err
+		}
+	}
+	worst := c.worst()
+	return Result{Iterations: c.iterations, Converged: worst <= tol, Residual: worst, Intercept: c.intercept}, nil
+}
+
+// solver is one run of Solve.
+type solver struct {
+	*System
+	ctx        context.Context
+	columns    int
+	x, y       []float64
+	r          []float64 // y − (K + ridge)x − intercept
+	intercept  []float64 // by column
+	first      []float64 // its norm where x is 0, by column
+	precond    Preconditioner
+	border     []float64 // M⁻¹1, where the system is centred
+	borderSum  float64
+	iterations int
+}
+
+// begin measures the residual at x.
+func (c *solver) begin(p Preconditioner) error {
+	c.precond = p
+	if c.centred {
+		c.border = slices.Repeat([]float64{1}, c.rows)
+		if err := p.Solve(c.ctx, c.border, 1); err != nil {
+			return err
+		}
+		c.borderSum = kern.Sum(c.border)
+		c.project(c.x)
+	}
+	copy(c.r, c.y)
+	c.centre()
+	c.norms(c.first)
+	return c.residual()
+}
+
+// project moves the columns of v along M⁻¹1 to where they add up to 0.
+func (c *solver) project(v []float64) {
+	if !c.centred {
+		return
+	}
+	for j, sum := range columnSums(v, c.columns) {
+		for i, u := range c.border {
+			v[i*c.columns+j] -= u * sum / c.borderSum
+		}
+	}
+}
+
+// precondition writes M⁻¹r to z, which adds up to 0 where the system is centred.
+func (c *solver) precondition(z, r []float64) error {
+	copy(z, r)
+	if err := c.precond.Solve(c.ctx, z, c.columns); err != nil {
+		return err
+	}
+	c.project(z)
+	return nil
+}
+
+// residual computes r and the intercepts in double precision.
+func (c *solver) residual() error {
+	copy(c.r, c.y)
+	if slices.ContainsFunc(c.x, func(v float64) bool { return v != 0 }) {
+		product := make([]float64, len(c.x))
+		if err := c.apply(c.wide.multiply, product, c.x); err != nil {
+			return err
+		}
+		kern.Axpy(-1, product, c.r)
+	}
+	c.intercept = c.centre()
+	return nil
+}
+
+// centre takes the means off the columns of r where the system is centred, and returns them.
+func (c *solver) centre() []float64 {
+	if !c.centred {
+		return make([]float64, c.columns)
+	}
+	mean := columnSums(c.r, c.columns)
+	kern.Scale(1/float64(c.rows), mean)
+	for i := 0; i < len(c.r); i += c.columns {
+		kern.Axpy(-1, mean, c.r[i:i+c.columns])
+	}
+	return mean
+}
+
+// apply computes dst = (K + ridge)v.
+func (c *solver) apply(multiply multiplication, dst, v []float64) error {
+	if err := multiply(c.ctx, dst, v, c.columns); err != nil {
+		return err
+	}
+	for i, d := range c.ridge {
+		kern.Axpy(d, v[i*c.columns:(i+1)*c.columns], dst[i*c.columns:(i+1)*c.columns])
+	}
+	return nil
+}
+
+// norms writes the norm of the residual of each column.
+func (c *solver) norms(dst []float64) {
+	clear(dst)
+	for i := 0; i < len(c.r); i += c.columns {
+		for j, v := range c.r[i : i+c.columns] {
+			dst[j] += v * v
+		}
+	}
+	for j, v := range dst {
+		dst[j] = math.Sqrt(v)
+	}
+}
+
+// worst is the largest residual of a column relative to its first one.
+func (c *solver) worst() float64 {
+	now := make([]float64, c.columns)
+	c.norms(now)
+	worst := 0.0
+	for j, v := range now {
+		if v > 0 {
+			worst = max(worst, v/c.first[j])
+		}
+		if v != v {
+			return v
+		}
+	}
+	return worst
+}
+
+func columnSums(v []float64, columns int) []float64 {
+	out := make([]float64, columns)
+	for i := 0; i < len(v); i += columns {
+		kern.Axpy(1, v[i:i+columns], out)
+	}
+	return out
+}

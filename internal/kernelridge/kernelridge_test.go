@@ -1,0 +1,324 @@
+package kernelridge
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+)
+
+// plain is a kernel matrix in memory.
+type plain struct{ *mat.SymDense }
+
+func (p plain) Rows() int { n, _ := p.Dims(); return n }
+
+func (p plain) Tile(dst kern.View[float64], i, j int) { write(dst, p, i, j) }
+
+func (p plain) TileFloat32(dst kern.View[float32], i, j int) { write(dst, p, i, j) }
+
+func write[T kern.Float](dst kern.View[T], p plain, i, j int) {
+	for a := range dst.Rows {
+		for b := range dst.Cols {
+			dst.Set(a, b, T(p.At(i+a, j+b)))
+		}
+	}
+}
+
+// gaussian is the kernel matrix of n rows of three inputs, so wide that most eigenvalues are small.
+func gaussian(n int, gamma float64) plain {
+	rng := rand.New(rand.NewPCG(1, uint64(n)))
+	x := make([][3]float64, n)
+	for i := range x {
+		for j := range x[i] {
+			x[i][j] = rng.NormFloat64()
+		}
+	}
+	k := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := range i + 1 {
+			sum := 0.0
+			for q, v := range x[i] {
+				sum += (v - x[j][q]) * (v - x[j][q])
+			}
+			k.SetSym(i, j, math.Exp(-gamma*sum))
+		}
+	}
+	return plain{k}
+}
+
+// leading is the factor of some columns of k, those of the first rows: F = K_nm·L⁻ᵀ with LL' = K_mm.
+func leading(k plain, rank int) kern.View[float64] {
+	n := k.Rows()
+	head, f := kern.Dense(rank, rank, rank, make([]float64, rank*rank)), kern.Dense(n, rank, rank, make([]float64, n*rank))
+	k.Tile(head, 0, 0)
+	k.Tile(f, 0, 0)
+	for i := range rank {
+		head.Set(i, i, 1+1e-10)
+	}
+	kern.Cholesky(ctx, head)
+	kern.SolveLower(ctx, head, f.T())
+	return f
+}
+
+// bordered solves the system of one right side densely, and returns the intercept too.
+func bordered(k plain, ridge, y []float64, columns int, centred bool) (*mat.Dense, []float64) {
+	n := k.Rows()
+	size := n
+	if centred {
+		size++
+	}
+	a, b := mat.NewDense(size, size, nil), mat.NewDense(size, columns, nil)
+	for i := range n {
+		for j := range n {
+			a.Set(i, j, k.At(i, j))
+		}
+		a.Set(i, i, a.At(i, i)+ridge[i])
+		if centred {
+			a.Set(i, n, 1)
+			a.Set(n, i, 1)
+		}
+		for j := range columns {
+			b.Set(i, j, y[i*columns+j])
+		}
+	}
+	var x mat.Dense
+	if err := x.Solve(a, b); err != nil {
+		panic(err)
+	}
+	intercept := make([]float64, columns)
+	if centred {
+		copy(intercept, x.RawRowView(n))
+	}
+	return mat.DenseCopyOf(x.Slice(0, n, 0, columns)), intercept
+}
+
+func problem(n, columns int) (weights, y []float64) {
+	rng := rand.New(rand.NewPCG(2, 3))
+	weights, y = make([]float64, n), make([]float64, n*columns)
+	for i := range weights {
+		weights[i] = 0.5 + 2*rng.Float64()
+	}
+	for i := range y {
+		y[i] = 3 + rng.NormFloat64()
+	}
+	return weights, y
+}
+
+var ctx = context.Background()
+
+func differ(t *testing.T, what string, got, want []float64, tolerance float64) {
+	t.Helper()
+	size, most := 0.0, 0.0
+	for i, v := range want {
+		size, most = max(size, math.Abs(v)), max(most, math.Abs(got[i]-v))
+	}
+	if !(most <= tolerance*size) {
+		t.Errorf("%s differs by %.2g of %.2g", what, most, size)
+	}
+}
+
+func TestSolveIsTheDenseSolution(t *testing.T) {
+	for _, n := range []int{2, 7, 512, 600} {
+		for _, columns := range []int{1, 3} {
+			for _, centred := range []bool{false, true} {
+				k := gaussian(n, 0.5)
+				weights, y := problem(n, columns)
+				ridge := Ridge(n, 0.1, weights)
+				want, intercept := bordered(k, ridge, y, columns, centred)
+				factor, err := NewFactor(ctx, ridge, func() (kern.View[float64], error) { return Whole(ctx, k) })
+				if err != nil {
+					t.Fatal(err)
+				}
+				low, err := LowRank(ctx, leading(k, min(n, 60)), ridge)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for name, p := range map[string]Preconditioner{"factor": factor, "low rank": low, "diagonal": Diagonal(ridge)} {
+					s := NewSystem(k, ridge, centred, 3*tileRows*tileRows*4)
+					x := make([]float64, len(y))
+					r, err := s.Solve(ctx, p, x, y, columns, 1e-11, 2000)
+					if err != nil || !r.Converged {
+						t.Fatalf("%s, n %d: %+v, %v", name, n, r, err)
+					}
+					differ(t, name, x, want.RawMatrix().Data, 1e-9)
+					differ(t, name+"'s intercept", r.Intercept, intercept, 1e-9)
+				}
+			}
+		}
+	}
+}
+
+// A system so ill-conditioned that tiles in single precision lead nowhere is solved with those in double
+// precision.
+func TestSolveGoesOnInDoublePrecision(t *testing.T) {
+	k := gaussian(300, 0.05)
+	weights, y := problem(300, 1)
+	ridge := Ridge(300, 1e-6, weights)
+	factor, err := NewFactor(ctx, Ridge(300, 1e-5, weights), func() (kern.View[float64], error) { return Whole(ctx, k) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewSystem(k, ridge, true, 0)
+	near := struct{ Preconditioner }{factor} // no longer known as a factor
+	x := make([]float64, 300)
+	r, err := s.Solve(ctx, near, x, y, 1, 1e-8, 5000)
+	if err != nil || !r.Converged {
+		t.Errorf("%+v, %v", r, err)
+	}
+	s.wide = nil
+	defer func() {
+		if recover() == nil {
+			t.Error("solved without double precision")
+		}
+	}()
+	s.Solve(ctx, near, x, y, 1, 1e-8, 5000)
+}
+
+// Columns do not depend on each other to the bit, nor does anything on what is cached.
+func TestSolveHasTheSameBits(t *testing.T) {
+	k := gaussian(1200, 0.3)
+	_, y := problem(1200, 2)
+	ridge := Ridge(1200, 0.3, nil)
+	p, err := LowRank(ctx, leading(k, 100), ridge)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first []float64
+	for _, memory := range []int64{0, 2 * tileRows * tileRows * 4, 1 << 30} {
+		x := make([]float64, len(y))
+		s := NewSystem(k, ridge, true, memory)
+		for range 2 { // the second time with a full cache
+			clear(x)
+			if _, err := s.Solve(ctx, p, x, y, 2, 1e-6, 1000); err != nil {
+				t.Fatal(err)
+			}
+			if first == nil {
+				first = append(first, x...)
+			}
+			for i, v := range x {
+				if v != first[i] {
+					t.Fatalf("with %d bytes of tiles, number %d is %v, was %v", memory, i, v, first[i])
+				}
+			}
+		}
+	}
+}
+
+// A solution for one penalty is a good start for the next, and a solution is where there is nothing to do.
+func TestSolveGoesOnFromASolution(t *testing.T) {
+	k := gaussian(700, 0.3)
+	_, y := problem(700, 1)
+	x := make([]float64, len(y))
+	s := NewSystem(k, Ridge(700, 1, nil), true, 0)
+	first, err := s.Solve(ctx, Diagonal(s.ridge), x, y, 1, 1e-6, 1000)
+	if err != nil || first.Iterations == 0 {
+		t.Fatal(first, err)
+	}
+	again, err := s.Solve(ctx, Diagonal(s.ridge), x, y, 1, 1e-6, 1000)
+	if err != nil || again.Iterations != 0 || !again.Converged {
+		t.Error(again, err)
+	}
+	next := s.WithRidge(Ridge(700, 0.9, nil))
+	warm, err := next.Solve(ctx, Diagonal(next.ridge), x, y, 1, 1e-6, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(x)
+	cold, err := next.Solve(ctx, Diagonal(next.ridge), x, y, 1, 1e-6, 1000)
+	if err != nil || warm.Iterations >= cold.Iterations {
+		t.Errorf("%d steps from the last solution, %d from 0 (%v)", warm.Iterations, cold.Iterations, err)
+	}
+}
+
+func TestSolveReportsThatItHasNotConverged(t *testing.T) {
+	k := gaussian(400, 0.3)
+	_, y := problem(400, 1)
+	s := NewSystem(k, Ridge(400, 1e-3, nil), false, 0)
+	r, err := s.Solve(ctx, Diagonal(s.ridge), make([]float64, 400), y, 1, 1e-6, 5)
+	if err != nil || r.Converged || r.Iterations != 5 || !(r.Residual > 1e-6) {
+		t.Error(r, err)
+	}
+}
+
+// What is computed for all rows at once is what each row gets from the system without it.
+func TestLeaveOneOutIsToLeaveOutEach(t *testing.T) {
+	const n, columns = 40, 2
+	k := gaussian(n, 0.4)
+	weights, y := problem(n, columns)
+	for _, centred := range []bool{false, true} {
+		ridge := Ridge(n, 0.05, weights)
+		f, err := NewFactor(ctx, ridge, func() (kern.View[float64], error) { return Whole(ctx, k) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, _ := bordered(k, ridge, y, columns, centred)
+		residual, _, err := f.LeaveOneOut(ctx, a.RawMatrix().Data, columns, centred)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := make([]float64, n*columns)
+		for out := range n {
+			rest := mat.NewSymDense(n-1, nil)
+			at := func(i int) int {
+				if i >= out {
+					i++
+				}
+				return i
+			}
+			var left, targets []float64
+			for i := range n - 1 {
+				for j := range i + 1 {
+					rest.SetSym(i, j, k.At(at(i), at(j)))
+				}
+				left = append(left, ridge[at(i)])
+				targets = append(targets, y[at(i)*columns:(at(i)+1)*columns]...)
+			}
+			b, intercept := bordered(plain{rest}, left, targets, columns, centred)
+			for c := range columns {
+				sum := intercept[c]
+				for i := range n - 1 {
+					sum += b.At(i, c) * k.At(at(i), out)
+				}
+				want[out*columns+c] = y[out*columns+c] - sum
+			}
+		}
+		differ(t, "residual", residual, want, 1e-10)
+	}
+}
+
+// A penalty that is lost in rounding is made up for by steps, and leaves no row out.
+func TestFactorOfALostPenalty(t *testing.T) {
+	k := gaussian(300, 0.01)
+	_, y := problem(300, 1)
+	ridge := Ridge(300, 1e-16, nil)
+	f, err := NewFactor(ctx, ridge, func() (kern.View[float64], error) { return Whole(ctx, k) })
+	if err != nil || !f.lifted {
+		t.Fatal(err)
+	}
+	s := NewSystem(k, ridge, false, 0)
+	x := make([]float64, 300)
+	if r, err := s.Solve(ctx, f, x, y, 1, 1e-6, 20); err != nil || r.Converged {
+		t.Error(r, err)
+	}
+	if _, _, err := f.LeaveOneOut(ctx, x, 1, false); err == nil {
+		t.Error("left one out")
+	}
+}
+
+func TestSolveStopsWhenToldTo(t *testing.T) {
+	k := gaussian(1100, 0.3)
+	_, y := problem(1100, 1)
+	stopped, cancel := context.WithCancel(ctx)
+	cancel()
+	s := NewSystem(k, Ridge(1100, 1, nil), true, 0)
+	if _, err := s.Solve(stopped, Diagonal(s.ridge), make([]float64, 1100), y, 1, 1e-6, 1000); err != context.Canceled {
+		t.Error(err)
+	}
+	if _, err := Whole(stopped, k); err != context.Canceled {
+		t.Error(err)
+	}
+}

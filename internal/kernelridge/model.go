@@ -1,0 +1,81 @@
+package kernelridge
+
+import (
+	"context"
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/pairwise"
+	"github.com/bochner-ml/bochner/internal/solve"
+)
+
+// Under is a kernel with all its numbers.
+type Under struct {
+	Kernel    string
+	Gamma     []float64 // of each input
+	Nu, Shape float64
+}
+
+// kernelOf returns a kernel by name.
+func kernelOf(name string, nu, shape float64) (*pairwise.Kernel, error) {
+	k, ok := pairwise.NewKernel(name, nu, shape)
+	if !ok {
+		return nil, fmt.Errorf("there is no kernel %q", name)
+	}
+	return k, nil
+}
+
+// Model is f(x) = Σ a_i k(x, x_i) + b.
+type Model struct {
+	Under
+	X         mat.Matrix // *mat.Dense or *sparse.CSR
+	Dual      []float64  // rows × outputs
+	Intercept []float64
+	Report    solve.Report
+
+	points *Points
+}
+
+// Prepare makes a model of its exported fields ready to predict.
+func (m *Model) Prepare() error {
+	k, err := kernelOf(m.Kernel, m.Nu, m.Shape)
+	if err != nil {
+		return err
+	}
+	f := pairwise.FrameOf(k.Factors(m.Gamma), m.X)
+	m.points = &Points{kernel: k, frame: f, wide: pairwise.NewRows[float64](f, m.X)}
+	return nil
+}
+
+// scoredRows is the number of rows that are prepared together.
+const scoredRows = 4096
+
+// Scores writes f of the rows of X, a *mat.Dense, *single.Dense or *sparse.CSR, rows × outputs. The rows of a *single.Dense are taken in double
+// precision.
+func (m *Model) Scores(ctx context.Context, dst []float64, X mat.Matrix) error {
+	return m.points.scores(ctx, dst, X, m.Dual, m.Intercept)
+}
+
+// scores writes Σ a_i k(x, x_i) + b of some rows.
+func (p *Points) scores(ctx context.Context, dst []float64, X mat.Matrix, dual, intercept []float64) error {
+	n, _ := X.Dims()
+	t := len(intercept)
+	right := kern.Dense(p.Rows(), t, t, dual)
+	var rows pairwise.Rows[float64]
+	X = design.Widened(X)
+	for lo := 0; lo < n; lo += scoredRows {
+		hi := min(lo+scoredRows, n)
+		rows.Prepare(p.frame, X, lo, hi)
+		out := kern.Dense(hi-lo, t, t, dst[lo*t:hi*t])
+		for i := range hi - lo {
+			copy(out.Row(i), intercept)
+		}
+		if err := pairwise.Multiply(ctx, out, rows, p.wide, p.kernel, right); err != nil {
+			return err
+		}
+	}
+	return nil
+}

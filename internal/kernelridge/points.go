@@ -1,0 +1,43 @@
+package kernelridge
+
+import (
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/pairwise"
+)
+
+// Points are rows under a kernel. They are safe for concurrent use.
+type Points struct {
+	kernel *pairwise.Kernel
+	frame  pairwise.Frame
+	wide   pairwise.Rows[float64]
+	narrow pairwise.Rows[float32]
+}
+
+// NewPoints returns the rows of X, a *mat.Dense or *sparse.CSR, in a frame.
+func NewPoints(k *pairwise.Kernel, f pairwise.Frame, X mat.Matrix) *Points {
+	return &Points{k, f, pairwise.NewRows[float64](f, X), pairwise.NewRows[float32](f, X)}
+}
+
+// Rows returns the number of rows.
+func (p *Points) Rows() int { return p.wide.Len() }
+
+// Tile writes the kernel of rows from i on with rows from j on.
+func (p *Points) Tile(dst kern.View[float64], i, j int) { between(p.kernel, dst, p.wide, i, j) }
+
+// TileFloat32 is Tile in single precision.
+func (p *Points) TileFloat32(dst kern.View[float32], i, j int) {
+	between(p.kernel, dst, p.narrow, i, j)
+}
+
+// between makes a tile some rows at a time, which stay near.
+func between[T kern.Float](k *pairwise.Kernel, dst kern.View[T], rows pairwise.Rows[T], i, j int) {
+	right := rows.Slice(j, j+dst.Cols)
+	for lo := 0; lo < dst.Rows; lo += pairwise.TileRows {
+		hi := min(lo+pairwise.TileRows, dst.Rows)
+		part := dst.Slice(lo, hi, 0, dst.Cols)
+		pairwise.Distances(part, rows.Slice(i+lo, i+hi), right, k.Metric)
+		pairwise.Values(k, 1, part)
+	}
+}

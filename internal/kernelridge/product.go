@@ -1,0 +1,121 @@
+package kernelridge
+
+import (
+	"context"
+	"unsafe"
+
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+)
+
+// tileRows is the number of rows and columns of a tile.
+const tileRows = 512
+
+// multiplication computes dst = K·v, v rows × columns.
+type multiplication func(ctx context.Context, dst, v []float64, columns int) error
+
+// product multiplies by a kernel matrix, of which it makes the tiles on and below the diagonal. The first of
+// them it caches.
+type product[T kern.Float] struct {
+	rows   int
+	write  func(dst kern.View[T], i, j int)
+	cached [][]T // tile (i, j) is number i(i+1)/2 + j; nil until it is made
+}
+
+// newProduct returns a product that caches up to so many bytes.
+func newProduct[T kern.Float](rows int, memory int64, write func(dst kern.View[T], i, j int)) *product[T] {
+	p := &product[T]{rows: rows, write: write}
+	blocks := p.blocks()
+	most := memory / (tileRows * tileRows * int64(unsafe.Sizeof(T(0))))
+	p.cached = make([][]T, min(int64(blocks)*int64(blocks+1)/2, most))
+	return p
+}
+
+// CacheBytes returns the bytes of all tiles of so many rows in single precision.
+func CacheBytes(rows int) int64 {
+	blocks := int64(rows+tileRows-1) / tileRows
+	return blocks * (blocks + 1) / 2 * tileRows * tileRows * 4
+}
+
+func (p *product[T]) blocks() int { return (p.rows + tileRows - 1) / tileRows }
+
+// bounds returns the rows of a block.
+func (p *product[T]) bounds(block int) (lo, hi int) {
+	return block * tileRows, min((block+1)*tileRows, p.rows)
+}
+
+// multiply computes dst = K·v. Sums over a tile are in T, sums of tiles in double precision and in a fixed
+// order: a row of tiles after the other, each of which adds to its own rows and, mirrored, to those of its
+// columns.
+func (p *product[T]) multiply(ctx context.Context, dst, v []float64, columns int) error {
+	rounded := make([]T, len(v))
+	design.Round(rounded, v)
+	right := kern.Dense(p.rows, columns, columns, rounded)
+	clear(dst)
+	parts := make([]T, p.blocks()*tileRows*columns)
+	for i := range p.blocks() {
+		lo, hi := p.bounds(i)
+		kern.Parallel(i+1, 1, func(from, to int) {
+			hold := design.Borrow[T](tileRows * (tileRows + columns))
+			defer hold.Release()
+			for j := from; j < to && ctx.Err() == nil; j++ {
+				tile := p.tile(i, j, hold.List[:tileRows*tileRows])
+				left, end := p.bounds(j)
+				part := kern.Dense(hi-lo, columns, columns, parts[j*tileRows*columns:])
+				times(part, tile, right.Slice(left, end, 0, columns), false)
+				if i != j {
+					mirrored := kern.Dense(end-left, columns, columns, hold.List[tileRows*tileRows:])
+					times(mirrored, tile, right.Slice(lo, hi, 0, columns), true)
+					addTo(dst[left*columns:end*columns], mirrored.Data)
+				}
+			}
+		})
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for j := range i + 1 {
+			addTo(dst[lo*columns:hi*columns], parts[j*tileRows*columns:])
+		}
+	}
+	return nil
+}
+
+// tile returns a tile, made in room unless it is cached.
+func (p *product[T]) tile(i, j int, room []T) kern.View[T] {
+	lo, hi := p.bounds(i)
+	left, end := p.bounds(j)
+	number := i*(i+1)/2 + j
+	isCached := number < len(p.cached)
+	if isCached && p.cached[number] != nil {
+		return kern.Dense(hi-lo, end-left, end-left, p.cached[number])
+	}
+	if isCached {
+		room = make([]T, (hi-lo)*(end-left))
+	}
+	tile := kern.Dense(hi-lo, end-left, end-left, room)
+	p.write(tile, lo, left)
+	if isCached {
+		p.cached[number] = room
+	}
+	return tile
+}
+
+// times computes c = a·b, or c = a'·b.
+func times[T kern.Float](c, a, b kern.View[T], transposed bool) {
+	switch {
+	case b.Cols == 1 && transposed:
+		kern.MulVecT(c.Data[:a.Cols], a, b.Data[:a.Rows], false)
+	case b.Cols == 1:
+		kern.MulVec(c.Data[:a.Rows], a, b.Data[:a.Cols], false)
+	case transposed:
+		kern.Mul(c, a.T(), b, false)
+	default:
+		kern.Mul(c, a, b, false)
+	}
+}
+
+func addTo[T kern.Float](dst []float64, list []T) {
+	for k := range dst {
+		dst[k] += float64(list[k])
+	}
+}

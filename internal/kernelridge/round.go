@@ -1,0 +1,136 @@
+package kernelridge
+
+import (
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+)
+
+// round solves for the residual by conjugate gradients, until of each column at most tol of its first
+// residual is left, or least of what there is, or until there were most steps, and moves x by that, if it is for
+// the better:
+//
+//	z = M⁻¹r, p = z;  a = r'z / p'Ap;  x += a·p, r −= a·Ap, z = M⁻¹r, p = z + β·p
+//
+// Where the system is centred, the search directions add up to 0, and r is taken without its mean. (Hestenes & Stiefel
+// 1952; Gould, Hribar & Nocedal, SIAM J. Sci. Comput. 2001, for the condition.)
+func (c *solver) round(multiply multiplication, tol, least float64, most int) error {
+	start := *c
+	start.x, start.r = slices.Clone(c.x), slices.Clone(c.r)
+	g := newGradients(c, tol, least)
+	if err := c.precondition(g.z, c.r); err != nil {
+		return err
+	}
+	copy(g.p, g.z)
+	dots(g.rz, c.r, g.z)
+	for c.iterations < most && slices.Contains(g.live, true) {
+		if err := c.apply(multiply, g.ap, g.p); err != nil {
+			return err
+		}
+		c.iterations++
+		g.advance()
+		if err := c.precondition(g.z, c.r); err != nil {
+			return err
+		}
+		g.turn()
+	}
+	if err := c.residual(); err != nil {
+		return err
+	}
+	if !(c.worst() < start.worst()) {
+		copy(c.x, start.x)
+		c.r, c.intercept = start.r, start.intercept
+	}
+	return nil
+}
+
+// diverged is how often its first residual a column may have before it is given up.
+const diverged = 1e6
+
+// gradients is the state of a round.
+type gradients struct {
+	*solver
+	z, p, ap []float64
+	rz, step []float64 // by column
+	goal     []float64 // norm of the residual
+	live     []bool    // columns that have not got there
+}
+
+func newGradients(c *solver, tol, least float64) *gradients {
+	n := len(c.y)
+	g := &gradients{solver: c, z: make([]float64, n), p: make([]float64, n), ap: make([]float64, n),
+		rz: make([]float64, c.columns), step: make([]float64, c.columns), goal: make([]float64, c.columns), live: make([]bool, c.columns)}
+	c.norms(g.goal)
+	for j, now := range g.goal {
+		g.goal[j] = max(tol*c.first[j], least*now)
+		g.live[j] = now > g.goal[j]
+	}
+	return g
+}
+
+// advance takes the step along p in every column that still needs one. Where p'Ap is not positive, p is in
+// the null space to working precision.
+func (g *gradients) advance() {
+	curvature := make([]float64, g.columns)
+	dots(curvature, g.p, g.ap)
+	for j, v := range curvature {
+		g.step[j] = 0
+		if g.live[j] = g.live[j] && v > 0 && g.rz[j] > 0; g.live[j] {
+			g.step[j] = g.rz[j] / v
+		}
+	}
+	combine(g.x, g.step, g.p)
+	for j := range g.step {
+		g.step[j] = -g.step[j]
+	}
+	combine(g.r, g.step, g.ap)
+	g.centre()
+	norms := make([]float64, g.columns)
+	g.norms(norms)
+	for j, now := range norms {
+		g.live[j] = g.live[j] && now > g.goal[j] && now < diverged*g.first[j]
+	}
+}
+
+// turn makes the next directions conjugate to the last ones. Those of columns that have got there are 0.
+func (g *gradients) turn() {
+	before := slices.Clone(g.rz)
+	dots(g.rz, g.r, g.z)
+	t := g.columns
+	for j := range t {
+		beta := 0.0
+		if before[j] > 0 {
+			beta = g.rz[j] / before[j]
+		}
+		for at := j; at < len(g.p); at += t {
+			if g.p[at] = g.z[at] + beta*g.p[at]; !g.live[j] {
+				g.p[at] = 0
+			}
+		}
+	}
+}
+
+// dots computes Σ x·y of each column.
+func dots(dst, x, y []float64) {
+	t := len(dst)
+	if t == 1 {
+		dst[0] = kern.Dot(x, y)
+		return
+	}
+	clear(dst)
+	for i := 0; i < len(x); i += t {
+		for j := range dst {
+			dst[j] += x[i+j] * y[i+j]
+		}
+	}
+}
+
+// combine adds factors[j] times column j of x to that of dst.
+func combine(dst, factors, x []float64) {
+	t := len(factors)
+	for i := 0; i < len(x); i += t {
+		for j, f := range factors {
+			dst[i+j] += f * x[i+j]
+		}
+	}
+}

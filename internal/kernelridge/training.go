@@ -1,0 +1,311 @@
+package kernelridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/landmarks"
+	"github.com/bochner-ml/bochner/internal/pairwise"
+	"github.com/bochner-ml/bochner/internal/solve"
+)
+
+// Training is rows to learn from, under one kernel, and what penalties and solvers have in common: tiles, the
+// whole matrix, the factor of low rank.
+type Training struct {
+	spec    Spec
+	gamma   []float64
+	rows    mat.Matrix // those of positive weight
+	from    []int      // the row of the data that each of them was
+	y       []float64  // less their means where there is an intercept, rows × targets
+	targets int
+	mean    []float64
+	weights []float64 // nil for ones
+	data    Data
+	points  *Points
+	again   bool // whether more than one penalty is to come
+
+	whole   kern.View[float64]
+	partial *landmarks.Partial[float64]
+	system  *System
+}
+
+// Data is what to learn from.
+type Data struct {
+	Rows    *design.Rows // in memory
+	Y       []float64    // rows × targets
+	Targets int
+	Weights []float64 // nil for ones
+	Classes []string  // of a classification
+}
+
+// Labels reads what is to be learned about rows in memory.
+type Labels func(ctx context.Context, r *design.Rows) (Data, error)
+
+// Numbers are the targets of the rows.
+func Numbers(_ context.Context, r *design.Rows) (Data, error) {
+	y, t, err := design.BlockTargets(0, *r.Set)
+	if err != nil {
+		return Data{}, err
+	}
+	weights, err := design.BlockWeights(0, *r.Set)
+	return Data{Rows: r, Y: y, Targets: t, Weights: weights}, err
+}
+
+// Fit fits to rows in memory.
+func (s Spec) Fit(ctx context.Context, r *design.Rows, labels Labels) (*Model, error) {
+	data, err := labels(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	t, err := NewTraining(ctx, s, data, false)
+	if err != nil {
+		return nil, err
+	}
+	return t.Solve(ctx, s, nil)
+}
+
+// NewTraining prepares rows for the kernel of a spec; again says that several penalties are to come.
+func NewTraining(ctx context.Context, s Spec, data Data, again bool) (*Training, error) {
+	t := &Training{spec: s, data: data, targets: data.Targets, again: again, mean: make([]float64, data.Targets)}
+	X := design.Widened(design.Native(data.Rows.Set.X))
+	k, err := kernelOf(s.Kernel, s.Nu, s.Shape)
+	if err != nil {
+		return nil, err
+	}
+	largest := 0.0
+	entries(X, func(v float64) { largest = max(largest, max(v, -v)) }) // NaN stays
+	if largest-largest != 0 {
+		return nil, design.NameFault(0, *data.Rows.Set)
+	}
+	if t.gamma, err = gammaOf(ctx, s.Gamma, k.Spectral(), X, s.Seed); err != nil {
+		return nil, err
+	}
+	if err := t.take(X, data); err != nil {
+		return nil, err
+	}
+	f := pairwise.FrameOf(k.Factors(t.gamma), t.rows)
+	if !(largest <= pairwise.Limit[float32](f)) {
+		return nil, errTooLarge
+	}
+	t.points = NewPoints(k, f, t.rows)
+	return t, ctx.Err()
+}
+
+// errTooLarge is of inputs whose distances would overflow.
+var errTooLarge = errors.New("the inputs are too large for a kernel of their distances; standardize them")
+
+// take takes the rows of positive weight, and the means off their targets.
+func (t *Training) take(X mat.Matrix, data Data) error {
+	n, _ := X.Dims()
+	total := 0.0
+	for i := range n {
+		s := 1.0
+		if data.Weights != nil {
+			s = data.Weights[i]
+		}
+		if s == 0 {
+			continue
+		}
+		total += s
+		t.from = append(t.from, i)
+		if data.Weights != nil {
+			t.weights = append(t.weights, s)
+		}
+		row := data.Y[i*t.targets : (i+1)*t.targets]
+		t.y = append(t.y, row...)
+		kern.Axpy(s, row, t.mean)
+	}
+	if len(t.from) == 0 {
+		return errors.New("every weight is 0")
+	}
+	if t.rows = X; len(t.from) < n {
+		t.rows = datasets.SelectRows(X, t.from)
+	}
+	kern.Scale(1/total, t.mean)
+	if !t.spec.Intercept {
+		clear(t.mean)
+	}
+	for i := 0; i < len(t.y); i += t.targets {
+		kern.Axpy(-1, t.mean, t.y[i:i+t.targets])
+	}
+	return nil
+}
+
+// Rows returns the number of rows of positive weight.
+func (t *Training) Rows() int { return len(t.from) }
+
+// Scores returns what models of these rows say of the rows of X, rows × targets each, all from one reading of the kernel
+// values; nil for a model that is nil. The scores of a model have the same bits whatever other models there are.
+func (t *Training) Scores(ctx context.Context, X mat.Matrix, models []*Model) ([]*mat.Dense, error) {
+	n, _ := X.Dims()
+	k := t.targets
+	columns := max(2, k*len(models)) // a single column would be summed in another order
+	dual, intercept, all := make([]float64, t.Rows()*columns), make([]float64, columns), make([]float64, n*columns)
+	for j, m := range models {
+		if m == nil {
+			continue
+		}
+		copy(intercept[j*k:], m.Intercept)
+		for i := range t.Rows() {
+			copy(dual[i*columns+j*k:], m.Dual[i*k:(i+1)*k])
+		}
+	}
+	if err := t.points.scores(ctx, all, X, dual, intercept); err != nil {
+		return nil, err
+	}
+	out := make([]*mat.Dense, len(models))
+	for j, m := range models {
+		if m != nil {
+			out[j] = mat.DenseCopyOf(mat.NewDense(n, columns, all).Slice(0, n, j*k, (j+1)*k))
+		}
+	}
+	return out, nil
+}
+
+// Solve solves with the penalty and the solver of a spec of the same kernel. It begins at start, the dual weights for
+// another penalty, or nil.
+func (t *Training) Solve(ctx context.Context, s Spec, start []float64) (*Model, error) {
+	ridge := Ridge(len(t.from), s.Alpha, t.weights)
+	p, err := t.preconditioner(ctx, s, ridge)
+	if err != nil {
+		return nil, err
+	}
+	return t.solve(ctx, s, p, ridge, start)
+}
+
+func (t *Training) solve(ctx context.Context, s Spec, p Preconditioner, ridge, start []float64) (*Model, error) {
+	a, tol, way := make([]float64, len(t.y)), s.Tol, s.Way(len(t.from))
+	copy(a, start)
+	var system *System
+	if f, exact := p.(*Factor); exact {
+		tol, way = min(tol, factorTol), "cholesky"
+		clear(a)
+		system = NewSystem(f, ridge, s.Intercept, 0)
+	} else {
+		if t.system == nil {
+			t.system = NewSystem(t.points, ridge, s.Intercept, cacheBytes(len(t.from)))
+		}
+		system = t.system.WithRidge(ridge)
+	}
+	result, err := system.Solve(ctx, p, a, t.y, t.targets, tol, s.MaxIter)
+	if err != nil {
+		return nil, err
+	}
+	report := solve.Report{Solver: way, Iterations: result.Iterations, Converged: result.Residual <= s.Tol, Gradient: result.Residual}
+	if !report.Converged {
+		report.Warnings = append(report.Warnings, fmt.Sprintf("%s stopped at a residual of %.2g, wanted %.2g, after %d iterations; use a larger alpha, more iterations or a larger rank of the preconditioner",
+			way, result.Residual, s.Tol, result.Iterations))
+	}
+	report.Objective = t.objective(a, result.Intercept, s.Alpha)
+	kern.Axpy(1, t.mean, result.Intercept)
+	return t.model(a, result.Intercept, report)
+}
+
+// factorTol is the residual from which on a factor's solution is refined.
+const factorTol = 1e-12
+
+// preconditioner returns that of a spec.
+func (t *Training) preconditioner(ctx context.Context, s Spec, ridge []float64) (Preconditioner, error) {
+	if s.Way(len(t.from)) == "cholesky" {
+		return t.factor(ctx, ridge)
+	}
+	rank := s.rank(len(t.from))
+	if rank == 0 {
+		return Diagonal(ridge), nil
+	}
+	if t.partial == nil {
+		var err error
+		if t.partial, err = landmarks.Pivoted(ctx, t.points.wide, t.points.kernel, rank, s.Seed); err != nil {
+			return nil, err
+		}
+	}
+	return LowRank(ctx, t.partial.F, ridge)
+}
+
+// factor factorises the whole matrix, which it keeps for other penalties.
+func (t *Training) factor(ctx context.Context, ridge []float64) (*Factor, error) {
+	return NewFactor(ctx, ridge, func() (kern.View[float64], error) {
+		if !t.again {
+			return Whole(ctx, t.points)
+		}
+		if t.whole.Rows == 0 {
+			var err error
+			if t.whole, err = Whole(ctx, t.points); err != nil {
+				return t.whole, err
+			}
+		}
+		out := t.whole
+		out.Data = slices.Clone(t.whole.Data)
+		return out, nil
+	})
+}
+
+// objective returns Σ s·e² + α·a'Ka at a solution, whose residual e is α·a/s: α·a'(y − b).
+func (t *Training) objective(a, intercept []float64, alpha float64) float64 {
+	sum := 0.0
+	for at, v := range a {
+		sum += alpha * v * (t.y[at] - intercept[at%t.targets])
+	}
+	return sum
+}
+
+// model returns the model of dual weights.
+func (t *Training) model(a, intercept []float64, report solve.Report) (*Model, error) {
+	if !kern.Finite(a) || !kern.Finite(intercept) {
+		return nil, errors.New("the solution is not finite: the targets are too large or the penalty is too small; standardize the targets or use a larger alpha")
+	}
+	return &Model{X: t.rows, Dual: a, Intercept: intercept, Report: report, Under: Under{t.spec.Kernel, t.gamma, t.spec.Nu, t.spec.Shape},
+		points: &Points{kernel: t.points.kernel, frame: t.points.frame, wide: t.points.wide}}, nil
+}
+
+// OneOut is what the models of all rows but one predict for that row.
+type OneOut struct {
+	Predictions *mat.Dense // rows × targets
+	Even        *mat.Dense // the same where all rows have the mean leverage: their mean squared error is GCV
+	Freedom     float64    // effective degrees of freedom
+}
+
+// LeaveOneOut predicts each row of the data by the model of all the others, from one factor.
+func (t *Training) LeaveOneOut(ctx context.Context, s Spec) (*OneOut, error) {
+	n, k, data := len(t.from), t.targets, t.data
+	ridge := Ridge(n, s.Alpha, t.weights)
+	f, err := t.factor(ctx, ridge)
+	if err != nil {
+		return nil, err
+	}
+	m, err := t.solve(ctx, s, f, ridge, nil)
+	if err != nil {
+		return nil, err
+	}
+	residual, slack, err := f.LeaveOneOut(ctx, m.Dual, k, s.Intercept)
+	if err != nil {
+		return nil, err
+	}
+	out := &OneOut{Freedom: float64(n)}
+	out.Predictions = mat.NewDense(data.Rows.N, k, nil)
+	if n < data.Rows.N { // rows of weight 0 are in no model
+		if err := m.Scores(ctx, out.Predictions.RawMatrix().Data, data.Rows.Set.X); err != nil {
+			return nil, err
+		}
+	}
+	out.Even = mat.DenseCopyOf(out.Predictions)
+	for i, v := range slack {
+		out.Freedom -= ridge[i] * v
+	}
+	mean := (float64(n) - out.Freedom) / float64(n)
+	for i, at := range t.from {
+		for j := range k {
+			y := data.Y[at*k+j]
+			out.Predictions.Set(at, j, y-residual[i*k+j])
+			out.Even.Set(at, j, y-ridge[i]*m.Dual[i*k+j]/mean)
+		}
+	}
+	return out, nil
+}
