@@ -57,6 +57,10 @@ var Allowed = map[string][]string{
 	"internal/fourier":  {"internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
 	"internal/bins":     {"internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
 
+	// The kernels themselves, of all pairs of rows.
+	"internal/pairwise":  {"internal/spectral", "internal/design", "internal/kern", "sparse"},
+	"internal/landmarks": {"internal/pairwise", "internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
+
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/spectral", "internal/fourier", "internal/bins", "internal/design", "internal/kern", "internal/memory", "datasets/pass"},
 	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "datasets/pass"},

@@ -14,6 +14,8 @@ const (
 	Hash
 	SampledRows
 	Spreads
+	Landmarks
+	Pivots
 )
 
 // Stream is a random generator that can be put at the beginning of substream i of a purpose: draw i

@@ -1,0 +1,204 @@
+package landmarks
+
+import (
+	"context"
+	"math"
+	"sort"
+	"unsafe"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/pairwise"
+	"github.com/bochner-ml/bochner/internal/spectral"
+)
+
+// Partial is a partial Cholesky factorisation of the kernel matrix K of some rows: K ≈ F·F', exact at the pivots.
+type Partial[T kern.Float] struct {
+	Pivots []int        // numbers of the rows chosen, in their order
+	F      kern.View[T] // rows × pivots; F at the pivots is their Cholesky factor
+	Rest   float64      // trace of K − F·F'
+}
+
+// proposals is the number of pivots proposed at a time. It does not depend on how many are wanted, so that the first
+// pivots of many are those of few.
+const proposals = 128
+
+// Pivoted chooses up to most pivots for the kernel of x, whose frame is that of the kernel and its γ: each with the
+// probability of its residual diag(K − F·F') among all. Pivots are proposed by residuals of a moment before
+// and accepted with the ratio of the residual now to then, which is the same draw in larger pieces of work. It stops
+// where the residuals are no more than rounding, with fewer pivots.
+//
+// Cost: n·most kernel values and n·most² flops; F takes n·most numbers.
+func Pivoted[T kern.Float](ctx context.Context, x pairwise.Rows[T], k *pairwise.Kernel, most int, seed uint64) (*Partial[T], error) {
+	n := x.Len()
+	most = min(most, n)
+	if err := memory.Check(int64(unsafe.Sizeof(T(0))) * int64(n) * int64(most)); err != nil {
+		return nil, err
+	}
+	p := &pivoting[T]{x: x, k: k, most: most, rng: spectral.NewStream(), residual: make([]float64, n), sums: make([]float64, n)}
+	p.F = kern.Dense(n, most, most, make([]T, n*most))
+	for i := range p.residual {
+		p.residual[i] = 1
+	}
+	const fruitless = 16 // rounds without a pivot after which no more are looked for
+	for round, empty := 0, 0; len(p.Pivots) < most && empty < fruitless; round++ {
+		p.rng.At(seed, spectral.Pivots, round)
+		if p.Rest = p.sum(); p.Rest <= p.least()*float64(n) {
+			break
+		}
+		before := len(p.Pivots)
+		if err := p.round(ctx); err != nil {
+			return nil, err
+		}
+		empty++
+		if len(p.Pivots) > before {
+			empty = 0
+		}
+	}
+	p.Rest = p.sum()
+	p.F = p.F.Slice(0, n, 0, len(p.Pivots))
+	return &p.Partial, nil
+}
+
+// pivoting is the state of [Pivoted].
+type pivoting[T kern.Float] struct {
+	Partial[T]
+	x        pairwise.Rows[T]
+	k        *pairwise.Kernel
+	most     int
+	rng      spectral.Stream
+	residual []float64
+	sums     []float64 // of residuals up to each row
+}
+
+// least is a residual that may be nothing but rounding.
+func (p *pivoting[T]) least() float64 {
+	if unsafe.Sizeof(T(0)) == 8 {
+		return 1e-13
+	}
+	return 1e-6
+}
+
+// sum adds the residuals up.
+func (p *pivoting[T]) sum() (total float64) {
+	for i, r := range p.residual {
+		total += r
+		p.sums[i] = total
+	}
+	return total
+}
+
+// round proposes pivots and takes those that are accepted.
+func (p *pivoting[T]) round(ctx context.Context) error {
+	proposed := make([]int, proposals)
+	for i := range proposed {
+		u := p.rng.Float64() * p.Rest
+		at := sort.Search(len(p.sums), func(i int) bool { return p.sums[i] > u })
+		proposed[i] = min(at, len(p.sums)-1)
+	}
+	rows := p.x.Select(proposed)
+	left, err := p.left(ctx, rows, p.gathered(proposed))
+	if err != nil {
+		return err
+	}
+	taken, factor := p.accept(proposed, left)
+	if len(taken) == 0 {
+		return ctx.Err()
+	}
+	return p.take(ctx, taken, factor)
+}
+
+// gathered returns minus the rows of F at a list.
+func (p *pivoting[T]) gathered(list []int) kern.View[T] {
+	k := len(p.Pivots)
+	out := kern.Dense(len(list), k, k, make([]T, len(list)*k))
+	for i, at := range list {
+		for j, v := range p.F.Row(at)[:k] {
+			out.Row(i)[j] = -v
+		}
+	}
+	return out
+}
+
+// left returns K − F·F' at some rows, given minus their rows of F.
+func (p *pivoting[T]) left(ctx context.Context, rows pairwise.Rows[T], negative kern.View[T]) (kern.View[T], error) {
+	n := rows.Len()
+	out := kern.Dense(n, n, n, make([]T, n*n))
+	if err := pairwise.Matrix(ctx, out, rows, rows, p.k); err != nil {
+		return out, err
+	}
+	positive := kern.Dense(n, negative.Cols, negative.Cols, make([]T, n*negative.Cols))
+	for i, v := range negative.Data {
+		positive.Data[i] = -v
+	}
+	return out, kern.MulUntil(ctx, out, negative, positive.T(), true)
+}
+
+// accept goes through the proposals and returns the rows taken with the Cholesky factor of what is left there.
+func (p *pivoting[T]) accept(proposed []int, left kern.View[T]) (taken []int, factor kern.View[T]) {
+	b := len(proposed)
+	h := make([][]float64, b)
+	for i := range h {
+		h[i] = make([]float64, b)
+		for j, v := range left.Row(i) {
+			h[i][j] = float64(v)
+		}
+	}
+	var places []int
+	columns := make([][]float64, 0, b)
+	for i := range b {
+		accepted := p.rng.Float64()*p.residual[proposed[i]] < h[i][i] && h[i][i] > p.least()
+		if !accepted || len(p.Pivots)+len(taken) == p.most {
+			continue
+		}
+		column, root := make([]float64, b), math.Sqrt(h[i][i])
+		for j := i; j < b; j++ {
+			column[j] = h[j][i] / root
+		}
+		for j := i; j < b; j++ {
+			kern.Axpy(-column[j], column[i:], h[j][i:])
+		}
+		taken, places, columns = append(taken, proposed[i]), append(places, i), append(columns, column)
+	}
+	t := len(taken)
+	factor = kern.Dense(t, t, t, make([]T, t*t))
+	for i, at := range places {
+		for j := range i + 1 {
+			factor.Set(i, j, T(columns[j][at]))
+		}
+	}
+	return taken, factor
+}
+
+// take adds the columns of the rows taken to F.
+func (p *pivoting[T]) take(ctx context.Context, taken []int, factor kern.View[T]) error {
+	n, k, t := p.x.Len(), len(p.Pivots), len(taken)
+	columns := p.F.Slice(0, n, k, k+t)
+	if err := pairwise.Matrix(ctx, columns, p.x, p.x.Select(taken), p.k); err != nil {
+		return err
+	}
+	if err := kern.MulUntil(ctx, columns, p.F.Slice(0, n, 0, k), p.gathered(taken).T(), true); err != nil {
+		return err
+	}
+	if err := kern.SolveLower(ctx, factor, columns.T()); err != nil {
+		return err
+	}
+	for i := range n {
+		for _, v := range columns.Row(i) {
+			p.residual[i] -= float64(v) * float64(v)
+		}
+		p.residual[i] = max(p.residual[i], 0)
+	}
+	// Where pivots are, all is known exactly.
+	for _, at := range p.Pivots {
+		clear(columns.Row(at))
+	}
+	for i, at := range taken {
+		p.residual[at] = 0
+		row := columns.Row(at)
+		clear(row)
+		copy(row, factor.Row(i)[:i+1])
+	}
+	p.Pivots = append(p.Pivots, taken...)
+	return nil
+}

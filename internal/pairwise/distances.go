@@ -1,0 +1,183 @@
+package pairwise
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+)
+
+// Metric is the distance that a kernel is a function of.
+type Metric int
+
+const (
+	// Squared is ‖x − y‖₂².
+	Squared Metric = iota
+	// L1 is ‖x − y‖₁.
+	L1
+	// Cauchy is Π (1 + (x_j − y_j)²), the reciprocal of the cauchy kernel; it is of one γ only.
+	Cauchy
+)
+
+// Distances writes the distance of row i of x and row j of y to dst[i, j]. dst is x.Len() × y.Len(), its rows
+// contiguous; both sets of rows are of one frame. Meant for tiles: some hundred rows of each.
+func Distances[T kern.Float](dst kern.View[T], x, y Rows[T], metric Metric) {
+	if x.d != y.d || dst.Rows != x.n || dst.Cols != y.n {
+		panic("pairwise: Distances of rows that do not fit")
+	}
+	if x.n == 0 || y.n == 0 {
+		return
+	}
+	if metric != Squared {
+		oneByOne(dst, x, y, metric)
+		return
+	}
+	products(dst, x, y)
+	for i := range x.n {
+		fromProducts(dst.Row(i), &x, i, &y)
+	}
+}
+
+// cancelled is the part of ‖x‖² + ‖y‖² below which a squared distance has lost too many digits.
+func cancelled[T kern.Float]() T {
+	if unsafe.Sizeof(T(0)) == 8 {
+		return 1e-5
+	}
+	return 1e-3
+}
+
+// fromProducts turns products of row i of x with the rows of y into squared distances.
+func fromProducts[T kern.Float](row []T, x *Rows[T], i int, y *Rows[T]) {
+	norm, part := x.norms[i], cancelled[T]()
+	for j, other := range y.norms {
+		sum := norm + other
+		square := sum - 2*row[j]
+		if square < part*sum {
+			square = again(x, i, y, j)
+		}
+		row[j] = square
+	}
+}
+
+// again returns the squared distance of two rows from their differences.
+func again[T kern.Float](x *Rows[T], i int, y *Rows[T], j int) T {
+	if x.isSparse || y.isSparse {
+		hold := design.Borrow[T](2 * x.d)
+		defer hold.Release()
+		return differences(x.row(i, hold.List[:x.d]), y.row(j, hold.List[x.d:]))
+	}
+	return differences(x.dense.Row(i), y.dense.Row(j))
+}
+
+// differences returns ‖x − y‖².
+func differences[T kern.Float](x, y []T) T {
+	var s0, s1 T
+	y = y[:len(x)]
+	for len(x) >= 2 && len(y) >= 2 {
+		a, b := x[0]-y[0], x[1]-y[1]
+		s0 += a * a
+		s1 += b * b
+		x, y = x[2:], y[2:]
+	}
+	for j, v := range x {
+		v -= y[j]
+		s0 += v * v
+	}
+	return s0 + s1
+}
+
+// products writes x'y of all pairs.
+func products[T kern.Float](dst kern.View[T], x, y Rows[T]) {
+	switch {
+	case !x.isSparse && !y.isSparse:
+		kern.Mul(dst, x.dense, y.dense.T(), false)
+	case x.isSparse:
+		sparseProducts(dst, x, y)
+	default:
+		filled(y, func(lo, hi int, rows kern.View[T]) {
+			kern.Mul(dst.Slice(0, x.n, lo, hi), x.dense, rows.T(), false)
+		})
+	}
+}
+
+// sparseProducts multiplies sparse rows with the transposed rows of y, some of them at a time.
+func sparseProducts[T kern.Float](dst kern.View[T], x, y Rows[T]) {
+	step := someRows(y)
+	hold := design.Borrow[T](step*y.d + y.d)
+	defer hold.Release()
+	buffer := hold.List[step*y.d:]
+	for lo := 0; lo < y.n; lo += step {
+		hi := min(lo+step, y.n)
+		columns := kern.Dense(y.d, hi-lo, hi-lo, hold.List[:(hi-lo)*y.d])
+		for j := lo; j < hi; j++ {
+			for q, v := range y.row(j, buffer) {
+				columns.Set(q, j-lo, v)
+			}
+		}
+		kern.SparseMul(dst.Slice(0, x.n, lo, hi), x.sparse, columns, false)
+	}
+}
+
+// someRows returns how many rows are filled at a time.
+func someRows[T kern.Float](r Rows[T]) int { return min(r.n, max(16, 1<<20/max(r.d, 1))) }
+
+// filled calls f with the rows as dense ones, some at a time.
+func filled[T kern.Float](r Rows[T], f func(lo, hi int, rows kern.View[T])) {
+	if !r.isSparse {
+		f(0, r.n, r.dense)
+		return
+	}
+	step := someRows(r)
+	hold := design.Borrow[T](step * r.d)
+	defer hold.Release()
+	for lo := 0; lo < r.n; lo += step {
+		hi := min(lo+step, r.n)
+		rows := kern.Dense(hi-lo, r.d, r.d, hold.List)
+		for i := lo; i < hi; i++ {
+			r.row(i, rows.Row(i-lo))
+		}
+		f(lo, hi, rows)
+	}
+}
+
+// oneByOne makes distances that are no products, pair by pair.
+func oneByOne[T kern.Float](dst kern.View[T], x, y Rows[T], metric Metric) {
+	hold := design.Borrow[T](x.d)
+	defer hold.Release()
+	filled(y, func(lo, hi int, rows kern.View[T]) {
+		for i := range x.n {
+			a, to := x.row(i, hold.List), dst.Row(i)[lo:hi]
+			for j := range to {
+				if metric == L1 {
+					to[j] = manhattan(a, rows.Row(j))
+				} else {
+					to[j] = cauchy(a, rows.Row(j))
+				}
+			}
+		}
+	})
+}
+
+func manhattan[T kern.Float](x, y []T) T {
+	var s0, s1 T
+	y = y[:len(x)]
+	for len(x) >= 2 && len(y) >= 2 {
+		s0 += T(math.Abs(float64(x[0] - y[0])))
+		s1 += T(math.Abs(float64(x[1] - y[1])))
+		x, y = x[2:], y[2:]
+	}
+	for j, v := range x {
+		s0 += T(math.Abs(float64(v - y[j])))
+	}
+	return s0 + s1
+}
+
+func cauchy[T kern.Float](x, y []T) T {
+	p := T(1)
+	for j, v := range x {
+		v -= y[j]
+		p *= 1 + v*v
+	}
+	return p
+}

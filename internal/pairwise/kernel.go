@@ -1,0 +1,202 @@
+package pairwise
+
+import (
+	"math"
+
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/spectral"
+)
+
+// Kernel is a kernel as a function of a distance. It is immutable and safe for concurrent use.
+type Kernel struct {
+	Metric Metric
+
+	shape     shape
+	parameter float64 // ν, α
+	table     *table  // of a Matérn kernel without a closed form here
+	spectral  spectral.Kernel
+}
+
+type shape int
+
+const (
+	gaussian shape = iota
+	exponential
+	matern15
+	matern25
+	maternTable
+	rationalQuadratic
+	laplacian
+	cauchyKernel
+)
+
+// NewKernel returns one of [spectral.FourierKernels] by name; nu and alpha are the shapes of those that have one.
+func NewKernel(name string, nu, alpha float64) (*Kernel, bool) {
+	of, ok := spectral.FourierKernel(name, nu, alpha)
+	k := &Kernel{spectral: of}
+	switch {
+	case !ok:
+		return nil, false
+	case name == "gaussian":
+		k.shape = gaussian
+	case name == "exponential", name == "matern" && nu == 0.5:
+		k.shape = exponential
+	case name == "matern" && nu == 1.5:
+		k.shape = matern15
+	case name == "matern" && nu == 2.5:
+		k.shape = matern25
+	case name == "matern":
+		k.shape, k.parameter, k.table = maternTable, nu, tableOf(nu)
+	case name == "rational_quadratic":
+		k.shape, k.parameter = rationalQuadratic, alpha
+	case name == "laplacian":
+		k.shape, k.Metric = laplacian, L1
+	case name == "cauchy":
+		k.shape, k.Metric = cauchyKernel, Cauchy
+	default:
+		return nil, false
+	}
+	return k, true
+}
+
+// Factors returns what inputs are multiplied by in a frame for γ.
+func (k *Kernel) Factors(gamma []float64) []float64 { return k.spectral.Factors(gamma) }
+
+// Spectral returns the kernel as random features see it.
+func (k *Kernel) Spectral() spectral.Kernel { return k.spectral }
+
+// Scale returns what distances in a frame of factors 1 are multiplied by for a γ of all inputs. For the
+// metric Cauchy there is no such number: its frame must be that of γ.
+func (k *Kernel) Scale(gamma float64) float64 {
+	factor := k.spectral.Factors([]float64{gamma})[0]
+	if k.Metric == Squared {
+		return factor * factor
+	}
+	return factor
+}
+
+// Values turns a tile of distances, times scale, into kernel values, in place. The rows of the tile are contiguous.
+func Values[T kern.Float](k *Kernel, scale float64, tile kern.View[T]) {
+	hold := design.Borrow[T](tile.Cols)
+	defer hold.Release()
+	for i := range tile.Rows {
+		values(k, T(scale), tile.Row(i), hold.List)
+	}
+}
+
+// values turns a row of distances into kernel values; room is as long.
+func values[T kern.Float](k *Kernel, scale T, row, room []T) {
+	switch k.shape {
+	case gaussian, laplacian:
+		kern.Scale(-scale, row)
+		kern.Exp(row, row)
+	case exponential:
+		roots(row, scale, room)
+		kern.Exp(row, room)
+	case matern15:
+		roots(row, 3*scale, room)
+		kern.Exp(row, room)
+		for j, r := range room {
+			row[j] *= 1 - r
+		}
+	case matern25:
+		roots(row, 5*scale, room)
+		kern.Exp(row, room)
+		for j, r := range room {
+			row[j] *= 1 - r + r*r/3
+		}
+	case maternTable:
+		for j, s := range row {
+			row[j] = T(k.table.value(float64(scale) * float64(s)))
+		}
+	case rationalQuadratic:
+		quadratic(row, scale/T(k.parameter), k.parameter, 1)
+	case cauchyKernel:
+		for j, p := range row {
+			row[j] = 1 / p
+		}
+	}
+}
+
+// roots writes −sqrt(scale·row) to room.
+func roots[T kern.Float](row []T, scale T, room []T) {
+	room = room[:len(row)]
+	for j, s := range row {
+		room[j] = -T(math.Sqrt(float64(scale * s)))
+	}
+}
+
+// quadratic turns each s of a row into factor·(1 + scale·s)^−power.
+func quadratic[T kern.Float](row []T, scale T, power float64, factor T) {
+	switch power {
+	case 0.5:
+		for j, s := range row {
+			row[j] = factor / T(math.Sqrt(float64(1+scale*s)))
+		}
+	case 1:
+		for j, s := range row {
+			row[j] = factor / (1 + scale*s)
+		}
+	case 2:
+		for j, s := range row {
+			b := 1 / (1 + scale*s)
+			row[j] = factor * b * b
+		}
+	default:
+		for j, s := range row {
+			row[j] = T(-power * math.Log1p(float64(scale*s)))
+		}
+		kern.Exp(row, row)
+		if factor != 1 {
+			kern.Scale(factor, row)
+		}
+	}
+}
+
+// Slopes turns a tile of distances in a frame into the kernel's derivatives by them, in place, for a scale of 1. Where
+// there is none, at equal rows under the exponential kernel and rough Matérn ones, it is 0. The metric Cauchy has no slopes.
+func Slopes[T kern.Float](k *Kernel, tile kern.View[T]) {
+	hold := design.Borrow[T](tile.Cols)
+	defer hold.Release()
+	for i := range tile.Rows {
+		slopes(k, tile.Row(i), hold.List)
+	}
+}
+
+// slopes turns a row of distances into derivatives; room is as long.
+func slopes[T kern.Float](k *Kernel, row, room []T) {
+	switch k.shape {
+	case gaussian, laplacian:
+		values(k, 1, row, room)
+		kern.Scale(-1, row)
+	case exponential:
+		roots(row, 1, room)
+		kern.Exp(row, room)
+		for j, r := range room {
+			if r == 0 {
+				row[j] = 0
+				continue
+			}
+			row[j] /= 2 * r
+		}
+	case matern15:
+		roots(row, 3, room)
+		kern.Exp(row, room)
+		kern.Scale(-1.5, row)
+	case matern25:
+		roots(row, 5, room)
+		kern.Exp(row, room)
+		for j, r := range room {
+			row[j] *= -5.0 / 6 * (1 - r)
+		}
+	case maternTable:
+		for j, s := range row {
+			row[j] = T(k.table.slope(float64(s)))
+		}
+	case rationalQuadratic:
+		quadratic(row, T(1/k.parameter), k.parameter+1, -1)
+	case cauchyKernel:
+		panic("pairwise: the metric of the cauchy kernel has no slopes")
+	}
+}

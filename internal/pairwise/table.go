@@ -1,0 +1,160 @@
+package pairwise
+
+import (
+	"math"
+	"sync"
+
+	"github.com/bochner-ml/bochner/internal/spectral"
+)
+
+// table is a Matérn function of the squared distance as polynomials: each octave of distances is cut into parts of
+// equal length, and on each a polynomial goes through the exact values at the Chebyshev points. The function is
+// analytic but for 0, so that the error falls by a digit or more with each term; it is below 1e-11.
+type table struct {
+	nu    float64
+	exact func(delta []float64) float64
+	least int                   // binary exponent of the first octave
+	parts [][tableTerms]float64 // coefficients of powers of the place in the part, from −1 to 1
+
+	once   sync.Once
+	slopes *table // of smoothness |ν − 1|
+}
+
+const (
+	partBits   = 2 // of the mantissa of a squared distance tell the part
+	tableParts = 1 << partBits
+	tableTerms = 11
+	tableLeast = 1e-11 // z = sqrt(2νs) below which the exact function is not smooth, but rounded to 1
+)
+
+// tables holds what has been made, by ν.
+var tables sync.Map
+
+// tableOf returns the table of smoothness nu.
+func tableOf(nu float64) *table {
+	if t, ok := tables.Load(nu); ok {
+		return t.(*table)
+	}
+	k, _ := spectral.FourierKernel("matern", nu, 0)
+	t := &table{nu: nu, exact: k.Exact}
+	first := math.Ilogb(tableLeast*tableLeast/(2*nu)) + 1
+	for t.least = min(0, first); t.least > first && t.at(math.Ldexp(1, t.least)) < 1; {
+		t.least--
+	}
+	fit := chebyshev()
+	for e := t.least; t.at(math.Ldexp(1, e)) > 0; e++ {
+		for p := range tableParts {
+			lo, half := math.Ldexp(1+float64(p)/tableParts, e), math.Ldexp(0.5/tableParts, e)
+			t.parts = append(t.parts, fit.of(func(x float64) float64 { return t.at(lo + half*(1+x)) }))
+		}
+	}
+	got, _ := tables.LoadOrStore(nu, t)
+	return got.(*table)
+}
+
+// at returns the exact value at squared distance s.
+func (t *table) at(s float64) float64 { return t.exact([]float64{math.Sqrt(s)}) }
+
+// value returns the kernel at squared distance s.
+func (t *table) value(s float64) float64 {
+	if !(s > 0) {
+		return 1
+	}
+	bits := math.Float64bits(s)
+	octave := int(bits>>52) - 1023 - t.least
+	part := octave*tableParts + int(bits>>(52-partBits)&(tableParts-1))
+	switch {
+	case octave < 0:
+		return t.at(s)
+	case part >= len(t.parts):
+		return 0
+	}
+	// The bits below those of the part are its place from 0 to 1.
+	x := 2*math.Float64frombits(bits<<partBits&(1<<52-1)|1023<<52) - 3
+	c := &t.parts[part]
+	sum := c[tableTerms-1]
+	for i := tableTerms - 2; i >= 0; i-- {
+		sum = sum*x + c[i]
+	}
+	return sum
+}
+
+// slope returns the derivative of the kernel at squared distance s, 0 where there is none. With z = sqrt(2νs) and c
+// the constant of the Matérn function c·z^ν·K_ν(z), it is −cν·z^(ν−1)·K_(ν−1)(z), and K_(−μ) = K_μ.
+func (t *table) slope(s float64) float64 {
+	const nearest = 1e-9 // stands for 0, for which there is no Matérn function
+	mu := max(math.Abs(t.nu-1), nearest)
+	if t.nu > 1 {
+		return -t.nu / (2 * mu) * t.other(mu).value(s*t.nu/mu)
+	}
+	if s <= 0 {
+		return 0
+	}
+	z := math.Sqrt(2 * t.nu * s)
+	return -t.nu * math.Exp(logConstant(t.nu)-logConstant(mu)) * math.Pow(z, 2*t.nu-2) * t.other(mu).value(z*z/(2*mu))
+}
+
+// other returns the table that derivatives are found in.
+func (t *table) other(mu float64) *table {
+	t.once.Do(func() { t.slopes = tableOf(mu) })
+	return t.slopes
+}
+
+// logConstant returns log(2^(1−ν)/Γ(ν)).
+func logConstant(nu float64) float64 {
+	gamma, _ := math.Lgamma(nu)
+	return (1-nu)*math.Ln2 - gamma
+}
+
+// interpolation holds the Chebyshev points and the matrix that makes coefficients of powers from values there.
+type interpolation struct {
+	points [tableTerms]float64
+	matrix [tableTerms][tableTerms]float64
+}
+
+// chebyshev returns the interpolation on [−1, 1].
+func chebyshev() *interpolation {
+	const n = tableTerms
+	p := &interpolation{}
+	for k := range n {
+		p.points[k] = math.Cos(math.Pi * (float64(k) + 0.5) / n)
+	}
+	// before and last are the coefficients of the polynomials T_(j−1) and T_j.
+	var before, last [n]float64
+	last[0] = 1
+	for j := range n {
+		weight := 2.0 / n
+		if j == 0 {
+			weight = 1.0 / n
+		}
+		for k := range n {
+			value := weight * math.Cos(float64(j)*math.Pi*(float64(k)+0.5)/n)
+			for i, c := range last {
+				p.matrix[i][k] += c * value
+			}
+		}
+		var next [n]float64
+		for i := range n - 1 {
+			next[i+1] = 2 * last[i]
+			if j == 0 {
+				next[i+1] = last[i]
+			}
+		}
+		for i := range n {
+			next[i] -= before[i]
+		}
+		before, last = last, next
+	}
+	return p
+}
+
+// of returns the coefficients of the polynomial through f.
+func (p *interpolation) of(f func(x float64) float64) (out [tableTerms]float64) {
+	for k, x := range p.points {
+		v := f(x)
+		for i := range out {
+			out[i] += p.matrix[i][k] * v
+		}
+	}
+	return out
+}
