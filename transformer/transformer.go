@@ -101,3 +101,10 @@ type Describer interface {
 type Rowless interface {
 	FitsWithoutRows() bool
 }
+
+// Relevant is a Transformer that has learned how much each of its inputs matters for the targets.
+type Relevant interface {
+	// Relevance returns a number from 0 to 1 for each column that goes in, in their order, whatever the
+	// columns' units: 1 for the one that matters most, 0 for one that does not matter at all.
+	Relevance() []float64
+}

@@ -18,6 +18,8 @@ import (
 	"context"
 	"math"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
@@ -80,31 +82,33 @@ func (a metric) scale(factor float64) {
 	kern.Scale(factor, a.full.Data)
 }
 
-// write writes the mapped rows of X to dst.
-func (a metric) write(ctx context.Context, dst kern.View[float32], X kern.View[float64]) error {
-	tile := kern.Dense(tileRows, X.Cols, X.Cols, make([]float64, tileRows*X.Cols))
-	for lo := 0; lo < X.Rows; lo += tileRows {
+// of returns the mapped rows of X.
+func (a metric) of(ctx context.Context, X *mat.Dense) (*mat.Dense, error) {
+	n, d := X.Dims()
+	out := mat.NewDense(n, d, nil)
+	for lo := 0; lo < n; lo += tileRows {
 		if err := ctx.Err(); err != nil {
-			return err
+			return nil, err
 		}
-		hi := min(lo+tileRows, X.Rows)
-		to := tile.Slice(0, hi-lo, 0, X.Cols)
+		hi := min(lo+tileRows, n)
 		if a.diagonal == nil {
-			kern.Mul(to, X.Slice(lo, hi, 0, X.Cols), a.full, false)
+			kern.Mul(view(out, lo, hi), view(X, lo, hi), a.full, false)
+			continue
 		}
-		for i := range hi - lo {
-			row := to.Row(i)
-			if a.diagonal != nil {
-				for j, v := range X.Row(lo + i) {
-					row[j] = v * a.diagonal[j]
-				}
-			}
-			for j, v := range row {
-				dst.Row(lo + i)[j] = float32(v)
+		for i := lo; i < hi; i++ {
+			to := out.RawRowView(i)
+			for j, v := range X.RawRowView(i) {
+				to[j] = v * a.diagonal[j]
 			}
 		}
 	}
-	return nil
+	return out, nil
+}
+
+// view returns rows lo to hi.
+func view(X *mat.Dense, lo, hi int) kern.View[float64] {
+	raw := X.RawMatrix()
+	return kern.Dense(raw.Rows, raw.Cols, raw.Stride, raw.Data).Slice(lo, hi, 0, raw.Cols)
 }
 
 // tileRows is how many rows are worked on at once.

@@ -1,8 +1,6 @@
 package agop
 
 import (
-	"context"
-
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
@@ -36,22 +34,4 @@ func (f Fourier) Gradients(dst, U kern.View[float32]) {
 		}
 	})
 	kern.Mul(dst, slopes, f.Omega.T(), false)
-}
-
-// add adds the products of the gradients at the rows of U.
-func (f Fourier) add(ctx context.Context, p *products, U kern.View[float32]) error {
-	d, t := f.Omega.Rows, f.Weights.Cols
-	G := kern.Dense(tileRows*t, d, d, make([]float32, tileRows*t*d))
-	for lo := 0; lo < U.Rows; lo += tileRows {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		hi := min(lo+tileRows, U.Rows)
-		of := G.Slice(0, (hi-lo)*t, 0, d)
-		f.Gradients(of, U.Slice(lo, hi, 0, d))
-		if err := p.add(ctx, of); err != nil {
-			return err
-		}
-	}
-	return nil
 }

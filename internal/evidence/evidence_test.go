@@ -1,0 +1,121 @@
+package evidence
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/golden"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+func matrix(rows [][]float64) *mat.Dense {
+	m := mat.NewDense(len(rows), len(rows[0]), nil)
+	for i, r := range rows {
+		m.SetRow(i, r)
+	}
+	return m
+}
+
+func close(got, want, tol float64) bool { return math.Abs(got-want) <= tol*max(1, math.Abs(want)) }
+
+// The evidence and its gradient against values that another program computed with the n×n matrix.
+func TestGoldenEvidence(t *testing.T) {
+	var in struct {
+		X, Normal        [][]float64
+		Y, Scales        []float64
+		Noise, Amplitude float64
+	}
+	var want struct {
+		NegativeLogEvidence float64 `json:"negative_log_evidence"`
+		Gradient            []float64
+	}
+	golden.Load(t, "evidence_gradient", &in, &want)
+	p := Problem{X: matrix(in.X), Y: mat.NewDense(len(in.Y), 1, in.Y), Frequencies: mat.DenseCopyOf(matrix(in.Normal).T())}
+	var point []float64
+	for _, s := range append(in.Scales, in.Noise, in.Amplitude) {
+		point = append(point, math.Log(s))
+	}
+	gradient := make([]float64, len(point))
+	value, err := New[float64](p).At(context.Background(), point, gradient)
+	if err != nil || !close(value, want.NegativeLogEvidence, 1e-9) {
+		t.Errorf("evidence %v (%v), want %v", value, err, want.NegativeLogEvidence)
+	}
+	for j, g := range gradient {
+		if !close(g, want.Gradient[j], 1e-6) {
+			t.Errorf("derivative %d is %v, want %v", j, g, want.Gradient[j])
+		}
+	}
+	value, err = New[float32](p).At(context.Background(), point, gradient)
+	if err != nil || !close(value, want.NegativeLogEvidence, 1e-4) {
+		t.Errorf("evidence in single precision %v (%v), want %v", value, err, want.NegativeLogEvidence)
+	}
+	for j, g := range gradient {
+		if !close(g, want.Gradient[j], 1e-3) {
+			t.Errorf("derivative %d in single precision is %v, want %v", j, g, want.Gradient[j])
+		}
+	}
+}
+
+// drawn returns a problem of n rows, d inputs, m frequencies and q outputs.
+func drawn(seed uint64, n, d, m, q int) (Problem, []float64) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	normal := func(r, c int) *mat.Dense {
+		out := mat.NewDense(r, c, nil)
+		for i := range r {
+			for j := range c {
+				out.Set(i, j, rng.NormFloat64())
+			}
+		}
+		return out
+	}
+	p := Problem{X: normal(n, d), Y: normal(n, q), Frequencies: normal(d, m)}
+	point := make([]float64, d+2)
+	for j := range point {
+		point[j] = 0.5 * rng.NormFloat64()
+	}
+	return p, point
+}
+
+// The gradient is that of the value, for both objectives, rows of both kinds, shared scales, more and fewer
+// rows than features.
+func TestGradientAgainstDifferences(t *testing.T) {
+	ctx := context.Background()
+	for name, change := range map[string]func(p *Problem){
+		"evidence":       func(*Problem) {},
+		"leave one out":  func(p *Problem) { p.LeaveOneOut = true },
+		"sparse":         func(p *Problem) { p.X = sparse.FromDense(p.X.(*mat.Dense)) },
+		"sparse, shared": func(p *Problem) { p.X, p.LeaveOneOut = sparse.FromDense(p.X.(*mat.Dense)), true },
+		"groups":         func(p *Problem) { p.Group = []int{1, 0, 1, 2, 3, 3} },
+	} {
+		for _, n := range []int{15, 90} {
+			p, point := drawn(7, n, 6, 12, 2)
+			change(&p)
+			point = point[:p.Scales()+2]
+			o := New[float64](p)
+			gradient, other := make([]float64, len(point)), make([]float64, len(point))
+			if _, err := o.At(ctx, point, gradient); err != nil {
+				t.Fatal(err)
+			}
+			at := func(j int, step float64) float64 {
+				moved := append([]float64{}, point...)
+				moved[j] += step
+				v, err := o.At(ctx, moved, other)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return v
+			}
+			const h = 1e-3
+			for j, g := range gradient {
+				want := (8*(at(j, h)-at(j, -h)) - (at(j, 2*h) - at(j, -2*h))) / (12 * h)
+				if !close(g, want, 1e-7) {
+					t.Errorf("%s, %d rows: derivative %d is %v, by differences %v", name, n, j, g, want)
+				}
+			}
+		}
+	}
+}
