@@ -103,7 +103,7 @@ func (f *features) sums(ctx context.Context) (gram, right kern.View[float64], er
 func (f *features) gradients(ctx context.Context, p *products, _ int) error {
 	d, n := f.rows.Cols, f.rows.Rows-f.held
 	x := f.rows.Slice(f.held, f.held+min(n, mostSlopes), 0, d)
-	waves := Fourier{f.omega, f.weights, f.norm()}
+	waves := Fourier[float32]{f.omega, f.weights, f.norm()}
 	G := newView[float32](tileRows*f.y.Cols, d)
 	for lo := 0; lo < x.Rows; lo += tileRows {
 		if err := ctx.Err(); err != nil {

@@ -89,11 +89,12 @@ func Learn(ctx context.Context, o Options, data Rows) (*Result, error) {
 		if err := l.machine.gradients(ctx, learned, round); err != nil {
 			return nil, err
 		}
-		if !a.pulled(learned) {
-			return l.out, nil
-		}
+		changes := a.pulled(learned)
 		if round == 0 {
 			l.out.Products = learned.matrix()
+		}
+		if !changes {
+			return l.out, nil
 		}
 		if a, err = learned.power(ctx, o.Power); err != nil {
 			return nil, err
