@@ -375,6 +375,9 @@ func labelledSample(ctx context.Context, step string, src datasets.Source, most 
 		if err != nil {
 			return fmt.Errorf("transformer: %s: %w", step, err)
 		}
+		if err := checkCodes(y, targets, seen, src.Schema()); err != nil {
+			return fmt.Errorf("transformer: %s: %w", step, block.Locate(err, seen))
+		}
 		first := seen
 		seen += block.Rows()
 		if err := s.add(X, y, targets, first); err != nil {
@@ -389,6 +392,21 @@ func labelledSample(ctx context.Context, step string, src datasets.Source, most 
 		return nil, fmt.Errorf("transformer: %s: %w: %d rows, %d columns", step, datasets.ErrEmpty, seen, width)
 	}
 	return s.shuffled(), nil
+}
+
+// checkCodes reports the first value of a categorical target that is no class code.
+func checkCodes(y []float64, targets, first int, schema datasets.Schema) error {
+	for c, column := range schema.Targets[:min(targets, len(schema.Targets))] {
+		if column.Kind != datasets.Categorical {
+			continue
+		}
+		for i := c; i < len(y); i += targets {
+			if v := y[i]; v != math.Trunc(v) || v < 0 || v >= float64(len(column.Levels)) {
+				return &datasets.RowError{Row: first + i/targets, Err: fmt.Errorf("target %v, wanted a class code from 0 to %d", v, len(column.Levels)-1)}
+			}
+		}
+	}
+	return nil
 }
 
 // sampler is a sample that rows are added to.

@@ -14,6 +14,7 @@
 //	pca              [PCA]          directions of large variance projections on them
 //	rff              [RFF]          γ, random frequencies        random Fourier features
 //	binning          [Binning]      γ, random grids, their bins  random binning features
+//	rfm              [RFM]          how the targets change       the inputs, mapped linearly
 //	dense            [Dense]        the number of columns        the inputs, zeros stored
 //
 // Every spec of this package also implements [BlockFitter], and its Fit is a FitSource over the

@@ -189,6 +189,7 @@ func (d *drawing) steps() {
 		fmt.Fprintf(&b, "- pca: {whiten: %t}\n", d.IntN(2) == 0)
 		d.frees = true
 	}
+	b.WriteString(d.metric())
 	b.WriteString(d.features())
 	b.WriteString(d.model())
 	d.single = d.IntN(4) == 0
@@ -200,6 +201,15 @@ func (d *drawing) impute() string {
 		return ""
 	}
 	return pick(d.Rand, "impute, ", "{impute: {strategy: median}}, ", "{impute: {strategy: mean, indicator: true}}, ")
+}
+
+// metric draws a step that learns from the targets, now and then.
+func (d *drawing) metric() string {
+	if d.IntN(4) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("- rfm: {kernel: %s, rounds: 2, diagonal: %s, power: %s, rows: %s}\n",
+		pick(d.Rand, "exponential", "gaussian", "laplacian"), pick(d.Rand, "false", "true"), pick(d.Rand, "0.5", "1"), pick(d.Rand, "10000", "30"))
 }
 
 // features draws the map, and the axes of a search over it.
