@@ -2,6 +2,7 @@ package agop
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -12,22 +13,17 @@ import (
 
 // features is ridge regression on random Fourier features of the kernel.
 type features struct {
-	held  int
-	y     kern.View[float64] // n×t, centred
+	y     kern.View[float64] // of the rows that are fitted to, centred
 	omega kern.View[float32] // d×m, for γ = 1
-	alpha float64
-
-	rows    kern.View[float32] // all, mapped
-	weights kern.View[float32] // 2m×t, of the last score
 }
 
-func newFeatures(ctx context.Context, o Options, held int, y kern.View[float64], d int) (*features, error) {
+func newFeatures(ctx context.Context, o Options, y kern.View[float64], d int) (*features, error) {
 	m := (o.Features + 1) / 2
 	draws, err := fourier.Draw(ctx, o.Kernel.Spectral(), o.Seed, d, m, true)
 	if err != nil {
 		return nil, err
 	}
-	f := &features{held: held, y: y, alpha: firstAlpha, omega: newView[float32](d, m)}
+	f := &features{y: y, omega: newView[float32](d, m)}
 	for j := range d {
 		for k, w := range draws.Base.RawRowView(j) {
 			f.omega.Set(j, k, float32(w))
@@ -39,55 +35,47 @@ func newFeatures(ctx context.Context, o Options, held int, y kern.View[float64],
 // norm makes z(x)'z(x) 1.
 func (f *features) norm() float32 { return float32(math.Sqrt(1 / float64(f.omega.Cols))) }
 
-// width is the number of features.
-func (f *features) width() int { return 2 * f.omega.Cols }
-
-func (f *features) score(ctx context.Context, u *mat.Dense) (least float64, err error) {
+func (f *features) slopes(ctx context.Context, p *products, u *mat.Dense, alpha float64) error {
 	n, d := u.Dims()
-	f.rows = newView[float32](n, d)
-	for i, v := range u.RawMatrix().Data {
-		f.rows.Data[i] = float32(v)
+	x, t := newView[float32](n, d), f.y.Cols
+	for i := range n {
+		for j, v := range u.RawRowView(i) {
+			x.Set(i, j, float32(v))
+		}
 	}
-	gram, right, err := f.sums(ctx)
+	weights, err := f.fit(ctx, x, alpha)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	Z, t := newView[float32](f.held, f.width()), f.y.Cols
-	kern.SinCosMap(Z, f.rows.Slice(0, f.held, 0, d), f.omega, f.norm())
-	factor, weights := newView[float64](f.width(), f.width()), newView[float64](f.width(), t)
-	rounded, predicted := newView[float32](f.width(), t), newView[float32](f.held, t)
-	f.weights, least = newView[float32](f.width(), t), math.Inf(1)
-	_, f.alpha, err = walk(f.alpha, leastAlpha, mostAlpha, func(alpha float64) (float64, error) {
-		copy(factor.Data, gram.Data)
-		copy(weights.Data, right.Data)
-		if ok, err := solve(ctx, factor, weights, alpha); err != nil || !ok {
-			return math.Inf(1), err
+	waves := Fourier[float32]{f.omega, weights, f.norm()}
+	x = x.Slice(0, min(n, mostSlopes), 0, d)
+	G := newView[float32](tileRows*t, d)
+	for lo := 0; lo < x.Rows; lo += tileRows {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		for i, v := range weights.Data {
-			rounded.Data[i] = float32(v)
+		hi := min(lo+tileRows, x.Rows)
+		of := G.Slice(0, (hi-lo)*t, 0, d)
+		waves.Gradients(of, x.Slice(lo, hi, 0, d))
+		if err := p.add(ctx, of); err != nil {
+			return err
 		}
-		kern.Mul(predicted, Z, rounded, false)
-		l := loss(predicted, f.y)
-		if l < least {
-			least = l
-			copy(f.weights.Data, rounded.Data)
-		}
-		return l, nil
-	})
-	return least, err
+	}
+	return nil
 }
 
-// sums returns Z'Z and Z'y of the rows that are fitted to.
-func (f *features) sums(ctx context.Context) (gram, right kern.View[float64], err error) {
-	n, d, width, t := f.rows.Rows, f.rows.Cols, f.width(), f.y.Cols
-	gram, right = newView[float64](width, width), newView[float64](width, t)
+// fit returns the weights of the features of x.
+func (f *features) fit(ctx context.Context, x kern.View[float32], alpha float64) (kern.View[float32], error) {
+	width, t := 2*f.omega.Cols, f.y.Cols
+	gram, right := newView[float64](width, width), newView[float64](width, t)
 	tile, y, part := newView[float32](stripe, width), newView[float32](stripe, t), newView[float32](width, t)
-	for lo := f.held; lo < n; lo += stripe {
-		hi := min(lo+stripe, n)
+	weights := newView[float32](width, t)
+	for lo := 0; lo < x.Rows; lo += stripe {
+		hi := min(lo+stripe, x.Rows)
 		Z, of := tile.Slice(0, hi-lo, 0, width), y.Slice(0, hi-lo, 0, t)
-		kern.SinCosMap(Z, f.rows.Slice(lo, hi, 0, d), f.omega, f.norm())
+		kern.SinCosMap(Z, x.Slice(lo, hi, 0, x.Cols), f.omega, f.norm())
 		if err := kern.GramMixed(ctx, gram, Z, nil); err != nil {
-			return gram, right, err
+			return weights, err
 		}
 		for i, v := range f.y.Data[lo*t : hi*t] {
 			of.Data[i] = float32(v)
@@ -97,24 +85,26 @@ func (f *features) sums(ctx context.Context) (gram, right kern.View[float64], er
 			right.Data[i] += float64(v)
 		}
 	}
-	return gram, right, nil
+	w, err := f.solve(ctx, gram, right, max(alpha, 1e-7*float64(x.Rows)))
+	if err != nil {
+		return weights, err
+	}
+	for i, v := range w.Data {
+		weights.Data[i] = float32(v)
+	}
+	return weights, nil
 }
 
-func (f *features) gradients(ctx context.Context, p *products, _ int) error {
-	d, n := f.rows.Cols, f.rows.Rows-f.held
-	x := f.rows.Slice(f.held, f.held+min(n, mostSlopes), 0, d)
-	waves := Fourier[float32]{f.omega, f.weights, f.norm()}
-	G := newView[float32](tileRows*f.y.Cols, d)
-	for lo := 0; lo < x.Rows; lo += tileRows {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		hi := min(lo+tileRows, x.Rows)
-		of := G.Slice(0, (hi-lo)*f.y.Cols, 0, d)
-		waves.Gradients(of, x.Slice(lo, hi, 0, d))
-		if err := p.add(ctx, of); err != nil {
-			return err
+// solve returns (gram + alpha·I)⁻¹·right, with a larger penalty where rounding asks for it: products of
+// float32 numbers have been summed.
+func (f *features) solve(ctx context.Context, gram, right kern.View[float64], alpha float64) (kern.View[float64], error) {
+	factor, w := newView[float64](gram.Rows, gram.Cols), newView[float64](right.Rows, right.Cols)
+	for ; alpha <= 1e3*float64(f.y.Rows); alpha *= alphaStep {
+		copy(factor.Data, gram.Data)
+		copy(w.Data, right.Data)
+		if ok, err := solve(ctx, factor, w, alpha); ok || err != nil {
+			return w, err
 		}
 	}
-	return nil
+	return w, fmt.Errorf("the features of %d rows are not finite; scale the inputs before", f.y.Rows)
 }

@@ -14,7 +14,7 @@ import (
 // Options say what to learn, and by what.
 type Options struct {
 	Kernel    *pairwise.Kernel
-	Bandwidth float64 // times the median distance of two mapped rows: the width of the kernel
+	Bandwidth float64 // times the median distance of two mapped rows: the width of the kernel; 0 for the one that predicts best
 	Power     float64 // of M
 	Rounds    int     // maps that are learned
 	Diagonal  bool
@@ -35,58 +35,49 @@ type Result struct {
 	Products *mat.Dense // the M that it was made of, of trace 1, d×d or d×1; that of the first machine where no map is better
 	Errors   []float64  // mean squared errors on the held rows, of each round, that without a map first
 	Alpha    []float64  // the penalty of each round
+	Width    []float64  // the width of the kernel in each round, in median distances
 	Round    int        // 0 for none
 }
 
-// machine is a ridge regression on mapped rows.
+// machine is a ridge regression whose gradients are looked at.
 type machine interface {
-	// score fits to mapped rows, with the penalty that predicts the held ones best, and returns their error.
-	score(ctx context.Context, u *mat.Dense) (loss float64, err error)
-	// gradients adds the products of gradients; round counts from 0.
-	gradients(ctx context.Context, p *products, round int) error
-	// penalty returns that of the last score.
-	penalty() float64
+	// slopes adds the products of the gradients, at the mapped rows that it is fitted to, with that penalty.
+	slopes(ctx context.Context, p *products, u *mat.Dense, alpha float64) error
 }
-
-func (e *exact) penalty() float64    { return e.alpha }
-func (f *features) penalty() float64 { return f.alpha }
 
 // learner is one run.
 type learner struct {
 	Options
 	data    Rows
+	judge   *judge
 	machine machine
 	out     *Result
 }
 
 // Learn learns a map, such that the kernel of γ = 1 behind it is the kernel that it was learned with.
 //
-// Round by round it maps the rows by A, fits a machine, and takes M^power of its gradients for the next A.
-// The exact machine of a round is fitted to half as many rows as that of the next one, the last one to
-// all: all rounds together cost little more than one fit.
+// Round by round it maps the rows by A, finds the penalty, and the width, that predict the held rows best,
+// fits a machine with these, and takes M^power of its gradients for the next A. It stops where a map is worse
+// than the one before: what comes after hardly ever is better than both.
 func Learn(ctx context.Context, o Options, data Rows) (*Result, error) {
 	l := &learner{Options: o, data: data, out: &Result{}}
 	if err := l.begin(ctx); err != nil {
 		return nil, err
 	}
-	_, d := data.X.Dims()
+	n, d := data.X.Dims()
 	a := identity(d, o.Diagonal)
 	var learned *products
 	for round := 0; ; round++ {
-		u, err := l.widen(ctx, a)
+		u, loss, err := l.score(ctx, a)
 		if err != nil {
 			return nil, err
 		}
-		loss, err := l.machine.score(ctx, u)
-		if err != nil {
-			return nil, err
-		}
-		l.note(round, loss, a, learned)
-		if round == o.Rounds {
+		if better := l.note(round, loss, a, learned); !better || round == o.Rounds {
 			return l.out, nil
 		}
 		learned = newProducts(d, o.Diagonal)
-		if err := l.machine.gradients(ctx, learned, round); err != nil {
+		fitted := u.Slice(data.Held, n, 0, d).(*mat.Dense)
+		if err := l.machine.slopes(ctx, learned, fitted, l.judge.alpha); err != nil {
 			return nil, err
 		}
 		changes := a.pulled(learned)
@@ -110,11 +101,16 @@ func (l *learner) begin(ctx context.Context) (err error) {
 	y := newView[float64](l.data.Y.Rows, l.data.Y.Cols)
 	copy(y.Data, l.data.Y.Data)
 	centre(y, l.data.Held)
+	l.judge = &judge{kernel: l.Kernel, held: l.data.Held, y: y, alpha: firstAlpha, width: firstWidth}
+	if l.Bandwidth > 0 {
+		l.judge.width, l.judge.fixed = l.Bandwidth, true
+	}
+	seen := y.Slice(l.data.Held, n, 0, y.Cols)
 	if l.Features > 0 {
-		l.machine, err = newFeatures(ctx, l.Options, l.data.Held, y, d)
+		l.machine, err = newFeatures(ctx, l.Options, seen, d)
 		return err
 	}
-	l.machine = &exact{kernel: l.Kernel, held: l.data.Held, rounds: l.Rounds, y: y, alpha: firstAlpha}
+	l.machine = &exact{kernel: l.Kernel, y: seen}
 	return nil
 }
 
@@ -131,28 +127,28 @@ func centre(X kern.View[float64], first int) {
 	}
 }
 
-// note keeps the map of a round that is the best so far.
-func (l *learner) note(round int, loss float64, a metric, learned *products) {
+// note keeps the map of a round that is better than the one before.
+func (l *learner) note(round int, loss float64, a metric, learned *products) (better bool) {
 	out := l.out
-	out.Errors, out.Alpha = append(out.Errors, loss), append(out.Alpha, l.machine.penalty())
+	out.Errors, out.Alpha, out.Width = append(out.Errors, loss), append(out.Alpha, l.judge.alpha), append(out.Width, l.judge.width)
 	if round > 0 && !(loss < out.Errors[out.Round]) {
-		return
+		return false
 	}
 	out.Round, out.Map = round, matrixOf(a.full, a.diagonal)
 	if learned != nil {
 		out.Products = learned.matrix()
 	}
+	return true
 }
 
 // sampled is the number of rows whose distances tell the width of the kernel.
 const sampled = 512
 
-// widen scales the map so that the kernel's width is bandwidth times the median distance of mapped rows,
-// which it returns.
-func (l *learner) widen(ctx context.Context, a metric) (*mat.Dense, error) {
-	u, err := a.of(ctx, l.data.X)
-	if err != nil {
-		return nil, err
+// score scales the map to the width with which rows mapped by it predict the held ones best, and returns
+// these rows, and their error.
+func (l *learner) score(ctx context.Context, a metric) (u *mat.Dense, loss float64, err error) {
+	if u, err = a.of(ctx, l.data.X); err != nil {
+		return nil, 0, err
 	}
 	n, d := u.Dims()
 	sample := spectral.NewSample(l.Seed)
@@ -160,45 +156,18 @@ func (l *learner) widen(ctx context.Context, a metric) (*mat.Dense, error) {
 	k := l.Kernel.Spectral()
 	gamma, err := k.GammaOfSample(ctx, sample)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	factor := math.Pow(gamma, k.Power) / l.Bandwidth
-	a.scale(factor)
-	kern.Scale(factor, u.RawMatrix().Data)
-	return u, nil
-}
-
-// The penalties that are tried: the first of all, what the next one differs by, and the ends.
-const (
-	firstAlpha = 1e-2
-	step       = 4
-	leastAlpha = 1e-6
-	mostAlpha  = 16
-)
-
-// walk returns the least error and where it is, from start on downwards, or upwards, until it grows.
-func walk(start, lowest, highest float64, errorOf func(v float64) (float64, error)) (least, at float64, err error) {
-	at = start
-	if least, err = errorOf(start); err != nil {
-		return 0, 0, err
+	scale := func(factor float64) {
+		a.scale(factor)
+		kern.Scale(factor, u.RawMatrix().Data)
 	}
-	for _, factor := range []float64{1. / step, step} {
-		moved := false
-		for next := at * factor; lowest <= next && next <= highest; next *= factor {
-			e, err := errorOf(next)
-			if err != nil {
-				return 0, 0, err
-			}
-			if !(e < least) && !math.IsInf(least, 1) {
-				break
-			}
-			least, at, moved = e, next, true
-		}
-		if moved {
-			break
-		}
+	scale(math.Pow(gamma, k.Power))
+	if loss, err = l.judge.score(ctx, u); err != nil {
+		return nil, 0, err
 	}
-	return least, at, nil
+	scale(1 / l.judge.width)
+	return u, loss, nil
 }
 
 // matrix returns a copy of the products.
@@ -214,19 +183,4 @@ func matrixOf(full kern.View[float64], diagonal []float64) *mat.Dense {
 		return mat.NewDense(len(diagonal), 1, append([]float64(nil), diagonal...))
 	}
 	return mat.NewDense(full.Rows, full.Cols, append([]float64(nil), full.Data...))
-}
-
-// loss returns the mean squared difference of predictions and the first rows of the targets.
-func loss[T kern.Float](predicted kern.View[T], y kern.View[float64]) float64 {
-	sum := 0.0
-	for i := range predicted.Rows {
-		for c := range predicted.Cols {
-			e := float64(predicted.At(i, c)) - y.At(i, c)
-			sum += e * e
-		}
-	}
-	if sum /= float64(predicted.Rows * predicted.Cols); sum != sum {
-		return math.Inf(1)
-	}
-	return sum
 }
