@@ -32,22 +32,24 @@ import (
 // Steps behind it that know distances only, such as [RFF], then see those that matter.
 //
 // f is a kernel ridge regression with the exact kernel (Solve exact) or one on random Fourier features of
-// it (Solve features). Rows in a random order, at most Rows of them, are learned from: one in five, at most
-// 2000, is never fitted to. The penalty of a round, and the round whose map is kept, are those that predict
-// these rows best; where no round is better than none, the map is a plain scaling. A categorical target is
-// learned from as a ±1 code for each class, one for two classes; a numeric one is standardised before, so
-// that several count alike.
+// it (Solve features), which takes many rows, but suits smooth kernels only: the gradients of features of
+// exponential, laplacian and cauchy are mostly noise. A random sample of at most Rows rows is learned from.
+// One in five of it, at most 2000, is never fitted to: the penalty and the width of the kernel in a round
+// are those that predict these rows best, and rounds end where they are predicted worse than in the round
+// before, whose map is kept. Where no round is better than none, the map is a plain scaling. A categorical
+// target is learned from as a ±1 code for each class, one for two classes; a numeric one is standardised
+// before, so that several count alike.
 //
-// The factor c is such that γ = 1 of the same kernel behind the map is the kernel of the machine:
-// Bandwidth times the median distance of two mapped rows is its width. Power ½, the usual one, makes M the
-// metric of the kernel, for (x−y)'M(x−y) is then the squared distance.
+// The factor c is such that γ = 1 of the same kernel behind the map is the kernel of the machine: its width
+// is Bandwidth times the median distance of two mapped rows. Power ½, the usual one, makes M the metric of
+// the kernel, for (x−y)'M(x−y) is then the squared distance; ¼ is more careful.
 //
 // Full, M learns directions, and what comes out is dense; Diagonal, it learns a scale for each input, and
 // sparse rows stay sparse. Before, the inputs should be of one scale: put standardize or quantile before.
 //
-// Shapes: n×d → n×d. Cost, for n rows that are learned from: about n³/2.6 flops in float32 with the exact
-// kernel, which takes 4n² bytes; n·D² a round with D features; 9·d³ a round where M is full, which takes at
-// most 4096 inputs. Mapping costs 2·d² flops a row, d where M is diagonal.
+// Shapes: n×d → n×d. Cost of a round, for n rows that are learned from: about n³/6 flops in float32 with the
+// exact kernel, which takes 4n² bytes, or n·D² with D features; 9·d³ where M is full, which takes at most
+// 4096 inputs. Mapping costs 2·d² flops a row, d where M is diagonal.
 //
 // Sources: Radhakrishnan, Beaglehole, Pandit and Belkin, Science 383, 2024; Beaglehole, Holzmüller,
 // Radhakrishnan and Belkin, arXiv 2508.10053, 2025.
@@ -55,22 +57,75 @@ import (
 // Fit returns an error for rows without targets, fewer than 10 rows, a categorical column, a missing or
 // infinite value, a missing target, and for more inputs than a full M takes.
 type RFM struct {
-	Kernel    string  // of the machine, one of those of [RFF]
-	Rounds    int     // how often M is learned
-	Diagonal  bool    // a scale for each input instead of a full matrix
-	Power     float64 // of M
-	Bandwidth float64 // width of the kernel in median distances
-	Solve     string  // exact or features
-	Features  int     // D, of features
-	Rows      int     // how many rows, at most, are learned from
-	Nu        float64 // ν of the matern kernel
-	Alpha     float64 // α of the rational_quadratic kernel
+	Kernel    string    // of the machine, one of those of [RFF]
+	Rounds    int       // how often M is learned
+	Diagonal  bool      // a scale for each input instead of a full matrix
+	Power     float64   // of M
+	Bandwidth Bandwidth // width of the kernel
+	Solve     string    // exact or features
+	Features  int       // D, of features
+	Rows      int       // how many rows, at most, are learned from
+	Nu        float64   // ν of the matern kernel
+	Alpha     float64   // α of the rational_quadratic kernel
 	Seed      uint64
 }
 
-// NewRFM returns the spec of a full map learned in 3 rounds with the exact exponential kernel.
+// NewRFM returns the spec of a full map learned in 4 rounds at most with the exact exponential kernel.
 func NewRFM() RFM {
-	return RFM{Kernel: "exponential", Rounds: 3, Power: 0.5, Bandwidth: 1, Solve: "exact", Features: 1000, Rows: 10000, Nu: 1.5, Alpha: 1}
+	return RFM{Kernel: "exponential", Rounds: 4, Power: 0.5, Bandwidth: LearnBandwidth, Solve: "exact", Features: 1000, Rows: 10000, Nu: 1.5, Alpha: 1}
+}
+
+// Bandwidth is the width of a kernel in median distances of two rows: a number ([FixedBandwidth]), or the
+// one with which rows that are held out are predicted best ([LearnBandwidth]).
+type Bandwidth struct{ times float64 }
+
+// LearnBandwidth tries widths from an eighth of the median distance to eight times as much.
+var LearnBandwidth = Bandwidth{}
+
+// FixedBandwidth is so many times the median distance.
+func FixedBandwidth(times float64) Bandwidth { return Bandwidth{times: times} }
+
+var _ param.Value = (*Bandwidth)(nil)
+
+// Set takes a positive number, or auto.
+func (b *Bandwidth) Set(plain any) error {
+	switch v := plain.(type) {
+	case int:
+		b.times = float64(v)
+	case float64:
+		b.times = v
+	case string:
+		b.times = 0
+		if v == "auto" {
+			return nil
+		}
+		return errors.New(b.Wanted())
+	default:
+		return errors.New(b.Wanted())
+	}
+	if b.times == 0 {
+		return errors.New(b.Wanted())
+	}
+	return b.Check()
+}
+
+// Plain returns the number, or auto.
+func (b *Bandwidth) Plain() any {
+	if b.times == 0 {
+		return "auto"
+	}
+	return b.times
+}
+
+// Wanted says what Set takes.
+func (b *Bandwidth) Wanted() string { return "a number > 0, or auto" }
+
+// Check reports a number that is not positive.
+func (b *Bandwidth) Check() error {
+	if b.times == 0 || param.Positive.Contains(b.times) {
+		return nil
+	}
+	return errors.New(b.Wanted())
 }
 
 // mostDirections is how many inputs a full map takes.
@@ -82,10 +137,10 @@ const leastLearned = 10
 // Params declares kernel, rounds, diagonal, power, bandwidth, solve, features, rows, nu, alpha and seed.
 func (s *RFM) Params(l *param.List) {
 	l.Choice(&s.Kernel, "kernel", "kernel of the machine whose gradients are averaged", spectral.FourierKernels...)
-	l.Int(&s.Rounds, "rounds", "how often the map is learned", param.Between(1, 100))
+	l.Int(&s.Rounds, "rounds", "how often the map is learned at most", param.Between(1, 100))
 	l.Bool(&s.Diagonal, "diagonal", "a scale for each input instead of a full matrix; sparse rows stay sparse")
 	l.Float(&s.Power, "power", "power of M by which inputs are multiplied", param.Positive)
-	l.Float(&s.Bandwidth, "bandwidth", "width of the kernel, in median distances of two rows", param.Positive)
+	l.Value(&s.Bandwidth, "bandwidth", "width of the kernel in median distances of two rows, or auto for the one that predicts best")
 	l.Choice(&s.Solve, "solve", "with the exact kernel, or with random Fourier features of it", "exact", "features")
 	l.Int(&s.Features, "features", "how many features, for solve: features", param.Between(2, mostFeatures))
 	l.Int(&s.Rows, "rows", "rows, at most, that are learned from", param.Between(leastLearned, math.MaxInt32))
@@ -116,7 +171,7 @@ func (s RFM) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 		return nil, err
 	}
 	k, _ := pairwise.NewKernel(s.Kernel, s.Nu, s.Alpha)
-	o := agop.Options{Kernel: k, Bandwidth: s.Bandwidth, Power: s.Power, Rounds: s.Rounds, Diagonal: s.Diagonal, Seed: s.Seed}
+	o := agop.Options{Kernel: k, Bandwidth: s.Bandwidth.times, Power: s.Power, Rounds: s.Rounds, Diagonal: s.Diagonal, Seed: s.Seed}
 	if s.Solve == "features" {
 		o.Features = s.Features
 	}
@@ -147,28 +202,26 @@ func (RFM) Forecast(datasets.Outlook) datasets.Outlook { return datasets.Outlook
 // Cost returns the cost of learning from the sample and mapping the rows.
 func (s RFM) Cost(shape datasets.Shape) datasets.Cost {
 	n, d, rounds := float64(min(shape.Rows, s.Rows)), float64(shape.Cols), float64(s.Rounds)
-	outputs := float64(max(shape.Outputs, 1))
-	const tries, scored = 4, 2000 // of penalties in a round, on so many rows
-	least := min(n, scored)
-	flops := (rounds + 1) * tries * least * least * least / 3
-	bytes := 8*n*d*4 + 3*8*least*least
+	const tries, most = 12, 1500 // factors in a round that find the penalty and the width, and of how many rows
+	some := min(n, most)
+	flops := (rounds + 1) * tries * some * some * some / 3
+	bytes := 8*n*d*5 + 5*8*some*some
 	if s.Solve == "features" {
 		D := float64(s.Features)
-		flops = (rounds + 1) * (n*D*(D+2*d) + tries*D*D*D/3)
-		bytes = 8*n*d*4 + 3*8*D*D
+		flops += rounds * (n*D*(D+2*d) + D*D*D/3)
+		bytes += 4 * 8 * D * D
 	} else {
-		flops += n*n*n/2.6 + 2*n*n*d*(1+outputs)
+		flops += rounds * (n*n*n/6 + 2*n*n*d*float64(1+max(shape.Outputs, 1)))
 		bytes += 4 * n * n
 	}
-	c := datasets.Cost{Width: shape.Cols, Filled: shape.Filled, Passes: 1}
+	c := datasets.Cost{Width: shape.Cols, Passes: 1}
 	if s.Diagonal {
-		c.Flops = flops + float64(shape.Rows)*shape.Entries()
-		c.Bytes = int64(bytes) + 8*int64(shape.Rows)*int64(shape.Entries())
+		entries := float64(shape.Rows) * shape.Entries()
+		c.Flops, c.Bytes, c.Filled = flops+entries, int64(bytes+8*entries), shape.Filled
 		return c
 	}
-	c.Filled = 0
 	c.Flops = flops + rounds*9*d*d*d + 2*float64(shape.Rows)*d*d
-	c.Bytes = int64(bytes + 6*8*d*d + 8*float64(shape.Rows)*d)
+	c.Bytes = int64(bytes + 8*8*d*d + 8*float64(shape.Rows)*d)
 	return c
 }
 
@@ -176,7 +229,7 @@ func (s RFM) Cost(shape datasets.Shape) datasets.Cost {
 type FittedRFM struct {
 	matrix *mat.Dense // d×d and symmetric, or d×1 of scales
 	outer  *mat.Dense // M, of trace 1, d×d, or its diagonal, d×1
-	errors []float64  // of each round on the rows held out
+	errors []float64  // on the rows held out, of each round
 	round  int        // the one that is kept, 0 for none
 }
 
