@@ -41,6 +41,7 @@ type Column struct {
 	Name   string
 	Kind   Kind
 	Levels []string // the categories of a categorical column: number i has code i
+	Origin string   // name of the categorical column that a step has encoded to this one and others; "" for none
 }
 
 // Kind says what the numbers of a column mean.

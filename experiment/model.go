@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -46,6 +47,8 @@ type Model struct {
 	// Precision is that of the features: float64 or float32.
 	Precision string `json:"precision"`
 	Spec      string `json:"spec"` // the pipeline as fitted, as YAML
+	// Relevance is what steps that learn from the targets say of their inputs.
+	Relevance []Relevance `json:"relevance,omitempty"`
 }
 
 // Column is an input of a model.
@@ -53,6 +56,31 @@ type Column struct {
 	Name   string   `json:"name"`
 	Kind   string   `json:"kind"`
 	Levels []string `json:"levels,omitempty"`
+}
+
+// Relevance is how much each input of a step matters for the targets.
+type Relevance struct {
+	Step   string  `json:"step"`
+	Inputs []Input `json:"inputs"` // those that matter most first
+}
+
+// Input is a column as it comes to a step, and how much it matters, from 0 to 1.
+type Input struct {
+	Name      string  `json:"name"`
+	Relevance float64 `json:"relevance"`
+}
+
+// relevanceOf returns what the steps of a fitted pipeline say of their inputs.
+func relevanceOf(p *pipeline.FittedPipeline) (out []Relevance) {
+	for _, r := range p.Relevance() {
+		step := Relevance{Step: r.Step}
+		for j, v := range r.Values {
+			step.Inputs = append(step.Inputs, Input{Name: r.Columns[j], Relevance: v})
+		}
+		slices.SortStableFunc(step.Inputs, func(a, b Input) int { return cmp.Compare(b.Relevance, a.Relevance) })
+		out = append(out, step)
+	}
+	return out
 }
 
 // opened is a model with how its rows are read.
@@ -236,6 +264,7 @@ func Inspect(path string) (Model, error) {
 		c := m.Schema.Columns[j]
 		out.Columns = append(out.Columns, Column{Name: m.Schema.Name(j), Kind: c.Kind.String(), Levels: c.Levels})
 	}
+	out.Relevance = relevanceOf(pipeline.Find(m.Predictor))
 	for _, t := range m.Schema.Targets {
 		out.Targets = append(out.Targets, t.Name)
 	}

@@ -34,6 +34,8 @@ func builtin() []Entry {
 			func() any { return transformer.NewRFF() }, func() model.Stateful { return &transformer.FittedRFF{} }},
 		{"binning", "random binning features: the cells of randomly shifted grids",
 			func() any { return transformer.NewBinning() }, func() model.Stateful { return &transformer.FittedBinning{} }},
+		{"ard", "a scale for each input, learned from the targets",
+			func() any { return transformer.NewARD() }, func() model.Stateful { return &transformer.FittedARD{} }},
 		{"pca", "principal components",
 			func() any { return transformer.NewPCA() }, func() model.Stateful { return &transformer.FittedPCA{} }},
 		{"rfm", "a linear map of the inputs learned from gradients of the targets",

@@ -102,7 +102,7 @@ func TestRegisteredStepsObeyTheLaws(t *testing.T) {
 	steps := map[string]to{
 		"impute": {Missing: true}, "standardize": {Missing: true, DenseOnly: true}, "minmax": {Missing: true, DenseOnly: true},
 		"robust": {Missing: true, DenseOnly: true}, "onehot": {Missing: true, Data: levels()}, "ordinal": {Missing: true, Data: levels()},
-		"dense": {Missing: true}, "pca": {Tolerance: 1e-7}, "steps": {Missing: true}, "rff": {}, "binning": {}, "rfm": {},
+		"dense": {Missing: true}, "pca": {Tolerance: 1e-7}, "ard": {}, "steps": {Missing: true}, "rff": {}, "binning": {}, "rfm": {},
 	}
 	models := map[string]eo{"ridge": {}, "ridge_classifier": {Classes: 3}, "logistic": {Classes: 2, Tolerance: 0.05},
 		"svm": {Classes: 2, Tolerance: 0.05}, "svr": {Tolerance: 0.05}}
@@ -146,7 +146,7 @@ func TestRegistryIsComplete(t *testing.T) {
 			t.Errorf("%s has no fitted value", e.Name)
 		}
 	}
-	for _, name := range []string{"impute", "standardize", "minmax", "robust", "onehot", "ordinal", "pca", "columns", "union",
+	for _, name := range []string{"impute", "standardize", "minmax", "robust", "onehot", "ordinal", "pca", "ard", "columns", "union",
 		"rff", "binning", "rfm", "ridge", "ridge_classifier", "logistic", "svm", "svr"} {
 		if _, ok := pipeline.Lookup(name); !ok {
 			t.Errorf("%s is not registered", name)

@@ -69,6 +69,14 @@ func conformanceCases() map[string]conformanceCase {
 		"rfm diagonal":             {transformer.RFM{Kernel: "laplacian", Rounds: 2, Diagonal: true, Power: 1, Bandwidth: transformer.FixedBandwidth(2), Solve: "exact", Features: 2, Rows: 40, Nu: 1, Alpha: 1}, o{Zero: rfm, Data: curved()}},
 		"rfm features":             {transformer.RFM{Kernel: "gaussian", Rounds: 2, Power: 0.5, Bandwidth: transformer.LearnBandwidth, Solve: "features", Features: 30, Rows: 50, Nu: 1, Alpha: 1}, o{Zero: rfm, Data: curved()}},
 	}
+	ard := func() transformer.Transformer { return new(transformer.FittedARD) }
+	for _, kernel := range []string{"gaussian", "laplacian", "matern"} {
+		s := transformer.NewARD()
+		s.Kernel, s.Features, s.Steps, s.Restarts, s.Floor, s.Power, s.Seed = kernel, 40, 4, 2, 0.01, 0.5, 5
+		cases["ard "+kernel] = conformanceCase{s, o{Zero: ard}}
+		s.Rows, s.Restarts, s.Objective, s.Groups = 25, 1, "press", "origin"
+		cases["ard press "+kernel] = conformanceCase{s, o{Zero: ard}}
+	}
 	for _, kernel := range []string{"gaussian", "laplacian", "cauchy", "exponential", "matern", "rational_quadratic"} {
 		s := transformer.NewRFF()
 		s.Kernel, s.Features, s.Seed = kernel, 24, 5

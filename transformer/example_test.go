@@ -22,7 +22,11 @@ func numbers() datasets.Set {
 			X.Set(i, j, rng.Float64())
 		}
 	}
-	return datasets.Set{X: X}
+	y := make([]float64, 40)
+	for i := range y {
+		y[i] = X.At(i, 0) - X.At(i, 3)
+	}
+	return datasets.Set{X: X, Y: y}
 }
 
 func ExampleRFF() {

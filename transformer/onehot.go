@@ -218,7 +218,7 @@ func (f *FittedOneHot) OutputSchema(in datasets.Schema) datasets.Schema {
 			if c < len(names) {
 				level = names[c]
 			}
-			columns = append(columns, datasets.Column{Name: in.Name(j) + "=" + level})
+			columns = append(columns, datasets.Column{Name: in.Name(j) + "=" + level, Origin: in.Name(j)})
 		}
 	}
 	return in.WithColumns(columns)

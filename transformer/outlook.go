@@ -30,6 +30,12 @@ func (RFF) Demands() []datasets.Demand { return complete }
 // Demands asks for complete numeric columns.
 func (Binning) Demands() []datasets.Demand { return complete }
 
+// Demands asks for complete numeric columns.
+func (ARD) Demands() []datasets.Demand { return complete }
+
+// Forecast promises complete numeric columns of the same names.
+func (ARD) Forecast(in datasets.Outlook) datasets.Outlook { return scaled(in) }
+
 // Forecast promises complete numeric columns.
 func (PCA) Forecast(datasets.Outlook) datasets.Outlook { return datasets.Outlook{} }
 
@@ -114,8 +120,8 @@ func (s Impute) Forecast(in datasets.Outlook) datasets.Outlook {
 }
 
 var (
-	_ = []datasets.Demander{PCA{}, RFF{}, Binning{}, Standardize{}, MinMax{}, Robust{}, OneHot{}, Ordinal{}, Impute{}}
-	_ = []datasets.Forecaster{PCA{}, RFF{}, Binning{}, Standardize{}, MinMax{}, Robust{}, OneHot{}, Ordinal{}, Impute{}, Dense{}}
+	_ = []datasets.Demander{ARD{}, PCA{}, RFF{}, Binning{}, Standardize{}, MinMax{}, Robust{}, OneHot{}, Ordinal{}, Impute{}}
+	_ = []datasets.Forecaster{ARD{}, PCA{}, RFF{}, Binning{}, Standardize{}, MinMax{}, Robust{}, OneHot{}, Ordinal{}, Impute{}, Dense{}}
 	_ = []SparseTaker{RFF{}, Binning{}}
 	_ = []datasets.Coster{PCA{}}
 )

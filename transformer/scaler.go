@@ -194,7 +194,7 @@ func asNumeric(in datasets.Schema) datasets.Schema {
 	}
 	columns := make([]datasets.Column, len(in.Columns))
 	for j, c := range in.Columns {
-		columns[j] = datasets.Column{Name: c.Name}
+		columns[j] = datasets.Column{Name: c.Name, Origin: c.Origin}
 	}
 	return in.WithColumns(columns)
 }

@@ -11,6 +11,7 @@
 //	robust           [Robust]       medians, quartiles           median 0, interquartile range 1
 //	onehot           [OneHot]       which levels occur           a 0/1 column for each level
 //	ordinal          [Ordinal]      the number of levels         codes as numbers
+//	ard              [ARD]          a scale for each input       the inputs times their scales
 //	pca              [PCA]          directions of large variance projections on them
 //	rff              [RFF]          γ, random frequencies        random Fourier features
 //	binning          [Binning]      γ, random grids, their bins  random binning features
@@ -19,11 +20,11 @@
 //
 // Every spec of this package also implements [BlockFitter], and its Fit is a FitSource over the
 // rows in memory: what is learned is a fold over blocks of rows. Those that learn from rows are
-// also a [PassFitter], rff and binning apart, whose rules for γ and bins only FitSource learns: their
+// also a [PassFitter], ard, rff and binning apart, whose sample, rules for γ and bins only FitSource learns: their
 // fold is open to whoever drives it, learns on from later rows, and merges what was learned elsewhere.
 // Every fitted type is a model.Stateful, and so can be written to a file, a [Sized] and a [Describer].
 //
-// A NaN is a missing value, which impute fills, the scalers and encoders pass on, and pca, rff and
+// A NaN is a missing value, which impute fills, the scalers and encoders pass on, and ard, pca, rff and
 // binning refuse by row and column. Sample weights are not looked at: a step describes the inputs,
 // weights belong to the loss. Sparse rows are never made dense, except by [Dense] and, a tile at a
 // time, by [PCA].

@@ -162,7 +162,25 @@ func showModel(out io.Writer, m experiment.Model) {
 		fmt.Fprintf(t, "%s\t%s\t%s\n", c.Name, c.Kind, levels(c.Levels))
 	}
 	t.Flush()
+	for _, r := range m.Relevance {
+		fmt.Fprintln(out)
+		showRelevance(out, r)
+	}
 	fmt.Fprintf(out, "\n%s", m.Spec)
+}
+
+// showRelevance lists the inputs that matter most to a step.
+func showRelevance(out io.Writer, r experiment.Relevance) {
+	const most = 20
+	t := columns(out)
+	fmt.Fprintf(t, "input of %s\trelevance\n", r.Step)
+	for _, i := range r.Inputs[:min(most, len(r.Inputs))] {
+		fmt.Fprintf(t, "%s\t%.3f\n", i.Name, i.Relevance)
+	}
+	t.Flush()
+	if more := len(r.Inputs) - most; more > 0 {
+		fmt.Fprintf(out, "and %d more\n", more)
+	}
 }
 
 // levels lists the first few levels of a column.

@@ -62,7 +62,7 @@ var Allowed = map[string][]string{
 	"internal/landmarks": {"internal/pairwise", "internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
 
 	// Learned scales, on the same kind of features.
-	"internal/evidence": {"internal/design", "internal/kern", "sparse"},
+	"internal/evidence": {"internal/design", "internal/kern", "datasets", "sparse"},
 
 	// Maps learned from gradients, on features or with the kernels themselves.
 	"internal/agop": {"internal/pairwise", "internal/spectral", "internal/fourier", "internal/kern", "internal/memory"},

@@ -12,7 +12,7 @@
 //	dJ/dZ   = a·Σ (ZA⁻¹ − αb')
 //	dJ/dlog s_j = s_j·Σ_k W_jk·Σ_i x_ij·dJ/dangle_ik
 //
-// The features are a differentiable function of the scales because W stays as it is. The scale of an input that
+// Where there are fewer rows than features K itself is factored, which is the smaller matrix. The features are a
 // tells nothing about the targets goes towards 0, for it costs evidence to explain noise by it.
 //
 // [Problem] is what there is to learn from, [New] makes an [Objective] of it in either precision, [Learn] descends
@@ -69,32 +69,45 @@ type Objective[T kern.Float] struct {
 	Problem
 	x       kern.View[T]    // the rows where they are dense
 	entries *kern.Sparse[T] // the rows where they are sparse
-	targets kern.View[T]    // n×q
 	n, m, D int
 	q       int
 
-	scaled  kern.View[T] // d×m, frequencies times scales
-	z       kern.View[T] // n×D, features
-	slope   kern.View[T] // n×D, derivative by the features over the amplitude
-	turn    kern.View[T] // n×m, angles of sparse rows, then the derivative by the angles
-	pull    kern.View[T] // d×m, X' times turn
-	precise precise      // D×D and smaller, in double precision
-	inverse kern.View[T] // D×D, A⁻¹ or what else the features are multiplied by
-	left    kern.View[T] // n×2q, what outer products of the slope are made of
-	right   kern.View[T] // 2q×D
-	fit     kern.View[T] // n×q, scratch
-	coef    kern.View[T] // D×q, scratch
-	weights []T          // n, of the leave-one-out error
-	kappa   []float64    // n, diagonal of K⁻¹
+	scaled kern.View[T] // d×m, frequencies times scales
+	z      kern.View[T] // n×D, features
+	slope  kern.View[T] // n×D, derivative by the features, but for a factor
+	turn   kern.View[T] // n×m, angles of sparse rows, then the derivative by the angles
+	pull   kern.View[T] // d×m, X' times turn
+	left   kern.View[T] // n×2q, what outer products of the slope are made of
+	right  kern.View[T] // 2q×D
+	fit    kern.View[T] // n×q, scratch
+	coef   kern.View[T] // D×q, scratch
+
+	inverse   kern.View[T]       // of K or A, or what else the features are multiplied by
+	factored  kern.View[float64] // Cholesky factor of K or A
+	root      kern.View[float64] // the inverse of the factor
+	inverted  kern.View[float64] // the inverse of K or A
+	alpha, b  kern.View[float64] // n×q, K⁻¹y, and D×q, Z'K⁻¹y
+	turned    kern.View[float64] // n×q, K⁻¹u of the leave-one-out error
+	back      kern.View[float64] // D×q, Z'K⁻¹u
+	kappa     []float64          // n, diagonal of K⁻¹
+	weights   []T                // n, diagonal of V
+	narrowing [2]kern.View[float64]
+	system    system
 }
 
-// precise are the small matrices.
-type precise struct {
-	gram, factor, inverse, second, third kern.View[float64] // D×D
-	moment                               kern.View[float64] // D×q, Z'y, then b
-	back                                 kern.View[float64] // D×q, Z'u, then A⁻¹Z'u
-	alpha                                kern.View[float64] // n×q
-	turned                               kern.View[float64] // n×q, K⁻¹u
+// system is K as it is solved with.
+type system interface {
+	// factor reports whether the matrix of the features is positive definite, log |K|, and the degrees of freedom
+	// of the fit.
+	factor(ctx context.Context, noise, amplitude float64) (ok bool, logDet, free float64, err error)
+	// solve makes K⁻¹y and Z'K⁻¹y.
+	solve(ctx context.Context, x, back kern.View[float64], y []float64, noise, amplitude float64) error
+	// spread makes the slope times·K⁻¹Z.
+	spread(ctx context.Context, times float64) error
+	// diagonal makes κ, the diagonal of K⁻¹; the slope is K⁻¹Z.
+	diagonal(noise, amplitude float64)
+	// between makes the slope, which is K⁻¹Z, 2K⁻¹VK⁻¹Z.
+	between(ctx context.Context, noise, amplitude float64) error
 }
 
 // New returns the objective of a problem.
@@ -105,30 +118,25 @@ func New[T kern.Float](p Problem) *Objective[T] {
 	o := &Objective[T]{Problem: p, n: n, m: m, D: 2 * m, q: q}
 	switch X := p.X.(type) {
 	case *sparse.CSR:
-		from := design.Compressed(X)
-		to := kern.Sparse[T]{Rows: n, Cols: d, Indptr: from.Indptr, Indices: from.Indices, Scale: T(from.Scale)}
-		if from.Values != nil {
-			to.Values = make([]T, len(from.Values))
-			design.Round(to.Values, from.Values)
-		}
-		o.entries = &to
+		o.entries = roundedEntries[T](X)
 	case *mat.Dense:
 		o.x = rounded[T](X)
 	}
-	o.targets = rounded[T](p.Y)
 	o.scaled, o.pull = room[T](d, m), room[T](d, m)
 	o.z, o.slope, o.turn = room[T](n, o.D), room[T](n, o.D), room[T](n, m)
-	o.inverse = room[T](o.D, o.D)
 	o.left, o.right = room[T](n, 2*q), room[T](2*q, o.D)
 	o.fit, o.coef = room[T](n, q), room[T](o.D, q)
-	o.precise = precise{
-		gram: room[float64](o.D, o.D), factor: room[float64](o.D, o.D), inverse: room[float64](o.D, o.D),
-		moment: room[float64](o.D, q), alpha: room[float64](n, q),
+	o.alpha, o.b = room[float64](n, q), room[float64](o.D, q)
+	order := o.D
+	if o.system = (primal[T]{o}); n < o.D {
+		order, o.system = n, dual[T]{o}
 	}
+	o.inverse, o.factored = room[T](order, order), room[float64](order, order)
+	o.root, o.inverted = room[float64](order, order), room[float64](order, order)
 	if p.LeaveOneOut {
-		o.precise.second, o.precise.third = room[float64](o.D, o.D), room[float64](o.D, o.D)
-		o.precise.back, o.precise.turned = room[float64](o.D, q), room[float64](n, q)
-		o.weights, o.kappa = make([]T, n), make([]float64, n)
+		o.turned, o.back = room[float64](n, q), room[float64](o.D, q)
+		o.kappa, o.weights = make([]float64, n), make([]T, n)
+		o.narrowing = [2]kern.View[float64]{room[float64](order, order), room[float64](order, order)}
 	}
 	return o
 }
@@ -146,7 +154,17 @@ func rounded[T kern.Float](m *mat.Dense) kern.View[T] {
 	return out
 }
 
-// At returns the objective at a point, infinite where A is not positive definite to working precision, and
+func roundedEntries[T kern.Float](m *sparse.CSR) *kern.Sparse[T] {
+	from := design.Compressed(m)
+	to := kern.Sparse[T]{Rows: from.Rows, Cols: from.Cols, Indptr: from.Indptr, Indices: from.Indices, Scale: T(from.Scale)}
+	if from.Values != nil {
+		to.Values = make([]T, len(from.Values))
+		design.Round(to.Values, from.Values)
+	}
+	return &to
+}
+
+// At returns the objective at a point, infinite where K is not positive definite to working precision, and
 // overwrites gradient with its derivatives there. The point has a logarithm for each scale, that of the noise σ² and
 // that of the amplitude a.
 func (o *Objective[T]) At(ctx context.Context, point, gradient []float64) (float64, error) {
@@ -154,25 +172,33 @@ func (o *Objective[T]) At(ctx context.Context, point, gradient []float64) (float
 	if err := o.features(ctx, point); err != nil {
 		return 0, err
 	}
-	ok, logDet, err := o.factor(ctx, noise, amplitude)
+	ok, logDet, free, err := o.system.factor(ctx, noise, amplitude)
 	if err != nil {
 		return 0, err
 	}
 	if !ok {
 		return math.Inf(1), nil
 	}
-	if err := o.solve(ctx, noise, amplitude); err != nil {
+	if err := o.system.solve(ctx, o.alpha, o.b, o.Y.RawMatrix().Data, noise, amplitude); err != nil {
 		return 0, err
 	}
-	descend := o.evidence
+	var value, factor float64
 	if o.LeaveOneOut {
-		descend = o.leaveOneOut
+		value, factor, err = o.leaveOneOut(ctx, noise, amplitude, gradient)
+	} else {
+		value = o.evidence(noise, amplitude, logDet, free, gradient)
+		factor, err = amplitude, o.slopeOfEvidence(ctx)
 	}
-	value, factor, err := descend(ctx, noise, amplitude, logDet, gradient)
 	if err != nil {
 		return 0, err
 	}
-	return value, o.chain(ctx, factor, gradient)
+	if err := o.chain(ctx, factor, gradient); err != nil {
+		return 0, err
+	}
+	if !kern.Finite(gradient) || value-value != 0 {
+		return math.Inf(1), nil
+	}
+	return value, nil
 }
 
 // rowsAtOnce is how many rows are mapped between two looks at the context.
@@ -212,114 +238,23 @@ func (o *Objective[T]) some(lo, hi int) kern.Sparse[T] {
 	return out
 }
 
-// factor makes A, its Cholesky factor and its inverse, and returns the logarithm of its determinant.
-func (o *Objective[T]) factor(ctx context.Context, noise, amplitude float64) (ok bool, logDet float64, err error) {
-	p := &o.precise
-	clear(p.gram.Data)
-	if err := gram(ctx, p.gram, o.z, nil); err != nil {
-		return false, 0, err
-	}
-	for i := range o.D {
-		from, to := p.gram.Row(i)[:i+1], p.factor.Row(i)
-		for j, v := range from {
-			to[j] = amplitude * v
-		}
-		to[i] += noise
-	}
-	_, ok, err = kern.Cholesky(ctx, p.factor)
-	if !ok || err != nil {
-		return false, 0, err
-	}
-	for i := range o.D {
-		logDet += 2 * math.Log(p.factor.At(i, i))
-	}
-	return true, logDet, o.invert(ctx)
+// evidence returns the negative log evidence and its derivatives by the logarithms of noise and amplitude.
+func (o *Objective[T]) evidence(noise, amplitude, logDet, free float64, gradient []float64) float64 {
+	n, q := float64(o.n), float64(o.q)
+	fit, weight := noise*kern.Dot(o.alpha.Data, o.alpha.Data), amplitude*kern.Dot(o.b.Data, o.b.Data)
+	gradient[len(gradient)-2] = (q*(n-free) - fit) / 2
+	gradient[len(gradient)-1] = (q*free - weight) / 2
+	return (fit+weight)/2 + q*(logDet+n*math.Log(2*math.Pi))/2
 }
 
-// gram adds A'SA to c, sums over many rows in double precision.
-func gram[T kern.Float](ctx context.Context, c kern.View[float64], a kern.View[T], weights []T) error {
-	switch a := any(a).(type) {
-	case kern.View[float32]:
-		w, _ := any(weights).([]float32)
-		return kern.GramMixed(ctx, c, a, w)
-	case kern.View[float64]:
-		w, _ := any(weights).([]float64)
-		return kern.Gram(ctx, c, a, w)
-	}
-	return nil
-}
-
-// invert makes A⁻¹ = L⁻ᵀL⁻¹ of the factor L.
-func (o *Objective[T]) invert(ctx context.Context) error {
-	p := &o.precise
-	root := o.slope // not in use yet
-	_ = root
-	clear(p.inverse.Data)
-	for i := range o.D {
-		p.inverse.Set(i, i, 1)
-	}
-	return kern.SolveCholesky(ctx, p.factor, p.inverse)
-}
-
-// solve makes b = A⁻¹Z'y and α = K⁻¹y.
-func (o *Objective[T]) solve(ctx context.Context, noise, amplitude float64) error {
-	p := &o.precise
-	if err := o.moments(ctx, p.moment, o.targets); err != nil {
+// slopeOfEvidence makes Σ (K⁻¹Z − αb').
+func (o *Objective[T]) slopeOfEvidence(ctx context.Context) error {
+	if err := o.system.spread(ctx, float64(o.q)); err != nil {
 		return err
-	}
-	return o.residual(ctx, p.alpha, p.moment, o.Y.RawMatrix().Data, noise, amplitude)
-}
-
-// moments makes A⁻¹Z'y of some y.
-func (o *Objective[T]) moments(ctx context.Context, dst kern.View[float64], y kern.View[T]) error {
-	if err := kern.MulUntil(ctx, o.coef, o.z.T(), y, false); err != nil {
-		return err
-	}
-	for i, v := range o.coef.Data {
-		dst.Data[i] = float64(v)
-	}
-	return kern.SolveCholesky(ctx, o.precise.factor, dst)
-}
-
-// residual makes K⁻¹y = (y − aZb)/σ² of some y and its b.
-func (o *Objective[T]) residual(ctx context.Context, dst, b kern.View[float64], y []float64, noise, amplitude float64) error {
-	design.Round(o.coef.Data, b.Data)
-	if err := kern.MulUntil(ctx, o.fit, o.z, o.coef, false); err != nil {
-		return err
-	}
-	for i, v := range o.fit.Data {
-		dst.Data[i] = (y[i] - amplitude*float64(v)) / noise
-	}
-	return nil
-}
-
-// evidence returns the negative log evidence, and the factor that the slope has to be multiplied by.
-func (o *Objective[T]) evidence(ctx context.Context, noise, amplitude, logDet float64, gradient []float64) (value, factor float64, err error) {
-	p, n, q := &o.precise, float64(o.n), float64(o.q)
-	fit, weight := kern.Dot(p.alpha.Data, p.alpha.Data), kern.Dot(p.moment.Data, p.moment.Data)
-	trace := 0.0
-	for i := range o.D {
-		trace += p.inverse.At(i, i)
-	}
-	free := float64(o.D) - noise*trace // degrees of freedom of the fit
-	value = (noise*fit+amplitude*weight)/2 + q*(logDet+(n-float64(o.D))*math.Log(noise)+n*math.Log(2*math.Pi))/2
-	gradient[len(gradient)-2] = (q*(n-free) - noise*fit) / 2
-	gradient[len(gradient)-1] = (q*free - amplitude*weight) / 2
-	if trace-trace != 0 {
-		return math.Inf(1), 0, nil
-	}
-	if gradient[len(gradient)-2] != gradient[len(gradient)-2] {
-		return math.Inf(1), 0, nil
-	}
-	for i, v := range p.inverse.Data {
-		o.inverse.Data[i] = T(q * v)
-	}
-	if err := kern.MulUntil(ctx, o.slope, o.z, o.inverse, false); err != nil {
-		return 0, 0, err
 	}
 	left, right := o.left.Slice(0, o.n, 0, o.q), o.right.Slice(0, o.q, 0, o.D)
-	o.outer(left, right, p.alpha, p.moment)
-	return value, amplitude, kern.MulUntil(ctx, o.slope, left, right, true)
+	o.outer(left, right, o.alpha, o.b)
+	return kern.MulUntil(ctx, o.slope, left, right, true)
 }
 
 // outer makes of columns of a and b what their outer products are subtracted with.

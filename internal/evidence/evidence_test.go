@@ -119,3 +119,34 @@ func TestGradientAgainstDifferences(t *testing.T) {
 		}
 	}
 }
+
+// Large systems are inverted by halves; the inverse is checked by a product.
+func TestInvertLower(t *testing.T) {
+	const n = 131
+	rng := rand.New(rand.NewPCG(1, 2))
+	l, inverse, spare := room[float64](n, n), room[float64](n, n), room[float64](n, n)
+	for i := range n {
+		for j := range n {
+			l.Set(i, j, rng.NormFloat64()/n) // what is above the diagonal is not looked at
+			inverse.Set(i, j, math.NaN())
+		}
+		l.Set(i, i, 1+rng.Float64())
+	}
+	if err := invertLower(context.Background(), inverse, l, spare); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		for j := range n {
+			sum, want := 0.0, 0.0
+			for k := range i + 1 {
+				sum += l.At(i, k) * inverse.At(k, j)
+			}
+			if i == j {
+				want = 1
+			}
+			if !close(sum, want, 1e-12) {
+				t.Fatalf("entry (%d, %d) of the product is %v", i, j, sum)
+			}
+		}
+	}
+}

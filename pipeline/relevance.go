@@ -1,0 +1,69 @@
+package pipeline
+
+import (
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/pipeline/internal/pick"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// Relevance is how much each input of a fitted step matters for the targets.
+type Relevance struct {
+	Step    string   // path of the step
+	Columns []string // names of the columns as they come to the step
+	Values  []float64
+}
+
+// Holder is a fitted step that holds fitted steps: what is asked of every step of a pipeline, as how much inputs
+// matter, is then asked of them.
+type Holder interface {
+	// Each calls yield with the name of every fitted step inside, what it is, and the columns that come to it when
+	// in comes to the holder.
+	Each(in datasets.Schema, yield func(name string, fitted transformer.Transformer, in datasets.Schema))
+}
+
+var (
+	_ Holder = (*FittedChain)(nil)
+	_ Holder = (*FittedColumns)(nil)
+	_ Holder = (*FittedUnion)(nil)
+)
+
+// Each calls yield with every step.
+func (c *FittedChain) Each(in datasets.Schema, yield func(name string, fitted transformer.Transformer, in datasets.Schema)) {
+	for _, s := range c.steps {
+		yield(s.Name, s.Fitted, in)
+		in = rows.Describe(s.Fitted, in)
+	}
+}
+
+// Each calls yield with every part.
+func (c *concatenation) Each(in datasets.Schema, yield func(name string, fitted transformer.Transformer, in datasets.Schema)) {
+	for _, p := range c.parts {
+		yield(p.Name, p.Fitted, pick.Schema(in, p.index))
+	}
+}
+
+// Relevance returns how much the inputs of every [transformer.Relevant] step matter, in the order of the steps.
+func (p *FittedPipeline) Relevance() []Relevance {
+	var out []Relevance
+	var look func(path string, fitted transformer.Transformer, in datasets.Schema)
+	look = func(path string, fitted transformer.Transformer, in datasets.Schema) {
+		if r, ok := fitted.(transformer.Relevant); ok {
+			found := Relevance{Step: path, Values: r.Relevance()}
+			for j := range found.Values {
+				found.Columns = append(found.Columns, in.Name(j))
+			}
+			out = append(out, found)
+		}
+		if h, ok := fitted.(Holder); ok {
+			h.Each(in, func(name string, fitted transformer.Transformer, in datasets.Schema) {
+				if path != "" {
+					name = path + "." + name
+				}
+				look(name, fitted, in)
+			})
+		}
+	}
+	look("", p.chain, p.in)
+	return out
+}

@@ -1,0 +1,377 @@
+package transformer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/evidence"
+	"github.com/bochner-ml/bochner/internal/fourier"
+	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// ARD multiplies every input by a scale that it learns from the targets: automatic relevance determination.
+//
+//	y_j = s_j·x_j
+//
+// The scales are those that give the targets the greatest evidence under a gaussian process on random Fourier
+// features of the kernel, with a noise and an amplitude that are learned too. An input that tells nothing about the
+// targets gets a scale near 0. The step stands before a map such as rff: with the same kernel and gamma: 1 that map
+// is of the kernel which the evidence chose. It also serves binning, nystroem and kernel_ridge, whose kernels are
+// functions of the same scaled differences.
+//
+// Targets are needed: one, several, or classes, which are learned as codes ±1, one output for each class. They are
+// centred, and brought to one scale. Inputs are standardised while scales are learned, so that their units do not matter, and the scales
+// that come out are for the inputs as they are. With Groups "origin" the columns that one column was encoded to have
+// one scale in common.
+//
+// The scales are learned from a sample of the rows, the same number of each class's rows out of a hundred; every row
+// has the same chance, and sample weights do not matter, but rows of weight 0 are left out. A descent
+// in the logarithms of all scales starts from several places, with few rows and features, and goes on to the end
+// from where the objective is best. A scale is the power of what was learned, with all scales times one factor, so that
+// rows are as far from each other as before; Floor is a least scale.
+//
+// Shapes: n×d → n×d; sparse rows stay sparse. Cost of the fit, with n rows and D features: Steps times 3·n·D² flops in
+// single precision, D³ and 4·n·d·D; memory 10·n·D and 14·d·D bytes; two readings of the rows. A sample with fewer rows
+// than features costs 3·n²·D instead.
+//
+// Sources: Neal, "Bayesian learning for neural networks", 1996; Rasmussen and Williams, "Gaussian processes for
+// machine learning", 2006, chapter 5; Lázaro-Gredilla et al., "Sparse spectrum gaussian process regression", JMLR
+// 2010.
+//
+// Fit returns an error for a categorical column, a missing or infinite value, no targets, constant targets, fewer
+// than two rows, and inputs that are all constant. An input that is constant in the sample gets the scale 0.
+type ARD struct {
+	Kernel    string  // one of those of [RFF]
+	Nu        float64 // ν of the matern kernel
+	Alpha     float64 // α of the rational_quadratic kernel
+	Features  int     // D, even, of the gaussian process
+	Rows      int     // of the sample
+	Steps     int     // of the descent
+	Restarts  int     // places that the descent starts from
+	Floor     float64 // least scale of a standardised input, as a part of the greatest
+	Power     float64 // of the scales learned
+	Objective string  // evidence or press
+	Groups    string  // none or origin
+	Seed      uint64
+}
+
+// NewARD returns the spec with the gaussian kernel, 600 features and 70 steps on 3000 rows.
+func NewARD() ARD {
+	return ARD{Kernel: "gaussian", Nu: 1.5, Alpha: 1, Features: 600, Rows: 3000, Steps: 70, Restarts: 4, Power: 1,
+		Objective: "evidence", Groups: "none"}
+}
+
+// Params declares kernel, nu, alpha, features, rows, steps, restarts, floor, power, objective, groups and seed.
+func (s *ARD) Params(l *param.List) {
+	l.Choice(&s.Kernel, "kernel", "kernel of the gaussian process", spectral.FourierKernels...)
+	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
+	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
+	l.Int(&s.Features, "features", "random features of the gaussian process", param.Between(2, mostFeatures))
+	l.Int(&s.Rows, "rows", "rows of the sample that scales are learned from", param.AtLeast(2))
+	l.Int(&s.Steps, "steps", "steps of the descent", param.AtLeast(1))
+	l.Int(&s.Restarts, "restarts", "places that the descent starts from", param.Between(1, 100))
+	l.Float(&s.Floor, "floor", "least scale of a standardised input, as a part of the greatest", param.Between(0, 1))
+	l.Float(&s.Power, "power", "power of the scales, which keeps the distances of rows in the mean", param.Between(0, 4))
+	l.Choice(&s.Objective, "objective", "what scales are learned by: the evidence, or the leave-one-out error", "evidence", "press")
+	l.Choice(&s.Groups, "groups", "whether columns that one column was encoded to share a scale", "none", "origin")
+	l.Seed(&s.Seed, "seed", "seed of the sample and of the draws")
+	l.Also("features", func() error {
+		if s.Features%2 != 0 {
+			return errors.New("an even number")
+		}
+		return nil
+	})
+}
+
+// Fit learns the scales; it returns a [*FittedARD].
+func (s ARD) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
+	return fitSet(ctx, "ard", s, data)
+}
+
+// FitSource is Fit over a source, which it reads twice: to count, and to take the sample.
+func (s ARD) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
+	if err := checkSpec("ard", s); err != nil {
+		return nil, err
+	}
+	if err := checkNumeric("ard", data.Schema()); err != nil {
+		return nil, err
+	}
+	sample, err := takeSample(ctx, "ard", data, s.Rows, s.Seed)
+	if err != nil {
+		return nil, err
+	}
+	_, d := sample.X.Dims()
+	f := &FittedARD{learned: make([]float64, d)}
+	group := s.groups(data.Schema(), d)
+	if sample.X, f.deviation, err = unitInputs(ctx, sample.X, group, data.Schema()); err != nil {
+		return nil, failed(ctx, "ard", err)
+	}
+	learned, err := s.learn(ctx, sample, group)
+	if err != nil {
+		return nil, failed(ctx, "ard", err)
+	}
+	for j := range f.learned {
+		if f.deviation[j] > 0 {
+			f.learned[j] = learned.Scales[group[j]]
+		}
+	}
+	f.noise, f.amplitude = learned.Noise, learned.Amplitude
+	if err := f.finish(s.Power, s.Floor); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// groups returns the number of the scale of each column.
+func (s ARD) groups(schema datasets.Schema, d int) []int {
+	group, of, next := make([]int, d), map[string]int{}, 0
+	for j := range group {
+		origin := schema.Column(j).Origin
+		if g, known := of[origin]; known && origin != "" && s.Groups == "origin" {
+			group[j] = g
+			continue
+		}
+		group[j], of[origin] = next, next
+		next++
+	}
+	return group
+}
+
+// denseSample is up to how many entries a sample of sparse rows is learned from as a dense one.
+const denseSample = 1 << 24
+
+// unitInputs returns rows whose columns have the standard deviation 1, groups together the variance 1, and mean 0
+// where they are dense; and what the columns were divided by, 0 for one that is constant.
+func unitInputs(ctx context.Context, X mat.Matrix, group []int, schema datasets.Schema) (mat.Matrix, []float64, error) {
+	n, d := X.Dims()
+	m, isSparse := X.(*sparse.CSR)
+	if isSparse && n*d <= denseSample {
+		X, isSparse = m.Dense(), false
+	}
+	moments, deviation := newMoments(d), make([]float64, d)
+	moments.of(X)
+	variance := make([]float64, d)
+	for j := range d {
+		v := moments.deviation(j)
+		variance[group[j]] += v * v
+	}
+	for j := range d {
+		if moments.deviation(j) > 0 {
+			deviation[j] = math.Sqrt(variance[group[j]])
+		}
+		if !finite(variance[group[j]]) || deviation[j] > 0 && !finite(1/deviation[j]) {
+			return nil, nil, fmt.Errorf("column %s: its range overflows", schema.Name(j))
+		}
+	}
+	if !slices.ContainsFunc(deviation, func(v float64) bool { return v > 0 }) {
+		return nil, nil, errors.New("every input is constant: there is nothing to learn scales from")
+	}
+	unit := func(j int, v float64) float64 {
+		if deviation[j] == 0 {
+			return 0
+		}
+		return v / deviation[j]
+	}
+	if isSparse {
+		out, err := mapEntries(ctx, m, unit)
+		return out, deviation, err
+	}
+	out := mat.NewDense(n, d, nil)
+	for i := range n {
+		for j, v := range X.(*mat.Dense).RawRowView(i) {
+			out.Set(i, j, unit(j, v-moments.mean[j]))
+		}
+	}
+	return out, deviation, nil
+}
+
+// learn learns the scales of standardised inputs.
+func (s ARD) learn(ctx context.Context, sample targetSample, group []int) (evidence.Learned, error) {
+	n, d := sample.X.Dims()
+	if err := memory.Check(s.bytes(float64(n), float64(d))); err != nil {
+		return evidence.Learned{}, err
+	}
+	kernel, _ := spectral.FourierKernel(s.Kernel, s.Nu, s.Alpha)
+	draws, err := fourier.Draw(ctx, kernel, s.Seed, d, s.Features/2, true)
+	if err != nil {
+		return evidence.Learned{}, err
+	}
+	near := spectral.NewSample(s.Seed)
+	near.Add(sample.X)
+	gamma, err := kernel.GammaOfSample(ctx, near)
+	if err != nil {
+		return evidence.Learned{}, err
+	}
+	p := evidence.Problem{X: sample.X, Y: sample.Y, Frequencies: draws.Base, Group: group, LeaveOneOut: s.Objective == "press"}
+	rng := spectral.NewStream()
+	rng.At(s.Seed, spectral.SampledRows, -1)
+	starts, err := p.Starts(ctx, kernel.Factors([]float64{gamma})[0], s.Restarts, rng.Rand)
+	if err != nil {
+		return evidence.Learned{}, err
+	}
+	return evidence.Learn(ctx, p, starts, s.Steps)
+}
+
+// bytes is the memory that learning takes.
+func (s ARD) bytes(n, d float64) int64 {
+	D := float64(s.Features)
+	order := min(n, D)
+	return int64(min(10*n*D+20*order*order+14*d*D+20*n*d, math.MaxInt64/2))
+}
+
+// Cost returns the cost of learning and scaling.
+func (s ARD) Cost(shape datasets.Shape) datasets.Cost {
+	n, D := float64(min(shape.Rows, s.Rows)), float64(s.Features)
+	order := min(n, D)
+	step := 2*n*D*order + n*D*order + 3*order*order*order + 2*n*shape.Entries()*D + 20*n*D
+	if s.Objective == "press" {
+		step *= 2
+	}
+	const exploring = 1.0 / 27 // a third of the steps, on a third of the rows, with half of the features
+	cost := scalerCost(4, shape)
+	cost.Flops += step * float64(s.Steps) * (1 + exploring*float64(s.Restarts))
+	cost.Bytes += s.bytes(n, float64(shape.Cols))
+	cost.Passes = 2
+	return cost
+}
+
+// FittedARD is what [ARD] is fitted to.
+type FittedARD struct {
+	learned          []float64 // scale of each standardised input, 0 where it is constant
+	deviation        []float64 // what standardises it, 0 where it is constant
+	scales           []float64 // of the inputs as they are
+	noise, amplitude float64
+}
+
+var (
+	_ DenseTransformer = (*FittedARD)(nil)
+	_ Describer        = (*FittedARD)(nil)
+	_ Relevant         = (*FittedARD)(nil)
+	_ model.Stateful   = (*FittedARD)(nil)
+	_ datasets.Coster  = ARD{}
+)
+
+// finish makes the scales of a power and a floor.
+func (f *FittedARD) finish(power, floor float64) error {
+	most, before, after := slices.Max(f.learned), 0.0, 0.0
+	f.scales = make([]float64, len(f.learned))
+	for j, s := range f.learned {
+		if s == 0 {
+			continue
+		}
+		f.scales[j] = max(math.Pow(s/most, power), floor)
+		before += (s / most) * (s / most)
+		after += f.scales[j] * f.scales[j]
+	}
+	for j, v := range f.scales {
+		if v > 0 {
+			f.scales[j] = most * v * math.Sqrt(before/after) / f.deviation[j]
+		}
+	}
+	if !allFinite(f.scales) {
+		return errors.New("transformer: ard: a scale overflows; standardize the inputs before")
+	}
+	return nil
+}
+
+// Scales returns what each column is multiplied by.
+func (f *FittedARD) Scales() []float64 { return slices.Clone(f.scales) }
+
+// Relevance returns the scale that was learned for each column, if all columns had the standard deviation 1, as a part
+// of the greatest. Columns of one group have that of the group.
+func (f *FittedARD) Relevance() []float64 {
+	out, most := slices.Clone(f.learned), slices.Max(f.learned)
+	for j := range out {
+		out[j] /= most
+	}
+	return out
+}
+
+// Noise returns the variance of the targets that the features do not explain, and the amplitude of the kernel, both
+// for targets of variance 1.
+func (f *FittedARD) Noise() (noise, amplitude float64) { return f.noise, f.amplitude }
+
+// Transform returns the scaled rows of X, sparse where X is.
+func (f *FittedARD) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+	m, ok := X.(*sparse.CSR)
+	if !ok || m == nil {
+		return transformDense(ctx, f, X)
+	}
+	if _, err := f.check(X); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return mapEntries(ctx, m, func(j int, v float64) float64 { return f.scales[j] * v })
+}
+
+// TransformTo writes the scaled rows of X into dst, the zeros of sparse rows too.
+func (f *FittedARD) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+	X, err := f.check(X)
+	if err != nil {
+		return err
+	}
+	n, d := X.Dims()
+	if err := checkTile("ard", dst, n, d); err != nil {
+		return err
+	}
+	return eachTile(ctx, n, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			to := dst.RawRowView(i)
+			for j, x := range design.Row(X, i, to) {
+				to[j] = f.scales[j] * x
+			}
+		}
+	})
+}
+
+// check returns X as a *mat.Dense or *sparse.CSR of numbers that can be scaled.
+func (f *FittedARD) check(X mat.Matrix) (mat.Matrix, error) {
+	X, err := checkRows("ard", X, len(f.scales))
+	if err != nil {
+		return nil, err
+	}
+	return X, checkEntries("ard", X, datasets.Schema{}, 0, math.MaxFloat64/max(1, slices.Max(f.scales)), false)
+}
+
+// InputWidth returns the number of columns that go in.
+func (f *FittedARD) InputWidth() int { return len(f.scales) }
+
+// OutputWidth returns the number of columns, that of the input.
+func (f *FittedARD) OutputWidth() int { return len(f.scales) }
+
+// OutputSchema returns the names of the columns, all numeric.
+func (f *FittedARD) OutputSchema(in datasets.Schema) datasets.Schema { return asNumeric(in) }
+
+// State is what a model file keeps.
+func (f *FittedARD) State(s *model.State) {
+	s.Floats("learned", &f.learned)
+	s.Floats("deviation", &f.deviation)
+	s.Floats("scales", &f.scales)
+	s.Float("noise", &f.noise)
+	s.Float("amplitude", &f.amplitude)
+	if !s.Reading() || s.Err() != nil {
+		return
+	}
+	d := len(f.learned)
+	s.Require(d > 0 && len(f.deviation) == d && len(f.scales) == d, "learned, deviation and scales differ in length, or are empty")
+	s.Require(allFinite(f.learned, f.deviation, f.scales, []float64{f.noise, f.amplitude}), "a scale is not finite")
+	if s.Err() != nil {
+		return
+	}
+	negative := func(v float64) bool { return v < 0 }
+	s.Require(!slices.ContainsFunc(slices.Concat(f.learned, f.deviation, f.scales), negative), "a scale is below 0")
+	s.Require(slices.Max(f.learned) > 0, "every scale is 0")
+}

@@ -1,0 +1,326 @@
+package transformer
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// smallARD learns quickly.
+func smallARD(change func(s *ARD)) ARD {
+	s := NewARD()
+	s.Features, s.Rows, s.Seed = 200, 400, 3
+	if change != nil {
+		change(&s)
+	}
+	return s
+}
+
+// waves returns rows of d inputs of very unequal units, of which the first two matter.
+func waves(n, d int) datasets.Set {
+	rng := rand.New(rand.NewPCG(2, 9))
+	X, y := mat.NewDense(n, d, nil), make([]float64, n)
+	for i := range n {
+		for j := range d {
+			X.Set(i, j, 2*rng.Float64()-1)
+		}
+		y[i] = math.Sin(4*X.At(i, 0)) + X.At(i, 1)*X.At(i, 1) + 0.1*rng.NormFloat64()
+		for j := range d {
+			X.Set(i, j, X.At(i, j)*math.Pow(10, float64(j%5-2))+float64(j))
+		}
+	}
+	return datasets.Set{X: X, Y: y}
+}
+
+func fitARD(t *testing.T, s ARD, data datasets.Set) *FittedARD {
+	t.Helper()
+	return mustFit(t, s, data).(*FittedARD)
+}
+
+// Inputs that tell nothing get scales near 0, whatever the kernel, the objective and the units.
+func TestARDFindsTheInputsThatMatter(t *testing.T) {
+	data := waves(400, 8)
+	for _, kernel := range []string{"gaussian", "laplacian", "matern"} {
+		for _, objective := range []string{"evidence", "press"} {
+			r := fitARD(t, smallARD(func(s *ARD) { s.Kernel, s.Objective = kernel, objective }), data).Relevance()
+			if slices.Max(r) != 1 || min(r[0], r[1]) < 0.1 || slices.Max(r[2:]) > 0.7*min(r[0], r[1]) {
+				t.Errorf("%s, %s: relevance %.3f, wanted the first two to stand out", kernel, objective, r)
+			}
+		}
+	}
+	r := fitARD(t, smallARD(nil), data).Relevance()
+	if slices.Max(r[2:]) > 0.05 {
+		t.Errorf("relevance %.3f, wanted less than 0.05 of all but the first two", r)
+	}
+}
+
+// Classes and several targets are learned too.
+func TestARDOfClassesAndTargets(t *testing.T) {
+	data := waves(400, 6)
+	targets := mat.NewDense(400, 2, nil)
+	classes := data
+	classes.Y = make([]float64, 400)
+	for i, y := range data.Y {
+		targets.SetRow(i, []float64{1e6 * y, data.X.At(i, 2)})
+		switch {
+		case y > 1:
+			classes.Y[i] = 2
+		case y > 0:
+			classes.Y[i] = 1
+		}
+	}
+	for k := 2; k <= 3; k++ {
+		classes.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical, Levels: []string{"a", "b", "c"}[:k]}}
+		if k == 2 {
+			for i := range classes.Y {
+				classes.Y[i] = min(classes.Y[i], 1)
+			}
+		}
+		if r := fitARD(t, smallARD(nil), classes).Relevance(); slices.Max(r[2:]) > 0.5*min(r[0], r[1]) {
+			t.Errorf("%d classes: relevance %.3f, wanted the first two to stand out", k, r)
+		}
+		classes.Y = slices.Clone(classes.Y)
+		for i, y := range data.Y {
+			if y > 1 {
+				classes.Y[i] = 2
+			}
+		}
+	}
+	several := datasets.Set{X: data.X, Targets: targets}
+	if r := fitARD(t, smallARD(nil), several).Relevance(); slices.Max(r[3:]) > 0.2*min(r[0], r[1], r[2]) {
+		t.Errorf("two targets: relevance %.3f, wanted the first three to stand out", r)
+	}
+}
+
+// The same seed makes the same bits on any number of cores, another seed others.
+func TestARDIsTheSameOnAnyNumberOfCores(t *testing.T) {
+	data := waves(900, 5)
+	spec := smallARD(func(s *ARD) { s.Rows, s.Steps, s.Restarts = 700, 8, 5 })
+	want := fitARD(t, spec, data).Scales()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for _, cores := range []int{1, 3} {
+		runtime.GOMAXPROCS(cores)
+		if got := fitARD(t, spec, data).Scales(); !slices.Equal(got, want) {
+			t.Errorf("%d cores: scales %v, want %v", cores, got, want)
+		}
+	}
+	spec.Seed++
+	if got := fitARD(t, spec, data).Scales(); slices.Equal(got, want) {
+		t.Error("another seed made the same scales")
+	}
+}
+
+// Rows of weight 0 are as if they were not there; other weights do not matter.
+func TestARDLeavesOutRowsOfWeightZero(t *testing.T) {
+	data := waves(120, 4)
+	spec := smallARD(func(s *ARD) { s.Features, s.Steps = 20, 5 })
+	weighted := datasets.Set{X: mat.DenseCopyOf(data.X), Y: slices.Clone(data.Y), Weights: make([]float64, 120)}
+	var list []int
+	for i := range 120 {
+		if i%3 == 0 {
+			weighted.Y[i] = 1e9
+			continue
+		}
+		weighted.Weights[i] = float64(i)
+		list = append(list, i)
+	}
+	if got, want := fitARD(t, spec, weighted).Scales(), fitARD(t, spec, data.Select(list)).Scales(); !slices.Equal(got, want) {
+		t.Errorf("scales %v, without the rows %v", got, want)
+	}
+}
+
+// Columns of one origin share a scale where that is asked for, in the units that they have.
+func TestARDGroupsColumnsByTheirOrigin(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	X, y := mat.NewDense(300, 2, nil), make([]float64, 300)
+	for i := range y {
+		c := float64(rng.IntN(4))
+		X.SetRow(i, []float64{c, float64(rng.IntN(3))})
+		y[i] = []float64{0, 2, -1, 5}[int(c)] + 0.1*rng.NormFloat64()
+	}
+	in := datasets.Schema{Columns: []datasets.Column{
+		{Name: "colour", Kind: datasets.Categorical, Levels: []string{"blue", "green", "red", "white"}},
+		{Name: "size", Kind: datasets.Categorical, Levels: []string{"S", "M", "L"}},
+	}}
+	encoded := mustFit(t, NewOneHot(), datasets.Set{X: X, Y: y, Schema: in})
+	data := datasets.Set{X: mustTransform(t, encoded, X), Y: y, Schema: encoded.(Describer).OutputSchema(in)}
+	for _, groups := range []string{"origin", "none"} {
+		f := fitARD(t, smallARD(func(s *ARD) { s.Groups = groups }), data)
+		r, s := f.Relevance(), f.Scales()
+		for j := range s {
+			first := 4 * (j / 4)
+			if same := r[j] == r[first] && s[j] == s[first]; j != first && same != (groups == "origin") {
+				t.Errorf("groups %s: column %d has the scale %v, the first of its origin %v", groups, j, s[j], s[first])
+			}
+		}
+		if groups == "origin" && r[4] > 0.1 {
+			t.Errorf("relevance %.3f, wanted next to none of size", r)
+		}
+	}
+}
+
+// The power and the floor leave the mean square of the scales as it is, and the order of the inputs.
+func TestARDPowerAndFloor(t *testing.T) {
+	data := waves(200, 6)
+	length := func(f *FittedARD) (sum float64) {
+		for j, s := range f.scales {
+			sum += s * s * f.deviation[j] * f.deviation[j]
+		}
+		return sum
+	}
+	plain := fitARD(t, smallARD(func(s *ARD) { s.Features, s.Steps = 60, 20 }), data)
+	for _, c := range []struct{ power, floor float64 }{{0.5, 0}, {1, 0.3}, {0, 0}} {
+		f := fitARD(t, smallARD(func(s *ARD) { s.Features, s.Steps, s.Power, s.Floor = 60, 20, c.power, c.floor }), data)
+		if got, want := length(f), length(plain); math.Abs(got-want) > 1e-9*want {
+			t.Errorf("%+v: mean square %v, want %v", c, got, want)
+		}
+		unit := func(j int) float64 { return f.scales[j] * f.deviation[j] }
+		for j := range f.scales {
+			want := max(math.Pow(plain.learned[j]/slices.Max(plain.learned), c.power), c.floor)
+			if got := unit(j) / unit(0) * max(math.Pow(plain.learned[0]/slices.Max(plain.learned), c.power), c.floor); math.Abs(got-want) > 1e-9 {
+				t.Errorf("%+v: scale %d is %v of the greatest, want %v", c, j, got, want)
+			}
+		}
+	}
+}
+
+// Many columns of sparse rows are never made dense.
+func TestARDOfManySparseColumns(t *testing.T) {
+	const n, d = 400, denseSample/400 + 1
+	rng := rand.New(rand.NewPCG(5, 5))
+	var indices []uint32
+	var values []float64
+	indptr, y := []int{0}, make([]float64, n)
+	for i := range n {
+		if i%2 == 0 {
+			indices, values = append(indices, 7), append(values, 3)
+			y[i] = 1
+		}
+		for k := range 3 {
+			indices, values = append(indices, uint32(100+rng.IntN(50)+50*k)), append(values, rng.Float64())
+		}
+		indptr = append(indptr, len(indices))
+	}
+	X, err := sparse.New(n, d, indptr, indices, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := fitARD(t, smallARD(func(s *ARD) { s.Features, s.Steps = 20, 30 }), datasets.Set{X: X, Y: y})
+	if r := f.Relevance(); r[7] != 1 || r[100] == 0 || r[99] != 0 {
+		t.Errorf("relevance %v of the column that matters, %v of another, %v of one without values", r[7], r[100], r[99])
+	}
+	if Z, ok := mustTransform(t, f, X).(*sparse.CSR); !ok || Z.NNZ() != X.NNZ() {
+		t.Error("sparse rows did not stay sparse")
+	}
+}
+
+// A sample has every row with the same chance, and of every class its share.
+func TestSampleWithTargets(t *testing.T) {
+	const n = 1000
+	data := datasets.Set{X: mat.NewDense(n, 1, nil), Y: make([]float64, n)}
+	data.Schema.Targets = []datasets.Column{{Name: "c", Kind: datasets.Categorical, Levels: []string{"often", "rare", "never", "once"}}}
+	for i := range n {
+		data.X.(*mat.Dense).Set(i, 0, float64(i))
+		if i%10 == 3 {
+			data.Y[i] = 1
+		}
+	}
+	data.Y[999] = 3
+	var parts [5]int
+	const seeds, most = 60, 100
+	for seed := range uint64(seeds) {
+		s, err := takeSample(context.Background(), "test", data.Source(), most, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, _ := s.X.Dims()
+		rare, seen := 0, map[float64]bool{}
+		for i := range rows {
+			v := s.X.At(i, 0)
+			seen[v] = true
+			if int(v)%10 == 3 {
+				rare++
+			} else {
+				parts[int(v)/200]++
+			}
+		}
+		if len(seen) != rows || rows < most || rows > most+1 || rare != 10 || !seen[999] {
+			t.Fatalf("%d different rows of %d, %d of the rare class", len(seen), rows, rare)
+		}
+	}
+	want := float64(seeds*(most-10)) / float64(len(parts))
+	for k, got := range parts {
+		if math.Abs(float64(got)-want) > 5*math.Sqrt(want) {
+			t.Errorf("rows of part %d were taken %v times, want about %v", k, got, want)
+		}
+	}
+}
+
+// What cannot be learned from is refused.
+func TestARDRefuses(t *testing.T) {
+	data := waves(20, 2)
+	with := func(change func(d *datasets.Set)) datasets.Set {
+		out := datasets.Set{X: mat.DenseCopyOf(data.X), Y: slices.Clone(data.Y)}
+		change(&out)
+		return out
+	}
+	classes := datasets.Schema{Targets: []datasets.Column{{Name: "c", Kind: datasets.Categorical, Levels: []string{"a", "b"}}}}
+	for name, c := range map[string]struct {
+		spec ARD
+		data datasets.Set
+		want string
+	}{
+		"no targets":        {NewARD(), with(func(d *datasets.Set) { d.Y = nil }), "ard: the data have no targets"},
+		"constant targets":  {NewARD(), with(func(d *datasets.Set) { clear(d.Y) }), "ard: the targets are constant"},
+		"one class":         {NewARD(), with(func(d *datasets.Set) { clear(d.Y); d.Schema = classes }), "ard: the targets are constant"},
+		"no class code":     {NewARD(), with(func(d *datasets.Set) { d.Schema = classes }), "class code"},
+		"constant inputs":   {NewARD(), with(func(d *datasets.Set) { d.X = mat.NewDense(20, 2, nil) }), "ard: every input is constant"},
+		"one row":           {NewARD(), data.Slice(0, 1), "ard: 1 row to learn from"},
+		"missing":           {NewARD(), with(func(d *datasets.Set) { d.X.(*mat.Dense).Set(3, 1, math.NaN()) }), "row 3, column x1: missing value; put an impute step before"},
+		"targets overflow":  {NewARD(), with(func(d *datasets.Set) { d.Y[0] = 1e308 }), "range of the targets overflows"},
+		"inputs overflow":   {NewARD(), with(func(d *datasets.Set) { d.X.(*mat.Dense).Set(3, 1, 1e308) }), "its range overflows"},
+		"categories":        {NewARD(), with(func(d *datasets.Set) { d.X, d.Schema = categoricalColumn(20) }), "column c is categorical, wanted numeric"},
+		"odd features":      {smallARD(func(s *ARD) { s.Features = 3 }), data, "features: got 3, wanted an even number"},
+		"misspelt":          {smallARD(func(s *ARD) { s.Objective = "evidense" }), data, "did you mean evidence?"},
+		"all weights are 0": {NewARD(), with(func(d *datasets.Set) { d.Weights = make([]float64, 20) }), "every weight is 0"},
+		"zero ARD":          {ARD{}, data, "kernel: got"},
+	} {
+		f, err := c.spec.Fit(context.Background(), c.data)
+		if err == nil || f != nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "transformer: ") {
+			t.Errorf("%s: %v and the error %v, want one with %q", name, f, err, c.want)
+		}
+	}
+}
+
+func categoricalColumn(n int) (mat.Matrix, datasets.Schema) {
+	return mat.NewDense(n, 1, nil), datasets.Schema{Columns: []datasets.Column{{Name: "c", Kind: datasets.Categorical, Levels: []string{"a", "b"}}}}
+}
+
+func ExampleARD_inputs() {
+	data := waves(300, 4)
+	spec := NewARD()
+	spec.Features = 100
+	fitted, err := spec.Fit(context.Background(), data)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for j, r := range fitted.(Relevant).Relevance() {
+		fmt.Printf("x%d matters: %v\n", j, r > 0.1)
+	}
+	// Output:
+	// x0 matters: true
+	// x1 matters: true
+	// x2 matters: false
+	// x3 matters: false
+}
