@@ -86,6 +86,7 @@ func TestFitRefuses(t *testing.T) {
 		"zero RFM":                  {RFM{}, numbers, "rounds: got 0"},
 		"rfm without targets":       {NewRFM(), numbers, "the data have no targets"},
 		"rfm of few rows":           {NewRFM(), datasets.Set{X: numbers.X, Y: []float64{1, 2, 3}}, "3 rows, wanted 10 or more"},
+		"rfm of equal targets":      {NewRFM(), datasets.Set{X: mat.NewDense(12, 2, nil), Y: make([]float64, 12)}, "the targets are constant"},
 		"rfm of a missing target":   {NewRFM(), datasets.Set{X: numbers.X, Y: []float64{1, math.NaN(), 3}}, "row 1: target is NaN"},
 		"rfm of an unknown class":   {NewRFM(), classes(12, -1), "row 11: target -1, wanted a class code from 0 to 1"},
 		"rfm of names":              {NewRFM(), names, "column c is categorical, wanted numeric"},

@@ -33,12 +33,12 @@ import (
 //
 // f is a kernel ridge regression with the exact kernel (Solve exact) or one on random Fourier features of
 // it (Solve features), which takes many rows, but suits smooth kernels only: the gradients of features of
-// exponential, laplacian and cauchy are mostly noise. A random sample of at most Rows rows is learned from.
-// One in five of it, at most 2000, is never fitted to: the penalty and the width of the kernel in a round
-// are those that predict these rows best, and rounds end where they are predicted worse than in the round
-// before, whose map is kept. Where no round is better than none, the map is a plain scaling. A categorical
-// target is learned from as a ±1 code for each class, one for two classes; a numeric one is standardised
-// before, so that several count alike.
+// exponential, laplacian and cauchy are mostly noise. A random sample of at most Rows rows is learned from,
+// of every class its share. One in five of it, at most 2000, is never fitted to: the penalty and the width
+// of the kernel in a round are those that predict these rows best, and rounds end where they are predicted
+// worse than in the round before, whose map is kept. Where no round is better than none, the map is a plain
+// scaling. A class is learned from as a ±1 code, one code for two classes; numeric targets are standardised
+// before, so that several count alike. Weights do not matter, but rows of weight 0 are left out.
 //
 // The factor c is such that γ = 1 of the same kernel behind the map is the kernel of the machine: its width
 // is Bandwidth times the median distance of two mapped rows. Power ½, the usual one, makes M the metric of
@@ -54,8 +54,8 @@ import (
 // Sources: Radhakrishnan, Beaglehole, Pandit and Belkin, Science 383, 2024; Beaglehole, Holzmüller,
 // Radhakrishnan and Belkin, arXiv 2508.10053, 2025.
 //
-// Fit returns an error for rows without targets, fewer than 10 rows, a categorical column, a missing or
-// infinite value, a missing target, and for more inputs than a full M takes.
+// Fit returns an error for rows without targets, a missing target, constant targets, fewer than 10 rows, a
+// categorical column, a missing or infinite value, and for more inputs than a full M takes.
 type RFM struct {
 	Kernel    string    // of the machine, one of those of [RFF]
 	Rounds    int       // how often M is learned
@@ -154,7 +154,7 @@ func (s RFM) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "rfm", s, data)
 }
 
-// FitSource is Fit over a source, which it reads once, for a sample of its rows.
+// FitSource is Fit over a source, which it reads three times, for a sample of its rows.
 func (s RFM) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
 	if err := checkSpec("rfm", s); err != nil {
 		return nil, err
@@ -166,20 +166,11 @@ func (s RFM) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	if _, cols := data.Dims(); !s.Diagonal && cols > mostDirections {
 		return nil, fmt.Errorf("transformer: rfm: a full map of %d columns, at most %d are possible; set diagonal: true, or put pca before", cols, mostDirections)
 	}
-	sample, err := labelledSample(ctx, "rfm", data, s.Rows, s.Seed)
+	sample, err := takeSample(ctx, "rfm", data, s.Rows, s.Seed)
 	if err != nil {
 		return nil, err
 	}
-	k, _ := pairwise.NewKernel(s.Kernel, s.Nu, s.Alpha)
-	o := agop.Options{Kernel: k, Bandwidth: s.Bandwidth.times, Power: s.Power, Rounds: s.Rounds, Diagonal: s.Diagonal, Seed: s.Seed}
-	if s.Solve == "features" {
-		o.Features = s.Features
-	}
-	n, _ := sample.X.Dims()
-	if n < leastLearned {
-		return nil, fmt.Errorf("transformer: rfm: %d rows, wanted %d or more", n, leastLearned)
-	}
-	learned, err := agop.Learn(ctx, o, agop.Rows{X: sample.X, Y: sample.codes(schema), Held: min(n/5, mostHeld)})
+	learned, err := s.learn(ctx, sample)
 	if err != nil {
 		return nil, failed(ctx, "rfm", err)
 	}
@@ -188,6 +179,28 @@ func (s RFM) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 		return nil, errors.New("transformer: rfm: the map is not finite; scale inputs and targets before")
 	}
 	return f, nil
+}
+
+// learn learns the map from a sample.
+func (s RFM) learn(ctx context.Context, sample targetSample) (*agop.Result, error) {
+	n, d := sample.X.Dims()
+	if n < leastLearned {
+		return nil, fmt.Errorf("%d rows, wanted %d or more", n, leastLearned)
+	}
+	if err := memory.Check(5 * 8 * int64(n) * int64(d)); err != nil {
+		return nil, fmt.Errorf("%d rows of %d columns: %w; set rows lower", n, d, err)
+	}
+	if m, ok := sample.X.(*sparse.CSR); ok {
+		sample.X = m.Dense()
+	}
+	_, outputs := sample.Y.Dims()
+	rows := agop.Rows{X: sample.X.(*mat.Dense), Y: kern.Dense(n, outputs, outputs, design.DenseData(sample.Y)), Held: min(n/5, mostHeld)}
+	k, _ := pairwise.NewKernel(s.Kernel, s.Nu, s.Alpha)
+	o := agop.Options{Kernel: k, Bandwidth: s.Bandwidth.times, Power: s.Power, Rounds: s.Rounds, Diagonal: s.Diagonal, Seed: s.Seed}
+	if s.Solve == "features" {
+		o.Features = s.Features
+	}
+	return agop.Learn(ctx, o, rows)
 }
 
 // mostHeld is how many rows, at most, are predicted and never fitted to.
@@ -214,7 +227,7 @@ func (s RFM) Cost(shape datasets.Shape) datasets.Cost {
 		flops += rounds * (n*n*n/6 + 2*n*n*d*float64(1+max(shape.Outputs, 1)))
 		bytes += 4 * n * n
 	}
-	c := datasets.Cost{Width: shape.Cols, Passes: 1}
+	c := datasets.Cost{Width: shape.Cols, Passes: 3}
 	if s.Diagonal {
 		entries := float64(shape.Rows) * shape.Entries()
 		c.Flops, c.Bytes, c.Filled = flops+entries, int64(bytes+8*entries), shape.Filled
@@ -398,157 +411,4 @@ func (f *FittedRFM) State(s *model.State) {
 	s.Require(rows == d && cols == k, "map and products do not fit")
 	s.Require(0 <= f.round && f.round < len(f.errors), "the round is none of those there were")
 	s.Require(allFinite(f.matrix.RawMatrix().Data, f.outer.RawMatrix().Data, f.errors), "map, products or errors are not finite")
-}
-
-// labelled is some rows with their targets.
-type labelled struct {
-	X *mat.Dense
-	Y *mat.Dense // a column for each target
-}
-
-// labelledSample reads src once for at most so many of its rows, dense and in random order: those of
-// Vitter's algorithm R (1985). All must have targets.
-func labelledSample(ctx context.Context, step string, src datasets.Source, most int, seed uint64) (*labelled, error) {
-	_, width := src.Dims()
-	s := &sampler{most: most, width: width, rng: spectral.NewStream()}
-	s.rng.At(seed, spectral.SampledRows, 1)
-	seen := 0
-	err := src.Blocks(ctx, func(block datasets.Set) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if block.Rows() == 0 {
-			return nil
-		}
-		X, err := checkInputs(step, block, src.Schema(), width, seen, false)
-		if err != nil {
-			return err
-		}
-		y, targets, err := design.BlockTargets(seen, block)
-		if err != nil {
-			return fmt.Errorf("transformer: %s: %w", step, err)
-		}
-		if err := checkCodes(y, targets, seen, src.Schema()); err != nil {
-			return fmt.Errorf("transformer: %s: %w", step, block.Locate(err, seen))
-		}
-		first := seen
-		seen += block.Rows()
-		if err := s.add(X, y, targets, first); err != nil {
-			return fmt.Errorf("transformer: %s: %w", step, err)
-		}
-		return nil
-	})
-	switch {
-	case err != nil:
-		return nil, err
-	case seen == 0 || width == 0:
-		return nil, fmt.Errorf("transformer: %s: %w: %d rows, %d columns", step, datasets.ErrEmpty, seen, width)
-	}
-	return s.shuffled(), nil
-}
-
-// checkCodes reports the first value of a categorical target that is no class code.
-func checkCodes(y []float64, targets, first int, schema datasets.Schema) error {
-	for c, column := range schema.Targets[:min(targets, len(schema.Targets))] {
-		if column.Kind != datasets.Categorical {
-			continue
-		}
-		for i := c; i < len(y); i += targets {
-			if v := y[i]; v != math.Trunc(v) || v < 0 || v >= float64(len(column.Levels)) {
-				return &datasets.RowError{Row: first + i/targets, Err: fmt.Errorf("target %v, wanted a class code from 0 to %d", v, len(column.Levels)-1)}
-			}
-		}
-	}
-	return nil
-}
-
-// sampler is a sample that rows are added to.
-type sampler struct {
-	rng         spectral.Stream
-	most, width int
-	targets     int
-	x, y        []float64
-}
-
-func (s *sampler) add(X mat.Matrix, y []float64, targets, first int) error {
-	if first > 0 && targets != s.targets {
-		return fmt.Errorf("rows from %d: %d targets, those before have %d", first, targets, s.targets)
-	}
-	s.targets = targets
-	n, d := X.Dims()
-	if err := memory.Check(8 * int64(min(first+n, s.most)) * int64(d+targets)); err != nil {
-		return fmt.Errorf("%d rows of %d columns: %w; set rows lower", min(first+n, s.most), d, err)
-	}
-	row := make([]float64, d)
-	for i := range n {
-		at := first + i
-		if at >= s.most {
-			if at = s.rng.IntN(at + 1); at >= s.most {
-				continue
-			}
-		} else {
-			s.x, s.y = append(s.x, row...), append(s.y, y[:targets]...)
-		}
-		design.WriteRow(s.x[at*d:(at+1)*d], X, i)
-		copy(s.y[at*targets:], y[i*targets:(i+1)*targets])
-	}
-	return nil
-}
-
-// shuffled returns the rows in random order.
-func (s *sampler) shuffled() *labelled {
-	n := len(s.y) / s.targets
-	out := &labelled{X: mat.NewDense(n, s.width, nil), Y: mat.NewDense(n, s.targets, nil)}
-	for to, from := range s.rng.Perm(n) {
-		out.X.SetRow(to, s.x[from*s.width:(from+1)*s.width])
-		out.Y.SetRow(to, s.y[from*s.targets:(from+1)*s.targets])
-	}
-	return out
-}
-
-// codes returns what the targets are learned from as: categorical ones ±1, a column for each class, one for
-// two classes; numeric ones with variance 1.
-func (l *labelled) codes(schema datasets.Schema) kern.View[float64] {
-	n, targets := l.Y.Dims()
-	var columns [][]float64
-	for c := range targets {
-		y := mat.Col(nil, c, l.Y)
-		if c < len(schema.Targets) && schema.Targets[c].Kind == datasets.Categorical {
-			columns = append(columns, signs(y, len(schema.Targets[c].Levels))...)
-			continue
-		}
-		m := newMoments(1)
-		m.of(mat.NewDense(n, 1, y))
-		if sd := m.deviation(0); sd > 0 {
-			kern.Scale(1/sd, y)
-		}
-		columns = append(columns, y)
-	}
-	out := kern.Dense(n, len(columns), len(columns), make([]float64, n*len(columns)))
-	for c, column := range columns {
-		for i, v := range column {
-			out.Set(i, c, v)
-		}
-	}
-	return out
-}
-
-// signs returns the ±1 codes of classes: of two the second has +1 in the one column there is.
-func signs(y []float64, classes int) [][]float64 {
-	first := 0
-	if classes <= 2 {
-		first, classes = 1, 2
-	}
-	var columns [][]float64
-	for c := first; c < classes; c++ {
-		column := make([]float64, len(y))
-		for i, v := range y {
-			column[i] = -1
-			if v == float64(c) {
-				column[i] = 1
-			}
-		}
-		columns = append(columns, column)
-	}
-	return columns
 }
