@@ -203,7 +203,7 @@ func ExampleRFM() {
 	fmt.Printf("error %.2f without a map, %.2f with that of round %d\n", f.Errors()[0], f.Errors()[f.Round()], f.Round())
 	// Output:
 	// relevance [1.0 0.0 1.0 0.0]
-	// error 0.30 without a map, 0.00 with that of round 3
+	// error 0.33 without a map, 0.00 with that of round 3
 }
 
 func ExampleMinMax() {
