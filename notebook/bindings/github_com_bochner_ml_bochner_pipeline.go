@@ -51,16 +51,19 @@ func init() {
 			"FittedPipeline": reflect.TypeOf((*pipeline.FittedPipeline)(nil)).Elem(),
 			"FittedUnion":    reflect.TypeOf((*pipeline.FittedUnion)(nil)).Elem(),
 			"Group":          reflect.TypeOf((*pipeline.Group)(nil)).Elem(),
+			"Holder":         reflect.TypeOf((*pipeline.Holder)(nil)).Elem(),
 			"Holding":        reflect.TypeOf((*pipeline.Holding)(nil)).Elem(),
 			"InputSized":     reflect.TypeOf((*pipeline.InputSized)(nil)).Elem(),
 			"Member":         reflect.TypeOf((*pipeline.Member)(nil)).Elem(),
 			"Pipeline":       reflect.TypeOf((*pipeline.Pipeline)(nil)).Elem(),
+			"Relevance":      reflect.TypeOf((*pipeline.Relevance)(nil)).Elem(),
 			"Sequence":       reflect.TypeOf((*pipeline.Sequence)(nil)).Elem(),
 			"Step":           reflect.TypeOf((*pipeline.Step)(nil)).Elem(),
 			"Union":          reflect.TypeOf((*pipeline.Union)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
 			"Composite":  reflect.TypeOf((*proxy_pipeline_Composite)(nil)).Elem(),
+			"Holder":     reflect.TypeOf((*proxy_pipeline_Holder)(nil)).Elem(),
 			"InputSized": reflect.TypeOf((*proxy_pipeline_InputSized)(nil)).Elem(),
 			"Member":     reflect.TypeOf((*proxy_pipeline_Member)(nil)).Elem(),
 		},
@@ -91,6 +94,15 @@ func (p *proxy_pipeline_Composite) Route(a0 datasets.Outlook, a1 func(i int, in 
 }
 func (p *proxy_pipeline_Composite) WithChildren(a0 []pipeline.Step) transformer.Fitter {
 	return p.WithChildren_(p.Object, a0)
+}
+
+type proxy_pipeline_Holder struct {
+	Object any
+	Each_  func(_proxy_obj_ any, a0 datasets.Schema, a1 func(name string, fitted transformer.Transformer, in datasets.Schema))
+}
+
+func (p *proxy_pipeline_Holder) Each(a0 datasets.Schema, a1 func(name string, fitted transformer.Transformer, in datasets.Schema)) {
+	p.Each_(p.Object, a0, a1)
 }
 
 type proxy_pipeline_InputSized struct {

@@ -21,6 +21,7 @@ func init() {
 			"AllComponents":      reflect.ValueOf(&transformer.AllComponents).Elem(),
 			"EffectiveDimension": reflect.ValueOf(transformer.EffectiveDimension),
 			"ExactColumns":       reflect.ValueOf(&transformer.ExactColumns).Elem(),
+			"FixedBandwidth":     reflect.ValueOf(transformer.FixedBandwidth),
 			"FixedGamma":         reflect.ValueOf(transformer.FixedGamma),
 			"GammaMedian":        reflect.ValueOf(&transformer.GammaMedian).Elem(),
 			"GammaScale":         reflect.ValueOf(&transformer.GammaScale).Elem(),
@@ -28,6 +29,8 @@ func init() {
 			"KeepComponents":     reflect.ValueOf(transformer.KeepComponents),
 			"KeepVariance":       reflect.ValueOf(transformer.KeepVariance),
 			"Learn":              reflect.ValueOf(transformer.Learn),
+			"LearnBandwidth":     reflect.ValueOf(&transformer.LearnBandwidth).Elem(),
+			"NewARD":             reflect.ValueOf(transformer.NewARD),
 			"NewBinning":         reflect.ValueOf(transformer.NewBinning),
 			"NewDense":           reflect.ValueOf(transformer.NewDense),
 			"NewImpute":          reflect.ValueOf(transformer.NewImpute),
@@ -36,10 +39,13 @@ func init() {
 			"NewOrdinal":         reflect.ValueOf(transformer.NewOrdinal),
 			"NewPCA":             reflect.ValueOf(transformer.NewPCA),
 			"NewRFF":             reflect.ValueOf(transformer.NewRFF),
+			"NewRFM":             reflect.ValueOf(transformer.NewRFM),
 			"NewRobust":          reflect.ValueOf(transformer.NewRobust),
 			"NewStandardize":     reflect.ValueOf(transformer.NewStandardize),
 		},
 		Types: map[string]reflect.Type{
+			"ARD":               reflect.TypeOf((*transformer.ARD)(nil)).Elem(),
+			"Bandwidth":         reflect.TypeOf((*transformer.Bandwidth)(nil)).Elem(),
 			"BinColumns":        reflect.TypeOf((*transformer.BinColumns)(nil)).Elem(),
 			"Binning":           reflect.TypeOf((*transformer.Binning)(nil)).Elem(),
 			"BlockFitter":       reflect.TypeOf((*transformer.BlockFitter)(nil)).Elem(),
@@ -54,6 +60,7 @@ func init() {
 			"FamilyMember":      reflect.TypeOf((*transformer.FamilyMember)(nil)).Elem(),
 			"Fill":              reflect.TypeOf((*transformer.Fill)(nil)).Elem(),
 			"FitTransformer":    reflect.TypeOf((*transformer.FitTransformer)(nil)).Elem(),
+			"FittedARD":         reflect.TypeOf((*transformer.FittedARD)(nil)).Elem(),
 			"FittedBinning":     reflect.TypeOf((*transformer.FittedBinning)(nil)).Elem(),
 			"FittedDense":       reflect.TypeOf((*transformer.FittedDense)(nil)).Elem(),
 			"FittedImpute":      reflect.TypeOf((*transformer.FittedImpute)(nil)).Elem(),
@@ -61,6 +68,7 @@ func init() {
 			"FittedOrdinal":     reflect.TypeOf((*transformer.FittedOrdinal)(nil)).Elem(),
 			"FittedPCA":         reflect.TypeOf((*transformer.FittedPCA)(nil)).Elem(),
 			"FittedRFF":         reflect.TypeOf((*transformer.FittedRFF)(nil)).Elem(),
+			"FittedRFM":         reflect.TypeOf((*transformer.FittedRFM)(nil)).Elem(),
 			"FittedScaler":      reflect.TypeOf((*transformer.FittedScaler)(nil)).Elem(),
 			"Fitter":            reflect.TypeOf((*transformer.Fitter)(nil)).Elem(),
 			"Gamma":             reflect.TypeOf((*transformer.Gamma)(nil)).Elem(),
@@ -72,6 +80,8 @@ func init() {
 			"PCA":               reflect.TypeOf((*transformer.PCA)(nil)).Elem(),
 			"PassFitter":        reflect.TypeOf((*transformer.PassFitter)(nil)).Elem(),
 			"RFF":               reflect.TypeOf((*transformer.RFF)(nil)).Elem(),
+			"RFM":               reflect.TypeOf((*transformer.RFM)(nil)).Elem(),
+			"Relevant":          reflect.TypeOf((*transformer.Relevant)(nil)).Elem(),
 			"Robust":            reflect.TypeOf((*transformer.Robust)(nil)).Elem(),
 			"Rowless":           reflect.TypeOf((*transformer.Rowless)(nil)).Elem(),
 			"SingleTransformer": reflect.TypeOf((*transformer.SingleTransformer)(nil)).Elem(),
@@ -89,6 +99,7 @@ func init() {
 			"FitTransformer":    reflect.TypeOf((*proxy_transformer_FitTransformer)(nil)).Elem(),
 			"Fitter":            reflect.TypeOf((*proxy_transformer_Fitter)(nil)).Elem(),
 			"PassFitter":        reflect.TypeOf((*proxy_transformer_PassFitter)(nil)).Elem(),
+			"Relevant":          reflect.TypeOf((*proxy_transformer_Relevant)(nil)).Elem(),
 			"Rowless":           reflect.TypeOf((*proxy_transformer_Rowless)(nil)).Elem(),
 			"SingleTransformer": reflect.TypeOf((*proxy_transformer_SingleTransformer)(nil)).Elem(),
 			"Sized":             reflect.TypeOf((*proxy_transformer_Sized)(nil)).Elem(),
@@ -208,6 +219,13 @@ func (p *proxy_transformer_PassFitter) Fit(a0 context.Context, a1 datasets.Set) 
 func (p *proxy_transformer_PassFitter) Start(a0 context.Context, a1 datasets.Schema, a2 int) (datasets.Pass, error) {
 	return p.Start_(p.Object, a0, a1, a2)
 }
+
+type proxy_transformer_Relevant struct {
+	Object     any
+	Relevance_ func(_proxy_obj_ any) []float64
+}
+
+func (p *proxy_transformer_Relevant) Relevance() []float64 { return p.Relevance_(p.Object) }
 
 type proxy_transformer_Rowless struct {
 	Object           any
