@@ -44,6 +44,8 @@ func builtin() []Entry {
 			func() any { return transformer.NewARD() }, func() model.Stateful { return &transformer.FittedARD{} }},
 		{"pca", "principal components",
 			func() any { return transformer.NewPCA() }, func() model.Stateful { return &transformer.FittedPCA{} }},
+		{"rfm", "a linear map of the inputs learned from gradients of the targets",
+			func() any { return transformer.NewRFM() }, func() model.Stateful { return &transformer.FittedRFM{} }},
 
 		{"ridge", "linear regression with a penalty on the squared weights",
 			func() any { return estimator.NewRidge() }, func() model.Stateful { return &estimator.FittedLinear{} }},

@@ -57,6 +57,7 @@ func conformanceCases() map[string]conformanceCase {
 	onehot := func() transformer.Transformer { return new(transformer.FittedOneHot) }
 	ordinal := func() transformer.Transformer { return new(transformer.FittedOrdinal) }
 	dense := func() transformer.Transformer { return new(transformer.FittedDense) }
+	rfm := func() transformer.Transformer { return new(transformer.FittedRFM) }
 
 	type o = transformertest.Options
 	cases := map[string]conformanceCase{
@@ -84,6 +85,9 @@ func conformanceCases() map[string]conformanceCase {
 		"pca":                      {transformer.NewPCA(), o{Zero: pca, Tolerance: 1e-7}},
 		"pca whiten":               {transformer.PCA{Components: transformer.KeepVariance(0.9), Whiten: true}, o{Zero: pca, Tolerance: 1e-7}},
 		"dense":                    {transformer.NewDense(), o{Zero: dense, Missing: true}},
+		"rfm":                      {transformer.NewRFM(), o{Zero: rfm, Data: curved()}},
+		"rfm diagonal":             {transformer.RFM{Kernel: "laplacian", Rounds: 2, Diagonal: true, Power: 1, Bandwidth: transformer.FixedBandwidth(2), Solve: "exact", Features: 2, Rows: 40, Nu: 1, Alpha: 1}, o{Zero: rfm, Data: curved()}},
+		"rfm features":             {transformer.RFM{Kernel: "gaussian", Rounds: 2, Power: 0.5, Bandwidth: transformer.LearnBandwidth, Solve: "features", Features: 30, Rows: 50, Nu: 1, Alpha: 1}, o{Zero: rfm, Data: curved()}},
 	}
 	ard := func() transformer.Transformer { return new(transformer.FittedARD) }
 	for _, kernel := range []string{"gaussian", "laplacian", "matern"} {
@@ -195,4 +199,19 @@ func TestEverySpecHasTheOptionalInterfaces(t *testing.T) {
 			t.Errorf("%s: %T is no Describer", name, fitted)
 		}
 	}
+}
+
+// curved returns rows whose target is a curve along one direction of the first two inputs.
+func curved() datasets.Set {
+	rng := rand.New(rand.NewPCG(3, 4))
+	X, y := mat.NewDense(80, 4, nil), make([]float64, 80)
+	for i := range y {
+		X.SetRow(i, []float64{rng.NormFloat64(), rng.NormFloat64(), 0, 2.5})
+		if i%3 == 0 {
+			X.Set(i, 2, rng.NormFloat64())
+		}
+		y[i] = math.Sin(X.At(i, 0) + 2*X.At(i, 1))
+	}
+	columns := []datasets.Column{{Name: "a"}, {Name: "b"}, {Name: "rare"}, {Name: "constant"}}
+	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{Columns: columns}}
 }

@@ -33,6 +33,20 @@ func binningWith(change func(s *Binning)) Binning {
 	return s
 }
 
+func rfmWith(change func(s *RFM)) RFM {
+	s := NewRFM()
+	change(&s)
+	return s
+}
+
+// classes returns n rows of two classes, the last one of another code.
+func classes(n int, last float64) datasets.Set {
+	y := make([]float64, n)
+	y[0], y[n-1] = 1, last
+	target := datasets.Column{Name: "class", Kind: datasets.Categorical, Levels: []string{"a", "b"}}
+	return datasets.Set{X: mat.NewDense(n, 2, nil), Y: y, Schema: datasets.Schema{Targets: []datasets.Column{target}}}
+}
+
 // What a spec literal or its data can have wrong is refused by an error that says what was wanted.
 func TestFitRefuses(t *testing.T) {
 	numbers := datasets.Set{X: mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 7})}
@@ -86,6 +100,16 @@ func TestFitRefuses(t *testing.T) {
 		"landmarks of missing":      {NewNystroem(), gone, "row 0, column x1: missing value; put an impute step before"},
 		"gammas of landmarks":       {nystroemWith(func(s *Nystroem) { s.Gamma = FixedGamma(1, 2, 3) }), numbers, "gamma has 3 numbers, the data 2 columns"},
 		"far landmarks":             {nystroemWith(func(s *Nystroem) { s.Gamma = FixedGamma(1e305) }), numbers, "is too large"},
+		"zero RFM":                  {RFM{}, numbers, "rounds: got 0"},
+		"rfm without targets":       {NewRFM(), numbers, "the data have no targets"},
+		"rfm of few rows":           {NewRFM(), datasets.Set{X: numbers.X, Y: []float64{1, 2, 3}}, "3 rows, wanted 10 or more"},
+		"rfm of equal targets":      {NewRFM(), datasets.Set{X: mat.NewDense(12, 2, nil), Y: make([]float64, 12)}, "the targets are constant"},
+		"rfm of a missing target":   {NewRFM(), datasets.Set{X: numbers.X, Y: []float64{1, math.NaN(), 3}}, "row 1: target is NaN"},
+		"rfm of an unknown class":   {NewRFM(), classes(12, -1), "row 11: target -1, wanted a class code from 0 to 1"},
+		"rfm of names":              {NewRFM(), names, "column c is categorical, wanted numeric"},
+		"rfm of missing":            {NewRFM(), gone, "row 0, column x1: missing value; put an impute step before"},
+		"full map of many columns":  {NewRFM(), datasets.Set{X: mat.NewDense(12, 5000, nil), Y: make([]float64, 12)}, "a full map of 5000 columns, at most 4096 are possible; set diagonal: true"},
+		"misspelt kernel":           {rfmWith(func(s *RFM) { s.Kernel = "exponetial" }), numbers, "did you mean exponential?"},
 		"zero PCA":                  {PCA{}, numbers, "components: got 0"},
 		"many components":           {PCA{Components: KeepComponents(3)}, numbers, "3 components wanted, the training rows have 2"},
 		"equal rows":                {NewPCA(), equalRows, "all rows are equal"},

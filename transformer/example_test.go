@@ -210,6 +210,30 @@ func ExamplePCA() {
 	// Output: 1 component explains 0.9999
 }
 
+// Of four inputs the target depends on the sum of two: the map keeps that direction, and its relevance names
+// them.
+func ExampleRFM() {
+	ctx := context.Background()
+	rng := rand.New(rand.NewPCG(1, 2))
+	X, y := mat.NewDense(500, 4, nil), make([]float64, 500)
+	for i := range y {
+		for j := range 4 {
+			X.Set(i, j, rng.NormFloat64())
+		}
+		y[i] = math.Sin(2 * (X.At(i, 0) + X.At(i, 2)))
+	}
+	fitted, err := transformer.NewRFM().Fit(ctx, datasets.Set{X: X, Y: y})
+	if err != nil {
+		log.Fatal(err)
+	}
+	f := fitted.(*transformer.FittedRFM)
+	fmt.Printf("relevance %.1f\n", f.Relevance())
+	fmt.Printf("error %.2f without a map, %.2f with that of round %d\n", f.Errors()[0], f.Errors()[f.Round()], f.Round())
+	// Output:
+	// relevance [1.0 0.0 1.0 0.0]
+	// error 0.33 without a map, 0.00 with that of round 3
+}
+
 func ExampleMinMax() {
 	ctx := context.Background()
 	data := datasets.Set{X: mat.NewDense(3, 1, []float64{10, 20, 30})}

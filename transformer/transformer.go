@@ -18,6 +18,7 @@
 //	rff              [RFF]          γ, random frequencies        random Fourier features
 //	binning          [Binning]      γ, random grids, their bins  random binning features
 //	nystroem         [Nystroem]     γ, landmarks                 the kernel through landmarks
+//	rfm              [RFM]          how the targets change       the inputs, mapped linearly
 //	dense            [Dense]        the number of columns        the inputs, zeros stored
 //
 // Every spec of this package also implements [BlockFitter], and its Fit is a FitSource over the

@@ -29,6 +29,7 @@ type world struct {
 	iterative   bool // the model is found to a tolerance
 	single      bool // features are in single precision
 	settled     bool // the fit converged
+	sampled     bool // a step learns from rows in an order that it draws, by their places
 	frees       bool // the map's columns, or components, may come out in another order or sign
 }
 
@@ -190,6 +191,7 @@ func (d *drawing) steps() {
 		fmt.Fprintf(&b, "- pca: {whiten: %t}\n", d.IntN(2) == 0)
 		d.frees = true
 	}
+	b.WriteString(d.metric())
 	b.WriteString(d.features())
 	b.WriteString(d.model())
 	d.single = d.IntN(4) == 0
@@ -201,6 +203,18 @@ func (d *drawing) impute() string {
 		return ""
 	}
 	return pick(d.Rand, "impute, ", "{impute: {strategy: median}}, ", "{impute: {strategy: mean, indicator: true}}, ")
+}
+
+// metric draws a step that learns from the targets, now and then, by numbers of its own: what other seeds
+// draw stays.
+func (d *drawing) metric() string {
+	if d.seed%4 != 2 {
+		return ""
+	}
+	d.sampled = true
+	own := rand.New(rand.NewPCG(d.seed, 12))
+	return fmt.Sprintf("- rfm: {kernel: %s, rounds: 2, diagonal: %s, power: %s, rows: %s}\n",
+		pick(own, "exponential", "gaussian", "laplacian"), pick(own, "false", "true"), pick(own, "0.5", "1"), pick(own, "10000", "30"))
 }
 
 // features draws the map, and the axes of a search over it.

@@ -21,7 +21,7 @@ func init() {
 			"AllComponents":      reflect.ValueOf(&transformer.AllComponents).Elem(),
 			"EffectiveDimension": reflect.ValueOf(transformer.EffectiveDimension),
 			"ExactColumns":       reflect.ValueOf(&transformer.ExactColumns).Elem(),
-			"FixedFactors":       reflect.ValueOf(transformer.FixedFactors),
+			"FixedBandwidth":     reflect.ValueOf(transformer.FixedBandwidth),
 			"FixedGamma":         reflect.ValueOf(transformer.FixedGamma),
 			"GammaMedian":        reflect.ValueOf(&transformer.GammaMedian).Elem(),
 			"GammaScale":         reflect.ValueOf(&transformer.GammaScale).Elem(),
@@ -29,7 +29,8 @@ func init() {
 			"KeepComponents":     reflect.ValueOf(transformer.KeepComponents),
 			"KeepVariance":       reflect.ValueOf(transformer.KeepVariance),
 			"Learn":              reflect.ValueOf(transformer.Learn),
-			"NamedFactors":       reflect.ValueOf(transformer.NamedFactors),
+			"LearnBandwidth":     reflect.ValueOf(&transformer.LearnBandwidth).Elem(),
+			"NewARD":             reflect.ValueOf(transformer.NewARD),
 			"NewBinning":         reflect.ValueOf(transformer.NewBinning),
 			"NewDense":           reflect.ValueOf(transformer.NewDense),
 			"NewImpute":          reflect.ValueOf(transformer.NewImpute),
@@ -37,13 +38,14 @@ func init() {
 			"NewOneHot":          reflect.ValueOf(transformer.NewOneHot),
 			"NewOrdinal":         reflect.ValueOf(transformer.NewOrdinal),
 			"NewPCA":             reflect.ValueOf(transformer.NewPCA),
-			"NewQuantile":        reflect.ValueOf(transformer.NewQuantile),
 			"NewRFF":             reflect.ValueOf(transformer.NewRFF),
+			"NewRFM":             reflect.ValueOf(transformer.NewRFM),
 			"NewRobust":          reflect.ValueOf(transformer.NewRobust),
-			"NewScale":           reflect.ValueOf(transformer.NewScale),
 			"NewStandardize":     reflect.ValueOf(transformer.NewStandardize),
 		},
 		Types: map[string]reflect.Type{
+			"ARD":               reflect.TypeOf((*transformer.ARD)(nil)).Elem(),
+			"Bandwidth":         reflect.TypeOf((*transformer.Bandwidth)(nil)).Elem(),
 			"BinColumns":        reflect.TypeOf((*transformer.BinColumns)(nil)).Elem(),
 			"Binning":           reflect.TypeOf((*transformer.Binning)(nil)).Elem(),
 			"BlockFitter":       reflect.TypeOf((*transformer.BlockFitter)(nil)).Elem(),
@@ -53,21 +55,20 @@ func init() {
 			"Dense":             reflect.TypeOf((*transformer.Dense)(nil)).Elem(),
 			"DenseTransformer":  reflect.TypeOf((*transformer.DenseTransformer)(nil)).Elem(),
 			"Describer":         reflect.TypeOf((*transformer.Describer)(nil)).Elem(),
-			"Factors":           reflect.TypeOf((*transformer.Factors)(nil)).Elem(),
 			"Family":            reflect.TypeOf((*transformer.Family)(nil)).Elem(),
 			"FamilyFitter":      reflect.TypeOf((*transformer.FamilyFitter)(nil)).Elem(),
 			"FamilyMember":      reflect.TypeOf((*transformer.FamilyMember)(nil)).Elem(),
 			"Fill":              reflect.TypeOf((*transformer.Fill)(nil)).Elem(),
 			"FitTransformer":    reflect.TypeOf((*transformer.FitTransformer)(nil)).Elem(),
+			"FittedARD":         reflect.TypeOf((*transformer.FittedARD)(nil)).Elem(),
 			"FittedBinning":     reflect.TypeOf((*transformer.FittedBinning)(nil)).Elem(),
 			"FittedDense":       reflect.TypeOf((*transformer.FittedDense)(nil)).Elem(),
 			"FittedImpute":      reflect.TypeOf((*transformer.FittedImpute)(nil)).Elem(),
 			"FittedOneHot":      reflect.TypeOf((*transformer.FittedOneHot)(nil)).Elem(),
 			"FittedOrdinal":     reflect.TypeOf((*transformer.FittedOrdinal)(nil)).Elem(),
 			"FittedPCA":         reflect.TypeOf((*transformer.FittedPCA)(nil)).Elem(),
-			"FittedQuantile":    reflect.TypeOf((*transformer.FittedQuantile)(nil)).Elem(),
 			"FittedRFF":         reflect.TypeOf((*transformer.FittedRFF)(nil)).Elem(),
-			"FittedScale":       reflect.TypeOf((*transformer.FittedScale)(nil)).Elem(),
+			"FittedRFM":         reflect.TypeOf((*transformer.FittedRFM)(nil)).Elem(),
 			"FittedScaler":      reflect.TypeOf((*transformer.FittedScaler)(nil)).Elem(),
 			"Fitter":            reflect.TypeOf((*transformer.Fitter)(nil)).Elem(),
 			"Gamma":             reflect.TypeOf((*transformer.Gamma)(nil)).Elem(),
@@ -78,11 +79,11 @@ func init() {
 			"Ordinal":           reflect.TypeOf((*transformer.Ordinal)(nil)).Elem(),
 			"PCA":               reflect.TypeOf((*transformer.PCA)(nil)).Elem(),
 			"PassFitter":        reflect.TypeOf((*transformer.PassFitter)(nil)).Elem(),
-			"Quantile":          reflect.TypeOf((*transformer.Quantile)(nil)).Elem(),
 			"RFF":               reflect.TypeOf((*transformer.RFF)(nil)).Elem(),
+			"RFM":               reflect.TypeOf((*transformer.RFM)(nil)).Elem(),
+			"Relevant":          reflect.TypeOf((*transformer.Relevant)(nil)).Elem(),
 			"Robust":            reflect.TypeOf((*transformer.Robust)(nil)).Elem(),
 			"Rowless":           reflect.TypeOf((*transformer.Rowless)(nil)).Elem(),
-			"Scale":             reflect.TypeOf((*transformer.Scale)(nil)).Elem(),
 			"SingleTransformer": reflect.TypeOf((*transformer.SingleTransformer)(nil)).Elem(),
 			"Sized":             reflect.TypeOf((*transformer.Sized)(nil)).Elem(),
 			"SparseTaker":       reflect.TypeOf((*transformer.SparseTaker)(nil)).Elem(),
@@ -98,6 +99,7 @@ func init() {
 			"FitTransformer":    reflect.TypeOf((*proxy_transformer_FitTransformer)(nil)).Elem(),
 			"Fitter":            reflect.TypeOf((*proxy_transformer_Fitter)(nil)).Elem(),
 			"PassFitter":        reflect.TypeOf((*proxy_transformer_PassFitter)(nil)).Elem(),
+			"Relevant":          reflect.TypeOf((*proxy_transformer_Relevant)(nil)).Elem(),
 			"Rowless":           reflect.TypeOf((*proxy_transformer_Rowless)(nil)).Elem(),
 			"SingleTransformer": reflect.TypeOf((*proxy_transformer_SingleTransformer)(nil)).Elem(),
 			"Sized":             reflect.TypeOf((*proxy_transformer_Sized)(nil)).Elem(),
@@ -217,6 +219,13 @@ func (p *proxy_transformer_PassFitter) Fit(a0 context.Context, a1 datasets.Set) 
 func (p *proxy_transformer_PassFitter) Start(a0 context.Context, a1 datasets.Schema, a2 int) (datasets.Pass, error) {
 	return p.Start_(p.Object, a0, a1, a2)
 }
+
+type proxy_transformer_Relevant struct {
+	Object     any
+	Relevance_ func(_proxy_obj_ any) []float64
+}
+
+func (p *proxy_transformer_Relevant) Relevance() []float64 { return p.Relevance_(p.Object) }
 
 type proxy_transformer_Rowless struct {
 	Object           any

@@ -1,0 +1,176 @@
+// Package agop learns linear maps of the inputs from the average outer product of a model's gradients,
+//
+//	M = 1/n Σ_i Σ_c ∇f_c(x_i)·∇f_c(x_i)'
+//
+// which is large along the directions in which the outputs f_c change: a recursive feature machine fits a
+// kernel machine to x, then to M^power·x, and so on. Numbers in, numbers out.
+//
+// [Learn] does the rounds; gradients of random Fourier features are in fourier.go, those of exact kernels
+// in kernel.go, the ridge regressions that are differentiated in exact.go and features.go.
+//
+// Sources: Radhakrishnan, Beaglehole, Pandit and Belkin, "Mechanism for feature learning in neural networks
+// and backpropagation-free machine learning models", Science 383, 2024; Beaglehole, Holzmüller,
+// Radhakrishnan and Belkin, "xRFM: accurate, scalable, and interpretable feature learning models for tabular
+// data", arXiv 2508.10053, 2025.
+package agop
+
+import (
+	"context"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+)
+
+// products are sums of outer products of gradients: d×d of which the lower triangle counts, or the
+// diagonal alone.
+type products struct {
+	full     kern.View[float64] // d×d
+	diagonal []float64          // d, instead
+}
+
+func newProducts(d int, diagonal bool) *products {
+	if diagonal {
+		return &products{diagonal: make([]float64, d)}
+	}
+	return &products{full: kern.Dense(d, d, d, make([]float64, d*d))}
+}
+
+// add adds the products of the rows of G, each a gradient.
+func (p *products) add(ctx context.Context, G kern.View[float32]) error {
+	if p.diagonal == nil {
+		return kern.GramMixed(ctx, p.full, G, nil)
+	}
+	for i := range G.Rows {
+		for j, g := range G.Row(i) {
+			p.diagonal[j] += float64(g) * float64(g)
+		}
+	}
+	return ctx.Err()
+}
+
+// metric is a linear map of the inputs: x → x·A with a symmetric A, diagonal where full is nil.
+type metric struct {
+	full     kern.View[float64] // d×d
+	diagonal []float64          // d, instead
+}
+
+// identity is where the rounds begin.
+func identity(d int, diagonal bool) metric {
+	a := metric{}
+	if diagonal {
+		a.diagonal = make([]float64, d)
+		for j := range d {
+			a.diagonal[j] = 1
+		}
+		return a
+	}
+	a.full = kern.Dense(d, d, d, make([]float64, d*d))
+	for j := range d {
+		a.full.Set(j, j, 1)
+	}
+	return a
+}
+
+// scale multiplies the map.
+func (a metric) scale(factor float64) {
+	if a.diagonal != nil {
+		kern.Scale(factor, a.diagonal)
+		return
+	}
+	kern.Scale(factor, a.full.Data)
+}
+
+// of returns the mapped rows of X.
+func (a metric) of(ctx context.Context, X *mat.Dense) (*mat.Dense, error) {
+	n, d := X.Dims()
+	out := mat.NewDense(n, d, nil)
+	for lo := 0; lo < n; lo += tileRows {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		hi := min(lo+tileRows, n)
+		if a.diagonal == nil {
+			kern.Mul(view(out, lo, hi), view(X, lo, hi), a.full, false)
+			continue
+		}
+		for i := lo; i < hi; i++ {
+			to := out.RawRowView(i)
+			for j, v := range X.RawRowView(i) {
+				to[j] = v * a.diagonal[j]
+			}
+		}
+	}
+	return out, nil
+}
+
+// view returns rows lo to hi.
+func view(X *mat.Dense, lo, hi int) kern.View[float64] {
+	raw := X.RawMatrix()
+	return kern.Dense(raw.Rows, raw.Cols, raw.Stride, raw.Data).Slice(lo, hi, 0, raw.Cols)
+}
+
+// tileRows is how many rows are worked on at once.
+const tileRows = 256
+
+// pulled returns the products of gradients with respect to x of those with respect to x·A, which it may
+// take the memory of, divided by their trace; ok is false where they are all 0.
+func (a metric) pulled(p *products) (ok bool) {
+	trace := 0.0
+	if a.diagonal != nil {
+		for j, s := range a.diagonal {
+			p.diagonal[j] *= s * s
+			trace += p.diagonal[j]
+		}
+		if !(trace > 0) || math.IsInf(trace, 0) {
+			return false
+		}
+		kern.Scale(1/trace, p.diagonal)
+		return true
+	}
+	d := p.full.Rows
+	kern.MirrorLower(p.full)
+	half := kern.Dense(d, d, d, make([]float64, d*d))
+	kern.Mul(half, a.full, p.full, false)
+	kern.Mul(p.full, half, a.full, false)
+	for j := range d {
+		trace += p.full.At(j, j)
+	}
+	if !(trace > 0) || math.IsInf(trace, 0) {
+		return false
+	}
+	kern.Scale(1/trace, p.full.Data)
+	return true
+}
+
+// power returns M^power of the products M, which are positive semidefinite.
+func (p *products) power(ctx context.Context, power float64) (metric, error) {
+	if p.diagonal != nil {
+		out := metric{diagonal: make([]float64, len(p.diagonal))}
+		for j, v := range p.diagonal {
+			out.diagonal[j] = math.Pow(max(v, 0), power)
+		}
+		return out, nil
+	}
+	d := p.full.Rows
+	eigen, err := kern.NewEigen(ctx, kern.Dense(d, d, d, append([]float64(nil), p.full.Data...)), true)
+	if err != nil {
+		return metric{}, err
+	}
+	vectors, err := eigen.Vectors(ctx, 0, d)
+	if err != nil {
+		return metric{}, err
+	}
+	V := kern.Dense(d, d, d, vectors) // an eigenvector in each row
+	// A = V'·diag(λ^power)·V = B'B with the rows of B those of V times λ^(power/2).
+	for k, v := range eigen.Values {
+		kern.Scale(math.Pow(max(v, 0), power/2), V.Row(k))
+	}
+	out := metric{full: kern.Dense(d, d, d, make([]float64, d*d))}
+	if err := kern.Gram(ctx, out.full, V, nil); err != nil {
+		return metric{}, err
+	}
+	kern.MirrorLower(out.full)
+	return out, nil
+}

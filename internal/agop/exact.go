@@ -1,0 +1,90 @@
+package agop
+
+import (
+	"context"
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/pairwise"
+)
+
+// exact is ridge regression with the kernel itself, by a Cholesky factor in float32.
+type exact struct {
+	kernel *pairwise.Kernel
+	y      kern.View[float64] // of the rows that are fitted to, centred
+}
+
+// mostSlopes is how many rows, at most, gradients are averaged over.
+const mostSlopes = 8000
+
+func (e *exact) slopes(ctx context.Context, p *products, u *mat.Dense, alpha float64) error {
+	n, d := u.Dims()
+	rows := pairwise.NewRows[float32](pairwise.Frame{Factor: equal(d, 1)}, u)
+	weights, err := e.fit(ctx, rows, alpha)
+	if err != nil {
+		return err
+	}
+	return addSlopes(ctx, p, rows.Slice(0, min(n, mostSlopes)), rows, e.kernel, weights)
+}
+
+// fit returns the weights of the rows, with a larger penalty where the rounding of float32 asks for it.
+func (e *exact) fit(ctx context.Context, rows pairwise.Rows[float32], alpha float64) (kern.View[float32], error) {
+	size, t := rows.Len(), e.y.Cols
+	if err := memory.Check(4 * int64(size) * int64(size)); err != nil {
+		return kern.View[float32]{}, fmt.Errorf("the kernel of %d rows: %w; set rows lower, or solve: features", size, err)
+	}
+	K, weights := newView[float32](size, size), newView[float32](size, t)
+	const rounding = 3e-8 // of a row of K
+	for alpha = max(alpha, rounding*float64(size)); ; alpha *= alphaStep {
+		if err := lowerOf(ctx, K, rows, e.kernel); err != nil {
+			return weights, err
+		}
+		for i, v := range e.y.Data[:size*t] {
+			weights.Data[i] = float32(v)
+		}
+		if ok, err := solve(ctx, K, weights, alpha); ok || err != nil {
+			return weights, err
+		}
+		if alpha > float64(size) {
+			return weights, fmt.Errorf("the kernel of %d rows is not finite; scale the inputs before", size)
+		}
+	}
+}
+
+// lowerOf writes the lower triangle of the kernel of rows to K, and some of the upper one.
+func lowerOf(ctx context.Context, K kern.View[float32], rows pairwise.Rows[float32], k *pairwise.Kernel) error {
+	for lo := 0; lo < K.Rows; lo += stripe {
+		hi := min(lo+stripe, K.Rows)
+		if err := pairwise.Matrix(ctx, K.Slice(lo, hi, 0, hi), rows.Slice(lo, hi), rows.Slice(0, hi), k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stripe is how many rows are worked on at once.
+const stripe = 1024
+
+// addSlopes adds the products of the gradients of kernel sums at x to p.
+func addSlopes(ctx context.Context, p *products, x, centres pairwise.Rows[float32], k *pairwise.Kernel, weights kern.View[float32]) error {
+	d, t := x.Inputs(), weights.Cols
+	size := max(1, min(stripe, x.Len(), 1<<25/(d*t)))
+	G := newView[float32](size*t, d)
+	for lo := 0; lo < x.Len(); lo += size {
+		b := min(size, x.Len()-lo)
+		of := make([]kern.View[float32], t)
+		for c := range of {
+			of[c] = G.Slice(c*b, (c+1)*b, 0, d)
+		}
+		if err := pairwise.Gradients(ctx, of, x.Slice(lo, lo+b), centres, k, equal(d, 1), weights); err != nil {
+			return err
+		}
+		if err := p.add(ctx, G.Slice(0, b*t, 0, d)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,414 @@
+package transformer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/agop"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/pairwise"
+	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// RFM stretches the inputs along the directions in which the targets change, and shrinks them along the
+// others: it learns a linear map
+//
+//	y = c·x·M^power,  M = 1/n Σ_i Σ_c ∇f_c(x_i)·∇f_c(x_i)'
+//
+// from the gradients of a kernel machine f, the average gradient outer product. That is a recursive feature
+// machine: f is fitted to the inputs, then to the inputs mapped by its own M, and so on for some rounds.
+// Steps behind it that know distances only, such as [RFF], then see those that matter.
+//
+// f is a kernel ridge regression with the exact kernel (Solve exact) or one on random Fourier features of
+// it (Solve features), which takes many rows, but suits smooth kernels only: the gradients of features of
+// exponential, laplacian and cauchy are mostly noise. A random sample of at most Rows rows is learned from,
+// of every class its share. One in five of it, at most 2000, is never fitted to: the penalty and the width
+// of the kernel in a round are those that predict these rows best, and rounds end where they are predicted
+// worse than in the round before, whose map is kept. Where no round is better than none, the map is a plain
+// scaling. A class is learned from as a ±1 code, one code for two classes; numeric targets are standardised
+// before, so that several count alike. Weights do not matter, but rows of weight 0 are left out.
+//
+// The factor c is such that γ = 1 of the same kernel behind the map is the kernel of the machine: its width
+// is Bandwidth times the median distance of two mapped rows. Power ½, the usual one, makes M the metric of
+// the kernel, for (x−y)'M(x−y) is then the squared distance; ¼ is more careful.
+//
+// Full, M learns directions, and what comes out is dense; Diagonal, it learns a scale for each input, and
+// sparse rows stay sparse. Before, the inputs should be of one scale: put standardize or quantile before.
+//
+// Shapes: n×d → n×d. Cost of a round, for n rows that are learned from: about n³/6 flops in float32 with the
+// exact kernel, which takes 4n² bytes, or n·D² with D features; 9·d³ where M is full, which takes at most
+// 4096 inputs. Mapping costs 2·d² flops a row, d where M is diagonal.
+//
+// Sources: Radhakrishnan, Beaglehole, Pandit and Belkin, Science 383, 2024; Beaglehole, Holzmüller,
+// Radhakrishnan and Belkin, arXiv 2508.10053, 2025.
+//
+// Fit returns an error for rows without targets, a missing target, constant targets, fewer than 10 rows, a
+// categorical column, a missing or infinite value, and for more inputs than a full M takes.
+type RFM struct {
+	Kernel    string    // of the machine, one of those of [RFF]
+	Rounds    int       // how often M is learned
+	Diagonal  bool      // a scale for each input instead of a full matrix
+	Power     float64   // of M
+	Bandwidth Bandwidth // width of the kernel
+	Solve     string    // exact or features
+	Features  int       // D, of features
+	Rows      int       // how many rows, at most, are learned from
+	Nu        float64   // ν of the matern kernel
+	Alpha     float64   // α of the rational_quadratic kernel
+	Seed      uint64
+}
+
+// NewRFM returns the spec of a full map learned in 4 rounds at most with the exact exponential kernel.
+func NewRFM() RFM {
+	return RFM{Kernel: "exponential", Rounds: 4, Power: 0.5, Bandwidth: LearnBandwidth, Solve: "exact", Features: 1000, Rows: 10000, Nu: 1.5, Alpha: 1}
+}
+
+// Bandwidth is the width of a kernel in median distances of two rows: a number ([FixedBandwidth]), or the
+// one with which rows that are held out are predicted best ([LearnBandwidth]).
+type Bandwidth struct{ times float64 }
+
+// LearnBandwidth tries widths from an eighth of the median distance to eight times as much.
+var LearnBandwidth = Bandwidth{}
+
+// FixedBandwidth is so many times the median distance.
+func FixedBandwidth(times float64) Bandwidth { return Bandwidth{times: times} }
+
+var _ param.Value = (*Bandwidth)(nil)
+
+// Set takes a positive number, or auto.
+func (b *Bandwidth) Set(plain any) error {
+	switch v := plain.(type) {
+	case int:
+		b.times = float64(v)
+	case float64:
+		b.times = v
+	case string:
+		b.times = 0
+		if v == "auto" {
+			return nil
+		}
+		return errors.New(b.Wanted())
+	default:
+		return errors.New(b.Wanted())
+	}
+	if b.times == 0 {
+		return errors.New(b.Wanted())
+	}
+	return b.Check()
+}
+
+// Plain returns the number, or auto.
+func (b *Bandwidth) Plain() any {
+	if b.times == 0 {
+		return "auto"
+	}
+	return b.times
+}
+
+// Wanted says what Set takes.
+func (b *Bandwidth) Wanted() string { return "a number > 0, or auto" }
+
+// Check reports a number that is not positive.
+func (b *Bandwidth) Check() error {
+	if b.times == 0 || param.Positive.Contains(b.times) {
+		return nil
+	}
+	return errors.New(b.Wanted())
+}
+
+// mostDirections is how many inputs a full map takes.
+const mostDirections = 4096
+
+// leastLearned is how few rows a map can be learned from.
+const leastLearned = 10
+
+// Params declares kernel, rounds, diagonal, power, bandwidth, solve, features, rows, nu, alpha and seed.
+func (s *RFM) Params(l *param.List) {
+	l.Choice(&s.Kernel, "kernel", "kernel of the machine whose gradients are averaged", spectral.FourierKernels...)
+	l.Int(&s.Rounds, "rounds", "how often the map is learned at most", param.Between(1, 100))
+	l.Bool(&s.Diagonal, "diagonal", "a scale for each input instead of a full matrix; sparse rows stay sparse")
+	l.Float(&s.Power, "power", "power of M by which inputs are multiplied", param.Positive)
+	l.Value(&s.Bandwidth, "bandwidth", "width of the kernel in median distances of two rows, or auto for the one that predicts best")
+	l.Choice(&s.Solve, "solve", "with the exact kernel, or with random Fourier features of it", "exact", "features")
+	l.Int(&s.Features, "features", "how many features, for solve: features", param.Between(2, mostFeatures))
+	l.Int(&s.Rows, "rows", "rows, at most, that are learned from", param.Between(leastLearned, math.MaxInt32))
+	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
+	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
+	l.Seed(&s.Seed, "seed", "seed of the rows' order and of the features")
+}
+
+// Fit learns the map; it returns a [*FittedRFM].
+func (s RFM) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
+	return fitSet(ctx, "rfm", s, data)
+}
+
+// FitSource is Fit over a source, which it reads three times, for a sample of its rows.
+func (s RFM) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
+	if err := checkSpec("rfm", s); err != nil {
+		return nil, err
+	}
+	schema := data.Schema()
+	if err := checkNumeric("rfm", schema); err != nil {
+		return nil, err
+	}
+	if _, cols := data.Dims(); !s.Diagonal && cols > mostDirections {
+		return nil, fmt.Errorf("transformer: rfm: a full map of %d columns, at most %d are possible; set diagonal: true, or put pca before", cols, mostDirections)
+	}
+	sample, err := takeSample(ctx, "rfm", data, s.Rows, s.Seed)
+	if err != nil {
+		return nil, err
+	}
+	learned, err := s.learn(ctx, sample)
+	if err != nil {
+		return nil, failed(ctx, "rfm", err)
+	}
+	f := &FittedRFM{matrix: learned.Map, outer: learned.Products, errors: learned.Errors, round: learned.Round}
+	if !allFinite(f.matrix.RawMatrix().Data, f.outer.RawMatrix().Data) {
+		return nil, errors.New("transformer: rfm: the map is not finite; scale inputs and targets before")
+	}
+	return f, nil
+}
+
+// learn learns the map from a sample.
+func (s RFM) learn(ctx context.Context, sample targetSample) (*agop.Result, error) {
+	n, d := sample.X.Dims()
+	if n < leastLearned {
+		return nil, fmt.Errorf("%d rows, wanted %d or more", n, leastLearned)
+	}
+	if err := memory.Check(5 * 8 * int64(n) * int64(d)); err != nil {
+		return nil, fmt.Errorf("%d rows of %d columns: %w; set rows lower", n, d, err)
+	}
+	if m, ok := sample.X.(*sparse.CSR); ok {
+		sample.X = m.Dense()
+	}
+	_, outputs := sample.Y.Dims()
+	rows := agop.Rows{X: sample.X.(*mat.Dense), Y: kern.Dense(n, outputs, outputs, design.DenseData(sample.Y)), Held: min(n/5, mostHeld)}
+	k, _ := pairwise.NewKernel(s.Kernel, s.Nu, s.Alpha)
+	o := agop.Options{Kernel: k, Bandwidth: s.Bandwidth.times, Power: s.Power, Rounds: s.Rounds, Diagonal: s.Diagonal, Seed: s.Seed}
+	if s.Solve == "features" {
+		o.Features = s.Features
+	}
+	return agop.Learn(ctx, o, rows)
+}
+
+// mostHeld is how many rows, at most, are predicted and never fitted to.
+const mostHeld = 2000
+
+// Demands asks for complete numeric columns.
+func (RFM) Demands() []datasets.Demand { return complete }
+
+// Forecast promises complete numeric columns.
+func (RFM) Forecast(datasets.Outlook) datasets.Outlook { return datasets.Outlook{} }
+
+// Cost returns the cost of learning from the sample and mapping the rows.
+func (s RFM) Cost(shape datasets.Shape) datasets.Cost {
+	n, d, rounds := float64(min(shape.Rows, s.Rows)), float64(shape.Cols), float64(s.Rounds)
+	const tries, most = 12, 1500 // factors in a round that find the penalty and the width, and of how many rows
+	some := min(n, most)
+	flops := (rounds + 1) * tries * some * some * some / 3
+	bytes := 8*n*d*5 + 5*8*some*some
+	if s.Solve == "features" {
+		D := float64(s.Features)
+		flops += rounds * (n*D*(D+2*d) + D*D*D/3)
+		bytes += 4 * 8 * D * D
+	} else {
+		flops += rounds * (n*n*n/6 + 2*n*n*d*float64(1+max(shape.Outputs, 1)))
+		bytes += 4 * n * n
+	}
+	c := datasets.Cost{Width: shape.Cols, Passes: 3}
+	if s.Diagonal {
+		entries := float64(shape.Rows) * shape.Entries()
+		c.Flops, c.Bytes, c.Filled = flops+entries, int64(bytes+8*entries), shape.Filled
+		return c
+	}
+	c.Flops = flops + rounds*9*d*d*d + 2*float64(shape.Rows)*d*d
+	c.Bytes = int64(bytes + 8*8*d*d + 8*float64(shape.Rows)*d)
+	return c
+}
+
+// FittedRFM is what [RFM] is fitted to.
+type FittedRFM struct {
+	matrix *mat.Dense // d×d and symmetric, or d×1 of scales
+	outer  *mat.Dense // M, of trace 1, d×d, or its diagonal, d×1
+	errors []float64  // on the rows held out, of each round
+	round  int        // the one that is kept, 0 for none
+}
+
+var (
+	_ BlockFitter         = RFM{}
+	_ datasets.Coster     = RFM{}
+	_ datasets.Demander   = RFM{}
+	_ datasets.Forecaster = RFM{}
+	_ DenseTransformer    = (*FittedRFM)(nil)
+	_ Describer           = (*FittedRFM)(nil)
+	_ Relevant            = (*FittedRFM)(nil)
+	_ model.Stateful      = (*FittedRFM)(nil)
+)
+
+// diagonal returns the scales of a diagonal map, nil for a full one.
+func (f *FittedRFM) diagonal() []float64 {
+	if d, k := f.matrix.Dims(); k == 1 {
+		return f.matrix.RawMatrix().Data[:d]
+	}
+	return nil
+}
+
+// Transform returns the mapped rows of X, sparse where X is and the map is diagonal.
+func (f *FittedRFM) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+	scales := f.diagonal()
+	if m, ok := X.(*sparse.CSR); ok && m != nil && scales != nil {
+		if _, err := f.check(X); err != nil {
+			return nil, err
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		return mapEntries(ctx, m, func(j int, v float64) float64 { return v * scales[j] })
+	}
+	return transformDense(ctx, f, X)
+}
+
+// check returns X as a *mat.Dense or *sparse.CSR of finite numbers.
+func (f *FittedRFM) check(X mat.Matrix) (mat.Matrix, error) {
+	X, err := checkRows("rfm", X, f.InputWidth())
+	if err != nil {
+		return nil, err
+	}
+	return X, checkEntries("rfm", X, datasets.Schema{}, 0, f.limit(), false)
+}
+
+// limit is the largest input whose outputs are finite.
+func (f *FittedRFM) limit() float64 {
+	reach := 1.0
+	for i := range f.InputWidth() {
+		sum := 0.0
+		for _, v := range f.matrix.RawRowView(i) {
+			sum += math.Abs(v)
+		}
+		reach = max(reach, sum)
+	}
+	return math.MaxFloat64 / 4 / reach
+}
+
+// TransformTo writes the mapped rows of X into dst.
+func (f *FittedRFM) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+	X, err := f.check(X)
+	if err != nil {
+		return err
+	}
+	n, d := X.Dims()
+	if err := checkTile("rfm", dst, n, d); err != nil {
+		return err
+	}
+	scales, to := f.diagonal(), design.View(dst)
+	return eachTile(ctx, n, func(lo, hi int) {
+		switch x := X.(type) {
+		case *sparse.CSR:
+			if scales == nil {
+				part := datasets.SliceRows(x, lo, hi).(*sparse.CSR)
+				kern.SparseMul(to.Slice(lo, hi, 0, d), design.Compressed(part), design.View(f.matrix), false)
+				return
+			}
+		case *mat.Dense:
+			if scales == nil {
+				kern.Mul(to.Slice(lo, hi, 0, d), design.View(x).Slice(lo, hi, 0, d), design.View(f.matrix), false)
+				return
+			}
+		}
+		for i := lo; i < hi; i++ {
+			row := dst.RawRowView(i)
+			for j, v := range design.Row(X, i, row) {
+				row[j] = v * scales[j]
+			}
+		}
+	})
+}
+
+// InputWidth returns the number of columns that go in.
+func (f *FittedRFM) InputWidth() int { d, _ := f.matrix.Dims(); return d }
+
+// OutputWidth returns the number of columns, that of the input.
+func (f *FittedRFM) OutputWidth() int { return f.InputWidth() }
+
+// OutputSchema returns the names of the columns where each comes from one input, else rfm0, rfm1, ….
+func (f *FittedRFM) OutputSchema(in datasets.Schema) datasets.Schema {
+	if f.diagonal() != nil {
+		return asNumeric(in)
+	}
+	columns := make([]datasets.Column, f.OutputWidth())
+	for k := range columns {
+		columns[k].Name = "rfm" + strconv.Itoa(k)
+	}
+	return in.WithColumns(columns)
+}
+
+// Matrix returns what rows are multiplied by, d×d; a copy.
+func (f *FittedRFM) Matrix() *mat.Dense { return filled(f.matrix) }
+
+// Outer returns M, d×d and of trace 1: the average outer product of the gradients that the map is made of,
+// by the inputs of this step. Where no round was better than none, it is that of the first machine.
+func (f *FittedRFM) Outer() *mat.Dense { return filled(f.outer) }
+
+// filled returns a copy of a matrix, of which d×1 is the diagonal.
+func filled(m *mat.Dense) *mat.Dense {
+	d, k := m.Dims()
+	if k == d {
+		return mat.DenseCopyOf(m)
+	}
+	out := mat.NewDense(d, d, nil)
+	for j := range d {
+		out.Set(j, j, m.At(j, 0))
+	}
+	return out
+}
+
+// Round returns the number of the round whose map was kept, 0 where none was better than no map.
+func (f *FittedRFM) Round() int { return f.round }
+
+// Errors returns the mean squared errors on the rows held out of each round, that without a map first. For
+// a numeric target that is a part of its variance.
+func (f *FittedRFM) Errors() []float64 { return slices.Clone(f.errors) }
+
+// Relevance returns for each input how much the targets change along it, the root of M's diagonal, over
+// the largest one.
+func (f *FittedRFM) Relevance() []float64 {
+	d, k := f.outer.Dims()
+	out := make([]float64, d)
+	for j := range out {
+		out[j] = math.Sqrt(max(f.outer.At(j, min(j, k-1)), 0))
+	}
+	if most := slices.Max(out); most > 0 {
+		kern.Scale(1/most, out)
+	}
+	return out
+}
+
+// State is what a model file keeps.
+func (f *FittedRFM) State(s *model.State) {
+	s.Matrix("matrix", &f.matrix)
+	s.Matrix("outer", &f.outer)
+	s.Floats("errors", &f.errors)
+	s.Int("round", &f.round)
+	s.Require(f.matrix != nil && f.outer != nil, "there is no map")
+	if !s.Reading() || s.Err() != nil {
+		return
+	}
+	d, k := f.matrix.Dims()
+	rows, cols := f.outer.Dims()
+	s.Require(k == d || k == 1, "the map is neither square nor a column")
+	s.Require(rows == d && cols == k, "map and products do not fit")
+	s.Require(0 <= f.round && f.round < len(f.errors), "the round is none of those there were")
+	s.Require(allFinite(f.matrix.RawMatrix().Data, f.outer.RawMatrix().Data, f.errors), "map, products or errors are not finite")
+}

@@ -1,0 +1,163 @@
+package transformer
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// bent returns rows whose target depends on x₁ − x₃ alone.
+func bent(n, d int) datasets.Set {
+	rng := rand.New(rand.NewPCG(11, 12))
+	X, y := mat.NewDense(n, d, nil), make([]float64, n)
+	for i := range y {
+		for j := range d {
+			X.Set(i, j, rng.NormFloat64())
+		}
+		y[i] = math.Cos(1.5 * (X.At(i, 1) - X.At(i, 3)))
+	}
+	return datasets.Set{X: X, Y: y}
+}
+
+// Whatever the targets are, the map keeps the direction that they depend on, and the inputs of it are
+// relevant.
+func TestRFMOfAllKindsOfTargets(t *testing.T) {
+	numbers := bent(500, 5)
+	two, three, several := numbers, numbers, numbers
+	two.Y, three.Y, several.Targets = make([]float64, 500), make([]float64, 500), mat.NewDense(500, 2, nil)
+	for i, v := range numbers.Y {
+		if v > 0 {
+			two.Y[i] = 1
+		}
+		three.Y[i] = float64(min(int(1.5*(v+1)), 2))
+		several.Targets.SetRow(i, []float64{1e5 * v, math.Abs(v)})
+	}
+	several.Y = nil
+	two.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"a", "b"}}}
+	three.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"a", "b", "c"}}}
+	for name, data := range map[string]datasets.Set{"numbers": numbers, "two classes": two, "three classes": three, "two targets": several} {
+		for _, diagonal := range []bool{false, true} {
+			f := mustFit(t, rfmWith(func(s *RFM) { s.Diagonal = diagonal }), data).(*FittedRFM)
+			r, A := f.Relevance(), f.Matrix()
+			if min(r[1], r[3]) < 0.5 || max(r[0], r[2], r[4]) > 0.4 || f.Round() == 0 {
+				t.Errorf("%s, diagonal %v: relevance %.2f, round %d", name, diagonal, r, f.Round())
+			}
+			if stretched := mat.Norm(A.ColView(1), 2) / mat.Norm(A.ColView(0), 2); stretched < 1.5 {
+				t.Errorf("%s, diagonal %v: input 1 is stretched %.2f times as much as input 0", name, diagonal, stretched)
+			}
+			if trace := mat.Trace(f.Outer()); math.Abs(trace-1) > 1e-6 {
+				t.Errorf("%s, diagonal %v: M has trace %v", name, diagonal, trace)
+			}
+		}
+	}
+}
+
+// What the map is good for: kernel features behind it, of γ = 1, predict new rows better than those of the
+// inputs themselves.
+func TestRFMBeforeFeatures(t *testing.T) {
+	all := bent(900, 8)
+	train, test := all.Slice(0, 600), all.Slice(600, 900)
+	spec := rfmWith(func(s *RFM) { s.Kernel = "gaussian" })
+	f := mustFit(t, spec, train)
+	features := rffWith(func(s *RFF) { s.Gamma, s.Features = FixedGamma(1), 400 })
+	mapped := train
+	mapped.X = mustTransform(t, f, train.X)
+	behind := mustFit(t, features, mapped)
+	features.Gamma = GammaMedian
+	plain := mustFit(t, features, train)
+	with := leastSquares(t, mustTransform(t, behind, mapped.X), train.Y, mustTransform(t, behind, mustTransform(t, f, test.X)), test.Y)
+	without := leastSquares(t, mustTransform(t, plain, train.X), train.Y, mustTransform(t, plain, test.X), test.Y)
+	if !(with < 0.2*without) {
+		t.Errorf("mean squared error %.4f behind the map, %.4f of the inputs themselves", with, without)
+	}
+}
+
+// leastSquares returns the mean squared error on test rows of ridge regression with a small penalty.
+func leastSquares(t *testing.T, Z mat.Matrix, y []float64, testZ mat.Matrix, want []float64) float64 {
+	t.Helper()
+	_, d := Z.Dims()
+	var gram, right, w, predicted mat.Dense
+	gram.Mul(Z.T(), Z)
+	for j := range d {
+		gram.Set(j, j, gram.At(j, j)+1e-2)
+	}
+	right.Mul(Z.T(), mat.NewDense(len(y), 1, y))
+	if err := w.Solve(&gram, &right); err != nil {
+		t.Fatal(err)
+	}
+	predicted.Mul(testZ, &w)
+	sum := 0.0
+	for i, v := range want {
+		sum += (predicted.At(i, 0) - v) * (predicted.At(i, 0) - v) / float64(len(want))
+	}
+	return sum
+}
+
+// A diagonal map is a factor for each input: sparse rows stay sparse, and columns keep their names. A full
+// one mixes them.
+func TestRFMOfSparseRows(t *testing.T) {
+	data := bent(200, 5)
+	data.Schema.Columns = []datasets.Column{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}, {Name: "e"}}
+	data.X = sparse.FromDense(data.X)
+	for _, diagonal := range []bool{false, true} {
+		f := mustFit(t, rfmWith(func(s *RFM) { s.Diagonal = diagonal }), data).(*FittedRFM)
+		if _, isSparse := mustTransform(t, f, data.X).(*sparse.CSR); isSparse != diagonal {
+			t.Errorf("diagonal %v: sparse %v", diagonal, isSparse)
+		}
+		if name := f.OutputSchema(data.Schema).Columns[2].Name; name != map[bool]string{true: "c", false: "rfm2"}[diagonal] {
+			t.Errorf("diagonal %v: column 2 is called %s", diagonal, name)
+		}
+		var want mat.Dense
+		want.Mul(data.X, f.Matrix())
+		equal(t, mustTransform(t, f, data.X), &want, 1e-12)
+	}
+}
+
+// A fixed bandwidth is the width of the kernel; auto is the one that predicts best, which noise does not tell.
+func TestRFMBandwidth(t *testing.T) {
+	data := bent(300, 5)
+	narrow := mustFit(t, rfmWith(func(s *RFM) { s.Bandwidth, s.Rounds = FixedBandwidth(0.5), 1 }), data).(*FittedRFM)
+	wide := mustFit(t, rfmWith(func(s *RFM) { s.Bandwidth, s.Rounds = FixedBandwidth(5), 1 }), data).(*FittedRFM)
+	chosen := mustFit(t, rfmWith(func(s *RFM) { s.Rounds = 1 }), data).(*FittedRFM)
+	if !(wide.Matrix().At(1, 1) < 0.3*narrow.Matrix().At(1, 1)) {
+		t.Errorf("input 1 is stretched by %v for ten times the width, before %v", wide.Matrix().At(1, 1), narrow.Matrix().At(1, 1))
+	}
+	for _, fixed := range []*FittedRFM{narrow, wide} {
+		if chosen.Errors()[0] > 1.001*fixed.Errors()[0] {
+			t.Errorf("the chosen width has error %v, another one %v", chosen.Errors()[0], fixed.Errors()[0])
+		}
+	}
+	var b Bandwidth
+	for plain, want := range map[any]any{"auto": "auto", 2: 2.0, 0.5: 0.5} {
+		if err := b.Set(plain); err != nil || b.Plain() != want {
+			t.Errorf("%v: %v, %v", plain, b.Plain(), err)
+		}
+	}
+	for _, plain := range []any{"median", 0, -1.0, math.NaN(), true} {
+		if err := b.Set(plain); err == nil {
+			t.Errorf("%v is a bandwidth", plain)
+		}
+	}
+}
+
+// The rows that are learned from are a sample: those beyond it do not cost more, and the map is about that of all.
+func TestRFMOfASample(t *testing.T) {
+	data := bent(3000, 5)
+	f, err := rfmWith(func(s *RFM) { s.Rows = 400 }).FitSource(context.Background(), data.Source())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := f.(*FittedRFM).Relevance(); min(r[1], r[3]) < 0.7 || max(r[0], r[2], r[4]) > 0.3 {
+		t.Errorf("relevance %.2f", r)
+	}
+	small := NewRFM().Cost(datasets.Shape{Rows: 20000, Cols: 5})
+	if large := NewRFM().Cost(datasets.Shape{Rows: 40000, Cols: 5}); large.Flops > 1.01*small.Flops {
+		t.Errorf("%g flops for 20,000 rows, %g for 40,000", small.Flops, large.Flops)
+	}
+}
