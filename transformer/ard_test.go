@@ -228,14 +228,14 @@ func TestARDOfManySparseColumns(t *testing.T) {
 func TestSampleWithTargets(t *testing.T) {
 	const n = 1000
 	data := datasets.Set{X: mat.NewDense(n, 1, nil), Y: make([]float64, n)}
-	data.Schema.Targets = []datasets.Column{{Name: "c", Kind: datasets.Categorical, Levels: []string{"often", "rare", "never", "once"}}}
+	data.Schema.Targets = []datasets.Column{{Name: "c", Kind: datasets.Categorical, Levels: []string{"once", "often", "rare", "never"}}}
 	for i := range n {
 		data.X.(*mat.Dense).Set(i, 0, float64(i))
-		if i%10 == 3 {
-			data.Y[i] = 1
+		if data.Y[i] = 1; i%10 == 3 {
+			data.Y[i] = 2
 		}
 	}
-	data.Y[999] = 3
+	data.Y[999] = 0
 	var parts [5]int
 	const seeds, most = 60, 100
 	for seed := range uint64(seeds) {
