@@ -59,6 +59,7 @@ func init() {
 			"Reporter":                    reflect.TypeOf((*estimator.Reporter)(nil)).Elem(),
 			"Ridge":                       reflect.TypeOf((*estimator.Ridge)(nil)).Elem(),
 			"RidgeClassifier":             reflect.TypeOf((*estimator.RidgeClassifier)(nil)).Elem(),
+			"RowKeeper":                   reflect.TypeOf((*estimator.RowKeeper)(nil)).Elem(),
 			"SVM":                         reflect.TypeOf((*estimator.SVM)(nil)).Elem(),
 			"SVR":                         reflect.TypeOf((*estimator.SVR)(nil)).Elem(),
 			"StdPredictor":                reflect.TypeOf((*estimator.StdPredictor)(nil)).Elem(),
@@ -76,6 +77,7 @@ func init() {
 			"Predictor":      reflect.TypeOf((*proxy_estimator_Predictor)(nil)).Elem(),
 			"Probabilistic":  reflect.TypeOf((*proxy_estimator_Probabilistic)(nil)).Elem(),
 			"Reporter":       reflect.TypeOf((*proxy_estimator_Reporter)(nil)).Elem(),
+			"RowKeeper":      reflect.TypeOf((*proxy_estimator_RowKeeper)(nil)).Elem(),
 			"StdPredictor":   reflect.TypeOf((*proxy_estimator_StdPredictor)(nil)).Elem(),
 			"WholePredictor": reflect.TypeOf((*proxy_estimator_WholePredictor)(nil)).Elem(),
 			"Wrapper":        reflect.TypeOf((*proxy_estimator_Wrapper)(nil)).Elem(),
@@ -199,6 +201,13 @@ type proxy_estimator_Reporter struct {
 }
 
 func (p *proxy_estimator_Reporter) Report() estimator.Report { return p.Report_(p.Object) }
+
+type proxy_estimator_RowKeeper struct {
+	Object any
+	Rows_  func(_proxy_obj_ any) int
+}
+
+func (p *proxy_estimator_RowKeeper) Rows() int { return p.Rows_(p.Object) }
 
 type proxy_estimator_StdPredictor struct {
 	Object      any
