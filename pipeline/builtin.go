@@ -51,6 +51,9 @@ func builtin() []Entry {
 }
 
 func init() {
+	if err := model.RegisterKind(wholePipeline, func() model.Stateful { return &FittedPipeline{} }); err != nil {
+		panic(err)
+	}
 	for _, e := range builtin() {
 		if err := Register(e); err != nil {
 			panic(err) // a wrong table below, which no program could run with

@@ -11,7 +11,8 @@ import (
 // Within lists what a spec holds of which a document says what it is: an [estimator.Estimator] or a
 // [transformer.Fitter] in a field that [param.List.Child] declares, as of a model that wraps another one.
 // In a document it stands below the name of the child: a step, or a list of steps, which is a [Pipeline] or
-// a [Chain]. The children of a [Composite] stand in its list instead.
+// a [Chain]. Of [estimator.Members] there stands a mapping from the name of each to such. The children of a
+// [Composite] stand in its list instead.
 func Within(spec any) []param.Child {
 	switch spec.(type) {
 	case Composite, Member, Pipeline:
@@ -19,8 +20,26 @@ func Within(spec any) []param.Child {
 	}
 	var out []param.Child
 	for _, c := range param.Children(spec) {
-		if c.Type == reflect.TypeFor[estimator.Estimator]() || c.Type == reflect.TypeFor[transformer.Fitter]() {
+		if c.Type == reflect.TypeFor[estimator.Estimator]() || c.Type == reflect.TypeFor[transformer.Fitter]() || HoldsMembers(c) {
 			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// HoldsMembers reports whether a child is a list of estimators, [estimator.Members].
+func HoldsMembers(c param.Child) bool { return c.Type == reflect.TypeFor[estimator.Members]() }
+
+// modelsWithin returns the estimators that spec holds, each with its path below that of spec.
+func modelsWithin(spec any) (out []estimator.Member) {
+	for _, c := range Within(spec) {
+		switch held := c.Spec.(type) {
+		case estimator.Members:
+			for _, m := range held {
+				out = append(out, estimator.Member{Name: c.Name + "." + m.Name, Estimator: m.Estimator})
+			}
+		case estimator.Estimator:
+			out = append(out, estimator.Member{Name: c.Name, Estimator: held})
 		}
 	}
 	return out
