@@ -47,6 +47,9 @@ func builtin() []Entry {
 			func() any { return estimator.NewSVM() }, func() model.Stateful { return &estimator.FittedLinearClassifier{} }},
 		{"svr", "linear support vector regression",
 			func() any { return estimator.NewSVR() }, func() model.Stateful { return &estimator.FittedLinear{} }},
+
+		{"target", "a regression on transformed targets, whose predictions are turned back",
+			func() any { return estimator.NewTarget(nil) }, func() model.Stateful { return &estimator.FittedTarget{} }},
 	}
 }
 
