@@ -50,6 +50,8 @@ func builtin() []Entry {
 
 		{"target", "a regression on transformed targets, whose predictions are turned back",
 			func() any { return estimator.NewTarget(nil) }, func() model.Stateful { return &estimator.FittedTarget{} }},
+		{"calibrated", "a classifier with probabilities, learned from scores of rows that it had not seen",
+			func() any { return estimator.NewCalibrated(nil) }, func() model.Stateful { return &estimator.FittedCalibrated{} }},
 	}
 }
 
