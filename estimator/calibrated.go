@@ -103,7 +103,7 @@ func (s Calibrated) fit(ctx context.Context, data datasets.Set) (*FittedCalibrat
 	if !As(fitted, &classes) {
 		return nil, errNoScores
 	}
-	found, _, err := s.division(len(labels.Classes)).heldOut(ctx, Batch{Data: data, Shape: data.Shape(), Candidates: Candidates(s.Of)}, allOf(data), false)
+	found, _, err := s.division(len(labels.Classes)).heldOut(ctx, Batch{Data: data, Shape: data.Shape(), Candidates: Candidates(s.Of)}, allOf(data), false, []int{0})
 	if err == nil {
 		err = found[0].err
 	}
@@ -216,11 +216,13 @@ func fitCalibrated(ctx context.Context, b Batch, folds int) (shared []string, er
 	inner := b
 	inner.Data = namedClasses(b.Data, labels.Classes)
 	inner.Candidates = make([]Candidate, len(b.Candidates))
+	each := make([]int, len(b.Candidates))
 	for i, c := range b.Candidates {
+		each[i] = i
 		inner.Candidates[i] = c
 		inner.Candidates[i].Estimator = c.Estimator.(Calibrated).Of
 	}
-	found, shared, err := (division{folds: folds, classes: len(labels.Classes)}).heldOut(ctx, inner, fold, true)
+	found, shared, err := (division{folds: folds, classes: len(labels.Classes)}).heldOut(ctx, inner, fold, true, each)
 	if err != nil {
 		return shared, err
 	}

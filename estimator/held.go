@@ -35,6 +35,9 @@ func fitHeld(ctx context.Context, b Batch) (shared []string, err error) {
 			}
 			continue
 		}
+		if b.OneOut {
+			return shared, errNotOneOut
+		}
 		if err := fitEach(ctx, part); err != nil {
 			return shared, err
 		}

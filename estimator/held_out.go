@@ -134,8 +134,10 @@ func (d division) folded(data datasets.Set, rows, part []int, count int) []datas
 }
 
 // heldOut returns what each candidate of a batch says of the training rows of a fold, by models that have not
-// seen them, and, where last is set, of its test rows.
-func (d division) heldOut(ctx context.Context, b Batch, fold datasets.Fold, last bool) (out []heldOut, shared []string, err error) {
+// seen them, and, where last is set, of its test rows. Candidates of one set go one way: where one of them
+// cannot leave rows out after all, for its features would take too much memory or others do not determine
+// its model, the set goes by folds.
+func (d division) heldOut(ctx context.Context, b Batch, fold datasets.Fold, last bool, set []int) (out []heldOut, shared []string, err error) {
 	switch {
 	case !d.exact(b.Candidates, b.Data.Groups != nil):
 		return d.byFolds(ctx, b, fold, last)
@@ -146,6 +148,37 @@ func (d division) heldOut(ctx context.Context, b Batch, fold datasets.Fold, last
 		}
 		return out, nil, nil
 	}
+	out, shared, err = withoutEach(ctx, b, fold)
+	if err != nil {
+		return nil, shared, err
+	}
+	failed := map[int]bool{}
+	for i := range out {
+		failed[set[i]] = failed[set[i]] || out[i].err != nil
+	}
+	var others []int
+	for i := range out {
+		if failed[set[i]] && b.Wants(i, 0) {
+			others = append(others, i)
+		}
+	}
+	if last {
+		if err := fitLast(ctx, b, fold, out, failed, set); err != nil {
+			return nil, shared, err
+		}
+	}
+	if len(others) == 0 {
+		return out, shared, nil
+	}
+	again, names, err := d.byFolds(ctx, b.only(others), fold, last)
+	for k := range again {
+		out[others[k]] = again[k]
+	}
+	return out, append(shared, names...), err
+}
+
+// withoutEach is heldOut by leaving out each row in turn.
+func withoutEach(ctx context.Context, b Batch, fold datasets.Fold) (out []heldOut, shared []string, err error) {
 	data := b.Data.Select(fold.Train)
 	all := datasets.Fold{Train: make([]int, data.Rows())}
 	for i := range all.Train {
@@ -158,29 +191,24 @@ func (d division) heldOut(ctx context.Context, b Batch, fold datasets.Fold, last
 	if err != nil {
 		return nil, shared, err
 	}
-	for i := range found {
-		if b.Wants(i, 0) && found[i][0].Err != nil { // as where others do not determine the model
-			return d.byFolds(ctx, b, fold, last)
-		}
-	}
 	out = make([]heldOut, len(b.Candidates))
 	for i, o := range found {
-		if b.Wants(i, 0) {
-			out[i].take(o[:1], one.Folds, all.Train, len(all.Train))
-			for k, w := range data.Weights {
-				out[i].seen[k] = out[i].seen[k] && w > 0
-			}
+		if !b.Wants(i, 0) {
+			continue
+		}
+		out[i].take(o, one.Folds, all.Train, len(all.Train))
+		for k, w := range data.Weights {
+			out[i].seen[k] = out[i].seen[k] && w > 0
 		}
 	}
-	if last {
-		err = fitLast(ctx, b, fold, out)
-	}
-	return out, append(shared, "rows"), err
+	return out, append(shared, "rows"), nil
 }
 
-// fitLast fits the candidates on all training rows of a fold.
-func fitLast(ctx context.Context, b Batch, fold datasets.Fold, out []heldOut) error {
+// fitLast fits the candidates of the sets that have not failed on all training rows of a fold.
+func fitLast(ctx context.Context, b Batch, fold datasets.Fold, out []heldOut, failed map[int]bool, set []int) error {
 	b.Folds = []datasets.Fold{fold}
+	wants := b.Wanted
+	b.Wanted = func(i, _ int) bool { return !failed[set[i]] && (wants == nil || wants(i, 0)) }
 	found, _, err := gathered(ctx, b)
 	for i := range found {
 		if b.Wants(i, 0) {

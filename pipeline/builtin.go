@@ -52,6 +52,8 @@ func builtin() []Entry {
 			func() any { return estimator.NewTarget(nil) }, func() model.Stateful { return &estimator.FittedTarget{} }},
 		{"calibrated", "a classifier with probabilities, learned from scores of rows that it had not seen",
 			func() any { return estimator.NewCalibrated(nil) }, func() model.Stateful { return &estimator.FittedCalibrated{} }},
+		{"ensemble", "several models, or one by several seeds, that predict together",
+			func() any { return estimator.NewEnsemble() }, func() model.Stateful { return &estimator.FittedEnsemble{} }},
 	}
 }
 
