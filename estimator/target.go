@@ -49,6 +49,7 @@ var (
 	_ BlockEstimator  = Target{}
 	_ BatchFitter     = Target{}
 	_ datasets.Coster = Target{}
+	_ Tasked          = Target{}
 	_ param.Declarer  = (*Target)(nil)
 )
 
@@ -70,6 +71,9 @@ func (s Target) Cost(shape datasets.Shape) datasets.Cost {
 	}
 	return cost
 }
+
+// Task is regression, whatever the model within is for.
+func (s Target) Task() datasets.Task { return datasets.Regression }
 
 // learns reports whether the transform depends on the training rows.
 func (s Target) learns() bool { return s.Transform == "quantile" || s.Transform == "standardize" }

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"reflect"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/transformer"
@@ -41,6 +42,42 @@ func modelsWithin(spec any) (out []estimator.Member) {
 		case estimator.Estimator:
 			out = append(out, estimator.Member{Name: c.Name, Estimator: held})
 		}
+	}
+	return out
+}
+
+// Foretold is what is known of the predictions of a model before it is fitted.
+type Foretold struct {
+	Unknown       bool // whether nothing is
+	Classes       bool // whether it predicts classes; else it predicts numbers
+	Probabilities bool
+}
+
+// Foretell says what a model will predict: what the type of its fitted value can do, or, where that is a
+// wrapper, what the models within can. A spec that is an [estimator.Tasked] says itself what it is for.
+func Foretell(spec estimator.Estimator) Foretold {
+	if p, ok := spec.(Pipeline); ok {
+		return Foretell(p.Estimator)
+	}
+	if t, ok := spec.(estimator.Tasked); ok {
+		return Foretold{Classes: t.Task() == datasets.Classification}
+	}
+	e, ok := EntryOf(spec)
+	if !ok {
+		return Foretold{Unknown: true}
+	}
+	fitted := any(e.Fitted())
+	_, classes := fitted.(estimator.Classifier)
+	_, probable := fitted.(estimator.Probabilistic)
+	if _, wraps := fitted.(estimator.Wrapper); !wraps || classes {
+		return Foretold{Classes: classes, Probabilities: probable}
+	}
+	models := modelsWithin(spec)
+	out := Foretold{Classes: true, Probabilities: true, Unknown: len(models) == 0}
+	for _, m := range models {
+		one := Foretell(m.Estimator)
+		out.Unknown = out.Unknown || one.Unknown
+		out.Classes, out.Probabilities = out.Classes && one.Classes, out.Probabilities && one.Probabilities
 	}
 	return out
 }
