@@ -104,8 +104,11 @@ func (s *stacking) sum(ctx context.Context, crossed []Prediction, data datasets.
 	lists := make([][]float64, s.m)
 	for k, p := range crossed {
 		list, width := outputs(p, s.probable)
-		if len(list) != n*s.width || width != s.width || len(p.Values) != n {
-			return fmt.Errorf("member %d says %d numbers of %d rows, wanted %d of %d", k+1, len(list), len(p.Values), n*s.width, n)
+		if len(p.Values) != n {
+			return fmt.Errorf("member %d says something of %d rows, there are %d", k+1, len(p.Values), n)
+		}
+		if width != s.width || len(list) != n*width {
+			return fmt.Errorf("member %d says %d numbers of each row, wanted %d", k+1, width, s.width)
 		}
 		lists[k] = list
 	}
