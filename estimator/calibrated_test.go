@@ -38,6 +38,11 @@ func TestCalibratedObeysTheLaws(t *testing.T) {
 			}
 		}
 	}
+	t.Run("of balanced classes", func(t *testing.T) { // which are fitted with their whole pipeline behind related maps
+		balanced := estimator.NewRidgeClassifier()
+		balanced.ClassWeight.Balanced = true
+		estimatortest.Run(t, calibrated("sigmoid", 3, balanced), estimatortest.Options{Classes: 3, Folds: true})
+	})
 	t.Run("of svm", func(t *testing.T) {
 		estimatortest.Run(t, calibrated("sigmoid", 3, svm), estimatortest.Options{Classes: 2, Folds: true, Tolerance: 1e-4})
 	})

@@ -37,6 +37,11 @@ func TestTargetObeysTheLaws(t *testing.T) {
 	t.Run("of svr", func(t *testing.T) {
 		estimatortest.Run(t, target("log", svr), estimatortest.Options{Amounts: true, Origin: true, Tolerance: 1e-3})
 	})
+	t.Run("of ridge by cg", func(t *testing.T) { // which is fitted with its whole pipeline behind related maps
+		cg := estimator.NewRidge()
+		cg.Solver, cg.Tol = "cg", 1e-12
+		estimatortest.Run(t, target("sqrt", cg), estimatortest.Options{Origin: true, Tolerance: 1e-5})
+	})
 	t.Run("of target", func(t *testing.T) {
 		estimatortest.Run(t, target("sqrt", target("standardize", estimator.NewRidge())), estimatortest.Options{Origin: true})
 	})
