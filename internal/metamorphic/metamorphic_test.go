@@ -336,6 +336,9 @@ func shuffled(t *testing.T, w *world) []float64 {
 	if w.sampled {
 		return nil
 	}
+	if w.divides {
+		return nil
+	}
 	order := rand.New(rand.NewPCG(w.seed, 2)).Perm(w.train.Rows())
 	return fitted(t, w, w.pipe, w.train.Select(order), w.test.X)
 }
