@@ -1,0 +1,147 @@
+package auto
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Entry is a candidate that was tried.
+type Entry struct {
+	Rank     int    // 1 for the best
+	Recipe   string // representation, map and model
+	Settings []param.Setting
+	Score    float64 // mean over the folds
+	StdError float64 // of that mean
+	Rows     int     // that the folds are of
+	Size     int     // of the map: features or grids; 0 for none
+	Seconds  float64 // all its fits took, work shared with others in part
+	Chosen   bool    // whether it is the model, or a member of it
+	Failed   string  // why it has no score, else ""
+
+	at scored
+}
+
+// Leaderboard is all candidates, the best first. Those of the round with the most rows and the widest maps
+// come before all others, for scores of different rounds do not compare: a candidate does better with more
+// rows.
+type Leaderboard []Entry
+
+// entryOf is a candidate as others see it.
+func (r *run) entryOf(s scored) Entry {
+	kind := r.table[s.recipe]
+	e := Entry{Recipe: kind.String(), Score: s.mean, StdError: s.std, Rows: s.on, Seconds: s.seconds, Failed: s.failed, at: s}
+	e.Settings = r.settingsOf(s.point)
+	for _, own := range e.Settings {
+		if size, ok := own.Value.(int); ok && own.Path == kind.size {
+			e.Size = size
+		}
+	}
+	return e
+}
+
+// settingsOf returns the parameters of a point that its search has chosen.
+func (r *run) settingsOf(p point) []param.Setting {
+	kind := r.table[p.recipe]
+	spec, err := r.pipelineOf(context.Background(), p) // it was made before
+	if err != nil {
+		return nil
+	}
+	paths := []string{kind.penalty}
+	if kind.step != nil {
+		owner, _, _ := strings.Cut(kind.size, ".")
+		paths = []string{kind.size, owner + ".gamma", kind.penalty}
+	}
+	var out []param.Setting
+	for _, path := range paths {
+		if value, err := param.Get(spec, path); err == nil {
+			out = append(out, param.Setting{Path: path, Value: value})
+		}
+	}
+	return out
+}
+
+// leaderboard ranks all candidates.
+func (r *run) leaderboard() Leaderboard {
+	list := slices.Clone(r.log)
+	slices.SortStableFunc(list, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(b.round, a.round), r.compare(a, b))
+	})
+	out := make(Leaderboard, len(list))
+	for i, s := range list {
+		out[i] = r.entryOf(s)
+		out[i].Rank = i + 1
+	}
+	return out
+}
+
+// compare puts the better score first, and candidates without a score last.
+func (r *run) compare(a, b scored) int {
+	switch {
+	case math.IsNaN(a.mean) || math.IsNaN(b.mean):
+		return cmp.Compare(missing(a.mean), missing(b.mean))
+	case r.metric.Better(a.mean, b.mean):
+		return -1
+	case r.metric.Better(b.mean, a.mean):
+		return 1
+	}
+	return 0
+}
+
+func missing(v float64) int {
+	if math.IsNaN(v) {
+		return 1
+	}
+	return 0
+}
+
+// WriteCSV writes a row for each candidate: rank, recipe, parameters, score, std_error, rows, size,
+// seconds, chosen and failed. Parameters are written as on a command line, apart by blanks.
+func (l Leaderboard) WriteCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	out.Write([]string{"rank", "recipe", "parameters", "score", "std_error", "rows", "features", "seconds", "chosen", "failed"})
+	for _, e := range l {
+		out.Write([]string{
+			strconv.Itoa(e.Rank), e.Recipe, e.Parameters(), number(e.Score), number(e.StdError), strconv.Itoa(e.Rows),
+			strconv.Itoa(e.Size), strconv.FormatFloat(e.Seconds, 'g', 3, 64), strconv.FormatBool(e.Chosen), e.Failed,
+		})
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// Parameters writes the settings on one line: "rff.gamma=0.1 ridge.alpha=1".
+func (e Entry) Parameters() string {
+	var words []string
+	for _, s := range e.Settings {
+		words = append(words, s.Path+"="+plain(s.Value))
+	}
+	return strings.Join(words, " ")
+}
+
+func plain(v any) string {
+	switch v := v.(type) {
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case int:
+		return strconv.Itoa(v)
+	case string:
+		return v
+	}
+	return ""
+}
+
+// number writes a score so that it reads back the same, and nothing for none.
+func number(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
