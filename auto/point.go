@@ -89,7 +89,7 @@ func (r *run) pipelineOf(ctx context.Context, p point) (pipeline.Pipeline, error
 		}
 		steps = append(steps, pipeline.Step{Fitter: kind.step(p.size, transformer.FixedGamma(gamma), r.seed("map"))})
 	}
-	out := steps.Then(kind.model(penaltyOf(p.penalty)))
+	out := steps.Then(kind.model(penaltyOf(p.penalty), kind.loose))
 	out.Memory = r.options.Memory
 	return out, nil
 }
@@ -122,8 +122,8 @@ func (r *run) around(p point, gammas, gammaStep, penalties, penaltyStep int) []p
 
 // allowed reports whether a point lies within what grids are extended to.
 func (r *run) allowed(p point) bool {
-	h := r.table[p.recipe].head
-	return p.gamma >= -mostGamma && p.gamma <= mostGamma && p.penalty >= h.least && p.penalty <= h.most
+	_, _, floor, most := r.table[p.recipe].penalties()
+	return p.gamma >= -mostGamma && p.gamma <= mostGamma && p.penalty >= floor && p.penalty <= most
 }
 
 // beyond returns the points behind the edge of a recipe's grid on which its best point lies: none where it

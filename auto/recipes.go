@@ -17,6 +17,15 @@ type recipe struct {
 	head
 }
 
+// penalties are the bounds of the coarse grid of penalties, and what it may be extended to.
+func (r recipe) penalties() (low, high, floor, most int) {
+	h := r.head
+	if r.mapping.least == 0 || h.task == datasets.Classification && h.late {
+		return h.low, h.high, h.floor, h.most
+	}
+	return max(h.low, r.mapping.least), h.high, max(h.floor, r.mapping.least), h.most
+}
+
 // String is the recipe's name.
 func (r recipe) String() string {
 	return r.representation.name + " " + r.mapping.name + " " + r.head.name
@@ -39,7 +48,10 @@ type mapping struct {
 	half bool   // whether γ multiplies distances, and not their squares
 	size string // path of its size
 	step func(size int, gamma transformer.Gamma, seed uint64) transformer.Fitter
-	most int // rows that it is tried on, 0 for any number
+	// Of a map with sparse rows, ridge regression is solved by iterations, which take long where the
+	// penalty is small: loose is the tolerance of these, and least the smallest penalty; 0 for the usual.
+	loose float64
+	least int
 }
 
 // head is the model of a recipe.
@@ -50,8 +62,8 @@ type head struct {
 	probabilities bool   // whether its models have probabilities
 	penalty       string // path of it
 	low, high     int    // quarters of a decade of the penalty, coarse grid from low to high
-	least, most   int    // that the grid is extended to
-	model         func(penalty float64) estimator.Estimator
+	floor, most   int    // that the grid is extended to
+	model         func(penalty, loose float64) estimator.Estimator
 }
 
 // representations are listed in the order in which a small budget tries them.
@@ -67,29 +79,33 @@ func mappings() []mapping {
 	return []mapping{
 		{name: "gaussian", rule: "gaussian", size: "rff.features", step: fourier("gaussian")},
 		{name: "exponential", rule: "exponential", half: true, size: "rff.features", step: fourier("exponential")},
-		{name: "binning", rule: "laplacian", half: true, size: "binning.grids", step: binned()},
+		{name: "binning", rule: "laplacian", half: true, size: "binning.grids", step: binned(), loose: 1e-6, least: -4},
 		{name: "linear"},
 	}
 }
 
 func heads() []head {
 	return []head{
-		{name: "ridge", penalty: "ridge.alpha", task: datasets.Regression, low: -24, high: 8, least: -48, most: 24, model: func(v float64) estimator.Estimator {
+		{name: "ridge", penalty: "ridge.alpha", task: datasets.Regression, low: -24, high: 8, floor: -48, most: 24, model: func(v, loose float64) estimator.Estimator {
 			m := estimator.NewRidge()
-			m.Alpha = v
+			if m.Alpha = v; loose > 0 {
+				m.Tol = loose
+			}
 			return m
 		}},
-		{name: "ridge_classifier", penalty: "ridge_classifier.alpha", task: datasets.Classification, low: -20, high: 8, least: -40, most: 24, model: func(v float64) estimator.Estimator {
+		{name: "ridge_classifier", penalty: "ridge_classifier.alpha", task: datasets.Classification, low: -20, high: 8, floor: -40, most: 24, model: func(v, loose float64) estimator.Estimator {
 			m := estimator.NewRidgeClassifier()
-			m.Alpha = v
+			if m.Alpha = v; loose > 0 {
+				m.Tol = loose
+			}
 			return m
 		}},
-		{name: "logistic", penalty: "logistic.C", task: datasets.Classification, late: true, probabilities: true, low: -8, high: 16, least: -16, most: 28, model: func(v float64) estimator.Estimator {
+		{name: "logistic", penalty: "logistic.C", task: datasets.Classification, late: true, probabilities: true, low: -8, high: 16, floor: -16, most: 28, model: func(v, _ float64) estimator.Estimator {
 			m := estimator.NewLogistic()
 			m.C = v
 			return m
 		}},
-		{name: "svm", penalty: "svm.C", task: datasets.Classification, late: true, low: -8, high: 16, least: -16, most: 28, model: func(v float64) estimator.Estimator {
+		{name: "svm", penalty: "svm.C", task: datasets.Classification, late: true, low: -8, high: 16, floor: -16, most: 28, model: func(v, _ float64) estimator.Estimator {
 			m := estimator.NewSVM()
 			m.C = v
 			return m

@@ -15,11 +15,12 @@ import (
 )
 
 const (
-	firstRows = 2000 // of the first round
-	firstSize = 256  // of its maps
-	mostSize  = 8192 // of any map
-	moreRows  = 4    // times as many, in the next round
-	moreSize  = 2
+	firstRows   = 2000 // of the first round
+	firstSize   = 256  // of its maps
+	mostSize    = 8192 // of any map, and with a number of candidates as the budget:
+	mostCounted = 2048
+	moreRows    = 4 // times as many, in the next round
+	moreSize    = 2
 )
 
 // run is a search at work.
@@ -181,9 +182,9 @@ func (r *run) firstModel(ctx context.Context) error {
 	if at < 0 {
 		at = 0
 	}
-	h := r.table[at].head
-	p := point{recipe: at, rows: min(rows, r.data.Rows()), size: size, penalty: (h.low + h.high) / 2}
-	points := r.around(p, 0, 0, 2, (h.high-h.low)/4)
+	low, high, _, _ := r.table[at].penalties()
+	p := point{recipe: at, rows: min(rows, r.data.Rows()), size: size, penalty: (low + high) / 2}
+	points := r.around(p, 0, 0, 2, (high-low)/4)
 	if r.options.Candidates > 0 {
 		points = points[:min(len(points), r.options.Candidates)]
 	}
@@ -274,7 +275,11 @@ func (r *run) allRounds(ctx context.Context) error {
 
 // sizeWithin bounds the size of a map by what so many rows can make use of.
 func (r *run) sizeWithin(size int) int {
-	return max(min(size, mostSize, 4*r.data.Rows()/firstSize*firstSize), firstSize)
+	most := mostSize
+	if !r.timed() {
+		most = mostCounted // nothing else bounds the time that a candidate takes
+	}
+	return max(min(size, most, 4*r.data.Rows()/firstSize*firstSize), firstSize)
 }
 
 // settled reports whether the last round had all rows, gained next to nothing, and the next would have nothing
@@ -303,8 +308,8 @@ func (r *run) all() []entrant {
 
 // coarse is a recipe with a coarse grid about a place of γ.
 func (r *run) coarse(recipe, gamma int) entrant {
-	h := r.table[recipe].head
-	return entrant{point{recipe: recipe, gamma: gamma, penalty: (h.low + h.high) / 2}, coarseGammas, coarseGamma, 2, (h.high - h.low) / 4}
+	low, high, _, _ := r.table[recipe].penalties()
+	return entrant{point{recipe: recipe, gamma: gamma, penalty: (low + high) / 2}, coarseGammas, coarseGamma, 2, (high - low) / 4}
 }
 
 // next returns the better third of the field with a finer grid, and after the first round the other models on
@@ -334,16 +339,46 @@ func (r *run) next(field []entrant, round int) []entrant {
 	return out
 }
 
-// round tries a field, family by family, and extends the grids on whose edge the best lies.
+// round tries a field, family by family, and then extends the grids on whose edge the best lies, of recipes
+// that may be the best.
 func (r *run) round(ctx context.Context, field []entrant, at level, round int) error {
 	began, before := time.Now(), r.tried
-	for _, family := range r.families(field) {
-		var points []point
-		for _, e := range family {
-			points = append(points, r.around(e.at(at), e.gammas, e.gammaStep, e.penalties, e.penaltyStep)...)
+	tried := map[point]scored{}
+	for time := 0; time <= extensions; time++ {
+		more := false
+		for _, family := range r.families(field) {
+			var points []point
+			for _, e := range family {
+				if time == 0 {
+					points = append(points, r.around(e.at(at), e.gammas, e.gammaStep, e.penalties, e.penaltyStep)...)
+				} else if best, ok := r.best[e.recipe]; ok && best.round == round && r.near(best) {
+					points = append(points, r.beyond(tried, best.point, e.gammaStep, e.penaltyStep)...)
+				}
+			}
+			points = unique(points)
+			if time > 0 {
+				var err error
+				if points, err = r.affordedPoints(ctx, points, at); err != nil {
+					return err
+				}
+			}
+			if len(points) == 0 {
+				continue
+			}
+			more = true
+			out, err := r.try(ctx, at.rows, round, points)
+			if err != nil {
+				return err
+			}
+			r.takeIn(out)
+			for _, s := range out {
+				if !math.IsNaN(s.mean) {
+					tried[s.point] = s
+				}
+			}
 		}
-		if err := r.tryAndExtend(ctx, family, unique(points), at, round); err != nil {
-			return err
+		if !more {
+			break
 		}
 	}
 	_, folds, err := r.partAndFolds(at.rows)
@@ -353,6 +388,18 @@ func (r *run) round(ctx context.Context, field []entrant, at level, round int) e
 	r.rounds = append(r.rounds, Round{Rows: at.rows, Size: at.size, Folds: len(folds), Recipes: len(field),
 		Candidates: r.tried - before, Best: r.entryOf(r.leader), Seconds: time.Since(began).Seconds()})
 	return nil
+}
+
+// extensions is how many times grids are extended in a round.
+const extensions = 3
+
+// near reports whether a candidate is within two standard errors of the best.
+func (r *run) near(s scored) bool {
+	margin := 2 * r.leader.std
+	if r.metric.GreaterIsBetter {
+		return s.mean >= r.leader.mean-margin
+	}
+	return s.mean <= r.leader.mean+margin
 }
 
 // at is the place of an entrant with the rows and the size of a round.
@@ -381,50 +428,6 @@ func (r *run) families(field []entrant) [][]entrant {
 		out[at] = append(out[at], e)
 	}
 	return out
-}
-
-// extensions is how many times a grid is extended in a round.
-const extensions = 3
-
-// tryAndExtend tries points of one family, and then what lies behind the edges of the grids of those recipes that
-// may get to the next round.
-func (r *run) tryAndExtend(ctx context.Context, family []entrant, points []point, at level, round int) error {
-	tried := map[point]scored{}
-	for time := 0; len(points) > 0; time++ {
-		out, err := r.try(ctx, at.rows, round, points)
-		if err != nil {
-			return err
-		}
-		r.takeIn(out)
-		for _, s := range out {
-			if !math.IsNaN(s.mean) {
-				tried[s.point] = s
-			}
-		}
-		if points = nil; time == extensions {
-			return nil
-		}
-		for _, e := range family {
-			best, ok := r.best[e.recipe]
-			if !ok || best.round != round || r.metric.Better(r.leader.mean-r.worse(2*r.leader.std), best.mean) {
-				continue
-			}
-			points = append(points, r.beyond(tried, best.point, e.gammaStep, e.penaltyStep)...)
-		}
-		points = unique(points)
-		if points, err = r.affordedPoints(ctx, points, at); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// worse is an amount of score in the direction that is worse, when it is taken off.
-func (r *run) worse(amount float64) float64 {
-	if r.metric.GreaterIsBetter {
-		return amount
-	}
-	return -amount
 }
 
 // affordedPoints leaves of points those that the budget has room for.
