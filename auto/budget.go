@@ -2,6 +2,7 @@ package auto
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -92,7 +93,7 @@ func (r *run) expected(ctx context.Context, rows int, points []point) (float64, 
 	}
 	shape := r.data.Shape()
 	shape.Rows = min(rows, shape.Rows)
-	return r.paceOf(points) * flops(list, shape, folds), nil
+	return r.paceOf(points)*flops(list, shape, folds) + perFit*float64(len(points)*len(folds)), nil
 }
 
 // expectedFit is how long one fit to all rows will take.
@@ -110,15 +111,25 @@ func (r *run) kindOf(p point) string {
 	return kind.family + " " + kind.mapping.name + " " + kind.head.name
 }
 
-// paceOf is how many seconds the slowest kind among points takes for a flop of its estimated cost.
+// pace is how long a kind of work has taken, beside what it was estimated to be.
+type pace struct{ seconds, flops float64 }
+
+// everything is the kind of all work.
+const everything = ""
+
+// perFit is how many seconds a fit takes at least, whatever it does.
+const perFit = 0.001
+
+// paceOf is how many seconds the slowest kind among points takes for a flop of its estimated cost; of a kind that was
+// not tried yet what all work has taken.
 func (r *run) paceOf(points []point) float64 {
 	slowest := 0.0
 	for _, p := range points {
-		pace, ok := r.pace[r.kindOf(p)]
+		own, ok := r.pace[r.kindOf(p)]
 		if !ok {
-			pace = r.pace[""] // as fast as this machine is, which is optimistic
+			own = r.pace[everything]
 		}
-		slowest = max(slowest, pace)
+		slowest = max(slowest, own.seconds/own.flops)
 	}
 	return slowest
 }
@@ -132,8 +143,15 @@ func (r *run) learnPace(points []point, list []pipeline.Pipeline, shape datasets
 	if work == 0 {
 		return
 	}
+	took = max(took-perFit*float64(len(list)*len(folds)), 0)
+	kinds := []string{everything}
 	for _, p := range points {
-		r.pace[r.kindOf(p)] = took / work
+		kinds = append(kinds, r.kindOf(p))
+	}
+	slices.Sort(kinds)
+	for _, kind := range slices.Compact(kinds) {
+		own := r.pace[kind]
+		r.pace[kind] = pace{own.seconds/2 + took, own.flops/2 + work} // what was long ago counts less
 	}
 }
 
@@ -141,6 +159,7 @@ func (r *run) learnPace(points []point, list []pipeline.Pipeline, shape datasets
 func (r *run) measureSpeed() {
 	if r.timed() {
 		const slower = 3 // than such products, mapping and all
-		r.pace[""] = slower / gridsearch.Speed()
+		speed := gridsearch.Speed()
+		r.pace[everything] = pace{slower, speed}
 	}
 }

@@ -37,14 +37,8 @@ type Leaderboard []Entry
 // entryOf is a candidate as others see it.
 func (r *run) entryOf(s scored) Entry {
 	kind := r.table[s.recipe]
-	e := Entry{Recipe: kind.String(), Score: s.mean, StdError: s.std, Rows: s.on, Seconds: s.seconds, Failed: s.failed, at: s}
-	e.Settings = r.settingsOf(s.point)
-	for _, own := range e.Settings {
-		if size, ok := own.Value.(int); ok && own.Path == kind.size {
-			e.Size = size
-		}
-	}
-	return e
+	return Entry{Recipe: kind.String(), Settings: r.settingsOf(s.point), Score: s.mean, StdError: s.std, Rows: s.on,
+		Size: kind.sizeOf(s.size), Seconds: s.seconds, Failed: s.failed, at: s}
 }
 
 // settingsOf returns the parameters of a point that its search has chosen.
@@ -54,10 +48,12 @@ func (r *run) settingsOf(p point) []param.Setting {
 	if err != nil {
 		return nil
 	}
-	paths := []string{kind.penalty}
-	if kind.step != nil {
-		owner, _, _ := strings.Cut(kind.size, ".")
-		paths = []string{kind.size, owner + ".gamma", kind.penalty}
+	paths := []string{kind.model.name + "." + kind.penalty}
+	switch {
+	case kind.mapping.exact:
+		paths = append([]string{kind.model.name + ".gamma"}, paths...)
+	case kind.rule != "":
+		paths = append([]string{kind.step.name + "." + kind.mapping.size, kind.step.name + ".gamma"}, paths...)
 	}
 	var out []param.Setting
 	for _, path := range paths {

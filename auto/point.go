@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
@@ -15,7 +16,6 @@ import (
 // point is one candidate: a recipe, the size of its map, and a place in the lattice of γ and penalties.
 type point struct {
 	recipe  int // number in the run's table
-	rows    int // that what is learned behind the cleaning learns from
 	size    int // of the map
 	gamma   int // half octaves of γ for squared distances, from the rule
 	penalty int // quarters of a decade
@@ -60,12 +60,14 @@ func (r *run) baseGamma(ctx context.Context, kind recipe) (float64, error) {
 	if known, ok := r.bases[key]; ok {
 		return known, nil
 	}
-	rows := r.part(min(r.data.Rows(), firstRows))
-	chain := pipeline.Chain{Steps: rescaled(r.options.Clean, kind.scale)}
+	steps, err := r.cleaned(kind)
+	if err != nil {
+		return 0, err
+	}
 	rule := transformer.NewRFF()
 	rule.Kernel, rule.Features = kind.rule, 2
-	chain.Steps = append(chain.Steps, pipeline.Step{Fitter: rule})
-	fitted, err := chain.Fit(ctx, rows)
+	chain := pipeline.Chain{Steps: append(steps, pipeline.Step{Fitter: rule})}
+	fitted, err := chain.Fit(ctx, r.part(min(r.data.Rows(), firstRows)))
 	if err != nil {
 		return 0, err
 	}
@@ -75,23 +77,72 @@ func (r *run) baseGamma(ctx context.Context, kind recipe) (float64, error) {
 	return r.bases[key], nil
 }
 
+// cleaned are the steps before what a recipe learns and maps.
+func (r *run) cleaned(kind recipe) (pipeline.Sequence, error) {
+	if kind.scale.name == "" {
+		return rescaled(r.options.Clean, nil), nil
+	}
+	scale, err := kind.scale.fitter()
+	return rescaled(r.options.Clean, scale), err
+}
+
 // pipelineOf is the spec of a point.
 func (r *run) pipelineOf(ctx context.Context, p point) (pipeline.Pipeline, error) {
 	kind := r.table[p.recipe]
-	steps := pipeline.Sequence(rescaled(r.options.Clean, kind.scale))
-	if kind.learn != nil {
-		steps = append(steps, pipeline.Step{Fitter: kind.learn(p.rows, p.size, r.seed("learn"))})
+	steps, err := r.cleaned(kind)
+	if err != nil {
+		return pipeline.Pipeline{}, err
 	}
-	if kind.step != nil {
+	if kind.learn.name != "" {
+		learn, err := kind.learn.fitter(append(slices.Clone(kind.effort[effortOf(p.size)]), r.seeded("learn"))...)
+		if err != nil {
+			return pipeline.Pipeline{}, err
+		}
+		steps = append(steps, pipeline.Step{Fitter: learn})
+	}
+	own := []param.Setting{{Path: kind.penalty, Value: penaltyOf(p.penalty)}}
+	if kind.iterates && kind.loose > 0 {
+		own = append(own, param.Setting{Path: "tol", Value: kind.loose})
+	}
+	if kind.rule != "" {
 		gamma, err := r.gammaOf(ctx, p)
 		if err != nil {
 			return pipeline.Pipeline{}, err
 		}
-		steps = append(steps, pipeline.Step{Fitter: kind.step(p.size, transformer.FixedGamma(gamma), r.seed("map"))})
+		width := param.Setting{Path: "gamma", Value: gamma}
+		if kind.mapping.exact {
+			own = append(append(own, kind.step.settings...), width)
+		} else {
+			step, err := kind.step.fitter(width, param.Setting{Path: kind.mapping.size, Value: kind.sizeOf(p.size)}, r.seeded("map"))
+			if err != nil {
+				return pipeline.Pipeline{}, err
+			}
+			steps = append(steps, pipeline.Step{Fitter: step})
+		}
 	}
-	out := steps.Then(kind.model(penaltyOf(p.penalty), kind.loose))
+	model, err := kind.model.spec(own...)
+	if err != nil {
+		return pipeline.Pipeline{}, err
+	}
+	out := steps.Then(model.(estimator.Estimator))
 	out.Memory = r.options.Memory
 	return out, nil
+}
+
+// effortOf is how much is learned in a round with maps of that size.
+func effortOf(size int) int {
+	switch {
+	case size <= firstSize:
+		return 0
+	case size <= 4*firstSize:
+		return 1
+	}
+	return 2
+}
+
+// seeded sets a step's seed.
+func (r *run) seeded(purpose string) param.Setting {
+	return param.Setting{Path: "seed", Value: int(r.seed(purpose))}
 }
 
 // seed is that of a purpose. All maps have one seed, so that maps of a family are nested.

@@ -1,11 +1,12 @@
 package auto
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -17,37 +18,69 @@ type recipe struct {
 	head
 }
 
-// penalties are the bounds of the coarse grid of penalties, and what it may be extended to.
-func (r recipe) penalties() (low, high, floor, most int) {
-	h := r.head
-	if r.mapping.least == 0 || h.task == datasets.Classification && h.late {
-		return h.low, h.high, h.floor, h.most
-	}
-	return max(h.low, r.mapping.least), h.high, max(h.floor, r.mapping.least), h.most
-}
-
 // String is the recipe's name.
 func (r recipe) String() string {
 	return r.representation.name + " " + r.mapping.name + " " + r.head.name
 }
 
+// part is a step or a model by the name that it is registered under, with parameters that differ from their
+// defaults.
+type part struct {
+	name     string
+	settings []param.Setting
+}
+
+// of makes a part; settings are paths and values in turn.
+func of(name string, settings ...any) part {
+	p := part{name: name}
+	for i := 0; i < len(settings); i += 2 {
+		p.settings = append(p.settings, param.Setting{Path: settings[i].(string), Value: settings[i+1]})
+	}
+	return p
+}
+
+// spec returns the part with more settings.
+func (p part) spec(more ...param.Setting) (any, error) {
+	entry, ok := pipeline.Lookup(p.name)
+	if !ok {
+		return nil, fmt.Errorf("no step is called %s", p.name)
+	}
+	return param.With(entry.New(), append(slices.Clone(p.settings), more...)...)
+}
+
+// fitter is spec of a step.
+func (p part) fitter(more ...param.Setting) (transformer.Fitter, error) {
+	spec, err := p.spec(more...)
+	if err != nil {
+		return nil, err
+	}
+	return spec.(transformer.Fitter), nil
+}
+
 // representation is what the inputs are before they are mapped.
 type representation struct {
 	name   string
-	scale  transformer.Fitter                                   // in the place of standardize; nil leaves the cleaning as it is
-	learn  func(rows, size int, seed uint64) transformer.Fitter // behind the cleaning, from so many rows with so wide a map; nil for nothing
-	family string                                               // of representations that share what they learn, fitted together
-	scaled bool                                                 // whether γ 1 is what it has learned
-	dense  bool                                                 // whether it takes dense rows only
+	scale  part               // in the place of standardize; without a name the cleaning stays as it is
+	learn  part               // behind the cleaning; without a name nothing is learned
+	effort [3][]param.Setting // how much it learns from: in the first round, in the next, and with wide maps
+	family string             // of representations that share what they learn, fitted together; "" is the name
+	scaled bool               // whether γ 1 is what it has learned
+	dense  bool               // whether it takes dense rows only
 }
 
 // mapping is the random map of a recipe, or none.
 type mapping struct {
-	name string
-	rule string // kernel whose rule "scale" γ is counted from; "" for no γ
-	half bool   // whether γ multiplies distances, and not their squares
-	size string // path of its size
-	step func(size int, gamma transformer.Gamma, seed uint64) transformer.Fitter
+	name   string
+	step   part
+	rule   string // kernel whose rule "scale" γ is counted from; "" for no γ
+	half   bool   // whether γ multiplies distances, and not their squares
+	size   string // parameter that is its size
+	part   int    // of the size of a round, as one part of so many
+	inputs int    // columns, at least, that make it worth a try
+	rows   int    // that it is tried on, at most; 0 for any number
+	exact  bool   // whether there is no map: the model has a kernel of its own
+	plain  bool   // whether only the first representation is tried: others gain nothing
+
 	// Of a map with sparse rows, ridge regression is solved by iterations, which take long where the
 	// penalty is small: loose is the tolerance of these, and least the smallest penalty; 0 for the usual.
 	loose float64
@@ -58,95 +91,106 @@ type mapping struct {
 type head struct {
 	name          string
 	task          datasets.Task
+	model         part
 	late          bool   // whether it enters in the second round, on the maps that did well with another head
 	probabilities bool   // whether its models have probabilities
-	penalty       string // path of it
+	exact         bool   // whether it has a kernel of its own
+	iterates      bool   // whether a loose tolerance is of use to it
+	penalty       string // parameter that is its penalty
 	low, high     int    // quarters of a decade of the penalty, coarse grid from low to high
 	floor, most   int    // that the grid is extended to
-	model         func(penalty, loose float64) estimator.Estimator
+}
+
+// scales are learned by the evidence: from few rows at first, for it is done in every fold.
+func scales(more ...any) part { return of("ard", more...) }
+
+var scalesEffort = [3][]param.Setting{
+	of("", "rows", 1000, "features", 200, "steps", 40, "restarts", 2).settings,
+	of("", "rows", 3000, "features", 600).settings,
+	of("", "rows", 6000, "features", 800, "steps", 100).settings,
+}
+
+var machineEffort = [3][]param.Setting{
+	of("", "rows", 1000).settings,
+	of("", "rows", 3000).settings,
+	of("", "rows", 10000).settings,
 }
 
 // representations are listed in the order in which a small budget tries them.
-func representations() []representation {
-	return []representation{
-		{name: "zscores"},
-		{name: "unit", scale: transformer.NewMinMax(), dense: true},
-		{name: "robust", scale: transformer.NewRobust(), dense: true},
-	}
+var representations = []representation{
+	{name: "zscores"},
+	{name: "scales", learn: scales(), effort: scalesEffort, family: "scales", scaled: true, dense: true},
+	{name: "ranks", scale: of("quantile"), dense: true},
+	{name: "machine", learn: of("rfm"), effort: machineEffort, scaled: true, dense: true},
+	{name: "ranked scales", scale: of("quantile"), learn: scales(), effort: scalesEffort, family: "ranked", scaled: true, dense: true},
+	{name: "root scales", learn: scales("power", 0.5), effort: scalesEffort, family: "scales", scaled: true, dense: true},
+	{name: "unit", scale: of("minmax"), dense: true},
+	{name: "robust", scale: of("robust"), dense: true},
 }
 
-func mappings() []mapping {
-	return []mapping{
-		{name: "gaussian", rule: "gaussian", size: "rff.features", step: fourier("gaussian")},
-		{name: "exponential", rule: "exponential", half: true, size: "rff.features", step: fourier("exponential")},
-		{name: "binning", rule: "laplacian", half: true, size: "binning.grids", step: binned(), loose: 1e-6, least: -4},
-		{name: "linear"},
-	}
+var mappings = []mapping{
+	{name: "gaussian", step: of("rff", "kernel", "gaussian"), rule: "gaussian", size: "features", part: 1},
+	{name: "exponential", step: of("rff", "kernel", "exponential"), rule: "exponential", half: true, size: "features", part: 1},
+	{name: "binning", step: of("binning"), rule: "laplacian", half: true, size: "grids", part: 4, loose: 1e-6, least: -4},
+	{name: "few", step: of("binning", "inputs", 4, "input_weights", "scales"), rule: "laplacian", half: true, size: "grids", part: 4, inputs: 8, loose: 1e-6, least: -4},
+	{name: "landmarks", step: of("nystroem", "kernel", "exponential"), rule: "exponential", half: true, size: "landmarks", part: 2},
+	{name: "linear", plain: true},
+	{name: "exact", step: of("", "kernel", "exponential"), rule: "exponential", half: true, rows: 6000, exact: true},
 }
 
-func heads() []head {
-	return []head{
-		{name: "ridge", penalty: "ridge.alpha", task: datasets.Regression, low: -24, high: 8, floor: -48, most: 24, model: func(v, loose float64) estimator.Estimator {
-			m := estimator.NewRidge()
-			if m.Alpha = v; loose > 0 {
-				m.Tol = loose
-			}
-			return m
-		}},
-		{name: "ridge_classifier", penalty: "ridge_classifier.alpha", task: datasets.Classification, low: -20, high: 8, floor: -40, most: 24, model: func(v, loose float64) estimator.Estimator {
-			m := estimator.NewRidgeClassifier()
-			if m.Alpha = v; loose > 0 {
-				m.Tol = loose
-			}
-			return m
-		}},
-		{name: "logistic", penalty: "logistic.C", task: datasets.Classification, late: true, probabilities: true, low: -8, high: 16, floor: -16, most: 28, model: func(v, _ float64) estimator.Estimator {
-			m := estimator.NewLogistic()
-			m.C = v
-			return m
-		}},
-		{name: "svm", penalty: "svm.C", task: datasets.Classification, late: true, low: -8, high: 16, floor: -16, most: 28, model: func(v, _ float64) estimator.Estimator {
-			m := estimator.NewSVM()
-			m.C = v
-			return m
-		}},
-	}
+var heads = []head{
+	{name: "ridge", task: datasets.Regression, model: of("ridge"), penalty: "alpha", low: -24, high: 8, floor: -48, most: 24, iterates: true},
+	{name: "kernel_ridge", task: datasets.Regression, model: of("kernel_ridge"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true},
+	{name: "ridge_classifier", task: datasets.Classification, model: of("ridge_classifier"), penalty: "alpha", low: -20, high: 8, floor: -40, most: 24, iterates: true},
+	{name: "kernel_ridge_classifier", task: datasets.Classification, model: of("kernel_ridge_classifier"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true},
+	{name: "logistic", task: datasets.Classification, model: of("logistic"), penalty: "C", low: -8, high: 12, floor: -16, most: 24, late: true, probabilities: true},
+	{name: "svm", task: datasets.Classification, model: of("svm"), penalty: "C", low: -8, high: 8, floor: -16, most: 20, late: true},
 }
 
-func fourier(kernel string) func(int, transformer.Gamma, uint64) transformer.Fitter {
-	return func(size int, gamma transformer.Gamma, seed uint64) transformer.Fitter {
-		s := transformer.NewRFF()
-		s.Kernel, s.Features, s.Gamma, s.Seed = kernel, size+size%2, gamma, seed
-		return s
-	}
-}
-
-func binned() func(int, transformer.Gamma, uint64) transformer.Fitter {
-	return func(size int, gamma transformer.Gamma, seed uint64) transformer.Fitter {
-		s := transformer.NewBinning()
-		s.Grids, s.Gamma, s.Seed = max(size/4, 1), gamma, seed
-		return s
-	}
-}
-
-// table lists all recipes of a task, those first that a small budget should try: every map on the first
-// representation, then the next representation.
+// table lists all recipes of a task whose steps there are, those first that a small budget should try: every
+// map on the first representation, then the next representation.
 func table(task datasets.Task) []recipe {
 	var out []recipe
-	for _, h := range heads() {
-		if h.task != task {
-			continue
-		}
-		for _, p := range representations() {
-			for _, m := range mappings() {
-				if m.rule == "" && p.name != "zscores" {
-					continue // a linear model gains nothing from another scale that a penalty does not give
+	for _, h := range heads {
+		for _, p := range representations {
+			for _, m := range mappings {
+				if h.task != task || m.exact != h.exact || m.plain && p.name != representations[0].name {
+					continue
 				}
-				out = append(out, recipe{p, m, h})
+				if there(p.scale) && there(p.learn) && there(m.step) && there(h.model) {
+					out = append(out, recipe{p, m, h})
+				}
 			}
 		}
 	}
 	return out
+}
+
+// there reports whether a part is registered, with all its settings.
+func there(p part) bool {
+	if p.name == "" {
+		return true
+	}
+	_, err := p.spec()
+	return err == nil
+}
+
+// penalties are the bounds of the coarse grid of penalties, and what it may be extended to.
+func (r recipe) penalties() (low, high, floor, most int) {
+	h := r.head
+	if r.mapping.least == 0 || !h.iterates {
+		return h.low, h.high, h.floor, h.most
+	}
+	return max(h.low, r.mapping.least), h.high, max(h.floor, r.mapping.least), h.most
+}
+
+// sizeOf is the size of a recipe's map in a round, 0 where it has none.
+func (r recipe) sizeOf(size int) int {
+	if r.mapping.size == "" {
+		return 0
+	}
+	size /= r.mapping.part
+	return max(size+size%2, 2)
 }
 
 // Recipes returns the names of all recipes: representation, map and model.

@@ -37,7 +37,7 @@ type run struct {
 	taken datasets.Set
 	folds map[int][]datasets.Fold // by the number of rows
 	bases map[string]float64      // γ by the rule
-	pace  map[string]float64      // seconds a flop, by kind
+	pace  map[string]pace         // by kind
 
 	log       []scored
 	tried     int
@@ -68,7 +68,7 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 		return nil, err
 	}
 	r := &run{options: o, data: data, classes: len(data.Schema.Classes()), began: time.Now(), ended: EndedBudget,
-		folds: map[int][]datasets.Fold{}, bases: map[string]float64{}, pace: map[string]float64{}, best: map[int]scored{}}
+		folds: map[int][]datasets.Fold{}, bases: map[string]float64{}, pace: map[string]pace{}, best: map[int]scored{}}
 	if err := r.checkRows(); err != nil {
 		return nil, err
 	}
@@ -131,7 +131,8 @@ func (r *run) chooseTable(task datasets.Task) error {
 	for _, k := range table(task) {
 		switch {
 		case r.options.Only != nil && !slices.Contains(r.options.Only, k.String()),
-			k.dense && isSparse(r.data), k.scale != nil && !scaled, scores && !k.probabilities:
+			k.dense && isSparse(r.data), k.scale.name != "" && !scaled, scores && !k.probabilities, r.data.Cols() < k.inputs,
+			k.mapping.rows > 0 && r.data.Rows() > k.mapping.rows:
 			continue
 		}
 		r.table = append(r.table, k)
@@ -178,12 +179,12 @@ func (r *run) search(ctx context.Context) (err error) {
 // firstModel makes a model within a few seconds: a narrow map of few rows, γ by the rule.
 func (r *run) firstModel(ctx context.Context) error {
 	const rows, size = 1000, 128
-	at := slices.IndexFunc(r.table, func(k recipe) bool { return !k.late && k.learn == nil })
+	at := slices.IndexFunc(r.table, func(k recipe) bool { return !k.late && k.learn.name == "" && !k.mapping.exact })
 	if at < 0 {
 		at = 0
 	}
 	low, high, _, _ := r.table[at].penalties()
-	p := point{recipe: at, rows: min(rows, r.data.Rows()), size: size, penalty: (low + high) / 2}
+	p := point{recipe: at, size: size, penalty: (low + high) / 2}
 	points := r.around(p, 0, 0, 2, (high-low)/4)
 	if r.options.Candidates > 0 {
 		points = points[:min(len(points), r.options.Candidates)]
@@ -405,7 +406,7 @@ func (r *run) near(s scored) bool {
 // at is the place of an entrant with the rows and the size of a round.
 func (e entrant) at(l level) point {
 	p := e.point
-	p.rows, p.size = l.rows, l.size
+	p.size = l.size
 	return p
 }
 
@@ -489,7 +490,7 @@ func (r *run) affordable(ctx context.Context, field []entrant, want level, round
 // setReserve foresees how long the last fit will take.
 func (r *run) setReserve(ctx context.Context, l level) error {
 	p := r.leader.point
-	p.rows, p.size = l.rows, l.size
+	p.size = l.size
 	took, err := r.expectedFit(ctx, p)
 	r.reserve = 1.5*took + 0.02*r.options.Budget.Seconds()
 	return err
