@@ -12,6 +12,12 @@
 //	svm               [SVM]              *[FittedLinearClassifier]
 //	logistic          [Logistic]         *[FittedLogistic]          with probabilities
 //
+// and those that hold other estimators, pipelines among them:
+//
+//	target            [Target]           *[FittedTarget]            on transformed targets
+//	calibrated        [Calibrated]       *[FittedCalibrated]        probabilities of any classifier
+//	ensemble          [Ensemble]         *[FittedEnsemble]          several together
+//
 // The objectives are those of scikit-learn where it has the model, so that coefficients can be
 // compared; an intercept is never penalised. Inputs are dense or sparse rows; sparse rows are never
 // made dense. What can be learned block by block is learned from a stream as from memory
@@ -103,6 +109,12 @@ type Reporter interface {
 // the rows must.
 type WholePredictor interface {
 	PredictAll(ctx context.Context, X mat.Matrix) (Prediction, error)
+}
+
+// Tasked is the spec of a model that is for one task whatever it holds, which documents are then held to. Of
+// others it is known by what they are fitted to, or by the models that they wrap.
+type Tasked interface {
+	Task() datasets.Task
 }
 
 // ErrDiverged is in the chain of the error of a fit whose objective ended above that of the trivial

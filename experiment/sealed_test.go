@@ -91,6 +91,8 @@ func sealedModels(t testing.TB) map[string][]byte {
 	levels := pipeline.NewColumns(group("categorical", transformer.NewOrdinal()), group("age"))
 	pca := transformer.NewPCA()
 	pca.Whiten = true
+	ranks, isotonic := estimator.NewTarget(estimator.NewRidge()), estimator.NewCalibrated(estimator.NewRidgeClassifier())
+	ranks.Transform, ranks.Smear, isotonic.Method = "quantile", true, "isotonic"
 	files := map[string][]byte{}
 	for name, c := range map[string]struct {
 		p    pipeline.Pipeline
@@ -105,6 +107,9 @@ func sealedModels(t testing.TB) map[string][]byte {
 		"single":  {narrow, amounts},
 		"thin":    {pipeline.Steps(transformer.NewDense(), pipeline.NewColumns(group("x1"))).Then(estimator.NewSVM()), thin},
 		"bare":    {pipeline.Steps().Then(estimator.NewRidgeClassifier()), unnamed},
+		"ranks":   {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(ranks), several},
+		"steps":   {pipeline.Steps(bins).Then(isotonic), numbers},
+		"members": {pipeline.Steps().Then(estimator.NewEnsemble(estimator.Member{Name: "a", Estimator: pipeline.Steps(rff).Then(estimator.NewLogistic())}, estimator.Member{Name: "b", Estimator: estimator.NewSVM()})), twoClasses},
 	} {
 		fitted, err := c.p.Fit(context.Background(), c.data)
 		if err != nil {

@@ -195,9 +195,15 @@ func (l *List) Also(name string, check func() error) {
 // Child declares the parameters of another spec as part of this one, below name. The pointer is to
 // a field that holds the child, of a struct or an interface type. A spec that keeps its children in
 // a slice clones the slice in Params before it declares them, for assignment copies only the header.
-func (l *List) Child(name string, pointer any) {
+func (l *List) Child(name string, pointer any) { l.child(name, pointer, false) }
+
+// OptionalChild is Child of a spec that need not be there: a document may leave it out though the field
+// is nil by default.
+func (l *List) OptionalChild(name string, pointer any) { l.child(name, pointer, true) }
+
+func (l *List) child(name string, pointer any, optional bool) {
 	field := reflect.ValueOf(pointer).Elem()
-	l.children = append(l.children, childField{name, field})
+	l.children = append(l.children, childField{name, field, optional})
 	if field.Kind() == reflect.Interface && field.IsNil() {
 		return
 	}
@@ -216,15 +222,17 @@ func (l *List) Child(name string, pointer any) {
 
 // childField is a field of a spec that holds another one.
 type childField struct {
-	name  string
-	field reflect.Value
+	name     string
+	field    reflect.Value
+	optional bool
 }
 
 // Child is a spec that another one holds.
 type Child struct {
-	Name string
-	Type reflect.Type // of the field that holds it
-	Spec any          // nil where there is none
+	Name     string
+	Type     reflect.Type // of the field that holds it
+	Spec     any          // nil where there is none
+	Optional bool         // whether it may be left out
 }
 
 // Children lists the specs that spec declares by [List.Child], in that order.
@@ -232,7 +240,7 @@ func Children(spec any) []Child {
 	_, l := open(spec)
 	out := make([]Child, len(l.children))
 	for i, c := range l.children {
-		out[i] = Child{Name: c.name, Type: c.field.Type(), Spec: c.field.Interface()}
+		out[i] = Child{Name: c.name, Type: c.field.Type(), Spec: c.field.Interface(), Optional: c.optional}
 	}
 	return out
 }

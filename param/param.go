@@ -240,3 +240,15 @@ func (l *List) add(e *entry) {
 	}
 	l.entries = append(l.entries, e)
 }
+
+// ValidName says whether name, of letters, digits, _ and -, can stand in a path and in a file's name.
+func ValidName(name string) bool {
+	for _, r := range name {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-', r > 127:
+		default:
+			return false
+		}
+	}
+	return name != ""
+}

@@ -47,10 +47,20 @@ func builtin() []Entry {
 			func() any { return estimator.NewSVM() }, func() model.Stateful { return &estimator.FittedLinearClassifier{} }},
 		{"svr", "linear support vector regression",
 			func() any { return estimator.NewSVR() }, func() model.Stateful { return &estimator.FittedLinear{} }},
+
+		{"target", "a regression on transformed targets, whose predictions are turned back",
+			func() any { return estimator.NewTarget(nil) }, func() model.Stateful { return &estimator.FittedTarget{} }},
+		{"calibrated", "a classifier with probabilities, learned from scores of rows that it had not seen",
+			func() any { return estimator.NewCalibrated(nil) }, func() model.Stateful { return &estimator.FittedCalibrated{} }},
+		{"ensemble", "several models, or one by several seeds, that predict together",
+			func() any { return estimator.NewEnsemble() }, func() model.Stateful { return &estimator.FittedEnsemble{} }},
 	}
 }
 
 func init() {
+	if err := model.RegisterKind(wholePipeline, func() model.Stateful { return &FittedPipeline{} }); err != nil {
+		panic(err)
+	}
 	for _, e := range builtin() {
 		if err := Register(e); err != nil {
 			panic(err) // a wrong table below, which no program could run with

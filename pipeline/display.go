@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/svg"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -11,9 +12,31 @@ import (
 // SVG returns the pipeline as a diagram, which a notebook shows by itself: the steps from left to
 // right with their parameters, what is done side by side one above the other.
 func (p Pipeline) SVG() string {
-	b := svg.Box{Title: "pipeline", Parts: boxes(p.Steps)}
-	b.Parts = append(b.Parts, svg.Box{Title: p.path(), Lines: settings(p.Estimator)})
-	return svg.Diagram(b)
+	return svg.Diagram(svg.Box{Title: "pipeline", Parts: p.boxes()})
+}
+
+// boxes are those of the steps and of the estimator.
+func (p Pipeline) boxes() []svg.Box {
+	return append(boxes(p.Steps), modelBox(p.path(), p.Estimator))
+}
+
+// modelBox returns the part of the diagram that an estimator is, with those that it holds.
+func modelBox(title string, spec estimator.Estimator) svg.Box {
+	if p, ok := spec.(Pipeline); ok {
+		return svg.Box{Title: title, Parts: p.boxes()}
+	}
+	b := svg.Box{Title: title, Lines: settings(spec), Stacked: true}
+	for _, m := range modelsWithin(spec) {
+		_, called, nested := strings.Cut(m.Name, ".") // "members.rough"
+		if !nested {
+			called = m.Name
+		}
+		if _, many := m.Estimator.(Pipeline); !many {
+			called += ": " + specName(m.Estimator)
+		}
+		b.Parts = append(b.Parts, modelBox(called, m.Estimator))
+	}
+	return b
 }
 
 func boxes(steps []Step) []svg.Box {

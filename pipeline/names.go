@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/bochner-ml/bochner/param"
 )
 
 func checkNames(what string, names []string) error {
@@ -19,13 +21,4 @@ func checkNames(what string, names []string) error {
 }
 
 // ValidName says whether name, of letters, digits, _ and -, can stand in a path and in a file's name.
-func ValidName(name string) bool {
-	for _, r := range name {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-', r > 127:
-		default:
-			return false
-		}
-	}
-	return name != ""
-}
+func ValidName(name string) bool { return param.ValidName(name) }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -25,18 +26,42 @@ func (p Pipeline) CheckContent(schema datasets.Schema, content []datasets.Conten
 		return nil
 	}
 	var f forecast
-	out := f.through(p.Steps, datasets.OutlookOf(schema, content))
-	f.demands(p.Estimator, out, p.path(), p.path())
+	f.pipeline(p, datasets.OutlookOf(schema, content), "")
 	return f.faults.Err()
+}
+
+// pipeline goes through the steps and on to the estimator, at that path.
+func (f *forecast) pipeline(p Pipeline, in datasets.Outlook, path string) {
+	out := f.through(p.Steps, in, path)
+	f.model(p.Estimator, out, join(path, p.path()), p.path())
+}
+
+// model looks at what an estimator refuses, and what those refuse that it holds: they get the rows that
+// it gets, unless it has demands of its own to make.
+func (f *forecast) model(spec estimator.Estimator, in datasets.Outlook, path, name string) {
+	if p, ok := spec.(Pipeline); ok {
+		f.pipeline(p, in, path)
+		return
+	}
+	if _, own := spec.(datasets.Demander); !own {
+		for _, m := range modelsWithin(spec) {
+			called := m.Name
+			if _, many := m.Estimator.(Pipeline); !many {
+				called = specName(m.Estimator)
+			}
+			f.model(m.Estimator, in, join(path, m.Name), called)
+		}
+	}
+	f.demands(spec, in, path, name)
 }
 
 // forecast collects what steps refuse.
 type forecast struct{ faults param.Faults }
 
 // through returns what comes out of steps, one after the other.
-func (f *forecast) through(steps []Step, in datasets.Outlook) datasets.Outlook {
+func (f *forecast) through(steps []Step, in datasets.Outlook, path string) datasets.Outlook {
 	for _, s := range steps {
-		in = f.step(s, in, s.Path(), s.Path())
+		in = f.step(s, in, join(path, s.Path()), s.Path())
 	}
 	return in
 }

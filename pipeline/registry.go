@@ -36,8 +36,7 @@ var registry = struct {
 	sync.RWMutex
 	entries []Entry
 	specs   map[reflect.Type]string // name by the type of the spec
-	fitted  map[reflect.Type]string // name by the type of what is fitted, the first of those that share it
-}{entries: nil, specs: map[reflect.Type]string{}, fitted: map[reflect.Type]string{}}
+}{entries: nil, specs: map[reflect.Type]string{}}
 
 // Register adds a step, so that documents and model files can name it. Call it before any of them
 // is read. A name or a spec's type that is registered already is an error. A type is known by its
@@ -65,15 +64,15 @@ func Register(e Entry) error {
 			return fmt.Errorf("pipeline: register %s: the name is taken by %s", e.Name, typeName(o.New()))
 		}
 	}
-	specType, fittedType := reflect.TypeOf(spec), reflect.TypeOf(fitted)
+	specType := reflect.TypeOf(spec)
 	if other, taken := registry.specs[specType]; taken {
 		return fmt.Errorf("pipeline: register %s: the type %s is registered already, as %s", e.Name, typeName(spec), other)
 	}
+	if err := model.RegisterKind(e.Name, e.Fitted); err != nil {
+		return fmt.Errorf("pipeline: register %s: %w", e.Name, err)
+	}
 	registry.entries = append(registry.entries, e)
 	registry.specs[specType] = e.Name
-	if _, shared := registry.fitted[fittedType]; !shared {
-		registry.fitted[fittedType] = e.Name
-	}
 	return nil
 }
 
@@ -137,7 +136,7 @@ func typeName(v any) string {
 	return star + t.PkgPath() + "." + t.Name()
 }
 
-// unregistered is the error of a spec or a fitted value that the registry does not know.
+// unregistered is the error of a spec that the registry does not know.
 func unregistered(v any) error {
 	return fmt.Errorf("%s is not registered: give it a name with pipeline.Register before it is written or read", typeName(v))
 }
@@ -146,83 +145,17 @@ func unregistered(v any) error {
 // is registered under: for the State of a step that holds others.
 func KeepTransformer(s *model.State, fitted *transformer.Transformer) { partState(s, fitted) }
 
-// KeepPredictor is KeepTransformer of a fitted model, or of a whole [FittedPipeline]. Of a wrapper that
-// has no name and takes rows as the model within does, such as the result of a search, it keeps that model.
-// The Spec of a pipeline that was read in this way is not known.
-func KeepPredictor(s *model.State, fitted *estimator.Predictor) {
-	if s.Reading() {
-		partState(s, fitted)
-		return
-	}
-	kept := *fitted
-	for fittedName(kept) == "" {
-		w, ok := kept.(estimator.Wrapper)
-		if !ok {
-			break
-		}
-		within, sameRows := w.Unwrap()
-		if !sameRows || within == nil {
-			break
-		}
-		kept = within
-	}
-	partState(s, &kept)
-}
+// KeepPredictor is [estimator.KeepPredictor], which keeps a whole [FittedPipeline] too. The Spec of a
+// pipeline that was read in this way is not known.
+func KeepPredictor(s *model.State, fitted *estimator.Predictor) { estimator.KeepPredictor(s, fitted) }
 
 // wholePipeline is the name of a fitted pipeline within another model.
 const wholePipeline = "pipeline"
 
-// fittedName is the name that the type of a fitted value has in model files, "" where it has none.
-func fittedName(fitted any) string {
-	if _, ok := fitted.(*FittedPipeline); ok {
-		return wholePipeline
-	}
-	registry.RLock()
-	defer registry.RUnlock()
-	return registry.fitted[reflect.TypeOf(fitted)]
-}
-
-// newFitted returns an empty fitted value of that name.
-func newFitted(name string) (model.Stateful, bool) {
-	if name == wholePipeline {
-		return &FittedPipeline{}, true
-	}
-	e, ok := Lookup(name)
-	if !ok {
-		return nil, false
-	}
-	return e.Fitted(), true
-}
-
 // partState keeps a fitted value behind an interface, T, and the name its type is registered under.
 func partState[T any](s *model.State, part *T) {
-	var kind string
-	if !s.Reading() {
-		if kind = fittedName(*part); kind == "" {
-			s.Fail("%w", unregistered(*part))
-			return
-		}
-	}
-	s.String("kind", &kind)
-	if s.Err() != nil {
-		return
-	}
-	if s.Reading() {
-		empty, ok := newFitted(kind)
-		if !ok {
-			s.Fail("there is no step %q in this program; one with steps of its own adds them with pipeline.Register", kind)
-			return
-		}
-		fresh, ok := empty.(T)
-		if !ok {
-			s.Fail("%s is not what belongs here", kind)
-			return
-		}
+	kept := s.Part(*part, func(fitted any) bool { _, ok := fitted.(T); return ok })
+	if fresh, ok := kept.(T); ok && s.Reading() {
 		*part = fresh
-	}
-	if keeps, ok := any(*part).(model.Stateful); ok {
-		keeps.State(s.Child(kind))
-	} else {
-		s.Fail("%T cannot be kept in a model file", *part)
 	}
 }

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"reflect"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/transformer"
@@ -11,7 +12,8 @@ import (
 // Within lists what a spec holds of which a document says what it is: an [estimator.Estimator] or a
 // [transformer.Fitter] in a field that [param.List.Child] declares, as of a model that wraps another one.
 // In a document it stands below the name of the child: a step, or a list of steps, which is a [Pipeline] or
-// a [Chain]. The children of a [Composite] stand in its list instead.
+// a [Chain]. Of [estimator.Members] there stands a mapping from the name of each to such. The children of a
+// [Composite] stand in its list instead.
 func Within(spec any) []param.Child {
 	switch spec.(type) {
 	case Composite, Member, Pipeline:
@@ -19,9 +21,63 @@ func Within(spec any) []param.Child {
 	}
 	var out []param.Child
 	for _, c := range param.Children(spec) {
-		if c.Type == reflect.TypeFor[estimator.Estimator]() || c.Type == reflect.TypeFor[transformer.Fitter]() {
+		if c.Type == reflect.TypeFor[estimator.Estimator]() || c.Type == reflect.TypeFor[transformer.Fitter]() || HoldsMembers(c) {
 			out = append(out, c)
 		}
+	}
+	return out
+}
+
+// HoldsMembers reports whether a child is a list of estimators, [estimator.Members].
+func HoldsMembers(c param.Child) bool { return c.Type == reflect.TypeFor[estimator.Members]() }
+
+// modelsWithin returns the estimators that spec holds, each with its path below that of spec.
+func modelsWithin(spec any) (out []estimator.Member) {
+	for _, c := range Within(spec) {
+		switch held := c.Spec.(type) {
+		case estimator.Members:
+			for _, m := range held {
+				out = append(out, estimator.Member{Name: c.Name + "." + m.Name, Estimator: m.Estimator})
+			}
+		case estimator.Estimator:
+			out = append(out, estimator.Member{Name: c.Name, Estimator: held})
+		}
+	}
+	return out
+}
+
+// Foretold is what is known of the predictions of a model before it is fitted.
+type Foretold struct {
+	Unknown       bool // whether nothing is
+	Classes       bool // whether it predicts classes; else it predicts numbers
+	Probabilities bool
+}
+
+// Foretell says what a model will predict: what the type of its fitted value can do, or, where that is a
+// wrapper, what the models within can. A spec that is an [estimator.Tasked] says itself what it is for.
+func Foretell(spec estimator.Estimator) Foretold {
+	if p, ok := spec.(Pipeline); ok {
+		return Foretell(p.Estimator)
+	}
+	if t, ok := spec.(estimator.Tasked); ok {
+		return Foretold{Classes: t.Task() == datasets.Classification}
+	}
+	e, ok := EntryOf(spec)
+	if !ok {
+		return Foretold{Unknown: true}
+	}
+	fitted := any(e.Fitted())
+	_, classes := fitted.(estimator.Classifier)
+	_, probable := fitted.(estimator.Probabilistic)
+	if _, wraps := fitted.(estimator.Wrapper); !wraps || classes {
+		return Foretold{Classes: classes, Probabilities: probable}
+	}
+	models := modelsWithin(spec)
+	out := Foretold{Classes: true, Probabilities: true, Unknown: len(models) == 0}
+	for _, m := range models {
+		one := Foretell(m.Estimator)
+		out.Unknown = out.Unknown || one.Unknown
+		out.Classes, out.Probabilities = out.Classes && one.Classes, out.Probabilities && one.Probabilities
 	}
 	return out
 }

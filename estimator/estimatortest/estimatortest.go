@@ -27,9 +27,13 @@ import (
 
 // Options says what kind of estimator is tested.
 type Options struct {
-	Classes   int     // number of classes of the data; 0 for a regression
-	Origin    bool    // whether the model has no intercept, so that moving the data changes it
-	Positive  bool    // whether all inputs must be ≥ 0
+	Classes  int  // number of classes of the data; 0 for a regression
+	Origin   bool // whether the model has no intercept, so that moving the data changes it
+	Positive bool // whether all inputs must be ≥ 0
+	Amounts  bool // whether the targets of a regression must be > 0
+	// Folds says that fitting divides the rows into folds, or leaves each out, to see how models do on rows
+	// that they have not seen: then the order of rows matters, and a row twice is not its weight doubled.
+	Folds     bool
 	Tolerance float64 // relative difference of predictions of fits that should agree; 0 means 1e-6
 	Rounding  float64 // likewise of one model for the same rows in another form; 0 means 1e-12
 }
@@ -123,6 +127,11 @@ func (s *suite) sample(seed uint64, n int) datasets.Set {
 	set := datasets.Set{X: x, Y: y, Schema: datasets.Schema{Columns: []datasets.Column{
 		{Name: "length"}, {Name: "width"}, {Name: "height"}, {Name: "depth"}, {Name: "extra"}}}}
 	if s.Classes == 0 {
+		for i := range y {
+			if s.Amounts {
+				y[i] = math.Exp(0.3 * y[i])
+			}
+		}
 		set.Schema.Targets = []datasets.Column{{Name: "target"}}
 		return set
 	}

@@ -122,6 +122,9 @@ func modelsWithin(e pipeline.Entry) (rows []param.Param) {
 		if c.Type == reflect.TypeFor[estimator.Estimator]() {
 			row.Wanted, row.Doc = "an estimator, or a list of steps and an estimator", "the model within"
 		}
+		if pipeline.HoldsMembers(c) {
+			row.Wanted, row.Doc = "names, each with an estimator or a list of steps and an estimator", "the models within"
+		}
 		if own, ok := pipeline.EntryOf(c.Spec); ok {
 			row.Value = own.Name
 		}

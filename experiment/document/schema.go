@@ -222,7 +222,11 @@ func stepSchema(e pipeline.Entry) *property {
 	}
 	for _, c := range pipeline.Within(e.New()) {
 		one := &property{Ref: "#/$defs/step"}
-		parameters.Properties.add(c.Name, &property{AnyOf: []*property{one, {Type: "array", Items: one}}})
+		held := &property{AnyOf: []*property{one, {Type: "array", Items: one}}}
+		if pipeline.HoldsMembers(c) {
+			held = &property{Type: "object", Others: held}
+		}
+		parameters.Properties.add(c.Name, held)
 	}
 	if c, ok := e.New().(pipeline.Composite); ok {
 		list := childrenSchema(c.Holds())

@@ -50,53 +50,51 @@ func (s Spec) checkScore(task datasets.Task, classes int, add func(param.Fault))
 			add(param.Fault{Problem: Problem(err)})
 		}
 	}
-	own, known := pipeline.EntryOf(s.Pipeline.Estimator)
-	if !known || classifies(own) != (task == datasets.Classification) || m.Needs.Met(gives(own)) {
+	model := s.Pipeline.Estimator
+	own, known := pipeline.EntryOf(model)
+	if does := pipeline.Foretell(model); !known || does.Unknown || does.Classes != (task == datasets.Classification) || m.Needs.Met(input(does)) {
 		return
 	}
 	var others []string
 	for _, e := range pipeline.Registered() {
-		if e.IsEstimator() && classifies(e) == classifies(own) && m.Needs.Met(gives(e)) {
-			others = append(others, e.Name)
+		if spec, ok := e.New().(estimator.Estimator); ok {
+			if does := pipeline.Foretell(spec); does.Classes == (task == datasets.Classification) && m.Needs.Met(input(does)) && !does.Unknown {
+				others = append(others, e.Name)
+			}
 		}
 	}
 	add(param.Fault{Problem: fmt.Sprintf("%s needs %s, which %s does not give", m.Name, m.Needs, own.Name),
 		Hint: "take " + param.Alternatives(append(others, "another score"))})
 }
 
-// gives is an input for metrics that has what the models of an entry give.
-func gives(e pipeline.Entry) metrics.Input {
+// input is one for metrics that has what a model gives.
+func input(does pipeline.Foretold) metrics.Input {
 	in := metrics.Input{Predicted: []float64{0}}
-	fitted := e.Fitted()
-	if _, ok := fitted.(estimator.Classifier); ok {
+	if does.Classes {
 		in.Scores = mat.NewDense(1, 1, nil)
 	}
-	if _, ok := fitted.(estimator.Probabilistic); ok {
+	if does.Probabilities {
 		in.Probabilities = mat.NewDense(1, 1, nil)
 	}
 	return in
 }
 
-// classifies says whether what the entry's estimator is fitted to predicts classes.
-func classifies(e pipeline.Entry) bool {
-	_, ok := e.Fitted().(estimator.Classifier)
-	return ok
-}
-
 // otherTask says that the estimator is for another task, if it is.
 func (s Spec) otherTask(task datasets.Task) (f param.Fault, wrong bool) {
 	own, known := pipeline.EntryOf(s.Pipeline.Estimator)
-	if !known || classifies(own) == (task == datasets.Classification) {
+	does := pipeline.Foretell(s.Pipeline.Estimator)
+	if !known || does.Unknown || does.Classes == (task == datasets.Classification) {
 		return f, false
 	}
 	var others []string
 	for _, e := range pipeline.Registered() {
-		if e.IsEstimator() && classifies(e) != classifies(own) {
+		spec, ok := e.New().(estimator.Estimator)
+		if ok && len(pipeline.Within(spec)) == 0 && pipeline.Foretell(spec).Classes != does.Classes {
 			others = append(others, e.Name)
 		}
 	}
 	what := "numbers"
-	if classifies(own) {
+	if does.Classes {
 		what = "classes"
 	}
 	return param.Fault{Problem: fmt.Sprintf("%s predicts %s, and the task is %s; take %s", own.Name, what, task, param.Alternatives(others))}, true

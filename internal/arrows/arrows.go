@@ -9,18 +9,19 @@ const Module = "github.com/bochner-ml/bochner"
 // package below a listed folder is allowed with it ("datasets" allows datasets/csv only to those
 // that name it or a folder above it with a trailing "/...").
 var Allowed = map[string][]string{
-	"sparse":          {},
-	"single":          {},
-	"param":           {},
-	"metrics":         {"datasets", "internal/svg"}, // for the two tasks
-	"internal/kern":   {},
-	"internal/solve":  {"internal/kern", "sparse"},
-	"internal/golden": {},
-	"internal/polls":  {},
-	"internal/arrows": {},
-	"internal/svg":    {},
-	"internal/memory": {},
-	"datasets/pass":   {"datasets", "model", "param"},
+	"sparse":               {},
+	"single":               {},
+	"param":                {},
+	"metrics":              {"datasets", "internal/svg"}, // for the two tasks
+	"internal/kern":        {},
+	"internal/solve":       {"internal/kern", "sparse"},
+	"internal/golden":      {},
+	"internal/polls":       {},
+	"internal/arrows":      {},
+	"internal/svg":         {},
+	"internal/memory":      {},
+	"internal/calibration": {}, // scores of a classifier to probabilities
+	"datasets/pass":        {"datasets", "model", "param"},
 
 	// The laws of passes, for the suites.
 	"internal/passlaws": {"datasets", "model", "internal/polls"},
@@ -59,7 +60,7 @@ var Allowed = map[string][]string{
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"transformer": {"datasets", "sparse", "single", "param", "model", "internal/spectral", "internal/fourier", "internal/bins", "internal/design", "internal/kern", "internal/memory", "datasets/pass"},
-	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "datasets/pass"},
+	"estimator":   {"datasets", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "internal/calibration", "datasets/pass"},
 	"pipeline":    {"pipeline/internal/...", "transformer", "estimator", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory", "datasets/pass"},
 	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory"},
 

@@ -22,7 +22,6 @@ import (
 var NotYet = map[string]string{
 	"agop":                  "scales learned from average outer products of gradients",
 	"attention":             "softmax features and linear attention",
-	"calibration":           "calibrated probabilities",
 	"evidence_gradient":     "scales learned by the evidence",
 	"jackknife":             "prediction intervals",
 	"kmeans":                "clusters",

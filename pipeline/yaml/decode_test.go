@@ -203,19 +203,45 @@ func TestAliases(t *testing.T) {
 // writer makes random pipelines.
 type writer struct{ *rand.Rand }
 
-func (r writer) pipeline() pipeline.Pipeline {
-	p := pipeline.Pipeline{Steps: r.steps(r.IntN(4), 2)}
-	var models []pipeline.Entry
-	for _, e := range pipeline.Registered() {
-		if e.IsEstimator() {
-			models = append(models, e)
-		}
-	}
-	p.Estimator = r.dial(models[r.IntN(len(models))].New()).(estimator.Estimator)
+func (r writer) pipeline() pipeline.Pipeline { return r.nested(2) }
+
+// nested is a pipeline whose model may hold others, so many levels deep.
+func (r writer) nested(depth int) pipeline.Pipeline {
+	p := pipeline.Pipeline{Steps: r.steps(r.IntN(4), 2), Estimator: r.model(depth)}
 	if r.IntN(2) == 0 {
 		p.Name = "model-x"
 	}
 	return p
+}
+
+func (r writer) model(depth int) estimator.Estimator {
+	var models []pipeline.Entry
+	for _, e := range pipeline.Registered() {
+		if e.IsEstimator() && (depth > 0 || len(pipeline.Within(e.New())) == 0) {
+			models = append(models, e)
+		}
+	}
+	held := func() estimator.Estimator {
+		if r.IntN(2) == 0 {
+			return r.nested(depth - 1)
+		}
+		return r.model(depth - 1)
+	}
+	switch spec := models[r.IntN(len(models))].New().(type) {
+	case estimator.Target:
+		spec.Of = held()
+		return r.dial(spec).(estimator.Estimator)
+	case estimator.Calibrated:
+		spec.Of = held()
+		return r.dial(spec).(estimator.Estimator)
+	case estimator.Ensemble:
+		for k := range 1 + r.IntN(3) {
+			spec.Members = append(spec.Members, estimator.Member{Name: fmt.Sprint("m", k), Estimator: held()})
+		}
+		return r.dial(spec).(estimator.Estimator)
+	default:
+		return r.dial(spec).(estimator.Estimator)
+	}
 }
 
 func (r writer) steps(n, depth int) []pipeline.Step {

@@ -33,9 +33,15 @@ func (d *decoder) within(spec any, key *tree.Node, given map[string]*tree.Node, 
 		var child any
 		switch node := given[c.Name]; {
 		case node != nil:
-			if child = d.child(c, node, path, inside); child == nil {
+			read := d.child
+			if pipeline.HoldsMembers(c) {
+				read = d.members
+			}
+			if child = read(c, node, path, inside); child == nil {
 				continue // and that has been told
 			}
+		case c.Optional && (c.Spec == nil || pipeline.HoldsMembers(c)):
+			continue
 		case c.Spec == nil:
 			d.fault(key, path, param.Fault{Problem: "missing", Hint: "wanted " + wantedOf(c)})
 			continue
@@ -53,10 +59,39 @@ func (d *decoder) within(spec any, key *tree.Node, given map[string]*tree.Node, 
 }
 
 func wantedOf(c param.Child) string {
-	if holdsModel(c) {
+	switch {
+	case pipeline.HoldsMembers(c):
+		return "names, each with an estimator or a list of steps the last of which is one"
+	case holdsModel(c):
 		return "an estimator, or a list of steps the last of which is one"
 	}
 	return "a step, or a list of steps"
+}
+
+// members reads a mapping of names to estimators; nil where there is a fault.
+func (d *decoder) members(c param.Child, node *tree.Node, where, within string) any {
+	if node.Kind != tree.MappingNode || len(node.Content) == 0 {
+		d.fault(node, where, param.Fault{Value: plain(node), Wanted: wantedOf(c)})
+		return nil
+	}
+	faults := len(d.faults)
+	var out estimator.Members
+	one := param.Child{Type: reflect.TypeFor[estimator.Estimator]()}
+	for _, p := range d.pairs(node, where) {
+		one.Name = p.key.Value
+		if !pipeline.ValidName(one.Name) {
+			d.fault(p.key, where, param.Fault{Value: one.Name, Wanted: "a name of letters, digits, _ and -"})
+			continue
+		}
+		spec, ok := d.child(one, p.value, join(where, one.Name), join(within, one.Name)).(estimator.Estimator)
+		if ok {
+			out = append(out, estimator.Member{Name: one.Name, Estimator: spec})
+		}
+	}
+	if len(d.faults) > faults {
+		return nil
+	}
+	return out
 }
 
 // child reads a step, or a list of them; nil where there is a fault.
@@ -103,6 +138,9 @@ func (d *decoder) one(c param.Child, node *tree.Node, where, within string) any 
 // encodeWithin writes what a step holds behind its parameters.
 func encodeWithin(out *tree.Node, spec any) error {
 	for _, c := range pipeline.Within(spec) {
+		if members, ok := c.Spec.(estimator.Members); c.Spec == nil || ok && len(members) == 0 {
+			continue
+		}
 		node, err := encodeChild(c.Spec)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)
@@ -110,6 +148,18 @@ func encodeWithin(out *tree.Node, spec any) error {
 		put(out, c.Name, node)
 	}
 	return nil
+}
+
+func encodeMembers(members estimator.Members) (*tree.Node, error) {
+	out := mapping()
+	for _, m := range members {
+		node, err := encodeChild(m.Estimator)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.Name, err)
+		}
+		put(out, m.Name, node)
+	}
+	return out, nil
 }
 
 func encodeChild(spec any) (*tree.Node, error) {
@@ -121,6 +171,8 @@ func encodeChild(spec any) (*tree.Node, error) {
 		return Encode(s)
 	case pipeline.Chain:
 		return encodeSteps(s.Steps)
+	case estimator.Members:
+		return encodeMembers(s)
 	}
 	return encodeStep("", spec)
 }

@@ -1,0 +1,211 @@
+package estimator_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/estimatortest"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+func calibrated(method string, folds int, of estimator.Estimator) estimator.Calibrated {
+	s := estimator.NewCalibrated(of)
+	s.Method, s.Folds = method, folds
+	return s
+}
+
+func TestCalibratedObeysTheLaws(t *testing.T) {
+	svm := estimator.NewSVM()
+	svm.Tol, svm.MaxIter = 1e-11, 20_000
+	for _, method := range []string{"sigmoid", "isotonic", "temperature"} {
+		for _, classes := range []int{2, 3} {
+			for _, folds := range []int{0, 4} {
+				t.Run(method, func(t *testing.T) {
+					estimatortest.Run(t, calibrated(method, folds, estimator.NewRidgeClassifier()), estimatortest.Options{Classes: classes, Folds: true})
+				})
+			}
+		}
+	}
+	t.Run("of svm", func(t *testing.T) {
+		estimatortest.Run(t, calibrated("sigmoid", 3, svm), estimatortest.Options{Classes: 2, Folds: true, Tolerance: 1e-4})
+	})
+}
+
+// It is scikit-learn's CalibratedClassifierCV with ensemble=False.
+func TestCalibratedIsThatOfScikitLearn(t *testing.T) {
+	raw, err := os.ReadFile("testdata/calibrated_sklearn.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		X       [][]float64
+		Two     []float64 `json:"y_two"`
+		Three   []float64 `json:"y_three"`
+		Weights []float64
+		Test    [][]float64 `json:"X_test"`
+		Cases   []struct {
+			Classes, Method string
+			Weighted        bool
+			Probabilities   [][]float64
+		}
+	}
+	if err := json.Unmarshal(raw, &doc); err != nil {
+		t.Fatal(err)
+	}
+	matrix := func(rows [][]float64) *mat.Dense {
+		return mat.NewDense(len(rows), len(rows[0]), slices.Concat(rows...))
+	}
+	if len(doc.Cases) != 12 {
+		t.Fatalf("%d cases", len(doc.Cases))
+	}
+	for _, c := range doc.Cases {
+		data := datasets.Set{X: matrix(doc.X), Y: doc.Two}
+		if c.Classes == "three" {
+			data.Y = doc.Three
+		}
+		if c.Weighted {
+			data.Weights = doc.Weights
+		}
+		of := estimator.NewRidgeClassifier()
+		of.Alpha = 0.7
+		got := predicted(t, calibrated(c.Method, 5, of), data, matrix(doc.Test)).Probabilities
+		tolerance := 1e-9
+		if c.Method != "isotonic" {
+			tolerance = 2e-4 // where the search of scikit-learn ends
+		}
+		alike(t, fmt.Sprintln(c.Classes, c.Method, c.Weighted), got.RawMatrix().Data, slices.Concat(c.Probabilities...), tolerance)
+	}
+}
+
+// overlapping is rows of two classes of which the inputs tell only so much.
+func overlapping(seed uint64, n int) datasets.Set {
+	rng := rand.New(rand.NewPCG(seed, 9))
+	X, y := mat.NewDense(n, 4, nil), make([]float64, n)
+	for i := range y {
+		sum := 0.0
+		for j := range 4 {
+			v := rng.NormFloat64()
+			X.Set(i, j, v)
+			sum += v
+		}
+		if rng.Float64() < 1/(1+math.Exp(-sum)) {
+			y[i] = 1
+		}
+	}
+	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}}}
+}
+
+func logLoss(p *mat.Dense, y []float64) (sum float64) {
+	for i, c := range y {
+		sum -= math.Log(max(p.At(i, int(c)), 1e-15)) / float64(len(y))
+	}
+	return sum
+}
+
+// On new rows the probabilities are about as good as logistic regression's, for which these rows are made, by
+// folds and by leaving one out; and they are those of the rows, not of what the model has seen: a model that
+// knows its training rows by heart gets even odds.
+func TestCalibratedProbabilitiesAreTrue(t *testing.T) {
+	train, test := overlapping(1, 1200), overlapping(2, 4000)
+	best := logLoss(predicted(t, estimator.NewLogistic(), train, test.X).Probabilities, test.Y)
+	for _, folds := range []int{0, 5} {
+		for _, method := range []string{"sigmoid", "isotonic", "temperature"} {
+			if got := logLoss(predicted(t, calibrated(method, folds, estimator.NewRidgeClassifier()), train, test.X).Probabilities, test.Y); got > best+0.05 {
+				t.Errorf("%s, %d folds: log loss %v, that of logistic is %v", method, folds, got, best)
+			}
+		}
+	}
+	noise := overlapping(3, 150)
+	rng := rand.New(rand.NewPCG(7, 7))
+	for i := range noise.Y {
+		noise.Y[i] = float64(rng.IntN(2))
+	}
+	wide := pipeline.Steps(manyFeatures()).Then(weakClassifier())
+	if got := logLoss(predicted(t, calibrated("sigmoid", 0, wide), noise, noise.X).Probabilities, noise.Y); got < 0.5 {
+		t.Errorf("log loss %v of the rows themselves, where the targets are noise", got)
+	}
+}
+
+func manyFeatures() transformer.RFF {
+	rff := transformer.NewRFF()
+	rff.Gamma, rff.Features, rff.Seed = transformer.FixedGamma(2), 400, 5
+	return rff
+}
+
+func weakClassifier() estimator.RidgeClassifier {
+	s := estimator.NewRidgeClassifier()
+	s.Alpha = 1e-3
+	return s
+}
+
+// Leaving one out says the same as so many folds as there are rows.
+func TestCalibratedLeavesOneOut(t *testing.T) {
+	data := overlapping(4, 60)
+	probe := overlapping(5, 20).X
+	for _, of := range []estimator.Estimator{estimator.NewRidgeClassifier(), pipeline.Steps(manyFeatures()).Then(estimator.NewRidgeClassifier())} {
+		got := predicted(t, calibrated("sigmoid", 0, of), data, probe).Probabilities.RawMatrix().Data
+		alike(t, "probabilities", got, predicted(t, calibrated("sigmoid", 60, of), data, probe).Probabilities.RawMatrix().Data, 1e-7)
+	}
+	// With groups no row may be tested by a model that has seen others of its group.
+	data.Groups = make([]int, 60)
+	for i := range data.Groups {
+		data.Groups[i] = i % 7
+	}
+	alike(t, "groups", predicted(t, calibrated("sigmoid", 0, estimator.NewRidgeClassifier()), data, probe).Probabilities.RawMatrix().Data,
+		predicted(t, calibrated("sigmoid", 5, estimator.NewRidgeClassifier()), data, probe).Probabilities.RawMatrix().Data, 0)
+}
+
+// A class of a single row, and one of two, are no reason to fail.
+func TestCalibratedOfRareClasses(t *testing.T) {
+	data := overlapping(6, 80)
+	data.Schema.Targets[0].Levels = []string{"no", "yes", "one", "two"}
+	data.Y[3], data.Y[11], data.Y[70] = 2, 3, 3
+	for _, folds := range []int{0, 4} {
+		for _, method := range []string{"sigmoid", "isotonic", "temperature"} {
+			p := predicted(t, calibrated(method, folds, estimator.NewRidgeClassifier()), data, data.X).Probabilities
+			if n, _ := p.Dims(); n != 80 {
+				t.Errorf("%d rows", n)
+			}
+			for i := range 80 {
+				if p.At(i, 2) > 0.2 || p.At(i, 3) > 0.3 {
+					t.Errorf("%s: probabilities %v of row %d", method, p.RawRowView(i), i)
+				}
+			}
+		}
+	}
+}
+
+// What a regression predicts is no score of classes, and targets that are numbers have no probabilities.
+func TestCalibratedRefuses(t *testing.T) {
+	numbers := overlapping(1, 40)
+	numbers.Schema.Targets = []datasets.Column{{Name: "price"}}
+	for _, c := range []struct {
+		spec estimator.Calibrated
+		data datasets.Set
+		want string
+	}{
+		{calibrated("sigmoid", 3, nil), overlapping(1, 40), "there is no model to wrap"},
+		{calibrated("sigmoid", 1, estimator.NewSVM()), overlapping(1, 40), "folds: got 1, wanted 0, or a whole number ≥ 2"},
+		{calibrated("platt", 3, estimator.NewSVM()), overlapping(1, 40), "method"},
+		{calibrated("sigmoid", 3, target("sqrt", estimator.NewRidge())), overlapping(1, 40), "the target y has classes, and transforms are for numbers"},
+		{calibrated("sigmoid", 3, normal{}), overlapping(1, 40), "no scores of classes"},
+		{calibrated("sigmoid", 3, estimator.NewSVM()), numbers, "the target price is a number"},
+		{calibrated("sigmoid", 50, estimator.NewSVM()), overlapping(1, 40), "40 rows are fewer than the 50 folds"},
+	} {
+		if _, err := c.spec.Fit(context.Background(), c.data); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, wanted %q", err, c.want)
+		}
+	}
+}

@@ -1,0 +1,286 @@
+package estimator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Ensemble predicts by several models at once. Either they are Seeds copies of one, Of, whose random draws
+// differ, and count alike: the first draws by the seeds that Of has, the others by seeds derived from these. Or
+// they are Members that differ as one likes, with weights by stacking: the weights w ≥ 0 of least squared
+// error of Σ w·prediction on rows that the members had not seen, as cross-validation has them.
+//
+// A regression combines values, several targets with the same weights and each error in units of its target's
+// standard deviation. A classification combines probabilities, weighted to the least Brier score, where all
+// members have them; else scores, each brought to the size by which it is nearest to codes ±1. All
+// classes share the weights.
+//
+// The weights sum to 1 unless SumToOne is false, which lets a regression shrink; members that add nothing
+// have weight 0 and predict no more. Weights of rows count. With Weights "equal" all members count alike,
+// and nothing is held out.
+//
+// What members say of rows that they had not seen comes from Folds folds, drawn by Seed, or by class, or by
+// group where the rows have groups. With Folds 0 it is the exact leave-one-out prediction where all members
+// have one, as ridge has behind steps that do not learn from rows, else from 5 folds. It costs Folds + 1 fits
+// of every member, which share what candidates and folds share in a search. (Wolpert, Neural Networks 1992;
+// Breiman, Machine Learning 1996.)
+type Ensemble struct {
+	Of       Estimator
+	Seeds    int
+	Members  Members
+	Weights  string
+	SumToOne bool
+	Folds    int
+	Seed     uint64
+}
+
+// NewEnsemble returns the spec of members whose weights are found by stacking and sum to 1.
+func NewEnsemble(members ...Member) Ensemble {
+	return Ensemble{Members: members, Weights: "stacked", SumToOne: true}
+}
+
+// NewSeedEnsemble returns the spec of so many copies of one model that differ in their random draws.
+func NewSeedEnsemble(of Estimator, seeds int) Ensemble {
+	s := NewEnsemble()
+	s.Of, s.Seeds = of, seeds
+	return s
+}
+
+var (
+	_ BatchFitter     = Ensemble{}
+	_ datasets.Coster = Ensemble{}
+	_ param.Declarer  = (*Ensemble)(nil)
+)
+
+// Params declares how members are combined, and the parameters of of, or of each member below members.
+func (s *Ensemble) Params(l *param.List) {
+	l.Int(&s.Seeds, "seeds", "copies of the model in of, with other random draws; 0 where there are members", param.NonNegative)
+	l.Also("seeds", s.checkParts)
+	l.Choice(&s.Weights, "weights", "weights of members: of least error on rows not seen, or equal", "stacked", "equal")
+	l.Bool(&s.SumToOne, "sum_to_one", "whether the weights sum to 1")
+	l.Int(&s.Folds, "folds", "folds that weights are found by; 0: one row left out where that is exact, else 5", param.NonNegative)
+	l.Also("folds", func() error {
+		if s.Folds == 1 {
+			return errors.New("0, or a whole number ≥ 2")
+		}
+		return nil
+	})
+	l.Seed(&s.Seed, "seed", "seed of the folds of a regression")
+	l.OptionalChild("of", &s.Of)
+	l.OptionalChild("members", &s.Members)
+}
+
+// checkParts reports an ensemble of nothing, or of both kinds.
+func (s *Ensemble) checkParts() error {
+	switch {
+	case s.Of == nil && len(s.Members) == 0:
+		return param.Fault{Problem: "there is nothing to combine", Hint: "give members, or of and seeds"}
+	case s.Of != nil && len(s.Members) > 0:
+		return param.Fault{Problem: "both of and members", Hint: "a member may be an ensemble itself"}
+	case s.Of == nil && s.Seeds > 0:
+		return param.Fault{Problem: "no model whose seeds could differ", Hint: "of is one"}
+	case s.Of == nil:
+		return s.Members.Check()
+	case s.Seeds < 2:
+		return errors.New("a whole number ≥ 2, for of is a model whose seeds differ")
+	case len(seedsOf(s.Of)) == 0:
+		return param.Fault{Problem: "nothing in of is drawn by a seed", Hint: "members are models that differ otherwise"}
+	}
+	return nil
+}
+
+// seedsOf returns the parameters that random draws begin from.
+func seedsOf(spec Estimator) (out []param.Param) {
+	for _, p := range param.All(spec) {
+		if p.Kind == param.Seed {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// parts are the members as they are to be fitted.
+func (s Ensemble) parts() (Members, error) {
+	if err := param.CheckFit(s); err != nil {
+		return nil, err
+	}
+	if s.Of == nil {
+		return s.Members, nil
+	}
+	out := make(Members, s.Seeds)
+	for k := range out {
+		var settings []param.Setting
+		for _, p := range seedsOf(s.Of) {
+			settings = append(settings, param.Setting{Path: p.Path, Value: another(p.Value, k)})
+		}
+		spec, err := param.With(s.Of, settings...)
+		if err != nil {
+			return nil, err
+		}
+		out[k] = Member{Name: fmt.Sprintf("seed%d", k+1), Estimator: spec.(Estimator)}
+	}
+	return out, nil
+}
+
+// another returns seed number k that comes of a seed, number 0 being that itself: a whole number that a
+// float64 holds exactly. (The finalizer of splitmix64; Steele, Lea & Flood, OOPSLA 2014.)
+func another(seed any, k int) any {
+	var own uint64
+	switch v := seed.(type) {
+	case uint64:
+		own = v
+	case int:
+		own = uint64(v)
+	}
+	if k == 0 {
+		return own
+	}
+	z := own + uint64(k)*0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return (z ^ z>>31) >> 11
+}
+
+// stacks reports whether weights are learned.
+func (s Ensemble) stacks() bool { return s.Of == nil && s.Weights == "stacked" && len(s.Members) > 1 }
+
+func (s Ensemble) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("estimator: ensemble: %w", err)
+}
+
+// Cost adds up the members, each as often as it is fitted.
+func (s Ensemble) Cost(shape datasets.Shape) (sum datasets.Cost) {
+	parts, err := s.parts()
+	if err != nil {
+		return sum
+	}
+	b := Batch{Shape: shape, Folds: []datasets.Fold{{Train: make([]int, max(shape.Rows, 0))}}}
+	for _, m := range parts {
+		b.Candidates = append(b.Candidates, Candidate{Estimator: m.Estimator})
+	}
+	if s.stacks() {
+		sum, _, _ = s.division(2).cost(b)
+	} else {
+		sum, _, _ = costHeld(b)
+	}
+	return datasets.Cost{Flops: sum.Flops, Bytes: sum.Bytes}
+}
+
+func (s Ensemble) division(classes int) division {
+	return division{folds: s.Folds, classes: classes, shuffle: true, seed: s.Seed}
+}
+
+// Fit fits every member to data, and finds their weights; the result is a [*FittedEnsemble].
+func (s Ensemble) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
+	fitted, err := s.fit(ctx, data)
+	if err = cmp.Or(ctx.Err(), err); err != nil {
+		return nil, s.named(err)
+	}
+	return fitted, nil
+}
+
+func (s Ensemble) fit(ctx context.Context, data datasets.Set) (*FittedEnsemble, error) {
+	parts, err := s.parts()
+	if err != nil {
+		return nil, err
+	}
+	if err := data.Check(); err != nil {
+		return nil, err
+	}
+	members := make([]FittedMember, len(parts))
+	for k, m := range parts {
+		fitted, err := m.Estimator.Fit(ctx, data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.Name, err)
+		}
+		members[k] = FittedMember{Name: m.Name, Weight: 1 / float64(len(parts)), Predictor: fitted}
+	}
+	classes := classesOf(members[0].Predictor)
+	if !s.stacks() {
+		return newFittedEnsemble(data.Cols(), members, nil)
+	}
+	data = namedIfClasses(data, classes)
+	specs := make([]Estimator, len(parts))
+	for k, m := range parts {
+		specs[k] = m.Estimator
+	}
+	found, _, err := s.division(len(classes)).heldOut(ctx, Batch{Data: data, Shape: data.Shape(), Candidates: Candidates(specs...)}, allOf(data), false, make([]int, len(parts)))
+	if err != nil {
+		return nil, err
+	}
+	crossed, err := crossedOf(found, func(k int) string { return parts[k].Name })
+	if err != nil {
+		return nil, err
+	}
+	return s.Combine(ctx, data, members, crossed)
+}
+
+// crossedOf returns predictions with NaN as the value of rows that there is none for.
+func crossedOf(found []heldOut, name func(k int) string) ([]Prediction, error) {
+	out := make([]Prediction, len(found))
+	for k, h := range found {
+		if h.err != nil {
+			return nil, fmt.Errorf("%s: %w", name(k), h.err)
+		}
+		out[k] = h.Prediction
+		for i, seen := range h.seen {
+			if !seen {
+				out[k].Values[i] = math.NaN()
+			}
+		}
+	}
+	return out, nil
+}
+
+// classesOf returns the classes of a classifier, none of another model.
+func classesOf(fitted Predictor) []string {
+	var c Classifier
+	if As(fitted, &c) {
+		return c.Classes()
+	}
+	return nil
+}
+
+func namedIfClasses(data datasets.Set, classes []string) datasets.Set {
+	if classes == nil {
+		return data
+	}
+	return namedClasses(data, classes)
+}
+
+// Combine makes an ensemble of members that have been fitted elsewhere, as by a search: crossed holds what
+// each of them says of the rows of data by models that had not seen them, a row of which the value is NaN
+// counting for nothing. Nothing is fitted again; of the spec only Weights and SumToOne matter, and the
+// weights that members have are not looked at.
+func (s Ensemble) Combine(ctx context.Context, data datasets.Set, members []FittedMember, crossed []Prediction) (*FittedEnsemble, error) {
+	if len(members) == 0 || s.Weights != "equal" && len(members) != len(crossed) {
+		return nil, s.named(fmt.Errorf("%d members and predictions of %d", len(members), len(crossed)))
+	}
+	members = slices.Clone(members)
+	if s.Weights == "equal" {
+		for k := range members {
+			members[k].Weight = 1 / float64(len(members))
+		}
+		fitted, err := newFittedEnsemble(data.Cols(), members, nil)
+		return fitted, s.named(err)
+	}
+	w, err := stack(ctx, crossed, data, len(classesOf(members[0].Predictor)), s.SumToOne)
+	if err != nil {
+		return nil, s.named(err)
+	}
+	for k := range members {
+		members[k].Weight = w.weights[k]
+	}
+	fitted, err := newFittedEnsemble(data.Cols(), members, w.sizes)
+	return fitted, s.named(err)
+}

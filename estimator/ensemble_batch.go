@@ -1,0 +1,314 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// FitBatch hands the members of all candidates, equal ones once, to their own FitBatch: those that count alike
+// for all folds together, those whose weights are to be found on the folds within each fold. Leaving one out
+// is for members that count alike and can.
+func (s Ensemble) FitBatch(ctx context.Context, b Batch) (shared []string, err error) {
+	specs, err := specsOf[Ensemble](b, "ensemble")
+	if err != nil {
+		return nil, err
+	}
+	if b.OneOut && b.GCV {
+		return nil, s.named(errEnsembleGCV)
+	}
+	groups, kinds := map[string][]int{}, []string(nil)
+	members := make([]Members, len(specs))
+	for i, spec := range specs {
+		parts, wrong := spec.parts()
+		if wrong == nil && b.OneOut && spec.stacks() {
+			wrong = errStackedOneOut
+		}
+		if wrong != nil {
+			if err := b.refuse(i, spec.named(wrong)); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		members[i] = parts
+		key := spec.batchKey()
+		if groups[key] == nil {
+			kinds = append(kinds, key)
+		}
+		groups[key] = append(groups[key], i)
+	}
+	for _, key := range kinds {
+		part := flatten(b.only(groups[key]), members, groups[key])
+		fit := part.fitEqual
+		switch {
+		case !specs[groups[key][0]].stacks():
+		case len(b.Data.Schema.Targets) == 0: // numbers, or classes: that is for each fit to see
+			fit = func(ctx context.Context) ([]string, error) { return nil, fitEach(ctx, part.Batch) }
+		default:
+			fit = part.fitStacked
+		}
+		names, err := fit(ctx)
+		if shared = append(shared, names...); err != nil {
+			return shared, err
+		}
+	}
+	return shared, nil
+}
+
+var (
+	errStackedOneOut = errors.New("weights found by stacking would be others without each row; use k folds")
+	errEnsembleGCV   = errors.New("generalised cross-validation is not for a mean of models; use loo or k folds")
+)
+
+// batchKey is the same for specs whose batches are done together.
+func (s Ensemble) batchKey() string {
+	if !s.stacks() {
+		return "equal"
+	}
+	return fmt.Sprint("stacked ", s.Folds, " ", s.Seed)
+}
+
+// flat is a batch of ensembles and the batch of all their members.
+type flat struct {
+	Batch
+	members Batch
+	of      [][]int // of each ensemble, its members in the batch
+	names   []Members
+}
+
+func flatten(b Batch, members []Members, which []int) flat {
+	out := flat{Batch: b, members: b, of: make([][]int, len(which))}
+	out.members.Candidates = nil
+	owner := []int{}
+	for k, i := range which {
+		out.names = append(out.names, members[i])
+		for _, m := range members[i] {
+			c := b.Candidates[k]
+			c.Estimator = m.Estimator
+			out.of[k] = append(out.of[k], len(owner))
+			out.members.Candidates, owner = append(out.members.Candidates, c), append(owner, k)
+		}
+	}
+	out.members.Wanted = func(m, fold int) bool { return b.Wants(owner[m], fold) }
+	out.members.Lone, out.members.Yield = nil, nil
+	return out
+}
+
+// fitEqual fits ensembles whose members count alike.
+func (f flat) fitEqual(ctx context.Context) (shared []string, err error) {
+	of, distinct := unrepeated(f.members.Candidates)
+	part := f.members.only(distinct)
+	users := make([][]int, len(distinct)) // ensembles that a distinct member is in
+	needs := make([][]int, len(f.of))     // distinct members of an ensemble, once each
+	for e, list := range f.of {
+		seen := map[int]bool{}
+		for _, m := range list {
+			if d := of[m]; !seen[d] {
+				seen[d] = true
+				users[d], needs[e] = append(users[d], e), append(needs[e], d)
+			}
+		}
+	}
+	part.Wanted = func(d, fold int) bool {
+		for _, e := range users[d] {
+			if f.Wants(e, fold) {
+				return true
+			}
+		}
+		return false
+	}
+	found := map[[2]int]*Outcome{}
+	part.Yield = func(d, fold int, o Outcome) error {
+		found[[2]int{d, fold}] = &o
+		for _, e := range users[d] {
+			if f.Wants(e, fold) && complete(found, needs[e], fold) {
+				if err := f.Yield(e, fold, f.mean(e, fold, of, found)); err != nil {
+					return err
+				}
+			}
+		}
+		f.forget(found, users, needs, fold)
+		return nil
+	}
+	return fitHeld(ctx, part)
+}
+
+func complete(found map[[2]int]*Outcome, needs []int, fold int) bool {
+	for _, d := range needs {
+		if found[[2]int{d, fold}] == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// forget drops the predictions that no ensemble waits for.
+func (f flat) forget(found map[[2]int]*Outcome, users, needs [][]int, fold int) {
+next:
+	for at, o := range found {
+		if at[1] != fold || o.Values == nil {
+			continue
+		}
+		for _, e := range users[at[0]] {
+			if f.Wants(e, fold) && !complete(found, needs[e], fold) {
+				continue next
+			}
+		}
+		o.Prediction = Prediction{}
+	}
+}
+
+// mean is what ensemble e says where its members count alike.
+func (f flat) mean(e, fold int, of []int, found map[[2]int]*Outcome) Outcome {
+	out, all := Outcome{}, make([]Prediction, len(f.of[e]))
+	weights := make([]float64, len(all))
+	for k, m := range f.of[e] {
+		one := found[[2]int{of[m], fold}]
+		if out.Seconds += one.Seconds; one.Err != nil && out.Err == nil {
+			out.Err = fmt.Errorf("%s: %w", f.names[e][k].Name, one.Err)
+		}
+		all[k], weights[k] = one.Prediction, 1/float64(len(all))
+	}
+	if out.Err == nil {
+		out.Prediction, out.Err = combined(all, weights, nil, f.classCount(all[0]))
+	}
+	out.Err = Ensemble{}.named(out.Err)
+	return out
+}
+
+// classCount is how many classes the members of an ensemble tell apart, 0 for a regression.
+func (b Batch) classCount(p Prediction) int {
+	switch {
+	case p.Probabilities != nil:
+		return p.Probabilities.RawMatrix().Cols
+	case p.Scores == nil:
+		return 0
+	}
+	return max(p.Scores.RawMatrix().Cols, 2)
+}
+
+// fitStacked fits ensembles of one division into folds whose weights are to be found.
+func (f flat) fitStacked(ctx context.Context) (shared []string, err error) {
+	for fold := range f.Folds {
+		if !f.wantsFold(fold) {
+			continue
+		}
+		names, err := f.stackFold(ctx, fold)
+		if shared = append(shared, names...); err != nil {
+			return shared, err
+		}
+	}
+	return shared, nil
+}
+
+func (f flat) stackFold(ctx context.Context, fold int) (shared []string, err error) {
+	spec := f.Candidates[0].Estimator.(Ensemble)
+	rows := f.Folds[fold]
+	classes := f.Data.Schema.Classes()
+	found, shared, err := f.heldOut(ctx, spec.division(len(classes)), fold)
+	if err != nil {
+		return shared, err
+	}
+	own := datasets.Set{X: f.Data.X, Y: f.Data.Y, Targets: f.Data.Targets, Weights: f.Data.Weights, Schema: f.Data.Schema}
+	own = own.Select(rows.Train)
+	for e := range f.of {
+		if !f.Wants(e, fold) {
+			continue
+		}
+		if err := f.Yield(e, fold, f.stackedOutcome(ctx, e, own, found)); err != nil {
+			return shared, err
+		}
+	}
+	return shared, ctx.Err()
+}
+
+// heldOut is that of all members, by folds or without each row as each ensemble would have it alone.
+func (f flat) heldOut(ctx context.Context, d division, fold int) (found []heldOut, shared []string, err error) {
+	found = make([]heldOut, len(f.members.Candidates))
+	var ways, sets [2][]int // members of ensembles of which all can, and others; and of which ensemble
+	for e, list := range f.of {
+		way := 0
+		if !d.exact(f.members.only(list).Candidates, f.Data.Groups != nil) {
+			way = 1
+		}
+		for _, m := range list {
+			ways[way], sets[way] = append(ways[way], m), append(sets[way], e)
+		}
+	}
+	for way, list := range ways {
+		if len(list) == 0 {
+			continue
+		}
+		by := d
+		if way == 1 && by.folds == 0 {
+			by.folds = usualFolds
+		}
+		part, names, err := by.heldOut(ctx, f.members.only(list).onFold(fold), f.Folds[fold], true, sets[way])
+		if shared = append(shared, names...); err != nil {
+			return found, shared, err
+		}
+		for k, m := range list {
+			found[m] = part[k]
+		}
+	}
+	return found, shared, nil
+}
+
+// stackedOutcome is what ensemble e says of the test rows of a fold.
+func (f flat) stackedOutcome(ctx context.Context, e int, train datasets.Set, found []heldOut) (out Outcome) {
+	spec := f.Candidates[e].Estimator.(Ensemble)
+	mine, last := make([]heldOut, len(f.of[e])), make([]Prediction, len(f.of[e]))
+	for k, m := range f.of[e] {
+		mine[k], last[k] = found[m], found[m].last.Prediction
+		out.Seconds += found[m].seconds
+	}
+	crossed, err := crossedOf(mine, func(k int) string { return f.names[e][k].Name })
+	if err == nil {
+		classes := f.classCount(last[0])
+		var w stacked
+		if w, err = stack(ctx, crossed, train, classes, spec.SumToOne); err == nil {
+			out.Prediction, err = combined(last, w.weights, w.sizes, classes)
+		}
+	}
+	out.Err = spec.named(err)
+	return out
+}
+
+// BatchCost is that of all members. A batch on related maps is not taken.
+func (s Ensemble) BatchCost(b Batch) (cost datasets.Cost, shared []string, err error) {
+	if b.Mapped() {
+		return cost, nil, s.named(errNotMapped)
+	}
+	for i, c := range b.Candidates {
+		spec, ok := c.Estimator.(Ensemble)
+		if !ok {
+			return cost, nil, fmt.Errorf("estimator: ensemble: candidate %d is a %T", i, c.Estimator)
+		}
+		parts, err := spec.parts()
+		if err == nil && b.OneOut && spec.stacks() {
+			err = errStackedOneOut
+		}
+		if err != nil {
+			return cost, nil, s.named(err)
+		}
+		part := b
+		part.Candidates = nil
+		for _, m := range parts {
+			part.Candidates = append(part.Candidates, Candidate{Estimator: m.Estimator})
+		}
+		one, names := datasets.Cost{}, []string(nil)
+		if spec.stacks() {
+			one, names, err = spec.division(2).cost(part)
+		} else {
+			one, names, err = costHeld(part)
+		}
+		if err != nil {
+			return cost, nil, s.named(err)
+		}
+		cost.Flops, cost.Bytes = cost.Flops+one.Flops, max(cost.Bytes, one.Bytes)
+		shared = append(shared, names...)
+	}
+	return cost, shared, nil
+}

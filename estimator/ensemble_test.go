@@ -1,0 +1,317 @@
+package estimator_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/estimatortest"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// fourier is a pipeline on random features.
+func fourier(gamma float64, model estimator.Estimator) pipeline.Pipeline {
+	rff := transformer.NewRFF()
+	rff.Gamma, rff.Features, rff.Seed = transformer.FixedGamma(gamma), 24, 5
+	return pipeline.Steps(rff).Then(model)
+}
+
+func weakRidge(alpha float64) estimator.Ridge {
+	s := estimator.NewRidge()
+	s.Alpha = alpha
+	return s
+}
+
+func TestEnsembleObeysTheLaws(t *testing.T) {
+	logistic, classifier := estimator.NewLogistic(), estimator.NewRidgeClassifier()
+	logistic.Tol = 1e-11
+	weighted := estimator.NewEnsemble(estimator.Member{Name: "weak", Estimator: weakRidge(0.1)}, estimator.Member{Name: "strong", Estimator: weakRidge(300)})
+	byFolds, free, equal := weighted, weighted, weighted
+	byFolds.Folds, free.SumToOne, equal.Weights = 4, false, "equal"
+	probable := estimator.NewEnsemble(estimator.Member{Name: "a", Estimator: logistic}, estimator.Member{Name: "b", Estimator: calibrated("sigmoid", 3, classifier)})
+	scored := estimator.NewEnsemble(estimator.Member{Name: "a", Estimator: logistic}, estimator.Member{Name: "b", Estimator: classifier})
+	for name, c := range map[string]struct {
+		spec    estimator.Estimator
+		options estimatortest.Options
+	}{
+		"leave one out":       {weighted, estimatortest.Options{Folds: true}},
+		"folds":               {byFolds, estimatortest.Options{Folds: true}},
+		"any sum":             {free, estimatortest.Options{Folds: true, Origin: true}},
+		"equal":               {equal, estimatortest.Options{}},
+		"two probabilities":   {probable, estimatortest.Options{Folds: true, Classes: 2}},
+		"three probabilities": {probable, estimatortest.Options{Folds: true, Classes: 3}},
+		"two scores":          {scored, estimatortest.Options{Folds: true, Classes: 2}},
+		"three scores":        {scored, estimatortest.Options{Folds: true, Classes: 3}},
+		"seeds":               {estimator.NewSeedEnsemble(fourier(0.1, estimator.NewRidge()), 3), estimatortest.Options{Origin: true, Tolerance: 1e-5}},
+		"pipelines": {estimator.NewEnsemble(estimator.Member{Name: "fourier", Estimator: fourier(0.1, estimator.NewRidge())},
+			estimator.Member{Name: "linear", Estimator: estimator.NewRidge()}), estimatortest.Options{Folds: true, Origin: true, Tolerance: 1e-5}},
+	} {
+		t.Run(name, func(t *testing.T) { estimatortest.Run(t, c.spec, c.options) })
+	}
+}
+
+func fittedEnsemble(t *testing.T, spec estimator.Estimator, data datasets.Set) *estimator.FittedEnsemble {
+	t.Helper()
+	p, err := spec.Fit(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.(*estimator.FittedEnsemble)
+}
+
+func weightsOf(f *estimator.FittedEnsemble) (out []float64) {
+	for _, m := range f.Combined() {
+		out = append(out, m.Weight)
+	}
+	return out
+}
+
+// curve is rows of two inputs with one or two targets that are no line in them.
+func curve(seed uint64, n, targets int) datasets.Set {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	X, Y := mat.NewDense(n, 2, nil), mat.NewDense(n, targets, nil)
+	for i := range n {
+		a, b := rng.NormFloat64(), rng.NormFloat64()
+		X.SetRow(i, []float64{a, b})
+		for j := range targets {
+			Y.Set(i, j, math.Pow(1000, float64(j))*(2+math.Sin(2*a)+0.5*b+0.1*rng.NormFloat64()))
+		}
+	}
+	if targets == 1 {
+		return datasets.Set{X: X, Y: mat.Col(nil, 0, Y), Schema: datasets.Schema{Targets: []datasets.Column{{Name: "y"}}}}
+	}
+	return datasets.Set{X: X, Targets: Y, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "a"}, {Name: "b"}}}}
+}
+
+// member is shorthand.
+func member(name string, spec estimator.Estimator) estimator.Member {
+	return estimator.Member{Name: name, Estimator: spec}
+}
+
+// The weights are those that a look at every pair of weights finds best on predictions made by hand: row by row
+// for leaving one out, fold by fold for folds.
+func TestStackingFindsTheBestWeights(t *testing.T) {
+	data := curve(1, 50, 1)
+	a, b := fourier(0.5, weakRidge(1)), estimator.Estimator(estimator.NewRidge())
+	crossed := func(spec estimator.Estimator) []float64 {
+		out := make([]float64, 50)
+		for i := range out {
+			var train []int
+			for k := range out {
+				if k != i {
+					train = append(train, k)
+				}
+			}
+			out[i] = predicted(t, spec, data.Select(train), data.X.(*mat.Dense).Slice(i, i+1, 0, 2)).Values[0]
+		}
+		return out
+	}
+	pa, pb := crossed(a), crossed(b)
+	for _, sumToOne := range []bool{true, false} {
+		spec := estimator.NewEnsemble(member("a", a), member("b", b))
+		spec.SumToOne = sumToOne
+		got := weightsOf(fittedEnsemble(t, spec, data))
+		loss := func(u, v float64) (sum float64) {
+			for i, y := range data.Y {
+				sum += math.Pow(y-u*pa[i]-v*pb[i], 2)
+			}
+			return sum
+		}
+		best := math.Inf(1)
+		for u := 0.0; u <= 1.5; u += 0.002 {
+			if sumToOne {
+				if u <= 1 {
+					best = min(best, loss(u, 1-u))
+				}
+				continue
+			}
+			for v := 0.0; v <= 1.5; v += 0.002 {
+				best = min(best, loss(u, v))
+			}
+		}
+		if l := loss(got[0], got[1]); l > best*(1+1e-9) || l < best*0.99 || sumToOne && math.Abs(got[0]+got[1]-1) > 1e-12 || got[0] == 0 || got[1] == 0 {
+			t.Errorf("weights %v with loss %v, the best on a grid is %v", got, l, best)
+		}
+	}
+}
+
+// A model that adds nothing has no weight and is not asked; several targets of very different size share the
+// weights.
+func TestStackingLeavesOutWhatIsOfNoUse(t *testing.T) {
+	data := curve(2, 300, 2)
+	useless := weakRidge(1e9)
+	spec := estimator.NewEnsemble(member("good", fourier(0.5, weakRidge(0.01))), member("useless", useless), member("copy", useless))
+	f := fittedEnsemble(t, spec, data)
+	w := weightsOf(f)
+	if w[0] < 0.9 {
+		t.Errorf("weights %v", w)
+	}
+	all, err := estimator.Predict(context.Background(), f, data.X)
+	if err != nil || all.Targets.RawMatrix().Cols != 2 {
+		t.Errorf("%v targets, %v", all.Targets, err)
+	}
+	var several estimator.MultiPredictor
+	var std estimator.StdPredictor
+	var classes estimator.Classifier
+	if !estimator.As(f, &several) || estimator.As(f, &std) || estimator.As(f, &classes) {
+		t.Error("an ensemble of regressions of two targets can do other things than that")
+	}
+}
+
+// Together the members are at least as good on new rows as the best of them.
+func TestEnsembleIsBetter(t *testing.T) {
+	train, test := curve(3, 250, 1), curve(4, 1000, 1)
+	a, b := fourier(0.5, weakRidge(1)), fourier(3, weakRidge(1))
+	loss := func(spec estimator.Estimator) (sum float64) {
+		for i, v := range predicted(t, spec, train, test.X).Values {
+			sum += (v - test.Y[i]) * (v - test.Y[i])
+		}
+		return sum
+	}
+	together, best := loss(estimator.NewEnsemble(member("a", a), member("b", b), member("line", estimator.NewRidge()))), min(loss(a), loss(b), loss(estimator.NewRidge()))
+	if together > best {
+		t.Errorf("squared error %v together, %v the best alone", together, best)
+	}
+	one := fourier(0.5, weakRidge(0.01))
+	if several, alone := loss(estimator.NewSeedEnsemble(one, 10)), loss(one); several > alone {
+		t.Errorf("squared error %v of ten seeds, %v of one", several, alone)
+	}
+}
+
+// Copies by seeds differ in all that is drawn and in nothing else, and predict their mean.
+func TestSeedsAreCopies(t *testing.T) {
+	data := curve(5, 80, 1)
+	f := fittedEnsemble(t, estimator.NewSeedEnsemble(fourier(0.5, estimator.NewRidge()), 3), data)
+	mean, first := make([]float64, 80), []float64(nil)
+	seen := map[float64]bool{}
+	for k, m := range f.Combined() {
+		values, err := m.Predictor.Predict(context.Background(), data.X)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if k == 0 {
+			first = values
+		}
+		seen[values[0]] = true
+		for i, v := range values {
+			mean[i] += v / 3
+		}
+	}
+	alike(t, "mean", predicted(t, estimator.NewSeedEnsemble(fourier(0.5, estimator.NewRidge()), 3), data, data.X).Values, mean, 1e-12)
+	alike(t, "the first", first, predicted(t, fourier(0.5, estimator.NewRidge()), data, data.X).Values, 0)
+	if len(seen) != 3 {
+		t.Errorf("%d different members of 3", len(seen))
+	}
+}
+
+// Combine has the weights of Fit where it is given what Fit finds.
+func TestCombineIsFitWithoutFitting(t *testing.T) {
+	data := curve(6, 60, 1)
+	specs := []estimator.Estimator{fourier(0.5, weakRidge(1)), estimator.NewRidge()}
+	spec := estimator.NewEnsemble(member("a", specs[0]), member("b", specs[1]))
+	want := fittedEnsemble(t, spec, data)
+	var members []estimator.FittedMember
+	var crossed []estimator.Prediction
+	all := make([]int, 60)
+	for i := range all {
+		all[i] = i
+	}
+	for k, s := range specs {
+		members = append(members, want.Combined()[k])
+		members[k].Weight = 0
+		_, err := s.(estimator.BatchFitter).FitBatch(context.Background(), estimator.Batch{Data: data, Shape: data.Shape(), OneOut: true,
+			Folds: []datasets.Fold{{Train: all, Test: all}}, Candidates: estimator.Candidates(s),
+			Yield: func(_, _ int, out estimator.Outcome) error { crossed = append(crossed, out.Prediction); return out.Err }})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := estimator.NewEnsemble().Combine(context.Background(), data, members, crossed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alike(t, "weights", weightsOf(got), weightsOf(want), 1e-12)
+	crossed[0].Values[7] = math.NaN() // a row that nothing is known of counts for nothing
+	if _, err := estimator.NewEnsemble().Combine(context.Background(), data, members, crossed); err != nil {
+		t.Error(err)
+	}
+	crossed[0].Values = crossed[0].Values[:50]
+	if _, err := estimator.NewEnsemble().Combine(context.Background(), data, members, crossed); err == nil || !strings.Contains(err.Error(), "member 1 says something of 50 rows, there are 60") {
+		t.Error(err)
+	}
+	equal := estimator.NewEnsemble()
+	equal.Weights = "equal"
+	if got, err := equal.Combine(context.Background(), data, members, nil); err != nil || weightsOf(got)[0] != 0.5 {
+		t.Error(got, err)
+	}
+}
+
+// A search over an ensemble fits a member that no candidate changes once, and shares what that shares.
+func TestEnsembleSharesMembers(t *testing.T) {
+	data := curve(7, 90, 1)
+	folds, _ := datasets.KFold{Folds: 3}.Split(data)
+	counted := &fits{}
+	var specs []estimator.Estimator
+	for _, alpha := range []float64{0.1, 1, 10} {
+		s := estimator.NewEnsemble(member("line", weakRidge(alpha)), member("counted", counting{counted}))
+		s.Folds = 4
+		specs = append(specs, s)
+	}
+	shared, err := specs[0].(estimator.BatchFitter).FitBatch(context.Background(), estimator.Batch{Data: data, Shape: data.Shape(), Folds: folds,
+		Candidates: estimator.Candidates(specs...), Yield: func(_, _ int, out estimator.Outcome) error { return out.Err }})
+	if err != nil || !slices.Contains(shared, "alpha") {
+		t.Errorf("shared %v, %v", shared, err)
+	}
+	if counted.n != 3*5 {
+		t.Errorf("%d fits of a member, wanted one for each of 3 folds and the 4 within each", counted.n)
+	}
+}
+
+// counting is a model that counts its fits.
+type (
+	fits     struct{ n int }
+	counting struct{ *fits }
+	zero     struct{}
+)
+
+func (c counting) Fit(context.Context, datasets.Set) (estimator.Predictor, error) {
+	c.n++
+	return zero{}, nil
+}
+
+func (zero) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
+	n, _ := X.Dims()
+	return make([]float64, n), nil
+}
+
+func TestEnsembleRefuses(t *testing.T) {
+	data := curve(8, 40, 1)
+	ridge := estimator.NewRidge()
+	both := estimator.NewSeedEnsemble(fourier(1, ridge), 3)
+	both.Members = estimator.Members{member("a", ridge)}
+	for _, c := range []struct {
+		spec estimator.Ensemble
+		want string
+	}{
+		{estimator.NewEnsemble(), "there is nothing to combine (give members, or of and seeds)"},
+		{both, "both of and members"},
+		{estimator.NewSeedEnsemble(ridge, 3), "nothing in of is drawn by a seed"},
+		{estimator.NewSeedEnsemble(fourier(1, ridge), 1), "got 1, wanted a whole number ≥ 2"},
+		{estimator.NewEnsemble(member("a", ridge), member("a", ridge)), "two members are called a"},
+		{estimator.NewEnsemble(member("a.b", ridge)), `name "a.b"`},
+		{estimator.NewEnsemble(member("a", nil)), "member a has no spec"},
+		{estimator.NewEnsemble(member("a", ridge), member("b", target("quantile", nil))), "b: estimator: target: there is no model to wrap"},
+	} {
+		if _, err := c.spec.Fit(context.Background(), data); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, wanted %q", err, c.want)
+		}
+	}
+}

@@ -1,0 +1,362 @@
+package estimator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// heldOut is what a model says of training rows that it has not seen, for wrappers that learn from that.
+type heldOut struct {
+	Prediction         // of the training rows, in their order
+	seen       []bool  // of which rows there is one
+	last       Outcome // of the fold that the whole is for: fitted on all its training rows
+	err        error   // why there is no prediction
+	seconds    float64
+}
+
+// usualFolds is how many folds there are where none are asked for and no row can be left out exactly.
+const usualFolds = 5
+
+// division is how the training rows are divided.
+type division struct {
+	folds   int // 0 for leaving one out where that is exact, else for usualFolds
+	classes int // of a classification, 0 for a regression
+	shuffle bool
+	seed    uint64
+}
+
+// exact reports whether models can be fitted without each row in turn, at the price of one.
+func (d division) exact(candidates []Candidate, grouped bool) bool {
+	if d.folds != 0 || grouped {
+		return false
+	}
+	_, _, err := costHeld(Batch{OneOut: true, Candidates: candidates})
+	return err == nil
+}
+
+// divide returns folds of some rows of data, by group where there are groups, and such that a class which
+// has two rows is in the training rows of each. Rows of weight 0 are in no fold, and a row that is the only one
+// of its class is tested by none.
+func (d division) divide(data datasets.Set, rows []int) ([]datasets.Fold, error) {
+	count := d.folds
+	if count == 0 {
+		count = usualFolds
+	}
+	rows = slices.DeleteFunc(slices.Clone(rows), func(i int) bool { return data.Weights != nil && data.Weights[i] == 0 })
+	if len(rows) < count {
+		return nil, fmt.Errorf("%d rows are fewer than the %d folds", len(rows), count)
+	}
+	part := make([]int, len(rows))
+	switch {
+	case data.Groups != nil:
+		own := datasets.Set{X: mat.NewDense(len(rows), 1, nil)}
+		for _, i := range rows {
+			own.Groups = append(own.Groups, data.Groups[i])
+		}
+		folds, err := datasets.GroupKFold{Folds: count}.Split(own)
+		if err != nil {
+			return nil, err
+		}
+		assign(part, folds)
+	case d.classes > 0:
+		dealByClass(part, data.Y, rows, count)
+	default:
+		folds, err := datasets.KFold{Folds: count, Shuffle: d.shuffle, Seed: d.seed}.Split(datasets.Set{X: mat.NewDense(len(rows), 1, nil)})
+		if err != nil {
+			return nil, err
+		}
+		assign(part, folds)
+	}
+	return d.folded(data, rows, part, count), nil
+}
+
+func assign(part []int, folds []datasets.Fold) {
+	for f, fold := range folds {
+		for _, i := range fold.Test {
+			part[i] = f
+		}
+	}
+}
+
+// dealByClass is the division of datasets.StratifiedKFold, which scikit-learn has, also where a class has fewer
+// rows than there are folds.
+func dealByClass(part []int, y []float64, rows []int, count int) {
+	var order []float64 // classes as they appear
+	of := map[float64][]int{}
+	for k, i := range rows {
+		if of[y[i]] == nil {
+			order = append(order, y[i])
+		}
+		of[y[i]] = append(of[y[i]], k)
+	}
+	first := 0 // of the class, with all rows in order of class
+	for _, class := range order {
+		k := 0
+		for f := range count {
+			for r := first; r < first+len(of[class]); r++ {
+				if r%count == f {
+					part[of[class][k]] = f
+					k++
+				}
+			}
+		}
+		first += k
+	}
+}
+
+// folded makes folds of the part that each row is in.
+func (d division) folded(data datasets.Set, rows, part []int, count int) []datasets.Fold {
+	folds := make([]datasets.Fold, count)
+	for f := range folds {
+		seen := map[float64]bool{}
+		for k, i := range rows {
+			if part[k] != f {
+				folds[f].Train = append(folds[f].Train, i)
+				if d.classes > 0 {
+					seen[data.Y[i]] = true
+				}
+			}
+		}
+		for k, i := range rows {
+			if part[k] == f && (d.classes == 0 || seen[data.Y[i]]) {
+				folds[f].Test = append(folds[f].Test, i)
+			}
+		}
+	}
+	return slices.DeleteFunc(folds, func(f datasets.Fold) bool { return len(f.Test) == 0 || len(f.Train) == 0 })
+}
+
+// heldOut returns what each candidate of a batch says of the training rows of a fold, by models that have not
+// seen them, and, where last is set, of its test rows. Candidates of one set go one way: where one of them
+// cannot leave rows out after all, for its features would take too much memory or others do not determine
+// its model, the set goes by folds.
+func (d division) heldOut(ctx context.Context, b Batch, fold datasets.Fold, last bool, set []int) (out []heldOut, shared []string, err error) {
+	switch {
+	case !d.exact(b.Candidates, b.Data.Groups != nil):
+		return d.byFolds(ctx, b, fold, last)
+	case b.Mapped():
+		out = make([]heldOut, len(b.Candidates))
+		for i := range out {
+			out[i].err = errAlone
+		}
+		return out, nil, nil
+	}
+	out, shared, err = withoutEach(ctx, b, fold)
+	if err != nil {
+		return nil, shared, err
+	}
+	failed := map[int]bool{}
+	for i := range out {
+		failed[set[i]] = failed[set[i]] || out[i].err != nil
+	}
+	var others []int
+	for i := range out {
+		if failed[set[i]] && b.Wants(i, 0) {
+			others = append(others, i)
+		}
+	}
+	if last {
+		if err := fitLast(ctx, b, fold, out, failed, set); err != nil {
+			return nil, shared, err
+		}
+	}
+	if len(others) == 0 {
+		return out, shared, nil
+	}
+	again, names, err := d.byFolds(ctx, b.only(others), fold, last)
+	for k := range again {
+		out[others[k]] = again[k]
+	}
+	return out, append(shared, names...), err
+}
+
+// withoutEach is heldOut by leaving out each row in turn.
+func withoutEach(ctx context.Context, b Batch, fold datasets.Fold) (out []heldOut, shared []string, err error) {
+	data := b.Data.Select(fold.Train)
+	all := datasets.Fold{Train: make([]int, data.Rows())}
+	for i := range all.Train {
+		all.Train[i] = i
+	}
+	all.Test = all.Train
+	one := b
+	one.Data, one.Shape, one.Folds, one.OneOut = data, data.Shape(), []datasets.Fold{all}, true
+	found, shared, err := gathered(ctx, one)
+	if err != nil {
+		return nil, shared, err
+	}
+	out = make([]heldOut, len(b.Candidates))
+	for i, o := range found {
+		if !b.Wants(i, 0) {
+			continue
+		}
+		out[i].take(o, one.Folds, all.Train, len(all.Train))
+		for k, w := range data.Weights {
+			out[i].seen[k] = out[i].seen[k] && w > 0
+		}
+	}
+	return out, append(shared, "rows"), nil
+}
+
+// fitLast fits the candidates of the sets that have not failed on all training rows of a fold.
+func fitLast(ctx context.Context, b Batch, fold datasets.Fold, out []heldOut, failed map[int]bool, set []int) error {
+	b.Folds = []datasets.Fold{fold}
+	wants := b.Wanted
+	b.Wanted = func(i, _ int) bool { return !failed[set[i]] && (wants == nil || wants(i, 0)) }
+	found, _, err := gathered(ctx, b)
+	for i := range found {
+		if b.Wants(i, 0) {
+			out[i].finish(found[i][0])
+		}
+	}
+	return err
+}
+
+// byFolds is heldOut by k folds.
+func (d division) byFolds(ctx context.Context, b Batch, fold datasets.Fold, last bool) (out []heldOut, shared []string, err error) {
+	out = make([]heldOut, len(b.Candidates))
+	folds, err := d.divide(b.Data, fold.Train)
+	if err != nil {
+		for i := range out {
+			out[i].err = err
+		}
+		return out, nil, nil
+	}
+	within := b
+	within.Folds = folds
+	if last {
+		within.Folds = append(folds, fold)
+	}
+	within.Wanted = func(candidate, _ int) bool { return b.Wants(candidate, 0) }
+	found, shared, err := gathered(ctx, within)
+	if err != nil {
+		return nil, shared, err
+	}
+	at := make([]int, b.Data.Rows())
+	for k, i := range fold.Train {
+		at[i] = k
+	}
+	for i, o := range found {
+		if !b.Wants(i, 0) {
+			continue
+		}
+		out[i].take(o[:len(folds)], folds, at, len(fold.Train))
+		if last {
+			out[i].finish(o[len(folds)])
+		}
+	}
+	return out, shared, nil
+}
+
+// finish takes the outcome of the whole.
+func (h *heldOut) finish(last Outcome) {
+	h.last = last
+	h.seconds += last.Seconds
+	h.err = cmp.Or(h.err, last.Err)
+}
+
+// take puts the predictions for row i, where a fold tests on it, at place at[i] of n.
+func (h *heldOut) take(found []Outcome, folds []datasets.Fold, at []int, n int) {
+	h.seen = make([]bool, n)
+	for f, o := range found {
+		h.seconds += o.Seconds
+		if h.err = cmp.Or(h.err, o.Err); h.err != nil {
+			continue
+		}
+		if len(o.Values) != len(folds[f].Test) {
+			h.err = errors.New("a model within says nothing of some rows")
+			continue
+		}
+		if h.Values == nil {
+			h.Values = make([]float64, n)
+		}
+		for k, i := range folds[f].Test {
+			h.Values[at[i]], h.seen[at[i]] = o.Values[k], true
+		}
+		for _, m := range []struct {
+			to   **mat.Dense
+			from *mat.Dense
+		}{{&h.Targets, o.Targets}, {&h.Scores, o.Scores}, {&h.Probabilities, o.Probabilities}} {
+			putRows(m.to, m.from, folds[f].Test, at, n)
+		}
+	}
+}
+
+// putRows copies the rows of a block, nil for none, to where they belong.
+func putRows(to **mat.Dense, block *mat.Dense, rows, at []int, n int) {
+	if block == nil || block.IsEmpty() {
+		return
+	}
+	_, width := block.Dims()
+	if *to == nil {
+		*to = mat.NewDense(n, width, nil)
+	}
+	for k, i := range rows {
+		copy((*to).RawRowView(at[i]), block.RawRowView(k))
+	}
+}
+
+// namedClasses returns data whose schema names its classes, which a fold alone may not have rows of.
+func namedClasses(data datasets.Set, classes []string) datasets.Set {
+	if len(data.Schema.Classes()) > 0 {
+		return data
+	}
+	name := ""
+	if len(data.Schema.Targets) == 1 {
+		name = data.Schema.Targets[0].Name
+	}
+	data.Schema.Targets = []datasets.Column{{Name: name, Kind: datasets.Categorical, Levels: classes}}
+	return data
+}
+
+// evenFolds are folds of so many even parts of rows, to tell the cost of real ones.
+func evenFolds(rows []int, count int) []datasets.Fold {
+	out := make([]datasets.Fold, count)
+	for f := range out {
+		lo, hi := f*len(rows)/count, (f+1)*len(rows)/count
+		out[f] = datasets.Fold{Test: rows[lo:hi], Train: slices.Concat(rows[:lo], rows[hi:])}
+	}
+	return out
+}
+
+// cost is what heldOut costs on every fold of a batch.
+func (d division) cost(b Batch) (sum datasets.Cost, shared []string, err error) {
+	exact := d.exact(b.Candidates, false)
+	count := d.folds
+	if count == 0 {
+		count = usualFolds
+	}
+	if exact && b.Mapped() {
+		return sum, nil, errNotMapped
+	}
+	parts := b.Folds
+	if len(parts) == 0 {
+		parts = []datasets.Fold{{}}
+	}
+	for _, fold := range parts {
+		part := b
+		if part.Folds = []datasets.Fold{fold}; !exact {
+			part.Folds = append(evenFolds(fold.Train, count), fold)
+		}
+		cost, names, err := costHeld(part)
+		if err != nil {
+			return sum, nil, err
+		}
+		if exact {
+			cost.Flops *= 2
+		}
+		sum.Flops, sum.Bytes = sum.Flops+cost.Flops, max(sum.Bytes, cost.Bytes)
+		for _, name := range names {
+			if !slices.Contains(shared, name) {
+				shared = append(shared, name)
+			}
+		}
+	}
+	return sum, shared, nil
+}

@@ -1,0 +1,281 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Target fits a regression to transformed targets z = t(y) and turns its predictions back: for amounts whose
+// errors grow with them, such as prices and counts, or that have long tails. Several targets are transformed
+// each by itself.
+//
+//	log          z = ln y             targets > 0
+//	signed_log   z = ±ln(1 + |y|)     any number; for y ≥ 0 this is log(1 + y)
+//	sqrt         z = ±√|y|            any number
+//	quantile     z = Φ⁻¹(rank of y)   the targets become normal; predictions stay within what was seen
+//	standardize  z = (y − mean)/std   mean 0 and variance 1
+//
+// quantile and standardize are learned from the training rows: the rank of a value is the weight of the rows
+// below it and half of that at it, over all weight, and up to 1000 values are held, with straight lines
+// between them.
+//
+// Scores, in a search too, are of predictions in the unit of the targets. t⁻¹ of a mean is not the mean of
+// t⁻¹: behind log the model predicts the median where errors are symmetric. With Smear a prediction is the mean
+// of t⁻¹(z + e) over the residuals e of the training rows, or over 256 quantiles of more, which is the
+// mean where residuals are like errors: of a model that does not overfit. (Duan, "Smearing estimate", JASA
+// 1983.) Where the model knows a standard deviation, that of t⁻¹ of a normal of that deviation is returned.
+//
+// A search shares all that the model within shares; for quantile, standardize and Smear within each fold.
+// Fit fails with the number of the first row that log cannot take.
+type Target struct {
+	Transform string
+	Smear     bool
+	Of        Estimator
+}
+
+// NewTarget returns the spec that fits of to logarithms of the targets.
+func NewTarget(of Estimator) Target { return Target{Transform: "log", Of: of} }
+
+var (
+	_ BlockEstimator  = Target{}
+	_ BatchFitter     = Target{}
+	_ datasets.Coster = Target{}
+	_ Tasked          = Target{}
+	_ param.Declarer  = (*Target)(nil)
+)
+
+// Params declares the transform, smear, and the parameters of the model, below of.
+func (s *Target) Params(l *param.List) {
+	l.Choice(&s.Transform, "transform", "what the model within is fitted to instead of the targets", "log", "signed_log", "sqrt", "quantile", "standardize")
+	l.Bool(&s.Smear, "smear", "whether to predict the mean over the residuals, instead of the median")
+	l.Child("of", &s.Of)
+}
+
+// Cost is that of the model, and a pass more where the transform learns from the targets or the residuals do.
+func (s Target) Cost(shape datasets.Shape) datasets.Cost {
+	var cost datasets.Cost
+	if c, ok := s.Of.(datasets.Coster); ok {
+		cost = c.Cost(shape)
+	}
+	if s.learns() || s.Smear {
+		cost.Passes = 0
+	}
+	return cost
+}
+
+// Task is regression, whatever the model within is for.
+func (s Target) Task() datasets.Task { return datasets.Regression }
+
+// learns reports whether the transform depends on the training rows.
+func (s Target) learns() bool { return s.Transform == "quantile" || s.Transform == "standardize" }
+
+func (s Target) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("estimator: target: %w", err)
+}
+
+// check reports what is wrong with the spec, or that the targets are classes.
+func (s Target) check(schema datasets.Schema) error {
+	if err := checkHeld(s, s.Of); err != nil {
+		return err
+	}
+	for _, c := range schema.Targets {
+		if c.Kind == datasets.Categorical {
+			return fmt.Errorf("the target %s has classes, and transforms are for numbers", c.Name)
+		}
+	}
+	return nil
+}
+
+// Fit fits the model to transformed targets; the result is a [*FittedTarget].
+func (s Target) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
+	if err := s.check(data.Schema); err != nil {
+		return nil, s.named(err)
+	}
+	if err := data.Check(); err != nil {
+		return nil, s.named(err)
+	}
+	maps, mapped, err := s.transformed(data)
+	if err != nil {
+		return nil, s.named(err)
+	}
+	fitted, err := s.Of.Fit(ctx, mapped)
+	if err != nil {
+		return nil, s.named(err)
+	}
+	if s.Smear {
+		err = maps.smear(ctx, fitted, mapped.Source())
+	}
+	if err != nil {
+		return nil, s.named(err)
+	}
+	return &FittedTarget{cols: data.Cols(), maps: maps, within: fitted}, nil
+}
+
+// transformed returns data with transformed targets, and the transforms.
+func (s Target) transformed(data datasets.Set) (targetMaps, datasets.Set, error) {
+	y, count, err := design.BlockTargets(0, data)
+	if err != nil {
+		return nil, data, err
+	}
+	maps := learnMaps(s.Transform, y, count, data.Weights)
+	mapped, err := maps.block(data)
+	return maps, mapped, err
+}
+
+// FitSource is Fit over a stream. What quantile and standardize learn from the targets, they learn in a pass
+// before, which holds the targets; Smear takes a pass more. A model that needs all rows at once gets them.
+func (s Target) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
+	if err := s.check(data.Schema()); err != nil {
+		return nil, s.named(err)
+	}
+	streamed, ok := s.Of.(BlockEstimator)
+	if !ok {
+		set, err := datasets.Gather(ctx, data)
+		if err != nil {
+			return nil, s.named(err)
+		}
+		return s.Fit(ctx, set)
+	}
+	maps, err := s.mapsOf(ctx, data)
+	if err != nil {
+		return nil, s.named(err)
+	}
+	mapped := mappedSource{data, maps}
+	fitted, err := streamed.FitSource(ctx, mapped)
+	if err == nil && s.Smear {
+		err = maps.smear(ctx, fitted, mapped)
+	}
+	if err != nil {
+		return nil, s.named(err)
+	}
+	_, cols := data.Dims()
+	return &FittedTarget{cols: cols, maps: maps, within: fitted}, nil
+}
+
+// mapsOf learns the transforms from the targets of a stream.
+func (s Target) mapsOf(ctx context.Context, data datasets.Source) (targetMaps, error) {
+	if !s.learns() {
+		return learnMaps(s.Transform, nil, max(len(data.Schema().Targets), 1), nil), nil
+	}
+	var all, weights []float64
+	first, count, weighted := 0, 0, false
+	err := data.Blocks(ctx, func(block datasets.Set) error {
+		y, k, err := design.BlockTargets(first, block)
+		if err != nil {
+			return err
+		}
+		w, err := design.BlockWeights(first, block)
+		if err != nil {
+			return err
+		}
+		if count != 0 && k != count {
+			return fmt.Errorf("rows from %d: %d targets, %d before", first, k, count)
+		}
+		all, count, weighted = append(all, y...), k, w != nil
+		if first += block.Rows(); w == nil {
+			w = slices.Repeat([]float64{1}, block.Rows())
+		}
+		weights = append(weights, w...)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if first == 0 {
+		return nil, fmt.Errorf("%w: no rows", datasets.ErrEmpty)
+	}
+	if weighted && !slices.ContainsFunc(weights, func(w float64) bool { return w > 0 }) {
+		return nil, errors.New("every weight is 0")
+	}
+	return learnMaps(s.Transform, all, count, weights), nil
+}
+
+// mappedSource is a stream with transformed targets.
+type mappedSource struct {
+	datasets.Source
+	maps targetMaps
+}
+
+func (m mappedSource) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+	first := 0
+	return m.Source.Blocks(ctx, func(block datasets.Set) error {
+		_, _, err := design.BlockTargets(first, block)
+		if err != nil {
+			return err
+		}
+		mapped, err := m.maps.block(block)
+		if err != nil {
+			return datasets.FromRow(err, first)
+		}
+		first += block.Rows()
+		return yield(mapped)
+	})
+}
+
+// FittedTarget is what [Target] is fitted to: a model and the way back to the unit of the targets. What else
+// the model can do, [As] finds, with predictions that have been turned back.
+type FittedTarget struct {
+	cols   int
+	maps   targetMaps
+	within Predictor
+}
+
+var (
+	_ WholePredictor = (*FittedTarget)(nil)
+	_ Wrapper        = (*FittedTarget)(nil)
+	_ model.Stateful = (*FittedTarget)(nil)
+)
+
+// Predict returns the first target of each row of X.
+func (f *FittedTarget) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	all, err := f.PredictAll(ctx, X)
+	return all.Values, err
+}
+
+// PredictAll returns what the model says of each row of X, turned back.
+func (f *FittedTarget) PredictAll(ctx context.Context, X mat.Matrix) (Prediction, error) {
+	all, err := Predict(ctx, f.within, X)
+	if err == nil {
+		all, err = f.maps.back(all)
+	}
+	if err != nil {
+		return Prediction{}, f.named(err)
+	}
+	return all, nil
+}
+
+func (f *FittedTarget) named(err error) error { return Target{}.named(err) }
+
+// InputWidth returns the number of columns that go in.
+func (f *FittedTarget) InputWidth() int { return f.cols }
+
+// Unwrap returns the model, which predicts transformed targets.
+func (f *FittedTarget) Unwrap() (within Predictor, sameRows bool) { return f.within, false }
+
+// State keeps the transforms and the model.
+func (f *FittedTarget) State(s *model.State) {
+	s.Int("columns", &f.cols)
+	f.maps.state(s, &f.maps)
+	KeepPredictor(s.Child("of"), &f.within)
+	s.Require(f.cols > 0, "there are no columns")
+	s.Require(f.within != nil, "there is no model")
+	requireWidth(s, f.within, f.cols)
+}
+
+// requireWidth holds a model that was read to the columns that come to it, where it knows their number.
+func requireWidth(s *model.State, fitted Predictor, cols int) {
+	sized, ok := fitted.(interface{ InputWidth() int })
+	s.Require(!ok || s.Err() != nil || sized.InputWidth() == cols, "the model within is of other columns")
+}

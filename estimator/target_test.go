@@ -1,0 +1,249 @@
+package estimator_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/estimatortest"
+	_ "github.com/bochner-ml/bochner/pipeline" // which names the models, for model files
+)
+
+func target(transform string, of estimator.Estimator) estimator.Target {
+	s := estimator.NewTarget(of)
+	s.Transform = transform
+	return s
+}
+
+func TestTargetObeysTheLaws(t *testing.T) {
+	svr := estimator.NewSVR()
+	svr.Tol, svr.MaxIter, svr.Epsilon = 1e-11, 20_000, 0.1
+	for _, transform := range []string{"log", "signed_log", "sqrt", "quantile", "standardize"} {
+		for _, smear := range []bool{false, true} {
+			s := target(transform, estimator.NewRidge())
+			s.Smear = smear
+			t.Run(transform, func(t *testing.T) {
+				estimatortest.Run(t, s, estimatortest.Options{Amounts: transform == "log", Origin: transform != "standardize"})
+			})
+		}
+	}
+	t.Run("of svr", func(t *testing.T) {
+		estimatortest.Run(t, target("log", svr), estimatortest.Options{Amounts: true, Origin: true, Tolerance: 1e-3})
+	})
+	t.Run("of target", func(t *testing.T) {
+		estimatortest.Run(t, target("sqrt", target("standardize", estimator.NewRidge())), estimatortest.Options{Origin: true})
+	})
+}
+
+// amounts is rows with one or several positive targets, of which inputs explain the logarithms.
+func amounts(n, targets int) datasets.Set {
+	rng := rand.New(rand.NewPCG(6, 6))
+	X, Y := mat.NewDense(n, 3, nil), mat.NewDense(n, targets, nil)
+	for i := range n {
+		for j := range 3 {
+			X.Set(i, j, rng.NormFloat64())
+		}
+		for j := range targets {
+			Y.Set(i, j, math.Exp(X.At(i, 0)-0.5*X.At(i, 1)+float64(j)*X.At(i, 2)+0.5*rng.NormFloat64()))
+		}
+	}
+	if targets == 1 {
+		return datasets.Set{X: X, Y: mat.Col(nil, 0, Y)}
+	}
+	return datasets.Set{X: X, Targets: Y}
+}
+
+func predicted(t *testing.T, spec estimator.Estimator, data datasets.Set, X mat.Matrix) estimator.Prediction {
+	t.Helper()
+	p, err := spec.Fit(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := estimator.Predict(context.Background(), p, X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func alike(t *testing.T, what string, got, want []float64, tolerance float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d numbers, wanted %d", what, len(got), len(want))
+	}
+	for i, v := range got {
+		if !(math.Abs(v-want[i]) <= tolerance*max(1, math.Abs(want[i]))) {
+			t.Fatalf("%s: number %d is %v, wanted %v", what, i, v, want[i])
+		}
+	}
+}
+
+// The model within is one on targets that were transformed by hand, and predictions are turned back by hand.
+func TestTargetIsTheModelOnTransformedTargets(t *testing.T) {
+	data := amounts(80, 2)
+	for name, by := range map[string][2]func(float64) float64{
+		"log":        {math.Log, math.Exp},
+		"signed_log": {math.Log1p, func(z float64) float64 { return math.Copysign(math.Expm1(math.Abs(z)), z) }},
+		"sqrt":       {math.Sqrt, func(z float64) float64 { return z * math.Abs(z) }},
+	} {
+		mapped := data
+		mapped.Targets = mat.DenseCopyOf(data.Targets)
+		mapped.Targets.Apply(func(_, _ int, y float64) float64 { return by[0](y) }, mapped.Targets)
+		want := predicted(t, estimator.NewRidge(), mapped, data.X).Targets
+		want.Apply(func(_, _ int, z float64) float64 { return by[1](z) }, want)
+		got := predicted(t, target(name, estimator.NewRidge()), data, data.X)
+		alike(t, name, got.Targets.RawMatrix().Data, want.RawMatrix().Data, 1e-12)
+		alike(t, name, got.Values, mat.Col(nil, 0, want), 1e-12)
+	}
+	// With an intercept, ridge of standardized targets is ridge.
+	alike(t, "standardize", predicted(t, target("standardize", estimator.NewRidge()), data, data.X).Targets.RawMatrix().Data,
+		predicted(t, estimator.NewRidge(), data, data.X).Targets.RawMatrix().Data, 1e-10)
+}
+
+// Behind quantile the model sees normal scores of the ranks: it does not matter how the targets are spread, and
+// the predictions are within them.
+func TestQuantileTargetsAreRanks(t *testing.T) {
+	data := amounts(1500, 1)
+	got := predicted(t, target("quantile", estimator.NewRidge()), data, data.X)
+	bent := data
+	bent.Y = make([]float64, len(data.Y))
+	for i, y := range data.Y {
+		bent.Y[i] = y * y * y
+	}
+	cubes := predicted(t, target("quantile", estimator.NewRidge()), bent, data.X)
+	for i, v := range got.Values {
+		if math.Abs(cubes.Values[i]-v*v*v) > 0.02*cubes.Values[i]+1e-4 || v < slices.Min(data.Y) || v > slices.Max(data.Y) {
+			t.Fatalf("row %d: %v, of cubes %v", i, v, cubes.Values[i])
+		}
+	}
+}
+
+// The median of lognormal amounts is what log predicts, and their mean with smear.
+func TestSmearPredictsTheMean(t *testing.T) {
+	data := amounts(20_000, 1)
+	s := target("log", estimator.NewRidge())
+	median, mean := predicted(t, s, data, data.X).Values, []float64(nil)
+	s.Smear = true
+	mean = predicted(t, s, data, data.X).Values
+	ratio := mean[0] / median[0]
+	if want := math.Exp(0.5 * 0.5 / 2); math.Abs(ratio-want) > 0.02 {
+		t.Errorf("the mean is %v times the median, wanted about %v", ratio, want)
+	}
+	left, sum := 0.0, 0.0
+	for i, y := range data.Y {
+		left, sum = left+y-mean[i], sum+y
+	}
+	if math.Abs(left/sum) > 0.01 {
+		t.Errorf("predictions miss %v of the sum", left/sum)
+	}
+}
+
+// normal says that every new observation is normal about the first input.
+type normal struct{ std float64 }
+
+func (n normal) Fit(context.Context, datasets.Set) (estimator.Predictor, error) { return n, nil }
+
+func (n normal) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
+	return mat.Col(nil, 0, X), nil
+}
+
+func (n normal) PredictStd(_ context.Context, X mat.Matrix) (mean, std []float64, err error) {
+	mean = mat.Col(nil, 0, X)
+	for range mean {
+		std = append(std, n.std)
+	}
+	return mean, std, nil
+}
+
+// The standard deviation is that of amounts whose transforms are normal, drawn by the hundred thousand.
+func TestTargetTurnsDeviationsBack(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	data := amounts(400, 1)
+	for transform, inverse := range map[string]func(float64) float64{
+		"log": math.Exp, "sqrt": func(z float64) float64 { return z * math.Abs(z) },
+		"signed_log": func(z float64) float64 { return math.Copysign(math.Expm1(math.Abs(z)), z) },
+	} {
+		got := predicted(t, target(transform, normal{0.3}), data, mat.NewDense(1, 3, []float64{0.7, 0, 0}))
+		mean, square := 0.0, 0.0
+		const draws = 400_000
+		for range draws {
+			y := inverse(0.7 + 0.3*rng.NormFloat64())
+			mean, square = mean+y/draws, square+y*y/draws
+		}
+		if want := math.Sqrt(square - mean*mean); math.Abs(got.Std[0]-want) > 0.02*want {
+			t.Errorf("%s: deviation %v, wanted %v", transform, got.Std[0], want)
+		}
+	}
+	p, err := target("log", normal{0.3}).Fit(context.Background(), data)
+	var std estimator.StdPredictor
+	if err != nil || !estimator.As(p, &std) {
+		t.Errorf("%v: the deviation of the model within is not found", err)
+	}
+}
+
+// log names the first row that is not above 0, in memory, in a stream, and in a fold of a search.
+func TestLogNamesTheRow(t *testing.T) {
+	data := amounts(30, 1)
+	data.Schema = datasets.Schema{Columns: make([]datasets.Column, 3), Targets: []datasets.Column{{Name: "price"}}}
+	data.Y[17] = 0
+	spec := target("log", estimator.NewRidge())
+	const want = "row 17, column price: 0, and log takes numbers > 0"
+	_, err := spec.Fit(context.Background(), data)
+	_, streamed := spec.FitSource(context.Background(), data.Source())
+	_, fold := spec.Fit(context.Background(), data.Select([]int{3, 17, 20}))
+	for _, err := range []error{err, streamed, fold} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, wanted %q", err, want)
+		}
+	}
+	folds, _ := datasets.KFold{Folds: 3}.Split(data)
+	shared, err := spec.FitBatch(context.Background(), estimator.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: estimator.Candidates(spec),
+		Yield: func(_, fold int, out estimator.Outcome) error {
+			tests := slices.Contains(folds[fold].Test, 17)
+			if tests && out.Err != nil || !tests && (out.Err == nil || !strings.Contains(out.Err.Error(), want)) {
+				t.Errorf("fold %d: %v", fold, out.Err)
+			}
+			return nil
+		}})
+	if err != nil {
+		t.Fatal(shared, err)
+	}
+}
+
+// A batch shares as that of the model within does, and where it can leave one out, so can the wrapper.
+func TestTargetSharesAsTheModelWithin(t *testing.T) {
+	data := amounts(60, 1)
+	folds, _ := datasets.KFold{Folds: 4}.Split(data)
+	share := func(specs ...estimator.Estimator) []string {
+		shared, err := specs[0].(estimator.BatchFitter).FitBatch(context.Background(), estimator.Batch{Data: data, Shape: data.Shape(), Folds: folds,
+			Candidates: estimator.Candidates(specs...), Yield: func(int, int, estimator.Outcome) error { return nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return shared
+	}
+	weak, strong := estimator.NewRidge(), estimator.NewRidge()
+	strong.Alpha = 30
+	if got, want := share(target("log", weak), target("log", strong)), share(weak, strong); !slices.Equal(got, want) || len(want) == 0 {
+		t.Errorf("shared %v, by ridge %v", got, want)
+	}
+	oneOut := estimator.Batch{Shape: data.Shape(), OneOut: true}
+	for transform, can := range map[string]bool{"log": true, "sqrt": true, "quantile": false, "standardize": false} {
+		spec := target(transform, weak)
+		oneOut.Candidates = estimator.Candidates(spec)
+		if _, _, err := spec.BatchCost(oneOut); (err == nil) != can {
+			t.Errorf("%s: leaving one out: %v", transform, err)
+		}
+	}
+	oneOut.Candidates = estimator.Candidates(target("log", estimator.NewSVR()))
+	if _, _, err := target("log", estimator.NewSVR()).BatchCost(oneOut); err == nil {
+		t.Error("svr leaves one out")
+	}
+}

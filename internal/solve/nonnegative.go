@@ -1,0 +1,153 @@
+package solve
+
+import (
+	"math"
+	"slices"
+)
+
+// NonNegative returns the u ≥ 0 of least ½u'Gu − c'u, G being the m×m Gram matrix A'A in row-major order
+// and c = A'b: least squares of Au ≈ b without negative weights, by the active set of Lawson & Hanson
+// ("Solving Least Squares Problems", 1974, chapter 23). It ends with the conditions that tell the optimum:
+// the gradient c − Gu is 0 where u > 0 and nowhere above 0. A column that others have made of no use, for
+// it depends on them, has weight 0.
+func NonNegative(G, c []float64) []float64 {
+	p := &nonNegative{G: G, c: c, u: make([]float64, len(c))}
+	for range 3 * len(c) * len(c) { // it ends by itself but for rounding
+		j := p.best()
+		if j < 0 {
+			break
+		}
+		p.free = append(p.free, j)
+		z, ok := p.solve()
+		if !ok || !(z[len(z)-1] > 0) { // a column that depends on the free ones
+			p.free = p.free[:len(p.free)-1]
+			p.useless = append(p.useless, j)
+			continue
+		}
+		p.useless = p.useless[:0]
+		for !p.reach(z) {
+			if z, ok = p.solve(); !ok {
+				break
+			}
+		}
+	}
+	return p.u
+}
+
+type nonNegative struct {
+	G, c, u []float64
+	free    []int // columns whose weight may be above 0
+	useless []int // columns that were tried with the free ones in vain
+}
+
+// best returns the column along which the objective falls most for its length, −1 where none is left.
+func (p *nonNegative) best() int {
+	m, best, most := len(p.c), -1, 0.0
+	for j := range p.c {
+		if slices.Contains(p.free, j) || slices.Contains(p.useless, j) || !(p.G[j*m+j] > 0) {
+			continue
+		}
+		gradient, size := p.c[j], math.Abs(p.c[j])
+		for k, u := range p.u {
+			gradient -= p.G[j*m+k] * u
+			size += math.Abs(p.G[j*m+k] * u)
+		}
+		if gradient > 1e-13*size {
+			if slope := gradient / math.Sqrt(p.G[j*m+j]); slope > most {
+				best, most = j, slope
+			}
+		}
+	}
+	return best
+}
+
+// solve returns the weights of the free columns that are best without bounds, by a Cholesky factor of their
+// part of G, or false where that is singular.
+func (p *nonNegative) solve() (z []float64, ok bool) {
+	m, k := len(p.c), len(p.free)
+	L := make([]float64, k*k)
+	z = make([]float64, k)
+	for i, at := range p.free {
+		for j := 0; j <= i; j++ {
+			sum := p.G[at*m+p.free[j]]
+			for h := range j {
+				sum -= L[i*k+h] * L[j*k+h]
+			}
+			if i > j {
+				L[i*k+j] = sum / L[j*k+j]
+			} else if L[i*k+i] = math.Sqrt(sum); !(sum > 1e-13*p.G[at*m+at]) {
+				return nil, false
+			}
+		}
+		z[i] = p.c[at]
+		for h := range i {
+			z[i] -= L[i*k+h] * z[h]
+		}
+		z[i] /= L[i*k+i]
+	}
+	for i := k - 1; i >= 0; i-- {
+		for h := i + 1; h < k; h++ {
+			z[i] -= L[h*k+i] * z[h]
+		}
+		z[i] /= L[i*k+i]
+	}
+	return z, true
+}
+
+// reach goes from u as far towards z as no weight falls below 0, and frees no longer what has come to 0. It
+// reports whether z was reached.
+func (p *nonNegative) reach(z []float64) bool {
+	step, stops := 1.0, -1
+	for i, j := range p.free {
+		if z[i] <= 0 {
+			if s := p.u[j] / (p.u[j] - z[i]); s < step || stops < 0 {
+				step, stops = s, i
+			}
+		}
+	}
+	var left []int
+	for i, j := range p.free {
+		p.u[j] += step * (z[i] - p.u[j])
+		if stops >= 0 && (i == stops || p.u[j] <= 0) {
+			p.u[j] = 0
+			continue
+		}
+		if stops < 0 {
+			p.u[j] = z[i]
+		}
+		left = append(left, j)
+	}
+	p.free = left
+	return stops < 0
+}
+
+// OnSimplex returns the u ≥ 0 with Σu = 1 of least ‖Au − b‖², given Q = (A − b1')'(A − b1'), in row-major
+// order: among such u that is u'Qu, and its minimum is a multiple of the u ≥ 0 of least ½u'Qu − 1'u.
+func OnSimplex(Q []float64, m int) []float64 {
+	ones, size := make([]float64, m), 0.0
+	for j := range m {
+		ones[j] = 1
+		size = max(size, Q[j*m+j])
+	}
+	Q = slices.Clone(Q)
+	for j := range m { // keeps the minimum finite where a member is never wrong
+		Q[j*m+j] += 1e-12*size + math.SmallestNonzeroFloat64
+	}
+	if size > 0 {
+		for i := range Q {
+			Q[i] /= size
+		}
+	}
+	u, sum := NonNegative(Q, ones), 0.0
+	for _, v := range u {
+		sum += v
+	}
+	for j := range u {
+		if sum > 0 && !math.IsInf(sum, 0) {
+			u[j] /= sum
+		} else {
+			u[j] = 1 / float64(m)
+		}
+	}
+	return u
+}

@@ -1,0 +1,153 @@
+package solve
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// products returns A'A, A'b and (A − b1')'(A − b1') of random A, n×m, with columns that are alike.
+func products(n, m int, alike float64, rng *rand.Rand) (G, c, Q []float64) {
+	A, b := make([]float64, n*m), make([]float64, n)
+	for i := range n {
+		truth := rng.NormFloat64()
+		b[i] = truth + 0.2*rng.NormFloat64()
+		for j := range m {
+			A[i*m+j] = alike*truth + (1-alike)*rng.NormFloat64()
+		}
+	}
+	G, c, Q = make([]float64, m*m), make([]float64, m), make([]float64, m*m)
+	for i := range n {
+		for j := range m {
+			c[j] += A[i*m+j] * b[i]
+			for k := range m {
+				G[j*m+k] += A[i*m+j] * A[i*m+k]
+				Q[j*m+k] += (A[i*m+j] - b[i]) * (A[i*m+k] - b[i])
+			}
+		}
+	}
+	return G, c, Q
+}
+
+func quadratic(G, c, u []float64) (value float64) {
+	m := len(c)
+	for j := range m {
+		value -= c[j] * u[j]
+		for k := range m {
+			value += 0.5 * u[j] * G[j*m+k] * u[k]
+		}
+	}
+	return value
+}
+
+// The weights are ≥ 0 and no free one can be bettered: the conditions of Karush, Kuhn & Tucker, which only the
+// optimum meets.
+func TestNonNegativeIsOptimal(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 1))
+	bound := 0
+	for trial := range 300 {
+		m := 1 + rng.IntN(12)
+		G, c, _ := products(30, m, float64(trial%10)/10, rng)
+		u := NonNegative(G, c)
+		for j := range m {
+			gradient := c[j]
+			for k := range m {
+				gradient -= G[j*m+k] * u[k]
+			}
+			if u[j] < 0 || gradient > 1e-8 || u[j] > 0 && math.Abs(gradient) > 1e-8 {
+				t.Fatalf("trial %d: weight %d is %v with the gradient %v", trial, j, u[j], gradient)
+			}
+			if u[j] == 0 {
+				bound++
+			}
+		}
+	}
+	if bound < 100 {
+		t.Errorf("only %d weights were 0: the test tests little", bound)
+	}
+}
+
+// All subsets of columns, solved without bounds: the best of those without negative weights is the answer.
+func TestNonNegativeIsBestOfAllSubsets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 2))
+	for range 40 {
+		const m = 5
+		G, c, _ := products(12, m, 0.5, rng)
+		best := 0.0
+		for set := 1; set < 1<<m; set++ {
+			p := &nonNegative{G: G, c: c}
+			for j := range m {
+				if set>>j&1 == 1 {
+					p.free = append(p.free, j)
+				}
+			}
+			z, ok := p.solve()
+			u := make([]float64, m)
+			for i, j := range p.free {
+				if ok = ok && z[i] >= 0; ok {
+					u[j] = z[i]
+				}
+			}
+			if ok {
+				best = min(best, quadratic(G, c, u))
+			}
+		}
+		if got := quadratic(G, c, NonNegative(G, c)); math.Abs(got-best) > 1e-9*math.Abs(best) {
+			t.Fatalf("objective %v, the best subset has %v", got, best)
+		}
+	}
+}
+
+// Columns that are copies of another, or nothing but 0, do no harm.
+func TestNonNegativeOfDependentColumns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 3))
+	G, c, _ := products(20, 2, 0.6, rng)
+	const m = 5 // columns 0, 1, 0, nothing, 1
+	of := []int{0, 1, 0, -1, 1}
+	wide, right := make([]float64, m*m), make([]float64, m)
+	for j, a := range of {
+		for k, b := range of {
+			if a >= 0 && b >= 0 {
+				wide[j*m+k] = G[a*2+b]
+			}
+		}
+		if a >= 0 {
+			right[j] = c[a]
+		}
+	}
+	u, want := NonNegative(wide, right), NonNegative(G, c)
+	if got := []float64{u[0] + u[2], u[1] + u[4]}; math.Abs(got[0]-want[0])+math.Abs(got[1]-want[1]) > 1e-9 || u[3] != 0 {
+		t.Errorf("%v, wanted %v in all", u, want)
+	}
+	if zero := NonNegative(G, []float64{-1, -2}); zero[0] != 0 || zero[1] != 0 {
+		t.Errorf("weights %v of columns that point away", zero)
+	}
+}
+
+// On the simplex no shift of weight from one column to another helps.
+func TestOnSimplex(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 4))
+	for trial := range 200 {
+		m := 1 + rng.IntN(8)
+		_, _, Q := products(25, m, float64(trial%10)/10, rng)
+		u, sum := OnSimplex(Q, m), 0.0
+		gradient := make([]float64, m)
+		for j := range m {
+			sum += u[j]
+			for k := range m {
+				gradient[j] += Q[j*m+k] * u[k]
+			}
+		}
+		for j := range m {
+			for k := range m {
+				if u[j] < 0 || math.Abs(sum-1) > 1e-12 || u[k] > 0 && gradient[j] < gradient[k]-1e-7*Q[k*m+k] {
+					t.Fatal(fmt.Sprintf("trial %d: weights %v, gradient %v", trial, u, gradient))
+				}
+			}
+		}
+	}
+	if u := OnSimplex(make([]float64, 4), 2); math.Abs(u[0]+u[1]-1) > 1e-12 {
+		t.Errorf("weights %v of columns that are never wrong", u)
+	}
+}
