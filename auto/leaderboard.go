@@ -41,6 +41,18 @@ func (r *run) entryOf(s scored) Entry {
 		Size: kind.sizeOf(s.size), Seconds: s.seconds, Failed: s.failed, at: s}
 }
 
+// entryOfEnsemble is the entry of an ensemble that was chosen.
+func (r *run) entryOfEnsemble() Entry {
+	out := r.entryOf(r.leader)
+	out.Score, out.Settings, out.Size = r.ensemble.score, nil, 0
+	var names []string
+	for _, m := range r.ensemble.members {
+		names = append(names, r.table[m.recipe].String())
+	}
+	out.Recipe = "ensemble of " + strings.Join(names, ", ")
+	return out
+}
+
 // settingsOf returns the parameters of a point that its search has chosen.
 func (r *run) settingsOf(p point) []param.Setting {
 	kind := r.table[p.recipe]
@@ -49,6 +61,9 @@ func (r *run) settingsOf(p point) []param.Setting {
 		return nil
 	}
 	paths := []string{kind.model.name + "." + kind.penalty}
+	if kind.log {
+		paths = []string{"target.of." + kind.penalty}
+	}
 	switch {
 	case kind.mapping.exact:
 		paths = append([]string{kind.model.name + ".gamma"}, paths...)

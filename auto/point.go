@@ -124,7 +124,11 @@ func (r *run) pipelineOf(ctx context.Context, p point) (pipeline.Pipeline, error
 	if err != nil {
 		return pipeline.Pipeline{}, err
 	}
-	out := steps.Then(model.(estimator.Estimator))
+	last := model.(estimator.Estimator)
+	if kind.log {
+		last = estimator.NewTarget(last)
+	}
+	out := steps.Then(last)
 	out.Memory = r.options.Memory
 	return out, nil
 }

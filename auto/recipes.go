@@ -95,6 +95,7 @@ type head struct {
 	late          bool   // whether it enters in the second round, on the maps that did well with another head
 	probabilities bool   // whether its models have probabilities
 	exact         bool   // whether it has a kernel of its own
+	log           bool   // whether it is fitted to logarithms of the targets
 	iterates      bool   // whether a loose tolerance is of use to it
 	penalty       string // parameter that is its penalty
 	low, high     int    // quarters of a decade of the penalty, coarse grid from low to high
@@ -141,6 +142,7 @@ var mappings = []mapping{
 var heads = []head{
 	{name: "ridge", task: datasets.Regression, model: of("ridge"), penalty: "alpha", low: -24, high: 8, floor: -48, most: 24, iterates: true},
 	{name: "kernel_ridge", task: datasets.Regression, model: of("kernel_ridge"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true},
+	{name: "log_ridge", task: datasets.Regression, model: of("ridge"), penalty: "alpha", low: -24, high: 8, floor: -48, most: 24, iterates: true, log: true, late: true},
 	{name: "ridge_classifier", task: datasets.Classification, model: of("ridge_classifier"), penalty: "alpha", low: -20, high: 8, floor: -40, most: 24, iterates: true},
 	{name: "kernel_ridge_classifier", task: datasets.Classification, model: of("kernel_ridge_classifier"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true},
 	{name: "logistic", task: datasets.Classification, model: of("logistic"), penalty: "C", low: -8, high: 12, floor: -16, most: 24, late: true, probabilities: true},

@@ -45,8 +45,9 @@ type run struct {
 	best      map[int]scored // of each recipe, in the last round that had it
 	rounds    []Round
 	leader    scored
-	incumbent *fitted // the model so far
-	reserve   float64 // seconds that the last fit will take
+	incumbent *fitted   // the model so far
+	ensemble  *ensemble // that the model so far is; nil for one pipeline
+	reserve   float64   // seconds that the last fit will take
 	ended     string
 	warnings  []string
 }
@@ -132,7 +133,7 @@ func (r *run) chooseTable(task datasets.Task) error {
 		switch {
 		case r.options.Only != nil && !slices.Contains(r.options.Only, k.String()),
 			k.dense && isSparse(r.data), k.scale.name != "" && !scaled, scores && !k.probabilities, r.data.Cols() < k.inputs,
-			k.mapping.rows > 0 && r.data.Rows() > k.mapping.rows:
+			k.mapping.rows > 0 && r.data.Rows() > k.mapping.rows, k.log && !r.skewed():
 			continue
 		}
 		r.table = append(r.table, k)
@@ -145,6 +146,15 @@ func (r *run) chooseTable(task datasets.Task) error {
 		r.table[i].late = r.table[i].late && early
 	}
 	return nil
+}
+
+// skewed reports whether the target is positive and has a long tail of large values, so that its logarithm
+// may be easier to predict.
+func (r *run) skewed() bool {
+	sorted := slices.Sorted(slices.Values(r.data.Y))
+	n := len(sorted)
+	low, middle, high := sorted[n/20], sorted[n/2], sorted[n-1-n/20]
+	return sorted[0] > 0 && high-middle > 2*(middle-low)
 }
 
 // search goes from the first model through the rounds to the last fit.
@@ -559,8 +569,11 @@ func (r *run) keepModel(ctx context.Context) error {
 	return r.refit(ctx, r.leader, r.leader.size, r.data.Rows())
 }
 
-// finish fits the leader to all rows, with a wider map where the time allows.
+// finish fits the leader to all rows, with a wider map where the time allows, or an ensemble where that helps.
 func (r *run) finish(ctx context.Context) error {
+	if done, err := r.fitEnsemble(ctx); done || err != nil || r.ended == EndedStopped {
+		return err
+	}
 	size := r.leader.size
 	if r.timed() && r.mapped(r.leader.point) {
 		wider := r.leader.point
@@ -608,10 +621,15 @@ func (r *run) result() *Result {
 		Seconds: time.Since(r.began).Seconds(), Ended: r.ended, Warnings: r.warnings,
 	}
 	out.Pipeline.Memory = 0
+	members := []scored{in.scored}
+	if r.ensemble != nil {
+		members = r.ensemble.members
+		out.Chosen = r.entryOfEnsemble()
+	}
 	for i := range out.Leaderboard {
 		e := &out.Leaderboard[i]
-		same := e.at.point == in.point
-		e.Chosen = same && e.at.round == in.round
+		e.Chosen = slices.ContainsFunc(members, func(m scored) bool { return e.at.point == m.point && e.at.round == m.round })
 	}
+	out.Learned = r.learned(in.model)
 	return out
 }
