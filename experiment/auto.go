@@ -117,7 +117,7 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, tell func(string)
 	var err error
 	if ending := strings.ToLower(filepath.Ext(path)); ending == ".yaml" || ending == ".yml" {
 		if o.Target != "" || o.Format != "" || o.Task != "" || o.Test != "" {
-			return spec, errors.New("experiment: target, format, task and test are those of the experiment file; --set is for bochner run")
+			return spec, errors.New("experiment: target, format, task and test are said by the experiment file")
 		}
 		spec, err = Load(ctx, path)
 		spec.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
@@ -225,9 +225,26 @@ func (a automatic) load(ctx context.Context) error {
 	}
 	a.tell(fmt.Sprintf("%d inputs, %d rows to learn from, %s", a.result.Features, a.result.Rows.Train, held))
 	if steps := a.spec.Pipeline.Steps; len(steps) > 0 {
-		a.tell("cleaned by " + strings.TrimSuffix(pipeline.Pipeline{Steps: steps}.String(), " → nothing"))
+		a.tell("cleaned by " + listed(steps, " → "))
 	}
 	return nil
+}
+
+// listed writes the names of steps, and of what composites hold.
+func listed(steps []pipeline.Step, between string) string {
+	var words []string
+	for _, s := range steps {
+		composite, ok := s.Fitter.(pipeline.Composite)
+		switch _, group := s.Fitter.(pipeline.Group); {
+		case group:
+			words = append(words, listed(composite.Children(), " → "))
+		case ok:
+			words = append(words, s.Path()+" ("+listed(composite.Children(), "; ")+")")
+		default:
+			words = append(words, s.Path())
+		}
+	}
+	return strings.Join(words, between)
 }
 
 // earlier looks what the folder holds from before: a search to go on with, or results that only force replaces.

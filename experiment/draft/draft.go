@@ -376,7 +376,7 @@ func (d *draft) runName() string {
 	}, name)
 }
 
-// Spec returns what the draft of a data file says, as a spec to work with.
+// Spec returns what the draft of a data file says, as a spec that stands in no file.
 func Spec(ctx context.Context, path string, o Options) (document.Spec, error) {
 	o.File = "" // the data are named as they are here
 	text, err := Experiment(ctx, path, o)
@@ -384,5 +384,5 @@ func Spec(ctx context.Context, path string, o Options) (document.Spec, error) {
 		return document.Spec{}, err
 	}
 	read := document.Decode("", text)
-	return read.Spec, read.Err()
+	return read.Spec.Unplaced(), read.Err()
 }
