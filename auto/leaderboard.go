@@ -29,9 +29,8 @@ type Entry struct {
 	at scored
 }
 
-// Leaderboard is all candidates, the best first. Those of the round with the most rows and the widest maps
-// come before all others, for scores of different rounds do not compare: a candidate does better with more
-// rows.
+// Leaderboard is all candidates, the best first. Those that were scored on the most rows come before all
+// others, for scores on different rows do not compare: a candidate does better with more rows.
 type Leaderboard []Entry
 
 // entryOf is a candidate as others see it.
@@ -83,7 +82,7 @@ func (r *run) settingsOf(p point) []param.Setting {
 func (r *run) leaderboard() Leaderboard {
 	list := slices.Clone(r.log)
 	slices.SortStableFunc(list, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(b.round, a.round), r.compare(a, b))
+		return cmp.Or(cmp.Compare(b.on, a.on), r.compare(a, b))
 	})
 	out := make(Leaderboard, len(list))
 	for i, s := range list {

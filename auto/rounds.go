@@ -42,7 +42,8 @@ type run struct {
 	log       []scored
 	tried     int
 	resumed   int
-	best      map[int]scored // of each recipe, in the last round that had it
+	best      map[int]scored // of each recipe, on the most rows that it was tried on
+	seen      map[place]bool // what was tried
 	rounds    []Round
 	leader    scored
 	incumbent *fitted   // the model so far
@@ -69,7 +70,7 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 		return nil, err
 	}
 	r := &run{options: o, data: data, classes: len(data.Schema.Classes()), began: time.Now(), ended: EndedBudget,
-		folds: map[int][]datasets.Fold{}, bases: map[string]float64{}, pace: map[string]pace{}, best: map[int]scored{}}
+		folds: map[int][]datasets.Fold{}, bases: map[string]float64{}, pace: map[string]pace{}, best: map[int]scored{}, seen: map[place]bool{}}
 	if err := r.checkRows(); err != nil {
 		return nil, err
 	}
@@ -216,13 +217,19 @@ func (r *run) takeIn(out []scored) {
 		if math.IsNaN(s.mean) {
 			continue
 		}
-		if b, ok := r.best[s.recipe]; !ok || s.round > b.round || r.metric.Better(s.mean, b.mean) {
+		if b, ok := r.best[s.recipe]; !ok || r.before(s, b) {
 			r.best[s.recipe] = s
 		}
-		if r.leader.folds == nil || s.round > r.leader.round || r.metric.Better(s.mean, r.leader.mean) {
+		if r.leader.folds == nil || r.before(s, r.leader) {
 			r.leader = s
 		}
 	}
+}
+
+// before reports whether a candidate comes before another one: scored on more rows, or better on as many.
+// Scores on different rows do not compare.
+func (r *run) before(a, b scored) bool {
+	return a.on > b.on || a.on == b.on && r.metric.Better(a.mean, b.mean)
 }
 
 // refit fits a candidate to the first rows of the order, all where there are no more, as the model so far. Its
@@ -361,12 +368,12 @@ func (r *run) round(ctx context.Context, field []entrant, at level, round int) e
 			var points []point
 			for _, e := range family {
 				if time == 0 {
-					points = append(points, r.around(e.at(at), e.gammas, e.gammaStep, e.penalties, e.penaltyStep)...)
-				} else if best, ok := r.best[e.recipe]; ok && best.round == round && r.near(best) {
+					points = append(points, r.around(r.at(e, at), e.gammas, e.gammaStep, e.penalties, e.penaltyStep)...)
+				} else if best, ok := r.best[e.recipe]; ok && best.on == at.rows && best.round == round && r.near(best) {
 					points = append(points, r.beyond(tried, best.point, e.gammaStep, e.penaltyStep)...)
 				}
 			}
-			points = unique(points)
+			points = r.unseen(points, at.rows)
 			if time > 0 {
 				var err error
 				if points, err = r.affordedPoints(ctx, points, at); err != nil {
@@ -413,11 +420,25 @@ func (r *run) near(s scored) bool {
 	return s.mean <= r.leader.mean+margin
 }
 
-// at is the place of an entrant with the rows and the size of a round.
-func (e entrant) at(l level) point {
+// at is the place of an entrant in a round with maps of that size. A recipe for which it makes no difference has
+// size 0.
+func (r *run) at(e entrant, l level) point {
 	p := e.point
-	p.size = l.size
+	if p.size = l.size; r.table[p.recipe].sizeOf(l.size) == 0 && r.table[p.recipe].learn.name == "" {
+		p.size = 0
+	}
 	return p
+}
+
+// place is a point and the rows that it was tried on.
+type place struct {
+	point
+	on int
+}
+
+// unseen returns the points that were not tried on so many rows, each once.
+func (r *run) unseen(points []point, on int) []point {
+	return slices.DeleteFunc(unique(points), func(p point) bool { return r.seen[place{p, on}] })
 }
 
 // families groups a field by what its recipes learn in common, in the order of the field.
@@ -480,9 +501,9 @@ func (r *run) affordable(ctx context.Context, field []entrant, want level, round
 			return nil, l, err
 		}
 		limit := room * (r.left() - r.reserve)
-		for _, few := range []struct{ recipes, gammas, penalties int }{{len(field), 2, 2}, {len(field), 1, 1}, {min(len(field), 4), 1, 1}, {min(len(field), 2), 1, 1}, {1, 1, 1}} {
-			if few.recipes < 4 && round == 0 && l != levels[len(levels)-1] {
-				continue
+		for _, few := range []struct{ recipes, gammas, penalties int }{{len(field), 2, 2}, {len(field), 1, 1}, {min(len(field), 8), 1, 1}, {min(len(field), 4), 1, 1}, {min(len(field), 2), 1, 1}, {1, 1, 1}} {
+			if few.recipes < len(field) && round == 0 && l != levels[len(levels)-1] {
+				continue // fewer rows before fewer recipes
 			}
 			some := narrowed(field[:few.recipes], few.gammas, few.penalties)
 			took, err := r.expectedField(ctx, some, l)
@@ -521,7 +542,7 @@ func (r *run) expectedField(ctx context.Context, field []entrant, l level) (floa
 	for _, family := range r.families(field) {
 		var points []point
 		for _, e := range family {
-			points = append(points, r.around(e.at(l), e.gammas, e.gammaStep, e.penalties, e.penaltyStep)...)
+			points = append(points, r.around(r.at(e, l), e.gammas, e.gammaStep, e.penalties, e.penaltyStep)...)
 		}
 		took, err := r.expected(ctx, l.rows, points)
 		if err != nil {
@@ -539,7 +560,7 @@ func (r *run) counted(field []entrant, round int) []entrant {
 		left = (left + 1) / 2
 	}
 	points := func(e entrant) int {
-		return len(r.around(e.at(level{1, firstSize}), e.gammas, e.gammaStep, e.penalties, e.penaltyStep))
+		return len(r.around(r.at(e, level{1, firstSize}), e.gammas, e.gammaStep, e.penalties, e.penaltyStep))
 	}
 	const wanted = 6 // recipes, rather than fine grids
 	for _, few := range [][2]int{{2, 2}, {2, 1}, {1, 1}, {1, 0}} {
@@ -575,7 +596,7 @@ func (r *run) finish(ctx context.Context) error {
 		return err
 	}
 	size := r.leader.size
-	if r.timed() && r.mapped(r.leader.point) {
+	if r.timed() && r.table[r.leader.recipe].sizeOf(size) > 0 {
 		wider := r.leader.point
 		wider.size = r.sizeWithin(size * moreSize)
 		took, err := r.expectedFit(ctx, wider)

@@ -68,7 +68,8 @@ func (r *run) try(ctx context.Context, rows, round int, points []point) ([]score
 		}
 	}
 	for i := range out {
-		out[i].point, out[i].round, out[i].on = points[i], round, rows
+		out[i].point, out[i].round, out[i].on = points[i], round, part.Rows()
+		r.seen[place{points[i], part.Rows()}] = true
 	}
 	r.tried += len(points)
 	r.learnPace(points, list, part.Shape(), folds, seconds)
