@@ -42,6 +42,7 @@ type Model struct {
 	Classes  []string           `json:"classes,omitempty"`
 	Positive string             `json:"positive,omitempty"` // class that the metrics of two classes speak of
 	Metrics  map[string]float64 `json:"metrics"`
+	Members  []MemberWeight     `json:"members,omitempty"` // of an ensemble
 	Versions Versions           `json:"versions"`
 	// Precision is that of the features: float64 or float32.
 	Precision string `json:"precision"`
@@ -231,6 +232,7 @@ func Inspect(path string) (Model, error) {
 	out := Model{
 		Name: m.Name, Task: string(m.Task), Classes: m.Schema.Classes(), Positive: metrics.PositiveClass(m.Schema.Classes()), Metrics: m.Metrics,
 		Versions: Versions{Bochner: m.Versions["bochner"], Go: m.Versions["go"]}, Precision: m.Spec().Precision,
+		Members: membersOf(m.Predictor),
 	}
 	for j := range m.Schema.Columns {
 		c := m.Schema.Columns[j]

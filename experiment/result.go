@@ -3,6 +3,8 @@ package experiment
 import (
 	"runtime"
 	"runtime/debug"
+
+	"github.com/bochner-ml/bochner/estimator"
 )
 
 // Result is what a run found, as result.json holds it.
@@ -16,6 +18,7 @@ type Result struct {
 	Auto     *AutoResult        `json:"auto,omitempty"`
 	Train    map[string]float64 `json:"train"`
 	Test     map[string]float64 `json:"test,omitempty"`
+	Members  []MemberWeight     `json:"members,omitempty"` // of an ensemble
 	Seconds  Seconds            `json:"seconds"`
 	Memory   int64              `json:"peak_memory_bytes"` // 0 where the system does not tell
 	Versions Versions           `json:"versions"`
@@ -25,6 +28,23 @@ type Result struct {
 
 	// Files are the outputs written, in the order of writing.
 	Files []string `json:"-"`
+}
+
+// MemberWeight is how much a member of an ensemble counts.
+type MemberWeight struct {
+	Name   string  `json:"name"`
+	Weight float64 `json:"weight"`
+}
+
+// membersOf returns the members of the ensemble that a model is or holds, none where there is none.
+func membersOf(m estimator.Predictor) (out []MemberWeight) {
+	var c estimator.Combination
+	if estimator.As(m, &c) {
+		for _, one := range c.Combined() {
+			out = append(out, MemberWeight{one.Name, one.Weight})
+		}
+	}
+	return out
 }
 
 // Rows counts rows.

@@ -228,8 +228,9 @@ func (r *run) fitSearch(ctx context.Context) error {
 	return nil
 }
 
-// reportOf passes on what a fit warns of, that it did not converge above all.
+// reportOf passes on the weights of an ensemble and what a fit warns of, that it did not converge above all.
 func (r *run) reportOf(model estimator.Predictor) {
+	r.result.Members = membersOf(model)
 	var m estimator.Reporter
 	if !estimator.As(model, &m) {
 		return

@@ -35,6 +35,10 @@ func showResult(out io.Writer, r experiment.Result) {
 	fmt.Fprintln(out)
 	showScores(out, r.Train, r.Test)
 	showPositive(out, r.Positive)
+	if len(r.Members) > 0 {
+		fmt.Fprintln(out)
+		showMembers(out, r.Members)
+	}
 	for i, w := range r.Warnings {
 		if i == 0 {
 			fmt.Fprintln(out)
@@ -46,6 +50,16 @@ func showResult(out io.Writer, r experiment.Result) {
 		fmt.Fprintf(out, "; at most %s of memory", memory(r.Memory))
 	}
 	fmt.Fprintf(out, "\nwritten: %s\n", strings.Join(r.Files, " "))
+}
+
+// showMembers prints how much each member of an ensemble counts.
+func showMembers(out io.Writer, members []experiment.MemberWeight) {
+	t := columns(out)
+	fmt.Fprintln(t, "member\tweight")
+	for _, m := range members {
+		fmt.Fprintf(t, "%s\t%s\n", m.Name, short(m.Weight))
+	}
+	t.Flush()
 }
 
 // showScores prints a row for each metric.
@@ -162,6 +176,10 @@ func showModel(out io.Writer, m experiment.Model) {
 		fmt.Fprintf(t, "%s\t%s\t%s\n", c.Name, c.Kind, levels(c.Levels))
 	}
 	t.Flush()
+	if len(m.Members) > 0 {
+		fmt.Fprintln(out)
+		showMembers(out, m.Members)
+	}
 	fmt.Fprintf(out, "\n%s", m.Spec)
 }
 

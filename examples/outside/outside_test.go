@@ -270,10 +270,12 @@ func TestContent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		"[{blend: [polynomial]}, ridge]":           "blend.polynomial: polynomial takes no missing values",
-		"[expectile]":                              "expectile: expectile takes no missing values",
-		"[{trimmed: {model: expectile}}]":          "trimmed: trimmed takes no missing values",
-		"[impute, {blend: [polynomial]}, trimmed]": "",
+		"[{blend: [polynomial]}, ridge]":                "blend.polynomial: polynomial takes no missing values",
+		"[expectile]":                                   "expectile: expectile takes no missing values",
+		"[{trimmed: {model: expectile}}]":               "trimmed.model: expectile takes no missing values",
+		"[{trimmed: {model: [impute, expectile]}}]":     "",
+		"[{trimmed: {model: [polynomial, expectile]}}]": "trimmed.model.polynomial: polynomial takes no missing values",
+		"[impute, {blend: [polynomial]}, trimmed]":      "",
 	} {
 		if err := read(t, text).CheckContent(data.Schema, content); (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, wanted %q", text, err, want)

@@ -47,14 +47,6 @@ func (s Trimmed) Cost(shape datasets.Shape) datasets.Cost {
 	return cost
 }
 
-// Demands are those of the model.
-func (s Trimmed) Demands() []datasets.Demand {
-	if d, ok := s.Model.(datasets.Demander); ok {
-		return d.Demands()
-	}
-	return nil
-}
-
 func (s Trimmed) check() error {
 	if s.Model == nil {
 		return errors.New("trimmed: there is no model")
@@ -227,7 +219,6 @@ func (f *FittedTrimmed) State(s *model.State) { pipeline.KeepPredictor(s.Child("
 var (
 	_ estimator.BlockEstimator = Trimmed{}
 	_ datasets.Coster          = Trimmed{}
-	_ datasets.Demander        = Trimmed{}
 	_ estimator.Wrapper        = (*FittedTrimmed)(nil)
 	_ model.Stateful           = (*FittedTrimmed)(nil)
 )

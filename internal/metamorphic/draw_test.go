@@ -28,6 +28,7 @@ type world struct {
 	iterative   bool // the model is found to a tolerance
 	single      bool // features are in single precision
 	settled     bool // the fit converged
+	divides     bool // the model divides the rows into folds, by their order
 	frees       bool // the map's columns, or components, may come out in another order or sign
 }
 
@@ -190,9 +191,38 @@ func (d *drawing) steps() {
 		d.frees = true
 	}
 	b.WriteString(d.features())
-	b.WriteString(d.model())
+	model := d.model()
 	d.single = d.IntN(4) == 0
+	b.WriteString(d.wrapped(model))
 	d.text = b.String()
+}
+
+// wrapped puts the model, one time in three, into one that holds others; the axis of its penalty is the last.
+func (d *drawing) wrapped(model string) string {
+	if d.IntN(3) > 0 {
+		return model
+	}
+	inner := "{" + strings.TrimSuffix(strings.TrimPrefix(model, "- "), "\n") + "}"
+	penalty := &d.axes[len(d.axes)-1].Path
+	_, name, _ := strings.Cut(*penalty, ".")
+	classes := d.task == "two" || d.task == "classes"
+	switch {
+	case d.IntN(3) == 0:
+		other := "{ridge: {alpha: 3}}"
+		if classes {
+			other = "{ridge_classifier: {alpha: 3}}"
+		}
+		weights := pick(d.Rand, "stacked", "equal")
+		d.divides = weights == "stacked"
+		*penalty = "ensemble.members.drawn." + name
+		return fmt.Sprintf("- ensemble: {weights: %s, folds: %d, members: {drawn: %s, other: %s}}\n", weights, pick(d.Rand, 0, 3), inner, other)
+	case classes:
+		d.divides = true
+		*penalty = "calibrated.of." + name
+		return fmt.Sprintf("- calibrated: {method: %s, folds: %d, of: %s}\n", pick(d.Rand, "sigmoid", "temperature"), pick(d.Rand, 0, 3), inner)
+	}
+	*penalty = "target.of." + name
+	return fmt.Sprintf("- target: {transform: %s, of: %s}\n", pick(d.Rand, "sqrt", "signed_log", "standardize", "quantile"), inner)
 }
 
 func (d *drawing) impute() string {

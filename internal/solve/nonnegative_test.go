@@ -1,7 +1,6 @@
 package solve
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -142,7 +141,7 @@ func TestOnSimplex(t *testing.T) {
 		for j := range m {
 			for k := range m {
 				if u[j] < 0 || math.Abs(sum-1) > 1e-12 || u[k] > 0 && gradient[j] < gradient[k]-1e-7*Q[k*m+k] {
-					t.Fatal(fmt.Sprintf("trial %d: weights %v, gradient %v", trial, u, gradient))
+					t.Fatalf("trial %d: weights %v, gradient %v", trial, u, gradient)
 				}
 			}
 		}

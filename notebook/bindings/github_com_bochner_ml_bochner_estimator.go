@@ -20,28 +20,42 @@ func init() {
 			"As":                 reflect.ValueOf(estimator.As),
 			"Candidates":         reflect.ValueOf(estimator.Candidates),
 			"ErrDiverged":        reflect.ValueOf(&estimator.ErrDiverged).Elem(),
+			"KeepPredictor":      reflect.ValueOf(estimator.KeepPredictor),
 			"Learn":              reflect.ValueOf(estimator.Learn),
+			"NewCalibrated":      reflect.ValueOf(estimator.NewCalibrated),
+			"NewEnsemble":        reflect.ValueOf(estimator.NewEnsemble),
 			"NewLogistic":        reflect.ValueOf(estimator.NewLogistic),
 			"NewRidge":           reflect.ValueOf(estimator.NewRidge),
 			"NewRidgeClassifier": reflect.ValueOf(estimator.NewRidgeClassifier),
 			"NewSVM":             reflect.ValueOf(estimator.NewSVM),
 			"NewSVR":             reflect.ValueOf(estimator.NewSVR),
+			"NewSeedEnsemble":    reflect.ValueOf(estimator.NewSeedEnsemble),
+			"NewTarget":          reflect.ValueOf(estimator.NewTarget),
 			"Predict":            reflect.ValueOf(estimator.Predict),
 		},
 		Types: map[string]reflect.Type{
 			"Batch":                  reflect.TypeOf((*estimator.Batch)(nil)).Elem(),
 			"BatchFitter":            reflect.TypeOf((*estimator.BatchFitter)(nil)).Elem(),
 			"BlockEstimator":         reflect.TypeOf((*estimator.BlockEstimator)(nil)).Elem(),
+			"Calibrated":             reflect.TypeOf((*estimator.Calibrated)(nil)).Elem(),
 			"Candidate":              reflect.TypeOf((*estimator.Candidate)(nil)).Elem(),
 			"ClassWeight":            reflect.TypeOf((*estimator.ClassWeight)(nil)).Elem(),
 			"Classifier":             reflect.TypeOf((*estimator.Classifier)(nil)).Elem(),
+			"Combination":            reflect.TypeOf((*estimator.Combination)(nil)).Elem(),
+			"Ensemble":               reflect.TypeOf((*estimator.Ensemble)(nil)).Elem(),
 			"Estimator":              reflect.TypeOf((*estimator.Estimator)(nil)).Elem(),
+			"FittedCalibrated":       reflect.TypeOf((*estimator.FittedCalibrated)(nil)).Elem(),
+			"FittedEnsemble":         reflect.TypeOf((*estimator.FittedEnsemble)(nil)).Elem(),
 			"FittedLinear":           reflect.TypeOf((*estimator.FittedLinear)(nil)).Elem(),
 			"FittedLinearClassifier": reflect.TypeOf((*estimator.FittedLinearClassifier)(nil)).Elem(),
 			"FittedLogistic":         reflect.TypeOf((*estimator.FittedLogistic)(nil)).Elem(),
+			"FittedMember":           reflect.TypeOf((*estimator.FittedMember)(nil)).Elem(),
+			"FittedTarget":           reflect.TypeOf((*estimator.FittedTarget)(nil)).Elem(),
 			"LeaveOneOut":            reflect.TypeOf((*estimator.LeaveOneOut)(nil)).Elem(),
 			"Logistic":               reflect.TypeOf((*estimator.Logistic)(nil)).Elem(),
 			"Maps":                   reflect.TypeOf((*estimator.Maps)(nil)).Elem(),
+			"Member":                 reflect.TypeOf((*estimator.Member)(nil)).Elem(),
+			"Members":                reflect.TypeOf((*estimator.Members)(nil)).Elem(),
 			"MultiPredictor":         reflect.TypeOf((*estimator.MultiPredictor)(nil)).Elem(),
 			"Outcome":                reflect.TypeOf((*estimator.Outcome)(nil)).Elem(),
 			"PassEstimator":          reflect.TypeOf((*estimator.PassEstimator)(nil)).Elem(),
@@ -56,6 +70,8 @@ func init() {
 			"SVM":                    reflect.TypeOf((*estimator.SVM)(nil)).Elem(),
 			"SVR":                    reflect.TypeOf((*estimator.SVR)(nil)).Elem(),
 			"StdPredictor":           reflect.TypeOf((*estimator.StdPredictor)(nil)).Elem(),
+			"Target":                 reflect.TypeOf((*estimator.Target)(nil)).Elem(),
+			"Tasked":                 reflect.TypeOf((*estimator.Tasked)(nil)).Elem(),
 			"WholePredictor":         reflect.TypeOf((*estimator.WholePredictor)(nil)).Elem(),
 			"Wrapper":                reflect.TypeOf((*estimator.Wrapper)(nil)).Elem(),
 		},
@@ -63,6 +79,7 @@ func init() {
 			"BatchFitter":    reflect.TypeOf((*proxy_estimator_BatchFitter)(nil)).Elem(),
 			"BlockEstimator": reflect.TypeOf((*proxy_estimator_BlockEstimator)(nil)).Elem(),
 			"Classifier":     reflect.TypeOf((*proxy_estimator_Classifier)(nil)).Elem(),
+			"Combination":    reflect.TypeOf((*proxy_estimator_Combination)(nil)).Elem(),
 			"Estimator":      reflect.TypeOf((*proxy_estimator_Estimator)(nil)).Elem(),
 			"Maps":           reflect.TypeOf((*proxy_estimator_Maps)(nil)).Elem(),
 			"MultiPredictor": reflect.TypeOf((*proxy_estimator_MultiPredictor)(nil)).Elem(),
@@ -71,6 +88,7 @@ func init() {
 			"Probabilistic":  reflect.TypeOf((*proxy_estimator_Probabilistic)(nil)).Elem(),
 			"Reporter":       reflect.TypeOf((*proxy_estimator_Reporter)(nil)).Elem(),
 			"StdPredictor":   reflect.TypeOf((*proxy_estimator_StdPredictor)(nil)).Elem(),
+			"Tasked":         reflect.TypeOf((*proxy_estimator_Tasked)(nil)).Elem(),
 			"WholePredictor": reflect.TypeOf((*proxy_estimator_WholePredictor)(nil)).Elem(),
 			"Wrapper":        reflect.TypeOf((*proxy_estimator_Wrapper)(nil)).Elem(),
 		},
@@ -117,6 +135,15 @@ func (p *proxy_estimator_Classifier) Decision(a0 context.Context, a1 mat.Matrix)
 }
 func (p *proxy_estimator_Classifier) Predict(a0 context.Context, a1 mat.Matrix) ([]float64, error) {
 	return p.Predict_(p.Object, a0, a1)
+}
+
+type proxy_estimator_Combination struct {
+	Object    any
+	Combined_ func(_proxy_obj_ any) []estimator.FittedMember
+}
+
+func (p *proxy_estimator_Combination) Combined() []estimator.FittedMember {
+	return p.Combined_(p.Object)
 }
 
 type proxy_estimator_Estimator struct {
@@ -202,6 +229,13 @@ type proxy_estimator_StdPredictor struct {
 func (p *proxy_estimator_StdPredictor) PredictStd(a0 context.Context, a1 mat.Matrix) ([]float64, []float64, error) {
 	return p.PredictStd_(p.Object, a0, a1)
 }
+
+type proxy_estimator_Tasked struct {
+	Object any
+	Task_  func(_proxy_obj_ any) datasets.Task
+}
+
+func (p *proxy_estimator_Tasked) Task() datasets.Task { return p.Task_(p.Object) }
 
 type proxy_estimator_WholePredictor struct {
 	Object      any

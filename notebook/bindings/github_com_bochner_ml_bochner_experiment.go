@@ -40,6 +40,7 @@ func init() {
 			"EarlierRun":   reflect.TypeOf((*experiment.EarlierRun)(nil)).Elem(),
 			"Evaluation":   reflect.TypeOf((*experiment.Evaluation)(nil)).Elem(),
 			"Faults":       reflect.TypeOf((*experiment.Faults)(nil)).Elem(),
+			"MemberWeight": reflect.TypeOf((*experiment.MemberWeight)(nil)).Elem(),
 			"Model":        reflect.TypeOf((*experiment.Model)(nil)).Elem(),
 			"Options":      reflect.TypeOf((*experiment.Options)(nil)).Elem(),
 			"Override":     reflect.TypeOf((*experiment.Override)(nil)).Elem(),

@@ -37,6 +37,7 @@ func init() {
 			"Positive":     reflect.ValueOf(&param.Positive).Elem(),
 			"Seed":         reflect.ValueOf(param.Seed),
 			"String":       reflect.ValueOf(param.String),
+			"ValidName":    reflect.ValueOf(param.ValidName),
 			"With":         reflect.ValueOf(param.With),
 			"WithChild":    reflect.ValueOf(param.WithChild),
 			"Within":       reflect.ValueOf(param.Within),

@@ -63,7 +63,10 @@ func (d *decoder) specAt(h head, where, within string) any {
 			}
 		}
 	}
-	spec = d.within(spec, h.node, given, where, within)
+	faults := len(d.faults)
+	if spec = d.within(spec, h.node, given, where, within); len(d.faults) > faults {
+		return spec // of what it lacks that has been told
+	}
 	return d.finish(spec, h.node, given, where, within)
 }
 

@@ -1,0 +1,159 @@
+package experiment
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// prices is a table of two inputs and a price whose logarithm they explain, or whether that is high.
+func prices(n int, classes bool) string {
+	rng := rand.New(rand.NewPCG(2, 3))
+	var b strings.Builder
+	b.WriteString("a,b,price\n")
+	for range n {
+		u, v := rng.NormFloat64(), rng.NormFloat64()
+		y := math.Exp(1 + 1.3*u - 0.5*v + 0.2*rng.NormFloat64())
+		if classes {
+			fmt.Fprintf(&b, "%.4f,%.4f,%s\n", u, v, []string{"low", "high"}[min(int(y/3), 1)])
+		} else {
+			fmt.Fprintf(&b, "%.4f,%.4f,%.4f\n", u, v, y)
+		}
+	}
+	return b.String()
+}
+
+func around(t *testing.T, classes bool, pipeline, search string, more ...Override) (Result, Model) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", prices(160, classes))
+	text := "seed: 3\ndata: {train: rows.csv, target: price, split: {test: 0.25}}\npipeline:\n- " + pipeline + "\n"
+	if search != "" {
+		text += "search: " + search + "\n"
+	}
+	r := execute(t, spec(t, text, more...))
+	m, err := Inspect("runs/spec/model.bochner")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, m
+}
+
+// A search over a penalty behind a transform shares as plain ridge does, leaves one out as it does, and its
+// scores are of prices: the error is that of the model which it saved, on rows that it has not seen.
+func TestSearchWithinTarget(t *testing.T) {
+	const grid = `{grid: {rff.gamma: [0.05, 0.2], %salpha: [0.01, 0.1, 1]}, score: r2, folds: 4}`
+	plain, _ := around(t, false, "{rff: {features: 60}}\n- ridge", fmt.Sprintf(grid, "ridge."))
+	behind, m := around(t, false, "{rff: {features: 60}}\n- target: {transform: log, of: ridge}", fmt.Sprintf(grid, "target.of."))
+	if !slices.Equal(plain.Search.Shared, behind.Search.Shared) || len(plain.Search.Shared) < 3 {
+		t.Errorf("shared %v, by ridge %v", behind.Search.Shared, plain.Search.Shared)
+	}
+	if best := behind.Search.Best; best.Mean < plain.Search.Best.Mean+0.005 || math.Abs(best.Mean-behind.Test["r2"]) > 0.15 || best.Params["target.of.alpha"] == nil {
+		t.Errorf("best %+v, on test rows %v, without the transform %v", best, behind.Test, plain.Search.Best.Mean)
+	}
+	if !strings.Contains(m.Spec, "target:") || !strings.Contains(m.Spec, "ridge:") {
+		t.Error(m.Spec)
+	}
+	for _, transform := range []string{"quantile", "standardize"} {
+		other, _ := around(t, false, "{rff: {features: 60}}\n- target: {transform: "+transform+", of: ridge}", fmt.Sprintf(grid, "target.of."))
+		if !slices.Contains(other.Search.Shared, "alpha") {
+			t.Errorf("%s: shared %v", transform, other.Search.Shared)
+		}
+	}
+	loo, _ := around(t, false, "target: {of: [{rff: {features: 60, gamma: 0.1}}, ridge]}", `{grid: {target.of.ridge.alpha: [0.01, 0.1, 1]}, score: r2, cv: {kind: loo}}`)
+	if math.Abs(loo.Search.Best.Mean-loo.Test["r2"]) > 0.15 {
+		t.Errorf("left one out: %+v, on test rows %v", loo.Search.Best, loo.Test)
+	}
+}
+
+// Probabilities of a model that has none reach scores, predictions and a search by log loss, whose candidates share
+// features and folds.
+func TestSearchWithinCalibrated(t *testing.T) {
+	r, _ := around(t, true, "{rff: {features: 40}}\n- calibrated: {folds: 3, of: ridge_classifier}",
+		`{grid: {rff.gamma: [0.05, 0.2], calibrated.of.alpha: [0.1, 1], calibrated.method: [sigmoid, temperature]}, score: log_loss, folds: 3}`)
+	if r.Test["log_loss"] > 0.5 || !slices.Contains(r.Search.Shared, "alpha") || !slices.Contains(r.Search.Shared, "projection") {
+		t.Errorf("log loss %v, shared %v", r.Test["log_loss"], r.Search.Shared)
+	}
+	file, err := os.Open("runs/spec/predictions.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ := strconv.ParseFloat(rows[1][3], 64)
+	q, _ := strconv.ParseFloat(rows[1][4], 64)
+	if len(rows) != 41 || len(rows[0]) != 5 || math.Abs(p+q-1) > 1e-9 {
+		t.Errorf("%v, %v", rows[0], rows[1])
+	}
+}
+
+// Members have names in paths and in the model file, seeds of their own, and weights in the results.
+func TestEnsembleOfAnExperiment(t *testing.T) {
+	const members = `ensemble:
+    members:
+      fourier: [{rff: {features: 40, gamma: 0.1}}, {ridge: {alpha: 0.1}}]
+      prices: {target: {of: [{rff: {features: 40, gamma: 0.1}}, ridge]}}
+      line: ridge`
+	r, m := around(t, false, members, `{grid: {ensemble.members.fourier.ridge.alpha: [0.1, 1], ensemble.members.prices.of.rff.gamma: [0.05, 0.2]}, score: r2, folds: 3}`,
+		Override{Path: "pipeline.ensemble.members.line.alpha", Value: "3"})
+	sum := 0.0
+	for k, name := range []string{"fourier", "prices", "line"} {
+		if len(r.Members) != 3 || r.Members[k].Name != name || len(m.Members) != 3 || m.Members[k] != r.Members[k] {
+			t.Fatalf("members %+v, in the file %+v", r.Members, m.Members)
+		}
+		sum += r.Members[k].Weight
+	}
+	if math.Abs(sum-1) > 1e-9 || r.Test["r2"] < 0.8 || !strings.Contains(m.Spec, "alpha: 3.0") {
+		t.Errorf("weights %+v, scores %v, spec\n%s", r.Members, r.Test, m.Spec)
+	}
+	seeds, _ := around(t, false, "ensemble: {seeds: 3, of: [{rff: {features: 40, gamma: 0.1}}, ridge]}", `{grid: {ensemble.seeds: [2, 4], ensemble.of.ridge.alpha: [0.1, 1]}, score: r2, folds: 3}`)
+	if len(seeds.Members) < 2 || seeds.Members[0].Weight != 1/float64(len(seeds.Members)) || !slices.Contains(seeds.Search.Shared, "alpha") {
+		t.Errorf("%+v, shared %v", seeds.Members, seeds.Search.Shared)
+	}
+}
+
+// A plan counts the folds within, and what is wrong within is told with its path before anything is fitted.
+func TestPlanAround(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", prices(160, true)+",0.5,low\n")
+	plan := func(pipeline string) (Plan, error) {
+		text := "data: {train: rows.csv, target: price}\npipeline:\n- " + pipeline + "\n"
+		return NewPlan(context.Background(), spec(t, text))
+	}
+	alone, err := plan("impute\n- rff\n- svm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folded, err := plan("impute\n- rff\n- calibrated: {folds: 5, of: svm}")
+	if err != nil || folded.Flops < 3*alone.Flops {
+		t.Errorf("%v flops of a model in folds, %v alone, %v", folded.Flops, alone.Flops, err)
+	}
+	for pipeline, want := range map[string]string{
+		"calibrated: {of: [rff, svm]}":                                 "calibrated.of.rff: rff takes no missing values, and column ",
+		"ensemble: {members: {a: logistic, b: [impute, svm]}}":         "ensemble.members.a: logistic takes no missing values, and column ",
+		"impute\n- target: {of: ridge}":                                "target predicts numbers, and the task is classification",
+		"impute\n- ensemble: {members: {a: ridge}}":                    "ensemble predicts numbers, and the task is classification; take ridge_classifier, logistic or svm",
+		"impute\n- ensemble: {members: [ridge]}":                       "pipeline.ensemble.members: got [ridge], wanted names, each with an estimator",
+		"impute\n- ensemble":                                           "pipeline.ensemble.seeds: there is nothing to combine (give members, or of and seeds)",
+		"impute\n- calibrated":                                         "pipeline.calibrated.of: missing (wanted an estimator, or a list of steps the last of which is one)",
+		"impute\n- calibrated: {off: svm}":                             "no parameter is called \"off\" (did you mean of?)",
+		"impute\n- ensemble: {members: {a: {svm: {C: -1}}, b: rigde}}": "pipeline.ensemble.members.a.C: got -1",
+	} {
+		text := "data: {train: rows.csv, target: price}\npipeline:\n- " + pipeline + "\n"
+		put(t, "wrong.yaml", text)
+		err := Validate(context.Background(), "wrong.yaml")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, wanted %q", pipeline, err, want)
+		}
+	}
+}
