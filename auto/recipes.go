@@ -149,22 +149,26 @@ var heads = []head{
 	{name: "svm", task: datasets.Classification, model: of("svm"), penalty: "C", low: -8, high: 8, floor: -16, most: 20, late: true},
 }
 
-// table lists all recipes of a task whose steps there are, those first that a small budget should try: every
-// map on the first representation, then the next representation.
+// table lists all recipes of a task whose steps there are, those first that a small budget should try: the first
+// map of the first representation, then the next of either, and so on.
 func table(task datasets.Task) []recipe {
 	var out []recipe
+	turn := map[string]int{}
 	for _, h := range heads {
-		for _, p := range representations {
-			for _, m := range mappings {
+		for i, p := range representations {
+			for k, m := range mappings {
 				if h.task != task || m.exact != h.exact || m.plain && p.name != representations[0].name {
 					continue
 				}
 				if there(p.scale) && there(p.learn) && there(m.step) && there(h.model) {
-					out = append(out, recipe{p, m, h})
+					one := recipe{p, m, h}
+					turn[one.String()] = i + k
+					out = append(out, one)
 				}
 			}
 		}
 	}
+	slices.SortStableFunc(out, func(a, b recipe) int { return turn[a.String()] - turn[b.String()] })
 	return out
 }
 
