@@ -175,14 +175,14 @@ func TestHelp(t *testing.T) {
 func TestAuto(t *testing.T) {
 	workplace(t)
 	out, _ := call(t, success, "auto rows.csv --target y --candidates 10 -o found")
-	has(t, out, "target y: classification, classes no, yes\n", "8 held out, which no choice sees\n", "cleaned by columns (standardize; onehot)\n", "10 candidates in all; ", "chosen: ", "written: found/predictions.csv")
+	has(t, out, "target y: classification, classes no, yes\n", "8 held out, which no choice sees\n", "cleaned by columns (standardize; onehot)\n", " candidates in all; ", "chosen: ", "written: found/predictions.csv")
 	call(t, success, "--quiet run found/experiment.yaml")
 	if one, two := content(t, "found/predictions.csv"), content(t, "found/again/predictions.csv"); one != two {
 		t.Error("the experiment makes another model")
 	}
 	out, _ = call(t, success, "--json --quiet auto rows.csv --target y --candidates 10 -o found")
 	var result experiment.Result
-	if err := json.Unmarshal([]byte(out), &result); err != nil || result.Auto == nil || result.Auto.Resumed != 10 {
+	if err := json.Unmarshal([]byte(out), &result); err != nil || result.Auto == nil || result.Auto.Resumed == 0 || result.Auto.Resumed != result.Auto.Candidates {
 		t.Errorf("%v: %s", err, out)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
