@@ -384,7 +384,7 @@ var usageComplaints = []complaint{
 	{name: "no command", args: "", code: misuse},
 	{name: "an unknown command", args: "runn good.yaml", code: misuse},
 	{name: "an unknown flag", args: "run good.yaml --fast", code: misuse},
-	{name: "an unknown task", args: "auto rows.csv --task ranking", code: misuse},
+	{name: "auto for an unknown task", args: "auto rows.csv --task ranking", code: misuse},
 	{name: "auto without data", args: "auto", code: misuse},
 	{name: "no file", args: "run", code: misuse},
 	{name: "two files", args: "run good.yaml good.yaml", code: misuse},
