@@ -15,6 +15,7 @@ type Result struct {
 	Rows     Rows               `json:"rows"`
 	Features int                `json:"features_in"`
 	Search   *SearchResult      `json:"search,omitempty"`
+	Auto     *AutoResult        `json:"auto,omitempty"`
 	Train    map[string]float64 `json:"train"`
 	Test     map[string]float64 `json:"test,omitempty"`
 	Members  []MemberWeight     `json:"members,omitempty"` // of an ensemble

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bochner-ml/bochner/auto"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/builtin"
 	"github.com/bochner-ml/bochner/estimator"
@@ -34,9 +35,20 @@ import (
 //
 // It returns ctx.Err() when the context ends, as soon as the block or iteration at hand is done.
 func Run(ctx context.Context, spec Spec, o Options) (Result, error) {
-	r := &run{spec: spec, options: o, started: time.Now()}
+	r := newRun(spec, o, runOutputs)
+	return r.phases(ctx, r.load, r.fit, r.evaluate, r.write)
+}
+
+// newRun begins a run that may write the outputs named.
+func newRun(spec Spec, o Options, outputs []string) *run {
+	r := &run{spec: spec, options: o, outputs: outputs, started: time.Now()}
 	r.result = Result{Name: spec.Name, Seed: spec.Seed, Versions: Version(), Warnings: []string{}}
-	for _, phase := range []func(context.Context) error{r.load, r.fit, r.evaluate, r.write} {
+	return r
+}
+
+// phases does one after the other. What was made is gone where one fails.
+func (r *run) phases(ctx context.Context, phases ...func(context.Context) error) (Result, error) {
+	for _, phase := range phases {
 		if err := phase(ctx); err != nil {
 			if r.output != nil {
 				r.output.Discard()
@@ -50,20 +62,24 @@ func Run(ctx context.Context, spec Spec, o Options) (Result, error) {
 	return r.result, nil
 }
 
-// outputs are all that a run may write. A run without a search or test rows writes some of them.
-var outputs = []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", "model.bochner"}
+// runOutputs are all that a run may write. A run without a search or test rows writes some of them.
+var runOutputs = []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", "model.bochner"}
 
 // run is an experiment that is going on.
 type run struct {
 	spec    Spec
 	options Options
+	outputs []string // all that it may write
 	started time.Time
 	result  Result
 
 	rows   *rows.Parts
 	output *files.Folder
 	search *gridsearch.Result
+	found  *auto.Result // where the pipeline was chosen by package auto
 	model  estimator.Predictor
+
+	chosenBy string // metric, "" for none
 }
 
 // digest says which files the rows are from.
@@ -96,7 +112,7 @@ func (r *run) load(ctx context.Context) error {
 			return err
 		}
 	}
-	if r.output, err = files.NewFolder(r.spec.Output.Dir, outputs...); err != nil {
+	if r.output, err = files.NewFolder(r.spec.Output.Dir, r.outputs...); err != nil {
 		return err
 	}
 	if r.rows, err = read(ctx, r.spec, r.options); err != nil {
@@ -204,7 +220,7 @@ func (r *run) fitSearch(ctx context.Context) error {
 	if r.search, r.result.Search, err = runSearch(ctx, r.spec, set, search); err != nil {
 		return err
 	}
-	r.model = r.search.Model
+	r.model, r.chosenBy = r.search.Model, r.search.Score
 	r.result.Seconds.Search, r.result.Seconds.Refit = r.search.Seconds, r.search.RefitSeconds
 	r.output.KeepJournals = r.search.Unreached > 0
 	r.warn(r.search.Warnings...)
@@ -232,8 +248,8 @@ func (r *run) evaluate(ctx context.Context) error {
 	began := time.Now()
 	n, _ := r.rows.Train.Dims()
 	var extra []string
-	if r.search != nil {
-		extra = []string{r.search.Score}
+	if r.chosenBy != "" {
+		extra = []string{r.chosenBy}
 	}
 	v, err := predictions.Judge(ctx, r.model, r.rows.Train, nil, func(done int) { r.options.report("evaluate", done, max(n, 0)) })
 	if err != nil {
@@ -285,19 +301,30 @@ func (r *run) write(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.output.Write("model.bochner", func(w *bufio.Writer) error { return r.saveModel(w) }); err != nil {
-		return err
-	}
-	resolved, err := r.spec.Encode(filepath.Join(r.spec.Output.Dir, "spec.yaml"))
+	return r.finish(ctx, "spec.yaml", r.spec)
+}
+
+// writeSpec writes an experiment into the folder of outputs.
+func (r *run) writeSpec(name string, spec Spec) error {
+	resolved, err := spec.Encode(filepath.Join(r.spec.Output.Dir, name))
 	if err != nil {
 		return err
 	}
-	if err := r.output.Write("spec.yaml", func(w *bufio.Writer) error { _, err := w.Write(resolved); return err }); err != nil {
+	return r.output.Write(name, func(w *bufio.Writer) error { _, err := w.Write(resolved); return err })
+}
+
+// finish writes the model, the experiment under that name and what there is to say, and puts all outputs in
+// place.
+func (r *run) finish(ctx context.Context, name string, spec Spec) error {
+	if err := r.output.Write("model.bochner", func(w *bufio.Writer) error { return r.saveModel(w) }); err != nil {
+		return err
+	}
+	if err := r.writeSpec(name, spec); err != nil {
 		return err
 	}
 	r.result.Memory = memory.Peak()
 	r.result.Seconds.Total = time.Since(r.started).Seconds()
-	err = r.output.Write("result.json", func(w *bufio.Writer) error {
+	err := r.output.Write("result.json", func(w *bufio.Writer) error {
 		text, err := json.MarshalIndent(r.result, "", "  ")
 		if err != nil {
 			return err

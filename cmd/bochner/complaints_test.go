@@ -358,6 +358,17 @@ var modelComplaints = []complaint{
 	{name: "init with an unknown format", args: "init rows.csv --format excel -o -", code: failure},
 	{name: "init with the wrong format", args: "init rows.csv --format arff -o -", code: failure},
 	{name: "init with an unknown target", args: "init rows.csv -o new.yaml --target z", code: failure},
+	{name: "auto of nothing", args: "auto --quiet gone.csv", code: failure},
+	{name: "auto with an unknown target", args: "auto --quiet rows.csv --target z", code: failure},
+	{name: "auto without time and for an unknown score", args: "auto --quiet rows.csv --target y --minutes 0 --score acuracy", code: failure},
+	{name: "auto with fewer candidates than none", args: "auto --quiet rows.csv --target y --candidates=-1", code: failure},
+	{name: "auto for a score of the other task", args: "auto --quiet rows.csv --target y --score r2 -o made", code: failure},
+	{name: "auto of few rows", args: "auto --quiet few.csv -o made", code: failure, files: map[string]string{"few.csv": rows(12)}},
+	{name: "auto of one class", args: "auto --quiet one.csv -o made", code: failure, files: map[string]string{"one.csv": strings.ReplaceAll(rows(40), "yes", "no")}},
+	{name: "auto with test rows that are not there", args: "auto --quiet rows.csv --test gone.csv", code: failure},
+	{name: "auto with test rows of other columns", args: "auto --quiet rows.csv --test other.csv -o made", code: failure, files: map[string]string{"other.csv": "b,d,y\n1,2,no\n"}},
+	{name: "auto of an experiment with a target", args: "auto --quiet good.yaml --target y", code: failure},
+	{name: "auto into the results of a run", args: "auto --quiet rows.csv --target y -o folder", code: failure, files: map[string]string{"folder/result.json": "{}"}},
 }
 
 // fullDisk has no room for a file.
@@ -376,6 +387,8 @@ var usageComplaints = []complaint{
 	{name: "no command", args: "", code: misuse},
 	{name: "an unknown command", args: "runn good.yaml", code: misuse},
 	{name: "an unknown flag", args: "run good.yaml --fast", code: misuse},
+	{name: "auto for an unknown task", args: "auto rows.csv --task ranking", code: misuse},
+	{name: "auto without data", args: "auto", code: misuse},
 	{name: "no file", args: "run", code: misuse},
 	{name: "two files", args: "run good.yaml good.yaml", code: misuse},
 	{name: "an override without a value", args: "run good.yaml --set rff.gamma", code: misuse},

@@ -35,6 +35,7 @@ const (
 
 // commands is the command line.
 type commands struct {
+	Auto     autoCommand     `cmd:"" help:"Find a good model for a data file, within a budget of time."`
 	Init     initCommand     `cmd:"" help:"Write a commented experiment file for a data file."`
 	Validate validateCommand `cmd:"" help:"Check an experiment file and its data."`
 	Plan     planCommand     `cmd:"" help:"Say what a run would cost, and refuse what cannot fit in memory."`
@@ -67,7 +68,7 @@ func main() {
 	go func() {
 		<-ctx.Done()
 		stop() // a second Ctrl-C kills
-		time.Sleep(900 * time.Millisecond)
+		time.Sleep(grace(os.Args[1:]))
 		fmt.Fprintln(os.Stderr, "bochner: "+interrupted(os.Args[1:]))
 		os.Exit(failure)
 	}()
@@ -75,10 +76,27 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
+// called is the command that arguments name, "" for none.
+func called(args []string) string {
+	words := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, "-") })
+	if len(words) == 0 {
+		return ""
+	}
+	return words[0]
+}
+
+// grace is how long a command that is stopped may take to end. One that writes the best model so far has to
+// predict the test rows.
+func grace(args []string) time.Duration {
+	if called(args) == "auto" {
+		return time.Minute
+	}
+	return 900 * time.Millisecond
+}
+
 // interrupted is what is said of a command that was stopped. Only a run goes on where it was.
 func interrupted(args []string) string {
-	words := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, "-") })
-	if len(words) > 0 && words[0] == "run" {
+	if name := called(args); name == "run" || name == "auto" {
 		return "interrupted; run again to resume"
 	}
 	return "interrupted"
@@ -179,4 +197,4 @@ func plainly(err error) string {
 }
 
 // rooms are packages, whose names before a message tell a user nothing.
-var rooms = []string{"experiment", "gridsearch", "pipeline", "model", "datasets"}
+var rooms = []string{"experiment", "auto", "gridsearch", "pipeline", "model", "datasets"}

@@ -157,7 +157,7 @@ func TestQuietAndJSON(t *testing.T) {
 
 // Every command has help with an example, on standard output and with exit code 0.
 func TestHelp(t *testing.T) {
-	for _, name := range []string{"init", "validate", "plan", "run", "evaluate", "predict", "inspect", "schema", "datasets", "help", "version", "completion"} {
+	for _, name := range []string{"auto", "init", "validate", "plan", "run", "evaluate", "predict", "inspect", "schema", "datasets", "help", "version", "completion"} {
 		out, errs := call(t, success, name+" --help")
 		has(t, out, "Usage: bochner "+name, "Example: bochner "+name)
 		if errs != "" {
@@ -169,6 +169,42 @@ func TestHelp(t *testing.T) {
 	out, _ = call(t, success, "--version")
 	has(t, out, "bochner ", "go1.")
 }
+
+// Auto finds a model, says what it decided and found, and writes an experiment that makes the model again. When it
+// is interrupted it writes all of it for the best so far, which is a success.
+func TestAuto(t *testing.T) {
+	workplace(t)
+	out, _ := call(t, success, "auto rows.csv --target y --candidates 10 -o found")
+	has(t, out, "target y: classification, classes no, yes\n", "8 held out, which no choice sees\n", "cleaned by columns (standardize; onehot)\n", " candidates in all; ", "chosen: ", "written: found/predictions.csv")
+	call(t, success, "--quiet run found/experiment.yaml")
+	if one, two := content(t, "found/predictions.csv"), content(t, "found/again/predictions.csv"); one != two {
+		t.Error("the experiment makes another model")
+	}
+	out, _ = call(t, success, "--json --quiet auto rows.csv --target y --candidates 10 -o found")
+	var result experiment.Result
+	if err := json.Unmarshal([]byte(out), &result); err != nil || result.Auto == nil || result.Auto.Resumed == 0 || result.Auto.Resumed != result.Auto.Candidates {
+		t.Errorf("%v: %s", err, out)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var cut, errs bytes.Buffer
+	code := run(ctx, strings.Fields("auto rows.csv --target y --candidates 100000 -o cut"), &cut, heardBy(func(text string) {
+		if strings.HasPrefix(text, "refit") { // the first model is about to be there
+			time.AfterFunc(time.Second, cancel)
+		}
+		errs.WriteString(text)
+	}))
+	if code != success && !strings.Contains(errs.String(), "stopped before there was a first model") {
+		t.Fatalf("code %d: %s", code, errs.String())
+	}
+	if code == success {
+		has(t, cut.String(), "chosen: ", "written: cut/predictions.csv")
+	}
+}
+
+// heardBy is a writer that hands on what it is given.
+type heardBy func(text string)
+
+func (w heardBy) Write(p []byte) (int, error) { w(string(p)); return len(p), nil }
 
 // An interrupted run says how to go on, exits with 1, and leaves the fits it has done; the next one
 // takes them up and finds the same.

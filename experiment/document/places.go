@@ -72,3 +72,9 @@ func (p *places) step(path string) *yaml.Node {
 
 // source is what an override is called in faults.
 const source = "--set"
+
+// Unplaced returns the spec as one that stands in no file, so that faults name no line.
+func (s Spec) Unplaced() Spec {
+	s.places = nil
+	return s
+}

@@ -375,3 +375,14 @@ func (d *draft) runName() string {
 		return r
 	}, name)
 }
+
+// Spec returns what the draft of a data file says, as a spec that stands in no file.
+func Spec(ctx context.Context, path string, o Options) (document.Spec, error) {
+	o.File = "" // the data are named as they are here
+	text, err := Experiment(ctx, path, o)
+	if err != nil {
+		return document.Spec{}, err
+	}
+	read := document.Decode("", text)
+	return read.Spec.Unplaced(), read.Err()
+}

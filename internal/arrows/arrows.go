@@ -92,6 +92,9 @@ var Allowed = map[string][]string{
 	"transformer/transformertest": {"transformer", "datasets", "sparse", "single", "param", "model", "internal/polls", "internal/passlaws"},
 	"estimator/estimatortest":     {"estimator", "datasets", "sparse", "param", "model", "internal/polls", "internal/passlaws"},
 
+	// The search that chooses pipelines by itself.
+	"auto": {"pipeline", "gridsearch", "transformer", "estimator", "metrics", "datasets", "param", "internal/solve"},
+
 	// The document, the data that it names, whether both go together, what is written; the run above them.
 	"experiment/document":             {"pipeline", "pipeline/yaml", "gridsearch", "estimator", "metrics", "datasets", "param"},
 	"experiment/internal/files":       {"datasets"},
@@ -99,7 +102,7 @@ var Allowed = map[string][]string{
 	"experiment/internal/check":       {"experiment/document", "experiment/internal/files", "experiment/internal/rows", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
 	"experiment/internal/predictions": {"experiment/internal/rows", "pipeline", "estimator", "metrics", "datasets"},
 	"experiment/draft":                {"experiment/document", "experiment/internal/rows", "datasets", "datasets/csv", "sparse", "param"},
-	"experiment":                      {"experiment/document", "experiment/draft", "experiment/internal/...", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "metrics", "datasets", "datasets/builtin", "param", "internal/memory"},
+	"experiment":                      {"auto", "experiment/document", "experiment/draft", "experiment/internal/...", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "metrics", "datasets", "datasets/builtin", "param", "internal/memory"},
 	"cmd/bochner":                     {"experiment"},
 
 	// The front door, at the root of the module.

@@ -14,6 +14,7 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/experiment"] = imports.Package{
 		Name: "experiment",
 		Binds: map[string]reflect.Value{
+			"Auto":        reflect.ValueOf(experiment.Auto),
 			"Datasets":    reflect.ValueOf(experiment.Datasets),
 			"Draft":       reflect.ValueOf(experiment.Draft),
 			"ErrTooLarge": reflect.ValueOf(&experiment.ErrTooLarge).Elem(),
@@ -32,6 +33,10 @@ func init() {
 			"Version":     reflect.ValueOf(experiment.Version),
 		},
 		Types: map[string]reflect.Type{
+			"AutoInput":    reflect.TypeOf((*experiment.AutoInput)(nil)).Elem(),
+			"AutoOptions":  reflect.TypeOf((*experiment.AutoOptions)(nil)).Elem(),
+			"AutoResult":   reflect.TypeOf((*experiment.AutoResult)(nil)).Elem(),
+			"AutoRound":    reflect.TypeOf((*experiment.AutoRound)(nil)).Elem(),
 			"Candidate":    reflect.TypeOf((*experiment.Candidate)(nil)).Elem(),
 			"Column":       reflect.TypeOf((*experiment.Column)(nil)).Elem(),
 			"Dataset":      reflect.TypeOf((*experiment.Dataset)(nil)).Elem(),

@@ -15,6 +15,7 @@ func init() {
 		Name: "draft",
 		Binds: map[string]reflect.Value{
 			"Experiment": reflect.ValueOf(draft.Experiment),
+			"Spec":       reflect.ValueOf(draft.Spec),
 		},
 		Types: map[string]reflect.Type{
 			"Options": reflect.TypeOf((*draft.Options)(nil)).Elem(),

@@ -1,0 +1,173 @@
+// Package auto finds a good model for a table within a budget: it tries ways to represent the inputs, maps
+// of them and models on top, gives more rows and wider maps to what does well, combines what differs, and
+// fits what it has chosen to all rows.
+//
+//	options := auto.NewOptions()
+//	options.Budget = time.Minute
+//	result, err := auto.Fit(ctx, train, options)
+//	predicted, err := result.Predict(ctx, X)
+//
+// What is tried are recipes ([Recipes]): a representation of the inputs × a map × a model. [Fit] goes in
+// rounds. The first one tries every recipe on few rows with narrow maps, over a coarse grid of the kernel's
+// γ and the penalty; the better ones go on to the next round, which has more rows, wider maps and a finer
+// grid around the best of the last one. A grid whose best point lies on its edge is extended. All candidates
+// of a representation are fitted together, folds and all, so that they share what they have in common.
+// From the first second on there is a model, the best so far.
+//
+// Fit sees the rows that it is given and no others: hold out rows to test on before. The score of the
+// chosen model over the folds is that of the best of many, and a little flattering.
+package auto
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// Options say how long to search, and for what. Make them with [NewOptions].
+type Options struct {
+	// Budget is the time that all of it may take. What is begun is expected to end within it, by the time
+	// that the work before has taken.
+	Budget time.Duration
+	// Candidates, unless 0, is how many candidates are tried, whatever time that takes. The result is then
+	// the same, bit for bit, on any number of cores.
+	Candidates int
+
+	Score string // metric to choose by; "" stands for accuracy, and for r2 where there are no classes
+	Seed  uint64 // of all random draws
+	Timed bool   // whether the rows are in the order of time: every fold is tested on rows after those it learns from
+
+	// Clean makes numbers of the columns, without missing values. A representation takes the place of
+	// every standardize in it. Nil stands for [Clean] of the rows.
+	Clean pipeline.Sequence
+
+	// Only names the recipes that are tried; nil for all that suit the rows.
+	Only []string
+
+	// Journal is the path of a file in which every trial is noted as it ends, "" for none. The same search
+	// takes the trials in it as done and goes on, with a whole budget of its own.
+	Journal string
+
+	Memory   int64           // bound of the bytes that fits hold, 0 for what is available
+	Progress func(Progress)  // called as the search goes on, never twice at the same time; nil for no calls
+	Stop     <-chan struct{} // closed, ends the search with the best model so far; nil for never
+}
+
+// DefaultBudget is the time of a search whose options name none.
+const DefaultBudget = time.Minute
+
+// NewOptions returns the options of a search of [DefaultBudget].
+func NewOptions() Options { return Options{Budget: DefaultBudget} }
+
+// Progress says how far a search is.
+type Progress struct {
+	Doing      string        // "search", "refit" or "ensemble"
+	Tried      int           // candidates
+	Candidates int           // that may be tried, 0 where time is the bound
+	Elapsed    time.Duration // since it began
+	Budget     time.Duration // of time, 0 where candidates are the bound
+	Best       Entry         // the best so far; its Recipe is "" before there is one
+}
+
+// Result is what a search has found. Its Predict is that of the fitted Model.
+type Result struct {
+	Pipeline pipeline.Pipeline   // what was chosen, a spec to be fitted again
+	Model    estimator.Predictor // what fitting it to all rows has given
+	Chosen   Entry               // how the chosen one did over the folds
+
+	Score           string // the metric that decides
+	GreaterIsBetter bool   // of that metric
+
+	Leaderboard Leaderboard // all candidates, the best first
+	Rounds      []Round
+	Learned     []Input // what the model's scales say about the inputs, the largest first; nil where none are learned
+
+	Tried    int     // candidates
+	Resumed  int     // of these, taken from the journal
+	Rows     int     // that the chosen model has learned from
+	Seconds  float64 // all of it took
+	Ended    string  // why the search ended: one of the Ended… below
+	Warnings []string
+}
+
+// Why a search ended.
+const (
+	EndedBudget    = "budget"    // nothing more was expected to end within it
+	EndedConverged = "converged" // more rows and wider maps gained nothing
+	EndedStopped   = "stopped"   // Options.Stop was closed
+)
+
+// Round is one of the rounds of a search.
+type Round struct {
+	Rows       int     // that it learned from and tested on by folds
+	Size       int     // of the maps
+	Folds      int     // on these rows
+	Recipes    int     // that were tried
+	Candidates int     // of these recipes
+	Best       Entry   // of the round
+	Seconds    float64 // it took
+}
+
+// Input is what was learned about one input.
+type Input struct {
+	Name  string
+	Scale float64 // how much it matters, relative to the one that matters most
+}
+
+// Predict returns the model's prediction for each row of X.
+func (r *Result) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	return r.Model.Predict(ctx, X)
+}
+
+// Unwrap returns the fitted model, of which [estimator.As] finds what else it can do.
+func (r *Result) Unwrap() (within estimator.Predictor, sameRows bool) { return r.Model, true }
+
+// Check reports everything that is wrong with the options, as [param.Faults].
+func (o Options) Check() error {
+	var faults param.Faults
+	if o.Candidates < 0 {
+		faults = append(faults, param.Fault{Path: "candidates", Value: o.Candidates, Wanted: "a whole number, 0 or more"})
+	}
+	if o.Candidates == 0 && o.Budget <= 0 {
+		faults = append(faults, param.Fault{Path: "budget", Value: o.Budget.String(), Wanted: "a time, or a number of candidates"})
+	}
+	if o.Score != "" {
+		if _, err := metrics.ByName(o.Score); err != nil {
+			faults = append(faults, param.Fault{Path: "score", Problem: err.Error(), Err: err})
+		}
+	}
+	for _, name := range o.Only {
+		if !known(name) {
+			faults = append(faults, param.Fault{Path: "only", Value: name, Wanted: "the name of a recipe", Hint: "did you mean " + param.Nearest(name, Recipes()) + "?"})
+		}
+	}
+	return faults.Err()
+}
+
+// Fit searches, and fits what it has chosen to all rows of data. It returns ctx.Err() when the context
+// ends, with no model; Options.Stop ends it with the best model so far.
+func Fit(ctx context.Context, data datasets.Set, o Options) (*Result, error) {
+	r, err := newRun(data, o)
+	if err == nil {
+		err = r.search(ctx)
+	}
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("auto: %w", err)
+	}
+	return r.result(), nil
+}
+
+// ErrNoModel is the error of a search that was stopped, or whose budget ended, before there was a model.
+var ErrNoModel = errors.New("stopped before there was a first model")

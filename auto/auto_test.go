@@ -1,0 +1,331 @@
+package auto_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/auto"
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// waves returns rows whose target is a smooth function of two of their inputs, with noise.
+func waves(n, d int, seed uint64) datasets.Set {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	X, y := mat.NewDense(n, d, nil), make([]float64, n)
+	for i := range n {
+		for j := range d {
+			X.Set(i, j, rng.NormFloat64())
+		}
+		y[i] = math.Sin(2*X.At(i, 0)) + X.At(i, 1)*X.At(i, 1)/2 + 0.1*rng.NormFloat64()
+	}
+	return datasets.Set{X: X, Y: y}
+}
+
+// classes turns the target of rows into so many classes of equal size, more or less.
+func classes(data datasets.Set, k int) datasets.Set {
+	y := make([]float64, len(data.Y))
+	for i, v := range data.Y {
+		y[i] = math.Min(math.Max(math.Floor((v+1)*float64(k)/3), 0), float64(k-1))
+	}
+	data.Y = y
+	names := []string{"a", "b", "c", "d"}[:k]
+	data.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical, Levels: names}}
+	return data
+}
+
+// counted returns the options of a search over so many candidates of a few recipes.
+func counted(candidates int) auto.Options {
+	o := auto.NewOptions()
+	o.Candidates = candidates
+	for _, model := range []string{"ridge", "ridge_classifier", "logistic"} {
+		for _, features := range []string{"zscores gaussian ", "zscores exponential ", "zscores linear ", "robust gaussian "} {
+			o.Only = append(o.Only, features+model)
+		}
+	}
+	return o
+}
+
+func fit(t *testing.T, data datasets.Set, o auto.Options) *auto.Result {
+	t.Helper()
+	result, err := auto.Fit(context.Background(), data, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// What is chosen predicts rows that the search has not seen far better than the first model does, for a
+// quantity and for classes.
+func TestFit(t *testing.T) {
+	for _, k := range []int{0, 3} {
+		train, test := waves(160, 3, 1), waves(300, 3, 2)
+		if k > 0 {
+			train, test = classes(train, k), classes(test, k)
+		}
+		result := fit(t, train, counted(50))
+		predicted, err := result.Predict(context.Background(), test.X)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, least := score(test.Y, predicted, k), []float64{2: 0.8, 3: 0.7, 0: 0.8}[k]; got < least {
+			t.Errorf("%d classes: score %.3f on new rows, wanted at least %.2f; chosen %s %s", k, got, least, result.Chosen.Recipe, result.Chosen.Parameters())
+		}
+		if result.Tried > 50 || result.Tried < 30 {
+			t.Errorf("%d candidates tried, of 50", result.Tried)
+		}
+		if result.Rows != 160 || len(result.Rounds) < 2 {
+			t.Errorf("learned from %d rows in %d rounds", result.Rows, len(result.Rounds))
+		}
+	}
+}
+
+// score is the share of what is right, or r².
+func score(truth, predicted []float64, classes int) float64 {
+	right, mean, of, off := 0.0, 0.0, 0.0, 0.0
+	for i := range truth {
+		mean += truth[i] / float64(len(truth))
+		if truth[i] == predicted[i] {
+			right++
+		}
+	}
+	if classes > 0 {
+		return right / float64(len(truth))
+	}
+	for i := range truth {
+		of += (truth[i] - mean) * (truth[i] - mean)
+		off += (truth[i] - predicted[i]) * (truth[i] - predicted[i])
+	}
+	return 1 - off/of
+}
+
+// timeless is a result without what differs from run to run.
+func timeless(r *auto.Result) string {
+	var b strings.Builder
+	board := append(auto.Leaderboard(nil), r.Leaderboard...)
+	for i := range board {
+		board[i].Seconds = 0
+	}
+	board.WriteCSV(&b)
+	b.WriteString(r.Pipeline.String() + r.Ended + r.Chosen.Parameters())
+	return b.String()
+}
+
+// With candidates as the budget the result has the same bits on any number of cores.
+func TestCores(t *testing.T) {
+	data := waves(100, 3, 1)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	one := fit(t, data, counted(60))
+	runtime.GOMAXPROCS(3)
+	three := fit(t, data, counted(60))
+	if a, b := timeless(one), timeless(three); a != b {
+		t.Errorf("on one core\n%s\non three\n%s", a, b)
+	}
+	p, _ := one.Predict(context.Background(), data.X)
+	q, _ := three.Predict(context.Background(), data.X)
+	if !reflect.DeepEqual(p, q) {
+		t.Error("the models differ")
+	}
+	other := counted(60)
+	other.Seed = 1
+	if timeless(fit(t, data, other)) == timeless(one) {
+		t.Error("another seed gives the same")
+	}
+}
+
+// A search that is stopped anywhere and begun again finds what one that was not stopped finds, and does no
+// trial twice.
+func TestJournal(t *testing.T) {
+	data := classes(waves(90, 3, 1), 2)
+	whole := fit(t, data, counted(60))
+	o := counted(60)
+	o.Journal = filepath.Join(t.TempDir(), "auto.journal")
+	trials := map[int]bool{}
+	for k := range 2 {
+		ctx, cancel := context.WithCancel(context.Background())
+		o.Progress = func(p auto.Progress) {
+			if trials[p.Tried] = true; p.Tried >= 10*(k+1) {
+				cancel()
+			}
+		}
+		if _, err := auto.Fit(ctx, data, o); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	o.Progress = nil
+	again := fit(t, data, o)
+	if again.Resumed < 10 {
+		t.Errorf("%d candidates taken from the journal", again.Resumed)
+	}
+	if a, b := timeless(whole), timeless(again); a != b {
+		t.Errorf("not stopped\n%s\nstopped\n%s", a, b)
+	}
+	third := fit(t, data, o)
+	if third.Resumed != third.Tried || timeless(third) != timeless(whole) {
+		t.Errorf("%d of %d taken from a full journal", third.Resumed, third.Tried)
+	}
+	o.Seed = 1
+	if _, err := auto.Fit(context.Background(), data, o); !errors.Is(err, auto.ErrOtherSearch) {
+		t.Errorf("with another seed the journal is taken: %v", err)
+	}
+}
+
+// A search that is told to stop returns the best model so far.
+func TestStop(t *testing.T) {
+	data := waves(200, 3, 1)
+	for _, after := range []int{1, 20, 40} {
+		stop := make(chan struct{})
+		o := counted(200)
+		o.Stop = stop
+		closed := false
+		o.Progress = func(p auto.Progress) {
+			if p.Tried >= after && p.Doing == "search" && p.Best.Recipe != "" && !closed {
+				closed = true
+				close(stop)
+			}
+		}
+		result, err := auto.Fit(context.Background(), data, o)
+		if errors.Is(err, auto.ErrNoModel) && after == 1 {
+			continue // within the first fit
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result.Ended != auto.EndedStopped || result.Tried >= 200 {
+			t.Errorf("ended by %s after %d candidates", result.Ended, result.Tried)
+		}
+		if _, err := result.Predict(context.Background(), data.X); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Of targets that are random nothing is learned: new rows are predicted no better than by chance.
+func TestRandomTargets(t *testing.T) {
+	train, test := waves(200, 5, 1), waves(1000, 5, 2)
+	rng := rand.New(rand.NewPCG(3, 3))
+	for _, y := range [][]float64{train.Y, test.Y} {
+		for i := range y {
+			y[i] = rng.NormFloat64()
+		}
+	}
+	result := fit(t, train, counted(60))
+	predicted, err := result.Predict(context.Background(), test.X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := score(test.Y, predicted, 0); got > 0.02 || got < -0.25 {
+		t.Errorf("r² %.3f on random targets", got)
+	}
+	if got := result.Chosen.Score; got > 0.05 {
+		t.Errorf("r² %.3f over the folds of random targets", got)
+	}
+}
+
+// Rows of one group are in one fold, and rows in the order of time are tested on what comes later only.
+func TestGroups(t *testing.T) {
+	data := waves(240, 3, 1)
+	rng := rand.New(rand.NewPCG(9, 9))
+	data.Groups = make([]int, 240)
+	effect := map[int]float64{}
+	for i := range data.Y {
+		g := i / 8
+		if _, ok := effect[g]; !ok {
+			effect[g] = rng.NormFloat64()
+		}
+		data.Groups[i] = g
+		data.Y[i] = effect[g]
+		data.X.(*mat.Dense).SetRow(i, []float64{float64(g), float64(g * 7 % 30), rng.NormFloat64()})
+	}
+	if got := fit(t, data, counted(60)).Chosen.Score; got > 0.3 {
+		t.Errorf("r² %.2f: rows of a group are in several folds", got)
+	}
+	data.Groups = nil
+	if got := fit(t, data, counted(60)).Chosen.Score; got < 0.5 {
+		t.Errorf("r² %.2f without groups: the case tells nothing", got)
+	}
+	o := counted(30)
+	o.Timed = true
+	fit(t, data, o)
+}
+
+// Rows of a large weight count more than those of a small one.
+func TestWeights(t *testing.T) {
+	data := waves(200, 3, 1)
+	data.Weights = make([]float64, 200)
+	for i := range data.Weights {
+		if data.Weights[i] = 1; i%2 == 0 {
+			data.Weights[i], data.Y[i] = 0, 1000
+		}
+	}
+	if got := fit(t, data, counted(40)).Chosen.Score; got < 0.5 {
+		t.Errorf("r² %.2f: rows of weight 0 count", got)
+	}
+}
+
+// Everything that is wrong with options and rows is an error that says so.
+func TestFaults(t *testing.T) {
+	good := waves(60, 2, 1)
+	constant := waves(60, 2, 1)
+	for i := range constant.Y {
+		constant.Y[i] = 3
+	}
+	tests := []struct {
+		name   string
+		data   datasets.Set
+		change func(o *auto.Options)
+		want   []string
+	}{
+		{"options", good, func(o *auto.Options) {
+			o.Candidates, o.Score, o.Only = -1, "acuracy", []string{"zscore gaussian ridge"}
+		},
+			[]string{"candidates", "accuracy", "zscores gaussian ridge"}},
+		{"no budget", good, func(o *auto.Options) { o.Candidates, o.Budget = 0, 0 }, []string{"budget"}},
+		{"other task", good, func(o *auto.Options) { o.Score = "accuracy" }, []string{"classification"}},
+		{"few rows", waves(10, 2, 1), nil, []string{"10 rows", "20"}},
+		{"no targets", datasets.Set{X: good.X}, nil, []string{"no targets"}},
+		{"constant", constant, nil, []string{"the same in every row"}},
+		{"recipe of another task", good, func(o *auto.Options) { o.Only = []string{"zscores linear logistic"} }, []string{"recipes"}},
+	}
+	for _, c := range tests {
+		t.Run(c.name, func(t *testing.T) {
+			o := counted(20)
+			if c.change != nil {
+				c.change(&o)
+			}
+			_, err := auto.Fit(context.Background(), c.data, o)
+			for _, word := range c.want {
+				if err == nil || !strings.Contains(err.Error(), word) {
+					t.Errorf("error %v, wanted one with %q", err, word)
+				}
+			}
+		})
+	}
+}
+
+// The pipeline that is chosen, fitted again, is the model.
+func TestPipeline(t *testing.T) {
+	data := classes(waves(120, 3, 1), 3)
+	result := fit(t, data, counted(40))
+	model, err := result.Pipeline.Fit(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ := result.Predict(context.Background(), data.X)
+	q, _ := model.Predict(context.Background(), data.X)
+	if !reflect.DeepEqual(p, q) {
+		t.Error("fitted again it predicts otherwise")
+	}
+	if pipeline.Find(result.Model) == nil {
+		t.Error("the model is no pipeline")
+	}
+}

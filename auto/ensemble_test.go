@@ -1,0 +1,51 @@
+package auto_test
+
+import (
+	"context"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/auto"
+)
+
+// Where one recipe sees one part of what there is to learn and another one the rest, both together are chosen, and
+// fitting the pipeline again makes the same ensemble.
+func TestEnsemble(t *testing.T) {
+	data := waves(240, 2, 5)
+	for i := range data.Y {
+		x := data.X.(*mat.Dense).RawRowView(i)
+		data.Y[i] += 1.5*x[0] + math.Copysign(1, math.Sin(3*x[1]))
+	}
+	o := auto.NewOptions()
+	o.Candidates = 70
+	o.Only = []string{"zscores gaussian ridge", "zscores exponential ridge", "zscores binning ridge", "unit gaussian ridge"}
+	result := fit(t, data, o)
+	if !strings.HasPrefix(result.Chosen.Recipe, "ensemble of ") {
+		t.Fatalf("chosen: %s", result.Chosen.Recipe)
+	}
+	chosen := 0
+	for _, e := range result.Leaderboard {
+		if e.Chosen {
+			chosen++
+		}
+	}
+	if chosen < 2 {
+		t.Errorf("%d members on the leaderboard", chosen)
+	}
+	model, err := result.Pipeline.Fit(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ := result.Predict(context.Background(), data.X)
+	q, _ := model.Predict(context.Background(), data.X)
+	if !reflect.DeepEqual(p, q) {
+		t.Error("fitted again it predicts otherwise")
+	}
+	if best := result.Leaderboard[0].Score; result.Chosen.Score <= best {
+		t.Errorf("score %.4f of the ensemble, %.4f of the best by itself", result.Chosen.Score, best)
+	}
+}

@@ -1,0 +1,157 @@
+package auto
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Entry is a candidate that was tried.
+type Entry struct {
+	Rank     int    // 1 for the best
+	Recipe   string // representation, map and model
+	Settings []param.Setting
+	Score    float64 // mean over the folds
+	StdError float64 // of that mean
+	Rows     int     // that the folds are of
+	Size     int     // of the map: features or grids; 0 for none
+	Seconds  float64 // all its fits took, work shared with others in part
+	Chosen   bool    // whether it is the model, or a member of it
+	Failed   string  // why it has no score, else ""
+
+	at scored
+}
+
+// Leaderboard is all candidates, the best first. Those that were scored on the most rows come before all
+// others, for scores on different rows do not compare: a candidate does better with more rows.
+type Leaderboard []Entry
+
+// entryOf is a candidate as others see it.
+func (r *run) entryOf(s scored) Entry {
+	kind := r.table[s.recipe]
+	return Entry{Recipe: kind.String(), Settings: r.settingsOf(s.point), Score: s.mean, StdError: s.std, Rows: s.on,
+		Size: kind.sizeOf(s.size), Seconds: s.seconds, Failed: s.failed, at: s}
+}
+
+// entryOfEnsemble is the entry of an ensemble that was chosen.
+func (r *run) entryOfEnsemble() Entry {
+	out := r.entryOf(r.leader)
+	out.Score, out.Settings, out.Size = r.ensemble.score, nil, 0
+	var names []string
+	for _, m := range r.ensemble.members {
+		names = append(names, r.table[m.recipe].String())
+	}
+	out.Recipe = "ensemble of " + strings.Join(names, ", ")
+	return out
+}
+
+// settingsOf returns the parameters of a point that its search has chosen.
+func (r *run) settingsOf(p point) []param.Setting {
+	kind := r.table[p.recipe]
+	spec, err := r.pipelineOf(context.Background(), p) // it was made before
+	if err != nil {
+		return nil
+	}
+	paths := []string{kind.model.name + "." + kind.penalty}
+	if kind.log {
+		paths = []string{"target.of." + kind.penalty}
+	}
+	switch {
+	case kind.mapping.exact:
+		paths = append([]string{kind.model.name + ".gamma"}, paths...)
+	case kind.rule != "":
+		paths = append([]string{kind.step.name + "." + kind.mapping.size, kind.step.name + ".gamma"}, paths...)
+	}
+	var out []param.Setting
+	for _, path := range paths {
+		if value, err := param.Get(spec, path); err == nil {
+			out = append(out, param.Setting{Path: path, Value: value})
+		}
+	}
+	return out
+}
+
+// leaderboard ranks all candidates.
+func (r *run) leaderboard() Leaderboard {
+	list := slices.Clone(r.log)
+	slices.SortStableFunc(list, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(b.on, a.on), r.compare(a, b))
+	})
+	out := make(Leaderboard, len(list))
+	for i, s := range list {
+		out[i] = r.entryOf(s)
+		out[i].Rank = i + 1
+	}
+	return out
+}
+
+// compare puts the better score first, and candidates without a score last.
+func (r *run) compare(a, b scored) int {
+	switch {
+	case math.IsNaN(a.mean) || math.IsNaN(b.mean):
+		return cmp.Compare(missing(a.mean), missing(b.mean))
+	case r.metric.Better(a.mean, b.mean):
+		return -1
+	case r.metric.Better(b.mean, a.mean):
+		return 1
+	}
+	return 0
+}
+
+func missing(v float64) int {
+	if math.IsNaN(v) {
+		return 1
+	}
+	return 0
+}
+
+// WriteCSV writes a row for each candidate: rank, recipe, parameters, score, std_error, rows, size,
+// seconds, chosen and failed. Parameters are written as on a command line, apart by blanks.
+func (l Leaderboard) WriteCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	out.Write([]string{"rank", "recipe", "parameters", "score", "std_error", "rows", "features", "seconds", "chosen", "failed"})
+	for _, e := range l {
+		out.Write([]string{
+			strconv.Itoa(e.Rank), e.Recipe, e.Parameters(), number(e.Score), number(e.StdError), strconv.Itoa(e.Rows),
+			strconv.Itoa(e.Size), strconv.FormatFloat(e.Seconds, 'g', 3, 64), strconv.FormatBool(e.Chosen), e.Failed,
+		})
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// Parameters writes the settings on one line: "rff.gamma=0.1 ridge.alpha=1".
+func (e Entry) Parameters() string {
+	var words []string
+	for _, s := range e.Settings {
+		words = append(words, s.Path+"="+plain(s.Value))
+	}
+	return strings.Join(words, " ")
+}
+
+func plain(v any) string {
+	switch v := v.(type) {
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case int:
+		return strconv.Itoa(v)
+	case string:
+		return v
+	}
+	return ""
+}
+
+// number writes a score so that it reads back the same, and nothing for none.
+func number(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}

@@ -1,0 +1,61 @@
+package auto
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// relevant is a fitted step that has learned how much each column that it takes matters, the most being 1.
+type relevant interface{ Relevance() []float64 }
+
+// learned is what a model has learned about its inputs, the largest first: of an ensemble what the
+// member of the largest weight has that learns any.
+func (r *run) learned(model estimator.Predictor) []Input {
+	fitted := pipeline.Find(model)
+	if fitted == nil {
+		return nil
+	}
+	if inputs := inputsOf(fitted, r.data.Schema, r.data.Cols()); inputs != nil {
+		return inputs
+	}
+	_, last := fitted.Model()
+	e, ok := last.(*estimator.FittedEnsemble)
+	if !ok {
+		return nil
+	}
+	members := slices.Clone(e.Combined())
+	slices.SortStableFunc(members, func(a, b estimator.FittedMember) int { return cmp.Compare(b.Weight, a.Weight) })
+	for _, m := range members {
+		if inputs := r.learned(m.Predictor); inputs != nil {
+			return inputs
+		}
+	}
+	return nil
+}
+
+// inputsOf names what the first step that has learned it says of its columns.
+func inputsOf(fitted *pipeline.FittedPipeline, schema datasets.Schema, cols int) []Input {
+	chain := fitted.Chain()
+	for i := range chain.Len() {
+		_, step := chain.Step(i)
+		if said, ok := step.(relevant); ok {
+			var out []Input
+			for j, v := range said.Relevance() {
+				out = append(out, Input{Name: schema.Name(j), Scale: v})
+			}
+			slices.SortStableFunc(out, func(a, b Input) int { return cmp.Compare(b.Scale, a.Scale) })
+			return out
+		}
+		described, ok := step.(transformer.Describer)
+		if !ok {
+			return nil // of what the columns behind it are nothing is known
+		}
+		schema = described.OutputSchema(schema)
+	}
+	return nil
+}

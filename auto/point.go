@@ -1,0 +1,283 @@
+package auto
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// point is one candidate: a recipe, the size of its map, and a place in the lattice of γ and penalties.
+type point struct {
+	recipe  int // number in the run's table
+	size    int // of the map
+	gamma   int // half octaves of γ for squared distances, from the rule
+	penalty int // quarters of a decade
+}
+
+const (
+	mostGamma    = 24 // half octaves that a grid of γ is extended to, either way
+	coarseGamma  = 4  // between the values of γ of the first round
+	coarseGammas = 2  // values on either side of the middle one, in the first round
+)
+
+// penaltyOf is the penalty at a place of the lattice, written with few digits.
+func penaltyOf(place int) float64 { return rounded(math.Pow(10, float64(place)/4)) }
+
+// rounded has three digits, so that documents are short.
+func rounded(v float64) float64 {
+	var out float64
+	fmt.Sscanf(fmt.Sprintf("%.3g", v), "%g", &out)
+	return out
+}
+
+// gammaOf is γ of a point: a number, counted from the rule on the representation's rows.
+func (r *run) gammaOf(ctx context.Context, p point) (float64, error) {
+	kind := r.table[p.recipe]
+	base := 1.0
+	if !kind.scaled {
+		var err error
+		if base, err = r.baseGamma(ctx, kind); err != nil {
+			return 0, err
+		}
+	}
+	steps := float64(p.gamma) / 2
+	if kind.half {
+		steps /= 2
+	}
+	return rounded(base * math.Exp2(steps)), nil
+}
+
+// baseGamma is what the rule for a kernel's γ gives on the first rows of a representation.
+func (r *run) baseGamma(ctx context.Context, kind recipe) (float64, error) {
+	key := kind.representation.name + " " + kind.rule
+	if known, ok := r.bases[key]; ok {
+		return known, nil
+	}
+	steps, err := r.cleaned(kind)
+	if err != nil {
+		return 0, err
+	}
+	rule := transformer.NewRFF()
+	rule.Kernel, rule.Features = kind.rule, 2
+	chain := pipeline.Chain{Steps: append(steps, pipeline.Step{Fitter: rule})}
+	fitted, err := chain.Fit(ctx, r.part(min(r.data.Rows(), firstRows)))
+	if err != nil {
+		return 0, err
+	}
+	whole := fitted.(*pipeline.FittedChain)
+	_, last := whole.Step(whole.Len() - 1)
+	r.bases[key] = last.(*transformer.FittedRFF).Gamma()[0]
+	return r.bases[key], nil
+}
+
+// cleaned are the steps before what a recipe learns and maps.
+func (r *run) cleaned(kind recipe) (pipeline.Sequence, error) {
+	if kind.scale.name == "" {
+		return rescaled(r.options.Clean, nil), nil
+	}
+	scale, err := kind.scale.fitter()
+	return rescaled(r.options.Clean, scale), err
+}
+
+// pipelineOf is the spec of a point.
+func (r *run) pipelineOf(ctx context.Context, p point) (pipeline.Pipeline, error) {
+	kind := r.table[p.recipe]
+	steps, err := r.cleaned(kind)
+	if err != nil {
+		return pipeline.Pipeline{}, err
+	}
+	if kind.learn.name != "" {
+		learn, err := kind.learn.fitter(append(slices.Clone(kind.effort[effortOf(p.size)]), r.seeded("learn"))...)
+		if err != nil {
+			return pipeline.Pipeline{}, err
+		}
+		steps = append(steps, pipeline.Step{Fitter: learn})
+	}
+	own := []param.Setting{{Path: kind.penalty, Value: penaltyOf(p.penalty)}}
+	if kind.iterates && kind.loose > 0 {
+		own = append(own, param.Setting{Path: "tol", Value: kind.loose})
+	}
+	if kind.rule != "" {
+		gamma, err := r.gammaOf(ctx, p)
+		if err != nil {
+			return pipeline.Pipeline{}, err
+		}
+		width := param.Setting{Path: "gamma", Value: gamma}
+		if kind.mapping.exact {
+			own = append(append(own, kind.step.settings...), width)
+		} else {
+			step, err := kind.step.fitter(width, param.Setting{Path: kind.mapping.size, Value: kind.sizeOf(p.size)}, r.seeded("map"))
+			if err != nil {
+				return pipeline.Pipeline{}, err
+			}
+			steps = append(steps, pipeline.Step{Fitter: step})
+		}
+	}
+	model, err := kind.model.spec(own...)
+	if err != nil {
+		return pipeline.Pipeline{}, err
+	}
+	last := model.(estimator.Estimator)
+	if kind.log {
+		last = estimator.NewTarget(last)
+	}
+	out := steps.Then(last)
+	out.Memory = r.options.Memory
+	return out, nil
+}
+
+// effortOf is how much is learned in a round with maps of that size.
+func effortOf(size int) int {
+	switch {
+	case size <= firstSize:
+		return 0
+	case size <= 4*firstSize:
+		return 1
+	}
+	return 2
+}
+
+// seeded sets a step's seed.
+func (r *run) seeded(purpose string) param.Setting {
+	return param.Setting{Path: "seed", Value: int(r.seed(purpose))}
+}
+
+// seed is that of a purpose. All maps have one seed, so that maps of a family are nested.
+func (r *run) seed(purpose string) uint64 {
+	return pipeline.DeriveSeed(r.options.Seed, "auto."+purpose)
+}
+
+// mapped reports whether a point's recipe has a γ.
+func (r *run) mapped(p point) bool { return r.table[p.recipe].rule != "" }
+
+// around returns the points of a grid about one: γ and penalty so many steps to either side.
+func (r *run) around(p point, gammas, gammaStep, penalties, penaltyStep int) []point {
+	if !r.mapped(p) {
+		gammas = 0
+	}
+	var out []point
+	for g := -gammas; g <= gammas; g++ {
+		for a := -penalties; a <= penalties; a++ {
+			q := p
+			q.gamma, q.penalty = p.gamma+g*gammaStep, p.penalty+a*penaltyStep
+			if r.allowed(q) {
+				out = append(out, q)
+			}
+		}
+	}
+	return out
+}
+
+// allowed reports whether a point lies within what grids are extended to.
+func (r *run) allowed(p point) bool {
+	_, _, floor, most := r.table[p.recipe].penalties()
+	return p.gamma >= -mostGamma && p.gamma <= mostGamma && p.penalty >= floor && p.penalty <= most
+}
+
+// beyond returns the points behind the edge of a recipe's grid on which its best point lies: none where it
+// lies within, or the grid is extended as far as it may.
+func (r *run) beyond(tried map[point]scored, best point, gammaStep, penaltyStep int) []point {
+	seen := func(q point) bool { _, ok := tried[q]; return ok }
+	var out []point
+	for _, move := range []point{{gamma: gammaStep}, {gamma: -gammaStep}, {penalty: penaltyStep}, {penalty: -penaltyStep}} {
+		if move.gamma != 0 && !r.mapped(best) {
+			continue
+		}
+		edge := true
+		for q := range tried {
+			if q.recipe == best.recipe && (move.gamma != 0 && (q.gamma-best.gamma)*move.gamma > 0 || move.penalty != 0 && (q.penalty-best.penalty)*move.penalty > 0) {
+				edge = false
+			}
+		}
+		if !edge {
+			continue
+		}
+		for k := -1; k <= 1; k++ { // the next line of the grid, where it matters
+			q := best
+			q.gamma += move.gamma
+			q.penalty += move.penalty
+			if move.gamma != 0 {
+				q.penalty += k * penaltyStep
+			} else if r.mapped(best) {
+				q.gamma += k * gammaStep
+			}
+			if r.allowed(q) && !seen(q) {
+				out = append(out, q)
+			}
+			if move.penalty != 0 && !r.mapped(best) {
+				break
+			}
+		}
+	}
+	return unique(out)
+}
+
+// unique returns points in their order, each once.
+func unique(points []point) []point {
+	seen := map[point]bool{}
+	var out []point
+	for _, p := range points {
+		if !seen[p] {
+			seen[p] = true
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// among is the estimator that a search over a list of pipelines has: which of them is its one parameter.
+// Fitted as a batch it hands on what each predicts.
+type among struct {
+	list []pipeline.Pipeline
+	at   int
+	said func(candidate, fold int, out estimator.Outcome)
+}
+
+var _ estimator.BatchFitter = among{}
+
+// Params declares the number of the pipeline.
+func (a *among) Params(l *param.List) {
+	l.Int(&a.at, "at", "number of the pipeline", param.Between(0, float64(len(a.list)-1)))
+}
+
+func (a among) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	return a.list[a.at].Fit(ctx, data)
+}
+
+// Cost is that of the pipeline.
+func (a among) Cost(shape datasets.Shape) datasets.Cost { return a.list[a.at].Cost(shape) }
+
+// FitBatch fits the pipelines as one batch.
+func (a among) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error) {
+	if b.Yield != nil {
+		yield := b.Yield
+		b.Yield = func(candidate, fold int, out estimator.Outcome) error {
+			a.said(candidate, fold, out)
+			return yield(candidate, fold, out)
+		}
+	}
+	return a.list[0].FitBatch(ctx, unwrapped(b))
+}
+
+// BatchCost is that of the pipelines.
+func (a among) BatchCost(b estimator.Batch) (datasets.Cost, []string, error) {
+	return a.list[0].BatchCost(unwrapped(b))
+}
+
+// unwrapped returns a batch of pipelines.
+func unwrapped(b estimator.Batch) estimator.Batch {
+	list := make([]estimator.Candidate, len(b.Candidates))
+	for i, c := range b.Candidates {
+		own := c.Estimator.(among)
+		list[i].Estimator = own.list[own.at]
+	}
+	b.Candidates = list
+	return b
+}

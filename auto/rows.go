@@ -1,0 +1,133 @@
+package auto
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// orderRows puts the rows in the order in which rounds take them: the first n are those of a round with n
+// rows. Rows in the order of time come last first. Groups stay together. Of classes, the first rows have the shares that
+// all rows have, but for the first few of each class, which come before.
+func (r *run) orderRows() {
+	n := r.data.Rows()
+	r.order = make([]int, n)
+	for i := range r.order {
+		r.order[i] = i
+	}
+	rng := rand.New(rand.NewPCG(r.seed("rows"), 1))
+	switch {
+	case r.options.Timed:
+		slices.Reverse(r.order)
+	case r.data.Groups != nil:
+		rank := map[int]int{}
+		for _, g := range r.data.Groups {
+			if _, ok := rank[g]; !ok {
+				rank[g] = len(rank)
+			}
+		}
+		turn := rng.Perm(len(rank))
+		slices.SortStableFunc(r.order, func(a, b int) int {
+			return turn[rank[r.data.Groups[a]]] - turn[rank[r.data.Groups[b]]]
+		})
+	default:
+		rng.Shuffle(n, func(a, b int) { r.order[a], r.order[b] = r.order[b], r.order[a] })
+		if r.classes > 0 {
+			r.orderClasses()
+		}
+	}
+}
+
+// orderClasses spreads the rows of each class over an order that is random.
+func (r *run) orderClasses() {
+	const before = 10 // rows of each class
+	size, seen := make([]int, r.classes), make([]int, r.classes)
+	for _, y := range r.data.Y {
+		size[int(y)]++
+	}
+	key := make([]float64, len(r.order))
+	for _, i := range r.order {
+		class := int(r.data.Y[i])
+		if seen[class] >= before {
+			key[i] = (float64(seen[class]) + 0.5) / float64(size[class])
+		}
+		seen[class]++
+	}
+	slices.SortStableFunc(r.order, func(a, b int) int { return cmp.Compare(key[a], key[b]) })
+}
+
+// part returns the first n rows of the order, as they stand in the data.
+func (r *run) part(n int) datasets.Set {
+	if n >= r.data.Rows() {
+		return r.data
+	}
+	if r.taken.Rows() != n {
+		rows := slices.Clone(r.order[:n])
+		slices.Sort(rows)
+		r.taken = r.data.Select(rows)
+	}
+	return r.taken
+}
+
+// partAndFolds returns the first n rows with their folds.
+func (r *run) partAndFolds(n int) (datasets.Set, []datasets.Fold, error) {
+	part := r.part(n)
+	if known, ok := r.folds[part.Rows()]; ok {
+		return part, known, nil
+	}
+	folds, err := r.split(part)
+	if err != nil {
+		return part, nil, err
+	}
+	r.folds[part.Rows()] = folds
+	return part, folds, nil
+}
+
+// foldsOf is how many folds so many rows are divided into, and how many times: few rows in several ways,
+// for a score of few rows says little.
+func foldsOf(rows int) (folds, times int) {
+	switch {
+	case rows < 60:
+		return min(rows/2, 10), 5
+	case rows < 250:
+		return 5, 4
+	case rows < 1000:
+		return 5, 2
+	case rows < 10_000:
+		return 4, 1
+	}
+	return 3, 1
+}
+
+// split divides rows into folds.
+func (r *run) split(part datasets.Set) ([]datasets.Fold, error) {
+	folds, times := foldsOf(part.Rows())
+	if r.options.Timed {
+		return datasets.TimeSeriesSplit{Folds: folds}.Split(part)
+	}
+	var out []datasets.Fold
+	for k := range times {
+		one, err := r.splitter(folds, uint64(k)).Split(part)
+		if err != nil && r.classes > 0 && part.Groups == nil { // a class has too few rows to be in every fold
+			one, err = datasets.KFold{Folds: folds, Shuffle: true, Seed: r.seed("folds") + uint64(k)}.Split(part)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one...)
+	}
+	return out, nil
+}
+
+func (r *run) splitter(folds int, time uint64) datasets.Splitter {
+	seed := r.seed("folds") + time
+	switch {
+	case r.data.Groups != nil:
+		return datasets.GroupKFold{Folds: folds, Shuffle: true, Seed: seed}
+	case r.classes > 0:
+		return datasets.StratifiedKFold{Folds: folds, Shuffle: true, Seed: seed}
+	}
+	return datasets.KFold{Folds: folds, Shuffle: true, Seed: seed}
+}

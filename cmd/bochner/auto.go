@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/experiment"
+)
+
+type autoCommand struct {
+	Data       string  `arg:"" files:"" name:"data" help:"Data file: .csv, .tsv, .svm, .libsvm or .arff, each also .gz; or an experiment file, whose data and cleaning are taken."`
+	Target     string  `help:"Column to predict; the last one when left out."`
+	Minutes    float64 `default:"1" help:"Time that all of it may take."`
+	Candidates int     `help:"Number of candidates to try instead of a time: the same result on any machine of this kind, whatever time it takes."`
+	Test       string  `files:"" placeholder:"FILE" help:"File of rows to test on; a fifth of the rows is held out when left out."`
+	Task       string  `enum:",classification,regression" default:"" help:"classification or regression; by the target when left out."`
+	Score      string  `placeholder:"METRIC" help:"Metric to choose by; accuracy, or r2, when left out."`
+	Format     string  `help:"Format of the file: csv, tsv, svmlight or arff; by its ending and its first lines when left out."`
+	Seed       uint64  `help:"Where all random draws come from."`
+	Out        string  `short:"o" files:"" placeholder:"FOLDER" help:"Folder for the outputs; runs/NAME-OF-DATA when left out."`
+	Force      bool    `short:"f" help:"Replace the results of another run in the folder, and begin anew."`
+}
+
+func (autoCommand) Help() string {
+	return `Reads and cleans the rows as init would, holds out test rows that no choice sees, and searches over
+representations of the inputs, random maps and models, in rounds: all of them on few rows with narrow
+maps first, the better ones on more rows with wider maps. The first model is there within seconds; the
+best so far is always kept.
+
+Writes experiment.yaml, which makes the chosen model again by "bochner run", model.bochner, result.json,
+predictions.csv of the test rows, and leaderboard.csv with every candidate. Ctrl-C ends the search and
+writes all of it for the best model so far; a second Ctrl-C ends at once. The same command again goes on
+from there, with its whole time: raise --minutes, or run it once more.
+
+Example: bochner auto houses.csv --target price --minutes 1`
+}
+
+func (c autoCommand) Run(s *session) error {
+	progress, end := s.progress()
+	tell := func(text string) {
+		if !s.json {
+			s.say("%s\n", text)
+		}
+	}
+	// The session's end ends the search, and not what is done with the best model so far.
+	result, err := experiment.Auto(context.WithoutCancel(s.ctx), c.Data, experiment.AutoOptions{
+		Target: c.Target, Format: c.Format, Test: c.Test, Task: c.Task, Score: c.Score, Minutes: c.Minutes, Candidates: c.Candidates,
+		Seed: c.Seed, Dir: c.Out, Force: c.Force, Progress: progress, Tell: tell, Stop: s.ctx.Done(),
+	})
+	end()
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.print(result)
+	}
+	if !s.quiet {
+		fmt.Fprintln(s.out)
+		showAuto(s.out, result)
+	}
+	return nil
+}
+
+// endings are what is said of why a search ended.
+var endings = map[string]string{
+	"budget":    "the budget has room for nothing more",
+	"converged": "more rows and wider maps gained nothing",
+	"stopped":   "it was stopped; run again to go on",
+}
+
+// showAuto prints what a search over pipelines found.
+func showAuto(out io.Writer, r experiment.Result) {
+	a := r.Auto
+	t := columns(out)
+	fmt.Fprintf(t, "rows\tsize\trecipes\tcandidates\tbest\t%s\n", a.Score)
+	for _, round := range a.Rounds {
+		fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%s\t%s\n", round.Rows, round.Size, round.Recipes, round.Candidates, round.Best, short(round.Mean))
+	}
+	t.Flush()
+	fmt.Fprintf(out, "\n%d candidates in all", a.Candidates)
+	if a.Resumed > 0 {
+		fmt.Fprintf(out, ", %d of them from an earlier run", a.Resumed)
+	}
+	fmt.Fprintf(out, "; %s\nchosen: %s, %s %s ± %s over the folds, with\n", endings[a.Ended], a.Recipe, a.Score, short(a.Mean), short(a.StdError))
+	t = columns(out)
+	for _, path := range slices.Sorted(maps.Keys(a.Params)) {
+		fmt.Fprintf(t, "  %s\t%v\n", path, a.Params[path])
+	}
+	t.Flush()
+	showInputs(out, a.Inputs)
+	fmt.Fprintln(out)
+	showScores(out, r.Train, r.Test)
+	showPositive(out, r.Positive)
+	for _, w := range r.Warnings {
+		fmt.Fprintf(out, "warning: %s\n", w)
+	}
+	fmt.Fprintf(out, "\n%.1f s, of which load %.1f, search %.1f, evaluate %.1f", r.Seconds.Total, r.Seconds.Load, r.Seconds.Search, r.Seconds.Evaluate)
+	if r.Memory > 0 {
+		fmt.Fprintf(out, "; at most %s of memory", memory(r.Memory))
+	}
+	fmt.Fprintf(out, "\nwritten: %s\n", strings.Join(r.Files, " "))
+}
+
+// showInputs lists the inputs that matter most, by the scales that were learned.
+func showInputs(out io.Writer, inputs []experiment.AutoInput) {
+	const most = 12
+	if len(inputs) == 0 {
+		return
+	}
+	fmt.Fprintln(out, "inputs by their learned scale, the largest being 1:")
+	t := columns(out)
+	for _, in := range inputs[:min(len(inputs), most)] {
+		fmt.Fprintf(t, "  %s\t%s\n", in.Name, short(in.Scale))
+	}
+	t.Flush()
+	if len(inputs) > most {
+		fmt.Fprintf(out, "  and %d more\n", len(inputs)-most)
+	}
+}

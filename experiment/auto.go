@@ -1,0 +1,336 @@
+package experiment
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bochner-ml/bochner/auto"
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/experiment/draft"
+	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// AutoOptions say more about the data of [Auto], and how long it may take.
+type AutoOptions struct {
+	Target     string  // column to predict; the last one when empty
+	Format     string  // csv, tsv, svmlight or arff; "" or auto goes by the ending and the first lines
+	Test       string  // file of rows to test on; "" holds out a fifth of the rows
+	Task       string  // classification or regression; "" goes by the target
+	Score      string  // metric to choose by; "" stands for accuracy, or r2
+	Minutes    float64 // that all of it may take
+	Candidates int     // unless 0, how many candidates are tried, whatever time that takes
+	Seed       uint64
+	Dir        string // for the outputs; "" stands for runs/NAME
+	Force      bool   // whether the results of another run in Dir are replaced
+
+	Progress Progress          // nil for none
+	Tell     func(text string) // is told what is decided about the data; nil for nobody
+	Stop     <-chan struct{}   // closed, ends the search with the best model so far
+}
+
+// AutoResult is how a pipeline was chosen, as result.json holds it.
+type AutoResult struct {
+	Score      string         `json:"score"`
+	Recipe     string         `json:"recipe"`
+	Params     map[string]any `json:"params"`
+	Mean       float64        `json:"mean"` // over the folds
+	StdError   float64        `json:"std_error"`
+	Candidates int            `json:"candidates"`
+	Resumed    int            `json:"resumed,omitempty"` // of these, taken from the journal of an earlier run
+	Rounds     []AutoRound    `json:"rounds"`
+	Ended      string         `json:"ended"` // budget, converged or stopped
+	Inputs     []AutoInput    `json:"inputs,omitempty"`
+	Decided    []string       `json:"decided"` // about the data
+}
+
+// AutoRound is one of the rounds of the search.
+type AutoRound struct {
+	Rows       int     `json:"rows"`
+	Folds      int     `json:"folds"`
+	Size       int     `json:"size"` // of the maps
+	Recipes    int     `json:"recipes"`
+	Candidates int     `json:"candidates"`
+	Best       string  `json:"best"` // recipe
+	Mean       float64 `json:"mean"`
+	Seconds    float64 `json:"seconds"`
+}
+
+// AutoInput is what was learned about an input.
+type AutoInput struct {
+	Name  string  `json:"name"`
+	Scale float64 `json:"scale"` // relative to the largest
+}
+
+// autoOutputs are all that Auto may write.
+var autoOutputs = []string{"experiment.yaml", "result.json", "leaderboard.csv", "predictions.csv", "model.bochner"}
+
+// autoJournal is the name of the file in which a search notes its trials.
+const autoJournal = "auto.journal"
+
+// Auto finds a good model for a data file, or for the data of an experiment file (.yaml). It forms the opinion of
+// the columns that [Draft] has, holds out test rows that no choice sees, and leaves the rest to package
+// auto. Into the folder go
+//
+//	experiment.yaml   the experiment that makes the chosen model again
+//	model.bochner     that model
+//	result.json       a [Result], with an [AutoResult]
+//	leaderboard.csv   a row for each candidate
+//	predictions.csv   a row for each test row
+//	auto.journal      what was tried: the same call again goes on from there
+//
+// It returns ctx.Err() when the context ends; o.Stop ends the search with the best model so far.
+func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
+	told := []string{}
+	tell := func(text string) {
+		told = append(told, text)
+		if o.Tell != nil {
+			o.Tell(text)
+		}
+	}
+	if err := o.faults().Err(); err != nil {
+		return Result{}, err
+	}
+	spec, err := autoSpec(ctx, path, o, tell)
+	if err != nil {
+		return Result{}, err
+	}
+	r := newRun(spec, Options{Progress: o.Progress, Force: o.Force}, autoOutputs)
+	a := automatic{r, o, tell, &told}
+	return r.phases(ctx, a.load, a.choose, r.evaluate, a.write)
+}
+
+// autoSpec says what is to be read and how it is cleaned: as the experiment file says, or as a draft would.
+func autoSpec(ctx context.Context, path string, o AutoOptions, tell func(string)) (Spec, error) {
+	var spec Spec
+	var err error
+	if ending := strings.ToLower(filepath.Ext(path)); ending == ".yaml" || ending == ".yml" {
+		if o.Target != "" || o.Format != "" || o.Task != "" || o.Test != "" {
+			return spec, errors.New("experiment: target, format, task and test are said by the experiment file")
+		}
+		spec, err = Load(ctx, path)
+		spec.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	} else {
+		spec, err = draft.Spec(ctx, path, DraftOptions{Target: o.Target, Format: o.Format, Remark: tell})
+	}
+	if err != nil {
+		return spec, err
+	}
+	if o.Seed != 0 {
+		spec.Seed = o.Seed
+	}
+	spec.Data.Stream = "never"
+	if o.Test != "" {
+		spec.Data.Test, spec.Data.Split = o.Test, document.New().Data.Split
+	}
+	if o.Task != "" && o.Task != spec.Data.Task {
+		spec.Data.Task, spec.Data.Split.Stratify = o.Task, false
+		spec.Pipeline.Estimator = estimator.NewRidge()
+		if o.Task == string(datasets.Classification) {
+			spec.Pipeline.Estimator = estimator.NewRidgeClassifier()
+		}
+	}
+	spec.Pipeline.Steps = cleaning(spec.Pipeline.Steps)
+	if spec.Output.Dir = o.Dir; o.Dir == "" {
+		spec.Output.Dir = filepath.ToSlash(filepath.Join("runs", spec.Name))
+	}
+	return spec, nil
+}
+
+// cleaners are the steps that make numbers of columns, by the names that they are registered under.
+var cleaners = []string{"columns", "steps", "impute", "standardize", "minmax", "robust", "quantile", "onehot", "ordinal", "pca", "dense"}
+
+// cleaning returns the first steps of a pipeline, as far as they clean.
+func cleaning(steps []pipeline.Step) []pipeline.Step {
+	at := slices.IndexFunc(steps, func(s pipeline.Step) bool {
+		own, known := pipeline.EntryOf(s.Fitter)
+		return !known || !slices.Contains(cleaners, own.Name)
+	})
+	if at < 0 {
+		at = len(steps)
+	}
+	return append([]pipeline.Step{}, steps[:at]...)
+}
+
+// faults is everything that is wrong with the options, but for the data.
+func (o AutoOptions) faults() param.Faults {
+	var faults param.Faults
+	if o.Candidates < 0 {
+		faults = append(faults, param.Fault{Path: "candidates", Value: o.Candidates, Wanted: "a whole number, 0 or more"})
+	}
+	if o.Candidates == 0 && !(o.Minutes > 0 && o.Minutes <= mostMinutes) {
+		faults = append(faults, param.Fault{Path: "minutes", Value: o.Minutes, Wanted: fmt.Sprintf("a number above 0, at most %d", mostMinutes)})
+	}
+	if o.Score != "" {
+		if _, err := metrics.ByName(o.Score); err != nil {
+			faults = append(faults, param.Fault{Path: "score", Problem: document.Problem(err), Err: err})
+		}
+	}
+	return faults
+}
+
+// mostMinutes is a year.
+const mostMinutes = 60 * 24 * 366
+
+// automatic is a run whose pipeline is chosen by package auto.
+type automatic struct {
+	*run
+	o    AutoOptions
+	tell func(string)
+	told *[]string
+}
+
+// load reads the data and says what was decided. Stopping ends it.
+func (a automatic) load(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-a.o.Stop:
+			cancel()
+		case <-done:
+		}
+	}()
+	defer func() { close(done); cancel() }()
+	if err := a.earlier(); err != nil {
+		return err
+	}
+	if err := a.run.load(ctx); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return err
+	}
+	schema := a.rows.Train.Schema()
+	text := fmt.Sprintf("target %s: %s", schema.Targets[0].Name, a.rows.Task)
+	if classes := schema.Classes(); len(classes) > 0 {
+		text += ", classes " + document.Few(classes)
+	}
+	a.tell(text)
+	held := "none held out to test on"
+	if a.rows.Test != nil {
+		n, _ := a.rows.Test.Dims()
+		held = fmt.Sprintf("%d held out, which no choice sees", n)
+	}
+	a.tell(fmt.Sprintf("%d inputs, %d rows to learn from, %s", a.result.Features, a.result.Rows.Train, held))
+	if steps := a.spec.Pipeline.Steps; len(steps) > 0 {
+		a.tell("cleaned by " + listed(steps, " → "))
+	}
+	return nil
+}
+
+// listed writes the names of steps, and of what composites hold.
+func listed(steps []pipeline.Step, between string) string {
+	var words []string
+	for _, s := range steps {
+		composite, ok := s.Fitter.(pipeline.Composite)
+		switch _, group := s.Fitter.(pipeline.Group); {
+		case group:
+			words = append(words, listed(composite.Children(), " → "))
+		case ok:
+			words = append(words, s.Path()+" ("+listed(composite.Children(), "; ")+")")
+		default:
+			words = append(words, s.Path())
+		}
+	}
+	return strings.Join(words, between)
+}
+
+// earlier looks what the folder holds from before: a search to go on with, or results that only force replaces.
+func (a automatic) earlier() error {
+	journal := filepath.Join(a.spec.Output.Dir, autoJournal)
+	if a.o.Force {
+		if err := os.Remove(journal); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("experiment: %w", err)
+		}
+		return nil
+	}
+	if _, err := os.Stat(journal); err == nil {
+		return nil // it says itself whether it is of another search
+	}
+	if _, err := os.Stat(filepath.Join(a.spec.Output.Dir, "result.json")); err == nil {
+		return fmt.Errorf("experiment: %s holds the results of another run; --force replaces them, --out FOLDER keeps both", a.spec.Output.Dir)
+	}
+	return nil
+}
+
+// choose leaves the training rows to package auto.
+func (a automatic) choose(ctx context.Context) error {
+	set, err := datasets.Gather(ctx, a.rows.Train)
+	if err != nil {
+		return err
+	}
+	o := auto.NewOptions()
+	o.Budget = time.Duration(a.o.Minutes * float64(time.Minute))
+	if spent := time.Since(a.started); o.Budget > 2*spent {
+		o.Budget -= spent // reading is part of it
+	}
+	o.Candidates, o.Score, o.Seed, o.Stop = a.o.Candidates, a.o.Score, a.spec.Seed, a.o.Stop
+	o.Clean, o.Memory = pipeline.Sequence(a.spec.Pipeline.Steps), memory.Available()/2
+	if o.Clean == nil {
+		o.Clean = pipeline.Sequence{}
+	}
+	if a.spec.Search != nil {
+		o.Timed = a.spec.Search.CV.Kind == "time"
+	}
+	o.Journal = filepath.Join(a.spec.Output.Dir, autoJournal)
+	o.Progress = func(p auto.Progress) {
+		done, total := p.Tried, p.Candidates
+		if total == 0 {
+			done, total = int(p.Elapsed.Seconds()), int(p.Budget.Seconds())
+		}
+		a.options.report(p.Doing, min(done, total), total)
+	}
+	if a.found, err = auto.Fit(ctx, set, o); err != nil {
+		if errors.Is(err, auto.ErrOtherSearch) {
+			return fmt.Errorf("experiment: %s holds a search over other rows or with other options; --force replaces it, --out FOLDER keeps both", a.spec.Output.Dir)
+		}
+		return set.Locate(err, 0)
+	}
+	a.model, a.chosenBy = a.found.Model, a.found.Score
+	a.spec.Pipeline, a.spec.Search = a.found.Pipeline, nil
+	a.result.Seconds.Search = a.found.Seconds
+	a.warn(a.found.Warnings...)
+	a.reportOf(a.model)
+	a.result.Auto = a.summary()
+	return nil
+}
+
+// summary is what result.json says of the search.
+func (a automatic) summary() *AutoResult {
+	f := a.found
+	out := &AutoResult{Score: f.Score, Recipe: f.Chosen.Recipe, Params: map[string]any{}, Mean: f.Chosen.Score, StdError: f.Chosen.StdError,
+		Candidates: f.Tried, Resumed: f.Resumed, Ended: f.Ended, Rounds: []AutoRound{}, Decided: *a.told}
+	for _, s := range f.Chosen.Settings {
+		out.Params[s.Path] = s.Value
+	}
+	for _, r := range f.Rounds {
+		out.Rounds = append(out.Rounds, AutoRound{r.Rows, r.Folds, r.Size, r.Recipes, r.Candidates, r.Best.Recipe, r.Best.Score, r.Seconds})
+	}
+	for _, in := range f.Learned {
+		out.Inputs = append(out.Inputs, AutoInput(in))
+	}
+	return out
+}
+
+// write makes the outputs that are those of Auto alone, and then the others.
+func (a automatic) write(ctx context.Context) error {
+	a.options.report("write", 0, 0)
+	if err := a.output.Write("leaderboard.csv", func(w *bufio.Writer) error { return a.found.Leaderboard.WriteCSV(w) }); err != nil {
+		return err
+	}
+	again := a.spec
+	again.Output.Dir = filepath.ToSlash(filepath.Join(a.spec.Output.Dir, "again"))
+	return a.finish(ctx, "experiment.yaml", again)
+}

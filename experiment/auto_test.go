@@ -1,0 +1,247 @@
+package experiment_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/experiment"
+)
+
+// houses writes rows of two numbers, one with missing values, a category and a price that depends on them; change
+// may alter a line, by its number from 0.
+func houses(t *testing.T, path string, n int, change func(i int, fields []string)) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 1))
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	w.Write([]string{"area", "age", "town", "price"})
+	for i := range n {
+		area, age, town := rng.Float64()*2, rng.Float64()*50, rng.IntN(3)
+		price := math.Sin(3*area) + age/50 + float64(town) + 0.1*rng.NormFloat64()
+		fields := []string{fmt.Sprintf("%.3f", area), fmt.Sprintf("%.2f", age), []string{"a", "b", "c"}[town], fmt.Sprintf("%.4f", price)}
+		if i%17 == 0 {
+			fields[1] = ""
+		}
+		if change != nil {
+			change(i, fields)
+		}
+		w.Write(fields)
+	}
+	w.Flush()
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// few are the options of a short search.
+func few(dir string) experiment.AutoOptions {
+	return experiment.AutoOptions{Target: "price", Candidates: 12, Dir: dir}
+}
+
+func TestAuto(t *testing.T) {
+	t.Chdir(t.TempDir())
+	houses(t, "houses.csv", 120, nil)
+	var told []string
+	o := few("")
+	o.Tell = func(text string) { told = append(told, text) }
+	result, err := experiment.Auto(context.Background(), "houses.csv", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join("runs", "houses")
+	for _, name := range []string{"experiment.yaml", "model.bochner", "result.json", "predictions.csv", "leaderboard.csv", "auto.journal"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if result.Rows.Train != 96 || result.Rows.Test != 24 || result.Test["r2"] < 0.4 || result.Auto.Candidates > 12 || result.Auto.Candidates < 6 {
+		t.Errorf("%+v, test %v", result.Rows, result.Test)
+	}
+	if all := strings.Join(told, "\n"); !strings.Contains(all, "24 held out") || !strings.Contains(all, "price: regression") {
+		t.Errorf("told:\n%s", all)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "result.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read experiment.Result
+	if err := json.Unmarshal(text, &read); err != nil || read.Auto == nil || read.Auto.Recipe != result.Auto.Recipe {
+		t.Errorf("result.json: %v, %+v", err, read.Auto)
+	}
+	board, err := os.ReadFile(filepath.Join(dir, "leaderboard.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(bytes.NewReader(board)).ReadAll()
+	if err != nil || len(rows) != 1+result.Auto.Candidates || strings.Join(rows[0], " ") != "rank recipe parameters score std_error rows features seconds chosen failed" {
+		t.Errorf("%d lines in the leaderboard, %v, %v", len(rows), rows[0], err)
+	}
+	again(t, dir)
+}
+
+// again runs the experiment that was written, which makes the same model.
+func again(t *testing.T, dir string) {
+	t.Helper()
+	spec, err := experiment.Load(context.Background(), filepath.Join(dir, "experiment.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := experiment.Run(context.Background(), spec, experiment.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"predictions.csv"} {
+		first, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := os.ReadFile(filepath.Join(spec.Output.Dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(first, second) {
+			t.Errorf("%s differs when the experiment is run", name)
+		}
+	}
+}
+
+// Held-out rows enter nothing: with other values and other targets the chosen model has the same bits.
+func TestAutoHeldOut(t *testing.T) {
+	t.Chdir(t.TempDir())
+	houses(t, "houses.csv", 120, nil)
+	first, err := experiment.Auto(context.Background(), "houses.csv", few("first"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := map[int]bool{}
+	text, err := os.ReadFile("first/predictions.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n")[1:] {
+		var row int
+		fmt.Sscanf(line, "%d,", &row)
+		held[row] = true
+	}
+	if len(held) != 24 {
+		t.Fatalf("%d rows held out", len(held))
+	}
+	houses(t, "houses.csv", 120, func(i int, fields []string) {
+		if held[i] {
+			fields[0], fields[3] = fmt.Sprintf("%.3f", 3-float64(i)/100), fmt.Sprintf("%.4f", 100+float64(i))
+		}
+	})
+	second, err := experiment.Auto(context.Background(), "houses.csv", few("second"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first.Auto.Mean != second.Auto.Mean || first.Auto.Recipe != second.Auto.Recipe || fmt.Sprint(first.Train) != fmt.Sprint(second.Train) {
+		t.Errorf("%+v\n%+v", first.Auto, second.Auto)
+	}
+	if fmt.Sprint(first.Test) == fmt.Sprint(second.Test) {
+		t.Error("the test rows are not others: the case tells nothing")
+	}
+	houses(t, "new.csv", 40, nil)
+	var said [2]bytes.Buffer
+	for k, dir := range []string{"first", "second"} {
+		if _, err := experiment.Predict(context.Background(), filepath.Join(dir, "model.bochner"), "new.csv", &said[k], experiment.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(said[0].Bytes(), said[1].Bytes()) {
+		t.Error("the models predict differently")
+	}
+}
+
+// The same call again goes on from the journal, another one is refused unless it is forced, and a search that is
+// stopped writes everything.
+func TestAutoAgain(t *testing.T) {
+	t.Chdir(t.TempDir())
+	houses(t, "houses.csv", 120, nil)
+	stop := make(chan struct{})
+	o := few("out")
+	o.Stop = stop
+	closed := false
+	o.Progress = func(phase string, done, total int) {
+		if done >= 5 && phase == "search" && !closed {
+			closed = true
+			close(stop)
+		}
+	}
+	result, err := experiment.Auto(context.Background(), "houses.csv", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Auto.Ended != "stopped" || result.Auto.Candidates >= 12 {
+		t.Errorf("%s after %d candidates", result.Auto.Ended, result.Auto.Candidates)
+	}
+	again(t, "out")
+	stopped := result.Auto.Candidates
+	result, err = experiment.Auto(context.Background(), "houses.csv", few("out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Auto.Resumed != stopped || result.Auto.Candidates <= stopped {
+		t.Errorf("%d of %d candidates from the journal", result.Auto.Resumed, result.Auto.Candidates)
+	}
+	other := few("out")
+	other.Seed = 7
+	if _, err := experiment.Auto(context.Background(), "houses.csv", other); err == nil || !strings.Contains(err.Error(), "--force") {
+		t.Errorf("another seed: %v", err)
+	}
+	other.Force = true
+	if _, err := experiment.Auto(context.Background(), "houses.csv", other); err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := experiment.Auto(ctx, "houses.csv", few("never")); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if _, err := os.Stat("never"); err == nil {
+		t.Error("a cancelled search leaves its folder")
+	}
+}
+
+// An experiment file brings its data, weights and groups, and its cleaning, along; test rows may have a file of
+// their own; the task may be said.
+func TestAutoOf(t *testing.T) {
+	t.Chdir(t.TempDir())
+	houses(t, "houses.csv", 100, nil)
+	houses(t, "more.csv", 50, nil)
+	spec := `
+data: {train: houses.csv, target: price, task: regression, drop: [town], split: {test: 0.3}}
+pipeline: [{impute: {strategy: mean}}, minmax, {rff: {gamma: scale, features: 10}}, ridge]
+`
+	if err := os.WriteFile("houses.yaml", []byte(spec), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	o := few("of")
+	o.Target = ""
+	result, err := experiment.Auto(context.Background(), "houses.yaml", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Features != 2 || result.Rows.Test != 30 {
+		t.Errorf("%d inputs, %+v", result.Features, result.Rows)
+	}
+	o = few("test")
+	o.Test = "more.csv"
+	if result, err = experiment.Auto(context.Background(), "houses.csv", o); err != nil || result.Rows.Train != 100 || result.Rows.Test != 50 {
+		t.Errorf("%+v, %v", result.Rows, err)
+	}
+	o = few("classes")
+	o.Target, o.Task, o.Score = "town", "classification", "log_loss"
+	if result, err = experiment.Auto(context.Background(), "houses.csv", o); err != nil || result.Auto.Score != "log_loss" {
+		t.Errorf("%+v, %v", result.Auto, err)
+	}
+}
