@@ -257,18 +257,8 @@ func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	if r.timed() {
-		took := 0.0
-		for _, m := range found.members {
-			one, err := r.expectedFit(ctx, m.point)
-			if err != nil {
-				return false, err
-			}
-			took += 1.2 * (memberFolds + 1) * one
-		}
-		if took > r.left() {
-			return false, nil
-		}
+	if fits, err := r.widenMembers(ctx, found.members); err != nil || !fits {
+		return false, err
 	}
 	spec := estimator.NewEnsemble()
 	spec.Folds, spec.Seed = memberFolds, r.seed("ensemble")
@@ -294,5 +284,23 @@ func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
 	}
 	r.incumbent = &fitted{r.leader, r.data.Rows(), whole, model}
 	r.ensemble = &found
+	return true, nil
+}
+
+// widenMembers gives the maps of members the largest sizes that the time allows, and reports whether it allows any.
+func (r *run) widenMembers(ctx context.Context, members []scored) (fits bool, err error) {
+	if !r.timed() {
+		return true, nil
+	}
+	limit := 0.6 * r.left() / float64(len(members)*(memberFolds+1))
+	for k, m := range members {
+		took, err := r.expectedFit(ctx, m.point)
+		if err != nil || took > limit {
+			return false, err
+		}
+		if members[k].size, err = r.widest(ctx, m.point, limit); err != nil {
+			return false, err
+		}
+	}
 	return true, nil
 }

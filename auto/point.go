@@ -17,6 +17,7 @@ import (
 type point struct {
 	recipe  int // number in the run's table
 	size    int // of the map
+	effort  int // by which its recipe learns
 	gamma   int // half octaves of γ for squared distances, from the rule
 	penalty int // quarters of a decade
 }
@@ -94,7 +95,7 @@ func (r *run) pipelineOf(ctx context.Context, p point) (pipeline.Pipeline, error
 		return pipeline.Pipeline{}, err
 	}
 	if kind.learn.name != "" {
-		learn, err := kind.learn.fitter(append(slices.Clone(kind.effort[effortOf(p.size)]), r.seeded("learn"))...)
+		learn, err := kind.learn.fitter(append(slices.Clone(kind.effort[p.effort]), r.seeded("learn"))...)
 		if err != nil {
 			return pipeline.Pipeline{}, err
 		}
@@ -131,17 +132,6 @@ func (r *run) pipelineOf(ctx context.Context, p point) (pipeline.Pipeline, error
 	out := steps.Then(last)
 	out.Memory = r.options.Memory
 	return out, nil
-}
-
-// effortOf is how much is learned in a round with maps of that size.
-func effortOf(size int) int {
-	switch {
-	case size <= firstSize:
-		return 0
-	case size <= 4*firstSize:
-		return 1
-	}
-	return 2
 }
 
 // seeded sets a step's seed.

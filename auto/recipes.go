@@ -60,12 +60,12 @@ func (p part) fitter(more ...param.Setting) (transformer.Fitter, error) {
 // representation is what the inputs are before they are mapped.
 type representation struct {
 	name   string
-	scale  part               // in the place of standardize; without a name the cleaning stays as it is
-	learn  part               // behind the cleaning; without a name nothing is learned
-	effort [3][]param.Setting // how much it learns from: in the first round, in the next, and with wide maps
-	family string             // of representations that share what they learn, fitted together; "" is the name
-	scaled bool               // whether γ 1 is what it has learned
-	dense  bool               // whether it takes dense rows only
+	scale  part                     // in the place of standardize; without a name the cleaning stays as it is
+	learn  part                     // behind the cleaning; without a name nothing is learned
+	effort [efforts][]param.Setting // how much it learns from: in the first round, in the next, and with wide maps
+	family string                   // of representations that share what they learn, fitted together; "" is the name
+	scaled bool                     // whether γ 1 is what it has learned
+	dense  bool                     // whether it takes dense rows only
 }
 
 // mapping is the random map of a recipe, or none.
@@ -102,16 +102,19 @@ type head struct {
 	floor, most   int    // that the grid is extended to
 }
 
+// efforts is how many ways there are of learning more or less thoroughly.
+const efforts = 3
+
 // scales are learned by the evidence: from few rows at first, for it is done in every fold.
 func scales(more ...any) part { return of("ard", more...) }
 
-var scalesEffort = [3][]param.Setting{
+var scalesEffort = [efforts][]param.Setting{
 	of("", "rows", 1000, "features", 200, "steps", 40, "restarts", 2).settings,
 	of("", "rows", 3000, "features", 600).settings,
 	of("", "rows", 6000, "features", 800, "steps", 100).settings,
 }
 
-var machineEffort = [3][]param.Setting{
+var machineEffort = [efforts][]param.Setting{
 	of("", "rows", 1000).settings,
 	of("", "rows", 3000).settings,
 	of("", "rows", 10000).settings,
@@ -136,7 +139,7 @@ var mappings = []mapping{
 	{name: "few", step: of("binning", "inputs", 4, "input_weights", "scales"), rule: "laplacian", half: true, size: "grids", part: 4, inputs: 8, loose: 1e-6, least: -4},
 	{name: "landmarks", step: of("nystroem", "kernel", "exponential"), rule: "exponential", half: true, size: "landmarks", part: 2},
 	{name: "linear", plain: true},
-	{name: "exact", step: of("", "kernel", "exponential"), rule: "exponential", half: true, rows: 6000, exact: true},
+	{name: "exact", step: of("", "kernel", "exponential"), rule: "exponential", half: true, rows: 20_000, exact: true},
 }
 
 var heads = []head{

@@ -45,6 +45,7 @@ type run struct {
 	best      map[int]scored // of each recipe, on the most rows that it was tried on
 	seen      map[place]bool // what was tried
 	rounds    []Round
+	last      level // of the last round
 	leader    scored
 	incumbent *fitted   // the model so far
 	ensemble  *ensemble // that the model so far is; nil for one pipeline
@@ -257,8 +258,8 @@ func (r *run) refit(ctx context.Context, s scored, size, rows int) error {
 	return nil
 }
 
-// level is the rows and the size of a round.
-type level struct{ rows, size int }
+// level is the rows of a round, the size of its maps, and the effort by which its recipes learn what they learn.
+type level struct{ rows, size, effort int }
 
 // entrant is a recipe in a round, with the grid about its place.
 type entrant struct {
@@ -268,7 +269,7 @@ type entrant struct {
 
 // allRounds goes on while the budget lasts and something is gained.
 func (r *run) allRounds(ctx context.Context) error {
-	at := level{min(firstRows, r.data.Rows()), r.sizeWithin(firstSize)}
+	at := level{min(firstRows, r.data.Rows()), r.sizeWithin(firstSize), 0}
 	field := r.all()
 	for round := 0; ; round++ {
 		chosen, to, err := r.affordable(ctx, field, at, round)
@@ -286,7 +287,8 @@ func (r *run) allRounds(ctx context.Context) error {
 			r.ended = EndedConverged
 			return nil
 		}
-		at = level{min(to.rows*moreRows, r.data.Rows()), r.sizeWithin(to.size * moreSize)}
+		r.last = to
+		at = level{min(to.rows*moreRows, r.data.Rows()), r.sizeWithin(to.size * moreSize), min(to.effort+1, efforts-1)}
 		field = r.next(chosen, round)
 	}
 }
@@ -421,11 +423,15 @@ func (r *run) near(s scored) bool {
 }
 
 // at is the place of an entrant in a round with maps of that size. A recipe for which it makes no difference has
-// size 0.
+// size 0, and the least effort.
 func (r *run) at(e entrant, l level) point {
 	p := e.point
-	if p.size = l.size; r.table[p.recipe].sizeOf(l.size) == 0 && r.table[p.recipe].learn.name == "" {
+	p.size, p.effort = l.size, l.effort
+	if r.table[p.recipe].sizeOf(l.size) == 0 {
 		p.size = 0
+	}
+	if r.table[p.recipe].learn.name == "" {
+		p.effort = 0
 	}
 	return p
 }
@@ -479,43 +485,59 @@ func (r *run) affordedPoints(ctx context.Context, points []point, at level) ([]p
 }
 
 // affordable returns as much of a field as the budget has room for, and the level at which: that wanted, or
-// between the last one and that. None where the budget has no room for anything more.
+// one between the last one and that. None where the budget has no room for anything more.
 func (r *run) affordable(ctx context.Context, field []entrant, want level, round int) ([]entrant, level, error) {
 	if !r.timed() {
 		return r.counted(field, round), want, nil
 	}
-	levels := []level{want}
-	if round > 0 {
-		last := r.rounds[len(r.rounds)-1]
-		levels = append(levels, level{want.rows, last.Size}, level{last.Rows, want.size}, level{(want.rows + last.Rows) / 2, last.Size})
-		levels = slices.DeleteFunc(levels, func(l level) bool { return l.rows == last.Rows && l.size == last.Size })
-	} else {
-		levels = append(levels, level{want.rows / 2, want.size}, level{min(want.rows, firstRows/4), firstSize / 2})
-	}
-	room := 0.7
+	levels, room, wanted := r.levels(want, round), 0.7, 3
 	if round == 0 {
-		room = 0.3
+		room, wanted = 0.3, len(field) // fewer rows before fewer recipes
 	}
-	for _, l := range levels {
+	for i, l := range levels {
 		if err := r.setReserve(ctx, l); err != nil {
 			return nil, l, err
 		}
-		limit := room * (r.left() - r.reserve)
-		for _, few := range []struct{ recipes, gammas, penalties int }{{len(field), 2, 2}, {len(field), 1, 1}, {min(len(field), 8), 1, 1}, {min(len(field), 4), 1, 1}, {min(len(field), 2), 1, 1}, {1, 1, 1}} {
-			if few.recipes < len(field) && round == 0 && l != levels[len(levels)-1] {
-				continue // fewer rows before fewer recipes
-			}
-			some := narrowed(field[:few.recipes], few.gammas, few.penalties)
-			took, err := r.expectedField(ctx, some, l)
+		for _, grid := range [][2]int{{2, 2}, {1, 1}, {1, 0}} {
+			some, err := r.affordedOf(ctx, narrowed(field, grid[0], grid[1]), l, room*(r.left()-r.reserve))
 			if err != nil {
 				return nil, l, err
 			}
-			if took <= limit {
+			last := i == len(levels)-1 && grid[1] == 0
+			if last || len(some) >= min(wanted, len(field)) && some[0].recipe == field[0].recipe {
 				return some, l, nil
 			}
 		}
 	}
 	return nil, want, nil
+}
+
+// levels are what a round may be at, the most wanted first.
+func (r *run) levels(want level, round int) []level {
+	if round == 0 {
+		return []level{want, {want.rows / 2, want.size, 0}, {min(want.rows, firstRows/4), firstSize / 2, 0}}
+	}
+	last := r.last
+	out := []level{want, {want.rows, want.size, last.effort}, {want.rows, last.size, last.effort}, {last.rows, want.size, last.effort},
+		{(want.rows + last.rows) / 2, last.size, last.effort}}
+	out = slices.DeleteFunc(out, func(l level) bool { return l.rows == last.rows && l.size == last.size })
+	return slices.Compact(out)
+}
+
+// affordedOf returns those of a field, from the first on, that together are expected to take no longer than the
+// limit. One that would take too long is left out, and not those behind it.
+func (r *run) affordedOf(ctx context.Context, field []entrant, l level, limit float64) ([]entrant, error) {
+	var out []entrant
+	for _, e := range field {
+		took, err := r.expectedField(ctx, append(slices.Clip(out), e), l)
+		if err != nil {
+			return nil, err
+		}
+		if took <= limit {
+			out = append(out, e)
+		}
+	}
+	return out, nil
 }
 
 // setReserve foresees how long the last fit will take.
@@ -560,7 +582,7 @@ func (r *run) counted(field []entrant, round int) []entrant {
 		left = (left + 1) / 2
 	}
 	points := func(e entrant) int {
-		return len(r.around(r.at(e, level{1, firstSize}), e.gammas, e.gammaStep, e.penalties, e.penaltyStep))
+		return len(r.around(r.at(e, level{1, firstSize, 0}), e.gammas, e.gammaStep, e.penalties, e.penaltyStep))
 	}
 	const wanted = 6 // recipes, rather than fine grids
 	for _, few := range [][2]int{{2, 2}, {2, 1}, {1, 1}, {1, 0}} {
@@ -595,27 +617,37 @@ func (r *run) finish(ctx context.Context) error {
 	if done, err := r.fitEnsemble(ctx); done || err != nil || r.ended == EndedStopped {
 		return err
 	}
-	size := r.leader.size
-	if r.timed() && r.table[r.leader.recipe].sizeOf(size) > 0 {
-		wider := r.leader.point
-		wider.size = r.sizeWithin(size * moreSize)
-		took, err := r.expectedFit(ctx, wider)
-		if err != nil {
-			return err
-		}
-		if wider.size > size && 2*took < r.left() {
-			size = wider.size
-		}
+	size, err := r.widest(ctx, r.leader.point, 0.5*r.left())
+	if err != nil {
+		return err
 	}
 	if r.leader.point == r.incumbent.point && r.leader.size == size && r.incumbent.rows == r.data.Rows() {
 		return nil
 	}
-	err := r.refit(ctx, r.leader, size, r.data.Rows())
+	err = r.refit(ctx, r.leader, size, r.data.Rows())
 	if errors.Is(err, errEnded) && ctx.Err() == nil {
 		r.ended = EndedStopped
 		return nil
 	}
 	return err
+}
+
+// widest is the largest size of a point's map, doubled time and again, with which a fit to all rows is expected
+// to take no longer than the limit: its own size at least.
+func (r *run) widest(ctx context.Context, p point, limit float64) (int, error) {
+	for r.timed() && r.table[p.recipe].sizeOf(p.size) > 0 {
+		wider := p
+		wider.size = r.sizeWithin(moreSize * p.size)
+		took, err := r.expectedFit(ctx, wider)
+		if err != nil {
+			return 0, err
+		}
+		if wider.size <= p.size || took > limit {
+			break
+		}
+		p = wider
+	}
+	return p.size, nil
 }
 
 // report tells how far the search is.
