@@ -164,12 +164,16 @@ func TestCalibratedLeavesOneOut(t *testing.T) {
 		alike(t, "probabilities", got, predicted(t, calibrated("sigmoid", 60, of), data, probe).Probabilities.RawMatrix().Data, 1e-7)
 	}
 	// With groups no row may be tested by a model that has seen others of its group.
+	alone := predicted(t, calibrated("sigmoid", 5, estimator.NewRidgeClassifier()), data, probe).Probabilities
 	data.Groups = make([]int, 60)
 	for i := range data.Groups {
 		data.Groups[i] = i % 7
 	}
 	alike(t, "groups", predicted(t, calibrated("sigmoid", 0, estimator.NewRidgeClassifier()), data, probe).Probabilities.RawMatrix().Data,
 		predicted(t, calibrated("sigmoid", 5, estimator.NewRidgeClassifier()), data, probe).Probabilities.RawMatrix().Data, 0)
+	if mat.Equal(alone, predicted(t, calibrated("sigmoid", 5, estimator.NewRidgeClassifier()), data, probe).Probabilities) {
+		t.Error("groups change nothing")
+	}
 }
 
 // A class of a single row, and one of two, are no reason to fail.

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
+	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -313,5 +314,122 @@ func TestEnsembleRefuses(t *testing.T) {
 		if _, err := c.spec.Fit(context.Background(), data); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, wanted %q", err, c.want)
 		}
+	}
+}
+
+// of is a model that predicts one of two targets well and the other by 0, whatever their size.
+type of struct{ good int }
+
+func (o of) Fit(_ context.Context, data datasets.Set) (estimator.Predictor, error) { return o, nil }
+
+func (o of) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	all, err := o.PredictTargets(ctx, X)
+	return mat.Col(nil, 0, all), err
+}
+
+func (o of) PredictTargets(_ context.Context, X mat.Matrix) (*mat.Dense, error) {
+	n, _ := X.Dims()
+	out := mat.NewDense(n, 2, nil)
+	for i := range n {
+		out.Set(i, o.good, X.At(i, o.good))
+	}
+	return out, nil
+}
+
+// An error counts in units of its target's deviation: that of the small target as much as that of the large one.
+func TestStackingTakesTargetsAlike(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 8))
+	X := mat.NewDense(200, 2, nil)
+	for i := range 200 {
+		X.SetRow(i, []float64{rng.NormFloat64(), 1000 * rng.NormFloat64()})
+	}
+	data := datasets.Set{X: X, Targets: X, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "small"}, {Name: "large"}}}}
+	if w := weightsOf(fittedEnsemble(t, estimator.NewEnsemble(member("small", of{0}), member("large", of{1})), data)); math.Abs(w[0]-0.5) > 0.05 {
+		t.Errorf("weights %v", w)
+	}
+}
+
+// What an ensemble can do follows from what all its members can.
+func TestEnsembleIsWhatItsMembersAre(t *testing.T) {
+	data := overlapping(1, 60)
+	var p estimator.Probabilistic
+	if !estimator.As(fittedEnsemble(t, estimator.NewEnsemble(member("a", estimator.NewLogistic()), member("b", calibrated("sigmoid", 3, estimator.NewSVM()))), data), &p) {
+		t.Error("probabilistic members have none together")
+	}
+	if estimator.As(fittedEnsemble(t, estimator.NewEnsemble(member("a", estimator.NewLogistic()), member("b", estimator.NewSVM())), data), &p) {
+		t.Error("one member has no probabilities, and all have together")
+	}
+}
+
+// loner is a model whose FitBatch leaves all to Lone, as one does that cannot share related maps.
+type loner struct{ estimator.Estimator }
+
+func (l loner) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error) {
+	for i := range b.Candidates {
+		for f := range b.Folds {
+			if b.Wants(i, f) {
+				if err := b.Yield(i, f, b.Lone(ctx, i, f)); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return nil, nil
+}
+
+func (loner) BatchCost(estimator.Batch) (cost datasets.Cost, shared []string, err error) {
+	return cost, nil, nil
+}
+
+// columns is one map, of the rows as they are.
+type columns struct{}
+
+func (columns) Widths() []int { return []int{2} }
+
+func (columns) Each(_ context.Context, X mat.Matrix, _ []int, yield func(int, *mat.Dense) error) error {
+	return yield(0, mat.DenseCopyOf(X))
+}
+
+// What was fitted with its whole pipeline is passed on as it is: it has been turned back, and calibrated, there.
+func TestWrappersPassOnWhatWasFittedAlone(t *testing.T) {
+	data, classes := amounts(60, 1), overlapping(2, 60)
+	for name, c := range map[string]struct {
+		spec estimator.BatchFitter
+		data datasets.Set
+	}{
+		"target":     {target("signed_log", loner{estimator.NewRidge()}), data},
+		"calibrated": {calibrated("sigmoid", 3, loner{estimator.NewSVM()}), classes},
+	} {
+		folds, _ := datasets.KFold{Folds: 3}.Split(c.data)
+		said := estimator.Outcome{Prediction: estimator.Prediction{Values: []float64{7}}}
+		_, err := c.spec.FitBatch(context.Background(), estimator.Batch{Data: c.data, Shape: c.data.Shape(), Folds: folds, Maps: columns{},
+			Candidates: []estimator.Candidate{{Estimator: c.spec, Width: 2, Scale: 1}},
+			Lone:       func(context.Context, int, int) estimator.Outcome { return said },
+			Yield: func(_, _ int, out estimator.Outcome) error {
+				if out.Err != nil || len(out.Values) != 1 || out.Values[0] != 7 {
+					t.Errorf("%s: %+v", name, out)
+				}
+				return nil
+			}})
+		if err != nil {
+			t.Error(name, err)
+		}
+	}
+}
+
+// A file whose parts do not fit each other is refused.
+func TestWrappersRefuseOtherColumns(t *testing.T) {
+	data := amounts(30, 1)
+	fitted, err := target("log", estimator.NewEnsemble(member("a", fourier(0.1, estimator.NewRidge())))).Fit(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := model.Record(fitted.(model.Stateful))
+	if err != nil {
+		t.Fatal(err)
+	}
+	state.Scalars["columns"] = 2.0
+	if err := model.Restore(state, new(estimator.FittedTarget)); err == nil || !strings.Contains(err.Error(), "of other columns") {
+		t.Error(err)
 	}
 }

@@ -13,7 +13,10 @@ import (
 // 1/(N₋+2) for the others, N being their weight. Newton's method with a line search. (Platt 1999; Lin, Lin
 // & Weng, Machine Learning 2007.)
 func Sigmoid(score []float64, positive []bool, weights []float64) (a, b float64) {
-	s := newSmoothed(score, positive, weights)
+	return newSmoothed(score, positive, weights).solve()
+}
+
+func (s *smoothed) solve() (a, b float64) {
 	a, b = 0, math.Log((s.others+1)/(s.positives+1))
 	value := s.value(a, b)
 	for range 200 {
@@ -27,6 +30,9 @@ func Sigmoid(score []float64, positive []bool, weights []float64) (a, b float64)
 		slope := ga*da + gb*db
 		if !(slope < 0) || math.IsInf(slope, 0) {
 			break
+		}
+		if -slope <= 1e-12*value { // so near that a whole step is right to rounding, which no search could tell
+			return a + da, b + db
 		}
 		step := 1.0
 		for ; step > 1e-12; step /= 2 {
@@ -48,6 +54,7 @@ type smoothed struct {
 	score, target, weight []float64
 	positives, others     float64
 	size                  float64 // of the largest score
+	looks                 int     // at all rows, for their likelihood
 }
 
 func newSmoothed(score []float64, positive []bool, weights []float64) *smoothed {
@@ -80,6 +87,7 @@ func newSmoothed(score []float64, positive []bool, weights []float64) *smoothed 
 
 // value is the negative log likelihood.
 func (s *smoothed) value(a, b float64) (sum float64) {
+	s.looks++
 	for i, v := range s.score {
 		f := a*v + b // p = 1/(1 + exp(f))
 		if f >= 0 {

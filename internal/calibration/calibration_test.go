@@ -79,6 +79,21 @@ func TestSigmoidIsTheOptimum(t *testing.T) {
 	}
 }
 
+// A few looks at the rows are enough, where rounding hides the last of the way too.
+func TestSigmoidEnds(t *testing.T) {
+	for seed := range uint64(50) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		score, positive, _ := sample(1500)
+		for i := range score {
+			score[i] += rng.NormFloat64()
+		}
+		s := newSmoothed(score, positive, nil)
+		if s.solve(); s.looks > 40 {
+			t.Errorf("%d looks", s.looks)
+		}
+	}
+}
+
 // A weight counts as so many rows; rows of weight 0 are not there.
 func TestWeightsAreCounts(t *testing.T) {
 	score, positive, weights := sample(150)
