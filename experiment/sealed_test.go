@@ -95,6 +95,9 @@ func sealedModels(t testing.TB) map[string][]byte {
 	pca.Whiten = true
 	ranks, isotonic := estimator.NewTarget(estimator.NewRidge()), estimator.NewCalibrated(estimator.NewRidgeClassifier())
 	ranks.Transform, ranks.Smear, isotonic.Method = "quantile", true, "isotonic"
+	scales, outer, diagonal, landmarks := transformer.NewARD(), transformer.NewRFM(), transformer.NewRFM(), transformer.NewNystroem()
+	scales.Features, scales.Steps, scales.Restarts, landmarks.Landmarks = 8, 3, 1, 5
+	outer.Rounds, diagonal.Rounds, diagonal.Diagonal = 1, 1, true
 	files := map[string][]byte{}
 	for name, c := range map[string]struct {
 		p    pipeline.Pipeline
@@ -109,6 +112,9 @@ func sealedModels(t testing.TB) map[string][]byte {
 		"single":  {narrow, amounts},
 		"thin":    {pipeline.Steps(transformer.NewDense(), pipeline.NewColumns(group("x1"))).Then(estimator.NewSVM()), thin},
 		"ranks":   {pipeline.Steps(transformer.NewQuantile(), transformer.NewScale(), few).Then(estimator.NewRidge()), amounts},
+		"learned": {pipeline.Steps(scales, diagonal, landmarks).Then(estimator.NewKernelRidge()), amounts},
+		"turned":  {pipeline.Steps(outer).Then(estimator.NewKernelRidgeClassifier()), numbers},
+		"kept":    {pipeline.Steps().Then(estimator.NewKernelRidgeClassifier()), thin},
 		"bare":    {pipeline.Steps().Then(estimator.NewRidgeClassifier()), unnamed},
 		"ranked":  {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(ranks), several},
 		"steps":   {pipeline.Steps(bins).Then(isotonic), numbers},
