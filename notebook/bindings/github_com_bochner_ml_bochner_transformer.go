@@ -22,6 +22,7 @@ func init() {
 			"EffectiveDimension": reflect.ValueOf(transformer.EffectiveDimension),
 			"ExactColumns":       reflect.ValueOf(&transformer.ExactColumns).Elem(),
 			"FixedBandwidth":     reflect.ValueOf(transformer.FixedBandwidth),
+			"FixedFactors":       reflect.ValueOf(transformer.FixedFactors),
 			"FixedGamma":         reflect.ValueOf(transformer.FixedGamma),
 			"GammaMedian":        reflect.ValueOf(&transformer.GammaMedian).Elem(),
 			"GammaScale":         reflect.ValueOf(&transformer.GammaScale).Elem(),
@@ -30,17 +31,21 @@ func init() {
 			"KeepVariance":       reflect.ValueOf(transformer.KeepVariance),
 			"Learn":              reflect.ValueOf(transformer.Learn),
 			"LearnBandwidth":     reflect.ValueOf(&transformer.LearnBandwidth).Elem(),
+			"NamedFactors":       reflect.ValueOf(transformer.NamedFactors),
 			"NewARD":             reflect.ValueOf(transformer.NewARD),
 			"NewBinning":         reflect.ValueOf(transformer.NewBinning),
 			"NewDense":           reflect.ValueOf(transformer.NewDense),
 			"NewImpute":          reflect.ValueOf(transformer.NewImpute),
 			"NewMinMax":          reflect.ValueOf(transformer.NewMinMax),
+			"NewNystroem":        reflect.ValueOf(transformer.NewNystroem),
 			"NewOneHot":          reflect.ValueOf(transformer.NewOneHot),
 			"NewOrdinal":         reflect.ValueOf(transformer.NewOrdinal),
 			"NewPCA":             reflect.ValueOf(transformer.NewPCA),
+			"NewQuantile":        reflect.ValueOf(transformer.NewQuantile),
 			"NewRFF":             reflect.ValueOf(transformer.NewRFF),
 			"NewRFM":             reflect.ValueOf(transformer.NewRFM),
 			"NewRobust":          reflect.ValueOf(transformer.NewRobust),
+			"NewScale":           reflect.ValueOf(transformer.NewScale),
 			"NewStandardize":     reflect.ValueOf(transformer.NewStandardize),
 		},
 		Types: map[string]reflect.Type{
@@ -54,7 +59,9 @@ func init() {
 			"CustomPitch":       reflect.TypeOf((*transformer.CustomPitch)(nil)).Elem(),
 			"Dense":             reflect.TypeOf((*transformer.Dense)(nil)).Elem(),
 			"DenseTransformer":  reflect.TypeOf((*transformer.DenseTransformer)(nil)).Elem(),
+			"Deriver":           reflect.TypeOf((*transformer.Deriver)(nil)).Elem(),
 			"Describer":         reflect.TypeOf((*transformer.Describer)(nil)).Elem(),
+			"Factors":           reflect.TypeOf((*transformer.Factors)(nil)).Elem(),
 			"Family":            reflect.TypeOf((*transformer.Family)(nil)).Elem(),
 			"FamilyFitter":      reflect.TypeOf((*transformer.FamilyFitter)(nil)).Elem(),
 			"FamilyMember":      reflect.TypeOf((*transformer.FamilyMember)(nil)).Elem(),
@@ -64,26 +71,32 @@ func init() {
 			"FittedBinning":     reflect.TypeOf((*transformer.FittedBinning)(nil)).Elem(),
 			"FittedDense":       reflect.TypeOf((*transformer.FittedDense)(nil)).Elem(),
 			"FittedImpute":      reflect.TypeOf((*transformer.FittedImpute)(nil)).Elem(),
+			"FittedNystroem":    reflect.TypeOf((*transformer.FittedNystroem)(nil)).Elem(),
 			"FittedOneHot":      reflect.TypeOf((*transformer.FittedOneHot)(nil)).Elem(),
 			"FittedOrdinal":     reflect.TypeOf((*transformer.FittedOrdinal)(nil)).Elem(),
 			"FittedPCA":         reflect.TypeOf((*transformer.FittedPCA)(nil)).Elem(),
+			"FittedQuantile":    reflect.TypeOf((*transformer.FittedQuantile)(nil)).Elem(),
 			"FittedRFF":         reflect.TypeOf((*transformer.FittedRFF)(nil)).Elem(),
 			"FittedRFM":         reflect.TypeOf((*transformer.FittedRFM)(nil)).Elem(),
+			"FittedScale":       reflect.TypeOf((*transformer.FittedScale)(nil)).Elem(),
 			"FittedScaler":      reflect.TypeOf((*transformer.FittedScaler)(nil)).Elem(),
 			"Fitter":            reflect.TypeOf((*transformer.Fitter)(nil)).Elem(),
 			"Gamma":             reflect.TypeOf((*transformer.Gamma)(nil)).Elem(),
 			"Impute":            reflect.TypeOf((*transformer.Impute)(nil)).Elem(),
 			"KernelError":       reflect.TypeOf((*transformer.KernelError)(nil)).Elem(),
 			"MinMax":            reflect.TypeOf((*transformer.MinMax)(nil)).Elem(),
+			"Nystroem":          reflect.TypeOf((*transformer.Nystroem)(nil)).Elem(),
 			"OneHot":            reflect.TypeOf((*transformer.OneHot)(nil)).Elem(),
 			"Ordinal":           reflect.TypeOf((*transformer.Ordinal)(nil)).Elem(),
 			"PCA":               reflect.TypeOf((*transformer.PCA)(nil)).Elem(),
 			"PassFitter":        reflect.TypeOf((*transformer.PassFitter)(nil)).Elem(),
+			"Quantile":          reflect.TypeOf((*transformer.Quantile)(nil)).Elem(),
 			"RFF":               reflect.TypeOf((*transformer.RFF)(nil)).Elem(),
 			"RFM":               reflect.TypeOf((*transformer.RFM)(nil)).Elem(),
 			"Relevant":          reflect.TypeOf((*transformer.Relevant)(nil)).Elem(),
 			"Robust":            reflect.TypeOf((*transformer.Robust)(nil)).Elem(),
 			"Rowless":           reflect.TypeOf((*transformer.Rowless)(nil)).Elem(),
+			"Scale":             reflect.TypeOf((*transformer.Scale)(nil)).Elem(),
 			"SingleTransformer": reflect.TypeOf((*transformer.SingleTransformer)(nil)).Elem(),
 			"Sized":             reflect.TypeOf((*transformer.Sized)(nil)).Elem(),
 			"SparseTaker":       reflect.TypeOf((*transformer.SparseTaker)(nil)).Elem(),
@@ -93,6 +106,7 @@ func init() {
 		Proxies: map[string]reflect.Type{
 			"BlockFitter":       reflect.TypeOf((*proxy_transformer_BlockFitter)(nil)).Elem(),
 			"DenseTransformer":  reflect.TypeOf((*proxy_transformer_DenseTransformer)(nil)).Elem(),
+			"Deriver":           reflect.TypeOf((*proxy_transformer_Deriver)(nil)).Elem(),
 			"Describer":         reflect.TypeOf((*proxy_transformer_Describer)(nil)).Elem(),
 			"Family":            reflect.TypeOf((*proxy_transformer_Family)(nil)).Elem(),
 			"FamilyFitter":      reflect.TypeOf((*proxy_transformer_FamilyFitter)(nil)).Elem(),
@@ -129,6 +143,21 @@ func (p *proxy_transformer_DenseTransformer) OutputWidth() int { return p.Output
 func (p *proxy_transformer_DenseTransformer) TransformTo(a0 context.Context, a1 *mat.Dense, a2 mat.Matrix) error {
 	return p.TransformTo_(p.Object, a0, a1, a2)
 }
+
+type proxy_transformer_Deriver struct {
+	Object   any
+	Derive_  func(_proxy_obj_ any, a0 transformer.Transformer) (transformer.Transformer, error)
+	Fit_     func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (transformer.Transformer, error)
+	Learner_ func(_proxy_obj_ any) transformer.Fitter
+}
+
+func (p *proxy_transformer_Deriver) Derive(a0 transformer.Transformer) (transformer.Transformer, error) {
+	return p.Derive_(p.Object, a0)
+}
+func (p *proxy_transformer_Deriver) Fit(a0 context.Context, a1 datasets.Set) (transformer.Transformer, error) {
+	return p.Fit_(p.Object, a0, a1)
+}
+func (p *proxy_transformer_Deriver) Learner() transformer.Fitter { return p.Learner_(p.Object) }
 
 type proxy_transformer_Describer struct {
 	Object        any
