@@ -60,10 +60,10 @@ func TestSweepDerives(t *testing.T) {
 		axes []param.Setting
 		fits int // for each fold
 	}{
-		"before a map":      {pipeline.Pipeline{Steps: []pipeline.Step{scaling, {Fitter: fourier(24)}}, Estimator: estimator.NewRidge()}, powers, 1},
-		"the last step":     {pipeline.Pipeline{Steps: []pipeline.Step{scaling}, Estimator: estimator.NewRidge()}, powers, 1},
-		"single precision":  {single, powers, 1},
-		"before a wide map": {pipeline.Pipeline{Steps: []pipeline.Step{scaling, {Fitter: fourier(24)}}, Estimator: estimator.NewRidge(), Precision: pipeline.Float32}, powers, 1},
+		"before a map":                  {pipeline.Pipeline{Steps: []pipeline.Step{scaling, {Fitter: fourier(24)}}, Estimator: estimator.NewRidge()}, powers, 1},
+		"the last step":                 {pipeline.Pipeline{Steps: []pipeline.Step{scaling}, Estimator: estimator.NewRidge()}, powers, 1},
+		"single precision":              {single, powers, 1},
+		"single precision before a map": {pipeline.Pipeline{Steps: []pipeline.Step{scaling, {Fitter: fourier(24)}}, Estimator: estimator.NewRidge(), Precision: pipeline.Float32}, powers, 1},
 		"of two learners": {pipeline.Pipeline{Steps: []pipeline.Step{scaling}, Estimator: estimator.NewRidge()},
 			append([]param.Setting{{Path: "ard.steps", Value: o{3, 5}}}, powers...), 2},
 		"of two steps": {pipeline.Pipeline{Steps: []pipeline.Step{ranking, scaling}, Estimator: estimator.NewRidge()},
@@ -112,10 +112,12 @@ func alone(t *testing.T, e estimator.Estimator, data datasets.Set, fold datasets
 	return want
 }
 
-// Where several candidates are behind each derived step, these share the rows that it maps.
+// Where several candidates are behind each derived step, these share the rows that it maps, and what comes behind it
+// is fitted to these.
 func TestSweepDerivesPrefixes(t *testing.T) {
 	data, folds, fits := numbers(150, 12), thirds(150), new(atomic.Int64)
-	base := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "ard", Fitter: countedARD{scales(), fits}}, {Fitter: fourier(24)}}, Estimator: exactLogistic()}
+	base := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "ard", Fitter: countedARD{scales(), fits}}, {Fitter: transformer.NewStandardize()}, {Fitter: fourier(24)}},
+		Estimator: exactLogistic()}
 	settings := grid(t, base, param.Setting{Path: "ard.power", Value: []any{0.5, 2.0}}, param.Setting{Path: "rff.gamma", Value: []any{0.5, 1.0}},
 		param.Setting{Path: "logistic.C", Value: []any{0.1, 1.0}})
 	got, shared := sweep(t, base, data, folds, settings)
@@ -181,6 +183,24 @@ func TestSweepFitsWhatCannotBeDerived(t *testing.T) {
 	}
 	if err := got[key{1, 0}].Err; err == nil || !strings.Contains(err.Error(), "of sparse input: zero would become") {
 		t.Errorf("ranks of sparse rows by a normal law: %v", err)
+	}
+}
+
+// greedy is an estimator that no memory holds.
+type greedy struct{ mean }
+
+func (greedy) Cost(datasets.Shape) datasets.Cost { return datasets.Cost{Bytes: 1 << 60} }
+
+// What memory cannot hold is refused behind a derived step too.
+func TestSweepRefusesBehindDerivedSteps(t *testing.T) {
+	data, folds := numbers(90, 31), thirds(90)
+	base := pipeline.Pipeline{Steps: pipeline.Steps(transformer.NewQuantile()), Estimator: greedy{}, Name: "greedy"}
+	settings := grid(t, base, param.Setting{Path: "quantile.output", Value: []any{"uniform", "normal"}})
+	got, _ := sweep(t, base, data, folds, settings)
+	for k, outcome := range got {
+		if err := outcome.Err; err == nil || !strings.Contains(err.Error(), `step "greedy": more memory than there is`) {
+			t.Errorf("candidate %d on fold %d: %v, wanted a refusal", k.setting, k.fold, err)
+		}
 	}
 }
 
