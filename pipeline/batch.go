@@ -11,7 +11,9 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/pipeline/internal/sweep"
+	"github.com/bochner-ml/bochner/transformer"
 )
 
 var _ estimator.BatchFitter = Pipeline{}
@@ -19,6 +21,8 @@ var _ estimator.BatchFitter = Pipeline{}
 // FitBatch fits every candidate on every fold and shares what candidates have in common:
 //   - steps that are equal from the first on are fitted and applied once for each fold, and once for
 //     all folds where none of them looks at the rows ([transformer.Rowless]);
+//   - steps that learn the same and differ in what they make of it ([transformer.Deriver]) learn once for each
+//     fold;
 //   - steps of one feature family ([transformer.FamilyFitter]), which make their maps from the same
 //     draws, share that: dense features of the last step are made together, a tile of rows at a time,
 //     for estimators that learn from related maps ([estimator.BatchFitter]); sparse ones are made once
@@ -29,8 +33,8 @@ var _ estimator.BatchFitter = Pipeline{}
 // Features that candidates share as a family are in double precision, whatever theirs is; ridge's in single
 // precision whose rounding would show are fitted by themselves, in their own.
 //
-// It returns the names of what was shared: "prefix" where fitted steps, "features" where mapped rows,
-// "projection" where one product with the rows served several candidates or folds, "grids" where the
+// It returns the names of what was shared: "prefix" where fitted steps or what they learned, "features" where
+// mapped rows, "projection" where one product with the rows served several candidates or folds, "grids" where the
 // widest map of a family served narrower ones, and what the estimators shared. Folds and groups of
 // candidates go in parallel as far as memory allows; what is yielded does not depend on that, only the
 // order is. The work is divided as if all were wanted, and what nothing wanted needs is left out.
@@ -89,14 +93,38 @@ func (p Pipeline) job(b estimator.Batch) (sweep.Job, error) {
 		spec.Steps, spec.Name, spec.Memory = spec.Steps[done:], spec.path(), job.Memory
 		return spec
 	}
-	job.Fit = func(ctx context.Context, candidate, done int, data datasets.Set) (estimator.Predictor, error) {
-		return rest(candidate, done).Fit(ctx, data)
+	job.Fit = func(ctx context.Context, candidate, done int, next transformer.Transformer, data datasets.Set) (estimator.Predictor, error) {
+		spec := rest(candidate, done)
+		if next != nil {
+			first := spec.Steps[0]
+			spec.Steps = append([]Step{{Name: first.Path(), Fitter: derivedStep{first.Fitter, next}}}, spec.Steps[1:]...)
+		}
+		return spec.Fit(ctx, data)
 	}
 	job.CostOf = func(candidate, done int, shape datasets.Shape) datasets.Cost {
 		return rest(candidate, done).Cost(shape)
 	}
 	return job, nil
 }
+
+// derivedStep is a step that is derived from what was learned for several candidates: there is nothing to fit.
+type derivedStep struct {
+	spec   transformer.Fitter
+	fitted transformer.Transformer
+}
+
+// Fit returns the step.
+func (d derivedStep) Fit(context.Context, datasets.Set) (transformer.Transformer, error) {
+	return d.fitted, nil
+}
+
+// FitSource returns the step.
+func (d derivedStep) FitSource(context.Context, datasets.Source) (transformer.Transformer, error) {
+	return d.fitted, nil
+}
+
+// Cost is that of the spec, by whose width and memory a fit decides what it caches.
+func (d derivedStep) Cost(shape datasets.Shape) datasets.Cost { return rows.CostOf(d.spec, shape) }
 
 // predictAll returns all that a predictor says, block by block where it is no pipeline itself.
 func predictAll(ctx context.Context, fitted estimator.Predictor, X mat.Matrix) (estimator.Prediction, error) {

@@ -69,6 +69,7 @@ func conformanceCases() map[string]conformanceCase {
 		"robust median=false":      {transformer.Robust{IQR: true}, o{Zero: scaler, Missing: true}},
 		"quantile":                 {transformer.NewQuantile(), o{Zero: quantile, Missing: true, DenseOnly: true}},
 		"quantile normal":          {transformer.Quantile{Quantiles: 7, Output: "normal"}, o{Zero: quantile, Missing: true, DenseOnly: true}},
+		"quantile normal, counts":  {transformer.Quantile{Quantiles: 7, Output: "normal"}, o{Zero: quantile, Missing: true, DenseOnly: true, Data: counts()}},
 		"quantile of sparse rows":  {transformer.NewQuantile(), o{Zero: quantile, Missing: true, Data: counts()}},
 		"scale":                    {transformer.NewScale(), o{Zero: scale, Missing: true}},
 		"scale each":               {transformer.Scale{Factors: transformer.FixedFactors(1, 0, 2, 0.5, 1e9)}, o{Zero: scale, Missing: true}},

@@ -108,11 +108,38 @@ func (s Quantile) Finish(ctx context.Context, last datasets.Pass) (Transformer, 
 		f.columns = append(f.columns, newRanking(list))
 	}
 	if in.sparse {
-		if err := f.keepsZeros(in.schema); err != nil {
+		schema := in.schema
+		f.zeros = &schema
+		if err := f.keepsZeros(schema); err != nil {
 			return nil, err
 		}
 	}
 	return f, nil
+}
+
+// Learner returns the spec with the output of [NewQuantile]: the same quantiles serve both.
+func (s Quantile) Learner() Fitter {
+	s.Output = NewQuantile().Output
+	return s
+}
+
+// Derive maps the learned quantiles to the law of the spec's output.
+func (s Quantile) Derive(learned Transformer) (Transformer, error) {
+	f, ok := learned.(*FittedQuantile)
+	if !ok || f == nil {
+		return nil, notLearned("quantile", learned)
+	}
+	if err := checkSpec("quantile", s); err != nil {
+		return nil, err
+	}
+	derived := *f
+	derived.normal = s.Output == "normal"
+	if f.zeros != nil {
+		if err := derived.keepsZeros(*f.zeros); err != nil {
+			return nil, err
+		}
+	}
+	return &derived, nil
 }
 
 // Cost returns the cost of some passes of selection, and of looking the quantiles up.
@@ -128,6 +155,7 @@ type FittedQuantile struct {
 	normal    bool
 	quantiles int // of each column
 	columns   []ranking
+	zeros     *datasets.Schema // of training rows that were sparse, whose zeros have to stay; no file keeps it
 }
 
 // ranking is the quantiles of a column: different values, ascending, and how many quantiles are equal to
@@ -144,6 +172,7 @@ var (
 	_ Describer        = (*FittedQuantile)(nil)
 	_ model.Stateful   = (*FittedQuantile)(nil)
 	_ PassFitter       = Quantile{}
+	_ Deriver          = Quantile{}
 )
 
 // newRanking makes one of the quantiles of a column.

@@ -67,6 +67,18 @@ type FitTransformer interface {
 	FeatureBytes(rows, cols int) int64
 }
 
+// Deriver is a Fitter some of whose parameters do not change what is learned, only what is made of it, as the
+// power of learned scales. A search learns once for all candidates that differ in nothing else.
+type Deriver interface {
+	Fitter
+	// Learner returns the spec, of the same type, with those parameters at their defaults. Specs with equal
+	// learners learn the same from the same rows.
+	Learner() Fitter
+	// Derive returns what Fit would return, to the bit, given what the learner was fitted to by the same rows,
+	// which it leaves as it is. It fails where Fit would.
+	Derive(learned Transformer) (Transformer, error)
+}
+
 // Transformer is a fitted map of rows.
 type Transformer interface {
 	// Transform returns the features of the rows of X, which has the columns seen in Fit: a

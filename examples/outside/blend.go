@@ -148,6 +148,29 @@ func (b Blend) FitSource(ctx context.Context, data datasets.Source) (transformer
 	return b.fit(ctx, func(part pipeline.Chain) (transformer.Transformer, error) { return part.FitSource(ctx, data) })
 }
 
+// Learner returns the blend without weights, which come after the parts have learned: a search over weights fits
+// the parts once.
+func (b Blend) Learner() transformer.Fitter {
+	b.Weights = nil
+	return b
+}
+
+// Derive gives the fitted parts other weights.
+func (b Blend) Derive(learned transformer.Transformer) (transformer.Transformer, error) {
+	f, ok := learned.(*FittedBlend)
+	if !ok || f == nil || len(f.parts) != len(b.Parts) {
+		return nil, fmt.Errorf("blend: a %T is not what these parts were fitted to", learned)
+	}
+	if err := b.check(); err != nil {
+		return nil, fmt.Errorf("blend: %w", err)
+	}
+	derived := *f
+	if derived.weights = slices.Clone(b.Weights); len(b.Weights) == 0 {
+		derived.weights = slices.Repeat([]float64{1}, len(f.parts))
+	}
+	return &derived, nil
+}
+
 // Start begins the passes of all parts.
 func (b Blend) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	if err := b.check(); err != nil {
@@ -317,6 +340,7 @@ func (f *FittedBlend) State(s *model.State) {
 var (
 	_ pipeline.Composite     = Blend{}
 	_ transformer.PassFitter = Blend{}
+	_ transformer.Deriver    = Blend{}
 	_ transformer.Rowless    = Blend{}
 	_ datasets.Coster        = Blend{}
 	_ model.Stateful         = (*FittedBlend)(nil)

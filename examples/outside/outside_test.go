@@ -24,6 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/pipeline/yaml"
+	"github.com/bochner-ml/bochner/transformer"
 )
 
 // curve is rows of two columns, a target that depends on them, and, in one row of ten, another one.
@@ -382,6 +383,25 @@ func TestSearchShares(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A search over the weights of a blend fits its parts once for each fold.
+func TestSearchDerives(t *testing.T) {
+	data := curve(120)
+	p := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "blend", Fitter: NewBlend(transformer.NewPCA(), transformer.NewStandardize())}}, Estimator: estimator.NewRidge()}
+	search := gridsearch.NewSearch(p, gridsearch.Axis{Path: "blend.weights", Values: []any{[]any{1.0, 1.0}, []any{1.0, 3.0}}})
+	search.Splitter, search.Score = datasets.KFold{Folds: 3}, "rmse"
+	plan, err := search.Plan(data)
+	if err != nil || !slices.Contains(plan.Shared, "prefix") {
+		t.Errorf("planned to share %v, %v", plan.Shared, err)
+	}
+	result, err := search.Run(context.Background(), data)
+	if err != nil || !slices.Contains(result.Shared, "prefix") {
+		t.Errorf("shared %v, %v", result.Shared, err)
+	}
+	if a, b := result.Candidates[0], result.Candidates[1]; len(a.Folds) != 3 || slices.Equal(a.Folds, b.Folds) {
+		t.Errorf("scores %v and %v", a.Folds, b.Folds)
 	}
 }
 

@@ -59,6 +59,7 @@ func init() {
 			"CustomPitch":       reflect.TypeOf((*transformer.CustomPitch)(nil)).Elem(),
 			"Dense":             reflect.TypeOf((*transformer.Dense)(nil)).Elem(),
 			"DenseTransformer":  reflect.TypeOf((*transformer.DenseTransformer)(nil)).Elem(),
+			"Deriver":           reflect.TypeOf((*transformer.Deriver)(nil)).Elem(),
 			"Describer":         reflect.TypeOf((*transformer.Describer)(nil)).Elem(),
 			"Factors":           reflect.TypeOf((*transformer.Factors)(nil)).Elem(),
 			"Family":            reflect.TypeOf((*transformer.Family)(nil)).Elem(),
@@ -105,6 +106,7 @@ func init() {
 		Proxies: map[string]reflect.Type{
 			"BlockFitter":       reflect.TypeOf((*proxy_transformer_BlockFitter)(nil)).Elem(),
 			"DenseTransformer":  reflect.TypeOf((*proxy_transformer_DenseTransformer)(nil)).Elem(),
+			"Deriver":           reflect.TypeOf((*proxy_transformer_Deriver)(nil)).Elem(),
 			"Describer":         reflect.TypeOf((*proxy_transformer_Describer)(nil)).Elem(),
 			"Family":            reflect.TypeOf((*proxy_transformer_Family)(nil)).Elem(),
 			"FamilyFitter":      reflect.TypeOf((*proxy_transformer_FamilyFitter)(nil)).Elem(),
@@ -141,6 +143,21 @@ func (p *proxy_transformer_DenseTransformer) OutputWidth() int { return p.Output
 func (p *proxy_transformer_DenseTransformer) TransformTo(a0 context.Context, a1 *mat.Dense, a2 mat.Matrix) error {
 	return p.TransformTo_(p.Object, a0, a1, a2)
 }
+
+type proxy_transformer_Deriver struct {
+	Object   any
+	Derive_  func(_proxy_obj_ any, a0 transformer.Transformer) (transformer.Transformer, error)
+	Fit_     func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (transformer.Transformer, error)
+	Learner_ func(_proxy_obj_ any) transformer.Fitter
+}
+
+func (p *proxy_transformer_Deriver) Derive(a0 transformer.Transformer) (transformer.Transformer, error) {
+	return p.Derive_(p.Object, a0)
+}
+func (p *proxy_transformer_Deriver) Fit(a0 context.Context, a1 datasets.Set) (transformer.Transformer, error) {
+	return p.Fit_(p.Object, a0, a1)
+}
+func (p *proxy_transformer_Deriver) Learner() transformer.Fitter { return p.Learner_(p.Object) }
 
 type proxy_transformer_Describer struct {
 	Object        any

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
@@ -170,6 +171,48 @@ func TestFamilyLawFinds(t *testing.T) {
 		spec := double{breaks: "member is lone fit: " + what, calls: new(int)}
 		if r := holds(law{"", memberIsLoneFit}, spec, Options{Related: []transformer.Fitter{spec}}); !r.failed {
 			t.Errorf("%s: a family that breaks the law passes", what)
+		}
+	}
+}
+
+func (s double) Learner() transformer.Fitter {
+	switch {
+	case s.breaks == "derived is fitted: another type":
+		return stranger{}
+	case strings.HasPrefix(s.breaks, "derived is fitted: another learner"):
+		s.breaks += "'s learner"
+	}
+	return s
+}
+
+func (s double) Derive(learned transformer.Transformer) (transformer.Transformer, error) {
+	f, ok := learned.(*doubled)
+	switch {
+	case learned == nil && s.breaks == "derived is fitted: nil", learned != nil && !ok && s.breaks == "derived is fitted: strange":
+		return &doubled{Factor: 2}, nil
+	case !ok:
+		return nil, errors.New("double: derived from a stranger")
+	}
+	derived := &doubled{Factor: f.Factor, width: f.width, breaks: f.breaks}
+	switch s.breaks {
+	case "derived is fitted":
+		derived.Factor = 3
+	case "derived is fitted: state":
+		derived.width++
+	case "derived is fitted: what was learned":
+		f.Factor = 3
+	case "derived is fitted: an error":
+		return nil, errors.New("double: no")
+	}
+	return derived, nil
+}
+
+// The law of deriving looks at all that a search relies on.
+func TestDeriveLawFinds(t *testing.T) {
+	for _, what := range []string{"another type", "another learner", "nil", "strange", "state", "what was learned", "an error"} {
+		spec := double{breaks: "derived is fitted: " + what, calls: new(int)}
+		if r := holds(law{"", derivedIsFitted}, spec, Options{}); !r.failed {
+			t.Errorf("%s: a step that breaks the law passes", what)
 		}
 	}
 }

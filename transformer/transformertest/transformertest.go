@@ -65,6 +65,7 @@ var laws = []law{
 	{"writes float32 into a tile", writesFloat32},
 	{"fits and maps at once", fitsAndMapsAtOnce},
 	{"member is lone fit", memberIsLoneFit},
+	{"derived is fitted", derivedIsFitted},
 	{"works concurrently", worksConcurrently},
 	{"stops when cancelled", stopsWhenCancelled},
 	{"refuses bad data", refusesBadData},

@@ -40,8 +40,8 @@ func (s *sweep) nextCost(next []*node, fold datasets.Fold, shape datasets.Shape,
 	for _, family := range families {
 		besideTime(&sum, s.familyCost(family, of(shape, rowsOfFold(fold)), []datasets.Fold{fold}))
 	}
-	for _, family := range sparseFamilies(others) {
-		besideTime(&sum, s.sparseFamilyCost(family, fold, shape, depth))
+	for _, group := range groups(others) {
+		besideTime(&sum, s.groupCost(group, fold, shape, depth))
 	}
 	return sum
 }
@@ -49,9 +49,6 @@ func (s *sweep) nextCost(next []*node, fold datasets.Fold, shape datasets.Shape,
 // sparseFamilyCost is what nodes cost on one fold whose sparse maps are of one family.
 func (s *sweep) sparseFamilyCost(family []*node, fold datasets.Fold, shape datasets.Shape, depth int) datasets.Cost {
 	shape = of(shape, rowsOfFold(fold))
-	if len(family) == 1 {
-		return s.nodeCost(family[0], fold, shape, depth)
-	}
 	if familyBytes(family, shape) > s.Memory {
 		var sum datasets.Cost
 		for _, b := range family {
@@ -69,18 +66,27 @@ func (s *sweep) sparseFamilyCost(family []*node, fold datasets.Fold, shape datas
 
 // nodeCost is what the candidates of a node cost on one fold.
 func (s *sweep) nodeCost(b *node, fold datasets.Fold, shape datasets.Shape, depth int) datasets.Cost {
-	train, test := of(shape, len(fold.Train)), of(shape, len(fold.Test))
 	shape = of(shape, rowsOfFold(fold))
-	sum := datasets.Cost{}
-	if len(b.candidates) == 1 || featureBytes(b.step, shape) > s.Memory {
-		for _, i := range b.candidates {
-			besideTime(&sum, s.CostOf(i, depth, train))
-			besideTime(&sum, rows.Cost(s.Pipelines[i].Steps[depth:], test))
-		}
-		return sum
+	if s.goesAlone(b, shape) {
+		return s.loneCost(b.candidates, fold, shape, depth)
 	}
+	sum := datasets.Cost{}
 	besideTime(&sum, rows.CostOf(b.step.Fitter, shape))
 	besideTime(&sum, s.belowCost(b, fold, shape, depth))
+	return sum
+}
+
+// goesAlone reports whether the rows that the step of b maps are not shared.
+func (s *sweep) goesAlone(b *node, shape datasets.Shape) bool {
+	return len(b.candidates) == 1 || featureBytes(b.step, shape) > s.Memory
+}
+
+// loneCost is what candidates cost on one fold that share nothing after depth steps.
+func (s *sweep) loneCost(candidates []int, fold datasets.Fold, shape datasets.Shape, depth int) (sum datasets.Cost) {
+	for _, i := range candidates {
+		besideTime(&sum, s.CostOf(i, depth, of(shape, len(fold.Train))))
+		besideTime(&sum, rows.Cost(s.Pipelines[i].Steps[depth:], of(shape, len(fold.Test))))
+	}
 	return sum
 }
 

@@ -47,19 +47,15 @@ func (s *sweep) below(ctx context.Context, b *node, mapped foldRows, depth int) 
 	for _, family := range families {
 		s.familyOfFold(ctx, family, mapped, depth+1)
 	}
-	for _, family := range sparseFamilies(others) {
+	for _, group := range groups(others) {
 		if ctx.Err() == nil {
-			s.sparseFamily(ctx, family, mapped, depth+1)
+			s.group(ctx, group, mapped, depth+1)
 		}
 	}
 }
 
 // sparseFamily descends nodes whose sparse maps are of one family: each wide map makes the rows once.
 func (s *sweep) sparseFamily(ctx context.Context, family []*node, d foldRows, depth int) {
-	if len(family) == 1 {
-		s.descend(ctx, family[0], d, depth)
-		return
-	}
 	all := candidatesOf(family)
 	if !s.wants(all, d.fold) {
 		return

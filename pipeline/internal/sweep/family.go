@@ -2,7 +2,6 @@ package sweep
 
 import (
 	"reflect"
-	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
@@ -107,20 +106,6 @@ func specs(family []*node) (out []transformer.Fitter) {
 	for _, b := range family {
 		for range b.ends {
 			out = append(out, b.step.Fitter)
-		}
-	}
-	return out
-}
-
-// sparseFamilies divides nodes that begin at the same place into those whose sparse maps are of one
-// family, and those that have none.
-func sparseFamilies(next []*node) (out [][]*node) {
-	for _, b := range next {
-		k := slices.IndexFunc(out, func(family []*node) bool { return related(family[0].step, b.step) && !dense(b.step) })
-		if k >= 0 {
-			out[k] = append(out[k], b)
-		} else {
-			out = append(out, []*node{b})
 		}
 	}
 	return out

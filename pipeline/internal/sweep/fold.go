@@ -20,6 +20,9 @@ type foldRows struct {
 	train   int // rows to train on
 	fold    int
 	seconds float64 // of shared work, for each candidate
+	// fitted is the step that comes next, where it is derived from what was learned for several; nil where it
+	// is still to be fitted.
+	fitted transformer.Transformer
 }
 
 func (d foldRows) trainSet() datasets.Set { return d.set.Slice(0, d.train) }
@@ -35,7 +38,7 @@ func divide(data datasets.Set, fold datasets.Fold, f int) foldRows {
 
 func (s *sweep) foldRows(f int) foldRows { return divide(s.Data, s.Folds[f], f) }
 
-// through fits the step of b to the rows to train on and maps all of them. It returns the fitted step, nil
+// through fits the step of b to the rows to train on, unless it is fitted, and maps all of them. It returns the fitted step, nil
 // where the mapped rows would not fit into memory.
 func (s *sweep) through(ctx context.Context, b *node, d foldRows) (foldRows, transformer.Transformer, error) {
 	step := b.step
@@ -43,8 +46,9 @@ func (s *sweep) through(ctx context.Context, b *node, d foldRows) (foldRows, tra
 	if err != nil {
 		return d, nil, err
 	}
-	fitted := &rows.Step{Name: step.Name}
-	if both, ok := step.Fitter.(transformer.FitTransformer); ok {
+	fitted := &rows.Step{Name: step.Name, Fitted: d.fitted}
+	d.fitted = nil
+	if both, ok := step.Fitter.(transformer.FitTransformer); ok && fitted.Fitted == nil {
 		if both.FeatureBytes(d.set.Rows(), d.set.Cols()) > s.Memory {
 			return d, nil, nil
 		}
@@ -59,8 +63,10 @@ func (s *sweep) through(ctx context.Context, b *node, d foldRows) (foldRows, tra
 		d.set.X = stacked(r.Set.X, test)
 		return d, fitted.Fitted, nil
 	}
-	if fitted.Fitted, err = r.Fit(ctx, step.Fitter); err != nil {
-		return d, nil, err
+	if fitted.Fitted == nil {
+		if fitted.Fitted, err = r.Fit(ctx, step.Fitter); err != nil {
+			return d, nil, err
+		}
 	}
 	sample, err := fitted.Learn(ctx, r.Sample())
 	if err != nil || rows.BytesOf(sample)*int64(d.set.Rows()) > s.Memory {

@@ -17,6 +17,6 @@ func (s *sweep) lone(ctx context.Context, i int, d foldRows, depth int) {
 // fitLone fits what is left of a candidate after depth steps and judges it.
 func (s *sweep) fitLone(ctx context.Context, i int, d foldRows, depth int) estimator.Outcome {
 	start := time.Now()
-	fitted, err := s.Fit(ctx, i, depth, d.trainSet())
+	fitted, err := s.Fit(ctx, i, depth, d.fitted, d.trainSet())
 	return s.judge(ctx, fitted, err, d, start)
 }

@@ -62,8 +62,8 @@ func (s *sweep) run(ctx context.Context) {
 		for _, family := range families {
 			tasks = append(tasks, func() { s.familyOfFold(ctx, family, s.foldRows(f), 0) })
 		}
-		for _, top := range sparseFamilies(others) {
-			tasks = append(tasks, func() { s.sparseFamily(ctx, top, s.foldRows(f), 0) })
+		for _, top := range groups(others) {
+			tasks = append(tasks, func() { s.group(ctx, top, s.foldRows(f), 0) })
 		}
 	}
 	s.workers = s.atOnce()

@@ -1,6 +1,6 @@
 // Package sweep fits many pipelines on many folds together. Candidates are a tree: those that begin with
-// equal steps share these, fitted and applied; last steps of one feature family share their draws; and
-// estimators behind the same rows are fitted as a batch of their own.
+// equal steps share these, fitted and applied; steps that learn the same share that; last steps of one feature
+// family share their draws; and estimators behind the same rows are fitted as a batch of their own.
 package sweep
 
 import (
@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
+	"github.com/bochner-ml/bochner/transformer"
 )
 
 // Candidate is a pipeline: steps, to be fitted one after the other, before an estimator.
@@ -31,8 +32,9 @@ type Job struct {
 	estimator.Batch
 	Pipelines []Candidate // instead of the candidates of Batch
 	Memory    int64       // bytes that mapped rows may take
-	// Fit fits a candidate but for its first steps, which have mapped the rows already.
-	Fit func(ctx context.Context, candidate, done int, data datasets.Set) (estimator.Predictor, error)
+	// Fit fits a candidate but for its first steps, which have mapped the rows already. The step after those is
+	// next, unless that is nil.
+	Fit func(ctx context.Context, candidate, done int, next transformer.Transformer, data datasets.Set) (estimator.Predictor, error)
 	// Predict returns all that a predictor says.
 	Predict func(ctx context.Context, fitted estimator.Predictor, X mat.Matrix) (estimator.Prediction, error)
 	// CostOf is what Fit costs.

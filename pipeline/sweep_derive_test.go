@@ -1,0 +1,248 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+func (c countedARD) Learner() transformer.Fitter {
+	c.ARD = c.ARD.Learner().(transformer.ARD)
+	return c
+}
+
+func (c countedARD) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
+	c.Fits.Add(1)
+	return c.ARD.FitSource(ctx, data)
+}
+
+// countedQuantile counts its fits.
+type countedQuantile struct {
+	transformer.Quantile
+	Fits *atomic.Int64
+}
+
+func (c countedQuantile) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
+	c.Fits.Add(1)
+	return c.Quantile.Fit(ctx, data)
+}
+
+func (c countedQuantile) Learner() transformer.Fitter {
+	c.Quantile = c.Quantile.Learner().(transformer.Quantile)
+	return c
+}
+
+// A search over what is made of what was learned learns once for each fold, whatever memory and precision it has, and
+// what it finds is what lone fits find, to the bit.
+func TestSweepDerives(t *testing.T) {
+	type o = []any
+	data, folds, fits := numbers(150, 12), thirds(150), new(atomic.Int64)
+	scaling := pipeline.Step{Name: "ard", Fitter: countedARD{scales(), fits}}
+	ranking := pipeline.Step{Name: "quantile", Fitter: countedQuantile{transformer.NewQuantile(), fits}}
+	powers := []param.Setting{{Path: "ard.power", Value: o{0.5, 1.0, 2.0}}, {Path: "ard.floor", Value: o{0.0, 0.1}}}
+	single := pipeline.Pipeline{Steps: []pipeline.Step{scaling}, Estimator: estimator.NewRidge(), Precision: pipeline.Float32}
+	for name, c := range map[string]struct {
+		base pipeline.Pipeline
+		axes []param.Setting
+		fits int // for each fold
+	}{
+		"before a map":                  {pipeline.Pipeline{Steps: []pipeline.Step{scaling, {Fitter: fourier(24)}}, Estimator: estimator.NewRidge()}, powers, 1},
+		"the last step":                 {pipeline.Pipeline{Steps: []pipeline.Step{scaling}, Estimator: estimator.NewRidge()}, powers, 1},
+		"single precision":              {single, powers, 1},
+		"single precision before a map": {pipeline.Pipeline{Steps: []pipeline.Step{scaling, {Fitter: fourier(24)}}, Estimator: estimator.NewRidge(), Precision: pipeline.Float32}, powers, 1},
+		"of two learners": {pipeline.Pipeline{Steps: []pipeline.Step{scaling}, Estimator: estimator.NewRidge()},
+			append([]param.Setting{{Path: "ard.steps", Value: o{3, 5}}}, powers...), 2},
+		"of two steps": {pipeline.Pipeline{Steps: []pipeline.Step{ranking, scaling}, Estimator: estimator.NewRidge()},
+			append([]param.Setting{{Path: "quantile.output", Value: o{"uniform", "normal"}}}, powers...), 1 + 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, memory := range []int64{0, 1} {
+				c.base.Memory = memory
+				settings := grid(t, c.base, c.axes...)
+				fits.Store(0)
+				got, shared := sweep(t, c.base, data, folds, settings)
+				wanted := int64(c.fits * len(folds))
+				if name == "of two steps" && memory == 1 { // the rows are not shared, and so the second step learns from each
+					wanted = int64((1 + len(settings)) * len(folds))
+				}
+				if n := fits.Load(); n != wanted {
+					t.Errorf("memory %d: %d candidates on %d folds: %d fits, wanted %d", memory, len(settings), len(folds), n, wanted)
+				}
+				if !slices.Contains(shared, "prefix") {
+					t.Errorf("memory %d: shared %v, wanted a prefix", memory, shared)
+				}
+				for k, outcome := range got {
+					if outcome.Err != nil {
+						t.Fatal(outcome.Err)
+					}
+					if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
+						t.Fatalf("memory %d: candidate %d on fold %d predicts something else than alone", memory, k.setting, k.fold)
+					}
+				}
+			}
+		})
+	}
+}
+
+// alone is what a candidate predicts that is fitted by itself.
+func alone(t *testing.T, e estimator.Estimator, data datasets.Set, fold datasets.Fold) estimator.Prediction {
+	t.Helper()
+	p, err := e.Fit(ctx, data.Select(fold.Train))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := estimator.Predict(ctx, p, datasets.SelectRows(data.X, fold.Test))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return want
+}
+
+// Where several candidates are behind each derived step, these share the rows that it maps, and what comes behind it
+// is fitted to these.
+func TestSweepDerivesPrefixes(t *testing.T) {
+	data, folds, fits := numbers(150, 12), thirds(150), new(atomic.Int64)
+	base := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "ard", Fitter: countedARD{scales(), fits}}, {Fitter: transformer.NewStandardize()}, {Fitter: fourier(24)}},
+		Estimator: exactLogistic()}
+	settings := grid(t, base, param.Setting{Path: "ard.power", Value: []any{0.5, 2.0}}, param.Setting{Path: "rff.gamma", Value: []any{0.5, 1.0}},
+		param.Setting{Path: "logistic.C", Value: []any{0.1, 1.0}})
+	got, shared := sweep(t, base, data, folds, settings)
+	if n := fits.Load(); n != 3 {
+		t.Errorf("%d fits on 3 folds", n)
+	}
+	if !slices.Equal(withoutInner(shared), []string{"features", "prefix"}) {
+		t.Errorf("shared %v", shared)
+	}
+	for k, outcome := range got {
+		if outcome.Err != nil {
+			t.Fatal(outcome.Err)
+		}
+		agree(t, fmt.Sprintf("candidate %d on fold %d", k.setting, k.fold), outcome.Prediction, alone(t, settings[k.setting], data, folds[k.fold]), true)
+	}
+}
+
+// halfway is a step whose learner or derivation fails, where its own fit does not or says something else.
+type halfway struct {
+	mirror
+	Learns bool
+}
+
+func (h halfway) Learner() transformer.Fitter {
+	h.Factor = 1
+	if !h.Learns {
+		h.Fail = "the learner"
+	}
+	return h
+}
+
+func (h halfway) Derive(transformer.Transformer) (transformer.Transformer, error) {
+	return nil, errors.New("it cannot be derived")
+}
+
+// A candidate whose learner cannot be fitted, or that cannot be derived, is fitted by itself.
+func TestSweepFitsWhatCannotBeDerived(t *testing.T) {
+	data, folds := numbers(90, 31), thirds(90)
+	for name, h := range map[string]halfway{"no learner": {}, "no derivation": {Learns: true}} {
+		fits := new(atomic.Int64)
+		h.Fits, h.Rowed = fits, true
+		base := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "halfway", Fitter: h}}, Estimator: estimator.NewRidge()}
+		settings := grid(t, base, param.Setting{Path: "halfway.factor", Value: []any{2.0, 3.0}})
+		got, _ := sweep(t, base, data, folds, settings)
+		if n := fits.Load(); n != 3*3 {
+			t.Errorf("%s: %d fits, wanted that of the learner and those of two candidates for each fold", name, n)
+		}
+		for k, outcome := range got {
+			if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
+				t.Errorf("%s: candidate %d on fold %d: %v", name, k.setting, k.fold, outcome.Err)
+			}
+		}
+	}
+	counts := numbers(90, 31)
+	dense := mat.DenseCopyOf(counts.X)
+	dense.Apply(func(_, _ int, v float64) float64 { return max(0, v-1) }, dense)
+	counts.X = sparse.FromDense(dense)
+	base := pipeline.Steps(transformer.NewQuantile()).Then(estimator.NewRidge())
+	settings := grid(t, base, param.Setting{Path: "quantile.output", Value: []any{"uniform", "normal"}})
+	got, _ := sweep(t, base, counts, thirds(counts.Rows()), settings)
+	if err := got[key{0, 0}].Err; err != nil {
+		t.Error(err)
+	}
+	if err := got[key{1, 0}].Err; err == nil || !strings.Contains(err.Error(), "of sparse input: zero would become") {
+		t.Errorf("ranks of sparse rows by a normal law: %v", err)
+	}
+}
+
+// greedy is an estimator that no memory holds.
+type greedy struct{ mean }
+
+func (greedy) Cost(datasets.Shape) datasets.Cost { return datasets.Cost{Bytes: 1 << 60} }
+
+// What memory cannot hold is refused behind a derived step too.
+func TestSweepRefusesBehindDerivedSteps(t *testing.T) {
+	data, folds := numbers(90, 31), thirds(90)
+	base := pipeline.Pipeline{Steps: pipeline.Steps(transformer.NewQuantile()), Estimator: greedy{}, Name: "greedy"}
+	settings := grid(t, base, param.Setting{Path: "quantile.output", Value: []any{"uniform", "normal"}})
+	got, _ := sweep(t, base, data, folds, settings)
+	for k, outcome := range got {
+		if err := outcome.Err; err == nil || !strings.Contains(err.Error(), `step "greedy": more memory than there is`) {
+			t.Errorf("candidate %d on fold %d: %v, wanted a refusal", k.setting, k.fold, err)
+		}
+	}
+}
+
+// embedding is an ard that fits in another way, and has said nothing of what is derived.
+type embedding struct{ transformer.ARD }
+
+func (embedding) Fit(_ context.Context, data datasets.Set) (transformer.Transformer, error) {
+	return &fittedMirror{factor: 3, cols: data.Cols()}, nil
+}
+
+// A type that embeds a step is not learned as what it embeds.
+func TestSweepDoesNotDeriveFromWhatIsEmbedded(t *testing.T) {
+	data, folds := numbers(90, 31), thirds(90)
+	base := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "ard", Fitter: embedding{scales()}}}, Estimator: estimator.NewRidge()}
+	settings := grid(t, base, param.Setting{Path: "ard.power", Value: []any{1.0, 2.0}})
+	got, shared := sweep(t, base, data, folds, settings)
+	if len(withoutInner(shared)) > 0 {
+		t.Errorf("shared %v", shared)
+	}
+	for k, outcome := range got {
+		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
+			t.Errorf("candidate %d on fold %d: %v", k.setting, k.fold, outcome.Err)
+		}
+	}
+}
+
+// A plan counts what is learned for several candidates once.
+func TestCostOfDerivedSteps(t *testing.T) {
+	shape, folds := datasets.Shape{Rows: 1500, Cols: 10, Outputs: 1}, thirds(1500)
+	base := pipeline.Steps(scales(), fourier(24)).Then(estimator.NewRidge())
+	one, _ := batchCost(base, shape, folds, []estimator.Estimator{base})
+	for path, least := range map[string]float64{"ard.power": 1, "ard.steps": 4} {
+		values := []any{1.0, 0.5, 2.0, 3.0, 4.0}
+		if path == "ard.steps" {
+			values = []any{6, 7, 8, 9, 10}
+		}
+		five, shared := batchCost(base, shape, folds, grid(t, base, param.Setting{Path: path, Value: values}))
+		if share := five.Flops / one.Flops; share < least || share > 2*least {
+			t.Errorf("five values of %s cost %.2f times what one does, wanted from %g to %g", path, share, least, 2*least)
+		}
+		if slices.Contains(shared, "prefix") != (path == "ard.power") {
+			t.Errorf("five values of %s share %v", path, shared)
+		}
+	}
+}
