@@ -73,11 +73,16 @@ func (s Search) prepare(data datasets.Set, most int) (*run, error) {
 		return nil, err
 	}
 	r.scorer = newScorer(list, data, r.folds)
-	r.outcomes = make([][]outcome, len(candidates))
+	r.nothingDone()
+	return r, nil
+}
+
+// nothingDone makes room for the outcomes.
+func (r *run) nothingDone() {
+	r.outcomes = make([][]outcome, len(r.candidates))
 	for i := range r.outcomes {
 		r.outcomes[i] = make([]outcome, len(r.folds))
 	}
-	return r, nil
 }
 
 // forTask checks that the targets are what the metric scores.
