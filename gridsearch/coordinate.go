@@ -21,8 +21,7 @@ import (
 // the best along each axis, which is the best of the grid where the axes do not depend on each other.
 //
 // On each axis it starts with the value that the estimator has, if that is one of the axis, and else
-// with the middle one, of two the earlier. A candidate has to be better than the best so far to take its
-// place.
+// with the middle one, of two the earlier. Of candidates that are equally good the one tried first is kept.
 //
 // The axes of all rounds have one budget of time. Where it ends, the best by then is refitted.
 // Progress.Total is the most fits that there can be, and at the end those that there were.
@@ -371,7 +370,7 @@ func (w *walk) result() (*Result, error) {
 	order := count(len(r.candidates))
 	slices.SortFunc(order, func(a, b int) int { return slices.Compare(r.candidates[a].at, r.candidates[b].at) })
 	sorted := *r
-	sorted.candidates, sorted.outcomes = nil, nil
+	sorted.candidates, sorted.outcomes, sorted.best = nil, nil, w.at
 	for _, i := range order {
 		sorted.candidates, sorted.outcomes = append(sorted.candidates, r.candidates[i]), append(sorted.outcomes, r.outcomes[i])
 	}

@@ -34,6 +34,7 @@ type run struct {
 	late       bool     // the budget ended before the search
 	broken     error    // what ended the search from within, such as a journal that cannot be written
 	journal    *journal // nil where there is none
+	best       point    // which of several equally good candidates is chosen, nil for the first
 }
 
 // outcome is what became of one candidate on one fold.

@@ -84,6 +84,9 @@ func (r *run) result() (*Result, error) {
 	}
 	rank(out.Candidates, decides)
 	top := slices.IndexFunc(out.Candidates, func(c Candidate) bool { return c.Rank == 1 && c.Failed == "" })
+	if at := slices.IndexFunc(r.candidates, func(c candidate) bool { return r.best != nil && slices.Equal(c.at, r.best) }); at >= 0 && top >= 0 {
+		top = at
+	}
 	if top < 0 {
 		return nil, r.errUnfinished(out.Candidates)
 	}
