@@ -142,3 +142,16 @@ search: {grid: {scale.factors.*: [0, 0.3, 1, 2]}, folds: 3, strategy: coordinate
 		t.Errorf("%s, %v", plain, err)
 	}
 }
+
+// Leaving one out goes along the axes, too, of a grid that is too large to be tried.
+func TestLeavingOneOutAlongTheAxes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	s := spec(t, `
+data: {dataset: iris}
+pipeline: [{scale: {factors: [1, 1, 1, 1]}}, {rff: {features: 20, gamma: 0.1}}, ridge_classifier]
+search: {grid: {scale.factors.*: {lin: [0, 4, 41]}}, cv: {kind: loo}, strategy: coordinate, rounds: 1}
+`)
+	if r := execute(t, s).Search; r.Candidates != 1+4*40 || r.Folds != 1 {
+		t.Errorf("%+v", r)
+	}
+}

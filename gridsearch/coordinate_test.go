@@ -162,8 +162,9 @@ func TestCoordinateIsDeterministic(t *testing.T) {
 	if err != nil || !p.AtMost || p.Candidates != 1+3*4*5 || p.Fits != 2*p.Candidates || p.Fits < want.Fits {
 		t.Errorf("planned %+v, %v, done %d fits", p, err, want.Fits)
 	}
-	if flops := float64(want.Fits * 3 * 15); p.Flops < flops { // 3 rows, x0 = 5
-		t.Errorf("planned %v flops, the most that it may have taken is %v", p.Flops, flops)
+	// Of a fit 10+x0 for each of 3 rows: the start, three rounds of x0 from 1 to 5 and of three axes where x0 = 5, and the refit.
+	if flops := float64(2*3*(15+3*(11+12+13+14+15+3*5*15)) + 6*15); p.Flops != flops {
+		t.Errorf("planned %v flops, want %v", p.Flops, flops)
 	}
 	c.Search.Grid = c.Search.Grid[:1]
 	if p, err := c.Plan(data); err != nil || p.AtMost || p.Candidates != 6 {
@@ -214,6 +215,11 @@ func TestCoordinateBudget(t *testing.T) {
 	c.Search.Budget = time.Hour
 	if again := mustGo(t, c, data); again.Resumed != 21 || table(again) != table(want) {
 		t.Errorf("%d resumed, %s\nwant %s", again.Resumed, table(again), table(want))
+	}
+	c, data = bowlSearch(valley, &probe{delay: 60 * time.Millisecond}) // no turn takes that long, all of them do
+	c.Search.Workers, c.Search.Budget = 1, 600*time.Millisecond
+	if r := mustGo(t, c, data); r.Unreached == 0 {
+		t.Error("every turn has had a budget of its own")
 	}
 	c.Search.Budget, c.Search.Journal = time.Nanosecond, ""
 	if _, err := c.Run(context.Background(), data); !errors.Is(err, ErrBudget) {
