@@ -6,6 +6,7 @@ import "slices"
 type Outlook struct {
 	Columns []Foreseen // none stands for any number of numeric columns without missing values
 	Named   bool       // whether columns can be selected by name
+	More    bool       // whether there may be more columns beside these, of which nothing is known but that they are numbers without missing values
 	Unknown bool       // whether nothing is known
 }
 
@@ -47,6 +48,7 @@ func SideBySide(parts []Outlook) Outlook {
 	var out Outlook
 	for _, p := range parts {
 		out.Columns = append(out.Columns, p.Columns...)
+		out.More = out.More || p.More || len(p.Columns) == 0
 		out.Unknown = out.Unknown || p.Unknown
 	}
 	return out
@@ -63,12 +65,14 @@ const (
 	EveryValue              // no missing value in a numeric column
 	KnownLevels             // no level that the schema does not have
 	ManyColumns             // at least Demand.Columns columns
+	NamedColumn             // a column called Demand.Name
 )
 
 // Demand is a want, with what to tell those who do not meet it.
 type Demand struct {
 	Want    Want
 	Columns int    // for ManyColumns
+	Name    string // for NamedColumn
 	Because string // what follows "column age is categorical"; "" says which kind is wanted
 	Hint    string // what to do; "" stands for what usually helps
 }

@@ -51,7 +51,10 @@ func costOfFit(p pipeline.Pipeline, shape datasets.Shape, count Rows) (out fitCo
 // costOfSearch is what the search takes on rows that are stood for, without the last fit.
 func costOfSearch(spec Spec, train datasets.Set, task datasets.Task) (gridsearch.Plan, error) {
 	search := spec.GridSearch(train.Groups != nil, task)
-	if spec.Search.Halving.Least == 0 {
+	switch {
+	case spec.Search.Coordinate():
+		return spec.AlongAxes(search).Plan(train)
+	case spec.Search.Halving.Least == 0:
 		return search.Plan(train)
 	}
 	found, err := spec.Rounds(search).Plan(train)

@@ -21,8 +21,9 @@ type Plan struct {
 	Features   int      `json:"features_in"`
 	Stream     bool     `json:"stream"` // whether the rows stay in the file
 	Candidates int      `json:"candidates"`
-	Folds      int      `json:"folds"` // 0 without a search
-	Fits       int      `json:"fits"`  // the last one included
+	Folds      int      `json:"folds"`             // 0 without a search
+	Fits       int      `json:"fits"`              // the last one included
+	AtMost     bool     `json:"at_most,omitempty"` // whether the search may end with fewer candidates
 	Shared     []string `json:"shared"`
 	Flops      float64  `json:"flops"`
 	Seconds    float64  `json:"seconds"` // of reading, fits and predictions; 0 where an estimator does not tell what it costs
@@ -67,6 +68,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 		if search, err = costOfSearch(spec, train, parts.Task); err != nil {
 			return Plan{}, err
 		}
+		p.AtMost = search.AtMost
 		p.Candidates, p.Folds, p.Fits, p.Shared = search.Candidates, search.Folds, search.Fits+1, append(p.Shared, search.Shared...)
 		p.Flops, p.Bytes = searchFlops(search, fit), max(fit.bytes, search.Bytes)
 	}

@@ -18,7 +18,11 @@ import (
 // result.json says of it.
 func runSearch(ctx context.Context, spec Spec, rows datasets.Set, search gridsearch.Search) (*gridsearch.Result, *SearchResult, error) {
 	if spec.Search.Halving.Least == 0 {
-		found, err := search.Run(ctx, rows)
+		run := search.Run
+		if spec.Search.Coordinate() {
+			run = spec.AlongAxes(search).Run
+		}
+		found, err := run(ctx, rows)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -66,6 +66,13 @@ func (r *Result) values(axis int) []string {
 			out = append(out, v)
 		}
 	}
+	if axis >= 0 && axis < len(r.grid) { // candidates that are not the whole grid may come in another order
+		var order []string
+		for _, v := range r.grid[axis] {
+			order = append(order, shown(v))
+		}
+		slices.SortStableFunc(out, func(a, b string) int { return slices.Index(order, a) - slices.Index(order, b) })
+	}
 	return out
 }
 
@@ -74,8 +81,13 @@ func (c Candidate) value(axis int) string {
 	if axis < 0 {
 		return ""
 	}
-	if v, ok := c.Settings[axis].Value.(float64); ok {
+	return shown(c.Settings[axis].Value)
+}
+
+// shown writes a value as a picture has it.
+func shown(value any) string {
+	if v, ok := value.(float64); ok {
 		return strconv.FormatFloat(v, 'g', 4, 64)
 	}
-	return fmt.Sprint(c.Settings[axis].Value)
+	return fmt.Sprint(value)
 }

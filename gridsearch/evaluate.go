@@ -34,6 +34,7 @@ type run struct {
 	late       bool     // the budget ended before the search
 	broken     error    // what ended the search from within, such as a journal that cannot be written
 	journal    *journal // nil where there is none
+	best       point    // which of several equally good candidates is chosen, nil for the first
 }
 
 // outcome is what became of one candidate on one fold.
@@ -73,11 +74,16 @@ func (s Search) prepare(data datasets.Set, most int) (*run, error) {
 		return nil, err
 	}
 	r.scorer = newScorer(list, data, r.folds)
-	r.outcomes = make([][]outcome, len(candidates))
+	r.nothingDone()
+	return r, nil
+}
+
+// nothingDone makes room for the outcomes.
+func (r *run) nothingDone() {
+	r.outcomes = make([][]outcome, len(r.candidates))
 	for i := range r.outcomes {
 		r.outcomes[i] = make([]outcome, len(r.folds))
 	}
-	return r, nil
 }
 
 // forTask checks that the targets are what the metric scores.

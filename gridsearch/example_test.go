@@ -133,3 +133,17 @@ func ExampleLog() {
 	// [0.001 0.01 0.1 1]
 	// [500 1000 1500 2000]
 }
+
+func ExampleCoordinate() {
+	search := gridsearch.NewSearch(estimator.NewRidge(),
+		gridsearch.Axis{Path: "alpha", Values: gridsearch.Log(1e-3, 1e3, 7)},
+		gridsearch.Axis{Path: "intercept", Values: []any{true, false}})
+	result, err := gridsearch.NewCoordinate(search).Run(context.Background(), powers())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%d of 14 candidates tried, the best is %s\n", len(result.Candidates), result.Best())
+	// Output:
+	// 8 of 14 candidates tried, the best is alpha=0.001 intercept=true
+}

@@ -87,9 +87,23 @@ type candidate struct {
 // candidates returns those that are tried, at most so many of them, and their number in all, or every
 // fault of the search.
 func (s Search) candidates(most int) (some []candidate, total int, faults param.Faults) {
-	faults = s.ownFaults()
+	grid, faults := s.axes()
+	if len(faults) > 0 {
+		return nil, 0, faults
+	}
+	points, total, faults := s.tried(grid, most)
+	if len(faults) > 0 {
+		return nil, 0, faults
+	}
+	some, faults = s.combine(grid, points)
+	return some, total, faults
+}
+
+// axes returns those of the grid, or every fault of them and of the search's own fields.
+func (s Search) axes() (axes, param.Faults) {
+	faults := s.ownFaults()
 	if s.Estimator == nil {
-		return nil, 0, append(faults, param.Fault{Path: "estimator", Wanted: "an estimator"})
+		return nil, append(faults, param.Fault{Path: "estimator", Wanted: "an estimator"})
 	}
 	grid := make(axes, len(s.Grid))
 	for i, a := range s.Grid {
@@ -100,15 +114,7 @@ func (s Search) candidates(most int) (some []candidate, total int, faults param.
 			faults = append(faults, param.Fault{Path: a.Path, Problem: "given twice in the grid"})
 		}
 	}
-	if len(faults) > 0 {
-		return nil, 0, faults
-	}
-	points, total, faults := s.tried(grid, most)
-	if len(faults) > 0 {
-		return nil, 0, faults
-	}
-	some, faults = s.combine(grid, points)
-	return some, total, faults
+	return grid, faults
 }
 
 // Streams of random numbers of a seed.

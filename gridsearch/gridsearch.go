@@ -14,6 +14,9 @@
 // it can share the work they have in common; of any other, the fits run side by side. Either way
 // the table is the same and its order is that of the grid.
 //
+// [Halving] gives all candidates few rows and the best of them more. [Coordinate] goes along one axis after
+// the other, for grids of many axes.
+//
 // A search with a journal can be killed at any moment: the next run reads what is done and goes on.
 package gridsearch
 

@@ -13,8 +13,9 @@ import (
 type Plan struct {
 	Candidates int
 	Folds      int
-	Fits       int // candidates × folds
-	Workers    int // fits side by side, 1 where the estimator fits them as one batch
+	Fits       int  // candidates × folds
+	AtMost     bool // whether the search may end with fewer candidates, which a [Coordinate] does
+	Workers    int  // fits side by side, 1 where the estimator fits them as one batch
 
 	// Known tells whether the estimator says what it costs, as a [datasets.Coster]. Where it does
 	// not, Flops is 0 and Bytes counts rows only.
@@ -55,6 +56,13 @@ func (s Search) plan(data datasets.Set) (p Plan, refit float64, err error) {
 	if err != nil {
 		return p, 0, err
 	}
+	p, refit = r.plan()
+	return p, refit, nil
+}
+
+// plan estimates the work of all candidates by that of those there are.
+func (r *run) plan() (p Plan, refit float64) {
+	s := r.search
 	fits := r.all * len(r.folds)
 	p = Plan{Candidates: r.all, Folds: len(r.folds), Fits: fits, Workers: min(s.workers(), fits)}
 	if _, p.Batch = s.Estimator.(estimator.BatchFitter); p.Batch {
@@ -70,7 +78,7 @@ func (s Search) plan(data datasets.Set) (p Plan, refit float64, err error) {
 	if s.Refit == RefitNone || s.later {
 		refit = 0
 	}
-	return p, refit, nil
+	return p, refit
 }
 
 // times takes the work of the fits to be so many times as much.

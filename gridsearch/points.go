@@ -134,7 +134,14 @@ func every(list []point, most int) []point {
 // longest axis loses half of them until there are few enough.
 func (a axes) thin(most int) []point {
 	kept := a.numbers()
-	for size := a.size(); size > float64(most); {
+	size := func() float64 {
+		n := 1.0
+		for _, list := range kept {
+			n *= float64(len(list))
+		}
+		return n
+	}
+	for size() > float64(most) {
 		longest := 0
 		for k := range kept {
 			if len(kept[k]) > len(kept[longest]) {
@@ -149,7 +156,6 @@ func (a axes) thin(most int) []point {
 		}
 		slices.Sort(out)
 		kept[longest] = out
-		size *= float64(len(out)) / float64(len(list))
 	}
 	return product(kept)
 }

@@ -39,6 +39,8 @@ type Result struct {
 	Warnings     []string // what a reader of the table should know
 
 	Model estimator.Predictor // fitted to all rows with the settings of Best; nil where none was to be
+
+	grid [][]any // values of each axis, those not tried among them
 }
 
 // Candidate is one point of the grid and how it did.
@@ -82,6 +84,9 @@ func (r *run) result() (*Result, error) {
 	}
 	rank(out.Candidates, decides)
 	top := slices.IndexFunc(out.Candidates, func(c Candidate) bool { return c.Rank == 1 && c.Failed == "" })
+	if at := slices.IndexFunc(r.candidates, func(c candidate) bool { return r.best != nil && slices.Equal(c.at, r.best) }); at >= 0 && top >= 0 {
+		top = at
+	}
 	if top < 0 {
 		return nil, r.errUnfinished(out.Candidates)
 	}
@@ -175,7 +180,8 @@ func (r *run) warn(out *Result, top int) {
 	add := func(format string, args ...any) { out.Warnings = append(out.Warnings, fmt.Sprintf(format, args...)) }
 	for i, a := range r.search.Grid {
 		best := out.Candidates[top].Settings[i].Value
-		if end := edge(r.axisValues(i), best); end != "" {
+		out.grid = append(out.grid, r.axisValues(i))
+		if end := edge(out.grid[i], best); end != "" && !r.search.bound(a.Path, best) {
 			out.OnGridEdge = append(out.OnGridEdge, a.Path)
 			add("the best %s, %s, is the %s of its grid: a wider one may do better", a.Path, text(best), end)
 		}
@@ -222,6 +228,16 @@ func (r *run) axisValues(i int) []any {
 		out = append(out, s.Value)
 	}
 	return out
+}
+
+// bound reports whether a value is 0 and no smaller number can be had, such as a factor that takes an input out.
+func (s Search) bound(path string, value any) bool {
+	v, _ := number(value)
+	if v != 0 {
+		return false
+	}
+	_, err := param.With(s.Estimator, param.Setting{Path: path, Value: -1.0})
+	return err != nil
 }
 
 // edge says which end of at least three numbers best is, "" where it is none.

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -108,8 +109,11 @@ func refusal(d datasets.Demand, in datasets.Outlook, name string) (f param.Fault
 	if d.Want == datasets.Categories && len(in.Columns) == 0 {
 		return param.Fault{Problem: "the columns are numbers already, and " + name + " takes categorical ones"}, true
 	}
-	if n := len(in.Columns); d.Want == datasets.ManyColumns && n > 0 && n < d.Columns {
+	if n := len(in.Columns); d.Want == datasets.ManyColumns && n > 0 && !in.More && n < d.Columns {
 		return param.Fault{Problem: fmt.Sprintf("%d columns come to it, and %s %s", n, name, d.Because), Hint: d.Hint}, true
+	}
+	if d.Want == datasets.NamedColumn {
+		return unnamed(d, in, name)
 	}
 	columns := in.Refused(d.Want)
 	if len(columns) == 0 {
@@ -145,6 +149,22 @@ func refusal(d datasets.Demand, in datasets.Outlook, name string) (f param.Fault
 	}
 	if d.Hint != "" {
 		f.Hint = d.Hint
+	}
+	return f, true
+}
+
+// unnamed says that no column has the name that is demanded, where all columns are known.
+func unnamed(d datasets.Demand, in datasets.Outlook, name string) (f param.Fault, refused bool) {
+	var names []string
+	for _, c := range in.Columns {
+		names = append(names, c.Name)
+	}
+	if len(names) == 0 || in.More || slices.Contains(names, d.Name) {
+		return f, false
+	}
+	f = param.Fault{Problem: fmt.Sprintf("no column %s comes to it, and %s %s", d.Name, name, d.Because), Hint: d.Hint}
+	if near := param.Nearest(d.Name, names); near != "" && d.Hint == "" {
+		f.Hint = "did you mean " + near + "?"
 	}
 	return f, true
 }

@@ -180,11 +180,14 @@ func (s Scale) FitSource(ctx context.Context, data datasets.Source) (Transformer
 // Cost returns the cost of one product for each entry.
 func (s Scale) Cost(shape datasets.Shape) datasets.Cost { return scalerCost(-1, shape) }
 
-// Demands asks for numeric columns, as many as there are factors.
+// Demands asks for numeric columns, as many as there are factors, or one of each name.
 func (s Scale) Demands() []datasets.Demand {
 	out := []datasets.Demand{{Want: datasets.Numbers}}
 	if n := len(s.Factors.list); n > 1 {
 		out = append(out, datasets.Demand{Want: datasets.ManyColumns, Columns: n, Because: fmt.Sprintf("has %d factors", n)})
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Factors.named)) {
+		out = append(out, datasets.Demand{Want: datasets.NamedColumn, Name: name, Because: "has a factor of it"})
 	}
 	return out
 }

@@ -208,6 +208,11 @@ var specComplaints = []complaint{
 	about("halving of what there is not", "search", "search: {halving: {least: 10, resource: rff.feature}}"),
 	about("halving of an axis", "search", "search: {grid: {rff.features: [10, 20]}, halving: {least: 10, resource: rff.features}}"),
 	about("halving without folds", "search", "search: {cv: {kind: loo}, halving: {least: 10}}"),
+	about("rounds over a grid", "search", "search: {rounds: 2}"),
+	about("no round along the axes", "search", "search: {strategy: coordinate, rounds: 0}"),
+	about("an unknown strategy", "search", "search: {strategy: coordinates}"),
+	about("random candidates along the axes", "search", "search: {strategy: coordinate, random: 5}"),
+	about("halving along the axes", "search", "search: {strategy: coordinate, halving: {least: 10}}"),
 	about("an unknown search key", "search", "search: {grids: {}}"),
 	about("output that is a text", "output", "output: runs"),
 

@@ -111,7 +111,11 @@ func showPlan(out io.Writer, p experiment.Plan) {
 		fmt.Fprintln(t, "reading\tinto memory")
 	}
 	if p.Folds > 0 {
-		fmt.Fprintf(t, "candidates\t%d × %d folds, %d fits in all\n", p.Candidates, p.Folds, p.Fits)
+		most := ""
+		if p.AtMost {
+			most = "at most "
+		}
+		fmt.Fprintf(t, "candidates\t%s%d × %d folds, %d fits in all\n", most, p.Candidates, p.Folds, p.Fits)
 	}
 	if len(p.Shared) > 0 {
 		fmt.Fprintf(t, "shared\t%s\n", strings.Join(p.Shared, ", "))

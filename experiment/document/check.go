@@ -94,7 +94,7 @@ func (d *decoder) checkSearch() {
 	}
 	n := 1
 	for _, a := range s.Grid {
-		if n *= len(a.Values); n > gridsearch.MaxCandidates && s.Random == 0 {
+		if n *= len(a.Values); n > gridsearch.MaxCandidates && s.Random == 0 && !s.Coordinate() {
 			d.fault(d.at["search.grid"], "search.grid", param.Fault{Problem: fmt.Sprintf("more than %d candidates", gridsearch.MaxCandidates), Hint: "search.random tries some of them"})
 			return
 		}
@@ -105,6 +105,7 @@ func (d *decoder) checkSearch() {
 func (d *decoder) checkStrategy() {
 	s := d.spec.Search
 	exact := s.CV.Kind == "loo" || s.CV.Kind == "gcv"
+	d.checkCoordinate()
 	if d.has("search.halving") && s.Halving.Least == 0 && !d.has("search.halving.least") {
 		d.fault(d.at["search.halving"], "search.halving.least", param.Fault{Problem: "missing", Hint: "what the first round has, such as least: 1000"})
 		return
@@ -126,6 +127,19 @@ func (d *decoder) checkStrategy() {
 		fault("search.halving.most", param.Fault{Value: s.Halving.Most, Wanted: fmt.Sprintf("a whole number ≥ least, which is %d", s.Halving.Least)})
 	}
 	d.checkResource(fault)
+}
+
+// checkCoordinate looks whether anything else that is given does not go with how the axes are gone along.
+func (d *decoder) checkCoordinate() {
+	s := d.spec.Search
+	switch {
+	case !s.Coordinate() && d.has("search.rounds"):
+		d.fault(d.at["search.rounds"], "search.rounds", param.Fault{Problem: "rounds are those of strategy: coordinate", Hint: "say so, or leave them out"})
+	case s.Coordinate() && s.Random > 0:
+		d.fault(d.at["search.random"], "search.random", param.Fault{Problem: "strategy: coordinate draws no candidates", Hint: "leave out one of the two"})
+	case s.Coordinate() && s.Halving.Least > 0:
+		d.fault(d.at["search.halving"], "search.halving", param.Fault{Problem: "halving wants all candidates at once, and strategy: coordinate has one axis at a time", Hint: "leave out one of the two"})
+	}
 }
 
 // checkResource looks whether the pipeline has what is halved.

@@ -149,13 +149,15 @@ func (s *SVMLight) Params(l *param.List) {
 
 // Search is a grid search with cross-validation.
 type Search struct {
-	Grid    []gridsearch.Axis
-	CV      CV
-	Score   Score
-	Refit   string
-	Random  int
-	Budget  Duration
-	Halving Halving
+	Grid     []gridsearch.Axis
+	CV       CV
+	Score    Score
+	Refit    string
+	Strategy string
+	Rounds   int
+	Random   int
+	Budget   Duration
+	Halving  Halving
 }
 
 // Params declares the keys of the section but the grid.
@@ -164,6 +166,8 @@ func (s *Search) Params(l *param.List) {
 	l.Child("cv", &s.CV)
 	l.Value(&s.Score, "score", "Metric to choose by. auto: accuracy, for regression r2.")
 	l.Choice(&s.Refit, "refit", "Candidate to fit on all training rows: the best, or the simplest whose score is within one standard error of it.", "best", "one_std_error")
+	l.Choice(&s.Strategy, "strategy", "Which candidates are tried. grid: all of them, but for random and halving. coordinate: the values of one axis after the other, those of the others at the best so far; for grids of many axes, such as scale.factors.*.", "grid", "coordinate")
+	l.Int(&s.Rounds, "rounds", "The most rounds over all axes with strategy: coordinate, which ends before where a round gains nothing.", param.AtLeast(1))
 	l.Int(&s.Random, "random", "Number of candidates that are tried, drawn from the grid at random; 0 for all of them.", param.AtLeast(0))
 	l.Value(&s.Budget, "budget", "Time after which the search ends, such as 10m. The best of the candidates that are scored on every fold by then is fitted to all training rows. The same run again goes on from there, with as much time.")
 	l.Child("halving", &s.Halving)
@@ -222,5 +226,5 @@ func New() Spec {
 
 // NewSearch returns a search with the defaults and an empty grid.
 func NewSearch() *Search {
-	return &Search{CV: CV{Kind: "auto", Folds: 5, Shuffle: true}, Refit: "best", Halving: Halving{Resource: "rows", Factor: 3}}
+	return &Search{CV: CV{Kind: "auto", Folds: 5, Shuffle: true}, Refit: "best", Strategy: "grid", Rounds: 3, Halving: Halving{Resource: "rows", Factor: 3}}
 }

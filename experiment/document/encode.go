@@ -113,6 +113,8 @@ func (s Spec) implied(p param.Param) bool {
 	case p.Path == "search.folds":
 		return true // cv.folds
 	case p.Path == "search.random" && s.Search.Random == 0,
+		p.Path == "search.strategy" && !s.Search.Coordinate(),
+		p.Path == "search.rounds" && !s.Search.Coordinate(),
 		is("search.halving.") && (s.Search.Halving.Least == 0 || p.Path == "search.halving.most" && s.Search.Halving.Most == 0),
 		is("data.split.") && s.Data.Split.Test == 0,
 		is("data.csv.") && s.Data.CSV.isDefault(),

@@ -18,6 +18,14 @@ func (s Spec) GridSearch(grouped bool, task datasets.Task) gridsearch.Search {
 	return search
 }
 
+// Coordinate reports whether the search goes along one axis after the other.
+func (s *Search) Coordinate() bool { return s.Strategy == "coordinate" }
+
+// AlongAxes is a search in the order that [Search.Coordinate] asks for.
+func (s Spec) AlongAxes(search gridsearch.Search) gridsearch.Coordinate {
+	return gridsearch.Coordinate{Search: search, Rounds: s.Search.Rounds}
+}
+
 // wholeNumber returns the value of a parameter of the pipeline, if it is a whole number.
 func (s Spec) wholeNumber(path string) (value int, ok bool) {
 	for _, p := range param.All(s.Pipeline) {

@@ -35,6 +35,7 @@ func init() {
 			"KnownLevels":    reflect.ValueOf(datasets.KnownLevels),
 			"Learn":          reflect.ValueOf(datasets.Learn),
 			"ManyColumns":    reflect.ValueOf(datasets.ManyColumns),
+			"NamedColumn":    reflect.ValueOf(datasets.NamedColumn),
 			"Numbers":        reflect.ValueOf(datasets.Numbers),
 			"Numeric":        reflect.ValueOf(datasets.Numeric),
 			"OutlookOf":      reflect.ValueOf(datasets.OutlookOf),

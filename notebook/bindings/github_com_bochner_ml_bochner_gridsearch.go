@@ -22,6 +22,7 @@ func init() {
 			"Log":              reflect.ValueOf(gridsearch.Log),
 			"MaxCandidates":    reflect.ValueOf(gridsearch.MaxCandidates),
 			"Neither":          reflect.ValueOf(gridsearch.Neither),
+			"NewCoordinate":    reflect.ValueOf(gridsearch.NewCoordinate),
 			"NewHalving":       reflect.ValueOf(gridsearch.NewHalving),
 			"NewSearch":        reflect.ValueOf(gridsearch.NewSearch),
 			"RefitBest":        reflect.ValueOf(gridsearch.RefitBest),
@@ -33,6 +34,7 @@ func init() {
 		Types: map[string]reflect.Type{
 			"Axis":        reflect.TypeOf((*gridsearch.Axis)(nil)).Elem(),
 			"Candidate":   reflect.TypeOf((*gridsearch.Candidate)(nil)).Elem(),
+			"Coordinate":  reflect.TypeOf((*gridsearch.Coordinate)(nil)).Elem(),
 			"CurvePoint":  reflect.TypeOf((*gridsearch.CurvePoint)(nil)).Elem(),
 			"Halving":     reflect.TypeOf((*gridsearch.Halving)(nil)).Elem(),
 			"LeaveOneOut": reflect.TypeOf((*gridsearch.LeaveOneOut)(nil)).Elem(),
