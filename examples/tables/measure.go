@@ -128,7 +128,7 @@ func (m measurer) measure(ctx context.Context, j job, one method, r *result) err
 		}
 	}
 	if err != nil {
-		r.Failed = err.Error()
+		r.Failed = strings.ReplaceAll(err.Error(), m.scratch+string(filepath.Separator), "")
 	}
 	return nil
 }

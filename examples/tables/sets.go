@@ -26,7 +26,7 @@ type set struct {
 var sets = []set{
 	{"adult", datasets.Classification, 0, readAdult},
 	{"banknote", datasets.Classification, 0.2, fromText("small/banknote_authentication.csv", datasets.Classification, plain(4))},
-	{"breast-cancer", datasets.Classification, 0.2, fromText("small/breast-cancer-wisconsin.csv", datasets.Classification, plain(9))},
+	{"breast-cancer", datasets.Classification, 0.2, fromText("small/breast-cancer-wisconsin.csv", datasets.Classification, plain(9).missing("?"))},
 	{"covtype", datasets.Classification, 0.2, fromText(coverFile, datasets.Classification, plain(54))},
 	{"covtype-2", datasets.Classification, 0.2, fromText(coverFile, datasets.Classification, plain(54).positive("2"))},
 	{"ionosphere", datasets.Classification, 0.2, fromText("small/ionosphere.csv", datasets.Classification, plain(34))},
@@ -69,12 +69,13 @@ func file(folder, name string) (string, error) {
 	return "", fmt.Errorf("%s and %[1]s.gz: %w", path, fs.ErrNotExist)
 }
 
-// writing says how a file of text is written: without a header unless delimiter is a tab.
+// writing says how a file of text is written.
 type writing struct {
-	columns   []string
+	columns   []string // nil where a header names them
 	target    string
 	delimiter string
 	class     []string // categories of the target that are class 1
+	absent    []string // texts that stand for a missing value
 }
 
 // plain is a file of so many inputs with the target behind them and no header.
@@ -84,6 +85,7 @@ func plain(inputs int) writing {
 
 func (w writing) positive(class string) writing { w.class = []string{class}; return w }
 func (w writing) blanks() writing               { w.delimiter = "space"; return w }
+func (w writing) missing(text string) writing   { w.absent = []string{text}; return w }
 
 // numbered returns x1, x2, ….
 func numbered(inputs int) []string {
@@ -104,7 +106,7 @@ func fromText(name string, task datasets.Task, w writing) reader {
 		}
 		data, err = csv.ReadFile(ctx, path, csv.Options{
 			Roles:    datasets.Roles{Target: []string{w.target}, Task: task, Positive: w.class},
-			NoHeader: w.columns != nil, Columns: w.columns, Delimiter: w.delimiter,
+			NoHeader: w.columns != nil, Columns: w.columns, Delimiter: w.delimiter, Missing: w.absent,
 		})
 		return data, test, err
 	}
