@@ -13,7 +13,8 @@
 //
 // Every method gets the same rows, as CSV files, in a process of its own, one at a time, and what it
 // predicts is scored here. A result is written to a file when it is there, so that the same command
-// goes on after an interruption. -again NAMES measures these methods anew.
+// goes on after an interruption. -again NAMES measures these methods anew. The page has all sets that
+// the file has results of, and the peers that -peers names.
 package main
 
 import (
@@ -70,10 +71,22 @@ func command(ctx context.Context) error {
 			return err
 		}
 	}
-	if len(l.results()) == 0 {
-		return fmt.Errorf("%s has no results under these conditions: %s", o.results, under)
+	results := ofMethods(l.results(), o.peers)
+	if len(results) == 0 {
+		return fmt.Errorf("%s has no results of these methods under these conditions: %s", o.results, under)
 	}
-	return writePage(o.out, page(under, l.results()))
+	return writePage(o.out, page(under, results))
+}
+
+// ofMethods returns the results of ours and of these peers.
+func ofMethods(all []result, peers []string) []result {
+	var out []result
+	for _, r := range all {
+		if r.Method == oursName || slices.Contains(peers, r.Method) {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 func parse(args []string) (options, error) {

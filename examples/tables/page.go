@@ -93,7 +93,7 @@ func (s summary) writeStandings(w *strings.Builder) {
 where its mean is more than 1.05 times the best one. One that has failed on a split is last there, and behind.
 `)
 	if absent := s.absent(); len(absent) > 0 {
-		fmt.Fprintf(w, "Not installed where this was measured: %s.\n", strings.Join(absent, ", "))
+		fmt.Fprintf(w, "Not measured: %s.\n", strings.Join(absent, ", "))
 	}
 	w.WriteString("\n")
 }

@@ -173,7 +173,7 @@ class Boosting:
                 return None
             model = self.model(5000, params)
             held_X, held_y = self.X.iloc[test], self.job.y[test]
-            model.fit(self.X.iloc[train], self.job.y[train], eval_set=[(held_X, held_y)],
+            model.fit(self.X.iloc[train], self.job.y[train], eval_X=held_X, eval_y=held_y,
                       callbacks=[early_stopping(50, verbose=False), self.in_time()])
             got = model.predict(held_X)
             losses.append(1 - accuracy_score(held_y, got) if self.job.classify else mean_squared_error(held_y, got))

@@ -269,7 +269,7 @@ func TestPage(t *testing.T) {
 		"| bochner | bochner auto | bochner 1 | 2.00 | 1 | 0 | 0 | 3 |", // ranks 3, 1, 2
 		"| catboost | CatBoost with its defaults | catboost 1 | 1.50 | 2 | 1 | 0 | 3 |",
 		"| 2.50 | 1 | 2 | 1 | 3 |",
-		"Not installed where this was measured: lightgbm, histgb, extratrees, xrfm.",
+		"Not measured: lightgbm, histgb, extratrees, xrfm.",
 		"| pima | error | 90 | 10 | 3 | 2 | 21.00 ± 1.41 (3) | **20.00** ± 0.00 (1.5) | **20.00** ± 14.14 (1.5) | ▼ 5.0 % behind catboost |",
 		"| yacht | 1 − R² | 90 | 10 | 3 | 2 | **2.00** ± 1.41 (1) | 3.00 ± 0.00 (2) | failed (3) | 33.3 % ahead of catboost |",
 		"| usps | error | 90 | 10 | 3 | 1 | 4.08 (2) | **4.00** (1) | 5.00 (3) | ▼ 2.0 % behind catboost |",
@@ -301,6 +301,14 @@ func TestAgainst(t *testing.T) {
 		if got := s.against(s.rows[0]); got != c.want {
 			t.Errorf("%v against %v: %q, wanted %q", c.ours, c.theirs, got, c.want)
 		}
+	}
+}
+
+// A peer that is not asked for is not on the page, ours always is.
+func TestOfMethods(t *testing.T) {
+	all := slices.Concat(given("pima", oursName, "classification", 0.1), given("pima", "svm", "classification", 0.1), given("pima", "xrfm", "classification", 0.1))
+	if got := ofMethods(all, []string{"svm"}); !slices.Equal(got, all[:2]) {
+		t.Errorf("got %+v", got)
 	}
 }
 
