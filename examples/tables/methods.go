@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"debug/buildinfo"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -100,7 +101,15 @@ func findOurs(ctx context.Context, o options, scratch string) (method, error) {
 	if err != nil {
 		return method{}, err
 	}
-	return method{oursName, strings.Join(strings.Fields(string(version)), " "), func(ctx context.Context, j job) (string, error) {
+	words := strings.Join(strings.Fields(string(version)), " ")
+	if info, err := buildinfo.ReadFile(command); err == nil {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				words += " at " + s.Value[:min(7, len(s.Value))]
+			}
+		}
+	}
+	return method{oursName, words, func(ctx context.Context, j job) (string, error) {
 		out := filepath.Join(j.folder, oursName)
 		if err := os.RemoveAll(out); err != nil { // its journal would be gone on with
 			return "", err
