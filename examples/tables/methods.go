@@ -97,6 +97,9 @@ func findOurs(ctx context.Context, o options, scratch string) (method, error) {
 			return method{}, fmt.Errorf("building the command: %w; run this from the root of the repository", err)
 		}
 	}
+	if _, err := output(ctx, 0, command, "auto", "--help"); err != nil {
+		return method{}, fmt.Errorf("%s has no auto: %w", command, err)
+	}
 	version, err := output(ctx, 0, command, "--version")
 	if err != nil {
 		return method{}, err
