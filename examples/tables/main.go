@@ -1,0 +1,166 @@
+// Command tables compares "bochner auto" with what others use on tables, on data sets of many kinds,
+// and writes docs/tables.md:
+//
+//	go run ./examples/tables -data FOLDER                     everything: hours
+//	go run ./examples/tables -data FOLDER -sets yacht,pima    these sets
+//	go run ./examples/tables -page                            only the page, of the results that there are
+//
+// The folder holds the files that sets.go lists, gzip'd or not. The peers run in Python, see peers.py and
+// requirements.txt; one that is not installed is left out:
+//
+//	python3 -m venv VENV && VENV/bin/pip install -r examples/tables/requirements.txt
+//	go run ./examples/tables -data FOLDER -python VENV/bin/python
+//
+// Every method gets the same rows, as CSV files, in a process of its own, one at a time, and what it
+// predicts is scored here. A result is written to a file when it is there, so that the same command
+// goes on after an interruption. -again NAMES measures these methods anew. The page has all sets that
+// the file has results of, and the peers that -peers names.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+type options struct {
+	data    string
+	sets    []string // nil for all
+	peers   []string // nil for none
+	again   []string
+	minutes float64
+	seeds   int
+	threads int
+	limit   time.Duration
+	bochner string
+	python  string
+	results string
+	out     string
+	page    bool
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := command(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "tables:", err)
+		os.Exit(1)
+	}
+}
+
+func command(ctx context.Context) error {
+	o, err := parse(os.Args[1:])
+	if err != nil {
+		return err
+	}
+	under := conditions{Machine: processor(), Threads: o.threads, Minutes: o.minutes}
+	l, err := openLog(o.results, under)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	if !o.page {
+		if err := measureAll(ctx, o, l); err != nil {
+			return err
+		}
+	}
+	results := ofMethods(l.results(), o.peers)
+	if len(results) == 0 {
+		return fmt.Errorf("%s has no results of these methods under these conditions: %s", o.results, under)
+	}
+	return writePage(o.out, page(under, results))
+}
+
+// ofMethods returns the results of ours and of these peers.
+func ofMethods(all []result, peers []string) []result {
+	var out []result
+	for _, r := range all {
+		if r.Method == oursName || slices.Contains(peers, r.Method) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	f := flag.NewFlagSet("tables", flag.ContinueOnError)
+	f.StringVar(&o.data, "data", "", "folder of the data files")
+	sets := f.String("sets", "all", "comma-separated: "+strings.Join(setNames(), ", "))
+	peers := f.String("peers", "all", "comma-separated, or none: "+strings.Join(peerNames(), ", "))
+	again := f.String("again", "", "methods to measure anew")
+	f.Float64Var(&o.minutes, "minutes", 1, "time for each search: ours and LightGBM's")
+	f.IntVar(&o.seeds, "seeds", 3, "splits of each set; sets of fewer than 2,000 rows have 5 if that is more")
+	f.IntVar(&o.threads, "threads", runtime.NumCPU(), "threads of every method")
+	f.DurationVar(&o.limit, "limit", time.Hour, "a method that takes longer has failed")
+	f.StringVar(&o.bochner, "bochner", "", "the command to measure; made of this tree when left out")
+	f.StringVar(&o.python, "python", "python3", "the Python that has the peers")
+	f.StringVar(&o.results, "results", "runs/tables/results.jsonl", "file of the results")
+	f.StringVar(&o.out, "out", "docs/tables.md", "page to write")
+	f.BoolVar(&o.page, "page", false, "measure nothing, make the page of the results that there are")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	o.sets, o.peers, o.again = names(*sets, setNames()), names(*peers, peerNames()), names(*again, nil)
+	return o, errors.Join(o.faults(f.NArg())...)
+}
+
+// names reads a list of names, "all" or "none".
+func names(text string, all []string) []string {
+	switch text {
+	case "all":
+		return all
+	case "none", "":
+		return nil
+	}
+	return strings.Split(text, ",")
+}
+
+func (o options) faults(args int) []error {
+	var faults []error
+	wrong := func(format string, values ...any) { faults = append(faults, fmt.Errorf(format, values...)) }
+	known := func(flag string, given, known []string) {
+		for _, name := range given {
+			if !slices.Contains(known, name) {
+				wrong("%s: %q is unknown; there are %s", flag, name, strings.Join(known, ", "))
+			}
+		}
+	}
+	known("-sets", o.sets, setNames())
+	known("-peers", o.peers, peerNames())
+	known("-again", o.again, append([]string{oursName}, peerNames()...))
+	if args > 0 {
+		wrong("wanted no arguments but flags, got %d", args)
+	}
+	if o.data == "" && !o.page {
+		wrong("-data is missing: the folder of the data files")
+	}
+	if len(o.sets) == 0 {
+		wrong("-sets names none")
+	}
+	if !(o.minutes > 0) || o.seeds < 1 || o.threads < 1 || o.limit <= 0 {
+		wrong("-minutes and -limit are greater than 0, -seeds and -threads at least 1; got %v, %v, %v and %v", o.minutes, o.limit, o.seeds, o.threads)
+	}
+	return faults
+}
+
+// processor names the machine: the processor, as Linux calls it, and its cores.
+func processor() string {
+	model := "a processor without a name"
+	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(text)) {
+			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+				model = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	return fmt.Sprintf("%s, %d cores, %s/%s", model, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
+}

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// The tables are between these lines of the page. What stands around them, such as why a set is lost,
+// is written by hand and stays.
+const (
+	begin = "<!-- made by go run ./examples/tables: begin -->\n"
+	end   = "<!-- end -->\n"
+)
+
+const opening = `# Tables: bochner auto beside others
+
+How well "bochner auto" does on data sets of many kinds with nothing but a table and a minute, beside
+boosted trees, forests and support vector machines. The command that makes this page:
+
+    go run ./examples/tables -data FOLDER -python VENV/bin/python
+
+Each set is split into rows to learn from and rows to test on several times; every method gets the
+same rows as CSV files and is a process of its own, one at a time. Test rows are for the score alone.
+The measure is the share of wrong test rows, or 1 − R² on them: less is better.
+
+`
+
+// writePage puts the tables into the page, which is made where there is none.
+func writePage(path, tables string) error {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		text = []byte(opening + begin + end)
+	} else if err != nil {
+		return err
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return fmt.Errorf("%s has no place for the tables, which is between %q and %q", path, strings.TrimSpace(begin), strings.TrimSpace(end))
+	}
+	return os.WriteFile(path, []byte(before+begin+tables+end+after), 0o644)
+}
+
+// page returns the tables of results.
+func page(under conditions, results []result) string {
+	s := summarize(results)
+	var w strings.Builder
+	fmt.Fprintf(&w, "\n%s, %s; %d threads for every method, %v min for a search.\n\n", under.Machine, runtime.Version(), under.Threads, under.Minutes)
+	s.writeStandings(&w)
+	s.writeLosses(&w)
+	s.writeBehind(&w)
+	s.writeRMSE(&w)
+	s.writeSeconds(&w)
+	s.writeFailures(&w)
+	return w.String()
+}
+
+func (s summary) names() []string {
+	var out []string
+	for _, one := range s.standings {
+		out = append(out, one.method)
+	}
+	return out
+}
+
+// head writes the head of a table whose first columns are texts.
+func head(w *strings.Builder, texts, numbers []string) {
+	fmt.Fprintf(w, "| %s |\n%s%s|\n", strings.Join(append(slices.Clone(texts), numbers...), " | "),
+		strings.Repeat("|---", len(texts)), strings.Repeat("|---:", len(numbers)))
+}
+
+func (s summary) writeStandings(w *strings.Builder) {
+	fmt.Fprintf(w, "## All sets\n\n")
+	head(w, []string{"method", "what it is", "version"}, []string{"mean rank", "first", "over 5 % behind the best", "failed", "sets"})
+	for _, one := range s.standings {
+		what := "bochner auto"
+		for _, p := range peers {
+			if p.name == one.method {
+				what = p.about
+			}
+		}
+		fmt.Fprintf(w, "| %s | %s | %s | %.2f | %d | %d | %d | %d |\n", one.method, what, strings.Join(one.versions, "; "), one.rank, one.first, one.behind, one.failed, s.whole)
+	}
+	fmt.Fprintf(w, "\n%s", `Ranks go by the mean over the splits; equals share the mean of their places. A method is behind on a set
+where its mean is more than 1.05 times the best one. One that has failed on a split is last there, and behind.
+`)
+	if absent := s.absent(); len(absent) > 0 {
+		fmt.Fprintf(w, "Not measured: %s.\n", strings.Join(absent, ", "))
+	}
+	w.WriteString("\n")
+}
+
+// absent are the peers without any result.
+func (s summary) absent() []string {
+	var out []string
+	for _, name := range peerNames() {
+		if !slices.Contains(s.names(), name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func (s summary) writeLosses(w *strings.Builder) {
+	fmt.Fprintf(w, "## Every set\n\n%s", `Wrong test rows, or 1 − R², in per cent: mean ± standard deviation over the splits, and the rank. The best
+is bold. The last column says how far ours is behind the best peer (▼, ▼▼ for more than 5 %), or ahead of it.
+
+`)
+	head(w, []string{"set", "measure"}, slices.Concat([]string{"rows", "tested", "inputs", "splits"}, s.names(), []string{"ours"}))
+	for _, r := range s.rows {
+		measure := "error"
+		if r.task == string(datasets.Regression) {
+			measure = "1 − R²"
+		}
+		name := r.set
+		if !r.whole {
+			name += " *"
+		}
+		fmt.Fprintf(w, "| %s | %s | %d | %d | %d | %d |", name, measure, r.train, r.test, r.inputs, r.splits())
+		least, _ := best(r.cells)
+		for _, c := range r.cells {
+			fmt.Fprintf(w, " %s |", c.text(least))
+		}
+		fmt.Fprintf(w, " %s |\n", s.against(r))
+	}
+	if s.whole < len(s.rows) {
+		fmt.Fprint(w, "\n\\* not all methods have results of the same splits: not counted above.\n")
+	}
+	w.WriteString("\n")
+}
+
+func (r row) splits() int {
+	most := 0
+	for _, c := range r.cells {
+		most = max(most, c.splits)
+	}
+	return most
+}
+
+func (c cell) text(least float64) string {
+	switch {
+	case c.splits == 0:
+		return "–"
+	case c.failed != "":
+		return fmt.Sprintf("failed (%.3g)", c.rank)
+	}
+	words := fmt.Sprintf("%.2f", 100*c.mean)
+	if c.mean == least {
+		words = "**" + words + "**"
+	}
+	if c.splits > 1 {
+		words += fmt.Sprintf(" ± %.2f", 100*c.spread)
+	}
+	return words + fmt.Sprintf(" (%.3g)", c.rank)
+}
+
+// against compares our cell of a row with the best peer's.
+func (s summary) against(r row) string {
+	if s.standings[0].method != oursName || r.cells[0].splits == 0 {
+		return "–"
+	}
+	ours := r.cells[0].loss()
+	peer, at := best(r.cells[1:])
+	switch {
+	case at < 0:
+		return "no peer"
+	case math.IsInf(ours, 1):
+		return "▼▼ failed"
+	case ours == peer:
+		return "equal"
+	}
+	name := s.standings[at+1].method
+	share := "" // of a loss that is 0 there is none
+	if peer > 0 {
+		share = fmt.Sprintf("%.1f %% ", 100*math.Abs(ours/peer-1))
+	}
+	switch {
+	case behind(ours, peer):
+		return "▼▼ " + share + "behind " + name
+	case ours > peer:
+		return "▼ " + share + "behind " + name
+	}
+	return share + "ahead of " + name
+}
+
+// writeBehind lists the sets on which ours is behind.
+func (s summary) writeBehind(w *strings.Builder) {
+	var lost []string
+	for _, r := range s.rows {
+		if words := s.against(r); strings.HasPrefix(words, "▼") {
+			lost = append(lost, fmt.Sprintf("- %s: %s\n", r.set, words))
+		}
+	}
+	if lost != nil {
+		fmt.Fprintf(w, "## Where ours loses\n\n%s\n", strings.Join(lost, ""))
+	}
+}
+
+// write writes a table of one number for each set and method.
+func (s summary) write(w *strings.Builder, title string, rows []row, number func(c cell) float64) {
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "## %s\n\n", title)
+	head(w, []string{"set"}, s.names())
+	for _, r := range rows {
+		fmt.Fprintf(w, "| %s |", r.set)
+		for _, c := range r.cells {
+			if c.splits == 0 || c.failed != "" {
+				fmt.Fprint(w, " – |")
+			} else {
+				fmt.Fprintf(w, " %.4g |", number(c))
+			}
+		}
+		w.WriteString("\n")
+	}
+	w.WriteString("\n")
+}
+
+func (s summary) writeRMSE(w *strings.Builder) {
+	var rows []row
+	for _, r := range s.rows {
+		if r.task == string(datasets.Regression) {
+			rows = append(rows, r)
+		}
+	}
+	s.write(w, "Root of the mean squared error", rows, func(c cell) float64 { return c.rmse })
+}
+
+func (s summary) writeSeconds(w *strings.Builder) {
+	s.write(w, "Seconds of the whole process, median of the splits", s.rows, func(c cell) float64 { return c.seconds })
+}
+
+func (s summary) writeFailures(w *strings.Builder) {
+	var failures []string
+	for _, r := range s.rows {
+		for k, c := range r.cells {
+			if c.failed != "" {
+				failures = append(failures, fmt.Sprintf("- %s, %s: %s\n", r.set, s.standings[k].method, strings.Join(strings.Fields(c.failed), " ")))
+			}
+		}
+	}
+	if failures != nil {
+		fmt.Fprintf(w, "## What failed\n\n%s\n", strings.Join(failures, ""))
+	}
+}

@@ -1,0 +1,258 @@
+"""The peers of examples/tables, which calls this:
+
+    python peers.py versions                    a JSON object: what is installed
+    python peers.py METHOD FOLDER OUT.csv       learns from train.csv of the folder as job.json asks,
+                                                writes a prediction for each row of test.csv
+"""
+
+import importlib.metadata
+import json
+import math
+import os
+import sys
+import time
+
+STARTED = time.monotonic()
+
+
+class Job:
+    """The rows of a folder, and what is to be done with them."""
+
+    def __init__(self, folder):
+        import pandas
+
+        with open(os.path.join(folder, "job.json")) as f:
+            self.__dict__.update(json.load(f))
+        texts = {name: str for name in self.categorical}
+        if self.task == "classification":
+            texts[self.target] = str
+
+        def read(name):
+            return pandas.read_csv(os.path.join(folder, name), dtype=texts, keep_default_na=False, na_values=[""])
+
+        train, test = read("train.csv"), read("test.csv")
+        self.y = train.pop(self.target).to_numpy()
+        test.pop(self.target)  # the score is for the caller
+        self.numeric = [c for c in train.columns if c not in self.categorical]
+        self.X, self.X_test = train, test
+        self.classify = self.task == "classification"
+
+    def as_category(self):
+        """Both parts with columns of pandas' type category."""
+        import pandas
+
+        X, X_test = self.X.copy(), self.X_test.copy()
+        for c in self.categorical:
+            known = pandas.CategoricalDtype(sorted(X[c].dropna().unique()))
+            X[c], X_test[c] = X[c].astype(known), X_test[c].astype(known)
+        return X, X_test
+
+    def as_numbers(self, scale):
+        """Both parts as arrays: medians for what is missing, a column for each category."""
+        from sklearn.compose import make_column_transformer
+        from sklearn.impute import SimpleImputer
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+        steps = [SimpleImputer(strategy="median")] + ([StandardScaler()] if scale else [])
+        change = make_column_transformer(
+            (make_pipeline(*steps), self.numeric),
+            (OneHotEncoder(handle_unknown="ignore", sparse_output=False), self.categorical),
+        )
+        return change.fit_transform(self.X), change.transform(self.X_test)
+
+    def sample(self, most):
+        """Numbers of at most so many rows, drawn by the seed."""
+        import numpy
+
+        return numpy.random.default_rng(self.seed).permutation(len(self.y))[:most]
+
+
+def catboost(job):
+    from catboost import CatBoostClassifier, CatBoostRegressor
+
+    X, X_test = job.X.copy(), job.X_test.copy()
+    for part in (X, X_test):
+        part[job.categorical] = part[job.categorical].fillna("missing")
+    kind = CatBoostClassifier if job.classify else CatBoostRegressor
+    model = kind(cat_features=job.categorical, thread_count=job.threads, random_seed=job.seed,
+                 allow_writing_files=False, verbose=False)
+    return model.fit(X, job.y).predict(X_test).ravel()
+
+
+def histgb(job):
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    X, X_test = job.as_category()
+    kind = HistGradientBoostingClassifier if job.classify else HistGradientBoostingRegressor
+    return kind(categorical_features=job.categorical or None, random_state=job.seed).fit(X, job.y).predict(X_test)
+
+
+def extratrees(job):
+    from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+
+    X, X_test = job.as_numbers(scale=False)
+    kind = ExtraTreesClassifier if job.classify else ExtraTreesRegressor
+    return kind(500, n_jobs=job.threads, random_state=job.seed).fit(X, job.y).predict(X_test)
+
+
+def svm(job):
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC, SVR
+
+    X, X_test = job.as_numbers(scale=True)
+    grid = {"C": [0.1, 1, 10, 100, 1000], "gamma": [v / X.shape[1] for v in (0.03, 0.1, 0.3, 1, 3)]}
+    if job.classify:
+        model, folds = SVC(cache_size=1000), StratifiedKFold
+    else:
+        model, folds = TransformedTargetRegressor(SVR(cache_size=1000), transformer=StandardScaler()), KFold
+        grid = {"regressor__" + name: values for name, values in grid.items()}
+        grid["regressor__epsilon"] = [0.01, 0.1]
+    few, many = job.sample(4000), job.sample(20000)
+    search = GridSearchCV(model, grid, cv=folds(3, shuffle=True, random_state=job.seed), n_jobs=job.threads, refit=False)
+    search.fit(X[few], job.y[few])
+    return model.set_params(**search.best_params_).fit(X[many], job.y[many]).predict(X_test)
+
+
+class Boosting:
+    """A random search over LightGBM's parameters, by cross-validation, in most of the time. The last fit takes
+    what it takes, even where that is too long."""
+
+    SEARCH = 0.75  # of the time
+
+    def __init__(self, job):
+        import numpy
+
+        self.job, self.rng = job, numpy.random.default_rng(job.seed)
+        self.until = STARTED + self.SEARCH * 60 * job.minutes
+        self.X, self.X_test = job.as_category()
+        self.best = (math.inf, {}, 100)  # loss, parameters, trees
+
+    def draw(self):
+        r = self.rng
+        return dict(
+            num_leaves=int(2 ** r.uniform(3, 8)), learning_rate=10 ** r.uniform(-2, -0.5),
+            min_child_samples=int(2 ** r.uniform(1, 7)), colsample_bytree=r.uniform(0.4, 1),
+            subsample=r.uniform(0.5, 1), subsample_freq=1, reg_lambda=10 ** r.uniform(-3, 1),
+        )
+
+    def model(self, trees, params):
+        from lightgbm import LGBMClassifier, LGBMRegressor
+
+        kind = LGBMClassifier if self.job.classify else LGBMRegressor
+        return kind(n_estimators=trees, n_jobs=self.job.threads, random_state=self.job.seed, verbose=-1, **params)
+
+    def folds(self):
+        from sklearn.model_selection import KFold, StratifiedKFold
+
+        kind = StratifiedKFold if self.job.classify else KFold
+        all_folds = list(kind(5, shuffle=True, random_state=self.job.seed).split(self.X, self.job.y))
+        return all_folds if len(self.job.y) <= 10000 else all_folds[:1]
+
+    def in_time(self):
+        """A callback that ends a fit when the time of the search is up."""
+        from lightgbm.callback import EarlyStopException
+
+        def check(env):
+            if time.monotonic() > self.until:
+                raise EarlyStopException(env.iteration, env.evaluation_result_list or [])
+
+        check.order = 99
+        return check
+
+    def score(self, params, folds):
+        """The mean loss over the folds and the mean number of trees, or None where time is up."""
+        from lightgbm import early_stopping
+        from sklearn.metrics import accuracy_score, mean_squared_error
+
+        losses, trees = [], []
+        for train, test in folds:
+            if losses and time.monotonic() > self.until:
+                return None
+            model = self.model(5000, params)
+            held_X, held_y = self.X.iloc[test], self.job.y[test]
+            model.fit(self.X.iloc[train], self.job.y[train], eval_X=held_X, eval_y=held_y,
+                      callbacks=[early_stopping(50, verbose=False), self.in_time()])
+            got = model.predict(held_X)
+            losses.append(1 - accuracy_score(held_y, got) if self.job.classify else mean_squared_error(held_y, got))
+            trees.append(model.best_iteration_ or 1)
+        return sum(losses) / len(losses), max(1, round(sum(trees) / len(trees)))
+
+    def predict(self):
+        folds, params = self.folds(), {}  # the defaults first
+        while time.monotonic() < self.until:
+            scored = self.score(params, folds)
+            if scored and scored[0] < self.best[0]:
+                self.best = (scored[0], params, scored[1])
+            params = self.draw()
+        _, params, trees = self.best
+        return self.model(trees, params).fit(self.X, self.job.y).predict(self.X_test)
+
+
+def lightgbm(job):
+    return Boosting(job).predict()
+
+
+def xrfm(job):
+    import numpy
+    import torch
+    from sklearn.model_selection import train_test_split
+    from xrfm import xRFM
+
+    torch.set_num_threads(job.threads)
+    torch.manual_seed(job.seed)
+    X, X_test = (part.astype(numpy.float32) for part in job.as_numbers(scale=True))
+    if job.classify:
+        classes, codes = numpy.unique(job.y, return_inverse=True)
+        y = numpy.eye(len(classes), dtype=numpy.float32)[codes]
+    else:
+        mean, scale = job.y.mean(), job.y.std() or 1
+        y = ((job.y - mean) / scale).astype(numpy.float32)[:, None]
+    parts = train_test_split(X, y, test_size=0.2, random_state=job.seed, stratify=job.y if job.classify else None)
+    X_train, X_held, y_train, y_held = (torch.from_numpy(part) for part in parts)
+    model = xRFM(device=torch.device("cpu"), tuning_metric="accuracy" if job.classify else "mse")
+    model.fit(X_train, y_train, X_held, y_held)
+    if job.classify:
+        scores = numpy.asarray(model.predict_proba(torch.from_numpy(X_test)))
+        return classes[scores.argmax(axis=1)]
+    return numpy.asarray(model.predict(torch.from_numpy(X_test))).ravel() * scale + mean
+
+
+# The function of each method and the package that it needs beside pandas and scikit-learn.
+METHODS = {
+    "catboost": (catboost, "catboost"),
+    "lightgbm": (lightgbm, "lightgbm"),
+    "histgb": (histgb, "scikit-learn"),
+    "extratrees": (extratrees, "scikit-learn"),
+    "svm": (svm, "scikit-learn"),
+    "xrfm": (xrfm, "xrfm"),
+}
+
+
+def versions():
+    found = {}
+    for name, (_, package) in METHODS.items():
+        try:
+            for needed in ("pandas", "scikit-learn"):
+                importlib.metadata.version(needed)
+            found[name] = package + " " + importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            pass
+    return found
+
+
+def main(words):
+    if words == ["versions"]:
+        print(json.dumps(versions()))
+        return
+    name, folder, out = words
+    import pandas
+
+    predicted = METHODS[name][0](Job(folder))
+    pandas.DataFrame({"prediction": predicted}).to_csv(out, index=False)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
