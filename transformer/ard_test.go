@@ -49,10 +49,10 @@ func fitARD(t *testing.T, s ARD, data datasets.Set) *FittedARD {
 
 // Inputs that tell nothing get scales near 0, whatever the kernel, the objective and the units.
 func TestARDFindsTheInputsThatMatter(t *testing.T) {
-	data := waves(400, 8)
+	data := waves(600, 8)
 	for _, kernel := range []string{"gaussian", "laplacian", "matern"} {
 		for _, objective := range []string{"evidence", "press"} {
-			r := fitARD(t, smallARD(func(s *ARD) { s.Kernel, s.Objective = kernel, objective }), data).Relevance()
+			r := fitARD(t, smallARD(func(s *ARD) { s.Kernel, s.Objective, s.Rows = kernel, objective, 600 }), data).Relevance()
 			if slices.Max(r) != 1 || min(r[0], r[1]) < 0.1 || slices.Max(r[2:]) > 0.7*min(r[0], r[1]) {
 				t.Errorf("%s, %s: relevance %.3f, wanted the first two to stand out", kernel, objective, r)
 			}
@@ -61,6 +61,23 @@ func TestARDFindsTheInputsThatMatter(t *testing.T) {
 	r := fitARD(t, smallARD(nil), data).Relevance()
 	if slices.Max(r[2:]) > 0.05 {
 		t.Errorf("relevance %.3f, wanted less than 0.05 of all but the first two", r)
+	}
+}
+
+// Inputs that matter only together are found among many that do not.
+func TestARDFindsInteractions(t *testing.T) {
+	const n, d = 3000, 32
+	rng := rand.New(rand.NewPCG(7, 7))
+	X, y := mat.NewDense(n, d, nil), make([]float64, n)
+	for i := range n {
+		for j := range d {
+			X.Set(i, j, 2*rng.Float64()-1)
+		}
+		y[i] = math.Sin(5*X.At(i, 0)*X.At(i, 1)) + math.Cos(4*(X.At(i, 2)+X.At(i, 3))) + 0.2*rng.NormFloat64()
+	}
+	r := fitARD(t, NewARD(), datasets.Set{X: X, Y: y}).Relevance()
+	if slices.Min(r[:4]) < 0.3 || slices.Max(r[4:]) > 0.1 {
+		t.Errorf("relevance %.3f, wanted the first four to stand out", r)
 	}
 }
 

@@ -16,7 +16,7 @@
 // tells nothing about the targets goes towards 0, for it costs evidence to explain noise by it.
 //
 // [Problem] is what there is to learn from, [New] makes an [Objective] of it in either precision, [Learn] descends
-// from several starts and returns the best.
+// with other frequencies in each step.
 //
 // Sources: Rasmussen and Williams, "Gaussian processes for machine learning", 2006, chapter 5; Lázaro-Gredilla et
 // al., "Sparse spectrum gaussian process regression", JMLR 2010, for the evidence on features.
@@ -37,7 +37,7 @@ import (
 type Problem struct {
 	X           mat.Matrix // n×d, a *mat.Dense or *sparse.CSR
 	Y           *mat.Dense // n×outputs, each of mean 0
-	Frequencies *mat.Dense // d×m, for the scales 1
+	Frequencies *mat.Dense // d×m, for the scales 1; [Learn] is given its own
 	Group       []int      // d, number of the scale of each input; nil for a scale each
 	LeaveOneOut bool       // descend on the mean squared leave-one-out error instead of the evidence
 }

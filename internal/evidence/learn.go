@@ -3,11 +3,9 @@ package evidence
 import (
 	"context"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
-
-	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/kern"
 )
 
 // rate is the length of the first steps, in the logarithms.
@@ -26,6 +24,11 @@ type Point struct {
 	Noise, Amplitude float64
 }
 
+// Start returns the point with one scale for every input.
+func (p Problem) Start(scale float64) Point {
+	return Point{Scales: slices.Repeat([]float64{scale}, p.Scales()), Noise: 0.3, Amplitude: 1}
+}
+
 func (p Point) logarithms() []float64 {
 	out := make([]float64, 0, len(p.Scales)+2)
 	for _, s := range p.Scales {
@@ -34,104 +37,71 @@ func (p Point) logarithms() []float64 {
 	return append(out, math.Log(p.Noise), math.Log(p.Amplitude))
 }
 
-// Learn descends from every start, for a while on a part of the rows and of the frequencies, and to the end from
-// the best of them: the first half of that on half of the rows, where these are many. The objective is computed in
-// single precision.
-func Learn(ctx context.Context, p Problem, starts []Point, steps int) (Learned, error) {
-	points := make([][]float64, len(starts))
-	for i, s := range starts {
-		points[i] = s.logarithms()
-	}
-	n, _ := p.X.Dims()
-	_, m := p.Frequencies.Dims()
-	best := 0
-	if len(starts) > 1 {
-		var err error
-		if best, err = p.part((n+2)/3, (m+1)/2).explore(ctx, points, (steps+2)/3); err != nil {
+// Learn descends from a point in rounds, and returns the end of the best one. Each step sees other frequencies, of the
+// lists that there are, so that the scales do not fit what one list happens to hold; rounds are compared on the first
+// one. A round goes on from the best point so far, but no scale starts below that of the first point: an input that
+// told nothing while others had not been understood is looked at again. The objective is computed in single precision.
+func Learn(ctx context.Context, p Problem, lists []*mat.Dense, start Point, rounds, steps int) (Learned, error) {
+	p.Frequencies = lists[0]
+	objective, first := New[float32](p), start.logarithms()
+	best, least := first, math.Inf(1)
+	for r := range rounds {
+		from := slices.Clone(best)
+		for j := range start.Scales {
+			from[j] = max(from[j], first[j])
+		}
+		d := newDescent(from)
+		value, err := d.run(ctx, objective, lists, (r+1)*steps/rounds-r*steps/rounds)
+		if err != nil {
 			return Learned{}, err
 		}
-	}
-	d, early := newDescent[float32](points[best]), 0
-	if half := n / 2; half >= 4*m { // twice as many rows as features
-		early = steps / 2
-		if err := d.run(ctx, New[float32](p.part(half, m)), 0, early, steps); err != nil {
-			return Learned{}, err
+		if value < least {
+			best, least = d.last, value
 		}
 	}
-	if err := d.run(ctx, New[float32](p), early, steps, steps); err != nil {
-		return Learned{}, err
-	}
-	k := p.Scales()
-	out := Learned{Scales: make([]float64, k), Value: d.least}
+	k := len(start.Scales)
+	out := Learned{Scales: make([]float64, k), Value: least, Noise: math.Exp(best[k]), Amplitude: math.Exp(best[k+1])}
 	for j := range out.Scales {
-		out.Scales[j] = math.Exp(d.best[j])
+		out.Scales[j] = math.Exp(best[j])
 	}
-	out.Noise, out.Amplitude = math.Exp(d.best[k]), math.Exp(d.best[k+1])
 	return out, nil
 }
 
-// explore descends from each point a little, overwrites the points with where that leads, and returns the number of
-// the best.
-func (p Problem) explore(ctx context.Context, points [][]float64, steps int) (best int, err error) {
-	objective, least := New[float32](p), math.Inf(1)
-	for i, point := range points {
-		d := newDescent[float32](point)
-		if err := d.run(ctx, objective, 0, steps, steps); err != nil {
-			return 0, err
-		}
-		points[i] = d.best
-		if d.least < least {
-			best, least = i, d.least
-		}
-	}
-	return best, nil
-}
-
-// part returns the problem of the first rows and the first frequencies.
-func (p Problem) part(rows, frequencies int) Problem {
-	_, q := p.Y.Dims()
-	d, _ := p.Frequencies.Dims()
-	p.X, p.Y = datasets.SliceRows(p.X, 0, rows), mat.DenseCopyOf(p.Y.Slice(0, rows, 0, q))
-	p.Frequencies = p.Frequencies.Slice(0, d, 0, frequencies).(*mat.Dense)
-	return p
-}
-
-// descent is Adam (Kingma and Ba, ICLR 2015) on the logarithms, which remembers the best point it came by.
-type descent[T kern.Float] struct {
-	point         []float64
+// descent is Adam (Kingma and Ba, ICLR 2015) on the logarithms.
+type descent struct {
+	point, last   []float64 // last is the last one where the objective was finite
 	gradient      []float64
 	first, second []float64 // moments of the gradient
-	best          []float64
-	least         float64
 }
 
-func newDescent[T kern.Float](start []float64) *descent[T] {
-	d := &descent[T]{}
-	d.point = append(d.point, start...)
-	d.best = append(d.best, start...)
-	d.gradient, d.first, d.second = make([]float64, len(start)), make([]float64, len(start)), make([]float64, len(start))
-	return d
+func newDescent(start []float64) *descent {
+	k := len(start)
+	return &descent{point: slices.Clone(start), last: slices.Clone(start), gradient: make([]float64, k),
+		first: make([]float64, k), second: make([]float64, k)}
 }
 
-// run makes steps from one number to another, whose length falls to a tenth of the first one's as half a cosine wave
-// does until the last step of all. What was best before is forgotten: it was best of another objective.
-func (d *descent[T]) run(ctx context.Context, o *Objective[T], from, to, last int) error {
-	d.least = math.Inf(1)
-	for t := from; t <= to; t++ {
+// run makes so many steps, whose length falls to a tenth of the first one's as half a cosine wave does, and returns
+// the objective of the end with the first frequencies.
+func (d *descent) run(ctx context.Context, o *Objective[float32], lists []*mat.Dense, steps int) (float64, error) {
+	for t := range steps {
+		o.Frequencies = lists[(steps-t)%len(lists)]
 		value, err := o.At(ctx, d.point, d.gradient)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		if value < d.least {
-			d.least = value
-			copy(d.best, d.point)
+		if math.IsInf(value, 1) {
+			break
 		}
-		if t == to || math.IsInf(value, 1) {
-			return nil
-		}
-		d.step(t, rate*(0.1+0.9*(1+math.Cos(math.Pi*float64(t)/float64(last)))/2))
+		copy(d.last, d.point)
+		d.step(t, rate*(0.1+0.9*(1+math.Cos(math.Pi*float64(t)/float64(steps)))/2))
 	}
-	return nil
+	o.Frequencies = lists[0]
+	value, err := o.At(ctx, d.point, d.gradient)
+	if err != nil || !math.IsInf(value, 1) {
+		copy(d.last, d.point)
+		return value, err
+	}
+	return o.At(ctx, d.last, d.gradient)
 }
 
 // least and most bounds of the logarithms.
@@ -141,7 +111,7 @@ const (
 )
 
 // step moves the point.
-func (d *descent[T]) step(t int, rate float64) {
+func (d *descent) step(t int, rate float64) {
 	const fade, fadeSquare, tiny = 0.9, 0.99, 1e-12
 	k := len(d.point) - 2
 	for j, g := range d.gradient {
