@@ -257,13 +257,16 @@ func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	if fits, err := r.widenMembers(ctx, found.members); err != nil || !fits {
+	sizes, err := r.memberSizes(ctx, found.members)
+	if err != nil || sizes == nil {
 		return false, err
 	}
 	spec := estimator.NewEnsemble()
 	spec.Folds, spec.Seed = memberFolds, r.seed("ensemble")
 	for k, m := range found.members {
-		one, err := r.pipelineOf(ctx, m.point)
+		at := m.point
+		at.size = sizes[k]
+		one, err := r.pipelineOf(ctx, at)
 		if err != nil {
 			return false, err
 		}
@@ -287,20 +290,18 @@ func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// widenMembers gives the maps of members the largest sizes that the time allows, and reports whether it allows any.
-func (r *run) widenMembers(ctx context.Context, members []scored) (fits bool, err error) {
-	if !r.timed() {
-		return true, nil
-	}
+// memberSizes are the largest sizes of members' maps that the time allows, nil where it allows none of them.
+func (r *run) memberSizes(ctx context.Context, members []scored) ([]int, error) {
 	limit := 0.6 * r.left() / float64(len(members)*(memberFolds+1))
+	sizes := make([]int, len(members))
 	for k, m := range members {
 		took, err := r.expectedFit(ctx, m.point)
-		if err != nil || took > limit {
-			return false, err
+		if err != nil || r.timed() && took > limit {
+			return nil, err
 		}
-		if members[k].size, err = r.widest(ctx, m.point, limit); err != nil {
-			return false, err
+		if sizes[k], err = r.widest(ctx, m.point, limit); err != nil {
+			return nil, err
 		}
 	}
-	return true, nil
+	return sizes, nil
 }

@@ -85,10 +85,12 @@ func (r *run) partAndFolds(n int) (datasets.Set, []datasets.Fold, error) {
 	return part, folds, nil
 }
 
-// foldsOf is how many folds so many rows are divided into, and how many times: few rows in several ways,
-// for a score of few rows says little.
-func foldsOf(rows int) (folds, times int) {
+// foldsOf is how many folds rows are divided into, and how many times: few rows in several ways, for a score
+// of few rows says little, but for a round that sorts out on a part of the rows.
+func (r *run) foldsOf(rows int) (folds, times int) {
 	switch {
+	case rows >= 250 && rows < r.data.Rows():
+		return 3, 1
 	case rows < 60:
 		return min(rows/2, 10), 5
 	case rows < 250:
@@ -103,7 +105,7 @@ func foldsOf(rows int) (folds, times int) {
 
 // split divides rows into folds.
 func (r *run) split(part datasets.Set) ([]datasets.Fold, error) {
-	folds, times := foldsOf(part.Rows())
+	folds, times := r.foldsOf(part.Rows())
 	if r.options.Timed {
 		return datasets.TimeSeriesSplit{Folds: folds}.Split(part)
 	}
