@@ -76,18 +76,28 @@ var (
 
 // Params declares the hyper-parameters.
 func (s *KernelRidge) Params(l *param.List) {
-	l.Choice(&s.Kernel, "kernel", "kernel", spectral.FourierKernels...)
-	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
-	l.Float(&s.Alpha, "alpha", "penalty on the squared norm of the function", param.Positive)
-	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
-	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive)
-	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
-	l.Choice(&s.Solver, "solver", "how to solve", "auto", "cholesky", "cg")
-	l.Choice(&s.Preconditioner, "preconditioner", "what makes cg take few steps", "rpcholesky", "none")
-	l.Int(&s.Rank, "rank", "rank of the preconditioner, 0 for one that grows with the rows", param.AtLeast(0))
-	l.Float(&s.Tol, "tol", "residual, relative to the spread of the targets, at which cg stops", param.Positive)
-	l.Int(&s.MaxIter, "max_iter", "most steps of cg", param.AtLeast(1))
-	l.Seed(&s.Seed, "seed", "seed of the preconditioner, and of the sample that gamma: median looks at")
+	kernelParams(l, &s.Kernel, &s.Gamma, &s.Alpha, &s.Nu, &s.Shape, &s.Intercept)
+	kernelSolverParams(l, &s.Solver, &s.Preconditioner, &s.Rank, &s.Tol, &s.MaxIter, &s.Seed)
+}
+
+// kernelParams declares what kernel ridge regression and its classifier minimise.
+func kernelParams(l *param.List, name *string, gamma *kernel.Gamma, alpha, nu, shape *float64, intercept *bool) {
+	l.Choice(name, "kernel", "kernel", spectral.FourierKernels...)
+	l.Value(gamma, "gamma", "width parameter of the kernel, the larger the narrower")
+	l.Float(alpha, "alpha", "penalty on the squared norm of the function", param.Positive)
+	l.Float(nu, "nu", "smoothness ν of the matern kernel", param.Positive)
+	l.Float(shape, "shape", "shape of the rational_quadratic kernel", param.Positive)
+	l.Bool(intercept, "intercept", "whether to fit an intercept, which is not penalised")
+}
+
+// kernelSolverParams declares how both are solved.
+func kernelSolverParams(l *param.List, solver, preconditioner *string, rank *int, tol *float64, maxIter *int, seed *uint64) {
+	l.Choice(solver, "solver", "how to solve", "auto", "cholesky", "cg")
+	l.Choice(preconditioner, "preconditioner", "what makes cg take few steps", "rpcholesky", "none")
+	l.Int(rank, "rank", "rank of the preconditioner, 0 for one that grows with the rows", param.AtLeast(0))
+	l.Float(tol, "tol", "residual, relative to the spread of the targets, at which cg stops", param.Positive)
+	l.Int(maxIter, "max_iter", "most steps of cg", param.AtLeast(1))
+	l.Seed(seed, "seed", "seed of the preconditioner, and of the sample that gamma: median looks at")
 }
 
 func (s KernelRidge) plain() kernelridge.Spec { return kernelridge.Spec(s) }

@@ -7,7 +7,6 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kernelridge"
-	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -46,19 +45,9 @@ var (
 
 // Params declares the hyper-parameters.
 func (s *KernelRidgeClassifier) Params(l *param.List) {
-	l.Choice(&s.Kernel, "kernel", "kernel", spectral.FourierKernels...)
-	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
-	l.Float(&s.Alpha, "alpha", "penalty on the squared norm of the function", param.Positive)
-	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
-	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive)
-	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
+	kernelParams(l, &s.Kernel, &s.Gamma, &s.Alpha, &s.Nu, &s.Shape, &s.Intercept)
 	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
-	l.Choice(&s.Solver, "solver", "how to solve", "auto", "cholesky", "cg")
-	l.Choice(&s.Preconditioner, "preconditioner", "what makes cg take few steps", "rpcholesky", "none")
-	l.Int(&s.Rank, "rank", "rank of the preconditioner, 0 for one that grows with the rows", param.AtLeast(0))
-	l.Float(&s.Tol, "tol", "residual, relative to the spread of the targets, at which cg stops", param.Positive)
-	l.Int(&s.MaxIter, "max_iter", "most steps of cg", param.AtLeast(1))
-	l.Seed(&s.Seed, "seed", "seed of the preconditioner, and of the sample that gamma: median looks at")
+	kernelSolverParams(l, &s.Solver, &s.Preconditioner, &s.Rank, &s.Tol, &s.MaxIter, &s.Seed)
 }
 
 // regression is what solves for the codes.

@@ -22,7 +22,6 @@ package pairwise
 import (
 	"fmt"
 	"math"
-	"unsafe"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -170,11 +169,6 @@ func (r Rows[T]) Len() int { return r.n }
 
 // Inputs returns the number of inputs.
 func (r Rows[T]) Inputs() int { return r.d }
-
-// Bytes returns the memory that the rows hold.
-func (r Rows[T]) Bytes() int64 {
-	return int64(cap(r.room.values)+cap(r.room.norms))*int64(unsafe.Sizeof(T(0))) + 8*int64(cap(r.room.starts))
-}
 
 // Slice returns rows lo to hi; they share memory and cannot be prepared again.
 func (r Rows[T]) Slice(lo, hi int) Rows[T] {
