@@ -2,13 +2,13 @@ package auto
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
 )
 
 // timed reports whether time is the bound, and not candidates.
@@ -79,37 +79,91 @@ func flops(list []pipeline.Pipeline, shape datasets.Shape, folds []datasets.Fold
 	return cost.Flops
 }
 
-// expected is how long a trial of points on so many rows will take, by how long those before took.
+// expected is how long a trial of points of one recipe on so many rows will take, by how long those before took,
+// what its representation has to learn for it included.
 func (r *run) expected(ctx context.Context, rows int, points []point) (float64, error) {
-	_, folds, err := r.partAndFolds(rows)
-	if err != nil {
-		return 0, err
-	}
 	list := make([]pipeline.Pipeline, len(points))
 	for i, p := range points {
-		if list[i], err = r.pipelineOf(ctx, p); err != nil {
+		var err error
+		if list[i], err = r.onView(ctx, p); err != nil {
 			return 0, err
 		}
 	}
-	shape := r.data.Shape()
-	shape.Rows = min(rows, shape.Rows)
-	return r.paceOf(points)*flops(list, shape, folds) + perFit*float64(len(points)*len(folds)), nil
+	kind := r.table[points[0].recipe]
+	sum := 0.0
+	on := r.views.ready(viewKey{kind.representation.name, rows, points[0].effort})
+	if on == nil {
+		var err error
+		if on, sum, err = r.foreseen(ctx, kind.representation, rows, points[0].effort); err != nil {
+			return 0, err
+		}
+	}
+	folds := 0
+	for _, part := range on.parts {
+		sum += r.paceOf(kindOf(kind)) * flops(list, part.data.Shape(), part.folds)
+		folds += len(part.folds)
+	}
+	return sum + perFit*float64(len(points)*folds), nil
+}
+
+// foreseen is the view of a representation that is still to be made, as far as costs go, and how long it will take
+// to learn it.
+func (r *run) foreseen(ctx context.Context, p representation, rows, effort int) (*view, float64, error) {
+	cleaned, err := r.viewOf(ctx, p.unlearned(), rows, 0)
+	if err != nil || p.learn.name == "" {
+		return cleaned, 0, err
+	}
+	if r.views.knows(r.learnedKey(p, rows, effort)) {
+		return cleaned, 0, nil
+	}
+	step, err := r.learner(p, effort)
+	if err != nil {
+		return nil, 0, err
+	}
+	whole := cleaned.parts[0]
+	shape := whole.data.Shape()
+	work := 0.0
+	if kept := r.lessonRows(); kept != nil {
+		shape.Rows = len(kept)
+		work = costOf(step, shape)
+	} else {
+		for _, f := range whole.folds {
+			shape.Rows = len(f.Train)
+			work += costOf(step, shape)
+		}
+	}
+	return cleaned, work * r.paceOf(p.learn.name), nil
+}
+
+// costOf is what fitting a step takes, 0 where it does not say.
+func costOf(step transformer.Fitter, shape datasets.Shape) float64 {
+	if c, ok := step.(datasets.Coster); ok {
+		return c.Cost(shape).Flops
+	}
+	return 0
 }
 
 // expectedFit is how long one fit to all rows will take.
 func (r *run) expectedFit(ctx context.Context, p point) (float64, error) {
-	spec, err := r.pipelineOf(ctx, p)
+	kind := r.table[p.recipe]
+	whole, err := r.pipelineOf(ctx, p)
 	if err != nil {
 		return 0, err
 	}
-	return r.paceOf([]point{p}) * spec.Cost(r.data.Shape()).Flops, nil
+	sum := whole.Cost(r.data.Shape()).Flops * r.paceOf(kindOf(kind))
+	if kind.learn.name == "" {
+		return sum, nil
+	}
+	step, err := r.learner(kind.representation, p.effort)
+	if err != nil {
+		return 0, err
+	}
+	learning := costOf(step, r.data.Shape())
+	return sum + learning*(r.paceOf(kind.learn.name)-r.paceOf(kindOf(kind))), nil
 }
 
-// kindOf is what a pace is known for: what is learned, the map, and the model.
-func (r *run) kindOf(p point) string {
-	kind := r.table[p.recipe]
-	return kind.family + " " + kind.mapping.name + " " + kind.head.name
-}
+// kindOf is what a pace is known for: the map and the model. What learns has a pace of its own, by its name.
+func kindOf(k recipe) string { return k.mapping.name + " " + k.head.name }
 
 // pace is how long a kind of work has taken, beside what it was estimated to be.
 type pace struct{ seconds, flops float64 }
@@ -118,41 +172,44 @@ type pace struct{ seconds, flops float64 }
 const everything = ""
 
 // perFit is how many seconds a fit takes at least, whatever it does.
-const perFit = 0.001
+const perFit = 0.0005
 
-// paceOf is how many seconds the slowest kind among points takes for a flop of its estimated cost; of a kind that was
-// not tried yet what all work has taken.
-func (r *run) paceOf(points []point) float64 {
-	slowest := 0.0
-	for _, p := range points {
-		own, ok := r.pace[r.kindOf(p)]
-		if !ok {
-			own = r.pace[everything]
-		}
-		slowest = max(slowest, own.seconds/own.flops)
+// paceOf is how many seconds a kind of work takes for a flop of its estimated cost; of a kind that was not tried
+// yet what all work has taken.
+func (r *run) paceOf(kind string) float64 {
+	r.paces.Lock()
+	defer r.paces.Unlock()
+	own, ok := r.pace[kind]
+	if !ok {
+		own = r.pace[everything]
 	}
-	return slowest
+	return own.seconds / own.flops
 }
 
 // learnPace takes in how long a trial took.
-func (r *run) learnPace(points []point, list []pipeline.Pipeline, shape datasets.Shape, folds []datasets.Fold, took float64) {
+func (r *run) learnPace(t trial) {
 	if !r.timed() {
 		return
 	}
-	work := flops(list, shape, folds)
-	if work == 0 {
+	work, folds := 0.0, 0
+	for _, part := range t.on.parts {
+		work += flops(t.list, part.data.Shape(), part.folds)
+		folds += len(part.folds)
+	}
+	took := t.took - perFit*float64(len(t.list)*folds)
+	r.notePace(kindOf(r.table[t.points[0].recipe]), work, took)
+	r.notePace(everything, work, took)
+}
+
+// notePace takes in how long a piece of work took. What was long ago counts less.
+func (r *run) notePace(kind string, flops, took float64) {
+	if flops <= 0 {
 		return
 	}
-	took = max(took-perFit*float64(len(list)*len(folds)), 0)
-	kinds := []string{everything}
-	for _, p := range points {
-		kinds = append(kinds, r.kindOf(p))
-	}
-	slices.Sort(kinds)
-	for _, kind := range slices.Compact(kinds) {
-		own := r.pace[kind]
-		r.pace[kind] = pace{own.seconds/2 + took, own.flops/2 + work} // what was long ago counts less
-	}
+	r.paces.Lock()
+	defer r.paces.Unlock()
+	own := r.pace[kind]
+	r.pace[kind] = pace{own.seconds/2 + max(took, 0), own.flops/2 + flops}
 }
 
 // measureSpeed makes a first guess of the pace, by products of matrices.

@@ -27,7 +27,7 @@ type journal struct {
 
 const (
 	journalKind    = "bochner auto"
-	journalVersion = 1
+	journalVersion = 2
 	mostJournal    = 4 << 30 // bytes that are read
 )
 
@@ -41,9 +41,8 @@ type journalHead struct {
 
 // note is a trial that has ended.
 type note struct {
-	Trial   string      `json:"trial"`
-	Seconds float64     `json:"seconds"`
-	Scored  []noteScore `json:"scored"`
+	Trial  string      `json:"trial"`
+	Scored []noteScore `json:"scored"`
 }
 
 // noteScore is a candidate of it. Missing scores are null, and predictions the bytes of 32-bit floats.
@@ -123,15 +122,15 @@ func rewind(file *os.File, size int64) error {
 }
 
 // find returns what a trial found, if it is in the journal.
-func (j *journal) find(key string, points, folds int) (out []scored, seconds float64, ok bool) {
+func (j *journal) find(key string, points, folds int) (out []scored, ok bool) {
 	n, ok := j.known[key]
 	if !ok || len(n.Scored) != points {
-		return nil, 0, false
+		return nil, false
 	}
 	out = make([]scored, points)
 	for i, c := range n.Scored {
 		if len(c.Folds) != folds || len(c.Said)%4 != 0 || c.Outputs > 0 && len(c.Said)/4%c.Outputs != 0 {
-			return nil, 0, false
+			return nil, false
 		}
 		out[i] = scored{mean: orNaN(c.Mean), std: orNaN(c.Std), seconds: c.Seconds, failed: c.Failed, outputs: c.Outputs}
 		for _, v := range c.Folds {
@@ -141,15 +140,15 @@ func (j *journal) find(key string, points, folds int) (out []scored, seconds flo
 			out[i].said = append(out[i].said, math.Float32frombits(binary.LittleEndian.Uint32(c.Said[at:])))
 		}
 	}
-	return out, n.Seconds, true
+	return out, true
 }
 
 // note writes what a trial found.
-func (j *journal) note(key string, seconds float64, out []scored) error {
+func (j *journal) note(key string, out []scored) error {
 	if j.file == nil {
 		return nil
 	}
-	n := note{Trial: key, Seconds: seconds}
+	n := note{Trial: key}
 	for _, s := range out {
 		c := noteScore{Mean: finite(s.mean), Std: finite(s.std), Seconds: s.seconds, Failed: s.failed, Outputs: s.outputs}
 		for _, v := range s.folds {

@@ -96,13 +96,17 @@ func (r *run) leaderboard() Leaderboard {
 func (r *run) compare(a, b scored) int {
 	switch {
 	case math.IsNaN(a.mean) || math.IsNaN(b.mean):
-		return cmp.Compare(missing(a.mean), missing(b.mean))
+		if c := cmp.Compare(missing(a.mean), missing(b.mean)); c != 0 {
+			return c
+		}
 	case r.metric.Better(a.mean, b.mean):
 		return -1
 	case r.metric.Better(b.mean, a.mean):
 		return 1
 	}
-	return 0
+	p, q := a.point, b.point
+	return cmp.Or(cmp.Compare(p.recipe, q.recipe), cmp.Compare(p.size, q.size), cmp.Compare(p.effort, q.effort),
+		cmp.Compare(p.gamma, q.gamma), cmp.Compare(p.penalty, q.penalty))
 }
 
 func missing(v float64) int {

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -61,14 +60,14 @@ func (r *run) baseGamma(ctx context.Context, kind recipe) (float64, error) {
 	if known, ok := r.bases[key]; ok {
 		return known, nil
 	}
-	steps, err := r.cleaned(kind)
+	steps, err := r.cleaned(kind.representation)
 	if err != nil {
 		return 0, err
 	}
 	rule := transformer.NewRFF()
 	rule.Kernel, rule.Features = kind.rule, 2
 	chain := pipeline.Chain{Steps: append(steps, pipeline.Step{Fitter: rule})}
-	fitted, err := chain.Fit(ctx, r.part(min(r.data.Rows(), firstRows)))
+	fitted, err := chain.Fit(ctx, r.first(firstRows))
 	if err != nil {
 		return 0, err
 	}
@@ -78,19 +77,19 @@ func (r *run) baseGamma(ctx context.Context, kind recipe) (float64, error) {
 	return r.bases[key], nil
 }
 
-// cleaned are the steps before what a recipe learns and maps.
-func (r *run) cleaned(kind recipe) (pipeline.Sequence, error) {
-	if kind.scale.name == "" {
+// cleaned are the steps before what a representation learns.
+func (r *run) cleaned(p representation) (pipeline.Sequence, error) {
+	if p.scale.name == "" {
 		return rescaled(r.options.Clean, nil), nil
 	}
-	scale, err := kind.scale.fitter()
+	scale, err := p.scale.fitter()
 	return rescaled(r.options.Clean, scale), err
 }
 
-// pipelineOf is the spec of a point.
+// pipelineOf is the spec of a point: cleaning, what is learned, the map and the model.
 func (r *run) pipelineOf(ctx context.Context, p point) (pipeline.Pipeline, error) {
 	kind := r.table[p.recipe]
-	steps, err := r.cleaned(kind)
+	steps, err := r.cleaned(kind.representation)
 	if err != nil {
 		return pipeline.Pipeline{}, err
 	}
@@ -101,6 +100,15 @@ func (r *run) pipelineOf(ctx context.Context, p point) (pipeline.Pipeline, error
 		}
 		steps = append(steps, pipeline.Step{Fitter: learn})
 	}
+	own, err := r.onView(ctx, p)
+	own.Steps = append(steps, own.Steps...)
+	return own, err
+}
+
+// onView is the spec of a point behind its representation: the map and the model.
+func (r *run) onView(ctx context.Context, p point) (pipeline.Pipeline, error) {
+	kind := r.table[p.recipe]
+	var steps pipeline.Sequence
 	own := []param.Setting{{Path: kind.penalty, Value: penaltyOf(p.penalty)}}
 	if kind.iterates && kind.loose > 0 {
 		own = append(own, param.Setting{Path: "tol", Value: kind.loose})
@@ -171,10 +179,10 @@ func (r *run) allowed(p point) bool {
 	return p.gamma >= -mostGamma && p.gamma <= mostGamma && p.penalty >= floor && p.penalty <= most
 }
 
-// beyond returns the points behind the edge of a recipe's grid on which its best point lies: none where it
+// behindEdge returns the points behind the edge of a recipe's grid on which its best point lies: none where it
 // lies within, or the grid is extended as far as it may.
-func (r *run) beyond(tried map[point]scored, best point, gammaStep, penaltyStep int) []point {
-	seen := func(q point) bool { _, ok := tried[q]; return ok }
+func (r *run) behindEdge(tried map[point]bool, best point, gammaStep, penaltyStep int) []point {
+	seen := func(q point) bool { return tried[q] }
 	var out []point
 	for _, move := range []point{{gamma: gammaStep}, {gamma: -gammaStep}, {penalty: penaltyStep}, {penalty: -penaltyStep}} {
 		if move.gamma != 0 && !r.mapped(best) {
@@ -220,54 +228,4 @@ func unique(points []point) []point {
 		}
 	}
 	return out
-}
-
-// among is the estimator that a search over a list of pipelines has: which of them is its one parameter.
-// Fitted as a batch it hands on what each predicts.
-type among struct {
-	list []pipeline.Pipeline
-	at   int
-	said func(candidate, fold int, out estimator.Outcome)
-}
-
-var _ estimator.BatchFitter = among{}
-
-// Params declares the number of the pipeline.
-func (a *among) Params(l *param.List) {
-	l.Int(&a.at, "at", "number of the pipeline", param.Between(0, float64(len(a.list)-1)))
-}
-
-func (a among) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
-	return a.list[a.at].Fit(ctx, data)
-}
-
-// Cost is that of the pipeline.
-func (a among) Cost(shape datasets.Shape) datasets.Cost { return a.list[a.at].Cost(shape) }
-
-// FitBatch fits the pipelines as one batch.
-func (a among) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error) {
-	if b.Yield != nil {
-		yield := b.Yield
-		b.Yield = func(candidate, fold int, out estimator.Outcome) error {
-			a.said(candidate, fold, out)
-			return yield(candidate, fold, out)
-		}
-	}
-	return a.list[0].FitBatch(ctx, unwrapped(b))
-}
-
-// BatchCost is that of the pipelines.
-func (a among) BatchCost(b estimator.Batch) (datasets.Cost, []string, error) {
-	return a.list[0].BatchCost(unwrapped(b))
-}
-
-// unwrapped returns a batch of pipelines.
-func unwrapped(b estimator.Batch) estimator.Batch {
-	list := make([]estimator.Candidate, len(b.Candidates))
-	for i, c := range b.Candidates {
-		own := c.Estimator.(among)
-		list[i].Estimator = own.list[own.at]
-	}
-	b.Candidates = list
-	return b
 }

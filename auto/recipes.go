@@ -129,17 +129,18 @@ var representations = []representation{
 	{name: "ranked scales", scale: of("quantile"), learn: scales(), effort: scalesEffort, family: "ranked", scaled: true, dense: true},
 	{name: "root scales", learn: scales("power", 0.5), effort: scalesEffort, family: "scales", scaled: true, dense: true},
 	{name: "unit", scale: of("minmax"), dense: true},
-	{name: "robust", scale: of("robust"), dense: true},
 }
 
 var mappings = []mapping{
 	{name: "gaussian", step: of("rff", "kernel", "gaussian"), rule: "gaussian", size: "features", part: 1},
 	{name: "exponential", step: of("rff", "kernel", "exponential"), rule: "exponential", half: true, size: "features", part: 1},
+	{name: "exact exponential", step: of("", "kernel", "exponential"), rule: "exponential", half: true, rows: 20_000, exact: true},
+	{name: "exact gaussian", step: of("", "kernel", "gaussian"), rule: "gaussian", rows: 20_000, exact: true},
 	{name: "binning", step: of("binning"), rule: "laplacian", half: true, size: "grids", part: 4, loose: 1e-6, least: -4},
 	{name: "few", step: of("binning", "inputs", 4, "input_weights", "scales"), rule: "laplacian", half: true, size: "grids", part: 4, inputs: 8, loose: 1e-6, least: -4},
+	{name: "exact laplacian", step: of("", "kernel", "laplacian"), rule: "laplacian", half: true, rows: 20_000, exact: true},
 	{name: "landmarks", step: of("nystroem", "kernel", "exponential"), rule: "exponential", half: true, size: "landmarks", part: 2},
 	{name: "linear", plain: true},
-	{name: "exact", step: of("", "kernel", "exponential"), rule: "exponential", half: true, rows: 20_000, exact: true},
 }
 
 var heads = []head{

@@ -64,15 +64,20 @@ func (r *run) part(n int) datasets.Set {
 		return r.data
 	}
 	if r.taken.Rows() != n {
-		rows := slices.Clone(r.order[:n])
-		slices.Sort(rows)
-		r.taken = r.data.Select(rows)
+		r.taken = r.first(n)
 	}
 	return r.taken
 }
 
+// first selects the first n rows of the order.
+func (r *run) first(n int) datasets.Set {
+	return r.data.Select(slices.Sorted(slices.Values(r.order[:min(n, len(r.order))])))
+}
+
 // partAndFolds returns the first n rows with their folds.
 func (r *run) partAndFolds(n int) (datasets.Set, []datasets.Fold, error) {
+	r.rowsOf.Lock()
+	defer r.rowsOf.Unlock()
 	part := r.part(n)
 	if known, ok := r.folds[part.Rows()]; ok {
 		return part, known, nil
@@ -81,31 +86,75 @@ func (r *run) partAndFolds(n int) (datasets.Set, []datasets.Fold, error) {
 	if err != nil {
 		return part, nil, err
 	}
+	r.withoutLessons(folds, part.Rows())
 	r.folds[part.Rows()] = folds
 	return part, folds, nil
 }
 
+const (
+	learnedOnce = 3000 // rows from which on representations learn from rows of their own
+	mostLessons = 6000
+)
+
+// lessonRows are the rows that representations learn from, ascending: the last of the order. Nil where the rows
+// are few, or not alike: every fold then has its own.
+func (r *run) lessonRows() []int {
+	n := r.data.Rows()
+	if n < learnedOnce || r.options.Timed || r.data.Groups != nil {
+		return nil
+	}
+	return slices.Sorted(slices.Values(r.order[n-min(2*n/5, mostLessons):]))
+}
+
+// withoutLessons lets no fold test on what representations learn from: these rows are training rows of every
+// fold.
+func (r *run) withoutLessons(folds []datasets.Fold, n int) {
+	lessons := r.lessonRows()
+	if lessons == nil || n+len(lessons) <= r.data.Rows() {
+		return
+	}
+	taken := make([]bool, r.data.Rows())
+	for _, i := range lessons {
+		taken[i] = true
+	}
+	rows := slices.Sorted(slices.Values(r.order[:n])) // as part has them
+	for k, f := range folds {
+		var test []int
+		train := slices.Clone(f.Train)
+		for _, i := range f.Test {
+			if taken[rows[i]] {
+				train = append(train, i)
+			} else {
+				test = append(test, i)
+			}
+		}
+		slices.Sort(train)
+		folds[k] = datasets.Fold{Train: train, Test: test}
+	}
+}
+
 // foldsOf is how many folds rows are divided into, and how many times: few rows in several ways, for a score
-// of few rows says little, but for a round that sorts out on a part of the rows.
-func (r *run) foldsOf(rows int) (folds, times int) {
+// of few rows says little.
+func foldsOf(rows int) (folds, times int) {
 	switch {
-	case rows >= 250 && rows < r.data.Rows():
-		return 3, 1
 	case rows < 60:
 		return min(rows/2, 10), 5
 	case rows < 250:
 		return 5, 4
 	case rows < 1000:
 		return 5, 2
-	case rows < 10_000:
-		return 4, 1
+	case rows < 3000:
+		return 5, 1
 	}
 	return 3, 1
 }
 
 // split divides rows into folds.
 func (r *run) split(part datasets.Set) ([]datasets.Fold, error) {
-	folds, times := r.foldsOf(part.Rows())
+	folds, times := foldsOf(part.Rows())
+	if part.Rows() < r.data.Rows() && part.Rows() >= 250 {
+		folds, times = 3, 1 // a round that sorts out
+	}
 	if r.options.Timed {
 		return datasets.TimeSeriesSplit{Folds: folds}.Split(part)
 	}

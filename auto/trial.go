@@ -3,7 +3,9 @@ package auto
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"os"
 	"slices"
 	"time"
 
@@ -40,74 +42,151 @@ type fixed []datasets.Fold
 
 func (f fixed) Split(datasets.Set) ([]datasets.Fold, error) { return f, nil }
 
-// try scores points of one family on the first rows of the order.
+// try scores points of one recipe on the first rows of the order. It may be called by several at once.
 func (r *run) try(ctx context.Context, rows, round int, points []point) ([]scored, error) {
-	part, folds, err := r.partAndFolds(rows)
+	t, err := r.trialOf(ctx, rows, points)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]pipeline.Pipeline, len(points))
-	for i, p := range points {
-		if list[i], err = r.pipelineOf(ctx, p); err != nil {
+	var out []scored
+	out, t.noted = r.journal.find(t.key, len(points), len(t.folds))
+	if !t.noted {
+		if out, err = r.score(ctx, &t); err != nil {
 			return nil, err
 		}
 	}
-	key := trialKey(rows, list)
-	out, seconds, noted := r.journal.find(key, len(points), len(folds))
-	if noted {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range out {
+		out[i].point, out[i].round, out[i].on = points[i], round, t.rows
+		r.seen[place{points[i], t.rows}] = true
+	}
+	r.tried += len(points)
+	r.log = append(r.log, out...)
+	r.takeIn(out)
+	if os.Getenv("TRACE") != "" {
+		b := r.best[points[0].recipe]
+		fmt.Fprintf(os.Stderr, "%6.2f r%d %d/%d %-45s %2d points took %.2f best %.4f (on %d) leader %.4f\n", time.Since(r.began).Seconds(), round, rows, points[0].size, r.table[points[0].recipe], len(points), t.took, b.mean, b.on, r.leader.mean)
+	}
+	if t.noted {
 		r.resumed += len(points)
-	} else {
-		began := time.Now()
-		out, err = r.score(ctx, part, folds, points, list)
-		if err != nil {
-			return nil, err
+		return out, nil
+	}
+	r.learnPace(t)
+	return out, r.journal.note(t.key, out)
+}
+
+// trial is points of one recipe to be scored.
+type trial struct {
+	points []point
+	list   []pipeline.Pipeline // behind the representation
+	key    string              // in the journal
+	rows   int
+	folds  []datasets.Fold
+	noted  bool // whether the journal has it
+
+	on   *view
+	took float64 // seconds, on the view
+}
+
+func (r *run) trialOf(ctx context.Context, rows int, points []point) (trial, error) {
+	part, folds, err := r.partAndFolds(rows)
+	t := trial{points: points, rows: part.Rows(), folds: folds}
+	if err != nil {
+		return t, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var whole []pipeline.Pipeline
+	for _, p := range points {
+		one, err := r.pipelineOf(ctx, p)
+		own, wrong := r.onView(ctx, p)
+		if err = errors.Join(err, wrong); err != nil {
+			return t, err
 		}
-		seconds = time.Since(began).Seconds()
-		if err := r.journal.note(key, seconds, out); err != nil {
+		whole, t.list = append(whole, one), append(t.list, own)
+	}
+	t.key = trialKey(rows, whole)
+	return t, nil
+}
+
+// score searches over the pipelines of a trial on the view of their representation, part by part.
+func (r *run) score(ctx context.Context, t *trial) (out []scored, err error) {
+	ctx, cancel := r.within(ctx)
+	defer cancel()
+	kind := r.table[t.points[0].recipe]
+	t.on, err = r.viewOf(ctx, kind.representation, t.rows, t.points[0].effort)
+	switch {
+	case ctx.Err() != nil:
+		return nil, errEnded
+	case err != nil:
+		t.on = &view{}
+		return failures(t.points, len(t.folds), err), nil
+	}
+	began := time.Now()
+	out = make([]scored, len(t.points))
+	said := make([][]estimator.Prediction, len(t.points))
+	for i := range out {
+		out[i].folds = make([]float64, len(t.folds))
+		said[i] = make([]estimator.Prediction, len(t.folds))
+	}
+	for _, part := range t.on.parts {
+		if err := r.scorePart(ctx, part, t.list, out, said); err != nil {
 			return nil, err
 		}
 	}
 	for i := range out {
-		out[i].point, out[i].round, out[i].on = points[i], round, part.Rows()
-		r.seen[place{points[i], part.Rows()}] = true
+		out[i].mean, out[i].std = meanAndError(out[i].folds)
 	}
-	r.tried += len(points)
-	r.learnPace(points, list, part.Shape(), folds, seconds)
-	r.log = append(r.log, out...)
+	for _, i := range r.bests(t.points, out) {
+		out[i].said, out[i].outputs = together(said[i], t.folds, t.rows)
+	}
+	t.took = time.Since(began).Seconds()
 	return out, nil
 }
 
-// score does the search over a list of pipelines.
-func (r *run) score(ctx context.Context, part datasets.Set, folds []datasets.Fold, points []point, list []pipeline.Pipeline) ([]scored, error) {
-	ctx, cancel := r.within(ctx)
-	defer cancel()
-	said := make([][]estimator.Prediction, len(points))
-	for i := range said {
-		said[i] = make([]estimator.Prediction, len(folds))
-	}
-	numbers := make([]any, len(points))
+// scorePart searches over a list of pipelines on the folds of a part, and notes what they say and how they do.
+func (r *run) scorePart(ctx context.Context, part seen, list []pipeline.Pipeline, out []scored, said [][]estimator.Prediction) error {
+	numbers := make([]any, len(list))
 	for i := range numbers {
 		numbers[i] = i
 	}
-	spec := among{list: list, said: func(candidate, fold int, out estimator.Outcome) { said[candidate][fold] = out.Prediction }}
+	spec := among{list: list, said: func(candidate, fold int, out estimator.Outcome) { said[candidate][part.numbers[fold]] = out.Prediction }}
 	search := gridsearch.NewSearch(spec, gridsearch.Axis{Path: "at", Values: numbers})
-	search.Splitter, search.Score, search.Refit, search.Memory = fixed(folds), r.metric.Name, gridsearch.RefitNone, r.options.Memory
+	search.Splitter, search.Score, search.Refit, search.Memory = fixed(part.folds), r.metric.Name, gridsearch.RefitNone, r.options.Memory
 	search.Progress = func(gridsearch.Progress) { r.report("search") }
-	result, err := search.Run(ctx, part)
-	switch {
-	case ctx.Err() != nil:
-		return nil, errEnded
-	case result == nil:
-		return failures(points, len(folds), err), nil
+	result, err := search.Run(ctx, part.data)
+	if ctx.Err() != nil {
+		return errEnded
 	}
-	out := make([]scored, len(points))
-	for i, c := range result.Candidates {
-		out[i] = scored{folds: c.Folds, mean: c.Mean, std: c.Std / math.Sqrt(float64(len(folds))), seconds: c.Seconds * float64(len(folds)), failed: c.Failed}
+	for i := range out {
+		for k, number := range part.numbers {
+			if result == nil {
+				out[i].folds[number], out[i].failed = math.NaN(), err.Error()
+				continue
+			}
+			c := result.Candidates[i]
+			out[i].folds[number] = c.Folds[k]
+			out[i].seconds += c.Seconds * float64(len(part.numbers))
+			if c.Failed != "" {
+				out[i].failed = c.Failed
+			}
+		}
 	}
-	for _, i := range r.bests(points, out) {
-		out[i].said, out[i].outputs = together(said[i], folds, part.Rows())
+	return nil
+}
+
+// meanAndError returns the mean of the scores of folds and the standard error of it. NaN where a fold has no
+// score.
+func meanAndError(folds []float64) (mean, err float64) {
+	n := float64(len(folds))
+	for _, v := range folds {
+		mean += v / n
 	}
-	return out, nil
+	for _, v := range folds {
+		err += (v - mean) * (v - mean) / n
+	}
+	return mean, math.Sqrt(err / n)
 }
 
 // failures is the outcome of points none of which could be scored.

@@ -1,0 +1,296 @@
+package auto
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// run is a search at work.
+type run struct {
+	options Options
+	data    datasets.Set
+	classes int // 0 for a quantity
+	metric  metrics.Metric
+	table   []recipe
+	journal *journal
+	began   time.Time
+
+	rowsOf sync.Mutex // guards taken and folds
+	order  []int      // of the rows
+	taken  datasets.Set
+	folds  map[int][]datasets.Fold // by the number of rows
+	views  views
+	mu     sync.Mutex         // guards all that follows, while recipes are tried side by side
+	bases  map[string]float64 // γ by the rule
+	paces  sync.Mutex
+	pace   map[string]pace // by kind
+
+	log       []scored
+	tried     int
+	claimed   int // candidates, with those that are being tried
+	resumed   int
+	best      map[int]scored // of each recipe, on the most rows that it was tried on
+	seen      map[place]bool // what was tried
+	rounds    []Round
+	last      level // of the last round
+	leader    scored
+	incumbent *fitted   // the model so far
+	ensemble  *ensemble // that the model so far is; nil for one pipeline
+	reserve   float64   // seconds that the last fit will take
+	ended     string
+	warnings  []string
+}
+
+// fitted is a model that was fitted to all rows.
+type fitted struct {
+	scored
+	rows  int // that it has learned from
+	spec  pipeline.Pipeline
+	model estimator.Predictor
+}
+
+// newRun checks the options and the rows.
+func newRun(data datasets.Set, o Options) (*run, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	if err := data.Check(); err != nil {
+		return nil, err
+	}
+	r := &run{options: o, data: data, classes: len(data.Schema.Classes()), began: time.Now(), ended: EndedBudget,
+		folds: map[int][]datasets.Fold{}, bases: map[string]float64{}, pace: map[string]pace{}, best: map[int]scored{}, seen: map[place]bool{}, views: newViews()}
+	if err := r.checkRows(); err != nil {
+		return nil, err
+	}
+	if r.options.Clean == nil {
+		r.options.Clean = Clean(data)
+	}
+	task := datasets.Regression
+	if r.classes > 0 {
+		task = datasets.Classification
+	}
+	name := o.Score
+	if name == "" {
+		name = metrics.ForTask(task, r.classes)[0].Name
+	}
+	var err error
+	if r.metric, err = metrics.ByName(name); err != nil {
+		return nil, err
+	}
+	if r.metric.Task != task {
+		return nil, fmt.Errorf("score %s is for %s, and the task is %s", r.metric.Name, r.metric.Task, task)
+	}
+	if r.classes > 0 {
+		if err := r.metric.CheckClasses(r.classes); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.chooseTable(task); err != nil {
+		return nil, err
+	}
+	r.orderRows()
+	return r, nil
+}
+
+// leastRows is how many rows there must be to choose by.
+const leastRows = 20
+
+// checkRows refuses rows that nothing can be learned or chosen from.
+func (r *run) checkRows() error {
+	switch n := r.data.Rows(); {
+	case r.data.Y == nil && r.data.Targets == nil:
+		return errors.New("the rows have no targets")
+	case r.data.Targets != nil:
+		return errors.New("one target is wanted, not several")
+	case n < leastRows:
+		return fmt.Errorf("%d rows are too few to choose a model by, wanted at least %d", n, leastRows)
+	case r.data.Cols() == 0:
+		return errors.New("the rows have no inputs")
+	}
+	first := r.data.Y[0]
+	if !slices.ContainsFunc(r.data.Y, func(y float64) bool { return y != first }) {
+		return errors.New("the target is the same in every row: there is nothing to learn")
+	}
+	return nil
+}
+
+// chooseTable leaves the recipes that suit the rows and the score.
+func (r *run) chooseTable(task datasets.Task) error {
+	scaled := standardizes(r.options.Clean)
+	scores := r.metric.Needs == metrics.Probabilities
+	for _, k := range table(task) {
+		switch {
+		case r.options.Only != nil && !slices.Contains(r.options.Only, k.String()),
+			k.dense && isSparse(r.data), k.scale.name != "" && !scaled, scores && !k.probabilities, r.data.Cols() < k.inputs,
+			k.mapping.rows > 0 && r.data.Rows() > k.mapping.rows, k.log && !r.skewed():
+			continue
+		}
+		r.table = append(r.table, k)
+	}
+	if len(r.table) == 0 {
+		return errors.New("none of the recipes suits the rows, the task and the score")
+	}
+	early := slices.ContainsFunc(r.table, func(k recipe) bool { return !k.late })
+	for i := range r.table {
+		r.table[i].late = r.table[i].late && early
+	}
+	return nil
+}
+
+// skewed reports whether the target is positive and has a long tail of large values, so that its logarithm
+// may be easier to predict.
+func (r *run) skewed() bool {
+	sorted := slices.Sorted(slices.Values(r.data.Y))
+	n := len(sorted)
+	low, middle, high := sorted[n/20], sorted[n/2], sorted[n-1-n/20]
+	return sorted[0] > 0 && high-middle > 2*(middle-low)
+}
+
+// search goes from the first model through the rounds to the last fit.
+func (r *run) search(ctx context.Context) (err error) {
+	if r.journal, err = openJournal(r.options.Journal, r.headOf()); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.journal.close()) }()
+	r.measureSpeed()
+	err = r.firstModel(ctx)
+	if err == nil {
+		err = r.allRounds(ctx)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if r.stopped() {
+		r.ended = EndedStopped
+	}
+	if err != nil && !errors.Is(err, errEnded) {
+		return err
+	}
+	if r.incumbent == nil {
+		return ErrNoModel
+	}
+	if r.ended == EndedStopped {
+		return nil
+	}
+	return r.finish(ctx)
+}
+
+// firstModel makes a model within a few seconds: a narrow map of few rows, γ by the rule.
+func (r *run) firstModel(ctx context.Context) error {
+	const rows, size = 1000, 128
+	at := slices.IndexFunc(r.table, func(k recipe) bool { return !k.late && k.learn.name == "" && !k.mapping.exact })
+	if at < 0 {
+		at = 0
+	}
+	low, high, _, _ := r.table[at].penalties()
+	p := point{recipe: at, size: size, penalty: (low + high) / 2}
+	points := r.around(p, 0, 0, 2, (high-low)/4)
+	if r.options.Candidates > 0 {
+		points = points[:min(len(points), r.options.Candidates)]
+	}
+	r.claimed = len(points)
+	out, err := r.try(ctx, rows, -1, points)
+	if err != nil {
+		return err
+	}
+	if r.leader.folds == nil {
+		return fmt.Errorf("the first model cannot be scored: %s", out[0].failed)
+	}
+	return r.refit(ctx, r.leader, size, rows)
+}
+
+// takeIn notes the best of each recipe and the leader.
+func (r *run) takeIn(out []scored) {
+	for _, s := range out {
+		if math.IsNaN(s.mean) {
+			continue
+		}
+		if b, ok := r.best[s.recipe]; !ok || r.before(s, b) {
+			r.best[s.recipe] = s
+		}
+		if r.leader.folds == nil || r.before(s, r.leader) {
+			r.leader = s
+		}
+	}
+}
+
+// before reports whether a candidate comes before another one: scored on more rows, or better on as many.
+// Scores on different rows do not compare. Which was tried first makes no difference.
+func (r *run) before(a, b scored) bool {
+	return cmp.Or(cmp.Compare(b.on, a.on), r.compare(a, b)) < 0
+}
+
+// refit fits a candidate to the first rows of the order, all where there are no more, as the model so far. Its
+// map has another size where that is wanted.
+func (r *run) refit(ctx context.Context, s scored, size, rows int) error {
+	p := s.point
+	p.size = size
+	spec, err := r.pipelineOf(ctx, p)
+	if err != nil {
+		return err
+	}
+	r.report("refit")
+	ctx, cancel := r.untilStopped(ctx)
+	defer cancel()
+	part := r.part(rows)
+	model, err := spec.Fit(ctx, part)
+	if ctx.Err() != nil {
+		return errEnded
+	}
+	if err != nil {
+		return err
+	}
+	r.incumbent = &fitted{s, part.Rows(), spec, model}
+	r.report("search")
+	return nil
+}
+
+// report tells how far the search is.
+func (r *run) report(doing string) {
+	if r.options.Progress == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := Progress{Doing: doing, Tried: r.tried, Candidates: r.options.Candidates, Elapsed: time.Since(r.began)}
+	if r.timed() {
+		p.Budget = r.options.Budget
+	}
+	if r.leader.folds != nil {
+		p.Best = r.entryOf(r.leader)
+	}
+	r.options.Progress(p)
+}
+
+// result is what was found.
+func (r *run) result() *Result {
+	in := r.incumbent
+	out := &Result{
+		Pipeline: in.spec, Model: in.model, Chosen: r.entryOf(in.scored), Score: r.metric.Name, GreaterIsBetter: r.metric.GreaterIsBetter,
+		Leaderboard: r.leaderboard(), Rounds: r.rounds, Tried: r.tried, Resumed: r.resumed, Rows: in.rows,
+		Seconds: time.Since(r.began).Seconds(), Ended: r.ended, Warnings: r.warnings,
+	}
+	out.Pipeline.Memory = 0
+	members := []scored{in.scored}
+	if r.ensemble != nil {
+		members = r.ensemble.members
+		out.Chosen = r.entryOfEnsemble()
+	}
+	for i := range out.Leaderboard {
+		e := &out.Leaderboard[i]
+		e.Chosen = slices.ContainsFunc(members, func(m scored) bool { return e.at.point == m.point && e.at.round == m.round })
+	}
+	out.Learned = r.learned(in.model)
+	return out
+}

@@ -1,0 +1,291 @@
+package auto
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// view is the first rows of the order as a representation has them, cleaned and seen by what it has learned, so
+// that all recipes of the representation begin from there. Cleaning looks at all rows, for it does not see their
+// targets. What learns from targets sees no row that it is judged on, see [run.lessons].
+type view struct {
+	parts []seen
+	bytes int64
+}
+
+// seen is what some of the folds are fitted on and tested by.
+type seen struct {
+	data    datasets.Set
+	folds   []datasets.Fold
+	numbers []int // of these folds, among all
+}
+
+// viewKey tells a view from others.
+type viewKey struct {
+	representation string
+	rows, effort   int
+}
+
+// views are those of late, and what was learned for them, by family, one for each part. What is asked for by several
+// at once is made once.
+type views struct {
+	mu      sync.Mutex
+	clean   map[viewKey]*making[transformer.Transformer] // steps fitted to all rows; nil where there are none
+	made    map[viewKey]*making[*view]
+	learned map[viewKey]*making[[]transformer.Transformer]
+	bytes   int64
+}
+
+// making is what is made by the first who asks for it, while others wait.
+type making[T any] struct {
+	once  sync.Once
+	value T
+	err   error
+}
+
+func (m *making[T]) get(make func() (T, error)) (T, error) {
+	m.once.Do(func() { m.value, m.err = make() })
+	return m.value, m.err
+}
+
+// mostViews is how many bytes of views are kept.
+const mostViews = 512 << 20
+
+func newViews() views {
+	return views{clean: map[viewKey]*making[transformer.Transformer]{}, made: map[viewKey]*making[*view]{},
+		learned: map[viewKey]*making[[]transformer.Transformer]{}}
+}
+
+// shrink forgets all views where they are too many. Nobody may be at work on one.
+func (v *views) shrink() {
+	if v.bytes > mostViews {
+		v.made, v.bytes = map[viewKey]*making[*view]{}, 0
+	}
+}
+
+// ready returns a view that is there already, nil for none.
+func (v *views) ready(key viewKey) *view {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if m := v.made[key]; m != nil {
+		return m.value
+	}
+	return nil
+}
+
+// knows reports whether what a view takes was learned, or is about to be.
+func (v *views) knows(key viewKey) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.learned[key] != nil
+}
+
+// under returns what is made for a key, or is to be made.
+func under[T any](mu *sync.Mutex, all map[viewKey]*making[T], key viewKey) *making[T] {
+	mu.Lock()
+	defer mu.Unlock()
+	m := all[key]
+	if m == nil {
+		m = &making[T]{}
+		all[key] = m
+	}
+	return m
+}
+
+// viewOf returns the view of a representation. It may be called by several at once.
+func (r *run) viewOf(ctx context.Context, p representation, rows, effort int) (*view, error) {
+	if p.learn.name == "" {
+		effort = 0
+	}
+	key := viewKey{p.name, rows, effort}
+	v := &r.views
+	return under(&v.mu, v.made, key).get(func() (out *view, err error) {
+		if p.learn.name == "" {
+			out, err = r.cleanView(ctx, p, rows)
+		} else {
+			out, err = r.learnedView(ctx, p, rows, effort)
+		}
+		if err == nil {
+			v.mu.Lock()
+			v.bytes += out.bytes
+			v.mu.Unlock()
+		}
+		return out, err
+	})
+}
+
+// cleanView cleans the rows.
+func (r *run) cleanView(ctx context.Context, p representation, rows int) (*view, error) {
+	part, folds, err := r.partAndFolds(rows)
+	if err != nil {
+		return nil, err
+	}
+	if part, err = r.clean(ctx, p, part); err != nil {
+		return nil, err
+	}
+	n, d := part.X.Dims()
+	return &view{[]seen{{part, folds, numbered(len(folds))}}, 8 * int64(n) * int64(d)}, nil
+}
+
+// clean cleans rows as a representation does before it learns.
+func (r *run) clean(ctx context.Context, p representation, rows datasets.Set) (datasets.Set, error) {
+	steps, err := r.cleaned(p)
+	if err != nil || len(steps) == 0 {
+		return rows, err
+	}
+	fitted, err := under(&r.views.mu, r.views.clean, viewKey{representation: p.scale.name}).get(func() (transformer.Transformer, error) {
+		return pipeline.Chain{Steps: steps}.Fit(ctx, r.data)
+	})
+	if err != nil {
+		return rows, err
+	}
+	return mapped(ctx, fitted, rows)
+}
+
+// unlearned is the representation before it learns.
+func (p representation) unlearned() representation {
+	if p.learn.name == "" {
+		return p
+	}
+	return representation{name: "before " + p.name, scale: p.scale}
+}
+
+// familyName is that of all representations that learn the same.
+func (p representation) familyName() string {
+	if p.family != "" {
+		return p.family
+	}
+	return p.name
+}
+
+// learner is the step by which a representation learns.
+func (r *run) learner(p representation, effort int) (transformer.Fitter, error) {
+	return p.learn.fitter(append(slices.Clone(p.effort[effort]), r.seeded("learn"))...)
+}
+
+// learnedView lets a representation learn from the lessons, once for all folds, or from the training rows of each
+// fold.
+func (r *run) learnedView(ctx context.Context, p representation, rows, effort int) (*view, error) {
+	cleaned, err := r.viewOf(ctx, p.unlearned(), rows, 0)
+	if err != nil {
+		return nil, err
+	}
+	whole := cleaned.parts[0]
+	learn, err := r.learner(p, effort)
+	if err != nil {
+		return nil, err
+	}
+	fitted, err := r.learnFrom(ctx, r.learnedKey(p, rows, effort), p, learn, whole)
+	if err != nil {
+		return nil, err
+	}
+	out := &view{}
+	for k, t := range fitted {
+		data, err := mapped(ctx, t, whole.data)
+		if err != nil {
+			return nil, err
+		}
+		part := seen{data, whole.folds, whole.numbers}
+		if len(fitted) > 1 {
+			part = seen{data, whole.folds[k : k+1], []int{k}}
+		}
+		out.parts = append(out.parts, part)
+		out.bytes += cleaned.bytes
+	}
+	return out, nil
+}
+
+// learnedKey tells what a representation learns from what it learns otherwise: where rows are kept for it, it
+// makes no difference which rows are judged on.
+func (r *run) learnedKey(p representation, rows, effort int) viewKey {
+	if r.lessonRows() != nil {
+		rows = 0
+	}
+	return viewKey{p.familyName(), rows, effort}
+}
+
+// lessons are the rows that representations learn from: those that are kept for it, which no fold tests on, or
+// the training rows of each fold.
+func (r *run) lessons(ctx context.Context, p representation, whole seen) ([]datasets.Set, error) {
+	if kept := r.lessonRows(); kept != nil {
+		data, err := r.clean(ctx, p, r.data.Select(kept))
+		return []datasets.Set{data}, err
+	}
+	var out []datasets.Set
+	for _, f := range whole.folds {
+		out = append(out, whole.data.Select(f.Train))
+	}
+	return out, nil
+}
+
+// learnFrom fits a step to each of several sets, or makes it of what one of its family has learned.
+func (r *run) learnFrom(ctx context.Context, key viewKey, p representation, step transformer.Fitter, whole seen) ([]transformer.Transformer, error) {
+	derived, derives := step.(transformer.Deriver)
+	learner := step
+	if derives {
+		learner = derived.Learner()
+	}
+	learned, err := under(&r.views.mu, r.views.learned, key).get(func() (out []transformer.Transformer, err error) {
+		from, err := r.lessons(ctx, p, whole)
+		if err != nil {
+			return nil, err
+		}
+		began, work := time.Now(), 0.0
+		for _, data := range from {
+			t, err := learner.Fit(ctx, data)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, t)
+			work += costOf(learner, data.Shape())
+		}
+		r.notePace(p.learn.name, work, time.Since(began).Seconds())
+		return out, nil
+	})
+	if err != nil || !derives {
+		return learned, err
+	}
+	out := make([]transformer.Transformer, len(learned))
+	for k, t := range learned {
+		if out[k], err = derived.Derive(t); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// mapped returns a set with the rows that a step makes of it.
+func mapped(ctx context.Context, t transformer.Transformer, data datasets.Set) (datasets.Set, error) {
+	X, err := t.Transform(ctx, data.X)
+	if err != nil {
+		return data, err
+	}
+	n, d := X.Dims()
+	if rows, _ := data.X.Dims(); n != rows {
+		return data, fmt.Errorf("%T made %d rows of %d", t, n, rows)
+	}
+	targets := data.Schema.Targets
+	if described, ok := t.(transformer.Describer); ok {
+		data.Schema = described.OutputSchema(data.Schema)
+	} else if d != data.Cols() {
+		data.Schema = datasets.Schema{}
+	}
+	data.X, data.Schema.Targets = X, targets
+	return data, nil
+}
+
+// numbered returns 0, 1, ….
+func numbered(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
