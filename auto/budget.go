@@ -145,22 +145,40 @@ func costOf(step transformer.Fitter, shape datasets.Shape) float64 {
 
 // expectedFit is how long one fit to all rows will take.
 func (r *run) expectedFit(ctx context.Context, p point) (float64, error) {
+	learning, rest, err := r.fitWork(ctx, p, r.data.Rows())
+	kind := r.table[p.recipe]
+	return learning*r.paceOf(kind.learn.name) + rest*max(r.paceOf(fitOf(kind)), r.paceOf(kindOf(kind))), err
+}
+
+// fitWork is what a fit to so many rows is estimated to take: what it learns, and all else.
+func (r *run) fitWork(ctx context.Context, p point, rows int) (learning, rest float64, err error) {
 	kind := r.table[p.recipe]
 	whole, err := r.pipelineOf(ctx, p)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	sum := whole.Cost(r.data.Shape()).Flops * r.paceOf(kindOf(kind))
-	if kind.learn.name == "" {
-		return sum, nil
+	shape := r.data.Shape()
+	shape.Rows = rows
+	if kind.learn.name != "" {
+		step, err := r.learner(kind.representation, p.effort)
+		if err != nil {
+			return 0, 0, err
+		}
+		learning = costOf(step, shape)
 	}
-	step, err := r.learner(kind.representation, p.effort)
-	if err != nil {
-		return 0, err
-	}
-	learning := costOf(step, r.data.Shape())
-	return sum + learning*(r.paceOf(kind.learn.name)-r.paceOf(kindOf(kind))), nil
+	return learning, max(whole.Cost(shape).Flops-learning, 0), nil
 }
+
+// learnFitPace takes in how long a fit took.
+func (r *run) learnFitPace(p point, rows int, took float64) {
+	learning, rest, err := r.fitWork(context.Background(), p, rows)
+	if kind := r.table[p.recipe]; err == nil && r.timed() {
+		r.notePace(fitOf(kind), rest, took-learning*r.paceOf(kind.learn.name))
+	}
+}
+
+// fitOf is the kind of the last fits of a recipe.
+func fitOf(k recipe) string { return "fit " + kindOf(k) }
 
 // kindOf is what a pace is known for: the map and the model. What learns has a pace of its own, by its name.
 func kindOf(k recipe) string { return k.mapping.name + " " + k.head.name }

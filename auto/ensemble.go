@@ -285,7 +285,7 @@ func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
 		r.warnings = append(r.warnings, fmt.Sprintf("an ensemble would do better over the folds, but cannot be fitted: %v", err))
 		return false, ctx.Err()
 	}
-	r.incumbent = &fitted{r.leader, r.data.Rows(), whole, model}
+	r.incumbent = &fitted{r.leader, r.leader.size, r.data.Rows(), whole, model}
 	r.ensemble = &found
 	return true, nil
 }

@@ -10,31 +10,41 @@ import (
 func (r *run) keepModel(ctx context.Context) error {
 	if r.timed() {
 		took, err := r.expectedFit(ctx, r.leader.point)
-		if err != nil || took > 0.1*r.left() {
+		if err != nil || took > 0.05*r.left() {
 			return err
 		}
 	}
 	return r.refit(ctx, r.leader, r.leader.size, r.data.Rows())
 }
 
-// finish fits the leader to all rows, with a wider map where the time allows, or an ensemble where that helps.
+// finish fits the leader to all rows, then with a wider map where the time allows, or an ensemble where that
+// helps.
 func (r *run) finish(ctx context.Context) error {
-	if done, err := r.fitEnsemble(ctx); done || err != nil || r.ended == EndedStopped {
-		return err
+	done, err := r.fitEnsemble(ctx)
+	if !done && err == nil && r.ended != EndedStopped {
+		err = r.fitLeader(ctx)
 	}
-	size, err := r.widest(ctx, r.leader.point, 0.5*r.left())
-	if err != nil {
-		return err
-	}
-	if r.leader.point == r.incumbent.point && r.leader.size == size && r.incumbent.rows == r.data.Rows() {
-		return nil
-	}
-	err = r.refit(ctx, r.leader, size, r.data.Rows())
 	if errors.Is(err, errEnded) && ctx.Err() == nil {
-		r.ended = EndedStopped
+		if r.stopped() {
+			r.ended = EndedStopped
+		}
 		return nil
 	}
 	return err
+}
+
+func (r *run) fitLeader(ctx context.Context) error {
+	whole, in := r.data.Rows(), r.incumbent
+	if in.point != r.leader.point || in.rows != whole {
+		if err := r.refit(ctx, r.leader, r.leader.size, whole); err != nil {
+			return err
+		}
+	}
+	size, err := r.widest(ctx, r.leader.point, 0.6*r.left())
+	if err != nil || size == r.incumbent.size {
+		return err
+	}
+	return r.refit(ctx, r.leader, size, whole)
 }
 
 // widest is the largest size of a point's map, doubled time and again, with which a fit to all rows is expected

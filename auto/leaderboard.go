@@ -40,6 +40,15 @@ func (r *run) entryOf(s scored) Entry {
 		Size: kind.sizeOf(s.size), Seconds: s.seconds, Failed: s.failed, at: s}
 }
 
+// entryAs is a candidate whose map has another size than that by which it was scored.
+func (r *run) entryAs(s scored, size int) Entry {
+	as := s
+	as.size = size
+	out := r.entryOf(as)
+	out.at = s
+	return out
+}
+
 // entryOfEnsemble is the entry of an ensemble that was chosen.
 func (r *run) entryOfEnsemble() Entry {
 	out := r.entryOf(r.leader)

@@ -78,6 +78,7 @@ type mapping struct {
 	part   int    // of the size of a round, as one part of so many
 	inputs int    // columns, at least, that make it worth a try
 	rows   int    // that it is tried on, at most; 0 for any number
+	from   int    // rows, at least, for ridge regression: with fewer the exact kernel is cheaper
 	exact  bool   // whether there is no map: the model has a kernel of its own
 	plain  bool   // whether only the first representation is tried: others gain nothing
 
@@ -85,6 +86,11 @@ type mapping struct {
 	// penalty is small: loose is the tolerance of these, and least the smallest penalty; 0 for the usual.
 	loose float64
 	least int
+}
+
+// likeAs reports whether another map is of the same kernel, or the same.
+func (m mapping) likeAs(other mapping) bool {
+	return m.name == other.name || m.rule != "" && m.rule == other.rule && (m.exact != other.exact)
 }
 
 // head is the model of a recipe.
@@ -132,14 +138,14 @@ var representations = []representation{
 }
 
 var mappings = []mapping{
-	{name: "gaussian", step: of("rff", "kernel", "gaussian"), rule: "gaussian", size: "features", part: 1},
-	{name: "exponential", step: of("rff", "kernel", "exponential"), rule: "exponential", half: true, size: "features", part: 1},
+	{name: "gaussian", step: of("rff", "kernel", "gaussian"), from: 1500, rule: "gaussian", size: "features", part: 1},
+	{name: "exponential", step: of("rff", "kernel", "exponential"), from: 1500, rule: "exponential", half: true, size: "features", part: 1},
 	{name: "exact exponential", step: of("", "kernel", "exponential"), rule: "exponential", half: true, rows: 20_000, exact: true},
 	{name: "exact gaussian", step: of("", "kernel", "gaussian"), rule: "gaussian", rows: 20_000, exact: true},
-	{name: "binning", step: of("binning"), rule: "laplacian", half: true, size: "grids", part: 4, loose: 1e-6, least: -4},
-	{name: "few", step: of("binning", "inputs", 4, "input_weights", "scales"), rule: "laplacian", half: true, size: "grids", part: 4, inputs: 8, loose: 1e-6, least: -4},
+	{name: "binning", step: of("binning"), rule: "laplacian", half: true, size: "grids", part: 4, loose: 1e-4, least: -4},
+	{name: "few", step: of("binning", "inputs", 4, "input_weights", "scales"), rule: "laplacian", half: true, size: "grids", part: 4, inputs: 8, loose: 1e-4, least: -4},
 	{name: "exact laplacian", step: of("", "kernel", "laplacian"), rule: "laplacian", half: true, rows: 20_000, exact: true},
-	{name: "landmarks", step: of("nystroem", "kernel", "exponential"), rule: "exponential", half: true, size: "landmarks", part: 2},
+	{name: "landmarks", step: of("nystroem", "kernel", "exponential"), from: 1500, rule: "exponential", half: true, size: "landmarks", part: 2},
 	{name: "linear", plain: true},
 }
 

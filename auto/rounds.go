@@ -3,9 +3,7 @@ package auto
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
-	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -39,7 +37,7 @@ func (r *run) allRounds(ctx context.Context) error {
 		if err := r.setReserve(ctx); err != nil {
 			return err
 		}
-		at, ok, err := r.levelWithin(ctx, want, round)
+		at, ok, err := r.levelWithin(ctx, field, want, round)
 		if err != nil || !ok {
 			return err
 		}
@@ -85,24 +83,32 @@ func (r *run) spent() float64 {
 }
 
 // levelWithin returns the level that is wanted of a round, or one nearer to that of the round before, at which there
-// is time to try the leader with others beside it, and whether there is one.
-func (r *run) levelWithin(ctx context.Context, want level, round int) (level, bool, error) {
+// is time to try some of the first of the field, and whether there is one.
+func (r *run) levelWithin(ctx context.Context, field []entrant, want level, round int) (level, bool, error) {
+	room := r.roundEnd(round) - r.spent()
 	if round == 0 || !r.timed() {
-		return want, r.roundEnd(round) > r.spent(), nil
+		return want, room > 0, nil
 	}
+	const first, some, share = 6, 3, 0.3
 	last := r.last
 	between := int(math.Sqrt(float64(want.rows) * float64(last.rows)))
 	for _, l := range []level{want, {want.rows, want.size, last.effort}, {want.rows, last.size, last.effort}, {between, want.size, want.effort},
 		{between, last.size, last.effort}, {last.rows, want.size, want.effort}, {last.rows, want.size, last.effort}} {
-		took, err := r.expected(ctx, l.rows, []point{r.at(entrant{point: r.leader.point}, l)})
-		if err != nil {
-			return l, false, err
+		if l == last && round > 1 {
+			continue
 		}
-		if os.Getenv("TRACE") != "" {
-			fmt.Fprintln(os.Stderr, "level", l, took, r.roundEnd(round)-r.spent(), r.reserve)
+		within := 0
+		for _, e := range field[:min(first, len(field))] {
+			took, err := r.expected(ctx, l.rows, []point{r.at(e, l)})
+			if err != nil {
+				return l, false, err
+			}
+			if took < share*room {
+				within++
+			}
 		}
-		if took < 0.3*(r.roundEnd(round)-r.spent()) {
-			return l, l != last || round == 1, nil
+		if within >= min(some, len(field)) {
+			return l, true, nil
 		}
 	}
 	return want, false, nil
@@ -175,7 +181,7 @@ func (r *run) next(field []entrant, round int) []entrant {
 			continue
 		}
 		for at, o := range r.table {
-			if o.late && o.representation.name == k.representation.name && o.mapping.name == k.mapping.name {
+			if o.late && o.representation.name == k.representation.name && o.mapping.likeAs(k.mapping) && !o.mapping.exact {
 				other := r.coarse(at, best.gamma)
 				other.gammas, other.gammaStep = 1, max(e.gammaStep/2, 1)
 				others = append(others, other)

@@ -52,9 +52,10 @@ type run struct {
 	warnings  []string
 }
 
-// fitted is a model that was fitted to all rows.
+// fitted is a model.
 type fitted struct {
 	scored
+	size  int // of its map, which may be another one than that by which it was scored
 	rows  int // that it has learned from
 	spec  pipeline.Pipeline
 	model estimator.Predictor
@@ -133,7 +134,8 @@ func (r *run) chooseTable(task datasets.Task) error {
 		switch {
 		case r.options.Only != nil && !slices.Contains(r.options.Only, k.String()),
 			k.dense && isSparse(r.data), k.scale.name != "" && !scaled, scores && !k.probabilities, r.data.Cols() < k.inputs,
-			k.mapping.rows > 0 && r.data.Rows() > k.mapping.rows, k.log && !r.skewed():
+			k.mapping.rows > 0 && r.data.Rows() > k.mapping.rows, k.log && !r.skewed(),
+			!k.late && k.task == task && r.data.Rows() < k.mapping.from && r.options.Only == nil:
 			continue
 		}
 		r.table = append(r.table, k)
@@ -189,7 +191,7 @@ func (r *run) search(ctx context.Context) (err error) {
 // firstModel makes a model within a few seconds: a narrow map of few rows, γ by the rule.
 func (r *run) firstModel(ctx context.Context) error {
 	const rows, size = 1000, 128
-	at := slices.IndexFunc(r.table, func(k recipe) bool { return !k.late && k.learn.name == "" && !k.mapping.exact })
+	at := slices.IndexFunc(r.table, func(k recipe) bool { return !k.late && k.learn.name == "" })
 	if at < 0 {
 		at = 0
 	}
@@ -240,20 +242,34 @@ func (r *run) refit(ctx context.Context, s scored, size, rows int) error {
 	if err != nil {
 		return err
 	}
-	r.report("refit")
-	ctx, cancel := r.untilStopped(ctx)
-	defer cancel()
 	part := r.part(rows)
-	model, err := spec.Fit(ctx, part)
-	if ctx.Err() != nil {
-		return errEnded
-	}
+	began := time.Now()
+	model, err := r.fit(ctx, spec, part)
 	if err != nil {
 		return err
 	}
-	r.incumbent = &fitted{s, part.Rows(), spec, model}
+	r.learnFitPace(p, part.Rows(), time.Since(began).Seconds())
+	r.incumbent = &fitted{s, size, part.Rows(), spec, model}
 	r.report("search")
 	return nil
+}
+
+// fit fits a pipeline, in time, and as long as nobody stops it.
+func (r *run) fit(ctx context.Context, spec pipeline.Pipeline, rows datasets.Set) (estimator.Predictor, error) {
+	r.report("refit")
+	ctx, cancel := r.untilStopped(ctx)
+	defer cancel()
+	if r.timed() && r.incumbent != nil {
+		const over = 0.05 // of the budget, that the last fit may take more than that
+		var end context.CancelFunc
+		ctx, end = context.WithDeadline(ctx, r.began.Add(r.options.Budget+seconds(over*r.options.Budget.Seconds())))
+		defer end()
+	}
+	model, err := spec.Fit(ctx, rows)
+	if ctx.Err() != nil {
+		return nil, errEnded
+	}
+	return model, err
 }
 
 // report tells how far the search is.
@@ -277,7 +293,7 @@ func (r *run) report(doing string) {
 func (r *run) result() *Result {
 	in := r.incumbent
 	out := &Result{
-		Pipeline: in.spec, Model: in.model, Chosen: r.entryOf(in.scored), Score: r.metric.Name, GreaterIsBetter: r.metric.GreaterIsBetter,
+		Pipeline: in.spec, Model: in.model, Chosen: r.entryAs(in.scored, in.size), Score: r.metric.Name, GreaterIsBetter: r.metric.GreaterIsBetter,
 		Leaderboard: r.leaderboard(), Rounds: r.rounds, Tried: r.tried, Resumed: r.resumed, Rows: in.rows,
 		Seconds: time.Since(r.began).Seconds(), Ended: r.ended, Warnings: r.warnings,
 	}
