@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -127,7 +128,7 @@ func (r *run) pipelineOf(ctx context.Context, p point) (pipeline.Pipeline, error
 	}
 	last := model.(estimator.Estimator)
 	if kind.log {
-		last = estimator.NewTarget(last)
+		last = meta.NewTarget(last)
 	}
 	out := steps.Then(last)
 	out.Memory = r.options.Memory

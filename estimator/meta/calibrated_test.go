@@ -1,4 +1,4 @@
-package estimator_test
+package meta_test
 
 import (
 	"context"
@@ -16,12 +16,13 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-func calibrated(method string, folds int, of estimator.Estimator) estimator.Calibrated {
-	s := estimator.NewCalibrated(of)
+func calibrated(method string, folds int, of estimator.Estimator) meta.Calibrated {
+	s := meta.NewCalibrated(of)
 	s.Method, s.Folds = method, folds
 	return s
 }
@@ -201,7 +202,7 @@ func TestCalibratedRefuses(t *testing.T) {
 	numbers := overlapping(1, 40)
 	numbers.Schema.Targets = []datasets.Column{{Name: "price"}}
 	for _, c := range []struct {
-		spec estimator.Calibrated
+		spec meta.Calibrated
 		data datasets.Set
 		want string
 	}{

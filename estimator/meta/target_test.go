@@ -1,4 +1,4 @@
-package estimator_test
+package meta_test
 
 import (
 	"context"
@@ -13,11 +13,12 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	_ "github.com/bochner-ml/bochner/pipeline" // which names the models, for model files
 )
 
-func target(transform string, of estimator.Estimator) estimator.Target {
-	s := estimator.NewTarget(of)
+func target(transform string, of estimator.Estimator) meta.Target {
+	s := meta.NewTarget(of)
 	s.Transform = transform
 	return s
 }

@@ -1,4 +1,4 @@
-package estimator
+package meta
 
 import (
 	"cmp"
@@ -10,22 +10,23 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 )
 
-// heldOut is what a model says of training rows that it has not seen, for wrappers that learn from that.
-type heldOut struct {
-	Prediction         // of the training rows, in their order
-	seen       []bool  // of which rows there is one
-	last       Outcome // of the fold that the whole is for: fitted on all its training rows
-	err        error   // why there is no prediction
-	seconds    float64
+// outOfFold is what a model says of training rows that it has not seen, for wrappers that learn from that.
+type outOfFold struct {
+	estimator.Prediction                   // of the training rows, in their order
+	seen                 []bool            // of which rows there is one
+	last                 estimator.Outcome // of the fold that the whole is for: fitted on all its training rows
+	err                  error             // why there is no prediction
+	seconds              float64
 }
 
 // usualFolds is how many folds there are where none are asked for and no row can be left out exactly.
 const usualFolds = 5
 
-// division is how the training rows are divided.
-type division struct {
+// crossValidation is how out-of-fold predictions are made.
+type crossValidation struct {
 	folds   int // 0 for leaving one out where that is exact, else for usualFolds
 	classes int // of a classification, 0 for a regression
 	shuffle bool
@@ -33,19 +34,19 @@ type division struct {
 }
 
 // exact reports whether models can be fitted without each row in turn, at the price of one.
-func (d division) exact(candidates []Candidate, grouped bool) bool {
-	if d.folds != 0 || grouped {
+func (v crossValidation) exact(candidates []estimator.Candidate, grouped bool) bool {
+	if v.folds != 0 || grouped {
 		return false
 	}
-	_, _, err := costHeld(Batch{OneOut: true, Candidates: candidates})
+	_, _, err := batchCost(estimator.Batch{OneOut: true, Candidates: candidates})
 	return err == nil
 }
 
-// divide returns folds of some rows of data, by group where there are groups, and such that a class which
+// split returns folds of some rows of data, by group where there are groups, and such that a class which
 // has two rows is in the training rows of each. Rows of weight 0 are in no fold, and a row that is the only one
 // of its class is tested by none.
-func (d division) divide(data datasets.Set, rows []int) ([]datasets.Fold, error) {
-	count := d.folds
+func (v crossValidation) split(data datasets.Set, rows []int) ([]datasets.Fold, error) {
+	count := v.folds
 	if count == 0 {
 		count = usualFolds
 	}
@@ -65,16 +66,16 @@ func (d division) divide(data datasets.Set, rows []int) ([]datasets.Fold, error)
 			return nil, err
 		}
 		assign(part, folds)
-	case d.classes > 0:
+	case v.classes > 0:
 		dealByClass(part, data.Y, rows, count)
 	default:
-		folds, err := datasets.KFold{Folds: count, Shuffle: d.shuffle, Seed: d.seed}.Split(datasets.Set{X: mat.NewDense(len(rows), 1, nil)})
+		folds, err := datasets.KFold{Folds: count, Shuffle: v.shuffle, Seed: v.seed}.Split(datasets.Set{X: mat.NewDense(len(rows), 1, nil)})
 		if err != nil {
 			return nil, err
 		}
 		assign(part, folds)
 	}
-	return d.folded(data, rows, part, count), nil
+	return v.folded(data, rows, part, count), nil
 }
 
 func assign(part []int, folds []datasets.Fold) {
@@ -85,7 +86,7 @@ func assign(part []int, folds []datasets.Fold) {
 	}
 }
 
-// dealByClass is the division of datasets.StratifiedKFold, which scikit-learn has, also where a class has fewer
+// dealByClass deals rows as datasets.StratifiedKFold does, which scikit-learn has, also where a class has fewer
 // rows than there are folds.
 func dealByClass(part []int, y []float64, rows []int, count int) {
 	var order []float64 // classes as they appear
@@ -112,20 +113,20 @@ func dealByClass(part []int, y []float64, rows []int, count int) {
 }
 
 // folded makes folds of the part that each row is in.
-func (d division) folded(data datasets.Set, rows, part []int, count int) []datasets.Fold {
+func (v crossValidation) folded(data datasets.Set, rows, part []int, count int) []datasets.Fold {
 	folds := make([]datasets.Fold, count)
 	for f := range folds {
 		seen := map[float64]bool{}
 		for k, i := range rows {
 			if part[k] != f {
 				folds[f].Train = append(folds[f].Train, i)
-				if d.classes > 0 {
+				if v.classes > 0 {
 					seen[data.Y[i]] = true
 				}
 			}
 		}
 		for k, i := range rows {
-			if part[k] == f && (d.classes == 0 || seen[data.Y[i]]) {
+			if part[k] == f && (v.classes == 0 || seen[data.Y[i]]) {
 				folds[f].Test = append(folds[f].Test, i)
 			}
 		}
@@ -133,16 +134,16 @@ func (d division) folded(data datasets.Set, rows, part []int, count int) []datas
 	return slices.DeleteFunc(folds, func(f datasets.Fold) bool { return len(f.Test) == 0 || len(f.Train) == 0 })
 }
 
-// heldOut returns what each candidate of a batch says of the training rows of a fold, by models that have not
+// predict returns what each candidate of a batch says of the training rows of a fold, by models that have not
 // seen them, and, where last is set, of its test rows. Candidates of one set go one way: where one of them
 // cannot leave rows out after all, for its features would take too much memory or others do not determine
 // its model, the set goes by folds.
-func (d division) heldOut(ctx context.Context, b Batch, fold datasets.Fold, last bool, set []int) (out []heldOut, shared []string, err error) {
+func (v crossValidation) predict(ctx context.Context, b estimator.Batch, fold datasets.Fold, last bool, set []int) (out []outOfFold, shared []string, err error) {
 	switch {
-	case !d.exact(b.Candidates, b.Data.Groups != nil):
-		return d.byFolds(ctx, b, fold, last)
+	case !v.exact(b.Candidates, b.Data.Groups != nil):
+		return v.predictByFolds(ctx, b, fold, last)
 	case b.Mapped():
-		out = make([]heldOut, len(b.Candidates))
+		out = make([]outOfFold, len(b.Candidates))
 		for i := range out {
 			out[i].err = errAlone
 		}
@@ -170,15 +171,15 @@ func (d division) heldOut(ctx context.Context, b Batch, fold datasets.Fold, last
 	if len(others) == 0 {
 		return out, shared, nil
 	}
-	again, names, err := d.byFolds(ctx, b.only(others), fold, last)
+	again, names, err := v.predictByFolds(ctx, only(b, others), fold, last)
 	for k := range again {
 		out[others[k]] = again[k]
 	}
 	return out, append(shared, names...), err
 }
 
-// withoutEach is heldOut by leaving out each row in turn.
-func withoutEach(ctx context.Context, b Batch, fold datasets.Fold) (out []heldOut, shared []string, err error) {
+// withoutEach is predict by leaving out each row in turn.
+func withoutEach(ctx context.Context, b estimator.Batch, fold datasets.Fold) (out []outOfFold, shared []string, err error) {
 	data := b.Data.Select(fold.Train)
 	all := datasets.Fold{Train: make([]int, data.Rows())}
 	for i := range all.Train {
@@ -191,7 +192,7 @@ func withoutEach(ctx context.Context, b Batch, fold datasets.Fold) (out []heldOu
 	if err != nil {
 		return nil, shared, err
 	}
-	out = make([]heldOut, len(b.Candidates))
+	out = make([]outOfFold, len(b.Candidates))
 	for i, o := range found {
 		if !b.Wants(i, 0) {
 			continue
@@ -205,7 +206,7 @@ func withoutEach(ctx context.Context, b Batch, fold datasets.Fold) (out []heldOu
 }
 
 // fitLast fits the candidates of the sets that have not failed on all training rows of a fold.
-func fitLast(ctx context.Context, b Batch, fold datasets.Fold, out []heldOut, failed map[int]bool, set []int) error {
+func fitLast(ctx context.Context, b estimator.Batch, fold datasets.Fold, out []outOfFold, failed map[int]bool, set []int) error {
 	b.Folds = []datasets.Fold{fold}
 	wants := b.Wanted
 	b.Wanted = func(i, _ int) bool { return !failed[set[i]] && (wants == nil || wants(i, 0)) }
@@ -218,10 +219,10 @@ func fitLast(ctx context.Context, b Batch, fold datasets.Fold, out []heldOut, fa
 	return err
 }
 
-// byFolds is heldOut by k folds.
-func (d division) byFolds(ctx context.Context, b Batch, fold datasets.Fold, last bool) (out []heldOut, shared []string, err error) {
-	out = make([]heldOut, len(b.Candidates))
-	folds, err := d.divide(b.Data, fold.Train)
+// predictByFolds is predict by k folds.
+func (v crossValidation) predictByFolds(ctx context.Context, b estimator.Batch, fold datasets.Fold, last bool) (out []outOfFold, shared []string, err error) {
+	out = make([]outOfFold, len(b.Candidates))
+	folds, err := v.split(b.Data, fold.Train)
 	if err != nil {
 		for i := range out {
 			out[i].err = err
@@ -255,34 +256,34 @@ func (d division) byFolds(ctx context.Context, b Batch, fold datasets.Fold, last
 }
 
 // finish takes the outcome of the whole.
-func (h *heldOut) finish(last Outcome) {
-	h.last = last
-	h.seconds += last.Seconds
-	h.err = cmp.Or(h.err, last.Err)
+func (p *outOfFold) finish(last estimator.Outcome) {
+	p.last = last
+	p.seconds += last.Seconds
+	p.err = cmp.Or(p.err, last.Err)
 }
 
 // take puts the predictions for row i, where a fold tests on it, at place at[i] of n.
-func (h *heldOut) take(found []Outcome, folds []datasets.Fold, at []int, n int) {
-	h.seen = make([]bool, n)
+func (p *outOfFold) take(found []estimator.Outcome, folds []datasets.Fold, at []int, n int) {
+	p.seen = make([]bool, n)
 	for f, o := range found {
-		h.seconds += o.Seconds
-		if h.err = cmp.Or(h.err, o.Err); h.err != nil {
+		p.seconds += o.Seconds
+		if p.err = cmp.Or(p.err, o.Err); p.err != nil {
 			continue
 		}
 		if len(o.Values) != len(folds[f].Test) {
-			h.err = errors.New("a model within says nothing of some rows")
+			p.err = errors.New("a model within says nothing of some rows")
 			continue
 		}
-		if h.Values == nil {
-			h.Values = make([]float64, n)
+		if p.Values == nil {
+			p.Values = make([]float64, n)
 		}
 		for k, i := range folds[f].Test {
-			h.Values[at[i]], h.seen[at[i]] = o.Values[k], true
+			p.Values[at[i]], p.seen[at[i]] = o.Values[k], true
 		}
 		for _, m := range []struct {
 			to   **mat.Dense
 			from *mat.Dense
-		}{{&h.Targets, o.Targets}, {&h.Scores, o.Scores}, {&h.Probabilities, o.Probabilities}} {
+		}{{&p.Targets, o.Targets}, {&p.Scores, o.Scores}, {&p.Probabilities, o.Probabilities}} {
 			putRows(m.to, m.from, folds[f].Test, at, n)
 		}
 	}
@@ -325,15 +326,15 @@ func evenFolds(rows []int, count int) []datasets.Fold {
 	return out
 }
 
-// cost is what heldOut costs on every fold of a batch.
-func (d division) cost(b Batch) (sum datasets.Cost, shared []string, err error) {
-	exact := d.exact(b.Candidates, false)
-	count := d.folds
+// cost is what predict costs on every fold of a batch.
+func (v crossValidation) cost(b estimator.Batch) (sum datasets.Cost, shared []string, err error) {
+	exact := v.exact(b.Candidates, false)
+	count := v.folds
 	if count == 0 {
 		count = usualFolds
 	}
 	if exact && b.Mapped() {
-		return sum, nil, errNotMapped
+		return sum, nil, estimator.ErrNotMapped
 	}
 	parts := b.Folds
 	if len(parts) == 0 {
@@ -344,7 +345,7 @@ func (d division) cost(b Batch) (sum datasets.Cost, shared []string, err error) 
 		if part.Folds = []datasets.Fold{fold}; !exact {
 			part.Folds = append(evenFolds(fold.Train, count), fold)
 		}
-		cost, names, err := costHeld(part)
+		cost, names, err := batchCost(part)
 		if err != nil {
 			return sum, nil, err
 		}

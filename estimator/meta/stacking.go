@@ -1,4 +1,4 @@
-package estimator
+package meta
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
@@ -19,7 +20,7 @@ import (
 type stacked struct{ weights, sizes []float64 }
 
 // outputs is what members of an ensemble are combined by, of one prediction.
-func outputs(p Prediction, probable bool) (list []float64, width int) {
+func outputs(p estimator.Prediction, probable bool) (list []float64, width int) {
 	switch {
 	case probable:
 		return design.DenseData(p.Probabilities), p.Probabilities.RawMatrix().Cols
@@ -31,16 +32,16 @@ func outputs(p Prediction, probable bool) (list []float64, width int) {
 	return p.Values, 1
 }
 
-// stack finds the weights of least squared error on crossed predictions of the rows of data.
-func stack(ctx context.Context, crossed []Prediction, data datasets.Set, classes int, sumToOne bool) (stacked, error) {
-	s := &stacking{m: len(crossed), probable: classes > 0}
-	for _, p := range crossed {
+// stack finds the weights of least squared error on out-of-fold predictions of the rows of data.
+func stack(ctx context.Context, predictions []estimator.Prediction, data datasets.Set, classes int, sumToOne bool) (stacked, error) {
+	s := &stacking{m: len(predictions), probable: classes > 0}
+	for _, p := range predictions {
 		s.probable = s.probable && p.Probabilities != nil
 	}
 	if err := s.truth(data, classes); err != nil {
 		return stacked{}, err
 	}
-	if err := s.sum(ctx, crossed, data); err != nil {
+	if err := s.sum(ctx, predictions, data); err != nil {
 		return stacked{}, err
 	}
 	if classes == 0 || s.probable {
@@ -99,10 +100,10 @@ func (s *stacking) truth(data datasets.Set, classes int) error {
 }
 
 // sum adds up the rows that all members say something of.
-func (s *stacking) sum(ctx context.Context, crossed []Prediction, data datasets.Set) error {
+func (s *stacking) sum(ctx context.Context, predictions []estimator.Prediction, data datasets.Set) error {
 	n := len(s.y) / s.width
 	lists := make([][]float64, s.m)
-	for k, p := range crossed {
+	for k, p := range predictions {
 		list, width := outputs(p, s.probable)
 		if len(p.Values) != n {
 			return fmt.Errorf("member %d says something of %d rows, there are %d", k+1, len(p.Values), n)
@@ -118,7 +119,7 @@ func (s *stacking) sum(ctx context.Context, crossed []Prediction, data datasets.
 		if weights[i] = 1; data.Weights != nil {
 			weights[i] = data.Weights[i]
 		}
-		for _, p := range crossed {
+		for _, p := range predictions {
 			if math.IsNaN(p.Values[i]) {
 				weights[i] = 0
 			}
@@ -209,7 +210,7 @@ func sumOf(list []float64) (sum float64) {
 }
 
 // combined is the weighted sum of what members say.
-func combined(all []Prediction, weights, sizes []float64, classes int) (Prediction, error) {
+func combined(all []estimator.Prediction, weights, sizes []float64, classes int) (estimator.Prediction, error) {
 	probable := classes > 0 && sizes == nil
 	for k, p := range all {
 		probable = probable && (p.Probabilities != nil || weights[k] == 0)
@@ -229,7 +230,7 @@ func combined(all []Prediction, weights, sizes []float64, classes int) (Predicti
 			sum, width = make([]float64, len(list)), columns
 		}
 		if len(list) != len(sum) || columns != width {
-			return Prediction{}, errors.New("members say different numbers of things")
+			return estimator.Prediction{}, errors.New("members say different numbers of things")
 		}
 		for i, v := range list {
 			sum[i] += w * v
@@ -248,31 +249,31 @@ func combined(all []Prediction, weights, sizes []float64, classes int) (Predicti
 }
 
 // nothing is the prediction for no rows.
-func nothing(all []Prediction, classes int, probable bool) Prediction {
-	out := Prediction{Values: []float64{}}
+func nothing(all []estimator.Prediction, classes int, probable bool) estimator.Prediction {
+	out := estimator.Prediction{Values: []float64{}}
 	if classes > 0 {
 		out.Scores = &mat.Dense{}
 	}
 	if probable {
 		out.Probabilities = &mat.Dense{}
 	}
-	if slices.ContainsFunc(all, func(p Prediction) bool { return p.Targets != nil }) {
+	if slices.ContainsFunc(all, func(p estimator.Prediction) bool { return p.Targets != nil }) {
 		out.Targets = &mat.Dense{}
 	}
 	return out
 }
 
-func regression(sum []float64, width int, all []Prediction) Prediction {
-	if !slices.ContainsFunc(all, func(p Prediction) bool { return p.Targets != nil }) {
-		return Prediction{Values: sum}
+func regression(sum []float64, width int, all []estimator.Prediction) estimator.Prediction {
+	if !slices.ContainsFunc(all, func(p estimator.Prediction) bool { return p.Targets != nil }) {
+		return estimator.Prediction{Values: sum}
 	}
-	out := Prediction{Targets: mat.NewDense(len(sum)/width, width, sum)}
+	out := estimator.Prediction{Targets: mat.NewDense(len(sum)/width, width, sum)}
 	out.Values = mat.Col(nil, 0, out.Targets)
 	return out
 }
 
-func fromScores(sum []float64, width int) Prediction {
-	out := Prediction{Scores: mat.NewDense(len(sum)/width, width, sum), Values: make([]float64, len(sum)/width)}
+func fromScores(sum []float64, width int) estimator.Prediction {
+	out := estimator.Prediction{Scores: mat.NewDense(len(sum)/width, width, sum), Values: make([]float64, len(sum)/width)}
 	for i := range out.Values {
 		out.Values[i] = classOf(out.Scores.RawRowView(i))
 	}
@@ -292,9 +293,9 @@ func classOf(scores []float64) float64 {
 
 // fromProbabilities divides sums of probabilities by the sum of the weights. The score of two classes is the log
 // odds of the second, that of more are the probabilities.
-func fromProbabilities(sum []float64, classes int, total float64) Prediction {
+func fromProbabilities(sum []float64, classes int, total float64) estimator.Prediction {
 	n := len(sum) / classes
-	out := Prediction{Values: make([]float64, n), Probabilities: mat.NewDense(n, classes, sum)}
+	out := estimator.Prediction{Values: make([]float64, n), Probabilities: mat.NewDense(n, classes, sum)}
 	for i := range n {
 		p := out.Probabilities.RawRowView(i)
 		all := sumOf(p)

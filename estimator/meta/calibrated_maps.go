@@ -1,4 +1,4 @@
-package estimator
+package meta
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/calibration"
 	"github.com/bochner-ml/bochner/model"
 )
@@ -24,7 +25,7 @@ type classMaps struct {
 }
 
 // learnClassMaps learns the map from scores of rows that models had not seen.
-func learnClassMaps(method string, found heldOut, y, weights []float64, classes int) (classMaps, error) {
+func learnClassMaps(method string, found outOfFold, y, weights []float64, classes int) (classMaps, error) {
 	m := classMaps{method: method, classes: classes, absent: make([]bool, classes)}
 	outputs := classes
 	if classes == 2 {
@@ -93,18 +94,18 @@ func bothScores(scores *mat.Dense) []float64 {
 }
 
 // apply returns classes, scores and probabilities.
-func (m classMaps) apply(scores *mat.Dense) (Prediction, error) {
+func (m classMaps) apply(scores *mat.Dense) (estimator.Prediction, error) {
 	if scores == nil {
-		return Prediction{}, errNoScores
+		return estimator.Prediction{}, errNoScores
 	}
 	if scores.IsEmpty() {
-		return Prediction{Values: []float64{}, Scores: &mat.Dense{}, Probabilities: &mat.Dense{}}, nil
+		return estimator.Prediction{Values: []float64{}, Scores: &mat.Dense{}, Probabilities: &mat.Dense{}}, nil
 	}
 	n, width := scores.Dims()
 	if width != max(m.classes, 3) && !(m.classes == 2 && width == 1) {
-		return Prediction{}, fmt.Errorf("%d scores of %d classes", width, m.classes)
+		return estimator.Prediction{}, fmt.Errorf("%d scores of %d classes", width, m.classes)
 	}
-	out := Prediction{Values: make([]float64, n), Scores: mat.NewDense(n, width, nil), Probabilities: mat.NewDense(n, m.classes, nil)}
+	out := estimator.Prediction{Values: make([]float64, n), Scores: mat.NewDense(n, width, nil), Probabilities: mat.NewDense(n, m.classes, nil)}
 	for i := range n {
 		p, s := out.Probabilities.RawRowView(i), out.Scores.RawRowView(i)
 		if m.classes == 2 {

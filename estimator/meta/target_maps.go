@@ -1,4 +1,4 @@
-package estimator
+package meta
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/calibration"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/model"
@@ -229,11 +230,11 @@ func (m *targetMap) checked(y float64, data datasets.Set, row, target int) (floa
 }
 
 // back turns a prediction back. A value that is too large to be one is an error.
-func (m targetMaps) back(p Prediction) (Prediction, error) {
+func (m targetMaps) back(p estimator.Prediction) (estimator.Prediction, error) {
 	if len(m) == 0 || p.Targets != nil && !p.Targets.IsEmpty() && p.Targets.RawMatrix().Cols != len(m) {
 		return p, errors.New("the model predicts another number of targets")
 	}
-	out := Prediction{Values: make([]float64, len(p.Values))}
+	out := estimator.Prediction{Values: make([]float64, len(p.Values))}
 	if p.Std != nil {
 		out.Std = make([]float64, len(p.Std))
 	}
@@ -274,10 +275,10 @@ func tooLarge(row int, v float64) error {
 }
 
 // smear keeps the residuals of the fitted model on the rows that it has learned from.
-func (m targetMaps) smear(ctx context.Context, fitted Predictor, mapped datasets.Source) error {
+func (m targetMaps) smear(ctx context.Context, fitted estimator.Predictor, mapped datasets.Source) error {
 	residuals, weights := make([][]float64, len(m)), []float64(nil)
 	err := mapped.Blocks(ctx, func(block datasets.Set) error {
-		all, err := Predict(ctx, fitted, block.X)
+		all, err := estimator.Predict(ctx, fitted, block.X)
 		if err != nil {
 			return err
 		}
