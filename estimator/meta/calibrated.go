@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/calibration"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -51,7 +52,7 @@ var (
 
 // Params declares the method, the number of folds, and the parameters of the model, below of.
 func (s *Calibrated) Params(l *param.List) {
-	l.Choice(&s.Method, "method", "map from scores to probabilities", "sigmoid", "isotonic", "temperature")
+	l.Choice(&s.Method, "method", "map from scores to probabilities", calibration.Methods...)
 	l.Int(&s.Folds, "folds", "folds that scores are from; 0: one row left out where that is exact, else 5", param.NonNegative)
 	l.Also("folds", func() error {
 		if s.Folds == 1 {
@@ -113,14 +114,12 @@ func (s Calibrated) fit(ctx context.Context, data datasets.Set) (*FittedCalibrat
 	if err != nil {
 		return nil, err
 	}
-	maps, err := learnClassMaps(s.Method, found[0], labels.Y, labels.Weights, len(labels.Classes))
+	learned, err := s.learnMap(found[0], labels)
 	if err = cmp.Or(ctx.Err(), err); err != nil {
 		return nil, err
 	}
-	return &FittedCalibrated{cols: data.Cols(), classes: labels.Classes, maps: maps, within: fitted}, nil
+	return &FittedCalibrated{cols: data.Cols(), classes: labels.Classes, learned: learned, within: fitted}, nil
 }
-
-var errNoScores = errors.New("the model within has no scores of classes")
 
 // labelsOf returns class and weight of every row, or what is wrong with them.
 func labelsOf(ctx context.Context, data datasets.Set) (*design.Labels, error) {
@@ -155,7 +154,7 @@ func allOf(data datasets.Set) datasets.Fold {
 type FittedCalibrated struct {
 	cols    int
 	classes []string
-	maps    classMaps
+	learned calibration.Map
 	within  estimator.Predictor
 }
 
@@ -188,7 +187,7 @@ func (f *FittedCalibrated) PredictAll(ctx context.Context, X mat.Matrix) (estima
 	if err != nil {
 		return estimator.Prediction{}, Calibrated{}.named(err)
 	}
-	out, err := f.maps.apply(scores)
+	out, err := calibrate(f.learned, scores, len(f.classes))
 	return out, Calibrated{}.named(err)
 }
 
@@ -215,7 +214,7 @@ func (f *FittedCalibrated) State(s *model.State) {
 	s.Int("columns", &f.cols)
 	s.Require(f.cols > 0, "there are no columns")
 	s.Strings("classes", &f.classes)
-	f.maps.state(s, len(f.classes))
+	f.learned.State(s, len(f.classes))
 	keepModel(s, "of", &f.within, f.cols)
 	if s.Reading() && s.Err() == nil {
 		var c estimator.Classifier

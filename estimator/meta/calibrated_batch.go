@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/calibration"
 	"github.com/bochner-ml/bochner/internal/design"
 )
 
@@ -96,9 +97,9 @@ func (s Calibrated) outcome(ctx context.Context, b estimator.Batch, candidate in
 	out := found.last
 	out.Seconds = found.seconds
 	if out.Err = found.err; out.Err == nil {
-		var maps classMaps
-		if maps, out.Err = learnClassMaps(s.Method, found, labels.Y, labels.Weights, len(labels.Classes)); out.Err == nil {
-			out.Prediction, out.Err = maps.apply(found.last.Scores)
+		var learned calibration.Map
+		if learned, out.Err = s.learnMap(found, labels); out.Err == nil {
+			out.Prediction, out.Err = calibrate(learned, found.last.Scores, len(labels.Classes))
 		}
 	}
 	out.Err = s.named(out.Err)

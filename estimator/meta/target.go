@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/monotone"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -56,7 +57,7 @@ var (
 
 // Params declares the transform, smear, and the parameters of the model, below of.
 func (s *Target) Params(l *param.List) {
-	l.Choice(&s.Transform, "transform", "what the model within is fitted to instead of the targets", "log", "signed_log", "sqrt", "quantile", "standardize")
+	l.Choice(&s.Transform, "transform", "what the model within is fitted to instead of the targets", monotone.Kinds...)
 	l.Bool(&s.Smear, "smear", "whether to predict the mean over the residuals, instead of the median")
 	l.Child("of", &s.Of)
 }
@@ -77,7 +78,7 @@ func (s Target) Cost(shape datasets.Shape) datasets.Cost {
 func (s Target) Task() datasets.Task { return datasets.Regression }
 
 // learns reports whether the transform depends on the training rows.
-func (s Target) learns() bool { return s.Transform == "quantile" || s.Transform == "standardize" }
+func (s Target) learns() bool { return monotone.Learns(s.Transform) }
 
 func (s Target) named(err error) error {
 	if err == nil {

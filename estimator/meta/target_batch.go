@@ -88,7 +88,7 @@ func (s Target) transformedFold(data datasets.Set, train []int) (targetMaps, dat
 	out := make([]float64, len(y))
 	for _, i := range train {
 		for j := range count {
-			if out[i*count+j], err = maps[j].checked(y[i*count+j], data, i, j); err != nil {
+			if out[i*count+j], err = maps.forward(y[i*count+j], data, i, j); err != nil {
 				return nil, data, err
 			}
 		}

@@ -21,7 +21,7 @@ var Allowed = map[string][]string{
 	"internal/arrows":      {},
 	"internal/svg":         {},
 	"internal/memory":      {},
-	"internal/calibration": {}, // scores of a classifier to probabilities
+	"internal/calibration": {"internal/monotone", "model"}, // scores of a classifier to probabilities
 	"datasets/pass":        {"datasets", "model", "param"},
 
 	// The laws of passes, for the suites.
@@ -77,8 +77,11 @@ var Allowed = map[string][]string{
 	"pipeline":    {"pipeline/internal/...", "transformer", "estimator", "estimator/meta", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory", "datasets/pass"},
 	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory"},
 
-	// Estimators that are made of other estimators, whatever these are.
-	"estimator/meta": {"estimator", "datasets", "param", "model", "internal/design", "internal/solve", "internal/calibration"},
+	// Estimators that are made of other estimators, whatever these are, and below them the numbers: transforms
+	// of targets, scores to probabilities, weights.
+	"estimator/meta":    {"estimator", "datasets", "param", "model", "internal/design", "internal/monotone", "internal/calibration", "internal/stacking"},
+	"internal/monotone": {"model"},
+	"internal/stacking": {"internal/solve"},
 
 	// Below pipeline: where an error happened, some columns of rows, the rows that a step is fitted to, and
 	// the tree of candidates of a search. Above it, documents and files.
