@@ -140,15 +140,6 @@ func labelsOf(ctx context.Context, data datasets.Set) (*design.Labels, error) {
 	return l, data.Locate(err, 0)
 }
 
-// allOf is all rows to learn from.
-func allOf(data datasets.Set) datasets.Fold {
-	out := datasets.Fold{Train: make([]int, data.Rows())}
-	for i := range out.Train {
-		out.Train[i] = i
-	}
-	return out
-}
-
 // FittedCalibrated is what [Calibrated] is fitted to: a classifier and the map from its scores to
 // probabilities.
 type FittedCalibrated struct {

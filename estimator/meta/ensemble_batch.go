@@ -241,8 +241,8 @@ func (f flat) predict(ctx context.Context, v crossValidation, fold int) (found [
 			continue
 		}
 		by := v
-		if way == 1 && by.folds == 0 {
-			by.folds = usualFolds
+		if way == 1 {
+			by.folds = v.count()
 		}
 		part, names, err := by.predict(ctx, onFold(only(f.members, list), fold), f.Folds[fold], true, sets[way])
 		if shared = append(shared, names...); err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
@@ -22,17 +21,6 @@ type outOfFold struct {
 	seconds              float64
 }
 
-// usualFolds is how many folds there are where none are asked for and no row can be left out exactly.
-const usualFolds = 5
-
-// crossValidation is how out-of-fold predictions are made.
-type crossValidation struct {
-	folds   int // 0 for leaving one out where that is exact, else for usualFolds
-	classes int // of a classification, 0 for a regression
-	shuffle bool
-	seed    uint64
-}
-
 // exact reports whether models can be fitted without each row in turn, at the price of one.
 func (v crossValidation) exact(candidates []estimator.Candidate, grouped bool) bool {
 	if v.folds != 0 || grouped {
@@ -40,98 +28,6 @@ func (v crossValidation) exact(candidates []estimator.Candidate, grouped bool) b
 	}
 	_, _, err := batchCost(estimator.Batch{OneOut: true, Candidates: candidates})
 	return err == nil
-}
-
-// split returns folds of some rows of data, by group where there are groups, and such that a class which
-// has two rows is in the training rows of each. Rows of weight 0 are in no fold, and a row that is the only one
-// of its class is tested by none.
-func (v crossValidation) split(data datasets.Set, rows []int) ([]datasets.Fold, error) {
-	count := v.folds
-	if count == 0 {
-		count = usualFolds
-	}
-	rows = slices.DeleteFunc(slices.Clone(rows), func(i int) bool { return data.Weights != nil && data.Weights[i] == 0 })
-	if len(rows) < count {
-		return nil, fmt.Errorf("%d rows are fewer than the %d folds", len(rows), count)
-	}
-	part := make([]int, len(rows))
-	switch {
-	case data.Groups != nil:
-		own := datasets.Set{X: mat.NewDense(len(rows), 1, nil)}
-		for _, i := range rows {
-			own.Groups = append(own.Groups, data.Groups[i])
-		}
-		folds, err := datasets.GroupKFold{Folds: count}.Split(own)
-		if err != nil {
-			return nil, err
-		}
-		assign(part, folds)
-	case v.classes > 0:
-		dealByClass(part, data.Y, rows, count)
-	default:
-		folds, err := datasets.KFold{Folds: count, Shuffle: v.shuffle, Seed: v.seed}.Split(datasets.Set{X: mat.NewDense(len(rows), 1, nil)})
-		if err != nil {
-			return nil, err
-		}
-		assign(part, folds)
-	}
-	return v.folded(data, rows, part, count), nil
-}
-
-func assign(part []int, folds []datasets.Fold) {
-	for f, fold := range folds {
-		for _, i := range fold.Test {
-			part[i] = f
-		}
-	}
-}
-
-// dealByClass deals rows as datasets.StratifiedKFold does, which scikit-learn has, also where a class has fewer
-// rows than there are folds.
-func dealByClass(part []int, y []float64, rows []int, count int) {
-	var order []float64 // classes as they appear
-	of := map[float64][]int{}
-	for k, i := range rows {
-		if of[y[i]] == nil {
-			order = append(order, y[i])
-		}
-		of[y[i]] = append(of[y[i]], k)
-	}
-	first := 0 // of the class, with all rows in order of class
-	for _, class := range order {
-		k := 0
-		for f := range count {
-			for r := first; r < first+len(of[class]); r++ {
-				if r%count == f {
-					part[of[class][k]] = f
-					k++
-				}
-			}
-		}
-		first += k
-	}
-}
-
-// folded makes folds of the part that each row is in.
-func (v crossValidation) folded(data datasets.Set, rows, part []int, count int) []datasets.Fold {
-	folds := make([]datasets.Fold, count)
-	for f := range folds {
-		seen := map[float64]bool{}
-		for k, i := range rows {
-			if part[k] != f {
-				folds[f].Train = append(folds[f].Train, i)
-				if v.classes > 0 {
-					seen[data.Y[i]] = true
-				}
-			}
-		}
-		for k, i := range rows {
-			if part[k] == f && (v.classes == 0 || seen[data.Y[i]]) {
-				folds[f].Test = append(folds[f].Test, i)
-			}
-		}
-	}
-	return slices.DeleteFunc(folds, func(f datasets.Fold) bool { return len(f.Test) == 0 || len(f.Train) == 0 })
 }
 
 // predict returns what each candidate of a batch says of the training rows of a fold, by models that have not
@@ -178,13 +74,19 @@ func (v crossValidation) predict(ctx context.Context, b estimator.Batch, fold da
 	return out, append(shared, names...), err
 }
 
+// allOf is all rows to learn from.
+func allOf(data datasets.Set) datasets.Fold {
+	out := datasets.Fold{Train: make([]int, data.Rows())}
+	for i := range out.Train {
+		out.Train[i] = i
+	}
+	return out
+}
+
 // withoutEach is predict by leaving out each row in turn.
 func withoutEach(ctx context.Context, b estimator.Batch, fold datasets.Fold) (out []outOfFold, shared []string, err error) {
 	data := b.Data.Select(fold.Train)
-	all := datasets.Fold{Train: make([]int, data.Rows())}
-	for i := range all.Train {
-		all.Train[i] = i
-	}
+	all := allOf(data)
 	all.Test = all.Train
 	one := b
 	one.Data, one.Shape, one.Folds, one.OneOut = data, data.Shape(), []datasets.Fold{all}, true
@@ -303,36 +205,9 @@ func putRows(to **mat.Dense, block *mat.Dense, rows, at []int, n int) {
 	}
 }
 
-// namedClasses returns data whose schema names its classes, which a fold alone may not have rows of.
-func namedClasses(data datasets.Set, classes []string) datasets.Set {
-	if len(data.Schema.Classes()) > 0 {
-		return data
-	}
-	name := ""
-	if len(data.Schema.Targets) == 1 {
-		name = data.Schema.Targets[0].Name
-	}
-	data.Schema.Targets = []datasets.Column{{Name: name, Kind: datasets.Categorical, Levels: classes}}
-	return data
-}
-
-// evenFolds are folds of so many even parts of rows, to tell the cost of real ones.
-func evenFolds(rows []int, count int) []datasets.Fold {
-	out := make([]datasets.Fold, count)
-	for f := range out {
-		lo, hi := f*len(rows)/count, (f+1)*len(rows)/count
-		out[f] = datasets.Fold{Test: rows[lo:hi], Train: slices.Concat(rows[:lo], rows[hi:])}
-	}
-	return out
-}
-
 // cost is what predict costs on every fold of a batch.
 func (v crossValidation) cost(b estimator.Batch) (sum datasets.Cost, shared []string, err error) {
 	exact := v.exact(b.Candidates, false)
-	count := v.folds
-	if count == 0 {
-		count = usualFolds
-	}
 	if exact && b.Mapped() {
 		return sum, nil, estimator.ErrNotMapped
 	}
@@ -343,7 +218,7 @@ func (v crossValidation) cost(b estimator.Batch) (sum datasets.Cost, shared []st
 	for _, fold := range parts {
 		part := b
 		if part.Folds = []datasets.Fold{fold}; !exact {
-			part.Folds = append(evenFolds(fold.Train, count), fold)
+			part.Folds = append(evenFolds(fold.Train, v.count()), fold)
 		}
 		cost, names, err := batchCost(part)
 		if err != nil {
@@ -360,4 +235,17 @@ func (v crossValidation) cost(b estimator.Batch) (sum datasets.Cost, shared []st
 		}
 	}
 	return sum, shared, nil
+}
+
+// namedClasses returns data whose schema names its classes, which a fold alone may not have rows of.
+func namedClasses(data datasets.Set, classes []string) datasets.Set {
+	if len(data.Schema.Classes()) > 0 {
+		return data
+	}
+	name := ""
+	if len(data.Schema.Targets) == 1 {
+		name = data.Schema.Targets[0].Name
+	}
+	data.Schema.Targets = []datasets.Column{{Name: name, Kind: datasets.Categorical, Levels: classes}}
+	return data
 }

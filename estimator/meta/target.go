@@ -108,7 +108,7 @@ func (s Target) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor
 	if err := data.Check(); err != nil {
 		return nil, s.named(err)
 	}
-	maps, mapped, err := s.transformed(data)
+	learned, mapped, err := s.transformed(data)
 	if err != nil {
 		return nil, s.named(err)
 	}
@@ -117,23 +117,23 @@ func (s Target) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor
 		return nil, s.named(err)
 	}
 	if s.Smear {
-		err = maps.smear(ctx, fitted, mapped.Source())
+		err = learned.smear(ctx, fitted, mapped.Source())
 	}
 	if err != nil {
 		return nil, s.named(err)
 	}
-	return &FittedTarget{cols: data.Cols(), maps: maps, within: fitted}, nil
+	return &FittedTarget{cols: data.Cols(), learned: learned, within: fitted}, nil
 }
 
 // transformed returns data with transformed targets, and the transforms.
-func (s Target) transformed(data datasets.Set) (targetMaps, datasets.Set, error) {
+func (s Target) transformed(data datasets.Set) (transforms, datasets.Set, error) {
 	y, count, err := design.BlockTargets(0, data)
 	if err != nil {
 		return nil, data, err
 	}
-	maps := learnMaps(s.Transform, y, count, data.Weights)
-	mapped, err := maps.block(data)
-	return maps, mapped, err
+	learned := learnTransforms(s.Transform, y, count, data.Weights)
+	mapped, err := learned.block(data)
+	return learned, mapped, err
 }
 
 // FitSource is Fit over a stream. What quantile and standardize learn from the targets, they learn in a pass
@@ -150,26 +150,26 @@ func (s Target) FitSource(ctx context.Context, data datasets.Source) (estimator.
 		}
 		return s.Fit(ctx, set)
 	}
-	maps, err := s.mapsOf(ctx, data)
+	learned, err := s.learn(ctx, data)
 	if err != nil {
 		return nil, s.named(err)
 	}
-	mapped := mappedSource{data, maps}
+	mapped := transformedSource{data, learned}
 	fitted, err := streamed.FitSource(ctx, mapped)
 	if err == nil && s.Smear {
-		err = maps.smear(ctx, fitted, mapped)
+		err = learned.smear(ctx, fitted, mapped)
 	}
 	if err != nil {
 		return nil, s.named(err)
 	}
 	_, cols := data.Dims()
-	return &FittedTarget{cols: cols, maps: maps, within: fitted}, nil
+	return &FittedTarget{cols: cols, learned: learned, within: fitted}, nil
 }
 
-// mapsOf learns the transforms from the targets of a stream.
-func (s Target) mapsOf(ctx context.Context, data datasets.Source) (targetMaps, error) {
+// learn learns the transforms from the targets of a stream.
+func (s Target) learn(ctx context.Context, data datasets.Source) (transforms, error) {
 	if !s.learns() {
-		return learnMaps(s.Transform, nil, max(len(data.Schema().Targets), 1), nil), nil
+		return learnTransforms(s.Transform, nil, max(len(data.Schema().Targets), 1), nil), nil
 	}
 	var all, weights []float64
 	first, count, weighted := 0, 0, false
@@ -201,23 +201,23 @@ func (s Target) mapsOf(ctx context.Context, data datasets.Source) (targetMaps, e
 	if weighted && !slices.ContainsFunc(weights, func(w float64) bool { return w > 0 }) {
 		return nil, errors.New("every weight is 0")
 	}
-	return learnMaps(s.Transform, all, count, weights), nil
+	return learnTransforms(s.Transform, all, count, weights), nil
 }
 
-// mappedSource is a stream with transformed targets.
-type mappedSource struct {
+// transformedSource is a stream with transformed targets.
+type transformedSource struct {
 	datasets.Source
-	maps targetMaps
+	learned transforms
 }
 
-func (m mappedSource) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+func (m transformedSource) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
 	first := 0
 	return m.Source.Blocks(ctx, func(block datasets.Set) error {
 		_, _, err := design.BlockTargets(first, block)
 		if err != nil {
 			return err
 		}
-		mapped, err := m.maps.block(block)
+		mapped, err := m.learned.block(block)
 		if err != nil {
 			return datasets.FromRow(err, first)
 		}
@@ -229,9 +229,9 @@ func (m mappedSource) Blocks(ctx context.Context, yield func(block datasets.Set)
 // FittedTarget is what [Target] is fitted to: a model and the way back to the unit of the targets. What else
 // the model can do, [estimator.As] finds, with predictions that have been turned back.
 type FittedTarget struct {
-	cols   int
-	maps   targetMaps
-	within estimator.Predictor
+	cols    int
+	learned transforms
+	within  estimator.Predictor
 }
 
 var (
@@ -250,7 +250,7 @@ func (f *FittedTarget) Predict(ctx context.Context, X mat.Matrix) ([]float64, er
 func (f *FittedTarget) PredictAll(ctx context.Context, X mat.Matrix) (estimator.Prediction, error) {
 	all, err := estimator.Predict(ctx, f.within, X)
 	if err == nil {
-		all, err = f.maps.back(all)
+		all, err = f.learned.back(all)
 	}
 	if err != nil {
 		return estimator.Prediction{}, f.named(err)
@@ -270,6 +270,6 @@ func (f *FittedTarget) Unwrap() (within estimator.Predictor, sameRows bool) { re
 func (f *FittedTarget) State(s *model.State) {
 	s.Int("columns", &f.cols)
 	s.Require(f.cols > 0, "there are no columns")
-	f.maps.state(s, &f.maps)
+	f.learned.state(s, &f.learned)
 	keepModel(s, "of", &f.within, f.cols)
 }

@@ -47,13 +47,13 @@ func (s Target) fitAlike(ctx context.Context, b estimator.Batch) (shared []strin
 		return nil, fitEach(ctx, b)
 	}
 	if !s.learns() {
-		if maps, mapped, err := s.transformed(b.Data); err == nil {
-			return s.fitMapped(ctx, b, mapped, func(int) targetMaps { return maps })
+		if learned, mapped, err := s.transformed(b.Data); err == nil {
+			return s.fitTransformed(ctx, b, mapped, learned)
 		}
 	}
 	for f := range b.Folds {
 		part := onFold(b, f)
-		maps, mapped, failed := s.transformedFold(b.Data, b.Folds[f].Train)
+		learned, mapped, failed := s.transformedFold(b.Data, b.Folds[f].Train)
 		if failed != nil {
 			for i := range b.Candidates {
 				if err := refuse(part, i, s.named(failed)); err != nil {
@@ -62,7 +62,7 @@ func (s Target) fitAlike(ctx context.Context, b estimator.Batch) (shared []strin
 			}
 			continue
 		}
-		names, err := s.fitMapped(ctx, part, mapped, func(int) targetMaps { return maps })
+		names, err := s.fitTransformed(ctx, part, mapped, learned)
 		if shared = append(shared, names...); err != nil {
 			return shared, err
 		}
@@ -72,7 +72,7 @@ func (s Target) fitAlike(ctx context.Context, b estimator.Batch) (shared []strin
 
 // transformedFold is transformed of the training rows of a fold. The targets of the others, which no model is
 // to see, are 0.
-func (s Target) transformedFold(data datasets.Set, train []int) (targetMaps, datasets.Set, error) {
+func (s Target) transformedFold(data datasets.Set, train []int) (transforms, datasets.Set, error) {
 	own := datasets.Set{X: data.X, Y: data.Y, Targets: data.Targets, Weights: data.Weights, Schema: data.Schema}
 	y, count, err := design.BlockTargets(0, own)
 	if err != nil {
@@ -84,20 +84,20 @@ func (s Target) transformedFold(data datasets.Set, train []int) (targetMaps, dat
 			w = append(w, data.Weights[i])
 		}
 	}
-	maps := learnMaps(s.Transform, z, count, w)
+	learned := learnTransforms(s.Transform, z, count, w)
 	out := make([]float64, len(y))
 	for _, i := range train {
 		for j := range count {
-			if out[i*count+j], err = maps.forward(y[i*count+j], data, i, j); err != nil {
+			if out[i*count+j], err = learned.forward(y[i*count+j], data, i, j); err != nil {
 				return nil, data, err
 			}
 		}
 	}
-	return maps, withTargets(data, out, count), nil
+	return learned, withTargets(data, out, count), nil
 }
 
-// fitMapped does a batch whose targets have been transformed.
-func (s Target) fitMapped(ctx context.Context, b estimator.Batch, mapped datasets.Set, maps func(fold int) targetMaps) (shared []string, err error) {
+// fitTransformed does a batch whose targets have been transformed.
+func (s Target) fitTransformed(ctx context.Context, b estimator.Batch, mapped datasets.Set, learned transforms) (shared []string, err error) {
 	inner := b
 	inner.Data = mapped
 	inner.Candidates = withModels(b.Candidates, s.modelOf)
@@ -116,7 +116,7 @@ func (s Target) fitMapped(ctx context.Context, b estimator.Batch, mapped dataset
 		done := whole[[2]int{candidate, fold}]
 		mu.Unlock()
 		if !done && out.Err == nil {
-			if out.Prediction, out.Err = maps(fold).back(out.Prediction); out.Err != nil {
+			if out.Prediction, out.Err = learned.back(out.Prediction); out.Err != nil {
 				out.Err = b.Data.AtRows(out.Err, b.Folds[fold].Test)
 			}
 		}

@@ -14,12 +14,12 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// targetMaps is a transform for each target.
-type targetMaps []*monotone.Transform
+// transforms is a transform for each target.
+type transforms []*monotone.Transform
 
-// learnMaps learns the transform of each of count targets, rows × count, from rows with weights.
-func learnMaps(transform string, y []float64, count int, weights []float64) targetMaps {
-	out := make(targetMaps, count)
+// learnTransforms learns the transform of each of count targets, rows × count, from rows with weights.
+func learnTransforms(transform string, y []float64, count int, weights []float64) transforms {
+	out := make(transforms, count)
 	for j := range out {
 		var column, w []float64
 		for i := j; i < len(y) && monotone.Learns(transform); i += count {
@@ -37,7 +37,7 @@ func learnMaps(transform string, y []float64, count int, weights []float64) targ
 var errNotPositive = errors.New("log takes numbers > 0; signed_log takes all")
 
 // block returns rows with transformed targets.
-func (m targetMaps) block(data datasets.Set) (datasets.Set, error) {
+func (m transforms) block(data datasets.Set) (datasets.Set, error) {
 	out := data
 	if data.Targets == nil {
 		if len(m) != 1 {
@@ -71,7 +71,7 @@ func (m targetMaps) block(data datasets.Set) (datasets.Set, error) {
 }
 
 // forward transforms a target, or returns the error of one that the transform does not take.
-func (m targetMaps) forward(y float64, data datasets.Set, row, target int) (float64, error) {
+func (m transforms) forward(y float64, data datasets.Set, row, target int) (float64, error) {
 	if m[target].Positive() && !(y > 0) {
 		name := "target"
 		if target < len(data.Schema.Targets) && data.Schema.Targets[target].Name != "" {
@@ -83,7 +83,7 @@ func (m targetMaps) forward(y float64, data datasets.Set, row, target int) (floa
 }
 
 // back turns a prediction back. A value that is too large to be one is an error.
-func (m targetMaps) back(p estimator.Prediction) (estimator.Prediction, error) {
+func (m transforms) back(p estimator.Prediction) (estimator.Prediction, error) {
 	if len(m) == 0 || p.Targets != nil && !p.Targets.IsEmpty() && p.Targets.RawMatrix().Cols != len(m) {
 		return p, errors.New("the model predicts another number of targets")
 	}
@@ -128,7 +128,7 @@ func tooLarge(row int, v float64) error {
 }
 
 // smear keeps the residuals of the fitted model on the rows that it has learned from.
-func (m targetMaps) smear(ctx context.Context, fitted estimator.Predictor, mapped datasets.Source) error {
+func (m transforms) smear(ctx context.Context, fitted estimator.Predictor, mapped datasets.Source) error {
 	residuals, weights := make([][]float64, len(m)), []float64(nil)
 	err := mapped.Blocks(ctx, func(block datasets.Set) error {
 		all, err := estimator.Predict(ctx, fitted, block.X)
@@ -167,15 +167,15 @@ func (m targetMaps) smear(ctx context.Context, fitted estimator.Predictor, mappe
 	return nil
 }
 
-// state keeps the maps, and reads them into to.
-func (m targetMaps) state(s *model.State, to *targetMaps) {
+// state keeps the transforms, and reads them into to.
+func (m transforms) state(s *model.State, to *transforms) {
 	count := len(m)
 	s.Int("targets", &count)
 	if s.Reading() {
 		if s.Require(count >= 1 && count <= 1<<16, "the number of targets is none"); s.Err() != nil {
 			return
 		}
-		m = make(targetMaps, count)
+		m = make(transforms, count)
 		for j := range m {
 			m[j] = new(monotone.Transform)
 		}
