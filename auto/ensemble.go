@@ -9,7 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -261,7 +261,7 @@ func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
 	if err != nil || sizes == nil {
 		return false, err
 	}
-	spec := estimator.NewEnsemble()
+	spec := meta.NewEnsemble()
 	spec.Folds, spec.Seed = memberFolds, r.seed("ensemble")
 	for k, m := range found.members {
 		at := m.point
@@ -270,7 +270,7 @@ func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		spec.Members = append(spec.Members, estimator.Member{Name: fmt.Sprintf("member%d", k+1), Estimator: one})
+		spec.Members = append(spec.Members, meta.Member{Name: fmt.Sprintf("member%d", k+1), Estimator: one})
 	}
 	r.report("ensemble")
 	whole := pipeline.Sequence{}.Then(spec)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -24,12 +25,12 @@ func (r *run) learned(model estimator.Predictor) []Input {
 		return inputs
 	}
 	_, last := fitted.Model()
-	e, ok := last.(*estimator.FittedEnsemble)
+	e, ok := last.(*meta.FittedEnsemble)
 	if !ok {
 		return nil
 	}
 	members := slices.Clone(e.Combined())
-	slices.SortStableFunc(members, func(a, b estimator.FittedMember) int { return cmp.Compare(b.Weight, a.Weight) })
+	slices.SortStableFunc(members, func(a, b meta.FittedMember) int { return cmp.Compare(b.Weight, a.Weight) })
 	for _, m := range members {
 		if inputs := r.learned(m.Predictor); inputs != nil {
 			return inputs

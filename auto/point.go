@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -135,7 +136,7 @@ func (r *run) onView(ctx context.Context, p point) (pipeline.Pipeline, error) {
 	}
 	last := model.(estimator.Estimator)
 	if kind.log {
-		last = estimator.NewTarget(last)
+		last = meta.NewTarget(last)
 	}
 	out := steps.Then(last)
 	out.Memory = r.options.Memory

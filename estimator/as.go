@@ -9,17 +9,6 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// Wrapper is a Predictor that predicts by another one: a fitted pipeline, the choice of a search, a
-// calibrated model. It needs no methods for what the model within can do besides, [As] finds that; it has
-// those that it does otherwise than the model within. One that changes the rows, or what is predicted for
-// them, says that the model within takes other rows and is a [WholePredictor] too: what [As] finds is then
-// made of what the wrapper itself says.
-type Wrapper interface {
-	Predictor
-	// Unwrap returns the model within, and whether that takes rows as the wrapper does.
-	Unwrap() (within Predictor, sameRows bool)
-}
-
 // As finds what target points to, an interface or a type, in p or in the model that p wraps, and sets it,
 // as errors.As does of errors:
 //

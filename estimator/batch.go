@@ -3,6 +3,7 @@ package estimator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -82,6 +83,19 @@ func Candidates(specs ...Estimator) []Candidate {
 	return out
 }
 
+// SpecsOf returns the specs of the candidates for a FitBatch, which takes those of its own type.
+func SpecsOf[S Estimator](b Batch) ([]S, error) {
+	out := make([]S, len(b.Candidates))
+	for i, c := range b.Candidates {
+		s, ok := c.Estimator.(S)
+		if !ok {
+			return nil, fmt.Errorf("candidate %d is a %T", i, c.Estimator)
+		}
+		out[i] = s
+	}
+	return out, nil
+}
+
 // Mapped reports whether the candidates learn from parts of related maps.
 func (b Batch) Mapped() bool {
 	return b.Maps != nil || len(b.Candidates) > 0 && b.Candidates[0].Width > 0
@@ -100,6 +114,24 @@ func (b Batch) WantsAny(candidate int) bool {
 	return false
 }
 
+// LoneCost is that of fitting the candidates one by one to the training rows of each fold, as they are.
+func (b Batch) LoneCost() (sum datasets.Cost) {
+	for _, c := range b.Candidates {
+		coster, ok := c.Estimator.(datasets.Coster)
+		for _, fold := range b.Folds {
+			if !ok {
+				break
+			}
+			shape := b.Shape
+			shape.Rows = len(fold.Train)
+			cost := coster.Cost(shape)
+			sum.Flops += cost.Flops
+			sum.Bytes = max(sum.Bytes, cost.Bytes)
+		}
+	}
+	return sum
+}
+
 // memory is Memory, or more than there can be where that is 0.
 func (b Batch) memory() int64 {
 	if b.Memory > 0 {
@@ -108,11 +140,11 @@ func (b Batch) memory() int64 {
 	return math.MaxInt64
 }
 
-// errNotOneOut is the error of an estimator that cannot leave one out.
-var errNotOneOut = errors.New("leave one out is for ridge, kernel_ridge and their classifiers; use k folds")
+// ErrNotOneOut is the error of an estimator that cannot leave one out.
+var ErrNotOneOut = errors.New("leave one out is for ridge, kernel_ridge and their classifiers; use k folds")
 
-// errNotMapped is the error of an estimator that gains nothing from related maps.
-var errNotMapped = errors.New("nothing is shared between features of related maps")
+// ErrNotMapped is the error of an estimator that gains nothing from related maps.
+var ErrNotMapped = errors.New("nothing is shared between features of related maps")
 
 // Maps are wide maps of rows that are made together, a tile of rows at a time.
 type Maps interface {

@@ -14,11 +14,7 @@
 //	kernel_ridge             [KernelRidge]            *[FittedKernelRidge]             one or several targets
 //	kernel_ridge_classifier  [KernelRidgeClassifier]  *[FittedKernelRidgeClassifier]
 //
-// and those that hold other estimators, pipelines among them:
-//
-//	target            [Target]           *[FittedTarget]            on transformed targets
-//	calibrated        [Calibrated]       *[FittedCalibrated]        probabilities of any classifier
-//	ensemble          [Ensemble]         *[FittedEnsemble]          several together
+// Those that are made of other estimators stand in package meta.
 //
 // The objectives are those of scikit-learn where it has the model, so that coefficients can be
 // compared; an intercept is never penalised. Inputs are dense or sparse rows; sparse rows are never

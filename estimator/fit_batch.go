@@ -114,15 +114,11 @@ func passOn(t int) linear {
 	return m
 }
 
-// specsOf returns the candidates' specs, of type S.
+// specsOf is SpecsOf for the estimator of a name.
 func specsOf[S Estimator](b Batch, name string) ([]S, error) {
-	out := make([]S, len(b.Candidates))
-	for i, c := range b.Candidates {
-		s, ok := c.Estimator.(S)
-		if !ok {
-			return nil, fmt.Errorf("estimator: %s: candidate %d is a %T", name, i, c.Estimator)
-		}
-		out[i] = s
+	specs, err := SpecsOf[S](b)
+	if err != nil {
+		return nil, fmt.Errorf("estimator: %s: %w", name, err)
 	}
-	return out, nil
+	return specs, nil
 }

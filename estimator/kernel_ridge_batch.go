@@ -73,7 +73,7 @@ func fitKernelRidges(ctx context.Context, b Batch, name string, list []batch.Ker
 	case b.OneOut:
 		fit = batch.KernelRidgesOneOut
 	case b.Mapped():
-		return nil, errNotMapped
+		return nil, ErrNotMapped
 	}
 	return fitPlain(ctx, b, name, fitted, fit, list)
 }
@@ -86,9 +86,9 @@ func (s KernelRidge) BatchCost(b Batch) (sum datasets.Cost, shared []string, err
 	case b.OneOut:
 		return oneOutCost(b), []string{"rows"}, nil
 	case b.Mapped():
-		return sum, nil, errNotMapped
+		return sum, nil, ErrNotMapped
 	}
-	return loneCost(b), nil, nil
+	return b.LoneCost(), nil, nil
 }
 
 // BatchCost is [KernelRidge.BatchCost], for class weights that are not balanced where one row is left out.

@@ -75,9 +75,9 @@ func fitPenalised[S penalised](ctx context.Context, b Batch, specs []S, mapped b
 	fit := batch.Descents
 	switch {
 	case b.OneOut:
-		return nil, errNotOneOut
+		return nil, ErrNotOneOut
 	case b.Mapped() && !mapped:
-		return nil, errNotMapped
+		return nil, ErrNotMapped
 	case b.Mapped():
 		fit = batch.Newtons
 	}
@@ -90,30 +90,12 @@ func fitPenalised[S penalised](ctx context.Context, b Batch, specs []S, mapped b
 func pathCost(b Batch, newton bool) (sum datasets.Cost, shared []string, err error) {
 	switch {
 	case b.OneOut:
-		return sum, nil, errNotOneOut
+		return sum, nil, ErrNotOneOut
 	case b.Mapped() && !newton:
-		return sum, nil, errNotMapped
+		return sum, nil, ErrNotMapped
 	case b.Mapped():
 		sum, shared = batch.NewtonsCost(b.plain(), b.Shape)
 		return sum, shared, nil
 	}
-	return loneCost(b), nil, nil
-}
-
-// loneCost is that of fitting candidates on rows as they are one by one.
-func loneCost(b Batch) (sum datasets.Cost) {
-	for _, c := range b.Candidates {
-		coster, ok := c.Estimator.(datasets.Coster)
-		for _, fold := range b.Folds {
-			if !ok {
-				break
-			}
-			shape := b.Shape
-			shape.Rows = len(fold.Train)
-			cost := coster.Cost(shape)
-			sum.Flops += cost.Flops
-			sum.Bytes = max(sum.Bytes, cost.Bytes)
-		}
-	}
-	return sum
+	return b.LoneCost(), nil, nil
 }

@@ -129,7 +129,7 @@ func (s Ridge) BatchCost(b Batch) (datasets.Cost, []string, error) {
 func (s RidgeClassifier) BatchCost(b Batch) (datasets.Cost, []string, error) {
 	switch {
 	case b.Mapped() && s.ClassWeight.Balanced:
-		return datasets.Cost{}, nil, errNotMapped
+		return datasets.Cost{}, nil, ErrNotMapped
 	case b.OneOut && s.ClassWeight.Balanced:
 		return datasets.Cost{}, nil, batch.ErrBalancedOneOut
 	}
@@ -144,7 +144,7 @@ var someClasses = datasets.Set{Y: []float64{}, Schema: datasets.Schema{
 // estimator takes such a batch, and it is asked of every candidate.
 func ridgesCost(b Batch, s Ridge, of func(Batch) ([]batch.Ridge, error)) (sum datasets.Cost, shared []string, _ error) {
 	if b.Mapped() && s.Solver != "auto" && s.Solver != "cholesky" {
-		return sum, nil, errNotMapped
+		return sum, nil, ErrNotMapped
 	}
 	if len(b.Folds) == 0 {
 		return sum, nil, nil
@@ -154,7 +154,7 @@ func ridgesCost(b Batch, s Ridge, of func(Batch) ([]batch.Ridge, error)) (sum da
 	case err != nil:
 		return sum, nil, nil
 	case b.OneOut:
-		return loneCost(b), []string{"rows"}, nil
+		return b.LoneCost(), []string{"rows"}, nil
 	case b.Mapped():
 		sum, shared = batch.RidgesMappedCost(b.plain(), b.Shape, list)
 	default:

@@ -1,51 +1,16 @@
 package estimator
 
-import (
-	"fmt"
-	"slices"
+import "github.com/bochner-ml/bochner/model"
 
-	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/param"
-)
-
-// Member is an estimator that another one holds in a list, with its name in paths and documents.
-type Member struct {
-	Name      string
-	Estimator Estimator
-}
-
-// Members are the estimators that one holds in a list, such as [Ensemble]. A spec declares its list by
-// [param.List.Child], under the name of the field; parameters of a member are then found below its own:
-//
-//	l.Child("members", &s.Members) // members.rough.alpha
-//
-// In a document the list is a mapping from the name of each member to a step, or a list of steps the last
-// of which is an estimator.
-type Members []Member
-
-// Params declares the parameters of the members, each below its name.
-func (m *Members) Params(l *param.List) {
-	*m = slices.Clone(*m)
-	for i := range *m {
-		l.Child((*m)[i].Name, &(*m)[i].Estimator)
-	}
-}
-
-// Check reports members that are nil, and names that cannot be told apart or stand in a path.
-func (m Members) Check() error {
-	names := map[string]bool{}
-	for i, one := range m {
-		switch {
-		case !param.ValidName(one.Name):
-			return fmt.Errorf("member %d: name %q, wanted letters, digits, _ and -", i+1, one.Name)
-		case names[one.Name]:
-			return fmt.Errorf("two members are called %s", one.Name)
-		case one.Estimator == nil:
-			return fmt.Errorf("member %s has no spec", one.Name)
-		}
-		names[one.Name] = true
-	}
-	return nil
+// Wrapper is a Predictor that predicts by another one: a fitted pipeline, the choice of a search, a
+// calibrated model. It needs no methods for what the model within can do besides, [As] finds that; it has
+// those that it does otherwise than the model within. One that changes the rows, or what is predicted for
+// them, says that the model within takes other rows and is a [WholePredictor] too: what [As] finds is then
+// made of what the wrapper itself says.
+type Wrapper interface {
+	Predictor
+	// Unwrap returns the model within, and whether that takes rows as the wrapper does.
+	Unwrap() (within Predictor, sameRows bool)
 }
 
 // KeepPredictor keeps a fitted model behind the interface in a model file, with the name that its type is

@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 )
 
 // Result is what a run found, as result.json holds it.
@@ -38,7 +39,7 @@ type MemberWeight struct {
 
 // membersOf returns the members of the ensemble that a model is or holds, none where there is none.
 func membersOf(m estimator.Predictor) (out []MemberWeight) {
-	var c estimator.Combination
+	var c meta.Combination
 	if estimator.As(m, &c) {
 		for _, one := range c.Combined() {
 			out = append(out, MemberWeight{one.Name, one.Weight})

@@ -28,6 +28,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/sparse"
@@ -93,7 +94,7 @@ func sealedModels(t testing.TB) map[string][]byte {
 	levels := pipeline.NewColumns(group("categorical", transformer.NewOrdinal()), group("age"))
 	pca := transformer.NewPCA()
 	pca.Whiten = true
-	ranks, isotonic := estimator.NewTarget(estimator.NewRidge()), estimator.NewCalibrated(estimator.NewRidgeClassifier())
+	ranks, isotonic := meta.NewTarget(estimator.NewRidge()), meta.NewCalibrated(estimator.NewRidgeClassifier())
 	ranks.Transform, ranks.Smear, isotonic.Method = "quantile", true, "isotonic"
 	scales, outer, diagonal, landmarks := transformer.NewARD(), transformer.NewRFM(), transformer.NewRFM(), transformer.NewNystroem()
 	scales.Features, scales.Steps, scales.Restarts, landmarks.Landmarks = 8, 3, 1, 5
@@ -118,7 +119,7 @@ func sealedModels(t testing.TB) map[string][]byte {
 		"bare":    {pipeline.Steps().Then(estimator.NewRidgeClassifier()), unnamed},
 		"ranked":  {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(ranks), several},
 		"steps":   {pipeline.Steps(bins).Then(isotonic), numbers},
-		"members": {pipeline.Steps().Then(estimator.NewEnsemble(estimator.Member{Name: "a", Estimator: pipeline.Steps(rff).Then(estimator.NewLogistic())}, estimator.Member{Name: "b", Estimator: estimator.NewSVM()})), twoClasses},
+		"members": {pipeline.Steps().Then(meta.NewEnsemble(meta.Member{Name: "a", Estimator: pipeline.Steps(rff).Then(estimator.NewLogistic())}, meta.Member{Name: "b", Estimator: estimator.NewSVM()})), twoClasses},
 	} {
 		fitted, err := c.p.Fit(context.Background(), c.data)
 		if err != nil {

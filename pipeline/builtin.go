@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -63,11 +64,11 @@ func builtin() []Entry {
 			func() any { return estimator.NewKernelRidgeClassifier() }, func() model.Stateful { return &estimator.FittedKernelRidgeClassifier{} }},
 
 		{"target", "a regression on transformed targets, whose predictions are turned back",
-			func() any { return estimator.NewTarget(nil) }, func() model.Stateful { return &estimator.FittedTarget{} }},
+			func() any { return meta.NewTarget(nil) }, func() model.Stateful { return &meta.FittedTarget{} }},
 		{"calibrated", "a classifier with probabilities, learned from scores of rows that it had not seen",
-			func() any { return estimator.NewCalibrated(nil) }, func() model.Stateful { return &estimator.FittedCalibrated{} }},
+			func() any { return meta.NewCalibrated(nil) }, func() model.Stateful { return &meta.FittedCalibrated{} }},
 		{"ensemble", "several models, or one by several seeds, that predict together",
-			func() any { return estimator.NewEnsemble() }, func() model.Stateful { return &estimator.FittedEnsemble{} }},
+			func() any { return meta.NewEnsemble() }, func() model.Stateful { return &meta.FittedEnsemble{} }},
 	}
 }
 

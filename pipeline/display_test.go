@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -22,8 +23,8 @@ func TestPictures(t *testing.T) {
 	wellFormed(t, p.SVG(), "columns", "a&lt;b", "impute", "strategy", "standardize", "union", "rff", "gamma", "binning", "grids", "logistic", "C 1")
 
 	held := NewColumns(Group{Select: []string{"numeric"}}) // within a model too
-	wellFormed(t, Steps().Then(estimator.NewEnsemble(estimator.Member{Name: "rough", Estimator: Steps(held, transformer.NewRFF()).Then(estimator.NewSVM())},
-		estimator.Member{Name: "fine", Estimator: estimator.NewCalibrated(estimator.NewRidgeClassifier())})).SVG(),
+	wellFormed(t, Steps().Then(meta.NewEnsemble(meta.Member{Name: "rough", Estimator: Steps(held, transformer.NewRFF()).Then(estimator.NewSVM())},
+		meta.Member{Name: "fine", Estimator: meta.NewCalibrated(estimator.NewRidgeClassifier())})).SVG(),
 		"ensemble", "sum_to_one", "rough", "columns", "rff", "svm", "fine: calibrated", "of: ridge_classifier", "alpha 1")
 
 	data := datasets.Set{X: mat.NewDense(4, 1, []float64{1, 2, 3, 4}), Y: []float64{0, 0, 1, 1}, Schema: datasets.Schema{

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -12,7 +13,7 @@ import (
 // Within lists what a spec holds of which a document says what it is: an [estimator.Estimator] or a
 // [transformer.Fitter] in a field that [param.List.Child] declares, as of a model that wraps another one.
 // In a document it stands below the name of the child: a step, or a list of steps, which is a [Pipeline] or
-// a [Chain]. Of [estimator.Members] there stands a mapping from the name of each to such. The children of a
+// a [Chain]. Of [meta.Members] there stands a mapping from the name of each to such. The children of a
 // [Composite] stand in its list instead.
 func Within(spec any) []param.Child {
 	switch spec.(type) {
@@ -28,19 +29,19 @@ func Within(spec any) []param.Child {
 	return out
 }
 
-// HoldsMembers reports whether a child is a list of estimators, [estimator.Members].
-func HoldsMembers(c param.Child) bool { return c.Type == reflect.TypeFor[estimator.Members]() }
+// HoldsMembers reports whether a child is a list of estimators, [meta.Members].
+func HoldsMembers(c param.Child) bool { return c.Type == reflect.TypeFor[meta.Members]() }
 
 // modelsWithin returns the estimators that spec holds, each with its path below that of spec.
-func modelsWithin(spec any) (out []estimator.Member) {
+func modelsWithin(spec any) (out []meta.Member) {
 	for _, c := range Within(spec) {
 		switch held := c.Spec.(type) {
-		case estimator.Members:
+		case meta.Members:
 			for _, m := range held {
-				out = append(out, estimator.Member{Name: c.Name + "." + m.Name, Estimator: m.Estimator})
+				out = append(out, meta.Member{Name: c.Name + "." + m.Name, Estimator: m.Estimator})
 			}
 		case estimator.Estimator:
-			out = append(out, estimator.Member{Name: c.Name, Estimator: held})
+			out = append(out, meta.Member{Name: c.Name, Estimator: held})
 		}
 	}
 	return out

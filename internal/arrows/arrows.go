@@ -21,7 +21,7 @@ var Allowed = map[string][]string{
 	"internal/arrows":      {},
 	"internal/svg":         {},
 	"internal/memory":      {},
-	"internal/calibration": {}, // scores of a classifier to probabilities
+	"internal/calibration": {"internal/monotone", "model"}, // scores of a classifier to probabilities
 	"datasets/pass":        {"datasets", "model", "param"},
 
 	// The laws of passes, for the suites.
@@ -73,9 +73,15 @@ var Allowed = map[string][]string{
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"transformer": {"datasets", "kernel", "sparse", "single", "param", "model", "internal/spectral", "internal/fourier", "internal/bins", "internal/evidence", "internal/agop", "internal/design", "internal/kern", "internal/memory", "datasets/pass", "internal/pairwise", "internal/landmarks"},
-	"estimator":   {"datasets", "kernel", "internal/kernelridge", "internal/spectral", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "internal/calibration", "datasets/pass"},
-	"pipeline":    {"pipeline/internal/...", "transformer", "estimator", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory", "datasets/pass"},
+	"estimator":   {"datasets", "kernel", "internal/kernelridge", "internal/spectral", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "datasets/pass"},
+	"pipeline":    {"pipeline/internal/...", "transformer", "estimator", "estimator/meta", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory", "datasets/pass"},
 	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory"},
+
+	// Estimators that are made of other estimators, whatever these are, and below them the numbers: transforms
+	// of targets, scores to probabilities, weights.
+	"estimator/meta":    {"estimator", "datasets", "param", "model", "internal/design", "internal/monotone", "internal/calibration", "internal/stacking"},
+	"internal/monotone": {"model"},
+	"internal/stacking": {"internal/solve"},
 
 	// Below pipeline: where an error happened, some columns of rows, the rows that a step is fitted to, and
 	// the tree of candidates of a search. Above it, documents and files.
@@ -84,7 +90,7 @@ var Allowed = map[string][]string{
 	"pipeline/internal/rows":    {"pipeline/internal/place", "pipeline/internal/pick", "transformer", "estimator", "datasets", "sparse", "single", "internal/design", "internal/kern"},
 	"pipeline/internal/sweep":   {"pipeline/internal/place", "pipeline/internal/rows", "transformer", "estimator", "datasets", "sparse"},
 	"pipeline/internal/samples": {"pipeline", "transformer", "datasets"},
-	"pipeline/yaml":             {"pipeline", "transformer", "estimator", "param"},
+	"pipeline/yaml":             {"pipeline", "transformer", "estimator", "estimator/meta", "param"},
 	"pipeline/modelfile":        {"pipeline", "pipeline/yaml", "pipeline/internal/pick", "estimator", "datasets", "model", "internal/svg"},
 
 	// Laws as conformance suites, for anybody's types.
@@ -93,7 +99,7 @@ var Allowed = map[string][]string{
 	"estimator/estimatortest":     {"estimator", "datasets", "sparse", "param", "model", "internal/polls", "internal/passlaws"},
 
 	// The search that chooses pipelines by itself.
-	"auto": {"pipeline", "gridsearch", "transformer", "estimator", "metrics", "datasets", "param", "internal/solve"},
+	"auto": {"pipeline", "gridsearch", "transformer", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/solve"},
 
 	// The document, the data that it names, whether both go together, what is written; the run above them.
 	"experiment/document":             {"pipeline", "pipeline/yaml", "gridsearch", "estimator", "metrics", "datasets", "param"},
@@ -102,7 +108,7 @@ var Allowed = map[string][]string{
 	"experiment/internal/check":       {"experiment/document", "experiment/internal/files", "experiment/internal/rows", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
 	"experiment/internal/predictions": {"experiment/internal/rows", "pipeline", "estimator", "metrics", "datasets"},
 	"experiment/draft":                {"experiment/document", "experiment/internal/rows", "datasets", "datasets/csv", "sparse", "param"},
-	"experiment":                      {"auto", "experiment/document", "experiment/draft", "experiment/internal/...", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "metrics", "datasets", "datasets/builtin", "param", "internal/memory"},
+	"experiment":                      {"auto", "experiment/document", "experiment/draft", "experiment/internal/...", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "param", "internal/memory"},
 	"cmd/bochner":                     {"experiment"},
 
 	// The front door, at the root of the module.

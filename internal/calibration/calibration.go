@@ -120,7 +120,7 @@ func Logistic(v float64) float64 {
 
 // Isotonic returns the rising step function from score to the share of positive rows that is nearest to
 // these in least squares, by pooling neighbours that fall (Ayer et al. 1955): values at knots in rising
-// order, between which [Interpolate] goes on straight lines.
+// order, between which [monotone.Interpolate] goes on straight lines.
 func Isotonic(score []float64, positive []bool, weights []float64) (knots, values []float64) {
 	blocks := pooled(grouped(score, positive, weights))
 	for _, b := range blocks {
@@ -171,20 +171,6 @@ func pooled(blocks []block) (out []block) {
 		out = append(out, b)
 	}
 	return out
-}
-
-// Interpolate returns the value at v on straight lines between rising knots, that of the first or last knot
-// outside of them.
-func Interpolate(knots, values []float64, v float64) float64 {
-	k, found := slices.BinarySearch(knots, v)
-	switch {
-	case found || k == 0:
-		return values[k]
-	case k == len(knots):
-		return values[k-1]
-	}
-	low, high := values[k-1], values[k]
-	return low + (high-low)*((v-knots[k-1])/(knots[k]-knots[k-1]))
 }
 
 // Temperature returns the factor β ≥ 0 on scores, rows × classes, by which softmax(β·scores) has the least

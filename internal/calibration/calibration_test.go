@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/golden"
+	"github.com/bochner-ml/bochner/internal/monotone"
 )
 
 // The maps are those of scikit-learn.
@@ -43,7 +44,7 @@ func TestGolden(t *testing.T) {
 	}{{nil, want.Isotonic}, {in.Weights, want.IsotonicWeighted}} {
 		knots, values := Isotonic(in.Score, positive, c.weights)
 		for i, v := range in.Grid {
-			near("isotonic", Interpolate(knots, values, v), c.want[i], 1e-12)
+			near("isotonic", monotone.Interpolate(knots, values, v), c.want[i], 1e-12)
 		}
 	}
 	var scores []float64
@@ -119,7 +120,7 @@ func TestWeightsAreCounts(t *testing.T) {
 	knots, values := Isotonic(score, positive, weights)
 	oftenKnots, oftenValues := Isotonic(often, which, nil)
 	for v := -9.0; v < 9; v += 0.37 {
-		if got, want := Interpolate(knots, values, v), Interpolate(oftenKnots, oftenValues, v); math.Abs(got-want) > 1e-12 {
+		if got, want := monotone.Interpolate(knots, values, v), monotone.Interpolate(oftenKnots, oftenValues, v); math.Abs(got-want) > 1e-12 {
 			t.Errorf("isotonic at %v: %v by weights, %v by rows", v, got, want)
 		}
 	}

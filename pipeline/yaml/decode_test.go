@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/yaml"
@@ -228,15 +229,15 @@ func (r writer) model(depth int) estimator.Estimator {
 		return r.model(depth - 1)
 	}
 	switch spec := models[r.IntN(len(models))].New().(type) {
-	case estimator.Target:
+	case meta.Target:
 		spec.Of = held()
 		return r.dial(spec).(estimator.Estimator)
-	case estimator.Calibrated:
+	case meta.Calibrated:
 		spec.Of = held()
 		return r.dial(spec).(estimator.Estimator)
-	case estimator.Ensemble:
+	case meta.Ensemble:
 		for k := range 1 + r.IntN(3) {
-			spec.Members = append(spec.Members, estimator.Member{Name: fmt.Sprint("m", k), Estimator: held()})
+			spec.Members = append(spec.Members, meta.Member{Name: fmt.Sprint("m", k), Estimator: held()})
 		}
 		return r.dial(spec).(estimator.Estimator)
 	default:

@@ -8,6 +8,7 @@ import (
 	tree "gopkg.in/yaml.v3"
 
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -75,7 +76,7 @@ func (d *decoder) members(c param.Child, node *tree.Node, where, within string) 
 		return nil
 	}
 	faults := len(d.faults)
-	var out estimator.Members
+	var out meta.Members
 	one := param.Child{Type: reflect.TypeFor[estimator.Estimator]()}
 	for _, p := range d.pairs(node, where) {
 		one.Name = p.key.Value
@@ -85,7 +86,7 @@ func (d *decoder) members(c param.Child, node *tree.Node, where, within string) 
 		}
 		spec, ok := d.child(one, p.value, join(where, one.Name), join(within, one.Name)).(estimator.Estimator)
 		if ok {
-			out = append(out, estimator.Member{Name: one.Name, Estimator: spec})
+			out = append(out, meta.Member{Name: one.Name, Estimator: spec})
 		}
 	}
 	if len(d.faults) > faults {
@@ -138,7 +139,7 @@ func (d *decoder) one(c param.Child, node *tree.Node, where, within string) any 
 // encodeWithin writes what a step holds behind its parameters.
 func encodeWithin(out *tree.Node, spec any) error {
 	for _, c := range pipeline.Within(spec) {
-		if members, ok := c.Spec.(estimator.Members); c.Spec == nil || ok && len(members) == 0 {
+		if members, ok := c.Spec.(meta.Members); c.Spec == nil || ok && len(members) == 0 {
 			continue
 		}
 		node, err := encodeChild(c.Spec)
@@ -150,7 +151,7 @@ func encodeWithin(out *tree.Node, spec any) error {
 	return nil
 }
 
-func encodeMembers(members estimator.Members) (*tree.Node, error) {
+func encodeMembers(members meta.Members) (*tree.Node, error) {
 	out := mapping()
 	for _, m := range members {
 		node, err := encodeChild(m.Estimator)
@@ -171,7 +172,7 @@ func encodeChild(spec any) (*tree.Node, error) {
 		return Encode(s)
 	case pipeline.Chain:
 		return encodeSteps(s.Steps)
-	case estimator.Members:
+	case meta.Members:
 		return encodeMembers(s)
 	}
 	return encodeStep("", spec)

@@ -1,4 +1,4 @@
-package estimator_test
+package meta_test
 
 import (
 	"context"
@@ -16,15 +16,10 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
-
-func calibrated(method string, folds int, of estimator.Estimator) estimator.Calibrated {
-	s := estimator.NewCalibrated(of)
-	s.Method, s.Folds = method, folds
-	return s
-}
 
 func TestCalibratedObeysTheLaws(t *testing.T) {
 	svm := estimator.NewSVM()
@@ -92,24 +87,6 @@ func TestCalibratedIsThatOfScikitLearn(t *testing.T) {
 		}
 		alike(t, fmt.Sprintln(c.Classes, c.Method, c.Weighted), got.RawMatrix().Data, slices.Concat(c.Probabilities...), tolerance)
 	}
-}
-
-// overlapping is rows of two classes of which the inputs tell only so much.
-func overlapping(seed uint64, n int) datasets.Set {
-	rng := rand.New(rand.NewPCG(seed, 9))
-	X, y := mat.NewDense(n, 4, nil), make([]float64, n)
-	for i := range y {
-		sum := 0.0
-		for j := range 4 {
-			v := rng.NormFloat64()
-			X.Set(i, j, v)
-			sum += v
-		}
-		if rng.Float64() < 1/(1+math.Exp(-sum)) {
-			y[i] = 1
-		}
-	}
-	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}}}
 }
 
 func logLoss(p *mat.Dense, y []float64) (sum float64) {
@@ -201,7 +178,7 @@ func TestCalibratedRefuses(t *testing.T) {
 	numbers := overlapping(1, 40)
 	numbers.Schema.Targets = []datasets.Column{{Name: "price"}}
 	for _, c := range []struct {
-		spec estimator.Calibrated
+		spec meta.Calibrated
 		data datasets.Set
 		want string
 	}{

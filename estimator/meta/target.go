@@ -1,4 +1,4 @@
-package estimator
+package meta
 
 import (
 	"context"
@@ -9,7 +9,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/monotone"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -25,7 +27,7 @@ import (
 //	standardize  z = (y − mean)/std   mean 0 and variance 1
 //
 // quantile and standardize are learned from the training rows: the rank of a value is the weight of the rows
-// below it and half of that at it, over all weight, and up to 1000 values are held, with straight lines
+// below it and half of that at it, over all weight, and up to 1000 values are kept, with straight lines
 // between them.
 //
 // Scores, in a search too, are of predictions in the unit of the targets. t⁻¹ of a mean is not the mean of
@@ -39,23 +41,23 @@ import (
 type Target struct {
 	Transform string
 	Smear     bool
-	Of        Estimator
+	Of        estimator.Estimator
 }
 
 // NewTarget returns the spec that fits of to logarithms of the targets.
-func NewTarget(of Estimator) Target { return Target{Transform: "log", Of: of} }
+func NewTarget(of estimator.Estimator) Target { return Target{Transform: "log", Of: of} }
 
 var (
-	_ BlockEstimator  = Target{}
-	_ BatchFitter     = Target{}
-	_ datasets.Coster = Target{}
-	_ Tasked          = Target{}
-	_ param.Declarer  = (*Target)(nil)
+	_ estimator.BlockEstimator = Target{}
+	_ estimator.BatchFitter    = Target{}
+	_ datasets.Coster          = Target{}
+	_ estimator.Tasked         = Target{}
+	_ param.Declarer           = (*Target)(nil)
 )
 
 // Params declares the transform, smear, and the parameters of the model, below of.
 func (s *Target) Params(l *param.List) {
-	l.Choice(&s.Transform, "transform", "what the model within is fitted to instead of the targets", "log", "signed_log", "sqrt", "quantile", "standardize")
+	l.Choice(&s.Transform, "transform", "what the model within is fitted to instead of the targets", monotone.Kinds...)
 	l.Bool(&s.Smear, "smear", "whether to predict the mean over the residuals, instead of the median")
 	l.Child("of", &s.Of)
 }
@@ -76,7 +78,7 @@ func (s Target) Cost(shape datasets.Shape) datasets.Cost {
 func (s Target) Task() datasets.Task { return datasets.Regression }
 
 // learns reports whether the transform depends on the training rows.
-func (s Target) learns() bool { return s.Transform == "quantile" || s.Transform == "standardize" }
+func (s Target) learns() bool { return monotone.Learns(s.Transform) }
 
 func (s Target) named(err error) error {
 	if err == nil {
@@ -87,7 +89,7 @@ func (s Target) named(err error) error {
 
 // check reports what is wrong with the spec, or that the targets are classes.
 func (s Target) check(schema datasets.Schema) error {
-	if err := checkHeld(s, s.Of); err != nil {
+	if err := checkModel(s, s.Of); err != nil {
 		return err
 	}
 	for _, c := range schema.Targets {
@@ -99,14 +101,14 @@ func (s Target) check(schema datasets.Schema) error {
 }
 
 // Fit fits the model to transformed targets; the result is a [*FittedTarget].
-func (s Target) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
+func (s Target) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	if err := s.check(data.Schema); err != nil {
 		return nil, s.named(err)
 	}
 	if err := data.Check(); err != nil {
 		return nil, s.named(err)
 	}
-	maps, mapped, err := s.transformed(data)
+	learned, mapped, err := s.transformed(data)
 	if err != nil {
 		return nil, s.named(err)
 	}
@@ -115,32 +117,32 @@ func (s Target) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 		return nil, s.named(err)
 	}
 	if s.Smear {
-		err = maps.smear(ctx, fitted, mapped.Source())
+		err = learned.smear(ctx, fitted, mapped.Source())
 	}
 	if err != nil {
 		return nil, s.named(err)
 	}
-	return &FittedTarget{cols: data.Cols(), maps: maps, within: fitted}, nil
+	return &FittedTarget{cols: data.Cols(), learned: learned, within: fitted}, nil
 }
 
 // transformed returns data with transformed targets, and the transforms.
-func (s Target) transformed(data datasets.Set) (targetMaps, datasets.Set, error) {
+func (s Target) transformed(data datasets.Set) (transforms, datasets.Set, error) {
 	y, count, err := design.BlockTargets(0, data)
 	if err != nil {
 		return nil, data, err
 	}
-	maps := learnMaps(s.Transform, y, count, data.Weights)
-	mapped, err := maps.block(data)
-	return maps, mapped, err
+	learned := learnTransforms(s.Transform, y, count, data.Weights)
+	mapped, err := learned.block(data)
+	return learned, mapped, err
 }
 
 // FitSource is Fit over a stream. What quantile and standardize learn from the targets, they learn in a pass
 // before, which holds the targets; Smear takes a pass more. A model that needs all rows at once gets them.
-func (s Target) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
+func (s Target) FitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
 	if err := s.check(data.Schema()); err != nil {
 		return nil, s.named(err)
 	}
-	streamed, ok := s.Of.(BlockEstimator)
+	streamed, ok := s.Of.(estimator.BlockEstimator)
 	if !ok {
 		set, err := datasets.Gather(ctx, data)
 		if err != nil {
@@ -148,26 +150,26 @@ func (s Target) FitSource(ctx context.Context, data datasets.Source) (Predictor,
 		}
 		return s.Fit(ctx, set)
 	}
-	maps, err := s.mapsOf(ctx, data)
+	learned, err := s.learn(ctx, data)
 	if err != nil {
 		return nil, s.named(err)
 	}
-	mapped := mappedSource{data, maps}
+	mapped := transformedSource{data, learned}
 	fitted, err := streamed.FitSource(ctx, mapped)
 	if err == nil && s.Smear {
-		err = maps.smear(ctx, fitted, mapped)
+		err = learned.smear(ctx, fitted, mapped)
 	}
 	if err != nil {
 		return nil, s.named(err)
 	}
 	_, cols := data.Dims()
-	return &FittedTarget{cols: cols, maps: maps, within: fitted}, nil
+	return &FittedTarget{cols: cols, learned: learned, within: fitted}, nil
 }
 
-// mapsOf learns the transforms from the targets of a stream.
-func (s Target) mapsOf(ctx context.Context, data datasets.Source) (targetMaps, error) {
+// learn learns the transforms from the targets of a stream.
+func (s Target) learn(ctx context.Context, data datasets.Source) (transforms, error) {
 	if !s.learns() {
-		return learnMaps(s.Transform, nil, max(len(data.Schema().Targets), 1), nil), nil
+		return learnTransforms(s.Transform, nil, max(len(data.Schema().Targets), 1), nil), nil
 	}
 	var all, weights []float64
 	first, count, weighted := 0, 0, false
@@ -199,23 +201,23 @@ func (s Target) mapsOf(ctx context.Context, data datasets.Source) (targetMaps, e
 	if weighted && !slices.ContainsFunc(weights, func(w float64) bool { return w > 0 }) {
 		return nil, errors.New("every weight is 0")
 	}
-	return learnMaps(s.Transform, all, count, weights), nil
+	return learnTransforms(s.Transform, all, count, weights), nil
 }
 
-// mappedSource is a stream with transformed targets.
-type mappedSource struct {
+// transformedSource is a stream with transformed targets.
+type transformedSource struct {
 	datasets.Source
-	maps targetMaps
+	learned transforms
 }
 
-func (m mappedSource) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+func (m transformedSource) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
 	first := 0
 	return m.Source.Blocks(ctx, func(block datasets.Set) error {
 		_, _, err := design.BlockTargets(first, block)
 		if err != nil {
 			return err
 		}
-		mapped, err := m.maps.block(block)
+		mapped, err := m.learned.block(block)
 		if err != nil {
 			return datasets.FromRow(err, first)
 		}
@@ -225,17 +227,17 @@ func (m mappedSource) Blocks(ctx context.Context, yield func(block datasets.Set)
 }
 
 // FittedTarget is what [Target] is fitted to: a model and the way back to the unit of the targets. What else
-// the model can do, [As] finds, with predictions that have been turned back.
+// the model can do, [estimator.As] finds, with predictions that have been turned back.
 type FittedTarget struct {
-	cols   int
-	maps   targetMaps
-	within Predictor
+	cols    int
+	learned transforms
+	within  estimator.Predictor
 }
 
 var (
-	_ WholePredictor = (*FittedTarget)(nil)
-	_ Wrapper        = (*FittedTarget)(nil)
-	_ model.Stateful = (*FittedTarget)(nil)
+	_ estimator.WholePredictor = (*FittedTarget)(nil)
+	_ estimator.Wrapper        = (*FittedTarget)(nil)
+	_ model.Stateful           = (*FittedTarget)(nil)
 )
 
 // Predict returns the first target of each row of X.
@@ -245,13 +247,13 @@ func (f *FittedTarget) Predict(ctx context.Context, X mat.Matrix) ([]float64, er
 }
 
 // PredictAll returns what the model says of each row of X, turned back.
-func (f *FittedTarget) PredictAll(ctx context.Context, X mat.Matrix) (Prediction, error) {
-	all, err := Predict(ctx, f.within, X)
+func (f *FittedTarget) PredictAll(ctx context.Context, X mat.Matrix) (estimator.Prediction, error) {
+	all, err := estimator.Predict(ctx, f.within, X)
 	if err == nil {
-		all, err = f.maps.back(all)
+		all, err = f.learned.back(all)
 	}
 	if err != nil {
-		return Prediction{}, f.named(err)
+		return estimator.Prediction{}, f.named(err)
 	}
 	return all, nil
 }
@@ -262,20 +264,12 @@ func (f *FittedTarget) named(err error) error { return Target{}.named(err) }
 func (f *FittedTarget) InputWidth() int { return f.cols }
 
 // Unwrap returns the model, which predicts transformed targets.
-func (f *FittedTarget) Unwrap() (within Predictor, sameRows bool) { return f.within, false }
+func (f *FittedTarget) Unwrap() (within estimator.Predictor, sameRows bool) { return f.within, false }
 
 // State keeps the transforms and the model.
 func (f *FittedTarget) State(s *model.State) {
 	s.Int("columns", &f.cols)
-	f.maps.state(s, &f.maps)
-	KeepPredictor(s.Child("of"), &f.within)
 	s.Require(f.cols > 0, "there are no columns")
-	s.Require(f.within != nil, "there is no model")
-	requireWidth(s, f.within, f.cols)
-}
-
-// requireWidth holds a model that was read to the columns that come to it, where it knows their number.
-func requireWidth(s *model.State, fitted Predictor, cols int) {
-	sized, ok := fitted.(interface{ InputWidth() int })
-	s.Require(!ok || s.Err() != nil || sized.InputWidth() == cols, "the model within is of other columns")
+	f.learned.state(s, &f.learned)
+	keepModel(s, "of", &f.within, f.cols)
 }

@@ -1,4 +1,4 @@
-package estimator
+package meta
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -24,7 +25,7 @@ import (
 //
 // The weights sum to 1 unless SumToOne is false, which lets a regression shrink; members that add nothing
 // have weight 0 and predict no more. Weights of rows count. With Weights "equal" all members count alike,
-// and nothing is held out.
+// and no folds are made.
 //
 // What members say of rows that they had not seen comes from Folds folds, drawn by Seed, or by class, or by
 // group where the rows have groups. With Folds 0 it is the exact leave-one-out prediction where all members
@@ -32,7 +33,7 @@ import (
 // of every member, which share what candidates and folds share in a search. (Wolpert, Neural Networks 1992;
 // Breiman, Machine Learning 1996.)
 type Ensemble struct {
-	Of       Estimator
+	Of       estimator.Estimator
 	Seeds    int
 	Members  Members
 	Weights  string
@@ -47,16 +48,16 @@ func NewEnsemble(members ...Member) Ensemble {
 }
 
 // NewSeedEnsemble returns the spec of so many copies of one model that differ in their random draws.
-func NewSeedEnsemble(of Estimator, seeds int) Ensemble {
+func NewSeedEnsemble(of estimator.Estimator, seeds int) Ensemble {
 	s := NewEnsemble()
 	s.Of, s.Seeds = of, seeds
 	return s
 }
 
 var (
-	_ BatchFitter     = Ensemble{}
-	_ datasets.Coster = Ensemble{}
-	_ param.Declarer  = (*Ensemble)(nil)
+	_ estimator.BatchFitter = Ensemble{}
+	_ datasets.Coster       = Ensemble{}
+	_ param.Declarer        = (*Ensemble)(nil)
 )
 
 // Params declares how members are combined, and the parameters of of, or of each member below members.
@@ -97,7 +98,7 @@ func (s *Ensemble) checkParts() error {
 }
 
 // seedsOf returns the parameters that random draws begin from.
-func seedsOf(spec Estimator) (out []param.Param) {
+func seedsOf(spec estimator.Estimator) (out []param.Param) {
 	for _, p := range param.All(spec) {
 		if p.Kind == param.Seed {
 			out = append(out, p)
@@ -124,7 +125,7 @@ func (s Ensemble) parts() (Members, error) {
 		if err != nil {
 			return nil, err
 		}
-		out[k] = Member{Name: fmt.Sprintf("seed%d", k+1), Estimator: spec.(Estimator)}
+		out[k] = Member{Name: fmt.Sprintf("seed%d", k+1), Estimator: spec.(estimator.Estimator)}
 	}
 	return out, nil
 }
@@ -164,24 +165,21 @@ func (s Ensemble) Cost(shape datasets.Shape) (sum datasets.Cost) {
 	if err != nil {
 		return sum
 	}
-	b := Batch{Shape: shape, Folds: []datasets.Fold{{Train: make([]int, max(shape.Rows, 0))}}}
-	for _, m := range parts {
-		b.Candidates = append(b.Candidates, Candidate{Estimator: m.Estimator})
-	}
+	b := estimator.Batch{Shape: shape, Folds: []datasets.Fold{{Train: make([]int, max(shape.Rows, 0))}}, Candidates: parts.candidates()}
 	if s.stacks() {
-		sum, _, _ = s.division(2).cost(b)
+		sum, _, _ = s.crossValidation(2).cost(b)
 	} else {
-		sum, _, _ = costHeld(b)
+		sum, _, _ = batchCost(b)
 	}
 	return datasets.Cost{Flops: sum.Flops, Bytes: sum.Bytes}
 }
 
-func (s Ensemble) division(classes int) division {
-	return division{folds: s.Folds, classes: classes, shuffle: true, seed: s.Seed}
+func (s Ensemble) crossValidation(classes int) crossValidation {
+	return crossValidation{folds: s.Folds, classes: classes, shuffle: true, seed: s.Seed}
 }
 
 // Fit fits every member to data, and finds their weights; the result is a [*FittedEnsemble].
-func (s Ensemble) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
+func (s Ensemble) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	fitted, err := s.fit(ctx, data)
 	if err = cmp.Or(ctx.Err(), err); err != nil {
 		return nil, s.named(err)
@@ -210,30 +208,26 @@ func (s Ensemble) fit(ctx context.Context, data datasets.Set) (*FittedEnsemble, 
 		return newFittedEnsemble(data.Cols(), members, nil)
 	}
 	data = namedIfClasses(data, classes)
-	specs := make([]Estimator, len(parts))
-	for k, m := range parts {
-		specs[k] = m.Estimator
-	}
-	found, _, err := s.division(len(classes)).heldOut(ctx, Batch{Data: data, Shape: data.Shape(), Candidates: Candidates(specs...)}, allOf(data), false, make([]int, len(parts)))
+	found, _, err := s.crossValidation(len(classes)).predict(ctx, estimator.Batch{Data: data, Shape: data.Shape(), Candidates: parts.candidates()}, allOf(data), false, make([]int, len(parts)))
 	if err != nil {
 		return nil, err
 	}
-	crossed, err := crossedOf(found, func(k int) string { return parts[k].Name })
+	predictions, err := predictionsOf(found, func(k int) string { return parts[k].Name })
 	if err != nil {
 		return nil, err
 	}
-	return s.Combine(ctx, data, members, crossed)
+	return s.Combine(ctx, data, members, predictions)
 }
 
-// crossedOf returns predictions with NaN as the value of rows that there is none for.
-func crossedOf(found []heldOut, name func(k int) string) ([]Prediction, error) {
-	out := make([]Prediction, len(found))
-	for k, h := range found {
-		if h.err != nil {
-			return nil, fmt.Errorf("%s: %w", name(k), h.err)
+// predictionsOf returns predictions with NaN as the value of rows that there is none for.
+func predictionsOf(found []outOfFold, name func(k int) string) ([]estimator.Prediction, error) {
+	out := make([]estimator.Prediction, len(found))
+	for k, p := range found {
+		if p.err != nil {
+			return nil, fmt.Errorf("%s: %w", name(k), p.err)
 		}
-		out[k] = h.Prediction
-		for i, seen := range h.seen {
+		out[k] = p.Prediction
+		for i, seen := range p.seen {
 			if !seen {
 				out[k].Values[i] = math.NaN()
 			}
@@ -243,9 +237,9 @@ func crossedOf(found []heldOut, name func(k int) string) ([]Prediction, error) {
 }
 
 // classesOf returns the classes of a classifier, none of another model.
-func classesOf(fitted Predictor) []string {
-	var c Classifier
-	if As(fitted, &c) {
+func classesOf(fitted estimator.Predictor) []string {
+	var c estimator.Classifier
+	if estimator.As(fitted, &c) {
 		return c.Classes()
 	}
 	return nil
@@ -258,13 +252,12 @@ func namedIfClasses(data datasets.Set, classes []string) datasets.Set {
 	return namedClasses(data, classes)
 }
 
-// Combine makes an ensemble of members that have been fitted elsewhere, as by a search: crossed holds what
-// each of them says of the rows of data by models that had not seen them, a row of which the value is NaN
-// counting for nothing. Nothing is fitted again; of the spec only Weights and SumToOne matter, and the
+// Combine makes an ensemble of members that have been fitted elsewhere, as by a search: predictions are the
+// out-of-fold predictions of each for the rows of data, a row of which the value is NaN counting for nothing. Nothing is fitted again; of the spec only Weights and SumToOne matter, and the
 // weights that members have are not looked at.
-func (s Ensemble) Combine(ctx context.Context, data datasets.Set, members []FittedMember, crossed []Prediction) (*FittedEnsemble, error) {
-	if len(members) == 0 || s.Weights != "equal" && len(members) != len(crossed) {
-		return nil, s.named(fmt.Errorf("%d members and predictions of %d", len(members), len(crossed)))
+func (s Ensemble) Combine(ctx context.Context, data datasets.Set, members []FittedMember, predictions []estimator.Prediction) (*FittedEnsemble, error) {
+	if len(members) == 0 || s.Weights != "equal" && len(members) != len(predictions) {
+		return nil, s.named(fmt.Errorf("%d members and predictions of %d", len(members), len(predictions)))
 	}
 	members = slices.Clone(members)
 	if s.Weights == "equal" {
@@ -274,7 +267,7 @@ func (s Ensemble) Combine(ctx context.Context, data datasets.Set, members []Fitt
 		fitted, err := newFittedEnsemble(data.Cols(), members, nil)
 		return fitted, s.named(err)
 	}
-	w, err := stack(ctx, crossed, data, len(classesOf(members[0].Predictor)), s.SumToOne)
+	w, err := stack(ctx, predictions, data, len(classesOf(members[0].Predictor)), s.SumToOne)
 	if err != nil {
 		return nil, s.named(err)
 	}

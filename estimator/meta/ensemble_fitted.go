@@ -1,4 +1,4 @@
-package estimator
+package meta
 
 import (
 	"context"
@@ -9,39 +9,27 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
 
-// FittedMember is a fitted model that others are combined with.
-type FittedMember struct {
-	Name      string
-	Weight    float64 // of its prediction, or of its scores brought to the size of the others'
-	Predictor Predictor
-}
-
-// Combination is a Predictor that combines others, so that one can ask how much each of them counts.
-type Combination interface {
-	// Combined returns the models with their names and weights.
-	Combined() []FittedMember
-}
-
-// FittedEnsemble is what [Ensemble] is fitted to. It is a [Classifier], [Probabilistic] or [MultiPredictor], as
-// [As] finds, where its members are.
+// FittedEnsemble is what [Ensemble] is fitted to. It is a [estimator.Classifier], [estimator.Probabilistic] or [estimator.MultiPredictor], as
+// [estimator.As] finds, where its members are.
 type FittedEnsemble struct {
 	cols    int
 	members []FittedMember
 	sizes   []float64 // by which scores are brought to one size; nil where they are of one size
 	classes []string
-	face    Predictor
+	face    estimator.Predictor
 }
 
 var (
-	_ WholePredictor = (*FittedEnsemble)(nil)
-	_ Wrapper        = (*FittedEnsemble)(nil)
-	_ Reporter       = (*FittedEnsemble)(nil)
-	_ Combination    = (*FittedEnsemble)(nil)
-	_ model.Stateful = (*FittedEnsemble)(nil)
+	_ estimator.WholePredictor = (*FittedEnsemble)(nil)
+	_ estimator.Wrapper        = (*FittedEnsemble)(nil)
+	_ estimator.Reporter       = (*FittedEnsemble)(nil)
+	_ Combination              = (*FittedEnsemble)(nil)
+	_ model.Stateful           = (*FittedEnsemble)(nil)
 )
 
 // newFittedEnsemble combines members, which agree on their classes.
@@ -58,10 +46,10 @@ func (f *FittedEnsemble) look() error {
 		if classes := classesOf(m.Predictor); !slices.Equal(classes, f.classes) {
 			return fmt.Errorf("%s tells apart the classes %q, and %s %q", f.members[0].Name, f.classes, m.Name, classes)
 		}
-		var p Probabilistic
-		probable = probable && As(m.Predictor, &p)
-		var t MultiPredictor
-		several = several && As(m.Predictor, &t)
+		var p estimator.Probabilistic
+		probable = probable && estimator.As(m.Predictor, &p)
+		var t estimator.MultiPredictor
+		several = several && estimator.As(m.Predictor, &t)
 	}
 	switch {
 	case f.classes != nil && probable:
@@ -111,8 +99,8 @@ func (f *FittedEnsemble) Combined() []FittedMember { return slices.Clone(f.membe
 // InputWidth returns the number of columns that go in.
 func (f *FittedEnsemble) InputWidth() int { return f.cols }
 
-// Unwrap returns no member: that the members predict together is what [As] is to see.
-func (f *FittedEnsemble) Unwrap() (within Predictor, sameRows bool) { return f.face, false }
+// Unwrap returns no member: that the members predict together is what [estimator.As] is to see.
+func (f *FittedEnsemble) Unwrap() (within estimator.Predictor, sameRows bool) { return f.face, false }
 
 // Predict returns the value, or the code of the class, of each row of X.
 func (f *FittedEnsemble) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
@@ -121,15 +109,15 @@ func (f *FittedEnsemble) Predict(ctx context.Context, X mat.Matrix) ([]float64, 
 }
 
 // PredictAll returns the weighted sum of what the members say of each row of X. Those of weight 0 are not asked.
-func (f *FittedEnsemble) PredictAll(ctx context.Context, X mat.Matrix) (Prediction, error) {
-	all, weights := make([]Prediction, len(f.members)), make([]float64, len(f.members))
+func (f *FittedEnsemble) PredictAll(ctx context.Context, X mat.Matrix) (estimator.Prediction, error) {
+	all, weights := make([]estimator.Prediction, len(f.members)), make([]float64, len(f.members))
 	for k, m := range f.members {
 		if weights[k] = m.Weight; m.Weight == 0 {
 			continue
 		}
 		var err error
-		if all[k], err = Predict(ctx, m.Predictor, X); err != nil {
-			return Prediction{}, Ensemble{}.named(fmt.Errorf("%s: %w", m.Name, err))
+		if all[k], err = estimator.Predict(ctx, m.Predictor, X); err != nil {
+			return estimator.Prediction{}, Ensemble{}.named(fmt.Errorf("%s: %w", m.Name, err))
 		}
 	}
 	out, err := combined(all, weights, f.sizes, len(f.classes))
@@ -137,11 +125,11 @@ func (f *FittedEnsemble) PredictAll(ctx context.Context, X mat.Matrix) (Predicti
 }
 
 // Report says how the fits of all members went.
-func (f *FittedEnsemble) Report() Report {
-	out := Report{Solver: "ensemble", Converged: true}
+func (f *FittedEnsemble) Report() estimator.Report {
+	out := estimator.Report{Solver: "ensemble", Converged: true}
 	for _, m := range f.members {
-		var r Reporter
-		if !As(m.Predictor, &r) {
+		var r estimator.Reporter
+		if !estimator.As(m.Predictor, &r) {
 			continue
 		}
 		one := r.Report()
@@ -172,9 +160,7 @@ func (f *FittedEnsemble) State(s *model.State) {
 		if s.Err() != nil {
 			return
 		}
-		KeepPredictor(s.Child(fmt.Sprintf("%d.%s", k, names[k])), &f.members[k].Predictor)
-		s.Require(f.members[k].Predictor != nil, "there is no model")
-		requireWidth(s, f.members[k].Predictor, f.cols)
+		keepModel(s, fmt.Sprintf("%d.%s", k, names[k]), &f.members[k].Predictor, f.cols)
 	}
 	if s.Reading() && s.Err() == nil {
 		if err := f.look(); err != nil {

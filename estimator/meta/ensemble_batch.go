@@ -1,4 +1,4 @@
-package estimator
+package meta
 
 import (
 	"context"
@@ -6,44 +6,35 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 )
 
 // FitBatch hands the members of all candidates, equal ones once, to their own FitBatch: those that count alike
 // for all folds together, those whose weights are to be found on the folds within each fold. Leaving one out
 // is for members that count alike and can.
-func (s Ensemble) FitBatch(ctx context.Context, b Batch) (shared []string, err error) {
-	specs, err := specsOf[Ensemble](b, "ensemble")
+func (s Ensemble) FitBatch(ctx context.Context, b estimator.Batch) (shared []string, err error) {
+	specs, err := estimator.SpecsOf[Ensemble](b)
+	if err == nil && b.OneOut && b.GCV {
+		err = errEnsembleGCV
+	}
+	if err != nil {
+		return nil, s.named(err)
+	}
+	members := make([]Members, len(specs))
+	groups, err := grouped(b, func(i int) (key any, wrong error) {
+		if members[i], wrong = specs[i].partsFor(b); wrong != nil {
+			return nil, specs[i].named(wrong)
+		}
+		return specs[i].batchKey(), nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	if b.OneOut && b.GCV {
-		return nil, s.named(errEnsembleGCV)
-	}
-	groups, kinds := map[string][]int{}, []string(nil)
-	members := make([]Members, len(specs))
-	for i, spec := range specs {
-		parts, wrong := spec.parts()
-		if wrong == nil && b.OneOut && spec.stacks() {
-			wrong = errStackedOneOut
-		}
-		if wrong != nil {
-			if err := b.refuse(i, spec.named(wrong)); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		members[i] = parts
-		key := spec.batchKey()
-		if groups[key] == nil {
-			kinds = append(kinds, key)
-		}
-		groups[key] = append(groups[key], i)
-	}
-	for _, key := range kinds {
-		part := flatten(b.only(groups[key]), members, groups[key])
+	for _, which := range groups {
+		part := flatten(only(b, which), members, which)
 		fit := part.fitEqual
 		switch {
-		case !specs[groups[key][0]].stacks():
+		case !specs[which[0]].stacks():
 		case len(b.Data.Schema.Targets) == 0: // numbers, or classes: that is for each fit to see
 			fit = func(ctx context.Context) ([]string, error) { return nil, fitEach(ctx, part.Batch) }
 		default:
@@ -62,6 +53,14 @@ var (
 	errEnsembleGCV   = errors.New("generalised cross-validation is not for a mean of models; use loo or k folds")
 )
 
+// partsFor are the members, for a batch that they can do.
+func (s Ensemble) partsFor(b estimator.Batch) (Members, error) {
+	if parts, err := s.parts(); err != nil || !b.OneOut || !s.stacks() {
+		return parts, err
+	}
+	return nil, errStackedOneOut
+}
+
 // batchKey is the same for specs whose batches are done together.
 func (s Ensemble) batchKey() string {
 	if !s.stacks() {
@@ -72,13 +71,13 @@ func (s Ensemble) batchKey() string {
 
 // flat is a batch of ensembles and the batch of all their members.
 type flat struct {
-	Batch
-	members Batch
+	estimator.Batch
+	members estimator.Batch
 	of      [][]int // of each ensemble, its members in the batch
 	names   []Members
 }
 
-func flatten(b Batch, members []Members, which []int) flat {
+func flatten(b estimator.Batch, members []Members, which []int) flat {
 	out := flat{Batch: b, members: b, of: make([][]int, len(which))}
 	out.members.Candidates = nil
 	owner := []int{}
@@ -99,7 +98,7 @@ func flatten(b Batch, members []Members, which []int) flat {
 // fitEqual fits ensembles whose members count alike.
 func (f flat) fitEqual(ctx context.Context) (shared []string, err error) {
 	of, distinct := unrepeated(f.members.Candidates)
-	part := f.members.only(distinct)
+	part := only(f.members, distinct)
 	users := make([][]int, len(distinct)) // ensembles that a distinct member is in
 	needs := make([][]int, len(f.of))     // distinct members of an ensemble, once each
 	for e, list := range f.of {
@@ -119,8 +118,8 @@ func (f flat) fitEqual(ctx context.Context) (shared []string, err error) {
 		}
 		return false
 	}
-	found := map[[2]int]*Outcome{}
-	part.Yield = func(d, fold int, o Outcome) error {
+	found := map[[2]int]*estimator.Outcome{}
+	part.Yield = func(d, fold int, o estimator.Outcome) error {
 		found[[2]int{d, fold}] = &o
 		for _, e := range users[d] {
 			if f.Wants(e, fold) && complete(found, needs[e], fold) {
@@ -132,10 +131,10 @@ func (f flat) fitEqual(ctx context.Context) (shared []string, err error) {
 		f.forget(found, users, needs, fold)
 		return nil
 	}
-	return fitHeld(ctx, part)
+	return fitBatch(ctx, part)
 }
 
-func complete(found map[[2]int]*Outcome, needs []int, fold int) bool {
+func complete(found map[[2]int]*estimator.Outcome, needs []int, fold int) bool {
 	for _, d := range needs {
 		if found[[2]int{d, fold}] == nil {
 			return false
@@ -145,7 +144,7 @@ func complete(found map[[2]int]*Outcome, needs []int, fold int) bool {
 }
 
 // forget drops the predictions that no ensemble waits for.
-func (f flat) forget(found map[[2]int]*Outcome, users, needs [][]int, fold int) {
+func (f flat) forget(found map[[2]int]*estimator.Outcome, users, needs [][]int, fold int) {
 next:
 	for at, o := range found {
 		if at[1] != fold || o.Values == nil {
@@ -156,13 +155,13 @@ next:
 				continue next
 			}
 		}
-		o.Prediction = Prediction{}
+		o.Prediction = estimator.Prediction{}
 	}
 }
 
 // mean is what ensemble e says where its members count alike.
-func (f flat) mean(e, fold int, of []int, found map[[2]int]*Outcome) Outcome {
-	out, all := Outcome{}, make([]Prediction, len(f.of[e]))
+func (f flat) mean(e, fold int, of []int, found map[[2]int]*estimator.Outcome) estimator.Outcome {
+	out, all := estimator.Outcome{}, make([]estimator.Prediction, len(f.of[e]))
 	weights := make([]float64, len(all))
 	for k, m := range f.of[e] {
 		one := found[[2]int{of[m], fold}]
@@ -172,14 +171,14 @@ func (f flat) mean(e, fold int, of []int, found map[[2]int]*Outcome) Outcome {
 		all[k], weights[k] = one.Prediction, 1/float64(len(all))
 	}
 	if out.Err == nil {
-		out.Prediction, out.Err = combined(all, weights, nil, f.classCount(all[0]))
+		out.Prediction, out.Err = combined(all, weights, nil, classCount(all[0]))
 	}
 	out.Err = Ensemble{}.named(out.Err)
 	return out
 }
 
 // classCount is how many classes the members of an ensemble tell apart, 0 for a regression.
-func (b Batch) classCount(p Prediction) int {
+func classCount(p estimator.Prediction) int {
 	switch {
 	case p.Probabilities != nil:
 		return p.Probabilities.RawMatrix().Cols
@@ -189,10 +188,10 @@ func (b Batch) classCount(p Prediction) int {
 	return max(p.Scores.RawMatrix().Cols, 2)
 }
 
-// fitStacked fits ensembles of one division into folds whose weights are to be found.
+// fitStacked fits ensembles of one cross-validation whose weights are to be found.
 func (f flat) fitStacked(ctx context.Context) (shared []string, err error) {
 	for fold := range f.Folds {
-		if !f.wantsFold(fold) {
+		if !wantsFold(f.Batch, fold) {
 			continue
 		}
 		names, err := f.stackFold(ctx, fold)
@@ -207,7 +206,7 @@ func (f flat) stackFold(ctx context.Context, fold int) (shared []string, err err
 	spec := f.Candidates[0].Estimator.(Ensemble)
 	rows := f.Folds[fold]
 	classes := f.Data.Schema.Classes()
-	found, shared, err := f.heldOut(ctx, spec.division(len(classes)), fold)
+	found, shared, err := f.predict(ctx, spec.crossValidation(len(classes)), fold)
 	if err != nil {
 		return shared, err
 	}
@@ -224,13 +223,13 @@ func (f flat) stackFold(ctx context.Context, fold int) (shared []string, err err
 	return shared, ctx.Err()
 }
 
-// heldOut is that of all members, by folds or without each row as each ensemble would have it alone.
-func (f flat) heldOut(ctx context.Context, d division, fold int) (found []heldOut, shared []string, err error) {
-	found = make([]heldOut, len(f.members.Candidates))
+// predict is that of all members, by folds or without each row as each ensemble would have it alone.
+func (f flat) predict(ctx context.Context, v crossValidation, fold int) (found []outOfFold, shared []string, err error) {
+	found = make([]outOfFold, len(f.members.Candidates))
 	var ways, sets [2][]int // members of ensembles of which all can, and others; and of which ensemble
 	for e, list := range f.of {
 		way := 0
-		if !d.exact(f.members.only(list).Candidates, f.Data.Groups != nil) {
+		if !v.exact(only(f.members, list).Candidates, f.Data.Groups != nil) {
 			way = 1
 		}
 		for _, m := range list {
@@ -241,11 +240,11 @@ func (f flat) heldOut(ctx context.Context, d division, fold int) (found []heldOu
 		if len(list) == 0 {
 			continue
 		}
-		by := d
-		if way == 1 && by.folds == 0 {
-			by.folds = usualFolds
+		by := v
+		if way == 1 {
+			by.folds = v.count()
 		}
-		part, names, err := by.heldOut(ctx, f.members.only(list).onFold(fold), f.Folds[fold], true, sets[way])
+		part, names, err := by.predict(ctx, onFold(only(f.members, list), fold), f.Folds[fold], true, sets[way])
 		if shared = append(shared, names...); err != nil {
 			return found, shared, err
 		}
@@ -257,18 +256,18 @@ func (f flat) heldOut(ctx context.Context, d division, fold int) (found []heldOu
 }
 
 // stackedOutcome is what ensemble e says of the test rows of a fold.
-func (f flat) stackedOutcome(ctx context.Context, e int, train datasets.Set, found []heldOut) (out Outcome) {
+func (f flat) stackedOutcome(ctx context.Context, e int, train datasets.Set, found []outOfFold) (out estimator.Outcome) {
 	spec := f.Candidates[e].Estimator.(Ensemble)
-	mine, last := make([]heldOut, len(f.of[e])), make([]Prediction, len(f.of[e]))
+	mine, last := make([]outOfFold, len(f.of[e])), make([]estimator.Prediction, len(f.of[e]))
 	for k, m := range f.of[e] {
 		mine[k], last[k] = found[m], found[m].last.Prediction
 		out.Seconds += found[m].seconds
 	}
-	crossed, err := crossedOf(mine, func(k int) string { return f.names[e][k].Name })
+	predictions, err := predictionsOf(mine, func(k int) string { return f.names[e][k].Name })
 	if err == nil {
-		classes := f.classCount(last[0])
+		classes := classCount(last[0])
 		var w stacked
-		if w, err = stack(ctx, crossed, train, classes, spec.SumToOne); err == nil {
+		if w, err = stack(ctx, predictions, train, classes, spec.SumToOne); err == nil {
 			out.Prediction, err = combined(last, w.weights, w.sizes, classes)
 		}
 	}
@@ -277,32 +276,26 @@ func (f flat) stackedOutcome(ctx context.Context, e int, train datasets.Set, fou
 }
 
 // BatchCost is that of all members. A batch on related maps is not taken.
-func (s Ensemble) BatchCost(b Batch) (cost datasets.Cost, shared []string, err error) {
+func (s Ensemble) BatchCost(b estimator.Batch) (cost datasets.Cost, shared []string, err error) {
 	if b.Mapped() {
-		return cost, nil, s.named(errNotMapped)
+		return cost, nil, s.named(estimator.ErrNotMapped)
 	}
-	for i, c := range b.Candidates {
-		spec, ok := c.Estimator.(Ensemble)
-		if !ok {
-			return cost, nil, fmt.Errorf("estimator: ensemble: candidate %d is a %T", i, c.Estimator)
-		}
-		parts, err := spec.parts()
-		if err == nil && b.OneOut && spec.stacks() {
-			err = errStackedOneOut
-		}
+	specs, err := estimator.SpecsOf[Ensemble](b)
+	if err != nil {
+		return cost, nil, s.named(err)
+	}
+	for _, spec := range specs {
+		parts, err := spec.partsFor(b)
 		if err != nil {
 			return cost, nil, s.named(err)
 		}
 		part := b
-		part.Candidates = nil
-		for _, m := range parts {
-			part.Candidates = append(part.Candidates, Candidate{Estimator: m.Estimator})
-		}
+		part.Candidates = parts.candidates()
 		one, names := datasets.Cost{}, []string(nil)
 		if spec.stacks() {
-			one, names, err = spec.division(2).cost(part)
+			one, names, err = spec.crossValidation(2).cost(part)
 		} else {
-			one, names, err = costHeld(part)
+			one, names, err = batchCost(part)
 		}
 		if err != nil {
 			return cost, nil, s.named(err)

@@ -1,4 +1,4 @@
-package estimator_test
+package meta_test
 
 import (
 	"context"
@@ -13,32 +13,18 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/pipeline"
-	"github.com/bochner-ml/bochner/transformer"
 )
-
-// fourier is a pipeline on random features.
-func fourier(gamma float64, model estimator.Estimator) pipeline.Pipeline {
-	rff := transformer.NewRFF()
-	rff.Gamma, rff.Features, rff.Seed = transformer.FixedGamma(gamma), 24, 5
-	return pipeline.Steps(rff).Then(model)
-}
-
-func weakRidge(alpha float64) estimator.Ridge {
-	s := estimator.NewRidge()
-	s.Alpha = alpha
-	return s
-}
 
 func TestEnsembleObeysTheLaws(t *testing.T) {
 	logistic, classifier := estimator.NewLogistic(), estimator.NewRidgeClassifier()
 	logistic.Tol = 1e-11
-	weighted := estimator.NewEnsemble(estimator.Member{Name: "weak", Estimator: weakRidge(0.1)}, estimator.Member{Name: "strong", Estimator: weakRidge(300)})
+	weighted := ensemble(weakRidge(0.1), weakRidge(300))
 	byFolds, free, equal := weighted, weighted, weighted
 	byFolds.Folds, free.SumToOne, equal.Weights = 4, false, "equal"
-	probable := estimator.NewEnsemble(estimator.Member{Name: "a", Estimator: logistic}, estimator.Member{Name: "b", Estimator: calibrated("sigmoid", 3, classifier)})
-	scored := estimator.NewEnsemble(estimator.Member{Name: "a", Estimator: logistic}, estimator.Member{Name: "b", Estimator: classifier})
+	probable := ensemble(logistic, calibrated("sigmoid", 3, classifier))
+	scored := ensemble(logistic, classifier)
 	for name, c := range map[string]struct {
 		spec    estimator.Estimator
 		options estimatortest.Options
@@ -51,50 +37,27 @@ func TestEnsembleObeysTheLaws(t *testing.T) {
 		"three probabilities": {probable, estimatortest.Options{Folds: true, Classes: 3}},
 		"two scores":          {scored, estimatortest.Options{Folds: true, Classes: 2}},
 		"three scores":        {scored, estimatortest.Options{Folds: true, Classes: 3}},
-		"seeds":               {estimator.NewSeedEnsemble(fourier(0.1, estimator.NewRidge()), 3), estimatortest.Options{Origin: true, Tolerance: 1e-5}},
-		"pipelines": {estimator.NewEnsemble(estimator.Member{Name: "fourier", Estimator: fourier(0.1, estimator.NewRidge())},
-			estimator.Member{Name: "linear", Estimator: estimator.NewRidge()}), estimatortest.Options{Folds: true, Origin: true, Tolerance: 1e-5}},
+		"seeds":               {meta.NewSeedEnsemble(fourier(0.1, estimator.NewRidge()), 3), estimatortest.Options{Origin: true, Tolerance: 1e-5}},
+		"pipelines":           {ensemble(fourier(0.1, estimator.NewRidge()), estimator.NewRidge()), estimatortest.Options{Folds: true, Origin: true, Tolerance: 1e-5}},
 	} {
 		t.Run(name, func(t *testing.T) { estimatortest.Run(t, c.spec, c.options) })
 	}
 }
 
-func fittedEnsemble(t *testing.T, spec estimator.Estimator, data datasets.Set) *estimator.FittedEnsemble {
+func fittedEnsemble(t *testing.T, spec estimator.Estimator, data datasets.Set) *meta.FittedEnsemble {
 	t.Helper()
 	p, err := spec.Fit(context.Background(), data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.(*estimator.FittedEnsemble)
+	return p.(*meta.FittedEnsemble)
 }
 
-func weightsOf(f *estimator.FittedEnsemble) (out []float64) {
+func weightsOf(f *meta.FittedEnsemble) (out []float64) {
 	for _, m := range f.Combined() {
 		out = append(out, m.Weight)
 	}
 	return out
-}
-
-// curve is rows of two inputs with one or two targets that are no line in them.
-func curve(seed uint64, n, targets int) datasets.Set {
-	rng := rand.New(rand.NewPCG(seed, 3))
-	X, Y := mat.NewDense(n, 2, nil), mat.NewDense(n, targets, nil)
-	for i := range n {
-		a, b := rng.NormFloat64(), rng.NormFloat64()
-		X.SetRow(i, []float64{a, b})
-		for j := range targets {
-			Y.Set(i, j, math.Pow(1000, float64(j))*(2+math.Sin(2*a)+0.5*b+0.1*rng.NormFloat64()))
-		}
-	}
-	if targets == 1 {
-		return datasets.Set{X: X, Y: mat.Col(nil, 0, Y), Schema: datasets.Schema{Targets: []datasets.Column{{Name: "y"}}}}
-	}
-	return datasets.Set{X: X, Targets: Y, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "a"}, {Name: "b"}}}}
-}
-
-// member is shorthand.
-func member(name string, spec estimator.Estimator) estimator.Member {
-	return estimator.Member{Name: name, Estimator: spec}
 }
 
 // The weights are those that a look at every pair of weights finds best on predictions made by hand: row by row
@@ -117,7 +80,7 @@ func TestStackingFindsTheBestWeights(t *testing.T) {
 	}
 	pa, pb := crossed(a), crossed(b)
 	for _, sumToOne := range []bool{true, false} {
-		spec := estimator.NewEnsemble(member("a", a), member("b", b))
+		spec := ensemble(a, b)
 		spec.SumToOne = sumToOne
 		got := weightsOf(fittedEnsemble(t, spec, data))
 		loss := func(u, v float64) (sum float64) {
@@ -149,7 +112,7 @@ func TestStackingFindsTheBestWeights(t *testing.T) {
 func TestStackingLeavesOutWhatIsOfNoUse(t *testing.T) {
 	data := curve(2, 300, 2)
 	useless := weakRidge(1e9)
-	spec := estimator.NewEnsemble(member("good", fourier(0.5, weakRidge(0.01))), member("useless", useless), member("copy", useless))
+	spec := ensemble(fourier(0.5, weakRidge(0.01)), useless, useless)
 	f := fittedEnsemble(t, spec, data)
 	w := weightsOf(f)
 	if w[0] < 0.9 {
@@ -177,12 +140,12 @@ func TestEnsembleIsBetter(t *testing.T) {
 		}
 		return sum
 	}
-	together, best := loss(estimator.NewEnsemble(member("a", a), member("b", b), member("line", estimator.NewRidge()))), min(loss(a), loss(b), loss(estimator.NewRidge()))
+	together, best := loss(ensemble(a, b, estimator.NewRidge())), min(loss(a), loss(b), loss(estimator.NewRidge()))
 	if together > best {
 		t.Errorf("squared error %v together, %v the best alone", together, best)
 	}
 	one := fourier(0.5, weakRidge(0.01))
-	if several, alone := loss(estimator.NewSeedEnsemble(one, 10)), loss(one); several > alone {
+	if several, alone := loss(meta.NewSeedEnsemble(one, 10)), loss(one); several > alone {
 		t.Errorf("squared error %v of ten seeds, %v of one", several, alone)
 	}
 }
@@ -190,7 +153,7 @@ func TestEnsembleIsBetter(t *testing.T) {
 // Copies by seeds differ in all that is drawn and in nothing else, and predict their mean.
 func TestSeedsAreCopies(t *testing.T) {
 	data := curve(5, 80, 1)
-	f := fittedEnsemble(t, estimator.NewSeedEnsemble(fourier(0.5, estimator.NewRidge()), 3), data)
+	f := fittedEnsemble(t, meta.NewSeedEnsemble(fourier(0.5, estimator.NewRidge()), 3), data)
 	mean, first := make([]float64, 80), []float64(nil)
 	seen := map[float64]bool{}
 	for k, m := range f.Combined() {
@@ -206,7 +169,7 @@ func TestSeedsAreCopies(t *testing.T) {
 			mean[i] += v / 3
 		}
 	}
-	alike(t, "mean", predicted(t, estimator.NewSeedEnsemble(fourier(0.5, estimator.NewRidge()), 3), data, data.X).Values, mean, 1e-12)
+	alike(t, "mean", predicted(t, meta.NewSeedEnsemble(fourier(0.5, estimator.NewRidge()), 3), data, data.X).Values, mean, 1e-12)
 	alike(t, "the first", first, predicted(t, fourier(0.5, estimator.NewRidge()), data, data.X).Values, 0)
 	if len(seen) != 3 {
 		t.Errorf("%d different members of 3", len(seen))
@@ -217,9 +180,9 @@ func TestSeedsAreCopies(t *testing.T) {
 func TestCombineIsFitWithoutFitting(t *testing.T) {
 	data := curve(6, 60, 1)
 	specs := []estimator.Estimator{fourier(0.5, weakRidge(1)), estimator.NewRidge()}
-	spec := estimator.NewEnsemble(member("a", specs[0]), member("b", specs[1]))
+	spec := ensemble(specs[0], specs[1])
 	want := fittedEnsemble(t, spec, data)
-	var members []estimator.FittedMember
+	var members []meta.FittedMember
 	var crossed []estimator.Prediction
 	all := make([]int, 60)
 	for i := range all {
@@ -235,20 +198,20 @@ func TestCombineIsFitWithoutFitting(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := estimator.NewEnsemble().Combine(context.Background(), data, members, crossed)
+	got, err := meta.NewEnsemble().Combine(context.Background(), data, members, crossed)
 	if err != nil {
 		t.Fatal(err)
 	}
 	alike(t, "weights", weightsOf(got), weightsOf(want), 1e-12)
 	crossed[0].Values[7] = math.NaN() // a row that nothing is known of counts for nothing
-	if _, err := estimator.NewEnsemble().Combine(context.Background(), data, members, crossed); err != nil {
+	if _, err := meta.NewEnsemble().Combine(context.Background(), data, members, crossed); err != nil {
 		t.Error(err)
 	}
 	crossed[0].Values = crossed[0].Values[:50]
-	if _, err := estimator.NewEnsemble().Combine(context.Background(), data, members, crossed); err == nil || !strings.Contains(err.Error(), "member 1 says something of 50 rows, there are 60") {
+	if _, err := meta.NewEnsemble().Combine(context.Background(), data, members, crossed); err == nil || !strings.Contains(err.Error(), "member 1 says something of 50 rows, there are 60") {
 		t.Error(err)
 	}
-	equal := estimator.NewEnsemble()
+	equal := meta.NewEnsemble()
 	equal.Weights = "equal"
 	if got, err := equal.Combine(context.Background(), data, members, nil); err != nil || weightsOf(got)[0] != 0.5 {
 		t.Error(got, err)
@@ -258,18 +221,21 @@ func TestCombineIsFitWithoutFitting(t *testing.T) {
 // A search over an ensemble fits a member that no candidate changes once, and shares what that shares.
 func TestEnsembleSharesMembers(t *testing.T) {
 	data := curve(7, 90, 1)
-	folds, _ := datasets.KFold{Folds: 3}.Split(data)
 	counted := &fits{}
 	var specs []estimator.Estimator
 	for _, alpha := range []float64{0.1, 1, 10} {
-		s := estimator.NewEnsemble(member("line", weakRidge(alpha)), member("counted", counting{counted}))
+		s := ensemble(weakRidge(alpha), counting{counted})
 		s.Folds = 4
 		specs = append(specs, s)
 	}
-	shared, err := specs[0].(estimator.BatchFitter).FitBatch(context.Background(), estimator.Batch{Data: data, Shape: data.Shape(), Folds: folds,
-		Candidates: estimator.Candidates(specs...), Yield: func(_, _ int, out estimator.Outcome) error { return out.Err }})
-	if err != nil || !slices.Contains(shared, "alpha") {
-		t.Errorf("shared %v, %v", shared, err)
+	shared, out := together(t, data, 3, specs...)
+	for _, one := range slices.Concat(out...) {
+		if one.Err != nil {
+			t.Error(one.Err)
+		}
+	}
+	if !slices.Contains(shared, "alpha") {
+		t.Errorf("shared %v", shared)
 	}
 	if counted.n != 3*5 {
 		t.Errorf("%d fits of a member, wanted one for each of 3 folds and the 4 within each", counted.n)
@@ -296,20 +262,20 @@ func (zero) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
 func TestEnsembleRefuses(t *testing.T) {
 	data := curve(8, 40, 1)
 	ridge := estimator.NewRidge()
-	both := estimator.NewSeedEnsemble(fourier(1, ridge), 3)
-	both.Members = estimator.Members{member("a", ridge)}
+	both := meta.NewSeedEnsemble(fourier(1, ridge), 3)
+	both.Members = ensemble(ridge).Members
 	for _, c := range []struct {
-		spec estimator.Ensemble
+		spec meta.Ensemble
 		want string
 	}{
-		{estimator.NewEnsemble(), "there is nothing to combine (give members, or of and seeds)"},
+		{meta.NewEnsemble(), "there is nothing to combine (give members, or of and seeds)"},
 		{both, "both of and members"},
-		{estimator.NewSeedEnsemble(ridge, 3), "nothing in of is drawn by a seed"},
-		{estimator.NewSeedEnsemble(fourier(1, ridge), 1), "got 1, wanted a whole number ≥ 2"},
-		{estimator.NewEnsemble(member("a", ridge), member("a", ridge)), "two members are called a"},
-		{estimator.NewEnsemble(member("a.b", ridge)), `name "a.b"`},
-		{estimator.NewEnsemble(member("a", nil)), "member a has no spec"},
-		{estimator.NewEnsemble(member("a", ridge), member("b", target("quantile", nil))), "b: estimator: target: there is no model to wrap"},
+		{meta.NewSeedEnsemble(ridge, 3), "nothing in of is drawn by a seed"},
+		{meta.NewSeedEnsemble(fourier(1, ridge), 1), "got 1, wanted a whole number ≥ 2"},
+		{meta.NewEnsemble(meta.Member{Name: "a", Estimator: ridge}, meta.Member{Name: "a", Estimator: ridge}), "two members are called a"},
+		{meta.NewEnsemble(meta.Member{Name: "a.b", Estimator: ridge}), `name "a.b"`},
+		{ensemble(nil), "member a has no spec"},
+		{ensemble(ridge, target("quantile", nil)), "b: estimator: target: there is no model to wrap"},
 	} {
 		if _, err := c.spec.Fit(context.Background(), data); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, wanted %q", err, c.want)
@@ -344,7 +310,7 @@ func TestStackingTakesTargetsAlike(t *testing.T) {
 		X.SetRow(i, []float64{rng.NormFloat64(), 1000 * rng.NormFloat64()})
 	}
 	data := datasets.Set{X: X, Targets: X, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "small"}, {Name: "large"}}}}
-	if w := weightsOf(fittedEnsemble(t, estimator.NewEnsemble(member("small", of{0}), member("large", of{1})), data)); math.Abs(w[0]-0.5) > 0.05 {
+	if w := weightsOf(fittedEnsemble(t, ensemble(of{0}, of{1}), data)); math.Abs(w[0]-0.5) > 0.05 {
 		t.Errorf("weights %v", w)
 	}
 }
@@ -353,10 +319,10 @@ func TestStackingTakesTargetsAlike(t *testing.T) {
 func TestEnsembleIsWhatItsMembersAre(t *testing.T) {
 	data := overlapping(1, 60)
 	var p estimator.Probabilistic
-	if !estimator.As(fittedEnsemble(t, estimator.NewEnsemble(member("a", estimator.NewLogistic()), member("b", calibrated("sigmoid", 3, estimator.NewSVM()))), data), &p) {
+	if !estimator.As(fittedEnsemble(t, ensemble(estimator.NewLogistic(), calibrated("sigmoid", 3, estimator.NewSVM())), data), &p) {
 		t.Error("probabilistic members have none together")
 	}
-	if estimator.As(fittedEnsemble(t, estimator.NewEnsemble(member("a", estimator.NewLogistic()), member("b", estimator.NewSVM())), data), &p) {
+	if estimator.As(fittedEnsemble(t, ensemble(estimator.NewLogistic(), estimator.NewSVM()), data), &p) {
 		t.Error("one member has no probabilities, and all have together")
 	}
 }
@@ -420,7 +386,7 @@ func TestWrappersPassOnWhatWasFittedAlone(t *testing.T) {
 // A file whose parts do not fit each other is refused.
 func TestWrappersRefuseOtherColumns(t *testing.T) {
 	data := amounts(30, 1)
-	fitted, err := target("log", estimator.NewEnsemble(member("a", fourier(0.1, estimator.NewRidge())))).Fit(context.Background(), data)
+	fitted, err := target("log", ensemble(fourier(0.1, estimator.NewRidge()))).Fit(context.Background(), data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -429,7 +395,7 @@ func TestWrappersRefuseOtherColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	state.Scalars["columns"] = 2.0
-	if err := model.Restore(state, new(estimator.FittedTarget)); err == nil || !strings.Contains(err.Error(), "of other columns") {
+	if err := model.Restore(state, new(meta.FittedTarget)); err == nil || !strings.Contains(err.Error(), "of other columns") {
 		t.Error(err)
 	}
 }

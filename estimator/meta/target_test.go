@@ -1,4 +1,4 @@
-package estimator_test
+package meta_test
 
 import (
 	"context"
@@ -13,14 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
-	_ "github.com/bochner-ml/bochner/pipeline" // which names the models, for model files
 )
-
-func target(transform string, of estimator.Estimator) estimator.Target {
-	s := estimator.NewTarget(of)
-	s.Transform = transform
-	return s
-}
 
 func TestTargetObeysTheLaws(t *testing.T) {
 	svr := estimator.NewSVR()
@@ -45,49 +38,6 @@ func TestTargetObeysTheLaws(t *testing.T) {
 	t.Run("of target", func(t *testing.T) {
 		estimatortest.Run(t, target("sqrt", target("standardize", estimator.NewRidge())), estimatortest.Options{Origin: true})
 	})
-}
-
-// amounts is rows with one or several positive targets, of which inputs explain the logarithms.
-func amounts(n, targets int) datasets.Set {
-	rng := rand.New(rand.NewPCG(6, 6))
-	X, Y := mat.NewDense(n, 3, nil), mat.NewDense(n, targets, nil)
-	for i := range n {
-		for j := range 3 {
-			X.Set(i, j, rng.NormFloat64())
-		}
-		for j := range targets {
-			Y.Set(i, j, math.Exp(X.At(i, 0)-0.5*X.At(i, 1)+float64(j)*X.At(i, 2)+0.5*rng.NormFloat64()))
-		}
-	}
-	if targets == 1 {
-		return datasets.Set{X: X, Y: mat.Col(nil, 0, Y)}
-	}
-	return datasets.Set{X: X, Targets: Y}
-}
-
-func predicted(t *testing.T, spec estimator.Estimator, data datasets.Set, X mat.Matrix) estimator.Prediction {
-	t.Helper()
-	p, err := spec.Fit(context.Background(), data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := estimator.Predict(context.Background(), p, X)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
-
-func alike(t *testing.T, what string, got, want []float64, tolerance float64) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%s: %d numbers, wanted %d", what, len(got), len(want))
-	}
-	for i, v := range got {
-		if !(math.Abs(v-want[i]) <= tolerance*max(1, math.Abs(want[i]))) {
-			t.Fatalf("%s: number %d is %v, wanted %v", what, i, v, want[i])
-		}
-	}
 }
 
 // The model within is one on targets that were transformed by hand, and predictions are turned back by hand.
@@ -208,35 +158,22 @@ func TestLogNamesTheRow(t *testing.T) {
 			t.Errorf("%v, wanted %q", err, want)
 		}
 	}
-	folds, _ := datasets.KFold{Folds: 3}.Split(data)
-	shared, err := spec.FitBatch(context.Background(), estimator.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: estimator.Candidates(spec),
-		Yield: func(_, fold int, out estimator.Outcome) error {
-			tests := slices.Contains(folds[fold].Test, 17)
-			if tests && out.Err != nil || !tests && (out.Err == nil || !strings.Contains(out.Err.Error(), want)) {
-				t.Errorf("fold %d: %v", fold, out.Err)
-			}
-			return nil
-		}})
-	if err != nil {
-		t.Fatal(shared, err)
+	_, out := together(t, data, 3, spec)
+	for fold, one := range out[0] {
+		tests := fold == 1 // of three parts of 30 rows, that with row 17
+		if tests && one.Err != nil || !tests && (one.Err == nil || !strings.Contains(one.Err.Error(), want)) {
+			t.Errorf("fold %d: %v", fold, one.Err)
+		}
 	}
 }
 
 // A batch shares as that of the model within does, and where it can leave one out, so can the wrapper.
 func TestTargetSharesAsTheModelWithin(t *testing.T) {
 	data := amounts(60, 1)
-	folds, _ := datasets.KFold{Folds: 4}.Split(data)
-	share := func(specs ...estimator.Estimator) []string {
-		shared, err := specs[0].(estimator.BatchFitter).FitBatch(context.Background(), estimator.Batch{Data: data, Shape: data.Shape(), Folds: folds,
-			Candidates: estimator.Candidates(specs...), Yield: func(int, int, estimator.Outcome) error { return nil }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return shared
-	}
 	weak, strong := estimator.NewRidge(), estimator.NewRidge()
 	strong.Alpha = 30
-	if got, want := share(target("log", weak), target("log", strong)), share(weak, strong); !slices.Equal(got, want) || len(want) == 0 {
+	got, _ := together(t, data, 4, target("log", weak), target("log", strong))
+	if want, _ := together(t, data, 4, weak, strong); !slices.Equal(got, want) || len(want) == 0 {
 		t.Errorf("shared %v, by ridge %v", got, want)
 	}
 	oneOut := estimator.Batch{Shape: data.Shape(), OneOut: true}

@@ -1,0 +1,241 @@
+package meta
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+)
+
+// fitBatch fits the candidates of a batch, which are of any types, those of one type by its own FitBatch where
+// it has one and else each by itself. It yields as a FitBatch does.
+func fitBatch(ctx context.Context, b estimator.Batch) (shared []string, err error) {
+	for _, same := range byType(b) {
+		part := only(b, same)
+		if fitter, ok := part.Candidates[0].Estimator.(estimator.BatchFitter); ok {
+			names, err := fitter.FitBatch(ctx, part)
+			if shared = append(shared, names...); err != nil {
+				return shared, err
+			}
+			continue
+		}
+		if b.OneOut {
+			return shared, estimator.ErrNotOneOut
+		}
+		if err := fitEach(ctx, part); err != nil {
+			return shared, err
+		}
+	}
+	return shared, ctx.Err()
+}
+
+// batchCost is the BatchCost of fitBatch.
+func batchCost(b estimator.Batch) (sum datasets.Cost, shared []string, err error) {
+	for _, same := range byType(b) {
+		part := only(b, same)
+		cost, names := datasets.Cost{}, []string(nil)
+		fitter, ok := part.Candidates[0].Estimator.(estimator.BatchFitter)
+		switch {
+		case ok:
+			if cost, names, err = fitter.BatchCost(part); err != nil {
+				return sum, nil, err
+			}
+		case b.OneOut:
+			return sum, nil, estimator.ErrNotOneOut
+		case b.Mapped():
+			return sum, nil, estimator.ErrNotMapped
+		default:
+			cost = part.LoneCost()
+		}
+		sum.Flops += cost.Flops
+		sum.Bytes = max(sum.Bytes, cost.Bytes)
+		shared = append(shared, names...)
+	}
+	return sum, shared, nil
+}
+
+// byType returns the numbers of the candidates of each type, in order.
+func byType(b estimator.Batch) [][]int {
+	groups, _ := grouped(b, func(i int) (any, error) { return reflect.TypeOf(b.Candidates[i].Estimator), nil })
+	return groups
+}
+
+// grouped returns the numbers of the candidates whose key is the same, which are fitted together, in the order in
+// which the keys appear. A candidate whose key is an error is yielded with it.
+func grouped(b estimator.Batch, key func(candidate int) (any, error)) (groups [][]int, err error) {
+	at := map[any]int{}
+	for i := range b.Candidates {
+		k, wrong := key(i)
+		if wrong != nil {
+			if err := refuse(b, i, wrong); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		g, ok := at[k]
+		if !ok {
+			g = len(groups)
+			at[k], groups = g, append(groups, nil)
+		}
+		groups[g] = append(groups[g], i)
+	}
+	return groups, nil
+}
+
+// withModels are candidates with models in place of the specs that hold them.
+func withModels(candidates []estimator.Candidate, of func(estimator.Candidate) estimator.Estimator) []estimator.Candidate {
+	out := slices.Clone(candidates)
+	for i, c := range candidates {
+		out[i].Estimator = of(c)
+	}
+	return out
+}
+
+// only is the batch of some of its candidates.
+func only(b estimator.Batch, which []int) estimator.Batch {
+	out := b
+	out.Candidates = make([]estimator.Candidate, len(which))
+	for k, i := range which {
+		out.Candidates[k] = b.Candidates[i]
+	}
+	out.Wanted = func(k, fold int) bool { return b.Wants(which[k], fold) }
+	if b.Lone != nil {
+		out.Lone = func(ctx context.Context, k, fold int) estimator.Outcome { return b.Lone(ctx, which[k], fold) }
+	}
+	if b.Yield != nil {
+		out.Yield = func(k, fold int, o estimator.Outcome) error { return b.Yield(which[k], fold, o) }
+	}
+	return out
+}
+
+// onFold is the batch on one of its folds.
+func onFold(b estimator.Batch, fold int) estimator.Batch {
+	out := b
+	out.Folds = b.Folds[fold : fold+1 : fold+1]
+	out.Wanted = func(k, _ int) bool { return b.Wants(k, fold) }
+	if b.Lone != nil {
+		out.Lone = func(ctx context.Context, k, _ int) estimator.Outcome { return b.Lone(ctx, k, fold) }
+	}
+	if b.Yield != nil {
+		out.Yield = func(k, _ int, o estimator.Outcome) error { return b.Yield(k, fold, o) }
+	}
+	return out
+}
+
+// wantsFold reports whether any candidate is wanted on a fold.
+func wantsFold(b estimator.Batch, fold int) bool {
+	for i := range b.Candidates {
+		if b.Wants(i, fold) {
+			return true
+		}
+	}
+	return false
+}
+
+// fitEach fits every candidate of a batch to each fold by itself.
+func fitEach(ctx context.Context, b estimator.Batch) error {
+	for f := range b.Folds {
+		for i := range b.Candidates {
+			if !b.Wants(i, f) {
+				continue
+			}
+			if err := b.Yield(i, f, alone(ctx, b, i, f)); err != nil {
+				return err
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// alone fits one candidate to one fold by itself.
+func alone(ctx context.Context, b estimator.Batch, candidate, fold int) (out estimator.Outcome) {
+	if b.Lone != nil {
+		return b.Lone(ctx, candidate, fold)
+	}
+	start, rows := time.Now(), b.Folds[fold]
+	fitted, err := b.Candidates[candidate].Fit(ctx, b.Data.Select(rows.Train))
+	if err != nil {
+		return estimator.Outcome{Err: err}
+	}
+	out.Prediction, err = estimator.Predict(ctx, fitted, datasets.SelectRows(b.Data.X, rows.Test))
+	out.Err = b.Data.AtRows(err, rows.Test)
+	var r estimator.Reporter
+	if estimator.As(fitted, &r) {
+		out.Report = r.Report()
+	}
+	out.Seconds = time.Since(start).Seconds()
+	return out
+}
+
+// refuse yields an error for every fold on which a candidate is wanted.
+func refuse(b estimator.Batch, candidate int, err error) error {
+	for f := range b.Folds {
+		if b.Wants(candidate, f) {
+			if failed := b.Yield(candidate, f, estimator.Outcome{Err: err}); failed != nil {
+				return failed
+			}
+		}
+	}
+	return nil
+}
+
+// gathered fits the candidates of a batch, equal ones once, and returns what each predicts for each fold. The
+// Err of those that could only be fitted with their whole pipeline is errAlone.
+func gathered(ctx context.Context, b estimator.Batch) (out [][]estimator.Outcome, shared []string, err error) {
+	of, distinct := unrepeated(b.Candidates)
+	part := only(b, distinct)
+	part.Wanted = func(k, fold int) bool {
+		for i, d := range of {
+			if d == k && b.Wants(i, fold) {
+				return true
+			}
+		}
+		return false
+	}
+	if b.Maps != nil {
+		part.Lone = func(context.Context, int, int) estimator.Outcome { return estimator.Outcome{Err: errAlone} }
+	}
+	found := make([][]estimator.Outcome, len(distinct))
+	for k := range found {
+		found[k] = make([]estimator.Outcome, len(b.Folds))
+	}
+	var mu sync.Mutex
+	part.Yield = func(k, fold int, o estimator.Outcome) error {
+		mu.Lock()
+		defer mu.Unlock()
+		found[k][fold] = o
+		return nil
+	}
+	shared, err = fitBatch(ctx, part)
+	out = make([][]estimator.Outcome, len(of))
+	for i, k := range of {
+		out[i] = found[k]
+	}
+	return out, shared, err
+}
+
+var errAlone = errors.New("to be fitted with its whole pipeline")
+
+// unrepeated returns the numbers of the distinct candidates, and which of these each candidate is.
+func unrepeated(candidates []estimator.Candidate) (of, distinct []int) {
+	of = make([]int, len(candidates))
+next:
+	for i, c := range candidates {
+		for k, d := range distinct {
+			if reflect.DeepEqual(candidates[d], c) {
+				of[i] = k
+				continue next
+			}
+		}
+		of[i], distinct = len(distinct), append(distinct, i)
+	}
+	return of, distinct
+}

@@ -1,0 +1,214 @@
+package meta
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/calibration"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Calibrated gives any classifier probabilities: it is fitted to all rows, and a map from its scores to
+// probabilities is learned from scores of rows that models had not seen. Which of two classes:
+//
+//	sigmoid      p = 1/(1 + exp(a·s + b)), of the largest likelihood of Platt's smoothed targets
+//	isotonic     p = rising steps with straight lines between, of least squares: for thousands of rows
+//	temperature  p = softmax(β·s), of the least log loss: it changes no prediction
+//
+// Of more classes sigmoid and isotonic learn a map for each class against all others, and probabilities are
+// divided by their sum; temperature has one β for all. Weights of rows count in all three, class weights are
+// the model's own affair.
+//
+// The scores come from Folds folds with the shares of the classes in each, by group where the rows have
+// groups. With Folds 0 they are leave-one-out scores, exact and without fitting again, of a model that has these,
+// as ridge_classifier has, and of one that has none from 5 folds. It costs Folds + 1 fits, which share what
+// candidates and folds share in a search; a search around it shares that within each of its own folds.
+//
+// The score of two classes is a log odds of the second (isotonic: p − ½), that of more their probabilities. It
+// is scikit-learn's CalibratedClassifierCV with ensemble=False. (Platt 1999; Zadrozny & Elkan, KDD 2002; Guo
+// et al., ICML 2017.)
+type Calibrated struct {
+	Method string
+	Folds  int
+	Of     estimator.Estimator
+}
+
+// NewCalibrated returns the spec that calibrates of by a sigmoid.
+func NewCalibrated(of estimator.Estimator) Calibrated { return Calibrated{Method: "sigmoid", Of: of} }
+
+var (
+	_ estimator.BatchFitter = Calibrated{}
+	_ datasets.Coster       = Calibrated{}
+	_ param.Declarer        = (*Calibrated)(nil)
+)
+
+// Params declares the method, the number of folds, and the parameters of the model, below of.
+func (s *Calibrated) Params(l *param.List) {
+	l.Choice(&s.Method, "method", "map from scores to probabilities", calibration.Methods...)
+	l.Int(&s.Folds, "folds", "folds that scores are from; 0: one row left out where that is exact, else 5", param.NonNegative)
+	l.Also("folds", func() error {
+		if s.Folds == 1 {
+			return errors.New("0, or a whole number ≥ 2")
+		}
+		return nil
+	})
+	l.Child("of", &s.Of)
+}
+
+func (s Calibrated) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("estimator: calibrated: %w", err)
+}
+
+func (s Calibrated) crossValidation(classes int) crossValidation {
+	return crossValidation{folds: s.Folds, classes: classes}
+}
+
+// Cost is that of the model for each fold, or for what leaves one out, and once more.
+func (s Calibrated) Cost(shape datasets.Shape) datasets.Cost {
+	rows := make([]int, max(shape.Rows, 0))
+	cost, _, _ := s.crossValidation(2).cost(estimator.Batch{Shape: shape, Folds: []datasets.Fold{{Train: rows, Test: nil}}, Candidates: estimator.Candidates(s.Of)})
+	return datasets.Cost{Flops: cost.Flops, Bytes: cost.Bytes}
+}
+
+// Fit calibrates the model on data; the result is a [*FittedCalibrated].
+func (s Calibrated) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	fitted, err := s.fit(ctx, data)
+	if err != nil {
+		return nil, s.named(err)
+	}
+	return fitted, nil
+}
+
+func (s Calibrated) fit(ctx context.Context, data datasets.Set) (*FittedCalibrated, error) {
+	if err := checkModel(s, s.Of); err != nil {
+		return nil, err
+	}
+	labels, err := labelsOf(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	data = namedClasses(data, labels.Classes)
+	fitted, err := s.Of.Fit(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	var classes estimator.Classifier
+	if !estimator.As(fitted, &classes) {
+		return nil, errNoScores
+	}
+	found, _, err := s.crossValidation(len(labels.Classes)).predict(ctx, estimator.Batch{Data: data, Shape: data.Shape(), Candidates: estimator.Candidates(s.Of)}, allOf(data), false, []int{0})
+	if err == nil {
+		err = found[0].err
+	}
+	if err != nil {
+		return nil, err
+	}
+	learned, err := s.learnMap(found[0], labels)
+	if err = cmp.Or(ctx.Err(), err); err != nil {
+		return nil, err
+	}
+	return &FittedCalibrated{cols: data.Cols(), classes: labels.Classes, learned: learned, within: fitted}, nil
+}
+
+// labelsOf returns class and weight of every row, or what is wrong with them.
+func labelsOf(ctx context.Context, data datasets.Set) (*design.Labels, error) {
+	if err := data.Check(); err != nil {
+		return nil, err
+	}
+	for _, c := range data.Schema.Targets {
+		if c.Kind != datasets.Categorical {
+			return nil, fmt.Errorf("the target %s is a number, and probabilities are of classes", c.Name)
+		}
+	}
+	own := datasets.Set{X: mat.NewDense(data.Rows(), 1, nil), Y: data.Y, Targets: data.Targets, Weights: data.Weights, Schema: datasets.Schema{Targets: data.Schema.Targets}}
+	r, err := design.OfSet(own)
+	if err != nil {
+		return nil, err
+	}
+	l, err := r.ReadClasses(ctx, func([]string, []float64, int) ([]float64, error) { return nil, nil })
+	return l, data.Locate(err, 0)
+}
+
+// FittedCalibrated is what [Calibrated] is fitted to: a classifier and the map from its scores to
+// probabilities.
+type FittedCalibrated struct {
+	cols    int
+	classes []string
+	learned calibration.Map
+	within  estimator.Predictor
+}
+
+var (
+	_ estimator.Classifier     = (*FittedCalibrated)(nil)
+	_ estimator.Probabilistic  = (*FittedCalibrated)(nil)
+	_ estimator.WholePredictor = (*FittedCalibrated)(nil)
+	_ estimator.Wrapper        = (*FittedCalibrated)(nil)
+	_ model.Stateful           = (*FittedCalibrated)(nil)
+)
+
+// Classes returns the names of the classes.
+func (f *FittedCalibrated) Classes() []string { return f.classes }
+
+// InputWidth returns the number of columns that go in.
+func (f *FittedCalibrated) InputWidth() int { return f.cols }
+
+// Unwrap returns the classifier within.
+func (f *FittedCalibrated) Unwrap() (within estimator.Predictor, sameRows bool) {
+	return f.within, true
+}
+
+// PredictAll returns class, scores and probabilities of each row of X.
+func (f *FittedCalibrated) PredictAll(ctx context.Context, X mat.Matrix) (estimator.Prediction, error) {
+	var c estimator.Classifier
+	if !estimator.As(f.within, &c) {
+		return estimator.Prediction{}, Calibrated{}.named(errNoScores)
+	}
+	scores, err := c.Decision(ctx, X)
+	if err != nil {
+		return estimator.Prediction{}, Calibrated{}.named(err)
+	}
+	out, err := calibrate(f.learned, scores, len(f.classes))
+	return out, Calibrated{}.named(err)
+}
+
+// Predict returns the code of the most probable class of each row of X.
+func (f *FittedCalibrated) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	all, err := f.PredictAll(ctx, X)
+	return all.Values, err
+}
+
+// Decision returns the log odds of the second of two classes, or the probabilities of more.
+func (f *FittedCalibrated) Decision(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	all, err := f.PredictAll(ctx, X)
+	return all.Scores, err
+}
+
+// Probabilities returns rows × classes.
+func (f *FittedCalibrated) Probabilities(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	all, err := f.PredictAll(ctx, X)
+	return all.Probabilities, err
+}
+
+// State keeps the map and the model.
+func (f *FittedCalibrated) State(s *model.State) {
+	s.Int("columns", &f.cols)
+	s.Require(f.cols > 0, "there are no columns")
+	s.Strings("classes", &f.classes)
+	f.learned.State(s, len(f.classes))
+	keepModel(s, "of", &f.within, f.cols)
+	if s.Reading() && s.Err() == nil {
+		var c estimator.Classifier
+		s.Require(estimator.As(f.within, &c) && len(c.Classes()) == len(f.classes), "the model within is of other classes")
+	}
+}

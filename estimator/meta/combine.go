@@ -1,0 +1,141 @@
+package meta
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/design"
+)
+
+// outputs is what members of an ensemble are combined by, of one prediction.
+func outputs(p estimator.Prediction, probable bool) (list []float64, width int) {
+	switch {
+	case probable:
+		return design.DenseData(p.Probabilities), p.Probabilities.RawMatrix().Cols
+	case p.Scores != nil:
+		return design.DenseData(p.Scores), p.Scores.RawMatrix().Cols
+	case p.Targets != nil:
+		return design.DenseData(p.Targets), p.Targets.RawMatrix().Cols
+	}
+	return p.Values, 1
+}
+
+// combined is the weighted sum of what members say.
+func combined(all []estimator.Prediction, weights, sizes []float64, classes int) (estimator.Prediction, error) {
+	probable := classes > 0 && sizes == nil
+	for k, p := range all {
+		probable = probable && (p.Probabilities != nil || weights[k] == 0)
+	}
+	var sum []float64
+	width, total := 0, 0.0
+	for k, p := range all {
+		w := weights[k]
+		if w == 0 {
+			continue
+		}
+		list, columns := outputs(p, probable)
+		if sizes != nil {
+			w *= sizes[k]
+		}
+		if sum == nil {
+			sum, width = make([]float64, len(list)), columns
+		}
+		if len(list) != len(sum) || columns != width {
+			return estimator.Prediction{}, errors.New("members say different numbers of things")
+		}
+		for i, v := range list {
+			sum[i] += w * v
+		}
+		total += weights[k]
+	}
+	switch {
+	case width == 0 || len(sum) == 0:
+		return nothing(all, classes, probable), nil
+	case classes == 0:
+		return regression(sum, width, all), nil
+	case probable:
+		return fromProbabilities(sum, classes, total), nil
+	}
+	return fromScores(sum, width), nil
+}
+
+// nothing is the prediction for no rows.
+func nothing(all []estimator.Prediction, classes int, probable bool) estimator.Prediction {
+	out := estimator.Prediction{Values: []float64{}}
+	if classes > 0 {
+		out.Scores = &mat.Dense{}
+	}
+	if probable {
+		out.Probabilities = &mat.Dense{}
+	}
+	if slices.ContainsFunc(all, func(p estimator.Prediction) bool { return p.Targets != nil }) {
+		out.Targets = &mat.Dense{}
+	}
+	return out
+}
+
+func regression(sum []float64, width int, all []estimator.Prediction) estimator.Prediction {
+	if !slices.ContainsFunc(all, func(p estimator.Prediction) bool { return p.Targets != nil }) {
+		return estimator.Prediction{Values: sum}
+	}
+	out := estimator.Prediction{Targets: mat.NewDense(len(sum)/width, width, sum)}
+	out.Values = mat.Col(nil, 0, out.Targets)
+	return out
+}
+
+func fromScores(sum []float64, width int) estimator.Prediction {
+	out := estimator.Prediction{Scores: mat.NewDense(len(sum)/width, width, sum), Values: make([]float64, len(sum)/width)}
+	for i := range out.Values {
+		out.Values[i] = classOf(out.Scores.RawRowView(i))
+	}
+	return out
+}
+
+// classOf returns the class of a row of scores.
+func classOf(scores []float64) float64 {
+	if len(scores) > 1 {
+		return float64(slices.Index(scores, slices.Max(scores)))
+	}
+	if scores[0] > 0 {
+		return 1
+	}
+	return 0
+}
+
+// fromProbabilities divides sums of probabilities by the sum of the weights. The score of two classes is the log
+// odds of the second, that of more are the probabilities.
+func fromProbabilities(sum []float64, classes int, total float64) estimator.Prediction {
+	n := len(sum) / classes
+	out := estimator.Prediction{Values: make([]float64, n), Probabilities: mat.NewDense(n, classes, sum)}
+	for i := range n {
+		p := out.Probabilities.RawRowView(i)
+		all := 0.0
+		for _, v := range p {
+			all += v
+		}
+		if !(all > 0) {
+			all = total
+		}
+		for c := range p {
+			p[c] /= all
+		}
+	}
+	if classes > 2 {
+		out.Scores = mat.DenseCopyOf(out.Probabilities)
+	} else {
+		const tiny = 1e-300
+		out.Scores = mat.NewDense(n, 1, nil)
+		for i := range n {
+			p := out.Probabilities.RawRowView(i)
+			out.Scores.Set(i, 0, math.Log(max(p[1], tiny))-math.Log(max(p[0], tiny)))
+		}
+	}
+	for i := range n {
+		out.Values[i] = classOf(out.Scores.RawRowView(i))
+	}
+	return out
+}

@@ -1,0 +1,79 @@
+package meta_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
+)
+
+// Prices grow by a factor with each room, and so do their errors: the logarithm is what is linear.
+func ExampleTarget() {
+	rooms := mat.NewDense(5, 1, []float64{1, 2, 3, 4, 5})
+	prices := datasets.Set{X: rooms, Y: []float64{100, 200, 400, 800, 1600}}
+	of := estimator.NewRidge()
+	of.Alpha = 1e-9
+	model, err := meta.NewTarget(of).Fit(context.Background(), prices)
+	if err != nil {
+		log.Fatal(err)
+	}
+	y, err := model.Predict(context.Background(), mat.NewDense(1, 1, []float64{6}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("six rooms: %.0f\n", y[0])
+	// Output: six rooms: 3200
+}
+
+// A support vector machine has scores; two folds of these flowers say what they mean.
+func ExampleCalibrated() {
+	petals := datasets.Set{ // length and width in cm
+		X: mat.NewDense(6, 2, []float64{4.7, 1.4, 4.5, 1.5, 4.0, 1.3, 6.0, 2.5, 5.9, 2.1, 5.1, 1.9}),
+		Y: []float64{0, 0, 0, 1, 1, 1},
+		Schema: datasets.Schema{
+			Columns: []datasets.Column{{Name: "length"}, {Name: "width"}},
+			Targets: []datasets.Column{{Name: "species", Kind: datasets.Categorical, Levels: []string{"versicolor", "virginica"}}},
+		},
+	}
+	spec := meta.NewCalibrated(estimator.NewSVM())
+	spec.Folds = 2
+	model, err := spec.Fit(context.Background(), petals)
+	if err != nil {
+		log.Fatal(err)
+	}
+	var p estimator.Probabilistic
+	if !estimator.As(model, &p) {
+		log.Fatal("no probabilities")
+	}
+	all, err := p.Probabilities(context.Background(), mat.NewDense(1, 2, []float64{5.5, 2.2}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("versicolor %.2f, virginica %.2f\n", all.At(0, 0), all.At(0, 1))
+	// Output: versicolor 0.35, virginica 0.65
+}
+
+// A line through the points and a constant: the constant is of no use, and gets no weight.
+func ExampleEnsemble() {
+	line := datasets.Set{X: mat.NewDense(5, 1, []float64{-2, -1, 0, 1, 2}), Y: []float64{-3, -1, 1, 3, 5}}
+	constant := estimator.NewRidge()
+	constant.Alpha = 1e12
+	spec := meta.NewEnsemble(
+		meta.Member{Name: "line", Estimator: estimator.Ridge{Alpha: 1e-6, Intercept: true, Solver: "auto", Tol: 1e-6, MaxIter: 100}},
+		meta.Member{Name: "constant", Estimator: constant})
+	fitted, err := spec.Fit(context.Background(), line)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, m := range fitted.(*meta.FittedEnsemble).Combined() {
+		fmt.Printf("%s %.2f\n", m.Name, m.Weight)
+	}
+	// Output:
+	// line 1.00
+	// constant 0.00
+}

@@ -1,0 +1,56 @@
+// Package meta holds the meta-estimators: estimators that are made of other estimators, pipelines among them.
+//
+// The specs, by their names in an experiment file, and what fitting them returns:
+//
+//	target            [Target]           *[FittedTarget]            on transformed targets
+//	calibrated        [Calibrated]       *[FittedCalibrated]        probabilities of any classifier
+//	ensemble          [Ensemble]         *[FittedEnsemble]          several together
+//
+// Each is an [estimator.Estimator] like any other, and what it is fitted to an [estimator.Wrapper]: what the
+// models within can do besides, [estimator.As] finds. A search over the parameters of a meta-estimator and of
+// the models within shares what these share by themselves, for each is an [estimator.BatchFitter] that hands
+// them batches of its own.
+//
+// What is learned from predictions, calibration and weights, is learned from out-of-fold predictions: what
+// models say of training rows that they have not seen, by cross-validation within the training rows.
+package meta
+
+import (
+	"errors"
+
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Combination is a Predictor that combines others, so that one can ask how much each of them counts.
+type Combination interface {
+	// Combined returns the models with their names and weights.
+	Combined() []FittedMember
+}
+
+// FittedMember is a fitted model that others are combined with.
+type FittedMember struct {
+	Name      string
+	Weight    float64 // of its prediction, or of its scores brought to the size of the others'
+	Predictor estimator.Predictor
+}
+
+var errNoModel = errors.New("there is no model to wrap")
+
+// checkModel reports a wrapper without a model, and what is wrong with either.
+func checkModel(spec any, of estimator.Estimator) error {
+	if of == nil {
+		return errNoModel
+	}
+	return param.CheckFit(spec)
+}
+
+// keepModel keeps the model within below a name. One that is read must be of the columns that come to it, where it
+// knows their number.
+func keepModel(s *model.State, name string, fitted *estimator.Predictor, cols int) {
+	estimator.KeepPredictor(s.Child(name), fitted)
+	s.Require(*fitted != nil, "there is no model")
+	sized, ok := (*fitted).(interface{ InputWidth() int })
+	s.Require(!ok || s.Err() != nil || sized.InputWidth() == cols, "the model within is of other columns")
+}

@@ -1,0 +1,251 @@
+package meta
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+)
+
+// outOfFold is what a model says of training rows that it has not seen, for wrappers that learn from that.
+type outOfFold struct {
+	estimator.Prediction                   // of the training rows, in their order
+	seen                 []bool            // of which rows there is one
+	last                 estimator.Outcome // of the fold that the whole is for: fitted on all its training rows
+	err                  error             // why there is no prediction
+	seconds              float64
+}
+
+// exact reports whether models can be fitted without each row in turn, at the price of one.
+func (v crossValidation) exact(candidates []estimator.Candidate, grouped bool) bool {
+	if v.folds != 0 || grouped {
+		return false
+	}
+	_, _, err := batchCost(estimator.Batch{OneOut: true, Candidates: candidates})
+	return err == nil
+}
+
+// predict returns what each candidate of a batch says of the training rows of a fold, by models that have not
+// seen them, and, where last is set, of its test rows. Candidates of one set go one way: where one of them
+// cannot leave rows out after all, for its features would take too much memory or others do not determine
+// its model, the set goes by folds.
+func (v crossValidation) predict(ctx context.Context, b estimator.Batch, fold datasets.Fold, last bool, set []int) (out []outOfFold, shared []string, err error) {
+	switch {
+	case !v.exact(b.Candidates, b.Data.Groups != nil):
+		return v.predictByFolds(ctx, b, fold, last)
+	case b.Mapped():
+		out = make([]outOfFold, len(b.Candidates))
+		for i := range out {
+			out[i].err = errAlone
+		}
+		return out, nil, nil
+	}
+	out, shared, err = withoutEach(ctx, b, fold)
+	if err != nil {
+		return nil, shared, err
+	}
+	failed := map[int]bool{}
+	for i := range out {
+		failed[set[i]] = failed[set[i]] || out[i].err != nil
+	}
+	var others []int
+	for i := range out {
+		if failed[set[i]] && b.Wants(i, 0) {
+			others = append(others, i)
+		}
+	}
+	if last {
+		if err := fitLast(ctx, b, fold, out, failed, set); err != nil {
+			return nil, shared, err
+		}
+	}
+	if len(others) == 0 {
+		return out, shared, nil
+	}
+	again, names, err := v.predictByFolds(ctx, only(b, others), fold, last)
+	for k := range again {
+		out[others[k]] = again[k]
+	}
+	return out, append(shared, names...), err
+}
+
+// allOf is all rows to learn from.
+func allOf(data datasets.Set) datasets.Fold {
+	out := datasets.Fold{Train: make([]int, data.Rows())}
+	for i := range out.Train {
+		out.Train[i] = i
+	}
+	return out
+}
+
+// withoutEach is predict by leaving out each row in turn.
+func withoutEach(ctx context.Context, b estimator.Batch, fold datasets.Fold) (out []outOfFold, shared []string, err error) {
+	data := b.Data.Select(fold.Train)
+	all := allOf(data)
+	all.Test = all.Train
+	one := b
+	one.Data, one.Shape, one.Folds, one.OneOut = data, data.Shape(), []datasets.Fold{all}, true
+	found, shared, err := gathered(ctx, one)
+	if err != nil {
+		return nil, shared, err
+	}
+	out = make([]outOfFold, len(b.Candidates))
+	for i, o := range found {
+		if !b.Wants(i, 0) {
+			continue
+		}
+		out[i].take(o, one.Folds, all.Train, len(all.Train))
+		for k, w := range data.Weights {
+			out[i].seen[k] = out[i].seen[k] && w > 0
+		}
+	}
+	return out, append(shared, "rows"), nil
+}
+
+// fitLast fits the candidates of the sets that have not failed on all training rows of a fold.
+func fitLast(ctx context.Context, b estimator.Batch, fold datasets.Fold, out []outOfFold, failed map[int]bool, set []int) error {
+	b.Folds = []datasets.Fold{fold}
+	wants := b.Wanted
+	b.Wanted = func(i, _ int) bool { return !failed[set[i]] && (wants == nil || wants(i, 0)) }
+	found, _, err := gathered(ctx, b)
+	for i := range found {
+		if b.Wants(i, 0) {
+			out[i].finish(found[i][0])
+		}
+	}
+	return err
+}
+
+// predictByFolds is predict by k folds.
+func (v crossValidation) predictByFolds(ctx context.Context, b estimator.Batch, fold datasets.Fold, last bool) (out []outOfFold, shared []string, err error) {
+	out = make([]outOfFold, len(b.Candidates))
+	folds, err := v.split(b.Data, fold.Train)
+	if err != nil {
+		for i := range out {
+			out[i].err = err
+		}
+		return out, nil, nil
+	}
+	within := b
+	within.Folds = folds
+	if last {
+		within.Folds = append(folds, fold)
+	}
+	within.Wanted = func(candidate, _ int) bool { return b.Wants(candidate, 0) }
+	found, shared, err := gathered(ctx, within)
+	if err != nil {
+		return nil, shared, err
+	}
+	at := make([]int, b.Data.Rows())
+	for k, i := range fold.Train {
+		at[i] = k
+	}
+	for i, o := range found {
+		if !b.Wants(i, 0) {
+			continue
+		}
+		out[i].take(o[:len(folds)], folds, at, len(fold.Train))
+		if last {
+			out[i].finish(o[len(folds)])
+		}
+	}
+	return out, shared, nil
+}
+
+// finish takes the outcome of the whole.
+func (p *outOfFold) finish(last estimator.Outcome) {
+	p.last = last
+	p.seconds += last.Seconds
+	p.err = cmp.Or(p.err, last.Err)
+}
+
+// take puts the predictions for row i, where a fold tests on it, at place at[i] of n.
+func (p *outOfFold) take(found []estimator.Outcome, folds []datasets.Fold, at []int, n int) {
+	p.seen = make([]bool, n)
+	for f, o := range found {
+		p.seconds += o.Seconds
+		if p.err = cmp.Or(p.err, o.Err); p.err != nil {
+			continue
+		}
+		if len(o.Values) != len(folds[f].Test) {
+			p.err = errors.New("a model within says nothing of some rows")
+			continue
+		}
+		if p.Values == nil {
+			p.Values = make([]float64, n)
+		}
+		for k, i := range folds[f].Test {
+			p.Values[at[i]], p.seen[at[i]] = o.Values[k], true
+		}
+		for _, m := range []struct {
+			to   **mat.Dense
+			from *mat.Dense
+		}{{&p.Targets, o.Targets}, {&p.Scores, o.Scores}, {&p.Probabilities, o.Probabilities}} {
+			putRows(m.to, m.from, folds[f].Test, at, n)
+		}
+	}
+}
+
+// putRows copies the rows of a block, nil for none, to where they belong.
+func putRows(to **mat.Dense, block *mat.Dense, rows, at []int, n int) {
+	if block == nil || block.IsEmpty() {
+		return
+	}
+	_, width := block.Dims()
+	if *to == nil {
+		*to = mat.NewDense(n, width, nil)
+	}
+	for k, i := range rows {
+		copy((*to).RawRowView(at[i]), block.RawRowView(k))
+	}
+}
+
+// cost is what predict costs on every fold of a batch.
+func (v crossValidation) cost(b estimator.Batch) (sum datasets.Cost, shared []string, err error) {
+	exact := v.exact(b.Candidates, false)
+	if exact && b.Mapped() {
+		return sum, nil, estimator.ErrNotMapped
+	}
+	parts := b.Folds
+	if len(parts) == 0 {
+		parts = []datasets.Fold{{}}
+	}
+	for _, fold := range parts {
+		part := b
+		if part.Folds = []datasets.Fold{fold}; !exact {
+			part.Folds = append(evenFolds(fold.Train, v.count()), fold)
+		}
+		cost, names, err := batchCost(part)
+		if err != nil {
+			return sum, nil, err
+		}
+		if exact {
+			cost.Flops *= 2
+		}
+		sum.Flops, sum.Bytes = sum.Flops+cost.Flops, max(sum.Bytes, cost.Bytes)
+		for _, name := range names {
+			if !slices.Contains(shared, name) {
+				shared = append(shared, name)
+			}
+		}
+	}
+	return sum, shared, nil
+}
+
+// namedClasses returns data whose schema names its classes, which a fold alone may not have rows of.
+func namedClasses(data datasets.Set, classes []string) datasets.Set {
+	if len(data.Schema.Classes()) > 0 {
+		return data
+	}
+	name := ""
+	if len(data.Schema.Targets) == 1 {
+		name = data.Schema.Targets[0].Name
+	}
+	data.Schema.Targets = []datasets.Column{{Name: name, Kind: datasets.Categorical, Levels: classes}}
+	return data
+}

@@ -1,0 +1,221 @@
+package monotone
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/model"
+)
+
+// Kinds are the names of the transforms.
+var Kinds = []string{"log", "signed_log", "sqrt", "quantile", "standardize"}
+
+// Learns reports whether a kind of transform depends on the numbers that it is learned from.
+func Learns(kind string) bool { return kind == "quantile" || kind == "standardize" }
+
+// Transform is a rising function of one number, what it has learned, and its inverse.
+type Transform struct {
+	kind         string
+	shift, scale float64   // of standardize
+	values       []float64 // of quantile: rising numbers …
+	ranks        []float64 // … and the shares of weight below them
+	residuals    []float64 // of transformed numbers, rising, to be smeared over; none for the median
+	shares       []float64 // of the weight, that each residual has
+}
+
+const (
+	mostKnots     = 1000 // of quantile
+	mostResiduals = 256
+)
+
+// Learn learns the transform of a kind from numbers with weights above 0.
+func Learn(kind string, y, weights []float64) *Transform {
+	t := &Transform{kind: kind, scale: 1}
+	switch kind {
+	case "standardize":
+		t.standardize(y, weights)
+	case "quantile":
+		t.values, t.ranks = quantiles(y, weights)
+	}
+	return t
+}
+
+// Positive reports whether the transform takes numbers above 0 only.
+func (t *Transform) Positive() bool { return t.kind == "log" }
+
+// Smear makes Value the mean of the inverse over residuals of transformed numbers, or over quantiles of many.
+func (t *Transform) Smear(residuals, weights []float64) {
+	t.residuals, t.shares = spread(residuals, weights)
+}
+
+// standardize learns mean and standard deviation.
+func (t *Transform) standardize(y, w []float64) {
+	total, variance := 0.0, 0.0
+	for i, v := range y {
+		total += w[i]
+		t.shift += w[i] / total * (v - t.shift)
+	}
+	for i, v := range y {
+		variance += w[i] / total * (v - t.shift) * (v - t.shift)
+	}
+	if t.scale = math.Sqrt(variance); !(t.scale > 0) || math.IsInf(t.scale, 0) {
+		t.scale = 1
+	}
+}
+
+// quantiles returns the values that occur in rising order and the middle rank of each, or a thousand values
+// at equal steps of rank where there are more.
+func quantiles(y, w []float64) (values, ranks []float64) {
+	order, total := ranked(y, w)
+	below := 0.0
+	for k := 0; k < len(order); {
+		at, v := 0.0, y[order[k]]
+		for ; k < len(order) && y[order[k]] == v; k++ {
+			at += w[order[k]]
+		}
+		values, ranks = append(values, v), append(ranks, (below+at/2)/total)
+		below += at
+	}
+	if len(values) <= mostKnots {
+		return values, ranks
+	}
+	first, last := ranks[0], ranks[len(ranks)-1]
+	fewer, at := make([]float64, mostKnots), make([]float64, mostKnots)
+	for k := range fewer {
+		at[k] = first + (last-first)*float64(k)/(mostKnots-1)
+		fewer[k] = Interpolate(ranks, values, at[k])
+	}
+	return rising(fewer, at)
+}
+
+// ranked returns the places of numbers in rising order, and the sum of their weights.
+func ranked(list, weights []float64) (order []int, total float64) {
+	order = make([]int, len(list))
+	for i := range order {
+		order[i] = i
+		total += weights[i]
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(list[a], list[b]) })
+	return order, total
+}
+
+// rising leaves out values that do not rise, as rounding may have it.
+func rising(values, ranks []float64) (v, r []float64) {
+	for k := range values {
+		if k == 0 || values[k] > v[len(v)-1] && ranks[k] > r[len(r)-1] {
+			v, r = append(v, values[k]), append(r, ranks[k])
+		}
+	}
+	return v, r
+}
+
+// Forward is the transform.
+func (t *Transform) Forward(y float64) float64 {
+	switch t.kind {
+	case "log":
+		return math.Log(y)
+	case "signed_log":
+		return math.Copysign(math.Log1p(math.Abs(y)), y)
+	case "sqrt":
+		return math.Copysign(math.Sqrt(math.Abs(y)), y)
+	case "quantile":
+		return math.Sqrt2 * math.Erfinv(2*Interpolate(t.values, t.ranks, y)-1)
+	}
+	return (y - t.shift) / t.scale
+}
+
+// Inverse is the way back.
+func (t *Transform) Inverse(z float64) float64 {
+	switch t.kind {
+	case "log":
+		return math.Exp(z)
+	case "signed_log":
+		return math.Copysign(math.Expm1(math.Abs(z)), z)
+	case "sqrt":
+		return math.Copysign(z*z, z)
+	case "quantile":
+		return Interpolate(t.ranks, t.values, 0.5*math.Erfc(-z/math.Sqrt2))
+	}
+	return t.shift + t.scale*z
+}
+
+// Value is what is predicted where the model within predicts z.
+func (t *Transform) Value(z float64) float64 {
+	if len(t.residuals) == 0 {
+		return t.Inverse(z)
+	}
+	mean := 0.0
+	for k, e := range t.residuals {
+		mean += t.shares[k] * t.Inverse(z+e)
+	}
+	return mean
+}
+
+// Deviation is the standard deviation of the inverse of a normal with that mean and deviation.
+func (t *Transform) Deviation(z, std float64) float64 {
+	v := std * std
+	switch t.kind {
+	case "standardize":
+		return t.scale * std
+	case "log":
+		return math.Exp(z+v/2) * math.Sqrt(math.Expm1(v))
+	}
+	// The midpoint rule on ±8 deviations, which for a smooth function of a normal is exact to rounding.
+	const steps = 256
+	total, mean, square := 0.0, 0.0, 0.0
+	for k := range steps {
+		u := 16*(float64(k)+0.5)/steps - 8
+		w, y := math.Exp(-u*u/2), t.Inverse(z+std*u)
+		total += w
+		mean, square = mean+w*y, square+w*y*y
+	}
+	mean, square = mean/total, square/total
+	return math.Sqrt(max(square-mean*mean, 0))
+}
+
+// spread returns the numbers that occur, in rising order, with their shares of the weight, or so many
+// quantiles at equal steps where there are more.
+func spread(list, weights []float64) (values, shares []float64) {
+	order, total := ranked(list, weights)
+	for _, i := range order {
+		if k := len(values) - 1; k >= 0 && values[k] == list[i] {
+			shares[k] += weights[i] / total
+		} else {
+			values, shares = append(values, list[i]), append(shares, weights[i]/total)
+		}
+	}
+	if len(values) <= mostResiduals {
+		return values, shares
+	}
+	fewer, below := make([]float64, 0, mostResiduals), 0.0
+	for k, v := range values {
+		below += shares[k]
+		for len(fewer) < mostResiduals && (float64(len(fewer))+0.5)/mostResiduals <= below {
+			fewer = append(fewer, v)
+		}
+	}
+	return fewer, slices.Repeat([]float64{1 / float64(len(fewer))}, len(fewer))
+}
+
+// State keeps the transform and what it has learned.
+func (t *Transform) State(s *model.State) {
+	s.String("transform", &t.kind)
+	s.Float("shift", &t.shift)
+	s.Float("scale", &t.scale)
+	s.Floats("values", &t.values)
+	s.Floats("ranks", &t.ranks)
+	s.Floats("residuals", &t.residuals)
+	s.Floats("shares", &t.shares)
+	if !s.Reading() || s.Err() != nil {
+		return
+	}
+	s.Require(slices.Contains(Kinds, t.kind), "the transform is not known")
+	s.Require(t.scale > 0 && !math.IsInf(t.scale+t.shift, 0) && !math.IsNaN(t.shift), "the scale is not a number > 0")
+	s.Require(len(t.values) == len(t.ranks) && (t.kind != "quantile" || len(t.values) > 0), "values and ranks differ in number")
+	s.Require(Ascends(t.values) && Ascends(t.ranks), "values or ranks do not rise")
+	s.Require(len(t.shares) == len(t.residuals), "residuals and their shares differ in number")
+	for _, e := range slices.Concat(t.residuals, t.shares) {
+		s.Require(e-e == 0, "a residual is not finite")
+	}
+}

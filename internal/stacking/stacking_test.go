@@ -1,0 +1,128 @@
+package stacking
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// sample is what three models say of rows, and the truth: the third says twice the truth and the noise of the
+// others.
+func sample(n int) (said [][3]float64, truth []float64) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range n {
+		y := rng.NormFloat64()
+		said = append(said, [3]float64{y + 0.3*rng.NormFloat64(), y + 0.4*rng.NormFloat64(), 2*y + 0.8*rng.NormFloat64()})
+		truth = append(truth, y)
+	}
+	return said, truth
+}
+
+func sumsOf(said [][3]float64, truth []float64) *Sums {
+	s := NewSums(3)
+	for i, a := range said {
+		s.Add(1, a[:], truth[i])
+	}
+	return s
+}
+
+func loss(said [][3]float64, truth, w []float64) (sum float64) {
+	for i, a := range said {
+		d := truth[i] - w[0]*a[0] - w[1]*a[1] - w[2]*a[2]
+		sum += d * d
+	}
+	return sum
+}
+
+// No weights of a fine grid are better, and those asked to sum to 1 do.
+func TestWeightsAreTheBest(t *testing.T) {
+	said, truth := sample(120)
+	for _, sumToOne := range []bool{true, false} {
+		got := sumsOf(said, truth).Weights(sumToOne)
+		best := loss(said, truth, got)
+		if total := sum(got); sumToOne && math.Abs(total-1) > 1e-12 {
+			t.Errorf("the weights sum to %v", total)
+		}
+		for u := 0.0; u <= 1; u += 0.02 {
+			for v := 0.0; v <= 1; v += 0.02 {
+				for w := 0.0; w <= 1; w += 0.02 {
+					if sumToOne && (math.Abs(u+v+w-1) > 1e-9) {
+						continue
+					}
+					if l := loss(said, truth, []float64{u, v, w}); l < best*(1-1e-12) {
+						t.Fatalf("sum to one %v: %v with %v, %v with %v %v %v", sumToOne, best, got, l, u, v, w)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A row of weight 2 is a row that is there twice.
+func TestWeightsOfRowsCount(t *testing.T) {
+	said, truth := sample(40)
+	once, twice := NewSums(3), NewSums(3)
+	for i, a := range said {
+		once.Add(2, a[:], truth[i])
+		twice.Add(1, a[:], truth[i])
+		twice.Add(1, a[:], truth[i])
+	}
+	for k, w := range once.Weights(false) {
+		if math.Abs(w-twice.Weights(false)[k]) > 1e-12 {
+			t.Errorf("weight %d is %v, of rows that are there twice %v", k, w, twice.Weights(false)[k])
+		}
+	}
+}
+
+// Brought to its size, each model alone has weight 1; and one that says the contrary of what is true has none.
+func TestSizes(t *testing.T) {
+	said, truth := sample(200)
+	for i := range said {
+		said[i][1] = -said[i][1]
+	}
+	s := sumsOf(said, truth)
+	sizes := s.Sizes()
+	if sizes[1] != 0 || math.Abs(2*sizes[2]-sizes[0]) > 0.15 {
+		t.Errorf("sizes %v", sizes)
+	}
+	s.Scale(sizes)
+	for k, again := range s.Sizes() {
+		if want := 1.0; k != 1 && math.Abs(again-want) > 1e-12 || k == 1 && again != 0 {
+			t.Errorf("model %d brought to its size has the size %v", k, again)
+		}
+	}
+}
+
+// Where every model says the contrary of what is true, nothing would be the best; weights that sum to 1 are.
+func TestWeightsAreNeverAllNothing(t *testing.T) {
+	said, truth := sample(50)
+	for i := range truth {
+		truth[i] = -truth[i]
+	}
+	if w := sumsOf(said, truth).Weights(false); math.Abs(sum(w)-1) > 1e-12 {
+		t.Errorf("weights %v", w)
+	}
+}
+
+func TestFinite(t *testing.T) {
+	s := NewSums(1)
+	if s.Add(1, []float64{1}, 2); !s.Finite() {
+		t.Error("sums of numbers are not finite")
+	}
+	if s.Add(1, []float64{1e200}, 2); s.Finite() {
+		t.Error("the square of 1e200 is finite")
+	}
+}
+
+func TestPrecisions(t *testing.T) {
+	y := []float64{1, 10, 5, 3, 30, 5, 99, 99, 99}
+	got := Precisions(y, 3, []float64{1, 1, 0})
+	for o, want := range []float64{1, 0.01, 1} {
+		if math.Abs(got[o]-want) > 1e-15 {
+			t.Errorf("output %d: %v, wanted %v", o, got[o], want)
+		}
+	}
+	if one := Precisions(y, 1, nil); len(one) != 1 || one[0] != 1 {
+		t.Errorf("of one output %v", one)
+	}
+}
