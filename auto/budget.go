@@ -186,14 +186,14 @@ func kindOf(k recipe) string { return k.mapping.name + " " + k.head.name }
 // pace is how long a kind of work has taken, beside what it was estimated to be.
 type pace struct{ seconds, flops float64 }
 
-// everything is the kind of all work.
+// everything is the kind of work of which nothing else is known.
 const everything = ""
 
 // perFit is how many seconds a fit takes at least, whatever it does.
 const perFit = 0.0005
 
 // paceOf is how many seconds a kind of work takes for a flop of its estimated cost; of a kind that was not tried
-// yet what all work has taken.
+// yet what products of matrices take, and more.
 func (r *run) paceOf(kind string) float64 {
 	r.paces.Lock()
 	defer r.paces.Unlock()
@@ -216,7 +216,6 @@ func (r *run) learnPace(t trial) {
 	}
 	took := t.took - perFit*float64(len(t.list)*folds)
 	r.notePace(kindOf(r.table[t.points[0].recipe]), work, took)
-	r.notePace(everything, work, took)
 }
 
 // notePace takes in how long a piece of work took. What was long ago counts less.
@@ -233,7 +232,7 @@ func (r *run) notePace(kind string, flops, took float64) {
 // measureSpeed makes a first guess of the pace, by products of matrices.
 func (r *run) measureSpeed() {
 	if r.timed() {
-		const slower = 3 // than such products, mapping and all
+		const slower = 1 // than such products: a guess that lets everything be tried once
 		speed := gridsearch.Speed()
 		r.pace[everything] = pace{slower, speed}
 	}

@@ -6,57 +6,51 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/estimator/meta"
-	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/internal/stacking"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
 const (
-	mostMembers   = 5
-	memberFolds   = 3    // by which an ensemble finds its weights
+	mostMembers   = 6
 	leastWeight   = 0.03 // of a member that is of use
 	crossedParts  = 5    // of the rows, by which weights are judged
-	worthEnsemble = 0.1  // standard errors of the leader that an ensemble has to gain
+	worthEnsemble = 0.02 // standard errors of the leader that an ensemble has to gain
 )
 
 // ensemble is members that together do better than the leader, by what they said of rows they had not seen.
 type ensemble struct {
 	members []scored
+	weights []float64 // of their values, probabilities or scores
 	score   float64
 }
 
 // combine looks whether several recipes together do better than the leader. Weights are judged on rows that
-// they were not found by. Rows in the order of time are left alone: weights would be found by shuffled folds.
+// they were not found by.
 func (r *run) combine() (ensemble, bool) {
-	if r.options.Timed || r.leader.said == nil {
-		return ensemble{}, false
-	}
 	members := r.alike()
 	for len(members) >= 2 {
-		c := r.columnsOf(members)
-		w := c.weights(func(int) bool { return true })
-		kept := slices.Clone(members)
-		kept = kept[:0]
+		c := r.crossingOf(members)
+		w, shares := c.weights(func(int) bool { return true })
+		kept := slices.Clone(members)[:0]
 		for k, m := range members {
-			if w[k] >= leastWeight {
+			if shares[k] >= leastWeight {
 				kept = append(kept, m)
 			}
 		}
 		if len(kept) == len(members) {
 			score, err := r.crossed(c)
-			alone, wrong := r.crossed(r.columnsOf(members[:1]))
-			if members[0].point != r.leader.point {
-				alone, wrong = r.crossed(r.columnsOf([]scored{r.leader}))
-			}
+			alone, wrong := r.crossed(r.crossingOf([]scored{r.leader}))
 			margin := worthEnsemble * r.leader.std
 			if !r.metric.GreaterIsBetter {
 				margin = -margin
 			}
-			return ensemble{members, score}, err == nil && wrong == nil && r.metric.Better(score, alone+margin)
+			return ensemble{members, w, score}, err == nil && wrong == nil && r.metric.Better(score, alone+margin)
 		}
 		members = kept
 	}
@@ -76,36 +70,43 @@ func (r *run) alike() []scored {
 	return out[:min(len(out), mostMembers)]
 }
 
-// crossing is what members say of rows, each as rows × outputs numbers, beside the truth.
+// crossing is what members say of rows, each as rows × width numbers, beside the truth: values, probabilities
+// where all have them, or else scores beside codes ±1, as [meta.Ensemble] combines them.
 type crossing struct {
-	said          [][]float64
-	truth         []float64
-	rows, outputs int
-	known         []bool // rows that all members speak of
-	weight        []float64
+	said     [][]float64
+	truth    []float64
+	rows     int
+	width    int
+	probable bool
+	scores   bool
+	known    []bool // rows that all members speak of
+	weight   []float64
 }
 
-// columnsOf brings the predictions of members to numbers that can be added: values of a quantity, or codes −1
-// and 1 of classes, one column for two classes.
-func (r *run) columnsOf(members []scored) crossing {
+func (r *run) crossingOf(members []scored) crossing {
 	data := r.part(r.leader.on)
 	n := data.Rows()
-	c := crossing{rows: n, outputs: 1, known: make([]bool, n), weight: data.Weights}
-	if r.classes > 2 {
-		c.outputs = r.classes
+	c := crossing{rows: n, width: 1, known: make([]bool, n), weight: data.Weights}
+	c.probable = r.classes > 0 && !slices.ContainsFunc(members, func(m scored) bool { return !r.table[m.recipe].probabilities })
+	c.scores = r.classes > 0 && !c.probable
+	if r.classes > 2 || c.probable {
+		c.width = r.classes
 	}
-	c.truth = make([]float64, n*c.outputs)
+	c.truth = make([]float64, n*c.width)
 	for i, y := range data.Y {
+		row := c.truth[i*c.width : (i+1)*c.width]
 		switch {
 		case r.classes == 0:
-			c.truth[i] = y
-		case r.classes == 2:
-			c.truth[i] = 2*y - 1
+			row[0] = y
+		case c.width == 1:
+			row[0] = 2*y - 1
 		default:
-			for j := range c.outputs {
-				c.truth[i*c.outputs+j] = -1
+			for j := range row {
+				if row[j] = 0; c.scores {
+					row[j] = -1
+				}
 			}
-			c.truth[i*c.outputs+int(y)] = 1
+			row[int(y)] = 1
 		}
 	}
 	for i := range c.known {
@@ -117,49 +118,35 @@ func (r *run) columnsOf(members []scored) crossing {
 	return c
 }
 
-// column is what a member says. Scores are brought to the size by which they are nearest to the codes.
+// column is what a member says. Where others have scores, so have probabilities: their logarithms.
 func (c crossing) column(m scored, probabilities bool) []float64 {
-	out := make([]float64, c.rows*c.outputs)
+	out := make([]float64, c.rows*c.width)
 	for i := range c.rows {
-		for j := range c.outputs {
-			at := i*m.outputs + j
-			if m.outputs == 2 {
-				at++ // the probability of the second class
+		said := m.said[i*m.outputs : (i+1)*m.outputs]
+		for j := range c.width {
+			v := 0.0
+			switch at := i*c.width + j; {
+			case !probabilities || c.probable:
+				v = float64(said[j])
+				out[at] = v
+			case c.width == 1:
+				out[at] = logOf(said[1]) - logOf(said[0])
+			default:
+				out[at] = logOf(said[j])
 			}
-			out[i*c.outputs+j] = float64(m.said[at])
-			if probabilities {
-				out[i*c.outputs+j] = 2*out[i*c.outputs+j] - 1
-			}
-		}
-	}
-	if probabilities || c.outputs == 1 && m.outputs == 1 && !c.codes() {
-		return out
-	}
-	along, square := 0.0, 0.0
-	for k, v := range out {
-		if c.known[k/c.outputs] {
-			along += v * c.truth[k]
-			square += v * v
-		}
-	}
-	if square > 0 && along > 0 {
-		for k := range out {
-			out[k] *= along / square
 		}
 	}
 	return out
 }
 
-// codes reports whether the truth is of classes.
-func (c crossing) codes() bool {
-	return !slices.ContainsFunc(c.truth, func(v float64) bool { return v != 1 && v != -1 })
-}
+// logOf is the logarithm of a probability, which may be 0.
+func logOf(p float32) float64 { return math.Log(max(float64(p), 1e-12)) }
 
-// weights are those of least squared error with sum 1 over the rows in question.
-func (c crossing) weights(in func(row int) bool) []float64 {
+// weights are those of least squared error over the rows in question, and shares what they are where all say
+// numbers of one size.
+func (c crossing) weights(in func(row int) bool) (weights, shares []float64) {
 	m := len(c.said)
-	Q := make([]float64, m*m)
-	off := make([]float64, m)
+	sums, said := stacking.NewSums(m), make([]float64, m)
 	for i := range c.rows {
 		if !c.known[i] || !in(i) {
 			continue
@@ -168,18 +155,25 @@ func (c crossing) weights(in func(row int) bool) []float64 {
 		if c.weight != nil {
 			w = c.weight[i]
 		}
-		for j := range c.outputs {
-			for k := range off {
-				off[k] = c.said[k][i*c.outputs+j] - c.truth[i*c.outputs+j]
+		for at := i * c.width; at < (i+1)*c.width; at++ {
+			for k := range said {
+				said[k] = c.said[k][at]
 			}
-			for a := range m {
-				for b := range m {
-					Q[a*m+b] += w * off[a] * off[b]
-				}
-			}
+			sums.Add(w, said, c.truth[at])
 		}
 	}
-	return solve.OnSimplex(Q, m)
+	if !c.scores {
+		w := sums.Weights(true)
+		return w, w
+	}
+	sizes := sums.Sizes()
+	sums.Scale(sizes)
+	shares = sums.Weights(true)
+	weights = slices.Clone(shares)
+	for k := range weights {
+		weights[k] *= sizes[k]
+	}
+	return weights, shares
 }
 
 // crossed is the score of members together, whose weights are found without the rows that they are judged by.
@@ -188,7 +182,7 @@ func (r *run) crossed(c crossing) (float64, error) {
 	in := metrics.Input{Classes: r.classes}
 	var together []float64
 	for part := range crossedParts {
-		w := c.weights(func(row int) bool { return row%crossedParts != part })
+		w, _ := c.weights(func(row int) bool { return row%crossedParts != part })
 		for i := part; i < c.rows; i += crossedParts {
 			if !c.known[i] {
 				continue
@@ -197,10 +191,10 @@ func (r *run) crossed(c crossing) (float64, error) {
 			if data.Weights != nil {
 				in.Weights = append(in.Weights, data.Weights[i])
 			}
-			for j := range c.outputs {
+			for at := i * c.width; at < (i+1)*c.width; at++ {
 				v := 0.0
 				for k := range w {
-					v += w[k] * c.said[k][i*c.outputs+j]
+					v += w[k] * c.said[k][at]
 				}
 				together = append(together, v)
 			}
@@ -209,99 +203,111 @@ func (r *run) crossed(c crossing) (float64, error) {
 	if len(in.Truth) == 0 {
 		return 0, errors.New("no row that all speak of")
 	}
-	r.judged(&in, together, c.outputs)
+	c.judged(&in, together)
 	return r.metric.Score(in)
 }
 
-// judged fills in what metrics read, from values or codes.
-func (r *run) judged(in *metrics.Input, together []float64, outputs int) {
+// judged fills in what metrics read, from values, probabilities or scores.
+func (c crossing) judged(in *metrics.Input, together []float64) {
 	n := len(in.Truth)
-	if in.Predicted = together; r.classes == 0 {
+	if in.Predicted = together; in.Classes == 0 {
 		return
 	}
-	in.Scores = mat.NewDense(n, outputs, together)
+	all := mat.NewDense(n, c.width, together)
 	in.Predicted = make([]float64, n)
-	in.Probabilities = mat.NewDense(n, r.classes, nil)
-	for i := range n {
-		row := in.Scores.RawRowView(i)
-		if outputs == 1 {
-			p := min(max((row[0]+1)/2, 0), 1)
-			in.Probabilities.SetRow(i, []float64{1 - p, p})
-			if row[0] > 0 {
-				in.Predicted[i] = 1
-			}
-			continue
+	for i := range in.Predicted {
+		row := all.RawRowView(i)
+		switch {
+		case c.width > 1:
+			in.Predicted[i] = float64(slices.Index(row, slices.Max(row)))
+		case row[0] > 0:
+			in.Predicted[i] = 1
 		}
-		sum, best := 0.0, 0
-		for j, v := range row {
-			if v > row[best] {
-				best = j
-			}
-			sum += max((v+1)/2, 0)
-		}
-		for j, v := range row {
-			share := 1 / float64(outputs)
-			if sum > 0 {
-				share = max((v+1)/2, 0) / sum
-			}
-			in.Probabilities.Set(i, j, share)
-		}
-		in.Predicted[i] = float64(best)
+	}
+	in.Scores = all
+	if !c.probable {
+		return
+	}
+	if in.Probabilities = all; in.Classes == 2 {
+		in.Scores = mat.NewDense(n, 1, mat.Col(nil, 1, all))
 	}
 }
 
-// fitEnsemble fits the members to all rows and finds their weights, where that helps and the time allows, and
-// reports whether it did.
+// fitEnsemble fits the members to all rows, where they do better together and the time allows, then with wider maps,
+// and reports whether there is such a model.
 func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
 	found, ok := r.combine()
 	if !ok {
 		return false, nil
 	}
-	sizes, err := r.memberSizes(ctx, found.members)
-	if err != nil || sizes == nil {
+	took, err := r.expectedMembers(ctx, found, 1)
+	if err != nil || r.timed() && took > 0.8*r.left() {
 		return false, err
 	}
-	spec := meta.NewEnsemble()
-	spec.Folds, spec.Seed = memberFolds, r.seed("ensemble")
-	for k, m := range found.members {
-		at := m.point
-		at.size = sizes[k]
-		one, err := r.pipelineOf(ctx, at)
-		if err != nil {
-			return false, err
+	if err := r.fitMembers(ctx, found, 1); err != nil || r.ensemble == nil || !r.timed() {
+		return r.ensemble != nil, err
+	}
+	wider := 1
+	for wider*moreSize <= mostSize/firstSize {
+		if took, err = r.expectedMembers(ctx, found, wider*moreSize); err != nil || took > 0.6*r.left() {
+			break
 		}
-		spec.Members = append(spec.Members, meta.Member{Name: fmt.Sprintf("member%d", k+1), Estimator: one})
+		wider *= moreSize
+	}
+	if wider > 1 && err == nil && r.mapsOf(found) {
+		err = r.fitMembers(ctx, found, wider)
+	}
+	return true, err
+}
+
+// mapsOf reports whether a member has a map.
+func (r *run) mapsOf(e ensemble) bool {
+	return slices.ContainsFunc(e.members, func(m scored) bool { return r.table[m.recipe].sizeOf(m.size) > 0 })
+}
+
+// widened is a member's point with a map so many times as wide, as far as there are rows for it.
+func (r *run) widened(m scored, times int) point {
+	p := m.point
+	if r.table[p.recipe].sizeOf(p.size) > 0 {
+		p.size = r.sizeWithin(times * p.size)
+	}
+	return p
+}
+
+func (r *run) expectedMembers(ctx context.Context, e ensemble, wider int) (sum float64, err error) {
+	for _, m := range e.members {
+		took, err := r.expectedFit(ctx, r.widened(m, wider))
+		if err != nil {
+			return 0, err
+		}
+		sum += took
+	}
+	return sum, nil
+}
+
+// fitMembers fits an ensemble to all rows, with maps so many times as wide as those that were scored.
+func (r *run) fitMembers(ctx context.Context, e ensemble, wider int) error {
+	spec := meta.NewEnsemble()
+	spec.Weights, spec.Given = "given", e.weights
+	for _, m := range e.members {
+		one, err := r.pipelineOf(ctx, r.widened(m, wider))
+		if err != nil {
+			return err
+		}
+		name := strings.ReplaceAll(r.table[m.recipe].String(), " ", "_")
+		spec.Members = append(spec.Members, meta.Member{Name: name, Estimator: one})
 	}
 	r.report("ensemble")
 	whole := pipeline.Sequence{}.Then(spec)
-	stoppable, cancel := r.untilStopped(ctx)
-	defer cancel()
-	model, err := whole.Fit(stoppable, r.data)
+	model, err := r.fit(ctx, whole, r.data)
 	switch {
-	case stoppable.Err() != nil && ctx.Err() == nil:
-		r.ended = EndedStopped
-		return false, nil
+	case errors.Is(err, errEnded) || ctx.Err() != nil:
+		return err
 	case err != nil:
 		r.warnings = append(r.warnings, fmt.Sprintf("an ensemble would do better over the folds, but cannot be fitted: %v", err))
-		return false, ctx.Err()
+		return nil
 	}
 	r.incumbent = &fitted{r.leader, r.leader.size, r.data.Rows(), whole, model}
-	r.ensemble = &found
-	return true, nil
-}
-
-// memberSizes are the largest sizes of members' maps that the time allows, nil where it allows none of them.
-func (r *run) memberSizes(ctx context.Context, members []scored) ([]int, error) {
-	limit := 0.6 * r.left() / float64(len(members)*(memberFolds+1))
-	sizes := make([]int, len(members))
-	for k, m := range members {
-		took, err := r.expectedFit(ctx, m.point)
-		if err != nil || r.timed() && took > limit {
-			return nil, err
-		}
-		if sizes[k], err = r.widest(ctx, m.point, limit); err != nil {
-			return nil, err
-		}
-	}
-	return sizes, nil
+	r.ensemble = &e
+	return nil
 }

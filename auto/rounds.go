@@ -48,13 +48,14 @@ func (r *run) allRounds(ctx context.Context) error {
 		if err := r.keepModel(ctx); err != nil {
 			return err
 		}
-		if r.settled(before, at, round) {
+		r.last = at
+		next := r.next(tried, round)
+		if r.settled(before, at, round) && len(next) <= len(tried) {
 			r.ended = EndedConverged
 			return nil
 		}
-		r.last = at
 		want = level{min(at.rows*moreRows, r.data.Rows()), r.sizeWithin(at.size * moreSize), min(at.effort+1, efforts-1)}
-		field = r.next(tried, round)
+		field = next
 	}
 }
 
@@ -188,7 +189,16 @@ func (r *run) next(field []entrant, round int) []entrant {
 			}
 		}
 	}
-	return append(out, others...)
+	out = append(out, others...)
+	if r.last.rows < r.data.Rows() {
+		return out
+	}
+	for i, k := range r.table { // what there was no room for, now that there are no more rows to go on to
+		if _, known := r.best[i]; !known && !k.late {
+			out = append(out, r.coarse(i, 0))
+		}
+	}
+	return out
 }
 
 // round tries a field, the best first, as far as the round's share of the budget goes, and then extends the grids
@@ -287,8 +297,9 @@ const extensions = 3
 // the budget does not allow the first, the next.
 var narrowings = [][2]int{{2, 2}, {1, 2}, {1, 1}, {1, 0}, {0, 0}}
 
-// afforded returns the points of an entrant for which there is room: its grid, or one that is coarser. None where
-// even that takes too much. One of several that are still to come may take a few times its share.
+// afforded returns the points of an entrant for which there is room: its grid, or one that is coarser, of a
+// representation that learns as much as the round wants, or less. None where even that takes too much. One of several
+// that are still to come may take a few times its share.
 func (r *run) afforded(ctx context.Context, e entrant, at level, until float64, toCome int) ([]point, error) {
 	const shares = 3
 	var room float64
@@ -298,14 +309,19 @@ func (r *run) afforded(ctx context.Context, e entrant, at level, until float64, 
 	} else {
 		room = max(math.Ceil(room/float64(toCome)), min(room, 3))
 	}
-	for _, few := range narrowings {
-		points := r.unseen(r.around(r.at(e, at), min(e.gammas, few[0]), e.gammaStep, min(e.penalties, few[1]), e.penaltyStep), r.part(at.rows).Rows())
-		took, err := r.takes(ctx, points, at)
-		if err != nil || took <= room {
-			return points, err
+	for {
+		for _, few := range narrowings {
+			points := r.unseen(r.around(r.at(e, at), min(e.gammas, few[0]), e.gammaStep, min(e.penalties, few[1]), e.penaltyStep), r.part(at.rows).Rows())
+			took, err := r.takes(ctx, points, at)
+			if err != nil || took <= room {
+				return points, err
+			}
 		}
+		if at.effort == 0 || r.table[e.recipe].learn.name == "" {
+			return nil, nil
+		}
+		at.effort--
 	}
-	return nil, nil
 }
 
 // hasRoom reports whether there are points and what they take is left of a round.

@@ -140,9 +140,9 @@ func foldsOf(rows int) (folds, times int) {
 	case rows < 60:
 		return min(rows/2, 10), 5
 	case rows < 250:
-		return 5, 4
+		return 5, 3
 	case rows < 1000:
-		return 5, 2
+		return 8, 1
 	case rows < 3000:
 		return 5, 1
 	}

@@ -243,6 +243,7 @@ func (r *run) refit(ctx context.Context, s scored, size, rows int) error {
 		return err
 	}
 	part := r.part(rows)
+	r.report("refit")
 	began := time.Now()
 	model, err := r.fit(ctx, spec, part)
 	if err != nil {
@@ -256,7 +257,6 @@ func (r *run) refit(ctx context.Context, s scored, size, rows int) error {
 
 // fit fits a pipeline, in time, and as long as nobody stops it.
 func (r *run) fit(ctx context.Context, spec pipeline.Pipeline, rows datasets.Set) (estimator.Predictor, error) {
-	r.report("refit")
 	ctx, cancel := r.untilStopped(ctx)
 	defer cancel()
 	if r.timed() && r.incumbent != nil {

@@ -25,7 +25,8 @@ import (
 //
 // The weights sum to 1 unless SumToOne is false, which lets a regression shrink; members that add nothing
 // have weight 0 and predict no more. Weights of rows count. With Weights "equal" all members count alike,
-// and no folds are made.
+// with "given" as Given says, weights of values, of probabilities or of scores as they are, which need not sum to 1.
+// No folds are made then.
 //
 // What members say of rows that they had not seen comes from Folds folds, drawn by Seed, or by class, or by
 // group where the rows have groups. With Folds 0 it is the exact leave-one-out prediction where all members
@@ -37,6 +38,7 @@ type Ensemble struct {
 	Seeds    int
 	Members  Members
 	Weights  string
+	Given    []float64
 	SumToOne bool
 	Folds    int
 	Seed     uint64
@@ -64,7 +66,9 @@ var (
 func (s *Ensemble) Params(l *param.List) {
 	l.Int(&s.Seeds, "seeds", "copies of the model in of, with other random draws; 0 where there are members", param.NonNegative)
 	l.Also("seeds", s.checkParts)
-	l.Choice(&s.Weights, "weights", "weights of members: of least error on rows not seen, or equal", "stacked", "equal")
+	l.Choice(&s.Weights, "weights", "weights of members: of least error on rows not seen, equal, or given", "stacked", "equal", "given")
+	l.Floats(&s.Given, "given", "weight of each member, in their order, where weights is given", param.NonNegative)
+	l.Also("given", s.checkGiven)
 	l.Bool(&s.SumToOne, "sum_to_one", "whether the weights sum to 1")
 	l.Int(&s.Folds, "folds", "folds that weights are found by; 0: one row left out where that is exact, else 5", param.NonNegative)
 	l.Also("folds", func() error {
@@ -95,6 +99,30 @@ func (s *Ensemble) checkParts() error {
 		return param.Fault{Problem: "nothing in of is drawn by a seed", Hint: "members are models that differ otherwise"}
 	}
 	return nil
+}
+
+// checkGiven reports weights that are not those of the members.
+func (s *Ensemble) checkGiven() error {
+	count := max(len(s.Members), s.Seeds)
+	switch {
+	case s.Weights != "given" && len(s.Given) > 0:
+		return param.Fault{Problem: "weights are not given", Hint: "weights: given"}
+	case s.Weights != "given":
+		return nil
+	case len(s.Given) != count:
+		return fmt.Errorf("%d numbers, one for each member", count)
+	case !slices.ContainsFunc(s.Given, func(w float64) bool { return w > 0 }):
+		return errors.New("a weight above 0")
+	}
+	return nil
+}
+
+// fixed returns the weights of so many members whose weights are not to be found.
+func (s Ensemble) fixed(members int) []float64 {
+	if s.Weights == "given" {
+		return s.Given
+	}
+	return slices.Repeat([]float64{1 / float64(members)}, members)
 }
 
 // seedsOf returns the parameters that random draws begin from.
@@ -201,7 +229,7 @@ func (s Ensemble) fit(ctx context.Context, data datasets.Set) (*FittedEnsemble, 
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.Name, err)
 		}
-		members[k] = FittedMember{Name: m.Name, Weight: 1 / float64(len(parts)), Predictor: fitted}
+		members[k] = FittedMember{Name: m.Name, Weight: s.fixed(len(parts))[k], Predictor: fitted}
 	}
 	classes := classesOf(members[0].Predictor)
 	if !s.stacks() {
@@ -253,16 +281,19 @@ func namedIfClasses(data datasets.Set, classes []string) datasets.Set {
 }
 
 // Combine makes an ensemble of members that have been fitted elsewhere, as by a search: predictions are the
-// out-of-fold predictions of each for the rows of data, a row of which the value is NaN counting for nothing. Nothing is fitted again; of the spec only Weights and SumToOne matter, and the
+// out-of-fold predictions of each for the rows of data, a row of which the value is NaN counting for nothing. Nothing is fitted again; of the spec only Weights, Given and SumToOne matter, and the
 // weights that members have are not looked at.
 func (s Ensemble) Combine(ctx context.Context, data datasets.Set, members []FittedMember, predictions []estimator.Prediction) (*FittedEnsemble, error) {
-	if len(members) == 0 || s.Weights != "equal" && len(members) != len(predictions) {
+	switch {
+	case len(members) == 0 || s.Weights == "stacked" && len(members) != len(predictions):
 		return nil, s.named(fmt.Errorf("%d members and predictions of %d", len(members), len(predictions)))
+	case s.Weights == "given" && len(s.Given) != len(members):
+		return nil, s.named(fmt.Errorf("%d members and weights of %d", len(members), len(s.Given)))
 	}
 	members = slices.Clone(members)
-	if s.Weights == "equal" {
-		for k := range members {
-			members[k].Weight = 1 / float64(len(members))
+	if s.Weights != "stacked" {
+		for k, w := range s.fixed(len(members)) {
+			members[k].Weight = w
 		}
 		fitted, err := newFittedEnsemble(data.Cols(), members, nil)
 		return fitted, s.named(err)

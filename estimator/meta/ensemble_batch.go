@@ -10,8 +10,8 @@ import (
 )
 
 // FitBatch hands the members of all candidates, equal ones once, to their own FitBatch: those that count alike
-// for all folds together, those whose weights are to be found on the folds within each fold. Leaving one out
-// is for members that count alike and can.
+// for all folds together where weights are not to be found, else on the folds within each fold. Leaving one out
+// is for the former, and for members that can.
 func (s Ensemble) FitBatch(ctx context.Context, b estimator.Batch) (shared []string, err error) {
 	specs, err := estimator.SpecsOf[Ensemble](b)
 	if err == nil && b.OneOut && b.GCV {
@@ -32,7 +32,7 @@ func (s Ensemble) FitBatch(ctx context.Context, b estimator.Batch) (shared []str
 	}
 	for _, which := range groups {
 		part := flatten(only(b, which), members, which)
-		fit := part.fitEqual
+		fit := part.fitFixed
 		switch {
 		case !specs[which[0]].stacks():
 		case len(b.Data.Schema.Targets) == 0: // numbers, or classes: that is for each fit to see
@@ -64,7 +64,7 @@ func (s Ensemble) partsFor(b estimator.Batch) (Members, error) {
 // batchKey is the same for specs whose batches are done together.
 func (s Ensemble) batchKey() string {
 	if !s.stacks() {
-		return "equal"
+		return "fixed"
 	}
 	return fmt.Sprint("stacked ", s.Folds, " ", s.Seed)
 }
@@ -95,8 +95,8 @@ func flatten(b estimator.Batch, members []Members, which []int) flat {
 	return out
 }
 
-// fitEqual fits ensembles whose members count alike.
-func (f flat) fitEqual(ctx context.Context) (shared []string, err error) {
+// fitFixed fits ensembles whose weights are not to be found.
+func (f flat) fitFixed(ctx context.Context) (shared []string, err error) {
 	of, distinct := unrepeated(f.members.Candidates)
 	part := only(f.members, distinct)
 	users := make([][]int, len(distinct)) // ensembles that a distinct member is in
@@ -159,16 +159,16 @@ next:
 	}
 }
 
-// mean is what ensemble e says where its members count alike.
+// mean is what ensemble e says where its weights are not to be found.
 func (f flat) mean(e, fold int, of []int, found map[[2]int]*estimator.Outcome) estimator.Outcome {
 	out, all := estimator.Outcome{}, make([]estimator.Prediction, len(f.of[e]))
-	weights := make([]float64, len(all))
+	weights := f.Candidates[e].Estimator.(Ensemble).fixed(len(all))
 	for k, m := range f.of[e] {
 		one := found[[2]int{of[m], fold}]
 		if out.Seconds += one.Seconds; one.Err != nil && out.Err == nil {
 			out.Err = fmt.Errorf("%s: %w", f.names[e][k].Name, one.Err)
 		}
-		all[k], weights[k] = one.Prediction, 1/float64(len(all))
+		all[k] = one.Prediction
 	}
 	if out.Err == nil {
 		out.Prediction, out.Err = combined(all, weights, nil, classCount(all[0]))
