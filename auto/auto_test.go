@@ -48,7 +48,7 @@ func counted(candidates int) auto.Options {
 	o := auto.NewOptions()
 	o.Candidates = candidates
 	for _, model := range []string{"ridge", "ridge_classifier", "logistic"} {
-		for _, features := range []string{"zscores gaussian ", "zscores exponential ", "zscores linear ", "robust gaussian "} {
+		for _, features := range []string{"zscores gaussian ", "zscores exponential ", "zscores linear ", "unit gaussian "} {
 			o.Only = append(o.Only, features+model)
 		}
 	}

@@ -159,7 +159,7 @@ var heads = []head{
 	{name: "svm", task: datasets.Classification, model: of("svm"), penalty: "C", low: -8, high: 8, floor: -16, most: 20, late: true},
 }
 
-// table lists all recipes of a task whose steps there are, those first that a small budget should try: the first
+// table lists all recipes of a task, those first that a small budget should try: the first
 // map of the first representation, then the next of either, and so on.
 func table(task datasets.Task) []recipe {
 	var out []recipe
@@ -170,25 +170,14 @@ func table(task datasets.Task) []recipe {
 				if h.task != task || m.exact != h.exact || m.plain && p.name != representations[0].name {
 					continue
 				}
-				if there(p.scale) && there(p.learn) && there(m.step) && there(h.model) {
-					one := recipe{p, m, h}
-					turn[one.String()] = i + k
-					out = append(out, one)
-				}
+				one := recipe{p, m, h}
+				turn[one.String()] = i + k
+				out = append(out, one)
 			}
 		}
 	}
 	slices.SortStableFunc(out, func(a, b recipe) int { return turn[a.String()] - turn[b.String()] })
 	return out
-}
-
-// there reports whether a part is registered, with all its settings.
-func there(p part) bool {
-	if p.name == "" {
-		return true
-	}
-	_, err := p.spec()
-	return err == nil
 }
 
 // penalties are the bounds of the coarse grid of penalties, and what it may be extended to.

@@ -1,0 +1,158 @@
+package auto
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+func noise(n, d int) datasets.Set {
+	rng := rand.New(rand.NewPCG(1, uint64(n)))
+	X, y := mat.NewDense(n, d, nil), make([]float64, n)
+	for i := range n {
+		for j := range d {
+			X.Set(i, j, rng.NormFloat64())
+		}
+		y[i] = X.At(i, 0) + 0.1*rng.NormFloat64()
+	}
+	return datasets.Set{X: X, Y: y}
+}
+
+func learned(t *testing.T, name string) representation {
+	t.Helper()
+	at := slices.IndexFunc(representations, func(p representation) bool { return p.name == name })
+	if at < 0 || representations[at].learn.name == "" {
+		t.Fatalf("%s does not learn", name)
+	}
+	return representations[at]
+}
+
+// What learns from targets sees no target that it is judged on: other targets of the test rows of a fold leave the
+// rows of the fold as they are. Other targets of the rest do not.
+func TestViewsSeeNoTestTargets(t *testing.T) {
+	ctx := context.Background()
+	for _, n := range []int{300, learnedOnce + 100} {
+		for _, name := range []string{"scales", "ranked scales", "machine"} {
+			data := noise(n, 3)
+			o := NewOptions()
+			view := func(y []float64) *view {
+				changed := data
+				changed.Y = y
+				r, err := newRun(changed, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				v, err := r.viewOf(ctx, learned(t, name), n, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return v
+			}
+			before := view(data.Y)
+			for k, part := range before.parts {
+				test := make([]bool, n)
+				for _, f := range part.folds {
+					for _, i := range f.Test {
+						test[i] = true
+					}
+				}
+				other, rest := slices.Clone(data.Y), slices.Clone(data.Y)
+				for i := range other {
+					if test[i] {
+						other[i] += 5 * data.X.At(i, 1)
+					} else {
+						rest[i] += 5 * data.X.At(i, 1)
+					}
+				}
+				if after := view(other); !mat.Equal(part.data.X, after.parts[k].data.X) {
+					t.Errorf("%s of %d rows: other targets of the test rows of part %d change its rows", name, n, k)
+				}
+				if after := view(rest); mat.Equal(part.data.X, after.parts[k].data.X) {
+					t.Errorf("%s of %d rows: other targets of the training rows of part %d change nothing", name, n, k)
+				}
+				if n < learnedOnce {
+					break // one fold of several is enough
+				}
+			}
+		}
+	}
+}
+
+// Rows that representations learn from are training rows of every fold, and every other row is tested on.
+func TestLessonsAreNotTestedOn(t *testing.T) {
+	n := learnedOnce + 500
+	r, err := newRun(noise(n, 2), NewOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lessons := r.lessonRows()
+	for _, rows := range []int{2000, n} {
+		_, folds, err := r.partAndFolds(rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		numbers := slices.Sorted(slices.Values(r.order[:rows]))
+		tested := 0
+		for _, f := range folds {
+			tested += len(f.Test)
+			for _, i := range f.Test {
+				if _, found := slices.BinarySearch(lessons, numbers[i]); found {
+					t.Fatalf("row %d is learned from and tested on", numbers[i])
+				}
+			}
+			if len(f.Train)+len(f.Test) != rows {
+				t.Errorf("%d rows are in a fold of %d", len(f.Train)+len(f.Test), rows)
+			}
+		}
+		within := 0
+		for _, i := range numbers {
+			if _, found := slices.BinarySearch(lessons, i); found {
+				within++
+			}
+		}
+		if tested != rows-within {
+			t.Errorf("%d of %d rows are tested on, %d are learned from", tested, rows, within)
+		}
+	}
+	grouped := noise(n, 2)
+	grouped.Groups = make([]int, n)
+	for i := range grouped.Groups {
+		grouped.Groups[i] = i / 10
+	}
+	if r, err = newRun(grouped, NewOptions()); err != nil || r.lessonRows() != nil {
+		t.Errorf("rows of a group are learned from and tested on: %v", err)
+	}
+}
+
+// Every step and model that a recipe names is registered, and takes the settings that it is given.
+func TestRecipesAreRegistered(t *testing.T) {
+	for _, task := range []datasets.Task{datasets.Regression, datasets.Classification} {
+		for _, k := range table(task) {
+			parts := []part{k.scale, k.learn, k.mapping.step, k.model}
+			for _, p := range parts {
+				if p.name == "" {
+					continue
+				}
+				if _, err := p.spec(); err != nil {
+					t.Errorf("%s: %v", k, err)
+				}
+			}
+			for effort := range efforts {
+				if k.learn.name != "" {
+					if _, err := k.learn.spec(k.effort[effort]...); err != nil {
+						t.Errorf("%s, effort %d: %v", k, effort, err)
+					}
+				}
+			}
+		}
+	}
+	if _, ok := pipeline.Lookup("no such step"); ok {
+		t.Error("everything is registered")
+	}
+}
