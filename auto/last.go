@@ -1,20 +1,42 @@
 package auto
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 )
 
-// keepModel fits the leader to all rows, so that there is a model of it whatever happens, where that
-// takes little of the time that is left.
+// keepModel fits the best candidate that can be fitted to all rows in little of the time that is left, so that there
+// is a model of it whatever happens.
 func (r *run) keepModel(ctx context.Context) error {
-	if r.timed() {
-		took, err := r.expectedFit(ctx, r.leader.point)
-		if err != nil || took > 0.05*r.left() {
-			return err
+	s, err := r.bestWithin(ctx, 0.1*r.left())
+	if err != nil || s.folds == nil {
+		return err
+	}
+	if in := r.incumbent; in.rows == r.data.Rows() && !r.before(s, in.scored) {
+		return nil
+	}
+	return r.refit(ctx, s, s.size, r.data.Rows())
+}
+
+// bestWithin is the best candidate of which a fit to all rows is expected to take no longer than the limit; its folds
+// are nil where there is none.
+func (r *run) bestWithin(ctx context.Context, limit float64) (scored, error) {
+	if !r.timed() {
+		return r.leader, nil
+	}
+	var ranked []scored
+	for _, s := range r.best {
+		ranked = append(ranked, s)
+	}
+	slices.SortFunc(ranked, func(a, b scored) int { return cmp.Or(cmp.Compare(b.on, a.on), r.compare(a, b)) })
+	for _, s := range ranked {
+		if took, err := r.expectedFit(ctx, s.point); err != nil || took <= limit {
+			return s, err
 		}
 	}
-	return r.refit(ctx, r.leader, r.leader.size, r.data.Rows())
+	return scored{}, nil
 }
 
 // finish fits the leader to all rows, then with a wider map where the time allows, or an ensemble where that
@@ -33,18 +55,23 @@ func (r *run) finish(ctx context.Context) error {
 	return err
 }
 
+// fitLeader fits the best candidate for which there is time, with the width by which it was scored and then with
+// the widest map for which there is time.
 func (r *run) fitLeader(ctx context.Context) error {
-	whole, in := r.data.Rows(), r.incumbent
-	if in.point != r.leader.point || in.rows != whole {
-		if err := r.refit(ctx, r.leader, r.leader.size, whole); err != nil {
+	s, err := r.bestWithin(ctx, 0.8*r.left())
+	if err != nil || s.folds == nil {
+		return err
+	}
+	if in := r.incumbent; in.point != s.point || in.rows != r.data.Rows() {
+		if err := r.refit(ctx, s, s.size, r.data.Rows()); err != nil {
 			return err
 		}
 	}
-	size, err := r.widest(ctx, r.leader.point, 0.6*r.left())
+	size, err := r.widest(ctx, s.point, 0.6*r.left())
 	if err != nil || size == r.incumbent.size {
 		return err
 	}
-	return r.refit(ctx, r.leader, size, whole)
+	return r.refit(ctx, s, size, r.data.Rows())
 }
 
 // widest is the largest size of a point's map, doubled time and again, with which a fit to all rows is expected

@@ -140,11 +140,11 @@ var representations = []representation{
 var mappings = []mapping{
 	{name: "gaussian", step: of("rff", "kernel", "gaussian"), from: 1500, rule: "gaussian", size: "features", part: 1},
 	{name: "exponential", step: of("rff", "kernel", "exponential"), from: 1500, rule: "exponential", half: true, size: "features", part: 1},
-	{name: "exact exponential", step: of("", "kernel", "exponential"), rule: "exponential", half: true, rows: 20_000, exact: true},
-	{name: "exact gaussian", step: of("", "kernel", "gaussian"), rule: "gaussian", rows: 20_000, exact: true},
+	{name: "exact exponential", step: of("", "kernel", "exponential"), rule: "exponential", half: true, rows: 60_000, exact: true},
+	{name: "exact gaussian", step: of("", "kernel", "gaussian"), rule: "gaussian", rows: 60_000, exact: true},
 	{name: "binning", step: of("binning"), rule: "laplacian", half: true, size: "grids", part: 4, loose: 1e-4, least: -4},
 	{name: "few", step: of("binning", "inputs", 4, "input_weights", "scales"), rule: "laplacian", half: true, size: "grids", part: 4, inputs: 8, loose: 1e-4, least: -4},
-	{name: "exact laplacian", step: of("", "kernel", "laplacian"), rule: "laplacian", half: true, rows: 20_000, exact: true},
+	{name: "exact laplacian", step: of("", "kernel", "laplacian"), rule: "laplacian", half: true, rows: 60_000, exact: true},
 	{name: "landmarks", step: of("nystroem", "kernel", "exponential"), from: 1500, rule: "exponential", half: true, size: "landmarks", part: 2},
 	{name: "linear", plain: true},
 }

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	firstRows   = 2000 // of the first round
-	firstSize   = 512  // of its maps
-	mostSize    = 8192 // of any map, and with a number of candidates as the budget:
+	firstRows   = 2000  // of the first round
+	firstSize   = 512   // of its maps
+	mostSize    = 16384 // of any map, and with a number of candidates as the budget:
 	mostCounted = 2048
 	moreRows    = 4 // times as many, in the next round
 	moreSize    = 2
@@ -120,6 +120,10 @@ func (r *run) sizeWithin(size int) int {
 	most := mostSize
 	if !r.timed() {
 		most = mostCounted // nothing else bounds the time that a candidate takes
+	}
+	if r.options.Memory > 0 {
+		const sums = 32 // bytes of the products of two features, and of the factor
+		most = min(most, int(math.Sqrt(float64(r.options.Memory)/sums)))
 	}
 	return max(min(size, most, 4*r.data.Rows()/firstSize*firstSize), firstSize)
 }
