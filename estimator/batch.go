@@ -44,7 +44,7 @@ type Batch struct {
 	// which tests on all rows. With GCV all rows are taken to have the mean leverage instead of their
 	// own, so that the mean squared error is the score of generalised cross-validation.
 	OneOut, GCV bool
-	// Memory bounds the bytes of sums and mapped rows that are held at once, 0 for no bound; what does
+	// Memory bounds the bytes of sums and mapped rows in memory at once, 0 for no bound; what does
 	// not fit is mapped again.
 	Memory int64
 	// Wanted reports whether a candidate is to be fitted on a fold. Nil for all.

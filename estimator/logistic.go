@@ -67,9 +67,7 @@ func (s *Logistic) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
 	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
-	l.Choice(&s.Solver, "solver", "how to solve", "auto", "newton", "dual")
-	l.Float(&s.Tol, "tol", "gradient or duality gap, relative, at which to stop", param.Positive)
-	l.Int(&s.MaxIter, "max_iter", "most Newton steps, or passes of coordinate descent", param.AtLeast(1))
+	penalisedSolverParams(l, &s.Solver, &s.Tol, &s.MaxIter)
 }
 
 // Fit learns from data in memory; the result is a [*FittedLogistic].

@@ -3,11 +3,14 @@ package estimator
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/batch"
+	"github.com/bochner-ml/bochner/internal/descent"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/newton"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -19,6 +22,35 @@ type penalised interface {
 	name() string
 	plain() batch.Penalised
 	fitted(m linear, classes []string) Predictor
+}
+
+// penalisedSolverParams declares how a penalised spec is solved.
+func penalisedSolverParams(l *param.List, solver *string, tol *float64, maxIter *int) {
+	l.Choice(solver, "solver", "how to solve", "auto", "newton", "dual")
+	l.Float(tol, "tol", "gradient or duality gap, relative, at which to stop", param.Positive)
+	l.Int(maxIter, "max_iter", "most Newton steps, or passes of coordinate descent", param.AtLeast(1))
+}
+
+// byNewton reports whether a solver is, or auto chooses, newton. Wide sparse rows have no cheap
+// preconditioner there, and their coordinates depend little on each other, as the dual likes it.
+func byNewton(solver, loss string, wide bool) bool {
+	return solver == "newton" || solver == "auto" && strings.HasPrefix(loss, "squared_") && !wide
+}
+
+// smoothEnough says why newton cannot minimise a loss.
+func smoothEnough(solver, loss string) error {
+	if solver == "newton" && !strings.HasPrefix(loss, "squared_") {
+		return fmt.Errorf("auto or dual, for newton needs a squared loss")
+	}
+	return nil
+}
+
+// marginCost is Cost of an [SVM] or an [SVR].
+func marginCost(solver, loss string, shape datasets.Shape) datasets.Cost {
+	if !byNewton(solver, loss, newton.WideShape(shape)) {
+		return descent.Cost(shape)
+	}
+	return newton.Cost(shape)
 }
 
 // fitSet is Fit of a penalised spec.

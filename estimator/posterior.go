@@ -36,7 +36,7 @@ var (
 
 // FitPosterior learns from one target, given the variance of the noise of an observation of weight
 // 1. Alpha is noise over the prior variance of a weight, so that Alpha = noise is the prior N(0, I).
-// It reads the data once, as the solver cholesky does: nd² + d³/3 flops, d² numbers held.
+// It reads the data once, as the solver cholesky does: nd² + d³/3 flops, d² numbers in memory.
 // (Rasmussen & Williams 2006, section 2.1.)
 func (s Ridge) FitPosterior(ctx context.Context, data datasets.Set, noise float64) (*Posterior, error) {
 	return s.FitPosteriorSource(ctx, data.Source(), noise)

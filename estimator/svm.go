@@ -3,7 +3,6 @@ package estimator
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/batch"
@@ -61,10 +60,8 @@ func (s *SVM) Params(l *param.List) {
 	l.Choice(&s.Loss, "loss", "of a margin m: max(0, 1−m), or its square", "squared_hinge", "hinge")
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
 	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
-	l.Choice(&s.Solver, "solver", "how to solve", "auto", "newton", "dual")
+	penalisedSolverParams(l, &s.Solver, &s.Tol, &s.MaxIter)
 	l.Also("solver", func() error { return smoothEnough(s.Solver, s.Loss) })
-	l.Float(&s.Tol, "tol", "gradient or duality gap, relative, at which to stop", param.Positive)
-	l.Int(&s.MaxIter, "max_iter", "most Newton steps, or passes of coordinate descent", param.AtLeast(1))
 }
 
 // Fit learns from data in memory; the result is a [*FittedLinearClassifier].
@@ -76,20 +73,6 @@ func (s SVM) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 // coordinate descent; the result is a [*FittedLinearClassifier].
 func (s SVM) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
 	return fitSource(ctx, s, data)
-}
-
-// byNewton reports whether a solver is, or auto chooses, newton. Wide sparse rows have no cheap
-// preconditioner there, and their coordinates depend little on each other, as the dual likes it.
-func byNewton(solver, loss string, wide bool) bool {
-	return solver == "newton" || solver == "auto" && strings.HasPrefix(loss, "squared_") && !wide
-}
-
-// smoothEnough says why newton cannot minimise a loss.
-func smoothEnough(solver, loss string) error {
-	if solver == "newton" && !strings.HasPrefix(loss, "squared_") {
-		return fmt.Errorf("auto or dual, for newton needs a squared loss")
-	}
-	return nil
 }
 
 func (s SVM) name() string { return "svm" }
@@ -118,9 +101,4 @@ func (s SVM) descent(l *design.Labels) descent.Task {
 }
 
 // Cost estimates a fit to rows of a shape.
-func (s SVM) Cost(shape datasets.Shape) datasets.Cost {
-	if !byNewton(s.Solver, s.Loss, newton.WideShape(shape)) {
-		return descent.Cost(shape)
-	}
-	return newton.Cost(shape)
-}
+func (s SVM) Cost(shape datasets.Shape) datasets.Cost { return marginCost(s.Solver, s.Loss, shape) }

@@ -50,10 +50,8 @@ func (s *SVR) Params(l *param.List) {
 	l.Float(&s.Epsilon, "epsilon", "residuals of up to this size cost nothing", param.NonNegative)
 	l.Choice(&s.Loss, "loss", "of a residual r: max(0, |r|−epsilon), or its square", "epsilon_insensitive", "squared_epsilon_insensitive")
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
-	l.Choice(&s.Solver, "solver", "how to solve", "auto", "newton", "dual")
+	penalisedSolverParams(l, &s.Solver, &s.Tol, &s.MaxIter)
 	l.Also("solver", func() error { return smoothEnough(s.Solver, s.Loss) })
-	l.Float(&s.Tol, "tol", "gradient or duality gap, relative, at which to stop", param.Positive)
-	l.Int(&s.MaxIter, "max_iter", "most Newton steps, or passes of coordinate descent", param.AtLeast(1))
 }
 
 // Fit learns from data in memory; the result is a [*FittedLinear].
@@ -91,12 +89,7 @@ func (s SVR) descent(l *design.Labels) descent.Task {
 }
 
 // Cost estimates a fit to rows of a shape.
-func (s SVR) Cost(shape datasets.Shape) datasets.Cost {
-	if !byNewton(s.Solver, s.Loss, newton.WideShape(shape)) {
-		return descent.Cost(shape)
-	}
-	return newton.Cost(shape)
-}
+func (s SVR) Cost(shape datasets.Shape) datasets.Cost { return marginCost(s.Solver, s.Loss, shape) }
 
 // tubeBar is the bar of the squared epsilon-insensitive loss, C being 1.
 func (s SVR) tubeBar(l *design.Labels) float64 {

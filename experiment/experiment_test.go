@@ -238,13 +238,13 @@ func TestWeightsAndGroups(t *testing.T) {
 	if len(groups)%4 != 0 {
 		t.Errorf("%d test rows are no whole groups of 4", len(groups))
 	}
-	held := map[string]int{}
+	rows := map[string]int{}
 	for _, row := range groups {
 		var k int
 		fmt.Sscan(row, &k)
-		held[fmt.Sprint(k/4)]++
+		rows[fmt.Sprint(k/4)]++
 	}
-	for g, n := range held {
+	for g, n := range rows {
 		if n != 4 {
 			t.Errorf("group %s has %d of 4 rows in the test part", g, n)
 		}

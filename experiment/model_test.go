@@ -252,13 +252,13 @@ func (e *endless) Read(b []byte) (int, error) {
 type ahead struct {
 	in            *endless
 	written, most int
-	held          uint64
+	inUse          uint64
 }
 
 func (a *ahead) Write(p []byte) (int, error) {
 	a.most = max(a.most, int(a.in.read.Load())-a.written)
-	if a.written += bytes.Count(p, []byte("\n")); a.held == 0 && a.written > a.in.most*3/4 {
-		a.held = inUse()
+	if a.written += bytes.Count(p, []byte("\n")); a.inUse == 0 && a.written > a.in.most*3/4 {
+		a.inUse = inUse()
 	}
 	return len(p), nil
 }
@@ -284,8 +284,8 @@ func TestPipesAreNotHeld(t *testing.T) {
 	if out.most > in.most/2 {
 		t.Errorf("%d of %d rows were read before they were predicted", out.most, in.most)
 	}
-	if out.held > before+8<<20 {
-		t.Errorf("%d bytes are in use, %d before", out.held, before)
+	if out.inUse > before+8<<20 {
+		t.Errorf("%d bytes are in use, %d before", out.inUse, before)
 	}
 }
 

@@ -322,8 +322,8 @@ func (s Search) workers() int {
 }
 
 // admits reports whether a fit of that many bytes may start beside those that hold some already.
-func (r *run) admits(held, bytes int64) bool {
-	return r.search.Memory == 0 || bytes <= r.search.Memory-held
+func (r *run) admits(used, bytes int64) bool {
+	return r.search.Memory == 0 || bytes <= r.search.Memory-used
 }
 
 func (r *run) todo() []fit {
@@ -365,14 +365,14 @@ func (r *run) fit(ctx context.Context, f fit) (out estimator.Outcome) {
 // bytes is what fitting a candidate to a fold holds: what its estimator says it needs, as far as it
 // says so, and a copy of the fold's rows.
 func (r *run) bytes(c candidate) int64 {
-	held := sizeOf(r.data.X) + 8*int64(r.data.Rows())
+	used := sizeOf(r.data.X) + 8*int64(r.data.Rows())
 	if k := r.data.Schema.Outputs(); k > 1 {
-		held += 8 * int64(r.data.Rows()) * int64(k) / int64(max(len(r.folds), 1)) // predictions
+		used += 8 * int64(r.data.Rows()) * int64(k) / int64(max(len(r.folds), 1)) // predictions
 	}
 	if coster, ok := c.spec.(datasets.Coster); ok {
-		held += coster.Cost(r.shape(r.trainRows())).Bytes
+		used += coster.Cost(r.shape(r.trainRows())).Bytes
 	}
-	return held
+	return used
 }
 
 // shape is that of so many of the rows.

@@ -119,9 +119,9 @@ func (r *run) batchCost() (cost datasets.Cost, shared []string) {
 
 // planFits adds up what the fits cost one by one, and returns what the refit may.
 func (r *run) planFits(p *Plan) (refit float64) {
-	held := make([]int64, len(r.candidates))
+	used := make([]int64, len(r.candidates))
 	for i, c := range r.candidates {
-		held[i] = r.bytes(c)
+		used[i] = r.bytes(c)
 		coster, ok := c.spec.(datasets.Coster)
 		if !ok {
 			continue
@@ -132,18 +132,18 @@ func (r *run) planFits(p *Plan) (refit float64) {
 		}
 		refit = max(refit, coster.Cost(r.data.Shape()).Flops)
 	}
-	p.Bytes = r.heldAtOnce(held, p.Workers)
+	p.Bytes = r.bytesAtOnce(used, p.Workers)
 	return refit
 }
 
-// heldAtOnce is the most that fits side by side hold: the largest ones together, within the bound.
+// bytesAtOnce is the most that fits side by side hold: the largest ones together, within the bound.
 // A candidate's folds may all be among them.
-func (r *run) heldAtOnce(held []int64, workers int) int64 {
-	slices.Sort(held)
+func (r *run) bytesAtOnce(used []int64, workers int) int64 {
+	slices.Sort(used)
 	var bytes int64
-	for i := len(held) - 1; i >= 0 && workers > 0; i-- {
+	for i := len(used) - 1; i >= 0 && workers > 0; i-- {
 		beside := min(workers, len(r.folds))
-		bytes += held[i] * int64(beside)
+		bytes += used[i] * int64(beside)
 		workers -= beside
 	}
 	if r.search.Memory > 0 {

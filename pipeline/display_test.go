@@ -22,8 +22,8 @@ func TestPictures(t *testing.T) {
 		NewUnion(transformer.NewRFF(), transformer.NewBinning())).Then(estimator.NewLogistic())
 	wellFormed(t, p.SVG(), "columns", "a&lt;b", "impute", "strategy", "standardize", "union", "rff", "gamma", "binning", "grids", "logistic", "C 1")
 
-	held := NewColumns(Group{Select: []string{"numeric"}}) // within a model too
-	wellFormed(t, Steps().Then(meta.NewEnsemble(meta.Member{Name: "rough", Estimator: Steps(held, transformer.NewRFF()).Then(estimator.NewSVM())},
+	step := NewColumns(Group{Select: []string{"numeric"}}) // within a model too
+	wellFormed(t, Steps().Then(meta.NewEnsemble(meta.Member{Name: "rough", Estimator: Steps(step, transformer.NewRFF()).Then(estimator.NewSVM())},
 		meta.Member{Name: "fine", Estimator: meta.NewCalibrated(estimator.NewRidgeClassifier())})).SVG(),
 		"ensemble", "sum_to_one", "rough", "columns", "rff", "svm", "fine: calibrated", "of: ridge_classifier", "alpha 1")
 

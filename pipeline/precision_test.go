@@ -282,9 +282,9 @@ func TestSweepInSinglePrecision(t *testing.T) {
 		}
 	}
 	seen := 0
-	_, err := fitAll(ctx, base, data, folds, settings, func(setting, fold int, held estimator.Outcome) error {
-		if held.Err != nil {
-			return held.Err
+	_, err := fitAll(ctx, base, data, folds, settings, func(setting, fold int, outcome estimator.Outcome) error {
+		if outcome.Err != nil {
+			return outcome.Err
 		}
 		f, err := settings[setting].Fit(ctx, data.Select(folds[fold].Train))
 		if err != nil {
@@ -294,7 +294,7 @@ func TestSweepInSinglePrecision(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		close(t, "scores", held.Scores, want.Scores, 1e-4)
+		close(t, "scores", outcome.Scores, want.Scores, 1e-4)
 		seen++
 		return nil
 	})

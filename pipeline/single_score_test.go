@@ -53,9 +53,9 @@ func TestSearchScoresWhatIsFittedInSinglePrecision(t *testing.T) {
 			param.Setting{Path: path + ".alpha", Value: []any{1e-12, 1e-10, 1e-8, 1e-7, 1e-5, 1e-2, 1.0}})
 		warned, seen := 0, 0
 		folds := []datasets.Fold{{Train: count(0, 600), Test: count(600, 900)}}
-		names, err := fitAll(ctx, settings[0].(pipeline.Pipeline), c.data, folds, settings, func(k, _ int, held estimator.Outcome) error {
-			if held.Err != nil {
-				return held.Err
+		names, err := fitAll(ctx, settings[0].(pipeline.Pipeline), c.data, folds, settings, func(k, _ int, outcome estimator.Outcome) error {
+			if outcome.Err != nil {
+				return outcome.Err
 			}
 			fitted, err := settings[k].Fit(ctx, c.data.Select(folds[0].Train))
 			if err != nil {
@@ -65,9 +65,9 @@ func TestSearchScoresWhatIsFittedInSinglePrecision(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			got, own := held.Values, want.Values
+			got, own := outcome.Values, want.Values
 			if want.Scores != nil {
-				got, own = held.Scores.RawMatrix().Data, want.Scores.RawMatrix().Data
+				got, own = outcome.Scores.RawMatrix().Data, want.Scores.RawMatrix().Data
 			}
 			if off := 1 - rSquared(got, own); off > 1e-6 {
 				t.Errorf("%s, setting %d: the search's predictions are off those of the fit by %.2g of their spread", path, k, math.Sqrt(off))
@@ -76,8 +76,8 @@ func TestSearchScoresWhatIsFittedInSinglePrecision(t *testing.T) {
 			if len(report.Warnings) > 0 {
 				warned++
 			}
-			if !slices.Equal(held.Report.Warnings, report.Warnings) {
-				t.Errorf("%s, setting %d: the search says %v, the fit %v", path, k, held.Report.Warnings, report.Warnings)
+			if !slices.Equal(outcome.Report.Warnings, report.Warnings) {
+				t.Errorf("%s, setting %d: the search says %v, the fit %v", path, k, outcome.Report.Warnings, report.Warnings)
 			}
 			seen++
 			return nil

@@ -62,9 +62,9 @@ func TestSweepStopsAnywhere(t *testing.T) {
 			defer cancel()
 			first := stopper{calls: new(atomic.Int64), at: at, cancel: cancel}
 			base := pipeline.Steps(first, c.step).Then(c.model)
-			_, err := fitAll(stopped, base, data, thirds(60), grid(t, base, c.axes...), func(setting, fold int, held estimator.Outcome) error {
-				if held.Err != nil {
-					t.Errorf("%s, cancelled in call %d: setting %d on fold %d is handed over with the error %v", name, at, setting, fold, held.Err)
+			_, err := fitAll(stopped, base, data, thirds(60), grid(t, base, c.axes...), func(setting, fold int, outcome estimator.Outcome) error {
+				if outcome.Err != nil {
+					t.Errorf("%s, cancelled in call %d: setting %d on fold %d is handed over with the error %v", name, at, setting, fold, outcome.Err)
 				}
 				return nil
 			})

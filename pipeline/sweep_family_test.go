@@ -26,16 +26,16 @@ func naive(t *testing.T, data datasets.Set, folds []datasets.Fold, settings []es
 	}
 	for i, s := range settings {
 		for f, fold := range folds {
-			held := got[key{i, f}]
+			outcome := got[key{i, f}]
 			p, err := s.Fit(ctx, data.Select(fold.Train))
 			if err != nil {
-				if held.Err == nil || held.Err.Error() != err.Error() {
-					t.Errorf("setting %d on fold %d: %v, wanted %v", i, f, held.Err, err)
+				if outcome.Err == nil || outcome.Err.Error() != err.Error() {
+					t.Errorf("setting %d on fold %d: %v, wanted %v", i, f, outcome.Err, err)
 				}
 				continue
 			}
-			if held.Err != nil {
-				t.Fatalf("setting %d on fold %d: %v", i, f, held.Err)
+			if outcome.Err != nil {
+				t.Fatalf("setting %d on fold %d: %v", i, f, outcome.Err)
 			}
 			want, err := estimator.Predict(ctx, p, datasets.SelectRows(data.X, fold.Test))
 			if err != nil {
@@ -56,15 +56,15 @@ func naive(t *testing.T, data datasets.Set, folds []datasets.Fold, settings []es
 				}
 			}
 			if want.Scores != nil {
-				equal("scores", held.Scores.RawMatrix().Data, want.Scores.RawMatrix().Data)
+				equal("scores", outcome.Scores.RawMatrix().Data, want.Scores.RawMatrix().Data)
 			}
 			if want.Targets != nil {
-				equal("targets", held.Targets.RawMatrix().Data, want.Targets.RawMatrix().Data)
+				equal("targets", outcome.Targets.RawMatrix().Data, want.Targets.RawMatrix().Data)
 			}
-			equal("values", held.Values, want.Values)
+			equal("values", outcome.Values, want.Values)
 			before := reportOf(p)
-			if held.Report.Solver != before.Solver || math.Abs(held.Report.Objective-before.Objective) > 1e-6*(1e-3+before.Objective) {
-				t.Errorf("setting %d on fold %d: %+v, wanted %+v", i, f, held.Report, before)
+			if outcome.Report.Solver != before.Solver || math.Abs(outcome.Report.Objective-before.Objective) > 1e-6*(1e-3+before.Objective) {
+				t.Errorf("setting %d on fold %d: %+v, wanted %+v", i, f, outcome.Report, before)
 			}
 		}
 	}
@@ -224,7 +224,7 @@ func TestResumeGivesTheSameBits(t *testing.T) {
 			}
 			got := map[key]estimator.Outcome{}
 			_, err := fitWanted(ctx, base, data, folds, settings, func(i, f int) bool { return wanted[key{i, f}] },
-				func(i, f int, held estimator.Outcome) error { got[key{i, f}] = held; return nil })
+				func(i, f int, outcome estimator.Outcome) error { got[key{i, f}] = outcome; return nil })
 			if err != nil || len(got) != len(wanted) {
 				t.Fatalf("%d of %d wanted: %v", len(got), len(wanted), err)
 			}

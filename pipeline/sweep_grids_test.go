@@ -61,13 +61,13 @@ func TestGridsThatShareYieldErrors(t *testing.T) {
 	for i, s := range settings {
 		for f, fold := range folds {
 			_, err := s.Fit(ctx, data.Select(fold.Train))
-			switch held := got[key{i, f}]; {
-			case err == nil && held.Err != nil:
-				t.Errorf("setting %d on fold %d: %v", i, f, held.Err)
+			switch outcome := got[key{i, f}]; {
+			case err == nil && outcome.Err != nil:
+				t.Errorf("setting %d on fold %d: %v", i, f, outcome.Err)
 			case err != nil:
 				failed++
-				if held.Err == nil || held.Err.Error() != err.Error() {
-					t.Errorf("setting %d on fold %d: %v, wanted %v", i, f, held.Err, err)
+				if outcome.Err == nil || outcome.Err.Error() != err.Error() {
+					t.Errorf("setting %d on fold %d: %v, wanted %v", i, f, outcome.Err, err)
 				}
 			}
 		}
@@ -87,15 +87,15 @@ func TestGridsThatShareResume(t *testing.T) {
 	want, _ := sweep(t, base, data, folds, settings)
 	wanted := func(setting, fold int) bool { return (setting+fold)%3 == 0 }
 	count := 0
-	_, err := fitWanted(ctx, base, data, folds, settings, wanted, func(i, f int, held estimator.Outcome) error {
+	_, err := fitWanted(ctx, base, data, folds, settings, wanted, func(i, f int, outcome estimator.Outcome) error {
 		if !wanted(i, f) {
 			t.Errorf("setting %d on fold %d is not wanted", i, f)
 		}
 		count++
-		if !slices.Equal(held.Values, want[key{i, f}].Values) {
+		if !slices.Equal(outcome.Values, want[key{i, f}].Values) {
 			t.Errorf("setting %d on fold %d: another prediction", i, f)
 		}
-		return held.Err
+		return outcome.Err
 	})
 	if err != nil || count != 4 {
 		t.Errorf("%d results, %v", count, err)

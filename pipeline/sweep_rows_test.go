@@ -83,8 +83,8 @@ func namesRow(t *testing.T, p pipeline.Pipeline, data datasets.Set, want string)
 			t.Errorf("it says %v, wanted %s", err, want)
 		}
 	}
-	_, err = fitAll(context.Background(), p, data, folds, settings, func(setting, fold int, held estimator.Outcome) error {
-		check(held.Err)
+	_, err = fitAll(context.Background(), p, data, folds, settings, func(setting, fold int, outcome estimator.Outcome) error {
+		check(outcome.Err)
 		return nil
 	})
 	if err != nil {

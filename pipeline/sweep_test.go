@@ -99,12 +99,12 @@ func batchCost(s estimator.BatchFitter, shape datasets.Shape, folds []datasets.F
 func sweep(t *testing.T, s estimator.BatchFitter, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator) (map[key]estimator.Outcome, []string) {
 	t.Helper()
 	got := map[key]estimator.Outcome{}
-	shared, err := fitAll(ctx, s, data, folds, settings, func(setting, fold int, held estimator.Outcome) error {
+	shared, err := fitAll(ctx, s, data, folds, settings, func(setting, fold int, outcome estimator.Outcome) error {
 		k := key{setting, fold}
 		if _, twice := got[k]; twice {
 			t.Errorf("setting %d on fold %d is yielded twice", setting, fold)
 		}
-		got[k] = held
+		got[k] = outcome
 		return nil
 	})
 	if err != nil {
@@ -171,11 +171,11 @@ func TestSweepIsTheNaiveSearch(t *testing.T) {
 				}
 				mapped := takesMaps(c.base.Estimator)
 				for k, w := range want {
-					held := got[k]
-					if held.Err != nil || held.Seconds <= 0 {
-						t.Fatalf("setting %d on fold %d: %v, %v s", k.setting, k.fold, held.Err, held.Seconds)
+					outcome := got[k]
+					if outcome.Err != nil || outcome.Seconds <= 0 {
+						t.Fatalf("setting %d on fold %d: %v, %v s", k.setting, k.fold, outcome.Err, outcome.Seconds)
 					}
-					agree(t, fmt.Sprintf("memory %d, setting %d on fold %d", memory, k.setting, k.fold), held.Prediction, w, mapped || memory != 0)
+					agree(t, fmt.Sprintf("memory %d, setting %d on fold %d", memory, k.setting, k.fold), outcome.Prediction, w, mapped || memory != 0)
 				}
 			}
 		})

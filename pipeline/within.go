@@ -35,13 +35,13 @@ func HoldsMembers(c param.Child) bool { return c.Type == reflect.TypeFor[meta.Me
 // modelsWithin returns the estimators that spec holds, each with its path below that of spec.
 func modelsWithin(spec any) (out []meta.Member) {
 	for _, c := range Within(spec) {
-		switch held := c.Spec.(type) {
+		switch one := c.Spec.(type) {
 		case meta.Members:
-			for _, m := range held {
+			for _, m := range one {
 				out = append(out, meta.Member{Name: c.Name + "." + m.Name, Estimator: m.Estimator})
 			}
 		case estimator.Estimator:
-			out = append(out, meta.Member{Name: c.Name, Estimator: held})
+			out = append(out, meta.Member{Name: c.Name, Estimator: one})
 		}
 	}
 	return out

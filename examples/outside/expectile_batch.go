@@ -68,13 +68,11 @@ func batchOf(b estimator.Batch) (specs []Expectile, shared []string, err error) 
 	if b.OneOut {
 		return nil, nil, errors.New("it cannot leave one out; use k folds")
 	}
+	if specs, err = estimator.SpecsOf[Expectile](b); err != nil {
+		return nil, nil, err
+	}
 	maps := map[int]int{}
-	for i, c := range b.Candidates {
-		spec, ok := c.Estimator.(Expectile)
-		if !ok {
-			return nil, nil, fmt.Errorf("candidate %d is a %T", i, c.Estimator)
-		}
-		specs = append(specs, spec)
+	for _, c := range b.Candidates {
 		if maps[c.Map]++; maps[c.Map] == 2 && !slices.Contains(shared, "alpha") {
 			shared = append(shared, "alpha")
 		}

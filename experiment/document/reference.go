@@ -98,19 +98,19 @@ func stepReference(b *strings.Builder) {
 	}
 	b.WriteString("\n")
 	for _, e := range entries {
-		held := holdingOf(e)
+		parts := holdingOf(e)
 		fmt.Fprintf(b, "### `%s`\n\n%s", e.Name, sentence(upper(e.Doc)))
-		if held.about != "" {
-			b.WriteString(" " + held.about)
+		if parts.about != "" {
+			b.WriteString(" " + parts.about)
 		}
 		b.WriteString("\n\n")
-		if rows := append(append(held.rows, e.Params()...), modelsWithin(e)...); len(rows) > 0 {
+		if rows := append(append(parts.rows, e.Params()...), modelsWithin(e)...); len(rows) > 0 {
 			table(b, "parameter", rows)
-		} else if held.about == "" {
+		} else if parts.about == "" {
 			b.WriteString("It has no parameters.\n\n")
 		}
-		if len(held.members) > 0 {
-			table(b, "key of a "+held.what, held.members)
+		if len(parts.members) > 0 {
+			table(b, "key of a "+parts.what, parts.members)
 		}
 	}
 }

@@ -222,11 +222,11 @@ func stepSchema(e pipeline.Entry) *property {
 	}
 	for _, c := range pipeline.Within(e.New()) {
 		one := &property{Ref: "#/$defs/step"}
-		held := &property{AnyOf: []*property{one, {Type: "array", Items: one}}}
+		within := &property{AnyOf: []*property{one, {Type: "array", Items: one}}}
 		if pipeline.HoldsMembers(c) {
-			held = &property{Type: "object", Others: held}
+			within = &property{Type: "object", Others: within}
 		}
-		parameters.Properties.add(c.Name, held)
+		parameters.Properties.add(c.Name, within)
 	}
 	if c, ok := e.New().(pipeline.Composite); ok {
 		list := childrenSchema(c.Holds())

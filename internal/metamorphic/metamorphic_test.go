@@ -396,14 +396,14 @@ func searched(t *testing.T, w *world) []float64 {
 		return nil
 	}
 	seen := map[[2]int]bool{}
-	_, err = w.pipe.FitBatch(context.Background(), estimator.Batch{Data: w.train, Folds: folds, Candidates: estimator.Candidates(settings...), Yield: func(setting, fold int, held estimator.Outcome) error {
+	_, err = w.pipe.FitBatch(context.Background(), estimator.Batch{Data: w.train, Folds: folds, Candidates: estimator.Candidates(settings...), Yield: func(setting, fold int, outcome estimator.Outcome) error {
 		if seen[[2]int{setting, fold}] {
 			return fmt.Errorf("setting %d on fold %d comes twice", setting, fold)
 		}
 		seen[[2]int{setting, fold}] = true
 		lone, failed := settings[setting].Fit(context.Background(), w.train.Select(folds[fold].Train))
-		if (failed == nil) != (held.Err == nil) {
-			return fmt.Errorf("setting %d on fold %d: alone %v, in a search %v", setting, fold, failed, held.Err)
+		if (failed == nil) != (outcome.Err == nil) {
+			return fmt.Errorf("setting %d on fold %d: alone %v, in a search %v", setting, fold, failed, outcome.Err)
 		}
 		if failed != nil {
 			return nil
@@ -412,8 +412,8 @@ func searched(t *testing.T, w *world) []float64 {
 			return nil
 		}
 		want := answers(t, lone, datasets.SelectRows(w.train.X, folds[fold].Test))
-		if at, ok := agree(numbers(held.Prediction), want, w.tolerance()); !ok {
-			return fmt.Errorf("setting %d on fold %d: prediction %d is %.12g, alone %.12g: %v", setting, fold, at, numbers(held.Prediction)[at], want[at], settings[setting])
+		if at, ok := agree(numbers(outcome.Prediction), want, w.tolerance()); !ok {
+			return fmt.Errorf("setting %d on fold %d: prediction %d is %.12g, alone %.12g: %v", setting, fold, at, numbers(outcome.Prediction)[at], want[at], settings[setting])
 		}
 		return nil
 	}})

@@ -20,10 +20,10 @@ func init() {
 			"As":                       reflect.ValueOf(estimator.As),
 			"Candidates":               reflect.ValueOf(estimator.Candidates),
 			"ErrDiverged":              reflect.ValueOf(&estimator.ErrDiverged).Elem(),
+			"ErrNotMapped":             reflect.ValueOf(&estimator.ErrNotMapped).Elem(),
+			"ErrNotOneOut":             reflect.ValueOf(&estimator.ErrNotOneOut).Elem(),
 			"KeepPredictor":            reflect.ValueOf(estimator.KeepPredictor),
 			"Learn":                    reflect.ValueOf(estimator.Learn),
-			"NewCalibrated":            reflect.ValueOf(estimator.NewCalibrated),
-			"NewEnsemble":              reflect.ValueOf(estimator.NewEnsemble),
 			"NewKernelRidge":           reflect.ValueOf(estimator.NewKernelRidge),
 			"NewKernelRidgeClassifier": reflect.ValueOf(estimator.NewKernelRidgeClassifier),
 			"NewLogistic":              reflect.ValueOf(estimator.NewLogistic),
@@ -31,37 +31,26 @@ func init() {
 			"NewRidgeClassifier":       reflect.ValueOf(estimator.NewRidgeClassifier),
 			"NewSVM":                   reflect.ValueOf(estimator.NewSVM),
 			"NewSVR":                   reflect.ValueOf(estimator.NewSVR),
-			"NewSeedEnsemble":          reflect.ValueOf(estimator.NewSeedEnsemble),
-			"NewTarget":                reflect.ValueOf(estimator.NewTarget),
 			"Predict":                  reflect.ValueOf(estimator.Predict),
 		},
 		Types: map[string]reflect.Type{
 			"Batch":                       reflect.TypeOf((*estimator.Batch)(nil)).Elem(),
 			"BatchFitter":                 reflect.TypeOf((*estimator.BatchFitter)(nil)).Elem(),
 			"BlockEstimator":              reflect.TypeOf((*estimator.BlockEstimator)(nil)).Elem(),
-			"Calibrated":                  reflect.TypeOf((*estimator.Calibrated)(nil)).Elem(),
 			"Candidate":                   reflect.TypeOf((*estimator.Candidate)(nil)).Elem(),
 			"ClassWeight":                 reflect.TypeOf((*estimator.ClassWeight)(nil)).Elem(),
 			"Classifier":                  reflect.TypeOf((*estimator.Classifier)(nil)).Elem(),
-			"Combination":                 reflect.TypeOf((*estimator.Combination)(nil)).Elem(),
-			"Ensemble":                    reflect.TypeOf((*estimator.Ensemble)(nil)).Elem(),
 			"Estimator":                   reflect.TypeOf((*estimator.Estimator)(nil)).Elem(),
-			"FittedCalibrated":            reflect.TypeOf((*estimator.FittedCalibrated)(nil)).Elem(),
-			"FittedEnsemble":              reflect.TypeOf((*estimator.FittedEnsemble)(nil)).Elem(),
 			"FittedKernelRidge":           reflect.TypeOf((*estimator.FittedKernelRidge)(nil)).Elem(),
 			"FittedKernelRidgeClassifier": reflect.TypeOf((*estimator.FittedKernelRidgeClassifier)(nil)).Elem(),
 			"FittedLinear":                reflect.TypeOf((*estimator.FittedLinear)(nil)).Elem(),
 			"FittedLinearClassifier":      reflect.TypeOf((*estimator.FittedLinearClassifier)(nil)).Elem(),
 			"FittedLogistic":              reflect.TypeOf((*estimator.FittedLogistic)(nil)).Elem(),
-			"FittedMember":                reflect.TypeOf((*estimator.FittedMember)(nil)).Elem(),
-			"FittedTarget":                reflect.TypeOf((*estimator.FittedTarget)(nil)).Elem(),
 			"KernelRidge":                 reflect.TypeOf((*estimator.KernelRidge)(nil)).Elem(),
 			"KernelRidgeClassifier":       reflect.TypeOf((*estimator.KernelRidgeClassifier)(nil)).Elem(),
 			"LeaveOneOut":                 reflect.TypeOf((*estimator.LeaveOneOut)(nil)).Elem(),
 			"Logistic":                    reflect.TypeOf((*estimator.Logistic)(nil)).Elem(),
 			"Maps":                        reflect.TypeOf((*estimator.Maps)(nil)).Elem(),
-			"Member":                      reflect.TypeOf((*estimator.Member)(nil)).Elem(),
-			"Members":                     reflect.TypeOf((*estimator.Members)(nil)).Elem(),
 			"MultiPredictor":              reflect.TypeOf((*estimator.MultiPredictor)(nil)).Elem(),
 			"Outcome":                     reflect.TypeOf((*estimator.Outcome)(nil)).Elem(),
 			"PassEstimator":               reflect.TypeOf((*estimator.PassEstimator)(nil)).Elem(),
@@ -77,7 +66,6 @@ func init() {
 			"SVM":                         reflect.TypeOf((*estimator.SVM)(nil)).Elem(),
 			"SVR":                         reflect.TypeOf((*estimator.SVR)(nil)).Elem(),
 			"StdPredictor":                reflect.TypeOf((*estimator.StdPredictor)(nil)).Elem(),
-			"Target":                      reflect.TypeOf((*estimator.Target)(nil)).Elem(),
 			"Tasked":                      reflect.TypeOf((*estimator.Tasked)(nil)).Elem(),
 			"WholePredictor":              reflect.TypeOf((*estimator.WholePredictor)(nil)).Elem(),
 			"Wrapper":                     reflect.TypeOf((*estimator.Wrapper)(nil)).Elem(),
@@ -86,7 +74,6 @@ func init() {
 			"BatchFitter":    reflect.TypeOf((*proxy_estimator_BatchFitter)(nil)).Elem(),
 			"BlockEstimator": reflect.TypeOf((*proxy_estimator_BlockEstimator)(nil)).Elem(),
 			"Classifier":     reflect.TypeOf((*proxy_estimator_Classifier)(nil)).Elem(),
-			"Combination":    reflect.TypeOf((*proxy_estimator_Combination)(nil)).Elem(),
 			"Estimator":      reflect.TypeOf((*proxy_estimator_Estimator)(nil)).Elem(),
 			"Maps":           reflect.TypeOf((*proxy_estimator_Maps)(nil)).Elem(),
 			"MultiPredictor": reflect.TypeOf((*proxy_estimator_MultiPredictor)(nil)).Elem(),
@@ -143,15 +130,6 @@ func (p *proxy_estimator_Classifier) Decision(a0 context.Context, a1 mat.Matrix)
 }
 func (p *proxy_estimator_Classifier) Predict(a0 context.Context, a1 mat.Matrix) ([]float64, error) {
 	return p.Predict_(p.Object, a0, a1)
-}
-
-type proxy_estimator_Combination struct {
-	Object    any
-	Combined_ func(_proxy_obj_ any) []estimator.FittedMember
-}
-
-func (p *proxy_estimator_Combination) Combined() []estimator.FittedMember {
-	return p.Combined_(p.Object)
 }
 
 type proxy_estimator_Estimator struct {

@@ -222,7 +222,7 @@ func (r writer) model(depth int) estimator.Estimator {
 			models = append(models, e)
 		}
 	}
-	held := func() estimator.Estimator {
+	within := func() estimator.Estimator {
 		if r.IntN(2) == 0 {
 			return r.nested(depth - 1)
 		}
@@ -230,14 +230,14 @@ func (r writer) model(depth int) estimator.Estimator {
 	}
 	switch spec := models[r.IntN(len(models))].New().(type) {
 	case meta.Target:
-		spec.Of = held()
+		spec.Of = within()
 		return r.dial(spec).(estimator.Estimator)
 	case meta.Calibrated:
-		spec.Of = held()
+		spec.Of = within()
 		return r.dial(spec).(estimator.Estimator)
 	case meta.Ensemble:
 		for k := range 1 + r.IntN(3) {
-			spec.Members = append(spec.Members, meta.Member{Name: fmt.Sprint("m", k), Estimator: held()})
+			spec.Members = append(spec.Members, meta.Member{Name: fmt.Sprint("m", k), Estimator: within()})
 		}
 		return r.dial(spec).(estimator.Estimator)
 	default:
