@@ -241,7 +241,7 @@ func TestKernelRidgeBatches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for solver, name := range map[string]string{"cholesky": "alpha", "cg": "path"} {
+	for solver, name := range map[string]string{"cholesky": "alpha", "cg": "alpha"} {
 		var specs []estimator.Estimator
 		for _, alpha := range []float64{0.1, 1, 0.01} {
 			for _, k := range []string{"gaussian", "exponential"} {

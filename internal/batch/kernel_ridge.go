@@ -86,22 +86,14 @@ func (s *kernelBatch) groups() (groups [][]int) {
 }
 
 // shared names what the candidates have in common.
-func (s *kernelBatch) shared(groups [][]int) (names []string) {
+func (s *kernelBatch) shared(groups [][]int) []string {
 	for _, members := range groups {
 		if len(members) == 1 {
 			continue
 		}
-		name := "alpha"
-		for _, fold := range s.Folds {
-			if !s.oneOut && s.candidates[members[0]].Way(len(fold.Train)) == "cg" {
-				name = "path"
-			}
-		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+		return []string{"alpha"}
 	}
-	return names
+	return nil
 }
 
 // wanted returns those of some candidates that are wanted on a fold.
@@ -152,7 +144,7 @@ func (s *kernelBatch) fold(members []int, f int, split *Split) error {
 
 // training prepares rows for candidates that differ in alpha.
 func (s *kernelBatch) training(members []int, train datasets.Set) (*kernelridge.Training, []string, error) {
-	first := s.candidates[members[0]]
+	first := s.candidates[members[len(members)-1]] // of the smallest alpha
 	if first.Invalid != nil {
 		return nil, nil, first.Invalid
 	}
@@ -177,28 +169,11 @@ func (s *kernelBatch) training(members []int, train datasets.Set) (*kernelridge.
 
 // solve returns the models of the members that are wanted on a fold, nil where there is a fault.
 func (s *kernelBatch) solve(t *kernelridge.Training, members []int, f int) (models []*kernelridge.Model, faults []error, err error) {
-	wanted := s.wanted(members, f)
-	path := s.candidates[members[0]].Way(t.Rows()) == "cg"
-	var last []float64
-	for _, i := range members {
-		if len(models) == len(wanted) {
-			break
-		}
-		if !path && !s.Wants(i, f) {
-			continue
-		}
-		m, fault := t.Solve(s.ctx, s.candidates[i].Spec, last)
-		if s.ctx.Err() != nil {
-			return nil, nil, s.ctx.Err()
-		}
-		if last = nil; path && fault == nil {
-			last = m.Dual
-		}
-		if s.Wants(i, f) {
-			models, faults = append(models, m), append(faults, fault)
-		}
+	var specs []kernelridge.Spec
+	for _, i := range s.wanted(members, f) {
+		specs = append(specs, s.candidates[i].Spec)
 	}
-	return models, faults, nil
+	return t.SolveAll(s.ctx, specs)
 }
 
 // KernelRidgesOneOut predicts each row by the model of all the others, exactly, from one factor of the n×n matrix for each

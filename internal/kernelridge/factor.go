@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// Whole returns the kernel matrix, rows × rows.
+// Whole returns the kernel matrix, rows × rows: what is on and below the diagonal, and of tiles on the diagonal all.
 func Whole(ctx context.Context, k Kernel) (kern.View[float64], error) {
 	n := k.Rows()
 	out := kern.Dense(n, n, n, make([]float64, n*n))
@@ -24,7 +24,6 @@ func Whole(ctx context.Context, k Kernel) (kern.View[float64], error) {
 			return out, err
 		}
 	}
-	kern.MirrorLower(out)
 	return out, nil
 }
 
@@ -49,6 +48,7 @@ func NewFactor(ctx context.Context, ridge []float64, whole func() (kern.View[flo
 		if err != nil {
 			return nil, err
 		}
+		kern.MirrorLower(k)
 		trace := 0.0
 		diagonal := make([]float64, len(ridge))
 		for i, r := range ridge {
@@ -82,13 +82,16 @@ func (f *Factor) TileFloat32(dst kern.View[float32], i, j int) { entriesOf(f, ds
 // entriesOf reads a tile of K from above the diagonal.
 func entriesOf[T kern.Float](f *Factor, dst kern.View[T], i, j int) {
 	for b := range dst.Cols { // along the rows of what is above the diagonal
+		above := f.lower.Row(j + b)
 		for a := range dst.Rows {
-			row, col := i+a, j+b
-			v := f.diagonal[col]
-			if row != col {
-				v = f.lower.At(min(row, col), max(row, col))
+			switch row, col := i+a, j+b; {
+			case row > col:
+				dst.Data[a*dst.RowStride+b] = T(above[row])
+			case row == col:
+				dst.Data[a*dst.RowStride+b] = T(f.diagonal[col])
+			default:
+				dst.Data[a*dst.RowStride+b] = T(f.lower.At(row, col))
 			}
-			dst.Set(a, b, T(v))
 		}
 	}
 }

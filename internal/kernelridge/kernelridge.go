@@ -32,13 +32,14 @@ type Kernel interface {
 	TileFloat32(dst kern.View[float32], i, j int)
 }
 
-// System is (K + diag(Ridge))x = y, several y at once. Where it is Centred there is an intercept b:
-// Kx + Ridge·x + b·1 = y with 1'x = 0.
+// System is (K + α·diag(ridge))x = y, several y at once, and several α, each for as many columns as the next. Where it is
+// centred there is an intercept b: Kx + α·ridge·x + b·1 = y with 1'x = 0.
 type System struct {
 	rows    int
 	ridge   []float64
+	alphas  []float64
 	centred bool
-	narrow  *product[float32]
+	narrow  *product[float32] // nil where only double precision is of use
 	wide    *product[float64]
 }
 
@@ -53,9 +54,9 @@ func Ridge(n int, alpha float64, weights []float64) []float64 {
 	return out
 }
 
-// NewSystem is a system that holds up to so many bytes of tiles.
+// NewSystem is a system with α = 1 that holds up to so many bytes of tiles.
 func NewSystem(k Kernel, ridge []float64, centred bool, memory int64) *System {
-	return &System{rows: k.Rows(), ridge: ridge, centred: centred,
+	return &System{rows: k.Rows(), ridge: ridge, alphas: []float64{1}, centred: centred,
 		narrow: newProduct(k.Rows(), memory, k.TileFloat32), wide: newProduct(k.Rows(), 0, k.Tile)}
 }
 
@@ -66,12 +67,27 @@ func (s *System) WithRidge(ridge []float64) *System {
 	return &out
 }
 
+// WithAlphas is the system for a list of α, the first columns being for the first of them. The two have their tiles
+// in common.
+func (s *System) WithAlphas(alphas []float64) *System {
+	out := *s
+	out.alphas = alphas
+	return &out
+}
+
 // Result says how Solve went.
 type Result struct {
 	Iterations int
 	Converged  bool
 	Residual   float64 // of the worst column, in double precision, relative to that of x = 0 and its best intercept
 	Intercept  []float64
+	Columns    []ColumnResult
+}
+
+// ColumnResult says how Solve went with one column.
+type ColumnResult struct {
+	Iterations int
+	Residual   float64
 }
 
 // A round in single precision ends at roundSingle of the residual it began with, or after stepsSingle steps: there
@@ -84,64 +100,103 @@ const (
 	poorDouble  = 0.5
 )
 
-// Solve moves x, rows × columns, from where it is to where the residual is at most tol of that of x = 0, by
-// at most maxIter steps. Rounds in single
-// precision that gain little are followed by rounds in double precision; where these gain little either,
-// the rest is rounding. A [Factor] is followed in double precision from the start.
+// stage is the precision of the rounds of a column.
+type stage int
+
+const (
+	inSingle stage = iota
+	inDouble
+	over
+)
+
+// Solve moves x, rows × columns, from where it is to where the residual of each column is at most tol of that of x = 0, by
+// at most maxIter steps. Rounds in single precision that gain little are followed by rounds in double precision; where
+// these gain little either, the rest is rounding. A [Factor] is followed in double precision from the start. A column
+// has the same bits whatever the others are, if there are others.
 func (s *System) Solve(ctx context.Context, p Preconditioner, x, y []float64, columns int, tol float64, maxIter int) (Result, error) {
-	c := &solver{System: s, ctx: ctx, columns: columns, x: x, y: y, first: make([]float64, columns), r: make([]float64, len(y))}
+	c := &solver{System: s, ctx: ctx, columns: columns, x: x, y: y, first: make([]float64, columns), r: make([]float64, len(y)),
+		stages: make([]stage, columns), before: slices.Repeat([]float64{math.Inf(1)}, columns), steps: make([]int, columns)}
 	if err := c.begin(p); err != nil {
 		return Result{}, err
 	}
-	multiply, poor := s.narrow.multiply, poorSingle
-	if _, exact := p.(*Factor); exact {
-		multiply, poor = s.wide.multiply, poorDouble
+	if _, exact := p.(*Factor); exact || s.narrow == nil {
+		c.stages = slices.Repeat([]stage{inDouble}, columns)
 	}
-	before := math.Inf(1)
-	for worst := c.worst(); worst > tol && worst < math.MaxFloat64 && c.iterations < maxIter; worst = c.worst() {
-		if worst > poor*before {
-			if poor == poorDouble {
-				break
-			}
-			multiply, poor = s.wide.multiply, poorDouble
+	for {
+		var err error
+		switch c.next(tol, maxIter) {
+		case inSingle:
+			err = c.round(inSingle, s.narrow.multiply, tol/2, roundSingle, min(maxIter, stepsSingle), maxIter)
+		case inDouble:
+			err = c.round(inDouble, s.wide.multiply, tol/2, 0, maxIter, maxIter)
+		default:
+			return c.result(tol), nil
 		}
-		before = worst
-		least, most := 0.0, maxIter
-		if poor == poorSingle {
-			least, most = roundSingle, min(maxIter, c.iterations+stepsSingle)
-		}
-		if err := c.round(multiply, tol/2, least, most); err != nil {
+		if err != nil {
 			return Result{}, err
 		}
 	}
-	worst := c.worst()
-	return Result{Iterations: c.iterations, Converged: worst <= tol, Residual: worst, Intercept: c.intercept}, nil
+}
+
+// next returns the precision of the next round, that of the columns which are least far.
+func (c *solver) next(tol float64, maxIter int) stage {
+	for j, now := range c.relative() {
+		poor := poorSingle
+		if c.stages[j] == inDouble {
+			poor = poorDouble
+		}
+		switch {
+		case !(now > tol && now < math.MaxFloat64 && c.steps[j] < maxIter):
+			c.stages[j] = over
+		case now > poor*c.before[j]:
+			c.stages[j]++
+		}
+		c.before[j] = now
+	}
+	return slices.Min(c.stages)
+}
+
+// result says how it went.
+func (c *solver) result(tol float64) Result {
+	out := Result{Intercept: c.intercept, Iterations: slices.Max(c.steps)}
+	for j, v := range c.relative() {
+		out.Columns = append(out.Columns, ColumnResult{c.steps[j], v})
+		if v > out.Residual || v != v {
+			out.Residual = v
+		}
+	}
+	out.Converged = out.Residual <= tol
+	return out
 }
 
 // solver is one run of Solve.
 type solver struct {
 	*System
-	ctx        context.Context
-	columns    int
-	x, y       []float64
-	r          []float64 // y − (K + ridge)x − intercept
-	intercept  []float64 // by column
-	first      []float64 // its norm where x is 0, by column
-	precond    Preconditioner
-	border     []float64 // M⁻¹1, where the system is centred
-	borderSum  float64
-	iterations int
+	ctx       context.Context
+	columns   int
+	x, y      []float64
+	r         []float64 // y − (K + α·ridge)x − intercept
+	intercept []float64 // by column
+	first     []float64 // its norm where x is 0, by column
+	stages    []stage   // by column
+	before    []float64 // the relative residual before the last round, by column
+	steps     []int     // by column
+	precond   Preconditioner
+	border    []float64 // M⁻¹1 for each α, where the system is centred
+	borderSum []float64
 }
 
 // begin measures the residual at x.
 func (c *solver) begin(p Preconditioner) error {
 	c.precond = p
 	if c.centred {
-		c.border = slices.Repeat([]float64{1}, c.rows)
-		if err := p.Solve(c.ctx, c.border, 1); err != nil {
+		c.border = slices.Repeat([]float64{1}, c.rows*len(c.alphas))
+		if err := p.Solve(c.ctx, c.border, len(c.alphas)); err != nil {
 			return err
 		}
-		c.borderSum = kern.Sum(c.border)
+		if c.borderSum = columnSums(c.border, len(c.alphas)); len(c.alphas) == 1 {
+			c.borderSum[0] = kern.Sum(c.border)
+		}
 		c.project(c.x)
 	}
 	copy(c.r, c.y)
@@ -155,9 +210,12 @@ func (c *solver) project(v []float64) {
 	if !c.centred {
 		return
 	}
+	groups := len(c.alphas)
+	each := c.columns / groups
 	for j, sum := range columnSums(v, c.columns) {
-		for i, u := range c.border {
-			v[i*c.columns+j] -= u * sum / c.borderSum
+		g := j / each
+		for i := range c.rows {
+			v[i*c.columns+j] -= c.border[i*groups+g] * sum / c.borderSum[g]
 		}
 	}
 }
@@ -199,13 +257,17 @@ func (c *solver) centre() []float64 {
 	return mean
 }
 
-// apply computes dst = (K + ridge)v.
+// apply computes dst = (K + α·ridge)v.
 func (c *solver) apply(multiply multiplication, dst, v []float64) error {
 	if err := multiply(c.ctx, dst, v, c.columns); err != nil {
 		return err
 	}
+	each := c.columns / len(c.alphas)
 	for i, d := range c.ridge {
-		kern.Axpy(d, v[i*c.columns:(i+1)*c.columns], dst[i*c.columns:(i+1)*c.columns])
+		for g, alpha := range c.alphas {
+			at := i*c.columns + g*each
+			kern.Axpy(alpha*d, v[at:at+each], dst[at:at+each])
+		}
 	}
 	return nil
 }
@@ -223,20 +285,16 @@ func (c *solver) norms(dst []float64) {
 	}
 }
 
-// worst is the largest residual of a column relative to its first one.
-func (c *solver) worst() float64 {
+// relative returns the residual of each column relative to its first one.
+func (c *solver) relative() []float64 {
 	now := make([]float64, c.columns)
 	c.norms(now)
-	worst := 0.0
 	for j, v := range now {
-		if v > 0 {
-			worst = max(worst, v/c.first[j])
-		}
-		if v != v {
-			return v
+		if v != 0 {
+			now[j] = v / c.first[j]
 		}
 	}
-	return worst
+	return now
 }
 
 func columnSums(v []float64, columns int) []float64 {

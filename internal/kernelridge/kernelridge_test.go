@@ -110,6 +110,17 @@ func problem(n, columns int) (weights, y []float64) {
 
 var ctx = context.Background()
 
+var one = []float64{1}
+
+// lowRankOf is the preconditioner of a factor, for α = 1.
+func lowRankOf(factor kern.View[float64], ridge []float64) (Preconditioner, error) {
+	gram, err := GramOf(ctx, factor, ridge)
+	if err != nil {
+		return nil, err
+	}
+	return LowRank(ctx, factor, gram, ridge, one)
+}
+
 func differ(t *testing.T, what string, got, want []float64, tolerance float64) {
 	t.Helper()
 	size, most := 0.0, 0.0
@@ -133,11 +144,11 @@ func TestSolveIsTheDenseSolution(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				low, err := LowRank(ctx, leading(k, min(n, 60)), ridge)
+				low, err := lowRankOf(leading(k, min(n, 60)), ridge)
 				if err != nil {
 					t.Fatal(err)
 				}
-				for name, p := range map[string]Preconditioner{"factor": factor, "low rank": low, "diagonal": Diagonal(ridge)} {
+				for name, p := range map[string]Preconditioner{"factor": factor, "low rank": low, "diagonal": Diagonal(ridge, one)} {
 					s := NewSystem(k, ridge, centred, 3*tileRows*tileRows*4)
 					x := make([]float64, len(y))
 					r, err := s.Solve(ctx, p, x, y, columns, 1e-11, 2000)
@@ -183,7 +194,7 @@ func TestSolveHasTheSameBits(t *testing.T) {
 	k := gaussian(1200, 0.3)
 	_, y := problem(1200, 2)
 	ridge := Ridge(1200, 0.3, nil)
-	p, err := LowRank(ctx, leading(k, 100), ridge)
+	p, err := lowRankOf(leading(k, 100), ridge)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,21 +225,21 @@ func TestSolveGoesOnFromASolution(t *testing.T) {
 	_, y := problem(700, 1)
 	x := make([]float64, len(y))
 	s := NewSystem(k, Ridge(700, 1, nil), true, 0)
-	first, err := s.Solve(ctx, Diagonal(s.ridge), x, y, 1, 1e-6, 1000)
+	first, err := s.Solve(ctx, Diagonal(s.ridge, one), x, y, 1, 1e-6, 1000)
 	if err != nil || first.Iterations == 0 {
 		t.Fatal(first, err)
 	}
-	again, err := s.Solve(ctx, Diagonal(s.ridge), x, y, 1, 1e-6, 1000)
+	again, err := s.Solve(ctx, Diagonal(s.ridge, one), x, y, 1, 1e-6, 1000)
 	if err != nil || again.Iterations != 0 || !again.Converged {
 		t.Error(again, err)
 	}
 	next := s.WithRidge(Ridge(700, 0.9, nil))
-	warm, err := next.Solve(ctx, Diagonal(next.ridge), x, y, 1, 1e-6, 1000)
+	warm, err := next.Solve(ctx, Diagonal(next.ridge, one), x, y, 1, 1e-6, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	clear(x)
-	cold, err := next.Solve(ctx, Diagonal(next.ridge), x, y, 1, 1e-6, 1000)
+	cold, err := next.Solve(ctx, Diagonal(next.ridge, one), x, y, 1, 1e-6, 1000)
 	if err != nil || warm.Iterations >= cold.Iterations {
 		t.Errorf("%d steps from the last solution, %d from 0 (%v)", warm.Iterations, cold.Iterations, err)
 	}
@@ -238,7 +249,7 @@ func TestSolveReportsThatItHasNotConverged(t *testing.T) {
 	k := gaussian(400, 0.3)
 	_, y := problem(400, 1)
 	s := NewSystem(k, Ridge(400, 1e-3, nil), false, 0)
-	r, err := s.Solve(ctx, Diagonal(s.ridge), make([]float64, 400), y, 1, 1e-6, 5)
+	r, err := s.Solve(ctx, Diagonal(s.ridge, one), make([]float64, 400), y, 1, 1e-6, 5)
 	if err != nil || r.Converged || r.Iterations != 5 || !(r.Residual > 1e-6) {
 		t.Error(r, err)
 	}
@@ -315,7 +326,7 @@ func TestSolveStopsWhenToldTo(t *testing.T) {
 	stopped, cancel := context.WithCancel(ctx)
 	cancel()
 	s := NewSystem(k, Ridge(1100, 1, nil), true, 0)
-	if _, err := s.Solve(stopped, Diagonal(s.ridge), make([]float64, 1100), y, 1, 1e-6, 1000); err != context.Canceled {
+	if _, err := s.Solve(stopped, Diagonal(s.ridge, one), make([]float64, 1100), y, 1, 1e-6, 1000); err != context.Canceled {
 		t.Error(err)
 	}
 	if _, err := Whole(stopped, k); err != context.Canceled {

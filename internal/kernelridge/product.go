@@ -15,11 +15,12 @@ const tileRows = 512
 type multiplication func(ctx context.Context, dst, v []float64, columns int) error
 
 // product multiplies by a kernel matrix, of which it makes the tiles on and below the diagonal. The first of
-// them it caches.
+// them it caches; where the whole matrix is there, it makes none.
 type product[T kern.Float] struct {
 	rows   int
 	write  func(dst kern.View[T], i, j int)
 	cached [][]T // tile (i, j) is number i(i+1)/2 + j; nil until it is made
+	whole  kern.View[T]
 }
 
 // newProduct returns a product that caches up to so many bytes.
@@ -46,12 +47,11 @@ func (p *product[T]) bounds(block int) (lo, hi int) {
 
 // multiply computes dst = K·v. Sums over a tile are in T, sums of tiles in double precision and in a fixed
 // order: a row of tiles after the other, each of which adds to its own rows and, mirrored, to those of its
-// columns.
+// columns. Several columns are transposed, so that a tile is read along its rows for all of them.
 func (p *product[T]) multiply(ctx context.Context, dst, v []float64, columns int) error {
-	rounded := make([]T, len(v))
-	design.Round(rounded, v)
-	right := kern.Dense(p.rows, columns, columns, rounded)
-	clear(dst)
+	right := kern.Dense(columns, p.rows, p.rows, make([]T, len(v)))
+	sums := make([]float64, len(v))
+	transpose(right.Data, v, p.rows, columns)
 	parts := make([]T, p.blocks()*tileRows*columns)
 	for i := range p.blocks() {
 		lo, hi := p.bounds(i)
@@ -61,12 +61,12 @@ func (p *product[T]) multiply(ctx context.Context, dst, v []float64, columns int
 			for j := from; j < to && ctx.Err() == nil; j++ {
 				tile := p.tile(i, j, hold.List[:tileRows*tileRows])
 				left, end := p.bounds(j)
-				part := kern.Dense(hi-lo, columns, columns, parts[j*tileRows*columns:])
-				times(part, tile, right.Slice(left, end, 0, columns), false)
+				part := kern.Dense(columns, hi-lo, hi-lo, parts[j*tileRows*columns:])
+				times(part.T(), tile, right.Slice(0, columns, left, end).T(), false)
 				if i != j {
-					mirrored := kern.Dense(end-left, columns, columns, hold.List[tileRows*tileRows:])
-					times(mirrored, tile, right.Slice(lo, hi, 0, columns), true)
-					addTo(dst[left*columns:end*columns], mirrored.Data)
+					mirrored := kern.Dense(columns, end-left, end-left, hold.List[tileRows*tileRows:])
+					times(mirrored.T(), tile, right.Slice(0, columns, lo, hi).T(), true)
+					addTo(sums, mirrored, p.rows, left)
 				}
 			}
 		})
@@ -74,9 +74,10 @@ func (p *product[T]) multiply(ctx context.Context, dst, v []float64, columns int
 			return err
 		}
 		for j := range i + 1 {
-			addTo(dst[lo*columns:hi*columns], parts[j*tileRows*columns:])
+			addTo(sums, kern.Dense(columns, hi-lo, hi-lo, parts[j*tileRows*columns:]), p.rows, lo)
 		}
 	}
+	transpose(dst, sums, columns, p.rows)
 	return nil
 }
 
@@ -84,6 +85,9 @@ func (p *product[T]) multiply(ctx context.Context, dst, v []float64, columns int
 func (p *product[T]) tile(i, j int, room []T) kern.View[T] {
 	lo, hi := p.bounds(i)
 	left, end := p.bounds(j)
+	if p.whole.Rows > 0 {
+		return p.whole.Slice(lo, hi, left, end)
+	}
 	number := i*(i+1)/2 + j
 	isCached := number < len(p.cached)
 	if isCached && p.cached[number] != nil {
@@ -114,8 +118,21 @@ func times[T kern.Float](c, a, b kern.View[T], transposed bool) {
 	}
 }
 
-func addTo[T kern.Float](dst []float64, list []T) {
-	for k := range dst {
-		dst[k] += float64(list[k])
+// addTo adds rows to those of dst, of that length, from a column on.
+func addTo[T kern.Float](dst []float64, rows kern.View[T], length, from int) {
+	for j := range rows.Rows {
+		out := dst[j*length+from:]
+		for k, v := range rows.Row(j) {
+			out[k] += float64(v)
+		}
+	}
+}
+
+// transpose writes the columns of rows × columns numbers as rows.
+func transpose[T kern.Float](dst []T, v []float64, rows, columns int) {
+	for i := range rows {
+		for j, x := range v[i*columns : (i+1)*columns] {
+			dst[j*rows+i] = T(x)
+		}
 	}
 }

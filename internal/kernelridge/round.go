@@ -6,28 +6,32 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// round solves for the residual by conjugate gradients, until of each column at most tol of its first
-// residual is left, or least of what there is, or until there were most steps, and moves x by that, if it is for
-// the better:
+// round solves for the residual of the columns in a stage by conjugate gradients, until of each at most tol of its first
+// residual is left, or least of what there is, or until there were most steps in the round or all in the run, and moves x
+// by that, where it is for the better:
 //
 //	z = M⁻¹r, p = z;  a = r'z / p'Ap;  x += a·p, r −= a·Ap, z = M⁻¹r, p = z + β·p
 //
 // Where the system is centred, the search directions add up to 0, and r is taken without its mean. (Hestenes & Stiefel
 // 1952; Gould, Hribar & Nocedal, SIAM J. Sci. Comput. 2001, for the condition.)
-func (c *solver) round(multiply multiplication, tol, least float64, most int) error {
+func (c *solver) round(which stage, multiply multiplication, tol, least float64, most, all int) error {
 	start := *c
 	start.x, start.r = slices.Clone(c.x), slices.Clone(c.r)
-	g := newGradients(c, tol, least)
+	g := newGradients(c, which, tol, least)
 	if err := c.precondition(g.z, c.r); err != nil {
 		return err
 	}
-	copy(g.p, g.z)
-	dots(g.rz, c.r, g.z)
-	for c.iterations < most && slices.Contains(g.live, true) {
+	g.turn()
+	for range most {
+		for j, n := range c.steps {
+			g.live[j] = g.live[j] && n < all
+		}
+		if !slices.Contains(g.live, true) {
+			break
+		}
 		if err := c.apply(multiply, g.ap, g.p); err != nil {
 			return err
 		}
-		c.iterations++
 		g.advance()
 		if err := c.precondition(g.z, c.r); err != nil {
 			return err
@@ -37,11 +41,22 @@ func (c *solver) round(multiply multiplication, tol, least float64, most int) er
 	if err := c.residual(); err != nil {
 		return err
 	}
-	if !(c.worst() < start.worst()) {
-		copy(c.x, start.x)
-		c.r, c.intercept = start.r, start.intercept
-	}
+	c.keep(&start)
 	return nil
+}
+
+// keep goes back to where a round began in the columns that are not better.
+func (c *solver) keep(start *solver) {
+	before := start.relative()
+	for j, now := range c.relative() {
+		if now < before[j] {
+			continue
+		}
+		for at := j; at < len(c.x); at += c.columns {
+			c.x[at], c.r[at] = start.x[at], start.r[at]
+		}
+		c.intercept[j] = start.intercept[j]
+	}
 }
 
 // diverged is how often its first residual a column may have before it is given up.
@@ -56,14 +71,14 @@ type gradients struct {
 	live     []bool    // columns that have not got there
 }
 
-func newGradients(c *solver, tol, least float64) *gradients {
+func newGradients(c *solver, which stage, tol, least float64) *gradients {
 	n := len(c.y)
 	g := &gradients{solver: c, z: make([]float64, n), p: make([]float64, n), ap: make([]float64, n),
 		rz: make([]float64, c.columns), step: make([]float64, c.columns), goal: make([]float64, c.columns), live: make([]bool, c.columns)}
 	c.norms(g.goal)
 	for j, now := range g.goal {
 		g.goal[j] = max(tol*c.first[j], least*now)
-		g.live[j] = now > g.goal[j]
+		g.live[j] = c.stages[j] == which && now > g.goal[j]
 	}
 	return g
 }
@@ -75,6 +90,9 @@ func (g *gradients) advance() {
 	dots(curvature, g.p, g.ap)
 	for j, v := range curvature {
 		g.step[j] = 0
+		if g.live[j] {
+			g.steps[j]++
+		}
 		if g.live[j] = g.live[j] && v > 0 && g.rz[j] > 0; g.live[j] {
 			g.step[j] = g.rz[j] / v
 		}
@@ -92,7 +110,7 @@ func (g *gradients) advance() {
 	}
 }
 
-// turn makes the next directions conjugate to the last ones. Those of columns that have got there are 0.
+// turn makes the next directions conjugate to the last ones, if there were some. Those of columns that have got there are 0.
 func (g *gradients) turn() {
 	before := slices.Clone(g.rz)
 	dots(g.rz, g.r, g.z)

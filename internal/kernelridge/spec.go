@@ -38,15 +38,28 @@ func (s Spec) Way(rows int) string {
 	return "cg"
 }
 
-// rank returns the rank of the preconditioner, which takes rows·rank² flops and saves steps of rows² each.
-func (s Spec) rank(rows int) int {
+// rank returns the largest rank that the preconditioner may have, and from which one on it is enough. A column takes
+// rows·rank flops more for each that there is, and saves steps of rows² each. With rest the trace of what is left of K, the
+// largest eigenvalue that is left is about 2·rest/rank, and the steps are as the root of how often it has alpha.
+func (s Spec) rank(rows int) (most int, enough func(rank int, rest float64) bool) {
 	switch {
 	case s.Preconditioner == "none":
-		return 0
+		return 0, nil
 	case s.Rank > 0:
-		return min(s.Rank, rows)
+		return min(s.Rank, rows), nil
 	}
-	return min(rows, int(7*math.Sqrt(float64(rows))))
+	n := float64(rows)
+	least := 3 * math.Sqrt(n)
+	return min(rows, int(mostRank(n))), func(rank int, rest float64) bool {
+		r := float64(rank)
+		steps := 7 * math.Sqrt(1+2*rest/(r*s.Alpha))
+		return r >= least && r*r >= 5*n*steps
+	}
+}
+
+// mostRank bounds the factor of low rank by 5·10⁷ numbers, or 7·√rows columns.
+func mostRank(rows float64) float64 {
+	return max(7*math.Sqrt(rows), min(16*math.Sqrt(rows), 5e7/rows))
 }
 
 // cacheBytes is the memory that tiles of so many rows may take.
@@ -64,7 +77,8 @@ func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
 		return cost
 	}
 	const steps, checks = 50, 3
-	rank := float64(s.rank(shape.Rows))
+	most, _ := s.rank(shape.Rows)
+	rank := float64(most)
 	once := n * n / 2 * value
 	cost.Flops = 2*n*rank*rank + n*rank*value + 2*checks*once + steps*t*(4*n*n+8*n*rank)
 	cache := cacheBytes(shape.Rows)

@@ -29,10 +29,12 @@ type Training struct {
 	weights []float64 // nil for ones
 	data    Data
 	points  *Points
-	again   bool // whether more than one penalty is to come
+	inverse []float64 // of the weights
+	again   bool      // whether more than one penalty is to come
 
 	whole   kern.View[float64]
 	partial *landmarks.Partial[float64]
+	gram    kern.View[float64] // of partial
 	system  *System
 }
 
@@ -68,10 +70,11 @@ func (s Spec) Fit(ctx context.Context, r *design.Rows, labels Labels) (*Model, e
 	if err != nil {
 		return nil, err
 	}
-	return t.Solve(ctx, s, nil)
+	return t.Solve(ctx, s)
 }
 
-// NewTraining prepares rows for the kernel of a spec; again says that several penalties are to come.
+// NewTraining prepares rows for the kernel of a spec; again says that several penalties are to come, of which the spec has
+// the smallest.
 func NewTraining(ctx context.Context, s Spec, data Data, again bool) (*Training, error) {
 	t := &Training{spec: s, data: data, targets: data.Targets, again: again, mean: make([]float64, data.Targets)}
 	X := design.Widened(design.Native(data.Rows.Set.X))
@@ -90,6 +93,7 @@ func NewTraining(ctx context.Context, s Spec, data Data, again bool) (*Training,
 	if err := t.take(X, data); err != nil {
 		return nil, err
 	}
+	t.inverse = Ridge(len(t.from), 1, t.weights)
 	f := pairwise.FrameOf(k.Factors(t.gamma), t.rows)
 	if !(largest <= pairwise.Limit[float32](f)) {
 		return nil, errTooLarge
@@ -169,35 +173,49 @@ func (t *Training) Scores(ctx context.Context, X mat.Matrix, models []*Model) ([
 	return out, nil
 }
 
-// Solve solves with the penalty and the solver of a spec of the same kernel. It begins at start, the dual weights for
-// another penalty, or nil.
-func (t *Training) Solve(ctx context.Context, s Spec, start []float64) (*Model, error) {
-	ridge := Ridge(len(t.from), s.Alpha, t.weights)
-	p, err := t.preconditioner(ctx, s, ridge)
+// Solve solves with the penalty and the solver of a spec of the same kernel.
+func (t *Training) Solve(ctx context.Context, s Spec) (*Model, error) {
+	if s.Way(len(t.from)) == "cholesky" {
+		ridge := Ridge(len(t.from), s.Alpha, t.weights)
+		f, err := t.factor(ctx, ridge)
+		if err != nil {
+			return nil, err
+		}
+		return t.solveByFactor(ctx, s, f, ridge)
+	}
+	alphas := []float64{s.Alpha}
+	p, err := t.preconditioner(ctx, s, alphas)
 	if err != nil {
 		return nil, err
 	}
-	return t.solve(ctx, s, p, ridge, start)
+	a := make([]float64, len(t.y))
+	result, err := t.tiles(s).WithAlphas(alphas).Solve(ctx, p, a, t.y, t.targets, s.Tol, s.MaxIter)
+	if err != nil {
+		return nil, err
+	}
+	return t.finish(s, "cg", a, result)
 }
 
-func (t *Training) solve(ctx context.Context, s Spec, p Preconditioner, ridge, start []float64) (*Model, error) {
-	a, tol, way := make([]float64, len(t.y)), s.Tol, s.Way(len(t.from))
-	copy(a, start)
-	var system *System
-	if f, exact := p.(*Factor); exact {
-		tol, way = min(tol, factorTol), "cholesky"
-		clear(a)
-		system = NewSystem(f, ridge, s.Intercept, 0)
-	} else {
-		if t.system == nil {
-			t.system = NewSystem(t.points, ridge, s.Intercept, cacheBytes(len(t.from)))
-		}
-		system = t.system.WithRidge(ridge)
+// tiles is the system of the kernel's tiles, which is kept for other penalties.
+func (t *Training) tiles(s Spec) *System {
+	if t.system == nil {
+		t.system = NewSystem(t.points, t.inverse, s.Intercept, cacheBytes(len(t.from)))
 	}
-	result, err := system.Solve(ctx, p, a, t.y, t.targets, tol, s.MaxIter)
+	return t.system
+}
+
+func (t *Training) solveByFactor(ctx context.Context, s Spec, f *Factor, ridge []float64) (*Model, error) {
+	a := make([]float64, len(t.y))
+	system := NewSystem(f, ridge, s.Intercept, 0)
+	result, err := system.Solve(ctx, f, a, t.y, t.targets, min(s.Tol, factorTol), s.MaxIter)
 	if err != nil {
 		return nil, err
 	}
+	return t.finish(s, "cholesky", a, result)
+}
+
+// finish makes a model of a solution.
+func (t *Training) finish(s Spec, way string, a []float64, result Result) (*Model, error) {
 	report := solve.Report{Solver: way, Iterations: result.Iterations, Converged: result.Residual <= s.Tol, Gradient: result.Residual}
 	if !report.Converged {
 		report.Warnings = append(report.Warnings, fmt.Sprintf("%s stopped at a residual of %.2g, wanted %.2g, after %d iterations; use a larger alpha, more iterations or a larger rank of the preconditioner",
@@ -211,22 +229,22 @@ func (t *Training) solve(ctx context.Context, s Spec, p Preconditioner, ridge, s
 // factorTol is the residual from which on a factor's solution is refined.
 const factorTol = 1e-12
 
-// preconditioner returns that of a spec.
-func (t *Training) preconditioner(ctx context.Context, s Spec, ridge []float64) (Preconditioner, error) {
-	if s.Way(len(t.from)) == "cholesky" {
-		return t.factor(ctx, ridge)
-	}
-	rank := s.rank(len(t.from))
-	if rank == 0 {
-		return Diagonal(ridge), nil
+// preconditioner returns that of cg for a list of penalties.
+func (t *Training) preconditioner(ctx context.Context, s Spec, alphas []float64) (Preconditioner, error) {
+	most, enough := t.spec.rank(len(t.from))
+	if most == 0 {
+		return Diagonal(t.inverse, alphas), nil
 	}
 	if t.partial == nil {
 		var err error
-		if t.partial, err = landmarks.Pivoted(ctx, t.points.wide, t.points.kernel, rank, s.Seed); err != nil {
+		if t.partial, err = landmarks.PivotedUntil(ctx, t.points.wide, t.points.kernel, most, s.Seed, enough); err != nil {
+			return nil, err
+		}
+		if t.gram, err = GramOf(ctx, t.partial.F, t.inverse); err != nil {
 			return nil, err
 		}
 	}
-	return LowRank(ctx, t.partial.F, ridge)
+	return LowRank(ctx, t.partial.F, t.gram, t.inverse, alphas)
 }
 
 // factor factorises the whole matrix, which it keeps for other penalties.
@@ -235,16 +253,22 @@ func (t *Training) factor(ctx context.Context, ridge []float64) (*Factor, error)
 		if !t.again {
 			return Whole(ctx, t.points)
 		}
-		if t.whole.Rows == 0 {
-			var err error
-			if t.whole, err = Whole(ctx, t.points); err != nil {
-				return t.whole, err
-			}
-		}
-		out := t.whole
-		out.Data = slices.Clone(t.whole.Data)
-		return out, nil
+		out, err := t.wholeMatrix(ctx)
+		out.Data = slices.Clone(out.Data)
+		return out, err
 	})
+}
+
+// wholeMatrix returns the kernel matrix, which it keeps.
+func (t *Training) wholeMatrix(ctx context.Context) (whole kern.View[float64], err error) {
+	if t.whole.Rows == 0 {
+		whole, err = Whole(ctx, t.points)
+		if err != nil {
+			return whole, err
+		}
+		t.whole = whole
+	}
+	return t.whole, nil
 }
 
 // objective returns Σ s·e² + α·a'Ka at a solution, whose residual e is α·a/s: α·a'(y − b).
@@ -280,7 +304,7 @@ func (t *Training) LeaveOneOut(ctx context.Context, s Spec) (*OneOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := t.solve(ctx, s, f, ridge, nil)
+	m, err := t.solveByFactor(ctx, s, f, ridge)
 	if err != nil {
 		return nil, err
 	}

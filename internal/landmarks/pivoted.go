@@ -32,6 +32,12 @@ const proposals = 128
 //
 // Cost: n·most kernel values and n·most² flops; F takes n·most numbers.
 func Pivoted[T kern.Float](ctx context.Context, x pairwise.Rows[T], k *pairwise.Kernel, most int, seed uint64) (*Partial[T], error) {
+	return PivotedUntil(ctx, x, k, most, seed, nil)
+}
+
+// PivotedUntil is [Pivoted] that stops where there are enough pivots, given their number and the trace of what is left; nil
+// for never.
+func PivotedUntil[T kern.Float](ctx context.Context, x pairwise.Rows[T], k *pairwise.Kernel, most int, seed uint64, enough func(pivots int, rest float64) bool) (*Partial[T], error) {
 	n := x.Len()
 	most = min(most, n)
 	if err := memory.Check(int64(unsafe.Sizeof(T(0))) * int64(n) * int64(most)); err != nil {
@@ -45,7 +51,7 @@ func Pivoted[T kern.Float](ctx context.Context, x pairwise.Rows[T], k *pairwise.
 	const fruitless = 16 // rounds without a pivot after which no more are looked for
 	for round, empty := 0, 0; len(p.Pivots) < most && empty < fruitless; round++ {
 		p.rng.At(seed, spectral.Pivots, round)
-		if p.Rest = p.sum(); p.Rest <= p.least()*float64(n) {
+		if p.Rest = p.sum(); p.Rest <= p.least()*float64(n) || enough != nil && enough(len(p.Pivots), p.Rest) {
 			break
 		}
 		before := len(p.Pivots)

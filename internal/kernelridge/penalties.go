@@ -1,0 +1,228 @@
+package kernelridge
+
+import (
+	"context"
+	"math"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+)
+
+// SolveAll solves for the penalties of several specs that differ in nothing else, each to their tolerance: nil and a fault
+// where one cannot be. All right-hand sides go together, as many as it is worth, so that the kernel's values are read once
+// for all of them:
+//   - by cholesky, with a factor in single precision for each penalty as the preconditioner, and products by the matrix in
+//     double precision. A penalty that is too small for that is solved by a factor in double precision;
+//   - by cg, with one factor of low rank.
+//
+// A solution has the same bits whatever the other penalties are, but for the smallest, which the rank depends on.
+func (t *Training) SolveAll(ctx context.Context, specs []Spec) (models []*Model, faults []error, err error) {
+	for step := t.together(specs); len(specs) > 0 && err == nil; {
+		some := specs[:min(step, len(specs))]
+		specs = specs[len(some):]
+		var m []*Model
+		var f []error
+		if m, f, err = t.solveSome(ctx, some); err == nil {
+			models, faults = append(models, m...), append(faults, f...)
+		}
+	}
+	return models, faults, err
+}
+
+const (
+	columnsTogether = 64      // right-hand sides that go together, at most, where penalties have fewer
+	factorsTogether = 1 << 28 // bytes of factors in single precision that are there at once, where two need fewer
+	factorSteps     = 40      // after which a factor in single precision is given up
+)
+
+// together returns how many penalties are solved for at a time.
+func (t *Training) together(specs []Spec) int {
+	n := len(t.from)
+	step := max(1, columnsTogether/t.targets)
+	if len(specs) > 0 && specs[0].Way(n) == "cholesky" {
+		step = min(step, max(2, factorsTogether/(4*n*n)))
+	}
+	return step
+}
+
+// solveSome solves for penalties that go together. The right-hand sides of a penalty that is alone have company of
+// zeros, because a single column would be summed in another order.
+func (t *Training) solveSome(ctx context.Context, specs []Spec) ([]*Model, []error, error) {
+	b := &block{Training: t, ctx: ctx, spec: specs[0], way: specs[0].Way(len(t.from))}
+	for _, s := range specs {
+		b.alphas = append(b.alphas, s.Alpha)
+	}
+	if len(specs) == 1 {
+		b.alphas = append(b.alphas, specs[0].Alpha)
+	}
+	result, err := b.solve(len(specs))
+	if ctx.Err() != nil {
+		return nil, nil, ctx.Err()
+	}
+	models, faults := make([]*Model, len(specs)), make([]error, len(specs))
+	for g, s := range specs {
+		own := result.of(g, t.targets)
+		switch {
+		case err != nil:
+			faults[g] = err
+		case b.way == "cholesky" && !(own.Residual <= s.Tol):
+			models[g], faults[g] = t.Solve(ctx, s)
+		default:
+			models[g], faults[g] = t.finish(s, b.way, b.column(g), own)
+		}
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+	}
+	return models, faults, nil
+}
+
+// of returns the result of the columns of one penalty.
+func (r Result) of(group, columns int) (own Result) {
+	if r.Columns == nil {
+		return Result{Residual: math.Inf(1)}
+	}
+	own.Columns = r.Columns[group*columns : (group+1)*columns]
+	own.Intercept = append(own.Intercept, r.Intercept[group*columns:(group+1)*columns]...)
+	for _, c := range own.Columns {
+		own.Iterations = max(own.Iterations, c.Iterations)
+		if c.Residual > own.Residual || c.Residual != c.Residual {
+			own.Residual = c.Residual
+		}
+	}
+	return own
+}
+
+// block is the right-hand sides of several penalties.
+type block struct {
+	*Training
+	ctx    context.Context
+	spec   Spec
+	way    string
+	alphas []float64
+	x      []float64 // rows × penalties·targets
+}
+
+// solve solves for the first of the penalties; the others have zeros on the right.
+func (b *block) solve(first int) (Result, error) {
+	columns := len(b.alphas) * b.targets
+	b.x = make([]float64, len(b.from)*columns)
+	y := make([]float64, len(b.x))
+	for i := range b.from {
+		for g := range first {
+			copy(y[i*columns+g*b.targets:], b.y[i*b.targets:(i+1)*b.targets])
+		}
+	}
+	if b.way == "cg" {
+		p, err := b.preconditioner(b.ctx, b.spec, b.alphas)
+		if err != nil {
+			return Result{}, err
+		}
+		return b.tiles(b.spec).WithAlphas(b.alphas).Solve(b.ctx, p, b.x, y, columns, b.spec.Tol, b.spec.MaxIter)
+	}
+	whole, err := b.wholeMatrix(b.ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	p, err := newFactorsFloat32(b.ctx, whole, b.inverse, b.alphas[:first])
+	if err != nil {
+		return Result{}, err
+	}
+	for g, f := range p {
+		if f.Rows > 0 {
+			continue
+		}
+		for at := g * b.targets; at < len(y); at += columns { // left to a factor in double precision
+			clear(y[at : at+b.targets])
+		}
+	}
+	s := &System{rows: len(b.from), ridge: b.inverse, alphas: b.alphas, centred: b.spec.Intercept, wide: &product[float64]{rows: len(b.from), whole: whole}}
+	result, err := s.Solve(b.ctx, p, b.x, y, columns, b.spec.Tol, factorSteps)
+	for g, f := range p {
+		if f.Rows == 0 && err == nil {
+			result.Columns[g*b.targets].Residual = math.Inf(1)
+		}
+	}
+	return result, err
+}
+
+// column returns the dual weights of one penalty.
+func (b *block) column(g int) []float64 {
+	t := b.targets
+	out := make([]float64, 0, len(b.from)*t)
+	for at := g * t; at < len(b.x); at += len(b.alphas) * t {
+		out = append(out, b.x[at:at+t]...)
+	}
+	return out
+}
+
+// factorsFloat32 are Cholesky factors of K + α·diag(ridge) in single precision, one for each of a list of α. One without
+// rows stands for the identity.
+type factorsFloat32 []kern.View[float32]
+
+// newFactorsFloat32 factorises a whole kernel matrix: rows³/3 flops for each α. Where rounding makes it indefinite, there is no factor.
+func newFactorsFloat32(ctx context.Context, whole kern.View[float64], ridge, alphas []float64) (factorsFloat32, error) {
+	n := whole.Rows
+	var out factorsFloat32
+	for _, alpha := range alphas {
+		f := kern.Dense(n, n, n, make([]float32, n*n))
+		kern.Parallel(n, 64, func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				row := f.Row(i)
+				for j, v := range whole.Row(i)[:i+1] {
+					row[j] = float32(v)
+				}
+				row[i] = float32(whole.At(i, i) + alpha*ridge[i])
+			}
+		})
+		_, ok, err := kern.Cholesky(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			f = kern.View[float32]{}
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// Solve overwrites v with (K + α·diag(ridge))⁻¹v, to single precision.
+func (f factorsFloat32) Solve(ctx context.Context, v []float64, columns int) error {
+	groups := max(2, len(f)) // of a single one the second is company
+	each := columns / groups
+	kern.Parallel(len(f), 1, func(lo, hi int) {
+		for g := lo; g < hi; g++ {
+			if n := f[g].Rows; n > 0 && ctx.Err() == nil {
+				solveFloat32(ctx, f[g], kern.View[float64]{Rows: n, Cols: each, RowStride: columns, ColStride: 1, Data: v[g*each:]})
+			}
+		}
+	})
+	return ctx.Err()
+}
+
+// solveFloat32 solves for columns that are scaled to one another's size, so that none is lost in single precision.
+func solveFloat32(ctx context.Context, lower kern.View[float32], v kern.View[float64]) {
+	n, t := v.Rows, v.Cols
+	size := make([]float64, t)
+	for i := range n {
+		for j, x := range v.Row(i) {
+			size[j] = max(size[j], math.Abs(x))
+		}
+	}
+	rounded := kern.Dense(n, t, t, make([]float32, n*t))
+	for i := range n {
+		for j, x := range v.Row(i) {
+			if size[j] > 0 {
+				rounded.Set(i, j, float32(x/size[j]))
+			}
+		}
+	}
+	if kern.SolveCholesky(ctx, lower, rounded) != nil {
+		return
+	}
+	for i := range n {
+		for j, x := range rounded.Row(i) {
+			v.Set(i, j, float64(x)*size[j])
+		}
+	}
+}
