@@ -94,7 +94,7 @@ type Objective[T kern.Float] struct {
 
 // system is K as it is solved with. Σ is over the outputs.
 type system[T kern.Float] interface {
-	// factor makes the inverse of the matrix of the features, b, and α where that is the way to b. It reports whether
+	// factor makes the features, the inverse of their matrix, b, and α where that is the way to b. It reports whether
 	// the matrix is positive definite, log |K|, and the degrees of freedom of the fit.
 	factor(ctx context.Context, noise, amplitude float64) (ok bool, logDet, free float64, err error)
 	// evidence returns factors of Σ (K⁻¹Z − αb'), which has α behind it where the call before has not made that.
@@ -175,9 +175,7 @@ func roundedEntries[T kern.Float](m *sparse.CSR) *kern.Sparse[T] {
 // that of the amplitude a.
 func (o *Objective[T]) At(ctx context.Context, point, gradient []float64) (float64, error) {
 	noise, amplitude := math.Exp(point[len(point)-2]), math.Exp(point[len(point)-1])
-	if err := o.features(ctx, point); err != nil {
-		return 0, err
-	}
+	o.scale(point)
 	ok, logDet, free, err := o.system.factor(ctx, noise, amplitude)
 	if err != nil {
 		return 0, err
@@ -203,11 +201,8 @@ func (o *Objective[T]) At(ctx context.Context, point, gradient []float64) (float
 	return value, nil
 }
 
-// rowsAtOnce is how many rows are mapped between two looks at the context.
-const rowsAtOnce = 1024
-
-// features maps the rows for the scales of a point.
-func (o *Objective[T]) features(ctx context.Context, point []float64) error {
+// scale scales the frequencies.
+func (o *Objective[T]) scale(point []float64) {
 	for j := range o.scaled.Rows {
 		s := math.Exp(point[o.group(j)])
 		to := o.scaled.Row(j)
@@ -215,6 +210,14 @@ func (o *Objective[T]) features(ctx context.Context, point []float64) error {
 			to[k] = T(s * w)
 		}
 	}
+}
+
+// rowsAtOnce is how many rows are mapped between two looks at the context: as many as stay in the second-level cache
+// for who adds them up.
+const rowsAtOnce = 512
+
+// features maps the rows and hands them on, some at a time.
+func (o *Objective[T]) features(ctx context.Context, add func(lo, hi int) error) error {
 	norm := T(math.Sqrt(1 / float64(o.m)))
 	for lo := 0; lo < o.n; lo += rowsAtOnce {
 		if err := ctx.Err(); err != nil {
@@ -224,11 +227,14 @@ func (o *Objective[T]) features(ctx context.Context, point []float64) error {
 		z := o.z.Slice(lo, hi, 0, o.D)
 		if o.entries == nil {
 			kern.SinCosMap(z, o.x.Slice(lo, hi, 0, o.x.Cols), o.scaled, norm)
-			continue
+		} else {
+			angles := o.turn.Slice(lo, hi, 0, o.m)
+			kern.SparseMul(angles, o.some(lo, hi), o.scaled, false)
+			kern.SinCosRescaled(z, angles, 1, norm)
 		}
-		angles := o.turn.Slice(lo, hi, 0, o.m)
-		kern.SparseMul(angles, o.some(lo, hi), o.scaled, false)
-		kern.SinCosRescaled(z, angles, 1, norm)
+		if err := add(lo, hi); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -20,7 +20,10 @@ type primal[T kern.Float] struct{ *Objective[T] }
 
 func (o primal[T]) factor(ctx context.Context, noise, amplitude float64) (ok bool, logDet, free float64, err error) {
 	clear(o.factored.Data)
-	if err := gram(ctx, o.factored, o.z.Slice(0, o.n, 0, o.D+o.q), nil); err != nil {
+	err = o.features(ctx, func(lo, hi int) error {
+		return gram(ctx, o.factored, o.z.Slice(lo, hi, 0, o.D+o.q), nil)
+	})
+	if err != nil {
 		return false, 0, 0, err
 	}
 	for k := range o.q {
@@ -116,6 +119,9 @@ type dual[T kern.Float] struct{ *Objective[T] }
 
 func (o dual[T]) factor(ctx context.Context, noise, amplitude float64) (ok bool, logDet, free float64, err error) {
 	clear(o.factored.Data)
+	if err := o.features(ctx, func(_, _ int) error { return nil }); err != nil {
+		return false, 0, 0, err
+	}
 	if err := gram(ctx, o.factored, o.z.Slice(0, o.n, 0, o.D).T(), nil); err != nil {
 		return false, 0, 0, err
 	}

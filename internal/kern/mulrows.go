@@ -16,8 +16,8 @@ func MulRows[T Float](ctx context.Context, a, b View[T], f func(first int, c Vie
 		panic("kern: MulRows of shapes that do not fit")
 	}
 	bl := blockingOf[T]()
-	blocks := max(1, (a.Cols+bl.kc-1)/bl.kc)
-	depth, width := (a.Cols+blocks-1)/blocks, roundUp(b.Cols, bl.nr) // blocks of nearly the same depth
+	blocks := max(1, (a.Cols+bl.kc/2)/bl.kc) // of the same depth, about kc
+	depth, width := (a.Cols+blocks-1)/blocks, roundUp(b.Cols, bl.nr)
 	hold, packed := borrow[T](a.Cols*width + 1)
 	defer hold.release()
 	p := product[T, T]{b: b, finish: set, ctx: ctx}
