@@ -71,43 +71,38 @@ type Objective[T kern.Float] struct {
 	entries *kern.Sparse[T] // the rows where they are sparse
 	n, m, D int
 	q       int
+	order   int // of K or A, whichever is smaller
 
 	scaled kern.View[T] // d×m, frequencies times scales
-	z      kern.View[T] // n×D, features
-	slope  kern.View[T] // n×D, derivative by the features, but for a factor
+	z      kern.View[T] // n×D, features; and beside or below them what the slope is made of too
 	turn   kern.View[T] // n×m, angles of sparse rows, then the derivative by the angles
 	pull   kern.View[T] // d×m, X' times turn
-	left   kern.View[T] // n×2q, what outer products of the slope are made of
-	right  kern.View[T] // 2q×D
-	fit    kern.View[T] // n×q, scratch
-	coef   kern.View[T] // D×q, scratch
 
-	inverse   kern.View[T]       // of K or A, or what else the features are multiplied by
-	factored  kern.View[float64] // Cholesky factor of K or A
-	root      kern.View[float64] // the inverse of the factor
-	inverted  kern.View[float64] // the inverse of K or A
-	alpha, b  kern.View[float64] // n×q, K⁻¹y, and D×q, Z'K⁻¹y
-	turned    kern.View[float64] // n×q, K⁻¹u of the leave-one-out error
-	back      kern.View[float64] // D×q, Z'K⁻¹u
-	kappa     []float64          // n, diagonal of K⁻¹
-	weights   []T                // n, diagonal of V
-	narrowing [2]kern.View[float64]
-	system    system
+	factored kern.View[float64] // Gram matrix, then the Cholesky factor of K or A
+	root     kern.View[T]       // the inverse of the factor
+	inverse  kern.View[T]       // of K or A; and beside or below it what the slope is made of too
+	alpha, b kern.View[float64] // q×n, K⁻¹y, and q×D, Z'K⁻¹y
+	system   system[T]
+
+	// Of the leave-one-out error.
+	spread  kern.View[T]       // n×D, K⁻¹Z, where A is factored
+	u       kern.View[float64] // q×n
+	kappa   []float64          // n, diagonal of K⁻¹
+	weights []T                // n, diagonal of V
+	along   []float64          // n, products of the rows of the features and of the slope
 }
 
-// system is K as it is solved with.
-type system interface {
-	// factor reports whether the matrix of the features is positive definite, log |K|, and the degrees of freedom
-	// of the fit.
+// system is K as it is solved with. Σ is over the outputs.
+type system[T kern.Float] interface {
+	// factor makes the features, the inverse of their matrix, b, and α where that is the way to b. It reports whether
+	// the matrix is positive definite, log |K|, and the degrees of freedom of the fit.
 	factor(ctx context.Context, noise, amplitude float64) (ok bool, logDet, free float64, err error)
-	// solve makes K⁻¹y and Z'K⁻¹y.
-	solve(ctx context.Context, x, back kern.View[float64], y []float64, noise, amplitude float64) error
-	// spread makes the slope times·K⁻¹Z.
-	spread(ctx context.Context, times float64) error
-	// diagonal makes κ, the diagonal of K⁻¹; the slope is K⁻¹Z.
-	diagonal(noise, amplitude float64)
-	// between makes the slope, which is K⁻¹Z, 2K⁻¹VK⁻¹Z.
-	between(ctx context.Context, noise, amplitude float64) error
+	// evidence returns factors of Σ (K⁻¹Z − αb'), which has α behind it where the call before has not made that.
+	evidence(noise, amplitude float64) (left, right kern.View[T])
+	// diagonal makes κ and α.
+	diagonal(ctx context.Context, noise, amplitude float64) error
+	// between returns factors of 2K⁻¹VK⁻¹Z − Σ p(Z'α)' − Σ α(Z'p)' with p = K⁻¹u, less V·spread where there is that.
+	between(ctx context.Context, noise, amplitude float64) (left, right kern.View[T], err error)
 }
 
 // New returns the objective of a problem.
@@ -122,27 +117,38 @@ func New[T kern.Float](p Problem) *Objective[T] {
 	case *mat.Dense:
 		o.x = rounded[T](X)
 	}
-	o.scaled, o.pull = room[T](d, m), room[T](d, m)
-	o.z, o.slope, o.turn = room[T](n, o.D), room[T](n, o.D), room[T](n, m)
-	o.left, o.right = room[T](n, 2*q), room[T](2*q, o.D)
-	o.fit, o.coef = room[T](n, q), room[T](o.D, q)
-	o.alpha, o.b = room[float64](n, q), room[float64](o.D, q)
-	order := o.D
-	if o.system = (primal[T]{o}); n < o.D {
-		order, o.system = n, dual[T]{o}
-	}
-	o.inverse, o.factored = room[T](order, order), room[float64](order, order)
-	o.root, o.inverted = room[float64](order, order), room[float64](order, order)
+	o.scaled, o.pull, o.turn = room[T](d, m), room[T](d, m), room[T](n, m)
+	o.alpha, o.b = room[float64](q, n), room[float64](q, o.D)
+	beside := q
 	if p.LeaveOneOut {
-		o.turned, o.back = room[float64](n, q), room[float64](o.D, q)
-		o.kappa, o.weights = make([]float64, n), make([]T, n)
-		o.narrowing = [2]kern.View[float64]{room[float64](order, order), room[float64](order, order)}
+		beside = 2 * q
+		o.u = room[float64](q, n)
+		o.kappa, o.along, o.weights = make([]float64, n), make([]float64, n), make([]T, n)
 	}
+	if n < o.D {
+		o.system, o.order = dual[T]{o}, n
+		o.z, o.inverse = room[T](n+beside, o.D), room[T](n, n+beside)
+		o.factored = room[float64](n, n)
+	} else {
+		o.system, o.order = primal[T]{o}, o.D
+		o.z, o.inverse = room[T](n, o.D+beside), room[T](o.D+beside, o.D+q)
+		o.factored = room[float64](o.D+q, o.D+q)
+		for i := range n {
+			design.Round(o.z.Row(i)[o.D:o.D+q], p.Y.RawRowView(i))
+		}
+		if p.LeaveOneOut {
+			o.spread = room[T](n, o.D)
+		}
+	}
+	o.root = room[T](o.order, o.order)
 	return o
 }
 
+// room returns a matrix of zeros whose rows begin at lines of the cache.
 func room[T kern.Float](rows, cols int) kern.View[T] {
-	return kern.Dense(rows, cols, cols, make([]T, rows*cols))
+	const line = 16
+	stride := (cols + line - 1) / line * line
+	return kern.Dense(rows, cols, stride, make([]T, rows*stride))
 }
 
 func rounded[T kern.Float](m *mat.Dense) kern.View[T] {
@@ -169,9 +175,7 @@ func roundedEntries[T kern.Float](m *sparse.CSR) *kern.Sparse[T] {
 // that of the amplitude a.
 func (o *Objective[T]) At(ctx context.Context, point, gradient []float64) (float64, error) {
 	noise, amplitude := math.Exp(point[len(point)-2]), math.Exp(point[len(point)-1])
-	if err := o.features(ctx, point); err != nil {
-		return 0, err
-	}
+	o.scale(point)
 	ok, logDet, free, err := o.system.factor(ctx, noise, amplitude)
 	if err != nil {
 		return 0, err
@@ -179,20 +183,16 @@ func (o *Objective[T]) At(ctx context.Context, point, gradient []float64) (float
 	if !ok {
 		return math.Inf(1), nil
 	}
-	if err := o.system.solve(ctx, o.alpha, o.b, o.Y.RawMatrix().Data, noise, amplitude); err != nil {
-		return 0, err
-	}
-	var value, factor float64
+	var value float64
 	if o.LeaveOneOut {
-		value, factor, err = o.leaveOneOut(ctx, noise, amplitude, gradient)
-	} else {
-		value = o.evidence(noise, amplitude, logDet, free, gradient)
-		factor, err = amplitude, o.slopeOfEvidence(ctx)
+		value, err = o.leaveOneOut(ctx, noise, amplitude, gradient)
+	} else if value, err = o.evidence(ctx, noise, amplitude, gradient); err == nil {
+		q, n := float64(o.q), float64(o.n)
+		value += q * (logDet + n*math.Log(2*math.Pi)) / 2
+		gradient[len(gradient)-2] += q * (n - free) / 2
+		gradient[len(gradient)-1] += q * free / 2
 	}
 	if err != nil {
-		return 0, err
-	}
-	if err := o.chain(ctx, factor, gradient); err != nil {
 		return 0, err
 	}
 	if !kern.Finite(gradient) || value-value != 0 {
@@ -201,11 +201,8 @@ func (o *Objective[T]) At(ctx context.Context, point, gradient []float64) (float
 	return value, nil
 }
 
-// rowsAtOnce is how many rows are mapped between two looks at the context.
-const rowsAtOnce = 1024
-
-// features maps the rows for the scales of a point.
-func (o *Objective[T]) features(ctx context.Context, point []float64) error {
+// scale scales the frequencies.
+func (o *Objective[T]) scale(point []float64) {
 	for j := range o.scaled.Rows {
 		s := math.Exp(point[o.group(j)])
 		to := o.scaled.Row(j)
@@ -213,6 +210,14 @@ func (o *Objective[T]) features(ctx context.Context, point []float64) error {
 			to[k] = T(s * w)
 		}
 	}
+}
+
+// rowsAtOnce is how many rows are mapped between two looks at the context: as many as stay in the second-level cache
+// for who adds them up.
+const rowsAtOnce = 512
+
+// features maps the rows and hands them on, some at a time.
+func (o *Objective[T]) features(ctx context.Context, add func(lo, hi int) error) error {
 	norm := T(math.Sqrt(1 / float64(o.m)))
 	for lo := 0; lo < o.n; lo += rowsAtOnce {
 		if err := ctx.Err(); err != nil {
@@ -222,11 +227,14 @@ func (o *Objective[T]) features(ctx context.Context, point []float64) error {
 		z := o.z.Slice(lo, hi, 0, o.D)
 		if o.entries == nil {
 			kern.SinCosMap(z, o.x.Slice(lo, hi, 0, o.x.Cols), o.scaled, norm)
-			continue
+		} else {
+			angles := o.turn.Slice(lo, hi, 0, o.m)
+			kern.SparseMul(angles, o.some(lo, hi), o.scaled, false)
+			kern.SinCosRescaled(z, angles, 1, norm)
 		}
-		angles := o.turn.Slice(lo, hi, 0, o.m)
-		kern.SparseMul(angles, o.some(lo, hi), o.scaled, false)
-		kern.SinCosRescaled(z, angles, 1, norm)
+		if err := add(lo, hi); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -238,46 +246,43 @@ func (o *Objective[T]) some(lo, hi int) kern.Sparse[T] {
 	return out
 }
 
-// evidence returns the negative log evidence and its derivatives by the logarithms of noise and amplitude.
-func (o *Objective[T]) evidence(noise, amplitude, logDet, free float64, gradient []float64) float64 {
-	n, q := float64(o.n), float64(o.q)
-	fit, weight := noise*kern.Dot(o.alpha.Data, o.alpha.Data), amplitude*kern.Dot(o.b.Data, o.b.Data)
-	gradient[len(gradient)-2] = (q*(n-free) - fit) / 2
-	gradient[len(gradient)-1] = (q*free - weight) / 2
-	return (fit+weight)/2 + q*(logDet+n*math.Log(2*math.Pi))/2
-}
-
-// slopeOfEvidence makes Σ (K⁻¹Z − αb').
-func (o *Objective[T]) slopeOfEvidence(ctx context.Context) error {
-	if err := o.system.spread(ctx, float64(o.q)); err != nil {
-		return err
+// evidence makes the slope of the evidence, and returns that part of its negative logarithm which depends on the
+// targets. The derivatives by noise and amplitude are of that part.
+func (o *Objective[T]) evidence(ctx context.Context, noise, amplitude float64, gradient []float64) (float64, error) {
+	left, right := o.system.evidence(noise, amplitude)
+	if err := o.chain(ctx, left, right, amplitude, gradient); err != nil {
+		return 0, err
 	}
-	left, right := o.left.Slice(0, o.n, 0, o.q), o.right.Slice(0, o.q, 0, o.D)
-	o.outer(left, right, o.alpha, o.b)
-	return kern.MulUntil(ctx, o.slope, left, right, true)
+	fit, weight := noise*squares(o.alpha), amplitude*squares(o.b)
+	gradient[len(gradient)-2], gradient[len(gradient)-1] = -fit/2, -weight/2
+	return (fit + weight) / 2, nil
 }
 
-// outer makes of columns of a and b what their outer products are subtracted with.
-func (o *Objective[T]) outer(left, right kern.View[T], a, b kern.View[float64]) {
-	for k := range o.q {
-		for i := range o.n {
-			left.Set(i, k, T(-a.At(i, k)))
-		}
-		for i := range o.D {
-			right.Set(k, i, T(b.At(i, k)))
-		}
+// squares returns the sum of the squares of a matrix.
+func squares(a kern.View[float64]) (sum float64) {
+	for i := range a.Rows {
+		sum += kern.Dot(a.Row(i), a.Row(i))
 	}
+	return sum
 }
 
-// chain makes the derivatives by the scales of the slope, which is times factor.
-func (o *Objective[T]) chain(ctx context.Context, factor float64, gradient []float64) error {
-	f := T(factor)
-	kern.Parallel(o.n, 64, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			turnRow(o.turn.Row(i), o.z.Row(i), o.slope.Row(i), f)
+// chain makes the derivatives by the scales of the slope, which is factor·left·right. The slope is never stored: the
+// derivatives by the angles are made of some rows of it at a time.
+func (o *Objective[T]) chain(ctx context.Context, left, right kern.View[T], factor float64, gradient []float64) error {
+	err := kern.MulRows(ctx, left, right, func(first int, part kern.View[T]) {
+		for i := range part.Rows {
+			row := first + i
+			slope, z := part.Row(i)[:o.D], o.z.Row(row)
+			for k, v := range part.Row(i)[o.D:] {
+				o.alpha.Set(k, row, float64(v))
+			}
+			if o.LeaveOneOut {
+				o.rest(row, slope)
+			}
+			turnRow(o.turn.Row(row), z, slope)
 		}
 	})
-	if err := ctx.Err(); err != nil {
+	if err != nil {
 		return err
 	}
 	if o.entries != nil {
@@ -285,17 +290,17 @@ func (o *Objective[T]) chain(ctx context.Context, factor float64, gradient []flo
 	} else if err := kern.MulUntil(ctx, o.pull, o.x.T(), o.turn, false); err != nil {
 		return err
 	}
-	clear(gradient[:len(gradient)-2])
+	clear(gradient)
 	for j := range o.pull.Rows {
-		gradient[o.group(j)] += float64(kern.Dot(o.pull.Row(j), o.scaled.Row(j)))
+		gradient[o.group(j)] += factor * float64(kern.Dot(o.pull.Row(j), o.scaled.Row(j)))
 	}
 	return ctx.Err()
 }
 
 // turnRow makes the derivative by the angles of that by cosines and sines.
-func turnRow[T kern.Float](turn, z, slope []T, factor T) {
+func turnRow[T kern.Float](turn, z, slope []T) {
 	z, slope = z[:2*len(turn)], slope[:2*len(turn)]
 	for k := range turn {
-		turn[k] = factor * (z[2*k]*slope[2*k+1] - z[2*k+1]*slope[2*k])
+		turn[k] = z[2*k]*slope[2*k+1] - z[2*k+1]*slope[2*k]
 	}
 }

@@ -124,7 +124,7 @@ func TestGradientAgainstDifferences(t *testing.T) {
 func TestInvertLower(t *testing.T) {
 	const n = 131
 	rng := rand.New(rand.NewPCG(1, 2))
-	l, inverse, spare := room[float64](n, n), room[float64](n, n), room[float64](n, n)
+	l, inverse, squared := room[float64](n, n), room[float64](n, n), room[float64](n, n)
 	for i := range n {
 		for j := range n {
 			l.Set(i, j, rng.NormFloat64()/n) // what is above the diagonal is not looked at
@@ -132,12 +132,22 @@ func TestInvertLower(t *testing.T) {
 		}
 		l.Set(i, i, 1+rng.Float64())
 	}
-	if err := invertLower(context.Background(), inverse, l, spare); err != nil {
+	if err := invertLower(context.Background(), inverse, l); err != nil {
+		t.Fatal(err)
+	}
+	if err := squareLower(context.Background(), squared, inverse); err != nil {
 		t.Fatal(err)
 	}
 	for i := range n {
 		for j := range n {
 			sum, want := 0.0, 0.0
+			for k := range n {
+				want += inverse.At(k, i) * inverse.At(k, j)
+			}
+			if !close(squared.At(i, j), want, 1e-12) {
+				t.Fatalf("entry (%d, %d) of the square is %v, want %v", i, j, squared.At(i, j), want)
+			}
+			want = 0
 			for k := range i + 1 {
 				sum += l.At(i, k) * inverse.At(k, j)
 			}

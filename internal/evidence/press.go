@@ -16,45 +16,48 @@ import (
 //
 // L depends on the ratio of amplitude and noise only. To double the amplitude is to double Z'Z, so that half of the
 // derivative along Z is that by log a, and minus that the one by log σ².
-func (o *Objective[T]) leaveOneOut(ctx context.Context, noise, amplitude float64, gradient []float64) (value, factor float64, err error) {
-	if err := o.system.spread(ctx, 1); err != nil {
-		return 0, 0, err
+func (o *Objective[T]) leaveOneOut(ctx context.Context, noise, amplitude float64, gradient []float64) (float64, error) {
+	if err := o.system.diagonal(ctx, noise, amplitude); err != nil {
+		return 0, err
 	}
-	o.system.diagonal(noise, amplitude)
-	value = o.leftOut()
-	if err := o.system.solve(ctx, o.turned, o.back, o.turned.Data, noise, amplitude); err != nil {
-		return 0, 0, err
+	value := o.leftOut()
+	left, right, err := o.system.between(ctx, noise, amplitude)
+	if err != nil {
+		return 0, err
 	}
-	if err := o.system.between(ctx, noise, amplitude); err != nil {
-		return 0, 0, err
+	factor := 2 * amplitude / float64(o.n*o.q)
+	if err := o.chain(ctx, left, right, factor, gradient); err != nil {
+		return 0, err
 	}
-	o.outer(o.left.Slice(0, o.n, 0, o.q), o.right.Slice(0, o.q, 0, o.D), o.turned, o.b)
-	o.outer(o.left.Slice(0, o.n, o.q, 2*o.q), o.right.Slice(o.q, 2*o.q, 0, o.D), o.alpha, o.back)
-	if err := kern.MulUntil(ctx, o.slope, o.left, o.right, true); err != nil {
-		return 0, 0, err
-	}
-	factor = 2 * amplitude / float64(o.n*o.q)
 	along := 0.0
-	for i := range o.n {
-		along += float64(kern.Dot(o.z.Row(i), o.slope.Row(i)))
+	for _, v := range o.along {
+		along += v
 	}
 	gradient[len(gradient)-1] = factor * along / 2
 	gradient[len(gradient)-2] = -factor * along / 2
-	return value, factor, nil
+	return value, nil
 }
 
-// leftOut returns the error, and makes V, and u in place of K⁻¹u.
+// leftOut returns the error, and makes V and u.
 func (o *Objective[T]) leftOut() float64 {
 	sum := 0.0
 	for i, kappa := range o.kappa {
 		v := 0.0
-		for k, a := range o.alpha.Row(i) {
-			r := a / kappa
+		for k := range o.q {
+			r := o.alpha.At(k, i) / kappa
 			v += r * r
-			o.turned.Set(i, k, r/kappa)
+			o.u.Set(k, i, r/kappa)
 		}
 		sum += v
 		o.weights[i] = T(v / kappa)
 	}
 	return sum / float64(o.n*o.q)
+}
+
+// rest adds V·spread to a row of the slope, and takes its product with the features.
+func (o *Objective[T]) rest(row int, slope []T) {
+	if o.spread.Rows > 0 {
+		kern.Axpy(o.weights[row], o.spread.Row(row), slope)
+	}
+	o.along[row] = float64(kern.Dot(o.z.Row(row)[:o.D], slope))
 }

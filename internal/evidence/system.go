@@ -8,201 +8,256 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// primal solves with A = aZ'Z + σ²I, D×D: K⁻¹Z = ZA⁻¹ and K⁻¹ = (I − aZA⁻¹Z')/σ².
+// primal solves with A = aZ'Z + σ²I, D×D: K⁻¹Z = ZA⁻¹ and K⁻¹ = (I − aZA⁻¹Z')/σ². The targets stand beside the
+// features, and u beside them. So Z'y comes with Z'Z, and one product of all this makes a slope:
+//
+//	Σ (K⁻¹Z − αb') = [Z y]·[qA⁻¹ + (a/σ²)·Σ bb'; −b'/σ²],  α = [Z y]·[−(a/σ²)·b; 1/σ²]
+//
+// and, with w = Z'K⁻¹u and G = K⁻¹Z,
+//
+//	2K⁻¹VG − Σ pb' − Σ αw' = (2/σ²)·VG + [Z y u]·[(a/σ²)·(Σ wb' + Σ bw' − 2G'VG); −w'/σ²; −b'/σ²]
 type primal[T kern.Float] struct{ *Objective[T] }
 
 func (o primal[T]) factor(ctx context.Context, noise, amplitude float64) (ok bool, logDet, free float64, err error) {
 	clear(o.factored.Data)
-	if err := gram(ctx, o.factored, o.z, nil); err != nil {
+	err = o.features(ctx, func(lo, hi int) error {
+		return gram(ctx, o.factored, o.z.Slice(lo, hi, 0, o.D+o.q), nil)
+	})
+	if err != nil {
 		return false, 0, 0, err
 	}
-	if ok, logDet, err = o.invert(ctx, noise, amplitude); !ok || err != nil {
+	for k := range o.q {
+		copy(o.b.Row(k), o.factored.Row(o.D+k))
+	}
+	ok, logDet, trace, err := o.invert(ctx, noise, amplitude)
+	if !ok || err != nil {
 		return false, 0, 0, err
 	}
-	free = float64(o.D)
+	if err := kern.SolveCholesky(ctx, o.factored.Slice(0, o.D, 0, o.D), o.b.T()); err != nil {
+		return false, 0, 0, err
+	}
+	return true, logDet + float64(o.n-o.D)*math.Log(noise), float64(o.D) - noise*trace, nil
+}
+
+func (o primal[T]) evidence(noise, amplitude float64) (left, right kern.View[T]) {
 	for i := range o.D {
-		free -= noise * o.inverted.At(i, i)
+		kern.Scale(T(o.q), o.inverse.Row(i)[:o.D])
 	}
-	return true, logDet + float64(o.n-o.D)*math.Log(noise), free, nil
+	for k := range o.q {
+		design.Round(o.inverse.Row(o.D + k)[:o.D], o.b.Row(k))
+	}
+	o.outer(o.q, noise, amplitude)
+	o.residuals(noise, amplitude)
+	return o.z, o.inverse
 }
 
-func (o primal[T]) solve(ctx context.Context, x, back kern.View[float64], y []float64, noise, amplitude float64) error {
-	design.Round(o.fit.Data, y)
-	if err := kern.MulUntil(ctx, o.coef, o.z.T(), o.fit, false); err != nil {
-		return err
+// outer adds a/σ² times the outer products of the rows below the matrix, each with that which lies q rows further
+// on in a circle of them, and then divides the rows by −σ².
+func (o primal[T]) outer(rows int, noise, amplitude float64) {
+	below := o.inverse.Slice(o.D, o.D+rows, 0, o.D)
+	for i := range o.D {
+		for k := range rows {
+			kern.Axpy(T(amplitude/noise)*below.At((k+o.q)%rows, i), below.Row(k), o.inverse.Row(i)[:o.D])
+		}
 	}
-	widen(back.Data, o.coef.Data)
-	if err := kern.SolveCholesky(ctx, o.factored, back); err != nil {
-		return err
+	for k := range rows {
+		kern.Scale(T(-1/noise), below.Row(k))
 	}
-	design.Round(o.coef.Data, back.Data)
-	if err := kern.MulUntil(ctx, o.fit, o.z, o.coef, false); err != nil {
-		return err
-	}
-	for i, v := range o.fit.Data {
-		x.Data[i] = (y[i] - amplitude*float64(v)) / noise
-	}
-	return nil
 }
 
-func (o primal[T]) spread(ctx context.Context, times float64) error {
-	roundTimes(o.inverse, times, o.inverted)
-	return kern.MulUntil(ctx, o.slope, o.z, o.inverse, false)
+// residuals makes the columns of the right factor that α comes from.
+func (o primal[T]) residuals(noise, amplitude float64) {
+	for k := range o.q {
+		for i, b := range o.b.Row(k) {
+			o.inverse.Set(i, o.D+k, T(-amplitude/noise*b))
+		}
+		clear(o.inverse.Row(o.D + k)[o.D : o.D+o.q])
+		o.inverse.Set(o.D+k, o.D+k, T(1/noise))
+	}
 }
 
-func (o primal[T]) diagonal(noise, amplitude float64) {
+func (o primal[T]) diagonal(ctx context.Context, noise, amplitude float64) error {
 	const least = 1e-9 // of 1 − h, which rounding may leave below 0
-	for i := range o.n {
-		h := amplitude * float64(kern.Dot(o.z.Row(i), o.slope.Row(i)))
-		o.kappa[i] = max(1-h, least) / noise
+	o.residuals(noise, amplitude)
+	for k := range o.q {
+		clear(o.inverse.Row(o.D + k)[:o.D])
 	}
+	left, right := o.z.Slice(0, o.n, 0, o.D+o.q), o.inverse.Slice(0, o.D+o.q, 0, o.D+o.q)
+	return kern.MulRows(ctx, left, right, func(first int, part kern.View[T]) {
+		for i := range part.Rows {
+			row, spread := first+i, part.Row(i)[:o.D]
+			copy(o.spread.Row(row), spread)
+			o.kappa[row] = max(1-amplitude*float64(kern.Dot(o.z.Row(row)[:o.D], spread)), least) / noise
+			for k, v := range part.Row(i)[o.D:] {
+				o.alpha.Set(k, row, float64(v))
+			}
+		}
+	})
 }
 
-// between makes 2(VZA⁻¹ − aZA⁻¹(Z'VZ)A⁻¹)/σ².
-func (o primal[T]) between(ctx context.Context, noise, amplitude float64) error {
-	inner, half := o.narrowing[0], o.narrowing[1]
-	clear(inner.Data)
-	if err := gram(ctx, inner, o.z, o.weights); err != nil {
-		return err
+func (o primal[T]) between(ctx context.Context, noise, amplitude float64) (left, right kern.View[T], err error) {
+	u := o.z.Slice(0, o.n, o.D+o.q, o.D+2*o.q)
+	for k := range o.q {
+		for i, v := range o.u.Row(k) {
+			u.Set(i, k, T(v))
+		}
+		design.Round(o.inverse.Row(o.D + o.q + k)[:o.D], o.b.Row(k))
 	}
-	kern.MirrorLower(inner)
-	if err := kern.MulUntil(ctx, half, o.inverted, inner, false); err != nil {
-		return err
+	if err := kern.MulUntil(ctx, o.inverse.Slice(o.D, o.D+o.q, 0, o.D), u.T(), o.spread, false); err != nil {
+		return left, right, err
 	}
-	if err := kern.MulUntil(ctx, inner, half, o.inverted, false); err != nil {
-		return err
+	if err := o.squared(ctx, o.spread, -2*amplitude/noise); err != nil {
+		return left, right, err
 	}
-	roundTimes(o.inverse, -2*amplitude/noise, inner)
-	for i := range o.n {
-		kern.Scale(o.weights[i]*T(2/noise), o.slope.Row(i))
-	}
-	return kern.MulUntil(ctx, o.slope, o.z, o.inverse, true)
+	o.outer(2*o.q, noise, amplitude)
+	kern.Scale(T(2/noise), o.weights)
+	return o.z, o.inverse.Slice(0, o.D+2*o.q, 0, o.D), nil
 }
 
-// dual solves with K = aZZ' + σ²I, n×n.
+// dual solves with K = aZZ' + σ²I, n×n. The columns of α stand beside its inverse, b and others below the features.
 type dual[T kern.Float] struct{ *Objective[T] }
 
 func (o dual[T]) factor(ctx context.Context, noise, amplitude float64) (ok bool, logDet, free float64, err error) {
 	clear(o.factored.Data)
-	if err := gram(ctx, o.factored, o.z.T(), nil); err != nil {
+	if err := o.features(ctx, func(_, _ int) error { return nil }); err != nil {
 		return false, 0, 0, err
 	}
-	if ok, logDet, err = o.invert(ctx, noise, amplitude); !ok || err != nil {
+	if err := gram(ctx, o.factored, o.z.Slice(0, o.n, 0, o.D).T(), nil); err != nil {
 		return false, 0, 0, err
 	}
-	free = float64(o.n)
+	ok, logDet, trace, err := o.invert(ctx, noise, amplitude)
+	if !ok || err != nil {
+		return false, 0, 0, err
+	}
 	for i := range o.n {
-		free -= noise * o.inverted.At(i, i)
+		for k, y := range o.Y.RawRowView(i) {
+			o.alpha.Set(k, i, y)
+		}
 	}
-	return true, logDet, free, nil
+	if err := o.solved(ctx, o.alpha, 0); err != nil {
+		return false, 0, 0, err
+	}
+	for k := range o.q {
+		for j, v := range o.z.Row(o.n + k) {
+			o.b.Set(k, j, float64(v))
+		}
+	}
+	return true, logDet, float64(o.n) - noise*trace, nil
 }
 
-func (o dual[T]) solve(ctx context.Context, x, back kern.View[float64], y []float64, _, _ float64) error {
-	copy(x.Data, y)
-	if err := kern.SolveCholesky(ctx, o.factored, x); err != nil {
+// solved overwrites rows with K⁻¹ times them, which it also puts beside the inverse, and their products with the
+// features below those.
+func (o dual[T]) solved(ctx context.Context, x kern.View[float64], at int) error {
+	if err := kern.SolveCholesky(ctx, o.factored, x.T()); err != nil {
 		return err
 	}
-	design.Round(o.fit.Data, x.Data)
-	if err := kern.MulUntil(ctx, o.coef, o.z.T(), o.fit, false); err != nil {
-		return err
+	beside := o.inverse.Slice(0, o.n, o.n+at, o.n+at+o.q)
+	for k := range o.q {
+		for i, v := range x.Row(k) {
+			beside.Set(i, k, T(v))
+		}
 	}
-	widen(back.Data, o.coef.Data)
+	return kern.MulUntil(ctx, o.z.Slice(o.n+at, o.n+at+o.q, 0, o.D), beside.T(), o.z.Slice(0, o.n, 0, o.D), false)
+}
+
+func (o dual[T]) evidence(_, _ float64) (left, right kern.View[T]) {
+	for i := range o.n {
+		kern.Scale(T(o.q), o.inverse.Row(i)[:o.n])
+	}
+	for k := range o.q {
+		kern.Scale(-1, o.z.Row(o.n+k))
+	}
+	return o.inverse, o.z
+}
+
+func (o dual[T]) diagonal(_ context.Context, _, _ float64) error {
+	for i := range o.n {
+		o.kappa[i] = float64(o.inverse.At(i, i))
+	}
 	return nil
 }
 
-func (o dual[T]) spread(ctx context.Context, times float64) error {
-	roundTimes(o.inverse, times, o.inverted)
-	return kern.MulUntil(ctx, o.slope, o.inverse, o.z, false)
-}
-
-func (o dual[T]) diagonal(_, _ float64) {
-	for i := range o.n {
-		o.kappa[i] = o.inverted.At(i, i)
+func (o dual[T]) between(ctx context.Context, _, _ float64) (left, right kern.View[T], err error) {
+	if err := o.solved(ctx, o.u, o.q); err != nil {
+		return left, right, err
 	}
-}
-
-func (o dual[T]) between(ctx context.Context, _, _ float64) error {
-	weighted, inner := o.narrowing[0], o.narrowing[1]
-	copy(weighted.Data, o.inverted.Data)
-	for i, v := range o.weights {
-		kern.Scale(2*float64(v), weighted.Row(i))
+	// α goes with Z'p, and p with Z'α.
+	for k := range o.q {
+		b, c := o.z.Row(o.n+k), o.z.Row(o.n+o.q+k)
+		for j := range b {
+			b[j], c[j] = -c[j], -b[j]
+		}
 	}
-	if err := kern.MulUntil(ctx, inner, o.inverted, weighted, false); err != nil {
-		return err
-	}
-	roundTimes(o.inverse, 1, inner)
-	return kern.MulUntil(ctx, o.slope, o.inverse, o.z, false)
+	return o.inverse, o.z, o.squared(ctx, o.inverse.Slice(0, o.n, 0, o.n), 2)
 }
 
 // invert overwrites a Gram matrix, of which the lower triangle is there, with the Cholesky factor of amplitude times
-// it plus noise, and makes the inverse of that.
-func (o *Objective[T]) invert(ctx context.Context, noise, amplitude float64) (ok bool, logDet float64, err error) {
-	a := o.factored
+// it plus noise, makes the inverse of that, and returns the logarithm of the determinant and the trace of the inverse.
+func (o *Objective[T]) invert(ctx context.Context, noise, amplitude float64) (ok bool, logDet, trace float64, err error) {
+	a := o.factored.Slice(0, o.order, 0, o.order)
 	for i := range a.Rows {
 		kern.Scale(amplitude, a.Row(i)[:i+1])
 		a.Data[i*a.RowStride+i] += noise
 	}
 	if _, ok, err = kern.Cholesky(ctx, a); !ok || err != nil {
-		return false, 0, err
+		return false, 0, 0, err
 	}
+	inverse := o.inverse.Slice(0, o.order, 0, o.order)
 	for i := range a.Rows {
 		logDet += 2 * math.Log(a.At(i, i))
+		design.Round(inverse.Row(i)[:i+1], a.Row(i)[:i+1])
 	}
-	return true, logDet, o.invertFactor(ctx)
+	if err := invertLower(ctx, o.root, inverse); err != nil {
+		return false, 0, 0, err
+	}
+	if err := squareLower(ctx, inverse, o.root); err != nil {
+		return false, 0, 0, err
+	}
+	for i := range a.Rows {
+		trace += float64(inverse.At(i, i))
+	}
+	return true, logDet, trace, nil
 }
 
-// invertFactor makes the inverse of a matrix of its factor L, as the Gram matrix of L⁻¹.
-func (o *Objective[T]) invertFactor(ctx context.Context) error {
-	if err := invertLower(ctx, o.root, o.factored, o.inverted); err != nil {
+// squared makes times·A'VA in place of the inverse; the factor is lost.
+func (o *Objective[T]) squared(ctx context.Context, a kern.View[T], times float64) error {
+	sums := o.factored.Slice(0, o.order, 0, o.order)
+	clear(o.factored.Data)
+	if err := gram(ctx, sums, a, o.weights); err != nil {
 		return err
 	}
-	for i := range o.root.Rows {
-		design.Round(o.inverse.Row(i)[:i+1], o.root.Row(i)[:i+1])
-		clear(o.inverse.Row(i)[i+1:])
+	for i := range sums.Rows {
+		row := o.inverse.Row(i)
+		for j, v := range sums.Row(i)[:i+1] {
+			row[j] = T(times * v)
+		}
 	}
-	clear(o.inverted.Data)
-	if err := gram(ctx, o.inverted, o.inverse, nil); err != nil {
-		return err
-	}
-	kern.MirrorLower(o.inverted)
+	kern.MirrorLower(o.inverse.Slice(0, o.order, 0, o.order))
 	return nil
 }
 
-// invertLower writes the inverse of the lower triangle of l to that of dst; spare is as large.
-func invertLower(ctx context.Context, dst, l, spare kern.View[float64]) error {
+// invertLower writes the inverse of the lower triangle of l to dst. What l has above its diagonal is lost.
+func invertLower[T kern.Float](ctx context.Context, dst, l kern.View[T]) error {
 	const few = 48
 	n := l.Rows
 	if n <= few {
-		for j := range n {
-			for i := j; i < n; i++ {
-				v := 0.0
-				if i == j {
-					v = 1
-				}
-				for k := j; k < i; k++ {
-					v -= l.At(i, k) * dst.At(k, j)
-				}
-				dst.Set(i, j, v/l.At(i, i))
-			}
-			for i := range j {
-				dst.Set(i, j, 0)
-			}
-		}
+		invertFew(dst, l)
 		return ctx.Err()
 	}
 	h := n / 2
-	if err := invertLower(ctx, dst.Slice(0, h, 0, h), l.Slice(0, h, 0, h), spare); err != nil {
+	above := dst.Slice(0, h, 0, h)
+	below := dst.Slice(h, n, h, n)
+	if err := invertLower(ctx, above, l.Slice(0, h, 0, h)); err != nil {
 		return err
 	}
-	if err := invertLower(ctx, dst.Slice(h, n, h, n), l.Slice(h, n, h, n), spare); err != nil {
+	if err := invertLower(ctx, below, l.Slice(h, n, h, n)); err != nil {
 		return err
 	}
-	below, right := spare.Slice(0, n-h, 0, h), dst.Slice(h, n, h, n)
-	if err := kern.MulUntil(ctx, below, l.Slice(h, n, 0, h), dst.Slice(0, h, 0, h), false); err != nil {
+	between, corner := l.Slice(0, h, h, n).T(), dst.Slice(h, n, 0, h)
+	if err := kern.MulUntil(ctx, between, l.Slice(h, n, 0, h), above, false); err != nil {
 		return err
 	}
-	corner := dst.Slice(h, n, 0, h)
-	if err := kern.MulUntil(ctx, corner, right, below, false); err != nil {
+	if err := kern.MulUntil(ctx, corner, below, between, false); err != nil {
 		return err
 	}
 	for i := range corner.Rows {
@@ -214,7 +269,36 @@ func invertLower(ctx context.Context, dst, l, spare kern.View[float64]) error {
 	return nil
 }
 
-// gram adds A'SA to c, sums over many rows in double precision.
+// invertFew is invertLower row by row: of L·X = I each row gives one of X.
+func invertFew[T kern.Float](dst, l kern.View[T]) {
+	for i := range l.Rows {
+		x, row := dst.Row(i), l.Row(i)
+		clear(x)
+		x[i] = 1
+		for k, v := range row[:i] {
+			kern.Axpy(-v, dst.Row(k)[:k+1], x[:k+1])
+		}
+		kern.Scale(1/row[i], x[:i+1])
+	}
+}
+
+// squareLower writes R'R to dst, R a lower triangle, of which the zeros are left out.
+func squareLower[T kern.Float](ctx context.Context, dst, r kern.View[T]) error {
+	const block = 96
+	for i := range dst.Rows {
+		clear(dst.Row(i)[:i+1])
+	}
+	for lo := 0; lo < r.Rows; lo += block {
+		hi := min(lo+block, r.Rows)
+		if err := kern.Gram(ctx, dst.Slice(0, hi, 0, hi), r.Slice(lo, hi, 0, hi), nil); err != nil {
+			return err
+		}
+	}
+	kern.MirrorLower(dst)
+	return nil
+}
+
+// gram adds A'SA to the lower triangle of c, sums over many rows in double precision.
 func gram[T kern.Float](ctx context.Context, c kern.View[float64], a kern.View[T], weights []T) error {
 	switch a := any(a).(type) {
 	case kern.View[float32]:
@@ -225,17 +309,4 @@ func gram[T kern.Float](ctx context.Context, c kern.View[float64], a kern.View[T
 		return kern.Gram(ctx, c, a, w)
 	}
 	return nil
-}
-
-// roundTimes rounds times·a to T.
-func roundTimes[T kern.Float](dst kern.View[T], times float64, a kern.View[float64]) {
-	for i, v := range a.Data {
-		dst.Data[i] = T(times * v)
-	}
-}
-
-func widen[T kern.Float](dst []float64, list []T) {
-	for i, v := range list {
-		dst[i] = float64(v)
-	}
 }

@@ -243,3 +243,15 @@ func BenchmarkEigen(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkMulRows makes a product that nobody keeps, as the slope of the evidence.
+func BenchmarkMulRows(b *testing.B) {
+	const n, d = 3000, 601
+	r := newRand(1)
+	z, w := benchView[float32](r, n, d), benchView[float32](r, d, d)
+	flopRate[float32](b, 2*n*d*d, func() {
+		if err := MulRows(forever, z, w, func(int, View[float32]) {}); err != nil {
+			b.Fatal(err)
+		}
+	})
+}

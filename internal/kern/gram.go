@@ -42,11 +42,15 @@ func MirrorLower[T Float](c View[T]) {
 	}
 	const block = 32
 	for i0 := 0; i0 < c.Rows; i0 += block {
-		for j0 := 0; j0 <= i0; j0 += block {
-			for i := i0; i < min(i0+block, c.Rows); i++ {
-				for j := j0; j < min(j0+block, i); j++ {
-					c.Set(j, i, c.At(i, j))
-				}
+		i1, left := min(i0+block, c.Rows), 0
+		if c.ColStride == 1 {
+			for ; left < i0; left += block {
+				transpose(c.Data[left*c.RowStride+i0:], c.RowStride, c.Data[i0*c.RowStride+left:], c.RowStride, 1, i1-i0, block)
+			}
+		}
+		for i := i0; i < i1; i++ {
+			for j := left; j < i; j++ {
+				c.Set(j, i, c.At(i, j))
 			}
 		}
 	}

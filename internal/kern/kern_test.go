@@ -213,18 +213,54 @@ func testGramMixed(t *testing.T) {
 	}
 }
 
-func TestMirrorLower(t *testing.T) {
-	c := randomView[float64](newRand(4), 71, 71, "padded")
-	want := clone(c)
-	MirrorLower(c)
-	for i := range 71 {
-		for j := range i + 1 {
-			if c.At(j, i) != want.At(i, j) || c.At(i, j) != want.At(i, j) {
-				t.Fatalf("(%d,%d): %v and %v, want %v", i, j, c.At(i, j), c.At(j, i), want.At(i, j))
+func testMirrorLower[T Float](t *testing.T) {
+	r := newRand(4)
+	for _, n := range []int{1, 31, 33, 35, 71, 96} {
+		for _, layout := range layouts {
+			c := randomView[T](r, n, n, layout)
+			want := clone(c)
+			MirrorLower(c)
+			for i := range n {
+				for j := range i + 1 {
+					if c.At(j, i) != want.At(i, j) || c.At(i, j) != want.At(i, j) {
+						t.Fatalf("%d, %s: (%d,%d): %v and %v, want %v", n, layout, i, j, c.At(i, j), c.At(j, i), want.At(i, j))
+					}
+				}
 			}
 		}
 	}
 }
+
+func TestMirrorLower(t *testing.T) { each(t, testMirrorLower[float64], testMirrorLower[float32]) }
+
+// testMulRows holds that the parts are the rows of the product, each once, and f may change them.
+func testMulRows[T Float](t *testing.T) {
+	r := newRand(24)
+	for _, s := range [][3]int{{1, 1, 1}, {95, 7, 49}, {96, 512, 48}, {200, 0, 5}, {0, 3, 2}, {313, 601, 101}, {97, 1100, 25}} {
+		for _, layout := range layouts {
+			a, b := randomView[T](r, s[0], s[1], layout), randomView[T](r, s[1], s[2], layout)
+			want := Dense(s[0], s[2], s[2], make([]T, s[0]*s[2]))
+			Mul(want, a, b, false)
+			got := Dense(s[0], s[2], s[2], make([]T, s[0]*s[2]))
+			err := MulRows(forever, a, b, func(first int, c View[T]) {
+				for i := range c.Rows {
+					Axpy(1, c.Row(i), got.Row(first+i))
+					clear(c.Row(i))
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range want.Data {
+				if math.Abs(float64(v-got.Data[i])) > 4*eps[T]()*float64(s[1]+1) {
+					t.Fatalf("%v, %s: element %d is %v, want %v", s, layout, i, got.Data[i], v)
+				}
+			}
+		}
+	}
+}
+
+func TestMulRows(t *testing.T) { each(t, testMulRows[float64], testMulRows[float32]) }
 
 func testCholesky[T Float](t *testing.T) {
 	r := newRand(5)
@@ -290,10 +326,16 @@ func TestProductsDoNotDependOnCores(t *testing.T) { eachSet(t, testProductsDoNot
 func testProductsDoNotDependOnCores(t *testing.T) {
 	r := newRand(6)
 	a, b := randomView[float64](r, 300, 700, "rows"), randomView[float64](r, 700, 290, "columns")
-	var mul, gram, chol, paired []float64
+	var mul, parts, gram, chol, paired []float64
 	withCores(func(cores int) {
 		c := Dense(300, 290, 290, make([]float64, 300*290))
 		Mul(c, a, b, false)
+		rows := Dense(300, 290, 290, make([]float64, 300*290))
+		MulRows(forever, a, b, func(first int, part View[float64]) {
+			for i := range part.Rows {
+				copy(rows.Row(first+i), part.Row(i))
+			}
+		})
 		g := Dense(300, 300, 300, make([]float64, 300*300))
 		Gram(forever, g, a.T(), nil)
 		f := clone(g)
@@ -303,8 +345,9 @@ func testProductsDoNotDependOnCores(t *testing.T) {
 		z := Dense(300, 580, 580, make([]float64, 300*580))
 		SinCosMap(z, a, b, 1)
 		if cores == 1 {
-			mul, gram, chol, paired = c.Data, g.Data, f.Data, z.Data
+			mul, parts, gram, chol, paired = c.Data, rows.Data, g.Data, f.Data, z.Data
 		}
+		sameBits(t, "MulRows", rows.Data, parts)
 		sameBits(t, "SinCosMap", z.Data, paired)
 		sameBits(t, "Mul", c.Data, mul)
 		sameBits(t, "Gram", g.Data, gram)

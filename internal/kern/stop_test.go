@@ -28,6 +28,9 @@ func TestKernelsStop(t *testing.T) {
 		"MulUntil": func(ctx context.Context) error {
 			return MulUntil(ctx, clone(system), rows.T(), rows, false)
 		},
+		"MulRows": func(ctx context.Context) error {
+			return MulRows(ctx, rows, system, func(int, View[float64]) {})
+		},
 		"Gram":      func(ctx context.Context) error { return Gram(ctx, clone(system), rows, nil) },
 		"GramMixed": func(ctx context.Context) error { return GramMixed(ctx, clone(system), short, nil) },
 		"Cholesky": func(ctx context.Context) error {
