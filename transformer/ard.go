@@ -163,15 +163,15 @@ func unitInputs(ctx context.Context, X mat.Matrix, group []int, schema datasets.
 	if isSparse && n*d <= denseSample {
 		X, isSparse = m.Dense(), false
 	}
-	moments, deviation := newMoments(d), make([]float64, d)
-	moments.of(X)
+	moments, deviation := design.NewMoments(d), make([]float64, d)
+	moments.Of(X)
 	variance := make([]float64, d)
 	for j := range d {
-		v := moments.deviation(j)
+		v := moments.Deviation(j)
 		variance[group[j]] += v * v
 	}
 	for j := range d {
-		if moments.deviation(j) > 0 {
+		if moments.Deviation(j) > 0 {
 			deviation[j] = math.Sqrt(variance[group[j]])
 		}
 		if !finite(variance[group[j]]) || deviation[j] > 0 && !finite(1/deviation[j]) {
@@ -194,7 +194,7 @@ func unitInputs(ctx context.Context, X mat.Matrix, group []int, schema datasets.
 	out := mat.NewDense(n, d, nil)
 	for i := range n {
 		for j, v := range X.(*mat.Dense).RawRowView(i) {
-			out.Set(i, j, unit(j, v-moments.mean[j]))
+			out.Set(i, j, unit(j, v-moments.Mean[j]))
 		}
 	}
 	return out, deviation, nil

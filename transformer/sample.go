@@ -188,12 +188,12 @@ func (t *taker) targets(data datasets.Set) (*mat.Dense, error) {
 		y = labels.Signs(make([]float64, n*outputs), 0)
 	}
 	out := mat.NewDense(n, outputs, nil)
-	m := newMoments(outputs)
-	m.of(mat.NewDense(n, outputs, y))
+	m := design.NewMoments(outputs)
+	m.Of(mat.NewDense(n, outputs, y))
 	unit := make([]float64, outputs)
 	common := 0.0
 	for k := range unit {
-		unit[k] = m.deviation(k)
+		unit[k] = m.Deviation(k)
 		if !finite(unit[k]) {
 			return nil, fmt.Errorf("transformer: %s: the range of the targets overflows", t.step)
 		}
@@ -210,7 +210,7 @@ func (t *taker) targets(data datasets.Set) (*mat.Dense, error) {
 	for i := range n {
 		for k, u := range unit {
 			if u > 0 {
-				out.Set(i, k, (y[i*outputs+k]-m.mean[k])/u)
+				out.Set(i, k, (y[i*outputs+k]-m.Mean[k])/u)
 			}
 		}
 	}
