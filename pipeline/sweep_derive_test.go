@@ -69,6 +69,8 @@ func TestSweepDerives(t *testing.T) {
 		"single precision before a map": {pipeline.Pipeline{Steps: []pipeline.Step{scaling, {Fitter: fourier(24)}}, Estimator: estimator.NewRidge(), Precision: pipeline.Float32}, powers, 1},
 		"of two learners": {pipeline.Pipeline{Steps: []pipeline.Step{scaling}, Estimator: estimator.NewRidge()},
 			append([]param.Setting{{Path: "ard.steps", Value: o{3, 5}}}, powers...), 2},
+		"of equal steps": {pipeline.Pipeline{Steps: []pipeline.Step{scaling, {Name: "again", Fitter: countedARD{scales(), fits}}}, Estimator: estimator.NewRidge()},
+			[]param.Setting{{Path: "ard.power", Value: o{0.5, 2.0}}, {Path: "again.power", Value: o{1.0, 3.0}}}, 1 + 2},
 		"of two steps": {pipeline.Pipeline{Steps: []pipeline.Step{ranking, scaling}, Estimator: estimator.NewRidge()},
 			append([]param.Setting{{Path: "quantile.output", Value: o{"uniform", "normal"}}}, powers...), 1 + 2},
 	} {
@@ -79,7 +81,7 @@ func TestSweepDerives(t *testing.T) {
 				fits.Store(0)
 				got, shared := sweep(t, c.base, data, folds, settings)
 				wanted := int64(c.fits * len(folds))
-				if name == "of two steps" && memory == 1 { // the rows are not shared, and so the second step learns from each
+				if strings.HasSuffix(name, "steps") && memory == 1 { // the rows are not shared, and so the second step learns from each
 					wanted = int64((1 + len(settings)) * len(folds))
 				}
 				if n := fits.Load(); n != wanted {
@@ -187,6 +189,62 @@ func TestSweepDerivesFromTheSameColumns(t *testing.T) {
 	if n := fits.Load(); n != 2*3 {
 		t.Errorf("%d fits on 3 folds, wanted one for each column", n)
 	}
+	for k, outcome := range got {
+		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
+			t.Errorf("candidate %d on fold %d predicts something else than alone: %v", k.setting, k.fold, outcome.Err)
+		}
+	}
+}
+
+// What one candidate has in common with two others, which have nothing in common, is learned once too.
+func TestSweepDerivesFromAnyInCommon(t *testing.T) {
+	data, folds, fits := numbers(150, 12), thirds(150), new(atomic.Int64)
+	part := func(name string, steps int) pipeline.Step {
+		learns := scales()
+		learns.Steps, learns.Power = steps, float64(1+fits.Add(1))
+		return pipeline.Step{Name: name, Fitter: countedARD{learns, fits}}
+	}
+	var settings []estimator.Estimator
+	for _, steps := range [][2]int{{3, 3}, {5, 5}, {3, 5}} {
+		union := pipeline.Union{Parts: []pipeline.Step{part("a", steps[0]), part("b", steps[1])}}
+		settings = append(settings, pipeline.Steps(union).Then(estimator.NewRidge()))
+	}
+	fits.Store(0)
+	got, _ := sweep(t, settings[0].(pipeline.Pipeline), data, folds, settings)
+	if n := fits.Load(); n != 4*3 {
+		t.Errorf("%d fits on 3 folds, wanted two for each part", n)
+	}
+	for k, outcome := range got {
+		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
+			t.Errorf("candidate %d on fold %d predicts something else than alone: %v", k.setting, k.fold, outcome.Err)
+		}
+	}
+}
+
+// dealt is a composite that fits each of its parts to a column of its own.
+type dealt struct{ pipeline.Union }
+
+func (d dealt) WithChildren(parts []pipeline.Step) transformer.Fitter {
+	d.Parts = parts
+	return d
+}
+
+func (d dealt) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
+	var columns pipeline.Columns
+	for i, part := range d.Parts {
+		columns.Groups = append(columns.Groups, pipeline.Group{Name: part.Path(), Select: []string{data.Schema.Name(i)}, Steps: []pipeline.Step{part}})
+	}
+	columns.Rest = "drop"
+	return columns.Fit(ctx, data)
+}
+
+// Parts of a composite are not taken to learn from the same rows because they stand side by side.
+func TestSweepDerivesFromTheSamePart(t *testing.T) {
+	data, folds := numbers(150, 12), thirds(150)
+	parts := []pipeline.Step{{Name: "a", Fitter: scales()}, {Name: "b", Fitter: scales()}}
+	base := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "dealt", Fitter: dealt{pipeline.Union{Parts: parts}}}}, Estimator: estimator.NewRidge()}
+	settings := grid(t, base, param.Setting{Path: "dealt.a.power", Value: []any{0.5, 2.0}}, param.Setting{Path: "dealt.b.power", Value: []any{0.5, 2.0}})
+	got, _ := sweep(t, base, data, folds, settings)
 	for k, outcome := range got {
 		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
 			t.Errorf("candidate %d on fold %d predicts something else than alone: %v", k.setting, k.fold, outcome.Err)

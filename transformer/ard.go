@@ -309,47 +309,15 @@ func (f *FittedARD) Noise() (noise, amplitude float64) { return f.noise, f.ampli
 
 // Transform returns the scaled rows of X, sparse where X is.
 func (f *FittedARD) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
-	m, ok := X.(*sparse.CSR)
-	if !ok || m == nil {
-		return transformDense(ctx, f, X)
-	}
-	if _, err := f.check(X); err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	return mapEntries(ctx, m, func(j int, v float64) float64 { return f.scales[j] * v })
+	return f.products().Transform(ctx, X)
 }
 
 // TransformTo writes the scaled rows of X into dst, the zeros of sparse rows too.
 func (f *FittedARD) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
-	X, err := f.check(X)
-	if err != nil {
-		return err
-	}
-	n, d := X.Dims()
-	if err := checkTile("ard", dst, n, d); err != nil {
-		return err
-	}
-	return eachTile(ctx, n, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			to := dst.RawRowView(i)
-			for j, x := range design.Row(X, i, to) {
-				to[j] = f.scales[j] * x
-			}
-		}
-	})
+	return f.products().TransformTo(ctx, dst, X)
 }
 
-// check returns X as a *mat.Dense or *sparse.CSR of numbers that can be scaled.
-func (f *FittedARD) check(X mat.Matrix) (mat.Matrix, error) {
-	X, err := checkRows("ard", X, len(f.scales))
-	if err != nil {
-		return nil, err
-	}
-	return X, checkEntries("ard", X, datasets.Schema{}, 0, math.MaxFloat64/max(1, slices.Max(f.scales)), false)
-}
+func (f *FittedARD) products() factors { return factors{step: "ard", list: f.scales} }
 
 // InputWidth returns the number of columns that go in.
 func (f *FittedARD) InputWidth() int { return len(f.scales) }
