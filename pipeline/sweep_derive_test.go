@@ -201,7 +201,7 @@ func TestSweepDerivesFromAnyInCommon(t *testing.T) {
 	data, folds, fits := numbers(150, 12), thirds(150), new(atomic.Int64)
 	part := func(name string, steps int) pipeline.Step {
 		learns := scales()
-		learns.Steps, learns.Power = steps, float64(1+fits.Add(1))
+		learns.Steps, learns.Power = steps, float64(1+fits.Add(1))/4
 		return pipeline.Step{Name: name, Fitter: countedARD{learns, fits}}
 	}
 	var settings []estimator.Estimator
