@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -22,7 +23,7 @@ var _ estimator.BatchFitter = Pipeline{}
 //   - steps that are equal from the first on are fitted and applied once for each fold, and once for
 //     all folds where none of them looks at the rows ([transformer.Rowless]);
 //   - steps that learn the same and differ in what they make of it ([transformer.Deriver]) learn once for each
-//     fold;
+//     fold, also inside of steps that hold steps ([Composite]);
 //   - steps of one feature family ([transformer.FamilyFitter]), which make their maps from the same
 //     draws, share that: dense features of the last step are made together, a tile of rows at a time,
 //     for estimators that learn from related maps ([estimator.BatchFitter]); sparse ones are made once
@@ -93,11 +94,11 @@ func (p Pipeline) job(b estimator.Batch) (sweep.Job, error) {
 		spec.Steps, spec.Name, spec.Memory = spec.Steps[done:], spec.path(), job.Memory
 		return spec
 	}
-	job.Fit = func(ctx context.Context, candidate, done int, next transformer.Transformer, data datasets.Set) (estimator.Predictor, error) {
+	job.Inside = inside
+	job.Fit = func(ctx context.Context, candidate, done int, next transformer.Fitter, data datasets.Set) (estimator.Predictor, error) {
 		spec := rest(candidate, done)
 		if next != nil {
-			first := spec.Steps[0]
-			spec.Steps = append([]Step{{Name: first.Path(), Fitter: derivedStep{first.Fitter, next}}}, spec.Steps[1:]...)
+			spec.Steps = append([]Step{{Name: spec.Steps[0].Path(), Fitter: next}}, spec.Steps[1:]...)
 		}
 		return spec.Fit(ctx, data)
 	}
@@ -107,24 +108,28 @@ func (p Pipeline) job(b estimator.Batch) (sweep.Job, error) {
 	return job, nil
 }
 
-// derivedStep is a step that is derived from what was learned for several candidates: there is nothing to fit.
-type derivedStep struct {
-	spec   transformer.Fitter
-	fitted transformer.Transformer
+// inside is what is inside a step, as package sweep takes it.
+func inside(step transformer.Fitter) (sweep.Inside, bool) {
+	c, ok := step.(Composite)
+	if !ok {
+		return sweep.Inside{}, false
+	}
+	holds, children := c.Holds(), c.Children()
+	in := sweep.Inside{Parallel: holds.Parallel, Fixed: holds.Kind != nil}
+	for i, child := range children {
+		in.Parts = append(in.Parts, rows.Spec{Name: ChildName(child, i), Fitter: child.Fitter})
+	}
+	in.With = func(specs []transformer.Fitter) transformer.Fitter {
+		others := slices.Clone(children[:len(specs)])
+		for i, spec := range specs {
+			if others[i].Fitter = spec; !in.Fixed {
+				others[i].Name = in.Parts[i].Name
+			}
+		}
+		return c.WithChildren(others)
+	}
+	return in, true
 }
-
-// Fit returns the step.
-func (d derivedStep) Fit(context.Context, datasets.Set) (transformer.Transformer, error) {
-	return d.fitted, nil
-}
-
-// FitSource returns the step.
-func (d derivedStep) FitSource(context.Context, datasets.Source) (transformer.Transformer, error) {
-	return d.fitted, nil
-}
-
-// Cost is that of the spec, by whose width and memory a fit decides what it caches.
-func (d derivedStep) Cost(shape datasets.Shape) datasets.Cost { return rows.CostOf(d.spec, shape) }
 
 // predictAll returns all that a predictor says, block by block where it is no pipeline itself.
 func predictAll(ctx context.Context, fitted estimator.Predictor, X mat.Matrix) (estimator.Prediction, error) {

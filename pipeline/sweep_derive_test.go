@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -66,6 +69,8 @@ func TestSweepDerives(t *testing.T) {
 		"single precision before a map": {pipeline.Pipeline{Steps: []pipeline.Step{scaling, {Fitter: fourier(24)}}, Estimator: estimator.NewRidge(), Precision: pipeline.Float32}, powers, 1},
 		"of two learners": {pipeline.Pipeline{Steps: []pipeline.Step{scaling}, Estimator: estimator.NewRidge()},
 			append([]param.Setting{{Path: "ard.steps", Value: o{3, 5}}}, powers...), 2},
+		"of equal steps": {pipeline.Pipeline{Steps: []pipeline.Step{scaling, {Name: "again", Fitter: countedARD{scales(), fits}}}, Estimator: estimator.NewRidge()},
+			[]param.Setting{{Path: "ard.power", Value: o{0.5, 2.0}}, {Path: "again.power", Value: o{1.0, 3.0}}}, 1 + 2},
 		"of two steps": {pipeline.Pipeline{Steps: []pipeline.Step{ranking, scaling}, Estimator: estimator.NewRidge()},
 			append([]param.Setting{{Path: "quantile.output", Value: o{"uniform", "normal"}}}, powers...), 1 + 2},
 	} {
@@ -76,7 +81,7 @@ func TestSweepDerives(t *testing.T) {
 				fits.Store(0)
 				got, shared := sweep(t, c.base, data, folds, settings)
 				wanted := int64(c.fits * len(folds))
-				if name == "of two steps" && memory == 1 { // the rows are not shared, and so the second step learns from each
+				if strings.HasSuffix(name, "steps") && memory == 1 { // the rows are not shared, and so the second step learns from each
 					wanted = int64((1 + len(settings)) * len(folds))
 				}
 				if n := fits.Load(); n != wanted {
@@ -92,6 +97,227 @@ func TestSweepDerives(t *testing.T) {
 					if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
 						t.Fatalf("memory %d: candidate %d on fold %d predicts something else than alone", memory, k.setting, k.fold)
 					}
+				}
+			}
+		})
+	}
+}
+
+// chained is a composite of one's own.
+type chained struct{ pipeline.Chain }
+
+func (c chained) WithChildren(steps []pipeline.Step) transformer.Fitter {
+	c.Steps = steps
+	return c
+}
+
+// A search learns once what steps learn that are held by others: as often as the rows differ that come to them.
+func TestSweepDerivesInside(t *testing.T) {
+	type o = []any
+	data, folds, fits := people(150, 12), thirds(150), new(atomic.Int64)
+	scaling := pipeline.Step{Name: "ard", Fitter: countedARD{scales(), fits}}
+	ranking := pipeline.Step{Name: "quantile", Fitter: countedQuantile{transformer.NewQuantile(), fits}}
+	impute, standardize, onehot := pipeline.Step{Fitter: transformer.NewImpute()}, pipeline.Step{Fitter: transformer.NewStandardize()}, pipeline.Step{Fitter: transformer.NewOneHot()}
+	texts := pipeline.Group{Name: "texts", Select: []string{"categorical"}, Steps: []pipeline.Step{onehot}}
+	columns := func(steps ...pipeline.Step) pipeline.Step {
+		return pipeline.Step{Name: "columns", Fitter: pipeline.NewColumns(pipeline.Group{Name: "n", Select: []string{"numeric"}, Steps: append([]pipeline.Step{impute}, steps...)}, texts)}
+	}
+	chain := func(steps ...pipeline.Step) pipeline.Step {
+		return pipeline.Step{Name: "chain", Fitter: pipeline.Chain{Steps: steps}}
+	}
+	fourier := pipeline.Step{Name: "rff", Fitter: fourier(24)}
+	axes := func(at string, more ...param.Setting) []param.Setting {
+		return append(more, param.Setting{Path: at + "ard.power", Value: o{0.5, 2.0}}, param.Setting{Path: at + "ard.floor", Value: o{0.0, 0.1}})
+	}
+	for name, c := range map[string]struct {
+		steps []pipeline.Step
+		axes  []param.Setting
+		fits  int // for each fold
+	}{
+		"a group before a map": {[]pipeline.Step{columns(standardize, scaling), fourier}, axes("columns.n."), 1},
+		"a group at the end":   {[]pipeline.Step{columns(scaling)}, axes("columns.n."), 1},
+		"with its map":         {[]pipeline.Step{columns(scaling, fourier)}, axes("columns.n.", param.Setting{Path: "columns.n.rff.gamma", Value: o{0.5, 1.0}}), 1},
+		"with several models":  {[]pipeline.Step{columns(scaling)}, axes("columns.n.", param.Setting{Path: "ridge.alpha", Value: o{0.5, 1.0}}), 1},
+		"one behind another": {[]pipeline.Step{columns(ranking, scaling)},
+			axes("columns.n.", param.Setting{Path: "columns.n.quantile.output", Value: o{"uniform", "normal"}}), 1 + 2},
+		"behind what differs": {[]pipeline.Step{columns(scaling)}, axes("columns.n.", param.Setting{Path: "columns.n.impute.strategy", Value: o{"mean", "median"}}), 2},
+		"two learners":        {[]pipeline.Step{columns(scaling)}, axes("columns.n.", param.Setting{Path: "columns.n.ard.steps", Value: o{3, 5}}), 2},
+		"two parts": {[]pipeline.Step{columns(), {Name: "union", Fitter: pipeline.Union{Parts: []pipeline.Step{chain(scaling, fourier), ranking}}}},
+			axes("union.chain.", param.Setting{Path: "union.quantile.output", Value: o{"uniform", "normal"}}), 2},
+		"deep": {[]pipeline.Step{columns(chain(standardize, pipeline.Step{Name: "union", Fitter: pipeline.NewUnion(chained{pipeline.Chain{Steps: []pipeline.Step{scaling}}})}))},
+			axes("columns.n.chain.union.chained."), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, memory := range []int64{0, 1} {
+				if name == "two parts" && memory == 1 { // the rows are not shared that come to them
+					continue
+				}
+				base := pipeline.Pipeline{Steps: c.steps, Estimator: estimator.NewRidgeClassifier(), Memory: memory}
+				if name == "with several models" {
+					base.Estimator, base.Name = estimator.NewRidgeClassifier(), "ridge"
+				}
+				settings := grid(t, base, c.axes...)
+				fits.Store(0)
+				got, shared := sweep(t, base, data, folds, settings)
+				if n, wanted := fits.Load(), int64(c.fits*len(folds)); n != wanted {
+					t.Errorf("memory %d: %d candidates on %d folds: %d fits, wanted %d", memory, len(settings), len(folds), n, wanted)
+				}
+				if !slices.Contains(shared, "prefix") {
+					t.Errorf("memory %d: shared %v, wanted a prefix", memory, shared)
+				}
+				for k, outcome := range got {
+					if outcome.Err != nil {
+						t.Fatal(outcome.Err)
+					}
+					agree(t, fmt.Sprintf("memory %d: candidate %d on fold %d", memory, k.setting, k.fold), outcome.Prediction, alone(t, settings[k.setting], data, folds[k.fold]), true)
+				}
+			}
+		})
+	}
+}
+
+// Groups of other columns do not learn the same.
+func TestSweepDerivesFromTheSameColumns(t *testing.T) {
+	data, folds, fits := numbers(150, 12), thirds(150), new(atomic.Int64)
+	var settings []estimator.Estimator
+	for _, name := range []string{"age", "hours"} {
+		group := pipeline.Group{Name: "n", Select: []string{name}, Steps: []pipeline.Step{{Name: "ard", Fitter: countedARD{scales(), fits}}}}
+		base := pipeline.Steps(pipeline.NewColumns(group)).Then(estimator.NewRidge())
+		settings = append(settings, grid(t, base, param.Setting{Path: "columns.n.ard.power", Value: []any{0.5, 2.0}})...)
+	}
+	got, _ := sweep(t, settings[0].(pipeline.Pipeline), data, folds, settings)
+	if n := fits.Load(); n != 2*3 {
+		t.Errorf("%d fits on 3 folds, wanted one for each column", n)
+	}
+	for k, outcome := range got {
+		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
+			t.Errorf("candidate %d on fold %d predicts something else than alone: %v", k.setting, k.fold, outcome.Err)
+		}
+	}
+}
+
+// What one candidate has in common with two others, which have nothing in common, is learned once too.
+func TestSweepDerivesFromAnyInCommon(t *testing.T) {
+	data, folds, fits := numbers(150, 12), thirds(150), new(atomic.Int64)
+	part := func(name string, steps int) pipeline.Step {
+		learns := scales()
+		learns.Steps, learns.Power = steps, float64(1+fits.Add(1))/4
+		return pipeline.Step{Name: name, Fitter: countedARD{learns, fits}}
+	}
+	var settings []estimator.Estimator
+	for _, steps := range [][2]int{{3, 3}, {5, 5}, {3, 5}} {
+		union := pipeline.Union{Parts: []pipeline.Step{part("a", steps[0]), part("b", steps[1])}}
+		settings = append(settings, pipeline.Steps(union).Then(estimator.NewRidge()))
+	}
+	fits.Store(0)
+	got, _ := sweep(t, settings[0].(pipeline.Pipeline), data, folds, settings)
+	if n := fits.Load(); n != 4*3 {
+		t.Errorf("%d fits on 3 folds, wanted two for each part", n)
+	}
+	for k, outcome := range got {
+		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
+			t.Errorf("candidate %d on fold %d predicts something else than alone: %v", k.setting, k.fold, outcome.Err)
+		}
+	}
+}
+
+// dealt is a composite that fits each of its parts to a column of its own.
+type dealt struct{ pipeline.Union }
+
+func (d dealt) WithChildren(parts []pipeline.Step) transformer.Fitter {
+	d.Parts = parts
+	return d
+}
+
+func (d dealt) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
+	var columns pipeline.Columns
+	for i, part := range d.Parts {
+		columns.Groups = append(columns.Groups, pipeline.Group{Name: part.Path(), Select: []string{data.Schema.Name(i)}, Steps: []pipeline.Step{part}})
+	}
+	columns.Rest = "drop"
+	return columns.Fit(ctx, data)
+}
+
+// Parts of a composite are not taken to learn from the same rows because they stand side by side.
+func TestSweepDerivesFromTheSamePart(t *testing.T) {
+	data, folds := numbers(150, 12), thirds(150)
+	parts := []pipeline.Step{{Name: "a", Fitter: scales()}, {Name: "b", Fitter: scales()}}
+	base := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "dealt", Fitter: dealt{pipeline.Union{Parts: parts}}}}, Estimator: estimator.NewRidge()}
+	settings := grid(t, base, param.Setting{Path: "dealt.a.power", Value: []any{0.5, 2.0}}, param.Setting{Path: "dealt.b.power", Value: []any{0.5, 2.0}})
+	got, _ := sweep(t, base, data, folds, settings)
+	for k, outcome := range got {
+		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
+			t.Errorf("candidate %d on fold %d predicts something else than alone: %v", k.setting, k.fold, outcome.Err)
+		}
+	}
+}
+
+// disguised embeds a composite, and fits in another way than that.
+type disguised struct{ pipeline.Chain }
+
+func (disguised) Fit(_ context.Context, data datasets.Set) (transformer.Transformer, error) {
+	return &fittedMirror{factor: 3, cols: data.Cols()}, nil
+}
+
+// A type that embeds a composite is not taken for what it embeds.
+func TestSweepDoesNotDeriveInsideWhatIsEmbedded(t *testing.T) {
+	data, folds := numbers(90, 31), thirds(90)
+	base := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "disguised", Fitter: disguised{pipeline.NewChain(scales())}}}, Estimator: estimator.NewRidge()}
+	settings := grid(t, base, param.Setting{Path: "disguised.ard.power", Value: []any{1.0, 2.0}})
+	got, _ := sweep(t, base, data, folds, settings)
+	for k, outcome := range got {
+		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
+			t.Errorf("candidate %d on fold %d predicts something else than alone: %v", k.setting, k.fold, outcome.Err)
+		}
+	}
+}
+
+// slow is a step that learns for an hour, and turns out to be one of many.
+type slow struct {
+	mirror
+	Made float64 // of what was learned
+}
+
+func (s *slow) Params(l *param.List) { l.Float(&s.Made, "made", "what is made of it", param.Any) }
+
+func (s slow) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
+	time.Sleep(time.Hour)
+	s.Factor += s.Made
+	return s.mirror.Fit(ctx, data)
+}
+
+func (s slow) Learner() transformer.Fitter {
+	s.Made = 0
+	return s
+}
+
+func (s slow) Derive(learned transformer.Transformer) (transformer.Transformer, error) {
+	time.Sleep(time.Minute)
+	f := *learned.(*fittedMirror)
+	f.factor += s.Made
+	return &f, nil
+}
+
+// The time of what is learned for several candidates is divided among them.
+func TestSweepDividesTheTimeOfLearning(t *testing.T) {
+	step := pipeline.Step{Name: "slow", Fitter: slow{mirror: mirror{Factor: 1, Rowed: true}}}
+	for _, steps := range [][]pipeline.Step{{step}, {{Name: "slow", Fitter: chained{pipeline.Chain{Steps: []pipeline.Step{step}}}}}} {
+		path := "slow.made"
+		if len(steps) > 0 && reflect.TypeOf(steps[0].Fitter) == reflect.TypeFor[chained]() {
+			path = "slow.slow.made"
+		}
+		base := pipeline.Pipeline{Steps: steps, Estimator: estimator.NewRidge()}
+		settings := grid(t, base, param.Setting{Path: path, Value: []any{1.0, 2.0, 3.0}})
+		settings = append(settings, grid(t, settings[2], param.Setting{Path: "ridge.alpha", Value: []any{5.0}})...)
+		synctest.Test(t, func(t *testing.T) {
+			got, _ := sweep(t, base, numbers(90, 31), thirds(90), settings)
+			for k, outcome := range got {
+				wanted := 3600.0/4 + 60 // the last two share what is derived
+				if k.setting >= 2 {
+					wanted = 3600.0/4 + 60.0/2
+				}
+				if outcome.Err != nil || math.Abs(outcome.Seconds-wanted) > 1e-6 {
+					t.Errorf("%s: candidate %d on fold %d took %v s (%v), wanted %v", path, k.setting, k.fold, outcome.Seconds, outcome.Err, wanted)
 				}
 			}
 		})
@@ -229,20 +455,24 @@ func TestSweepDoesNotDeriveFromWhatIsEmbedded(t *testing.T) {
 
 // A plan counts what is learned for several candidates once.
 func TestCostOfDerivedSteps(t *testing.T) {
-	shape, folds := datasets.Shape{Rows: 1500, Cols: 10, Outputs: 1}, thirds(1500)
-	base := pipeline.Steps(scales(), fourier(24)).Then(estimator.NewRidge())
-	one, _ := batchCost(base, shape, folds, []estimator.Estimator{base})
-	for path, least := range map[string]float64{"ard.power": 1, "ard.steps": 4} {
-		values := []any{1.0, 0.5, 2.0, 3.0, 4.0}
-		if path == "ard.steps" {
-			values = []any{6, 7, 8, 9, 10}
-		}
-		five, shared := batchCost(base, shape, folds, grid(t, base, param.Setting{Path: path, Value: values}))
-		if share := five.Flops / one.Flops; share < least || share > 2*least {
-			t.Errorf("five values of %s cost %.2f times what one does, wanted from %g to %g", path, share, least, 2*least)
-		}
-		if slices.Contains(shared, "prefix") != (path == "ard.power") {
-			t.Errorf("five values of %s share %v", path, shared)
+	folds := thirds(1500)
+	inside := pipeline.NewColumns(pipeline.Group{Name: "n", Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.NewStandardize(), scales())})
+	for at, steps := range map[string]pipeline.Sequence{"": pipeline.Steps(scales(), fourier(24)), "columns.n.": pipeline.Steps(inside, fourier(24))} {
+		base := steps.Then(estimator.NewRidge())
+		shape := datasets.Shape{Rows: 1500, Cols: 10, Outputs: 1, Columns: numbers(3, 1).Schema.Columns}
+		one, _ := batchCost(base, shape, folds, []estimator.Estimator{base})
+		for path, least := range map[string]float64{"ard.power": 1, "ard.steps": 4} {
+			values := []any{1.0, 0.5, 2.0, 3.0, 4.0}
+			if path == "ard.steps" {
+				values = []any{6, 7, 8, 9, 10}
+			}
+			five, shared := batchCost(base, shape, folds, grid(t, base, param.Setting{Path: at + path, Value: values}))
+			if share := five.Flops / one.Flops; share < least || share > 2*least {
+				t.Errorf("five values of %s%s cost %.2f times what one does, wanted from %g to %g", at, path, share, least, 2*least)
+			}
+			if slices.Contains(shared, "prefix") != (path == "ard.power") {
+				t.Errorf("five values of %s%s share %v", at, path, shared)
+			}
 		}
 	}
 }

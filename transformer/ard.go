@@ -163,15 +163,15 @@ func unitInputs(ctx context.Context, X mat.Matrix, group []int, schema datasets.
 	if isSparse && n*d <= denseSample {
 		X, isSparse = m.Dense(), false
 	}
-	moments, deviation := newMoments(d), make([]float64, d)
-	moments.of(X)
+	moments, deviation := design.NewMoments(d), make([]float64, d)
+	moments.Of(X)
 	variance := make([]float64, d)
 	for j := range d {
-		v := moments.deviation(j)
+		v := moments.Deviation(j)
 		variance[group[j]] += v * v
 	}
 	for j := range d {
-		if moments.deviation(j) > 0 {
+		if moments.Deviation(j) > 0 {
 			deviation[j] = math.Sqrt(variance[group[j]])
 		}
 		if !finite(variance[group[j]]) || deviation[j] > 0 && !finite(1/deviation[j]) {
@@ -194,7 +194,7 @@ func unitInputs(ctx context.Context, X mat.Matrix, group []int, schema datasets.
 	out := mat.NewDense(n, d, nil)
 	for i := range n {
 		for j, v := range X.(*mat.Dense).RawRowView(i) {
-			out.Set(i, j, unit(j, v-moments.mean[j]))
+			out.Set(i, j, unit(j, v-moments.Mean[j]))
 		}
 	}
 	return out, deviation, nil
@@ -309,47 +309,15 @@ func (f *FittedARD) Noise() (noise, amplitude float64) { return f.noise, f.ampli
 
 // Transform returns the scaled rows of X, sparse where X is.
 func (f *FittedARD) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
-	m, ok := X.(*sparse.CSR)
-	if !ok || m == nil {
-		return transformDense(ctx, f, X)
-	}
-	if _, err := f.check(X); err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	return mapEntries(ctx, m, func(j int, v float64) float64 { return f.scales[j] * v })
+	return f.products().Transform(ctx, X)
 }
 
 // TransformTo writes the scaled rows of X into dst, the zeros of sparse rows too.
 func (f *FittedARD) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
-	X, err := f.check(X)
-	if err != nil {
-		return err
-	}
-	n, d := X.Dims()
-	if err := checkTile("ard", dst, n, d); err != nil {
-		return err
-	}
-	return eachTile(ctx, n, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			to := dst.RawRowView(i)
-			for j, x := range design.Row(X, i, to) {
-				to[j] = f.scales[j] * x
-			}
-		}
-	})
+	return f.products().TransformTo(ctx, dst, X)
 }
 
-// check returns X as a *mat.Dense or *sparse.CSR of numbers that can be scaled.
-func (f *FittedARD) check(X mat.Matrix) (mat.Matrix, error) {
-	X, err := checkRows("ard", X, len(f.scales))
-	if err != nil {
-		return nil, err
-	}
-	return X, checkEntries("ard", X, datasets.Schema{}, 0, math.MaxFloat64/max(1, slices.Max(f.scales)), false)
-}
+func (f *FittedARD) products() factors { return factors{step: "ard", list: f.scales} }
 
 // InputWidth returns the number of columns that go in.
 func (f *FittedARD) InputWidth() int { return len(f.scales) }

@@ -318,7 +318,7 @@ func (s Binning) sets(ctx context.Context, gamma []float64, data datasets.Source
 			return nil, err
 		}
 		for j := range weights {
-			weights[j] = gamma[j] * m.deviation(j)
+			weights[j] = gamma[j] * m.Deviation(j)
 		}
 	}
 	return bins.NewSubsets(weights, s.Inputs), nil

@@ -53,11 +53,7 @@ func scaleGamma(ctx context.Context, step string, k spectral.Kernel, src dataset
 	if err != nil {
 		return 0, err
 	}
-	all := newMoments(1)
-	for j := range m.count {
-		all.merge(&moments{count: m.count[j : j+1], mean: m.mean[j : j+1], square: m.square[j : j+1]})
-	}
-	return k.GammaOfScale(len(m.count), all.deviation(0)), nil
+	return k.GammaOfScale(len(m.Count), m.Whole().Deviation(0)), nil
 }
 
 // medianGamma reads src once for a sample of rows.

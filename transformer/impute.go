@@ -139,8 +139,8 @@ func (s Impute) Finish(ctx context.Context, last datasets.Pass) (Transformer, er
 	f := &FittedImpute{fill: make([]float64, in.cols)}
 	switch learned := sums.fill.(type) {
 	case *momentSums:
-		copy(f.fill, learned.total.mean)
-		err = allMissing(learned.total.count, in.schema)
+		copy(f.fill, learned.total.Mean)
+		err = allMissing(learned.total.Count, in.schema)
 	case *quantiles:
 		var medians [][]float64
 		medians, err = learned.values()
@@ -261,7 +261,7 @@ func newFrequencies(schema datasets.Schema, width int) *frequencies {
 }
 
 func (f *frequencies) add(_ context.Context, _ int, X mat.Matrix) error {
-	eachEntry(X, func(j int, v, times float64) {
+	design.EachEntry(X, func(j int, v, times float64) {
 		if v != datasets.Unknown || f.schema.Column(j).Kind == datasets.Numeric {
 			f.counts[j][v] += times
 		}

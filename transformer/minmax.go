@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -91,7 +92,7 @@ func newRanges(width int) *ranges {
 }
 
 func (r *ranges) add(_ context.Context, _ int, X mat.Matrix) error {
-	eachEntry(X, func(j int, v, times float64) {
+	design.EachEntry(X, func(j int, v, times float64) {
 		r.least[j], r.most[j] = min(r.least[j], v), max(r.most[j], v)
 		r.count[j] += times
 	})

@@ -205,11 +205,11 @@ func (p *pcaSums) next(context.Context) (inputSums, error) {
 		return nil, nil
 	}
 	m := p.means.total
-	if m.count[0] < 2 {
+	if m.Count[0] < 2 {
 		return nil, errors.New("one row has no variance, wanted two rows or more")
 	}
-	d := len(m.mean)
-	return &pcaSums{rows: int(m.count[0]), mean: slices.Clone(m.mean), sums: make([]float64, d*d)}, nil
+	d := len(m.Mean)
+	return &pcaSums{rows: int(m.Count[0]), mean: slices.Clone(m.Mean), sums: make([]float64, d*d)}, nil
 }
 
 // covariance returns the lower triangle of the covariance matrix.
@@ -226,7 +226,7 @@ func (p *pcaSums) covariance() (kern.View[float64], error) {
 func (p *pcaSums) state(s *model.State) {
 	d := len(p.mean)
 	if p.means != nil {
-		d = len(p.means.total.mean)
+		d = len(p.means.total.Mean)
 	}
 	first := p.means != nil
 	s.Bool("first", &first)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/model"
 )
@@ -102,7 +103,7 @@ func (q *quantiles) add(ctx context.Context, _ int, X mat.Matrix) error {
 	dense, ok := X.(*mat.Dense)
 	if !ok {
 		lo, hi := q.first, q.end()
-		eachEntry(X, func(j int, v, times float64) {
+		design.EachEntry(X, func(j int, v, times float64) {
 			if j >= lo && j < hi {
 				q.selections[j-lo].add(sortable(v), uint64(times))
 			}

@@ -23,8 +23,8 @@ type targetSample struct {
 // chance, but for those of weight 0, which have none. What is drawn depends on the seed and on the rows, and not on
 // how they are cut into blocks.
 func takeSample(ctx context.Context, step string, src datasets.Source, most int, seed uint64) (targetSample, error) {
-	t := taker{step: step, classes: len(src.Schema().Classes())}
-	t.count = make([]int, max(t.classes, 1))
+	t := taker{step: step, classes: src.Schema().Classes()}
+	t.count = make([]int, max(len(t.classes), 1))
 	if err := t.look(ctx, src); err != nil {
 		return targetSample{}, err
 	}
@@ -40,7 +40,7 @@ func takeSample(ctx context.Context, step string, src datasets.Source, most int,
 // taker takes a sample. Where the targets are numbers all rows are of class 0.
 type taker struct {
 	step    string
-	classes int
+	classes []string
 	count   []int // rows of each class
 	wanted  []int // of them
 }
@@ -80,22 +80,20 @@ func (t *taker) each(ctx context.Context, src datasets.Source, yield func(first 
 
 // rows calls yield with the class of every row of a block that may be drawn.
 func (t *taker) rows(first int, block datasets.Set, yield func(i, class int)) error {
-	y, outputs, err := design.BlockTargets(first, block)
+	class := func(int) int { return 0 }
+	_, _, err := design.BlockTargets(first, block)
+	if len(t.classes) > 0 {
+		var labels *design.Labels
+		if labels, err = design.BlockLabels(first, block, t.classes); err == nil {
+			class = func(i int) int { return int(labels.Y[i]) }
+		}
+	}
 	if err != nil {
-		return fmt.Errorf("transformer: %s: %w", t.step, err)
+		return fmt.Errorf("transformer: %s: %w", t.step, block.Locate(err, first))
 	}
 	for i := range block.Rows() {
-		class := 0
-		if t.classes > 0 {
-			code := y[i*outputs]
-			if code != math.Trunc(code) || code < 0 || code >= float64(t.classes) {
-				fault := &datasets.RowError{Row: first + i, Err: fmt.Errorf("target %v, wanted a class code from 0 to %d", code, t.classes-1)}
-				return fmt.Errorf("transformer: %s: %w", t.step, block.Locate(fault, first))
-			}
-			class = int(code)
-		}
 		if block.Weights == nil || block.Weights[i] > 0 {
-			yield(i, class)
+			yield(i, class(i))
 		}
 	}
 	return nil
@@ -182,18 +180,18 @@ func (t *taker) targets(data datasets.Set) (*mat.Dense, error) {
 		return nil, fmt.Errorf("transformer: %s: %w", t.step, err)
 	}
 	n := data.Rows()
-	if t.classes > 0 {
-		labels := &design.Labels{Y: y, Classes: data.Schema.Classes()}
+	if len(t.classes) > 0 {
+		labels := &design.Labels{Y: y, Classes: t.classes}
 		outputs = labels.Outputs()
 		y = labels.Signs(make([]float64, n*outputs), 0)
 	}
 	out := mat.NewDense(n, outputs, nil)
-	m := newMoments(outputs)
-	m.of(mat.NewDense(n, outputs, y))
+	m := design.NewMoments(outputs)
+	m.Of(mat.NewDense(n, outputs, y))
 	unit := make([]float64, outputs)
 	common := 0.0
 	for k := range unit {
-		unit[k] = m.deviation(k)
+		unit[k] = m.Deviation(k)
 		if !finite(unit[k]) {
 			return nil, fmt.Errorf("transformer: %s: the range of the targets overflows", t.step)
 		}
@@ -203,14 +201,14 @@ func (t *taker) targets(data datasets.Set) (*mat.Dense, error) {
 		return nil, fmt.Errorf("transformer: %s: %w", t.step, errConstantTargets)
 	}
 	for k := range unit {
-		if t.classes > 0 { // a rare class is not to matter more than a frequent one
+		if len(t.classes) > 0 { // a rare class is not to matter more than a frequent one
 			unit[k] = math.Sqrt(common)
 		}
 	}
 	for i := range n {
 		for k, u := range unit {
 			if u > 0 {
-				out.Set(i, k, (y[i*outputs+k]-m.mean[k])/u)
+				out.Set(i, k, (y[i*outputs+k]-m.Mean[k])/u)
 			}
 		}
 	}

@@ -11,10 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // Scale multiplies every column by a factor of its own, which says how much the column counts in the distances
@@ -212,47 +210,16 @@ func (f *FittedScale) Factors() []float64 { return slices.Clone(f.factors) }
 
 // Transform returns the scaled rows of X, sparse where X is.
 func (f *FittedScale) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
-	m, ok := X.(*sparse.CSR)
-	if !ok || m == nil {
-		return transformDense(ctx, f, X)
-	}
-	if _, err := f.check(X); err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	return mapEntries(ctx, m, func(j int, v float64) float64 { return v * f.factors[j] })
+	return f.products().Transform(ctx, X)
 }
 
-// TransformTo writes the scaled rows of X into dst.
+// TransformTo writes the scaled rows of X into dst, the zeros of sparse rows too.
 func (f *FittedScale) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
-	X, err := f.check(X)
-	if err != nil {
-		return err
-	}
-	n, d := X.Dims()
-	if err := checkTile("scale", dst, n, d); err != nil {
-		return err
-	}
-	return eachTile(ctx, n, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			to := dst.RawRowView(i)
-			for j, x := range design.Row(X, i, to) {
-				to[j] = x * f.factors[j]
-			}
-		}
-	})
+	return f.products().TransformTo(ctx, dst, X)
 }
 
-// check returns X as a *mat.Dense or *sparse.CSR of numbers whose products are finite, or missing.
-func (f *FittedScale) check(X mat.Matrix) (mat.Matrix, error) {
-	X, err := checkRows("scale", X, len(f.factors))
-	if err != nil {
-		return nil, err
-	}
-	limit := math.MaxFloat64 / max(1, slices.Max(f.factors))
-	return X, checkEntries("scale", X, datasets.Schema{}, 0, limit, true)
+func (f *FittedScale) products() factors {
+	return factors{step: "scale", list: f.factors, missing: true}
 }
 
 // InputWidth returns the number of columns that go in.

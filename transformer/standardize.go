@@ -59,16 +59,16 @@ func (s Standardize) Finish(ctx context.Context, last datasets.Pass) (Transforme
 		return nil, err
 	}
 	m, f := sums.total, &FittedScaler{step: "standardize"}
-	f.center, f.scale = make([]float64, len(m.mean)), make([]float64, len(m.mean))
+	f.center, f.scale = make([]float64, len(m.Mean)), make([]float64, len(m.Mean))
 	for j := range f.scale {
 		if s.Mean {
-			f.center[j] = m.mean[j]
+			f.center[j] = m.Mean[j]
 		}
 		if s.Std {
-			f.scale[j] = m.deviation(j)
+			f.scale[j] = m.Deviation(j)
 		}
 	}
-	if err := checkCounts(f.step, m.count, in.schema); err != nil {
+	if err := checkCounts(f.step, m.Count, in.schema); err != nil {
 		return nil, err
 	}
 	return fittedScaler(f, in.sparse, in.schema)

@@ -2,7 +2,6 @@ package kernelridge
 
 import (
 	"context"
-	"math"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -17,26 +16,14 @@ func gammaOf(ctx context.Context, g kernel.Gamma, k spectral.Kernel, X mat.Matri
 	_, d := X.Dims()
 	return g.Of(d, func(rule string) (float64, error) {
 		if rule == kernel.GammaScale.Rule() {
-			return k.GammaOfScale(d, deviation(X)), ctx.Err()
+			moments := design.NewMoments(d)
+			moments.Of(X)
+			return k.GammaOfScale(d, moments.Whole().Deviation(0)), ctx.Err()
 		}
 		sample := spectral.NewSample(seed)
 		sample.Add(X)
 		return k.GammaOfSample(ctx, sample)
 	})
-}
-
-// deviation returns the standard deviation of all entries.
-func deviation(X mat.Matrix) float64 {
-	n, d := X.Dims()
-	mean := 0.0
-	total := float64(n) * float64(d)
-	entries(X, func(v float64) { mean += v / total })
-	square, seen := 0.0, 0.0
-	entries(X, func(v float64) {
-		square += (v - mean) * (v - mean) / total
-		seen++
-	})
-	return math.Sqrt(square + (total-seen)/total*mean*mean)
 }
 
 // entries calls f with all entries, of sparse rows with those that are stored.

@@ -40,7 +40,7 @@ func (s *sweep) nextCost(next []*node, fold datasets.Fold, shape datasets.Shape,
 	for _, family := range families {
 		besideTime(&sum, s.familyCost(family, of(shape, rowsOfFold(fold)), []datasets.Fold{fold}))
 	}
-	for _, group := range groups(others) {
+	for _, group := range s.groups(others) {
 		besideTime(&sum, s.groupCost(group, fold, shape, depth))
 	}
 	return sum

@@ -19,7 +19,6 @@ func (s *sweep) descend(ctx context.Context, b *node, d foldRows, depth int) {
 		s.lone(ctx, b.candidates[0], d, depth)
 		return
 	}
-	start := time.Now()
 	mapped, fit, err := s.through(ctx, b, d)
 	if err != nil {
 		s.refuse(ctx, b, d, err)
@@ -31,7 +30,6 @@ func (s *sweep) descend(ctx context.Context, b *node, d foldRows, depth int) {
 		}
 		return
 	}
-	mapped.seconds += time.Since(start).Seconds() / float64(len(b.candidates))
 	s.below(ctx, b, mapped, depth)
 }
 
@@ -47,7 +45,7 @@ func (s *sweep) below(ctx context.Context, b *node, mapped foldRows, depth int) 
 	for _, family := range families {
 		s.familyOfFold(ctx, family, mapped, depth+1)
 	}
-	for _, group := range groups(others) {
+	for _, group := range s.groups(others) {
 		if ctx.Err() == nil {
 			s.group(ctx, group, mapped, depth+1)
 		}

@@ -19,10 +19,8 @@ type foldRows struct {
 	set     datasets.Set
 	train   int // rows to train on
 	fold    int
-	seconds float64 // of shared work, for each candidate
-	// fitted is the step that comes next, where it is derived from what was learned for several; nil where it
-	// is still to be fitted.
-	fitted transformer.Transformer
+	seconds float64    // of shared work, for each candidate
+	learned []*learned // what the step that comes next has learned for several, or is to
 }
 
 func (d foldRows) trainSet() datasets.Set { return d.set.Slice(0, d.train) }
@@ -38,17 +36,25 @@ func divide(data datasets.Set, fold datasets.Fold, f int) foldRows {
 
 func (s *sweep) foldRows(f int) foldRows { return divide(s.Data, s.Folds[f], f) }
 
-// through fits the step of b to the rows to train on, unless it is fitted, and maps all of them. It returns the fitted step, nil
-// where the mapped rows would not fit into memory.
+// through fits the step of b to the rows to train on and maps all of them, and divides the time among its candidates.
+// It returns the fitted step, nil where the mapped rows would not fit into memory.
 func (s *sweep) through(ctx context.Context, b *node, d foldRows) (foldRows, transformer.Transformer, error) {
-	step := b.step
+	start := time.Now()
+	spec, late := s.deriving(b.step.Fitter, d.learned, len(b.candidates))
+	mapped, fitted, err := s.mapRows(ctx, b, spec, d)
+	mapped.learned = nil
+	mapped.seconds += (time.Since(start).Seconds() + late.seconds) / float64(len(b.candidates))
+	return mapped, fitted, err
+}
+
+// mapRows fits spec, which is the step of b, and maps the rows.
+func (s *sweep) mapRows(ctx context.Context, b *node, spec transformer.Fitter, d foldRows) (foldRows, transformer.Transformer, error) {
 	r, err := rows.Of(d.trainSet(), s.Memory)
 	if err != nil {
 		return d, nil, err
 	}
-	fitted := &rows.Step{Name: step.Name, Fitted: d.fitted}
-	d.fitted = nil
-	if both, ok := step.Fitter.(transformer.FitTransformer); ok && fitted.Fitted == nil {
+	fitted := &rows.Step{Name: b.step.Name}
+	if both, ok := spec.(transformer.FitTransformer); ok {
 		if both.FeatureBytes(d.set.Rows(), d.set.Cols()) > s.Memory {
 			return d, nil, nil
 		}
@@ -63,10 +69,8 @@ func (s *sweep) through(ctx context.Context, b *node, d foldRows) (foldRows, tra
 		d.set.X = stacked(r.Set.X, test)
 		return d, fitted.Fitted, nil
 	}
-	if fitted.Fitted == nil {
-		if fitted.Fitted, err = r.Fit(ctx, step.Fitter); err != nil {
-			return d, nil, err
-		}
+	if fitted.Fitted, err = r.Fit(ctx, spec); err != nil {
+		return d, nil, err
 	}
 	sample, err := fitted.Learn(ctx, r.Sample())
 	if err != nil || rows.BytesOf(sample)*int64(d.set.Rows()) > s.Memory {

@@ -2,125 +2,111 @@ package sweep
 
 import (
 	"context"
-	"reflect"
 	"slices"
-	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
-	"github.com/bochner-ml/bochner/transformer"
 )
 
-// groups divides nodes that begin at the same place into those whose sparse maps are of one family, those whose
-// steps learn the same, and those by themselves.
-func groups(next []*node) (out [][]*node) {
+// group is nodes that begin at the same place and are done together: those whose sparse maps are of one family, those
+// whose steps learn something in common, or a single one.
+type group struct {
+	nodes    []*node
+	learners []learner // in the steps of the nodes
+}
+
+// groups divides nodes that begin at the same place.
+func (s *sweep) groups(next []*node) (out []*group) {
 	for _, b := range next {
-		k := slices.IndexFunc(out, func(group []*node) bool { return grouped(group[0].step, b.step) })
-		if k >= 0 {
-			out[k] = append(out[k], b)
+		own := &group{nodes: []*node{b}, learners: s.learnersOf(b)}
+		var joined *group
+		rest := out[:0]
+		for _, g := range out {
+			switch {
+			case !g.belongsWith(own):
+				rest = append(rest, g)
+			case joined == nil:
+				joined = g
+				rest = append(rest, g)
+			default: // the node has something in common with groups that have nothing in common
+				joined.add(g)
+			}
+		}
+		if out = rest; joined == nil {
+			out = append(out, own)
 		} else {
-			out = append(out, []*node{b})
+			joined.add(own)
 		}
 	}
 	return out
 }
 
-func grouped(a, b rows.Spec) bool {
+func (g *group) belongsWith(other *group) bool {
+	a, b := g.nodes[0].step, other.nodes[0].step
 	if !dense(a) || !dense(b) {
 		return related(a, b) && !dense(b)
 	}
-	return learnTheSame(a, b)
+	return slices.ContainsFunc(other.learners, func(l learner) bool { return slices.ContainsFunc(g.learners, l.same) })
 }
 
-// learnTheSame reports whether what two steps learn differs in nothing.
-func learnTheSame(a, b rows.Spec) bool {
-	one, other := learner(a), learner(b)
-	return one != nil && a.Name == b.Name && reflect.DeepEqual(one, other)
-}
-
-// learner returns the spec of what a step learns, nil where it cannot be derived from that. A type that embeds a
-// step, and fits in another way, has the learner of what it embeds, which is not its own.
-func learner(s rows.Spec) transformer.Fitter {
-	if d, ok := s.Fitter.(transformer.Deriver); ok {
-		if l := d.Learner(); sameType(l, s.Fitter) {
-			return l
+func (g *group) add(other *group) {
+	g.nodes = append(g.nodes, other.nodes...)
+	for _, l := range other.learners {
+		if k := slices.IndexFunc(g.learners, l.same); k >= 0 {
+			g.learners[k].nodes += l.nodes
+			g.learners[k].candidates += l.candidates
+		} else {
+			g.learners = append(g.learners, l)
 		}
 	}
-	return nil
 }
 
-// group does the candidates of nodes that groups has put together.
-func (s *sweep) group(ctx context.Context, group []*node, d foldRows, depth int) {
+// group does the candidates of the nodes of g.
+func (s *sweep) group(ctx context.Context, g *group, d foldRows, depth int) {
 	switch {
-	case len(group) == 1:
-		s.descend(ctx, group[0], d, depth)
-	case dense(group[0].step):
-		s.learnOnce(ctx, group, d, depth)
-	default:
-		s.sparseFamily(ctx, group, d, depth)
-	}
-}
-
-// learnOnce descends nodes whose steps learn the same, and derives each step from what was learned. One that
-// cannot be derived is fitted, which says what is wrong.
-func (s *sweep) learnOnce(ctx context.Context, group []*node, d foldRows, depth int) {
-	all := candidatesOf(group)
-	if !s.wants(all, d.fold) {
-		return
-	}
-	start := time.Now()
-	learned, err := s.learn(ctx, learner(group[0].step), d)
-	if err == nil {
-		s.share("prefix")
-		d.seconds += time.Since(start).Seconds() / float64(len(all))
-	}
-	for _, b := range group {
-		if ctx.Err() != nil {
-			return
-		}
-		own := d
-		if err == nil {
-			if derived, wrong := b.step.Fitter.(transformer.Deriver).Derive(learned); wrong == nil {
-				own.fitted = derived
+	case len(g.nodes) == 1:
+		s.descend(ctx, g.nodes[0], d, depth)
+	case !dense(g.nodes[0].step):
+		s.sparseFamily(ctx, g.nodes, d, depth)
+	case s.wants(candidatesOf(g.nodes), d.fold):
+		d.learned = g.learned()
+		for _, b := range g.nodes {
+			if ctx.Err() == nil {
+				s.descend(ctx, b, d, depth)
 			}
 		}
-		s.descend(ctx, b, own, depth)
 	}
 }
 
-// learn fits a step to the rows to train on.
-func (s *sweep) learn(ctx context.Context, spec transformer.Fitter, d foldRows) (transformer.Transformer, error) {
-	r, err := rows.Of(d.trainSet(), s.Memory)
-	if err != nil {
-		return nil, err
-	}
-	return r.Fit(ctx, spec)
-}
-
-// groupCost is what nodes cost on one fold that groups has put together.
-func (s *sweep) groupCost(group []*node, fold datasets.Fold, shape datasets.Shape, depth int) datasets.Cost {
+// groupCost is what the nodes of g cost on one fold.
+func (s *sweep) groupCost(g *group, fold datasets.Fold, shape datasets.Shape, depth int) datasets.Cost {
 	switch {
-	case len(group) == 1:
-		return s.nodeCost(group[0], fold, shape, depth)
-	case dense(group[0].step):
-		return s.learnOnceCost(group, fold, shape, depth)
+	case len(g.nodes) == 1:
+		return s.nodeCost(g.nodes[0], fold, shape, depth)
+	case dense(g.nodes[0].step):
+		return s.learnOnceCost(g, fold, shape, depth)
 	}
-	return s.sparseFamilyCost(group, fold, shape, depth)
+	return s.sparseFamilyCost(g.nodes, fold, shape, depth)
 }
 
-// learnOnceCost is what nodes cost on one fold whose steps learn the same: what learning costs, and mapping the
-// rows, which is counted once too, for it is little beside that.
-func (s *sweep) learnOnceCost(group []*node, fold datasets.Fold, shape datasets.Shape, depth int) (sum datasets.Cost) {
+// learnOnceCost is what nodes cost on one fold whose steps learn something in common, which is counted once.
+func (s *sweep) learnOnceCost(g *group, fold datasets.Fold, shape datasets.Shape, depth int) (sum datasets.Cost) {
 	shape = of(shape, rowsOfFold(fold))
-	besideTime(&sum, rows.CostOf(learner(group[0].step), shape))
 	s.share("prefix")
-	for _, b := range group {
-		if s.goesAlone(b, shape) {
+	learned := g.learned()
+	for _, b := range g.nodes {
+		alone := s.goesAlone(b, shape)
+		for k := range b.candidates {
+			if spec, _ := s.deriving(b.step.Fitter, learned, 1); k == 0 || alone {
+				besideTime(&sum, rows.CostOf(spec, shape))
+			}
+		}
+		if alone {
 			mapped := shape.After(rows.CostOf(b.step.Fitter, shape))
 			besideTime(&sum, s.loneCost(b.candidates, fold, mapped, depth+1))
-			continue
+		} else {
+			besideTime(&sum, s.belowCost(b, fold, shape, depth))
 		}
-		besideTime(&sum, s.belowCost(b, fold, shape, depth))
 	}
 	return sum
 }

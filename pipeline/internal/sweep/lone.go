@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/transformer"
 )
 
 // lone fits what is left of a candidate after depth steps, and shares nothing.
@@ -15,8 +16,14 @@ func (s *sweep) lone(ctx context.Context, i int, d foldRows, depth int) {
 }
 
 // fitLone fits what is left of a candidate after depth steps and judges it.
-func (s *sweep) fitLone(ctx context.Context, i int, d foldRows, depth int) estimator.Outcome {
+func (s *sweep) fitLone(ctx context.Context, i int, d foldRows, depth int) (out estimator.Outcome) {
 	start := time.Now()
-	fitted, err := s.Fit(ctx, i, depth, d.fitted, d.trainSet())
+	var next transformer.Fitter
+	if len(d.learned) > 0 {
+		var late *shift
+		next, late = s.deriving(s.Pipelines[i].Steps[depth].Fitter, d.learned, 1)
+		defer func() { out.Seconds += late.seconds }()
+	}
+	fitted, err := s.Fit(ctx, i, depth, next, d.trainSet())
 	return s.judge(ctx, fitted, err, d, start)
 }

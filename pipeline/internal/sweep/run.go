@@ -62,7 +62,7 @@ func (s *sweep) run(ctx context.Context) {
 		for _, family := range families {
 			tasks = append(tasks, func() { s.familyOfFold(ctx, family, s.foldRows(f), 0) })
 		}
-		for _, top := range groups(others) {
+		for _, top := range s.groups(others) {
 			tasks = append(tasks, func() { s.group(ctx, top, s.foldRows(f), 0) })
 		}
 	}

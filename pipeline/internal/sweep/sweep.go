@@ -1,6 +1,7 @@
 // Package sweep fits many pipelines on many folds together. Candidates are a tree: those that begin with
-// equal steps share these, fitted and applied; steps that learn the same share that; last steps of one feature
-// family share their draws; and estimators behind the same rows are fitted as a batch of their own.
+// equal steps share these, fitted and applied; steps that learn the same, or hold steps that do, share that; last
+// steps of one feature family share their draws; and estimators behind the same rows are fitted as a batch of their
+// own.
 package sweep
 
 import (
@@ -34,7 +35,9 @@ type Job struct {
 	Memory    int64       // bytes that mapped rows may take
 	// Fit fits a candidate but for its first steps, which have mapped the rows already. The step after those is
 	// next, unless that is nil.
-	Fit func(ctx context.Context, candidate, done int, next transformer.Transformer, data datasets.Set) (estimator.Predictor, error)
+	Fit func(ctx context.Context, candidate, done int, next transformer.Fitter, data datasets.Set) (estimator.Predictor, error)
+	// Inside returns what is inside a step, false where that holds none.
+	Inside func(step transformer.Fitter) (Inside, bool)
 	// Predict returns all that a predictor says.
 	Predict func(ctx context.Context, fitted estimator.Predictor, X mat.Matrix) (estimator.Prediction, error)
 	// CostOf is what Fit costs.

@@ -1,0 +1,222 @@
+package sweep
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// Inside is what is inside a step that holds steps.
+type Inside struct {
+	Parts []rows.Spec
+	// Parallel says that the parts stand side by side rather than one after the other.
+	Parallel bool
+	// Fixed says that the parts are of a kind of their own, in whose place no other step can stand.
+	Fixed bool
+	// With returns the step with specs in the place of the first of its parts, and without the others.
+	With func(specs []transformer.Fitter) transformer.Fitter
+}
+
+// learner is a step that learns what others are derived from, at a place inside the steps of nodes that begin with
+// the same rows.
+type learner struct {
+	// before is what the rows depend on that come to the step: the steps around it and before it.
+	before []any
+	spec   transformer.Fitter
+	sparse bool // whether rows that are nearly all 0 come to it sparse
+
+	nodes, candidates int // whose steps are derived from it
+}
+
+func (l learner) same(other learner) bool {
+	return l.sparse == other.sparse && reflect.DeepEqual(l.spec, other.spec) && reflect.DeepEqual(l.before, other.before)
+}
+
+// learnerOf returns the spec of what a step learns, nil where it cannot be derived from that or looks at no rows. A type
+// that embeds a step, and fits in another way, has the learner of what it embeds, which is not its own.
+func learnerOf(step transformer.Fitter) transformer.Fitter {
+	d, ok := step.(transformer.Deriver)
+	if !ok {
+		return nil
+	}
+	spec := d.Learner()
+	if r, ok := spec.(transformer.Rowless); !sameType(spec, step) || ok && r.FitsWithoutRows() {
+		return nil
+	}
+	return spec
+}
+
+// learnersOf returns the learners of the step of a node, and of the steps inside it.
+func (s *sweep) learnersOf(b *node) (out []learner) {
+	s.replace(b.step.Fitter, nil, func(l learner, _ transformer.Fitter, _ func() transformer.Fitter) transformer.Fitter {
+		l.nodes, l.candidates = 1, len(b.candidates)
+		out = append(out, l)
+		return nil
+	})
+	return out
+}
+
+// replacing returns what is to stand in the place of a step with a learner, nil for the step. Whole returns the spec of
+// the learner in which the steps inside it are replaced.
+type replacing func(l learner, step transformer.Fitter, whole func() transformer.Fitter) transformer.Fitter
+
+// replace returns a step in which those with a learner, and perhaps the step itself, are replaced. Before is what the
+// rows depend on that come to it.
+func (s *sweep) replace(step transformer.Fitter, before []any, by replacing) (out transformer.Fitter, replaced bool) {
+	if spec := learnerOf(step); spec != nil {
+		whole := func() transformer.Fitter {
+			out, _ := s.replaceInside(spec, before, by)
+			return out
+		}
+		if other := by(learner{before: before, spec: spec, sparse: takesSparse(step)}, step, whole); other != nil {
+			return other, true
+		}
+	}
+	return s.replaceInside(step, before, by)
+}
+
+// replaceInside is replace of the steps inside a step. A type that embeds a composite has the parts of what it embeds,
+// but cannot be made of others.
+func (s *sweep) replaceInside(step transformer.Fitter, before []any, by replacing) (out transformer.Fitter, replaced bool) {
+	in, ok := s.Inside(step)
+	if !ok {
+		return step, false
+	}
+	around := in.With(nil)
+	if !sameType(around, step) {
+		return step, false
+	}
+	if spec := learnerOf(around); spec != nil {
+		around = spec
+	}
+	specs := make([]transformer.Fitter, len(in.Parts))
+	for i, part := range in.Parts {
+		own := append(slices.Clone(before), around, i)
+		if !in.Parallel {
+			own = append(own, in.Parts[:i])
+		}
+		inside := s.replace
+		if in.Fixed {
+			inside = s.replaceInside
+		}
+		var changed bool
+		specs[i], changed = inside(part.Fitter, own, by)
+		replaced = replaced || changed
+	}
+	if !replaced {
+		return step, false
+	}
+	return in.With(specs), true
+}
+
+// learned is what a learner has learned from the rows of one fold.
+type learned struct {
+	learner
+	counted bool // whether its cost is that of a step before
+	fitted  transformer.Transformer
+	err     error
+	seconds float64 // that it took
+}
+
+// learned returns the learners that serve several nodes, none of which has learned yet.
+func (g *group) learned() (out []*learned) {
+	for _, l := range g.learners {
+		if l.nodes > 1 {
+			out = append(out, &learned{learner: l})
+		}
+	}
+	return out
+}
+
+// deriving returns a step in which those are derived that have learned for several, and how it shifts the time of so
+// many candidates that are fitted with it.
+func (s *sweep) deriving(step transformer.Fitter, from []*learned, candidates int) (transformer.Fitter, *shift) {
+	late := &shift{candidates: candidates}
+	out, _ := s.replace(step, nil, func(l learner, step transformer.Fitter, whole func() transformer.Fitter) transformer.Fitter {
+		k := slices.IndexFunc(from, func(f *learned) bool { return f.same(l) })
+		if k < 0 {
+			return nil
+		}
+		free := from[k].counted
+		from[k].counted = true
+		return derived{sweep: s, step: step.(transformer.Deriver), whole: whole(), from: from[k], free: free, late: late}
+	})
+	return out, late
+}
+
+// shift is the time to be added to that of candidates because they share what is learned: what the first has spent on
+// it is divided among all.
+type shift struct {
+	candidates int
+	seconds    float64
+}
+
+// derived is a step that is derived from what has learned for several. Where that cannot be, the step is fitted, which
+// says what is wrong.
+type derived struct {
+	sweep *sweep
+	step  transformer.Deriver
+	whole transformer.Fitter // the learner
+	from  *learned
+	free  bool // whether the cost of learning is that of another step
+	late  *shift
+}
+
+// Fit derives the step, after learning from the rows if that has not been done.
+func (d derived) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
+	return d.fit(func(spec transformer.Fitter) (transformer.Transformer, error) { return spec.Fit(ctx, data) })
+}
+
+// FitSource is Fit of rows as a stream.
+func (d derived) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
+	return d.fit(func(spec transformer.Fitter) (transformer.Transformer, error) {
+		return rows.Begun(data, nil).Fit(ctx, spec)
+	})
+}
+
+func (d derived) fit(fit func(spec transformer.Fitter) (transformer.Transformer, error)) (transformer.Transformer, error) {
+	d.learn(fit)
+	if d.from.err == nil {
+		d.sweep.share("prefix")
+		if fitted, err := d.step.Derive(d.from.fitted); err == nil {
+			return fitted, nil
+		}
+	}
+	return fit(d.step)
+}
+
+// learn fits the learner if that has not been done, and divides the time. A learner inside of the learner may have
+// shifted some of its own.
+func (d derived) learn(fit func(spec transformer.Fitter) (transformer.Transformer, error)) {
+	if d.from.fitted == nil && d.from.err == nil {
+		start, before := time.Now(), d.late.seconds
+		d.from.fitted, d.from.err = fit(d.whole)
+		spent := time.Since(start).Seconds()
+		d.from.seconds = spent + d.late.seconds - before
+		d.late.seconds = before - spent
+	}
+	d.late.seconds += d.from.seconds * float64(d.late.candidates) / float64(d.from.candidates)
+}
+
+// Cost is that of the step, by whose width and memory a fit decides what it caches. Mapping the rows is not counted
+// for every candidate either: it is little beside learning.
+func (d derived) Cost(shape datasets.Shape) datasets.Cost {
+	cost := rows.CostOf(d.step, shape)
+	if d.free {
+		cost.Flops = 0
+	}
+	return cost
+}
+
+// TakesSparse says what the step says.
+func (d derived) TakesSparse() bool { return takesSparse(d.step) }
+
+func takesSparse(step transformer.Fitter) bool {
+	t, ok := step.(transformer.SparseTaker)
+	return ok && t.TakesSparse()
+}
