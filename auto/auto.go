@@ -10,9 +10,11 @@
 // What is tried are recipes ([Recipes]): a representation of the inputs × a map × a model. [Fit] goes in
 // rounds. The first one tries every recipe on few rows with narrow maps, over a coarse grid of the kernel's
 // γ and the penalty; the better ones go on to the next round, which has more rows, wider maps and a finer
-// grid around the best of the last one. A grid whose best point lies on its edge is extended. All candidates
-// of a representation are fitted together, folds and all, so that they share what they have in common.
-// From the first second on there is a model, the best so far.
+// grid around the best of the last one. A grid whose best point lies on its edge is extended. All recipes of
+// a representation begin from the same rows, which are cleaned once; what a representation learns from targets
+// it learns once, from rows that no fold tests on, or, of few rows, from the training rows of each fold. The
+// candidates of a recipe are fitted together, folds and all, so that they share what they have in common, and
+// recipes side by side, one on each core. From the first second on there is a model, the best so far.
 //
 // Fit sees the rows that it is given and no others: hold out rows to test on before. The score of the
 // chosen model over the folds is that of the best of many, and a little flattering.

@@ -2,6 +2,7 @@ package auto
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -147,7 +148,16 @@ func costOf(step transformer.Fitter, shape datasets.Shape) float64 {
 func (r *run) expectedFit(ctx context.Context, p point) (float64, error) {
 	learning, rest, err := r.fitWork(ctx, p, r.data.Rows())
 	kind := r.table[p.recipe]
-	return learning*r.paceOf(kind.learn.name) + rest*max(r.paceOf(fitOf(kind)), r.paceOf(kindOf(kind))), err
+	return learning*r.paceOf(kind.learn.name) + rest*r.fitPace(kind), err
+}
+
+// fitPace is the pace of the last fits of a recipe: as they were, or between that of its trials, which are smaller,
+// and that of products of matrices.
+func (r *run) fitPace(k recipe) float64 {
+	if own, ok := r.paceKnown(fitOf(k)); ok {
+		return own
+	}
+	return math.Sqrt(r.paceOf(kindOf(k)) * r.paceOf(everything))
 }
 
 // fitWork is what a fit to so many rows is estimated to take: what it learns, and all else.
@@ -195,13 +205,18 @@ const perFit = 0.0005
 // paceOf is how many seconds a kind of work takes for a flop of its estimated cost; of a kind that was not tried
 // yet what products of matrices take, and more.
 func (r *run) paceOf(kind string) float64 {
+	own, ok := r.paceKnown(kind)
+	if !ok {
+		own, _ = r.paceKnown(everything)
+	}
+	return own
+}
+
+func (r *run) paceKnown(kind string) (float64, bool) {
 	r.paces.Lock()
 	defer r.paces.Unlock()
 	own, ok := r.pace[kind]
-	if !ok {
-		own = r.pace[everything]
-	}
-	return own.seconds / own.flops
+	return own.seconds / own.flops, ok
 }
 
 // learnPace takes in how long a trial took.

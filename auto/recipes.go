@@ -140,21 +140,21 @@ var representations = []representation{
 var mappings = []mapping{
 	{name: "gaussian", step: of("rff", "kernel", "gaussian"), from: 1500, rule: "gaussian", size: "features", part: 1},
 	{name: "exponential", step: of("rff", "kernel", "exponential"), from: 1500, rule: "exponential", half: true, size: "features", part: 1},
-	{name: "exact exponential", step: of("", "kernel", "exponential"), rule: "exponential", half: true, rows: 60_000, exact: true},
-	{name: "exact gaussian", step: of("", "kernel", "gaussian"), rule: "gaussian", rows: 60_000, exact: true},
+	{name: "exact exponential", step: of("", "kernel", "exponential"), rule: "exponential", half: true, rows: 60_000, exact: true, loose: 1e-4},
+	{name: "exact gaussian", step: of("", "kernel", "gaussian"), rule: "gaussian", rows: 60_000, exact: true, loose: 1e-4},
 	{name: "binning", step: of("binning"), rule: "laplacian", half: true, size: "grids", part: 4, loose: 1e-4, least: -4},
 	{name: "few", step: of("binning", "inputs", 4, "input_weights", "scales"), rule: "laplacian", half: true, size: "grids", part: 4, inputs: 8, loose: 1e-4, least: -4},
-	{name: "exact laplacian", step: of("", "kernel", "laplacian"), rule: "laplacian", half: true, rows: 60_000, exact: true},
+	{name: "exact laplacian", step: of("", "kernel", "laplacian"), rule: "laplacian", half: true, rows: 60_000, exact: true, loose: 1e-4},
 	{name: "landmarks", step: of("nystroem", "kernel", "exponential"), from: 1500, rule: "exponential", half: true, size: "landmarks", part: 2},
 	{name: "linear", plain: true},
 }
 
 var heads = []head{
 	{name: "ridge", task: datasets.Regression, model: of("ridge"), penalty: "alpha", low: -24, high: 8, floor: -48, most: 24, iterates: true},
-	{name: "kernel_ridge", task: datasets.Regression, model: of("kernel_ridge"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true},
+	{name: "kernel_ridge", task: datasets.Regression, model: of("kernel_ridge"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, iterates: true},
 	{name: "log_ridge", task: datasets.Regression, model: of("ridge"), penalty: "alpha", low: -24, high: 8, floor: -48, most: 24, iterates: true, log: true, late: true},
 	{name: "ridge_classifier", task: datasets.Classification, model: of("ridge_classifier"), penalty: "alpha", low: -20, high: 8, floor: -40, most: 24, iterates: true},
-	{name: "kernel_ridge_classifier", task: datasets.Classification, model: of("kernel_ridge_classifier"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true},
+	{name: "kernel_ridge_classifier", task: datasets.Classification, model: of("kernel_ridge_classifier"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, iterates: true},
 	{name: "logistic", task: datasets.Classification, model: of("logistic"), penalty: "C", low: -8, high: 12, floor: -16, most: 24, late: true, probabilities: true},
 	{name: "svm", task: datasets.Classification, model: of("svm"), penalty: "C", low: -8, high: 8, floor: -16, most: 20, late: true},
 }

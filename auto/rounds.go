@@ -84,13 +84,14 @@ func (r *run) spent() float64 {
 }
 
 // levelWithin returns the level that is wanted of a round, or one nearer to that of the round before, at which there
-// is time to try some of the first of the field, and whether there is one.
+// is time to try the first of the field with others beside it, and whether there is one. Where the best could not come
+// along, more rows would only compare the others.
 func (r *run) levelWithin(ctx context.Context, field []entrant, want level, round int) (level, bool, error) {
 	room := r.roundEnd(round) - r.spent()
 	if round == 0 || !r.timed() {
 		return want, room > 0, nil
 	}
-	const first, some, share = 6, 3, 0.3
+	const share = 0.4
 	last := r.last
 	between := int(math.Sqrt(float64(want.rows) * float64(last.rows)))
 	for _, l := range []level{want, {want.rows, want.size, last.effort}, {want.rows, last.size, last.effort}, {between, want.size, want.effort},
@@ -98,18 +99,9 @@ func (r *run) levelWithin(ctx context.Context, field []entrant, want level, roun
 		if l == last && round > 1 {
 			continue
 		}
-		within := 0
-		for _, e := range field[:min(first, len(field))] {
-			took, err := r.expected(ctx, l.rows, []point{r.at(e, l)})
-			if err != nil {
-				return l, false, err
-			}
-			if took < share*room {
-				within++
-			}
-		}
-		if within >= min(some, len(field)) {
-			return l, true, nil
+		took, err := r.expected(ctx, l.rows, []point{r.at(field[0], l)})
+		if err != nil || took < share*room {
+			return l, true, err
 		}
 	}
 	return want, false, nil
@@ -306,6 +298,9 @@ var narrowings = [][2]int{{2, 2}, {1, 2}, {1, 1}, {1, 0}, {0, 0}}
 // that are still to come may take a few times its share.
 func (r *run) afforded(ctx context.Context, e entrant, at level, until float64, toCome int) ([]point, error) {
 	const shares = 3
+	if ok, err := r.fitsAll(ctx, e); !ok {
+		return nil, err
+	}
 	var room float64
 	if room = until - r.spent(); r.timed() {
 		cores := float64(runtime.GOMAXPROCS(0))
@@ -385,6 +380,19 @@ func (r *run) setReserve(ctx context.Context) error {
 		return nil
 	}
 	took, err := r.expectedFit(ctx, r.leader.point)
-	r.reserve = 1.5*took + 0.02*r.options.Budget.Seconds()
+	r.reserve = min(1.5*took, mostLast*r.options.Budget.Seconds()) + 0.02*r.options.Budget.Seconds()
 	return err
+}
+
+// mostLast is the share of the budget that the last fit of one recipe may take.
+const mostLast = 0.4
+
+// fitsAll reports whether a fit of a recipe to all rows, with a map of no more than the first size, is expected to
+// end in time. One that is not could only win a place that it cannot take.
+func (r *run) fitsAll(ctx context.Context, e entrant) (bool, error) {
+	if !r.timed() {
+		return true, nil
+	}
+	took, err := r.expectedFit(ctx, r.at(e, level{size: firstSize}))
+	return took <= mostLast*r.options.Budget.Seconds(), err
 }
