@@ -21,8 +21,9 @@ func TestEnsembleObeysTheLaws(t *testing.T) {
 	logistic, classifier := estimator.NewLogistic(), estimator.NewRidgeClassifier()
 	logistic.Tol = 1e-11
 	weighted := ensemble(weakRidge(0.1), weakRidge(300))
-	byFolds, free, equal := weighted, weighted, weighted
+	byFolds, free, equal, given := weighted, weighted, weighted, weighted
 	byFolds.Folds, free.SumToOne, equal.Weights = 4, false, "equal"
+	given.Weights, given.Given = "given", []float64{0.2, 0.8}
 	probable := ensemble(logistic, calibrated("sigmoid", 3, classifier))
 	scored := ensemble(logistic, classifier)
 	for name, c := range map[string]struct {
@@ -33,6 +34,7 @@ func TestEnsembleObeysTheLaws(t *testing.T) {
 		"folds":               {byFolds, estimatortest.Options{Folds: true}},
 		"any sum":             {free, estimatortest.Options{Folds: true, Origin: true}},
 		"equal":               {equal, estimatortest.Options{}},
+		"given":               {given, estimatortest.Options{}},
 		"two probabilities":   {probable, estimatortest.Options{Folds: true, Classes: 2}},
 		"three probabilities": {probable, estimatortest.Options{Folds: true, Classes: 3}},
 		"two scores":          {scored, estimatortest.Options{Folds: true, Classes: 2}},
@@ -397,5 +399,56 @@ func TestWrappersRefuseOtherColumns(t *testing.T) {
 	state.Scalars["columns"] = 2.0
 	if err := model.Restore(state, new(meta.FittedTarget)); err == nil || !strings.Contains(err.Error(), "of other columns") {
 		t.Error(err)
+	}
+}
+
+// Weights that are given are those of the prediction, alone and in a search: of numbers, scores and probabilities.
+func TestEnsembleOfGivenWeights(t *testing.T) {
+	data, classes := amounts(60, 1), overlapping(2, 60)
+	logistic := func(C float64) estimator.Estimator { s := estimator.NewLogistic(); s.C = C; return s }
+	classifier := func(alpha float64) estimator.Estimator {
+		s := estimator.NewRidgeClassifier()
+		s.Alpha = alpha
+		return s
+	}
+	for name, c := range map[string]struct {
+		a, b estimator.Estimator
+		data datasets.Set
+		what func(p estimator.Prediction) []float64
+		sum  float64 // that is divided by
+	}{
+		"values":        {weakRidge(0.1), weakRidge(300), data, func(p estimator.Prediction) []float64 { return p.Values }, 1},
+		"scores":        {classifier(0.1), classifier(300), classes, func(p estimator.Prediction) []float64 { return mat.Col(nil, 0, p.Scores) }, 1},
+		"probabilities": {logistic(0.1), logistic(100), classes, func(p estimator.Prediction) []float64 { return mat.Col(nil, 1, p.Probabilities) }, 2},
+	} {
+		spec := ensemble(c.a, c.b)
+		spec.Weights, spec.Given = "given", []float64{0.5, 1.5}
+		a, b := c.what(predicted(t, c.a, c.data, c.data.X)), c.what(predicted(t, c.b, c.data, c.data.X))
+		want := make([]float64, len(a))
+		for i := range want {
+			want[i] = (0.5*a[i] + 1.5*b[i]) / c.sum
+		}
+		alike(t, name, c.what(predicted(t, spec, c.data, c.data.X)), want, 1e-9)
+		other := spec
+		other.Given = []float64{1, 0}
+		_, out := together(t, c.data, 3, spec, other)
+		folds, _ := datasets.KFold{Folds: 3}.Split(c.data)
+		for k, f := range folds {
+			train, test := c.data.Select(f.Train), c.data.Select(f.Test)
+			for i, one := range []estimator.Estimator{spec, other} {
+				alike(t, name+" in a search", c.what(out[i][k].Prediction), c.what(predicted(t, one, train, test.X)), 1e-6)
+			}
+		}
+	}
+	for want, change := range map[string]func(s *meta.Ensemble){
+		"one for each member":   func(s *meta.Ensemble) { s.Weights, s.Given = "given", []float64{1} },
+		"weights are not given": func(s *meta.Ensemble) { s.Given = []float64{1, 1} },
+		"a weight above 0":      func(s *meta.Ensemble) { s.Weights, s.Given = "given", []float64{0, 0} },
+	} {
+		spec := ensemble(weakRidge(0.1), weakRidge(300))
+		change(&spec)
+		if _, err := spec.Fit(context.Background(), data); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, wanted one with %q", err, want)
+		}
 	}
 }
