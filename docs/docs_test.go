@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/internal/arrows"
 	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
 )
 
 // With -update the reference is written into its page.
@@ -137,6 +138,22 @@ func TestRooms(t *testing.T) {
 	for room := range arrows.Allowed {
 		if !strings.Contains(string(text), "`"+room+"`") && !strings.Contains(string(text), "`"+filepath.Base(room)+"`") {
 			t.Errorf("CONTRIBUTING.md does not name %s", room)
+		}
+	}
+}
+
+// The lists of what there is name every step and model.
+func TestListsNameEveryStep(t *testing.T) {
+	for page, list := range map[string]string{"README.md": "## What is in it", "docs/coming-from-scikit-learn.md": "## Steps and models"} {
+		_, text, found := strings.Cut(pages(t)[page], list)
+		if !found {
+			t.Fatalf("%s has no part %q", page, list)
+		}
+		text, _, _ = strings.Cut(text, "\n## ")
+		for _, e := range pipeline.Registered() {
+			if !regexp.MustCompile("`" + e.Name + "[`:]").MatchString(text) {
+				t.Errorf("%s, %s: %s is missing", page, list, e.Name)
+			}
 		}
 	}
 }

@@ -70,7 +70,7 @@ func TestSweepDerives(t *testing.T) {
 		"of two learners": {pipeline.Pipeline{Steps: []pipeline.Step{scaling}, Estimator: estimator.NewRidge()},
 			append([]param.Setting{{Path: "ard.steps", Value: o{3, 5}}}, powers...), 2},
 		"of equal steps": {pipeline.Pipeline{Steps: []pipeline.Step{scaling, {Name: "again", Fitter: countedARD{scales(), fits}}}, Estimator: estimator.NewRidge()},
-			[]param.Setting{{Path: "ard.power", Value: o{0.5, 2.0}}, {Path: "again.power", Value: o{1.0, 3.0}}}, 1 + 2},
+			[]param.Setting{{Path: "ard.power", Value: o{0.5, 2.0}}, {Path: "ridge.alpha", Value: o{0.1, 1.0}}}, 1 + 2},
 		"of two steps": {pipeline.Pipeline{Steps: []pipeline.Step{ranking, scaling}, Estimator: estimator.NewRidge()},
 			append([]param.Setting{{Path: "quantile.output", Value: o{"uniform", "normal"}}}, powers...), 1 + 2},
 	} {
@@ -245,6 +245,72 @@ func TestSweepDerivesFromTheSamePart(t *testing.T) {
 	base := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "dealt", Fitter: dealt{pipeline.Union{Parts: parts}}}}, Estimator: estimator.NewRidge()}
 	settings := grid(t, base, param.Setting{Path: "dealt.a.power", Value: []any{0.5, 2.0}}, param.Setting{Path: "dealt.b.power", Value: []any{0.5, 2.0}})
 	got, _ := sweep(t, base, data, folds, settings)
+	for k, outcome := range got {
+		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
+			t.Errorf("candidate %d on fold %d predicts something else than alone: %v", k.setting, k.fold, outcome.Err)
+		}
+	}
+}
+
+// stretched is a chain whose result is multiplied by a factor, which comes after all that it learns.
+type stretched struct {
+	chained
+	Factor float64
+}
+
+func (s *stretched) Params(l *param.List) {
+	l.Float(&s.Factor, "factor", "what to multiply by", param.Any)
+	s.Chain.Params(l)
+}
+
+func (s stretched) WithChildren(steps []pipeline.Step) transformer.Fitter {
+	s.Steps = steps
+	return s
+}
+
+func (s stretched) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
+	inner, err := s.Chain.Fit(ctx, data)
+	return fittedStretched{inner, s.Factor}, err
+}
+
+func (s stretched) Learner() transformer.Fitter {
+	s.Factor = 1
+	return s
+}
+
+func (s stretched) Derive(learned transformer.Transformer) (transformer.Transformer, error) {
+	return fittedStretched{learned.(fittedStretched).inner, s.Factor}, nil
+}
+
+type fittedStretched struct {
+	inner  transformer.Transformer
+	factor float64
+}
+
+func (f fittedStretched) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+	Z, err := f.inner.Transform(ctx, X)
+	if err != nil {
+		return nil, err
+	}
+	out := mat.DenseCopyOf(Z)
+	out.Scale(f.factor, out)
+	return out, nil
+}
+
+// A composite that can be derived itself learns once, and so do the steps inside it.
+func TestSweepDerivesACompositeAndItsParts(t *testing.T) {
+	data, folds, fits := numbers(150, 12), thirds(150), new(atomic.Int64)
+	first := pipeline.Step{Name: "first", Fitter: mirror{Factor: 2, Rowed: true, Fits: new(atomic.Int64)}}
+	steps := pipeline.Chain{Steps: []pipeline.Step{first, {Name: "ard", Fitter: countedARD{scales(), fits}}}}
+	base := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "s", Fitter: stretched{chained{steps}, 1}}}, Estimator: estimator.NewRidge()}
+	settings := grid(t, base, param.Setting{Path: "s.factor", Value: []any{0.5, 1.0, 3.0}}, param.Setting{Path: "s.ard.power", Value: []any{0.5, 2.0}})
+	got, _ := sweep(t, base, data, folds, settings)
+	if n := fits.Load(); n != 3 {
+		t.Errorf("%d fits on 3 folds, wanted one for each", n)
+	}
+	if n := first.Fitter.(mirror).Fits.Load(); n != 2*3 {
+		t.Errorf("%d fits of the first step on 3 folds, wanted one for each power", n)
+	}
 	for k, outcome := range got {
 		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
 			t.Errorf("candidate %d on fold %d predicts something else than alone: %v", k.setting, k.fold, outcome.Err)

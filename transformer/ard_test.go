@@ -13,6 +13,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/evidence"
+	"github.com/bochner-ml/bochner/internal/fourier"
+	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -61,6 +64,50 @@ func TestARDFindsTheInputsThatMatter(t *testing.T) {
 	r := fitARD(t, smallARD(nil), data).Relevance()
 	if slices.Max(r[2:]) > 0.05 {
 		t.Errorf("relevance %.3f, wanted less than 0.05 of all but the first two", r)
+	}
+}
+
+// The gradient that scales are learned by is that of the objective with the frequencies of every kernel, heavy tails
+// and all, with more and with fewer rows than features.
+func TestARDGradientOfEveryKernel(t *testing.T) {
+	const d, m, h = 4, 12, 1e-5
+	ctx := context.Background()
+	for _, name := range spectral.FourierKernels {
+		kernel, _ := spectral.FourierKernel(name, 1.5, 1)
+		draws, err := fourier.Draw(ctx, kernel, 3, d, m, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []int{15, 70} {
+			data := waves(n, d)
+			X, _, err := unitInputs(ctx, data.X, []int{0, 1, 2, 3}, data.Schema)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := evidence.Problem{X: X, Y: mat.NewDense(n, 1, data.Y), Frequencies: draws.Base}
+			for _, p.LeaveOneOut = range []bool{false, true} {
+				point, gradient, other := []float64{-0.3, 0.2, -1, -0.5, -1.2, 0.4}, make([]float64, d+2), make([]float64, d+2)
+				o := evidence.New[float64](p)
+				if _, err := o.At(ctx, point, gradient); err != nil {
+					t.Fatal(err)
+				}
+				for j := range point {
+					at := func(step float64) float64 {
+						moved := slices.Clone(point)
+						moved[j] += step
+						v, err := o.At(ctx, moved, other)
+						if err != nil {
+							t.Fatal(err)
+						}
+						return v
+					}
+					want := (8*(at(h)-at(-h)) - (at(2*h) - at(-2*h))) / (12 * h)
+					if math.Abs(gradient[j]-want) > 1e-5*max(1, math.Abs(want)) {
+						t.Errorf("%s, %d rows, leave one out %v: derivative %d is %v, by differences %v", name, n, p.LeaveOneOut, j, gradient[j], want)
+					}
+				}
+			}
+		}
 	}
 }
 

@@ -87,8 +87,8 @@ func conformanceCases() map[string]conformanceCase {
 		"pca whiten":               {transformer.PCA{Components: transformer.KeepVariance(0.9), Whiten: true}, o{Zero: pca, Tolerance: 1e-7}},
 		"dense":                    {transformer.NewDense(), o{Zero: dense, Missing: true}},
 		"rfm":                      {transformer.NewRFM(), o{Zero: rfm, Data: curved()}},
-		"rfm diagonal":             {transformer.RFM{Kernel: "laplacian", Rounds: 2, Diagonal: true, Power: 1, Bandwidth: transformer.FixedBandwidth(2), Solve: "exact", Features: 2, Rows: 40, Nu: 1, Alpha: 1}, o{Zero: rfm, Data: curved()}},
-		"rfm features":             {transformer.RFM{Kernel: "gaussian", Rounds: 2, Power: 0.5, Bandwidth: transformer.LearnBandwidth, Solve: "features", Features: 30, Rows: 50, Nu: 1, Alpha: 1}, o{Zero: rfm, Data: curved()}},
+		"rfm diagonal":             {transformer.RFM{Kernel: "laplacian", Rounds: 2, Diagonal: true, Power: 1, Bandwidth: transformer.FixedBandwidth(2), Solve: "exact", Features: 2, Rows: 40, Part: 20, Nu: 1, Alpha: 1}, o{Zero: rfm, Data: curved()}},
+		"rfm features":             {transformer.RFM{Kernel: "gaussian", Rounds: 2, Power: 0.5, Bandwidth: transformer.LearnBandwidth, Solve: "features", Features: 30, Rows: 50, Part: 20, Nu: 1, Alpha: 1}, o{Zero: rfm, Data: curved()}},
 	}
 	ard := func() transformer.Transformer { return new(transformer.FittedARD) }
 	for _, kernel := range []string{"gaussian", "laplacian", "matern"} {

@@ -32,24 +32,27 @@ import (
 // Steps behind it that know distances only, such as [RFF], then see those that matter.
 //
 // f is a kernel ridge regression with the exact kernel (Solve exact) or one on random Fourier features of
-// it (Solve features), which takes many rows, but suits smooth kernels only: the gradients of features of
-// exponential, laplacian and cauchy are mostly noise. A random sample of at most Rows rows is learned from,
-// of every class its share. One in five of it, at most 2000, is never fitted to: the penalty and the width
-// of the kernel in a round are those that predict these rows best, and rounds end where they are predicted
-// worse than in the round before, whose map is kept. Where no round is better than none, the map is a plain
-// scaling. A class is learned from as a ±1 code, one code for two classes; numeric targets are standardised
-// before, so that several count alike. Weights do not matter, but rows of weight 0 are left out.
+// it (Solve features), which is for smooth kernels only: the gradients of features of exponential, laplacian and
+// cauchy are mostly noise. A random sample of at most Rows rows is learned from, of every class its share. Where
+// these are more than Part, several exact machines are fitted, each to a part of the rows, and M is the mean of
+// theirs. One row in five, at most 2000, is never fitted to: map, penalty and width of the kernel in a round
+// are those that predict these rows best, and rounds end where they are predicted worse than in the round
+// before, whose map is kept, or hardly better. Where no round is better than none, the map is a plain scaling. A class is
+// learned from as a ±1 code, one code for two classes; numeric targets are standardised before, so that several
+// count alike. Weights do not matter, but rows of weight 0 are left out.
 //
 // The factor c is such that γ = 1 of the same kernel behind the map is the kernel of the machine: its width
 // is Bandwidth times the median distance of two mapped rows. Power ½, the usual one, makes M the metric of
-// the kernel, for (x−y)'M(x−y) is then the squared distance; ¼ is more careful.
+// the kernel, for (x−y)'M(x−y) is then the squared distance; ¼ is more careful, and 0 means the one of the two
+// that predicts better, in each round anew.
 //
-// Full, M learns directions, and what comes out is dense; Diagonal, it learns a scale for each input, and
-// sparse rows stay sparse. Before, the inputs should be of one scale: put standardize or quantile before.
+// Full, M learns directions, what comes out is dense, and a map that is the power of M's diagonal alone is
+// taken where it predicts better; Diagonal, it learns a scale for each input, and sparse rows stay sparse. Before,
+// the inputs should be of one scale: put standardize or quantile before.
 //
-// Shapes: n×d → n×d. Cost of a round, for n rows that are learned from: about n³/6 flops in float32 with the
-// exact kernel, which takes 4n² bytes, or n·D² with D features; 9·d³ where M is full, which takes at most
-// 4096 inputs. Mapping costs 2·d² flops a row, d where M is diagonal.
+// Shapes: n×d → n×d. Cost of a round, for n rows that are learned from in parts of p: about n·p²/3 flops in
+// float32 with the exact kernel, which takes 4p² bytes, or n·D² with D features; 9·d³ where M is full, which takes
+// at most 4096 inputs. Mapping costs 2·d² flops a row, d where M is diagonal.
 //
 // Sources: Radhakrishnan, Beaglehole, Pandit and Belkin, Science 383, 2024; Beaglehole, Holzmüller,
 // Radhakrishnan and Belkin, arXiv 2508.10053, 2025.
@@ -60,19 +63,20 @@ type RFM struct {
 	Kernel    string    // of the machine, one of those of [RFF]
 	Rounds    int       // how often M is learned
 	Diagonal  bool      // a scale for each input instead of a full matrix
-	Power     float64   // of M
+	Power     float64   // of M, 0 for the one that predicts best
 	Bandwidth Bandwidth // width of the kernel
 	Solve     string    // exact or features
 	Features  int       // D, of features
 	Rows      int       // how many rows, at most, are learned from
+	Part      int       // how many of them, at most, one exact machine is fitted to
 	Nu        float64   // ν of the matern kernel
 	Alpha     float64   // α of the rational_quadratic kernel
 	Seed      uint64
 }
 
-// NewRFM returns the spec of a full map learned in 4 rounds at most with the exact exponential kernel.
+// NewRFM returns the spec of a full map learned in 4 rounds at most with the exponential kernel.
 func NewRFM() RFM {
-	return RFM{Kernel: "exponential", Rounds: 4, Power: 0.5, Bandwidth: LearnBandwidth, Solve: "exact", Features: 1000, Rows: 10000, Nu: 1.5, Alpha: 1}
+	return RFM{Kernel: "exponential", Rounds: 4, Bandwidth: LearnBandwidth, Solve: "exact", Features: 1000, Rows: 20000, Part: 10000, Nu: 1.5, Alpha: 1}
 }
 
 // Bandwidth is the width of a kernel in median distances of two rows: a number ([FixedBandwidth]), or the
@@ -134,16 +138,17 @@ const mostDirections = 4096
 // leastLearned is how few rows a map can be learned from.
 const leastLearned = 10
 
-// Params declares kernel, rounds, diagonal, power, bandwidth, solve, features, rows, nu, alpha and seed.
+// Params declares kernel, rounds, diagonal, power, bandwidth, solve, features, rows, part, nu, alpha and seed.
 func (s *RFM) Params(l *param.List) {
 	l.Choice(&s.Kernel, "kernel", "kernel of the machine whose gradients are averaged", spectral.FourierKernels...)
 	l.Int(&s.Rounds, "rounds", "how often the map is learned at most", param.Between(1, 100))
 	l.Bool(&s.Diagonal, "diagonal", "a scale for each input instead of a full matrix; sparse rows stay sparse")
-	l.Float(&s.Power, "power", "power of M by which inputs are multiplied", param.Positive)
+	l.Float(&s.Power, "power", "power of M by which inputs are multiplied, 0 for the one that predicts best", param.AtLeast(0))
 	l.Value(&s.Bandwidth, "bandwidth", "width of the kernel in median distances of two rows, or auto for the one that predicts best")
 	l.Choice(&s.Solve, "solve", "with the exact kernel, or with random Fourier features of it", "exact", "features")
 	l.Int(&s.Features, "features", "how many features, for solve: features", param.Between(2, mostFeatures))
 	l.Int(&s.Rows, "rows", "rows, at most, that are learned from", param.Between(leastLearned, math.MaxInt32))
+	l.Int(&s.Part, "part", "rows, at most, that one exact machine is fitted to: more have several machines", param.Between(leastLearned, math.MaxInt32))
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
 	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
 	l.Seed(&s.Seed, "seed", "seed of the rows' order and of the features")
@@ -194,17 +199,22 @@ func (s RFM) learn(ctx context.Context, sample targetSample) (*agop.Result, erro
 		sample.X = m.Dense()
 	}
 	_, outputs := sample.Y.Dims()
-	rows := agop.Rows{X: sample.X.(*mat.Dense), Y: kern.Dense(n, outputs, outputs, design.DenseData(sample.Y)), Held: min(n/5, mostHeld)}
+	rows := agop.Rows{X: sample.X.(*mat.Dense), Y: kern.Dense(n, outputs, outputs, design.DenseData(sample.Y)), Held: held(n)}
+	return agop.Learn(ctx, s.options(), rows)
+}
+
+// options returns how to learn.
+func (s RFM) options() agop.Options {
 	k, _ := pairwise.NewKernel(s.Kernel, s.Nu, s.Alpha)
-	o := agop.Options{Kernel: k, Bandwidth: s.Bandwidth.times, Power: s.Power, Rounds: s.Rounds, Diagonal: s.Diagonal, Seed: s.Seed}
+	o := agop.Options{Kernel: k, Bandwidth: s.Bandwidth.times, Power: s.Power, Rounds: s.Rounds, Diagonal: s.Diagonal, Part: s.Part, Seed: s.Seed}
 	if s.Solve == "features" {
 		o.Features = s.Features
 	}
-	return agop.Learn(ctx, o, rows)
+	return o
 }
 
-// mostHeld is how many rows, at most, are predicted and never fitted to.
-const mostHeld = 2000
+// held is how many of n rows are predicted and never fitted to.
+func held(n int) int { return min(n/5, 2000) }
 
 // Demands asks for complete numeric columns.
 func (RFM) Demands() []datasets.Demand { return complete }
@@ -212,29 +222,17 @@ func (RFM) Demands() []datasets.Demand { return complete }
 // Forecast promises complete numeric columns.
 func (RFM) Forecast(datasets.Outlook) datasets.Outlook { return datasets.Outlook{} }
 
-// Cost returns the cost of learning from the sample and mapping the rows.
+// Cost returns the cost of learning from the sample, in as many rounds as there may be, and of mapping the rows.
 func (s RFM) Cost(shape datasets.Shape) datasets.Cost {
-	n, d, rounds := float64(min(shape.Rows, s.Rows)), float64(shape.Cols), float64(s.Rounds)
-	const tries, most = 12, 1500 // factors in a round that find the penalty and the width, and of how many rows
-	some := min(n, most)
-	flops := (rounds + 1) * tries * some * some * some / 3
-	bytes := 8*n*d*5 + 5*8*some*some
-	if s.Solve == "features" {
-		D := float64(s.Features)
-		flops += rounds * (n*D*(D+2*d) + D*D*D/3)
-		bytes += 4 * 8 * D * D
-	} else {
-		flops += rounds * (n*n*n/6 + 2*n*n*d*float64(1+max(shape.Outputs, 1)))
-		bytes += 4 * n * n
-	}
+	n, d := min(shape.Rows, s.Rows), float64(shape.Cols)
+	flops, bytes := s.options().Cost(float64(n), float64(held(n)), d, float64(max(shape.Outputs, 1)))
 	c := datasets.Cost{Width: shape.Cols, Passes: 3}
 	if s.Diagonal {
 		entries := float64(shape.Rows) * shape.Entries()
 		c.Flops, c.Bytes, c.Filled = flops+entries, int64(bytes+8*entries), shape.Filled
 		return c
 	}
-	c.Flops = flops + rounds*9*d*d*d + 2*float64(shape.Rows)*d*d
-	c.Bytes = int64(bytes + 8*8*d*d + 8*float64(shape.Rows)*d)
+	c.Flops, c.Bytes = flops+2*float64(shape.Rows)*d*d, int64(bytes+8*float64(shape.Rows)*d)
 	return c
 }
 

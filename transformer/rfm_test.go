@@ -156,8 +156,27 @@ func TestRFMOfASample(t *testing.T) {
 	if r := f.(*FittedRFM).Relevance(); min(r[1], r[3]) < 0.7 || max(r[0], r[2], r[4]) > 0.3 {
 		t.Errorf("relevance %.2f", r)
 	}
-	small := NewRFM().Cost(datasets.Shape{Rows: 20000, Cols: 5})
-	if large := NewRFM().Cost(datasets.Shape{Rows: 40000, Cols: 5}); large.Flops > 1.01*small.Flops {
-		t.Errorf("%g flops for 20,000 rows, %g for 40,000", small.Flops, large.Flops)
+	small := NewRFM().Cost(datasets.Shape{Rows: 100000, Cols: 5})
+	if large := NewRFM().Cost(datasets.Shape{Rows: 200000, Cols: 5}); large.Flops > 1.01*small.Flops {
+		t.Errorf("%g flops for 100,000 rows, %g for 200,000", small.Flops, large.Flops)
+	}
+}
+
+// Many rows are learned from a part at a time: the cost and the memory of a part are those of few rows.
+func TestRFMOfManyRows(t *testing.T) {
+	data := bent(30000, 4)
+	spec := rfmWith(func(s *RFM) { s.Rows, s.Part, s.Rounds, s.Bandwidth = 30000, 300, 1, FixedBandwidth(2) })
+	f, err := spec.FitSource(context.Background(), data.Source())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := f.(*FittedRFM).Relevance(); min(r[1], r[3]) < 0.9 || max(r[0], r[2]) > 0.2 {
+		t.Errorf("relevance %.2f", r)
+	}
+	all := spec
+	all.Part = 30000
+	shape := datasets.Shape{Rows: 30000, Cols: 4}
+	if a, b := spec.Cost(shape), all.Cost(shape); !(a.Flops < b.Flops/10) || !(a.Bytes < b.Bytes/10) {
+		t.Errorf("%g flops and %d bytes, in one part %g and %d", a.Flops, a.Bytes, b.Flops, b.Bytes)
 	}
 }

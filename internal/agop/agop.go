@@ -144,33 +144,62 @@ func (a metric) pulled(p *products) (ok bool) {
 	return true
 }
 
-// power returns M^power of the products M, which are positive semidefinite.
-func (p *products) power(ctx context.Context, power float64) (metric, error) {
+// powers returns M^power of the products M, which are positive semidefinite, for each power.
+func (p *products) powers(ctx context.Context, powers []float64) ([]metric, error) {
 	if p.diagonal != nil {
-		out := metric{diagonal: make([]float64, len(p.diagonal))}
-		for j, v := range p.diagonal {
-			out.diagonal[j] = math.Pow(max(v, 0), power)
+		var out []metric
+		for _, power := range powers {
+			out = append(out, metric{diagonal: raised(p.diagonal, power)})
 		}
 		return out, nil
 	}
 	d := p.full.Rows
 	eigen, err := kern.NewEigen(ctx, kern.Dense(d, d, d, append([]float64(nil), p.full.Data...)), true)
 	if err != nil {
-		return metric{}, err
+		return nil, err
 	}
 	vectors, err := eigen.Vectors(ctx, 0, d)
 	if err != nil {
-		return metric{}, err
+		return nil, err
 	}
-	V := kern.Dense(d, d, d, vectors) // an eigenvector in each row
-	// A = V'·diag(λ^power)·V = B'B with the rows of B those of V times λ^(power/2).
-	for k, v := range eigen.Values {
-		kern.Scale(math.Pow(max(v, 0), power/2), V.Row(k))
+	out := make([]metric, len(powers))
+	for i, power := range powers {
+		V := kern.Dense(d, d, d, append([]float64(nil), vectors...)) // an eigenvector in each row
+		// A = V'·diag(λ^power)·V = B'B with the rows of B those of V times λ^(power/2).
+		for k, factor := range raised(eigen.Values, power/2) {
+			kern.Scale(factor, V.Row(k))
+		}
+		out[i].full = kern.Dense(d, d, d, make([]float64, d*d))
+		if err := kern.Gram(ctx, out[i].full, V, nil); err != nil {
+			return nil, err
+		}
+		kern.MirrorLower(out[i].full)
 	}
-	out := metric{full: kern.Dense(d, d, d, make([]float64, d*d))}
-	if err := kern.Gram(ctx, out.full, V, nil); err != nil {
-		return metric{}, err
-	}
-	kern.MirrorLower(out.full)
 	return out, nil
+}
+
+// diagonals returns the powers of the diagonal of M, for each power, as full maps.
+func (p *products) diagonals(powers []float64) []metric {
+	d := p.full.Rows
+	list := make([]float64, d)
+	for j := range list {
+		list[j] = p.full.At(j, j)
+	}
+	out := make([]metric, len(powers))
+	for i, power := range powers {
+		out[i].full = kern.Dense(d, d, d, make([]float64, d*d))
+		for j, v := range raised(list, power) {
+			out[i].full.Set(j, j, v)
+		}
+	}
+	return out
+}
+
+// raised returns the power of each number of a list, of negative ones that of 0.
+func raised(list []float64, power float64) []float64 {
+	out := make([]float64, len(list))
+	for i, v := range list {
+		out[i] = math.Pow(max(v, 0), power)
+	}
+	return out
 }

@@ -91,7 +91,17 @@ func drawn(n, d int, functions ...func(x []float64) float64) Rows {
 
 func options(kernel string) Options {
 	k, _ := pairwise.NewKernel(kernel, 1.5, 1)
-	return Options{Kernel: k, Bandwidth: 1, Power: 0.5, Rounds: 3, Seed: 1}
+	return Options{Kernel: k, Bandwidth: 1, Power: 0.5, Rounds: 3, Part: 1000, Seed: 1}
+}
+
+// machines returns the options of an exact machine, of one on features, and of several exact ones, which choose
+// the power.
+func machines(kernel string, features, part int) []Options {
+	exact := options(kernel)
+	exact.Power = 0
+	waves, several := exact, exact
+	waves.Features, several.Part = features, part
+	return []Options{exact, waves, several}
 }
 
 // rough are the kernels whose frequencies have such heavy tails that gradients of their random features are
@@ -195,9 +205,7 @@ func median(list []float64) float64 {
 // Bits do not depend on the number of cores.
 func TestLearnOnAnyNumberOfCores(t *testing.T) {
 	rows := drawn(300, 4, func(x []float64) float64 { return x[0] * x[1] }, func(x []float64) float64 { return x[2] })
-	for _, features := range []int{0, 64} {
-		o := options("exponential")
-		o.Features = features
+	for i, o := range machines("exponential", 64, 90) {
 		want, err := Learn(context.Background(), o, rows)
 		if err != nil {
 			t.Fatal(err)
@@ -209,7 +217,7 @@ func TestLearnOnAnyNumberOfCores(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !mat.Equal(got.Map, want.Map) || !mat.Equal(got.Products, want.Products) {
-			t.Errorf("%d features: one core learns another map", features)
+			t.Errorf("machine %d: one core learns another map", i)
 		}
 	}
 }
@@ -217,14 +225,121 @@ func TestLearnOnAnyNumberOfCores(t *testing.T) {
 // Cancelled at any look at its context, Learn returns the context's error.
 func TestLearnStops(t *testing.T) {
 	rows := drawn(60, 3, func(x []float64) float64 { return x[0] })
-	for _, features := range []int{0, 20} {
-		o := options("gaussian")
-		o.Features = features
+	for i, o := range machines("gaussian", 20, 20) {
 		if err := polls.Check(func(ctx context.Context) (bool, error) {
 			r, err := Learn(ctx, o, rows)
 			return r != nil, err
 		}); err != nil {
-			t.Errorf("%d features: %v", features, err)
+			t.Errorf("machine %d: %v", i, err)
+		}
+	}
+}
+
+// Several machines, each fitted to its part of the rows, together have the mean of their products.
+func TestPartsOfTheRows(t *testing.T) {
+	rows := drawn(500, 3, func(x []float64) float64 { return math.Sin(x[0]*x[1]) + x[2] })
+	o := options("exponential")
+	u, y := rows.X.Slice(0, 400, 0, 3).(*mat.Dense), rows.Y.Slice(0, 400, 0, 1)
+	of := func(part, lo, hi int) *products {
+		p := newProducts(3, false)
+		e := &exact{kernel: o.Kernel, y: y.Slice(lo, hi, 0, 1), part: part}
+		if err := e.slopes(context.Background(), p, u.Slice(lo, hi, 0, 3).(*mat.Dense), 0.01); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	sum := mat.NewDense(3, 3, nil)
+	for lo := 0; lo < 400; lo += 100 {
+		sum.Add(sum, of(100, lo, lo+100).matrix())
+	}
+	sum.Scale(1./400, sum)
+	mean := func(part int) *mat.Dense {
+		m := of(part, 0, 400).matrix()
+		m.Scale(1./400, m)
+		return m
+	}
+	if got := mean(110); !mat.EqualApprox(got, sum, 1e-6) {
+		t.Errorf("products %.4f, those of the parts are %.4f", mat.Formatted(got), mat.Formatted(sum))
+	}
+	if mat.EqualApprox(mean(400), sum, 1e-2) {
+		t.Error("one machine has the products of four")
+	}
+}
+
+// All rows are learned from: the directions of several parts of 30,000 noisy rows differ, the one that they have in
+// common is that of the target.
+func TestManyRows(t *testing.T) {
+	w, rng := []float64{0, 0.6, 0.8}, rand.New(rand.NewPCG(3, 3))
+	rows := drawn(30000, 3, func(x []float64) float64 { return math.Sin(kern.Dot(w, x)) + 8*rng.NormFloat64() })
+	rows.Held = 1000
+	along := func(n int) float64 {
+		o := options("exponential")
+		o.Part, o.Rounds, o.Bandwidth = 300, 1, 4
+		some := Rows{X: rows.X.Slice(0, n, 0, 3).(*mat.Dense), Y: rows.Y.Slice(0, n, 0, 1), Held: rows.Held}
+		r, err := Learn(context.Background(), o, some)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var eigen mat.EigenSym
+		var vectors mat.Dense
+		if !eigen.Factorize(mat.NewSymDense(3, r.Products.RawMatrix().Data), true) {
+			t.Fatal("no eigenvectors")
+		}
+		eigen.VectorsTo(&vectors)
+		return math.Abs(mat.Dot(vectors.ColView(2), mat.NewVecDense(3, w)))
+	}
+	if all, one := along(30000), along(1300); all < 0.98 || one > 0.95 {
+		t.Errorf("cosine %.3f of the direction and that of the target, %.3f of one part's", all, one)
+	}
+}
+
+// Where no power is given, the map is that which predicts best: of a target that inputs have each its own part in
+// the diagonal one, of one along a direction the full one.
+func TestLearnChoosesTheMap(t *testing.T) {
+	turned, rng := []float64{0.6, 0, -0.8, 0, 0}, rand.New(rand.NewPCG(4, 4))
+	for name, c := range map[string]struct {
+		target func(x []float64) float64
+		full   bool
+	}{
+		"inputs":    {func(x []float64) float64 { return math.Abs(x[0]) + math.Sin(3*x[1]) + 0.5*rng.NormFloat64() }, false},
+		"direction": {func(x []float64) float64 { return math.Sin(2 * kern.Dot(turned, x)) }, true},
+	} {
+		rows := drawn(300, 5, c.target)
+		o := options("exponential")
+		o.Rounds, o.Power = 1, 0
+		r, err := Learn(context.Background(), o, rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := math.Abs(r.Map.At(0, 2)) > 1e-9*r.Map.At(0, 0); got != c.full {
+			t.Errorf("%s: full %v; map %.3f", name, got, mat.Formatted(r.Map))
+		}
+		least := math.Inf(1)
+		for _, power := range o.powers() {
+			o.Power = power
+			one, err := Learn(context.Background(), o, rows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			least = min(least, one.Errors[1])
+		}
+		if r.Errors[1] > least {
+			t.Errorf("%s: error %v, with a power of its own %v", name, r.Errors[1], least)
+		}
+	}
+}
+
+// A walk that begins where nothing is finite finds its way out, upwards as well as downwards.
+func TestWalkFromWhereNothingIsFinite(t *testing.T) {
+	for _, best := range []float64{1. / 64, 64} {
+		at, least, err := walk(1, math.Inf(1), 1e-3, 1e3, 4, func(v float64) (float64, error) {
+			if e := math.Abs(math.Log(v / best)); e < 2 {
+				return e, nil
+			}
+			return math.Inf(1), nil
+		})
+		if at != best || least != 0 || err != nil {
+			t.Errorf("the least error is found at %v, wanted %v; %v", at, best, err)
 		}
 	}
 }

@@ -11,39 +11,53 @@ import (
 	"github.com/bochner-ml/bochner/internal/pairwise"
 )
 
-// exact is ridge regression with the kernel itself, by a Cholesky factor in float32.
+// exact is ridge regression with the kernel itself, by a Cholesky factor in float32: of many rows several
+// machines, each fitted to a part of them.
 type exact struct {
 	kernel *pairwise.Kernel
 	y      kern.View[float64] // of the rows that are fitted to, centred
+	part   int                // rows, at most, of a machine
 }
 
-// mostSlopes is how many rows, at most, gradients are averaged over.
+// mostSlopes is how many rows of a machine, at most, its gradients are averaged over.
 const mostSlopes = 8000
 
 func (e *exact) slopes(ctx context.Context, p *products, u *mat.Dense, alpha float64) error {
 	n, d := u.Dims()
-	rows := pairwise.NewRows[float32](pairwise.Frame{Factor: equal(d, 1)}, u)
-	weights, err := e.fit(ctx, rows, alpha)
-	if err != nil {
-		return err
+	parts := (n + e.part - 1) / e.part
+	size := (n + parts - 1) / parts
+	if err := memory.Check(4 * int64(size) * int64(size)); err != nil {
+		return fmt.Errorf("the kernel of %d rows: %w; set part or rows lower, or solve: features", size, err)
 	}
-	return addSlopes(ctx, p, rows.Slice(0, min(n, mostSlopes)), rows, e.kernel, weights)
+	K := newView[float32](size, size)
+	for i := range parts {
+		lo, hi := i*n/parts, (i+1)*n/parts
+		rows := pairwise.NewRows[float32](pairwise.Frame{Factor: equal(d, 1)}, u.Slice(lo, hi, 0, d))
+		weights, err := e.fit(ctx, K.Slice(0, hi-lo, 0, hi-lo), rows, e.y.Slice(lo, hi, 0, e.y.Cols), alpha)
+		if err != nil {
+			return err
+		}
+		if err := addSlopes(ctx, p, rows.Slice(0, min(hi-lo, mostSlopes)), rows, e.kernel, weights); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// fit returns the weights of the rows, with a larger penalty where the rounding of float32 asks for it.
-func (e *exact) fit(ctx context.Context, rows pairwise.Rows[float32], alpha float64) (kern.View[float32], error) {
-	size, t := rows.Len(), e.y.Cols
-	if err := memory.Check(4 * int64(size) * int64(size)); err != nil {
-		return kern.View[float32]{}, fmt.Errorf("the kernel of %d rows: %w; set rows lower, or solve: features", size, err)
-	}
-	K, weights := newView[float32](size, size), newView[float32](size, t)
+// fit returns the weights of the rows, with a larger penalty where the rounding of float32 asks for it. K is
+// room for their kernel.
+func (e *exact) fit(ctx context.Context, K kern.View[float32], rows pairwise.Rows[float32], y kern.View[float64], alpha float64) (kern.View[float32], error) {
+	size := rows.Len()
+	weights := newView[float32](size, y.Cols)
 	const rounding = 3e-8 // of a row of K
 	for alpha = max(alpha, rounding*float64(size)); ; alpha *= alphaStep {
 		if err := lowerOf(ctx, K, rows, e.kernel); err != nil {
 			return weights, err
 		}
-		for i, v := range e.y.Data[:size*t] {
-			weights.Data[i] = float32(v)
+		for i := range size {
+			for c, v := range y.Row(i) {
+				weights.Set(i, c, float32(v))
+			}
 		}
 		if ok, err := solve(ctx, K, weights, alpha); ok || err != nil {
 			return weights, err
@@ -55,7 +69,8 @@ func (e *exact) fit(ctx context.Context, rows pairwise.Rows[float32], alpha floa
 }
 
 // lowerOf writes the lower triangle of the kernel of rows to K, and some of the upper one.
-func lowerOf(ctx context.Context, K kern.View[float32], rows pairwise.Rows[float32], k *pairwise.Kernel) error {
+func lowerOf[T kern.Float](ctx context.Context, K kern.View[T], rows pairwise.Rows[T], k *pairwise.Kernel) error {
+	const stripe = 2 * pairwise.TileRows
 	for lo := 0; lo < K.Rows; lo += stripe {
 		hi := min(lo+stripe, K.Rows)
 		if err := pairwise.Matrix(ctx, K.Slice(lo, hi, 0, hi), rows.Slice(lo, hi), rows.Slice(0, hi), k); err != nil {

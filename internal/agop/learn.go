@@ -15,10 +15,11 @@ import (
 type Options struct {
 	Kernel    *pairwise.Kernel
 	Bandwidth float64 // times the median distance of two mapped rows: the width of the kernel; 0 for the one that predicts best
-	Power     float64 // of M
+	Power     float64 // of M; 0 for the one of ½ and ¼ that predicts best
 	Rounds    int     // maps that are learned
 	Diagonal  bool
 	Features  int // of a ridge regression on random Fourier features; 0 for one with the kernel itself
+	Part      int // rows, at most, that one machine with the kernel itself is fitted to
 	Seed      uint64
 }
 
@@ -45,39 +46,52 @@ type machine interface {
 	slopes(ctx context.Context, p *products, u *mat.Dense, alpha float64) error
 }
 
+// powers are those that are tried.
+func (o Options) powers() []float64 {
+	if o.Power > 0 {
+		return []float64{o.Power}
+	}
+	return []float64{0.5, 0.25}
+}
+
 // learner is one run.
 type learner struct {
 	Options
 	data    Rows
 	judge   *judge
 	machine machine
+	at      setting // of the last round
 	out     *Result
 }
 
 // Learn learns a map, such that the kernel of γ = 1 behind it is the kernel that it was learned with.
 //
-// Round by round it maps the rows by A, finds the penalty, and the width, that predict the held rows best,
-// fits a machine with these, and takes M^power of its gradients for the next A. It stops where a map is worse
-// than the one before: what comes after hardly ever is better than both.
+// Round by round it fits a machine to the rows mapped by A, and takes M^power of its gradients for the next A: of
+// several maps, powers and, where A is full, the diagonal alone, the one behind which the held rows are predicted
+// best, with the penalty and the width that predict them best. It stops where a map is worse than the one
+// before, or hardly better: what comes after hardly ever is better than both.
 func Learn(ctx context.Context, o Options, data Rows) (*Result, error) {
 	l := &learner{Options: o, data: data, out: &Result{}}
 	if err := l.begin(ctx); err != nil {
 		return nil, err
 	}
 	n, d := data.X.Dims()
-	a := identity(d, o.Diagonal)
+	maps := []metric{identity(d, o.Diagonal)}
 	var learned *products
 	for round := 0; ; round++ {
-		u, loss, err := l.score(ctx, a)
+		a, loss, err := l.choose(ctx, maps)
 		if err != nil {
 			return nil, err
 		}
-		if better := l.note(round, loss, a, learned); !better || round == o.Rounds {
+		if !l.note(round, loss, a, learned) {
 			return l.out, nil
 		}
+		u, err := a.of(ctx, l.data.X.Slice(data.Held, n, 0, d).(*mat.Dense))
+		if err != nil {
+			return nil, err
+		}
 		learned = newProducts(d, o.Diagonal)
-		fitted := u.Slice(data.Held, n, 0, d).(*mat.Dense)
-		if err := l.machine.slopes(ctx, learned, fitted, l.judge.alpha); err != nil {
+		if err := l.machine.slopes(ctx, learned, u, l.at.alpha); err != nil {
 			return nil, err
 		}
 		changes := a.pulled(learned)
@@ -87,10 +101,20 @@ func Learn(ctx context.Context, o Options, data Rows) (*Result, error) {
 		if !changes {
 			return l.out, nil
 		}
-		if a, err = learned.power(ctx, o.Power); err != nil {
+		if maps, err = l.maps(ctx, learned); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// maps returns those that can be made of products.
+func (l *learner) maps(ctx context.Context, p *products) ([]metric, error) {
+	powers := l.powers()
+	maps, err := p.powers(ctx, powers)
+	if err == nil && !l.Diagonal {
+		maps = append(maps, p.diagonals(powers)...)
+	}
+	return maps, err
 }
 
 // begin centres inputs and targets on the rows that are fitted to, and makes the machine.
@@ -101,16 +125,16 @@ func (l *learner) begin(ctx context.Context) (err error) {
 	y := newView[float64](l.data.Y.Rows, l.data.Y.Cols)
 	copy(y.Data, l.data.Y.Data)
 	centre(y, l.data.Held)
-	l.judge = &judge{kernel: l.Kernel, held: l.data.Held, y: y, alpha: firstAlpha, width: firstWidth}
-	if l.Bandwidth > 0 {
-		l.judge.width, l.judge.fixed = l.Bandwidth, true
+	l.judge = newJudge(l.Kernel, y, l.data.Held, l.Bandwidth > 0)
+	if l.at = first; l.Bandwidth > 0 {
+		l.at.width = l.Bandwidth
 	}
 	seen := y.Slice(l.data.Held, n, 0, y.Cols)
 	if l.Features > 0 {
 		l.machine, err = newFeatures(ctx, l.Options, seen, d)
 		return err
 	}
-	l.machine = &exact{kernel: l.Kernel, y: seen}
+	l.machine = &exact{kernel: l.Kernel, y: seen, part: l.Part}
 	return nil
 }
 
@@ -127,47 +151,73 @@ func centre(X kern.View[float64], first int) {
 	}
 }
 
-// note keeps the map of a round that is better than the one before.
-func (l *learner) note(round int, loss float64, a metric, learned *products) (better bool) {
-	out := l.out
-	out.Errors, out.Alpha, out.Width = append(out.Errors, loss), append(out.Alpha, l.judge.alpha), append(out.Width, l.judge.width)
-	if round > 0 && !(loss < out.Errors[out.Round]) {
+// enough is the part of an error that the next round must come below, for another one to follow it.
+const enough = 0.995
+
+// note keeps the map of a round that is better than the one before, and reports whether to go on.
+func (l *learner) note(round int, loss float64, a metric, learned *products) bool {
+	out, before := l.out, math.Inf(1)
+	if round > 0 {
+		before = out.Errors[out.Round]
+	}
+	out.Errors, out.Alpha, out.Width = append(out.Errors, loss), append(out.Alpha, l.at.alpha), append(out.Width, l.at.width)
+	if round > 0 && !(loss < before) {
 		return false
 	}
 	out.Round, out.Map = round, matrixOf(a.full, a.diagonal)
 	if learned != nil {
 		out.Products = learned.matrix()
 	}
-	return true
+	return round < l.Rounds && loss < enough*before
+}
+
+// choose returns the map behind which the held rows are predicted best, scaled to the width with which they are,
+// and their error.
+func (l *learner) choose(ctx context.Context, maps []metric) (a metric, loss float64, err error) {
+	var u *mat.Dense
+	begin, least := l.at, math.Inf(1)
+	for i, one := range maps {
+		mapped, err := l.mapped(ctx, one)
+		if err != nil {
+			return a, 0, err
+		}
+		at, e, err := l.judge.best(ctx, mapped, begin)
+		if err != nil {
+			return a, 0, err
+		}
+		if i == 0 || e < least {
+			a, u, l.at, least = one, mapped, at, e
+		}
+	}
+	l.judge.look(u, scored)
+	loss, err = l.judge.error(ctx, l.at)
+	a.scale(1 / l.at.width)
+	return a, loss, err
 }
 
 // sampled is the number of rows whose distances tell the width of the kernel.
-const sampled = 512
+const sampled = 256
 
-// score scales the map to the width with which rows mapped by it predict the held ones best, and returns
-// these rows, and their error.
-func (l *learner) score(ctx context.Context, a metric) (u *mat.Dense, loss float64, err error) {
-	if u, err = a.of(ctx, l.data.X); err != nil {
-		return nil, 0, err
+// mapped scales the map to where the kernel of γ = 1 is as wide as the median distance, and returns the mapped
+// rows that the judge looks at.
+func (l *learner) mapped(ctx context.Context, a metric) (*mat.Dense, error) {
+	n, d := l.data.X.Dims()
+	held := l.data.Held
+	u, err := a.of(ctx, l.data.X.Slice(0, min(n, held+scored), 0, d).(*mat.Dense))
+	if err != nil {
+		return nil, err
 	}
-	n, d := u.Dims()
 	sample := spectral.NewSample(l.Seed)
-	sample.Add(u.Slice(l.data.Held, min(n, l.data.Held+sampled), 0, d).(*mat.Dense))
+	sample.Add(u.Slice(held, min(n, held+sampled), 0, d).(*mat.Dense))
 	k := l.Kernel.Spectral()
 	gamma, err := k.GammaOfSample(ctx, sample)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	scale := func(factor float64) {
-		a.scale(factor)
-		kern.Scale(factor, u.RawMatrix().Data)
-	}
-	scale(math.Pow(gamma, k.Power))
-	if loss, err = l.judge.score(ctx, u); err != nil {
-		return nil, 0, err
-	}
-	scale(1 / l.judge.width)
-	return u, loss, nil
+	factor := math.Pow(gamma, k.Power)
+	a.scale(factor)
+	kern.Scale(factor, u.RawMatrix().Data)
+	return u, nil
 }
 
 // matrix returns a copy of the products.

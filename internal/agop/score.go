@@ -10,14 +10,24 @@ import (
 	"github.com/bochner-ml/bochner/internal/pairwise"
 )
 
-// scored is how many rows, at most, the machine is fitted to whose errors are compared. Its arithmetic is
-// float64: what wide kernels and small penalties lose to float32 would count as an error of the map.
-const scored = 1500
+// scored is how many rows, at most, the machine is fitted to whose errors are compared, and searched the number of
+// those that tell which map, penalty and width to compare. Their arithmetic is float64: what wide kernels and small
+// penalties lose to float32 would count as an error of the map.
+const scored, searched = 1500, 750
 
-// The penalties and widths that are tried, in steps: where the first round begins, and the ends.
+// setting is what a machine has beside the map.
+type setting struct {
+	alpha float64 // penalty
+	width float64 // of the kernel, in median distances
+}
+
+// first is the setting with which the first round begins.
+var first = setting{1e-2, 1}
+
+// The ends of what is tried, and the steps.
 const (
-	firstAlpha, leastAlpha, mostAlpha, alphaStep = 1e-2, 1e-7, 16, 4
-	firstWidth, leastWidth, mostWidth, widthStep = 1, 1. / 8, 8, 2
+	leastAlpha, mostAlpha, alphaStep = 1e-7, 16, 4
+	leastWidth, mostWidth, widthStep = 1. / 8, 8, 2
 )
 
 // judge compares maps by how well kernel ridge regression behind them predicts the rows that are held out.
@@ -27,82 +37,102 @@ type judge struct {
 	y      kern.View[float64] // n×t, centred
 	fixed  bool               // whether the width is not to be chosen
 
-	alpha, width float64 // those of the last map: where the next one begins
+	// of the machine that is looked at
+	u         *mat.Dense // mapped rows
+	rows      pairwise.Rows[float64]
+	size      int                // rows it is fitted to
+	width     float64            // of the kernel that K and across hold, 0 for none
+	K, across kern.View[float64] // kernels of the rows it is fitted to, and of the held ones with these
+	factor    kern.View[float64]
 }
 
-// score returns the least error for mapped rows, and leaves in alpha and width what it takes.
-func (j *judge) score(ctx context.Context, u *mat.Dense) (least float64, err error) {
-	n, d := u.Dims()
-	size := min(scored, n-j.held)
-	least = math.Inf(1)
-	start := j.alpha
-	of := func(width float64) (float64, error) {
-		frame := pairwise.Frame{Factor: equal(d, 1/width)}
-		rows := pairwise.NewRows[float64](frame, u.Slice(0, j.held+size, 0, d))
-		e, alpha, err := j.penalise(ctx, rows, start)
-		if err != nil {
+func newJudge(k *pairwise.Kernel, y kern.View[float64], held int, fixed bool) *judge {
+	size := min(scored, y.Rows-held)
+	return &judge{kernel: k, held: held, y: y, fixed: fixed,
+		K: newView[float64](size, size), across: newView[float64](held, size), factor: newView[float64](size, size)}
+}
+
+// look turns to a machine that is fitted to some of the mapped rows.
+func (j *judge) look(u *mat.Dense, most int) {
+	n, _ := u.Dims()
+	j.u, j.size, j.width = u, min(most, n-j.held), 0
+}
+
+// best returns the setting with which the rows held out are predicted best, near to where it begins, and
+// their error: it walks along the penalty, along the width, and where that moves along the penalty again.
+func (j *judge) best(ctx context.Context, u *mat.Dense, from setting) (at setting, least float64, err error) {
+	j.look(u, searched)
+	at = from
+	if least, err = j.error(ctx, at); err != nil {
+		return at, 0, err
+	}
+	alpha := func(v float64) (float64, error) { return j.error(ctx, setting{v, at.width}) }
+	width := func(v float64) (float64, error) { return j.error(ctx, setting{at.alpha, v}) }
+	if at.alpha, least, err = walk(at.alpha, least, leastAlpha, mostAlpha, alphaStep, alpha); err != nil || j.fixed {
+		return at, least, err
+	}
+	before := at.width
+	if at.width, least, err = walk(at.width, least, leastWidth, mostWidth, widthStep, width); err != nil || at.width == before {
+		return at, least, err
+	}
+	at.alpha, least, err = walk(at.alpha, least, leastAlpha, mostAlpha, alphaStep, alpha)
+	return at, least, err
+}
+
+// error returns the mean squared error of the machine with a setting on the rows held out.
+func (j *judge) error(ctx context.Context, s setting) (float64, error) {
+	if j.width != s.width {
+		if err := j.kernels(ctx, s.width); err != nil {
 			return 0, err
 		}
-		if start = alpha; e < least {
-			least, j.alpha, j.width = e, alpha, width
-		}
-		return e, nil
 	}
-	if j.fixed {
-		_, err = of(j.width)
-	} else {
-		_, _, err = walk(j.width, leastWidth, mostWidth, widthStep, of)
+	size, t := j.size, j.y.Cols
+	factor := j.factor.Slice(0, size, 0, size)
+	for i := range size {
+		copy(factor.Row(i)[:i+1], j.K.Row(i)[:i+1])
 	}
-	return least, err
+	weights, predicted := newView[float64](size, t), newView[float64](j.held, t)
+	copy(weights.Data, j.y.Data[j.held*t:])
+	if ok, err := solve(ctx, factor, weights, s.alpha); err != nil || !ok {
+		return math.Inf(1), err
+	}
+	kern.Mul(predicted, j.across.Slice(0, j.held, 0, size), weights, false)
+	return loss(predicted, j.y), nil
 }
 
-// penalise returns the least error of any penalty, and that penalty.
-func (j *judge) penalise(ctx context.Context, rows pairwise.Rows[float64], start float64) (least, alpha float64, err error) {
-	size, t := rows.Len()-j.held, j.y.Cols
-	unseen, seen := rows.Slice(0, j.held), rows.Slice(j.held, rows.Len())
-	K, across := newView[float64](size, size), newView[float64](j.held, size)
-	if err := pairwise.Matrix(ctx, K, seen, seen, j.kernel); err != nil {
-		return 0, 0, err
+// kernels makes K and across for a width.
+func (j *judge) kernels(ctx context.Context, width float64) error {
+	_, d := j.u.Dims()
+	j.rows.Prepare(pairwise.Frame{Factor: equal(d, 1/width)}, j.u, 0, j.held+j.size)
+	unseen, seen := j.rows.Slice(0, j.held), j.rows.Slice(j.held, j.held+j.size)
+	if err := lowerOf(ctx, j.K.Slice(0, j.size, 0, j.size), seen, j.kernel); err != nil {
+		return err
 	}
-	if err := pairwise.Matrix(ctx, across, unseen, seen, j.kernel); err != nil {
-		return 0, 0, err
-	}
-	factor, weights, predicted := newView[float64](size, size), newView[float64](size, t), newView[float64](j.held, t)
-	return walk(start, leastAlpha, mostAlpha, alphaStep, func(alpha float64) (float64, error) {
-		copy(factor.Data, K.Data)
-		copy(weights.Data, j.y.Data[j.held*t:])
-		ok, err := solve(ctx, factor, weights, alpha)
-		if err != nil || !ok {
-			return math.Inf(1), err
-		}
-		kern.Mul(predicted, across, weights, false)
-		return loss(predicted, j.y), nil
-	})
+	j.width = width
+	return pairwise.Matrix(ctx, j.across.Slice(0, j.held, 0, j.size), unseen, seen, j.kernel)
 }
 
-// walk returns the least error and where it is, from start on downwards, or upwards, until it grows.
-func walk(start, lowest, highest, step float64, errorOf func(v float64) (float64, error)) (least, at float64, err error) {
-	at = start
-	if least, err = errorOf(start); err != nil {
-		return 0, 0, err
-	}
+// walk goes from where the error is least so far downwards, or else upwards, until it grows, and returns where
+// it is least, and how large.
+func walk(at, least, lowest, highest, step float64, errorOf func(v float64) (float64, error)) (float64, float64, error) {
 	for _, factor := range []float64{1 / step, step} {
 		moved := false
 		for next := at * factor; lowest <= next && next <= highest; next *= factor {
 			e, err := errorOf(next)
 			if err != nil {
-				return 0, 0, err
+				return at, 0, err
 			}
-			if !(e < least) && !math.IsInf(least, 1) {
+			if e < least {
+				least, at, moved = e, next, true
+			} else if !math.IsInf(least, 1) {
 				break
 			}
-			least, at, moved = e, next, true
 		}
 		if moved {
 			break
 		}
 	}
-	return least, at, nil
+	return at, least, nil
 }
 
 // loss returns the mean squared difference of predictions and the first rows of the targets.

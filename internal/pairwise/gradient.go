@@ -81,10 +81,15 @@ func (g *gradients[T]) run(ctx context.Context) {
 
 // weigh writes the tile times the coefficients of y from row j on to part, and its sums over rows to sums.
 func (g *gradients[T]) weigh(part, tile kern.View[T], j, c int, sums []T) {
+	hold := design.Borrow[T](part.Cols)
+	defer hold.Release()
+	for l := range hold.List {
+		hold.List[l] = g.alpha.At(j+l, c)
+	}
 	for i := range part.Rows {
-		to, from := part.Row(i), tile.Row(i)
+		to, from, by := part.Row(i), tile.Row(i), hold.List[:part.Cols]
 		for l := range to {
-			to[l] = from[l] * g.alpha.At(j+l, c)
+			to[l] = from[l] * by[l]
 		}
 		sums[i] = kern.Sum(to)
 	}

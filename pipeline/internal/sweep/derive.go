@@ -37,18 +37,24 @@ func (l learner) same(other learner) bool {
 	return l.sparse == other.sparse && reflect.DeepEqual(l.spec, other.spec) && reflect.DeepEqual(l.before, other.before)
 }
 
-// learnerOf returns the spec of what a step learns, nil where it cannot be derived from that or looks at no rows. A type
-// that embeds a step, and fits in another way, has the learner of what it embeds, which is not its own.
+// learnerOf returns the spec of what a step learns, nil where it cannot be derived from that or looks at no rows.
 func learnerOf(step transformer.Fitter) transformer.Fitter {
-	d, ok := step.(transformer.Deriver)
-	if !ok {
-		return nil
-	}
-	spec := d.Learner()
-	if r, ok := spec.(transformer.Rowless); !sameType(spec, step) || ok && r.FitsWithoutRows() {
+	spec := stripped(step)
+	if r, ok := spec.(transformer.Rowless); ok && r.FitsWithoutRows() {
 		return nil
 	}
 	return spec
+}
+
+// stripped returns a step without what is only made of what it learns, nil where it does not say what that is. A type
+// that embeds a step, and fits in another way, says it of what it embeds, which is not it.
+func stripped(step transformer.Fitter) transformer.Fitter {
+	if d, ok := step.(transformer.Deriver); ok {
+		if spec := d.Learner(); sameType(spec, step) {
+			return spec
+		}
+	}
+	return nil
 }
 
 // learnersOf returns the learners of the step of a node, and of the steps inside it.
@@ -91,7 +97,7 @@ func (s *sweep) replaceInside(step transformer.Fitter, before []any, by replacin
 	if !sameType(around, step) {
 		return step, false
 	}
-	if spec := learnerOf(around); spec != nil {
+	if spec := stripped(around); spec != nil {
 		around = spec
 	}
 	specs := make([]transformer.Fitter, len(in.Parts))
@@ -204,10 +210,12 @@ func (d derived) learn(fit func(spec transformer.Fitter) (transformer.Transforme
 }
 
 // Cost is that of the step, by whose width and memory a fit decides what it caches. Mapping the rows is not counted
-// for every candidate either: it is little beside learning.
+// for every candidate either, for it is little beside learning, but where other steps inside the step do that.
 func (d derived) Cost(shape datasets.Shape) datasets.Cost {
 	cost := rows.CostOf(d.step, shape)
-	if d.free {
+	if _, holds := d.sweep.Inside(d.step); holds {
+		cost.Flops = rows.CostOf(d.whole, shape).Flops
+	} else if d.free {
 		cost.Flops = 0
 	}
 	return cost
