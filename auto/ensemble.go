@@ -290,7 +290,7 @@ func (r *run) fitMembers(ctx context.Context, e ensemble, wider int) error {
 	spec := meta.NewEnsemble()
 	spec.Weights, spec.Given = "given", e.weights
 	for _, m := range e.members {
-		one, err := r.lastOf(ctx, r.widened(m, wider))
+		one, err := r.pipelineOf(ctx, r.widened(m, wider))
 		if err != nil {
 			return err
 		}

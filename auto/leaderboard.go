@@ -68,13 +68,14 @@ func (r *run) settingsOf(p point) []param.Setting {
 	if err != nil {
 		return nil
 	}
-	paths := []string{kind.model.name + "." + kind.penalty}
+	model := kind.model.name
 	if kind.log {
-		paths = []string{"target.of." + kind.penalty}
+		model = "target.of"
 	}
+	paths := []string{model + "." + kind.penalty}
 	switch {
 	case kind.mapping.exact:
-		paths = append([]string{kind.model.name + ".gamma"}, paths...)
+		paths = append([]string{model + ".gamma"}, paths...)
 	case kind.rule != "":
 		paths = append([]string{kind.step.name + "." + kind.mapping.size, kind.step.name + ".gamma"}, paths...)
 	}

@@ -88,9 +88,10 @@ type mapping struct {
 	least int
 }
 
-// likeAs reports whether another map is of the same kernel, or the same.
-func (m mapping) likeAs(other mapping) bool {
-	return m.name == other.name || m.rule != "" && m.rule == other.rule && (m.exact != other.exact)
+// follows reports whether a late model on this map is worth a try where another one has done well on that map: the
+// same, or this is a map of the exact kernel.
+func (m mapping) follows(that mapping) bool {
+	return m.name == that.name || that.exact && !m.exact && m.rule == that.rule && m.size != ""
 }
 
 // head is the model of a recipe.
@@ -153,6 +154,7 @@ var heads = []head{
 	{name: "ridge", task: datasets.Regression, model: of("ridge"), penalty: "alpha", low: -24, high: 8, floor: -48, most: 24, iterates: true},
 	{name: "kernel_ridge", task: datasets.Regression, model: of("kernel_ridge"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, iterates: true},
 	{name: "log_ridge", task: datasets.Regression, model: of("ridge"), penalty: "alpha", low: -24, high: 8, floor: -48, most: 24, iterates: true, log: true, late: true},
+	{name: "log_kernel_ridge", task: datasets.Regression, model: of("kernel_ridge"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, iterates: true, log: true, late: true},
 	{name: "ridge_classifier", task: datasets.Classification, model: of("ridge_classifier"), penalty: "alpha", low: -20, high: 8, floor: -40, most: 24, iterates: true},
 	{name: "kernel_ridge_classifier", task: datasets.Classification, model: of("kernel_ridge_classifier"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, iterates: true},
 	{name: "logistic", task: datasets.Classification, model: of("logistic"), penalty: "C", low: -8, high: 12, floor: -16, most: 24, late: true, probabilities: true},

@@ -178,7 +178,7 @@ func (r *run) next(field []entrant, round int) []entrant {
 			continue
 		}
 		for at, o := range r.table {
-			if o.late && o.representation.name == k.representation.name && o.mapping.likeAs(k.mapping) && !o.mapping.exact {
+			if o.late && o.representation.name == k.representation.name && o.mapping.follows(k.mapping) {
 				other := r.coarse(at, best.gamma)
 				other.gammas, other.gammaStep = 1, max(e.gammaStep/2, 1)
 				others = append(others, other)
