@@ -281,8 +281,9 @@ func namedIfClasses(data datasets.Set, classes []string) datasets.Set {
 }
 
 // Combine makes an ensemble of members that have been fitted elsewhere, as by a search: predictions are the
-// out-of-fold predictions of each for the rows of data, a row of which the value is NaN counting for nothing. Nothing is fitted again; of the spec only Weights, Given and SumToOne matter, and the
-// weights that members have are not looked at.
+// out-of-fold predictions of each for the rows of data, a row of which the value is NaN counting for nothing.
+// Nothing is fitted again; of the spec only Weights, Given and SumToOne matter, and the weights that members
+// have are not looked at.
 func (s Ensemble) Combine(ctx context.Context, data datasets.Set, members []FittedMember, predictions []estimator.Prediction) (*FittedEnsemble, error) {
 	switch {
 	case len(members) == 0 || s.Weights == "stacked" && len(members) != len(predictions):

@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// FittedEnsemble is what [Ensemble] is fitted to. It is a [estimator.Classifier], [estimator.Probabilistic] or [estimator.MultiPredictor], as
-// [estimator.As] finds, where its members are.
+// FittedEnsemble is what [Ensemble] is fitted to. It is an [estimator.Classifier], [estimator.Probabilistic] or
+// [estimator.MultiPredictor], as [estimator.As] finds, where its members are.
 type FittedEnsemble struct {
 	cols    int
 	members []FittedMember

@@ -57,9 +57,20 @@ func TestMapGivesProbabilities(t *testing.T) {
 					t.Fatalf("%s of %d classes: %v, score %v", method, classes, p, row)
 				}
 			}
+			if classes == 2 && !more(m) {
+				t.Errorf("%s: the second class is not more probable where its score is larger", method)
+			}
 			keeps(t, m, classes)
 		}
 	}
+}
+
+// more reports whether a larger score makes the second of two classes more probable.
+func more(m Map) bool {
+	low, high := make([]float64, 2), make([]float64, 2)
+	m.Calibrate(low, []float64{-1})
+	m.Calibrate(high, []float64{2})
+	return low[1] < high[1]
 }
 
 // kept has a map in a file, which knows the number of classes from elsewhere.

@@ -72,6 +72,9 @@ func TestLearnedTransformsAreNormal(t *testing.T) {
 			t.Errorf("the transform of e^%v is %v", z, got)
 		}
 	}
+	if got := Learn("quantile", []float64{5, 1, 2}, []float64{1, 1, 1}).Forward(2); math.Abs(got) > 1e-12 {
+		t.Errorf("the transform of the median is %v", got)
+	}
 	mean, square := 0.0, 0.0
 	std := Learn("standardize", y, w)
 	for _, v := range y {
