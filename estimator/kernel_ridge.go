@@ -36,7 +36,8 @@ import (
 //   - cg goes by conjugate gradients with kernel values made in tiles: it holds as many of these, in single
 //     precision, as a third of the memory takes, and makes the others again for each step. Preconditioner
 //     rpcholesky is the approximation of K by Rank of its columns, those of rows that randomly pivoted
-//     Cholesky chooses with the seed (0 for 7·√n of them): n·Rank² flops and n·Rank numbers; none is the diagonal.
+//     Cholesky chooses with the seed (0 for as many as pay, the more the smaller Alpha is, up to 16·√n): n·Rank² flops and
+//     n·Rank numbers; none is the diagonal.
 //     Residuals are those of the system in double precision. It stops where they are at most Tol of the
 //     spread of the targets, when the predictions of the training rows are right to that, too, and warns where
 //     MaxIter steps do not get there;

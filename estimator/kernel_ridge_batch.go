@@ -6,7 +6,6 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/batch"
-	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kernelridge"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -16,10 +15,11 @@ var (
 	_ BatchFitter = KernelRidgeClassifier{}
 )
 
-// FitBatch shares the kernel values of a fold between candidates that differ in Alpha: the n×n matrix, where they go by
-// cholesky; where they go by cg, the tiles and the preconditioner's columns. Those are walked from the largest Alpha to the smallest,
-// and a solution is where the next one begins; each is solved to its own Tol, so that what is predicted agrees with a fit
-// by itself to that. A path is walked from its beginning, whatever is wanted of it.
+// FitBatch solves for all Alphas of a kernel on a fold together, as many right-hand sides of one matrix, whose values are
+// read once for all of them: few rows with a factor in single precision for each Alpha, refined in double precision, many
+// with tiles and one factor of low rank. Each is solved to its own Tol, so that what is predicted agrees with a fit by
+// itself to that. Candidates that differ in the kernel or in Gamma share the distances of a fold's rows where there are some 30
+// columns or more, or the distance is not the Euclidean one, up to 10,000 rows.
 //
 // Leaving one out is exact: with the solution a and M = (K + Alpha·S⁻¹)⁻¹, the intercept projected out,
 //
@@ -28,10 +28,16 @@ var (
 // It goes by cholesky and costs n³ flops for each Alpha. A rule for Gamma would have to be followed again without
 // each row, and is refused.
 func (s KernelRidge) FitBatch(ctx context.Context, b Batch) (shared []string, err error) {
-	specs, err := specsOf[KernelRidge](b, "kernel_ridge")
+	list, err := kernelRidges(b)
 	if err != nil {
 		return nil, err
 	}
+	return fitKernelRidges(ctx, b, "kernel_ridge", list, func(m linear, _ []string) Predictor { return &FittedLinear{m} })
+}
+
+// kernelRidges are the candidates of a batch.
+func kernelRidges(b Batch) ([]batch.KernelRidge, error) {
+	specs, err := specsOf[KernelRidge](b, "kernel_ridge")
 	list := make([]batch.KernelRidge, len(specs))
 	for i, s := range specs {
 		invalid := param.Check(s)
@@ -40,24 +46,30 @@ func (s KernelRidge) FitBatch(ctx context.Context, b Batch) (shared []string, er
 		}
 		list[i] = batch.KernelRidge{Spec: s.plain(), Key: s.key(), Invalid: invalid, Labels: kernelridge.Numbers}
 	}
-	return fitKernelRidges(ctx, b, "kernel_ridge", list, func(m linear, _ []string) Predictor { return &FittedLinear{m} })
+	return list, err
 }
 
 // FitBatch shares work as [KernelRidge.FitBatch] does, between candidates of the same class weight. Balanced weights
 // depend on the rows, and leave none out.
 func (s KernelRidgeClassifier) FitBatch(ctx context.Context, b Batch) (shared []string, err error) {
-	specs, err := specsOf[KernelRidgeClassifier](b, "kernel_ridge_classifier")
+	list, err := kernelRidgeClassifiers(b)
 	if err != nil {
 		return nil, err
 	}
+	return fitKernelRidges(ctx, b, "kernel_ridge_classifier", list, func(m linear, classes []string) Predictor {
+		return &FittedLinearClassifier{linear: m, classes: classes}
+	})
+}
+
+// kernelRidgeClassifiers are the candidates of a batch.
+func kernelRidgeClassifiers(b Batch) ([]batch.KernelRidge, error) {
+	specs, err := specsOf[KernelRidgeClassifier](b, "kernel_ridge_classifier")
 	list := make([]batch.KernelRidge, len(specs))
 	for i, s := range specs {
 		list[i] = batch.KernelRidge{Spec: s.regression().plain(), Key: fmt.Sprint(s.regression().key(), s.ClassWeight.Plain()), Invalid: param.Check(s),
 			Alone: s.ClassWeight.Balanced || len(b.Data.Schema.Classes()) == 0, Labels: s.coded}
 	}
-	return fitKernelRidges(ctx, b, "kernel_ridge_classifier", list, func(m linear, classes []string) Predictor {
-		return &FittedLinearClassifier{linear: m, classes: classes}
-	})
+	return list, err
 }
 
 // key is the same for candidates that differ in Alpha only.
@@ -80,31 +92,37 @@ func fitKernelRidges(ctx context.Context, b Batch, name string, list []batch.Ker
 
 // BatchCost takes a batch on rows as they are, and leaving one out where Gamma is a number.
 func (s KernelRidge) BatchCost(b Batch) (sum datasets.Cost, shared []string, err error) {
-	switch {
-	case b.OneOut && s.Gamma.Rule() != "":
+	if b.OneOut && s.Gamma.Rule() != "" {
 		return sum, nil, batch.ErrRuleOneOut
-	case b.OneOut:
-		return oneOutCost(b), []string{"rows"}, nil
-	case b.Mapped():
-		return sum, nil, ErrNotMapped
 	}
-	return b.LoneCost(), nil, nil
+	list, err := kernelRidges(b)
+	return kernelRidgesCost(b, list, err)
 }
 
 // BatchCost is [KernelRidge.BatchCost], for class weights that are not balanced where one row is left out.
-func (s KernelRidgeClassifier) BatchCost(b Batch) (datasets.Cost, []string, error) {
-	if b.OneOut && s.ClassWeight.Balanced {
-		return datasets.Cost{}, nil, batch.ErrBalancedOneOut
+func (s KernelRidgeClassifier) BatchCost(b Batch) (sum datasets.Cost, shared []string, err error) {
+	switch {
+	case b.OneOut && s.ClassWeight.Balanced:
+		return sum, nil, batch.ErrBalancedOneOut
+	case b.OneOut && s.Gamma.Rule() != "":
+		return sum, nil, batch.ErrRuleOneOut
 	}
-	return s.regression().BatchCost(b)
+	list, err := kernelRidgeClassifiers(b)
+	return kernelRidgesCost(b, list, err)
 }
 
-// oneOutCost is that of a factor and an inverse of the whole matrix for each candidate.
-func oneOutCost(b Batch) (sum datasets.Cost) {
-	n := float64(b.Shape.Rows)
-	for range b.Candidates {
-		sum.Flops += 2 * n * n * n
+// kernelRidgesCost is BatchCost.
+func kernelRidgesCost(b Batch, list []batch.KernelRidge, err error) (datasets.Cost, []string, error) {
+	switch {
+	case err != nil:
+		return datasets.Cost{}, nil, err
+	case b.Mapped():
+		return datasets.Cost{}, nil, ErrNotMapped
 	}
-	sum.Bytes = design.Bytes(2*n*n + n*b.Shape.Entries())
-	return sum
+	of := batch.KernelRidgesCost
+	if b.OneOut {
+		of = batch.KernelRidgesOneOutCost
+	}
+	sum, shared := of(b.plain(), b.Shape, list)
+	return sum, shared, nil
 }

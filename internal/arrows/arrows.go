@@ -117,6 +117,9 @@ var Allowed = map[string][]string{
 	// Runs the benchmarks, and the peers', as programs.
 	"bench/compare": {},
 
+	// Measures one model beside a peer's.
+	"bench/kernelridge": {"estimator", "kernel", "datasets", "metrics"},
+
 	// Its tests fit everything in every way.
 	"internal/metamorphic": {},
 

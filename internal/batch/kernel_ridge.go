@@ -30,13 +30,12 @@ type kernelBatch struct {
 	Batch
 	ctx        context.Context
 	candidates []KernelRidge
-	oneOut     bool
+	distances  *kernelridge.Shared // of a fold's rows
 }
 
-// KernelRidges fits kernel ridge regressions on rows as they are. Candidates that differ in alpha have the kernel
-// matrix of a fold in common, or its tiles and the factor of low rank, and the kernel values of its test rows. Where they go by
-// conjugate gradients, they are walked from the largest alpha to the smallest, each beginning at the solution of the last; such
-// a path is walked from its beginning, whatever is wanted of it.
+// KernelRidges fits kernel ridge regressions on rows as they are. Candidates that differ in alpha are solved for together, from
+// the same kernel values, and have those of the test rows in common; candidates that differ in the kernel or in gamma share the
+// distances of a fold's rows, where these are worth it.
 func KernelRidges(ctx context.Context, b Batch, candidates []KernelRidge) (shared []string, err error) {
 	s := &kernelBatch{Batch: b, ctx: ctx, candidates: candidates}
 	r, err := design.OfSet(b.Data)
@@ -49,6 +48,7 @@ func KernelRidges(ctx context.Context, b Batch, candidates []KernelRidge) (share
 	groups := s.groups()
 	for f, fold := range b.Folds {
 		var split *Split
+		s.distances = &kernelridge.Shared{}
 		for _, members := range groups {
 			if len(s.wanted(members, f)) == 0 {
 				continue
@@ -157,14 +157,32 @@ func (s *kernelBatch) training(members []int, train datasets.Set) (*kernelridge.
 		return nil, nil, err
 	}
 	bytes := first.Cost(r.Shape(r.N, data.Targets)).Bytes
-	if len(members) > 1 && first.Way(r.N) == "cholesky" {
-		bytes += 8 * int64(r.N) * int64(r.N)
+	if len(members) > 1 {
+		bytes = first.CostTogether(r.Shape(r.N, data.Targets), len(members), false).Bytes
+	}
+	shares := s.sharesDistances(first.Spec, r.Shape(r.N, data.Targets))
+	if shares {
+		bytes += kernelridge.SharedBytes(r.N)
 	}
 	if err := memory.Check(bytes); err != nil {
 		return nil, nil, err
 	}
 	t, err := kernelridge.NewTraining(s.ctx, first.Spec, data, len(members) > 1)
+	if err == nil && shares {
+		t.Share(s.distances)
+	}
 	return t, data.Classes, err
+}
+
+// sharesDistances reports whether distances serve this candidate and one of another key.
+func (s *kernelBatch) sharesDistances(spec kernelridge.Spec, shape datasets.Shape) bool {
+	keys := map[string]bool{}
+	for _, c := range s.candidates {
+		if c.Invalid == nil && c.Shares(shape.Rows, shape.Entries()) {
+			keys[c.Key] = true
+		}
+	}
+	return len(keys) > 1 && spec.Shares(shape.Rows, shape.Entries())
 }
 
 // solve returns the models of the members that are wanted on a fold, nil where there is a fault.
@@ -179,7 +197,7 @@ func (s *kernelBatch) solve(t *kernelridge.Training, members []int, f int) (mode
 // KernelRidgesOneOut predicts each row by the model of all the others, exactly, from one factor of the n×n matrix for each
 // candidate. Class weights that depend on the rows that are left out are refused, and so is a rule for gamma.
 func KernelRidgesOneOut(ctx context.Context, b Batch, candidates []KernelRidge) ([]string, error) {
-	s := &kernelBatch{b, ctx, slices.Clone(candidates), true}
+	s := &kernelBatch{Batch: b, ctx: ctx, candidates: slices.Clone(candidates), distances: &kernelridge.Shared{}}
 	for i := range s.candidates {
 		s.candidates[i].Solver = "cholesky"
 	}
@@ -239,4 +257,41 @@ func (s *kernelBatch) leaveOneOut(t *kernelridge.Training, candidate int) Result
 		out.Scores = left.Predictions
 	}
 	return out
+}
+
+// KernelRidgesCost estimates what [KernelRidges] costs on rows of a shape, and names what it would share.
+func KernelRidgesCost(b Batch, shape datasets.Shape, candidates []KernelRidge) (sum datasets.Cost, shared []string) {
+	s := &kernelBatch{Batch: b, candidates: candidates}
+	groups := s.groups()
+	for _, fold := range b.Folds {
+		one := shape
+		one.Rows = len(fold.Train)
+		made := false // distances
+		for _, members := range groups {
+			spec := candidates[members[len(members)-1]].Spec
+			cost := spec.CostTogether(one, len(members), made)
+			if len(members) == 1 && !made {
+				cost = spec.Cost(one)
+			}
+			sum.Flops += cost.Flops + spec.ScoresCost(one, len(fold.Test), len(members)*max(one.Outputs, 1))
+			if s.sharesDistances(spec, one) {
+				made = true
+				cost.Bytes += kernelridge.SharedBytes(one.Rows)
+			}
+			sum.Bytes, sum.Width = max(sum.Bytes, cost.Bytes), cost.Width
+		}
+	}
+	return sum, s.shared(groups)
+}
+
+// KernelRidgesOneOutCost is [KernelRidgesCost] of [KernelRidgesOneOut].
+func KernelRidgesOneOutCost(b Batch, shape datasets.Shape, candidates []KernelRidge) (sum datasets.Cost, shared []string) {
+	s := &kernelBatch{Batch: b, candidates: candidates}
+	groups := s.groups()
+	for _, members := range groups {
+		cost := candidates[members[0]].OneOutCost(shape, len(members))
+		sum.Flops += cost.Flops
+		sum.Bytes, sum.Width = max(sum.Bytes, cost.Bytes), cost.Width
+	}
+	return sum, append(s.shared(groups), "rows")
 }

@@ -12,7 +12,7 @@ import (
 func Whole(ctx context.Context, k Kernel) (kern.View[float64], error) {
 	n := k.Rows()
 	out := kern.Dense(n, n, n, make([]float64, n*n))
-	blocks := (n + tileRows - 1) / tileRows
+	blocks := blocksOf(n)
 	for i := range blocks {
 		lo, hi := i*tileRows, min((i+1)*tileRows, n)
 		kern.Parallel(i+1, 1, func(from, to int) {

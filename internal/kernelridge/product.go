@@ -34,11 +34,13 @@ func newProduct[T kern.Float](rows int, memory int64, write func(dst kern.View[T
 
 // CacheBytes returns the bytes of all tiles of so many rows in single precision.
 func CacheBytes(rows int) int64 {
-	blocks := int64(rows+tileRows-1) / tileRows
+	blocks := int64(blocksOf(rows))
 	return blocks * (blocks + 1) / 2 * tileRows * tileRows * 4
 }
 
-func (p *product[T]) blocks() int { return (p.rows + tileRows - 1) / tileRows }
+func (p *product[T]) blocks() int { return blocksOf(p.rows) }
+
+func blocksOf(rows int) int { return (rows + tileRows - 1) / tileRows }
 
 // bounds returns the rows of a block.
 func (p *product[T]) bounds(block int) (lo, hi int) {

@@ -1,0 +1,81 @@
+package kernelridge
+
+import (
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/pairwise"
+)
+
+// Shared are the distances of the rows of several trainings, made once: kernels and γ that are functions of the same
+// distance turn them into their own values. It is for one training at a time.
+type Shared struct{ list []*distances }
+
+// distances are those of all pairs of rows, as they are, by one metric.
+type distances struct {
+	metric pairwise.Metric
+	from   []int // the row of the data that each of them was
+	rows   pairwise.Rows[float64]
+	tiles  [][]float64 // tile (i, j) is number i(i+1)/2 + j; nil until it is made
+}
+
+// mostShared is the number of rows up to which distances are shared: they take 4 bytes for each of their pairs. Below
+// fewInputs, products are made as fast as they are read.
+const (
+	mostShared = 10_000
+	fewInputs  = 32
+)
+
+// SharedBytes is the memory that the distances of so many rows take by each metric.
+func SharedBytes(rows int) int64 { return 2 * CacheBytes(rows) }
+
+// Shares reports whether a training of so many rows and entries of each shares distances with others.
+func (s Spec) Shares(rows int, entries float64) bool {
+	k, err := kernelOf(s.Kernel, s.Nu, s.Shape)
+	return err == nil && rows <= mostShared && len(s.Gamma.Fixed()) <= 1 &&
+		(k.Metric == pairwise.L1 || k.Metric == pairwise.Squared && entries >= fewInputs)
+}
+
+// Share lets the training take its distances from those that there are, or make them for others.
+func (t *Training) Share(all *Shared) {
+	k := t.points.kernel
+	d := t.points.wide.Inputs()
+	at := slices.IndexFunc(all.list, func(own *distances) bool {
+		return own.metric == k.Metric && slices.Equal(own.from, t.from)
+	})
+	if at < 0 {
+		at = len(all.list)
+		f := pairwise.FrameOf(slices.Repeat([]float64{1}, d), t.rows)
+		blocks := blocksOf(t.Rows())
+		all.list = append(all.list, &distances{k.Metric, t.from, pairwise.NewRows[float64](f, t.rows), make([][]float64, blocks*(blocks+1)/2)})
+	}
+	t.points.distances, t.points.scale = all.list[at], k.Scale(t.gamma[0])
+}
+
+// tile returns the distances of a tile on or below the diagonal that begins at rows i and j, multiples of tileRows.
+func (d *distances) tile(i, j, rows, columns int) kern.View[float64] {
+	a, b := i/tileRows, j/tileRows
+	number := a*(a+1)/2 + b
+	if d.tiles[number] == nil {
+		room := make([]float64, rows*columns)
+		between(d.metric, kern.Dense(rows, columns, columns, room), d.rows, i, j, func(kern.View[float64]) {})
+		d.tiles[number] = room
+	}
+	return kern.Dense(rows, columns, columns, d.tiles[number])
+}
+
+// valuesOf writes a tile of kernel values from distances.
+func valuesOf[T kern.Float](p *Points, dst kern.View[T], i, j int) {
+	from := p.distances.tile(i, j, dst.Rows, dst.Cols)
+	for lo := 0; lo < dst.Rows; lo += pairwise.TileRows {
+		hi := min(lo+pairwise.TileRows, dst.Rows)
+		part := dst.Slice(lo, hi, 0, dst.Cols)
+		for k := range hi - lo {
+			row := part.Row(k)
+			for c, v := range from.Row(lo + k) {
+				row[c] = T(v)
+			}
+		}
+		pairwise.Values(p.kernel, p.scale, part)
+	}
+}
