@@ -10,21 +10,22 @@ import (
 // keepModel fits the best candidate that can be fitted to all rows in little of the time that is left, so that there
 // is a model of it whatever happens.
 func (r *run) keepModel(ctx context.Context) error {
-	s, err := r.bestWithin(ctx, 0.1*r.left())
+	s, size, err := r.bestWithin(ctx, 0.1*r.left())
 	if err != nil || s.folds == nil {
 		return err
 	}
 	if in := r.incumbent; in.rows == r.data.Rows() && !r.before(s, in.scored) {
 		return nil
 	}
-	return r.refit(ctx, s, s.size, r.data.Rows())
+	return r.refit(ctx, s, size, r.data.Rows())
 }
 
-// bestWithin is the best candidate of which a fit to all rows is expected to take no longer than the limit; its folds
-// are nil where there is none.
-func (r *run) bestWithin(ctx context.Context, limit float64) (scored, error) {
+// bestWithin is the best candidate of which a fit to all rows is expected to take no longer than the limit, with a
+// map of the size by which it was scored or, where that takes too long, a half or a quarter of it. Its folds are nil
+// where there is none.
+func (r *run) bestWithin(ctx context.Context, limit float64) (s scored, size int, err error) {
 	if !r.timed() {
-		return r.leader, nil
+		return r.leader, r.leader.size, nil
 	}
 	var ranked []scored
 	for _, s := range r.best {
@@ -32,11 +33,19 @@ func (r *run) bestWithin(ctx context.Context, limit float64) (scored, error) {
 	}
 	slices.SortFunc(ranked, func(a, b scored) int { return cmp.Or(cmp.Compare(b.on, a.on), r.compare(a, b)) })
 	for _, s := range ranked {
-		if took, err := r.expectedFit(ctx, s.point); err != nil || took <= limit {
-			return s, err
+		for _, part := range []int{1, 2, 4} {
+			p := s.point
+			p.size /= part
+			took, err := r.expectedFit(ctx, p)
+			if err != nil || took <= limit {
+				return s, p.size, err
+			}
+			if p.size == 0 {
+				break
+			}
 		}
 	}
-	return scored{}, nil
+	return scored{}, 0, nil
 }
 
 // finish fits the leader to all rows, then with a wider map where the time allows, or an ensemble where that
@@ -58,17 +67,18 @@ func (r *run) finish(ctx context.Context) error {
 // fitLeader fits the best candidate for which there is time, with the width by which it was scored and then with
 // the widest map for which there is time.
 func (r *run) fitLeader(ctx context.Context) error {
-	s, err := r.bestWithin(ctx, 0.8*r.left())
+	s, size, err := r.bestWithin(ctx, 0.8*r.left())
 	if err != nil || s.folds == nil {
 		return err
 	}
-	if in := r.incumbent; in.point != s.point || in.rows != r.data.Rows() {
-		if err := r.refit(ctx, s, s.size, r.data.Rows()); err != nil {
+	if in := r.incumbent; in.point != s.point || in.size < size || in.rows != r.data.Rows() {
+		if err := r.refit(ctx, s, size, r.data.Rows()); err != nil {
 			return err
 		}
 	}
-	size, err := r.widest(ctx, s.point, 0.6*r.left())
-	if err != nil || size == r.incumbent.size {
+	p := s.point
+	p.size = max(size, r.incumbent.size)
+	if size, err = r.widest(ctx, p, 0.6*r.left()); err != nil || size == r.incumbent.size {
 		return err
 	}
 	return r.refit(ctx, s, size, r.data.Rows())
