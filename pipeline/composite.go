@@ -24,7 +24,8 @@ type Composite interface {
 	Holds() Holding
 	// Children returns what it holds, in order.
 	Children() []Step
-	// WithChildren returns the same step with other children, which shares no list with the receiver.
+	// WithChildren returns the same step with other children, which shares no list with the receiver. Where children
+	// are not of a Kind of their own they may be of any type: a search puts steps there that have learned for several.
 	WithChildren(children []Step) transformer.Fitter
 	// Route says what is known of the columns that come out where in goes in. Child does so for
 	// child i, and takes note of what that refuses. The error is what the step itself refuses.

@@ -68,7 +68,8 @@ type FitTransformer interface {
 }
 
 // Deriver is a Fitter some of whose parameters do not change what is learned, only what is made of it, as the
-// power of learned scales. A search learns once for all candidates that differ in nothing else.
+// power of learned scales. A search learns once for all candidates that differ in nothing else, also where the step
+// is inside of one that holds steps.
 type Deriver interface {
 	Fitter
 	// Learner returns the spec, of the same type, with those parameters at their defaults. Specs with equal

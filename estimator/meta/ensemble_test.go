@@ -452,3 +452,20 @@ func TestEnsembleOfGivenWeights(t *testing.T) {
 		}
 	}
 }
+
+// A batch is of specs of one type, and another one is named.
+func TestWrappersTakeTheirOwnSpecs(t *testing.T) {
+	ridge := estimator.NewRidge()
+	b := estimator.Batch{Data: amounts(20, 1), Candidates: estimator.Candidates(ridge)}
+	for name, spec := range map[string]estimator.BatchFitter{
+		"target": target("log", ridge), "calibrated": calibrated("sigmoid", 2, ridge), "ensemble": ensemble(ridge, ridge),
+	} {
+		_, fit := spec.FitBatch(context.Background(), b)
+		_, _, cost := spec.BatchCost(b)
+		for _, err := range []error{fit, cost} {
+			if err == nil || err.Error() != "estimator: "+name+": candidate 0 is a estimator.Ridge" {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
