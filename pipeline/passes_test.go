@@ -23,6 +23,8 @@ func TestPassesGiveTheBitsOfFitSource(t *testing.T) {
 	whitened := transformer.NewPCA()
 	whitened.Whiten = true
 	side := pipeline.NewUnion(transformer.NewRobust(), fourier(10))
+	few := transformer.NewBinning() // of inputs that a step encodes
+	few.Gamma, few.Grids, few.Inputs, few.Columns = transformer.FixedGamma(1), 30, 2, transformer.HashedColumns(900)
 	for name, c := range map[string]struct {
 		spec pipeline.Pipeline
 		data datasets.Set
@@ -32,6 +34,7 @@ func TestPassesGiveTheBitsOfFitSource(t *testing.T) {
 		"many passes":    {pipeline.Steps(transformer.NewRobust(), transformer.NewQuantile(), whitened).Then(estimator.NewRidge()), numbers(300, 2)},
 		"side by side":   {pipeline.Steps(side, transformer.NewStandardize()).Then(estimator.NewRidge()), numbers(300, 2)},
 		"nothing before": {pipeline.Steps().Then(estimator.NewRidge()), numbers(300, 2)},
+		"origins":        {pipeline.Steps(encoder(), few).Then(estimator.NewRidge()), amounts(people(300, 4))},
 		"classes":        {pipeline.Steps(encoder()).Then(estimator.NewRidgeClassifier()), people(3000, 3)},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -139,16 +139,10 @@ func (s ARD) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 
 // groups returns the number of the scale of each column.
 func (s ARD) groups(schema datasets.Schema, d int) []int {
-	group, of, next := make([]int, d), map[string]int{}, 0
-	for j := range group {
-		origin := schema.Column(j).Origin
-		if g, known := of[origin]; known && origin != "" && s.Groups == "origin" {
-			group[j] = g
-			continue
-		}
-		group[j], of[origin] = next, next
-		next++
+	if s.Groups != "origin" {
+		schema = datasets.Schema{}
 	}
+	group, _ := byOrigin(schema, d)
 	return group
 }
 

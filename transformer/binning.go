@@ -41,13 +41,17 @@ import (
 // only, a set S that it draws; then the kernel is an ANOVA kernel, the mean of the kernels of all sets of
 // k inputs,
 //
-//	k(x − y) = Σ_S P(S) Π_{j∈S} k_j(x_j − y_j),   P(S) in proportion to Π_{j∈S} w_j
+//	k(x − y) = Σ_S P(S) Π_{i∈S} Π_{j∈i} k_j(x_j − y_j),   P(S) in proportion to Π_{i∈S} w_i
 //
-// which adds up interactions of at most k inputs, as trees of depth k do. The weights w are all 1, or, with
-// InputWeights scales, w_j = γ_j · (standard deviation of input j as it comes in): an input that a learned scale has
-// all but removed is drawn as rarely. An input of weight 0 is never drawn. Take a γ that suits k
-// inputs: the rules for γ count k of them (for a median of distances, d/k times its γ). A seed's first
-// grids have the same sets whatever their number; for another k, γ for each input or spread, they are others.
+// which adds up interactions of at most k inputs, as trees of depth k do. An input i is a column j of the data: the
+// columns that a step such as onehot has made of one column ([datasets.Column].Origin) are one input and are drawn
+// together; every other column is one by itself. Where there are no more than k inputs, grids look at all of them.
+//
+// The weights w are all 1, or, with InputWeights scales, w_i² = Σ_{j∈i} (γ_j · standard deviation of column j as it
+// comes in)²: an input that a learned scale has all but removed is drawn as rarely. An input of weight 0 is never
+// drawn. Take a γ that suits k inputs: the rules for γ count k of them (of m inputs, m/k times the γ of all columns).
+// A seed's first grids have the same sets whatever their number; for another k, γ for each input or spread, they are
+// others.
 //
 // Shapes: n×d → n×(bins), sparse, rows of at most P column numbers and one shared value: 4 bytes for
 // each row and grid. The bins of grid 0 come first, then those of grid 1, so that columns ascend and
@@ -62,9 +66,9 @@ import (
 // the largest power of two that divides all differences of their coordinates: for 10⁵ bins, less
 // than one chance in 10⁸ that any two are.
 //
-// Cost: about 4·n·k·P operations, k = d for grids of all inputs (of columns that most rows have 0 in, only what
-// is not 0 counts), and a look-up for each row and grid; 24·k·P bytes for the grids, 8·n·d more for grids of a
-// few inputs, and 20 bytes for each bin in the dictionary. FitTransform does both for the price of one.
+// Cost: about 4·n·k·P operations, where grids look at k columns, all or some (of columns that most rows have 0 in,
+// only what is not 0 counts), and a look-up for each row and grid; 24·k·P bytes for the grids, 8·n·d more for grids
+// of a few inputs, and 20 bytes for each bin in the dictionary. FitTransform does both for the price of one.
 //
 // Source: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007,
 // algorithm 2; weighted bins: Kapralov, Nouri, Razenshteyn, Velingker and Zandieh, "Scaling up kernel
@@ -79,7 +83,7 @@ type Binning struct {
 	Grids        int        // P
 	Columns      BinColumns // exact or hashed
 	MinCount     int        // training rows that a bin needs; 1 for hashed columns
-	Inputs       int        // k, how many inputs each grid looks at; 0 for all
+	Inputs       int        // k, how many inputs each grid looks at, columns of one origin being one; 0 for all
 	InputWeights string     // how these are drawn: uniform or scales
 	Seed         uint64
 	Custom       *CustomPitch // with Kernel "custom", a pitch law of your own
@@ -157,7 +161,7 @@ func (s *Binning) Params(l *param.List) {
 	l.Int(&s.Grids, "grids", "number of grids P", param.Between(1, 1<<20))
 	l.Value(&s.Columns, "columns", "exact: a column for each bin seen in training; or a number of columns to hash into")
 	l.Int(&s.MinCount, "min_count", "training rows that a bin needs to get a column", param.AtLeast(1))
-	l.Value(inputCount{&s.Inputs}, "inputs", "how many inputs each grid looks at, a set that it draws: few of many add up low interactions")
+	l.Value(inputCount{&s.Inputs}, "inputs", "how many inputs each grid looks at, a set that it draws: few of many add up low interactions; the columns that one column was encoded to are one input")
 	l.Choice(&s.InputWeights, "input_weights", "with a number of inputs, how they are drawn: all alike, or in proportion to gamma times their standard deviation", "uniform", "scales")
 	l.Seed(&s.Seed, "seed", "seed of the draws")
 	l.Also("columns", func() error {
@@ -287,41 +291,57 @@ func (s Binning) lay(ctx context.Context, data datasets.Source) (*FittedBinning,
 	if err != nil {
 		return nil, err
 	}
-	each := len(gamma)
-	if s.Inputs > 0 && s.Inputs < each {
-		if f.sets, err = s.sets(ctx, gamma, data); err != nil {
-			return nil, err
-		}
-		each = f.sets.Size()
-	}
-	switch {
-	case s.Inputs > len(gamma):
+	if s.Inputs > len(gamma) {
 		return nil, fmt.Errorf("transformer: binning: grids of %d inputs wanted, the data has %d columns", s.Inputs, len(gamma))
-	case f.kernel.Smooth && each > bins.MostSmooth:
-		return nil, fmt.Errorf("transformer: binning: the smooth kernel of %d columns, wanted at most %d", each, bins.MostSmooth)
+	}
+	if f.sets, err = s.sets(ctx, gamma, data); err != nil {
+		return nil, err
+	}
+	if f.kernel.Smooth && f.sets == nil && len(gamma) > bins.MostSmooth {
+		return nil, tooSmooth(len(gamma))
 	}
 	f.bins, err = bins.Draw(ctx, f.kernel, s.Seed, gamma, f.sets, s.Grids, s.Columns.hashed)
-	return f, failed(ctx, "binning", err)
+	if err != nil {
+		return nil, failed(ctx, "binning", err)
+	}
+	if most := f.bins.Most(); f.kernel.Smooth && most > bins.MostSmooth {
+		return nil, tooSmooth(most)
+	}
+	return f, nil
 }
 
-// sets returns the law of the inputs that grids look at, and makes γ suit so many where a rule has found it.
+func tooSmooth(columns int) error {
+	return fmt.Errorf("transformer: binning: the smooth kernel of %d columns, wanted at most %d", columns, bins.MostSmooth)
+}
+
+// sets returns the law of the inputs that grids look at, nil for all, and makes γ suit so many where a rule has found
+// it.
 func (s Binning) sets(ctx context.Context, gamma []float64, data datasets.Source) (*bins.Subsets, error) {
-	weights := slices.Repeat([]float64{1}, len(gamma))
+	group, inputs := byOrigin(data.Schema(), len(gamma))
+	if s.Inputs == 0 || s.Inputs >= inputs {
+		return nil, nil
+	}
 	if s.Gamma.Rule() != "" {
 		for j := range gamma {
-			gamma[j] *= float64(len(gamma)) / float64(s.Inputs)
+			gamma[j] *= float64(inputs) / float64(s.Inputs)
 		}
 	}
+	weights := slices.Repeat([]float64{1}, inputs)
 	if s.InputWeights == "scales" {
 		m, _, err := columnMoments(ctx, "binning", data, false)
 		if err != nil {
 			return nil, err
 		}
-		for j := range weights {
-			weights[j] = gamma[j] * m.Deviation(j)
+		clear(weights)
+		for j, g := range group {
+			weights[g] = math.Hypot(weights[g], gamma[j]*m.Deviation(j))
 		}
 	}
-	return bins.NewSubsets(weights, s.Inputs), nil
+	sets := bins.NewSubsets(weights, s.Inputs)
+	if inputs < len(gamma) {
+		sets.Group = group
+	}
+	return sets, nil
 }
 
 // number makes the dictionaries of the bins that at least minCount rows fall into.
@@ -392,7 +412,9 @@ func (s Binning) FitTransform(ctx context.Context, data datasets.Set) (Transform
 func (s Binning) Cost(shape datasets.Shape) datasets.Cost {
 	n, d, p := float64(shape.Rows), float64(shape.Cols), float64(s.Grids)
 	c := datasets.Cost{Flops: 4 * n * d * p, Bytes: int64(24*d*p + 4*n*p + 8*n), Width: s.Columns.hashed, Filled: p}
-	if k := float64(s.Inputs); k > 0 && k < d {
+	_, inputs := byOrigin(datasets.Schema{Columns: shape.Columns}, shape.Cols)
+	if k := float64(s.Inputs); k > 0 && s.Inputs < inputs {
+		k *= d / float64(inputs) // columns
 		c.Flops, c.Bytes = 4*n*k*p+2*n*d, int64(32*k*p+4*n*p+8*n+8*n*d)
 	}
 	if s.Columns.exact {
@@ -469,22 +491,28 @@ func (f *FittedBinning) GridColumns(grid int) (first, end int) {
 	return f.bins.First[grid], f.bins.First[grid+1]
 }
 
-// Inputs returns the inputs that a grid looks at, ascending.
+// Inputs returns the columns of the inputs that a grid looks at, ascending.
 func (f *FittedBinning) Inputs(grid int) []int {
-	var list []int
-	each := len(f.bins.Base) / f.bins.Grids
-	for s := grid * each; s < (grid+1)*each; s++ {
-		list = append(list, f.bins.Input(s))
-	}
+	list := f.bins.Columns(grid)
+	slices.Sort(list)
 	return list
 }
 
-// InputWeights returns the weights that grids draw their inputs by, the largest being 1; nil where they look at all.
+// InputWeights returns for each column the weight that grids draw its input by, the largest being 1; nil where they
+// look at all.
 func (f *FittedBinning) InputWeights() []float64 {
 	if f.sets == nil {
 		return nil
 	}
-	return slices.Clone(f.sets.Weights())
+	weights := slices.Clone(f.sets.Weights())
+	if f.sets.Group == nil {
+		return weights
+	}
+	list := make([]float64, len(f.sets.Group))
+	for j, g := range f.sets.Group {
+		list[j] = weights[g]
+	}
+	return list
 }
 
 // Gamma returns γ for each column.
@@ -503,9 +531,13 @@ func (f *FittedBinning) mean() spectral.Kernel {
 		return k
 	}
 	k.Exact = func(delta []float64) float64 {
-		values := make([]float64, len(delta))
+		values := slices.Repeat([]float64{1}, len(f.sets.Weights()))
 		for j := range delta {
-			values[j] = f.kernel.Exact(delta[j : j+1])
+			input := j
+			if f.sets.Group != nil {
+				input = f.sets.Group[j]
+			}
+			values[input] *= f.kernel.Exact(delta[j : j+1])
 		}
 		return f.sets.Mean(values)
 	}
@@ -550,13 +582,11 @@ func (f *FittedBinning) State(s *model.State) {
 }
 
 // stateOfSets carries what grids of a few inputs have besides: there are fewer pitches than grids and columns make.
+// The input of each column is carried where there are fewer inputs than columns.
 func (f *FittedBinning) stateOfSets(s *model.State) {
 	m := &f.bins
-	d, each := len(m.Gamma), 0
-	if m.Grids > 0 {
-		each = len(m.Base) / m.Grids
-	}
-	if s.Err() != nil || each >= d {
+	d := len(m.Gamma)
+	if s.Err() != nil || m.Grids < 1 || len(m.Base)/m.Grids >= d {
 		return
 	}
 	var weights []float64
@@ -565,19 +595,27 @@ func (f *FittedBinning) stateOfSets(s *model.State) {
 	}
 	s.Floats("input_weights", &weights)
 	s.Ints("inputs", &m.Inputs)
+	if len(weights) < d {
+		s.Ints("input_of_column", &m.Group)
+	}
 	if !s.Reading() || s.Err() != nil {
 		return
 	}
-	s.Require(each > 0 && len(m.Base) == m.Grids*each && len(m.Inputs) == len(m.Base) && len(weights) == d, "inputs and grids do not fit")
+	k := len(m.Inputs) / m.Grids
+	s.Require(k > 0 && len(m.Inputs) == m.Grids*k && len(weights) <= d && (len(weights) == d || len(m.Group) == d), "inputs and grids do not fit")
 	for j, v := range weights {
 		s.Require(v >= 0 && v <= 1, fmt.Sprintf("input %d has no weight", j))
 	}
-	for k, j := range m.Inputs {
-		s.Require(j >= 0 && j < d && (k%max(each, 1) == 0 || j > m.Inputs[k-1]), "the inputs of a grid do not ascend")
+	for i, j := range m.Inputs {
+		s.Require(j >= 0 && j < len(weights) && (i%max(k, 1) == 0 || j > m.Inputs[i-1]), "the inputs of a grid do not ascend")
+	}
+	for _, g := range m.Group {
+		s.Require(g >= 0 && g < len(weights), "a column is of no input")
 	}
 	if s.Err() == nil {
-		f.sets = bins.NewSubsets(weights, each)
-		s.Require(f.sets.Size() == each, "grids have more inputs than there are weights")
+		f.sets = bins.NewSubsets(weights, k)
+		f.sets.Group = m.Group
+		s.Require(f.sets.Size() == k, "grids have more inputs than there are weights")
 	}
 }
 
@@ -586,14 +624,9 @@ func (f *FittedBinning) restore(s *model.State, hashes []uint64) {
 	m := &f.bins
 	d := len(m.Gamma)
 	s.Require(f.name(nil), "the kernel is not known")
-	each := d
-	if f.sets != nil {
-		each = f.sets.Size()
-	}
-	s.Require(d > 0 && m.Grids > 0 && m.Grids <= len(m.Base)/each && len(m.Base) == m.Grids*each &&
-		len(m.Shift) == len(m.Base) && len(m.Multipliers) == d, "grids and columns do not fit")
+	s.Require(d > 0 && m.Grids > 0 && m.Grids <= len(m.Base) && len(m.Shift) == len(m.Base) && len(m.Multipliers) == d, "grids and columns do not fit")
+	s.Require(f.sets != nil || d > 0 && len(m.Base)/d == m.Grids && len(m.Base)%d == 0, "grids and columns do not fit")
 	s.Require(allFinite(m.Gamma, m.Base, m.Shift), "the grids are not finite")
-	s.Require(!f.kernel.Smooth || each <= bins.MostSmooth, "there are too many columns for the kernel")
 	s.Require(m.Hashed == 0 || m.Hashed >= m.Grids && m.Hashed < math.MaxUint32, "the number of columns does not fit")
 	if s.Err() != nil {
 		return
@@ -614,5 +647,7 @@ func (f *FittedBinning) restore(s *model.State, hashes []uint64) {
 	m.Smooth = f.kernel.Smooth
 	if err := m.Restore(hashes); err != nil {
 		s.Fail("%v", err)
+		return
 	}
+	s.Require(!f.kernel.Smooth || m.Most() <= bins.MostSmooth, "there are too many columns for the kernel")
 }

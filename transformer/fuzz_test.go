@@ -7,7 +7,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/transformer"
 	"github.com/bochner-ml/bochner/transformer/transformertest"
 )
 
@@ -39,4 +41,39 @@ func FuzzRestore(f *testing.F) {
 			transformertest.Try(t, damaged, c.Zero(), data)
 		}
 	})
+}
+
+// The file of a map whose inputs are several columns may be damaged in any way, too.
+func TestDamagedInputsOfColumns(t *testing.T) {
+	data := categorical()
+	data = data.Select([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9})
+	ctx := context.Background()
+	codes, err := transformer.NewOneHot().Fit(ctx, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Z, err := codes.Transform(ctx, data.X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data = datasets.Set{X: Z, Schema: codes.(transformer.Describer).OutputSchema(data.Schema)}
+	for _, kernel := range []string{"laplacian", "smooth"} {
+		spec := transformer.NewBinning()
+		spec.Kernel, spec.Gamma, spec.Grids, spec.Inputs = kernel, transformer.FixedGamma(1), 6, 1
+		fit, err := spec.Fit(ctx, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		archive, err := model.Record(fit.(model.Stateful))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, there := archive.Arrays["input_of_column"]; !there {
+			t.Fatal("every column is an input")
+		}
+		rng := rand.New(rand.NewPCG(2, 2))
+		for range 3000 {
+			transformertest.Try(t, transformertest.Damaged(archive, rng), new(transformer.FittedBinning), data)
+		}
+	}
 }

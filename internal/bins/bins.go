@@ -4,8 +4,8 @@
 //	bin of x in a grid:  round((x_j − u_j)/δ_j), j = 1..d,   δ_j ~ p,  u_j ~ U[0, δ_j)
 //
 // with pitches δ from the measure of a kernel, so that two rows share a bin with the probability k(x − y). Where a
-// grid looks at a few inputs only, a set of them that it draws from a law ([Subsets]), j is one of these, and the
-// probability is the mean of the kernels of all sets.
+// grid looks at a few inputs only, a set of them that it draws from a law ([Subsets]), j is a column of one of these,
+// and the probability is the mean of the kernels of all sets. An input is a column, or a group of columns.
 //
 // A [Map] is the grids with the columns of their bins. [Draw] lays the grids; [Map.Number] gives the bins that
 // rows were counted in ([Counts]) their columns, [Map.NumberRows] those of rows in memory, and tells their columns at
@@ -33,37 +33,43 @@ type Map struct {
 	Hashed      int       // columns in all, 0 for exact ones
 	Smooth      bool      // whether bins are weighted
 	Gamma       []float64 // d
-	Inputs      []int     // P×k, the inputs that each grid looks at, ascending; nil for all, where k is d
-	Base        []float64 // P×k, reciprocals of the pitches for γ = 1
-	Shift       []float64 // P×k, in units of the pitch
+	Inputs      []int     // P×k, the inputs that each grid looks at, ascending; nil for all columns
+	Group       []int     // d, the input that each column belongs to; nil where every column is one
+	Base        []float64 // reciprocals of the pitches for γ = 1, one for each column that a grid looks at
+	Shift       []float64 // as many, in units of the pitch
 	Multipliers []uint64  // d, of the hash
 	First       []int     // column of each grid's first bin, and the number of columns at the end
 	Limit       float64   // inputs up to which a bin can be numbered
 
+	starts  []int     // P+1, where each grid's pitches begin
+	columns []int     // the column of each pitch; nil where grids look at all
 	tables  []table   // a dictionary for each grid, for exact columns
-	inverse []float64 // P×k, γ·Base
+	inverse []float64 // of each pitch, γ·Base
 	origin  []uint64  // hash sum of the bin of zero in each grid
 }
 
-// Draw lays grids for a kernel of some γ, one after the other, over all inputs or over sets of a law. Bins have
-// columns only where they are hashed into a number of them above 0.
+// Draw lays grids for a kernel of some γ, one after the other, over all columns or over sets of inputs that a law
+// has. Bins have columns only where they are hashed into a number of them above 0.
 func Draw(ctx context.Context, k spectral.Kernel, seed uint64, gamma []float64, sets *Subsets, grids, hashed int) (Map, error) {
-	d, each, bytes := len(gamma), len(gamma), 24.0
+	d := len(gamma)
 	m := Map{Grids: grids, Hashed: hashed, Smooth: k.Smooth, Gamma: gamma}
-	if sets != nil {
-		each, bytes = sets.Size(), 32
-	}
-	if err := memory.Check(int64(min(bytes*float64(each)*float64(grids), math.MaxInt64/2))); err != nil {
-		return m, fmt.Errorf("%d columns × %d grids: %w", each, grids, err)
-	}
-	m.Base, m.Shift = make([]float64, grids*each), make([]float64, grids*each)
+	var members [][]int
 	var table *draws
+	pitches, bytes := float64(d)*float64(grids), 24.0
+	if sets != nil {
+		m.Group, members = sets.Group, membersOf(sets.Group, len(sets.weights))
+		pitches, bytes = sets.columns(members)*float64(grids), 32
+	}
+	if err := memory.Check(int64(min(bytes*pitches, math.MaxInt64/2))); err != nil {
+		return m, fmt.Errorf("%.0f columns × %d grids: %w", pitches/float64(grids), grids, err)
+	}
+	m.Base, m.Shift = make([]float64, 0, int(pitches)), make([]float64, 0, int(pitches))
 	if sets != nil {
 		var err error
 		if table, err = sets.draws(); err != nil {
 			return m, err
 		}
-		m.Inputs = make([]int, grids*each)
+		m.Inputs = make([]int, grids*sets.Size())
 	}
 	rng := spectral.NewStream()
 	for p := range grids {
@@ -71,15 +77,18 @@ func Draw(ctx context.Context, k spectral.Kernel, seed uint64, gamma []float64, 
 			return m, err
 		}
 		rng.At(seed, spectral.Grids, p)
+		each := d
 		if sets != nil {
-			table.set(rng.Rand, m.Inputs[p*each:(p+1)*each])
+			set := m.Inputs[p*sets.Size() : (p+1)*sets.Size()]
+			table.set(rng.Rand, set)
+			each = countOf(members, set)
 		}
-		for s := range each {
+		for range each {
 			inverse := k.Pitch(rng.Rand)
 			if !spectral.Finite(inverse) || inverse < 0 {
 				return m, fmt.Errorf("pitch %v drawn for grid %d, wanted a number > 0", 1/inverse, p)
 			}
-			m.Base[p*each+s], m.Shift[p*each+s] = inverse, rng.Float64()
+			m.Base, m.Shift = append(m.Base, inverse), append(m.Shift, rng.Float64())
 		}
 	}
 	m.Multipliers = make([]uint64, d)
@@ -92,14 +101,20 @@ func Draw(ctx context.Context, k spectral.Kernel, seed uint64, gamma []float64, 
 
 // finish derives what γ makes of the grids, and for hashed columns where each grid's begin.
 func (m *Map) finish() error {
-	most, each := 0.0, m.each()
+	if err := m.place(); err != nil {
+		return err
+	}
+	most := 0.0
 	m.inverse, m.origin = make([]float64, len(m.Base)), make([]uint64, m.Grids)
-	for k, base := range m.Base {
-		p, j := k/each, m.Input(k)
-		v := base * m.Gamma[j]
-		m.inverse[k] = v
-		most = max(most, v)
-		m.origin[p] += m.Multipliers[j] * bin(0, v, m.Shift[k])
+	for p := range m.Grids {
+		lo, hi := m.span(p)
+		for k := lo; k < hi; k++ {
+			j := m.column(k)
+			v := m.Base[k] * m.Gamma[j]
+			m.inverse[k] = v
+			most = max(most, v)
+			m.origin[p] += m.Multipliers[j] * bin(0, v, m.Shift[k])
+		}
 	}
 	if !spectral.Finite(most) {
 		return errors.New("gamma divided by a pitch overflows")
@@ -114,17 +129,6 @@ func (m *Map) finish() error {
 		m.First[m.Grids] = m.Hashed
 	}
 	return nil
-}
-
-// each is how many inputs a grid looks at.
-func (m *Map) each() int { return len(m.Base) / m.Grids }
-
-// Input is the input of pitch k, counted through all grids.
-func (m *Map) Input(k int) int {
-	if m.Inputs == nil {
-		return k % len(m.Gamma)
-	}
-	return m.Inputs[k]
 }
 
 // bin returns the number of the bin of x in one dimension of a grid, plus a constant: x·inverse −
@@ -167,10 +171,10 @@ func (m *Map) Width() int { return m.First[m.Grids] }
 // FirstGrids returns the map of the first grids, whose columns are the first of this map's. Hashed columns
 // stay as many for each grid.
 func (m *Map) FirstGrids(grids int) (Map, error) {
-	out, end := *m, grids*m.each()
+	out, end := *m, m.starts[grids]
 	out.Grids, out.Base, out.Shift = grids, m.Base[:end], m.Shift[:end]
 	if m.Inputs != nil {
-		out.Inputs = m.Inputs[:end]
+		out.Inputs = m.Inputs[:len(m.Inputs)/m.Grids*grids]
 	}
 	if m.Hashed > 0 {
 		out.Hashed = m.Hashed / m.Grids * grids

@@ -31,6 +31,13 @@ func drawn(t *testing.T, name string, few *Subsets, hashed int) (Map, *mat.Dense
 	return m, X
 }
 
+// grouped is sets of so many of three inputs, of which the second has two columns that are apart.
+func grouped(size int) *Subsets {
+	s := NewSubsets([]float64{1, 2, 1}, size)
+	s.Group = []int{1, 0, 1, 2}
+	return s
+}
+
 func transformed(t *testing.T, m *Map, X mat.Matrix) *sparse.CSR {
 	t.Helper()
 	Z, err := m.Transform(context.Background(), X)
@@ -63,7 +70,8 @@ func TestWaysToNumberBins(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		few  *Subsets
-	}{{"laplacian", nil}, {"smooth", nil}, {"laplacian", NewSubsets([]float64{1, 2, 1, 1}, 2)}, {"smooth", NewSubsets([]float64{1, 2, 1, 1}, 3)}} {
+	}{{"laplacian", nil}, {"smooth", nil}, {"laplacian", NewSubsets([]float64{1, 2, 1, 1}, 2)}, {"smooth", NewSubsets([]float64{1, 2, 1, 1}, 3)},
+		{"laplacian", grouped(1)}, {"smooth", grouped(2)}} {
 		m, X := drawn(t, c.name, c.few, 0)
 		thin := sparse.FromDense(X)
 		atOnce := m
@@ -90,7 +98,7 @@ func TestWaysToNumberBins(t *testing.T) {
 		few := want.Slice(40, 43) // hashed one by one
 		same(t, "few rows", transformed(t, &m, X.Slice(40, 43, 0, 4)), few)
 		same(t, "few sparse rows", transformed(t, &m, thin.Slice(40, 43)), few)
-		again := Map{Grids: m.Grids, Smooth: m.Smooth, Gamma: m.Gamma, Inputs: m.Inputs, Base: m.Base, Shift: m.Shift, Multipliers: m.Multipliers, First: m.First}
+		again := Map{Grids: m.Grids, Smooth: m.Smooth, Gamma: m.Gamma, Inputs: m.Inputs, Group: m.Group, Base: m.Base, Shift: m.Shift, Multipliers: m.Multipliers, First: m.First}
 		if err := again.Restore(m.Hashes()); err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +117,7 @@ func TestWaysToNumberBins(t *testing.T) {
 // Two rows share a hashed column of a grid where they share a bin, and seldom else; every grid has columns of its
 // own, and the first grids are the map with fewer.
 func TestHashedColumns(t *testing.T) {
-	for _, few := range []*Subsets{nil, NewSubsets([]float64{1, 1, 1, 1}, 2)} {
+	for _, few := range []*Subsets{nil, NewSubsets([]float64{1, 1, 1, 1}, 2), grouped(2)} {
 		hashedColumns(t, few)
 	}
 }
@@ -187,6 +195,39 @@ func TestGridsOfAFewInputs(t *testing.T) {
 	}
 	if len(drawn) != 4 {
 		t.Errorf("only %v are drawn", drawn)
+	}
+}
+
+// The columns of an input that has several are looked at together, with pitches of their own.
+func TestGridsOfInputsOfSeveralColumns(t *testing.T) {
+	m, X := drawn(t, "laplacian", grouped(1), 19<<24)
+	Z := transformed(t, &m, X)
+	n, _ := X.Dims()
+	pitches := 0
+	for p := range m.Grids {
+		columns := m.Columns(p)
+		if want := [][]int{{1}, {0, 2}, {3}}[m.Inputs[p]]; !slices.Equal(columns, want) {
+			t.Fatalf("grid %d of input %d looks at the columns %v", p, m.Inputs[p], columns)
+		}
+		seen, at := map[[2]uint64]uint32{}, [2]uint64{}
+		for i := range n {
+			for s, j := range columns {
+				at[s] = bin(X.At(i, j), m.Base[pitches+s]*m.Gamma[j], m.Shift[pitches+s])
+			}
+			row, _ := Z.Row(i)
+			if c, ok := seen[at]; ok && c != row[p] {
+				t.Fatalf("grid %d: rows of one bin of the columns %v are apart", p, columns)
+			}
+			seen[at] = row[p]
+		}
+		pitches += len(columns)
+	}
+	if pitches != len(m.Base) || m.Most() != 2 {
+		t.Errorf("%d pitches, want %d; %d columns at most", len(m.Base), pitches, m.Most())
+	}
+	m.Base = m.Base[1:]
+	if err := m.Restore(nil); err == nil {
+		t.Error("a pitch is missing, and nobody says so")
 	}
 }
 

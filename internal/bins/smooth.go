@@ -46,17 +46,18 @@ func (m *Map) weigh(ctx context.Context, X mat.Matrix) ([]float64, error) {
 
 func (m *Map) weighRow(values, row []float64) {
 	const roundOff = 3 << 51 // as in bin
-	each := m.each()
 	scale := 1 / math.Sqrt(float64(m.Grids))
-	few := make([]float64, 0, each)
+	var few []float64
 	for p := range values {
-		inverse, shift := m.inverse[p*each:(p+1)*each], m.Shift[p*each:(p+1)*each]
+		lo, hi := m.span(p)
+		inverse, shift := m.inverse[lo:hi], m.Shift[lo:hi]
 		product, seen := scale, row
-		if m.Inputs != nil {
-			seen = few
-			for _, j := range m.Inputs[p*each : (p+1)*each] {
-				seen = append(seen, row[j])
+		if m.columns != nil {
+			few = few[:0]
+			for _, j := range m.columns[lo:hi] {
+				few = append(few, row[j])
 			}
+			seen = few
 		}
 		for j, x := range seen {
 			v := float64(x*inverse[j]) - shift[j]

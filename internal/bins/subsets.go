@@ -15,6 +15,8 @@ import (
 //
 // (Chen, Dempster and Liu, "Weighted finite population sampling to maximize entropy", Biometrika, 1994.)
 type Subsets struct {
+	Group []int // the input that each column belongs to; nil where every column is one
+
 	weights []float64
 	inputs  []int     // of a positive weight
 	chances []float64 // of each of them, when they are drawn one by one

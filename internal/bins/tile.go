@@ -215,17 +215,18 @@ func (m *Map) hash(w *work, t *tile, p int) []uint64 {
 
 // hashFew is hash for a grid that looks at a few inputs.
 func (m *Map) hashFew(hashes []uint64, t *tile, p int) {
-	each, start := m.each(), m.origin[p]
-	for s := p * each; s < (p+1)*each; s++ {
-		if j := m.Inputs[s]; t.place[j] >= 0 {
+	start := m.origin[p]
+	lo, hi := m.span(p)
+	for s := lo; s < hi; s++ {
+		if j := m.columns[s]; t.place[j] >= 0 {
 			start -= m.Multipliers[j] * bin(0, m.inverse[s], m.Shift[s])
 		}
 	}
 	for i := range hashes {
 		hashes[i] = start
 	}
-	for s := p * each; s < (p+1)*each; s++ {
-		j := m.Inputs[s]
+	for s := lo; s < hi; s++ {
+		j := m.columns[s]
 		v, u, a := m.inverse[s], m.Shift[s], m.Multipliers[j]
 		switch k := t.place[j]; {
 		case k >= 0:
@@ -278,9 +279,10 @@ func (w *work) addFull(hashes []uint64, t *tile, start uint64) {
 // hashRow computes the hash of one row in grid p.
 func (m *Map) hashRow(X mat.Matrix, i, p int) uint64 {
 	if m.Inputs != nil {
-		sum, each := uint64(0), m.each()
-		for s := p * each; s < (p+1)*each; s++ {
-			j := m.Inputs[s]
+		sum := uint64(0)
+		lo, hi := m.span(p)
+		for s := lo; s < hi; s++ {
+			j := m.columns[s]
 			sum += m.Multipliers[j] * bin(X.At(i, j), m.inverse[s], m.Shift[s])
 		}
 		return settleHash(sum, p)

@@ -1,0 +1,121 @@
+package pipeline_test
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// originSpy is a binning step that tells what its grids look at.
+type originSpy struct {
+	transformer.Binning
+	Seen *[][]int
+}
+
+func (s originSpy) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
+	f, err := s.Binning.Fit(ctx, data)
+	if err == nil {
+		s.note(f)
+	}
+	return f, err
+}
+
+func (s originSpy) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
+	f, err := s.Binning.FitSource(ctx, data)
+	if err == nil {
+		s.note(f)
+	}
+	return f, err
+}
+
+func (s originSpy) FitTransform(ctx context.Context, data datasets.Set) (transformer.Transformer, mat.Matrix, error) {
+	f, Z, err := s.Binning.FitTransform(ctx, data)
+	if err == nil {
+		s.note(f)
+	}
+	return f, Z, err
+}
+
+func (s originSpy) note(f transformer.Transformer) {
+	b := f.(*transformer.FittedBinning)
+	for p := range b.Grids() {
+		*s.Seen = append(*s.Seen, b.Inputs(p))
+	}
+}
+
+// The columns that one column was encoded to reach binning as one input through columns, scalers, scales and steps in
+// steps: in memory, in a stream, in a search, and in passes where nothing is learned from the rows.
+func TestOriginsReachBinning(t *testing.T) {
+	data := amounts(people(150, 30))
+	shared := scales()
+	shared.Groups = "origin"
+	factors := transformer.NewScale()
+	var seen [][]int
+	spy := originSpy{transformer.NewBinning(), &seen}
+	spy.Gamma, spy.Grids, spy.Inputs, spy.Seed = transformer.FixedGamma(0.5), 30, 1, 3
+	for name, before := range map[string]pipeline.Sequence{
+		"columns":  pipeline.Steps(encoder()),
+		"scalers":  pipeline.Steps(encoder(), transformer.NewDense(), transformer.NewStandardize(), transformer.NewQuantile(), transformer.NewRobust(), transformer.NewMinMax(), factors),
+		"scales":   pipeline.Steps(encoder(), shared),
+		"steps":    pipeline.Steps(pipeline.NewChain(pipeline.NewChain(encoder(), transformer.NewDense()), shared)),
+		"selected": pipeline.Steps(encoder(), pipeline.NewColumns(pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.NewStandardize())})),
+	} {
+		p := append(slices.Clone(before), pipeline.Steps(spy)...).Then(estimator.NewRidge())
+		for way, fit := range map[string]func() error{
+			"memory": func() error { _, err := p.Fit(ctx, data); return err },
+			"stream": func() error { _, err := p.FitSource(ctx, shortBlocks{data}); return err },
+			"search": func() error {
+				settings := grid(t, p, param.Setting{Path: p.Steps[len(p.Steps)-1].Path() + ".gamma", Value: []any{0.5, 0.7}}, param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})
+				got, _ := sweep(t, p, data, thirds(150), settings)
+				for _, o := range got {
+					if o.Err != nil {
+						return o.Err
+					}
+				}
+				return nil
+			},
+		} {
+			seen = nil
+			if err := fit(); err != nil {
+				t.Errorf("%s, %s: %v", name, way, err)
+				continue
+			}
+			whole := false
+			for _, columns := range seen {
+				whole = whole || reflect.DeepEqual(columns, []int{3, 4, 5})
+				if len(columns) != 1 && !reflect.DeepEqual(columns, []int{3, 4, 5}) || len(columns) == 1 && columns[0] > 2 {
+					t.Fatalf("%s, %s: a grid looks at the columns %v, wanted one of 0 to 2, or 3 to 5 together", name, way, columns)
+				}
+			}
+			if !whole {
+				t.Errorf("%s, %s: %d grids, none looks at colour", name, way, len(seen))
+			}
+		}
+	}
+}
+
+// A family of grids, a model file and a lone fit agree behind a step that encodes.
+func TestOriginsInAFamily(t *testing.T) {
+	data := people(160, 31)
+	binning := transformer.NewBinning()
+	binning.Gamma, binning.Inputs, binning.InputWeights = transformer.FixedGamma(0.5), 2, "scales"
+	ridge := estimator.NewRidgeClassifier()
+	ridge.Tol = 1e-10
+	base := pipeline.Steps(encoder(), binning).Then(ridge)
+	settings := grid(t, base, param.Setting{Path: "binning.grids", Value: []any{8, 40}}, param.Setting{Path: "ridge_classifier.alpha", Value: []any{0.1, 1.0}})
+	folds := thirds(160)
+	got, shared := sweep(t, base, data, folds, settings)
+	if !slices.Contains(shared, "grids") {
+		t.Errorf("shared %v, wanted grids among them", shared)
+	}
+	naive(t, data, folds, settings, got, 1e-6)
+}
