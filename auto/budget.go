@@ -124,8 +124,8 @@ func (r *run) foreseen(ctx context.Context, p representation, rows, effort int) 
 	whole := cleaned.parts[0]
 	shape := whole.data.Shape()
 	work := 0.0
-	if kept := r.lessonRows(); kept != nil {
-		shape.Rows = len(kept)
+	if r.lessonRows != nil {
+		shape.Rows = r.data.Rows()
 		work = costOf(step, shape)
 	} else {
 		for _, f := range whole.folds {
@@ -144,10 +144,13 @@ func costOf(step transformer.Fitter, shape datasets.Shape) float64 {
 	return 0
 }
 
-// expectedFit is how long one fit to all rows will take.
+// expectedFit is how long one fit to all rows will take, with what its representation has to learn for it.
 func (r *run) expectedFit(ctx context.Context, p point) (float64, error) {
 	learning, rest, err := r.fitWork(ctx, p, r.data.Rows())
 	kind := r.table[p.recipe]
+	if r.views.knows(viewKey{kind.familyName(), 0, p.effort}) {
+		learning = 0
+	}
 	return learning*r.paceOf(kind.learn.name) + rest*r.fitPace(kind), err
 }
 
@@ -181,9 +184,9 @@ func (r *run) fitWork(ctx context.Context, p point, rows int) (learning, rest fl
 
 // learnFitPace takes in how long a fit took.
 func (r *run) learnFitPace(p point, rows int, took float64) {
-	learning, rest, err := r.fitWork(context.Background(), p, rows)
-	if kind := r.table[p.recipe]; err == nil && r.timed() {
-		r.notePace(fitOf(kind), rest, took-learning*r.paceOf(kind.learn.name))
+	_, rest, err := r.fitWork(context.Background(), p, rows)
+	if err == nil && r.timed() {
+		r.notePace(fitOf(r.table[p.recipe]), rest, took)
 	}
 }
 

@@ -287,27 +287,44 @@ func (r *run) expectedMembers(ctx context.Context, e ensemble, wider int) (sum f
 
 // fitMembers fits an ensemble to all rows, with maps so many times as wide as those that were scored.
 func (r *run) fitMembers(ctx context.Context, e ensemble, wider int) error {
+	r.report("ensemble")
 	spec := meta.NewEnsemble()
 	spec.Weights, spec.Given = "given", e.weights
+	var members []meta.FittedMember
 	for _, m := range e.members {
-		one, err := r.pipelineOf(ctx, r.widened(m, wider))
+		one, fitting, err := r.wholeOf(ctx, r.widened(m, wider))
 		if err != nil {
 			return err
 		}
 		name := strings.ReplaceAll(r.table[m.recipe].String(), " ", "_")
 		spec.Members = append(spec.Members, meta.Member{Name: name, Estimator: one})
+		model, err := r.fit(ctx, fitting, r.data)
+		if err != nil {
+			return r.alone(ctx, err)
+		}
+		members = append(members, meta.FittedMember{Name: name, Predictor: model})
 	}
-	r.report("ensemble")
+	together, err := spec.Combine(ctx, r.data, members, nil)
+	if err != nil {
+		return r.alone(ctx, err)
+	}
 	whole := pipeline.Sequence{}.Then(spec)
-	model, err := r.fit(ctx, whole, r.data)
-	switch {
-	case errors.Is(err, errEnded) || ctx.Err() != nil:
-		return err
-	case err != nil:
-		r.warnings = append(r.warnings, fmt.Sprintf("an ensemble would do better over the folds, but cannot be fitted: %v", err))
-		return nil
+	frozen := whole
+	frozen.Estimator = pipeline.FrozenModel{Spec: spec, Fitted: together}
+	model, err := r.fit(ctx, frozen, r.data)
+	if err != nil {
+		return r.alone(ctx, err)
 	}
 	r.incumbent = &fitted{r.leader, r.leader.size, r.data.Rows(), whole, model}
 	r.ensemble = &e
+	return nil
+}
+
+// alone notes why there is no ensemble, unless the search has ended.
+func (r *run) alone(ctx context.Context, err error) error {
+	if errors.Is(err, errEnded) || ctx.Err() != nil {
+		return err
+	}
+	r.warnings = append(r.warnings, fmt.Sprintf("an ensemble would do better over the folds, but cannot be fitted: %v", err))
 	return nil
 }

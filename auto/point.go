@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
@@ -95,7 +94,7 @@ func (r *run) pipelineOf(ctx context.Context, p point) (pipeline.Pipeline, error
 		return pipeline.Pipeline{}, err
 	}
 	if kind.learn.name != "" {
-		learn, err := kind.learn.fitter(append(slices.Clone(kind.effort[p.effort]), r.seeded("learn"))...)
+		learn, err := r.learner(kind.representation, p.effort)
 		if err != nil {
 			return pipeline.Pipeline{}, err
 		}

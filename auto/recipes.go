@@ -112,19 +112,18 @@ type head struct {
 // efforts is how many ways there are of learning more or less thoroughly.
 const efforts = 3
 
-// scales are learned by the evidence: from few rows at first, for it is done in every fold.
 func scales(more ...any) part { return of("ard", more...) }
 
 var scalesEffort = [efforts][]param.Setting{
-	of("", "rows", 1000, "features", 200, "steps", 40, "restarts", 2).settings,
-	of("", "rows", 3000, "features", 600).settings,
-	of("", "rows", 6000, "features", 800, "steps", 100).settings,
+	of("", "features", 200, "steps", 40, "restarts", 2).settings,
+	of("", "features", 400, "steps", 60).settings,
+	of("", "features", 600, "steps", 80).settings,
 }
 
 var machineEffort = [efforts][]param.Setting{
-	of("", "rows", 1000).settings,
-	of("", "rows", 3000).settings,
-	of("", "rows", 10000).settings,
+	of("", "part", 1000).settings,
+	of("", "part", 2000).settings,
+	of("", "part", 4000).settings,
 }
 
 // representations are listed in the order in which a small budget tries them.

@@ -2,10 +2,14 @@ package auto
 
 import (
 	"cmp"
+	"context"
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/transformer"
 )
 
 // orderRows puts the rows in the order in which rounds take them: the first n are those of a round with n
@@ -96,25 +100,43 @@ const (
 	mostLessons = 6000
 )
 
-// lessonRows are the rows that representations learn from, ascending: the last of the order. Nil where the rows
-// are few, or not alike: every fold then has its own.
-func (r *run) lessonRows() []int {
-	n := r.data.Rows()
-	if n < learnedOnce || r.options.Timed || r.data.Groups != nil {
+// lessonCount is how many rows representations learn from.
+func (r *run) lessonCount() int {
+	if n := r.data.Rows(); n >= learnedOnce {
+		return min(2*n/5, mostLessons)
+	}
+	return mostLessons
+}
+
+// findLessons finds the rows that representations learn from, ascending: those that a step draws of all rows, so that
+// the last fit learns the same again. None where the rows are few, or not alike: every fold then learns
+// from its own.
+func (r *run) findLessons() error {
+	if r.data.Rows() < learnedOnce || r.options.Timed || r.data.Groups != nil {
 		return nil
 	}
-	return slices.Sorted(slices.Values(r.order[n-min(2*n/5, mostLessons):]))
+	at := slices.IndexFunc(r.table, func(k recipe) bool { return k.learn.name != "" })
+	if at < 0 {
+		return nil
+	}
+	step, err := r.learner(r.table[at].representation, 0)
+	if err != nil {
+		return err
+	}
+	alike := datasets.Set{X: mat.NewDense(r.data.Rows(), 1, nil), Y: r.data.Y, Weights: r.data.Weights,
+		Schema: datasets.Schema{Targets: r.data.Schema.Targets}} // what is drawn does not depend on the inputs
+	r.lessonRows, err = step.(transformer.Sampler).Sample(context.Background(), alike.Source())
+	return err
 }
 
 // withoutLessons lets no fold test on what representations learn from: these rows are training rows of every
 // fold.
 func (r *run) withoutLessons(folds []datasets.Fold, n int) {
-	lessons := r.lessonRows()
-	if lessons == nil || n+len(lessons) <= r.data.Rows() {
+	if r.lessonRows == nil {
 		return
 	}
 	taken := make([]bool, r.data.Rows())
-	for _, i := range lessons {
+	for _, i := range r.lessonRows {
 		taken[i] = true
 	}
 	rows := slices.Sorted(slices.Values(r.order[:n])) // as part has them

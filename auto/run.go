@@ -26,15 +26,16 @@ type run struct {
 	journal *journal
 	began   time.Time
 
-	rowsOf sync.Mutex // guards taken and folds
-	order  []int      // of the rows
-	taken  datasets.Set
-	folds  map[int][]datasets.Fold // by the number of rows
-	views  views
-	mu     sync.Mutex         // guards all that follows, while recipes are tried side by side
-	bases  map[string]float64 // γ by the rule
-	paces  sync.Mutex
-	pace   map[string]pace // by kind
+	rowsOf     sync.Mutex // guards taken and folds
+	lessonRows []int      // that representations learn from and no fold tests on; nil where every fold learns from its own
+	order      []int      // of the rows
+	taken      datasets.Set
+	folds      map[int][]datasets.Fold // by the number of rows
+	views      views
+	mu         sync.Mutex         // guards all that follows, while recipes are tried side by side
+	bases      map[string]float64 // γ by the rule
+	paces      sync.Mutex
+	pace       map[string]pace // by kind
 
 	log       []scored
 	tried     int
@@ -101,7 +102,7 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 		return nil, err
 	}
 	r.orderRows()
-	return r, nil
+	return r, r.findLessons()
 }
 
 // leastRows is how many rows there must be to choose by.
@@ -238,14 +239,14 @@ func (r *run) before(a, b scored) bool {
 func (r *run) refit(ctx context.Context, s scored, size, rows int) error {
 	p := s.point
 	p.size = size
-	spec, err := r.lastOf(ctx, p)
+	spec, fitting, err := r.lastOf(ctx, p)
 	if err != nil {
 		return err
 	}
 	part := r.part(rows)
 	r.report("refit")
 	began := time.Now()
-	model, err := r.fit(ctx, spec, part)
+	model, err := r.fit(ctx, fitting, part)
 	if err != nil {
 		return err
 	}
@@ -255,15 +256,30 @@ func (r *run) refit(ctx context.Context, s scored, size, rows int) error {
 	return nil
 }
 
-// lastOf is the spec of a point for the last fit: wide dense maps are made in single precision, which takes half the
-// time and makes no difference to scores.
-func (r *run) lastOf(ctx context.Context, p point) (pipeline.Pipeline, error) {
-	const wide = 2048
-	spec, err := r.pipelineOf(ctx, p)
-	if kind := r.table[p.recipe]; kind.size != "" && kind.loose == 0 && p.size >= wide {
-		spec.Precision = pipeline.Float32
+// lastOf is the spec of a point for the last fit, and the same with what is fitted already in its place. Wide dense maps
+// are made in single precision, which takes half the time and makes no difference to scores.
+func (r *run) lastOf(ctx context.Context, p point) (spec, fitting pipeline.Pipeline, err error) {
+	if spec, fitting, err = r.wholeOf(ctx, p); err != nil {
+		return spec, fitting, err
 	}
-	return spec, err
+	const wide = 2048
+	if kind := r.table[p.recipe]; kind.size != "" && kind.loose == 0 && p.size >= wide {
+		spec.Precision, fitting.Precision = pipeline.Float32, pipeline.Float32
+	}
+	return spec, fitting, nil
+}
+
+// wholeOf is the spec of a point, and the same with what is fitted already in its place.
+func (r *run) wholeOf(ctx context.Context, p point) (spec, fitting pipeline.Pipeline, err error) {
+	if spec, err = r.pipelineOf(ctx, p); err != nil {
+		return spec, fitting, err
+	}
+	if fitting, err = r.onView(ctx, p); err != nil {
+		return spec, fitting, err
+	}
+	ready, err := r.fittedSteps(ctx, r.table[p.recipe].representation, p.effort)
+	fitting.Steps = append(ready, fitting.Steps...)
+	return spec, fitting, err
 }
 
 // fit fits a pipeline, in time, and as long as nobody stops it.

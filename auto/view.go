@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -37,7 +38,7 @@ type viewKey struct {
 // at once is made once.
 type views struct {
 	mu      sync.Mutex
-	clean   map[viewKey]*making[transformer.Transformer] // steps fitted to all rows; nil where there are none
+	clean   map[viewKey]*making[*pipeline.FittedChain] // by scale, fitted to all rows
 	made    map[viewKey]*making[*view]
 	learned map[viewKey]*making[[]transformer.Transformer]
 	bytes   int64
@@ -59,7 +60,7 @@ func (m *making[T]) get(make func() (T, error)) (T, error) {
 const mostViews = 512 << 20
 
 func newViews() views {
-	return views{clean: map[viewKey]*making[transformer.Transformer]{}, made: map[viewKey]*making[*view]{},
+	return views{clean: map[viewKey]*making[*pipeline.FittedChain]{}, made: map[viewKey]*making[*view]{},
 		learned: map[viewKey]*making[[]transformer.Transformer]{}}
 }
 
@@ -136,17 +137,57 @@ func (r *run) cleanView(ctx context.Context, p representation, rows int) (*view,
 
 // clean cleans rows as a representation does before it learns.
 func (r *run) clean(ctx context.Context, p representation, rows datasets.Set) (datasets.Set, error) {
-	steps, err := r.cleaned(p)
-	if err != nil || len(steps) == 0 {
-		return rows, err
-	}
-	fitted, err := under(&r.views.mu, r.views.clean, viewKey{representation: p.scale.name}).get(func() (transformer.Transformer, error) {
-		return pipeline.Chain{Steps: steps}.Fit(ctx, r.data)
-	})
-	if err != nil {
+	fitted, err := r.cleaner(ctx, p)
+	if err != nil || fitted.Len() == 0 {
 		return rows, err
 	}
 	return mapped(ctx, fitted, rows)
+}
+
+// cleaner is what cleans the rows of a representation, fitted to all.
+func (r *run) cleaner(ctx context.Context, p representation) (*pipeline.FittedChain, error) {
+	return under(&r.views.mu, r.views.clean, viewKey{representation: p.scale.name}).get(func() (*pipeline.FittedChain, error) {
+		steps, err := r.cleaned(p)
+		if err != nil || len(steps) == 0 {
+			return &pipeline.FittedChain{}, err
+		}
+		fitted, err := pipeline.Chain{Steps: steps}.Fit(ctx, r.data)
+		if err != nil {
+			return nil, err
+		}
+		return fitted.(*pipeline.FittedChain), nil
+	})
+}
+
+// fittedSteps are the steps of a representation, fitted to all rows already, or now.
+func (r *run) fittedSteps(ctx context.Context, p representation, effort int) (pipeline.Sequence, error) {
+	chain, err := r.cleaner(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := r.cleaned(p)
+	if err != nil {
+		return nil, err
+	}
+	for i := range steps {
+		_, fitted := chain.Step(i)
+		steps[i].Fitter = pipeline.Frozen{Spec: steps[i].Fitter, Fitted: fitted}
+	}
+	if p.learn.name == "" {
+		return steps, nil
+	}
+	learn, err := r.learner(p, effort)
+	if err != nil {
+		return nil, err
+	}
+	learned, err := r.learnFrom(ctx, viewKey{p.familyName(), 0, effort}, p, learn, func() ([]datasets.Set, error) {
+		data, err := r.clean(ctx, p, r.data)
+		return []datasets.Set{data}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return append(steps, pipeline.Step{Fitter: pipeline.Frozen{Spec: learn, Fitted: learned[0]}}), nil
 }
 
 // unlearned is the representation before it learns.
@@ -167,7 +208,7 @@ func (p representation) familyName() string {
 
 // learner is the step by which a representation learns.
 func (r *run) learner(p representation, effort int) (transformer.Fitter, error) {
-	return p.learn.fitter(append(slices.Clone(p.effort[effort]), r.seeded("learn"))...)
+	return p.learn.fitter(append(slices.Clone(p.effort[effort]), param.Setting{Path: "rows", Value: r.lessonCount()}, r.seeded("learn"))...)
 }
 
 // learnedView lets a representation learn from the lessons, once for all folds, or from the training rows of each
@@ -182,7 +223,7 @@ func (r *run) learnedView(ctx context.Context, p representation, rows, effort in
 	if err != nil {
 		return nil, err
 	}
-	fitted, err := r.learnFrom(ctx, r.learnedKey(p, rows, effort), p, learn, whole)
+	fitted, err := r.learnFrom(ctx, r.learnedKey(p, rows, effort), p, learn, func() ([]datasets.Set, error) { return r.lessons(ctx, p, whole) })
 	if err != nil {
 		return nil, err
 	}
@@ -205,17 +246,17 @@ func (r *run) learnedView(ctx context.Context, p representation, rows, effort in
 // learnedKey tells what a representation learns from what it learns otherwise: where rows are kept for it, it
 // makes no difference which rows are judged on.
 func (r *run) learnedKey(p representation, rows, effort int) viewKey {
-	if r.lessonRows() != nil {
+	if r.lessonRows != nil {
 		rows = 0
 	}
 	return viewKey{p.familyName(), rows, effort}
 }
 
-// lessons are the rows that representations learn from: those that are kept for it, which no fold tests on, or
+// lessons are the rows that representations learn from: all, of which they draw those that no fold tests on, or
 // the training rows of each fold.
 func (r *run) lessons(ctx context.Context, p representation, whole seen) ([]datasets.Set, error) {
-	if kept := r.lessonRows(); kept != nil {
-		data, err := r.clean(ctx, p, r.data.Select(kept))
+	if r.lessonRows != nil {
+		data, err := r.clean(ctx, p, r.data)
 		return []datasets.Set{data}, err
 	}
 	var out []datasets.Set
@@ -225,15 +266,15 @@ func (r *run) lessons(ctx context.Context, p representation, whole seen) ([]data
 	return out, nil
 }
 
-// learnFrom fits a step to each of several sets, or makes it of what one of its family has learned.
-func (r *run) learnFrom(ctx context.Context, key viewKey, p representation, step transformer.Fitter, whole seen) ([]transformer.Transformer, error) {
+// learnFrom fits a step to each of its lessons, or makes it of what one of its family has learned.
+func (r *run) learnFrom(ctx context.Context, key viewKey, p representation, step transformer.Fitter, lessons func() ([]datasets.Set, error)) ([]transformer.Transformer, error) {
 	derived, derives := step.(transformer.Deriver)
 	learner := step
 	if derives {
 		learner = derived.Learner()
 	}
 	learned, err := under(&r.views.mu, r.views.learned, key).get(func() (out []transformer.Transformer, err error) {
-		from, err := r.lessons(ctx, p, whole)
+		from, err := lessons()
 		if err != nil {
 			return nil, err
 		}

@@ -91,7 +91,7 @@ func TestLessonsAreNotTestedOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lessons := r.lessonRows()
+	lessons := r.lessonRows
 	for _, rows := range []int{2000, n} {
 		_, folds, err := r.partAndFolds(rows)
 		if err != nil {
@@ -125,7 +125,7 @@ func TestLessonsAreNotTestedOn(t *testing.T) {
 	for i := range grouped.Groups {
 		grouped.Groups[i] = i / 10
 	}
-	if r, err = newRun(grouped, NewOptions()); err != nil || r.lessonRows() != nil {
+	if r, err = newRun(grouped, NewOptions()); err != nil || r.lessonRows != nil {
 		t.Errorf("rows of a group are learned from and tested on: %v", err)
 	}
 }

@@ -59,7 +59,7 @@ func (p Pipeline) fit(ctx context.Context, r rows.Rows, in datasets.Schema, cols
 	if err != nil {
 		return nil, place.At("step", p.path(), err)
 	}
-	return &FittedPipeline{spec: p.clone(), chain: &FittedChain{cols: cols, steps: steps}, in: in, precision: cmp.Or(p.Precision, Float64), name: p.path(), model: fitted}, nil
+	return &FittedPipeline{spec: p.clone().thawed(), chain: &FittedChain{cols: cols, steps: steps}, in: in, precision: cmp.Or(p.Precision, Float64), name: p.path(), model: fitted}, nil
 }
 
 // room refuses an estimator that would hold more memory than there is, before the steps are fitted, where

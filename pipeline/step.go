@@ -31,6 +31,12 @@ func (s Step) Path() string {
 // specName is the name spec is registered under, or that of its type in small letters: with the
 // package's before it where a step is registered under that name, for spec is another.
 func specName(spec any) string {
+	switch f := spec.(type) {
+	case Frozen:
+		return specName(f.Spec)
+	case FrozenModel:
+		return specName(f.Spec)
+	}
 	if name, ok := registeredName(spec); ok {
 		return name
 	}

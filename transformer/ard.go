@@ -103,6 +103,14 @@ func (s ARD) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "ard", s, data)
 }
 
+// Sample returns the numbers of the rows that Fit learns from, at most Rows.
+func (s ARD) Sample(ctx context.Context, data datasets.Source) ([]int, error) {
+	if err := checkSpec("ard", s); err != nil {
+		return nil, err
+	}
+	return sampledRows(ctx, "ard", data, s.Rows, s.Seed)
+}
+
 // FitSource is Fit over a source, which it reads twice: to look at the rows, and to take the sample.
 func (s ARD) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
 	if err := checkSpec("ard", s); err != nil {

@@ -388,3 +388,46 @@ func ExampleARD_inputs() {
 	// x2 matters: false
 	// x3 matters: false
 }
+
+// What a step learns depends on the targets of the rows that it says it learns from, and on those of no others.
+func TestSample(t *testing.T) {
+	data := waves(400, 3)
+	for name, spec := range map[string]Sampler{
+		"ard": smallARD(func(s *ARD) { s.Rows, s.Features, s.Steps = 120, 40, 5 }),
+		"rfm": func() Sampler { s := NewRFM(); s.Rows, s.Rounds, s.Seed = 120, 2, 3; return s }(),
+	} {
+		taken, err := spec.Sample(context.Background(), data.Source())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(taken) != 120 || !slices.IsSorted(taken) {
+			t.Fatalf("%s: %d rows", name, len(taken))
+		}
+		learned := func(changed func(row int) bool) mat.Matrix {
+			other := data
+			other.Y = slices.Clone(data.Y)
+			for i := range other.Y {
+				if changed(i) {
+					other.Y[i] += 3 * data.X.At(i, 1)
+				}
+			}
+			fitted, err := spec.Fit(context.Background(), other)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := fitted.Transform(context.Background(), data.X)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out
+		}
+		in := func(i int) bool { _, found := slices.BinarySearch(taken, i); return found }
+		before := learned(func(int) bool { return false })
+		if !mat.Equal(before, learned(func(i int) bool { return !in(i) })) {
+			t.Errorf("%s: targets of rows that are not in the sample matter", name)
+		}
+		if mat.Equal(before, learned(in)) {
+			t.Errorf("%s: targets of rows in the sample do not matter", name)
+		}
+	}
+}

@@ -186,6 +186,14 @@ func (s RFM) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	return f, nil
 }
 
+// Sample returns the numbers of the rows that Fit learns from, at most Rows.
+func (s RFM) Sample(ctx context.Context, data datasets.Source) ([]int, error) {
+	if err := checkSpec("rfm", s); err != nil {
+		return nil, err
+	}
+	return sampledRows(ctx, "rfm", data, s.Rows, s.Seed)
+}
+
 // learn learns the map from a sample.
 func (s RFM) learn(ctx context.Context, sample targetSample) (*agop.Result, error) {
 	n, d := sample.X.Dims()

@@ -23,18 +23,41 @@ type targetSample struct {
 // chance, but for those of weight 0, which have none. What is drawn depends on the seed and on the rows, and not on
 // how they are cut into blocks.
 func takeSample(ctx context.Context, step string, src datasets.Source, most int, seed uint64) (targetSample, error) {
-	t := taker{step: step, classes: src.Schema().Classes()}
-	t.count = make([]int, max(len(t.classes), 1))
-	if err := t.look(ctx, src); err != nil {
+	t, err := newTaker(ctx, step, src, most)
+	if err != nil {
 		return targetSample{}, err
 	}
-	t.share(most)
 	drawn, err := t.draw(ctx, src, seed)
 	if err != nil {
 		return targetSample{}, err
 	}
 	y, err := t.targets(drawn)
 	return targetSample{design.Native(drawn.X), y}, err
+}
+
+// sampledRows are the numbers of the rows that takeSample draws, ascending.
+func sampledRows(ctx context.Context, step string, src datasets.Source, most int, seed uint64) (out []int, err error) {
+	t, err := newTaker(ctx, step, src, most)
+	if err != nil {
+		return nil, err
+	}
+	err = t.pick(ctx, src, seed, func(first int, _ datasets.Set, list []int) {
+		for _, i := range list {
+			out = append(out, first+i)
+		}
+	})
+	return out, err
+}
+
+// newTaker looks at the rows.
+func newTaker(ctx context.Context, step string, src datasets.Source, most int) (*taker, error) {
+	t := &taker{step: step, classes: src.Schema().Classes()}
+	t.count = make([]int, max(len(t.classes), 1))
+	if err := t.look(ctx, src); err != nil {
+		return nil, err
+	}
+	t.share(most)
+	return t, nil
 }
 
 // taker takes a sample. Where the targets are numbers all rows are of class 0.
@@ -121,16 +144,16 @@ func (t *taker) share(most int) {
 	}
 }
 
-// draw takes the rows wanted of each class: each next row with the chance that it is one of those left to take.
-func (t *taker) draw(ctx context.Context, src datasets.Source, seed uint64) (datasets.Set, error) {
+// pick hands the rows wanted of each class to yield, block by block: each next row is one of them with the chance that
+// it is one of those left to take.
+func (t *taker) pick(ctx context.Context, src datasets.Source, seed uint64, yield func(first int, block datasets.Set, list []int)) error {
 	left, want := append([]int{}, t.count...), append([]int{}, t.wanted...)
 	streams := make([]spectral.Stream, len(left))
 	for c := range streams {
 		streams[c] = spectral.NewStream()
 		streams[c].At(seed, spectral.SampledRows, 1+c)
 	}
-	var parts []datasets.Set
-	err := t.each(ctx, src, func(first int, block datasets.Set) error {
+	return t.each(ctx, src, func(first int, block datasets.Set) error {
 		var list []int
 		changed := false
 		err := t.rows(first, block, func(i, c int) {
@@ -150,10 +173,18 @@ func (t *taker) draw(ctx context.Context, src datasets.Source, seed uint64) (dat
 		if err != nil || len(list) == 0 {
 			return err
 		}
+		yield(first, block, list)
+		return nil
+	})
+}
+
+// draw takes the rows that are picked, in random order.
+func (t *taker) draw(ctx context.Context, src datasets.Source, seed uint64) (datasets.Set, error) {
+	var parts []datasets.Set
+	err := t.pick(ctx, src, seed, func(_ int, block datasets.Set, list []int) {
 		part := block.Select(list)
 		part.X = native(part.X)
 		parts = append(parts, part)
-		return nil
 	})
 	if err != nil {
 		return datasets.Set{}, err

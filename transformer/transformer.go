@@ -80,6 +80,14 @@ type Deriver interface {
 	Derive(learned Transformer) (Transformer, error)
 }
 
+// Sampler is a spec that learns from a sample of the rows, and not from all. Who judges what it has learned, such as
+// a search that lets it learn once for all folds, leaves these rows out.
+type Sampler interface {
+	Fitter
+	// Sample returns the numbers of the rows that Fit learns from, ascending: all where they are few.
+	Sample(ctx context.Context, data datasets.Source) ([]int, error)
+}
+
 // Transformer is a fitted map of rows.
 type Transformer interface {
 	// Transform returns the features of the rows of X, which has the columns seen in Fit: a
