@@ -45,9 +45,10 @@ import (
 // What comes out for an input is a power of its learned scale, or Floor where that is more, as a part of the
 // greatest. All scales are then multiplied by one number, so that their mean square is that of the learned ones.
 //
-// Shapes: n×d → n×d; sparse rows stay sparse. Cost of a step of the fit, with n rows and D features: 3·n·D² + 2·n·d·D
-// flops in single precision and D³ in double precision, or 3·n²·D and n³ where rows are fewer than features. Memory:
-// 16·n·D + 78·d·D bytes. The rows are read twice: to look at them, and to take the sample.
+// Shapes: n×d → n×d; sparse rows stay sparse. Cost of a step of the fit, with n rows and D features: 3·n·D² + D³ +
+// 2·n·d·D flops in single precision and D³/3 in double precision, or 3·n²·D + n³ and n³/3 where rows are fewer than
+// features; for press 6·n·D², or n³ more. Memory: 6·n·D + 78·d·D bytes, for press 10·n·D. The rows are read twice: to
+// look at them, and to take the sample.
 //
 // Sources: Neal, "Bayesian learning for neural networks", 1996; Rasmussen and Williams, "Gaussian processes for
 // machine learning", 2006, chapter 5; Lázaro-Gredilla et al., "Sparse spectrum gaussian process regression", JMLR
@@ -234,18 +235,27 @@ func (s ARD) learn(ctx context.Context, sample targetSample, group []int) (evide
 // bytes is the memory that learning takes.
 func (s ARD) bytes(n, d float64) int64 {
 	D := float64(s.Features)
-	order := min(n, D)
-	return int64(min(16*n*D+40*order*order+14*d*D+8*ardLists*d*D+24*n*d, math.MaxInt64/2))
+	order, each := min(n, D), 6.0
+	if s.Objective == "press" {
+		each = 10
+	}
+	return int64(min(each*n*D+24*order*order+14*d*D+8*ardLists*d*D+24*n*d, math.MaxInt64/2))
 }
 
 // Cost returns the cost of learning and scaling.
 func (s ARD) Cost(shape datasets.Shape) datasets.Cost {
 	n, D := float64(min(shape.Rows, s.Rows)), float64(s.Features)
 	order := min(n, D)
-	step := 2*n*D*order + n*D*order + 3*order*order*order + 2*n*shape.Entries()*D + 20*n*D
-	if s.Objective == "press" {
-		step *= 2
+	products := 3*n*D*order + 2*n*shape.Entries()*D
+	switch {
+	case s.Objective == "press" && n < D:
+		products += order * order * order
+	case s.Objective == "press":
+		products += 3 * n * D * order
 	}
+	// Flops of products count for half of one: they are in single precision. The rest is as if it were flops of
+	// others: factors and inverses are slow ones, sines and what is read from memory take as long as so many.
+	step := products/2 + 1.5*order*order*order + 300*order*order + 100*n*D
 	cost := scalerCost(4, shape)
 	cost.Flops += step * float64(s.Steps+s.Restarts)
 	cost.Bytes += s.bytes(n, float64(shape.Cols))
