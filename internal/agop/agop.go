@@ -5,8 +5,9 @@
 // which is large along the directions in which the outputs f_c change: a recursive feature machine fits a
 // kernel machine to x, then to M^power·x, and so on. Numbers in, numbers out.
 //
-// [Learn] does the rounds; gradients of random Fourier features are in fourier.go, those of exact kernels
-// in kernel.go, the ridge regressions that are differentiated in exact.go and features.go.
+// [Learn] does the rounds, and score.go judges their maps. The ridge regressions that are differentiated are in
+// exact.go and features.go; gradients of random Fourier features are in fourier.go, those of exact kernels in
+// package pairwise.
 //
 // Sources: Radhakrishnan, Beaglehole, Pandit and Belkin, "Mechanism for feature learning in neural networks
 // and backpropagation-free machine learning models", Science 383, 2024; Beaglehole, Holzmüller,

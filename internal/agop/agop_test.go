@@ -315,7 +315,7 @@ func TestLearnChoosesTheMap(t *testing.T) {
 			t.Errorf("%s: full %v; map %.3f", name, got, mat.Formatted(r.Map))
 		}
 		least := math.Inf(1)
-		for _, power := range o.powers() {
+		for _, power := range []float64{0.5, 0.25} {
 			o.Power = power
 			one, err := Learn(context.Background(), o, rows)
 			if err != nil {
@@ -340,6 +340,20 @@ func TestWalkFromWhereNothingIsFinite(t *testing.T) {
 		})
 		if at != best || least != 0 || err != nil {
 			t.Errorf("the least error is found at %v, wanted %v; %v", at, best, err)
+		}
+	}
+}
+
+// A map that is hardly better than the one before is kept, but no other follows it; one that is worse is not.
+func TestRoundsEndWhereLittleIsGained(t *testing.T) {
+	l := &learner{Options: Options{Rounds: 9}, out: &Result{}}
+	for round, c := range []struct {
+		loss  float64
+		goOn  bool
+		round int
+	}{{1, true, 0}, {0.9, true, 1}, {0.899, false, 2}, {0.95, false, 2}} {
+		if goOn := l.note(round, c.loss, identity(2, false), nil); goOn != c.goOn || l.out.Round != c.round {
+			t.Errorf("error %v: another round %v, that of round %d is kept", c.loss, goOn, l.out.Round)
 		}
 	}
 }

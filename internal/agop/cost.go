@@ -8,7 +8,7 @@ func (o Options) Cost(rows, held, inputs, targets float64) (flops, bytes float64
 	n, h, d := rows, held, inputs
 	// A map is judged by some factors and some kernels, and once a round by larger ones, which are too small for
 	// full speed.
-	const factors, kernels, slow = 6, 3, 2.5
+	const factors, kernels, slow = 6, 3, 2
 	judged := func(size float64) (factor, kernel float64) {
 		size = min(size, n-h)
 		return slow * size * size * size / 3, (size*size/2 + h*size) * pair(d)
@@ -27,7 +27,7 @@ func (o Options) Cost(rows, held, inputs, targets float64) (flops, bytes float64
 	bytes += 8*(2*size*size+h*size) + 8*3*n*d
 	if !o.Diagonal {
 		flops += rounds * 9 * d * d * d
-		bytes += 8 * 8 * d * d
+		bytes += 10 * 8 * d * d
 	}
 	return flops, bytes
 }

@@ -243,8 +243,8 @@ func (d *drawing) metric() string {
 	}
 	d.sampled = true
 	own := rand.New(rand.NewPCG(d.seed, 12))
-	return fmt.Sprintf("- rfm: {kernel: %s, rounds: 2, diagonal: %s, power: %s, rows: %s}\n",
-		pick(own, "exponential", "gaussian", "laplacian"), pick(own, "false", "true"), pick(own, "0.5", "1"), pick(own, "10000", "30"))
+	return fmt.Sprintf("- rfm: {kernel: %s, rounds: 2, diagonal: %s, power: %s, rows: %s, part: %s}\n",
+		pick(own, "exponential", "gaussian", "laplacian"), pick(own, "false", "true"), pick(own, "0", "0.5", "1"), pick(own, "10000", "30"), pick(own, "10000", "20"))
 }
 
 // features draws the map, and the axes of a search over it.
