@@ -38,7 +38,10 @@ var (
 // Leaving one out costs nd² for all candidates that differ in Alpha only and nd² + d³/3 flops for each,
 // by [Ridge.LeaveOneOut].
 //
-// Candidates that would not go by the solver cholesky are fitted by themselves.
+// On sparse rows that would go by the solver cg, fewer rows than columns or features of binning, candidates that differ
+// in Alpha only are solved for together in the dual form: all of them take steps by the same products with the kernel of
+// the rows, as many as the least Alpha needs, 2·nnz flops each for every output. Other candidates that would not go by
+// the solver cholesky are fitted by themselves.
 func (s Ridge) FitBatch(ctx context.Context, b Batch) (shared []string, err error) {
 	list, err := ridges(b)
 	if err != nil {

@@ -34,7 +34,8 @@ type ridgeBatch struct {
 }
 
 // Ridges fits ridge regressions on rows as they are. Candidates with the same key have the same sums, those of a
-// fold are the sums of all rows less those of the test rows.
+// fold are the sums of all rows less those of the test rows. Those that go by conjugate gradients take their steps
+// together.
 func Ridges(ctx context.Context, b Batch, candidates []Ridge) (shared []string, err error) {
 	s := &ridgeBatch{Batch: b, ctx: ctx, candidates: candidates}
 	r, err := design.OfSet(s.Data)
@@ -47,20 +48,21 @@ func Ridges(ctx context.Context, b Batch, candidates []Ridge) (shared []string, 
 	var keys []string
 	groups := map[string][]int{}
 	for i, candidate := range candidates {
-		key := candidate.Key
-		if candidate.Alone || candidate.Invalid != nil || !s.cholesky(candidate, r) {
-			key = ""
-		}
+		key := s.key(candidate, r)
 		if groups[key] == nil {
 			keys = append(keys, key)
 		}
 		groups[key] = append(groups[key], i)
 	}
 	for _, key := range keys {
-		if key == "" {
-			err = s.each(groups[key])
-		} else {
-			err = s.group(r, groups[key])
+		members := groups[key]
+		switch {
+		case key == "", s.conjugate(s.candidates[members[0]], r) && len(members) == 1:
+			err = s.each(members)
+		case s.cholesky(s.candidates[members[0]], r):
+			err = s.group(r, members)
+		default:
+			err = s.together(members)
 		}
 		if err != nil {
 			return nil, err
@@ -73,6 +75,19 @@ func Ridges(ctx context.Context, b Batch, candidates []Ridge) (shared []string, 
 		shared = append(shared, "alpha")
 	}
 	return shared, nil
+}
+
+// key is the same for candidates that are fitted together, "" for one that shares nothing.
+func (s *ridgeBatch) key(candidate Ridge, r *design.Rows) string {
+	switch {
+	case candidate.Alone || candidate.Invalid != nil:
+		return ""
+	case s.cholesky(candidate, r):
+		return "sums " + candidate.Key
+	case s.conjugate(candidate, r):
+		return fmt.Sprint("rows ", candidate.Key, candidate.Tol, candidate.MaxIter)
+	}
+	return ""
 }
 
 // cholesky reports whether a candidate goes by the solver cholesky on half of the rows: the folds that

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -14,7 +15,7 @@ func RidgesCost(b Batch, shape datasets.Shape, list []Ridge) (sum datasets.Cost,
 	folds := b.Folds
 	cols, d, t := shape.Cols, float64(shape.Cols), float64(max(shape.Outputs, 1))
 	groups := map[string]int{}
-	names := map[string]bool{}
+	names, paths := map[string]bool{}, map[string]bool{}
 	train, rows := 0, 0
 	for _, fold := range folds {
 		train += len(fold.Train)
@@ -22,6 +23,14 @@ func RidgesCost(b Batch, shape datasets.Shape, list []Ridge) (sum datasets.Cost,
 	}
 	for _, s := range list {
 		if s.Alone || s.Way(rows/2, cols, shape.Filled > 0) != "cholesky" {
+			if !s.Alone && s.Alpha > 0 && shape.Filled > 0 && rows < cols && s.Way(rows/2, cols, true) == "cg" {
+				key := fmt.Sprint(s.Key, s.Tol, s.MaxIter)
+				if paths[key] {
+					names["alpha"] = true // its steps are those of another
+					continue
+				}
+				paths[key] = true
+			}
 			for _, fold := range folds {
 				one := shape
 				one.Rows = len(fold.Train)

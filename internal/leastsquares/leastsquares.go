@@ -6,7 +6,8 @@
 // rounding of sums would show in predictions, a solution is refined by passes over the rows themselves.
 //
 // Moments of parts of the rows can be merged, subtracted and cut to their leading columns, and a [Path]
-// solves for many penalties on the same moments: that is what many candidates and folds share. [LeaveOneOut]
+// solves for many penalties on the same moments; [Problem.Alphas] does by conjugate gradients on sparse rows:
+// that is what many candidates and folds share. [LeaveOneOut]
 // and [Moments.Posterior] make the rest of what can be said of a ridge regression from the same sums.
 package leastsquares
 

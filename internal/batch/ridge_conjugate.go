@@ -1,0 +1,76 @@
+package batch
+
+import (
+	"time"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/solve"
+)
+
+// conjugate reports whether a candidate goes by conjugate gradients on sparse rows where every Alpha can take its steps
+// by the same products of rows. They know of no preconditioner, and where there are more rows than columns only rows
+// without values, as those of binning, are known to need none.
+func (s *ridgeBatch) conjugate(candidate Ridge, r *design.Rows) bool {
+	plain := false
+	if x, ok := s.Data.X.(interface{ Shared() (float64, bool) }); ok {
+		_, plain = x.Shared()
+	}
+	return r.Sparse && (plain || r.N < r.Cols) && candidate.Alpha > 0 && candidate.Way(r.N/2, r.Cols, true) == "cg"
+}
+
+// together fits candidates that differ in Alpha only by conjugate gradients. Those that do not get to the end are
+// fitted by themselves.
+func (s *ridgeBatch) together(members []int) error {
+	s.alphas = true
+	for f, fold := range s.Folds {
+		wanted := s.wanted(members, f)
+		if len(wanted) == 0 {
+			continue
+		}
+		start := time.Now()
+		split := &Split{design.Select(s.Data, fold.Train), datasets.SelectRows(s.Data.X, fold.Test)}
+		models, err := s.alphasOf(members, f)
+		if err != nil {
+			if s.ctx.Err() != nil {
+				return s.ctx.Err()
+			}
+			models = make([]*solve.Linear, len(members)) // each says for itself what is wrong
+		}
+		seconds := time.Since(start).Seconds() / float64(len(wanted))
+		for k, i := range members {
+			switch {
+			case !s.Wants(i, f):
+				continue
+			case models[k] == nil:
+				err = s.Single(s.ctx, i, f, split)
+			default:
+				err = s.Yield(i, f, Result{Model: models[k], Test: split.Test, Seconds: seconds})
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// alphasOf returns the models of candidates on the training rows of a fold, nil for what is not wanted or not got to.
+func (s *ridgeBatch) alphasOf(members []int, fold int) ([]*solve.Linear, error) {
+	first, train := s.candidates[members[0]], s.Folds[fold].Train
+	if first.Check != nil {
+		if err := first.Check(train); err != nil {
+			return nil, err
+		}
+	}
+	p, err := first.Problem(design.Selected(s.Data, train))
+	if err != nil {
+		return nil, err
+	}
+	var alphas []float64
+	var wanted []bool
+	for _, i := range members {
+		alphas, wanted = append(alphas, s.candidates[i].Alpha), append(wanted, s.Wants(i, fold))
+	}
+	return p.Alphas(s.ctx, alphas, wanted)
+}

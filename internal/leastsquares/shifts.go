@@ -1,0 +1,415 @@
+package leastsquares
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// Alphas solves (X̃X̃' + alpha·I)a = ỹ on sparse rows in memory for every alpha > 0 at once, for the weights X̃'a. The
+// residuals of conjugate gradients for all alphas are multiples of each other, so that one product with the kernel is
+// a step for each: all of them cost what the least one does. An alpha that is not wanted, or is not got to, has no
+// model. Which are wanted changes no model.
+//
+// (Frommer and Maass, "Fast CG-based methods for Tikhonov–Phillips regularization", SIAM Journal on Scientific
+// Computing, 1999.)
+func (p *Problem) Alphas(ctx context.Context, alphas []float64, wanted []bool) ([]*solve.Linear, error) {
+	d, err := p.centred(ctx)
+	if err != nil {
+		return nil, err
+	}
+	k, out := newRowKernel(d, p.Intercept), make([]*solve.Linear, len(alphas))
+	s := newShifts(transposed(d.y, d.targets), d.targets, alphas, wanted)
+	trace := d.traceOfKernel()
+	for j, spread := range d.spreads() {
+		for a, alpha := range alphas {
+			// What a residual r adds to the scores of the rows is at most |r|, and to those of another row
+			// of their size at most |r|·√(trace/(n·alpha)) / 2.
+			s.paths[a][j].goal = p.Tol * math.Sqrt(spread) * min(1, 200*math.Sqrt(alpha/(trace+alpha)))
+		}
+	}
+	if err := s.solve(ctx, k, p.MaxIter); err != nil {
+		return nil, err
+	}
+	for a := range alphas {
+		if !wanted[a] || s.running(a) {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		x, report := s.look(k, a)
+		if !report.Converged { // rounding has led it astray
+			continue
+		}
+		w := d.coefficients(transposed(x, d.n))
+		model, err := solve.NewLinear(w, intercepts(w, d.mean, d.targetMean), report)
+		if err != nil {
+			return nil, err
+		}
+		out[a] = &model
+	}
+	return out, nil
+}
+
+// transposed returns the columns of a matrix one after the other.
+func transposed(list []float64, columns int) []float64 {
+	out := make([]float64, len(list))
+	rows := len(list) / columns
+	for at, v := range list {
+		out[at%columns*rows+at/columns] = v
+	}
+	return out
+}
+
+func length(x []float64) float64 { return math.Sqrt(kern.Dot(x, x)) }
+
+// traceOfKernel returns Σ |x̃_i|² of sparse rows.
+func (c *centredRows) traceOfKernel() float64 {
+	sum := -c.total * kern.Dot(c.mean, c.mean)
+	shared, _ := c.sparse.Shared()
+	for i, s := range c.weights {
+		columns, values := c.sparse.Row(i)
+		if values == nil {
+			sum += s * shared * shared * float64(len(columns))
+		} else {
+			sum += s * kern.Dot(values, values)
+		}
+	}
+	return max(sum, 0)
+}
+
+// shifts is conjugate gradients for (K + alpha·I)x = y and several alphas, in lockstep for several y, which come one
+// after the other. Their directions and residuals are those of the least alpha; the residual of another is zeta times
+// that, |zeta| ≤ 1.
+type shifts struct {
+	n      int
+	y      []float64
+	alphas []float64
+	least  float64
+	paths  [][]shift // by alpha and target
+	steps  []int     // by alpha
+	r, p   []float64 // of the least alpha
+}
+
+// shift is an alpha's path to the solution for one target.
+type shift struct {
+	x, p       []float64
+	zeta, last float64 // of this step and the one before
+	goal       float64 // norm of the residual to get to
+	done       bool
+}
+
+func newShifts(y []float64, targets int, alphas []float64, wanted []bool) *shifts {
+	n := len(y) / targets
+	s := &shifts{n: n, y: y, alphas: alphas, least: slices.Min(alphas), steps: make([]int, len(alphas)), r: slices.Clone(y), p: slices.Clone(y)}
+	for a := range alphas {
+		list := make([]shift, targets)
+		for j := range list {
+			if list[j] = (shift{zeta: 1, last: 1, done: true}); wanted[a] {
+				list[j] = shift{zeta: 1, last: 1, x: make([]float64, n), p: slices.Clone(y[j*n : (j+1)*n])}
+			}
+		}
+		s.paths = append(s.paths, list)
+	}
+	return s
+}
+
+// running reports whether an alpha has a target that goes on.
+func (s *shifts) running(a int) bool {
+	return slices.ContainsFunc(s.paths[a], func(path shift) bool { return !path.done })
+}
+
+// of returns the part of a vector that is a target's.
+func (s *shifts) of(v []float64, target int) []float64 { return v[target*s.n : (target+1)*s.n] }
+
+// solve goes on until every alpha has got to its goals, or for so many steps.
+func (s *shifts) solve(ctx context.Context, k *rowKernel, most int) error {
+	product, targets := make([]float64, len(s.r)), len(s.r)/s.n
+	before, turned := slices.Repeat([]float64{1}, targets), make([]float64, targets) // step and turn of the step before
+	for range most {
+		for j := range targets {
+			s.stop(j)
+		}
+		goes := false
+		for a := range s.alphas {
+			if s.running(a) {
+				goes = true
+				s.steps[a]++
+			}
+		}
+		if !goes {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		k.apply(product, s.p)
+		kern.Axpy(s.least, s.p, product)
+		for j := range targets {
+			before[j], turned[j] = s.step(j, s.of(product, j), before[j], turned[j])
+		}
+	}
+	for j := range targets {
+		s.stop(j)
+	}
+	return nil
+}
+
+// step takes the step of one target, given the product of the matrix with its direction, for every alpha that still
+// needs it. It returns how long the step was, and how much of the direction is in the next.
+func (s *shifts) step(target int, product []float64, before, turned float64) (along, turn float64) {
+	r, p := s.of(s.r, target), s.of(s.p, target)
+	size, curvature := kern.Dot(r, r), kern.Dot(p, product)
+	if size > 0 && curvature > 0 {
+		along = size / curvature
+		kern.Axpy(-along, product, r)
+		turn = kern.Dot(r, r) / size
+	}
+	for a, alpha := range s.alphas {
+		path := &s.paths[a][target]
+		if path.done {
+			continue
+		}
+		now, last := path.zeta, path.last
+		next := now * last * before / (along*turned*(last-now) + last*before*(1+(alpha-s.least)*along))
+		ratio := next / now
+		path.last, path.zeta = now, next
+		kern.Axpy(along*ratio, path.p, path.x)
+		kern.Scale(turn*ratio*ratio, path.p)
+		kern.Axpy(next, r, path.p)
+	}
+	kern.Scale(turn, p)
+	kern.Axpy(1, r, p)
+	return along, turn
+}
+
+// stop notes which alphas are where they should be with a target.
+func (s *shifts) stop(target int) {
+	size := length(s.of(s.r, target))
+	for a := range s.paths {
+		path := &s.paths[a][target]
+		path.done = path.done || math.Abs(path.zeta)*size <= path.goal
+	}
+}
+
+// look returns the solution for an alpha, and what the rows themselves say of it. It has converged where they do.
+func (s *shifts) look(k *rowKernel, a int) (x []float64, report solve.Report) {
+	for _, path := range s.paths[a] {
+		x = append(x, path.x...)
+	}
+	alpha, rest := s.alphas[a], make([]float64, len(x))
+	k.apply(rest, x)
+	kern.Axpy(alpha, x, rest)
+	kern.Scale(-1, rest)
+	kern.Axpy(1, s.y, rest)
+	report = solve.Report{Solver: "cg", Iterations: s.steps[a], Converged: true}
+	for j, path := range s.paths[a] {
+		size := length(s.of(rest, j))
+		report.Converged = report.Converged && size <= 2*path.goal
+		if first := length(s.of(s.y, j)); first > 0 {
+			report.Gradient = max(report.Gradient, size/first)
+		}
+	}
+	for at, v := range x {
+		left := rest[at] + alpha*v // of the target
+		report.Objective += left*left + alpha*v*(s.y[at]-left)
+	}
+	return x, report
+}
+
+// rowKernel multiplies by the centred kernel of sparse rows, S^½(I − 1s'/Σs)XX'(I − s1'/Σs)S^½. It has the entries of
+// X column by column, and reads them once for a product: what a column adds up is used at once, so that nothing is as
+// long as there are columns. A column with one entry is a number on the diagonal.
+type rowKernel struct {
+	n, targets int
+	centred    bool
+	weights    []float64 // s
+	total      float64
+	alone      []float64 // by row, Σ x² of the columns of one entry
+	start      []int     // of each other column
+	rows       []uint32
+	values     []float64 // nil where all are equal
+	scale      float64   // that factor, squared
+	parts      []int     // columns between which products are made side by side
+	sums       [][]float64
+	in         []float64
+}
+
+// A product is made in at most so many pieces of at least so many entries, whatever the number of cores.
+const (
+	mostParts   = 8
+	partEntries = 1 << 16
+)
+
+func newRowKernel(d *centredRows, centred bool) *rowKernel {
+	k := &rowKernel{n: d.n, targets: d.targets, centred: centred, weights: d.weights, total: d.total, alone: make([]float64, d.n), scale: 1}
+	shared, isShared := d.sparse.Shared()
+	if isShared {
+		k.scale = shared * shared
+	}
+	counts := make([]int, d.cols)
+	for i := range d.n {
+		columns, _ := d.sparse.Row(i)
+		for _, j := range columns {
+			counts[j]++
+		}
+	}
+	next := counts // where the next entry of a column goes, -1 for the diagonal
+	k.start = []int{0}
+	entries := 0
+	for j, count := range counts {
+		if next[j] = entries; count < 2 {
+			next[j] = -1
+			continue
+		}
+		entries += count
+		k.start = append(k.start, entries)
+	}
+	k.place(d.sparse, next, entries, isShared)
+	k.parts = []int{0}
+	size := max(partEntries, (entries+mostParts-1)/mostParts)
+	for c, at := range k.start {
+		if at >= len(k.parts)*size || c == len(k.start)-1 {
+			k.parts = append(k.parts, c)
+		}
+	}
+	k.sums = make([][]float64, len(k.parts)-1)
+	for i := range k.sums {
+		k.sums[i] = make([]float64, d.n*d.targets)
+	}
+	k.in = make([]float64, d.n*d.targets)
+	return k
+}
+
+// place puts every entry where next has it.
+func (k *rowKernel) place(x *sparse.CSR, next []int, entries int, shared bool) {
+	k.rows = make([]uint32, entries)
+	if !shared {
+		k.values = make([]float64, entries)
+	}
+	for i := range k.n {
+		columns, values := x.Row(i)
+		for q, j := range columns {
+			at := next[j]
+			if at < 0 {
+				v := 1.0
+				if !shared {
+					v = values[q]
+				}
+				k.alone[i] += v * v
+				continue
+			}
+			k.rows[at] = uint32(i)
+			if !shared {
+				k.values[at] = values[q]
+			}
+			next[j]++
+		}
+	}
+}
+
+// apply writes the product with v to dst, both of which have the targets one after the other.
+func (k *rowKernel) apply(dst, v []float64) {
+	t := k.targets
+	for i, s := range k.weights {
+		root := math.Sqrt(s)
+		for j := range t {
+			k.in[i*t+j] = root * v[j*k.n+i]
+		}
+	}
+	if k.centred {
+		for j, sum := range columnSums(k.in, t) {
+			for i, s := range k.weights {
+				k.in[i*t+j] -= s * sum / k.total
+			}
+		}
+	}
+	kern.Parallel(len(k.sums), 1, func(lo, hi int) {
+		for part := lo; part < hi; part++ {
+			clear(k.sums[part])
+			k.add(k.sums[part], k.in, k.parts[part], k.parts[part+1])
+		}
+	})
+	out := k.sums[0]
+	for _, part := range k.sums[1:] {
+		kern.Axpy(1, part, out)
+	}
+	mean := make([]float64, t)
+	for i, s := range k.weights {
+		for at := i * t; at < (i+1)*t; at++ {
+			out[at] = k.scale * (out[at] + k.alone[i]*k.in[at])
+		}
+		kern.Axpy(s/k.total, out[i*t:(i+1)*t], mean)
+	}
+	for i, s := range k.weights {
+		root := math.Sqrt(s)
+		for j, m := range mean {
+			if !k.centred {
+				m = 0
+			}
+			dst[j*k.n+i] = root * (out[i*t+j] - m)
+		}
+	}
+}
+
+// add adds what some columns make of v.
+func (k *rowKernel) add(out, v []float64, from, to int) {
+	if k.values != nil || k.targets > 1 {
+		k.addSeveral(out, v, from, to)
+		return
+	}
+	for c := from; c < to; c++ {
+		rows := k.rows[k.start[c]:k.start[c+1]]
+		var s0, s1, s2, s3 float64
+		at := 0
+		for ; at+4 <= len(rows); at += 4 {
+			four := rows[at : at+4 : at+4]
+			s0 += v[four[0]]
+			s1 += v[four[1]]
+			s2 += v[four[2]]
+			s3 += v[four[3]]
+		}
+		for _, i := range rows[at:] {
+			s0 += v[i]
+		}
+		sum := (s0 + s1) + (s2 + s3)
+		for _, i := range rows {
+			out[i] += sum
+		}
+	}
+}
+
+// addSeveral is add for several targets, or with values.
+func (k *rowKernel) addSeveral(out, v []float64, from, to int) {
+	t := k.targets
+	sum := make([]float64, t)
+	for c := from; c < to; c++ {
+		clear(sum)
+		for at := k.start[c]; at < k.start[c+1]; at++ {
+			f, row := k.value(at), int(k.rows[at])*t
+			for j, x := range v[row : row+t] {
+				sum[j] += f * x
+			}
+		}
+		for at := k.start[c]; at < k.start[c+1]; at++ {
+			f, row := k.value(at), int(k.rows[at])*t
+			to := out[row : row+t]
+			for j, x := range sum {
+				to[j] += f * x
+			}
+		}
+	}
+}
+
+// value is an entry but for the scale.
+func (k *rowKernel) value(at int) float64 {
+	if k.values == nil {
+		return 1
+	}
+	return k.values[at]
+}
