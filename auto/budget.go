@@ -18,6 +18,9 @@ func (r *run) timed() bool { return r.options.Candidates == 0 }
 // left is the time that is left of the budget.
 func (r *run) left() float64 { return (r.options.Budget - time.Since(r.began)).Seconds() }
 
+// lastMoment is when a last fit is given up, in seconds since the search began: somewhat after the budget has ended.
+func (r *run) lastMoment() float64 { return 1.05 * r.options.Budget.Seconds() }
+
 // within is the context of a trial, which ends when the search is stopped or has no more time but for the
 // last fit.
 func (r *run) within(ctx context.Context) (context.Context, context.CancelFunc) {

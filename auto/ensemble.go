@@ -298,7 +298,7 @@ func (r *run) fitMembers(ctx context.Context, e ensemble, wider int) error {
 		}
 		name := strings.ReplaceAll(r.table[m.recipe].String(), " ", "_")
 		spec.Members = append(spec.Members, meta.Member{Name: name, Estimator: one})
-		model, err := r.fit(ctx, fitting, r.data)
+		model, err := r.fitUntil(ctx, fitting, r.data, r.lastMoment())
 		if err != nil {
 			return r.alone(ctx, err)
 		}
@@ -311,7 +311,7 @@ func (r *run) fitMembers(ctx context.Context, e ensemble, wider int) error {
 	whole := pipeline.Sequence{}.Then(spec)
 	frozen := whole
 	frozen.Estimator = pipeline.FrozenModel{Spec: spec, Fitted: together}
-	model, err := r.fit(ctx, frozen, r.data)
+	model, err := frozen.Fit(ctx, r.data)
 	if err != nil {
 		return r.alone(ctx, err)
 	}

@@ -17,7 +17,14 @@ func (r *run) keepModel(ctx context.Context) error {
 	if in := r.incumbent; in.rows == r.data.Rows() && !r.before(s, in.scored) {
 		return nil
 	}
-	return r.refit(ctx, s, size, r.data.Rows())
+	if !r.timed() {
+		return r.refit(ctx, s, size, r.data.Rows())
+	}
+	err = r.refitUntil(ctx, s, size, r.data.Rows(), r.spent()+0.15*r.left())
+	if errors.Is(err, errEnded) && ctx.Err() == nil && !r.stopped() {
+		return nil // it took longer than was thought; the model before stays
+	}
+	return err
 }
 
 // bestWithin is the best candidate of which a fit to all rows is expected to take no longer than the limit, with a

@@ -237,6 +237,11 @@ func (r *run) before(a, b scored) bool {
 // refit fits a candidate to the first rows of the order, all where there are no more, as the model so far. Its
 // map has another size where that is wanted.
 func (r *run) refit(ctx context.Context, s scored, size, rows int) error {
+	return r.refitUntil(ctx, s, size, rows, r.lastMoment())
+}
+
+// refitUntil is refit, given up so many seconds after the search began.
+func (r *run) refitUntil(ctx context.Context, s scored, size, rows int, until float64) error {
 	p := s.point
 	p.size = size
 	spec, fitting, err := r.lastOf(ctx, p)
@@ -246,11 +251,11 @@ func (r *run) refit(ctx context.Context, s scored, size, rows int) error {
 	part := r.part(rows)
 	r.report("refit")
 	began := time.Now()
-	model, err := r.fit(ctx, fitting, part)
+	model, err := r.fitUntil(ctx, fitting, part, until)
+	r.learnFitPace(p, part.Rows(), time.Since(began).Seconds()) // at least, where it was given up
 	if err != nil {
 		return err
 	}
-	r.learnFitPace(p, part.Rows(), time.Since(began).Seconds())
 	r.incumbent = &fitted{s, size, part.Rows(), spec, model}
 	r.report("search")
 	return nil
@@ -282,14 +287,14 @@ func (r *run) wholeOf(ctx context.Context, p point) (spec, fitting pipeline.Pipe
 	return spec, fitting, err
 }
 
-// fit fits a pipeline, in time, and as long as nobody stops it.
-func (r *run) fit(ctx context.Context, spec pipeline.Pipeline, rows datasets.Set) (estimator.Predictor, error) {
+// fitUntil fits a pipeline, as long as nobody stops it and, where there is a model already, until so many seconds
+// after the search began.
+func (r *run) fitUntil(ctx context.Context, spec pipeline.Pipeline, rows datasets.Set, until float64) (estimator.Predictor, error) {
 	ctx, cancel := r.untilStopped(ctx)
 	defer cancel()
 	if r.timed() && r.incumbent != nil {
-		const over = 0.05 // of the budget, that the last fit may take more than that
 		var end context.CancelFunc
-		ctx, end = context.WithDeadline(ctx, r.began.Add(r.options.Budget+seconds(over*r.options.Budget.Seconds())))
+		ctx, end = context.WithDeadline(ctx, r.began.Add(seconds(until)))
 		defer end()
 	}
 	model, err := spec.Fit(ctx, rows)

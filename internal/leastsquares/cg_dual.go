@@ -79,18 +79,42 @@ func (c *ridgeCG) eachBlock(f func(first int, X mat.Matrix, roots []float64, y [
 // dualStart returns ỹ and the squared norms of the rows x̃.
 func (c *ridgeCG) dualStart() (y, squares []float64, err error) {
 	t, targetMean := c.m.targets, c.m.targetMean()
+	mean := kern.Dot(c.mean, c.mean)
 	row := make([]float64, c.m.Cols)
 	err = c.eachBlock(func(_ int, X mat.Matrix, roots, targets []float64) {
+		csr, isSparse := X.(*sparse.CSR)
 		for i, s := range roots {
 			for j, v := range targets[i*t : (i+1)*t] {
 				y = append(y, s*(v-targetMean[j]))
 			}
-			design.WriteRow(row, X, i)
-			kern.Axpy(-1, c.mean, row)
-			squares = append(squares, s*s*kern.Dot(row, row))
+			square := 0.0
+			if isSparse {
+				square = c.offSquare(csr, i, mean)
+			} else {
+				design.WriteRow(row, X, i)
+				kern.Axpy(-1, c.mean, row)
+				square = kern.Dot(row, row)
+			}
+			squares = append(squares, s*s*square)
 		}
 	})
 	return y, squares, err
+}
+
+// offSquare is the squared distance of a sparse row from the mean, whose own square is given, by what is not 0 of
+// the row.
+func (c *ridgeCG) offSquare(X *sparse.CSR, i int, mean float64) float64 {
+	columns, values := X.Row(i)
+	v, shared := X.Shared()
+	square, along := 0.0, 0.0
+	for k, j := range columns {
+		if !shared {
+			v = values[k]
+		}
+		square += v * v
+		along += v * c.mean[j]
+	}
+	return max(square-2*along+mean, 0)
 }
 
 // combine returns X̃'a.
