@@ -218,12 +218,12 @@ func (a automatic) load(ctx context.Context) error {
 		text += ", classes " + document.Few(classes)
 	}
 	a.tell(text)
-	held := "none held out to test on"
+	tested := "none held out to test on"
 	if a.rows.Test != nil {
 		n, _ := a.rows.Test.Dims()
-		held = fmt.Sprintf("%d held out, which no choice sees", n)
+		tested = fmt.Sprintf("%d held out, which no choice sees", n)
 	}
-	a.tell(fmt.Sprintf("%d inputs, %d rows to learn from, %s", a.result.Features, a.result.Rows.Train, held))
+	a.tell(fmt.Sprintf("%d inputs, %d rows to learn from, %s", a.result.Features, a.result.Rows.Train, tested))
 	if steps := a.spec.Pipeline.Steps; len(steps) > 0 {
 		a.tell("cleaned by " + listed(steps, " → "))
 	}

@@ -252,7 +252,7 @@ func (e *endless) Read(b []byte) (int, error) {
 type ahead struct {
 	in            *endless
 	written, most int
-	inUse          uint64
+	inUse         uint64
 }
 
 func (a *ahead) Write(p []byte) (int, error) {
