@@ -53,6 +53,8 @@ func init() {
 			"FittedPipeline": reflect.TypeOf((*pipeline.FittedPipeline)(nil)).Elem(),
 			"FittedUnion":    reflect.TypeOf((*pipeline.FittedUnion)(nil)).Elem(),
 			"Foretold":       reflect.TypeOf((*pipeline.Foretold)(nil)).Elem(),
+			"Frozen":         reflect.TypeOf((*pipeline.Frozen)(nil)).Elem(),
+			"FrozenModel":    reflect.TypeOf((*pipeline.FrozenModel)(nil)).Elem(),
 			"Group":          reflect.TypeOf((*pipeline.Group)(nil)).Elem(),
 			"Holder":         reflect.TypeOf((*pipeline.Holder)(nil)).Elem(),
 			"Holding":        reflect.TypeOf((*pipeline.Holding)(nil)).Elem(),

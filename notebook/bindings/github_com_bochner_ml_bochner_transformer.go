@@ -96,6 +96,7 @@ func init() {
 			"Relevant":          reflect.TypeOf((*transformer.Relevant)(nil)).Elem(),
 			"Robust":            reflect.TypeOf((*transformer.Robust)(nil)).Elem(),
 			"Rowless":           reflect.TypeOf((*transformer.Rowless)(nil)).Elem(),
+			"Sampler":           reflect.TypeOf((*transformer.Sampler)(nil)).Elem(),
 			"Scale":             reflect.TypeOf((*transformer.Scale)(nil)).Elem(),
 			"SingleTransformer": reflect.TypeOf((*transformer.SingleTransformer)(nil)).Elem(),
 			"Sized":             reflect.TypeOf((*transformer.Sized)(nil)).Elem(),
@@ -115,6 +116,7 @@ func init() {
 			"PassFitter":        reflect.TypeOf((*proxy_transformer_PassFitter)(nil)).Elem(),
 			"Relevant":          reflect.TypeOf((*proxy_transformer_Relevant)(nil)).Elem(),
 			"Rowless":           reflect.TypeOf((*proxy_transformer_Rowless)(nil)).Elem(),
+			"Sampler":           reflect.TypeOf((*proxy_transformer_Sampler)(nil)).Elem(),
 			"SingleTransformer": reflect.TypeOf((*proxy_transformer_SingleTransformer)(nil)).Elem(),
 			"Sized":             reflect.TypeOf((*proxy_transformer_Sized)(nil)).Elem(),
 			"SparseTaker":       reflect.TypeOf((*proxy_transformer_SparseTaker)(nil)).Elem(),
@@ -262,6 +264,19 @@ type proxy_transformer_Rowless struct {
 }
 
 func (p *proxy_transformer_Rowless) FitsWithoutRows() bool { return p.FitsWithoutRows_(p.Object) }
+
+type proxy_transformer_Sampler struct {
+	Object  any
+	Fit_    func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (transformer.Transformer, error)
+	Sample_ func(_proxy_obj_ any, a0 context.Context, a1 datasets.Source) ([]int, error)
+}
+
+func (p *proxy_transformer_Sampler) Fit(a0 context.Context, a1 datasets.Set) (transformer.Transformer, error) {
+	return p.Fit_(p.Object, a0, a1)
+}
+func (p *proxy_transformer_Sampler) Sample(a0 context.Context, a1 datasets.Source) ([]int, error) {
+	return p.Sample_(p.Object, a0, a1)
+}
 
 type proxy_transformer_SingleTransformer struct {
 	Object           any
