@@ -64,11 +64,11 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	err := t.compare(ctx, *pairs, *python)
+	do := func() error { return t.compare(ctx, *pairs, *python) }
 	if *own {
-		err = t.own(ctx)
+		do = func() error { return t.own(ctx) }
 	}
-	if err != nil {
+	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, "kernelridge:", err)
 		os.Exit(1)
 	}

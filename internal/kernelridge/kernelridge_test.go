@@ -114,11 +114,11 @@ var one = []float64{1}
 
 // lowRankOf is the preconditioner of a factor, for α = 1.
 func lowRankOf(factor kern.View[float64], ridge []float64) (Preconditioner, error) {
-	gram, err := GramOf(ctx, factor, ridge)
+	p, err := NewPartial(ctx, factor, ridge, 1)
 	if err != nil {
 		return nil, err
 	}
-	return LowRank(ctx, factor, gram, ridge, one)
+	return LowRank(ctx, p, one)
 }
 
 func differ(t *testing.T, what string, got, want []float64, tolerance float64) {

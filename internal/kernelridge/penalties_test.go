@@ -134,7 +134,7 @@ func TestRankFollowsThePenalty(t *testing.T) {
 		if _, err := tr.preconditioner(ctx, s, []float64{alpha}); err != nil {
 			t.Fatal(err)
 		}
-		rank := tr.partial.F.Cols
+		rank := tr.partial.gram.Rows
 		if most, _ := s.rank(rows); rank > most || rank < last || rank < 100 {
 			t.Errorf("alpha %g: rank %d, was %d", alpha, rank, last)
 		}
@@ -192,5 +192,42 @@ func TestSharedDistancesMakeTheSameValues(t *testing.T) {
 	wide := Spec{Kernel: "gaussian", Gamma: kernel.GammaScale}
 	if !wide.Shares(100, 50) || wide.Shares(100, 3) || wide.Shares(mostShared+1, 50) {
 		t.Error("not where it is worth it")
+	}
+}
+
+// A preconditioner in single precision is that in double precision, nearly, and both are the inverse of what they say.
+func TestLowRankIsTheInverse(t *testing.T) {
+	const n, rank, columns = 700, 60, 3
+	k := gaussian(n, 0.5)
+	weights, y := problem(n, columns)
+	ridge, alphas := Ridge(n, 1, weights), []float64{0.01, 0.5, 2}
+	f := leading(k, rank)
+	for _, least := range []float64{0.01, 1e-9} {
+		own := kern.Dense(n, rank, rank, append([]float64(nil), f.Data...))
+		p, err := NewPartial(ctx, own, ridge, least)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tolerance := 1e-9
+		if narrow := p.narrow.Rows > 0; narrow != (least == 0.01) {
+			t.Errorf("least %g: single precision %v", least, narrow)
+		} else if narrow {
+			tolerance = 5e-3
+		}
+		m, err := LowRank(ctx, p, alphas)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := append([]float64(nil), y...)
+		if err := m.Solve(ctx, got, columns); err != nil {
+			t.Fatal(err)
+		}
+		in, back := kern.Dense(rank, columns, columns, make([]float64, rank*columns)), make([]float64, len(y))
+		kern.Mul(in, own.T(), kern.Dense(n, columns, columns, got), false)
+		kern.Mul(kern.Dense(n, columns, columns, back), own, in, false)
+		for at, v := range got {
+			back[at] += alphas[at%columns] * ridge[at/columns] * v
+		}
+		differ(t, "M·M⁻¹v", back, y, tolerance)
 	}
 }

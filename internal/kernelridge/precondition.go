@@ -3,7 +3,9 @@ package kernelridge
 import (
 	"context"
 	"errors"
+	"slices"
 
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
@@ -30,12 +32,45 @@ func (d diagonal) Solve(_ context.Context, v []float64, columns int) error {
 	return nil
 }
 
+// Partial is a factor of low rank, F rows × rank with FF' near to K, and what every α makes use of.
+type Partial struct {
+	wide   kern.View[float64] // F, in one of the precisions
+	narrow kern.View[float32]
+	gram   kern.View[float64] // F'·diag(ridge)⁻¹·F, its lower triangle
+	ridge  []float64
+}
+
+// narrowPenalty is the least penalty, for each row, with which products by F are in single precision. Their rounding is
+// magnified as often as the largest eigenvalue of K, which is at most the number of rows, has the penalty.
+const narrowPenalty = 1e-6
+
+// NewPartial prepares F for all α from least on: rows·rank² flops. F is taken over, and may be rounded.
+func NewPartial(ctx context.Context, factor kern.View[float64], ridge []float64, least float64) (*Partial, error) {
+	n, rank := factor.Rows, factor.Cols
+	p := &Partial{wide: factor, ridge: ridge, gram: kern.Dense(rank, rank, rank, make([]float64, rank*rank))}
+	if least*slices.Min(ridge) >= narrowPenalty*float64(n) {
+		p.narrow = kern.Dense(n, rank, rank, make([]float32, n*rank))
+		for i := range n {
+			row := p.narrow.Row(i)
+			design.Round(row, factor.Row(i))
+			for j, v := range row {
+				factor.Set(i, j, float64(v)) // so that the sums of products are of the same matrix
+			}
+		}
+		p.wide = kern.View[float64]{}
+	}
+	inverse := make([]float64, len(ridge))
+	for i, r := range ridge {
+		inverse[i] = 1 / r
+	}
+	return p, kern.Gram(ctx, p.gram, factor, inverse)
+}
+
 // lowRank is M = FF' + α·diag(ridge), solved by Woodbury's identity
 //
 //	M⁻¹ = D⁻¹ − D⁻¹F(I + F'D⁻¹F)⁻¹F'D⁻¹,  D = α·diag(ridge).
 type lowRank struct {
-	factor kern.View[float64] // F
-	ridge  []float64
+	*Partial
 	alphas []float64
 	inner  []kern.View[float64] // the Cholesky factors of I + F'D⁻¹F, by α
 }
@@ -43,26 +78,14 @@ type lowRank struct {
 // errRounding is a system of which rounding leaves nothing.
 var errRounding = errors.New("the penalty is lost beside the kernel's values in rounding; use a larger alpha")
 
-// GramOf returns F'·diag(ridge)⁻¹·F, its lower triangle, which serves every α: rows·rank² flops.
-func GramOf(ctx context.Context, factor kern.View[float64], ridge []float64) (kern.View[float64], error) {
-	inverse := make([]float64, len(ridge))
-	for i, r := range ridge {
-		inverse[i] = 1 / r
-	}
-	rank := factor.Cols
-	gram := kern.Dense(rank, rank, rank, make([]float64, rank*rank))
-	return gram, kern.Gram(ctx, gram, factor, inverse)
-}
-
-// LowRank is the preconditioner M = FF' + α·diag(ridge), F rows × rank with FF' near to K, given [GramOf] F. It costs
-// rank³/3 flops for each α, and 4·rows·rank for a solution.
-func LowRank(ctx context.Context, factor, gram kern.View[float64], ridge, alphas []float64) (Preconditioner, error) {
-	m := &lowRank{factor: factor, ridge: ridge, alphas: alphas}
-	rank := factor.Cols
+// LowRank is the preconditioner M = FF' + α·diag(ridge). It costs rank³/3 flops for each α, and 4·rows·rank for a solution.
+func LowRank(ctx context.Context, p *Partial, alphas []float64) (Preconditioner, error) {
+	m := &lowRank{Partial: p, alphas: alphas}
+	rank := p.gram.Rows
 	for _, alpha := range alphas {
 		inner := kern.Dense(rank, rank, rank, make([]float64, rank*rank))
 		for i := range rank {
-			kern.Axpy(1/alpha, gram.Row(i)[:i+1], inner.Row(i)[:i+1])
+			kern.Axpy(1/alpha, p.gram.Row(i)[:i+1], inner.Row(i)[:i+1])
 			inner.Set(i, i, inner.At(i, i)+1)
 		}
 		_, ok, err := kern.Cholesky(ctx, inner)
@@ -78,21 +101,78 @@ func LowRank(ctx context.Context, factor, gram kern.View[float64], ridge, alphas
 }
 
 func (m *lowRank) Solve(ctx context.Context, v []float64, columns int) error {
-	n, rank := m.factor.Rows, m.factor.Cols
+	n, rank := len(m.ridge), m.gram.Rows
 	each := columns / len(m.alphas)
 	m.divide(v, columns)
 	in := kern.Dense(rank, columns, columns, make([]float64, rank*columns))
-	times(in, m.factor, kern.Dense(n, columns, columns, v), true)
+	if m.narrow.Rows > 0 {
+		m.inward(ctx, in.Data, v, columns)
+	} else {
+		times(in, m.wide, kern.Dense(n, columns, columns, v), true)
+	}
 	for g, inner := range m.inner {
 		if err := kern.SolveCholesky(ctx, inner, in.Slice(0, rank, g*each, (g+1)*each)); err != nil {
 			return err
 		}
 	}
 	out := kern.Dense(n, columns, columns, make([]float64, n*columns))
-	times(out, m.factor, in, false)
+	if m.narrow.Rows > 0 {
+		m.outward(ctx, out.Data, in.Data, columns)
+	} else {
+		times(out, m.wide, in, false)
+	}
 	m.divide(out.Data, columns)
 	kern.Axpy(-1, out.Data, v)
 	return ctx.Err()
+}
+
+// stripeRows is the number of rows over which sums are in single precision.
+const stripeRows = 256
+
+// stripes calls f with the rows of F, some at a time, on all cores.
+func (m *lowRank) stripes(ctx context.Context, f func(k, lo, hi int)) {
+	n := m.narrow.Rows
+	kern.Parallel((n+stripeRows-1)/stripeRows, 1, func(from, to int) {
+		for k := from; k < to && ctx.Err() == nil; k++ {
+			f(k, k*stripeRows, min((k+1)*stripeRows, n))
+		}
+	})
+}
+
+// inward computes F'v.
+func (m *lowRank) inward(ctx context.Context, dst, v []float64, columns int) {
+	n, rank := m.narrow.Rows, m.narrow.Cols
+	size := rank * columns
+	parts := make([]float32, (n+stripeRows-1)/stripeRows*size)
+	m.stripes(ctx, func(k, lo, hi int) {
+		right := make([]float32, (hi-lo)*columns)
+		transpose(right, v[lo*columns:hi*columns], hi-lo, columns)
+		part := kern.Dense(columns, rank, rank, parts[k*size:])
+		times(part.T(), m.narrow.Slice(lo, hi, 0, rank), kern.Dense(columns, hi-lo, hi-lo, right).T(), true)
+	})
+	sums := make([]float64, size)
+	for k := 0; k < len(parts); k += size {
+		for i, x := range parts[k : k+size] {
+			sums[i] += float64(x)
+		}
+	}
+	transpose(dst, sums, columns, rank)
+}
+
+// outward computes F·v.
+func (m *lowRank) outward(ctx context.Context, dst, v []float64, columns int) {
+	rank := m.narrow.Cols
+	right := kern.Dense(columns, rank, rank, make([]float32, rank*columns))
+	transpose(right.Data, v, rank, columns)
+	m.stripes(ctx, func(_, lo, hi int) {
+		part := kern.Dense(columns, hi-lo, hi-lo, make([]float32, (hi-lo)*columns))
+		times(part.T(), m.narrow.Slice(lo, hi, 0, rank), right.T(), false)
+		for j := range columns {
+			for i, x := range part.Row(j) {
+				dst[(lo+i)*columns+j] = float64(x)
+			}
+		}
+	})
 }
 
 // divide divides the rows of v by α·ridge.

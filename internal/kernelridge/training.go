@@ -33,8 +33,7 @@ type Training struct {
 	again   bool      // whether more than one penalty is to come
 
 	whole   kern.View[float64]
-	partial *landmarks.Partial[float64]
-	gram    kern.View[float64] // of partial
+	partial *Partial
 	system  *System
 }
 
@@ -236,15 +235,15 @@ func (t *Training) preconditioner(ctx context.Context, s Spec, alphas []float64)
 		return Diagonal(t.inverse, alphas), nil
 	}
 	if t.partial == nil {
-		var err error
-		if t.partial, err = landmarks.PivotedUntil(ctx, t.points.wide, t.points.kernel, most, s.Seed, enough); err != nil {
+		f, err := landmarks.PivotedUntil(ctx, t.points.wide, t.points.kernel, most, s.Seed, enough)
+		if err != nil {
 			return nil, err
 		}
-		if t.gram, err = GramOf(ctx, t.partial.F, t.inverse); err != nil {
+		if t.partial, err = NewPartial(ctx, f.F, t.inverse, t.spec.Alpha); err != nil {
 			return nil, err
 		}
 	}
-	return LowRank(ctx, t.partial.F, t.gram, t.inverse, alphas)
+	return LowRank(ctx, t.partial, alphas)
 }
 
 // factor factorises the whole matrix, which it keeps for other penalties.
