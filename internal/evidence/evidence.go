@@ -12,8 +12,8 @@
 //	dJ/dZ   = a·Σ (ZA⁻¹ − αb')
 //	dJ/dlog s_j = s_j·Σ_k W_jk·Σ_i x_ij·dJ/dangle_ik
 //
-// Where there are fewer rows than features K itself is factored, which is the smaller matrix. The features are a
-// tells nothing about the targets goes towards 0, for it costs evidence to explain noise by it.
+// Where there are fewer rows than features K itself is factored, which is the smaller matrix. The scale of an input
+// that tells nothing about the targets goes towards 0, for it costs evidence to explain noise by it.
 //
 // [Problem] is what there is to learn from, [New] makes an [Objective] of it in either precision, [Learn] descends
 // with other frequencies in each step.

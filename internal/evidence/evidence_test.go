@@ -120,6 +120,40 @@ func TestGradientAgainstDifferences(t *testing.T) {
 	}
 }
 
+// In single precision value and gradient are those of double precision, with little noise and smooth features too,
+// where K is near to singular.
+func TestSinglePrecision(t *testing.T) {
+	ctx := context.Background()
+	for _, n := range []int{90, 500} {
+		for _, leaveOneOut := range []bool{false, true} {
+			p, point := drawn(11, n, 4, 60, 2)
+			p.LeaveOneOut = leaveOneOut
+			for i := range n { // targets that can be learned
+				x := p.X.(*mat.Dense).RawRowView(i)
+				p.Y.SetRow(i, []float64{math.Sin(x[0]) + 0.03*p.Y.At(i, 0), x[1]*x[2] + 0.03*p.Y.At(i, 1)})
+			}
+			copy(point, []float64{-1, -1, -1.5, -2, math.Log(1e-3), 0})
+			gradient, want := make([]float64, len(point)), make([]float64, len(point))
+			value, err := New[float32](p).At(ctx, point, gradient)
+			if err != nil {
+				t.Fatal(err)
+			}
+			exact, err := New[float64](p).At(ctx, point, want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			length, off := 0.0, 0.0
+			for j, g := range want {
+				length, off = math.Hypot(length, g), math.Hypot(off, g-gradient[j])
+			}
+			t.Logf("%d rows, leave one out %v: value %v off by %.2g, gradient of length %v by %.2g", n, leaveOneOut, exact, value-exact, length, off)
+			if math.Abs(value-exact) > 5e-3*math.Abs(exact) || off > 3e-2*length {
+				t.Errorf("%d rows, leave one out %v: value %v, wanted %v; gradient %v, wanted %v", n, leaveOneOut, value, exact, gradient, want)
+			}
+		}
+	}
+}
+
 // Large systems are inverted by halves; the inverse is checked by a product.
 func TestInvertLower(t *testing.T) {
 	const n = 131
