@@ -3,9 +3,7 @@ package auto
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
-	"os"
 	"slices"
 	"time"
 
@@ -64,10 +62,6 @@ func (r *run) try(ctx context.Context, rows, round int, points []point) ([]score
 	r.tried += len(points)
 	r.log = append(r.log, out...)
 	r.takeIn(out)
-	if os.Getenv("TRACE") != "" {
-		b := r.best[points[0].recipe]
-		fmt.Fprintf(os.Stderr, "%6.2f r%d %d/%d %-45s %2d points took %.2f best %.4f (on %d) leader %.4f\n", time.Since(r.began).Seconds(), round, rows, points[0].size, r.table[points[0].recipe], len(points), t.took, b.mean, b.on, r.leader.mean)
-	}
 	if t.noted {
 		r.resumed += len(points)
 		return out, nil

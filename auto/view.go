@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -47,12 +48,16 @@ type views struct {
 // making is what is made by the first who asks for it, while others wait.
 type making[T any] struct {
 	once  sync.Once
+	made  atomic.Bool
 	value T
 	err   error
 }
 
 func (m *making[T]) get(make func() (T, error)) (T, error) {
-	m.once.Do(func() { m.value, m.err = make() })
+	m.once.Do(func() {
+		m.value, m.err = make()
+		m.made.Store(true)
+	})
 	return m.value, m.err
 }
 
@@ -75,7 +80,7 @@ func (v *views) shrink() {
 func (v *views) ready(key viewKey) *view {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if m := v.made[key]; m != nil {
+	if m := v.made[key]; m != nil && m.made.Load() {
 		return m.value
 	}
 	return nil
@@ -190,12 +195,10 @@ func (r *run) fittedSteps(ctx context.Context, p representation, effort int) (pi
 	return append(steps, pipeline.Step{Fitter: pipeline.Frozen{Spec: learn, Fitted: learned[0]}}), nil
 }
 
-// unlearned is the representation before it learns.
+// unlearned is the representation before it learns, which is one by itself.
 func (p representation) unlearned() representation {
-	if p.learn.name == "" {
-		return p
-	}
-	return representation{name: "before " + p.name, scale: p.scale}
+	at := slices.IndexFunc(representations, func(q representation) bool { return q.learn.name == "" && q.scale.name == p.scale.name })
+	return representations[at]
 }
 
 // familyName is that of all representations that learn the same.
