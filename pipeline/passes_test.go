@@ -24,7 +24,7 @@ func TestPassesGiveTheBitsOfFitSource(t *testing.T) {
 	whitened.Whiten = true
 	side := pipeline.NewUnion(transformer.NewRobust(), fourier(10))
 	few := transformer.NewBinning() // of inputs that a step encodes
-	few.Gamma, few.Grids, few.Inputs, few.Columns = transformer.FixedGamma(1), 30, 2, transformer.HashedColumns(900)
+	few.Gamma, few.Grids, few.Inputs, few.Columns = transformer.FixedGamma(1), 30, 2, transformer.HashedColumns(120)
 	for name, c := range map[string]struct {
 		spec pipeline.Pipeline
 		data datasets.Set
