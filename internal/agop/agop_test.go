@@ -357,3 +357,28 @@ func TestRoundsEndWhereLittleIsGained(t *testing.T) {
 		}
 	}
 }
+
+// Where no power is given two are tried, and where the map is full their diagonals.
+func TestMapsThatAreTried(t *testing.T) {
+	for _, c := range []struct {
+		power    float64
+		diagonal bool
+		want     []float64 // of input 0, whose products are 16
+	}{{0, false, []float64{4, 2, 4, 2}}, {1, false, []float64{16, 16}}, {0, true, []float64{4, 2}}} {
+		p := newProducts(2, c.diagonal)
+		if err := p.add(context.Background(), kern.Dense(2, 2, 2, []float32{4, 0, 0, 1})); err != nil {
+			t.Fatal(err)
+		}
+		maps, err := (&learner{Options: Options{Power: c.power, Diagonal: c.diagonal}}).maps(context.Background(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []float64
+		for _, a := range maps {
+			got = append(got, math.Round(1e6*matrixOf(a.full, a.diagonal).At(0, 0))/1e6)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("power %v, diagonal %v: input 0 is multiplied by %v, wanted %v", c.power, c.diagonal, got, c.want)
+		}
+	}
+}
