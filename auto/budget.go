@@ -182,7 +182,11 @@ func (r *run) fitWork(ctx context.Context, p point, rows int) (learning, rest fl
 		}
 		learning = costOf(step, shape)
 	}
-	return learning, max(whole.Cost(shape).Flops-learning, 0), nil
+	rest = max(whole.Cost(shape).Flops-learning, 0)
+	if r.inFloat32(p) {
+		rest /= 2
+	}
+	return learning, rest, nil
 }
 
 // learnFitPace takes in how long a fit took.

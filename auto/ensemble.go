@@ -249,7 +249,7 @@ func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
 	}
 	wider := 1
 	for wider*moreSize <= mostSize/firstSize {
-		if took, err = r.expectedMembers(ctx, found, wider*moreSize); err != nil || took > 0.6*r.left() {
+		if took, err = r.expectedMembers(ctx, found, wider*moreSize); err != nil || took > lastShare*r.left() {
 			break
 		}
 		wider *= moreSize

@@ -7,6 +7,9 @@ import (
 	"slices"
 )
 
+// lastShare is how much of the time that is left a fit with a wider map may take, as foreseen. There is a model already.
+const lastShare = 0.8
+
 // keepModel fits the best candidate that can be fitted to all rows in little of the time that is left, so that there
 // is a model of it whatever happens.
 func (r *run) keepModel(ctx context.Context) error {
@@ -72,23 +75,40 @@ func (r *run) finish(ctx context.Context) error {
 }
 
 // fitLeader fits the best candidate for which there is time, with the width by which it was scored and then with
-// the widest map for which there is time.
+// the widest map for which there is time. A fit that takes much longer than was thought is given up for another one.
 func (r *run) fitLeader(ctx context.Context) error {
-	s, size, err := r.bestWithin(ctx, 0.8*r.left())
-	if err != nil || s.folds == nil {
-		return err
-	}
-	if in := r.incumbent; in.point != s.point || in.size < size || in.rows != r.data.Rows() {
-		if err := r.refit(ctx, s, size, r.data.Rows()); err != nil {
+	const least = 0.03 // of the budget, that is worth a try
+	for {
+		s, size, err := r.bestWithin(ctx, 0.6*r.left())
+		if err != nil || s.folds == nil {
+			return err
+		}
+		if in := r.incumbent; in.point == s.point && in.size >= size && in.rows == r.data.Rows() {
+			return r.widen(ctx)
+		}
+		if !r.timed() {
+			return r.refit(ctx, s, size, r.data.Rows())
+		}
+		err = r.refitUntil(ctx, s, size, r.data.Rows(), r.spent()+0.8*r.left())
+		if err == nil {
+			return r.widen(ctx)
+		}
+		if !errors.Is(err, errEnded) || ctx.Err() != nil || r.stopped() || r.left() < least*r.options.Budget.Seconds() {
 			return err
 		}
 	}
-	p := s.point
-	p.size = max(size, r.incumbent.size)
-	if size, err = r.widest(ctx, p, 0.6*r.left()); err != nil || size == r.incumbent.size {
+}
+
+// widen fits the model so far once more with the widest map for which there is time.
+func (r *run) widen(ctx context.Context) error {
+	in := r.incumbent
+	p := in.point
+	p.size = in.size
+	size, err := r.widest(ctx, p, lastShare*r.left())
+	if err != nil || size == in.size {
 		return err
 	}
-	return r.refit(ctx, s, size, r.data.Rows())
+	return r.refit(ctx, in.scored, size, r.data.Rows())
 }
 
 // widest is the largest size of a point's map, doubled time and again, with which a fit to all rows is expected

@@ -252,10 +252,13 @@ func (r *run) refitUntil(ctx context.Context, s scored, size, rows int, until fl
 	r.report("refit")
 	began := time.Now()
 	model, err := r.fitUntil(ctx, fitting, part, until)
-	r.learnFitPace(p, part.Rows(), time.Since(began).Seconds()) // at least, where it was given up
+	took := time.Since(began).Seconds()
 	if err != nil {
+		const atLeast = 2 // times as long it would have taken, to be given up
+		r.learnFitPace(p, part.Rows(), atLeast*took)
 		return err
 	}
+	r.learnFitPace(p, part.Rows(), took)
 	r.incumbent = &fitted{s, size, part.Rows(), spec, model}
 	r.report("search")
 	return nil
@@ -267,11 +270,17 @@ func (r *run) lastOf(ctx context.Context, p point) (spec, fitting pipeline.Pipel
 	if spec, fitting, err = r.wholeOf(ctx, p); err != nil {
 		return spec, fitting, err
 	}
-	const wide = 2048
-	if kind := r.table[p.recipe]; kind.size != "" && kind.loose == 0 && p.size >= wide {
+	if r.inFloat32(p) {
 		spec.Precision, fitting.Precision = pipeline.Float32, pipeline.Float32
 	}
 	return spec, fitting, nil
+}
+
+// inFloat32 reports whether the last fit of a point has features in single precision.
+func (r *run) inFloat32(p point) bool {
+	const wide = 2048
+	kind := r.table[p.recipe]
+	return kind.size != "" && kind.loose == 0 && p.size >= wide
 }
 
 // wholeOf is the spec of a point, and the same with what is fitted already in its place.
