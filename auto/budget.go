@@ -257,7 +257,7 @@ func (r *run) notePace(kind string, flops, took float64) {
 // measureSpeed makes a first guess of the pace, by products of matrices.
 func (r *run) measureSpeed() {
 	if r.timed() {
-		const slower = 1 // than such products: a guess that lets everything be tried once
+		const slower = 0.5 // than such products: a guess that lets everything be tried once
 		speed := gridsearch.Speed()
 		r.pace[everything] = pace{slower, speed}
 	}

@@ -385,7 +385,7 @@ func (r *run) setReserve(ctx context.Context) error {
 }
 
 // mostLast is the share of the budget that the last fit of one recipe may take.
-const mostLast = 0.4
+const mostLast = 0.45
 
 // fitsAll reports whether a fit of a recipe to all rows, with a map of no more than the first size, is expected to
 // end in time. One that is not could only win a place that it cannot take.

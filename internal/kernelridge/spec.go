@@ -69,9 +69,9 @@ func cacheBytes(rows int) int64 { return min(CacheBytes(rows), memory.Available(
 // What things cost, in flops of a product of large matrices.
 const (
 	valueFlops  = 100 // of a kernel value in double precision, beside the products of its distance
-	entryFlops  = 25  // of reading an entry of a tile for a column, or for several
+	entryFlops  = 12  // of reading an entry of a tile for a column, or for several
 	solveFlops  = 60  // of an entry of a factor, in all that is done to a solution
-	usualSteps  = 40
+	usualSteps  = 25
 	usualChecks = 3 // of the residual
 )
 
