@@ -79,7 +79,7 @@ func (r *run) finish(ctx context.Context) error {
 func (r *run) fitLeader(ctx context.Context) error {
 	const least = 0.03 // of the budget, that is worth a try
 	for {
-		s, size, err := r.bestWithin(ctx, 0.6*r.left())
+		s, size, err := r.bestWithin(ctx, lastShare*r.left())
 		if err != nil || s.folds == nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func (r *run) fitLeader(ctx context.Context) error {
 		if !r.timed() {
 			return r.refit(ctx, s, size, r.data.Rows())
 		}
-		err = r.refitUntil(ctx, s, size, r.data.Rows(), r.spent()+0.8*r.left())
+		err = r.refitUntil(ctx, s, size, r.data.Rows(), r.spent()+0.9*r.left())
 		if err == nil {
 			return r.widen(ctx)
 		}
