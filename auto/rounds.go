@@ -84,14 +84,14 @@ func (r *run) spent() float64 {
 }
 
 // levelWithin returns the level that is wanted of a round, or one nearer to that of the round before, at which there
-// is time to try the first of the field with others beside it, and whether there is one. Where the best could not come
-// along, more rows would only compare the others.
+// is time to try the first of the field, or one that is hardly worse, with others beside it, and whether there is one.
+// Where the best could not come along, more rows would only compare the others.
 func (r *run) levelWithin(ctx context.Context, field []entrant, want level, round int) (level, bool, error) {
 	room := r.roundEnd(round) - r.spent()
 	if round == 0 || !r.timed() {
 		return want, room > 0, nil
 	}
-	const share = 0.4
+	const first, share = 6, 0.4
 	last := r.last
 	between := int(math.Sqrt(float64(want.rows) * float64(last.rows)))
 	for _, l := range []level{want, {want.rows, want.size, last.effort}, {want.rows, last.size, last.effort}, {between, want.size, want.effort},
@@ -99,9 +99,14 @@ func (r *run) levelWithin(ctx context.Context, field []entrant, want level, roun
 		if l == last && round > 1 {
 			continue
 		}
-		took, err := r.expected(ctx, l.rows, []point{r.at(field[0], l)})
-		if err != nil || took < share*room {
-			return l, true, err
+		for i, e := range field[:min(first, len(field))] {
+			if best, known := r.best[e.recipe]; i > 0 && !(known && best.on == r.leader.on && r.near(best)) {
+				continue
+			}
+			took, err := r.expected(ctx, l.rows, []point{r.at(e, l)})
+			if err != nil || took < share*room {
+				return l, true, err
+			}
 		}
 	}
 	return want, false, nil
