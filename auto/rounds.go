@@ -100,7 +100,7 @@ func (r *run) levelWithin(ctx context.Context, field []entrant, want level, roun
 			continue
 		}
 		for i, e := range field[:min(first, len(field))] {
-			if best, known := r.best[e.recipe]; i > 0 && !(known && best.on == r.leader.on && r.near(best)) {
+			if best, known := r.best[e.recipe]; i > 0 && !(known && best.on == r.leader.on && r.near(best, r.leader)) {
 				continue
 			}
 			took, err := r.expected(ctx, l.rows, []point{r.at(e, l)})
@@ -216,9 +216,9 @@ func (r *run) round(ctx context.Context, field []entrant, at level, round int) (
 		return points, err
 	})
 	for time := 0; time < extensions && err == nil; time++ {
-		tried := r.tried
+		tried, leader := r.tried, r.leader // not the one of others that are tried meanwhile: that would depend on the cores
 		err = r.sideBySide(ctx, len(entered), at, round, func(i int) ([]point, error) {
-			return r.beyond(ctx, entered[i], at, round, until)
+			return r.beyond(ctx, entered[i], leader, at, round, until)
 		})
 		if r.tried == tried {
 			break
@@ -273,9 +273,9 @@ func (r *run) sideBySide(ctx context.Context, n int, at level, round int, points
 
 // beyond returns the points behind the edge of a grid on which the best of an entrant lies, where it may be the best
 // of all and there is room.
-func (r *run) beyond(ctx context.Context, e entrant, at level, round int, until float64) ([]point, error) {
+func (r *run) beyond(ctx context.Context, e entrant, leader scored, at level, round int, until float64) ([]point, error) {
 	best, ok := r.best[e.recipe]
-	if !ok || best.on != min(at.rows, r.data.Rows()) || best.round != round || !r.near(best) {
+	if !ok || best.on != min(at.rows, r.data.Rows()) || best.round != round || !r.near(best, leader) {
 		return nil, nil
 	}
 	tried := map[point]bool{}
@@ -346,12 +346,12 @@ func (r *run) takes(ctx context.Context, points []point, at level) (float64, err
 }
 
 // near reports whether a candidate is within two standard errors of the best.
-func (r *run) near(s scored) bool {
-	margin := 2 * r.leader.std
+func (r *run) near(s, leader scored) bool {
+	margin := 2 * leader.std
 	if r.metric.GreaterIsBetter {
-		return s.mean >= r.leader.mean-margin
+		return s.mean >= leader.mean-margin
 	}
-	return s.mean <= r.leader.mean+margin
+	return s.mean <= leader.mean+margin
 }
 
 // at is the place of an entrant in a round with maps of that size. A recipe for which it makes no difference has
