@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -16,8 +17,10 @@ import (
 // originSpy is a binning step that tells what its grids look at.
 type originSpy struct {
 	Binning transformer.Binning
-	Seen    *[][]int
+	Seen    *[][]int // written under spying, for folds are fitted side by side
 }
+
+var spying sync.Mutex
 
 func (s *originSpy) Params(l *param.List) { s.Binning.Params(l) }
 
@@ -38,6 +41,8 @@ func (s originSpy) FitSource(ctx context.Context, data datasets.Source) (transfo
 }
 
 func (s originSpy) note(f transformer.Transformer) {
+	spying.Lock()
+	defer spying.Unlock()
 	b := f.(*transformer.FittedBinning)
 	for p := range b.Grids() {
 		*s.Seen = append(*s.Seen, b.Inputs(p))
