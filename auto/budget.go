@@ -213,7 +213,7 @@ const everything = ""
 const perFit = 0.0005
 
 // paceOf is how many seconds a kind of work takes for a flop of its estimated cost; of a kind that was not tried
-// yet what products of matrices take, and more.
+// yet what products of matrices take.
 func (r *run) paceOf(kind string) float64 {
 	own, ok := r.paceKnown(kind)
 	if !ok {

@@ -288,18 +288,20 @@ func (r *run) expectedMembers(ctx context.Context, e ensemble, wider int) (sum f
 // fitMembers fits an ensemble to all rows, with maps so many times as wide as those that were scored.
 func (r *run) fitMembers(ctx context.Context, e ensemble, wider int) error {
 	r.report("ensemble")
+	limited, cancel := r.limited(ctx, r.lastMoment())
+	defer cancel()
 	spec := meta.NewEnsemble()
 	spec.Weights, spec.Given = "given", e.weights
 	var members []meta.FittedMember
 	for _, m := range e.members {
-		one, fitting, err := r.wholeOf(ctx, r.widened(m, wider))
+		one, fitting, err := r.wholeOf(limited, r.widened(m, wider))
 		if err != nil {
-			return err
+			return orEnded(limited, err)
 		}
 		name := strings.ReplaceAll(r.table[m.recipe].String(), " ", "_")
 		spec.Members = append(spec.Members, meta.Member{Name: name, Estimator: one})
-		model, err := r.fitUntil(ctx, fitting, r.data, r.lastMoment())
-		if err != nil {
+		model, err := fitting.Fit(limited, r.data)
+		if err = orEnded(limited, err); err != nil {
 			return r.alone(ctx, err)
 		}
 		members = append(members, meta.FittedMember{Name: name, Predictor: model})

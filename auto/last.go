@@ -1,7 +1,6 @@
 package auto
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -41,7 +40,7 @@ func (r *run) bestWithin(ctx context.Context, limit float64) (s scored, size int
 	for _, s := range r.best {
 		ranked = append(ranked, s)
 	}
-	slices.SortFunc(ranked, func(a, b scored) int { return cmp.Or(cmp.Compare(b.on, a.on), r.compare(a, b)) })
+	slices.SortFunc(ranked, r.rank)
 	for _, s := range ranked {
 		for _, part := range []int{1, 2, 4} {
 			p := s.point

@@ -91,9 +91,7 @@ func (r *run) settingsOf(p point) []param.Setting {
 // leaderboard ranks all candidates.
 func (r *run) leaderboard() Leaderboard {
 	list := slices.Clone(r.log)
-	slices.SortStableFunc(list, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(b.on, a.on), r.compare(a, b))
-	})
+	slices.SortStableFunc(list, r.rank)
 	out := make(Leaderboard, len(list))
 	for i, s := range list {
 		out[i] = r.entryOf(s)

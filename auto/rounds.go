@@ -171,7 +171,7 @@ func (r *run) next(field []entrant, round int) []entrant {
 	var out, others []entrant
 	for _, e := range ranked {
 		k := r.table[e.recipe]
-		name := k.mapping.name + " " + k.head.name
+		name := kindOf(k)
 		if len(out) >= max(leastNext, (len(ranked)+2)/3) || maps[name] >= mostOfMap || inputs[k.representation.name] >= mostOfInput {
 			continue
 		}

@@ -228,11 +228,12 @@ func (r *run) takeIn(out []scored) {
 	}
 }
 
-// before reports whether a candidate comes before another one: scored on more rows, or better on as many.
-// Scores on different rows do not compare. Which was tried first makes no difference.
-func (r *run) before(a, b scored) bool {
-	return cmp.Or(cmp.Compare(b.on, a.on), r.compare(a, b)) < 0
-}
+// rank orders candidates: those scored on more rows first, and of those on as many the better. Scores on different rows
+// do not compare. Which was tried first makes no difference.
+func (r *run) rank(a, b scored) int { return cmp.Or(cmp.Compare(b.on, a.on), r.compare(a, b)) }
+
+// before reports whether a candidate comes before another one.
+func (r *run) before(a, b scored) bool { return r.rank(a, b) < 0 }
 
 // refit fits a candidate to the first rows of the order, all where there are no more, as the model so far. Its
 // map has another size where that is wanted.
@@ -244,14 +245,17 @@ func (r *run) refit(ctx context.Context, s scored, size, rows int) error {
 func (r *run) refitUntil(ctx context.Context, s scored, size, rows int, until float64) error {
 	p := s.point
 	p.size = size
-	spec, fitting, err := r.lastOf(ctx, p)
+	limited, cancel := r.limited(ctx, until)
+	defer cancel()
+	r.report("refit")
+	spec, fitting, err := r.lastOf(limited, p)
 	if err != nil {
-		return err
+		return orEnded(limited, err)
 	}
 	part := r.part(rows)
-	r.report("refit")
 	began := time.Now()
-	model, err := r.fitUntil(ctx, fitting, part, until)
+	model, err := fitting.Fit(limited, part)
+	err = orEnded(limited, err)
 	took := time.Since(began).Seconds()
 	if err != nil {
 		const atLeast = 2 // times as long it would have taken, to be given up
@@ -296,21 +300,23 @@ func (r *run) wholeOf(ctx context.Context, p point) (spec, fitting pipeline.Pipe
 	return spec, fitting, err
 }
 
-// fitUntil fits a pipeline, as long as nobody stops it and, where there is a model already, until so many seconds
-// after the search began.
-func (r *run) fitUntil(ctx context.Context, spec pipeline.Pipeline, rows datasets.Set, until float64) (estimator.Predictor, error) {
+// limited is the context of a last fit, which ends when the search is stopped and, where there is a model already, so
+// many seconds after the search began.
+func (r *run) limited(ctx context.Context, until float64) (context.Context, context.CancelFunc) {
 	ctx, cancel := r.untilStopped(ctx)
-	defer cancel()
-	if r.timed() && r.incumbent != nil {
-		var end context.CancelFunc
-		ctx, end = context.WithDeadline(ctx, r.began.Add(seconds(until)))
-		defer end()
+	if !r.timed() || r.incumbent == nil {
+		return ctx, cancel
 	}
-	model, err := spec.Fit(ctx, rows)
+	ctx, end := context.WithDeadline(ctx, r.began.Add(seconds(until)))
+	return ctx, func() { end(); cancel() }
+}
+
+// orEnded is errEnded where the context of what was done has ended, else the error.
+func orEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil, errEnded
+		return errEnded
 	}
-	return model, err
+	return err
 }
 
 // report tells how far the search is.

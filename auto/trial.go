@@ -46,9 +46,8 @@ func (r *run) try(ctx context.Context, rows, round int, points []point) ([]score
 	if err != nil {
 		return nil, err
 	}
-	var out []scored
-	out, t.noted = r.journal.find(t.key, len(points), len(t.folds))
-	if !t.noted {
+	out, noted := r.journal.find(t.key, len(points), len(t.folds))
+	if !noted {
 		if out, err = r.score(ctx, &t); err != nil {
 			return nil, err
 		}
@@ -62,7 +61,7 @@ func (r *run) try(ctx context.Context, rows, round int, points []point) ([]score
 	r.tried += len(points)
 	r.log = append(r.log, out...)
 	r.takeIn(out)
-	if t.noted {
+	if noted {
 		r.resumed += len(points)
 		return out, nil
 	}
@@ -77,7 +76,6 @@ type trial struct {
 	key    string              // in the journal
 	rows   int
 	folds  []datasets.Fold
-	noted  bool // whether the journal has it
 
 	on   *view
 	took float64 // seconds, on the view
@@ -132,7 +130,7 @@ func (r *run) score(ctx context.Context, t *trial) (out []scored, err error) {
 	for i := range out {
 		out[i].mean, out[i].std = meanAndError(out[i].folds)
 	}
-	for _, i := range r.bests(t.points, out) {
+	if i := r.bestOf(out); i >= 0 {
 		out[i].said, out[i].outputs = together(said[i], t.folds, t.rows)
 	}
 	t.took = time.Since(began).Seconds()
@@ -192,21 +190,15 @@ func failures(points []point, folds int, err error) []scored {
 	return out
 }
 
-// bests returns the number of the best of each recipe, in the order of the points.
-func (r *run) bests(points []point, out []scored) []int {
-	best := map[int]int{}
-	for i, p := range points {
-		if at, ok := best[p.recipe]; !math.IsNaN(out[i].mean) && (!ok || r.metric.Better(out[i].mean, out[at].mean)) {
-			best[p.recipe] = i
+// bestOf returns the number of the best, -1 where none has a score.
+func (r *run) bestOf(out []scored) int {
+	best := -1
+	for i, s := range out {
+		if !math.IsNaN(s.mean) && (best < 0 || r.metric.Better(s.mean, out[best].mean)) {
+			best = i
 		}
 	}
-	var list []int
-	for i, p := range points {
-		if at, ok := best[p.recipe]; ok && at == i {
-			list = append(list, i)
-		}
-	}
-	return list
+	return best
 }
 
 // together puts the predictions of the folds into the order of the rows. What several folds say of a row

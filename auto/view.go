@@ -45,20 +45,28 @@ type views struct {
 	bytes   int64
 }
 
-// making is what is made by the first who asks for it, while others wait.
+// making is what is made by the first who asks for it, while others wait. What was not made because a context had
+// ended is made when it is asked for again.
 type making[T any] struct {
-	once  sync.Once
+	mu    sync.Mutex
 	made  atomic.Bool
 	value T
 	err   error
 }
 
-func (m *making[T]) get(make func() (T, error)) (T, error) {
-	m.once.Do(func() {
-		m.value, m.err = make()
-		m.made.Store(true)
-	})
-	return m.value, m.err
+func (m *making[T]) get(ctx context.Context, make func() (T, error)) (T, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.made.Load() {
+		return m.value, m.err
+	}
+	value, err := make()
+	if err != nil && ctx.Err() != nil {
+		return value, err
+	}
+	m.value, m.err = value, err
+	m.made.Store(true)
+	return value, err
 }
 
 // mostViews is how many bytes of views are kept.
@@ -112,7 +120,7 @@ func (r *run) viewOf(ctx context.Context, p representation, rows, effort int) (*
 	}
 	key := viewKey{p.name, rows, effort}
 	v := &r.views
-	return under(&v.mu, v.made, key).get(func() (out *view, err error) {
+	return under(&v.mu, v.made, key).get(ctx, func() (out *view, err error) {
 		if p.learn.name == "" {
 			out, err = r.cleanView(ctx, p, rows)
 		} else {
@@ -151,7 +159,7 @@ func (r *run) clean(ctx context.Context, p representation, rows datasets.Set) (d
 
 // cleaner is what cleans the rows of a representation, fitted to all.
 func (r *run) cleaner(ctx context.Context, p representation) (*pipeline.FittedChain, error) {
-	return under(&r.views.mu, r.views.clean, viewKey{representation: p.scale.name}).get(func() (*pipeline.FittedChain, error) {
+	return under(&r.views.mu, r.views.clean, viewKey{representation: p.scale.name}).get(ctx, func() (*pipeline.FittedChain, error) {
 		steps, err := r.cleaned(p)
 		if err != nil || len(steps) == 0 {
 			return &pipeline.FittedChain{}, err
@@ -185,10 +193,7 @@ func (r *run) fittedSteps(ctx context.Context, p representation, effort int) (pi
 	if err != nil {
 		return nil, err
 	}
-	learned, err := r.learnFrom(ctx, viewKey{p.familyName(), 0, effort}, p, learn, func() ([]datasets.Set, error) {
-		data, err := r.clean(ctx, p, r.data)
-		return []datasets.Set{data}, err
-	})
+	learned, err := r.learnFrom(ctx, viewKey{p.familyName(), 0, effort}, p, learn, func() ([]datasets.Set, error) { return r.allRows(ctx, p) })
 	if err != nil {
 		return nil, err
 	}
@@ -259,14 +264,19 @@ func (r *run) learnedKey(p representation, rows, effort int) viewKey {
 // the training rows of each fold.
 func (r *run) lessons(ctx context.Context, p representation, whole seen) ([]datasets.Set, error) {
 	if r.lessonRows != nil {
-		data, err := r.clean(ctx, p, r.data)
-		return []datasets.Set{data}, err
+		return r.allRows(ctx, p)
 	}
 	var out []datasets.Set
 	for _, f := range whole.folds {
 		out = append(out, whole.data.Select(f.Train))
 	}
 	return out, nil
+}
+
+// allRows are all rows, cleaned, as what one step learns from.
+func (r *run) allRows(ctx context.Context, p representation) ([]datasets.Set, error) {
+	data, err := r.clean(ctx, p, r.data)
+	return []datasets.Set{data}, err
 }
 
 // learnFrom fits a step to each of its lessons, or makes it of what one of its family has learned.
@@ -276,7 +286,7 @@ func (r *run) learnFrom(ctx context.Context, key viewKey, p representation, step
 	if derives {
 		learner = derived.Learner()
 	}
-	learned, err := under(&r.views.mu, r.views.learned, key).get(func() (out []transformer.Transformer, err error) {
+	learned, err := under(&r.views.mu, r.views.learned, key).get(ctx, func() (out []transformer.Transformer, err error) {
 		from, err := lessons()
 		if err != nil {
 			return nil, err

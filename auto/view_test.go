@@ -156,3 +156,26 @@ func TestRecipesAreRegistered(t *testing.T) {
 		t.Error("everything is registered")
 	}
 }
+
+// What could not be made because a context had ended is made for the next who asks; what fails otherwise fails once.
+func TestMakingAgain(t *testing.T) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	asked := 0
+	var m making[int]
+	if _, err := m.get(ended, func() (int, error) { asked++; return 0, ended.Err() }); err == nil {
+		t.Error("made after its context had ended")
+	}
+	if v, err := m.get(context.Background(), func() (int, error) { asked++; return 7, nil }); v != 7 || err != nil {
+		t.Errorf("%d, %v", v, err)
+	}
+	var failing making[int]
+	for range 2 {
+		if _, err := failing.get(context.Background(), func() (int, error) { asked++; return 0, errEnded }); err == nil {
+			t.Error("no error")
+		}
+	}
+	if asked != 3 {
+		t.Errorf("asked %d times, wanted 3", asked)
+	}
+}
