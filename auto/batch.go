@@ -2,6 +2,9 @@ package auto
 
 import (
 	"context"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
@@ -48,7 +51,7 @@ func (a among) BatchCost(b estimator.Batch) (datasets.Cost, []string, error) {
 	return a.list[0].BatchCost(unwrapped(b))
 }
 
-// unwrapped returns a batch of pipelines.
+// unwrapped returns a batch of pipelines. Folds with the same training rows are one fold of it, see [inParts].
 func unwrapped(b estimator.Batch) estimator.Batch {
 	list := make([]estimator.Candidate, len(b.Candidates))
 	for i, c := range b.Candidates {
@@ -56,5 +59,68 @@ func unwrapped(b estimator.Batch) estimator.Batch {
 		list[i].Estimator = own.list[own.at]
 	}
 	b.Candidates = list
+	return fewer(b)
+}
+
+// fewer returns a batch in which folds with the same training rows are one fold. What is predicted for its test rows is
+// handed on part by part.
+func fewer(b estimator.Batch) estimator.Batch {
+	first := slices.IndexFunc(b.Folds, func(f datasets.Fold) bool { return len(f.Train) == 0 || &f.Train[0] != &b.Folds[0].Train[0] })
+	if len(b.Folds) < 2 || first >= 0 {
+		return b
+	}
+	parts := b.Folds
+	one := datasets.Fold{Train: parts[0].Train}
+	for _, f := range parts {
+		one.Test = append(one.Test, f.Test...)
+	}
+	slices.Sort(one.Test)
+	b.Folds = []datasets.Fold{one}
+	if wanted := b.Wanted; wanted != nil {
+		b.Wanted = func(candidate, _ int) bool {
+			return slices.ContainsFunc(numbered(len(parts)), func(k int) bool { return wanted(candidate, k) })
+		}
+	}
+	if yield := b.Yield; yield != nil {
+		b.Yield = func(candidate, _ int, out estimator.Outcome) error {
+			for k, f := range parts {
+				part := out
+				part.Seconds /= float64(len(parts))
+				if out.Err == nil {
+					part.Prediction = ofRows(out.Prediction, one.Test, f.Test)
+				}
+				if err := yield(candidate, k, part); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
 	return b
+}
+
+// ofRows returns what is predicted for some of the rows, both ascending.
+func ofRows(p estimator.Prediction, all, some []int) estimator.Prediction {
+	at := make([]int, len(some))
+	for i, row := range some {
+		at[i], _ = slices.BinarySearch(all, row)
+	}
+	list := func(v []float64) []float64 {
+		if v == nil {
+			return nil
+		}
+		out := make([]float64, len(at))
+		for i, k := range at {
+			out[i] = v[k]
+		}
+		return out
+	}
+	table := func(m *mat.Dense) *mat.Dense {
+		if m == nil {
+			return nil
+		}
+		return datasets.SelectRows(m, at).(*mat.Dense)
+	}
+	return estimator.Prediction{Values: list(p.Values), Std: list(p.Std), Targets: table(p.Targets), Scores: table(p.Scores),
+		Probabilities: table(p.Probabilities)}
 }

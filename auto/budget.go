@@ -104,7 +104,7 @@ func (r *run) expected(ctx context.Context, rows int, points []point) (float64, 
 	}
 	folds := 0
 	for _, part := range on.parts {
-		sum += r.paceOf(kindOf(kind)) * flops(list, part.data.Shape(), part.folds)
+		sum += r.trialPace(kind) * flops(list, part.data.Shape(), part.folds)
 		folds += len(part.folds)
 	}
 	return sum + perFit*float64(len(points)*folds), nil
@@ -154,16 +154,25 @@ func (r *run) expectedFit(ctx context.Context, p point) (float64, error) {
 	if r.views.knows(viewKey{kind.familyName(), 0, p.effort}) {
 		learning = 0
 	}
-	return learning*r.paceOf(kind.learn.name) + rest*r.fitPace(kind), err
+	return learning*r.paceOf(kind.learn.name) + r.expectedRest(kind, rest), err
 }
 
-// fitPace is the pace of the last fits of a recipe: as they were, or between that of its trials, which are smaller,
-// and that of products of matrices.
-func (r *run) fitPace(k recipe) float64 {
-	if own, ok := r.paceKnown(fitOf(k)); ok {
-		return own
+// expectedRest is how long all else but learning will take of a fit to all rows, by the last fit of its kind, or by a pace
+// between that of its trials, which are smaller, and that of products of matrices. What a dense map takes more than in the last
+// fit goes at such a pace between, too: reading the rows, which takes its time, takes no more.
+func (r *run) expectedRest(k recipe, flops float64) float64 {
+	between := func(own float64) float64 { return math.Sqrt(own * r.paceOf(everything)) }
+	own, ok := r.paceKnown(fitOf(k))
+	if !ok {
+		return flops * between(r.paceOf(kindOf(k)))
 	}
-	return math.Sqrt(r.paceOf(kindOf(k)) * r.paceOf(everything))
+	r.paces.Lock()
+	before := r.fitBefore[kindOf(k)]
+	r.paces.Unlock()
+	if more := flops - before.flops; k.loose == 0 && more > 0 {
+		return before.seconds + more*between(own)
+	}
+	return flops * own
 }
 
 // fitWork is what a fit to so many rows is estimated to take: what it learns, and all else.
@@ -193,7 +202,11 @@ func (r *run) fitWork(ctx context.Context, p point, rows int) (learning, rest fl
 func (r *run) learnFitPace(p point, rows int, took float64) {
 	_, rest, err := r.fitWork(context.Background(), p, rows)
 	if err == nil && r.timed() {
-		r.notePace(fitOf(r.table[p.recipe]), rest, took)
+		kind := r.table[p.recipe]
+		r.notePace(fitOf(kind), rest, took)
+		r.paces.Lock()
+		r.fitBefore[kindOf(kind)] = pace{took, rest}
+		r.paces.Unlock()
 	}
 }
 
@@ -211,6 +224,15 @@ const everything = ""
 
 // perFit is how many seconds a fit takes at least, whatever it does.
 const perFit = 0.0005
+
+// trialPace is that of trials of a recipe.
+func (r *run) trialPace(k recipe) float64 {
+	pace := r.paceOf(kindOf(k))
+	if _, known := r.paceKnown(kindOf(k)); !known && k.steps > 0 && k.loose == 0 {
+		pace *= float64(k.steps)
+	}
+	return pace
+}
 
 // paceOf is how many seconds a kind of work takes for a flop of its estimated cost; of a kind that was not tried
 // yet what products of matrices take.

@@ -32,8 +32,7 @@ type ensemble struct {
 
 // combine looks whether several recipes together do better than the leader. Weights are judged on rows that
 // they were not found by.
-func (r *run) combine() (ensemble, bool) {
-	members := r.alike()
+func (r *run) combine(members []scored) (ensemble, bool) {
 	for len(members) >= 2 {
 		c := r.crossingOf(members)
 		w, shares := c.weights(func(int) bool { return true })
@@ -236,14 +235,15 @@ func (c crossing) judged(in *metrics.Input, together []float64) {
 // fitEnsemble fits the members to all rows, where they do better together and the time allows, then with wider maps,
 // and reports whether there is such a model.
 func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
-	found, ok := r.combine()
+	members, err := r.quickest(ctx, r.alike())
+	if err != nil {
+		return false, err
+	}
+	found, ok := r.combine(members)
 	if !ok {
 		return false, nil
 	}
-	took, err := r.expectedMembers(ctx, found, 1)
-	if err != nil || r.timed() && took > 0.8*r.left() {
-		return false, err
-	}
+	took := 0.0
 	if err := r.fitMembers(ctx, found, 1); err != nil || r.ensemble == nil || !r.timed() {
 		return r.ensemble != nil, err
 	}
@@ -258,6 +258,27 @@ func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
 		err = r.fitMembers(ctx, found, wider)
 	}
 	return true, err
+}
+
+// quickest leaves out members until the others can be fitted in the time that is left: the slowest first.
+func (r *run) quickest(ctx context.Context, members []scored) ([]scored, error) {
+	for r.timed() && len(members) > 0 {
+		took := make([]float64, len(members))
+		sum := 0.0
+		for i, m := range members {
+			var err error
+			if took[i], err = r.expectedFit(ctx, m.point); err != nil {
+				return nil, err
+			}
+			sum += took[i]
+		}
+		if sum <= lastShare*r.left() {
+			break
+		}
+		slowest := slices.Index(took, slices.Max(took))
+		members = slices.Delete(members, slowest, slowest+1)
+	}
+	return members, nil
 }
 
 // mapsOf reports whether a member has a map.

@@ -12,7 +12,7 @@ const lastShare = 0.8
 // keepModel fits the best candidate that can be fitted to all rows in little of the time that is left, so that there
 // is a model of it whatever happens.
 func (r *run) keepModel(ctx context.Context) error {
-	s, size, err := r.bestWithin(ctx, 0.1*r.left())
+	s, size, err := r.bestWithin(ctx, 0.05*r.left())
 	if err != nil || s.folds == nil {
 		return err
 	}
@@ -87,6 +87,13 @@ func (r *run) fitLeader(ctx context.Context) error {
 		}
 		if !r.timed() {
 			return r.refit(ctx, s, size, r.data.Rows())
+		}
+		if _, known := r.paceKnown(fitOf(r.table[s.recipe])); known { // one wide fit instead of several
+			p := s.point
+			p.size = size
+			if size, err = r.widest(ctx, p, lastShare*r.left()); err != nil {
+				return err
+			}
 		}
 		err = r.refitUntil(ctx, s, size, r.data.Rows(), r.spent()+0.9*r.left())
 		if err == nil {

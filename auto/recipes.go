@@ -66,6 +66,7 @@ type representation struct {
 	family string                   // of representations that share what they learn, fitted together; "" is the name
 	scaled bool                     // whether γ 1 is what it has learned
 	dense  bool                     // whether it takes dense rows only
+	alike  bool                     // whether it is for columns of one kind only, and tried first
 }
 
 // mapping is the random map of a recipe, or none.
@@ -104,6 +105,7 @@ type head struct {
 	exact         bool   // whether it has a kernel of its own
 	log           bool   // whether it is fitted to logarithms of the targets
 	iterates      bool   // whether a loose tolerance is of use to it
+	steps         int    // how many times what is foreseen it may take on a dense map, as long as nothing else is known
 	penalty       string // parameter that is its penalty
 	low, high     int    // quarters of a decade of the penalty, coarse grid from low to high
 	floor, most   int    // that the grid is extended to
@@ -135,17 +137,19 @@ var representations = []representation{
 	{name: "ranked scales", scale: of("quantile"), learn: scales(), effort: scalesEffort, family: "ranked", scaled: true, dense: true},
 	{name: "root scales", learn: scales("power", 0.5), effort: scalesEffort, family: "scales", scaled: true, dense: true},
 	{name: "unit", scale: of("minmax"), dense: true},
+	{name: "raw", scale: of("standardize", "std", false), dense: true, alike: true},
 }
 
 var mappings = []mapping{
 	{name: "gaussian", step: of("rff", "kernel", "gaussian"), from: 1500, rule: "gaussian", size: "features", part: 1},
 	{name: "exponential", step: of("rff", "kernel", "exponential"), from: 1500, rule: "exponential", half: true, size: "features", part: 1},
-	{name: "exact exponential", step: of("", "kernel", "exponential"), rule: "exponential", half: true, rows: 60_000, exact: true, loose: 1e-4},
-	{name: "exact gaussian", step: of("", "kernel", "gaussian"), rule: "gaussian", rows: 60_000, exact: true, loose: 1e-4},
+	{name: "exact exponential", step: of("", "kernel", "exponential"), rule: "exponential", half: true, rows: 100_000, exact: true, loose: 1e-4},
+	{name: "exact gaussian", step: of("", "kernel", "gaussian"), rule: "gaussian", rows: 100_000, exact: true, loose: 1e-4},
 	{name: "binning", step: of("binning"), rule: "laplacian", half: true, size: "grids", part: 4, loose: 1e-4, least: -4},
 	{name: "few", step: of("binning", "inputs", 4, "input_weights", "scales"), rule: "laplacian", half: true, size: "grids", part: 4, inputs: 8, loose: 1e-4, least: -4},
-	{name: "exact laplacian", step: of("", "kernel", "laplacian"), rule: "laplacian", half: true, rows: 60_000, exact: true, loose: 1e-4},
+	{name: "exact laplacian", step: of("", "kernel", "laplacian"), rule: "laplacian", half: true, rows: 100_000, exact: true, loose: 1e-4},
 	{name: "landmarks", step: of("nystroem", "kernel", "exponential"), from: 1500, rule: "exponential", half: true, size: "landmarks", part: 2},
+	{name: "gaussian landmarks", step: of("nystroem", "kernel", "gaussian"), from: 1500, rule: "gaussian", size: "landmarks", part: 2},
 	{name: "linear", plain: true},
 }
 
@@ -156,19 +160,19 @@ var heads = []head{
 	{name: "log_kernel_ridge", task: datasets.Regression, model: of("kernel_ridge"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, iterates: true, log: true, late: true},
 	{name: "ridge_classifier", task: datasets.Classification, model: of("ridge_classifier"), penalty: "alpha", low: -20, high: 8, floor: -40, most: 24, iterates: true},
 	{name: "kernel_ridge_classifier", task: datasets.Classification, model: of("kernel_ridge_classifier"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, iterates: true},
-	{name: "logistic", task: datasets.Classification, model: of("logistic"), penalty: "C", low: -8, high: 12, floor: -16, most: 24, late: true, probabilities: true},
-	{name: "svm", task: datasets.Classification, model: of("svm"), penalty: "C", low: -8, high: 8, floor: -16, most: 20, late: true},
+	{name: "logistic", task: datasets.Classification, model: of("logistic"), penalty: "C", low: -8, high: 12, floor: -16, most: 24, late: true, probabilities: true, steps: 8},
+	{name: "svm", task: datasets.Classification, model: of("svm"), penalty: "C", low: -8, high: 8, floor: -16, most: 20, late: true, steps: 8},
 }
 
 // table lists all recipes of a task, those first that a small budget should try: the first
 // map of the first representation, then the next of either, and so on.
-func table(task datasets.Task) []recipe {
+func table(task datasets.Task, representations []representation) []recipe {
 	var out []recipe
 	turn := map[string]int{}
 	for _, h := range heads {
 		for i, p := range representations {
 			for k, m := range mappings {
-				if h.task != task || m.exact != h.exact || m.plain && p.name != representations[0].name {
+				if h.task != task || m.exact != h.exact || m.plain && i > 0 {
 					continue
 				}
 				one := recipe{p, m, h}
@@ -196,6 +200,10 @@ func (r recipe) sizeOf(size int) int {
 		return 0
 	}
 	size /= r.mapping.part
+	const many = 128 // grids, of which more are of less use
+	if r.mapping.loose > 0 && size > many {
+		size = int(math.Sqrt(float64(size) * many))
+	}
 	return max(size+size%2, 2)
 }
 
@@ -203,7 +211,7 @@ func (r recipe) sizeOf(size int) int {
 func Recipes() []string {
 	var out []string
 	for _, task := range []datasets.Task{datasets.Regression, datasets.Classification} {
-		for _, r := range table(task) {
+		for _, r := range table(task, representations) {
 			out = append(out, r.String())
 		}
 	}

@@ -54,13 +54,20 @@ func (r *run) allRounds(ctx context.Context) error {
 			r.ended = EndedConverged
 			return nil
 		}
-		want = level{min(at.rows*moreRows, r.data.Rows()), r.sizeWithin(at.size * moreSize), min(at.effort+1, efforts-1)}
+		wider := moreSize
+		if r.manyToCome() {
+			wider *= moreSize // of use to many rows
+		}
+		want = level{min(at.rows*moreRows, r.data.Rows()), r.sizeWithin(at.size * wider), min(at.effort+1, efforts-1)}
 		field = next
 	}
 }
 
+// manyToCome reports whether there are more rows than the next round will have.
+func (r *run) manyToCome() bool { return r.last.rows*moreRows < r.data.Rows() }
+
 // roundEnds are the shares of the budget by which the rounds are over. The rest is for the last fit.
-var roundEnds = []float64{0.2, 0.5, 0.75}
+var roundEnds = []float64{0.2, 0.45, 0.65, 0.85}
 
 // roundEnd is when a round is over: seconds since the search began, or candidates.
 func (r *run) roundEnd(round int) float64 {
@@ -156,7 +163,8 @@ func (r *run) coarse(recipe, gamma int) entrant {
 }
 
 const (
-	leastNext   = 8 // recipes of a round that go on, at least
+	leastNext   = 8 // recipes of a round that go on, at least, where they can all be of use in the end;
+	fewNext     = 6 // where there are many rows to come
 	mostOfMap   = 3 // of these with one map and model, and
 	mostOfInput = 4 // with one representation: an ensemble lives of members that differ
 )
@@ -168,11 +176,15 @@ func (r *run) next(field []entrant, round int) []entrant {
 	ranked = slices.DeleteFunc(ranked, func(e entrant) bool { _, ok := r.best[e.recipe]; return !ok })
 	slices.SortStableFunc(ranked, func(a, b entrant) int { return r.compare(r.best[a.recipe], r.best[b.recipe]) })
 	maps, inputs := map[string]int{}, map[string]int{}
+	goOn := max(leastNext, (len(ranked)+2)/3)
+	if r.timed() && r.manyToCome() {
+		goOn = fewNext
+	}
 	var out, others []entrant
 	for _, e := range ranked {
 		k := r.table[e.recipe]
 		name := kindOf(k)
-		if len(out) >= max(leastNext, (len(ranked)+2)/3) || maps[name] >= mostOfMap || inputs[k.representation.name] >= mostOfInput {
+		if len(out) >= goOn || maps[name] >= mostOfMap || inputs[k.representation.name] >= mostOfInput {
 			continue
 		}
 		maps[name]++
@@ -191,7 +203,7 @@ func (r *run) next(field []entrant, round int) []entrant {
 		}
 	}
 	out = append(out, others...)
-	if r.last.rows < r.data.Rows() {
+	if r.last.rows < r.data.Rows() || r.timed() && r.last.rows >= heldOutFrom {
 		return out
 	}
 	for i, k := range r.table { // what there was no room for, now that there are no more rows to go on to
@@ -209,7 +221,7 @@ func (r *run) round(ctx context.Context, field []entrant, at level, round int) (
 	r.views.shrink()
 	var entered []entrant
 	err := r.sideBySide(ctx, len(field), at, round, func(i int) ([]point, error) {
-		points, err := r.afforded(ctx, field[i], at, until, len(field)-i)
+		points, err := r.afforded(ctx, field[i], at, until, i < leaders, len(field)-i)
 		if len(points) > 0 {
 			entered = append(entered, field[i])
 		}
@@ -294,27 +306,41 @@ func (r *run) beyond(ctx context.Context, e entrant, leader scored, at level, ro
 // extensions is how many times grids are extended in a round.
 const extensions = 3
 
+// How many times its share of the time of a round a recipe may take, and one of the first few.
+const (
+	othersShares  = 3.0
+	leadersShares = 8.0
+	leaders       = 2
+)
+
 // narrowings are how many values of γ and of the penalty a grid has at most on either side of the middle: where
 // the budget does not allow the first, the next.
 var narrowings = [][2]int{{2, 2}, {1, 2}, {1, 1}, {1, 0}, {0, 0}}
 
 // afforded returns the points of an entrant for which there is room: its grid, or one that is coarser, of a
 // representation that learns as much as the round wants, or less. None where even that takes too much. One of several
-// that are still to come may take a few times its share.
-func (r *run) afforded(ctx context.Context, e entrant, at level, until float64, toCome int) ([]point, error) {
-	const shares = 3
+// that are still to come may take a few times its share of what is left, and one that leads them more.
+func (r *run) afforded(ctx context.Context, e entrant, at level, until float64, leads bool, toCome int) ([]point, error) {
 	if ok, err := r.fitsAll(ctx, e); !ok {
 		return nil, err
 	}
 	var room float64
 	if room = until - r.spent(); r.timed() {
 		cores := float64(runtime.GOMAXPROCS(0))
+		shares := othersShares
+		if leads {
+			shares = leadersShares
+		}
 		room = min(room, shares*cores*room/float64(toCome))
 	} else {
 		room = max(math.Ceil(room/float64(toCome)), min(room, 3))
 	}
+	sizes := narrowings
+	if _, known := r.paceKnown(kindOf(r.table[e.recipe])); r.timed() && !known && r.last.rows > 0 {
+		sizes = narrowings[len(narrowings)-1:] // it may take much longer than is thought
+	}
 	for {
-		for _, few := range narrowings {
+		for _, few := range sizes {
 			points := r.unseen(r.around(r.at(e, at), min(e.gammas, few[0]), e.gammaStep, min(e.penalties, few[1]), e.penaltyStep), r.part(at.rows).Rows())
 			took, err := r.takes(ctx, points, at)
 			if err != nil || took <= room {
@@ -385,9 +411,20 @@ func (r *run) setReserve(ctx context.Context) error {
 		return nil
 	}
 	took, err := r.expectedFit(ctx, r.leader.point)
-	r.reserve = min(1.5*took, mostLast*r.options.Budget.Seconds()) + 0.02*r.options.Budget.Seconds()
+	budget := r.options.Budget.Seconds()
+	r.reserve = min(1.5*took, mostLast*budget) + 0.02*budget
+	for _, m := range r.alike() {
+		other, wrong := r.expectedFit(ctx, m.point)
+		err = errors.Join(err, wrong)
+		if m.point != r.leader.point && r.reserve+other < mostLast*budget && other < mostMember*budget {
+			r.reserve += other
+		}
+	}
 	return err
 }
+
+// mostMember is the share of the budget that the last fit of a member of an ensemble may take, for time to be kept for it.
+const mostMember = 0.1
 
 // mostLast is the share of the budget that the last fit of one recipe may take.
 const mostLast = 0.45

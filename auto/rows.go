@@ -91,8 +91,28 @@ func (r *run) partAndFolds(n int) (datasets.Set, []datasets.Fold, error) {
 		return part, nil, err
 	}
 	r.withoutLessons(folds, part.Rows())
+	if len(folds) == 1 {
+		folds = inParts(folds[0])
+	}
 	r.folds[part.Rows()] = folds
 	return part, folds, nil
+}
+
+// heldOutParts is how many parts the test rows of a single fold are divided into.
+const heldOutParts = 5
+
+// inParts returns a fold for each part of the test rows of one, all with the same training rows, so that there is a
+// score of each part and an error of their mean. See [fewer] for how they are fitted at once.
+func inParts(one datasets.Fold) []datasets.Fold {
+	out := make([]datasets.Fold, heldOutParts)
+	for k := range out {
+		out[k].Train = one.Train
+	}
+	for i, row := range one.Test {
+		f := &out[i%heldOutParts]
+		f.Test = append(f.Test, row)
+	}
+	return out
 }
 
 const (
@@ -171,9 +191,22 @@ func foldsOf(rows int) (folds, times int) {
 	return 3, 1
 }
 
+// Of so many rows only a part is tested on, about heldOut rows but no more than a fifth: that says as much as folds do of
+// fewer rows, for one fit.
+const (
+	heldOutFrom = 10_000
+	heldOut     = 6000
+)
+
 // split divides rows into folds.
 func (r *run) split(part datasets.Set) ([]datasets.Fold, error) {
 	folds, times := foldsOf(part.Rows())
+	if part.Rows() >= heldOutFrom && !r.options.Timed && r.data.Groups == nil {
+		all, err := r.splitter(max(part.Rows()/heldOut, 5), 0).Split(part)
+		if err == nil {
+			return all[:1], nil
+		}
+	}
 	if part.Rows() < r.data.Rows() && part.Rows() >= 250 {
 		folds, times = 3, 1 // a round that sorts out
 	}

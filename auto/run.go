@@ -36,6 +36,7 @@ type run struct {
 	bases      map[string]float64 // γ by the rule
 	paces      sync.Mutex
 	pace       map[string]pace // by kind
+	fitBefore  map[string]pace // of the last fit to all rows of a kind
 
 	log       []scored
 	tried     int
@@ -71,7 +72,7 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 		return nil, err
 	}
 	r := &run{options: o, data: data, classes: len(data.Schema.Classes()), began: time.Now(), ended: EndedBudget,
-		folds: map[int][]datasets.Fold{}, bases: map[string]float64{}, pace: map[string]pace{}, best: map[int]scored{}, seen: map[place]bool{}, views: newViews()}
+		folds: map[int][]datasets.Fold{}, bases: map[string]float64{}, pace: map[string]pace{}, fitBefore: map[string]pace{}, best: map[int]scored{}, seen: map[place]bool{}, views: newViews()}
 	if err := r.checkRows(); err != nil {
 		return nil, err
 	}
@@ -131,11 +132,13 @@ func (r *run) checkRows() error {
 func (r *run) chooseTable(task datasets.Task) error {
 	scaled := standardizes(r.options.Clean)
 	scores := r.metric.Needs == metrics.Probabilities
-	for _, k := range table(task) {
+	for _, k := range table(task, r.inOrder()) {
+		k.late = r.late(k)
 		switch {
 		case r.options.Only != nil && !slices.Contains(r.options.Only, k.String()),
 			k.dense && isSparse(r.data), k.scale.name != "" && !scaled, scores && !k.probabilities, r.data.Cols() < k.inputs,
 			k.mapping.rows > 0 && r.data.Rows() > k.mapping.rows, k.log && !r.skewed(),
+			k.late && k.head.name == "ridge_classifier" && r.classes > 2, k.steps > 0 && k.loose == 0 && r.classes > 2 && r.data.Rows() > mostSteps,
 			!k.late && k.task == task && r.data.Rows() < k.mapping.from && r.options.Only == nil:
 			continue
 		}
@@ -149,6 +152,76 @@ func (r *run) chooseTable(task datasets.Task) error {
 		r.table[i].late = r.table[i].late && early
 	}
 	return nil
+}
+
+// manyRows is from where on iterations of ridge regression on sparse rows of a map take longer than a support vector
+// machine.
+const manyRows = 5000
+
+// mostSteps is up to how many rows Newton's method is tried for several classes on dense maps: what it gains over ridge
+// regression a wider map gains in less time.
+const mostSteps = 20_000
+
+// late reports whether a recipe waits for the second round.
+func (r *run) late(k recipe) bool {
+	if k.mapping.loose == 0 || k.mapping.exact || r.data.Rows() < manyRows {
+		return k.head.late
+	}
+	switch k.head.name {
+	case "svm":
+		return false
+	case "ridge_classifier":
+		return true
+	}
+	return k.head.late
+}
+
+// inOrder are the representations in the order in which they are tried: the columns as they are first where they are of one
+// kind, as the pixels of a picture, and else not at all.
+func (r *run) inOrder() []representation {
+	at := slices.IndexFunc(representations, func(p representation) bool { return p.alike })
+	others := slices.Delete(slices.Clone(representations), at, at+1)
+	if r.columnsAlike() {
+		return append([]representation{representations[at]}, others...)
+	}
+	return others
+}
+
+// columnsAlike reports whether most columns have about the same range of values, and more than two of them.
+func (r *run) columnsAlike() bool {
+	const columns, share, within = 16, 0.6, 0.1
+	n, d := r.data.X.Dims()
+	if d < columns || isSparse(r.data) {
+		return false
+	}
+	low, width := make([]float64, d), make([]float64, d)
+	for j := range d {
+		least, most, third := math.Inf(1), math.Inf(-1), false
+		first := r.data.X.At(0, j)
+		second := first
+		for i := range n {
+			v := r.data.X.At(i, j)
+			least, most = min(least, v), max(most, v)
+			if second == first {
+				second = v
+			}
+			third = third || v != first && v != second
+		}
+		if low[j] = least; third {
+			width[j] = most - least
+		}
+	}
+	common := slices.Sorted(slices.Values(width))[d*3/4]
+	alike := 0
+	if slices.Max(width) > (1+within)*common {
+		return false
+	}
+	for j := range d {
+		if math.Abs(width[j]-common) < within*common && math.Abs(low[j]-low[slices.Index(width, common)]) < within*common {
+			alike++
+		}
+	}
+	return float64(alike) >= share*float64(d)
 }
 
 // skewed reports whether the target is positive and has a long tail of large values, so that its logarithm

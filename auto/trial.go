@@ -3,6 +3,7 @@ package auto
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -66,6 +67,9 @@ func (r *run) try(ctx context.Context, rows, round int, points []point) ([]score
 		return out, nil
 	}
 	r.learnPace(t)
+	if t.late {
+		return out, nil // another time it may be in time
+	}
 	return out, r.journal.note(t.key, out)
 }
 
@@ -78,7 +82,26 @@ type trial struct {
 	folds  []datasets.Fold
 
 	on   *view
-	took float64 // seconds, on the view
+	took float64 // seconds, on the view; where it was given up, what it would have taken at least
+	late bool    // whether it was given up
+}
+
+// tooLong is how many times as long as it was waited for a trial would have taken that was given up, for all that is known.
+const tooLong = 2
+
+// patienceWith is how long is waited for a trial: some times what it was expected to take.
+func (r *run) patienceWith(ctx context.Context, t trial) time.Duration {
+	const times, least = 3, 0.08 // of the budget
+	if !r.timed() {
+		return math.MaxInt64
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	foreseen, err := r.expected(ctx, t.rows, t.points)
+	if err != nil {
+		return math.MaxInt64
+	}
+	return seconds(max(times*foreseen, least*r.options.Budget.Seconds()))
 }
 
 func (r *run) trialOf(ctx context.Context, rows int, points []point) (trial, error) {
@@ -106,6 +129,7 @@ func (r *run) trialOf(ctx context.Context, rows int, points []point) (trial, err
 func (r *run) score(ctx context.Context, t *trial) (out []scored, err error) {
 	ctx, cancel := r.within(ctx)
 	defer cancel()
+	outer := ctx
 	kind := r.table[t.points[0].recipe]
 	t.on, err = r.viewOf(ctx, kind.representation, t.rows, t.points[0].effort)
 	switch {
@@ -115,6 +139,9 @@ func (r *run) score(ctx context.Context, t *trial) (out []scored, err error) {
 		t.on = &view{}
 		return failures(t.points, len(t.folds), err), nil
 	}
+	limit := r.patienceWith(ctx, *t)
+	ctx, end := context.WithTimeout(ctx, limit)
+	defer end()
 	began := time.Now()
 	out = make([]scored, len(t.points))
 	said := make([][]estimator.Prediction, len(t.points))
@@ -123,7 +150,12 @@ func (r *run) score(ctx context.Context, t *trial) (out []scored, err error) {
 		said[i] = make([]estimator.Prediction, len(t.folds))
 	}
 	for _, part := range t.on.parts {
-		if err := r.scorePart(ctx, part, t.list, out, said); err != nil {
+		err := r.scorePart(ctx, part, t.list, out, said)
+		if err != nil && outer.Err() == nil {
+			t.took, t.late = tooLong*limit.Seconds(), true
+			return failures(t.points, len(t.folds), fmt.Errorf("given up after %.3g s, which was more than foreseen", limit.Seconds())), nil
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

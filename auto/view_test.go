@@ -133,7 +133,7 @@ func TestLessonsAreNotTestedOn(t *testing.T) {
 // Every step and model that a recipe names is registered, and takes the settings that it is given.
 func TestRecipesAreRegistered(t *testing.T) {
 	for _, task := range []datasets.Task{datasets.Regression, datasets.Classification} {
-		for _, k := range table(task) {
+		for _, k := range table(task, representations) {
 			parts := []part{k.scale, k.learn, k.mapping.step, k.model}
 			for _, p := range parts {
 				if p.name == "" {
