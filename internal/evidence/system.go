@@ -236,63 +236,35 @@ func (o *Objective[T]) squared(ctx context.Context, a kern.View[T], times float6
 	return nil
 }
 
-// invertLower writes the inverse of the lower triangle of l to dst. What l has above its diagonal is lost.
+// together is how many columns or rows of an inverse are made in one go.
+const together = 96
+
+// invertLower writes the inverse of the lower triangle of l to dst, some columns at a time: each of them is solved for
+// below its diagonal, where all of it is.
 func invertLower[T kern.Float](ctx context.Context, dst, l kern.View[T]) error {
-	const few = 48
 	n := l.Rows
-	if n <= few {
-		invertFew(dst, l)
-		return ctx.Err()
-	}
-	h := n / 2
-	above := dst.Slice(0, h, 0, h)
-	below := dst.Slice(h, n, h, n)
-	if err := invertLower(ctx, above, l.Slice(0, h, 0, h)); err != nil {
-		return err
-	}
-	if err := invertLower(ctx, below, l.Slice(h, n, h, n)); err != nil {
-		return err
-	}
-	between, corner := l.Slice(0, h, h, n).T(), dst.Slice(h, n, 0, h)
-	if err := kern.MulUntil(ctx, between, l.Slice(h, n, 0, h), above, false); err != nil {
-		return err
-	}
-	if err := kern.MulUntil(ctx, corner, below, between, false); err != nil {
-		return err
-	}
-	for i := range corner.Rows {
-		kern.Scale(-1, corner.Row(i))
-	}
-	for i := range h {
-		clear(dst.Row(i)[h:])
-	}
-	return nil
-}
-
-// invertFew is invertLower row by row: of L·X = I each row gives one of X.
-func invertFew[T kern.Float](dst, l kern.View[T]) {
-	for i := range l.Rows {
-		x, row := dst.Row(i), l.Row(i)
-		clear(x)
-		x[i] = 1
-		for k, v := range row[:i] {
-			kern.Axpy(-v, dst.Row(k)[:k+1], x[:k+1])
+	kern.Parallel(n, together, func(lo, hi int) {
+		for i := range n {
+			clear(dst.Row(i)[lo:hi])
 		}
-		kern.Scale(1/row[i], x[:i+1])
-	}
+		for i := lo; i < hi; i++ {
+			dst.Set(i, i, 1)
+		}
+		// An error is that of the context, which stays.
+		_ = kern.SolveLower(ctx, l.Slice(lo, n, lo, n), dst.Slice(lo, n, lo, hi))
+	})
+	return ctx.Err()
 }
 
-// squareLower writes R'R to dst, R a lower triangle, of which the zeros are left out.
+// squareLower writes R'R to dst, R a lower triangle, of which most zeros are left out.
 func squareLower[T kern.Float](ctx context.Context, dst, r kern.View[T]) error {
-	const block = 96
-	for i := range dst.Rows {
-		clear(dst.Row(i)[:i+1])
-	}
-	for lo := 0; lo < r.Rows; lo += block {
-		hi := min(lo+block, r.Rows)
-		if err := kern.Gram(ctx, dst.Slice(0, hi, 0, hi), r.Slice(lo, hi, 0, hi), nil); err != nil {
-			return err
-		}
+	n := r.Rows
+	kern.Parallel(n, together, func(lo, hi int) {
+		below := r.Slice(lo, n, 0, hi)
+		_ = kern.MulUntil(ctx, dst.Slice(lo, hi, 0, hi), below.Slice(0, n-lo, lo, hi).T(), below, false)
+	})
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	kern.MirrorLower(dst)
 	return nil

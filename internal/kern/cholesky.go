@@ -3,6 +3,7 @@ package kern
 import (
 	"context"
 	"math"
+	"runtime"
 )
 
 // cholBlock is the order below which factor and solves run unblocked.
@@ -112,7 +113,23 @@ func solveTriangle[T Float](ctx context.Context, l, b View[T], transposed bool) 
 		}
 		return ctx.Err()
 	}
-	return solveBlocked(ctx, l, b, transposed)
+	return solveColumns(ctx, l, b, transposed)
+}
+
+// solveColumns cuts many right sides of a small triangle up among the cores,
+// so that they meet once, and not after each product of blocks that takes a
+// few microseconds. Every column has the same bits wherever it stands.
+func solveColumns[T Float](ctx context.Context, l, b View[T], transposed bool) error {
+	const small, much = 512, 1 << 21
+	each := max(strip, roundUp((b.Cols-1)/runtime.GOMAXPROCS(0)+1, strip/2))
+	if l.Rows > small || each >= b.Cols || l.Rows*l.Rows*b.Cols < much {
+		return solveBlocked(ctx, l, b, transposed)
+	}
+	Parallel(b.Cols, each, func(lo, hi int) {
+		// An error is that of the context, which stays.
+		_ = solveBlocked(ctx, l, b.Slice(0, b.Rows, lo, hi), transposed)
+	})
+	return ctx.Err()
 }
 
 // solveColumn solves for column j of b, reading L once, along its rows.
