@@ -14,8 +14,8 @@ def draw(n):
 
 
 X, y = draw(t["Rows"])
-began = time.process_time()
+began, clock = time.process_time(), time.perf_counter()
 model = SVR(kernel="rbf", gamma=t["Gamma"], C=1 / t["Alpha"], epsilon=0.1, cache_size=1000).fit(X, y)
-took = time.process_time() - began
+took, clock = time.process_time() - began, time.perf_counter() - clock
 X, y = draw(2000)
-print(json.dumps({"peer": "SVR " + sklearn.__version__, "cpu_seconds": took, "R2": model.score(X, y)}))
+print(json.dumps({"peer": "SVR " + sklearn.__version__, "cpu_seconds": took, "clock_seconds": clock, "R2": model.score(X, y)}))

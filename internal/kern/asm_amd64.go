@@ -267,6 +267,19 @@ func axpyAsm[T Float](alpha T, x, y *T, n int) {
 	}
 }
 
+func bothWaysAsm[T Float](n int, a *T, aRow int, x, z, w, sums *T) {
+	switch {
+	case isa == avx512 && is64[T]():
+		bothWaysAVX512F64(n, p64(a), aRow, p64(x), p64(z), p64(w), p64(sums))
+	case isa == avx512:
+		bothWaysAVX512F32(n, p32(a), aRow, p32(x), p32(z), p32(w), p32(sums))
+	case is64[T]():
+		bothWaysAVX2F64(n, p64(a), aRow, p64(x), p64(z), p64(w), p64(sums))
+	default:
+		bothWaysAVX2F32(n, p32(a), aRow, p32(x), p32(z), p32(w), p32(sums))
+	}
+}
+
 func scaleAsm[T Float](alpha T, x *T, n int) {
 	switch {
 	case isa == avx512 && is64[T]():

@@ -28,6 +28,8 @@ func dotAsm[T Float](x, y *T, n int) T { panic("kern: no assembly") }
 
 func axpyAsm[T Float](alpha T, x, y *T, n int) { panic("kern: no assembly") }
 
+func bothWaysAsm[T Float](n int, a *T, aRow int, x, z, w, sums *T) { panic("kern: no assembly") }
+
 func eliminateAsm[T Float](depth int, x *T, xStep int, w *T, wRow int, y *T, factor T) {
 	panic("kern: no assembly")
 }

@@ -419,6 +419,32 @@ func TestMulVec(t *testing.T) {
 	each(t, testMulVec[float64], testMulVec[float32])
 }
 
+func TestMulBothWays(t *testing.T) {
+	each(t, testMulBothWays[float64], testMulBothWays[float32])
+}
+
+func testMulBothWays[T Float](t *testing.T) {
+	r := newRand(17)
+	for _, shape := range [][2]int{{0, 0}, {0, 3}, {3, 0}, {1, 1}, {4, 16}, {5, 17}, {7, 8}, {9, 77}, {64, 512}, {6, 17000}} {
+		m, n := shape[0], shape[1]
+		a := randomView[T](r, m, n, "padded")
+		vector := func(n int) []T { return randomView[T](r, n, 1, "rows").Data[:n] }
+		x, w, y, z := vector(n), vector(m), vector(m), vector(n)
+		old := slices.Clone(z)
+		MulBothWays(y, z, a, x, w)
+		ahead, back := make([]T, m), make([]T, n)
+		MulVec(ahead, a, x, false)
+		MulVecT(back, a, w, false)
+		tol := 8 * eps[T]() * (1 + math.Sqrt(float64(n)))
+		for i, v := range y {
+			near(t, fmt.Sprintf("%d×%d: y", m, n), float64(v), float64(ahead[i]), tol*8)
+		}
+		for j, v := range z {
+			near(t, fmt.Sprintf("%d×%d: z", m, n), float64(v), float64(old[j]+back[j]), tol*8)
+		}
+	}
+}
+
 func TestMulVecDoesNotDependOnCores(t *testing.T) { eachSet(t, testMulVecDoesNotDependOnCores) }
 
 func testMulVecDoesNotDependOnCores(t *testing.T) {

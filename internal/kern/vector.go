@@ -116,6 +116,35 @@ func MulVecT[T Float](y []T, a View[T], x []T, accumulate bool) {
 	MulVec(y, a.T(), x, accumulate)
 }
 
+// MulBothWays computes y = A·x and z += Aᵀ·w with one reading of A:
+//
+//	for i, j:  y[i] = Σ_j a[i,j]·x[j];  z[j] += w[i]·a[i,j]
+//
+// A is m × n, its rows contiguous. Cost 4mn flops, in the calling goroutine.
+func MulBothWays[T Float](y, z []T, a View[T], x, w []T) {
+	if len(y) != a.Rows || len(x) != a.Cols || len(w) != a.Rows || len(z) != a.Cols {
+		panic("kern: MulBothWays of shapes that do not fit")
+	}
+	i, whole := 0, wholeVectors[T](a.Cols)
+	if whole > 0 {
+		for ; i+bothRows <= a.Rows; i += bothRows {
+			bothWaysAsm(whole, &a.Data[i*a.RowStride], a.RowStride, &x[0], &z[0], &w[i], &y[i])
+			for r := i; r < i+bothRows && whole < a.Cols; r++ {
+				rest := a.Row(r)[whole:]
+				y[r] += Dot(rest, x[whole:])
+				Axpy(w[r], rest, z[whole:])
+			}
+		}
+	}
+	for ; i < a.Rows; i++ {
+		y[i] = Dot(a.Row(i), x)
+		Axpy(w[i], a.Row(i), z)
+	}
+}
+
+// bothRows is the number of rows that the assembly reads side by side.
+const bothRows = 4
+
 // mulVecRows adds to y[lo:hi] by dot products with rows.
 func mulVecRows[T Float](y []T, a View[T], x []T, lo, hi int) {
 	for i := lo; i < hi; i++ {

@@ -19,6 +19,15 @@ func axpyAVX512F64(alpha float64, x *float64, y *float64, n int)
 //go:noescape
 func scaleAVX512F64(alpha float64, x *float64, n int)
 
+// bothWaysAVX512F64 multiplies 4 rows of n elements, n a multiple of 8, with x, and adds them to z times w:
+//
+//	for i < 4, j < n:  sums[i] += a[i·aRow+j]·x[j];  z[j] += w[i]·a[i·aRow+j]
+//
+// from sums of 0.
+//
+//go:noescape
+func bothWaysAVX512F64(n int, a *float64, aRow int, x *float64, z *float64, w *float64, sums *float64)
+
 // dotAVX512F32 returns Σ x[i]·y[i] over i < n, n a multiple of 16.
 //
 //go:noescape
@@ -33,6 +42,15 @@ func axpyAVX512F32(alpha float32, x *float32, y *float32, n int)
 //
 //go:noescape
 func scaleAVX512F32(alpha float32, x *float32, n int)
+
+// bothWaysAVX512F32 multiplies 4 rows of n elements, n a multiple of 16, with x, and adds them to z times w:
+//
+//	for i < 4, j < n:  sums[i] += a[i·aRow+j]·x[j];  z[j] += w[i]·a[i·aRow+j]
+//
+// from sums of 0.
+//
+//go:noescape
+func bothWaysAVX512F32(n int, a *float32, aRow int, x *float32, z *float32, w *float32, sums *float32)
 
 // dotAVX2F64 returns Σ x[i]·y[i] over i < n, n a multiple of 4.
 //
@@ -49,6 +67,15 @@ func axpyAVX2F64(alpha float64, x *float64, y *float64, n int)
 //go:noescape
 func scaleAVX2F64(alpha float64, x *float64, n int)
 
+// bothWaysAVX2F64 multiplies 4 rows of n elements, n a multiple of 4, with x, and adds them to z times w:
+//
+//	for i < 4, j < n:  sums[i] += a[i·aRow+j]·x[j];  z[j] += w[i]·a[i·aRow+j]
+//
+// from sums of 0.
+//
+//go:noescape
+func bothWaysAVX2F64(n int, a *float64, aRow int, x *float64, z *float64, w *float64, sums *float64)
+
 // dotAVX2F32 returns Σ x[i]·y[i] over i < n, n a multiple of 8.
 //
 //go:noescape
@@ -63,3 +90,12 @@ func axpyAVX2F32(alpha float32, x *float32, y *float32, n int)
 //
 //go:noescape
 func scaleAVX2F32(alpha float32, x *float32, n int)
+
+// bothWaysAVX2F32 multiplies 4 rows of n elements, n a multiple of 8, with x, and adds them to z times w:
+//
+//	for i < 4, j < n:  sums[i] += a[i·aRow+j]·x[j];  z[j] += w[i]·a[i·aRow+j]
+//
+// from sums of 0.
+//
+//go:noescape
+func bothWaysAVX2F32(n int, a *float32, aRow int, x *float32, z *float32, w *float32, sums *float32)

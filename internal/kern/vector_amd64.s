@@ -152,6 +152,91 @@ by1_done:
 	VZEROUPPER
 	RET
 
+// func bothWaysAVX512F64(n int, a *float64, aRow int, x *float64, z *float64, w *float64, sums *float64)
+// Requires: AVX, AVX512F
+TEXT ·bothWaysAVX512F64(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         aRow+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         z+32(FP), SI
+	MOVQ         w+40(FP), DI
+	MOVQ         sums+48(FP), R8
+	SHLQ         $0x03, DX
+	VPXORD       Z0, Z0, Z0
+	VBROADCASTSD (DI), Z4
+	VPXORD       Z1, Z1, Z1
+	VBROADCASTSD 8(DI), Z5
+	MOVQ         CX, R9
+	ADDQ         DX, R9
+	VPXORD       Z2, Z2, Z2
+	VBROADCASTSD 16(DI), Z6
+	MOVQ         R9, R10
+	ADDQ         DX, R10
+	VPXORD       Z3, Z3, Z3
+	VBROADCASTSD 24(DI), Z7
+	MOVQ         R10, DI
+	ADDQ         DX, DI
+
+by1:
+	CMPQ        AX, $+8
+	JLT         by1_done
+	VMOVUPD     (BX), Z12
+	VMOVUPD     (SI), Z13
+	VMOVUPD     (CX), Z8
+	VFMADD231PD Z8, Z12, Z0
+	VFMADD231PD Z8, Z4, Z13
+	VMOVUPD     (R9), Z9
+	VFMADD231PD Z9, Z12, Z1
+	VFMADD231PD Z9, Z5, Z13
+	VMOVUPD     (R10), Z10
+	VFMADD231PD Z10, Z12, Z2
+	VFMADD231PD Z10, Z6, Z13
+	VMOVUPD     (DI), Z11
+	VFMADD231PD Z11, Z12, Z3
+	VFMADD231PD Z11, Z7, Z13
+	VMOVUPD     Z13, (SI)
+	ADDQ        $+64, BX
+	ADDQ        $+64, SI
+	ADDQ        $+64, CX
+	ADDQ        $+64, R9
+	ADDQ        $+64, R10
+	ADDQ        $+64, DI
+	SUBQ        $+8, AX
+	JMP         by1
+
+by1_done:
+	VEXTRACTF64X4 $0x01, Z0, Y12
+	VADDPD        Y12, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X12
+	VADDPD        X12, X0, X0
+	VUNPCKHPD     X0, X0, X12
+	VADDPD        X12, X0, X0
+	VMOVSD        X0, (R8)
+	VEXTRACTF64X4 $0x01, Z1, Y12
+	VADDPD        Y12, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X12
+	VADDPD        X12, X1, X1
+	VUNPCKHPD     X1, X1, X12
+	VADDPD        X12, X1, X1
+	VMOVSD        X1, 8(R8)
+	VEXTRACTF64X4 $0x01, Z2, Y12
+	VADDPD        Y12, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X12
+	VADDPD        X12, X2, X2
+	VUNPCKHPD     X2, X2, X12
+	VADDPD        X12, X2, X2
+	VMOVSD        X2, 16(R8)
+	VEXTRACTF64X4 $0x01, Z3, Y12
+	VADDPD        Y12, Y3, Y3
+	VEXTRACTF128  $0x01, Y3, X12
+	VADDPD        X12, X3, X3
+	VUNPCKHPD     X3, X3, X12
+	VADDPD        X12, X3, X3
+	VMOVSD        X3, 24(R8)
+	VZEROUPPER
+	RET
+
 // func dotAVX512F32(x *float32, y *float32, n int) (sum float32)
 // Requires: AVX, AVX512F, SSE
 TEXT ·dotAVX512F32(SB), NOSPLIT, $0-28
@@ -302,6 +387,99 @@ by1_done:
 	VZEROUPPER
 	RET
 
+// func bothWaysAVX512F32(n int, a *float32, aRow int, x *float32, z *float32, w *float32, sums *float32)
+// Requires: AVX, AVX512F
+TEXT ·bothWaysAVX512F32(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         aRow+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         z+32(FP), SI
+	MOVQ         w+40(FP), DI
+	MOVQ         sums+48(FP), R8
+	SHLQ         $0x02, DX
+	VPXORD       Z0, Z0, Z0
+	VBROADCASTSS (DI), Z4
+	VPXORD       Z1, Z1, Z1
+	VBROADCASTSS 4(DI), Z5
+	MOVQ         CX, R9
+	ADDQ         DX, R9
+	VPXORD       Z2, Z2, Z2
+	VBROADCASTSS 8(DI), Z6
+	MOVQ         R9, R10
+	ADDQ         DX, R10
+	VPXORD       Z3, Z3, Z3
+	VBROADCASTSS 12(DI), Z7
+	MOVQ         R10, DI
+	ADDQ         DX, DI
+
+by1:
+	CMPQ        AX, $+16
+	JLT         by1_done
+	VMOVUPS     (BX), Z12
+	VMOVUPS     (SI), Z13
+	VMOVUPS     (CX), Z8
+	VFMADD231PS Z8, Z12, Z0
+	VFMADD231PS Z8, Z4, Z13
+	VMOVUPS     (R9), Z9
+	VFMADD231PS Z9, Z12, Z1
+	VFMADD231PS Z9, Z5, Z13
+	VMOVUPS     (R10), Z10
+	VFMADD231PS Z10, Z12, Z2
+	VFMADD231PS Z10, Z6, Z13
+	VMOVUPS     (DI), Z11
+	VFMADD231PS Z11, Z12, Z3
+	VFMADD231PS Z11, Z7, Z13
+	VMOVUPS     Z13, (SI)
+	ADDQ        $+64, BX
+	ADDQ        $+64, SI
+	ADDQ        $+64, CX
+	ADDQ        $+64, R9
+	ADDQ        $+64, R10
+	ADDQ        $+64, DI
+	SUBQ        $+16, AX
+	JMP         by1
+
+by1_done:
+	VEXTRACTF64X4 $0x01, Z0, Y12
+	VADDPS        Y12, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X12
+	VADDPS        X12, X0, X0
+	VMOVHLPS      X0, X0, X12
+	VADDPS        X12, X0, X0
+	VMOVSHDUP     X0, X12
+	VADDPS        X12, X0, X0
+	VMOVSS        X0, (R8)
+	VEXTRACTF64X4 $0x01, Z1, Y12
+	VADDPS        Y12, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X12
+	VADDPS        X12, X1, X1
+	VMOVHLPS      X1, X1, X12
+	VADDPS        X12, X1, X1
+	VMOVSHDUP     X1, X12
+	VADDPS        X12, X1, X1
+	VMOVSS        X1, 4(R8)
+	VEXTRACTF64X4 $0x01, Z2, Y12
+	VADDPS        Y12, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X12
+	VADDPS        X12, X2, X2
+	VMOVHLPS      X2, X2, X12
+	VADDPS        X12, X2, X2
+	VMOVSHDUP     X2, X12
+	VADDPS        X12, X2, X2
+	VMOVSS        X2, 8(R8)
+	VEXTRACTF64X4 $0x01, Z3, Y12
+	VADDPS        Y12, Y3, Y3
+	VEXTRACTF128  $0x01, Y3, X12
+	VADDPS        X12, X3, X3
+	VMOVHLPS      X3, X3, X12
+	VADDPS        X12, X3, X3
+	VMOVSHDUP     X3, X12
+	VADDPS        X12, X3, X3
+	VMOVSS        X3, 12(R8)
+	VZEROUPPER
+	RET
+
 // func dotAVX2F64(x *float64, y *float64, n int) (sum float64)
 // Requires: AVX, AVX2, FMA3, SSE2
 TEXT ·dotAVX2F64(SB), NOSPLIT, $0-32
@@ -445,6 +623,83 @@ by1:
 	JMP     by1
 
 by1_done:
+	VZEROUPPER
+	RET
+
+// func bothWaysAVX2F64(n int, a *float64, aRow int, x *float64, z *float64, w *float64, sums *float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·bothWaysAVX2F64(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         aRow+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         z+32(FP), SI
+	MOVQ         w+40(FP), DI
+	MOVQ         sums+48(FP), R8
+	SHLQ         $0x03, DX
+	VPXOR        Y0, Y0, Y0
+	VBROADCASTSD (DI), Y4
+	VPXOR        Y1, Y1, Y1
+	VBROADCASTSD 8(DI), Y5
+	MOVQ         CX, R9
+	ADDQ         DX, R9
+	VPXOR        Y2, Y2, Y2
+	VBROADCASTSD 16(DI), Y6
+	MOVQ         R9, R10
+	ADDQ         DX, R10
+	VPXOR        Y3, Y3, Y3
+	VBROADCASTSD 24(DI), Y7
+	MOVQ         R10, DI
+	ADDQ         DX, DI
+
+by1:
+	CMPQ        AX, $+4
+	JLT         by1_done
+	VMOVUPD     (BX), Y12
+	VMOVUPD     (SI), Y13
+	VMOVUPD     (CX), Y8
+	VFMADD231PD Y8, Y12, Y0
+	VFMADD231PD Y8, Y4, Y13
+	VMOVUPD     (R9), Y9
+	VFMADD231PD Y9, Y12, Y1
+	VFMADD231PD Y9, Y5, Y13
+	VMOVUPD     (R10), Y10
+	VFMADD231PD Y10, Y12, Y2
+	VFMADD231PD Y10, Y6, Y13
+	VMOVUPD     (DI), Y11
+	VFMADD231PD Y11, Y12, Y3
+	VFMADD231PD Y11, Y7, Y13
+	VMOVUPD     Y13, (SI)
+	ADDQ        $+32, BX
+	ADDQ        $+32, SI
+	ADDQ        $+32, CX
+	ADDQ        $+32, R9
+	ADDQ        $+32, R10
+	ADDQ        $+32, DI
+	SUBQ        $+4, AX
+	JMP         by1
+
+by1_done:
+	VEXTRACTF128 $0x01, Y0, X12
+	VADDPD       X12, X0, X0
+	VUNPCKHPD    X0, X0, X12
+	VADDPD       X12, X0, X0
+	VMOVSD       X0, (R8)
+	VEXTRACTF128 $0x01, Y1, X12
+	VADDPD       X12, X1, X1
+	VUNPCKHPD    X1, X1, X12
+	VADDPD       X12, X1, X1
+	VMOVSD       X1, 8(R8)
+	VEXTRACTF128 $0x01, Y2, X12
+	VADDPD       X12, X2, X2
+	VUNPCKHPD    X2, X2, X12
+	VADDPD       X12, X2, X2
+	VMOVSD       X2, 16(R8)
+	VEXTRACTF128 $0x01, Y3, X12
+	VADDPD       X12, X3, X3
+	VUNPCKHPD    X3, X3, X12
+	VADDPD       X12, X3, X3
+	VMOVSD       X3, 24(R8)
 	VZEROUPPER
 	RET
 
@@ -593,5 +848,90 @@ by1:
 	JMP     by1
 
 by1_done:
+	VZEROUPPER
+	RET
+
+// func bothWaysAVX2F32(n int, a *float32, aRow int, x *float32, z *float32, w *float32, sums *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·bothWaysAVX2F32(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         aRow+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         z+32(FP), SI
+	MOVQ         w+40(FP), DI
+	MOVQ         sums+48(FP), R8
+	SHLQ         $0x02, DX
+	VPXOR        Y0, Y0, Y0
+	VBROADCASTSS (DI), Y4
+	VPXOR        Y1, Y1, Y1
+	VBROADCASTSS 4(DI), Y5
+	MOVQ         CX, R9
+	ADDQ         DX, R9
+	VPXOR        Y2, Y2, Y2
+	VBROADCASTSS 8(DI), Y6
+	MOVQ         R9, R10
+	ADDQ         DX, R10
+	VPXOR        Y3, Y3, Y3
+	VBROADCASTSS 12(DI), Y7
+	MOVQ         R10, DI
+	ADDQ         DX, DI
+
+by1:
+	CMPQ        AX, $+8
+	JLT         by1_done
+	VMOVUPS     (BX), Y12
+	VMOVUPS     (SI), Y13
+	VMOVUPS     (CX), Y8
+	VFMADD231PS Y8, Y12, Y0
+	VFMADD231PS Y8, Y4, Y13
+	VMOVUPS     (R9), Y9
+	VFMADD231PS Y9, Y12, Y1
+	VFMADD231PS Y9, Y5, Y13
+	VMOVUPS     (R10), Y10
+	VFMADD231PS Y10, Y12, Y2
+	VFMADD231PS Y10, Y6, Y13
+	VMOVUPS     (DI), Y11
+	VFMADD231PS Y11, Y12, Y3
+	VFMADD231PS Y11, Y7, Y13
+	VMOVUPS     Y13, (SI)
+	ADDQ        $+32, BX
+	ADDQ        $+32, SI
+	ADDQ        $+32, CX
+	ADDQ        $+32, R9
+	ADDQ        $+32, R10
+	ADDQ        $+32, DI
+	SUBQ        $+8, AX
+	JMP         by1
+
+by1_done:
+	VEXTRACTF128 $0x01, Y0, X12
+	VADDPS       X12, X0, X0
+	VMOVHLPS     X0, X0, X12
+	VADDPS       X12, X0, X0
+	VMOVSHDUP    X0, X12
+	VADDPS       X12, X0, X0
+	VMOVSS       X0, (R8)
+	VEXTRACTF128 $0x01, Y1, X12
+	VADDPS       X12, X1, X1
+	VMOVHLPS     X1, X1, X12
+	VADDPS       X12, X1, X1
+	VMOVSHDUP    X1, X12
+	VADDPS       X12, X1, X1
+	VMOVSS       X1, 4(R8)
+	VEXTRACTF128 $0x01, Y2, X12
+	VADDPS       X12, X2, X2
+	VMOVHLPS     X2, X2, X12
+	VADDPS       X12, X2, X2
+	VMOVSHDUP    X2, X12
+	VADDPS       X12, X2, X2
+	VMOVSS       X2, 8(R8)
+	VEXTRACTF128 $0x01, Y3, X12
+	VADDPS       X12, X3, X3
+	VMOVHLPS     X3, X3, X12
+	VADDPS       X12, X3, X3
+	VMOVSHDUP    X3, X12
+	VADDPS       X12, X3, X3
+	VMOVSS       X3, 12(R8)
 	VZEROUPPER
 	RET

@@ -114,7 +114,7 @@ var one = []float64{1}
 
 // lowRankOf is the preconditioner of a factor, for α = 1.
 func lowRankOf(factor kern.View[float64], ridge []float64) (Preconditioner, error) {
-	p, err := NewPartial(ctx, factor, ridge, 1)
+	p, err := NewPartial(ctx, factor, ridge)
 	if err != nil {
 		return nil, err
 	}

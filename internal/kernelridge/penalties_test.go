@@ -202,18 +202,22 @@ func TestLowRankIsTheInverse(t *testing.T) {
 	weights, y := problem(n, columns)
 	ridge, alphas := Ridge(n, 1, weights), []float64{0.01, 0.5, 2}
 	f := leading(k, rank)
-	for _, least := range []float64{0.01, 1e-9} {
-		own := kern.Dense(n, rank, rank, append([]float64(nil), f.Data...))
-		p, err := NewPartial(ctx, own, ridge, least)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tolerance := 1e-9
-		if narrow := p.narrow.Rows > 0; narrow != (least == 0.01) {
-			t.Errorf("least %g: single precision %v", least, narrow)
-		} else if narrow {
-			tolerance = 5e-3
-		}
+	rounded := kern.Dense(n, rank, rank, make([]float32, n*rank))
+	for i, v := range f.Data {
+		rounded.Data[i] = float32(v)
+	}
+	wide, err := NewPartial(ctx, f, ridge)
+	if err != nil {
+		t.Fatal(err)
+	}
+	narrow, err := NewPartial(ctx, rounded, ridge)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !InFloat32(ridge, 0.01) || InFloat32(ridge, 1e-9) {
+		t.Error("single precision is not where the penalty allows it")
+	}
+	for p, tolerance := range map[*Partial]float64{wide: 1e-9, narrow: 5e-3} {
 		m, err := LowRank(ctx, p, alphas)
 		if err != nil {
 			t.Fatal(err)
@@ -223,8 +227,8 @@ func TestLowRankIsTheInverse(t *testing.T) {
 			t.Fatal(err)
 		}
 		in, back := kern.Dense(rank, columns, columns, make([]float64, rank*columns)), make([]float64, len(y))
-		kern.Mul(in, own.T(), kern.Dense(n, columns, columns, got), false)
-		kern.Mul(kern.Dense(n, columns, columns, back), own, in, false)
+		kern.Mul(in, f.T(), kern.Dense(n, columns, columns, got), false)
+		kern.Mul(kern.Dense(n, columns, columns, back), f, in, false)
 		for at, v := range got {
 			back[at] += alphas[at%columns] * ridge[at/columns] * v
 		}

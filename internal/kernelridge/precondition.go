@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
@@ -40,30 +39,32 @@ type Partial struct {
 	ridge  []float64
 }
 
-// narrowPenalty is the least penalty, for each row, with which products by F are in single precision. Their rounding is
-// magnified as often as the largest eigenvalue of K, which is at most the number of rows, has the penalty.
+// narrowPenalty is the least penalty, for each row, with which F is in single precision. Its rounding is magnified as often
+// as the largest eigenvalue of K, which is at most the number of rows, has the penalty.
 const narrowPenalty = 1e-6
 
-// NewPartial prepares F for all α from least on: rows·rank² flops. F is taken over, and may be rounded.
-func NewPartial(ctx context.Context, factor kern.View[float64], ridge []float64, least float64) (*Partial, error) {
-	n, rank := factor.Rows, factor.Cols
-	p := &Partial{wide: factor, ridge: ridge, gram: kern.Dense(rank, rank, rank, make([]float64, rank*rank))}
-	if least*slices.Min(ridge) >= narrowPenalty*float64(n) {
-		p.narrow = kern.Dense(n, rank, rank, make([]float32, n*rank))
-		for i := range n {
-			row := p.narrow.Row(i)
-			design.Round(row, factor.Row(i))
-			for j, v := range row {
-				factor.Set(i, j, float64(v)) // so that the sums of products are of the same matrix
-			}
-		}
-		p.wide = kern.View[float64]{}
-	}
-	inverse := make([]float64, len(ridge))
+// InFloat32 reports whether single precision does for the factor of all α from least on.
+func InFloat32(ridge []float64, least float64) bool {
+	return least*slices.Min(ridge) >= narrowPenalty*float64(len(ridge))
+}
+
+// NewPartial prepares F, which is kept: rows·rank² flops.
+func NewPartial[T kern.Float](ctx context.Context, factor kern.View[T], ridge []float64) (*Partial, error) {
+	rank := factor.Cols
+	p := &Partial{ridge: ridge, gram: kern.Dense(rank, rank, rank, make([]float64, rank*rank))}
+	inverse := make([]T, len(ridge))
 	for i, r := range ridge {
-		inverse[i] = 1 / r
+		inverse[i] = T(1 / r)
 	}
-	return p, kern.Gram(ctx, p.gram, factor, inverse)
+	switch f := any(factor).(type) {
+	case kern.View[float32]:
+		p.narrow = f
+		return p, kern.GramMixed(ctx, p.gram, f, any(inverse).([]float32))
+	case kern.View[float64]:
+		p.wide = f
+		return p, kern.Gram(ctx, p.gram, f, any(inverse).([]float64))
+	}
+	panic("kernelridge: a third precision")
 }
 
 // lowRank is M = FF' + α·diag(ridge), solved by Woodbury's identity

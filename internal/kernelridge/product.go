@@ -2,6 +2,7 @@ package kernelridge
 
 import (
 	"context"
+	"slices"
 	"unsafe"
 
 	"github.com/bochner-ml/bochner/internal/design"
@@ -23,11 +24,14 @@ type product[T kern.Float] struct {
 	whole  kern.View[T]
 }
 
+// tileSize is the number of values of a tile.
+const tileSize = tileRows * tileRows
+
 // newProduct returns a product that caches up to so many bytes.
 func newProduct[T kern.Float](rows int, memory int64, write func(dst kern.View[T], i, j int)) *product[T] {
 	p := &product[T]{rows: rows, write: write}
 	blocks := p.blocks()
-	most := memory / (tileRows * tileRows * int64(unsafe.Sizeof(T(0))))
+	most := memory / (tileSize * int64(unsafe.Sizeof(T(0))))
 	p.cached = make([][]T, min(int64(blocks)*int64(blocks+1)/2, most))
 	return p
 }
@@ -57,19 +61,21 @@ func (p *product[T]) multiply(ctx context.Context, dst, v []float64, columns int
 	parts := make([]T, p.blocks()*tileRows*columns)
 	for i := range p.blocks() {
 		lo, hi := p.bounds(i)
+		room := p.room(i)
 		kern.Parallel(i+1, 1, func(from, to int) {
-			hold := design.Borrow[T](tileRows * (tileRows + columns))
+			hold := design.Borrow[T](tileSize + tileRows*columns)
 			defer hold.Release()
 			for j := from; j < to && ctx.Err() == nil; j++ {
-				tile := p.tile(i, j, hold.List[:tileRows*tileRows])
+				tile := p.tile(i, j, room, hold.List[:tileSize])
 				left, end := p.bounds(j)
 				part := kern.Dense(columns, hi-lo, hi-lo, parts[j*tileRows*columns:])
-				times(part.T(), tile, right.Slice(0, columns, left, end).T(), false)
-				if i != j {
-					mirrored := kern.Dense(columns, end-left, end-left, hold.List[tileRows*tileRows:])
-					times(mirrored.T(), tile, right.Slice(0, columns, lo, hi).T(), true)
-					addTo(sums, mirrored, p.rows, left)
+				if i == j {
+					times(part.T(), tile, right.Slice(0, columns, left, end).T(), false)
+					continue
 				}
+				mirrored := kern.Dense(columns, end-left, end-left, hold.List[tileSize:])
+				bothWays(part, mirrored, tile, right.Slice(0, columns, left, end), right.Slice(0, columns, lo, hi))
+				addTo(sums, mirrored, p.rows, left)
 			}
 		})
 		if err := ctx.Err(); err != nil {
@@ -83,8 +89,18 @@ func (p *product[T]) multiply(ctx context.Context, dst, v []float64, columns int
 	return nil
 }
 
-// tile returns a tile, made in room unless it is cached.
-func (p *product[T]) tile(i, j int, room []T) kern.View[T] {
+// room returns memory for the tiles of a row of them that are to be cached, nil where they are.
+func (p *product[T]) room(i int) []T {
+	first := i * (i + 1) / 2
+	n := min(i+1, len(p.cached)-first)
+	if n <= 0 || !slices.ContainsFunc(p.cached[first:first+n], func(tile []T) bool { return tile == nil }) {
+		return nil
+	}
+	return kern.Large[T](n * tileSize)
+}
+
+// tile returns a tile, made in the room of its row if it is to be cached and else in spare.
+func (p *product[T]) tile(i, j int, room, spare []T) kern.View[T] {
 	lo, hi := p.bounds(i)
 	left, end := p.bounds(j)
 	if p.whole.Rows > 0 {
@@ -96,14 +112,25 @@ func (p *product[T]) tile(i, j int, room []T) kern.View[T] {
 		return kern.Dense(hi-lo, end-left, end-left, p.cached[number])
 	}
 	if isCached {
-		room = make([]T, (hi-lo)*(end-left))
+		spare = room[j*tileSize : (j+1)*tileSize]
 	}
-	tile := kern.Dense(hi-lo, end-left, end-left, room)
+	tile := kern.Dense(hi-lo, end-left, end-left, spare)
 	p.write(tile, lo, left)
 	if isCached {
-		p.cached[number] = room
+		p.cached[number] = spare
 	}
 	return tile
+}
+
+// bothWays computes ahead = tile·right and back = tile'·left, whose rows are columns.
+func bothWays[T kern.Float](ahead, back, tile, right, left kern.View[T]) {
+	if ahead.Rows > 1 {
+		times(ahead.T(), tile, right.T(), false)
+		times(back.T(), tile, left.T(), true)
+		return
+	}
+	clear(back.Row(0))
+	kern.MulBothWays(ahead.Row(0), back.Row(0), tile, right.Row(0), left.Row(0))
 }
 
 // times computes c = a·b, or c = a'·b.

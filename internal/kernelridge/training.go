@@ -235,15 +235,26 @@ func (t *Training) preconditioner(ctx context.Context, s Spec, alphas []float64)
 		return Diagonal(t.inverse, alphas), nil
 	}
 	if t.partial == nil {
-		f, err := landmarks.PivotedUntil(ctx, t.points.wide, t.points.kernel, most, s.Seed, enough)
-		if err != nil {
-			return nil, err
+		var err error
+		if InFloat32(t.inverse, t.spec.Alpha) {
+			t.partial, err = partialOf(ctx, t, t.points.narrow, most, s.Seed, enough)
+		} else {
+			t.partial, err = partialOf(ctx, t, t.points.wide, most, s.Seed, enough)
 		}
-		if t.partial, err = NewPartial(ctx, f.F, t.inverse, t.spec.Alpha); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
 	return LowRank(ctx, t.partial, alphas)
+}
+
+// partialOf makes the factor of low rank of the rows in one of the precisions.
+func partialOf[T kern.Float](ctx context.Context, t *Training, rows pairwise.Rows[T], most int, seed uint64, enough func(int, float64) bool) (*Partial, error) {
+	f, err := landmarks.PivotedUntil(ctx, rows, t.points.kernel, most, seed, enough)
+	if err != nil {
+		return nil, err
+	}
+	return NewPartial(ctx, f.F, t.inverse)
 }
 
 // factor factorises the whole matrix, which it keeps for other penalties.

@@ -8,12 +8,13 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// vector writes the loops over one or two vectors.
+// vector writes the loops over one or two vectors, and over a few rows of a matrix.
 func vector() {
 	for _, t := range targets {
 		t.dot()
 		t.axpy()
 		t.scale()
+		t.bothWays()
 	}
 }
 
@@ -101,6 +102,49 @@ func (t target) scale() {
 		t.mul(at(x, k*t.bytes()), alpha, t.vector(k))
 		t.store(t.vector(k), at(x, k*t.bytes()))
 	})
+	done()
+}
+
+// bothRows is the number of rows that bothWays reads side by side.
+const bothRows = 4
+
+// bothWays writes the product of a matrix from the left and from the right.
+func (t target) bothWays() {
+	f, name := t.float(), t.name("bothWays")
+	TEXT(name, NOSPLIT, fmt.Sprintf("func(n int, a *%s, aRow int, x, z, w, sums *%s)", f, f))
+	Doc(fmt.Sprintf("%s multiplies %d rows of n elements, n a multiple of %d, with x, and adds them to z times w:", name, bothRows, t.lanes()), "",
+		fmt.Sprintf("\tfor i < %d, j < n:  sums[i] += a[i·aRow+j]·x[j];  z[j] += w[i]·a[i·aRow+j]", bothRows), "",
+		"from sums of 0.")
+	Pragma("noescape")
+	n, a, stride, x, z, w, out := param("n"), param("a"), param("aRow"), param("x"), param("z"), param("w"), param("sums")
+	SHLQ(operand.Imm(uint64(t.shift())), stride)
+	sums, weights, row := t.vectors(0, bothRows), t.vectors(bothRows, bothRows), t.vectors(2*bothRows, bothRows)
+	right, sum := t.vector(3*bothRows), t.vector(3*bothRows+1)
+	rows := []reg.GPVirtual{a}
+	for i := range bothRows {
+		t.zero(sums[i])
+		t.broadcast(at(w, i*t.size()), weights[i])
+		if i > 0 {
+			next := GP64()
+			MOVQ(rows[i-1], next)
+			ADDQ(stride, next)
+			rows = append(rows, next)
+		}
+	}
+	t.steps(n, []int{1}, append([]reg.GPVirtual{x, z}, rows...), func(int) {
+		t.load(at(x, 0), right)
+		t.load(at(z, 0), sum)
+		for i, from := range rows {
+			t.load(at(from, 0), row[i])
+			t.fma(row[i], right, sums[i])
+			t.fma(row[i], weights[i], sum)
+		}
+		t.store(sum, at(z, 0))
+	})
+	for i, s := range sums {
+		t.sum(s, right)
+		t.pick(VMOVSD, VMOVSS)(s.AsX(), at(out, i*t.size()))
+	}
 	done()
 }
 
