@@ -163,7 +163,10 @@ func (r *run) expectedFit(ctx context.Context, p point) (float64, error) {
 func (r *run) expectedRest(k recipe, flops float64) float64 {
 	between := func(own float64) float64 { return math.Sqrt(own * r.paceOf(everything)) }
 	own, ok := r.paceKnown(fitOf(k))
-	if !ok {
+	switch {
+	case !ok && k.mapping.exact: // its estimates are of large fits
+		return flops * r.paceOf(everything) / optimism
+	case !ok:
 		return flops * between(r.paceOf(kindOf(k)))
 	}
 	r.paces.Lock()
@@ -276,11 +279,13 @@ func (r *run) notePace(kind string, flops, took float64) {
 	r.pace[kind] = pace{own.seconds/2 + max(took, 0), own.flops/2 + flops}
 }
 
+// optimism is how long work is thought to take of which nothing else is known, beside products of matrices of as many flops: a
+// guess that lets everything be tried once.
+const optimism = 0.5
+
 // measureSpeed makes a first guess of the pace, by products of matrices.
 func (r *run) measureSpeed() {
 	if r.timed() {
-		const slower = 0.5 // than such products: a guess that lets everything be tried once
-		speed := gridsearch.Speed()
-		r.pace[everything] = pace{slower, speed}
+		r.pace[everything] = pace{optimism, gridsearch.Speed()}
 	}
 }

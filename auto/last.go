@@ -22,7 +22,7 @@ func (r *run) keepModel(ctx context.Context) error {
 	if !r.timed() {
 		return r.refit(ctx, s, size, r.data.Rows())
 	}
-	err = r.refitUntil(ctx, s, size, r.data.Rows(), r.spent()+0.15*r.left())
+	err = r.refitUntil(ctx, s, size, r.data.Rows(), r.spent()+0.08*r.left())
 	if errors.Is(err, errEnded) && ctx.Err() == nil && !r.stopped() {
 		return nil // it took longer than was thought; the model before stays
 	}

@@ -159,7 +159,11 @@ func (r *run) all() []entrant {
 // coarse is a recipe with a coarse grid about a place of γ.
 func (r *run) coarse(recipe, gamma int) entrant {
 	low, high, _, _ := r.table[recipe].penalties()
-	return entrant{point{recipe: recipe, gamma: gamma, penalty: (low + high) / 2}, coarseGammas, coarseGamma, 2, (high - low) / 4}
+	e := entrant{point{recipe: recipe, gamma: gamma, penalty: (low + high) / 2}, coarseGammas, coarseGamma, 2, (high - low) / 4}
+	if r.table[recipe].mapping.exact && r.data.Rows() >= learnedOnce { // each takes a factor of the whole matrix
+		e.gammas, e.penalties = 1, 1
+	}
+	return e
 }
 
 const (

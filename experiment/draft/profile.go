@@ -48,16 +48,18 @@ func (p *profile) see(line int, field []byte) {
 	}
 	p.tally.add(field)
 	p.codes.add(field)
+	if v, ok := fewDigits(field); ok { // most values of many files, and a number in every notation
+		p.whole.note(v)
+		p.number(float64(v))
+		for k := 1; k < len(p.numbers); k++ {
+			p.numbers[k]++
+		}
+		return
+	}
 	v, plain := plainNumber(field)
 	if plain {
-		p.numbers[0]++
 		p.whole.add(field)
-		if n := p.numbers[0]; n > 1 && v > p.last {
-			p.rising++
-		} else if n > 1 && v < p.last {
-			p.falling++
-		}
-		p.last = v
+		p.number(v)
 	}
 	p.notations(line, field, plain)
 	if !plain {
@@ -65,6 +67,33 @@ func (p *profile) see(line int, field []byte) {
 			p.dates[k].add(order, field)
 		}
 	}
+}
+
+// number takes note of a number with a decimal point or none.
+func (p *profile) number(v float64) {
+	p.numbers[0]++
+	if n := p.numbers[0]; n > 1 && v > p.last {
+		p.rising++
+	} else if n > 1 && v < p.last {
+		p.falling++
+	}
+	p.last = v
+}
+
+// fewDigits reads a number of nothing but digits, a few of them.
+func fewDigits(field []byte) (v int64, ok bool) {
+	const few = 9
+	if len(field) == 0 || len(field) > few {
+		return 0, false
+	}
+	for _, c := range field {
+		d := c - '0'
+		if d > 9 {
+			return 0, false
+		}
+		v = 10*v + int64(d)
+	}
+	return v, true
 }
 
 // notations counts a value as number in each notation, or as none.
@@ -118,6 +147,8 @@ type tally struct {
 	most   int
 	shift  uint // values are counted whose hash has this many zeros in front
 	counts map[uint64]*tallied
+	before *tallied // the value before, which often comes again; nil where it is not counted
+	hash   uint64   // of it
 }
 
 // tallied is a value with the number of its rows.
@@ -128,11 +159,17 @@ type tallied struct {
 
 func (t *tally) add(value []byte) {
 	h := hash(value)
+	if t.before != nil && h == t.hash {
+		t.before.count++
+		return
+	}
+	t.before = nil
 	if uint(bits.LeadingZeros64(h)) < t.shift {
 		return
 	}
 	if seen := t.counts[h]; seen != nil {
 		seen.count++
+		t.before, t.hash = seen, h
 		return
 	}
 	if t.counts == nil {
@@ -206,9 +243,12 @@ func (w *wholes) add(field []byte) {
 		return
 	}
 	v, err := strconv.ParseInt(string(field), 10, 64)
-	if err != nil {
-		return
+	if err == nil {
+		w.note(v)
 	}
+}
+
+func (w *wholes) note(v int64) {
 	if w.count == 0 {
 		w.low, w.high = v, v
 	} else if v == w.last+1 {

@@ -1,0 +1,152 @@
+package auto
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// counting is ridge regression that counts its fits.
+type counting struct{ fits *int }
+
+func (c counting) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	*c.fits++
+	return estimator.NewRidge().Fit(ctx, data)
+}
+
+// Of many rows one part is held out, in parts of its own: there is one fit for all of them, and each row is predicted as that
+// fit does.
+func TestHeldOut(t *testing.T) {
+	ctx := context.Background()
+	data := noise(heldOutFrom+100, 2)
+	r, err := newRun(data, NewOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, folds, err := r.partAndFolds(data.Rows())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(folds) != heldOutParts {
+		t.Fatalf("%d folds", len(folds))
+	}
+	count := map[int]int{}
+	for _, f := range folds {
+		if !slices.Equal(f.Train, folds[0].Train) {
+			t.Error("parts have different training rows")
+		}
+		for _, i := range f.Test {
+			count[i]++
+		}
+	}
+	for _, i := range folds[0].Train {
+		count[i]++
+	}
+	for i := range data.Rows() {
+		if count[i] != 1 {
+			t.Fatalf("row %d is in %d parts", i, count[i])
+		}
+	}
+	fits := 0
+	spec := pipeline.Sequence{}.Then(counting{&fits})
+	list := []pipeline.Pipeline{spec, spec}
+	out := make([]scored, len(list))
+	said := make([][]estimator.Prediction, len(list))
+	for i := range out {
+		out[i].folds, said[i] = make([]float64, len(folds)), make([]estimator.Prediction, len(folds))
+	}
+	if err := r.scorePart(ctx, seen{data, folds, numbered(len(folds))}, list, out, said); err != nil {
+		t.Fatal(err)
+	}
+	if fits != len(list) {
+		t.Errorf("%d fits for %d pipelines", fits, len(list))
+	}
+	model, err := estimator.NewRidge().Fit(ctx, data.Select(folds[0].Train))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, f := range folds {
+		part := data.Select(f.Test)
+		want, err := model.Predict(ctx, part.X)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(said[1][k].Values, want) {
+			t.Errorf("part %d is predicted otherwise than by one fit", k)
+		}
+		if score, _ := r.metric.Score(metrics.Input{Truth: part.Y, Predicted: want}); score != out[1].folds[k] {
+			t.Errorf("part %d scores %v, not %v", k, out[1].folds[k], score)
+		}
+	}
+}
+
+// A trial that takes much longer than was foreseen is given up, its kind of work is known to be slow, and the search goes on.
+func TestTooLong(t *testing.T) {
+	o := NewOptions()
+	o.Budget = seconds(0.001)
+	r, err := newRun(noise(2000, 3), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.journal = &journal{}
+	r.pace[everything] = pace{1e-9, 1e12}
+	before := r.paceOf(kindOf(r.table[0]))
+	p := point{recipe: 0, size: 512}
+	if out, err := r.try(context.Background(), 2000, 0, []point{p}); err != nil || !math.IsNaN(out[0].mean) || out[0].failed == "" {
+		t.Fatalf("not given up: %+v, %v", out, err)
+	}
+	if after := r.paceOf(kindOf(r.table[0])); after < 1e3*before {
+		t.Errorf("the pace was %g and is %g", before, after)
+	}
+	if _, found := r.best[0]; found || !r.seen[place{p, 2000}] {
+		t.Error("a candidate without a score is the best of its recipe, or will be tried again")
+	}
+}
+
+// Columns are alike where most have the range of the others, and none one that is much larger.
+func TestColumnsAlike(t *testing.T) {
+	columns := func(change func(j int, x float64) float64) datasets.Set {
+		data := noise(200, 20)
+		X := data.X.(*mat.Dense)
+		for i := range 200 {
+			for j := range 20 {
+				X.Set(i, j, change(j, float64((i*7+j)%16)))
+			}
+		}
+		return data
+	}
+	for _, test := range []struct {
+		name string
+		data datasets.Set
+		want bool
+	}{
+		{"pixels", columns(func(_ int, x float64) float64 { return x }), true},
+		{"pixels, some of them dark", columns(func(j int, x float64) float64 { return x * min(1, float64(j)/5) }), true},
+		{"one in thousands", columns(func(j int, x float64) float64 {
+			if j == 3 {
+				return 1000 * x
+			}
+			return x
+		}), false},
+		{"all different", columns(func(j int, x float64) float64 { return x * float64(j+1) }), false},
+		{"yes and no", columns(func(_ int, x float64) float64 { return math.Mod(x, 2) }), false},
+		{"few", noise(200, 5), false},
+	} {
+		r := &run{data: test.data}
+		if got := r.columnsAlike(); got != test.want {
+			t.Errorf("%s: %v", test.name, got)
+		}
+		first := r.inOrder()[0].name
+		if want := map[bool]string{true: "raw", false: "zscores"}[test.want]; first != want {
+			t.Errorf("%s: %s come first", test.name, first)
+		}
+	}
+}
