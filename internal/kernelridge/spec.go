@@ -68,10 +68,10 @@ func cacheBytes(rows int) int64 { return min(CacheBytes(rows), memory.Available(
 // What things cost, in flops of a product of large matrices, by processor time.
 const (
 	valueFlops  = 100 // of a kernel value in double precision, beside the products of its distance
-	checkShare  = 1.4 // of that, for a kernel value and the products by it
-	singleShare = 1.1 // of that, for a kernel value in single precision, written to fresh memory
-	entryFlops  = 15  // of reading an entry of a tile for a column, or for several
-	factorFlops = 20  // of reading an entry of the factor of low rank in single precision
+	checkShare  = 1.6 // of that, for a kernel value and the products by it
+	singleShare = 1.2 // of that, for a kernel value in single precision, written to fresh memory
+	entryFlops  = 16  // of reading an entry of a tile for a column, or for several
+	factorFlops = 22  // of reading an entry of the factor of low rank in single precision
 	pivotFlops  = 1.8 // of rows·rank², for pivots and the Gram matrix of that factor
 	doubleShare = 1.6 // of the last two, in double precision
 	solveFlops  = 60  // of an entry of a factor, in all that is done to a solution
@@ -84,8 +84,8 @@ const (
 //
 //	steps = rate·ln(1/tol)·sqrt(1 + 2·rows·rest/rank / (alpha + bulk·rest))
 //
-// The formula was fitted to fits of 5,000 to 41,157 rows of four sets with α from 1e-4 to 1 and tol 1e-4 to 1e-6. Given the
-// rest that a fit finds, it is within a factor of 1.5 of the steps for α ≥ 0.01. Below that, rows that nearly coincide
+// The formula was fitted to 50 fits of 5,000 to 41,157 rows of four sets with α from 1e-4 to 1 and tol 1e-4 to 1e-6. Given the
+// rest that a fit finds, it is within a factor of 1.5 of nearly all with α ≥ 0.01. Below that, rows that nearly coincide
 // and rounds that single precision ends early take up to 5 times as many. What rest will be depends on the rows, see
 // [Spec.usualRest].
 func (s Spec) steps(rows int, rank, rest float64) float64 {
@@ -115,7 +115,7 @@ func (s Spec) usualRest(rank float64) float64 {
 	case s.rough():
 		return min(1, 0.2*math.Pow(1000/rank, 0.3))
 	}
-	return min(1, 0.008*math.Pow(1000/rank, 1.5))
+	return min(1, 0.012*math.Pow(1000/rank, 1.5))
 }
 
 // usualRank is the rank that the preconditioner comes to have where its rest is usual, and that rest.
@@ -180,7 +180,7 @@ func (s Spec) CostTogether(shape datasets.Shape, penalties int, shared bool) dat
 	if s.Alpha < narrowPenalty*n {
 		precision = doubleShare
 	}
-	if s.Tol < 1e-5 {
+	if s.Tol <= 1e-5 {
 		checks = 2
 	}
 	step := n*n/2*(entryFlops+max(0, columns-1)*2) + 2*n*rank*(factorFlops*precision+max(0, columns-1)*2)
