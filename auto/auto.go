@@ -112,7 +112,7 @@ const (
 type Round struct {
 	Rows       int     // that it learned from and tested on by folds
 	Size       int     // of the maps
-	Folds      int     // on these rows
+	Folds      int     // on these rows, or parts of those that are held out of many
 	Recipes    int     // that were tried
 	Candidates int     // of these recipes
 	Best       Entry   // of the round

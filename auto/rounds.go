@@ -433,12 +433,17 @@ const mostMember = 0.1
 // mostLast is the share of the budget that the last fit of one recipe may take.
 const mostLast = 0.45
 
-// fitsAll reports whether a fit of a recipe to all rows, with a map of no more than the first size, is expected to
-// end in time. One that is not could only win a place that it cannot take.
+// fitsAll reports whether a fit of a recipe to all rows, with a map of no more than the first size and a large penalty, is
+// expected to end in time. One that is not could only win a place that it cannot take.
 func (r *run) fitsAll(ctx context.Context, e entrant) (bool, error) {
 	if !r.timed() {
 		return true, nil
 	}
-	took, err := r.expectedFit(ctx, r.at(e, level{size: firstSize}))
+	p := r.at(e, level{size: firstSize})
+	if r.table[p.recipe].mapping.exact {
+		const decade = 4
+		p.penalty += decade
+	}
+	took, err := r.expectedFit(ctx, p)
 	return took <= mostLast*r.options.Budget.Seconds(), err
 }
