@@ -376,6 +376,12 @@ func testVectors[T Float](t *testing.T) {
 			for i := range n {
 				near(t, "Axpy", float64(y[i]), float64(before[i])+0.5*float64(x[i]), 4*eps[T]())
 			}
+			turned := make([]T, n/2)
+			Turn(turned, x[:n/2*2], y[:n/2*2])
+			for i := range turned {
+				to, from := float64(x[2*i])*float64(y[2*i+1]), float64(x[2*i+1])*float64(y[2*i])
+				near(t, "Turn", float64(turned[i]), to-from, 2*eps[T]()*(math.Abs(to)+math.Abs(from)))
+			}
 			before = slices.Clone(x)
 			Scale(0.25, x)
 			for i := range n {

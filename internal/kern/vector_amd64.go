@@ -19,6 +19,11 @@ func axpyAVX512F64(alpha float64, x *float64, y *float64, n int)
 //go:noescape
 func scaleAVX512F64(alpha float64, x *float64, n int)
 
+// turnAVX512F64 computes dst[i] = z[2i]·slope[2i+1] − z[2i+1]·slope[2i] for i < n, n a multiple of 8.
+//
+//go:noescape
+func turnAVX512F64(dst *float64, z *float64, slope *float64, n int)
+
 // dotAVX512F32 returns Σ x[i]·y[i] over i < n, n a multiple of 16.
 //
 //go:noescape
@@ -33,6 +38,11 @@ func axpyAVX512F32(alpha float32, x *float32, y *float32, n int)
 //
 //go:noescape
 func scaleAVX512F32(alpha float32, x *float32, n int)
+
+// turnAVX512F32 computes dst[i] = z[2i]·slope[2i+1] − z[2i+1]·slope[2i] for i < n, n a multiple of 16.
+//
+//go:noescape
+func turnAVX512F32(dst *float32, z *float32, slope *float32, n int)
 
 // dotAVX2F64 returns Σ x[i]·y[i] over i < n, n a multiple of 4.
 //
@@ -49,6 +59,11 @@ func axpyAVX2F64(alpha float64, x *float64, y *float64, n int)
 //go:noescape
 func scaleAVX2F64(alpha float64, x *float64, n int)
 
+// turnAVX2F64 computes dst[i] = z[2i]·slope[2i+1] − z[2i+1]·slope[2i] for i < n, n a multiple of 4.
+//
+//go:noescape
+func turnAVX2F64(dst *float64, z *float64, slope *float64, n int)
+
 // dotAVX2F32 returns Σ x[i]·y[i] over i < n, n a multiple of 8.
 //
 //go:noescape
@@ -63,3 +78,8 @@ func axpyAVX2F32(alpha float32, x *float32, y *float32, n int)
 //
 //go:noescape
 func scaleAVX2F32(alpha float32, x *float32, n int)
+
+// turnAVX2F32 computes dst[i] = z[2i]·slope[2i+1] − z[2i+1]·slope[2i] for i < n, n a multiple of 8.
+//
+//go:noescape
+func turnAVX2F32(dst *float32, z *float32, slope *float32, n int)
