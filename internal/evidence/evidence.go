@@ -272,14 +272,14 @@ func (o *Objective[T]) chain(ctx context.Context, left, right kern.View[T], fact
 	err := kern.MulRows(ctx, left, right, func(first int, part kern.View[T]) {
 		for i := range part.Rows {
 			row := first + i
-			slope, z := part.Row(i)[:o.D], o.z.Row(row)
+			slope := part.Row(i)[:o.D]
 			for k, v := range part.Row(i)[o.D:] {
 				o.alpha.Set(k, row, float64(v))
 			}
 			if o.LeaveOneOut {
 				o.rest(row, slope)
 			}
-			turnRow(o.turn.Row(row), z, slope)
+			kern.Turn(o.turn.Row(row), o.z.Row(row)[:o.D], slope)
 		}
 	})
 	if err != nil {
@@ -295,19 +295,4 @@ func (o *Objective[T]) chain(ctx context.Context, left, right kern.View[T], fact
 		gradient[o.group(j)] += factor * float64(kern.Dot(o.pull.Row(j), o.scaled.Row(j)))
 	}
 	return ctx.Err()
-}
-
-// turnRow makes the derivative by the angles of that by cosines and sines, four at a time: so their bounds are checked
-// once.
-func turnRow[T kern.Float](turn, z, slope []T) {
-	for len(turn) >= 4 && len(z) >= 8 && len(slope) >= 8 {
-		turn[0] = z[0]*slope[1] - z[1]*slope[0]
-		turn[1] = z[2]*slope[3] - z[3]*slope[2]
-		turn[2] = z[4]*slope[5] - z[5]*slope[4]
-		turn[3] = z[6]*slope[7] - z[7]*slope[6]
-		turn, z, slope = turn[4:], z[8:], slope[8:]
-	}
-	for k := range turn {
-		turn[k] = z[2*k]*slope[2*k+1] - z[2*k+1]*slope[2*k]
-	}
 }

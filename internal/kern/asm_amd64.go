@@ -280,6 +280,19 @@ func bothWaysAsm[T Float](n int, a *T, aRow int, x, z, w, sums *T) {
 	}
 }
 
+func turnAsm[T Float](dst, z, slope *T, n int) {
+	switch {
+	case isa == avx512 && is64[T]():
+		turnAVX512F64(p64(dst), p64(z), p64(slope), n)
+	case isa == avx512:
+		turnAVX512F32(p32(dst), p32(z), p32(slope), n)
+	case is64[T]():
+		turnAVX2F64(p64(dst), p64(z), p64(slope), n)
+	default:
+		turnAVX2F32(p32(dst), p32(z), p32(slope), n)
+	}
+}
+
 func scaleAsm[T Float](alpha T, x *T, n int) {
 	switch {
 	case isa == avx512 && is64[T]():

@@ -40,6 +40,8 @@ func packAsm(piece int, dst, src *byte, panels, panel, n, column int) {
 	panic("kern: no assembly")
 }
 
+func turnAsm[T Float](dst, z, slope *T, n int) { panic("kern: no assembly") }
+
 func scaleAsm[T Float](alpha T, x *T, n int) { panic("kern: no assembly") }
 
 func acrossAsm[T Float](panels, depth int, a, b, c *T, cRow int, how finish) {

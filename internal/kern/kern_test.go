@@ -326,7 +326,8 @@ func TestProductsDoNotDependOnCores(t *testing.T) { eachSet(t, testProductsDoNot
 func testProductsDoNotDependOnCores(t *testing.T) {
 	r := newRand(6)
 	a, b := randomView[float64](r, 300, 700, "rows"), randomView[float64](r, 700, 290, "columns")
-	var mul, parts, gram, chol, paired []float64
+	right := randomView[float64](r, 300, 700, "rows")
+	var mul, parts, gram, chol, solved, paired []float64
 	withCores(func(cores int) {
 		c := Dense(300, 290, 290, make([]float64, 300*290))
 		Mul(c, a, b, false)
@@ -342,16 +343,21 @@ func testProductsDoNotDependOnCores(t *testing.T) {
 		if _, ok, _ := Cholesky(forever, f); !ok {
 			t.Fatal("not positive definite")
 		}
+		x := clone(right)
+		if err := SolveCholesky(forever, f, x); err != nil {
+			t.Fatal(err)
+		}
 		z := Dense(300, 580, 580, make([]float64, 300*580))
 		SinCosMap(z, a, b, 1)
 		if cores == 1 {
-			mul, parts, gram, chol, paired = c.Data, rows.Data, g.Data, f.Data, z.Data
+			mul, parts, gram, chol, solved, paired = c.Data, rows.Data, g.Data, f.Data, x.Data, z.Data
 		}
 		sameBits(t, "MulRows", rows.Data, parts)
 		sameBits(t, "SinCosMap", z.Data, paired)
 		sameBits(t, "Mul", c.Data, mul)
 		sameBits(t, "Gram", g.Data, gram)
 		sameBits(t, "Cholesky", f.Data, chol)
+		sameBits(t, "SolveCholesky", x.Data, solved)
 	})
 }
 
@@ -375,6 +381,12 @@ func testVectors[T Float](t *testing.T) {
 			Axpy(0.5, x, y)
 			for i := range n {
 				near(t, "Axpy", float64(y[i]), float64(before[i])+0.5*float64(x[i]), 4*eps[T]())
+			}
+			turned := make([]T, n/2)
+			Turn(turned, x[:n/2*2], y[:n/2*2])
+			for i := range turned {
+				to, from := float64(x[2*i])*float64(y[2*i+1]), float64(x[2*i+1])*float64(y[2*i])
+				near(t, "Turn", float64(turned[i]), to-from, 2*eps[T]()*(math.Abs(to)+math.Abs(from)))
 			}
 			before = slices.Clone(x)
 			Scale(0.25, x)

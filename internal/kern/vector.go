@@ -57,6 +57,37 @@ func axpyPortable[T Float](alpha T, x, y []T) {
 	}
 }
 
+// Turn computes the derivative by angles of something whose derivative by
+// their cosines and sines, next to each other, is slope:
+//
+//	dst[i] = z[2i]·slope[2i+1] − z[2i+1]·slope[2i]
+//
+// z is the cosines and sines.
+func Turn[T Float](dst, z, slope []T) {
+	if len(z) != 2*len(dst) || len(slope) != len(z) {
+		panic("kern: Turn of lengths that do not fit")
+	}
+	for n := wholeVectors[T](len(dst)); n > 0; n = wholeVectors[T](len(dst)) {
+		turnAsm(&dst[0], &z[0], &slope[0], n)
+		dst, z, slope = dst[n:], z[2*n:], slope[2*n:]
+	}
+	turnPortable(dst, z, slope)
+}
+
+// turnPortable makes four at a time: so their bounds are checked once.
+func turnPortable[T Float](dst, z, slope []T) {
+	for len(dst) >= 4 && len(z) >= 8 && len(slope) >= 8 {
+		dst[0] = z[0]*slope[1] - z[1]*slope[0]
+		dst[1] = z[2]*slope[3] - z[3]*slope[2]
+		dst[2] = z[4]*slope[5] - z[5]*slope[4]
+		dst[3] = z[6]*slope[7] - z[7]*slope[6]
+		dst, z, slope = dst[4:], z[8:], slope[8:]
+	}
+	for i := range dst {
+		dst[i] = z[2*i]*slope[2*i+1] - z[2*i+1]*slope[2*i]
+	}
+}
+
 // Scale computes x[i] *= alpha.
 func Scale[T Float](alpha T, x []T) {
 	for n := wholeVectors[T](len(x)); n > 0; n = wholeVectors[T](len(x)) {

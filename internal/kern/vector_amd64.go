@@ -28,6 +28,11 @@ func scaleAVX512F64(alpha float64, x *float64, n int)
 //go:noescape
 func bothWaysAVX512F64(n int, a *float64, aRow int, x *float64, z *float64, w *float64, sums *float64)
 
+// turnAVX512F64 computes dst[i] = z[2i]·slope[2i+1] − z[2i+1]·slope[2i] for i < n, n a multiple of 8.
+//
+//go:noescape
+func turnAVX512F64(dst *float64, z *float64, slope *float64, n int)
+
 // dotAVX512F32 returns Σ x[i]·y[i] over i < n, n a multiple of 16.
 //
 //go:noescape
@@ -51,6 +56,11 @@ func scaleAVX512F32(alpha float32, x *float32, n int)
 //
 //go:noescape
 func bothWaysAVX512F32(n int, a *float32, aRow int, x *float32, z *float32, w *float32, sums *float32)
+
+// turnAVX512F32 computes dst[i] = z[2i]·slope[2i+1] − z[2i+1]·slope[2i] for i < n, n a multiple of 16.
+//
+//go:noescape
+func turnAVX512F32(dst *float32, z *float32, slope *float32, n int)
 
 // dotAVX2F64 returns Σ x[i]·y[i] over i < n, n a multiple of 4.
 //
@@ -76,6 +86,11 @@ func scaleAVX2F64(alpha float64, x *float64, n int)
 //go:noescape
 func bothWaysAVX2F64(n int, a *float64, aRow int, x *float64, z *float64, w *float64, sums *float64)
 
+// turnAVX2F64 computes dst[i] = z[2i]·slope[2i+1] − z[2i+1]·slope[2i] for i < n, n a multiple of 4.
+//
+//go:noescape
+func turnAVX2F64(dst *float64, z *float64, slope *float64, n int)
+
 // dotAVX2F32 returns Σ x[i]·y[i] over i < n, n a multiple of 8.
 //
 //go:noescape
@@ -99,3 +114,8 @@ func scaleAVX2F32(alpha float32, x *float32, n int)
 //
 //go:noescape
 func bothWaysAVX2F32(n int, a *float32, aRow int, x *float32, z *float32, w *float32, sums *float32)
+
+// turnAVX2F32 computes dst[i] = z[2i]·slope[2i+1] − z[2i+1]·slope[2i] for i < n, n a multiple of 8.
+//
+//go:noescape
+func turnAVX2F32(dst *float32, z *float32, slope *float32, n int)

@@ -237,6 +237,50 @@ by1_done:
 	VZEROUPPER
 	RET
 
+DATA turnOrderAVX512F64<>+0(SB)/8, $0x0000000000000000
+DATA turnOrderAVX512F64<>+8(SB)/8, $0x0000000000000002
+DATA turnOrderAVX512F64<>+16(SB)/8, $0x0000000000000004
+DATA turnOrderAVX512F64<>+24(SB)/8, $0x0000000000000006
+DATA turnOrderAVX512F64<>+32(SB)/8, $0x0000000000000001
+DATA turnOrderAVX512F64<>+40(SB)/8, $0x0000000000000003
+DATA turnOrderAVX512F64<>+48(SB)/8, $0x0000000000000005
+DATA turnOrderAVX512F64<>+56(SB)/8, $0x0000000000000007
+GLOBL turnOrderAVX512F64<>(SB), RODATA|NOPTR, $64
+
+// func turnAVX512F64(dst *float64, z *float64, slope *float64, n int)
+// Requires: AVX, AVX512F
+TEXT ·turnAVX512F64(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    z+8(FP), CX
+	MOVQ    slope+16(FP), DX
+	MOVQ    n+24(FP), BX
+	VMOVUPD turnOrderAVX512F64<>+0(SB), Z4
+	SHRQ    $0x03, BX
+	TESTQ   BX, BX
+	JLE     turn_done
+
+turn:
+	VMOVUPD   (DX), Z0
+	VPERMILPD $0x55, Z0, Z0
+	VMULPD    (CX), Z0, Z0
+	VMOVUPD   64(DX), Z1
+	VPERMILPD $0x55, Z1, Z1
+	VMULPD    64(CX), Z1, Z1
+	VUNPCKLPD Z1, Z0, Z2
+	VUNPCKHPD Z1, Z0, Z3
+	VSUBPD    Z3, Z2, Z2
+	VPERMQ    Z2, Z4, Z2
+	VMOVUPD   Z2, (AX)
+	ADDQ      $+64, AX
+	ADDQ      $+128, CX
+	ADDQ      $+128, DX
+	DECQ      BX
+	JNZ       turn
+
+turn_done:
+	VZEROUPPER
+	RET
+
 // func dotAVX512F32(x *float32, y *float32, n int) (sum float32)
 // Requires: AVX, AVX512F, SSE
 TEXT ·dotAVX512F32(SB), NOSPLIT, $0-28
@@ -480,6 +524,50 @@ by1_done:
 	VZEROUPPER
 	RET
 
+DATA turnOrderAVX512F32<>+0(SB)/8, $0x0000000000000000
+DATA turnOrderAVX512F32<>+8(SB)/8, $0x0000000000000002
+DATA turnOrderAVX512F32<>+16(SB)/8, $0x0000000000000004
+DATA turnOrderAVX512F32<>+24(SB)/8, $0x0000000000000006
+DATA turnOrderAVX512F32<>+32(SB)/8, $0x0000000000000001
+DATA turnOrderAVX512F32<>+40(SB)/8, $0x0000000000000003
+DATA turnOrderAVX512F32<>+48(SB)/8, $0x0000000000000005
+DATA turnOrderAVX512F32<>+56(SB)/8, $0x0000000000000007
+GLOBL turnOrderAVX512F32<>(SB), RODATA|NOPTR, $64
+
+// func turnAVX512F32(dst *float32, z *float32, slope *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·turnAVX512F32(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    z+8(FP), CX
+	MOVQ    slope+16(FP), DX
+	MOVQ    n+24(FP), BX
+	VMOVUPS turnOrderAVX512F32<>+0(SB), Z4
+	SHRQ    $0x04, BX
+	TESTQ   BX, BX
+	JLE     turn_done
+
+turn:
+	VMOVUPS   (DX), Z0
+	VPERMILPS $0xb1, Z0, Z0
+	VMULPS    (CX), Z0, Z0
+	VMOVUPS   64(DX), Z1
+	VPERMILPS $0xb1, Z1, Z1
+	VMULPS    64(CX), Z1, Z1
+	VSHUFPS   $0x88, Z1, Z0, Z2
+	VSHUFPS   $0xdd, Z1, Z0, Z3
+	VSUBPS    Z3, Z2, Z2
+	VPERMQ    Z2, Z4, Z2
+	VMOVUPS   Z2, (AX)
+	ADDQ      $+64, AX
+	ADDQ      $+128, CX
+	ADDQ      $+128, DX
+	DECQ      BX
+	JNZ       turn
+
+turn_done:
+	VZEROUPPER
+	RET
+
 // func dotAVX2F64(x *float64, y *float64, n int) (sum float64)
 // Requires: AVX, AVX2, FMA3, SSE2
 TEXT ·dotAVX2F64(SB), NOSPLIT, $0-32
@@ -700,6 +788,39 @@ by1_done:
 	VUNPCKHPD    X3, X3, X12
 	VADDPD       X12, X3, X3
 	VMOVSD       X3, 24(R8)
+	VZEROUPPER
+	RET
+
+// func turnAVX2F64(dst *float64, z *float64, slope *float64, n int)
+// Requires: AVX, AVX2
+TEXT ·turnAVX2F64(SB), NOSPLIT, $0-32
+	MOVQ  dst+0(FP), AX
+	MOVQ  z+8(FP), CX
+	MOVQ  slope+16(FP), DX
+	MOVQ  n+24(FP), BX
+	SHRQ  $0x02, BX
+	TESTQ BX, BX
+	JLE   turn_done
+
+turn:
+	VMOVUPD   (DX), Y0
+	VPERMILPD $0x55, Y0, Y0
+	VMULPD    (CX), Y0, Y0
+	VMOVUPD   32(DX), Y1
+	VPERMILPD $0x55, Y1, Y1
+	VMULPD    32(CX), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y2
+	VUNPCKHPD Y1, Y0, Y3
+	VSUBPD    Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVUPD   Y2, (AX)
+	ADDQ      $+32, AX
+	ADDQ      $+64, CX
+	ADDQ      $+64, DX
+	DECQ      BX
+	JNZ       turn
+
+turn_done:
 	VZEROUPPER
 	RET
 
@@ -933,5 +1054,38 @@ by1_done:
 	VMOVSHDUP    X3, X12
 	VADDPS       X12, X3, X3
 	VMOVSS       X3, 12(R8)
+	VZEROUPPER
+	RET
+
+// func turnAVX2F32(dst *float32, z *float32, slope *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·turnAVX2F32(SB), NOSPLIT, $0-32
+	MOVQ  dst+0(FP), AX
+	MOVQ  z+8(FP), CX
+	MOVQ  slope+16(FP), DX
+	MOVQ  n+24(FP), BX
+	SHRQ  $0x03, BX
+	TESTQ BX, BX
+	JLE   turn_done
+
+turn:
+	VMOVUPS   (DX), Y0
+	VPERMILPS $0xb1, Y0, Y0
+	VMULPS    (CX), Y0, Y0
+	VMOVUPS   32(DX), Y1
+	VPERMILPS $0xb1, Y1, Y1
+	VMULPS    32(CX), Y1, Y1
+	VSHUFPS   $0x88, Y1, Y0, Y2
+	VSHUFPS   $0xdd, Y1, Y0, Y3
+	VSUBPS    Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVUPS   Y2, (AX)
+	ADDQ      $+32, AX
+	ADDQ      $+64, CX
+	ADDQ      $+64, DX
+	DECQ      BX
+	JNZ       turn
+
+turn_done:
 	VZEROUPPER
 	RET

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math/bits"
 
 	. "github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
@@ -15,6 +16,7 @@ func vector() {
 		t.axpy()
 		t.scale()
 		t.bothWays()
+		t.turn()
 	}
 }
 
@@ -166,4 +168,55 @@ func (t target) steps(n reg.GPVirtual, unrolls []int, pointers []reg.GPVirtual, 
 		JMP(operand.LabelRef(name))
 		Label(name + "_done")
 	}
+}
+
+// turn writes the derivative by angles, of which neighbours are cosine and sine. Products come first, of which the
+// halves are shuffled apart lane by lane: one permutation then puts pieces of 64 bits into their order.
+func (t target) turn() {
+	f := t.float()
+	var order operand.Mem
+	if t.avx512 {
+		order = GLOBL(t.name("turnOrder"), 8|16) // RODATA, NOPTR
+		for i, piece := range []uint64{0, 2, 4, 6, 1, 3, 5, 7} {
+			DATA(8*i, operand.U64(piece))
+		}
+	}
+	TEXT(t.name("turn"), NOSPLIT, fmt.Sprintf("func(dst, z, slope *%s, n int)", f))
+	Doc(fmt.Sprintf("%s computes dst[i] = z[2i]·slope[2i+1] − z[2i+1]·slope[2i] for i < n, n a multiple of %d.", t.name("turn"), t.lanes()))
+	Pragma("noescape")
+	first, second, even, odd := t.vector(0), t.vector(1), t.vector(2), t.vector(3)
+	dst, z, slope, n := param("dst"), param("z"), param("slope"), param("n")
+	if t.avx512 {
+		t.load(order, t.vector(4))
+	}
+	SHRQ(operand.Imm(uint64(bits.TrailingZeros(uint(t.lanes())))), n)
+	loop("turn", n, func() {
+		for k, v := range []reg.VecPhysical{first, second} {
+			t.load(at(slope, k*t.bytes()), v)
+			if t.f32 {
+				VPERMILPS(operand.Imm(0xb1), v, v)
+			} else {
+				VPERMILPD(operand.Imm(0x55), v, v)
+			}
+			t.mul(at(z, k*t.bytes()), v, v)
+		}
+		if t.f32 {
+			VSHUFPS(operand.Imm(0x88), second, first, even)
+			VSHUFPS(operand.Imm(0xdd), second, first, odd)
+		} else {
+			VUNPCKLPD(second, first, even)
+			VUNPCKHPD(second, first, odd)
+		}
+		t.sub(odd, even, even)
+		if t.avx512 {
+			VPERMQ(even, t.vector(4), even)
+		} else {
+			VPERMQ(operand.Imm(0xd8), even, even)
+		}
+		t.store(even, at(dst, 0))
+		ADDQ(operand.I32(int32(t.bytes())), dst)
+		ADDQ(operand.I32(int32(2*t.bytes())), z)
+		ADDQ(operand.I32(int32(2*t.bytes())), slope)
+	})
+	done()
 }
