@@ -159,13 +159,15 @@ func (r *run) expectedFit(ctx context.Context, p point) (float64, error) {
 
 // expectedRest is how long all else but learning will take of a fit to all rows, by the last fit of its kind, or by a pace
 // between that of its trials, which are smaller, and that of products of matrices. What a dense map takes more than in the last
-// fit goes at such a pace between, too: reading the rows, which takes its time, takes no more.
+// fit goes at a pace nearer to that of the fit: of that, reading the rows was a part, which takes no more.
 func (r *run) expectedRest(k recipe, flops float64) float64 {
 	between := func(own float64) float64 { return math.Sqrt(own * r.paceOf(everything)) }
 	own, ok := r.paceKnown(fitOf(k))
 	switch {
 	case !ok && k.mapping.exact: // its estimates are of large fits
 		return flops * r.paceOf(everything) / optimism
+	case !ok && k.loose > 0: // iterations, whose number grows with the rows
+		return flops * r.paceOf(kindOf(k))
 	case !ok:
 		return flops * between(r.paceOf(kindOf(k)))
 	}
@@ -173,7 +175,7 @@ func (r *run) expectedRest(k recipe, flops float64) float64 {
 	before := r.fitBefore[kindOf(k)]
 	r.paces.Unlock()
 	if more := flops - before.flops; k.loose == 0 && more > 0 {
-		return before.seconds + more*between(own)
+		return before.seconds + more*math.Sqrt(own*between(own))
 	}
 	return flops * own
 }

@@ -249,7 +249,7 @@ func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
 	}
 	wider := 1
 	for wider*moreSize <= mostSize/firstSize {
-		if took, err = r.expectedMembers(ctx, found, wider*moreSize); err != nil || took > lastShare*r.left() {
+		if took, err = r.expectedMembers(ctx, found, wider*moreSize); err != nil || took > widerShare*r.left() {
 			break
 		}
 		wider *= moreSize
@@ -272,7 +272,7 @@ func (r *run) quickest(ctx context.Context, members []scored) ([]scored, error) 
 			}
 			sum += took[i]
 		}
-		if sum <= lastShare*r.left() {
+		if sum <= widerShare*r.left() {
 			break
 		}
 		slowest := slices.Index(took, slices.Max(took))

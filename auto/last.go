@@ -7,8 +7,11 @@ import (
 	"slices"
 )
 
-// lastShare is how much of the time that is left a fit with a wider map may take, as foreseen. There is a model already.
-const lastShare = 0.8
+// How much of the time that is left a last fit may take, as foreseen, and one more with a wider map.
+const (
+	lastShare  = 0.9
+	widerShare = 0.7
+)
 
 // keepModel fits the best candidate that can be fitted to all rows in little of the time that is left, so that there
 // is a model of it whatever happens.
@@ -113,14 +116,10 @@ func (r *run) fitLeader(ctx context.Context) error {
 		if !r.timed() {
 			return r.refit(ctx, s, size, r.data.Rows())
 		}
-		if _, known := r.paceKnown(fitOf(r.table[s.recipe])); known { // one wide fit instead of several
-			p := s.point
-			p.size = size
-			if size, err = r.widest(ctx, p, lastShare*r.left()); err != nil {
-				return err
-			}
+		if size, err = r.widestAtOnce(ctx, s, size); err != nil {
+			return err
 		}
-		err = r.refitUntil(ctx, s, size, r.data.Rows(), r.spent()+0.9*r.left())
+		err = r.refitUntil(ctx, s, size, r.data.Rows(), r.lastMoment())
 		if err == nil {
 			return r.widen(ctx)
 		}
@@ -130,12 +129,30 @@ func (r *run) fitLeader(ctx context.Context) error {
 	}
 }
 
+// widestAtOnce is the widest map for which there is time, where a fit that took a quarter of it at least says how long it will
+// take, else the size of the map that was scored.
+func (r *run) widestAtOnce(ctx context.Context, s scored, size int) (int, error) {
+	const known = 4
+	p := s.point
+	p.size = size
+	wide, err := r.widest(ctx, p, widerShare*r.left())
+	if err != nil || wide == size {
+		return size, err
+	}
+	p.size = wide
+	_, flops, err := r.fitWork(ctx, p, r.data.Rows())
+	if err != nil || known*r.fitBefore[kindOf(r.table[s.recipe])].flops < flops {
+		return size, err
+	}
+	return wide, nil
+}
+
 // widen fits the model so far once more with the widest map for which there is time.
 func (r *run) widen(ctx context.Context) error {
 	in := r.incumbent
 	p := in.point
 	p.size = in.size
-	size, err := r.widest(ctx, p, lastShare*r.left())
+	size, err := r.widest(ctx, p, widerShare*r.left())
 	if err != nil || size == in.size {
 		return err
 	}

@@ -218,16 +218,37 @@ func (r *run) next(field []entrant, round int) []entrant {
 	return out
 }
 
-// round tries a field, the best first, as far as the round's share of the budget goes, and then extends the grids
-// on whose edge the best lies, of recipes that may be the best. It returns those that were tried.
-func (r *run) round(ctx context.Context, field []entrant, at level, round int) ([]entrant, error) {
+// round tries a field, the best first, as far as the round's share of the budget goes, and extends the grids on whose edge
+// the best lies, of recipes that may be the best: those of the leaders before the others are tried. It returns those that
+// were tried.
+func (r *run) round(ctx context.Context, field []entrant, at level, round int) (entered []entrant, err error) {
 	began, before, until := time.Now(), r.tried, r.roundEnd(round)
 	r.views.shrink()
-	var entered []entrant
-	err := r.sideBySide(ctx, len(field), at, round, func(i int) ([]point, error) {
-		points, err := r.afforded(ctx, field[i], at, until, i < leaders, len(field)-i)
+	first := 0
+	if round > 0 {
+		first = min(leaders, len(field))
+	}
+	for _, part := range [][]entrant{field[:first], field[first:]} {
+		if err == nil && len(part) > 0 {
+			entered, err = r.tryAll(ctx, part, entered, len(field), at, round, until)
+		}
+	}
+	_, folds, wrong := r.partAndFolds(at.rows)
+	if wrong != nil || r.tried == before {
+		return nil, errors.Join(err, wrong)
+	}
+	r.rounds = append(r.rounds, Round{Rows: at.rows, Size: at.size, Folds: len(folds), Recipes: len(entered),
+		Candidates: r.tried - before, Best: r.entryOf(r.leader), Seconds: time.Since(began).Seconds()})
+	return entered, err
+}
+
+// tryAll tries part of a field of so many, and extends the grids of all that were tried, which it returns.
+func (r *run) tryAll(ctx context.Context, part, entered []entrant, field int, at level, round int, until float64) ([]entrant, error) {
+	done := len(entered)
+	err := r.sideBySide(ctx, len(part), at, round, func(i int) ([]point, error) {
+		points, err := r.afforded(ctx, part[i], at, until, round > 0 && done == 0, field-done-i)
 		if len(points) > 0 {
-			entered = append(entered, field[i])
+			entered = append(entered, part[i])
 		}
 		return points, err
 	})
@@ -240,12 +261,6 @@ func (r *run) round(ctx context.Context, field []entrant, at level, round int) (
 			break
 		}
 	}
-	_, folds, wrong := r.partAndFolds(at.rows)
-	if wrong != nil || r.tried == before {
-		return nil, errors.Join(err, wrong)
-	}
-	r.rounds = append(r.rounds, Round{Rows: at.rows, Size: at.size, Folds: len(folds), Recipes: len(entered),
-		Candidates: r.tried - before, Best: r.entryOf(r.leader), Seconds: time.Since(began).Seconds()})
 	return entered, err
 }
 
@@ -321,6 +336,9 @@ const (
 // the budget does not allow the first, the next.
 var narrowings = [][2]int{{2, 2}, {1, 2}, {1, 1}, {1, 0}, {0, 0}}
 
+// narrowingsExact are those of recipes with an exact kernel, of which several penalties cost little more than one.
+var narrowingsExact = [][2]int{{2, 2}, {1, 2}, {1, 1}, {0, 1}, {0, 0}}
+
 // afforded returns the points of an entrant for which there is room: its grid, or one that is coarser, of a
 // representation that learns as much as the round wants, or less. None where even that takes too much. One of several
 // that are still to come may take a few times its share of what is left, and one that leads them more.
@@ -340,6 +358,9 @@ func (r *run) afforded(ctx context.Context, e entrant, at level, until float64, 
 		room = max(math.Ceil(room/float64(toCome)), min(room, 3))
 	}
 	sizes := narrowings
+	if r.table[e.recipe].mapping.exact {
+		sizes = narrowingsExact
+	}
 	if _, known := r.paceKnown(kindOf(r.table[e.recipe])); r.timed() && !known && r.last.rows > 0 {
 		sizes = narrowings[len(narrowings)-1:] // it may take much longer than is thought
 	}
@@ -420,15 +441,18 @@ func (r *run) setReserve(ctx context.Context) error {
 	for _, m := range r.alike() {
 		other, wrong := r.expectedFit(ctx, m.point)
 		err = errors.Join(err, wrong)
-		if m.point != r.leader.point && r.reserve+other < mostLast*budget && other < mostMember*budget {
+		if m.point != r.leader.point && r.reserve+other < mostTogether*budget && other < mostMember*budget {
 			r.reserve += other
 		}
 	}
 	return err
 }
 
-// mostMember is the share of the budget that the last fit of a member of an ensemble may take, for time to be kept for it.
-const mostMember = 0.1
+// The share of the budget that the last fit of a member of an ensemble may take, for time to be kept for it, and those of all.
+const (
+	mostMember   = 0.1
+	mostTogether = 0.3
+)
 
 // mostLast is the share of the budget that the last fit of one recipe may take.
 const mostLast = 0.45

@@ -191,18 +191,23 @@ func foldsOf(rows int) (folds, times int) {
 	return 3, 1
 }
 
-// Of so many rows only a part is tested on, about heldOut rows but no more than a fifth: that says as much as folds do of
-// fewer rows, for one fit.
+// Of so many rows only a part is tested on, about heldOut rows but no more than a quarter: that says as much as folds do of
+// fewer rows, for one fit. Of a round that has not all rows yet, of fewer.
 const (
-	heldOutFrom = 10_000
-	heldOut     = 6000
+	heldOutFrom   = 10_000
+	sortedOutFrom = 6000
+	heldOut       = 6000
 )
 
 // split divides rows into folds.
 func (r *run) split(part datasets.Set) ([]datasets.Fold, error) {
 	folds, times := foldsOf(part.Rows())
-	if part.Rows() >= heldOutFrom && !r.options.Timed && r.data.Groups == nil {
-		all, err := r.splitter(max(part.Rows()/heldOut, 5), 0).Split(part)
+	from := heldOutFrom
+	if part.Rows() < r.data.Rows() {
+		from = sortedOutFrom
+	}
+	if part.Rows() >= from && !r.options.Timed && r.data.Groups == nil {
+		all, err := r.splitter(max(part.Rows()/heldOut, 4), 0).Split(part)
 		if err == nil {
 			return all[:1], nil
 		}

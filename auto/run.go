@@ -138,7 +138,7 @@ func (r *run) chooseTable(task datasets.Task) error {
 		case r.options.Only != nil && !slices.Contains(r.options.Only, k.String()),
 			k.dense && isSparse(r.data), k.scale.name != "" && !scaled, scores && !k.probabilities, r.data.Cols() < k.inputs,
 			k.mapping.rows > 0 && r.data.Rows() > k.mapping.rows, k.log && !r.skewed(),
-			k.late && k.head.name == "ridge_classifier" && r.classes > 2, k.steps > 0 && k.loose == 0 && r.classes > 2 && r.data.Rows() > mostSteps,
+			!scores && r.slow(k),
 			!k.late && k.task == task && r.data.Rows() < k.mapping.from && r.options.Only == nil:
 			continue
 		}
@@ -158,9 +158,23 @@ func (r *run) chooseTable(task datasets.Task) error {
 // machine.
 const manyRows = 5000
 
-// mostSteps is up to how many rows Newton's method is tried for several classes on dense maps: what it gains over ridge
-// regression a wider map gains in less time.
+// mostSteps is up to how many rows Newton's method is tried for several classes, and ridge regression on sparse rows of a map:
+// what they gain over others a wider map gains in less time.
 const mostSteps = 20_000
+
+// slow reports whether the model of a recipe takes too long of so many rows, or classes, and another one does about as well.
+func (r *run) slow(k recipe) bool {
+	many := r.data.Rows() > mostSteps
+	switch k.head.name {
+	case "ridge_classifier":
+		return k.late && (many || r.classes > 2)
+	case "logistic":
+		return many && r.classes > 2
+	case "svm":
+		return many && r.classes > 2 && k.late
+	}
+	return false
+}
 
 // late reports whether a recipe waits for the second round.
 func (r *run) late(k recipe) bool {
