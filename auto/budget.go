@@ -197,9 +197,6 @@ func (r *run) fitWork(ctx context.Context, p point, rows int) (learning, rest fl
 		learning = costOf(step, shape)
 	}
 	rest = max(whole.Cost(shape).Flops-learning, 0)
-	if r.inFloat32(p) {
-		rest /= 2
-	}
 	return learning, rest, nil
 }
 

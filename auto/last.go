@@ -7,21 +7,25 @@ import (
 	"slices"
 )
 
-// How much of the time that is left a last fit may take, as foreseen, and one more with a wider map.
+// How much of the time that is left a last fit may take, as foreseen: one with an exact kernel, of which more is known
+// beforehand, one with a map, and one more with a wider map.
 const (
-	lastShare  = 0.9
-	widerShare = 0.7
+	exactShare = 0.9
+	lastShare  = 0.6
+	widerShare = 0.6
 )
 
 // keepModel fits the best candidate that can be fitted to all rows in little of the time that is left, so that there
 // is a model of it whatever happens.
 func (r *run) keepModel(ctx context.Context) error {
-	s, size, err := r.bestWithin(ctx, 0.05*r.left())
+	s, size, err := r.bestWithin(ctx, 0.05*r.left(), 0.05*r.left())
 	if err != nil || s.folds == nil {
 		return err
 	}
-	if in := r.incumbent; in.rows == r.data.Rows() && !r.before(s, in.scored) {
-		return nil
+	if in := r.incumbent; in.rows == r.data.Rows() {
+		if own := r.best[in.recipe]; !r.before(s, in.scored) || s.recipe != in.recipe && r.before(own, s) {
+			return nil // what its recipe does on as many rows says that it is the better one
+		}
 	}
 	if !r.timed() {
 		return r.refit(ctx, s, size, r.data.Rows())
@@ -35,8 +39,8 @@ func (r *run) keepModel(ctx context.Context) error {
 
 // bestWithin is the best candidate of which a fit to all rows is expected to take no longer than the limit, with a
 // map of the size by which it was scored or, where that takes too long, a half or a quarter of it. Its folds are nil
-// where there is none.
-func (r *run) bestWithin(ctx context.Context, limit float64) (s scored, size int, err error) {
+// where there is none. A recipe with an exact kernel has a limit of its own.
+func (r *run) bestWithin(ctx context.Context, limitMap, limitExact float64) (s scored, size int, err error) {
 	if !r.timed() {
 		return r.leader, r.leader.size, nil
 	}
@@ -46,6 +50,10 @@ func (r *run) bestWithin(ctx context.Context, limit float64) (s scored, size int
 	}
 	slices.SortFunc(ranked, r.rank)
 	for _, s := range ranked {
+		limit := limitMap
+		if r.table[s.recipe].mapping.exact {
+			limit = limitExact
+		}
 		for _, part := range []int{1, 2, 4} {
 			p := s.point
 			p.size /= part
@@ -106,7 +114,7 @@ func (r *run) finish(ctx context.Context) error {
 func (r *run) fitLeader(ctx context.Context) error {
 	const least = 0.03 // of the budget, that is worth a try
 	for {
-		s, size, err := r.bestWithin(ctx, lastShare*r.left())
+		s, size, err := r.bestWithin(ctx, lastShare*r.left(), exactShare*r.left())
 		if err != nil || s.folds == nil {
 			return err
 		}

@@ -188,6 +188,10 @@ func table(task datasets.Task, representations []representation) []recipe {
 // penalties are the bounds of the coarse grid of penalties, and what it may be extended to.
 func (r recipe) penalties() (low, high, floor, most int) {
 	h := r.head
+	if r.mapping.loose > 0 && h.name == "svm" {
+		const tenth, ten = -4, 4 // of so many features every row is on its side, and larger C only take longer
+		return tenth, ten, h.floor, ten
+	}
 	if r.mapping.least == 0 || !h.iterates {
 		return h.low, h.high, h.floor, h.most
 	}

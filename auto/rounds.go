@@ -55,7 +55,7 @@ func (r *run) allRounds(ctx context.Context) error {
 			return nil
 		}
 		wider := moreSize
-		if r.manyToCome() {
+		if round == 0 && r.manyToCome() {
 			wider *= moreSize // of use to many rows
 		}
 		want = level{min(at.rows*moreRows, r.data.Rows()), r.sizeWithin(at.size * wider), min(at.effort+1, efforts-1)}
@@ -393,7 +393,12 @@ func (r *run) takes(ctx context.Context, points []point, at level) (float64, err
 	if !r.timed() || len(points) == 0 {
 		return float64(len(points)), nil
 	}
-	return r.expected(ctx, at.rows, points)
+	took, err := r.expected(ctx, at.rows, points)
+	if at.rows > r.last.rows && r.last.rows > 0 {
+		const prudence = 1.5 // iterations are more, of more rows
+		took *= prudence
+	}
+	return took, err
 }
 
 // near reports whether a candidate is within two standard errors of the best.
