@@ -12,6 +12,30 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
+// The plan of the time, in shares of the budget unless it says otherwise.
+const (
+	mostLast     = 0.45 // that the last fit of one recipe may take, for it to be tried
+	mostMember   = 0.1  // that the last fit of a member of an ensemble may take, for time to be kept for it,
+	mostTogether = 0.3  // and those of the leader and all members
+
+	exactShare = 0.9  // of the time that is left, that a last fit with an exact kernel may take, of which much is known beforehand,
+	lastShare  = 0.6  // one with a map,
+	widerShare = 0.6  // and one more with a wider map, or that of an ensemble
+	keepShare  = 0.05 // and one after a round, so that there is a model,
+	keepLimit  = 0.08 // which is given up after so much of it
+
+	leastTry  = 0.03 // of the budget, for which one more last fit is worth a try
+	overrun   = 1.05 // when a last fit is given up
+	patience  = 3    // times as long as was foreseen is waited for a trial,
+	leastWait = 0.08 // but so much of the budget at least
+	tooLong   = 2    // times as long as it was waited for it is what was given up thought to take
+	prudence  = 1.5  // times as long as it was with fewer rows a trial is thought to take: iterations are more
+	optimism  = 0.5  // of the time of products of matrices of as many flops is what work of which nothing is known is thought to take
+)
+
+// roundEnds are the shares of the budget by which the rounds are over. The rest is for the last fit.
+var roundEnds = []float64{0.2, 0.45, 0.65, 0.85}
+
 // timed reports whether time is the bound, and not candidates.
 func (r *run) timed() bool { return r.options.Candidates == 0 }
 
@@ -19,7 +43,7 @@ func (r *run) timed() bool { return r.options.Candidates == 0 }
 func (r *run) left() float64 { return (r.options.Budget - time.Since(r.began)).Seconds() }
 
 // lastMoment is when a last fit is given up, in seconds since the search began: somewhat after the budget has ended.
-func (r *run) lastMoment() float64 { return 1.05 * r.options.Budget.Seconds() }
+func (r *run) lastMoment() float64 { return overrun * r.options.Budget.Seconds() }
 
 // within is the context of a trial, which ends when the search is stopped or has no more time but for the
 // last fit.
@@ -166,7 +190,7 @@ func (r *run) expectedRest(k recipe, flops float64) float64 {
 	switch {
 	case !ok && k.mapping.exact: // its estimates are of large fits
 		return flops * r.paceOf(everything) / optimism
-	case !ok && k.loose > 0: // iterations, whose number grows with the rows
+	case !ok && k.sparse(): // iterations, whose number grows with the rows
 		return flops * r.paceOf(kindOf(k))
 	case !ok:
 		return flops * between(r.paceOf(kindOf(k)))
@@ -174,7 +198,7 @@ func (r *run) expectedRest(k recipe, flops float64) float64 {
 	r.paces.Lock()
 	before := r.fitBefore[kindOf(k)]
 	r.paces.Unlock()
-	if more := flops - before.flops; k.loose == 0 && more > 0 {
+	if more := flops - before.flops; !k.sparse() && more > 0 {
 		return before.seconds + more*math.Sqrt(own*between(own))
 	}
 	return flops * own
@@ -230,7 +254,7 @@ const perFit = 0.0005
 // trialPace is that of trials of a recipe.
 func (r *run) trialPace(k recipe) float64 {
 	pace := r.paceOf(kindOf(k))
-	if _, known := r.paceKnown(kindOf(k)); !known && k.steps > 0 && k.loose == 0 {
+	if _, known := r.paceKnown(kindOf(k)); !known && k.steps > 0 && !k.sparse() {
 		pace *= float64(k.steps)
 	}
 	return pace
@@ -278,13 +302,15 @@ func (r *run) notePace(kind string, flops, took float64) {
 	r.pace[kind] = pace{own.seconds/2 + max(took, 0), own.flops/2 + flops}
 }
 
-// optimism is how long work is thought to take of which nothing else is known, beside products of matrices of as many flops: a
-// guess that lets everything be tried once.
-const optimism = 0.5
-
-// measureSpeed makes a first guess of the pace, by products of matrices.
+// measureSpeed makes a first guess of the pace, by products of matrices: the best so far, for others may be at work as well.
 func (r *run) measureSpeed() {
-	if r.timed() {
-		r.pace[everything] = pace{optimism, gridsearch.Speed()}
+	if !r.timed() {
+		return
+	}
+	speed := gridsearch.Speed()
+	r.paces.Lock()
+	defer r.paces.Unlock()
+	if speed > r.pace[everything].flops {
+		r.pace[everything] = pace{optimism, speed}
 	}
 }

@@ -7,18 +7,10 @@ import (
 	"slices"
 )
 
-// How much of the time that is left a last fit may take, as foreseen: one with an exact kernel, of which more is known
-// beforehand, one with a map, and one more with a wider map.
-const (
-	exactShare = 0.9
-	lastShare  = 0.6
-	widerShare = 0.6
-)
-
 // keepModel fits the best candidate that can be fitted to all rows in little of the time that is left, so that there
 // is a model of it whatever happens.
 func (r *run) keepModel(ctx context.Context) error {
-	s, size, err := r.bestWithin(ctx, 0.05*r.left(), 0.05*r.left())
+	s, size, err := r.bestWithin(ctx, keepShare*r.left(), keepShare*r.left())
 	if err != nil || s.folds == nil {
 		return err
 	}
@@ -30,7 +22,7 @@ func (r *run) keepModel(ctx context.Context) error {
 	if !r.timed() {
 		return r.refit(ctx, s, size, r.data.Rows())
 	}
-	err = r.refitUntil(ctx, s, size, r.data.Rows(), r.spent()+0.08*r.left())
+	err = r.refitUntil(ctx, s, size, r.data.Rows(), r.spent()+keepLimit*r.left())
 	if errors.Is(err, errEnded) && ctx.Err() == nil && !r.stopped() {
 		return nil // it took longer than was thought; the model before stays
 	}
@@ -112,7 +104,6 @@ func (r *run) finish(ctx context.Context) error {
 // fitLeader fits the best candidate for which there is time, with the width by which it was scored and then with
 // the widest map for which there is time. A fit that takes much longer than was thought is given up for another one.
 func (r *run) fitLeader(ctx context.Context) error {
-	const least = 0.03 // of the budget, that is worth a try
 	for {
 		s, size, err := r.bestWithin(ctx, lastShare*r.left(), exactShare*r.left())
 		if err != nil || s.folds == nil {
@@ -131,7 +122,7 @@ func (r *run) fitLeader(ctx context.Context) error {
 		if err == nil {
 			return r.widen(ctx)
 		}
-		if !errors.Is(err, errEnded) || ctx.Err() != nil || r.stopped() || r.left() < least*r.options.Budget.Seconds() {
+		if !errors.Is(err, errEnded) || ctx.Err() != nil || r.stopped() || r.left() < leastTry*r.options.Budget.Seconds() {
 			return err
 		}
 	}

@@ -89,6 +89,9 @@ type mapping struct {
 	least int
 }
 
+// sparse reports whether the rows of the map are sparse, as those of binning are.
+func (m mapping) sparse() bool { return m.loose > 0 && !m.exact }
+
 // follows reports whether a late model on this map is worth a try where another one has done well on that map: the
 // same, or this is a map of the exact kernel.
 func (m mapping) follows(that mapping) bool {
@@ -188,9 +191,9 @@ func table(task datasets.Task, representations []representation) []recipe {
 // penalties are the bounds of the coarse grid of penalties, and what it may be extended to.
 func (r recipe) penalties() (low, high, floor, most int) {
 	h := r.head
-	if r.mapping.loose > 0 && h.name == "svm" {
-		const tenth, ten = -4, 4 // of so many features every row is on its side, and larger C only take longer
-		return tenth, ten, h.floor, ten
+	if r.sparse() && h.name == "svm" {
+		const low, most = -4, 2 // of so many features every row is on its side at last, and a larger C only takes longer
+		return low, most, h.floor, most
 	}
 	if r.mapping.least == 0 || !h.iterates {
 		return h.low, h.high, h.floor, h.most
@@ -205,7 +208,7 @@ func (r recipe) sizeOf(size int) int {
 	}
 	size /= r.mapping.part
 	const many = 128 // grids, of which more are of less use
-	if r.mapping.loose > 0 && size > many {
+	if r.sparse() && size > many {
 		size = int(math.Sqrt(float64(size) * many))
 	}
 	return max(size+size%2, 2)

@@ -34,6 +34,7 @@ func (r *run) allRounds(ctx context.Context) error {
 	field := r.all()
 	for round := 0; ; round++ {
 		before := r.leader
+		r.measureSpeed()
 		if err := r.setReserve(ctx); err != nil {
 			return err
 		}
@@ -65,9 +66,6 @@ func (r *run) allRounds(ctx context.Context) error {
 
 // manyToCome reports whether there are more rows than the next round will have.
 func (r *run) manyToCome() bool { return r.last.rows*moreRows < r.data.Rows() }
-
-// roundEnds are the shares of the budget by which the rounds are over. The rest is for the last fit.
-var roundEnds = []float64{0.2, 0.45, 0.65, 0.85}
 
 // roundEnd is when a round is over: seconds since the search began, or candidates.
 func (r *run) roundEnd(round int) float64 {
@@ -395,7 +393,6 @@ func (r *run) takes(ctx context.Context, points []point, at level) (float64, err
 	}
 	took, err := r.expected(ctx, at.rows, points)
 	if at.rows > r.last.rows && r.last.rows > 0 {
-		const prudence = 1.5 // iterations are more, of more rows
 		took *= prudence
 	}
 	return took, err
@@ -452,15 +449,6 @@ func (r *run) setReserve(ctx context.Context) error {
 	}
 	return err
 }
-
-// The share of the budget that the last fit of a member of an ensemble may take, for time to be kept for it, and those of all.
-const (
-	mostMember   = 0.1
-	mostTogether = 0.3
-)
-
-// mostLast is the share of the budget that the last fit of one recipe may take.
-const mostLast = 0.45
 
 // fitsAll reports whether a fit of a recipe to all rows, with a map of no more than the first size and a large penalty, is
 // expected to end in time. One that is not could only win a place that it cannot take.

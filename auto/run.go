@@ -178,7 +178,7 @@ func (r *run) slow(k recipe) bool {
 
 // late reports whether a recipe waits for the second round.
 func (r *run) late(k recipe) bool {
-	if k.mapping.loose == 0 || k.mapping.exact || r.data.Rows() < manyRows {
+	if !k.sparse() || r.data.Rows() < manyRows {
 		return k.head.late
 	}
 	switch k.head.name {
@@ -345,8 +345,7 @@ func (r *run) refitUntil(ctx context.Context, s scored, size, rows int, until fl
 	err = orEnded(limited, err)
 	took := time.Since(began).Seconds()
 	if err != nil {
-		const atLeast = 2 // times as long it would have taken, to be given up
-		r.learnFitPace(p, part.Rows(), atLeast*took)
+		r.learnFitPace(p, part.Rows(), tooLong*took)
 		return err
 	}
 	r.learnFitPace(p, part.Rows(), took)
@@ -371,7 +370,7 @@ func (r *run) lastOf(ctx context.Context, p point) (spec, fitting pipeline.Pipel
 func (r *run) inFloat32(p point) bool {
 	const wide = 2048
 	kind := r.table[p.recipe]
-	return kind.size != "" && kind.loose == 0 && p.size >= wide
+	return kind.size != "" && !kind.sparse() && p.size >= wide
 }
 
 // wholeOf is the spec of a point, and the same with what is fitted already in its place.

@@ -86,12 +86,8 @@ type trial struct {
 	late bool    // whether it was given up
 }
 
-// tooLong is how many times as long as it was waited for a trial would have taken that was given up, for all that is known.
-const tooLong = 2
-
 // patienceWith is how long is waited for a trial: some times what it was expected to take.
 func (r *run) patienceWith(ctx context.Context, t trial) time.Duration {
-	const times, least = 3, 0.08 // of the budget
 	if !r.timed() {
 		return math.MaxInt64
 	}
@@ -101,7 +97,7 @@ func (r *run) patienceWith(ctx context.Context, t trial) time.Duration {
 	if err != nil {
 		return math.MaxInt64
 	}
-	return seconds(max(times*foreseen, least*r.options.Budget.Seconds()))
+	return seconds(max(patience*foreseen, leastWait*r.options.Budget.Seconds()))
 }
 
 func (r *run) trialOf(ctx context.Context, rows int, points []point) (trial, error) {
