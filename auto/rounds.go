@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -90,7 +91,8 @@ func (r *run) spent() float64 {
 
 // levelWithin returns the level that is wanted of a round, or one nearer to that of the round before, at which there
 // is time to try the first of the field, or one that is hardly worse, with others beside it, and whether there is one.
-// Where the best could not come along, more rows would only compare the others.
+// Where the best could not come along, more rows would only compare the others. Once all rows are in, the best has been tried
+// on them, and others may follow.
 func (r *run) levelWithin(ctx context.Context, field []entrant, want level, round int) (level, bool, error) {
 	room := r.roundEnd(round) - r.spent()
 	if round == 0 || !r.timed() {
@@ -105,7 +107,8 @@ func (r *run) levelWithin(ctx context.Context, field []entrant, want level, roun
 			continue
 		}
 		for i, e := range field[:min(first, len(field))] {
-			if best, known := r.best[e.recipe]; i > 0 && !(known && best.on == r.leader.on && r.near(best, r.leader)) {
+			best, known := r.best[e.recipe]
+			if beside := known && best.on == r.leader.on && r.near(best, r.leader); i > 0 && !beside && last.rows < r.data.Rows() {
 				continue
 			}
 			took, err := r.expected(ctx, l.rows, []point{r.at(e, l)})
@@ -205,13 +208,34 @@ func (r *run) next(field []entrant, round int) []entrant {
 		}
 	}
 	out = append(out, others...)
-	if r.last.rows < r.data.Rows() || r.timed() && r.last.rows >= heldOutFrom {
+	if r.last.rows < r.data.Rows() {
+		return out
+	}
+	out = append(out, r.fallenBehind(out)...)
+	if r.timed() && r.last.rows >= heldOutFrom {
 		return out
 	}
 	for i, k := range r.table { // what there was no room for, now that there are no more rows to go on to
 		if _, known := r.best[i]; !known && !k.late {
 			out = append(out, r.coarse(i, 0))
 		}
+	}
+	return out
+}
+
+// fallenBehind returns the best of the recipes that were tried on fewer rows than the last round had and are not in a field, the
+// best first: with all rows one of them may lead after all, or be of use to an ensemble.
+func (r *run) fallenBehind(field []entrant) []entrant {
+	var behind []scored
+	for recipe, s := range r.best {
+		if s.on < r.last.rows && !slices.ContainsFunc(field, func(e entrant) bool { return e.recipe == recipe }) {
+			behind = append(behind, s)
+		}
+	}
+	slices.SortFunc(behind, func(a, b scored) int { return cmp.Or(r.rank(a, b), cmp.Compare(a.recipe, b.recipe)) })
+	var out []entrant
+	for _, s := range behind[:min(len(behind), fewNext)] {
+		out = append(out, entrant{s.point, 1, 2, 1, 2})
 	}
 	return out
 }
@@ -439,7 +463,11 @@ func (r *run) setReserve(ctx context.Context) error {
 	}
 	took, err := r.expectedFit(ctx, r.leader.point)
 	budget := r.options.Budget.Seconds()
-	r.reserve = min(1.5*took, mostLast*budget) + 0.02*budget
+	slack := 1.5
+	if r.table[r.leader.recipe].mapping.exact { // of which more is known beforehand
+		slack = 1 / exactShare
+	}
+	r.reserve = min(slack*took, mostLast*budget) + 0.02*budget
 	for _, m := range r.alike() {
 		other, wrong := r.expectedFit(ctx, m.point)
 		err = errors.Join(err, wrong)

@@ -150,3 +150,23 @@ func TestColumnsAlike(t *testing.T) {
 		}
 	}
 }
+
+// With all rows, recipes that were tried on fewer follow, the best first.
+func TestFallenBehind(t *testing.T) {
+	r, err := newRun(noise(100, 2), NewOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.last = level{rows: 100}
+	for recipe, s := range []scored{{on: 100, mean: 0.9}, {on: 50, mean: 0.5}, {on: 100, mean: 0.8}, {on: 50, mean: 0.7}, {on: 20, mean: 0.99}} {
+		s.recipe = recipe
+		r.best[recipe] = s
+	}
+	var got []int
+	for _, e := range r.fallenBehind([]entrant{{point: point{recipe: 0}}}) {
+		got = append(got, e.recipe)
+	}
+	if want := []int{3, 1, 4}; !slices.Equal(got, want) {
+		t.Errorf("%v follow, not %v", got, want)
+	}
+}
