@@ -59,6 +59,9 @@ func (r *run) combine(members []scored) (ensemble, bool) {
 // alike returns the best of each recipe whose predictions are of the rows that the leader's are of, the best
 // first.
 func (r *run) alike() []scored {
+	if r.leader.said == nil {
+		return nil
+	}
 	var out []scored
 	for i := range r.table {
 		if s, ok := r.best[i]; ok && s.on == r.leader.on && s.said != nil && len(s.said)/s.outputs == len(r.leader.said)/r.leader.outputs {

@@ -142,7 +142,7 @@ func (r *run) score(ctx context.Context, t *trial) (out []scored, err error) {
 	out = make([]scored, len(t.points))
 	said := make([][]estimator.Prediction, len(t.points))
 	for i := range out {
-		out[i].folds = make([]float64, len(t.folds))
+		out[i].point, out[i].folds = t.points[i], make([]float64, len(t.folds))
 		said[i] = make([]estimator.Prediction, len(t.folds))
 	}
 	for _, part := range t.on.parts {
@@ -218,11 +218,12 @@ func failures(points []point, folds int, err error) []scored {
 	return out
 }
 
-// bestOf returns the number of the best, -1 where none has a score.
+// bestOf returns the number of the best, of those that are as good the one that comes first among all candidates; -1 where
+// none has a score.
 func (r *run) bestOf(out []scored) int {
 	best := -1
 	for i, s := range out {
-		if !math.IsNaN(s.mean) && (best < 0 || r.metric.Better(s.mean, out[best].mean)) {
+		if !math.IsNaN(s.mean) && (best < 0 || r.compare(s, out[best]) < 0) {
 			best = i
 		}
 	}

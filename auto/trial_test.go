@@ -170,3 +170,21 @@ func TestFallenBehind(t *testing.T) {
 		t.Errorf("%v follow, not %v", got, want)
 	}
 }
+
+// Of candidates that are as good, the one whose predictions are kept is the one that leads, whatever the order.
+func TestEquals(t *testing.T) {
+	r, err := newRun(noise(100, 2), NewOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := []scored{{mean: 0.9}, {mean: 0.9}, {mean: 0.9}}
+	for i, penalty := range []int{2, 1, 3} {
+		out[i].penalty, out[i].on, out[i].folds = penalty, 100, []float64{0.9}
+	}
+	best := r.bestOf(out)
+	out[best].said, out[best].outputs = make([]float32, 100), 1
+	r.takeIn(out)
+	if r.leader.said == nil || len(r.alike()) != 1 {
+		t.Errorf("penalty %d leads, and the predictions of %d are kept", r.leader.penalty, out[best].penalty)
+	}
+}
