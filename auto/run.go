@@ -144,6 +144,9 @@ func (r *run) chooseTable(task datasets.Task) error {
 		}
 		r.table = append(r.table, k)
 	}
+	if isSparse(r.data) { // many columns, of which a linear model often makes the most
+		slices.SortStableFunc(r.table, func(a, b recipe) int { return cmp.Compare(mappedLast(a), mappedLast(b)) })
+	}
 	if len(r.table) == 0 {
 		return errors.New("none of the recipes suits the rows, the task and the score")
 	}
@@ -152,6 +155,14 @@ func (r *run) chooseTable(task datasets.Task) error {
 		r.table[i].late = r.table[i].late && early
 	}
 	return nil
+}
+
+// mappedLast is 0 for a recipe that takes the inputs as they are, and 1 for others.
+func mappedLast(k recipe) int {
+	if k.plain {
+		return 0
+	}
+	return 1
 }
 
 // manyRows is from where on iterations of ridge regression on sparse rows of a map take longer than a support vector

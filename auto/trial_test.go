@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/sparse"
 )
 
 // counting is ridge regression that counts its fits.
@@ -186,5 +187,18 @@ func TestEquals(t *testing.T) {
 	r.takeIn(out)
 	if r.leader.said == nil || len(r.alike()) != 1 {
 		t.Errorf("penalty %d leads, and the predictions of %d are kept", r.leader.penalty, out[best].penalty)
+	}
+}
+
+// Of sparse rows a linear model is tried first.
+func TestSparseRowsBeginWithALinearModel(t *testing.T) {
+	data := noise(100, 3)
+	data.X = sparse.FromDense(data.X)
+	r, err := newRun(data, NewOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first := r.table[0]; !first.plain || first.late {
+		t.Errorf("%s comes first", first)
 	}
 }
