@@ -195,9 +195,7 @@ func (r *run) expectedRest(k recipe, flops float64) float64 {
 	case !ok:
 		return flops * between(r.paceOf(kindOf(k)))
 	}
-	r.paces.Lock()
-	before := r.fitBefore[kindOf(k)]
-	r.paces.Unlock()
+	before := r.lastFit(k)
 	if more := flops - before.flops; !k.sparse() && more > 0 {
 		return before.seconds + more*math.Sqrt(own*between(own))
 	}
@@ -234,6 +232,13 @@ func (r *run) learnFitPace(p point, rows int, took float64) {
 		r.fitBefore[kindOf(kind)] = pace{took, rest}
 		r.paces.Unlock()
 	}
+}
+
+// lastFit is what the last fit to all rows of a recipe's kind took, 0 where there was none.
+func (r *run) lastFit(k recipe) pace {
+	r.paces.Lock()
+	defer r.paces.Unlock()
+	return r.fitBefore[kindOf(k)]
 }
 
 // fitOf is the kind of the last fits of a recipe.

@@ -246,12 +246,12 @@ func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	took := 0.0
 	if err := r.fitMembers(ctx, found, 1); err != nil || r.ensemble == nil || !r.timed() {
 		return r.ensemble != nil, err
 	}
 	wider := 1
 	for wider*moreSize <= mostSize/firstSize {
+		var took float64
 		if took, err = r.expectedMembers(ctx, found, wider*moreSize); err != nil || took > widerShare*r.left() {
 			break
 		}

@@ -140,7 +140,7 @@ func (r *run) widestAtOnce(ctx context.Context, s scored, size int) (int, error)
 	}
 	p.size = wide
 	_, flops, err := r.fitWork(ctx, p, r.data.Rows())
-	if err != nil || known*r.fitBefore[kindOf(r.table[s.recipe])].flops < flops {
+	if err != nil || known*r.lastFit(r.table[s.recipe]).flops < flops {
 		return size, err
 	}
 	return wide, nil

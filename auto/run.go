@@ -145,7 +145,9 @@ func (r *run) chooseTable(task datasets.Task) error {
 		r.table = append(r.table, k)
 	}
 	if isSparse(r.data) { // many columns, of which a linear model often makes the most
-		slices.SortStableFunc(r.table, func(a, b recipe) int { return cmp.Compare(mappedLast(a), mappedLast(b)) })
+		linear := func(k recipe) bool { return k.plain }
+		others := slices.DeleteFunc(slices.Clone(r.table), linear)
+		r.table = append(slices.DeleteFunc(r.table, func(k recipe) bool { return !linear(k) }), others...)
 	}
 	if len(r.table) == 0 {
 		return errors.New("none of the recipes suits the rows, the task and the score")
@@ -155,14 +157,6 @@ func (r *run) chooseTable(task datasets.Task) error {
 		r.table[i].late = r.table[i].late && early
 	}
 	return nil
-}
-
-// mappedLast is 0 for a recipe that takes the inputs as they are, and 1 for others.
-func mappedLast(k recipe) int {
-	if k.plain {
-		return 0
-	}
-	return 1
 }
 
 // manyRows is from where on iterations of ridge regression on sparse rows of a map take longer than a support vector
@@ -237,12 +231,13 @@ func (r *run) columnsAlike() bool {
 		}
 	}
 	common := slices.Sorted(slices.Values(width))[d*3/4]
-	alike := 0
-	if slices.Max(width) > (1+within)*common {
+	usual := slices.Index(width, common) // none where most columns have missing values
+	if usual < 0 || slices.Max(width) > (1+within)*common {
 		return false
 	}
+	alike := 0
 	for j := range d {
-		if math.Abs(width[j]-common) < within*common && math.Abs(low[j]-low[slices.Index(width, common)]) < within*common {
+		if math.Abs(width[j]-common) < within*common && math.Abs(low[j]-low[usual]) < within*common {
 			alike++
 		}
 	}

@@ -140,6 +140,12 @@ func TestColumnsAlike(t *testing.T) {
 		{"all different", columns(func(j int, x float64) float64 { return x * float64(j+1) }), false},
 		{"yes and no", columns(func(_ int, x float64) float64 { return math.Mod(x, 2) }), false},
 		{"few", noise(200, 5), false},
+		{"missing values", columns(func(_ int, x float64) float64 {
+			if x == 3 {
+				return math.NaN()
+			}
+			return x
+		}), false},
 	} {
 		r := &run{data: test.data}
 		if got := r.columnsAlike(); got != test.want {
