@@ -68,10 +68,7 @@ func (r *run) settingsOf(p point) []param.Setting {
 	if err != nil {
 		return nil
 	}
-	model := kind.model.name
-	if kind.log {
-		model = "target.of"
-	}
+	model := kind.modelPath()
 	paths := []string{model + "." + kind.penalty}
 	switch {
 	case kind.mapping.exact:
@@ -100,7 +97,8 @@ func (r *run) leaderboard() Leaderboard {
 	return out
 }
 
-// compare puts the better score first, and candidates without a score last.
+// compare puts the better score first, and candidates without a score last. Of equals of a recipe the one with the stronger
+// penalty is first: it takes the fewer iterations and digits.
 func (r *run) compare(a, b scored) int {
 	switch {
 	case math.IsNaN(a.mean) || math.IsNaN(b.mean):
@@ -113,8 +111,12 @@ func (r *run) compare(a, b scored) int {
 		return 1
 	}
 	p, q := a.point, b.point
+	weaker := cmp.Compare(p.penalty, q.penalty)
+	if r.table[p.recipe].penalty == "alpha" { // and not C
+		weaker = -weaker
+	}
 	return cmp.Or(cmp.Compare(p.recipe, q.recipe), cmp.Compare(p.size, q.size), cmp.Compare(p.effort, q.effort),
-		cmp.Compare(p.gamma, q.gamma), cmp.Compare(p.penalty, q.penalty))
+		weaker, cmp.Compare(p.gamma, q.gamma))
 }
 
 func missing(v float64) int {

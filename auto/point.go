@@ -134,8 +134,10 @@ func (r *run) onView(ctx context.Context, p point) (pipeline.Pipeline, error) {
 		return pipeline.Pipeline{}, err
 	}
 	last := model.(estimator.Estimator)
-	if kind.log {
-		last = meta.NewTarget(last)
+	if kind.target != "" {
+		whole := meta.NewTarget(last)
+		whole.Transform = kind.target
+		last = whole
 	}
 	out := steps.Then(last)
 	out.Memory = r.options.Memory

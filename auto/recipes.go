@@ -106,12 +106,20 @@ type head struct {
 	late          bool   // whether it enters in the second round, on the maps that did well with another head
 	probabilities bool   // whether its models have probabilities
 	exact         bool   // whether it has a kernel of its own
-	log           bool   // whether it is fitted to logarithms of the targets
+	target        string // what it is fitted to instead of the targets, as meta.Target calls it; "" for themselves
 	iterates      bool   // whether a loose tolerance is of use to it
 	steps         int    // how many times what is foreseen it may take on a dense map, as long as nothing else is known
 	penalty       string // parameter that is its penalty
 	low, high     int    // quarters of a decade of the penalty, coarse grid from low to high
 	floor, most   int    // that the grid is extended to
+}
+
+// modelPath is the path of its model among the parameters of a pipeline.
+func (h head) modelPath() string {
+	if h.target != "" {
+		return "target.of"
+	}
+	return h.model.name
 }
 
 // efforts is how many ways there are of learning more or less thoroughly.
@@ -145,6 +153,7 @@ var representations = []representation{
 
 var mappings = []mapping{
 	{name: "gaussian", step: of("rff", "kernel", "gaussian"), from: 1500, rule: "gaussian", size: "features", part: 1},
+	{name: "gaussian landmarks", step: of("nystroem", "kernel", "gaussian"), from: 1500, rule: "gaussian", size: "landmarks", part: 2},
 	{name: "exponential", step: of("rff", "kernel", "exponential"), from: 1500, rule: "exponential", half: true, size: "features", part: 1},
 	{name: "exact exponential", step: of("", "kernel", "exponential"), rule: "exponential", half: true, rows: 100_000, exact: true, loose: 1e-4},
 	{name: "exact gaussian", step: of("", "kernel", "gaussian"), rule: "gaussian", rows: 100_000, exact: true, loose: 1e-4},
@@ -152,15 +161,16 @@ var mappings = []mapping{
 	{name: "few", step: of("binning", "inputs", 4, "input_weights", "scales"), rule: "laplacian", half: true, size: "grids", part: 4, inputs: 8, loose: 1e-4, least: -4},
 	{name: "exact laplacian", step: of("", "kernel", "laplacian"), rule: "laplacian", half: true, rows: 100_000, exact: true, loose: 1e-4},
 	{name: "landmarks", step: of("nystroem", "kernel", "exponential"), from: 1500, rule: "exponential", half: true, size: "landmarks", part: 2},
-	{name: "gaussian landmarks", step: of("nystroem", "kernel", "gaussian"), from: 1500, rule: "gaussian", size: "landmarks", part: 2},
 	{name: "linear", plain: true},
 }
 
 var heads = []head{
 	{name: "ridge", task: datasets.Regression, model: of("ridge"), penalty: "alpha", low: -24, high: 8, floor: -48, most: 24, iterates: true},
 	{name: "kernel_ridge", task: datasets.Regression, model: of("kernel_ridge"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, iterates: true},
-	{name: "log_ridge", task: datasets.Regression, model: of("ridge"), penalty: "alpha", low: -24, high: 8, floor: -48, most: 24, iterates: true, log: true, late: true},
-	{name: "log_kernel_ridge", task: datasets.Regression, model: of("kernel_ridge"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, iterates: true, log: true, late: true},
+	{name: "log_ridge", task: datasets.Regression, model: of("ridge"), penalty: "alpha", low: -24, high: 8, floor: -48, most: 24, iterates: true, target: "log", late: true},
+	{name: "log_kernel_ridge", task: datasets.Regression, model: of("kernel_ridge"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, iterates: true, target: "log", late: true},
+	{name: "sqrt_ridge", task: datasets.Regression, model: of("ridge"), penalty: "alpha", low: -24, high: 8, floor: -48, most: 24, iterates: true, target: "sqrt", late: true},
+	{name: "sqrt_kernel_ridge", task: datasets.Regression, model: of("kernel_ridge"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, iterates: true, target: "sqrt", late: true},
 	{name: "ridge_classifier", task: datasets.Classification, model: of("ridge_classifier"), penalty: "alpha", low: -20, high: 8, floor: -40, most: 24, iterates: true},
 	{name: "kernel_ridge_classifier", task: datasets.Classification, model: of("kernel_ridge_classifier"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, iterates: true},
 	{name: "logistic", task: datasets.Classification, model: of("logistic"), penalty: "C", low: -8, high: 12, floor: -16, most: 24, late: true, probabilities: true, steps: 8},

@@ -98,12 +98,13 @@ func (r *run) levelWithin(ctx context.Context, field []entrant, want level, roun
 	if round == 0 || !r.timed() {
 		return want, room > 0, nil
 	}
-	const first, share = 6, 0.4
+	const first, share, worth = 6, 0.4, 1.5 // so many times the rows of the round before are worth another one
 	last := r.last
 	between := int(math.Sqrt(float64(want.rows) * float64(last.rows)))
 	for _, l := range []level{want, {want.rows, want.size, last.effort}, {want.rows, last.size, last.effort}, {between, want.size, want.effort},
 		{between, last.size, last.effort}, {last.rows, want.size, want.effort}, {last.rows, want.size, last.effort}} {
-		if l == last && round > 1 {
+		few := l.rows < r.data.Rows() && l.size <= last.size && float64(l.rows) < worth*float64(last.rows)
+		if round > 1 && (l == last || few) {
 			continue
 		}
 		for i, e := range field[:min(first, len(field))] {
@@ -186,24 +187,30 @@ func (r *run) next(field []entrant, round int) []entrant {
 		goOn = fewNext
 	}
 	var out, others []entrant
+	goneOn := 0
 	for _, e := range ranked {
 		k := r.table[e.recipe]
 		name := kindOf(k)
-		if len(out) >= goOn || maps[name] >= mostOfMap || inputs[k.representation.name] >= mostOfInput {
+		if goneOn >= goOn || maps[name] >= mostOfMap || inputs[k.representation.name] >= mostOfInput {
 			continue
 		}
 		maps[name]++
 		inputs[k.representation.name]++
+		goneOn++
 		best := r.best[e.recipe]
 		out = append(out, entrant{best.point, 1, max(e.gammaStep/2, 1), 1, max(e.penaltyStep/2, 2)})
-		if round > 0 || len(out) > 4 {
+		if round > 0 || goneOn > 4 {
 			continue
 		}
 		for at, o := range r.table {
 			if o.late && o.representation.name == k.representation.name && o.mapping.follows(k.mapping) {
 				other := r.coarse(at, best.gamma)
 				other.gammas, other.gammaStep = 1, max(e.gammaStep/2, 1)
-				others = append(others, other)
+				if o.mapping.exact { // of the same kernel, so it comes next
+					out = append(out, other)
+				} else {
+					others = append(others, other)
+				}
 			}
 		}
 	}

@@ -12,7 +12,9 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
@@ -132,12 +134,13 @@ func (r *run) checkRows() error {
 func (r *run) chooseTable(task datasets.Task) error {
 	scaled := standardizes(r.options.Clean)
 	scores := r.metric.Needs == metrics.Probabilities
+	tail := r.tail()
 	for _, k := range table(task, r.inOrder()) {
 		k.late = r.late(k)
 		switch {
 		case r.options.Only != nil && !slices.Contains(r.options.Only, k.String()),
 			k.dense && isSparse(r.data), k.scale.name != "" && !scaled, scores && !k.probabilities, r.data.Cols() < k.inputs,
-			k.mapping.rows > 0 && r.data.Rows() > k.mapping.rows, k.log && !r.skewed(),
+			k.mapping.rows > 0 && r.data.Rows() > k.mapping.rows, k.target != "" && k.target != tail,
 			!scores && r.slow(k),
 			!k.late && k.task == task && r.data.Rows() < k.mapping.from && r.options.Only == nil:
 			continue
@@ -244,13 +247,19 @@ func (r *run) columnsAlike() bool {
 	return float64(alike) >= share*float64(d)
 }
 
-// skewed reports whether the target is positive and has a long tail of large values, so that its logarithm
-// may be easier to predict.
-func (r *run) skewed() bool {
+// tail is the transform of the target behind which a long tail of large values may be easier to predict: the logarithm of positive
+// ones, the root where there are zeros; "" where there is no such tail.
+func (r *run) tail() string {
 	sorted := slices.Sorted(slices.Values(r.data.Y))
 	n := len(sorted)
 	low, middle, high := sorted[n/20], sorted[n/2], sorted[n-1-n/20]
-	return sorted[0] > 0 && high-middle > 2*(middle-low)
+	switch least := sorted[0]; {
+	case least < 0 || high-middle <= 2*(middle-low):
+		return ""
+	case least == 0:
+		return "sqrt"
+	}
+	return "log"
 }
 
 // search goes from the first model through the rounds to the last fit.
@@ -347,6 +356,9 @@ func (r *run) refitUntil(ctx context.Context, s scored, size, rows int, until fl
 	}
 	part := r.part(rows)
 	began := time.Now()
+	if r.timed() && r.incumbent != nil {
+		limited = solve.WithLate(limited, r.began.Add(seconds(until-forTheRest*r.options.Budget.Seconds())))
+	}
 	model, err := fitting.Fit(limited, part)
 	err = orEnded(limited, err)
 	took := time.Since(began).Seconds()
@@ -355,9 +367,22 @@ func (r *run) refitUntil(ctx context.Context, s scored, size, rows int, until fl
 		return err
 	}
 	r.learnFitPace(p, part.Rows(), took)
+	if spec, err = r.withSteps(spec, p, model); err != nil {
+		return err
+	}
 	r.incumbent = &fitted{s, size, part.Rows(), spec, model}
 	r.report("search")
 	return nil
+}
+
+// withSteps notes in the spec of a point how many steps its exact kernel's iterations made, where there was no time for all.
+func (r *run) withSteps(spec pipeline.Pipeline, p point, model estimator.Predictor) (pipeline.Pipeline, error) {
+	var reporter estimator.Reporter
+	kind := r.table[p.recipe]
+	if !kind.mapping.exact || !estimator.As(model, &reporter) || reporter.Report().Converged {
+		return spec, nil
+	}
+	return param.Replace(spec, param.Setting{Path: kind.modelPath() + ".max_iter", Value: reporter.Report().Iterations})
 }
 
 // lastOf is the spec of a point for the last fit, and the same with what is fitted already in its place. Wide dense maps

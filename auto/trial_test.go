@@ -4,7 +4,9 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -112,6 +114,70 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
+// Targets with a long tail are fitted to their logarithms, or to roots where some are 0.
+func TestTail(t *testing.T) {
+	for _, c := range []struct {
+		of   func(i float64) float64
+		want string
+	}{
+		{func(i float64) float64 { return i }, ""},
+		{func(i float64) float64 { return 100 - math.Exp(i/20) }, ""},
+		{func(i float64) float64 { return math.Exp(i / 20) }, "log"},
+		{func(i float64) float64 { return i * i * i }, "sqrt"},
+		{func(i float64) float64 { return math.Exp(i/20) - 2 }, ""},
+	} {
+		data := noise(100, 2)
+		for i := range data.Y {
+			data.Y[i] = c.of(float64(i))
+		}
+		o := NewOptions()
+		r, err := newRun(data, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, k := range r.table {
+			if k.target != "" && !slices.Contains(got, k.target) {
+				got = append(got, k.target)
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%v to %v: fitted to %v, wanted %q", c.of(0), c.of(99), got, c.want)
+		}
+	}
+}
+
+// A last fit with an exact kernel that would take too long ends with the steps that it has made, and its spec makes the same
+// model again.
+func TestLastFitEndsInTime(t *testing.T) {
+	const name = "zscores exact exponential kernel_ridge"
+	o := NewOptions()
+	o.Budget, o.Only = time.Hour, []string{name}
+	data := noise(4500, 2) // more than are factorised
+	r, err := newRun(data, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.incumbent = &fitted{}
+	late := forTheRest * o.Budget.Seconds()
+	if err := r.refitUntil(context.Background(), scored{point: point{penalty: -8}}, 0, data.Rows(), late); err != nil {
+		t.Fatal(err)
+	}
+	var report estimator.Reporter
+	if !estimator.As(r.incumbent.model, &report) || report.Report().Iterations != 1 {
+		t.Fatalf("not ended: %+v", report)
+	}
+	again, err := r.incumbent.spec.Fit(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err1 := again.Predict(context.Background(), data.X)
+	got, err2 := r.incumbent.model.Predict(context.Background(), data.X)
+	if err1 != nil || err2 != nil || !slices.Equal(got, want) {
+		t.Errorf("another model (%v, %v)", err1, err2)
+	}
+}
+
 // Columns are alike where most have the range of the others, and none one that is much larger.
 func TestColumnsAlike(t *testing.T) {
 	columns := func(change func(j int, x float64) float64) datasets.Set {
@@ -193,6 +259,30 @@ func TestEquals(t *testing.T) {
 	r.takeIn(out)
 	if r.leader.said == nil || len(r.alike()) != 1 {
 		t.Errorf("penalty %d leads, and the predictions of %d are kept", r.leader.penalty, out[best].penalty)
+	}
+}
+
+// Of equals the one with the stronger penalty comes first.
+func TestStrongerPenalty(t *testing.T) {
+	for _, c := range []struct {
+		head string
+		want int
+	}{{"ridge_classifier", 3}, {"logistic", 1}} {
+		data := noise(100, 2)
+		for i := range data.Y {
+			data.Y[i] = float64(i % 2)
+		}
+		data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}
+		o := NewOptions()
+		o.Only = []string{"zscores linear " + c.head}
+		r, err := newRun(data, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equals := []scored{{point: point{penalty: 2}, mean: 0.9}, {point: point{penalty: 3}, mean: 0.9}, {point: point{penalty: 1}, mean: 0.9}, {point: point{penalty: 5}, mean: 0.8}}
+		if got := equals[r.bestOf(equals)].penalty; got != c.want {
+			t.Errorf("%s: penalty %d, wanted %d", c.head, got, c.want)
+		}
 	}
 }
 

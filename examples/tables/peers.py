@@ -126,6 +126,9 @@ class Boosting:
         import numpy
 
         self.job, self.rng = job, numpy.random.default_rng(job.seed)
+        self.classes = None
+        if job.classify:  # by number: LightGBM codes the classes it learns, but not those it stops early by
+            self.classes, job.y = numpy.unique(job.y, return_inverse=True)
         self.until = STARTED + self.SEARCH * 60 * job.minutes
         self.X, self.X_test = job.as_category()
         self.best = (math.inf, {}, 100)  # loss, parameters, trees
@@ -152,12 +155,17 @@ class Boosting:
         return all_folds if len(self.job.y) <= 10000 else all_folds[:1]
 
     def in_time(self):
-        """A callback that ends a fit when the time of the search is up."""
+        """A callback that ends a fit when the time of the search is up, with the trees that did best so far."""
         from lightgbm.callback import EarlyStopException
 
+        best = math.inf, 0  # loss, iteration
+
         def check(env):
+            nonlocal best
+            _, _, loss, *_ = env.evaluation_result_list[0]
+            best = min(best, (loss, env.iteration))
             if time.monotonic() > self.until:
-                raise EarlyStopException(env.iteration, env.evaluation_result_list or [])
+                raise EarlyStopException(best[1], env.evaluation_result_list)
 
         check.order = 99
         return check
@@ -188,7 +196,8 @@ class Boosting:
                 self.best = (scored[0], params, scored[1])
             params = self.draw()
         _, params, trees = self.best
-        return self.model(trees, params).fit(self.X, self.job.y).predict(self.X_test)
+        said = self.model(trees, params).fit(self.X, self.job.y).predict(self.X_test)
+        return said if self.classes is None else self.classes[said]
 
 
 def lightgbm(job):

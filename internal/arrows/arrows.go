@@ -99,7 +99,7 @@ var Allowed = map[string][]string{
 	"estimator/estimatortest":     {"estimator", "datasets", "sparse", "param", "model", "internal/polls", "internal/passlaws"},
 
 	// The search that chooses pipelines by itself.
-	"auto": {"pipeline", "gridsearch", "transformer", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/stacking"},
+	"auto": {"pipeline", "gridsearch", "transformer", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/solve", "internal/stacking"},
 
 	// The document, the data that it names, whether both go together, what is written; the run above them.
 	"experiment/document":             {"pipeline", "pipeline/yaml", "gridsearch", "estimator", "metrics", "datasets", "param"},

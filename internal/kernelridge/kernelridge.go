@@ -112,9 +112,10 @@ const (
 // Solve moves x, rows × columns, from where it is to where the residual of each column is at most tol of that of x = 0, by
 // at most maxIter steps. Rounds in single precision that gain little are followed by rounds in double precision; where
 // these gain little either, the rest is rounding. A [Factor] is followed in double precision from the start. A column
-// has the same bits whatever the others are, if there are others.
+// has the same bits whatever the others are, if there are others. Once the context is [solve.Late] no step is made but those
+// that bring every column to the largest number so far: the same as with that number for maxIter.
 func (s *System) Solve(ctx context.Context, p Preconditioner, x, y []float64, columns int, tol float64, maxIter int) (Result, error) {
-	c := &solver{System: s, ctx: ctx, columns: columns, x: x, y: y, first: make([]float64, columns), r: make([]float64, len(y)),
+	c := &solver{System: s, ctx: ctx, columns: columns, most: maxIter, x: x, y: y, first: make([]float64, columns), r: make([]float64, len(y)),
 		stages: make([]stage, columns), before: slices.Repeat([]float64{math.Inf(1)}, columns), steps: make([]int, columns)}
 	if err := c.begin(p); err != nil {
 		return Result{}, err
@@ -124,11 +125,11 @@ func (s *System) Solve(ctx context.Context, p Preconditioner, x, y []float64, co
 	}
 	for {
 		var err error
-		switch c.next(tol, maxIter) {
+		switch c.next(tol) {
 		case inSingle:
-			err = c.round(inSingle, s.narrow.multiply, tol/2, roundSingle, min(maxIter, stepsSingle), maxIter)
+			err = c.round(inSingle, s.narrow.multiply, tol/2, roundSingle, stepsSingle)
 		case inDouble:
-			err = c.round(inDouble, s.wide.multiply, tol/2, 0, maxIter, maxIter)
+			err = c.round(inDouble, s.wide.multiply, tol/2, 0, maxIter)
 		default:
 			return c.result(tol), nil
 		}
@@ -139,14 +140,14 @@ func (s *System) Solve(ctx context.Context, p Preconditioner, x, y []float64, co
 }
 
 // next returns the precision of the next round, that of the columns which are least far.
-func (c *solver) next(tol float64, maxIter int) stage {
+func (c *solver) next(tol float64) stage {
 	for j, now := range c.relative() {
 		poor := poorSingle
 		if c.stages[j] == inDouble {
 			poor = poorDouble
 		}
 		switch {
-		case !(now > tol && now < math.MaxFloat64 && c.steps[j] < maxIter):
+		case !(now > tol && now < math.MaxFloat64 && c.steps[j] < c.most):
 			c.stages[j] = over
 		case now > poor*c.before[j]:
 			c.stages[j]++
@@ -174,6 +175,7 @@ type solver struct {
 	*System
 	ctx       context.Context
 	columns   int
+	most      int // steps
 	x, y      []float64
 	r         []float64 // y − (K + α·ridge)x − intercept
 	intercept []float64 // by column

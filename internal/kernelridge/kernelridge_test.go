@@ -4,11 +4,14 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // plain is a kernel matrix in memory.
@@ -252,6 +255,31 @@ func TestSolveReportsThatItHasNotConverged(t *testing.T) {
 	r, err := s.Solve(ctx, Diagonal(s.ridge, one), make([]float64, 400), y, 1, 1e-6, 5)
 	if err != nil || r.Converged || r.Iterations != 5 || !(r.Residual > 1e-6) {
 		t.Error(r, err)
+	}
+}
+
+// Once it is late, it ends as it does with the steps it has made for the most.
+func TestSolveEndsWhenItIsLate(t *testing.T) {
+	const columns = 3
+	k := gaussian(700, 0.3)
+	_, y := problem(700, columns)
+	s := NewSystem(k, Ridge(700, 1e-3, nil), true, 0)
+	solved := func(ctx context.Context, most int) ([]float64, Result) {
+		x := make([]float64, len(y))
+		r, err := s.Solve(ctx, Diagonal(s.ridge, one), x, y, columns, 1e-6, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x, r
+	}
+	for _, wait := range []time.Duration{0, time.Millisecond, time.Hour} {
+		x, r := solved(solve.WithLate(ctx, time.Now().Add(wait)), 1000)
+		if wait == 0 && r.Iterations != 1 || wait == time.Hour && !r.Converged {
+			t.Errorf("late after %v: %d steps, converged: %v", wait, r.Iterations, r.Converged)
+		}
+		if want, _ := solved(ctx, r.Iterations); !slices.Equal(x, want) {
+			t.Errorf("late after %v: not the solution of %d steps", wait, r.Iterations)
+		}
 	}
 }
 

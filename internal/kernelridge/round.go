@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // round solves for the residual of the columns in a stage by conjugate gradients, until of each at most tol of its first
@@ -14,7 +15,7 @@ import (
 //
 // Where the system is centred, the search directions add up to 0, and r is taken without its mean. (Hestenes & Stiefel
 // 1952; Gould, Hribar & Nocedal, SIAM J. Sci. Comput. 2001, for the condition.)
-func (c *solver) round(which stage, multiply multiplication, tol, least float64, most, all int) error {
+func (c *solver) round(which stage, multiply multiplication, tol, least float64, most int) error {
 	start := *c
 	start.x, start.r = slices.Clone(c.x), slices.Clone(c.r)
 	g := newGradients(c, which, tol, least)
@@ -23,8 +24,11 @@ func (c *solver) round(which stage, multiply multiplication, tol, least float64,
 	}
 	g.turn()
 	for range most {
+		if solve.Late(c.ctx) {
+			c.most = min(c.most, max(slices.Max(c.steps), 1))
+		}
 		for j, n := range c.steps {
-			g.live[j] = g.live[j] && n < all
+			g.live[j] = g.live[j] && n < c.most
 		}
 		if !slices.Contains(g.live, true) {
 			break

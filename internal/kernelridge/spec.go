@@ -96,7 +96,7 @@ func (s Spec) steps(rows int, rank, rest float64) float64 {
 	}
 	left := 2 * float64(rows) * rest / max(rank, 1)
 	n := rate * math.Log(1/min(s.Tol, 0.1)) * math.Sqrt(1+left/(s.Alpha+bulk*rest))
-	return min(max(n, 2), float64(s.MaxIter), float64(rows))
+	return min(max(n, 2), float64(rows))
 }
 
 // rough reports whether the kernel has a kink where rows meet, so that its eigenvalues fall slowly.
@@ -175,7 +175,7 @@ func (s Spec) CostTogether(shape datasets.Shape, penalties int, shared bool) dat
 		return cost
 	}
 	rank, rest := s.usualRank(shape.Rows)
-	columns, steps := p*t, s.steps(shape.Rows, rank, rest)
+	columns, steps := p*t, min(s.steps(shape.Rows, rank, rest), float64(s.MaxIter))
 	precision, checks := 1.0, 1.0
 	if s.Alpha < narrowPenalty*n {
 		precision = doubleShare
