@@ -35,7 +35,7 @@ func (p *Problem) bySolver(ctx context.Context) (solve.Linear, error) {
 	case "cg":
 		return p.cg(ctx)
 	}
-	m, err := p.Moments(ctx)
+	m, err := p.momentsToSolve(ctx)
 	if err != nil {
 		return solve.Linear{}, err
 	}

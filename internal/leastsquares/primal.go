@@ -18,7 +18,7 @@ func (p *Problem) SolveMoments(ctx context.Context, m *Moments) (solve.Linear, e
 	if err != nil {
 		return solve.Linear{}, err
 	}
-	if m.Float32 {
+	if m.Float32 || p.inDouble(m) {
 		warnOfBlur(&report, p.Alpha, blur(w, m.meanSquares(m.Cols), m.spreads(), m.Weight))
 	}
 	report.Objective = max(0, m.spread()-kern.Dot(w, m.rightSide()))
@@ -39,9 +39,12 @@ func (p *Problem) solution(ctx context.Context, m *Moments) (w []float64, f *Fac
 // sums returns the first pass over rows of these moments.
 func (p *Problem) sums(m *Moments) *Sums {
 	r := NewSums(p.Ridge, m.Cols, p.Block)
-	r.sums = m
+	r.sums, r.wide = m, p.inDouble(m)
 	return r
 }
+
+// inDouble reports whether moments are sums in double precision of rows in single.
+func (p *Problem) inDouble(m *Moments) bool { return p.rows != nil && p.rows.Float32 && !m.Float32 }
 
 // follow makes the passes behind r, until there is the solution or what follows is enough.
 func (p *Problem) follow(ctx context.Context, r *Sums, enough func(then *following) bool) (*following, error) {

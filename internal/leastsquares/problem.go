@@ -41,7 +41,11 @@ func (p *Problem) Block(first int, block datasets.Set) (y []float64, count int, 
 func (p *Problem) Moments(ctx context.Context) (*Moments, error) {
 	r := NewSums(p.Ridge, p.rows.Cols, p.Block)
 	err := p.rows.Each(ctx, func(first int, block datasets.Set) error { return r.Add(ctx, first, block) })
-	m := r.sums
+	return whole(r.sums, err)
+}
+
+// whole returns the sums of all rows where there are any.
+func whole(m *Moments, err error) (*Moments, error) {
 	switch {
 	case err != nil:
 		return nil, err
@@ -51,4 +55,40 @@ func (p *Problem) Moments(ctx context.Context) (*Moments, error) {
 		return nil, errors.New("every weight is 0")
 	}
 	return m, nil
+}
+
+// The first probeRows rows for each column show whether sums in single precision will do; where they would not, these rows
+// are read again, so they are at most one of probeShare.
+const (
+	probeRows  = 2
+	probeShare = 8
+)
+
+// errCoarse ends a pass whose sums in single precision would not do.
+var errCoarse = errors.New("single precision will not do")
+
+// momentsToSolve is Moments for the solution with the penalty: of rows in single precision, whose sums would have to be made
+// again in double, it makes these at once. What maps make of rows, which takes as long as the sums, is then made once and
+// not twice.
+func (p *Problem) momentsToSolve(ctx context.Context) (*Moments, error) {
+	probe := probeRows * p.rows.Cols
+	if !p.rows.Float32 || p.rows.N < probeShare*probe {
+		return p.Moments(ctx)
+	}
+	r, probed := NewSums(p.Ridge, p.rows.Cols, p.Block), false
+	err := p.rows.Each(ctx, func(first int, block datasets.Set) error {
+		if !probed && first >= probe {
+			probed = true
+			if r.coarse(ctx, p.rows.N) {
+				return errCoarse
+			}
+		}
+		return r.Add(ctx, first, block)
+	})
+	if errors.Is(err, errCoarse) {
+		r = NewSums(p.Ridge, p.rows.Cols, p.Block)
+		r.wide = true
+		err = p.rows.Each(ctx, func(first int, block datasets.Set) error { return r.Add(ctx, first, block) })
+	}
+	return whole(r.sums, err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -11,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/single"
 )
 
 // On the powers of numbers in [0, 1], a system of condition 1e12, the weights of the sums of products alone
@@ -56,5 +58,62 @@ func TestWhatIsRefinedIsRough(t *testing.T) {
 	}
 	if most < 1e-8 {
 		t.Errorf("refinement moves predictions by %.2g: the test shows nothing", most)
+	}
+}
+
+// Of rows in single precision whose sums in it would be made again in double, only the first are read twice, and the weights
+// have the bits of those of sums made again. Where sums in single precision do, nothing is read twice.
+func TestCoarseRowsAreSummedOnce(t *testing.T) {
+	const n, d, block = 6000, 40, 100
+	ctx := context.Background()
+	for name, c := range map[string]struct {
+		spread float64 // of frequencies: the smaller, the more columns nearly depend on others
+		wide   bool
+	}{"smooth": {1, true}, "rough": {300, false}} {
+		rng := rand.New(rand.NewPCG(3, 4))
+		x, y := single.New(n, d, nil), make([]float64, n)
+		frequency, phase := make([]float64, d), make([]float64, d)
+		for j := range d {
+			frequency[j], phase[j] = c.spread*rng.NormFloat64(), 2*math.Pi*rng.Float64()
+		}
+		for i := range n {
+			v := rng.Float64()
+			for j := range d {
+				x.Row(i)[j] = float32(math.Cos(v*frequency[j] + phase[j]))
+			}
+			y[i] = math.Exp(2*v) + 0.1*rng.NormFloat64()
+		}
+		read := 0
+		rows := &design.Rows{N: n, Cols: d, Float32: true, Each: func(_ context.Context, yield func(int, datasets.Set) error) error {
+			for first := 0; first < n; first += block {
+				read += block
+				part := x.Slice(first, first+block)
+				if err := yield(first, datasets.Set{X: part, Y: y[first : first+block]}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}}
+		p := NewProblem(Ridge{Alpha: 1e-3, Intercept: true, Solver: "cholesky"}, rows, design.BlockTargets, design.BlockWeights)
+		got, err := p.Solve(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		once := read
+		read = 0
+		m, err := p.Moments(ctx)
+		if err != nil || !m.Float32 {
+			t.Fatal(err, m)
+		}
+		want, err := p.SolveMoments(ctx, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got.Weights, want.Weights) || math.Abs(got.Intercept[0]-want.Intercept[0]) > 1e-4 { // means are more exact
+			t.Errorf("%s: the solution is another one: %v and %v", name, got, want)
+		}
+		if saved := read - once; c.wide && saved != n-2*block || !c.wide && saved != 0 {
+			t.Errorf("%s: %d rows were read, without looking ahead %d", name, once, read)
+		}
 	}
 }
