@@ -71,7 +71,7 @@ func (r *run) quickerOf(ctx context.Context, best scored, limit float64) (out sc
 		return out, nil
 	}
 	for _, s := range r.log {
-		if s.recipe != best.recipe || s.on != best.on || math.IsNaN(s.mean) || !r.near(s, best) || out.folds != nil && !r.before(s, out) {
+		if s.recipe != best.recipe || s.on != best.on || math.IsNaN(s.mean) || !r.near(s, best, 2) || out.folds != nil && !r.before(s, out) {
 			continue
 		}
 		took, err := r.expectedFit(ctx, s.point)

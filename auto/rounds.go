@@ -109,11 +109,11 @@ func (r *run) levelWithin(ctx context.Context, field []entrant, want level, roun
 		}
 		for i, e := range field[:min(first, len(field))] {
 			best, known := r.best[e.recipe]
-			if beside := known && best.on == r.leader.on && r.near(best, r.leader); i > 0 && !beside && last.rows < r.data.Rows() {
+			if beside := known && best.on == r.leader.on && r.near(best, r.leader, 1); i > 0 && !beside && last.rows < r.data.Rows() {
 				continue
 			}
 			took, err := r.expected(ctx, l.rows, []point{r.at(e, l)})
-			if err != nil || took < share*room {
+			if err != nil || r.growth(r.table[e.recipe], l.rows)*took < share*room {
 				return l, true, err
 			}
 		}
@@ -335,7 +335,7 @@ func (r *run) sideBySide(ctx context.Context, n int, at level, round int, points
 // of all and there is room.
 func (r *run) beyond(ctx context.Context, e entrant, leader scored, at level, round int, until float64) ([]point, error) {
 	best, ok := r.best[e.recipe]
-	if !ok || best.on != min(at.rows, r.data.Rows()) || best.round != round || !r.near(best, leader) {
+	if !ok || best.on != min(at.rows, r.data.Rows()) || best.round != round || !r.near(best, leader, 2) {
 		return nil, nil
 	}
 	tried := map[point]bool{}
@@ -429,9 +429,18 @@ func (r *run) takes(ctx context.Context, points []point, at level) (float64, err
 	return took, err
 }
 
-// near reports whether a candidate is within two standard errors of the best.
-func (r *run) near(s, leader scored) bool {
-	margin := 2 * leader.std
+// growth is how many times as long a recipe takes for each row of so many as it did of the last round's: iterations on sparse rows
+// of a map grow with the rows, and at the same time each meets more columns.
+func (r *run) growth(k recipe, rows int) float64 {
+	if !k.sparse() || r.last.rows == 0 || rows <= r.last.rows {
+		return 1
+	}
+	return math.Sqrt(float64(rows) / float64(r.last.rows))
+}
+
+// near reports whether a candidate is within so many standard errors of the best.
+func (r *run) near(s, leader scored, errors float64) bool {
+	margin := errors * leader.std
 	if r.metric.GreaterIsBetter {
 		return s.mean >= leader.mean-margin
 	}

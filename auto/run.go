@@ -356,8 +356,8 @@ func (r *run) refitUntil(ctx context.Context, s scored, size, rows int, until fl
 	}
 	part := r.part(rows)
 	began := time.Now()
-	if r.timed() && r.incumbent != nil {
-		limited = solve.WithLate(limited, r.began.Add(seconds(until-forTheRest*r.options.Budget.Seconds())))
+	if last := r.lastMoment(); r.timed() && r.incumbent != nil && until == last { // one before is given up for another one
+		limited = solve.WithLate(limited, r.began.Add(seconds(last-forTheRest*r.options.Budget.Seconds())))
 	}
 	model, err := fitting.Fit(limited, part)
 	err = orEnded(limited, err)
@@ -367,12 +367,22 @@ func (r *run) refitUntil(ctx context.Context, s scored, size, rows int, until fl
 		return err
 	}
 	r.learnFitPace(p, part.Rows(), took)
+	if tooCoarse(model) {
+		return errEnded
+	}
 	if spec, err = r.withSteps(spec, p, model); err != nil {
 		return err
 	}
 	r.incumbent = &fitted{s, size, part.Rows(), spec, model}
 	r.report("search")
 	return nil
+}
+
+// tooCoarse reports whether a model is that of iterations that were ended too early to be of use.
+func tooCoarse(model estimator.Predictor) bool {
+	const most = 0.03 // residual, of the spread of the targets
+	var reporter estimator.Reporter
+	return estimator.As(model, &reporter) && reporter.Report().Solver == "cg" && reporter.Report().Gradient > most
 }
 
 // withSteps notes in the spec of a point how many steps its exact kernel's iterations made, where there was no time for all.

@@ -2,6 +2,7 @@ package auto
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -158,13 +159,20 @@ func TestLastFitEndsInTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.incumbent = &fitted{}
-	late := forTheRest * o.Budget.Seconds()
-	if err := r.refitUntil(context.Background(), scored{point: point{penalty: -8}}, 0, data.Rows(), late); err != nil {
+	before := &fitted{}
+	r.incumbent = before
+	r.began = time.Now().Add(-seconds((overrun - forTheRest) * o.Budget.Seconds())) // it is late
+	refit := func(penalty int) error {
+		return r.refit(context.Background(), scored{point: point{penalty: penalty}}, 0, data.Rows())
+	}
+	if err := refit(-8); !errors.Is(err, errEnded) || r.incumbent != before {
+		t.Errorf("a model of one step is kept (%v)", err)
+	}
+	if err := refit(12); err != nil { // of which one step is nearly all
 		t.Fatal(err)
 	}
 	var report estimator.Reporter
-	if !estimator.As(r.incumbent.model, &report) || report.Report().Iterations != 1 {
+	if !estimator.As(r.incumbent.model, &report) || report.Report().Iterations != 1 || report.Report().Converged {
 		t.Fatalf("not ended: %+v", report)
 	}
 	again, err := r.incumbent.spec.Fit(context.Background(), data)
