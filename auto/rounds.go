@@ -39,11 +39,11 @@ func (r *run) allRounds(ctx context.Context) error {
 		if err := r.setReserve(ctx); err != nil {
 			return err
 		}
-		at, ok, err := r.levelWithin(ctx, field, want, round)
+		at, until, ok, err := r.nextLevel(ctx, field, want, round)
 		if err != nil || !ok {
 			return err
 		}
-		tried, err := r.round(ctx, field, at, round)
+		tried, err := r.round(ctx, field, at, round, until)
 		if err != nil || len(tried) == 0 {
 			return err
 		}
@@ -89,12 +89,26 @@ func (r *run) spent() float64 {
 	return float64(r.claimed)
 }
 
+// nextLevel returns the level of a round and when the round is over, and whether there is one. A leader with an exact kernel makes no
+// use of what is left for the last fit, as a wider map would: the round may then have the time of later ones.
+func (r *run) nextLevel(ctx context.Context, field []entrant, want level, round int) (at level, until float64, ok bool, err error) {
+	last := round
+	if r.timed() && round > 0 && r.table[r.leader.recipe].mapping.exact {
+		last = max(round, len(roundEnds)-1)
+	}
+	for end := round; end <= last && !ok && err == nil; end++ {
+		until = r.roundEnd(end)
+		at, ok, err = r.levelWithin(ctx, field, want, round, until)
+	}
+	return at, until, ok, err
+}
+
 // levelWithin returns the level that is wanted of a round, or one nearer to that of the round before, at which there
 // is time to try the first of the field, or one that is hardly worse, with others beside it, and whether there is one.
 // Where the best could not come along, more rows would only compare the others. Once all rows are in, the best has been tried
 // on them, and others may follow.
-func (r *run) levelWithin(ctx context.Context, field []entrant, want level, round int) (level, bool, error) {
-	room := r.roundEnd(round) - r.spent()
+func (r *run) levelWithin(ctx context.Context, field []entrant, want level, round int, until float64) (level, bool, error) {
+	room := until - r.spent()
 	if round == 0 || !r.timed() {
 		return want, room > 0, nil
 	}
@@ -247,11 +261,11 @@ func (r *run) fallenBehind(field []entrant) []entrant {
 	return out
 }
 
-// round tries a field, the best first, as far as the round's share of the budget goes, and extends the grids on whose edge
+// round tries a field, the best first, until it is over, and extends the grids on whose edge
 // the best lies, of recipes that may be the best: those of the leaders before the others are tried. It returns those that
 // were tried.
-func (r *run) round(ctx context.Context, field []entrant, at level, round int) (entered []entrant, err error) {
-	began, before, until := time.Now(), r.tried, r.roundEnd(round)
+func (r *run) round(ctx context.Context, field []entrant, at level, round int, until float64) (entered []entrant, err error) {
+	began, before := time.Now(), r.tried
 	r.views.shrink()
 	first := 0
 	if round > 0 {
