@@ -110,8 +110,8 @@ func (r *run) onView(ctx context.Context, p point) (pipeline.Pipeline, error) {
 	kind := r.table[p.recipe]
 	var steps pipeline.Sequence
 	own := []param.Setting{{Path: kind.penalty, Value: penaltyOf(p.penalty)}}
-	if kind.iterates && kind.loose > 0 {
-		own = append(own, param.Setting{Path: "tol", Value: kind.loose})
+	if tol := kind.tolerance(); tol > 0 {
+		own = append(own, param.Setting{Path: "tol", Value: tol})
 	}
 	if kind.rule != "" {
 		gamma, err := r.gammaOf(ctx, p)

@@ -90,7 +90,7 @@ type mapping struct {
 }
 
 // sparse reports whether the rows of the map are sparse, as those of binning are.
-func (m mapping) sparse() bool { return m.loose > 0 && !m.exact }
+func (m mapping) sparse() bool { return m.loose > 0 }
 
 // follows reports whether a late model on this map is worth a try where another one has done well on that map: the
 // same, or this is a map of the exact kernel.
@@ -103,15 +103,16 @@ type head struct {
 	name          string
 	task          datasets.Task
 	model         part
-	late          bool   // whether it enters in the second round, on the maps that did well with another head
-	probabilities bool   // whether its models have probabilities
-	exact         bool   // whether it has a kernel of its own
-	target        string // what it is fitted to instead of the targets, as meta.Target calls it; "" for themselves
-	iterates      bool   // whether a loose tolerance is of use to it
-	steps         int    // how many times what is foreseen it may take on a dense map, as long as nothing else is known
-	penalty       string // parameter that is its penalty
-	low, high     int    // quarters of a decade of the penalty, coarse grid from low to high
-	floor, most   int    // that the grid is extended to
+	late          bool    // whether it enters in the second round, on the maps that did well with another head
+	probabilities bool    // whether its models have probabilities
+	exact         bool    // whether it has a kernel of its own, and
+	loose         float64 // the tolerance of its iterations then
+	target        string  // what it is fitted to instead of the targets, as meta.Target calls it; "" for themselves
+	iterates      bool    // whether a loose tolerance is of use to it
+	steps         int     // how many times what is foreseen it may take on a dense map, as long as nothing else is known
+	penalty       string  // parameter that is its penalty
+	low, high     int     // quarters of a decade of the penalty, coarse grid from low to high
+	floor, most   int     // that the grid is extended to
 }
 
 // modelPath is the path of its model among the parameters of a pipeline.
@@ -155,24 +156,24 @@ var mappings = []mapping{
 	{name: "gaussian", step: of("rff", "kernel", "gaussian"), from: 1500, rule: "gaussian", size: "features", part: 1},
 	{name: "gaussian landmarks", step: of("nystroem", "kernel", "gaussian"), from: 1500, rule: "gaussian", size: "landmarks", part: 2},
 	{name: "exponential", step: of("rff", "kernel", "exponential"), from: 1500, rule: "exponential", half: true, size: "features", part: 1},
-	{name: "exact exponential", step: of("", "kernel", "exponential"), rule: "exponential", half: true, rows: 100_000, exact: true, loose: 1e-4},
-	{name: "exact gaussian", step: of("", "kernel", "gaussian"), rule: "gaussian", rows: 100_000, exact: true, loose: 1e-4},
+	{name: "exact exponential", step: of("", "kernel", "exponential"), rule: "exponential", half: true, rows: 100_000, exact: true},
+	{name: "exact gaussian", step: of("", "kernel", "gaussian"), rule: "gaussian", rows: 100_000, exact: true},
 	{name: "binning", step: of("binning"), rule: "laplacian", half: true, size: "grids", part: 4, loose: 1e-4, least: -4},
 	{name: "few", step: of("binning", "inputs", 4, "input_weights", "scales"), rule: "laplacian", half: true, size: "grids", part: 4, inputs: 8, loose: 1e-4, least: -4},
-	{name: "exact laplacian", step: of("", "kernel", "laplacian"), rule: "laplacian", half: true, rows: 100_000, exact: true, loose: 1e-4},
+	{name: "exact laplacian", step: of("", "kernel", "laplacian"), rule: "laplacian", half: true, rows: 100_000, exact: true},
 	{name: "landmarks", step: of("nystroem", "kernel", "exponential"), from: 1500, rule: "exponential", half: true, size: "landmarks", part: 2},
 	{name: "linear", plain: true},
 }
 
 var heads = []head{
 	{name: "ridge", task: datasets.Regression, model: of("ridge"), penalty: "alpha", low: -24, high: 8, floor: -48, most: 24, iterates: true},
-	{name: "kernel_ridge", task: datasets.Regression, model: of("kernel_ridge"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, iterates: true},
+	{name: "kernel_ridge", task: datasets.Regression, model: of("kernel_ridge"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, loose: 1e-3},
 	{name: "log_ridge", task: datasets.Regression, model: of("ridge"), penalty: "alpha", low: -24, high: 8, floor: -48, most: 24, iterates: true, target: "log", late: true},
-	{name: "log_kernel_ridge", task: datasets.Regression, model: of("kernel_ridge"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, iterates: true, target: "log", late: true},
+	{name: "log_kernel_ridge", task: datasets.Regression, model: of("kernel_ridge"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, loose: 1e-3, target: "log", late: true},
 	{name: "sqrt_ridge", task: datasets.Regression, model: of("ridge"), penalty: "alpha", low: -24, high: 8, floor: -48, most: 24, iterates: true, target: "sqrt", late: true},
-	{name: "sqrt_kernel_ridge", task: datasets.Regression, model: of("kernel_ridge"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, iterates: true, target: "sqrt", late: true},
+	{name: "sqrt_kernel_ridge", task: datasets.Regression, model: of("kernel_ridge"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, loose: 1e-3, target: "sqrt", late: true},
 	{name: "ridge_classifier", task: datasets.Classification, model: of("ridge_classifier"), penalty: "alpha", low: -20, high: 8, floor: -40, most: 24, iterates: true},
-	{name: "kernel_ridge_classifier", task: datasets.Classification, model: of("kernel_ridge_classifier"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, iterates: true},
+	{name: "kernel_ridge_classifier", task: datasets.Classification, model: of("kernel_ridge_classifier"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, loose: 1e-2},
 	{name: "logistic", task: datasets.Classification, model: of("logistic"), penalty: "C", low: -8, high: 12, floor: -16, most: 24, late: true, probabilities: true, steps: 8},
 	{name: "svm", task: datasets.Classification, model: of("svm"), penalty: "C", low: -8, high: 8, floor: -16, most: 20, late: true, steps: 8},
 }
@@ -196,6 +197,17 @@ func table(task datasets.Task, representations []representation) []recipe {
 	}
 	slices.SortStableFunc(out, func(a, b recipe) int { return turn[a.String()] - turn[b.String()] })
 	return out
+}
+
+// tolerance is that of the iterations of a recipe's model, 0 for the usual one.
+func (r recipe) tolerance() float64 {
+	switch {
+	case r.mapping.exact:
+		return r.head.loose
+	case r.iterates:
+		return r.mapping.loose
+	}
+	return 0
 }
 
 // penalties are the bounds of the coarse grid of penalties, and what it may be extended to.

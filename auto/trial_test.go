@@ -168,7 +168,7 @@ func TestLastFitEndsInTime(t *testing.T) {
 	if err := refit(-8); !errors.Is(err, errEnded) || r.incumbent != before {
 		t.Errorf("a model of one step is kept (%v)", err)
 	}
-	if err := refit(12); err != nil { // of which one step is nearly all
+	if err := refit(8); err != nil { // of which one step is nearly all
 		t.Fatal(err)
 	}
 	var report estimator.Reporter

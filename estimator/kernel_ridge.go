@@ -38,7 +38,8 @@ import (
 //     rpcholesky is the approximation of K by Rank of its columns, those of rows that randomly pivoted
 //     Cholesky chooses with the seed (0 for as many as pay, the more the smaller Alpha is, up to 16·√n): n·Rank² flops and
 //     n·Rank numbers; none is the diagonal.
-//     Residuals are those of the system in double precision. It stops where they are at most Tol of the
+//     Residuals are those of the system in double precision, or in single where Tol times the least penalty of a row is so
+//     large that they show in that. It stops where they are at most Tol of the
 //     spread of the targets, when the predictions of the training rows are right to that, too, and warns where
 //     MaxIter steps do not get there;
 //   - auto takes cholesky up to 4096 rows, else cg.

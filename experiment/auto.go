@@ -299,12 +299,30 @@ func (a automatic) choose(ctx context.Context) error {
 		return set.Locate(err, 0)
 	}
 	a.model, a.chosenBy = a.found.Model, a.found.Score
+	a.judged = spread(set, mostJudged)
 	a.spec.Pipeline, a.spec.Search = a.found.Pipeline, nil
 	a.result.Seconds.Search = a.found.Seconds
 	a.warn(a.found.Warnings...)
 	a.reportOf(a.model)
 	a.result.Auto = a.summary()
 	return nil
+}
+
+// mostJudged is how many of the training rows the model is scored on: an exact kernel takes longer for all of them than for
+// learning.
+const mostJudged = 10_000
+
+// spread returns at most so many rows of a set, evenly spread over it, nil where these are all.
+func spread(set datasets.Set, most int) datasets.Source {
+	n := set.Rows()
+	if n <= most {
+		return nil
+	}
+	at := make([]int, most)
+	for i := range at {
+		at[i] = i * n / most
+	}
+	return set.Select(at).Source()
 }
 
 // summary is what result.json says of the search.

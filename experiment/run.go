@@ -79,7 +79,8 @@ type run struct {
 	found  *auto.Result // where the pipeline was chosen by package auto
 	model  estimator.Predictor
 
-	chosenBy string // metric, "" for none
+	chosenBy string          // metric, "" for none
+	judged   datasets.Source // training rows to score the model on, nil for all
 }
 
 // digest says which files the rows are from.
@@ -242,7 +243,7 @@ func (r *run) reportOf(model estimator.Predictor) {
 	r.warn(report.Warnings...)
 }
 
-// evaluate scores the model on the training and test rows, and writes the predictions for the
+// evaluate scores the model on the training rows, or some of them, and the test rows, and writes the predictions for the
 // latter.
 func (r *run) evaluate(ctx context.Context) error {
 	began := time.Now()
@@ -251,11 +252,17 @@ func (r *run) evaluate(ctx context.Context) error {
 	if r.chosenBy != "" {
 		extra = []string{r.chosenBy}
 	}
-	v, err := predictions.Judge(ctx, r.model, r.rows.Train, nil, func(done int) { r.options.report("evaluate", done, max(n, 0)) })
+	train := r.rows.Train
+	if r.judged != nil {
+		train = r.judged
+	}
+	v, err := predictions.Judge(ctx, r.model, train, nil, func(done int) { r.options.report("evaluate", done, max(n, 0)) })
 	if err != nil {
 		return err
 	}
-	r.result.Rows.Train = v.Rows
+	if r.result.Rows.Train = v.Rows; r.judged != nil {
+		r.result.Rows.Train = n
+	}
 	if r.result.Train, err = r.score(v, "train", extra); err != nil {
 		return err
 	}

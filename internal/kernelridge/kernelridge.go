@@ -8,7 +8,7 @@
 //
 // [System.Solve] goes by conjugate gradients on tiles of K, which is never there as a whole. Products are made
 // with tiles in single precision, which stay in memory as far as they may; the residual is that of
-// tiles in double precision, and what is left of it begins the next round. [Factor] is the whole matrix
+// tiles in double precision, where single would blur what it is to show, and what is left of it begins the next round. [Factor] is the whole matrix
 // factorised, for few rows: as a preconditioner it leaves nothing to iterate. [LowRank] is the
 // preconditioner for many.
 package kernelridge
@@ -112,16 +112,17 @@ const (
 // Solve moves x, rows × columns, from where it is to where the residual of each column is at most tol of that of x = 0, by
 // at most maxIter steps. Rounds in single precision that gain little are followed by rounds in double precision; where
 // these gain little either, the rest is rounding. A [Factor] is followed in double precision from the start. A column
-// has the same bits whatever the others are, if there are others. Once the context is [solve.Late] no step is made but those
+// has the same bits whatever the others are, if there are others with penalties as large. Once the context is [solve.Late] no step is made but those
 // that bring every column to the largest number so far: the same as with that number for maxIter.
 func (s *System) Solve(ctx context.Context, p Preconditioner, x, y []float64, columns int, tol float64, maxIter int) (Result, error) {
 	c := &solver{System: s, ctx: ctx, columns: columns, most: maxIter, x: x, y: y, first: make([]float64, columns), r: make([]float64, len(y)),
 		stages: make([]stage, columns), before: slices.Repeat([]float64{math.Inf(1)}, columns), steps: make([]int, columns)}
-	if err := c.begin(p); err != nil {
-		return Result{}, err
-	}
 	if _, exact := p.(*Factor); exact || s.narrow == nil {
 		c.stages = slices.Repeat([]stage{inDouble}, columns)
+	}
+	c.single = inFocus(tol, slices.Min(s.alphas)*slices.Min(s.ridge), s.rows)
+	if err := c.begin(p); err != nil {
+		return Result{}, err
 	}
 	for {
 		var err error
@@ -137,6 +138,14 @@ func (s *System) Solve(ctx context.Context, p Preconditioner, x, y []float64, co
 			return Result{}, err
 		}
 	}
+}
+
+// inFocus reports whether a residual of tol shows in one computed in single precision, where the least number on the diagonal is as
+// said. Rounding of the n² values of K, which is that of independent numbers of at most 2⁻²⁴, moves Kx by up to 2⁻²⁴·2√n·‖x‖,
+// and ‖x‖ is at most ‖y‖ over the least number on the diagonal.
+func inFocus(tol, least float64, rows int) bool {
+	const margin = 10 // for distances, whose rounding is larger, and to be sure
+	return tol*least >= margin*0x1p-24*2*math.Sqrt(float64(rows))
 }
 
 // next returns the precision of the next round, that of the columns which are least far.
@@ -175,7 +184,8 @@ type solver struct {
 	*System
 	ctx       context.Context
 	columns   int
-	most      int // steps
+	most      int  // steps
+	single    bool // whether a residual in single precision does for rounds in it
 	x, y      []float64
 	r         []float64 // y − (K + α·ridge)x − intercept
 	intercept []float64 // by column
@@ -232,12 +242,16 @@ func (c *solver) precondition(z, r []float64) error {
 	return nil
 }
 
-// residual computes r and the intercepts in double precision.
+// residual computes r and the intercepts, in double precision unless single will do.
 func (c *solver) residual() error {
 	copy(c.r, c.y)
 	if slices.ContainsFunc(c.x, func(v float64) bool { return v != 0 }) {
+		multiply := c.wide.multiply
+		if c.single && !slices.Contains(c.stages, inDouble) {
+			multiply = c.narrow.multiply
+		}
 		product := make([]float64, len(c.x))
-		if err := c.apply(c.wide.multiply, product, c.x); err != nil {
+		if err := c.apply(multiply, product, c.x); err != nil {
 			return err
 		}
 		kern.Axpy(-1, product, c.r)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -255,6 +256,54 @@ func TestSolveReportsThatItHasNotConverged(t *testing.T) {
 	r, err := s.Solve(ctx, Diagonal(s.ridge, one), make([]float64, 400), y, 1, 1e-6, 5)
 	if err != nil || r.Converged || r.Iterations != 5 || !(r.Residual > 1e-6) {
 		t.Error(r, err)
+	}
+}
+
+// watched counts tiles in double precision.
+type watched struct {
+	plain
+	wide *atomic.Int64
+}
+
+func (w watched) Tile(dst kern.View[float64], i, j int) {
+	w.wide.Add(1)
+	w.plain.Tile(dst, i, j)
+}
+
+// A residual that shows in single precision is not computed in double, and is what it is said to be.
+func TestResidualInSinglePrecision(t *testing.T) {
+	const n, columns = 700, 2
+	_, y := problem(n, columns)
+	for _, c := range []struct {
+		alpha, tol float64
+		wide       bool
+	}{{1, 1e-2, false}, {1, 1e-3, false}, {1, 1e-6, true}, {1e-3, 1e-3, true}} {
+		k := watched{gaussian(n, 0.3), new(atomic.Int64)}
+		s := NewSystem(k, Ridge(n, c.alpha, nil), true, 0)
+		x := make([]float64, n*columns)
+		r, err := s.Solve(ctx, Diagonal(s.ridge, one), x, y, columns, c.tol, 1000)
+		if err != nil || !r.Converged {
+			t.Fatal(r, err)
+		}
+		if wide := k.wide.Load() > 0; wide != c.wide {
+			t.Errorf("alpha %g, tol %g: tiles in double precision: %v", c.alpha, c.tol, wide)
+		}
+		for j := range columns {
+			var left, first, mean float64
+			for i := range n {
+				mean += y[i*columns+j] / n
+			}
+			for i := range n {
+				e := y[i*columns+j] - r.Intercept[j] - c.alpha*x[i*columns+j]
+				for q := range n {
+					e -= k.At(i, q) * x[q*columns+j]
+				}
+				left, first = left+e*e, first+(y[i*columns+j]-mean)*(y[i*columns+j]-mean)
+			}
+			if want := math.Sqrt(left / first); math.Abs(r.Columns[j].Residual-want) > 0.1*c.tol {
+				t.Errorf("alpha %g, tol %g: the residual is %.3g, not %.3g", c.alpha, c.tol, want, r.Columns[j].Residual)
+			}
+		}
 	}
 }
 

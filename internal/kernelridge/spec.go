@@ -180,7 +180,10 @@ func (s Spec) CostTogether(shape datasets.Shape, penalties int, shared bool) dat
 	if s.Alpha < narrowPenalty*n {
 		precision = doubleShare
 	}
-	if s.Tol <= 1e-5 {
+	switch {
+	case inFocus(s.Tol, s.Alpha, shape.Rows):
+		checks = 0
+	case s.Tol <= 1e-5:
 		checks = 2
 	}
 	step := n*n/2*(entryFlops+max(0, columns-1)*2) + 2*n*rank*(factorFlops*precision+max(0, columns-1)*2)
