@@ -452,9 +452,9 @@ func (r *run) growth(k recipe, rows int) float64 {
 	return math.Sqrt(float64(rows) / float64(r.last.rows))
 }
 
-// near reports whether a candidate is within so many standard errors of the best.
-func (r *run) near(s, leader scored, errors float64) bool {
-	margin := errors * leader.std
+// near reports whether a candidate is within some times the standard error of the best.
+func (r *run) near(s, leader scored, times float64) bool {
+	margin := times * leader.std
 	if r.metric.GreaterIsBetter {
 		return s.mean >= leader.mean-margin
 	}
