@@ -8,9 +8,9 @@
 //
 // [System.Solve] goes by conjugate gradients on tiles of K, which is never there as a whole. Products are made
 // with tiles in single precision, which stay in memory as far as they may; the residual is that of
-// tiles in double precision, where single would blur what it is to show, and what is left of it begins the next round. [Factor] is the whole matrix
-// factorised, for few rows: as a preconditioner it leaves nothing to iterate. [LowRank] is the
-// preconditioner for many.
+// tiles in double precision, unless single precision shows it as well, and what is left of it begins the
+// next round. [Factor] is the whole matrix factorised, for few rows: as a preconditioner it leaves nothing
+// to iterate. [LowRank] is the preconditioner for many.
 package kernelridge
 
 import (
@@ -112,8 +112,9 @@ const (
 // Solve moves x, rows × columns, from where it is to where the residual of each column is at most tol of that of x = 0, by
 // at most maxIter steps. Rounds in single precision that gain little are followed by rounds in double precision; where
 // these gain little either, the rest is rounding. A [Factor] is followed in double precision from the start. A column
-// has the same bits whatever the others are, if there are others with penalties as large. Once the context is [solve.Late] no step is made but those
-// that bring every column to the largest number so far: the same as with that number for maxIter.
+// has the same bits whatever the others are, if there are others, and if their penalties are as large. Once the context is
+// [solve.Late] no step is made but those that bring every column to the largest number so far: the same as with that number
+// for maxIter.
 func (s *System) Solve(ctx context.Context, p Preconditioner, x, y []float64, columns int, tol float64, maxIter int) (Result, error) {
 	c := &solver{System: s, ctx: ctx, columns: columns, most: maxIter, x: x, y: y, first: make([]float64, columns), r: make([]float64, len(y)),
 		stages: make([]stage, columns), before: slices.Repeat([]float64{math.Inf(1)}, columns), steps: make([]int, columns)}
