@@ -22,7 +22,8 @@ func (r *run) keepModel(ctx context.Context) error {
 	if !r.timed() {
 		return r.refit(ctx, s, size, r.data.Rows())
 	}
-	err = r.refitUntil(ctx, s, size, r.data.Rows(), r.spent()+keepLimit*r.left())
+	until := r.spent() + keepLimit*r.left()
+	err = r.refitUntil(ctx, s, size, r.data.Rows(), until, until)
 	if errors.Is(err, errEnded) && ctx.Err() == nil && !r.stopped() {
 		return nil // it took longer than was thought; the model before stays
 	}
@@ -118,7 +119,7 @@ func (r *run) fitLeader(ctx context.Context) error {
 		if size, err = r.widestAtOnce(ctx, s, size); err != nil {
 			return err
 		}
-		err = r.refitUntil(ctx, s, size, r.data.Rows(), r.lastMoment())
+		err = r.refit(ctx, s, size, r.data.Rows())
 		if err == nil {
 			return r.widen(ctx)
 		}

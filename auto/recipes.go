@@ -165,13 +165,19 @@ var mappings = []mapping{
 	{name: "linear", plain: true},
 }
 
+var (
+	ridge       = head{name: "ridge", task: datasets.Regression, model: of("ridge"), penalty: "alpha", low: -24, high: 8, floor: -48, most: 24, iterates: true}
+	kernelRidge = head{name: "kernel_ridge", task: datasets.Regression, model: of("kernel_ridge"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, loose: 1e-3}
+)
+
+// on is the head fitted to transformed targets.
+func (h head) on(target string) head {
+	h.name, h.target, h.late = target+"_"+h.name, target, true
+	return h
+}
+
 var heads = []head{
-	{name: "ridge", task: datasets.Regression, model: of("ridge"), penalty: "alpha", low: -24, high: 8, floor: -48, most: 24, iterates: true},
-	{name: "kernel_ridge", task: datasets.Regression, model: of("kernel_ridge"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, loose: 1e-3},
-	{name: "log_ridge", task: datasets.Regression, model: of("ridge"), penalty: "alpha", low: -24, high: 8, floor: -48, most: 24, iterates: true, target: "log", late: true},
-	{name: "log_kernel_ridge", task: datasets.Regression, model: of("kernel_ridge"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, loose: 1e-3, target: "log", late: true},
-	{name: "sqrt_ridge", task: datasets.Regression, model: of("ridge"), penalty: "alpha", low: -24, high: 8, floor: -48, most: 24, iterates: true, target: "sqrt", late: true},
-	{name: "sqrt_kernel_ridge", task: datasets.Regression, model: of("kernel_ridge"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, loose: 1e-3, target: "sqrt", late: true},
+	ridge, kernelRidge, ridge.on("log"), kernelRidge.on("log"), ridge.on("sqrt"), kernelRidge.on("sqrt"),
 	{name: "ridge_classifier", task: datasets.Classification, model: of("ridge_classifier"), penalty: "alpha", low: -20, high: 8, floor: -40, most: 24, iterates: true},
 	{name: "kernel_ridge_classifier", task: datasets.Classification, model: of("kernel_ridge_classifier"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, loose: 1e-2},
 	{name: "logistic", task: datasets.Classification, model: of("logistic"), penalty: "C", low: -8, high: 12, floor: -16, most: 24, late: true, probabilities: true, steps: 8},

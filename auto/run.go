@@ -340,11 +340,12 @@ func (r *run) before(a, b scored) bool { return r.rank(a, b) < 0 }
 // refit fits a candidate to the first rows of the order, all where there are no more, as the model so far. Its
 // map has another size where that is wanted.
 func (r *run) refit(ctx context.Context, s scored, size, rows int) error {
-	return r.refitUntil(ctx, s, size, rows, r.lastMoment())
+	last := r.lastMoment()
+	return r.refitUntil(ctx, s, size, rows, last-forTheRest*r.options.Budget.Seconds(), last)
 }
 
-// refitUntil is refit, given up so many seconds after the search began.
-func (r *run) refitUntil(ctx context.Context, s scored, size, rows int, until float64) error {
+// refitUntil is refit whose iterations end late and which is given up until so many seconds after the search began.
+func (r *run) refitUntil(ctx context.Context, s scored, size, rows int, late, until float64) error {
 	p := s.point
 	p.size = size
 	limited, cancel := r.limited(ctx, until)
@@ -356,8 +357,8 @@ func (r *run) refitUntil(ctx context.Context, s scored, size, rows int, until fl
 	}
 	part := r.part(rows)
 	began := time.Now()
-	if last := r.lastMoment(); r.timed() && r.incumbent != nil && until == last { // one before is given up for another one
-		limited = solve.WithLate(limited, r.began.Add(seconds(last-forTheRest*r.options.Budget.Seconds())))
+	if r.timed() && r.incumbent != nil {
+		limited = solve.WithLate(limited, r.began.Add(seconds(late)))
 	}
 	model, err := fitting.Fit(limited, part)
 	err = orEnded(limited, err)

@@ -299,7 +299,7 @@ func (a automatic) choose(ctx context.Context) error {
 		return set.Locate(err, 0)
 	}
 	a.model, a.chosenBy = a.found.Model, a.found.Score
-	a.judged = spread(set, mostJudged)
+	a.judged, a.result.Rows.Train = spread(set, mostJudged), set.Rows()
 	a.spec.Pipeline, a.spec.Search = a.found.Pipeline, nil
 	a.result.Seconds.Search = a.found.Seconds
 	a.warn(a.found.Warnings...)

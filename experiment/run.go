@@ -247,7 +247,6 @@ func (r *run) reportOf(model estimator.Predictor) {
 // latter.
 func (r *run) evaluate(ctx context.Context) error {
 	began := time.Now()
-	n, _ := r.rows.Train.Dims()
 	var extra []string
 	if r.chosenBy != "" {
 		extra = []string{r.chosenBy}
@@ -256,12 +255,13 @@ func (r *run) evaluate(ctx context.Context) error {
 	if r.judged != nil {
 		train = r.judged
 	}
+	n, _ := train.Dims()
 	v, err := predictions.Judge(ctx, r.model, train, nil, func(done int) { r.options.report("evaluate", done, max(n, 0)) })
 	if err != nil {
 		return err
 	}
-	if r.result.Rows.Train = v.Rows; r.judged != nil {
-		r.result.Rows.Train = n
+	if r.judged == nil {
+		r.result.Rows.Train = v.Rows
 	}
 	if r.result.Train, err = r.score(v, "train", extra); err != nil {
 		return err

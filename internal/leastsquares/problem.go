@@ -39,13 +39,18 @@ func (p *Problem) Block(first int, block datasets.Set) (y []float64, count int, 
 
 // Moments adds up all blocks.
 func (p *Problem) Moments(ctx context.Context) (*Moments, error) {
-	r := NewSums(p.Ridge, p.rows.Cols, p.Block)
-	err := p.rows.Each(ctx, func(first int, block datasets.Set) error { return r.Add(ctx, first, block) })
-	return whole(r.sums, err)
+	return p.sumUp(ctx, NewSums(p.Ridge, p.rows.Cols, p.Block), func(int) error { return nil })
 }
 
-// whole returns the sums of all rows where there are any.
-func whole(m *Moments, err error) (*Moments, error) {
+// sumUp adds all blocks to sums. look is asked before each, which begins at row first, whether to go on.
+func (p *Problem) sumUp(ctx context.Context, r *Sums, look func(first int) error) (*Moments, error) {
+	err := p.rows.Each(ctx, func(first int, block datasets.Set) error {
+		if err := look(first); err != nil {
+			return err
+		}
+		return r.Add(ctx, first, block)
+	})
+	m := r.sums
 	switch {
 	case err != nil:
 		return nil, err
@@ -76,19 +81,19 @@ func (p *Problem) momentsToSolve(ctx context.Context) (*Moments, error) {
 		return p.Moments(ctx)
 	}
 	r, probed := NewSums(p.Ridge, p.rows.Cols, p.Block), false
-	err := p.rows.Each(ctx, func(first int, block datasets.Set) error {
-		if !probed && first >= probe {
-			probed = true
-			if r.coarse(ctx, p.rows.N) {
-				return errCoarse
-			}
+	m, err := p.sumUp(ctx, r, func(first int) error {
+		if probed || first < probe {
+			return nil
 		}
-		return r.Add(ctx, first, block)
+		if probed = true; r.coarse(ctx, p.rows.N) {
+			return errCoarse
+		}
+		return nil
 	})
-	if errors.Is(err, errCoarse) {
-		r = NewSums(p.Ridge, p.rows.Cols, p.Block)
-		r.wide = true
-		err = p.rows.Each(ctx, func(first int, block datasets.Set) error { return r.Add(ctx, first, block) })
+	if !errors.Is(err, errCoarse) {
+		return m, err
 	}
-	return whole(r.sums, err)
+	r = NewSums(p.Ridge, p.rows.Cols, p.Block)
+	r.wide = true
+	return p.sumUp(ctx, r, func(int) error { return nil })
 }
