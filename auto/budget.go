@@ -15,12 +15,14 @@ import (
 // The plan of the time, in shares of the budget unless it says otherwise.
 const (
 	mostLast     = 0.45 // that the last fit of one recipe may take, for it to be tried
+	mostWide     = 0.55 // that is kept for wider and wider maps, where these are what is lacking
 	mostMember   = 0.1  // that the last fit of a member of an ensemble may take, for time to be kept for it,
 	mostTogether = 0.3  // and those of the leader and all members
 
 	exactShare = 0.9  // of the time that is left, that a last fit with an exact kernel may take, of which much is known beforehand,
 	lastShare  = 0.6  // one with a map,
 	widerShare = 0.6  // and one more with a wider map, or that of an ensemble
+	againShare = 0.8  // or with one that is a little wider,
 	keepShare  = 0.05 // and one after a round, so that there is a model,
 	keepLimit  = 0.08 // which is given up after so much of it
 

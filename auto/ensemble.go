@@ -18,9 +18,11 @@ import (
 
 const (
 	mostMembers   = 6
+	mostEven      = 10   // that count the same
 	leastWeight   = 0.03 // of a member that is of use
 	crossedParts  = 5    // of the rows, by which weights are judged
 	worthEnsemble = 0.02 // standard errors of the leader that an ensemble has to gain
+	alikeTo       = 0.5  // standard errors of the leader, within which others are as good as it is, for all that few rows say
 )
 
 // ensemble is members that together do better than the leader, by what they said of rows they had not seen.
@@ -31,10 +33,15 @@ type ensemble struct {
 }
 
 // combine looks whether several recipes together do better than the leader. Weights are judged on rows that
-// they were not found by.
+// they were not found by. Of few rows with classes, the best of many candidates leads by a row or two, which is chance: those
+// that are as good as the leader then count the same, and it is no question whether they do better on these rows.
 func (r *run) combine(members []scored) (ensemble, bool) {
+	if r.even() {
+		members = slices.DeleteFunc(slices.Clone(members), func(m scored) bool { return !r.near(m, r.leader, alikeTo) })
+	}
 	for len(members) >= 2 {
 		c := r.crossingOf(members)
+		c.even = r.even()
 		w, shares := c.weights(func(int) bool { return true })
 		kept := slices.Clone(members)[:0]
 		for k, m := range members {
@@ -49,12 +56,16 @@ func (r *run) combine(members []scored) (ensemble, bool) {
 			if !r.metric.GreaterIsBetter {
 				margin = -margin
 			}
-			return ensemble{members, w, score}, err == nil && wrong == nil && r.metric.Better(score, alone+margin)
+			better := c.even || r.metric.Better(score, alone+margin)
+			return ensemble{members, w, score}, err == nil && wrong == nil && better
 		}
 		members = kept
 	}
 	return ensemble{}, false
 }
+
+// even reports whether members count the same.
+func (r *run) even() bool { return r.classes > 0 && r.leader.on < learnedOnce }
 
 // alike returns the best of each recipe whose predictions are of the rows that the leader's are of, the best
 // first.
@@ -69,7 +80,11 @@ func (r *run) alike() []scored {
 		}
 	}
 	slices.SortStableFunc(out, r.compare)
-	return out[:min(len(out), mostMembers)]
+	most := mostMembers
+	if r.even() {
+		most = mostEven
+	}
+	return out[:min(len(out), most)]
 }
 
 // crossing is what members say of rows, each as rows × width numbers, beside the truth: values, probabilities
@@ -81,6 +96,7 @@ type crossing struct {
 	width    int
 	probable bool
 	scores   bool
+	even     bool   // whether all members count the same
 	known    []bool // rows that all members speak of
 	weight   []float64
 }
@@ -164,13 +180,19 @@ func (c crossing) weights(in func(row int) bool) (weights, shares []float64) {
 			sums.Add(w, said, c.truth[at])
 		}
 	}
+	sharesOf := func() []float64 {
+		if c.even {
+			return slices.Repeat([]float64{1 / float64(m)}, m)
+		}
+		return sums.Weights(true)
+	}
 	if !c.scores {
-		w := sums.Weights(true)
+		w := sharesOf()
 		return w, w
 	}
 	sizes := sums.Sizes()
 	sums.Scale(sizes)
-	shares = sums.Weights(true)
+	shares = sharesOf()
 	weights = slices.Clone(shares)
 	for k := range weights {
 		weights[k] *= sizes[k]
@@ -245,6 +267,13 @@ func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
 	found, ok := r.combine(members)
 	if !ok {
 		return false, nil
+	}
+	if r.narrow(r.leader) {
+		wide, err := r.widest(ctx, r.leader.point, widerShare*r.left())
+		together, wrong := r.expectedMembers(ctx, found, moreSize)
+		if err = errors.Join(err, wrong); err != nil || wide >= moreSize*r.leader.size && together > widerShare*r.left() {
+			return false, err
+		}
 	}
 	if err := r.fitMembers(ctx, found, 1); err != nil || r.ensemble == nil || !r.timed() {
 		return r.ensemble != nil, err

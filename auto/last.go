@@ -147,32 +147,51 @@ func (r *run) widestAtOnce(ctx context.Context, s scored, size int) (int, error)
 	return wide, nil
 }
 
-// widen fits the model so far once more with the widest map for which there is time.
+// widen fits the model so far once more with the widest map for which there is time. How long one takes that is not much wider
+// is known from the fit before.
 func (r *run) widen(ctx context.Context) error {
 	in := r.incumbent
 	p := in.point
 	p.size = in.size
 	size, err := r.widest(ctx, p, widerShare*r.left())
-	if err != nil || size == in.size {
+	if err != nil {
 		return err
+	}
+	if size == in.size {
+		if size, err = r.widest(ctx, p, againShare*r.left()); err != nil || size == in.size || size > moreSize*in.size {
+			return err
+		}
 	}
 	return r.refit(ctx, in.scored, size, r.data.Rows())
 }
 
-// widest is the largest size of a point's map, doubled time and again, with which a fit to all rows is expected
-// to take no longer than the limit: its own size at least.
+// widest is the largest size of a point's map, doubled time and again and then more by a half, with which a fit to all rows is
+// expected to take no longer than the limit: its own size at least.
 func (r *run) widest(ctx context.Context, p point, limit float64) (int, error) {
-	for r.timed() && r.table[p.recipe].sizeOf(p.size) > 0 {
-		wider := p
-		wider.size = r.sizeWithin(moreSize * p.size)
-		took, err := r.expectedFit(ctx, wider)
-		if err != nil {
-			return 0, err
+	if !r.timed() || r.table[p.recipe].sizeOf(p.size) == 0 {
+		return p.size, nil
+	}
+	for _, halves := range []int{2 * moreSize, 3} {
+		for {
+			wider := p
+			wider.size = r.sizeWithin(halves * p.size / 2)
+			took, err := r.expectedFit(ctx, wider)
+			if err != nil {
+				return 0, err
+			}
+			if wider.size <= p.size || took > limit {
+				break
+			}
+			p = wider
 		}
-		if wider.size <= p.size || took > limit {
-			break
-		}
-		p = wider
 	}
 	return p.size, nil
+}
+
+// narrow reports whether a candidate has a dense map with few features beside so many rows: what it lacks is width, more than a finer
+// grid or others beside it.
+func (r *run) narrow(s scored) bool {
+	const rows = 16 // for each feature
+	kind := r.table[s.recipe]
+	return r.timed() && !kind.sparse() && kind.sizeOf(s.size) > 0 && r.data.Rows() >= rows*s.size
 }

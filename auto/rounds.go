@@ -493,6 +493,13 @@ func (r *run) setReserve(ctx context.Context) error {
 	}
 	took, err := r.expectedFit(ctx, r.leader.point)
 	budget := r.options.Budget.Seconds()
+	if r.narrow(r.leader) {
+		wide, wrong := r.widest(ctx, r.leader.point, lastShare*mostWide*budget)
+		if wrong != nil || wide >= moreSize*r.leader.size {
+			r.reserve = mostWide * budget
+			return errors.Join(err, wrong)
+		}
+	}
 	slack := 1.5
 	if r.table[r.leader.recipe].mapping.exact { // of which more is known beforehand
 		slack = 1 / exactShare

@@ -270,6 +270,60 @@ func TestEquals(t *testing.T) {
 	}
 }
 
+// Of few rows with classes, the recipes that are hardly worse than the leader go together and count the same, whether or
+// not they do better; of more rows only where they do.
+func TestEvenEnsemble(t *testing.T) {
+	for _, c := range []struct {
+		rows    int
+		members int
+	}{{600, 3}, {learnedOnce, 0}} {
+		data := noise(c.rows, 2)
+		for i := range data.Y {
+			data.Y[i] = float64(i % 2)
+		}
+		data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}
+		r, err := newRun(data, NewOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []scored
+		for _, mean := range []float64{0.9, 0.896, 0.894, 0.89} { // the others are wrong where the leader is, and in more rows
+			recipe := slices.IndexFunc(r.table, func(k recipe) bool {
+				taken := slices.ContainsFunc(out, func(s scored) bool { return r.table[s.recipe].String() == k.String() })
+				return k.head.name == "ridge_classifier" && !taken
+			})
+			s := scored{point: point{recipe: recipe}, on: c.rows, mean: mean, std: 0.013, folds: []float64{mean}, said: make([]float32, c.rows), outputs: 1}
+			for i, y := range data.Y {
+				s.said[i] = float32(2*y-1) * (1 + float32(recipe))
+				if float64(i) >= mean*float64(c.rows) {
+					s.said[i] *= -1
+				}
+			}
+			out = append(out, s)
+		}
+		r.takeIn(out)
+		found, ok := r.combine(r.alike())
+		if ok != (c.members > 0) || len(found.members) < c.members {
+			t.Fatalf("%d rows: %d members, %v", c.rows, len(found.members), ok)
+		}
+		if !ok {
+			continue
+		}
+		if len(found.members) != c.members {
+			t.Errorf("%d members, wanted %d", len(found.members), c.members)
+		}
+		for k, m := range found.members {
+			first := found.weights[0] * (1 + float64(found.members[0].recipe))
+			if got := found.weights[k] * (1 + float64(m.recipe)); math.Abs(got/first-1) > 0.02 { // beside the sizes of what they say
+				t.Errorf("member %d counts %g, the first %g", k, got, first)
+			}
+		}
+		if math.Abs(found.score-0.896) > 0.003 {
+			t.Errorf("score %g", found.score)
+		}
+	}
+}
+
 // Of equals the one with the stronger penalty comes first.
 func TestStrongerPenalty(t *testing.T) {
 	for _, c := range []struct {
