@@ -15,7 +15,7 @@ import (
 // The plan of the time, in shares of the budget unless it says otherwise.
 const (
 	mostLast     = 0.45 // that the last fit of one recipe may take, for it to be tried
-	mostWide     = 0.55 // that is kept for wider and wider maps, where these are what is lacking
+	mostWide     = 0.7  // that is kept for wider and wider maps, where these are what is lacking
 	mostMember   = 0.1  // that the last fit of a member of an ensemble may take, for time to be kept for it,
 	mostTogether = 0.3  // and those of the leader and all members
 

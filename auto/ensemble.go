@@ -19,6 +19,7 @@ import (
 const (
 	mostMembers   = 6
 	mostEven      = 10   // that count the same
+	mostBeside    = 40   // candidates among which members are looked for
 	leastWeight   = 0.03 // of a member that is of use
 	crossedParts  = 5    // of the rows, by which weights are judged
 	worthEnsemble = 0.02 // standard errors of the leader that an ensemble has to gain
@@ -42,10 +43,18 @@ func (r *run) combine(members []scored) (ensemble, bool) {
 	for len(members) >= 2 {
 		c := r.crossingOf(members)
 		c.even = r.even()
+		most := mostMembers
+		if c.even {
+			most = mostEven
+		}
 		w, shares := c.weights(func(int) bool { return true })
+		least := leastWeight
+		if len(members) > most { // one by one, for each changes the weights of the others
+			least = max(least, 1.001*slices.Min(shares))
+		}
 		kept := slices.Clone(members)[:0]
 		for k, m := range members {
-			if shares[k] >= leastWeight {
+			if shares[k] >= least || c.even && k < most {
 				kept = append(kept, m)
 			}
 		}
@@ -67,24 +76,39 @@ func (r *run) combine(members []scored) (ensemble, bool) {
 // even reports whether members count the same.
 func (r *run) even() bool { return r.classes > 0 && r.leader.on < learnedOnce }
 
-// alike returns the best of each recipe whose predictions are of the rows that the leader's are of, the best
+// bestOfRecipes returns the best of each recipe whose predictions are of the rows that the leader's are of, the best
 // first.
-func (r *run) alike() []scored {
-	if r.leader.said == nil {
-		return nil
-	}
+func (r *run) bestOfRecipes() []scored {
 	var out []scored
 	for i := range r.table {
-		if s, ok := r.best[i]; ok && s.on == r.leader.on && s.said != nil && len(s.said)/s.outputs == len(r.leader.said)/r.leader.outputs {
+		if s, ok := r.best[i]; ok && r.speaksOfTheSame(s) {
 			out = append(out, s)
 		}
 	}
 	slices.SortStableFunc(out, r.compare)
-	most := mostMembers
-	if r.even() {
-		most = mostEven
+	return out[:min(len(out), mostEven)]
+}
+
+// beside returns the candidates among which members are looked for, the best first: of quantities several of a recipe, for kernels
+// of several widths make up for each other.
+func (r *run) beside() []scored {
+	if r.classes > 0 {
+		return r.bestOfRecipes()
 	}
-	return out[:min(len(out), most)]
+	var out []scored
+	for _, s := range r.log {
+		if r.speaksOfTheSame(s) {
+			out = append(out, s)
+		}
+	}
+	slices.SortStableFunc(out, r.compare)
+	out = slices.CompactFunc(out, func(a, b scored) bool { return a.point == b.point })
+	return out[:min(len(out), mostBeside)]
+}
+
+// speaksOfTheSame reports whether what a candidate said was kept, of the rows that the leader speaks of.
+func (r *run) speaksOfTheSame(s scored) bool {
+	return r.leader.said != nil && s.on == r.leader.on && s.said != nil && len(s.said)/s.outputs == len(r.leader.said)/r.leader.outputs
 }
 
 // crossing is what members say of rows, each as rows × width numbers, beside the truth: values, probabilities
@@ -260,13 +284,9 @@ func (c crossing) judged(in *metrics.Input, together []float64) {
 // fitEnsemble fits the members to all rows, where they do better together and the time allows, then with wider maps,
 // and reports whether there is such a model.
 func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
-	members, err := r.quickest(ctx, r.alike())
-	if err != nil {
+	found, ok, err := r.combineInTime(ctx, r.beside())
+	if !ok || err != nil {
 		return false, err
-	}
-	found, ok := r.combine(members)
-	if !ok {
-		return false, nil
 	}
 	if r.narrow(r.leader) {
 		wide, err := r.widest(ctx, r.leader.point, widerShare*r.left())
@@ -292,25 +312,29 @@ func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
 	return true, err
 }
 
-// quickest leaves out members until the others can be fitted in the time that is left: the slowest first.
-func (r *run) quickest(ctx context.Context, members []scored) ([]scored, error) {
-	for r.timed() && len(members) > 0 {
-		took := make([]float64, len(members))
+// combineInTime looks for members that do better together and can be fitted in the time that is left: where they cannot, the slowest
+// is left out and others take its place.
+func (r *run) combineInTime(ctx context.Context, members []scored) (ensemble, bool, error) {
+	for {
+		found, ok := r.combine(members)
+		if !ok || !r.timed() {
+			return found, ok, nil
+		}
+		took := make([]float64, len(found.members))
 		sum := 0.0
-		for i, m := range members {
+		for i, m := range found.members {
 			var err error
 			if took[i], err = r.expectedFit(ctx, m.point); err != nil {
-				return nil, err
+				return found, false, err
 			}
 			sum += took[i]
 		}
 		if sum <= widerShare*r.left() {
-			break
+			return found, true, nil
 		}
-		slowest := slices.Index(took, slices.Max(took))
-		members = slices.Delete(members, slowest, slowest+1)
+		slowest := found.members[slices.Index(took, slices.Max(took))].point
+		members = slices.DeleteFunc(slices.Clone(members), func(m scored) bool { return m.point == slowest })
 	}
-	return members, nil
 }
 
 // mapsOf reports whether a member has a map.
@@ -346,12 +370,16 @@ func (r *run) fitMembers(ctx context.Context, e ensemble, wider int) error {
 	spec := meta.NewEnsemble()
 	spec.Weights, spec.Given = "given", e.weights
 	var members []meta.FittedMember
+	times := map[int]int{}
 	for _, m := range e.members {
 		one, fitting, err := r.wholeOf(limited, r.widened(m, wider))
 		if err != nil {
 			return orEnded(limited, err)
 		}
 		name := strings.ReplaceAll(r.table[m.recipe].String(), " ", "_")
+		if times[m.recipe]++; times[m.recipe] > 1 {
+			name = fmt.Sprintf("%s_%d", name, times[m.recipe])
+		}
 		spec.Members = append(spec.Members, meta.Member{Name: name, Estimator: one})
 		model, err := fitting.Fit(limited, r.data)
 		if err = orEnded(limited, err); err != nil {

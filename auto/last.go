@@ -130,9 +130,12 @@ func (r *run) fitLeader(ctx context.Context) error {
 }
 
 // widestAtOnce is the widest map for which there is time, where a fit that took a quarter of it at least says how long it will
-// take, else the size of the map that was scored.
+// take, or a smaller part where the rest is products of matrices, else the size of the map that was scored.
 func (r *run) widestAtOnce(ctx context.Context, s scored, size int) (int, error) {
-	const known = 4
+	known := 4.0
+	if r.narrow(s) {
+		known = 24
+	}
 	p := s.point
 	p.size = size
 	wide, err := r.widest(ctx, p, widerShare*r.left())

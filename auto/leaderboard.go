@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/csv"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -54,8 +55,17 @@ func (r *run) entryOfEnsemble() Entry {
 	out := r.entryOf(r.leader)
 	out.Score, out.Settings, out.Size = r.ensemble.score, nil, 0
 	var names []string
+	times := map[string]int{}
 	for _, m := range r.ensemble.members {
-		names = append(names, r.table[m.recipe].String())
+		name := r.table[m.recipe].String()
+		if times[name]++; times[name] == 1 {
+			names = append(names, name)
+		}
+	}
+	for i, name := range names {
+		if times[name] > 1 {
+			names[i] = fmt.Sprintf("%d × %s", times[name], name)
+		}
 	}
 	out.Recipe = "ensemble of " + strings.Join(names, ", ")
 	return out

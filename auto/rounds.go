@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"runtime"
 	"slices"
@@ -43,7 +44,9 @@ func (r *run) allRounds(ctx context.Context) error {
 		if err != nil || !ok {
 			return err
 		}
+		best := maps.Clone(r.best)
 		tried, err := r.round(ctx, field, at, round, until)
+		r.withLeader(before, best)
 		if err != nil || len(tried) == 0 {
 			return err
 		}
@@ -62,6 +65,15 @@ func (r *run) allRounds(ctx context.Context) error {
 		}
 		want = level{min(at.rows*moreRows, r.data.Rows()), r.sizeWithin(at.size * wider), min(at.effort+1, efforts-1)}
 		field = next
+	}
+}
+
+// withLeader takes back what a round with more rows than before has said where its time was over before the leader was tried in
+// it, and those that were do no better than the leader did on fewer rows.
+func (r *run) withLeader(before scored, best map[int]scored) {
+	missed := r.best[before.recipe].on < r.leader.on && r.leader.on > before.on
+	if r.timed() && missed && !r.metric.Better(r.leader.mean, before.mean) {
+		r.leader, r.best = before, best
 	}
 }
 
@@ -195,7 +207,7 @@ func (r *run) next(field []entrant, round int) []entrant {
 	ranked := slices.Clone(field)
 	ranked = slices.DeleteFunc(ranked, func(e entrant) bool { _, ok := r.best[e.recipe]; return !ok })
 	slices.SortStableFunc(ranked, func(a, b entrant) int { return r.compare(r.best[a.recipe], r.best[b.recipe]) })
-	maps, inputs := map[string]int{}, map[string]int{}
+	ofMap, inputs := map[string]int{}, map[string]int{}
 	goOn := max(leastNext, (len(ranked)+2)/3)
 	if r.timed() && r.manyToCome() {
 		goOn = fewNext
@@ -205,10 +217,10 @@ func (r *run) next(field []entrant, round int) []entrant {
 	for _, e := range ranked {
 		k := r.table[e.recipe]
 		name := kindOf(k)
-		if goneOn >= goOn || maps[name] >= mostOfMap || inputs[k.representation.name] >= mostOfInput {
+		if goneOn >= goOn || ofMap[name] >= mostOfMap || inputs[k.representation.name] >= mostOfInput {
 			continue
 		}
-		maps[name]++
+		ofMap[name]++
 		inputs[k.representation.name]++
 		goneOn++
 		best := r.best[e.recipe]
@@ -493,9 +505,9 @@ func (r *run) setReserve(ctx context.Context) error {
 	}
 	took, err := r.expectedFit(ctx, r.leader.point)
 	budget := r.options.Budget.Seconds()
-	if r.narrow(r.leader) {
+	if r.narrow(r.leader) && r.last.rows > firstRows {
 		wide, wrong := r.widest(ctx, r.leader.point, lastShare*mostWide*budget)
-		if wrong != nil || wide >= moreSize*r.leader.size {
+		if wrong != nil || wide > r.leader.size {
 			r.reserve = mostWide * budget
 			return errors.Join(err, wrong)
 		}
@@ -505,7 +517,8 @@ func (r *run) setReserve(ctx context.Context) error {
 		slack = 1 / exactShare
 	}
 	r.reserve = min(slack*took, mostLast*budget) + 0.02*budget
-	for _, m := range r.alike() {
+	others := r.bestOfRecipes()
+	for _, m := range others[:min(len(others), mostMembers)] {
 		other, wrong := r.expectedFit(ctx, m.point)
 		err = errors.Join(err, wrong)
 		if m.point != r.leader.point && r.reserve+other < mostTogether*budget && other < mostMember*budget {

@@ -28,7 +28,7 @@ type scored struct {
 	failed  string
 
 	// said is what was predicted for each row by a model that has not seen it, rows × outputs: targets, or
-	// probabilities or scores of classes. NaN where no fold tests on the row; nil where it was not kept.
+	// probabilities or scores of classes. NaN where no fold tests on the row; nil where it was not kept, see [run.kept].
 	said    []float32
 	outputs int
 }
@@ -158,7 +158,7 @@ func (r *run) score(ctx context.Context, t *trial) (out []scored, err error) {
 	for i := range out {
 		out[i].mean, out[i].std = meanAndError(out[i].folds)
 	}
-	if i := r.bestOf(out); i >= 0 {
+	for _, i := range r.kept(out) {
 		out[i].said, out[i].outputs = together(said[i], t.folds, t.rows)
 	}
 	t.took = time.Since(began).Seconds()
@@ -216,6 +216,21 @@ func failures(points []point, folds int, err error) []scored {
 		out[i] = scored{folds: slices.Repeat([]float64{math.NaN()}, folds), mean: math.NaN(), std: math.NaN(), failed: err.Error()}
 	}
 	return out
+}
+
+// kept are the numbers of the candidates of a trial whose predictions are kept, to be members of an ensemble: the best one, of
+// quantities the best few.
+func (r *run) kept(out []scored) []int {
+	const few = 4
+	if r.classes > 0 {
+		if best := r.bestOf(out); best >= 0 {
+			return []int{best}
+		}
+		return nil
+	}
+	order := slices.DeleteFunc(numbered(len(out)), func(i int) bool { return math.IsNaN(out[i].mean) })
+	slices.SortStableFunc(order, func(a, b int) int { return r.compare(out[a], out[b]) })
+	return order[:min(len(order), few)]
 }
 
 // bestOf returns the number of the best, of those that are as good the one that comes first among all candidates; -1 where

@@ -265,7 +265,7 @@ func TestEquals(t *testing.T) {
 	best := r.bestOf(out)
 	out[best].said, out[best].outputs = make([]float32, 100), 1
 	r.takeIn(out)
-	if r.leader.said == nil || len(r.alike()) != 1 {
+	if r.leader.said == nil || len(r.bestOfRecipes()) != 1 {
 		t.Errorf("penalty %d leads, and the predictions of %d are kept", r.leader.penalty, out[best].penalty)
 	}
 }
@@ -302,7 +302,7 @@ func TestEvenEnsemble(t *testing.T) {
 			out = append(out, s)
 		}
 		r.takeIn(out)
-		found, ok := r.combine(r.alike())
+		found, ok := r.combine(r.beside())
 		if ok != (c.members > 0) || len(found.members) < c.members {
 			t.Fatalf("%d rows: %d members, %v", c.rows, len(found.members), ok)
 		}
