@@ -536,8 +536,8 @@ func (r *run) fitsAll(ctx context.Context, e entrant) (bool, error) {
 	}
 	p := r.at(e, level{size: firstSize})
 	if r.table[p.recipe].mapping.exact {
-		const decade = 4
-		p.penalty += decade
+		const decade = 4 // of few rows a very small penalty is often as good as any
+		p.penalty += 2 * decade
 	}
 	took, err := r.expectedFit(ctx, p)
 	return took <= mostLast*r.options.Budget.Seconds(), err

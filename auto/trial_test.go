@@ -3,7 +3,9 @@ package auto
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -320,6 +322,117 @@ func TestEvenEnsemble(t *testing.T) {
 		}
 		if math.Abs(found.score-0.896) > 0.003 {
 			t.Errorf("score %g", found.score)
+		}
+	}
+}
+
+// Of quantities no more than six candidates are members, those that count the most, several of one recipe where that helps; they
+// are together better than each.
+func TestMembers(t *testing.T) {
+	data := noise(400, 2)
+	r, err := newRun(data, NewOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	var out []scored
+	for k := range 9 {
+		s := scored{point: point{recipe: k / 3, gamma: k}, on: 400, mean: 0.8 - 0.001*float64(k), std: 0.01, folds: []float64{0.8}, said: make([]float32, 400), outputs: 1}
+		for i, y := range data.Y {
+			s.said[i] = float32(y + (0.4+0.05*float64(k))*rng.NormFloat64())
+		}
+		out = append(out, s)
+	}
+	r.log = out
+	r.takeIn(out)
+	if got := len(r.bestOfRecipes()); got != 3 {
+		t.Errorf("%d recipes", got)
+	}
+	found, ok := r.combine(r.beside())
+	if !ok || len(found.members) != mostMembers {
+		t.Fatalf("%d members, %v", len(found.members), ok)
+	}
+	sum := 0.0
+	for k, m := range found.members {
+		if sum += found.weights[k]; m.gamma >= 8 {
+			t.Errorf("candidate %d is a member", m.gamma)
+		}
+	}
+	if math.Abs(sum-1) > 1e-6 {
+		t.Errorf("weights sum to %g", sum)
+	}
+	alone, err := r.crossed(r.crossingOf(out[:1]))
+	if err != nil || found.score <= alone {
+		t.Errorf("score %g of all, %g of the best: %v", found.score, alone, err)
+	}
+}
+
+// The predictions of the best few candidates of a trial are kept, of classes those of the best one.
+func TestKept(t *testing.T) {
+	out := []scored{{mean: 0.1}, {mean: 0.5}, {mean: math.NaN()}, {mean: 0.4}, {mean: 0.3}, {mean: 0.2}}
+	r, err := newRun(noise(100, 2), NewOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := r.kept(out), []int{1, 3, 4, 5}; !slices.Equal(got, want) {
+		t.Errorf("%v, wanted %v", got, want)
+	}
+	r.classes = 2
+	if got, want := r.kept(out), []int{1}; !slices.Equal(got, want) {
+		t.Errorf("of classes %v, wanted %v", got, want)
+	}
+}
+
+// A round that was over before the leader was tried in it does not change the lead, unless others do better than it did.
+func TestWithLeader(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		mean  float64 // of another recipe on more rows
+		along bool    // whether the leader was tried on these
+		leads int
+	}{{"worse", 0.8, false, 0}, {"better", 0.95, false, 1}, {"with the leader", 0.8, true, 1}} {
+		r, err := newRun(noise(100, 2), NewOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.takeIn([]scored{{point: point{recipe: 0}, on: 50, mean: 0.9, folds: []float64{0.9}}})
+		before, best := r.leader, maps.Clone(r.best)
+		r.takeIn([]scored{{point: point{recipe: 1}, on: 100, mean: c.mean, folds: []float64{c.mean}}})
+		if c.along {
+			r.takeIn([]scored{{point: point{recipe: 0}, on: 100, mean: 0.7, folds: []float64{0.7}}})
+		}
+		r.withLeader(before, best)
+		if _, counts := r.best[1]; r.leader.recipe != c.leads || counts != (c.leads == 1) {
+			t.Errorf("%s: recipe %d leads, the other one counts: %v", c.name, r.leader.recipe, counts)
+		}
+	}
+}
+
+// The widest map is found by doubling and then by a half; a map is narrow beside many rows.
+func TestWidest(t *testing.T) {
+	r, err := newRun(noise(40_000, 3), NewOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.measureSpeed()
+	p := point{recipe: slices.IndexFunc(r.table, func(k recipe) bool { return k.String() == "zscores gaussian ridge" }), size: 512}
+	took := map[int]float64{}
+	for _, size := range []int{512, 768, 1024} {
+		wider := p
+		wider.size = size
+		if took[size], err = r.expectedFit(context.Background(), wider); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for limit, want := range map[float64]int{took[1024]: 1024, (took[768] + took[1024]) / 2: 768, (took[512] + took[768]) / 2: 512} {
+		if got, err := r.widest(context.Background(), p, limit); got != want || err != nil {
+			t.Errorf("%d within %g s, wanted %d: %v", got, limit, want, err)
+		}
+	}
+	for size, want := range map[int]bool{2048: true, 4096: false} {
+		p.size = size
+		if got := r.narrow(scored{point: p}); got != want {
+			t.Errorf("%d features beside 40,000 rows are narrow: %v", size, got)
 		}
 	}
 }
