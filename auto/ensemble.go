@@ -74,7 +74,7 @@ func (r *run) combine(members []scored) (ensemble, bool) {
 }
 
 // even reports whether members count the same.
-func (r *run) even() bool { return r.classes > 0 && r.leader.on < learnedOnce }
+func (r *run) even() bool { return r.classes > 0 && r.data.Rows() < learnedOnce }
 
 // bestOfRecipes returns the best of each recipe whose predictions are of the rows that the leader's are of, the best
 // first.
@@ -291,7 +291,7 @@ func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
 	if r.narrow(r.leader) {
 		wide, err := r.widest(ctx, r.leader.point, widerShare*r.left())
 		together, wrong := r.expectedMembers(ctx, found, moreSize)
-		if err = errors.Join(err, wrong); err != nil || wide >= moreSize*r.leader.size && together > widerShare*r.left() {
+		if err = errors.Join(err, wrong); err != nil || wide > r.leader.size && together > widerShare*r.left() {
 			return false, err
 		}
 	}

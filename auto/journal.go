@@ -2,33 +2,28 @@ package auto
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
 	"io"
 	"math"
-	"os"
 
-	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/journal"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// journal is a file of lines of JSON: a header that says which search it is of, and an entry for each
-// trial, written when the trial has ended. A killed process tears at most the last line.
-type journal struct {
-	file  *os.File // nil for none
-	known map[string]note
+// notes are the trials of a search that have ended, kept in its journal.
+type notes struct {
+	journal *journal.Journal // nil for none
+	known   map[string]note
 }
 
 const (
 	journalKind    = "bochner auto"
-	journalVersion = 2
-	mostJournal    = 4 << 30 // bytes that are read
+	journalVersion = 3
 )
 
 // head of a journal. The sums are of what makes a difference to scores.
@@ -59,76 +54,38 @@ type noteScore struct {
 // ErrOtherSearch is in the chain of the error where a journal is of another search.
 var ErrOtherSearch = errors.New("the journal is of another search")
 
-// openJournal reads what is in the journal of a search, and leaves it ready for the next entry.
-func openJournal(path string, head journalHead) (*journal, error) {
-	j := &journal{known: map[string]note{}}
+// openNotes reads what is in the journal at a path, "" for none.
+func openNotes(path string, head journalHead) (*notes, error) {
+	n := &notes{known: map[string]note{}}
 	if path == "" {
-		return j, nil
+		return n, nil
 	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
-	}
-	if err := j.resume(file, head); err != nil {
-		file.Close()
-		return nil, fmt.Errorf("journal %s: %w", path, err)
-	}
-	j.file = file
-	return j, nil
+	var err error
+	n.journal, err = journal.Open(path, head, head.matches, func(line []byte) error {
+		var one note
+		err := journal.Decode(line, &one)
+		n.known[one.Trial] = one
+		return err
+	})
+	return n, err
 }
 
-func (j *journal) resume(file *os.File, head journalHead) error {
-	content, err := io.ReadAll(io.LimitReader(file, mostJournal))
-	if err != nil {
-		return err
-	}
-	first, err := json.Marshal(head)
-	if err != nil {
-		return err
-	}
-	whole := bytes.LastIndexByte(content, '\n') + 1
-	if whole == 0 {
-		if !bytes.HasPrefix(first, content) {
-			return fmt.Errorf("%w; remove the file or give another", ErrOtherSearch)
-		}
-		if err := rewind(file, 0); err != nil {
-			return err
-		}
-		_, err := file.Write(append(first, '\n'))
-		return err
-	}
-	lines := bytes.Split(content[:whole-1], []byte{'\n'})
-	if !bytes.Equal(lines[0], first) {
+// matches reports whether a journal with this head is of the same search.
+func (h journalHead) matches(line []byte) error {
+	if ours, err := json.Marshal(h); err != nil || !bytes.Equal(ours, line) {
 		return fmt.Errorf("%w: of other rows, or with other options; remove the file or give another", ErrOtherSearch)
 	}
-	for i, line := range lines[1:] {
-		var n note
-		decoder := json.NewDecoder(bytes.NewReader(line))
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&n); err != nil {
-			return fmt.Errorf("line %d is damaged: %w; remove the file to start anew", i+2, err)
-		}
-		j.known[n.Trial] = n
-	}
-	return rewind(file, int64(whole))
-}
-
-func rewind(file *os.File, size int64) error {
-	if err := file.Truncate(size); err != nil {
-		return err
-	}
-	_, err := file.Seek(size, io.SeekStart)
-	return err
+	return nil
 }
 
 // find returns what a trial found, if it is in the journal.
-func (j *journal) find(key string, points, folds int) (out []scored, ok bool) {
-	n, ok := j.known[key]
-	if !ok || len(n.Scored) != points {
+func (n *notes) find(key string, points, folds int) (out []scored, ok bool) {
+	one, ok := n.known[key]
+	if !ok || len(one.Scored) != points {
 		return nil, false
 	}
 	out = make([]scored, points)
-	for i, c := range n.Scored {
+	for i, c := range one.Scored {
 		if len(c.Folds) != folds || len(c.Said)%4 != 0 || c.Outputs > 0 && len(c.Said)/4%c.Outputs != 0 {
 			return nil, false
 		}
@@ -143,12 +100,12 @@ func (j *journal) find(key string, points, folds int) (out []scored, ok bool) {
 	return out, true
 }
 
-// note writes what a trial found.
-func (j *journal) note(key string, out []scored) error {
-	if j.file == nil {
+// write adds what a trial found.
+func (n *notes) write(key string, out []scored) error {
+	if n.journal == nil {
 		return nil
 	}
-	n := note{Trial: key}
+	one := note{Trial: key}
 	for _, s := range out {
 		c := noteScore{Mean: finite(s.mean), Std: finite(s.std), Seconds: s.seconds, Failed: s.failed, Outputs: s.outputs}
 		for _, v := range s.folds {
@@ -157,26 +114,9 @@ func (j *journal) note(key string, out []scored) error {
 		for _, v := range s.said {
 			c.Said = binary.LittleEndian.AppendUint32(c.Said, math.Float32bits(v))
 		}
-		n.Scored = append(n.Scored, c)
+		one.Scored = append(one.Scored, c)
 	}
-	line, err := json.Marshal(n)
-	if err == nil {
-		_, err = j.file.Write(append(line, '\n'))
-	}
-	if err == nil {
-		err = j.file.Sync()
-	}
-	if err != nil {
-		return fmt.Errorf("journal %s: %w", j.file.Name(), err)
-	}
-	return nil
-}
-
-func (j *journal) close() error {
-	if j == nil || j.file == nil {
-		return nil
-	}
-	return j.file.Close()
+	return n.journal.Write(one)
 }
 
 // finite returns a pointer to a number, nil where it is none.
@@ -196,12 +136,12 @@ func orNaN(v *float64) float64 {
 
 // trialKey tells a trial from others of the same search.
 func trialKey(rows int, list []pipeline.Pipeline) string {
-	h := sha256.New()
-	fmt.Fprintln(h, rows)
-	for _, p := range list {
-		describe(h, p.Steps, p)
-	}
-	return hex.EncodeToString(h.Sum(nil)[:12])
+	return journal.Sum(func(h hash.Hash) {
+		fmt.Fprintln(h, rows)
+		for _, p := range list {
+			describe(h, p.Steps, p)
+		}
+	})
 }
 
 // describe writes all that makes a difference to what a pipeline learns.
@@ -226,11 +166,14 @@ func describe(w io.Writer, steps []pipeline.Step, spec any) {
 // headOf describes a search.
 func (r *run) headOf() journalHead {
 	head := journalHead{Journal: journalKind, Version: journalVersion}
-	head.Data = sum(func(h hash.Hash) {
+	head.Data = journal.Sum(func(h hash.Hash) {
 		fmt.Fprintf(h, "%#v\n", r.data.Schema)
-		hashRows(h, r.data)
+		journal.Matrix(h, r.data.X)
+		journal.Numbers(h, r.data.Y)
+		journal.Numbers(h, r.data.Weights)
+		journal.Numbers(h, r.data.Groups)
 	})
-	head.Options = sum(func(h hash.Hash) {
+	head.Options = journal.Sum(func(h hash.Hash) {
 		fmt.Fprintf(h, "%s %d %v\n", r.metric.Name, r.options.Seed, r.options.Timed)
 		describe(h, r.options.Clean, pipeline.Chain{Steps: r.options.Clean})
 		for _, k := range r.table {
@@ -238,49 +181,4 @@ func (r *run) headOf() journalHead {
 		}
 	})
 	return head
-}
-
-func hashRows(h hash.Hash, data datasets.Set) {
-	n, d := data.X.Dims()
-	fmt.Fprintf(h, "%T %d %d\n", data.X, n, d)
-	row := make([]float64, d)
-	type spread interface {
-		Row(i int) (columns []uint32, values []float64)
-		Shared() (float64, bool)
-	}
-	rows, isSpread := data.X.(spread)
-	for i := range n {
-		if isSpread {
-			columns, values := rows.Row(i)
-			binary.Write(h, binary.LittleEndian, columns)
-			hashNumbers(h, values)
-			continue
-		}
-		for j := range row {
-			row[j] = data.X.At(i, j)
-		}
-		hashNumbers(h, row)
-	}
-	if isSpread {
-		shared, ok := rows.Shared()
-		fmt.Fprintln(h, shared, ok)
-	}
-	hashNumbers(h, data.Y)
-	hashNumbers(h, data.Weights)
-	fmt.Fprintln(h, data.Groups)
-}
-
-func hashNumbers(h hash.Hash, list []float64) {
-	buffer := binary.LittleEndian.AppendUint64(make([]byte, 0, 8*len(list)+8), uint64(len(list)))
-	for _, v := range list {
-		buffer = binary.LittleEndian.AppendUint64(buffer, math.Float64bits(v))
-	}
-	h.Write(buffer)
-}
-
-// sum is the hash of what write writes.
-func sum(write func(h hash.Hash)) string {
-	h := sha256.New()
-	write(h)
-	return hex.EncodeToString(h.Sum(nil)[:16])
 }

@@ -208,24 +208,24 @@ func (r *run) next(field []entrant, round int) []entrant {
 	ranked = slices.DeleteFunc(ranked, func(e entrant) bool { _, ok := r.best[e.recipe]; return !ok })
 	slices.SortStableFunc(ranked, func(a, b entrant) int { return r.compare(r.best[a.recipe], r.best[b.recipe]) })
 	ofMap, inputs := map[string]int{}, map[string]int{}
-	goOn := max(leastNext, (len(ranked)+2)/3)
+	most := max(leastNext, (len(ranked)+2)/3)
 	if r.timed() && r.manyToCome() {
-		goOn = fewNext
+		most = fewNext
 	}
 	var out, others []entrant
-	goneOn := 0
+	chosen := 0
 	for _, e := range ranked {
 		k := r.table[e.recipe]
 		name := kindOf(k)
-		if goneOn >= goOn || ofMap[name] >= mostOfMap || inputs[k.representation.name] >= mostOfInput {
+		if chosen >= most || ofMap[name] >= mostOfMap || inputs[k.representation.name] >= mostOfInput {
 			continue
 		}
 		ofMap[name]++
 		inputs[k.representation.name]++
-		goneOn++
+		chosen++
 		best := r.best[e.recipe]
 		out = append(out, entrant{best.point, 1, max(e.gammaStep/2, 1), 1, max(e.penaltyStep/2, 2)})
-		if round > 0 || goneOn > 4 {
+		if round > 0 || chosen > 4 {
 			continue
 		}
 		for at, o := range r.table {

@@ -25,7 +25,7 @@ type run struct {
 	classes int // 0 for a quantity
 	metric  metrics.Metric
 	table   []recipe
-	journal *journal
+	notes   *notes
 	began   time.Time
 
 	rowsOf     sync.Mutex // guards taken and folds
@@ -264,10 +264,10 @@ func (r *run) tail() string {
 
 // search goes from the first model through the rounds to the last fit.
 func (r *run) search(ctx context.Context) (err error) {
-	if r.journal, err = openJournal(r.options.Journal, r.headOf()); err != nil {
+	if r.notes, err = openNotes(r.options.Journal, r.headOf()); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.journal.close()) }()
+	defer func() { err = errors.Join(err, r.notes.journal.Close()) }()
 	r.measureSpeed()
 	err = r.firstModel(ctx)
 	if err == nil {

@@ -47,7 +47,7 @@ func (r *run) try(ctx context.Context, rows, round int, points []point) ([]score
 	if err != nil {
 		return nil, err
 	}
-	out, noted := r.journal.find(t.key, len(points), len(t.folds))
+	out, noted := r.notes.find(t.key, len(points), len(t.folds))
 	if !noted {
 		if out, err = r.score(ctx, &t); err != nil {
 			return nil, err
@@ -70,7 +70,7 @@ func (r *run) try(ctx context.Context, rows, round int, points []point) ([]score
 	if t.late {
 		return out, nil // another time it may be in time
 	}
-	return out, r.journal.note(t.key, out)
+	return out, r.notes.write(t.key, out)
 }
 
 // trial is points of one recipe to be scored.

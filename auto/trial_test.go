@@ -102,7 +102,7 @@ func TestTooLong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.journal = &journal{}
+	r.notes = &notes{}
 	r.pace[everything] = pace{1e-9, 1e12}
 	before := r.paceOf(kindOf(r.table[0]))
 	p := point{recipe: 0, size: 512}

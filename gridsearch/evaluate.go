@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/journal"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/metrics"
 )
@@ -29,12 +30,12 @@ type run struct {
 	done       int         // outcomes there are
 	resumed    int         // outcomes that the journal had
 	shared     []string
-	swept      bool     // the journal has what was shared
-	part       []bool   // candidates that a batch is asked for now, nil for all
-	late       bool     // the budget ended before the search
-	broken     error    // what ended the search from within, such as a journal that cannot be written
-	journal    *journal // nil where there is none
-	best       point    // which of several equally good candidates is chosen, nil for the first
+	swept      bool             // the journal has what was shared
+	part       []bool           // candidates that a batch is asked for now, nil for all
+	late       bool             // the budget ended before the search
+	broken     error            // what ended the search from within, such as a journal that cannot be written
+	journal    *journal.Journal // nil where there is none
+	best       point            // which of several equally good candidates is chosen, nil for the first
 }
 
 // outcome is what became of one candidate on one fold.
@@ -137,7 +138,7 @@ func (r *run) evaluate(ctx context.Context) (err error) {
 		if r.journal, err = openJournal(r); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, r.journal.close()) }()
+		defer func() { err = errors.Join(err, r.journal.Close()) }()
 	}
 	if r.resumed = r.done; r.resumed > 0 && !r.swept { // killed in a batch, before it could tell
 		if _, left := r.search.Splitter.(LeaveOneOut); left {
@@ -191,7 +192,7 @@ func (r *run) record(candidate, fold int, result estimator.Outcome) error {
 		out.failed = failed.Error()
 	}
 	if r.journal != nil {
-		if err := r.journal.write(entryOf(candidate, fold, out)); err != nil {
+		if err := r.journal.Write(entryOf(candidate, fold, out)); err != nil {
 			return err
 		}
 	}
@@ -233,7 +234,7 @@ func (r *run) fitBatch(ctx context.Context, fitter estimator.BatchFitter) error 
 	}
 	r.share(shared)
 	if r.journal != nil {
-		return r.journal.write(entry{Shared: shared})
+		return r.journal.Write(entry{Shared: shared})
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/journal"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -316,7 +317,7 @@ func FuzzJournal(f *testing.F) {
 		if err != nil {
 			return
 		}
-		j.file.Close()
+		j.Close()
 		done := 0
 		for _, row := range r.outcomes {
 			for k, o := range row {
@@ -360,14 +361,14 @@ func TestDataHash(t *testing.T) {
 	seen := map[string]int{}
 	for i, X := range []mat.Matrix{dense, csr, one, two, changed, sparse.FromDense(changed), dense.T(), changed.T()} {
 		r := run{data: datasets.Set{X: X}}
-		h := sum(r.hashData)
+		h := journal.Sum(r.hashData)
 		if j, ok := seen[h]; ok {
 			t.Errorf("matrices %d and %d have one sum", j, i)
 		}
 		seen[h] = i
 	}
 	a, b := run{data: datasets.Set{X: dense, Y: []float64{1, 2}}}, run{data: datasets.Set{X: dense, Weights: []float64{1, 2}}}
-	if sum(a.hashData) == sum(b.hashData) {
+	if journal.Sum(a.hashData) == journal.Sum(b.hashData) {
 		t.Error("targets and weights have one sum")
 	}
 }

@@ -1,0 +1,138 @@
+// Package journal keeps what a search has done in a file of lines of JSON: a head, which tells the search from others, and
+// then an entry for each piece of work, in the order in which they ended. Every line is written at once, so that a killed process
+// tears at most the last one, and flushed to the disk about once a second. [Sum] makes the short texts by which heads tell rows and
+// specs apart.
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// Journal is such a file, open for the next entry. Nil stands for none: nothing is written then.
+type Journal struct {
+	file   *os.File
+	synced time.Time
+}
+
+// ErrForeign is of a file that is no journal.
+var ErrForeign = errors.New("this is not the journal of a search; give another path")
+
+// mostHead is longer than any head, in bytes. A file whose first line is longer is not read on, for it may be of any size.
+const mostHead = 4096
+
+// Open opens the journal at a path, a new one with this head where there is none. Of one that is there, matches is asked
+// whether its head, a line, is of the same search, and replay is given every other line. A torn last line is dropped. Where either
+// returns an error the file stays as it is.
+func Open(path string, head any, matches, replay func(line []byte) error) (*Journal, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	j := &Journal{file: file, synced: time.Now()}
+	if err := j.resume(head, matches, replay); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("journal %s: %w", path, err)
+	}
+	return j, nil
+}
+
+func (j *Journal) resume(head any, matches, replay func(line []byte) error) error {
+	content, err := j.read()
+	if err != nil {
+		return err
+	}
+	first, err := json.Marshal(head)
+	if err != nil {
+		return err
+	}
+	whole := bytes.LastIndexByte(content, '\n') + 1
+	if whole == 0 { // nothing, or a head torn as it was written
+		if !bytes.HasPrefix(first, content) {
+			return ErrForeign
+		}
+		if err := j.truncate(0); err != nil {
+			return err
+		}
+		return j.line(first)
+	}
+	lines := bytes.Split(content[:whole-1], []byte{'\n'})
+	if err := matches(lines[0]); err != nil {
+		return err
+	}
+	for i, line := range lines[1:] {
+		if err := replay(line); err != nil {
+			return fmt.Errorf("line %d is damaged: %w; remove the file to start anew", i+2, err)
+		}
+	}
+	return j.truncate(int64(whole))
+}
+
+func (j *Journal) read() ([]byte, error) {
+	content := make([]byte, mostHead)
+	n, err := io.ReadFull(j.file, content)
+	switch {
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		return content[:n], nil
+	case err != nil:
+		return nil, err
+	case bytes.IndexByte(content, '\n') < 0:
+		return nil, ErrForeign
+	}
+	rest, err := io.ReadAll(j.file)
+	return append(content, rest...), err
+}
+
+func (j *Journal) truncate(size int64) error {
+	if err := j.file.Truncate(size); err != nil {
+		return err
+	}
+	_, err := j.file.Seek(size, io.SeekStart)
+	return err
+}
+
+func (j *Journal) line(text []byte) error {
+	if _, err := j.file.Write(append(text, '\n')); err != nil {
+		return err
+	}
+	if time.Since(j.synced) < time.Second {
+		return nil
+	}
+	j.synced = time.Now()
+	return j.file.Sync()
+}
+
+// Write appends an entry.
+func (j *Journal) Write(entry any) error {
+	if j == nil {
+		return nil
+	}
+	line, err := json.Marshal(entry)
+	if err == nil {
+		err = j.line(line)
+	}
+	if err != nil {
+		return fmt.Errorf("journal %s: %w", j.file.Name(), err)
+	}
+	return nil
+}
+
+// Close flushes the file to the disk.
+func (j *Journal) Close() error {
+	if j == nil {
+		return nil
+	}
+	return errors.Join(j.file.Sync(), j.file.Close())
+}
+
+// Decode reads an entry from its line, and refuses what the entry has no place for.
+func Decode(line []byte, entry any) error {
+	decoder := json.NewDecoder(bytes.NewReader(line))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(entry)
+}

@@ -1,0 +1,136 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"hash"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+type head struct{ Kind string }
+
+type entry struct{ Number int }
+
+// opened opens a journal and returns the numbers in it.
+func opened(path string, h head) (*Journal, []int, error) {
+	var numbers []int
+	matches := func(line []byte) error {
+		var theirs head
+		if Decode(line, &theirs) != nil || theirs != h {
+			return ErrForeign
+		}
+		return nil
+	}
+	j, err := Open(path, h, matches, func(line []byte) error {
+		var e entry
+		err := Decode(line, &e)
+		numbers = append(numbers, e.Number)
+		return err
+	})
+	return j, numbers, err
+}
+
+// However many bytes of it a kill has left, every whole line is read, what is written then comes behind these, and
+// the journal is whole again.
+func TestTorn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	j, _, err := opened(path, head{"ours"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range 3 {
+		if err := j.Write(entry{k}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, _ := os.ReadFile(path)
+	for size := range len(whole) + 1 {
+		if err := os.WriteFile(path, whole[:size], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		j, got, err := opened(path, head{"ours"})
+		if want := []int{0, 1, 2}[:max(0, bytes.Count(whole[:size], []byte("\n"))-1)]; err != nil || !slices.Equal(got, want) {
+			t.Fatalf("of %d bytes: %v, wanted %v: %v", size, got, want, err)
+		}
+		if err := errors.Join(j.Write(entry{9}), j.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if _, again, err := opened(path, head{"ours"}); err != nil || !slices.Equal(again, append(got, 9)) {
+			t.Fatalf("of %d bytes, then one more: %v: %v", size, again, err)
+		}
+	}
+}
+
+// What is not the journal of this search is refused and stays as it is.
+func TestRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	for _, c := range []struct {
+		content string
+		foreign bool
+	}{
+		{"a letter", true},
+		{"a letter\n", true},
+		{`{"Kind":"theirs"}` + "\n", true},
+		{string(bytes.Repeat([]byte("x"), 2*mostHead)) + "\n", true},
+		{`{"Kind":"ours"}` + "\n{\n", false},
+		{`{"Kind":"ours"}` + "\n" + `{"Number":1,"More":2}` + "\n", false},
+	} {
+		if err := os.WriteFile(path, []byte(c.content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := opened(path, head{"ours"}); err == nil || errors.Is(err, ErrForeign) != c.foreign {
+			t.Errorf("%.40q: %v", c.content, err)
+		}
+		if after, _ := os.ReadFile(path); string(after) != c.content {
+			t.Errorf("%.40q has become %.40q", c.content, after)
+		}
+	}
+	if _, _, err := opened(filepath.Join(path, "below"), head{}); err == nil {
+		t.Error("there is a journal below a file")
+	}
+	var none *Journal
+	if err := errors.Join(none.Write(entry{1}), none.Close()); err != nil {
+		t.Errorf("none: %v", err)
+	}
+}
+
+// Sums differ where a number differs, in its sign or as NaN, where a list is divided otherwise, and with the kind of rows.
+func TestSum(t *testing.T) {
+	numbers := func(lists ...[]float64) string {
+		return Sum(func(w hash.Hash) {
+			for _, list := range lists {
+				Numbers(w, list)
+			}
+		})
+	}
+	matrix := func(X mat.Matrix) string { return Sum(func(w hash.Hash) { Matrix(w, X) }) }
+	dense := mat.NewDense(2, 2, []float64{1, 0, 0, 2})
+	long := make([]float64, 10_000)
+	other := slices.Clone(long)
+	other[9_999] = math.NaN()
+	seen := map[string]int{}
+	for k, sum := range []string{
+		numbers([]float64{1, 2}), numbers([]float64{1}, []float64{2}), numbers([]float64{2, 1}), numbers([]float64{0}),
+		numbers([]float64{math.Copysign(0, -1)}), numbers(nil), numbers(long), numbers(other), Sum(func(w hash.Hash) { Numbers(w, []int{1, 2}) }),
+		matrix(dense), matrix(dense.T()), matrix(sparse.FromDense(dense)), matrix(mat.NewDense(1, 4, []float64{1, 0, 0, 2})),
+	} {
+		if before, ok := seen[sum]; ok || len(sum) != 32 {
+			t.Errorf("sum %d is %q, as sum %d", k, sum, before)
+		}
+		seen[sum] = k
+	}
+	if matrix(dense) != matrix(mat.DenseCopyOf(dense)) {
+		t.Error("the same numbers have two sums")
+	}
+}

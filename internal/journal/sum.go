@@ -1,0 +1,73 @@
+package journal
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Sum is a short text that differs where what write writes differs.
+func Sum(write func(w hash.Hash)) string {
+	w := sha256.New()
+	write(w)
+	return hex.EncodeToString(w.Sum(nil)[:16])
+}
+
+// Matrix writes the kind of a matrix, its shape and its numbers; of sparse rows those that are stored.
+func Matrix(w io.Writer, X mat.Matrix) {
+	n, d := X.Dims()
+	fmt.Fprintf(w, "%T %d %d\n", X, n, d)
+	if m, ok := X.(interface{ Shared() (float64, bool) }); ok {
+		value, shared := m.Shared()
+		fmt.Fprintln(w, value, shared)
+	}
+	switch m := X.(type) {
+	case mat.RawRowViewer:
+		for i := range n {
+			Numbers(w, m.RawRowView(i))
+		}
+	case interface {
+		Row(i int) (columns []uint32, values []float64)
+	}:
+		for i := range n {
+			columns, values := m.Row(i)
+			Numbers(w, columns)
+			Numbers(w, values)
+		}
+	default:
+		row := make([]float64, d)
+		for i := range n {
+			for j := range row {
+				row[j] = X.At(i, j)
+			}
+			Numbers(w, row)
+		}
+	}
+}
+
+// Numbers writes a list, its length first.
+func Numbers[T int | uint32 | float64](w io.Writer, list []T) {
+	const step = 4096
+	buffer := binary.LittleEndian.AppendUint64(make([]byte, 0, 8*step+8), uint64(len(list)))
+	for _, v := range list {
+		switch v := any(v).(type) {
+		case int:
+			buffer = binary.LittleEndian.AppendUint64(buffer, uint64(v))
+		case uint32:
+			buffer = binary.LittleEndian.AppendUint32(buffer, v)
+		case float64:
+			buffer = binary.LittleEndian.AppendUint64(buffer, math.Float64bits(v))
+		}
+		if len(buffer) >= 8*step {
+			w.Write(buffer)
+			buffer = buffer[:0]
+		}
+	}
+	w.Write(buffer)
+}
