@@ -22,7 +22,7 @@ const (
 	exactShare = 0.9  // of the time that is left, that a last fit with an exact kernel may take, of which much is known beforehand,
 	lastShare  = 0.6  // one with a map,
 	widerShare = 0.6  // and one more with a wider map, or that of an ensemble
-	againShare = 0.8  // or with one that is a little wider,
+	againShare = 0.95 // or with one that is a little wider: where that takes too long there is a model already,
 	keepShare  = 0.05 // and one after a round, so that there is a model,
 	keepLimit  = 0.08 // which is given up after so much of it
 
