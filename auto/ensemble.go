@@ -18,7 +18,8 @@ import (
 
 const (
 	mostMembers   = 6
-	mostEven      = 10   // that count the same
+	mostEven      = 10   // that count the same,
+	evenBelow     = 3000 // so many rows with classes
 	mostBeside    = 40   // candidates among which members are looked for
 	leastWeight   = 0.03 // of a member that is of use
 	crossedParts  = 5    // of the rows, by which weights are judged
@@ -74,7 +75,7 @@ func (r *run) combine(members []scored) (ensemble, bool) {
 }
 
 // even reports whether members count the same.
-func (r *run) even() bool { return r.classes > 0 && r.data.Rows() < learnedOnce }
+func (r *run) even() bool { return r.classes > 0 && r.data.Rows() < evenBelow }
 
 // bestOfRecipes returns the best of each recipe whose predictions are of the rows that the leader's are of, the best
 // first.

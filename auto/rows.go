@@ -191,6 +191,15 @@ func foldsOf(rows int) (folds, times int) {
 	return 3, 1
 }
 
+// timesDivided is how many times so many rows are divided into folds.
+func (r *run) timesDivided(rows int) int {
+	if r.options.Timed {
+		return 1
+	}
+	_, times := foldsOf(rows)
+	return times
+}
+
 // Of so many rows only a part is tested on, about heldOut rows but no more than a quarter: that says as much as folds do of
 // fewer rows, for one fit. Of a round that has not all rows yet, of fewer.
 const (

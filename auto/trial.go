@@ -155,8 +155,9 @@ func (r *run) score(ctx context.Context, t *trial) (out []scored, err error) {
 			return nil, err
 		}
 	}
+	times := r.timesDivided(t.rows)
 	for i := range out {
-		out[i].mean, out[i].std = meanAndError(out[i].folds)
+		out[i].mean, out[i].std = meanAndError(out[i].folds, times)
 	}
 	for _, i := range r.kept(out) {
 		out[i].said, out[i].outputs = together(said[i], t.folds, t.rows)
@@ -196,9 +197,9 @@ func (r *run) scorePart(ctx context.Context, part seen, list []pipeline.Pipeline
 	return nil
 }
 
-// meanAndError returns the mean of the scores of folds and the standard error of it. NaN where a fold has no
-// score.
-func meanAndError(folds []float64) (mean, err float64) {
+// meanAndError returns the mean of the scores of folds and the standard error of it, NaN where a fold has no
+// score. Rows that were divided into folds several times say no more than once of other rows.
+func meanAndError(folds []float64, times int) (mean, err float64) {
 	n := float64(len(folds))
 	for _, v := range folds {
 		mean += v / n
@@ -206,7 +207,7 @@ func meanAndError(folds []float64) (mean, err float64) {
 	for _, v := range folds {
 		err += (v - mean) * (v - mean) / n
 	}
-	return mean, math.Sqrt(err / n)
+	return mean, math.Sqrt(err / n * float64(times))
 }
 
 // failures is the outcome of points none of which could be scored.

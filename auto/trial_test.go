@@ -278,7 +278,7 @@ func TestEvenEnsemble(t *testing.T) {
 	for _, c := range []struct {
 		rows    int
 		members int
-	}{{600, 3}, {learnedOnce, 0}} {
+	}{{600, 3}, {evenBelow, 0}} {
 		data := noise(c.rows, 2)
 		for i := range data.Y {
 			data.Y[i] = float64(i % 2)
@@ -434,6 +434,24 @@ func TestWidest(t *testing.T) {
 		if got := r.narrow(scored{point: p}); got != want {
 			t.Errorf("%d features beside 40,000 rows are narrow: %v", size, got)
 		}
+	}
+}
+
+// Dividing the same rows again does not make the error of a score smaller.
+func TestErrorOfRepeatedFolds(t *testing.T) {
+	folds := []float64{0.8, 0.9, 0.7, 0.8, 0.8}
+	mean, once := meanAndError(folds, 1)
+	again, twice := meanAndError(slices.Concat(folds, folds), 2)
+	if math.Abs(mean-0.8) > 1e-12 || math.Abs(again-0.8) > 1e-12 || math.Abs(once-math.Sqrt(0.02/25)) > 1e-12 || math.Abs(once-twice) > 1e-12 {
+		t.Errorf("%g ± %g, divided twice %g ± %g", mean, once, again, twice)
+	}
+	r, err := newRun(noise(100, 2), NewOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, all, err := r.partAndFolds(100)
+	if times := r.timesDivided(100); err != nil || times != 3 || len(all)%times != 0 {
+		t.Errorf("%d folds, divided %d times: %v", len(all), times, err)
 	}
 }
 
