@@ -85,7 +85,11 @@ func showAuto(out io.Writer, r experiment.Result) {
 	if a.Resumed > 0 {
 		fmt.Fprintf(out, ", %d of them from an earlier run", a.Resumed)
 	}
-	fmt.Fprintf(out, "; %s\nchosen: %s, %s %s ± %s over the folds, with\n", endings[a.Ended], a.Recipe, a.Score, short(a.Mean), short(a.StdError))
+	with := ""
+	if len(a.Params) > 0 { // an ensemble has members instead
+		with = ", with"
+	}
+	fmt.Fprintf(out, "; %s\nchosen: %s, %s %s ± %s over the folds%s\n", endings[a.Ended], a.Recipe, a.Score, short(a.Mean), short(a.StdError), with)
 	t = columns(out)
 	for _, path := range slices.Sorted(maps.Keys(a.Params)) {
 		fmt.Fprintf(t, "  %s\t%v\n", path, a.Params[path])

@@ -201,6 +201,18 @@ func TestAuto(t *testing.T) {
 	}
 }
 
+// What was chosen is followed by its parameters, which an ensemble has none of.
+func TestShowAuto(t *testing.T) {
+	found := experiment.AutoResult{Score: "r2", Recipe: "ensemble of one, another", Mean: 0.9, StdError: 0.01, Ended: "budget"}
+	var out bytes.Buffer
+	showAuto(&out, experiment.Result{Auto: &found})
+	has(t, out.String(), "chosen: ensemble of one, another, r2 0.9 ± 0.01 over the folds\n")
+	found.Params = map[string]any{"ridge.alpha": 2.5}
+	out.Reset()
+	showAuto(&out, experiment.Result{Auto: &found})
+	has(t, out.String(), " over the folds, with\n  ridge.alpha  2.5\n")
+}
+
 // heardBy is a writer that hands on what it is given.
 type heardBy func(text string)
 
