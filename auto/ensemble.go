@@ -44,18 +44,14 @@ func (r *run) combine(members []scored) (ensemble, bool) {
 	for len(members) >= 2 {
 		c := r.crossingOf(members)
 		c.even = r.even()
-		most := mostMembers
-		if c.even {
-			most = mostEven
-		}
 		w, shares := c.weights(func(int) bool { return true })
 		least := leastWeight
-		if len(members) > most { // one by one, for each changes the weights of the others
+		if len(members) > mostMembers && !c.even { // one by one, for each changes the weights of the others
 			least = max(least, 1.001*slices.Min(shares))
 		}
 		kept := slices.Clone(members)[:0]
 		for k, m := range members {
-			if shares[k] >= least || c.even && k < most {
+			if shares[k] >= least {
 				kept = append(kept, m)
 			}
 		}

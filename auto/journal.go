@@ -166,13 +166,7 @@ func describe(w io.Writer, steps []pipeline.Step, spec any) {
 // headOf describes a search.
 func (r *run) headOf() journalHead {
 	head := journalHead{Journal: journalKind, Version: journalVersion}
-	head.Data = journal.Sum(func(h hash.Hash) {
-		fmt.Fprintf(h, "%#v\n", r.data.Schema)
-		journal.Matrix(h, r.data.X)
-		journal.Numbers(h, r.data.Y)
-		journal.Numbers(h, r.data.Weights)
-		journal.Numbers(h, r.data.Groups)
-	})
+	head.Data = journal.Sum(func(h hash.Hash) { journal.Rows(h, r.data) })
 	head.Options = journal.Sum(func(h hash.Hash) {
 		fmt.Fprintf(h, "%s %d %v\n", r.metric.Name, r.options.Seed, r.options.Timed)
 		describe(h, r.options.Clean, pipeline.Chain{Steps: r.options.Clean})

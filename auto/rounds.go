@@ -503,15 +503,15 @@ func (r *run) setReserve(ctx context.Context) error {
 	if !r.timed() {
 		return nil
 	}
-	took, err := r.expectedFit(ctx, r.leader.point)
 	budget := r.options.Budget.Seconds()
 	if r.narrow(r.leader) && r.last.rows > firstRows {
-		wide, wrong := r.widest(ctx, r.leader.point, lastShare*mostWide*budget)
-		if wrong != nil || wide > r.leader.size {
+		wide, err := r.widest(ctx, r.leader.point, lastShare*mostWide*budget)
+		if err != nil || wide > r.leader.size {
 			r.reserve = mostWide * budget
-			return errors.Join(err, wrong)
+			return err
 		}
 	}
+	took, err := r.expectedFit(ctx, r.leader.point)
 	slack := 1.5
 	if r.table[r.leader.recipe].mapping.exact { // of which more is known beforehand
 		slack = 1 / exactShare

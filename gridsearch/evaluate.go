@@ -191,10 +191,8 @@ func (r *run) record(candidate, fold int, result estimator.Outcome) error {
 	if failed != nil {
 		out.failed = failed.Error()
 	}
-	if r.journal != nil {
-		if err := r.journal.Write(entryOf(candidate, fold, out)); err != nil {
-			return err
-		}
+	if err := r.journal.Write(entryOf(candidate, fold, out)); err != nil {
+		return err
 	}
 	r.outcomes[candidate][fold] = out
 	r.done++
@@ -233,10 +231,7 @@ func (r *run) fitBatch(ctx context.Context, fitter estimator.BatchFitter) error 
 		return fmt.Errorf("%T.FitBatch did not report candidate %d on fold %d", fitter, at/folds, at%folds)
 	}
 	r.share(shared)
-	if r.journal != nil {
-		return r.journal.Write(entry{Shared: shared})
-	}
-	return nil
+	return r.journal.Write(entry{Shared: shared})
 }
 
 // batch is the whole grid, without its rows.

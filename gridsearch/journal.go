@@ -155,7 +155,7 @@ func (r *run) header() header {
 			journal.Numbers(w, f.Test)
 		}
 	})
-	h.Data = journal.Sum(r.hashData)
+	h.Data = journal.Sum(func(w hash.Hash) { journal.Rows(w, r.data) })
 	return h
 }
 
@@ -194,15 +194,4 @@ func (s Search) searched(path string) bool {
 		}
 	}
 	return false
-}
-
-func (r *run) hashData(w hash.Hash) {
-	fmt.Fprintf(w, "%#v\n", r.data.Schema)
-	journal.Matrix(w, r.data.X)
-	journal.Numbers(w, r.data.Y)
-	if r.data.Targets != nil {
-		journal.Matrix(w, r.data.Targets)
-	}
-	journal.Numbers(w, r.data.Weights)
-	journal.Numbers(w, r.data.Groups)
 }

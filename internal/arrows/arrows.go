@@ -21,7 +21,7 @@ var Allowed = map[string][]string{
 	"internal/arrows":      {},
 	"internal/svg":         {},
 	"internal/memory":      {},
-	"internal/journal":     {},
+	"internal/journal":     {"datasets"},
 	"internal/calibration": {"internal/monotone", "model"}, // scores of a classifier to probabilities
 	"datasets/pass":        {"datasets", "model", "param"},
 

@@ -10,6 +10,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
 )
 
 // Sum is a short text that differs where what write writes differs.
@@ -17,6 +19,18 @@ func Sum(write func(w hash.Hash)) string {
 	w := sha256.New()
 	write(w)
 	return hex.EncodeToString(w.Sum(nil)[:16])
+}
+
+// Rows writes all that rows are: their schema, inputs, targets, weights and groups.
+func Rows(w io.Writer, data datasets.Set) {
+	fmt.Fprintf(w, "%#v\n", data.Schema)
+	Matrix(w, data.X)
+	Numbers(w, data.Y)
+	if data.Targets != nil {
+		Matrix(w, data.Targets)
+	}
+	Numbers(w, data.Weights)
+	Numbers(w, data.Groups)
 }
 
 // Matrix writes the kind of a matrix, its shape and its numbers; of sparse rows those that are stored.
