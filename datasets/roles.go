@@ -44,7 +44,14 @@ const (
 	Classification Task = "classification"
 	// Regression predicts numbers.
 	Regression Task = "regression"
+	// Clustering finds groups of rows; a target, where there is one, only scores them.
+	Clustering Task = "clustering"
+	// Anomaly tells rows that are unlike the others; a target, where there is one, only scores that.
+	Anomaly Task = "anomaly"
 )
+
+// Targetless reports whether a model of this task learns without a target.
+func (t Task) Targetless() bool { return t == Clustering || t == Anomaly }
 
 // ParseTask returns the task called name.
 func ParseTask(name string) (Task, error) {

@@ -79,6 +79,7 @@ type Prediction struct {
 	Scores        *mat.Dense // rows × classes, one column when there are two classes
 	Probabilities *mat.Dense // rows × classes
 	Std           []float64  // rows: standard deviation of a new observation
+	Lower, Upper  []float64  // rows: ends of an interval that a new observation is to lie in
 }
 
 // Report says how a fit went.

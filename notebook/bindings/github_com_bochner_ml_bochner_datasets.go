@@ -16,6 +16,7 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/datasets"] = imports.Package{
 		Name: "datasets",
 		Binds: map[string]reflect.Value{
+			"Anomaly":        reflect.ValueOf(datasets.Anomaly),
 			"AnyTask":        reflect.ValueOf(datasets.AnyTask),
 			"AnyValue":       reflect.ValueOf(datasets.AnyValue),
 			"AtRows":         reflect.ValueOf(datasets.AtRows),
@@ -24,6 +25,7 @@ func init() {
 			"Categories":     reflect.ValueOf(datasets.Categories),
 			"CheckRegular":   reflect.ValueOf(datasets.CheckRegular),
 			"Classification": reflect.ValueOf(datasets.Classification),
+			"Clustering":     reflect.ValueOf(datasets.Clustering),
 			"DateParts":      reflect.ValueOf(&datasets.DateParts).Elem(),
 			"ErrChanged":     reflect.ValueOf(&datasets.ErrChanged).Elem(),
 			"ErrEmpty":       reflect.ValueOf(&datasets.ErrEmpty).Elem(),
