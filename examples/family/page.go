@@ -1,0 +1,98 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// The table is between these lines of the page, a line for each row of the table; what stands around it is
+// written by hand.
+const (
+	begin = "<!-- made by go run ./examples/family: begin -->\n"
+	end   = "<!-- end -->\n"
+	head  = "| for | rows | ours | a peer | by the processor |\n|---|---|---|---|---|\n"
+)
+
+// line is a row of the table.
+type line struct {
+	comparison
+	ours, theirs []outcome
+}
+
+// text is a row of the table as Markdown. Its first cell ends with the row's name, by which it is found again.
+func (l line) text() string {
+	var ours, theirs, seconds []string
+	for k, o := range l.ours {
+		ours = append(ours, l.comparison.ours[k].about+": "+l.scores.of(o))
+	}
+	for k, o := range l.theirs {
+		if o.Version != "" {
+			theirs = append(theirs, fmt.Sprintf("%s %s: %s", l.peers[k].about, o.Version, l.scores.of(o)))
+		}
+	}
+	for _, o := range l.theirs {
+		if o.Version != "" {
+			seconds = append(seconds, number(o.Seconds, 3)+" s")
+		}
+	}
+	spent := make([]string, len(l.ours))
+	for k, o := range l.ours {
+		spent[k] = number(o.Seconds, 3) + " s"
+	}
+	return fmt.Sprintf("| %s (`%s`) | %s | %s | %s | %s against %s |", l.about, l.name, l.rows,
+		strings.Join(ours, "<br>"), cmp.Or(strings.Join(append(theirs, l.published...), "<br>"), "–"),
+		strings.Join(spent, ", "), cmp.Or(strings.Join(seconds, ", "), "–"))
+}
+
+// of lists the scores that a row of the table shows.
+func (s scores) of(o outcome) string {
+	var parts []string
+	for _, name := range s {
+		if v, has := o.Scores[name]; has {
+			parts = append(parts, fmt.Sprintf("%s %s", strings.ReplaceAll(name, "_", " "), number(v, 4)))
+		}
+	}
+	return cmp.Or(strings.Join(parts, ", "), "–")
+}
+
+func number(v float64, digits int) string { return strconv.FormatFloat(v, 'g', digits, 64) }
+
+// writePage puts lines into the table of the page; rows of the table that were not measured stay.
+func writePage(path string, lines []line) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	table, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return fmt.Errorf("%s has no place for the table, which is between %q and %q", path, strings.TrimSpace(begin), strings.TrimSpace(end))
+	}
+	var w strings.Builder
+	w.WriteString(before + begin + head)
+	for _, c := range comparisons {
+		if row := c.rowOf(lines, table); row != "" {
+			w.WriteString(row + "\n")
+		}
+	}
+	w.WriteString(end + after)
+	return os.WriteFile(path, []byte(w.String()), 0o644)
+}
+
+// rowOf returns the row as measured, or as it stands in the table.
+func (c comparison) rowOf(lines []line, table string) string {
+	for _, l := range lines {
+		if l.name == c.name {
+			return l.text()
+		}
+	}
+	for row := range strings.Lines(table) {
+		if strings.Contains(row, "(`"+c.name+"`) |") {
+			return strings.TrimSpace(row)
+		}
+	}
+	return ""
+}
