@@ -22,6 +22,7 @@ var Allowed = map[string][]string{
 	"internal/svg":         {},
 	"internal/memory":      {},
 	"internal/journal":     {"datasets"},
+	"internal/conformal":   {},                             // residuals of rows that a model had not seen to intervals
 	"internal/calibration": {"internal/monotone", "model"}, // scores of a classifier to probabilities
 	"datasets/pass":        {"datasets", "model", "param"},
 
@@ -74,13 +75,13 @@ var Allowed = map[string][]string{
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"transformer": {"datasets", "kernel", "sparse", "single", "param", "model", "internal/spectral", "internal/fourier", "internal/bins", "internal/evidence", "internal/agop", "internal/design", "internal/kern", "internal/memory", "datasets/pass", "internal/pairwise", "internal/landmarks"},
-	"estimator":   {"datasets", "kernel", "internal/kernelridge", "internal/spectral", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "datasets/pass"},
+	"estimator":   {"datasets", "kernel", "internal/kernelridge", "internal/spectral", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "datasets/pass", "internal/conformal"},
 	"pipeline":    {"pipeline/internal/...", "transformer", "estimator", "estimator/meta", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory", "datasets/pass"},
 	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory", "internal/journal"},
 
 	// Estimators that are made of other estimators, whatever these are, and below them the numbers: transforms
 	// of targets, scores to probabilities, weights.
-	"estimator/meta":    {"estimator", "datasets", "param", "model", "internal/design", "internal/monotone", "internal/calibration", "internal/stacking"},
+	"estimator/meta":    {"estimator", "datasets", "param", "model", "internal/design", "internal/monotone", "internal/calibration", "internal/stacking", "internal/conformal"},
 	"internal/monotone": {"model"},
 	"internal/stacking": {"internal/solve"},
 

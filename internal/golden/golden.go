@@ -21,7 +21,6 @@ import (
 // one that is both.
 var NotYet = map[string]string{
 	"attention":             "softmax features and linear attention",
-	"jackknife":             "prediction intervals",
 	"kmeans":                "clusters",
 	"metrics_clustering":    "scores of clusters",
 	"metrics_probabilistic": "scores of predictive distributions and intervals",
