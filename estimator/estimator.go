@@ -80,9 +80,10 @@ type Prediction struct {
 	Probabilities *mat.Dense // rows × classes
 	Std           []float64  // rows: standard deviation of a new observation
 	Lower, Upper  []float64  // rows: ends of an interval that a new observation is to lie in
-	// LowerTargets and UpperTargets are likewise rows × targets, where there are several.
-	LowerTargets, UpperTargets *mat.Dense
-	Sets                       *mat.Dense // rows × classes: 1 for each class of a set that a new class is to be in, else 0
+	// The same where there are several targets, rows × targets.
+	StdTargets, LowerTargets, UpperTargets *mat.Dense
+
+	Sets *mat.Dense // rows × classes: 1 for each class of a set that a new class is to be in, else 0
 }
 
 // Report says how a fit went.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
@@ -213,6 +214,22 @@ func (s Intervals) jackknife(ctx context.Context, data datasets.Set) (estimator.
 		out.smoother = smoother
 	}
 	return out, nil
+}
+
+// CheckRows reports that so many rows are too few for the level.
+func (s Intervals) CheckRows(rows int) error {
+	switch s.Way(datasets.Shape{Rows: rows}) {
+	case "normal":
+		return nil
+	case "split":
+		others := int(math.Ceil(s.Calibration * float64(rows)))
+		if _, err := conformal.Rank(others, s.Level); err != nil {
+			return fmt.Errorf("%w: of %d rows split takes a share of %v; raise calibration, or lower level", err, rows, s.Calibration)
+		}
+		return nil
+	}
+	_, err := conformal.Rank(rows, s.Level)
+	return err
 }
 
 // weighted counts the rows whose weight is not 0.

@@ -21,6 +21,23 @@ type Sure interface {
 	Sureness() (method string, level float64)
 }
 
+// WithoutIntervals returns a fitted model, or a pipeline with one, without the intervals or sets of [Intervals] around
+// it: for those who only want its predictions, at their price.
+func WithoutIntervals(p estimator.Predictor) estimator.Predictor {
+	switch f := p.(type) {
+	case *FittedIntervals:
+		return f.within
+	case *FittedSets:
+		return f.within
+	case estimator.Rewrapper:
+		within, _ := f.Unwrap()
+		if plain := WithoutIntervals(within); plain != within {
+			return f.Rewrap(plain)
+		}
+	}
+	return p
+}
+
 // FittedIntervals is what [Intervals] is fitted to of numbers: a model and its residuals. What else the model can do,
 // [estimator.As] finds.
 type FittedIntervals struct {
@@ -84,6 +101,11 @@ func (f *FittedIntervals) at(ctx context.Context, X mat.Matrix, level float64) (
 			return none, errNoStd
 		}
 		said.Lower, said.Upper = estimator.NormalInterval(said.Values, said.Std, level)
+		if said.StdTargets != nil && !said.StdTargets.IsEmpty() {
+			n, t := said.StdTargets.Dims()
+			lower, upper := estimator.NormalInterval(said.Targets.RawMatrix().Data, said.StdTargets.RawMatrix().Data, level)
+			said.LowerTargets, said.UpperTargets = mat.NewDense(n, t, lower), mat.NewDense(n, t, upper)
+		}
 		return said, nil
 	}
 	centres := said.Targets

@@ -59,7 +59,7 @@ func (s Intervals) parts(data datasets.Set) (train, others datasets.Set, err err
 		return train, others, err
 	}
 	if _, err := conformal.Rank(others.Rows(), s.Level); err != nil {
-		return train, others, fmt.Errorf("%w: %d rows, of which split takes a share of %v; raise calibration, or lower level", err, data.Rows(), s.Calibration)
+		return train, others, fmt.Errorf("%w: of %d rows split takes a share of %v; raise calibration, or lower level", err, data.Rows(), s.Calibration)
 	}
 	return train, others, nil
 }

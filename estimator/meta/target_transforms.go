@@ -102,6 +102,10 @@ func (m transforms) back(p estimator.Prediction) (estimator.Prediction, error) {
 			return p, err
 		}
 	}
+	if p.StdTargets != nil {
+		out.StdTargets = mat.DenseCopyOf(p.StdTargets)
+		out.StdTargets.Apply(func(i, j int, std float64) float64 { return m[j].Deviation(p.Targets.At(i, j), std) }, p.StdTargets)
+	}
 	if err := m.backEnds(&out, p); err != nil {
 		return p, err
 	}

@@ -104,7 +104,7 @@ var Allowed = map[string][]string{
 	"auto": {"pipeline", "gridsearch", "transformer", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/journal", "internal/solve", "internal/stacking"},
 
 	// The document, the data that it names, whether both go together, what is written; the run above them.
-	"experiment/document":             {"pipeline", "pipeline/yaml", "gridsearch", "estimator", "metrics", "datasets", "param"},
+	"experiment/document":             {"pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "param"},
 	"experiment/internal/files":       {"datasets"},
 	"experiment/internal/rows":        {"experiment/document", "experiment/internal/files", "datasets", "datasets/...", "metrics", "param", "internal/memory"},
 	"experiment/internal/check":       {"experiment/document", "experiment/internal/files", "experiment/internal/rows", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
