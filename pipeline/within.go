@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
@@ -83,7 +84,10 @@ func Foretell(spec estimator.Estimator) Foretold {
 		one := Foretell(m.Estimator)
 		out.Unknown = out.Unknown || one.Unknown
 		out.Classes, out.Probabilities = out.Classes && one.Classes, out.Probabilities && one.Probabilities
-		out.Std = out.Std && one.Std
+		out.Std, out.Intervals = out.Std && one.Std, out.Intervals || one.Intervals
+	}
+	if slices.ContainsFunc(Within(spec), HoldsMembers) { // together they know of none
+		out.Std, out.Intervals = false, false
 	}
 	return out
 }
