@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/kernelridge"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
+	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -67,6 +68,9 @@ func (s Ridge) smooth(ctx context.Context, data datasets.Set) (*Smoother, error)
 	if err := forNumbers(data.Schema, "ridge"); err != nil {
 		return nil, err
 	}
+	if err := memory.Check(s.SmootherCost(data.Shape()).Bytes); err != nil {
+		return nil, err
+	}
 	found, err := leastsquares.Smooth(ctx, leastsquares.Ridge(s), data)
 	if err != nil {
 		return nil, err
@@ -103,6 +107,9 @@ func (s KernelRidge) smooth(ctx context.Context, data datasets.Set) (*Smoother, 
 	}
 	r, err := design.OfSet(data)
 	if err != nil {
+		return nil, err
+	}
+	if err := memory.Check(s.SmootherCost(data.Shape()).Bytes); err != nil {
 		return nil, err
 	}
 	found, err := s.plain().Smooth(ctx, r)

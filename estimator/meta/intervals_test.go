@@ -439,6 +439,60 @@ func TestIntervalsOfStandardDeviations(t *testing.T) {
 	}
 }
 
+// both says of two targets how far off it is.
+type both struct{}
+
+func (both) Fit(context.Context, datasets.Set) (estimator.Predictor, error) { return both{}, nil }
+
+func (both) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
+	n, _ := X.Dims()
+	return make([]float64, n), nil
+}
+
+func (b both) PredictStd(ctx context.Context, X mat.Matrix) (mean, std []float64, err error) {
+	all, err := b.PredictAll(ctx, X)
+	return all.Values, all.Std, err
+}
+
+func (both) PredictAll(_ context.Context, X mat.Matrix) (estimator.Prediction, error) {
+	n, _ := X.Dims()
+	out := estimator.Prediction{Values: make([]float64, n), Std: slices.Repeat([]float64{1}, n), Targets: mat.NewDense(n, 2, nil), StdTargets: mat.NewDense(n, 2, nil)}
+	for i := range n {
+		out.Targets.Set(i, 1, 5)
+		out.StdTargets.SetRow(i, []float64{1, 2})
+	}
+	return out, nil
+}
+
+// The standard deviations of several targets go through steps and transforms, and make intervals of their own.
+func TestIntervalsOfDeviationsOfSeveralTargets(t *testing.T) {
+	target := meta.NewTarget(intervals("normal", both{}))
+	target.Transform = "standardize"
+	p := fitted(t, pipeline.Steps(transformer.NewStandardize()).Then(target), wave(9, 40, 2, 2))
+	X := wave(10, 5, 2, 2).X
+	all, err := estimator.Predict(context.Background(), p, X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scale := all.StdTargets.At(0, 0)
+	reach := 1.6448536269514722 * scale
+	if scale <= 0 || scale == 1 || math.Abs(all.Std[0]-scale) > 1e-9 || math.Abs(all.Lower[0]-(all.Values[0]-reach)) > 1e-9 {
+		t.Errorf("%+v", all)
+	}
+	n, _ := X.Dims()
+	for i := range n {
+		for j := range 2 {
+			f, std := all.Targets.At(i, j), all.StdTargets.At(i, j)
+			if math.Abs(all.LowerTargets.At(i, j)-(f-1.6448536269514722*std)) > 1e-9 || math.Abs(all.UpperTargets.At(i, j)-(f+1.6448536269514722*std)) > 1e-9 {
+				t.Errorf("row %d, target %d: [%v, %v] around %v ± %v", i, j, all.LowerTargets.At(i, j), all.UpperTargets.At(i, j), f, std)
+			}
+		}
+	}
+	if all.StdTargets.At(0, 1) == all.StdTargets.At(0, 0) {
+		t.Error("both targets have one deviation")
+	}
+}
+
 // What cannot be done is said, with what to do instead.
 func TestIntervalsRefuse(t *testing.T) {
 	few, many, classes := wave(1, 8, 3, 1), wave(1, 60, 3, 1), overlapping(1, 60)
