@@ -39,10 +39,17 @@ func costOfFit(p pipeline.Pipeline, shape datasets.Shape, count Rows) (out fitCo
 		out.steps = append(out.steps, PlanStep{Name: cmp.Or(name, own.Name, fmt.Sprintf("%T", step)), Width: cost.Width, Guess: cost.Guess, Flops: cost.Flops, Bytes: cost.Bytes})
 		at = at.After(cost)
 	}
-	for _, s := range p.Steps {
+	shown := p
+	if wrapped, ok := p.Estimator.(meta.Intervals); ok {
+		if whole, ok := wrapped.Of.(pipeline.Pipeline); ok { // its steps are what takes the time
+			shown = whole
+			at.Rows -= int(wrapped.Calibration * float64(at.Rows))
+		}
+	}
+	for _, s := range shown.Steps {
 		add(s.Name, s.Fitter)
 	}
-	add(p.Name, p.Estimator)
+	add(shown.Name, shown.Estimator)
 	cost := p.Cost(shape)
 	said := 2 * 8 * float64(max(count.Train, count.Test)) * float64(max(shape.Outputs, 1)) // scores and probabilities of all rows
 	out.flops, out.bytes = cost.Flops, max(cost.Bytes, int64(said))

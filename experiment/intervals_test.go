@@ -141,6 +141,12 @@ func TestIntervalsOfARun(t *testing.T) {
 	checkIntervals(t, execute(t, streamed), "jackknife_plus")
 	learned := spec(t, strings.ReplaceAll(waving, "rff: {features", "ard: {features: 20, steps: 2}\n  - rff: {features")+"intervals: {}\n")
 	checkIntervals(t, execute(t, learned), "split") // for ard has seen the targets
+	if m, err := Inspect("runs/spec/model.bochner"); err != nil || len(m.Relevance) != 1 || m.Relevance[0].Step != "ard" {
+		t.Errorf("relevance behind intervals: %+v, %v", m.Relevance, err)
+	}
+	if p, err := NewPlan(context.Background(), learned); err != nil || len(p.Steps) != 4 || p.Steps[2].Width != 60 || p.Steps[3].Name != "ridge" {
+		t.Errorf("plan of split: %+v, %v", p.Steps, err)
+	}
 	grouped := spec(t, waving+"intervals: {}\n", set("data.group", "kind"), set("data.drop", "[z]"), set("data.split.test", "0"))
 	if r := execute(t, grouped); r.Intervals.Method != "split" {
 		t.Errorf("%+v of groups", r.Intervals)

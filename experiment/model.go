@@ -90,6 +90,11 @@ func relevanceOf(p *pipeline.FittedPipeline) (out []Relevance) {
 		slices.SortStableFunc(step.Inputs, func(a, b Input) int { return cmp.Compare(b.Relevance, a.Relevance) })
 		out = append(out, step)
 	}
+	if _, last := p.Model(); isSure(last) { // around a whole pipeline
+		if inner := pipeline.Find(last); inner != nil {
+			out = append(out, relevanceOf(inner)...)
+		}
+	}
 	return out
 }
 

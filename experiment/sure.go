@@ -33,6 +33,12 @@ func surenessOf(m estimator.Predictor) *Sureness {
 	return nil
 }
 
+// isSure reports whether a model is one that intervals, or sets, were put around.
+func isSure(m estimator.Predictor) bool {
+	_, sure := m.(meta.Sure)
+	return sure
+}
+
 // judged adds what rows with a truth tell of it.
 func (s *Sureness) judged(v predictions.Verdict) error {
 	if s == nil || v.Rows == 0 {

@@ -38,6 +38,9 @@ import (
 // Of classes it gives the least ambiguous sets, always by split: those classes whose probability, or score, is at
 // least the one that the k-th worst true class of the share had, and always the best one. Nothing in it is random.
 //
+// A search over the parameters of the model fits each candidate by itself; the section intervals of an experiment
+// leaves the search as it is, and puts Intervals around the best.
+//
 // Weights of rows are those of the fit; in ranks every row counts alike, but a row of weight 0 not at all. Rows with groups
 // are split by groups, and refused by the jackknife. Several targets have intervals of their own, each of
 // the Level. Too few rows for the Level are an error. The result is a [*FittedIntervals], or a [*FittedSets] where there
