@@ -143,8 +143,12 @@ func (o Options) Check() error {
 		faults = append(faults, param.Fault{Path: "budget", Value: o.Budget.String(), Wanted: "a time, or a number of candidates"})
 	}
 	if o.Score != "" {
-		if _, err := metrics.ByName(o.Score); err != nil {
+		m, err := metrics.ByName(o.Score)
+		switch {
+		case err != nil:
 			faults = append(faults, param.Fault{Path: "score", Problem: err.Error(), Err: err})
+		case m.Needs == metrics.Deviations, m.Needs == metrics.Intervals, m.Needs == metrics.Sets:
+			faults = append(faults, param.Fault{Path: "score", Problem: fmt.Sprintf("%s needs %s, which no model here gives", m.Name, m.Needs), Hint: "take another score"})
 		}
 	}
 	for _, name := range o.Only {

@@ -19,7 +19,7 @@ import (
 //
 // It returns the outermost that there is. Where a wrapper between changes the rows, as the steps of a
 // pipeline do, what it returns takes rows as p takes them: a [Classifier], [Probabilistic],
-// [MultiPredictor] or [StdPredictor] is made of what p predicts, and another interface whose methods take
+// [MultiPredictor], [StdPredictor], [IntervalPredictor] or [SetPredictor] is made of what p predicts, and another interface whose methods take
 // rows is not found, for what is behind takes other rows. A type, such as *[FittedLinear], is found
 // wherever it is and takes the rows that it was fitted to. As panics where target is no pointer.
 func As(p Predictor, target any) bool {
@@ -76,6 +76,18 @@ func lend(w Wrapper, within Predictor, target any) (lent, known bool) {
 		if ok = ok && As(within, &s); ok {
 			*t = lentStd{all}
 		}
+	case *IntervalPredictor:
+		var i IntervalPredictor
+		around, can := w.(Rewrapper)
+		if ok = ok && can && As(within, &i); ok {
+			*t = lentIntervals{all, around, within, i}
+		}
+	case *SetPredictor:
+		var s SetPredictor
+		around, can := w.(Rewrapper)
+		if ok = ok && can && As(within, &s); ok {
+			*t = lentSets{all, around, within, s}
+		}
 	default:
 		return false, false
 	}
@@ -119,6 +131,50 @@ type lentStd struct{ lender }
 func (l lentStd) PredictStd(ctx context.Context, X mat.Matrix) (mean, std []float64, err error) {
 	all, err := l.whole.PredictAll(ctx, X)
 	return all.Values, all.Std, err
+}
+
+// lentIntervals puts the wrapper around the model at one level.
+type lentIntervals struct {
+	lender
+	around    Rewrapper
+	within    Predictor
+	intervals IntervalPredictor
+}
+
+func (l lentIntervals) PredictInterval(ctx context.Context, X mat.Matrix, level float64) (lower, upper []float64, err error) {
+	all, err := Predict(ctx, l.around.Rewrap(atLevel{Predictor: l.within, intervals: l.intervals, level: level}), X)
+	return all.Lower, all.Upper, err
+}
+
+type lentSets struct {
+	lender
+	around Rewrapper
+	within Predictor
+	sets   SetPredictor
+}
+
+func (l lentSets) PredictSet(ctx context.Context, X mat.Matrix, level float64) (*mat.Dense, error) {
+	all, err := Predict(ctx, l.around.Rewrap(atLevel{Predictor: l.within, sets: l.sets, level: level}), X)
+	return all.Sets, err
+}
+
+// atLevel is a model with the intervals or sets of one level.
+type atLevel struct {
+	Predictor
+	intervals IntervalPredictor
+	sets      SetPredictor
+	level     float64
+}
+
+func (a atLevel) PredictAll(ctx context.Context, X mat.Matrix) (out Prediction, err error) {
+	out.Values, err = a.Predict(ctx, X)
+	if err == nil && a.intervals != nil {
+		out.Lower, out.Upper, err = a.intervals.PredictInterval(ctx, X, a.level)
+	}
+	if err == nil && a.sets != nil {
+		out.Sets, err = a.sets.PredictSet(ctx, X, a.level)
+	}
+	return out, err
 }
 
 var (

@@ -80,6 +80,10 @@ type Prediction struct {
 	Probabilities *mat.Dense // rows × classes
 	Std           []float64  // rows: standard deviation of a new observation
 	Lower, Upper  []float64  // rows: ends of an interval that a new observation is to lie in
+	// The same where there are several targets, rows × targets.
+	StdTargets, LowerTargets, UpperTargets *mat.Dense
+
+	Sets *mat.Dense // rows × classes: 1 for each class of a set that a new class is to be in, else 0
 }
 
 // Report says how a fit went.
@@ -98,6 +102,23 @@ type StdPredictor interface {
 	// PredictStd returns the mean of a new observation at each row of X and its standard deviation.
 	PredictStd(ctx context.Context, X mat.Matrix) (mean, std []float64, err error)
 }
+
+// IntervalPredictor is a Predictor that knows an interval in which a new observation lies with the probability
+// level, 0.9 say.
+type IntervalPredictor interface {
+	// PredictInterval returns the ends of the interval at each row of X, of the first target where there are several.
+	PredictInterval(ctx context.Context, X mat.Matrix, level float64) (lower, upper []float64, err error)
+}
+
+// SetPredictor is a Classifier that knows a set of classes which has the class of a new row in it with the
+// probability level.
+type SetPredictor interface {
+	// PredictSet returns rows × classes, 1 for each class in the set and 0 for the others.
+	PredictSet(ctx context.Context, X mat.Matrix, level float64) (*mat.Dense, error)
+}
+
+// DefaultLevel is the level of the intervals in a [Prediction] of a model that has none of its own.
+const DefaultLevel = 0.9
 
 // RowKeeper is a Predictor that keeps training rows.
 type RowKeeper interface {

@@ -13,6 +13,15 @@ type Wrapper interface {
 	Unwrap() (within Predictor, sameRows bool)
 }
 
+// Rewrapper is a [Wrapper] that can be put around another model, in place of the one within. [As] needs it to
+// lend an [IntervalPredictor] or a [SetPredictor], whose level the wrapper knows nothing of, where the wrapper
+// changes the rows or what is predicted for them.
+type Rewrapper interface {
+	Wrapper
+	// Rewrap returns a wrapper like this one around a model of the same rows.
+	Rewrap(within Predictor) Predictor
+}
+
 // KeepPredictor keeps a fitted model behind the interface in a model file, with the name that its type is
 // registered under: for the State of a model that holds others. Of a wrapper that has no name and takes
 // rows as the model within does, such as the result of a search, it keeps that model.

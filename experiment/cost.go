@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -38,10 +39,17 @@ func costOfFit(p pipeline.Pipeline, shape datasets.Shape, count Rows) (out fitCo
 		out.steps = append(out.steps, PlanStep{Name: cmp.Or(name, own.Name, fmt.Sprintf("%T", step)), Width: cost.Width, Guess: cost.Guess, Flops: cost.Flops, Bytes: cost.Bytes})
 		at = at.After(cost)
 	}
-	for _, s := range p.Steps {
+	shown := p
+	if wrapped, ok := p.Estimator.(meta.Intervals); ok {
+		if whole, ok := wrapped.Of.(pipeline.Pipeline); ok { // its steps are what takes the time
+			shown = whole
+			at.Rows -= int(wrapped.Calibration * float64(at.Rows))
+		}
+	}
+	for _, s := range shown.Steps {
 		add(s.Name, s.Fitter)
 	}
-	add(p.Name, p.Estimator)
+	add(shown.Name, shown.Estimator)
 	cost := p.Cost(shape)
 	said := 2 * 8 * float64(max(count.Train, count.Test)) * float64(max(shape.Outputs, 1)) // scores and probabilities of all rows
 	out.flops, out.bytes = cost.Flops, max(cost.Bytes, int64(said))
@@ -91,6 +99,9 @@ func searchSeconds(spec Spec, search gridsearch.Plan) float64 {
 func predictingFlops(p pipeline.Pipeline, shape datasets.Shape, count Rows) float64 {
 	shape.Rows = count.Train + count.Test
 	mapping := pipeline.Chain{Steps: p.Steps}.Cost(shape)
+	if wrapped, ok := p.Estimator.(meta.Intervals); ok && wrapped.Way(shape.After(mapping)) == "jackknife_plus" {
+		mapping.Flops += 2 * float64(count.Test) * float64(count.Train) * shape.After(mapping).Entries()
+	}
 	return mapping.Flops + 2*float64(shape.Rows)*shape.After(mapping).Entries()*float64(max(shape.Outputs, 1))
 }
 
@@ -105,16 +116,6 @@ func passes(spec Spec, count Rows) float64 {
 		n += float64(count.Test) / float64(max(count.Train, 1))
 	}
 	return n
-}
-
-// runPipeline is the pipeline as a run fits it. Streamed, it has little memory for mapped rows, which are
-// mapped afresh instead.
-func runPipeline(spec Spec, streamed bool) pipeline.Pipeline {
-	p := spec.Pipeline
-	if streamed {
-		p.Memory = streamedRows
-	}
-	return p
 }
 
 // streamedRows is how many bytes of mapped rows a streamed fit may keep.

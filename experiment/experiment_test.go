@@ -109,7 +109,7 @@ search:
 
 // placeless is a spec that does not know on which lines its values stand.
 func placeless(s Spec) Spec {
-	return Spec{Name: s.Name, Seed: s.Seed, Data: s.Data, Pipeline: s.Pipeline, Search: s.Search, Output: s.Output}
+	return Spec{Name: s.Name, Seed: s.Seed, Data: s.Data, Pipeline: s.Pipeline, Search: s.Search, Intervals: s.Intervals, Output: s.Output}
 }
 
 // Loading what was written gives the same spec, wherever it was written to.
@@ -117,7 +117,8 @@ func TestEncodeThenLoadIsIdentity(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(60, class))
 	for _, text := range []string{everything, "data: {train: rows.csv, target: y, drop: [b, c]}\npipeline: [{rff: {gamma: scale}}, {svm: {loss: hinge}}]\n", "data: {dataset: iris}\npipeline: [logistic]\nsearch: {}\n",
-		"data: {dataset: iris}\npipeline: [logistic]\nsearch: {budget: 1h30m}\n"} {
+		"data: {dataset: iris}\npipeline: [logistic]\nsearch: {budget: 1h30m}\n", "data: {dataset: iris}\npipeline: [logistic]\nintervals: {level: 0.95}\n",
+		"data: {dataset: iris}\npipeline: [{intervals: {calibration: 0.5, of: [standardize, logistic]}}]\n"} {
 		s := spec(t, text)
 		for _, file := range []string{"spec.yaml", "runs/deep/spec.yaml"} {
 			written, err := s.Encode(file)

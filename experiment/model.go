@@ -32,7 +32,9 @@ type Evaluation struct {
 	Positive string             `json:"positive,omitempty"` // class that the scores of two classes speak of
 	Rows     int                `json:"rows"`
 	Scores   map[string]float64 `json:"scores"`
-	Warnings []string           `json:"warnings"`
+	// Intervals is how sure the model is, where it says so, and whether it is right on these rows.
+	Intervals *Sureness `json:"intervals,omitempty"`
+	Warnings  []string  `json:"warnings"`
 }
 
 // Model is what a model file holds, in words.
@@ -45,7 +47,9 @@ type Model struct {
 	Positive string             `json:"positive,omitempty"` // class that the metrics of two classes speak of
 	Metrics  map[string]float64 `json:"metrics"`
 	Members  []MemberWeight     `json:"members,omitempty"` // of an ensemble
-	Versions Versions           `json:"versions"`
+	// Intervals is how the model says how sure it is, where it does.
+	Intervals *Sureness `json:"intervals,omitempty"`
+	Versions  Versions  `json:"versions"`
 	// Precision is that of the features: float64 or float32.
 	Precision string `json:"precision"`
 	// KeptRows is how many training rows the model keeps, 0 for a model that keeps none, and Bytes the size
@@ -85,6 +89,11 @@ func relevanceOf(p *pipeline.FittedPipeline) (out []Relevance) {
 		}
 		slices.SortStableFunc(step.Inputs, func(a, b Input) int { return cmp.Compare(b.Relevance, a.Relevance) })
 		out = append(out, step)
+	}
+	if _, last := p.Model(); isSure(last) { // around a whole pipeline
+		if inner := pipeline.Find(last); inner != nil {
+			out = append(out, relevanceOf(inner)...)
+		}
 	}
 	return out
 }
@@ -194,7 +203,11 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 	var warnings []string
 	out.Scores, warnings, err = v.Score(m.Task)
 	out.Warnings = append(out.Warnings, warnings...)
-	return out, err
+	if err != nil {
+		return out, err
+	}
+	out.Intervals = surenessOf(m.Predictor)
+	return out, out.Intervals.judged(v)
 }
 
 // Predict writes the predictions of the model in a file for the rows of another to w as CSV, with
@@ -265,7 +278,7 @@ func Inspect(path string) (Model, error) {
 	out := Model{
 		Name: m.Name, Task: string(m.Task), Classes: m.Schema.Classes(), Positive: metrics.PositiveClass(m.Schema.Classes()), Metrics: m.Metrics,
 		Versions: Versions{Bochner: m.Versions["bochner"], Go: m.Versions["go"]}, Precision: m.Spec().Precision,
-		Members: membersOf(m.Predictor),
+		Members: membersOf(m.Predictor), Intervals: surenessOf(m.Predictor),
 	}
 	for j := range m.Schema.Columns {
 		c := m.Schema.Columns[j]

@@ -20,12 +20,14 @@ type Result struct {
 	Train    map[string]float64 `json:"train"`
 	Test     map[string]float64 `json:"test,omitempty"`
 	Members  []MemberWeight     `json:"members,omitempty"` // of an ensemble
-	Seconds  Seconds            `json:"seconds"`
-	Memory   int64              `json:"peak_memory_bytes"` // 0 where the system does not tell
-	Versions Versions           `json:"versions"`
-	Seed     uint64             `json:"seed"`
-	SHA256   Digests            `json:"data_sha256"`
-	Warnings []string           `json:"warnings"`
+	// Intervals is how sure the model is, where it says so, and whether it is right on the test rows.
+	Intervals *Sureness `json:"intervals,omitempty"`
+	Seconds   Seconds   `json:"seconds"`
+	Memory    int64     `json:"peak_memory_bytes"` // 0 where the system does not tell
+	Versions  Versions  `json:"versions"`
+	Seed      uint64    `json:"seed"`
+	SHA256    Digests   `json:"data_sha256"`
+	Warnings  []string  `json:"warnings"`
 
 	// Files are the outputs written, in the order of writing.
 	Files []string `json:"-"`

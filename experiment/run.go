@@ -17,12 +17,14 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/builtin"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/experiment/internal/files"
 	"github.com/bochner-ml/bochner/experiment/internal/predictions"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 
@@ -74,6 +76,7 @@ type run struct {
 	result  Result
 
 	rows   *rows.Parts
+	shape  datasets.Shape // of the training rows
 	output *files.Folder
 	search *gridsearch.Result
 	found  *auto.Result // where the pipeline was chosen by package auto
@@ -175,7 +178,11 @@ func (r *run) fits() error {
 		}
 		shape = set.Shape()
 	}
-	fit := costOfFit(runPipeline(r.spec, r.rows.Streamed), shape, r.result.Rows)
+	if err := checkLevel(r.spec, shape); err != nil {
+		return err
+	}
+	r.shape = shape
+	fit := costOfFit(lastPipeline(r.spec, r.spec.Pipeline, shape, r.rows.Streamed), shape, r.result.Rows)
 	return Plan{Stream: r.rows.Streamed, Bytes: fit.bytes, Available: memory.Available()}.Refusal()
 }
 
@@ -188,11 +195,11 @@ func (r *run) fit(ctx context.Context) error {
 	r.options.report("refit", 0, 0)
 	var err error
 	if r.rows.Streamed {
-		r.model, err = runPipeline(r.spec, true).FitSource(ctx, r.rows.Train)
+		r.model, err = lastPipeline(r.spec, r.spec.Pipeline, r.shape, true).FitSource(ctx, r.rows.Train)
 	} else {
 		var set datasets.Set
 		if set, err = datasets.Gather(ctx, r.rows.Train); err == nil {
-			r.model, err = r.spec.Pipeline.Fit(ctx, set)
+			r.model, err = lastPipeline(r.spec, r.spec.Pipeline, r.shape, false).Fit(ctx, set)
 			err = set.Locate(err, 0)
 		}
 	}
@@ -211,6 +218,11 @@ func (r *run) fitSearch(ctx context.Context) error {
 	search := r.spec.GridSearch(set.Groups != nil, r.rows.Task)
 	search.Memory = memory.Available() / 2
 	search.Journal = r.output.Journal(journalKey(r.spec, r.result.SHA256))
+	if r.spec.Intervals != nil {
+		search.Last = func(best estimator.Estimator) estimator.Estimator {
+			return lastPipeline(r.spec, best.(pipeline.Pipeline), r.shape, false)
+		}
+	}
 	search.Progress = func(p gridsearch.Progress) {
 		phase := "search"
 		if p.Done == p.Total {
@@ -256,7 +268,7 @@ func (r *run) evaluate(ctx context.Context) error {
 		train = r.judged
 	}
 	n, _ := train.Dims()
-	v, err := predictions.Judge(ctx, r.model, train, nil, func(done int) { r.options.report("evaluate", done, max(n, 0)) })
+	v, err := predictions.Judge(ctx, meta.WithoutIntervals(r.model), train, nil, func(done int) { r.options.report("evaluate", done, max(n, 0)) })
 	if err != nil {
 		return err
 	}
@@ -266,11 +278,15 @@ func (r *run) evaluate(ctx context.Context) error {
 	if r.result.Train, err = r.score(v, "train", extra); err != nil {
 		return err
 	}
+	r.result.Intervals = surenessOf(r.model)
 	if r.rows.Test != nil {
 		if v, err = r.predictTest(ctx); err != nil {
 			return err
 		}
 		r.result.Rows.Test = v.Rows
+		if err := r.result.Intervals.judged(v); err != nil {
+			return err
+		}
 		if r.result.Test, err = r.score(v, "test", extra); err != nil {
 			return err
 		}

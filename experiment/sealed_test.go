@@ -99,6 +99,11 @@ func sealedModels(t testing.TB) map[string][]byte {
 	scales, outer, diagonal, landmarks := transformer.NewARD(), transformer.NewRFM(), transformer.NewRFM(), transformer.NewNystroem()
 	scales.Features, scales.Steps, scales.Restarts, landmarks.Landmarks = 8, 3, 1, 5
 	outer.Rounds, diagonal.Rounds, diagonal.Diagonal = 1, 1, true
+	sure := func(method string, of estimator.Estimator) meta.Intervals {
+		s := meta.NewIntervals(of)
+		s.Method, s.Level = method, 0.5
+		return s
+	}
 	files := map[string][]byte{}
 	for name, c := range map[string]struct {
 		p    pipeline.Pipeline
@@ -119,6 +124,10 @@ func sealedModels(t testing.TB) map[string][]byte {
 		"bare":    {pipeline.Steps().Then(estimator.NewRidgeClassifier()), unnamed},
 		"ranked":  {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(ranks), several},
 		"steps":   {pipeline.Steps(bins).Then(isotonic), numbers},
+		"sure":    {pipeline.Steps(rff).Then(sure("jackknife_plus", estimator.NewRidge())), several},
+		"kernels": {pipeline.Steps().Then(sure("jackknife_plus", estimator.NewKernelRidge())), amounts},
+		"split":   {pipeline.Steps().Then(sure("split", pipeline.Steps(rff).Then(estimator.NewRidge()))), amounts},
+		"sets":    {pipeline.Steps(rff).Then(sure("split", estimator.NewLogistic())), numbers},
 		"members": {pipeline.Steps().Then(meta.NewEnsemble(meta.Member{Name: "a", Estimator: pipeline.Steps(rff).Then(estimator.NewLogistic())}, meta.Member{Name: "b", Estimator: estimator.NewSVM()})), twoClasses},
 	} {
 		fitted, err := c.p.Fit(context.Background(), c.data)

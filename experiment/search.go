@@ -76,7 +76,7 @@ func ofHalving(err error) error {
 
 // journalKey tells a search from those of other specs and data, which do not share its journal.
 func journalKey(spec Spec, data Digests) string {
-	spec.Output = document.Output{}
+	spec.Output, spec.Intervals = document.Output{}, nil // candidates have none
 	if spec.Search != nil {
 		search := *spec.Search
 		search.Budget = 0 // more time goes on with the same search

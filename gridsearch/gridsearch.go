@@ -78,6 +78,10 @@ type Search struct {
 
 	Refit string // RefitBest, RefitOneStdError or RefitNone
 
+	// Last is what is fitted to all rows in place of the best candidate, such as the same with intervals; nil for
+	// the candidate itself.
+	Last func(best estimator.Estimator) estimator.Estimator
+
 	// Workers is how many fits run side by side, 0 for one to each core. A BatchFitter decides for itself.
 	Workers int
 	// Memory bounds the bytes that the fits running side by side hold, by what the estimator says
@@ -191,7 +195,11 @@ func (s Search) refit(ctx context.Context, data datasets.Set, out *Result) error
 	start := time.Now()
 	spec, err := param.With(s.Estimator, out.Best().Settings...)
 	if err == nil {
-		out.Model, err = spec.(estimator.Estimator).Fit(ctx, data)
+		last := spec.(estimator.Estimator)
+		if s.Last != nil {
+			last = s.Last(last)
+		}
+		out.Model, err = last.Fit(ctx, data)
 	}
 	if err != nil {
 		if ctx.Err() != nil {

@@ -87,11 +87,11 @@ func pick(list []float64, rows []int) []float64 {
 // which no candidate could change.
 func (s *scorer) score(fold int, p estimator.Prediction) (scores []float64, failed, fatal error) {
 	in := s.truth[fold]
-	in.Scores, in.Probabilities = p.Scores, p.Probabilities
+	in.Scores, in.Probabilities, in.Sets = p.Scores, p.Probabilities, p.Sets
 	if in.TruthTargets != nil {
-		in.PredictedTargets = p.Targets
+		in.PredictedTargets, in.StdTargets, in.LowerTargets, in.UpperTargets = p.Targets, p.StdTargets, p.LowerTargets, p.UpperTargets
 	} else {
-		in.Predicted = p.Values
+		in.Predicted, in.Std, in.Lower, in.Upper = p.Values, p.Std, p.Lower, p.Upper
 	}
 	scores = make([]float64, len(s.metrics))
 	for k, m := range s.metrics {
@@ -108,6 +108,11 @@ func (s *scorer) score(fold int, p estimator.Prediction) (scores []float64, fail
 
 // predict returns of p's predictions for X what the metrics read.
 func (s *scorer) predict(ctx context.Context, p estimator.Predictor, X mat.Matrix) (out estimator.Prediction, err error) {
+	if slices.ContainsFunc(s.metrics, func(m metrics.Metric) bool {
+		return m.Needs == metrics.Deviations || m.Needs == metrics.Intervals || m.Needs == metrics.Sets
+	}) {
+		return estimator.Predict(ctx, p, X)
+	}
 	var (
 		classifier    estimator.Classifier
 		probabilistic estimator.Probabilistic

@@ -138,3 +138,29 @@ func TestGoldenRegression(t *testing.T) {
 		r.matches(t, name, in, input.Weights)
 	}
 }
+
+func TestGoldenProbabilistic(t *testing.T) {
+	var input struct {
+		Y, Mean, Std, Lower, Upper []float64
+		Weights                    []float64 `json:"sample_weight"`
+	}
+	var expect struct {
+		NLPD         float64
+		NLPDWeighted float64 `json:"nlpd_weighted"`
+		Coverage     float64
+		Width        float64 `json:"mean_width"`
+		Pinball      float64 `json:"pinball_0_9"`
+		D2           float64 `json:"d2_absolute_error"`
+		D2Pinball    float64 `json:"d2_pinball_0_9"`
+	}
+	golden.Load(t, "metrics_probabilistic", &input, &expect)
+	in := Input{Truth: input.Y, Predicted: input.Mean, Std: input.Std, Lower: input.Lower, Upper: input.Upper}
+	for name, r := range map[string]reference{
+		"nlpd": {&expect.NLPD, &expect.NLPDWeighted}, "coverage": {&expect.Coverage, nil}, "mean_width": {&expect.Width, nil}, "d2_absolute_error": {&expect.D2, nil},
+	} {
+		r.matches(t, name, in, input.Weights)
+	}
+	in.Predicted = input.Upper
+	reference{&expect.Pinball, nil}.matches(t, "pinball_0.9", in, nil)
+	reference{&expect.D2Pinball, nil}.matches(t, "d2_pinball_0.9", in, nil)
+}

@@ -24,6 +24,12 @@ type Input struct {
 	TruthTargets     *mat.Dense // n×t, instead of Truth when there are several targets to a row
 	PredictedTargets *mat.Dense // n×t, instead of Predicted
 
+	Std          []float64  // n standard deviations of new observations, all above 0
+	Lower, Upper []float64  // n ends of intervals, Lower at most Upper
+	Sets         *mat.Dense // n×k: 1 for each class of a set, else 0
+
+	StdTargets, LowerTargets, UpperTargets *mat.Dense // n×t, likewise, when there are several targets
+
 	Weights []float64 // n finite weights, none negative; nil means 1 for every row
 	Classes int       // k; 0 means the least that the codes and columns given allow, and at least 2
 }
@@ -58,7 +64,14 @@ func (in Input) mean(f func(row int) float64) float64 {
 
 // target is the input of one of several targets.
 func (in Input) target(t int) Input {
-	return Input{Truth: mat.Col(nil, t, in.TruthTargets), Predicted: mat.Col(nil, t, in.PredictedTargets), Weights: in.Weights}
+	column := func(m *mat.Dense) []float64 {
+		if !present(m) {
+			return nil
+		}
+		return mat.Col(nil, t, m)
+	}
+	return Input{Truth: column(in.TruthTargets), Predicted: column(in.PredictedTargets), Weights: in.Weights,
+		Std: column(in.StdTargets), Lower: column(in.LowerTargets), Upper: column(in.UpperTargets)}
 }
 
 // checked returns the input that [Metric.Func] is promised, or all that is wrong with it in one error.
@@ -83,12 +96,22 @@ func (in Input) checked(task datasets.Task, need Need) (Input, error) {
 }
 
 func (in Input) checkTargets(f *faults, need Need) (rows int) {
-	if need != Predictions {
-		f.addf("a regression metric needs %s, not %s", Predictions, need)
+	switch need {
+	case Predictions, Deviations, Intervals:
+	default:
+		f.addf("a regression metric needs %s, %s or %s, not %s", Predictions, Deviations, Intervals, need)
 	}
 	if !present(in.TruthTargets) && !present(in.PredictedTargets) {
 		f.vector("Truth", in.Truth, len(in.Truth))
-		f.vector("Predicted", in.Predicted, len(in.Truth))
+		if need != Intervals {
+			f.vector("Predicted", in.Predicted, len(in.Truth))
+		}
+		if need == Deviations && f.vector("Std", in.Std, len(in.Truth)) {
+			f.deviations("Std", in.Std)
+		}
+		if need == Intervals && f.vector("Lower", in.Lower, len(in.Truth)) && f.vector("Upper", in.Upper, len(in.Truth)) {
+			f.ordered("", in.Lower, in.Upper)
+		}
 		return len(in.Truth)
 	}
 	if in.Truth != nil || in.Predicted != nil {
@@ -99,7 +122,19 @@ func (in Input) checkTargets(f *faults, need Need) (rows int) {
 		rows, targets = in.TruthTargets.Dims()
 	}
 	f.matrix("TruthTargets", in.TruthTargets, rows, targets)
-	f.matrix("PredictedTargets", in.PredictedTargets, rows, targets)
+	if need != Intervals {
+		f.matrix("PredictedTargets", in.PredictedTargets, rows, targets)
+	}
+	if need == Deviations && f.matrix("StdTargets", in.StdTargets, rows, targets) {
+		for t := range targets {
+			f.deviations(fmt.Sprintf("target %d: StdTargets", t), mat.Col(nil, t, in.StdTargets))
+		}
+	}
+	if need == Intervals && f.matrix("LowerTargets", in.LowerTargets, rows, targets) && f.matrix("UpperTargets", in.UpperTargets, rows, targets) {
+		for t := range targets {
+			f.ordered(fmt.Sprintf("target %d: ", t), mat.Col(nil, t, in.LowerTargets), mat.Col(nil, t, in.UpperTargets))
+		}
+	}
 	return rows
 }
 
@@ -115,6 +150,8 @@ func (in Input) checkClasses(f *faults, need Need) Input {
 	}
 	switch need {
 	case Predictions:
+	case Sets:
+		in.Scores, in.Probabilities = nil, nil
 	case Probabilities:
 		in.Scores = nil
 	case ScoresOrProbabilities, ProbabilitiesOrScores:
@@ -131,6 +168,8 @@ func (in Input) checkClasses(f *faults, need Need) Input {
 	switch {
 	case need == Predictions:
 		f.codes("Predicted", in.Predicted, len(in.Truth), in.Classes)
+	case need == Sets:
+		f.matrix("Sets", in.Sets, len(in.Truth), in.Classes)
 	case in.Scores != nil:
 		columns := in.Classes
 		if columns == 2 {
@@ -158,7 +197,7 @@ func (in Input) classCount(f *faults) int {
 		return in.Classes
 	}
 	classes := 2
-	for _, m := range []*mat.Dense{in.Scores, in.Probabilities} {
+	for _, m := range []*mat.Dense{in.Scores, in.Probabilities, in.Sets} {
 		if present(m) {
 			_, columns := m.Dims()
 			classes = max(classes, columns)
@@ -210,6 +249,8 @@ func (in Input) withoutZeroWeights() Input {
 		Truth: vector(in.Truth), Predicted: vector(in.Predicted), Weights: vector(in.Weights), Classes: in.Classes,
 		Scores: matrix(in.Scores), Probabilities: matrix(in.Probabilities),
 		TruthTargets: matrix(in.TruthTargets), PredictedTargets: matrix(in.PredictedTargets),
+		Std: vector(in.Std), Lower: vector(in.Lower), Upper: vector(in.Upper), Sets: matrix(in.Sets),
+		StdTargets: matrix(in.StdTargets), LowerTargets: matrix(in.LowerTargets), UpperTargets: matrix(in.UpperTargets),
 	}
 }
 
@@ -242,6 +283,23 @@ func (f *faults) vector(name string, v []float64, rows int) bool {
 		f.addf("%s[%d] is %v, want a finite number", name, i, v[i])
 	}
 	return false
+}
+
+// deviations checks that standard deviations are above 0.
+func (f *faults) deviations(name string, v []float64) {
+	if i := slices.IndexFunc(v, func(s float64) bool { return s <= 0 }); i >= 0 {
+		f.addf("%s[%d] is %v, want a number above 0", name, i, v[i])
+	}
+}
+
+// ordered checks that no interval ends before it begins.
+func (f *faults) ordered(where string, lower, upper []float64) {
+	for i, l := range lower {
+		if upper[i] < l {
+			f.addf("%sUpper[%d] is %v, below Lower, which is %v", where, i, upper[i], l)
+			return
+		}
+	}
 }
 
 // weights checks that no weight is negative and that some count.

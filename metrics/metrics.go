@@ -35,6 +35,9 @@ const (
 	Probabilities         Need = "probabilities"
 	ScoresOrProbabilities Need = "decision scores or probabilities"
 	ProbabilitiesOrScores Need = "probabilities or decision scores"
+	Deviations            Need = "standard deviations"
+	Intervals             Need = "intervals"
+	Sets                  Need = "sets of classes"
 )
 
 // Met reports whether in holds the outputs that n names.
@@ -46,6 +49,12 @@ func (n Need) Met(in Input) bool {
 		return present(in.Probabilities)
 	case ScoresOrProbabilities, ProbabilitiesOrScores:
 		return present(in.Scores) || present(in.Probabilities)
+	case Deviations:
+		return Predictions.Met(in) && (in.Std != nil || present(in.StdTargets))
+	case Intervals:
+		return in.Lower != nil || present(in.LowerTargets)
+	case Sets:
+		return present(in.Sets)
 	}
 	return false
 }
@@ -67,7 +76,7 @@ type Metric struct {
 	// Func computes the score. It is called with an input that has been checked for what Task and Needs ask: lengths
 	// agree, everything is finite, every weight is positive (Weights may be nil), class codes lie below Classes,
 	// which is set. For the needs with a choice, the matrix chosen is in Scores. For regression it is called once
-	// per target, always with Truth and Predicted.
+	// per target, always with Truth and the vectors.
 	Func func(Input) (float64, error)
 }
 
@@ -122,7 +131,7 @@ func (m Metric) CheckClasses(classes int) error {
 		in.Truth[k] = float64(k)
 		in.Probabilities.Set(k, k, 1)
 	}
-	in.Predicted = in.Truth
+	in.Predicted, in.Sets = in.Truth, in.Probabilities
 	if _, err := m.Score(in); err != nil && !errors.Is(err, ErrUndefined) {
 		return err
 	}
@@ -166,7 +175,7 @@ func (m Metric) negated() Metric {
 const negation = "neg_"
 
 // registry holds every metric, in the order in which they are listed.
-var registry = slices.Concat(classification, classAverages(), ranking, regression)
+var registry = slices.Concat(classification, classAverages(), ranking, regression, probabilistic)
 
 // All returns every metric, classification first, in a fixed order.
 func All() []Metric { return slices.Clone(registry) }
@@ -206,7 +215,7 @@ func lookup(name string) (Metric, bool) {
 			return m, true
 		}
 	}
-	return Metric{}, false
+	return quantileMetric(name)
 }
 
 // ForTask returns the metrics worth reporting for a task, the one to choose models by first. For classification

@@ -25,6 +25,9 @@ func random(rng *rand.Rand, m Metric, rows int) Input {
 		for i := range rows {
 			in.Truth[i] = rng.ExpFloat64()
 			in.Predicted[i] = in.Truth[i] * rng.Float64() * 2
+			in.Std = append(in.Std, 0.1+rng.Float64())
+			in.Lower = append(in.Lower, in.Predicted[i]-rng.Float64())
+			in.Upper = append(in.Upper, in.Predicted[i]+rng.Float64())
 		}
 		return in
 	}
@@ -35,7 +38,11 @@ func random(rng *rand.Rand, m Metric, rows int) Input {
 		columns = 1
 	}
 	in.Scores = mat.NewDense(rows, columns, nil)
+	in.Sets = mat.NewDense(rows, in.Classes, nil)
 	for i := range rows {
+		for c := range in.Classes {
+			in.Sets.Set(i, c, float64(rng.IntN(2)))
+		}
 		in.Truth[i], in.Predicted[i] = float64(rng.IntN(in.Classes)), float64(rng.IntN(in.Classes))
 		row := in.Probabilities.RawRowView(i)
 		total := 0.0
@@ -66,13 +73,16 @@ func classesFor(m Metric) int {
 // pick is the input of the rows given, which may repeat, without weights if drop is set.
 func pick(in Input, rows []int, drop bool) Input {
 	out := Input{Classes: in.Classes}
-	var scores, probabilities []float64
+	var scores, probabilities, sets []float64
 	for _, i := range rows {
 		out.Truth = append(out.Truth, in.Truth[i])
 		out.Predicted = append(out.Predicted, in.Predicted[i])
 		if in.Scores != nil {
 			scores = append(scores, in.Scores.RawRowView(i)...)
 			probabilities = append(probabilities, in.Probabilities.RawRowView(i)...)
+			sets = append(sets, in.Sets.RawRowView(i)...)
+		} else {
+			out.Std, out.Lower, out.Upper = append(out.Std, in.Std[i]), append(out.Lower, in.Lower[i]), append(out.Upper, in.Upper[i])
 		}
 		if !drop {
 			out.Weights = append(out.Weights, in.Weights[i])
@@ -81,6 +91,7 @@ func pick(in Input, rows []int, drop bool) Input {
 	if in.Scores != nil {
 		out.Scores = mat.NewDense(len(rows), len(scores)/len(rows), scores)
 		out.Probabilities = mat.NewDense(len(rows), len(probabilities)/len(rows), probabilities)
+		out.Sets = mat.NewDense(len(rows), len(sets)/len(rows), sets)
 	}
 	return out
 }
@@ -143,7 +154,7 @@ func TestPerfect(t *testing.T) {
 	for _, m := range All() {
 		in := random(rng, m, 50)
 		perfect := in
-		perfect.Predicted = in.Truth
+		perfect.Predicted, perfect.Lower, perfect.Upper = in.Truth, in.Truth, in.Truth
 		if m.Task == datasets.Classification {
 			perfect.Scores, perfect.Probabilities = mat.DenseCopyOf(in.Scores), mat.NewDense(50, in.Classes, nil)
 			perfect.Scores.Zero()
@@ -155,13 +166,17 @@ func TestPerfect(t *testing.T) {
 					perfect.Scores.Set(i, 0, c)
 				}
 			}
+			perfect.Sets = perfect.Probabilities
 		}
 		some, err1 := m.Score(in)
 		best, err2 := m.Score(perfect)
 		if err1 != nil || err2 != nil || !m.Better(best, some) || m.Better(some, best) {
 			t.Errorf("%s: perfect scores %v, %v; random %v, %v", m.Name, best, err2, some, err1)
 		}
-		if ideal := indicator(m.GreaterIsBetter); !near(best, ideal, 1e-12) {
+		if m.Name == "nlpd" {
+			continue // how good it can be depends on the deviations
+		}
+		if ideal := indicator(m.GreaterIsBetter || m.Name == "mean_set_size"); !near(best, ideal, 1e-12) {
 			t.Errorf("%s: perfect scores %v, want %v", m.Name, best, ideal)
 		}
 	}
@@ -315,19 +330,21 @@ func TestSeveralTargets(t *testing.T) {
 	truth := mat.NewDense(3, 2, []float64{1, 10, 2, 20, 3, 40})
 	predicted := mat.NewDense(3, 2, []float64{1, 11, 2, 21, 4, 40})
 	weights := []float64{1, 2, 3}
+	std, upper := mat.NewDense(3, 2, []float64{1, 2, 3, 1, 2, 3}), mat.NewDense(3, 2, []float64{2, 12, 3, 22, 5, 40.5})
 	for _, m := range All() {
 		if m.Task != datasets.Regression {
 			continue
 		}
 		var mean float64
 		for c := range 2 {
-			one, err := m.Score(Input{Truth: mat.Col(nil, c, truth), Predicted: mat.Col(nil, c, predicted), Weights: weights})
+			one, err := m.Score(Input{Truth: mat.Col(nil, c, truth), Predicted: mat.Col(nil, c, predicted), Weights: weights,
+				Std: mat.Col(nil, c, std), Lower: mat.Col(nil, c, predicted), Upper: mat.Col(nil, c, upper)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			mean += one / 2
 		}
-		check(t, m.Name, Input{TruthTargets: truth, PredictedTargets: predicted, Weights: weights}, mean)
+		check(t, m.Name, Input{TruthTargets: truth, PredictedTargets: predicted, Weights: weights, StdTargets: std, LowerTargets: predicted, UpperTargets: upper}, mean)
 	}
 }
 
@@ -386,6 +403,15 @@ func TestFaults(t *testing.T) {
 		{"r2", Input{Truth: two, Predicted: two, TruthTargets: half}, "not both"},
 		{"r2", Input{TruthTargets: half}, "PredictedTargets is empty"},
 		{"r2", Input{TruthTargets: half, PredictedTargets: mat.NewDense(2, 1, nil)}, "PredictedTargets is 2×1, want 2×2"},
+		{"nlpd", Input{Truth: two, Predicted: two}, "Std has no rows"},
+		{"nlpd", Input{Truth: two, Predicted: two, Std: []float64{1, 0}}, "Std[1] is 0, want a number above 0"},
+		{"nlpd", Input{TruthTargets: half, PredictedTargets: half, StdTargets: mat.NewDense(2, 2, []float64{1, 1, 1, -1})}, "target 1: StdTargets[1] is -1"},
+		{"coverage", Input{Truth: two, Lower: two}, "Upper has no rows"},
+		{"coverage", Input{Truth: two, Lower: two, Upper: []float64{0, 0.5}}, "Upper[1] is 0.5, below Lower, which is 1"},
+		{"mean_width", Input{TruthTargets: half, LowerTargets: half}, "UpperTargets is empty"},
+		{"mean_width", Input{TruthTargets: half, LowerTargets: half, UpperTargets: mat.NewDense(2, 2, nil)}, "target 0: Upper[0] is 0, below"},
+		{"set_coverage", Input{Truth: two, Probabilities: half}, "Sets is empty"},
+		{"mean_set_size", Input{Truth: two, Sets: mat.NewDense(1, 2, nil)}, "Sets is 1×2, want 2×2"},
 		{"msle", Input{Truth: two, Predicted: []float64{0, -2}}, "want both at 0 or above"},
 		{"msle", Input{TruthTargets: half, PredictedTargets: mat.NewDense(2, 2, []float64{0, -1, 0, 0})}, "target 1: "},
 		{"r2", Input{TruthTargets: half, PredictedTargets: half, Weights: []float64{1, 2, 3}}, "Weights has 3 rows, Truth has 2"},
@@ -462,13 +488,13 @@ func TestNames(t *testing.T) {
 		f1_weighted neg_log_loss precision precision_macro recall recall_weighted roc_auc roc_auc_ovr roc_auc_ovo roc_auc_ovr_weighted
 		roc_auc_ovo_weighted matthews_corrcoef explained_variance r2 max_error neg_max_error neg_mean_absolute_error neg_mean_squared_error
 		neg_root_mean_squared_error neg_mean_squared_log_error neg_root_mean_squared_log_error neg_median_absolute_error
-		neg_mean_absolute_percentage_error`) {
+		neg_mean_absolute_percentage_error neg_pinball_0.25 pinball_0.975 d2_pinball_0.05 d2_absolute_error_score`) {
 		if _, err := ByName(scorer); err != nil {
 			t.Error(err)
 		}
 	}
 	for wrong, near := range map[string]string{
-		"acuracy": "accuracy", "ROC_AUC": "", "neg_log_los": "neg_log_loss", "mean_square_error": "mean_squared_error", "": "", "neg_": "",
+		"acuracy": "accuracy", "ROC_AUC": "", "pinball_1.5": "", "pinball_": "", "neg_log_los": "neg_log_loss", "mean_square_error": "mean_squared_error", "": "", "neg_": "",
 	} {
 		_, err := ByName(wrong)
 		if err == nil || !strings.Contains(err.Error(), "balanced_accuracy") || near != "" && !strings.Contains(err.Error(), fmt.Sprintf("did you mean %q", near)) {

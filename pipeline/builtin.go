@@ -67,6 +67,8 @@ func builtin() []Entry {
 			func() any { return meta.NewTarget(nil) }, func() model.Stateful { return &meta.FittedTarget{} }},
 		{"calibrated", "a classifier with probabilities, learned from scores of rows that it had not seen",
 			func() any { return meta.NewCalibrated(nil) }, func() model.Stateful { return &meta.FittedCalibrated{} }},
+		{"intervals", "a model that says how far off its predictions may be: intervals, or sets of classes",
+			func() any { return meta.NewIntervals(nil) }, func() model.Stateful { return &meta.FittedIntervals{} }},
 		{"ensemble", "several models, or one by several seeds, that predict together",
 			func() any { return meta.NewEnsemble() }, func() model.Stateful { return &meta.FittedEnsemble{} }},
 	}
@@ -74,6 +76,9 @@ func builtin() []Entry {
 
 func init() {
 	if err := model.RegisterKind(wholePipeline, func() model.Stateful { return &FittedPipeline{} }); err != nil {
+		panic(err)
+	}
+	if err := model.RegisterKind("intervals.sets", func() model.Stateful { return &meta.FittedSets{} }); err != nil {
 		panic(err)
 	}
 	for _, e := range builtin() {

@@ -31,7 +31,7 @@ type FittedPipeline struct {
 
 var (
 	_ estimator.WholePredictor = (*FittedPipeline)(nil)
-	_ estimator.Wrapper        = (*FittedPipeline)(nil)
+	_ estimator.Rewrapper      = (*FittedPipeline)(nil)
 	_ model.Stateful           = (*FittedPipeline)(nil)
 )
 
@@ -56,6 +56,13 @@ func (p *FittedPipeline) InputWidth() int { return p.chain.cols }
 
 // Unwrap returns the model behind the steps, which takes what they make of the rows.
 func (p *FittedPipeline) Unwrap() (within estimator.Predictor, sameRows bool) { return p.model, false }
+
+// Rewrap returns the pipeline with another model behind its steps.
+func (p *FittedPipeline) Rewrap(within estimator.Predictor) estimator.Predictor {
+	out := *p
+	out.model = within
+	return &out
+}
 
 // Find returns the FittedPipeline that a predictor is, or wraps as the choice of a search does, nil where
 // there is none.
@@ -151,11 +158,19 @@ func (p *FittedPipeline) nothing() estimator.Prediction {
 	if estimator.As(p.model, &deviates) {
 		out.Std = []float64{}
 	}
+	var intervals estimator.IntervalPredictor
+	if out.Std != nil || estimator.As(p.model, &intervals) {
+		out.Lower, out.Upper = []float64{}, []float64{}
+	}
 	if estimator.As(p.model, &classes) {
 		out.Scores = &mat.Dense{}
 	}
 	if estimator.As(p.model, &probable) {
 		out.Probabilities = &mat.Dense{}
+	}
+	var sets estimator.SetPredictor
+	if estimator.As(p.model, &sets) {
+		out.Sets = &mat.Dense{}
 	}
 	return out
 }
@@ -199,6 +214,10 @@ func (r *results) put(lo int, block estimator.Prediction) {
 	r.mu.Lock()
 	r.Values = roomOf(r.Values, block.Values, r.rows)
 	r.Std = roomOf(r.Std, block.Std, r.rows)
+	r.Lower, r.Upper = roomOf(r.Lower, block.Lower, r.rows), roomOf(r.Upper, block.Upper, r.rows)
+	r.StdTargets = rowsOfBlock(r.StdTargets, block.StdTargets, r.rows)
+	r.LowerTargets, r.UpperTargets = rowsOfBlock(r.LowerTargets, block.LowerTargets, r.rows), rowsOfBlock(r.UpperTargets, block.UpperTargets, r.rows)
+	r.Sets = rowsOfBlock(r.Sets, block.Sets, r.rows)
 	r.Targets = rowsOfBlock(r.Targets, block.Targets, r.rows)
 	r.Scores = rowsOfBlock(r.Scores, block.Scores, r.rows)
 	r.Probabilities = rowsOfBlock(r.Probabilities, block.Probabilities, r.rows)
@@ -206,9 +225,15 @@ func (r *results) put(lo int, block estimator.Prediction) {
 	r.mu.Unlock()
 	copy(to.Values[min(lo, len(to.Values)):], block.Values)
 	copy(to.Std[min(lo, len(to.Std)):], block.Std)
+	copy(to.Lower[min(lo, len(to.Lower)):], block.Lower)
+	copy(to.Upper[min(lo, len(to.Upper)):], block.Upper)
 	copyRows(to.Targets, lo, block.Targets)
+	copyRows(to.StdTargets, lo, block.StdTargets)
+	copyRows(to.LowerTargets, lo, block.LowerTargets)
+	copyRows(to.UpperTargets, lo, block.UpperTargets)
 	copyRows(to.Scores, lo, block.Scores)
 	copyRows(to.Probabilities, lo, block.Probabilities)
+	copyRows(to.Sets, lo, block.Sets)
 }
 
 // roomOf returns whole, or room for so many rows where it has none and the block has numbers.

@@ -106,7 +106,7 @@ func TestRegisteredStepsObeyTheLaws(t *testing.T) {
 	}
 	models := map[string]eo{"ridge": {}, "ridge_classifier": {Classes: 3}, "logistic": {Classes: 2, Tolerance: 0.05},
 		"svm": {Classes: 2, Tolerance: 0.05}, "svr": {Tolerance: 0.05}, "kernel_ridge": {}, "kernel_ridge_classifier": {Classes: 3}}
-	elsewhere := []string{"columns", "union", "target", "calibrated", "ensemble", // nothing without parts
+	elsewhere := []string{"columns", "union", "target", "calibrated", "intervals", "ensemble", // nothing without parts
 		"mirror", "log_one", "log_two"} // steps of these tests
 	for _, e := range pipeline.Registered() {
 		spec := e.New()
@@ -154,7 +154,7 @@ func TestRegistryIsComplete(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"impute", "standardize", "minmax", "robust", "quantile", "scale", "onehot", "ordinal", "pca", "ard", "columns", "union",
-		"rff", "binning", "nystroem", "rfm", "ridge", "ridge_classifier", "logistic", "svm", "svr", "kernel_ridge", "kernel_ridge_classifier", "target", "calibrated", "ensemble"} {
+		"rff", "binning", "nystroem", "rfm", "ridge", "ridge_classifier", "logistic", "svm", "svr", "kernel_ridge", "kernel_ridge_classifier", "target", "calibrated", "intervals", "ensemble"} {
 		if _, ok := pipeline.Lookup(name); !ok {
 			t.Errorf("%s is not registered", name)
 		}

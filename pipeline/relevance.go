@@ -43,6 +43,29 @@ func (c *concatenation) Each(in datasets.Schema, yield func(name string, fitted 
 	}
 }
 
+// Supervised reports whether the spec of a step, or of one that it holds, learns from the targets, as far as its
+// fitted type tells by being [transformer.Relevant].
+func Supervised(spec any) bool {
+	if own, ok := EntryOf(spec); ok {
+		if _, relevant := any(own.Fitted()).(transformer.Relevant); relevant {
+			return true
+		}
+	}
+	if c, ok := spec.(Composite); ok {
+		for _, child := range c.Children() {
+			if Supervised(child.Fitter) {
+				return true
+			}
+		}
+	}
+	for _, c := range Within(spec) {
+		if Supervised(c.Spec) {
+			return true
+		}
+	}
+	return false
+}
+
 // Relevance returns how much the inputs of every [transformer.Relevant] step matter, in the order of the steps.
 func (p *FittedPipeline) Relevance() []Relevance {
 	var out []Relevance

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
@@ -52,6 +53,8 @@ type Foretold struct {
 	Unknown       bool // whether nothing is
 	Classes       bool // whether it predicts classes; else it predicts numbers
 	Probabilities bool
+	Std           bool // whether it knows its standard deviation
+	Intervals     bool // whether it knows intervals, or sets of classes
 }
 
 // Foretell says what a model will predict: what the type of its fitted value can do, or, where that is a
@@ -70,15 +73,21 @@ func Foretell(spec estimator.Estimator) Foretold {
 	fitted := any(e.Fitted())
 	_, classes := fitted.(estimator.Classifier)
 	_, probable := fitted.(estimator.Probabilistic)
+	_, deviates := fitted.(estimator.StdPredictor)
+	_, intervals := fitted.(estimator.IntervalPredictor)
 	if _, wraps := fitted.(estimator.Wrapper); !wraps || classes {
-		return Foretold{Classes: classes, Probabilities: probable}
+		return Foretold{Classes: classes, Probabilities: probable, Std: deviates, Intervals: intervals}
 	}
 	models := modelsWithin(spec)
-	out := Foretold{Classes: true, Probabilities: true, Unknown: len(models) == 0}
+	out := Foretold{Classes: true, Probabilities: true, Std: true, Intervals: intervals, Unknown: len(models) == 0}
 	for _, m := range models {
 		one := Foretell(m.Estimator)
 		out.Unknown = out.Unknown || one.Unknown
 		out.Classes, out.Probabilities = out.Classes && one.Classes, out.Probabilities && one.Probabilities
+		out.Std, out.Intervals = out.Std && one.Std, out.Intervals || one.Intervals
+	}
+	if slices.ContainsFunc(Within(spec), HoldsMembers) { // together they know of none
+		out.Std, out.Intervals = false, false
 	}
 	return out
 }

@@ -35,6 +35,10 @@ func showResult(out io.Writer, r experiment.Result) {
 	fmt.Fprintln(out)
 	showScores(out, r.Train, r.Test)
 	showPositive(out, r.Positive)
+	if r.Intervals != nil {
+		fmt.Fprintln(out)
+		showSureness(out, *r.Intervals)
+	}
 	if len(r.Members) > 0 {
 		fmt.Fprintln(out)
 		showMembers(out, r.Members)
@@ -80,6 +84,25 @@ func showScores(out io.Writer, train, test map[string]float64) {
 	t.Flush()
 }
 
+// showSureness prints how a model says how sure it is, and whether it is right on rows that it was tested on.
+func showSureness(out io.Writer, s experiment.Sureness) {
+	what := "intervals"
+	if s.Size != nil {
+		what = "sets"
+	}
+	fmt.Fprintf(out, "%s: level %s by %s", what, short(s.Level), s.Method)
+	if s.Coverage != nil {
+		fmt.Fprintf(out, "; coverage %s", short(*s.Coverage))
+	}
+	if s.Width != nil {
+		fmt.Fprintf(out, ", mean width %s", short(*s.Width))
+	}
+	if s.Size != nil {
+		fmt.Fprintf(out, ", mean size %s", short(*s.Size))
+	}
+	fmt.Fprintln(out)
+}
+
 // showPositive names the class that scores of two classes speak of.
 func showPositive(out io.Writer, class string) {
 	if class != "" {
@@ -96,6 +119,9 @@ func showEvaluation(out io.Writer, e experiment.Evaluation) {
 	}
 	t.Flush()
 	showPositive(out, e.Positive)
+	if e.Intervals != nil {
+		showSureness(out, *e.Intervals)
+	}
 	for _, w := range e.Warnings {
 		fmt.Fprintf(out, "warning: %s\n", w)
 	}
@@ -171,6 +197,9 @@ func showModel(out io.Writer, m experiment.Model) {
 	}
 	if m.Positive != "" {
 		fmt.Fprintf(t, "positive\t%s\n", m.Positive)
+	}
+	if m.Intervals != nil {
+		fmt.Fprintf(t, "intervals\tlevel %s by %s\n", short(m.Intervals.Level), m.Intervals.Method)
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Metrics)) {
 		fmt.Fprintf(t, "%s\t%s\n", name, short(m.Metrics[name]))

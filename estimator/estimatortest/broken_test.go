@@ -277,6 +277,7 @@ var brokenElsewhere = map[string]string{
 	"a batch is its fits one by one":                        "TestBatchLaw",
 	"a batch on related maps is its fits one by one":        "TestOtherBatchLaws",
 	"leaving one out is fitting without each row":           "TestOtherBatchLaws",
+	"a higher level holds more":                             "TestLawsFindMore",
 	"parts of the rows are the whole":                       "package transformertest",
 	"only passes begun alike are merged":                    "package transformertest",
 	"a pass stops when cancelled":                           "package transformertest",
@@ -325,6 +326,65 @@ func (s hasty) FitSource(ctx context.Context, data datasets.Source) (estimator.P
 	return s.Fit(ctx, blocks[len(blocks)-1])
 }
 
+// sure is ridge regression with intervals that are the wider the less, or the more, is asked of them.
+type sure struct {
+	estimator.Ridge
+	turned bool
+}
+
+type sureFit struct {
+	estimator.Predictor
+	turned bool
+}
+
+func (s sure) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	p, err := s.Ridge.Fit(ctx, data)
+	return sureFit{p, s.turned}, err
+}
+
+func (p sureFit) PredictInterval(ctx context.Context, X mat.Matrix, level float64) (lower, upper []float64, err error) {
+	values, err := p.Predict(ctx, X)
+	if p.turned {
+		level = 1 - level
+	}
+	for _, v := range values {
+		lower, upper = append(lower, v-level), append(upper, v+level)
+	}
+	return lower, upper, err
+}
+
+// crowded is a classifier with sets that hold all classes, or nearly none where much is asked of them.
+type crowded struct {
+	estimator.RidgeClassifier
+	turned bool
+}
+
+type crowdedFit struct {
+	estimator.Classifier
+	turned bool
+}
+
+func (s crowded) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	p, err := s.RidgeClassifier.Fit(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	return crowdedFit{p.(estimator.Classifier), s.turned}, nil
+}
+
+func (p crowdedFit) PredictSet(_ context.Context, X mat.Matrix, level float64) (*mat.Dense, error) {
+	n, _ := X.Dims()
+	out := mat.NewDense(n, len(p.Classes()), nil)
+	for i := range n {
+		for k := range p.Classes() {
+			if !p.turned || level < 0.6 {
+				out.Set(i, k, 1)
+			}
+		}
+	}
+	return out, nil
+}
+
 // What a law asks beside its first question is asked as well.
 func TestLawsFindMore(t *testing.T) {
 	for _, c := range []struct {
@@ -335,6 +395,8 @@ func TestLawsFindMore(t *testing.T) {
 	}{
 		{"moving the inputs or targets moves the predictions", estimator.NewRidge(), clipped{estimator.NewRidge()}, Options{}},
 		{"bad data are refused by name", estimator.NewRidgeClassifier(), hasty{estimator.NewRidgeClassifier()}, Options{Classes: 2}},
+		{"a higher level holds more", sure{Ridge: estimator.NewRidge()}, sure{estimator.NewRidge(), true}, Options{}},
+		{"a higher level holds more", crowded{RidgeClassifier: estimator.NewRidgeClassifier()}, crowded{estimator.NewRidgeClassifier(), true}, Options{Classes: 3}},
 	} {
 		i := slices.IndexFunc(laws, func(l law) bool { return l.name == c.law })
 		if n := holds(laws[i], c.good, c.o); n.failed || n.skipped {

@@ -59,6 +59,7 @@ var laws = []law{
 	{"one row is the same row in a batch", (*suite).oneRow},
 	{"no rows give no predictions", (*suite).noRows},
 	{"predictions agree with scores and probabilities", (*suite).consistent},
+	{"a higher level holds more", (*suite).nested},
 	{"concurrent use", (*suite).concurrent},
 	{"cancellation", (*suite).cancelled},
 	{"a batch is its fits one by one", (*suite).batch},
@@ -183,7 +184,8 @@ func numbersOf(all estimator.Prediction) (out []float64) {
 	if all.Scores == nil {
 		out = append(out, all.Values...)
 	}
-	for _, m := range []*mat.Dense{all.Scores, all.Probabilities, all.Targets} {
+	out = append(append(out, all.Lower...), all.Upper...)
+	for _, m := range []*mat.Dense{all.Scores, all.Probabilities, all.Targets, all.LowerTargets, all.UpperTargets, all.Sets} {
 		if m != nil {
 			out = append(out, m.RawMatrix().Data...)
 		}

@@ -56,6 +56,54 @@ func (s *suite) noRows(t testing.TB) {
 	}
 }
 
+// nested: the interval, or the set, of a level holds that of a lower one, and there is no other between the ends.
+func (s *suite) nested(t testing.TB) {
+	p := s.fit(t, s.data)
+	var intervals estimator.IntervalPredictor
+	var sets estimator.SetPredictor
+	hasIntervals, hasSets := estimator.As(p, &intervals), estimator.As(p, &sets)
+	if !hasIntervals && !hasSets {
+		t.Skip("it says not how sure it is")
+	}
+	n, _ := s.probe.Dims()
+	var before [][2]float64
+	var within *mat.Dense
+	for _, level := range []float64{0.3, 0.5, 0.8} {
+		if hasIntervals {
+			lower, upper, err := intervals.PredictInterval(context.Background(), s.probe, level)
+			if err != nil || len(lower) != n || len(upper) != n {
+				t.Fatalf("level %v: %d and %d ends of %d rows, %v", level, len(lower), len(upper), n, err)
+			}
+			for i := range lower {
+				if !(lower[i] <= upper[i]) || before != nil && (lower[i] > before[i][0] || upper[i] < before[i][1]) {
+					t.Fatalf("level %v: row %d has [%v, %v], and at a lower level %v", level, i, lower[i], upper[i], before)
+				}
+			}
+			before = nil
+			for i := range lower {
+				before = append(before, [2]float64{lower[i], upper[i]})
+			}
+		}
+		if hasSets {
+			set, err := sets.PredictSet(context.Background(), s.probe, level)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rows, classes := set.Dims(); rows != n || classes != s.Classes {
+				t.Fatalf("level %v: sets of %d rows and %d classes, wanted %d and %d", level, rows, classes, n, s.Classes)
+			}
+			for i := range n {
+				for k, v := range set.RawRowView(i) {
+					if v != 0 && v != 1 || within != nil && within.At(i, k) > v {
+						t.Fatalf("level %v: row %d has %v for class %d, and more at a lower level", level, i, v, k)
+					}
+				}
+			}
+			within = set
+		}
+	}
+}
+
 // consistent: the predicted class has the largest score and the largest probability, and
 // probabilities are a distribution.
 func (s *suite) consistent(t testing.TB) {

@@ -77,3 +77,28 @@ func ExampleEnsemble() {
 	// line 1.00
 	// constant 0.00
 }
+
+// Half of the new observations are to lie in these intervals, whatever the law of the errors is.
+func ExampleIntervals() {
+	weeks := mat.NewDense(9, 1, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9})
+	heights := datasets.Set{X: weeks, Y: []float64{3.1, 5.9, 9.2, 11.8, 15.3, 17.9, 21.2, 23.7, 27.1}}
+	spec := meta.NewIntervals(estimator.NewRidge())
+	spec.Level = 0.5
+	model, err := spec.Fit(context.Background(), heights)
+	if err != nil {
+		log.Fatal(err)
+	}
+	all, err := estimator.Predict(context.Background(), model, mat.NewDense(1, 1, []float64{10}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("week 10: %.1f, between %.1f and %.1f\n", all.Values[0], all.Lower[0], all.Upper[0])
+	lower, upper, err := model.(estimator.IntervalPredictor).PredictInterval(context.Background(), mat.NewDense(1, 1, []float64{10}), 0.9)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("nine of ten between %.1f and %.1f\n", lower[0], upper[0])
+	// Output:
+	// week 10: 29.7, between 29.4 and 30.0
+	// nine of ten between 29.0 and 30.1
+}

@@ -4,6 +4,7 @@
 //
 //	target            [Target]           *[FittedTarget]            on transformed targets
 //	calibrated        [Calibrated]       *[FittedCalibrated]        probabilities of any classifier
+//	intervals         [Intervals]        *[FittedIntervals]         with intervals, or with sets of classes (*[FittedSets])
 //	ensemble          [Ensemble]         *[FittedEnsemble]          several together
 //
 // Each is an [estimator.Estimator] like any other, and what it is fitted to an [estimator.Wrapper]: what the

@@ -236,7 +236,7 @@ type FittedTarget struct {
 
 var (
 	_ estimator.WholePredictor = (*FittedTarget)(nil)
-	_ estimator.Wrapper        = (*FittedTarget)(nil)
+	_ estimator.Rewrapper      = (*FittedTarget)(nil)
 	_ model.Stateful           = (*FittedTarget)(nil)
 )
 
@@ -265,6 +265,13 @@ func (f *FittedTarget) InputWidth() int { return f.cols }
 
 // Unwrap returns the model, which predicts transformed targets.
 func (f *FittedTarget) Unwrap() (within estimator.Predictor, sameRows bool) { return f.within, false }
+
+// Rewrap returns the same way back behind another model.
+func (f *FittedTarget) Rewrap(within estimator.Predictor) estimator.Predictor {
+	out := *f
+	out.within = within
+	return &out
+}
 
 // State keeps the transforms and the model.
 func (f *FittedTarget) State(s *model.State) {

@@ -102,6 +102,13 @@ func (m transforms) back(p estimator.Prediction) (estimator.Prediction, error) {
 			return p, err
 		}
 	}
+	if p.StdTargets != nil {
+		out.StdTargets = mat.DenseCopyOf(p.StdTargets)
+		out.StdTargets.Apply(func(i, j int, std float64) float64 { return m[j].Deviation(p.Targets.At(i, j), std) }, p.StdTargets)
+	}
+	if err := m.backEnds(&out, p); err != nil {
+		return p, err
+	}
 	if p.Targets == nil || p.Targets.IsEmpty() {
 		out.Targets = p.Targets
 		return out, nil
@@ -118,6 +125,44 @@ func (m transforms) back(p estimator.Prediction) (estimator.Prediction, error) {
 		}
 	}
 	return out, nil
+}
+
+// backEnds turns the ends of intervals back: the transforms rise, so that what was between them stays between them.
+// An end that is too large to be a number is an error.
+func (m transforms) backEnds(out *estimator.Prediction, p estimator.Prediction) error {
+	for _, ends := range []struct {
+		to   *[]float64
+		from []float64
+	}{{&out.Lower, p.Lower}, {&out.Upper, p.Upper}} {
+		if ends.from == nil {
+			continue
+		}
+		*ends.to = make([]float64, len(ends.from))
+		for i, z := range ends.from {
+			(*ends.to)[i] = m[0].Inverse(z)
+			if err := tooLarge(i, (*ends.to)[i]); err != nil {
+				return err
+			}
+		}
+	}
+	for _, ends := range []struct{ to, from **mat.Dense }{{&out.LowerTargets, &p.LowerTargets}, {&out.UpperTargets, &p.UpperTargets}} {
+		if *ends.from == nil || (*ends.from).IsEmpty() {
+			*ends.to = *ends.from
+			continue
+		}
+		*ends.to = mat.DenseCopyOf(*ends.from)
+		n, _ := (*ends.to).Dims()
+		for i := range n {
+			row := (*ends.to).RawRowView(i)
+			for j, z := range row {
+				row[j] = m[j].Inverse(z)
+				if err := tooLarge(i, row[j]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 func tooLarge(row int, v float64) error {

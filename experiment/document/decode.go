@@ -95,12 +95,18 @@ func (d *decoder) root(node *yaml.Node) {
 	if search := d.at["search"]; search != nil {
 		d.spec.Search = NewSearch()
 	}
+	if d.at["intervals"] != nil {
+		d.spec.Intervals = NewIntervals()
+	}
 	special := map[string]func(key, value *yaml.Node){
 		"pipeline":    func(_, value *yaml.Node) { d.list = value },
 		"search.grid": func(_, value *yaml.Node) { d.readGrid(value) },
 	}
 	if d.spec.Search == nil {
 		special["search"] = nil
+	}
+	if d.spec.Intervals == nil {
+		special["intervals"] = nil
 	}
 	d.spec = d.section(d.spec, node, "", special).(Spec)
 	for _, key := range []string{"data", "pipeline"} {

@@ -26,6 +26,8 @@ type Spec struct {
 	Search   *Search // nil for none
 	Output   Output
 
+	Intervals *Intervals // nil for none
+
 	places *places // of its values in the file it was read from; nil for none
 }
 
@@ -36,6 +38,7 @@ func (s *Spec) Params(l *param.List) {
 	l.Choice(&s.Pipeline.Precision, "precision", "Precision of the dense features that the estimator reads. float32 takes half the memory and about half the time.", pipeline.Float64, pipeline.Float32)
 	l.Child("data", &s.Data)
 	l.Child("search", &s.Search)
+	l.Child("intervals", &s.Intervals)
 	l.Child("output", &s.Output)
 }
 

@@ -33,7 +33,7 @@ func Flow(value any) string {
 func (s Spec) Encode(file string) ([]byte, error) {
 	s.Data.Train, s.Data.Test = SeenFrom(file, s.Data.Train), SeenFrom(file, s.Data.Test)
 	root := &yaml.Node{Kind: yaml.MappingNode}
-	for _, section := range []string{"name", "seed", "precision", "data", "pipeline", "search", "output"} {
+	for _, section := range []string{"name", "seed", "precision", "data", "pipeline", "search", "intervals", "output"} {
 		var value *yaml.Node
 		switch section {
 		case "pipeline":
@@ -48,6 +48,11 @@ func (s Spec) Encode(file string) ([]byte, error) {
 			}
 			value = s.section(section)
 			s.encodeGrid(value)
+		case "intervals":
+			if s.Intervals == nil {
+				continue
+			}
+			value = s.section(section)
 		default:
 			value = s.section(section)
 		}

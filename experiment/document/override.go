@@ -83,11 +83,18 @@ func (d *decoder) overrideSection(path string, value *yaml.Node) bool {
 		d.spec.Search, d.axes = nil, nil
 		return true
 	}
+	if path == "intervals" && isNull(value) {
+		d.spec.Intervals = nil
+		return true
+	}
 	if isNull(value) && d.unset(path) {
 		return true
 	}
 	if strings.HasPrefix(path, "search.") && d.spec.Search == nil {
 		d.spec.Search = NewSearch()
+	}
+	if strings.HasPrefix(path, "intervals.") && d.spec.Intervals == nil {
+		d.spec.Intervals = NewIntervals()
 	}
 	if path == "search.grid" {
 		d.axes = nil
@@ -118,7 +125,7 @@ func (d *decoder) overrideSection(path string, value *yaml.Node) bool {
 // whether there is one.
 func (d *decoder) unset(path string) (known bool) {
 	defaults := New()
-	defaults.Search = NewSearch()
+	defaults.Search, defaults.Intervals = NewSearch(), NewIntervals()
 	below := func(p string) bool { return p == path || strings.HasPrefix(p, path+".") }
 	for _, p := range param.All(defaults) {
 		if !below(p.Path) {

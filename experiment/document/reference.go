@@ -12,7 +12,7 @@ import (
 
 // sections are those of an experiment file, in the order of the reference.
 var sections = []struct{ path, about string }{
-	{"", "A file has the keys below, the sections `data`, `search` and `output`, and `pipeline`, a list of [steps](#every-step)."},
+	{"", "A file has the keys below, the sections `data`, `search`, `intervals` and `output`, and `pipeline`, a list of [steps](#every-step)."},
 	{"data", "The rows, and what their columns are."},
 	{"data.split", "Test rows taken from the training file or from a built-in set."},
 	{"data.csv", "How a CSV or TSV file is written."},
@@ -20,6 +20,7 @@ var sections = []struct{ path, about string }{
 	{"search", "A grid search with cross-validation. `grid` maps paths of parameters to values."},
 	{"search.cv", "How rows are divided into folds."},
 	{"search.halving", "Rounds that give more to fewer candidates; `least` asks for them."},
+	{"intervals", "How sure predictions are: an interval around each, or a set of classes, in which the truth lies with a probability. See [how sure](how-sure.md)."},
 	{"output", "Where the results go."},
 }
 

@@ -99,7 +99,7 @@ func JSONSchema() []byte {
 // declared is a spec with every section, to list what may be given.
 func declared() Spec {
 	spec := New()
-	spec.Search = NewSearch()
+	spec.Search, spec.Intervals = NewSearch(), NewIntervals()
 	return spec
 }
 

@@ -24,6 +24,7 @@ func (s Spec) CheckTask(task datasets.Task, classes int) param.Faults {
 	if task == datasets.Regression && s.Data.Split.Stratify {
 		add("data.split.stratify", param.Fault{Problem: "only classes can be stratified, and the task is regression"})
 	}
+	s.checkIntervals(task, add)
 	if s.Search == nil {
 		return faults
 	}
@@ -75,6 +76,14 @@ func input(does pipeline.Foretold) metrics.Input {
 	}
 	if does.Probabilities {
 		in.Probabilities = mat.NewDense(1, 1, nil)
+	}
+	if does.Std {
+		in.Std, in.Lower = []float64{1}, []float64{0}
+	}
+	if does.Intervals && does.Classes {
+		in.Sets = mat.NewDense(1, 1, nil)
+	} else if does.Intervals {
+		in.Lower = []float64{0}
 	}
 	return in
 }

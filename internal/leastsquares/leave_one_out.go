@@ -26,40 +26,14 @@ type OneOut struct {
 // LeaveOneOut computes the predictions without fitting again, for alphas that take the place of
 // s.Alpha.
 func LeaveOneOut(ctx context.Context, s Ridge, data datasets.Set, alphas []float64) (*OneOut, error) {
-	r, err := design.OfSet(data)
+	l, err := newLeaver(ctx, s, data)
 	if err != nil {
 		return nil, err
-	}
-	y, targets, err := design.BlockTargets(0, *r.Set)
-	if err != nil {
-		return nil, err
-	}
-	weights, err := design.BlockWeights(0, *r.Set)
-	if err != nil {
-		return nil, err
-	}
-	l := &leaver{ctx: ctx, rows: r, y: y, weights: weights, targets: targets, problem: NewProblem(s, r, design.BlockTargets, design.BlockWeights)}
-	l.slack, l.residual = make([]float64, r.N), make([]float64, r.N*targets)
-	by := l.primal
-	if r.N <= r.Cols || s.Intercept && r.N == r.Cols+1 {
-		if l.dual, err = l.problem.centred(ctx); err != nil {
-			return nil, err
-		}
-		if l.kernel, err = l.dual.kernel(ctx); err != nil {
-			return nil, err
-		}
-		by = l.wide
-		l.tau = l.dual.lift(l.kernel, s.Intercept)
-	} else {
-		l.problem.rows = r.Widened()
-		if l.sums, err = l.problem.Moments(ctx); err != nil {
-			return nil, err
-		}
 	}
 	out := &OneOut{}
 	for _, alpha := range alphas {
 		l.problem.Alpha = alpha
-		factor, err := by(alpha)
+		factor, err := l.by(alpha)
 		if err != nil {
 			return nil, fmt.Errorf("alpha %v: %w", alpha, err)
 		}
@@ -88,6 +62,43 @@ type leaver struct {
 	tau        float64
 	residual   []float64 // rows × targets
 	slack      []float64 // 1 − h; 0 for rows of weight 0
+	by         func(alpha float64) (factor float64, err error)
+	factor     *Factor // of the last alpha
+}
+
+// newLeaver prepares rows in memory for the way that suits their shape.
+func newLeaver(ctx context.Context, s Ridge, data datasets.Set) (*leaver, error) {
+	r, err := design.OfSet(data)
+	if err != nil {
+		return nil, err
+	}
+	y, targets, err := design.BlockTargets(0, *r.Set)
+	if err != nil {
+		return nil, err
+	}
+	weights, err := design.BlockWeights(0, *r.Set)
+	if err != nil {
+		return nil, err
+	}
+	l := &leaver{ctx: ctx, rows: r, y: y, weights: weights, targets: targets, problem: NewProblem(s, r, design.BlockTargets, design.BlockWeights)}
+	l.slack, l.residual = make([]float64, r.N), make([]float64, r.N*targets)
+	l.by = l.primal
+	if r.N <= r.Cols || s.Intercept && r.N == r.Cols+1 {
+		if l.dual, err = l.problem.centred(ctx); err != nil {
+			return nil, err
+		}
+		if l.kernel, err = l.dual.kernel(ctx); err != nil {
+			return nil, err
+		}
+		l.by = l.wide
+		l.tau = l.dual.lift(l.kernel, s.Intercept)
+	} else {
+		l.problem.rows = r.Widened()
+		if l.sums, err = l.problem.Moments(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
 }
 
 func (l *leaver) weight(i int) float64 {
@@ -119,6 +130,7 @@ func (l *leaver) primal(alpha float64) (factor float64, err error) {
 		if err := l.measure(w, f); err != nil {
 			return 0, err
 		}
+		l.factor = f
 		if row, least = l.leastSlack(); rounding <= mostLost*least {
 			return 1, nil
 		}
@@ -203,6 +215,7 @@ func (l *leaver) wide(alpha float64) (factor float64, err error) {
 	if err != nil {
 		return 0, err
 	}
+	l.factor = f
 	a := slices.Clone(d.y)
 	f.Solve(l.ctx, a, t)
 	w := d.coefficients(a)

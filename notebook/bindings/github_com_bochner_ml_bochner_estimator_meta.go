@@ -14,10 +14,13 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/estimator/meta"] = imports.Package{
 		Name: "meta",
 		Binds: map[string]reflect.Value{
-			"NewCalibrated":   reflect.ValueOf(meta.NewCalibrated),
-			"NewEnsemble":     reflect.ValueOf(meta.NewEnsemble),
-			"NewSeedEnsemble": reflect.ValueOf(meta.NewSeedEnsemble),
-			"NewTarget":       reflect.ValueOf(meta.NewTarget),
+			"IntervalMethods":  reflect.ValueOf(&meta.IntervalMethods).Elem(),
+			"NewCalibrated":    reflect.ValueOf(meta.NewCalibrated),
+			"NewEnsemble":      reflect.ValueOf(meta.NewEnsemble),
+			"NewIntervals":     reflect.ValueOf(meta.NewIntervals),
+			"NewSeedEnsemble":  reflect.ValueOf(meta.NewSeedEnsemble),
+			"NewTarget":        reflect.ValueOf(meta.NewTarget),
+			"WithoutIntervals": reflect.ValueOf(meta.WithoutIntervals),
 		},
 		Types: map[string]reflect.Type{
 			"Calibrated":       reflect.TypeOf((*meta.Calibrated)(nil)).Elem(),
@@ -25,14 +28,19 @@ func init() {
 			"Ensemble":         reflect.TypeOf((*meta.Ensemble)(nil)).Elem(),
 			"FittedCalibrated": reflect.TypeOf((*meta.FittedCalibrated)(nil)).Elem(),
 			"FittedEnsemble":   reflect.TypeOf((*meta.FittedEnsemble)(nil)).Elem(),
+			"FittedIntervals":  reflect.TypeOf((*meta.FittedIntervals)(nil)).Elem(),
 			"FittedMember":     reflect.TypeOf((*meta.FittedMember)(nil)).Elem(),
+			"FittedSets":       reflect.TypeOf((*meta.FittedSets)(nil)).Elem(),
 			"FittedTarget":     reflect.TypeOf((*meta.FittedTarget)(nil)).Elem(),
+			"Intervals":        reflect.TypeOf((*meta.Intervals)(nil)).Elem(),
 			"Member":           reflect.TypeOf((*meta.Member)(nil)).Elem(),
 			"Members":          reflect.TypeOf((*meta.Members)(nil)).Elem(),
+			"Sure":             reflect.TypeOf((*meta.Sure)(nil)).Elem(),
 			"Target":           reflect.TypeOf((*meta.Target)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
 			"Combination": reflect.TypeOf((*proxy_meta_Combination)(nil)).Elem(),
+			"Sure":        reflect.TypeOf((*proxy_meta_Sure)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{},
 	}
@@ -44,3 +52,10 @@ type proxy_meta_Combination struct {
 }
 
 func (p *proxy_meta_Combination) Combined() []meta.FittedMember { return p.Combined_(p.Object) }
+
+type proxy_meta_Sure struct {
+	Object    any
+	Sureness_ func(_proxy_obj_ any) (string, float64)
+}
+
+func (p *proxy_meta_Sure) Sureness() (string, float64) { return p.Sureness_(p.Object) }

@@ -60,6 +60,7 @@ func init() {
 			"SearchResult": reflect.TypeOf((*experiment.SearchResult)(nil)).Elem(),
 			"Seconds":      reflect.TypeOf((*experiment.Seconds)(nil)).Elem(),
 			"Spec":         reflect.TypeOf((*experiment.Spec)(nil)).Elem(),
+			"Sureness":     reflect.TypeOf((*experiment.Sureness)(nil)).Elem(),
 			"Versions":     reflect.TypeOf((*experiment.Versions)(nil)).Elem(),
 		},
 		Proxies:  map[string]reflect.Type{},

@@ -40,6 +40,7 @@ func init() {
 			"Required":        reflect.ValueOf(pipeline.Required),
 			"Restore":         reflect.ValueOf(pipeline.Restore),
 			"Steps":           reflect.ValueOf(pipeline.Steps),
+			"Supervised":      reflect.ValueOf(pipeline.Supervised),
 			"ValidName":       reflect.ValueOf(pipeline.ValidName),
 			"Within":          reflect.ValueOf(pipeline.Within),
 		},

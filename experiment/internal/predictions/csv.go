@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 )
 
-// Writer writes predictions as CSV: row, truth where it is known, prediction, and then
-// probabilities or decision values.
+// Writer writes predictions as CSV: row, truth where it is known, prediction, standard deviation and the ends of an
+// interval where the model has them, and then probabilities or decision values, and the set of classes.
 type Writer struct {
 	Numbers func(row int) int // number in the file of the k-th row
 	Truth   bool              // whether the rows have it
@@ -58,27 +58,34 @@ func (p *Writer) Block(rows datasets.Set, said estimator.Prediction) error {
 		values, word = said.Probabilities, "probability"
 	}
 	if p.Row == 0 {
-		if err := p.header(values, word); err != nil {
+		if err := p.header(said, values, word); err != nil {
 			return err
 		}
 	}
+	columns := sure(said)
 	for i := range said.Values {
 		p.line = strconv.AppendInt(p.line[:0], int64(p.Numbers(p.Row)), 10)
 		for k := range p.Keep {
 			p.line = append(append(p.line, ','), field(rows.Kept[i][k])...)
 		}
 		if p.targets != nil && said.Targets != nil {
-			p.several(rows.Targets, said.Targets, i)
+			p.several(rows.Targets, said.Targets, columns, i)
 		} else {
 			if p.Truth {
 				p.value(rows.Y[i])
 			}
 			p.value(said.Values[i])
+			for _, c := range columns {
+				p.float(c.values[i])
+			}
 		}
 		if values != nil {
 			for _, v := range values.RawRowView(i) {
 				p.float(v)
 			}
+		}
+		if said.Sets != nil {
+			p.set(said.Sets.RawRowView(i))
 		}
 		p.Row++
 		if _, err := p.w.Write(append(p.line, '\n')); err != nil {
@@ -88,7 +95,24 @@ func (p *Writer) Block(rows datasets.Set, said estimator.Prediction) error {
 	return nil
 }
 
-func (p *Writer) header(values *mat.Dense, word string) error {
+// sureColumn is one of the columns that say how sure a prediction is.
+type sureColumn struct {
+	name    string
+	values  []float64  // of the rows
+	targets *mat.Dense // rows × targets, where there are several
+}
+
+// sure are those that there are.
+func sure(said estimator.Prediction) (out []sureColumn) {
+	for _, c := range []sureColumn{{"std", said.Std, said.StdTargets}, {"lower", said.Lower, said.LowerTargets}, {"upper", said.Upper, said.UpperTargets}} {
+		if c.values != nil {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func (p *Writer) header(said estimator.Prediction, values *mat.Dense, word string) error {
 	names := []string{"row"}
 	for _, name := range p.Keep {
 		names = append(names, field(name))
@@ -99,12 +123,20 @@ func (p *Writer) header(values *mat.Dense, word string) error {
 				names = append(names, field("truth_"+t))
 			}
 			names = append(names, field("prediction_"+t))
+			for _, c := range sure(said) {
+				if c.targets != nil {
+					names = append(names, field(c.name+"_"+t))
+				}
+			}
 		}
 	} else {
 		if p.Truth {
 			names = append(names, "truth")
 		}
 		names = append(names, "prediction")
+		for _, c := range sure(said) {
+			names = append(names, c.name)
+		}
 	}
 	if values != nil {
 		if _, cols := values.Dims(); cols == 1 {
@@ -119,6 +151,9 @@ func (p *Writer) header(values *mat.Dense, word string) error {
 			}
 		}
 	}
+	if said.Sets != nil {
+		names = append(names, "set")
+	}
 	for k, name := range names {
 		if slices.Contains(names[:k], name) {
 			return fmt.Errorf("experiment: keep: two columns of the predictions would be called %s", name)
@@ -128,14 +163,30 @@ func (p *Writer) header(values *mat.Dense, word string) error {
 	return nil
 }
 
-// several adds truth and prediction of each of several targets.
-func (p *Writer) several(truth, said *mat.Dense, i int) {
+// several adds truth and prediction of each of several targets, and how sure it is.
+func (p *Writer) several(truth, said *mat.Dense, columns []sureColumn, i int) {
 	for t := range p.targets {
 		if p.Truth {
 			p.float(truth.At(i, t))
 		}
 		p.float(said.At(i, t))
+		for _, c := range columns {
+			if c.targets != nil {
+				p.float(c.targets.At(i, t))
+			}
+		}
 	}
+}
+
+// set adds the names of the classes of a set, with bars between them; a bar within a name follows a backslash.
+func (p *Writer) set(within []float64) {
+	var names []string
+	for k, is := range within {
+		if is != 0 && k < len(p.names) {
+			names = append(names, strings.ReplaceAll(p.names[k], "|", `\|`))
+		}
+	}
+	p.line = append(append(p.line, ','), field(strings.Join(names, "|"))...)
 }
 
 // value adds a target, or the name of a class.

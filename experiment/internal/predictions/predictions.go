@@ -48,6 +48,10 @@ type Verdict struct {
 	truth, predicted, weights   []float64
 	scores, probabilities       rows.Matrix
 	truthTargets, saidOfTargets rows.Matrix
+
+	std, lower, upper                      []float64
+	stdTargets, lowerTargets, upperTargets rows.Matrix
+	sets                                   rows.Matrix
 }
 
 func (v *Verdict) add(block datasets.Set, p estimator.Prediction) {
@@ -55,7 +59,18 @@ func (v *Verdict) add(block datasets.Set, p estimator.Prediction) {
 	if block.Targets != nil {
 		v.truthTargets.Add(block.Targets, v.room)
 		v.saidOfTargets.Add(p.Targets, v.room)
+		v.stdTargets.Add(p.StdTargets, v.room)
+		v.lowerTargets.Add(p.LowerTargets, v.room)
+		v.upperTargets.Add(p.UpperTargets, v.room)
 	} else {
+		for _, one := range []struct {
+			to   *[]float64
+			more []float64
+		}{{&v.std, p.Std}, {&v.lower, p.Lower}, {&v.upper, p.Upper}} {
+			if one.more != nil {
+				*one.to = extend(*one.to, one.more, v.room)
+			}
+		}
 		v.truth = extend(v.truth, block.Y, v.room)
 		v.predicted = extend(v.predicted, p.Values, v.room)
 	}
@@ -64,6 +79,7 @@ func (v *Verdict) add(block datasets.Set, p estimator.Prediction) {
 	}
 	v.scores.Add(p.Scores, v.room)
 	v.probabilities.Add(p.Probabilities, v.room)
+	v.sets.Add(p.Sets, v.room)
 }
 
 func extend(list, more []float64, room int) []float64 {
@@ -76,11 +92,7 @@ func extend(list, more []float64, room int) []float64 {
 // Score returns the metrics worth reporting for the task, and extra, on the rows judged. A metric
 // that has no value on them is left out and told of.
 func (v *Verdict) Score(task datasets.Task, extra ...string) (scores map[string]float64, warnings []string, err error) {
-	in := metrics.Input{
-		Truth: v.truth, Predicted: v.predicted, Weights: v.weights, Classes: v.classes,
-		Scores: v.scores.Dense(), Probabilities: v.probabilities.Dense(),
-		TruthTargets: v.truthTargets.Dense(), PredictedTargets: v.saidOfTargets.Dense(),
-	}
+	in := v.input()
 	if task == datasets.Regression {
 		in.Scores, in.Probabilities, in.Classes = nil, nil, 0
 	}
@@ -94,6 +106,40 @@ func (v *Verdict) Score(task datasets.Task, extra ...string) (scores map[string]
 			list = append(list, m)
 		}
 	}
+	return score(in, list)
+}
+
+// Sureness returns how often the truth is in intervals or sets, and how large these are, where there are any.
+func (v *Verdict) Sureness() (map[string]float64, error) {
+	var list []metrics.Metric
+	for _, name := range []string{"coverage", "mean_width", "set_coverage", "mean_set_size"} {
+		m, err := metrics.ByName(name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, m)
+	}
+	in := v.input()
+	if in.Sets == nil {
+		in.Classes = 0
+	}
+	found, _, err := score(in, list)
+	return found, err
+}
+
+// input is the truth and all that was said.
+func (v *Verdict) input() metrics.Input {
+	return metrics.Input{
+		Truth: v.truth, Predicted: v.predicted, Weights: v.weights, Classes: v.classes,
+		Scores: v.scores.Dense(), Probabilities: v.probabilities.Dense(),
+		TruthTargets: v.truthTargets.Dense(), PredictedTargets: v.saidOfTargets.Dense(),
+		Std: v.std, Lower: v.lower, Upper: v.upper, Sets: v.sets.Dense(),
+		StdTargets: v.stdTargets.Dense(), LowerTargets: v.lowerTargets.Dense(), UpperTargets: v.upperTargets.Dense(),
+	}
+}
+
+// score returns the metrics whose needs are met.
+func score(in metrics.Input, list []metrics.Metric) (scores map[string]float64, warnings []string, err error) {
 	scores = map[string]float64{}
 	for _, m := range list {
 		if !m.Needs.Met(in) {

@@ -1,0 +1,247 @@
+package meta
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/conformal"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Intervals says of each prediction how far off it may be: an interval in which the target lies, or a set of
+// classes, with the probability Level. All but normal ask nothing of the model and nothing of the law of the rows
+// but that new ones come as those of the fit did (are exchangeable with them). The probability is one over all
+// rows, not one for each kind of rows. Which of
+//
+//	jackknife_plus  ends by the models of all rows but one: the k-th smallest of f₋ᵢ(x) + |r_i| and the likewise
+//	                largest of f₋ᵢ(x) − |r_i|, r_i = y_i − f₋ᵢ(x_i), k = ⌈Level·(n+1)⌉
+//	jackknife       f(x) ± the k-th smallest |r_i|; cheaper, without any guarantee
+//	split           a share Calibration of the rows is not learned from: f(x) ± the k-th smallest of their |y − f(x)|
+//	normal          mean ± std·√2·erf⁻¹(Level) of a model that knows its standard deviation
+//	auto            jackknife_plus for ridge and kernel_ridge where it takes no more than 256 MB, else split
+//
+// With jackknife_plus a new target is in the interval with a probability of 2·Level − 1 at least, and about Level
+// where the model changes little with a row; it learns from all rows. With split it is Level at least, and at most
+// 1/(m+1) more of m rows in the share where no two residuals are equal, for a model of fewer rows.
+// Normalize divides the residuals of split by the model's own standard deviation, so that the
+// intervals are wide where the model is unsure.
+//
+// No model is fitted again: those of all rows but one follow from one fit of an [estimator.Smoothing], which ridge and
+// kernel_ridge are. What it keeps are n×d numbers, n×n of kernel_ridge, and an interval costs 2nd flops more than the
+// prediction. Steps before the model, and a rule for γ, have seen all rows: put Intervals around the whole pipeline
+// (split) where these learn much from the targets.
+//
+// Of classes it gives the least ambiguous sets, always by split: those classes whose probability, or score, is at
+// least the one that the k-th worst true class of the share had, and always the best one. Nothing in it is random.
+//
+// A search over the parameters of the model fits each candidate by itself; the section intervals of an experiment
+// leaves the search as it is, and puts Intervals around the best.
+//
+// Weights of rows are those of the fit; in ranks every row counts alike, but a row of weight 0 not at all. Rows with groups
+// are split by groups, and refused by the jackknife. Several targets have intervals of their own, each of
+// the Level. Too few rows for the Level are an error. The result is a [*FittedIntervals], or a [*FittedSets] where there
+// are classes. (Barber, Candès, Ramdas & Tibshirani, Annals of Statistics 2021; Lei et al., JASA 2018; Sadinle, Lei
+// & Wasserman, JASA 2019.)
+type Intervals struct {
+	Method      string
+	Level       float64
+	Calibration float64
+	Normalize   bool
+	Seed        uint64
+	Of          estimator.Estimator
+}
+
+// IntervalMethods are the names of the ways to intervals.
+var IntervalMethods = []string{"auto", "jackknife_plus", "jackknife", "split", "normal"}
+
+// NewIntervals returns the spec of intervals of level 0.9 around what of predicts.
+func NewIntervals(of estimator.Estimator) Intervals {
+	return Intervals{Method: "auto", Level: estimator.DefaultLevel, Calibration: 0.25, Of: of}
+}
+
+var (
+	_ estimator.BlockEstimator = Intervals{}
+	_ estimator.Estimator      = Intervals{}
+	_ datasets.Coster          = Intervals{}
+	_ param.Declarer           = (*Intervals)(nil)
+)
+
+// Params declares the method with its numbers, and the parameters of the model, below of.
+func (s *Intervals) Params(l *param.List) {
+	between := param.Range{Low: 0, High: 1, LowOpen: true, HighOpen: true}
+	l.Choice(&s.Method, "method", "way to the intervals; of classes always split", IntervalMethods...)
+	l.Float(&s.Level, "level", "probability that a new target is in its interval, or a class in its set", between)
+	l.Float(&s.Calibration, "calibration", "share of the rows that split does not learn from, to see residuals of new rows", between)
+	l.Bool(&s.Normalize, "normalize", "whether split divides residuals by the model's own standard deviation")
+	l.Seed(&s.Seed, "seed", "seed of the choice of these rows")
+	l.Child("of", &s.Of)
+}
+
+func (s Intervals) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("estimator: intervals: %w", err)
+}
+
+// Way returns the method that data of a shape go by: that of the spec, or what auto comes to.
+func (s Intervals) Way(shape datasets.Shape) string {
+	if s.Method != "auto" {
+		return s.Method
+	}
+	smoothing, ok := s.Of.(estimator.Smoothing)
+	if ok && !s.Normalize && smootherBytes >= smoothing.SmootherCost(shape).Bytes {
+		return "jackknife_plus"
+	}
+	return "split"
+}
+
+// smootherBytes is the memory that auto lets intervals take.
+const smootherBytes = 256 << 20
+
+// Cost is that of the model, and of the weights that the jackknife needs.
+func (s Intervals) Cost(shape datasets.Shape) datasets.Cost {
+	rest, way := shape, s.Way(shape)
+	if way == "split" && shape.Rows > 0 {
+		rest.Rows -= int(s.Calibration * float64(shape.Rows))
+	}
+	var cost datasets.Cost
+	if c, ok := s.Of.(datasets.Coster); ok {
+		cost = c.Cost(rest)
+	}
+	if way == "normal" {
+		return cost
+	}
+	cost.Passes = 1
+	if smoothing, ok := s.Of.(estimator.Smoothing); ok && (way == "jackknife" || way == "jackknife_plus") {
+		more := smoothing.SmootherCost(shape)
+		cost.Flops, cost.Bytes = cost.Flops+more.Flops, max(cost.Bytes, more.Bytes)
+	}
+	return cost
+}
+
+// FitSource is Fit over a stream, whose rows are gathered, but for those that normal has a model for that does
+// without.
+func (s Intervals) FitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
+	streamed, ok := s.Of.(estimator.BlockEstimator)
+	if s.Method == "normal" && ok {
+		if err := checkModel(s, s.Of); err != nil {
+			return nil, s.named(err)
+		}
+		fitted, err := streamed.FitSource(ctx, data)
+		if err != nil {
+			return nil, s.named(err)
+		}
+		_, cols := data.Dims()
+		out, err := s.normal(fitted, cols)
+		return out, s.named(err)
+	}
+	set, err := datasets.Gather(ctx, data)
+	if err != nil {
+		return nil, s.named(err)
+	}
+	return s.Fit(ctx, set)
+}
+
+// Fit fits the model and learns from it how far off it is; the result is a [*FittedIntervals] or a [*FittedSets].
+func (s Intervals) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	out, err := s.fit(ctx, data)
+	if err != nil {
+		return nil, s.named(err)
+	}
+	return out, nil
+}
+
+func (s Intervals) fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	if err := checkModel(s, s.Of); err != nil {
+		return nil, err
+	}
+	if err := data.Check(); err != nil {
+		return nil, err
+	}
+	if s.Method == "auto" && data.Groups != nil {
+		s.Method = "split"
+	}
+	switch s.Method = s.Way(data.Shape()); s.Method {
+	case "split":
+		return s.split(ctx, data)
+	case "normal":
+		fitted, err := s.Of.Fit(ctx, data)
+		if err != nil {
+			return nil, err
+		}
+		return s.normal(fitted, data.Cols())
+	}
+	return s.jackknife(ctx, data)
+}
+
+// normal is the model with the intervals of its own standard deviations.
+func (s Intervals) normal(fitted estimator.Predictor, cols int) (estimator.Predictor, error) {
+	var deviates estimator.StdPredictor
+	if !estimator.As(fitted, &deviates) {
+		return nil, errNoStd
+	}
+	return &FittedIntervals{cols: cols, method: "normal", level: s.Level, within: fitted}, nil
+}
+
+var errNoStd = errors.New("the model within does not know its standard deviation, as gaussian_process does")
+
+// jackknife takes the residuals of all models of all rows but one.
+func (s Intervals) jackknife(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	smoothing, ok := s.Of.(estimator.Smoothing)
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("method %s needs a model whose predictions are linear in the targets, ridge or kernel_ridge; use split", s.Method)
+	case data.Groups != nil:
+		return nil, fmt.Errorf("method %s leaves out single rows, and the rows have groups; use split", s.Method)
+	case s.Normalize:
+		return nil, fmt.Errorf("normalize goes with split, and the method is %s", s.Method)
+	}
+	if _, err := conformal.Rank(weighted(data), s.Level); err != nil {
+		return nil, err
+	}
+	fitted, err := s.Of.Fit(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	smoother, err := smoothing.Smooth(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	out := &FittedIntervals{cols: data.Cols(), method: s.Method, level: s.Level, residuals: smoother.Residuals(), within: fitted}
+	if s.Method == "jackknife_plus" {
+		out.smoother = smoother
+	}
+	return out, nil
+}
+
+// CheckRows reports that so many rows are too few for the level.
+func (s Intervals) CheckRows(rows int) error {
+	switch s.Way(datasets.Shape{Rows: rows}) {
+	case "normal":
+		return nil
+	case "split":
+		others := int(math.Ceil(s.Calibration * float64(rows)))
+		if _, err := conformal.Rank(others, s.Level); err != nil {
+			return fmt.Errorf("%w: of %d rows split takes a share of %v; raise calibration, or lower level", err, rows, s.Calibration)
+		}
+		return nil
+	}
+	_, err := conformal.Rank(rows, s.Level)
+	return err
+}
+
+// weighted counts the rows whose weight is not 0.
+func weighted(data datasets.Set) int {
+	n := data.Rows()
+	for _, w := range data.Weights {
+		if w == 0 {
+			n--
+		}
+	}
+	return n
+}

@@ -1,0 +1,345 @@
+package meta
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/conformal"
+	"github.com/bochner-ml/bochner/model"
+)
+
+// Sure is a fitted model that says in predictions how far off they may be, so that one can ask how.
+type Sure interface {
+	// Sureness returns the way to the intervals or sets, and the probability with which what is true is in them.
+	Sureness() (method string, level float64)
+}
+
+// WithoutIntervals returns a fitted model, or a pipeline with one, without the intervals or sets of [Intervals] around
+// it: for those who only want its predictions, at their price.
+func WithoutIntervals(p estimator.Predictor) estimator.Predictor {
+	switch f := p.(type) {
+	case *FittedIntervals:
+		return f.within
+	case *FittedSets:
+		return f.within
+	case estimator.Rewrapper:
+		within, _ := f.Unwrap()
+		if plain := WithoutIntervals(within); plain != within {
+			return f.Rewrap(plain)
+		}
+	}
+	return p
+}
+
+// FittedIntervals is what [Intervals] is fitted to of numbers: a model and its residuals. What else the model can do,
+// [estimator.As] finds.
+type FittedIntervals struct {
+	cols       int
+	method     string
+	level      float64
+	normalized bool
+	residuals  *mat.Dense          // rows × targets, nil for normal
+	smoother   *estimator.Smoother // of jackknife_plus
+	within     estimator.Predictor
+}
+
+var (
+	_ estimator.IntervalPredictor = (*FittedIntervals)(nil)
+	_ estimator.WholePredictor    = (*FittedIntervals)(nil)
+	_ estimator.Wrapper           = (*FittedIntervals)(nil)
+	_ Sure                        = (*FittedIntervals)(nil)
+	_ model.Stateful              = (*FittedIntervals)(nil)
+)
+
+// Sureness returns the way to the intervals and their level.
+func (f *FittedIntervals) Sureness() (method string, level float64) { return f.method, f.level }
+
+// InputWidth returns the number of columns that go in.
+func (f *FittedIntervals) InputWidth() int { return f.cols }
+
+// Unwrap returns the model within.
+func (f *FittedIntervals) Unwrap() (within estimator.Predictor, sameRows bool) { return f.within, true }
+
+// Predict returns what the model within predicts.
+func (f *FittedIntervals) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	out, err := f.within.Predict(ctx, X)
+	return out, Intervals{}.named(err)
+}
+
+// PredictAll returns what the model within says of each row of X, with intervals of the level of the fit.
+func (f *FittedIntervals) PredictAll(ctx context.Context, X mat.Matrix) (estimator.Prediction, error) {
+	out, err := f.at(ctx, X, f.level)
+	return out, Intervals{}.named(err)
+}
+
+// PredictInterval returns the ends of the interval of any level at each row of X, of the first target where there are
+// several. A level that there are too few residuals for is an error.
+func (f *FittedIntervals) PredictInterval(ctx context.Context, X mat.Matrix, level float64) (lower, upper []float64, err error) {
+	out, err := f.at(ctx, X, level)
+	return out.Lower, out.Upper, Intervals{}.named(err)
+}
+
+// at predicts with intervals of a level.
+func (f *FittedIntervals) at(ctx context.Context, X mat.Matrix, level float64) (estimator.Prediction, error) {
+	none := estimator.Prediction{}
+	if err := conformal.Check(level); err != nil {
+		return none, err
+	}
+	said, err := estimator.Predict(ctx, f.within, X)
+	if err != nil {
+		return none, err
+	}
+	if f.method == "normal" {
+		if said.Std == nil {
+			return none, errNoStd
+		}
+		said.Lower, said.Upper = estimator.NormalInterval(said.Values, said.Std, level)
+		if said.StdTargets != nil && !said.StdTargets.IsEmpty() {
+			n, t := said.StdTargets.Dims()
+			lower, upper := estimator.NormalInterval(said.Targets.RawMatrix().Data, said.StdTargets.RawMatrix().Data, level)
+			said.LowerTargets, said.UpperTargets = mat.NewDense(n, t, lower), mat.NewDense(n, t, upper)
+		}
+		return said, nil
+	}
+	centres := said.Targets
+	if n := len(said.Values); said.Targets == nil && n > 0 {
+		centres = mat.NewDense(n, 1, said.Values)
+	}
+	if centres == nil || centres.IsEmpty() {
+		if said.Lower, said.Upper = []float64{}, []float64{}; centres != nil {
+			said.LowerTargets, said.UpperTargets = &mat.Dense{}, &mat.Dense{}
+		}
+		return said, nil
+	}
+	n, t := centres.Dims()
+	if t != f.residuals.RawMatrix().Cols {
+		return none, fmt.Errorf("%d targets at fit, %d now", f.residuals.RawMatrix().Cols, t)
+	}
+	lower, upper := mat.NewDense(n, t, nil), mat.NewDense(n, t, nil)
+	write := f.around
+	if f.method == "jackknife_plus" {
+		write = f.plus
+	}
+	if err := write(ctx, X, level, centres, said.Std, lower, upper); err != nil {
+		return none, err
+	}
+	if said.Lower, said.Upper = mat.Col(nil, 0, lower), mat.Col(nil, 0, upper); said.Targets != nil {
+		said.LowerTargets, said.UpperTargets = lower, upper
+	}
+	return said, nil
+}
+
+// jackknives prepares for intervals of each target.
+func (f *FittedIntervals) jackknives(level float64) ([]*conformal.Jackknife, error) {
+	_, t := f.residuals.Dims()
+	out := make([]*conformal.Jackknife, t)
+	for j := range out {
+		var err error
+		if out[j], err = conformal.NewJackknife(mat.Col(nil, j, f.residuals), level); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// around writes intervals that reach as far to both sides.
+func (f *FittedIntervals) around(_ context.Context, _ mat.Matrix, level float64, centres *mat.Dense, std []float64, lower, upper *mat.Dense) error {
+	all, err := f.jackknives(level)
+	if err != nil {
+		return err
+	}
+	if f.normalized && len(std) == 0 {
+		return errNoStd
+	}
+	n, _ := centres.Dims()
+	for j, one := range all {
+		reach := one.Plain()
+		for i := range n {
+			off := reach
+			if f.normalized {
+				off *= std[i]
+			}
+			lower.Set(i, j, centres.At(i, j)-off)
+			upper.Set(i, j, centres.At(i, j)+off)
+		}
+	}
+	return nil
+}
+
+// plusNumbers is how many weights of rows are made at once.
+const plusNumbers = 1 << 19
+
+// plus writes intervals of the jackknife+, some rows at a time.
+func (f *FittedIntervals) plus(ctx context.Context, X mat.Matrix, level float64, centres *mat.Dense, _ []float64, lower, upper *mat.Dense) error {
+	all, err := f.jackknives(level)
+	if err != nil {
+		return err
+	}
+	n, _ := centres.Dims()
+	tile := max(8, plusNumbers/f.smoother.Rows())
+	for lo := 0; lo < n; lo += tile {
+		hi := min(lo+tile, n)
+		weights, err := f.smoother.Weights(ctx, datasets.SliceRows(X, lo, hi))
+		if err != nil {
+			return err
+		}
+		for i := lo; i < hi; i++ {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			for j, one := range all {
+				a, b := one.Plus(centres.At(i, j), weights.RawRowView(i-lo))
+				lower.Set(i, j, a)
+				upper.Set(i, j, b)
+			}
+		}
+	}
+	return nil
+}
+
+// State keeps the residuals, the weights that the jackknife+ needs, and the model.
+func (f *FittedIntervals) State(s *model.State) {
+	s.Int("columns", &f.cols)
+	s.Require(f.cols > 0, "there are no columns")
+	s.String("method", &f.method)
+	s.Float("level", &f.level)
+	s.Bool("normalized", &f.normalized)
+	s.Require(slices.Contains(IntervalMethods, f.method) && f.method != "auto", "the method is not known")
+	s.Require(conformal.Check(f.level) == nil, "the level is no probability")
+	switch f.method {
+	case "normal":
+	case "jackknife_plus":
+		if s.Reading() {
+			f.smoother = &estimator.Smoother{}
+		}
+		if f.smoother.State(s.Child("smoother")); s.Err() == nil {
+			s.Require(f.smoother.InputWidth() == f.cols, "the weights are of other columns")
+			f.residuals = f.smoother.Residuals()
+		}
+	default:
+		s.Matrix("residuals", &f.residuals)
+	}
+	keepModel(s, "of", &f.within, f.cols)
+	if !s.Reading() || s.Err() != nil || f.method == "normal" {
+		return
+	}
+	if s.Require(f.residuals != nil && !f.residuals.IsEmpty(), "there are no residuals"); s.Err() != nil {
+		return
+	}
+	s.Require(!slices.ContainsFunc(f.residuals.RawMatrix().Data, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }), "residuals are not finite")
+	_, err := conformal.Rank(f.residuals.RawMatrix().Rows, f.level)
+	s.Require(err == nil, "there are too few residuals")
+}
+
+// FittedSets is what [Intervals] is fitted to of classes: a classifier, and how little the true classes of rows fitted that
+// it had not seen. What else the classifier can do, [estimator.As] finds.
+type FittedSets struct {
+	cols     int
+	level    float64
+	classes  int
+	probable bool      // whether sets are made of probabilities; else of scores
+	strange  []float64 // of true classes, from the smallest
+	within   estimator.Predictor
+}
+
+var (
+	_ estimator.SetPredictor   = (*FittedSets)(nil)
+	_ estimator.WholePredictor = (*FittedSets)(nil)
+	_ estimator.Wrapper        = (*FittedSets)(nil)
+	_ Sure                     = (*FittedSets)(nil)
+	_ model.Stateful           = (*FittedSets)(nil)
+)
+
+// Sureness returns split, and the level of the sets.
+func (f *FittedSets) Sureness() (method string, level float64) { return "split", f.level }
+
+// InputWidth returns the number of columns that go in.
+func (f *FittedSets) InputWidth() int { return f.cols }
+
+// Unwrap returns the classifier within.
+func (f *FittedSets) Unwrap() (within estimator.Predictor, sameRows bool) { return f.within, true }
+
+// Predict returns what the classifier within predicts.
+func (f *FittedSets) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	out, err := f.within.Predict(ctx, X)
+	return out, Intervals{}.named(err)
+}
+
+// PredictAll returns what the classifier within says of each row of X, with sets of the level of the fit.
+func (f *FittedSets) PredictAll(ctx context.Context, X mat.Matrix) (estimator.Prediction, error) {
+	out, err := f.at(ctx, X, f.level)
+	return out, Intervals{}.named(err)
+}
+
+// PredictSet returns the sets of any level at each row of X, rows × classes, 1 for each class in the set. A level
+// that there are too few rows for is an error.
+func (f *FittedSets) PredictSet(ctx context.Context, X mat.Matrix, level float64) (*mat.Dense, error) {
+	out, err := f.at(ctx, X, level)
+	return out.Sets, Intervals{}.named(err)
+}
+
+func (f *FittedSets) at(ctx context.Context, X mat.Matrix, level float64) (estimator.Prediction, error) {
+	none := estimator.Prediction{}
+	k, err := conformal.Rank(len(f.strange), level)
+	if err != nil {
+		return none, err
+	}
+	said, err := estimator.Predict(ctx, f.within, X)
+	if err != nil {
+		return none, err
+	}
+	n := len(said.Values)
+	if said.Sets = (&mat.Dense{}); n == 0 {
+		return said, nil
+	}
+	scores, err := f.scores(said)
+	if err != nil {
+		return none, err
+	}
+	said.Sets = mat.NewDense(n, f.classes, nil)
+	for i := range n {
+		conformal.Set(said.Sets.RawRowView(i), scores.RawRowView(i), f.strange[k-1])
+	}
+	return said, nil
+}
+
+// scores returns the probabilities, or else the scores, that sets are made of.
+func (f *FittedSets) scores(said estimator.Prediction) (*mat.Dense, error) {
+	scores := said.Scores
+	if f.probable {
+		scores = said.Probabilities
+	}
+	if scores == nil {
+		return nil, errNoScores
+	}
+	if _, width := scores.Dims(); width != conformal.Outputs(f.classes, f.probable) {
+		return nil, errors.New("the model within is of other classes")
+	}
+	return scores, nil
+}
+
+// State keeps how little true classes fitted, and the classifier.
+func (f *FittedSets) State(s *model.State) {
+	s.Int("columns", &f.cols)
+	s.Require(f.cols > 0, "there are no columns")
+	s.Float("level", &f.level)
+	s.Int("classes", &f.classes)
+	s.Bool("probabilities", &f.probable)
+	s.Floats("strangeness", &f.strange)
+	keepModel(s, "of", &f.within, f.cols)
+	if !s.Reading() || s.Err() != nil {
+		return
+	}
+	_, err := conformal.Rank(len(f.strange), f.level)
+	s.Require(err == nil && slices.IsSorted(f.strange), "there are too few rows for the level, or they are out of order")
+	s.Require(!slices.ContainsFunc(f.strange, math.IsNaN), "a score is not a number")
+	var c estimator.Classifier
+	s.Require(estimator.As(f.within, &c) && len(c.Classes()) == f.classes, "the model within is of other classes")
+}

@@ -1,0 +1,589 @@
+package meta_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/estimatortest"
+	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/internal/golden"
+	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+func intervals(method string, of estimator.Estimator) meta.Intervals {
+	s := meta.NewIntervals(of)
+	s.Method = method
+	return s
+}
+
+func TestIntervalsObeyTheLaws(t *testing.T) {
+	kernelRidge := estimator.NewKernelRidge()
+	kernelRidge.Gamma, kernelRidge.Tol = kernel.FixedGamma(0.1), 1e-11
+	svr := estimator.NewSVR()
+	svr.Tol, svr.MaxIter = 1e-11, 20_000
+	for _, s := range []meta.Intervals{
+		intervals("auto", estimator.NewRidge()), intervals("jackknife", estimator.NewRidge()), intervals("jackknife_plus", kernelRidge),
+		intervals("split", estimator.NewRidge()), intervals("split", svr),
+	} {
+		t.Run(s.Method, func(t *testing.T) { estimatortest.Run(t, s, estimatortest.Options{Folds: true, Tolerance: 1e-4}) })
+	}
+	for _, classes := range []int{2, 3} {
+		t.Run("sets", func(t *testing.T) {
+			estimatortest.Run(t, intervals("auto", estimator.NewRidgeClassifier()), estimatortest.Options{Folds: true, Classes: classes})
+		})
+		logistic := estimator.NewLogistic()
+		logistic.Tol = 1e-11
+		t.Run("sets of probabilities", func(t *testing.T) {
+			estimatortest.Run(t, intervals("split", logistic), estimatortest.Options{Folds: true, Classes: classes})
+		})
+	}
+}
+
+// matrixOf is the matrix of rows.
+func matrixOf(rows [][]float64) *mat.Dense {
+	return mat.NewDense(len(rows), len(rows[0]), slices.Concat(rows...))
+}
+
+func fitted(t *testing.T, s estimator.Estimator, data datasets.Set) estimator.Predictor {
+	t.Helper()
+	p, err := s.Fit(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestGoldenJackknife(t *testing.T) {
+	var in struct {
+		X            [][]float64
+		Y            []float64
+		Test         [][]float64 `json:"X_test"`
+		Alpha, Level float64
+	}
+	var want struct {
+		Residuals []float64
+		Jackknife [2][]float64
+		Plus      [2][]float64 `json:"jackknife_plus"`
+	}
+	golden.Load(t, "jackknife", &in, &want)
+	ridge := estimator.NewRidge()
+	ridge.Alpha = in.Alpha
+	data := datasets.Set{X: matrixOf(in.X), Y: in.Y}
+	smoother, err := ridge.Smooth(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	residuals := smoother.Residuals().RawMatrix().Data
+	for i, r := range residuals {
+		residuals[i] = math.Abs(r)
+	}
+	alike(t, "residuals", residuals, want.Residuals, 1e-10)
+	for method, ends := range map[string][2][]float64{"jackknife": want.Jackknife, "jackknife_plus": want.Plus} {
+		s := intervals(method, ridge)
+		s.Level = 1 - in.Level
+		all, err := estimator.Predict(context.Background(), fitted(t, s, data), matrixOf(in.Test))
+		if err != nil {
+			t.Fatal(err)
+		}
+		alike(t, method, all.Lower, ends[0], 1e-10)
+		alike(t, method, all.Upper, ends[1], 1e-10)
+	}
+}
+
+// wave makes rows of a smooth function with noise that grows along the first input, t targets to a row.
+func wave(seed uint64, n, d, t int) datasets.Set {
+	rng := rand.New(rand.NewPCG(seed, 99))
+	X, Y := mat.NewDense(n, d, nil), mat.NewDense(n, t, nil)
+	for i := range n {
+		for j := range d {
+			X.Set(i, j, 3+rng.NormFloat64())
+		}
+		for j := range t {
+			Y.Set(i, j, float64(10*j)+math.Sin(X.At(i, 0)+float64(j))+X.At(i, d-1)+(0.2+0.3*math.Abs(X.At(i, 0)-3))*rng.NormFloat64())
+		}
+	}
+	if t == 1 {
+		return datasets.Set{X: X, Y: mat.Col(nil, 0, Y)}
+	}
+	return datasets.Set{X: X, Targets: Y}
+}
+
+// Without a refit the jackknife+ is what as many refits as there are rows make of it, for every shape, with several
+// targets, and with weights, where a row of weight 0 is in no model.
+func TestJackknifePlusIsThatOfRefits(t *testing.T) {
+	ridge := func(alpha float64, intercept bool) estimator.Estimator {
+		s := estimator.NewRidge()
+		s.Alpha, s.Intercept = alpha, intercept
+		return s
+	}
+	exact := func(intercept bool) estimator.Estimator {
+		s := estimator.NewKernelRidge()
+		s.Gamma, s.Alpha, s.Intercept = kernel.FixedGamma(0.2), 0.1, intercept
+		return s
+	}
+	for name, c := range map[string]struct {
+		of       estimator.Estimator
+		n, d, t  int
+		weighted bool
+	}{
+		"ridge":                                   {ridge(0.5, true), 30, 4, 1, false},
+		"ridge without an intercept":              {ridge(0.5, false), 30, 4, 1, false},
+		"ridge with weights":                      {ridge(2, true), 30, 4, 1, true},
+		"ridge with weights, without intercept":   {ridge(2, false), 30, 4, 2, true},
+		"ridge of no penalty":                     {ridge(0, true), 30, 4, 1, false},
+		"wide ridge":                              {ridge(0.01, true), 25, 60, 1, false},
+		"wide ridge with weights":                 {ridge(0.3, true), 25, 60, 2, true},
+		"wide ridge without an intercept":         {ridge(0.3, false), 25, 60, 1, true},
+		"as many columns as rows":                 {ridge(0.1, true), 25, 25, 1, false},
+		"kernel_ridge":                            {exact(true), 30, 3, 2, false},
+		"kernel_ridge without an intercept":       {exact(false), 30, 3, 1, false},
+		"kernel_ridge with weights":               {exact(true), 30, 3, 1, true},
+		"kernel_ridge with weights, no intercept": {exact(false), 30, 3, 1, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			data, test := wave(3, c.n, c.d, c.t), wave(4, 7, c.d, c.t)
+			if c.weighted {
+				data.Weights = make([]float64, c.n)
+				for i := range data.Weights {
+					data.Weights[i] = float64(i%4) / 2
+				}
+			}
+			all, err := estimator.Predict(context.Background(), fitted(t, intervals("jackknife_plus", c.of), data), test.X)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lower, upper := byRefits(t, c.of, data, test.X)
+			if c.t > 1 {
+				alike(t, "lower ends of all targets", all.LowerTargets.RawMatrix().Data, lower.RawMatrix().Data, 1e-8)
+				alike(t, "upper ends of all targets", all.UpperTargets.RawMatrix().Data, upper.RawMatrix().Data, 1e-8)
+			}
+			alike(t, "lower ends", all.Lower, mat.Col(nil, 0, lower), 1e-8)
+			alike(t, "upper ends", all.Upper, mat.Col(nil, 0, upper), 1e-8)
+			plain := fitted(t, c.of, data)
+			want, err := estimator.Predict(context.Background(), plain, test.X)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(all.Values, want.Values) {
+				t.Error("the predictions are not those of the model within")
+			}
+		})
+	}
+}
+
+// byRefits is the jackknife+ of level 0.9 by fitting again without each row.
+func byRefits(t *testing.T, of estimator.Estimator, data datasets.Set, X mat.Matrix) (lower, upper *mat.Dense) {
+	y := data.Targets
+	if y == nil {
+		y = mat.NewDense(data.Rows(), 1, data.Y)
+	}
+	_, targets := y.Dims()
+	m, _ := X.Dims()
+	lows, highs := make([][]float64, m*targets), make([][]float64, m*targets)
+	for i := range data.Rows() {
+		if data.Weights != nil && data.Weights[i] == 0 {
+			continue
+		}
+		var rest []int
+		for k := range data.Rows() {
+			if k != i {
+				rest = append(rest, k)
+			}
+		}
+		p := fitted(t, of, data.Select(rest))
+		at := func(X mat.Matrix) *mat.Dense {
+			all, err := estimator.Predict(context.Background(), p, X)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return all.Targets
+		}
+		own, others := at(datasets.SelectRows(data.X, []int{i})), at(X)
+		for j := range targets {
+			r := math.Abs(y.At(i, j) - own.At(0, j))
+			for k := range m {
+				f := others.At(k, j)
+				lows[k*targets+j], highs[k*targets+j] = append(lows[k*targets+j], f-r), append(highs[k*targets+j], f+r)
+			}
+		}
+	}
+	lower, upper = mat.NewDense(m, targets, nil), mat.NewDense(m, targets, nil)
+	for at := range lows {
+		n := len(lows[at])
+		k := int(math.Ceil(0.9*float64(n+1) - 1e-9))
+		slices.Sort(lows[at])
+		slices.Sort(highs[at])
+		lower.Set(at/targets, at%targets, lows[at][n-k])
+		upper.Set(at/targets, at%targets, highs[at][k-1])
+	}
+	return lower, upper
+}
+
+// drawn is how many problems coverage is measured on, and asked how many new rows each.
+const drawn, asked = 200, 25
+
+// coverage returns how many of all new rows have their target in the interval, or their class in the set, and the
+// standard error of that, by the spread between the problems.
+func coverage(t *testing.T, s func(seed uint64) estimator.Estimator, rows func(seed uint64, n int) datasets.Set, n int) (share, se float64) {
+	t.Helper()
+	var each []float64
+	for draw := range uint64(drawn) {
+		p := fitted(t, s(draw), rows(2*draw, n))
+		test := rows(2*draw+1, asked)
+		all, err := estimator.Predict(context.Background(), p, test.X)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hits := 0.0
+		for i, y := range test.Y {
+			if all.Sets != nil && all.Sets.At(i, int(y)) == 1 || all.Sets == nil && all.Lower[i] <= y && y <= all.Upper[i] {
+				hits++
+			}
+		}
+		each = append(each, hits/asked)
+		share += hits / asked / drawn
+	}
+	for _, v := range each {
+		se += (v - share) * (v - share)
+	}
+	return share, math.Sqrt(se) / drawn
+}
+
+// What is promised is kept over 200 problems: the jackknife+ covers at least 1 − 2α, and is near 1 − α; split and the sets
+// cover between 1 − α and 1 − α + 1/(m+1), within what chance allows.
+func TestCoverageIsWhatIsPromised(t *testing.T) {
+	numbers := func(seed uint64, n int) datasets.Set { return wave(seed, n, 3, 1) }
+	classes := func(seed uint64, n int) datasets.Set { return overlapping(seed, n) }
+	features := func(of estimator.Estimator) estimator.Estimator {
+		rff := transformer.NewRFF()
+		rff.Features, rff.Gamma = 40, kernel.FixedGamma(0.3)
+		return pipeline.Steps(rff).Then(of)
+	}
+	kernelRidge := estimator.NewKernelRidge()
+	kernelRidge.Alpha = 0.3
+	for name, c := range map[string]struct {
+		of        func(seed uint64) estimator.Estimator
+		rows      func(seed uint64, n int) datasets.Set
+		n         int
+		low, high float64
+	}{
+		"jackknife+":             {func(uint64) estimator.Estimator { return intervals("jackknife_plus", estimator.NewRidge()) }, numbers, 39, 0.87, 0.94},
+		"jackknife+ on features": {func(uint64) estimator.Estimator { return features(intervals("jackknife_plus", estimator.NewRidge())) }, numbers, 39, 0.87, 0.94},
+		"jackknife+ of a kernel": {func(uint64) estimator.Estimator { return intervals("jackknife_plus", kernelRidge) }, numbers, 39, 0.87, 0.95},
+		"split": {func(seed uint64) estimator.Estimator {
+			s := intervals("split", features(estimator.NewRidge()))
+			s.Seed, s.Calibration = seed, 0.5
+			return s
+		}, numbers, 78, 0.9, 0.925},
+		"sets": {func(seed uint64) estimator.Estimator {
+			s := intervals("split", estimator.NewRidgeClassifier())
+			s.Seed, s.Calibration = seed, 0.5
+			return s
+		}, classes, 78, 0.9, 0.925},
+		"sets of probabilities": {func(seed uint64) estimator.Estimator {
+			s := intervals("auto", estimator.NewLogistic())
+			s.Seed, s.Calibration = seed, 0.5
+			return s
+		}, classes, 78, 0.9, 0.925},
+	} {
+		t.Run(name, func(t *testing.T) {
+			share, se := coverage(t, c.of, c.rows, c.n)
+			t.Logf("coverage %.4f ± %.4f", share, se)
+			if share < c.low-4*se || share > c.high+4*se {
+				t.Errorf("coverage %.4f ± %.4f, wanted %v to %v", share, se, c.low, c.high)
+			}
+		})
+	}
+}
+
+// A model that fits its rows exactly has no residuals on them; what it would have on new rows is in the intervals.
+func TestIntervalsAreNotThoseOfTrainingResiduals(t *testing.T) {
+	share, _ := coverage(t, func(seed uint64) estimator.Estimator {
+		ridge := estimator.NewRidge()
+		ridge.Alpha = 1e-6
+		rff := transformer.NewRFF()
+		rff.Features, rff.Gamma, rff.Seed = 200, kernel.FixedGamma(1), seed
+		return pipeline.Steps(rff).Then(intervals("jackknife_plus", ridge))
+	}, func(seed uint64, n int) datasets.Set { return wave(seed, n, 2, 1) }, 39)
+	if share < 0.85 {
+		t.Errorf("coverage %v of a model that knows its rows by heart", share)
+	}
+}
+
+// Any level can be asked for, through the steps before the model and through the way back to the unit of the targets.
+func TestIntervalsOfAnyLevel(t *testing.T) {
+	ctx := context.Background()
+	data := wave(5, 60, 3, 1)
+	for i := range data.Y {
+		data.Y[i] = math.Exp(data.Y[i])
+	}
+	target := meta.NewTarget(intervals("jackknife_plus", estimator.NewRidge()))
+	p := fitted(t, pipeline.Steps(transformer.NewStandardize()).Then(target), data)
+	var asks estimator.IntervalPredictor
+	if !estimator.As(p, &asks) {
+		t.Fatal("no intervals behind steps and a transform")
+	}
+	all, err := estimator.Predict(ctx, p, data.X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := 0.0
+	for _, level := range []float64{0.5, 0.8, 0.9, 0.95} {
+		lower, upper, err := asks.PredictInterval(ctx, data.X, level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		width, inside := 0.0, 0
+		for i := range lower {
+			width += upper[i] - lower[i]
+			if lower[i] <= data.Y[i] && data.Y[i] <= upper[i] {
+				inside++
+			}
+		}
+		if width <= before || math.Abs(float64(inside)/60-level) > 0.15 {
+			t.Errorf("level %v: width %v after %v, %d of 60 inside", level, width, before, inside)
+		}
+		before = width
+		if level == 0.9 {
+			alike(t, "lower", all.Lower, lower, 1e-12)
+			alike(t, "upper", all.Upper, upper, 1e-12)
+		}
+	}
+	for _, level := range []float64{0.99, 0, 1, math.NaN()} {
+		if _, _, err := asks.PredictInterval(ctx, data.X, level); err == nil {
+			t.Errorf("level %v of 60 rows is taken", level)
+		}
+	}
+	sets := fitted(t, pipeline.Steps(transformer.NewStandardize()).Then(intervals("auto", estimator.NewLogistic())), overlapping(1, 200))
+	var asksSets estimator.SetPredictor
+	if !estimator.As(sets, &asksSets) {
+		t.Fatal("no sets behind steps")
+	}
+	if estimator.As(sets, &asks) || estimator.As(p, &asksSets) {
+		t.Error("a model has both intervals and sets")
+	}
+	size := 0.0
+	for _, level := range []float64{0.6, 0.9, 0.97} {
+		got, err := asksSets.PredictSet(ctx, overlapping(2, 100).X, level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if now := mat.Sum(got); now < size || now < 100 {
+			t.Errorf("level %v: sets of %v classes after %v", level, now, size)
+		} else {
+			size = now
+		}
+	}
+	if size <= 100 {
+		t.Error("no set has two classes")
+	}
+}
+
+// known predicts the mean of the last input and knows that it is off by the size of the first.
+type known struct{ estimator.Ridge }
+
+func (k known) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	p, err := k.Ridge.Fit(ctx, data)
+	return knows{p}, err
+}
+
+type knows struct{ estimator.Predictor }
+
+func (k knows) PredictStd(ctx context.Context, X mat.Matrix) (mean, std []float64, err error) {
+	mean, err = k.Predict(ctx, X)
+	for i := range mean {
+		std = append(std, 0.2+0.3*math.Abs(X.At(i, 0)-3))
+	}
+	return mean, std, err
+}
+
+// normal says what the model knows of itself; normalized residuals make intervals that are as wide, in proportion,
+// and as likely to be right.
+func TestIntervalsOfStandardDeviations(t *testing.T) {
+	data, test := wave(6, 400, 3, 1), wave(7, 50, 3, 1)
+	plain, err := estimator.Predict(context.Background(), fitted(t, known{estimator.NewRidge()}, data), test.X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	normalized := intervals("split", known{estimator.NewRidge()})
+	normalized.Normalize = true
+	for _, s := range []meta.Intervals{intervals("normal", known{estimator.NewRidge()}), normalized} {
+		all, err := estimator.Predict(context.Background(), fitted(t, s, data), test.X)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ratio := (all.Upper[0] - all.Lower[0]) / all.Std[0]
+		for i := range all.Lower {
+			if got := (all.Upper[i] - all.Lower[i]) / all.Std[i]; math.Abs(got-ratio) > 1e-9 || math.Abs((all.Lower[i]+all.Upper[i])/2-all.Values[i]) > 1e-9 {
+				t.Fatalf("%s: row %d has an interval of %v deviations, another one of %v", s.Method, i, got, ratio)
+			}
+			if s.Method == "normal" && (all.Lower[i] != plain.Lower[i] || all.Upper[i] != plain.Upper[i]) {
+				t.Fatalf("normal: row %d: [%v, %v], and a model with deviations has [%v, %v] by itself", i, all.Lower[i], all.Upper[i], plain.Lower[i], plain.Upper[i])
+			}
+		}
+		if want := 2 * 1.6448536269514722; s.Method == "normal" && math.Abs(ratio-want) > 1e-9 || s.Method == "split" && (ratio < 2.2 || ratio > 4.5) {
+			t.Errorf("%s: intervals of %v deviations", s.Method, ratio)
+		}
+	}
+}
+
+// both says of two targets how far off it is.
+type both struct{}
+
+func (both) Fit(context.Context, datasets.Set) (estimator.Predictor, error) { return both{}, nil }
+
+func (both) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
+	n, _ := X.Dims()
+	return make([]float64, n), nil
+}
+
+func (b both) PredictStd(ctx context.Context, X mat.Matrix) (mean, std []float64, err error) {
+	all, err := b.PredictAll(ctx, X)
+	return all.Values, all.Std, err
+}
+
+func (both) PredictAll(_ context.Context, X mat.Matrix) (estimator.Prediction, error) {
+	n, _ := X.Dims()
+	out := estimator.Prediction{Values: make([]float64, n), Std: slices.Repeat([]float64{1}, n), Targets: mat.NewDense(n, 2, nil), StdTargets: mat.NewDense(n, 2, nil)}
+	for i := range n {
+		out.Targets.Set(i, 1, 5)
+		out.StdTargets.SetRow(i, []float64{1, 2})
+	}
+	return out, nil
+}
+
+// The standard deviations of several targets go through steps and transforms, and make intervals of their own.
+func TestIntervalsOfDeviationsOfSeveralTargets(t *testing.T) {
+	target := meta.NewTarget(intervals("normal", both{}))
+	target.Transform = "standardize"
+	p := fitted(t, pipeline.Steps(transformer.NewStandardize()).Then(target), wave(9, 40, 2, 2))
+	X := wave(10, 5, 2, 2).X
+	all, err := estimator.Predict(context.Background(), p, X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scale := all.StdTargets.At(0, 0)
+	reach := 1.6448536269514722 * scale
+	if scale <= 0 || scale == 1 || math.Abs(all.Std[0]-scale) > 1e-9 || math.Abs(all.Lower[0]-(all.Values[0]-reach)) > 1e-9 {
+		t.Errorf("%+v", all)
+	}
+	n, _ := X.Dims()
+	for i := range n {
+		for j := range 2 {
+			f, std := all.Targets.At(i, j), all.StdTargets.At(i, j)
+			if math.Abs(all.LowerTargets.At(i, j)-(f-1.6448536269514722*std)) > 1e-9 || math.Abs(all.UpperTargets.At(i, j)-(f+1.6448536269514722*std)) > 1e-9 {
+				t.Errorf("row %d, target %d: [%v, %v] around %v ± %v", i, j, all.LowerTargets.At(i, j), all.UpperTargets.At(i, j), f, std)
+			}
+		}
+	}
+	if all.StdTargets.At(0, 1) == all.StdTargets.At(0, 0) {
+		t.Error("both targets have one deviation")
+	}
+}
+
+// What cannot be done is said, with what to do instead.
+func TestIntervalsRefuse(t *testing.T) {
+	few, many, classes := wave(1, 8, 3, 1), wave(1, 60, 3, 1), overlapping(1, 60)
+	grouped := many
+	grouped.Groups = make([]int, 60)
+	for i := range grouped.Groups {
+		grouped.Groups[i] = i / 3
+	}
+	normalized := intervals("jackknife", estimator.NewRidge())
+	normalized.Normalize = true
+	std := intervals("split", estimator.NewRidge())
+	std.Normalize = true
+	wrong := intervals("split", estimator.NewRidge())
+	wrong.Level, wrong.Calibration = 1, 0
+	for _, c := range []struct {
+		spec meta.Intervals
+		data datasets.Set
+		want string
+	}{
+		{intervals("jackknife_plus", estimator.NewRidge()), few, "level 0.9 takes 9 rows with residuals or more, and there are 8"},
+		{intervals("split", estimator.NewRidge()), wave(1, 30, 3, 1), "raise calibration, or lower level"},
+		{intervals("jackknife_plus", estimator.NewSVR()), many, "use split"},
+		{intervals("jackknife", estimator.NewRidgeClassifier()), classes, "use split"},
+		{intervals("jackknife", estimator.NewRidge()), grouped, "the rows have groups; use split"},
+		{normalized, many, "normalize goes with split"},
+		{std, many, "does not know its standard deviation"},
+		{intervals("normal", estimator.NewRidge()), many, "does not know its standard deviation"},
+		{intervals("none", estimator.NewRidge()), many, "method"},
+		{wrong, many, "calibration"},
+		{meta.NewIntervals(nil), many, "there is no model to wrap"},
+	} {
+		_, err := c.spec.Fit(context.Background(), c.data)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "estimator: intervals: ") {
+			t.Errorf("%s: error %v, wanted %q", c.spec.Method, err, c.want)
+		}
+	}
+	p := fitted(t, intervals("auto", estimator.NewRidge()), grouped) // by groups
+	if method, level := p.(meta.Sure).Sureness(); method != "split" || level != 0.9 {
+		t.Errorf("%s of level %v for groups", method, level)
+	}
+}
+
+// Interval ends come back from a model file to the bit, behind steps, and so do sets.
+func TestIntervalsAreSaved(t *testing.T) {
+	for _, c := range []struct {
+		spec estimator.Estimator
+		data datasets.Set
+	}{
+		{intervals("jackknife_plus", estimator.NewRidge()), wave(8, 40, 3, 2)},
+		{intervals("jackknife_plus", estimator.NewKernelRidge()), wave(8, 40, 3, 1)},
+		{intervals("jackknife", estimator.NewRidge()), wave(8, 40, 3, 1)},
+		{intervals("split", estimator.NewRidge()), wave(8, 60, 3, 1)},
+		{intervals("split", estimator.NewLogistic()), overlapping(8, 60)},
+	} {
+		p := fitted(t, pipeline.Steps(transformer.NewStandardize()).Then(c.spec), c.data)
+		text := fmt.Sprint(everything(t, p, c.data.X))
+		if got := fmt.Sprint(everything(t, reloaded(t, p), c.data.X)); got != text {
+			t.Errorf("%T: other predictions after loading", c.spec)
+		}
+	}
+}
+
+// everything is all that a model says.
+func everything(t *testing.T, p estimator.Predictor, X mat.Matrix) []any {
+	t.Helper()
+	all, err := estimator.Predict(context.Background(), p, X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := []any{all.Values, all.Lower, all.Upper}
+	for _, m := range []*mat.Dense{all.Targets, all.LowerTargets, all.UpperTargets, all.Sets} {
+		if m != nil {
+			out = append(out, m.RawMatrix().Data)
+		}
+	}
+	if len(all.Lower) == 0 && all.Sets == nil {
+		t.Fatal("neither intervals nor sets")
+	}
+	return out
+}
+
+// reloaded is a model after it has been in a file.
+func reloaded(t *testing.T, p estimator.Predictor) estimator.Predictor {
+	t.Helper()
+	kept, err := model.Record(p.(model.Stateful))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &pipeline.FittedPipeline{}
+	if err := model.Restore(kept, out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

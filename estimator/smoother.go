@@ -1,0 +1,205 @@
+package estimator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/kernelridge"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
+	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Smoothing is the spec of a model whose predictions are linear in the targets that it is fitted to, as
+// those of [Ridge] and [KernelRidge] are. The models of all rows but one then follow from one fit, for
+// new rows too.
+type Smoothing interface {
+	// Smooth returns the weights by which the targets of data add up to predictions.
+	Smooth(ctx context.Context, data datasets.Set) (*Smoother, error)
+	// SmootherCost is what Smooth costs. Its Bytes are those that the Smoother keeps, too.
+	SmootherCost(shape datasets.Shape) datasets.Cost
+}
+
+var (
+	_ Smoothing      = Ridge{}
+	_ Smoothing      = KernelRidge{}
+	_ model.Stateful = (*Smoother)(nil)
+)
+
+// Smoother is the weights l_i(x) of a regression that is linear in its targets, f(x) = Σ l_i(x)·y_i, and the
+// residuals r_i = y_i − f₋ᵢ(x_i) of the models of all rows but one. Both together give these models' predictions
+// of any row:
+//
+//	f₋ᵢ(x) = f(x) − l_i(x)·r_i
+//
+// For ridge with weights of rows s, x̃ centred, and A = X̃'SX̃ + Alpha·I, it is l_i(x) = s_i·(1/Σs + x̃'A⁻¹x̃_i). It
+// has n×d numbers, and the weights of a row cost 2nd flops; that of kernel ridge regression has n×n numbers. Rows of
+// weight 0 are in no model and have no weight.
+type Smoother struct {
+	residuals *mat.Dense // rows × targets
+
+	v           *mat.Dense // of ridge: rows × columns
+	mean, share []float64
+	kernel      *kernelModel // of kernel ridge, an output for each row
+}
+
+// Smooth returns the weights by which the targets add up to predictions. A row without which the others do not
+// determine the model is an error.
+func (s Ridge) Smooth(ctx context.Context, data datasets.Set) (*Smoother, error) {
+	out, err := s.smooth(ctx, data)
+	if err = cmp.Or(ctx.Err(), err); err != nil { // whatever else there is comes of stopping
+		return nil, fmt.Errorf("estimator: ridge: %w", err)
+	}
+	return out, nil
+}
+
+func (s Ridge) smooth(ctx context.Context, data datasets.Set) (*Smoother, error) {
+	if err := param.CheckFit(s); err != nil {
+		return nil, err
+	}
+	if err := forNumbers(data.Schema, "ridge"); err != nil {
+		return nil, err
+	}
+	if err := memory.Check(s.SmootherCost(data.Shape()).Bytes); err != nil {
+		return nil, err
+	}
+	found, err := leastsquares.Smooth(ctx, leastsquares.Ridge(s), data)
+	if err != nil {
+		return nil, err
+	}
+	return &Smoother{residuals: rowsOf(found.Residuals, len(found.From)), v: rowsOf(found.V, len(found.From)), mean: found.Mean, share: found.Share}, nil
+}
+
+// rowsOf is the matrix of so many rows with these numbers.
+func rowsOf(list []float64, rows int) *mat.Dense { return mat.NewDense(rows, len(list)/rows, list) }
+
+// SmootherCost is that of Smooth.
+func (s Ridge) SmootherCost(shape datasets.Shape) datasets.Cost {
+	n, d := float64(shape.Rows), float64(shape.Cols)
+	few, many := min(n, d), max(n, d)
+	return datasets.Cost{Flops: 3*many*few*few + few*few*few/3 + 2*n*d*few, Bytes: design.Bytes(n*d + 2*few*few), Width: max(shape.Outputs, 1)}
+}
+
+// Smooth returns the weights by which the targets add up to predictions. It goes by cholesky whatever the
+// Solver; a rule for Gamma is followed once, on all rows.
+func (s KernelRidge) Smooth(ctx context.Context, data datasets.Set) (*Smoother, error) {
+	out, err := s.smooth(ctx, data)
+	if err = cmp.Or(ctx.Err(), err); err != nil {
+		return nil, fmt.Errorf("estimator: kernel_ridge: %w", err)
+	}
+	return out, nil
+}
+
+func (s KernelRidge) smooth(ctx context.Context, data datasets.Set) (*Smoother, error) {
+	if err := param.CheckFit(s); err != nil {
+		return nil, err
+	}
+	if err := forNumbers(data.Schema, "kernel_ridge"); err != nil {
+		return nil, err
+	}
+	r, err := design.OfSet(data)
+	if err != nil {
+		return nil, err
+	}
+	if err := memory.Check(s.SmootherCost(data.Shape()).Bytes); err != nil {
+		return nil, err
+	}
+	found, err := s.plain().Smooth(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return &Smoother{residuals: rowsOf(found.Residuals, len(found.From)), kernel: &kernelModel{found.Weights}}, nil
+}
+
+// SmootherCost is that of Smooth.
+func (s KernelRidge) SmootherCost(shape datasets.Shape) datasets.Cost {
+	flops, numbers, _ := kernelridge.SmootherCost(shape.Rows)
+	return datasets.Cost{Flops: flops, Bytes: design.Bytes(numbers), Width: max(shape.Outputs, 1)}
+}
+
+// Residuals returns a copy of the targets less the predictions of the models that have not seen the row, rows ×
+// targets.
+func (s *Smoother) Residuals() *mat.Dense { return mat.DenseCopyOf(s.residuals) }
+
+// Rows returns the number of rows that have weights.
+func (s *Smoother) Rows() int { return s.residuals.RawMatrix().Rows }
+
+// InputWidth returns the number of columns that go in.
+func (s *Smoother) InputWidth() int {
+	if s.kernel != nil {
+		return s.kernel.InputWidth()
+	}
+	return len(s.mean)
+}
+
+// Weights returns l_i(x), for each row of X those of all rows of the fit: so many numbers that it is better asked
+// for a few rows at a time.
+func (s *Smoother) Weights(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	if s.kernel != nil {
+		return s.kernel.scores(ctx, X)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	n, d := X.Dims()
+	switch {
+	case n == 0:
+		return &mat.Dense{}, nil
+	case d != len(s.mean):
+		return nil, fmt.Errorf("estimator: %d columns at fit, %d now", len(s.mean), d)
+	}
+	hold := design.Borrow[float64](n * d)
+	defer hold.Release()
+	x := kern.Dense(n, d, d, hold.List)
+	X = design.Native(X)
+	for i := range n {
+		design.WriteRow(x.Row(i), X, i)
+		kern.Axpy(-1, s.mean, x.Row(i))
+	}
+	out := mat.NewDense(n, s.Rows(), nil)
+	for i := range n {
+		copy(out.RawRowView(i), s.share)
+	}
+	if err := kern.MulUntil(ctx, design.View(out), x, design.View(s.v).T(), true); err != nil {
+		return nil, err
+	}
+	if !kern.Finite(out.RawMatrix().Data) {
+		if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
+			return nil, fmt.Errorf("estimator: %w", err)
+		}
+		return nil, fmt.Errorf("estimator: the inputs are too large to predict from")
+	}
+	return out, nil
+}
+
+// State keeps the weights and the residuals.
+func (s *Smoother) State(m *model.State) {
+	byKernel := s.kernel != nil
+	m.Bool("kernel", &byKernel)
+	m.Matrix("residuals", &s.residuals)
+	m.Require(s.residuals != nil && !s.residuals.IsEmpty() && kern.Finite(s.residuals.RawMatrix().Data), "residuals are missing or not finite")
+	if m.Err() != nil {
+		return
+	}
+	if byKernel {
+		if s.kernel == nil {
+			s.kernel = &kernelModel{}
+		}
+		s.kernel.state(m.Child("weights"))
+		m.Require(m.Err() != nil || len(s.kernel.m.Intercept) == s.Rows(), "weights and residuals differ in number")
+		return
+	}
+	m.Matrix("weights", &s.v)
+	m.Floats("mean", &s.mean)
+	m.Floats("share", &s.share)
+	m.Require(s.v != nil && len(s.mean) == s.v.RawMatrix().Cols && len(s.share) == s.Rows() && s.v.RawMatrix().Rows == s.Rows(), "weights and residuals differ in size")
+	m.Require(m.Err() != nil || kern.Finite(s.v.RawMatrix().Data) && kern.Finite(slices.Concat(s.mean, s.share)), "weights are not finite")
+}

@@ -1,0 +1,88 @@
+package conformal
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// The rank is the smallest k with k ≥ level·(n+1), whatever rounding does to the product, and Least is the smallest
+// number of rows that has one.
+func TestRank(t *testing.T) {
+	for percent := 1; percent < 100; percent++ {
+		level := float64(percent) / 100
+		least := 0
+		for n := 1; n < 400; n++ {
+			want := (percent*(n+1) + 99) / 100
+			k, err := Rank(n, level)
+			switch {
+			case want > n:
+				if err == nil {
+					t.Fatalf("level %v of %d rows has rank %d", level, n, k)
+				}
+				continue
+			case err != nil || k != want:
+				t.Fatalf("level %v of %d rows has rank %d, %v, wanted %d", level, n, k, err, want)
+			}
+			if least == 0 {
+				least = n
+			}
+		}
+		if got := Least(level); got != least {
+			t.Fatalf("level %v takes %d rows, Least says %d", level, least, got)
+		}
+	}
+	for _, level := range []float64{0, 1, -1, 2, math.NaN()} {
+		if _, err := Rank(100, level); err == nil {
+			t.Errorf("level %v is taken", level)
+		}
+	}
+}
+
+func TestSelectIsTheSortedList(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for n := 1; n < 60; n++ {
+		for _, values := range []int{1, 2, 5, 1000} { // many of them equal, or few
+			list := make([]float64, n)
+			for i := range list {
+				list[i] = float64(rng.IntN(values))
+			}
+			sorted := slices.Sorted(slices.Values(list))
+			for k := 1; k <= n; k++ {
+				if got := Select(slices.Clone(list), k); got != sorted[k-1] {
+					t.Fatalf("number %d of %v is %v", k, list, got)
+				}
+			}
+		}
+	}
+}
+
+func TestDeviations(t *testing.T) {
+	for level, want := range map[float64]float64{0.5: 0.6744897501960817, 0.9: 1.6448536269514722, 0.95: 1.959963984540054} {
+		if got := Deviations(level); math.Abs(got-want) > 1e-12 {
+			t.Errorf("level %v is %v deviations, wanted %v", level, got, want)
+		}
+	}
+}
+
+func TestSets(t *testing.T) {
+	for _, c := range []struct {
+		said []float64
+		most float64
+		want []float64
+	}{
+		{[]float64{0.5, 0.3, 0.2}, -0.25, []float64{1, 1, 0}},
+		{[]float64{0.5, 0.3, 0.2}, -0.9, []float64{1, 0, 0}}, // never empty
+		{[]float64{0.5, 0.3, 0.2}, -0.1, []float64{1, 1, 1}},
+		{[]float64{-0.4}, 0.5, []float64{1, 1}},
+		{[]float64{-0.4}, 0, []float64{1, 0}},
+		{[]float64{0.4}, 0, []float64{0, 1}},
+		{[]float64{0.4}, -0.9, []float64{0, 1}},
+	} {
+		got := make([]float64, len(c.want))
+		if Set(got, c.said, c.most); !slices.Equal(got, c.want) {
+			t.Errorf("set of %v at most %v strange: %v, wanted %v", c.said, c.most, got, c.want)
+		}
+	}
+}
