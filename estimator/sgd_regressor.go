@@ -33,7 +33,7 @@ import (
 // Instead a fitted model learns on ([Continuer]): it knows its last and its averaged weights and the number
 // of its steps.
 //
-// Scores that are not finite, and an objective that ends above that of no weights, are [ErrDiverged]; not
+// Scores that are not finite, and an objective that ends above twice that of no weights, are [ErrDiverged]; not
 // having converged is in the report. (Polyak & Juditsky, SIAM J. Control 1992; Bottou, COMPSTAT 2010; Xu,
 // arXiv:1107.2490, for the rate; Tsuruoka, Tsujii & Ananiadou, ACL 2009, for l1.)
 type SGDRegressor struct {

@@ -27,7 +27,7 @@ type Fit struct {
 	Shuffle  bool
 	Seed     uint64
 	Held     float64 // share of the rows that are held out, whose loss says what is a gain; 0 for none
-	Bar      bool    // whether an objective above that of no weights is an error
+	Bar      bool    // whether an objective far above that of no weights is an error
 	// Block returns the targets of a block, numbers or codes of classes, and its weights, nil for ones.
 	Block func(first int, block datasets.Set) (y, weights []float64, err error)
 	// Epoch is called after each epoch with how many there are; nil for nothing.
@@ -95,11 +95,23 @@ func (f Fit) Run(ctx context.Context, r *design.Rows, l *Learner) (solve.Report,
 		return report, err
 	}
 	report.Objective += l.penalty(g.weights)
-	if bar := g.startLoss(g.last) / float64(len(g.last.list)); f.Bar && bar > 0 && !(report.Objective <= bar) {
-		return report, fmt.Errorf("%w: the objective is %.6g after %d steps, where no weights have %.6g; standardize the inputs, or take a smaller eta0", solve.ErrDiverged, report.Objective, l.steps, bar)
+	if !f.Bar {
+		return report, nil
+	}
+	bar := g.startLoss(g.last) / float64(len(g.last.list))
+	switch text := fmt.Sprintf("the objective is %.6g after %d steps, where no weights have %.6g; standardize the inputs, or take a smaller eta0", report.Objective, l.steps, bar); {
+	case bar == 0 || report.Objective <= bar:
+	case report.Objective <= far*bar:
+		report.Warnings = append(report.Warnings, "sgd: "+text)
+	default:
+		return report, fmt.Errorf("%w: %s", solve.ErrDiverged, text)
 	}
 	return report, nil
 }
+
+// far is how many times the objective of no weights is too far away. Steps never come to rest, so that where no
+// weights are nearly the best there are, what they come to may be somewhat worse.
+const far = 2
 
 // epochs goes on until the loss falls no more.
 func (g *run) epochs(ctx context.Context) (report solve.Report, err error) {

@@ -145,7 +145,7 @@ func (l *Learner) target(y float64, c int) float64 {
 
 // shrink multiplies the weights by what the penalty on their squares leaves of them.
 func (l *Learner) shrink(eta float64) {
-	const least = 1e-6
+	const least = 1e-2 // smaller ones would cost digits of the sums
 	if l.scale *= max(0, 1-eta*l.L2); l.scale >= least {
 		return
 	}
