@@ -22,9 +22,9 @@ type Continuer interface {
 	Continue(ctx context.Context, previous Predictor, data datasets.Source) (Predictor, error)
 }
 
-// LearnedOn is a predictor that knows how many rows it has learned from, each as often as it was read.
+// LearnedOn is a predictor that knows how many rows it was fitted to and has learned on from since.
 type LearnedOn interface {
-	RowsRead() int
+	RowsLearned() int
 }
 
 // descending is a spec that goes by stochastic gradient descent, in terms of what both have.
@@ -229,8 +229,12 @@ func (d descending) descend(ctx context.Context, r *design.Rows, f sgd.Fit, c *c
 	if err != nil {
 		return nil, err
 	}
+	rows := c.rows
+	if from != nil {
+		rows += from.rows
+	}
 	weights, intercept := learner.Model()
-	out := &descended{onward: onward{learner.Progress(), c.mass}, classes: c.classes()}
+	out := &descended{onward: onward{learner.Progress(), c.mass, rows}, classes: c.classes()}
 	if outputs > 1 {
 		for j, m := range c.mass {
 			if m == 0 {
@@ -278,14 +282,17 @@ type descended struct {
 type onward struct {
 	progress sgd.Progress
 	mass     []float64 // weight of each class so far, or of all rows
+	rows     int       // so far
 }
 
-// RowsRead returns how many rows the steps have read, each as often as it was.
-func (o *onward) RowsRead() int { return o.progress.Rows }
+// RowsLearned returns how many rows it was fitted to and has learned on from since.
+func (o *onward) RowsLearned() int { return o.rows }
 
 // state carries what comes behind that of the model.
 func (o *onward) state(s *model.State, l *linear) {
 	s.Floats("mass", &o.mass)
+	s.Int("rows", &o.rows)
+	s.Require(o.rows >= 0, "the number of rows is none")
 	if s.Err() != nil || l.coef == nil {
 		return
 	}

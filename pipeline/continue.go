@@ -22,20 +22,10 @@ var _ estimator.Continuer = Pipeline{}
 // one that was fitted, but for the number of epochs of its model. The result is a [*FittedPipeline]; previous
 // stays as it is.
 func (p Pipeline) Continue(ctx context.Context, previous estimator.Predictor, data datasets.Source) (estimator.Predictor, error) {
-	if err := p.check(); err != nil {
-		return nil, place.Here(err)
+	if err := p.Continues(previous); err != nil {
+		return nil, err
 	}
 	f := Find(previous)
-	if f == nil {
-		return nil, place.Here(fmt.Errorf("a %T is no fitted pipeline to learn on from", previous))
-	}
-	model, ok := p.Estimator.(estimator.Continuer)
-	if !ok {
-		return nil, place.At("step", p.path(), cannotLearnOn(p.Estimator))
-	}
-	if other := p.differences(f.spec); len(other) > 0 {
-		return nil, place.Here(errors.New("only the pipeline that was fitted learns on, but for its epochs: " + strings.Join(other, "; ")))
-	}
 	if err := sameColumns(f.in, f.chain.cols, data); err != nil {
 		return nil, place.Here(err)
 	}
@@ -43,11 +33,29 @@ func (p Pipeline) Continue(ctx context.Context, previous estimator.Predictor, da
 	for _, s := range f.chain.steps {
 		src = rows.Mapped(src, s)
 	}
-	fitted, err := model.Continue(ctx, f.model, src)
+	fitted, err := p.Estimator.(estimator.Continuer).Continue(ctx, f.model, src)
 	if err != nil {
 		return nil, place.At("step", p.path(), err)
 	}
 	return &FittedPipeline{spec: p.clone().thawed(), chain: f.chain, in: f.in, precision: f.precision, name: f.name, model: fitted}, nil
+}
+
+// Continues reports why the pipeline does not learn on from a fitted one, before there are rows.
+func (p Pipeline) Continues(previous estimator.Predictor) error {
+	if err := p.check(); err != nil {
+		return place.Here(err)
+	}
+	f := Find(previous)
+	if f == nil {
+		return place.Here(fmt.Errorf("a %T is no fitted pipeline to learn on from", previous))
+	}
+	if _, ok := p.Estimator.(estimator.Continuer); !ok {
+		return place.At("step", p.path(), cannotLearnOn(p.Estimator))
+	}
+	if other := p.differences(f.spec); len(other) > 0 {
+		return place.Here(errors.New("only the pipeline that was fitted learns on, but for its epochs: " + strings.Join(other, "; ")))
+	}
+	return nil
 }
 
 // cannotLearnOn says why a model does not go on from what it is fitted to.

@@ -105,8 +105,8 @@ func TestContinueIsOneReadingOfAllRows(t *testing.T) {
 				t.Error("the model before has changed")
 			}
 			var read estimator.LearnedOn
-			if !estimator.As(got, &read) || read.RowsRead() != c.data.Rows() {
-				t.Errorf("it has not read %d rows", c.data.Rows())
+			if !estimator.As(got, &read) || read.RowsLearned() != c.data.Rows() {
+				t.Errorf("it has not learned from %d rows", c.data.Rows())
 			}
 			again, err := c.spec.Continue(ctx, loaded(t, part), rest)
 			if err != nil {
