@@ -36,7 +36,7 @@ type Fit struct {
 
 // mostBytes bounds a window of rows of a stream, mostRows their number.
 const (
-	mostBytes = 64 << 20
+	mostBytes = 32 << 20
 	mostRows  = 1 << 14
 )
 
@@ -456,7 +456,7 @@ func (l *Learner) sum(y, weights []float64, score func(i, c int) float64) (sum f
 // clone returns a copy of what the steps change.
 func (l *Learner) clone() *Learner {
 	out := *l
-	for _, list := range []*[]float64{&out.direct, &out.intercept, &out.sumRest, &out.sumIntercept, &out.received, &out.began} {
+	for _, list := range []*[]float64{&out.direct, &out.intercept, &out.sumRest, &out.sumIntercept, &out.received, &out.began, &out.along, &out.dot, &out.sumAlong} {
 		if *list != nil {
 			*list = append([]float64(nil), *list...)
 		}

@@ -21,7 +21,7 @@ func (l *Learner) eta(x Rows, weights []float64) float64 {
 	}
 	eta := l.base * math.Pow(1+l.Alpha*l.base*t, -0.75)
 	// Rows that are far larger than those that the first step was chosen by would overshoot.
-	if norm := x.norm(weights); norm > 2*l.norm {
+	if norm := x.norm(weights, l.bias); norm > 2*l.norm {
 		eta *= 2 * l.norm / norm
 	}
 	return eta
@@ -34,68 +34,88 @@ const (
 )
 
 // Prepare chooses where to begin, and how large the first steps are, by some of the first rows, where the
-// rate is auto: the step is at most the inverse of the largest curvature that the mean loss of a minibatch
-// can be expected to have along a direction,
+// rate is auto. The origin goes to their mean μ, and the step is about the inverse of the largest curvature that
+// the mean loss of a minibatch can be expected to have along a direction,
 //
-//	1 / (curve·(E s·(‖x‖²+1) / batch + λ)),  λ the largest eigenvalue of E s·(x,1)(x,1)'
+//	1 / (curve·(E s·‖x−μ‖² / batch + λ)),  λ the largest eigenvalue of E s·(x−μ)(x−μ)'
 //
-// as the noise of a minibatch and the mean make it (Ma, Bassily and Belkin, ICML 2018). Eta0 above 0 is taken
-// instead.
+// as the noise of a minibatch and the mean make it (Ma, Bassily and Belkin, ICML 2018). The intercept is an
+// input of size √λ here, so that it goes as fast as the weights do. Eta0 above 0 is taken instead.
 func (l *Learner) Prepare(x Rows, y, weights []float64) {
 	if l.Rate != "auto" || l.base > 0 {
 		return
 	}
 	n := min(x.Len(), probed)
 	x, y = x.slice(n), y[:n]
+	shares := make([]float64, n) // of the mean
+	for i := range shares {
+		if shares[i] = 1 / float64(n); weights != nil {
+			shares[i] *= weights[i]
+		}
+	}
+	one := *l // of one output
+	one.Outputs, one.scores, one.room, one.short, one.shortRoom = 1, nil, nil, nil, nil
+	if l.Intercept {
+		at := make([]float64, l.Cols)
+		own := append([]float64(nil), shares...)
+		kern.Scale(1/kern.Sum(shares), own)
+		if x.collect(&one, at, own); kern.Finite(at) {
+			l.centre = l.moved(at)
+		}
+		if l.Loss.start != nil {
+			l.intercept[0] = l.Loss.start(y)
+			l.began[0] = l.intercept[0]
+		}
+	}
+	largest := one.largest(x, l.at, shares)
+	if l.bias = largest; !(largest > 0) || largest > math.MaxFloat64 {
+		l.bias = 1
+	}
 	if weights != nil {
 		weights = weights[:n]
 	}
-	l.norm = x.norm(weights)
-	if l.Intercept && l.Loss.start != nil {
-		l.intercept[0] = l.Loss.start(y)
-		l.began[0] = l.intercept[0]
-	}
+	l.norm = x.norm(weights, l.bias)
+	spread := max(l.norm-l.size*kern.Sum(shares), largest)
 	if l.base = l.Eta0; l.base == 0 {
-		l.base = 1 / (l.Loss.curve * max(l.norm/float64(l.Batch)+l.largest(x, weights), math.SmallestNonzeroFloat64))
+		l.base = min(1/(l.Loss.curve*(spread/float64(l.Batch)+largest)), largestStep)
 	}
-	if l.base = min(l.base, 1e6); l.base-l.base != 0 || l.base == 0 {
-		l.base = 1e-6
+	if l.base-l.base != 0 || l.base == 0 {
+		l.base = 1 / largestStep
 	}
 }
 
-// largest returns about the largest eigenvalue of the mean of s·(x,1)(x,1)', by the power iteration.
-func (l *Learner) largest(x Rows, weights []float64) float64 {
-	one := *l // of one output, without weights
-	one.Outputs, one.scores, one.room, one.short, one.shortRoom = 1, nil, nil, nil, nil
-	v, z, bias := make([]float64, l.Cols), make([]float64, l.Cols), []float64{0}
+// largestStep bounds the first step, of inputs that are nearly 0.
+const largestStep = 1e12
+
+// largest returns about the largest eigenvalue of the mean of (x−μ)(x−μ)', in which rows have those shares, by
+// the power iteration.
+func (l *Learner) largest(x Rows, at, shares []float64) (value float64) {
+	v, z := make([]float64, l.Cols), make([]float64, l.Cols)
 	for j := range v {
-		v[j] = 1 + 0.01*float64(j%7) // no eigenvector of rows that are alike
+		v[j] = 1 + 0.3*float64(j%7) - float64(j%2)
 	}
-	value := 0.0
 	for range powerRounds {
-		size := math.Sqrt(kern.Dot(v, v) + bias[0]*bias[0])
+		size := math.Sqrt(kern.Dot(v, v))
 		if size == 0 || size-size != 0 {
 			break
 		}
 		kern.Scale(1/size, v)
-		bias[0] /= size
-		scores := one.score(x, v, 1, bias)
+		shift := []float64{0}
+		if at != nil {
+			shift[0] = -kern.Dot(v, at)
+		}
+		scores := l.score(x, v, 1, shift)
 		sum, fit := 0.0, 0.0
 		for i, p := range scores {
-			w := 1 / float64(len(scores))
-			if weights != nil {
-				w *= weights[i]
-			}
-			fit += w * p * p
-			scores[i] = w * p
+			fit += shares[i] * p * p
+			scores[i] *= shares[i]
 			sum += scores[i]
 		}
 		clear(z)
-		x.collect(&one, z, scores)
-		v, z, value = z, v, max(value, fit)
-		if bias[0] = 0; l.Intercept {
-			bias[0] = sum
+		if x.collect(l, z, scores); at != nil {
+			kern.Axpy(-sum, at, z)
 		}
+		v, z, value = z, v, max(value, fit)
 	}
 	return value
 }

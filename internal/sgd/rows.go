@@ -116,11 +116,11 @@ func (x Rows) collect(l *Learner, out, steps []float64) {
 	}
 }
 
-// norm returns the mean of s·(‖x‖²+1).
-func (x Rows) norm(weights []float64) float64 {
+// norm returns the mean of s·(‖x‖²+bias).
+func (x Rows) norm(weights []float64, bias float64) float64 {
 	sum, n := 0.0, x.Len()
 	for i := range n {
-		own := 1.0
+		own := bias
 		switch x.Form {
 		case Sparse:
 			lo, hi := x.Sparse.Indptr[i], x.Sparse.Indptr[i+1]

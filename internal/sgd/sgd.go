@@ -39,6 +39,7 @@ type Plan struct {
 // steps is sumScale·direct + sumRest, for the same reason.
 type Learner struct {
 	Plan
+	centre
 	direct    []float64 // cols × outputs for sparse rows, outputs × cols for dense ones
 	scale     float64
 	intercept []float64
@@ -57,6 +58,7 @@ type Learner struct {
 	began  []float64
 	base   float64 // first step size, where it is chosen from the rows, and
 	norm   float64 // the mean squared norm that it is for
+	bias   float64 // how much longer the steps of the intercept are than those of weights; 1 but for auto
 	factor float64 // on the steps of adaptive
 
 	short, shortRoom []float32 // room
@@ -67,7 +69,7 @@ type Learner struct {
 // New returns a learner without weights.
 func New(p Plan) *Learner {
 	size := p.Cols * p.Outputs
-	l := &Learner{Plan: p, direct: make([]float64, size), scale: 1, intercept: make([]float64, p.Outputs), began: make([]float64, p.Outputs), factor: 1}
+	l := &Learner{Plan: p, direct: make([]float64, size), scale: 1, intercept: make([]float64, p.Outputs), began: make([]float64, p.Outputs), factor: 1, bias: 1}
 	if p.Average {
 		l.sumRest, l.sumIntercept = make([]float64, size), make([]float64, p.Outputs)
 	}
@@ -92,7 +94,7 @@ func errTooFar(steps int) error {
 // before. Scores that are not finite are an error, and the weights are as they were.
 func (l *Learner) Step(x Rows, y, weights []float64) (loss float64, err error) {
 	n, k := x.Len(), l.Outputs
-	scores := l.score(x, l.direct, l.scale, l.intercept)
+	scores := l.stepScores(x)
 	if !kern.Finite(scores) {
 		return 0, errTooFar(l.steps)
 	}
@@ -110,8 +112,9 @@ func (l *Learner) Step(x Rows, y, weights []float64) (loss float64, err error) {
 			t, at := l.target(y[i], c), i*k+c
 			loss += w * l.Loss.value(scores[at], t)
 			step := factor * w * min(max(l.Loss.slope(scores[at], t), -steepest), steepest)
+			l.count(i, c, step)
 			if scores[at] = step / l.scale; l.Intercept {
-				l.intercept[c] += step
+				l.intercept[c] += l.bias * step
 			}
 		}
 	}
@@ -146,7 +149,9 @@ func (l *Learner) target(y float64, c int) float64 {
 // shrink multiplies the weights by what the penalty on their squares leaves of them.
 func (l *Learner) shrink(eta float64) {
 	const least = 1e-2 // smaller ones would cost digits of the sums
-	if l.scale *= max(0, 1-eta*l.L2); l.scale >= least {
+	by := max(0, 1-eta*l.L2)
+	l.centre.shrink(by)
+	if l.scale *= by; l.scale >= least {
 		return
 	}
 	if l.Average {
@@ -166,11 +171,17 @@ func (l *Learner) collect(x Rows, steps []float64) {
 			kern.Scale(-l.sumScale, steps)
 			kern.SparseMulT(kern.Dense(l.Cols, k, k, l.sumRest), x.Sparse, kern.Dense(x.Len(), k, k, steps), true)
 		}
+		l.moveOn()
 		return
 	}
 	l.gradient = sized(l.gradient, len(l.direct))
 	clear(l.gradient)
 	x.collect(l, l.gradient, steps)
+	if l.at != nil {
+		for c, t := range l.total {
+			kern.Axpy(-t/l.scale, l.at, l.gradient[c*l.Cols:(c+1)*l.Cols])
+		}
+	}
 	kern.Axpy(1, l.gradient, l.direct)
 	if l.Average && l.sumScale != 0 {
 		kern.Axpy(-l.sumScale, l.gradient, l.sumRest)
@@ -180,6 +191,8 @@ func (l *Learner) collect(x Rows, steps []float64) {
 // clip takes from each weight what it owes of the l1 penalty, as far as it reaches: the rest is paid by what
 // gradients add to it later (Tsuruoka, Tsujii and Ananiadou, ACL 2009).
 func (l *Learner) clip() {
+	l.fold()
+	defer l.project()
 	for j, v := range l.direct {
 		to := v
 		switch {
@@ -209,6 +222,9 @@ func (l *Learner) addToSums() {
 	l.sumScale += count * l.scale
 	l.sumCount += count
 	kern.Axpy(count, l.intercept, l.sumIntercept)
+	if l.at != nil {
+		kern.Axpy(count, l.along, l.sumAlong)
+	}
 }
 
 // now writes the model of the steps so far, in the order of direct: the averaged weights, or the last ones.
@@ -217,15 +233,19 @@ func (l *Learner) now(weights, intercept []float64) {
 		for j, v := range l.direct {
 			weights[j] = l.scale * v
 		}
+		l.subtract(weights, l.along, 1)
 		copy(intercept, l.intercept)
+		l.uncentre(weights, intercept)
 		return
 	}
 	for j, v := range l.direct {
 		weights[j] = (l.sumScale*v + l.sumRest[j]) / l.sumCount
 	}
+	l.subtract(weights, l.sumAlong, 1/l.sumCount)
 	for c, v := range l.sumIntercept {
 		intercept[c] = v / l.sumCount
 	}
+	l.uncentre(weights, intercept)
 }
 
 // Model returns the weights, inputs × outputs, and the intercepts.
