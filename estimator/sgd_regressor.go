@@ -23,9 +23,9 @@ import (
 // the rows; a stream is never in memory as a whole. What LearningRate, Average and the others mean is in the
 // parameters' own words; names that scikit-learn has mean what they mean there, and with Batch 1 and without
 // Shuffle the steps are the same ones. LearningRate auto, the default, begins at the mean of the targets (the
-// median, for losses of sizes), chooses the first step by the largest curvature of the first rows, and
-// cuts it for rows that are far larger: it needs no eta0, but steps are of use only where inputs are of like
-// size, so put standardize or another scale before.
+// median, for losses of sizes), steps about the mean of the first rows' inputs, chooses the first step by the
+// largest curvature of their mean loss, and cuts it for rows that are far larger: it needs no eta0. Steps get
+// far only where inputs are of like size, so put standardize or another scale before.
 //
 // Rows in memory are shuffled as a whole before each epoch, those of a stream in windows of some thousands.
 // The order of rows matters to the steps, so that weight 2 is a step of twice the length and not the row

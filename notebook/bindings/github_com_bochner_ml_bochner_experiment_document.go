@@ -38,6 +38,7 @@ func init() {
 			"Halving":  reflect.TypeOf((*document.Halving)(nil)).Elem(),
 			"Header":   reflect.TypeOf((*document.Header)(nil)).Elem(),
 			"Kinds":    reflect.TypeOf((*document.Kinds)(nil)).Elem(),
+			"Known":    reflect.TypeOf((*document.Known)(nil)).Elem(),
 			"Output":   reflect.TypeOf((*document.Output)(nil)).Elem(),
 			"Override": reflect.TypeOf((*document.Override)(nil)).Elem(),
 			"SVMLight": reflect.TypeOf((*document.SVMLight)(nil)).Elem(),
