@@ -13,6 +13,8 @@
 //	logistic                 [Logistic]               *[FittedLogistic]                with probabilities
 //	kernel_ridge             [KernelRidge]            *[FittedKernelRidge]             one or several targets
 //	kernel_ridge_classifier  [KernelRidgeClassifier]  *[FittedKernelRidgeClassifier]
+//	sgd_classifier           [SGDClassifier]          *[FittedSGDClassifier]          learns on; *[FittedSGDProbabilistic] of two losses
+//	sgd_regressor            [SGDRegressor]           *[FittedSGDRegressor]           learns on
 //
 // Those that are made of other estimators stand in package meta.
 //

@@ -157,6 +157,48 @@ func ExampleKernelRidge() {
 	// [0.61 -0.75]
 }
 
+// A model learns on from new rows without those before: it goes on from its weights.
+func ExampleSGDClassifier() {
+	ctx := context.Background()
+	spec := estimator.NewSGDClassifier()
+	spec.Epochs, spec.Tol = 1000, 0 // few rows, of inputs far from 0
+	today, tomorrow := petals.Slice(0, 4), petals.Slice(4, petals.Rows())
+	fitted, err := spec.Fit(ctx, today)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fitted, err = spec.Continue(ctx, fitted, tomorrow.Source())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("learned from", fitted.(estimator.LearnedOn).RowsLearned(), "rows")
+	codes, err := fitted.Predict(ctx, mat.NewDense(2, 2, []float64{4.2, 1.3, 6.1, 2.3}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, c := range codes {
+		fmt.Println(petals.Schema.Classes()[int(c)])
+	}
+	// Output:
+	// learned from 6 rows
+	// versicolor
+	// virginica
+}
+
+// Huber's loss does not follow an outlier as squares do.
+func ExampleSGDRegressor() {
+	spoilt := line
+	spoilt.Y = []float64{-3, -1, 1, 3, 50}
+	spec := estimator.NewSGDRegressor()
+	spec.Loss, spec.Epsilon, spec.Epochs, spec.Tol = "huber", 0.1, 2000, 0
+	fitted, err := spec.Fit(context.Background(), spoilt)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("slope %.1f\n", fitted.(*estimator.FittedSGDRegressor).Coef().At(0, 0))
+	// Output: slope 2.0
+}
+
 // A class weight is a parameter like any other.
 func ExampleClassWeight() {
 	spec, err := param.With(estimator.NewRidgeClassifier(), param.Setting{Path: "class_weight", Value: map[string]any{"virginica": 2}})

@@ -30,7 +30,7 @@ func (e *EarlierRun) Error() string {
 
 // earlier returns an [*EarlierRun] where the output folder has a finished run that differs from this
 // one in more than names and the time it may take.
-func earlier(s Spec, data Digests) error {
+func earlier(s Spec, data Digests, before *Before) error {
 	at := filepath.Join(s.Output.Dir, "spec.yaml")
 	text, err := os.ReadFile(at)
 	if err != nil {
@@ -65,10 +65,21 @@ func earlier(s Spec, data Digests) error {
 			out.Differences = append(out.Differences, fmt.Sprintf("%s: other contents (SHA-256 %s → %s)", file.path, start(file.then), start(file.now)))
 		}
 	}
+	if then, now := digestOf(result.Before), digestOf(before); then != now {
+		out.Differences = append(out.Differences, fmt.Sprintf("--continue: another model (SHA-256 %s → %s)", start(then), start(now)))
+	}
 	if len(out.Differences) == 0 {
 		return nil
 	}
 	return out
+}
+
+// digestOf is that of a model before, "" for none.
+func digestOf(b *Before) string {
+	if b == nil {
+		return ""
+	}
+	return b.SHA256
 }
 
 // start is the beginning of a digest.

@@ -68,6 +68,22 @@ func load(ctx context.Context, path string, all bool, overrides []Override) (Spe
 	return parse(ctx, path, text, all, overrides)
 }
 
+// LoadOn is Load of an experiment whose rows a model learns on from: they are read by the schema of the model
+// file, have its columns, in any order, and its classes. [Run] learns on where Options.Continue names the file.
+func LoadOn(ctx context.Context, path, model string, overrides ...Override) (Spec, error) {
+	text, err := document.ReadText(path)
+	if err != nil {
+		return Spec{}, fmt.Errorf("experiment: %w", files.Tell(err))
+	}
+	m, err := openModel(model)
+	if err != nil {
+		return Spec{}, err
+	}
+	d := document.Decode(path, text, overrides...)
+	d.Spec.Data.Known = m.known()
+	return checked(ctx, d, false)
+}
+
 // Parse is Load for a text that stands in a file of that name.
 func Parse(ctx context.Context, file string, text []byte, overrides ...Override) (Spec, error) {
 	return parse(ctx, file, text, false, overrides)
@@ -75,7 +91,11 @@ func Parse(ctx context.Context, file string, text []byte, overrides ...Override)
 
 // parse reads an experiment, and the rows of its data where they are small or all is wanted.
 func parse(ctx context.Context, file string, text []byte, all bool, overrides []Override) (Spec, error) {
-	d := document.Decode(file, text, overrides...)
+	return checked(ctx, document.Decode(file, text, overrides...), all)
+}
+
+// checked returns the experiment of a document that nothing is wrong with.
+func checked(ctx context.Context, d *document.Document, all bool) (Spec, error) {
 	check.Document(ctx, d, all)
 	if err := ctx.Err(); err != nil {
 		return Spec{}, err

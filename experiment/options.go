@@ -12,6 +12,7 @@ type Progress func(phase string, done, total int)
 type Options struct {
 	Progress Progress // nil for none
 	Force    bool     // whether [Run] replaces the results of another run in output.dir
+	Continue string   // model file that [Run] learns on from; "" for none
 
 	// How [Evaluate], [Predict] and [PredictFile] read the rows.
 	Format    string    // csv, tsv, svmlight or arff; "" and auto go by the name's ending, the model, the first lines

@@ -17,6 +17,7 @@ type Result struct {
 	Features int                `json:"features_in"`
 	Search   *SearchResult      `json:"search,omitempty"`
 	Auto     *AutoResult        `json:"auto,omitempty"`
+	Before   *Before            `json:"continued,omitempty"` // where a model has learned on
 	Train    map[string]float64 `json:"train"`
 	Test     map[string]float64 `json:"test,omitempty"`
 	Members  []MemberWeight     `json:"members,omitempty"` // of an ensemble
@@ -31,6 +32,14 @@ type Result struct {
 
 	// Files are the outputs written, in the order of writing.
 	Files []string `json:"-"`
+}
+
+// Before is the model that a run has learned on from.
+type Before struct {
+	Model  string `json:"model"` // its file
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256"`
+	Rows   int    `json:"rows"` // that the new model has learned from in all
 }
 
 // MemberWeight is how much a member of an ensemble counts.

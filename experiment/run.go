@@ -79,6 +79,7 @@ type run struct {
 	shape  datasets.Shape // of the training rows
 	output *files.Folder
 	search *gridsearch.Result
+	before *opened      // the model to learn on from, nil for none
 	found  *auto.Result // where the pipeline was chosen by package auto
 	model  estimator.Predictor
 
@@ -111,8 +112,11 @@ func (r *run) load(ctx context.Context) error {
 	if err := r.digest(ctx); err != nil {
 		return err
 	}
+	if err := r.openBefore(ctx); err != nil {
+		return err
+	}
 	if !r.options.Force {
-		if err := earlier(r.spec, r.result.SHA256); err != nil {
+		if err := earlier(r.spec, r.result.SHA256, r.result.Before); err != nil {
 			return err
 		}
 	}
@@ -194,7 +198,9 @@ func (r *run) fit(ctx context.Context) error {
 	began := time.Now()
 	r.options.report("refit", 0, 0)
 	var err error
-	if r.rows.Streamed {
+	if r.before != nil {
+		err = r.learnOn(ctx)
+	} else if r.rows.Streamed {
 		r.model, err = lastPipeline(r.spec, r.spec.Pipeline, r.shape, true).FitSource(ctx, r.rows.Train)
 	} else {
 		var set datasets.Set

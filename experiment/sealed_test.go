@@ -104,6 +104,8 @@ func sealedModels(t testing.TB) map[string][]byte {
 		s.Method, s.Level = method, 0.5
 		return s
 	}
+	onward, averaged := estimator.NewSGDClassifier(), estimator.NewSGDRegressor()
+	onward.Loss, onward.Average, averaged.Penalty = "log_loss", false, "l1"
 	files := map[string][]byte{}
 	for name, c := range map[string]struct {
 		p    pipeline.Pipeline
@@ -121,6 +123,9 @@ func sealedModels(t testing.TB) map[string][]byte {
 		"learned": {pipeline.Steps(scales, diagonal, landmarks).Then(estimator.NewKernelRidge()), amounts},
 		"turned":  {pipeline.Steps(outer).Then(estimator.NewKernelRidgeClassifier()), numbers},
 		"kept":    {pipeline.Steps().Then(estimator.NewKernelRidgeClassifier()), thin},
+		"onward":  {pipeline.Steps(rff).Then(onward), twoClasses},
+		"hinges":  {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(estimator.NewSGDClassifier()), numbers},
+		"fallen":  {pipeline.Steps(bins).Then(averaged), amounts},
 		"bare":    {pipeline.Steps().Then(estimator.NewRidgeClassifier()), unnamed},
 		"ranked":  {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(ranks), several},
 		"steps":   {pipeline.Steps(bins).Then(isotonic), numbers},

@@ -62,6 +62,10 @@ func builtin() []Entry {
 			func() any { return estimator.NewKernelRidge() }, func() model.Stateful { return &estimator.FittedKernelRidge{} }},
 		{"kernel_ridge_classifier", "ridge regression with an exact kernel on class codes ±1",
 			func() any { return estimator.NewKernelRidgeClassifier() }, func() model.Stateful { return &estimator.FittedKernelRidgeClassifier{} }},
+		{"sgd_classifier", "linear classifier by stochastic gradient descent, which learns on",
+			func() any { return estimator.NewSGDClassifier() }, func() model.Stateful { return &estimator.FittedSGDClassifier{} }},
+		{"sgd_regressor", "linear regression by stochastic gradient descent, which learns on",
+			func() any { return estimator.NewSGDRegressor() }, func() model.Stateful { return &estimator.FittedSGDRegressor{} }},
 
 		{"target", "a regression on transformed targets, whose predictions are turned back",
 			func() any { return meta.NewTarget(nil) }, func() model.Stateful { return &meta.FittedTarget{} }},
@@ -79,6 +83,9 @@ func init() {
 		panic(err)
 	}
 	if err := model.RegisterKind("intervals.sets", func() model.Stateful { return &meta.FittedSets{} }); err != nil {
+		panic(err)
+	}
+	if err := model.RegisterKind("sgd_probabilistic", func() model.Stateful { return &estimator.FittedSGDProbabilistic{} }); err != nil {
 		panic(err)
 	}
 	for _, e := range builtin() {

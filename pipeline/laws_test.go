@@ -105,7 +105,8 @@ func TestRegisteredStepsObeyTheLaws(t *testing.T) {
 		"dense": {Missing: true}, "pca": {Tolerance: 1e-7}, "ard": {}, "steps": {Missing: true}, "rff": {}, "binning": {}, "nystroem": {Tolerance: 1e-6, Float32Tolerance: 5e-3}, "rfm": {},
 	}
 	models := map[string]eo{"ridge": {}, "ridge_classifier": {Classes: 3}, "logistic": {Classes: 2, Tolerance: 0.05},
-		"svm": {Classes: 2, Tolerance: 0.05}, "svr": {Tolerance: 0.05}, "kernel_ridge": {}, "kernel_ridge_classifier": {Classes: 3}}
+		"svm": {Classes: 2, Tolerance: 0.05}, "svr": {Tolerance: 0.05}, "kernel_ridge": {}, "kernel_ridge_classifier": {Classes: 3},
+		"sgd_classifier": {Classes: 3, Minibatches: true}, "sgd_regressor": {Minibatches: true}}
 	elsewhere := []string{"columns", "union", "target", "calibrated", "intervals", "ensemble", // nothing without parts
 		"mirror", "log_one", "log_two"} // steps of these tests
 	for _, e := range pipeline.Registered() {
@@ -154,7 +155,7 @@ func TestRegistryIsComplete(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"impute", "standardize", "minmax", "robust", "quantile", "scale", "onehot", "ordinal", "pca", "ard", "columns", "union",
-		"rff", "binning", "nystroem", "rfm", "ridge", "ridge_classifier", "logistic", "svm", "svr", "kernel_ridge", "kernel_ridge_classifier", "target", "calibrated", "intervals", "ensemble"} {
+		"rff", "binning", "nystroem", "rfm", "ridge", "ridge_classifier", "logistic", "svm", "svr", "kernel_ridge", "kernel_ridge_classifier", "sgd_classifier", "sgd_regressor", "target", "calibrated", "intervals", "ensemble"} {
 		if _, ok := pipeline.Lookup(name); !ok {
 			t.Errorf("%s is not registered", name)
 		}

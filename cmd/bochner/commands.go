@@ -158,20 +158,29 @@ func (c planCommand) Run(s *session) error {
 
 type runCommand struct {
 	specFlags
-	Force bool `short:"f" help:"Replace the results of another run in output.dir."`
+	Continue string `files:"" placeholder:"MODEL" help:"Learn on from a model file: the rows go on where its own ended. For pipelines that end in sgd_classifier or sgd_regressor."`
+	Force    bool   `short:"f" help:"Replace the results of another run in output.dir."`
 }
 
 func (runCommand) Help() string {
 	return "Writes spec.yaml, result.json, cv_results.csv, predictions.csv and model.bochner into output.dir. A run that was stopped goes on where it was. Results of another spec or of other data are replaced with --force only.\n\nExample: bochner run adult.yaml --set rff.gamma=0.1 --set output.dir=runs/wide"
 }
 
+// open reads the experiment, its rows by the schema of the model that learns on.
+func (c runCommand) open(s *session) (experiment.Spec, error) {
+	if c.Continue != "" {
+		return experiment.LoadOn(s.ctx, c.Spec, c.Continue, c.overrides()...)
+	}
+	return c.load(s)
+}
+
 func (c runCommand) Run(s *session) error {
-	spec, err := c.load(s)
+	spec, err := c.open(s)
 	if err != nil {
 		return err
 	}
 	progress, end := s.progress()
-	result, err := experiment.Run(s.ctx, spec, experiment.Options{Progress: progress, Force: c.Force})
+	result, err := experiment.Run(s.ctx, spec, experiment.Options{Progress: progress, Force: c.Force, Continue: c.Continue})
 	end()
 	if err != nil {
 		return err

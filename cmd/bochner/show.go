@@ -14,6 +14,9 @@ import (
 // showResult prints what a run found.
 func showResult(out io.Writer, r experiment.Result) {
 	fmt.Fprintf(out, "%s: %s, %d rows to train on, %d to test on, %d inputs\n", r.Name, r.Task, r.Rows.Train, r.Rows.Test, r.Features)
+	if b := r.Before; b != nil {
+		fmt.Fprintf(out, "learned on from %s, now %d rows in all\n", b.Model, b.Rows)
+	}
 	if s := r.Search; s != nil {
 		candidates, with := fmt.Sprintf("%d candidates", s.Candidates), " with"
 		switch {

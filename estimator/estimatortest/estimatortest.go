@@ -33,9 +33,12 @@ type Options struct {
 	Amounts  bool // whether the targets of a regression must be > 0
 	// Folds says that fitting divides the rows into folds, or leaves each out, to see how models do on rows
 	// that they have not seen: then the order of rows matters, and a row twice is not its weight doubled.
-	Folds     bool
-	Tolerance float64 // relative difference of predictions of fits that should agree; 0 means 1e-6
-	Rounding  float64 // likewise of one model for the same rows in another form; 0 means 1e-12
+	Folds bool
+	// Minibatches says that a fit takes steps on a few rows at a time, and not all the way: what it comes to
+	// depends on the order of the rows and on where their origin is, and a row twice is not its weight doubled.
+	Minibatches bool
+	Tolerance   float64 // relative difference of predictions of fits that should agree; 0 means 1e-6
+	Rounding    float64 // likewise of one model for the same rows in another form; 0 means 1e-12
 }
 
 // law is one property of every estimator.

@@ -91,9 +91,9 @@ func readConnections(ctx context.Context, folder string) (data, test datasets.Se
 			}
 		}
 		if k == 0 {
-			data = all.Subset(everyOf(usual, 20000))
+			data = all.Select(everyOf(usual, 20000))
 		} else {
-			test = all.Subset(everyOf(every, 20000))
+			test = all.Select(everyOf(every, 20000))
 		}
 	}
 	return data, test, nil
@@ -139,10 +139,7 @@ func writeRows(path string, data datasets.Set) error {
 	for j := range columns {
 		columns[j].Name = fmt.Sprint("x", j)
 	}
-	plain, err := datasets.NewSet(mat.DenseCopyOf(data.X), data.Y)
-	if err != nil {
-		return err
-	}
+	plain := datasets.Set{X: mat.DenseCopyOf(data.X), Y: data.Y}
 	plain.Schema.Columns, plain.Schema.Targets = columns, []datasets.Column{{Name: "y"}}
 	f, err := os.Create(path)
 	if err != nil {

@@ -11,6 +11,7 @@
 package document
 
 import (
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -63,6 +64,14 @@ type Data struct {
 	Stream   string
 
 	MissingTarget string
+
+	Known *Known // whose columns and codes the rows have, where a model learns on; no key
+}
+
+// Known is the rows that a model has learned from.
+type Known struct {
+	Schema datasets.Schema
+	Cols   int
 }
 
 // Params declares the keys of the section.

@@ -281,7 +281,11 @@ func (d *drawing) model() string {
 	axis := func(path string, values ...any) { d.axes = append(d.axes, gridsearch.Axis{Path: path, Values: values}) }
 	switch d.task {
 	case "numbers":
-		switch d.IntN(4) {
+		switch d.IntN(5) {
+		case 4:
+			d.iterative = true
+			axis("sgd_regressor.alpha", 0.01, 0.1)
+			return fmt.Sprintf("- sgd_regressor: {loss: %s, batch: %d, epochs: 10}\n", pick(d.Rand, "squared_error", "huber", "epsilon_insensitive"), 1+d.IntN(60))
 		case 1:
 			axis("kernel_ridge.alpha", 0.3, 3.0)
 			return fmt.Sprintf("- kernel_ridge: {kernel: %s, gamma: 0.1, alpha: 0.3, solver: %s, tol: 1e-10}\n",
@@ -299,7 +303,11 @@ func (d *drawing) model() string {
 		return fmt.Sprintf("- ridge: {alpha: 0.1, solver: %s, tol: 1e-11}\n", solver)
 	}
 	weight := pick(d.Rand, "none", "none", "balanced")
-	switch d.IntN(3) {
+	switch d.IntN(4) {
+	case 3:
+		d.iterative = true
+		axis("sgd_classifier.alpha", 0.01, 0.1)
+		return fmt.Sprintf("- sgd_classifier: {loss: %s, class_weight: %s, batch: %d, epochs: 10}\n", pick(d.Rand, "hinge", "log_loss", "modified_huber"), weight, 1+d.IntN(60))
 	case 0:
 		axis("ridge_classifier.alpha", 0.01, 0.1, 1.0)
 		return fmt.Sprintf("- ridge_classifier: {alpha: 0.1, class_weight: %s}\n", weight)

@@ -16,6 +16,8 @@ const (
 	Spreads
 	Landmarks
 	Pivots
+
+	RowOrders Purpose = 41 // of stochastic gradient descent
 )
 
 // Stream is a random generator that can be put at the beginning of substream i of a purpose: draw i

@@ -19,7 +19,6 @@ func init() {
 		Binds: map[string]reflect.Value{
 			"As":                       reflect.ValueOf(estimator.As),
 			"Candidates":               reflect.ValueOf(estimator.Candidates),
-			"DefaultLevel":             reflect.ValueOf(estimator.DefaultLevel),
 			"ErrDiverged":              reflect.ValueOf(&estimator.ErrDiverged).Elem(),
 			"ErrNotMapped":             reflect.ValueOf(&estimator.ErrNotMapped).Elem(),
 			"ErrNotOneOut":             reflect.ValueOf(&estimator.ErrNotOneOut).Elem(),
@@ -30,9 +29,10 @@ func init() {
 			"NewLogistic":              reflect.ValueOf(estimator.NewLogistic),
 			"NewRidge":                 reflect.ValueOf(estimator.NewRidge),
 			"NewRidgeClassifier":       reflect.ValueOf(estimator.NewRidgeClassifier),
+			"NewSGDClassifier":         reflect.ValueOf(estimator.NewSGDClassifier),
+			"NewSGDRegressor":          reflect.ValueOf(estimator.NewSGDRegressor),
 			"NewSVM":                   reflect.ValueOf(estimator.NewSVM),
 			"NewSVR":                   reflect.ValueOf(estimator.NewSVR),
-			"NormalInterval":           reflect.ValueOf(estimator.NormalInterval),
 			"Predict":                  reflect.ValueOf(estimator.Predict),
 		},
 		Types: map[string]reflect.Type{
@@ -42,15 +42,19 @@ func init() {
 			"Candidate":                   reflect.TypeOf((*estimator.Candidate)(nil)).Elem(),
 			"ClassWeight":                 reflect.TypeOf((*estimator.ClassWeight)(nil)).Elem(),
 			"Classifier":                  reflect.TypeOf((*estimator.Classifier)(nil)).Elem(),
+			"Continuer":                   reflect.TypeOf((*estimator.Continuer)(nil)).Elem(),
 			"Estimator":                   reflect.TypeOf((*estimator.Estimator)(nil)).Elem(),
 			"FittedKernelRidge":           reflect.TypeOf((*estimator.FittedKernelRidge)(nil)).Elem(),
 			"FittedKernelRidgeClassifier": reflect.TypeOf((*estimator.FittedKernelRidgeClassifier)(nil)).Elem(),
 			"FittedLinear":                reflect.TypeOf((*estimator.FittedLinear)(nil)).Elem(),
 			"FittedLinearClassifier":      reflect.TypeOf((*estimator.FittedLinearClassifier)(nil)).Elem(),
 			"FittedLogistic":              reflect.TypeOf((*estimator.FittedLogistic)(nil)).Elem(),
-			"IntervalPredictor":           reflect.TypeOf((*estimator.IntervalPredictor)(nil)).Elem(),
+			"FittedSGDClassifier":         reflect.TypeOf((*estimator.FittedSGDClassifier)(nil)).Elem(),
+			"FittedSGDProbabilistic":      reflect.TypeOf((*estimator.FittedSGDProbabilistic)(nil)).Elem(),
+			"FittedSGDRegressor":          reflect.TypeOf((*estimator.FittedSGDRegressor)(nil)).Elem(),
 			"KernelRidge":                 reflect.TypeOf((*estimator.KernelRidge)(nil)).Elem(),
 			"KernelRidgeClassifier":       reflect.TypeOf((*estimator.KernelRidgeClassifier)(nil)).Elem(),
+			"LearnedOn":                   reflect.TypeOf((*estimator.LearnedOn)(nil)).Elem(),
 			"LeaveOneOut":                 reflect.TypeOf((*estimator.LeaveOneOut)(nil)).Elem(),
 			"Logistic":                    reflect.TypeOf((*estimator.Logistic)(nil)).Elem(),
 			"Maps":                        reflect.TypeOf((*estimator.Maps)(nil)).Elem(),
@@ -63,44 +67,38 @@ func init() {
 			"Probabilistic":               reflect.TypeOf((*estimator.Probabilistic)(nil)).Elem(),
 			"Report":                      reflect.TypeOf((*estimator.Report)(nil)).Elem(),
 			"Reporter":                    reflect.TypeOf((*estimator.Reporter)(nil)).Elem(),
-			"Rewrapper":                   reflect.TypeOf((*estimator.Rewrapper)(nil)).Elem(),
 			"Ridge":                       reflect.TypeOf((*estimator.Ridge)(nil)).Elem(),
 			"RidgeClassifier":             reflect.TypeOf((*estimator.RidgeClassifier)(nil)).Elem(),
 			"RowKeeper":                   reflect.TypeOf((*estimator.RowKeeper)(nil)).Elem(),
+			"SGDClassifier":               reflect.TypeOf((*estimator.SGDClassifier)(nil)).Elem(),
+			"SGDRegressor":                reflect.TypeOf((*estimator.SGDRegressor)(nil)).Elem(),
 			"SVM":                         reflect.TypeOf((*estimator.SVM)(nil)).Elem(),
 			"SVR":                         reflect.TypeOf((*estimator.SVR)(nil)).Elem(),
-			"SetPredictor":                reflect.TypeOf((*estimator.SetPredictor)(nil)).Elem(),
-			"Smoother":                    reflect.TypeOf((*estimator.Smoother)(nil)).Elem(),
-			"Smoothing":                   reflect.TypeOf((*estimator.Smoothing)(nil)).Elem(),
 			"StdPredictor":                reflect.TypeOf((*estimator.StdPredictor)(nil)).Elem(),
 			"Tasked":                      reflect.TypeOf((*estimator.Tasked)(nil)).Elem(),
 			"WholePredictor":              reflect.TypeOf((*estimator.WholePredictor)(nil)).Elem(),
 			"Wrapper":                     reflect.TypeOf((*estimator.Wrapper)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
-			"BatchFitter":       reflect.TypeOf((*proxy_estimator_BatchFitter)(nil)).Elem(),
-			"BlockEstimator":    reflect.TypeOf((*proxy_estimator_BlockEstimator)(nil)).Elem(),
-			"Classifier":        reflect.TypeOf((*proxy_estimator_Classifier)(nil)).Elem(),
-			"Estimator":         reflect.TypeOf((*proxy_estimator_Estimator)(nil)).Elem(),
-			"IntervalPredictor": reflect.TypeOf((*proxy_estimator_IntervalPredictor)(nil)).Elem(),
-			"Maps":              reflect.TypeOf((*proxy_estimator_Maps)(nil)).Elem(),
-			"MultiPredictor":    reflect.TypeOf((*proxy_estimator_MultiPredictor)(nil)).Elem(),
-			"PassEstimator":     reflect.TypeOf((*proxy_estimator_PassEstimator)(nil)).Elem(),
-			"Predictor":         reflect.TypeOf((*proxy_estimator_Predictor)(nil)).Elem(),
-			"Probabilistic":     reflect.TypeOf((*proxy_estimator_Probabilistic)(nil)).Elem(),
-			"Reporter":          reflect.TypeOf((*proxy_estimator_Reporter)(nil)).Elem(),
-			"Rewrapper":         reflect.TypeOf((*proxy_estimator_Rewrapper)(nil)).Elem(),
-			"RowKeeper":         reflect.TypeOf((*proxy_estimator_RowKeeper)(nil)).Elem(),
-			"SetPredictor":      reflect.TypeOf((*proxy_estimator_SetPredictor)(nil)).Elem(),
-			"Smoothing":         reflect.TypeOf((*proxy_estimator_Smoothing)(nil)).Elem(),
-			"StdPredictor":      reflect.TypeOf((*proxy_estimator_StdPredictor)(nil)).Elem(),
-			"Tasked":            reflect.TypeOf((*proxy_estimator_Tasked)(nil)).Elem(),
-			"WholePredictor":    reflect.TypeOf((*proxy_estimator_WholePredictor)(nil)).Elem(),
-			"Wrapper":           reflect.TypeOf((*proxy_estimator_Wrapper)(nil)).Elem(),
+			"BatchFitter":    reflect.TypeOf((*proxy_estimator_BatchFitter)(nil)).Elem(),
+			"BlockEstimator": reflect.TypeOf((*proxy_estimator_BlockEstimator)(nil)).Elem(),
+			"Classifier":     reflect.TypeOf((*proxy_estimator_Classifier)(nil)).Elem(),
+			"Continuer":      reflect.TypeOf((*proxy_estimator_Continuer)(nil)).Elem(),
+			"Estimator":      reflect.TypeOf((*proxy_estimator_Estimator)(nil)).Elem(),
+			"LearnedOn":      reflect.TypeOf((*proxy_estimator_LearnedOn)(nil)).Elem(),
+			"Maps":           reflect.TypeOf((*proxy_estimator_Maps)(nil)).Elem(),
+			"MultiPredictor": reflect.TypeOf((*proxy_estimator_MultiPredictor)(nil)).Elem(),
+			"PassEstimator":  reflect.TypeOf((*proxy_estimator_PassEstimator)(nil)).Elem(),
+			"Predictor":      reflect.TypeOf((*proxy_estimator_Predictor)(nil)).Elem(),
+			"Probabilistic":  reflect.TypeOf((*proxy_estimator_Probabilistic)(nil)).Elem(),
+			"Reporter":       reflect.TypeOf((*proxy_estimator_Reporter)(nil)).Elem(),
+			"RowKeeper":      reflect.TypeOf((*proxy_estimator_RowKeeper)(nil)).Elem(),
+			"StdPredictor":   reflect.TypeOf((*proxy_estimator_StdPredictor)(nil)).Elem(),
+			"Tasked":         reflect.TypeOf((*proxy_estimator_Tasked)(nil)).Elem(),
+			"WholePredictor": reflect.TypeOf((*proxy_estimator_WholePredictor)(nil)).Elem(),
+			"Wrapper":        reflect.TypeOf((*proxy_estimator_Wrapper)(nil)).Elem(),
 		},
-		Untypeds: map[string]string{
-			"DefaultLevel": "float:9/10",
-		},
+		Untypeds: map[string]string{},
 	}
 }
 
@@ -145,6 +143,15 @@ func (p *proxy_estimator_Classifier) Predict(a0 context.Context, a1 mat.Matrix) 
 	return p.Predict_(p.Object, a0, a1)
 }
 
+type proxy_estimator_Continuer struct {
+	Object    any
+	Continue_ func(_proxy_obj_ any, a0 context.Context, a1 estimator.Predictor, a2 datasets.Source) (estimator.Predictor, error)
+}
+
+func (p *proxy_estimator_Continuer) Continue(a0 context.Context, a1 estimator.Predictor, a2 datasets.Source) (estimator.Predictor, error) {
+	return p.Continue_(p.Object, a0, a1, a2)
+}
+
 type proxy_estimator_Estimator struct {
 	Object any
 	Fit_   func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (estimator.Predictor, error)
@@ -154,14 +161,12 @@ func (p *proxy_estimator_Estimator) Fit(a0 context.Context, a1 datasets.Set) (es
 	return p.Fit_(p.Object, a0, a1)
 }
 
-type proxy_estimator_IntervalPredictor struct {
-	Object           any
-	PredictInterval_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix, a2 float64) ([]float64, []float64, error)
+type proxy_estimator_LearnedOn struct {
+	Object       any
+	RowsLearned_ func(_proxy_obj_ any) int
 }
 
-func (p *proxy_estimator_IntervalPredictor) PredictInterval(a0 context.Context, a1 mat.Matrix, a2 float64) ([]float64, []float64, error) {
-	return p.PredictInterval_(p.Object, a0, a1, a2)
-}
+func (p *proxy_estimator_LearnedOn) RowsLearned() int { return p.RowsLearned_(p.Object) }
 
 type proxy_estimator_Maps struct {
 	Object  any
@@ -229,49 +234,12 @@ type proxy_estimator_Reporter struct {
 
 func (p *proxy_estimator_Reporter) Report() estimator.Report { return p.Report_(p.Object) }
 
-type proxy_estimator_Rewrapper struct {
-	Object   any
-	Predict_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) ([]float64, error)
-	Rewrap_  func(_proxy_obj_ any, a0 estimator.Predictor) estimator.Predictor
-	Unwrap_  func(_proxy_obj_ any) (estimator.Predictor, bool)
-}
-
-func (p *proxy_estimator_Rewrapper) Predict(a0 context.Context, a1 mat.Matrix) ([]float64, error) {
-	return p.Predict_(p.Object, a0, a1)
-}
-func (p *proxy_estimator_Rewrapper) Rewrap(a0 estimator.Predictor) estimator.Predictor {
-	return p.Rewrap_(p.Object, a0)
-}
-func (p *proxy_estimator_Rewrapper) Unwrap() (estimator.Predictor, bool) { return p.Unwrap_(p.Object) }
-
 type proxy_estimator_RowKeeper struct {
 	Object any
 	Rows_  func(_proxy_obj_ any) int
 }
 
 func (p *proxy_estimator_RowKeeper) Rows() int { return p.Rows_(p.Object) }
-
-type proxy_estimator_SetPredictor struct {
-	Object      any
-	PredictSet_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix, a2 float64) (*mat.Dense, error)
-}
-
-func (p *proxy_estimator_SetPredictor) PredictSet(a0 context.Context, a1 mat.Matrix, a2 float64) (*mat.Dense, error) {
-	return p.PredictSet_(p.Object, a0, a1, a2)
-}
-
-type proxy_estimator_Smoothing struct {
-	Object        any
-	Smooth_       func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (*estimator.Smoother, error)
-	SmootherCost_ func(_proxy_obj_ any, a0 datasets.Shape) datasets.Cost
-}
-
-func (p *proxy_estimator_Smoothing) Smooth(a0 context.Context, a1 datasets.Set) (*estimator.Smoother, error) {
-	return p.Smooth_(p.Object, a0, a1)
-}
-func (p *proxy_estimator_Smoothing) SmootherCost(a0 datasets.Shape) datasets.Cost {
-	return p.SmootherCost_(p.Object, a0)
-}
 
 type proxy_estimator_StdPredictor struct {
 	Object      any

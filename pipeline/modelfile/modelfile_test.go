@@ -53,6 +53,8 @@ func specs() map[string]pipeline.Pipeline {
 		"landmarks":            pipeline.Steps(encoder(), landmarks).Then(estimator.NewRidgeClassifier()),
 		"svm":                  pipeline.Steps(encoder(), bins).Then(estimator.NewSVM()),
 		"svr":                  pipeline.Steps(encoder(), transformer.NewMinMax()).Then(estimator.NewSVR()),
+		"sgd":                  pipeline.Steps(encoder(), bins).Then(estimator.NewSGDClassifier()),
+		"sgd regression":       pipeline.Steps(encoder(), fourier(16)).Then(estimator.NewSGDRegressor()),
 		"kernel ridge":         pipeline.Steps(encoder(), transformer.NewMinMax()).Then(estimator.NewKernelRidge()),
 		"kernel ridge, sparse": pipeline.Steps(encoder(), bins).Then(estimator.NewKernelRidgeClassifier()),
 	}
@@ -61,7 +63,7 @@ func specs() map[string]pipeline.Pipeline {
 // suited are the data with targets that the pipeline's estimator takes.
 func suited(p pipeline.Pipeline, data datasets.Set) datasets.Set {
 	switch p.Estimator.(type) {
-	case estimator.Ridge, estimator.SVR, estimator.KernelRidge:
+	case estimator.Ridge, estimator.SVR, estimator.KernelRidge, estimator.SGDRegressor:
 		return amounts(data)
 	}
 	return data

@@ -70,6 +70,11 @@ func (f File) builtin(ctx context.Context) (train, test datasets.Source, err err
 // openTrain opens the training file. A target of few whole numbers becomes one of classes, if the
 // spec does not say otherwise.
 func (p *Parts) openTrain(ctx context.Context, f File) error {
+	if k := f.Known; k != nil {
+		var err error
+		p.Train, err = f.OpenLike(ctx, f.Train, Likeness{Schema: k.Schema, Cols: k.Cols, Scored: true})
+		return err
+	}
 	names, err := f.Header(ctx, f.Train)
 	if err != nil {
 		return err

@@ -1,0 +1,350 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/sgd"
+	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Continuer is the spec of a model that can learn on from a fitted one: from what that one has come to, as if
+// the new rows had come behind its own. Rows that both have seen count twice.
+type Continuer interface {
+	// Continue goes once over new rows and returns another model; previous stays as it is. The rows have the
+	// columns of those before, and codes of the same classes.
+	Continue(ctx context.Context, previous Predictor, data datasets.Source) (Predictor, error)
+}
+
+// LearnedOn is a predictor that knows how many rows it was fitted to and has learned on from since.
+type LearnedOn interface {
+	RowsLearned() int
+}
+
+// descending is a spec that goes by stochastic gradient descent, in terms of what both have.
+type descending struct {
+	name           string
+	spec           datasets.Coster
+	loss           sgd.Loss
+	penalty        string
+	alpha, l1Ratio float64
+	intercept      bool
+	by             ClassWeight
+	rate           string
+	eta0, powerT   float64
+	average        bool
+	averageFrom    int
+	epochs, batch  int
+	tol            float64
+	shuffle, stop  bool
+	validation     float64
+	patience       int
+	seed           uint64
+}
+
+// stepParams declares how the steps are taken.
+func stepParams(l *param.List, penalty *string, alpha, l1Ratio *float64, intercept *bool) {
+	l.Choice(penalty, "penalty", "l2: half the squared weights; l1: their sizes; elasticnet: both; none", "l2", "l1", "elasticnet", "none")
+	l.Float(alpha, "alpha", "weight of the penalty against the mean loss; steps of rates auto and optimal shrink by it, too", param.NonNegative)
+	l.Float(l1Ratio, "l1_ratio", "share of l1 in elasticnet", param.Between(0, 1))
+	l.Bool(intercept, "intercept", "whether to fit an intercept, which is not penalised")
+}
+
+// rateParams declares the sizes of the steps.
+func rateParams(l *param.List, rate *string, eta0, powerT *float64, average *bool, averageFrom *int) {
+	l.Choice(rate, "learning_rate", "size of step t. auto: η·(1+alpha·η·t)^−0.75, η by the first rows; optimal: 1/(alpha·(t0+t)); invscaling: eta0/t^power_t; constant: eta0; adaptive: eta0, a fifth whenever the loss falls no more", "auto", "optimal", "invscaling", "constant", "adaptive")
+	l.Float(eta0, "eta0", "first step; 0, for auto only: by the first rows", param.NonNegative)
+	l.Float(powerT, "power_t", "power of invscaling", param.NonNegative)
+	l.Bool(average, "average", "whether the model is the mean of the weights of the steps, and not the last ones")
+	l.Int(averageFrom, "average_from", "first step of the mean; 0: all steps, step t counting t times, so that the beginning is soon forgotten", param.AtLeast(0))
+	l.Also("eta0", func() error {
+		if *rate != "auto" && *rate != "optimal" && *eta0 == 0 {
+			return fmt.Errorf("a number > 0 with learning_rate: %s, such as 0.01", *rate)
+		}
+		return nil
+	})
+}
+
+// epochParams declares how rows are read, and when that ends.
+func epochParams(l *param.List, epochs, batch *int, tol *float64, shuffle, stop *bool, validation *float64, patience *int, seed *uint64) {
+	l.Int(epochs, "epochs", "most times that the rows are read", param.AtLeast(1))
+	l.Float(tol, "tol", "an epoch gains nothing whose loss is not lower than the best by so much of the loss without weights; 0: all epochs are made", param.NonNegative)
+	l.Int(patience, "n_iter_no_change", "epochs that gain nothing after which it ends", param.AtLeast(1))
+	l.Int(batch, "batch", "rows of a step", param.AtLeast(1))
+	l.Bool(shuffle, "shuffle", "whether rows come in random order in each epoch: all in memory, of a stream some thousands at a time")
+	l.Bool(stop, "early_stopping", "whether rows are held out, by whose loss it ends; the weights are those of the best epoch")
+	l.Float(validation, "validation_fraction", "share of the rows that are held out, at most some thousands", param.Range{High: 1, LowOpen: true, HighOpen: true})
+	l.Seed(seed, "seed", "seed of the order of the rows and of those held out")
+}
+
+// alphaOf says what alpha is wanted.
+func alphaOf(l *param.List, rate *string, alpha *float64) {
+	l.Also("alpha", func() error {
+		if *rate == "optimal" && *alpha == 0 {
+			return errors.New("a number > 0 with learning_rate: optimal")
+		}
+		return nil
+	})
+}
+
+// plan is what the steps minimise on rows of that form.
+func (d descending) plan(r *design.Rows, outputs int) sgd.Plan {
+	p := sgd.Plan{Loss: d.loss, Cols: r.Cols, Outputs: outputs, Form: sgd.FormOf(r), Alpha: d.alpha, Rate: d.rate, Eta0: d.eta0, PowerT: d.powerT,
+		Average: d.average, AverageFrom: d.averageFrom, Batch: d.batch, Intercept: d.intercept}
+	switch d.penalty {
+	case "l2":
+		p.L2 = d.alpha
+	case "l1":
+		p.L1 = d.alpha
+	case "elasticnet":
+		p.L1, p.L2 = d.alpha*d.l1Ratio, d.alpha*(1-d.l1Ratio)
+	}
+	return p
+}
+
+// fitOf says how the learner is driven.
+func (d descending) fitOf() sgd.Fit {
+	f := sgd.Fit{Epochs: d.epochs, Patience: d.patience, Tol: d.tol, Shuffle: d.shuffle, Seed: d.seed, Bar: true}
+	if d.stop {
+		f.Held = d.validation
+	}
+	return f
+}
+
+// wrong says what it is that failed.
+func (d descending) wrong(ctx context.Context, err error) error {
+	if ended := ctx.Err(); ended != nil {
+		return ended
+	}
+	return fmt.Errorf("estimator: %s: %w", d.name, err)
+}
+
+// fitSet is Fit.
+func (d descending) fitSet(ctx context.Context, data datasets.Set) (*descended, error) {
+	r, err := design.OfSet(data)
+	if err != nil {
+		return nil, fmt.Errorf("estimator: %s: %w", d.name, err)
+	}
+	return d.fit(ctx, r)
+}
+
+// fitSource is FitSource.
+func (d descending) fitSource(ctx context.Context, data datasets.Source) (*descended, error) {
+	r, err := design.OfSource(ctx, data)
+	if err != nil {
+		return nil, d.wrong(ctx, err)
+	}
+	return d.fit(ctx, r)
+}
+
+func (d descending) fit(ctx context.Context, r *design.Rows) (*descended, error) {
+	err := param.CheckFit(d.spec)
+	if err == nil && !d.loss.Classes {
+		err = forNumbers(r.Schema, d.name)
+	}
+	if err != nil {
+		return nil, d.wrong(ctx, err)
+	}
+	out, err := d.learn(ctx, r, d.fitOf(), newCounts(r.Schema, !d.loss.Classes), nil)
+	if err != nil {
+		return nil, d.wrong(ctx, err)
+	}
+	return out, nil
+}
+
+// learn goes over rows: from the beginning, or on from what there is.
+func (d descending) learn(ctx context.Context, r *design.Rows, f sgd.Fit, c *counts, from *descended) (*descended, error) {
+	ahead := r.Set != nil || !c.numbers && (d.by.Balanced || len(c.named) == 0) // counted before the first step
+	if ahead {
+		n := c.rows
+		if err := r.Each(ctx, func(first int, block datasets.Set) error { return c.add(first, block) }); err != nil {
+			return nil, err
+		}
+		r = r.Known(c.rows - n)
+	}
+	if err := c.learnable(ahead); err != nil {
+		return nil, err
+	}
+	factors, err := c.clone().factorsOf(d.by, ahead)
+	if err != nil {
+		return nil, err
+	}
+	outputs := 1
+	if k := len(c.classes()); k > 2 {
+		outputs = k
+	}
+	n := 0
+	if r.Set != nil {
+		n = r.Set.Rows()
+	}
+	if err := room(d.spec, r.Shape(n, outputs)); err != nil {
+		return nil, err
+	}
+	return d.descend(ctx, r, f, c, from, factors, outputs, ahead)
+}
+
+// descend takes the steps, counting rows in the first epoch where that was not done before.
+func (d descending) descend(ctx context.Context, r *design.Rows, f sgd.Fit, c *counts, from *descended, factors []float64, outputs int, ahead bool) (*descended, error) {
+	counting := !ahead
+	f.Block = func(first int, block datasets.Set) (y, weights []float64, err error) {
+		if counting {
+			if err := c.add(first, block); err != nil {
+				return nil, nil, err
+			}
+		}
+		if y, _, err = design.BlockTargets(first, block); err != nil {
+			return nil, nil, err
+		}
+		weights, err = design.BlockWeights(first, block)
+		if factors == nil || err != nil {
+			return y, weights, err
+		}
+		own := make([]float64, len(y))
+		for i, v := range y {
+			if own[i] = factors[int(v)]; weights != nil {
+				own[i] *= weights[i]
+			}
+		}
+		return y, own, nil
+	}
+	f.Epoch = func(int) { counting = false }
+	learner := sgd.New(d.plan(r, outputs))
+	if from != nil {
+		learner = sgd.Resume(d.plan(r, outputs), from.progress)
+	}
+	report, err := f.Run(ctx, r, learner)
+	if err == nil || errors.Is(err, sgd.ErrNoRows) {
+		if wrong := c.learnable(c.rows > 0); wrong != nil {
+			err = wrong
+		} else if c.rows == 0 {
+			err = fmt.Errorf("%w: no rows", datasets.ErrEmpty)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows := c.rows
+	if from != nil {
+		rows += from.rows
+	}
+	weights, intercept := learner.Model()
+	out := &descended{onward: onward{learner.Progress(), c.mass, rows}, classes: c.classes()}
+	if outputs > 1 {
+		for j, m := range c.mass {
+			if m == 0 {
+				intercept[j] = design.AbsentIntercept
+			}
+		}
+	}
+	out.linear = newLinear(solve.Linear{Weights: weights, Intercept: intercept, Report: report})
+	return out, nil
+}
+
+// learnable reports rows that nothing can be learned from; known says whether they have been counted.
+func (c *counts) learnable(known bool) error {
+	if !known {
+		return nil
+	}
+	if kern.Sum(c.mass) == 0 {
+		return errors.New("every weight is 0")
+	}
+	if c.numbers {
+		return nil
+	}
+	return design.SeveralClasses(c.classes(), c.mass)
+}
+
+// factorsOf is factors of rows of which nothing may be known yet.
+func (c *counts) factorsOf(by ClassWeight, known bool) ([]float64, error) {
+	if c.numbers {
+		return nil, nil
+	}
+	if !known {
+		c.rows = 0
+	}
+	return c.factors(by)
+}
+
+// descended is what stochastic gradient descent has come to.
+type descended struct {
+	linear
+	onward
+	classes []string // of a classification
+}
+
+// onward is what the next step needs to know beside the model.
+type onward struct {
+	progress sgd.Progress
+	mass     []float64 // weight of each class so far, or of all rows
+	rows     int       // so far
+}
+
+// RowsLearned returns how many rows it was fitted to and has learned on from since.
+func (o *onward) RowsLearned() int { return o.rows }
+
+// state carries what comes behind that of the model.
+func (o *onward) state(s *model.State, l *linear) {
+	s.Floats("mass", &o.mass)
+	s.Int("rows", &o.rows)
+	s.Require(o.rows >= 0, "the number of rows is none")
+	if s.Err() != nil || l.coef == nil {
+		return
+	}
+	for _, m := range o.mass {
+		s.Require(m >= 0 && m-m == 0, "the weight of a class is no amount")
+	}
+	k, cols := l.coef.Dims()
+	s.Require(len(o.mass) == k || len(o.mass) == 2 && k == 1, "the classes do not fit the coefficients")
+	o.progress.State(s.Child("progress"), cols, k)
+}
+
+// continued goes once over new rows.
+func (d descending) continued(ctx context.Context, from *descended, classes []string, data datasets.Source) (*descended, error) {
+	err := param.CheckFit(d.spec)
+	var r *design.Rows
+	if err == nil {
+		r, err = design.OfSource(ctx, data)
+	}
+	if err == nil {
+		if cols := from.coef.RawMatrix().Cols; r.Cols != cols {
+			err = fmt.Errorf("a model of %d columns to go on from, the rows have %d", cols, r.Cols)
+		}
+	}
+	c := &counts{numbers: !d.loss.Classes, named: classes, mass: append([]float64(nil), from.mass...)}
+	if err == nil && c.numbers {
+		err = forNumbers(r.Schema, d.name)
+	} else if now := r.Schema.Classes(); err == nil && len(now) > 0 && fmt.Sprintf("%q", now) != fmt.Sprintf("%q", classes) {
+		err = fmt.Errorf("the classes are %q, those of the model %q", now, classes)
+	}
+	if err != nil {
+		return nil, d.wrong(ctx, err)
+	}
+	f := d.fitOf()
+	f.Epochs, f.Tol, f.Held, f.Bar = 1, 0, 0, false
+	out, err := d.learn(ctx, r, f, c, from)
+	if err != nil {
+		return nil, d.wrong(ctx, err)
+	}
+	return out, nil
+}
+
+// cost is that of a fit.
+func (d descending) cost(shape datasets.Shape) datasets.Cost {
+	k := float64(max(shape.Outputs, 1))
+	window := min(float64(max(shape.Rows, 1)), float64(sgd.Window(shape.Entries(), d.batch))) * shape.Entries()
+	numbers := 8*k*float64(shape.Cols) + window + 3*float64(shape.Rows)
+	cost := datasets.Cost{Flops: float64(min(d.epochs, usualEpochs)) * design.PassFlops(shape), Bytes: design.Bytes(numbers), Width: max(shape.Outputs, 1)}
+	if d.epochs == 1 && !d.by.Balanced {
+		cost.Passes = 1
+	}
+	return cost
+}
+
+// usualEpochs is about how many it takes where more are allowed.
+const usualEpochs = 20

@@ -1,0 +1,220 @@
+package estimator
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/sgd"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// SGDClassifier is a linear classifier by stochastic gradient descent: [SGDRegressor] on codes t = ±1, with a
+// loss of the margin m = t·(w'x + b). It goes towards the least of
+//
+//	1/n·Σ s_i·loss(t_i(w'x_i + b)) + Alpha·((1−ρ)·½‖w‖² + ρ·‖w‖₁)
+//
+// where Loss is hinge, max(0, 1−m); squared_hinge, its square; log_loss, log(1+exp(−m)); modified_huber, the
+// squared hinge that goes on along its tangent below −1; or perceptron, max(0, −m). More than two classes are
+// learned one against the rest, all together in the products of each minibatch.
+//
+// What log_loss and modified_huber are fitted to knows probabilities, (1+exp(−score))⁻¹ and (score+1)/2 within
+// 0 and 1; of several classes they are divided by their sum. All else is as for an SGDRegressor.
+type SGDClassifier struct {
+	Loss               string
+	Penalty            string
+	Alpha              float64
+	L1Ratio            float64
+	Intercept          bool
+	ClassWeight        ClassWeight
+	LearningRate       string
+	Eta0               float64
+	PowerT             float64
+	Average            bool
+	AverageFrom        int
+	Epochs             int
+	Tol                float64
+	NoChange           int // n_iter_no_change
+	Batch              int
+	Shuffle            bool
+	EarlyStopping      bool
+	ValidationFraction float64
+	Seed               uint64
+}
+
+// NewSGDClassifier returns an SGDClassifier of the hinge loss with an l2 penalty of alpha 1e-4, in steps of 32
+// rows whose weights are averaged, over at most 100 epochs.
+func NewSGDClassifier() SGDClassifier {
+	r := NewSGDRegressor()
+	return SGDClassifier{Loss: "hinge", Penalty: r.Penalty, Alpha: r.Alpha, L1Ratio: r.L1Ratio, Intercept: r.Intercept, LearningRate: r.LearningRate, PowerT: 0.5,
+		Average: r.Average, Epochs: r.Epochs, Tol: r.Tol, NoChange: r.NoChange, Batch: r.Batch, Shuffle: r.Shuffle, ValidationFraction: r.ValidationFraction}
+}
+
+var (
+	_ BlockEstimator  = SGDClassifier{}
+	_ Estimator       = SGDClassifier{}
+	_ Continuer       = SGDClassifier{}
+	_ datasets.Coster = SGDClassifier{}
+	_ param.Declarer  = (*SGDClassifier)(nil)
+)
+
+// Params declares the hyper-parameters.
+func (s *SGDClassifier) Params(l *param.List) {
+	l.Choice(&s.Loss, "loss", "of a margin m. hinge: max(0, 1−m), or its square; log_loss: log(1+exp(−m)); modified_huber: the squared hinge, along its tangent below −1; perceptron: max(0, −m)", "hinge", "squared_hinge", "log_loss", "modified_huber", "perceptron")
+	stepParams(l, &s.Penalty, &s.Alpha, &s.L1Ratio, &s.Intercept)
+	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
+	rateParams(l, &s.LearningRate, &s.Eta0, &s.PowerT, &s.Average, &s.AverageFrom)
+	epochParams(l, &s.Epochs, &s.Batch, &s.Tol, &s.Shuffle, &s.EarlyStopping, &s.ValidationFraction, &s.NoChange, &s.Seed)
+	alphaOf(l, &s.LearningRate, &s.Alpha)
+}
+
+// steps is the spec as both have it.
+func (s SGDClassifier) steps() descending {
+	loss := sgd.Hinge()
+	switch s.Loss {
+	case "squared_hinge":
+		loss = sgd.SquaredHinge()
+	case "log_loss":
+		loss = sgd.LogLoss()
+	case "modified_huber":
+		loss = sgd.ModifiedHuber()
+	case "perceptron":
+		loss = sgd.Perceptron()
+	}
+	return descending{name: "sgd_classifier", spec: s, loss: loss, penalty: s.Penalty, alpha: s.Alpha, l1Ratio: s.L1Ratio, intercept: s.Intercept, by: s.ClassWeight,
+		rate: s.LearningRate, eta0: s.Eta0, powerT: s.PowerT, average: s.Average, averageFrom: s.AverageFrom, epochs: s.Epochs, batch: s.Batch, tol: s.Tol,
+		shuffle: s.Shuffle, stop: s.EarlyStopping, validation: s.ValidationFraction, patience: s.NoChange, seed: s.Seed}
+}
+
+// Fit learns from data in memory; the result is a [*FittedSGDClassifier], or a [*FittedSGDProbabilistic] for
+// log_loss and modified_huber.
+func (s SGDClassifier) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
+	d, err := s.steps().fitSet(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	return s.fitted(d), nil
+}
+
+// FitSource learns from a stream, which is read once for each epoch, and once more before where class_weight is
+// balanced or the schema lists no classes.
+func (s SGDClassifier) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
+	d, err := s.steps().fitSource(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	return s.fitted(d), nil
+}
+
+// Continue goes once over new rows from what Fit has returned. Classes that had no rows so far may come.
+func (s SGDClassifier) Continue(ctx context.Context, previous Predictor, data datasets.Source) (Predictor, error) {
+	var from interface{ classifier() *FittedSGDClassifier }
+	if !As(previous, &from) {
+		return nil, fmt.Errorf("estimator: sgd_classifier: a %T cannot learn on by it", previous)
+	}
+	f := from.classifier()
+	d, err := s.steps().continued(ctx, &descended{linear: f.linear, onward: f.onward}, f.classes, data)
+	if err != nil {
+		return nil, err
+	}
+	return s.fitted(d), nil
+}
+
+// fitted returns the model of a descent.
+func (s SGDClassifier) fitted(d *descended) Predictor {
+	f := FittedSGDClassifier{FittedLinearClassifier{d.linear, d.classes}, d.onward}
+	if s.Loss == "log_loss" || s.Loss == "modified_huber" {
+		return &FittedSGDProbabilistic{f, s.Loss}
+	}
+	return &f
+}
+
+// Cost estimates a fit to rows of a shape.
+func (s SGDClassifier) Cost(shape datasets.Shape) datasets.Cost { return s.steps().cost(shape) }
+
+// Demands asks for complete numeric columns.
+func (SGDClassifier) Demands() []datasets.Demand { return numbers }
+
+// FittedSGDClassifier is a fitted linear classifier that can learn on.
+type FittedSGDClassifier struct {
+	FittedLinearClassifier
+	onward
+}
+
+// FittedSGDProbabilistic is one that knows probabilities.
+type FittedSGDProbabilistic struct {
+	FittedSGDClassifier
+	loss string
+}
+
+var (
+	_ Classifier     = (*FittedSGDClassifier)(nil)
+	_ LearnedOn      = (*FittedSGDClassifier)(nil)
+	_ model.Stateful = (*FittedSGDClassifier)(nil)
+	_ Probabilistic  = (*FittedSGDProbabilistic)(nil)
+	_ model.Stateful = (*FittedSGDProbabilistic)(nil)
+)
+
+func (f *FittedSGDClassifier) classifier() *FittedSGDClassifier { return f }
+
+// State is the model's state for a model file, and what it needs to learn on.
+func (f *FittedSGDClassifier) State(s *model.State) {
+	f.FittedLinearClassifier.State(s)
+	f.onward.state(s, &f.linear)
+	s.Require(len(f.mass) == len(f.classes), "the weights of the classes do not fit them")
+}
+
+// State is the model's state for a model file, and what it needs to learn on.
+func (f *FittedSGDProbabilistic) State(s *model.State) {
+	f.FittedSGDClassifier.State(s)
+	s.String("loss", &f.loss)
+	s.Require(f.loss == "log_loss" || f.loss == "modified_huber", "the loss knows no probabilities")
+}
+
+// Probabilities returns the probability of each class, rows × classes.
+func (f *FittedSGDProbabilistic) Probabilities(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	scores, err := f.scores(ctx, X)
+	if err != nil || scores.IsEmpty() {
+		return scores, err
+	}
+	n, k := scores.Dims()
+	if k == 1 {
+		out := mat.NewDense(n, 2, nil)
+		for i := range n {
+			z := scores.At(i, 0)
+			out.SetRow(i, []float64{f.probability(-z), f.probability(z)})
+		}
+		return out, nil
+	}
+	for i := range n {
+		row := scores.RawRowView(i)
+		for j, z := range row {
+			row[j] = f.probability(z)
+		}
+		if sum := kern.Sum(row); sum > 0 {
+			kern.Scale(1/sum, row)
+			continue
+		}
+		for j := range row {
+			row[j] = 1 / float64(k)
+		}
+	}
+	return scores, nil
+}
+
+// probability is that of a class with that score.
+func (f *FittedSGDProbabilistic) probability(z float64) float64 {
+	if f.loss == "modified_huber" {
+		return (min(max(z, -1), 1) + 1) / 2
+	}
+	small := math.Exp(-math.Abs(z))
+	if z < 0 {
+		return small / (1 + small)
+	}
+	return 1 / (1 + small)
+}

@@ -1,0 +1,150 @@
+package estimator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/sgd"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// SGDRegressor is linear regression by stochastic gradient descent. With n rows of weights s it goes towards
+// the least of
+//
+//	1/n·Σ s_i·loss(w'x_i + b, y_i) + Alpha·((1−ρ)·½‖w‖² + ρ·‖w‖₁)
+//
+// where Loss is squared_error, ½r² of a residual r; huber, which goes on along its tangent behind Epsilon;
+// epsilon_insensitive, max(0, |r|−Epsilon); or squared_epsilon_insensitive, its square. ρ is 0 for Penalty l2,
+// 1 for l1 and L1Ratio for elasticnet; the intercept b is not penalised.
+//
+// It steps along the gradient of Batch rows at a time, and costs O(n·d) for each of at most Epochs readings of
+// the rows; a stream is never in memory as a whole. What LearningRate, Average and the others mean is in the
+// parameters' own words; names that scikit-learn has mean what they mean there, and with Batch 1 and without
+// Shuffle the steps are the same ones. LearningRate auto, the default, begins at the mean of the targets (the
+// median, for losses of sizes), steps about the mean of the first rows' inputs, chooses the first step by the
+// largest curvature of their mean loss, and cuts it for rows that are far larger: it needs no eta0. Steps get
+// far only where inputs are of like size, so put standardize or another scale before.
+//
+// Rows in memory are shuffled as a whole before each epoch, those of a stream in windows of some thousands.
+// The order of rows matters to the steps, so that weight 2 is a step of twice the length and not the row
+// twice, and models of parts of the rows do not merge to the model of all: there is no [PassEstimator] here.
+// Instead a fitted model learns on ([Continuer]): it knows its last and its averaged weights and the number
+// of its steps.
+//
+// Scores that are not finite, and an objective that ends above twice that of no weights, are [ErrDiverged]; not
+// having converged is in the report. (Polyak & Juditsky, SIAM J. Control 1992; Bottou, COMPSTAT 2010; Xu,
+// arXiv:1107.2490, for the rate; Tsuruoka, Tsujii & Ananiadou, ACL 2009, for l1.)
+type SGDRegressor struct {
+	Loss               string
+	Epsilon            float64
+	Penalty            string
+	Alpha              float64
+	L1Ratio            float64
+	Intercept          bool
+	LearningRate       string
+	Eta0               float64
+	PowerT             float64
+	Average            bool
+	AverageFrom        int
+	Epochs             int
+	Tol                float64
+	NoChange           int // n_iter_no_change
+	Batch              int
+	Shuffle            bool
+	EarlyStopping      bool
+	ValidationFraction float64
+	Seed               uint64
+}
+
+// NewSGDRegressor returns an SGDRegressor of the squared error with an l2 penalty of alpha 1e-4, in steps of
+// 32 rows whose weights are averaged, over at most 100 epochs.
+func NewSGDRegressor() SGDRegressor {
+	return SGDRegressor{Loss: "squared_error", Epsilon: 0.1, Penalty: "l2", Alpha: 1e-4, L1Ratio: 0.15, Intercept: true, LearningRate: "auto", PowerT: 0.25,
+		Average: true, Epochs: 100, Tol: 1e-3, NoChange: 5, Batch: 32, Shuffle: true, ValidationFraction: 0.1}
+}
+
+var (
+	_ BlockEstimator  = SGDRegressor{}
+	_ Estimator       = SGDRegressor{}
+	_ Continuer       = SGDRegressor{}
+	_ datasets.Coster = SGDRegressor{}
+	_ param.Declarer  = (*SGDRegressor)(nil)
+)
+
+// Params declares the hyper-parameters.
+func (s *SGDRegressor) Params(l *param.List) {
+	l.Choice(&s.Loss, "loss", "squared_error: half the squared residual; huber: beyond epsilon along its tangent; epsilon_insensitive: max(0, |r|−epsilon), or its square", "squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
+	l.Float(&s.Epsilon, "epsilon", "of a residual: where huber becomes linear, and up to which the other two cost nothing", param.NonNegative)
+	stepParams(l, &s.Penalty, &s.Alpha, &s.L1Ratio, &s.Intercept)
+	rateParams(l, &s.LearningRate, &s.Eta0, &s.PowerT, &s.Average, &s.AverageFrom)
+	epochParams(l, &s.Epochs, &s.Batch, &s.Tol, &s.Shuffle, &s.EarlyStopping, &s.ValidationFraction, &s.NoChange, &s.Seed)
+	alphaOf(l, &s.LearningRate, &s.Alpha)
+}
+
+// steps is the spec as both have it.
+func (s SGDRegressor) steps() descending {
+	loss := sgd.SquaredError()
+	switch s.Loss {
+	case "huber":
+		loss = sgd.Huber(s.Epsilon)
+	case "epsilon_insensitive":
+		loss = sgd.Tube(s.Epsilon)
+	case "squared_epsilon_insensitive":
+		loss = sgd.SquaredTube(s.Epsilon)
+	}
+	return descending{name: "sgd_regressor", spec: s, loss: loss, penalty: s.Penalty, alpha: s.Alpha, l1Ratio: s.L1Ratio, intercept: s.Intercept,
+		rate: s.LearningRate, eta0: s.Eta0, powerT: s.PowerT, average: s.Average, averageFrom: s.AverageFrom, epochs: s.Epochs, batch: s.Batch, tol: s.Tol,
+		shuffle: s.Shuffle, stop: s.EarlyStopping, validation: s.ValidationFraction, patience: s.NoChange, seed: s.Seed}
+}
+
+// Fit learns from data in memory; the result is a [*FittedSGDRegressor].
+func (s SGDRegressor) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
+	return regressorOf(s.steps().fitSet(ctx, data))
+}
+
+// FitSource learns from a stream, which is read once for each epoch; the result is a [*FittedSGDRegressor].
+func (s SGDRegressor) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
+	return regressorOf(s.steps().fitSource(ctx, data))
+}
+
+// Continue goes once over new rows from a [*FittedSGDRegressor].
+func (s SGDRegressor) Continue(ctx context.Context, previous Predictor, data datasets.Source) (Predictor, error) {
+	var from *FittedSGDRegressor
+	if !As(previous, &from) {
+		return nil, fmt.Errorf("estimator: sgd_regressor: a %T cannot learn on by it", previous)
+	}
+	return regressorOf(s.steps().continued(ctx, &descended{linear: from.linear, onward: from.onward}, nil, data))
+}
+
+// Cost estimates a fit to rows of a shape.
+func (s SGDRegressor) Cost(shape datasets.Shape) datasets.Cost { return s.steps().cost(shape) }
+
+// Demands asks for complete numeric columns.
+func (SGDRegressor) Demands() []datasets.Demand { return numbers }
+
+// FittedSGDRegressor is a fitted linear regression that can learn on.
+type FittedSGDRegressor struct {
+	FittedLinear
+	onward
+}
+
+var (
+	_ MultiPredictor = (*FittedSGDRegressor)(nil)
+	_ LearnedOn      = (*FittedSGDRegressor)(nil)
+	_ model.Stateful = (*FittedSGDRegressor)(nil)
+)
+
+func regressorOf(d *descended, err error) (Predictor, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &FittedSGDRegressor{FittedLinear{d.linear}, d.onward}, nil
+}
+
+// State is the model's state for a model file, and what it needs to learn on.
+func (f *FittedSGDRegressor) State(s *model.State) {
+	f.FittedLinear.State(s)
+	f.onward.state(s, &f.linear)
+}

@@ -1,0 +1,465 @@
+package sgd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// Fit is how a learner is driven over rows. Rows in memory are shuffled as a whole before each epoch; those of
+// a stream are copied into windows of memory, each of which is shuffled, so that it does not matter how the
+// stream is cut into blocks. Rows of weight 0 are left out.
+type Fit struct {
+	Epochs   int
+	Patience int     // epochs that gain nothing after which it ends
+	Tol      float64 // what is a gain, in parts of the loss without weights; 0 for all epochs
+	Shuffle  bool
+	Seed     uint64
+	Held     float64 // share of the rows that are held out, whose loss says what is a gain; 0 for none
+	Bar      bool    // whether an objective far above that of no weights is an error
+	// Block returns the targets of a block, numbers or codes of classes, and its weights, nil for ones.
+	Block func(first int, block datasets.Set) (y, weights []float64, err error)
+	// Epoch is called after each epoch with how many there are; nil for nothing.
+	Epoch func(done int)
+}
+
+// mostBytes bounds a window of rows of a stream, mostRows their number.
+const (
+	mostBytes = 32 << 20
+	mostRows  = 1 << 14
+)
+
+// Window is the number of rows of a stream that are in memory together, so many entries each.
+func Window(entries float64, batch int) int {
+	n := int(min(mostRows, mostBytes/8/max(entries, 1)))
+	return max(1, (n+batch-1)/batch) * batch
+}
+
+// run is a fit that is going on.
+type run struct {
+	Fit
+	r     *design.Rows
+	l     *Learner
+	cap   int   // rows of a window, and the most that are held out
+	whole *lot  // rows in memory, of which
+	train []int // these are learned from
+	held  part
+
+	window, kept, batch *store
+	order               []int
+	weights, intercept  []float64 // of the model that the steps have made
+	last                part      // what was learned from last
+}
+
+// part is some of the rows that are in memory together.
+type part struct {
+	*lot
+	list []int
+}
+
+// Run takes the learner through the epochs, and leaves it as it is to go on: after the last epoch, or after
+// the best one where rows are held out.
+func (f Fit) Run(ctx context.Context, r *design.Rows, l *Learner) (solve.Report, error) {
+	g := &run{Fit: f, r: r, l: l, batch: newStore(l.Form, l.Cols), weights: make([]float64, len(l.direct)), intercept: make([]float64, l.Outputs)}
+	entries := float64(l.Cols)
+	if l.Form == Sparse {
+		entries = 1
+	}
+	g.cap = Window(entries, l.Batch)
+	if r.Set != nil {
+		if err := g.gather(); err != nil {
+			return solve.Report{}, err
+		}
+	}
+	report, err := g.epochs(ctx)
+	if err != nil {
+		return solve.Report{}, err
+	}
+	report.Solver, report.Iterations = "sgd", l.epochs
+	l.now(g.weights, g.intercept)
+	if !kern.Finite(g.weights) || !kern.Finite(g.intercept) {
+		return report, errTooFar(l.steps)
+	}
+	if report.Objective, err = g.loss(ctx, g.last); err != nil {
+		return report, err
+	}
+	report.Objective += l.penalty(g.weights)
+	if !f.Bar {
+		return report, nil
+	}
+	bar := g.startLoss(g.last) / float64(len(g.last.list))
+	switch text := fmt.Sprintf("the objective is %.6g after %d steps, where no weights have %.6g; standardize the inputs, or take a smaller eta0", report.Objective, l.steps, bar); {
+	case bar == 0 || report.Objective <= bar:
+	case report.Objective <= far*bar:
+		report.Warnings = append(report.Warnings, "sgd: "+text)
+	default:
+		return report, fmt.Errorf("%w: %s", solve.ErrDiverged, text)
+	}
+	return report, nil
+}
+
+// far is how many times the objective of no weights is too far away. Steps never come to rest, so that where no
+// weights are nearly the best there are, what they come to may be somewhat worse.
+const far = 2
+
+// epochs goes on until the loss falls no more.
+func (g *run) epochs(ctx context.Context) (report solve.Report, err error) {
+	best, idle := math.Inf(1), 0
+	var keep *Learner
+	waits := g.Patience < g.Epochs && (g.Tol > 0 || g.Held > 0 || g.l.Rate == "adaptive")
+	for done := range g.Epochs {
+		loss, start, err := g.epoch(ctx)
+		if err != nil {
+			return report, err
+		}
+		if g.Held > 0 {
+			if loss, start, err = g.heldLoss(ctx); err != nil {
+				return report, err
+			}
+		}
+		if g.Epoch != nil {
+			g.Epoch(done + 1)
+		}
+		if start == 0 {
+			start = 1
+		}
+		if idle++; loss < best-g.Tol*start {
+			idle = 0
+		}
+		if loss < best && g.Held > 0 {
+			keep = g.l.clone()
+		}
+		if best = min(best, loss); !waits || idle < g.Patience {
+			continue
+		}
+		if g.l.Rate == "adaptive" && g.l.Eta0*g.l.factor > 1e-6 {
+			g.l.factor /= 5
+			idle = 0
+		} else if g.l.Rate != "adaptive" || g.Tol > 0 || g.Held > 0 {
+			report.Converged = true
+			break
+		}
+	}
+	if keep != nil {
+		keep.epochs = g.l.epochs
+		*g.l = *keep
+	}
+	if report.Converged = report.Converged || !waits; !report.Converged && (g.Tol > 0 || g.Held > 0) {
+		report.Warnings = append(report.Warnings, fmt.Sprintf("sgd did not converge: the loss still fell after %d epochs; raise epochs or tol", g.Epochs))
+	}
+	return report, nil
+}
+
+// epoch reads the rows once, and returns the mean loss that each had before its step, and the one that it has
+// without weights.
+func (g *run) epoch(ctx context.Context) (loss, start float64, err error) {
+	n, turn := 0, 0
+	err = g.each(ctx, func(p part) error {
+		if len(p.list) == 0 {
+			return nil
+		}
+		if g.l.steps == 0 {
+			g.prepare(p)
+		}
+		sum, err := g.learn(ctx, p, g.shuffled(p.list, turn))
+		turn++
+		loss += sum
+		start += g.startLoss(p)
+		n += len(p.list)
+		g.last = p
+		return err
+	})
+	g.l.epochs++
+	if err == nil && n == 0 {
+		err = ErrNoRows
+	}
+	return loss / float64(n), start / float64(n), err
+}
+
+// ErrNoRows is the error of a fit that has no row to learn from.
+var ErrNoRows = errors.New("no rows to learn from")
+
+// prepare lets the learner look at the first rows, as they will come.
+func (g *run) prepare(p part) {
+	list := g.shuffled(p.list, 0)
+	g.batch.gather(p.lot, list[:min(len(list), probed)])
+	g.l.Prepare(g.batch.rows(), g.batch.y, g.batch.weighed(p.lot))
+}
+
+// learn takes a step for each minibatch.
+func (g *run) learn(ctx context.Context, p part, list []int) (sum float64, err error) {
+	for lo := 0; lo < len(list); lo += g.l.Batch {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		own := list[lo:min(lo+g.l.Batch, len(list))]
+		x, y, weights := g.rowsOf(p.lot, own)
+		loss, err := g.l.Step(x, y, weights)
+		if err != nil {
+			return 0, g.named(err)
+		}
+		sum += loss
+	}
+	return sum, nil
+}
+
+// rowsOf returns some rows: those of the lot themselves where they follow each other, else a copy.
+func (g *run) rowsOf(from *lot, list []int) (x Rows, y, weights []float64) {
+	lo, hi := list[0], list[0]+len(list)
+	if list[len(list)-1] != hi-1 || !following(list) {
+		g.batch.gather(from, list)
+		return g.batch.rows(), g.batch.y, g.batch.weighed(from)
+	}
+	if from.weights != nil {
+		weights = from.weights[lo:hi]
+	}
+	return from.x.between(lo, hi), from.y[lo:hi], weights
+}
+
+func following(list []int) bool {
+	for k, i := range list {
+		if i != list[0]+k {
+			return false
+		}
+	}
+	return true
+}
+
+// weighed returns the weights of rows that were gathered from a lot, nil where it has none.
+func (s *store) weighed(from *lot) []float64 {
+	if from.weights == nil {
+		return nil
+	}
+	return s.weights
+}
+
+// named says which input is not a number, where it is that.
+func (g *run) named(err error) error {
+	if g.r.Set == nil {
+		return err // rows of a stream were looked at before
+	}
+	var row *datasets.RowError
+	if fault := design.NameFault(0, *g.r.Set); errors.As(fault, &row) {
+		return fault
+	}
+	return err
+}
+
+// shuffled returns the rows of a part in the order of the epoch.
+func (g *run) shuffled(list []int, turn int) []int {
+	if !g.Shuffle {
+		return list
+	}
+	g.order = append(g.order[:0], list...)
+	stream := spectral.NewStream()
+	stream.At(g.Seed, spectral.RowOrders, g.l.epochs<<24+turn)
+	stream.Shuffle(len(g.order), func(i, j int) { g.order[i], g.order[j] = g.order[j], g.order[i] })
+	return g.order
+}
+
+// isHeld reports whether row i of those that have a weight is held out, as far as there is room.
+func (g *run) isHeld(i int) bool {
+	return g.Held > 0 && float64(spectral.Scramble(g.Seed+0x9e3779b97f4a7c15*uint64(i+1))>>11)/(1<<53) < g.Held
+}
+
+// gather looks at rows in memory.
+func (g *run) gather() error {
+	y, weights, err := g.Block(0, *g.r.Set)
+	if err != nil {
+		return err
+	}
+	g.whole = &lot{x: rowsOf(inForm(g.r.Set.X, g.l.Form)), y: y, weights: weights}
+	seen := 0
+	for i := range y {
+		if weights != nil && weights[i] == 0 {
+			continue
+		}
+		if g.isHeld(seen) && len(g.held.list) < g.cap {
+			g.held.list = append(g.held.list, i)
+		} else {
+			g.train = append(g.train, i)
+		}
+		seen++
+	}
+	g.held.lot = g.whole
+	return nil
+}
+
+// inForm returns X in a form.
+func inForm(X mat.Matrix, form Form) mat.Matrix {
+	X = design.Native(X)
+	switch form {
+	case Sparse:
+		if _, ok := X.(*sparse.CSR); !ok {
+			return sparse.FromDense(mat.DenseCopyOf(X))
+		}
+	case Single:
+		if _, ok := X.(*single.Dense); !ok {
+			return single.Copy(X)
+		}
+	default:
+		if _, ok := X.(*mat.Dense); !ok {
+			return mat.DenseCopyOf(X)
+		}
+	}
+	return X
+}
+
+// each hands out the rows to learn from, in parts that are in memory.
+func (g *run) each(ctx context.Context, yield func(p part) error) error {
+	if g.whole != nil {
+		return yield(part{g.whole, g.train})
+	}
+	first := g.window == nil
+	if first {
+		g.window, g.kept = newStore(g.l.Form, g.l.Cols), newStore(g.l.Form, g.l.Cols)
+	}
+	g.window.reset()
+	seen, held, n := 0, 0, 0
+	err := g.r.Each(ctx, func(at int, block datasets.Set) error {
+		n = at + block.Rows()
+		y, weights, err := g.Block(at, block)
+		if err != nil {
+			return err
+		}
+		x := rowsOf(inForm(block.X, g.l.Form))
+		for i := range y {
+			if weights != nil && weights[i] == 0 {
+				continue
+			}
+			if !x.finite(i) {
+				return design.NameFault(at, block)
+			}
+			to := g.window
+			if seen++; held < g.cap && g.isHeld(seen-1) {
+				if held++; !first {
+					continue
+				}
+				to = g.kept
+			}
+			to.take(x, i, y, weights)
+			if to == g.window && len(to.y) == g.cap {
+				if err := yield(to.part()); err != nil {
+					return err
+				}
+				to.reset()
+			}
+		}
+		return nil
+	})
+	if err == nil && len(g.window.y) > 0 {
+		err = yield(g.window.part())
+	}
+	if first {
+		g.held = g.kept.part()
+		g.r = g.r.Known(n)
+	}
+	return err
+}
+
+// take copies row i of a block with its target and weight.
+func (s *store) take(x Rows, i int, y, weights []float64) {
+	s.add(x, i)
+	w := 1.0
+	if weights != nil {
+		w = weights[i]
+	}
+	s.y, s.weights, s.number = append(s.y, y[i]), append(s.weights, w), append(s.number, len(s.y))
+}
+
+// part returns all rows of the store. Until it is reset they stay.
+func (s *store) part() part { return part{&lot{x: s.rows(), y: s.y, weights: s.weights}, s.number} }
+
+// finite reports whether all entries of row i are.
+func (x Rows) finite(i int) bool {
+	switch x.Form {
+	case Sparse:
+		return x.Sparse.Values == nil || kern.Finite(x.Sparse.Values[x.Sparse.Indptr[i]:x.Sparse.Indptr[i+1]])
+	case Single:
+		for _, v := range x.Single.Row(i) {
+			if v-v != 0 {
+				return false
+			}
+		}
+		return true
+	}
+	return kern.Finite(x.Dense.Row(i))
+}
+
+// heldLoss returns the mean loss of the rows that are held out, and the one without weights.
+func (g *run) heldLoss(ctx context.Context) (loss, start float64, err error) {
+	if len(g.held.list) == 0 {
+		return 0, 0, errors.New("validation_fraction leaves no row to stop by")
+	}
+	g.l.now(g.weights, g.intercept)
+	loss, err = g.loss(ctx, g.held)
+	return loss, g.startLoss(g.held) / float64(len(g.held.list)), err
+}
+
+// loss returns the mean loss of some rows by the weights in the run.
+func (g *run) loss(ctx context.Context, p part) (float64, error) {
+	const atOnce = 1024
+	sum, k := 0.0, g.l.Outputs
+	for lo := 0; lo < len(p.list); lo += atOnce {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		x, y, weights := g.rowsOf(p.lot, p.list[lo:min(lo+atOnce, len(p.list))])
+		scores := g.l.score(x, g.weights, 1, g.intercept)
+		if !kern.Finite(scores) {
+			return 0, g.named(errTooFar(g.l.steps))
+		}
+		sum += g.l.sum(y, weights, func(i, c int) float64 { return scores[i*k+c] })
+	}
+	return sum / float64(len(p.list)), nil
+}
+
+// startLoss returns the sum of the losses of some rows without weights.
+func (g *run) startLoss(p part) (sum float64) {
+	for _, i := range p.list {
+		w := 1.0
+		if p.weights != nil {
+			w = p.weights[i]
+		}
+		for c, b := range g.l.began {
+			sum += w * g.l.Loss.value(b, g.l.target(p.y[i], c))
+		}
+	}
+	return sum
+}
+
+// sum adds up losses.
+func (l *Learner) sum(y, weights []float64, score func(i, c int) float64) (sum float64) {
+	for i, v := range y {
+		w := 1.0
+		if weights != nil {
+			w = weights[i]
+		}
+		for c := range l.Outputs {
+			sum += w * l.Loss.value(score(i, c), l.target(v, c))
+		}
+	}
+	return sum
+}
+
+// clone returns a copy of what the steps change.
+func (l *Learner) clone() *Learner {
+	out := *l
+	for _, list := range []*[]float64{&out.direct, &out.intercept, &out.sumRest, &out.sumIntercept, &out.received, &out.began, &out.along, &out.dot, &out.sumAlong} {
+		if *list != nil {
+			*list = append([]float64(nil), *list...)
+		}
+	}
+	return &out
+}

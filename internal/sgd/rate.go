@@ -1,0 +1,129 @@
+package sgd
+
+import (
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+)
+
+// eta is the size of the step that was begun.
+func (l *Learner) eta(x Rows, weights []float64) float64 {
+	t := float64(l.steps)
+	switch l.Rate {
+	case "optimal": // as Bottou's and scikit-learn's: the first step is that of weights of a typical size
+		typical := math.Sqrt(1 / math.Sqrt(l.Alpha))
+		return 1 / (l.Alpha * (1/(typical*l.Alpha) + t - 1))
+	case "invscaling":
+		return l.Eta0 / math.Pow(t, l.PowerT)
+	case "constant", "adaptive":
+		return l.Eta0 * l.factor
+	}
+	eta := l.base * math.Pow(1+l.Alpha*l.base*t, -0.75)
+	// Rows that are far larger than those that the first step was chosen by would overshoot.
+	if norm := x.norm(weights, l.bias); norm > 2*l.norm {
+		eta *= 2 * l.norm / norm
+	}
+	return eta
+}
+
+// most rows that the first step is chosen by, and rounds of the power iteration.
+const (
+	probed      = 2048
+	powerRounds = 10
+)
+
+// Prepare chooses where to begin, and how large the first steps are, by some of the first rows, where the
+// rate is auto. The origin goes to their mean μ, and the step is about the inverse of the largest curvature that
+// the mean loss of a minibatch can be expected to have along a direction,
+//
+//	1 / (curve·(E s·‖x−μ‖² / batch + λ)),  λ the largest eigenvalue of E s·(x−μ)(x−μ)'
+//
+// as the noise of a minibatch and the mean make it (Ma, Bassily and Belkin, ICML 2018). The intercept is an
+// input of size √λ here, so that it goes as fast as the weights do. Eta0 above 0 is taken instead.
+func (l *Learner) Prepare(x Rows, y, weights []float64) {
+	if l.Rate != "auto" || l.base > 0 {
+		return
+	}
+	n := min(x.Len(), probed)
+	x, y = x.slice(n), y[:n]
+	shares := make([]float64, n) // of the mean
+	for i := range shares {
+		if shares[i] = 1 / float64(n); weights != nil {
+			shares[i] *= weights[i]
+		}
+	}
+	one := *l // of one output
+	one.Outputs, one.scores, one.room, one.short, one.shortRoom = 1, nil, nil, nil, nil
+	if l.Intercept {
+		at := make([]float64, l.Cols)
+		own := append([]float64(nil), shares...)
+		kern.Scale(1/kern.Sum(shares), own)
+		if x.collect(&one, at, own); kern.Finite(at) {
+			l.centre = l.moved(at)
+		}
+		if l.Loss.start != nil {
+			l.intercept[0] = l.Loss.start(y)
+			l.began[0] = l.intercept[0]
+		}
+	}
+	largest := one.largest(x, l.at, shares)
+	if l.bias = largest; !(largest > 0) || largest > math.MaxFloat64 {
+		l.bias = 1
+	}
+	if weights != nil {
+		weights = weights[:n]
+	}
+	l.norm = x.norm(weights, l.bias)
+	spread := max(l.norm-l.size*kern.Sum(shares), largest)
+	if l.base = l.Eta0; l.base == 0 {
+		l.base = min(1/(l.Loss.curve*(spread/float64(l.Batch)+largest)), largestStep)
+	}
+	if l.base-l.base != 0 || l.base == 0 {
+		l.base = 1 / largestStep
+	}
+}
+
+// largestStep bounds the first step, of inputs that are nearly 0.
+const largestStep = 1e12
+
+// largest returns about the largest eigenvalue of the mean of (x−μ)(x−μ)', in which rows have those shares, by
+// the power iteration.
+func (l *Learner) largest(x Rows, at, shares []float64) (value float64) {
+	v, z := make([]float64, l.Cols), make([]float64, l.Cols)
+	for j := range v {
+		v[j] = 1 + 0.3*float64(j%7) - float64(j%2)
+	}
+	for range powerRounds {
+		size := math.Sqrt(kern.Dot(v, v))
+		if size == 0 || size-size != 0 {
+			break
+		}
+		kern.Scale(1/size, v)
+		shift := []float64{0}
+		if at != nil {
+			shift[0] = -kern.Dot(v, at)
+		}
+		scores := l.score(x, v, 1, shift)
+		sum, fit := 0.0, 0.0
+		for i, p := range scores {
+			fit += shares[i] * p * p
+			scores[i] *= shares[i]
+			sum += scores[i]
+		}
+		clear(z)
+		if x.collect(l, z, scores); at != nil {
+			kern.Axpy(-sum, at, z)
+		}
+		v, z, value = z, v, max(value, fit)
+	}
+	return value
+}
+
+func mean(list []float64) float64 { return kern.Sum(list) / float64(len(list)) }
+
+func median(list []float64) float64 {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return list[len(list)/2]
+}

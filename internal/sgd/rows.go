@@ -1,0 +1,247 @@
+package sgd
+
+import (
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// Form is how rows are stored.
+type Form int
+
+// The forms of rows.
+const (
+	Dense Form = iota
+	Single
+	Sparse
+)
+
+// FormOf returns the form of rows.
+func FormOf(r *design.Rows) Form {
+	switch {
+	case r.Sparse:
+		return Sparse
+	case r.Float32:
+		return Single
+	}
+	return Dense
+}
+
+// Rows are some rows in one form.
+type Rows struct {
+	Form   Form
+	Dense  kern.View[float64]
+	Single kern.View[float32]
+	Sparse kern.Sparse[float64]
+}
+
+// rowsOf returns the rows of a matrix of a type that the solvers know.
+func rowsOf(X mat.Matrix) Rows {
+	switch m := X.(type) {
+	case *sparse.CSR:
+		return Rows{Form: Sparse, Sparse: design.Compressed(m)}
+	case *single.Dense:
+		return Rows{Form: Single, Single: design.ViewFloat32(m)}
+	}
+	return Rows{Dense: design.View(X.(*mat.Dense))}
+}
+
+// Len returns the number of rows.
+func (x Rows) Len() int {
+	switch x.Form {
+	case Sparse:
+		return x.Sparse.Rows
+	case Single:
+		return x.Single.Rows
+	}
+	return x.Dense.Rows
+}
+
+// slice returns the first n rows.
+func (x Rows) slice(n int) Rows { return x.between(0, n) }
+
+// between returns the rows from lo to hi, hi excluded.
+func (x Rows) between(lo, hi int) Rows {
+	switch x.Form {
+	case Sparse:
+		x.Sparse.Rows, x.Sparse.Indptr = hi-lo, x.Sparse.Indptr[lo:hi+1]
+	case Single:
+		x.Single = x.Single.Slice(lo, hi, 0, x.Single.Cols)
+	default:
+		x.Dense = x.Dense.Slice(lo, hi, 0, x.Dense.Cols)
+	}
+	return x
+}
+
+// score returns scale·X·weights + intercept, rows × outputs, in room of the learner.
+func (l *Learner) score(x Rows, weights []float64, scale float64, intercept []float64) []float64 {
+	n, k := x.Len(), l.Outputs
+	l.scores = sized(l.scores, n*k)
+	switch x.Form {
+	case Sparse:
+		if k == 1 {
+			kern.SparseMulVec(l.scores, x.Sparse, weights, false)
+		} else {
+			kern.SparseMul(kern.Dense(n, k, k, l.scores), x.Sparse, kern.Dense(l.Cols, k, k, weights), false)
+		}
+	case Single:
+		l.short, l.shortRoom = sized(l.short, len(weights)), sized(l.shortRoom, n*k)
+		design.Round(l.short, weights)
+		design.Project(l.scores, x.Single, l.short, l.shortRoom)
+	default:
+		l.room = sized(l.room, n*k)
+		design.Project(l.scores, x.Dense, weights, l.room)
+	}
+	for i := range l.scores {
+		l.scores[i] = scale*l.scores[i] + intercept[i%k]
+	}
+	return l.scores
+}
+
+// collect adds steps'·X to out, in the order of the weights.
+func (x Rows) collect(l *Learner, out, steps []float64) {
+	n, k := x.Len(), l.Outputs
+	switch x.Form {
+	case Sparse:
+		kern.SparseMulT(kern.Dense(l.Cols, k, k, out), x.Sparse, kern.Dense(n, k, k, steps), true)
+	case Single:
+		l.shortRoom = sized(l.shortRoom, (n+l.Cols)*k)
+		design.Collect(out, x.Single, steps, l.shortRoom)
+	default:
+		l.room = sized(l.room, (n+l.Cols)*k)
+		design.Collect(out, x.Dense, steps, l.room)
+	}
+}
+
+// norm returns the mean of s·(‖x‖²+bias).
+func (x Rows) norm(weights []float64, bias float64) float64 {
+	sum, n := 0.0, x.Len()
+	for i := range n {
+		own := bias
+		switch x.Form {
+		case Sparse:
+			lo, hi := x.Sparse.Indptr[i], x.Sparse.Indptr[i+1]
+			if values := x.Sparse.Values; values != nil {
+				own += x.Sparse.Scale * x.Sparse.Scale * kern.Dot(values[lo:hi], values[lo:hi])
+			} else {
+				own += x.Sparse.Scale * x.Sparse.Scale * float64(hi-lo)
+			}
+		case Single:
+			row := x.Single.Row(i)
+			own += design.DotFloat32(row, row)
+		default:
+			own += kern.Dot(x.Dense.Row(i), x.Dense.Row(i))
+		}
+		if weights != nil {
+			own *= weights[i]
+		}
+		sum += own
+	}
+	return sum / float64(n)
+}
+
+// store is rows in memory of its own, which is used again.
+type store struct {
+	Rows
+	cols    int
+	dense   []float64
+	single  []float32
+	indptr  []int
+	indices []uint32
+	values  []float64 // nil while all entries are the shared scale
+	shared  bool
+	scale   float64
+
+	y, weights []float64
+	number     []int // of each row among all that are read
+}
+
+func newStore(form Form, cols int) *store {
+	s := &store{Rows: Rows{Form: form}, cols: cols}
+	s.reset()
+	return s
+}
+
+// reset forgets the rows.
+func (s *store) reset() {
+	s.dense, s.single, s.indices = s.dense[:0], s.single[:0], s.indices[:0]
+	s.indptr = append(s.indptr[:0], 0)
+	s.values, s.shared = s.values[:0], false
+	s.y, s.weights, s.number = s.y[:0], s.weights[:0], s.number[:0]
+}
+
+// add copies row i of x, which is in the form of the store.
+func (s *store) add(x Rows, i int) {
+	switch s.Form {
+	case Sparse:
+		s.addSparse(x.Sparse, i)
+	case Single:
+		s.single = append(s.single, x.Single.Row(i)...)
+	default:
+		s.dense = append(s.dense, x.Dense.Row(i)...)
+	}
+}
+
+func (s *store) addSparse(x kern.Sparse[float64], i int) {
+	lo, hi := x.Indptr[i], x.Indptr[i+1]
+	switch alike := x.Values == nil && x.Scale == s.scale; {
+	case len(s.indptr) == 1:
+		s.shared, s.scale = x.Values == nil, x.Scale
+	case s.shared && !alike: // from here on with values
+		s.shared = false
+		for range s.indices {
+			s.values = append(s.values, s.scale)
+		}
+	}
+	s.indices = append(s.indices, x.Indices[lo:hi]...)
+	s.indptr = append(s.indptr, len(s.indices))
+	if s.shared {
+		return
+	}
+	for p := lo; p < hi; p++ {
+		v := x.Scale
+		if x.Values != nil {
+			v *= x.Values[p]
+		}
+		s.values = append(s.values, v)
+	}
+}
+
+// rows returns what the store holds.
+func (s *store) rows() Rows {
+	out := s.Rows
+	switch s.Form {
+	case Sparse:
+		out.Sparse = kern.Sparse[float64]{Rows: len(s.indptr) - 1, Cols: s.cols, Indptr: s.indptr, Indices: s.indices, Values: s.values, Scale: 1}
+		if s.shared {
+			out.Sparse.Values, out.Sparse.Scale = nil, s.scale
+		}
+	case Single:
+		out.Single = kern.Dense(len(s.single)/s.cols, s.cols, s.cols, s.single)
+	default:
+		out.Dense = kern.Dense(len(s.dense)/s.cols, s.cols, s.cols, s.dense)
+	}
+	return out
+}
+
+// gather fills the store with some rows of others.
+func (s *store) gather(from *lot, list []int) {
+	s.reset()
+	for _, i := range list {
+		s.add(from.x, i)
+		s.y = append(s.y, from.y[i])
+		if from.weights != nil {
+			s.weights = append(s.weights, from.weights[i])
+		}
+	}
+}
+
+// lot is rows that are in memory together, with their targets.
+type lot struct {
+	x          Rows
+	y, weights []float64 // weights nil for ones
+	number     []int     // nil: they are 0, 1, 2 …
+}

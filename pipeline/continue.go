@@ -1,0 +1,135 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline/internal/place"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
+)
+
+// A pipeline learns on where its model does.
+var _ estimator.Continuer = Pipeline{}
+
+// Continue learns on from a fitted pipeline: its fitted steps stay as they are and map the new rows, which have
+// the columns and codes of those before, and the model goes on from what it has come to. The pipeline is the
+// one that was fitted, but for the number of epochs of its model. The result is a [*FittedPipeline]; previous
+// stays as it is.
+func (p Pipeline) Continue(ctx context.Context, previous estimator.Predictor, data datasets.Source) (estimator.Predictor, error) {
+	if err := p.Continues(previous); err != nil {
+		return nil, err
+	}
+	f := Find(previous)
+	if err := sameColumns(f.in, f.chain.cols, data); err != nil {
+		return nil, place.Here(err)
+	}
+	src := datasets.Source(like{data, f.in})
+	for _, s := range f.chain.steps {
+		src = rows.Mapped(src, s)
+	}
+	fitted, err := p.Estimator.(estimator.Continuer).Continue(ctx, f.model, src)
+	if err != nil {
+		return nil, place.At("step", p.path(), err)
+	}
+	return &FittedPipeline{spec: p.clone().thawed(), chain: f.chain, in: f.in, precision: f.precision, name: f.name, model: fitted}, nil
+}
+
+// Continues reports why the pipeline does not learn on from a fitted one, before there are rows.
+func (p Pipeline) Continues(previous estimator.Predictor) error {
+	if err := p.check(); err != nil {
+		return place.Here(err)
+	}
+	f := Find(previous)
+	if f == nil {
+		return place.Here(fmt.Errorf("a %T is no fitted pipeline to learn on from", previous))
+	}
+	if _, ok := p.Estimator.(estimator.Continuer); !ok {
+		return place.At("step", p.path(), cannotLearnOn(p.Estimator))
+	}
+	if other := p.differences(f.spec); len(other) > 0 {
+		return place.Here(errors.New("only the pipeline that was fitted learns on, but for its epochs: " + strings.Join(other, "; ")))
+	}
+	return nil
+}
+
+// cannotLearnOn says why a model does not go on from what it is fitted to.
+func cannotLearnOn(spec any) error {
+	if _, sums := spec.(estimator.PassEstimator); sums {
+		return fmt.Errorf("%s learns from sums over its rows, which a fitted model does not keep: keep its pass to add rows to, or fit it to all rows", specName(spec))
+	}
+	return fmt.Errorf("%s does not learn on from a fitted model; sgd_classifier and sgd_regressor do", specName(spec))
+}
+
+// differences says in which parameters a pipeline is not the one that was fitted.
+func (p Pipeline) differences(fitted Pipeline) (out []string) {
+	if now, then := p.String(), fitted.String(); now != then {
+		return []string{fmt.Sprintf("it is %s, and the model's %s", now, then)}
+	}
+	own, its := param.All(&p), param.All(&fitted)
+	if len(own) != len(its) {
+		return []string{"its steps have other parts"}
+	}
+	for i, v := range own {
+		now, then := fmt.Sprint(v.Value), fmt.Sprint(its[i].Value)
+		switch {
+		case v.Path != its[i].Path:
+			return append(out, fmt.Sprintf("it has a parameter %s, and the model %s", v.Path, its[i].Path))
+		case now != then && v.Path != p.path()+".epochs":
+			out = append(out, fmt.Sprintf("%s is %s, and the model's %s", v.Path, now, then))
+		}
+	}
+	return out
+}
+
+// sameColumns refuses rows that have other columns or codes than those before.
+func sameColumns(then datasets.Schema, cols int, data datasets.Source) error {
+	if _, now := data.Dims(); now != cols {
+		return fmt.Errorf("%d columns at fit, %d now", cols, now)
+	}
+	now := data.Schema()
+	for _, pair := range [][2][]datasets.Column{{then.Columns, now.Columns}, {then.Targets, now.Targets}} {
+		if len(pair[0]) == 0 || len(pair[1]) == 0 {
+			continue // they have no names to go by
+		}
+		if len(pair[0]) != len(pair[1]) {
+			return fmt.Errorf("%d targets at fit, %d now", len(pair[0]), len(pair[1]))
+		}
+		for j, was := range pair[0] {
+			is := pair[1][j]
+			if was.Name != is.Name || was.Kind != is.Kind || !slices.Equal(was.Levels, is.Levels) {
+				return fmt.Errorf("column %s was %s, and is %s now: new rows are read by the schema of the model", was.Name, describedColumn(was), describedColumn(is))
+			}
+		}
+	}
+	return nil
+}
+
+// describedColumn is a column in words.
+func describedColumn(c datasets.Column) string {
+	if c.Kind == datasets.Categorical {
+		return fmt.Sprintf("%s of %d categories, named %s", c.Kind, len(c.Levels), c.Name)
+	}
+	return fmt.Sprintf("%s, named %s", c.Kind, c.Name)
+}
+
+// like is a source of rows with the schema of others.
+type like struct {
+	datasets.Source
+	schema datasets.Schema
+}
+
+func (l like) Schema() datasets.Schema { return l.schema }
+
+// Blocks hands out the blocks with that schema.
+func (l like) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+	return l.Source.Blocks(ctx, func(block datasets.Set) error {
+		block.Schema = l.schema
+		return yield(block)
+	})
+}
