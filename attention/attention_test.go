@@ -72,15 +72,18 @@ func score(q, k []float64) float64 {
 
 // featured returns the logarithm of φ(q)'φ(k), by sums of logarithms.
 func featured(f *Features) func(q, k []float64) float64 {
+	omega := f.features.Normal.RawMatrix()
 	return func(q, k []float64) float64 {
 		exponents, most := make([]float64, f.Len()), math.Inf(-1)
 		root := math.Pow(float64(len(q)), -0.25)
-		for r := range exponents {
-			for j := range q {
-				u, w := root*q[j], root*k[j]
-				exponents[r] += f.features.Normal.At(j, r)*(u+w) - u*u/2 - w*w/2
+		for j := range q {
+			u, w := root*q[j], root*k[j]
+			for r, o := range omega.Data[j*omega.Stride:][:f.Len()] {
+				exponents[r] += o*(u+w) - u*u/2 - w*w/2
 			}
-			most = max(most, exponents[r])
+		}
+		for _, e := range exponents {
+			most = max(most, e)
 		}
 		sum := 0.0
 		for _, e := range exponents {
@@ -150,10 +153,10 @@ func TestGoldenAttention(t *testing.T) {
 // shapes are below and above the sizes of all tiles, with several heads, and with queries and keys of their own.
 func shapes() []Shape {
 	list := []Shape{
-		{1, 1, 1, 1, 1, 1, false}, {2, 3, 7, 5, 4, 3, false}, {1, 2, 130, 300, 6, 9, false}, {1, 1, 5, 4200, 3, 2, false},
+		{1, 1, 1, 1, 1, 1, false}, {2, 3, 7, 5, 4, 3, false}, {1, 2, 130, 270, 6, 9, false}, {1, 1, 3, 4200, 3, 2, false},
 	}
-	for _, n := range []int{1, 2, 97, 128, 129, 300} {
-		list = append(list, Shape{2, 2, n, n, 5, 4, true})
+	for _, n := range []int{1, 2, 97, 129, 270} {
+		list = append(list, Shape{1, 2, n, n, 5, 4, true})
 	}
 	return list
 }

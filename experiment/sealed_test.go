@@ -99,6 +99,8 @@ func sealedModels(t testing.TB) map[string][]byte {
 	scales, outer, diagonal, landmarks := transformer.NewARD(), transformer.NewRFM(), transformer.NewRFM(), transformer.NewNystroem()
 	scales.Features, scales.Steps, scales.Restarts, landmarks.Landmarks = 8, 3, 1, 5
 	outer.Rounds, diagonal.Rounds, diagonal.Diagonal = 1, 1, true
+	positive := transformer.NewSoftmaxFeatures()
+	positive.Features = 5
 	files := map[string][]byte{}
 	for name, c := range map[string]struct {
 		p    pipeline.Pipeline
@@ -115,6 +117,7 @@ func sealedModels(t testing.TB) map[string][]byte {
 		"ranks":   {pipeline.Steps(transformer.NewQuantile(), transformer.NewScale(), few).Then(estimator.NewRidge()), amounts},
 		"learned": {pipeline.Steps(scales, diagonal, landmarks).Then(estimator.NewKernelRidge()), amounts},
 		"turned":  {pipeline.Steps(outer).Then(estimator.NewKernelRidgeClassifier()), numbers},
+		"angles":  {pipeline.Steps(positive).Then(estimator.NewRidge()), amounts},
 		"kept":    {pipeline.Steps().Then(estimator.NewKernelRidgeClassifier()), thin},
 		"bare":    {pipeline.Steps().Then(estimator.NewRidgeClassifier()), unnamed},
 		"ranked":  {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(ranks), several},
