@@ -106,6 +106,8 @@ func sealedModels(t testing.TB) map[string][]byte {
 	}
 	onward, averaged := estimator.NewSGDClassifier(), estimator.NewSGDRegressor()
 	onward.Loss, onward.Average, averaged.Penalty = "log_loss", false, "l1"
+	positive := transformer.NewSoftmaxFeatures()
+	positive.Features = 5
 	files := map[string][]byte{}
 	for name, c := range map[string]struct {
 		p    pipeline.Pipeline
@@ -122,6 +124,7 @@ func sealedModels(t testing.TB) map[string][]byte {
 		"ranks":   {pipeline.Steps(transformer.NewQuantile(), transformer.NewScale(), few).Then(estimator.NewRidge()), amounts},
 		"learned": {pipeline.Steps(scales, diagonal, landmarks).Then(estimator.NewKernelRidge()), amounts},
 		"turned":  {pipeline.Steps(outer).Then(estimator.NewKernelRidgeClassifier()), numbers},
+		"angles":  {pipeline.Steps(positive).Then(estimator.NewRidge()), amounts},
 		"kept":    {pipeline.Steps().Then(estimator.NewKernelRidgeClassifier()), thin},
 		"onward":  {pipeline.Steps(rff).Then(onward), twoClasses},
 		"hinges":  {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(estimator.NewSGDClassifier()), numbers},

@@ -37,6 +37,8 @@ func builtin() []Entry {
 			func() any { return transformer.NewDense() }, func() model.Stateful { return &transformer.FittedDense{} }},
 		{"rff", "random Fourier features of a shift-invariant kernel",
 			func() any { return transformer.NewRFF() }, func() model.Stateful { return &transformer.FittedRFF{} }},
+		{"softmax_features", "positive random features of the softmax kernel, exp(γ·x'y)",
+			func() any { return transformer.NewSoftmaxFeatures() }, func() model.Stateful { return &transformer.FittedSoftmaxFeatures{} }},
 		{"binning", "random binning features: the cells of randomly shifted grids",
 			func() any { return transformer.NewBinning() }, func() model.Stateful { return &transformer.FittedBinning{} }},
 		{"nystroem", "the kernel of rows and landmarks, which are some of the training rows",

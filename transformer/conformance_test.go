@@ -107,6 +107,14 @@ func conformanceCases() map[string]conformanceCase {
 		s.Gamma = transformer.FixedGamma(1, 0.1, 2, 3, 0.5)
 		cases["rff fixed "+kernel] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
 	}
+	softmaxed := func() transformer.Transformer { return new(transformer.FittedSoftmaxFeatures) }
+	for _, draw := range []string{"iid", "orthogonal"} {
+		s := transformer.NewSoftmaxFeatures()
+		s.Features, s.Draw, s.Seed = 24, draw, 5
+		cases["softmax_features "+draw] = conformanceCase{s, o{Zero: softmaxed, Related: relatedSoftmax(s)}}
+		s.Gamma = transformer.FixedGamma(0.1, 0.2, 0.05, 0.3, 0.5)
+		cases["softmax_features fixed "+draw] = conformanceCase{s, o{Zero: softmaxed, Related: relatedSoftmax(s)}}
+	}
 	for _, kernel := range spectral.FourierKernels {
 		s := transformer.NewNystroem()
 		s.Kernel, s.Landmarks, s.Seed = kernel, 24, 5
@@ -140,6 +148,14 @@ func relatedMaps(s transformer.RFF) []transformer.Fitter {
 	if s.Kernel == "gaussian" {
 		other.Kernel = "matern"
 	}
+	return []transformer.Fitter{wide, narrow, other}
+}
+
+// relatedSoftmax are specs of the family of s with other widths.
+func relatedSoftmax(s transformer.SoftmaxFeatures) []transformer.Fitter {
+	wide, narrow, other := s, s, s
+	wide.Features, narrow.Gamma, other.Gamma = 40, transformer.FixedGamma(0.2), transformer.GammaMedian
+	narrow.Features = 8
 	return []transformer.Fitter{wide, narrow, other}
 }
 

@@ -282,3 +282,30 @@ func ExampleScale() {
 	// ⎡1  0⎤
 	// ⎣2  0⎦
 }
+
+func ExampleSoftmaxFeatures() {
+	ctx := context.Background()
+	data := numbers()
+
+	spec := transformer.NewSoftmaxFeatures()
+	spec.Gamma = transformer.FixedGamma(0.2)
+	spec.Features = 4000
+	fitted, err := spec.Fit(ctx, data)
+	if err != nil {
+		log.Fatal(err)
+	}
+	Z, err := fitted.Transform(ctx, data.X)
+	if err != nil {
+		log.Fatal(err)
+	}
+	x, y := mat.Row(nil, 0, data.X), mat.Row(nil, 1, data.X)
+	k, err := fitted.(*transformer.FittedSoftmaxFeatures).Kernel(x, y)
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	// Inner products of the features are exp(x'y/5), nearly.
+	z := Z.(*mat.Dense)
+	fmt.Printf("%.2f is nearly %.2f\n", mat.Dot(z.RowView(0), z.RowView(1)), k)
+	// Output: 1.65 is nearly 1.61
+}

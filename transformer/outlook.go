@@ -17,6 +17,9 @@ type SparseTaker interface {
 func (RFF) TakesSparse() bool { return true }
 
 // TakesSparse reports true.
+func (SoftmaxFeatures) TakesSparse() bool { return true }
+
+// TakesSparse reports true.
 func (Binning) TakesSparse() bool { return true }
 
 // TakesSparse reports true for kernels of products of rows.
@@ -35,6 +38,9 @@ func (PCA) Demands() []datasets.Demand { return complete }
 // Demands asks for complete numeric columns.
 func (RFF) Demands() []datasets.Demand { return complete }
 
+// Demands asks for complete numeric columns.
+func (SoftmaxFeatures) Demands() []datasets.Demand { return complete }
+
 // Demands asks for complete numeric columns, as many as a grid looks at.
 func (s Binning) Demands() []datasets.Demand {
 	if s.Inputs == 0 {
@@ -52,6 +58,9 @@ func (ARD) Forecast(in datasets.Outlook) datasets.Outlook { return scaled(in) }
 
 // Forecast promises complete numeric columns.
 func (PCA) Forecast(datasets.Outlook) datasets.Outlook { return datasets.Outlook{} }
+
+// Forecast promises complete numeric columns.
+func (SoftmaxFeatures) Forecast(datasets.Outlook) datasets.Outlook { return datasets.Outlook{} }
 
 // Forecast promises complete numeric columns.
 func (RFF) Forecast(datasets.Outlook) datasets.Outlook { return datasets.Outlook{} }
@@ -146,8 +155,8 @@ func (s Impute) Forecast(in datasets.Outlook) datasets.Outlook {
 }
 
 var (
-	_ = []datasets.Demander{ARD{}, PCA{}, RFF{}, Binning{}, Standardize{}, MinMax{}, Robust{}, Quantile{}, OneHot{}, Ordinal{}, Impute{}}
-	_ = []datasets.Forecaster{ARD{}, PCA{}, RFF{}, Binning{}, Standardize{}, MinMax{}, Robust{}, Quantile{}, OneHot{}, Ordinal{}, Impute{}, Dense{}}
-	_ = []SparseTaker{RFF{}, Binning{}}
+	_ = []datasets.Demander{ARD{}, PCA{}, RFF{}, SoftmaxFeatures{}, Binning{}, Standardize{}, MinMax{}, Robust{}, Quantile{}, OneHot{}, Ordinal{}, Impute{}}
+	_ = []datasets.Forecaster{ARD{}, PCA{}, RFF{}, SoftmaxFeatures{}, Binning{}, Standardize{}, MinMax{}, Robust{}, Quantile{}, OneHot{}, Ordinal{}, Impute{}, Dense{}}
+	_ = []SparseTaker{RFF{}, SoftmaxFeatures{}, Binning{}}
 	_ = []datasets.Coster{PCA{}}
 )

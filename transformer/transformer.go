@@ -16,6 +16,7 @@
 //	ard              [ARD]          a scale for each input       the inputs times their scales
 //	pca              [PCA]          directions of large variance projections on them
 //	rff              [RFF]          γ, random frequencies        random Fourier features
+//	softmax_features [SoftmaxFeatures] γ, normal numbers        features of exp(γ·x'y)
 //	binning          [Binning]      γ, random grids, their bins  random binning features
 //	nystroem         [Nystroem]     γ, landmarks                 the kernel through landmarks
 //	rfm              [RFM]          how the targets change       the inputs, mapped linearly
@@ -23,12 +24,12 @@
 //
 // Every spec of this package also implements [BlockFitter], and its Fit is a FitSource over the
 // rows in memory: what is learned is a fold over blocks of rows. Those that learn from rows are
-// also a [PassFitter], ard, rff, binning and nystroem apart, whose sample, rules for γ, bins and landmarks only FitSource learns: their
+// also a [PassFitter], ard, rff, softmax_features, binning and nystroem apart, whose sample, rules for γ, bins and landmarks only FitSource learns: their
 // fold is open to whoever drives it, learns on from later rows, and merges what was learned elsewhere.
 // Every fitted type is a model.Stateful, and so can be written to a file, a [Sized] and a [Describer].
 //
-// A NaN is a missing value, which impute fills, the scalers and encoders pass on, and ard, pca, rff, binning
-// and nystroem refuse by row and column. Sample weights are not looked at: a step describes the inputs,
+// A NaN is a missing value, which impute fills, the scalers and encoders pass on, and ard, pca, rff,
+// softmax_features, binning and nystroem refuse by row and column. Sample weights are not looked at: a step describes the inputs,
 // weights belong to the loss. Sparse rows are never made dense, except by [Dense] and, a tile at a
 // time, by [PCA].
 //

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 
+	"github.com/bochner-ml/bochner/attention"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/csv"
 	"github.com/bochner-ml/bochner/transformer"
@@ -72,9 +74,9 @@ var comparisons = []comparison{
 		peers:  []peer{{"gaussian_process", "GaussianProcessRegressor"}},
 	},
 	{
-		name: "attention", about: "causal attention, 8 heads of 64, 4,096 positions", rows: "normal numbers",
+		name: "attention", about: "causal attention, 8 heads of 64, 4,096 positions", rows: "normal numbers; queries and keys half as long",
 		scores: scores{"relative_error"},
-		ours:   []ours{{about: "linear, 256 features", measure: "linear"}, {about: "exact", measure: "exact"}},
+		ours:   []ours{{about: "linear, 256 features", measure: "linear"}, {about: "exact", measure: "exact"}, {about: "linear against exact", measure: "both"}},
 		peers:  []peer{{"attention", "numpy, exact, scikit-learn"}},
 	},
 	{
@@ -126,7 +128,7 @@ func measureOne(ctx context.Context, name string, args []string) error {
 
 func measurement(ctx context.Context, name string, args []string) (map[string]float64, error) {
 	switch name {
-	case "linear", "exact":
+	case "linear", "exact", "both":
 		return attend(ctx, name)
 	}
 	return kernelError(ctx, name, args[0])
@@ -163,4 +165,44 @@ func kernelError(ctx context.Context, draw, path string) (map[string]float64, er
 		squares += errors[0].RMS * errors[0].RMS
 	}
 	return map[string]float64{"kernel_rms": math.Sqrt(squares / seeds)}, nil
+}
+
+// attend measures linear attention against the exact one, on normal numbers.
+func attend(ctx context.Context, name string) (map[string]float64, error) {
+	shape := attention.NewShape(1, 8, 4096, 64)
+	shape.Causal = true
+	rng := rand.New(rand.NewPCG(1, 1))
+	normal := func(sd float64) []float32 {
+		x := make([]float32, shape.Heads*shape.Keys*shape.Width)
+		for i := range x {
+			x[i] = float32(sd * rng.NormFloat64())
+		}
+		return x
+	}
+	q, k, v := normal(0.5), normal(0.5), normal(1)
+	var exact, linear []float32
+	var err error
+	if name != "linear" {
+		if exact, err = attention.ExactFloat32(ctx, shape, q, k, v); err != nil {
+			return nil, err
+		}
+	}
+	if name != "exact" {
+		features, err := attention.NewFeatures(shape.Width, 256, "orthogonal", 1)
+		if err != nil {
+			return nil, err
+		}
+		if linear, err = features.LinearFloat32(ctx, shape, q, k, v); err != nil {
+			return nil, err
+		}
+	}
+	if name != "both" {
+		return map[string]float64{}, nil
+	}
+	off, of := 0.0, 0.0
+	for i, e := range exact {
+		off += float64(linear[i]-e) * float64(linear[i]-e)
+		of += float64(e) * float64(e)
+	}
+	return map[string]float64{"relative_error": math.Sqrt(off / of)}, nil
 }

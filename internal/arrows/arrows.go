@@ -61,6 +61,7 @@ var Allowed = map[string][]string{
 
 	// Random features: the kernels and what is drawn for them, and the two maps. Numbers in, numbers out.
 	"internal/spectral": {"internal/design", "internal/kern", "sparse"},
+	"internal/softmax":  {"internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
 	"internal/fourier":  {"internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
 	"internal/bins":     {"internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
 
@@ -75,7 +76,8 @@ var Allowed = map[string][]string{
 	"internal/agop": {"internal/pairwise", "internal/spectral", "internal/fourier", "internal/kern", "internal/memory"},
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
-	"transformer": {"datasets", "kernel", "sparse", "single", "param", "model", "internal/spectral", "internal/fourier", "internal/bins", "internal/evidence", "internal/agop", "internal/design", "internal/kern", "internal/memory", "datasets/pass", "internal/pairwise", "internal/landmarks"},
+	"attention":   {"internal/softmax", "internal/design", "internal/kern", "internal/memory"},
+	"transformer": {"datasets", "kernel", "sparse", "single", "param", "model", "internal/spectral", "internal/fourier", "internal/softmax", "internal/bins", "internal/evidence", "internal/agop", "internal/design", "internal/kern", "internal/memory", "datasets/pass", "internal/pairwise", "internal/landmarks"},
 	"estimator":   {"internal/sgd", "datasets", "kernel", "internal/kernelridge", "internal/spectral", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "datasets/pass", "internal/conformal"},
 	"pipeline":    {"pipeline/internal/...", "transformer", "estimator", "estimator/meta", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory", "datasets/pass"},
 	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory", "internal/journal"},

@@ -271,6 +271,9 @@ func (d *drawing) features() string {
 			pick(own, "gaussian", "laplacian", "exponential", "matern"), gamma, 8+own.IntN(30), pick(own, "uniform", "rpcholesky"))
 	}
 	d.axes = append(d.axes, gridsearch.Axis{Path: "map.features", Values: []any{24, 10, 40}})
+	if own.IntN(4) == 0 && !slices.Contains(found, d.seed) {
+		return fmt.Sprintf("- softmax_features: {gamma: scale, features: %d, draw: %s}\n  name: map\n", 8+own.IntN(30), pick(own, "iid", "orthogonal"))
+	}
 	return fmt.Sprintf("- rff: {kernel: %s, gamma: %s, features: %d, map: %s}\n  name: map\n",
 		pick(d.Rand, "gaussian", "gaussian", "laplacian", "cauchy", "exponential", "matern", "rational_quadratic"),
 		gamma, 8+2*d.IntN(30), pick(d.Rand, "paired", "phase"))

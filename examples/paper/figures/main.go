@@ -3,6 +3,8 @@
 //
 //	go -C examples/paper/figures run . -out ../../../docs -cover covtype_random92962.data.gz
 //
+// With -attention it draws those of docs/attention.md instead: the error and the time of linear attention.
+//
 // Without -cover the pictures that need no data are drawn. It is a module of its own, so that the
 // library does not depend on what draws.
 package main
@@ -28,8 +30,13 @@ import (
 func main() {
 	out := flag.String("out", ".", "folder of the pictures")
 	cover := flag.String("cover", "", "file of the Forest Cover rows")
+	only := flag.Bool("attention", false, "draw the pictures of docs/attention.md, and no others")
 	flag.Parse()
-	if err := pictures(context.Background(), *out, *cover); err != nil {
+	drawn := func() error { return pictures(context.Background(), *out, *cover) }
+	if *only {
+		drawn = func() error { return attentions(context.Background(), *out) }
+	}
+	if err := drawn(); err != nil {
 		fmt.Fprintln(os.Stderr, "figures:", err)
 		os.Exit(1)
 	}
@@ -47,6 +54,15 @@ func pictures(ctx context.Context, out, cover string) error {
 		return nil
 	}
 	return covers(ctx, cover, out)
+}
+
+// attentions draws the pictures of docs/attention.md, and prints their numbers.
+func attentions(ctx context.Context, out string) error {
+	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
+	if err := errorsOfAttention(ctx, filepath.Join(out, "attention-error")); err != nil {
+		return err
+	}
+	return timesOfAttention(ctx, filepath.Join(out, "attention-time"))
 }
 
 var (

@@ -1,0 +1,142 @@
+package softmax
+
+import (
+	"context"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// Family is maps of the same draws. Those that scale all columns alike come from one projection of the rows.
+type Family struct {
+	maps   []*Map
+	widest Map // of the factor 1
+}
+
+// NewFamily returns the family of maps whose draws are the first columns of the widest, d×m.
+func NewFamily(maps []*Map, widest *mat.Dense) (*Family, error) {
+	d, _ := widest.Dims()
+	ones := make([]float64, d)
+	for j := range ones {
+		ones[j] = 1
+	}
+	all, err := New(widest, ones)
+	return &Family{maps: maps, widest: all}, err
+}
+
+// Projects reports whether two or more of the maps come from one projection of the rows.
+func (f *Family) Projects() bool {
+	uniform := 0
+	for _, m := range f.maps {
+		if m.uniform() {
+			uniform++
+		}
+	}
+	return uniform > 1
+}
+
+// uniform reports whether all columns are scaled alike.
+func (f *Map) uniform() bool {
+	for _, g := range f.Factor {
+		if g != f.Factor[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// Limit returns up to what number the inputs of some of the maps may be.
+func (f *Family) Limit(which []int) float64 {
+	limit := f.widest.Float64.Limit
+	for _, i := range which {
+		limit = min(limit, f.maps[i].Float64.Limit)
+	}
+	return limit
+}
+
+// Each maps the rows of X, a *mat.Dense or *sparse.CSR with no number beyond the limit, by some of the maps and calls
+// yield with the features of each, in a matrix that the next one reuses. Meant for a tile of rows: it holds a projection
+// and the features. The error is the context's, yield's, or an [OverflowError].
+func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z mat.Matrix) error) error {
+	n, _ := X.Dims()
+	width, projected := 0, 0
+	for _, i := range which {
+		width = max(width, f.maps[i].Width())
+		if f.Projects() && f.maps[i].uniform() {
+			projected = max(projected, f.maps[i].Width())
+		}
+	}
+	tile, room := design.Borrow[float64](n*width), design.Borrow[float64](n*(projected+1))
+	defer tile.Release()
+	defer room.Release()
+	projection := kern.Dense(n, projected, projected, room.List[n:])
+	squares := room.List[:n]
+	if projected > 0 {
+		f.project(projection, squares, X)
+	}
+	for _, i := range which {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		m := f.maps[i]
+		Z := mat.NewDense(n, m.Width(), tile.List[:n*m.Width()])
+		var err error
+		if f.Projects() && m.uniform() {
+			err = m.rescale(design.View(Z), projection, squares)
+		} else {
+			err = m.Float64.Transform(ctx, design.View(Z), X)
+		}
+		if err != nil {
+			return err
+		}
+		if err := yield(i, Z); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// project writes the rows' projections and squared norms.
+func (f *Family) project(projection kern.View[float64], squares []float64, X mat.Matrix) {
+	omega := f.widest.Float64.omega
+	omega = omega.Slice(0, omega.Rows-1, 0, projection.Cols)
+	switch x := X.(type) {
+	case *mat.Dense:
+		kern.Mul(projection, design.View(x), omega, false)
+		for i := range squares {
+			squares[i] = kern.Dot(x.RawRowView(i), x.RawRowView(i))
+		}
+	case *sparse.CSR:
+		kern.SparseMul(projection, design.Compressed(x), omega, false)
+		for i := range squares {
+			_, values := x.Row(i)
+			if value, shared := x.Shared(); shared {
+				columns, _ := x.Row(i)
+				squares[i] = float64(len(columns)) * value * value
+			} else {
+				squares[i] = kern.Dot(values, values)
+			}
+		}
+	}
+}
+
+// rescale writes the features that the map makes of projections.
+func (f *Map) rescale(dst, projection kern.View[float64], squares []float64) error {
+	g := f.Factor[0]
+	log := math.Log(float64(f.Width())) / 2
+	var worst overflow
+	kern.Parallel(dst.Rows, sparseRows, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			row, from, shift := dst.Row(i), projection.Row(i), g*g*squares[i]/2+log
+			for j := range row {
+				row[j] = g*from[j] - shift
+			}
+			f.Float64.exp(&worst, row, row, i)
+		}
+	})
+	return worst.err()
+}

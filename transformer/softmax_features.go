@@ -1,0 +1,252 @@
+package transformer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/softmax"
+	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/single"
+)
+
+// SoftmaxFeatures maps rows to positive random features of the softmax kernel, whose inner products are
+// exp(γ·x'y) in the mean.
+//
+//	z(x) = m^−½·[exp(ω₁'u − ‖u‖²/2), …, exp(ω_m'u − ‖u‖²/2)],   u = sqrt(γ)·x,   ω ~ N(0, I)
+//
+// with γ·x'y = Σ γ_j·x_j·y_j where γ has a number for each column. The kernel is not shift-invariant: it grows with the
+// rows' norms and with the angle between them, so that it suits directions and rows whose length means something; of
+// rows of one length it is the gaussian kernel of γ/2 times a constant. All features are positive. It is the kernel
+// of attention, for which package attention is made.
+//
+// The variance of z(x)'z(y) is exp(2γ·x'y)·(exp(γ‖x + y‖²) − 1)/m for iid draws: rows should not be long, γ‖x‖² not much
+// above 1. Orthogonal draws, in blocks of as many as there are columns, have a smaller one. Maps of one seed are nested:
+// the first features of a wide map are the narrow map, up to the factor sqrt(m₁/m₂).
+//
+// Shapes: n×d → n×m, dense and positive; the input may be sparse and stays so. Cost: 2·n·d·m flops (nnz instead of n·d
+// for sparse rows) and n·m exponentials, 4·d²·m flops for orthogonal draws; 20·d·m bytes for them. Unless Gamma is a
+// rule, the fit looks at the number of columns only.
+//
+// Source: Choromanski et al., "Rethinking attention with Performers", ICLR 2021.
+//
+// Fit returns an error for a categorical column, a missing or infinite value, no rows, and a list of γ that is not as
+// long as there are columns. Transform returns one that names the row where a feature would be so large that sums of its
+// squares overflow; what is too small becomes 0.
+type SoftmaxFeatures struct {
+	Gamma    Gamma  // γ
+	Features int    // m
+	Draw     string // how ω are drawn: iid or orthogonal
+	Seed     uint64
+}
+
+// NewSoftmaxFeatures returns the spec of 1000 features with orthogonal draws, γ by [GammaScale].
+func NewSoftmaxFeatures() SoftmaxFeatures {
+	return SoftmaxFeatures{Gamma: GammaScale, Features: 1000, Draw: "orthogonal"}
+}
+
+// Params declares gamma, features, draw and seed.
+func (s *SoftmaxFeatures) Params(l *param.List) {
+	l.Value(&s.Gamma, "gamma", "what inner products of rows are multiplied by")
+	l.Int(&s.Features, "features", "output width m", param.Between(1, mostFeatures))
+	l.Choice(&s.Draw, "draw", "how the normal numbers are drawn", softmax.Draws...)
+	l.Seed(&s.Seed, "seed", "seed of the draws")
+}
+
+// FitsWithoutRows reports whether γ is fixed, so that only the number of columns is learned.
+func (s SoftmaxFeatures) FitsWithoutRows() bool { return s.Gamma.Rule() == "" }
+
+// Fit draws the features; it returns a [*FittedSoftmaxFeatures].
+func (s SoftmaxFeatures) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
+	return fitFinite(ctx, "softmax_features", s, data)
+}
+
+// FitSource is Fit over a source, which it reads for [GammaScale] and [GammaMedian] only.
+func (s SoftmaxFeatures) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
+	if err := checkSpec("softmax_features", s); err != nil {
+		return nil, err
+	}
+	if err := checkNumeric("softmax_features", data.Schema()); err != nil {
+		return nil, err
+	}
+	gamma, err := s.resolve(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	normal, err := softmax.Draw(ctx, s.Draw, s.Seed, len(gamma), s.Features)
+	if err != nil {
+		return nil, failed(ctx, "softmax_features", err)
+	}
+	return newSoftmaxFeatures(normal, gamma)
+}
+
+// resolve returns γ for each column, by rule as of the gaussian kernel.
+func (s SoftmaxFeatures) resolve(ctx context.Context, data datasets.Source) ([]float64, error) {
+	gaussian, _ := spectral.FourierKernel("gaussian", 0, 0)
+	return resolveGamma(ctx, s.Gamma, "softmax_features", gaussian, data, s.Seed)
+}
+
+// Cost returns the cost of mapping the rows and the memory of draws and features.
+func (s SoftmaxFeatures) Cost(shape datasets.Shape) datasets.Cost {
+	n, d, m := float64(shape.Rows), float64(shape.Cols), float64(s.Features)
+	const exponential = 16
+	cost := datasets.Cost{Flops: n * m * (2*shape.Entries() + exponential), Bytes: int64(20*d*m + 8*n*m), Width: s.Features}
+	if s.Draw == "orthogonal" {
+		cost.Flops += 4 * d * d * m
+	}
+	return cost
+}
+
+// FittedSoftmaxFeatures is what [SoftmaxFeatures] is fitted to.
+type FittedSoftmaxFeatures struct {
+	gamma    []float64 // d
+	features softmax.Map
+}
+
+var (
+	_ DenseTransformer  = (*FittedSoftmaxFeatures)(nil)
+	_ SingleTransformer = (*FittedSoftmaxFeatures)(nil)
+	_ Describer         = (*FittedSoftmaxFeatures)(nil)
+	_ model.Stateful    = (*FittedSoftmaxFeatures)(nil)
+	_ Rowless           = SoftmaxFeatures{}
+	_ datasets.Coster   = SoftmaxFeatures{}
+)
+
+// newSoftmaxFeatures returns the map of draws, d×m, and d numbers γ.
+func newSoftmaxFeatures(normal *mat.Dense, gamma []float64) (*FittedSoftmaxFeatures, error) {
+	factor := make([]float64, len(gamma))
+	for j, g := range gamma {
+		factor[j] = math.Sqrt(g)
+	}
+	features, err := softmax.New(normal, factor)
+	if err != nil {
+		return nil, fmt.Errorf("transformer: softmax_features: %w", err)
+	}
+	return &FittedSoftmaxFeatures{gamma, features}, nil
+}
+
+// Transform returns the features of the rows of X in a fresh matrix.
+func (f *FittedSoftmaxFeatures) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+	return transformDense(ctx, f, X)
+}
+
+// TransformTo writes the features of the rows of X into dst.
+func (f *FittedSoftmaxFeatures) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+	X, err := checkRows("softmax_features", X, len(f.gamma))
+	if err != nil {
+		return err
+	}
+	n, _ := X.Dims()
+	if err := checkTile("softmax_features", dst, n, f.OutputWidth()); err != nil {
+		return err
+	}
+	return transformSoftmax(ctx, &f.features.Float64, design.View(dst), X)
+}
+
+// TransformSingle writes the features of the rows of X into dst, all arithmetic in single precision.
+func (f *FittedSoftmaxFeatures) TransformSingle(ctx context.Context, dst *single.Dense, X mat.Matrix) error {
+	X, err := checkRows("softmax_features", X, len(f.gamma))
+	if err != nil {
+		return err
+	}
+	n, _ := X.Dims()
+	if err := checkSingle("softmax_features", dst, n, f.OutputWidth()); err != nil {
+		return err
+	}
+	if f.features.Float32.Limit < 0 {
+		return errors.New("transformer: softmax_features: a normal number overflows in single precision")
+	}
+	return transformSoftmax(ctx, &f.features.Float32, design.ViewFloat32(dst), X)
+}
+
+func transformSoftmax[T kern.Float](ctx context.Context, f *softmax.Rounded[T], dst kern.View[T], X mat.Matrix) error {
+	if err := checkEntries("softmax_features", X, datasets.Schema{}, 0, f.Limit, false); err != nil {
+		return err
+	}
+	return locateOverflow(ctx, f.Transform(ctx, dst, X))
+}
+
+// locateOverflow says in which row a feature is too large.
+func locateOverflow(ctx context.Context, err error) error {
+	if large := (*softmax.OverflowError)(nil); errors.As(err, &large) {
+		err = &datasets.RowError{Row: large.Row, Err: err}
+	}
+	return failed(ctx, "softmax_features", err)
+}
+
+// InputWidth returns the number of columns that go in.
+func (f *FittedSoftmaxFeatures) InputWidth() int { return len(f.gamma) }
+
+// OutputWidth returns m.
+func (f *FittedSoftmaxFeatures) OutputWidth() int { return f.features.Width() }
+
+// OutputSchema returns a schema of numeric columns without names.
+func (f *FittedSoftmaxFeatures) OutputSchema(in datasets.Schema) datasets.Schema {
+	return in.WithColumns(nil)
+}
+
+// Normal returns the draws ω, d×m, a copy.
+func (f *FittedSoftmaxFeatures) Normal() *mat.Dense { return mat.DenseCopyOf(f.features.Normal) }
+
+// Gamma returns γ for each column.
+func (f *FittedSoftmaxFeatures) Gamma() []float64 { return slices.Clone(f.gamma) }
+
+// Kernel returns exp(γ·x'y), which the features approximate.
+func (f *FittedSoftmaxFeatures) Kernel(x, y []float64) (float64, error) {
+	if len(x) != len(f.gamma) || len(y) != len(f.gamma) {
+		return 0, fmt.Errorf("transformer: softmax_features: %d columns at fit, %d and %d now", len(f.gamma), len(x), len(y))
+	}
+	product := 0.0
+	for j, g := range f.gamma {
+		product += g * x[j] * y[j]
+	}
+	if k := math.Exp(product); !math.IsNaN(k) && !math.IsInf(k, 0) {
+		return k, nil
+	}
+	return 0, fmt.Errorf("transformer: softmax_features: the kernel is exp(%g), which is no number", product)
+}
+
+// WithFeatures returns the nested map of the first features, at most as many as there are: its columns are the first of
+// this map's, up to scale.
+func (f *FittedSoftmaxFeatures) WithFeatures(features int) (*FittedSoftmaxFeatures, error) {
+	if features < 1 || features > f.OutputWidth() {
+		return nil, fmt.Errorf("transformer: softmax_features: got %d features, wanted a number from 1 to %d", features, f.OutputWidth())
+	}
+	return &FittedSoftmaxFeatures{f.gamma, f.features.First(features)}, nil
+}
+
+// State is what a model file keeps.
+func (f *FittedSoftmaxFeatures) State(s *model.State) {
+	normal := f.features.Normal
+	s.Matrix("normal", &normal)
+	s.Floats("gamma", &f.gamma)
+	if !s.Reading() || s.Err() != nil {
+		return
+	}
+	s.Require(normal != nil, "there are no draws")
+	if s.Err() != nil {
+		return
+	}
+	d, _ := normal.Dims()
+	s.Require(len(f.gamma) == d, "draws and gamma do not fit")
+	s.Require(allFinite(normal.RawMatrix().Data, f.gamma), "draws or gamma are not finite")
+	s.Require(!slices.ContainsFunc(f.gamma, func(g float64) bool { return g <= 0 }), "a gamma is not above 0")
+	if s.Err() != nil {
+		return
+	}
+	read, err := newSoftmaxFeatures(normal, f.gamma)
+	if err != nil {
+		s.Fail("%v", err)
+		return
+	}
+	*f = *read
+}

@@ -1,0 +1,161 @@
+package transformer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/softmax"
+)
+
+// softmaxFamily is a [Family] of maps to softmax features.
+type softmaxFamily struct {
+	members  []FamilyMember
+	maps     []*FittedSoftmaxFeatures
+	features *softmax.Family // of the maps
+}
+
+var (
+	_ FamilyFitter = SoftmaxFeatures{}
+	_ Family       = (*softmaxFamily)(nil)
+)
+
+// Related reports whether other's features are of the same draws; γ and their number may be others.
+func (s SoftmaxFeatures) Related(other Fitter) bool {
+	o, ok := other.(SoftmaxFeatures)
+	return ok && s.Draw == o.Draw && s.Seed == o.Seed
+}
+
+// wideSoftmax returns a spec for each γ, as wide as the widest of the specs with it, and which of them each spec belongs
+// to.
+func wideSoftmax(specs []Fitter) (wide []SoftmaxFeatures, of []int) {
+	for _, spec := range specs {
+		own := spec.(SoftmaxFeatures)
+		at := slices.IndexFunc(wide, func(w SoftmaxFeatures) bool {
+			return w.Gamma.Rule() == own.Gamma.Rule() && slices.Equal(w.Gamma.Fixed(), own.Gamma.Fixed())
+		})
+		if at < 0 {
+			at = len(wide)
+			wide = append(wide, own)
+		}
+		wide[at].Features = max(wide[at].Features, own.Features)
+		of = append(of, at)
+	}
+	return wide, of
+}
+
+// FitFamily draws once, and makes a map for each γ.
+func (s SoftmaxFeatures) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (Family, error) {
+	if len(specs) == 0 {
+		return nil, errors.New("transformer: softmax_features: a family of no specs")
+	}
+	for i, spec := range specs {
+		if !s.Related(spec) {
+			return nil, fmt.Errorf("transformer: softmax_features: spec %d is not of the family", i)
+		}
+		if err := checkSpec("softmax_features", spec); err != nil {
+			return nil, err
+		}
+	}
+	wide, of := wideSoftmax(specs)
+	most := slices.MaxFunc(wide, func(a, b SoftmaxFeatures) int { return a.Features - b.Features })
+	fit, err := most.Fit(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	normal := fit.(*FittedSoftmaxFeatures).features.Normal
+	d, _ := normal.Dims()
+	f := &softmaxFamily{}
+	var maps []*softmax.Map
+	for _, w := range wide {
+		gamma, err := w.resolve(ctx, data.Source())
+		if err != nil {
+			return nil, err
+		}
+		own, err := newSoftmaxFeatures(normal.Slice(0, d, 0, w.Features).(*mat.Dense), gamma)
+		if err != nil {
+			return nil, err
+		}
+		f.maps, maps = append(f.maps, own), append(maps, &own.features)
+	}
+	for i, spec := range specs {
+		width := spec.(SoftmaxFeatures).Features
+		f.members = append(f.members, FamilyMember{Map: of[i], Width: width, Scale: math.Sqrt(float64(wide[of[i]].Features) / float64(width))})
+	}
+	if f.features, err = softmax.NewFamily(maps, normal); err != nil {
+		return nil, failed(ctx, "softmax_features", err)
+	}
+	return f, nil
+}
+
+// FamilyCost takes rules for γ to give others than the numbers there are.
+func (s SoftmaxFeatures) FamilyCost(shape datasets.Shape, specs []Fitter) ([]FamilyMember, datasets.Cost, []string) {
+	wide, of := wideSoftmax(specs)
+	members := make([]FamilyMember, len(specs))
+	for i, spec := range specs {
+		width := spec.(SoftmaxFeatures).Features
+		members[i] = FamilyMember{Map: of[i], Width: width, Scale: math.Sqrt(float64(wide[of[i]].Features) / float64(width))}
+	}
+	var cost datasets.Cost
+	for i, w := range wide {
+		cost.Flops += w.Cost(shape).Flops
+		if i > 0 { // projected before
+			cost.Flops -= 2 * float64(shape.Rows) * shape.Entries() * float64(min(w.Features, cost.Width))
+		}
+		cost.Width = max(cost.Width, w.Features)
+	}
+	cost.Bytes = int64(20*float64(shape.Cols)*float64(cost.Width)) + int64(16*tileRows*cost.Width)
+	if len(wide) > 1 {
+		return members, cost, []string{"projection"}
+	}
+	return members, cost, nil
+}
+
+// Members says, for each spec, which map its own is a part of.
+func (f *softmaxFamily) Members() []FamilyMember { return slices.Clone(f.members) }
+
+// Widths returns the numbers of features of the wide maps.
+func (f *softmaxFamily) Widths() []int {
+	out := make([]int, len(f.maps))
+	for i, m := range f.maps {
+		out[i] = m.OutputWidth()
+	}
+	return out
+}
+
+// Fitted returns nil: the fit maps no rows.
+func (f *softmaxFamily) Fitted(int) mat.Matrix { return nil }
+
+// Shared names the projection of the rows, where two or more of the maps come from one.
+func (f *softmaxFamily) Shared() []string {
+	if f.features.Projects() {
+		return []string{"projection"}
+	}
+	return nil
+}
+
+// Each maps the rows of X by some of the wide maps and calls yield with the features of each, in a matrix that the next
+// one reuses.
+func (f *softmaxFamily) Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z mat.Matrix) error) error {
+	X, err := checkRows("softmax_features", X, f.maps[0].InputWidth())
+	if err != nil {
+		return err
+	}
+	if err := checkEntries("softmax_features", X, datasets.Schema{}, 0, f.features.Limit(which), false); err != nil {
+		return err
+	}
+	var failure error // of yield, which is returned as it is
+	err = f.features.Each(ctx, X, which, func(which int, Z mat.Matrix) error {
+		failure = yield(which, Z)
+		return failure
+	})
+	if failure != nil {
+		return failure
+	}
+	return locateOverflow(ctx, err)
+}
