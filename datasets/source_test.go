@@ -298,7 +298,7 @@ func TestNames(t *testing.T) {
 	if _, err := datasets.ParseKind("text"); err == nil || err.Error() != `datasets: no kind "text"; there are numeric and categorical` {
 		t.Error(err)
 	}
-	if _, err := datasets.ParseTask("ranking"); err == nil || err.Error() != `datasets: no task "ranking"; there are classification and regression` {
+	if _, err := datasets.ParseTask("ranking"); err == nil || err.Error() != `datasets: no task "ranking"; there are classification, regression, clustering and anomaly` {
 		t.Error(err)
 	}
 }

@@ -22,6 +22,7 @@ import (
 type run struct {
 	search     Search
 	data       datasets.Set
+	rows       datasets.Set // those that candidates are fitted to: data, without the targets where they only score
 	folds      []datasets.Fold
 	candidates []candidate
 	all        int // candidates of the search, of which a plan looks at some
@@ -58,11 +59,14 @@ func (s Search) prepare(data datasets.Set, most int) (*run, error) {
 	if faults = append(faults, more...); len(faults) > 0 {
 		return nil, faults
 	}
-	data, err := forTask(data, list[0])
+	data, err := s.forTask(data, list)
 	if err != nil {
 		return nil, err
 	}
-	r := &run{search: s, data: data, candidates: candidates, all: all}
+	r := &run{search: s, data: data, rows: data, candidates: candidates, all: all}
+	if s.task(list).Targetless() {
+		r.rows = data.WithoutTargets()
+	}
 	if r.folds, err = s.split(data, list[0].Task); err != nil {
 		return nil, err
 	}
@@ -212,7 +216,7 @@ func (r *run) fitBatch(ctx context.Context, fitter estimator.BatchFitter) error 
 	}
 	wanted := slices.Clone(seen)
 	b := r.batch()
-	b.Data = r.data
+	b.Data = r.rows
 	b.Wanted = func(candidate, fold int) bool { return !wanted[candidate*folds+fold] }
 	b.Yield = func(candidate, fold int, out estimator.Outcome) error {
 		if ctx.Err() != nil && out.Err != nil {
@@ -236,7 +240,7 @@ func (r *run) fitBatch(ctx context.Context, fitter estimator.BatchFitter) error 
 
 // batch is the whole grid, without its rows.
 func (r *run) batch() estimator.Batch {
-	b := estimator.Batch{Shape: r.data.Shape(), Folds: r.folds}
+	b := estimator.Batch{Shape: r.rows.Shape(), Folds: r.folds}
 	for _, c := range r.candidates {
 		b.Candidates = append(b.Candidates, estimator.Candidate{Estimator: c.spec})
 	}
@@ -338,7 +342,7 @@ func (r *run) todo() []fit {
 // fit fits one candidate to one fold's training rows and predicts its test rows.
 func (r *run) fit(ctx context.Context, f fit) (out estimator.Outcome) {
 	fold := r.folds[f.fold]
-	train := r.data.Select(fold.Train)
+	train := r.rows.Select(fold.Train)
 	start := time.Now()
 	model, err := r.candidates[f.candidate].spec.Fit(ctx, train)
 	out.Seconds = time.Since(start).Seconds()
@@ -362,7 +366,7 @@ func (r *run) fit(ctx context.Context, f fit) (out estimator.Outcome) {
 // says so, and a copy of the fold's rows.
 func (r *run) bytes(c candidate) int64 {
 	used := sizeOf(r.data.X) + 8*int64(r.data.Rows())
-	if k := r.data.Schema.Outputs(); k > 1 {
+	if k := r.rows.Schema.Outputs(); k > 1 {
 		used += 8 * int64(r.data.Rows()) * int64(k) / int64(max(len(r.folds), 1)) // predictions
 	}
 	if coster, ok := c.spec.(datasets.Coster); ok {
@@ -373,7 +377,7 @@ func (r *run) bytes(c candidate) int64 {
 
 // shape is that of so many of the rows.
 func (r *run) shape(rows int) datasets.Shape {
-	out := r.data.Shape()
+	out := r.rows.Shape()
 	out.Rows = rows
 	return out
 }

@@ -177,7 +177,7 @@ func (s Search) Run(ctx context.Context, data datasets.Set) (*Result, error) {
 	if s.later {
 		return out, nil
 	}
-	if err := s.refit(ctx, r.data, out); err != nil {
+	if err := s.refit(ctx, r.rows, out); err != nil {
 		return nil, err
 	}
 	return out, nil

@@ -134,7 +134,7 @@ func (h Halving) stop(ctx context.Context, first *run, last Rung, unreached int)
 		out.Warnings = append(out.Warnings, lateWarning(h.Search.Budget, unreached, unreached))
 	}
 	out.Warnings = append(out.Warnings, fmt.Sprintf("the best was scored with %s %d, not with %d", h.Resource, last.Resource, h.Most))
-	return rung.refit(ctx, first.data, out)
+	return rung.refit(ctx, first.rows, out)
 }
 
 // Plan estimates all rungs, as [Search.Plan] does one: which candidates get to the next makes no

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
@@ -69,6 +70,9 @@ func (p Pipeline) clone() Pipeline {
 	p.Steps = cloneSteps(p.Steps)
 	return p
 }
+
+// Task returns what the estimator says that it is for, [datasets.AnyTask] where it does not say.
+func (p Pipeline) Task() datasets.Task { return estimator.TaskOf(p.Estimator) }
 
 // path is the estimator's name in parameter paths.
 func (p Pipeline) path() string {

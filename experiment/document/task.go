@@ -13,6 +13,18 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
+// Task is what the document says is to be learned, or what its model does where that learns without a target;
+// [datasets.AnyTask] where the target tells.
+func (s Spec) Task() datasets.Task {
+	if s.Data.Task != "auto" {
+		return datasets.Task(s.Data.Task)
+	}
+	if task := estimator.TaskOf(s.Pipeline); task.Targetless() {
+		return task
+	}
+	return datasets.AnyTask
+}
+
 // CheckTask looks whether estimator, score and folds are for a task of so many classes, 0 where they
 // are not known.
 func (s Spec) CheckTask(task datasets.Task, classes int) param.Faults {
@@ -20,6 +32,9 @@ func (s Spec) CheckTask(task datasets.Task, classes int) param.Faults {
 	add := func(path string, f param.Fault) { faults = append(faults, s.Fault(path, f)) }
 	if f, wrong := s.otherTask(task); wrong {
 		add("pipeline", f)
+	}
+	if task.Targetless() && len(s.Data.Target) > 1 {
+		add("data.target", param.Fault{Value: strings.Join(s.Data.Target, ", "), Wanted: "one column at most, for the task is " + string(task) + ", which a target only scores"})
 	}
 	if task == datasets.Regression && s.Data.Split.Stratify {
 		add("data.split.stratify", param.Fault{Problem: "only classes can be stratified, and the task is regression"})
@@ -52,13 +67,13 @@ func (s Spec) checkScore(task datasets.Task, classes int, add func(param.Fault))
 	}
 	model := s.Pipeline.Estimator
 	own, known := pipeline.EntryOf(model)
-	if does := pipeline.Foretell(model); !known || does.Unknown || does.Classes != (task == datasets.Classification) || m.Needs.Met(input(does)) {
+	if does := pipeline.Foretell(model); !known || does.Task() != task || task.Targetless() || m.Needs.Met(input(does)) {
 		return
 	}
 	var others []string
 	for _, e := range pipeline.Registered() {
 		if spec, ok := e.New().(estimator.Estimator); ok {
-			if does := pipeline.Foretell(spec); does.Classes == (task == datasets.Classification) && m.Needs.Met(input(does)) && !does.Unknown {
+			if does := pipeline.Foretell(spec); does.Task() == task && m.Needs.Met(input(does)) {
 				others = append(others, e.Name)
 			}
 		}
@@ -83,21 +98,29 @@ func input(does pipeline.Foretold) metrics.Input {
 func (s Spec) otherTask(task datasets.Task) (f param.Fault, wrong bool) {
 	own, known := pipeline.EntryOf(s.Pipeline.Estimator)
 	does := pipeline.Foretell(s.Pipeline.Estimator)
-	if !known || does.Unknown || does.Classes == (task == datasets.Classification) {
+	if !known || does.Task() == task {
 		return f, false
+	}
+	if does.Unknown {
+		f.Problem = fmt.Sprintf("%s is made of models that learn from a target, and one of them %s", own.Name, deeds[does.Targetless])
+		return f, does.Targetless != ""
 	}
 	var others []string
 	for _, e := range pipeline.Registered() {
 		spec, ok := e.New().(estimator.Estimator)
-		if ok && len(pipeline.Within(spec)) == 0 && pipeline.Foretell(spec).Classes != does.Classes {
+		if ok && len(pipeline.Within(spec)) == 0 && pipeline.Foretell(spec).Task() == task {
 			others = append(others, e.Name)
 		}
 	}
-	what := "numbers"
-	if does.Classes {
-		what = "classes"
-	}
-	return param.Fault{Problem: fmt.Sprintf("%s predicts %s, and the task is %s; take %s", own.Name, what, task, param.Alternatives(others))}, true
+	return param.Fault{Problem: fmt.Sprintf("%s %s, and the task is %s; take %s", own.Name, deeds[does.Task()], task, param.Alternatives(others))}, true
+}
+
+// deeds are what models for the tasks do.
+var deeds = map[datasets.Task]string{
+	datasets.Regression:     "predicts numbers",
+	datasets.Classification: "predicts classes",
+	datasets.Clustering:     "finds clusters",
+	datasets.Anomaly:        "tells rows unlike the others",
 }
 
 // Problem is what an error says without the package it comes from.

@@ -33,6 +33,10 @@ func Rows(ctx context.Context, s document.Spec, p *rows.Parts) (param.Faults, er
 	c := &checking{spec: s, task: p.Task}
 	classes := p.Train.Schema().Classes()
 	switch targets := p.Train.Schema().Targets; {
+	case p.Task == datasets.Anomaly && len(classes) > 2:
+		c.add("data.target", param.Fault{Problem: fmt.Sprintf("column %s has %d values, %s: which of them are anomalies?", targets[0].Name, len(classes), document.Few(classes)),
+			Hint: "data.positive names them"})
+	case p.Task.Targetless():
 	case len(targets) == 0:
 		c.add("data.target", param.Fault{Problem: "the data have no target"})
 	case p.Task == datasets.Classification && len(classes) < 2:
