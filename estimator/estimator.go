@@ -14,7 +14,8 @@
 //	kernel_ridge             [KernelRidge]            *[FittedKernelRidge]             one or several targets
 //	kernel_ridge_classifier  [KernelRidgeClassifier]  *[FittedKernelRidgeClassifier]
 //
-// Those that are made of other estimators stand in package meta.
+// Those that are made of other estimators stand in package meta, those that learn without targets in packages
+// cluster and anomaly.
 //
 // The objectives are those of scikit-learn where it has the model, so that coefficients can be
 // compared; an intercept is never penalised. Inputs are dense or sparse rows; sparse rows are never
@@ -80,6 +81,7 @@ type Prediction struct {
 	Probabilities *mat.Dense // rows × classes
 	Std           []float64  // rows: standard deviation of a new observation
 	Lower, Upper  []float64  // rows: ends of an interval that a new observation is to lie in
+	Anomaly       []float64  // rows: how unlike the others they are, as an [AnomalyScorer] says it
 }
 
 // Report says how a fit went.
@@ -97,6 +99,15 @@ type Report struct {
 type StdPredictor interface {
 	// PredictStd returns the mean of a new observation at each row of X and its standard deviation.
 	PredictStd(ctx context.Context, X mat.Matrix) (mean, std []float64, err error)
+}
+
+// AnomalyScorer is a Predictor that tells rows that are unlike those it was fitted to; its Predict returns 1
+// for such a row and 0 for a usual one.
+type AnomalyScorer interface {
+	Predictor
+	// AnomalyScores returns a number for each row of X, the greater, the more unlike the row is; 0 is the
+	// border of what Predict returns.
+	AnomalyScores(ctx context.Context, X mat.Matrix) ([]float64, error)
 }
 
 // RowKeeper is a Predictor that keeps training rows.

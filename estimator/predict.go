@@ -18,6 +18,7 @@ func Predict(ctx context.Context, p Predictor, X mat.Matrix) (Prediction, error)
 		deviates StdPredictor
 		classes  Classifier
 		probable Probabilistic
+		unlike   AnomalyScorer
 	)
 	if As(p, &multi) {
 		if out.Targets, err = multi.PredictTargets(ctx, X); err == nil {
@@ -36,6 +37,9 @@ func Predict(ctx context.Context, p Predictor, X mat.Matrix) (Prediction, error)
 	}
 	if err == nil && As(p, &probable) {
 		out.Probabilities, err = probable.Probabilities(ctx, X)
+	}
+	if err == nil && As(p, &unlike) {
+		out.Anomaly, err = unlike.AnomalyScores(ctx, X)
 	}
 	if err != nil {
 		return Prediction{}, err

@@ -2,6 +2,8 @@ package pipeline
 
 import (
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/anomaly"
+	"github.com/bochner-ml/bochner/estimator/cluster"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/transformer"
@@ -62,6 +64,13 @@ func builtin() []Entry {
 			func() any { return estimator.NewKernelRidge() }, func() model.Stateful { return &estimator.FittedKernelRidge{} }},
 		{"kernel_ridge_classifier", "ridge regression with an exact kernel on class codes ±1",
 			func() any { return estimator.NewKernelRidgeClassifier() }, func() model.Stateful { return &estimator.FittedKernelRidgeClassifier{} }},
+
+		{"kmeans", "groups of rows around centres",
+			func() any { return cluster.NewKMeans() }, func() model.Stateful { return &cluster.FittedKMeans{} }},
+		{"spectral", "groups of rows that hang together, by the features of the step before",
+			func() any { return cluster.NewSpectral() }, func() model.Stateful { return &cluster.FittedSpectral{} }},
+		{"one_class", "tells rows unlike the others by a plane in the features of the step before",
+			func() any { return anomaly.NewOneClass() }, func() model.Stateful { return &anomaly.FittedOneClass{} }},
 
 		{"target", "a regression on transformed targets, whose predictions are turned back",
 			func() any { return meta.NewTarget(nil) }, func() model.Stateful { return &meta.FittedTarget{} }},

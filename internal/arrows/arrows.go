@@ -75,7 +75,7 @@ var Allowed = map[string][]string{
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"transformer": {"datasets", "kernel", "sparse", "single", "param", "model", "internal/spectral", "internal/fourier", "internal/bins", "internal/evidence", "internal/agop", "internal/design", "internal/kern", "internal/memory", "datasets/pass", "internal/pairwise", "internal/landmarks"},
 	"estimator":   {"datasets", "kernel", "internal/kernelridge", "internal/spectral", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "datasets/pass"},
-	"pipeline":    {"pipeline/internal/...", "transformer", "estimator", "estimator/meta", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory", "datasets/pass"},
+	"pipeline":    {"pipeline/internal/...", "transformer", "estimator", "estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory", "datasets/pass"},
 	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory", "internal/journal"},
 
 	// Estimators that are made of other estimators, whatever these are, and below them the numbers: transforms
@@ -83,6 +83,14 @@ var Allowed = map[string][]string{
 	"estimator/meta":    {"estimator", "datasets", "param", "model", "internal/design", "internal/monotone", "internal/calibration", "internal/stacking"},
 	"internal/monotone": {"model"},
 	"internal/stacking": {"internal/solve"},
+
+	// Models that learn without targets, and below them the numbers: centres, singular vectors, the plane of a
+	// single class.
+	"estimator/cluster": {"estimator", "datasets", "datasets/pass", "param", "model", "internal/kmeans", "internal/singular", "internal/design", "internal/memory"},
+	"estimator/anomaly": {"estimator", "datasets", "param", "model", "internal/oneclass", "internal/design", "internal/memory"},
+	"internal/kmeans":   {"internal/design", "internal/kern", "internal/spectral", "datasets", "datasets/pass", "model", "sparse", "single"},
+	"internal/singular": {"internal/design", "internal/kern", "internal/spectral", "datasets", "sparse", "single"},
+	"internal/oneclass": {"internal/design", "internal/kern", "datasets", "sparse", "single"},
 
 	// Below pipeline: where an error happened, some columns of rows, the rows that a step is fitted to, and
 	// the tree of candidates of a search. Above it, documents and files.
