@@ -110,6 +110,9 @@ func (p Pipeline) check() error {
 	if slices.Contains(names, "precision") {
 		return errors.New("a step is called precision, which is a parameter of the pipeline")
 	}
+	if err := p.CheckTargets(); err != nil {
+		return err
+	}
 	return param.CheckFit(&p)
 }
 

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -33,12 +34,18 @@ func (s Spec) CheckTask(task datasets.Task, classes int) param.Faults {
 	if f, wrong := s.otherTask(task); wrong {
 		add("pipeline", f)
 	}
+	var untaught param.Faults
+	errors.As(s.Pipeline.CheckTargets(), &untaught)
+	for _, f := range untaught {
+		add("pipeline."+f.Path, f)
+	}
 	if task.Targetless() && len(s.Data.Target) > 1 {
 		add("data.target", param.Fault{Value: strings.Join(s.Data.Target, ", "), Wanted: "one column at most, for the task is " + string(task) + ", which a target only scores"})
 	}
 	if task == datasets.Regression && s.Data.Split.Stratify {
 		add("data.split.stratify", param.Fault{Problem: "only classes can be stratified, and the task is regression"})
 	}
+	s.checkUnscored(task, add)
 	if s.Search == nil {
 		return faults
 	}
@@ -49,6 +56,40 @@ func (s Spec) CheckTask(task datasets.Task, classes int) param.Faults {
 	return faults
 }
 
+// checkUnscored looks, of a task without a target, whether something is wanted that only a target tells.
+func (s Spec) checkUnscored(task datasets.Task, add func(path string, f param.Fault)) {
+	if !task.Targetless() || len(s.Data.Target) > 0 || s.Data.Dataset != "" || s.Data.labelled() {
+		return
+	}
+	const none = "no target is named"
+	hint := "data.target names the column that tells, of which nothing is learned"
+	if s.Data.Split.Stratify {
+		add("data.split.stratify", param.Fault{Problem: "only classes can be stratified, and " + none})
+	}
+	if len(s.Data.Positive) > 0 {
+		add("data.positive", param.Fault{Problem: "these are values of a target, and " + none})
+	}
+	if s.Search == nil {
+		return
+	}
+	if s.Search.CV.Kind == "stratified" {
+		add("search.cv.kind", param.Fault{Problem: "only classes can be stratified, and " + none})
+	}
+	m, err := metrics.ByName(string(s.Search.Score))
+	switch {
+	case s.Search.Score == "" && task == datasets.Anomaly:
+		add("search", param.Fault{Problem: "candidates of the task anomaly are scored by rows of which it is known what they are, and " + none, Hint: hint + "; without one leave the search out"})
+	case s.Search.Score != "" && err == nil && m.Serves(task) && m.NeedsTruth():
+		add("search.score", param.Fault{Problem: m.Name + " compares with a target, and " + none, Hint: hint + "; silhouette does without"})
+	}
+}
+
+// labelled says whether the files have targets of their own.
+func (s Data) labelled() bool {
+	name := strings.TrimSuffix(strings.ToLower(s.Train), ".gz")
+	return s.Format == "svmlight" || s.Format == "auto" && (strings.HasSuffix(name, ".svm") || strings.HasSuffix(name, ".libsvm") || strings.HasSuffix(name, ".svmlight"))
+}
+
 // checkScore looks whether the metric is one of the task and of so many classes, and whether the model
 // gives what it reads.
 func (s Spec) checkScore(task datasets.Task, classes int, add func(param.Fault)) {
@@ -56,7 +97,7 @@ func (s Spec) checkScore(task datasets.Task, classes int, add func(param.Fault))
 	if s.Search.Score == "" || err != nil {
 		return // there is one for every task, or the name is reported already
 	}
-	if m.Task != task {
+	if !m.Serves(task) {
 		add(param.Fault{Problem: fmt.Sprintf("%s is for %s, and the task is %s", m.Name, m.Task, task)})
 		return
 	}
