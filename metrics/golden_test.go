@@ -138,3 +138,18 @@ func TestGoldenRegression(t *testing.T) {
 		r.matches(t, name, in, input.Weights)
 	}
 }
+
+func TestGoldenClustering(t *testing.T) {
+	var input struct {
+		Truth, Labels []float64
+		X             [][]float64
+	}
+	var expect map[string]float64
+	golden.Load(t, "metrics_clustering", &input, &expect)
+	if len(expect) != 8 {
+		t.Fatalf("the case has %d scores", len(expect))
+	}
+	for name, want := range expect {
+		reference{Plain: &want}.matches(t, name, Input{Truth: input.Truth, Predicted: input.Labels, Rows: fromRows(input.X)}, nil)
+	}
+}
