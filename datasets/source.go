@@ -110,27 +110,7 @@ type Fold struct {
 // Shape is what there is to know of rows before anything is fitted to them.
 type Shape struct {
 	Rows, Cols int
-	// WithoutTargets returns the rows of src as [Set.WithoutTargets] does.
-func WithoutTargets(src Source) Source {
-	if s, ok := src.(setSource); ok {
-		return s.set.WithoutTargets().Source()
-	}
-	return untargeted{src}
-}
-
-type untargeted struct{ Source }
-
-func (u untargeted) Schema() Schema {
-	s := u.Source.Schema()
-	s.Targets = nil
-	return s
-}
-
-func (u untargeted) Blocks(ctx context.Context, yield func(block Set) error) error {
-	return u.Source.Blocks(ctx, func(block Set) error { return yield(block.WithoutTargets()) })
-}
-
-// Outputs is how many numbers a model has for a row: one for each target, for each class where there
+	// Outputs is how many numbers a model has for a row: one for each target, for each class where there
 	// are more than two, else 1, for which 0 stands, too.
 	Outputs int
 	// Filled is how many entries of a row are not 0, in the mean, where the rows are sparse; 0 where
@@ -168,6 +148,26 @@ func (s Set) Shape() Shape {
 		out.Filled = max(float64(m.NNZ())/float64(out.Rows), 1e-9)
 	}
 	return out
+}
+
+// WithoutTargets returns the rows of src as [Set.WithoutTargets] does.
+func WithoutTargets(src Source) Source {
+	if s, ok := src.(setSource); ok {
+		return s.set.WithoutTargets().Source()
+	}
+	return untargeted{src}
+}
+
+type untargeted struct{ Source }
+
+func (u untargeted) Schema() Schema {
+	s := u.Source.Schema()
+	s.Targets = nil
+	return s
+}
+
+func (u untargeted) Blocks(ctx context.Context, yield func(block Set) error) error {
+	return u.Source.Blocks(ctx, func(block Set) error { return yield(block.WithoutTargets()) })
 }
 
 // Outputs is how many numbers a model has for a row: one for each target, for each class where there

@@ -44,6 +44,9 @@ func (c *Coordinate) Params(l *param.List) {
 	l.Child("search", &c.Search)
 }
 
+// Task returns what the estimator says that it is for, [datasets.AnyTask] where it does not say.
+func (c Coordinate) Task() datasets.Task { return c.Search.Task() }
+
 // Fit runs the search and returns what [Search.Fit] returns. It fails where the search refits none.
 func (c Coordinate) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	if c.Search.Refit == RefitNone {

@@ -15,7 +15,6 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/journal"
 	"github.com/bochner-ml/bochner/internal/memory"
-	"github.com/bochner-ml/bochner/metrics"
 )
 
 // run is a search at work on data.
@@ -67,7 +66,7 @@ func (s Search) prepare(data datasets.Set, most int) (*run, error) {
 	if s.task(list).Targetless() {
 		r.rows = data.WithoutTargets()
 	}
-	if r.folds, err = s.split(data, list[0].Task); err != nil {
+	if r.folds, err = s.split(data, s.task(list)); err != nil {
 		return nil, err
 	}
 	if left, ok := s.Splitter.(LeaveOneOut); ok {
@@ -89,19 +88,6 @@ func (r *run) nothingDone() {
 	for i := range r.outcomes {
 		r.outcomes[i] = make([]outcome, len(r.folds))
 	}
-}
-
-// forTask checks that the targets are what the metric scores.
-func forTask(data datasets.Set, m metrics.Metric) (datasets.Set, error) {
-	switch {
-	case data.Y == nil && data.Targets == nil:
-		return data, errors.New("the data has no targets")
-	case m.Task == datasets.Classification:
-		return withClasses(data)
-	case len(data.Schema.Classes()) > 0:
-		return data, fmt.Errorf("score %s is for %s, but the target has classes", m.Name, m.Task)
-	}
-	return data, nil
 }
 
 // split makes the folds and checks what a splitter may have got wrong.

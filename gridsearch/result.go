@@ -12,6 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
@@ -76,8 +77,11 @@ func (c Candidate) String() string {
 func (r *run) result() (*Result, error) {
 	decides := r.scorer.metrics[0]
 	out := &Result{
-		Score: decides.Name, GreaterIsBetter: decides.GreaterIsBetter, Positive: metrics.PositiveClass(r.data.Schema.Classes()), Folds: len(r.folds),
+		Score: decides.Name, GreaterIsBetter: decides.GreaterIsBetter, Folds: len(r.folds),
 		Shared: r.shared, Fits: r.total(), Resumed: r.resumed,
+	}
+	if r.search.task(r.scorer.metrics) != datasets.Clustering {
+		out.Positive = metrics.PositiveClass(r.data.Schema.Classes())
 	}
 	for i, c := range r.candidates {
 		out.Candidates = append(out.Candidates, r.candidate(c, r.outcomes[i]))

@@ -80,7 +80,10 @@ func (s Spec) checkUnscored(task datasets.Task, add func(path string, f param.Fa
 	case s.Search.Score == "" && task == datasets.Anomaly:
 		add("search", param.Fault{Problem: "candidates of the task anomaly are scored by rows of which it is known what they are, and " + none, Hint: hint + "; without one leave the search out"})
 	case s.Search.Score != "" && err == nil && m.Serves(task) && m.NeedsTruth():
-		add("search.score", param.Fault{Problem: m.Name + " compares with a target, and " + none, Hint: hint + "; silhouette does without"})
+		if task == datasets.Clustering {
+			hint += "; silhouette does without"
+		}
+		add("search.score", param.Fault{Problem: m.Name + " compares with a target, and " + none, Hint: hint})
 	}
 }
 
