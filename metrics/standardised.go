@@ -29,7 +29,7 @@ func Standardised(data datasets.Set) mat.Matrix {
 	for to, from := range columns {
 		c := column{}
 		for i := range data.Rows() {
-			c.add(data.X.At(i, from), weightOf(data.Weights, i))
+			c.add(data.X.At(i, from), rowWeight(data.Weights, i))
 		}
 		mean, scale := c.mean(), c.scale()
 		for i := range data.Rows() {
@@ -52,7 +52,7 @@ func numericColumns(data datasets.Set) []int {
 	return out
 }
 
-func weightOf(weights []float64, row int) float64 {
+func rowWeight(weights []float64, row int) float64 {
 	if weights == nil {
 		return 1
 	}
@@ -111,7 +111,7 @@ func standardisedSparse(m *sparse.CSR, weights []float64) mat.Matrix {
 	}
 	columns, total := make([]column, cols), sum{}
 	for i := range rows {
-		w := weightOf(weights, i)
+		w := rowWeight(weights, i)
 		total.add(w)
 		for k := indptr[i]; k < indptr[i+1]; k++ {
 			if v := values[k]; !math.IsNaN(v) {
