@@ -33,6 +33,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/model"
 )
 
 // Estimator is the spec of a model.
@@ -94,6 +95,9 @@ type Report struct {
 	Objective  float64 // value of the objective at the end
 	Warnings   []string
 }
+
+// State carries the report to a file and back.
+func (r *Report) State(s *model.State) { reportState(s, r) }
 
 // StdPredictor is a Predictor that knows how far a new observation may be from what it predicts.
 type StdPredictor interface {

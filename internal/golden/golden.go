@@ -22,7 +22,6 @@ import (
 var NotYet = map[string]string{
 	"attention":             "softmax features and linear attention",
 	"jackknife":             "prediction intervals",
-	"kmeans":                "clusters",
 	"metrics_probabilistic": "scores of predictive distributions and intervals",
 	"one_class":             "one-class models",
 	"structured":            "structured projections",

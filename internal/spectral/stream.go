@@ -16,6 +16,9 @@ const (
 	Spreads
 	Landmarks
 	Pivots
+	Centres
+	Minibatches
+	Vectors
 )
 
 // Stream is a random generator that can be put at the beginning of substream i of a purpose: draw i
