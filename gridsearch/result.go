@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -234,9 +235,13 @@ func (r *run) axisValues(i int) []any {
 	return out
 }
 
-// bound reports whether a value is 0 and no smaller number can be had, such as a factor that takes an input out.
+// bound reports whether a value is 0 and no smaller number can be had, such as a factor that takes an input out, or 2
+// clusters, of which fewer are none.
 func (s Search) bound(path string, value any) bool {
 	v, _ := number(value)
+	if v == 2 && path[strings.LastIndexByte(path, '.')+1:] == "clusters" {
+		return true
+	}
 	if v != 0 {
 		return false
 	}

@@ -106,6 +106,9 @@ func TestSearchClusters(t *testing.T) {
 		if r.Score != c.score || r.Best().String() != "clusters=2" || r.Positive != "" {
 			t.Errorf("best by %s is %s, positive %q", r.Score, r.Best(), r.Positive)
 		}
+		if len(r.Warnings) > 0 {
+			t.Errorf("warnings: %q", r.Warnings) // of two clusters, of which there are no fewer
+		}
 		for _, c := range r.Candidates {
 			if c.Failed != "" || !(c.Mean > 0) {
 				t.Errorf("%s: %v %s", c, c.Mean, c.Failed)

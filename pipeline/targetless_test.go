@@ -62,7 +62,7 @@ func (untargeting) Fit(ctx context.Context, data datasets.Set) (transformer.Tran
 // A pipeline shows none of its steps the targets where its model learns without, however it is fitted, and says all
 // that the model says of rows as they come to the pipeline.
 func TestTargetlessFits(t *testing.T) {
-	data := numbers(40)
+	data := numbers(40, 1)
 	if data.Y == nil {
 		t.Fatal("the rows have no targets to hide")
 	}
@@ -114,8 +114,8 @@ func TestTargetlessFits(t *testing.T) {
 			t.Fatalf("row %d: %v and %v with %v, wanted %v", i, scores[i], all.Anomaly[i], all.Values[i], want)
 		}
 	}
-	if none, err := estimator.Predict(ctx, fitted, data.X.(*mat.Dense).Slice(0, 0, 0, 1)); err == nil && none.Anomaly == nil {
-		t.Error("no rows have no scores instead of none")
+	if none, err := estimator.Predict(ctx, fitted, &mat.Dense{}); err != nil || none.Anomaly == nil || len(none.Anomaly) > 0 {
+		t.Errorf("of no rows: %v %v", none.Anomaly, err)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestTargetlessRefusesTaughtSteps(t *testing.T) {
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, wanted %s", err, want)
 	}
-	if _, err := steps.Then(lonely{}).Fit(ctx, numbers(40)); err == nil || !strings.Contains(err.Error(), "rfm learns from targets") {
+	if _, err := steps.Then(lonely{}).Fit(ctx, numbers(40, 1)); err == nil || !strings.Contains(err.Error(), "rfm learns from targets") {
 		t.Errorf("fitted: %v", err)
 	}
 	if err := steps.Then(estimator.NewRidge()).CheckTargets(); err != nil {

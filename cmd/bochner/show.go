@@ -58,6 +58,7 @@ func showResult(out io.Writer, r experiment.Result) {
 // showFound prints the sizes of clusters and the shares of anomalies.
 func showFound(out io.Writer, r experiment.Result) {
 	if c := r.Clusters; c != nil {
+		fmt.Fprintln(out)
 		t := columns(out)
 		fmt.Fprint(t, "cluster\ttrain")
 		if c.Test != nil {
