@@ -23,7 +23,6 @@ var NotYet = map[string]string{
 	"attention":             "softmax features and linear attention",
 	"jackknife":             "prediction intervals",
 	"metrics_probabilistic": "scores of predictive distributions and intervals",
-	"one_class":             "one-class models",
 	"structured":            "structured projections",
 }
 
