@@ -86,7 +86,7 @@ var Allowed = map[string][]string{
 
 	// Models that learn without targets, and below them the numbers: centres, singular vectors, the plane of a
 	// single class.
-	"estimator/cluster": {"estimator", "datasets", "datasets/pass", "param", "model", "internal/kmeans", "internal/singular", "internal/design", "internal/memory"},
+	"estimator/cluster": {"estimator", "datasets", "datasets/pass", "param", "model", "internal/kmeans", "internal/singular", "internal/design", "internal/kern", "internal/memory"},
 	"estimator/anomaly": {"estimator", "datasets", "param", "model", "internal/oneclass", "internal/design", "internal/kern", "internal/memory"},
 	"internal/kmeans":   {"internal/design", "internal/kern", "internal/spectral", "datasets", "datasets/pass", "model", "sparse", "single"},
 	"internal/singular": {"internal/design", "internal/kern", "internal/spectral", "datasets", "sparse", "single"},
