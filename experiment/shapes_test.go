@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the files of examples/shapes")
 func TestShapes(t *testing.T) {
 	for name, draw := range map[string]func() (datasets.Set, error){
 		"moons":   func() (datasets.Set, error) { return synthetic.Moons(300, 0.07, 1) },
-		"circles": func() (datasets.Set, error) { return synthetic.Circles(300, 0.4, 0.07, 1) },
+		"circles": func() (datasets.Set, error) { return synthetic.Circles(300, 0.4, 0.05, 1) },
 	} {
 		set, err := draw()
 		if err != nil {

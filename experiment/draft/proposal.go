@@ -208,7 +208,7 @@ func (d *draft) untaught() {
 		return
 	}
 	first, _ := d.clusters()
-	d.line("  # Groups that are not round: rff: {kernel: gaussian, gamma: 1.0, features: 500}, then spectral instead of kmeans.")
+	d.line("  # Groups that are not round: binning: {gamma: 1.0, grids: 100}, and then spectral instead of kmeans.")
 	d.line("  - kmeans: {clusters: %d}", min(first, d.rows))
 }
 
