@@ -205,6 +205,7 @@ func TestTargetlessComplaints(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", bare(groups(40, []string{"left", "right"}, false)))
 	put(t, "kinds.csv", groups(40, []string{"a", "b", "c"}, false))
+	put(t, "words.csv", "a,b\n"+strings.Repeat("x,u\ny,v\n", 20))
 	const steps = "\npipeline: [standardize, kmeans]\n"
 	for _, c := range []struct{ text, want string }{
 		{"data: {train: rows.csv, task: clustering}\npipeline: [standardize, ridge]\n",
@@ -222,6 +223,7 @@ func TestTargetlessComplaints(t *testing.T) {
 		{"data: {train: rows.csv}\npipeline: [one_class]\nsearch: {}\n", "spec.yaml:3:1: search: candidates of the task anomaly are scored by rows of which it is known what they are, and no target is named"},
 		{"data: {train: kinds.csv, target: kind}\npipeline: [one_class]\n", "data.target: column kind has 3 values, a, b, c: which of them are anomalies? (data.positive names them)"},
 		{"data: {train: kinds.csv}\npipeline: [{ensemble: {of: kmeans, seeds: 2}}]\n", "pipeline: ensemble is made of models that learn from a target, and one of them finds clusters"},
+		{"data: {train: words.csv}\npipeline: [onehot, kmeans]\nsearch: {}\n", "spec.yaml:3:1: search: silhouette looks at distances of numbers, and no column is numeric"},
 	} {
 		_, err := Parse(context.Background(), "spec.yaml", []byte(c.text))
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -118,11 +118,18 @@ func untaught(data datasets.Set, task datasets.Task, list []metrics.Metric) (dat
 type scorer struct {
 	metrics []metrics.Metric
 	truth   []metrics.Input // of each fold's test rows: all but the predictions
+	looks   func(fold int)  // adds the rows themselves to a fold's truth; nil where no metric looks at them
 }
 
 func newScorer(list []metrics.Metric, data datasets.Set, folds []datasets.Fold) *scorer {
 	s := &scorer{metrics: list, truth: make([]metrics.Input, len(folds))}
-	looks := slices.ContainsFunc(list, func(m metrics.Metric) bool { return !m.NeedsTruth() })
+	if slices.ContainsFunc(list, func(m metrics.Metric) bool { return !m.NeedsTruth() }) {
+		s.looks = func(fold int) { // not before a fit is scored: a plan has stand-ins for rows
+			if s.truth[fold].Rows == nil {
+				s.truth[fold].Rows = metrics.Standardised(data.Select(folds[fold].Test))
+			}
+		}
+	}
 	for k, f := range folds {
 		in := metrics.Input{Weights: pick(data.Weights, f.Test)}
 		if data.Targets != nil {
@@ -132,9 +139,6 @@ func newScorer(list []metrics.Metric, data datasets.Set, folds []datasets.Fold) 
 		}
 		if list[0].Task == datasets.Classification {
 			in.Classes = max(2, len(data.Schema.Classes()))
-		}
-		if looks {
-			in.Rows = metrics.Standardised(data.Select(f.Test))
 		}
 		s.truth[k] = in
 	}
@@ -156,6 +160,9 @@ func pick(list []float64, rows []int) []float64 {
 // says why the deciding metric has none, the second that the model lacks what a metric reads,
 // which no candidate could change.
 func (s *scorer) score(fold int, p estimator.Prediction) (scores []float64, failed, fatal error) {
+	if s.looks != nil {
+		s.looks(fold)
+	}
 	in := s.truth[fold]
 	in.Scores, in.Probabilities = p.Scores, p.Probabilities
 	if len(p.Anomaly) > 0 {
