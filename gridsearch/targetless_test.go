@@ -141,9 +141,9 @@ func TestSearchClustersIgnoresTargets(t *testing.T) {
 
 // The simplest clusters within a standard error are the fewest; along axes and in rounds the same are found.
 func TestSearchClustersOtherWays(t *testing.T) {
-	ctx, data := context.Background(), clouds(100).WithoutTargets()
+	ctx, data := context.Background(), clouds(100)
 	search := clusterSearch()
-	search.Refit = RefitOneStdError
+	search.Score, search.Refit = "silhouette", RefitOneStdError
 	search.Scores = []string{"calinski_harabasz"}
 	for name, run := range map[string]func() (*Result, error){
 		"one_std_error": func() (*Result, error) { return search.Run(ctx, data) },

@@ -88,7 +88,9 @@ func TestTargetlessFits(t *testing.T) {
 	if _, err := search.Run(ctx, labelled); err != nil {
 		t.Error(err)
 	}
-	b := estimator.Batch{Data: data, Shape: data.Shape(), Folds: []datasets.Fold{{Train: []int{0, 1, 2, 3}, Test: []int{4, 5}}}, Candidates: estimator.Candidates(p)}
+	other := p
+	other.Estimator = lonely{Limit: 1}
+	b := estimator.Batch{Data: data, Shape: data.Shape(), Folds: []datasets.Fold{{Train: []int{0, 1, 2, 3}, Test: []int{4, 5}}}, Candidates: estimator.Candidates(p, other)}
 	b.Wanted = func(int, int) bool { return true }
 	b.Yield = func(_, _ int, out estimator.Outcome) error { return out.Err }
 	if _, err := p.FitBatch(ctx, b); err != nil {
