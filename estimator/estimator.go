@@ -132,7 +132,8 @@ type WholePredictor interface {
 }
 
 // Tasked is the spec of a model that is for one task whatever it holds, which documents are then held to. Of
-// others it is known by what they are fitted to, or by the models that they wrap.
+// others it is known by what they are fitted to, or by the models that they wrap. What holds another estimator,
+// as a pipeline does, says [datasets.AnyTask] where that one does not say.
 type Tasked interface {
 	Task() datasets.Task
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/bochner-ml/bochner/experiment/internal/files"
 	"github.com/bochner-ml/bochner/experiment/internal/predictions"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
-	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
@@ -27,12 +26,14 @@ import (
 
 // Evaluation is how a model does on rows.
 type Evaluation struct {
-	Name     string             `json:"name"`
-	Task     string             `json:"task"`
-	Positive string             `json:"positive,omitempty"` // class that the scores of two classes speak of
-	Rows     int                `json:"rows"`
-	Scores   map[string]float64 `json:"scores"`
-	Warnings []string           `json:"warnings"`
+	Name      string             `json:"name"`
+	Task      string             `json:"task"`
+	Positive  string             `json:"positive,omitempty"` // class that the scores of two classes speak of
+	Rows      int                `json:"rows"`
+	Scores    map[string]float64 `json:"scores"`
+	Clusters  []int              `json:"clusters,omitempty"`  // rows in each cluster
+	Anomalies *float64           `json:"anomalies,omitempty"` // share of the rows that are taken for anomalies
+	Warnings  []string           `json:"warnings"`
 }
 
 // Model is what a model file holds, in words.
@@ -124,7 +125,7 @@ func (m *opened) rows(ctx context.Context, path string, scored bool, o Options) 
 		end()
 		return nil, nil, err
 	}
-	like := rows.Likeness{Schema: m.Schema, Cols: pipeline.Find(m.Predictor).InputWidth(), Scored: scored, Drop: o.Drop, Keep: o.Keep}
+	like := rows.Likeness{Schema: m.Schema, Cols: pipeline.Find(m.Predictor).InputWidth(), Scored: scored, Targetless: m.Task.Targetless(), Drop: o.Drop, Keep: o.Keep}
 	source, err := file.OpenLike(ctx, name, like)
 	if err != nil {
 		end()
@@ -170,7 +171,8 @@ func (m *opened) readAs(file rows.File, name string, o Options) (rows.File, erro
 	return file, nil
 }
 
-// Evaluate scores the model in a file on the labelled rows of another, by the metrics of its task.
+// Evaluate scores the model in a file on the labelled rows of another, by the metrics of its task. Rows of a task
+// without a target need none; what is found is then scored as far as the rows themselves tell.
 // Columns may stand in any order.
 func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, error) {
 	m, err := openModel(model)
@@ -183,16 +185,23 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 		return Evaluation{}, err
 	}
 	defer end()
-	if len(m.Schema.Targets) == 0 {
+	if len(m.Schema.Targets) == 0 && !m.Task.Targetless() {
 		return Evaluation{}, fmt.Errorf("experiment: %s: the model does not say what its target is called", model)
 	}
-	v, err := predictions.Judge(ctx, m.Predictor, source, nil, func(done int) { o.report("evaluate", done, 0) })
+	v, err := predictions.Judge(ctx, m.Predictor, m.Task, source, nil, func(done int) { o.report("evaluate", done, 0) })
 	if err != nil {
 		return Evaluation{}, err
 	}
-	out := Evaluation{Name: m.Name, Task: string(m.Task), Positive: metrics.PositiveClass(m.Schema.Classes()), Rows: v.Rows, Warnings: []string{}}
+	out := Evaluation{Name: m.Name, Task: string(m.Task), Positive: positiveOf(m.Task, m.Schema), Rows: v.Rows, Warnings: []string{}}
 	var warnings []string
-	out.Scores, warnings, err = v.Score(m.Task)
+	out.Scores, warnings, err = v.Score()
+	switch m.Task {
+	case datasets.Clustering:
+		out.Clusters = v.Clusters()
+	case datasets.Anomaly:
+		share := v.Anomalies()
+		out.Anomalies = &share
+	}
 	out.Warnings = append(out.Warnings, warnings...)
 	return out, err
 }
@@ -239,7 +248,7 @@ func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Op
 		return 0, err
 	}
 	defer end()
-	p := predictions.NewWriter(w, m.Schema, false)
+	p := predictions.NewWriter(w, m.Task, m.Schema, false)
 	p.Keep = o.Keep
 	err = source.Blocks(ctx, func(block datasets.Set) error {
 		said, err := estimator.Predict(ctx, m.Predictor, block.X)
@@ -263,7 +272,7 @@ func Inspect(path string) (Model, error) {
 		return Model{}, err
 	}
 	out := Model{
-		Name: m.Name, Task: string(m.Task), Classes: m.Schema.Classes(), Positive: metrics.PositiveClass(m.Schema.Classes()), Metrics: m.Metrics,
+		Name: m.Name, Task: string(m.Task), Classes: m.Schema.Classes(), Positive: positiveOf(m.Task, m.Schema), Metrics: m.Metrics,
 		Versions: Versions{Bochner: m.Versions["bochner"], Go: m.Versions["go"]}, Precision: m.Spec().Precision,
 		Members: membersOf(m.Predictor),
 	}

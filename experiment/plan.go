@@ -58,7 +58,11 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 		Name: spec.Name, Task: string(parts.Task), Rows: count, Features: train.Cols(), Stream: rows.Streams(spec, parts.Train),
 		Candidates: 1, Fits: 1, Available: memory.Available(), Shared: []string{}, Warnings: append([]string{}, parts.Warnings...),
 	}
-	fit := costOfFit(runPipeline(spec, p.Stream), train.Shape(), count)
+	shape := train.Shape()
+	if parts.Task.Targetless() {
+		shape = train.WithoutTargets().Shape()
+	}
+	fit := costOfFit(runPipeline(spec, p.Stream), shape, count)
 	p.Steps, p.Flops, p.Bytes = fit.steps, fit.flops, fit.bytes
 	if p.Refusal() != nil {
 		return p, nil
@@ -88,7 +92,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	if search.SharedFlops > 0 && search.OneByOne > 0 {
 		p.OneByOneFlops, p.OneByOne = search.Flops, search.OneByOne+fit.flops/rate
 	}
-	p.Seconds = passes(spec, count)*opening + searchSeconds(spec, search) + (fit.flops+predictingFlops(spec.Pipeline, train.Shape(), count))/rate
+	p.Seconds = passes(spec, count)*opening + searchSeconds(spec, search) + (fit.flops+predictingFlops(spec.Pipeline, shape, count))/rate
 	return p, nil
 }
 

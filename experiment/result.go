@@ -10,22 +10,24 @@ import (
 
 // Result is what a run found, as result.json holds it.
 type Result struct {
-	Name     string             `json:"name"`
-	Task     string             `json:"task"`
-	Positive string             `json:"positive,omitempty"` // class that the scores of two classes speak of
-	Rows     Rows               `json:"rows"`
-	Features int                `json:"features_in"`
-	Search   *SearchResult      `json:"search,omitempty"`
-	Auto     *AutoResult        `json:"auto,omitempty"`
-	Train    map[string]float64 `json:"train"`
-	Test     map[string]float64 `json:"test,omitempty"`
-	Members  []MemberWeight     `json:"members,omitempty"` // of an ensemble
-	Seconds  Seconds            `json:"seconds"`
-	Memory   int64              `json:"peak_memory_bytes"` // 0 where the system does not tell
-	Versions Versions           `json:"versions"`
-	Seed     uint64             `json:"seed"`
-	SHA256   Digests            `json:"data_sha256"`
-	Warnings []string           `json:"warnings"`
+	Name      string             `json:"name"`
+	Task      string             `json:"task"`
+	Positive  string             `json:"positive,omitempty"` // class that the scores of two classes speak of
+	Rows      Rows               `json:"rows"`
+	Features  int                `json:"features_in"`
+	Search    *SearchResult      `json:"search,omitempty"`
+	Auto      *AutoResult        `json:"auto,omitempty"`
+	Train     map[string]float64 `json:"train"`
+	Test      map[string]float64 `json:"test,omitempty"`
+	Members   []MemberWeight     `json:"members,omitempty"` // of an ensemble
+	Clusters  *ClusterSizes      `json:"clusters,omitempty"`
+	Anomalies *AnomalyShares     `json:"anomalies,omitempty"`
+	Seconds   Seconds            `json:"seconds"`
+	Memory    int64              `json:"peak_memory_bytes"` // 0 where the system does not tell
+	Versions  Versions           `json:"versions"`
+	Seed      uint64             `json:"seed"`
+	SHA256    Digests            `json:"data_sha256"`
+	Warnings  []string           `json:"warnings"`
 
 	// Files are the outputs written, in the order of writing.
 	Files []string `json:"-"`
@@ -46,6 +48,18 @@ func membersOf(m estimator.Predictor) (out []MemberWeight) {
 		}
 	}
 	return out
+}
+
+// ClusterSizes are how many rows are in each cluster.
+type ClusterSizes struct {
+	Train []int `json:"train"`
+	Test  []int `json:"test,omitempty"`
+}
+
+// AnomalyShares are the shares of rows that are taken for anomalies.
+type AnomalyShares struct {
+	Train float64  `json:"train"`
+	Test  *float64 `json:"test,omitempty"` // nil without test rows
 }
 
 // Rows counts rows.

@@ -144,7 +144,11 @@ func (p *FittedPipeline) nothing() estimator.Prediction {
 		deviates estimator.StdPredictor
 		classes  estimator.Classifier
 		probable estimator.Probabilistic
+		unlike   estimator.AnomalyScorer
 	)
+	if estimator.As(p.model, &unlike) {
+		out.Anomaly = []float64{}
+	}
 	if estimator.As(p.model, &multi) {
 		out.Targets = &mat.Dense{}
 	}
@@ -199,6 +203,7 @@ func (r *results) put(lo int, block estimator.Prediction) {
 	r.mu.Lock()
 	r.Values = roomOf(r.Values, block.Values, r.rows)
 	r.Std = roomOf(r.Std, block.Std, r.rows)
+	r.Anomaly = roomOf(r.Anomaly, block.Anomaly, r.rows)
 	r.Targets = rowsOfBlock(r.Targets, block.Targets, r.rows)
 	r.Scores = rowsOfBlock(r.Scores, block.Scores, r.rows)
 	r.Probabilities = rowsOfBlock(r.Probabilities, block.Probabilities, r.rows)
@@ -206,6 +211,7 @@ func (r *results) put(lo int, block estimator.Prediction) {
 	r.mu.Unlock()
 	copy(to.Values[min(lo, len(to.Values)):], block.Values)
 	copy(to.Std[min(lo, len(to.Std)):], block.Std)
+	copy(to.Anomaly[min(lo, len(to.Anomaly)):], block.Anomaly)
 	copyRows(to.Targets, lo, block.Targets)
 	copyRows(to.Scores, lo, block.Scores)
 	copyRows(to.Probabilities, lo, block.Probabilities)

@@ -13,7 +13,7 @@ var Allowed = map[string][]string{
 	"single":               {},
 	"param":                {},
 	"kernel":               {"param"},
-	"metrics":              {"datasets", "internal/svg", "internal/design", "internal/kern", "internal/pairwise"}, // for the tasks; distances of rows
+	"metrics":              {"datasets", "sparse", "internal/svg", "internal/design", "internal/kern", "internal/pairwise"}, // for the tasks; distances of rows
 	"internal/kern":        {},
 	"internal/solve":       {"internal/kern", "sparse"},
 	"internal/golden":      {},
