@@ -186,8 +186,11 @@ var (
 // Predict returns the number of the nearest centre for each row of X.
 func (f *FittedKMeans) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	X, err := prepared(ctx, X, f.InputWidth())
-	if err != nil || X == nil {
-		return []float64{}, err
+	if err != nil {
+		return nil, err
+	}
+	if X == nil {
+		return []float64{}, nil
 	}
 	n, _ := X.Dims()
 	out := make([]float64, n)

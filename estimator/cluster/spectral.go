@@ -203,8 +203,11 @@ func (f *FittedSpectral) width() int { return f.project.RawMatrix().Cols }
 // Embed returns the rows of X in the leading singular vectors, scaled to length 1, rows × clusters.
 func (f *FittedSpectral) Embed(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
 	X, err := prepared(ctx, X, f.InputWidth())
-	if err != nil || X == nil {
-		return &mat.Dense{}, err
+	if err != nil {
+		return nil, err
+	}
+	if X == nil {
+		return &mat.Dense{}, nil
 	}
 	n, _ := X.Dims()
 	out := mat.NewDense(n, f.width(), nil)
@@ -220,8 +223,11 @@ func (f *FittedSpectral) Embed(ctx context.Context, X mat.Matrix) (*mat.Dense, e
 // Predict returns the number of a cluster for each row of X.
 func (f *FittedSpectral) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	embedded, err := f.Embed(ctx, X)
-	if err != nil || embedded.IsEmpty() {
-		return []float64{}, err
+	if err != nil {
+		return nil, err
+	}
+	if embedded.IsEmpty() {
+		return []float64{}, nil
 	}
 	out := make([]float64, embedded.RawMatrix().Rows)
 	if err := f.m.Assign(ctx, out, embedded); err != nil {

@@ -124,6 +124,9 @@ func (m *Model) Assign(ctx context.Context, dst []float64, X any) error {
 	n := len(dst)
 	near := newNearest(m.Centres, m.Cols)
 	rows := rowsOf(X)
+	if rows.csr != nil {
+		near.forSparse()
+	}
 	for lo := 0; lo < n; lo += atOnce {
 		if err := ctx.Err(); err != nil {
 			return err

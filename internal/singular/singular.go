@@ -10,6 +10,7 @@ package singular
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -42,12 +43,21 @@ type Vectors struct {
 }
 
 const (
-	spare  = 4 // vectors beyond those wanted, which make the method faster
-	blocks = 4 // of vectors that are held before a restart
+	spare       = 4       // vectors beyond those wanted, which make the method faster
+	leastBlocks = 4       // of vectors that are held before a restart
+	mostBlocks  = 20      // the more, the fewer readings
+	mostNumbers = 1 << 25 // in them, beyond the least
 )
 
+// blocksHeld is how many blocks of vectors are held before a restart.
+func blocksHeld(block, cols int) int {
+	return max(leastBlocks, min(mostBlocks, mostNumbers/max(1, block*cols)))
+}
+
 // Held is how many numbers a search for so many vectors holds.
-func Held(count, cols int) float64 { return 2*float64(blocks*(count+spare)*cols) + 2*float64(cols) }
+func Held(count, cols int) float64 {
+	return 2*float64(blocksHeld(count+spare, cols))*float64(count+spare)*float64(cols) + 2*float64(cols)
+}
 
 // Find returns the leading vectors of rows that can be read again and again.
 func (t Task) Find(ctx context.Context, r *design.Rows) (*Vectors, error) {
@@ -87,14 +97,16 @@ type search struct {
 	sums     []float64 // Σ s_j z_j
 	basis    [][]float64
 	products [][]float64
-	values   []float64 // eigenvalues of A on the basis, the largest first
+	inner    [][]float64 // lower triangle of their products
+	values   []float64   // eigenvalues of A on the basis, the largest first
 	ritz     [][]float64
 }
 
 // addUp reads the rows for their sum.
 func (s *search) addUp(ctx context.Context) error {
 	s.sums = make([]float64, s.d)
-	return s.rows.Each(ctx, func(first int, block datasets.Set) error {
+	total := 0.0
+	err := s.rows.Each(ctx, func(first int, block datasets.Set) error {
 		weights, err := design.BlockWeights(first, block)
 		if err != nil {
 			return err
@@ -102,6 +114,7 @@ func (s *search) addUp(ctx context.Context) error {
 		if weights == nil {
 			weights = slices.Repeat([]float64{1}, block.Rows())
 		}
+		total += kern.Sum(weights)
 		return inParts(ctx, block, func(lo int, X mat.Matrix) error {
 			n, _ := X.Dims()
 			addProducts(kern.Column(s.sums), X, kern.Column(weights[lo:lo+n]))
@@ -111,6 +124,10 @@ func (s *search) addUp(ctx context.Context) error {
 			return nil
 		})
 	})
+	if err == nil && total == 0 {
+		err = errors.New("the weights of all rows are 0")
+	}
+	return err
 }
 
 // inParts calls f for some rows of a block after the other, in double precision.
@@ -251,24 +268,23 @@ func errDegree(degree float64) error {
 
 // best finds the best vectors in the basis, and returns their residuals. A basis that is full is made anew of them.
 func (s *search) best(ctx context.Context) ([][]float64, error) {
-	m := len(s.basis)
-	t := kern.Dense(m, m, m, make([]float64, m*m))
-	kern.Parallel(m, 1, func(lo, hi int) {
-		for i := lo; i < hi && ctx.Err() == nil; i++ {
-			for j := range m {
-				t.Set(i, j, kern.Dot(s.basis[i], s.products[j]))
+	m, before := len(s.basis), len(s.inner)
+	for i := before; i < m; i++ {
+		s.inner = append(s.inner, make([]float64, i+1))
+	}
+	kern.Parallel(m-before, 1, func(lo, hi int) {
+		for i := before + lo; i < before+hi && ctx.Err() == nil; i++ {
+			for j := range i + 1 {
+				s.inner[i][j] = (kern.Dot(s.basis[i], s.products[j]) + kern.Dot(s.basis[j], s.products[i])) / 2
 			}
 		}
 	})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	for i := range m {
-		for j := range i {
-			mean := (t.At(i, j) + t.At(j, i)) / 2
-			t.Set(i, j, mean)
-			t.Set(j, i, mean)
-		}
+	t := kern.Dense(m, m, m, make([]float64, m*m))
+	for i, row := range s.inner {
+		copy(t.Row(i), row)
 	}
 	eigen, err := kern.NewEigen(ctx, t, true)
 	if err != nil {
@@ -290,8 +306,12 @@ func (s *search) best(ctx context.Context) ([][]float64, error) {
 			kern.Axpy(-s.values[c], s.ritz[c], residuals[c])
 		}
 	})
-	if m+s.block > blocks*s.block {
-		s.basis, s.products = slices.Clone(s.ritz), products
+	if m+s.block > blocksHeld(s.block, s.d)*s.block {
+		s.basis, s.products, s.inner = slices.Clone(s.ritz), products, nil
+		for i, v := range s.values {
+			s.inner = append(s.inner, make([]float64, i+1))
+			s.inner[i][i] = v
+		}
 	}
 	return residuals, ctx.Err()
 }
