@@ -113,7 +113,8 @@ func Fit(ctx context.Context, machine pipeline.Pipeline, data datasets.Set) (*mo
 
 // Search tries the pipeline with every combination of the values of the axes, by cross-validation in
 // five folds, and returns the best of them, fitted to all rows, and what it found: the scores of all. The
-// score is accuracy where the target has classes, else r2. Folds are drawn at random, always the same;
+// score is accuracy where the target has classes, else r2; for models that learn without a target it is the one
+// of [gridsearch.Search]. Folds are drawn at random, always the same;
 // they keep the shares of the classes, or the groups together where the rows have groups.
 //
 // A [gridsearch.Search] has more: other scores and folds, a budget of time, a journal by which it goes on

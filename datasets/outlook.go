@@ -66,6 +66,7 @@ const (
 	KnownLevels             // no level that the schema does not have
 	ManyColumns             // at least Demand.Columns columns
 	NamedColumn             // a column called Demand.Name
+	Targets                 // rows with targets, of which it learns
 )
 
 // Demand is a want, with what to tell those who do not meet it.

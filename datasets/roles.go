@@ -12,7 +12,7 @@ type Roles struct {
 	Drop     []string        // left out
 	Kinds    map[string]Kind // kinds of columns, where the values do not tell
 	Task     Task            // what the target is, where its values do not tell
-	Positive []string        // categories of the target that are class 1; all others are class 0, "rest"
+	Positive []string        // categories of the target that are class 1; all others are class 0, "rest". For Anomaly rows may have none of them
 	Suffix   string          // cut from the end of the target's values, as the "." in "<=50K."
 	Keep     []string        // whose texts [Set.Kept] has, whatever else the column is for; "" where the value is missing
 
@@ -56,10 +56,10 @@ func (t Task) Targetless() bool { return t == Clustering || t == Anomaly }
 // ParseTask returns the task called name.
 func ParseTask(name string) (Task, error) {
 	switch t := Task(name); t {
-	case AnyTask, Classification, Regression:
+	case AnyTask, Classification, Regression, Clustering, Anomaly:
 		return t, nil
 	}
-	return AnyTask, fmt.Errorf("datasets: no task %q; there are classification and regression", name)
+	return AnyTask, fmt.Errorf("datasets: no task %q; there are classification, regression, clustering and anomaly", name)
 }
 
 // ParseKind returns the kind called name.

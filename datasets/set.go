@@ -81,6 +81,13 @@ func (s Set) Select(rows []int) Set {
 	return out
 }
 
+// WithoutTargets returns the same rows for a task that learns without a target: a target that is there only
+// scores, and no fit may see it.
+func (s Set) WithoutTargets() Set {
+	s.Y, s.Targets, s.Schema.Targets = nil, nil, nil
+	return s
+}
+
 // Source returns the rows of s as a [Source] of views.
 func (s Set) Source() Source { return setSource{s} }
 

@@ -150,6 +150,26 @@ func (s Set) Shape() Shape {
 	return out
 }
 
+// WithoutTargets returns the rows of src as [Set.WithoutTargets] does.
+func WithoutTargets(src Source) Source {
+	if s, ok := src.(setSource); ok {
+		return s.set.WithoutTargets().Source()
+	}
+	return untargeted{src}
+}
+
+type untargeted struct{ Source }
+
+func (u untargeted) Schema() Schema {
+	s := u.Source.Schema()
+	s.Targets = nil
+	return s
+}
+
+func (u untargeted) Blocks(ctx context.Context, yield func(block Set) error) error {
+	return u.Source.Blocks(ctx, func(block Set) error { return yield(block.WithoutTargets()) })
+}
+
 // Outputs is how many numbers a model has for a row: one for each target, for each class where there
 // are more than two, else 1.
 func (s Schema) Outputs() int {

@@ -290,7 +290,7 @@ func TestNames(t *testing.T) {
 			t.Error(got, err)
 		}
 	}
-	for _, k := range []datasets.Task{datasets.AnyTask, datasets.Regression, datasets.Classification} {
+	for _, k := range []datasets.Task{datasets.AnyTask, datasets.Regression, datasets.Classification, datasets.Clustering, datasets.Anomaly} {
 		if got, err := datasets.ParseTask(string(k)); err != nil || got != k {
 			t.Error(got, err)
 		}
@@ -298,7 +298,7 @@ func TestNames(t *testing.T) {
 	if _, err := datasets.ParseKind("text"); err == nil || err.Error() != `datasets: no kind "text"; there are numeric and categorical` {
 		t.Error(err)
 	}
-	if _, err := datasets.ParseTask("ranking"); err == nil || err.Error() != `datasets: no task "ranking"; there are classification and regression` {
+	if _, err := datasets.ParseTask("ranking"); err == nil || err.Error() != `datasets: no task "ranking"; there are classification, regression, clustering and anomaly` {
 		t.Error(err)
 	}
 }
@@ -345,5 +345,36 @@ func TestCheckBlock(t *testing.T) {
 	block.Y[2] = math.NaN()
 	if err := block.CheckBlock(10); err == nil || !strings.Contains(err.Error(), "row 12") {
 		t.Errorf("a bad target: %v", err)
+	}
+}
+
+// Rows without their targets have all else, whether in memory or block by block; what was there stays.
+func TestWithoutTargets(t *testing.T) {
+	schema := datasets.Schema{Columns: []datasets.Column{{Name: "x"}}, Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"a", "b"}}}}
+	set := datasets.Set{X: mat.NewDense(3, 1, []float64{1, 2, 3}), Y: []float64{0, 1, 0}, Weights: []float64{1, 2, 3}, Schema: schema}
+	rows := []int{0, 2}
+	some, err := datasets.Subset(set.Source(), rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		source datasets.Source
+		want   datasets.Set
+	}{{"in memory", set.Source(), set}, {"by blocks", some, set.Select(rows)}} {
+		bare := datasets.WithoutTargets(c.source)
+		got, err := datasets.Gather(context.Background(), bare)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Y != nil || got.Schema.Targets != nil || bare.Schema().Targets != nil {
+			t.Errorf("%s: there are targets: %v %v", c.name, got.Y, got.Schema.Targets)
+		}
+		if !mat.Equal(got.X, c.want.X) || !slices.Equal(got.Weights, c.want.Weights) || got.Schema.Columns[0].Name != "x" {
+			t.Errorf("%s: more than the targets is gone", c.name)
+		}
+	}
+	if set.Y == nil || set.Schema.Targets == nil {
+		t.Error("the set itself has changed")
 	}
 }

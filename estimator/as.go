@@ -19,9 +19,10 @@ import (
 //
 // It returns the outermost that there is. Where a wrapper between changes the rows, as the steps of a
 // pipeline do, what it returns takes rows as p takes them: a [Classifier], [Probabilistic],
-// [MultiPredictor], [StdPredictor], [IntervalPredictor] or [SetPredictor] is made of what p predicts, and another interface whose methods take
-// rows is not found, for what is behind takes other rows. A type, such as *[FittedLinear], is found
-// wherever it is and takes the rows that it was fitted to. As panics where target is no pointer.
+// [MultiPredictor], [StdPredictor], [IntervalPredictor], [SetPredictor] or [AnomalyScorer] is made of what p
+// predicts, and another interface whose methods take rows is not found, for what is behind takes other rows.
+// A type, such as *[FittedLinear], is found wherever it is and takes the rows that it was fitted to. As panics
+// where target is no pointer.
 func As(p Predictor, target any) bool {
 	to := reflect.ValueOf(target)
 	if to.Kind() != reflect.Pointer || to.IsNil() {
@@ -87,6 +88,11 @@ func lend(w Wrapper, within Predictor, target any) (lent, known bool) {
 		around, can := w.(Rewrapper)
 		if ok = ok && can && As(within, &s); ok {
 			*t = lentSets{all, around, within, s}
+		}
+	case *AnomalyScorer:
+		var a AnomalyScorer
+		if ok = ok && As(within, &a); ok {
+			*t = lentAnomaly{all}
 		}
 	default:
 		return false, false
@@ -175,6 +181,13 @@ func (a atLevel) PredictAll(ctx context.Context, X mat.Matrix) (out Prediction, 
 		out.Sets, err = a.sets.PredictSet(ctx, X, a.level)
 	}
 	return out, err
+}
+
+type lentAnomaly struct{ lender }
+
+func (l lentAnomaly) AnomalyScores(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	all, err := l.whole.PredictAll(ctx, X)
+	return all.Anomaly, err
 }
 
 var (

@@ -16,7 +16,8 @@
 //	sgd_classifier           [SGDClassifier]          *[FittedSGDClassifier]          learns on; *[FittedSGDProbabilistic] of two losses
 //	sgd_regressor            [SGDRegressor]           *[FittedSGDRegressor]           learns on
 //
-// Those that are made of other estimators stand in package meta.
+// Those that are made of other estimators stand in package meta, those that learn without targets in packages
+// cluster and anomaly.
 //
 // The objectives are those of scikit-learn where it has the model, so that coefficients can be
 // compared; an intercept is never penalised. Inputs are dense or sparse rows; sparse rows are never
@@ -34,6 +35,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/model"
 )
 
 // Estimator is the spec of a model.
@@ -85,7 +87,8 @@ type Prediction struct {
 	// The same where there are several targets, rows × targets.
 	StdTargets, LowerTargets, UpperTargets *mat.Dense
 
-	Sets *mat.Dense // rows × classes: 1 for each class of a set that a new class is to be in, else 0
+	Sets    *mat.Dense // rows × classes: 1 for each class of a set that a new class is to be in, else 0
+	Anomaly []float64  // rows: how unlike the others they are, as an [AnomalyScorer] says it
 }
 
 // Report says how a fit went.
@@ -98,6 +101,9 @@ type Report struct {
 	Objective  float64 // value of the objective at the end
 	Warnings   []string
 }
+
+// State carries the report to a file and back.
+func (r *Report) State(s *model.State) { reportState(s, r) }
 
 // StdPredictor is a Predictor that knows how far a new observation may be from what it predicts.
 type StdPredictor interface {
@@ -122,6 +128,15 @@ type SetPredictor interface {
 // DefaultLevel is the level of the intervals in a [Prediction] of a model that has none of its own.
 const DefaultLevel = 0.9
 
+// AnomalyScorer is a Predictor that tells rows that are unlike those it was fitted to; its Predict returns 1
+// for such a row and 0 for a usual one.
+type AnomalyScorer interface {
+	Predictor
+	// AnomalyScores returns a number for each row of X, the greater, the more unlike the row is; 0 is the
+	// border of what Predict returns.
+	AnomalyScores(ctx context.Context, X mat.Matrix) ([]float64, error)
+}
+
 // RowKeeper is a Predictor that keeps training rows.
 type RowKeeper interface {
 	// Rows returns their number.
@@ -140,7 +155,8 @@ type WholePredictor interface {
 }
 
 // Tasked is the spec of a model that is for one task whatever it holds, which documents are then held to. Of
-// others it is known by what they are fitted to, or by the models that they wrap.
+// others it is known by what they are fitted to, or by the models that they wrap. What holds another estimator,
+// as a pipeline does, says [datasets.AnyTask] where that one does not say.
 type Tasked interface {
 	Task() datasets.Task
 }

@@ -20,6 +20,7 @@ func Predict(ctx context.Context, p Predictor, X mat.Matrix) (Prediction, error)
 		deviates StdPredictor
 		classes  Classifier
 		probable Probabilistic
+		unlike   AnomalyScorer
 	)
 	if As(p, &multi) {
 		if out.Targets, err = multi.PredictTargets(ctx, X); err == nil {
@@ -45,6 +46,9 @@ func Predict(ctx context.Context, p Predictor, X mat.Matrix) (Prediction, error)
 	var sets SetPredictor
 	if err == nil && As(p, &sets) {
 		out.Sets, err = sets.PredictSet(ctx, X, DefaultLevel)
+	}
+	if err == nil && As(p, &unlike) {
+		out.Anomaly, err = unlike.AnomalyScores(ctx, X)
 	}
 	if err != nil {
 		return Prediction{}, err

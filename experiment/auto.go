@@ -119,7 +119,9 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, tell func(string)
 		if o.Target != "" || o.Format != "" || o.Task != "" || o.Test != "" {
 			return spec, errors.New("experiment: target, format, task and test are said by the experiment file")
 		}
-		spec, err = Load(ctx, path)
+		if spec, err = Load(ctx, path); err == nil && spec.Task().Targetless() {
+			return spec, errors.New("experiment: " + path + ": " + untaughtAuto(spec.Task()))
+		}
 		spec.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	} else {
 		spec, err = draft.Spec(ctx, path, DraftOptions{Target: o.Target, Format: o.Format, Remark: tell})
@@ -166,6 +168,9 @@ func cleaning(steps []pipeline.Step) []pipeline.Step {
 // faults is everything that is wrong with the options, but for the data.
 func (o AutoOptions) faults() param.Faults {
 	var faults param.Faults
+	if task := datasets.Task(o.Task); task.Targetless() {
+		faults = append(faults, param.Fault{Path: "task", Problem: untaughtAuto(task)})
+	}
 	if o.Candidates < 0 {
 		faults = append(faults, param.Fault{Path: "candidates", Value: o.Candidates, Wanted: "a whole number, 0 or more"})
 	}
@@ -178,6 +183,12 @@ func (o AutoOptions) faults() param.Faults {
 		}
 	}
 	return faults
+}
+
+// untaughtAuto says why auto does not choose a model for a task without a target.
+func untaughtAuto(task datasets.Task) string {
+	return fmt.Sprintf("auto compares models by what they predict of a target, and %s has none to predict; "+
+		"bochner init --task %s writes an experiment file to go on from", task, task)
 }
 
 // mostMinutes is a year.

@@ -12,7 +12,7 @@
 //	spec.yaml         the experiment as resolved, every default and seed written out
 //	result.json       scores, times, memory, versions, warnings: a [Result]
 //	cv_results.csv    a row for each candidate of the search
-//	predictions.csv   a row for each test row
+//	predictions.csv   a row for each test row; without any, and without a target to learn from, for each training row
 //	model.bochner     the fitted pipeline with the schema of its data
 //
 // and [Evaluate], [Predict] and [Inspect] take such a model. Every file is whole or absent. A run

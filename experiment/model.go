@@ -18,7 +18,6 @@ import (
 	"github.com/bochner-ml/bochner/experiment/internal/files"
 	"github.com/bochner-ml/bochner/experiment/internal/predictions"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
-	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
@@ -34,6 +33,8 @@ type Evaluation struct {
 	Scores   map[string]float64 `json:"scores"`
 	// Intervals is how sure the model is, where it says so, and whether it is right on these rows.
 	Intervals *Sureness `json:"intervals,omitempty"`
+	Clusters  []int     `json:"clusters,omitempty"`  // rows in each cluster
+	Anomalies *float64  `json:"anomalies,omitempty"` // share of the rows that are taken for anomalies
 	Warnings  []string  `json:"warnings"`
 }
 
@@ -133,7 +134,7 @@ func (m *opened) rows(ctx context.Context, path string, scored bool, o Options) 
 		end()
 		return nil, nil, err
 	}
-	like := rows.Likeness{Schema: m.Schema, Cols: pipeline.Find(m.Predictor).InputWidth(), Scored: scored, Drop: o.Drop, Keep: o.Keep}
+	like := rows.Likeness{Schema: m.Schema, Cols: pipeline.Find(m.Predictor).InputWidth(), Scored: scored, Targetless: m.Task.Targetless(), Drop: o.Drop, Keep: o.Keep}
 	source, err := file.OpenLike(ctx, name, like)
 	if err != nil {
 		end()
@@ -179,7 +180,8 @@ func (m *opened) readAs(file rows.File, name string, o Options) (rows.File, erro
 	return file, nil
 }
 
-// Evaluate scores the model in a file on the labelled rows of another, by the metrics of its task.
+// Evaluate scores the model in a file on the labelled rows of another, by the metrics of its task. Rows of a task
+// without a target need none; what is found is then scored as far as the rows themselves tell.
 // Columns may stand in any order.
 func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, error) {
 	m, err := openModel(model)
@@ -192,16 +194,23 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 		return Evaluation{}, err
 	}
 	defer end()
-	if len(m.Schema.Targets) == 0 {
+	if len(m.Schema.Targets) == 0 && !m.Task.Targetless() {
 		return Evaluation{}, fmt.Errorf("experiment: %s: the model does not say what its target is called", model)
 	}
-	v, err := predictions.Judge(ctx, m.Predictor, source, nil, func(done int) { o.report("evaluate", done, 0) })
+	v, err := predictions.Judge(ctx, m.Predictor, m.Task, source, nil, func(done int) { o.report("evaluate", done, 0) })
 	if err != nil {
 		return Evaluation{}, err
 	}
-	out := Evaluation{Name: m.Name, Task: string(m.Task), Positive: metrics.PositiveClass(m.Schema.Classes()), Rows: v.Rows, Warnings: []string{}}
+	out := Evaluation{Name: m.Name, Task: string(m.Task), Positive: positiveOf(m.Task, m.Schema), Rows: v.Rows, Warnings: []string{}}
 	var warnings []string
-	out.Scores, warnings, err = v.Score(m.Task)
+	out.Scores, warnings, err = v.Score()
+	switch m.Task {
+	case datasets.Clustering:
+		out.Clusters = v.Clusters()
+	case datasets.Anomaly:
+		share := v.Anomalies()
+		out.Anomalies = &share
+	}
 	out.Warnings = append(out.Warnings, warnings...)
 	if err != nil {
 		return out, err
@@ -252,7 +261,7 @@ func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Op
 		return 0, err
 	}
 	defer end()
-	p := predictions.NewWriter(w, m.Schema, false)
+	p := predictions.NewWriter(w, m.Task, m.Schema, false)
 	p.Keep = o.Keep
 	err = source.Blocks(ctx, func(block datasets.Set) error {
 		said, err := estimator.Predict(ctx, m.Predictor, block.X)
@@ -276,7 +285,7 @@ func Inspect(path string) (Model, error) {
 		return Model{}, err
 	}
 	out := Model{
-		Name: m.Name, Task: string(m.Task), Classes: m.Schema.Classes(), Positive: metrics.PositiveClass(m.Schema.Classes()), Metrics: m.Metrics,
+		Name: m.Name, Task: string(m.Task), Classes: m.Schema.Classes(), Positive: positiveOf(m.Task, m.Schema), Metrics: m.Metrics,
 		Versions: Versions{Bochner: m.Versions["bochner"], Go: m.Versions["go"]}, Precision: m.Spec().Precision,
 		Members: membersOf(m.Predictor), Intervals: surenessOf(m.Predictor),
 	}

@@ -62,7 +62,11 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 		return Plan{}, err
 	}
 	last := lastPipeline(spec, spec.Pipeline, train.Shape(), p.Stream)
-	fit := costOfFit(last, train.Shape(), count)
+	shape := train.Shape()
+	if parts.Task.Targetless() {
+		shape = train.WithoutTargets().Shape()
+	}
+	fit := costOfFit(last, shape, count)
 	p.Steps, p.Flops, p.Bytes = fit.steps, fit.flops, fit.bytes
 	if p.Refusal() != nil {
 		return p, nil
@@ -92,7 +96,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	if search.SharedFlops > 0 && search.OneByOne > 0 {
 		p.OneByOneFlops, p.OneByOne = search.Flops, search.OneByOne+fit.flops/rate
 	}
-	p.Seconds = passes(spec, count)*opening + searchSeconds(spec, search) + (fit.flops+predictingFlops(last, train.Shape(), count))/rate
+	p.Seconds = passes(spec, count)*opening + searchSeconds(spec, search) + (fit.flops+predictingFlops(last, shape, count))/rate
 	return p, nil
 }
 

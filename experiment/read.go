@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/internal/check"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 )
@@ -46,11 +47,19 @@ func read(ctx context.Context, s Spec, o Options) (*rows.Parts, error) {
 		err = p.Split(ctx, s)
 		p.Numbers = rows.InFile(p.Numbers, trainLeft)
 	} else if len(testLeft) > 0 {
-		n, _ := p.Test.Dims()
-		for k := range n {
-			p.Numbers = append(p.Numbers, k)
-		}
-		p.Numbers = rows.InFile(p.Numbers, testLeft)
+		p.Numbers = numbers(p.Test, testLeft)
+	} else if p.Test == nil && p.Task.Targetless() && len(trainLeft) > 0 {
+		p.Numbers = numbers(p.Train, trainLeft)
 	}
 	return p, err
+}
+
+// numbers are those in the file of rows of which some are left out.
+func numbers(source datasets.Source, left []int) []int {
+	n, _ := source.Dims()
+	all := make([]int, n)
+	for k := range all {
+		all[k] = k
+	}
+	return rows.InFile(all, left)
 }

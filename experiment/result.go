@@ -10,17 +10,19 @@ import (
 
 // Result is what a run found, as result.json holds it.
 type Result struct {
-	Name     string             `json:"name"`
-	Task     string             `json:"task"`
-	Positive string             `json:"positive,omitempty"` // class that the scores of two classes speak of
-	Rows     Rows               `json:"rows"`
-	Features int                `json:"features_in"`
-	Search   *SearchResult      `json:"search,omitempty"`
-	Auto     *AutoResult        `json:"auto,omitempty"`
-	Before   *Before            `json:"continued,omitempty"` // where a model has learned on
-	Train    map[string]float64 `json:"train"`
-	Test     map[string]float64 `json:"test,omitempty"`
-	Members  []MemberWeight     `json:"members,omitempty"` // of an ensemble
+	Name      string             `json:"name"`
+	Task      string             `json:"task"`
+	Positive  string             `json:"positive,omitempty"` // class that the scores of two classes speak of
+	Rows      Rows               `json:"rows"`
+	Features  int                `json:"features_in"`
+	Search    *SearchResult      `json:"search,omitempty"`
+	Auto      *AutoResult        `json:"auto,omitempty"`
+	Before    *Before            `json:"continued,omitempty"` // where a model has learned on
+	Train     map[string]float64 `json:"train"`
+	Test      map[string]float64 `json:"test,omitempty"`
+	Members   []MemberWeight     `json:"members,omitempty"` // of an ensemble
+	Clusters  *ClusterSizes      `json:"clusters,omitempty"`
+	Anomalies *AnomalyShares     `json:"anomalies,omitempty"`
 	// Intervals is how sure the model is, where it says so, and whether it is right on the test rows.
 	Intervals *Sureness `json:"intervals,omitempty"`
 	Seconds   Seconds   `json:"seconds"`
@@ -57,6 +59,18 @@ func membersOf(m estimator.Predictor) (out []MemberWeight) {
 		}
 	}
 	return out
+}
+
+// ClusterSizes are how many rows are in each cluster.
+type ClusterSizes struct {
+	Train []int `json:"train"`
+	Test  []int `json:"test,omitempty"`
+}
+
+// AnomalyShares are the shares of rows that are taken for anomalies.
+type AnomalyShares struct {
+	Train float64  `json:"train"`
+	Test  *float64 `json:"test,omitempty"` // nil without test rows
 }
 
 // Rows counts rows.

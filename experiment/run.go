@@ -131,13 +131,21 @@ func (r *run) load(ctx context.Context) error {
 	}
 	r.warn(r.rows.Warnings...)
 	r.result.Task = string(r.rows.Task)
-	r.result.Positive = metrics.PositiveClass(r.rows.Train.Schema().Classes())
+	r.result.Positive = positiveOf(r.rows.Task, r.rows.Train.Schema())
 	r.result.Rows.Train, r.result.Features = r.rows.Train.Dims()
 	if err := r.fits(); err != nil {
 		return err
 	}
 	r.result.Seconds.Load = time.Since(began).Seconds()
 	return nil
+}
+
+// positiveOf names the class that scores of two classes speak of; clusters are not told apart like that.
+func positiveOf(task datasets.Task, schema datasets.Schema) string {
+	if task == datasets.Clustering {
+		return ""
+	}
+	return metrics.PositiveClass(schema.Classes())
 }
 
 // filesNow is what the system says of the data files.
@@ -174,6 +182,9 @@ func unchanged(s Spec, before map[string]fs.FileInfo) error {
 // by the search.
 func (r *run) fits() error {
 	train := r.rows.Train
+	if r.rows.Task.Targetless() {
+		train = datasets.WithoutTargets(train)
+	}
 	shape := datasets.Shape{Rows: r.result.Rows.Train, Cols: r.result.Features, Outputs: train.Schema().Outputs(), Columns: train.Schema().Columns}
 	if !r.rows.Streamed {
 		set, err := datasets.Gather(context.Background(), train) // it is in memory, which is not copied
@@ -262,7 +273,7 @@ func (r *run) reportOf(model estimator.Predictor) {
 }
 
 // evaluate scores the model on the training rows, or some of them, and the test rows, and writes the predictions for the
-// latter.
+// latter; for the former where there are no others and nothing was learned from a target.
 func (r *run) evaluate(ctx context.Context) error {
 	began := time.Now()
 	var extra []string
@@ -274,7 +285,13 @@ func (r *run) evaluate(ctx context.Context) error {
 		train = r.judged
 	}
 	n, _ := train.Dims()
-	v, err := predictions.Judge(ctx, meta.WithoutIntervals(r.model), train, nil, func(done int) { r.options.report("evaluate", done, max(n, 0)) })
+	var v predictions.Verdict
+	var err error
+	if r.rows.Test == nil && r.rows.Task.Targetless() {
+		v, err = r.predict(ctx, train) // what was found is in the rows themselves
+	} else {
+		v, err = predictions.Judge(ctx, meta.WithoutIntervals(r.model), r.rows.Task, train, nil, func(done int) { r.options.report("evaluate", done, max(n, 0)) })
+	}
 	if err != nil {
 		return err
 	}
@@ -285,8 +302,9 @@ func (r *run) evaluate(ctx context.Context) error {
 		return err
 	}
 	r.result.Intervals = surenessOf(r.model)
+	r.count(&v, false)
 	if r.rows.Test != nil {
-		if v, err = r.predictTest(ctx); err != nil {
+		if v, err = r.predict(ctx, r.rows.Test); err != nil {
 			return err
 		}
 		r.result.Rows.Test = v.Rows
@@ -296,27 +314,55 @@ func (r *run) evaluate(ctx context.Context) error {
 		if r.result.Test, err = r.score(v, "test", extra); err != nil {
 			return err
 		}
+		r.count(&v, true)
 	}
 	r.result.Seconds.Evaluate = time.Since(began).Seconds()
 	return nil
 }
 
+// count notes the sizes of clusters, or the share of anomalies, among the training or the test rows.
+func (r *run) count(v *predictions.Verdict, test bool) {
+	switch r.rows.Task {
+	case datasets.Clustering:
+		if r.result.Clusters == nil {
+			r.result.Clusters = &ClusterSizes{}
+		}
+		sizes := v.Clusters()
+		if !test {
+			r.result.Clusters.Train = sizes
+			return
+		}
+		for len(sizes) < len(r.result.Clusters.Train) {
+			sizes = append(sizes, 0)
+		}
+		r.result.Clusters.Test = sizes
+	case datasets.Anomaly:
+		share := v.Anomalies()
+		if !test {
+			r.result.Anomalies = &AnomalyShares{Train: share}
+			return
+		}
+		r.result.Anomalies.Test = &share
+	}
+}
+
 func (r *run) score(v predictions.Verdict, part string, extra []string) (map[string]float64, error) {
-	scores, warnings, err := v.Score(r.rows.Task, extra...)
+	scores, warnings, err := v.Score(extra...)
 	for _, w := range warnings {
 		r.warn(part + ": " + strings.TrimPrefix(w, "metrics: "))
 	}
 	return scores, err
 }
 
-func (r *run) predictTest(ctx context.Context) (v predictions.Verdict, err error) {
+// predict writes the predictions for some rows.
+func (r *run) predict(ctx context.Context, source datasets.Source) (v predictions.Verdict, err error) {
 	err = r.output.Write("predictions.csv", func(w *bufio.Writer) error {
-		p := predictions.NewWriter(w, r.rows.Test.Schema(), true)
+		p := predictions.NewWriter(w, r.rows.Task, source.Schema(), len(source.Schema().Targets) > 0)
 		if r.rows.Numbers != nil {
 			p.Numbers = func(k int) int { return r.rows.Numbers[k] }
 		}
-		n, _ := r.rows.Test.Dims()
-		v, err = predictions.Judge(ctx, r.model, r.rows.Test, p.Block, func(done int) { r.options.report("evaluate", done, max(n, 0)) })
+		n, _ := source.Dims()
+		v, err = predictions.Judge(ctx, r.model, r.rows.Task, source, p.Block, func(done int) { r.options.report("evaluate", done, max(n, 0)) })
 		return err
 	})
 	return v, err
@@ -387,6 +433,9 @@ func (r *run) saveModel(w io.Writer) error {
 	reading, err := r.spec.Data.Encode()
 	if err != nil {
 		return err
+	}
+	if r.rows.Task.Targetless() {
+		m.Schema.Targets = r.rows.Train.Schema().Targets // which the fit has not seen
 	}
 	m.Name, m.Task, m.Metrics, m.Reading = r.spec.Name, r.rows.Task, scores, reading
 	m.Versions = map[string]string{"bochner": r.result.Versions.Bochner}

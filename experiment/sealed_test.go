@@ -28,6 +28,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/anomaly"
+	"github.com/bochner-ml/bochner/estimator/cluster"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
@@ -136,6 +138,9 @@ func sealedModels(t testing.TB) map[string][]byte {
 		"kernels": {pipeline.Steps().Then(sure("jackknife_plus", estimator.NewKernelRidge())), amounts},
 		"split":   {pipeline.Steps().Then(sure("split", pipeline.Steps(rff).Then(estimator.NewRidge()))), amounts},
 		"sets":    {pipeline.Steps(rff).Then(sure("split", estimator.NewLogistic())), numbers},
+		"centres": {pipeline.Steps(rff).Then(cluster.NewKMeans()), numbers},
+		"graph":   {pipeline.Steps(bins).Then(cluster.Spectral{Clusters: 2, Restarts: 1, Tol: 1e-3, MaxIter: 50}), numbers},
+		"unlike":  {pipeline.Steps(rff).Then(anomaly.NewOneClass()), numbers},
 		"members": {pipeline.Steps().Then(meta.NewEnsemble(meta.Member{Name: "a", Estimator: pipeline.Steps(rff).Then(estimator.NewLogistic())}, meta.Member{Name: "b", Estimator: estimator.NewSVM()})), twoClasses},
 	} {
 		fitted, err := c.p.Fit(context.Background(), c.data)

@@ -44,6 +44,9 @@ func (c *Coordinate) Params(l *param.List) {
 	l.Child("search", &c.Search)
 }
 
+// Task returns what the estimator says that it is for, [datasets.AnyTask] where it does not say.
+func (c Coordinate) Task() datasets.Task { return c.Search.Task() }
+
 // Fit runs the search and returns what [Search.Fit] returns. It fails where the search refits none.
 func (c Coordinate) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	if c.Search.Refit == RefitNone {
@@ -77,7 +80,7 @@ func (c Coordinate) Run(ctx context.Context, data datasets.Set) (*Result, error)
 		return nil, fmt.Errorf("gridsearch: %w", err)
 	}
 	out.Seconds = time.Since(began).Seconds()
-	if err := c.Search.refit(ctx, w.all.data, out); err != nil {
+	if err := c.Search.refit(ctx, w.all.rows, out); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -258,7 +261,7 @@ func (r *run) of(grid axes, points []point) (*run, error) {
 	if len(faults) > 0 {
 		return nil, faults
 	}
-	out := &run{search: r.search, data: r.data, folds: r.folds, candidates: candidates, all: len(candidates), scorer: r.scorer}
+	out := &run{search: r.search, data: r.data, rows: r.rows, folds: r.folds, candidates: candidates, all: len(candidates), scorer: r.scorer}
 	out.nothingDone()
 	return out, out.fitsMemory()
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/journal"
 	"github.com/bochner-ml/bochner/internal/memory"
-	"github.com/bochner-ml/bochner/metrics"
 )
 
 // run is a search at work on data.
 type run struct {
 	search     Search
 	data       datasets.Set
+	rows       datasets.Set // those that candidates are fitted to: data, without the targets where they only score
 	folds      []datasets.Fold
 	candidates []candidate
 	all        int // candidates of the search, of which a plan looks at some
@@ -58,12 +58,15 @@ func (s Search) prepare(data datasets.Set, most int) (*run, error) {
 	if faults = append(faults, more...); len(faults) > 0 {
 		return nil, faults
 	}
-	data, err := forTask(data, list[0])
+	data, err := s.forTask(data, list)
 	if err != nil {
 		return nil, err
 	}
-	r := &run{search: s, data: data, candidates: candidates, all: all}
-	if r.folds, err = s.split(data, list[0].Task); err != nil {
+	r := &run{search: s, data: data, rows: data, candidates: candidates, all: all}
+	if s.task(list).Targetless() {
+		r.rows = data.WithoutTargets()
+	}
+	if r.folds, err = s.split(data, s.task(list)); err != nil {
 		return nil, err
 	}
 	if left, ok := s.Splitter.(LeaveOneOut); ok {
@@ -85,19 +88,6 @@ func (r *run) nothingDone() {
 	for i := range r.outcomes {
 		r.outcomes[i] = make([]outcome, len(r.folds))
 	}
-}
-
-// forTask checks that the targets are what the metric scores.
-func forTask(data datasets.Set, m metrics.Metric) (datasets.Set, error) {
-	switch {
-	case data.Y == nil && data.Targets == nil:
-		return data, errors.New("the data has no targets")
-	case m.Task == datasets.Classification:
-		return withClasses(data)
-	case len(data.Schema.Classes()) > 0:
-		return data, fmt.Errorf("score %s is for %s, but the target has classes", m.Name, m.Task)
-	}
-	return data, nil
 }
 
 // split makes the folds and checks what a splitter may have got wrong.
@@ -212,7 +202,7 @@ func (r *run) fitBatch(ctx context.Context, fitter estimator.BatchFitter) error 
 	}
 	wanted := slices.Clone(seen)
 	b := r.batch()
-	b.Data = r.data
+	b.Data = r.rows
 	b.Wanted = func(candidate, fold int) bool { return !wanted[candidate*folds+fold] }
 	b.Yield = func(candidate, fold int, out estimator.Outcome) error {
 		if ctx.Err() != nil && out.Err != nil {
@@ -236,7 +226,7 @@ func (r *run) fitBatch(ctx context.Context, fitter estimator.BatchFitter) error 
 
 // batch is the whole grid, without its rows.
 func (r *run) batch() estimator.Batch {
-	b := estimator.Batch{Shape: r.data.Shape(), Folds: r.folds}
+	b := estimator.Batch{Shape: r.rows.Shape(), Folds: r.folds}
 	for _, c := range r.candidates {
 		b.Candidates = append(b.Candidates, estimator.Candidate{Estimator: c.spec})
 	}
@@ -338,7 +328,7 @@ func (r *run) todo() []fit {
 // fit fits one candidate to one fold's training rows and predicts its test rows.
 func (r *run) fit(ctx context.Context, f fit) (out estimator.Outcome) {
 	fold := r.folds[f.fold]
-	train := r.data.Select(fold.Train)
+	train := r.rows.Select(fold.Train)
 	start := time.Now()
 	model, err := r.candidates[f.candidate].spec.Fit(ctx, train)
 	out.Seconds = time.Since(start).Seconds()
@@ -362,7 +352,7 @@ func (r *run) fit(ctx context.Context, f fit) (out estimator.Outcome) {
 // says so, and a copy of the fold's rows.
 func (r *run) bytes(c candidate) int64 {
 	used := sizeOf(r.data.X) + 8*int64(r.data.Rows())
-	if k := r.data.Schema.Outputs(); k > 1 {
+	if k := r.rows.Schema.Outputs(); k > 1 {
 		used += 8 * int64(r.data.Rows()) * int64(k) / int64(max(len(r.folds), 1)) // predictions
 	}
 	if coster, ok := c.spec.(datasets.Coster); ok {
@@ -373,7 +363,7 @@ func (r *run) bytes(c candidate) int64 {
 
 // shape is that of so many of the rows.
 func (r *run) shape(rows int) datasets.Shape {
-	out := r.data.Shape()
+	out := r.rows.Shape()
 	out.Rows = rows
 	return out
 }

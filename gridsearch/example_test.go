@@ -10,7 +10,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/synthetic"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/cluster"
 	"github.com/bochner-ml/bochner/gridsearch"
 )
 
@@ -146,4 +148,35 @@ func ExampleCoordinate() {
 	fmt.Printf("%d of 14 candidates tried, the best is %s\n", len(result.Candidates), result.Best())
 	// Output:
 	// 8 of 14 candidates tried, the best is alpha=0.001 intercept=true
+}
+
+// Clusters are searched for without targets; those that are there only score.
+func ExampleSearch_clusters() {
+	ctx := context.Background()
+	data, err := synthetic.Blobs(300, 2, 4, 1, 2)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	search := gridsearch.NewSearch(cluster.NewKMeans(),
+		gridsearch.Axis{Path: "clusters", Values: []any{2, 3, 4, 5, 6}})
+	search.Splitter = datasets.KFold{Folds: 3}
+	search.Score = "silhouette"               // of distances between rows
+	search.Scores = []string{"adjusted_rand"} // agreement with data.Y, which no fit sees
+	result, err := search.Run(ctx, data)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, c := range result.Candidates {
+		fmt.Printf("%s: silhouette %.2f, adjusted Rand index %.2f\n", c, c.Mean, c.Others[0].Mean)
+	}
+	fmt.Println("best:", result.Best())
+	// Output:
+	// clusters=2: silhouette 0.60, adjusted Rand index 0.50
+	// clusters=3: silhouette 0.68, adjusted Rand index 0.74
+	// clusters=4: silhouette 0.75, adjusted Rand index 1.00
+	// clusters=5: silhouette 0.64, adjusted Rand index 0.93
+	// clusters=6: silhouette 0.51, adjusted Rand index 0.83
+	// best: clusters=4
 }

@@ -18,7 +18,7 @@ import (
 // Simpler says which values make a simpler model, for RefitOneStdError. Candidates are compared
 // parameter by parameter and the first that differs decides:
 //
-//  1. the size of the model: fewer features, grids, components or degree, a larger min_count;
+//  1. the size of the model: fewer features, grids, components, clusters or degree, a larger min_count;
 //  2. regularisation: a larger alpha, a smaller C, a larger epsilon;
 //  3. the width of the kernel: a smaller gamma, which is a smoother function;
 //  4. every other axis that has Simpler set, in the order of the grid.

@@ -60,6 +60,14 @@ type Search struct {
 
 	// Score is the name of the metric that decides, of those in package metrics. "" stands for
 	// accuracy where the target has classes and r2 where it has none.
+	//
+	// No fit sees the targets of an estimator that learns without, as its [estimator.Tasked] says; they only
+	// score. For clusterings "" stands for adjusted_rand where there are targets and for silhouette where there
+	// are none; for anomalies it stands for roc_auc, and the second of two classes is that of the anomalies.
+	// Scores without a truth, such as silhouette, look at the rows that come to the search, standardised by
+	// [metrics.Standardised], whatever the candidates make of them: distances between their features are not
+	// comparable. They prefer round groups: of groups of another shape, such as two moons, only targets tell
+	// the right gamma.
 	Score  string
 	Scores []string // metrics recorded besides
 
@@ -140,6 +148,9 @@ func (s Search) Check() error {
 	return nil
 }
 
+// Task returns what the estimator says that it is for, [datasets.AnyTask] where it does not say.
+func (s Search) Task() datasets.Task { return estimator.TaskOf(s.Estimator) }
+
 // Fit runs the search and returns the refitted model's predictions: a *[Result], which also is a
 // Classifier, Probabilistic or MultiPredictor where the model is one. It fails where the search
 // refits none.
@@ -181,7 +192,7 @@ func (s Search) Run(ctx context.Context, data datasets.Set) (*Result, error) {
 	if s.later {
 		return out, nil
 	}
-	if err := s.refit(ctx, r.data, out); err != nil {
+	if err := s.refit(ctx, r.rows, out); err != nil {
 		return nil, err
 	}
 	return out, nil

@@ -66,6 +66,9 @@ func (h *Halving) Params(l *param.List) {
 	l.Child("search", &h.Search)
 }
 
+// Task returns what the estimator says that it is for, [datasets.AnyTask] where it does not say.
+func (h Halving) Task() datasets.Task { return h.Search.Task() }
+
 // Fit runs the halving and returns what [Search.Fit] returns: the result of the last rung. It
 // fails where the search refits none.
 func (h Halving) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
@@ -134,7 +137,7 @@ func (h Halving) stop(ctx context.Context, first *run, last Rung, unreached int)
 		out.Warnings = append(out.Warnings, lateWarning(h.Search.Budget, unreached, unreached))
 	}
 	out.Warnings = append(out.Warnings, fmt.Sprintf("the best was scored with %s %d, not with %d", h.Resource, last.Resource, h.Most))
-	return rung.refit(ctx, first.data, out)
+	return rung.refit(ctx, first.rows, out)
 }
 
 // Plan estimates all rungs, as [Search.Plan] does one: which candidates get to the next makes no
@@ -294,7 +297,7 @@ func (f fewerRows) Split(data datasets.Set) ([]datasets.Fold, error) {
 	if len(faults) > 0 {
 		return nil, faults
 	}
-	folds, err := f.of.split(data, list[0].Task)
+	folds, err := f.of.split(data, f.of.task(list))
 	if err != nil {
 		return nil, err
 	}

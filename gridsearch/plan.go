@@ -130,7 +130,7 @@ func (r *run) planFits(p *Plan) (refit float64) {
 		for _, f := range r.folds {
 			p.Flops += coster.Cost(r.shape(len(f.Train))).Flops
 		}
-		refit = max(refit, coster.Cost(r.data.Shape()).Flops)
+		refit = max(refit, coster.Cost(r.rows.Shape()).Flops)
 	}
 	p.Bytes = r.bytesAtOnce(used, p.Workers)
 	return refit

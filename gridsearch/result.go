@@ -9,9 +9,11 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
@@ -76,8 +78,11 @@ func (c Candidate) String() string {
 func (r *run) result() (*Result, error) {
 	decides := r.scorer.metrics[0]
 	out := &Result{
-		Score: decides.Name, GreaterIsBetter: decides.GreaterIsBetter, Positive: metrics.PositiveClass(r.data.Schema.Classes()), Folds: len(r.folds),
+		Score: decides.Name, GreaterIsBetter: decides.GreaterIsBetter, Folds: len(r.folds),
 		Shared: r.shared, Fits: r.total(), Resumed: r.resumed,
+	}
+	if r.search.task(r.scorer.metrics) != datasets.Clustering {
+		out.Positive = metrics.PositiveClass(r.data.Schema.Classes())
 	}
 	for i, c := range r.candidates {
 		out.Candidates = append(out.Candidates, r.candidate(c, r.outcomes[i]))
@@ -230,9 +235,13 @@ func (r *run) axisValues(i int) []any {
 	return out
 }
 
-// bound reports whether a value is 0 and no smaller number can be had, such as a factor that takes an input out.
+// bound reports whether a value is 0 and no smaller number can be had, such as a factor that takes an input out, or 2
+// clusters, of which fewer are none.
 func (s Search) bound(path string, value any) bool {
 	v, _ := number(value)
+	if v == 2 && path[strings.LastIndexByte(path, '.')+1:] == "clusters" {
+		return true
+	}
 	if v != 0 {
 		return false
 	}

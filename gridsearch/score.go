@@ -21,13 +21,16 @@ import (
 func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.Faults) {
 	var out []metrics.Metric
 	var faults param.Faults
+	own := estimator.TaskOf(s.Estimator)
 	add := func(path, name string) {
 		m, err := metrics.ByName(name)
 		switch {
 		case err != nil:
 			faults = append(faults, param.Fault{Path: path, Problem: err.Error(), Err: err})
+		case own.Targetless() && !m.Serves(own):
+			faults = append(faults, param.Fault{Path: path, Problem: fmt.Sprintf("%s is for %s, the estimator for %s", m.Name, m.Task, own)})
 		case slices.ContainsFunc(out, func(o metrics.Metric) bool { return o.Name == m.Name }):
-		case len(out) > 0 && out[0].Task != m.Task:
+		case len(out) > 0 && out[0].Task != m.Task && !own.Targetless():
 			faults = append(faults, param.Fault{Path: path, Problem: fmt.Sprintf("%s is for %s, %s for %s", m.Name, m.Task, out[0].Name, out[0].Task)})
 		default:
 			out = append(out, m)
@@ -35,6 +38,8 @@ func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.Faults) {
 	}
 	if s.Score != "" {
 		add("score", s.Score)
+	} else if own.Targetless() && data != nil {
+		add("score", untaughtScore(own, data.Y != nil))
 	} else if data != nil {
 		task := datasets.Regression
 		if len(data.Schema.Classes()) > 0 {
@@ -48,14 +53,83 @@ func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.Faults) {
 	return out, faults
 }
 
+// untaughtScore names the metric that decides between models that learn without a target, where none is named:
+// one that compares with the targets, where there are any.
+func untaughtScore(task datasets.Task, targets bool) string {
+	switch {
+	case task == datasets.Anomaly:
+		return "roc_auc"
+	case targets:
+		return "adjusted_rand"
+	}
+	return "silhouette"
+}
+
+// task is what the estimator is for, where it learns without targets, or else the metric that decides.
+func (s Search) task(list []metrics.Metric) datasets.Task {
+	if own := estimator.TaskOf(s.Estimator); own.Targetless() {
+		return own
+	}
+	return list[0].Task
+}
+
+// forTask checks that the targets are what the metrics score.
+func (s Search) forTask(data datasets.Set, list []metrics.Metric) (datasets.Set, error) {
+	m, task := list[0], s.task(list)
+	if task.Targetless() {
+		return untaught(data, task, list)
+	}
+	switch {
+	case data.Y == nil && data.Targets == nil:
+		return data, errors.New("the data has no targets")
+	case m.Task == datasets.Classification:
+		return withClasses(data)
+	case len(data.Schema.Classes()) > 0:
+		return data, fmt.Errorf("score %s is for %s, but the target has classes", m.Name, m.Task)
+	}
+	return data, nil
+}
+
+// untaught checks that there is what the metrics of a task without a target look at: targets that they compare
+// with, or numbers.
+func untaught(data datasets.Set, task datasets.Task, list []metrics.Metric) (datasets.Set, error) {
+	for _, m := range list {
+		switch {
+		case m.NeedsTruth() && data.Y == nil && task == datasets.Anomaly:
+			return data, fmt.Errorf("score %s compares with rows of which it is known whether they are anomalies, and the data has no targets that say so; "+
+				"without them one setting cannot be told from another", m.Name)
+		case m.NeedsTruth() && data.Y == nil:
+			return data, fmt.Errorf("score %s compares with classes of the rows, and the data has no targets; silhouette does without", m.Name)
+		case !m.NeedsTruth() && metrics.Standardised(data.Slice(0, 1)) == nil:
+			return data, fmt.Errorf("score %s looks at distances of numbers, and no column of the rows is numeric", m.Name)
+		}
+	}
+	if data.Y == nil {
+		return data.WithoutTargets(), nil
+	}
+	data, err := withClasses(data)
+	if classes := len(data.Schema.Classes()); err == nil && task == datasets.Anomaly && classes > 2 {
+		err = fmt.Errorf("anomalies are scored by two classes, of which the second is theirs, and the target has %d", classes)
+	}
+	return data, err
+}
+
 // scorer turns predictions for a fold's test rows into scores.
 type scorer struct {
 	metrics []metrics.Metric
 	truth   []metrics.Input // of each fold's test rows: all but the predictions
+	looks   func(fold int)  // adds the rows themselves to a fold's truth; nil where no metric looks at them
 }
 
 func newScorer(list []metrics.Metric, data datasets.Set, folds []datasets.Fold) *scorer {
 	s := &scorer{metrics: list, truth: make([]metrics.Input, len(folds))}
+	if slices.ContainsFunc(list, func(m metrics.Metric) bool { return !m.NeedsTruth() }) {
+		s.looks = func(fold int) { // not before a fit is scored: a plan has stand-ins for rows
+			if s.truth[fold].Rows == nil {
+				s.truth[fold].Rows = metrics.Standardised(data.Select(folds[fold].Test))
+			}
+		}
+	}
 	for k, f := range folds {
 		in := metrics.Input{Weights: pick(data.Weights, f.Test)}
 		if data.Targets != nil {
@@ -86,8 +160,14 @@ func pick(list []float64, rows []int) []float64 {
 // says why the deciding metric has none, the second that the model lacks what a metric reads,
 // which no candidate could change.
 func (s *scorer) score(fold int, p estimator.Prediction) (scores []float64, failed, fatal error) {
+	if s.looks != nil {
+		s.looks(fold)
+	}
 	in := s.truth[fold]
 	in.Scores, in.Probabilities, in.Sets = p.Scores, p.Probabilities, p.Sets
+	if len(p.Anomaly) > 0 {
+		in.Scores = mat.NewDense(len(p.Anomaly), 1, p.Anomaly)
+	}
 	if in.TruthTargets != nil {
 		in.PredictedTargets, in.StdTargets, in.LowerTargets, in.UpperTargets = p.Targets, p.StdTargets, p.LowerTargets, p.UpperTargets
 	} else {
@@ -117,7 +197,9 @@ func (s *scorer) predict(ctx context.Context, p estimator.Predictor, X mat.Matri
 		classifier    estimator.Classifier
 		probabilistic estimator.Probabilistic
 		multi         estimator.MultiPredictor
+		unlike        estimator.AnomalyScorer
 	)
+	hasAnomaly := estimator.As(p, &unlike)
 	hasScores, hasProbabilities, hasTargets := estimator.As(p, &classifier), estimator.As(p, &probabilistic), estimator.As(p, &multi)
 	for _, m := range s.metrics {
 		switch {
@@ -126,9 +208,13 @@ func (s *scorer) predict(ctx context.Context, p estimator.Predictor, X mat.Matri
 			if hasTargets && out.Targets == nil {
 				out.Targets, err = multi.PredictTargets(ctx, X)
 			}
-		case m.Needs == metrics.Predictions:
+		case m.Needs == metrics.Predictions || m.Needs == metrics.PredictionsAndRows:
 			if out.Values == nil {
 				out.Values, err = p.Predict(ctx, X)
+			}
+		case hasAnomaly:
+			if out.Anomaly == nil {
+				out.Anomaly, err = unlike.AnomalyScores(ctx, X)
 			}
 		case hasProbabilities && (m.Needs != metrics.ScoresOrProbabilities || !hasScores):
 			if out.Probabilities == nil {

@@ -27,6 +27,7 @@ var traits = map[string]trait{
 	"features":   {bySize, false},
 	"grids":      {bySize, false},
 	"components": {bySize, false},
+	"clusters":   {bySize, false},
 	"degree":     {bySize, false},
 	"min_count":  {bySize, true},
 	"alpha":      {byRegularisation, true},

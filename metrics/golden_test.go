@@ -164,3 +164,18 @@ func TestGoldenProbabilistic(t *testing.T) {
 	reference{&expect.Pinball, nil}.matches(t, "pinball_0.9", in, nil)
 	reference{&expect.D2Pinball, nil}.matches(t, "d2_pinball_0.9", in, nil)
 }
+
+func TestGoldenClustering(t *testing.T) {
+	var input struct {
+		Truth, Labels []float64
+		X             [][]float64
+	}
+	var expect map[string]float64
+	golden.Load(t, "metrics_clustering", &input, &expect)
+	if len(expect) != 8 {
+		t.Fatalf("the case has %d scores", len(expect))
+	}
+	for name, want := range expect {
+		reference{Plain: &want}.matches(t, name, Input{Truth: input.Truth, Predicted: input.Labels, Rows: fromRows(input.X)}, nil)
+	}
+}

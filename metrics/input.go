@@ -30,6 +30,8 @@ type Input struct {
 
 	StdTargets, LowerTargets, UpperTargets *mat.Dense // n×t, likewise, when there are several targets
 
+	Rows mat.Matrix // n×d, the rows themselves, which metrics without a truth look at; sparse ones are never made dense
+
 	Weights []float64 // n finite weights, none negative; nil means 1 for every row
 	Classes int       // k; 0 means the least that the codes and columns given allow, and at least 2
 }
@@ -83,8 +85,10 @@ func (in Input) checked(task datasets.Task, need Need) (Input, error) {
 		rows = in.checkTargets(&f, need)
 	case datasets.Classification:
 		in = in.checkClasses(&f, need)
+	case datasets.Clustering:
+		in, rows = in.checkClusters(&f, need)
 	default:
-		f.addf("task %q is neither %s nor %s", task, datasets.Classification, datasets.Regression)
+		f.addf("task %q is none of %s, %s and %s", task, datasets.Classification, datasets.Regression, datasets.Clustering)
 	}
 	if in.Weights != nil && f.vector("Weights", in.Weights, rows) {
 		f.weights(in.Weights)
@@ -187,6 +191,33 @@ func (in Input) checkClasses(f *faults, need Need) Input {
 	return in
 }
 
+// checkClusters leaves in the input what the need names: numbers of clusters, and either a truth or the rows.
+func (in Input) checkClusters(f *faults, need Need) (out Input, rows int) {
+	out = Input{Predicted: in.Predicted, Weights: in.Weights, Classes: maxClasses}
+	switch need {
+	case Predictions:
+		out.Truth = in.Truth
+		f.codes("Truth", in.Truth, len(in.Truth), maxClasses)
+		f.codes("Predicted", in.Predicted, len(in.Truth), maxClasses)
+		return out, len(in.Truth)
+	case PredictionsAndRows:
+		f.codes("Predicted", in.Predicted, len(in.Predicted), maxClasses)
+		if in.Rows == nil {
+			f.addf("it needs Rows, and none are given")
+			break
+		}
+		out.Rows = in.Rows
+		if n, _ := in.Rows.Dims(); n != len(in.Predicted) {
+			f.addf("Rows has %d rows, Predicted has %d", n, len(in.Predicted))
+		} else if err := (datasets.Set{X: in.Rows}).CheckFinite(); err != nil {
+			f.addf("Rows: %v", err)
+		}
+	default:
+		f.addf("a clustering metric needs %s or %s, not %s", Predictions, PredictionsAndRows, need)
+	}
+	return out, len(in.Predicted)
+}
+
 // classCount is the number of classes: what the caller says, or the least that codes and columns allow.
 func (in Input) classCount(f *faults) int {
 	if in.Classes == 1 || in.Classes < 0 || in.Classes > maxClasses {
@@ -224,6 +255,11 @@ func (in Input) withoutZeroWeights() Input {
 			keep = append(keep, i)
 		}
 	}
+	return in.only(keep)
+}
+
+// only returns the input of some rows.
+func (in Input) only(keep []int) Input {
 	vector := func(v []float64) []float64 {
 		if v == nil {
 			return nil
@@ -245,8 +281,12 @@ func (in Input) withoutZeroWeights() Input {
 		}
 		return kept
 	}
+	var rows mat.Matrix
+	if in.Rows != nil {
+		rows = (datasets.Set{X: in.Rows}).Select(keep).X
+	}
 	return Input{
-		Truth: vector(in.Truth), Predicted: vector(in.Predicted), Weights: vector(in.Weights), Classes: in.Classes,
+		Rows: rows, Truth: vector(in.Truth), Predicted: vector(in.Predicted), Weights: vector(in.Weights), Classes: in.Classes,
 		Scores: matrix(in.Scores), Probabilities: matrix(in.Probabilities),
 		TruthTargets: matrix(in.TruthTargets), PredictedTargets: matrix(in.PredictedTargets),
 		Std: vector(in.Std), Lower: vector(in.Lower), Upper: vector(in.Upper), Sets: matrix(in.Sets),

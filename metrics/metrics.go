@@ -10,6 +10,9 @@
 //   - The order of the rows does not matter (beyond the rounding of sums, which are compensated).
 //   - A score is a finite number or an error that names the metric and what is wrong, never a silent NaN.
 //
+// A score of a clustering that looks at a sample of many rows obeys the first two but for the error of the sample; its
+// Doc says so. A score of anomalies is one of two classes: see [Metric.Serves].
+//
 // Where scikit-learn has the metric, the value is that of its version 1.2, and its convention where a formula is
 // undefined (a class never predicted has precision 0). The few differences are said in the metric's Doc.
 package metrics
@@ -38,6 +41,7 @@ const (
 	Deviations            Need = "standard deviations"
 	Intervals             Need = "intervals"
 	Sets                  Need = "sets of classes"
+	PredictionsAndRows    Need = "predictions and the rows themselves" // and no truth
 )
 
 // Met reports whether in holds the outputs that n names.
@@ -45,6 +49,8 @@ func (n Need) Met(in Input) bool {
 	switch n {
 	case Predictions:
 		return in.Predicted != nil || present(in.PredictedTargets)
+	case PredictionsAndRows:
+		return in.Predicted != nil && in.Rows != nil
 	case Probabilities:
 		return present(in.Probabilities)
 	case ScoresOrProbabilities, ProbabilitiesOrScores:
@@ -76,7 +82,7 @@ type Metric struct {
 	// Func computes the score. It is called with an input that has been checked for what Task and Needs ask: lengths
 	// agree, everything is finite, every weight is positive (Weights may be nil), class codes lie below Classes,
 	// which is set. For the needs with a choice, the matrix chosen is in Scores. For regression it is called once
-	// per target, always with Truth and the vectors.
+	// per target, always with Truth and the vectors. For clustering, Truth is nil where Needs is PredictionsAndRows.
 	Func func(Input) (float64, error)
 }
 
@@ -114,6 +120,15 @@ func (m Metric) score(in Input) (float64, error) {
 		total.add(score)
 	}
 	return total.value() / float64(targets), nil
+}
+
+// NeedsTruth reports whether the metric compares with a truth; one that does not looks at the rows themselves.
+func (m Metric) NeedsTruth() bool { return m.Needs != PredictionsAndRows }
+
+// Serves reports whether the metric scores the predictions of models of a task. Those of two classes serve for
+// anomalies, too: class 1 is the anomaly, the decision score how unlike the others a row is.
+func (m Metric) Serves(task datasets.Task) bool {
+	return m.Task == task || task == datasets.Anomaly && m.Binary && m.Needs != Probabilities
 }
 
 // CheckClasses says why the metric cannot score that many classes, nil where it can. It asks the metric
@@ -175,7 +190,7 @@ func (m Metric) negated() Metric {
 const negation = "neg_"
 
 // registry holds every metric, in the order in which they are listed.
-var registry = slices.Concat(classification, classAverages(), ranking, regression, probabilistic)
+var registry = slices.Concat(classification, classAverages(), ranking, regression, probabilistic, clustering)
 
 // All returns every metric, classification first, in a fixed order.
 func All() []Metric { return slices.Clone(registry) }
@@ -219,8 +234,8 @@ func lookup(name string) (Metric, bool) {
 }
 
 // ForTask returns the metrics worth reporting for a task, the one to choose models by first. For classification
-// they depend on whether there are two classes or more; for regression, classes is not read. A model may lack what
-// some of them need: see [Need.Met].
+// they depend on whether there are two classes or more; for the other tasks, classes is not read. A model may lack
+// what some of them need, and rows without a target the truth: see [Need.Met] and [Metric.NeedsTruth].
 func ForTask(task datasets.Task, classes int) []Metric {
 	names := []string{"r2", "root_mean_squared_error", "mean_absolute_error", "relative_rmse"}
 	switch {
@@ -228,6 +243,10 @@ func ForTask(task datasets.Task, classes int) []Metric {
 		names = []string{"accuracy", "balanced_accuracy", "f1_macro", "log_loss", "roc_auc_ovr"}
 	case task == datasets.Classification:
 		names = []string{"accuracy", "balanced_accuracy", "f1", "log_loss", "roc_auc"}
+	case task == datasets.Clustering:
+		names = []string{"silhouette", "calinski_harabasz", "davies_bouldin", "adjusted_rand", "normalized_mutual_info"}
+	case task == datasets.Anomaly:
+		names = []string{"roc_auc", "average_precision", "f1", "precision", "recall"}
 	case task != datasets.Regression:
 		return nil
 	}

@@ -49,6 +49,9 @@ func (p Pipeline) FitBatch(ctx context.Context, b estimator.Batch) (shared []str
 	if b.Mapped() {
 		return nil, place.Here(errMapped)
 	}
+	if p.Task().Targetless() {
+		b.Data = b.Data.WithoutTargets()
+	}
 	job, err := p.job(b)
 	if err != nil {
 		return nil, place.Here(err)

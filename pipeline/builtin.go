@@ -2,6 +2,8 @@ package pipeline
 
 import (
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/anomaly"
+	"github.com/bochner-ml/bochner/estimator/cluster"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/transformer"
@@ -68,6 +70,13 @@ func builtin() []Entry {
 			func() any { return estimator.NewSGDClassifier() }, func() model.Stateful { return &estimator.FittedSGDClassifier{} }},
 		{"sgd_regressor", "linear regression by stochastic gradient descent, which learns on",
 			func() any { return estimator.NewSGDRegressor() }, func() model.Stateful { return &estimator.FittedSGDRegressor{} }},
+
+		{"kmeans", "groups of rows around centres",
+			func() any { return cluster.NewKMeans() }, func() model.Stateful { return &cluster.FittedKMeans{} }},
+		{"spectral", "groups of rows that hang together, by the features of the step before",
+			func() any { return cluster.NewSpectral() }, func() model.Stateful { return &cluster.FittedSpectral{} }},
+		{"one_class", "tells rows unlike the others by a plane in the features of the step before",
+			func() any { return anomaly.NewOneClass() }, func() model.Stateful { return &anomaly.FittedOneClass{} }},
 
 		{"target", "a regression on transformed targets, whose predictions are turned back",
 			func() any { return meta.NewTarget(nil) }, func() model.Stateful { return &meta.FittedTarget{} }},

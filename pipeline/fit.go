@@ -12,10 +12,14 @@ import (
 )
 
 // Fit fits the steps one after the other and the estimator to what comes out of them. The result is a
-// [*FittedPipeline]; what the fitted estimator can do besides, [estimator.As] finds in it.
+// [*FittedPipeline]; what the fitted estimator can do besides, [estimator.As] finds in it. No step sees the
+// targets where the estimator learns without them.
 func (p Pipeline) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	if err := p.check(); err != nil {
 		return nil, place.Here(err)
+	}
+	if p.Task().Targetless() {
+		data = data.WithoutTargets()
 	}
 	r, err := rows.Of(data, p.memory())
 	if err != nil {
@@ -34,6 +38,9 @@ func (p Pipeline) Fit(ctx context.Context, data datasets.Set) (estimator.Predict
 func (p Pipeline) FitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
 	if err := p.check(); err != nil {
 		return nil, place.Here(err)
+	}
+	if p.Task().Targetless() {
+		data = datasets.WithoutTargets(data)
 	}
 	r, err := rows.From(ctx, data, p.memory())
 	if err != nil {

@@ -151,7 +151,11 @@ func (p *FittedPipeline) nothing() estimator.Prediction {
 		deviates estimator.StdPredictor
 		classes  estimator.Classifier
 		probable estimator.Probabilistic
+		unlike   estimator.AnomalyScorer
 	)
+	if estimator.As(p.model, &unlike) {
+		out.Anomaly = []float64{}
+	}
 	if estimator.As(p.model, &multi) {
 		out.Targets = &mat.Dense{}
 	}
@@ -218,6 +222,7 @@ func (r *results) put(lo int, block estimator.Prediction) {
 	r.StdTargets = rowsOfBlock(r.StdTargets, block.StdTargets, r.rows)
 	r.LowerTargets, r.UpperTargets = rowsOfBlock(r.LowerTargets, block.LowerTargets, r.rows), rowsOfBlock(r.UpperTargets, block.UpperTargets, r.rows)
 	r.Sets = rowsOfBlock(r.Sets, block.Sets, r.rows)
+	r.Anomaly = roomOf(r.Anomaly, block.Anomaly, r.rows)
 	r.Targets = rowsOfBlock(r.Targets, block.Targets, r.rows)
 	r.Scores = rowsOfBlock(r.Scores, block.Scores, r.rows)
 	r.Probabilities = rowsOfBlock(r.Probabilities, block.Probabilities, r.rows)
@@ -227,6 +232,7 @@ func (r *results) put(lo int, block estimator.Prediction) {
 	copy(to.Std[min(lo, len(to.Std)):], block.Std)
 	copy(to.Lower[min(lo, len(to.Lower)):], block.Lower)
 	copy(to.Upper[min(lo, len(to.Upper)):], block.Upper)
+	copy(to.Anomaly[min(lo, len(to.Anomaly)):], block.Anomaly)
 	copyRows(to.Targets, lo, block.Targets)
 	copyRows(to.StdTargets, lo, block.StdTargets)
 	copyRows(to.LowerTargets, lo, block.LowerTargets)

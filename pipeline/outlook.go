@@ -56,6 +56,35 @@ func (f *forecast) model(spec estimator.Estimator, in datasets.Outlook, path, na
 	f.demands(spec, in, path, name)
 }
 
+// CheckTargets looks whether a step that learns from targets stands before an estimator that learns without
+// them. The error is [param.Faults], each with the path of its step.
+func (p Pipeline) CheckTargets() error {
+	task := p.Task()
+	if !task.Targetless() {
+		return nil
+	}
+	var faults param.Faults
+	for _, path := range taught(p.Steps, "") {
+		faults = append(faults, param.Fault{Path: path, Problem: fmt.Sprintf("%s learns from targets, and %s, which is for %s, learns without", path[strings.LastIndexByte(path, '.')+1:], p.path(), task),
+			Hint: "leave it out"})
+	}
+	return faults.Err()
+}
+
+// taught returns the paths of the steps that learn from targets.
+func taught(steps []Step, path string) (out []string) {
+	for i, s := range steps {
+		at := join(path, ChildName(s, i))
+		if d, ok := s.Fitter.(datasets.Demander); ok && slices.ContainsFunc(d.Demands(), func(d datasets.Demand) bool { return d.Want == datasets.Targets }) {
+			out = append(out, at)
+		}
+		if c, ok := s.Fitter.(Composite); ok {
+			out = append(out, taught(c.Children(), at)...)
+		}
+	}
+	return out
+}
+
 // forecast collects what steps refuse.
 type forecast struct{ faults param.Faults }
 

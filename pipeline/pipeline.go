@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
@@ -70,6 +71,9 @@ func (p Pipeline) clone() Pipeline {
 	return p
 }
 
+// Task returns what the estimator says that it is for, [datasets.AnyTask] where it does not say.
+func (p Pipeline) Task() datasets.Task { return estimator.TaskOf(p.Estimator) }
+
 // path is the estimator's name in parameter paths.
 func (p Pipeline) path() string {
 	if p.Name != "" {
@@ -105,6 +109,9 @@ func (p Pipeline) check() error {
 	}
 	if slices.Contains(names, "precision") {
 		return errors.New("a step is called precision, which is a parameter of the pipeline")
+	}
+	if err := p.CheckTargets(); err != nil {
+		return err
 	}
 	return param.CheckFit(&p)
 }

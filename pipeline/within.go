@@ -51,10 +51,24 @@ func modelsWithin(spec any) (out []meta.Member) {
 // Foretold is what is known of the predictions of a model before it is fitted.
 type Foretold struct {
 	Unknown       bool // whether nothing is
-	Classes       bool // whether it predicts classes; else it predicts numbers
+	Classes       bool // whether it predicts classes; else it predicts numbers, or does what Targetless says
 	Probabilities bool
-	Std           bool // whether it knows its standard deviation
-	Intervals     bool // whether it knows intervals, or sets of classes
+	Std           bool          // whether it knows its standard deviation
+	Intervals     bool          // whether it knows intervals, or sets of classes
+	Targetless    datasets.Task // clustering or anomaly, where it learns without a target, else ""; of a wrapper what a model within does, and nothing else is known
+}
+
+// Task returns what the model is for, [datasets.AnyTask] where nothing is known.
+func (f Foretold) Task() datasets.Task {
+	switch {
+	case f.Unknown:
+		return datasets.AnyTask
+	case f.Targetless != "":
+		return f.Targetless
+	case f.Classes:
+		return datasets.Classification
+	}
+	return datasets.Regression
 }
 
 // Foretell says what a model will predict: what the type of its fitted value can do, or, where that is a
@@ -63,8 +77,17 @@ func Foretell(spec estimator.Estimator) Foretold {
 	if p, ok := spec.(Pipeline); ok {
 		return Foretell(p.Estimator)
 	}
-	if t, ok := spec.(estimator.Tasked); ok {
-		return Foretold{Classes: t.Task() == datasets.Classification}
+	models := modelsWithin(spec)
+	for _, m := range models {
+		if one := Foretell(m.Estimator); one.Targetless != "" {
+			return Foretold{Unknown: true, Targetless: one.Targetless}
+		}
+	}
+	switch task := estimator.TaskOf(spec); {
+	case task.Targetless():
+		return Foretold{Targetless: task}
+	case task != datasets.AnyTask:
+		return Foretold{Classes: task == datasets.Classification}
 	}
 	e, ok := EntryOf(spec)
 	if !ok {
@@ -78,7 +101,6 @@ func Foretell(spec estimator.Estimator) Foretold {
 	if _, wraps := fitted.(estimator.Wrapper); !wraps || classes {
 		return Foretold{Classes: classes, Probabilities: probable, Std: deviates, Intervals: intervals}
 	}
-	models := modelsWithin(spec)
 	out := Foretold{Classes: true, Probabilities: true, Std: true, Intervals: intervals, Unknown: len(models) == 0}
 	for _, m := range models {
 		one := Foretell(m.Estimator)

@@ -28,6 +28,7 @@ func (s Nystroem) TakesSparse() bool { return s.Kernel != "laplacian" && s.Kerne
 // What the steps demand of the columns that come to them, and what they leave.
 var (
 	complete   = []datasets.Demand{{Want: datasets.Numbers}, {Want: datasets.EveryValue}}
+	taught     = append(complete[:2:2], datasets.Demand{Want: datasets.Targets})
 	valued     = []datasets.Demand{{Want: datasets.Numbers}, {Want: datasets.AnyValue}}
 	categories = []datasets.Demand{{Want: datasets.Categories}}
 )
@@ -50,8 +51,8 @@ func (s Binning) Demands() []datasets.Demand {
 		Because: fmt.Sprintf("looks at %d in each grid", s.Inputs)})
 }
 
-// Demands asks for complete numeric columns.
-func (ARD) Demands() []datasets.Demand { return complete }
+// Demands asks for complete numeric columns, and for targets.
+func (ARD) Demands() []datasets.Demand { return taught }
 
 // Forecast promises complete numeric columns of the same names.
 func (ARD) Forecast(in datasets.Outlook) datasets.Outlook { return scaled(in) }

@@ -224,8 +224,8 @@ func (s RFM) options() agop.Options {
 // held is how many of n rows are predicted and never fitted to.
 func held(n int) int { return min(n/5, 2000) }
 
-// Demands asks for complete numeric columns.
-func (RFM) Demands() []datasets.Demand { return complete }
+// Demands asks for complete numeric columns, and for targets.
+func (RFM) Demands() []datasets.Demand { return taught }
 
 // Forecast promises complete numeric columns.
 func (RFM) Forecast(datasets.Outlook) datasets.Outlook { return datasets.Outlook{} }

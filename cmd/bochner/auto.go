@@ -17,7 +17,7 @@ type autoCommand struct {
 	Minutes    float64 `default:"1" help:"Time that all of it may take."`
 	Candidates int     `help:"Number of candidates to try instead of a time: the same result on any machine of this kind, whatever time it takes."`
 	Test       string  `files:"" placeholder:"FILE" help:"File of rows to test on; a fifth of the rows is held out when left out."`
-	Task       string  `enum:",classification,regression" default:"" help:"classification or regression; by the target when left out."`
+	Task       string  `enum:",classification,regression,clustering,anomaly" default:"" help:"classification or regression; by the target when left out."`
 	Score      string  `placeholder:"METRIC" help:"Metric to choose by; accuracy, or r2, when left out."`
 	Format     string  `help:"Format of the file: csv, tsv, svmlight or arff; by its ending and its first lines when left out."`
 	Seed       uint64  `help:"Where all random draws come from."`

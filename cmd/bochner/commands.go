@@ -32,7 +32,8 @@ func (f specFlags) overrides() []experiment.Override {
 
 type initCommand struct {
 	Data   string `arg:"" files:"" name:"data" help:"Data file: .csv, .tsv, .svm, .libsvm or .arff, each also .gz."`
-	Target string `help:"Column to predict; the last one when left out."`
+	Target string `help:"Column to predict; the last one when left out. For clustering and anomaly one that only scores; none when left out."`
+	Task   string `enum:",classification,regression,clustering,anomaly" default:"" help:"classification, regression, clustering or anomaly; by the target when left out."`
 	Format string `help:"Format of the file: csv, tsv, svmlight or arff; by its ending and its first lines when left out."`
 	Out    string `short:"o" files:"" help:"File to write; the data's name with .yaml when left out, - for standard output."`
 	Force  bool   `short:"f" help:"Write over a file that exists."`
@@ -48,7 +49,7 @@ func (c initCommand) Run(s *session) error {
 	}
 	remarks := []string{}
 	remark := func(text string) { remarks = append(remarks, text) }
-	draft, err := experiment.Draft(s.ctx, c.Data, experiment.DraftOptions{Target: c.Target, Format: c.Format, File: out, Remark: remark})
+	draft, err := experiment.Draft(s.ctx, c.Data, experiment.DraftOptions{Target: c.Target, Task: c.Task, Format: c.Format, File: out, Remark: remark})
 	if err != nil {
 		return err
 	}

@@ -36,12 +36,15 @@ func showResult(out io.Writer, r experiment.Result) {
 		t.Flush()
 	}
 	fmt.Fprintln(out)
-	showScores(out, r.Train, r.Test)
+	if len(r.Train)+len(r.Test) > 0 {
+		showScores(out, r.Train, r.Test)
+	}
 	showPositive(out, r.Positive)
 	if r.Intervals != nil {
 		fmt.Fprintln(out)
 		showSureness(out, *r.Intervals)
 	}
+	showFound(out, r)
 	if len(r.Members) > 0 {
 		fmt.Fprintln(out)
 		showMembers(out, r.Members)
@@ -57,6 +60,38 @@ func showResult(out io.Writer, r experiment.Result) {
 		fmt.Fprintf(out, "; at most %s of memory", memory(r.Memory))
 	}
 	fmt.Fprintf(out, "\nwritten: %s\n", strings.Join(r.Files, " "))
+}
+
+// showFound prints the sizes of clusters and the shares of anomalies.
+func showFound(out io.Writer, r experiment.Result) {
+	if c := r.Clusters; c != nil {
+		fmt.Fprintln(out)
+		t := columns(out)
+		fmt.Fprint(t, "cluster\ttrain")
+		if c.Test != nil {
+			fmt.Fprint(t, "\ttest")
+		}
+		fmt.Fprintln(t)
+		for k := range max(len(c.Train), len(c.Test)) {
+			fmt.Fprintf(t, "%d", k)
+			for _, sizes := range [][]int{c.Train, c.Test} {
+				if k < len(sizes) {
+					fmt.Fprintf(t, "\t%d", sizes[k])
+				} else if sizes != nil {
+					fmt.Fprint(t, "\t0")
+				}
+			}
+			fmt.Fprintln(t)
+		}
+		t.Flush()
+	}
+	if a := r.Anomalies; a != nil {
+		fmt.Fprintf(out, "anomalies: %.2f %% of the rows to train on", 100*a.Train)
+		if a.Test != nil {
+			fmt.Fprintf(out, ", %.2f %% of those to test on", 100**a.Test)
+		}
+		fmt.Fprintln(out)
+	}
 }
 
 // showMembers prints how much each member of an ensemble counts.
@@ -124,6 +159,12 @@ func showEvaluation(out io.Writer, e experiment.Evaluation) {
 	showPositive(out, e.Positive)
 	if e.Intervals != nil {
 		showSureness(out, *e.Intervals)
+	}
+	for k, size := range e.Clusters {
+		fmt.Fprintf(out, "cluster %d: %d rows\n", k, size)
+	}
+	if e.Anomalies != nil {
+		fmt.Fprintf(out, "anomalies: %.2f %% of the rows\n", 100**e.Anomalies)
 	}
 	for _, w := range e.Warnings {
 		fmt.Fprintf(out, "warning: %s\n", w)
@@ -194,7 +235,9 @@ func showModel(out io.Writer, m experiment.Model) {
 	if m.KeptRows > 0 {
 		fmt.Fprintf(t, "keeps\t%d training rows, in %s\n", m.KeptRows, memory(m.Bytes))
 	}
-	fmt.Fprintf(t, "target\t%s\n", strings.Join(m.Targets, ", "))
+	if len(m.Targets) > 0 {
+		fmt.Fprintf(t, "target\t%s\n", strings.Join(m.Targets, ", "))
+	}
 	if len(m.Classes) > 0 {
 		fmt.Fprintf(t, "classes\t%s\n", strings.Join(m.Classes, ", "))
 	}

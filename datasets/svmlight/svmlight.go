@@ -120,7 +120,7 @@ const maxClasses = 1 << 16
 // learn reads the file once.
 func (s *source) learn(ctx context.Context) error {
 	labels := map[float64]bool{}
-	classify := s.o.Task == datasets.Classification || len(s.o.Positive) > 0
+	classify := s.o.Task == datasets.Classification || s.o.Task.Targetless() || len(s.o.Positive) > 0
 	width := 0
 	err := s.each(ctx, func(r *row) error {
 		s.rows++
@@ -160,7 +160,7 @@ func (s *source) learn(ctx context.Context) error {
 		names[k] = number(v)
 	}
 	for _, p := range s.o.Positive {
-		if !slices.Contains(names, p) {
+		if !slices.Contains(names, p) && s.o.Task != datasets.Anomaly { // which may be learned from rows without any
 			return fmt.Errorf("%s: positive: no label %q", s.path, p)
 		}
 	}

@@ -274,14 +274,17 @@ func filled(X mat.Matrix) *mat.Dense {
 
 // brokenElsewhere are the laws about what bent is not, by what has the examples that break them.
 var brokenElsewhere = map[string]string{
-	"a batch is its fits one by one":                        "TestBatchLaw",
-	"a batch on related maps is its fits one by one":        "TestOtherBatchLaws",
-	"leaving one out is fitting without each row":           "TestOtherBatchLaws",
-	"a higher level holds more":                             "TestLawsFindMore",
-	"parts of the rows are the whole":                       "package transformertest",
-	"only passes begun alike are merged":                    "package transformertest",
-	"a pass stops when cancelled":                           "package transformertest",
-	"a damaged pass is refused, or goes on without a panic": "package transformertest",
+	"a batch is its fits one by one":                                     "TestBatchLaw",
+	"a batch on related maps is its fits one by one":                     "TestOtherBatchLaws",
+	"leaving one out is fitting without each row":                        "TestOtherBatchLaws",
+	"a model without targets looks at none":                              "TestLawsWithoutTargets",
+	"clusters are numbered, anomalies flagged":                           "TestLawsWithoutTargets",
+	"the scale of all inputs does not matter to a model without targets": "TestLawsWithoutTargets",
+	"parts of the rows are the whole":                                    "package transformertest",
+	"only passes begun alike are merged":                                 "package transformertest",
+	"a pass stops when cancelled":                                        "package transformertest",
+	"a damaged pass is refused, or goes on without a panic":              "package transformertest",
+	"a higher level holds more":                                          "TestLawsFindMore",
 }
 
 // Every law passes what keeps it and fails what breaks it.

@@ -9,6 +9,9 @@
 // Each law is one function, whose comment says what it asks and why. Laws about optional interfaces
 // are held only where the spec or its fit implements them. Fits that should agree are compared by
 // what they predict, to Options.Tolerance: give a spec that solves to a tighter tolerance than that.
+//
+// A spec that says by estimator.Tasked that its task is clustering or anomaly learns without targets: the rows are then
+// three groups far from each other, of 45, 30 and 15 rows, and laws of their own take the place of those about targets.
 package estimatortest
 
 import (
@@ -65,6 +68,9 @@ var laws = []law{
 	{"a higher level holds more", (*suite).nested},
 	{"concurrent use", (*suite).concurrent},
 	{"cancellation", (*suite).cancelled},
+	{"a model without targets looks at none", (*suite).targetless},
+	{"clusters are numbered, anomalies flagged", (*suite).numbered},
+	{"the scale of all inputs does not matter to a model without targets", (*suite).scale},
 	{"a batch is its fits one by one", (*suite).batch},
 	{"a batch on related maps is its fits one by one", (*suite).mappedBatch},
 	{"leaving one out is fitting without each row", (*suite).oneOut},
@@ -96,6 +102,9 @@ func newSuite(spec estimator.Estimator, o Options) *suite {
 		o.Rounding = 1e-12
 	}
 	s := &suite{spec: spec, Options: o}
+	if tasked, ok := spec.(estimator.Tasked); ok && tasked.Task().Targetless() {
+		s.task = tasked.Task()
+	}
 	s.data = s.sample(1, 90)
 	s.probe = s.sample(2, 25).X.(*mat.Dense)
 	return s
@@ -105,6 +114,7 @@ func newSuite(spec estimator.Estimator, o Options) *suite {
 type suite struct {
 	Options
 	spec  estimator.Estimator
+	task  datasets.Task // where it is one without targets
 	data  datasets.Set
 	probe *mat.Dense
 }
@@ -119,6 +129,9 @@ func (s *suite) sample(seed uint64, n int) datasets.Set {
 		row := x.RawRowView(i)
 		for j := range row {
 			row[j] = rng.NormFloat64()*(0.5+0.4*float64(j)) + 0.3
+			if s.task != "" {
+				row[j] = 0.5*rng.NormFloat64() + group(i, j)
+			}
 			if s.Positive {
 				row[j] = math.Abs(row[j])
 			}
@@ -157,6 +170,15 @@ func (s *suite) sample(seed uint64, n int) datasets.Set {
 	return set
 }
 
+// group returns where column j of row i is, of groups of 45, 30 and 15 of 90 rows.
+func group(i, j int) float64 {
+	g := []int{0, 0, 0, 1, 1, 2}[i%6]
+	if j == g {
+		return 12
+	}
+	return 0
+}
+
 // fit fits the spec and fails the test where that fails.
 func (s *suite) fit(t testing.TB, data datasets.Set) estimator.Predictor {
 	t.Helper()
@@ -189,6 +211,7 @@ func numbersOf(all estimator.Prediction) (out []float64) {
 	}
 	out = append(append(out, all.Lower...), all.Upper...)
 	for _, m := range []*mat.Dense{all.Scores, all.Probabilities, all.Targets, all.LowerTargets, all.UpperTargets, all.Sets} {
+		out = append(out, all.Anomaly...)
 		if m != nil {
 			out = append(out, m.RawMatrix().Data...)
 		}

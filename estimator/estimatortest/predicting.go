@@ -36,7 +36,7 @@ func (s *suite) oneRow(t testing.TB) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if one.Values[0] != batch.Values[i] {
+			if one.Values[0] != batch.Values[i] || batch.Anomaly != nil && one.Anomaly[0] != batch.Anomaly[i] {
 				t.Fatalf("row %d: %v alone, %v in the batch", i, one.Values[0], batch.Values[i])
 			}
 			for _, pair := range [][2]*mat.Dense{{one.Scores, batch.Scores}, {one.Probabilities, batch.Probabilities}, {one.Targets, batch.Targets}} {
@@ -236,7 +236,7 @@ func unstoppable(spec estimator.Estimator, data datasets.Set, probe mat.Matrix) 
 	})
 	check("estimator.Predict", func(ctx context.Context) (bool, error) {
 		all, err := estimator.Predict(ctx, p, probe)
-		return all.Values != nil || all.Scores != nil || all.Targets != nil || all.Probabilities != nil, err
+		return all.Values != nil || all.Scores != nil || all.Targets != nil || all.Probabilities != nil || all.Anomaly != nil, err
 	})
 	return out
 }

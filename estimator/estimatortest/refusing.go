@@ -33,14 +33,18 @@ func (s *suite) badData(t testing.TB) {
 		}, []string{"row 7", "width", "missing"}},
 		{"no rows", func(d *datasets.Set) { *d = datasets.Set{X: &mat.Dense{}, Schema: d.Schema} }, []string{"nothing to learn from"}},
 		{"no inputs", func(d *datasets.Set) { d.X = nil }, []string{"nothing to learn from"}},
-		{"no targets", func(d *datasets.Set) { d.Y = nil }, []string{"no targets"}},
-		{"a missing target", func(d *datasets.Set) { d.Y[9] = math.NaN() }, []string{"row 9", "target", "NaN"}},
-		{"an infinite target", func(d *datasets.Set) { d.Y[9] = math.Inf(1) }, []string{"row 9", "target"}},
 		{"too few targets", func(d *datasets.Set) { d.Y = d.Y[:80] }, []string{"90", "80"}},
 		{"too few weights", func(d *datasets.Set) { d.Weights = make([]float64, 3) }, []string{"90", "3"}},
 		{"a negative weight", func(d *datasets.Set) { d.Weights = weights(90, -1) }, []string{"row 9", "weight", "-1"}},
 		{"a missing weight", func(d *datasets.Set) { d.Weights = weights(90, math.NaN()) }, []string{"row 9", "weight", "NaN"}},
 		{"all weights 0", func(d *datasets.Set) { d.Weights = make([]float64, 90) }, []string{"weight", "0"}},
+	}
+	if s.task == "" {
+		cases = append(cases,
+			refusal{"no targets", func(d *datasets.Set) { d.Y = nil }, []string{"no targets"}},
+			refusal{"a missing target", func(d *datasets.Set) { d.Y[9] = math.NaN() }, []string{"row 9", "target", "NaN"}},
+			refusal{"an infinite target", func(d *datasets.Set) { d.Y[9] = math.Inf(1) }, []string{"row 9", "target"}},
+		)
 	}
 	if s.Classes > 0 {
 		cases = append(cases,

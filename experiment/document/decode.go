@@ -139,6 +139,7 @@ func (d *decoder) resolve() {
 	if s.Output.Dir == "" {
 		s.Output.Dir = filepath.ToSlash(filepath.Join("runs", s.Name))
 	}
+	s.Data.Task = cmp.Or(string(s.Task()), "auto") // what the model says, if it learns without a target
 	base := filepath.Dir(d.file)
 	for _, p := range []*string{&s.Data.Train, &s.Data.Test} {
 		if *p != "" && !filepath.IsAbs(*p) && base != "." {

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -13,6 +14,18 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
+// Task is what the document says is to be learned, or what its model does where that learns without a target;
+// [datasets.AnyTask] where the target tells.
+func (s Spec) Task() datasets.Task {
+	if s.Data.Task != "auto" {
+		return datasets.Task(s.Data.Task)
+	}
+	if task := estimator.TaskOf(s.Pipeline); task.Targetless() {
+		return task
+	}
+	return datasets.AnyTask
+}
+
 // CheckTask looks whether estimator, score and folds are for a task of so many classes, 0 where they
 // are not known.
 func (s Spec) CheckTask(task datasets.Task, classes int) param.Faults {
@@ -21,10 +34,19 @@ func (s Spec) CheckTask(task datasets.Task, classes int) param.Faults {
 	if f, wrong := s.otherTask(task); wrong {
 		add("pipeline", f)
 	}
+	var untaught param.Faults
+	errors.As(s.Pipeline.CheckTargets(), &untaught)
+	for _, f := range untaught {
+		add("pipeline."+f.Path, f)
+	}
+	if task.Targetless() && len(s.Data.Target) > 1 {
+		add("data.target", param.Fault{Value: strings.Join(s.Data.Target, ", "), Wanted: "one column at most, for the task is " + string(task) + ", which a target only scores"})
+	}
 	if task == datasets.Regression && s.Data.Split.Stratify {
 		add("data.split.stratify", param.Fault{Problem: "only classes can be stratified, and the task is regression"})
 	}
 	s.checkIntervals(task, add)
+	s.checkUnscored(task, add)
 	if s.Search == nil {
 		return faults
 	}
@@ -35,6 +57,43 @@ func (s Spec) CheckTask(task datasets.Task, classes int) param.Faults {
 	return faults
 }
 
+// checkUnscored looks, of a task without a target, whether something is wanted that only a target tells.
+func (s Spec) checkUnscored(task datasets.Task, add func(path string, f param.Fault)) {
+	if !task.Targetless() || len(s.Data.Target) > 0 || s.Data.Dataset != "" || s.Data.labelled() {
+		return
+	}
+	const none = "no target is named"
+	hint := "data.target names the column that tells, of which nothing is learned"
+	if s.Data.Split.Stratify {
+		add("data.split.stratify", param.Fault{Problem: "only classes can be stratified, and " + none})
+	}
+	if len(s.Data.Positive) > 0 {
+		add("data.positive", param.Fault{Problem: "these are values of a target, and " + none})
+	}
+	if s.Search == nil {
+		return
+	}
+	if s.Search.CV.Kind == "stratified" {
+		add("search.cv.kind", param.Fault{Problem: "only classes can be stratified, and " + none})
+	}
+	m, err := metrics.ByName(string(s.Search.Score))
+	switch {
+	case s.Search.Score == "" && task == datasets.Anomaly:
+		add("search", param.Fault{Problem: "candidates of the task anomaly are scored by rows of which it is known what they are, and " + none, Hint: hint + "; without one leave the search out"})
+	case s.Search.Score != "" && err == nil && m.Serves(task) && m.NeedsTruth():
+		if task == datasets.Clustering {
+			hint += "; silhouette does without"
+		}
+		add("search.score", param.Fault{Problem: m.Name + " compares with a target, and " + none, Hint: hint})
+	}
+}
+
+// labelled says whether the files have targets of their own.
+func (s Data) labelled() bool {
+	name := strings.TrimSuffix(strings.ToLower(s.Train), ".gz")
+	return s.Format == "svmlight" || s.Format == "auto" && (strings.HasSuffix(name, ".svm") || strings.HasSuffix(name, ".libsvm") || strings.HasSuffix(name, ".svmlight"))
+}
+
 // checkScore looks whether the metric is one of the task and of so many classes, and whether the model
 // gives what it reads.
 func (s Spec) checkScore(task datasets.Task, classes int, add func(param.Fault)) {
@@ -42,7 +101,7 @@ func (s Spec) checkScore(task datasets.Task, classes int, add func(param.Fault))
 	if s.Search.Score == "" || err != nil {
 		return // there is one for every task, or the name is reported already
 	}
-	if m.Task != task {
+	if !m.Serves(task) {
 		add(param.Fault{Problem: fmt.Sprintf("%s is for %s, and the task is %s", m.Name, m.Task, task)})
 		return
 	}
@@ -53,13 +112,13 @@ func (s Spec) checkScore(task datasets.Task, classes int, add func(param.Fault))
 	}
 	model := s.Pipeline.Estimator
 	own, known := pipeline.EntryOf(model)
-	if does := pipeline.Foretell(model); !known || does.Unknown || does.Classes != (task == datasets.Classification) || m.Needs.Met(input(does)) {
+	if does := pipeline.Foretell(model); !known || does.Task() != task || task.Targetless() || m.Needs.Met(input(does)) {
 		return
 	}
 	var others []string
 	for _, e := range pipeline.Registered() {
 		if spec, ok := e.New().(estimator.Estimator); ok {
-			if does := pipeline.Foretell(spec); does.Classes == (task == datasets.Classification) && m.Needs.Met(input(does)) && !does.Unknown {
+			if does := pipeline.Foretell(spec); does.Task() == task && m.Needs.Met(input(does)) {
 				others = append(others, e.Name)
 			}
 		}
@@ -92,21 +151,29 @@ func input(does pipeline.Foretold) metrics.Input {
 func (s Spec) otherTask(task datasets.Task) (f param.Fault, wrong bool) {
 	own, known := pipeline.EntryOf(s.Pipeline.Estimator)
 	does := pipeline.Foretell(s.Pipeline.Estimator)
-	if !known || does.Unknown || does.Classes == (task == datasets.Classification) {
+	if !known || does.Task() == task {
 		return f, false
+	}
+	if does.Unknown {
+		f.Problem = fmt.Sprintf("%s is made of models that learn from a target, and one of them %s", own.Name, deeds[does.Targetless])
+		return f, does.Targetless != ""
 	}
 	var others []string
 	for _, e := range pipeline.Registered() {
 		spec, ok := e.New().(estimator.Estimator)
-		if ok && len(pipeline.Within(spec)) == 0 && pipeline.Foretell(spec).Classes != does.Classes {
+		if ok && len(pipeline.Within(spec)) == 0 && pipeline.Foretell(spec).Task() == task {
 			others = append(others, e.Name)
 		}
 	}
-	what := "numbers"
-	if does.Classes {
-		what = "classes"
-	}
-	return param.Fault{Problem: fmt.Sprintf("%s predicts %s, and the task is %s; take %s", own.Name, what, task, param.Alternatives(others))}, true
+	return param.Fault{Problem: fmt.Sprintf("%s %s, and the task is %s; take %s", own.Name, deeds[does.Task()], task, param.Alternatives(others))}, true
+}
+
+// deeds are what models for the tasks do.
+var deeds = map[datasets.Task]string{
+	datasets.Regression:     "predicts numbers",
+	datasets.Classification: "predicts classes",
+	datasets.Clustering:     "finds clusters",
+	datasets.Anomaly:        "tells rows unlike the others",
 }
 
 // Problem is what an error says without the package it comes from.

@@ -22,7 +22,8 @@ import (
 
 // Options say more about the data of a draft.
 type Options struct {
-	Target string // column to predict; the last one when empty
+	Target string // column to predict; the last one when empty, but none for a task that needs none
+	Task   string // what to learn; "" goes by the target
 	Format string // csv, tsv, svmlight or arff; "" or auto goes by the ending and the first lines
 	File   string // where the draft will be written, so that it names the data relative to itself
 
@@ -40,8 +41,11 @@ func Experiment(ctx context.Context, path string, o Options) ([]byte, error) {
 	if o.Target != "" {
 		spec.Data.Target = document.Texts{o.Target}
 	}
-	if o.Format != "" {
-		set, err := param.With(spec, param.Setting{Path: "data.format", Value: o.Format})
+	for _, given := range []param.Setting{{Path: "data.format", Value: o.Format}, {Path: "data.task", Value: o.Task}} {
+		if given.Value == "" {
+			continue
+		}
+		set, err := param.With(spec, given)
 		if err != nil {
 			return nil, fmt.Errorf("experiment: %w", err)
 		}
@@ -55,6 +59,9 @@ func Experiment(ctx context.Context, path string, o Options) ([]byte, error) {
 		return nil, err
 	}
 	d := &draft{survey: s, path: path, file: o.File, remark: o.Remark}
+	if d.task, err = datasets.ParseTask(o.Task); err != nil && o.Task != "auto" {
+		return nil, fmt.Errorf("experiment: %w", err)
+	}
 	if err := d.decide(o.Target); err != nil {
 		return nil, err
 	}
@@ -72,8 +79,11 @@ func (d *draft) decide(target string) error {
 	if target != "" {
 		at = target
 	}
-	d.goal.column = d.find(at)
-	if d.goal.column == nil {
+	none := target == "" && d.task.Targetless()
+	if !none {
+		d.goal.column = d.find(at)
+	}
+	if d.goal.column == nil && !none {
 		var names []string
 		for _, p := range d.columns {
 			names = append(names, p.name)
@@ -81,7 +91,9 @@ func (d *draft) decide(target string) error {
 		return fmt.Errorf("%s: target: no column %q; there are %s", d.path, at, document.Few(names))
 	}
 	d.notation = d.survey.notation()
-	d.decideGoal()
+	if d.goal.rows = d.rows; !none {
+		d.decideGoal()
+	}
 	for i := range d.columns {
 		if p := &d.columns[i]; p != d.goal.column {
 			c := p.judge(d.notation, minCount(d.goal.rows))
@@ -111,6 +123,10 @@ func (d *draft) decideGoal() {
 	numbers := p.numbers[d.notation]
 	texts := g.rows - numbers
 	switch {
+	case d.task != datasets.AnyTask:
+		if d.task != datasets.Regression {
+			g.classes = all
+		}
 	case p.declared && p.kind == datasets.Categorical || p.coded():
 		g.classes = all
 	case p.declared:
@@ -124,7 +140,7 @@ func (d *draft) decideGoal() {
 	case texts > 0:
 		g.classes = all
 	}
-	if texts == 0 && g.classes == nil && complete && len(all) <= rows.MaxInferred && 2*len(all) <= g.rows && wholeNumbers(all) {
+	if texts == 0 && g.classes == nil && d.task == datasets.AnyTask && complete && len(all) <= rows.MaxInferred && 2*len(all) <= g.rows && wholeNumbers(all) {
 		g.classes = all
 		slices.SortFunc(g.classes, func(a, b tallied) int { return compareNumbers(a.name, b.name) })
 	}
@@ -201,6 +217,8 @@ func (d *draft) dataSection() {
 	d.line("data:")
 	d.line("  train: %s # path relative to this file", document.Flow(path))
 	switch {
+	case d.task == datasets.Clustering || d.task == datasets.Anomaly && d.goal.classes == nil:
+		d.line("  # All rows are learned from; split: {test: 0.2} holds some out.")
 	case d.goal.rows < 10:
 		d.line("  # With so few rows none are set aside to test on.")
 	case d.goal.classes != nil && d.smallest() >= 2:
@@ -236,14 +254,31 @@ func (d *draft) target() {
 			d.line("  missing_target: drop # %d of %d rows have no value of it", missing, total)
 		}
 	}
-	if g.classes != nil {
+	switch {
+	case d.task.Targetless():
+		d.scoring()
+	case g.classes != nil:
 		d.line("  task: classification # %d classes: %s", len(g.classes), d.shares())
-	} else {
+	default:
 		d.line("  task: regression")
 	}
 	for _, text := range g.doubts {
 		d.doubt("  ", "The target: %s.", text)
 	}
+}
+
+// scoring writes what a target is that only scores.
+func (d *draft) scoring() {
+	g := &d.goal
+	if g.classes == nil {
+		d.line("  task: %s # target: NAME would only score what is found", d.task)
+		return
+	}
+	if d.task == datasets.Anomaly {
+		rarest := slices.MinFunc(g.classes, func(a, b tallied) int { return a.count - b.count })
+		d.line("  positive: %s # the values of the target that are anomalies: here the rarest", document.Flow(rarest.name))
+	}
+	d.line("  task: %s # nothing is learned from the target, which scores: %s", d.task, d.shares())
 }
 
 // shares lists the classes with their share of the rows.

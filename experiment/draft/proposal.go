@@ -3,8 +3,10 @@ package draft
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/document"
 )
 
@@ -89,6 +91,10 @@ func (d *draft) pipelineSection() {
 			d.line("      - {select: numeric, steps: [%s]} # %d columns", steps, n.numeric)
 		}
 		d.line("      - {select: categorical, steps: [{onehot: {min_count: %d}}]} # %d columns", minCount(d.goal.rows), n.categorical)
+	}
+	if d.task.Targetless() {
+		d.untaught()
+		return
 	}
 	p := d.propose(n)
 	d.line("  - rff: {kernel: gaussian, gamma: scale, features: %d}", p.features)
@@ -181,7 +187,76 @@ func (d *draft) scoreClasses(p *proposal) {
 	}
 }
 
+// clusters are how many there may be: as many as the target has classes, or so many to try.
+func (d *draft) clusters() (first int, grid []int) {
+	first, grid = 3, []int{2, 3, 4, 5, 6, 8, 10}
+	if k := len(d.goal.classes); k > 1 && k <= 50 {
+		first = k
+		if !slices.Contains(grid, k) {
+			grid = append(grid, k)
+			slices.Sort(grid)
+		}
+	}
+	return first, slices.DeleteFunc(grid, func(k int) bool { return 5*k > d.rows })
+}
+
+// untaught writes the model of a task without a target.
+func (d *draft) untaught() {
+	if d.task == datasets.Anomaly {
+		d.line("  - rff: {kernel: gaussian, gamma: scale, features: 500}")
+		d.line("  - one_class: {nu: 0.05} # about the share of the rows that are taken for anomalies")
+		return
+	}
+	first, _ := d.clusters()
+	d.line("  # Groups that are not round: binning: {gamma: 1.0, grids: 100}, and then spectral instead of kmeans.")
+	d.line("  - kmeans: {clusters: %d}", min(first, d.rows))
+}
+
+// untaughtSearch writes the search of a task without a target.
+func (d *draft) untaughtSearch() {
+	known := len(d.goal.classes) > 1
+	_, grid := d.clusters()
+	switch {
+	case d.task == datasets.Anomaly && !known:
+		d.line("# No search: without a target one setting cannot be told from another.")
+		return
+	case d.rows < 20 || d.task == datasets.Clustering && len(grid) < 2:
+		d.line("# No search: %d rows are too few to choose parameters by.", d.rows)
+		return
+	}
+	d.line("search: # leave this section out to fit the pipeline as it is")
+	d.line("  grid: # axes: {log: [from, to, points]} or a list of values")
+	if d.task == datasets.Anomaly {
+		p := d.propose(d.counted())
+		d.line("    rff.gamma: {log: [%s, %s, %d]}", round(p.gamma[0]), round(p.gamma[1]), p.points)
+		d.line("    one_class.nu: [0.01, 0.05, 0.2]")
+		d.line("  cv: {kind: stratified, folds: %d} # anomalies in every fold", min(5, max(d.smallest(), 2)))
+		d.line("  score: roc_auc")
+		return
+	}
+	d.line("    kmeans.clusters: %s", document.Flow(plain(grid)))
+	d.line("  folds: 5")
+	if known {
+		d.line("  score: adjusted_rand # agreement with the target; silhouette does without it")
+	} else {
+		d.line("  score: silhouette # of the numeric columns, standardised")
+	}
+}
+
+// plain returns whole numbers as plain values.
+func plain(list []int) []any {
+	out := make([]any, len(list))
+	for i, v := range list {
+		out[i] = v
+	}
+	return out
+}
+
 func (d *draft) searchSection() {
+	if d.task.Targetless() {
+		d.untaughtSearch()
+		return
+	}
 	switch {
 	case len(d.goal.classes) == 1:
 		return

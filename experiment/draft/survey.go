@@ -179,7 +179,9 @@ func (s *survey) read(ctx context.Context) error {
 	train := parts.Train
 	schema := train.Schema()
 	_, s.inputs = train.Dims()
-	s.target = schema.Targets[0].Name
+	if len(schema.Targets) > 0 {
+		s.target = schema.Targets[0].Name
+	}
 	all := append(slices.Clone(schema.Columns), schema.Targets...)
 	if partial, ok := train.(datasets.Partial); ok && len(partial.LeftOut()) > 0 {
 		s.columns = make([]profile, len(all))

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
 )
 
 // draft writes an experiment from a survey of its data.
@@ -12,6 +14,7 @@ type draft struct {
 	path, file string
 	remark     func(string)
 
+	task     datasets.Task // as given, "" for none
 	notation int
 	inputs   []opinion
 	goal     goal

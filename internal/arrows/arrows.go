@@ -13,7 +13,7 @@ var Allowed = map[string][]string{
 	"single":               {},
 	"param":                {},
 	"kernel":               {"param"},
-	"metrics":              {"datasets", "internal/svg"}, // for the two tasks
+	"metrics":              {"datasets", "sparse", "internal/svg", "internal/design", "internal/kern", "internal/pairwise"}, // for the tasks; distances of rows
 	"internal/kern":        {},
 	"internal/solve":       {"internal/kern", "sparse"},
 	"internal/golden":      {},
@@ -79,7 +79,7 @@ var Allowed = map[string][]string{
 	"attention":   {"internal/softmax", "internal/design", "internal/kern", "internal/memory"},
 	"transformer": {"datasets", "kernel", "sparse", "single", "param", "model", "internal/spectral", "internal/fourier", "internal/softmax", "internal/bins", "internal/evidence", "internal/agop", "internal/design", "internal/kern", "internal/memory", "datasets/pass", "internal/pairwise", "internal/landmarks"},
 	"estimator":   {"internal/sgd", "datasets", "kernel", "internal/kernelridge", "internal/spectral", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "datasets/pass", "internal/conformal"},
-	"pipeline":    {"pipeline/internal/...", "transformer", "estimator", "estimator/meta", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory", "datasets/pass"},
+	"pipeline":    {"pipeline/internal/...", "transformer", "estimator", "estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory", "datasets/pass"},
 	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory", "internal/journal"},
 
 	// Estimators that are made of other estimators, whatever these are, and below them the numbers: transforms
@@ -87,6 +87,14 @@ var Allowed = map[string][]string{
 	"estimator/meta":    {"estimator", "datasets", "param", "model", "internal/design", "internal/monotone", "internal/calibration", "internal/stacking", "internal/conformal"},
 	"internal/monotone": {"model"},
 	"internal/stacking": {"internal/solve"},
+
+	// Models that learn without targets, and below them the numbers: centres, singular vectors, the plane of a
+	// single class.
+	"estimator/cluster": {"estimator", "datasets", "datasets/pass", "param", "model", "internal/kmeans", "internal/singular", "internal/design", "internal/kern", "internal/memory"},
+	"estimator/anomaly": {"estimator", "datasets", "param", "model", "internal/oneclass", "internal/design", "internal/kern", "internal/memory"},
+	"internal/kmeans":   {"internal/design", "internal/kern", "internal/spectral", "datasets", "datasets/pass", "model", "sparse", "single"},
+	"internal/singular": {"internal/design", "internal/kern", "internal/spectral", "datasets", "sparse", "single"},
+	"internal/oneclass": {"internal/design", "internal/kern", "datasets", "sparse", "single"},
 
 	// Below pipeline: where an error happened, some columns of rows, the rows that a step is fitted to, and
 	// the tree of candidates of a search. Above it, documents and files.

@@ -18,6 +18,9 @@ const (
 	Pivots
 
 	RowOrders Purpose = 41 // of stochastic gradient descent
+	Centres
+	Minibatches
+	Vectors
 )
 
 // Stream is a random generator that can be put at the beginning of substream i of a purpose: draw i

@@ -20,7 +20,9 @@ func (m *Model) HTML() string {
 	for _, t := range m.Schema.Targets {
 		targets = append(targets, t.Name)
 	}
-	facts = append(facts, [2]string{"target", strings.Join(targets, ", ")})
+	if len(targets) > 0 {
+		facts = append(facts, [2]string{"target", strings.Join(targets, ", ")})
+	}
 	for _, name := range slices.Sorted(maps.Keys(m.Metrics)) {
 		facts = append(facts, [2]string{name, svg.Shown(m.Metrics[name])})
 	}

@@ -29,8 +29,8 @@ import (
 // Model is a fitted pipeline with all that is worth keeping of it: what a model file holds.
 type Model struct {
 	Name      string
-	Task      datasets.Task       // Classification or Regression
-	Schema    datasets.Schema     // of the rows it was fitted to
+	Task      datasets.Task       // what it predicts
+	Schema    datasets.Schema     // of the rows it was fitted to; of a task without a target perhaps with one that scores
 	Predictor estimator.Predictor // what [pipeline.Pipeline.Fit] returned
 	Metrics   map[string]float64  // scores, as "test.accuracy"
 	Reading   string              // how files of rows are read, for the program that made it; may be empty
@@ -64,6 +64,9 @@ func fittedPipeline(p estimator.Predictor) *pipeline.FittedPipeline {
 
 // taskOf says what the model behind the steps is for.
 func taskOf(p *pipeline.FittedPipeline) datasets.Task {
+	if task := estimator.TaskOf(p.Spec()); task.Targetless() {
+		return task
+	}
 	_, last := p.Model()
 	var c estimator.Classifier
 	if estimator.As(last, &c) {
@@ -174,7 +177,7 @@ func (m *Model) agrees(fitted *pipeline.FittedPipeline) error {
 		return fmt.Errorf("it names %d columns of %d", len(m.Schema.Columns), fitted.InputWidth())
 	case !slices.EqualFunc(m.Schema.Columns, in.Columns, sameColumn):
 		return errors.New("the columns are not those of the fitted pipeline")
-	case !slices.EqualFunc(m.Schema.Targets, in.Targets, sameColumn):
+	case !(task.Targetless() && len(in.Targets) == 0) && !slices.EqualFunc(m.Schema.Targets, in.Targets, sameColumn):
 		return errors.New("the targets are not those of the fitted pipeline")
 	}
 	return nil

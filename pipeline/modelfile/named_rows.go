@@ -60,12 +60,13 @@ func (m *Model) PredictRows(ctx context.Context, rows []map[string]any) ([]RowPr
 }
 
 // RowPrediction is what a model predicts for one row. It prints as the class and its probability, or as
-// the number.
+// the number, that of a cluster among them; of a row that may be an anomaly as usual or unusual, and its score.
 type RowPrediction struct {
 	Value         float64            `json:"value"`                   // the number; of a class, its code
 	Class         string             `json:"class,omitempty"`         // name of the class; "" in regression
 	Probabilities map[string]float64 `json:"probabilities,omitempty"` // by class; nil where the model has none
 	Targets       map[string]float64 `json:"targets,omitempty"`       // by name, where there are several
+	AnomalyScore  *float64           `json:"anomaly_score,omitempty"` // how unlike the others the row is; nil where the model does not tell
 }
 
 func rowPrediction(said estimator.Prediction, i int, classes []string, targets []datasets.Column) RowPrediction {
@@ -79,6 +80,9 @@ func rowPrediction(said estimator.Prediction, i int, classes []string, targets [
 			out.Probabilities[classes[k]] = p
 		}
 	}
+	if said.Anomaly != nil {
+		out.AnomalyScore = &said.Anomaly[i]
+	}
 	if said.Targets != nil && len(targets) > 1 {
 		out.Targets = make(map[string]float64, len(targets))
 		for t, v := range said.Targets.RawRowView(i) {
@@ -89,7 +93,7 @@ func rowPrediction(said estimator.Prediction, i int, classes []string, targets [
 }
 
 // String writes the class and, where it is known, its probability, or the number, or each target with
-// its name.
+// its name, or whether the row is unusual.
 func (p RowPrediction) String() string {
 	switch {
 	case p.Class != "" && p.Probabilities != nil:
@@ -102,6 +106,13 @@ func (p RowPrediction) String() string {
 			words = append(words, name+" "+digits(p.Targets[name], 6))
 		}
 		return strings.Join(words, ", ")
+	}
+	if p.AnomalyScore != nil {
+		word := "usual"
+		if p.Value == 1 {
+			word = "unusual"
+		}
+		return word + " (" + digits(*p.AnomalyScore, 3) + ")"
 	}
 	return digits(p.Value, 6)
 }

@@ -255,7 +255,7 @@ func (l *layout) schema(columns []learned) (datasets.Schema, error) {
 		}
 		if c.Kind == datasets.Categorical && len(l.roles.Positive) > 0 {
 			for _, p := range l.roles.Positive {
-				if !slices.Contains(c.Levels, p) {
+				if !slices.Contains(c.Levels, p) && l.roles.Task != datasets.Anomaly { // which may be learned from rows without any
 					return s, fmt.Errorf("%s: positive: target %q has no level %q; there are %s", l.file, c.Name, p, list(c.Levels))
 				}
 			}

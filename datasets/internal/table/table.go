@@ -293,10 +293,10 @@ func (l *layout) kindOf(j int) (kind datasets.Kind, known bool) {
 		return kind, true
 	}
 	if l.use[j] == target && l.roles.Task != datasets.AnyTask {
-		if l.roles.Task == datasets.Classification {
-			return datasets.Categorical, true
+		if l.roles.Task == datasets.Regression {
+			return datasets.Numeric, true
 		}
-		return datasets.Numeric, true
+		return datasets.Categorical, true
 	}
 	if l.use[j] == target && len(l.roles.Positive) > 0 {
 		return datasets.Categorical, true

@@ -245,3 +245,31 @@ type sparseRecord struct{ records }
 func (r sparseRecord) Records(_ context.Context, yield func(*Record) error) error {
 	return yield(&Record{Line: 1, Columns: []int{0}, Fields: [][]byte{[]byte("5")}})
 }
+
+// A target that only scores is one of classes, even where it is called by numbers; of anomalies rows may have none.
+func TestTargetsThatScore(t *testing.T) {
+	ctx := context.Background()
+	r := records{Form{Name: "f", Columns: columns("a", "b")}, [][]string{{"1", "7"}, {"2", "3.5"}}}
+	for _, task := range []datasets.Task{datasets.Clustering, datasets.Anomaly} {
+		src, err := Open(ctx, r, datasets.Roles{Target: []string{"b"}, Task: task})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(src.Schema().Classes(), " "); got != "3.5 7" {
+			t.Errorf("%s: classes %q", task, got)
+		}
+		if src, err = Open(ctx, r, datasets.Roles{Task: task}); err != nil {
+			t.Fatal(err)
+		}
+		if s := src.Schema(); len(s.Targets) != 0 || len(s.Columns) != 2 {
+			t.Errorf("%s: without a target: %v", task, s)
+		}
+	}
+	src, err := Open(ctx, r, datasets.Roles{Target: []string{"b"}, Positive: []string{"9"}, Task: datasets.Anomaly})
+	if err != nil || strings.Join(src.Schema().Classes(), " ") != "rest 9" {
+		t.Errorf("anomalies that do not occur: %v", err)
+	}
+	if _, err = Open(ctx, r, datasets.Roles{Target: []string{"b"}, Positive: []string{"9"}, Task: datasets.Clustering}); err == nil {
+		t.Error("a positive class that does not occur was taken")
+	}
+}

@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -33,16 +35,35 @@ func Rows(ctx context.Context, s document.Spec, p *rows.Parts) (param.Faults, er
 	c := &checking{spec: s, task: p.Task}
 	classes := p.Train.Schema().Classes()
 	switch targets := p.Train.Schema().Targets; {
+	case p.Task == datasets.Anomaly && len(classes) > 2:
+		c.add("data.target", param.Fault{Problem: fmt.Sprintf("column %s has %d values, %s: which of them are anomalies?", targets[0].Name, len(classes), document.Few(classes)),
+			Hint: "data.positive names them"})
+	case p.Task.Targetless():
 	case len(targets) == 0:
 		c.add("data.target", param.Fault{Problem: "the data have no target"})
 	case p.Task == datasets.Classification && len(classes) < 2:
 		c.add("data.target", param.Fault{Problem: fmt.Sprintf("column %s: one class only, %q; there is nothing to tell apart", targets[0].Name, classes)})
 	}
 	c.faults = append(c.faults, s.CheckTask(p.Task, len(classes))...)
+	c.silhouette(p.Train.Schema())
 	if err := c.columns(ctx, p.Train, p.Test); err != nil {
 		return nil, err
 	}
 	return c.faults, nil
+}
+
+// silhouette looks whether a score that looks at the rows themselves finds numbers there.
+func (c *checking) silhouette(schema datasets.Schema) {
+	if c.task != datasets.Clustering || c.spec.Search == nil || len(schema.Columns) == 0 || slices.ContainsFunc(schema.Columns, func(col datasets.Column) bool { return col.Kind == datasets.Numeric }) {
+		return
+	}
+	name, path := string(c.spec.Search.Score), "search.score"
+	if name == "" && len(schema.Targets) == 0 {
+		name, path = "silhouette", "search"
+	}
+	if m, err := metrics.ByName(name); err == nil && m.Serves(c.task) && !m.NeedsTruth() {
+		c.add(path, param.Fault{Problem: m.Name + " looks at distances of numbers, and no column is numeric", Hint: "a target that is named scores clusters, too"})
+	}
 }
 
 // All is Rows and Parts, of rows that stay where they are.

@@ -15,7 +15,7 @@ import (
 )
 
 // Writer writes predictions as CSV: row, truth where it is known, prediction, standard deviation and the ends of an
-// interval where the model has them, and then probabilities or decision values, and the set of classes.
+// interval where the model has them, and then probabilities, decision values, and the set of classes or scores of anomalies.
 type Writer struct {
 	Numbers func(row int) int // number in the file of the k-th row
 	Truth   bool              // whether the rows have it
@@ -23,15 +23,16 @@ type Writer struct {
 	Row     int               // rows written
 
 	w       *bufio.Writer
+	coded   bool     // whether the predictions are numbers of clusters or of anomalies, and no classes
 	names   []string // of the classes
 	classes []string // the same as CSV fields
 	targets []string
 	line    []byte
 }
 
-// NewWriter writes the predictions of rows that have this schema.
-func NewWriter(w *bufio.Writer, schema datasets.Schema, truth bool) *Writer {
-	p := &Writer{w: w, Truth: truth, names: schema.Classes(), Numbers: func(k int) int { return k }}
+// NewWriter writes the predictions of rows that have this schema by a model for the task.
+func NewWriter(w *bufio.Writer, task datasets.Task, schema datasets.Schema, truth bool) *Writer {
+	p := &Writer{w: w, Truth: truth, coded: task.Targetless(), names: schema.Classes(), Numbers: func(k int) int { return k }}
 	for _, class := range p.names {
 		p.classes = append(p.classes, field(class))
 	}
@@ -57,6 +58,9 @@ func (p *Writer) Block(rows datasets.Set, said estimator.Prediction) error {
 	if said.Probabilities != nil {
 		values, word = said.Probabilities, "probability"
 	}
+	if len(said.Anomaly) > 0 {
+		values, word = mat.NewDense(len(said.Anomaly), 1, said.Anomaly), "anomaly_score"
+	}
 	if p.Row == 0 {
 		if err := p.header(said, values, word); err != nil {
 			return err
@@ -74,7 +78,11 @@ func (p *Writer) Block(rows datasets.Set, said estimator.Prediction) error {
 			if p.Truth {
 				p.value(rows.Y[i])
 			}
-			p.value(said.Values[i])
+			if p.coded {
+				p.float(said.Values[i])
+			} else {
+				p.value(said.Values[i])
+			}
 			for _, c := range columns {
 				p.float(c.values[i])
 			}

@@ -1,8 +1,8 @@
 // Package predictions is what is done with the predictions of a model: it scores them where the truth is
 // known, and writes them as CSV.
 //
-//	verdict, err := predictions.Judge(ctx, model, rows, writer.Block, nil)
-//	scores, warnings, err := verdict.Score(datasets.Classification)
+//	verdict, err := predictions.Judge(ctx, model, datasets.Classification, rows, writer.Block, nil)
+//	scores, warnings, err := verdict.Score()
 package predictions
 
 import (
@@ -10,17 +10,19 @@ import (
 	"errors"
 	"slices"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/metrics"
 )
 
-// Judge predicts rows block by block, hands each block's predictions to write where that is not
+// Judge predicts rows block by block with a model for a task, hands each block's predictions to write where that is not
 // nil, and keeps what the metrics need.
-func Judge(ctx context.Context, model estimator.Predictor, source datasets.Source, write func(block datasets.Set, p estimator.Prediction) error, done func(rows int)) (Verdict, error) {
+func Judge(ctx context.Context, model estimator.Predictor, task datasets.Task, source datasets.Source, write func(block datasets.Set, p estimator.Prediction) error, done func(rows int)) (Verdict, error) {
 	n, _ := source.Dims()
-	v := Verdict{classes: len(source.Schema().Classes()), room: max(n, 0)}
+	v := Verdict{task: task, classes: len(source.Schema().Classes()), room: max(n, 0)}
 	err := source.Blocks(ctx, func(block datasets.Set) error {
 		p, err := estimator.Predict(ctx, model, block.X)
 		if err != nil {
@@ -44,6 +46,8 @@ func Judge(ctx context.Context, model estimator.Predictor, source datasets.Sourc
 type Verdict struct {
 	Rows int
 
+	task                        datasets.Task
+	seen                        sample // of a clustering
 	classes, room               int
 	truth, predicted, weights   []float64
 	scores, probabilities       rows.Matrix
@@ -56,6 +60,9 @@ type Verdict struct {
 
 func (v *Verdict) add(block datasets.Set, p estimator.Prediction) {
 	v.Rows += block.Rows()
+	if v.task == datasets.Clustering {
+		v.seen.add(block)
+	}
 	if block.Targets != nil {
 		v.truthTargets.Add(block.Targets, v.room)
 		v.saidOfTargets.Add(p.Targets, v.room)
@@ -78,6 +85,9 @@ func (v *Verdict) add(block datasets.Set, p estimator.Prediction) {
 		v.weights = extend(v.weights, block.Weights, v.room)
 	}
 	v.scores.Add(p.Scores, v.room)
+	if len(p.Anomaly) > 0 {
+		v.scores.Add(mat.NewDense(len(p.Anomaly), 1, p.Anomaly), v.room)
+	}
 	v.probabilities.Add(p.Probabilities, v.room)
 	v.sets.Add(p.Sets, v.room)
 }
@@ -89,14 +99,41 @@ func extend(list, more []float64, room int) []float64 {
 	return append(list, more...)
 }
 
+// Clusters returns how many rows are in each cluster.
+func (v *Verdict) Clusters() []int {
+	var out []int
+	for _, cluster := range v.predicted {
+		for len(out) <= int(cluster) {
+			out = append(out, 0)
+		}
+		out[int(cluster)]++
+	}
+	return out
+}
+
+// Anomalies returns the share of the rows that are taken for anomalies.
+func (v *Verdict) Anomalies() float64 {
+	count := 0
+	for _, said := range v.predicted {
+		if said == 1 {
+			count++
+		}
+	}
+	return float64(count) / float64(max(v.Rows, 1))
+}
+
 // Score returns the metrics worth reporting for the task, and extra, on the rows judged. A metric
-// that has no value on them is left out and told of.
-func (v *Verdict) Score(task datasets.Task, extra ...string) (scores map[string]float64, warnings []string, err error) {
+// that has no value on them is left out and told of, and one that compares with a truth left out where there is none.
+func (v *Verdict) Score(extra ...string) (scores map[string]float64, warnings []string, err error) {
 	in := v.input()
-	if task == datasets.Regression {
+	if v.task == datasets.Regression {
 		in.Scores, in.Probabilities, in.Classes = nil, nil, 0
 	}
-	list := metrics.ForTask(task, v.classes)
+	some, err := v.seen.input(v.predicted)
+	if err != nil {
+		return nil, nil, err
+	}
+	list := metrics.ForTask(v.task, v.classes)
 	for _, name := range extra {
 		m, err := metrics.ByName(name)
 		if err != nil {
@@ -106,7 +143,15 @@ func (v *Verdict) Score(task datasets.Task, extra ...string) (scores map[string]
 			list = append(list, m)
 		}
 	}
-	return score(in, list)
+	if v.task.Targetless() && v.classes == 0 {
+		list = slices.DeleteFunc(list, metrics.Metric.NeedsTruth)
+	}
+	return score(list, func(m metrics.Metric) metrics.Input {
+		if !m.NeedsTruth() {
+			return some
+		}
+		return in
+	})
 }
 
 // Sureness returns how often the truth is in intervals or sets, and how large these are, where there are any.
@@ -123,7 +168,7 @@ func (v *Verdict) Sureness() (map[string]float64, error) {
 	if in.Sets == nil {
 		in.Classes = 0
 	}
-	found, _, err := score(in, list)
+	found, _, err := score(list, func(metrics.Metric) metrics.Input { return in })
 	return found, err
 }
 
@@ -138,10 +183,11 @@ func (v *Verdict) input() metrics.Input {
 	}
 }
 
-// score returns the metrics whose needs are met.
-func score(in metrics.Input, list []metrics.Metric) (scores map[string]float64, warnings []string, err error) {
+// score returns the metrics whose needs are met by what each of them looks at.
+func score(list []metrics.Metric, input func(m metrics.Metric) metrics.Input) (scores map[string]float64, warnings []string, err error) {
 	scores = map[string]float64{}
 	for _, m := range list {
+		in := input(m)
 		if !m.Needs.Met(in) {
 			continue
 		}

@@ -97,7 +97,7 @@ func (f File) roles(names []string) datasets.Roles {
 	switch {
 	case len(f.Target) > 0:
 		r.Target = f.Target
-	case len(names) > 0:
+	case len(names) > 0 && !r.Task.Targetless():
 		r.Target = names[len(names)-1:]
 	}
 	return r

@@ -15,15 +15,17 @@ type Likeness struct {
 	Schema datasets.Schema
 	Cols   int
 	Scored bool // whether the target is needed
-	Drop   []string
-	Keep   []string
+
+	Targetless bool // whether rows that are scored may lack the target all the same
+	Drop       []string
+	Keep       []string
 }
 
 // OpenLike opens rows that have the columns of others. Columns that training had beside the inputs
 // may be there or not, except for the target where it is needed. Where it is not, the weights and
 // groups are not either.
 func (f File) OpenLike(ctx context.Context, path string, like Likeness) (datasets.Source, error) {
-	if !like.Scored {
+	if !like.Scored || like.Targetless {
 		var err error
 		if f, err = f.withoutTargets(ctx, path, like.Schema); err != nil {
 			return nil, err
@@ -35,6 +37,12 @@ func (f File) OpenLike(ctx context.Context, path string, like Likeness) (dataset
 	}
 	if f.SVM(path) && (len(like.Drop) > 0 || len(like.Keep) > 0) {
 		return nil, fmt.Errorf("experiment: %s: columns of an svmlight file have no names by which to drop or keep one", path)
+	}
+	lacks := func(c datasets.Column) bool {
+		return !slices.Contains(names, c.Name) || slices.Contains(like.Drop, c.Name)
+	}
+	if like.Targetless && like.Scored && !f.SVM(path) && slices.ContainsFunc(like.Schema.Targets, lacks) {
+		like.Schema.Targets = nil
 	}
 	if f.SVMLight.Features == 0 {
 		f.SVMLight.Features = like.Cols
@@ -61,6 +69,9 @@ func (f File) OpenLike(ctx context.Context, path string, like Likeness) (dataset
 	source, err := f.Open(ctx, path, roles)
 	if err != nil {
 		return nil, err
+	}
+	if f.SVM(path) && len(like.Schema.Targets) == 0 {
+		source = datasets.WithoutTargets(source) // labels that nobody asked for
 	}
 	if _, cols := source.Dims(); cols != like.Cols {
 		return nil, fmt.Errorf("experiment: %s: %d columns, wanted %d", path, cols, like.Cols)

@@ -8,6 +8,7 @@
 package rows
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,7 @@ type Parts struct {
 // Open opens what the spec names: built-in data, or a file and perhaps another one.
 func Open(ctx context.Context, spec document.Spec) (*Parts, error) {
 	p := &Parts{Task: datasets.Regression}
+	spec.Data.Task = cmp.Or(string(spec.Task()), "auto")
 	file := File{Data: spec.Data}
 	var err error
 	if spec.Data.Dataset != "" {
@@ -44,6 +46,9 @@ func Open(ctx context.Context, spec document.Spec) (*Parts, error) {
 	if len(p.Train.Schema().Classes()) > 0 {
 		p.Task = datasets.Classification
 	}
+	if spec.Task().Targetless() {
+		p.Task = spec.Task()
+	}
 	if spec.Data.Test != "" {
 		_, cols := p.Train.Dims()
 		like := Likeness{Schema: p.Train.Schema(), Cols: cols, Scored: true}
@@ -51,7 +56,27 @@ func Open(ctx context.Context, spec document.Spec) (*Parts, error) {
 			return nil, ErrorOf(ctx, spec, "data.test", err)
 		}
 	}
+	if p.Task.Targetless() {
+		p.scored()
+	}
 	return p, nil
+}
+
+// scored leaves out a target that cannot score what is found without it.
+func (p *Parts) scored() {
+	schema := p.Train.Schema()
+	if len(schema.Targets) == 0 || len(schema.Classes()) > 1 {
+		return
+	}
+	why := "is the same in every row"
+	if schema.Targets[0].Kind == datasets.Numeric {
+		why = "is a quantity"
+	}
+	p.Warnings = append(p.Warnings, fmt.Sprintf("the target, %s, %s: it scores nothing", schema.Targets[0].Name, why))
+	p.Train = datasets.WithoutTargets(p.Train)
+	if p.Test != nil {
+		p.Test = datasets.WithoutTargets(p.Test)
+	}
 }
 
 // builtin opens a built-in set and its test part, if it has one.
@@ -83,7 +108,7 @@ func (p *Parts) openTrain(ctx context.Context, f File) error {
 	if f.Test != "" { // which may have more columns to drop
 		roles.Drop = slices.DeleteFunc(slices.Clone(roles.Drop), func(name string) bool { return !Among(names, name) })
 	}
-	if len(f.Target) == 0 && len(names) > 0 {
+	if len(roles.Target) > len(f.Target) {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("data.target is not given: the last column, %s, is taken", roles.Target[0]))
 	}
 	p.Train, err = f.Open(ctx, f.Train, roles)

@@ -1,0 +1,230 @@
+package anomaly
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/oneclass"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// OneClass is the linear one-class support vector machine: the plane w'z = ρ that keeps most rows z on one side, as far
+// from the origin as can be. With row weights s it minimises
+//
+//	½‖w‖² − ρ + Σ s_i·max(0, ρ − w'z_i) / (Nu·Σ s_i)
+//
+// At most the share Nu of the training rows lies outside, and at least that share outside or on the plane. Behind rff or
+// nystroem it is the one-class SVM of their kernel; rows that are no features of a kernel have no reason to lie to one
+// side of the origin. A decision of scikit-learn's OneClassSVM is Nu·n times w'z − ρ.
+//
+// It solves the dual with the rows in memory, for up to a thousand rows at a time that have most to gain, until the duality
+// gap is at most Tol of ½‖w‖², and warns where MaxIter readings of the rows do not get there. Rows are n×d, dense,
+// in single precision or sparse; a reading costs 2·n·d flops, and the products of the thousand rows up to 2²¹·d. A stream
+// is gathered.
+//
+// Fit ignores targets. It returns an error for a categorical column, a missing or infinite value, weights that are not
+// numbers ≥ 0 or all 0, and no rows. (Schölkopf, Platt, Shawe-Taylor, Smola & Williamson, Neural Computation 2001.)
+type OneClass struct {
+	Nu      float64
+	Tol     float64
+	MaxIter int
+}
+
+// NewOneClass returns a OneClass with nu 0.1, tolerance 1e-4 and at most 1000 readings of the rows.
+func NewOneClass() OneClass { return OneClass{Nu: 0.1, Tol: 1e-4, MaxIter: 1000} }
+
+var (
+	_ estimator.Estimator = OneClass{}
+	_ estimator.Tasked    = OneClass{}
+	_ datasets.Coster     = OneClass{}
+	_ datasets.Demander   = OneClass{}
+	_ param.Declarer      = (*OneClass)(nil)
+)
+
+// Params declares the hyper-parameters.
+func (s *OneClass) Params(l *param.List) {
+	l.Float(&s.Nu, "nu", "share of the training rows that may lie outside", param.Range{Low: 0, High: 1, LowOpen: true})
+	l.Float(&s.Tol, "tol", "duality gap, relative to the objective, at which to stop", param.Positive)
+	l.Int(&s.MaxIter, "max_iter", "most readings of the rows", param.AtLeast(1))
+}
+
+// Task returns [datasets.Anomaly].
+func (OneClass) Task() datasets.Task { return datasets.Anomaly }
+
+// Demands asks for complete numeric columns.
+func (OneClass) Demands() []datasets.Demand {
+	return []datasets.Demand{{Want: datasets.Numbers}, {Want: datasets.EveryValue}}
+}
+
+// Cost estimates a fit to rows of a shape.
+func (OneClass) Cost(shape datasets.Shape) datasets.Cost {
+	const steps = 30 // a guess
+	working := min(float64(shape.Rows), 1<<10)
+	return datasets.Cost{Flops: steps * (2*float64(shape.Rows)*shape.Entries() + 2*working*working*shape.Entries()),
+		Bytes: design.Bytes(5*float64(shape.Rows) + 2*float64(shape.Cols) + working*(working+float64(shape.Cols)))}
+}
+
+// Fit learns the plane; the result is a [*FittedOneClass].
+func (s OneClass) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	f, err := s.fit(ctx, data)
+	if err != nil {
+		return nil, fmt.Errorf("anomaly: one_class: %w", err)
+	}
+	return f, nil
+}
+
+func (s OneClass) fit(ctx context.Context, data datasets.Set) (*FittedOneClass, error) {
+	if err := param.CheckFit(s); err != nil {
+		return nil, err
+	}
+	r, err := design.OfSet(data)
+	if err != nil {
+		return nil, err
+	}
+	if err := memory.Check(s.Cost(r.Shape(r.N, 1)).Bytes); err != nil {
+		return nil, err
+	}
+	weights, err := design.BlockWeights(0, data)
+	if err != nil {
+		return nil, err
+	}
+	if weights != nil && !(kern.Sum(weights) > 0) {
+		return nil, fmt.Errorf("all weights are 0")
+	}
+	data.X = design.Native(data.X)
+	if err := checkRows(ctx, data); err != nil {
+		return nil, err
+	}
+	p, err := oneclass.Task(s).Fit(ctx, data.X, weights)
+	if err != nil {
+		return nil, err
+	}
+	f := &FittedOneClass{weights: p.W, rho: p.Rho,
+		report: estimator.Report{Solver: "dual", Iterations: p.Iterations, Converged: p.Converged, Gap: p.Gap, Objective: p.Objective}}
+	if !kern.Finite(append(slices.Clone(p.W), p.Rho)) {
+		return nil, design.NameFault(0, data)
+	}
+	if !p.Converged {
+		f.report.Warnings = append(f.report.Warnings, fmt.Sprintf("the duality gap is still %.2g of the objective after %d readings of the rows; raise max_iter or tol", p.Gap, p.Iterations))
+	}
+	if p.Flat {
+		f.report.Warnings = append(f.report.Warnings, "the origin lies among the rows, so that no plane parts them from it; put rff or nystroem before one_class")
+	}
+	return f, nil
+}
+
+// checkRows refuses rows of weight > 0 that hold a number that is not finite.
+func checkRows(ctx context.Context, data datasets.Set) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	n, d := data.X.Dims()
+	sums, ones := make([]float64, n), make([]float64, d)
+	for j := range ones {
+		ones[j] = 1
+	}
+	if err := oneclass.Margins(ctx, sums, data.X, ones); err != nil {
+		return err
+	}
+	if !kern.Finite(sums) {
+		return design.NameFault(0, data)
+	}
+	return nil
+}
+
+// FittedOneClass is a plane with the usual rows on one side: what [OneClass] returns.
+type FittedOneClass struct {
+	weights []float64
+	rho     float64
+	report  estimator.Report
+}
+
+var (
+	_ estimator.AnomalyScorer = (*FittedOneClass)(nil)
+	_ estimator.Reporter      = (*FittedOneClass)(nil)
+	_ model.Stateful          = (*FittedOneClass)(nil)
+)
+
+// Predict returns 1 for each row of X that is unlike the others, else 0.
+func (f *FittedOneClass) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	out, err := f.AnomalyScores(ctx, X)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range out {
+		out[i] = 0
+		if v > 0 {
+			out[i] = 1
+		}
+	}
+	return out, nil
+}
+
+// AnomalyScores returns ρ − w'z of each row of X.
+func (f *FittedOneClass) AnomalyScores(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	n, d := X.Dims()
+	out := make([]float64, n)
+	if n == 0 {
+		return out, nil
+	}
+	if d != len(f.weights) {
+		return nil, fmt.Errorf("anomaly: %d columns at fit, %d now", len(f.weights), d)
+	}
+	X = design.Native(X)
+	if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
+		return nil, fmt.Errorf("anomaly: %w", err)
+	}
+	if err := oneclass.Margins(ctx, out, X, f.weights); err != nil {
+		return nil, err
+	}
+	for i, v := range out {
+		out[i] = f.rho - v
+	}
+	if !kern.Finite(out) {
+		return nil, fmt.Errorf("anomaly: the inputs are too large to predict from")
+	}
+	return out, nil
+}
+
+// Weights returns a copy of w, one number for each input.
+func (f *FittedOneClass) Weights() []float64 { return slices.Clone(f.weights) }
+
+// Rho returns ρ.
+func (f *FittedOneClass) Rho() float64 { return f.rho }
+
+// Report says how the fit went.
+func (f *FittedOneClass) Report() estimator.Report {
+	r := f.report
+	r.Warnings = slices.Clone(r.Warnings)
+	return r
+}
+
+// InputWidth returns the number of columns that go in.
+func (f *FittedOneClass) InputWidth() int { return len(f.weights) }
+
+// String describes the model in a line.
+func (f *FittedOneClass) String() string {
+	return fmt.Sprintf("plane in %d inputs, rho %.6g", len(f.weights), f.rho)
+}
+
+// State is the model's state for a model file.
+func (f *FittedOneClass) State(s *model.State) {
+	s.Floats("weights", &f.weights)
+	s.Float("rho", &f.rho)
+	f.report.State(s.Child("report"))
+	if s.Reading() && s.Err() == nil {
+		s.Require(len(f.weights) > 0 && kern.Finite(f.weights) && f.rho-f.rho == 0, "the plane is not of finite numbers")
+	}
+}

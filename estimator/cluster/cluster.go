@@ -1,0 +1,47 @@
+// Package cluster finds groups of rows without targets.
+//
+//	kmeans    [KMeans]    *[FittedKMeans]    rows around centres
+//	spectral  [Spectral]  *[FittedSpectral]  rows that hang together, by random features of a kernel
+//
+// The specs are estimators of the task clustering: Fit ignores the targets of the data, which may be
+// nil, and Predict returns the number of a cluster for each row, 0 to one less than there are. The numbers
+// have no meaning of their own.
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/memory"
+)
+
+// numbers is what the models here ask for: complete numeric columns.
+var numbers = []datasets.Demand{{Want: datasets.Numbers}, {Want: datasets.EveryValue}}
+
+// room refuses a fit that would hold more memory than there is.
+func room(spec datasets.Coster, shape datasets.Shape) error {
+	return memory.Check(spec.Cost(shape).Bytes)
+}
+
+// prepared returns rows to predict for as the products take them; nil where there are none.
+func prepared(ctx context.Context, X mat.Matrix, width int) (mat.Matrix, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	n, d := X.Dims()
+	if n == 0 {
+		return nil, nil
+	}
+	if d != width {
+		return nil, fmt.Errorf("cluster: %d columns at fit, %d now", width, d)
+	}
+	X = design.Native(X)
+	if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	return X, nil
+}

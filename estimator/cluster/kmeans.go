@@ -1,0 +1,260 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/pass"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kmeans"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// KMeans divides rows into groups around centres c. With row weights s it minimises the inertia
+//
+//	Σ s_i · min_c ‖x_i − c‖²
+//
+// by Lloyd's passes: every row goes to its nearest centre, every centre to the mean of its rows, until the centres
+// move, squared and all together, by at most Tol times the mean variance of the columns. A centre without rows goes to
+// the row that is farthest from its own.
+//
+// The first pass takes a sample of the rows, which holds every different row where there are at most 16384 of up to
+// 512 columns. The first centres are drawn from it, by greedy k-means++ or evenly (Init random), Restarts times; each
+// start runs to its end on the sample, and the best goes on with all rows. The sample depends on what is in the
+// rows and not on their order.
+//
+// With Batch > 0 the centres move after every that many rows instead, each to the mean of all rows that have been
+// nearest to it so far, until a pass improves the mean squared distance by less than Tol of it. Rows in memory come
+// in an order drawn anew for each pass, those of a stream as they lie in it: where these are sorted, take Batch 0.
+//
+// X is n×d, dense, in single precision or sparse. A pass costs at most 2·n·d·Clusters flops. For rows in memory a row is
+// compared with all centres only where bounds on its distances leave its centre open, which changes no assignment. Memory is that of
+// the centres and of the sample; with Batch 0, rows in memory take 20 bytes more each.
+//
+// Fit ignores targets. It returns an error for a categorical column, a missing or infinite value, a weight that is no
+// number ≥ 0, and less different rows than clusters. (Lloyd 1957; Arthur & Vassilvitskii, SODA 2007, for k-means++; Hamerly,
+// SDM 2010, for the bounds; Sculley, WWW 2010, for minibatches.)
+type KMeans struct {
+	Clusters int
+	Restarts int
+	Init     string
+	MaxIter  int
+	Tol      float64
+	Batch    int
+	Seed     uint64
+}
+
+// NewKMeans returns a KMeans with 8 clusters, the best of 4 starts by k-means++, at most 300 passes and tolerance 1e-4.
+func NewKMeans() KMeans {
+	return KMeans{Clusters: 8, Restarts: 4, Init: "kmeans++", MaxIter: 300, Tol: 1e-4}
+}
+
+var (
+	_ estimator.BlockEstimator = KMeans{}
+	_ estimator.PassEstimator  = KMeans{}
+	_ estimator.Tasked         = KMeans{}
+	_ datasets.Coster          = KMeans{}
+	_ datasets.Demander        = KMeans{}
+	_ param.Declarer           = (*KMeans)(nil)
+)
+
+// Params declares the hyper-parameters.
+func (s *KMeans) Params(l *param.List) {
+	l.Int(&s.Clusters, "clusters", "number of clusters", param.AtLeast(1))
+	l.Int(&s.Restarts, "restarts", "starts, of which the best is taken", param.AtLeast(1))
+	l.Choice(&s.Init, "init", "how the first centres are chosen among the rows", "kmeans++", "random")
+	l.Int(&s.MaxIter, "max_iter", "most readings of the rows", param.AtLeast(1))
+	l.Float(&s.Tol, "tol", "squared movement of the centres, relative to the variance of the inputs, at which to stop", param.NonNegative)
+	l.Int(&s.Batch, "batch", "rows of a minibatch, 0 for all rows at once", param.AtLeast(0))
+	l.Seed(&s.Seed, "seed", "seed of the first centres and of the minibatches")
+}
+
+// Task returns [datasets.Clustering].
+func (KMeans) Task() datasets.Task { return datasets.Clustering }
+
+// Demands asks for complete numeric columns.
+func (KMeans) Demands() []datasets.Demand { return numbers }
+
+// Cost estimates a fit to rows of a shape.
+func (s KMeans) Cost(shape datasets.Shape) datasets.Cost {
+	const passes = 25 // a guess
+	k, n := float64(s.Clusters), float64(shape.Rows)
+	sample := kmeans.SampledRows(s.plain(), shape.Cols)
+	return datasets.Cost{Flops: 2 * n * shape.Entries() * k * passes,
+		Bytes: design.Bytes(6*k*float64(shape.Cols)+2.5*n) + design.Bytes(3*min(n, float64(sample))*shape.Entries())}
+}
+
+func (s KMeans) plain() kmeans.Spec {
+	return kmeans.Spec{Clusters: s.Clusters, Restarts: s.Restarts, Random: s.Init == "random", MaxIter: s.MaxIter, Tol: s.Tol, Batch: s.Batch, Seed: s.Seed}
+}
+
+// Fit finds the centres; the result is a [*FittedKMeans].
+func (s KMeans) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	return s.fit(ctx, func() (*design.Rows, error) { return design.OfSet(data) })
+}
+
+// FitSource is Fit over a stream, which is read once for the sample and once for each pass.
+func (s KMeans) FitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
+	return s.fit(ctx, func() (*design.Rows, error) { return design.OfSource(ctx, data) })
+}
+
+const kmeansName = "cluster: kmeans"
+
+func (s KMeans) fit(ctx context.Context, open func() (*design.Rows, error)) (estimator.Predictor, error) {
+	if err := param.CheckFit(s); err != nil {
+		return nil, fmt.Errorf("%s: %w", kmeansName, err)
+	}
+	r, err := open()
+	if err == nil {
+		err = room(s, r.Shape(r.N, 1))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", kmeansName, err)
+	}
+	if r, err = r.Cached(ctx); err != nil {
+		return nil, fmt.Errorf("%s: %w", kmeansName, err)
+	}
+	m, err := s.plain().Fit(ctx, r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", kmeansName, err)
+	}
+	return s.fitted(m), nil
+}
+
+// Start begins the pass of the sample; each other one is a pass of Lloyd's. Minibatches are not learned by passes.
+func (s KMeans) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
+	err := param.CheckFit(s)
+	switch {
+	case err != nil:
+	case s.Batch > 0:
+		err = fmt.Errorf("%w: minibatches come one after the other; set batch: 0", datasets.ErrNoPasses)
+	case len(schema.Columns) != 0 && len(schema.Columns) != cols:
+		err = fmt.Errorf("the schema names %d columns, the rows have %d", len(schema.Columns), cols)
+	default:
+		if err = design.AllNumeric(schema); err == nil {
+			err = ctx.Err()
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", kmeansName, err)
+	}
+	return pass.Begin(pass.Begun{Name: kmeansName, Spec: s, Schema: schema, Cols: cols}, kmeans.NewSums(s.plain(), cols)), nil
+}
+
+// Finish returns the [*FittedKMeans] of the last pass.
+func (s KMeans) Finish(ctx context.Context, last datasets.Pass) (estimator.Predictor, error) {
+	sums, _, err := pass.Last(ctx, kmeansName, s, last)
+	if err != nil {
+		return nil, err
+	}
+	m, err := sums.(*kmeans.Sums).Model()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", kmeansName, err)
+	}
+	return s.fitted(m), nil
+}
+
+func (s KMeans) fitted(m *kmeans.Model) *FittedKMeans {
+	r := estimator.Report{Solver: "lloyd", Iterations: m.Iterations, Converged: m.Converged, Objective: m.Inertia}
+	if s.Batch > 0 {
+		r.Solver = "minibatch"
+	}
+	if !m.Converged {
+		r.Warnings = []string{fmt.Sprintf("the centres were still moving after %d readings of the rows; raise max_iter or tol", m.Iterations)}
+	}
+	return &FittedKMeans{m, r}
+}
+
+// FittedKMeans is the centres of groups of rows: what [KMeans] returns. Cluster 0 is the one of the most rows.
+type FittedKMeans struct {
+	m      *kmeans.Model
+	report estimator.Report
+}
+
+var (
+	_ estimator.Predictor = (*FittedKMeans)(nil)
+	_ estimator.Reporter  = (*FittedKMeans)(nil)
+	_ model.Stateful      = (*FittedKMeans)(nil)
+)
+
+// Predict returns the number of the nearest centre for each row of X.
+func (f *FittedKMeans) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	X, err := prepared(ctx, X, f.InputWidth())
+	if err != nil {
+		return nil, err
+	}
+	if X == nil {
+		return []float64{}, nil
+	}
+	n, _ := X.Dims()
+	out := make([]float64, n)
+	if err := f.m.Assign(ctx, out, X); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Centres returns a copy of the centres, clusters × inputs.
+func (f *FittedKMeans) Centres() *mat.Dense {
+	return mat.NewDense(f.m.Clusters, f.m.Cols, slices.Clone(f.m.Centres))
+}
+
+// Inertia returns the weighted sum of the squared distances of the training rows to their centres.
+func (f *FittedKMeans) Inertia() float64 { return f.m.Inertia }
+
+// Report says how the fit went; its Objective is the inertia.
+func (f *FittedKMeans) Report() estimator.Report {
+	r := f.report
+	r.Warnings = slices.Clone(r.Warnings)
+	return r
+}
+
+// InputWidth returns the number of columns that go in.
+func (f *FittedKMeans) InputWidth() int { return f.m.Cols }
+
+// String describes the model in a line.
+func (f *FittedKMeans) String() string {
+	return fmt.Sprintf("%d centres of %d inputs, inertia %.6g", f.m.Clusters, f.m.Cols, f.m.Inertia)
+}
+
+// State is the model's state for a model file.
+func (f *FittedKMeans) State(s *model.State) {
+	if f.m == nil || s.Reading() {
+		f.m = &kmeans.Model{}
+	}
+	centresState(s, f.m)
+	f.report.State(s.Child("report"))
+}
+
+// centresState keeps the centres of a model.
+func centresState(s *model.State, m *kmeans.Model) {
+	var centres *mat.Dense
+	if !s.Reading() && m.Clusters > 0 {
+		centres = mat.NewDense(m.Clusters, m.Cols, m.Centres)
+	}
+	s.Matrix("centres", &centres)
+	s.Floats("mass", &m.Mass)
+	s.Float("inertia", &m.Inertia)
+	if !s.Reading() || s.Err() != nil {
+		return
+	}
+	if centres == nil {
+		s.Fail("there are no centres")
+		return
+	}
+	m.Clusters, m.Cols = centres.Dims()
+	m.Centres = design.DenseData(centres)
+	for _, v := range m.Centres {
+		if v-v != 0 {
+			s.Fail("a centre is not finite")
+			return
+		}
+	}
+	s.Require(len(m.Mass) == m.Clusters, "the weights of the clusters do not fit the centres")
+}

@@ -1,0 +1,277 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/kmeans"
+	"github.com/bochner-ml/bochner/internal/singular"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Spectral finds groups of rows that hang together, whatever their shape: spectral clustering of the graph whose edges
+// are the products z_i'z_j of the features of the step before, which is binning as a rule. With Z the n×D features
+// and the degree d_i = z_i'Σz_j of a row, it takes the Clusters leading singular vectors of the rows
+//
+//	z_i/√d_i
+//
+// scales their rows to length 1 and divides these by [KMeans]. The n×n graph is never made: a step of the block
+// Krylov method that finds the vectors reads the rows once and costs some 4·(Clusters + 4) flops for each entry that is
+// not 0. A new row is brought among the others by the same projection, z'V/σ scaled to length 1; one that shares no
+// feature with the training rows goes to the cluster whose centre is shortest. A row of weight 2 is the row twice.
+//
+// Features whose products are kernel values near those of a positive kernel will do, those of rff among them where they
+// are many; a row whose degree is not above 0 is an error that names it, and so are a categorical column, a missing or infinite
+// value, and features of less rank than there are clusters. Memory is that of 8·(Clusters + 4) vectors of D numbers,
+// and of n × Clusters. Fit ignores targets. (Wu, Chen, Yen, Xu, Xia & Aggarwal, KDD 2018; Ng, Jordan & Weiss, NIPS 2001.)
+type Spectral struct {
+	Clusters int
+	Restarts int
+	Tol      float64
+	MaxIter  int
+	Seed     uint64
+}
+
+// NewSpectral returns a Spectral with 8 clusters, the best of 4 starts of k-means, singular vectors to 1e-4 and at most
+// 300 readings of the rows for them.
+func NewSpectral() Spectral { return Spectral{Clusters: 8, Restarts: 4, Tol: 1e-4, MaxIter: 300} }
+
+var (
+	_ estimator.BlockEstimator = Spectral{}
+	_ estimator.Tasked         = Spectral{}
+	_ datasets.Coster          = Spectral{}
+	_ datasets.Demander        = Spectral{}
+	_ param.Declarer           = (*Spectral)(nil)
+)
+
+// Params declares the hyper-parameters.
+func (s *Spectral) Params(l *param.List) {
+	l.Int(&s.Clusters, "clusters", "number of clusters", param.AtLeast(1))
+	l.Int(&s.Restarts, "restarts", "starts of k-means in the singular vectors, of which the best is taken", param.AtLeast(1))
+	l.Float(&s.Tol, "tol", "residual of the singular vectors at which to stop", param.Positive)
+	l.Int(&s.MaxIter, "max_iter", "most readings of the rows for the singular vectors", param.AtLeast(1))
+	l.Seed(&s.Seed, "seed", "seed of the first vectors and of k-means")
+}
+
+// Task returns [datasets.Clustering].
+func (Spectral) Task() datasets.Task { return datasets.Clustering }
+
+// Demands asks for complete numeric columns.
+func (Spectral) Demands() []datasets.Demand { return numbers }
+
+// Cost estimates a fit to rows of a shape.
+func (s Spectral) Cost(shape datasets.Shape) datasets.Cost {
+	const steps = 25 // a guess
+	n, k := float64(shape.Rows), float64(s.Clusters)
+	return datasets.Cost{Flops: steps * 4 * n * shape.Entries() * (k + 4),
+		Bytes: design.Bytes(singular.Held(s.Clusters, shape.Cols) + 3*n*k)}
+}
+
+// Fit finds the clusters; the result is a [*FittedSpectral].
+func (s Spectral) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	return s.wrapped(ctx, func() (*design.Rows, error) { return design.OfSet(data) })
+}
+
+// FitSource is Fit over a stream, which is read once for each step; sparse rows are cached where they are not too many.
+func (s Spectral) FitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
+	return s.wrapped(ctx, func() (*design.Rows, error) { return design.OfSource(ctx, data) })
+}
+
+func (s Spectral) wrapped(ctx context.Context, open func() (*design.Rows, error)) (estimator.Predictor, error) {
+	f, err := s.fit(ctx, open)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: spectral: %w", err)
+	}
+	return f, nil
+}
+
+func (s Spectral) fit(ctx context.Context, open func() (*design.Rows, error)) (*FittedSpectral, error) {
+	if err := param.CheckFit(s); err != nil {
+		return nil, err
+	}
+	r, err := open()
+	if err != nil {
+		return nil, err
+	}
+	if err := room(s, r.Shape(r.N, 1)); err != nil {
+		return nil, err
+	}
+	if r, err = r.Cached(ctx); err != nil {
+		return nil, err
+	}
+	v, err := singular.Task{Count: s.Clusters, Tol: s.Tol, MaxIter: s.MaxIter, Seed: s.Seed}.Find(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	f := &FittedSpectral{project: mat.NewDense(v.Cols, v.Count, nil), values: v.Values}
+	for c := range v.Count {
+		for j := range v.Cols {
+			f.project.Set(j, c, v.Vectors[c*v.Cols+j]/math.Sqrt(v.Values[c]))
+		}
+	}
+	if err := s.divide(ctx, f, r); err != nil {
+		return nil, err
+	}
+	f.report = estimator.Report{Solver: "block-krylov", Iterations: v.Iterations, Converged: v.Converged, Gradient: v.Residual, Objective: f.m.Inertia}
+	if !v.Converged {
+		f.report.Warnings = []string{fmt.Sprintf("the residual of the singular vectors is still %.2g after %d readings of the rows; raise max_iter or tol", v.Residual, v.Iterations)}
+	}
+	return f, nil
+}
+
+// divide finds the centres of the projected rows.
+func (s Spectral) divide(ctx context.Context, f *FittedSpectral, r *design.Rows) error {
+	var all, weights []float64
+	err := r.Each(ctx, func(first int, block datasets.Set) error {
+		at := len(all)
+		all = append(all, make([]float64, block.Rows()*s.Clusters)...)
+		if block.Weights != nil {
+			weights = append(weights, block.Weights...)
+		}
+		return f.embed(ctx, all[at:], block.X)
+	})
+	if err != nil {
+		return err
+	}
+	n := len(all) / s.Clusters
+	if len(weights) != n {
+		weights = nil
+	}
+	rows, err := design.OfSet(datasets.Set{X: mat.NewDense(n, s.Clusters, all), Weights: weights})
+	if err != nil {
+		return err
+	}
+	f.m, err = kmeans.Spec{Clusters: s.Clusters, Restarts: s.Restarts, MaxIter: 300, Tol: 1e-9, Seed: s.Seed}.Fit(ctx, rows)
+	return err
+}
+
+// FittedSpectral is a projection and centres in it: what [Spectral] returns. Cluster 0 is the one of the most rows.
+type FittedSpectral struct {
+	project *mat.Dense // inputs × clusters, V/σ
+	values  []float64  // eigenvalues of the graph, σ²
+	m       *kmeans.Model
+	report  estimator.Report
+}
+
+var (
+	_ estimator.Predictor = (*FittedSpectral)(nil)
+	_ estimator.Reporter  = (*FittedSpectral)(nil)
+	_ model.Stateful      = (*FittedSpectral)(nil)
+)
+
+// embed writes the projection of each row of X, of length 1, to dst, rows × clusters.
+func (f *FittedSpectral) embed(ctx context.Context, dst []float64, X mat.Matrix) error {
+	const step = 1 << 13
+	n, k := len(dst)/f.width(), f.width()
+	by := design.View(f.project)
+	data := datasets.Set{X: design.Native(X)}
+	for lo := 0; lo < n; lo += step {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		hi := min(lo+step, n)
+		out := kern.Dense(hi-lo, k, k, dst[lo*k:])
+		err := design.WhileWidened(data.Slice(lo, hi).X, func(part mat.Matrix) error {
+			singular.Products(out, part, by)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for i := range hi - lo {
+			row := out.Row(i)
+			if size := math.Sqrt(kern.Dot(row, row)); size > 0 {
+				kern.Scale(1/size, row)
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// width is the number of singular vectors.
+func (f *FittedSpectral) width() int { return f.project.RawMatrix().Cols }
+
+// Embed returns the rows of X in the leading singular vectors, scaled to length 1, rows × clusters.
+func (f *FittedSpectral) Embed(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	X, err := prepared(ctx, X, f.InputWidth())
+	if err != nil {
+		return nil, err
+	}
+	if X == nil {
+		return &mat.Dense{}, nil
+	}
+	n, _ := X.Dims()
+	out := mat.NewDense(n, f.width(), nil)
+	if err := f.embed(ctx, out.RawMatrix().Data, X); err != nil {
+		return nil, err
+	}
+	if !kern.Finite(out.RawMatrix().Data) {
+		return nil, fmt.Errorf("cluster: the inputs are too large to predict from")
+	}
+	return out, nil
+}
+
+// Predict returns the number of a cluster for each row of X.
+func (f *FittedSpectral) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	embedded, err := f.Embed(ctx, X)
+	if err != nil {
+		return nil, err
+	}
+	if embedded.IsEmpty() {
+		return []float64{}, nil
+	}
+	out := make([]float64, embedded.RawMatrix().Rows)
+	if err := f.m.Assign(ctx, out, embedded); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Values returns the leading eigenvalues of the graph, the first of which is 1: as many near 1 as it has parts that
+// hardly hang together.
+func (f *FittedSpectral) Values() []float64 { return slices.Clone(f.values) }
+
+// Report says how the fit went: its Gradient is the residual of the singular vectors, its Objective the inertia of
+// k-means in them.
+func (f *FittedSpectral) Report() estimator.Report {
+	r := f.report
+	r.Warnings = slices.Clone(r.Warnings)
+	return r
+}
+
+// InputWidth returns the number of columns that go in.
+func (f *FittedSpectral) InputWidth() int { return f.project.RawMatrix().Rows }
+
+// String describes the model in a line.
+func (f *FittedSpectral) String() string {
+	return fmt.Sprintf("%d clusters by the singular vectors of %d features", f.m.Clusters, f.InputWidth())
+}
+
+// State is the model's state for a model file.
+func (f *FittedSpectral) State(s *model.State) {
+	if f.m == nil || s.Reading() {
+		f.m = &kmeans.Model{}
+	}
+	s.Matrix("project", &f.project)
+	s.Floats("values", &f.values)
+	centresState(s.Child("kmeans"), f.m)
+	f.report.State(s.Child("report"))
+	if !s.Reading() || s.Err() != nil {
+		return
+	}
+	if f.project == nil {
+		s.Fail("there is no projection")
+		return
+	}
+	s.Require(f.m.Cols == f.width() && f.m.Clusters == f.width() && len(f.values) == f.width(), "the centres do not fit the projection")
+	s.Require(kern.Finite(design.DenseData(f.project)), "the projection is not of finite numbers")
+}

@@ -1,0 +1,96 @@
+package estimatortest
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+)
+
+// halves tells rows whose first input is above the mean, of training rows of positive weight. It breaks one law, or none.
+type halves struct {
+	breaks string
+	task   datasets.Task
+}
+
+func (h halves) Task() datasets.Task { return h.task }
+
+func (h halves) Fit(_ context.Context, data datasets.Set) (estimator.Predictor, error) {
+	n, at := data.Rows(), 0.0
+	for i := range n {
+		at += data.X.At(i, 0) / float64(n)
+	}
+	switch h.breaks {
+	case "a model without targets looks at none":
+		if len(data.Y) > 0 {
+			at += 1e-3 * data.Y[0]
+		}
+	case "the scale of all inputs does not matter to a model without targets":
+		at = 1
+	}
+	if h.task == datasets.Anomaly {
+		return halvesScored{halvesFit{h, at}}, nil
+	}
+	return halvesFit{h, at}, nil
+}
+
+type halvesFit struct {
+	halves
+	at float64
+}
+
+func (h halvesFit) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
+	n, _ := X.Dims()
+	out := make([]float64, n)
+	for i := range out {
+		if X.At(i, 0) > h.at {
+			out[i] = 1
+		}
+		if h.breaks == "clusters are numbered, anomalies flagged" {
+			out[i]++
+		}
+	}
+	return out, nil
+}
+
+// halvesScored says by how much.
+type halvesScored struct{ halvesFit }
+
+func (h halvesScored) AnomalyScores(_ context.Context, X mat.Matrix) ([]float64, error) {
+	n, _ := X.Dims()
+	out := make([]float64, n)
+	for i := range out {
+		if out[i] = X.At(i, 0) - h.at; h.breaks == "scores" {
+			out[i] = -out[i]
+		}
+	}
+	return out, nil
+}
+
+func (h halvesScored) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	return h.halvesFit.Predict(ctx, X)
+}
+
+// The laws of models without targets pass what keeps them and fail what breaks them.
+func TestLawsWithoutTargets(t *testing.T) {
+	names := []string{"a model without targets looks at none", "clusters are numbered, anomalies flagged", "the scale of all inputs does not matter to a model without targets"}
+	for _, task := range []datasets.Task{datasets.Clustering, datasets.Anomaly} {
+		for _, name := range names {
+			l := laws[slices.IndexFunc(laws, func(l law) bool { return l.name == name })]
+			if n := holds(l, halves{task: task}, Options{}); n.failed || n.skipped {
+				t.Errorf("%s, %s: a model that keeps the law fails or is skipped", task, name)
+			}
+			if n := holds(l, halves{breaks: name, task: task}, Options{}); !n.failed {
+				t.Errorf("%s, %s: a model that breaks the law passes", task, name)
+			}
+		}
+	}
+	l := laws[slices.IndexFunc(laws, func(l law) bool { return l.name == names[1] })]
+	if n := holds(l, halves{breaks: "scores", task: datasets.Anomaly}, Options{}); !n.failed {
+		t.Error("scores that do not agree with the flags pass")
+	}
+}

@@ -1,0 +1,12 @@
+package estimator
+
+import "github.com/bochner-ml/bochner/datasets"
+
+// TaskOf returns what a spec says that it is for, as a [Tasked], and [datasets.AnyTask] where it does not say. A
+// model for a task that is [datasets.Task.Targetless] learns from the rows alone.
+func TaskOf(spec Estimator) datasets.Task {
+	if t, ok := spec.(Tasked); ok {
+		return t.Task()
+	}
+	return datasets.AnyTask
+}

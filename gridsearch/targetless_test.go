@@ -1,0 +1,220 @@
+package gridsearch
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// cut puts rows into as many clusters as it has, by the first column between its least and its greatest value. It
+// fails where it sees a target.
+type cut struct {
+	Clusters int
+	Kind     string
+}
+
+func (s *cut) Params(l *param.List) {
+	l.Int(&s.Clusters, "clusters", "parts", param.AtLeast(1))
+	l.Choice(&s.Kind, "kind", "task", string(datasets.Clustering), string(datasets.Anomaly))
+}
+
+func (s cut) Task() datasets.Task { return datasets.Task(s.Kind) }
+
+func (s cut) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	if data.Y != nil || data.Targets != nil || data.Schema.Targets != nil {
+		return nil, errors.New("cut: there are targets")
+	}
+	column := mat.Col(nil, 0, data.X)
+	return fittedCut{s, slices.Min(column), slices.Max(column)}, nil
+}
+
+type fittedCut struct {
+	cut
+	low, high float64
+}
+
+func (p fittedCut) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	out := mat.Col(nil, 0, X)
+	for i, v := range out {
+		part := int(float64(p.Clusters) * (v - p.low) / (p.high - p.low))
+		out[i] = float64(min(max(part, 0), p.Clusters-1))
+	}
+	return out, ctx.Err()
+}
+
+// fittedRightmost also says how far to the right a row is, from a border that the number of clusters moves.
+type fittedRightmost struct{ fittedCut }
+
+func (p fittedRightmost) AnomalyScores(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	out := mat.Col(nil, 0, X)
+	for i := range out {
+		if out[i] -= p.high / 2; p.Clusters%2 == 1 {
+			out[i] = -out[i]
+		}
+	}
+	return out, ctx.Err()
+}
+
+// rightmost is a cut that tells anomalies.
+type rightmost struct{ cut }
+
+func (s *rightmost) Params(l *param.List) { s.cut.Params(l) }
+
+func (s rightmost) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	fitted, err := s.cut.Fit(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	return fittedRightmost{fitted.(fittedCut)}, nil
+}
+
+// clouds are two round clouds side by side, and which of them each row is of. The second column is of another size.
+func clouds(n int) datasets.Set {
+	rng := rand.New(rand.NewPCG(3, 4))
+	data := datasets.Set{X: mat.NewDense(n, 2, nil), Y: make([]float64, n)}
+	for i := range n {
+		data.Y[i] = float64(i % 2)
+		data.X.(*mat.Dense).SetRow(i, []float64{10*data.Y[i] + rng.NormFloat64(), 1000 * rng.NormFloat64()})
+	}
+	return data
+}
+
+func clusterSearch() Search {
+	return NewSearch(cut{2, string(datasets.Clustering)}, Axis{Path: "clusters", Values: []any{5, 2, 3}})
+}
+
+// Without targets silhouette decides, on columns of one size; with targets adjusted_rand does. No fit sees them.
+func TestSearchClusters(t *testing.T) {
+	ctx, data := context.Background(), clouds(100)
+	for _, c := range []struct {
+		score string
+		data  datasets.Set
+	}{{"silhouette", data.WithoutTargets()}, {"adjusted_rand", data}} {
+		r, err := clusterSearch().Run(ctx, c.data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Score != c.score || r.Best().String() != "clusters=2" || r.Positive != "" {
+			t.Errorf("best by %s is %s, positive %q", r.Score, r.Best(), r.Positive)
+		}
+		if len(r.Warnings) > 0 {
+			t.Errorf("warnings: %q", r.Warnings) // of two clusters, of which there are no fewer
+		}
+		for _, c := range r.Candidates {
+			if c.Failed != "" || !(c.Mean > 0) {
+				t.Errorf("%s: %v %s", c, c.Mean, c.Failed)
+			}
+		}
+	}
+}
+
+// Targets in another order change no clusters, and no score that does not look at them.
+func TestSearchClustersIgnoresTargets(t *testing.T) {
+	data := clouds(100)
+	search := clusterSearch()
+	search.Score = "silhouette"
+	first, err := search.Run(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data.Y = slices.Clone(data.Y)
+	rand.New(rand.NewPCG(5, 6)).Shuffle(len(data.Y), func(i, k int) { data.Y[i], data.Y[k] = data.Y[k], data.Y[i] })
+	second, err := search.Run(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range first.Candidates {
+		if !slices.Equal(c.Folds, second.Candidates[i].Folds) {
+			t.Errorf("%s: %v became %v", c, c.Folds, second.Candidates[i].Folds)
+		}
+	}
+}
+
+// The simplest clusters within a standard error are the fewest; along axes and in rounds the same are found.
+func TestSearchClustersOtherWays(t *testing.T) {
+	ctx, data := context.Background(), clouds(100)
+	search := clusterSearch()
+	search.Score, search.Refit = "silhouette", RefitOneStdError
+	search.Scores = []string{"calinski_harabasz"}
+	for name, run := range map[string]func() (*Result, error){
+		"one_std_error": func() (*Result, error) { return search.Run(ctx, data) },
+		"coordinate":    func() (*Result, error) { return NewCoordinate(search).Run(ctx, data) },
+		"halving": func() (*Result, error) {
+			rungs, err := NewHalving(search, 20).Run(ctx, data)
+			if err != nil {
+				return nil, err
+			}
+			return rungs.Last(), nil
+		},
+	} {
+		r, err := run()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if r.Best().String() != "clusters=2" || r.Model == nil {
+			t.Errorf("%s: best is %s", name, r.Best())
+		}
+	}
+	wide := clusterSearch().complexity()
+	few, many := []param.Setting{{Path: "clusters", Value: 2}}, []param.Setting{{Path: "clusters", Value: 5}}
+	if wide(Candidate{Settings: few}, Candidate{Settings: many}) >= 0 {
+		t.Error("fewer clusters are not simpler")
+	}
+}
+
+// Scores of anomalies rank the rows, by the second of two classes.
+func TestSearchAnomalies(t *testing.T) {
+	ctx, data := context.Background(), clouds(60)
+	search := NewSearch(rightmost{cut{2, string(datasets.Anomaly)}}, Axis{Path: "clusters", Values: []any{3, 2}})
+	search.Splitter = datasets.StratifiedKFold{Folds: 3}
+	search.Scores = []string{"average_precision", "f1"}
+	r, err := search.Run(ctx, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Score != "roc_auc" || r.Best().String() != "clusters=2" || r.Best().Mean != 1 || r.Candidates[0].Mean != 0 || r.Positive != "1" {
+		t.Errorf("best by %s is %s with %v, positive %q", r.Score, r.Best(), r.Best().Mean, r.Positive)
+	}
+	if f1 := r.Best().Others[1]; f1.Mean != 1 {
+		t.Errorf("f1 of the predictions is %v", f1.Mean)
+	}
+}
+
+// What cannot be scored is refused before anything is fitted, with what is wanted.
+func TestSearchTargetlessRefusals(t *testing.T) {
+	data := clouds(40)
+	three := data
+	three.Y = slices.Clone(data.Y)
+	three.Y[0] = 2
+	words := data.WithoutTargets()
+	words.Schema.Columns = []datasets.Column{{Name: "a", Kind: datasets.Categorical}, {Name: "b", Kind: datasets.Categorical}}
+	unlike := NewSearch(rightmost{cut{2, string(datasets.Anomaly)}}, Axis{Path: "clusters", Values: []any{2, 3}})
+	byTruth, byClass := clusterSearch(), clusterSearch()
+	byTruth.Score, byClass.Score = "nmi", "accuracy"
+	for _, c := range []struct {
+		name   string
+		search Search
+		data   datasets.Set
+		want   string
+	}{
+		{"anomalies without a truth", unlike, data.WithoutTargets(), "score roc_auc compares with rows of which it is known whether they are anomalies"},
+		{"three kinds of anomalies", unlike, three, "anomalies are scored by two classes, of which the second is theirs, and the target has 3"},
+		{"clusters without a truth", byTruth, data.WithoutTargets(), "normalized_mutual_info compares with classes of the rows, and the data has no targets; silhouette does without"},
+		{"a score of classes", byClass, data, "score: accuracy is for classification, the estimator for clustering"},
+		{"no numbers", clusterSearch(), words, "silhouette looks at distances of numbers, and no column of the rows is numeric"},
+	} {
+		if _, err := c.search.Run(context.Background(), c.data); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package kmeans
+
+import (
+	"math"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+)
+
+// bounds are what is known of rows in memory since they were last compared with all centres.
+type bounds struct {
+	centre []int32   // rows: the nearest one; −1 before anything is known
+	upper  []float64 // rows: at least the distance to it
+	lower  []float64 // rows: at most that to any other
+	moved  []float64 // centres: how far they went since, nil before the first pass
+	most   [2]float64
+	which  int       // the centre that went farthest, most[0]; another went most[1]
+	half   []float64 // centres: half the distance to the next centre
+	reach  []float64 // centres: distance from their middle
+	widest float64   // the largest of these
+}
+
+func newBounds(n int) *bounds {
+	b := &bounds{centre: make([]int32, n), upper: make([]float64, n), lower: make([]float64, n)}
+	for i := range b.centre {
+		b.centre[i] = -1
+	}
+	return b
+}
+
+// follow tells the bounds where the centres have gone.
+func (b *bounds) follow(from, to *nearest) {
+	b.moved, b.most, b.which = make([]float64, to.k), [2]float64{}, 0
+	b.widest = 0
+	b.half, b.reach = make([]float64, to.k), make([]float64, to.k)
+	for c := range to.k {
+		m := apart(from.centre(c), to.centre(c)) * (1 + 1e-9)
+		b.moved[c] = m
+		if m > b.most[0] {
+			b.most, b.which = [2]float64{m, b.most[0]}, c
+		} else {
+			b.most[1] = max(b.most[1], m)
+		}
+		b.reach[c] = math.Sqrt(to.norms[c])
+		b.widest = max(b.widest, b.reach[c])
+		b.half[c] = math.Inf(1)
+	}
+	for c := range to.k {
+		for e := range c {
+			h := apart(to.centre(c), to.centre(e)) / 2 * (1 - 1e-9)
+			b.half[c], b.half[e] = min(b.half[c], h), min(b.half[e], h)
+		}
+	}
+}
+
+// stays moves the bounds of a row and reports whether its centre must still be the nearest by products.
+func (b *bounds) stays(i int, v *nearest) bool {
+	c := b.centre[i]
+	if c < 0 || b.moved == nil {
+		return false
+	}
+	other := b.most[0]
+	if int(c) == b.which {
+		other = b.most[1]
+	}
+	b.upper[i] += b.moved[c]
+	b.lower[i] = max(0, b.lower[i]-other)
+	far := max(b.lower[i], b.half[c])
+	off := v.rounding(square(b.upper[i]+b.reach[c]), square(b.widest))
+	return far > b.upper[i] && square(far)-square(b.upper[i]) > 4*off
+}
+
+// learn takes in what a comparison found.
+func (b *bounds) learn(i int, f finding) {
+	b.centre[i] = int32(f.centre)
+	b.upper[i], b.lower[i] = math.Sqrt(f.first+f.off)*(1+1e-12), root(f.other-f.off)*(1-1e-12)
+}
+
+// apart returns ‖x − y‖.
+func apart(x, y []float64) float64 { return math.Sqrt(apartSquared(x, y)) }
+
+func apartSquared(x, y []float64) float64 {
+	s := 0.0
+	for j, v := range x {
+		s += square(v - y[j])
+	}
+	return s
+}
+
+// assign writes the nearest centre of the rows lo to hi of a block, whose first is row at of the rows in memory, and
+// their squared distances where these are wanted.
+func (v *nearest) assign(r rows, lo, hi int, b *bounds, at int, centre []int32, distance []float64) {
+	kern.Parallel(hi-lo, v.tile(), func(from, to int) {
+		var wanted []int
+		if b != nil {
+			wanted = make([]int, 0, to-from)
+			for i := lo + from; i < lo+to; i++ {
+				if b.stays(at+i, v) {
+					centre[i-lo] = b.centre[at+i]
+				} else {
+					wanted = append(wanted, i)
+				}
+			}
+		}
+		v.each(r, lo+from, lo+to, wanted, func(i int, f finding) {
+			centre[i-lo] = int32(f.centre)
+			if b != nil {
+				b.learn(at+i, f)
+			}
+			if distance != nil {
+				distance[i-lo] = f.first
+			}
+		})
+	})
+}

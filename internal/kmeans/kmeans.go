@@ -1,0 +1,164 @@
+// Package kmeans finds centres of groups of rows: seeding, Lloyd's passes, minibatches. Numbers in, numbers out.
+//
+// A fit looks at a sample of the rows first (all different rows, where there are not too many), chooses the best of
+// several starts on it, and goes on with Lloyd's passes over all rows. The sample depends on what is in the rows and
+// not on their order, a row that occurs twice weighs twice, and the sums of a pass are added in the order of the rows:
+// the same rows give the same bits on any number of cores, and the same centres in any order and in any parts.
+//
+// Which centre is nearest is told by products of matrices, some hundred rows at a time. For rows in memory the bounds
+// of Hamerly (SDM 2010) leave out rows whose centre cannot have changed; they are widened by the rounding of the
+// products, so that every row is where the products alone would have put it.
+package kmeans
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+)
+
+// Spec says what to find.
+type Spec struct {
+	Clusters int
+	Restarts int
+	Random   bool    // whether the first centres are rows drawn evenly, not by k-means++
+	MaxIter  int     // most passes over all rows
+	Tol      float64 // squared movement of the centres at which to stop, relative to the mean variance of the columns
+	Batch    int     // rows of a minibatch, 0 for none
+	Seed     uint64
+}
+
+// Model is what was found. Cluster 0 is the largest.
+type Model struct {
+	Clusters, Cols int
+	Centres        []float64 // clusters × cols
+	Mass           []float64 // clusters: weight of their rows
+	Inertia        float64   // Σ weight·‖row − centre‖²
+	Iterations     int       // passes over all rows
+	Converged      bool
+}
+
+// Fit finds the centres of all rows.
+func (s Spec) Fit(ctx context.Context, r *design.Rows) (*Model, error) {
+	sums := NewSums(s, r.Cols)
+	if err := sums.read(ctx, r); err != nil {
+		return nil, err
+	}
+	if s.Batch > 0 {
+		return s.minibatches(ctx, r, sums)
+	}
+	next, err := sums.next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return lloyd(ctx, r, next)
+}
+
+// From is Fit from given centres, clusters × cols; a shift of at most tolerance, squared, ends it.
+func (s Spec) From(ctx context.Context, r *design.Rows, centres []float64, tolerance float64) (*Model, error) {
+	return lloyd(ctx, r, &Sums{spec: s, cols: r.Cols, turn: 1, stop: tolerance, near: newNearest(centres, r.Cols), found: newFound(s.Clusters, r.Cols)})
+}
+
+// lloyd makes passes until the centres stay where they are.
+func lloyd(ctx context.Context, r *design.Rows, sums *Sums) (*Model, error) {
+	if r.Set != nil {
+		sums.bounds = newBounds(r.N)
+	}
+	for {
+		if err := sums.read(ctx, r); err != nil {
+			return nil, err
+		}
+		if sums.bounds != nil && slices.Contains(sums.found.mass, 0) {
+			// An empty cluster takes the farthest row, which the bounds do not tell.
+			sums.found, sums.bounds = newFound(sums.spec.Clusters, sums.cols), nil
+			continue
+		}
+		next, err := sums.next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if next == nil {
+			return sums.Model()
+		}
+		if r.Set != nil && next.bounds == nil {
+			next.bounds = newBounds(r.N)
+		}
+		sums = next
+	}
+}
+
+// read adds all rows.
+func (s *Sums) read(ctx context.Context, r *design.Rows) error {
+	return r.Each(ctx, func(first int, block datasets.Set) error { return s.Add(ctx, first, block) })
+}
+
+// ordered returns the model with its clusters from the largest to the smallest.
+func (m *Model) ordered() *Model {
+	order := make([]int, m.Clusters)
+	for c := range order {
+		order[c] = c
+	}
+	centre := func(c int) []float64 { return m.Centres[c*m.Cols : (c+1)*m.Cols] }
+	slices.SortStableFunc(order, func(a, b int) int {
+		if byMass := cmp.Compare(m.Mass[b], m.Mass[a]); byMass != 0 {
+			return byMass
+		}
+		return slices.Compare(centre(a), centre(b))
+	})
+	out := *m
+	out.Centres, out.Mass = nil, nil
+	for _, c := range order {
+		out.Centres = append(out.Centres, centre(c)...)
+		out.Mass = append(out.Mass, m.Mass[c])
+	}
+	return &out
+}
+
+// Assign writes the number of the nearest centre of each row of X, a *mat.Dense, *single.Dense or *sparse.CSR.
+func (m *Model) Assign(ctx context.Context, dst []float64, X any) error {
+	n := len(dst)
+	near := newNearest(m.Centres, m.Cols)
+	rows := rowsOf(X)
+	if rows.csr != nil {
+		near.forSparse()
+	}
+	for lo := 0; lo < n; lo += atOnce {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		hi := min(lo+atOnce, n)
+		kern.Parallel(hi-lo, near.tile(), func(from, to int) {
+			near.each(rows, lo+from, lo+to, nil, func(i int, f finding) { dst[i] = float64(f.centre) })
+		})
+	}
+	return ctx.Err()
+}
+
+// atOnce is the number of rows between two looks at the context.
+const atOnce = 2048
+
+// finite reports sums that are too large.
+func finite(list []float64, first int, block datasets.Set) error {
+	for _, v := range list {
+		if v-v != 0 {
+			return design.NameFault(first, block)
+		}
+	}
+	return nil
+}
+
+// errFewRows says that there are not as many different rows as clusters.
+func errFewRows(different, clusters int) error {
+	return fmt.Errorf("%d different rows (of weight > 0), wanted at least %d for as many clusters", different, clusters)
+}
+
+// square returns x².
+func square(x float64) float64 { return x * x }
+
+// root returns the square root of a number that rounding may have made negative.
+func root(x float64) float64 { return math.Sqrt(max(x, 0)) }

@@ -1,0 +1,181 @@
+package kmeans
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// nearest tells the centre that is nearest to a row, and the second one.
+type nearest struct {
+	k, d    int
+	centres []float64 // k×d
+	middle  []float64 // of the centres: dense rows are compared less it, so that a far origin costs no digits
+	less    []float64 // k×d, centres less the middle
+	norms   []float64 // ‖less‖²
+	columns []float64 // d×k, of the centres, for sparse rows; made when first needed
+	plain   []float64 // ‖centre‖², for these
+}
+
+func newNearest(centres []float64, d int) *nearest {
+	k := len(centres) / d
+	v := &nearest{k: k, d: d, centres: centres, middle: make([]float64, d), less: make([]float64, k*d), norms: make([]float64, k)}
+	for c := range k {
+		kern.Axpy(1/float64(k), v.centre(c), v.middle)
+	}
+	for c := range k {
+		row := v.less[c*d : (c+1)*d]
+		for j, x := range v.centre(c) {
+			row[j] = x - v.middle[j]
+		}
+		v.norms[c] = kern.Dot(row, row)
+	}
+	return v
+}
+
+func (v *nearest) centre(c int) []float64 { return v.centres[c*v.d : (c+1)*v.d] }
+
+// forSparse makes what sparse rows are multiplied with.
+func (v *nearest) forSparse() {
+	v.columns, v.plain = make([]float64, len(v.centres)), make([]float64, v.k)
+	for c := range v.k {
+		v.plain[c] = kern.Dot(v.centre(c), v.centre(c))
+		for j, x := range v.centre(c) {
+			v.columns[j*v.k+c] = x
+		}
+	}
+}
+
+// tile is the number of rows that are compared with all centres at once.
+func (v *nearest) tile() int { return max(16, min(256, 1<<16/max(v.d, v.k))) }
+
+// finding is what is known of a row: its nearest centre, the squared distances to that and to the next one, and
+// how far rounding may have put them off.
+type finding struct {
+	centre       int
+	first, other float64
+	off          float64
+}
+
+// rows are rows of one of the kinds that the solvers know.
+type rows struct {
+	dense  *mat.Dense
+	narrow *single.Dense
+	csr    *sparse.CSR
+	sparse kern.Sparse[float64]
+}
+
+func rowsOf(X any) rows {
+	switch x := X.(type) {
+	case *mat.Dense:
+		return rows{dense: x}
+	case *single.Dense:
+		return rows{narrow: x}
+	case *sparse.CSR:
+		return rows{csr: x, sparse: design.Compressed(x)}
+	}
+	panic("kmeans: rows of an unknown kind")
+}
+
+// each calls f for the rows from lo to hi, or for those of them that wanted names (in rising order).
+func (v *nearest) each(r rows, lo, hi int, wanted []int, f func(i int, found finding)) {
+	count := hi - lo
+	if wanted != nil {
+		count = len(wanted)
+	}
+	at := func(p int) int {
+		if wanted != nil {
+			return wanted[p]
+		}
+		return lo + p
+	}
+	size := min(v.tile(), count)
+	width := v.d
+	if r.csr != nil {
+		width = 0
+	}
+	hold := design.Borrow[float64](size * (width + v.k))
+	defer hold.Release()
+	tile, products := hold.List[:size*width], hold.List[size*width:]
+	for p := 0; p < count; p += size {
+		m := min(size, count-p)
+		out := kern.Dense(m, v.k, v.k, products)
+		if r.csr != nil {
+			for q := range m {
+				i := at(p + q)
+				one := r.sparse
+				one.Rows, one.Indptr = 1, r.sparse.Indptr[i:i+2]
+				kern.SparseMul(out.Slice(q, q+1, 0, v.k), one, kern.Dense(v.d, v.k, v.k, v.columns), false)
+				f(i, v.judge(out.Row(q), r.norm(i), v.plain))
+			}
+			continue
+		}
+		X := kern.Dense(m, v.d, v.d, tile)
+		for q := range m {
+			row := X.Row(q)
+			r.write(row, at(p+q))
+			kern.Axpy(-1, v.middle, row)
+		}
+		kern.Mul(out, X, kern.Dense(v.k, v.d, v.d, v.less).T(), false)
+		for q := range m {
+			row := X.Row(q)
+			f(at(p+q), v.judge(out.Row(q), kern.Dot(row, row), v.norms))
+		}
+	}
+}
+
+// judge compares the products of a row with all centres.
+func (v *nearest) judge(products []float64, norm float64, norms []float64) finding {
+	f := finding{first: math.Inf(1), other: math.Inf(1)}
+	largest := 0.0
+	for c, p := range products {
+		s := norms[c] - 2*p
+		largest = max(largest, norms[c])
+		switch {
+		case s < f.first:
+			f.centre, f.first, f.other = c, s, f.first
+		case s < f.other:
+			f.other = s
+		}
+	}
+	f.first, f.other = max(0, f.first+norm), max(0, f.other+norm)
+	f.off = v.rounding(norm, largest)
+	return f
+}
+
+// rounding bounds the error of a squared distance of a row and a centre of such squared norms.
+func (v *nearest) rounding(row, centre float64) float64 {
+	return 4 * float64(v.d+8) * 0x1p-53 * (row + centre)
+}
+
+// norm returns the squared norm of a sparse row.
+func (r rows) norm(i int) float64 {
+	_, values := r.csr.Row(i)
+	if values == nil {
+		return float64(r.sparse.Indptr[i+1]-r.sparse.Indptr[i]) * r.sparse.Scale * r.sparse.Scale
+	}
+	return kern.Dot(values, values)
+}
+
+// write writes row i of dense rows to dst.
+func (r rows) write(dst []float64, i int) {
+	if r.narrow != nil {
+		design.Widen(dst, r.narrow.Row(i))
+		return
+	}
+	copy(dst, r.dense.RawRowView(i))
+}
+
+// writeAny writes row i to dst.
+func (r rows) writeAny(dst []float64, i int) {
+	if r.csr != nil {
+		r.csr.RowTo(dst, i)
+		return
+	}
+	r.write(dst, i)
+}

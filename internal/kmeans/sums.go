@@ -1,0 +1,320 @@
+package kmeans
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/pass"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/model"
+)
+
+// Sums are what one pass adds up: the first a sample of the rows, each other one the rows nearest to each centre. They
+// are a [pass.Sums].
+type Sums struct {
+	spec   Spec
+	cols   int
+	turn   int     // 0 for the pass of the sample
+	sample *sample // in that pass
+	stop   float64 // squared shift of all centres at which to stop
+	near   *nearest
+	found  *found
+	bounds *bounds // of rows in memory
+}
+
+// NewSums returns the sums of the first pass.
+func NewSums(s Spec, cols int) *Sums { return &Sums{spec: s, cols: cols, sample: newSample(s, cols)} }
+
+// found is what a pass knows of the rows nearest to each centre.
+type found struct {
+	k, d    int
+	mass    []float64
+	shift   []float64 // k×d, Σ weight·(row − centre) of dense rows
+	plain   []float64 // k×d, Σ weight·row of sparse rows, and their mass; nil where there are none
+	thin    []float64
+	inertia float64
+	far     []float64 // the squared distance of the farthest row
+	row     []float64 // k×d, that row
+}
+
+func newFound(k, d int) *found {
+	return &found{k: k, d: d, mass: make([]float64, k), shift: make([]float64, k*d), far: make([]float64, k), row: make([]float64, k*d)}
+}
+
+// Add adds a block.
+func (s *Sums) Add(ctx context.Context, first int, block datasets.Set) error {
+	weights, err := design.BlockWeights(first, block)
+	if err != nil {
+		return err
+	}
+	if block.Cols() != s.cols {
+		return fmt.Errorf("row %d: %d columns, wanted %d", first, block.Cols(), s.cols)
+	}
+	r := rowsOf(design.Native(block.X))
+	for lo := 0; lo < block.Rows(); lo += atOnce {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		hi := min(lo+atOnce, block.Rows())
+		if s.turn == 0 {
+			if !s.sample.add(r, lo, hi, weights) {
+				return design.NameFault(first, block)
+			}
+			continue
+		}
+		if s.found.add(s.near, r, lo, hi, weights, s.bounds, first); s.found.inertia-s.found.inertia != 0 {
+			return design.NameFault(first, block)
+		}
+	}
+	return ctx.Err()
+}
+
+// add adds rows of a block that begins with row first.
+func (f *found) add(v *nearest, r rows, lo, hi int, weights []float64, b *bounds, first int) {
+	if r.csr != nil && v.columns == nil {
+		v.forSparse()
+	}
+	n := hi - lo
+	centre := make([]int32, n)
+	hold := design.Borrow[float64](n)
+	defer hold.Release()
+	distance := hold.List
+	v.assign(r, lo, hi, b, first, centre, distance)
+	lists := byCentre(centre, f.k)
+	if r.csr != nil && f.plain == nil {
+		f.plain, f.thin = make([]float64, f.k*f.d), make([]float64, f.k)
+	}
+	inertia := make([]float64, f.k)
+	kern.Parallel(f.k, 1, func(from, to int) {
+		for c := from; c < to; c++ {
+			inertia[c] = f.addTo(v, c, r, lo, lists[c], weights)
+		}
+	})
+	for _, v := range inertia {
+		f.inertia += v
+	}
+	if b == nil {
+		f.farthest(r, lo, centre, distance, weights)
+	}
+}
+
+// byCentre lists the rows of each centre.
+func byCentre(centre []int32, k int) [][]int32 {
+	counts := make([]int, k+1)
+	for _, c := range centre {
+		counts[c+1]++
+	}
+	for c := range k {
+		counts[c+1] += counts[c]
+	}
+	all, lists := make([]int32, len(centre)), make([][]int32, k)
+	for c := range lists {
+		lists[c] = all[counts[c]:counts[c]:counts[c+1]]
+	}
+	for i, c := range centre {
+		lists[c] = append(lists[c], int32(i))
+	}
+	return lists
+}
+
+// addTo adds the rows that are nearest to centre c and returns the sum of their squared distances.
+func (f *found) addTo(v *nearest, c int, r rows, lo int, list []int32, weights []float64) (inertia float64) {
+	middle, shift := v.centre(c), f.shift[c*f.d:(c+1)*f.d]
+	hold := design.Borrow[float64](f.d)
+	defer hold.Release()
+	for _, at := range list {
+		i, w := lo+int(at), 1.0
+		if weights != nil {
+			w = weights[i]
+		}
+		if w == 0 {
+			continue
+		}
+		f.mass[c] += w
+		if r.csr == nil {
+			row := hold.List
+			r.write(row, i)
+			s := 0.0
+			for j, x := range row {
+				x -= middle[j]
+				shift[j] += w * x
+				s += x * x
+			}
+			inertia += w * s
+			continue
+		}
+		f.thin[c] += w
+		plain, product := f.plain[c*f.d:(c+1)*f.d], 0.0
+		columns, values := r.csr.Row(i)
+		for p, j := range columns {
+			x := r.sparse.Scale
+			if values != nil {
+				x = values[p]
+			}
+			plain[j] += w * x
+			product += x * middle[j]
+		}
+		inertia += w * max(0, r.norm(i)-2*product+v.plain[c])
+	}
+	return inertia
+}
+
+// farthest keeps the row of each centre that is farthest from it, for clusters that turn out empty.
+func (f *found) farthest(r rows, lo int, centre []int32, distance, weights []float64) {
+	best := slices.Repeat([]int{-1}, f.k)
+	for i, c := range centre {
+		if distance[i] > f.far[c] && (weights == nil || weights[lo+i] > 0) {
+			f.far[c], best[c] = distance[i], i
+		}
+	}
+	for c, i := range best {
+		if i >= 0 {
+			r.writeAny(f.row[c*f.d:(c+1)*f.d], lo+i)
+		}
+	}
+}
+
+// fold brings the sums of sparse rows to those of dense ones.
+func (f *found) fold(v *nearest) {
+	if f.plain == nil {
+		return
+	}
+	for c, w := range f.thin {
+		for j, m := range v.centre(c) {
+			f.shift[c*f.d+j] += f.plain[c*f.d+j] - w*m
+		}
+	}
+	f.plain, f.thin = nil, nil
+}
+
+// Merge adds the sums of other rows.
+func (s *Sums) Merge(_ context.Context, other pass.Sums) error {
+	o, ok := other.(*Sums)
+	switch {
+	case !ok || o.turn != s.turn || s.turn > 0 && !slices.Equal(o.near.centres, s.near.centres):
+		return errors.New("these are not the rows of the pass before")
+	case s.turn == 0:
+		s.sample.merge(o.sample)
+		return nil
+	}
+	f, g := s.found, o.found
+	f.fold(s.near)
+	g.fold(o.near)
+	kern.Axpy(1, g.mass, f.mass)
+	kern.Axpy(1, g.shift, f.shift)
+	f.inertia += g.inertia
+	for c, far := range g.far {
+		if far > f.far[c] {
+			f.far[c] = far
+			copy(f.row[c*f.d:(c+1)*f.d], g.row[c*f.d:(c+1)*f.d])
+		}
+	}
+	return nil
+}
+
+// moved returns the centres of the rows that the pass has found nearest to each, how far they have moved (squared,
+// all together), and the inertia about them.
+func (s *Sums) moved() (centres []float64, shift, inertia float64) {
+	f := s.found
+	f.fold(s.near)
+	centres, inertia = slices.Clone(s.near.centres), f.inertia
+	far := slices.Clone(f.far)
+	for c, w := range f.mass {
+		to := centres[c*f.d : (c+1)*f.d]
+		if w > 0 {
+			for j, v := range f.shift[c*f.d : (c+1)*f.d] {
+				v /= w
+				to[j] += v
+				shift += v * v
+				inertia -= w * v * v
+			}
+		} else if from := kern.Largest(far); far[from] > 0 {
+			copy(to, f.row[from*f.d:(from+1)*f.d])
+			shift += apartSquared(to, s.near.centre(c))
+			far[from] = 0
+		}
+	}
+	return centres, shift, max(inertia, 0)
+}
+
+// Next returns the sums of the next pass.
+func (s *Sums) Next(ctx context.Context) (pass.Sums, error) {
+	next, err := s.next(ctx)
+	if err != nil || next == nil {
+		return nil, err
+	}
+	return next, nil
+}
+
+func (s *Sums) next(ctx context.Context) (*Sums, error) {
+	next := &Sums{spec: s.spec, cols: s.cols, turn: s.turn + 1, stop: s.stop, found: newFound(s.spec.Clusters, s.cols)}
+	if s.turn == 0 {
+		centres, variance, err := s.sample.seed(ctx)
+		if err != nil {
+			return nil, err
+		}
+		next.near, next.stop = newNearest(centres, s.cols), s.spec.Tol*variance
+		return next, nil
+	}
+	centres, shift, _ := s.moved()
+	if shift <= s.stop || s.turn >= s.spec.MaxIter {
+		return nil, ctx.Err()
+	}
+	next.near = newNearest(centres, s.cols)
+	if next.bounds = s.bounds; next.bounds != nil {
+		next.bounds.follow(s.near, next.near)
+	}
+	return next, nil
+}
+
+// Model returns what the last pass has found.
+func (s *Sums) Model() (*Model, error) {
+	if s.turn == 0 {
+		return nil, errors.New("the pass is not the last: Next returns the one that has to read the rows again")
+	}
+	centres, shift, inertia := s.moved()
+	m := &Model{Clusters: s.spec.Clusters, Cols: s.cols, Centres: centres, Mass: slices.Clone(s.found.mass), Inertia: inertia,
+		Iterations: s.turn, Converged: shift <= s.stop}
+	return m.ordered(), nil
+}
+
+// State carries the sums to a file and back.
+func (s *Sums) State(st *model.State) {
+	turn := s.turn
+	st.Int("turn", &turn)
+	st.Require(turn >= 0, "the number of the pass is negative")
+	if st.Err() != nil {
+		return
+	}
+	if turn == 0 {
+		if s.sample == nil {
+			s.sample = newSample(s.spec, s.cols)
+		}
+		s.turn = 0
+		s.sample.state(st)
+		return
+	}
+	k, d := s.spec.Clusters, s.cols
+	if st.Reading() {
+		s.turn, s.sample, s.near, s.found = turn, nil, newNearest(make([]float64, k*d), d), newFound(k, d)
+	}
+	s.found.fold(s.near)
+	centres := s.near.centres
+	pass.Floats(st, "centres", &centres, k*d, pass.Finite)
+	st.Float("stop", &s.stop)
+	st.Require(s.stop >= 0, "the movement at which to stop is negative")
+	f := s.found
+	pass.Floats(st, "mass", &f.mass, k, pass.Count)
+	pass.Floats(st, "shift", &f.shift, k*d, pass.Finite)
+	st.Float("inertia", &f.inertia)
+	st.Require(f.inertia >= 0, "the inertia is negative")
+	pass.Floats(st, "far", &f.far, k, pass.Count)
+	pass.Floats(st, "row", &f.row, k*d, pass.Finite)
+	if st.Reading() && st.Err() == nil {
+		s.near = newNearest(centres, d)
+	}
+}

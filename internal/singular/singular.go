@@ -1,0 +1,342 @@
+// Package singular finds the leading singular vectors of rows normalised by their degrees, without the matrix between
+// rows. Numbers in, numbers out.
+//
+// With rows z_i of weight s_i the degree of a row is d_i = z_i'Σ s_j z_j, and the normalised matrix has rows
+// z_i·√(s_i/d_i). Its right singular vectors are the eigenvectors of A = Σ z_i z_i'·s_i/d_i, the first of which is
+// Σ s_j z_j, of eigenvalue 1. A block Krylov method with restarts finds the others: each step multiplies a few
+// vectors by A, in one reading of the rows, and takes the best vectors of all that it has (Saad, Numerical Methods
+// for Large Eigenvalue Problems, 2011, chapter 6).
+package singular
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// Task says what to find.
+type Task struct {
+	Count   int     // singular vectors
+	Tol     float64 // residual ‖Av − λv‖ at which to stop, λ being at most 1
+	MaxIter int     // most readings of the rows
+	Seed    uint64
+}
+
+// Vectors is what was found.
+type Vectors struct {
+	Count, Cols int
+	Values      []float64 // eigenvalues of A, the largest first
+	Vectors     []float64 // count × cols, of length 1
+	Iterations  int
+	Residual    float64
+	Converged   bool
+}
+
+const (
+	spare       = 4       // vectors beyond those wanted, which make the method faster
+	leastBlocks = 4       // of vectors that are held before a restart
+	mostBlocks  = 20      // the more, the fewer readings
+	mostNumbers = 1 << 25 // in them, beyond the least
+)
+
+// blocksHeld is how many blocks of vectors are held before a restart.
+func blocksHeld(block, cols int) int {
+	return max(leastBlocks, min(mostBlocks, mostNumbers/max(1, block*cols)))
+}
+
+// Held is how many numbers a search for so many vectors holds.
+func Held(count, cols int) float64 {
+	return 2*float64(blocksHeld(count+spare, cols))*float64(count+spare)*float64(cols) + 2*float64(cols)
+}
+
+// Find returns the leading vectors of rows that can be read again and again.
+func (t Task) Find(ctx context.Context, r *design.Rows) (*Vectors, error) {
+	s := &search{Task: t, rows: r, d: r.Cols, block: min(t.Count+spare, r.Cols)}
+	if err := s.addUp(ctx); err != nil {
+		return nil, err
+	}
+	next, err := s.first(), error(nil)
+	for turn := 1; ; turn++ {
+		if next, err = s.orthogonal(ctx, next); err != nil {
+			return nil, err
+		}
+		if err := s.multiply(ctx, next); err != nil {
+			return nil, err
+		}
+		residuals, err := s.best(ctx)
+		if err != nil {
+			return nil, err
+		}
+		worst := 0.0
+		for _, r := range residuals[:min(t.Count, len(residuals))] {
+			worst = max(worst, math.Sqrt(kern.Dot(r, r)))
+		}
+		done := worst <= t.Tol
+		if done || turn >= t.MaxIter || len(next) == 0 {
+			return s.found(turn, worst, done || len(next) == 0)
+		}
+		next = residuals
+	}
+}
+
+// search is the state of the method: an orthonormal basis and its products with A.
+type search struct {
+	Task
+	rows     *design.Rows
+	d, block int
+	sums     []float64 // Σ s_j z_j
+	basis    [][]float64
+	products [][]float64
+	inner    [][]float64 // lower triangle of their products
+	values   []float64   // eigenvalues of A on the basis, the largest first
+	ritz     [][]float64
+}
+
+// addUp reads the rows for their sum.
+func (s *search) addUp(ctx context.Context) error {
+	s.sums = make([]float64, s.d)
+	total := 0.0
+	err := s.rows.Each(ctx, func(first int, block datasets.Set) error {
+		weights, err := design.BlockWeights(first, block)
+		if err != nil {
+			return err
+		}
+		if weights == nil {
+			weights = slices.Repeat([]float64{1}, block.Rows())
+		}
+		total += kern.Sum(weights)
+		return inParts(ctx, block, func(lo int, X mat.Matrix) error {
+			n, _ := X.Dims()
+			addProducts(kern.Column(s.sums), X, kern.Column(weights[lo:lo+n]))
+			if !kern.Finite(s.sums) {
+				return design.NameFault(first, block)
+			}
+			return nil
+		})
+	})
+	if err == nil && total == 0 {
+		err = errors.New("the weights of all rows are 0")
+	}
+	return err
+}
+
+// inParts calls f for some rows of a block after the other, in double precision.
+func inParts(ctx context.Context, block datasets.Set, f func(lo int, X mat.Matrix) error) error {
+	const step = 1 << 13
+	n := block.Rows()
+	for lo := 0; lo < n; lo += step {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		part := block.Slice(lo, min(lo+step, n))
+		if err := design.WhileWidened(design.Native(part.X), func(X mat.Matrix) error { return f(lo, X) }); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// addProducts adds X'·B to dst.
+func addProducts(dst kern.View[float64], X mat.Matrix, b kern.View[float64]) {
+	if m, ok := X.(*sparse.CSR); ok {
+		kern.SparseMulT(dst, design.Compressed(m), b, true)
+		return
+	}
+	kern.Mul(dst, design.View(X.(*mat.Dense)).T(), b, true)
+}
+
+// Products writes X·B to dst.
+func Products(dst kern.View[float64], X mat.Matrix, b kern.View[float64]) {
+	if m, ok := X.(*sparse.CSR); ok {
+		kern.SparseMul(dst, design.Compressed(m), b, false)
+		return
+	}
+	kern.Mul(dst, design.View(X.(*mat.Dense)), b, false)
+}
+
+// first returns the vectors to begin with: the one that is known, and random ones.
+func (s *search) first() [][]float64 {
+	rng := spectral.NewStream()
+	list := [][]float64{slices.Clone(s.sums)}
+	for i := 1; i < s.block; i++ {
+		rng.At(s.Seed, spectral.Vectors, i)
+		v := make([]float64, s.d)
+		for j := range v {
+			v[j] = rng.NormFloat64()
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// orthogonal returns an orthonormal basis of what the vectors add to the basis there is.
+func (s *search) orthogonal(ctx context.Context, vectors [][]float64) (out [][]float64, err error) {
+	for _, v := range vectors {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		size := math.Sqrt(kern.Dot(v, v))
+		if size == 0 {
+			continue
+		}
+		kern.Scale(1/size, v)
+		left := 1.0
+		for range 3 {
+			for _, list := range [][][]float64{s.basis, out} {
+				for _, q := range list {
+					kern.Axpy(-kern.Dot(q, v), q, v)
+				}
+			}
+			left = math.Sqrt(kern.Dot(v, v))
+			if left < 1e-10 {
+				break
+			}
+			kern.Scale(1/left, v)
+		}
+		if left >= 1e-10 && len(s.basis)+len(out) < s.d {
+			out = append(out, v)
+		}
+	}
+	return out, nil
+}
+
+// multiply adds vectors to the basis, and their products with A.
+func (s *search) multiply(ctx context.Context, vectors [][]float64) error {
+	b := len(vectors)
+	if b == 0 {
+		return nil
+	}
+	both := kern.Dense(s.d, b+1, b+1, make([]float64, s.d*(b+1))) // the last column is for the degrees
+	for j := range s.d {
+		for c, v := range vectors {
+			both.Set(j, c, v[j])
+		}
+		both.Set(j, b, s.sums[j])
+	}
+	sums := kern.Dense(s.d, b+1, b+1, make([]float64, s.d*(b+1)))
+	err := s.rows.Each(ctx, func(first int, block datasets.Set) error {
+		return inParts(ctx, block, func(lo int, X mat.Matrix) error {
+			n, _ := X.Dims()
+			hold := design.Borrow[float64](n * (b + 1))
+			defer hold.Release()
+			scores := kern.Dense(n, b+1, b+1, hold.List)
+			Products(scores, X, both)
+			for i := range n {
+				row, weight := scores.Row(i), 1.0
+				if block.Weights != nil {
+					weight = block.Weights[lo+i]
+				}
+				if weight > 0 && !(row[b] > 0) {
+					return block.Locate(&datasets.RowError{Row: first + lo + i, Err: errDegree(row[b])}, first)
+				}
+				if weight == 0 {
+					clear(row)
+					continue
+				}
+				kern.Scale(weight/row[b], row)
+			}
+			addProducts(sums, X, scores)
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	for c, v := range vectors {
+		product := make([]float64, s.d)
+		for j := range product {
+			product[j] = sums.At(j, c)
+		}
+		s.basis, s.products = append(s.basis, v), append(s.products, product)
+	}
+	return nil
+}
+
+func errDegree(degree float64) error {
+	return fmt.Errorf("its products with all rows sum to %.3g, wanted a number > 0: put binning before, whose features have no negative products; of rff take more features or a smaller gamma", degree)
+}
+
+// best finds the best vectors in the basis, and returns their residuals. A basis that is full is made anew of them.
+func (s *search) best(ctx context.Context) ([][]float64, error) {
+	m, before := len(s.basis), len(s.inner)
+	for i := before; i < m; i++ {
+		s.inner = append(s.inner, make([]float64, i+1))
+	}
+	kern.Parallel(m-before, 1, func(lo, hi int) {
+		for i := before + lo; i < before+hi && ctx.Err() == nil; i++ {
+			for j := range i + 1 {
+				s.inner[i][j] = (kern.Dot(s.basis[i], s.products[j]) + kern.Dot(s.basis[j], s.products[i])) / 2
+			}
+		}
+	})
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	t := kern.Dense(m, m, m, make([]float64, m*m))
+	for i, row := range s.inner {
+		copy(t.Row(i), row)
+	}
+	eigen, err := kern.NewEigen(ctx, t, true)
+	if err != nil {
+		return nil, err
+	}
+	keep := min(s.block, m)
+	vectors, err := eigen.Vectors(ctx, m-keep, m)
+	if err != nil {
+		return nil, err
+	}
+	s.values, s.ritz = make([]float64, keep), make([][]float64, keep)
+	products, residuals := make([][]float64, keep), make([][]float64, keep)
+	kern.Parallel(keep, 1, func(lo, hi int) {
+		for c := lo; c < hi; c++ {
+			mix := vectors[(keep-1-c)*m : (keep-c)*m]
+			s.values[c] = eigen.Values[m-1-c]
+			s.ritz[c], products[c] = combined(mix, s.basis, s.d), combined(mix, s.products, s.d)
+			residuals[c] = slices.Clone(products[c])
+			kern.Axpy(-s.values[c], s.ritz[c], residuals[c])
+		}
+	})
+	if m+s.block > blocksHeld(s.block, s.d)*s.block {
+		s.basis, s.products, s.inner = slices.Clone(s.ritz), products, nil
+		for i, v := range s.values {
+			s.inner = append(s.inner, make([]float64, i+1))
+			s.inner[i][i] = v
+		}
+	}
+	return residuals, ctx.Err()
+}
+
+// combined returns Σ mix_i·list_i.
+func combined(mix []float64, list [][]float64, d int) []float64 {
+	out := make([]float64, d)
+	for i, f := range mix {
+		kern.Axpy(f, list[i], out)
+	}
+	return out
+}
+
+// found returns the vectors, whose eigenvalues have to be positive.
+func (s *search) found(turns int, residual float64, converged bool) (*Vectors, error) {
+	rank := 0
+	for rank < min(s.Count, len(s.values)) && s.values[rank] > 1e-12 {
+		rank++
+	}
+	if rank < s.Count {
+		return nil, fmt.Errorf("the features of the rows have rank %d, wanted at least %d for as many clusters", rank, s.Count)
+	}
+	v := &Vectors{Count: s.Count, Cols: s.d, Values: s.values[:s.Count], Iterations: turns, Residual: residual, Converged: converged}
+	for _, one := range s.ritz[:s.Count] {
+		v.Vectors = append(v.Vectors, one...)
+	}
+	return v, nil
+}

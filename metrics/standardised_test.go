@@ -1,0 +1,83 @@
+package metrics
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// Numeric columns have mean 0 and variance 1, what is missing is the mean, categories are left out, and a column of one
+// value is 0 however large that is.
+func TestStandardised(t *testing.T) {
+	nan := math.NaN()
+	data := datasets.Set{
+		X: mat.NewDense(4, 4, []float64{
+			1e9 + 1, 0, 5e15, nan,
+			1e9 + 2, 1, 5e15, nan,
+			nan, 2, 5e15, nan,
+			1e9 + 3, 0, 5e15, nan}),
+		Schema: datasets.Schema{Columns: []datasets.Column{{}, {Kind: datasets.Categorical, Levels: []string{"a", "b", "c"}}, {}, {}}},
+	}
+	r := math.Sqrt(1.5)
+	want := mat.NewDense(4, 3, []float64{-r, 0, 0, 0, 0, 0, 0, 0, 0, r, 0, 0})
+	if got := Standardised(data); !mat.EqualApprox(got, want, 1e-12) {
+		t.Errorf("got %v", mat.Formatted(got))
+	}
+	data.Schema.Columns = []datasets.Column{{Kind: datasets.Categorical}, {Kind: datasets.Categorical}, {Kind: datasets.Categorical}, {Kind: datasets.Categorical}}
+	if got := Standardised(data); got != nil {
+		t.Errorf("of categories alone: %v", got)
+	}
+}
+
+// Sparse rows stay sparse and are as far from each other as dense ones; weights count rows.
+func TestStandardisedSparse(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const n, d = 30, 6
+	dense := mat.NewDense(n, d, nil)
+	data := datasets.Set{X: dense, Weights: make([]float64, n)}
+	var twice []int
+	for i := range n {
+		data.Weights[i] = float64(rng.IntN(3))
+		for range int(data.Weights[i]) {
+			twice = append(twice, i)
+		}
+		for j := range d {
+			if rng.IntN(3) == 0 {
+				dense.Set(i, j, 3+rng.NormFloat64())
+			}
+		}
+	}
+	thin := data
+	thin.X = sparse.FromDense(dense)
+	ones := datasets.Set{X: sparse.FromDense(mat.NewDense(2, 2, []float64{1, 0, 0, 1}))}
+	if _, isSparse := Standardised(thin).(*sparse.CSR); !isSparse {
+		t.Fatal("sparse rows became dense")
+	}
+	of := data.Select(twice)
+	of.Weights = nil
+	repeated := Standardised(of)
+	a, b := Standardised(data), Standardised(thin)
+	apart := func(m mat.Matrix, i, k int) (sum float64) {
+		for j := range d {
+			sum += math.Pow(m.At(i, j)-m.At(k, j), 2)
+		}
+		return sum
+	}
+	for i := range twice {
+		k := (i + 7) % len(twice)
+		want := apart(repeated, i, k)
+		for _, m := range []mat.Matrix{a, b} {
+			if got := apart(m, twice[i], twice[k]); math.Abs(got-want) > 1e-9*(1+want) {
+				t.Fatalf("rows %d and %d: %v, wanted %v", twice[i], twice[k], got, want)
+			}
+		}
+	}
+	if got := Standardised(ones); got.At(0, 0) != 2 || got.At(0, 1) != 0 { // variance 1/4
+		t.Errorf("of one shared value: %v", mat.Formatted(got))
+	}
+}

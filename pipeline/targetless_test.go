@@ -1,0 +1,155 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// lonely is for anomalies, and fails where it sees a target.
+type lonely struct{ Limit float64 }
+
+func (s *lonely) Params(l *param.List) { l.Float(&s.Limit, "limit", "border", param.Any) }
+
+func (lonely) Task() datasets.Task { return datasets.Anomaly }
+
+func (s lonely) Fit(_ context.Context, data datasets.Set) (estimator.Predictor, error) {
+	if data.Y != nil || data.Targets != nil || data.Schema.Targets != nil {
+		return nil, errors.New("lonely: there are targets")
+	}
+	return s, nil
+}
+
+func (s lonely) AnomalyScores(_ context.Context, X mat.Matrix) ([]float64, error) {
+	out := mat.Col(nil, 0, X)
+	for i := range out {
+		out[i] -= s.Limit
+	}
+	return out, nil
+}
+
+func (s lonely) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	out, err := s.AnomalyScores(ctx, X)
+	for i, v := range out {
+		if out[i] = 0; v > 0 {
+			out[i] = 1
+		}
+	}
+	return out, err
+}
+
+// untargeting is a step that fails where it sees a target.
+type untargeting struct{}
+
+func (untargeting) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
+	if _, err := (lonely{}).Fit(ctx, data); err != nil {
+		return nil, err
+	}
+	return transformer.NewStandardize().Fit(ctx, data)
+}
+
+// A pipeline shows none of its steps the targets where its model learns without, however it is fitted, and says all
+// that the model says of rows as they come to the pipeline.
+func TestTargetlessFits(t *testing.T) {
+	data := numbers(40, 1)
+	if data.Y == nil {
+		t.Fatal("the rows have no targets to hide")
+	}
+	p := pipeline.Steps(transformer.NewStandardize()).Then(lonely{Limit: 0.5})
+	p.Steps = append(p.Steps, pipeline.Step{Name: "look", Fitter: untargeting{}})
+	if p.Task() != datasets.Anomaly {
+		t.Errorf("the task is %q", p.Task())
+	}
+	fitted, err := p.Fit(ctx, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.FitSource(ctx, data.Source()); err != nil {
+		t.Error(err)
+	}
+	search := gridsearch.NewSearch(p, gridsearch.Axis{Path: "lonely.limit", Values: []any{0.0, 1.0}})
+	labelled := data
+	labelled.Y = make([]float64, data.Rows())
+	for i := range labelled.Y {
+		labelled.Y[i] = float64(i % 2)
+	}
+	labelled.Schema.Targets = nil
+	if _, err := search.Run(ctx, labelled); err != nil {
+		t.Error(err)
+	}
+	other := p
+	other.Estimator = lonely{Limit: 1}
+	b := estimator.Batch{Data: data, Shape: data.Shape(), Folds: []datasets.Fold{{Train: []int{0, 1, 2, 3}, Test: []int{4, 5}}}, Candidates: estimator.Candidates(p, other)}
+	b.Wanted = func(int, int) bool { return true }
+	b.Yield = func(_, _ int, out estimator.Outcome) error { return out.Err }
+	if _, err := p.FitBatch(ctx, b); err != nil {
+		t.Error(err)
+	}
+
+	var unlike estimator.AnomalyScorer
+	if !estimator.As(fitted, &unlike) {
+		t.Fatal("a fitted pipeline of an AnomalyScorer is none")
+	}
+	scores, err := unlike.AnomalyScores(ctx, data.X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := estimator.Predict(ctx, fitted, data.X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Z := transform(t, fit(t, transformer.NewStandardize(), data), data.X)
+	for i := range scores {
+		want := Z.At(i, 0) - 0.5
+		if d := scores[i] - want; d*d > 1e-18 || all.Anomaly[i] != scores[i] || (all.Values[i] == 1) != (scores[i] > 0) {
+			t.Fatalf("row %d: %v and %v with %v, wanted %v", i, scores[i], all.Anomaly[i], all.Values[i], want)
+		}
+	}
+	if none, err := estimator.Predict(ctx, fitted, &mat.Dense{}); err != nil || none.Anomaly == nil || len(none.Anomaly) > 0 {
+		t.Errorf("of no rows: %v %v", none.Anomaly, err)
+	}
+}
+
+// A step that learns from targets is refused before a model that learns without, wherever it stands, and is taken
+// before one that does not.
+func TestTargetlessRefusesTaughtSteps(t *testing.T) {
+	steps := pipeline.Steps(transformer.NewStandardize(), transformer.NewRFM(), pipeline.NewUnion(transformer.NewARD(), transformer.NewRFF()))
+	err := steps.Then(lonely{}).CheckTargets()
+	want := "rfm: rfm learns from targets, and lonely, which is for anomaly, learns without (leave it out)\n" +
+		"union.ard: ard learns from targets, and lonely, which is for anomaly, learns without (leave it out)"
+	if err == nil || err.Error() != want {
+		t.Errorf("%v, wanted %s", err, want)
+	}
+	if _, err := steps.Then(lonely{}).Fit(ctx, numbers(40, 1)); err == nil || !strings.Contains(err.Error(), "rfm learns from targets") {
+		t.Errorf("fitted: %v", err)
+	}
+	if err := steps.Then(estimator.NewRidge()).CheckTargets(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What a wrapper makes of a model without targets is not known, and that there is one within is told.
+func TestForetellTargetless(t *testing.T) {
+	if got := pipeline.Foretell(pipeline.Steps().Then(lonely{})); got.Task() != datasets.Anomaly {
+		t.Errorf("foretold %+v", got)
+	}
+	for name, spec := range map[string]estimator.Estimator{
+		"target":     meta.NewTarget(lonely{}),
+		"calibrated": meta.NewCalibrated(pipeline.Steps(transformer.NewRFF()).Then(lonely{})),
+	} {
+		if got := pipeline.Foretell(spec); !got.Unknown || got.Targetless != datasets.Anomaly || got.Task() != datasets.AnyTask {
+			t.Errorf("%s: foretold %+v", name, got)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package transformer_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// Principal components of random features are kernel principal components: the leading eigenvalues come near to those
+// of the exact kernel matrix, centred, and the nearer the more features there are.
+func TestKernelPCA(t *testing.T) {
+	const n, gamma, keep = 150, 0.5, 4
+	rng := rand.New(rand.NewPCG(3, 9))
+	X := mat.NewDense(n, 2, nil)
+	X.Apply(func(int, int, float64) float64 { return rng.NormFloat64() }, X)
+	K := mat.NewSymDense(n, nil)
+	means, all := make([]float64, n), 0.0
+	at := func(i, j int) float64 {
+		a, b := X.At(i, 0)-X.At(j, 0), X.At(i, 1)-X.At(j, 1)
+		return math.Exp(-gamma * (a*a + b*b))
+	}
+	for i := range n {
+		for j := range n {
+			means[i] += at(i, j) / n
+			all += at(i, j) / (n * n)
+		}
+	}
+	for i := range n {
+		for j := range i + 1 {
+			K.SetSym(i, j, at(i, j)-means[i]-means[j]+all)
+		}
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(K, false) {
+		t.Fatal("no decomposition")
+	}
+	exact := eigen.Values(nil)
+	off := func(features int) (worst float64) {
+		rff, pca := transformer.NewRFF(), transformer.NewPCA()
+		rff.Features, rff.Gamma, pca.Components = features, kernel.FixedGamma(gamma), transformer.KeepComponents(keep)
+		set := datasets.Set{X: X}
+		f, err := rff.Fit(context.Background(), set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if set.X, err = f.Transform(context.Background(), X); err != nil {
+			t.Fatal(err)
+		}
+		p, err := pca.Fit(context.Background(), set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, v := range p.(*transformer.FittedPCA).ExplainedVariance() { // of the features; the kernel's eigenvalue is n − 1 times that
+			worst = max(worst, math.Abs(v*(n-1)/exact[n-1-k]-1))
+		}
+		return worst
+	}
+	few, many := off(64), off(2048)
+	if many > 0.1 || many > few/2 {
+		t.Errorf("the leading eigenvalues are off by %.3g with 64 features, %.3g with 2048", few, many)
+	}
+}
+
+// Kernel principal components: random features, then their principal components. Two circles of different sizes lie apart
+// in the first ones.
+func ExamplePCA_kernel() {
+	points := mat.NewDense(6, 2, []float64{1, 0, -0.5, 0.87, -0.5, -0.87, 4, 0, -2, 3.46, -2, -3.46})
+	rff, pca := transformer.NewRFF(), transformer.NewPCA()
+	rff.Features, rff.Gamma, pca.Components = 2000, kernel.FixedGamma(0.1), transformer.KeepComponents(1)
+	features, err := rff.Fit(context.Background(), datasets.Set{X: points})
+	if err != nil {
+		log.Fatal(err)
+	}
+	Z, err := features.Transform(context.Background(), points)
+	if err != nil {
+		log.Fatal(err)
+	}
+	components, err := pca.Fit(context.Background(), datasets.Set{X: Z})
+	if err != nil {
+		log.Fatal(err)
+	}
+	out, err := components.Transform(context.Background(), Z)
+	if err != nil {
+		log.Fatal(err)
+	}
+	inner := math.Signbit(out.At(0, 0)) == math.Signbit(out.At(1, 0)) && math.Signbit(out.At(0, 0)) == math.Signbit(out.At(2, 0))
+	fmt.Println("the inner points lie on one side:", inner)
+	// Output: the inner points lie on one side: true
+}
