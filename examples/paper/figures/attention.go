@@ -10,6 +10,9 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/bochner-ml/bochner/attention"
 )
@@ -47,20 +50,41 @@ func distance(got, want []float32) float64 {
 	return math.Sqrt(sum / norm)
 }
 
+// bare makes both axes logarithmic, without lines that a legend would lie on.
+func bare(p *plot.Plot, x, y []float64) {
+	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
+	p.X.Tick.Marker, p.Y.Tick.Marker = marks(x), marks(y)
+	p.Title.Padding = vg.Points(6)
+}
+
+// saveRow writes plots beside each other as name.svg and name.png, each with all that belongs to it in its own part.
+func saveRow(name string, width, height vg.Length, row []*plot.Plot) error {
+	svg := vgsvg.New(width, height)
+	img := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(144))
+	for _, canvas := range []vg.CanvasSizer{svg, img} {
+		tiles := draw.Tiles{Rows: 1, Cols: len(row), PadX: vg.Points(24), PadTop: vg.Points(6), PadBottom: vg.Points(6), PadLeft: vg.Points(6), PadRight: vg.Points(16)}
+		for j, p := range row {
+			p.Draw(tiles.At(draw.New(canvas), j, 0))
+		}
+	}
+	if err := write(name+".svg", svg); err != nil {
+		return err
+	}
+	return write(name+".png", vgimg.PngCanvas{Canvas: img})
+}
+
 // errorsOfAttention draws the error of linear attention against the number of features, for scores of several sizes.
 func errorsOfAttention(ctx context.Context, name string) error {
 	const length, width, seeds = 512, 64, 8
 	shape := attention.NewShape(1, 1, length, width)
 	var row []*plot.Plot
-	for i, deviation := range []float64{0.1, 0.5, 1} {
+	for _, deviation := range []float64{0.1, 0.5, 1} {
 		p := plot.New()
 		p.Title.Text = fmt.Sprintf("scores of deviation %g", deviation)
 		p.X.Label.Text = "features m"
-		if i == 0 {
-			p.Y.Label.Text = "relative error"
-		}
-		logarithmic(p, []float64{16, 64, 256, 1024, 4096}, []float64{0.003, 0.01, 0.03, 0.1, 0.3, 1})
-		p.Y.Min, p.Y.Max = 0.003, 6 // with room for the legend
+		p.Y.Label.Text = "relative error"
+		bare(p, []float64{16, 64, 256, 1024, 4096}, []float64{0.01, 0.03, 0.1, 0.3, 1})
+		p.Y.Min, p.Y.Max = 0.005, 20 // with room for the legend
 		p.Legend.Top = true
 		q, k, v := topics(length, width, deviation, 1)
 		exact, err := attention.ExactFloat32(ctx, shape, q, k, v)
@@ -103,7 +127,7 @@ func errorsOfAttention(ctx context.Context, name string) error {
 		}
 		row = append(row, p)
 	}
-	return save(name, vg.Points(760), vg.Points(300), [][]*plot.Plot{row})
+	return saveRow(name, vg.Points(860), vg.Points(300), row)
 }
 
 // timesOfAttention draws processor time against the length, for exact and linear attention.
@@ -114,14 +138,12 @@ func timesOfAttention(ctx context.Context, name string) error {
 		return err
 	}
 	var row []*plot.Plot
-	for i, causal := range []bool{false, true} {
+	for _, causal := range []bool{false, true} {
 		p := plot.New()
 		p.Title.Text = map[bool]string{false: "all keys", true: "causal"}[causal]
 		p.X.Label.Text = "length"
-		if i == 0 {
-			p.Y.Label.Text = "processor seconds"
-		}
-		logarithmic(p, []float64{256, 1024, 4096, 16384}, []float64{0.001, 0.01, 0.1, 1, 10})
+		p.Y.Label.Text = "processor seconds"
+		bare(p, []float64{256, 1024, 4096, 16384}, []float64{0.001, 0.01, 0.1, 1, 10})
 		p.Legend.Top, p.Legend.Left = true, true
 		for _, kind := range []string{"exact", "linear"} {
 			var points plotter.XYs
@@ -152,8 +174,8 @@ func timesOfAttention(ctx context.Context, name string) error {
 				return err
 			}
 		}
-		p.Y.Min, p.Y.Max = 0.0002, 60 // with room for the legend
+		p.Y.Min, p.Y.Max = 0.0002, 200 // with room for the legend
 		row = append(row, p)
 	}
-	return save(name, vg.Points(640), vg.Points(300), [][]*plot.Plot{row})
+	return saveRow(name, vg.Points(640), vg.Points(300), row)
 }

@@ -1,0 +1,60 @@
+package attention
+
+import (
+	"fmt"
+	"testing"
+)
+
+func single(x []float64) []float32 {
+	out := make([]float32, len(x))
+	for i, v := range x {
+		out[i] = float32(v)
+	}
+	return out
+}
+
+// BenchmarkAttend is one head of width 64, exactly and by 256 features.
+func BenchmarkAttend(b *testing.B) {
+	f := features(b, 64, 256, "orthogonal")
+	for _, length := range []int{256, 1024, 4096} {
+		for _, causal := range []bool{false, true} {
+			shape := NewShape(1, 1, length, 64)
+			shape.Causal = causal
+			q, k, v := drawn(shape, 0.7, 1)
+			q32, k32, v32 := single(q), single(k), single(v)
+			b.Run(fmt.Sprintf("exact/causal=%t/length=%d", causal, length), func(b *testing.B) {
+				for b.Loop() {
+					if _, err := ExactFloat32(background, shape, q32, k32, v32); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+			b.Run(fmt.Sprintf("linear/causal=%t/length=%d", causal, length), func(b *testing.B) {
+				for b.Loop() {
+					if _, err := f.LinearFloat32(background, shape, q32, k32, v32); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkNextToken appends a key and asks its query, of 8 heads of width 64.
+func BenchmarkNextToken(b *testing.B) {
+	f := features(b, 64, 256, "orthogonal")
+	s, err := f.NewStateFloat32(1, 8, 64)
+	if err != nil {
+		b.Fatal(err)
+	}
+	q, k, v := drawn(NewShape(1, 8, 1, 64), 0.7, 1)
+	q32, k32, v32 := single(q), single(k), single(v)
+	for b.Loop() {
+		if err := s.Append(background, k32, v32); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := s.Query(background, q32); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
