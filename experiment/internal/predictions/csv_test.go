@@ -37,7 +37,7 @@ func TestColumnsOfHowSure(t *testing.T) {
 	} {
 		var text strings.Builder
 		out := bufio.NewWriter(&text)
-		if err := NewWriter(out, c.schema, true).Block(c.rows, c.said); err != nil {
+		if err := NewWriter(out, datasets.Regression, c.schema, true).Block(c.rows, c.said); err != nil {
 			t.Fatal(name, err)
 		}
 		out.Flush()
