@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
@@ -21,6 +22,10 @@ type Continuer interface {
 	// columns of those before, and codes of the same classes.
 	Continue(ctx context.Context, previous Predictor, data datasets.Source) (Predictor, error)
 }
+
+// ErrNoContinue is in the chain of the error of a spec that does not learn on as it stands, as a pipeline whose
+// model is none that does.
+var ErrNoContinue = errors.New("not learned on")
 
 // LearnedOn is a predictor that knows how many rows it was fitted to and has learned on from since.
 type LearnedOn interface {
@@ -306,32 +311,42 @@ func (o *onward) state(s *model.State, l *linear) {
 
 // continued goes once over new rows.
 func (d descending) continued(ctx context.Context, from *descended, classes []string, data datasets.Source) (*descended, error) {
-	err := param.CheckFit(d.spec)
-	var r *design.Rows
-	if err == nil {
-		r, err = design.OfSource(ctx, data)
-	}
-	if err == nil {
-		if cols := from.coef.RawMatrix().Cols; r.Cols != cols {
-			err = fmt.Errorf("a model of %d columns to go on from, the rows have %d", cols, r.Cols)
-		}
-	}
-	c := &counts{numbers: !d.loss.Classes, named: classes, mass: append([]float64(nil), from.mass...)}
-	if err == nil && c.numbers {
-		err = forNumbers(r.Schema, d.name)
-	} else if now := r.Schema.Classes(); err == nil && len(now) > 0 && fmt.Sprintf("%q", now) != fmt.Sprintf("%q", classes) {
-		err = fmt.Errorf("the classes are %q, those of the model %q", now, classes)
-	}
+	r, err := d.goesOn(ctx, from, classes, data)
 	if err != nil {
 		return nil, d.wrong(ctx, err)
 	}
 	f := d.fitOf()
 	f.Epochs, f.Tol, f.Held, f.Bar = 1, 0, 0, false
+	c := &counts{numbers: !d.loss.Classes, named: classes, mass: slices.Clone(from.mass)}
 	out, err := d.learn(ctx, r, f, c, from)
 	if err != nil {
 		return nil, d.wrong(ctx, err)
 	}
 	return out, nil
+}
+
+// goesOn returns the rows to go on with, or why the model does not.
+func (d descending) goesOn(ctx context.Context, from *descended, classes []string, data datasets.Source) (*design.Rows, error) {
+	if err := param.CheckFit(d.spec); err != nil {
+		return nil, err
+	}
+	if from.coef == nil {
+		return nil, errors.New("the model to go on from is not fitted")
+	}
+	r, err := design.OfSource(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	if cols := from.coef.RawMatrix().Cols; r.Cols != cols {
+		return nil, fmt.Errorf("a model of %d columns to go on from, the rows have %d", cols, r.Cols)
+	}
+	if !d.loss.Classes {
+		return r, forNumbers(r.Schema, d.name)
+	}
+	if now := r.Schema.Classes(); len(now) > 0 && !slices.Equal(now, classes) {
+		return nil, fmt.Errorf("the classes are %q, those of the model %q", now, classes)
+	}
+	return r, nil
 }
 
 // cost is that of a fit.

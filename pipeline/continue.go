@@ -61,9 +61,9 @@ func (p Pipeline) Continues(previous estimator.Predictor) error {
 // cannotLearnOn says why a model does not go on from what it is fitted to.
 func cannotLearnOn(spec any) error {
 	if _, sums := spec.(estimator.PassEstimator); sums {
-		return fmt.Errorf("%s learns from sums over its rows, which a fitted model does not keep: keep its pass to add rows to, or fit it to all rows", specName(spec))
+		return fmt.Errorf("%w: %s learns from sums over its rows, which a fitted model does not keep: keep its pass to add rows to, or fit it to all rows", estimator.ErrNoContinue, specName(spec))
 	}
-	return fmt.Errorf("%s does not learn on from a fitted model; sgd_classifier and sgd_regressor do", specName(spec))
+	return fmt.Errorf("%w: %s does not go on from a fitted model; sgd_classifier and sgd_regressor do", estimator.ErrNoContinue, specName(spec))
 }
 
 // differences says in which parameters a pipeline is not the one that was fitted.

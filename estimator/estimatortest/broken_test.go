@@ -285,6 +285,9 @@ var brokenElsewhere = map[string]string{
 	"a pass stops when cancelled":                                        "package transformertest",
 	"a damaged pass is refused, or goes on without a panic":              "package transformertest",
 	"a higher level holds more":                                          "TestLawsFindMore",
+
+	"learning on makes another model, from a file too":         "TestLawsOfLearningOnFindWhatBreaksThem",
+	"a damaged model is refused, or learns on without a panic": "TestLawsOfLearningOnFindWhatBreaksThem",
 }
 
 // Every law passes what keeps it and fails what breaks it.

@@ -82,6 +82,8 @@ var laws = []law{
 	{"only passes begun alike are merged", (*suite).strangers},
 	{"a pass stops when cancelled", (*suite).passesStop},
 	{"a damaged pass is refused, or goes on without a panic", (*suite).passesSurvive},
+	{"learning on makes another model, from a file too", (*suite).learnsOn},
+	{"a damaged model is refused, or learns on without a panic", (*suite).continuesDamaged},
 }
 
 // Run holds spec to every law, each in a subtest.

@@ -20,9 +20,10 @@ func (l *Learner) eta(x Rows, weights []float64) float64 {
 		return l.Eta0 * l.factor
 	}
 	eta := l.base * math.Pow(1+l.Alpha*l.base*t, -0.75)
-	// Rows that are far larger than those that the first step was chosen by would overshoot.
+	// Rows that are far larger than those that the first step was chosen by would overshoot: theirs goes no
+	// farther than to the least of their own losses.
 	if norm := x.norm(weights, l.bias); norm > 2*l.norm {
-		eta *= 2 * l.norm / norm
+		eta = min(eta, 1/(l.Loss.curve*norm))
 	}
 	return eta
 }

@@ -243,5 +243,4 @@ func (s *store) gather(from *lot, list []int) {
 type lot struct {
 	x          Rows
 	y, weights []float64 // weights nil for ones
-	number     []int     // nil: they are 0, 1, 2 …
 }

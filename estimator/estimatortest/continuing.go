@@ -1,0 +1,120 @@
+package estimatortest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/model"
+)
+
+// continuer returns the spec as one that learns on, and skips the law where it is none.
+func (s *suite) continuer(t testing.TB, from estimator.Predictor) estimator.Continuer {
+	t.Helper()
+	c, ok := s.spec.(estimator.Continuer)
+	if !ok {
+		t.Skip("does not learn on")
+	}
+	if _, err := c.Continue(context.Background(), from, s.more().Source()); errors.Is(err, estimator.ErrNoContinue) {
+		t.Skip("does not learn on: ", err)
+	}
+	return c
+}
+
+// more returns new rows of the same kind.
+func (s *suite) more() datasets.Set { return s.sample(5, 60) }
+
+// learnsOn: a fitted model is immutable, so that learning on makes another one; and a file keeps all that it
+// needs.
+func (s *suite) learnsOn(t testing.TB) {
+	p, ctx := s.fit(t, s.data), context.Background()
+	c := s.continuer(t, p)
+	before := answers(t, p, s.probe)
+	on := func(from estimator.Predictor, data datasets.Source) []float64 {
+		next, err := c.Continue(ctx, from, data)
+		if err != nil {
+			t.Fatalf("Continue: %v", err)
+		}
+		return answers(t, next, s.probe)
+	}
+	data := s.more()
+	after := on(p, data.Source())
+	agree(t, "the model before", answers(t, p, s.probe), before, 0)
+	agree(t, "once more", on(p, data.Source()), after, 0)
+	agree(t, "the same blocks cut otherwise", on(p, stream{data}), after, s.Tolerance)
+	if fmt.Sprint(after) == fmt.Sprint(before) {
+		t.Error("the new rows have changed nothing")
+	}
+	q := zero(p)
+	if err := model.Restore(clone(t, record(t, p)), q.(model.Stateful)); err != nil {
+		t.Fatal(err)
+	}
+	agree(t, "from a file", on(q, data.Source()), after, 0)
+	s.refusesToContinue(t, c, p)
+}
+
+// refusesToContinue asks for errors where rows do not go with the model.
+func (s *suite) refusesToContinue(t testing.TB, c estimator.Continuer, p estimator.Predictor) {
+	t.Helper()
+	missing, wide, other := copied(s.more()), copied(s.more()), copied(s.more())
+	missing.X.(*mat.Dense).Set(7, 1, math.NaN())
+	x := mat.NewDense(60, 6, nil)
+	x.Slice(0, 60, 0, 5).(*mat.Dense).Copy(wide.X)
+	wide.X, wide.Schema.Columns = x, nil
+	try := func(what string, data datasets.Set, words ...string) {
+		_, err := c.Continue(context.Background(), p, data.Source())
+		mentions(t, what, err, words...)
+	}
+	try("a missing value", missing, "row 7", "width", "missing")
+	try("more columns", wide, "5", "6")
+	if s.Classes > 0 {
+		levels := []string{"stranger"}
+		other.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Levels: append(levels, s.data.Schema.Classes()[1:]...)}}
+		try("other classes", other)
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := c.Continue(ended, p, s.more().Source()); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// continuesDamaged: nothing that a file can hold makes learning on panic.
+func (s *suite) continuesDamaged(t testing.TB) {
+	p := s.fit(t, s.data)
+	c, whole := s.continuer(t, p), record(t, p)
+	try := func(what string, harm func(a *model.Archive)) {
+		a, q := clone(t, whole), zero(p)
+		if harm(a); model.Restore(a, q.(model.Stateful)) != nil {
+			return
+		}
+		defer func() {
+			if r := recover(); r != nil {
+				t.Errorf("%s was accepted, then learning on panicked: %v", what, r)
+			}
+		}()
+		_, _ = c.Continue(context.Background(), q, s.more().Source())
+	}
+	for name := range whole.Scalars {
+		for _, v := range []any{true, "other", -1.0, 1e300, []string{}, []string{"one"}} {
+			try(fmt.Sprintf("%s = %v", name, v), func(a *model.Archive) { a.Scalars[name] = v })
+		}
+	}
+	for name, array := range whole.Arrays {
+		try(name+" empty", func(a *model.Archive) { a.Arrays[name] = model.Array{Shape: make([]int, len(array.Shape))} })
+		try(name+" flat", func(a *model.Archive) { a.Arrays[name] = model.Array{Shape: []int{1}, Floats: []float64{1}} })
+		for _, v := range []float64{math.NaN(), math.Inf(1), -1e300, 1e300} {
+			try(fmt.Sprintf("%s of %v", name, v), func(a *model.Archive) {
+				for i := range a.Arrays[name].Floats {
+					a.Arrays[name].Floats[i] = v
+				}
+			})
+		}
+	}
+}

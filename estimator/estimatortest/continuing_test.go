@@ -1,0 +1,61 @@
+package estimatortest
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+)
+
+// swayed is a classifier that breaks a law of learning on.
+type swayed struct {
+	estimator.SGDClassifier
+	breaks string
+}
+
+func (s swayed) Continue(ctx context.Context, previous estimator.Predictor, data datasets.Source) (estimator.Predictor, error) {
+	switch s.breaks {
+	case "it learns nothing":
+		return previous, ctx.Err()
+	case "it forgets":
+		return s.FitSource(ctx, data)
+	case "it cannot be stopped":
+		ctx = context.WithoutCancel(ctx)
+	case "it changes the model before":
+		p := previous.(*estimator.FittedSGDClassifier)
+		next, err := s.SGDClassifier.Continue(ctx, previous, data)
+		if err == nil {
+			*p = *next.(*estimator.FittedSGDClassifier)
+		}
+		return next, err
+	case "it panics":
+		if p := previous.(*estimator.FittedSGDClassifier); p.Coef().At(0, 0) > 1e299 {
+			panic("the file says so")
+		}
+	}
+	return s.SGDClassifier.Continue(ctx, previous, data)
+}
+
+func TestLawsOfLearningOnFindWhatBreaksThem(t *testing.T) {
+	spec := estimator.NewSGDClassifier()
+	o := Options{Classes: 2, Minibatches: true}
+	of := func(name string) law {
+		return laws[slices.IndexFunc(laws, func(l law) bool { return l.name == name })]
+	}
+	on, damaged := of("learning on makes another model, from a file too"), of("a damaged model is refused, or learns on without a panic")
+	for _, l := range []law{on, damaged} {
+		if n := holds(l, spec, o); n.failed || n.skipped {
+			t.Errorf("%s: a model that keeps the law fails or is skipped", l.name)
+		}
+		if n := holds(l, estimator.NewRidgeClassifier(), o); !n.skipped {
+			t.Errorf("%s: asked of a model that does not learn on", l.name)
+		}
+	}
+	for breaks, l := range map[string]law{"it learns nothing": on, "it forgets": on, "it cannot be stopped": on, "it changes the model before": on, "it panics": damaged} {
+		if n := holds(l, swayed{spec, breaks}, o); !n.failed {
+			t.Errorf("%s: passes", breaks)
+		}
+	}
+}
