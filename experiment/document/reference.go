@@ -34,6 +34,9 @@ func Reference() string {
 		if s.path != "" {
 			title = "`" + s.path + "`"
 		}
+		if _, too := pipeline.Lookup(s.path); too { // a step has the name, too
+			title += " at the top level"
+		}
 		fmt.Fprintf(&b, "### %s\n\n%s\n\n", title, s.about)
 		var rows []param.Param
 		for _, p := range param.All(spec) {
