@@ -64,9 +64,9 @@ func TestKernelPCA(t *testing.T) {
 		}
 		return worst
 	}
-	few, many := off(64), off(2048)
-	if many > 0.1 || many > few/2 {
-		t.Errorf("the leading eigenvalues are off by %.3g with 64 features, %.3g with 2048", few, many)
+	few, many := off(32), off(512)
+	if many > 0.15 || many > few/1.5 {
+		t.Errorf("the leading eigenvalues are off by %.3g with 32 features, %.3g with 512", few, many)
 	}
 }
 
@@ -75,7 +75,7 @@ func TestKernelPCA(t *testing.T) {
 func ExamplePCA_kernel() {
 	points := mat.NewDense(6, 2, []float64{1, 0, -0.5, 0.87, -0.5, -0.87, 4, 0, -2, 3.46, -2, -3.46})
 	rff, pca := transformer.NewRFF(), transformer.NewPCA()
-	rff.Features, rff.Gamma, pca.Components = 2000, kernel.FixedGamma(0.1), transformer.KeepComponents(1)
+	rff.Features, rff.Gamma, pca.Components = 300, kernel.FixedGamma(0.1), transformer.KeepComponents(1)
 	features, err := rff.Fit(context.Background(), datasets.Set{X: points})
 	if err != nil {
 		log.Fatal(err)
