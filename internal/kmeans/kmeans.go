@@ -142,16 +142,6 @@ func (m *Model) Assign(ctx context.Context, dst []float64, X any) error {
 // atOnce is the number of rows between two looks at the context.
 const atOnce = 2048
 
-// finite reports sums that are too large.
-func finite(list []float64, first int, block datasets.Set) error {
-	for _, v := range list {
-		if v-v != 0 {
-			return design.NameFault(first, block)
-		}
-	}
-	return nil
-}
-
 // errFewRows says that there are not as many different rows as clusters.
 func errFewRows(different, clusters int) error {
 	return fmt.Errorf("%d different rows (of weight > 0), wanted at least %d for as many clusters", different, clusters)
