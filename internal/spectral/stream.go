@@ -16,6 +16,8 @@ const (
 	Spreads
 	Landmarks
 	Pivots
+	HeldOut
+	Minibatches
 )
 
 // Stream is a random generator that can be put at the beginning of substream i of a purpose: draw i
