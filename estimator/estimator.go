@@ -13,6 +13,7 @@
 //	logistic                 [Logistic]               *[FittedLogistic]                with probabilities
 //	kernel_ridge             [KernelRidge]            *[FittedKernelRidge]             one or several targets
 //	kernel_ridge_classifier  [KernelRidgeClassifier]  *[FittedKernelRidgeClassifier]
+//	rff_network              [RFFNetwork]             *[FittedRFFNetwork]              several targets, or classes with probabilities
 //
 // Those that are made of other estimators stand in package meta.
 //

@@ -62,6 +62,8 @@ func builtin() []Entry {
 			func() any { return estimator.NewKernelRidge() }, func() model.Stateful { return &estimator.FittedKernelRidge{} }},
 		{"kernel_ridge_classifier", "ridge regression with an exact kernel on class codes ±1",
 			func() any { return estimator.NewKernelRidgeClassifier() }, func() model.Stateful { return &estimator.FittedKernelRidgeClassifier{} }},
+		{"rff_network", "random Fourier features whose frequencies are trained, for numbers or classes",
+			func() any { return estimator.NewRFFNetwork() }, func() model.Stateful { return &estimator.FittedRFFNetwork{} }},
 
 		{"target", "a regression on transformed targets, whose predictions are turned back",
 			func() any { return meta.NewTarget(nil) }, func() model.Stateful { return &meta.FittedTarget{} }},
