@@ -99,6 +99,8 @@ func sealedModels(t testing.TB) map[string][]byte {
 	scales, outer, diagonal, landmarks := transformer.NewARD(), transformer.NewRFM(), transformer.NewRFM(), transformer.NewNystroem()
 	scales.Features, scales.Steps, scales.Restarts, landmarks.Landmarks = 8, 3, 1, 5
 	outer.Rounds, diagonal.Rounds, diagonal.Diagonal = 1, 1, true
+	trained := estimator.NewRFFNetwork()
+	trained.Layers, trained.Features, trained.Epochs, trained.Train = 2, 3, 2, []string{"frequencies", "phases"}
 	files := map[string][]byte{}
 	for name, c := range map[string]struct {
 		p    pipeline.Pipeline
@@ -116,6 +118,8 @@ func sealedModels(t testing.TB) map[string][]byte {
 		"learned": {pipeline.Steps(scales, diagonal, landmarks).Then(estimator.NewKernelRidge()), amounts},
 		"turned":  {pipeline.Steps(outer).Then(estimator.NewKernelRidgeClassifier()), numbers},
 		"kept":    {pipeline.Steps().Then(estimator.NewKernelRidgeClassifier()), thin},
+		"trained": {pipeline.Steps().Then(trained), several},
+		"told":    {pipeline.Steps().Then(trained), numbers},
 		"bare":    {pipeline.Steps().Then(estimator.NewRidgeClassifier()), unnamed},
 		"ranked":  {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(ranks), several},
 		"steps":   {pipeline.Steps(bins).Then(isotonic), numbers},
