@@ -35,7 +35,7 @@ import (
 //
 // small, where l is the squared error of targets of mean 0 and variance 1, log(1 + exp(−t·f)) for t = ±1, or
 // log Σ exp(f) − f_y. For classes Alpha is 1/(2C) of [Logistic]. The head starts at 0. Steps are those of Adam on
-// minibatches of Batch rows, in single precision; LearningRate is that of the first ones, as a change of an angle.
+// minibatches of Batch rows, or of 64 and down to 8 of few rows where Batch is 0, in single precision; LearningRate is that of the first ones, as a change of an angle.
 //
 // It is judged by a part of the rows, ValidationFraction, which the seed holds out, of every class as much. Where their
 // loss has not fallen by a thousandth for Patience epochs, training goes back to the best weights and on from there at a
@@ -77,7 +77,7 @@ var trainable = []string{"scales", "frequencies", "phases"}
 // all is trained.
 func NewRFFNetwork() RFFNetwork {
 	return RFFNetwork{Kernel: "gaussian", Gamma: kernel.GammaScale, Nu: 1.5, Shape: 1, Layers: 1, Features: 300, Train: slices.Clone(trainable),
-		Alpha: 1, LearningRate: 0.03, Epochs: 200, Batch: 64, ValidationFraction: 0.1, Patience: 8}
+		Alpha: 1, LearningRate: 0.03, Epochs: 200, ValidationFraction: 0.1, Patience: 8}
 }
 
 var (
@@ -112,7 +112,7 @@ func (s *RFFNetwork) Params(l *param.List) {
 	l.Float(&s.Alpha, "alpha", "penalty on the squared weights of the head", param.NonNegative)
 	l.Float(&s.LearningRate, "learning_rate", "length of the first steps", param.Positive)
 	l.Int(&s.Epochs, "epochs", "most readings of the rows", param.AtLeast(1))
-	l.Int(&s.Batch, "batch", "rows of a minibatch", param.AtLeast(1))
+	l.Int(&s.Batch, "batch", "rows of a minibatch, 0 for up to 64, fewer of few rows", param.AtLeast(0))
 	l.Float(&s.ValidationFraction, "validation_fraction", "part of the rows that training is judged by", param.Between(0, 0.9))
 	l.Int(&s.Patience, "patience", "epochs without progress after which the learning rate falls", param.AtLeast(1))
 	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")

@@ -18,8 +18,9 @@ func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
 	// Products are in single precision, half as long: one there and one back, of upper layers two back.
 	row := 2*shape.Entries()*D + 3*(L-1)*D*D + 3*q*D + featureFlops*L*D
 	weights := d*D + (L-1)*D*D + L*D + q*D
-	steps := n / float64(s.Batch)
-	room := (2*L*D + d + 3*q) * float64(tileRows+s.Batch)
+	batch := float64(s.minibatch(max(shape.Rows, 1)))
+	steps := n / batch
+	room := (2*L*D + d + 3*q) * (tileRows + batch)
 	return datasets.Cost{
 		Width: max(shape.Outputs, 1),
 		Flops: min(usualEpochs, float64(s.Epochs)) * (n*row + steps*stepFlops*weights),

@@ -38,7 +38,8 @@ type layer[T kern.Float] struct {
 	phase          []T          // D
 	scale          []T          // d, logarithms of the scales as parts of factor
 	factor         []float64    // d, scales at the start
-	w              kern.View[T] // d×D, diag(factor·exp(scale))·U
+	now            []T          // d, factor·exp(scale)
+	w              kern.View[T] // d×D, diag(now)·U
 	by             kern.View[T] // d×D, derivatives by w; empty where that is fixed
 	trainU, trainB bool
 	trainS         bool
@@ -81,18 +82,18 @@ func newNet[T kern.Float](ctx context.Context, s Spec, centre []float64, outputs
 		y.base = kern.Dense(y.in, D, D, list)
 		y.atB, y.phase = take(D, y.trainB, 1)
 		y.atS, y.scale = take(y.in, y.trainS, 1)
-		y.w = kern.Dense(y.in, D, D, make([]T, y.in*D))
+		y.w, y.now = kern.Dense(y.in, D, D, make([]T, y.in*D)), make([]T, y.in)
 		if y.turns() {
 			y.by = kern.Dense(y.in, D, D, make([]T, y.in*D))
 		}
 		if err := y.draw(ctx, s, l); err != nil {
 			return nil, err
 		}
+		y.refresh()
 	}
 	from, list := take(D*outputs, true, 1/math.Sqrt(float64(D)))
 	n.headAt, n.head = from, kern.Dense(outputs, D, D, list)
 	_, n.intercept = take(outputs, true, 1)
-	n.refresh()
 	return n, nil
 }
 
@@ -125,15 +126,21 @@ func rounded[T kern.Float](list []float64) []T {
 	return out
 }
 
-// refresh makes the frequencies from the weights.
+// refresh makes the frequencies of the weights, of layers in which they change.
 func (n *net[T]) refresh() {
 	for l := range n.layers {
-		y := &n.layers[l]
-		for j := range y.in {
-			s, to := T(y.factor[j]*math.Exp(float64(y.scale[j]))), y.w.Row(j)
-			for k, u := range y.base.Row(j) {
-				to[k] = s * u
-			}
+		if n.layers[l].turns() {
+			n.layers[l].refresh()
+		}
+	}
+}
+
+func (y *layer[T]) refresh() {
+	for j := range y.in {
+		s, to := T(y.factor[j]*math.Exp(float64(y.scale[j]))), y.w.Row(j)
+		y.now[j] = s
+		for k, u := range y.base.Row(j) {
+			to[k] = s * u
 		}
 	}
 }

@@ -52,7 +52,7 @@ type Spec struct {
 	Alpha    float64
 	Rate     float64 // of the first steps
 	Epochs   int     // most readings of the training rows
-	Batch    int     // rows of a minibatch
+	Batch    int     // rows of a minibatch; 0 for as many as suit the rows
 	HeldOut  float64 // part of the rows that training is judged by; 0 for none
 	Patience int     // epochs without progress after which the rate falls
 	Seed     uint64

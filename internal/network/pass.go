@@ -154,7 +154,7 @@ func (n *net[T]) layerSlope(ctx context.Context, b *minibatch[T], l int) error {
 		}
 	}
 	for j := range y.in {
-		s, by := T(y.factor[j]*math.Exp(float64(y.scale[j]))), y.by.Row(j)
+		s, by := y.now[j], y.by.Row(j)
 		n.slope[y.atS+j] = kern.Dot(by, y.w.Row(j))
 		to := n.slope[y.atU+j*y.out : y.atU+(j+1)*y.out]
 		for k, v := range by {

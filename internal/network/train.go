@@ -54,6 +54,7 @@ func newTraining[T kern.Float](ctx context.Context, s Spec, data Data) (*trainin
 	t := &training[T]{Spec: s, data: data, total: kern.Sum(data.Weights)}
 	t.train, t.held = s.split(data, n)
 	t.order = slices.Clone(t.train)
+	t.Batch = s.minibatch(len(t.train))
 	moments := design.NewMoments(d)
 	moments.Of(data.X)
 	t.rows = newRows[T](data, moments.Mean)
@@ -61,10 +62,20 @@ func newTraining[T kern.Float](ctx context.Context, s Spec, data Data) (*trainin
 	if t.net, err = newNet[T](ctx, s, moments.Mean, data.Outputs); err != nil {
 		return nil, err
 	}
-	t.batch = newMinibatch(t.net, t.rows, min(s.Batch, len(t.train)))
+	t.batch = newMinibatch(t.net, t.rows, t.Batch)
 	t.tile = newMinibatch(t.net, t.rows, min(tileRows, n))
 	t.shares()
 	return t, nil
+}
+
+// minibatch returns how many rows a minibatch of n rows has: where it is not given up to 64, but fewer where there are so
+// few rows that an epoch would have too few steps to learn much.
+func (s Spec) minibatch(n int) int {
+	const most, least, steps = 64, 8, 48
+	if s.Batch > 0 {
+		return min(s.Batch, n)
+	}
+	return min(most, max(least, n/steps), n)
 }
 
 // split divides the rows into those that are trained on and those that are held out, of each class the same part.
