@@ -92,3 +92,15 @@ func TestKernelRidgeClassifierObeysTheLaws(t *testing.T) {
 		estimatortest.Run(t, s, estimatortest.Options{Classes: classes})
 	}
 }
+
+func TestRFFNetworkObeysTheLaws(t *testing.T) {
+	for _, classes := range []int{0, 2, 3} {
+		for _, layers := range []int{1, 2} {
+			s := estimator.NewRFFNetwork()
+			s.Layers, s.Features, s.Epochs, s.Batch, s.ClassWeight.Balanced = layers, 20, 6, 16, classes == 3
+			s.Gamma = kernel.FixedGamma(0.1) // a rule looks at all rows alike
+			// Rows are held out, and single precision shows in what training ends with.
+			estimatortest.Run(t, s, estimatortest.Options{Classes: classes, Folds: true, Tolerance: 1e-3})
+		}
+	}
+}

@@ -26,4 +26,7 @@ func (KernelRidge) Demands() []datasets.Demand { return numbers }
 // Demands asks for complete numeric columns.
 func (KernelRidgeClassifier) Demands() []datasets.Demand { return numbers }
 
-var _ = []datasets.Demander{Ridge{}, RidgeClassifier{}, Logistic{}, SVM{}, SVR{}, KernelRidge{}, KernelRidgeClassifier{}}
+// Demands asks for complete numeric columns.
+func (RFFNetwork) Demands() []datasets.Demand { return numbers }
+
+var _ = []datasets.Demander{Ridge{}, RidgeClassifier{}, Logistic{}, SVM{}, SVR{}, KernelRidge{}, KernelRidgeClassifier{}, RFFNetwork{}}

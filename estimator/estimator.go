@@ -15,6 +15,7 @@
 //	kernel_ridge_classifier  [KernelRidgeClassifier]  *[FittedKernelRidgeClassifier]
 //	sgd_classifier           [SGDClassifier]          *[FittedSGDClassifier]          learns on; *[FittedSGDProbabilistic] of two losses
 //	sgd_regressor            [SGDRegressor]           *[FittedSGDRegressor]           learns on
+//	rff_network              [RFFNetwork]             *[FittedRFFNetwork]              several targets, or classes with probabilities
 //
 // Those that are made of other estimators stand in package meta, those that learn without targets in packages
 // cluster and anomaly.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"math"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -197,6 +198,27 @@ func ExampleSGDRegressor() {
 	}
 	fmt.Printf("slope %.1f\n", fitted.(*estimator.FittedSGDRegressor).Coef().At(0, 0))
 	// Output: slope 2.0
+}
+
+// Features are drawn, and follow a wave by training.
+func ExampleRFFNetwork() {
+	X, y := mat.NewDense(400, 1, nil), make([]float64, 400)
+	for i := range y {
+		X.Set(i, 0, float64(i)/100)
+		y[i] = math.Sin(3 * X.At(i, 0))
+	}
+	spec := estimator.NewRFFNetwork()
+	spec.Features, spec.Alpha = 50, 0.01
+	fitted, err := spec.Fit(context.Background(), datasets.Set{X: X, Y: y})
+	if err != nil {
+		log.Fatal(err)
+	}
+	values, err := fitted.Predict(context.Background(), mat.NewDense(2, 1, []float64{math.Pi / 6, math.Pi / 2}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.1f\n", values)
+	// Output: [1.0 -1.0]
 }
 
 // A class weight is a parameter like any other.

@@ -72,10 +72,16 @@ func (f *FittedKernelRidgeClassifier) Predict(ctx context.Context, X mat.Matrix)
 	if err != nil {
 		return nil, err
 	}
+	return codesOf(scores), nil
+}
+
+// codesOf returns the code of the class with the largest score of each row, or, of one score, that of the second class
+// where it is positive.
+func codesOf(scores *mat.Dense) []float64 {
 	out := firstColumn(scores)
 	for i, v := range out {
 		switch {
-		case len(f.m.Intercept) > 1:
+		case scores.RawMatrix().Cols > 1:
 			out[i] = float64(kern.Largest(scores.RawRowView(i)))
 		case v > 0:
 			out[i] = 1
@@ -83,7 +89,7 @@ func (f *FittedKernelRidgeClassifier) Predict(ctx context.Context, X mat.Matrix)
 			out[i] = 0
 		}
 	}
-	return out, nil
+	return out
 }
 
 // State is the model's state for a model file.

@@ -116,8 +116,17 @@ var (
 // Probabilities returns the probability of each class, rows × classes.
 func (f *FittedLogistic) Probabilities(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
 	scores, err := f.scores(ctx, X)
-	if err != nil || scores.IsEmpty() {
+	if err != nil {
 		return scores, err
+	}
+	return probabilitiesOf(scores), nil
+}
+
+// probabilitiesOf returns the probabilities of classes, rows × classes, of scores that it may overwrite: of one score,
+// the logarithm of the odds of the second class, or of one for each class, logarithms up to a shift.
+func probabilitiesOf(scores *mat.Dense) *mat.Dense {
+	if scores.IsEmpty() {
+		return scores
 	}
 	n, k := scores.Dims()
 	if k == 1 {
@@ -130,7 +139,7 @@ func (f *FittedLogistic) Probabilities(ctx context.Context, X mat.Matrix) (*mat.
 				row[0], row[1] = row[1], row[0]
 			}
 		}
-		return out, nil
+		return out
 	}
 	for i := range n {
 		row := scores.RawRowView(i)
@@ -140,7 +149,7 @@ func (f *FittedLogistic) Probabilities(ctx context.Context, X mat.Matrix) (*mat.
 		}
 		kern.Scale(1/kern.Sum(row), row)
 	}
-	return scores, nil
+	return scores
 }
 
 // byDescent reports whether the solver is, or auto chooses, dual: auto does on rows that are sparse and

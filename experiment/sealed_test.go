@@ -110,6 +110,8 @@ func sealedModels(t testing.TB) map[string][]byte {
 	onward.Loss, onward.Average, averaged.Penalty = "log_loss", false, "l1"
 	positive := transformer.NewSoftmaxFeatures()
 	positive.Features = 5
+	trained := estimator.NewRFFNetwork()
+	trained.Layers, trained.Features, trained.Epochs, trained.Train = 2, 3, 2, []string{"frequencies", "phases"}
 	files := map[string][]byte{}
 	for name, c := range map[string]struct {
 		p    pipeline.Pipeline
@@ -131,6 +133,8 @@ func sealedModels(t testing.TB) map[string][]byte {
 		"onward":  {pipeline.Steps(rff).Then(onward), twoClasses},
 		"hinges":  {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(estimator.NewSGDClassifier()), numbers},
 		"fallen":  {pipeline.Steps(bins).Then(averaged), amounts},
+		"trained": {pipeline.Steps().Then(trained), several},
+		"told":    {pipeline.Steps().Then(trained), numbers},
 		"bare":    {pipeline.Steps().Then(estimator.NewRidgeClassifier()), unnamed},
 		"ranked":  {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(ranks), several},
 		"steps":   {pipeline.Steps(bins).Then(isotonic), numbers},

@@ -77,6 +77,8 @@ func builtin() []Entry {
 			func() any { return cluster.NewSpectral() }, func() model.Stateful { return &cluster.FittedSpectral{} }},
 		{"one_class", "tells rows unlike the others by a plane in the features of the step before",
 			func() any { return anomaly.NewOneClass() }, func() model.Stateful { return &anomaly.FittedOneClass{} }},
+		{"rff_network", "random Fourier features whose frequencies are trained, for numbers or classes",
+			func() any { return estimator.NewRFFNetwork() }, func() model.Stateful { return &estimator.FittedRFFNetwork{} }},
 
 		{"target", "a regression on transformed targets, whose predictions are turned back",
 			func() any { return meta.NewTarget(nil) }, func() model.Stateful { return &meta.FittedTarget{} }},

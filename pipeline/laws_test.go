@@ -107,7 +107,8 @@ func TestRegisteredStepsObeyTheLaws(t *testing.T) {
 	models := map[string]eo{"ridge": {}, "ridge_classifier": {Classes: 3}, "logistic": {Classes: 2, Tolerance: 0.05},
 		"svm": {Classes: 2, Tolerance: 0.05}, "svr": {Tolerance: 0.05}, "kernel_ridge": {}, "kernel_ridge_classifier": {Classes: 3},
 		"sgd_classifier": {Classes: 3, Minibatches: true}, "sgd_regressor": {Minibatches: true},
-		"kmeans": {}, "spectral": {Origin: true, Positive: true}, "one_class": {Origin: true, Positive: true, Tolerance: 0.05}}
+		"kmeans": {}, "spectral": {Origin: true, Positive: true}, "one_class": {Origin: true, Positive: true, Tolerance: 0.05},
+		"rff_network": {Folds: true, Tolerance: 0.05}}
 	elsewhere := []string{"columns", "union", "target", "calibrated", "intervals", "ensemble", // nothing without parts
 		"mirror", "log_one", "log_two"} // steps of these tests
 	for _, e := range pipeline.Registered() {
@@ -120,7 +121,7 @@ func TestRegisteredStepsObeyTheLaws(t *testing.T) {
 			o.Zero = func() transformer.Transformer { return e.Fitted().(transformer.Transformer) }
 			t.Run(e.Name, func(t *testing.T) { transformertest.Run(t, spec.(transformer.Fitter), o) })
 		case isModel:
-			if strings.HasPrefix(e.Name, "kernel_ridge") { // the rules for gamma look at all rows alike, whatever their weights
+			if strings.HasPrefix(e.Name, "kernel_ridge") || e.Name == "rff_network" { // the rules for gamma look at all rows alike, whatever their weights
 				var err error
 				if spec, err = param.With(spec, param.Setting{Path: "gamma", Value: 0.1}); err != nil {
 					t.Fatal(err)
@@ -162,7 +163,7 @@ func TestRegistryIsComplete(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"impute", "standardize", "minmax", "robust", "quantile", "scale", "onehot", "ordinal", "pca", "ard", "columns", "union",
-		"rff", "softmax_features", "binning", "nystroem", "rfm", "ridge", "ridge_classifier", "logistic", "svm", "svr", "kernel_ridge", "kernel_ridge_classifier", "sgd_classifier", "sgd_regressor", "kmeans", "spectral", "one_class", "target", "calibrated", "intervals", "ensemble"} {
+		"rff", "softmax_features", "binning", "nystroem", "rfm", "ridge", "ridge_classifier", "logistic", "svm", "svr", "kernel_ridge", "kernel_ridge_classifier", "sgd_classifier", "sgd_regressor", "kmeans", "spectral", "one_class", "rff_network", "target", "calibrated", "intervals", "ensemble"} {
 		if _, ok := pipeline.Lookup(name); !ok {
 			t.Errorf("%s is not registered", name)
 		}

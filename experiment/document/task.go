@@ -161,7 +161,10 @@ func (s Spec) otherTask(task datasets.Task) (f param.Fault, wrong bool) {
 	var others []string
 	for _, e := range pipeline.Registered() {
 		spec, ok := e.New().(estimator.Estimator)
-		if ok && len(pipeline.Within(spec)) == 0 && pipeline.Foretell(spec).Task() == task {
+		if !ok || len(pipeline.Within(spec)) > 0 {
+			continue
+		}
+		if other := pipeline.Foretell(spec); other.Unknown || other.Task() == task { // unknown: what the target is tells
 			others = append(others, e.Name)
 		}
 	}

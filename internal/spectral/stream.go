@@ -16,11 +16,11 @@ const (
 	Spreads
 	Landmarks
 	Pivots
-
-	RowOrders Purpose = 41 // of stochastic gradient descent
+	RowOrders // of stochastic gradient descent
 	Centres
 	Minibatches
 	Vectors
+	HeldOut
 )
 
 // Stream is a random generator that can be put at the beginning of substream i of a purpose: draw i

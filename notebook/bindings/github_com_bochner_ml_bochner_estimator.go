@@ -27,36 +27,29 @@ func init() {
 			"NewKernelRidge":           reflect.ValueOf(estimator.NewKernelRidge),
 			"NewKernelRidgeClassifier": reflect.ValueOf(estimator.NewKernelRidgeClassifier),
 			"NewLogistic":              reflect.ValueOf(estimator.NewLogistic),
+			"NewRFFNetwork":            reflect.ValueOf(estimator.NewRFFNetwork),
 			"NewRidge":                 reflect.ValueOf(estimator.NewRidge),
 			"NewRidgeClassifier":       reflect.ValueOf(estimator.NewRidgeClassifier),
-			"NewSGDClassifier":         reflect.ValueOf(estimator.NewSGDClassifier),
-			"NewSGDRegressor":          reflect.ValueOf(estimator.NewSGDRegressor),
 			"NewSVM":                   reflect.ValueOf(estimator.NewSVM),
 			"NewSVR":                   reflect.ValueOf(estimator.NewSVR),
 			"Predict":                  reflect.ValueOf(estimator.Predict),
-			"TaskOf":                   reflect.ValueOf(estimator.TaskOf),
 		},
 		Types: map[string]reflect.Type{
-			"AnomalyScorer":               reflect.TypeOf((*estimator.AnomalyScorer)(nil)).Elem(),
 			"Batch":                       reflect.TypeOf((*estimator.Batch)(nil)).Elem(),
 			"BatchFitter":                 reflect.TypeOf((*estimator.BatchFitter)(nil)).Elem(),
 			"BlockEstimator":              reflect.TypeOf((*estimator.BlockEstimator)(nil)).Elem(),
 			"Candidate":                   reflect.TypeOf((*estimator.Candidate)(nil)).Elem(),
 			"ClassWeight":                 reflect.TypeOf((*estimator.ClassWeight)(nil)).Elem(),
 			"Classifier":                  reflect.TypeOf((*estimator.Classifier)(nil)).Elem(),
-			"Continuer":                   reflect.TypeOf((*estimator.Continuer)(nil)).Elem(),
 			"Estimator":                   reflect.TypeOf((*estimator.Estimator)(nil)).Elem(),
 			"FittedKernelRidge":           reflect.TypeOf((*estimator.FittedKernelRidge)(nil)).Elem(),
 			"FittedKernelRidgeClassifier": reflect.TypeOf((*estimator.FittedKernelRidgeClassifier)(nil)).Elem(),
 			"FittedLinear":                reflect.TypeOf((*estimator.FittedLinear)(nil)).Elem(),
 			"FittedLinearClassifier":      reflect.TypeOf((*estimator.FittedLinearClassifier)(nil)).Elem(),
 			"FittedLogistic":              reflect.TypeOf((*estimator.FittedLogistic)(nil)).Elem(),
-			"FittedSGDClassifier":         reflect.TypeOf((*estimator.FittedSGDClassifier)(nil)).Elem(),
-			"FittedSGDProbabilistic":      reflect.TypeOf((*estimator.FittedSGDProbabilistic)(nil)).Elem(),
-			"FittedSGDRegressor":          reflect.TypeOf((*estimator.FittedSGDRegressor)(nil)).Elem(),
+			"FittedRFFNetwork":            reflect.TypeOf((*estimator.FittedRFFNetwork)(nil)).Elem(),
 			"KernelRidge":                 reflect.TypeOf((*estimator.KernelRidge)(nil)).Elem(),
 			"KernelRidgeClassifier":       reflect.TypeOf((*estimator.KernelRidgeClassifier)(nil)).Elem(),
-			"LearnedOn":                   reflect.TypeOf((*estimator.LearnedOn)(nil)).Elem(),
 			"LeaveOneOut":                 reflect.TypeOf((*estimator.LeaveOneOut)(nil)).Elem(),
 			"Logistic":                    reflect.TypeOf((*estimator.Logistic)(nil)).Elem(),
 			"Maps":                        reflect.TypeOf((*estimator.Maps)(nil)).Elem(),
@@ -67,13 +60,12 @@ func init() {
 			"Prediction":                  reflect.TypeOf((*estimator.Prediction)(nil)).Elem(),
 			"Predictor":                   reflect.TypeOf((*estimator.Predictor)(nil)).Elem(),
 			"Probabilistic":               reflect.TypeOf((*estimator.Probabilistic)(nil)).Elem(),
+			"RFFNetwork":                  reflect.TypeOf((*estimator.RFFNetwork)(nil)).Elem(),
 			"Report":                      reflect.TypeOf((*estimator.Report)(nil)).Elem(),
 			"Reporter":                    reflect.TypeOf((*estimator.Reporter)(nil)).Elem(),
 			"Ridge":                       reflect.TypeOf((*estimator.Ridge)(nil)).Elem(),
 			"RidgeClassifier":             reflect.TypeOf((*estimator.RidgeClassifier)(nil)).Elem(),
 			"RowKeeper":                   reflect.TypeOf((*estimator.RowKeeper)(nil)).Elem(),
-			"SGDClassifier":               reflect.TypeOf((*estimator.SGDClassifier)(nil)).Elem(),
-			"SGDRegressor":                reflect.TypeOf((*estimator.SGDRegressor)(nil)).Elem(),
 			"SVM":                         reflect.TypeOf((*estimator.SVM)(nil)).Elem(),
 			"SVR":                         reflect.TypeOf((*estimator.SVR)(nil)).Elem(),
 			"StdPredictor":                reflect.TypeOf((*estimator.StdPredictor)(nil)).Elem(),
@@ -82,13 +74,10 @@ func init() {
 			"Wrapper":                     reflect.TypeOf((*estimator.Wrapper)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
-			"AnomalyScorer":  reflect.TypeOf((*proxy_estimator_AnomalyScorer)(nil)).Elem(),
 			"BatchFitter":    reflect.TypeOf((*proxy_estimator_BatchFitter)(nil)).Elem(),
 			"BlockEstimator": reflect.TypeOf((*proxy_estimator_BlockEstimator)(nil)).Elem(),
 			"Classifier":     reflect.TypeOf((*proxy_estimator_Classifier)(nil)).Elem(),
-			"Continuer":      reflect.TypeOf((*proxy_estimator_Continuer)(nil)).Elem(),
 			"Estimator":      reflect.TypeOf((*proxy_estimator_Estimator)(nil)).Elem(),
-			"LearnedOn":      reflect.TypeOf((*proxy_estimator_LearnedOn)(nil)).Elem(),
 			"Maps":           reflect.TypeOf((*proxy_estimator_Maps)(nil)).Elem(),
 			"MultiPredictor": reflect.TypeOf((*proxy_estimator_MultiPredictor)(nil)).Elem(),
 			"PassEstimator":  reflect.TypeOf((*proxy_estimator_PassEstimator)(nil)).Elem(),
@@ -103,19 +92,6 @@ func init() {
 		},
 		Untypeds: map[string]string{},
 	}
-}
-
-type proxy_estimator_AnomalyScorer struct {
-	Object         any
-	AnomalyScores_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) ([]float64, error)
-	Predict_       func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) ([]float64, error)
-}
-
-func (p *proxy_estimator_AnomalyScorer) AnomalyScores(a0 context.Context, a1 mat.Matrix) ([]float64, error) {
-	return p.AnomalyScores_(p.Object, a0, a1)
-}
-func (p *proxy_estimator_AnomalyScorer) Predict(a0 context.Context, a1 mat.Matrix) ([]float64, error) {
-	return p.Predict_(p.Object, a0, a1)
 }
 
 type proxy_estimator_BatchFitter struct {
@@ -159,15 +135,6 @@ func (p *proxy_estimator_Classifier) Predict(a0 context.Context, a1 mat.Matrix) 
 	return p.Predict_(p.Object, a0, a1)
 }
 
-type proxy_estimator_Continuer struct {
-	Object    any
-	Continue_ func(_proxy_obj_ any, a0 context.Context, a1 estimator.Predictor, a2 datasets.Source) (estimator.Predictor, error)
-}
-
-func (p *proxy_estimator_Continuer) Continue(a0 context.Context, a1 estimator.Predictor, a2 datasets.Source) (estimator.Predictor, error) {
-	return p.Continue_(p.Object, a0, a1, a2)
-}
-
 type proxy_estimator_Estimator struct {
 	Object any
 	Fit_   func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (estimator.Predictor, error)
@@ -176,13 +143,6 @@ type proxy_estimator_Estimator struct {
 func (p *proxy_estimator_Estimator) Fit(a0 context.Context, a1 datasets.Set) (estimator.Predictor, error) {
 	return p.Fit_(p.Object, a0, a1)
 }
-
-type proxy_estimator_LearnedOn struct {
-	Object       any
-	RowsLearned_ func(_proxy_obj_ any) int
-}
-
-func (p *proxy_estimator_LearnedOn) RowsLearned() int { return p.RowsLearned_(p.Object) }
 
 type proxy_estimator_Maps struct {
 	Object  any

@@ -45,7 +45,10 @@ func specs() map[string]pipeline.Pipeline {
 	union.Weights = []float64{0.5, 0.5}
 	ard := transformer.NewARD()
 	ard.Features, ard.Steps, ard.Restarts = 12, 3, 1
+	trained := estimator.NewRFFNetwork()
+	trained.Features, trained.Epochs = 12, 3
 	return map[string]pipeline.Pipeline{
+		"network":              pipeline.Steps(encoder(), transformer.NewMinMax()).Then(trained),
 		"ard":                  pipeline.Steps(encoder(), ard, fourier(8)).Then(estimator.NewRidge()),
 		"ridge":                pipeline.Steps(encoder(), fourier(16)).Then(estimator.NewRidge()),
 		"ridge classifier":     pipeline.Steps(encoder(), union).Then(estimator.NewRidgeClassifier()),

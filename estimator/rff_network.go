@@ -1,0 +1,312 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/network"
+	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// RFFNetwork is random Fourier features that are trained: their frequencies start as a draw of a kernel, as those of
+// transformer.RFF are, and are learned together with a linear model of the features.
+//
+//	z = sqrt(2/D)·cos(Wᵀx + b),  W = diag(s)·U,  f(x) = Vᵀz + c
+//
+// is a network of one layer. Each further layer takes the features of the one before as its inputs and draws its
+// frequencies for inputs of norm 1. Train names what is learned beside V and c, in every layer: the frequencies U, the
+// phases b, and in the first layer the scales s, one for each input, which start as γ has it. A scale is shared by all
+// features, so that inputs which tell nothing fade soon. With nothing named the features stay those of the draw.
+//
+// The target of the data says what is learned. A target of classes makes a classifier with probabilities, f being one
+// score for two classes and one for each class where there are more; anything else a regression, of one or several
+// targets. With row weights r it makes
+//
+//	Σ r_i·l(y_i, f(x_i)) + Alpha·‖V‖²
+//
+// small, where l is the squared error of targets of mean 0 and variance 1, log(1 + exp(−t·f)) for t = ±1, or
+// log Σ exp(f) − f_y. For classes Alpha is 1/(2C) of [Logistic]. The head starts at 0. Steps are those of Adam on
+// minibatches of Batch rows, or of 64 and down to 8 of few rows where Batch is 0, in single precision; LearningRate is that of the first ones, as a change of an angle.
+//
+// It is judged by a part of the rows, ValidationFraction, which the seed holds out, of every class as much. Where their
+// loss has not fallen by a thousandth for Patience epochs, training goes back to the best weights and on from there at a
+// quarter of the rate; after the third time it ends. The best weights are kept. Ending after Epochs instead is reported as
+// a warning. With ValidationFraction 0 it is judged by the objective on the rows that it learns from.
+//
+// Inputs are best standardised before. What comes out depends on the order of the rows, on the seed, and on Gamma less
+// than a fixed map does. Few rows, rows with much noise, and targets that only a product of inputs tells about are not
+// for it: ridge or kernel_ridge behind ard are better there.
+//
+// Cost of an epoch: n·D·(4d + 6(L−1)·D) flops in single precision, and n·L·D sines and cosines; 34·d·D bytes for the
+// weights of a layer. All rows are held in memory. Fit returns an error for a categorical column, a missing or infinite
+// value, no rows, a list of γ that is not as long as there are columns, and [ErrDiverged] where LearningRate is too large.
+//
+// Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007; Kingma and Ba, "Adam: a method
+// for stochastic optimization", ICLR 2015.
+type RFFNetwork struct {
+	Kernel             string
+	Gamma              kernel.Gamma
+	Nu                 float64 // ν of the matern kernel
+	Shape              float64 // a of the rational_quadratic kernel
+	Layers             int
+	Features           int      // D of each layer
+	Train              []string // of scales, frequencies, phases
+	Alpha              float64
+	LearningRate       float64
+	Epochs             int // at most
+	Batch              int
+	ValidationFraction float64
+	Patience           int
+	ClassWeight        ClassWeight
+	Seed               uint64
+}
+
+// trainable is what Train may name.
+var trainable = []string{"scales", "frequencies", "phases"}
+
+// NewRFFNetwork returns the spec of one layer of 300 features of the gaussian kernel, γ by [kernel.GammaScale], in which
+// all is trained.
+func NewRFFNetwork() RFFNetwork {
+	return RFFNetwork{Kernel: "gaussian", Gamma: kernel.GammaScale, Nu: 1.5, Shape: 1, Layers: 1, Features: 300, Train: slices.Clone(trainable),
+		Alpha: 1, LearningRate: 0.03, Epochs: 200, ValidationFraction: 0.1, Patience: 8}
+}
+
+var (
+	_ Estimator       = RFFNetwork{}
+	_ datasets.Coster = RFFNetwork{}
+	_ param.Declarer  = (*RFFNetwork)(nil)
+)
+
+// Bounds that no training comes near.
+const (
+	mostLayers   = 100
+	mostFeatures = 1 << 20
+)
+
+// Params declares the hyper-parameters.
+func (s *RFFNetwork) Params(l *param.List) {
+	l.Choice(&s.Kernel, "kernel", "kernel whose draw the frequencies start as", spectral.FourierKernels...)
+	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
+	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
+	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive)
+	l.Int(&s.Layers, "layers", "layers of features", param.Between(1, mostLayers))
+	l.Int(&s.Features, "features", "features of each layer", param.Between(1, mostFeatures))
+	l.Names(&s.Train, "train", "what is learned beside the head: of scales, frequencies and phases")
+	l.Also("train", func() error {
+		for i, name := range s.Train {
+			if !slices.Contains(trainable, name) || slices.Contains(s.Train[:i], name) {
+				return errors.New("a list of scales, frequencies and phases, each once at most")
+			}
+		}
+		return nil
+	})
+	l.Float(&s.Alpha, "alpha", "penalty on the squared weights of the head", param.NonNegative)
+	l.Float(&s.LearningRate, "learning_rate", "length of the first steps", param.Positive)
+	l.Int(&s.Epochs, "epochs", "most readings of the rows", param.AtLeast(1))
+	l.Int(&s.Batch, "batch", "rows of a minibatch, 0 for up to 64, fewer of few rows", param.AtLeast(0))
+	l.Float(&s.ValidationFraction, "validation_fraction", "part of the rows that training is judged by", param.Between(0, 0.9))
+	l.Int(&s.Patience, "patience", "epochs without progress after which the learning rate falls", param.AtLeast(1))
+	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
+	l.Seed(&s.Seed, "seed", "seed of the draw, the rows held out and the minibatches")
+}
+
+// Fit learns from data in memory; the result is a [*FittedRFFNetwork].
+func (s RFFNetwork) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
+	p, err := s.fit(ctx, data)
+	if err != nil {
+		return nil, fmt.Errorf("estimator: rff_network: %w", err)
+	}
+	return p, nil
+}
+
+func (s RFFNetwork) fit(ctx context.Context, data datasets.Set) (*FittedRFFNetwork, error) {
+	if err := param.CheckFit(s); err != nil {
+		return nil, err
+	}
+	r, err := design.OfSet(data)
+	if err != nil {
+		return nil, err
+	}
+	learn := s.numbers
+	if slices.ContainsFunc(r.Schema.Targets, func(c datasets.Column) bool { return c.Kind == datasets.Categorical }) {
+		learn = s.classes
+	}
+	t, err := learn(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := room(s, r.Shape(r.N, t.Outputs)); err != nil {
+		return nil, err
+	}
+	if err := t.take(design.Widened(design.Native(r.Set.X))); err != nil {
+		return nil, err
+	}
+	if err := (datasets.Set{X: t.X}).CheckFinite(); err != nil {
+		return nil, design.NameFault(0, *r.Set)
+	}
+	plain, err := s.plain(ctx, t.X)
+	if err != nil {
+		return nil, err
+	}
+	m, err := plain.Fit(ctx, t.Data)
+	if err != nil {
+		return nil, err
+	}
+	return newFittedRFFNetwork(t.unscaled(m), t.names), nil
+}
+
+// lesson is what a network learns.
+type lesson struct {
+	network.Data
+	names           []string  // of classes
+	mean, deviation []float64 // of the targets as they are
+}
+
+// numbers reads targets that are numbers.
+func (s RFFNetwork) numbers(_ context.Context, r *design.Rows) (*lesson, error) {
+	y, q, err := design.BlockTargets(0, *r.Set)
+	if err != nil {
+		return nil, err
+	}
+	weights, err := design.BlockWeights(0, *r.Set)
+	if err != nil {
+		return nil, err
+	}
+	if weights == nil {
+		weights = slices.Repeat([]float64{1}, r.N)
+	}
+	return &lesson{Data: network.Data{Y: slices.Clone(y), Outputs: q, Weights: weights, Loss: network.Squares}}, nil
+}
+
+// classes reads targets that are classes.
+func (s RFFNetwork) classes(ctx context.Context, r *design.Rows) (*lesson, error) {
+	l, err := r.ReadClasses(ctx, s.ClassWeight.factors)
+	if err != nil {
+		return nil, err
+	}
+	q := l.Outputs()
+	out := &lesson{Data: network.Data{Y: make([]float64, r.N*q), Outputs: q, Weights: l.Weights, Loss: network.Softmax}, names: l.Classes}
+	for i, y := range l.Y {
+		out.Class = append(out.Class, int(y))
+		if q > 1 {
+			out.Y[i*q+int(y)] = 1
+		}
+	}
+	if q == 1 {
+		out.Loss = network.Logistic
+		copy(out.Y, l.Y)
+	}
+	return out, nil
+}
+
+// take takes the rows of positive weight, and standardises targets that are numbers.
+func (t *lesson) take(X mat.Matrix) error {
+	var chosen []int
+	for i, w := range t.Weights {
+		if w > 0 {
+			chosen = append(chosen, i)
+		}
+	}
+	q := t.Outputs
+	switch {
+	case len(chosen) == 0:
+		return errors.New("every weight is 0")
+	case len(chosen) == len(t.Weights):
+		t.X = X
+	default:
+		t.X = datasets.SelectRows(X, chosen)
+		Y, weights, class := t.Y, t.Weights, t.Class
+		t.Y, t.Weights, t.Class = nil, nil, nil
+		for _, i := range chosen {
+			t.Y, t.Weights = append(t.Y, Y[i*q:(i+1)*q]...), append(t.Weights, weights[i])
+			if class != nil {
+				t.Class = append(t.Class, class[i])
+			}
+		}
+	}
+	if t.Loss != network.Squares {
+		return nil
+	}
+	for c := range q {
+		mean, deviation := t.moments(c)
+		if deviation-deviation != 0 {
+			return errors.New("the targets are too large: divide them by something")
+		}
+		t.mean, t.deviation = append(t.mean, mean), append(t.deviation, deviation)
+		for i := c; i < len(t.Y); i += q {
+			if t.Y[i] -= mean; deviation > 0 {
+				t.Y[i] /= deviation
+			}
+		}
+	}
+	return nil
+}
+
+// moments returns the weighted mean of target c and its standard deviation, 0 where that is rounding.
+func (t *lesson) moments(c int) (mean, deviation float64) {
+	total, square, largest := 0.0, 0.0, 0.0
+	for i, w := range t.Weights {
+		y := t.Y[i*t.Outputs+c]
+		total += w
+		mean += (y - mean) * (w / total)
+		largest = max(largest, math.Abs(y))
+	}
+	for i, w := range t.Weights {
+		e := t.Y[i*t.Outputs+c] - mean
+		square += w / total * e * e
+	}
+	if deviation = math.Sqrt(square); deviation <= 1e-14*largest {
+		deviation = 0
+	}
+	return mean, deviation
+}
+
+// unscaled turns a model of standardised targets into one of targets as they are.
+func (t *lesson) unscaled(m *network.Model) *network.Model {
+	for c, mean := range t.mean {
+		row := m.Head.RawRowView(c)
+		for k := range row {
+			row[k] *= t.deviation[c]
+		}
+		m.Intercept[c] = m.Intercept[c]*t.deviation[c] + mean
+	}
+	return m
+}
+
+// plain is the spec as internal/network takes it, for the rows of X.
+func (s RFFNetwork) plain(ctx context.Context, X mat.Matrix) (network.Spec, error) {
+	out := s.sized()
+	out.Kernel, _ = spectral.FourierKernel(s.Kernel, s.Nu, s.Shape)
+	_, d := X.Dims()
+	gamma, err := s.Gamma.Of(d, func(rule string) (float64, error) {
+		if rule == kernel.GammaScale.Rule() {
+			moments := design.NewMoments(d)
+			moments.Of(X)
+			return out.Kernel.GammaOfScale(d, moments.Whole().Deviation(0)), ctx.Err()
+		}
+		sample := spectral.NewSample(s.Seed)
+		sample.Add(X)
+		return out.Kernel.GammaOfSample(ctx, sample)
+	})
+	out.Scales = out.Kernel.Factors(gamma)
+	return out, err
+}
+
+// sized is all of that which does not look at rows.
+func (s RFFNetwork) sized() network.Spec {
+	return network.Spec{Layers: s.Layers, Features: s.Features, TrainScales: slices.Contains(s.Train, "scales"),
+		TrainFrequencies: slices.Contains(s.Train, "frequencies"), TrainPhases: slices.Contains(s.Train, "phases"),
+		Alpha: s.Alpha, Rate: s.LearningRate, Epochs: s.Epochs, Batch: s.Batch, HeldOut: s.ValidationFraction, Patience: s.Patience, Seed: s.Seed}
+}
+
+// Cost estimates a fit to rows of a shape.
+func (s RFFNetwork) Cost(shape datasets.Shape) datasets.Cost { return s.sized().Cost(shape) }

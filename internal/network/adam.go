@@ -1,0 +1,51 @@
+package network
+
+import (
+	"math"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+)
+
+// Fading of the moments of the slope, and what keeps a step finite where there is none.
+const (
+	fade       = 0.9
+	fadeSquare = 0.999
+	tiny       = 1e-8
+)
+
+// adam is the moments of the slope.
+type adam[T kern.Float] struct {
+	first, second []T
+	steps         int
+}
+
+func newAdam[T kern.Float](size int) *adam[T] {
+	return &adam[T]{first: make([]T, size), second: make([]T, size)}
+}
+
+// stepGrain is how many weights are one piece of work.
+const stepGrain = 1 << 14
+
+// step moves the weights of the parts that are trained.
+func (a *adam[T]) step(n *net[T], rate float64) {
+	a.steps++
+	root := math.Sqrt(1 - math.Pow(fadeSquare, float64(a.steps)))
+	for _, p := range n.trained {
+		length := T(rate * p.rate * root / (1 - math.Pow(fade, float64(a.steps))))
+		kern.Parallel(p.to-p.from, stepGrain, func(lo, hi int) {
+			lo, hi = lo+p.from, hi+p.from
+			move(n.weights[lo:hi], n.slope[lo:hi], a.first[lo:hi], a.second[lo:hi], length, T(tiny*root))
+		})
+	}
+}
+
+// move makes one step of some weights.
+func move[T kern.Float](weights, slope, first, second []T, length, least T) {
+	slope, first, second = slope[:len(weights)], first[:len(weights)], second[:len(weights)]
+	for i, g := range slope {
+		m := fade*first[i] + (1-fade)*g
+		v := fadeSquare*second[i] + (1-fadeSquare)*g*g
+		first[i], second[i] = m, v
+		weights[i] -= length * m / (T(math.Sqrt(float64(v))) + least)
+	}
+}

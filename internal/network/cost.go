@@ -1,0 +1,30 @@
+package network
+
+import (
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+)
+
+// What things cost, in flops of a product of large matrices in double precision, by processor time.
+const (
+	usualEpochs  = 60  // that a training takes
+	featureFlops = 100 // of a feature of a row, beside its products: sine, cosine, and reading and writing them
+	stepFlops    = 40  // of a weight in a step
+)
+
+// Cost estimates a fit to rows of a shape.
+func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
+	n, d, D, L, q := float64(shape.Rows), float64(shape.Cols), float64(s.Features), float64(s.Layers), float64(max(shape.Outputs, 1))
+	// Products are in single precision, half as long: one there and one back, of upper layers two back.
+	row := 2*shape.Entries()*D + 3*(L-1)*D*D + 3*q*D + featureFlops*L*D
+	weights := d*D + (L-1)*D*D + L*D + q*D
+	batch := float64(s.minibatch(max(shape.Rows, 1)))
+	steps := n / batch
+	room := (2*L*D + d + 3*q) * (tileRows + batch)
+	return datasets.Cost{
+		Width: max(shape.Outputs, 1),
+		Flops: min(usualEpochs, float64(s.Epochs)) * (n*row + steps*stepFlops*weights),
+		// Rows and their targets; of the weights themselves, slopes, moments, the best ones and what is made of them; the model.
+		Bytes: design.Bytes((1.5*shape.Entries()+2*q+6)*n + (4.5+4)*weights + room/2),
+	}
+}

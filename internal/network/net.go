@@ -1,0 +1,183 @@
+package network
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/fourier"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/spectral"
+)
+
+// net is a network that is being trained. Its weights are one list, so that a step of Adam, and keeping the best
+// weights, are loops over that; the slices below lie in it.
+type net[T kern.Float] struct {
+	layers    []layer[T]
+	head      kern.View[T] // q×D
+	intercept []T          // q
+	centre    []T          // d, what is subtracted from the inputs
+	weights   []T
+	slope     []T // of the objective by the weights
+	trained   []part
+	headAt    int // where head and intercept begin
+}
+
+// part is a piece of the list of weights that is trained.
+type part struct {
+	from, to int
+	rate     float64 // as a part of the rate of all
+}
+
+// layer is a layer of a net.
+type layer[T kern.Float] struct {
+	in, out        int
+	base           kern.View[T] // d×D, U
+	phase          []T          // D
+	scale          []T          // d, logarithms of the scales as parts of factor
+	factor         []float64    // d, scales at the start
+	now            []T          // d, factor·exp(scale)
+	w              kern.View[T] // d×D, diag(now)·U
+	by             kern.View[T] // d×D, derivatives by w; empty where that is fixed
+	trainU, trainB bool
+	trainS         bool
+	atU, atB, atS  int // where they begin in the list
+}
+
+// fixed reports whether nothing of the layer is trained.
+func (y *layer[T]) fixed() bool { return !y.trainU && !y.trainB && !y.trainS }
+
+// turns reports whether its frequencies change.
+func (y *layer[T]) turns() bool { return y.trainU || y.trainS }
+
+// newNet draws a net whose head is 0.
+func newNet[T kern.Float](ctx context.Context, s Spec, centre []float64, outputs int) (*net[T], error) {
+	d, D := len(centre), s.Features
+	n := &net[T]{centre: rounded[T](centre)}
+	size := D*outputs + outputs
+	for l := range s.Layers {
+		y := layer[T]{in: d, out: D, factor: s.Scales, trainU: s.TrainFrequencies, trainB: s.TrainPhases, trainS: s.TrainScales && l == 0}
+		if l > 0 { // the inputs have a norm of about 1
+			y.in = D
+			y.factor = s.Kernel.Factors(slices.Repeat([]float64{s.Kernel.GammaOfScale(D, math.Sqrt(1/float64(D)))}, D))
+		}
+		size += y.in*D + D + y.in
+		n.layers = append(n.layers, y)
+	}
+	n.weights, n.slope = make([]T, size), make([]T, size)
+	at := 0
+	take := func(count int, train bool, rate float64) (from int, list []T) {
+		from, at = at, at+count
+		if train {
+			n.trained = append(n.trained, part{from, at, rate})
+		}
+		return from, n.weights[from:at:at]
+	}
+	for l := range n.layers {
+		y := &n.layers[l]
+		var list []T
+		y.atU, list = take(y.in*D, y.trainU, 1/math.Sqrt(float64(y.in)))
+		y.base = kern.Dense(y.in, D, D, list)
+		y.atB, y.phase = take(D, y.trainB, 1)
+		y.atS, y.scale = take(y.in, y.trainS, 1)
+		y.w, y.now = kern.Dense(y.in, D, D, make([]T, y.in*D)), make([]T, y.in)
+		if y.turns() {
+			y.by = kern.Dense(y.in, D, D, make([]T, y.in*D))
+		}
+		if err := y.draw(ctx, s, l); err != nil {
+			return nil, err
+		}
+		y.refresh()
+	}
+	from, list := take(D*outputs, true, 1/math.Sqrt(float64(D)))
+	n.headAt, n.head = from, kern.Dense(outputs, D, D, list)
+	_, n.intercept = take(outputs, true, 1)
+	return n, nil
+}
+
+// draw fills in frequencies and phases of layer l.
+func (y *layer[T]) draw(ctx context.Context, s Spec, l int) error {
+	seed := s.Seed
+	if l > 0 {
+		seed = spectral.Scramble(seed + uint64(l))
+	}
+	draws, err := fourier.Draw(ctx, s.Kernel, seed, y.in, y.out, false)
+	if err != nil {
+		return err
+	}
+	for j := range y.in {
+		for k, w := range draws.Base.RawRowView(j) {
+			y.base.Set(j, k, T(w))
+		}
+	}
+	for k, b := range draws.Phase {
+		y.phase[k] = T(b)
+	}
+	return nil
+}
+
+func rounded[T kern.Float](list []float64) []T {
+	out := make([]T, len(list))
+	for i, v := range list {
+		out[i] = T(v)
+	}
+	return out
+}
+
+// refresh makes the frequencies of the weights, of layers in which they change.
+func (n *net[T]) refresh() {
+	for l := range n.layers {
+		if n.layers[l].turns() {
+			n.layers[l].refresh()
+		}
+	}
+}
+
+func (y *layer[T]) refresh() {
+	for j := range y.in {
+		s, to := T(y.factor[j]*math.Exp(float64(y.scale[j]))), y.w.Row(j)
+		y.now[j] = s
+		for k, u := range y.base.Row(j) {
+			to[k] = s * u
+		}
+	}
+}
+
+// lowest returns the number of the first layer that is trained, that of the head where none is.
+func (n *net[T]) lowest() int {
+	for l := range n.layers {
+		if !n.layers[l].fixed() {
+			return l
+		}
+	}
+	return len(n.layers)
+}
+
+// layersNow returns the layers as they are, for rows that nothing is subtracted from.
+func (n *net[T]) layersNow() []Layer {
+	out := make([]Layer, len(n.layers))
+	for l := range n.layers {
+		y := &n.layers[l]
+		W, B := mat.NewDense(y.in, y.out, nil), make([]float64, y.out)
+		for k, b := range y.phase {
+			B[k] = float64(b)
+		}
+		for j := range y.in {
+			for k, w := range y.w.Row(j) {
+				W.Set(j, k, float64(w))
+				if l == 0 {
+					B[k] -= float64(n.centre[j]) * float64(w)
+				}
+			}
+		}
+		for k, b := range B { // an angle in [0, 2π)
+			if B[k] = math.Mod(b, 2*math.Pi); B[k] < 0 {
+				B[k] += 2 * math.Pi
+			}
+		}
+		out[l] = Layer{W: W, B: B}
+	}
+	return out
+}

@@ -1,0 +1,93 @@
+// Package network trains random Fourier features: layers of them, whose frequencies and phases start as a random draw
+// of a kernel and are learned together with a linear head. Numbers in, numbers out.
+//
+// A layer of D features maps its d inputs, and the head makes q outputs of the last one:
+//
+//	z = sqrt(2/D)·cos(Wᵀx + b),  W = diag(s)·U,  f = Vᵀz + c
+//
+// with the frequencies U (d×D) and the phases b of the draw, and scales s from the γ of the kernel. With row weights r
+// and a loss l it is
+//
+//	Σ r_i·l(y_i, f(x_i)) + alpha·‖V‖²
+//
+// that training makes small: by minibatches and Adam, over U, b and log s as far as they are trained, V and c. Every
+// feature has a frequency of its own and a phase, which the paired map does not have: there the head turns the phase
+// of each pair, so that a phase would be no parameter, and D features would have D/2 frequencies.
+//
+// [Spec] says how to train, [Data] what there is to learn from, and [Spec.Fit] returns a [Model]. Rows are learned from
+// in single precision, which costs half as much, and predicted in double.
+//
+// Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007, for the draw; Kingma and
+// Ba, "Adam: a method for stochastic optimization", ICLR 2015.
+package network
+
+import (
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/fourier"
+	"github.com/bochner-ml/bochner/internal/spectral"
+)
+
+// Loss is what a row costs.
+type Loss int
+
+// The losses. Of Squares the targets are numbers and the loss Σ (y − f)². Of Logistic the target is 0 or 1 and the loss
+// log(1 + exp(f)) − y·f. Of Softmax the targets are 1 for the class of the row and 0 for others, and the loss is
+// log Σ exp(f) − f_y.
+const (
+	Squares Loss = iota
+	Logistic
+	Softmax
+)
+
+// Spec says how a network is built and trained.
+type Spec struct {
+	Kernel   spectral.Kernel
+	Scales   []float64 // d, of the inputs of the first layer: [spectral.Kernel.Factors] of γ
+	Layers   int
+	Features int // D of each layer
+
+	TrainScales, TrainFrequencies, TrainPhases bool
+
+	Alpha    float64
+	Rate     float64 // of the first steps
+	Epochs   int     // most readings of the training rows
+	Batch    int     // rows of a minibatch; 0 for as many as suit the rows
+	HeldOut  float64 // part of the rows that training is judged by; 0 for none
+	Patience int     // epochs without progress after which the rate falls
+	Seed     uint64
+}
+
+// Data is rows and what they are to be mapped to.
+type Data struct {
+	X       mat.Matrix // n×d, a *mat.Dense or *sparse.CSR
+	Y       []float64  // n×Outputs
+	Outputs int
+	Weights []float64 // n, each above 0
+	Loss    Loss
+	Class   []int // n, number of the class of each row, none of a regression
+}
+
+// Layer is a layer that is not trained any more.
+type Layer struct {
+	W *mat.Dense // d×D
+	B []float64  // D
+}
+
+// Model is a trained network.
+type Model struct {
+	Layers    []Layer
+	Head      *mat.Dense // outputs × D
+	Intercept []float64  // outputs
+	Report    Report
+	maps      []fourier.Map
+}
+
+// Report says how training went.
+type Report struct {
+	Epochs    int
+	Best      int     // epoch whose weights were kept, 0 for the start
+	Plateau   bool    // whether it ended because nothing got better
+	Objective float64 // as a mean over the rows trained on
+	HeldOut   float64 // mean loss of the rows held out, or the objective where there are none
+}

@@ -1,0 +1,264 @@
+package network
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/internal/spectral"
+)
+
+// After Patience epochs without progress, which is a loss lower by this part, training goes back to the best weights
+// and on from there with this part of the rate, so many times, and then it ends.
+const (
+	progress = 1e-3
+	fall     = 0.25
+	falls    = 3
+)
+
+// Fit trains a network. It returns [solve.ErrDiverged] where the loss is not a number in the end, or above that of a
+// head of zeros.
+func (s Spec) Fit(ctx context.Context, data Data) (*Model, error) {
+	t, err := newTraining[float32](ctx, s, data)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.run(ctx); err != nil {
+		return nil, err
+	}
+	return t.finish(ctx)
+}
+
+// training is a net with the rows that it learns from.
+type training[T kern.Float] struct {
+	Spec
+	data        Data
+	rows        *rows[T]
+	net         *net[T]
+	train, held []int
+	order       []int         // train, in the order of an epoch
+	batch, tile *minibatch[T] // room for an epoch, and for a look at the loss
+	total       float64       // Σ r
+	report      Report
+}
+
+func newTraining[T kern.Float](ctx context.Context, s Spec, data Data) (*training[T], error) {
+	n, d := data.X.Dims()
+	t := &training[T]{Spec: s, data: data, total: kern.Sum(data.Weights)}
+	t.train, t.held = s.split(data, n)
+	t.order = slices.Clone(t.train)
+	t.Batch = s.minibatch(len(t.train))
+	moments := design.NewMoments(d)
+	moments.Of(data.X)
+	t.rows = newRows[T](data, moments.Mean)
+	var err error
+	if t.net, err = newNet[T](ctx, s, moments.Mean, data.Outputs); err != nil {
+		return nil, err
+	}
+	t.batch = newMinibatch(t.net, t.rows, t.Batch)
+	t.tile = newMinibatch(t.net, t.rows, min(tileRows, n))
+	t.shares()
+	return t, nil
+}
+
+// minibatch returns how many rows a minibatch of n rows has: where it is not given up to 64, but fewer where there are so
+// few rows that an epoch would have too few steps to learn much.
+func (s Spec) minibatch(n int) int {
+	const most, least, steps = 64, 8, 48
+	if s.Batch > 0 {
+		return min(s.Batch, n)
+	}
+	return min(most, max(least, n/steps), n)
+}
+
+// split divides the rows into those that are trained on and those that are held out, of each class the same part.
+func (s Spec) split(data Data, n int) (train, held []int) {
+	stream := spectral.NewStream()
+	stream.At(s.Seed, spectral.HeldOut, 0)
+	classes := make([][]int, 1)
+	for _, i := range stream.Perm(n) {
+		c := 0
+		if data.Class != nil {
+			c = data.Class[i]
+		}
+		for c >= len(classes) {
+			classes = append(classes, nil)
+		}
+		classes[c] = append(classes[c], i)
+	}
+	for _, list := range classes {
+		k := int(s.HeldOut * float64(len(list)))
+		held, train = append(held, list[:k]...), append(train, list[k:]...)
+	}
+	slices.Sort(train)
+	slices.Sort(held)
+	return train, held
+}
+
+// shares sets the intercepts of classes so that a head of zeros gives each its share of the rows.
+func (t *training[T]) shares() {
+	if t.rows.loss == Squares {
+		return
+	}
+	q := t.rows.q
+	mass, total := make([]float64, q), 0.0
+	for _, i := range t.train {
+		for c := range mass {
+			mass[c] += t.data.Weights[i] * t.data.Y[i*q+c]
+		}
+		total += t.data.Weights[i]
+	}
+	for c, m := range mass {
+		switch {
+		case t.rows.loss == Logistic:
+			t.net.intercept[c] = T(math.Log(m / (total - m)))
+		case m > 0:
+			t.net.intercept[c] = T(math.Log(m / total * float64(q)))
+		default:
+			t.net.intercept[c] = design.AbsentIntercept
+		}
+	}
+}
+
+// run makes epochs until nothing gets better, and leaves the best weights in the net.
+func (t *training[T]) run(ctx context.Context) error {
+	start, err := t.judged(ctx)
+	if err != nil {
+		return err
+	}
+	if start-start != 0 {
+		return errors.New("the inputs are too large, or gamma is: standardize the inputs")
+	}
+	bar, err := t.objective(ctx)
+	if err != nil {
+		return err
+	}
+	best, least, mark := slices.Clone(t.net.weights), start, start
+	a, rate, since, fallen := newAdam[T](len(best)), t.Rate, 0, 0
+	for t.report.Epochs < t.Epochs && !t.report.Plateau {
+		t.report.Epochs++
+		if err := t.epoch(ctx, a, rate); err != nil {
+			return err
+		}
+		loss, err := t.judged(ctx)
+		switch {
+		case err != nil:
+			return err
+		case loss-loss != 0:
+			return fmt.Errorf("%w: the loss is %v after %d epochs; take a smaller learning_rate", solve.ErrDiverged, loss, t.report.Epochs)
+		case loss < least:
+			least, t.report.Best = loss, t.report.Epochs
+			copy(best, t.net.weights)
+		}
+		if since++; loss < mark*(1-progress) {
+			mark, since = loss, 0
+		}
+		if since < t.Patience {
+			continue
+		}
+		if t.report.Plateau = fallen == falls; !t.report.Plateau {
+			rate, since, fallen, mark = rate*fall, 0, fallen+1, least
+			a = newAdam[T](len(best))
+			t.back(best)
+		}
+	}
+	if t.report.Best > 0 { // else the last weights tell whether there was anything to learn
+		t.back(best)
+	}
+	if t.report.Objective, err = t.objective(ctx); err != nil {
+		return err
+	}
+	t.report.HeldOut = least
+	if err := (solve.Report{Solver: "adam", Iterations: t.report.Epochs, Objective: t.report.Objective}).Better(bar); err != nil {
+		return fmt.Errorf("%w; take a smaller learning_rate", err)
+	}
+	t.back(best)
+	return nil
+}
+
+// back returns to some weights.
+func (t *training[T]) back(weights []T) {
+	copy(t.net.weights, weights)
+	t.net.refresh()
+}
+
+// judged returns what training is judged by: the mean loss of the rows held out, or the objective where there are none.
+func (t *training[T]) judged(ctx context.Context) (float64, error) {
+	if len(t.held) > 0 {
+		return t.lossOf(ctx, t.held)
+	}
+	return t.objective(ctx)
+}
+
+// epoch reads the training rows once, in an order of its own.
+func (t *training[T]) epoch(ctx context.Context, a *adam[T], rate float64) error {
+	stream := spectral.NewStream()
+	stream.At(t.Seed, spectral.Minibatches, t.report.Epochs)
+	copy(t.order, t.train)
+	stream.Shuffle(len(t.order), func(i, k int) { t.order[i], t.order[k] = t.order[k], t.order[i] })
+	n := len(t.order)
+	count := (n + t.Batch - 1) / t.Batch
+	for k := range count {
+		t.batch.take(t.rows, t.order[k*n/count:(k+1)*n/count])
+		if err := t.net.forward(ctx, t.batch); err != nil {
+			return err
+		}
+		judge(t.batch, t.rows.loss, t.rows.q)
+		if err := t.net.backward(ctx, t.batch, t.decay()); err != nil {
+			return err
+		}
+		a.step(t.net, rate)
+		t.net.refresh()
+	}
+	return nil
+}
+
+// decay is what the slope of the penalty multiplies the head by.
+func (t *training[T]) decay() T { return T(2 * t.Alpha / t.total) }
+
+// lossOf returns the mean loss of some rows.
+func (t *training[T]) lossOf(ctx context.Context, list []int) (float64, error) {
+	sum, weight := 0.0, 0.0
+	for lo := 0; lo < len(list); lo += tileRows {
+		t.tile.take(t.rows, list[lo:min(lo+tileRows, len(list))])
+		if err := t.net.forward(ctx, t.tile); err != nil {
+			return 0, err
+		}
+		sum += judge(t.tile, t.rows.loss, t.rows.q)
+		for _, w := range t.tile.weight[:t.tile.rows] {
+			weight += float64(w)
+		}
+	}
+	return sum / weight, ctx.Err()
+}
+
+// objective returns what training makes small, as a mean over the rows that it sees.
+func (t *training[T]) objective(ctx context.Context) (float64, error) {
+	loss, err := t.lossOf(ctx, t.train)
+	for c := range t.net.head.Rows {
+		loss += t.Alpha / t.total * float64(kern.Dot(t.net.head.Row(c), t.net.head.Row(c)))
+	}
+	return loss, err
+}
+
+// finish makes the model.
+func (t *training[T]) finish(ctx context.Context) (*Model, error) {
+	m := &Model{Layers: t.net.layersNow(), Intercept: make([]float64, t.rows.q), Head: mat.NewDense(t.rows.q, t.Features, nil), Report: t.report}
+	for c, b := range t.net.intercept {
+		m.Intercept[c] = float64(b)
+		for k, v := range t.net.head.Row(c) {
+			m.Head.Set(c, k, float64(v))
+		}
+	}
+	if err := m.Prepare(); err != nil {
+		return nil, err
+	}
+	return m, ctx.Err()
+}
