@@ -19,7 +19,7 @@ import (
 //
 // It returns the outermost that there is. Where a wrapper between changes the rows, as the steps of a
 // pipeline do, what it returns takes rows as p takes them: a [Classifier], [Probabilistic],
-// [MultiPredictor] or [StdPredictor] is made of what p predicts, and another interface whose methods take
+// [MultiPredictor], [StdPredictor] or [MultiStdPredictor] is made of what p predicts, and another interface whose methods take
 // rows is not found, for what is behind takes other rows. A type, such as *[FittedLinear], is found
 // wherever it is and takes the rows that it was fitted to. As panics where target is no pointer.
 func As(p Predictor, target any) bool {
@@ -76,6 +76,11 @@ func lend(w Wrapper, within Predictor, target any) (lent, known bool) {
 		if ok = ok && As(within, &s); ok {
 			*t = lentStd{all}
 		}
+	case *MultiStdPredictor:
+		var s MultiStdPredictor
+		if ok = ok && As(within, &s); ok {
+			*t = lentTargetsStd{all}
+		}
 	default:
 		return false, false
 	}
@@ -119,6 +124,13 @@ type lentStd struct{ lender }
 func (l lentStd) PredictStd(ctx context.Context, X mat.Matrix) (mean, std []float64, err error) {
 	all, err := l.whole.PredictAll(ctx, X)
 	return all.Values, all.Std, err
+}
+
+type lentTargetsStd struct{ lender }
+
+func (l lentTargetsStd) PredictTargetsStd(ctx context.Context, X mat.Matrix) (mean, std *mat.Dense, err error) {
+	all, err := l.whole.PredictAll(ctx, X)
+	return all.Targets, all.TargetsStd, err
 }
 
 var (

@@ -26,4 +26,4 @@ func (KernelRidge) Demands() []datasets.Demand { return numbers }
 // Demands asks for complete numeric columns.
 func (KernelRidgeClassifier) Demands() []datasets.Demand { return numbers }
 
-var _ = []datasets.Demander{Ridge{}, RidgeClassifier{}, Logistic{}, SVM{}, SVR{}, KernelRidge{}, KernelRidgeClassifier{}}
+var _ = []datasets.Demander{GaussianProcess{}, Ridge{}, RidgeClassifier{}, Logistic{}, SVM{}, SVR{}, KernelRidge{}, KernelRidgeClassifier{}}

@@ -13,6 +13,7 @@
 //	logistic                 [Logistic]               *[FittedLogistic]                with probabilities
 //	kernel_ridge             [KernelRidge]            *[FittedKernelRidge]             one or several targets
 //	kernel_ridge_classifier  [KernelRidgeClassifier]  *[FittedKernelRidgeClassifier]
+//	gaussian_process         [GaussianProcess]        *[FittedGaussianProcess]         with deviations; one or several targets
 //
 // Those that are made of other estimators stand in package meta.
 //
@@ -79,6 +80,7 @@ type Prediction struct {
 	Scores        *mat.Dense // rows × classes, one column when there are two classes
 	Probabilities *mat.Dense // rows × classes
 	Std           []float64  // rows: standard deviation of a new observation
+	TargetsStd    *mat.Dense // rows × targets: that of every target
 	Lower, Upper  []float64  // rows: ends of an interval that a new observation is to lie in
 }
 
@@ -97,6 +99,18 @@ type Report struct {
 type StdPredictor interface {
 	// PredictStd returns the mean of a new observation at each row of X and its standard deviation.
 	PredictStd(ctx context.Context, X mat.Matrix) (mean, std []float64, err error)
+}
+
+// MultiStdPredictor is a MultiPredictor that knows how far a new observation of each target may be from what it
+// predicts, rows × targets.
+type MultiStdPredictor interface {
+	PredictTargetsStd(ctx context.Context, X mat.Matrix) (mean, std *mat.Dense, err error)
+}
+
+// RelevancePredictor is a Predictor that may have learned how much each of its inputs matters for the targets.
+type RelevancePredictor interface {
+	// Relevance returns a number for each input, the greatest 1, or nil where it was not learned.
+	Relevance() []float64
 }
 
 // RowKeeper is a Predictor that keeps training rows.

@@ -31,6 +31,10 @@ func Predict(ctx context.Context, p Predictor, X mat.Matrix) (Prediction, error)
 	if err == nil && As(p, &deviates) {
 		out.Values, out.Std, err = deviates.PredictStd(ctx, X)
 	}
+	var allDeviate MultiStdPredictor
+	if err == nil && As(p, &allDeviate) {
+		_, out.TargetsStd, err = allDeviate.PredictTargetsStd(ctx, X)
+	}
 	if err == nil && As(p, &classes) {
 		out.Scores, err = classes.Decision(ctx, X)
 	}

@@ -62,6 +62,8 @@ func builtin() []Entry {
 			func() any { return estimator.NewKernelRidge() }, func() model.Stateful { return &estimator.FittedKernelRidge{} }},
 		{"kernel_ridge_classifier", "ridge regression with an exact kernel on class codes ±1",
 			func() any { return estimator.NewKernelRidgeClassifier() }, func() model.Stateful { return &estimator.FittedKernelRidgeClassifier{} }},
+		{"gaussian_process", "a gaussian process on random Fourier features, which learns its kernel and knows how far off it may be",
+			func() any { return estimator.NewGaussianProcess() }, func() model.Stateful { return &estimator.FittedGaussianProcess{} }},
 
 		{"target", "a regression on transformed targets, whose predictions are turned back",
 			func() any { return meta.NewTarget(nil) }, func() model.Stateful { return &meta.FittedTarget{} }},

@@ -151,6 +151,10 @@ func (p *FittedPipeline) nothing() estimator.Prediction {
 	if estimator.As(p.model, &deviates) {
 		out.Std = []float64{}
 	}
+	var allDeviate estimator.MultiStdPredictor
+	if estimator.As(p.model, &allDeviate) {
+		out.TargetsStd = &mat.Dense{}
+	}
 	if estimator.As(p.model, &classes) {
 		out.Scores = &mat.Dense{}
 	}
@@ -200,6 +204,7 @@ func (r *results) put(lo int, block estimator.Prediction) {
 	r.Values = roomOf(r.Values, block.Values, r.rows)
 	r.Std = roomOf(r.Std, block.Std, r.rows)
 	r.Targets = rowsOfBlock(r.Targets, block.Targets, r.rows)
+	r.TargetsStd = rowsOfBlock(r.TargetsStd, block.TargetsStd, r.rows)
 	r.Scores = rowsOfBlock(r.Scores, block.Scores, r.rows)
 	r.Probabilities = rowsOfBlock(r.Probabilities, block.Probabilities, r.rows)
 	to := r.Prediction
@@ -207,6 +212,7 @@ func (r *results) put(lo int, block estimator.Prediction) {
 	copy(to.Values[min(lo, len(to.Values)):], block.Values)
 	copy(to.Std[min(lo, len(to.Std)):], block.Std)
 	copyRows(to.Targets, lo, block.Targets)
+	copyRows(to.TargetsStd, lo, block.TargetsStd)
 	copyRows(to.Scores, lo, block.Scores)
 	copyRows(to.Probabilities, lo, block.Probabilities)
 }

@@ -44,6 +44,9 @@ func (m *Moments) Evidence(ctx context.Context) (*Evidence, error) {
 		trace, most = 1, 1
 	}
 	e.low, e.high = math.Log(64*epsilon*float64(m.Cols)*most), math.Log(1e4*trace)
+	if !(most > 0) || !kern.Finite([]float64{e.low, e.high, e.rows, e.intercept}) {
+		return nil, errNotFinite
+	}
 	right := m.rightSide()
 	clearFixed(m.fixed(m.Cols), right, m.targets)
 	var err error
@@ -60,6 +63,8 @@ func (m *Moments) Evidence(ctx context.Context) (*Evidence, error) {
 	}
 	return e, nil
 }
+
+var errNotFinite = errors.New("the evidence is not finite; scale inputs and targets")
 
 // Constant reports which target does not vary, -1 for none.
 func (m *Moments) Constant() int {
@@ -191,7 +196,7 @@ func (e *Evidence) Maximise(ctx context.Context, g Given) (Variances, error) {
 		}
 	}
 	if math.IsInf(least, 1) {
-		return Variances{}, errors.New("the evidence is not finite; scale inputs and targets")
+		return Variances{}, errNotFinite
 	}
 	a, err := e.root(ctx, max(best-step, e.low), min(best+step, e.high), g)
 	if err != nil {
@@ -229,7 +234,7 @@ func (e *Evidence) root(ctx context.Context, low, high float64, g Given) (at, er
 	}
 	a, ok := e.at(math.Exp(high))
 	if !ok {
-		return at{}, errors.New("the evidence is not finite; scale inputs and targets")
+		return at{}, errNotFinite
 	}
 	return a, nil
 }

@@ -16,6 +16,7 @@ const (
 	Spreads
 	Landmarks
 	Pivots
+	Functions
 )
 
 // Stream is a random generator that can be put at the beginning of substream i of a purpose: draw i
