@@ -139,7 +139,7 @@ func (f *FittedGaussianProcess) SampleFunctions(ctx context.Context, target, n i
 			intercept[i] = sd * level / math.Sqrt(f.weight)
 		}
 	}
-	if err := kern.SolveLowerT(ctx, design.View(f.lower), design.View(coef).T()); err != nil {
+	if err := f.turnBack(ctx, coef); err != nil {
 		return nil, err
 	}
 	for i := range n {
@@ -150,6 +150,24 @@ func (f *FittedGaussianProcess) SampleFunctions(ctx context.Context, target, n i
 	drawn := linear{coef: coef, intercept: intercept}
 	drawn.shorten()
 	return &SampledFunctions{processFunction{features: f.features, linear: drawn}}, nil
+}
+
+// turnBack overwrites rows with L⁻ᵀ times them, always as many together, so that one has the same bits whatever
+// others there are.
+func (f *FittedGaussianProcess) turnBack(ctx context.Context, coef *mat.Dense) error {
+	const together = 32
+	n, D := coef.Dims()
+	block := kern.Dense(together, D, D, make([]float64, together*D))
+	for lo := 0; lo < n; lo += together {
+		hi := min(lo+together, n)
+		clear(block.Data)
+		copy(block.Data, coef.RawMatrix().Data[lo*D:hi*D])
+		if err := kern.SolveLowerT(ctx, design.View(f.lower), block.T()); err != nil {
+			return err
+		}
+		copy(coef.RawMatrix().Data[lo*D:hi*D], block.Data)
+	}
+	return nil
 }
 
 // SampledFunctions are functions drawn from a gaussian process, as targets of a model: what

@@ -99,27 +99,31 @@ func sealedModels(t testing.TB) map[string][]byte {
 	scales, outer, diagonal, landmarks := transformer.NewARD(), transformer.NewRFM(), transformer.NewRFM(), transformer.NewNystroem()
 	scales.Features, scales.Steps, scales.Restarts, landmarks.Landmarks = 8, 3, 1, 5
 	outer.Rounds, diagonal.Rounds, diagonal.Diagonal = 1, 1, true
+	process, plain := estimator.NewGaussianProcess(), estimator.NewGaussianProcess()
+	process.Features, process.Steps, plain.Kernel = 6, 2, "linear"
 	files := map[string][]byte{}
 	for name, c := range map[string]struct {
 		p    pipeline.Pipeline
 		data datasets.Set
 	}{
-		"groups":  {pipeline.Steps(groups, pipeline.NewChain(pca, phase)).Then(estimator.NewLogistic()), all},
-		"levels":  {pipeline.Steps(levels, mixed).Then(estimator.NewRidgeClassifier()), all},
-		"binary":  {pipeline.Steps(bins).Then(estimator.NewLogistic()), twoClasses},
-		"classes": {pipeline.Steps(rff).Then(estimator.NewSVM()), numbers},
-		"hashed":  {pipeline.Steps(pipeline.Union{Parts: []pipeline.Step{{Name: "a", Fitter: hashed}, {Name: "b", Fitter: bins}}}).Then(estimator.NewRidge()), amounts},
-		"several": {pipeline.Steps(pipeline.NewColumns(group("age", phase))).Then(estimator.NewRidge()), several},
-		"single":  {narrow, amounts},
-		"thin":    {pipeline.Steps(transformer.NewDense(), pipeline.NewColumns(group("x1"))).Then(estimator.NewSVM()), thin},
-		"ranks":   {pipeline.Steps(transformer.NewQuantile(), transformer.NewScale(), few).Then(estimator.NewRidge()), amounts},
-		"learned": {pipeline.Steps(scales, diagonal, landmarks).Then(estimator.NewKernelRidge()), amounts},
-		"turned":  {pipeline.Steps(outer).Then(estimator.NewKernelRidgeClassifier()), numbers},
-		"kept":    {pipeline.Steps().Then(estimator.NewKernelRidgeClassifier()), thin},
-		"bare":    {pipeline.Steps().Then(estimator.NewRidgeClassifier()), unnamed},
-		"ranked":  {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(ranks), several},
-		"steps":   {pipeline.Steps(bins).Then(isotonic), numbers},
-		"members": {pipeline.Steps().Then(meta.NewEnsemble(meta.Member{Name: "a", Estimator: pipeline.Steps(rff).Then(estimator.NewLogistic())}, meta.Member{Name: "b", Estimator: estimator.NewSVM()})), twoClasses},
+		"groups":            {pipeline.Steps(groups, pipeline.NewChain(pca, phase)).Then(estimator.NewLogistic()), all},
+		"levels":            {pipeline.Steps(levels, mixed).Then(estimator.NewRidgeClassifier()), all},
+		"binary":            {pipeline.Steps(bins).Then(estimator.NewLogistic()), twoClasses},
+		"classes":           {pipeline.Steps(rff).Then(estimator.NewSVM()), numbers},
+		"hashed":            {pipeline.Steps(pipeline.Union{Parts: []pipeline.Step{{Name: "a", Fitter: hashed}, {Name: "b", Fitter: bins}}}).Then(estimator.NewRidge()), amounts},
+		"several":           {pipeline.Steps(pipeline.NewColumns(group("age", phase))).Then(estimator.NewRidge()), several},
+		"single":            {narrow, amounts},
+		"thin":              {pipeline.Steps(transformer.NewDense(), pipeline.NewColumns(group("x1"))).Then(estimator.NewSVM()), thin},
+		"ranks":             {pipeline.Steps(transformer.NewQuantile(), transformer.NewScale(), few).Then(estimator.NewRidge()), amounts},
+		"learned":           {pipeline.Steps(scales, diagonal, landmarks).Then(estimator.NewKernelRidge()), amounts},
+		"turned":            {pipeline.Steps(outer).Then(estimator.NewKernelRidgeClassifier()), numbers},
+		"process":           {pipeline.Steps(transformer.NewStandardize()).Then(process), amounts},
+		"several processes": {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(plain), several},
+		"kept":              {pipeline.Steps().Then(estimator.NewKernelRidgeClassifier()), thin},
+		"bare":              {pipeline.Steps().Then(estimator.NewRidgeClassifier()), unnamed},
+		"ranked":            {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(ranks), several},
+		"steps":             {pipeline.Steps(bins).Then(isotonic), numbers},
+		"members":           {pipeline.Steps().Then(meta.NewEnsemble(meta.Member{Name: "a", Estimator: pipeline.Steps(rff).Then(estimator.NewLogistic())}, meta.Member{Name: "b", Estimator: estimator.NewSVM()})), twoClasses},
 	} {
 		fitted, err := c.p.Fit(context.Background(), c.data)
 		if err != nil {

@@ -103,7 +103,7 @@ func (m transforms) back(p estimator.Prediction) (estimator.Prediction, error) {
 		}
 	}
 	if p.Targets == nil || p.Targets.IsEmpty() {
-		out.Targets = p.Targets
+		out.Targets, out.TargetsStd = p.Targets, p.TargetsStd
 		return out, nil
 	}
 	n, t := p.Targets.Dims()
@@ -115,6 +115,19 @@ func (m transforms) back(p estimator.Prediction) (estimator.Prediction, error) {
 				return p, err
 			}
 			out.Targets.Set(i, j, v)
+		}
+	}
+	if p.TargetsStd == nil {
+		return out, nil
+	}
+	out.TargetsStd = mat.NewDense(n, t, nil)
+	for i := range n {
+		for j := range t {
+			v := m[j].Deviation(p.Targets.At(i, j), p.TargetsStd.At(i, j))
+			if err := tooLarge(i, v); err != nil {
+				return p, err
+			}
+			out.TargetsStd.Set(i, j, v)
 		}
 	}
 	return out, nil

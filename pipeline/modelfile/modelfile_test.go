@@ -45,6 +45,8 @@ func specs() map[string]pipeline.Pipeline {
 	union.Weights = []float64{0.5, 0.5}
 	ard := transformer.NewARD()
 	ard.Features, ard.Steps, ard.Restarts = 12, 3, 1
+	process := estimator.NewGaussianProcess()
+	process.Features, process.Steps = 12, 3
 	return map[string]pipeline.Pipeline{
 		"ard":                  pipeline.Steps(encoder(), ard, fourier(8)).Then(estimator.NewRidge()),
 		"ridge":                pipeline.Steps(encoder(), fourier(16)).Then(estimator.NewRidge()),
@@ -54,6 +56,7 @@ func specs() map[string]pipeline.Pipeline {
 		"svm":                  pipeline.Steps(encoder(), bins).Then(estimator.NewSVM()),
 		"svr":                  pipeline.Steps(encoder(), transformer.NewMinMax()).Then(estimator.NewSVR()),
 		"kernel ridge":         pipeline.Steps(encoder(), transformer.NewMinMax()).Then(estimator.NewKernelRidge()),
+		"gaussian process":     pipeline.Steps(encoder(), transformer.NewMinMax()).Then(process),
 		"kernel ridge, sparse": pipeline.Steps(encoder(), bins).Then(estimator.NewKernelRidgeClassifier()),
 	}
 }
@@ -61,7 +64,7 @@ func specs() map[string]pipeline.Pipeline {
 // suited are the data with targets that the pipeline's estimator takes.
 func suited(p pipeline.Pipeline, data datasets.Set) datasets.Set {
 	switch p.Estimator.(type) {
-	case estimator.Ridge, estimator.SVR, estimator.KernelRidge:
+	case estimator.Ridge, estimator.SVR, estimator.KernelRidge, estimator.GaussianProcess:
 		return amounts(data)
 	}
 	return data
