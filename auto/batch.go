@@ -122,5 +122,5 @@ func ofRows(p estimator.Prediction, all, some []int) estimator.Prediction {
 		return datasets.SelectRows(m, at).(*mat.Dense)
 	}
 	return estimator.Prediction{Values: list(p.Values), Std: list(p.Std), Targets: table(p.Targets), Scores: table(p.Scores),
-		Probabilities: table(p.Probabilities)}
+		StdTargets: table(p.StdTargets), Probabilities: table(p.Probabilities)}
 }

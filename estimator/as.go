@@ -19,8 +19,8 @@ import (
 //
 // It returns the outermost that there is. Where a wrapper between changes the rows, as the steps of a
 // pipeline do, what it returns takes rows as p takes them: a [Classifier], [Probabilistic],
-// [MultiPredictor], [StdPredictor], [IntervalPredictor], [SetPredictor] or [AnomalyScorer] is made of what p
-// predicts, and another interface whose methods take rows is not found, for what is behind takes other rows.
+// [MultiPredictor], [StdPredictor], [IntervalPredictor], [SetPredictor], [MultiStdPredictor] or
+// [AnomalyScorer] is made of what p predicts, and another interface whose methods take rows is not found, for what is behind takes other rows.
 // A type, such as *[FittedLinear], is found wherever it is and takes the rows that it was fitted to. As panics
 // where target is no pointer.
 func As(p Predictor, target any) bool {
@@ -93,6 +93,11 @@ func lend(w Wrapper, within Predictor, target any) (lent, known bool) {
 		var a AnomalyScorer
 		if ok = ok && As(within, &a); ok {
 			*t = lentAnomaly{all}
+		}
+	case *MultiStdPredictor:
+		var s MultiStdPredictor
+		if ok = ok && As(within, &s); ok {
+			*t = lentTargetsStd{all}
 		}
 	default:
 		return false, false
@@ -188,6 +193,13 @@ type lentAnomaly struct{ lender }
 func (l lentAnomaly) AnomalyScores(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	all, err := l.whole.PredictAll(ctx, X)
 	return all.Anomaly, err
+}
+
+type lentTargetsStd struct{ lender }
+
+func (l lentTargetsStd) PredictTargetsStd(ctx context.Context, X mat.Matrix) (mean, std *mat.Dense, err error) {
+	all, err := l.whole.PredictAll(ctx, X)
+	return all.Targets, all.StdTargets, err
 }
 
 var (

@@ -14,7 +14,7 @@ import (
 func forNumbers(schema datasets.Schema, name string) error {
 	instead := map[string]string{"ridge": "ridge_classifier (estimator.NewRidgeClassifier)", "svr": "svm (estimator.NewSVM)",
 		"sgd_regressor": "sgd_classifier (estimator.NewSGDClassifier)",
-		"kernel_ridge":  "kernel_ridge_classifier (estimator.NewKernelRidgeClassifier)"}[name]
+		"kernel_ridge":  "kernel_ridge_classifier (estimator.NewKernelRidgeClassifier)", "gaussian_process": "kernel_ridge_classifier (estimator.NewKernelRidgeClassifier)"}[name]
 	for _, c := range schema.Targets {
 		if c.Kind == datasets.Categorical {
 			return fmt.Errorf("the target %s has classes, and %s is for numbers; %s is for classes", c.Name, name, instead)

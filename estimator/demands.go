@@ -29,4 +29,4 @@ func (KernelRidgeClassifier) Demands() []datasets.Demand { return numbers }
 // Demands asks for complete numeric columns.
 func (RFFNetwork) Demands() []datasets.Demand { return numbers }
 
-var _ = []datasets.Demander{Ridge{}, RidgeClassifier{}, Logistic{}, SVM{}, SVR{}, KernelRidge{}, KernelRidgeClassifier{}, RFFNetwork{}}
+var _ = []datasets.Demander{GaussianProcess{}, Ridge{}, RidgeClassifier{}, Logistic{}, SVM{}, SVR{}, KernelRidge{}, KernelRidgeClassifier{}, RFFNetwork{}}

@@ -16,6 +16,7 @@
 //	sgd_classifier           [SGDClassifier]          *[FittedSGDClassifier]          learns on; *[FittedSGDProbabilistic] of two losses
 //	sgd_regressor            [SGDRegressor]           *[FittedSGDRegressor]           learns on
 //	rff_network              [RFFNetwork]             *[FittedRFFNetwork]              several targets, or classes with probabilities
+//	gaussian_process         [GaussianProcess]        *[FittedGaussianProcess]         with deviations; one or several targets
 //
 // Those that are made of other estimators stand in package meta, those that learn without targets in packages
 // cluster and anomaly.
@@ -136,6 +137,18 @@ type AnomalyScorer interface {
 	// AnomalyScores returns a number for each row of X, the greater, the more unlike the row is; 0 is the
 	// border of what Predict returns.
 	AnomalyScores(ctx context.Context, X mat.Matrix) ([]float64, error)
+}
+
+// MultiStdPredictor is a MultiPredictor that knows how far a new observation of each target may be from what it
+// predicts, rows × targets.
+type MultiStdPredictor interface {
+	PredictTargetsStd(ctx context.Context, X mat.Matrix) (mean, std *mat.Dense, err error)
+}
+
+// RelevancePredictor is a Predictor that may have learned how much each of its inputs matters for the targets.
+type RelevancePredictor interface {
+	// Relevance returns a number for each input, the greatest 1, or nil where it was not learned.
+	Relevance() []float64
 }
 
 // RowKeeper is a Predictor that keeps training rows.

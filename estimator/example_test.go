@@ -222,6 +222,44 @@ func ExampleRFFNetwork() {
 }
 
 // A class weight is a parameter like any other.
+func ExampleGaussianProcess() {
+	ctx := context.Background()
+	// A wave, seen between −2 and 2 only.
+	x, y := mat.NewDense(41, 1, nil), make([]float64, 41)
+	for i := range y {
+		x.Set(i, 0, -2+0.1*float64(i))
+		y[i] = math.Sin(2*x.At(i, 0)) + 0.1*math.Cos(30*x.At(i, 0))
+	}
+	s := estimator.NewGaussianProcess()
+	s.Features, s.Seed = 200, 1
+	model, err := s.Fit(ctx, datasets.Set{X: x, Y: y})
+	if err != nil {
+		log.Fatal(err)
+	}
+	probe := mat.NewDense(3, 1, []float64{0.3, 0.8, 4})
+	p, err := estimator.Predict(ctx, model, probe)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for i, v := range p.Values {
+		fmt.Printf("at %.1f: %.1f ± %.1f\n", probe.At(i, 0), v, p.Std[i])
+	}
+
+	// Three functions that the rows leave possible.
+	functions, err := model.(*estimator.FittedGaussianProcess).Sample(ctx, probe, 3, 7)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.1f\n", mat.Formatted(functions))
+	// Output:
+	// at 0.3: 0.6 ± 0.1
+	// at 0.8: 1.0 ± 0.1
+	// at 4.0: -0.3 ± 1.4
+	// ⎡ 0.6   0.6   0.6⎤
+	// ⎢ 1.0   1.0   1.0⎥
+	// ⎣-1.7  -1.0   0.8⎦
+}
+
 func ExampleClassWeight() {
 	spec, err := param.With(estimator.NewRidgeClassifier(), param.Setting{Path: "class_weight", Value: map[string]any{"virginica": 2}})
 	if err != nil {

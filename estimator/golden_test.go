@@ -389,6 +389,35 @@ func TestWideLeaveOneOutEqualsReference(t *testing.T) {
 	}
 }
 
+// The gaussian process on features made before is scikit-learn's.
+func TestGaussianProcessEqualsReference(t *testing.T) {
+	var in struct {
+		Z     [][]float64
+		Y     []float64
+		ZTest [][]float64 `json:"Z_test"`
+		Noise float64
+	}
+	var want struct {
+		Mean, Std []float64
+		Evidence  float64 `json:"log_marginal_likelihood"`
+	}
+	golden.Load(t, "gp_features", &in, &want)
+	s := estimator.NewGaussianProcess()
+	s.Kernel, s.Intercept, s.Optimise = "linear", false, nil
+	s.Noise, s.Amplitude = estimator.FixedVariance(in.Noise), estimator.FixedVariance(1)
+	p, err := s.Fit(context.Background(), datasets.Set{X: matrix(in.Z), Y: in.Y})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := estimator.Predict(context.Background(), p, matrix(in.ZTest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "mean", all.Values, want.Mean, 1e-6)
+	near(t, "std", all.Std, want.Std, 1e-6)
+	near(t, "log marginal likelihood", []float64{p.(*estimator.FittedGaussianProcess).LogMarginalLikelihood()}, []float64{want.Evidence}, 1e-8)
+}
+
 func TestPosteriorEqualsReference(t *testing.T) {
 	var in struct {
 		Z     [][]float64

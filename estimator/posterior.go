@@ -116,35 +116,49 @@ func (p *Posterior) PredictStd(ctx context.Context, X mat.Matrix) (mean, std []f
 	if err != nil {
 		return nil, nil, err
 	}
-	n, d := X.Dims()
+	n, _ := X.Dims()
 	std = make([]float64, n)
-	const tile = 256
-	hold := make([]float64, min(tile, n)*d)
-	for lo := 0; lo < n; lo += tile {
-		if err := ctx.Err(); err != nil {
-			return nil, nil, err
-		}
-		m := min(tile, n-lo)
-		x := kern.Dense(m, d, d, hold[:m*d])
-		for i := range m {
-			design.WriteRow(x.Row(i), X, lo+i)
-			kern.Axpy(-1, p.mean, x.Row(i))
-		}
-		if err := kern.SolveLower(ctx, design.View(p.lower), x.T()); err != nil {
-			return nil, nil, err
-		}
-		for i := range m {
-			variance := 1 + kern.Dot(x.Row(i), x.Row(i))
-			if p.weight > 0 {
-				variance += 1 / p.weight
-			}
-			std[lo+i] = math.Sqrt(p.noise * variance)
-		}
+	if err := unexplained(ctx, std, X, p.mean, p.weight, p.lower); err != nil {
+		return nil, nil, err
+	}
+	for i, v := range std {
+		std[i] = math.Sqrt(p.noise * v)
 	}
 	if !kern.Finite(std) {
 		return nil, nil, fmt.Errorf("estimator: the inputs are too large to predict from")
 	}
 	return mean, std, nil
+}
+
+// unexplained writes 1 + 1/weight + x̃'(LL')⁻¹x̃ of each row x of X to dst: the variance of a new observation in parts of
+// the noise. Without a weight there is no intercept.
+func unexplained(ctx context.Context, dst []float64, X mat.Matrix, mean []float64, weight float64, lower *mat.Dense) error {
+	n, d := X.Dims()
+	const tile = 256
+	hold := design.Borrow[float64](min(tile, n) * d)
+	defer hold.Release()
+	for lo := 0; lo < n; lo += tile {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		m := min(tile, n-lo)
+		x := kern.Dense(m, d, d, hold.List[:m*d])
+		for i := range m {
+			design.WriteRow(x.Row(i), X, lo+i)
+			kern.Axpy(-1, mean, x.Row(i))
+		}
+		if err := kern.SolveLower(ctx, design.View(lower), x.T()); err != nil {
+			return err
+		}
+		for i := range m {
+			variance := 1 + kern.Dot(x.Row(i), x.Row(i))
+			if weight > 0 {
+				variance += 1 / weight
+			}
+			dst[lo+i] = variance
+		}
+	}
+	return nil
 }
 
 // State is the model's state for a model file.

@@ -11,7 +11,11 @@ import (
 // Predict returns all that p, or what it wraps, says about the rows of X.
 func Predict(ctx context.Context, p Predictor, X mat.Matrix) (Prediction, error) {
 	if w, ok := p.(WholePredictor); ok {
-		return w.PredictAll(ctx, X)
+		out, err := w.PredictAll(ctx, X)
+		if err == nil && out.Std != nil && out.Lower == nil {
+			out = out.WithNormalEnds(DefaultLevel)
+		}
+		return out, err
 	}
 	var out Prediction
 	var err error
@@ -34,8 +38,15 @@ func Predict(ctx context.Context, p Predictor, X mat.Matrix) (Prediction, error)
 	if err == nil && As(p, &deviates) {
 		out.Values, out.Std, err = deviates.PredictStd(ctx, X)
 	}
-	if err == nil {
-		out.Lower, out.Upper, err = ends(ctx, p, X, out)
+	var allDeviate MultiStdPredictor
+	if err == nil && As(p, &allDeviate) {
+		_, out.StdTargets, err = allDeviate.PredictTargetsStd(ctx, X)
+	}
+	var intervals IntervalPredictor
+	if err == nil && As(p, &intervals) {
+		out.Lower, out.Upper, err = intervals.PredictInterval(ctx, X, DefaultLevel)
+	} else if err == nil && out.Std != nil {
+		out = out.WithNormalEnds(DefaultLevel)
 	}
 	if err == nil && As(p, &classes) {
 		out.Scores, err = classes.Decision(ctx, X)
@@ -56,18 +67,19 @@ func Predict(ctx context.Context, p Predictor, X mat.Matrix) (Prediction, error)
 	return out, nil
 }
 
-// ends returns the ends of the intervals of a model that says no level: those that it knows of, or, from means and
-// standard deviations, those of a normal law.
-func ends(ctx context.Context, p Predictor, X mat.Matrix, said Prediction) (lower, upper []float64, err error) {
-	var intervals IntervalPredictor
-	if As(p, &intervals) {
-		return intervals.PredictInterval(ctx, X, DefaultLevel)
+// WithNormalEnds returns the prediction with intervals that a new observation lies in with the probability level, if
+// what is known of it is a normal law: see [NormalInterval].
+func (p Prediction) WithNormalEnds(level float64) Prediction {
+	p.Lower, p.Upper = NormalInterval(p.Values, p.Std, level)
+	if p.StdTargets == nil {
+		return p
 	}
-	if said.Std == nil {
-		return nil, nil, nil
+	if p.LowerTargets, p.UpperTargets = (&mat.Dense{}), (&mat.Dense{}); !p.StdTargets.IsEmpty() {
+		n, t := p.StdTargets.Dims()
+		lower, upper := NormalInterval(p.Targets.RawMatrix().Data, p.StdTargets.RawMatrix().Data, level)
+		p.LowerTargets, p.UpperTargets = mat.NewDense(n, t, lower), mat.NewDense(n, t, upper)
 	}
-	lower, upper = NormalInterval(said.Values, said.Std, DefaultLevel)
-	return lower, upper, nil
+	return p
 }
 
 // NormalInterval returns the ends of the intervals in which numbers of a normal law with these means and standard

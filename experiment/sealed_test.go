@@ -112,40 +112,44 @@ func sealedModels(t testing.TB) map[string][]byte {
 	positive.Features = 5
 	trained := estimator.NewRFFNetwork()
 	trained.Layers, trained.Features, trained.Epochs, trained.Train = 2, 3, 2, []string{"frequencies", "phases"}
+	process, plain := estimator.NewGaussianProcess(), estimator.NewGaussianProcess()
+	process.Features, process.Steps, plain.Kernel = 6, 2, "linear"
 	files := map[string][]byte{}
 	for name, c := range map[string]struct {
 		p    pipeline.Pipeline
 		data datasets.Set
 	}{
-		"groups":  {pipeline.Steps(groups, pipeline.NewChain(pca, phase)).Then(estimator.NewLogistic()), all},
-		"levels":  {pipeline.Steps(levels, mixed).Then(estimator.NewRidgeClassifier()), all},
-		"binary":  {pipeline.Steps(bins).Then(estimator.NewLogistic()), twoClasses},
-		"classes": {pipeline.Steps(rff).Then(estimator.NewSVM()), numbers},
-		"hashed":  {pipeline.Steps(pipeline.Union{Parts: []pipeline.Step{{Name: "a", Fitter: hashed}, {Name: "b", Fitter: bins}}}).Then(estimator.NewRidge()), amounts},
-		"several": {pipeline.Steps(pipeline.NewColumns(group("age", phase))).Then(estimator.NewRidge()), several},
-		"single":  {narrow, amounts},
-		"thin":    {pipeline.Steps(transformer.NewDense(), pipeline.NewColumns(group("x1"))).Then(estimator.NewSVM()), thin},
-		"ranks":   {pipeline.Steps(transformer.NewQuantile(), transformer.NewScale(), few).Then(estimator.NewRidge()), amounts},
-		"learned": {pipeline.Steps(scales, diagonal, landmarks).Then(estimator.NewKernelRidge()), amounts},
-		"turned":  {pipeline.Steps(outer).Then(estimator.NewKernelRidgeClassifier()), numbers},
-		"angles":  {pipeline.Steps(positive).Then(estimator.NewRidge()), amounts},
-		"kept":    {pipeline.Steps().Then(estimator.NewKernelRidgeClassifier()), thin},
-		"onward":  {pipeline.Steps(rff).Then(onward), twoClasses},
-		"hinges":  {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(estimator.NewSGDClassifier()), numbers},
-		"fallen":  {pipeline.Steps(bins).Then(averaged), amounts},
-		"trained": {pipeline.Steps().Then(trained), several},
-		"told":    {pipeline.Steps().Then(trained), numbers},
-		"bare":    {pipeline.Steps().Then(estimator.NewRidgeClassifier()), unnamed},
-		"ranked":  {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(ranks), several},
-		"steps":   {pipeline.Steps(bins).Then(isotonic), numbers},
-		"sure":    {pipeline.Steps(rff).Then(sure("jackknife_plus", estimator.NewRidge())), several},
-		"kernels": {pipeline.Steps().Then(sure("jackknife_plus", estimator.NewKernelRidge())), amounts},
-		"split":   {pipeline.Steps().Then(sure("split", pipeline.Steps(rff).Then(estimator.NewRidge()))), amounts},
-		"sets":    {pipeline.Steps(rff).Then(sure("split", estimator.NewLogistic())), numbers},
-		"centres": {pipeline.Steps(rff).Then(cluster.NewKMeans()), numbers},
-		"graph":   {pipeline.Steps(bins).Then(cluster.Spectral{Clusters: 2, Restarts: 1, Tol: 1e-3, MaxIter: 50}), numbers},
-		"unlike":  {pipeline.Steps(rff).Then(anomaly.NewOneClass()), numbers},
-		"members": {pipeline.Steps().Then(meta.NewEnsemble(meta.Member{Name: "a", Estimator: pipeline.Steps(rff).Then(estimator.NewLogistic())}, meta.Member{Name: "b", Estimator: estimator.NewSVM()})), twoClasses},
+		"groups":            {pipeline.Steps(groups, pipeline.NewChain(pca, phase)).Then(estimator.NewLogistic()), all},
+		"levels":            {pipeline.Steps(levels, mixed).Then(estimator.NewRidgeClassifier()), all},
+		"binary":            {pipeline.Steps(bins).Then(estimator.NewLogistic()), twoClasses},
+		"classes":           {pipeline.Steps(rff).Then(estimator.NewSVM()), numbers},
+		"hashed":            {pipeline.Steps(pipeline.Union{Parts: []pipeline.Step{{Name: "a", Fitter: hashed}, {Name: "b", Fitter: bins}}}).Then(estimator.NewRidge()), amounts},
+		"several":           {pipeline.Steps(pipeline.NewColumns(group("age", phase))).Then(estimator.NewRidge()), several},
+		"single":            {narrow, amounts},
+		"thin":              {pipeline.Steps(transformer.NewDense(), pipeline.NewColumns(group("x1"))).Then(estimator.NewSVM()), thin},
+		"ranks":             {pipeline.Steps(transformer.NewQuantile(), transformer.NewScale(), few).Then(estimator.NewRidge()), amounts},
+		"learned":           {pipeline.Steps(scales, diagonal, landmarks).Then(estimator.NewKernelRidge()), amounts},
+		"turned":            {pipeline.Steps(outer).Then(estimator.NewKernelRidgeClassifier()), numbers},
+		"process":           {pipeline.Steps(transformer.NewStandardize()).Then(process), amounts},
+		"several processes": {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(plain), several},
+		"kept":              {pipeline.Steps().Then(estimator.NewKernelRidgeClassifier()), thin},
+		"bare":              {pipeline.Steps().Then(estimator.NewRidgeClassifier()), unnamed},
+		"ranked":            {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(ranks), several},
+		"steps":             {pipeline.Steps(bins).Then(isotonic), numbers},
+		"members":           {pipeline.Steps().Then(meta.NewEnsemble(meta.Member{Name: "a", Estimator: pipeline.Steps(rff).Then(estimator.NewLogistic())}, meta.Member{Name: "b", Estimator: estimator.NewSVM()})), twoClasses},
+		"angles":            {pipeline.Steps(positive).Then(estimator.NewRidge()), amounts},
+		"onward":            {pipeline.Steps(rff).Then(onward), twoClasses},
+		"hinges":            {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(estimator.NewSGDClassifier()), numbers},
+		"fallen":            {pipeline.Steps(bins).Then(averaged), amounts},
+		"trained":           {pipeline.Steps().Then(trained), several},
+		"told":              {pipeline.Steps().Then(trained), numbers},
+		"sure":              {pipeline.Steps(rff).Then(sure("jackknife_plus", estimator.NewRidge())), several},
+		"kernels":           {pipeline.Steps().Then(sure("jackknife_plus", estimator.NewKernelRidge())), amounts},
+		"split":             {pipeline.Steps().Then(sure("split", pipeline.Steps(rff).Then(estimator.NewRidge()))), amounts},
+		"sets":              {pipeline.Steps(rff).Then(sure("split", estimator.NewLogistic())), numbers},
+		"centres":           {pipeline.Steps(rff).Then(cluster.NewKMeans()), numbers},
+		"graph":             {pipeline.Steps(bins).Then(cluster.Spectral{Clusters: 2, Restarts: 1, Tol: 1e-3, MaxIter: 50}), numbers},
+		"unlike":            {pipeline.Steps(rff).Then(anomaly.NewOneClass()), numbers},
 	} {
 		fitted, err := c.p.Fit(context.Background(), c.data)
 		if err != nil {

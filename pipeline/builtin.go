@@ -79,6 +79,8 @@ func builtin() []Entry {
 			func() any { return anomaly.NewOneClass() }, func() model.Stateful { return &anomaly.FittedOneClass{} }},
 		{"rff_network", "random Fourier features whose frequencies are trained, for numbers or classes",
 			func() any { return estimator.NewRFFNetwork() }, func() model.Stateful { return &estimator.FittedRFFNetwork{} }},
+		{"gaussian_process", "a gaussian process on random Fourier features, which learns its kernel and knows how far off it may be",
+			func() any { return estimator.NewGaussianProcess() }, func() model.Stateful { return &estimator.FittedGaussianProcess{} }},
 
 		{"target", "a regression on transformed targets, whose predictions are turned back",
 			func() any { return meta.NewTarget(nil) }, func() model.Stateful { return &meta.FittedTarget{} }},

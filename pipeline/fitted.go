@@ -166,6 +166,10 @@ func (p *FittedPipeline) nothing() estimator.Prediction {
 	if out.Std != nil || estimator.As(p.model, &intervals) {
 		out.Lower, out.Upper = []float64{}, []float64{}
 	}
+	var allDeviate estimator.MultiStdPredictor
+	if estimator.As(p.model, &allDeviate) {
+		out.StdTargets, out.LowerTargets, out.UpperTargets = &mat.Dense{}, &mat.Dense{}, &mat.Dense{}
+	}
 	if estimator.As(p.model, &classes) {
 		out.Scores = &mat.Dense{}
 	}

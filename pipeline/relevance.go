@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/pipeline/internal/pick"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
@@ -66,7 +67,8 @@ func Supervised(spec any) bool {
 	return false
 }
 
-// Relevance returns how much the inputs of every [transformer.Relevant] step matter, in the order of the steps.
+// Relevance returns how much the inputs of every [transformer.Relevant] step matter, in the order of the steps, and then
+// those of a model that is an [estimator.RelevancePredictor].
 func (p *FittedPipeline) Relevance() []Relevance {
 	var out []Relevance
 	var look func(path string, fitted transformer.Transformer, in datasets.Schema)
@@ -88,5 +90,15 @@ func (p *FittedPipeline) Relevance() []Relevance {
 		}
 	}
 	look("", p.chain, p.in)
+	var model estimator.RelevancePredictor
+	if estimator.As(p.model, &model) {
+		if found := (Relevance{Step: p.name, Values: model.Relevance()}); found.Values != nil {
+			in := rows.Describe(p.chain, p.in)
+			for j := range found.Values {
+				found.Columns = append(found.Columns, in.Name(j))
+			}
+			out = append(out, found)
+		}
+	}
 	return out
 }

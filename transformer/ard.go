@@ -3,21 +3,19 @@ package transformer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/evidence"
 	"github.com/bochner-ml/bochner/internal/fourier"
 	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/sample"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // ARD multiplies every input by a scale that it learns from the targets: automatic relevance determination.
@@ -109,7 +107,7 @@ func (s ARD) Sample(ctx context.Context, data datasets.Source) ([]int, error) {
 	if err := checkSpec("ard", s); err != nil {
 		return nil, err
 	}
-	return sampledRows(ctx, "ard", data, s.Rows, s.Seed)
+	return sample.Rows(ctx, sampled("ard", data), s.Rows, s.Seed)
 }
 
 // FitSource is Fit over a source, which it reads twice: to look at the rows, and to take the sample.
@@ -120,17 +118,17 @@ func (s ARD) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	if err := checkNumeric("ard", data.Schema()); err != nil {
 		return nil, err
 	}
-	sample, err := takeSample(ctx, "ard", data, s.Rows, s.Seed)
+	rows, err := sample.Take(ctx, sampled("ard", data), s.Rows, s.Seed)
 	if err != nil {
 		return nil, err
 	}
-	_, d := sample.X.Dims()
+	_, d := rows.X.Dims()
 	f := &FittedARD{learned: make([]float64, d)}
 	group := s.groups(data.Schema(), d)
-	if sample.X, f.deviation, err = unitInputs(ctx, sample.X, group, data.Schema()); err != nil {
+	if rows.X, f.deviation, err = sample.Standardised(ctx, rows.X, group, data.Schema()); err != nil {
 		return nil, failed(ctx, "ard", err)
 	}
-	learned, err := s.learn(ctx, sample, group)
+	learned, err := s.learn(ctx, rows, group)
 	if err != nil {
 		return nil, failed(ctx, "ard", err)
 	}
@@ -155,60 +153,12 @@ func (s ARD) groups(schema datasets.Schema, d int) []int {
 	return group
 }
 
-// denseSample is up to how many entries a sample of sparse rows is learned from as a dense one.
-const denseSample = 1 << 24
-
-// unitInputs returns rows whose columns have the standard deviation 1, groups together the variance 1, and mean 0
-// where they are dense; and what the columns were divided by, 0 for one that is constant.
-func unitInputs(ctx context.Context, X mat.Matrix, group []int, schema datasets.Schema) (mat.Matrix, []float64, error) {
-	n, d := X.Dims()
-	m, isSparse := X.(*sparse.CSR)
-	if isSparse && n*d <= denseSample {
-		X, isSparse = m.Dense(), false
-	}
-	moments, deviation := design.NewMoments(d), make([]float64, d)
-	moments.Of(X)
-	variance := make([]float64, d)
-	for j := range d {
-		v := moments.Deviation(j)
-		variance[group[j]] += v * v
-	}
-	for j := range d {
-		if moments.Deviation(j) > 0 {
-			deviation[j] = math.Sqrt(variance[group[j]])
-		}
-		if !finite(variance[group[j]]) || deviation[j] > 0 && !finite(1/deviation[j]) {
-			return nil, nil, fmt.Errorf("column %s: its range overflows", schema.Name(j))
-		}
-	}
-	if !slices.ContainsFunc(deviation, func(v float64) bool { return v > 0 }) {
-		return nil, nil, errors.New("every input is constant: there is nothing to learn scales from")
-	}
-	unit := func(j int, v float64) float64 {
-		if deviation[j] == 0 {
-			return 0
-		}
-		return v / deviation[j]
-	}
-	if isSparse {
-		out, err := mapEntries(ctx, m, unit)
-		return out, deviation, err
-	}
-	out := mat.NewDense(n, d, nil)
-	for i := range n {
-		for j, v := range X.(*mat.Dense).RawRowView(i) {
-			out.Set(i, j, unit(j, v-moments.Mean[j]))
-		}
-	}
-	return out, deviation, nil
-}
-
 // ardLists is how many lists of frequencies the steps of ard see in turn.
 const ardLists = 8
 
 // learn learns the scales of standardised inputs.
-func (s ARD) learn(ctx context.Context, sample targetSample, group []int) (evidence.Learned, error) {
-	n, d := sample.X.Dims()
+func (s ARD) learn(ctx context.Context, rows sample.Sample, group []int) (evidence.Learned, error) {
+	n, d := rows.X.Dims()
 	if err := memory.Check(s.bytes(float64(n), float64(d))); err != nil {
 		return evidence.Learned{}, err
 	}
@@ -219,12 +169,12 @@ func (s ARD) learn(ctx context.Context, sample targetSample, group []int) (evide
 		return evidence.Learned{}, err
 	}
 	near := spectral.NewSample(s.Seed)
-	near.Add(sample.X)
+	near.Add(rows.X)
 	gamma, err := kernel.GammaOfSample(ctx, near)
 	if err != nil {
 		return evidence.Learned{}, err
 	}
-	p := evidence.Problem{X: sample.X, Y: sample.Y, Group: group, LeaveOneOut: s.Objective == "press"}
+	p := evidence.Problem{X: rows.X, Y: rows.Y, Group: group, LeaveOneOut: s.Objective == "press"}
 	lists := make([]*mat.Dense, ardLists)
 	for i := range lists {
 		lists[i] = mat.DenseCopyOf(draws.Base.Slice(0, d, i*m, (i+1)*m))

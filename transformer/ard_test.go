@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/evidence"
 	"github.com/bochner-ml/bochner/internal/fourier"
+	"github.com/bochner-ml/bochner/internal/sample"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -80,7 +81,7 @@ func TestARDGradientOfEveryKernel(t *testing.T) {
 		}
 		for _, n := range []int{15, 70} {
 			data := waves(n, d)
-			X, _, err := unitInputs(ctx, data.X, []int{0, 1, 2, 3}, data.Schema)
+			X, _, err := sample.Standardised(ctx, data.X, []int{0, 1, 2, 3}, data.Schema)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -260,7 +261,7 @@ func TestARDPowerAndFloor(t *testing.T) {
 
 // Many columns of sparse rows are never made dense.
 func TestARDOfManySparseColumns(t *testing.T) {
-	const n, d = 400, denseSample/400 + 1
+	const n, d = 400, 1<<24/400 + 1
 	rng := rand.New(rand.NewPCG(5, 5))
 	var indices []uint32
 	var values []float64
@@ -285,48 +286,6 @@ func TestARDOfManySparseColumns(t *testing.T) {
 	}
 	if Z, ok := mustTransform(t, f, X).(*sparse.CSR); !ok || Z.NNZ() != X.NNZ() {
 		t.Error("sparse rows did not stay sparse")
-	}
-}
-
-// A sample has every row with the same chance, and of every class its share.
-func TestSampleWithTargets(t *testing.T) {
-	const n = 1000
-	data := datasets.Set{X: mat.NewDense(n, 1, nil), Y: make([]float64, n)}
-	data.Schema.Targets = []datasets.Column{{Name: "c", Kind: datasets.Categorical, Levels: []string{"once", "often", "rare", "never"}}}
-	for i := range n {
-		data.X.(*mat.Dense).Set(i, 0, float64(i))
-		if data.Y[i] = 1; i%10 == 3 {
-			data.Y[i] = 2
-		}
-	}
-	data.Y[999] = 0
-	var parts [5]int
-	const seeds, most = 60, 100
-	for seed := range uint64(seeds) {
-		s, err := takeSample(context.Background(), "test", data.Source(), most, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows, _ := s.X.Dims()
-		rare, seen := 0, map[float64]bool{}
-		for i := range rows {
-			v := s.X.At(i, 0)
-			seen[v] = true
-			if int(v)%10 == 3 {
-				rare++
-			} else {
-				parts[int(v)/200]++
-			}
-		}
-		if len(seen) != rows || rows < most || rows > most+1 || rare != 10 || !seen[999] {
-			t.Fatalf("%d different rows of %d, %d of the rare class", len(seen), rows, rare)
-		}
-	}
-	want := float64(seeds*(most-10)) / float64(len(parts))
-	for k, got := range parts {
-		if math.Abs(float64(got)-want) > 5*math.Sqrt(want) {
-			t.Errorf("rows of part %d were taken %v times, want about %v", k, got, want)
-		}
 	}
 }
 

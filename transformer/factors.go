@@ -31,7 +31,7 @@ func (f factors) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return mapEntries(ctx, m, func(j int, v float64) float64 { return v * f.list[j] })
+	return design.MapEntries(ctx, m, func(j int, v float64) float64 { return v * f.list[j] })
 }
 
 // TransformTo writes the products into dst, the zeros of sparse rows too.

@@ -421,7 +421,7 @@ func (f *FittedImpute) transformSparse(ctx context.Context, m *sparse.CSR) (mat.
 		if _, ok := m.Shared(); ok {
 			return m, nil
 		}
-		return mapEntries(ctx, m, filled)
+		return design.MapEntries(ctx, m, filled)
 	}
 	rows, d := m.Dims()
 	shared, _ := m.Shared()

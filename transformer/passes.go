@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
+	"github.com/bochner-ml/bochner/internal/sample"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -137,6 +138,15 @@ func checkInputs(step string, block datasets.Set, schema datasets.Schema, width,
 		return nil, block.Locate(err, first)
 	}
 	return X, nil
+}
+
+// sampled is a source of which a step takes a sample of complete numeric rows.
+func sampled(step string, src datasets.Source) sample.From {
+	_, width := src.Dims()
+	return sample.From{Name: "transformer: " + step, Source: src, Check: func(first int, block datasets.Set) error {
+		_, err := checkInputs(step, block, src.Schema(), width, first, false)
+		return err
+	}}
 }
 
 // noSums are the sums of a step that learns nothing from rows beyond that it can take them.

@@ -276,7 +276,7 @@ func (f *FittedQuantile) Transform(ctx context.Context, X mat.Matrix) (mat.Matri
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return mapEntries(ctx, m, f.value)
+	return design.MapEntries(ctx, m, f.value)
 }
 
 // TransformTo writes the mapped rows of X into dst, the zeros of sparse rows too.

@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/pairwise"
+	"github.com/bochner-ml/bochner/internal/sample"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -171,11 +172,11 @@ func (s RFM) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	if _, cols := data.Dims(); !s.Diagonal && cols > mostDirections {
 		return nil, fmt.Errorf("transformer: rfm: a full map of %d columns, at most %d are possible; set diagonal: true, or put pca before", cols, mostDirections)
 	}
-	sample, err := takeSample(ctx, "rfm", data, s.Rows, s.Seed)
+	rows, err := sample.Take(ctx, sampled("rfm", data), s.Rows, s.Seed)
 	if err != nil {
 		return nil, err
 	}
-	learned, err := s.learn(ctx, sample)
+	learned, err := s.learn(ctx, rows)
 	if err != nil {
 		return nil, failed(ctx, "rfm", err)
 	}
@@ -191,23 +192,23 @@ func (s RFM) Sample(ctx context.Context, data datasets.Source) ([]int, error) {
 	if err := checkSpec("rfm", s); err != nil {
 		return nil, err
 	}
-	return sampledRows(ctx, "rfm", data, s.Rows, s.Seed)
+	return sample.Rows(ctx, sampled("rfm", data), s.Rows, s.Seed)
 }
 
 // learn learns the map from a sample.
-func (s RFM) learn(ctx context.Context, sample targetSample) (*agop.Result, error) {
-	n, d := sample.X.Dims()
+func (s RFM) learn(ctx context.Context, taken sample.Sample) (*agop.Result, error) {
+	n, d := taken.X.Dims()
 	if n < leastLearned {
 		return nil, fmt.Errorf("%d rows, wanted %d or more", n, leastLearned)
 	}
 	if err := memory.Check(5 * 8 * int64(n) * int64(d)); err != nil {
 		return nil, fmt.Errorf("%d rows of %d columns: %w; set rows lower", n, d, err)
 	}
-	if m, ok := sample.X.(*sparse.CSR); ok {
-		sample.X = m.Dense()
+	if m, ok := taken.X.(*sparse.CSR); ok {
+		taken.X = m.Dense()
 	}
-	_, outputs := sample.Y.Dims()
-	rows := agop.Rows{X: sample.X.(*mat.Dense), Y: kern.Dense(n, outputs, outputs, design.DenseData(sample.Y)), Held: held(n)}
+	_, outputs := taken.Y.Dims()
+	rows := agop.Rows{X: taken.X.(*mat.Dense), Y: kern.Dense(n, outputs, outputs, design.DenseData(taken.Y)), Held: held(n)}
 	return agop.Learn(ctx, s.options(), rows)
 }
 
@@ -281,7 +282,7 @@ func (f *FittedRFM) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, er
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		return mapEntries(ctx, m, func(j int, v float64) float64 { return v * scales[j] })
+		return design.MapEntries(ctx, m, func(j int, v float64) float64 { return v * scales[j] })
 	}
 	return transformDense(ctx, f, X)
 }

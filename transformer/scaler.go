@@ -138,26 +138,7 @@ func (f *FittedScaler) transformSparse(ctx context.Context, m *sparse.CSR) (mat.
 	if err := f.keepsZeros(datasets.Schema{}); err != nil {
 		return nil, err
 	}
-	return mapEntries(ctx, m, f.value)
-}
-
-// mapEntries returns m with every stored entry v of column j replaced by value(j, v).
-func mapEntries(ctx context.Context, m *sparse.CSR, value func(j int, v float64) float64) (mat.Matrix, error) {
-	rows, cols := m.Dims()
-	indptr, indices, values := m.Raw()
-	shared, _ := m.Shared()
-	out := make([]float64, len(indices))
-	for k, j := range indices {
-		if k%(1<<20) == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		v := shared
-		if values != nil {
-			v = values[k]
-		}
-		out[k] = value(int(j), v)
-	}
-	return sparse.New(rows, cols, indptr, indices, out)
+	return design.MapEntries(ctx, m, f.value)
 }
 
 // InputWidth returns the number of columns that go in.

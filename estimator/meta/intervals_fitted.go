@@ -100,13 +100,7 @@ func (f *FittedIntervals) at(ctx context.Context, X mat.Matrix, level float64) (
 		if said.Std == nil {
 			return none, errNoStd
 		}
-		said.Lower, said.Upper = estimator.NormalInterval(said.Values, said.Std, level)
-		if said.StdTargets != nil && !said.StdTargets.IsEmpty() {
-			n, t := said.StdTargets.Dims()
-			lower, upper := estimator.NormalInterval(said.Targets.RawMatrix().Data, said.StdTargets.RawMatrix().Data, level)
-			said.LowerTargets, said.UpperTargets = mat.NewDense(n, t, lower), mat.NewDense(n, t, upper)
-		}
-		return said, nil
+		return said.WithNormalEnds(level), nil
 	}
 	centres := said.Targets
 	if n := len(said.Values); said.Targets == nil && n > 0 {

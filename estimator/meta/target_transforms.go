@@ -102,26 +102,31 @@ func (m transforms) back(p estimator.Prediction) (estimator.Prediction, error) {
 			return p, err
 		}
 	}
-	if p.StdTargets != nil {
-		out.StdTargets = mat.DenseCopyOf(p.StdTargets)
-		out.StdTargets.Apply(func(i, j int, std float64) float64 { return m[j].Deviation(p.Targets.At(i, j), std) }, p.StdTargets)
-	}
 	if err := m.backEnds(&out, p); err != nil {
 		return p, err
 	}
 	if p.Targets == nil || p.Targets.IsEmpty() {
-		out.Targets = p.Targets
+		out.Targets, out.StdTargets = p.Targets, p.StdTargets
 		return out, nil
 	}
 	n, t := p.Targets.Dims()
 	out.Targets = mat.NewDense(n, t, nil)
+	if p.StdTargets != nil {
+		out.StdTargets = mat.NewDense(n, t, nil)
+	}
 	for i := range n {
 		for j := range t {
 			v := m[j].Value(p.Targets.At(i, j))
-			if err := tooLarge(i, v); err != nil {
+			finite := v
+			out.Targets.Set(i, j, v)
+			if p.StdTargets != nil {
+				std := m[j].Deviation(p.Targets.At(i, j), p.StdTargets.At(i, j))
+				finite += std
+				out.StdTargets.Set(i, j, std)
+			}
+			if err := tooLarge(i, finite); err != nil {
 				return p, err
 			}
-			out.Targets.Set(i, j, v)
 		}
 	}
 	return out, nil

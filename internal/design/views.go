@@ -1,6 +1,8 @@
 package design
 
 import (
+	"context"
+
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/kern"
@@ -122,4 +124,23 @@ func Row(X mat.Matrix, i int, buffer []float64) []float64 {
 	}
 	WriteRow(buffer, X, i)
 	return buffer
+}
+
+// MapEntries returns m with every stored entry v of column j replaced by value(j, v).
+func MapEntries(ctx context.Context, m *sparse.CSR, value func(j int, v float64) float64) (mat.Matrix, error) {
+	rows, cols := m.Dims()
+	indptr, indices, values := m.Raw()
+	shared, _ := m.Shared()
+	out := make([]float64, len(indices))
+	for k, j := range indices {
+		if k%(1<<20) == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		v := shared
+		if values != nil {
+			v = values[k]
+		}
+		out[k] = value(int(j), v)
+	}
+	return sparse.New(rows, cols, indptr, indices, out)
 }

@@ -40,6 +40,8 @@ type Problem struct {
 	Frequencies *mat.Dense // d×m, for the scales 1; [Learn] is given its own
 	Group       []int      // d, number of the scale of each input; nil for a scale each
 	LeaveOneOut bool       // descend on the mean squared leave-one-out error instead of the evidence
+
+	KeepNoise, KeepAmplitude bool // for [Learn]: these stay where they start
 }
 
 // Scales is how many scales there are.

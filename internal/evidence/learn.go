@@ -39,7 +39,7 @@ func (p Point) logarithms() []float64 {
 
 // Learn descends from a point in rounds, and returns the end of the best one. Each step sees other frequencies, of the
 // lists that there are, so that the scales do not fit what one list happens to hold; rounds are compared on the first
-// one. A round goes on from the best point so far, but no scale starts below that of the first point: an input that
+// one. A noise that is kept is never below the part of the amplitude that single precision can tell. A round goes on from the best point so far, but no scale starts below that of the first point: an input that
 // told nothing while others had not been understood is looked at again. The objective is computed in single precision.
 func Learn(ctx context.Context, p Problem, lists []*mat.Dense, start Point, rounds, steps int) (Learned, error) {
 	p.Frequencies = lists[0]
@@ -51,6 +51,7 @@ func Learn(ctx context.Context, p Problem, lists []*mat.Dense, start Point, roun
 			from[j] = max(from[j], first[j])
 		}
 		d := newDescent(from)
+		d.keepNoise, d.keepAmplitude = p.KeepNoise, p.KeepAmplitude
 		value, err := d.run(ctx, objective, lists, (r+1)*steps/rounds-r*steps/rounds)
 		if err != nil {
 			return Learned{}, err
@@ -72,6 +73,8 @@ type descent struct {
 	point, last   []float64 // last is the last one where the objective was finite
 	gradient      []float64
 	first, second []float64 // moments of the gradient
+
+	keepNoise, keepAmplitude bool
 }
 
 func newDescent(start []float64) *descent {
@@ -115,6 +118,9 @@ func (d *descent) step(t int, rate float64) {
 	const fade, fadeSquare, tiny = 0.9, 0.99, 1e-12
 	k := len(d.point) - 2
 	for j, g := range d.gradient {
+		if j == k && d.keepNoise || j == k+1 && d.keepAmplitude {
+			continue
+		}
 		d.first[j] = fade*d.first[j] + (1-fade)*g
 		d.second[j] = fadeSquare*d.second[j] + (1-fadeSquare)*g*g
 		m := d.first[j] / (1 - math.Pow(fade, float64(t+1)))

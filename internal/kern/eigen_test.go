@@ -140,3 +140,47 @@ func TestEigenIsTheSameOnAnyCores(t *testing.T) {
 		first = list
 	})
 }
+
+// The tridiagonal form has the quadratic forms of the matrix: b'Aᵏb = c'Tᵏc for c = Qᵀb, and its trace.
+func TestTridiagonal(t *testing.T) {
+	eachSet(t, func(t *testing.T) {
+		r := newRand(43)
+		for _, n := range []int{1, 2, 3, 33, 70} {
+			for _, rank := range []int{n, 1, 0} {
+				a := gramOf(r, n, rank, 4)
+				b := randomView[float64](r, 1, n, "rows").Row(0)
+				tri, err := NewTridiagonal(forever, clone(a))
+				if err != nil {
+					t.Fatal(err)
+				}
+				c := append([]float64(nil), b...)
+				tri.Turn(c)
+				x, y, trace := append([]float64(nil), b...), append([]float64(nil), c...), 0.0
+				for i := range n {
+					trace += a.At(i, i) - tri.Diagonal[i]
+				}
+				for k := range 3 {
+					want, got := Dot(b, x), Dot(c, y)
+					if math.Abs(got-want) > 1e-12*(1+math.Abs(want)) {
+						t.Errorf("%d×%d of rank %d: b'A^%d·b is %v, in tridiagonal form %v", n, n, rank, k, want, got)
+					}
+					next, turned := make([]float64, n), make([]float64, n)
+					MulVec(next, a, x, false)
+					for i := range n {
+						turned[i] = tri.Diagonal[i] * y[i]
+						if i > 0 {
+							turned[i] += tri.Beside[i-1] * y[i-1]
+						}
+						if i+1 < n {
+							turned[i] += tri.Beside[i] * y[i+1]
+						}
+					}
+					x, y = next, turned
+				}
+				if math.Abs(trace) > 1e-11*float64(n) {
+					t.Errorf("%d×%d of rank %d: the trace is off by %v", n, n, rank, trace)
+				}
+			}
+		}
+	})
+}

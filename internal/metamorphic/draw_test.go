@@ -300,6 +300,11 @@ func (d *drawing) model() string {
 		}
 		fallthrough
 	case "targets":
+		if own := rand.New(rand.NewPCG(d.seed, 3131)); own.IntN(5) == 0 { // other cases stay as they are
+			axis("gaussian_process.noise", 0.1, 1.0)
+			return fmt.Sprintf("- gaussian_process: {kernel: %s, gamma: 0.1, features: 24, optimise: [%s]}\n",
+				pick(own, "gaussian", "exponential", "linear"), pick(own, "amplitude", "noise, amplitude"))
+		}
 		axis("ridge.alpha", 0.01, 0.1, 1.0, 10.0)
 		solver := pick(d.Rand, "auto", "auto", "cholesky", "cg")
 		d.iterative = solver == "cg"

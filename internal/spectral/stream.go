@@ -21,6 +21,7 @@ const (
 	Minibatches
 	Vectors
 	HeldOut
+	Functions
 )
 
 // Stream is a random generator that can be put at the beginning of substream i of a purpose: draw i

@@ -47,6 +47,8 @@ func specs() map[string]pipeline.Pipeline {
 	ard.Features, ard.Steps, ard.Restarts = 12, 3, 1
 	trained := estimator.NewRFFNetwork()
 	trained.Features, trained.Epochs = 12, 3
+	process := estimator.NewGaussianProcess()
+	process.Features, process.Steps = 12, 3
 	return map[string]pipeline.Pipeline{
 		"network":              pipeline.Steps(encoder(), transformer.NewMinMax()).Then(trained),
 		"ard":                  pipeline.Steps(encoder(), ard, fourier(8)).Then(estimator.NewRidge()),
@@ -59,6 +61,7 @@ func specs() map[string]pipeline.Pipeline {
 		"sgd":                  pipeline.Steps(encoder(), bins).Then(estimator.NewSGDClassifier()),
 		"sgd regression":       pipeline.Steps(encoder(), fourier(16)).Then(estimator.NewSGDRegressor()),
 		"kernel ridge":         pipeline.Steps(encoder(), transformer.NewMinMax()).Then(estimator.NewKernelRidge()),
+		"gaussian process":     pipeline.Steps(encoder(), transformer.NewMinMax()).Then(process),
 		"kernel ridge, sparse": pipeline.Steps(encoder(), bins).Then(estimator.NewKernelRidgeClassifier()),
 	}
 }
@@ -66,7 +69,7 @@ func specs() map[string]pipeline.Pipeline {
 // suited are the data with targets that the pipeline's estimator takes.
 func suited(p pipeline.Pipeline, data datasets.Set) datasets.Set {
 	switch p.Estimator.(type) {
-	case estimator.Ridge, estimator.SVR, estimator.KernelRidge, estimator.SGDRegressor:
+	case estimator.Ridge, estimator.SVR, estimator.KernelRidge, estimator.SGDRegressor, estimator.GaussianProcess:
 		return amounts(data)
 	}
 	return data

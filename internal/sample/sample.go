@@ -1,4 +1,8 @@
-package transformer
+// Package sample takes some rows of a source with their targets as numbers, for what learns from a sample how the
+// inputs matter. Numbers in, numbers out.
+//
+// [Take] draws the rows, [Rows] says which they are, and [Standardised] gives their inputs one scale.
+package sample
 
 import (
 	"context"
@@ -13,35 +17,47 @@ import (
 	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
-// targetSample is some rows with their targets as numbers.
-type targetSample struct {
+// Sample is some rows with their targets as numbers.
+type Sample struct {
 	X mat.Matrix // n×d, a *mat.Dense or *sparse.CSR
 	Y *mat.Dense // n×outputs, each of mean 0, together of mean square 1
+
+	Units []float64 // what each target was divided by
 }
 
-// takeSample draws rows of a source, at most so many, and of every class as many as its share. Each row has the same
+// From is what is sampled, and by whom.
+type From struct {
+	Name   string // who samples, before what is wrong
+	Source datasets.Source
+	// Check refuses inputs that are not finite numbers.
+	Check func(first int, block datasets.Set) error
+	// Common gives all targets one scale.
+	Common bool
+}
+
+// Take draws rows of a source, at most so many, and of every class as many as its share. Each row has the same
 // chance, but for those of weight 0, which have none. What is drawn depends on the seed and on the rows, and not on
 // how they are cut into blocks.
-func takeSample(ctx context.Context, step string, src datasets.Source, most int, seed uint64) (targetSample, error) {
-	t, err := newTaker(ctx, step, src, most)
+func Take(ctx context.Context, from From, most int, seed uint64) (Sample, error) {
+	t, err := newTaker(ctx, from, most)
 	if err != nil {
-		return targetSample{}, err
+		return Sample{}, err
 	}
-	drawn, err := t.draw(ctx, src, seed)
+	drawn, err := t.draw(ctx, seed)
 	if err != nil {
-		return targetSample{}, err
+		return Sample{}, err
 	}
-	y, err := t.targets(drawn)
-	return targetSample{design.Native(drawn.X), y}, err
+	y, units, err := t.targets(drawn)
+	return Sample{design.Native(drawn.X), y, units}, err
 }
 
-// sampledRows are the numbers of the rows that takeSample draws, ascending.
-func sampledRows(ctx context.Context, step string, src datasets.Source, most int, seed uint64) (out []int, err error) {
-	t, err := newTaker(ctx, step, src, most)
+// Rows are the numbers of the rows that [Take] draws, ascending.
+func Rows(ctx context.Context, from From, most int, seed uint64) (out []int, err error) {
+	t, err := newTaker(ctx, from, most)
 	if err != nil {
 		return nil, err
 	}
-	err = t.pick(ctx, src, seed, func(first int, _ datasets.Set, list []int) {
+	err = t.pick(ctx, seed, func(first int, _ datasets.Set, list []int) {
 		for _, i := range list {
 			out = append(out, first+i)
 		}
@@ -50,10 +66,10 @@ func sampledRows(ctx context.Context, step string, src datasets.Source, most int
 }
 
 // newTaker looks at the rows.
-func newTaker(ctx context.Context, step string, src datasets.Source, most int) (*taker, error) {
-	t := &taker{step: step, classes: src.Schema().Classes()}
+func newTaker(ctx context.Context, from From, most int) (*taker, error) {
+	t := &taker{From: from, classes: from.Source.Schema().Classes()}
 	t.count = make([]int, max(len(t.classes), 1))
-	if err := t.look(ctx, src); err != nil {
+	if err := t.look(ctx); err != nil {
 		return nil, err
 	}
 	t.share(most)
@@ -62,33 +78,33 @@ func newTaker(ctx context.Context, step string, src datasets.Source, most int) (
 
 // taker takes a sample. Where the targets are numbers all rows are of class 0.
 type taker struct {
-	step    string
+	From
 	classes []string
 	count   []int // rows of each class
 	wanted  []int // of them
 }
 
 // look counts the rows of each class, and refuses inputs that are not finite numbers.
-func (t *taker) look(ctx context.Context, src datasets.Source) error {
-	_, width := src.Dims()
+func (t *taker) look(ctx context.Context) error {
+	_, width := t.Source.Dims()
 	rows := 0
-	err := t.each(ctx, src, func(first int, block datasets.Set) error {
-		if _, err := checkInputs(t.step, block, src.Schema(), width, first, false); err != nil {
+	err := t.each(ctx, func(first int, block datasets.Set) error {
+		if err := t.Check(first, block); err != nil {
 			return err
 		}
 		rows += block.Rows()
 		return t.rows(first, block, func(_, class int) { t.count[class]++ })
 	})
 	if err == nil && (rows == 0 || width == 0) {
-		err = fmt.Errorf("transformer: %s: %w: %d rows, %d columns", t.step, datasets.ErrEmpty, rows, width)
+		err = fmt.Errorf("%s: %w: %d rows, %d columns", t.Name, datasets.ErrEmpty, rows, width)
 	}
 	return err
 }
 
 // each hands every block of the source with rows to yield.
-func (t *taker) each(ctx context.Context, src datasets.Source, yield func(first int, block datasets.Set) error) error {
+func (t *taker) each(ctx context.Context, yield func(first int, block datasets.Set) error) error {
 	first := 0
-	return src.Blocks(ctx, func(block datasets.Set) error {
+	return t.Source.Blocks(ctx, func(block datasets.Set) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -112,7 +128,7 @@ func (t *taker) rows(first int, block datasets.Set, yield func(i, class int)) er
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("transformer: %s: %w", t.step, block.Locate(err, first))
+		return fmt.Errorf("%s: %w", t.Name, block.Locate(err, first))
 	}
 	for i := range block.Rows() {
 		if block.Weights == nil || block.Weights[i] > 0 {
@@ -146,14 +162,14 @@ func (t *taker) share(most int) {
 
 // pick hands the rows wanted of each class to yield, block by block: each next row is one of them with the chance that
 // it is one of those left to take.
-func (t *taker) pick(ctx context.Context, src datasets.Source, seed uint64, yield func(first int, block datasets.Set, list []int)) error {
+func (t *taker) pick(ctx context.Context, seed uint64, yield func(first int, block datasets.Set, list []int)) error {
 	left, want := append([]int{}, t.count...), append([]int{}, t.wanted...)
 	streams := make([]spectral.Stream, len(left))
 	for c := range streams {
 		streams[c] = spectral.NewStream()
 		streams[c].At(seed, spectral.SampledRows, 1+c)
 	}
-	return t.each(ctx, src, func(first int, block datasets.Set) error {
+	return t.each(ctx, func(first int, block datasets.Set) error {
 		var list []int
 		changed := false
 		err := t.rows(first, block, func(i, c int) {
@@ -168,7 +184,7 @@ func (t *taker) pick(ctx context.Context, src datasets.Source, seed uint64, yiel
 			left[c]--
 		})
 		if err == nil && changed {
-			err = fmt.Errorf("transformer: %s: %w", t.step, errOtherRows)
+			err = fmt.Errorf("%s: %w", t.Name, errOtherRows)
 		}
 		if err != nil || len(list) == 0 {
 			return err
@@ -179,36 +195,36 @@ func (t *taker) pick(ctx context.Context, src datasets.Source, seed uint64, yiel
 }
 
 // draw takes the rows that are picked, in random order.
-func (t *taker) draw(ctx context.Context, src datasets.Source, seed uint64) (datasets.Set, error) {
+func (t *taker) draw(ctx context.Context, seed uint64) (datasets.Set, error) {
 	var parts []datasets.Set
-	err := t.pick(ctx, src, seed, func(_ int, block datasets.Set, list []int) {
+	err := t.pick(ctx, seed, func(_ int, block datasets.Set, list []int) {
 		part := block.Select(list)
-		part.X = native(part.X)
+		part.X = design.Widened(design.Native(part.X))
 		parts = append(parts, part)
 	})
 	if err != nil {
 		return datasets.Set{}, err
 	}
+	if len(parts) == 0 {
+		return datasets.Set{}, fmt.Errorf("%s: every weight is 0", t.Name)
+	}
 	all, err := datasets.Stack(parts...)
 	if err != nil {
-		return datasets.Set{}, fmt.Errorf("transformer: %s: %w", t.step, err)
+		return datasets.Set{}, fmt.Errorf("%s: %w", t.Name, err)
 	}
 	if all.Rows() < 2 {
-		return datasets.Set{}, fmt.Errorf("transformer: %s: %d row to learn from, wanted two or more", t.step, all.Rows())
+		return datasets.Set{}, fmt.Errorf("%s: %d row to learn from, wanted two or more", t.Name, all.Rows())
 	}
 	order := spectral.NewStream()
 	order.At(seed, spectral.SampledRows, 0)
 	return all.Select(order.Perm(all.Rows())), nil // any first part of the rows is a sample too
 }
 
-// native returns rows as a *mat.Dense or *sparse.CSR.
-func native(X mat.Matrix) mat.Matrix { return design.Widened(design.Native(X)) }
-
 // targets returns the targets as numbers: of classes codes ±1, a column for each of more than two.
-func (t *taker) targets(data datasets.Set) (*mat.Dense, error) {
+func (t *taker) targets(data datasets.Set) (*mat.Dense, []float64, error) {
 	y, outputs, err := design.BlockTargets(0, data)
 	if err != nil {
-		return nil, fmt.Errorf("transformer: %s: %w", t.step, err)
+		return nil, nil, fmt.Errorf("%s: %w", t.Name, err)
 	}
 	n := data.Rows()
 	if len(t.classes) > 0 {
@@ -224,15 +240,15 @@ func (t *taker) targets(data datasets.Set) (*mat.Dense, error) {
 	for k := range unit {
 		unit[k] = m.Deviation(k)
 		if !finite(unit[k]) {
-			return nil, fmt.Errorf("transformer: %s: the range of the targets overflows", t.step)
+			return nil, nil, fmt.Errorf("%s: the range of the targets overflows", t.Name)
 		}
 		common += unit[k] * unit[k] / float64(outputs)
 	}
 	if common == 0 {
-		return nil, fmt.Errorf("transformer: %s: %w", t.step, errConstantTargets)
+		return nil, nil, fmt.Errorf("%s: %w", t.Name, errConstantTargets)
 	}
 	for k := range unit {
-		if len(t.classes) > 0 { // a rare class is not to matter more than a frequent one
+		if t.Common || len(t.classes) > 0 { // a rare class is not to matter more than a frequent one
 			unit[k] = math.Sqrt(common)
 		}
 	}
@@ -243,7 +259,10 @@ func (t *taker) targets(data datasets.Set) (*mat.Dense, error) {
 			}
 		}
 	}
-	return out, nil
+	return out, unit, nil
 }
 
-var errConstantTargets = errors.New("the targets are constant: there is nothing to learn scales from")
+var (
+	errConstantTargets = errors.New("the targets are constant: there is nothing to learn scales from")
+	errOtherRows       = errors.New("these are not the rows of the pass before: their number or values differ")
+)

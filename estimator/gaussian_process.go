@@ -1,0 +1,241 @@
+package estimator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// GaussianProcess predicts numbers and how far off they may be: a gaussian process whose covariance is a kernel's,
+// by random Fourier features z of it. A target is
+//
+//	y = b + f(x) + e,  f = z(x)'w,  w ~ N(0, amplitude·I),  e ~ N(0, noise)
+//
+// with a flat prior for the intercept b, so that f has the covariance amplitude·k(x, x'), the nearer the more Features
+// there are. Given rows of weights s, with ρ = noise/amplitude, z̃ and ỹ less their means, A = Z̃'SZ̃ + ρI:
+//
+//	mean       b + z̃(x)'A⁻¹Z̃'Sỹ
+//	deviation  sqrt(noise·(1 + 1/Σs + z̃(x)'A⁻¹z̃(x)))     of a new observation
+//
+// The features are inside of the model, for their kernel is learned with it. Kernel, Gamma, Nu and Shape are those of
+// [KernelRidge]; kernel linear takes the inputs as features, for those of a step before. Inputs should be of one
+// scale, as standardize makes them.
+//
+// Optimise names what the evidence chooses, which is the density that the model gives the targets:
+//
+//	gamma      one factor on γ
+//	scales     γ of each input by itself, which is automatic relevance determination
+//	noise      the variance of the noise, unless Noise is a number
+//	amplitude  the variance of the function, unless Amplitude is a number
+//
+// Gamma is where its descent starts; with scales a rule looks at standardised inputs. gamma and scales are learned from
+// a sample of at most Rows rows by Steps of Adam, on up to 600 features that are others in each step, as
+// transformer.ARD does; a kernel linear has none. Noise and amplitude are then those of the greatest evidence of all
+// rows on the features of the model: the ratio is a root in one dimension, for X'SX in tridiagonal form. Where it is
+// not named, auto is the variance of the targets for the amplitude, and a tenth of it for the noise.
+//
+// Several targets share kernel and features. Where both noise and amplitude are learned, target t has its own, of a
+// common ratio: noise_t = ỹ_t'S(ỹ_t − Z̃w_t)/N with N = Σs − 1, Σs without an intercept; its deviation is the root of
+// that times the same factor. Else all have the same.
+//
+// Row weights count rows: a row of weight 2 is the row twice. But for the sample, in which every row of positive
+// weight has the same chance, nothing depends on the order of the rows.
+//
+// Shapes: n×d inputs, n×t targets. Cost: n·D² + 2D³ flops and 3D² numbers for the fit, in one pass over the rows, two
+// more where a sample is taken and one for a rule of γ; the descent as ARD's. A mean takes d·D flops a row, a deviation D²
+// more.
+//
+// Fit returns an error for a categorical column, a missing or infinite value, no rows, constant targets where
+// their noise is to be learned, and a list of γ that is not as long as there are columns.
+//
+// Sources: Rasmussen and Williams, "Gaussian processes for machine learning", 2006, chapters 2 and 5;
+// Lázaro-Gredilla et al., "Sparse spectrum gaussian process regression", JMLR 2010.
+type GaussianProcess struct {
+	Kernel    string
+	Gamma     kernel.Gamma
+	Nu        float64 // ν of the matern kernel
+	Shape     float64 // a of the rational_quadratic kernel
+	Features  int     // D, even
+	Noise     Variance
+	Amplitude Variance
+	Optimise  []string // of gamma, scales, noise and amplitude
+	Rows      int      // of the sample
+	Steps     int      // of the descent
+	Intercept bool
+	Seed      uint64
+}
+
+// NewGaussianProcess returns the spec of 1000 features of the gaussian kernel, of which scales, noise and amplitude
+// are learned, with an intercept.
+func NewGaussianProcess() GaussianProcess {
+	return GaussianProcess{Kernel: "gaussian", Gamma: kernel.GammaScale, Nu: 1.5, Shape: 1, Features: 1000,
+		Optimise: []string{"scales", "noise", "amplitude"}, Rows: 3000, Steps: 70, Intercept: true}
+}
+
+var (
+	_ BlockEstimator  = GaussianProcess{}
+	_ PassEstimator   = GaussianProcess{}
+	_ datasets.Coster = GaussianProcess{}
+	_ param.Declarer  = (*GaussianProcess)(nil)
+)
+
+// linearKernel takes the inputs as features.
+const linearKernel = "linear"
+
+// Params declares the hyper-parameters.
+func (s *GaussianProcess) Params(l *param.List) {
+	l.Choice(&s.Kernel, "kernel", "covariance of the function; linear takes the inputs as features", append(slices.Clip(spectral.FourierKernels), linearKernel)...)
+	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, from which learning starts")
+	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
+	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive)
+	l.Int(&s.Features, "features", "random features of the kernel", param.Between(2, 1<<20))
+	l.Value(&s.Noise, "noise", "variance of the noise; a number is not learned")
+	l.Value(&s.Amplitude, "amplitude", "variance of the function; a number is not learned")
+	l.Names(&s.Optimise, "optimise", "what the evidence chooses, of gamma, scales (γ of each input), noise and amplitude")
+	l.Int(&s.Rows, "rows", "rows of the sample that gamma or scales are learned from", param.AtLeast(2))
+	l.Int(&s.Steps, "steps", "steps of the descent of gamma or scales", param.AtLeast(1))
+	l.Bool(&s.Intercept, "intercept", "whether the mean is learned too, with a flat prior, or 0")
+	l.Seed(&s.Seed, "seed", "seed of the features and of the sample")
+	l.Also("features", func() error {
+		if s.Features%2 != 0 {
+			return errors.New("an even number")
+		}
+		return nil
+	})
+	l.Also("optimise", func() error {
+		names := []string{"gamma", "scales", "noise", "amplitude"}
+		for _, name := range s.Optimise {
+			if slices.Contains(names, name) {
+				continue
+			}
+			fault := param.Fault{Wanted: "a list of gamma, scales, noise and amplitude"}
+			if near := param.Nearest(name, names); near != "" {
+				fault.Hint = "did you mean " + near + "?"
+			}
+			return fault
+		}
+		return nil
+	})
+}
+
+// learns reports whether the evidence chooses what the name says.
+func (s GaussianProcess) learns(name string) bool { return slices.Contains(s.Optimise, name) }
+
+// learnsKernel reports whether the evidence chooses γ.
+func (s GaussianProcess) learnsKernel() bool {
+	return s.Kernel != linearKernel && (s.learns("gamma") || s.learns("scales"))
+}
+
+// learnsNoise and learnsAmplitude report whether the evidence chooses these.
+func (s GaussianProcess) learnsNoise() bool { return s.learns("noise") && s.Noise.Fixed() == 0 }
+
+func (s GaussianProcess) learnsAmplitude() bool {
+	return s.learns("amplitude") && s.Amplitude.Fixed() == 0
+}
+
+// given returns what is not learned of noise and amplitude, for targets of a variance.
+func (s GaussianProcess) given(variance float64) (noise, amplitude float64) {
+	const share = 0.1
+	if !s.learnsNoise() {
+		noise = cmp.Or(s.Noise.Fixed(), share*variance)
+	}
+	if !s.learnsAmplitude() {
+		amplitude = cmp.Or(s.Amplitude.Fixed(), variance)
+	}
+	return noise, amplitude
+}
+
+// gaussianProcessName stands before what is wrong.
+const gaussianProcessName = "estimator: gaussian_process"
+
+// Fit learns from data in memory; the result is a [*FittedGaussianProcess].
+func (s GaussianProcess) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
+	r, err := design.OfSet(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", gaussianProcessName, err)
+	}
+	return s.fit(ctx, r, data.Source())
+}
+
+// FitSource learns from a stream; the result is a [*FittedGaussianProcess].
+func (s GaussianProcess) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
+	r, err := design.OfSource(ctx, data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", gaussianProcessName, err)
+	}
+	return s.fit(ctx, r, data)
+}
+
+func (s GaussianProcess) fit(ctx context.Context, r *design.Rows, src datasets.Source) (Predictor, error) {
+	f, err := s.fitted(ctx, r, src)
+	if err = orEnded(ctx, err); err != nil {
+		return nil, fmt.Errorf("%s: %w", gaussianProcessName, err)
+	}
+	return f, nil
+}
+
+func (s GaussianProcess) fitted(ctx context.Context, r *design.Rows, src datasets.Source) (*FittedGaussianProcess, error) {
+	if err := param.CheckFit(s); err != nil {
+		return nil, err
+	}
+	if err := forNumbers(r.Schema, "gaussian_process"); err != nil {
+		return nil, err
+	}
+	if err := room(s, r.Shape(r.N, r.Targets())); err != nil {
+		return nil, err
+	}
+	features, relevance, err := s.features(ctx, r, src)
+	if err != nil {
+		return nil, err
+	}
+	sums := &processSums{features: features, intercept: s.Intercept}
+	err = r.Each(ctx, func(first int, block datasets.Set) error { return sums.add(ctx, first, block) })
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.solve(ctx, sums)
+	if err != nil {
+		return nil, err
+	}
+	f.relevance = relevance
+	return f, nil
+}
+
+// Demands asks for complete numeric columns.
+func (GaussianProcess) Demands() []datasets.Demand { return numbers }
+
+// Cost estimates a fit to rows of a shape.
+func (s GaussianProcess) Cost(shape datasets.Shape) datasets.Cost {
+	n, D, t := float64(shape.Rows), float64(s.Features), float64(max(shape.Outputs, 1))
+	mapped := 2*shape.Entries()*D/2 + 20*D
+	if s.Kernel == linearKernel {
+		D, mapped = float64(shape.Cols), 0
+	}
+	cost := datasets.Cost{Width: max(shape.Outputs, 1), Passes: 1}
+	cost.Flops = n*(mapped+D*D) + 4*D*D*D + 2*D*t*(n+D)
+	numbers := 3*D*D + 6*D*t + 1024*D + float64(shape.Cols)*D
+	if !s.learnsKernel() {
+		if s.Gamma.Rule() != "" && s.Kernel != linearKernel {
+			cost.Passes++
+		}
+		cost.Bytes = design.Bytes(numbers)
+		return cost
+	}
+	cost.Passes += 2
+	some := float64(min(shape.Rows, s.Rows))
+	m, d := float64(s.learningFeatures()), float64(shape.Cols)
+	order := min(some, m)
+	step := 1.5*some*m*order + some*shape.Entries()*m + 1.5*order*order*order + 300*order*order + 100*some*m
+	cost.Flops += step * float64(s.Steps+1)
+	cost.Bytes = int64(min(8*numbers+6*some*m+24*order*order+(14+8*learningLists)*d*m+24*some*d, math.MaxInt64/2))
+	return cost
+}

@@ -1,0 +1,352 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/fourier"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// FittedGaussianProcess is what [GaussianProcess] is fitted to: the weights of its features, and how sure these are.
+type FittedGaussianProcess struct {
+	processFunction
+	noise, amplitude []float64 // of each target
+	evidence         float64
+	relevance        []float64  // of each input, empty where scales were not learned
+	mean             []float64  // of the features; zeros without an intercept
+	weight           float64    // Σ s, 0 without an intercept
+	lower            *mat.Dense // L, LL' = Z̃'SZ̃ + ρI
+}
+
+var (
+	_ MultiPredictor     = (*FittedGaussianProcess)(nil)
+	_ StdPredictor       = (*FittedGaussianProcess)(nil)
+	_ MultiStdPredictor  = (*FittedGaussianProcess)(nil)
+	_ WholePredictor     = (*FittedGaussianProcess)(nil)
+	_ RelevancePredictor = (*FittedGaussianProcess)(nil)
+	_ Reporter           = (*FittedGaussianProcess)(nil)
+	_ model.Stateful     = (*FittedGaussianProcess)(nil)
+	_ MultiPredictor     = (*SampledFunctions)(nil)
+)
+
+// Noise returns the variance of the noise of each target.
+func (f *FittedGaussianProcess) Noise() []float64 { return slices.Clone(f.noise) }
+
+// Amplitude returns the variance of the function behind each target.
+func (f *FittedGaussianProcess) Amplitude() []float64 { return slices.Clone(f.amplitude) }
+
+// Gamma returns γ of each input, nil for the linear kernel.
+func (f *FittedGaussianProcess) Gamma() []float64 { return slices.Clone(f.features.gamma) }
+
+// Relevance returns the scale that was learned for each input, if all had the standard deviation 1, as a part of the
+// greatest; nil where scales were not learned.
+func (f *FittedGaussianProcess) Relevance() []float64 { return slices.Clone(f.relevance) }
+
+// LogMarginalLikelihood returns the log density of the training targets, all weights and functions integrated out,
+// summed over the targets: the logarithm of the evidence. With an intercept it is that of their differences, for its
+// prior is flat.
+func (f *FittedGaussianProcess) LogMarginalLikelihood() float64 { return f.evidence }
+
+// PredictStd returns the mean of a new observation of weight 1 of the first target at each row of X and its
+// standard deviation, which includes the noise. Cost d·D + D² flops a row.
+func (f *FittedGaussianProcess) PredictStd(ctx context.Context, X mat.Matrix) (mean, std []float64, err error) {
+	all, err := f.PredictAll(ctx, X)
+	return all.Values, all.Std, err
+}
+
+// PredictTargetsStd is PredictStd of every target, rows × targets.
+func (f *FittedGaussianProcess) PredictTargetsStd(ctx context.Context, X mat.Matrix) (mean, std *mat.Dense, err error) {
+	all, err := f.PredictAll(ctx, X)
+	return all.Targets, all.StdTargets, err
+}
+
+// PredictAll returns means and deviations of all targets in one look at the rows.
+func (f *FittedGaussianProcess) PredictAll(ctx context.Context, X mat.Matrix) (Prediction, error) {
+	n, _ := X.Dims()
+	if n == 0 {
+		return Prediction{Values: []float64{}, Std: []float64{}, Targets: &mat.Dense{}, StdTargets: &mat.Dense{}}, ctx.Err()
+	}
+	t := f.outputs()
+	mean, std := mat.NewDense(n, t, nil), mat.NewDense(n, t, nil)
+	parts := make([]float64, n)
+	err := f.each(ctx, X, func(lo int, Z mat.Matrix) error {
+		m, _ := Z.Dims()
+		if err := f.score(ctx, mean.RawMatrix().Data[lo*t:(lo+m)*t], Z); err != nil {
+			return err
+		}
+		return unexplained(ctx, parts[lo:lo+m], Z, f.mean, f.weight, f.lower)
+	})
+	if err != nil {
+		return Prediction{}, err
+	}
+	for i, v := range parts {
+		for k, noise := range f.noise {
+			std.Set(i, k, math.Sqrt(noise*v))
+		}
+	}
+	if !kern.Finite(std.RawMatrix().Data) {
+		return Prediction{}, errTooLarge
+	}
+	return Prediction{Values: mat.Col(nil, 0, mean), Targets: mean, Std: mat.Col(nil, 0, std), StdTargets: std}, nil
+}
+
+// Sample returns the values at the rows of X, rows × n, of n functions drawn from the posterior of the first target. The
+// functions of a seed are the same in every call, also where n is larger. They have no noise.
+func (f *FittedGaussianProcess) Sample(ctx context.Context, X mat.Matrix, n int, seed uint64) (*mat.Dense, error) {
+	functions, err := f.SampleFunctions(ctx, 0, n, seed)
+	if err != nil {
+		return nil, err
+	}
+	return functions.PredictTargets(ctx, X)
+}
+
+// SampleFunctions returns n functions drawn from the posterior of a target, which can then be evaluated anywhere: their
+// targets are the functions. Weights are drawn, w ~ N(ŵ, noise·A⁻¹), and the level at the mean of the features,
+// N(ȳ, noise/Σs) with an intercept, so that their law at any rows is exactly that of the model. Function i depends on the
+// seed and on i. Cost D² flops each.
+func (f *FittedGaussianProcess) SampleFunctions(ctx context.Context, target, n int, seed uint64) (*SampledFunctions, error) {
+	if target < 0 || target >= f.outputs() {
+		return nil, fmt.Errorf("estimator: gaussian_process: target %d, wanted a number from 0 to %d", target, f.outputs()-1)
+	}
+	if n < 1 {
+		return nil, fmt.Errorf("estimator: gaussian_process: %d functions, wanted one or more", n)
+	}
+	D := len(f.mean)
+	coef, intercept := mat.NewDense(n, D, nil), make([]float64, n)
+	rng, sd := spectral.NewStream(), math.Sqrt(f.noise[target])
+	for i := range n {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		rng.At(seed, spectral.Functions, i)
+		level := 0.0
+		for k := 0; k <= target; k++ { // targets are independent of each other
+			level = rng.NormFloat64()
+			spectral.Normal(rng.Rand, sd, coef.RawRowView(i))
+		}
+		if f.weight > 0 {
+			intercept[i] = sd * level / math.Sqrt(f.weight)
+		}
+	}
+	if err := f.turnBack(ctx, coef); err != nil {
+		return nil, err
+	}
+	for i := range n {
+		row := coef.RawRowView(i)
+		intercept[i] += f.intercept[target] - kern.Dot(row, f.mean)
+		kern.Axpy(1, f.coef.RawRowView(target), row)
+	}
+	drawn := linear{coef: coef, intercept: intercept}
+	drawn.shorten()
+	return &SampledFunctions{processFunction{features: f.features, linear: drawn}}, nil
+}
+
+// turnBack overwrites rows with L⁻ᵀ times them, always as many together, so that one has the same bits whatever
+// others there are.
+func (f *FittedGaussianProcess) turnBack(ctx context.Context, coef *mat.Dense) error {
+	const together = 32
+	n, D := coef.Dims()
+	block := kern.Dense(together, D, D, make([]float64, together*D))
+	for lo := 0; lo < n; lo += together {
+		hi := min(lo+together, n)
+		clear(block.Data)
+		copy(block.Data, coef.RawMatrix().Data[lo*D:hi*D])
+		if err := kern.SolveLowerT(ctx, design.View(f.lower), block.T()); err != nil {
+			return err
+		}
+		copy(coef.RawMatrix().Data[lo*D:hi*D], block.Data)
+	}
+	return nil
+}
+
+// SampledFunctions are functions drawn from a gaussian process, as targets of a model: what
+// [FittedGaussianProcess.SampleFunctions] returns.
+type SampledFunctions struct{ processFunction }
+
+// processFunction is one or several functions of the inputs that are linear in features.
+type processFunction struct {
+	features *kernelFeatures
+	linear
+}
+
+// Predict returns the first target, or function, at each row of X.
+func (f *processFunction) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	all, err := f.PredictTargets(ctx, X)
+	if err != nil {
+		return nil, err
+	}
+	return firstColumn(all), nil
+}
+
+// PredictTargets returns every target, or function, at each row of X, rows × targets.
+func (f *processFunction) PredictTargets(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	n, _ := X.Dims()
+	if n == 0 {
+		return &mat.Dense{}, ctx.Err()
+	}
+	t := f.outputs()
+	out := mat.NewDense(n, t, nil)
+	return out, f.each(ctx, X, func(lo int, Z mat.Matrix) error {
+		m, _ := Z.Dims()
+		return f.score(ctx, out.RawMatrix().Data[lo*t:(lo+m)*t], Z)
+	})
+}
+
+// each hands the features of the rows of X, which has some, to yield, some rows at a time.
+func (f *processFunction) each(ctx context.Context, X mat.Matrix, yield func(lo int, Z mat.Matrix) error) error {
+	n, d := X.Dims()
+	if d != f.InputWidth() {
+		return fmt.Errorf("estimator: %d columns at fit, %d now", f.InputWidth(), d)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	X = design.Native(X)
+	if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
+		return fmt.Errorf("estimator: %w", err)
+	}
+	if f.features.name == linearKernel {
+		return yield(0, X)
+	}
+	D := f.features.outputWidth()
+	hold := design.Borrow[float64](min(n, mappedRows) * D)
+	defer hold.Release()
+	return design.WhileWidened(X, func(X mat.Matrix) error {
+		for lo := 0; lo < n; lo += mappedRows {
+			hi := min(lo+mappedRows, n)
+			tile := mat.NewDense(hi-lo, D, hold.List[:(hi-lo)*D])
+			if err := f.features.mapTo(ctx, tile, datasets.SliceRows(X, lo, hi)); err != nil {
+				return err
+			}
+			if !kern.Finite(tile.RawMatrix().Data) {
+				return errTooLarge
+			}
+			if err := yield(lo, tile); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+var errTooLarge = errors.New("estimator: the inputs are too large to predict from")
+
+// InputWidth returns the number of columns that go in.
+func (f *processFunction) InputWidth() int {
+	if f.features.name == linearKernel {
+		return f.features.width
+	}
+	return len(f.features.gamma)
+}
+
+// String describes the model in a line.
+func (f *processFunction) String() string {
+	return fmt.Sprintf("gaussian process on %d features of a %s kernel, %d inputs and %d outputs", f.features.outputWidth(), f.features.name, f.InputWidth(), f.outputs())
+}
+
+// kernelFeatures are the features of a kernel, or the inputs themselves.
+type kernelFeatures struct {
+	name      string
+	width     int // of the linear kernel
+	nu, shape float64
+	gamma     []float64
+	of        fourier.Map
+}
+
+// finish makes the map of the draws.
+func (k *kernelFeatures) finish(kernel spectral.Kernel, draws fourier.Draws) (err error) {
+	k.of, err = draws.Map(kernel.Factors(k.gamma))
+	return err
+}
+
+// outputWidth returns D.
+func (k *kernelFeatures) outputWidth() int {
+	if k.name == linearKernel {
+		return k.width
+	}
+	return k.of.Width()
+}
+
+// mapTo writes the features of rows, dense in double precision or sparse.
+func (k *kernelFeatures) mapTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+	return k.of.Float64.Transform(ctx, design.View(dst), X)
+}
+
+// state keeps the draws, and what makes them the features of the kernel.
+func (k *kernelFeatures) state(s *model.State) {
+	s.String("kernel", &k.name)
+	s.Int("width", &k.width)
+	s.Float("nu", &k.nu)
+	s.Float("shape", &k.shape)
+	s.Floats("gamma", &k.gamma)
+	if s.Err() == nil && k.name == linearKernel {
+		s.Require(k.width > 0, "there are no inputs")
+		return
+	}
+	draws := k.of.Draws
+	s.Matrix("base", &draws.Base)
+	if !s.Reading() || s.Err() != nil {
+		return
+	}
+	kernel, known := spectral.FourierKernel(k.name, k.nu, k.shape)
+	s.Require(known, "the kernel is not known")
+	s.Require(draws.Base != nil && len(k.gamma) > 0 && draws.Base.RawMatrix().Rows == len(k.gamma), "frequencies and gamma do not fit")
+	s.Require(!slices.ContainsFunc(append([]float64{k.nu, k.shape}, k.gamma...), func(v float64) bool { return !param.Positive.Contains(v) }), "gamma, nu and shape are not all positive")
+	if s.Err() != nil {
+		return
+	}
+	s.Require(kern.Finite(draws.Base.RawMatrix().Data), "frequencies are not finite")
+	draws.Paired = true
+	if s.Err() == nil {
+		if err := k.finish(kernel, draws); err != nil {
+			s.Fail("%v", err)
+		}
+	}
+}
+
+// State is the model's state for a model file.
+func (f *FittedGaussianProcess) State(s *model.State) {
+	if s.Reading() || f.features == nil {
+		f.features = &kernelFeatures{gamma: []float64{}}
+	}
+	f.features.state(s.Child("features"))
+	f.state(s.Child("weights"))
+	s.Floats("noise", &f.noise)
+	s.Floats("amplitude", &f.amplitude)
+	s.Float("evidence", &f.evidence)
+	relevance := append([]float64{}, f.relevance...)
+	s.Floats("relevance", &relevance)
+	s.Floats("mean", &f.mean)
+	s.Float("weight", &f.weight)
+	s.Matrix("lower", &f.lower)
+	if !s.Reading() || s.Err() != nil {
+		return
+	}
+	D, t := f.features.outputWidth(), f.outputs()
+	s.Require(f.lower != nil && f.coef.RawMatrix().Cols == D && len(f.mean) == D && f.lower.RawMatrix().Rows == D && f.lower.RawMatrix().Cols == D,
+		"the parts of the gaussian process differ in width")
+	s.Require(len(f.noise) == t && len(f.amplitude) == t, "noise and amplitude are not those of the targets")
+	s.Require(len(relevance) == 0 || len(relevance) == f.InputWidth(), "the relevance is not that of the inputs")
+	if s.Err() != nil {
+		return
+	}
+	for i := range D {
+		s.Require(f.lower.At(i, i) > 0, "the factor of the gaussian process is singular")
+	}
+	s.Require(!slices.ContainsFunc(append(slices.Clone(f.noise), f.amplitude...), func(v float64) bool { return !param.Positive.Contains(v) }), "noise and amplitude are not all positive")
+	s.Require(f.weight >= 0 && kern.Finite([]float64{f.weight, f.evidence}) && kern.Finite(relevance) && kern.Finite(f.mean) && kern.Finite(f.lower.RawMatrix().Data), "the gaussian process has numbers that are not finite")
+	if f.relevance = nil; len(relevance) > 0 {
+		f.relevance = relevance
+	}
+}

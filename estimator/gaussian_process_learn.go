@@ -1,0 +1,217 @@
+package estimator
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/evidence"
+	"github.com/bochner-ml/bochner/internal/fourier"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/sample"
+	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+const (
+	learningLists = 8   // lists of frequencies that the steps see in turn
+	learningMost  = 600 // features of a list
+)
+
+// learningFeatures is how many features gamma or scales are learned on.
+func (s GaussianProcess) learningFeatures() int { return min(s.Features, learningMost) }
+
+// features returns the map of the model, and how much each input matters where that was learned.
+func (s GaussianProcess) features(ctx context.Context, r *design.Rows, src datasets.Source) (*kernelFeatures, []float64, error) {
+	if s.Kernel == linearKernel {
+		return &kernelFeatures{name: s.Kernel, width: r.Cols}, nil, nil
+	}
+	k, _ := spectral.FourierKernel(s.Kernel, s.Nu, s.Shape)
+	var gamma, relevance []float64
+	var err error
+	if s.learnsKernel() {
+		gamma, relevance, err = s.learn(ctx, k, src)
+	} else {
+		gamma, err = s.Gamma.Of(r.Cols, func(rule string) (float64, error) { return gammaOf(ctx, rule, k, r, s.Seed) })
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := s.draw(ctx, k, gamma)
+	return f, relevance, err
+}
+
+// draw draws the features for a γ of each input.
+func (s GaussianProcess) draw(ctx context.Context, k spectral.Kernel, gamma []float64) (*kernelFeatures, error) {
+	draws, err := fourier.Draw(ctx, k, s.Seed, len(gamma), s.Features/2, true)
+	if err != nil {
+		return nil, err
+	}
+	f := &kernelFeatures{name: s.Kernel, nu: s.Nu, shape: s.Shape, gamma: gamma}
+	return f, f.finish(k, draws)
+}
+
+// gammaOf reads rows for a rule of γ.
+func gammaOf(ctx context.Context, rule string, k spectral.Kernel, r *design.Rows, seed uint64) (float64, error) {
+	moments, near := design.NewMoments(r.Cols), spectral.NewSample(seed)
+	err := r.Each(ctx, func(_ int, block datasets.Set) error {
+		return design.WhileWidened(block.X, func(X mat.Matrix) error {
+			if rule != kernel.GammaScale.Rule() {
+				near.Add(X)
+				return nil
+			}
+			part := design.NewMoments(r.Cols)
+			part.Of(X)
+			moments.Merge(part)
+			return nil
+		})
+	})
+	switch {
+	case err != nil:
+		return 0, err
+	case rule == kernel.GammaScale.Rule():
+		return k.GammaOfScale(r.Cols, moments.Whole().Deviation(0)), nil
+	}
+	return k.GammaOfSample(ctx, near)
+}
+
+// ruleOf is gammaOf of a sample.
+func ruleOf(ctx context.Context, rule string, k spectral.Kernel, X mat.Matrix, seed uint64) (float64, error) {
+	_, d := X.Dims()
+	r := &design.Rows{Cols: d, Each: func(_ context.Context, yield func(int, datasets.Set) error) error {
+		return yield(0, datasets.Set{X: X})
+	}}
+	return gammaOf(ctx, rule, k, r, seed)
+}
+
+// learn returns γ of each input by the evidence of a sample of the rows and, where the inputs have their own, how
+// much each matters.
+func (s GaussianProcess) learn(ctx context.Context, k spectral.Kernel, src datasets.Source) (gamma, relevance []float64, err error) {
+	from := sample.From{Name: "sample", Source: src, Check: finiteInputs, Common: !s.learnsNoise() || !s.learnsAmplitude()}
+	taken, err := sample.Take(ctx, from, s.Rows, s.Seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	_, d := taken.X.Dims()
+	each := make([]int, d)
+	for j := range each {
+		each[j] = j
+	}
+	X, deviation, err := sample.Standardised(ctx, taken.X, each, src.Schema())
+	if err != nil {
+		return nil, nil, err
+	}
+	start, err := s.start(ctx, k, taken.X, X, deviation)
+	if err != nil {
+		return nil, nil, err
+	}
+	p := evidence.Problem{X: X, Y: taken.Y, KeepNoise: !s.learnsNoise(), KeepAmplitude: !s.learnsAmplitude()}
+	unit := taken.Units[0] * taken.Units[0]
+	noise, amplitude := s.given(unit)
+	point := evidence.Point{Scales: start, Noise: 0.3, Amplitude: 1}
+	if p.KeepNoise {
+		point.Noise = noise / unit
+	}
+	if p.KeepAmplitude {
+		point.Amplitude = amplitude / unit
+	}
+	factor := make([]float64, d)
+	if !s.learns("scales") { // one factor on those of the start
+		p.Group, point.Scales = make([]int, d), []float64{1}
+		copy(factor, start)
+	} else {
+		for j := range factor {
+			factor[j] = 1
+		}
+	}
+	learned, err := s.descend(ctx, k, p, point, factor)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.widths(k, learned.Scales, factor, deviation, start)
+}
+
+// start returns the scale that each standardised input starts from.
+func (s GaussianProcess) start(ctx context.Context, k spectral.Kernel, given, standardised mat.Matrix, deviation []float64) ([]float64, error) {
+	X, own := given, s.Gamma.Rule() != "" && s.learns("scales")
+	if own {
+		X = standardised
+	}
+	gamma, err := s.Gamma.Of(len(deviation), func(rule string) (float64, error) { return ruleOf(ctx, rule, k, X, s.Seed) })
+	if err != nil {
+		return nil, err
+	}
+	out := k.Factors(gamma)
+	for j, sd := range deviation {
+		if !own && sd > 0 {
+			out[j] *= sd
+		}
+	}
+	return out, nil
+}
+
+// descend learns scales on frequencies that are the draws times a factor for each input.
+func (s GaussianProcess) descend(ctx context.Context, k spectral.Kernel, p evidence.Problem, point evidence.Point, factor []float64) (evidence.Learned, error) {
+	d, m := len(factor), s.learningFeatures()/2
+	draws, err := fourier.Draw(ctx, k, s.Seed, d, learningLists*m, true)
+	if err != nil {
+		return evidence.Learned{}, err
+	}
+	lists := make([]*mat.Dense, learningLists)
+	for i := range lists {
+		lists[i] = mat.DenseCopyOf(draws.Base.Slice(0, d, i*m, (i+1)*m))
+		for j, f := range factor {
+			kern.Scale(f, lists[i].RawRowView(j))
+		}
+	}
+	return evidence.Learn(ctx, p, lists, point, 1, s.Steps)
+}
+
+// widths returns γ of the inputs as they are from the scales of standardised ones.
+func (s GaussianProcess) widths(k spectral.Kernel, scales, factor, deviation, start []float64) (gamma, relevance []float64, err error) {
+	gamma = make([]float64, len(factor))
+	for j, sd := range deviation {
+		scale := factor[j] * scales[min(j, len(scales)-1)]
+		if s.learns("scales") {
+			relevance = append(relevance, scale)
+		}
+		if sd > 0 {
+			scale /= sd
+		} else {
+			scale = start[j]
+			if relevance != nil {
+				relevance[j] = 0
+			}
+		}
+		gamma[j] = min(max(math.Pow(scale, 1/k.Power), math.SmallestNonzeroFloat64), math.MaxFloat64)
+	}
+	if relevance != nil {
+		kern.Scale(1/slices.Max(relevance), relevance)
+	}
+	return gamma, relevance, nil
+}
+
+// finiteInputs refuses a block with inputs that are not finite numbers.
+func finiteInputs(first int, block datasets.Set) error {
+	return design.WhileWidened(design.Native(block.X), func(X mat.Matrix) error {
+		if m, ok := X.(*sparse.CSR); ok {
+			shared, _ := m.Shared()
+			if _, _, values := m.Raw(); !kern.Finite(values) || shared-shared != 0 {
+				return design.NameFault(first, block)
+			}
+			return nil
+		}
+		n, _ := X.Dims()
+		for i := range n {
+			if !kern.Finite(X.(*mat.Dense).RawRowView(i)) {
+				return design.NameFault(first, block)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,205 @@
+package estimator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
+	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// processSums are the sums of a gaussian process in its pass: those of the products of features and targets.
+type processSums struct {
+	features  *kernelFeatures
+	intercept bool
+	moments   *leastsquares.Moments // nil before the first rows
+	targets   int
+}
+
+// mappedRows is how many rows are mapped at once.
+const mappedRows = 512
+
+func (p *processSums) add(ctx context.Context, first int, block datasets.Set) error {
+	y, count, weights, err := givenTargets(first, block)
+	if err != nil {
+		return err
+	}
+	if p.moments == nil {
+		p.targets = count
+		p.moments = leastsquares.NewMoments(p.features.outputWidth(), count, p.intercept)
+	}
+	if count != p.targets {
+		return fmt.Errorf("rows from %d: %d targets, wanted %d", first, count, p.targets)
+	}
+	if p.features.name == linearKernel {
+		if p.moments.Add(ctx, block.X, y, weights) != nil {
+			return cmp.Or(ctx.Err(), design.NameFault(first, block))
+		}
+		return nil
+	}
+	n, D := block.Rows(), p.features.outputWidth()
+	hold := design.Borrow[float64](min(n, mappedRows) * D)
+	defer hold.Release()
+	return design.WhileWidened(block.X, func(X mat.Matrix) error {
+		for lo := 0; lo < n; lo += mappedRows {
+			hi := min(lo+mappedRows, n)
+			tile := mat.NewDense(hi-lo, D, hold.List[:(hi-lo)*D])
+			if err := p.features.mapTo(ctx, tile, datasets.SliceRows(X, lo, hi)); err != nil {
+				return err
+			}
+			some := weights
+			if weights != nil {
+				some = weights[lo:hi]
+			}
+			if p.moments.Add(ctx, tile, y[lo*count:hi*count], some) != nil {
+				return cmp.Or(ctx.Err(), design.NameFault(first, block))
+			}
+		}
+		return nil
+	})
+}
+
+func (p *processSums) merge(_ context.Context, other rowSums) error {
+	o := other.(*processSums)
+	if o.moments == nil {
+		return nil
+	}
+	if p.moments == nil {
+		p.targets = o.targets
+		p.moments = leastsquares.NewMoments(p.features.outputWidth(), o.targets, p.intercept)
+	}
+	if p.targets != o.targets {
+		return fmt.Errorf("%d targets, wanted %d", o.targets, p.targets)
+	}
+	p.moments.Merge(o.moments)
+	return nil
+}
+
+func (p *processSums) next(context.Context) (rowSums, error) { return nil, p.enough() }
+
+// enough refuses sums that nothing can be learned from.
+func (p *processSums) enough() error {
+	switch {
+	case p.moments == nil:
+		return fmt.Errorf("%w: no rows", datasets.ErrEmpty)
+	case p.moments.Weight == 0:
+		return errors.New("every weight is 0")
+	}
+	return nil
+}
+
+func (p *processSums) state(s *model.State) {
+	empty := p.moments == nil
+	s.Bool("empty", &empty)
+	s.Int("targets", &p.targets)
+	if s.Require(p.targets >= 0 && p.targets <= 1<<20 && empty == (p.targets == 0), "the targets do not fit"); s.Err() != nil {
+		return
+	}
+	if s.Reading() {
+		p.moments = nil
+		if !empty {
+			p.moments = &leastsquares.Moments{Cols: p.features.outputWidth()}
+		}
+	}
+	if !empty {
+		p.moments.State(s.Child("moments"), p.intercept, p.targets)
+	}
+}
+
+// Start begins the pass of sums, where γ is given and not learned. More rows can be added to it at any time, as to that of
+// [Ridge]; noise and amplitude are learned from the sums.
+func (s GaussianProcess) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
+	sums, err := s.begin(ctx, schema, cols)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", gaussianProcessName, err)
+	}
+	return begin(ctx, gaussianProcessName, s, schema, cols, sums)
+}
+
+func (s GaussianProcess) begin(ctx context.Context, schema datasets.Schema, cols int) (*processSums, error) {
+	if err := param.CheckFit(s); err != nil {
+		return nil, err
+	}
+	if err := forNumbers(schema, "gaussian_process"); err != nil {
+		return nil, err
+	}
+	if err := room(s, datasets.Shape{Cols: cols, Outputs: schema.Outputs(), Columns: schema.Columns}); err != nil {
+		return nil, err
+	}
+	sums := &processSums{features: &kernelFeatures{name: s.Kernel, width: cols}, intercept: s.Intercept}
+	if s.Kernel == linearKernel {
+		return sums, nil
+	}
+	if s.learnsKernel() || s.Gamma.Rule() != "" {
+		return nil, fmt.Errorf("%w: gamma is learned from rows; give numbers, and optimise: [noise, amplitude]", datasets.ErrNoPasses)
+	}
+	k, _ := spectral.FourierKernel(s.Kernel, s.Nu, s.Shape)
+	gamma, err := s.Gamma.Of(cols, nil)
+	if err != nil {
+		return nil, err
+	}
+	sums.features, err = s.draw(ctx, k, gamma)
+	return sums, err
+}
+
+// Finish returns the [*FittedGaussianProcess] of the sums.
+func (s GaussianProcess) Finish(ctx context.Context, last datasets.Pass) (Predictor, error) {
+	sums, err := finished[*processSums](ctx, gaussianProcessName, s, last)
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.solve(ctx, sums)
+	if err = orEnded(ctx, err); err != nil {
+		return nil, fmt.Errorf("%s: %w", gaussianProcessName, err)
+	}
+	return f, nil
+}
+
+// solve makes the model of the sums.
+func (s GaussianProcess) solve(ctx context.Context, sums *processSums) (*FittedGaussianProcess, error) {
+	if err := sums.enough(); err != nil {
+		return nil, err
+	}
+	m := sums.moments
+	var given leastsquares.Given
+	given.Noise, given.Amplitude = s.given(m.Variance())
+	if t := m.Constant(); t >= 0 && (given.Noise == 0 || given.Amplitude == 0 || m.Variance() == 0 && s.Noise.Fixed()*s.Amplitude.Fixed() == 0) {
+		return nil, fmt.Errorf("target %d is constant: there is nothing to learn noise and amplitude from; give them as numbers", t)
+	}
+	e, err := m.Evidence(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v, err := e.Maximise(ctx, given)
+	if err != nil {
+		return nil, err
+	}
+	fitted, factor, err := m.Weights(ctx, v.Ratio)
+	if err != nil {
+		return nil, fmt.Errorf("noise %v is too small beside amplitude %v", v.Noise[0], v.Amplitude[0])
+	}
+	f := &FittedGaussianProcess{processFunction: processFunction{features: sums.features, linear: newLinear(fitted)},
+		noise: v.Noise, amplitude: v.Amplitude, evidence: v.Log, mean: m.Mean(), lower: mat.NewDense(m.Cols, m.Cols, factor.Lower)}
+	if s.Intercept {
+		f.weight = m.Weight
+	}
+	f.report.Objective = -v.Log
+	if s.learnsKernel() {
+		f.report.Iterations = s.Steps
+	}
+	switch {
+	case v.Least:
+		f.report.Warnings = append(f.report.Warnings, fmt.Sprintf("the evidence grows as the noise falls to 0: it was left at %.3g of the amplitude", v.Ratio))
+	case v.Most:
+		f.report.Warnings = append(f.report.Warnings, "the evidence finds nothing in the inputs that tells the targets")
+	}
+	return f, nil
+}

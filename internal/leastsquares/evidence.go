@@ -1,0 +1,249 @@
+package leastsquares
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+)
+
+// Evidence is how likely the targets are under weights w ~ N(0, amplitude·I), a flat prior for the intercept and
+// noise of a variance, for every noise and amplitude: a row of weight s counts as s rows. With ρ = noise/amplitude,
+// A = X̃'SX̃ + ρI, the misfit r(ρ) = ỹ'Sỹ − ỹ'SX̃A⁻¹X̃'Sỹ and N = Σs, less one with an intercept, the negative logarithm
+// is, summed over the targets,
+//
+//	J = Σ ½·[r/noise + N·log(2π·noise) + log|A| − D·log ρ (+ log Σs with an intercept)]
+//
+// X̃'SX̃ is brought to tridiagonal form once, 4D³/3 flops. Each ρ is then a matter of D steps.
+type Evidence struct {
+	cols, targets int
+	rows          float64 // N
+	intercept     float64 // log Σs, 0 without an intercept
+	form          *kern.Tridiagonal
+	right         [][]float64 // Qᵀ·X̃'Sỹ of each target
+	spreads       []float64   // ỹ'Sỹ
+	low, high     float64     // logarithms of ρ between which it is looked for
+}
+
+// Evidence returns the evidence of the rows that were added.
+func (m *Moments) Evidence(ctx context.Context) (*Evidence, error) {
+	e := &Evidence{cols: m.Cols, targets: m.targets, rows: m.Weight, spreads: m.spreads()}
+	if m.centred {
+		e.rows, e.intercept = m.Weight-1, math.Log(m.Weight)
+	}
+	gram := make([]float64, m.Cols*m.Cols)
+	m.system(gram, m.Cols, 0)
+	trace, most := 0.0, 0.0
+	for i := range m.Cols {
+		trace += gram[i*m.Cols+i]
+		most = max(most, gram[i*m.Cols+i])
+	}
+	if trace == 0 {
+		trace, most = 1, 1
+	}
+	e.low, e.high = math.Log(64*epsilon*float64(m.Cols)*most), math.Log(1e4*trace)
+	if !(most > 0) || !kern.Finite([]float64{e.low, e.high, e.rows, e.intercept}) {
+		return nil, errNotFinite
+	}
+	right := m.rightSide()
+	clearFixed(m.fixed(m.Cols), right, m.targets)
+	var err error
+	if e.form, err = kern.NewTridiagonal(ctx, kern.Dense(m.Cols, m.Cols, m.Cols, gram)); err != nil {
+		return nil, err
+	}
+	for t := range m.targets {
+		b := make([]float64, m.Cols)
+		for i := range b {
+			b[i] = right[i*m.targets+t]
+		}
+		e.form.Turn(b)
+		e.right = append(e.right, b)
+	}
+	return e, nil
+}
+
+var errNotFinite = errors.New("the evidence is not finite; scale inputs and targets")
+
+// Constant reports which target does not vary, -1 for none.
+func (m *Moments) Constant() int {
+	for t, spread := range m.spreads() {
+		mean := m.targetShift[t] + m.targetSum[t]/m.Weight
+		if spread <= 64*epsilon*epsilon*mean*mean*m.Weight {
+			return t
+		}
+	}
+	return -1
+}
+
+// Variance returns the mean variance of the targets, about 0 where there is no intercept.
+func (m *Moments) Variance() float64 { return m.spread() / m.Weight / float64(m.targets) }
+
+// at is what the evidence is made of for one ρ.
+type at struct {
+	ratio   float64
+	logDet  float64   // log|A| − D·log ρ
+	free    float64   // D − ρ·tr A⁻¹, the degrees of freedom of the fit
+	misfits []float64 // r of each target
+	slopes  []float64 // dr/dlog ρ
+}
+
+// at returns it, and ok false where A is not positive definite to working precision.
+func (e *Evidence) at(ratio float64) (a at, ok bool) {
+	a = at{ratio: ratio, misfits: make([]float64, e.targets), slopes: make([]float64, e.targets)}
+	diagonal, beside := e.form.Diagonal, e.form.Beside
+	pivots, x := make([]float64, e.cols), make([]float64, e.cols)
+	trace, slope := 0.0, 1.0 // of A⁻¹, and of a pivot by ρ
+	for i := range pivots {
+		pivots[i] = diagonal[i] + ratio
+		if i > 0 {
+			l := beside[i-1] / pivots[i-1]
+			pivots[i] -= l * beside[i-1]
+			slope = 1 + l*l*slope
+		}
+		if !(pivots[i] > 0) {
+			return a, false
+		}
+		a.logDet += math.Log(pivots[i] / ratio)
+		trace += slope / pivots[i]
+	}
+	a.free = float64(e.cols) - ratio*trace
+	for t, c := range e.right {
+		explained := 0.0
+		for i, v := range c {
+			if i > 0 {
+				v -= beside[i-1] / pivots[i-1] * x[i-1]
+			}
+			x[i] = v
+			explained += v * v / pivots[i]
+		}
+		a.misfits[t] = max(e.spreads[t]-explained, e.spreads[t]*epsilon)
+		for i := e.cols - 1; i >= 0; i-- {
+			x[i] /= pivots[i]
+			if i+1 < e.cols {
+				x[i] -= beside[i] / pivots[i] * x[i+1]
+			}
+		}
+		a.slopes[t] = ratio * kern.Dot(x, x)
+	}
+	return a, true
+}
+
+// Variances are a noise and an amplitude of each target, of one ratio.
+type Variances struct {
+	Ratio            float64
+	Noise, Amplitude []float64
+	Log              float64 // logarithm of the evidence
+	Least, Most      bool    // whether the ratio is at an end of what was looked at
+}
+
+// Given is what is known of noise and amplitude, 0 where the evidence is to say it. What is given is that of every
+// target; where nothing is, each has its own noise and amplitude, of a common ratio.
+type Given struct{ Noise, Amplitude float64 }
+
+// noises returns the noise of each target for a ratio.
+func (e *Evidence) noises(a at, g Given) []float64 {
+	out := make([]float64, e.targets)
+	for t := range out {
+		switch {
+		case g.Noise > 0:
+			out[t] = g.Noise
+		case g.Amplitude > 0:
+			out[t] = g.Amplitude * a.ratio
+		default:
+			out[t] = a.misfits[t] / e.rows
+		}
+	}
+	return out
+}
+
+// negative returns J, and its derivative by log ρ.
+func (e *Evidence) negative(a at, g Given) (value, slope float64) {
+	for t, noise := range e.noises(a, g) {
+		r, dr := a.misfits[t], a.slopes[t]
+		value += (r/noise + e.rows*math.Log(2*math.Pi*noise) + a.logDet + e.intercept) / 2
+		slope += (dr/noise - a.free) / 2
+		if g.Amplitude > 0 && g.Noise == 0 { // the noise grows with ρ
+			slope += (e.rows - r/noise) / 2
+		}
+	}
+	return value, slope
+}
+
+// Maximise returns the noise and the amplitude of the greatest evidence, those that are given left as they are.
+func (e *Evidence) Maximise(ctx context.Context, g Given) (Variances, error) {
+	if e.rows <= 0 {
+		return Variances{}, errors.New("the rows weigh too little to learn the noise from")
+	}
+	if g.Noise > 0 && g.Amplitude > 0 {
+		a, ok := e.at(g.Noise / g.Amplitude)
+		if !ok {
+			return Variances{}, fmt.Errorf("noise %v is too small beside amplitude %v", g.Noise, g.Amplitude)
+		}
+		return e.variances(a, g), nil
+	}
+	const step = 0.5
+	best, least := e.low, math.Inf(1)
+	for u := e.low; u <= e.high; u += step {
+		if err := ctx.Err(); err != nil {
+			return Variances{}, err
+		}
+		if a, ok := e.at(math.Exp(u)); ok {
+			if value, _ := e.negative(a, g); value < least {
+				best, least = u, value
+			}
+		}
+	}
+	if math.IsInf(least, 1) {
+		return Variances{}, errNotFinite
+	}
+	a, err := e.root(ctx, max(best-step, e.low), min(best+step, e.high), g)
+	if err != nil {
+		return Variances{}, err
+	}
+	out := e.variances(a, g)
+	const end = 1e-6
+	out.Least, out.Most = math.Log(a.ratio) < e.low+end, math.Log(a.ratio) > e.high-end
+	return out, nil
+}
+
+// root returns where between two logarithms J no longer falls.
+func (e *Evidence) root(ctx context.Context, low, high float64, g Given) (at, error) {
+	falls := func(u float64) bool {
+		a, ok := e.at(math.Exp(u))
+		if !ok {
+			return true
+		}
+		_, slope := e.negative(a, g)
+		return slope < 0
+	}
+	for high-low > 1e-13*max(1, math.Abs(low)) {
+		if err := ctx.Err(); err != nil {
+			return at{}, err
+		}
+		middle := low + (high-low)/2
+		if middle <= low || middle >= high {
+			break
+		}
+		if falls(middle) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	a, ok := e.at(math.Exp(high))
+	if !ok {
+		return at{}, errNotFinite
+	}
+	return a, nil
+}
+
+func (e *Evidence) variances(a at, g Given) Variances {
+	value, _ := e.negative(a, g)
+	out := Variances{Ratio: a.ratio, Noise: e.noises(a, g), Log: -value}
+	for _, noise := range out.Noise {
+		out.Amplitude = append(out.Amplitude, noise/a.ratio)
+	}
+	return out
+}

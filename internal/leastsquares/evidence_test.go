@@ -1,0 +1,132 @@
+package leastsquares
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// evidenceOf returns the evidence of rows of three inputs and two targets, and the same by the covariance of the targets.
+func evidenceOf(t *testing.T, centred bool) (*Evidence, func(noise []float64, amplitude []float64) float64) {
+	t.Helper()
+	const n, d = 30, 3
+	rng := rand.New(rand.NewPCG(4, 4))
+	x, y := mat.NewDense(n, d, nil), make([]float64, 2*n)
+	for i := range n {
+		for j := range d {
+			x.Set(i, j, rng.NormFloat64()+0.3)
+		}
+		y[2*i], y[2*i+1] = 2+x.At(i, 0)+0.3*rng.NormFloat64(), 5*x.At(i, 1)-x.At(i, 2)+rng.NormFloat64()
+	}
+	m := NewMoments(d, 2, centred)
+	if err := m.Add(context.Background(), x, y, nil); err != nil {
+		t.Fatal(err)
+	}
+	e, err := m.Evidence(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, func(noise, amplitude []float64) (value float64) {
+		for k := range noise {
+			c := mat.NewSymDense(n, nil)
+			for i := range n {
+				for j := range i + 1 {
+					v := amplitude[k] * mat.Dot(x.RowView(i), x.RowView(j))
+					if i == j {
+						v += noise[k]
+					}
+					c.SetSym(i, j, v)
+				}
+			}
+			var f mat.Cholesky
+			if !f.Factorize(c) {
+				t.Fatal("not positive definite")
+			}
+			ones, target := mat.NewVecDense(n, nil), mat.NewVecDense(n, nil)
+			for i := range n {
+				ones.SetVec(i, 1)
+				target.SetVec(i, y[2*i+k])
+			}
+			var a, b mat.VecDense
+			if err := f.SolveVecTo(&a, target); err != nil {
+				t.Fatal(err)
+			}
+			rows, square := float64(n), mat.Dot(target, &a)
+			value += f.LogDet() / 2
+			if centred { // the flat prior integrates the level out
+				if err := f.SolveVecTo(&b, ones); err != nil {
+					t.Fatal(err)
+				}
+				s := mat.Dot(ones, &b)
+				square -= mat.Dot(ones, &a) * mat.Dot(ones, &a) / s
+				value += math.Log(s) / 2
+				rows--
+			}
+			value += square/2 + rows*math.Log(2*math.Pi)/2
+		}
+		return -value
+	}
+}
+
+// The evidence is the density by the n×n covariance; its derivative is that of differences, and vanishes where it
+// is greatest: with nothing, the noise or the amplitude given.
+func TestEvidenceOfVariances(t *testing.T) {
+	ctx := context.Background()
+	for _, centred := range []bool{true, false} {
+		e, slow := evidenceOf(t, centred)
+		for _, g := range []Given{{}, {Noise: 0.4}, {Amplitude: 3}, {Noise: 0.4, Amplitude: 3}} {
+			v, err := e.Maximise(ctx, g)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := slow(v.Noise, v.Amplitude); math.Abs(v.Log-want) > 1e-9*math.Abs(want) {
+				t.Errorf("centred %v, given %+v: log evidence %v, wanted %v", centred, g, v.Log, want)
+			}
+			if g.Noise > 0 && v.Noise[1] != g.Noise || g.Amplitude > 0 && math.Abs(v.Amplitude[1]-g.Amplitude) > 1e-12 {
+				t.Errorf("given %+v became %+v", g, v)
+			}
+			for _, ratio := range []float64{0.01, 0.7, 20} {
+				value := func(u float64) float64 {
+					a, ok := e.at(math.Exp(u))
+					if !ok {
+						t.Fatal("not positive definite")
+					}
+					j, _ := e.negative(a, g)
+					return j
+				}
+				a, _ := e.at(ratio)
+				_, slope := e.negative(a, g)
+				const h = 1e-4
+				u := math.Log(ratio)
+				if want := (value(u+h) - value(u-h)) / (2 * h); math.Abs(slope-want) > 1e-5*(1+math.Abs(want)) {
+					t.Errorf("centred %v, given %+v, ratio %v: derivative %v, by differences %v", centred, g, ratio, slope, want)
+				}
+			}
+			if g.Noise > 0 && g.Amplitude > 0 {
+				continue
+			}
+			for _, factor := range []float64{0.9, 1.1} { // no neighbour has more
+				noise, amplitude := append([]float64{}, v.Noise...), append([]float64{}, v.Amplitude...)
+				for k := range noise {
+					if g.Noise == 0 {
+						noise[k] *= factor
+					} else {
+						amplitude[k] *= factor
+					}
+				}
+				if slow(noise, amplitude) >= v.Log {
+					t.Errorf("centred %v, given %+v: the evidence is not the greatest", centred, g)
+				}
+				for k := range noise { // along the common ratio, too
+					noise[k], amplitude[k] = v.Noise[k]*factor, v.Amplitude[k]*factor
+				}
+				if g == (Given{}) && slow(noise, amplitude) >= v.Log {
+					t.Errorf("centred %v: the evidence is not the greatest along the ratio", centred)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package sample
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// widestDense is up to how many entries a sample of sparse rows is learned from as a dense one.
+const widestDense = 1 << 24
+
+// Standardised returns rows whose columns have the standard deviation 1, groups together the variance 1, and mean 0
+// where they are dense; and what the columns were divided by, 0 for one that is constant.
+func Standardised(ctx context.Context, X mat.Matrix, group []int, schema datasets.Schema) (mat.Matrix, []float64, error) {
+	n, d := X.Dims()
+	m, isSparse := X.(*sparse.CSR)
+	if isSparse && n*d <= widestDense {
+		X, isSparse = m.Dense(), false
+	}
+	moments, deviation := design.NewMoments(d), make([]float64, d)
+	moments.Of(X)
+	variance := make([]float64, d)
+	for j := range d {
+		v := moments.Deviation(j)
+		variance[group[j]] += v * v
+	}
+	for j := range d {
+		if moments.Deviation(j) > 0 {
+			deviation[j] = math.Sqrt(variance[group[j]])
+		}
+		if !finite(variance[group[j]]) || deviation[j] > 0 && !finite(1/deviation[j]) {
+			return nil, nil, fmt.Errorf("column %s: its range overflows", schema.Name(j))
+		}
+	}
+	if !slices.ContainsFunc(deviation, func(v float64) bool { return v > 0 }) {
+		return nil, nil, errors.New("every input is constant: there is nothing to learn scales from")
+	}
+	unit := func(j int, v float64) float64 {
+		if deviation[j] == 0 {
+			return 0
+		}
+		return v / deviation[j]
+	}
+	if isSparse {
+		out, err := design.MapEntries(ctx, m, unit)
+		return out, deviation, err
+	}
+	out := mat.NewDense(n, d, nil)
+	for i := range n {
+		for j, v := range X.(*mat.Dense).RawRowView(i) {
+			out.Set(i, j, unit(j, v-moments.Mean[j]))
+		}
+	}
+	return out, deviation, nil
+}
+
+func finite(v float64) bool { return v-v == 0 }
