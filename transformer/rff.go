@@ -56,13 +56,14 @@ import (
 // γ that is not as long as there are columns. Transform returns one for values so large that ω'x
 // would overflow.
 type RFF struct {
-	Kernel   string  // one of those above, or custom
-	Gamma    Gamma   // γ
-	Features int     // D, even for the paired map
-	Map      string  // paired or phase
-	Draw     string  // how frequencies are drawn: iid
-	Nu       float64 // ν of the matern kernel
-	Alpha    float64 // α of the rational_quadratic kernel
+	Kernel   string      // one of those above, or custom
+	Gamma    Gamma       // γ
+	Features int         // D, even for the paired map
+	Map      string      // paired or phase
+	Draw     string      // how frequencies are drawn: iid, orthogonal, qmc or structured
+	Nu       float64     // ν of the matern kernel
+	Alpha    float64     // α of the rational_quadratic kernel
+	Of       KernelParts // kernels of the mixture or the product
 	Seed     uint64
 	Custom   *CustomKernel // with Kernel "custom", a kernel of your own
 }
@@ -84,19 +85,20 @@ func NewRFF() RFF {
 // mostFeatures is a bound on the width of a map that no machine comes near.
 const mostFeatures = 1 << 26
 
-// Params declares kernel, gamma, features, map, draw, nu, alpha and seed. Custom has no plain form.
+// Params declares kernel, gamma, features, map, draw, nu, alpha, of and seed. Custom has no plain form.
 func (s *RFF) Params(l *param.List) {
-	kernels := spectral.FourierKernels
+	kernels := slices.Concat(spectral.FourierKernels, composed)
 	if s.Custom != nil {
-		kernels = append(slices.Clip(kernels), "custom")
+		kernels = append(kernels, "custom")
 	}
 	l.Choice(&s.Kernel, "kernel", "kernel to approximate", kernels...)
 	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
 	l.Int(&s.Features, "features", "output width D", param.Between(1, mostFeatures))
 	l.Choice(&s.Map, "map", "real form of the map", "paired", "phase")
-	l.Choice(&s.Draw, "draw", "how frequencies are drawn", "iid")
+	l.Choice(&s.Draw, "draw", "how frequencies are drawn", fourier.Laws...)
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
 	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
+	l.Value(&s.Of, "of", "kernels of the mixture, with their weights, or of the product")
 	l.Seed(&s.Seed, "seed", "seed of the draws")
 	l.Also("features", func() error {
 		if s.Map == "paired" && s.Features%2 != 0 {
@@ -110,6 +112,34 @@ func (s *RFF) Params(l *param.List) {
 		}
 		return nil
 	})
+	l.Also("of", func() error {
+		if len(s.Of) == 0 && slices.Contains(composed, s.Kernel) {
+			return fmt.Errorf("at least one kernel for kernel: %s, as {kernel: gaussian, gamma: 1.0}", s.Kernel)
+		}
+		return nil
+	})
+	l.Also("draw", s.checkDraw)
+}
+
+// checkDraw reports a draw that the kernel cannot be drawn by.
+func (s *RFF) checkDraw() error {
+	k, ok := s.known()
+	if !ok || fourier.Suits(s.Draw, k) {
+		return nil
+	}
+	laws := slices.DeleteFunc(slices.Clone(fourier.Laws), func(law string) bool { return !fourier.Suits(law, k) })
+	why := "which is no mixture of gaussian kernels"
+	if s.Draw == "qmc" {
+		why = "whose distribution of frequencies is not known well enough"
+	}
+	return fmt.Errorf("%s for kernel: %s, %s", param.Alternatives(laws), s.Kernel, why)
+}
+
+// known returns the kernel, and whether there is one.
+func (s *RFF) known() (spectral.Kernel, bool) {
+	f := FittedRFF{kernelName: s.Kernel, nu: s.Nu, alpha: s.Alpha, parts: s.Of}
+	ok := f.name(s.Custom)
+	return f.kernel, ok
 }
 
 // FitsWithoutRows reports whether γ is fixed, so that only the number of columns is learned.
@@ -128,13 +158,13 @@ func (s RFF) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	if err := checkNumeric("rff", data.Schema()); err != nil {
 		return nil, err
 	}
-	f := &FittedRFF{kernelName: s.Kernel, nu: s.Nu, alpha: s.Alpha}
+	f := &FittedRFF{kernelName: s.Kernel, nu: s.Nu, alpha: s.Alpha, parts: slices.Clone(s.Of)}
 	f.name(s.Custom)
 	var err error
 	if f.gamma, err = resolveGamma(ctx, s.Gamma, "rff", f.kernel, data, s.Seed); err != nil {
 		return nil, err
 	}
-	draws, err := fourier.Draw(ctx, f.kernel, s.Seed, len(f.gamma), s.frequencies(), s.Map == "paired")
+	draws, err := s.law().Draw(ctx, f.kernel, len(f.gamma), s.frequencies(), s.Map == "paired")
 	if err != nil {
 		return nil, failed(ctx, "rff", err)
 	}
@@ -143,6 +173,8 @@ func (s RFF) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	}
 	return f, nil
 }
+
+func (s RFF) law() fourier.Law { return fourier.Law{Name: s.Draw, Seed: s.Seed} }
 
 // frequencies returns m.
 func (s RFF) frequencies() int {
@@ -156,13 +188,15 @@ func (s RFF) frequencies() int {
 func (s RFF) Cost(shape datasets.Shape) datasets.Cost {
 	n, d, m, D := float64(shape.Rows), float64(shape.Cols), float64(s.frequencies()), float64(s.Features)
 	const cosine = 20
-	return datasets.Cost{Flops: n * (2*shape.Entries()*m + cosine*D), Bytes: int64(20*d*m + 8*n*D), Width: s.Features}
+	project, bytes := s.law().Cost(shape.Entries(), d, m)
+	return datasets.Cost{Flops: n * (project + cosine*D), Bytes: int64(bytes + 8*n*D), Width: s.Features}
 }
 
 // FittedRFF is what [RFF] is fitted to.
 type FittedRFF struct {
 	kernelName string
 	nu, alpha  float64
+	parts      KernelParts     // of a mixture or a product
 	kernel     spectral.Kernel // of that name
 	gamma      []float64       // d
 	features   fourier.Map     // the draws for γ = 1, and what γ makes of them
@@ -180,6 +214,9 @@ var (
 // name looks the kernel up.
 func (f *FittedRFF) name(custom *CustomKernel) bool {
 	k, ok := spectral.FourierKernel(f.kernelName, f.nu, f.alpha)
+	if !ok {
+		k, ok = f.parts.kernel(f.kernelName)
+	}
 	if f.kernelName == "custom" {
 		k, ok = spectral.Kernel{Power: 1}, true
 		if custom != nil {
@@ -314,23 +351,32 @@ func (f *FittedRFF) State(s *model.State) {
 	s.Matrix("base", &draws.Base)
 	s.Floats("gamma", &f.gamma)
 	s.Floats("phase", &draws.Phase)
+	if slices.Contains(composed, f.kernelName) {
+		f.parts.state(s)
+	}
+	if s.Err() == nil && draws.Base == nil {
+		stateOfSigns(s, &draws, len(f.gamma))
+	}
 	if !s.Reading() || s.Err() != nil {
 		return
 	}
 	draws.Paired = mapName == "paired"
 	s.Require(draws.Paired || mapName == "phase", "map is neither paired nor phase")
 	s.Require(f.name(nil), "the kernel is not known")
-	s.Require(draws.Base != nil, "there are no frequencies")
 	if s.Err() != nil {
 		return
 	}
-	d, m := draws.Base.Dims()
+	d, m := len(f.gamma), draws.Len()
+	if draws.Base != nil {
+		d, _ = draws.Base.Dims()
+	}
 	phases := m
 	if draws.Paired {
 		phases = 0
 	}
 	s.Require(len(f.gamma) == d && len(draws.Phase) == phases, "frequencies, gamma and phases do not fit")
-	s.Require(allFinite(draws.Base.RawMatrix().Data, f.gamma, draws.Phase), "frequencies, gamma or phases are not finite")
+	s.Require(draws.Base == nil || allFinite(draws.Base.RawMatrix().Data), "frequencies are not finite")
+	s.Require(allFinite(f.gamma, draws.Phase), "gamma or phases are not finite")
 	s.Require(!slices.ContainsFunc(f.gamma, func(g float64) bool { return g <= 0 }), "a gamma is not above 0")
 	s.Require(!slices.ContainsFunc(draws.Phase, func(b float64) bool { return b < 0 || b > 2*math.Pi }), "a phase is not an angle")
 	s.Require(param.Positive.Contains(f.nu) || f.kernelName != "matern", "nu is not a number above 0")
@@ -341,4 +387,23 @@ func (f *FittedRFF) State(s *model.State) {
 	if err := f.finish(draws); err != nil {
 		s.Fail("%v", err)
 	}
+}
+
+// stateOfSigns is what a model file keeps of structured frequencies of d inputs.
+func stateOfSigns(s *model.State, draws *fourier.Draws, d int) {
+	if !s.Reading() {
+		s.Uint64s("signs", &draws.Signs.Bits)
+		s.Floats("spread", &draws.Spread)
+		return
+	}
+	var bits []uint64
+	s.Uint64s("signs", &bits)
+	s.Floats("spread", &draws.Spread)
+	if s.Err() != nil {
+		return
+	}
+	s.Require(allFinite(draws.Spread), "spreads are not finite")
+	var ok bool
+	draws.Signs, ok = fourier.SignsOf(d, len(draws.Spread), bits)
+	s.Require(ok, "there are no frequencies, or signs, spreads and gamma do not fit")
 }
