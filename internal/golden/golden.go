@@ -26,7 +26,6 @@ var NotYet = map[string]string{
 	"metrics_clustering":    "scores of clusters",
 	"metrics_probabilistic": "scores of predictive distributions and intervals",
 	"one_class":             "one-class models",
-	"structured":            "structured projections",
 }
 
 // Path returns the path of a file or folder below ../shared, or skips the test where it is absent.
