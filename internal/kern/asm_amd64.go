@@ -332,6 +332,19 @@ func hadamardHalfAsm[T Float](x *T, h int) {
 	}
 }
 
+func multiplyAsm[T Float](dst, x, y *T, n int) {
+	switch {
+	case isa == avx512 && is64[T]():
+		multiplyAVX512F64(p64(dst), p64(x), p64(y), n)
+	case isa == avx512:
+		multiplyAVX512F32(p32(dst), p32(x), p32(y), n)
+	case is64[T]():
+		multiplyAVX2F64(p64(dst), p64(x), p64(y), n)
+	default:
+		multiplyAVX2F32(p32(dst), p32(x), p32(y), n)
+	}
+}
+
 func scaleAsm[T Float](alpha T, x *T, n int) {
 	switch {
 	case isa == avx512 && is64[T]():

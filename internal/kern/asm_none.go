@@ -48,6 +48,8 @@ func hadamardHalfAsm[T Float](x *T, h int) { panic("kern: no assembly") }
 
 func turnAsm[T Float](dst, z, slope *T, n int) { panic("kern: no assembly") }
 
+func multiplyAsm[T Float](dst, x, y *T, n int) { panic("kern: no assembly") }
+
 func scaleAsm[T Float](alpha T, x *T, n int) { panic("kern: no assembly") }
 
 func acrossAsm[T Float](panels, depth int, a, b, c *T, cRow int, how finish) {

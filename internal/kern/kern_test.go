@@ -680,6 +680,23 @@ func testSignedFWHT[T Float](t *testing.T) {
 
 func TestSignedFWHT(t *testing.T) { each(t, testSignedFWHT[float64], testSignedFWHT[float32]) }
 
+func testMultiply[T Float](t *testing.T) {
+	r := newRand(16)
+	for _, n := range []int{0, 1, 7, 16, 33, 1000, longestCall + 19} {
+		x, y := randomView[T](r, 1, n, "rows"), randomView[T](r, 1, n, "rows")
+		got, want := make([]T, n), make([]T, n)
+		for i := range want {
+			want[i] = x.Data[i] * y.Data[i]
+		}
+		multiply(got, x.Data[:n], y.Data[:n])
+		sameBits(t, fmt.Sprintf("%d products", n), got, want)
+		multiply(x.Data[:n], x.Data[:n], y.Data[:n])
+		sameBits(t, fmt.Sprintf("%d products in place", n), x.Data[:n], want)
+	}
+}
+
+func TestMultiply(t *testing.T) { each(t, testMultiply[float64], testMultiply[float32]) }
+
 func TestParallelRunsEachChunkOnce(t *testing.T) {
 	withCores(func(int) {
 		hits := make([]int, 1003)
