@@ -76,6 +76,8 @@ func sealedModels(t testing.TB) map[string][]byte {
 	rff.Features, rff.Seed, rff.Kernel = 6, 3, "matern"
 	phase := rff
 	phase.Map, phase.Kernel = "phase", "rational_quadratic"
+	structured := phase
+	structured.Draw, structured.Kernel, structured.Of = "structured", "mixture", transformer.KernelParts{transformer.NewKernelPart("gaussian", 1), transformer.NewKernelPart("exponential", 2)}
 	bins, hashed := transformer.NewBinning(), transformer.NewBinning()
 	bins.Grids, hashed.Grids, hashed.Columns, hashed.Kernel = 3, 4, transformer.HashedColumns(12), "smooth"
 	few := bins
@@ -108,6 +110,7 @@ func sealedModels(t testing.TB) map[string][]byte {
 		"levels":  {pipeline.Steps(levels, mixed).Then(estimator.NewRidgeClassifier()), all},
 		"binary":  {pipeline.Steps(bins).Then(estimator.NewLogistic()), twoClasses},
 		"classes": {pipeline.Steps(rff).Then(estimator.NewSVM()), numbers},
+		"mixed":   {pipeline.Steps(structured).Then(estimator.NewRidge()), amounts},
 		"hashed":  {pipeline.Steps(pipeline.Union{Parts: []pipeline.Step{{Name: "a", Fitter: hashed}, {Name: "b", Fitter: bins}}}).Then(estimator.NewRidge()), amounts},
 		"several": {pipeline.Steps(pipeline.NewColumns(group("age", phase))).Then(estimator.NewRidge()), several},
 		"single":  {narrow, amounts},
