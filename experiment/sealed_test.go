@@ -78,6 +78,8 @@ func sealedModels(t testing.TB) map[string][]byte {
 	rff.Features, rff.Seed, rff.Kernel = 6, 3, "matern"
 	phase := rff
 	phase.Map, phase.Kernel = "phase", "rational_quadratic"
+	structured := phase
+	structured.Draw, structured.Kernel, structured.Of = "structured", "mixture", transformer.KernelParts{transformer.NewKernelPart("gaussian", 1), transformer.NewKernelPart("exponential", 2)}
 	bins, hashed := transformer.NewBinning(), transformer.NewBinning()
 	bins.Grids, hashed.Grids, hashed.Columns, hashed.Kernel = 3, 4, transformer.HashedColumns(12), "smooth"
 	few := bins
@@ -150,6 +152,7 @@ func sealedModels(t testing.TB) map[string][]byte {
 		"centres":           {pipeline.Steps(rff).Then(cluster.NewKMeans()), numbers},
 		"graph":             {pipeline.Steps(bins).Then(cluster.Spectral{Clusters: 2, Restarts: 1, Tol: 1e-3, MaxIter: 50}), numbers},
 		"unlike":            {pipeline.Steps(rff).Then(anomaly.NewOneClass()), numbers},
+		"mixed":   {pipeline.Steps(structured).Then(estimator.NewRidge()), amounts},
 	} {
 		fitted, err := c.p.Fit(context.Background(), c.data)
 		if err != nil {

@@ -4,11 +4,24 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // element returns the element called name of a parameter that is a list or a map, as a parameter; nil where it has
-// none.
+// none. Elements of elements are named one behind the other: "0.weight".
 func (e *entry) element(name string) *entry {
+	if element := e.direct(name); element != nil { // a name in a map may have a dot
+		return element
+	}
+	first, rest, nested := strings.Cut(name, ".")
+	if element := e.direct(first); nested && element != nil {
+		return element.element(rest)
+	}
+	return nil
+}
+
+// direct is element of a name of one word.
+func (e *entry) direct(name string) *entry {
 	value, set := e.get(), func(any) any { return nil }
 	var now any
 	switch v := value.(type) {

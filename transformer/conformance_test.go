@@ -115,6 +115,22 @@ func conformanceCases() map[string]conformanceCase {
 		s.Gamma = transformer.FixedGamma(0.1, 0.2, 0.05, 0.3, 0.5)
 		cases["softmax_features fixed "+draw] = conformanceCase{s, o{Zero: softmaxed, Related: relatedSoftmax(s)}}
 	}
+	for _, draw := range []string{"orthogonal", "qmc", "structured"} {
+		for _, kernel := range []string{"gaussian", "exponential", "matern", "rational_quadratic", "mixture", "product"} {
+			s := transformer.NewRFF()
+			s.Kernel, s.Features, s.Seed, s.Draw, s.Of = kernel, 24, 5, draw, kernelParts()
+			cases["rff "+draw+" "+kernel] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
+			s.Gamma, s.Map = transformer.FixedGamma(1, 0.1, 2, 3, 0.5), "phase"
+			cases["rff phase "+draw+" "+kernel] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
+		}
+	}
+	for _, kernel := range []string{"mixture", "product"} {
+		s := transformer.NewRFF()
+		s.Kernel, s.Features, s.Seed, s.Of = kernel, 24, 5, kernelParts()
+		cases["rff "+kernel] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
+		s.Of[1].Kernel = "laplacian"
+		cases["rff rough "+kernel] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
+	}
 	for _, kernel := range spectral.FourierKernels {
 		s := transformer.NewNystroem()
 		s.Kernel, s.Landmarks, s.Seed = kernel, 24, 5
@@ -138,6 +154,13 @@ func conformanceCases() map[string]conformanceCase {
 		cases["binning of 2 inputs "+kernel] = conformanceCase{s, o{Zero: binning, Related: relatedGrids(s)}}
 	}
 	return cases
+}
+
+// kernelParts are two kernels that are mixtures of gaussian ones.
+func kernelParts() transformer.KernelParts {
+	parts := transformer.KernelParts{transformer.NewKernelPart("gaussian", 0.5), transformer.NewKernelPart("matern", 2)}
+	parts[1].Weight = 0.3
+	return parts
 }
 
 // relatedMaps are specs of the family of s with other widths and kernels.

@@ -309,3 +309,24 @@ func ExampleSoftmaxFeatures() {
 	fmt.Printf("%.2f is nearly %.2f\n", mat.Dot(z.RowView(0), z.RowView(1)), k)
 	// Output: 1.65 is nearly 1.61
 }
+
+// A kernel of parts, drawn so that its features are nearer to it.
+func ExampleKernelParts() {
+	data := numbers()
+	wide, narrow := transformer.NewKernelPart("gaussian", 0.1), transformer.NewKernelPart("matern", 1)
+	wide.Weight = 3 // three quarters of the whole
+
+	spec := transformer.NewRFF()
+	spec.Kernel, spec.Of = "mixture", transformer.KernelParts{wide, narrow}
+	spec.Gamma, spec.Features, spec.Draw = transformer.FixedGamma(0.5), 4000, "orthogonal"
+	fitted, err := spec.Fit(context.Background(), data)
+	if err != nil {
+		log.Fatal(err)
+	}
+	errors, err := fitted.(*transformer.FittedRFF).KernelErrors(context.Background(), data.X, []int{4000})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("root mean square error %.3f\n", errors[0].RMS)
+	// Output: root mean square error 0.003
+}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/fourier"
-	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
 // fourierFamily is a [Family] of Fourier maps.
@@ -44,16 +43,16 @@ var (
 // others, and the kernel, where both are mixtures of gaussian ones.
 func (s RFF) Related(other Fitter) bool {
 	o, ok := other.(RFF)
-	if !ok || s.Draw != "iid" || s.Draw != o.Draw || s.Map != o.Map || s.Seed != o.Seed {
+	if !ok || s.Draw != o.Draw || s.Map != o.Map || s.Seed != o.Seed {
 		return false
 	}
 	return s.mixes() && o.mixes() ||
-		s.Kernel == o.Kernel && s.Nu == o.Nu && s.Alpha == o.Alpha && s.Custom == o.Custom
+		s.Kernel == o.Kernel && s.Nu == o.Nu && s.Alpha == o.Alpha && s.Custom == o.Custom && slices.Equal(s.Of, o.Of)
 }
 
 // mixes reports whether the kernel is a mixture of gaussian ones.
 func (s RFF) mixes() bool {
-	k, ok := spectral.FourierKernel(s.Kernel, s.Nu, s.Alpha)
+	k, ok := s.known()
 	return ok && k.Spread != nil
 }
 
@@ -61,14 +60,17 @@ func (s RFF) mixes() bool {
 type shape struct {
 	kernel    string
 	parameter float64
+	parts     string
 }
 
 func (s RFF) shape() shape {
 	switch s.Kernel {
 	case "matern":
-		return shape{s.Kernel, s.Nu}
+		return shape{kernel: s.Kernel, parameter: s.Nu}
 	case "rational_quadratic":
-		return shape{s.Kernel, s.Alpha}
+		return shape{kernel: s.Kernel, parameter: s.Alpha}
+	case "mixture", "product":
+		return shape{kernel: s.Kernel, parts: fmt.Sprint(s.Of)}
 	}
 	return shape{kernel: s.Kernel}
 }
@@ -128,7 +130,7 @@ func (s RFF) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (
 	if err := f.trim(); err != nil {
 		return nil, err
 	}
-	if err := f.share(ctx, s.Seed, first.features.Base, len(bases) > 1); err != nil {
+	if err := f.share(ctx, s.law(), first.features.Draws, len(bases) > 1); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -136,13 +138,13 @@ func (s RFF) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (
 
 // share lets the maps share what they have in common: they are of one kernel or of several mixtures of gaussian
 // ones, and none has more frequencies than the widest.
-func (f *fourierFamily) share(ctx context.Context, seed uint64, widest *mat.Dense, several bool) (err error) {
+func (f *fourierFamily) share(ctx context.Context, law fourier.Law, widest fourier.Draws, several bool) (err error) {
 	maps := make([]*fourier.Map, len(f.maps))
 	for i, m := range f.maps {
 		maps[i] = &m.features
 	}
 	if several {
-		f.features, err = fourier.NewMixedFamily(ctx, maps, widest, seed)
+		f.features, err = fourier.NewMixedFamily(ctx, maps, widest, law)
 		return err
 	}
 	f.features = fourier.NewFamily(maps, widest)
@@ -171,7 +173,8 @@ func (s RFF) FamilyCost(shape datasets.Shape, specs []Fitter) ([]FamilyMember, d
 		s.Features = width
 		part := s.Cost(shape)
 		if width == slices.Max(widths) && cost.Flops > 0 { // projected before
-			part.Flops -= 2 * float64(shape.Rows) * shape.Entries() * float64(s.frequencies())
+			projection, _ := s.law().Cost(shape.Entries(), float64(shape.Cols), float64(s.frequencies()))
+			part.Flops -= float64(shape.Rows) * projection
 		}
 		cost.Flops += part.Flops
 		cost.Width = max(cost.Width, width)
@@ -186,7 +189,7 @@ func (s RFF) FamilyCost(shape datasets.Shape, specs []Fitter) ([]FamilyMember, d
 // mapOf returns the number of base's map with γ, which is for now as wide as base.
 func (f *fourierFamily) mapOf(base *FittedRFF, gamma []float64) int {
 	for i, m := range f.maps {
-		if m.features.Base == base.features.Base && slices.Equal(m.gamma, gamma) {
+		if m.features.Base == base.features.Base && m.features.Signs == base.features.Signs && slices.Equal(m.gamma, gamma) {
 			return i
 		}
 	}

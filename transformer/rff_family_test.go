@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/fourier"
 )
 
 // Kernels that are mixtures of gaussian ones come from one projection of the rows, and each map is
@@ -17,11 +18,12 @@ import (
 func TestKernelsShareAProjection(t *testing.T) {
 	ctx := context.Background()
 	data := datasets.Set{X: uniform(50, 6)}
-	for _, form := range []string{"paired", "phase"} {
+	for at := range 2 * len(fourier.Laws) {
+		draw, form := fourier.Laws[at/2], []string{"paired", "phase"}[at%2]
 		var specs []Fitter
-		for i, kernel := range []string{"gaussian", "exponential", "matern", "matern", "rational_quadratic", "rational_quadratic", "matern"} {
+		for i, kernel := range []string{"gaussian", "exponential", "matern", "matern", "rational_quadratic", "rational_quadratic", "matern", "mixture", "product"} {
 			s := NewRFF()
-			s.Kernel, s.Map, s.Features, s.Gamma, s.Seed = kernel, form, 40, FixedGamma(0.4), 5
+			s.Kernel, s.Map, s.Features, s.Gamma, s.Seed, s.Draw = kernel, form, 40, FixedGamma(0.4), 5, draw
 			switch i {
 			case 3:
 				s.Nu = 4
@@ -29,6 +31,8 @@ func TestKernelsShareAProjection(t *testing.T) {
 				s.Alpha, s.Features = 3, 12
 			case 6:
 				s.Gamma = GammaScale
+			case 7, 8:
+				s.Of = KernelParts{NewKernelPart("gaussian", 2), NewKernelPart("exponential", 0.5)}
 			}
 			specs = append(specs, s)
 		}
@@ -40,12 +44,12 @@ func TestKernelsShareAProjection(t *testing.T) {
 			t.Fatalf("%d maps that share %v", len(family.Widths()), family.Shared())
 		}
 		seen := 0
-		which := []int{0, 1, 2, 3, 4, 5, 6}
+		which := []int{0, 1, 2, 3, 4, 5, 6, 7, 8}
 		err = family.Each(ctx, data.X, which, func(i int, Z mat.Matrix) error {
 			seen++
 			want := mustTransform(t, mustFit(t, specs[slices.IndexFunc(family.Members(), func(m FamilyMember) bool { return m.Map == i })], data), data.X)
 			if !mat.EqualApprox(Z, want, 1e-12) {
-				t.Errorf("%s: map %d is not that of its spec", form, i)
+				t.Errorf("%s: map %d is not that of its spec", draw, i)
 			}
 			return nil
 		})
@@ -103,10 +107,18 @@ func TestRelated(t *testing.T) {
 			t.Errorf("%s and %s: %v", c.a.Kernel, c.b.Kernel, got)
 		}
 	}
-	seed, form := of("matern"), of("matern")
-	seed.Seed, form.Map = 9, "phase"
-	if seed.Related(of("matern")) || form.Related(of("matern")) {
-		t.Error("another seed or map is related")
+	seed, form, draw, mixture := of("matern"), of("matern"), of("matern"), of("mixture")
+	seed.Seed, form.Map, draw.Draw = 9, "phase", "qmc"
+	if seed.Related(of("matern")) || form.Related(of("matern")) || draw.Related(of("matern")) {
+		t.Error("another seed, map or draw is related")
+	}
+	mixture.Of = KernelParts{NewKernelPart("gaussian", 1)}
+	rough := mixture
+	rough.Of = KernelParts{NewKernelPart("laplacian", 1)}
+	other := mixture
+	other.Of = KernelParts{NewKernelPart("laplacian", 2)}
+	if !mixture.Related(of("matern")) || rough.Related(mixture) || rough.Related(other) || !rough.Related(rough) {
+		t.Error("mixtures of gaussian kernels are related to each other, any other kernel to itself")
 	}
 }
 

@@ -3,6 +3,7 @@ package fourier
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"sync"
 
@@ -17,42 +18,60 @@ import (
 // Family is maps of the same draws. Those that scale all columns alike come from one projection of the rows.
 type Family struct {
 	maps    []*Map
-	widest  *mat.Dense  // d×m, the base of all, or what is normal in the bases of several kernels
-	factors [][]float64 // of each map's frequencies to widest, for several kernels
-	limit   float64     // inputs up to which projections on widest are finite
+	widest  *mat.Dense     // d×m, the base of all, or what is normal in the bases of several kernels
+	fast    *fast[float64] // instead of it, of structured maps
+	factors [][]float64    // of each map's frequencies to those of the projection, where they are not of one kernel
+	limit   float64        // inputs up to which projections are finite
 }
 
-// NewFamily returns the family of maps of one kernel, whose bases are the first columns of the widest.
-func NewFamily(maps []*Map, widest *mat.Dense) *Family {
-	return &Family{maps: maps, widest: widest, limit: math.MaxFloat64}
+// NewFamily returns the family of maps of one kernel, whose draws are the first of the widest.
+func NewFamily(maps []*Map, widest Draws) *Family {
+	f := &Family{maps: maps, widest: widest.Base, limit: math.MaxFloat64}
+	if widest.Signs != nil {
+		f.structure(widest)
+	}
+	return f
 }
 
 // NewMixedFamily returns the family of maps of several kernels that are mixtures of gaussian ones: the normal
-// numbers in all of their frequencies, up to the number of the widest's, are those of the seed.
-func NewMixedFamily(ctx context.Context, maps []*Map, widest *mat.Dense, seed uint64) (*Family, error) {
-	d, m := widest.Dims()
-	f := &Family{maps: maps, widest: mat.NewDense(d, m, nil)}
-	rng, column, most := spectral.NewStream(), make([]float64, d), 0.0
-	for j := range m {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		rng.At(seed, spectral.Frequencies, j)
-		spectral.Normal(rng.Rand, 1, column)
-		f.widest.SetCol(j, column)
-		reach := 0.0
-		for _, g := range column {
-			reach += math.Abs(g)
-		}
-		most = max(most, reach)
+// numbers in all of their frequencies, up to the number of the widest's, are those of the law.
+func NewMixedFamily(ctx context.Context, maps []*Map, widest Draws, law Law) (*Family, error) {
+	f := &Family{maps: maps}
+	if widest.Signs != nil {
+		f.structure(widest)
+		return f, nil
 	}
-	f.limit = math.MaxFloat64 / max(4, 4*most)
+	d, m := widest.Base.Dims()
+	var err error
+	if f.widest, err = law.numbers(ctx, spectral.Kernel{Spread: func(*rand.Rand) float64 { return 1 }}, d, m); err != nil {
+		return nil, err
+	}
+	reach := make([]float64, m)
+	for i := range d {
+		for j, g := range f.widest.RawRowView(i) {
+			reach[j] += math.Abs(g)
+		}
+	}
+	f.limit = math.MaxFloat64 / max(4, 4*slices.Max(reach))
+	f.rescaleEach()
+	return f, nil
+}
+
+// structure makes projections by transforms.
+func (f *Family) structure(widest Draws) {
+	d := widest.Signs.Inputs
+	f.fast = fastOf[float64](widest.Signs, slices.Repeat([]float64{1}, d), slices.Repeat([]float64{1}, widest.Len()))
+	f.limit = f.fast.limit()
+	f.rescaleEach()
+}
+
+// rescaleEach gives every frequency of every map a factor of its own.
+func (f *Family) rescaleEach() {
 	for _, m := range f.maps {
 		factors := slices.Clone(m.Spread)
 		kern.Scale(m.Factor[0], factors)
 		f.factors = append(f.factors, factors)
 	}
-	return f, nil
 }
 
 // Projects reports whether two or more of the maps come from one projection of the rows: those that scale
@@ -132,6 +151,12 @@ var tilePool = sync.Pool{New: func() any { return new([]float64) }}
 
 // project writes X times what the maps' frequencies are multiples of.
 func (f *Family) project(angles kern.View[float64], X mat.Matrix) {
+	if f.fast != nil {
+		kern.Parallel(angles.Rows, fastRows, func(lo, hi int) {
+			f.fast.project(angles.Slice(lo, hi, 0, angles.Cols), X, lo)
+		})
+		return
+	}
 	d, _ := f.widest.Dims()
 	base := design.View(f.widest).Slice(0, d, 0, angles.Cols)
 	switch m := X.(type) {

@@ -5,7 +5,7 @@
 //
 // with frequencies ω from the spectral measure of a kernel: numbers in, numbers out.
 //
-// [Draw] makes [Draws], the frequencies for γ = 1; [Draws.Map] is the [Map] that some γ makes of them, in either
+// [Draw] makes [Draws], the frequencies for γ = 1, and [Law.Draw] draws them otherwise than independently; [Draws.Map] is the [Map] that some γ makes of them, in either
 // precision; a [Family] is many maps of the same draws, whose projections of the rows are made once. [Map.Errors] says
 // how far inner products of features are from the kernel.
 //
@@ -21,24 +21,33 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
 // Draws are the frequencies of a kernel for γ = 1, and their phases.
 type Draws struct {
-	Base   *mat.Dense // d×m
+	Base   *mat.Dense // d×m; nil where there are signs
+	Signs  *Signs     // of structured frequencies
 	Phase  []float64  // m, none for the paired map
-	Spread []float64  // m, what normal numbers are multiplied by in the base; nil where they are not known
+	Spread []float64  // m, what normal numbers are multiplied by; nil where they are not known
 	Paired bool       // cosine and sine of each frequency, no phases
+}
+
+// Len returns m, the number of frequencies.
+func (d *Draws) Len() int {
+	if d.Base == nil {
+		return len(d.Spread)
+	}
+	_, m := d.Base.Dims()
+	return m
 }
 
 // Draw draws m frequencies of d inputs, one after the other. The normal numbers in them are the same for
 // every kernel that is a mixture of gaussian ones.
 func Draw(ctx context.Context, k spectral.Kernel, seed uint64, d, m int, paired bool) (Draws, error) {
 	out := Draws{Paired: paired}
-	if err := memory.Check(int64(min(20*float64(d)*float64(m), math.MaxInt64/2))); err != nil {
-		return out, fmt.Errorf("%d columns × %d frequencies: %w", d, m, err)
+	if err := checkMemory(d, m); err != nil {
+		return out, err
 	}
 	out.Base = mat.NewDense(d, m, nil)
 	omega := make([]float64, d)
@@ -80,8 +89,8 @@ type Map struct {
 // Map returns the map whose frequencies are factor ∘ base.
 func (d Draws) Map(factor []float64) (Map, error) {
 	m := Map{Draws: d, Factor: factor}
-	m.Float64 = roundFrequencies[float64](d.Base, factor, d.Phase, d.Paired)
-	m.Float32 = roundFrequencies[float32](d.Base, factor, d.Phase, d.Paired)
+	m.Float64 = roundFrequencies[float64](d, factor)
+	m.Float32 = roundFrequencies[float32](d, factor)
 	if m.Float64.Limit < 0 {
 		return m, errors.New("gamma times a frequency overflows")
 	}
@@ -90,8 +99,12 @@ func (d Draws) Map(factor []float64) (Map, error) {
 
 // First returns the map of the first m frequencies.
 func (f Map) First(m int) Map {
-	d, _ := f.Base.Dims()
-	f.Base = f.Base.Slice(0, d, 0, m).(*mat.Dense)
+	if f.Base != nil {
+		d, _ := f.Base.Dims()
+		f.Base = f.Base.Slice(0, d, 0, m).(*mat.Dense)
+	} else {
+		f.Signs = f.Signs.first(m)
+	}
 	f.Float64, f.Float32 = f.Float64.first(m), f.Float32.first(m)
 	if f.Spread != nil {
 		f.Spread = f.Spread[:m:m]
@@ -100,12 +113,6 @@ func (f Map) First(m int) Map {
 		f.Phase = f.Phase[:m:m]
 	}
 	return f
-}
-
-// Len returns m, the number of frequencies.
-func (f *Map) Len() int {
-	_, m := f.Base.Dims()
-	return m
 }
 
 // Width returns D, the number of features.
@@ -118,6 +125,9 @@ func (f *Map) Width() int {
 
 // Frequencies returns the frequencies, d×m, a copy.
 func (f *Map) Frequencies() *mat.Dense {
+	if f.Signs != nil {
+		return f.Float64.fast.frequencies()
+	}
 	d, m := f.Base.Dims()
 	out := mat.NewDense(d, m, nil)
 	for j := range d {

@@ -138,14 +138,14 @@ func TestFamilyMakesEachMap(t *testing.T) {
 		}
 		one := []*Map{of("gaussian", 8, alike(0.4)), of("gaussian", 5, alike(2)), of("gaussian", 7, []float64{1, 2, 3})}
 		several := []*Map{of("gaussian", 8, alike(0.4)), of("matern", 8, alike(2)), of("exponential", 3, alike(1))}
-		mixed, err := NewMixedFamily(ctx, several, several[0].Base, 7)
+		mixed, err := NewMixedFamily(ctx, several, several[0].Draws, Law{Name: "iid", Seed: 7})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range []struct {
 			family *Family
 			maps   []*Map
-		}{{NewFamily(one, one[0].Base), one}, {mixed, several}} {
+		}{{NewFamily(one, one[0].Draws), one}, {mixed, several}} {
 			if !c.family.Projects() || c.family.Limit([]int{1}) > c.maps[1].Float64.Limit {
 				t.Error("the family has no projection, or takes more than its map")
 			}

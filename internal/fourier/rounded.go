@@ -15,26 +15,34 @@ import (
 
 // Rounded is the arithmetic of a map in one precision.
 type Rounded[T kern.Float] struct {
-	omega  kern.View[T] // d×m
+	omega  kern.View[T] // d×m; without elements where fast takes its place
+	fast   *fast[T]     // of structured frequencies
+	m      int          // frequencies
 	phase  []T          // m
 	paired bool         // cosine and sine of each frequency, no phases
 	Limit  float64      // inputs up to which ω'x is finite, below 0 where the frequencies are not
 }
 
 // roundFrequencies rounds the frequencies factor ∘ base and the phases to T.
-func roundFrequencies[T kern.Float](base *mat.Dense, factor, phase []float64, paired bool) Rounded[T] {
-	d, m := base.Dims()
-	f := Rounded[T]{omega: kern.Dense(d, m, m, make([]T, d*m)), paired: paired}
+func roundFrequencies[T kern.Float](draws Draws, factor []float64) Rounded[T] {
+	m := draws.Len()
+	f := Rounded[T]{m: m, paired: draws.Paired}
+	for _, b := range draws.Phase {
+		f.phase = append(f.phase, T(b))
+	}
+	if draws.Signs != nil {
+		f.fast = fastOf[T](draws.Signs, factor, draws.Spread)
+		f.Limit = f.fast.limit()
+		return f
+	}
+	f.omega = kern.Dense(len(factor), m, m, make([]T, len(factor)*m))
 	reach := make([]float64, m)
 	for j, g := range factor {
 		to := f.omega.Row(j)
-		for k, w := range base.RawRowView(j) {
+		for k, w := range draws.Base.RawRowView(j) {
 			to[k] = T(g * w)
 			reach[k] += math.Abs(g * w)
 		}
-	}
-	for _, b := range phase {
-		f.phase = append(f.phase, T(b))
 	}
 	f.Limit = -1
 	most := 0.0
@@ -57,7 +65,12 @@ func largestOf[T kern.Float]() float64 {
 
 // first returns the map of the first m frequencies.
 func (f Rounded[T]) first(m int) Rounded[T] {
-	f.omega = f.omega.Slice(0, f.omega.Rows, 0, m)
+	f.m = m
+	if f.fast != nil {
+		f.fast = f.fast.first(m)
+	} else {
+		f.omega = f.omega.Slice(0, f.omega.Rows, 0, m)
+	}
 	if !f.paired {
 		f.phase = f.phase[:m:m]
 	}
@@ -67,9 +80,9 @@ func (f Rounded[T]) first(m int) Rounded[T] {
 // norm is the value that makes z(x)'z(x) 1 in the mean.
 func (f *Rounded[T]) norm() T {
 	if f.paired {
-		return T(math.Sqrt(1 / float64(f.omega.Cols)))
+		return T(math.Sqrt(1 / float64(f.m)))
 	}
-	return T(math.Sqrt(2 / float64(f.omega.Cols)))
+	return T(math.Sqrt(2 / float64(f.m)))
 }
 
 // Transform writes the features of the rows of X, a *mat.Dense or *sparse.CSR with no number beyond the
@@ -81,6 +94,10 @@ func (f *Rounded[T]) Transform(ctx context.Context, dst kern.View[T], X mat.Matr
 		}
 		hi := min(lo+tileRows, dst.Rows)
 		to := dst.Slice(lo, hi, 0, dst.Cols)
+		if f.fast != nil {
+			f.mapFast(to, X, lo, hi)
+			continue
+		}
 		switch x := X.(type) {
 		case *mat.Dense:
 			f.mapDense(to, design.View(x).Slice(lo, hi, 0, f.omega.Rows))
@@ -103,6 +120,29 @@ func (f *Rounded[T]) mapDense(dst kern.View[T], x kern.View[float64]) {
 		kern.SinCosMap(dst, same, f.omega, f.norm())
 	} else {
 		kern.CosMap(dst, same, f.omega, f.phase, f.norm())
+	}
+}
+
+// mapFast writes the features of rows lo to hi of X, made by transforms, to dst.
+func (f *Rounded[T]) mapFast(dst kern.View[T], X mat.Matrix, lo, hi int) {
+	if hi-lo <= fastRows {
+		f.mapFastRows(dst, X, lo, hi)
+		return
+	}
+	kern.Parallel(hi-lo, fastRows, func(from, to int) {
+		f.mapFastRows(dst.Slice(from, to, 0, dst.Cols), X, lo+from, lo+to)
+	})
+}
+
+func (f *Rounded[T]) mapFastRows(dst kern.View[T], X mat.Matrix, lo, hi int) {
+	hold := design.Borrow[T](dst.Rows * f.m)
+	defer hold.Release()
+	angles := kern.Dense(hi-lo, f.m, f.m, hold.List)
+	f.fast.project(angles, X, lo)
+	if f.paired {
+		kern.SinCosRescaledColumns(dst, angles, f.fast.spread, f.norm())
+	} else {
+		kern.CosRescaledColumns(dst, angles, f.phase, f.fast.spread, f.norm())
 	}
 }
 

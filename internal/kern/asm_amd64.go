@@ -293,6 +293,58 @@ func turnAsm[T Float](dst, z, slope *T, n int) {
 	}
 }
 
+func hadamardLanesAsm[T Float](x *T, n int) {
+	switch {
+	case isa == avx512 && is64[T]():
+		hadamardLanesAVX512F64(p64(x), n)
+	case isa == avx512:
+		hadamardLanesAVX512F32(p32(x), n)
+	case is64[T]():
+		hadamardLanesAVX2F64(p64(x), n)
+	default:
+		hadamardLanesAVX2F32(p32(x), n)
+	}
+}
+
+func hadamardPassAsm[T Float](x *T, h, n int) {
+	switch {
+	case isa == avx512 && is64[T]():
+		hadamardPassAVX512F64(p64(x), h, n)
+	case isa == avx512:
+		hadamardPassAVX512F32(p32(x), h, n)
+	case is64[T]():
+		hadamardPassAVX2F64(p64(x), h, n)
+	default:
+		hadamardPassAVX2F32(p32(x), h, n)
+	}
+}
+
+func hadamardHalfAsm[T Float](x *T, h int) {
+	switch {
+	case isa == avx512 && is64[T]():
+		hadamardHalfAVX512F64(p64(x), h)
+	case isa == avx512:
+		hadamardHalfAVX512F32(p32(x), h)
+	case is64[T]():
+		hadamardHalfAVX2F64(p64(x), h)
+	default:
+		hadamardHalfAVX2F32(p32(x), h)
+	}
+}
+
+func multiplyAsm[T Float](dst, x, y *T, n int) {
+	switch {
+	case isa == avx512 && is64[T]():
+		multiplyAVX512F64(p64(dst), p64(x), p64(y), n)
+	case isa == avx512:
+		multiplyAVX512F32(p32(dst), p32(x), p32(y), n)
+	case is64[T]():
+		multiplyAVX2F64(p64(dst), p64(x), p64(y), n)
+	default:
+		multiplyAVX2F32(p32(dst), p32(x), p32(y), n)
+	}
+}
+
 func scaleAsm[T Float](alpha T, x *T, n int) {
 	switch {
 	case isa == avx512 && is64[T]():

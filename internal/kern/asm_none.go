@@ -40,7 +40,15 @@ func packAsm(piece int, dst, src *byte, panels, panel, n, column int) {
 	panic("kern: no assembly")
 }
 
+func hadamardLanesAsm[T Float](x *T, n int) { panic("kern: no assembly") }
+
+func hadamardPassAsm[T Float](x *T, h, n int) { panic("kern: no assembly") }
+
+func hadamardHalfAsm[T Float](x *T, h int) { panic("kern: no assembly") }
+
 func turnAsm[T Float](dst, z, slope *T, n int) { panic("kern: no assembly") }
+
+func multiplyAsm[T Float](dst, x, y *T, n int) { panic("kern: no assembly") }
 
 func scaleAsm[T Float](alpha T, x *T, n int) { panic("kern: no assembly") }
 

@@ -4,6 +4,7 @@ package kern
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"syscall"
 	"testing"
@@ -203,6 +204,20 @@ func perElement(b *testing.B, n int, f func()) {
 		f()
 	}
 	b.ReportMetric(float64((cpuTime()-start).Nanoseconds())/float64(n)/float64(b.N), "cpu-ns/elem")
+}
+
+func benchmarkFWHT[T Float](b *testing.B) {
+	for _, n := range []int{64, 1024, 8192} {
+		x := benchView[T](newRand(1), 16, n)
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			perElement(b, 16*n, func() { FWHT(x); Scale(1/T(math.Sqrt(float64(n))), x.Data) })
+		})
+	}
+}
+
+func BenchmarkFWHT(b *testing.B) {
+	b.Run("f64", benchmarkFWHT[float64])
+	b.Run("f32", benchmarkFWHT[float32])
 }
 
 // BenchmarkSparse multiplies index-only rows, as random binning makes them:

@@ -1,6 +1,7 @@
 // Package kern holds the hot loops of Bochner: matrix product and Gram update,
 // Cholesky, sin, cos and exp on slices, fused random Fourier feature tiles,
-// sparse products, and the worker pool that all of them share.
+// sparse products, the Walsh–Hadamard transform, and the worker pool that all of
+// them share.
 //
 // Matrices are strided views, so a transpose costs nothing and a product has
 // no NN, NT or TN variants: Mul(c, a.T(), b, false) is C = AᵀB.

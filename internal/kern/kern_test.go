@@ -622,6 +622,81 @@ func TestSparseTransposeDoesNotDependOnCores(t *testing.T) {
 	})
 }
 
+func testFWHT[T Float](t *testing.T) {
+	r := newRand(13)
+	for n := 1; n <= 512; n *= 2 {
+		x := randomView[T](r, 3, n, "padded")
+		h := Dense(n, n, n, make([]T, n*n))
+		for i := range n {
+			for j := range n {
+				sign := T(1)
+				for k := i & j; k != 0; k &= k - 1 {
+					sign = -sign
+				}
+				h.Set(i, j, sign)
+			}
+		}
+		want := Dense(3, n, n, make([]T, 3*n))
+		Mul(want, x, h, false)
+		FWHT(x)
+		nearViews(t, fmt.Sprintf("order %d", n), x, want)
+	}
+}
+
+func TestFWHT(t *testing.T) { each(t, testFWHT[float64], testFWHT[float32]) }
+
+// testFWHTTwice goes beyond the longest call of assembly.
+func testFWHTTwice[T Float](t *testing.T) {
+	const n = 4 * longestCall
+	x := randomView[T](newRand(14), 1, n, "rows")
+	want := clone(x)
+	FWHT(x)
+	FWHT(x)
+	Scale(1.0/n, x.Data)
+	nearViews(t, "twice", x, want)
+}
+
+func TestFWHTTwice(t *testing.T) { each(t, testFWHTTwice[float64], testFWHTTwice[float32]) }
+
+// testSignedFWHT compares with transforms and signs one after the other.
+func testSignedFWHT[T Float](t *testing.T) {
+	r := newRand(15)
+	for _, n := range []int{1, 2, 8, 64, 1024} {
+		x, signs := randomView[T](r, 1, n, "rows"), make([]T, 3*n)
+		for i := range signs {
+			signs[i] = T(2*r.IntN(2) - 1)
+		}
+		want := clone(x)
+		for _, list := range [][]T{signs[2*n:], signs[n : 2*n], signs[:n]} {
+			for i, s := range list {
+				want.Data[i] *= s
+			}
+			FWHT(want)
+		}
+		SignedFWHT(x.Row(0), signs)
+		nearViews(t, fmt.Sprintf("order %d", n), x, want)
+	}
+}
+
+func TestSignedFWHT(t *testing.T) { each(t, testSignedFWHT[float64], testSignedFWHT[float32]) }
+
+func testMultiply[T Float](t *testing.T) {
+	r := newRand(16)
+	for _, n := range []int{0, 1, 7, 16, 33, 1000, longestCall + 19} {
+		x, y := randomView[T](r, 1, n, "rows"), randomView[T](r, 1, n, "rows")
+		got, want := make([]T, n), make([]T, n)
+		for i := range want {
+			want[i] = x.Data[i] * y.Data[i]
+		}
+		multiply(got, x.Data[:n], y.Data[:n])
+		sameBits(t, fmt.Sprintf("%d products", n), got, want)
+		multiply(x.Data[:n], x.Data[:n], y.Data[:n])
+		sameBits(t, fmt.Sprintf("%d products in place", n), x.Data[:n], want)
+	}
+}
+
+func TestMultiply(t *testing.T) { each(t, testMultiply[float64], testMultiply[float32]) }
+
 func TestParallelRunsEachChunkOnce(t *testing.T) {
 	withCores(func(int) {
 		hits := make([]int, 1003)

@@ -46,13 +46,11 @@ func (m *fourierMap[T]) rescaleColumns(angles View[T], factors []T) {
 	})
 }
 
-// multiply writes the products of the elements of x and y, as many as y has, to dst.
+// multiply writes the products of the elements of x and y, as many as y has, to dst, which may be x.
 func multiply[T Float](dst, x, y []T) {
-	for len(y) >= 8 {
-		a, b, to := (*[8]T)(x), (*[8]T)(y), (*[8]T)(dst)
-		to[0], to[1], to[2], to[3] = a[0]*b[0], a[1]*b[1], a[2]*b[2], a[3]*b[3]
-		to[4], to[5], to[6], to[7] = a[4]*b[4], a[5]*b[5], a[6]*b[6], a[7]*b[7]
-		x, y, dst = x[8:], y[8:], dst[8:]
+	for n := wholeVectors[T](len(y)); n > 0; n = wholeVectors[T](len(y)) {
+		multiplyAsm(&dst[0], &x[0], &y[0], n)
+		x, y, dst = x[n:], y[n:], dst[n:]
 	}
 	x, dst = x[:len(y)], dst[:len(y)]
 	for k, v := range y {

@@ -19,6 +19,11 @@ func axpyAVX512F64(alpha float64, x *float64, y *float64, n int)
 //go:noescape
 func scaleAVX512F64(alpha float64, x *float64, n int)
 
+// multiplyAVX512F64 computes dst[i] = x[i]·y[i] for i < n, n a multiple of 8; dst may be x.
+//
+//go:noescape
+func multiplyAVX512F64(dst *float64, x *float64, y *float64, n int)
+
 // bothWaysAVX512F64 multiplies 4 rows of n elements, n a multiple of 8, with x, and adds them to z times w:
 //
 //	for i < 4, j < n:  sums[i] += a[i·aRow+j]·x[j];  z[j] += w[i]·a[i·aRow+j]
@@ -47,6 +52,11 @@ func axpyAVX512F32(alpha float32, x *float32, y *float32, n int)
 //
 //go:noescape
 func scaleAVX512F32(alpha float32, x *float32, n int)
+
+// multiplyAVX512F32 computes dst[i] = x[i]·y[i] for i < n, n a multiple of 16; dst may be x.
+//
+//go:noescape
+func multiplyAVX512F32(dst *float32, x *float32, y *float32, n int)
 
 // bothWaysAVX512F32 multiplies 4 rows of n elements, n a multiple of 16, with x, and adds them to z times w:
 //
@@ -77,6 +87,11 @@ func axpyAVX2F64(alpha float64, x *float64, y *float64, n int)
 //go:noescape
 func scaleAVX2F64(alpha float64, x *float64, n int)
 
+// multiplyAVX2F64 computes dst[i] = x[i]·y[i] for i < n, n a multiple of 4; dst may be x.
+//
+//go:noescape
+func multiplyAVX2F64(dst *float64, x *float64, y *float64, n int)
+
 // bothWaysAVX2F64 multiplies 4 rows of n elements, n a multiple of 4, with x, and adds them to z times w:
 //
 //	for i < 4, j < n:  sums[i] += a[i·aRow+j]·x[j];  z[j] += w[i]·a[i·aRow+j]
@@ -105,6 +120,11 @@ func axpyAVX2F32(alpha float32, x *float32, y *float32, n int)
 //
 //go:noescape
 func scaleAVX2F32(alpha float32, x *float32, n int)
+
+// multiplyAVX2F32 computes dst[i] = x[i]·y[i] for i < n, n a multiple of 8; dst may be x.
+//
+//go:noescape
+func multiplyAVX2F32(dst *float32, x *float32, y *float32, n int)
 
 // bothWaysAVX2F32 multiplies 4 rows of n elements, n a multiple of 8, with x, and adds them to z times w:
 //

@@ -152,6 +152,52 @@ by1_done:
 	VZEROUPPER
 	RET
 
+// func multiplyAVX512F64(dst *float64, x *float64, y *float64, n int)
+// Requires: AVX, AVX512F
+TEXT ·multiplyAVX512F64(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), BX
+
+by4:
+	CMPQ    BX, $+32
+	JLT     by4_done
+	VMOVUPD (CX), Z0
+	VMULPD  (DX), Z0, Z0
+	VMOVUPD Z0, (AX)
+	VMOVUPD 64(CX), Z1
+	VMULPD  64(DX), Z1, Z1
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD 128(CX), Z2
+	VMULPD  128(DX), Z2, Z2
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD 192(CX), Z3
+	VMULPD  192(DX), Z3, Z3
+	VMOVUPD Z3, 192(AX)
+	ADDQ    $+256, AX
+	ADDQ    $+256, CX
+	ADDQ    $+256, DX
+	SUBQ    $+32, BX
+	JMP     by4
+
+by4_done:
+by1:
+	CMPQ    BX, $+8
+	JLT     by1_done
+	VMOVUPD (CX), Z0
+	VMULPD  (DX), Z0, Z0
+	VMOVUPD Z0, (AX)
+	ADDQ    $+64, AX
+	ADDQ    $+64, CX
+	ADDQ    $+64, DX
+	SUBQ    $+8, BX
+	JMP     by1
+
+by1_done:
+	VZEROUPPER
+	RET
+
 // func bothWaysAVX512F64(n int, a *float64, aRow int, x *float64, z *float64, w *float64, sums *float64)
 // Requires: AVX, AVX512F
 TEXT ·bothWaysAVX512F64(SB), NOSPLIT, $0-56
@@ -425,6 +471,52 @@ by1:
 	VMOVUPS Z0, (AX)
 	ADDQ    $+64, AX
 	SUBQ    $+16, CX
+	JMP     by1
+
+by1_done:
+	VZEROUPPER
+	RET
+
+// func multiplyAVX512F32(dst *float32, x *float32, y *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·multiplyAVX512F32(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), BX
+
+by4:
+	CMPQ    BX, $+64
+	JLT     by4_done
+	VMOVUPS (CX), Z0
+	VMULPS  (DX), Z0, Z0
+	VMOVUPS Z0, (AX)
+	VMOVUPS 64(CX), Z1
+	VMULPS  64(DX), Z1, Z1
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS 128(CX), Z2
+	VMULPS  128(DX), Z2, Z2
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS 192(CX), Z3
+	VMULPS  192(DX), Z3, Z3
+	VMOVUPS Z3, 192(AX)
+	ADDQ    $+256, AX
+	ADDQ    $+256, CX
+	ADDQ    $+256, DX
+	SUBQ    $+64, BX
+	JMP     by4
+
+by4_done:
+by1:
+	CMPQ    BX, $+16
+	JLT     by1_done
+	VMOVUPS (CX), Z0
+	VMULPS  (DX), Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $+64, AX
+	ADDQ    $+64, CX
+	ADDQ    $+64, DX
+	SUBQ    $+16, BX
 	JMP     by1
 
 by1_done:
@@ -714,6 +806,52 @@ by1_done:
 	VZEROUPPER
 	RET
 
+// func multiplyAVX2F64(dst *float64, x *float64, y *float64, n int)
+// Requires: AVX
+TEXT ·multiplyAVX2F64(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), BX
+
+by4:
+	CMPQ    BX, $+16
+	JLT     by4_done
+	VMOVUPD (CX), Y0
+	VMULPD  (DX), Y0, Y0
+	VMOVUPD Y0, (AX)
+	VMOVUPD 32(CX), Y1
+	VMULPD  32(DX), Y1, Y1
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD 64(CX), Y2
+	VMULPD  64(DX), Y2, Y2
+	VMOVUPD Y2, 64(AX)
+	VMOVUPD 96(CX), Y3
+	VMULPD  96(DX), Y3, Y3
+	VMOVUPD Y3, 96(AX)
+	ADDQ    $+128, AX
+	ADDQ    $+128, CX
+	ADDQ    $+128, DX
+	SUBQ    $+16, BX
+	JMP     by4
+
+by4_done:
+by1:
+	CMPQ    BX, $+4
+	JLT     by1_done
+	VMOVUPD (CX), Y0
+	VMULPD  (DX), Y0, Y0
+	VMOVUPD Y0, (AX)
+	ADDQ    $+32, AX
+	ADDQ    $+32, CX
+	ADDQ    $+32, DX
+	SUBQ    $+4, BX
+	JMP     by1
+
+by1_done:
+	VZEROUPPER
+	RET
+
 // func bothWaysAVX2F64(n int, a *float64, aRow int, x *float64, z *float64, w *float64, sums *float64)
 // Requires: AVX, AVX2, FMA3
 TEXT ·bothWaysAVX2F64(SB), NOSPLIT, $0-56
@@ -966,6 +1104,52 @@ by1:
 	VMOVUPS Y0, (AX)
 	ADDQ    $+32, AX
 	SUBQ    $+8, CX
+	JMP     by1
+
+by1_done:
+	VZEROUPPER
+	RET
+
+// func multiplyAVX2F32(dst *float32, x *float32, y *float32, n int)
+// Requires: AVX
+TEXT ·multiplyAVX2F32(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), BX
+
+by4:
+	CMPQ    BX, $+32
+	JLT     by4_done
+	VMOVUPS (CX), Y0
+	VMULPS  (DX), Y0, Y0
+	VMOVUPS Y0, (AX)
+	VMOVUPS 32(CX), Y1
+	VMULPS  32(DX), Y1, Y1
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS 64(CX), Y2
+	VMULPS  64(DX), Y2, Y2
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS 96(CX), Y3
+	VMULPS  96(DX), Y3, Y3
+	VMOVUPS Y3, 96(AX)
+	ADDQ    $+128, AX
+	ADDQ    $+128, CX
+	ADDQ    $+128, DX
+	SUBQ    $+32, BX
+	JMP     by4
+
+by4_done:
+by1:
+	CMPQ    BX, $+8
+	JLT     by1_done
+	VMOVUPS (CX), Y0
+	VMULPS  (DX), Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $+32, AX
+	ADDQ    $+32, CX
+	ADDQ    $+32, DX
+	SUBQ    $+8, BX
 	JMP     by1
 
 by1_done:

@@ -274,9 +274,14 @@ func (d *drawing) features() string {
 	if own.IntN(4) == 0 && !slices.Contains(found, d.seed) {
 		return fmt.Sprintf("- softmax_features: {gamma: scale, features: %d, draw: %s}\n  name: map\n", 8+own.IntN(30), pick(own, "iid", "orthogonal"))
 	}
-	return fmt.Sprintf("- rff: {kernel: %s, gamma: %s, features: %d, map: %s}\n  name: map\n",
-		pick(d.Rand, "gaussian", "gaussian", "laplacian", "cauchy", "exponential", "matern", "rational_quadratic"),
-		gamma, 8+2*d.IntN(30), pick(d.Rand, "paired", "phase"))
+	kernel := pick(d.Rand, "gaussian", "gaussian", "laplacian", "cauchy", "exponential", "matern", "rational_quadratic")
+	width, form, draw := 8+2*d.IntN(30), pick(d.Rand, "paired", "phase"), "iid"
+	if own.IntN(2) == 0 && !slices.Contains(found, d.seed) {
+		draw = pick(own, "orthogonal", "qmc", "structured")
+		kernel = pick(own, "gaussian", "matern", "mixture, of: [{kernel: gaussian, gamma: 0.5}, {kernel: exponential, weight: 2}]", "product, of: [{kernel: gaussian}, {kernel: matern}]")
+		d.axes = append(d.axes, gridsearch.Axis{Path: "map.draw", Values: []any{"qmc", "iid", "structured"}})
+	}
+	return fmt.Sprintf("- rff: {kernel: %s, gamma: %s, features: %d, map: %s, draw: %s}\n  name: map\n", kernel, gamma, width, form, draw)
 }
 
 // model draws the estimator, and an axis of its penalty.

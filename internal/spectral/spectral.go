@@ -7,8 +7,9 @@
 // Π max(0, 1 − |Δ_j|/δ_j) over pitches δ of the density p(δ) = δ·k″(δ): the chance that both rows fall into one bin of a
 // random grid. The features of package bins draw δ from that.
 //
-// [Kernel] is one kernel with what is known of it, [FourierKernel] and [BinningKernel] find it by name. Widths
-// that suit some rows are in gamma.go, streams of random numbers in stream.go.
+// [Kernel] is one kernel with what is known of it, [FourierKernel] and [BinningKernel] find it by name, [Sum] and
+// [Times] make one of several. Widths that suit some rows are in gamma.go, streams of random numbers in stream.go,
+// points that fill space more evenly than random ones in orthogonal.go and halton.go.
 //
 // Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007; Rasmussen and
 // Williams, "Gaussian processes for machine learning", 2006, chapter 4.
@@ -41,6 +42,12 @@ type Kernel struct {
 	// Spread, instead of Frequency, draws what standard normal numbers are multiplied by to be such a
 	// draw: the kernel is a mixture of gaussian ones, a function of ‖Δ‖₂.
 	Spread func(rng *rand.Rand) float64
+	// SpreadOf is Spread with the uniform numbers in (0, 1), Uniforms of them, that a draw stands for.
+	SpreadOf func(u []float64) float64
+	// FrequencyOf is Frequency with such numbers, Uniforms of the whole and one of each input; nil where it is not
+	// known.
+	FrequencyOf func(u, each, omega []float64)
+	Uniforms    int
 	// Pitch draws the reciprocal of a pitch of k_1's grids, finite and not negative.
 	Pitch func(rng *rand.Rand) float64
 	// Smooth says that entries are bumps of the place in the bin.
@@ -58,12 +65,18 @@ func FourierKernel(name string, nu, alpha float64) (Kernel, bool) {
 		k.Power = 0.5
 		k.Exact = func(delta []float64) float64 { return math.Exp(-kern.Dot(delta, delta)) }
 		k.Spread = func(*rand.Rand) float64 { return math.Sqrt2 }
+		k.SpreadOf = func([]float64) float64 { return math.Sqrt2 }
 	case "laplacian":
 		k.L1 = true
 		k.Exact = laplacianExact
 		k.Frequency = func(rng *rand.Rand, omega []float64) {
 			for j := range omega {
 				omega[j] = math.Tan(math.Pi * (rng.Float64() - 0.5))
+			}
+		}
+		k.FrequencyOf = func(_, each, omega []float64) {
+			for j, u := range each {
+				omega[j] = math.Tan(math.Pi * (u - 0.5))
 			}
 		}
 	case "cauchy":
@@ -73,14 +86,23 @@ func FourierKernel(name string, nu, alpha float64) (Kernel, bool) {
 				omega[j] = math.Copysign(rng.ExpFloat64(), rng.Float64()-0.5)
 			}
 		}
+		k.FrequencyOf = func(_, each, omega []float64) {
+			for j, u := range each {
+				omega[j] = math.Copysign(math.Log(2*min(u, 1-u)), u-0.5)
+			}
+		}
 	case "exponential":
 		k.Exact = func(delta []float64) float64 { return math.Exp(-math.Sqrt(kern.Dot(delta, delta))) }
 		k.Spread = func(rng *rand.Rand) float64 { return 1 / max(math.Abs(rng.NormFloat64()), tiny) }
+		k.Uniforms, k.SpreadOf = 1, func(u []float64) float64 { return 1 / max(math.Sqrt2*math.Erfinv(u[0]), tiny) }
 	case "matern":
 		k.Exact = func(delta []float64) float64 { return matern(nu, math.Sqrt(kern.Dot(delta, delta))) }
 		k.Spread = func(rng *rand.Rand) float64 {
 			half := distuv.Gamma{Alpha: nu, Beta: 1, Src: rng}.Rand() // χ²(2ν)/2
 			return math.Sqrt(nu / max(half, tiny))
+		}
+		k.Uniforms, k.SpreadOf = 1, func(u []float64) float64 {
+			return math.Sqrt(nu / max(distuv.Gamma{Alpha: nu, Beta: 1}.Quantile(u[0]), tiny))
 		}
 	case "rational_quadratic":
 		k.Power = 0.5
@@ -89,6 +111,9 @@ func FourierKernel(name string, nu, alpha float64) (Kernel, bool) {
 		}
 		k.Spread = func(rng *rand.Rand) float64 {
 			return math.Sqrt(2 * distuv.Gamma{Alpha: alpha, Beta: alpha, Src: rng}.Rand())
+		}
+		k.Uniforms, k.SpreadOf = 1, func(u []float64) float64 {
+			return math.Sqrt(2 * distuv.Gamma{Alpha: alpha, Beta: alpha}.Quantile(u[0]))
 		}
 	default:
 		return Kernel{}, false

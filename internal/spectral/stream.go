@@ -24,6 +24,12 @@ const (
 	Functions
 )
 
+// Streams of draws that are not independent. Their numbers are far from those above, which may become more.
+const (
+	Scrambling Purpose = iota + 1001
+	Signs
+)
+
 // Stream is a random generator that can be put at the beginning of substream i of a purpose: draw i
 // does not depend on how many are made, nor on which core makes it.
 type Stream struct {

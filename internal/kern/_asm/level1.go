@@ -15,6 +15,7 @@ func vector() {
 		t.dot()
 		t.axpy()
 		t.scale()
+		t.multiply()
 		t.bothWays()
 		t.turn()
 	}
@@ -103,6 +104,22 @@ func (t target) scale() {
 	t.steps(n, []int{unroll, 1}, []reg.GPVirtual{x}, func(k int) {
 		t.mul(at(x, k*t.bytes()), alpha, t.vector(k))
 		t.store(t.vector(k), at(x, k*t.bytes()))
+	})
+	done()
+}
+
+func (t target) multiply() {
+	f := t.float()
+	TEXT(t.name("multiply"), NOSPLIT, fmt.Sprintf("func(dst, x, y *%s, n int)", f))
+	Doc(fmt.Sprintf("%s computes dst[i] = x[i]·y[i] for i < n, n a multiple of %d; dst may be x.", t.name("multiply"), t.lanes()))
+	Pragma("noescape")
+	const unroll = 4
+	dst, x, y, n := param("dst"), param("x"), param("y"), param("n")
+	t.steps(n, []int{unroll, 1}, []reg.GPVirtual{dst, x, y}, func(k int) {
+		v := t.vector(k)
+		t.load(at(x, k*t.bytes()), v)
+		t.mul(at(y, k*t.bytes()), v, v)
+		t.store(v, at(dst, k*t.bytes()))
 	})
 	done()
 }

@@ -19,6 +19,7 @@ import (
 var families = map[string]func(){
 	"distance":   distance,
 	"elementary": elementary,
+	"hadamard":   hadamard,
 	"narrow":     narrow,
 	"peak":       peak,
 	"product":    product,

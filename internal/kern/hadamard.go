@@ -1,0 +1,73 @@
+package kern
+
+// FWHT multiplies every row of x in place by the Walsh–Hadamard matrix H of
+// its order, a power of two, without normalisation:
+//
+//	H₁ = [1],  H₂ₙ = [Hₙ Hₙ; Hₙ −Hₙ]
+//
+// so that twice FWHT is n times the row. Rows must be contiguous. Cost
+// n·log₂n flops per row.
+func FWHT[T Float](x View[T]) {
+	n := x.Cols
+	if n&(n-1) != 0 {
+		panic("kern: FWHT needs a power of two")
+	}
+	if x.Rows == 0 || n < 2 {
+		return
+	}
+	grain := max(1, 1<<13/n)
+	if x.Rows <= grain {
+		fwhtRows(x, 0, x.Rows)
+		return
+	}
+	Parallel(x.Rows, grain, func(lo, hi int) { fwhtRows(x, lo, hi) })
+}
+
+func fwhtRows[T Float](x View[T], lo, hi int) {
+	for i := lo; i < hi; i++ {
+		fwht(x.Row(i))
+	}
+}
+
+// fwht transforms one row, two levels of butterflies at a time.
+func fwht[T Float](x []T) {
+	n, h := len(x), 1
+	if lanes := lanesOf[T](); isa.complete() && n >= lanes && n <= longestCall {
+		hadamardLanesAsm(&x[0], n)
+		for h = lanes; 4*h <= n; h *= 4 {
+			hadamardPassAsm(&x[0], h, n)
+		}
+		if h < n {
+			hadamardHalfAsm(&x[0], h)
+			h = n
+		}
+	}
+	for ; 4*h <= n; h *= 4 {
+		for i := 0; i < n; i += 4 * h {
+			a, b, c, d := x[i:i+h], x[i+h:i+2*h], x[i+2*h:i+3*h], x[i+3*h:i+4*h]
+			for j := range a {
+				s, t, u, v := a[j]+b[j], a[j]-b[j], c[j]+d[j], c[j]-d[j]
+				a[j], b[j], c[j], d[j] = s+u, t+v, s-u, t-v
+			}
+		}
+	}
+	if h < n {
+		a, b := x[:h], x[h:2*h]
+		for j := range a {
+			a[j], b[j] = a[j]+b[j], a[j]-b[j]
+		}
+	}
+}
+
+// SignedFWHT multiplies x in place by H·D₁·H·D₂·H·D₃, H as in [FWHT] and D₁, D₂, D₃ the diagonal matrices
+// of three times as many signs as x has elements. Cost: 3n·log₂n + 3n flops.
+func SignedFWHT[T Float](x, signs []T) {
+	n := len(x)
+	if n&(n-1) != 0 || len(signs) != 3*n {
+		panic("kern: SignedFWHT needs a power of two and three signs for each element")
+	}
+	for round := 2; round >= 0; round-- {
+		multiply(x, x, signs[round*n:(round+1)*n])
+		fwht(x)
+	}
+}

@@ -1,0 +1,158 @@
+package spectral
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+)
+
+// Part is a kernel among several.
+type Part struct {
+	Kernel
+	Factor float64 // of the differences, and so of the frequencies
+	Weight float64 // of a sum
+}
+
+// Sum returns the kernel Σ w_i·k_i(f_i·Δ), the weights divided by their sum. A frequency is one of part i with the
+// probability w_i. Where all parts are mixtures of gaussian kernels, so is the sum.
+func Sum(parts []Part) Kernel {
+	total := 0.0
+	for _, p := range parts {
+		total += p.Weight
+	}
+	// choose returns the part whose share of (0, 1) u is in, and where in it.
+	choose := func(u float64) (Part, float64) {
+		for _, p := range parts[:len(parts)-1] {
+			if share := p.Weight / total; u < share {
+				return p, within(u / share)
+			} else {
+				u -= share
+			}
+		}
+		last := parts[len(parts)-1]
+		return last, within(u / (last.Weight / total))
+	}
+	k := Kernel{Power: 1, Exact: func(delta []float64) float64 {
+		sum := 0.0
+		for _, p := range parts {
+			sum += p.Weight / total * p.at(delta)
+		}
+		return sum
+	}}
+	if mixtures(parts) {
+		k.Spread = func(rng *rand.Rand) float64 {
+			p, _ := choose(rng.Float64())
+			return p.Factor * p.Spread(rng)
+		}
+		k.Uniforms = 1
+		k.SpreadOf = func(u []float64) float64 {
+			p, rest := choose(u[0])
+			return p.Factor * p.SpreadOf([]float64{rest})
+		}
+		return k
+	}
+	k.Frequency = func(rng *rand.Rand, omega []float64) {
+		p, _ := choose(rng.Float64())
+		p.draw(rng, omega)
+	}
+	k.Uniforms = 1
+	k.FrequencyOf = func(u, each, omega []float64) {
+		p, rest := choose(u[0])
+		p.FrequencyAt([]float64{rest}, each, omega)
+		kern.Scale(p.Factor, omega)
+	}
+	return k
+}
+
+// Times returns the kernel Π k_i(f_i·Δ). A frequency is the sum of one of each part. Where all parts are mixtures of
+// gaussian kernels, so is the product, and its frequencies are normal numbers times the root of the sum of squares
+// of the parts' factors.
+func Times(parts []Part) Kernel {
+	k := Kernel{Power: 1, Exact: func(delta []float64) float64 {
+		product := 1.0
+		for _, p := range parts {
+			product *= p.at(delta)
+		}
+		return product
+	}}
+	if mixtures(parts) {
+		k.Spread = func(rng *rand.Rand) float64 {
+			sum := 0.0
+			for _, p := range parts {
+				sum = math.Hypot(sum, p.Factor*p.Spread(rng))
+			}
+			return sum
+		}
+		for _, p := range parts {
+			k.Uniforms += p.Uniforms
+		}
+		k.SpreadOf = func(u []float64) float64 {
+			sum := 0.0
+			for _, p := range parts {
+				sum = math.Hypot(sum, p.Factor*p.SpreadOf(u[:p.Uniforms]))
+				u = u[p.Uniforms:]
+			}
+			return sum
+		}
+		return k
+	}
+	k.Frequency = func(rng *rand.Rand, omega []float64) {
+		one := make([]float64, len(omega))
+		clear(omega)
+		for _, p := range parts {
+			p.draw(rng, one)
+			kern.Axpy(1, one, omega)
+		}
+	}
+	return k
+}
+
+func mixtures(parts []Part) bool {
+	for _, p := range parts {
+		if p.Spread == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// at returns k(f·Δ).
+func (p Part) at(delta []float64) float64 {
+	scaled := make([]float64, len(delta))
+	for j, v := range delta {
+		scaled[j] = p.Factor * v
+	}
+	return p.Exact(scaled)
+}
+
+// draw fills omega with a draw.
+func (p Part) draw(rng *rand.Rand, omega []float64) {
+	if p.Spread != nil {
+		Normal(rng, p.Factor*p.Spread(rng), omega)
+		return
+	}
+	p.Frequency(rng, omega)
+	kern.Scale(p.Factor, omega)
+}
+
+// FrequencyAt fills omega with the frequency that uniform numbers in (0, 1) stand for, some of the whole and one of
+// each input. The kernel has SpreadOf or FrequencyOf.
+func (k Kernel) FrequencyAt(u, each, omega []float64) {
+	if k.SpreadOf == nil {
+		k.FrequencyOf(u, each, omega)
+		return
+	}
+	NormalAt(each, omega)
+	kern.Scale(k.SpreadOf(u), omega)
+}
+
+// NormalAt writes the standard normal number that each number in (0, 1) stands for to x.
+func NormalAt(u, x []float64) {
+	for j, v := range u {
+		x[j] = math.Sqrt2 * math.Erfinv(2*v-1)
+	}
+}
+
+// within keeps u inside (0, 1) in spite of rounding.
+func within(u float64) float64 { return min(max(u, 0x1p-53), 1-0x1p-53) }

@@ -1,0 +1,78 @@
+//go:build unix
+
+package transformer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"syscall"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/single"
+)
+
+// BenchmarkStructured maps rows by a dense projection and by a structured one in turn, and reports the processor time of
+// each for a feature, and the median of their ratios: above 1 the structured one is faster.
+func BenchmarkStructured(b *testing.B) {
+	for _, d := range []int{16, 32, 64, 128, 256, 512, 784, 1024, 2048, 4096} {
+		for _, D := range []int{512, 2048, 8192} {
+			for _, precision := range []string{"float64", "float32"} {
+				b.Run(fmt.Sprintf("d=%d/D=%d/%s", d, D, precision), func(b *testing.B) { compareDraws(b, d, D, precision == "float32") })
+			}
+		}
+	}
+}
+
+func compareDraws(b *testing.B, d, D int, narrow bool) {
+	const rows = 512
+	X := uniform(rows, d)
+	run := map[string]func(){}
+	for _, draw := range []string{"iid", "structured"} {
+		s := NewRFF()
+		s.Features, s.Gamma, s.Draw = D, FixedGamma(1), draw
+		f := mustFit(b, s, datasets.Set{X: X}).(*FittedRFF)
+		double, half := mat.NewDense(rows, D, nil), single.New(rows, D, nil)
+		run[draw] = func() {
+			var err error
+			if narrow {
+				err = f.TransformSingle(context.Background(), half, X)
+			} else {
+				err = f.TransformTo(context.Background(), double, X)
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		run[draw]()
+	}
+	var dense, fast, ratio []float64
+	for b.Loop() {
+		for range 5 {
+			a, c := spent(run["iid"]), spent(run["structured"])
+			dense, fast, ratio = append(dense, a/rows/float64(D)), append(fast, c/rows/float64(D)), append(ratio, a/c)
+		}
+	}
+	for name, list := range map[string][]float64{"dense-cpu-ns/feature": dense, "structured-cpu-ns/feature": fast, "dense/structured": ratio} {
+		slices.Sort(list)
+		b.ReportMetric(list[len(list)/2], name)
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// spent is the processor time, in nanoseconds, that f takes.
+func spent(f func()) float64 {
+	now := func() int64 {
+		var u syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+			panic(err)
+		}
+		return u.Utime.Nano() + u.Stime.Nano()
+	}
+	start := now()
+	f()
+	return float64(now() - start)
+}

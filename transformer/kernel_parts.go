@@ -1,0 +1,182 @@
+package transformer
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// KernelPart is a kernel of a mixture or a product. Start from [NewKernelPart].
+type KernelPart struct {
+	Kernel string  // one of [RFF]'s that is not made of parts
+	Gamma  float64 // its own γ
+	Weight float64 // in a mixture
+	Nu     float64 // ν of the matern kernel
+	Alpha  float64 // α of the rational_quadratic kernel
+}
+
+// NewKernelPart returns the part of a kernel with γ, of weight 1.
+func NewKernelPart(kernel string, gamma float64) KernelPart {
+	return KernelPart{Kernel: kernel, Gamma: gamma, Weight: 1, Nu: 1.5, Alpha: 1}
+}
+
+// KernelParts are the kernels that a mixture or a product is made of.
+type KernelParts []KernelPart
+
+var _ param.Value = (*KernelParts)(nil)
+
+// partParams are the parameters of a part in a document.
+var partParams = []string{"kernel", "gamma", "weight", "nu", "alpha"}
+
+// Set takes a list of maps.
+func (p *KernelParts) Set(plain any) error {
+	list, ok := plain.([]any)
+	if !ok {
+		return errors.New(p.Wanted())
+	}
+	*p = nil
+	for i, e := range list {
+		named, ok := e.(map[string]any)
+		if !ok {
+			return param.Fault{Wanted: p.Wanted(), Hint: fmt.Sprintf("element %d is %v", i, e)}
+		}
+		part := NewKernelPart("gaussian", 1)
+		for _, name := range slices.Sorted(maps.Keys(named)) {
+			if err := part.set(name, named[name]); err != nil {
+				return param.Fault{Wanted: p.Wanted(), Hint: fmt.Sprintf("element %d: %v", i, err)}
+			}
+		}
+		*p = append(*p, part)
+	}
+	return p.Check()
+}
+
+// set gives one parameter a plain value.
+func (k *KernelPart) set(name string, plain any) error {
+	if name == "kernel" {
+		text, ok := plain.(string)
+		if !ok {
+			return fmt.Errorf("kernel is %v", plain)
+		}
+		k.Kernel = text
+		return nil
+	}
+	to, ok := map[string]*float64{"gamma": &k.Gamma, "weight": &k.Weight, "nu": &k.Nu, "alpha": &k.Alpha}[name]
+	if !ok {
+		if near := param.Nearest(name, partParams); near != "" {
+			return fmt.Errorf("no %s; did you mean %s?", name, near)
+		}
+		return fmt.Errorf("no %s; there are %s", name, param.Alternatives(partParams))
+	}
+	switch v := plain.(type) {
+	case int:
+		*to = float64(v)
+	case float64:
+		*to = v
+	default:
+		return fmt.Errorf("%s is %v", name, plain)
+	}
+	return nil
+}
+
+// Plain returns the list.
+func (p *KernelParts) Plain() any {
+	list := make([]any, len(*p))
+	for i, k := range *p {
+		named := map[string]any{"kernel": k.Kernel, "gamma": k.Gamma, "weight": k.Weight}
+		switch k.Kernel {
+		case "matern":
+			named["nu"] = k.Nu
+		case "rational_quadratic":
+			named["alpha"] = k.Alpha
+		}
+		list[i] = named
+	}
+	return list
+}
+
+// Wanted says what Set takes.
+func (p *KernelParts) Wanted() string {
+	return "a list of kernels, as {kernel: gaussian, gamma: 1.0, weight: 1.0}, with nu or alpha where they have one"
+}
+
+// Check reports kernels that there are not, and numbers that are not above 0.
+func (p *KernelParts) Check() error {
+	for i, k := range *p {
+		if fault := k.fault(); fault != "" {
+			return param.Fault{Wanted: p.Wanted(), Hint: fmt.Sprintf("element %d: %s", i, fault)}
+		}
+	}
+	return nil
+}
+
+// fault says what is wrong with a part, "" for nothing.
+func (k KernelPart) fault() string {
+	if !slices.Contains(spectral.FourierKernels, k.Kernel) {
+		return fmt.Sprintf("kernel is %q, wanted %s", k.Kernel, param.Alternatives(spectral.FourierKernels))
+	}
+	numbers := map[string]float64{"gamma": k.Gamma, "weight": k.Weight}
+	switch k.Kernel {
+	case "matern":
+		numbers["nu"] = k.Nu
+	case "rational_quadratic":
+		numbers["alpha"] = k.Alpha
+	}
+	for _, name := range slices.Sorted(maps.Keys(numbers)) {
+		if !param.Positive.Contains(numbers[name]) {
+			return fmt.Sprintf("%s is %v, wanted a number > 0", name, numbers[name])
+		}
+	}
+	return ""
+}
+
+// composed are the kernels that are made of parts.
+var composed = []string{"mixture", "product"}
+
+// kernel returns the mixture or the product of the parts, and whether it is one.
+func (p KernelParts) kernel(name string) (spectral.Kernel, bool) {
+	if len(p) == 0 || p.Check() != nil {
+		return spectral.Kernel{}, false
+	}
+	parts := make([]spectral.Part, len(p))
+	for i, k := range p {
+		of, _ := spectral.FourierKernel(k.Kernel, k.Nu, k.Alpha)
+		parts[i] = spectral.Part{Kernel: of, Factor: math.Pow(k.Gamma, of.Power), Weight: k.Weight}
+	}
+	switch name {
+	case "mixture":
+		return spectral.Sum(parts), true
+	case "product":
+		return spectral.Times(parts), true
+	}
+	return spectral.Kernel{}, false
+}
+
+// state is what a model file keeps of the parts.
+func (p *KernelParts) state(s *model.State) {
+	var kernels []string
+	var numbers []float64
+	for _, k := range *p {
+		kernels, numbers = append(kernels, k.Kernel), append(numbers, k.Gamma, k.Weight, k.Nu, k.Alpha)
+	}
+	s.Strings("part_kernels", &kernels)
+	s.Floats("part_numbers", &numbers)
+	if !s.Reading() || s.Err() != nil {
+		return
+	}
+	s.Require(len(numbers) == 4*len(kernels), "parts of the kernel and their numbers do not fit")
+	if s.Err() != nil {
+		return
+	}
+	*p = nil
+	for i, kernel := range kernels {
+		n := numbers[4*i:]
+		*p = append(*p, KernelPart{kernel, n[0], n[1], n[2], n[3]})
+	}
+}
