@@ -54,7 +54,9 @@ func init() {
 			"Stat":           reflect.ValueOf(datasets.Stat),
 			"Subset":         reflect.ValueOf(datasets.Subset),
 			"Survey":         reflect.ValueOf(datasets.Survey),
+			"Targets":        reflect.ValueOf(datasets.Targets),
 			"Unknown":        reflect.ValueOf(datasets.Unknown),
+			"WithoutTargets": reflect.ValueOf(datasets.WithoutTargets),
 		},
 		Types: map[string]reflect.Type{
 			"Column":          reflect.TypeOf((*datasets.Column)(nil)).Elem(),

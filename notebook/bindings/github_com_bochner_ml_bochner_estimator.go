@@ -32,8 +32,10 @@ func init() {
 			"NewSVM":                   reflect.ValueOf(estimator.NewSVM),
 			"NewSVR":                   reflect.ValueOf(estimator.NewSVR),
 			"Predict":                  reflect.ValueOf(estimator.Predict),
+			"TaskOf":                   reflect.ValueOf(estimator.TaskOf),
 		},
 		Types: map[string]reflect.Type{
+			"AnomalyScorer":               reflect.TypeOf((*estimator.AnomalyScorer)(nil)).Elem(),
 			"Batch":                       reflect.TypeOf((*estimator.Batch)(nil)).Elem(),
 			"BatchFitter":                 reflect.TypeOf((*estimator.BatchFitter)(nil)).Elem(),
 			"BlockEstimator":              reflect.TypeOf((*estimator.BlockEstimator)(nil)).Elem(),
@@ -71,6 +73,7 @@ func init() {
 			"Wrapper":                     reflect.TypeOf((*estimator.Wrapper)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
+			"AnomalyScorer":  reflect.TypeOf((*proxy_estimator_AnomalyScorer)(nil)).Elem(),
 			"BatchFitter":    reflect.TypeOf((*proxy_estimator_BatchFitter)(nil)).Elem(),
 			"BlockEstimator": reflect.TypeOf((*proxy_estimator_BlockEstimator)(nil)).Elem(),
 			"Classifier":     reflect.TypeOf((*proxy_estimator_Classifier)(nil)).Elem(),
@@ -89,6 +92,19 @@ func init() {
 		},
 		Untypeds: map[string]string{},
 	}
+}
+
+type proxy_estimator_AnomalyScorer struct {
+	Object         any
+	AnomalyScores_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) ([]float64, error)
+	Predict_       func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) ([]float64, error)
+}
+
+func (p *proxy_estimator_AnomalyScorer) AnomalyScores(a0 context.Context, a1 mat.Matrix) ([]float64, error) {
+	return p.AnomalyScores_(p.Object, a0, a1)
+}
+func (p *proxy_estimator_AnomalyScorer) Predict(a0 context.Context, a1 mat.Matrix) ([]float64, error) {
+	return p.Predict_(p.Object, a0, a1)
 }
 
 type proxy_estimator_BatchFitter struct {

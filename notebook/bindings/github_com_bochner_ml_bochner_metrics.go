@@ -24,10 +24,12 @@ func init() {
 			"PositiveClass":         reflect.ValueOf(metrics.PositiveClass),
 			"PrecisionRecallCurve":  reflect.ValueOf(metrics.PrecisionRecallCurve),
 			"Predictions":           reflect.ValueOf(metrics.Predictions),
+			"PredictionsAndRows":    reflect.ValueOf(metrics.PredictionsAndRows),
 			"Probabilities":         reflect.ValueOf(metrics.Probabilities),
 			"ProbabilitiesOrScores": reflect.ValueOf(metrics.ProbabilitiesOrScores),
 			"ROCCurve":              reflect.ValueOf(metrics.ROCCurve),
 			"ScoresOrProbabilities": reflect.ValueOf(metrics.ScoresOrProbabilities),
+			"Standardised":          reflect.ValueOf(metrics.Standardised),
 		},
 		Types: map[string]reflect.Type{
 			"Calibration":     reflect.TypeOf((*metrics.Calibration)(nil)).Elem(),
