@@ -22,10 +22,8 @@ func init() {
 			"ErrDiverged":              reflect.ValueOf(&estimator.ErrDiverged).Elem(),
 			"ErrNotMapped":             reflect.ValueOf(&estimator.ErrNotMapped).Elem(),
 			"ErrNotOneOut":             reflect.ValueOf(&estimator.ErrNotOneOut).Elem(),
-			"FixedVariance":            reflect.ValueOf(estimator.FixedVariance),
 			"KeepPredictor":            reflect.ValueOf(estimator.KeepPredictor),
 			"Learn":                    reflect.ValueOf(estimator.Learn),
-			"NewGaussianProcess":       reflect.ValueOf(estimator.NewGaussianProcess),
 			"NewKernelRidge":           reflect.ValueOf(estimator.NewKernelRidge),
 			"NewKernelRidgeClassifier": reflect.ValueOf(estimator.NewKernelRidgeClassifier),
 			"NewLogistic":              reflect.ValueOf(estimator.NewLogistic),
@@ -34,8 +32,10 @@ func init() {
 			"NewSVM":                   reflect.ValueOf(estimator.NewSVM),
 			"NewSVR":                   reflect.ValueOf(estimator.NewSVR),
 			"Predict":                  reflect.ValueOf(estimator.Predict),
+			"TaskOf":                   reflect.ValueOf(estimator.TaskOf),
 		},
 		Types: map[string]reflect.Type{
+			"AnomalyScorer":               reflect.TypeOf((*estimator.AnomalyScorer)(nil)).Elem(),
 			"Batch":                       reflect.TypeOf((*estimator.Batch)(nil)).Elem(),
 			"BatchFitter":                 reflect.TypeOf((*estimator.BatchFitter)(nil)).Elem(),
 			"BlockEstimator":              reflect.TypeOf((*estimator.BlockEstimator)(nil)).Elem(),
@@ -43,27 +43,23 @@ func init() {
 			"ClassWeight":                 reflect.TypeOf((*estimator.ClassWeight)(nil)).Elem(),
 			"Classifier":                  reflect.TypeOf((*estimator.Classifier)(nil)).Elem(),
 			"Estimator":                   reflect.TypeOf((*estimator.Estimator)(nil)).Elem(),
-			"FittedGaussianProcess":       reflect.TypeOf((*estimator.FittedGaussianProcess)(nil)).Elem(),
 			"FittedKernelRidge":           reflect.TypeOf((*estimator.FittedKernelRidge)(nil)).Elem(),
 			"FittedKernelRidgeClassifier": reflect.TypeOf((*estimator.FittedKernelRidgeClassifier)(nil)).Elem(),
 			"FittedLinear":                reflect.TypeOf((*estimator.FittedLinear)(nil)).Elem(),
 			"FittedLinearClassifier":      reflect.TypeOf((*estimator.FittedLinearClassifier)(nil)).Elem(),
 			"FittedLogistic":              reflect.TypeOf((*estimator.FittedLogistic)(nil)).Elem(),
-			"GaussianProcess":             reflect.TypeOf((*estimator.GaussianProcess)(nil)).Elem(),
 			"KernelRidge":                 reflect.TypeOf((*estimator.KernelRidge)(nil)).Elem(),
 			"KernelRidgeClassifier":       reflect.TypeOf((*estimator.KernelRidgeClassifier)(nil)).Elem(),
 			"LeaveOneOut":                 reflect.TypeOf((*estimator.LeaveOneOut)(nil)).Elem(),
 			"Logistic":                    reflect.TypeOf((*estimator.Logistic)(nil)).Elem(),
 			"Maps":                        reflect.TypeOf((*estimator.Maps)(nil)).Elem(),
 			"MultiPredictor":              reflect.TypeOf((*estimator.MultiPredictor)(nil)).Elem(),
-			"MultiStdPredictor":           reflect.TypeOf((*estimator.MultiStdPredictor)(nil)).Elem(),
 			"Outcome":                     reflect.TypeOf((*estimator.Outcome)(nil)).Elem(),
 			"PassEstimator":               reflect.TypeOf((*estimator.PassEstimator)(nil)).Elem(),
 			"Posterior":                   reflect.TypeOf((*estimator.Posterior)(nil)).Elem(),
 			"Prediction":                  reflect.TypeOf((*estimator.Prediction)(nil)).Elem(),
 			"Predictor":                   reflect.TypeOf((*estimator.Predictor)(nil)).Elem(),
 			"Probabilistic":               reflect.TypeOf((*estimator.Probabilistic)(nil)).Elem(),
-			"RelevancePredictor":          reflect.TypeOf((*estimator.RelevancePredictor)(nil)).Elem(),
 			"Report":                      reflect.TypeOf((*estimator.Report)(nil)).Elem(),
 			"Reporter":                    reflect.TypeOf((*estimator.Reporter)(nil)).Elem(),
 			"Ridge":                       reflect.TypeOf((*estimator.Ridge)(nil)).Elem(),
@@ -71,34 +67,44 @@ func init() {
 			"RowKeeper":                   reflect.TypeOf((*estimator.RowKeeper)(nil)).Elem(),
 			"SVM":                         reflect.TypeOf((*estimator.SVM)(nil)).Elem(),
 			"SVR":                         reflect.TypeOf((*estimator.SVR)(nil)).Elem(),
-			"SampledFunctions":            reflect.TypeOf((*estimator.SampledFunctions)(nil)).Elem(),
 			"StdPredictor":                reflect.TypeOf((*estimator.StdPredictor)(nil)).Elem(),
 			"Tasked":                      reflect.TypeOf((*estimator.Tasked)(nil)).Elem(),
-			"Variance":                    reflect.TypeOf((*estimator.Variance)(nil)).Elem(),
 			"WholePredictor":              reflect.TypeOf((*estimator.WholePredictor)(nil)).Elem(),
 			"Wrapper":                     reflect.TypeOf((*estimator.Wrapper)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
-			"BatchFitter":        reflect.TypeOf((*proxy_estimator_BatchFitter)(nil)).Elem(),
-			"BlockEstimator":     reflect.TypeOf((*proxy_estimator_BlockEstimator)(nil)).Elem(),
-			"Classifier":         reflect.TypeOf((*proxy_estimator_Classifier)(nil)).Elem(),
-			"Estimator":          reflect.TypeOf((*proxy_estimator_Estimator)(nil)).Elem(),
-			"Maps":               reflect.TypeOf((*proxy_estimator_Maps)(nil)).Elem(),
-			"MultiPredictor":     reflect.TypeOf((*proxy_estimator_MultiPredictor)(nil)).Elem(),
-			"MultiStdPredictor":  reflect.TypeOf((*proxy_estimator_MultiStdPredictor)(nil)).Elem(),
-			"PassEstimator":      reflect.TypeOf((*proxy_estimator_PassEstimator)(nil)).Elem(),
-			"Predictor":          reflect.TypeOf((*proxy_estimator_Predictor)(nil)).Elem(),
-			"Probabilistic":      reflect.TypeOf((*proxy_estimator_Probabilistic)(nil)).Elem(),
-			"RelevancePredictor": reflect.TypeOf((*proxy_estimator_RelevancePredictor)(nil)).Elem(),
-			"Reporter":           reflect.TypeOf((*proxy_estimator_Reporter)(nil)).Elem(),
-			"RowKeeper":          reflect.TypeOf((*proxy_estimator_RowKeeper)(nil)).Elem(),
-			"StdPredictor":       reflect.TypeOf((*proxy_estimator_StdPredictor)(nil)).Elem(),
-			"Tasked":             reflect.TypeOf((*proxy_estimator_Tasked)(nil)).Elem(),
-			"WholePredictor":     reflect.TypeOf((*proxy_estimator_WholePredictor)(nil)).Elem(),
-			"Wrapper":            reflect.TypeOf((*proxy_estimator_Wrapper)(nil)).Elem(),
+			"AnomalyScorer":  reflect.TypeOf((*proxy_estimator_AnomalyScorer)(nil)).Elem(),
+			"BatchFitter":    reflect.TypeOf((*proxy_estimator_BatchFitter)(nil)).Elem(),
+			"BlockEstimator": reflect.TypeOf((*proxy_estimator_BlockEstimator)(nil)).Elem(),
+			"Classifier":     reflect.TypeOf((*proxy_estimator_Classifier)(nil)).Elem(),
+			"Estimator":      reflect.TypeOf((*proxy_estimator_Estimator)(nil)).Elem(),
+			"Maps":           reflect.TypeOf((*proxy_estimator_Maps)(nil)).Elem(),
+			"MultiPredictor": reflect.TypeOf((*proxy_estimator_MultiPredictor)(nil)).Elem(),
+			"PassEstimator":  reflect.TypeOf((*proxy_estimator_PassEstimator)(nil)).Elem(),
+			"Predictor":      reflect.TypeOf((*proxy_estimator_Predictor)(nil)).Elem(),
+			"Probabilistic":  reflect.TypeOf((*proxy_estimator_Probabilistic)(nil)).Elem(),
+			"Reporter":       reflect.TypeOf((*proxy_estimator_Reporter)(nil)).Elem(),
+			"RowKeeper":      reflect.TypeOf((*proxy_estimator_RowKeeper)(nil)).Elem(),
+			"StdPredictor":   reflect.TypeOf((*proxy_estimator_StdPredictor)(nil)).Elem(),
+			"Tasked":         reflect.TypeOf((*proxy_estimator_Tasked)(nil)).Elem(),
+			"WholePredictor": reflect.TypeOf((*proxy_estimator_WholePredictor)(nil)).Elem(),
+			"Wrapper":        reflect.TypeOf((*proxy_estimator_Wrapper)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{},
 	}
+}
+
+type proxy_estimator_AnomalyScorer struct {
+	Object         any
+	AnomalyScores_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) ([]float64, error)
+	Predict_       func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) ([]float64, error)
+}
+
+func (p *proxy_estimator_AnomalyScorer) AnomalyScores(a0 context.Context, a1 mat.Matrix) ([]float64, error) {
+	return p.AnomalyScores_(p.Object, a0, a1)
+}
+func (p *proxy_estimator_AnomalyScorer) Predict(a0 context.Context, a1 mat.Matrix) ([]float64, error) {
+	return p.Predict_(p.Object, a0, a1)
 }
 
 type proxy_estimator_BatchFitter struct {
@@ -175,15 +181,6 @@ func (p *proxy_estimator_MultiPredictor) PredictTargets(a0 context.Context, a1 m
 	return p.PredictTargets_(p.Object, a0, a1)
 }
 
-type proxy_estimator_MultiStdPredictor struct {
-	Object             any
-	PredictTargetsStd_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) (*mat.Dense, *mat.Dense, error)
-}
-
-func (p *proxy_estimator_MultiStdPredictor) PredictTargetsStd(a0 context.Context, a1 mat.Matrix) (*mat.Dense, *mat.Dense, error) {
-	return p.PredictTargetsStd_(p.Object, a0, a1)
-}
-
 type proxy_estimator_PassEstimator struct {
 	Object  any
 	Finish_ func(_proxy_obj_ any, a0 context.Context, a1 datasets.Pass) (estimator.Predictor, error)
@@ -218,13 +215,6 @@ type proxy_estimator_Probabilistic struct {
 func (p *proxy_estimator_Probabilistic) Probabilities(a0 context.Context, a1 mat.Matrix) (*mat.Dense, error) {
 	return p.Probabilities_(p.Object, a0, a1)
 }
-
-type proxy_estimator_RelevancePredictor struct {
-	Object     any
-	Relevance_ func(_proxy_obj_ any) []float64
-}
-
-func (p *proxy_estimator_RelevancePredictor) Relevance() []float64 { return p.Relevance_(p.Object) }
 
 type proxy_estimator_Reporter struct {
 	Object  any
