@@ -152,7 +152,7 @@ func sealedModels(t testing.TB) map[string][]byte {
 		"centres":           {pipeline.Steps(rff).Then(cluster.NewKMeans()), numbers},
 		"graph":             {pipeline.Steps(bins).Then(cluster.Spectral{Clusters: 2, Restarts: 1, Tol: 1e-3, MaxIter: 50}), numbers},
 		"unlike":            {pipeline.Steps(rff).Then(anomaly.NewOneClass()), numbers},
-		"mixed":   {pipeline.Steps(structured).Then(estimator.NewRidge()), amounts},
+		"mixed":             {pipeline.Steps(structured).Then(estimator.NewRidge()), amounts},
 	} {
 		fitted, err := c.p.Fit(context.Background(), c.data)
 		if err != nil {

@@ -19,18 +19,26 @@ func init() {
 		Binds: map[string]reflect.Value{
 			"As":                       reflect.ValueOf(estimator.As),
 			"Candidates":               reflect.ValueOf(estimator.Candidates),
+			"DefaultLevel":             reflect.ValueOf(estimator.DefaultLevel),
 			"ErrDiverged":              reflect.ValueOf(&estimator.ErrDiverged).Elem(),
+			"ErrNoContinue":            reflect.ValueOf(&estimator.ErrNoContinue).Elem(),
 			"ErrNotMapped":             reflect.ValueOf(&estimator.ErrNotMapped).Elem(),
 			"ErrNotOneOut":             reflect.ValueOf(&estimator.ErrNotOneOut).Elem(),
+			"FixedVariance":            reflect.ValueOf(estimator.FixedVariance),
 			"KeepPredictor":            reflect.ValueOf(estimator.KeepPredictor),
 			"Learn":                    reflect.ValueOf(estimator.Learn),
+			"NewGaussianProcess":       reflect.ValueOf(estimator.NewGaussianProcess),
 			"NewKernelRidge":           reflect.ValueOf(estimator.NewKernelRidge),
 			"NewKernelRidgeClassifier": reflect.ValueOf(estimator.NewKernelRidgeClassifier),
 			"NewLogistic":              reflect.ValueOf(estimator.NewLogistic),
+			"NewRFFNetwork":            reflect.ValueOf(estimator.NewRFFNetwork),
 			"NewRidge":                 reflect.ValueOf(estimator.NewRidge),
 			"NewRidgeClassifier":       reflect.ValueOf(estimator.NewRidgeClassifier),
+			"NewSGDClassifier":         reflect.ValueOf(estimator.NewSGDClassifier),
+			"NewSGDRegressor":          reflect.ValueOf(estimator.NewSGDRegressor),
 			"NewSVM":                   reflect.ValueOf(estimator.NewSVM),
 			"NewSVR":                   reflect.ValueOf(estimator.NewSVR),
+			"NormalInterval":           reflect.ValueOf(estimator.NormalInterval),
 			"Predict":                  reflect.ValueOf(estimator.Predict),
 			"TaskOf":                   reflect.ValueOf(estimator.TaskOf),
 		},
@@ -42,55 +50,85 @@ func init() {
 			"Candidate":                   reflect.TypeOf((*estimator.Candidate)(nil)).Elem(),
 			"ClassWeight":                 reflect.TypeOf((*estimator.ClassWeight)(nil)).Elem(),
 			"Classifier":                  reflect.TypeOf((*estimator.Classifier)(nil)).Elem(),
+			"Continuer":                   reflect.TypeOf((*estimator.Continuer)(nil)).Elem(),
 			"Estimator":                   reflect.TypeOf((*estimator.Estimator)(nil)).Elem(),
+			"FittedGaussianProcess":       reflect.TypeOf((*estimator.FittedGaussianProcess)(nil)).Elem(),
 			"FittedKernelRidge":           reflect.TypeOf((*estimator.FittedKernelRidge)(nil)).Elem(),
 			"FittedKernelRidgeClassifier": reflect.TypeOf((*estimator.FittedKernelRidgeClassifier)(nil)).Elem(),
 			"FittedLinear":                reflect.TypeOf((*estimator.FittedLinear)(nil)).Elem(),
 			"FittedLinearClassifier":      reflect.TypeOf((*estimator.FittedLinearClassifier)(nil)).Elem(),
 			"FittedLogistic":              reflect.TypeOf((*estimator.FittedLogistic)(nil)).Elem(),
+			"FittedRFFNetwork":            reflect.TypeOf((*estimator.FittedRFFNetwork)(nil)).Elem(),
+			"FittedSGDClassifier":         reflect.TypeOf((*estimator.FittedSGDClassifier)(nil)).Elem(),
+			"FittedSGDProbabilistic":      reflect.TypeOf((*estimator.FittedSGDProbabilistic)(nil)).Elem(),
+			"FittedSGDRegressor":          reflect.TypeOf((*estimator.FittedSGDRegressor)(nil)).Elem(),
+			"GaussianProcess":             reflect.TypeOf((*estimator.GaussianProcess)(nil)).Elem(),
+			"IntervalPredictor":           reflect.TypeOf((*estimator.IntervalPredictor)(nil)).Elem(),
 			"KernelRidge":                 reflect.TypeOf((*estimator.KernelRidge)(nil)).Elem(),
 			"KernelRidgeClassifier":       reflect.TypeOf((*estimator.KernelRidgeClassifier)(nil)).Elem(),
+			"LearnedOn":                   reflect.TypeOf((*estimator.LearnedOn)(nil)).Elem(),
 			"LeaveOneOut":                 reflect.TypeOf((*estimator.LeaveOneOut)(nil)).Elem(),
 			"Logistic":                    reflect.TypeOf((*estimator.Logistic)(nil)).Elem(),
 			"Maps":                        reflect.TypeOf((*estimator.Maps)(nil)).Elem(),
 			"MultiPredictor":              reflect.TypeOf((*estimator.MultiPredictor)(nil)).Elem(),
+			"MultiStdPredictor":           reflect.TypeOf((*estimator.MultiStdPredictor)(nil)).Elem(),
 			"Outcome":                     reflect.TypeOf((*estimator.Outcome)(nil)).Elem(),
 			"PassEstimator":               reflect.TypeOf((*estimator.PassEstimator)(nil)).Elem(),
 			"Posterior":                   reflect.TypeOf((*estimator.Posterior)(nil)).Elem(),
 			"Prediction":                  reflect.TypeOf((*estimator.Prediction)(nil)).Elem(),
 			"Predictor":                   reflect.TypeOf((*estimator.Predictor)(nil)).Elem(),
 			"Probabilistic":               reflect.TypeOf((*estimator.Probabilistic)(nil)).Elem(),
+			"RFFNetwork":                  reflect.TypeOf((*estimator.RFFNetwork)(nil)).Elem(),
+			"RelevancePredictor":          reflect.TypeOf((*estimator.RelevancePredictor)(nil)).Elem(),
 			"Report":                      reflect.TypeOf((*estimator.Report)(nil)).Elem(),
 			"Reporter":                    reflect.TypeOf((*estimator.Reporter)(nil)).Elem(),
+			"Rewrapper":                   reflect.TypeOf((*estimator.Rewrapper)(nil)).Elem(),
 			"Ridge":                       reflect.TypeOf((*estimator.Ridge)(nil)).Elem(),
 			"RidgeClassifier":             reflect.TypeOf((*estimator.RidgeClassifier)(nil)).Elem(),
 			"RowKeeper":                   reflect.TypeOf((*estimator.RowKeeper)(nil)).Elem(),
+			"SGDClassifier":               reflect.TypeOf((*estimator.SGDClassifier)(nil)).Elem(),
+			"SGDRegressor":                reflect.TypeOf((*estimator.SGDRegressor)(nil)).Elem(),
 			"SVM":                         reflect.TypeOf((*estimator.SVM)(nil)).Elem(),
 			"SVR":                         reflect.TypeOf((*estimator.SVR)(nil)).Elem(),
+			"SampledFunctions":            reflect.TypeOf((*estimator.SampledFunctions)(nil)).Elem(),
+			"SetPredictor":                reflect.TypeOf((*estimator.SetPredictor)(nil)).Elem(),
+			"Smoother":                    reflect.TypeOf((*estimator.Smoother)(nil)).Elem(),
+			"Smoothing":                   reflect.TypeOf((*estimator.Smoothing)(nil)).Elem(),
 			"StdPredictor":                reflect.TypeOf((*estimator.StdPredictor)(nil)).Elem(),
 			"Tasked":                      reflect.TypeOf((*estimator.Tasked)(nil)).Elem(),
+			"Variance":                    reflect.TypeOf((*estimator.Variance)(nil)).Elem(),
 			"WholePredictor":              reflect.TypeOf((*estimator.WholePredictor)(nil)).Elem(),
 			"Wrapper":                     reflect.TypeOf((*estimator.Wrapper)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
-			"AnomalyScorer":  reflect.TypeOf((*proxy_estimator_AnomalyScorer)(nil)).Elem(),
-			"BatchFitter":    reflect.TypeOf((*proxy_estimator_BatchFitter)(nil)).Elem(),
-			"BlockEstimator": reflect.TypeOf((*proxy_estimator_BlockEstimator)(nil)).Elem(),
-			"Classifier":     reflect.TypeOf((*proxy_estimator_Classifier)(nil)).Elem(),
-			"Estimator":      reflect.TypeOf((*proxy_estimator_Estimator)(nil)).Elem(),
-			"Maps":           reflect.TypeOf((*proxy_estimator_Maps)(nil)).Elem(),
-			"MultiPredictor": reflect.TypeOf((*proxy_estimator_MultiPredictor)(nil)).Elem(),
-			"PassEstimator":  reflect.TypeOf((*proxy_estimator_PassEstimator)(nil)).Elem(),
-			"Predictor":      reflect.TypeOf((*proxy_estimator_Predictor)(nil)).Elem(),
-			"Probabilistic":  reflect.TypeOf((*proxy_estimator_Probabilistic)(nil)).Elem(),
-			"Reporter":       reflect.TypeOf((*proxy_estimator_Reporter)(nil)).Elem(),
-			"RowKeeper":      reflect.TypeOf((*proxy_estimator_RowKeeper)(nil)).Elem(),
-			"StdPredictor":   reflect.TypeOf((*proxy_estimator_StdPredictor)(nil)).Elem(),
-			"Tasked":         reflect.TypeOf((*proxy_estimator_Tasked)(nil)).Elem(),
-			"WholePredictor": reflect.TypeOf((*proxy_estimator_WholePredictor)(nil)).Elem(),
-			"Wrapper":        reflect.TypeOf((*proxy_estimator_Wrapper)(nil)).Elem(),
+			"AnomalyScorer":      reflect.TypeOf((*proxy_estimator_AnomalyScorer)(nil)).Elem(),
+			"BatchFitter":        reflect.TypeOf((*proxy_estimator_BatchFitter)(nil)).Elem(),
+			"BlockEstimator":     reflect.TypeOf((*proxy_estimator_BlockEstimator)(nil)).Elem(),
+			"Classifier":         reflect.TypeOf((*proxy_estimator_Classifier)(nil)).Elem(),
+			"Continuer":          reflect.TypeOf((*proxy_estimator_Continuer)(nil)).Elem(),
+			"Estimator":          reflect.TypeOf((*proxy_estimator_Estimator)(nil)).Elem(),
+			"IntervalPredictor":  reflect.TypeOf((*proxy_estimator_IntervalPredictor)(nil)).Elem(),
+			"LearnedOn":          reflect.TypeOf((*proxy_estimator_LearnedOn)(nil)).Elem(),
+			"Maps":               reflect.TypeOf((*proxy_estimator_Maps)(nil)).Elem(),
+			"MultiPredictor":     reflect.TypeOf((*proxy_estimator_MultiPredictor)(nil)).Elem(),
+			"MultiStdPredictor":  reflect.TypeOf((*proxy_estimator_MultiStdPredictor)(nil)).Elem(),
+			"PassEstimator":      reflect.TypeOf((*proxy_estimator_PassEstimator)(nil)).Elem(),
+			"Predictor":          reflect.TypeOf((*proxy_estimator_Predictor)(nil)).Elem(),
+			"Probabilistic":      reflect.TypeOf((*proxy_estimator_Probabilistic)(nil)).Elem(),
+			"RelevancePredictor": reflect.TypeOf((*proxy_estimator_RelevancePredictor)(nil)).Elem(),
+			"Reporter":           reflect.TypeOf((*proxy_estimator_Reporter)(nil)).Elem(),
+			"Rewrapper":          reflect.TypeOf((*proxy_estimator_Rewrapper)(nil)).Elem(),
+			"RowKeeper":          reflect.TypeOf((*proxy_estimator_RowKeeper)(nil)).Elem(),
+			"SetPredictor":       reflect.TypeOf((*proxy_estimator_SetPredictor)(nil)).Elem(),
+			"Smoothing":          reflect.TypeOf((*proxy_estimator_Smoothing)(nil)).Elem(),
+			"StdPredictor":       reflect.TypeOf((*proxy_estimator_StdPredictor)(nil)).Elem(),
+			"Tasked":             reflect.TypeOf((*proxy_estimator_Tasked)(nil)).Elem(),
+			"WholePredictor":     reflect.TypeOf((*proxy_estimator_WholePredictor)(nil)).Elem(),
+			"Wrapper":            reflect.TypeOf((*proxy_estimator_Wrapper)(nil)).Elem(),
 		},
-		Untypeds: map[string]string{},
+		Untypeds: map[string]string{
+			"DefaultLevel": "float:9/10",
+		},
 	}
 }
 
@@ -148,6 +186,15 @@ func (p *proxy_estimator_Classifier) Predict(a0 context.Context, a1 mat.Matrix) 
 	return p.Predict_(p.Object, a0, a1)
 }
 
+type proxy_estimator_Continuer struct {
+	Object    any
+	Continue_ func(_proxy_obj_ any, a0 context.Context, a1 estimator.Predictor, a2 datasets.Source) (estimator.Predictor, error)
+}
+
+func (p *proxy_estimator_Continuer) Continue(a0 context.Context, a1 estimator.Predictor, a2 datasets.Source) (estimator.Predictor, error) {
+	return p.Continue_(p.Object, a0, a1, a2)
+}
+
 type proxy_estimator_Estimator struct {
 	Object any
 	Fit_   func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (estimator.Predictor, error)
@@ -156,6 +203,22 @@ type proxy_estimator_Estimator struct {
 func (p *proxy_estimator_Estimator) Fit(a0 context.Context, a1 datasets.Set) (estimator.Predictor, error) {
 	return p.Fit_(p.Object, a0, a1)
 }
+
+type proxy_estimator_IntervalPredictor struct {
+	Object           any
+	PredictInterval_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix, a2 float64) ([]float64, []float64, error)
+}
+
+func (p *proxy_estimator_IntervalPredictor) PredictInterval(a0 context.Context, a1 mat.Matrix, a2 float64) ([]float64, []float64, error) {
+	return p.PredictInterval_(p.Object, a0, a1, a2)
+}
+
+type proxy_estimator_LearnedOn struct {
+	Object       any
+	RowsLearned_ func(_proxy_obj_ any) int
+}
+
+func (p *proxy_estimator_LearnedOn) RowsLearned() int { return p.RowsLearned_(p.Object) }
 
 type proxy_estimator_Maps struct {
 	Object  any
@@ -179,6 +242,15 @@ func (p *proxy_estimator_MultiPredictor) Predict(a0 context.Context, a1 mat.Matr
 }
 func (p *proxy_estimator_MultiPredictor) PredictTargets(a0 context.Context, a1 mat.Matrix) (*mat.Dense, error) {
 	return p.PredictTargets_(p.Object, a0, a1)
+}
+
+type proxy_estimator_MultiStdPredictor struct {
+	Object             any
+	PredictTargetsStd_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) (*mat.Dense, *mat.Dense, error)
+}
+
+func (p *proxy_estimator_MultiStdPredictor) PredictTargetsStd(a0 context.Context, a1 mat.Matrix) (*mat.Dense, *mat.Dense, error) {
+	return p.PredictTargetsStd_(p.Object, a0, a1)
 }
 
 type proxy_estimator_PassEstimator struct {
@@ -216,6 +288,13 @@ func (p *proxy_estimator_Probabilistic) Probabilities(a0 context.Context, a1 mat
 	return p.Probabilities_(p.Object, a0, a1)
 }
 
+type proxy_estimator_RelevancePredictor struct {
+	Object     any
+	Relevance_ func(_proxy_obj_ any) []float64
+}
+
+func (p *proxy_estimator_RelevancePredictor) Relevance() []float64 { return p.Relevance_(p.Object) }
+
 type proxy_estimator_Reporter struct {
 	Object  any
 	Report_ func(_proxy_obj_ any) estimator.Report
@@ -223,12 +302,49 @@ type proxy_estimator_Reporter struct {
 
 func (p *proxy_estimator_Reporter) Report() estimator.Report { return p.Report_(p.Object) }
 
+type proxy_estimator_Rewrapper struct {
+	Object   any
+	Predict_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) ([]float64, error)
+	Rewrap_  func(_proxy_obj_ any, a0 estimator.Predictor) estimator.Predictor
+	Unwrap_  func(_proxy_obj_ any) (estimator.Predictor, bool)
+}
+
+func (p *proxy_estimator_Rewrapper) Predict(a0 context.Context, a1 mat.Matrix) ([]float64, error) {
+	return p.Predict_(p.Object, a0, a1)
+}
+func (p *proxy_estimator_Rewrapper) Rewrap(a0 estimator.Predictor) estimator.Predictor {
+	return p.Rewrap_(p.Object, a0)
+}
+func (p *proxy_estimator_Rewrapper) Unwrap() (estimator.Predictor, bool) { return p.Unwrap_(p.Object) }
+
 type proxy_estimator_RowKeeper struct {
 	Object any
 	Rows_  func(_proxy_obj_ any) int
 }
 
 func (p *proxy_estimator_RowKeeper) Rows() int { return p.Rows_(p.Object) }
+
+type proxy_estimator_SetPredictor struct {
+	Object      any
+	PredictSet_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix, a2 float64) (*mat.Dense, error)
+}
+
+func (p *proxy_estimator_SetPredictor) PredictSet(a0 context.Context, a1 mat.Matrix, a2 float64) (*mat.Dense, error) {
+	return p.PredictSet_(p.Object, a0, a1, a2)
+}
+
+type proxy_estimator_Smoothing struct {
+	Object        any
+	Smooth_       func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (*estimator.Smoother, error)
+	SmootherCost_ func(_proxy_obj_ any, a0 datasets.Shape) datasets.Cost
+}
+
+func (p *proxy_estimator_Smoothing) Smooth(a0 context.Context, a1 datasets.Set) (*estimator.Smoother, error) {
+	return p.Smooth_(p.Object, a0, a1)
+}
+func (p *proxy_estimator_Smoothing) SmootherCost(a0 datasets.Shape) datasets.Cost {
+	return p.SmootherCost_(p.Object, a0)
+}
 
 type proxy_estimator_StdPredictor struct {
 	Object      any

@@ -17,8 +17,10 @@ func init() {
 			"All":                   reflect.ValueOf(metrics.All),
 			"ByName":                reflect.ValueOf(metrics.ByName),
 			"CalibrationCurve":      reflect.ValueOf(metrics.CalibrationCurve),
+			"Deviations":            reflect.ValueOf(metrics.Deviations),
 			"ErrUndefined":          reflect.ValueOf(&metrics.ErrUndefined).Elem(),
 			"ForTask":               reflect.ValueOf(metrics.ForTask),
+			"Intervals":             reflect.ValueOf(metrics.Intervals),
 			"Names":                 reflect.ValueOf(metrics.Names),
 			"NewConfusionMatrix":    reflect.ValueOf(metrics.NewConfusionMatrix),
 			"PositiveClass":         reflect.ValueOf(metrics.PositiveClass),
@@ -29,6 +31,7 @@ func init() {
 			"ProbabilitiesOrScores": reflect.ValueOf(metrics.ProbabilitiesOrScores),
 			"ROCCurve":              reflect.ValueOf(metrics.ROCCurve),
 			"ScoresOrProbabilities": reflect.ValueOf(metrics.ScoresOrProbabilities),
+			"Sets":                  reflect.ValueOf(metrics.Sets),
 			"Standardised":          reflect.ValueOf(metrics.Standardised),
 		},
 		Types: map[string]reflect.Type{
