@@ -142,7 +142,7 @@ func TestPlanAround(t *testing.T) {
 		"calibrated: {of: [rff, svm]}":                                 "calibrated.of.rff: rff takes no missing values, and column ",
 		"ensemble: {members: {a: logistic, b: [impute, svm]}}":         "ensemble.members.a: logistic takes no missing values, and column ",
 		"impute\n- target: {of: ridge}":                                "target predicts numbers, and the task is classification",
-		"impute\n- ensemble: {members: {a: ridge}}":                    "ensemble predicts numbers, and the task is classification; take ridge_classifier, logistic, svm, kernel_ridge_classifier or sgd_classifier",
+		"impute\n- ensemble: {members: {a: ridge}}":                    "ensemble predicts numbers, and the task is classification; take ridge_classifier, logistic, svm, kernel_ridge_classifier, sgd_classifier or rff_network",
 		"impute\n- ensemble: {members: [ridge]}":                       "pipeline.ensemble.members: got [ridge], wanted names, each with an estimator",
 		"impute\n- ensemble":                                           "pipeline.ensemble.seeds: there is nothing to combine (give members, or of and seeds)",
 		"impute\n- calibrated":                                         "pipeline.calibrated.of: missing (wanted an estimator, or a list of steps the last of which is one)",

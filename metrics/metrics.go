@@ -237,7 +237,7 @@ func lookup(name string) (Metric, bool) {
 // they depend on whether there are two classes or more; for the other tasks, classes is not read. A model may lack
 // what some of them need, and rows without a target the truth: see [Need.Met] and [Metric.NeedsTruth].
 func ForTask(task datasets.Task, classes int) []Metric {
-	names := []string{"r2", "root_mean_squared_error", "mean_absolute_error", "relative_rmse"}
+	names := []string{"r2", "root_mean_squared_error", "mean_absolute_error", "relative_rmse", "nlpd"}
 	switch {
 	case task == datasets.Classification && classes > 2:
 		names = []string{"accuracy", "balanced_accuracy", "f1_macro", "log_loss", "roc_auc_ovr"}

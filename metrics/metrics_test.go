@@ -93,7 +93,7 @@ func pick(in Input, rows []int, drop bool) Input {
 			scores = append(scores, in.Scores.RawRowView(i)...)
 			probabilities = append(probabilities, in.Probabilities.RawRowView(i)...)
 			sets = append(sets, in.Sets.RawRowView(i)...)
-		} else {
+		} else if in.Std != nil {
 			out.Std, out.Lower, out.Upper = append(out.Std, in.Std[i]), append(out.Lower, in.Lower[i]), append(out.Upper, in.Upper[i])
 		}
 		if !drop {

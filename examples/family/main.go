@@ -200,7 +200,10 @@ func (m measurer) ours(ctx context.Context, o ours, folder string) (outcome, err
 	if err != nil {
 		return outcome{}, err
 	}
-	var result struct{ Train, Test, Intervals map[string]float64 }
+	var result struct {
+		Train, Test map[string]float64
+		Intervals   struct{ Coverage, Width float64 } // 0 for a model that has none
+	}
 	if err := json.Unmarshal(text, &result); err != nil {
 		return outcome{}, err
 	}
@@ -208,8 +211,8 @@ func (m measurer) ours(ctx context.Context, o ours, folder string) (outcome, err
 	if o.train {
 		got.Scores = result.Train
 	}
-	for name, value := range result.Intervals {
-		got.Scores[name] = value
+	if i := result.Intervals; i.Width > 0 {
+		got.Scores["coverage"], got.Scores["width"] = i.Coverage, i.Width
 	}
 	return got, nil
 }

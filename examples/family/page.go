@@ -52,10 +52,18 @@ func (s scores) of(o outcome) string {
 	var parts []string
 	for _, name := range s {
 		if v, has := o.Scores[name]; has {
-			parts = append(parts, fmt.Sprintf("%s %s", strings.ReplaceAll(name, "_", " "), number(v, 4)))
+			parts = append(parts, fmt.Sprintf("%s %s", words(name), number(v, 4)))
 		}
 	}
 	return cmp.Or(strings.Join(parts, ", "), "–")
+}
+
+// words is the name of a metric as people say it.
+func words(metric string) string {
+	if metric == "root_mean_squared_error" {
+		return "RMSE"
+	}
+	return strings.ReplaceAll(metric, "_", " ")
 }
 
 func number(v float64, digits int) string { return strconv.FormatFloat(v, 'g', digits, 64) }

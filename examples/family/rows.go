@@ -63,13 +63,13 @@ var comparisons = []comparison{
 	},
 	{
 		name: "network", about: "trainable features", set: "kin8nm", rows: "kin8nm, 7,372 rows",
-		scores: scores{"r2", "rmse"},
+		scores: scores{"r2", "root_mean_squared_error"},
 		ours:   []ours{{about: "rff_network", spec: "network.yaml"}, {about: "the same width, not trained", spec: "fixed.yaml"}},
 		peers:  []peer{{"mlp", "MLPRegressor"}},
 	},
 	{
 		name: "gaussian_process", about: "gaussian process, scales by the evidence", set: "concrete", rows: "concrete, 927 rows",
-		scores: scores{"rmse", "nlpd", "coverage"},
+		scores: scores{"root_mean_squared_error", "nlpd", "coverage"},
 		ours:   []ours{{about: "gaussian_process", spec: "gaussian_process.yaml"}},
 		peers:  []peer{{"gaussian_process", "GaussianProcessRegressor"}},
 	},
@@ -105,13 +105,13 @@ var comparisons = []comparison{
 	},
 	{
 		name: "calibrated", about: "probabilities of a linear SVM on 1,000 features", set: "covtype", rows: "covtype, class 2 against the rest, 74,370 rows",
-		scores: scores{"accuracy", "log_loss", "brier_loss"},
+		scores: scores{"accuracy", "log_loss"},
 		ours:   []ours{{about: "calibrated svm", spec: "calibrated.yaml"}},
 		peers:  []peer{{"calibrated", "CalibratedClassifierCV"}},
 	},
 	{
 		name: "intervals", about: "intervals that hold 90 %, leaving one out", set: "concrete", rows: "concrete, 927 rows",
-		scores: scores{"coverage", "mean_width"},
+		scores: scores{"coverage", "width"},
 		ours:   []ours{{about: "jackknife+", spec: "jackknife_plus.yaml"}, {about: "split", spec: "split.yaml"}},
 		peers:  []peer{{"mapie", "MAPIE, jackknife+"}},
 	},

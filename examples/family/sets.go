@@ -32,7 +32,7 @@ var sets = map[string]set{
 	"covtype": {fromText("covtype_subset/covtype_random92962.data",
 		csv.Options{Roles: datasets.Roles{Positive: []string{"2"}}}, "54", datasets.Classification), 0.2},
 	"moons":       {drawn(func() (datasets.Set, error) { return synthetic.Moons(2000, 0.05, 1) }), 0.5},
-	"circles":     {drawn(func() (datasets.Set, error) { return synthetic.Circles(2000, 0.5, 0.05, 1) }), 0.5},
+	"circles":     {drawn(func() (datasets.Set, error) { return synthetic.Circles(2000, 0.3, 0.05, 1) }), 0.5},
 	"connections": {readConnections, 0},
 }
 

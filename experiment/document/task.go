@@ -164,7 +164,7 @@ func (s Spec) otherTask(task datasets.Task) (f param.Fault, wrong bool) {
 		if !ok || len(pipeline.Within(spec)) > 0 {
 			continue
 		}
-		if other := pipeline.Foretell(spec); other.Unknown || other.Task() == task { // unknown: what the target is tells
+		if other := pipeline.Foretell(spec); other.Task() == task || other.Unknown && !task.Targetless() { // unknown: what the target is tells
 			others = append(others, e.Name)
 		}
 	}

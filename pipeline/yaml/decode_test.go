@@ -209,6 +209,9 @@ func (r writer) pipeline() pipeline.Pipeline { return r.nested(2) }
 // nested is a pipeline whose model may hold others, so many levels deep.
 func (r writer) nested(depth int) pipeline.Pipeline {
 	p := pipeline.Pipeline{Steps: r.steps(r.IntN(4), 2), Estimator: r.model(depth)}
+	for p.CheckTargets() != nil { // a step learns from targets, and the model has none
+		p.Steps = r.steps(r.IntN(4), 2)
+	}
 	if r.IntN(2) == 0 {
 		p.Name = "model-x"
 	}
@@ -230,6 +233,9 @@ func (r writer) model(depth int) estimator.Estimator {
 	}
 	switch spec := models[r.IntN(len(models))].New().(type) {
 	case meta.Target:
+		spec.Of = within()
+		return r.dial(spec).(estimator.Estimator)
+	case meta.Intervals:
 		spec.Of = within()
 		return r.dial(spec).(estimator.Estimator)
 	case meta.Calibrated:
