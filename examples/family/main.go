@@ -73,7 +73,6 @@ func command(ctx context.Context) error {
 	if err := m.prepare(ctx); err != nil {
 		return err
 	}
-	var lines []line
 	for _, c := range comparisons {
 		if o.only != nil && !slices.Contains(o.only, c.name) {
 			continue
@@ -83,9 +82,11 @@ func command(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
 		fmt.Fprintln(os.Stderr, l.text())
-		lines = append(lines, l)
+		if err := writePage(o.out, l); err != nil {
+			return err
+		}
 	}
-	return writePage(o.out, lines)
+	return nil
 }
 
 func (o options) check(args int) error {

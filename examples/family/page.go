@@ -26,11 +26,11 @@ type line struct {
 func (l line) text() string {
 	var ours, theirs, seconds []string
 	for k, o := range l.ours {
-		ours = append(ours, l.comparison.ours[k].about+": "+l.scores.of(o))
+		ours = append(ours, l.comparison.ours[k].about+l.scores.of(o))
 	}
 	for k, o := range l.theirs {
 		if o.Version != "" {
-			theirs = append(theirs, fmt.Sprintf("%s %s: %s", l.peers[k].about, o.Version, l.scores.of(o)))
+			theirs = append(theirs, l.peers[k].about+" "+o.Version+l.scores.of(o))
 		}
 	}
 	for _, o := range l.theirs {
@@ -47,7 +47,7 @@ func (l line) text() string {
 		strings.Join(spent, ", "), cmp.Or(strings.Join(seconds, ", "), "–"))
 }
 
-// of lists the scores that a row of the table shows.
+// of lists the scores that a row of the table shows, behind a colon, "" where there are none.
 func (s scores) of(o outcome) string {
 	var parts []string
 	for _, name := range s {
@@ -55,7 +55,10 @@ func (s scores) of(o outcome) string {
 			parts = append(parts, fmt.Sprintf("%s %s", words(name), number(v, 4)))
 		}
 	}
-	return cmp.Or(strings.Join(parts, ", "), "–")
+	if len(parts) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(parts, ", ")
 }
 
 // words is the name of a metric as people say it.
@@ -68,8 +71,8 @@ func words(metric string) string {
 
 func number(v float64, digits int) string { return strconv.FormatFloat(v, 'g', digits, 64) }
 
-// writePage puts lines into the table of the page; rows of the table that were not measured stay.
-func writePage(path string, lines []line) error {
+// writePage puts a line into the table of the page; the others stay.
+func writePage(path string, l line) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -82,7 +85,11 @@ func writePage(path string, lines []line) error {
 	var w strings.Builder
 	w.WriteString(before + begin + head)
 	for _, c := range comparisons {
-		if row := c.rowOf(lines, table); row != "" {
+		row := c.rowOf(table)
+		if c.name == l.name {
+			row = l.text()
+		}
+		if row != "" {
 			w.WriteString(row + "\n")
 		}
 	}
@@ -90,13 +97,8 @@ func writePage(path string, lines []line) error {
 	return os.WriteFile(path, []byte(w.String()), 0o644)
 }
 
-// rowOf returns the row as measured, or as it stands in the table.
-func (c comparison) rowOf(lines []line, table string) string {
-	for _, l := range lines {
-		if l.name == c.name {
-			return l.text()
-		}
-	}
+// rowOf returns the row as it stands in the table, "" where it does not.
+func (c comparison) rowOf(table string) string {
 	for row := range strings.Lines(table) {
 		if strings.Contains(row, "(`"+c.name+"`) |") {
 			return strings.TrimSpace(row)

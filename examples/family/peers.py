@@ -203,6 +203,8 @@ def main():
     rows = Rows(folder) if os.path.exists(os.path.join(folder, "train.csv")) else None
     method = globals()[name]
     version = sklearn.__version__
+    if name == "attention":
+        version = np.__version__
     if name == "mapie":
         import mapie as package
 

@@ -77,7 +77,7 @@ var comparisons = []comparison{
 		name: "attention", about: "causal attention, 8 heads of 64, 4,096 positions", rows: "normal numbers; queries and keys half as long",
 		scores: scores{"relative_error"},
 		ours:   []ours{{about: "linear, 256 features", measure: "linear"}, {about: "exact", measure: "exact"}, {about: "linear against exact", measure: "both"}},
-		peers:  []peer{{"attention", "numpy, exact, scikit-learn"}},
+		peers:  []peer{{"attention", "numpy, exact,"}},
 	},
 	{
 		name: "kernel_pca", about: "kernel PCA, then logistic regression on 2 components", set: "circles", rows: "two circles, 1,000 rows",

@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"math"
 	"os"
 	"strings"
 
@@ -82,6 +83,7 @@ func draw(ctx context.Context, rows int) (string, error) {
 			if err != nil {
 				return "", err
 			}
+			score = math.Round(100*score)/100 + 0 // no -0.00
 			fmt.Printf("%-8s %-18s adjusted Rand %.2f\n", []string{"moons", "circles"}[s], name, score)
 			fmt.Fprintf(&b, `<text x="%.1f" y="17" text-anchor="middle">%s: %.2f</text>`+"\n", at+side/2, name, score)
 			points(&b, data, numbers, at+margin, title, side-2*margin)
