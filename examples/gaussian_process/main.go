@@ -19,10 +19,10 @@ import (
 )
 
 func main() {
-	out := flag.String("o", "docs/gaussian-processes.svg", "file of the picture")
+	out := flag.String("out", "", "picture to write")
 	flag.Parse()
 	picture, err := picture(context.Background())
-	if err == nil {
+	if err == nil && *out != "" {
 		err = os.WriteFile(*out, []byte(picture), 0o644)
 	}
 	if err != nil {

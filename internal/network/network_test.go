@@ -303,7 +303,7 @@ func TestCoresDoNotMatter(t *testing.T) {
 // A training that runs away is an error, and so are numbers too large to begin with.
 func TestDiverged(t *testing.T) {
 	data, s := drawn(Squares, 80, 4, 1), small(4)
-	for _, rate := range []float64{30, 1e30} {
+	for _, rate := range []float64{1e6, 1e30} {
 		s.Rate = rate
 		if m, err := s.Fit(context.Background(), data); !errors.Is(err, solve.ErrDiverged) || m != nil {
 			t.Errorf("rate %v: %v, %v", rate, m, err)
