@@ -2,10 +2,14 @@ package estimator
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/memory"
 )
 
@@ -34,4 +38,46 @@ func readNumbers(ctx context.Context, r *design.Rows, name string) (*design.Labe
 // room refuses a fit that would hold more memory than there is. Every fit asks before it begins.
 func room(spec datasets.Coster, shape datasets.Shape) error {
 	return memory.Check(spec.Cost(shape).Bytes)
+}
+
+// errTooLarge is that of predictions that are not finite, of inputs that are.
+var errTooLarge = errors.New("estimator: the inputs are too large to predict from")
+
+// checkInputs returns rows to predict for as the products take them, and an error where they have not the width of
+// those at fit, or a value that is not finite.
+func checkInputs(ctx context.Context, X mat.Matrix, width int) (mat.Matrix, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if _, d := X.Dims(); d != width {
+		return nil, fmt.Errorf("estimator: %d columns at fit, %d now", width, d)
+	}
+	X = design.Native(X)
+	if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
+		return nil, fmt.Errorf("estimator: %w", err)
+	}
+	return X, nil
+}
+
+// scoresOf returns what score writes for the rows of X, rows × outputs.
+func scoresOf(ctx context.Context, X mat.Matrix, width, outputs int, score func(ctx context.Context, dst []float64, X mat.Matrix) error) (*mat.Dense, error) {
+	n, _ := X.Dims()
+	if n == 0 {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		return &mat.Dense{}, nil
+	}
+	X, err := checkInputs(ctx, X, width)
+	if err != nil {
+		return nil, err
+	}
+	out := mat.NewDense(n, outputs, nil)
+	if err := score(ctx, out.RawMatrix().Data, X); err != nil {
+		return nil, err
+	}
+	if !kern.Finite(out.RawMatrix().Data) {
+		return nil, errTooLarge
+	}
+	return out, nil
 }

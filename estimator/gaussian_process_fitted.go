@@ -2,7 +2,6 @@ package estimator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -205,16 +204,10 @@ func (f *processFunction) PredictTargets(ctx context.Context, X mat.Matrix) (*ma
 
 // each hands the features of the rows of X, which has some, to yield, some rows at a time.
 func (f *processFunction) each(ctx context.Context, X mat.Matrix, yield func(lo int, Z mat.Matrix) error) error {
-	n, d := X.Dims()
-	if d != f.InputWidth() {
-		return fmt.Errorf("estimator: %d columns at fit, %d now", f.InputWidth(), d)
-	}
-	if err := ctx.Err(); err != nil {
+	n, _ := X.Dims()
+	X, err := checkInputs(ctx, X, f.InputWidth())
+	if err != nil {
 		return err
-	}
-	X = design.Native(X)
-	if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
-		return fmt.Errorf("estimator: %w", err)
 	}
 	if f.features.name == linearKernel {
 		return yield(0, X)
@@ -239,8 +232,6 @@ func (f *processFunction) each(ctx context.Context, X mat.Matrix, yield func(lo 
 		return nil
 	})
 }
-
-var errTooLarge = errors.New("estimator: the inputs are too large to predict from")
 
 // InputWidth returns the number of columns that go in.
 func (f *processFunction) InputWidth() int {

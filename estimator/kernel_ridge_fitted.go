@@ -145,28 +145,7 @@ func (f *kernelModel) String() string {
 
 // scores returns the outputs of each row of X.
 func (f *kernelModel) scores(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	n, d := X.Dims()
-	if n == 0 {
-		return &mat.Dense{}, nil
-	}
-	if d != f.InputWidth() {
-		return nil, fmt.Errorf("estimator: %d columns at fit, %d now", f.InputWidth(), d)
-	}
-	X = design.Native(X)
-	if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
-		return nil, fmt.Errorf("estimator: %w", err)
-	}
-	out := mat.NewDense(n, len(f.m.Intercept), nil)
-	if err := f.m.Scores(ctx, out.RawMatrix().Data, X); err != nil {
-		return nil, err
-	}
-	if !kern.Finite(out.RawMatrix().Data) {
-		return nil, fmt.Errorf("estimator: the inputs are too large to predict from")
-	}
-	return out, nil
+	return scoresOf(ctx, X, f.InputWidth(), len(f.m.Intercept), f.m.Scores)
 }
 
 // state keeps the kernel with its numbers, the rows, which are dense or sparse, and their weights.

@@ -208,7 +208,7 @@ func (l *linear) score(ctx context.Context, dst []float64, X mat.Matrix) error {
 		if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
 			return fmt.Errorf("estimator: %w", err)
 		}
-		return fmt.Errorf("estimator: the inputs are too large to predict from")
+		return errTooLarge
 	}
 	return nil
 }

@@ -125,7 +125,7 @@ func (p *Posterior) PredictStd(ctx context.Context, X mat.Matrix) (mean, std []f
 		std[i] = math.Sqrt(p.noise * v)
 	}
 	if !kern.Finite(std) {
-		return nil, nil, fmt.Errorf("estimator: the inputs are too large to predict from")
+		return nil, nil, errTooLarge
 	}
 	return mean, std, nil
 }

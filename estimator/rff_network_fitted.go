@@ -8,7 +8,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/network"
@@ -150,28 +149,9 @@ func (f networkModel) width() int { d, _ := f.m.Layers[0].W.Dims(); return d }
 
 // scores returns the outputs of each row of X.
 func (f networkModel) scores(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	n, d := X.Dims()
-	if n == 0 {
-		return &mat.Dense{}, nil
-	}
-	if d != f.width() {
-		return nil, fmt.Errorf("estimator: %d columns at fit, %d now", f.width(), d)
-	}
-	X = design.Widened(design.Native(X))
-	if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
-		return nil, fmt.Errorf("estimator: %w", err)
-	}
-	out := mat.NewDense(n, len(f.m.Intercept), nil)
-	if err := f.m.Scores(ctx, out.RawMatrix().Data, X); err != nil {
-		return nil, err
-	}
-	if !kern.Finite(out.RawMatrix().Data) {
-		return nil, fmt.Errorf("estimator: the inputs are too large to predict from")
-	}
-	return out, nil
+	return scoresOf(ctx, X, f.width(), len(f.m.Intercept), func(ctx context.Context, dst []float64, X mat.Matrix) error {
+		return f.m.Scores(ctx, dst, design.Widened(X))
+	})
 }
 
 // State keeps layers, head, and the names of classes where there are some.

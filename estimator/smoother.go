@@ -175,7 +175,7 @@ func (s *Smoother) Weights(ctx context.Context, X mat.Matrix) (*mat.Dense, error
 		if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
 			return nil, fmt.Errorf("estimator: %w", err)
 		}
-		return nil, fmt.Errorf("estimator: the inputs are too large to predict from")
+		return nil, errTooLarge
 	}
 	return out, nil
 }

@@ -2,7 +2,6 @@ package transformer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -40,18 +39,12 @@ type gridFamily struct {
 // FitFamily fits the map with the most grids. A member is what Fit makes to the bit, but for the
 // smooth kernel, whose values are rounded once more.
 func (s Binning) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (Family, error) {
-	if len(specs) == 0 {
-		return nil, errors.New("transformer: binning: a family of no specs")
+	if err := checkFamily("binning", s, specs); err != nil {
+		return nil, err
 	}
 	widest := s
 	widest.Grids = 0
-	for i, spec := range specs {
-		if !s.Related(spec) {
-			return nil, fmt.Errorf("transformer: binning: spec %d is not of the family", i)
-		}
-		if err := checkSpec("binning", spec); err != nil {
-			return nil, err
-		}
+	for _, spec := range specs {
 		widest.Grids = max(widest.Grids, spec.(Binning).Grids)
 	}
 	fit, rows, err := widest.FitTransform(ctx, data)

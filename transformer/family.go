@@ -2,6 +2,8 @@ package transformer
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -53,4 +55,21 @@ type Family interface {
 type FamilyMember struct {
 	Map, Width int
 	Scale      float64
+}
+
+// checkFamily looks whether there are specs, each of them right, that are all related to the first of a family of a
+// step's maps.
+func checkFamily(step string, first FamilyFitter, specs []Fitter) error {
+	if len(specs) == 0 {
+		return errors.New("transformer: " + step + ": a family of no specs")
+	}
+	for i, spec := range specs {
+		if !first.Related(spec) {
+			return fmt.Errorf("transformer: %s: spec %d is not of the family", step, i)
+		}
+		if err := checkSpec(step, spec); err != nil {
+			return err
+		}
+	}
+	return nil
 }

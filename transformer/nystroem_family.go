@@ -2,8 +2,6 @@ package transformer
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
@@ -72,16 +70,8 @@ func wideMaps(specs []Fitter) (wide []Nystroem, of []int) {
 
 // FitFamily draws the landmarks once, and makes a map for each kernel and γ.
 func (s Nystroem) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (Family, error) {
-	if len(specs) == 0 {
-		return nil, errors.New("transformer: nystroem: a family of no specs")
-	}
-	for i, spec := range specs {
-		if !s.Related(spec) {
-			return nil, fmt.Errorf("transformer: nystroem: spec %d is not of the family", i)
-		}
-		if err := checkSpec("nystroem", spec); err != nil {
-			return nil, err
-		}
+	if err := checkFamily("nystroem", s, specs); err != nil {
+		return nil, err
 	}
 	if err := checkFinite("nystroem", s, data); err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package transformer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -78,17 +77,11 @@ func (s RFF) shape() shape {
 // FitFamily fits maps of the same draws: one for each kernel and γ, as wide as the widest of the
 // specs.
 func (s RFF) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (Family, error) {
-	if len(specs) == 0 {
-		return nil, errors.New("transformer: rff: a family of no specs")
+	if err := checkFamily("rff", s, specs); err != nil {
+		return nil, err
 	}
 	widest := 0
 	for i, spec := range specs {
-		if !s.Related(spec) {
-			return nil, fmt.Errorf("transformer: rff: spec %d is not of the family", i)
-		}
-		if err := checkSpec("rff", spec); err != nil {
-			return nil, err
-		}
 		if spec.(RFF).Features > specs[widest].(RFF).Features {
 			widest = i
 		}

@@ -2,8 +2,6 @@ package transformer
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -51,16 +49,8 @@ func wideSoftmax(specs []Fitter) (wide []SoftmaxFeatures, of []int) {
 
 // FitFamily draws once, and makes a map for each γ.
 func (s SoftmaxFeatures) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (Family, error) {
-	if len(specs) == 0 {
-		return nil, errors.New("transformer: softmax_features: a family of no specs")
-	}
-	for i, spec := range specs {
-		if !s.Related(spec) {
-			return nil, fmt.Errorf("transformer: softmax_features: spec %d is not of the family", i)
-		}
-		if err := checkSpec("softmax_features", spec); err != nil {
-			return nil, err
-		}
+	if err := checkFamily("softmax_features", s, specs); err != nil {
+		return nil, err
 	}
 	wide, of := wideSoftmax(specs)
 	most := slices.MaxFunc(wide, func(a, b SoftmaxFeatures) int { return a.Features - b.Features })

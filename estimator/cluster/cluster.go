@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // numbers is what the models here ask for: complete numeric columns.
@@ -25,6 +26,21 @@ var numbers = []datasets.Demand{{Want: datasets.Numbers}, {Want: datasets.EveryV
 // room refuses a fit that would hold more memory than there is.
 func room(spec datasets.Coster, shape datasets.Shape) error {
 	return memory.Check(spec.Cost(shape).Bytes)
+}
+
+// opened returns the rows that a spec is fitted to, after a look at the spec and at the memory that the fit takes.
+func opened(ctx context.Context, spec datasets.Coster, open func() (*design.Rows, error)) (*design.Rows, error) {
+	if err := param.CheckFit(spec); err != nil {
+		return nil, err
+	}
+	r, err := open()
+	if err != nil {
+		return nil, err
+	}
+	if err := room(spec, r.Shape(r.N, 1)); err != nil {
+		return nil, err
+	}
+	return r.Cached(ctx)
 }
 
 // prepared returns rows to predict for as the products take them; nil where there are none.

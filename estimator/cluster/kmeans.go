@@ -107,17 +107,8 @@ func (s KMeans) FitSource(ctx context.Context, data datasets.Source) (estimator.
 const kmeansName = "cluster: kmeans"
 
 func (s KMeans) fit(ctx context.Context, open func() (*design.Rows, error)) (estimator.Predictor, error) {
-	if err := param.CheckFit(s); err != nil {
-		return nil, fmt.Errorf("%s: %w", kmeansName, err)
-	}
-	r, err := open()
-	if err == nil {
-		err = room(s, r.Shape(r.N, 1))
-	}
+	r, err := opened(ctx, s, open)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", kmeansName, err)
-	}
-	if r, err = r.Cached(ctx); err != nil {
 		return nil, fmt.Errorf("%s: %w", kmeansName, err)
 	}
 	m, err := s.plain().Fit(ctx, r)

@@ -95,17 +95,8 @@ func (s Spectral) wrapped(ctx context.Context, open func() (*design.Rows, error)
 }
 
 func (s Spectral) fit(ctx context.Context, open func() (*design.Rows, error)) (*FittedSpectral, error) {
-	if err := param.CheckFit(s); err != nil {
-		return nil, err
-	}
-	r, err := open()
+	r, err := opened(ctx, s, open)
 	if err != nil {
-		return nil, err
-	}
-	if err := room(s, r.Shape(r.N, 1)); err != nil {
-		return nil, err
-	}
-	if r, err = r.Cached(ctx); err != nil {
 		return nil, err
 	}
 	v, err := singular.Task{Count: s.Clusters, Tol: s.Tol, MaxIter: s.MaxIter, Seed: s.Seed}.Find(ctx, r)

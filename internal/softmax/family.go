@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -40,14 +41,7 @@ func (f *Family) Projects() bool {
 }
 
 // uniform reports whether all columns are scaled alike.
-func (f *Map) uniform() bool {
-	for _, g := range f.Factor {
-		if g != f.Factor[0] {
-			return false
-		}
-	}
-	return true
-}
+func (f *Map) uniform() bool { return spectral.Uniform(f.Factor) }
 
 // Limit returns up to what number the inputs of some of the maps may be.
 func (f *Family) Limit(which []int) float64 {

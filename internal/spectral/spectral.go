@@ -267,6 +267,16 @@ func (k Kernel) Matrix(ctx context.Context, factor []float64, X, Y mat.Matrix) (
 	return out, nil
 }
 
+// Uniform reports whether all factors are the same.
+func Uniform(factors []float64) bool {
+	for _, f := range factors {
+		if f != factors[0] {
+			return false
+		}
+	}
+	return true
+}
+
 // Finite reports whether all numbers are neither infinite nor NaN.
 func Finite(list ...float64) bool {
 	for _, v := range list {

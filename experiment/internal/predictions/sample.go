@@ -31,7 +31,7 @@ func (s *sample) add(block datasets.Set) {
 	}
 	s.rows += block.Rows()
 	if len(taken) > 0 {
-		s.blocks = append(s.blocks, datasets.Set{X: datasets.SelectRows(block.X, taken), Schema: block.Schema, Weights: picked(block.Weights, taken)})
+		s.blocks = append(s.blocks, datasets.Set{X: block.X, Schema: block.Schema, Weights: block.Weights}.Select(taken))
 	}
 	for len(s.at) > most {
 		s.thin()
@@ -68,7 +68,11 @@ func (s *sample) input(predicted []float64) (metrics.Input, error) {
 	if err != nil {
 		return metrics.Input{}, err
 	}
-	return metrics.Input{Predicted: picked(predicted, s.at), Rows: metrics.Standardised(all), Weights: all.Weights}, nil
+	clusters := make([]float64, len(s.at))
+	for k, i := range s.at {
+		clusters[k] = predicted[i]
+	}
+	return metrics.Input{Predicted: clusters, Rows: metrics.Standardised(all), Weights: all.Weights}, nil
 }
 
 // Schema, Dims and Blocks make a source of the sample.
@@ -85,15 +89,4 @@ func (s *sample) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 		}
 	}
 	return ctx.Err()
-}
-
-func picked(list []float64, rows []int) []float64 {
-	if list == nil {
-		return nil
-	}
-	out := make([]float64, len(rows))
-	for k, i := range rows {
-		out[k] = list[i]
-	}
-	return out
 }
