@@ -544,6 +544,9 @@ func TestSealedModels(t *testing.T) {
 // A file that lies, with checksums that are right, is refused or predicts finite numbers, in memory
 // that its size bounds: some hundreds of lies, always the same.
 func TestForgedModels(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hundreds of files")
+	}
 	dir, files := sealedDir(t), sealedModels(t)
 	rng := rand.New(rand.NewPCG(10, 3))
 	loaded := 0

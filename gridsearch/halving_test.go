@@ -145,6 +145,9 @@ func TestHalvingLooksAtTheLastRungFirst(t *testing.T) {
 // A random search of a grid of more points than can be counted tries different ones, in the order of the
 // grid, the same for the same seed, and every value as often as any other.
 func TestRandomSearchOfAFineGrid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of candidates")
+	}
 	for _, axes := range []int{13, 18, 60} {
 		s := NewSearch(&many{})
 		for k := range axes {

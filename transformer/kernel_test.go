@@ -102,6 +102,9 @@ func randomMaps() map[string]RFF {
 
 // The features' inner products are the kernel in the mean, with the variance that theory gives.
 func TestRFFApproximatesItsKernel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many draws")
+	}
 	const seeds = 1500
 	for name, spec := range randomMaps() {
 		t.Run(name, func(t *testing.T) {
@@ -232,6 +235,9 @@ func fewInputs() map[string]Binning {
 // Binning features' inner products are the kernel in the mean: each grid is a coin of that
 // probability, so the variance is k(1 − k)/P.
 func TestBinningApproximatesItsKernel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many draws")
+	}
 	const seeds = 3000
 	for name, spec := range pitchLaws() {
 		t.Run(name, func(t *testing.T) {
@@ -266,6 +272,9 @@ func TestBinningApproximatesItsKernel(t *testing.T) {
 // Grids of a few inputs have the mean of the kernels of all sets of so many, by brute force over the sets. Inputs are
 // drawn in proportion to γ times their standard deviation where scales say so.
 func TestBinningOfAFewInputsApproximatesItsKernel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many draws")
+	}
 	const seeds = 3000
 	x, y := []float64{0.2, -0.4, 1.1}, []float64{0.9, 0.1, -0.4}
 	for name, spec := range fewInputs() {

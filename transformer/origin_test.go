@@ -76,6 +76,9 @@ func originOf(t *testing.T, columns []int) (inputs []int) {
 // The columns of one origin are one input: grids look at all of them or none, by one weight, and the map's kernel is
 // the mean over all sets of inputs, by brute force.
 func TestBinningOfOriginsApproximatesItsKernel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many draws")
+	}
 	const seeds = 3000
 	data := encoded(2)
 	x, y := data.X.(*mat.Dense).RawRowView(0), data.X.(*mat.Dense).RawRowView(1)

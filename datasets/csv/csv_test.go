@@ -511,6 +511,9 @@ func compare(t *testing.T, text, comment string) {
 
 // TestStandard compares random texts over the bytes that matter with encoding/csv.
 func TestStandard(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large files")
+	}
 	rng := rand.New(rand.NewPCG(9, 9))
 	pieces := []string{"a", "a", ",", ",", "\n", "\n", "\r\n", "\r", `"`, `"`, `""`, "#", " ", "1", "é"}
 	for range 20_000 {

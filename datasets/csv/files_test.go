@@ -51,6 +51,9 @@ func TestRealFiles(t *testing.T) {
 // TestIntrusions streams the test rows of KDD Cup 1999, whose attacks no training row has, as attacks
 // against normal rows.
 func TestIntrusions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large files")
+	}
 	path := golden.Path(t, "data/kddcup99/corrected.gz")
 	o := csv.Options{NoHeader: true, Roles: datasets.Roles{Target: []string{"-1"}, Positive: []string{"normal."}}}
 	src, err := csv.Open(context.Background(), path, o)
@@ -120,6 +123,9 @@ func (a *again) Read(p []byte) (int, error) {
 
 // TestMemory: a longer file takes no more memory.
 func TestMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large files")
+	}
 	allocated := func(size int64) uint64 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

@@ -292,6 +292,9 @@ var brokenElsewhere = map[string]string{
 
 // Every law passes what keeps it and fails what breaks it.
 func TestLawsFindWhatBreaksThem(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the laws of damaged files take long")
+	}
 	for _, classes := range []int{2, 3} {
 		o := Options{Classes: classes}
 		for _, l := range laws {

@@ -87,6 +87,7 @@ func (s *suite) refusesToContinue(t testing.TB, c estimator.Continuer, p estimat
 
 // continuesDamaged: nothing that a file can hold makes learning on panic.
 func (s *suite) continuesDamaged(t testing.TB) {
+	takesLong(t)
 	p := s.fit(t, s.data)
 	c, whole := s.continuer(t, p), record(t, p)
 	try := func(what string, harm func(a *model.Archive)) {

@@ -39,6 +39,9 @@ func (s swayed) Continue(ctx context.Context, previous estimator.Predictor, data
 }
 
 func TestLawsOfLearningOnFindWhatBreaksThem(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the laws of damaged files take long")
+	}
 	spec := estimator.NewSGDClassifier()
 	o := Options{Classes: 2, Minibatches: true}
 	of := func(name string) law {

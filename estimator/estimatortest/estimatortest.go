@@ -9,6 +9,7 @@
 // Each law is one function, whose comment says what it asks and why. Laws about optional interfaces
 // are held only where the spec or its fit implements them. Fits that should agree are compared by
 // what they predict, to Options.Tolerance: give a spec that solves to a tighter tolerance than that.
+// With -short the laws of damaged files are left out.
 //
 // A spec that says by estimator.Tasked that its task is clustering or anomaly learns without targets: the rows are then
 // three groups far from each other, of 45, 30 and 15 rows, and laws of their own take the place of those about targets.
@@ -119,6 +120,13 @@ type suite struct {
 	task  datasets.Task // where it is one without targets
 	data  datasets.Set
 	probe *mat.Dense
+}
+
+// takesLong leaves a law out where tests are to be short: it tries hundreds of files.
+func takesLong(t testing.TB) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 }
 
 // sample makes n rows of five inputs of unequal scale, one of them mostly zero, and targets, or

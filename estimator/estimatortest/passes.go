@@ -79,6 +79,7 @@ func (s *suite) passesStop(t testing.TB) {
 
 // passesSurvive: a pass comes from another machine or yesterday, and is not trusted.
 func (s *suite) passesSurvive(t testing.TB) {
+	takesLong(t)
 	if err := s.learner(t).Damage(s.data); err != nil {
 		t.Error(err)
 	}

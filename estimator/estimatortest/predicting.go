@@ -309,6 +309,7 @@ func (s *suite) saved(t testing.TB) {
 
 // damaged: nothing that a file can hold makes prediction panic.
 func (s *suite) damaged(t testing.TB) {
+	takesLong(t)
 	p := s.fit(t, s.data)
 	whole := record(t, p)
 	try := func(what string, harm func(a *model.Archive)) {

@@ -65,6 +65,9 @@ func weightsOf(f *meta.FittedEnsemble) (out []float64) {
 // The weights are those that a look at every pair of weights finds best on predictions made by hand: row by row
 // for leaving one out, fold by fold for folds.
 func TestStackingFindsTheBestWeights(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many fits")
+	}
 	data := curve(1, 50, 1)
 	a, b := fourier(0.5, weakRidge(1)), estimator.Estimator(estimator.NewRidge())
 	crossed := func(spec estimator.Estimator) []float64 {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/polls"
@@ -40,9 +41,14 @@ type way struct {
 }
 
 // Parts checks that rows that are learned in parts make what all of them make at once, whole: to the bit
-// where the tree of parts is the same, else up to tolerance, relative to the largest number.
+// where the tree of parts is the same, else up to tolerance, relative to the largest number. With -short
+// only one tree is tried.
 func (l Learner[T]) Parts(data datasets.Set, whole []float64, tolerance float64) error {
-	for _, tree := range []way{{parts: 1, size: 7}, {parts: 2, size: data.Rows()}, {parts: 3, size: 11}, {parts: 5, size: 4, deep: true}, {parts: data.Rows(), size: 1, deep: true}} {
+	trees := []way{{parts: 1, size: 7}, {parts: 2, size: data.Rows()}, {parts: 3, size: 11}, {parts: 5, size: 4, deep: true}, {parts: data.Rows(), size: 1, deep: true}}
+	if testing.Short() {
+		trees = trees[2:3]
+	}
+	for _, tree := range trees {
 		want, err := l.learn(data, tree)
 		if err != nil {
 			return fmt.Errorf("in %d parts: %w", tree.parts, err)

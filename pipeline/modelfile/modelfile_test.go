@@ -370,6 +370,9 @@ func shorten[T any](list []T) []T {
 
 // A damaged state that was sealed as if it were sound is refused or predicts; it never panics.
 func TestDamagedStateNeverPanics(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of files")
+	}
 	data := people(60, 26)
 	rng := rand.New(rand.NewPCG(5, 6))
 	for name, p := range specs() {

@@ -410,6 +410,9 @@ func (f *doubled) State(s *model.State) {
 
 // Every law passes what keeps it and fails what breaks it.
 func TestLawsFindWhatBreaksThem(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the laws of damaged files take long")
+	}
 	options := Options{Zero: func() transformer.Transformer { return new(doubled) }}
 	for _, l := range laws {
 		if r := holds(l, double{calls: new(int)}, options); r.failed || r.skipped {

@@ -392,6 +392,7 @@ func comesBackFromFile(s *suite) {
 // survivesDamagedFile: whatever a file says, reading it ends in an error or in a map that does not
 // panic.
 func survivesDamagedFile(s *suite) {
+	s.takesLong()
 	a := s.record(s.fit(s.Data))
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {

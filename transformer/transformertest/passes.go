@@ -78,6 +78,7 @@ func passesStop(s *suite) {
 
 // passesSurviveDamage: a pass comes from another machine or yesterday, and is not trusted.
 func passesSurviveDamage(s *suite) {
+	s.takesLong()
 	if err := s.learner().Damage(s.Data); err != nil {
 		s.Errorf("%v", err)
 	}

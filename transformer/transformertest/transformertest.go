@@ -7,7 +7,8 @@
 //		})
 //	}
 //
-// Every law is a subtest with a name of its own, and says in its failure what depends on it.
+// Every law is a subtest with a name of its own, and says in its failure what depends on it. With -short the
+// laws of damaged files are left out.
 package transformertest
 
 import (
@@ -141,6 +142,13 @@ func numeric() datasets.Set {
 		columns[j].Name = names[j]
 	}
 	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{Columns: columns}}
+}
+
+// takesLong leaves a law out where tests are to be short: it tries thousands of files.
+func (s *suite) takesLong() {
+	if testing.Short() {
+		s.Skip("takes long")
+	}
 }
 
 func (s *suite) fit(data datasets.Set) transformer.Transformer {
