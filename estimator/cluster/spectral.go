@@ -25,14 +25,14 @@ import (
 //	z_i/√d_i
 //
 // scales their rows to length 1 and divides these by [KMeans]. The n×n graph is never made: a step of the block
-// Krylov method that finds the vectors reads the rows once and costs some 4·(Clusters + 4) flops for each entry that is
-// not 0. A new row is brought among the others by the same projection, z'V/σ scaled to length 1; one that shares no
+// Krylov method that finds the vectors reads the rows once, twice where there are fewer rows than features, and costs
+// some 4·(Clusters + 4) flops for each entry that is not 0. A new row is brought among the others by the same projection, z'V/σ scaled to length 1; one that shares no
 // feature with the training rows goes to the cluster whose centre is shortest. A row of weight 2 is the row twice.
 //
 // Features whose products are kernel values near those of a positive kernel will do, those of rff among them where they
 // are many; a row whose degree is not above 0 is an error that names it, and so are a categorical column, a missing or infinite
-// value, and features of less rank than there are clusters. Memory is that of 8·(Clusters + 4) vectors of D numbers,
-// and of n × Clusters. Fit ignores targets. (Wu, Chen, Yen, Xu, Xia & Aggarwal, KDD 2018; Ng, Jordan & Weiss, NIPS 2001.)
+// value, and features of less rank than there are clusters. Memory is that of 8 to 40·(Clusters + 4) vectors of
+// min(n, D) numbers, and of n × Clusters and D × (Clusters + 5). Fit ignores targets. (Wu, Chen, Yen, Xu, Xia & Aggarwal, KDD 2018; Ng, Jordan & Weiss, NIPS 2001.)
 type Spectral struct {
 	Clusters int
 	Restarts int
@@ -42,7 +42,7 @@ type Spectral struct {
 }
 
 // NewSpectral returns a Spectral with 8 clusters, the best of 4 starts of k-means, singular vectors to 1e-4 and at most
-// 300 readings of the rows for them.
+// 300 steps for them.
 func NewSpectral() Spectral { return Spectral{Clusters: 8, Restarts: 4, Tol: 1e-4, MaxIter: 300} }
 
 var (
@@ -58,7 +58,7 @@ func (s *Spectral) Params(l *param.List) {
 	l.Int(&s.Clusters, "clusters", "number of clusters", param.AtLeast(1))
 	l.Int(&s.Restarts, "restarts", "starts of k-means in the singular vectors, of which the best is taken", param.AtLeast(1))
 	l.Float(&s.Tol, "tol", "residual of the singular vectors at which to stop", param.Positive)
-	l.Int(&s.MaxIter, "max_iter", "most readings of the rows for the singular vectors", param.AtLeast(1))
+	l.Int(&s.MaxIter, "max_iter", "most steps of the method that finds the singular vectors", param.AtLeast(1))
 	l.Seed(&s.Seed, "seed", "seed of the first vectors and of k-means")
 }
 
@@ -73,7 +73,7 @@ func (s Spectral) Cost(shape datasets.Shape) datasets.Cost {
 	const steps = 25 // a guess
 	n, k := float64(shape.Rows), float64(s.Clusters)
 	return datasets.Cost{Flops: steps * 4 * n * shape.Entries() * (k + 4),
-		Bytes: design.Bytes(singular.Held(s.Clusters, shape.Cols) + 3*n*k)}
+		Bytes: design.Bytes(singular.Held(s.Clusters, shape.Rows, shape.Cols) + 3*n*k)}
 }
 
 // Fit finds the clusters; the result is a [*FittedSpectral].
@@ -81,7 +81,7 @@ func (s Spectral) Fit(ctx context.Context, data datasets.Set) (estimator.Predict
 	return s.wrapped(ctx, func() (*design.Rows, error) { return design.OfSet(data) })
 }
 
-// FitSource is Fit over a stream, which is read once for each step; sparse rows are cached where they are not too many.
+// FitSource is Fit over a stream, which is read once or twice for each step; sparse rows are cached where they are not too many.
 func (s Spectral) FitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
 	return s.wrapped(ctx, func() (*design.Rows, error) { return design.OfSource(ctx, data) })
 }
@@ -114,7 +114,7 @@ func (s Spectral) fit(ctx context.Context, open func() (*design.Rows, error)) (*
 	}
 	f.report = estimator.Report{Solver: "block-krylov", Iterations: v.Iterations, Converged: v.Converged, Gradient: v.Residual, Objective: f.m.Inertia}
 	if !v.Converged {
-		f.report.Warnings = []string{fmt.Sprintf("the residual of the singular vectors is still %.2g after %d readings of the rows; raise max_iter or tol", v.Residual, v.Iterations)}
+		f.report.Warnings = []string{fmt.Sprintf("the residual of the singular vectors is still %.2g after %d steps; raise max_iter or tol", v.Residual, v.Iterations)}
 	}
 	return f, nil
 }

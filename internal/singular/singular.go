@@ -6,6 +6,10 @@
 // Σ s_j z_j, of eigenvalue 1. A block Krylov method with restarts finds the others: each step multiplies a few
 // vectors by A, in one reading of the rows, and takes the best vectors of all that it has (Saad, Numerical Methods
 // for Large Eigenvalue Problems, 2011, chapter 6).
+//
+// Where there are fewer rows than columns the same method finds the left singular vectors, which are shorter: the
+// eigenvectors of the matrix of √(s_i/d_i)·z_i'z_j·√(s_j/d_j), the first of which is √(s_i·d_i). A step reads the rows
+// twice, and the normalised matrix takes left vectors to right ones at the end.
 package singular
 
 import (
@@ -28,7 +32,7 @@ import (
 type Task struct {
 	Count   int     // singular vectors
 	Tol     float64 // residual ‖Av − λv‖ at which to stop, λ being at most 1
-	MaxIter int     // most readings of the rows
+	MaxIter int     // most steps
 	Seed    uint64
 }
 
@@ -45,27 +49,37 @@ type Vectors struct {
 const (
 	spare       = 4       // vectors beyond those wanted, which make the method faster
 	leastBlocks = 4       // of vectors that are held before a restart
-	mostBlocks  = 20      // the more, the fewer readings
+	mostBlocks  = 20      // the more, the fewer steps
 	mostNumbers = 1 << 25 // in them, beyond the least
 )
 
 // blocksHeld is how many blocks of vectors are held before a restart.
-func blocksHeld(block, cols int) int {
-	return max(leastBlocks, min(mostBlocks, mostNumbers/max(1, block*cols)))
+func blocksHeld(block, length int) int {
+	return max(leastBlocks, min(mostBlocks, mostNumbers/max(1, block*length)))
 }
 
 // Held is how many numbers a search for so many vectors holds.
-func Held(count, cols int) float64 {
-	return 2*float64(blocksHeld(count+spare, cols))*float64(count+spare)*float64(cols) + 2*float64(cols)
+func Held(count, rows, cols int) float64 {
+	block, length := count+spare, min(rows, cols)
+	return 2*float64(blocksHeld(block, length))*float64(block)*float64(length) + float64(block+1)*float64(cols) + float64(rows)
 }
 
 // Find returns the leading vectors of rows that can be read again and again.
 func (t Task) Find(ctx context.Context, r *design.Rows) (*Vectors, error) {
-	s := &search{Task: t, rows: r, d: r.Cols, block: min(t.Count+spare, r.Cols)}
+	s := &search{Task: t, rows: r}
 	if err := s.addUp(ctx); err != nil {
 		return nil, err
 	}
-	next, err := s.first(), error(nil)
+	if err := s.takeDegrees(ctx); err != nil {
+		return nil, err
+	}
+	s.left = len(s.shares) < r.Cols
+	s.length = min(len(s.shares), r.Cols)
+	s.block = min(t.Count+spare, s.length)
+	next, err := s.first(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for turn := 1; ; turn++ {
 		if next, err = s.orthogonal(ctx, next); err != nil {
 			return nil, err
@@ -83,7 +97,7 @@ func (t Task) Find(ctx context.Context, r *design.Rows) (*Vectors, error) {
 		}
 		done := worst <= t.Tol
 		if done || turn >= t.MaxIter || len(next) == 0 {
-			return s.found(turn, worst, done || len(next) == 0)
+			return s.found(ctx, turn, worst, done || len(next) == 0)
 		}
 		next = residuals
 	}
@@ -92,19 +106,21 @@ func (t Task) Find(ctx context.Context, r *design.Rows) (*Vectors, error) {
 // search is the state of the method: an orthonormal basis and its products with A.
 type search struct {
 	Task
-	rows     *design.Rows
-	d, block int
-	sums     []float64 // Σ s_j z_j
-	basis    [][]float64
-	products [][]float64
-	inner    [][]float64 // lower triangle of their products
-	values   []float64   // eigenvalues of A on the basis, the largest first
-	ritz     [][]float64
+	rows          *design.Rows
+	sums          []float64 // Σ s_j z_j
+	shares        []float64 // s_i/d_i
+	left          bool      // whether the vectors are left ones
+	length, block int
+	basis         [][]float64
+	products      [][]float64
+	inner         [][]float64 // lower triangle of their products
+	values        []float64   // eigenvalues of A on the basis, the largest first
+	ritz          [][]float64
 }
 
 // addUp reads the rows for their sum.
 func (s *search) addUp(ctx context.Context) error {
-	s.sums = make([]float64, s.d)
+	s.sums = make([]float64, s.rows.Cols)
 	total := 0.0
 	err := s.rows.Each(ctx, func(first int, block datasets.Set) error {
 		weights, err := design.BlockWeights(first, block)
@@ -128,6 +144,32 @@ func (s *search) addUp(ctx context.Context) error {
 		err = errors.New("the weights of all rows are 0")
 	}
 	return err
+}
+
+// takeDegrees reads the rows for their degrees.
+func (s *search) takeDegrees(ctx context.Context) error {
+	return s.rows.Each(ctx, func(first int, block datasets.Set) error {
+		at := len(s.shares)
+		s.shares = append(s.shares, make([]float64, block.Rows())...)
+		return inParts(ctx, block, func(lo int, X mat.Matrix) error {
+			n, _ := X.Dims()
+			shares := s.shares[at+lo:][:n]
+			Products(kern.Column(shares), X, kern.Column(s.sums))
+			for i, degree := range shares {
+				weight := 1.0
+				if block.Weights != nil {
+					weight = block.Weights[lo+i]
+				}
+				if weight > 0 && !(degree > 0) {
+					return block.Locate(&datasets.RowError{Row: first + lo + i, Err: errDegree(degree)}, first)
+				}
+				if shares[i] = 0; weight > 0 {
+					shares[i] = weight / degree
+				}
+			}
+			return nil
+		})
+	})
 }
 
 // inParts calls f for some rows of a block after the other, in double precision.
@@ -165,18 +207,26 @@ func Products(dst kern.View[float64], X mat.Matrix, b kern.View[float64]) {
 }
 
 // first returns the vectors to begin with: the one that is known, and random ones.
-func (s *search) first() [][]float64 {
+func (s *search) first(ctx context.Context) ([][]float64, error) {
+	known := slices.Clone(s.sums)
+	if s.left {
+		hold := kern.Column(make([]float64, s.length))
+		if err := s.toLeft(ctx, hold, kern.Column(s.sums)); err != nil {
+			return nil, err
+		}
+		known = hold.Data
+	}
 	rng := spectral.NewStream()
-	list := [][]float64{slices.Clone(s.sums)}
+	list := [][]float64{known}
 	for i := 1; i < s.block; i++ {
 		rng.At(s.Seed, spectral.Vectors, i)
-		v := make([]float64, s.d)
+		v := make([]float64, s.length)
 		for j := range v {
 			v[j] = rng.NormFloat64()
 		}
 		list = append(list, v)
 	}
-	return list
+	return list, nil
 }
 
 // orthogonal returns an orthonormal basis of what the vectors add to the basis there is.
@@ -203,63 +253,110 @@ func (s *search) orthogonal(ctx context.Context, vectors [][]float64) (out [][]f
 			}
 			kern.Scale(1/left, v)
 		}
-		if left >= 1e-10 && len(s.basis)+len(out) < s.d {
+		if left >= 1e-10 && len(s.basis)+len(out) < s.length {
 			out = append(out, v)
 		}
 	}
 	return out, nil
 }
 
-// multiply adds vectors to the basis, and their products with A.
+// multiply adds vectors to the basis, and their products with A, or with the matrix between rows.
 func (s *search) multiply(ctx context.Context, vectors [][]float64) error {
 	b := len(vectors)
 	if b == 0 {
 		return nil
 	}
-	both := kern.Dense(s.d, b+1, b+1, make([]float64, s.d*(b+1))) // the last column is for the degrees
-	for j := range s.d {
-		for c, v := range vectors {
-			both.Set(j, c, v[j])
+	in, out := columns(vectors, s.length), zero(s.length, b)
+	var err error
+	if s.left {
+		right := zero(s.rows.Cols, b)
+		if err = s.toRight(ctx, right, in); err == nil {
+			err = s.toLeft(ctx, out, right)
 		}
-		both.Set(j, b, s.sums[j])
+	} else {
+		err = s.throughRows(ctx, out, in)
 	}
-	sums := kern.Dense(s.d, b+1, b+1, make([]float64, s.d*(b+1)))
-	err := s.rows.Each(ctx, func(first int, block datasets.Set) error {
-		return inParts(ctx, block, func(lo int, X mat.Matrix) error {
-			n, _ := X.Dims()
-			hold := design.Borrow[float64](n * (b + 1))
-			defer hold.Release()
-			scores := kern.Dense(n, b+1, b+1, hold.List)
-			Products(scores, X, both)
-			for i := range n {
-				row, weight := scores.Row(i), 1.0
-				if block.Weights != nil {
-					weight = block.Weights[lo+i]
-				}
-				if weight > 0 && !(row[b] > 0) {
-					return block.Locate(&datasets.RowError{Row: first + lo + i, Err: errDegree(row[b])}, first)
-				}
-				if weight == 0 {
-					clear(row)
-					continue
-				}
-				kern.Scale(weight/row[b], row)
-			}
-			addProducts(sums, X, scores)
-			return nil
-		})
-	})
 	if err != nil {
 		return err
 	}
-	for c, v := range vectors {
-		product := make([]float64, s.d)
+	s.basis = append(s.basis, vectors...)
+	for c := range vectors {
+		product := make([]float64, s.length)
 		for j := range product {
-			product[j] = sums.At(j, c)
+			product[j] = out.At(j, c)
 		}
-		s.basis, s.products = append(s.basis, v), append(s.products, product)
+		s.products = append(s.products, product)
 	}
 	return nil
+}
+
+// columns returns the matrix whose columns are the vectors.
+func columns(vectors [][]float64, length int) kern.View[float64] {
+	m := zero(length, len(vectors))
+	for j := range length {
+		row := m.Row(j)
+		for c, v := range vectors {
+			row[c] = v[j]
+		}
+	}
+	return m
+}
+
+func zero(rows, cols int) kern.View[float64] {
+	return kern.Dense(rows, cols, cols, make([]float64, rows*cols))
+}
+
+// throughRows adds A·V to dst, in one reading of the rows.
+func (s *search) throughRows(ctx context.Context, dst, v kern.View[float64]) error {
+	b := v.Cols
+	return s.rows.Each(ctx, func(first int, block datasets.Set) error {
+		return inParts(ctx, block, func(lo int, X mat.Matrix) error {
+			n, _ := X.Dims()
+			hold := design.Borrow[float64](n * b)
+			defer hold.Release()
+			scores := kern.Dense(n, b, b, hold.List)
+			Products(scores, X, v)
+			for i, share := range s.shares[first+lo:][:n] {
+				kern.Scale(share, scores.Row(i))
+			}
+			addProducts(dst, X, scores)
+			return nil
+		})
+	})
+}
+
+// toLeft writes to dst what the normalised matrix makes of right vectors.
+func (s *search) toLeft(ctx context.Context, dst, right kern.View[float64]) error {
+	return s.rows.Each(ctx, func(first int, block datasets.Set) error {
+		return inParts(ctx, block, func(lo int, X mat.Matrix) error {
+			n, _ := X.Dims()
+			Products(dst.Slice(first+lo, first+lo+n, 0, dst.Cols), X, right)
+			for i, share := range s.shares[first+lo:][:n] {
+				kern.Scale(math.Sqrt(share), dst.Row(first+lo+i))
+			}
+			return nil
+		})
+	})
+}
+
+// toRight adds to dst what the transpose of the normalised matrix makes of left vectors.
+func (s *search) toRight(ctx context.Context, dst, left kern.View[float64]) error {
+	b := left.Cols
+	return s.rows.Each(ctx, func(first int, block datasets.Set) error {
+		return inParts(ctx, block, func(lo int, X mat.Matrix) error {
+			n, _ := X.Dims()
+			hold := design.Borrow[float64](n * b)
+			defer hold.Release()
+			scaled := kern.Dense(n, b, b, hold.List)
+			for i, share := range s.shares[first+lo:][:n] {
+				row := scaled.Row(i)
+				copy(row, left.Row(first+lo+i))
+				kern.Scale(math.Sqrt(share), row)
+			}
+			addProducts(dst, X, scaled)
+			return nil
+		})
+	})
 }
 
 func errDegree(degree float64) error {
@@ -301,12 +398,12 @@ func (s *search) best(ctx context.Context) ([][]float64, error) {
 		for c := lo; c < hi; c++ {
 			mix := vectors[(keep-1-c)*m : (keep-c)*m]
 			s.values[c] = eigen.Values[m-1-c]
-			s.ritz[c], products[c] = combined(mix, s.basis, s.d), combined(mix, s.products, s.d)
+			s.ritz[c], products[c] = combined(mix, s.basis, s.length), combined(mix, s.products, s.length)
 			residuals[c] = slices.Clone(products[c])
 			kern.Axpy(-s.values[c], s.ritz[c], residuals[c])
 		}
 	})
-	if m+s.block > blocksHeld(s.block, s.d)*s.block {
+	if m+s.block > blocksHeld(s.block, s.length)*s.block {
 		s.basis, s.products, s.inner = slices.Clone(s.ritz), products, nil
 		for i, v := range s.values {
 			s.inner = append(s.inner, make([]float64, i+1))
@@ -317,8 +414,8 @@ func (s *search) best(ctx context.Context) ([][]float64, error) {
 }
 
 // combined returns Σ mix_i·list_i.
-func combined(mix []float64, list [][]float64, d int) []float64 {
-	out := make([]float64, d)
+func combined(mix []float64, list [][]float64, length int) []float64 {
+	out := make([]float64, length)
 	for i, f := range mix {
 		kern.Axpy(f, list[i], out)
 	}
@@ -326,7 +423,7 @@ func combined(mix []float64, list [][]float64, d int) []float64 {
 }
 
 // found returns the vectors, whose eigenvalues have to be positive.
-func (s *search) found(turns int, residual float64, converged bool) (*Vectors, error) {
+func (s *search) found(ctx context.Context, turns int, residual float64, converged bool) (*Vectors, error) {
 	rank := 0
 	for rank < min(s.Count, len(s.values)) && s.values[rank] > 1e-12 {
 		rank++
@@ -334,9 +431,22 @@ func (s *search) found(turns int, residual float64, converged bool) (*Vectors, e
 	if rank < s.Count {
 		return nil, fmt.Errorf("the features of the rows have rank %d, wanted at least %d for as many clusters", rank, s.Count)
 	}
-	v := &Vectors{Count: s.Count, Cols: s.d, Values: s.values[:s.Count], Iterations: turns, Residual: residual, Converged: converged}
-	for _, one := range s.ritz[:s.Count] {
-		v.Vectors = append(v.Vectors, one...)
+	v := &Vectors{Count: s.Count, Cols: s.rows.Cols, Values: s.values[:s.Count], Iterations: turns, Residual: residual, Converged: converged}
+	if !s.left {
+		for _, one := range s.ritz[:s.Count] {
+			v.Vectors = append(v.Vectors, one...)
+		}
+		return v, nil
+	}
+	right := zero(v.Cols, v.Count)
+	if err := s.toRight(ctx, right, columns(s.ritz[:s.Count], s.length)); err != nil {
+		return nil, err
+	}
+	v.Vectors = make([]float64, v.Count*v.Cols)
+	for c := range v.Count {
+		for j := range v.Cols {
+			v.Vectors[c*v.Cols+j] = right.At(j, c) / math.Sqrt(v.Values[c])
+		}
 	}
 	return v, nil
 }

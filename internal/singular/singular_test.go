@@ -49,8 +49,8 @@ func dense(X *mat.Dense, weights []float64) *mat.SymDense {
 
 // The vectors are those of the whole decomposition, for dense, sparse and float32 rows of any width.
 func TestAgainstDecomposition(t *testing.T) {
-	for _, d := range []int{3, 12, 80} {
-		X, weights := sample(300, d)
+	for d, n := range map[int]int{3: 300, 12: 300, 80: 300, 70: 40} {
+		X, weights := sample(n, d)
 		var eigen mat.EigenSym
 		if !eigen.Factorize(dense(X, weights), true) {
 			t.Fatal("no decomposition")
@@ -84,7 +84,13 @@ func TestAgainstDecomposition(t *testing.T) {
 }
 
 func TestCores(t *testing.T) {
-	X, weights := sample(3000, 60)
+	for _, shape := range [][2]int{{3000, 60}, {300, 600}} {
+		sameForAllCores(t, shape[0], shape[1])
+	}
+}
+
+func sameForAllCores(t *testing.T, n, d int) {
+	X, weights := sample(n, d)
 	r, err := design.OfSet(datasets.Set{X: sparse.FromDense(X), Weights: weights})
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +104,7 @@ func TestCores(t *testing.T) {
 		return v.Vectors
 	}
 	if one := find(1); !slices.Equal(one, find(3)) {
-		t.Error("three cores give other bits")
+		t.Errorf("%d × %d: three cores give other bits", n, d)
 	}
 }
 
