@@ -69,6 +69,12 @@ func Load(ctx context.Context, path, target string) (datasets.Set, error) {
 	return experiment.ReadRows(ctx, path, target)
 }
 
+// LoadInputs is [Load] of a file without a column to be predicted: for models that learn without a target, such as
+// those of estimator/cluster and estimator/anomaly, and for rows to predict for.
+func LoadInputs(ctx context.Context, path string) (datasets.Set, error) {
+	return experiment.ReadInputs(ctx, path)
+}
+
 // KernelMachine returns a pipeline that suits the columns and the target of the rows: missing numbers
 // become the median, numbers are standardized, categories become columns of 0 and 1, random Fourier
 // features of the gaussian kernel come next, and logistic regression where the target has classes, ridge

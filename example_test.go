@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/bochner-ml/bochner"
+	"github.com/bochner-ml/bochner/estimator/anomaly"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -72,4 +73,25 @@ func ExampleFit() {
 	// pipeline: row 0, column room: the schema has no such column; it has size, rooms, built, furnished, rent
 	// row 0, column size: "large" is not a number
 	// row 0, column rooms: no value; a missing one is nil
+}
+
+// Models of groups and of unusual rows learn without a target.
+func ExampleLoadInputs() {
+	ctx := context.Background()
+	flats, err := bochner.LoadInputs(ctx, "testdata/flats.csv")
+	check(err)
+	machine := bochner.KernelMachine(flats)
+	machine.Estimator = anomaly.NewOneClass()
+	model, err := bochner.Fit(ctx, machine, flats)
+	check(err)
+	found, err := model.PredictRows(ctx, []map[string]any{
+		{"size": 65, "rooms": 2, "built": 1975, "district": "harbour", "furnished": "no", "rent": 740},
+		{"size": 65, "rooms": 2, "built": 1975, "district": "harbour", "furnished": "no", "rent": 7400},
+	})
+	check(err)
+	fmt.Println(machine)
+	fmt.Println(found[0].Value, found[1].Value)
+	// Output:
+	// columns → rff → one_class
+	// 0 1
 }

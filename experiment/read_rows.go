@@ -15,10 +15,22 @@ import (
 // datasets/arff and datasets/svmlight.
 func ReadRows(ctx context.Context, path, target string) (datasets.Set, error) {
 	spec := document.New()
-	spec.Data.Train = path
 	if target != "" {
 		spec.Data.Target = document.Texts{target}
 	}
+	return readRows(ctx, path, spec)
+}
+
+// ReadInputs is [ReadRows] of a file without a target, all columns of which are inputs: for models that learn without
+// one, and for rows to predict for.
+func ReadInputs(ctx context.Context, path string) (datasets.Set, error) {
+	spec := document.New()
+	spec.Data.Task = string(datasets.Clustering)
+	return readRows(ctx, path, spec)
+}
+
+func readRows(ctx context.Context, path string, spec document.Spec) (datasets.Set, error) {
+	spec.Data.Train = path
 	if err := rows.Sniff(&spec.Data, path); err != nil {
 		return datasets.Set{}, err
 	}

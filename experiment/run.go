@@ -347,6 +347,9 @@ func (r *run) count(v *predictions.Verdict, test bool) {
 }
 
 func (r *run) score(v predictions.Verdict, part string, extra []string) (map[string]float64, error) {
+	if part == "train" && r.rows.Test != nil && v.AllUsual() {
+		return nil, nil // to learn from usual rows is what one does
+	}
 	scores, warnings, err := v.Score(extra...)
 	for _, w := range warnings {
 		r.warn(part + ": " + strings.TrimPrefix(w, "metrics: "))

@@ -311,8 +311,17 @@ func TestAnomalyLearnedFromUsualRows(t *testing.T) {
 	if !(r.Test["roc_auc"] > 0.95) || r.Anomalies.Test == nil {
 		t.Errorf("scores %v, anomalies %+v", r.Test, r.Anomalies)
 	}
-	if _, there := r.Train["roc_auc"]; there {
-		t.Error("usual rows alone were ranked")
+	if len(r.Train) != 0 || len(r.Warnings) != 0 {
+		t.Errorf("usual rows alone have scores %v, warnings %q", r.Train, r.Warnings)
+	}
+	r = execute(t, spec(t, anomalies, set("data.test", "test.csv"), set("data.positive", "od"), set("output.dir", "typo")))
+	if len(r.Test) != 0 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "test: no row is known for an anomaly") || !strings.Contains(r.Warnings[0], "data.positive") {
+		t.Errorf("anomalies that are nowhere have scores %v, warnings %q", r.Test, r.Warnings)
+	}
+	unnamed := spec(t, anomalies, set("data.test", "test.csv"), set("output.dir", "unnamed"))
+	unnamed.Data.Positive = nil
+	if _, err := Run(context.Background(), unnamed, Options{}); err == nil || !strings.Contains(err.Error(), "data.positive names them") {
+		t.Errorf("a class that training rows do not have: %v", err)
 	}
 }
 

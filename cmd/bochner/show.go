@@ -104,18 +104,31 @@ func showMembers(out io.Writer, members []experiment.MemberWeight) {
 	t.Flush()
 }
 
-// showScores prints a row for each metric.
+// showScores prints a row for each metric, of those parts of the rows that have scores.
 func showScores(out io.Writer, train, test map[string]float64) {
 	t := columns(out)
-	fmt.Fprint(t, "score\ttrain")
-	if test != nil {
-		fmt.Fprint(t, "\ttest")
+	fmt.Fprint(t, "score")
+	all := map[string]float64{}
+	var parts []map[string]float64
+	for _, part := range []struct {
+		name   string
+		scores map[string]float64
+	}{{"train", train}, {"test", test}} {
+		if len(part.scores) > 0 {
+			fmt.Fprint(t, "\t", part.name)
+			maps.Copy(all, part.scores)
+			parts = append(parts, part.scores)
+		}
 	}
 	fmt.Fprintln(t)
-	for _, name := range slices.Sorted(maps.Keys(train)) {
-		fmt.Fprintf(t, "%s\t%s", name, short(train[name]))
-		if v, ok := test[name]; ok {
-			fmt.Fprintf(t, "\t%s", short(v))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprint(t, name)
+		for _, scores := range parts {
+			if v, ok := scores[name]; ok {
+				fmt.Fprint(t, "\t", short(v))
+			} else {
+				fmt.Fprint(t, "\t–")
+			}
 		}
 		fmt.Fprintln(t)
 	}

@@ -17,6 +17,7 @@ func init() {
 			"Fit":           reflect.ValueOf(bochner.Fit),
 			"KernelMachine": reflect.ValueOf(bochner.KernelMachine),
 			"Load":          reflect.ValueOf(bochner.Load),
+			"LoadInputs":    reflect.ValueOf(bochner.LoadInputs),
 			"Open":          reflect.ValueOf(bochner.Open),
 			"Search":        reflect.ValueOf(bochner.Search),
 		},

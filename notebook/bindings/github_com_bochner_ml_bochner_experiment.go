@@ -27,6 +27,7 @@ func init() {
 			"Parse":       reflect.ValueOf(experiment.Parse),
 			"Predict":     reflect.ValueOf(experiment.Predict),
 			"PredictFile": reflect.ValueOf(experiment.PredictFile),
+			"ReadInputs":  reflect.ValueOf(experiment.ReadInputs),
 			"ReadRows":    reflect.ValueOf(experiment.ReadRows),
 			"Reference":   reflect.ValueOf(experiment.Reference),
 			"Run":         reflect.ValueOf(experiment.Run),

@@ -122,9 +122,18 @@ func (v *Verdict) Anomalies() float64 {
 	return float64(count) / float64(max(v.Rows, 1))
 }
 
+// AllUsual reports whether the truth of rows among which anomalies are looked for has none.
+func (v *Verdict) AllUsual() bool {
+	return v.task == datasets.Anomaly && v.truth != nil && !slices.Contains(v.truth, 1)
+}
+
 // Score returns the metrics worth reporting for the task, and extra, on the rows judged. A metric
-// that has no value on them is left out and told of, and one that compares with a truth left out where there is none.
+// that has no value on them is left out and told of, and one that compares with a truth left out where there is none, or
+// where it knows of no anomaly.
 func (v *Verdict) Score(extra ...string) (scores map[string]float64, warnings []string, err error) {
+	if v.AllUsual() {
+		return nil, []string{"no row is known for an anomaly, so that nothing is scored: data.positive says which values of the target are anomalies"}, nil
+	}
 	in := v.input()
 	if v.task == datasets.Regression {
 		in.Scores, in.Probabilities, in.Classes = nil, nil, 0

@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/builtin"
 	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // Parts are the training and the test rows of an experiment.
@@ -48,6 +49,11 @@ func Open(ctx context.Context, spec document.Spec) (*Parts, error) {
 	}
 	if spec.Task().Targetless() {
 		p.Task = spec.Task()
+	}
+	if schema := p.Train.Schema(); p.Task == datasets.Anomaly && spec.Data.Test != "" && len(schema.Targets) > 0 && len(schema.Classes()) == 1 {
+		return nil, param.Faults{spec.Fault("data.target", param.Fault{
+			Problem: fmt.Sprintf("column %s has one value only, %s: which values of the rows to test on are anomalies?", schema.Targets[0].Name, schema.Classes()[0]),
+			Hint:    "data.positive names them, though the rows to train on have none"})}
 	}
 	if spec.Data.Test != "" {
 		_, cols := p.Train.Dims()
