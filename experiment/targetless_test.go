@@ -329,7 +329,11 @@ func TestAnomalyLearnedFromUsualRows(t *testing.T) {
 func TestAnomalySearch(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", odd(200))
-	r := execute(t, spec(t, anomalies+"search: {grid: {rff.gamma: [0.01, 0.5], one_class.nu: [0.05, 0.2]}, cv: {kind: stratified, folds: 3}}\n"))
+	r := execute(t, spec(t, anomalies+"search: {grid: {rff.gamma: [0.01, 0.5], one_class.nu: [0.05, 0.2]}, cv: {folds: 3}}\n"))
+	_, err := Parse(context.Background(), "spec.yaml", []byte(anomalies+"search: {cv: {folds: 3}}\n"), set("data.positive", "od"))
+	if err == nil || !strings.Contains(err.Error(), "search: candidates of the task anomaly are scored by rows") || !strings.Contains(err.Error(), "data.positive says") {
+		t.Errorf("a search that knows of no anomaly: %v", err)
+	}
 	if r.Search.Score != "roc_auc" || !(r.Search.Best.Mean > 0.9) || r.Search.Candidates != 4 {
 		t.Errorf("search %+v", r.Search)
 	}

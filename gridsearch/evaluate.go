@@ -95,7 +95,7 @@ func (s Search) split(data datasets.Set, task datasets.Task) ([]datasets.Fold, e
 	splitter := s.Splitter
 	switch {
 	case splitter != nil:
-	case task == datasets.Classification:
+	case task == datasets.Classification, task == datasets.Anomaly && data.Y != nil:
 		splitter = datasets.StratifiedKFold{Folds: DefaultFolds}
 	default:
 		splitter = datasets.KFold{Folds: DefaultFolds}

@@ -55,7 +55,7 @@ type Search struct {
 	Grid      []Axis              // no axis: the estimator as it is, cross-validated
 
 	// Splitter makes the folds. Nil stands for DefaultFolds folds in the order of the rows,
-	// stratified where the score is one of classification.
+	// stratified where the score is one of classification or of anomalies, which every fold needs some of.
 	Splitter datasets.Splitter
 
 	// Score is the name of the metric that decides, of those in package metrics. "" stands for

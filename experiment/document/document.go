@@ -194,7 +194,7 @@ type CV struct {
 
 // Params declares the keys of the section.
 func (s *CV) Params(l *param.List) {
-	l.Choice(&s.Kind, "kind", "How folds are made. auto: group when data.group is given, stratified for classification, else kfold. time keeps the order: it trains on what came before. loo predicts every row by the model of all others, exactly, and gcv by generalised cross-validation: for ridge and ridge_classifier behind steps that learn nothing from the rows.", "auto", "stratified", "kfold", "group", "time", "loo", "gcv")
+	l.Choice(&s.Kind, "kind", "How folds are made. auto: group when data.group is given, stratified for classification and anomaly, else kfold. time keeps the order: it trains on what came before. loo predicts every row by the model of all others, exactly, and gcv by generalised cross-validation: for ridge and ridge_classifier behind steps that learn nothing from the rows.", "auto", "stratified", "kfold", "group", "time", "loo", "gcv")
 	l.Int(&s.Folds, "folds", "Number of folds.", param.AtLeast(2))
 	l.Bool(&s.Shuffle, "shuffle", "Assign rows to folds at random; otherwise in their order.")
 }

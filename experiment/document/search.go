@@ -54,7 +54,7 @@ func (s Spec) Folds(grouped bool, task datasets.Task) datasets.Splitter {
 		switch {
 		case grouped:
 			kind = "group"
-		case task == datasets.Classification:
+		case task == datasets.Classification, task == datasets.Anomaly:
 			kind = "stratified"
 		default:
 			kind = "kfold"

@@ -230,7 +230,7 @@ func (d *draft) untaughtSearch() {
 		p := d.propose(d.counted())
 		d.line("    rff.gamma: {log: [%s, %s, %d]}", round(p.gamma[0]), round(p.gamma[1]), p.points)
 		d.line("    one_class.nu: [0.01, 0.05, 0.2]")
-		d.line("  cv: {kind: stratified, folds: %d} # anomalies in every fold", min(5, max(d.smallest(), 2)))
+		d.line("  cv: {folds: %d} # anomalies in every fold", min(5, max(d.smallest(), 2)))
 		d.line("  score: roc_auc")
 		return
 	}

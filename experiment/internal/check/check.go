@@ -164,6 +164,11 @@ func Parts(ctx context.Context, s document.Spec, p *rows.Parts) (param.Faults, e
 // folds looks whether the rows can be divided as the search wants them.
 func (c *checking) folds(stand datasets.Set) {
 	s := c.spec
+	if c.task == datasets.Anomaly && !slices.Contains(stand.Y, 1) {
+		c.add("search", param.Fault{Problem: "candidates of the task anomaly are scored by rows of which it is known what they are, and of these none is known for an anomaly",
+			Hint: "data.positive says which values of the target are anomalies; without any leave the search out"})
+		return
+	}
 	splitter := s.Folds(stand.Groups != nil, c.task)
 	if left, ok := splitter.(gridsearch.LeaveOneOut); ok && s.Pipeline.Estimator != nil {
 		search := gridsearch.NewSearch(s.Pipeline, s.Search.Grid...)
