@@ -67,14 +67,20 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-ctx.Done()
+		end := time.Now().Add(grace(os.Args[1:]))
+		time.Sleep(echo)
 		stop() // a second Ctrl-C kills
-		time.Sleep(grace(os.Args[1:]))
+		time.Sleep(time.Until(end))
 		fmt.Fprintln(os.Stderr, "bochner: "+interrupted(os.Args[1:]))
 		os.Exit(failure)
 	}()
 	go collectOften()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
+
+// echo is how long after a signal the same one is not taken for a second wish: who sends it to a process and to its
+// group, as timeout does, sends it twice.
+const echo = 200 * time.Millisecond
 
 // called is the command that arguments name, "" for none.
 func called(args []string) string {
