@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/draft"
+	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
@@ -40,39 +41,6 @@ type AutoOptions struct {
 	Stop     <-chan struct{}   // closed, ends the search with the best model so far
 }
 
-// AutoResult is how a pipeline was chosen, as result.json holds it.
-type AutoResult struct {
-	Score      string         `json:"score"`
-	Recipe     string         `json:"recipe"`
-	Params     map[string]any `json:"params"`
-	Mean       float64        `json:"mean"` // over the folds
-	StdError   float64        `json:"std_error"`
-	Candidates int            `json:"candidates"`
-	Resumed    int            `json:"resumed,omitempty"` // of these, taken from the journal of an earlier run
-	Rounds     []AutoRound    `json:"rounds"`
-	Ended      string         `json:"ended"` // budget, converged or stopped
-	Inputs     []AutoInput    `json:"inputs,omitempty"`
-	Decided    []string       `json:"decided"` // about the data
-}
-
-// AutoRound is one of the rounds of the search.
-type AutoRound struct {
-	Rows       int     `json:"rows"`
-	Folds      int     `json:"folds"`
-	Size       int     `json:"size"` // of the maps
-	Recipes    int     `json:"recipes"`
-	Candidates int     `json:"candidates"`
-	Best       string  `json:"best"` // recipe
-	Mean       float64 `json:"mean"`
-	Seconds    float64 `json:"seconds"`
-}
-
-// AutoInput is what was learned about an input.
-type AutoInput struct {
-	Name  string  `json:"name"`
-	Scale float64 `json:"scale"` // relative to the largest
-}
-
 // autoOutputs are all that Auto may write.
 var autoOutputs = []string{"experiment.yaml", "result.json", "leaderboard.csv", "predictions.csv", "model.bochner"}
 
@@ -85,7 +53,7 @@ const autoJournal = "auto.journal"
 //
 //	experiment.yaml   the experiment that makes the chosen model again
 //	model.bochner     that model
-//	result.json       a [Result], with an [AutoResult]
+//	result.json       a [Result], with an [result.Auto]
 //	leaderboard.csv   a row for each candidate
 //	predictions.csv   a row for each test row
 //	auto.journal      what was tried: the same call again goes on from there
@@ -337,18 +305,18 @@ func spread(set datasets.Set, most int) datasets.Source {
 }
 
 // summary is what result.json says of the search.
-func (a automatic) summary() *AutoResult {
+func (a automatic) summary() *result.Auto {
 	f := a.found
-	out := &AutoResult{Score: f.Score, Recipe: f.Chosen.Recipe, Params: map[string]any{}, Mean: f.Chosen.Score, StdError: f.Chosen.StdError,
-		Candidates: f.Tried, Resumed: f.Resumed, Ended: f.Ended, Rounds: []AutoRound{}, Decided: *a.told}
+	out := &result.Auto{Score: f.Score, Recipe: f.Chosen.Recipe, Params: map[string]any{}, Mean: f.Chosen.Score, StdError: f.Chosen.StdError,
+		Candidates: f.Tried, Resumed: f.Resumed, Ended: f.Ended, Rounds: []result.AutoRound{}, Decided: *a.told}
 	for _, s := range f.Chosen.Settings {
 		out.Params[s.Path] = s.Value
 	}
 	for _, r := range f.Rounds {
-		out.Rounds = append(out.Rounds, AutoRound{r.Rows, r.Folds, r.Size, r.Recipes, r.Candidates, r.Best.Recipe, r.Best.Score, r.Seconds})
+		out.Rounds = append(out.Rounds, result.AutoRound{Rows: r.Rows, Folds: r.Folds, Size: r.Size, Recipes: r.Recipes, Candidates: r.Candidates, Best: r.Best.Recipe, Mean: r.Best.Score, Seconds: r.Seconds})
 	}
 	for _, in := range f.Learned {
-		out.Inputs = append(out.Inputs, AutoInput(in))
+		out.Inputs = append(out.Inputs, result.AutoInput(in))
 	}
 	return out
 }

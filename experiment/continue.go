@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/internal/files"
+	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
@@ -32,7 +33,7 @@ func (r *run) openBefore(ctx context.Context) (err error) {
 		return fmt.Errorf("experiment: %s: %w", path, err)
 	}
 	r.spec.Data.Known = r.before.known()
-	r.result.Before = &Before{Model: path, Name: r.before.Name}
+	r.result.Before = &result.Before{Model: path, Name: r.before.Name}
 	r.result.Before.SHA256, err = files.Digest(ctx, path)
 	return err
 }

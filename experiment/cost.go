@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -28,7 +29,7 @@ type fitCost struct {
 }
 
 // costOfFit adds up the steps of a pipeline on data of a shape, and the predictions of the rows.
-func costOfFit(p pipeline.Pipeline, shape datasets.Shape, count Rows) (out fitCost) {
+func costOfFit(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) (out fitCost) {
 	at := shape
 	add := func(name string, step any) {
 		own, _ := pipeline.EntryOf(step)
@@ -96,7 +97,7 @@ func searchSeconds(spec Spec, search gridsearch.Plan) float64 {
 }
 
 // predictingFlops are those of predicting all rows.
-func predictingFlops(p pipeline.Pipeline, shape datasets.Shape, count Rows) float64 {
+func predictingFlops(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) float64 {
 	shape.Rows = count.Train + count.Test
 	mapping := pipeline.Chain{Steps: p.Steps}.Cost(shape)
 	if wrapped, ok := p.Estimator.(meta.Intervals); ok && wrapped.Way(shape.After(mapping)) == "jackknife_plus" {
@@ -107,7 +108,7 @@ func predictingFlops(p pipeline.Pipeline, shape datasets.Shape, count Rows) floa
 
 // passes is how many times a run reads through the training file. The first pass learns its columns, as
 // opening it does, and the next one gathers its rows. A test file counts by its share of the rows.
-func passes(spec Spec, count Rows) float64 {
+func passes(spec Spec, count result.Rows) float64 {
 	n := 1.0
 	if spec.Data.Dataset == "" {
 		n = 2

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/experiment/result"
 )
 
 // EarlierRun is the error of a run that would replace another one's results: output.dir holds a finished
@@ -30,7 +31,7 @@ func (e *EarlierRun) Error() string {
 
 // earlier returns an [*EarlierRun] where the output folder has a finished run that differs from this
 // one in more than names and the time it may take.
-func earlier(s Spec, data Digests, before *Before) error {
+func earlier(s Spec, data result.Digests, before *result.Before) error {
 	at := filepath.Join(s.Output.Dir, "spec.yaml")
 	text, err := os.ReadFile(at)
 	if err != nil {
@@ -75,7 +76,7 @@ func earlier(s Spec, data Digests, before *Before) error {
 }
 
 // digestOf is that of a model before, "" for none.
-func digestOf(b *Before) string {
+func digestOf(b *result.Before) string {
 	if b == nil {
 		return ""
 	}

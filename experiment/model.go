@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment/internal/files"
 	"github.com/bochner-ml/bochner/experiment/internal/predictions"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
+	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
@@ -32,25 +33,25 @@ type Evaluation struct {
 	Rows     int                `json:"rows"`
 	Scores   map[string]float64 `json:"scores"`
 	// Intervals is how sure the model is, where it says so, and whether it is right on these rows.
-	Intervals *Sureness `json:"intervals,omitempty"`
-	Clusters  []int     `json:"clusters,omitempty"`  // rows in each cluster
-	Anomalies *float64  `json:"anomalies,omitempty"` // share of the rows that are taken for anomalies
-	Warnings  []string  `json:"warnings"`
+	Intervals *result.Sureness `json:"intervals,omitempty"`
+	Clusters  []int            `json:"clusters,omitempty"`  // rows in each cluster
+	Anomalies *float64         `json:"anomalies,omitempty"` // share of the rows that are taken for anomalies
+	Warnings  []string         `json:"warnings"`
 }
 
 // Model is what a model file holds, in words.
 type Model struct {
-	Name     string             `json:"name"`
-	Task     string             `json:"task"`
-	Columns  []Column           `json:"columns"`
-	Targets  []string           `json:"targets"`
-	Classes  []string           `json:"classes,omitempty"`
-	Positive string             `json:"positive,omitempty"` // class that the metrics of two classes speak of
-	Metrics  map[string]float64 `json:"metrics"`
-	Members  []MemberWeight     `json:"members,omitempty"` // of an ensemble
+	Name     string                `json:"name"`
+	Task     string                `json:"task"`
+	Columns  []Column              `json:"columns"`
+	Targets  []string              `json:"targets"`
+	Classes  []string              `json:"classes,omitempty"`
+	Positive string                `json:"positive,omitempty"` // class that the metrics of two classes speak of
+	Metrics  map[string]float64    `json:"metrics"`
+	Members  []result.MemberWeight `json:"members,omitempty"` // of an ensemble
 	// Intervals is how the model says how sure it is, where it does.
-	Intervals *Sureness `json:"intervals,omitempty"`
-	Versions  Versions  `json:"versions"`
+	Intervals *result.Sureness `json:"intervals,omitempty"`
+	Versions  result.Versions  `json:"versions"`
 	// Precision is that of the features: float64 or float32.
 	Precision string `json:"precision"`
 	// KeptRows is how many training rows the model keeps, 0 for a model that keeps none, and Bytes the size
@@ -59,7 +60,7 @@ type Model struct {
 	Bytes    int64  `json:"bytes,omitempty"`
 	Spec     string `json:"spec"` // the pipeline as fitted, as YAML
 	// Relevance is what steps that learn from the targets say of their inputs.
-	Relevance []Relevance `json:"relevance,omitempty"`
+	Relevance []result.Relevance `json:"relevance,omitempty"`
 }
 
 // Column is an input of a model.
@@ -69,26 +70,14 @@ type Column struct {
 	Levels []string `json:"levels,omitempty"`
 }
 
-// Relevance is how much each input of a step matters for the targets.
-type Relevance struct {
-	Step   string  `json:"step"`
-	Inputs []Input `json:"inputs"` // those that matter most first
-}
-
-// Input is a column as it comes to a step, and how much it matters, from 0 to 1.
-type Input struct {
-	Name      string  `json:"name"`
-	Relevance float64 `json:"relevance"`
-}
-
 // relevanceOf returns what the steps of a fitted pipeline say of their inputs.
-func relevanceOf(p *pipeline.FittedPipeline) (out []Relevance) {
+func relevanceOf(p *pipeline.FittedPipeline) (out []result.Relevance) {
 	for _, r := range p.Relevance() {
-		step := Relevance{Step: r.Step}
+		step := result.Relevance{Step: r.Step}
 		for j, v := range r.Values {
-			step.Inputs = append(step.Inputs, Input{Name: r.Columns[j], Relevance: v})
+			step.Inputs = append(step.Inputs, result.Input{Name: r.Columns[j], Relevance: v})
 		}
-		slices.SortStableFunc(step.Inputs, func(a, b Input) int { return cmp.Compare(b.Relevance, a.Relevance) })
+		slices.SortStableFunc(step.Inputs, func(a, b result.Input) int { return cmp.Compare(b.Relevance, a.Relevance) })
 		out = append(out, step)
 	}
 	if _, last := p.Model(); isSure(last) { // around a whole pipeline
@@ -216,7 +205,7 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 		return out, err
 	}
 	out.Intervals = surenessOf(m.Predictor)
-	return out, out.Intervals.judged(v)
+	return out, judgeSureness(out.Intervals, v)
 }
 
 // Predict writes the predictions of the model in a file for the rows of another to w as CSV, with
@@ -286,7 +275,7 @@ func Inspect(path string) (Model, error) {
 	}
 	out := Model{
 		Name: m.Name, Task: string(m.Task), Classes: m.Schema.Classes(), Positive: positiveOf(m.Task, m.Schema), Metrics: m.Metrics,
-		Versions: Versions{Bochner: m.Versions["bochner"], Go: m.Versions["go"]}, Precision: m.Spec().Precision,
+		Versions: result.Versions{Bochner: m.Versions["bochner"], Go: m.Versions["go"]}, Precision: m.Spec().Precision,
 		Members: membersOf(m.Predictor), Intervals: surenessOf(m.Predictor),
 	}
 	for j := range m.Schema.Columns {

@@ -9,24 +9,25 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/internal/check"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
+	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/memory"
 )
 
 // Plan is what a run would do and what that takes.
 type Plan struct {
-	Name       string   `json:"name"`
-	Task       string   `json:"task"`
-	Rows       Rows     `json:"rows"`
-	Features   int      `json:"features_in"`
-	Stream     bool     `json:"stream"` // whether the rows stay in the file
-	Candidates int      `json:"candidates"`
-	Folds      int      `json:"folds"`             // 0 without a search
-	Fits       int      `json:"fits"`              // the last one included
-	AtMost     bool     `json:"at_most,omitempty"` // whether the search may end with fewer candidates
-	Shared     []string `json:"shared"`
-	Flops      float64  `json:"flops"`
-	Seconds    float64  `json:"seconds"` // of reading, fits and predictions; 0 where an estimator does not tell what it costs
+	Name       string      `json:"name"`
+	Task       string      `json:"task"`
+	Rows       result.Rows `json:"rows"`
+	Features   int         `json:"features_in"`
+	Stream     bool        `json:"stream"` // whether the rows stay in the file
+	Candidates int         `json:"candidates"`
+	Folds      int         `json:"folds"`             // 0 without a search
+	Fits       int         `json:"fits"`              // the last one included
+	AtMost     bool        `json:"at_most,omitempty"` // whether the search may end with fewer candidates
+	Shared     []string    `json:"shared"`
+	Flops      float64     `json:"flops"`
+	Seconds    float64     `json:"seconds"` // of reading, fits and predictions; 0 where an estimator does not tell what it costs
 	// What a search takes when every fit is done by itself, 0 where nothing is shared.
 	OneByOneFlops float64 `json:"one_by_one_flops,omitempty"`
 	OneByOne      float64 `json:"one_by_one_seconds,omitempty"`
@@ -102,7 +103,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 
 // outlines returns a stand-in for the training rows that are left when test rows are taken out, and how
 // many rows each part has.
-func outlines(ctx context.Context, spec Spec, parts *rows.Parts) (train datasets.Set, count Rows, err error) {
+func outlines(ctx context.Context, spec Spec, parts *rows.Parts) (train datasets.Set, count result.Rows, err error) {
 	if train, err = rows.Outline(ctx, parts.Train, spec.Search != nil); err != nil {
 		return train, count, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
+	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -124,7 +125,7 @@ func TestPlanOfManyClasses(t *testing.T) {
 // What a run says of every row for every class takes memory, too.
 func TestPlanOfPredictions(t *testing.T) {
 	shape := datasets.Shape{Rows: 1_000_000, Cols: 3, Outputs: 100_000}
-	fit := costOfFit(pipeline.Steps().Then(estimator.NewRidgeClassifier()), shape, Rows{Train: 1_000_000})
+	fit := costOfFit(pipeline.Steps().Then(estimator.NewRidgeClassifier()), shape, result.Rows{Train: 1_000_000})
 	if fit.bytes < 8*1_000_000*100_000 {
 		t.Errorf("%d bytes", fit.bytes)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf16"
+
+	"github.com/bochner-ml/bochner/experiment/result"
 )
 
 // sales is a German CSV of n rows: a word with an umlaut, a date with the day first, and a price
@@ -69,7 +71,7 @@ func TestRunOfAFileFromElsewhere(t *testing.T) {
 		t.Errorf("another spec:\n%+v\n%+v", s, again)
 	}
 	r := execute(t, s)
-	if r.Rows != (Rows{Train: 90, Test: 30}) || r.Features != 4 {
+	if r.Rows != (result.Rows{Train: 90, Test: 30}) || r.Features != 4 {
 		t.Errorf("%+v, %d inputs; wanted 120 of 140 rows and stadt, two parts of the date, fläche", r.Rows, r.Features)
 	}
 	if r.Test["r2"] < 0.8 {

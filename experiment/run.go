@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment/internal/files"
 	"github.com/bochner-ml/bochner/experiment/internal/predictions"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
+	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/metrics"
@@ -308,7 +309,7 @@ func (r *run) evaluate(ctx context.Context) error {
 			return err
 		}
 		r.result.Rows.Test = v.Rows
-		if err := r.result.Intervals.judged(v); err != nil {
+		if err := judgeSureness(r.result.Intervals, v); err != nil {
 			return err
 		}
 		if r.result.Test, err = r.score(v, "test", extra); err != nil {
@@ -325,7 +326,7 @@ func (r *run) count(v *predictions.Verdict, test bool) {
 	switch r.rows.Task {
 	case datasets.Clustering:
 		if r.result.Clusters == nil {
-			r.result.Clusters = &ClusterSizes{}
+			r.result.Clusters = &result.ClusterSizes{}
 		}
 		sizes := v.Clusters()
 		if !test {
@@ -339,7 +340,7 @@ func (r *run) count(v *predictions.Verdict, test bool) {
 	case datasets.Anomaly:
 		share := v.Anomalies()
 		if !test {
-			r.result.Anomalies = &AnomalyShares{Train: share}
+			r.result.Anomalies = &result.AnomalyShares{Train: share}
 			return
 		}
 		r.result.Anomalies.Test = &share

@@ -10,13 +10,14 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/param"
 )
 
 // runSearch does the search that the spec asks for, in rounds where it says so. What it found comes with what
 // result.json says of it.
-func runSearch(ctx context.Context, spec Spec, rows datasets.Set, search gridsearch.Search) (*gridsearch.Result, *SearchResult, error) {
+func runSearch(ctx context.Context, spec Spec, rows datasets.Set, search gridsearch.Search) (*gridsearch.Result, *result.Search, error) {
 	if spec.Search.Halving.Least == 0 {
 		run := search.Run
 		if spec.Search.Coordinate() {
@@ -38,7 +39,7 @@ func runSearch(ctx context.Context, spec Spec, rows datasets.Set, search gridsea
 	seconds := 0.0
 	for _, rung := range rungs {
 		one := summary(rung.Result)
-		out.Rounds = append(out.Rounds, Round{Resource: rung.Resource, Candidates: one.Candidates, Best: one.Best})
+		out.Rounds = append(out.Rounds, result.Round{Resource: rung.Resource, Candidates: one.Candidates, Best: one.Best})
 		out.Fits += one.Fits
 		out.Shared = append(out.Shared, one.Shared...)
 		seconds += rung.Result.Seconds
@@ -50,11 +51,11 @@ func runSearch(ctx context.Context, spec Spec, rows datasets.Set, search gridsea
 }
 
 // summary is what result.json says of a search.
-func summary(found *gridsearch.Result) *SearchResult {
+func summary(found *gridsearch.Result) *result.Search {
 	best := found.Best()
-	out := &SearchResult{
+	out := &result.Search{
 		Candidates: len(found.Candidates), Folds: found.Folds, Fits: found.Fits, Score: found.Score,
-		Best:       Candidate{Params: map[string]any{}, Mean: best.Mean, Std: best.Std},
+		Best:       result.Candidate{Params: map[string]any{}, Mean: best.Mean, Std: best.Std},
 		OnGridEdge: append([]string{}, found.OnGridEdge...), Shared: append([]string{}, found.Shared...), Unreached: found.Unreached,
 	}
 	slices.Sort(out.Shared) // the sweeps of a search that was resumed end in another order
@@ -75,7 +76,7 @@ func ofHalving(err error) error {
 }
 
 // journalKey tells a search from those of other specs and data, which do not share its journal.
-func journalKey(spec Spec, data Digests) string {
+func journalKey(spec Spec, data result.Digests) string {
 	spec.Output, spec.Intervals = document.Output{}, nil // candidates have none
 	if spec.Search != nil {
 		search := *spec.Search

@@ -5,30 +5,21 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/experiment/internal/predictions"
+	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// Sureness is how a model says how far off its predictions may be, and, where there are rows to tell by, whether it
-// is right: result.json has it as `intervals`.
-type Sureness struct {
-	Method   string   `json:"method"` // jackknife_plus, jackknife, split or normal
-	Level    float64  `json:"level"`
-	Coverage *float64 `json:"coverage,omitempty"` // share of the test rows whose target is in the interval, or whose class in the set
-	Width    *float64 `json:"width,omitempty"`    // mean width of the intervals
-	Size     *float64 `json:"size,omitempty"`     // mean number of classes in a set
-}
-
 // surenessOf returns what a model says of itself, nil where that is nothing.
-func surenessOf(m estimator.Predictor) *Sureness {
+func surenessOf(m estimator.Predictor) *result.Sureness {
 	var sure meta.Sure
 	if estimator.As(m, &sure) {
 		method, level := sure.Sureness()
-		return &Sureness{Method: method, Level: level}
+		return &result.Sureness{Method: method, Level: level}
 	}
 	var deviates estimator.StdPredictor
 	if estimator.As(m, &deviates) {
-		return &Sureness{Method: "normal", Level: estimator.DefaultLevel}
+		return &result.Sureness{Method: "normal", Level: estimator.DefaultLevel}
 	}
 	return nil
 }
@@ -40,7 +31,7 @@ func isSure(m estimator.Predictor) bool {
 }
 
 // judged adds what rows with a truth tell of it.
-func (s *Sureness) judged(v predictions.Verdict) error {
+func judgeSureness(s *result.Sureness, v predictions.Verdict) error {
 	if s == nil || v.Rows == 0 {
 		return nil
 	}

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/experiment/result"
 )
 
 // groups is a CSV of n rows around two places, which kind says, with kinds in another order where shuffled.
@@ -55,7 +57,7 @@ func TestClustering(t *testing.T) {
 	put(t, "rows.csv", labelled)
 	put(t, "bare.csv", bare(labelled))
 	r := execute(t, spec(t, clustering))
-	if r.Task != "clustering" || r.Positive != "" || !reflect.DeepEqual(r.Clusters, &ClusterSizes{Train: []int{60, 60}}) {
+	if r.Task != "clustering" || r.Positive != "" || !reflect.DeepEqual(r.Clusters, &result.ClusterSizes{Train: []int{60, 60}}) {
 		t.Errorf("task %q, positive %q, clusters %v", r.Task, r.Positive, r.Clusters)
 	}
 	if r.Train["adjusted_rand"] != 1 || r.Train["normalized_mutual_info"] != 1 || !(r.Train["silhouette"] > 0.7) {

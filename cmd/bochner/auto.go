@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/experiment"
+	"github.com/bochner-ml/bochner/experiment/result"
 )
 
 type autoCommand struct {
@@ -47,7 +48,7 @@ func (c autoCommand) Run(s *session) error {
 		}
 	}
 	// The session's end ends the search, and not what is done with the best model so far.
-	result, err := experiment.Auto(context.WithoutCancel(s.ctx), c.Data, experiment.AutoOptions{
+	found, err := experiment.Auto(context.WithoutCancel(s.ctx), c.Data, experiment.AutoOptions{
 		Target: c.Target, Format: c.Format, Test: c.Test, Task: c.Task, Score: c.Score, Minutes: c.Minutes, Candidates: c.Candidates,
 		Seed: c.Seed, Dir: c.Out, Force: c.Force, Progress: progress, Tell: tell, Stop: s.ctx.Done(),
 	})
@@ -56,11 +57,11 @@ func (c autoCommand) Run(s *session) error {
 		return err
 	}
 	if s.json {
-		return s.print(result)
+		return s.print(found)
 	}
 	if !s.quiet {
 		fmt.Fprintln(s.out)
-		showAuto(s.out, result)
+		showAuto(s.out, found)
 	}
 	return nil
 }
@@ -110,7 +111,7 @@ func showAuto(out io.Writer, r experiment.Result) {
 }
 
 // showInputs lists the inputs that matter most, by the scales that were learned.
-func showInputs(out io.Writer, inputs []experiment.AutoInput) {
+func showInputs(out io.Writer, inputs []result.AutoInput) {
 	const most = 12
 	if len(inputs) == 0 {
 		return

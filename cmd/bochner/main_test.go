@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/experiment"
+	"github.com/bochner-ml/bochner/experiment/result"
 )
 
 // call runs the command and wants an exit code.
@@ -203,7 +204,7 @@ func TestAuto(t *testing.T) {
 
 // What was chosen is followed by its parameters, which an ensemble has none of.
 func TestShowAuto(t *testing.T) {
-	found := experiment.AutoResult{Score: "r2", Recipe: "ensemble of one, another", Mean: 0.9, StdError: 0.01, Ended: "budget"}
+	found := result.Auto{Score: "r2", Recipe: "ensemble of one, another", Mean: 0.9, StdError: 0.01, Ended: "budget"}
 	var out bytes.Buffer
 	showAuto(&out, experiment.Result{Auto: &found})
 	has(t, out.String(), "chosen: ensemble of one, another, r2 0.9 ± 0.01 over the folds\n")
@@ -300,7 +301,7 @@ func scores(t *testing.T, dir string) string {
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}
-	r.Seconds, r.Memory = experiment.Seconds{}, 0
+	r.Seconds, r.Memory = result.Seconds{}, 0
 	out, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/experiment"
+	"github.com/bochner-ml/bochner/experiment/result"
 )
 
 // showResult prints what a run found.
@@ -95,7 +96,7 @@ func showFound(out io.Writer, r experiment.Result) {
 }
 
 // showMembers prints how much each member of an ensemble counts.
-func showMembers(out io.Writer, members []experiment.MemberWeight) {
+func showMembers(out io.Writer, members []result.MemberWeight) {
 	t := columns(out)
 	fmt.Fprintln(t, "member\tweight")
 	for _, m := range members {
@@ -136,7 +137,7 @@ func showScores(out io.Writer, train, test map[string]float64) {
 }
 
 // showSureness prints how a model says how sure it is, and whether it is right on rows that it was tested on.
-func showSureness(out io.Writer, s experiment.Sureness) {
+func showSureness(out io.Writer, s result.Sureness) {
 	what := "intervals"
 	if s.Size != nil {
 		what = "sets"
@@ -283,7 +284,7 @@ func showModel(out io.Writer, m experiment.Model) {
 }
 
 // showRelevance lists the inputs that matter most to a step.
-func showRelevance(out io.Writer, r experiment.Relevance) {
+func showRelevance(out io.Writer, r result.Relevance) {
 	const most = 20
 	t := columns(out)
 	fmt.Fprintf(t, "input of %s\trelevance\n", r.Step)

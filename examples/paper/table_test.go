@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/experiment"
+	"github.com/bochner-ml/bochner/experiment/result"
 )
 
 // Every line of the tables has a file of its size.
@@ -67,7 +67,7 @@ func TestPageFromMemory(t *testing.T) {
 			var r run
 			err := m.recall(key, &r, func() error {
 				r.Test, r.CPU, r.Memory = map[string]float64{"accuracy": 1 - wrong}, seconds, 5e7
-				r.Search = &experiment.SearchResult{Best: experiment.Candidate{Params: map[string]any{"rff.gamma": 0.5}}}
+				r.Search = &result.Search{Best: result.Candidate{Params: map[string]any{"rff.gamma": 0.5}}}
 				return nil
 			})
 			if err != nil {

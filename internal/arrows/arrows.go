@@ -118,15 +118,20 @@ var Allowed = map[string][]string{
 	// The search that chooses pipelines by itself.
 	"auto": {"pipeline", "gridsearch", "transformer", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/journal", "internal/solve", "internal/stacking"},
 
+	// What models know: which inputs matter, what rows look like.
+	"importance":       {"estimator", "metrics", "datasets", "sparse", "single", "internal/svg"},
+	"datasets/profile": {"datasets", "datasets/pass", "sparse", "single", "model"},
+
 	// The document, the data that it names, whether both go together, what is written; the run above them.
+	"experiment/result":               {"importance", "datasets/profile"},
 	"experiment/document":             {"pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "param"},
 	"experiment/internal/files":       {"datasets"},
 	"experiment/internal/rows":        {"experiment/document", "experiment/internal/files", "datasets", "datasets/...", "metrics", "param", "internal/memory"},
 	"experiment/internal/check":       {"experiment/document", "experiment/internal/files", "experiment/internal/rows", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
 	"experiment/internal/predictions": {"experiment/internal/rows", "pipeline", "estimator", "metrics", "datasets"},
 	"experiment/draft":                {"experiment/document", "experiment/internal/rows", "datasets", "datasets/csv", "sparse", "param"},
-	"experiment":                      {"auto", "experiment/document", "experiment/draft", "experiment/internal/...", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "param", "internal/memory"},
-	"cmd/bochner":                     {"experiment"},
+	"experiment":                      {"auto", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "param", "internal/memory"},
+	"cmd/bochner":                     {"experiment", "experiment/result"},
 
 	// The front door, at the root of the module.
 	".": {"experiment", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "sparse"},
