@@ -38,10 +38,12 @@ import (
 //	amplitude  the variance of the function, unless Amplitude is a number
 //
 // Gamma is where its descent starts; with scales a rule looks at standardised inputs. gamma and scales are learned from
-// a sample of at most Rows rows by Steps of Adam, on up to 600 features that are others in each step, as
-// transformer.ARD does; a kernel linear has none. Noise and amplitude are then those of the greatest evidence of all
-// rows on the features of the model: the ratio is a root in one dimension, for X'SX in tridiagonal form. Where it is
-// not named, auto is the variance of the targets for the amplitude, and a tenth of it for the noise.
+// a sample of at most Rows rows; a kernel linear has none. Where the sample is at most 1,000 dense rows and the kernel
+// one of ‖x − x'‖₂ (gaussian, exponential, matern, rational_quadratic), that is by the exact kernel: by L-BFGS from the
+// scales of Gamma, a third of them and twice them, at most Steps steps each. Else it is by Steps of Adam, on up to 600
+// features that are others in each step, as transformer.ARD does. Noise and amplitude are then those of the greatest
+// evidence of all rows on the features of the model: the ratio is a root in one dimension, for X'SX in tridiagonal form.
+// Where it is not named, auto is the variance of the targets for the amplitude, and a tenth of it for the noise.
 //
 // Several targets share kernel and features. Where both noise and amplitude are learned, target t has its own, of a
 // common ratio: noise_t = ỹ_t'S(ỹ_t − Z̃w_t)/N with N = Σs − 1, Σs without an intercept; its deviation is the root of
@@ -51,14 +53,15 @@ import (
 // weight has the same chance, nothing depends on the order of the rows.
 //
 // Shapes: n×d inputs, n×t targets. Cost: n·D² + 2D³ flops and 3D² numbers for the fit, in one pass over the rows, two
-// more where a sample is taken and one for a rule of γ; the descent as ARD's. A mean takes d·D flops a row, a deviation D²
-// more.
+// more where a sample is taken and one for a rule of γ; a step of the descent as ARD's, by the exact kernel of n rows
+// n³ + 4n²·d flops, and 4n² numbers. A mean takes d·D flops a row, a deviation D² more.
 //
 // Fit returns an error for a categorical column, a missing or infinite value, no rows, constant targets where
 // their noise is to be learned, and a list of γ that is not as long as there are columns.
 //
 // Sources: Rasmussen and Williams, "Gaussian processes for machine learning", 2006, chapters 2 and 5;
-// Lázaro-Gredilla et al., "Sparse spectrum gaussian process regression", JMLR 2010.
+// Lázaro-Gredilla et al., "Sparse spectrum gaussian process regression", JMLR 2010; Liu and Nocedal, "On the limited
+// memory BFGS method for large scale optimization", Mathematical Programming 1989.
 type GaussianProcess struct {
 	Kernel    string
 	Gamma     kernel.Gamma
@@ -102,7 +105,7 @@ func (s *GaussianProcess) Params(l *param.List) {
 	l.Value(&s.Amplitude, "amplitude", "variance of the function; a number is not learned")
 	l.Names(&s.Optimise, "optimise", "what the evidence chooses, of gamma, scales (γ of each input), noise and amplitude")
 	l.Int(&s.Rows, "rows", "rows of the sample that gamma or scales are learned from", param.AtLeast(2))
-	l.Int(&s.Steps, "steps", "steps of the descent of gamma or scales", param.AtLeast(1))
+	l.Int(&s.Steps, "steps", "steps of the descent of gamma or scales; by the exact kernel the most from each of three starts", param.AtLeast(1))
 	l.Bool(&s.Intercept, "intercept", "whether the mean is learned too, with a flat prior, or 0")
 	l.Seed(&s.Seed, "seed", "seed of the features and of the sample")
 	l.Also("features", func() error {
@@ -193,7 +196,7 @@ func (s GaussianProcess) fitted(ctx context.Context, r *design.Rows, src dataset
 	if err := room(s, r.Shape(r.N, r.Targets())); err != nil {
 		return nil, err
 	}
-	features, relevance, err := s.features(ctx, r, src)
+	features, learned, err := s.features(ctx, r, src)
 	if err != nil {
 		return nil, err
 	}
@@ -206,9 +209,14 @@ func (s GaussianProcess) fitted(ctx context.Context, r *design.Rows, src dataset
 	if err != nil {
 		return nil, err
 	}
-	f.relevance = relevance
+	f.relevance, f.report.Iterations = learned.relevance, learned.steps
+	if learned.noiseless {
+		f.report.Warnings = append(f.report.Warnings, noiselessWarning)
+	}
 	return f, nil
 }
+
+const noiselessWarning = "gamma was learned where the evidence grows as the noise falls to 0, as repeated rows make it: take each row once, or give noise as a number"
 
 // Demands asks for complete numeric columns.
 func (GaussianProcess) Demands() []datasets.Demand { return numbers }
@@ -232,6 +240,12 @@ func (s GaussianProcess) Cost(shape datasets.Shape) datasets.Cost {
 	}
 	cost.Passes += 2
 	some := float64(min(shape.Rows, s.Rows))
+	if _, ok := s.exactKernel(); ok && some <= exactMost && shape.Filled == 0 {
+		const evaluations = 2 // for each of Steps, from all starts
+		cost.Flops += evaluations * float64(s.Steps) * some * some * (some + 4*float64(shape.Cols) + 100)
+		cost.Bytes = design.Bytes(numbers + 4*some*some + 5*some*float64(shape.Cols))
+		return cost
+	}
 	m, d := float64(s.learningFeatures()), float64(shape.Cols)
 	order := min(some, m)
 	step := 1.5*some*m*order + some*shape.Entries()*m + 1.5*order*order*order + 300*order*order + 100*some*m

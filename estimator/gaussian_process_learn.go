@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/evidence"
 	"github.com/bochner-ml/bochner/internal/fourier"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/pairwise"
 	"github.com/bochner-ml/bochner/internal/sample"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/kernel"
@@ -19,31 +20,40 @@ import (
 )
 
 const (
-	learningLists = 8   // lists of frequencies that the steps see in turn
-	learningMost  = 600 // features of a list
+	learningLists = 8    // lists of frequencies that the steps see in turn
+	learningMost  = 600  // features of a list
+	exactMost     = 1000 // rows that are learned from with the kernel itself
 )
 
 // learningFeatures is how many features gamma or scales are learned on.
 func (s GaussianProcess) learningFeatures() int { return min(s.Features, learningMost) }
 
-// features returns the map of the model, and how much each input matters where that was learned.
-func (s GaussianProcess) features(ctx context.Context, r *design.Rows, src datasets.Source) (*kernelFeatures, []float64, error) {
+// learnedWidths is γ of each input, and how it was found.
+type learnedWidths struct {
+	gamma     []float64
+	relevance []float64 // nil where scales were not learned
+	steps     int       // of the descent
+	noiseless bool      // whether the descent ended at the least noise that there is
+}
+
+// features returns the map of the model, and what was learned for it.
+func (s GaussianProcess) features(ctx context.Context, r *design.Rows, src datasets.Source) (*kernelFeatures, learnedWidths, error) {
 	if s.Kernel == linearKernel {
-		return &kernelFeatures{name: s.Kernel, width: r.Cols}, nil, nil
+		return &kernelFeatures{name: s.Kernel, width: r.Cols}, learnedWidths{}, nil
 	}
 	k, _ := spectral.FourierKernel(s.Kernel, s.Nu, s.Shape)
-	var gamma, relevance []float64
+	var w learnedWidths
 	var err error
 	if s.learnsKernel() {
-		gamma, relevance, err = s.learn(ctx, k, src)
+		w, err = s.learn(ctx, k, src)
 	} else {
-		gamma, err = s.Gamma.Of(r.Cols, func(rule string) (float64, error) { return gammaOf(ctx, rule, k, r, s.Seed) })
+		w.gamma, err = s.Gamma.Of(r.Cols, func(rule string) (float64, error) { return gammaOf(ctx, rule, k, r, s.Seed) })
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, learnedWidths{}, err
 	}
-	f, err := s.draw(ctx, k, gamma)
-	return f, relevance, err
+	f, err := s.draw(ctx, k, w.gamma)
+	return f, w, err
 }
 
 // draw draws the features for a γ of each input.
@@ -89,13 +99,12 @@ func ruleOf(ctx context.Context, rule string, k spectral.Kernel, X mat.Matrix, s
 	return gammaOf(ctx, rule, k, r, seed)
 }
 
-// learn returns γ of each input by the evidence of a sample of the rows and, where the inputs have their own, how
-// much each matters.
-func (s GaussianProcess) learn(ctx context.Context, k spectral.Kernel, src datasets.Source) (gamma, relevance []float64, err error) {
+// learn learns γ of each input by the evidence of a sample of the rows.
+func (s GaussianProcess) learn(ctx context.Context, k spectral.Kernel, src datasets.Source) (learnedWidths, error) {
 	from := sample.From{Name: "sample", Source: src, Check: finiteInputs, Common: !s.learnsNoise() || !s.learnsAmplitude()}
 	taken, err := sample.Take(ctx, from, s.Rows, s.Seed)
 	if err != nil {
-		return nil, nil, err
+		return learnedWidths{}, err
 	}
 	_, d := taken.X.Dims()
 	each := make([]int, d)
@@ -104,11 +113,11 @@ func (s GaussianProcess) learn(ctx context.Context, k spectral.Kernel, src datas
 	}
 	X, deviation, err := sample.Standardised(ctx, taken.X, each, src.Schema())
 	if err != nil {
-		return nil, nil, err
+		return learnedWidths{}, err
 	}
 	start, err := s.start(ctx, k, taken.X, X, deviation)
 	if err != nil {
-		return nil, nil, err
+		return learnedWidths{}, err
 	}
 	p := evidence.Problem{X: X, Y: taken.Y, KeepNoise: !s.learnsNoise(), KeepAmplitude: !s.learnsAmplitude()}
 	unit := taken.Units[0] * taken.Units[0]
@@ -129,11 +138,52 @@ func (s GaussianProcess) learn(ctx context.Context, k spectral.Kernel, src datas
 			factor[j] = 1
 		}
 	}
-	learned, err := s.descend(ctx, k, p, point, factor)
-	if err != nil {
-		return nil, nil, err
+	var learned evidence.Learned
+	rows, _ := X.Dims()
+	_, isDense := X.(*mat.Dense)
+	if exact, ok := s.exactKernel(); ok && isDense && rows <= exactMost {
+		learned, err = s.descendExactly(ctx, exact, p, point, factor)
+	} else {
+		learned, err = s.descend(ctx, k, p, point, factor)
 	}
-	return s.widths(k, learned.Scales, factor, deviation, start)
+	if err != nil {
+		return learnedWidths{}, err
+	}
+	w := s.widths(k, learned.Scales, factor, deviation, start)
+	w.steps, w.noiseless = learned.Steps, learned.Least
+	return w, nil
+}
+
+// exactKernel returns the kernel as a function of ‖x − x'‖₂, where it is one.
+func (s GaussianProcess) exactKernel() (*pairwise.Kernel, bool) {
+	k, ok := pairwise.NewKernel(s.Kernel, s.Nu, s.Shape)
+	return k, ok && k.Metric == pairwise.Squared
+}
+
+// descendExactly learns scales with the kernel itself, of inputs times a factor each, from three starts: of few rows the
+// evidence has more than one maximum.
+func (s GaussianProcess) descendExactly(ctx context.Context, k *pairwise.Kernel, p evidence.Problem, point evidence.Point, factor []float64) (evidence.Learned, error) {
+	e := evidence.Exact{X: mat.DenseCopyOf(p.X), Y: p.Y, Kernel: k, Group: p.Group, Intercept: s.Intercept}
+	if p.KeepNoise {
+		e.Noise = point.Noise
+	}
+	if p.KeepAmplitude {
+		e.Amplitude = point.Amplitude
+	}
+	n, _ := e.X.Dims()
+	for i := range n {
+		for j, f := range factor {
+			e.X.Set(i, j, f*e.X.At(i, j))
+		}
+	}
+	var starts []evidence.Point
+	for _, times := range []float64{1, 1.0 / 3, 2} {
+		start := point
+		start.Scales = slices.Clone(point.Scales)
+		kern.Scale(times, start.Scales)
+		starts = append(starts, start)
+	}
+	return e.Learn(ctx, starts, s.Steps)
 }
 
 // start returns the scale that each standardised input starts from.
@@ -169,31 +219,36 @@ func (s GaussianProcess) descend(ctx context.Context, k spectral.Kernel, p evide
 			kern.Scale(f, lists[i].RawRowView(j))
 		}
 	}
-	return evidence.Learn(ctx, p, lists, point, 1, s.Steps)
+	learned, err := evidence.Learn(ctx, p, lists, point, 1, s.Steps)
+	learned.Steps = s.Steps
+	return learned, err
 }
 
 // widths returns γ of the inputs as they are from the scales of standardised ones.
-func (s GaussianProcess) widths(k spectral.Kernel, scales, factor, deviation, start []float64) (gamma, relevance []float64, err error) {
-	gamma = make([]float64, len(factor))
+func (s GaussianProcess) widths(k spectral.Kernel, scales, factor, deviation, start []float64) (w learnedWidths) {
+	w.gamma = make([]float64, len(factor))
 	for j, sd := range deviation {
 		scale := factor[j] * scales[min(j, len(scales)-1)]
 		if s.learns("scales") {
-			relevance = append(relevance, scale)
+			w.relevance = append(w.relevance, scale)
 		}
 		if sd > 0 {
 			scale /= sd
 		} else {
 			scale = start[j]
-			if relevance != nil {
-				relevance[j] = 0
+			if w.relevance != nil {
+				w.relevance[j] = 0
 			}
 		}
-		gamma[j] = min(max(math.Pow(scale, 1/k.Power), math.SmallestNonzeroFloat64), math.MaxFloat64)
+		w.gamma[j] = min(max(math.Pow(scale, 1/k.Power), math.SmallestNonzeroFloat64), math.MaxFloat64)
 	}
-	if relevance != nil {
-		kern.Scale(1/slices.Max(relevance), relevance)
+	if w.relevance != nil {
+		most := slices.Max(w.relevance)
+		for j := range w.relevance {
+			w.relevance[j] /= most
+		}
 	}
-	return gamma, relevance, nil
+	return w
 }
 
 // finiteInputs refuses a block with inputs that are not finite numbers.

@@ -192,9 +192,6 @@ func (s GaussianProcess) solve(ctx context.Context, sums *processSums) (*FittedG
 		f.weight = m.Weight
 	}
 	f.report.Objective = -v.Log
-	if s.learnsKernel() {
-		f.report.Iterations = s.Steps
-	}
 	switch {
 	case v.Least:
 		f.report.Warnings = append(f.report.Warnings, fmt.Sprintf("the evidence grows as the noise falls to 0: it was left at %.3g of the amplitude", v.Ratio))

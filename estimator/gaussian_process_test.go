@@ -155,7 +155,7 @@ func TestGaussianProcessRecoversItsLaw(t *testing.T) {
 	all := drawnProcess(5, 900, gamma, noise, amplitude, 30)
 	train, test := all.Slice(0, 500), all.Slice(500, 900)
 	s := estimator.NewGaussianProcess()
-	s.Features, s.Steps, s.Seed = 300, 60, 1
+	s.Features, s.Steps, s.Seed = 1000, 60, 1
 	f := fitProcess(t, s, train)
 	found := f.Gamma()
 	t.Logf("γ %.3g, noise %.3g, amplitude %.3g, relevance %.2g", found, f.Noise(), f.Amplitude(), f.Relevance())
@@ -340,5 +340,75 @@ func TestGaussianProcessRefuses(t *testing.T) {
 		if err := v.Set(plain); (err == nil) != ok {
 			t.Errorf("noise %v: %v", plain, err)
 		}
+	}
+}
+
+// Scales of few dense rows are learned by the exact kernel, so that they do not depend on how many features there are;
+// those of many rows, and of a kernel that is not one of ‖x − x'‖₂, are learned on features.
+func TestGaussianProcessLearnsByTheExactKernel(t *testing.T) {
+	data := drawnProcess(9, 1010, []float64{3, 0.3}, 0.05, 1, 5)
+	for _, c := range []struct {
+		name  string
+		rows  int
+		exact bool
+	}{{"gaussian", 200, true}, {"matern", 200, true}, {"rational_quadratic", 200, true}, {"exponential", 200, true},
+		{"laplacian", 200, false}, {"cauchy", 200, false}, {"gaussian", 1010, false}} {
+		var found [][]float64
+		for _, features := range []int{40, 60} {
+			s := estimator.NewGaussianProcess()
+			s.Kernel, s.Features, s.Steps = c.name, features, 8
+			found = append(found, fitProcess(t, s, data.Slice(0, c.rows)).Gamma())
+		}
+		if same := slices.Equal(found[0], found[1]); same != c.exact {
+			t.Errorf("%s, %d rows: γ %v with 40 features, %v with 60", c.name, c.rows, found[0], found[1])
+		}
+	}
+	// A sample of many rows, too, if it is small.
+	s := estimator.NewGaussianProcess()
+	s.Features, s.Rows, s.Steps = 100, 300, 50
+	f := fitProcess(t, s, data)
+	if g := f.Gamma(); math.Abs(math.Log(g[0]/3)) > 0.5 || math.Abs(math.Log(g[1]/0.3)) > 0.7 || f.Report().Iterations < 10 || f.Report().Iterations > 150 {
+		t.Errorf("γ %v after %d steps, drawn with 3 and 0.3", g, f.Report().Iterations)
+	}
+}
+
+// Rows that are repeated with their targets make the evidence endless, which is said; huge, tiny and constant inputs have
+// the γ of the same rows of scale 1.
+func TestGaussianProcessOfOddRows(t *testing.T) {
+	ctx := context.Background()
+	data := drawnProcess(10, 60, []float64{2, 2}, 0.1, 1, 0)
+	s := estimator.NewGaussianProcess()
+	s.Features = 100
+	twice, err := datasets.Stack(data, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := fitProcess(t, s, twice)
+	if w := strings.Join(f.Report().Warnings, "; "); !strings.Contains(w, "as repeated rows make it") {
+		t.Errorf("warnings %q", w)
+	}
+	mean, std, err := f.PredictStd(ctx, data.X)
+	if err != nil || slices.ContainsFunc(append(mean, std...), math.IsNaN) {
+		t.Errorf("mean %v, deviation %v (%v)", mean[0], std[0], err)
+	}
+	s.Noise = estimator.FixedVariance(0.1)
+	if w := fitProcess(t, s, twice).Report().Warnings; len(w) > 0 {
+		t.Errorf("with noise given: %q", w)
+	}
+	s.Noise = estimator.Variance{}
+	plain := fitProcess(t, s, data)
+	if w := plain.Report().Warnings; len(w) > 0 {
+		t.Errorf("of plain rows: %q", w)
+	}
+	odd := datasets.Set{X: mat.NewDense(60, 3, nil), Y: data.Y}
+	for i := range 60 {
+		odd.X.(*mat.Dense).SetRow(i, []float64{0x1p300 * data.X.At(i, 0), 7, 0x1p-300 * data.X.At(i, 1)})
+	}
+	g, want := fitProcess(t, s, odd).Gamma(), plain.Gamma()
+	if math.Abs(math.Log(g[0]/want[0])+600*math.Ln2) > 1e-3 || math.Abs(math.Log(g[2]/want[1])-600*math.Ln2) > 1e-3 {
+		t.Errorf("γ %v, of scale 1 %v", g, want)
+	}
+	if fitProcess(t, s, odd).Relevance()[1] != 0 {
+		t.Error("a constant input is relevant")
 	}
 }

@@ -1,5 +1,5 @@
 // Package evidence learns how much each input matters: a scale for each, by the evidence of a gaussian process on
-// random Fourier features, or by its leave-one-out error. Numbers in, numbers out.
+// random Fourier features or with the kernel itself, or by its leave-one-out error. Numbers in, numbers out.
 //
 // With m frequencies W drawn once for the scales 1, and scales s, the features of a row are
 //
@@ -16,7 +16,7 @@
 // that tells nothing about the targets goes towards 0, for it costs evidence to explain noise by it.
 //
 // [Problem] is what there is to learn from, [New] makes an [Objective] of it in either precision, [Learn] descends
-// with other frequencies in each step.
+// with other frequencies in each step. [Exact] is the same of few rows with the kernel itself.
 //
 // Sources: Rasmussen and Williams, "Gaussian processes for machine learning", 2006, chapter 5; Lázaro-Gredilla et
 // al., "Sparse spectrum gaussian process regression", JMLR 2010, for the evidence on features.

@@ -16,6 +16,8 @@ type Learned struct {
 	Scales           []float64
 	Noise, Amplitude float64
 	Value            float64 // of the objective
+	Steps            int     // taken
+	Least            bool    // whether the noise ended at the least that there is, for [Exact]
 }
 
 // Point is a place to start from.

@@ -1,0 +1,286 @@
+package evidence
+
+import (
+	"cmp"
+	"context"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/pairwise"
+)
+
+// Exact is rows and targets whose covariance is made of the kernel itself, not of features. With scales s and
+// M = k(s∘x, s∘x') + ρI, target t has the covariance a_t·M: the amplitude a_t, and the noise ρ·a_t. A level 1·b with a
+// flat prior turns M⁻¹ into P = M⁻¹ − M⁻¹11'M⁻¹/1'M⁻¹1, and takes one row, N = n − 1; without it P = M⁻¹ and N = n. With
+// the misfit r_t = y_t'Py_t the negative logarithm of the evidence is
+//
+//	J     = Σ_t ½·[r_t/a_t + N·log(2π·a_t) + log|M| (+ log 1'M⁻¹1)]
+//	dJ/dM = ½·Σ_t (P − Py_t·y_t'P/a_t) = ½G
+//	dJ/dlog s_j = Σ_il H_il·(s_j·x_ij − s_j·x_lj)²,  H = G ∘ (derivative of the kernel by the squared distance)
+//
+// Where neither noise nor amplitude is given a_t = r_t/N, which is where J is least; else a is the same for all targets:
+// what is given, or the noise over ρ.
+//
+// A value and its derivatives cost n³ flops, 4n²·d beside them, and 4n² numbers.
+//
+// Source: Rasmussen and Williams, "Gaussian processes for machine learning", 2006, sections 2.7 and 5.4.
+type Exact struct {
+	X         *mat.Dense       // n×d
+	Y         *mat.Dense       // n×outputs
+	Kernel    *pairwise.Kernel // of the metric Squared
+	Group     []int            // d, number of the scale of each input; nil for a scale each
+	Intercept bool             // whether there is a level
+
+	Noise, Amplitude float64 // of all targets; 0 where the evidence chooses. Their ratio counts as 1e-8 where it is less
+}
+
+const (
+	leastRatio = 1e-8 // of noise to amplitude: what the factor of M can tell
+	mostRatio  = 1e4  // nothing but noise
+)
+
+// Learn descends by [minimise] from each of some points, at most so many steps from each, and returns the lowest end. Of a point
+// noise and amplitude count by their ratio; those of the result are means over the targets. Value is infinite where M is
+// positive definite nowhere.
+func (e Exact) Learn(ctx context.Context, starts []Point, steps int) (Learned, error) {
+	o := newExact(e)
+	var best []float64
+	out := Learned{Value: math.Inf(1)}
+	for _, start := range starts {
+		point, lower, upper := e.region(start)
+		value, taken, err := minimise(ctx, o.at, point, lower, upper, steps)
+		if err != nil {
+			return Learned{}, err
+		}
+		out.Steps += taken
+		if best == nil || value < out.Value {
+			last := len(point) - 1
+			best, out.Value, out.Least = point, value, lower[last] < upper[last] && point[last] <= lower[last]
+		}
+	}
+	last := len(best) - 1
+	for _, u := range best[:last] {
+		out.Scales = append(out.Scales, math.Exp(u))
+	}
+	if _, err := o.at(ctx, best, make([]float64, len(best))); err != nil {
+		return Learned{}, err
+	}
+	out.Amplitude = kern.Sum(o.factors) / float64(o.q)
+	out.Noise = math.Exp(best[last]) * out.Amplitude
+	return out, nil
+}
+
+// region returns the logarithms of scales and ratio that a descent begins at, and those between which it stays.
+func (e Exact) region(start Point) (point, lower, upper []float64) {
+	for _, s := range start.Scales {
+		u := math.Log(s)
+		point, lower, upper = append(point, u), append(lower, min(u, -furthest)), append(upper, max(u, furthest))
+	}
+	low, high := math.Log(leastRatio), math.Log(mostRatio)
+	noise, amplitude := cmp.Or(e.Noise, start.Noise), cmp.Or(e.Amplitude, start.Amplitude)
+	u := min(max(math.Log(noise/amplitude), low), high)
+	if e.Noise > 0 && e.Amplitude > 0 {
+		low, high = u, u
+	}
+	return append(point, u), append(lower, low), append(upper, high)
+}
+
+// exact is the function of the logarithms of scales and ratio that [Exact] is about. It owns room that is used again and
+// serves one caller at a time.
+type exact struct {
+	Exact
+	n, d, q int
+	rows    pairwise.Rows[float64]
+	frame   pairwise.Frame
+	scaled  *mat.Dense // n×d, s∘x
+
+	factored kern.View[float64] // n×n, M, then its Cholesky factor
+	root     kern.View[float64] // n×n, the inverse of the factor
+	inverse  kern.View[float64] // n×n, of M
+	weights  kern.View[float64] // n×n, squared distances, then slopes of the kernel, then H
+	pull     kern.View[float64] // n×d, H times scaled
+	solved   kern.View[float64] // (q+1)×n, Py_t and, last, M⁻¹1
+	factors  []float64          // a_t
+	sums     []float64          // n, of the rows of H
+	traces   []float64          // n, diagonal of G
+}
+
+func newExact(e Exact) *exact {
+	n, d := e.X.Dims()
+	_, q := e.Y.Dims()
+	o := &exact{Exact: e, n: n, d: d, q: q, scaled: mat.NewDense(n, d, nil), factors: make([]float64, q), sums: make([]float64, n), traces: make([]float64, n)}
+	o.frame.Factor = make([]float64, d)
+	for j := range o.frame.Factor {
+		o.frame.Factor[j] = 1
+	}
+	for _, v := range []*kern.View[float64]{&o.factored, &o.root, &o.inverse, &o.weights} {
+		*v = room[float64](n, n)
+	}
+	o.pull, o.solved = room[float64](n, d), room[float64](q+1, n)
+	return o
+}
+
+// group returns the number of input j's scale.
+func (o *exact) group(j int) int {
+	if o.Group == nil {
+		return j
+	}
+	return o.Group[j]
+}
+
+// at returns J, infinite where M is not positive definite to working precision, and overwrites gradient with its
+// derivatives.
+func (o *exact) at(ctx context.Context, point, gradient []float64) (float64, error) {
+	ratio := math.Exp(point[len(point)-1])
+	if err := o.covariance(ctx, point, ratio); err != nil {
+		return 0, err
+	}
+	if _, ok, err := kern.Cholesky(ctx, o.factored); !ok || err != nil {
+		return math.Inf(1), err
+	}
+	value, level, err := o.value(ctx, ratio)
+	if err != nil {
+		return 0, err
+	}
+	if err := o.slope(ctx, point, gradient, level); err != nil {
+		return 0, err
+	}
+	last := len(point) - 1
+	gradient[last] = ratio * kern.Sum(o.traces) / 2
+	if o.Noise > 0 { // the amplitude falls as the ratio grows
+		for t, a := range o.factors {
+			gradient[last] += (o.misfit(t)/a - o.free()) / 2
+		}
+	}
+	if value-value != 0 || !kern.Finite(gradient) {
+		return math.Inf(1), nil
+	}
+	return value, nil
+}
+
+// free is N.
+func (o *exact) free() float64 {
+	if o.Intercept {
+		return float64(o.n - 1)
+	}
+	return float64(o.n)
+}
+
+// covariance makes M, and squared distances.
+func (o *exact) covariance(ctx context.Context, point []float64, ratio float64) error {
+	for j := range o.d {
+		s := math.Exp(point[o.group(j)])
+		for i := range o.n {
+			o.scaled.Set(i, j, s*o.X.At(i, j))
+		}
+	}
+	o.rows.Prepare(o.frame, o.scaled, 0, o.n)
+	if err := pairwise.Tiles(ctx, o.weights, o.rows, o.rows, pairwise.Squared); err != nil {
+		return err
+	}
+	kern.Parallel(o.n, pairwise.TileRows, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			copy(o.factored.Row(i)[:hi], o.weights.Row(i))
+		}
+		pairwise.Values(o.Kernel, 1, o.factored.Slice(lo, hi, 0, hi))
+		for i := lo; i < hi; i++ {
+			o.factored.Row(i)[i] += ratio
+		}
+	})
+	return ctx.Err()
+}
+
+// value returns J of a factor, and 1'M⁻¹1, 0 where there is no level.
+func (o *exact) value(ctx context.Context, ratio float64) (value, level float64, err error) {
+	ones := o.solved.Row(o.q)
+	for i := range o.n {
+		for t, y := range o.Y.RawRowView(i) {
+			o.solved.Set(t, i, y)
+		}
+		ones[i] = 1
+	}
+	if err := kern.SolveCholesky(ctx, o.factored, o.solved.T()); err != nil {
+		return 0, 0, err
+	}
+	logDet := 0.0
+	for i := range o.n {
+		logDet += 2 * math.Log(o.factored.At(i, i))
+	}
+	if o.Intercept {
+		level = kern.Sum(ones)
+		logDet += math.Log(level)
+	}
+	for t := range o.q {
+		p := o.solved.Row(t)
+		if o.Intercept {
+			kern.Axpy(-kern.Sum(p)/level, ones, p)
+		}
+		r := o.misfit(t)
+		switch {
+		case o.Amplitude > 0:
+			o.factors[t] = o.Amplitude
+		case o.Noise > 0:
+			o.factors[t] = o.Noise / ratio
+		default: // a target without variance has a misfit of 0
+			o.factors[t] = max(r/o.free(), math.SmallestNonzeroFloat64/epsilon)
+		}
+		a := o.factors[t]
+		value += (r/a + o.free()*math.Log(2*math.Pi*a) + logDet) / 2
+	}
+	return value, level, nil
+}
+
+const epsilon = 0x1p-52
+
+// misfit is r_t.
+func (o *exact) misfit(t int) (sum float64) {
+	p := o.solved.Row(t)
+	for i := range p {
+		sum += p[i] * o.Y.At(i, t)
+	}
+	return max(sum, 0)
+}
+
+// slope makes G, of which it leaves the diagonal, and the derivatives by the scales.
+func (o *exact) slope(ctx context.Context, point, gradient []float64, level float64) error {
+	if err := invertLower(ctx, o.root, o.factored); err != nil {
+		return err
+	}
+	if err := squareLower(ctx, o.inverse, o.root); err != nil {
+		return err
+	}
+	ones := o.solved.Row(o.q)
+	kern.Parallel(o.n, pairwise.TileRows, func(lo, hi int) {
+		pairwise.Slopes(o.Kernel, o.weights.Slice(lo, hi, 0, o.n))
+		for i := lo; i < hi; i++ {
+			g, h := o.inverse.Row(i), o.weights.Row(i)
+			kern.Scale(float64(o.q), g)
+			if o.Intercept {
+				kern.Axpy(-float64(o.q)*ones[i]/level, ones, g)
+			}
+			for t, a := range o.factors {
+				p := o.solved.Row(t)
+				kern.Axpy(-p[i]/a, p, g)
+			}
+			o.traces[i] = g[i]
+			for l, v := range g {
+				h[l] *= v
+			}
+			o.sums[i] = kern.Sum(h)
+		}
+	})
+	x := o.scaled.RawMatrix()
+	if err := kern.MulUntil(ctx, o.pull, o.weights, kern.Dense(o.n, o.d, x.Stride, x.Data), false); err != nil {
+		return err
+	}
+	clear(gradient)
+	for i := range o.n {
+		pull := o.pull.Row(i)
+		for j, v := range o.scaled.RawRowView(i) {
+			gradient[o.group(j)] += 2 * v * (o.sums[i]*v - pull[j])
+		}
+	}
+	return ctx.Err()
+}

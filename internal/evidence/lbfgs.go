@@ -1,0 +1,185 @@
+package evidence
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+)
+
+const (
+	remembered = 10   // steps that the curvature is known from
+	longest    = 2.0  // step of a coordinate
+	firstStep  = 0.5  // along the gradient
+	sufficient = 1e-4 // part of what the slope promises that a step has to bring
+	halvings   = 20   // of a step that brings too little
+	patience   = 5    // steps that have to bring something together
+	something  = 1e-3 // of a function that is the logarithm of a density
+)
+
+// minimise moves x between lower and upper to where f, a smooth function, has a minimum, by at most so many steps of
+// L-BFGS, and returns the value there and how many there were. Coordinates at an end that the function falls beyond stay
+// there for a step; the curvature is that of the others. It stops where five steps have brought less than 1e-3. Where f is
+// infinite at the start that is the value.
+//
+// Sources: Liu and Nocedal, "On the limited memory BFGS method for large scale optimization", Mathematical Programming
+// 1989; Bertsekas, "Projected Newton methods for optimization problems with simple constraints", SIAM Journal on
+// Control and Optimization 1982.
+func minimise(ctx context.Context, f func(ctx context.Context, x, gradient []float64) (float64, error), x, lower, upper []float64, steps int) (float64, int, error) {
+	d := &quasiNewton{x: x, lower: lower, upper: upper, gradient: make([]float64, len(x)), next: make([]float64, len(x)), slope: make([]float64, len(x))}
+	value, err := f(ctx, x, d.gradient)
+	if err != nil || math.IsInf(value, 1) {
+		return value, 0, err
+	}
+	recent := []float64{value}
+	for taken := range steps {
+		direction := d.direction()
+		if direction == nil {
+			return value, taken, nil
+		}
+		next, err := d.search(ctx, f, value, direction)
+		if err != nil {
+			return 0, taken, err
+		}
+		if !(next < value) {
+			if len(d.moves) == 0 {
+				return value, taken, nil
+			}
+			d.moves, d.turns = nil, nil // once more, along the gradient
+			continue
+		}
+		d.move()
+		value = next
+		if recent = append(recent, value); len(recent) > patience && recent[len(recent)-1-patience]-value < something {
+			return value, taken + 1, nil
+		}
+	}
+	return value, steps, nil
+}
+
+// quasiNewton is where a descent is, and what it has seen of the curvature.
+type quasiNewton struct {
+	x, lower, upper []float64
+	gradient        []float64
+	next, slope     []float64   // where a step leads, and the gradient there
+	moves, turns    [][]float64 // differences of the last points and gradients
+}
+
+// free reports whether a coordinate may move.
+func (d *quasiNewton) free(j int) bool {
+	return !(d.x[j] <= d.lower[j] && d.gradient[j] >= 0) && !(d.x[j] >= d.upper[j] && d.gradient[j] <= 0)
+}
+
+// direction returns where to go, nil where the gradient has vanished.
+func (d *quasiNewton) direction() []float64 {
+	const flat = 1e-6
+	out, most := make([]float64, len(d.x)), 0.0
+	for j, g := range d.gradient {
+		if d.free(j) {
+			out[j] = -g
+			most = max(most, math.Abs(g))
+		}
+	}
+	if most < flat {
+		return nil
+	}
+	along := slices.Clone(out)
+	if !d.curve(out) {
+		kern.Scale(min(1, firstStep/most), along)
+		d.moves, d.turns = nil, nil
+		return along
+	}
+	most = 0
+	for _, v := range out {
+		most = max(most, math.Abs(v))
+	}
+	if most > longest {
+		kern.Scale(longest/most, out)
+	}
+	return out
+}
+
+// curve multiplies a vector with what is known of the inverse of the second derivatives between coordinates that may move,
+// and reports whether that is a way down.
+func (d *quasiNewton) curve(v []float64) bool {
+	var moves, turns [][]float64
+	var products []float64
+	for i, s := range d.moves {
+		s, y := d.within(s), d.within(d.turns[i])
+		if product := kern.Dot(s, y); product > epsilon*kern.Dot(y, y) {
+			moves, turns, products = append(moves, s), append(turns, y), append(products, product)
+		}
+	}
+	if len(moves) == 0 {
+		return false
+	}
+	parts := make([]float64, len(moves))
+	for i := len(moves) - 1; i >= 0; i-- {
+		parts[i] = kern.Dot(moves[i], v) / products[i]
+		kern.Axpy(-parts[i], turns[i], v)
+	}
+	last := len(moves) - 1
+	kern.Scale(products[last]/kern.Dot(turns[last], turns[last]), v)
+	for i := range moves {
+		kern.Axpy(parts[i]-kern.Dot(turns[i], v)/products[i], moves[i], v)
+	}
+	return kern.Finite(v) && kern.Dot(v, d.gradient) < 0
+}
+
+// within returns a vector with zeros for the coordinates that stay.
+func (d *quasiNewton) within(v []float64) []float64 {
+	out := slices.Clone(v)
+	for j := range out {
+		if !d.free(j) {
+			out[j] = 0
+		}
+	}
+	return out
+}
+
+// search shortens a step until it brings enough, and returns the function there, which is not less than before where no
+// step does.
+func (d *quasiNewton) search(ctx context.Context, f func(ctx context.Context, x, gradient []float64) (float64, error), value float64, direction []float64) (float64, error) {
+	length := 1.0
+	for range halvings {
+		promise := 0.0
+		for j, v := range direction {
+			d.next[j] = min(max(d.x[j]+length*v, d.lower[j]), d.upper[j])
+			promise += d.gradient[j] * (d.next[j] - d.x[j])
+		}
+		if promise >= 0 {
+			break
+		}
+		next, err := f(ctx, d.next, d.slope)
+		if err != nil {
+			return 0, err
+		}
+		if next <= value+sufficient*promise {
+			return next, nil
+		}
+		// The least of the parabola through what is known.
+		shorter := -promise / (2 * (next - value - promise))
+		if !(shorter > 0.1) {
+			shorter = 0.1
+		}
+		length *= min(shorter, 0.5)
+	}
+	return value, nil
+}
+
+// move goes to the next point, and remembers how the gradient turned on the way.
+func (d *quasiNewton) move() {
+	s, y := slices.Clone(d.next), slices.Clone(d.slope)
+	kern.Axpy(-1, d.x, s)
+	kern.Axpy(-1, d.gradient, y)
+	copy(d.x, d.next)
+	copy(d.gradient, d.slope)
+	if !(kern.Dot(s, y) > epsilon*kern.Dot(y, y)) {
+		return
+	}
+	d.moves, d.turns = append(d.moves, s), append(d.turns, y)
+	if len(d.moves) > remembered {
+		d.moves, d.turns = d.moves[1:], d.turns[1:]
+	}
+}
