@@ -2,7 +2,6 @@ package svg
 
 import (
 	"fmt"
-	"html"
 	"math"
 	"strings"
 )
@@ -49,27 +48,27 @@ func LinesPicture(l Lines) string {
 		columns = max(columns, len(row))
 	}
 	width := float64(columns)*(panelLeft+panelWidth) + 2*edge
-	head := 2*line + edge
+	top := 2*line + edge
 	legend := l.legend(width)
-	height := head + float64(rows)*(panelTop+panelHeight+panelBottom) + line + float64(len(legend))*line + 2*edge
+	height := top + float64(rows)*(panelTop+panelHeight+panelBottom) + line + float64(len(legend))*line + 2*edge
 	var out strings.Builder
-	begin(&out, width, height)
-	fitted(&out, edge, line+edge/2, `font-weight="bold"`, l.Title)
+	begin(&out, width, height, l.Title)
+	text(&out, edge, line+edge/2, start, head, l.Title)
 	frame := l.frame()
 	for i, row := range l.Panels {
 		for j, p := range row {
-			x, y := edge+float64(j)*(panelLeft+panelWidth)+panelLeft, head+float64(i)*(panelTop+panelHeight+panelBottom)+panelTop
+			x, y := edge+float64(j)*(panelLeft+panelWidth)+panelLeft, top+float64(i)*(panelTop+panelHeight+panelBottom)+panelTop
 			frame.draw(&out, x, y, p, l.Styles)
 		}
 	}
-	at := head + float64(rows)*(panelTop+panelHeight+panelBottom) + line
-	fitted(&out, edge+panelLeft, at-4, "", l.Across)
+	at := top + float64(rows)*(panelTop+panelHeight+panelBottom) + line
+	text(&out, edge+panelLeft, at-4, start, blue, l.Across)
 	for _, row := range legend {
 		at += line
 		x := edge + panelLeft
 		for _, s := range row {
 			fmt.Fprintf(&out, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" %s/>`, x, at-4, x+legendLine, at-4, s.attributes())
-			fitted(&out, x+legendLine+6, at, "", s.Name)
+			text(&out, x+legendLine+6, at, start, plain, s.Name)
 			x += legendLine + 6 + long(s.Name) + 24
 		}
 	}
@@ -102,11 +101,6 @@ func (s Style) attributes() string {
 	return fmt.Sprintf(`fill="none" stroke="%s" stroke-width="%.1f"%s`, s.Color, width, dash)
 }
 
-// fitted writes a text whose length does not depend on the font.
-func fitted(out *strings.Builder, x, y float64, style, s string) {
-	fmt.Fprintf(out, `<text x="%.1f" y="%.1f" textLength="%.1f" lengthAdjust="spacingAndGlyphs" %s>%s</text>`, x, y, long(s), style, html.EscapeString(s))
-}
-
 // frame holds the ends of both axes, as logarithms.
 type frame struct{ left, right, bottom, top float64 }
 
@@ -134,18 +128,18 @@ func (f frame) place(x, y, vx, vy float64) (px, py float64) {
 
 // draw draws a panel whose plot has its upper left corner at x, y.
 func (f frame) draw(out *strings.Builder, x, y float64, p Panel, styles []Style) {
-	fitted(out, x, y-8, "", p.Title)
+	text(out, x, y-8, start, plain, p.Title)
 	for e := int(math.Ceil(f.bottom)); float64(e) <= f.top; e++ {
 		_, py := f.place(x, y, 1, math.Pow10(e))
 		f.mark(out, x, py, x+panelWidth, py)
 		label := fmt.Sprint(math.Pow10(e))
-		fitted(out, x-6-long(label), py+4, `fill="#555555"`, label)
+		text(out, x-6, py+4, end, faint, label)
 	}
 	for e := int(math.Ceil(f.left)); float64(e) <= f.right; e++ {
 		px, _ := f.place(x, y, math.Pow10(e), 1)
 		f.mark(out, px, y, px, y+panelHeight)
 		label := fmt.Sprintf("%.0f", math.Pow10(e))
-		fitted(out, px-long(label)/2, y+panelHeight+16, `fill="#555555"`, label)
+		text(out, px, y+panelHeight+16, middle, faint, label)
 	}
 	fmt.Fprintf(out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="none" stroke="#888888"/>`, x, y, panelWidth, panelHeight)
 	for _, line := range p.Lines {

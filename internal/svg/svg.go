@@ -4,16 +4,14 @@ package svg
 
 import (
 	"fmt"
-	"html"
 	"math"
 	"strings"
 )
 
 const (
-	letter = 7.2 // width of a character
-	line   = 17.0
-	gap    = 26.0 // between boxes, with room for an arrow
-	edge   = 10.0
+	line = 17.0
+	gap  = 26.0 // between boxes, with room for an arrow
+	edge = 10.0
 )
 
 // Box is a part of a diagram: a title and lines, or boxes within it.
@@ -32,25 +30,32 @@ type Box struct {
 func Diagram(b Box) string {
 	b.measure()
 	var out strings.Builder
-	begin(&out, b.width+2, b.height+2)
+	begin(&out, b.width+2, b.height+2, b.says())
 	b.draw(&out, 1, 1)
 	return out.String() + "</svg>"
 }
 
-func begin(out *strings.Builder, width, height float64) {
-	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" font-family="Menlo, Consolas, monospace" font-size="12">`, width, height, width, height)
-	fmt.Fprintf(out, `<rect width="%.0f" height="%.0f" fill="#ffffff"/>`, width, height)
+// says is the diagram in words.
+func (b *Box) says() string {
+	words := append([]string{b.Title}, b.Lines...)
+	said := strings.Join(words, " ")
+	var parts []string
+	for i := range b.Parts {
+		parts = append(parts, b.Parts[i].says())
+	}
+	if len(parts) == 0 {
+		return said
+	}
+	between := ", then "
+	if b.Stacked {
+		between = ", beside it "
+	}
+	return said + ": " + strings.Join(parts, between)
 }
-
-func text(out *strings.Builder, x, y float64, style, s string) {
-	fmt.Fprintf(out, `<text x="%.1f" y="%.1f" %s>%s</text>`, x, y, style, html.EscapeString(s))
-}
-
-func long(s string) float64 { return letter * float64(len([]rune(s))) }
 
 // measure finds the size of the box and of all within it.
 func (b *Box) measure() {
-	b.width = long(b.Title)
+	b.width = bold * long(b.Title)
 	for _, l := range b.Lines {
 		b.width = max(b.width, long(l))
 	}
@@ -76,14 +81,14 @@ func (b *Box) measure() {
 
 // draw puts the box at x, y.
 func (b *Box) draw(out *strings.Builder, x, y float64) {
-	fill := "#eef4fb"
+	class, fill := "box", "#eef4fb"
 	if len(b.Parts) > 0 {
-		fill = "#ffffff"
+		class, fill = "group", "#ffffff"
 	}
-	fmt.Fprintf(out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="5" fill="%s" stroke="#3b6ea5"/>`, x, y, b.width, b.height, fill)
-	text(out, x+edge, y+line-2, `font-weight="bold" fill="#1d3f66"`, b.Title)
+	fmt.Fprintf(out, `<rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="5" fill="%s" stroke="#3b6ea5"/>`, class, x, y, b.width, b.height, fill)
+	text(out, x+edge, y+line-2, start, head, b.Title)
 	for i, l := range b.Lines {
-		text(out, x+edge, y+line*float64(i+2)-2, `fill="#333333"`, l)
+		text(out, x+edge, y+line*float64(i+2)-2, start, plain, l)
 	}
 	px, py := x+edge, y+line*float64(len(b.Lines)+1)+edge/2
 	for i := range b.Parts {
@@ -110,6 +115,7 @@ type Table struct {
 	Labels        [][]string  // what the cells say
 	Row, Column   int         // of the cell with a frame; Row -1 for none
 	Reverse       bool        // whether the least is the darkest
+	Says          string      // what the picture shows, for who does not see it; the title without it
 }
 
 // Heat returns the picture of a table.
@@ -127,30 +133,34 @@ func Heat(t Table) string {
 		side = max(side, long(r))
 	}
 	side += 2 * edge
-	const tall, head = 30.0, 3.2 * line
+	const tall, top = 30.0, 3.2 * line
 	width := max(side+cell*float64(len(t.Columns))+edge, long(t.Title)+2*edge, side+long(t.Across)+edge)
 	var out strings.Builder
-	begin(&out, width, head+tall*float64(len(t.Rows))+edge)
-	text(&out, edge, line, `font-weight="bold" fill="#1d3f66"`, t.Title)
-	text(&out, side, 2*line, `fill="#3b6ea5"`, t.Across)
-	text(&out, edge, 3*line-2, `fill="#3b6ea5"`, t.Down)
+	says := t.Says
+	if says == "" {
+		says = t.Title
+	}
+	begin(&out, width, top+tall*float64(len(t.Rows))+edge, says)
+	text(&out, edge, line, start, head, t.Title)
+	text(&out, side, 2*line, start, blue, t.Across)
+	text(&out, edge, 3*line-2, start, blue, t.Down)
 	for j, c := range t.Columns {
-		text(&out, side+cell*(float64(j)+0.5), 3*line-2, `text-anchor="middle" fill="#333333"`, c)
+		text(&out, side+cell*(float64(j)+0.5), 3*line-2, middle, plain, c)
 	}
 	low, high := bounds(t.Values)
 	for i, r := range t.Rows {
-		y := head + tall*float64(i)
-		text(&out, edge, y+tall/2+4, `fill="#333333"`, r)
+		y := top + tall*float64(i)
+		text(&out, edge, y+tall/2+4, start, plain, r)
 		for j := range t.Columns {
 			v := t.Values[i][j]
-			back, ink := shade(v, low, high, t.Reverse)
-			frame := `stroke="#ffffff"`
+			back, color := shade(v, low, high, t.Reverse)
+			frame := `stroke="none"`
 			if i == t.Row && j == t.Column {
 				frame = `stroke="#d1495b" stroke-width="3"`
 			}
 			x := side + cell*float64(j)
 			fmt.Fprintf(&out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s" %s/>`, x+1.5, y+1.5, cell-3, tall-3, back, frame)
-			text(&out, x+cell/2, y+tall/2+4, fmt.Sprintf(`text-anchor="middle" fill="%s"`, ink), t.Labels[i][j])
+			text(&out, x+cell/2, y+tall/2+4, middle, ink{"cell", color, ""}, t.Labels[i][j])
 		}
 	}
 	return out.String() + "</svg>"
@@ -169,7 +179,7 @@ func bounds(values [][]float64) (low, high float64) {
 }
 
 // shade returns the colour of a cell, from near white to dark blue, and of what is written on it.
-func shade(v, low, high float64, reverse bool) (back, ink string) {
+func shade(v, low, high float64, reverse bool) (back, color string) {
 	if v != v {
 		return "#dddddd", "#333333"
 	}
@@ -180,9 +190,9 @@ func shade(v, low, high float64, reverse bool) (back, ink string) {
 	if reverse {
 		t = 1 - t
 	}
-	if ink = "#222222"; t > 0.55 {
-		ink = "#ffffff"
+	if color = "#222222"; t > 0.55 {
+		color = "#ffffff"
 	}
 	mix := func(from, to float64) int { return int(from + t*(to-from)) }
-	return fmt.Sprintf("#%02x%02x%02x", mix(238, 29), mix(244, 78), mix(251, 137)), ink
+	return fmt.Sprintf("#%02x%02x%02x", mix(238, 29), mix(244, 78), mix(251, 137)), color
 }

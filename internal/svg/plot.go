@@ -1,0 +1,205 @@
+package svg
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Plot is a picture of points and lines over two axes.
+type Plot struct {
+	Title  string
+	Says   string // what the picture shows, for who does not see it; the title without it
+	X, Y   Axis
+	Series []Series
+}
+
+// Series is points, joined by a line or not.
+type Series struct {
+	Name      string // in the legend; "" for none
+	Color     int    // number of a colour, see Colors
+	X, Y      []float64
+	Low, High []float64 // ends of whiskers; nil for none
+
+	Line, Dots bool
+	Dashed     bool
+	Bars       bool // a column from 0 to each point, for categories
+}
+
+// Colors are those of series. The last is that of what a series is compared with.
+var Colors = [...]string{"#2f6fb3", "#c7551b", "#2f855a", "#8a4fae", "#7b8694"}
+
+// Reference is the number of the colour of what is there to compare with.
+const Reference = len(Colors) - 1
+
+const (
+	plotWidth, plotHeight = 340.0, 260.0
+	plotTop               = 40.0
+)
+
+// SVG returns the picture, 340 wide.
+func (p Plot) SVG() string {
+	var xs, ys []float64
+	for _, s := range p.Series {
+		xs, ys = append(xs, s.X...), slices.Concat(ys, s.Y, s.Low, s.High)
+		if s.Bars {
+			ys = append(ys, 0)
+		}
+	}
+	f := field{x: newScale(p.X, finite(xs)), y: newScale(p.Y, finite(ys)), top: plotTop, right: plotWidth - 12}
+	for _, t := range f.y.ticks {
+		f.left = max(f.left, long(f.y.label(t)))
+	}
+	f.left = min(f.left, 130) + 14
+	legend := p.legend(f.left)
+	f.bottom = plotHeight - 42 - line*float64(len(legend))
+	f.bottom = max(f.bottom, f.top+100)
+	height := f.bottom + 42 + line*float64(len(legend))
+	var out strings.Builder
+	says := p.Says
+	if says == "" {
+		says = p.Title
+	}
+	begin(&out, plotWidth, height, says)
+	text(&out, 8, 18, start, head, cut(p.Title, (plotWidth-16)/bold))
+	f.grid(&out)
+	for _, s := range p.Series {
+		f.series(&out, s)
+	}
+	fmt.Fprintf(&out, `<path class="frame" d="M%.1f %.1fV%.1fH%.1f" fill="none" stroke="#8b95a1"/>`, f.left, f.top, f.bottom, f.right)
+	text(&out, f.right, f.bottom+32, end, blue, cut(p.X.Name, f.right-8))
+	if p.Y.Name != "" {
+		text(&out, f.left+4, f.top-1, start, blue, cut(p.Y.Name, f.right-f.left))
+	}
+	at := f.bottom + 36
+	for _, row := range legend {
+		at += line
+		x := f.left
+		for _, s := range row {
+			fmt.Fprintf(&out, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" class="s%d" stroke="%s" stroke-width="2"%s/>`, x, at-4, x+legendSample, at-4, s.Color, Colors[s.Color], s.dash())
+			text(&out, x+legendSample+5, at, start, plain, s.Name)
+			x += legendSample + 5 + long(s.Name) + 14
+		}
+	}
+	return out.String() + "</svg>"
+}
+
+const legendSample = 18.0
+
+// legend arranges the names of the series in rows that fit in.
+func (p Plot) legend(left float64) (rows [][]Series) {
+	x := math.Inf(1)
+	for _, s := range p.Series {
+		if s.Name == "" {
+			continue
+		}
+		s.Name = cut(s.Name, plotWidth-left-legendSample-20)
+		need := legendSample + 5 + long(s.Name)
+		if x+need > plotWidth-8 {
+			rows, x = append(rows, nil), left
+		}
+		rows[len(rows)-1] = append(rows[len(rows)-1], s)
+		x += need + 14
+	}
+	return rows
+}
+
+// finite returns the numbers among values.
+func finite(values []float64) (out []float64) {
+	for _, v := range values {
+		if v-v == 0 {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// field is the room between the axes.
+type field struct {
+	x, y                     scale
+	left, top, right, bottom float64
+}
+
+func (f field) place(x, y float64) (px, py float64) {
+	return f.left + f.x.at(x)*(f.right-f.left), f.bottom - f.y.at(y)*(f.bottom-f.top-6)
+}
+
+// grid draws the lines at the ticks, and what stands beside them as far as there is room.
+func (f field) grid(out *strings.Builder) {
+	for _, t := range f.y.ticks {
+		_, y := f.place(math.Pow(10, f.x.low), t)
+		if !f.x.Log {
+			_, y = f.place(f.x.low, t)
+		}
+		fmt.Fprintf(out, `<line class="grid" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#e2e6ea"/>`, f.left, y, f.right, y)
+		text(out, f.left-6, y+4, end, faint, cut(f.y.label(t), 124))
+	}
+	last := math.Inf(-1)
+	for k, t := range f.x.ticks {
+		x := f.left + f.x.at(t)*(f.right-f.left)
+		label := f.x.label(t)
+		if f.x.Labels != nil {
+			label = cut(label, (f.right-f.left)/float64(len(f.x.ticks))-4)
+		} else {
+			fmt.Fprintf(out, `<line class="grid" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#e2e6ea"/>`, x, f.top, x, f.bottom)
+		}
+		half := long(label) / 2
+		at := min(x, plotWidth-2-half)
+		if at-half < last+6 && k > 0 {
+			continue
+		}
+		text(out, at, f.bottom+16, middle, faint, label)
+		last = at + half
+	}
+}
+
+func (s Series) dash() string {
+	if s.Dashed {
+		return ` stroke-dasharray="4 3"`
+	}
+	return ""
+}
+
+// series draws points, whiskers and lines. A point that is no number ends a line.
+func (f field) series(out *strings.Builder, s Series) {
+	style := fmt.Sprintf(`class="s%d" stroke="%s"`, s.Color, Colors[s.Color])
+	fill := fmt.Sprintf(`class="f%d" fill="%s"`, s.Color, Colors[s.Color])
+	if s.Line {
+		pen := "M"
+		fmt.Fprintf(out, `<path %s fill="none" stroke-width="1.8" stroke-linejoin="round"%s d="`, style, s.dash())
+		for k := range s.X {
+			x, y := f.place(s.X[k], s.Y[k])
+			if x-x != 0 || y-y != 0 {
+				pen = "M"
+				continue
+			}
+			fmt.Fprintf(out, "%s%.1f %.1f", pen, x, y)
+			pen = "L"
+		}
+		out.WriteString(`"/>`)
+	}
+	radius, opacity := 3.0, ""
+	if n := len(s.X); n > 60 {
+		radius, opacity = 2, fmt.Sprintf(` fill-opacity="%.2f"`, max(0.25, 30/float64(n)))
+	}
+	for k := range s.X {
+		x, y := f.place(s.X[k], s.Y[k])
+		if x-x != 0 || y-y != 0 {
+			continue
+		}
+		if s.Bars {
+			_, zero := f.place(s.X[k], max(0, f.y.low))
+			wide := min(40, 0.7*(f.right-f.left)/float64(len(s.X)))
+			fmt.Fprintf(out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" %s/>`, x-wide/2, min(y, zero), wide, math.Abs(zero-y), fill)
+		}
+		if s.Low != nil && s.Low[k]-s.Low[k] == 0 && s.High[k]-s.High[k] == 0 {
+			_, low := f.place(s.X[k], s.Low[k])
+			_, high := f.place(s.X[k], s.High[k])
+			fmt.Fprintf(out, `<path %s stroke-width="1" d="M%.1f %.1fV%.1fm-3 0h6M%.1f %.1fh6"/>`, style, x, low, high, x-3, low)
+		}
+		if s.Dots {
+			fmt.Fprintf(out, `<circle cx="%.1f" cy="%.1f" r="%.0f" %s%s/>`, x, y, radius, fill, opacity)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package svg
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+)
+
+// The texts of plots keep apart and inside the picture, whatever they are and wherever the numbers lie.
+func TestTextsOfPlotsKeepApart(t *testing.T) {
+	long := "a name that is much longer than there is room for, whatever the picture is"
+	for name, ends := range map[string][2]float64{"shares": {0, 1}, "large": {-3e7, 2e9}, "small": {1e-9, 3e-8}, "one value": {5, 5}, "near": {1.0001, 1.0002}} {
+		for _, log := range []bool{false, true} {
+			if log && ends[0] <= 0 {
+				continue
+			}
+			x := []float64{ends[0], (ends[0] + ends[1]) / 2, ends[1]}
+			p := Plot{Title: long, X: Axis{Name: long, Log: log}, Y: Axis{Name: long, Log: log}, Series: []Series{
+				{Name: "mean", X: x, Y: x, Low: x, High: x, Line: true, Dots: true}, {Name: long, Color: 1, X: x, Y: x, Dots: true}, {Name: "other", Color: Reference, X: x, Y: x, Line: true, Dashed: true}}}
+			d := read(t, p.SVG())
+			t.Run(fmt.Sprint(name, " log ", log), func(t *testing.T) {
+				d.apart(t)
+				if len(d.Circles) != 6 || len(d.Texts) < 8 || d.Label != long {
+					t.Errorf("%d dots, %d texts, said to be %q", len(d.Circles), len(d.Texts), d.Label)
+				}
+			})
+		}
+	}
+	levels := Plot{Title: "levels", X: Axis{Labels: []string{"one", long, "two", long, long}}, Series: []Series{{X: []float64{0, 1, 2, 3, 4}, Y: []float64{1, 2, math.NaN(), 2, 0}, Bars: true}}}
+	d := read(t, levels.SVG())
+	d.apart(t)
+	if len(d.Rects) != 1+4 {
+		t.Errorf("%d columns of 4", len(d.Rects)-1)
+	}
+	bars := Bars{Title: long, Across: long, Names: []string{"a", long, "<&>"}, Values: []float64{0.2, -0.1, 0}, Spread: []float64{0.01, 0.02, 0}, Labels: []string{"0.2 ± 0.01", "−0.1", "0"}}
+	read(t, bars.SVG()).apart(t)
+	read(t, Bars{Title: "nothing matters", Names: []string{"a"}, Values: []float64{0}, Labels: []string{"0"}}.SVG()).apart(t)
+}
+
+// A point stands where its numbers say.
+func TestPlotPlaces(t *testing.T) {
+	p := Plot{X: Axis{Low: 0, High: 10}, Y: Axis{Log: true, Low: 1, High: 100}, Series: []Series{{X: []float64{0, 5, 10}, Y: []float64{1, 10, 100}, Line: true}}}
+	picture := p.SVG()
+	_, path, _ := strings.Cut(picture, `stroke-linejoin="round" d="`)
+	var x, y [3]float64
+	if _, err := fmt.Sscanf(path, "M%f %fL%f %fL%f %f", &x[0], &y[0], &x[1], &y[1], &x[2], &y[2]); err != nil {
+		t.Fatal(err, path[:60])
+	}
+	if math.Abs(x[1]-(x[0]+x[2])/2) > 0.11 || math.Abs(y[1]-(y[0]+y[2])/2) > 0.11 || !(x[2]-x[0] > 200) || !(y[0]-y[2] > 100) {
+		t.Errorf("the points are at %v, %v", x, y)
+	}
+}
+
+// Marks are round numbers between the ends, a few of them.
+func TestTicks(t *testing.T) {
+	for _, c := range []struct {
+		low, high float64
+		want      string
+	}{{0, 1, "[0 0.2 0.4 0.6 0.8 1]"}, {-0.04, 1.04, "[0 0.2 0.4 0.6 0.8 1]"}, {3, 17, "[5 7.5 10 12.5 15]"}, {0.92, 0.961, "[0.92 0.93 0.94 0.95 0.96]"}, {-3e7, 2e9, "[0 5e+08 1e+09 1.5e+09 2e+09]"}} {
+		if got := fmt.Sprint(ticks(c.low, c.high)); got != c.want {
+			t.Errorf("from %v to %v: %v, wanted %v", c.low, c.high, got, c.want)
+		}
+	}
+	if got := fmt.Sprint(logTicks(-3, 2)); got != "[0.001 0.01 0.1 1 10 100]" {
+		t.Errorf("powers of ten: %v", got)
+	}
+	if got := fmt.Sprint(logTicks(0, 1)); got != "[1 2 5 10]" {
+		t.Errorf("one decade: %v", got)
+	}
+}

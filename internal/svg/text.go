@@ -1,0 +1,91 @@
+package svg
+
+import (
+	"fmt"
+	"html"
+	"strings"
+)
+
+// fontSize is that of every text, and em what a width of 1000 is then.
+const (
+	fontSize = 12.0
+	em       = fontSize / 1000
+	bold     = 1.06 // how much longer bold letters are
+)
+
+// widths are those of the letters of Helvetica, in thousandths of the font's size, from blank to tilde. What another
+// font needs more or less is made up for by textLength.
+var widths = [...]float64{
+	278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556, 556, 556, 556, 556, 556,
+	278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778, 667, 778, 722, 667,
+	611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833,
+	556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
+}
+
+// long is the length that a text is drawn with.
+func long(s string) float64 {
+	sum := 0.0
+	for _, r := range s {
+		switch {
+		case r >= ' ' && r <= '~':
+			sum += widths[r-' ']
+		case r >= 0x1100: // wide letters of the East, and pictures
+			sum += 1000
+		default:
+			sum += 600
+		}
+	}
+	return em * sum
+}
+
+// cut shortens a text to a length, the end of it being an ellipsis then.
+func cut(s string, length float64) string {
+	if long(s) <= length {
+		return s
+	}
+	letters := []rune(s)
+	for len(letters) > 1 && long(string(letters)+"…") > length {
+		letters = letters[:len(letters)-1]
+	}
+	return string(letters) + "…"
+}
+
+// The anchors of a text: where x is.
+const (
+	start  = "start"
+	middle = "middle"
+	end    = "end"
+)
+
+// ink is how a text looks: a class, which a page may give a colour of its own, and the colour without one.
+type ink struct{ class, color, more string }
+
+var (
+	plain = ink{"ink", "#333333", ""}
+	faint = ink{"mute", "#5b6470", ""}
+	head  = ink{"ink", "#1d3f66", ` font-weight="bold"`}
+	blue  = ink{"axis", "#2f6096", ""}
+)
+
+// text writes a text whose length does not depend on the font that shows it.
+func text(out *strings.Builder, x, y float64, anchor string, i ink, s string) {
+	if s == "" {
+		return
+	}
+	length := long(s)
+	if strings.Contains(i.more, "bold") {
+		length *= bold
+	}
+	fmt.Fprintf(out, `<text x="%.1f" y="%.1f" class="%s" fill="%s"%s`, x, y, i.class, i.color, i.more)
+	if anchor != start {
+		fmt.Fprintf(out, ` text-anchor="%s"`, anchor)
+	}
+	fmt.Fprintf(out, ` textLength="%.1f" lengthAdjust="spacingAndGlyphs">%s</text>`, length, html.EscapeString(s))
+}
+
+// begin opens a picture. What it says is what a reader hears who does not see it.
+func begin(out *strings.Builder, width, height float64, says string) {
+	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" role="img" aria-label="%s" font-family="Helvetica, Arial, 'Liberation Sans', sans-serif" font-size="%.0f">`,
+		width, height, width, height, html.EscapeString(says), fontSize)
+	fmt.Fprintf(out, `<rect class="ground" width="%.0f" height="%.0f" fill="#ffffff"/>`, width, height)
+}
