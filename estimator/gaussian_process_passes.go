@@ -174,17 +174,9 @@ func (s GaussianProcess) solve(ctx context.Context, sums *processSums) (*FittedG
 	if t := m.Constant(); t >= 0 && (given.Noise == 0 || given.Amplitude == 0 || m.Variance() == 0 && s.Noise.Fixed()*s.Amplitude.Fixed() == 0) {
 		return nil, fmt.Errorf("target %d is constant: there is nothing to learn noise and amplitude from; give them as numbers", t)
 	}
-	e, err := m.Evidence(ctx)
+	v, fitted, factor, err := m.Likeliest(ctx, given)
 	if err != nil {
 		return nil, err
-	}
-	v, err := e.Maximise(ctx, given)
-	if err != nil {
-		return nil, err
-	}
-	fitted, factor, err := m.Weights(ctx, v.Ratio)
-	if err != nil {
-		return nil, fmt.Errorf("noise %v is too small beside amplitude %v", v.Noise[0], v.Amplitude[0])
 	}
 	f := &FittedGaussianProcess{processFunction: processFunction{features: sums.features, linear: newLinear(fitted)},
 		noise: v.Noise, amplitude: v.Amplitude, evidence: v.Log, mean: m.Mean(), lower: mat.NewDense(m.Cols, m.Cols, factor.Lower)}

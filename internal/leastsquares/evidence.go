@@ -1,23 +1,26 @@
 package leastsquares
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// Evidence is how likely the targets are under weights w ~ N(0, amplitude·I), a flat prior for the intercept and
+// evidence is how likely the targets are under weights w ~ N(0, amplitude·I), a flat prior for the intercept and
 // noise of a variance, for every noise and amplitude: a row of weight s counts as s rows. With ρ = noise/amplitude,
 // A = X̃'SX̃ + ρI, the misfit r(ρ) = ỹ'Sỹ − ỹ'SX̃A⁻¹X̃'Sỹ and N = Σs, less one with an intercept, the negative logarithm
 // is, summed over the targets,
 //
 //	J = Σ ½·[r/noise + N·log(2π·noise) + log|A| − D·log ρ (+ log Σs with an intercept)]
 //
-// X̃'SX̃ is brought to tridiagonal form once, 4D³/3 flops. Each ρ is then a matter of D steps.
-type Evidence struct {
+// X̃'SX̃ is brought to tridiagonal form once, 4D³/3 flops, where ρ has to be found. Each ρ is then a matter of D steps.
+type evidence struct {
 	cols, targets int
 	rows          float64 // N
 	intercept     float64 // log Σs, 0 without an intercept
@@ -27,12 +30,60 @@ type Evidence struct {
 	low, high     float64     // logarithms of ρ between which it is looked for
 }
 
-// Evidence returns the evidence of the rows that were added.
-func (m *Moments) Evidence(ctx context.Context) (*Evidence, error) {
-	e := &Evidence{cols: m.Cols, targets: m.targets, rows: m.Weight, spreads: m.spreads()}
+// Likeliest returns the noise and the amplitude of the greatest evidence, those that are given left as they are, and
+// with their ratio the weights and the factor that [Moments.Weights] returns. Where both are given nothing is looked for:
+// the evidence comes from weights and factor, without the tridiagonal form.
+func (m *Moments) Likeliest(ctx context.Context, g Given) (Variances, solve.Linear, *Factor, error) {
+	e := m.evidence()
+	v, err := Variances{Ratio: g.Noise / g.Amplitude}, e.check()
+	looks := g.Noise == 0 || g.Amplitude == 0
+	if err == nil && looks {
+		if err = e.reduce(ctx, m); err == nil {
+			v, err = e.maximise(ctx, g)
+		}
+	}
+	if err != nil {
+		return Variances{}, solve.Linear{}, nil, err
+	}
+	fitted, f, err := m.Weights(ctx, v.Ratio)
+	if err != nil {
+		noise, amplitude := g.Noise, g.Amplitude
+		if looks {
+			noise, amplitude = v.Noise[0], v.Amplitude[0]
+		}
+		return Variances{}, solve.Linear{}, nil, cmp.Or(ctx.Err(), fmt.Errorf("noise %v is too small beside amplitude %v", noise, amplitude))
+	}
+	if !looks {
+		v = e.variances(e.solved(m, v.Ratio, fitted, f), g)
+	}
+	if v.Log-v.Log != 0 {
+		return Variances{}, solve.Linear{}, nil, errNotFinite
+	}
+	return v, fitted, f, nil
+}
+
+// evidence returns the evidence of the rows that were added, before it is reduced.
+func (m *Moments) evidence() *evidence {
+	e := &evidence{cols: m.Cols, targets: m.targets, rows: m.Weight, spreads: m.spreads()}
 	if m.centred {
 		e.rows, e.intercept = m.Weight-1, math.Log(m.Weight)
 	}
+	return e
+}
+
+// check refuses rows that say nothing of the noise.
+func (e *evidence) check() error {
+	if !kern.Finite([]float64{e.rows, e.intercept}) {
+		return errNotFinite
+	}
+	if e.rows <= 0 {
+		return errors.New("the rows weigh too little to learn the noise from")
+	}
+	return nil
+}
+
+// reduce makes the tridiagonal form.
+func (e *evidence) reduce(ctx context.Context, m *Moments) error {
 	gram := make([]float64, m.Cols*m.Cols)
 	m.system(gram, m.Cols, 0)
 	trace, most := 0.0, 0.0
@@ -44,14 +95,14 @@ func (m *Moments) Evidence(ctx context.Context) (*Evidence, error) {
 		trace, most = 1, 1
 	}
 	e.low, e.high = math.Log(64*epsilon*float64(m.Cols)*most), math.Log(1e4*trace)
-	if !(most > 0) || !kern.Finite([]float64{e.low, e.high, e.rows, e.intercept}) {
-		return nil, errNotFinite
+	if !(most > 0) || !kern.Finite([]float64{e.low, e.high}) {
+		return errNotFinite
 	}
 	right := m.rightSide()
 	clearFixed(m.fixed(m.Cols), right, m.targets)
 	var err error
 	if e.form, err = kern.NewTridiagonal(ctx, kern.Dense(m.Cols, m.Cols, m.Cols, gram)); err != nil {
-		return nil, err
+		return err
 	}
 	for t := range m.targets {
 		b := make([]float64, m.Cols)
@@ -61,7 +112,19 @@ func (m *Moments) Evidence(ctx context.Context) (*Evidence, error) {
 		e.form.Turn(b)
 		e.right = append(e.right, b)
 	}
-	return e, nil
+	return nil
+}
+
+// solved returns what the evidence is made of, without slopes, from the weights of a ratio.
+func (e *evidence) solved(m *Moments, ratio float64, fitted solve.Linear, f *Factor) at {
+	a := at{ratio: ratio, logDet: f.logDeterminant() - float64(e.cols)*math.Log(ratio), misfits: slices.Clone(e.spreads)}
+	for i, v := range m.rightSide() {
+		a.misfits[i%e.targets] -= v * fitted.Weights[i]
+	}
+	for t, spread := range e.spreads {
+		a.misfits[t] = max(a.misfits[t], spread*epsilon)
+	}
+	return a
 }
 
 var errNotFinite = errors.New("the evidence is not finite; scale inputs and targets")
@@ -90,7 +153,7 @@ type at struct {
 }
 
 // at returns it, and ok false where A is not positive definite to working precision.
-func (e *Evidence) at(ratio float64) (a at, ok bool) {
+func (e *evidence) at(ratio float64) (a at, ok bool) {
 	a = at{ratio: ratio, misfits: make([]float64, e.targets), slopes: make([]float64, e.targets)}
 	diagonal, beside := e.form.Diagonal, e.form.Beside
 	pivots, x := make([]float64, e.cols), make([]float64, e.cols)
@@ -143,7 +206,7 @@ type Variances struct {
 type Given struct{ Noise, Amplitude float64 }
 
 // noises returns the noise of each target for a ratio.
-func (e *Evidence) noises(a at, g Given) []float64 {
+func (e *evidence) noises(a at, g Given) []float64 {
 	out := make([]float64, e.targets)
 	for t := range out {
 		switch {
@@ -158,31 +221,28 @@ func (e *Evidence) noises(a at, g Given) []float64 {
 	return out
 }
 
+// value returns J.
+func (e *evidence) value(a at, g Given) (value float64) {
+	for t, noise := range e.noises(a, g) {
+		value += (a.misfits[t]/noise + e.rows*math.Log(2*math.Pi*noise) + a.logDet + e.intercept) / 2
+	}
+	return value
+}
+
 // negative returns J, and its derivative by log ρ.
-func (e *Evidence) negative(a at, g Given) (value, slope float64) {
+func (e *evidence) negative(a at, g Given) (value, slope float64) {
 	for t, noise := range e.noises(a, g) {
 		r, dr := a.misfits[t], a.slopes[t]
-		value += (r/noise + e.rows*math.Log(2*math.Pi*noise) + a.logDet + e.intercept) / 2
 		slope += (dr/noise - a.free) / 2
 		if g.Amplitude > 0 && g.Noise == 0 { // the noise grows with ρ
 			slope += (e.rows - r/noise) / 2
 		}
 	}
-	return value, slope
+	return e.value(a, g), slope
 }
 
-// Maximise returns the noise and the amplitude of the greatest evidence, those that are given left as they are.
-func (e *Evidence) Maximise(ctx context.Context, g Given) (Variances, error) {
-	if e.rows <= 0 {
-		return Variances{}, errors.New("the rows weigh too little to learn the noise from")
-	}
-	if g.Noise > 0 && g.Amplitude > 0 {
-		a, ok := e.at(g.Noise / g.Amplitude)
-		if !ok {
-			return Variances{}, fmt.Errorf("noise %v is too small beside amplitude %v", g.Noise, g.Amplitude)
-		}
-		return e.variances(a, g), nil
-	}
+// maximise returns the noise and the amplitude of the greatest evidence, where one of them at least is not given.
+func (e *evidence) maximise(ctx context.Context, g Given) (Variances, error) {
 	const step = 0.5
 	best, least := e.low, math.Inf(1)
 	for u := e.low; u <= e.high; u += step {
@@ -190,7 +250,7 @@ func (e *Evidence) Maximise(ctx context.Context, g Given) (Variances, error) {
 			return Variances{}, err
 		}
 		if a, ok := e.at(math.Exp(u)); ok {
-			if value, _ := e.negative(a, g); value < least {
+			if value := e.value(a, g); value < least {
 				best, least = u, value
 			}
 		}
@@ -209,7 +269,7 @@ func (e *Evidence) Maximise(ctx context.Context, g Given) (Variances, error) {
 }
 
 // root returns where between two logarithms J no longer falls.
-func (e *Evidence) root(ctx context.Context, low, high float64, g Given) (at, error) {
+func (e *evidence) root(ctx context.Context, low, high float64, g Given) (at, error) {
 	falls := func(u float64) bool {
 		a, ok := e.at(math.Exp(u))
 		if !ok {
@@ -239,9 +299,8 @@ func (e *Evidence) root(ctx context.Context, low, high float64, g Given) (at, er
 	return a, nil
 }
 
-func (e *Evidence) variances(a at, g Given) Variances {
-	value, _ := e.negative(a, g)
-	out := Variances{Ratio: a.ratio, Noise: e.noises(a, g), Log: -value}
+func (e *evidence) variances(a at, g Given) Variances {
+	out := Variances{Ratio: a.ratio, Noise: e.noises(a, g), Log: -e.value(a, g)}
 	for _, noise := range out.Noise {
 		out.Amplitude = append(out.Amplitude, noise/a.ratio)
 	}

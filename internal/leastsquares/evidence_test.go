@@ -4,13 +4,14 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 )
 
 // evidenceOf returns the evidence of rows of three inputs and two targets, and the same by the covariance of the targets.
-func evidenceOf(t *testing.T, centred bool) (*Evidence, func(noise []float64, amplitude []float64) float64) {
+func evidenceOf(t *testing.T, centred bool) (*Moments, *evidence, func(noise []float64, amplitude []float64) float64) {
 	t.Helper()
 	const n, d = 30, 3
 	rng := rand.New(rand.NewPCG(4, 4))
@@ -25,11 +26,11 @@ func evidenceOf(t *testing.T, centred bool) (*Evidence, func(noise []float64, am
 	if err := m.Add(context.Background(), x, y, nil); err != nil {
 		t.Fatal(err)
 	}
-	e, err := m.Evidence(context.Background())
-	if err != nil {
+	e := m.evidence()
+	if err := e.reduce(context.Background(), m); err != nil {
 		t.Fatal(err)
 	}
-	return e, func(noise, amplitude []float64) (value float64) {
+	return m, e, func(noise, amplitude []float64) (value float64) {
 		for k := range noise {
 			c := mat.NewSymDense(n, nil)
 			for i := range n {
@@ -76,11 +77,20 @@ func evidenceOf(t *testing.T, centred bool) (*Evidence, func(noise []float64, am
 func TestEvidenceOfVariances(t *testing.T) {
 	ctx := context.Background()
 	for _, centred := range []bool{true, false} {
-		e, slow := evidenceOf(t, centred)
+		m, e, slow := evidenceOf(t, centred)
 		for _, g := range []Given{{}, {Noise: 0.4}, {Amplitude: 3}, {Noise: 0.4, Amplitude: 3}} {
-			v, err := e.Maximise(ctx, g)
+			v, fitted, _, err := m.Likeliest(ctx, g)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if g.Noise > 0 && g.Amplitude > 0 { // without the tridiagonal form
+				a, _ := e.at(v.Ratio)
+				if want := -e.value(a, g); math.Abs(v.Log-want) > 1e-12*math.Abs(want) {
+					t.Errorf("centred %v: log evidence %v, by the tridiagonal form %v", centred, v.Log, want)
+				}
+			}
+			if want, _, err := m.Weights(ctx, v.Ratio); err != nil || !slices.Equal(want.Weights, fitted.Weights) {
+				t.Errorf("centred %v, given %+v: weights %v, wanted %v", centred, g, fitted.Weights, want.Weights)
 			}
 			if want := slow(v.Noise, v.Amplitude); math.Abs(v.Log-want) > 1e-9*math.Abs(want) {
 				t.Errorf("centred %v, given %+v: log evidence %v, wanted %v", centred, g, v.Log, want)
