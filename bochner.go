@@ -33,7 +33,7 @@
 //     sets.
 //   - [transformer]: steps that map rows, such as random features, scaling and one-hot columns.
 //   - [estimator]: models, such as ridge and logistic regression and support vector machines;
-//     estimator/meta has those that are made of others: calibrated, with intervals, on transformed targets, an ensemble.
+//     estimator/meta has those that are made of others: calibrated, deciding by costs, with intervals, on transformed targets, an ensemble.
 //   - [pipeline]: steps and a model as one estimator; pipeline/yaml reads and writes one, and
 //     [modelfile] keeps a fitted one in a file.
 //   - [gridsearch]: cross-validated searches that share work between their candidates.

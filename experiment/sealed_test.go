@@ -116,6 +116,8 @@ func sealedModels(t testing.TB) map[string][]byte {
 	trained.Layers, trained.Features, trained.Epochs, trained.Train = 2, 3, 2, []string{"frequencies", "phases"}
 	process, plain := estimator.NewGaussianProcess(), estimator.NewGaussianProcess()
 	process.Features, process.Steps, plain.Kernel = 6, 2, "linear"
+	costly := meta.NewThreshold(estimator.NewLogistic())
+	costly.Costs.Of = map[string]map[string]float64{"no": {"yes": 3}}
 	files := map[string][]byte{}
 	for name, c := range map[string]struct {
 		p    pipeline.Pipeline
@@ -138,6 +140,9 @@ func sealedModels(t testing.TB) map[string][]byte {
 		"bare":              {pipeline.Steps().Then(estimator.NewRidgeClassifier()), unnamed},
 		"ranked":            {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(ranks), several},
 		"steps":             {pipeline.Steps(bins).Then(isotonic), numbers},
+		"cut":               {pipeline.Steps(rff).Then(meta.NewThreshold(estimator.NewLogistic())), twoClasses},
+		"cut scores":        {pipeline.Steps(rff).Then(meta.NewThreshold(estimator.NewRidgeClassifier())), twoClasses},
+		"costs":             {pipeline.Steps(rff).Then(costly), numbers},
 		"members":           {pipeline.Steps().Then(meta.NewEnsemble(meta.Member{Name: "a", Estimator: pipeline.Steps(rff).Then(estimator.NewLogistic())}, meta.Member{Name: "b", Estimator: estimator.NewSVM()})), twoClasses},
 		"angles":            {pipeline.Steps(positive).Then(estimator.NewRidge()), amounts},
 		"onward":            {pipeline.Steps(rff).Then(onward), twoClasses},

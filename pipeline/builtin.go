@@ -86,6 +86,8 @@ func builtin() []Entry {
 			func() any { return meta.NewTarget(nil) }, func() model.Stateful { return &meta.FittedTarget{} }},
 		{"calibrated", "a classifier with probabilities, learned from scores of rows that it had not seen",
 			func() any { return meta.NewCalibrated(nil) }, func() model.Stateful { return &meta.FittedCalibrated{} }},
+		{"threshold", "a classifier that decides as a metric or the costs of mistakes would have it",
+			func() any { return meta.NewThreshold(nil) }, func() model.Stateful { return &meta.FittedThreshold{} }},
 		{"intervals", "a model that says how far off its predictions may be: intervals, or sets of classes",
 			func() any { return meta.NewIntervals(nil) }, func() model.Stateful { return &meta.FittedIntervals{} }},
 		{"ensemble", "several models, or one by several seeds, that predict together",

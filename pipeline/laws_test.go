@@ -110,7 +110,7 @@ func TestRegisteredStepsObeyTheLaws(t *testing.T) {
 		"kmeans": {}, "spectral": {Origin: true, Positive: true}, "one_class": {Origin: true, Positive: true, Tolerance: 0.05},
 		"rff_network":      {Folds: true, Tolerance: 0.05},
 		"gaussian_process": {Folds: true, Tolerance: 1e-4}}
-	elsewhere := []string{"columns", "union", "target", "calibrated", "intervals", "ensemble", // nothing without parts
+	elsewhere := []string{"columns", "union", "target", "calibrated", "threshold", "intervals", "ensemble", // nothing without parts
 		"mirror", "log_one", "log_two"} // steps of these tests
 	for _, e := range pipeline.Registered() {
 		spec := e.New()
@@ -170,7 +170,7 @@ func TestRegistryIsComplete(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"impute", "standardize", "minmax", "robust", "quantile", "scale", "onehot", "ordinal", "pca", "ard", "columns", "union",
-		"rff", "softmax_features", "binning", "nystroem", "rfm", "ridge", "ridge_classifier", "logistic", "svm", "svr", "kernel_ridge", "kernel_ridge_classifier", "sgd_classifier", "sgd_regressor", "kmeans", "spectral", "one_class", "rff_network", "gaussian_process", "target", "calibrated", "intervals", "ensemble"} {
+		"rff", "softmax_features", "binning", "nystroem", "rfm", "ridge", "ridge_classifier", "logistic", "svm", "svr", "kernel_ridge", "kernel_ridge_classifier", "sgd_classifier", "sgd_regressor", "kmeans", "spectral", "one_class", "rff_network", "gaussian_process", "target", "calibrated", "threshold", "intervals", "ensemble"} {
 		if _, ok := pipeline.Lookup(name); !ok {
 			t.Errorf("%s is not registered", name)
 		}

@@ -146,6 +146,7 @@ func TestForetellTargetless(t *testing.T) {
 	}
 	for name, spec := range map[string]estimator.Estimator{
 		"target":     meta.NewTarget(lonely{}),
+		"threshold":  meta.NewThreshold(lonely{}),
 		"calibrated": meta.NewCalibrated(pipeline.Steps(transformer.NewRFF()).Then(lonely{})),
 	} {
 		if got := pipeline.Foretell(spec); !got.Unknown || got.Targetless != datasets.Anomaly || got.Task() != datasets.AnyTask {

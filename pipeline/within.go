@@ -98,7 +98,10 @@ func Foretell(spec estimator.Estimator) Foretold {
 	_, probable := fitted.(estimator.Probabilistic)
 	_, deviates := fitted.(estimator.StdPredictor)
 	_, intervals := fitted.(estimator.IntervalPredictor)
-	if _, wraps := fitted.(estimator.Wrapper); !wraps || classes {
+	if _, wraps := fitted.(estimator.Wrapper); wraps && classes && !probable { // those of the model within
+		probable = len(models) > 0 && !slices.ContainsFunc(models, func(m meta.Member) bool { return !Foretell(m.Estimator).Probabilities })
+		return Foretold{Classes: true, Probabilities: probable, Std: deviates, Intervals: intervals}
+	} else if !wraps || classes {
 		return Foretold{Classes: classes, Probabilities: probable, Std: deviates, Intervals: intervals}
 	}
 	out := Foretold{Classes: true, Probabilities: true, Std: true, Intervals: intervals, Unknown: len(models) == 0}

@@ -41,8 +41,10 @@ type Options struct {
 	// Minibatches says that a fit takes steps on a few rows at a time, and not all the way: what it comes to
 	// depends on the order of the rows and on where their origin is, and a row twice is not its weight doubled.
 	Minibatches bool
-	Tolerance   float64 // relative difference of predictions of fits that should agree; 0 means 1e-6
-	Rounding    float64 // likewise of one model for the same rows in another form; 0 means 1e-12
+	// Decides says that the model may predict another class than the most probable one, as mistakes of some are worse.
+	Decides   bool
+	Tolerance float64 // relative difference of predictions of fits that should agree; 0 means 1e-6
+	Rounding  float64 // likewise of one model for the same rows in another form; 0 means 1e-12
 }
 
 // law is one property of every estimator.

@@ -1,7 +1,6 @@
 package meta
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,55 +69,33 @@ func (s Calibrated) named(err error) error {
 	return fmt.Errorf("estimator: calibrated: %w", err)
 }
 
-func (s Calibrated) crossValidation(classes int) crossValidation {
-	return crossValidation{folds: s.Folds, classes: classes}
-}
+func (s Calibrated) within() (of estimator.Estimator, folds int) { return s.Of, s.Folds }
+
+func (Calibrated) suits(*design.Labels) error { return nil }
+
+func (Calibrated) unseen(*design.Labels) bool { return true }
 
 // Cost is that of the model for each fold, or for what leaves one out, and once more.
-func (s Calibrated) Cost(shape datasets.Shape) datasets.Cost {
-	rows := make([]int, max(shape.Rows, 0))
-	cost, _, _ := s.crossValidation(2).cost(estimator.Batch{Shape: shape, Folds: []datasets.Fold{{Train: rows, Test: nil}}, Candidates: estimator.Candidates(s.Of)})
-	return datasets.Cost{Flops: cost.Flops, Bytes: cost.Bytes}
+func (s Calibrated) Cost(shape datasets.Shape) datasets.Cost { return loneCost(s.Of, s.Folds, shape) }
+
+// FitBatch shares, within each fold, what the models within share between candidates and folds.
+func (Calibrated) FitBatch(ctx context.Context, b estimator.Batch) (shared []string, err error) {
+	return batchScored[Calibrated](ctx, b)
+}
+
+// BatchCost is that of the folds within, on each fold. A batch on related maps is taken where scores come
+// from folds.
+func (Calibrated) BatchCost(b estimator.Batch) (cost datasets.Cost, shared []string, err error) {
+	return costScored[Calibrated](b)
 }
 
 // Fit calibrates the model on data; the result is a [*FittedCalibrated].
 func (s Calibrated) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
-	fitted, err := s.fit(ctx, data)
+	fitted, learned, classes, err := fitScored(ctx, s, data)
 	if err != nil {
 		return nil, s.named(err)
 	}
-	return fitted, nil
-}
-
-func (s Calibrated) fit(ctx context.Context, data datasets.Set) (*FittedCalibrated, error) {
-	if err := checkModel(s, s.Of); err != nil {
-		return nil, err
-	}
-	labels, err := labelsOf(ctx, data)
-	if err != nil {
-		return nil, err
-	}
-	data = namedClasses(data, labels.Classes)
-	fitted, err := s.Of.Fit(ctx, data)
-	if err != nil {
-		return nil, err
-	}
-	var classes estimator.Classifier
-	if !estimator.As(fitted, &classes) {
-		return nil, errNoScores
-	}
-	found, _, err := s.crossValidation(len(labels.Classes)).predict(ctx, estimator.Batch{Data: data, Shape: data.Shape(), Candidates: estimator.Candidates(s.Of)}, allOf(data), false, []int{0})
-	if err == nil {
-		err = found[0].err
-	}
-	if err != nil {
-		return nil, err
-	}
-	learned, err := s.learnMap(found[0], labels)
-	if err = cmp.Or(ctx.Err(), err); err != nil {
-		return nil, err
-	}
-	return &FittedCalibrated{cols: data.Cols(), classes: labels.Classes, learned: learned, within: fitted}, nil
+	return &FittedCalibrated{cols: data.Cols(), classes: classes, learned: learned.(calibratedScores).Map, within: fitted}, nil
 }
 
 // labelsOf returns class and weight of every row, or what is wrong with them.
@@ -178,7 +155,7 @@ func (f *FittedCalibrated) PredictAll(ctx context.Context, X mat.Matrix) (estima
 	if err != nil {
 		return estimator.Prediction{}, Calibrated{}.named(err)
 	}
-	out, err := calibrate(f.learned, scores, len(f.classes))
+	out, err := calibratedScores{f.learned, len(f.classes)}.read(estimator.Prediction{Scores: scores})
 	return out, Calibrated{}.named(err)
 }
 

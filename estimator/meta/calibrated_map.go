@@ -1,6 +1,7 @@
 package meta
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,15 +15,21 @@ import (
 
 var errNoScores = errors.New("the model within has no scores of classes")
 
-// learnMap learns the map to probabilities from out-of-fold scores.
-func (s Calibrated) learnMap(found outOfFold, labels *design.Labels) (m calibration.Map, err error) {
+// calibratedScores is the map from scores of so many classes to probabilities.
+type calibratedScores struct {
+	calibration.Map
+	classes int
+}
+
+// learn learns the map to probabilities from out-of-fold scores.
+func (s Calibrated) learn(_ context.Context, found outOfFold, labels *design.Labels) (reading, error) {
 	if found.Scores == nil {
-		return m, errNoScores
+		return nil, errNoScores
 	}
 	classes := len(labels.Classes)
 	n, width := found.Scores.Dims()
 	if width != calibration.Outputs(classes) {
-		return m, fmt.Errorf("%d scores of %d classes", width, classes)
+		return nil, fmt.Errorf("%d scores of %d classes", width, classes)
 	}
 	weights, class, absent := make([]float64, n), make([]int, n), slices.Repeat([]bool{true}, classes)
 	rows := 0
@@ -39,13 +46,14 @@ func (s Calibrated) learnMap(found outOfFold, labels *design.Labels) (m calibrat
 		}
 	}
 	if rows == 0 {
-		return m, errors.New("no row has a score of a model that has not seen it")
+		return nil, errors.New("no row has a score of a model that has not seen it")
 	}
-	return calibration.Learn(s.Method, design.DenseData(found.Scores), class, weights, absent), nil
+	return calibratedScores{calibration.Learn(s.Method, design.DenseData(found.Scores), class, weights, absent), classes}, nil
 }
 
-// calibrate returns classes, scores and probabilities.
-func calibrate(m calibration.Map, scores *mat.Dense, classes int) (estimator.Prediction, error) {
+// read returns classes, scores and probabilities.
+func (m calibratedScores) read(said estimator.Prediction) (estimator.Prediction, error) {
+	scores, classes := said.Scores, m.classes
 	if scores == nil {
 		return estimator.Prediction{}, errNoScores
 	}

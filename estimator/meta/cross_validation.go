@@ -11,24 +11,30 @@ import (
 
 // crossValidation is how out-of-fold predictions are made.
 type crossValidation struct {
-	folds   int // 0 for leaving one out where that is exact, else for five
+	folds   int // 0 for leaving one out where that is exact, else for five; or noFolds
 	classes int // of a classification, 0 for a regression
 	shuffle bool
 	seed    uint64
 }
+
+// noFolds is the number of folds where no scores of rows that a model has not seen are wanted.
+const noFolds = -1
 
 // count returns the number of folds where no row is left out by itself.
 func (v crossValidation) count() int {
 	if v.folds == 0 {
 		return 5
 	}
-	return v.folds
+	return max(v.folds, 0)
 }
 
 // split returns folds of some rows of data, by group where there are groups, and such that a class which
 // has two rows is in the training rows of each. Rows of weight 0 are in no fold, and a row that is the only one
 // of its class is tested by none.
 func (v crossValidation) split(data datasets.Set, rows []int) ([]datasets.Fold, error) {
+	if v.folds == noFolds {
+		return nil, nil
+	}
 	count := v.count()
 	rows = slices.DeleteFunc(slices.Clone(rows), func(i int) bool { return data.Weights != nil && data.Weights[i] == 0 })
 	if len(rows) < count {

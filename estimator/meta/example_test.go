@@ -102,3 +102,28 @@ func ExampleIntervals() {
 	// week 10: 29.7, between 29.4 and 30.0
 	// nine of ten between 29.0 and 30.1
 }
+
+// Few parcels are lost, and a lost one costs ten times as much as a look at one that is not: it is taken for lost
+// long before that is likelier than not.
+func ExampleThreshold() {
+	days, lost := mat.NewDense(40, 1, nil), make([]float64, 40)
+	for i := range lost {
+		days.Set(i, 0, float64(i%10))
+		if i%10 > 7 || i == 5 || i == 16 || i == 27 {
+			lost[i] = 1
+		}
+	}
+	spec := meta.NewThreshold(estimator.NewLogistic())
+	spec.Costs = meta.Costs{FalsePositive: 1, FalseNegative: 10}
+	model, err := spec.Fit(context.Background(), datasets.Set{X: days, Y: lost})
+	if err != nil {
+		log.Fatal(err)
+	}
+	var d meta.Decisive
+	if !estimator.As(model, &d) {
+		log.Fatal("no threshold")
+	}
+	c, _ := d.Cutoff()
+	fmt.Printf("threshold %.2f: a parcel costs %.2f, and %.2f at %v\n", c.Value, c.Best, c.AtUsual, c.Usual)
+	// Output: threshold 0.06: a parcel costs 0.25, and 0.57 at 0.5
+}

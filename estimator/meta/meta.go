@@ -4,6 +4,7 @@
 //
 //	target            [Target]           *[FittedTarget]            on transformed targets
 //	calibrated        [Calibrated]       *[FittedCalibrated]        probabilities of any classifier
+//	threshold         [Threshold]        *[FittedThreshold]         decides by a metric or by costs of mistakes
 //	intervals         [Intervals]        *[FittedIntervals]         with intervals, or with sets of classes (*[FittedSets])
 //	ensemble          [Ensemble]         *[FittedEnsemble]          several together
 //
@@ -12,7 +13,7 @@
 // the models within shares what these share by themselves, for each is an [estimator.BatchFitter] that hands
 // them batches of its own.
 //
-// What is learned from predictions, calibration and weights, is learned from out-of-fold predictions: what
+// What is learned from predictions, calibration, thresholds and weights, is learned from out-of-fold predictions: what
 // models say of training rows that they have not seen, by cross-validation within the training rows.
 package meta
 

@@ -24,6 +24,7 @@ var Allowed = map[string][]string{
 	"internal/journal":     {"datasets"},
 	"internal/conformal":   {},                             // residuals of rows that a model had not seen to intervals
 	"internal/calibration": {"internal/monotone", "model"}, // scores of a classifier to probabilities
+	"internal/threshold":   {},                             // where to cut the scores of two classes
 	"datasets/pass":        {"datasets", "model", "param"},
 
 	// The laws of passes, for the suites.
@@ -88,7 +89,7 @@ var Allowed = map[string][]string{
 
 	// Estimators that are made of other estimators, whatever these are, and below them the numbers: transforms
 	// of targets, scores to probabilities, weights.
-	"estimator/meta":    {"estimator", "datasets", "param", "model", "internal/design", "internal/monotone", "internal/calibration", "internal/stacking", "internal/conformal"},
+	"estimator/meta":    {"estimator", "datasets", "param", "model", "internal/design", "internal/monotone", "internal/calibration", "internal/stacking", "internal/conformal", "internal/threshold", "metrics"}, // a threshold is chosen by a metric
 	"internal/monotone": {"model"},
 	"internal/stacking": {"internal/solve"},
 

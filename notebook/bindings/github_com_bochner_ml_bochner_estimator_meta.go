@@ -20,11 +20,15 @@ func init() {
 			"NewIntervals":     reflect.ValueOf(meta.NewIntervals),
 			"NewSeedEnsemble":  reflect.ValueOf(meta.NewSeedEnsemble),
 			"NewTarget":        reflect.ValueOf(meta.NewTarget),
+			"NewThreshold":     reflect.ValueOf(meta.NewThreshold),
 			"WithoutIntervals": reflect.ValueOf(meta.WithoutIntervals),
 		},
 		Types: map[string]reflect.Type{
 			"Calibrated":       reflect.TypeOf((*meta.Calibrated)(nil)).Elem(),
 			"Combination":      reflect.TypeOf((*meta.Combination)(nil)).Elem(),
+			"Costs":            reflect.TypeOf((*meta.Costs)(nil)).Elem(),
+			"Cutoff":           reflect.TypeOf((*meta.Cutoff)(nil)).Elem(),
+			"Decisive":         reflect.TypeOf((*meta.Decisive)(nil)).Elem(),
 			"Ensemble":         reflect.TypeOf((*meta.Ensemble)(nil)).Elem(),
 			"FittedCalibrated": reflect.TypeOf((*meta.FittedCalibrated)(nil)).Elem(),
 			"FittedEnsemble":   reflect.TypeOf((*meta.FittedEnsemble)(nil)).Elem(),
@@ -32,14 +36,17 @@ func init() {
 			"FittedMember":     reflect.TypeOf((*meta.FittedMember)(nil)).Elem(),
 			"FittedSets":       reflect.TypeOf((*meta.FittedSets)(nil)).Elem(),
 			"FittedTarget":     reflect.TypeOf((*meta.FittedTarget)(nil)).Elem(),
+			"FittedThreshold":  reflect.TypeOf((*meta.FittedThreshold)(nil)).Elem(),
 			"Intervals":        reflect.TypeOf((*meta.Intervals)(nil)).Elem(),
 			"Member":           reflect.TypeOf((*meta.Member)(nil)).Elem(),
 			"Members":          reflect.TypeOf((*meta.Members)(nil)).Elem(),
 			"Sure":             reflect.TypeOf((*meta.Sure)(nil)).Elem(),
 			"Target":           reflect.TypeOf((*meta.Target)(nil)).Elem(),
+			"Threshold":        reflect.TypeOf((*meta.Threshold)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
 			"Combination": reflect.TypeOf((*proxy_meta_Combination)(nil)).Elem(),
+			"Decisive":    reflect.TypeOf((*proxy_meta_Decisive)(nil)).Elem(),
 			"Sure":        reflect.TypeOf((*proxy_meta_Sure)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{},
@@ -52,6 +59,13 @@ type proxy_meta_Combination struct {
 }
 
 func (p *proxy_meta_Combination) Combined() []meta.FittedMember { return p.Combined_(p.Object) }
+
+type proxy_meta_Decisive struct {
+	Object  any
+	Cutoff_ func(_proxy_obj_ any) (meta.Cutoff, bool)
+}
+
+func (p *proxy_meta_Decisive) Cutoff() (meta.Cutoff, bool) { return p.Cutoff_(p.Object) }
 
 type proxy_meta_Sure struct {
 	Object    any

@@ -241,6 +241,17 @@ func (r writer) model(depth int) estimator.Estimator {
 	case meta.Calibrated:
 		spec.Of = within()
 		return r.dial(spec).(estimator.Estimator)
+	case meta.Threshold:
+		spec.Of = within()
+		switch r.IntN(3) {
+		case 0:
+			spec.Score = "f1"
+		case 1:
+			spec.Costs = meta.Costs{FalsePositive: r.ExpFloat64(), FalseNegative: 2}
+		default:
+			spec.Costs = meta.Costs{Of: map[string]map[string]float64{"not so good": {"1": r.ExpFloat64(), "yes": 3}, "null": {}}}
+		}
+		return r.dial(spec).(estimator.Estimator)
 	case meta.Ensemble:
 		for k := range 1 + r.IntN(3) {
 			spec.Members = append(spec.Members, meta.Member{Name: fmt.Sprint("m", k), Estimator: within()})

@@ -1,0 +1,223 @@
+package meta
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/design"
+)
+
+// scored is the spec of a wrapper of a classifier that learns, from scores of rows that the model has not seen, what
+// to make of its scores.
+type scored interface {
+	estimator.Estimator
+	named(err error) error
+	within() (of estimator.Estimator, folds int)
+	// suits says why classes are none for it.
+	suits(labels *design.Labels) error
+	// unseen is whether it needs scores of rows that the model has not seen.
+	unseen(labels *design.Labels) bool
+	learn(ctx context.Context, found outOfFold, labels *design.Labels) (reading, error)
+}
+
+// reading is what was learned: it makes of what a model says of rows what the wrapper says of them.
+type reading interface {
+	read(said estimator.Prediction) (estimator.Prediction, error)
+}
+
+// validation is how the scores are made that s learns from.
+func validation[S scored](s S, labels *design.Labels) crossValidation {
+	_, folds := s.within()
+	if !s.unseen(labels) {
+		folds = noFolds
+	}
+	return crossValidation{folds: folds, classes: len(labels.Classes)}
+}
+
+// fitScored fits the model within s to all rows and learns what to make of its scores.
+func fitScored[S scored](ctx context.Context, s S, data datasets.Set) (fitted estimator.Predictor, learned reading, classes []string, err error) {
+	of, _ := s.within()
+	if err := checkModel(s, of); err != nil {
+		return nil, nil, nil, err
+	}
+	labels, err := labelsOf(ctx, data)
+	if err == nil {
+		err = s.suits(labels)
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	data = namedClasses(data, labels.Classes)
+	if fitted, err = of.Fit(ctx, data); err != nil {
+		return nil, nil, nil, err
+	}
+	var scores estimator.Classifier
+	if !estimator.As(fitted, &scores) {
+		return nil, nil, nil, errNoScores
+	}
+	found := make([]outOfFold, 1)
+	if v := validation(s, labels); v.folds != noFolds {
+		found, _, err = v.predict(ctx, estimator.Batch{Data: data, Shape: data.Shape(), Candidates: estimator.Candidates(of)}, allOf(data), false, []int{0})
+		if err == nil {
+			err = found[0].err
+		}
+		if err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	learned, err = s.learn(ctx, found[0], labels)
+	if err = cmp.Or(ctx.Err(), err); err != nil {
+		return nil, nil, nil, err
+	}
+	return fitted, learned, labels.Classes, nil
+}
+
+// batchScored is the FitBatch of specs that are scored.
+func batchScored[S scored](ctx context.Context, b estimator.Batch) (shared []string, err error) {
+	var any S
+	specs, err := estimator.SpecsOf[S](b)
+	if err != nil {
+		return nil, any.named(err)
+	}
+	if b.OneOut {
+		return nil, any.named(estimator.ErrNotOneOut)
+	}
+	if len(b.Data.Schema.Classes()) == 0 { // each fold has the classes that its rows have
+		return nil, fitEach(ctx, b)
+	}
+	groups, err := foldsOf(b, specs)
+	if err != nil {
+		return nil, err
+	}
+	for _, which := range groups {
+		group := only(b, which)
+		for f := range b.Folds {
+			if !wantsFold(group, f) {
+				continue
+			}
+			names, err := foldScored[S](ctx, onFold(group, f))
+			if shared = append(shared, names...); err != nil {
+				return shared, err
+			}
+		}
+	}
+	return shared, nil
+}
+
+// foldsOf returns the numbers of the candidates that make scores by as many folds.
+func foldsOf[S scored](b estimator.Batch, specs []S) ([][]int, error) {
+	return grouped(b, func(i int) (any, error) {
+		of, folds := specs[i].within()
+		return folds, specs[i].named(checkModel(specs[i], of))
+	})
+}
+
+// foldScored fits candidates with the same number of folds on the one fold of a batch.
+func foldScored[S scored](ctx context.Context, b estimator.Batch) (shared []string, err error) {
+	fold, first := b.Folds[0], b.Candidates[0].Estimator.(S)
+	labels, err := labelsOf(ctx, b.Data)
+	if err == nil { // and now those to learn from
+		own := datasets.Set{X: mat.NewDense(b.Data.Rows(), 1, nil), Y: b.Data.Y, Weights: b.Data.Weights, Schema: datasets.Schema{Targets: namedClasses(b.Data, labels.Classes).Schema.Targets}}
+		labels, err = labelsOf(ctx, own.Select(fold.Train))
+	}
+	if err != nil {
+		for i := range b.Candidates {
+			if failed := refuse(b, i, first.named(err)); failed != nil {
+				return nil, failed
+			}
+		}
+		return nil, nil
+	}
+	inner := b
+	inner.Data = namedClasses(b.Data, labels.Classes)
+	inner.Candidates = modelsOf[S](b.Candidates)
+	each := make([]int, len(b.Candidates))
+	for i := range each {
+		each[i] = i
+	}
+	found, shared, err := validation(first, labels).predict(ctx, inner, fold, true, each)
+	if err != nil {
+		return shared, err
+	}
+	for i, c := range b.Candidates {
+		if !b.Wants(i, 0) {
+			continue
+		}
+		if err := b.Yield(i, 0, outcomeOf(ctx, c.Estimator.(S), b, i, found[i], labels)); err != nil {
+			return shared, err
+		}
+	}
+	return shared, ctx.Err()
+}
+
+// modelsOf are candidates with the models that they hold in their place.
+func modelsOf[S scored](candidates []estimator.Candidate) []estimator.Candidate {
+	return withModels(candidates, func(c estimator.Candidate) estimator.Estimator {
+		of, _ := c.Estimator.(S).within()
+		return of
+	})
+}
+
+// outcomeOf is what a candidate says of the test rows of the one fold of a batch.
+func outcomeOf[S scored](ctx context.Context, s S, b estimator.Batch, candidate int, found outOfFold, labels *design.Labels) estimator.Outcome {
+	if errors.Is(found.err, errAlone) {
+		return b.Lone(ctx, candidate, 0)
+	}
+	out := found.last
+	out.Seconds = found.seconds
+	out.Err = found.err
+	if out.Err == nil {
+		out.Err = s.suits(labels)
+	}
+	if out.Err == nil {
+		var learned reading
+		if learned, out.Err = s.learn(ctx, found, labels); out.Err == nil {
+			out.Prediction, out.Err = learned.read(found.last.Prediction)
+		}
+	}
+	out.Err = s.named(out.Err)
+	return out
+}
+
+// costScored is the BatchCost of specs that are scored: that of the folds within, on each fold. A batch on related
+// maps is taken where scores come from folds.
+func costScored[S scored](b estimator.Batch) (cost datasets.Cost, shared []string, err error) {
+	var any S
+	if b.OneOut {
+		return cost, nil, any.named(estimator.ErrNotOneOut)
+	}
+	specs, err := estimator.SpecsOf[S](b)
+	for _, spec := range specs {
+		of, _ := spec.within()
+		err = cmp.Or(err, checkModel(spec, of))
+	}
+	if err != nil {
+		return cost, nil, any.named(err)
+	}
+	groups, _ := foldsOf(b, specs)
+	for _, which := range groups {
+		part := only(b, which)
+		part.Candidates = modelsOf[S](part.Candidates)
+		_, folds := specs[which[0]].within()
+		one, names, err := (crossValidation{folds: folds, classes: 2}).cost(part)
+		if err != nil {
+			return cost, nil, any.named(err)
+		}
+		cost.Flops, cost.Bytes = cost.Flops+one.Flops, max(cost.Bytes, one.Bytes)
+		shared = append(shared, names...)
+	}
+	return cost, shared, nil
+}
+
+// loneCost is the cost of one spec that is scored: that of its model for each fold, or for what leaves one out, and
+// once more.
+func loneCost(of estimator.Estimator, folds int, shape datasets.Shape) datasets.Cost {
+	rows := make([]int, max(shape.Rows, 0))
+	cost, _, _ := (crossValidation{folds: folds, classes: 2}).cost(estimator.Batch{Shape: shape, Folds: []datasets.Fold{{Train: rows, Test: nil}}, Candidates: estimator.Candidates(of)})
+	return datasets.Cost{Flops: cost.Flops, Bytes: cost.Bytes}
+}

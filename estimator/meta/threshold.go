@@ -1,0 +1,306 @@
+package meta
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/threshold"
+	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Threshold decides between classes as a metric or the costs of mistakes would have it, where a classifier takes
+// the most probable one: for classes of which one is rare, and for mistakes of which one is worse. The model is fitted
+// to all rows, and stays as it is.
+//
+// Of two classes the second is predicted where its probability, or the score of a model without, is above a threshold t
+// instead of ½, or 0. It is the one that is best on rows that models had not seen: by Score, any metric of predicted
+// classes, or by the mean cost of a row where Costs say what mistakes cost. All t that divide these rows otherwise are
+// compared, O(n log n); of those as good the one nearest to the usual threshold is taken. The score there is a little
+// better than on new rows, for t was chosen by it.
+//
+// Of more classes there is no threshold: with Costs and a model that knows probabilities the class of the least
+// expected cost is predicted, argmin_j Σ_i p_i·cost_ij, and nothing is learned besides the model. Costs then are as
+// right as the probabilities are: see [Calibrated].
+//
+// Probabilities stay those of the model. Scores are made such that the largest is the prediction: the probability or the
+// score less t of two classes, minus the expected costs of more. A class without training rows is never predicted.
+//
+// Scores of rows that were not seen are made as [Calibrated] makes them, by Folds folds, or, with 0, by leaving one row out
+// where that is exact and else by 5. Weights of rows count. It costs Folds + 1 fits, shared as those of Calibrated are. It is
+// scikit-learn's TunedThresholdClassifierCV, but that all rows are judged together, and not by the mean over
+// folds at 100 thresholds. (Elkan, "The foundations of cost-sensitive learning", IJCAI 2001.)
+//
+// Fit fails on targets that are numbers, on a class that no model has a score for which had not seen it, as one of a
+// single row, on a name of a class that there is not, and on more classes without costs or without probabilities.
+type Threshold struct {
+	Score string
+	Costs Costs
+	Folds int
+	Of    estimator.Estimator
+}
+
+// NewThreshold returns the spec that decides between the classes of by balanced accuracy.
+func NewThreshold(of estimator.Estimator) Threshold { return Threshold{Score: "auto", Of: of} }
+
+var (
+	_ estimator.BatchFitter = Threshold{}
+	_ datasets.Coster       = Threshold{}
+	_ param.Declarer        = (*Threshold)(nil)
+	_ scored                = Threshold{}
+)
+
+// Params declares score, costs, the number of folds, and the parameters of the model, below of.
+func (s *Threshold) Params(l *param.List) {
+	l.String(&s.Score, "score", "metric of predicted classes that is made best; auto: balanced_accuracy, or the cost where there is one")
+	l.Also("score", s.checkScore)
+	l.Value(&s.Costs, "cost", "what mistakes cost, instead of a score")
+	l.Int(&s.Folds, "folds", "folds that scores are from; 0: one row left out where that is exact, else 5", param.NonNegative)
+	l.Also("folds", func() error {
+		if s.Folds == 1 {
+			return errors.New("0, or a whole number ≥ 2")
+		}
+		return nil
+	})
+	l.Child("of", &s.Of)
+}
+
+// checkScore says why a threshold cannot be chosen by the score.
+func (s *Threshold) checkScore() error {
+	if s.Score == "auto" {
+		return nil
+	}
+	m, err := metrics.ByName(s.Score)
+	switch {
+	case err != nil:
+		f := param.Fault{Wanted: "auto, or a metric of predicted classes: " + param.Alternatives(decisive())}
+		if near := param.Nearest(s.Score, decisive()); near != "" {
+			f.Hint = "did you mean " + near + "?"
+		}
+		return f
+	case m.Task != datasets.Classification:
+		return param.Fault{Problem: fmt.Sprintf("%s is for %s, and a threshold decides between classes", m.Name, m.Task), Hint: "take " + param.Alternatives(decisive())}
+	case m.Needs != metrics.Predictions:
+		return param.Fault{Problem: fmt.Sprintf("%s reads %s, which are the same for every threshold", m.Name, m.Needs), Hint: "take " + param.Alternatives(decisive())}
+	case s.Costs.given():
+		return param.Fault{Problem: "a threshold is chosen by a score or by costs, and both are given", Hint: "leave out one of the two"}
+	}
+	return nil
+}
+
+// decisive returns the metrics of predicted classes.
+func decisive() (names []string) {
+	for _, m := range metrics.All() {
+		if m.Task == datasets.Classification && m.Needs == metrics.Predictions {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+func (s Threshold) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("estimator: threshold: %w", err)
+}
+
+func (s Threshold) within() (of estimator.Estimator, folds int) {
+	if s.Costs.several() {
+		return s.Of, noFolds
+	}
+	return s.Of, s.Folds
+}
+
+// CheckClasses says, as [param.Faults] below the paths score and cost, why it cannot decide between classes of these names.
+func (s Threshold) CheckClasses(classes []string) error { return s.faults(len(classes), classes).Err() }
+
+// faults says why it cannot decide between so many classes that rows have, of those that have names.
+func (s Threshold) faults(present int, classes []string) (faults param.Faults) {
+	switch {
+	case present <= 2:
+	case !s.Costs.given():
+		faults = append(faults, param.Fault{Path: "score", Problem: fmt.Sprintf("a threshold is between two classes, and here are %d", present),
+			Hint: "give cost by the names of the classes"})
+	case s.Costs.Of == nil:
+		faults = append(faults, param.Fault{Path: "cost", Problem: fmt.Sprintf("false_positive and false_negative are of two classes, and here are %d", present),
+			Hint: "give the cost of each class by its name"})
+	}
+	return append(faults, s.Costs.strangers(classes)...)
+}
+
+// suits says why it cannot decide between the classes that rows have.
+func (s Threshold) suits(l *design.Labels) error {
+	present := presentOf(l)
+	if len(present) < 2 {
+		return errors.New("the rows are all of one class, and there is nothing to decide")
+	}
+	faults := s.faults(len(present), l.Classes)
+	if len(present) == 2 {
+		faults = append(faults, lonely(l, present)...)
+	}
+	return faults.Err()
+}
+
+// lonely are the classes of a single row, of which no model has a score that has not seen it.
+func lonely(l *design.Labels, present []int) (faults param.Faults) {
+	rows := make([]int, len(l.Classes))
+	for i, c := range l.Y {
+		if l.Weights[i] > 0 {
+			rows[int(c)]++
+		}
+	}
+	for _, k := range present {
+		if rows[k] < 2 {
+			faults = append(faults, param.Fault{Problem: fmt.Sprintf("class %q has a single row, and a threshold is chosen on rows that a model has not seen: two are needed", l.Classes[k])})
+		}
+	}
+	return faults
+}
+
+// presentOf returns the codes of the classes that rows have.
+func presentOf(l *design.Labels) (present []int) {
+	for k := range l.Classes {
+		if !l.Absent[k] {
+			present = append(present, k)
+		}
+	}
+	return present
+}
+
+func (s Threshold) unseen(l *design.Labels) bool { return len(presentOf(l)) == 2 }
+
+// Cost is that of the model for each fold, or for what leaves one out, and once more; of more than two classes
+// that of the model.
+func (s Threshold) Cost(shape datasets.Shape) datasets.Cost {
+	of, folds := s.within()
+	if shape.Outputs > 2 {
+		folds = noFolds
+	}
+	return loneCost(of, folds, shape)
+}
+
+// FitBatch shares, within each fold, what the models within share between candidates and folds.
+func (Threshold) FitBatch(ctx context.Context, b estimator.Batch) (shared []string, err error) {
+	return batchScored[Threshold](ctx, b)
+}
+
+// BatchCost is that of the folds within, on each fold. A batch on related maps is taken where scores come
+// from folds.
+func (Threshold) BatchCost(b estimator.Batch) (cost datasets.Cost, shared []string, err error) {
+	return costScored[Threshold](b)
+}
+
+// Fit fits the model and finds the threshold; the result is a [*FittedThreshold].
+func (s Threshold) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	fitted, learned, classes, err := fitScored(ctx, s, data)
+	if err != nil {
+		return nil, s.named(err)
+	}
+	rule := learned.(decision)
+	var p estimator.Probabilistic
+	if rule.costs != nil && !estimator.As(fitted, &p) {
+		return nil, s.named(errNoProbabilities)
+	}
+	return &FittedThreshold{cols: data.Cols(), classes: classes, rule: rule, of: fitted}, nil
+}
+
+var errNoProbabilities = errors.New("the model within knows no probabilities, which expected costs are made of; put calibrated around it")
+
+// learn finds the threshold of two classes, or takes the costs of more.
+func (s Threshold) learn(ctx context.Context, found outOfFold, l *design.Labels) (reading, error) {
+	present := presentOf(l)
+	rule := decision{classes: len(l.Classes), present: present}
+	if len(present) > 2 {
+		rule.costs = s.Costs.table(l.Classes)
+		return rule, nil
+	}
+	if found.Scores == nil {
+		return nil, errNoScores
+	}
+	rule.probable = found.Probabilities != nil
+	n, _ := found.Scores.Dims()
+	scores, positive, weights := make([]float64, n), make([]bool, n), make([]float64, n)
+	mass := map[bool]float64{}
+	for i := range n {
+		if !found.seen[i] || l.Weights[i] == 0 {
+			continue
+		}
+		var err error
+		if scores[i], err = rule.score(found.Prediction, i); err != nil {
+			return nil, err
+		}
+		positive[i], weights[i] = int(l.Y[i]) == present[1], l.Weights[i]
+		mass[positive[i]] += weights[i]
+	}
+	for k, c := range present {
+		if mass[k == 1] == 0 {
+			return nil, fmt.Errorf("no row of class %q has a score of a model that has not seen it: it needs rows in two groups", l.Classes[c])
+		}
+	}
+	cuts := threshold.Cuts(scores, positive, weights, rule.low(), rule.high(), rule.usual())
+	return s.chosen(ctx, rule, cuts, l.Classes)
+}
+
+// chosen is the rule with the best of the cuts.
+func (s Threshold) chosen(ctx context.Context, rule decision, cuts []threshold.Cut, classes []string) (reading, error) {
+	name, greater, value, err := s.objective(rule.present, classes)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]float64, len(cuts))
+	for k, c := range cuts {
+		if k%4096 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		values[k], err = value(c)
+		if errors.Is(err, metrics.ErrUndefined) {
+			values[k] = math.NaN()
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	best, usual := threshold.Best(cuts, values, greater, rule.usual()), threshold.Usual(cuts, rule.usual())
+	if best < 0 {
+		return nil, fmt.Errorf("%s is undefined at every threshold", name)
+	}
+	rule.found = Cutoff{Value: cuts[best].At, Usual: rule.usual(), Score: name, Best: values[best], AtUsual: values[usual]}
+	for _, k := range threshold.Thinned(len(cuts), curvePoints, best, usual) {
+		if !math.IsNaN(values[k]) {
+			rule.found.At, rule.found.Scores = append(rule.found.At, cuts[k].At), append(rule.found.Scores, values[k])
+		}
+	}
+	return rule, nil
+}
+
+// curvePoints is how many thresholds of a choice are kept.
+const curvePoints = 100
+
+// objective is what a cut is judged by.
+func (s Threshold) objective(present []int, classes []string) (name string, greater bool, value func(threshold.Cut) (float64, error), err error) {
+	if s.Costs.given() {
+		table, k := s.Costs.table(classes), len(classes)
+		a, b := present[0], present[1]
+		return "cost", false, func(c threshold.Cut) (float64, error) {
+			total := c.TrueNegative + c.FalsePositive + c.FalseNegative + c.TruePositive
+			return (c.TrueNegative*table[a*k+a] + c.FalsePositive*table[a*k+b] + c.FalseNegative*table[b*k+a] + c.TruePositive*table[b*k+b]) / total, nil
+		}, nil
+	}
+	name = s.Score
+	if name == "auto" {
+		name = "balanced_accuracy"
+	}
+	m, err := metrics.ByName(name)
+	if err != nil {
+		return "", false, nil, err
+	}
+	truth, predicted := []float64{0, 0, 1, 1}, []float64{0, 1, 0, 1}
+	return m.Name, m.GreaterIsBetter, func(c threshold.Cut) (float64, error) { // a weight is so many rows
+		return m.Score(metrics.Input{Truth: truth, Predicted: predicted, Weights: []float64{c.TrueNegative, c.FalsePositive, c.FalseNegative, c.TruePositive}, Classes: 2})
+	}, nil
+}

@@ -1,0 +1,268 @@
+package meta
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/model"
+)
+
+// Decisive is a fitted model that decides between two classes by a threshold of its own, so that one can ask for it.
+type Decisive interface {
+	// Cutoff returns the threshold and how it was chosen, and false where there is none, as of more classes.
+	Cutoff() (c Cutoff, ok bool)
+}
+
+// Cutoff is the threshold of a [Threshold], and how good others would have been: scores of rows that models had not seen.
+type Cutoff struct {
+	Value   float64 // what is above is of the second class
+	Usual   float64 // threshold of the model by itself: ½ of probabilities, 0 of scores
+	Score   string  // metric, or "cost"
+	Best    float64 // at Value
+	AtUsual float64 // at Usual
+
+	// Thresholds, rising, and the score at each: at most 100 of those compared.
+	At, Scores []float64
+}
+
+// decision is how classes are decided between.
+type decision struct {
+	classes  int
+	present  []int // codes of those with training rows
+	probable bool  // whether the threshold is one of probabilities
+	found    Cutoff
+	costs    []float64 // classes × classes, of more than two that are present
+}
+
+// The usual threshold, and the bounds of scores.
+func (d decision) usual() float64 {
+	if d.probable {
+		return 0.5
+	}
+	return 0
+}
+
+func (d decision) low() float64 {
+	if d.probable {
+		return 0
+	}
+	return math.Inf(-1)
+}
+
+func (d decision) high() float64 {
+	if d.probable {
+		return 1
+	}
+	return math.Inf(1)
+}
+
+// score returns the number of a row that is compared with the threshold: of two classes that rows have among more, the
+// share of the second in the probability of both, or the difference of their scores.
+func (d decision) score(said estimator.Prediction, row int) (score float64, err error) {
+	from, width := said.Scores, d.classes
+	if d.probable {
+		from = said.Probabilities
+	} else if d.classes == 2 {
+		width = 1
+	}
+	if from == nil {
+		return 0, errNoScores
+	}
+	if _, w := from.Dims(); w != width {
+		return 0, errOtherClasses
+	}
+	values := from.RawRowView(row)
+	switch a, b := d.present[0], d.present[1]; {
+	case width == 1:
+		score = values[0]
+	case !d.probable:
+		score = values[b] - values[a]
+	case width == 2:
+		score = values[1]
+	case values[a]+values[b] == 0:
+		score = d.usual()
+	default:
+		score = values[b] / (values[a] + values[b])
+	}
+	if score-score != 0 {
+		return 0, errors.New("a score of the model within is no finite number")
+	}
+	return score, nil
+}
+
+var errOtherClasses = errors.New("the model within is of other classes")
+
+// read decides, and makes scores of which the largest is the prediction.
+func (d decision) read(said estimator.Prediction) (estimator.Prediction, error) {
+	out := said
+	if n := len(said.Values); n == 0 {
+		out.Values, out.Scores = []float64{}, &mat.Dense{}
+		return out, nil
+	}
+	n, width := len(said.Values), d.classes
+	if width == 2 {
+		width = 1
+	}
+	out.Values, out.Scores = make([]float64, n), mat.NewDense(n, width, nil)
+	for i := range n {
+		scores := out.Scores.RawRowView(i)
+		if err := d.rescore(scores, said, i); err != nil {
+			return estimator.Prediction{}, err
+		}
+		out.Values[i] = classOf(scores)
+	}
+	return out, nil
+}
+
+// rescore writes the scores of a row.
+func (d decision) rescore(scores []float64, said estimator.Prediction, row int) error {
+	if d.costs != nil {
+		return d.expected(scores, said, row)
+	}
+	s, err := d.score(said, row)
+	if err != nil {
+		return err
+	}
+	above := s - d.found.Value
+	if len(scores) == 1 {
+		scores[0] = above
+		return nil
+	}
+	for k := range scores {
+		scores[k] = -math.Abs(above) - 1
+	}
+	scores[d.present[0]], scores[d.present[1]] = -above, above
+	return nil
+}
+
+// expected writes minus the expected cost of each class: −Σ_i p_i·cost_ij, and of one without training rows less than
+// any other may have.
+func (d decision) expected(scores []float64, said estimator.Prediction, row int) error {
+	if said.Probabilities == nil {
+		return errNoProbabilities
+	}
+	p := said.Probabilities.RawRowView(row)
+	if len(p) != d.classes {
+		return errOtherClasses
+	}
+	never := -2*slices.Max(d.costs) - 1
+	for j := range scores {
+		if scores[j] = 0; !slices.Contains(d.present, j) {
+			scores[j] = never
+			continue
+		}
+		for i, q := range p {
+			scores[j] -= q * d.costs[i*d.classes+j]
+		}
+	}
+	return nil
+}
+
+// FittedThreshold is what [Threshold] is fitted to: a classifier, and how its classes are decided between.
+type FittedThreshold struct {
+	cols    int
+	classes []string
+	rule    decision
+	of      estimator.Predictor
+}
+
+var (
+	_ estimator.Classifier     = (*FittedThreshold)(nil)
+	_ estimator.WholePredictor = (*FittedThreshold)(nil)
+	_ estimator.Wrapper        = (*FittedThreshold)(nil)
+	_ Decisive                 = (*FittedThreshold)(nil)
+	_ model.Stateful           = (*FittedThreshold)(nil)
+)
+
+// Classes returns the names of the classes.
+func (f *FittedThreshold) Classes() []string { return f.classes }
+
+// InputWidth returns the number of columns that go in.
+func (f *FittedThreshold) InputWidth() int { return f.cols }
+
+// Unwrap returns the classifier within, whose probabilities are also those of what is around it.
+func (f *FittedThreshold) Unwrap() (within estimator.Predictor, sameRows bool) { return f.of, true }
+
+// Cutoff returns the threshold between two classes.
+func (f *FittedThreshold) Cutoff() (c Cutoff, ok bool) {
+	c = f.rule.found
+	c.At, c.Scores = slices.Clone(c.At), slices.Clone(c.Scores)
+	return c, f.rule.costs == nil
+}
+
+// PredictAll returns class and scores of each row of X, and what else the model within says.
+func (f *FittedThreshold) PredictAll(ctx context.Context, X mat.Matrix) (estimator.Prediction, error) {
+	said, err := estimator.Predict(ctx, f.of, X)
+	if err != nil {
+		return estimator.Prediction{}, Threshold{}.named(err)
+	}
+	out, err := f.rule.read(said)
+	return out, Threshold{}.named(err)
+}
+
+// Predict returns the code of the class of each row of X.
+func (f *FittedThreshold) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	all, err := f.PredictAll(ctx, X)
+	return all.Values, err
+}
+
+// Decision returns the probability of the second of two classes, or its score, less the threshold; of more minus the
+// expected cost of each.
+func (f *FittedThreshold) Decision(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	all, err := f.PredictAll(ctx, X)
+	return all.Scores, err
+}
+
+// State keeps the threshold or the costs, and the model.
+func (f *FittedThreshold) State(s *model.State) {
+	s.Int("columns", &f.cols)
+	s.Require(f.cols > 0, "there are no columns")
+	s.Strings("classes", &f.classes)
+	f.rule.classes = len(f.classes)
+	f.rule.state(s)
+	keepModel(s, "of", &f.of, f.cols)
+	if s.Reading() && s.Err() == nil {
+		var c estimator.Classifier
+		s.Require(estimator.As(f.of, &c) && len(c.Classes()) == len(f.classes), "the model within is of other classes")
+		var p estimator.Probabilistic
+		s.Require(!f.rule.probable && f.rule.costs == nil || estimator.As(f.of, &p), "the model within knows no probabilities")
+	}
+}
+
+// state keeps the rule.
+func (d *decision) state(s *model.State) {
+	s.Ints("present", &d.present)
+	several := d.costs != nil
+	s.Bool("several", &several)
+	if several {
+		s.Floats("costs", &d.costs)
+	} else {
+		s.Bool("probabilities", &d.probable)
+		s.Float("threshold", &d.found.Value)
+		s.String("score", &d.found.Score)
+		s.Float("best", &d.found.Best)
+		s.Float("at_usual", &d.found.AtUsual)
+		s.Floats("at", &d.found.At)
+		s.Floats("scores", &d.found.Scores)
+	}
+	if !s.Reading() {
+		return
+	}
+	d.found.Usual = d.usual()
+	finite := func(v float64) bool { return v-v == 0 }
+	negative := func(v float64) bool { return !(v >= 0) || math.IsInf(v, 0) }
+	s.Require(d.classes >= 2, "there are no two classes")
+	s.Require(!slices.ContainsFunc(d.present, func(k int) bool { return k < 0 || k >= d.classes }), "there is a class without a name")
+	if several {
+		s.Require(len(d.costs) == d.classes*d.classes && !slices.ContainsFunc(d.costs, negative), "costs are not those of the classes")
+		return
+	}
+	s.Require(len(d.present) == 2 && d.present[0] < d.present[1], "a threshold is between two classes")
+	s.Require(finite(d.found.Value), "the threshold is no number")
+	s.Require(len(d.found.At) == len(d.found.Scores), "the thresholds and their scores are not as many")
+}

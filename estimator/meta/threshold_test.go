@@ -1,0 +1,389 @@
+package meta_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/estimatortest"
+	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+func deciding(score string, folds int, of estimator.Estimator) meta.Threshold {
+	s := meta.NewThreshold(of)
+	s.Score, s.Folds = score, folds
+	return s
+}
+
+func costing(costs meta.Costs, folds int, of estimator.Estimator) meta.Threshold {
+	s := meta.NewThreshold(of)
+	s.Costs, s.Folds = costs, folds
+	return s
+}
+
+func exactLogistic() estimator.Logistic {
+	s := estimator.NewLogistic()
+	s.Tol = 1e-12
+	return s
+}
+
+func TestThresholdObeysTheLaws(t *testing.T) {
+	two := estimatortest.Options{Classes: 2, Folds: true, Decides: true, Tolerance: 1e-5}
+	for name, spec := range map[string]meta.Threshold{
+		"balanced accuracy":       deciding("auto", 3, exactLogistic()),
+		"of scores, one left out": deciding("matthews_corrcoef", 0, estimator.NewRidgeClassifier()),
+		"costs of a matrix":       costing(meta.Costs{Of: map[string]map[string]float64{"class 0": {"class 1": 3}}}, 3, exactLogistic()),
+		"of calibrated":           deciding("auto", 3, calibrated("sigmoid", 3, estimator.NewRidgeClassifier())),
+	} {
+		t.Run(name, func(t *testing.T) {
+			estimatortest.Run(t, spec, two)
+		})
+	}
+	t.Run("costs of three classes", func(t *testing.T) {
+		three := two
+		three.Classes, three.Folds = 3, false // it makes none
+		estimatortest.Run(t, costing(meta.Costs{Of: map[string]map[string]float64{"class 0": {"class 1": 3, "class 2": 0.5}}}, 0, exactLogistic()), three)
+	})
+}
+
+// rare is rows of two classes, one of which few rows are of.
+func rare(seed uint64, n int) datasets.Set {
+	data := overlapping(seed, n)
+	rng := rand.New(rand.NewPCG(seed, 77))
+	for i := range n {
+		sum := -3.0
+		for j := range 4 {
+			sum += data.X.At(i, j)
+		}
+		data.Y[i] = 0
+		if rng.Float64() < 1/(1+math.Exp(-sum)) {
+			data.Y[i] = 1
+		}
+	}
+	return data
+}
+
+// cutoff is the threshold that spec is fitted to.
+func cutoff(t *testing.T, spec estimator.Estimator, data datasets.Set) meta.Cutoff {
+	t.Helper()
+	p, err := spec.Fit(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d meta.Decisive
+	if !estimator.As(p, &d) {
+		t.Fatal("it has no threshold")
+	}
+	c, ok := d.Cutoff()
+	if !ok {
+		t.Fatal("it has none of two classes")
+	}
+	return c
+}
+
+// notSeen returns what a model says of each row that it has not seen, by five folds with the shares of the classes.
+func notSeen(t *testing.T, of estimator.Estimator, data datasets.Set) (scores []float64) {
+	t.Helper()
+	folds, err := datasets.StratifiedKFold{Folds: 5}.Split(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scores = make([]float64, data.Rows())
+	for _, f := range folds {
+		said := predicted(t, of, data.Select(f.Train), datasets.SelectRows(data.X, f.Test))
+		for k, i := range f.Test {
+			if scores[i] = said.Scores.At(k, 0); said.Probabilities != nil {
+				scores[i] = said.Probabilities.At(k, 1)
+			}
+		}
+	}
+	return scores
+}
+
+// No threshold at all is better on rows that models had not seen, by any metric of predicted classes and by costs; the score that is said is the one there, and so are those of the curve.
+func TestThresholdIsTheBestOfAll(t *testing.T) {
+	data := rare(1, 140)
+	var names []string
+	for _, m := range metrics.All() {
+		if m.Task == datasets.Classification && m.Needs == metrics.Predictions {
+			names = append(names, m.Name, "neg_"+m.Name)
+		}
+	}
+	for _, of := range []estimator.Estimator{exactLogistic(), estimator.NewRidgeClassifier()} {
+		scores := notSeen(t, of, data)
+		for _, name := range append(names, "cost") {
+			m, err := metrics.ByName(name)
+			spec := deciding(name, 5, of)
+			if name == "cost" {
+				spec = costing(meta.Costs{FalsePositive: 1, FalseNegative: 7}, 5, of)
+			} else if err != nil {
+				continue // greater is better anyway
+			}
+			worth := func(t0 float64) float64 {
+				in := metrics.Input{Truth: data.Y, Predicted: make([]float64, 140), Classes: 2}
+				cost := 0.0
+				for i, s := range scores {
+					if s > t0 {
+						in.Predicted[i] = 1
+					}
+					cost += []float64{0, 1, 7, 0}[2*int(data.Y[i])+int(in.Predicted[i])] / 140
+				}
+				if name == "cost" {
+					return cost
+				}
+				v, err := m.Score(in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return v
+			}
+			got := cutoff(t, spec, data)
+			if got.Score != name && name != "cost" || math.Abs(worth(got.Value)-got.Best) > 1e-12 || math.Abs(worth(got.Usual)-got.AtUsual) > 1e-12 {
+				t.Fatalf("%s: %v at %v, %v at %v, not %v and %v", name, got.Best, got.Value, got.AtUsual, got.Usual, worth(got.Value), worth(got.Usual))
+			}
+			greater := m.GreaterIsBetter && name != "cost"
+			for _, s := range scores {
+				if v := worth(s); greater && v > got.Best+1e-12 || !greater && v < got.Best-1e-12 {
+					t.Fatalf("%s: %v at %v is better than %v", name, v, s, got.Best)
+				}
+			}
+			if len(got.At) > 100 || !slices.IsSorted(got.At) || !slices.Contains(got.At, got.Value) || !slices.Contains(got.At, got.Usual) {
+				t.Fatalf("curve %v", got.At)
+			}
+			for k, at := range got.At {
+				if math.Abs(worth(at)-got.Scores[k]) > 1e-12 {
+					t.Fatalf("%s: %v at %v, wanted %v", name, got.Scores[k], at, worth(at))
+				}
+			}
+		}
+	}
+}
+
+// Weights count: a cost is the mean over the weight of the rows, by models that the same weights made.
+func TestThresholdOfWeights(t *testing.T) {
+	data := rare(2, 120)
+	data.Weights = make([]float64, 120)
+	total := 0.0
+	for i := range data.Weights {
+		data.Weights[i] = 0.5 + float64(i%4)
+		total += data.Weights[i]
+	}
+	scores := notSeen(t, exactLogistic(), data)
+	worth := func(at float64) (cost float64) {
+		for i, s := range scores {
+			switch {
+			case s > at && data.Y[i] == 0:
+				cost += data.Weights[i] / total
+			case s <= at && data.Y[i] == 1:
+				cost += 6 * data.Weights[i] / total
+			}
+		}
+		return cost
+	}
+	got := cutoff(t, costing(meta.Costs{FalsePositive: 1, FalseNegative: 6}, 5, exactLogistic()), data)
+	if math.Abs(worth(got.Value)-got.Best) > 1e-12 {
+		t.Errorf("%v at %v, wanted %v", got.Best, got.Value, worth(got.Value))
+	}
+	for _, s := range scores {
+		if worth(s) < got.Best-1e-12 {
+			t.Errorf("%v at %v is better than %v", worth(s), s, got.Best)
+		}
+	}
+}
+
+// Where probabilities are right, the least cost is at c_fp/(c_fp + c_fn).
+func TestThresholdOfCosts(t *testing.T) {
+	data := overlapping(8, 12_000)
+	for _, c := range []struct{ positive, negative float64 }{{1, 4}, {3, 1}, {1, 1}} {
+		want := c.positive / (c.positive + c.negative)
+		got := cutoff(t, costing(meta.Costs{FalsePositive: c.positive, FalseNegative: c.negative}, 5, estimator.NewLogistic()), data)
+		if math.Abs(got.Value-want) > 0.06 {
+			t.Errorf("costs %v: threshold %v, wanted about %v", c, got.Value, want)
+		}
+	}
+}
+
+// The class of the least expected cost is the same whether the threshold of two classes or costs decide, and of three it is
+// the one found by hand. Probabilities stay those of the model.
+func TestThresholdOfExpectedCosts(t *testing.T) {
+	data := overlapping(9, 400)
+	data.Schema.Targets[0].Levels = []string{"no", "yes", "perhaps"}
+	for i := range data.Y {
+		if data.X.At(i, 0) > 0.8 {
+			data.Y[i] = 2
+		}
+	}
+	costs := [][]float64{{0, 2, 1}, {5, 0, 1}, {1, 0.5, 0.25}}
+	spec := costing(meta.Costs{Of: map[string]map[string]float64{"no": {"yes": 2}, "yes": {"no": 5}, "perhaps": {"yes": 0.5, "perhaps": 0.25}}}, 0, estimator.NewLogistic())
+	got, plain := predicted(t, spec, data, data.X), predicted(t, estimator.NewLogistic(), data, data.X)
+	if !mat.Equal(got.Probabilities, plain.Probabilities) {
+		t.Fatal("the probabilities are others")
+	}
+	moved := 0
+	for i, v := range got.Values {
+		expected := make([]float64, 3)
+		for j := range expected {
+			for k := range 3 {
+				expected[j] += plain.Probabilities.At(i, k) * costs[k][j]
+			}
+		}
+		if want := slices.Index(expected, slices.Min(expected)); float64(want) != v {
+			t.Fatalf("row %d: class %v, wanted %d of costs %v", i, v, want, expected)
+		}
+		if v != plain.Values[i] {
+			moved++
+		}
+	}
+	if moved == 0 {
+		t.Error("the costs change nothing")
+	}
+}
+
+// On new rows of which few are positive, f1 and balanced accuracy are better than at the usual threshold.
+func TestThresholdGainsOnNewRows(t *testing.T) {
+	train, test := rare(10, 3000), rare(11, 20_000)
+	for _, score := range []string{"f1", "balanced_accuracy"} {
+		m, _ := metrics.ByName(score)
+		for _, model := range []estimator.Estimator{estimator.NewLogistic(), fourier(0.1, estimator.NewRidgeClassifier())} {
+			said := func(spec estimator.Estimator) float64 {
+				v, err := m.Score(metrics.Input{Truth: test.Y, Predicted: predicted(t, spec, train, test.X).Values, Classes: 2})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return v
+			}
+			before, after, promised := said(model), said(deciding(score, 5, model)), cutoff(t, deciding(score, 5, model), train)
+			if after < before+0.05 || math.Abs(after-promised.Best) > 0.05 {
+				t.Errorf("%s: %v after, %v before, and %v promised", score, after, before, promised.Best)
+			}
+		}
+	}
+}
+
+// It has the same bits for any number of cores, and a threshold in a pipeline's model.
+func TestThresholdOnAnyCores(t *testing.T) {
+	data := rare(12, 500)
+	spec := deciding("f1", 4, fourier(0.2, estimator.NewLogistic()))
+	want := cutoff(t, spec, data)
+	for _, cores := range []int{1, 3} {
+		before := runtime.GOMAXPROCS(cores)
+		got := cutoff(t, pipeline.Steps().Then(spec), data)
+		runtime.GOMAXPROCS(before)
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%d cores: %+v, wanted %+v", cores, got, want)
+		}
+	}
+}
+
+// A search over what a threshold is chosen by shares the fits: they are the same.
+func TestThresholdsShareFits(t *testing.T) {
+	data := rare(13, 300)
+	wide := func(score string, alpha float64) estimator.Estimator {
+		of := estimator.NewRidgeClassifier()
+		of.Alpha = alpha
+		return deciding(score, 3, of)
+	}
+	specs := []estimator.Estimator{wide("f1", 1), wide("recall", 1), wide("f1", 0.01)}
+	shared, out := together(t, data, 4, specs...)
+	if !slices.Contains(shared, "alpha") {
+		t.Errorf("shared %v", shared)
+	}
+	if slices.Equal(out[0][0].Values, out[1][0].Values) {
+		t.Error("the scores change nothing")
+	}
+}
+
+func TestThresholdRefuses(t *testing.T) {
+	numbers := overlapping(1, 40)
+	numbers.Schema.Targets = []datasets.Column{{Name: "price"}}
+	single, only, three := overlapping(1, 40), overlapping(1, 40), overlapping(1, 40)
+	for i := range 40 {
+		single.Y[i], only.Y[i] = 0, 1
+	}
+	single.Y[5] = 1
+	three.Schema.Targets[0].Levels = []string{"no", "yes", "perhaps"}
+	three.Y[0], three.Y[1], three.Y[2] = 2, 2, 2
+	logistic := estimator.NewLogistic()
+	byName := func(truth, predicted string, cost float64) meta.Costs {
+		return meta.Costs{Of: map[string]map[string]float64{truth: {predicted: cost}}}
+	}
+	both := deciding("f1", 3, logistic)
+	both.Costs = byName("no", "yes", 2)
+	for _, c := range []struct {
+		spec meta.Threshold
+		data datasets.Set
+		want []string
+	}{
+		{deciding("auto", 3, nil), single, []string{"there is no model to wrap"}},
+		{deciding("auto", 1, logistic), single, []string{"folds: got 1, wanted 0, or a whole number ≥ 2"}},
+		{deciding("f2", 3, logistic), single, []string{"score: got \"f2\", wanted auto, or a metric of predicted classes: accuracy", "did you mean f1?"}},
+		{deciding("roc_auc", 3, logistic), single, []string{"roc_auc reads decision scores or probabilities, which are the same for every threshold"}},
+		{deciding("r2", 3, logistic), single, []string{"r2 is for regression"}},
+		{both, single, []string{"by a score or by costs, and both are given"}},
+		{costing(byName("no", "yes", -1), 1, logistic), single, []string{`cost: got`, `the cost of "yes" for "no" is -1`, "folds: got 1"}},
+		{costing(byName("nope", "yess", 1), 3, logistic), single, []string{`there is no class "nope"`, `there is no class "yess" (did you mean yes?)`}},
+		{deciding("auto", 3, logistic), numbers, []string{"the target price is a number"}},
+		{deciding("auto", 3, logistic), only, []string{`every row is of class "yes"`}},
+		{deciding("auto", 3, logistic), single, []string{`class "yes" has a single row`}},
+		{deciding("f1", 3, logistic), three, []string{"a threshold is between two classes, and here are 3", "give cost"}},
+		{costing(meta.Costs{FalsePositive: 1, FalseNegative: 2}, 3, logistic), three, []string{"false_positive and false_negative are of two classes, and here are 3"}},
+		{costing(byName("no", "yes", 2), 3, estimator.NewSVM()), three, []string{"knows no probabilities", "put calibrated around it"}},
+		{deciding("auto", 3, normal{}), overlapping(1, 40), []string{"no scores of classes"}},
+	} {
+		_, err := c.spec.Fit(context.Background(), c.data)
+		for _, want := range c.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, wanted %q", err, want)
+			}
+		}
+	}
+}
+
+// Costs are a parameter of their own.
+func TestCosts(t *testing.T) {
+	for _, c := range []struct {
+		plain any
+		want  meta.Costs
+	}{
+		{"none", meta.Costs{}},
+		{map[string]any{"false_negative": 5}, meta.Costs{FalsePositive: 1, FalseNegative: 5}},
+		{map[string]any{"no": map[string]any{"yes": 2.5}}, meta.Costs{Of: map[string]map[string]float64{"no": {"yes": 2.5}}}},
+	} {
+		var got, back meta.Costs
+		if err := got.Set(c.plain); err != nil || fmt.Sprint(got) != fmt.Sprint(c.want) {
+			t.Errorf("%v: %v, %v", c.plain, got, err)
+		}
+		if err := back.Set(got.Plain()); err != nil || fmt.Sprint(back) != fmt.Sprint(got) {
+			t.Errorf("%v comes back as %v, %v", got, back, err)
+		}
+	}
+	for _, plain := range []any{3, "some", map[string]any{}, map[string]any{"false_positve": 1}, map[string]any{"false_positive": -1, "false_negative": "many"},
+		map[string]any{"no": map[string]any{"yes": -1}}, map[string]any{"no": map[string]any{}, "false_positive": 1}} {
+		if err := new(meta.Costs).Set(plain); err == nil {
+			t.Errorf("%v is taken", plain)
+		}
+	}
+	wrong := new(meta.Costs).Set(map[string]any{"false_positive": -1, "false_negative": "many"})
+	var f param.Fault
+	if !errors.As(wrong, &f) || f.Hint != "false_negative is many; false_positive is -1" {
+		t.Error(wrong)
+	}
+	moved, err := param.Replace(costing(meta.Costs{FalsePositive: 1, FalseNegative: 5}, 0, estimator.NewLogistic()), param.Setting{Path: "cost.false_negative", Value: 9},
+		param.Setting{Path: "of.C", Value: 0.5})
+	if err != nil || moved.Costs.FalseNegative != 9 {
+		t.Errorf("%+v, %v", moved.Costs, err)
+	}
+}
