@@ -97,6 +97,88 @@ func TestSearchWithinCalibrated(t *testing.T) {
 	}
 }
 
+// A threshold is found where few rows are positive, its score is searched over, and results, model file and predictions
+// have it: the file of predictions says the second class where its probability is above.
+func TestThresholdOfAnExperiment(t *testing.T) {
+	t.Chdir(t.TempDir())
+	rng, rows := rand.New(rand.NewPCG(5, 6)), "a,b,price\n"
+	for range 1000 {
+		u, v := rng.NormFloat64(), rng.NormFloat64()
+		rows += fmt.Sprintf("%.4f,%.4f,%s\n", u, v, map[bool]string{true: "high", false: "low"}[rng.Float64() < 1/(1+math.Exp(3-u-v))])
+	}
+	put(t, "rows.csv", rows)
+	const text = "seed: 3\ndata: {train: rows.csv, target: price, positive: high, split: {test: 0.4}}\npipeline:\n- threshold: {score: f1, folds: 4, of: logistic}\n"
+	r := execute(t, spec(t, text))
+	m, err := Inspect("runs/spec/model.bochner")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := r.Threshold
+	if c == nil || c.Score != "f1" || c.Usual != 0.5 || c.Value == 0.5 || c.Best < c.AtUsual+0.02 || len(c.At) != len(c.Scores) || len(c.At) > 100 || math.Abs(c.Best-r.Test["f1"]) > 0.12 {
+		t.Fatalf("threshold %+v, on test rows %v", c, r.Test)
+	}
+	if m.Threshold == nil || fmt.Sprint(*m.Threshold) != fmt.Sprint(*c) || !strings.Contains(m.Spec, "threshold:") {
+		t.Errorf("in the file %+v\n%s", m.Threshold, m.Spec)
+	}
+	file, err := os.Open("runs/spec/predictions.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	said, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := map[string]int{}
+	for k, name := range said[0] {
+		at[name] = k
+	}
+	for _, row := range said[1:] {
+		high, err := strconv.ParseFloat(row[at["probability_high"]], 64)
+		if err != nil || (high > c.Value) != (row[at["prediction"]] == "high") {
+			t.Fatalf("%v, %v: threshold %v", said[0], row, c.Value)
+		}
+	}
+	searched := execute(t, spec(t, text+"search: {grid: {threshold.score: [f1, accuracy], threshold.of.C: [0.1, 1]}, score: f1, folds: 3}\n",
+		Override{Path: "pipeline.threshold.folds", Value: "3"}))
+	if searched.Search.Candidates != 4 || searched.Threshold == nil {
+		t.Errorf("%+v", searched.Search)
+	}
+	costs := execute(t, spec(t, text, Override{Path: "pipeline.threshold.score", Value: "auto"}, Override{Path: "pipeline.threshold.cost", Value: "{high: {rest: 4}}"}))
+	if c := costs.Threshold; c == nil || c.Score != "cost" || c.Value > 0.4 || c.Best > c.AtUsual {
+		t.Errorf("threshold %+v of costs", c)
+	}
+}
+
+// What is wrong with a threshold is told at once, before anything is fitted.
+func TestThresholdFaults(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", prices(160, true))
+	put(t, "three.csv", "a,b,kind\n"+strings.Repeat("1,2,x\n2,1,y\n3,3,z\n", 20))
+	put(t, "numbers.csv", prices(160, false))
+	for _, c := range []struct {
+		data, threshold string
+		want            []string
+	}{
+		{"rows.csv, target: price", "{score: roc_auc, folds: 1, of: logistic}", []string{"pipeline.threshold.score: roc_auc reads decision scores", "pipeline.threshold.folds: got 1"}},
+		{"rows.csv, target: price", "{score: f2, of: logistic}", []string{"wanted auto, or a metric of predicted classes: accuracy", "did you mean f1?"}},
+		{"rows.csv, target: price", "{score: f1, cost: {false_positive: 2}, of: logistic}", []string{"both are given"}},
+		{"rows.csv, target: price", "{cost: {false_positive: -2, false_negative: -1}, of: logistic}", []string{"false_negative is -1; false_positive is -2"}},
+		{"rows.csv, target: price", "{cost: {low: {hgh: 2}}, of: ridge}", []string{"spec.yaml:3:", `pipeline.threshold.cost: there is no class "hgh" (did you mean high?)`, "pipeline.threshold.of: a threshold decides between classes, and the model within predicts numbers"}},
+		{"three.csv, target: kind", "{of: logistic}", []string{"pipeline.threshold.score: a threshold is between two classes, and here are 3"}},
+		{"three.csv, target: kind", "{cost: {false_negative: 2}, of: svm}", []string{"pipeline.threshold.cost: false_positive and false_negative are of two classes", "pipeline.threshold.of: expected costs are made of probabilities, which the model within does not give"}},
+		{"numbers.csv, target: price", "{of: logistic}", []string{"threshold predicts classes, and the task is regression"}},
+	} {
+		put(t, "spec.yaml", "data: {train: "+c.data+"}\npipeline:\n- threshold: "+c.threshold+"\n")
+		err := Validate(context.Background(), "spec.yaml")
+		for _, want := range c.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, wanted %q", c.threshold, err, want)
+			}
+		}
+	}
+}
+
 // Members have names in paths and in the model file, seeds of their own, and weights in the results.
 func TestEnsembleOfAnExperiment(t *testing.T) {
 	const members = `ensemble:

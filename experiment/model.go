@@ -51,7 +51,9 @@ type Model struct {
 	Members  []result.MemberWeight `json:"members,omitempty"` // of an ensemble
 	// Intervals is how the model says how sure it is, where it does.
 	Intervals *result.Sureness `json:"intervals,omitempty"`
-	Versions  result.Versions  `json:"versions"`
+	// Threshold is the one that it decides by, where it has one of its own.
+	Threshold *result.Threshold `json:"threshold,omitempty"`
+	Versions  result.Versions   `json:"versions"`
 	// Precision is that of the features: float64 or float32.
 	Precision string `json:"precision"`
 	// KeptRows is how many training rows the model keeps, 0 for a model that keeps none, and Bytes the size
@@ -276,7 +278,7 @@ func Inspect(path string) (Model, error) {
 	out := Model{
 		Name: m.Name, Task: string(m.Task), Classes: m.Schema.Classes(), Positive: positiveOf(m.Task, m.Schema), Metrics: m.Metrics,
 		Versions: result.Versions{Bochner: m.Versions["bochner"], Go: m.Versions["go"]}, Precision: m.Spec().Precision,
-		Members: membersOf(m.Predictor), Intervals: surenessOf(m.Predictor),
+		Members: membersOf(m.Predictor), Intervals: surenessOf(m.Predictor), Threshold: thresholdOf(m.Predictor),
 	}
 	for j := range m.Schema.Columns {
 		c := m.Schema.Columns[j]

@@ -302,7 +302,7 @@ func (r *run) evaluate(ctx context.Context) error {
 	if r.result.Train, err = r.score(v, "train", extra); err != nil {
 		return err
 	}
-	r.result.Intervals = surenessOf(r.model)
+	r.result.Intervals, r.result.Threshold = surenessOf(r.model), thresholdOf(r.model)
 	r.count(&v, false)
 	if r.rows.Test != nil {
 		if v, err = r.predict(ctx, r.rows.Test); err != nil {

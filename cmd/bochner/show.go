@@ -45,6 +45,9 @@ func showResult(out io.Writer, r experiment.Result) {
 		fmt.Fprintln(out)
 		showSureness(out, *r.Intervals)
 	}
+	if r.Threshold != nil {
+		fmt.Fprintf(out, "\nthreshold %s\n", cutoff(*r.Threshold))
+	}
 	showFound(out, r)
 	if len(r.Members) > 0 {
 		fmt.Fprintln(out)
@@ -155,6 +158,11 @@ func showSureness(out io.Writer, s result.Sureness) {
 	fmt.Fprintln(out)
 }
 
+// cutoff says where a model decides, and what that is worth.
+func cutoff(c result.Threshold) string {
+	return fmt.Sprintf("%s by %s: %s on rows not seen, %s at %s", short(c.Value), c.Score, short(c.Best), short(c.AtUsual), short(c.Usual))
+}
+
 // showPositive names the class that scores of two classes speak of.
 func showPositive(out io.Writer, class string) {
 	if class != "" {
@@ -257,6 +265,9 @@ func showModel(out io.Writer, m experiment.Model) {
 	}
 	if m.Positive != "" {
 		fmt.Fprintf(t, "positive\t%s\n", m.Positive)
+	}
+	if m.Threshold != nil {
+		fmt.Fprintf(t, "threshold\t%s\n", cutoff(*m.Threshold))
 	}
 	if m.Intervals != nil {
 		fmt.Fprintf(t, "intervals\tlevel %s by %s\n", short(m.Intervals.Level), m.Intervals.Method)

@@ -71,10 +71,13 @@ type Calibration struct {
 
 // Threshold is the decision threshold that a model was given, and what other ones would have scored.
 type Threshold struct {
-	Value  float64   `json:"value"`
-	Score  string    `json:"score"` // metric, or "cost"
-	At     []float64 `json:"at"`
-	Scores []float64 `json:"scores"` // on rows that the model had not seen
+	Value   float64   `json:"value"`
+	Usual   float64   `json:"usual"`    // of the model by itself: ½ of probabilities, 0 of scores
+	Score   string    `json:"score"`    // metric, or "cost"
+	Best    float64   `json:"best"`     // score at Value, of rows that the model had not seen
+	AtUsual float64   `json:"at_usual"` // score at Usual
+	At      []float64 `json:"at"`
+	Scores  []float64 `json:"scores"` // at these
 }
 
 // Errors are how far off predictions of a target are: errors are prediction − truth.

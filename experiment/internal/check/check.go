@@ -45,6 +45,9 @@ func Rows(ctx context.Context, s document.Spec, p *rows.Parts) (param.Faults, er
 		c.add("data.target", param.Fault{Problem: fmt.Sprintf("column %s: one class only, %q; there is nothing to tell apart", targets[0].Name, classes)})
 	}
 	c.faults = append(c.faults, s.CheckTask(p.Task, len(classes))...)
+	if p.Task == datasets.Classification {
+		c.faults = append(c.faults, s.CheckDecisions(classes)...)
+	}
 	c.silhouette(p.Train.Schema())
 	if err := c.columns(ctx, p.Train, p.Test); err != nil {
 		return nil, err
