@@ -41,8 +41,10 @@ import (
 // a sample of at most Rows rows; a kernel linear has none. Where the sample is at most 1,000 dense rows and the kernel
 // one of ‖x − x'‖₂ (gaussian, exponential, matern, rational_quadratic), that is by the exact kernel: by L-BFGS from the
 // scales of Gamma, a third of them and twice them, at most Steps steps each. Else it is by Steps of Adam, on up to 600
-// features that are others in each step, as transformer.ARD does. Noise and amplitude are then those of the greatest
-// evidence of all rows on the features of the model: the ratio is a root in one dimension, for X'SX in tridiagonal form.
+// features that are others in each step, as transformer.ARD does; and so it is, too, where the features of the model find
+// more than twice the noise of the exact kernel in the sample, or Noise is a number: then what has the greater evidence
+// on them counts. Noise and amplitude are then those of the greatest evidence of all rows on the features of the model:
+// the ratio is a root in one dimension, for X'SX in tridiagonal form.
 // Where it is not named, auto is the variance of the targets for the amplitude, and a tenth of it for the noise.
 //
 // Several targets share kernel and features. Where both noise and amplitude are learned, target t has its own, of a
@@ -54,7 +56,7 @@ import (
 //
 // Shapes: n×d inputs, n×t targets. Cost: n·D² + 2D³ flops and 3D² numbers for the fit, in one pass over the rows, two
 // more where a sample is taken and one for a rule of γ; a step of the descent as ARD's, by the exact kernel of n rows
-// n³ + 4n²·d flops, and 4n² numbers. A mean takes d·D flops a row, a deviation D² more.
+// n³ + 4n²·d flops and 4n² numbers. A mean takes d·D flops a row, a deviation D² more.
 //
 // Fit returns an error for a categorical column, a missing or infinite value, no rows, constant targets where
 // their noise is to be learned, and a list of γ that is not as long as there are columns.
@@ -216,7 +218,7 @@ func (s GaussianProcess) fitted(ctx context.Context, r *design.Rows, src dataset
 	return f, nil
 }
 
-const noiselessWarning = "gamma was learned where the evidence grows as the noise falls to 0, as repeated rows make it: take each row once, or give noise as a number"
+const noiselessWarning = "gamma was learned with next to no noise: the targets have none, or rows are repeated; then give noise as a number"
 
 // Demands asks for complete numeric columns.
 func (GaussianProcess) Demands() []datasets.Demand { return numbers }
@@ -240,16 +242,16 @@ func (s GaussianProcess) Cost(shape datasets.Shape) datasets.Cost {
 	}
 	cost.Passes += 2
 	some := float64(min(shape.Rows, s.Rows))
+	exactly := 0.0
 	if _, ok := s.exactKernel(); ok && some <= exactMost && shape.Filled == 0 {
 		const evaluations = 2 // for each of Steps, from all starts
-		cost.Flops += evaluations * float64(s.Steps) * some * some * (some + 4*float64(shape.Cols) + 100)
-		cost.Bytes = design.Bytes(numbers + 4*some*some + 5*some*float64(shape.Cols))
-		return cost
+		cost.Flops += evaluations*float64(s.Steps)*some*some*(some+4*float64(shape.Cols)+100) + 2*(some*(mapped+D*D)+2*D*D*D)
+		exactly = 4*some*some + 5*some*float64(shape.Cols)
 	}
 	m, d := float64(s.learningFeatures()), float64(shape.Cols)
 	order := min(some, m)
 	step := 1.5*some*m*order + some*shape.Entries()*m + 1.5*order*order*order + 300*order*order + 100*some*m
 	cost.Flops += step * float64(s.Steps+1)
-	cost.Bytes = int64(min(8*numbers+6*some*m+24*order*order+(14+8*learningLists)*d*m+24*some*d, math.MaxInt64/2))
+	cost.Bytes = int64(min(8*numbers+8*exactly+6*some*m+24*order*order+(14+8*learningLists)*d*m+24*some*d, math.MaxInt64/2))
 	return cost
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/evidence"
 	"github.com/bochner-ml/bochner/internal/fourier"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/pairwise"
 	"github.com/bochner-ml/bochner/internal/sample"
 	"github.com/bochner-ml/bochner/internal/spectral"
@@ -23,6 +24,7 @@ const (
 	learningLists = 8    // lists of frequencies that the steps see in turn
 	learningMost  = 600  // features of a list
 	exactMost     = 1000 // rows that are learned from with the kernel itself
+	carried       = 2    // times the noise of the kernel itself: the most that features have which carry what it has learned
 )
 
 // learningFeatures is how many features gamma or scales are learned on.
@@ -138,20 +140,65 @@ func (s GaussianProcess) learn(ctx context.Context, k spectral.Kernel, src datas
 			factor[j] = 1
 		}
 	}
-	var learned evidence.Learned
+	widths := func(l evidence.Learned) learnedWidths {
+		w := s.widths(k, l.Scales, factor, deviation, start)
+		w.steps, w.noiseless = l.Steps, l.Least
+		return w
+	}
 	rows, _ := X.Dims()
 	_, isDense := X.(*mat.Dense)
-	if exact, ok := s.exactKernel(); ok && isDense && rows <= exactMost {
-		learned, err = s.descendExactly(ctx, exact, p, point, factor)
-	} else {
-		learned, err = s.descend(ctx, k, p, point, factor)
+	exact, ok := s.exactKernel()
+	if !ok || !isDense || rows > exactMost {
+		learned, err := s.descend(ctx, k, p, point, factor)
+		if err != nil {
+			return learnedWidths{}, err
+		}
+		return widths(learned), nil
 	}
+	exactly, err := s.descendExactly(ctx, exact, p, point, factor)
 	if err != nil {
 		return learnedWidths{}, err
 	}
-	w := s.widths(k, learned.Scales, factor, deviation, start)
-	w.steps, w.noiseless = learned.Steps, learned.Least
-	return w, nil
+	first, err := s.likelihood(ctx, k, taken, p, point, widths(exactly).gamma)
+	if err != nil || !p.KeepNoise && mean(first.Noise) <= carried*exactly.Noise {
+		return widths(exactly), err
+	}
+	onFeatures, err := s.descend(ctx, k, p, point, factor)
+	if err != nil {
+		return learnedWidths{}, err
+	}
+	second, err := s.likelihood(ctx, k, taken, p, point, widths(onFeatures).gamma)
+	if err != nil || second.Log <= first.Log {
+		return widths(exactly), err
+	}
+	return widths(onFeatures), nil
+}
+
+func mean(list []float64) float64 { return kern.Sum(list) / float64(len(list)) }
+
+// likelihood returns the variances that a sample has on the features of the model with a γ, and its evidence, which is
+// that of no chance where they cannot be found.
+func (s GaussianProcess) likelihood(ctx context.Context, k spectral.Kernel, taken sample.Sample, p evidence.Problem, point evidence.Point, gamma []float64) (leastsquares.Variances, error) {
+	var given leastsquares.Given
+	if p.KeepNoise {
+		given.Noise = point.Noise
+	}
+	if p.KeepAmplitude {
+		given.Amplitude = point.Amplitude
+	}
+	features, err := s.draw(ctx, k, gamma)
+	if err != nil {
+		return leastsquares.Variances{}, err
+	}
+	sums := &processSums{features: features, intercept: s.Intercept}
+	if err := sums.add(ctx, 0, datasets.Set{X: taken.X, Targets: taken.Y}); err != nil {
+		return leastsquares.Variances{}, err
+	}
+	v, _, _, err := sums.moments.Likeliest(ctx, given)
+	if err != nil { // as the model may have that follows, which says it
+		return leastsquares.Variances{Noise: []float64{math.Inf(1)}, Log: math.Inf(-1)}, ctx.Err()
+	}
+	return v, nil
 }
 
 // exactKernel returns the kernel as a function of ‖x − x'‖₂, where it is one.
