@@ -101,12 +101,71 @@ func ruleOf(ctx context.Context, rule string, k spectral.Kernel, X mat.Matrix, s
 	return gammaOf(ctx, rule, k, r, seed)
 }
 
+// widthLesson is what γ is learned from.
+type widthLesson struct {
+	kernel    spectral.Kernel
+	sample    sample.Sample
+	problem   evidence.Problem // of standardised inputs
+	point     evidence.Point   // that a descent starts from
+	factor    []float64        // what each standardised input is multiplied by before its scale
+	deviation []float64        // of each input
+	start     []float64        // scale of each standardised input at the start
+}
+
 // learn learns γ of each input by the evidence of a sample of the rows.
 func (s GaussianProcess) learn(ctx context.Context, k spectral.Kernel, src datasets.Source) (learnedWidths, error) {
+	l, err := s.widthLesson(ctx, k, src)
+	if err != nil {
+		return learnedWidths{}, err
+	}
+	rows, _ := l.problem.X.Dims()
+	_, isDense := l.problem.X.(*mat.Dense)
+	if exact, ok := s.exactKernel(); ok && isDense && rows <= exactMost {
+		return s.learnExactly(ctx, exact, l)
+	}
+	learned, err := s.descend(ctx, l)
+	if err != nil {
+		return learnedWidths{}, err
+	}
+	return s.widths(l, learned), nil
+}
+
+// learnExactly learns with the kernel itself, and, where the features of the model do not carry what it has learned, on
+// features.
+func (s GaussianProcess) learnExactly(ctx context.Context, k *pairwise.Kernel, l widthLesson) (learnedWidths, error) {
+	exactly, err := s.descendExactly(ctx, k, l)
+	if err != nil {
+		return learnedWidths{}, err
+	}
+	w := s.widths(l, exactly)
+	first, err := s.likelihood(ctx, l, w.gamma)
+	if err != nil {
+		return learnedWidths{}, err
+	}
+	if noise := kern.Sum(first.Noise) / float64(len(first.Noise)); !l.problem.KeepNoise && noise <= carried*exactly.Noise {
+		return w, nil
+	}
+	onFeatures, err := s.descend(ctx, l)
+	if err != nil {
+		return learnedWidths{}, err
+	}
+	other := s.widths(l, onFeatures)
+	second, err := s.likelihood(ctx, l, other.gamma)
+	if err != nil {
+		return learnedWidths{}, err
+	}
+	if second.Log > first.Log {
+		return other, nil
+	}
+	return w, nil
+}
+
+// widthLesson takes a sample and standardises it.
+func (s GaussianProcess) widthLesson(ctx context.Context, k spectral.Kernel, src datasets.Source) (widthLesson, error) {
 	from := sample.From{Name: "sample", Source: src, Check: finiteInputs, Common: !s.learnsNoise() || !s.learnsAmplitude()}
 	taken, err := sample.Take(ctx, from, s.Rows, s.Seed)
 	if err != nil {
-		return learnedWidths{}, err
+		return widthLesson{}, err
 	}
 	_, d := taken.X.Dims()
 	each := make([]int, d)
@@ -115,87 +174,58 @@ func (s GaussianProcess) learn(ctx context.Context, k spectral.Kernel, src datas
 	}
 	X, deviation, err := sample.Standardised(ctx, taken.X, each, src.Schema())
 	if err != nil {
-		return learnedWidths{}, err
+		return widthLesson{}, err
 	}
 	start, err := s.start(ctx, k, taken.X, X, deviation)
 	if err != nil {
-		return learnedWidths{}, err
+		return widthLesson{}, err
 	}
-	p := evidence.Problem{X: X, Y: taken.Y, KeepNoise: !s.learnsNoise(), KeepAmplitude: !s.learnsAmplitude()}
+	l := widthLesson{kernel: k, sample: taken, deviation: deviation, start: start, factor: make([]float64, d)}
+	l.problem = evidence.Problem{X: X, Y: taken.Y, KeepNoise: !s.learnsNoise(), KeepAmplitude: !s.learnsAmplitude()}
 	unit := taken.Units[0] * taken.Units[0]
 	noise, amplitude := s.given(unit)
-	point := evidence.Point{Scales: start, Noise: 0.3, Amplitude: 1}
-	if p.KeepNoise {
-		point.Noise = noise / unit
+	l.point = evidence.Point{Scales: start, Noise: 0.3, Amplitude: 1}
+	if l.problem.KeepNoise {
+		l.point.Noise = noise / unit
 	}
-	if p.KeepAmplitude {
-		point.Amplitude = amplitude / unit
+	if l.problem.KeepAmplitude {
+		l.point.Amplitude = amplitude / unit
 	}
-	factor := make([]float64, d)
 	if !s.learns("scales") { // one factor on those of the start
-		p.Group, point.Scales = make([]int, d), []float64{1}
-		copy(factor, start)
-	} else {
-		for j := range factor {
-			factor[j] = 1
-		}
+		l.problem.Group, l.point.Scales = make([]int, d), []float64{1}
+		copy(l.factor, start)
+		return l, nil
 	}
-	widths := func(l evidence.Learned) learnedWidths {
-		w := s.widths(k, l.Scales, factor, deviation, start)
-		w.steps, w.noiseless = l.Steps, l.Least
-		return w
+	for j := range l.factor {
+		l.factor[j] = 1
 	}
-	rows, _ := X.Dims()
-	_, isDense := X.(*mat.Dense)
-	exact, ok := s.exactKernel()
-	if !ok || !isDense || rows > exactMost {
-		learned, err := s.descend(ctx, k, p, point, factor)
-		if err != nil {
-			return learnedWidths{}, err
-		}
-		return widths(learned), nil
-	}
-	exactly, err := s.descendExactly(ctx, exact, p, point, factor)
-	if err != nil {
-		return learnedWidths{}, err
-	}
-	first, err := s.likelihood(ctx, k, taken, p, point, widths(exactly).gamma)
-	if err != nil || !p.KeepNoise && mean(first.Noise) <= carried*exactly.Noise {
-		return widths(exactly), err
-	}
-	onFeatures, err := s.descend(ctx, k, p, point, factor)
-	if err != nil {
-		return learnedWidths{}, err
-	}
-	second, err := s.likelihood(ctx, k, taken, p, point, widths(onFeatures).gamma)
-	if err != nil || second.Log <= first.Log {
-		return widths(exactly), err
-	}
-	return widths(onFeatures), nil
+	return l, nil
 }
 
-func mean(list []float64) float64 { return kern.Sum(list) / float64(len(list)) }
+// given returns what is not learned of noise and amplitude, 0 for what is.
+func (l widthLesson) given() (g leastsquares.Given) {
+	if l.problem.KeepNoise {
+		g.Noise = l.point.Noise
+	}
+	if l.problem.KeepAmplitude {
+		g.Amplitude = l.point.Amplitude
+	}
+	return g
+}
 
-// likelihood returns the variances that a sample has on the features of the model with a γ, and its evidence, which is
-// that of no chance where they cannot be found.
-func (s GaussianProcess) likelihood(ctx context.Context, k spectral.Kernel, taken sample.Sample, p evidence.Problem, point evidence.Point, gamma []float64) (leastsquares.Variances, error) {
-	var given leastsquares.Given
-	if p.KeepNoise {
-		given.Noise = point.Noise
-	}
-	if p.KeepAmplitude {
-		given.Amplitude = point.Amplitude
-	}
-	features, err := s.draw(ctx, k, gamma)
+// likelihood returns noise, amplitude and evidence of the sample on the features of the model with a γ. Where they cannot
+// be found there is nothing but noise.
+func (s GaussianProcess) likelihood(ctx context.Context, l widthLesson, gamma []float64) (leastsquares.Variances, error) {
+	features, err := s.draw(ctx, l.kernel, gamma)
 	if err != nil {
 		return leastsquares.Variances{}, err
 	}
 	sums := &processSums{features: features, intercept: s.Intercept}
-	if err := sums.add(ctx, 0, datasets.Set{X: taken.X, Targets: taken.Y}); err != nil {
+	if err := sums.add(ctx, 0, datasets.Set{X: l.sample.X, Targets: l.sample.Y}); err != nil {
 		return leastsquares.Variances{}, err
 	}
-	v, _, _, err := sums.moments.Likeliest(ctx, given)
-	if err != nil { // as the model may have that follows, which says it
+	v, _, _, err := sums.moments.Likeliest(ctx, l.given())
+	if err != nil { // the model that follows says it, if it has the same fault
 		return leastsquares.Variances{Noise: []float64{math.Inf(1)}, Log: math.Inf(-1)}, ctx.Err()
 	}
 	return v, nil
@@ -207,26 +237,22 @@ func (s GaussianProcess) exactKernel() (*pairwise.Kernel, bool) {
 	return k, ok && k.Metric == pairwise.Squared
 }
 
-// descendExactly learns scales with the kernel itself, of inputs times a factor each, from three starts: of few rows the
-// evidence has more than one maximum.
-func (s GaussianProcess) descendExactly(ctx context.Context, k *pairwise.Kernel, p evidence.Problem, point evidence.Point, factor []float64) (evidence.Learned, error) {
-	e := evidence.Exact{X: mat.DenseCopyOf(p.X), Y: p.Y, Kernel: k, Group: p.Group, Intercept: s.Intercept}
-	if p.KeepNoise {
-		e.Noise = point.Noise
-	}
-	if p.KeepAmplitude {
-		e.Amplitude = point.Amplitude
-	}
+// descendExactly learns scales with the kernel itself, from three starts: of few rows the evidence has more than one
+// maximum.
+func (s GaussianProcess) descendExactly(ctx context.Context, k *pairwise.Kernel, l widthLesson) (evidence.Learned, error) {
+	g := l.given()
+	e := evidence.Exact{X: mat.DenseCopyOf(l.problem.X), Y: l.problem.Y, Kernel: k, Group: l.problem.Group, Intercept: s.Intercept,
+		Noise: g.Noise, Amplitude: g.Amplitude}
 	n, _ := e.X.Dims()
 	for i := range n {
-		for j, f := range factor {
+		for j, f := range l.factor {
 			e.X.Set(i, j, f*e.X.At(i, j))
 		}
 	}
 	var starts []evidence.Point
 	for _, times := range []float64{1, 1.0 / 3, 2} {
-		start := point
-		start.Scales = slices.Clone(point.Scales)
+		start := l.point
+		start.Scales = slices.Clone(start.Scales)
 		kern.Scale(times, start.Scales)
 		starts = append(starts, start)
 	}
@@ -253,41 +279,41 @@ func (s GaussianProcess) start(ctx context.Context, k spectral.Kernel, given, st
 }
 
 // descend learns scales on frequencies that are the draws times a factor for each input.
-func (s GaussianProcess) descend(ctx context.Context, k spectral.Kernel, p evidence.Problem, point evidence.Point, factor []float64) (evidence.Learned, error) {
-	d, m := len(factor), s.learningFeatures()/2
-	draws, err := fourier.Draw(ctx, k, s.Seed, d, learningLists*m, true)
+func (s GaussianProcess) descend(ctx context.Context, l widthLesson) (evidence.Learned, error) {
+	d, m := len(l.factor), s.learningFeatures()/2
+	draws, err := fourier.Draw(ctx, l.kernel, s.Seed, d, learningLists*m, true)
 	if err != nil {
 		return evidence.Learned{}, err
 	}
 	lists := make([]*mat.Dense, learningLists)
 	for i := range lists {
 		lists[i] = mat.DenseCopyOf(draws.Base.Slice(0, d, i*m, (i+1)*m))
-		for j, f := range factor {
+		for j, f := range l.factor {
 			kern.Scale(f, lists[i].RawRowView(j))
 		}
 	}
-	learned, err := evidence.Learn(ctx, p, lists, point, 1, s.Steps)
+	learned, err := evidence.Learn(ctx, l.problem, lists, l.point, 1, s.Steps)
 	learned.Steps = s.Steps
 	return learned, err
 }
 
 // widths returns γ of the inputs as they are from the scales of standardised ones.
-func (s GaussianProcess) widths(k spectral.Kernel, scales, factor, deviation, start []float64) (w learnedWidths) {
-	w.gamma = make([]float64, len(factor))
-	for j, sd := range deviation {
-		scale := factor[j] * scales[min(j, len(scales)-1)]
+func (s GaussianProcess) widths(l widthLesson, learned evidence.Learned) learnedWidths {
+	w := learnedWidths{gamma: make([]float64, len(l.factor)), steps: learned.Steps, noiseless: learned.Least}
+	for j, sd := range l.deviation {
+		scale := l.factor[j] * learned.Scales[min(j, len(learned.Scales)-1)]
 		if s.learns("scales") {
 			w.relevance = append(w.relevance, scale)
 		}
 		if sd > 0 {
 			scale /= sd
 		} else {
-			scale = start[j]
+			scale = l.start[j]
 			if w.relevance != nil {
 				w.relevance[j] = 0
 			}
 		}
-		w.gamma[j] = min(max(math.Pow(scale, 1/k.Power), math.SmallestNonzeroFloat64), math.MaxFloat64)
+		w.gamma[j] = min(max(math.Pow(scale, 1/l.kernel.Power), math.SmallestNonzeroFloat64), math.MaxFloat64)
 	}
 	if w.relevance != nil {
 		most := slices.Max(w.relevance)
