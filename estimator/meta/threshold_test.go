@@ -2,10 +2,12 @@ package meta_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -169,6 +171,46 @@ func TestThresholdIsTheBestOfAll(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The threshold is the one that scikit-learn's metrics are best at on predictions that its cross-validation makes, and so are
+// the predictions.
+func TestThresholdIsThatOfScikitLearn(t *testing.T) {
+	raw, err := os.ReadFile("testdata/threshold_sklearn.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		X     [][]float64
+		Y     []float64
+		Test  [][]float64 `json:"X_test"`
+		Cases []struct {
+			Score     string
+			Threshold float64
+			Best      float64
+			AtHalf    float64 `json:"at_half"`
+			Predicted []float64
+		}
+	}
+	if err := json.Unmarshal(raw, &doc); err != nil {
+		t.Fatal(err)
+	}
+	matrix := func(rows [][]float64) *mat.Dense {
+		return mat.NewDense(len(rows), len(rows[0]), slices.Concat(rows...))
+	}
+	if len(doc.Cases) != 5 {
+		t.Fatalf("%d cases", len(doc.Cases))
+	}
+	data := datasets.Set{X: matrix(doc.X), Y: doc.Y}
+	for _, c := range doc.Cases {
+		spec := deciding(c.Score, 5, exactLogistic())
+		if c.Score == "cost" {
+			spec = costing(meta.Costs{FalsePositive: 1, FalseNegative: 5}, 5, exactLogistic())
+		}
+		got := cutoff(t, spec, data)
+		alike(t, c.Score, []float64{got.Value, got.Best, got.AtUsual}, []float64{c.Threshold, c.Best, c.AtHalf}, 1e-7)
+		alike(t, c.Score, predicted(t, spec, data, matrix(doc.Test)).Values, c.Predicted, 0)
 	}
 }
 
