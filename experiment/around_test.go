@@ -220,7 +220,12 @@ func TestPlanAround(t *testing.T) {
 	if err != nil || folded.Flops < 3*alone.Flops {
 		t.Errorf("%v flops of a model in folds, %v alone, %v", folded.Flops, alone.Flops, err)
 	}
+	decided, err := plan("impute\n- rff\n- threshold: {folds: 5, of: svm}")
+	if err != nil || decided.Flops != folded.Flops {
+		t.Errorf("%v flops of a threshold, %v of a calibration by as many folds, %v", decided.Flops, folded.Flops, err)
+	}
 	for pipeline, want := range map[string]string{
+		"threshold: {of: [rff, svm]}":                                  "threshold.of.rff: rff takes no missing values, and column ",
 		"calibrated: {of: [rff, svm]}":                                 "calibrated.of.rff: rff takes no missing values, and column ",
 		"ensemble: {members: {a: logistic, b: [impute, svm]}}":         "ensemble.members.a: logistic takes no missing values, and column ",
 		"impute\n- target: {of: ridge}":                                "target predicts numbers, and the task is classification",

@@ -122,6 +122,8 @@ var specComplaints = []complaint{
 	validate("intervals that are none", "data: {train: rows.csv, target: y}\npipeline: [logistic]\nintervals: {method: jackknif, level: 90, widht: 1}\n"),
 	validate("intervals of another task", "data: {train: rows.csv, target: y}\npipeline: [logistic]\nintervals: {method: jackknife_plus}\n"),
 	validate("intervals as a list", "data: {train: rows.csv, target: y}\npipeline: [logistic]\nintervals: [split]\n"),
+	validate("a threshold by a score that reads scores", "data: {train: rows.csv, target: y}\npipeline: [{threshold: {score: roc_auc, cost: {false_positive: -1, false_negativ: 2}, of: logistic}}]\n"),
+	validate("a threshold by two things", "data: {train: rows.csv, target: y}\npipeline: [{threshold: {score: f1, cost: {false_positive: 2}, of: logistic}}]\n"),
 	validate("a negative seed", "seed: -1\ndata: {train: rows.csv, target: y}\npipeline: [logistic]\n"),
 	validate("a seed in words", "seed: lucky\ndata: {train: rows.csv, target: y}\npipeline: [logistic]\n"),
 	validate("several faults at once", "sed: 1\ndata:\n  train: nothing.csv\n  csv: {hedaer: true}\npipeline:\n  - rff: {gamma: 0, features: 0}\n  - logistc\nsearch: {folds: 1, score: acuracy}\n"),
