@@ -69,14 +69,14 @@ func (s Calibrated) named(err error) error {
 	return fmt.Errorf("estimator: calibrated: %w", err)
 }
 
-func (s Calibrated) within() (of estimator.Estimator, folds int) { return s.Of, s.Folds }
+func (s Calibrated) within() estimator.Estimator { return s.Of }
+
+func (s Calibrated) folding(int) int { return s.Folds }
 
 func (Calibrated) suits(*design.Labels) error { return nil }
 
-func (Calibrated) unseen(*design.Labels) bool { return true }
-
 // Cost is that of the model for each fold, or for what leaves one out, and once more.
-func (s Calibrated) Cost(shape datasets.Shape) datasets.Cost { return loneCost(s.Of, s.Folds, shape) }
+func (s Calibrated) Cost(shape datasets.Shape) datasets.Cost { return loneCost(s, shape) }
 
 // FitBatch shares, within each fold, what the models within share between candidates and folds.
 func (Calibrated) FitBatch(ctx context.Context, b estimator.Batch) (shared []string, err error) {

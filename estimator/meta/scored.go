@@ -17,11 +17,11 @@ import (
 type scored interface {
 	estimator.Estimator
 	named(err error) error
-	within() (of estimator.Estimator, folds int)
+	within() estimator.Estimator
+	// folding returns the folds that scores of so many classes are from, noFolds where none are needed.
+	folding(classes int) int
 	// suits says why classes are none for it.
 	suits(labels *design.Labels) error
-	// unseen is whether it needs scores of rows that the model has not seen.
-	unseen(labels *design.Labels) bool
 	learn(ctx context.Context, found outOfFold, labels *design.Labels) (reading, error)
 }
 
@@ -32,16 +32,12 @@ type reading interface {
 
 // validation is how the scores are made that s learns from.
 func validation[S scored](s S, labels *design.Labels) crossValidation {
-	_, folds := s.within()
-	if !s.unseen(labels) {
-		folds = noFolds
-	}
-	return crossValidation{folds: folds, classes: len(labels.Classes)}
+	return crossValidation{folds: s.folding(len(presentOf(labels))), classes: len(labels.Classes)}
 }
 
 // fitScored fits the model within s to all rows and learns what to make of its scores.
 func fitScored[S scored](ctx context.Context, s S, data datasets.Set) (fitted estimator.Predictor, learned reading, classes []string, err error) {
-	of, _ := s.within()
+	of := s.within()
 	if err := checkModel(s, of); err != nil {
 		return nil, nil, nil, err
 	}
@@ -112,8 +108,7 @@ func batchScored[S scored](ctx context.Context, b estimator.Batch) (shared []str
 // foldsOf returns the numbers of the candidates that make scores by as many folds.
 func foldsOf[S scored](b estimator.Batch, specs []S) ([][]int, error) {
 	return grouped(b, func(i int) (any, error) {
-		of, folds := specs[i].within()
-		return folds, specs[i].named(checkModel(specs[i], of))
+		return specs[i].folding(2), specs[i].named(checkModel(specs[i], specs[i].within()))
 	})
 }
 
@@ -158,8 +153,7 @@ func foldScored[S scored](ctx context.Context, b estimator.Batch) (shared []stri
 // modelsOf are candidates with the models that they hold in their place.
 func modelsOf[S scored](candidates []estimator.Candidate) []estimator.Candidate {
 	return withModels(candidates, func(c estimator.Candidate) estimator.Estimator {
-		of, _ := c.Estimator.(S).within()
-		return of
+		return c.Estimator.(S).within()
 	})
 }
 
@@ -170,11 +164,7 @@ func outcomeOf[S scored](ctx context.Context, s S, b estimator.Batch, candidate 
 	}
 	out := found.last
 	out.Seconds = found.seconds
-	out.Err = found.err
-	if out.Err == nil {
-		out.Err = s.suits(labels)
-	}
-	if out.Err == nil {
+	if out.Err = cmp.Or(s.suits(labels), found.err); out.Err == nil {
 		var learned reading
 		if learned, out.Err = s.learn(ctx, found, labels); out.Err == nil {
 			out.Prediction, out.Err = learned.read(found.last.Prediction)
@@ -193,8 +183,7 @@ func costScored[S scored](b estimator.Batch) (cost datasets.Cost, shared []strin
 	}
 	specs, err := estimator.SpecsOf[S](b)
 	for _, spec := range specs {
-		of, _ := spec.within()
-		err = cmp.Or(err, checkModel(spec, of))
+		err = cmp.Or(err, checkModel(spec, spec.within()))
 	}
 	if err != nil {
 		return cost, nil, any.named(err)
@@ -203,8 +192,7 @@ func costScored[S scored](b estimator.Batch) (cost datasets.Cost, shared []strin
 	for _, which := range groups {
 		part := only(b, which)
 		part.Candidates = modelsOf[S](part.Candidates)
-		_, folds := specs[which[0]].within()
-		one, names, err := (crossValidation{folds: folds, classes: 2}).cost(part)
+		one, names, err := (crossValidation{folds: specs[which[0]].folding(max(b.Shape.Outputs, 2)), classes: 2}).cost(part)
 		if err != nil {
 			return cost, nil, any.named(err)
 		}
@@ -216,8 +204,8 @@ func costScored[S scored](b estimator.Batch) (cost datasets.Cost, shared []strin
 
 // loneCost is the cost of one spec that is scored: that of its model for each fold, or for what leaves one out, and
 // once more.
-func loneCost(of estimator.Estimator, folds int, shape datasets.Shape) datasets.Cost {
+func loneCost[S scored](s S, shape datasets.Shape) datasets.Cost {
 	rows := make([]int, max(shape.Rows, 0))
-	cost, _, _ := (crossValidation{folds: folds, classes: 2}).cost(estimator.Batch{Shape: shape, Folds: []datasets.Fold{{Train: rows, Test: nil}}, Candidates: estimator.Candidates(of)})
+	cost, _, _ := (crossValidation{folds: s.folding(max(shape.Outputs, 2)), classes: 2}).cost(estimator.Batch{Shape: shape, Folds: []datasets.Fold{{Train: rows, Test: nil}}, Candidates: estimator.Candidates(s.within())})
 	return datasets.Cost{Flops: cost.Flops, Bytes: cost.Bytes}
 }

@@ -110,11 +110,14 @@ func (s Threshold) named(err error) error {
 	return fmt.Errorf("estimator: threshold: %w", err)
 }
 
-func (s Threshold) within() (of estimator.Estimator, folds int) {
-	if s.Costs.several() {
-		return s.Of, noFolds
+func (s Threshold) within() estimator.Estimator { return s.Of }
+
+// folding is that of the spec for two classes; more have no threshold to choose.
+func (s Threshold) folding(classes int) int {
+	if classes > 2 {
+		return noFolds
 	}
-	return s.Of, s.Folds
+	return s.Folds
 }
 
 // CheckClasses says, as [param.Faults] below the paths score and cost, why it cannot decide between classes of these names.
@@ -173,17 +176,9 @@ func presentOf(l *design.Labels) (present []int) {
 	return present
 }
 
-func (s Threshold) unseen(l *design.Labels) bool { return len(presentOf(l)) == 2 }
-
 // Cost is that of the model for each fold, or for what leaves one out, and once more; of more than two classes
 // that of the model.
-func (s Threshold) Cost(shape datasets.Shape) datasets.Cost {
-	of, folds := s.within()
-	if shape.Outputs > 2 {
-		folds = noFolds
-	}
-	return loneCost(of, folds, shape)
-}
+func (s Threshold) Cost(shape datasets.Shape) datasets.Cost { return loneCost(s, shape) }
 
 // FitBatch shares, within each fold, what the models within share between candidates and folds.
 func (Threshold) FitBatch(ctx context.Context, b estimator.Batch) (shared []string, err error) {

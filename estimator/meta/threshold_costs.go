@@ -30,9 +30,6 @@ const falsePositive, falseNegative = "false_positive", "false_negative"
 // given reports whether there are any.
 func (c Costs) given() bool { return c.Of != nil || c.FalsePositive != 0 || c.FalseNegative != 0 }
 
-// several reports whether more than two classes have names.
-func (c Costs) several() bool { return len(c.names()) > 2 }
-
 // names returns the classes that have costs, in order.
 func (c Costs) names() []string {
 	named := map[string]bool{}

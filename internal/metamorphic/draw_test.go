@@ -210,7 +210,11 @@ func (d *drawing) wrapped(model string) string {
 	penalty := &d.axes[len(d.axes)-1].Path
 	_, name, _ := strings.Cut(*penalty, ".")
 	classes := d.task == "two" || d.task == "classes"
-	switch {
+	switch own := rand.New(rand.NewPCG(d.seed, 15)); {
+	case d.task == "two" && own.IntN(3) == 0: // by numbers of its own: what other seeds draw stays
+		d.divides = true
+		*penalty = "threshold.of." + name
+		return fmt.Sprintf("- threshold: {%s, folds: %d, of: %s}\n", pick(own, "score: f1", "score: auto", "cost: {false_negative: 3}"), pick(own, 0, 3), inner)
 	case d.IntN(3) == 0:
 		other := "{ridge: {alpha: 3}}"
 		if classes {
