@@ -48,7 +48,8 @@ import (
 //
 // Cost of an epoch: n·D·(4d + 6(L−1)·D) flops in single precision, and n·L·D sines and cosines; 34·d·D bytes for the
 // weights of a layer. All rows are held in memory. Fit returns an error for a categorical column, a missing or infinite
-// value, no rows, a list of γ that is not as long as there are columns, and [ErrDiverged] where LearningRate is too large.
+// value, no rows, a list of γ that is not as long as there are columns, and [ErrDiverged] where LearningRate is too large. Where the inputs tell nothing, every
+// row is predicted the mean, or the shares of the classes, and a warning says so.
 //
 // Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007; Kingma and Ba, "Adam: a method
 // for stochastic optimization", ICLR 2015.
@@ -243,9 +244,11 @@ func (t *lesson) take(X mat.Matrix) error {
 		}
 		t.mean, t.deviation = append(t.mean, mean), append(t.deviation, deviation)
 		for i := c; i < len(t.Y); i += q {
-			if t.Y[i] -= mean; deviation > 0 {
-				t.Y[i] /= deviation
+			if deviation == 0 {
+				t.Y[i] = 0
+				continue
 			}
+			t.Y[i] = (t.Y[i] - mean) / deviation
 		}
 	}
 	return nil

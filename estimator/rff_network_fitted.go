@@ -25,9 +25,10 @@ type networkPredictor interface {
 }
 
 var (
-	_ Wrapper        = (*FittedRFFNetwork)(nil)
-	_ Reporter       = (*FittedRFFNetwork)(nil)
-	_ model.Stateful = (*FittedRFFNetwork)(nil)
+	_ Wrapper            = (*FittedRFFNetwork)(nil)
+	_ Reporter           = (*FittedRFFNetwork)(nil)
+	_ RelevancePredictor = (*FittedRFFNetwork)(nil)
+	_ model.Stateful     = (*FittedRFFNetwork)(nil)
 )
 
 // newFittedRFFNetwork returns a classifier where there are classes, else a regression.
@@ -67,6 +68,12 @@ func (f *FittedRFFNetwork) Coef() *mat.Dense { return mat.DenseCopyOf(f.within.n
 
 // Intercept returns a copy of the intercepts, one for each output.
 func (f *FittedRFFNetwork) Intercept() []float64 { return slices.Clone(f.within.network().Intercept) }
+
+// Relevance returns how much each input matters: by how much the outputs change where it changes by its standard
+// deviation, the root of the mean square of the gradient over up to 512 training rows, as a part of the greatest.
+// Several targets count as having variance 1 each, classes by their scores. It is nil where every row gets the same
+// prediction, and of a model whose file is from before there was a relevance.
+func (f *FittedRFFNetwork) Relevance() []float64 { return slices.Clone(f.within.network().Relevance) }
 
 // Report says how training went. Its Iterations are epochs, and its Objective is a mean over the rows that it learned
 // from, with targets of variance 1.
@@ -176,6 +183,12 @@ func (f *FittedRFFNetwork) State(s *model.State) {
 	}
 	s.Matrix("coef", &m.Head)
 	s.Floats("intercept", &m.Intercept)
+	if s.Holds("relevance") { // files did not always
+		relevance := append([]float64{}, m.Relevance...)
+		if s.Floats("relevance", &relevance); len(relevance) > 0 {
+			m.Relevance = relevance
+		}
+	}
 	s.Strings("classes", &classes)
 	s.Int("epochs", &m.Report.Epochs)
 	s.Int("best", &m.Report.Best)
@@ -221,6 +234,8 @@ func checkNetwork(m *network.Model, classes int) error {
 		return fmt.Errorf("coefficients do not fit %d features and %d intercepts", width, len(m.Intercept))
 	case classes == 1 || classes > 0 && len(m.Intercept) != want:
 		return fmt.Errorf("%d classes do not fit %d outputs", classes, len(m.Intercept))
+	case m.Relevance != nil && len(m.Relevance) != m.Layers[0].W.RawMatrix().Rows || !kern.Finite(m.Relevance):
+		return fmt.Errorf("the relevance is not that of the inputs")
 	case !kern.Finite(design.DenseData(m.Head)) || !kern.Finite(m.Intercept):
 		return fmt.Errorf("coefficients are not finite")
 	}

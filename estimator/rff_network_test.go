@@ -219,6 +219,61 @@ func TestNetworkRefusesDamage(t *testing.T) {
 	}
 }
 
+// The relevance of the inputs goes through a file, one of before there was a relevance has none, and one of another length
+// is refused.
+func TestNetworkRelevanceInAFile(t *testing.T) {
+	data := stopRows(200, 3, false)
+	s := smallNetwork()
+	s.Epochs = 60
+	f := fittedNetwork(t, s, data)
+	var relevant RelevancePredictor
+	if !As(f, &relevant) || len(relevant.Relevance()) != 3 || slices.Max(relevant.Relevance()) != 1 || slices.Min(relevant.Relevance()) <= 0 {
+		t.Fatalf("relevance %v", f.Relevance())
+	}
+	for what, c := range map[string]struct {
+		change func(a *model.Archive)
+		want   []float64
+		fails  bool
+	}{
+		"as written": {func(*model.Archive) {}, f.Relevance(), false},
+		"before":     {func(a *model.Archive) { delete(a.Arrays, "relevance") }, nil, false},
+		"too short": {func(a *model.Archive) {
+			a.Arrays["relevance"] = model.Array{Shape: []int{2}, Floats: []float64{1, 0.5}}
+		}, nil, true},
+	} {
+		a, err := model.Record(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.change(a)
+		back := &FittedRFFNetwork{}
+		if err := model.Restore(a, back); (err != nil) != c.fails {
+			t.Errorf("%s: %v", what, err)
+		} else if err == nil && !slices.Equal(back.Relevance(), c.want) {
+			t.Errorf("%s: %v, want %v", what, back.Relevance(), c.want)
+		}
+	}
+	for i := range data.Y { // nothing to learn
+		data.Y[i] = 5
+	}
+	if r := fittedNetwork(t, s, data).Relevance(); r != nil {
+		t.Errorf("relevance %v of constant targets", r)
+	}
+}
+
+// Targets that rounding leaves unequal are constant: nothing is learned, and nothing runs away.
+func TestNetworkOfOneTarget(t *testing.T) {
+	data := stopRows(70, 3, false)
+	data.Weights = make([]float64, 70)
+	for i := range data.Y {
+		data.Y[i], data.Weights[i] = 0.1, 1+math.Sqrt(float64(i))
+	}
+	values, err := fittedNetwork(t, smallNetwork(), data).Predict(context.Background(), data.X)
+	if err != nil || slices.ContainsFunc(values, func(v float64) bool { return math.Abs(v-0.1) > 1e-15 }) {
+		t.Errorf("%v, %v", values, err)
+	}
+}
+
 // Many classes, a class without rows among them, have probabilities that a class weight moves.
 func TestNetworkOfManyClasses(t *testing.T) {
 	data := stopRows(300, 2, false)

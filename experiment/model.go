@@ -61,7 +61,7 @@ type Model struct {
 	KeptRows int    `json:"kept_rows,omitempty"`
 	Bytes    int64  `json:"bytes,omitempty"`
 	Spec     string `json:"spec"` // the pipeline as fitted, as YAML
-	// Relevance is what steps that learn from the targets say of their inputs.
+	// Relevance is what steps and models that learned it say of their inputs.
 	Relevance []result.Relevance `json:"relevance,omitempty"`
 }
 
@@ -72,7 +72,7 @@ type Column struct {
 	Levels []string `json:"levels,omitempty"`
 }
 
-// relevanceOf returns what the steps of a fitted pipeline say of their inputs.
+// relevanceOf returns what the steps and the model of a fitted pipeline say of their inputs.
 func relevanceOf(p *pipeline.FittedPipeline) (out []result.Relevance) {
 	for _, r := range p.Relevance() {
 		step := result.Relevance{Step: r.Step}

@@ -276,6 +276,33 @@ func TestRestoreFaults(t *testing.T) {
 	}
 }
 
+// grown has one number more than its first files.
+type grown struct{ number, more float64 }
+
+func (g *grown) State(s *State) {
+	s.Float("number", &g.number)
+	if part := s.Child("part"); part.Holds("more") {
+		part.Float("more", &g.more)
+	}
+}
+
+// What a state has only in later files is read where it is there.
+func TestHolds(t *testing.T) {
+	a, err := Record(&grown{1, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var whole, first grown
+	if err := Restore(a, &whole); err != nil || whole != (grown{1, 2}) {
+		t.Errorf("%+v, %v", whole, err)
+	}
+	delete(a.Arrays, "part/more")
+	delete(a.Scalars, "part/more")
+	if err := Restore(a, &first); err != nil || first != (grown{1, 0}) {
+		t.Errorf("%+v, %v", first, err)
+	}
+}
+
 func TestWriteRefuses(t *testing.T) {
 	for _, c := range []struct {
 		want string

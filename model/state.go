@@ -90,6 +90,17 @@ func (a *Archive) size() int {
 // Reading reports whether the state is being read.
 func (s *State) Reading() bool { return s.reading }
 
+// Holds reports whether a state that is being read has a scalar or an array of this name, for what files did not have
+// from the start. While it is written that is always so.
+func (s *State) Holds(name string) bool {
+	if !s.reading {
+		return true
+	}
+	_, scalar := s.archive.Scalars[s.prefix+name]
+	_, array := s.archive.Arrays[s.prefix+name]
+	return scalar || array
+}
+
 // Err returns the first error met, in any part of the state.
 func (s *State) Err() error { return s.err }
 

@@ -24,7 +24,7 @@ type Findings struct {
 
 	Importance *importance.Result  `json:"importance,omitempty"`
 	Effects    []importance.Effect `json:"effects,omitempty"`   // of the inputs that matter most
-	Relevance  []Relevance         `json:"relevance,omitempty"` // of inputs to steps with learned scales
+	Relevance  []Relevance         `json:"relevance,omitempty"` // of inputs to steps and models that learned it
 
 	LearningCurve *LearningCurve   `json:"learning_curve,omitempty"`
 	Profile       *profile.Profile `json:"profile,omitempty"` // of the training rows

@@ -15,7 +15,8 @@
 // of each pair, so that a phase would be no parameter, and D features would have D/2 frequencies.
 //
 // [Spec] says how to train, [Data] what there is to learn from, and [Spec.Fit] returns a [Model]. Rows are learned from
-// in single precision, which costs half as much, and predicted in double.
+// in single precision, which costs half as much, and predicted in double. How much each input matters is told once, by the
+// gradients of the trained outputs at some rows.
 //
 // Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007, for the draw; Kingma and
 // Ba, "Adam: a method for stochastic optimization", ICLR 2015.
@@ -79,6 +80,7 @@ type Model struct {
 	Layers    []Layer
 	Head      *mat.Dense // outputs × D
 	Intercept []float64  // outputs
+	Relevance []float64  // d, how much each input matters, the greatest 1; nil where none does
 	Report    Report
 	maps      []fourier.Map
 }

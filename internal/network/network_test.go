@@ -316,25 +316,33 @@ func TestDiverged(t *testing.T) {
 	}
 }
 
-// Of targets that no input tells anything about, the start is kept: the mean.
+// Of targets that no input tells anything about, the start is kept, which is the mean or the shares of the classes: also
+// where a large penalty, or long steps, end above it.
 func TestNothingToLearn(t *testing.T) {
-	data, s := drawn(Squares, 300, 4, 1), small(4)
-	rng := rand.New(rand.NewPCG(1, 1))
-	for i := range data.Y {
-		data.Y[i] = rng.NormFloat64()
-	}
-	s.HeldOut = 0.5
-	m, err := s.Fit(context.Background(), data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := make([]float64, 300)
-	if err := m.Scores(context.Background(), got, data.X); err != nil {
-		t.Fatal(err)
-	}
-	for i, v := range got {
-		if math.Abs(v) > 0.5 {
-			t.Fatalf("row %d: %v", i, v)
+	for _, loss := range []Loss{Squares, Logistic} {
+		for _, c := range []struct{ alpha, rate, held float64 }{{0.3, 0.03, 0.5}, {1e4, 0.03, 0}, {1e6, 0.03, 0.1}, {1e3, 0.3, 0.5}, {0, 0.003, 0.5}} {
+			data, s := drawn(loss, 300, 4, 1), small(4)
+			s.Alpha, s.Rate, s.HeldOut = c.alpha, c.rate, c.held
+			rng := rand.New(rand.NewPCG(1, 1))
+			for i := range data.Y {
+				if data.Weights[i] = 1; loss == Squares {
+					data.Y[i] = rng.NormFloat64()
+				}
+			}
+			m, err := s.Fit(context.Background(), data)
+			if err != nil {
+				t.Errorf("loss %v, %+v: %v", loss, c, err)
+				continue
+			}
+			got := make([]float64, 300)
+			if err := m.Scores(context.Background(), got, data.X); err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range got {
+				if math.Abs(v) > 0.5 || m.Report.Best == 0 && v != m.Intercept[0] {
+					t.Fatalf("loss %v, %+v, row %d: %v, best after %d", loss, c, i, v, m.Report.Best)
+				}
+			}
 		}
 	}
 }

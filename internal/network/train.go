@@ -23,8 +23,12 @@ const (
 	falls    = 3
 )
 
-// Fit trains a network. It returns [solve.ErrDiverged] where the loss is not a number in the end, or above that of a
-// head of zeros.
+// A loss of the training rows this many times that of a head of zeros has run away. Where there is nothing to learn, or
+// the penalty is large, steps end a little above it.
+const runaway = 1.5
+
+// Fit trains a network. It returns [solve.ErrDiverged] where the loss is not a number, or ends far above that of a head of
+// zeros. Where no epoch is better than that head, it is what is returned.
 func (s Spec) Fit(ctx context.Context, data Data) (*Model, error) {
 	t, err := newTraining[float32](ctx, s, data)
 	if err != nil {
@@ -43,9 +47,10 @@ type training[T kern.Float] struct {
 	rows        *rows[T]
 	net         *net[T]
 	train, held []int
-	order       []int         // train, in the order of an epoch
-	batch, tile *minibatch[T] // room for an epoch, and for a look at the loss
-	total       float64       // Σ r
+	order       []int           // train, in the order of an epoch
+	batch, tile *minibatch[T]   // room for an epoch, and for a look at the loss
+	total       float64         // Σ r
+	moments     *design.Moments // of the inputs
 	report      Report
 }
 
@@ -55,11 +60,11 @@ func newTraining[T kern.Float](ctx context.Context, s Spec, data Data) (*trainin
 	t.train, t.held = s.split(data, n)
 	t.order = slices.Clone(t.train)
 	t.Batch = s.minibatch(len(t.train))
-	moments := design.NewMoments(d)
-	moments.Of(data.X)
-	t.rows = newRows[T](data, moments.Mean)
+	t.moments = design.NewMoments(d)
+	t.moments.Of(data.X)
+	t.rows = newRows[T](data, t.moments.Mean)
 	var err error
-	if t.net, err = newNet[T](ctx, s, moments.Mean, data.Outputs); err != nil {
+	if t.net, err = newNet[T](ctx, s, t.moments.Mean, data.Outputs); err != nil {
 		return nil, err
 	}
 	t.batch = newMinibatch(t.net, t.rows, t.Batch)
@@ -136,7 +141,7 @@ func (t *training[T]) run(ctx context.Context) error {
 	if start-start != 0 {
 		return errors.New("the inputs are too large, or gamma is: standardize the inputs")
 	}
-	bar, err := t.objective(ctx)
+	bar, err := t.lossOf(ctx, t.train)
 	if err != nil {
 		return err
 	}
@@ -152,7 +157,7 @@ func (t *training[T]) run(ctx context.Context) error {
 		case err != nil:
 			return err
 		case loss-loss != 0:
-			return fmt.Errorf("%w: the loss is %v after %d epochs; take a smaller learning_rate", solve.ErrDiverged, loss, t.report.Epochs)
+			return fmt.Errorf("%w: the loss is %v in epoch %d; take a smaller learning_rate", solve.ErrDiverged, loss, t.report.Epochs)
 		case loss < least:
 			least, t.report.Best = loss, t.report.Epochs
 			copy(best, t.net.weights)
@@ -169,18 +174,21 @@ func (t *training[T]) run(ctx context.Context) error {
 			t.back(best)
 		}
 	}
-	if t.report.Best > 0 { // else the last weights tell whether there was anything to learn
+	if t.report.Best > 0 { // else the last weights tell whether training ran away
 		t.back(best)
 	}
-	if t.report.Objective, err = t.objective(ctx); err != nil {
+	loss, err := t.lossOf(ctx, t.train)
+	if err != nil {
 		return err
 	}
-	t.report.HeldOut = least
-	if err := (solve.Report{Solver: "adam", Iterations: t.report.Epochs, Objective: t.report.Objective}).Better(bar); err != nil {
-		return fmt.Errorf("%w; take a smaller learning_rate", err)
+	if !(loss <= runaway*bar) {
+		return fmt.Errorf("%w: the loss is %.6g in epoch %d, where a head of zeros has %.6g; take a smaller learning_rate",
+			solve.ErrDiverged, loss, t.report.Epochs, bar)
 	}
 	t.back(best)
-	return nil
+	t.report.HeldOut = least
+	t.report.Objective, err = t.objective(ctx)
+	return err
 }
 
 // back returns to some weights.
@@ -258,6 +266,14 @@ func (t *training[T]) finish(ctx context.Context) (*Model, error) {
 		}
 	}
 	if err := m.Prepare(); err != nil {
+		return nil, err
+	}
+	deviations := make([]float64, len(t.moments.Mean))
+	for j := range deviations {
+		deviations[j] = t.moments.Deviation(j)
+	}
+	var err error
+	if m.Relevance, err = t.relevance(ctx, m, t.data, deviations); err != nil {
 		return nil, err
 	}
 	return m, ctx.Err()

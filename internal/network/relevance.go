@@ -1,0 +1,127 @@
+package network
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/fourier"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/spectral"
+)
+
+// relevanceRows is from how many rows at most it is told how much inputs matter.
+const relevanceRows = 512
+
+// relevance returns how much each input matters: by how much the outputs change where the input changes by its standard
+// deviation σ, in the mean over rows,
+//
+//	σ_j·sqrt(Σ r·Σ_c (∂f_c/∂x_j)² / Σ r)
+//
+// as a part of the greatest. Outputs are those of targets of variance 1; of Softmax they are counted from the mean of all
+// classes, which probabilities do not depend on. It is nil where no input changes an output. The rows are a sample of
+// data.X, of no more than relevanceRows, drawn by the seed. Cost 2·q·D·(d + (L−1)·D) flops a row.
+func (s Spec) relevance(ctx context.Context, m *Model, data Data, deviations []float64) ([]float64, error) {
+	turned, err := m.turned()
+	if err != nil {
+		return nil, err
+	}
+	n, d := data.X.Dims()
+	stream := spectral.NewStream()
+	stream.At(s.Seed, spectral.SampledRows, 0)
+	list := stream.Perm(n)[:min(n, relevanceRows)]
+	slices.Sort(list)
+	mean := make([]float64, m.Head.RawMatrix().Cols) // of the weights of all outputs
+	if data.Loss == Softmax {
+		for c := range data.Outputs {
+			kern.Axpy(1/float64(data.Outputs), m.Head.RawRowView(c), mean)
+		}
+	}
+	out := make([]float64, d)
+	for rows := range slices.Chunk(list, rowsAtOnce) {
+		slopes, err := m.slopes(ctx, turned, datasets.SelectRows(data.X, rows))
+		if err != nil {
+			return nil, err
+		}
+		for c := range data.Outputs {
+			by := slices.Clone(m.Head.RawRowView(c))
+			kern.Axpy(-1, mean, by)
+			gradients, err := m.gradients(ctx, slopes, by)
+			if err != nil {
+				return nil, err
+			}
+			for k, i := range rows {
+				for j, g := range gradients.Row(k) {
+					out[j] += data.Weights[i] * g * g
+				}
+			}
+		}
+	}
+	for j, sum := range out {
+		out[j] = deviations[j] * math.Sqrt(sum)
+	}
+	most := slices.Max(out)
+	if !(most > 0 && kern.Finite(out)) {
+		return nil, nil
+	}
+	kern.Scale(1/most, out)
+	return out, nil
+}
+
+// turned returns the maps whose features are the derivatives of those of m by their angles: −sin(a) = cos(a + π/2).
+func (m *Model) turned() ([]fourier.Map, error) {
+	out := make([]fourier.Map, len(m.maps))
+	for l, y := range m.maps {
+		phase := slices.Clone(y.Phase)
+		for k := range phase {
+			phase[k] += math.Pi / 2
+		}
+		var err error
+		if out[l], err = (fourier.Draws{Base: y.Base, Phase: phase}).Map(y.Factor); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// slopes returns the derivatives of the features of each layer by its angles, rows × D, at the rows of X.
+func (m *Model) slopes(ctx context.Context, turned []fourier.Map, X mat.Matrix) ([]kern.View[float64], error) {
+	n, _ := X.Dims()
+	var out []kern.View[float64]
+	for l := range m.maps {
+		slope, features := mat.NewDense(n, m.maps[l].Width(), nil), mat.NewDense(n, m.maps[l].Width(), nil)
+		if err := turned[l].Float64.Transform(ctx, design.View(slope), X); err != nil {
+			return nil, err
+		}
+		if out = append(out, design.View(slope)); l == len(m.maps)-1 {
+			break
+		}
+		if err := m.maps[l].Float64.Transform(ctx, design.View(features), X); err != nil {
+			return nil, err
+		}
+		X = features
+	}
+	return out, nil
+}
+
+// gradients returns the derivatives by the inputs, rows × d, of a sum of the features of the last layer.
+func (m *Model) gradients(ctx context.Context, slopes []kern.View[float64], weights []float64) (kern.View[float64], error) {
+	n := slopes[0].Rows
+	by := kern.Dense(n, len(weights), len(weights), slices.Repeat(weights, n))
+	for l := len(slopes) - 1; l >= 0; l-- {
+		for i := range n {
+			times(by.Row(i), 1, slopes[l].Row(i))
+		}
+		W := design.View(m.Layers[l].W)
+		below := kern.Dense(n, W.Rows, W.Rows, make([]float64, n*W.Rows))
+		if err := kern.MulUntil(ctx, below, by, W.T(), false); err != nil {
+			return by, err
+		}
+		by = below
+	}
+	return by, nil
+}
