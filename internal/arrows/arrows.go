@@ -121,7 +121,7 @@ var Allowed = map[string][]string{
 
 	// What models know: which inputs matter, what rows look like.
 	"importance":       {"estimator", "metrics", "datasets", "sparse", "single", "internal/svg"},
-	"datasets/profile": {"datasets", "datasets/pass", "sparse", "single", "model"},
+	"datasets/profile": {"datasets", "datasets/pass", "sparse", "single", "model", "internal/kern"},
 
 	// The document, the data that it names, whether both go together, what is written; the run above them.
 	"experiment/result":               {"importance", "datasets/profile"},

@@ -1,0 +1,180 @@
+package profile
+
+import (
+	"errors"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+func profileOf(t testing.TB, set datasets.Set) Profile {
+	t.Helper()
+	p, err := Of(ctx, set.Source())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Rows of the same law hardly ever differ, however few they are; the index is what chance makes of it in the mean.
+func TestNoAlarm(t *testing.T) {
+	for _, c := range []struct{ training, rows int }{{300, 30}, {5000, 30}, {30, 30}, {50, 5000}, {2000, 500}, {20_000, 20_000}} {
+		alarms, tries, psi, expected := 0, 200, 0.0, 0.0
+		if c.rows+c.training > 10_000 {
+			tries = 20
+		}
+		for k := range tries {
+			p := profileOf(t, mixed(c.training, uint64(2*k)))
+			d, err := Compare(ctx, p, mixed(c.rows, uint64(2*k+1)).Source())
+			if err != nil {
+				t.Fatal(err)
+			}
+			alarms += min(len(d.Differing()), 1)
+			for _, in := range d.Inputs {
+				psi += in.PSI
+				expected += in.Expected
+			}
+		}
+		if alarms > 2+tries/50 {
+			t.Errorf("%d of %d comparisons of %d rows with %d give an alarm", alarms, tries, c.rows, c.training)
+		}
+		if ratio := psi / expected; ratio < 0.6 || ratio > 1.4 {
+			t.Errorf("%d rows with %d: the mean index is %.2f of what is expected", c.rows, c.training, ratio)
+		}
+	}
+}
+
+// What has changed is found, and nothing else.
+func TestDrift(t *testing.T) {
+	p := profileOf(t, mixed(5000, 1))
+	for name, c := range map[string]struct {
+		change func(row []float64)
+		column string
+		look   func(in Input) bool
+	}{
+		"shifted":    {func(r []float64) { r[0]++ }, "a", func(in Input) bool { return in.PSI > Much && in.Outside < 0.05 }},
+		"scaled":     {func(r []float64) { r[1] *= 100 }, "b", func(in Input) bool { return in.PSI > Much && in.Outside > 0.8 }},
+		"missing":    {func(r []float64) { r[0] = math.NaN() }, "a", func(in Input) bool { return in.Missing == 1 && in.PSI > Much }},
+		"never 0":    {func(r []float64) { r[2] = max(r[2], 0.001) }, "often", func(in Input) bool { return in.PSI > Much && in.Outside == 0 }},
+		"one level":  {func(r []float64) { r[3] = 1 }, "colour", func(in Input) bool { return in.PSI > Much }},
+		"unknown":    {func(r []float64) { r[3] = datasets.Unknown }, "colour", func(in Input) bool { return in.Unknown == 1 && in.PSI > Much }},
+		"infinities": {func(r []float64) { r[0] = math.Inf(1) }, "a", func(in Input) bool { return in.Missing == 1 }},
+	} {
+		set := mixed(400, 2)
+		for i := range 400 {
+			c.change(set.X.(*mat.Dense).RawRowView(i))
+		}
+		d, err := Compare(ctx, p, set.Source())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Differing(); len(got) != 1 || got[0].Name != c.column || !c.look(got[0]) || d.Inputs[0].Name != c.column {
+			t.Errorf("%s: %+v", name, d)
+		}
+		thin := set
+		thin.X = sparse.FromDense(set.X)
+		if other, err := Compare(ctx, p, blocks{thin, 33}); err != nil || !reflect.DeepEqual(other, d) {
+			t.Errorf("%s: sparse rows compare as %+v (%v), dense ones as %+v", name, other, err, d)
+		}
+	}
+}
+
+// The numbers of a small comparison, counted by hand.
+func TestCompareByHand(t *testing.T) {
+	column := func(values ...float64) datasets.Set {
+		return datasets.Set{X: mat.NewDense(len(values), 1, values), Schema: datasets.Schema{Columns: []datasets.Column{{Name: "n"}}}}
+	}
+	p := profileOf(t, column(0, 0, 0, 1))
+	d, err := Compare(ctx, p, column(0, 1, 2, math.NaN(), 0.5).Source())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// bins: missing, above 1, up to 0, up to 1
+	want := 0.0
+	for _, c := range [][2]float64{{0, 1}, {0, 1}, {3, 1}, {1, 2}} {
+		was, is := (c[0]+0.5)/6, (c[1]+0.5)/7
+		want += (is - was) * math.Log(is/was)
+	}
+	in := d.Inputs[0]
+	if math.Abs(in.PSI-want) > 1e-15 || in.Missing != 0.2 || in.Outside != 0.2 || math.Abs(in.Expected-3*(1./4+1./5)) > 1e-15 || d.Rows != 5 || d.Training != 4 || in.Differs {
+		t.Errorf("%+v, wanted a PSI of %v", d, want)
+	}
+}
+
+// What a model has not learned about is warned of.
+func TestWarnings(t *testing.T) {
+	p := profileOf(t, mixed(1000, 1))
+	set := mixed(100, 2)
+	for i := range 100 {
+		set.X.(*mat.Dense).Set(i, 0, math.NaN())
+		if i%25 == 0 {
+			set.X.(*mat.Dense).Set(i, 3, datasets.Unknown)
+		}
+	}
+	d, err := Compare(ctx, p, set.Source())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(d.Warnings(), "\n")
+	if !strings.HasPrefix(got, `column "a" has no value in any row, and had one in 98 % of the training rows`) || !strings.HasSuffix(got, `column "colour" has a category that the training rows had not in 4.0 % of the rows`) {
+		t.Error(got)
+	}
+}
+
+// Rows that the profile cannot be compared with are refused.
+func TestOtherColumns(t *testing.T) {
+	set := mixed(50, 1)
+	p := profileOf(t, set)
+	for name, change := range map[string]func(s *datasets.Set){
+		"another name": func(s *datasets.Set) { s.Schema.Columns[1].Name = "z" },
+		"another kind": func(s *datasets.Set) { s.Schema.Columns[1].Kind = datasets.Categorical },
+		"fewer":        func(s *datasets.Set) { s.X, s.Schema.Columns = mat.NewDense(50, 3, nil), s.Schema.Columns[:3] },
+		"other levels": func(s *datasets.Set) { s.Schema.Columns[3].Levels = []string{"mauve"} },
+	} {
+		other := set
+		other.Schema.Columns = slices.Clone(set.Schema.Columns)
+		change(&other)
+		if _, err := Compare(ctx, p, other.Source()); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	c, err := Against(p, set.Schema, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Drift(); !errors.Is(err, datasets.ErrEmpty) {
+		t.Errorf("no rows: %v", err)
+	}
+}
+
+// The tests of shares are those that SciPy computes: fisher_exact(alternative="greater"), betabinom(m, 2, n-1).pmf from k on.
+func TestChance(t *testing.T) {
+	for _, c := range []struct {
+		k, m, k0, n     int
+		fisher, outside float64
+	}{{4, 30, 8, 300, 0.01651308051, 0.0002643909269}, {300, 1000, 200, 2000, 2.403058527e-41, 1.422546765e-156}, {50, 100, 0, 40, 3.38652732e-10, 7.864268999e-09}, {12, 100, 1, 900, 6.414421737e-12, 6.414421737e-12}} {
+		if !moreMissing(c.k, c.m, c.k0, c.n, c.fisher*1.000001) || moreMissing(c.k, c.m, c.k0, c.n, c.fisher*0.999999) {
+			t.Errorf("%d of %d after %d of %d missing: the chance is not %v", c.k, c.m, c.k0, c.n, c.fisher)
+		}
+		if !moreOutside(c.k, c.m, c.n, c.outside*1.000001) || moreOutside(c.k, c.m, c.n, c.outside*0.999999) {
+			t.Errorf("%d of %d outside of %d: the chance is not %v", c.k, c.m, c.n, c.outside)
+		}
+	}
+}
+
+func BenchmarkCompare(b *testing.B) {
+	set := mixed(100_000, 1)
+	p := profileOf(b, set)
+	for b.Loop() {
+		if _, err := Compare(ctx, p, set.Source()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

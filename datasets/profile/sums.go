@@ -1,0 +1,376 @@
+package profile
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/pass"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// sums are what a pass counts of each column.
+type sums struct {
+	cols            int
+	rows            int
+	inputs, targets []*tally
+}
+
+func newSums(schema datasets.Schema, cols int) *sums {
+	s := &sums{cols: cols}
+	n := max(min(cols, mostColumns), 0)
+	most := min(max(1<<20/max(n+len(schema.Targets), 1), 1<<10), 1<<14)
+	for j := range n {
+		s.inputs = append(s.inputs, newTally(schema.Column(j), most))
+	}
+	for _, c := range schema.Targets {
+		s.targets = append(s.targets, newTally(c, most))
+	}
+	return s
+}
+
+// Add counts the rows of a block.
+func (s *sums) Add(ctx context.Context, first int, block datasets.Set) error {
+	if block.Cols() != s.cols {
+		return fmt.Errorf("profile: %d columns, wanted %d", block.Cols(), s.cols)
+	}
+	if err := seeRows(ctx, s.inputs, block.X); err != nil {
+		return err
+	}
+	switch {
+	case block.Targets != nil:
+		if _, n := block.Targets.Dims(); n != len(s.targets) {
+			return fmt.Errorf("profile: %d targets, wanted %d", n, len(s.targets))
+		}
+		if err := seeRows(ctx, s.targets, block.Targets); err != nil {
+			return err
+		}
+	case len(s.targets) == 1 && block.Y != nil:
+		for _, v := range block.Y {
+			s.targets[0].see(v)
+		}
+	default:
+		for _, t := range s.targets {
+			t.missing += block.Rows()
+		}
+	}
+	s.rows += block.Rows()
+	return nil
+}
+
+// Merge adds the counts of other rows.
+func (s *sums) Merge(ctx context.Context, other pass.Sums) error {
+	o := other.(*sums)
+	for j, t := range s.all() {
+		t.merge(o.all()[j])
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	s.rows += o.rows
+	return nil
+}
+
+// Next returns nil: one reading is enough.
+func (s *sums) Next(context.Context) (pass.Sums, error) { return nil, nil }
+
+func (s *sums) all() []*tally { return append(slices.Clip(s.inputs), s.targets...) }
+
+// State carries the counts of all columns, one after the other.
+func (s *sums) State(st *model.State) {
+	all := s.all()
+	n := len(all)
+	missing, unknown, zeros, drops, sizes := make([]int, n), make([]int, n), make([]int, n), make([]int, n), make([]int, n)
+	total := make([]float64, n)
+	var levels, counts []int
+	var low, high []int
+	for j, t := range all {
+		missing[j], unknown[j], zeros[j], total[j] = t.missing, t.unknown, t.zeros, t.total
+		t.numbers.flush()
+		drops[j], sizes[j] = int(t.numbers.drop), len(t.numbers.low)
+		levels, counts = append(levels, t.levels...), append(counts, t.numbers.count...)
+		low, high = append(low, signed(t.numbers.low)...), append(high, signed(t.numbers.high)...)
+	}
+	st.Int("rows", &s.rows)
+	pass.Ints(st, "missing", &missing, n, 0)
+	pass.Ints(st, "unknown", &unknown, n, 0)
+	pass.Ints(st, "zeros", &zeros, n, 0)
+	pass.Ints(st, "drops", &drops, n, 0)
+	pass.Ints(st, "sizes", &sizes, n, 0)
+	pass.Floats(st, "total", &total, n, pass.Finite)
+	pass.Ints(st, "levels", &levels, len(levels), 0)
+	entries := 0
+	for _, size := range sizes {
+		if size > 1<<30 {
+			st.Fail("sizes has a number %d", size)
+			return
+		}
+		entries += size
+	}
+	pass.Ints(st, "counts", &counts, entries, 1)
+	pass.Ints(st, "low", &low, entries, math.MinInt)
+	pass.Ints(st, "high", &high, entries, math.MinInt)
+	if !st.Reading() || st.Err() != nil {
+		return
+	}
+	for j, t := range all {
+		t.missing, t.unknown, t.zeros, t.total = missing[j], unknown[j], zeros[j], total[j]
+		levels = levels[copy(t.levels, levels):]
+		size := sizes[j]
+		t.numbers.runs = runs{unsigned(low[:size]), unsigned(high[:size]), slices.Clone(counts[:size])}
+		low, high, counts = low[size:], high[size:], counts[size:]
+		t.numbers.drop = uint(min(drops[j], 64))
+		st.Require(drops[j] < 64 && t.numbers.sound(), "the counts of its numbers are not in their order")
+	}
+}
+
+// signed returns patterns of bits as they are written.
+func signed(list []uint64) []int {
+	out := make([]int, len(list))
+	for i, v := range list {
+		out[i] = int(v)
+	}
+	return out
+}
+
+// unsigned is the inverse of signed.
+func unsigned(list []int) []uint64 {
+	out := make([]uint64, len(list))
+	for i, v := range list {
+		out[i] = uint64(v)
+	}
+	return out
+}
+
+// tally counts the values of a column.
+type tally struct {
+	categorical bool
+	missing     int
+	unknown     int
+	zeros       int
+	levels      []int   // rows of each category, by code
+	total       float64 // of the numbers, times 2^-64, so that it cannot overflow
+	numbers     sketch  // but for 0
+}
+
+func newTally(c datasets.Column, most int) *tally {
+	t := &tally{categorical: c.Kind == datasets.Categorical}
+	if t.numbers.most = most; t.categorical {
+		t.levels = make([]int, len(c.Levels))
+	}
+	return t
+}
+
+const small = 1.0 / (1 << 32) / (1 << 32)
+
+func (t *tally) see(v float64) {
+	switch {
+	case v-v != 0:
+		t.missing++
+	case t.categorical:
+		if v >= 0 && v < float64(len(t.levels)) {
+			t.levels[int(v)]++
+		} else {
+			t.unknown++
+		}
+	case v == 0:
+		t.zeros++
+	default:
+		t.total += v * small
+		t.numbers.add(v)
+	}
+}
+
+// seeZeros counts numbers that are 0, or rows of the first category.
+func (t *tally) seeZeros(n int) {
+	switch {
+	case !t.categorical:
+		t.zeros += n
+	case len(t.levels) > 0:
+		t.levels[0] += n
+	default:
+		t.unknown += n
+	}
+}
+
+func (t *tally) merge(o *tally) {
+	t.missing, t.unknown, t.zeros, t.total = t.missing+o.missing, t.unknown+o.unknown, t.zeros+o.zeros, t.total+o.total
+	for code, n := range o.levels {
+		t.levels[code] += n
+	}
+	t.numbers.merge(&o.numbers)
+}
+
+// describe says what there is to say of a column.
+func (t *tally) describe(name string, c datasets.Column, rows int) Column {
+	out := Column{Name: name, Kind: c.Kind.String(), Missing: share(t.missing, rows), Unknown: share(t.unknown, rows)}
+	if t.categorical {
+		t.describeLevels(&out, c.Levels, rows-t.missing)
+		return out
+	}
+	all := t.numbers.with(t.zeros)
+	if len(all.low) == 0 {
+		return out
+	}
+	n := rows - t.missing
+	out.Min, out.Max = all.low[0], all.high[len(all.high)-1]
+	out.Mean = min(max(t.total/float64(n)/small, out.Min), out.Max)
+	for k := range 11 {
+		out.Quantiles = append(out.Quantiles, all.quantile(float64(k)/10, n))
+	}
+	out.Cuts, out.Counts = all.bins(n)
+	return out
+}
+
+func (t *tally) describeLevels(out *Column, names []string, rows int) {
+	codes := make([]int, 0, len(names))
+	for code, n := range t.levels {
+		if n > 0 {
+			codes = append(codes, code)
+		}
+	}
+	slices.SortStableFunc(codes, func(a, b int) int { return cmp.Compare(t.levels[b], t.levels[a]) })
+	listed := codes[:min(len(codes), mostLevels)]
+	for _, code := range listed {
+		out.Levels = append(out.Levels, Level{names[code], share(t.levels[code], rows)})
+	}
+	other := 0
+	for _, code := range codes[len(listed):] {
+		other += t.levels[code]
+	}
+	out.OtherLevels, out.Other = len(names)-len(listed), share(other, rows)
+}
+
+// share is n of all, 0 of none.
+func share(n, all int) float64 { return float64(n) / float64(max(all, 1)) }
+
+// counter counts the values of a column.
+type counter interface {
+	see(v float64)
+	seeZeros(n int)
+}
+
+// seeRows hands the values of the first columns of rows to their counters, one by one or those that are left out
+// of sparse rows at once.
+func seeRows[C counter](ctx context.Context, columns []C, X mat.Matrix) error {
+	n, _ := X.Dims()
+	if x, ok := X.(*sparse.CSR); ok {
+		return seeSparse(ctx, columns, x)
+	}
+	const tile = 4096
+	for first := 0; first < n; first += tile {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		last := min(first+tile, n)
+		kern.Parallel(len(columns), (len(columns)+7)/8, func(lo, hi int) {
+			for i := first; i < last; i++ {
+				switch x := X.(type) {
+				case *mat.Dense:
+					for j, v := range x.RawRowView(i)[lo:hi] {
+						columns[lo+j].see(v)
+					}
+				case *single.Dense:
+					for j, v := range x.Row(i)[lo:hi] {
+						columns[lo+j].see(float64(v))
+					}
+				default:
+					for j := lo; j < hi; j++ {
+						columns[j].see(X.At(i, j))
+					}
+				}
+			}
+		})
+	}
+	return nil
+}
+
+func seeSparse[C counter](ctx context.Context, columns []C, x *sparse.CSR) error {
+	n, _ := x.Dims()
+	shared, isShared := x.Shared()
+	filled := make([]int, len(columns))
+	for i := range n {
+		if i%4096 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		indices, values := x.Row(i)
+		for k, j := range indices {
+			if int(j) >= len(columns) {
+				break // columns are in ascending order
+			}
+			v := shared
+			if !isShared {
+				v = values[k]
+			}
+			filled[j]++
+			columns[j].see(v)
+		}
+	}
+	for j, c := range columns {
+		c.seeZeros(n - filled[j])
+	}
+	return nil
+}
+
+// check reports what cannot be so of that column in so many rows.
+func (c Column) check(name string, of datasets.Column, rows int) error {
+	wrong := func(what string) error { return fmt.Errorf("profile: column %q: %s", c.Name, what) }
+	switch {
+	case c.Name != name || c.Kind != of.Kind.String():
+		return wrong(fmt.Sprintf("wanted the %s column %q", of.Kind, name))
+	case !isShare(c.Missing) || !isShare(c.Unknown) || !isShare(c.Other):
+		return wrong("a share is not between 0 and 1")
+	case of.Kind == datasets.Categorical && len(c.Counts) > 0, of.Kind == datasets.Numeric && len(c.Levels) > 0:
+		return wrong("it has what only columns of the other kind have")
+	case len(c.Quantiles) != 0 && len(c.Quantiles) != 11 || len(c.Quantiles) > 0 != (len(c.Counts) > 0):
+		return wrong("wanted 11 quantiles, with counts")
+	case len(c.Counts) != 0 && len(c.Cuts) != len(c.Counts)-1 || len(c.Counts) == 0 && len(c.Cuts) > 0:
+		return wrong("wanted one count more than cuts")
+	case !slices.IsSorted(c.Quantiles) || !ascending(c.Cuts) || c.Min > c.Max:
+		return wrong("its numbers are not in ascending order")
+	case len(c.Levels) > mostLevels || c.OtherLevels < 0:
+		return wrong("wanted at most 50 levels")
+	}
+	left := rows
+	for _, n := range c.Counts {
+		if n < 0 || n > left {
+			return wrong("its counts are not those of so many rows")
+		}
+		left -= n
+	}
+	listed, wrongShare := map[string]bool{}, false
+	for _, l := range c.Levels {
+		listed[l.Name] = true
+		wrongShare = wrongShare || !isShare(l.Share)
+	}
+	known := 0
+	for _, name := range of.Levels {
+		if listed[name] {
+			known++
+			delete(listed, name)
+		}
+	}
+	if known != len(c.Levels) || wrongShare {
+		return wrong("a level is not one of the column, or listed twice, or its share is not between 0 and 1")
+	}
+	return nil
+}
+
+func isShare(v float64) bool { return v >= 0 && v <= 1 }
+
+func ascending(list []float64) bool {
+	for i := 1; i < len(list); i++ {
+		if !(list[i-1] < list[i]) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(list, func(v float64) bool { return math.IsNaN(v) })
+}
