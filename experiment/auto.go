@@ -42,7 +42,7 @@ type AutoOptions struct {
 }
 
 // autoOutputs are all that Auto may write.
-var autoOutputs = []string{"experiment.yaml", "result.json", "leaderboard.csv", "predictions.csv", "model.bochner"}
+var autoOutputs = []string{"experiment.yaml", "result.json", "leaderboard.csv", "predictions.csv", "model.bochner", "report.html"}
 
 // autoJournal is the name of the file in which a search notes its trials.
 const autoJournal = "auto.journal"

@@ -48,6 +48,7 @@ search:
 	// cv_results.csv
 	// model.bochner
 	// spec.yaml
+	// report.html
 	// result.json
 }
 

@@ -411,7 +411,7 @@ func TestFailureLeavesEarlierOutputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(entries) != 3 { // spec.yaml, result.json, model.bochner
+	if len(entries) != 4 { // spec.yaml, result.json, model.bochner, report.html
 		t.Errorf("left behind: %v", entries)
 	}
 }
@@ -451,11 +451,11 @@ func TestStaleOutputsAreRemoved(t *testing.T) {
 		}
 		return strings.Join(names, " ")
 	}
-	if got, want := files(), "cv_results.csv model.bochner notes.txt predictions.csv result.json spec.yaml"; got != want {
+	if got, want := files(), "cv_results.csv model.bochner notes.txt predictions.csv report.html result.json spec.yaml"; got != want {
 		t.Fatalf("%s, wanted %s", got, want)
 	}
 	execute(t, spec(t, "data: {train: rows.csv, target: y, csv: {missing: \"?\"}}\n"+steps))
-	if got, want := files(), "model.bochner notes.txt result.json spec.yaml"; got != want {
+	if got, want := files(), "model.bochner notes.txt report.html result.json spec.yaml"; got != want {
 		t.Errorf("%s, wanted %s", got, want)
 	}
 }

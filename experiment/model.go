@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/internal/files"
+	"github.com/bochner-ml/bochner/experiment/internal/findings"
 	"github.com/bochner-ml/bochner/experiment/internal/predictions"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/experiment/result"
@@ -36,7 +37,8 @@ type Evaluation struct {
 	Intervals *result.Sureness `json:"intervals,omitempty"`
 	Clusters  []int            `json:"clusters,omitempty"`  // rows in each cluster
 	Anomalies *float64         `json:"anomalies,omitempty"` // share of the rows that are taken for anomalies
-	Warnings  []string         `json:"warnings"`
+	result.Findings
+	Warnings []string `json:"warnings"`
 }
 
 // Model is what a model file holds, in words.
@@ -204,6 +206,9 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 	}
 	out.Warnings = append(out.Warnings, warnings...)
 	if err != nil {
+		return out, err
+	}
+	if err := findings.Judged(&out.Findings, v.Input(), m.Task, m.Schema, func(row int) int { return row }); err != nil {
 		return out, err
 	}
 	out.Intervals = surenessOf(m.Predictor)

@@ -27,6 +27,7 @@ import (
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
+	"github.com/bochner-ml/bochner/report"
 )
 
 // Run does the whole experiment and writes its outputs into output.dir: all of them at the end, or
@@ -66,7 +67,7 @@ func (r *run) phases(ctx context.Context, phases ...func(context.Context) error)
 }
 
 // runOutputs are all that a run may write. A run without a search or test rows writes some of them.
-var runOutputs = []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", "model.bochner"}
+var runOutputs = []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", "model.bochner", "report.html"}
 
 // run is an experiment that is going on.
 type run struct {
@@ -251,6 +252,9 @@ func (r *run) fitSearch(ctx context.Context) error {
 	if r.search, r.result.Search, err = runSearch(ctx, r.spec, set, search); err != nil {
 		return err
 	}
+	if cost, err := costOfSearch(r.spec, set, r.rows.Task); err == nil && cost.Known && cost.SharedFlops > 0 {
+		r.result.Search.Flops, r.result.Search.OneByOneFlops = min(cost.SharedFlops, cost.Flops), cost.Flops
+	}
 	r.model, r.chosenBy = r.search.Model, r.search.Score
 	r.result.Seconds.Search, r.result.Seconds.Refit = r.search.Seconds, r.search.RefitSeconds
 	r.output.KeepJournals = r.search.Unreached > 0
@@ -316,9 +320,13 @@ func (r *run) evaluate(ctx context.Context) error {
 			return err
 		}
 		r.count(&v, true)
+		train = r.rows.Test
 	}
 	r.result.Seconds.Evaluate = time.Since(began).Seconds()
-	return nil
+	began = time.Now()
+	err = r.examine(ctx, v, train, extra)
+	r.result.Seconds.Report = time.Since(began).Seconds()
+	return err
 }
 
 // count notes the sizes of clusters, or the share of anomalies, among the training or the test rows.
@@ -389,6 +397,7 @@ func (r *run) writeSpec(name string, spec Spec) error {
 	if err != nil {
 		return err
 	}
+	r.result.Spec, r.result.Diagram = string(resolved), diagram(spec.Pipeline, r.result.Search)
 	return r.output.Write(name, func(w *bufio.Writer) error { _, err := w.Write(resolved); return err })
 }
 
@@ -403,6 +412,11 @@ func (r *run) finish(ctx context.Context, name string, spec Spec) error {
 	}
 	r.result.Memory = memory.Peak()
 	r.result.Seconds.Total = time.Since(r.started).Seconds()
+	if r.spec.Report.HTML {
+		if err := r.output.Write("report.html", func(w *bufio.Writer) error { return report.Write(w, r.result) }); err != nil {
+			return err
+		}
+	}
 	err := r.output.Write("result.json", func(w *bufio.Writer) error {
 		text, err := json.MarshalIndent(r.result, "", "  ")
 		if err != nil {

@@ -62,6 +62,13 @@ func summary(found *gridsearch.Result) *result.Search {
 	for _, s := range best.Settings {
 		out.Best.Params[s.Path] = s.Value
 	}
+	for _, c := range found.Candidates {
+		one := result.Tried{Candidate: result.Candidate{Params: map[string]any{}, Mean: c.Mean, Std: c.Std}, Folds: c.Folds, Rank: c.Rank, Seconds: c.Seconds, Failed: c.Failed}
+		for _, s := range c.Settings {
+			one.Params[s.Path] = s.Value
+		}
+		out.All = append(out.All, one)
+	}
 	return out
 }
 
@@ -78,6 +85,7 @@ func ofHalving(err error) error {
 // journalKey tells a search from those of other specs and data, which do not share its journal.
 func journalKey(spec Spec, data result.Digests) string {
 	spec.Output, spec.Intervals = document.Output{}, nil // candidates have none
+	spec.Report = document.NewReport()
 	if spec.Search != nil {
 		search := *spec.Search
 		search.Budget = 0 // more time goes on with the same search

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/judged"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -131,16 +132,13 @@ func newScorer(list []metrics.Metric, data datasets.Set, folds []datasets.Fold) 
 		}
 	}
 	for k, f := range folds {
-		in := metrics.Input{Weights: pick(data.Weights, f.Test)}
+		known := datasets.Set{Schema: data.Schema, Weights: pick(data.Weights, f.Test)}
 		if data.Targets != nil {
-			in.TruthTargets = datasets.SelectRows(data.Targets, f.Test).(*mat.Dense)
+			known.Targets = datasets.SelectRows(data.Targets, f.Test).(*mat.Dense)
 		} else {
-			in.Truth = pick(data.Y, f.Test)
+			known.Y = pick(data.Y, f.Test)
 		}
-		if list[0].Task == datasets.Classification {
-			in.Classes = max(2, len(data.Schema.Classes()))
-		}
-		s.truth[k] = in
+		s.truth[k] = judged.Truth(known, list[0].Task)
 	}
 	return s
 }
@@ -163,16 +161,7 @@ func (s *scorer) score(fold int, p estimator.Prediction) (scores []float64, fail
 	if s.looks != nil {
 		s.looks(fold)
 	}
-	in := s.truth[fold]
-	in.Scores, in.Probabilities, in.Sets = p.Scores, p.Probabilities, p.Sets
-	if len(p.Anomaly) > 0 {
-		in.Scores = mat.NewDense(len(p.Anomaly), 1, p.Anomaly)
-	}
-	if in.TruthTargets != nil {
-		in.PredictedTargets, in.StdTargets, in.LowerTargets, in.UpperTargets = p.Targets, p.StdTargets, p.LowerTargets, p.UpperTargets
-	} else {
-		in.Predicted, in.Std, in.Lower, in.Upper = p.Values, p.Std, p.Lower, p.Upper
-	}
+	in := judged.With(s.truth[fold], p)
 	scores = make([]float64, len(s.metrics))
 	for k, m := range s.metrics {
 		if !m.Needs.Met(in) {

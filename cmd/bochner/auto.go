@@ -98,12 +98,13 @@ func showAuto(out io.Writer, r experiment.Result) {
 	t.Flush()
 	showInputs(out, a.Inputs)
 	fmt.Fprintln(out)
-	showScores(out, r.Train, r.Test)
+	showScores(out, r.Train, r.Test, r.Baselines...)
 	showPositive(out, r.Positive)
+	showFindings(out, r.Findings)
 	for _, w := range r.Warnings {
 		fmt.Fprintf(out, "warning: %s\n", w)
 	}
-	fmt.Fprintf(out, "\n%.1f s, of which load %.1f, search %.1f, evaluate %.1f", r.Seconds.Total, r.Seconds.Load, r.Seconds.Search, r.Seconds.Evaluate)
+	fmt.Fprintf(out, "\n%.1f s, of which load %.1f, search %.1f, evaluate %.1f, report %.1f", r.Seconds.Total, r.Seconds.Load, r.Seconds.Search, r.Seconds.Evaluate, r.Seconds.Report)
 	if r.Memory > 0 {
 		fmt.Fprintf(out, "; at most %s of memory", memory(r.Memory))
 	}

@@ -289,6 +289,29 @@ func (c predictCommand) Run(s *session) error {
 	return nil
 }
 
+type reportCommand struct {
+	Folder string `arg:"" files:"" name:"run" help:"Folder that a run has written."`
+}
+
+func (reportCommand) Help() string {
+	return `Reads result.json, cv_results.csv and the experiment file in the folder of a finished run and writes
+report.html into it, as the run itself does: one page that needs no network.
+
+Example: bochner report runs/adult`
+}
+
+func (c reportCommand) Run(s *session) error {
+	path, err := experiment.Report(c.Folder)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.print(map[string]any{"file": path})
+	}
+	s.say("%s written\n", path)
+	return nil
+}
+
 type inspectCommand struct {
 	Model string `arg:"" files:"" name:"model" help:"Model file."`
 }

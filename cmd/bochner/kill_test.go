@@ -121,7 +121,7 @@ func writing(while, most time.Duration) {
 func contents(t *testing.T, dir string) map[string]any {
 	t.Helper()
 	out := map[string]any{}
-	for _, name := range []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", "model.bochner"} {
+	for _, name := range []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", "model.bochner", "report.html"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if os.IsNotExist(err) {
 			continue
@@ -139,6 +139,8 @@ func contents(t *testing.T, dir string) map[string]any {
 				delete(r, key)
 			}
 			out[name] = r
+		case "report.html": // has times
+			out[name] = bytes.HasSuffix(bytes.TrimSpace(text), []byte("</html>"))
 		case "cv_results.csv":
 			table, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 			if err != nil {

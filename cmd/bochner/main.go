@@ -40,6 +40,7 @@ type commands struct {
 	Validate validateCommand `cmd:"" help:"Check an experiment file and its data."`
 	Plan     planCommand     `cmd:"" help:"Say what a run would cost, and refuse what cannot fit in memory."`
 	Run      runCommand      `cmd:"" help:"Run an experiment: read, search, fit, test, save."`
+	Report   reportCommand   `cmd:"" help:"Write the report of a run once more."`
 	Evaluate evaluateCommand `cmd:"" help:"Score a model on labelled rows."`
 	Predict  predictCommand  `cmd:"" help:"Write a model's predictions for rows."`
 	Inspect  inspectCommand  `cmd:"" help:"Show what a model file holds."`

@@ -48,13 +48,13 @@ func TestFromRowsToPredictions(t *testing.T) {
 	out, errs := call(t, success, "run rows.yaml --set rff.features=20")
 	has(t, out, "112 candidates × 5 folds: log_loss", "balanced_accuracy", "written: runs/rows/predictions.csv")
 	has(t, errs, "load\n", "search\n", "refit\n", "evaluate\n")
-	for _, name := range []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", "model.bochner"} {
+	for _, name := range []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", "model.bochner", "report.html"} {
 		if _, err := os.Stat("runs/rows/" + name); err != nil {
 			t.Error(err)
 		}
 	}
-	if entries, _ := os.ReadDir("runs/rows"); len(entries) != 5 {
-		t.Errorf("%d files, wanted 5: %v", len(entries), entries)
+	if entries, _ := os.ReadDir("runs/rows"); len(entries) != 6 {
+		t.Errorf("%d files, wanted 6: %v", len(entries), entries)
 	}
 	out, _ = call(t, success, "inspect runs/rows/model.bochner")
 	has(t, out, "target", "rff", "features: 20", "categorical", "green, red")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -38,9 +39,10 @@ func showResult(out io.Writer, r experiment.Result) {
 	}
 	fmt.Fprintln(out)
 	if len(r.Train)+len(r.Test) > 0 {
-		showScores(out, r.Train, r.Test)
+		showScores(out, r.Train, r.Test, r.Baselines...)
 	}
 	showPositive(out, r.Positive)
+	showFindings(out, r.Findings)
 	if r.Intervals != nil {
 		fmt.Fprintln(out)
 		showSureness(out, *r.Intervals)
@@ -59,7 +61,7 @@ func showResult(out io.Writer, r experiment.Result) {
 		}
 		fmt.Fprintf(out, "warning: %s\n", w)
 	}
-	fmt.Fprintf(out, "\n%.1f s, of which load %.1f, search %.1f, refit %.1f, evaluate %.1f", r.Seconds.Total, r.Seconds.Load, r.Seconds.Search, r.Seconds.Refit, r.Seconds.Evaluate)
+	fmt.Fprintf(out, "\n%.1f s, of which load %.1f, search %.1f, refit %.1f, evaluate %.1f, report %.1f", r.Seconds.Total, r.Seconds.Load, r.Seconds.Search, r.Seconds.Refit, r.Seconds.Evaluate, r.Seconds.Report)
 	if r.Memory > 0 {
 		fmt.Fprintf(out, "; at most %s of memory", memory(r.Memory))
 	}
@@ -108,16 +110,21 @@ func showMembers(out io.Writer, members []result.MemberWeight) {
 	t.Flush()
 }
 
-// showScores prints a row for each metric, of those parts of the rows that have scores.
-func showScores(out io.Writer, train, test map[string]float64) {
+// showScores prints a row for each metric, of those parts of the rows that have scores, and of simple models beside them.
+func showScores(out io.Writer, train, test map[string]float64, simple ...result.Baseline) {
 	t := columns(out)
 	fmt.Fprint(t, "score")
 	all := map[string]float64{}
 	var parts []map[string]float64
-	for _, part := range []struct {
+	type part struct {
 		name   string
 		scores map[string]float64
-	}{{"train", train}, {"test", test}} {
+	}
+	list := []part{{"train", train}, {"test", test}}
+	for _, b := range simple {
+		list = append(list, part{b.Name, b.Scores})
+	}
+	for _, part := range list {
 		if len(part.scores) > 0 {
 			fmt.Fprint(t, "\t", part.name)
 			maps.Copy(all, part.scores)
@@ -137,6 +144,80 @@ func showScores(out io.Writer, train, test map[string]float64) {
 		fmt.Fprintln(t)
 	}
 	t.Flush()
+}
+
+// showFindings prints what was taken for what, or how far off predictions are, and which inputs matter.
+func showFindings(out io.Writer, f result.Findings) {
+	on := ""
+	if f.On == "train" {
+		on = " (training rows)"
+	}
+	if len(f.PerClass) > 0 {
+		fmt.Fprintln(out)
+		showClasses(out, f, on)
+	}
+	if len(f.Errors) > 0 {
+		fmt.Fprintln(out)
+		t := columns(out)
+		fmt.Fprint(t, "off by at most"+on)
+		for _, q := range f.Errors[0].Quantiles {
+			fmt.Fprintf(t, "\t%g %%", 100*q.Share)
+		}
+		fmt.Fprintln(t)
+		for _, e := range f.Errors {
+			fmt.Fprint(t, e.Target)
+			for _, q := range e.Quantiles {
+				fmt.Fprint(t, "\t", short(q.Error))
+			}
+			fmt.Fprintln(t)
+		}
+		t.Flush()
+	}
+	if i := f.Importance; i != nil && len(i.Inputs) > 0 && i.Inputs[0].Mean > 0 {
+		const most = 5
+		fmt.Fprintln(out)
+		t := columns(out)
+		fmt.Fprintf(t, "without the input\t%s is worse by\n", i.Score)
+		for _, in := range i.Inputs[:min(len(i.Inputs), most)] {
+			fmt.Fprintf(t, "%s\t%.2g ± %.1g\n", in.Name, in.Mean, in.Std)
+		}
+		t.Flush()
+		if more := len(i.Inputs) - most; more > 0 {
+			fmt.Fprintf(out, "and %d more\n", more)
+		}
+	}
+}
+
+// showClasses prints the confusion matrix with the scores of each class; of many classes the latter, of those found worst.
+func showClasses(out io.Writer, f result.Findings, on string) {
+	const matrix, most = 8, 10
+	t := columns(out)
+	fmt.Fprint(t, "class"+on)
+	counted := f.Confusion != nil && len(f.PerClass) <= matrix
+	if counted {
+		for _, c := range f.Confusion.Classes {
+			fmt.Fprintf(t, "\tas %s", c)
+		}
+	}
+	fmt.Fprintln(t, "\tprecision\trecall\tf1\trows")
+	list := slices.Clone(f.PerClass)
+	if !counted {
+		slices.SortStableFunc(list, func(a, b result.Class) int { return cmp.Compare(a.F1, b.F1) })
+		list = list[:min(len(list), most)]
+	}
+	for k, c := range list {
+		fmt.Fprint(t, c.Name)
+		if counted {
+			for _, n := range f.Confusion.Counts[k] {
+				fmt.Fprintf(t, "\t%.6g", n)
+			}
+		}
+		fmt.Fprintf(t, "\t%s\t%s\t%s\t%.6g\n", short(c.Precision), short(c.Recall), short(c.F1), c.Support)
+	}
+	t.Flush()
+	if more := len(f.PerClass) - len(list); more > 0 {
+		fmt.Fprintf(out, "and %d more classes, which are found better\n", more)
+	}
 }
 
 // showSureness prints how a model says how sure it is, and whether it is right on rows that it was tested on.
@@ -179,6 +260,7 @@ func showEvaluation(out io.Writer, e experiment.Evaluation) {
 	}
 	t.Flush()
 	showPositive(out, e.Positive)
+	showFindings(out, e.Findings)
 	if e.Intervals != nil {
 		showSureness(out, *e.Intervals)
 	}

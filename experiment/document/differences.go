@@ -9,7 +9,7 @@ import (
 )
 
 // Values are those of a document by their paths, defaults among them: what says what a run comes to.
-// Names, places of files and the time a search may take are not among them.
+// Names, places of files, the time a search may take and what is looked at afterwards are not among them.
 type Values []setting
 
 // setting is one value.
@@ -26,6 +26,7 @@ func ValuesOf(file string, text []byte) (Values, error) {
 	}
 	s := d.spec
 	s.Name, s.Output, s.Data.Train, s.Data.Test = "", Output{}, "", "" // the files' contents count
+	s.Report = NewReport()                                             // looks at what was made
 	if s.Search != nil {
 		s.Search.Budget = 0
 	}

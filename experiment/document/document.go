@@ -28,6 +28,7 @@ type Spec struct {
 	Output   Output
 
 	Intervals *Intervals // nil for none
+	Report    Report
 
 	places *places // of its values in the file it was read from; nil for none
 }
@@ -40,6 +41,7 @@ func (s *Spec) Params(l *param.List) {
 	l.Child("data", &s.Data)
 	l.Child("search", &s.Search)
 	l.Child("intervals", &s.Intervals)
+	l.Child("report", &s.Report)
 	l.Child("output", &s.Output)
 }
 
@@ -233,6 +235,7 @@ func New() Spec {
 			CSV:   newCSV(),
 		},
 		Pipeline: pipeline.Pipeline{Precision: pipeline.Float64},
+		Report:   NewReport(),
 	}
 }
 

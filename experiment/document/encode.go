@@ -33,7 +33,7 @@ func Flow(value any) string {
 func (s Spec) Encode(file string) ([]byte, error) {
 	s.Data.Train, s.Data.Test = SeenFrom(file, s.Data.Train), SeenFrom(file, s.Data.Test)
 	root := &yaml.Node{Kind: yaml.MappingNode}
-	for _, section := range []string{"name", "seed", "precision", "data", "pipeline", "search", "intervals", "output"} {
+	for _, section := range []string{"name", "seed", "precision", "data", "pipeline", "search", "intervals", "report", "output"} {
 		var value *yaml.Node
 		switch section {
 		case "pipeline":

@@ -12,7 +12,7 @@ import (
 
 // sections are those of an experiment file, in the order of the reference.
 var sections = []struct{ path, about string }{
-	{"", "A file has the keys below, the sections `data`, `search`, `intervals` and `output`, and `pipeline`, a list of [steps](#every-step)."},
+	{"", "A file has the keys below, the sections `data`, `search`, `intervals`, `report` and `output`, and `pipeline`, a list of [steps](#every-step)."},
 	{"data", "The rows, and what their columns are."},
 	{"data.split", "Test rows taken from the training file or from a built-in set."},
 	{"data.csv", "How a CSV or TSV file is written."},
@@ -21,6 +21,9 @@ var sections = []struct{ path, about string }{
 	{"search.cv", "How rows are divided into folds."},
 	{"search.halving", "Rounds that give more to fewer candidates; `least` asks for them."},
 	{"intervals", "How sure predictions are: an interval around each, or a set of classes, in which the truth lies with a probability. See [how sure](how-sure.md)."},
+	{"report", "What is looked at of the model that was made, and whether a page shows it: see [the report](the-report.md)."},
+	{"report.importance", "How much each input matters, and what it does."},
+	{"report.learning_curve", "What models of fewer rows are worth."},
 	{"output", "Where the results go."},
 }
 

@@ -26,6 +26,8 @@ type Findings struct {
 	Effects    []importance.Effect `json:"effects,omitempty"`   // of the inputs that matter most
 	Relevance  []Relevance         `json:"relevance,omitempty"` // of inputs to steps and models that learned it
 
+	Skipped []string `json:"skipped,omitempty"` // parts that are left out, and why
+
 	LearningCurve *LearningCurve   `json:"learning_curve,omitempty"`
 	Profile       *profile.Profile `json:"profile,omitempty"` // of the training rows
 }

@@ -31,6 +31,11 @@ type Result struct {
 
 	// Files are the outputs written, in the order of writing.
 	Files []string `json:"-"`
+
+	// Spec is the experiment as YAML with every default, and Diagram a picture of the pipeline that was chosen: files of
+	// their own in the run's folder, or made from these.
+	Spec    string `json:"-"`
+	Diagram string `json:"-"`
 }
 
 // Before is the model that a run has learned on from.
@@ -76,6 +81,13 @@ type Search struct {
 	Shared     []string  `json:"shared"`
 	Unreached  int       `json:"unreached,omitempty"` // fits that the budget left no time for
 	Rounds     []Round   `json:"rounds,omitempty"`    // of halving
+	// Flops are the operations of the search, and OneByOneFlops what they had been had candidates shared nothing; 0
+	// where an estimator does not tell.
+	Flops         float64 `json:"flops,omitempty"`
+	OneByOneFlops float64 `json:"one_by_one_flops,omitempty"`
+
+	// All are the candidates, as cv_results.csv holds them.
+	All []Tried `json:"-"`
 }
 
 // Round is one of the rounds of halving.
@@ -92,12 +104,22 @@ type Candidate struct {
 	Std    float64        `json:"std"`
 }
 
+// Tried is a candidate with all that is known of it.
+type Tried struct {
+	Candidate
+	Folds   []float64 // scores, NaN where a fold has none
+	Rank    int       // 1 for the best mean
+	Seconds float64   // of a fit, in the mean over folds
+	Failed  string    // why there is no score, else ""
+}
+
 // Seconds is how long each phase took.
 type Seconds struct {
 	Load     float64 `json:"load"`
 	Search   float64 `json:"search"`
 	Refit    float64 `json:"refit"`
 	Evaluate float64 `json:"evaluate"`
+	Report   float64 `json:"report"` // what more was looked at
 	Total    float64 `json:"total"`
 }
 

@@ -81,11 +81,12 @@ var Allowed = map[string][]string{
 	"internal/agop": {"internal/pairwise", "internal/spectral", "internal/fourier", "internal/kern", "internal/memory"},
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
-	"attention":   {"internal/softmax", "internal/design", "internal/kern", "internal/memory"},
-	"transformer": {"datasets", "kernel", "sparse", "single", "param", "model", "internal/spectral", "internal/fourier", "internal/softmax", "internal/bins", "internal/evidence", "internal/sample", "internal/agop", "internal/design", "internal/kern", "internal/memory", "datasets/pass", "internal/pairwise", "internal/landmarks"},
-	"estimator":   {"internal/sgd", "datasets", "kernel", "internal/network", "internal/kernelridge", "internal/pairwise", "internal/spectral", "internal/fourier", "internal/evidence", "internal/sample", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "datasets/pass", "internal/conformal"},
-	"pipeline":    {"pipeline/internal/...", "transformer", "estimator", "estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory", "datasets/pass"},
-	"gridsearch":  {"estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory", "internal/journal"},
+	"attention":       {"internal/softmax", "internal/design", "internal/kern", "internal/memory"},
+	"transformer":     {"datasets", "kernel", "sparse", "single", "param", "model", "internal/spectral", "internal/fourier", "internal/softmax", "internal/bins", "internal/evidence", "internal/sample", "internal/agop", "internal/design", "internal/kern", "internal/memory", "datasets/pass", "internal/pairwise", "internal/landmarks"},
+	"estimator":       {"internal/sgd", "datasets", "kernel", "internal/network", "internal/kernelridge", "internal/pairwise", "internal/spectral", "internal/fourier", "internal/evidence", "internal/sample", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "datasets/pass", "internal/conformal"},
+	"pipeline":        {"pipeline/internal/...", "transformer", "estimator", "estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory", "datasets/pass"},
+	"internal/judged": {"estimator", "metrics", "datasets"}, // what is known of rows beside what a model said
+	"gridsearch":      {"internal/judged", "estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory", "internal/journal"},
 
 	// Estimators that are made of other estimators, whatever these are, and below them the numbers: transforms
 	// of targets, scores to probabilities, weights.
@@ -120,8 +121,11 @@ var Allowed = map[string][]string{
 	"auto": {"pipeline", "gridsearch", "transformer", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/journal", "internal/solve", "internal/stacking"},
 
 	// What models know: which inputs matter, what rows look like.
-	"importance":       {"estimator", "metrics", "datasets", "sparse", "single", "internal/svg"},
+	"importance":       {"internal/judged", "estimator", "metrics", "datasets", "sparse", "single", "internal/svg"},
 	"datasets/profile": {"datasets", "datasets/pass", "sparse", "single", "model", "internal/kern"},
+
+	// The page that shows what a run found.
+	"report": {"experiment/result", "importance", "datasets/profile", "metrics", "internal/svg"},
 
 	// The document, the data that it names, whether both go together, what is written; the run above them.
 	"experiment/result":               {"importance", "datasets/profile"},
@@ -130,8 +134,9 @@ var Allowed = map[string][]string{
 	"experiment/internal/rows":        {"experiment/document", "experiment/internal/files", "datasets", "datasets/...", "metrics", "param", "internal/memory"},
 	"experiment/internal/check":       {"experiment/document", "experiment/internal/files", "experiment/internal/rows", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
 	"experiment/internal/predictions": {"experiment/internal/rows", "pipeline", "estimator", "metrics", "datasets"},
+	"experiment/internal/findings":    {"experiment/result", "transformer", "estimator", "pipeline", "metrics", "datasets", "sparse"},
 	"experiment/draft":                {"experiment/document", "experiment/internal/rows", "datasets", "datasets/csv", "sparse", "param"},
-	"experiment":                      {"auto", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "param", "internal/memory"},
+	"experiment":                      {"auto", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "importance", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "param", "internal/memory"},
 	"cmd/bochner":                     {"experiment", "experiment/result"},
 
 	// The front door, at the root of the module.

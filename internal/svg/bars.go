@@ -41,7 +41,7 @@ func (b Bars) SVG() string {
 		says = b.Title
 	}
 	var out strings.Builder
-	begin(&out, plotWidth, height, says)
+	begin(&out, "plot", plotWidth, height, says)
 	text(&out, 8, 18, start, head, cut(b.Title, (plotWidth-16)/bold))
 	for k, v := range b.Values {
 		y := top + tall*float64(k)

@@ -52,7 +52,7 @@ func LinesPicture(l Lines) string {
 	legend := l.legend(width)
 	height := top + float64(rows)*(panelTop+panelHeight+panelBottom) + line + float64(len(legend))*line + 2*edge
 	var out strings.Builder
-	begin(&out, width, height, l.Title)
+	begin(&out, "lines", width, height, l.Title)
 	text(&out, edge, line+edge/2, start, head, l.Title)
 	frame := l.frame()
 	for i, row := range l.Panels {

@@ -61,7 +61,7 @@ func (p Plot) SVG() string {
 	if says == "" {
 		says = p.Title
 	}
-	begin(&out, plotWidth, height, says)
+	begin(&out, "plot", plotWidth, height, says)
 	text(&out, 8, 18, start, head, cut(p.Title, (plotWidth-16)/bold))
 	f.grid(&out)
 	for _, s := range p.Series {

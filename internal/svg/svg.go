@@ -30,7 +30,7 @@ type Box struct {
 func Diagram(b Box) string {
 	b.measure()
 	var out strings.Builder
-	begin(&out, b.width+2, b.height+2, b.says())
+	begin(&out, "diagram", b.width+2, b.height+2, b.says())
 	b.draw(&out, 1, 1)
 	return out.String() + "</svg>"
 }
@@ -140,7 +140,7 @@ func Heat(t Table) string {
 	if says == "" {
 		says = t.Title
 	}
-	begin(&out, width, top+tall*float64(len(t.Rows))+edge, says)
+	begin(&out, "table", width, top+tall*float64(len(t.Rows))+edge, says)
 	text(&out, edge, line, start, head, t.Title)
 	text(&out, side, 2*line, start, blue, t.Across)
 	text(&out, edge, 3*line-2, start, blue, t.Down)

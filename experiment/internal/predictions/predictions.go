@@ -42,6 +42,26 @@ func Judge(ctx context.Context, model estimator.Predictor, task datasets.Task, s
 	return v, err
 }
 
+// Beside is Judge of several models on one reading of the rows.
+func Beside(ctx context.Context, models []estimator.Predictor, task datasets.Task, source datasets.Source) ([]Verdict, error) {
+	n, _ := source.Dims()
+	out := make([]Verdict, len(models))
+	for k := range out {
+		out[k] = Verdict{task: task, classes: len(source.Schema().Classes()), room: max(n, 0)}
+	}
+	err := source.Blocks(ctx, func(block datasets.Set) error {
+		for k, model := range models {
+			p, err := estimator.Predict(ctx, model, block.X)
+			if err != nil {
+				return err
+			}
+			out[k].add(block, p)
+		}
+		return nil
+	})
+	return out, err
+}
+
 // Verdict is the truth about rows beside what a model said of them.
 type Verdict struct {
 	Rows int
@@ -134,7 +154,7 @@ func (v *Verdict) Score(extra ...string) (scores map[string]float64, warnings []
 	if v.AllUsual() {
 		return nil, []string{"no row is known for an anomaly, so that nothing is scored: data.positive says which values of the target are anomalies"}, nil
 	}
-	in := v.input()
+	in := v.Input()
 	if v.task == datasets.Regression {
 		in.Scores, in.Probabilities, in.Classes = nil, nil, 0
 	}
@@ -173,7 +193,7 @@ func (v *Verdict) Sureness() (map[string]float64, error) {
 		}
 		list = append(list, m)
 	}
-	in := v.input()
+	in := v.Input()
 	if in.Sets == nil {
 		in.Classes = 0
 	}
@@ -181,8 +201,8 @@ func (v *Verdict) Sureness() (map[string]float64, error) {
 	return found, err
 }
 
-// input is the truth and all that was said.
-func (v *Verdict) input() metrics.Input {
+// Input is the truth and all that was said.
+func (v *Verdict) Input() metrics.Input {
 	return metrics.Input{
 		Truth: v.truth, Predicted: v.predicted, Weights: v.weights, Classes: v.classes,
 		Scores: v.scores.Dense(), Probabilities: v.probabilities.Dense(),

@@ -1,0 +1,229 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/experiment/internal/findings"
+	"github.com/bochner-ml/bochner/experiment/internal/predictions"
+	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/importance"
+	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// What a report may cost, in floating-point operations, where nobody has asked for the part: some seconds at most.
+const (
+	mostLearning   = 5e10
+	mostImportance = 3e10
+	leastLooked    = 50 // rows to measure importance on
+	shownEffects   = 4  // inputs, those that matter most
+)
+
+// examination is a model with the rows that it is looked at on.
+type examination struct {
+	*run
+	model  estimator.Predictor // without intervals
+	on     datasets.Source     // test rows, or training rows where there are no others
+	number func(row int) int   // in the file
+	extra  []string            // metrics beside those of the task
+	seen   *result.Findings
+}
+
+// examine looks at what the model said of the test rows, or of the training rows where there are no others, and what more
+// there is to see of it. Where a part of that fails the run does not: the part is left out, and findings say why.
+func (r *run) examine(ctx context.Context, said predictions.Verdict, on datasets.Source, extra []string) error {
+	r.options.report("report", 0, 0)
+	e := examination{run: r, model: meta.WithoutIntervals(r.model), on: on, extra: extra, seen: &r.result.Findings}
+	e.seen.On = "train"
+	if r.rows.Test != nil {
+		e.seen.On = "test"
+	}
+	e.number = func(k int) int { return k }
+	if numbers := r.rows.Numbers; numbers != nil {
+		e.number = func(k int) int { return numbers[k] }
+	}
+	if err := findings.Judged(e.seen, said.Input(), r.rows.Task, on.Schema(), e.number); err != nil {
+		e.skip("what was taken for what", err)
+	}
+	if p := pipeline.Find(e.model); p != nil {
+		e.seen.Relevance = relevanceOf(p)
+	}
+	for _, part := range []func(context.Context) error{e.baselines, e.importance, e.learning} {
+		if err := part(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// skip says that a part is left out.
+func (e examination) skip(part string, why error) {
+	e.seen.Skipped = append(e.seen.Skipped, fmt.Sprintf("%s: %v", part, why))
+}
+
+// sampled returns at most so many rows of a source, evenly spread over it.
+func sampled(ctx context.Context, source datasets.Source, most int) (datasets.Set, error) {
+	n, _ := source.Dims()
+	if n > most {
+		at := make([]int, most)
+		for i := range at {
+			at[i] = int(int64(i) * int64(n) / int64(most))
+		}
+		some, err := datasets.Subset(source, at)
+		if err != nil {
+			return datasets.Set{}, err
+		}
+		source = some
+	}
+	return datasets.Gather(ctx, source)
+}
+
+// baselines compares with simple models.
+func (e examination) baselines(ctx context.Context) error {
+	if e.rows.Task.Targetless() {
+		return nil
+	}
+	train, err := sampled(ctx, e.rows.Train, findings.LinearRows)
+	if err != nil {
+		e.skip("baselines", err)
+		return ctx.Err()
+	}
+	simple, err := findings.Baselines(ctx, train, e.rows.Task)
+	if err != nil {
+		return err
+	}
+	models := make([]estimator.Predictor, len(simple))
+	for k, b := range simple {
+		models[k] = b.Model
+	}
+	said, err := predictions.Beside(ctx, models, e.rows.Task, e.on)
+	if err != nil {
+		e.skip("baselines", err)
+		return ctx.Err()
+	}
+	for k, v := range said {
+		scores, _, err := v.Score(e.extra...)
+		if err != nil {
+			e.skip(simple[k].Name, err)
+			continue
+		}
+		e.seen.Baselines = append(e.seen.Baselines, result.Baseline{Name: simple[k].Name, Scores: scores})
+	}
+	return nil
+}
+
+// importance measures which inputs matter, and how the first of them do.
+func (e examination) importance(ctx context.Context) error {
+	repeats, fitted := e.spec.Report.Importance.Repeats, pipeline.Find(e.model)
+	if repeats == 0 || fitted == nil || e.rows.Task.Targetless() {
+		return nil
+	}
+	_, inputs := e.on.Dims()
+	rows := importance.Rows(inputs, repeats)
+	each := e.flopsOf(fitted)
+	if most := mostImportance / (each * float64(inputs*repeats)); float64(rows) > most {
+		rows = int(most)
+	}
+	if rows < leastLooked && !e.spec.Given("report.importance.repeats") {
+		e.skip("importance of inputs", fmt.Errorf("with %d inputs it would take long; report.importance.repeats: %d asks for it", inputs, repeats))
+		return nil
+	}
+	some, err := sampled(ctx, e.on, max(rows, leastLooked))
+	if err != nil {
+		e.skip("importance of inputs", err)
+		return ctx.Err()
+	}
+	score, err := e.score()
+	if err != nil {
+		return err
+	}
+	found, err := importance.Permutation(ctx, e.model, some, importance.Options{Score: score.Name, Repeats: repeats, Rows: some.Rows(), Seed: e.spec.Seed})
+	if err != nil {
+		e.skip("importance of inputs", err)
+		return ctx.Err()
+	}
+	e.seen.Importance = &found
+	for _, in := range found.Inputs[:min(len(found.Inputs), shownEffects)] {
+		if in.Mean <= 0 {
+			break
+		}
+		effects, err := importance.PartialDependence(ctx, e.model, some, in.Column, importance.Options{})
+		if err != nil {
+			e.skip("effect of "+in.Name, err)
+			return ctx.Err()
+		}
+		e.seen.Effects = append(e.seen.Effects, effects...)
+	}
+	return nil
+}
+
+// flopsOf are the operations of predicting a row.
+func (e examination) flopsOf(fitted *pipeline.FittedPipeline) float64 {
+	shape := e.shape
+	shape.Rows = 1000
+	each := predictingFlops(fitted.Spec(), shape, result.Rows{Test: 1000}) / 1000
+	var keeper estimator.RowKeeper
+	if estimator.As(e.model, &keeper) {
+		each += 2 * float64(keeper.Rows()) * float64(shape.Cols)
+	}
+	return max(each, 1)
+}
+
+// learning makes models of fewer rows.
+func (e examination) learning(ctx context.Context) error {
+	points, fitted := e.spec.Report.Learning.Points, pipeline.Find(e.model)
+	if points < 2 || fitted == nil || e.rows.Test == nil || e.rows.Streamed || e.rows.Task.Targetless() || e.before != nil {
+		return nil
+	}
+	spec := fitted.Spec()
+	if flops := spec.Cost(e.shape).Flops; !(flops > 0 && flops <= mostLearning) && !e.spec.Given("report.learning_curve.points") {
+		e.skip("learning curve", fmt.Errorf("models of fewer rows would take long; report.learning_curve.points: %d asks for it", points))
+		return nil
+	}
+	train, err := datasets.Gather(ctx, e.rows.Train)
+	if err != nil {
+		return err
+	}
+	score, err := e.score()
+	if err != nil {
+		return err
+	}
+	judge := func(ctx context.Context, model estimator.Predictor, source datasets.Source) (float64, error) {
+		said, err := predictions.Judge(ctx, model, e.rows.Task, source, nil, nil)
+		if err != nil {
+			return 0, err
+		}
+		scores, _, err := said.Score(score.Name)
+		value, ok := scores[score.Name]
+		if err == nil && !ok {
+			err = fmt.Errorf("%s has no value", score.Name)
+		}
+		return value, err
+	}
+	e.seen.LearningCurve, err = findings.Learning(ctx, spec, e.model, train, points, e.spec.Seed, func(ctx context.Context, model estimator.Predictor, learned datasets.Set) (own, others float64, err error) {
+		some, err := sampled(ctx, learned.Source(), mostJudged)
+		if err == nil {
+			own, err = judge(ctx, model, some.Source())
+		}
+		if err == nil {
+			others, err = judge(ctx, model, e.on)
+		}
+		return own, others, err
+	})
+	if e.seen.LearningCurve != nil {
+		e.seen.LearningCurve.Score = score.Name
+	}
+	return err
+}
+
+// score is the metric that the model is looked at by: that of the search, or else the first of its task.
+func (e examination) score() (metrics.Metric, error) {
+	if e.chosenBy != "" {
+		return metrics.ByName(e.chosenBy)
+	}
+	return metrics.ForTask(e.rows.Task, len(e.on.Schema().Classes()))[0], nil
+}

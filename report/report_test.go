@@ -1,0 +1,197 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"io"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/datasets/profile"
+	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/importance"
+)
+
+const nasty = `<script>alert("x")</script> & Ünïcode "quoted"`
+
+// full is a result with something for every section.
+func full() result.Result {
+	shares := []float64{0, 0.5, 1}
+	r := result.Result{
+		Name: nasty, Task: "classification", Positive: nasty, Rows: result.Rows{Train: 900, Test: 100}, Features: 3,
+		Train: map[string]float64{"accuracy": 0.95, "balanced_accuracy": 0.7}, Test: map[string]float64{"accuracy": 0.9, "balanced_accuracy": 0.6},
+		Warnings: []string{"the fit did not converge " + nasty}, Spec: "name: " + nasty, Diagram: `<svg xmlns="http://www.w3.org/2000/svg"/>`,
+		Members: []result.MemberWeight{{Name: nasty, Weight: 0.5}},
+	}
+	level, coverage, width := 0.9, 0.88, 1.5
+	r.Intervals = &result.Sureness{Method: "split", Level: level, Coverage: &coverage, Width: &width}
+	r.Findings = result.Findings{
+		On:              "test",
+		Baselines:       []result.Baseline{{Name: "most frequent class", Scores: map[string]float64{"accuracy": 0.8}}, {Name: "linear model", Scores: map[string]float64{"accuracy": 0.85}}},
+		Confusion:       &result.Confusion{Classes: []string{"no", nasty, "third"}, Counts: [][]float64{{50, 5, 0}, {4, 40, 1}, {0, 0, 0}}},
+		PerClass:        []result.Class{{Name: "no"}, {Name: nasty, Precision: 0.9}, {Name: "third"}},
+		ROC:             []result.Curve{{Class: nasty, X: shares, Y: shares, Area: 0.5}},
+		PrecisionRecall: []result.Curve{{Class: nasty, X: shares, Y: shares, Area: 0.5}},
+		Calibration:     []result.Calibration{{Class: nasty, Predicted: shares, Observed: shares, Rows: []float64{10, 20, 70}}},
+		Threshold:       &result.Threshold{Value: 0.3, Score: "f1", At: shares, Scores: shares},
+		Errors:          []result.Errors{{Target: nasty, Quantiles: []result.Quantile{{Share: 0.5, Error: 1}, {Share: 0.95, Error: 2}}, Worst: []result.Row{{Number: 7, Truth: 1, Predicted: -2}}, Sample: []result.Row{{Truth: 1, Predicted: 1}, {Truth: 2, Predicted: 3}}}},
+		Importance:      &importance.Result{Score: "accuracy", Repeats: 5, Rows: 100, Inputs: []importance.Input{{Name: nasty, Mean: 0.1, Std: 0.01}, {Name: "b"}}},
+		Effects:         []importance.Effect{{Input: nasty, Class: "no", Of: "probability", Values: shares, Mean: shares}, {Input: "kind", Of: "probability", Levels: []string{"a", nasty}, Mean: []float64{0.1, 0.2}}},
+		Relevance:       []result.Relevance{{Step: "ard", Inputs: []result.Input{{Name: nasty, Relevance: 1}}}},
+		LearningCurve:   &result.LearningCurve{Score: "accuracy", Rows: []int{100, 200, 400}, Train: shares, Scores: shares},
+		Profile:         &profile.Profile{Rows: 900, Columns: []profile.Column{{Name: nasty, Kind: "categorical", Levels: []profile.Level{{Name: nasty, Share: 1}}}, {Name: "x", Kind: "numeric", Min: -1, Max: 1, Quantiles: make([]float64, 11)}}},
+		Skipped:         []string{nasty},
+	}
+	r.Search = &result.Search{Candidates: 4, Folds: 2, Fits: 8, Score: "accuracy", OnGridEdge: []string{"rff.gamma"}, Shared: []string{"projection"}, Flops: 1e9, OneByOneFlops: 4e9,
+		Best: result.Candidate{Params: map[string]any{"rff.gamma": 0.1, "rff.features": 200}, Mean: 0.9, Std: 0.01}}
+	for i, gamma := range []float64{0.1, 1} {
+		for k, features := range []int{100, 200} {
+			c := result.Tried{Candidate: result.Candidate{Params: map[string]any{"rff.gamma": gamma, "rff.features": features}, Mean: 0.8 + 0.05*float64(k), Std: 0.01}, Folds: []float64{0.8, 0.9}, Rank: 4 - 2*i - k}
+			if gamma == 1 && features == 100 {
+				c.Mean, c.Std, c.Failed = math.NaN(), math.NaN(), nasty
+			}
+			r.Search.All = append(r.Search.All, c)
+		}
+	}
+	return r
+}
+
+// parsed reads a page as XML, as strictly as that is, and returns its elements' names and attributes.
+func parsed(t *testing.T, page string) (elements []xml.StartElement) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(page))
+	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
+	for {
+		token, err := d.Token()
+		if err == io.EOF {
+			return elements
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if start, ok := token.(xml.StartElement); ok {
+			elements = append(elements, start.Copy())
+		}
+	}
+}
+
+// The page asks nothing of the network, has no script, and says everything, however names are written.
+func TestPageStandsAlone(t *testing.T) {
+	var b bytes.Buffer
+	if err := Write(&b, full()); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	ids := map[string]bool{}
+	pictures := 0
+	for _, e := range parsed(t, page) {
+		switch e.Name.Local {
+		case "script", "link", "img", "iframe", "object", "embed", "video", "audio", "base", "form":
+			t.Errorf("there is a %s", e.Name.Local)
+		case "svg":
+			pictures++
+		}
+		for _, a := range e.Attr {
+			switch a.Name.Local {
+			case "href":
+				if !regexp.MustCompile(`^(#[a-z-]+|result\.json#/[a-z_]+|cv_results\.csv)$`).MatchString(a.Value) {
+					t.Errorf("there is a link to %s", a.Value)
+				}
+			case "id":
+				if ids[a.Value] {
+					t.Errorf("two elements have the id %s", a.Value)
+				}
+				ids[a.Value] = true
+			case "src", "srcset", "onload", "onclick":
+				t.Errorf("there is an attribute %s", a.Name.Local)
+			}
+		}
+	}
+	if pictures < 14 {
+		t.Errorf("%d pictures", pictures)
+	}
+	if strings.Contains(page, "<script") || strings.Contains(page, "NaN") || strings.Contains(page, "url(") || strings.Contains(page, "@import") {
+		t.Error("something is not escaped, or not a number, or loaded")
+	}
+	for _, id := range regexp.MustCompile(`href="#([a-z-]+)"`).FindAllStringSubmatch(page, -1) {
+		if !ids[id[1]] {
+			t.Errorf("a link leads to #%s, which is not there", id[1])
+		}
+	}
+	for _, words := range []string{"Of 100 test rows 90.0\u00a0% are put into the right class; always saying the most frequent class is right for 80.0\u00a0%, by a linear model 85.0\u00a0%.",
+		"Classes are not found equally well", "Mistaken most often", "more may help", "hold 90.0\u00a0% of the truths, and hold 88.0\u00a0%", "1 candidates have no score", "4 times fewer", "a wider grid may do better"} {
+		if !strings.Contains(strings.ReplaceAll(page, "&#43;", "+"), words) {
+			t.Errorf("nowhere: %s", words)
+		}
+	}
+	var again bytes.Buffer
+	if err := Write(&again, full()); err != nil || again.String() != page {
+		t.Error("the same result makes another page", err)
+	}
+}
+
+// Sections stand in the order that the package promises, warnings before them.
+func TestOrder(t *testing.T) {
+	page, err := New(full())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := 0
+	for _, mark := range []string{"<h1>", "did not converge", `id="scores"`, `id="classes"`, `id="errors"`, `id="how-sure"`, `id="inputs"`, `id="search"`, `id="would-more-help"`, `id="data"`, `id="pipeline"`} {
+		next := strings.Index(page.String()[at:], mark)
+		if next < 0 {
+			t.Fatalf("%s is not there, or stands before what it should follow", mark)
+		}
+		at += next
+	}
+	if frame := page.HTML(); !strings.HasPrefix(frame, "<iframe") || strings.Contains(frame, "<h1>") {
+		t.Error("a notebook's frame holds the page unescaped")
+	}
+}
+
+// Results of every task, and such as have nothing but their name, make pages, too.
+func TestLittleToSay(t *testing.T) {
+	share := 0.25
+	for _, r := range []result.Result{
+		{}, {Task: "classification", Train: map[string]float64{"accuracy": 1}}, {Task: "regression", Test: map[string]float64{"r2": -1}, Rows: result.Rows{Test: 1}},
+		{Task: "clustering", Clusters: &result.ClusterSizes{Train: []int{3, 4}, Test: []int{1, 2}}, Train: map[string]float64{"silhouette": 0.5}},
+		{Task: "anomaly", Anomalies: &result.AnomalyShares{Train: 0.1, Test: &share}, Test: map[string]float64{"roc_auc": 0.9}},
+		{Task: "regression", Auto: &result.Auto{Score: "r2", Recipe: "a recipe", Rounds: []result.AutoRound{{Rows: 100}}}},
+		{Task: "regression", Search: &result.Search{Candidates: 1, Folds: 2, Score: "r2"}},
+	} {
+		page, err := New(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed(t, page.String())
+		if strings.Contains(page.String(), "NaN") {
+			t.Errorf("%s: NaN on the page", r.Task)
+		}
+	}
+}
+
+// Pictures are values of their own, each of which says in words what it shows.
+func TestPictures(t *testing.T) {
+	list := Pictures(full())
+	if len(list) < 14 {
+		t.Fatalf("%d pictures", len(list))
+	}
+	for _, p := range list[:len(list)-1] { // the last is the diagram, which comes with the result
+		if p.Title == "" || p.Section == "" || !strings.HasPrefix(p.SVG(), "<svg ") || !regexp.MustCompile(`aria-label="[^"]{10,}"`).MatchString(p.SVG()) {
+			t.Errorf("%s, %s: %.120s", p.Section, p.Title, p.SVG())
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for got, want := range map[string]string{
+		short(0.123456): "0.1235", short(-3): "−3", short(1234567): "1\u202f234\u202f567", short(math.NaN()): "–", percent(0.9951): "99.51\u00a0%", percent(0.5): "50.0\u00a0%",
+		seconds(0.1234): "0.12\u00a0s", seconds(61): "61\u00a0s", seconds(600): "10\u00a0min", seconds(7200): "2.0\u00a0h", operations(4.34e11): "434 billion", count(-12345): "−12\u202f345",
+	} {
+		if got != want {
+			t.Errorf("%q, wanted %q", got, want)
+		}
+	}
+}
