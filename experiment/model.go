@@ -13,6 +13,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/profile"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/internal/files"
@@ -38,7 +39,10 @@ type Evaluation struct {
 	Clusters  []int            `json:"clusters,omitempty"`  // rows in each cluster
 	Anomalies *float64         `json:"anomalies,omitempty"` // share of the rows that are taken for anomalies
 	result.Findings
-	Warnings []string `json:"warnings"`
+	// Drift is how the rows differ from those that the model has learned from, nil where its file does not say what
+	// these looked like.
+	Drift    *profile.Drift `json:"drift,omitempty"`
+	Warnings []string       `json:"warnings"`
 }
 
 // Model is what a model file holds, in words.
@@ -63,6 +67,8 @@ type Model struct {
 	KeptRows int    `json:"kept_rows,omitempty"`
 	Bytes    int64  `json:"bytes,omitempty"`
 	Spec     string `json:"spec"` // the pipeline as fitted, as YAML
+	// Profile is what the training rows looked like, where the file says it.
+	Profile *profile.Profile `json:"profile,omitempty"`
 	// Relevance is what steps and models that learned it say of their inputs.
 	Relevance []result.Relevance `json:"relevance,omitempty"`
 }
@@ -173,7 +179,8 @@ func (m *opened) readAs(file rows.File, name string, o Options) (rows.File, erro
 	return file, nil
 }
 
-// Evaluate scores the model in a file on the labelled rows of another, by the metrics of its task. Rows of a task
+// Evaluate scores the model in a file on the labelled rows of another, by the metrics of its task, and says how these
+// rows differ from those that the model has learned from. Rows of a task
 // without a target need none; what is found is then scored as far as the rows themselves tell.
 // Columns may stand in any order.
 func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, error) {
@@ -190,7 +197,19 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 	if len(m.Schema.Targets) == 0 && !m.Task.Targetless() {
 		return Evaluation{}, fmt.Errorf("experiment: %s: the model does not say what its target is called", model)
 	}
-	v, err := predictions.Judge(ctx, m.Predictor, m.Task, source, nil, func(done int) { o.report("evaluate", done, 0) })
+	var compared *profile.Comparison
+	if m.Profile != nil {
+		if compared, err = profile.Against(*m.Profile, m.Schema, pipeline.Find(m.Predictor).InputWidth()); err != nil {
+			return Evaluation{}, fmt.Errorf("experiment: %s: %w", model, err)
+		}
+	}
+	look := func(block datasets.Set, _ estimator.Prediction) error {
+		if compared == nil {
+			return nil
+		}
+		return compared.Add(ctx, block)
+	}
+	v, err := predictions.Judge(ctx, m.Predictor, m.Task, source, look, func(done int) { o.report("evaluate", done, 0) })
 	if err != nil {
 		return Evaluation{}, err
 	}
@@ -210,6 +229,13 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 	}
 	if err := findings.Judged(&out.Findings, v.Input(), m.Task, m.Schema, func(row int) int { return row }); err != nil {
 		return out, err
+	}
+	if compared != nil {
+		drift, err := compared.Drift()
+		if err != nil {
+			return out, fmt.Errorf("experiment: %s: %w", data, err)
+		}
+		out.Drift, out.Warnings = &drift, append(out.Warnings, drift.Warnings()...)
 	}
 	out.Intervals = surenessOf(m.Predictor)
 	return out, judgeSureness(out.Intervals, v)
@@ -283,7 +309,7 @@ func Inspect(path string) (Model, error) {
 	out := Model{
 		Name: m.Name, Task: string(m.Task), Classes: m.Schema.Classes(), Positive: positiveOf(m.Task, m.Schema), Metrics: m.Metrics,
 		Versions: result.Versions{Bochner: m.Versions["bochner"], Go: m.Versions["go"]}, Precision: m.Spec().Precision,
-		Members: membersOf(m.Predictor), Intervals: surenessOf(m.Predictor), Threshold: thresholdOf(m.Predictor),
+		Profile: m.Profile, Members: membersOf(m.Predictor), Intervals: surenessOf(m.Predictor), Threshold: thresholdOf(m.Predictor),
 	}
 	for j := range m.Schema.Columns {
 		c := m.Schema.Columns[j]

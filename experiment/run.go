@@ -290,14 +290,18 @@ func (r *run) evaluate(ctx context.Context) error {
 		train = r.judged
 	}
 	n, _ := train.Dims()
+	read := &described{Source: train}
 	var v predictions.Verdict
 	var err error
 	if r.rows.Test == nil && r.rows.Task.Targetless() {
-		v, err = r.predict(ctx, train) // what was found is in the rows themselves
+		v, err = r.predict(ctx, read) // what was found is in the rows themselves
 	} else {
-		v, err = predictions.Judge(ctx, meta.WithoutIntervals(r.model), r.rows.Task, train, nil, func(done int) { r.options.report("evaluate", done, max(n, 0)) })
+		v, err = predictions.Judge(ctx, meta.WithoutIntervals(r.model), r.rows.Task, read, nil, func(done int) { r.options.report("evaluate", done, max(n, 0)) })
 	}
 	if err != nil {
+		return err
+	}
+	if err := r.describe(ctx, read); err != nil {
 		return err
 	}
 	if r.judged == nil {
@@ -456,6 +460,6 @@ func (r *run) saveModel(w io.Writer) error {
 		m.Schema.Targets = r.rows.Train.Schema().Targets // which the fit has not seen
 	}
 	m.Name, m.Task, m.Metrics, m.Reading = r.spec.Name, r.rows.Task, scores, reading
-	m.Versions = map[string]string{"bochner": r.result.Versions.Bochner}
+	m.Versions, m.Profile = map[string]string{"bochner": r.result.Versions.Bochner}, r.result.Profile
 	return m.Write(w)
 }

@@ -35,6 +35,7 @@ type Header struct {
 	Missing  []string           `json:"missing,omitempty"`  // texts that stand for a missing value in files of rows
 	Metrics  map[string]float64 `json:"metrics,omitempty"`  // scores, as "test.accuracy"
 	Versions map[string]string  `json:"versions,omitempty"` // of the programs that made it
+	Profile  string             `json:"profile,omitempty"`  // of the training rows, as JSON
 }
 
 // Column is the name and kind of a column.
@@ -142,7 +143,7 @@ func (x index) checkTexts() error {
 			all = append(append(all, c.Name), c.Levels...)
 		}
 	}
-	for _, text := range slices.Concat(all, []string{x.Spec, x.Name, x.Task}, x.Classes, x.Missing) {
+	for _, text := range slices.Concat(all, []string{x.Spec, x.Name, x.Task, x.Profile}, x.Classes, x.Missing) {
 		if !utf8.ValidString(text) {
 			return fmt.Errorf("model: the text %q is not UTF-8", text)
 		}
@@ -157,8 +158,8 @@ func (x index) checkTexts() error {
 
 // checkLengths bounds the texts that readers parse into many times their size.
 func (h Header) checkLengths() error {
-	if n := max(len(h.Spec), len(h.Reading)); n > mostText {
-		return fmt.Errorf("its spec, or how files are read, has %d bytes, at most %d are read", n, mostText)
+	if n := max(len(h.Spec), len(h.Reading), len(h.Profile)); n > mostText {
+		return fmt.Errorf("its spec, how files are read, or the profile of its rows has %d bytes, at most %d are read", n, mostText)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/bochner-ml/bochner/datasets/profile"
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/experiment/result"
 )
@@ -270,9 +271,50 @@ func showEvaluation(out io.Writer, e experiment.Evaluation) {
 	if e.Anomalies != nil {
 		fmt.Fprintf(out, "anomalies: %.2f %% of the rows\n", 100**e.Anomalies)
 	}
+	if e.Drift != nil {
+		fmt.Fprintln(out)
+		showDrift(out, *e.Drift)
+	}
 	for _, w := range e.Warnings {
 		fmt.Fprintf(out, "warning: %s\n", w)
 	}
+}
+
+// showDrift prints which inputs differ from those that a model has learned from.
+func showDrift(out io.Writer, d profile.Drift) {
+	const most = 20
+	inputs := d.Differing()
+	if len(inputs) == 0 {
+		fmt.Fprintln(out, "the rows look like those it has learned from")
+		return
+	}
+	fmt.Fprintf(out, "unlike the rows it has learned from: %d of %d inputs\n", len(inputs), len(d.Inputs))
+	t := columns(out)
+	fmt.Fprintln(t, "input\tmissing\tin training\tunknown\toutside\tPSI")
+	for _, i := range inputs[:min(most, len(inputs))] {
+		unknown, outside := percent(i.Unknown), "–"
+		if i.Kind == "numeric" {
+			unknown, outside = "–", percent(i.Outside)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%.2f\n", i.Name, percent(i.Missing), percent(i.MissingBefore), unknown, outside, i.PSI)
+	}
+	t.Flush()
+	if more := len(inputs) - most; more > 0 {
+		fmt.Fprintf(out, "and %d more\n", more)
+	}
+}
+
+// percent writes a share.
+func percent(share float64) string {
+	switch {
+	case share > 0 && share < 0.001:
+		return "< 0.1 %"
+	case share > 0.999 && share < 1:
+		return "> 99.9 %"
+	case share == 0 || share == 1:
+		return fmt.Sprintf("%.0f %%", 100*share)
+	}
+	return fmt.Sprintf("%.1f %%", 100*share)
 }
 
 // showPlan prints what a run would cost.
@@ -360,9 +402,24 @@ func showModel(out io.Writer, m experiment.Model) {
 	t.Flush()
 	fmt.Fprintln(out)
 	t = columns(out)
-	fmt.Fprintln(t, "column\tkind\tlevels")
-	for _, c := range m.Columns {
-		fmt.Fprintf(t, "%s\t%s\t%s\n", c.Name, c.Kind, levels(c.Levels))
+	if m.Profile != nil && len(m.Columns) > 0 {
+		fmt.Fprintln(t, "column\tkind\tmissing\tvalues")
+	} else {
+		fmt.Fprintln(t, "column\tkind\tlevels")
+	}
+	for j, c := range m.Columns {
+		if m.Profile == nil {
+			fmt.Fprintf(t, "%s\t%s\t%s\n", c.Name, c.Kind, levels(c.Levels))
+			continue
+		}
+		missing, values := "", levels(c.Levels)
+		if j < len(m.Profile.Columns) {
+			p := m.Profile.Columns[j]
+			if missing = percent(p.Missing); len(p.Quantiles) > 0 {
+				values = fmt.Sprintf("%s to %s", short(p.Min), short(p.Max))
+			}
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", c.Name, c.Kind, missing, values)
 	}
 	t.Flush()
 	for _, r := range m.Relevance {

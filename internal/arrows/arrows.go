@@ -110,7 +110,7 @@ var Allowed = map[string][]string{
 	"pipeline/internal/sweep":   {"pipeline/internal/place", "pipeline/internal/rows", "transformer", "estimator", "datasets", "sparse"},
 	"pipeline/internal/samples": {"pipeline", "transformer", "datasets"},
 	"pipeline/yaml":             {"pipeline", "transformer", "estimator", "estimator/meta", "param"},
-	"pipeline/modelfile":        {"pipeline", "pipeline/yaml", "pipeline/internal/pick", "estimator", "datasets", "model", "internal/svg"},
+	"pipeline/modelfile":        {"pipeline", "pipeline/yaml", "pipeline/internal/pick", "estimator", "datasets", "datasets/profile", "model", "internal/svg"},
 
 	// Laws as conformance suites, for anybody's types.
 	"datasets/sourcetest":         {"datasets"},
@@ -136,8 +136,8 @@ var Allowed = map[string][]string{
 	"experiment/internal/predictions": {"experiment/internal/rows", "pipeline", "estimator", "metrics", "datasets"},
 	"experiment/internal/findings":    {"experiment/result", "transformer", "estimator", "pipeline", "metrics", "datasets", "sparse"},
 	"experiment/draft":                {"experiment/document", "experiment/internal/rows", "datasets", "datasets/csv", "sparse", "param"},
-	"experiment":                      {"auto", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "importance", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "param", "internal/memory"},
-	"cmd/bochner":                     {"experiment", "experiment/result"},
+	"experiment":                      {"auto", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "importance", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "datasets/profile", "param", "internal/memory"},
+	"cmd/bochner":                     {"experiment", "experiment/result", "datasets/profile"},
 
 	// The front door, at the root of the module.
 	".": {"experiment", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "sparse"},

@@ -20,6 +20,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/profile"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -35,6 +36,7 @@ type Model struct {
 	Metrics   map[string]float64  // scores, as "test.accuracy"
 	Reading   string              // how files of rows are read, for the program that made it; may be empty
 	Versions  map[string]string   // of the programs that made it; Save adds Go's
+	Profile   *profile.Profile    // of the rows it was fitted to; may be nil
 }
 
 // New returns the model of a fitted pipeline: what [pipeline.Pipeline.Fit] has returned, or a search
@@ -113,7 +115,25 @@ func (m *Model) Write(w io.Writer) error {
 	for name, version := range m.Versions {
 		h.Versions[name] = version
 	}
+	if h.Profile, err = m.profileText(fitted); err != nil {
+		return fmt.Errorf("pipeline: %w", err)
+	}
 	return model.Write(w, h, state)
+}
+
+// mostProfile is how many bytes the profile may have: those of a thousand columns.
+const mostProfile = 1 << 20
+
+// profileText writes the profile, of which a file holds as many columns as there is room for, as it can be read.
+func (m *Model) profileText(fitted *pipeline.FittedPipeline) (string, error) {
+	if m.Profile == nil {
+		return "", nil
+	}
+	text, err := m.Profile.Encode(mostProfile)
+	if err == nil {
+		_, err = profile.Decode(text, m.Schema, fitted.InputWidth())
+	}
+	return text, err
 }
 
 // Load reads the model in the file at path. Steps that are not built in are to be registered
@@ -160,6 +180,10 @@ func restore(h model.Header, state *model.Archive) (*Model, error) {
 	}
 	if err == nil {
 		err = m.agrees(pipeline.Find(m.Predictor))
+	}
+	if err == nil && h.Profile != "" {
+		m.Profile = new(profile.Profile)
+		*m.Profile, err = profile.Decode(h.Profile, m.Schema, pipeline.Find(m.Predictor).InputWidth())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", model.ErrDamaged, err)
