@@ -27,6 +27,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/profile"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/anomaly"
 	"github.com/bochner-ml/bochner/estimator/cluster"
@@ -167,6 +168,11 @@ func sealedModels(t testing.TB) map[string][]byte {
 		if err != nil {
 			t.Fatal(err)
 		}
+		seen, err := profile.Of(context.Background(), c.data.Source())
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		m.Profile = &seen
 		var b bytes.Buffer
 		if err := m.Write(&b); err != nil {
 			t.Fatal(name, err)

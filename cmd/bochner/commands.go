@@ -214,7 +214,9 @@ type evaluateCommand struct{ rowsFlags }
 
 func (evaluateCommand) Help() string {
 	return `Every row needs the target; the error lists those that lack it. Columns of weights count as in
-training, where the rows have them.
+training, where the rows have them. Beside the scores it says which inputs differ from the training rows
+by more than chance: missing values, unknown categories, numbers outside their range, and by the
+population stability index (PSI) how the values are spread.
 
 Example: bochner evaluate runs/adult/model.bochner adult.test`
 }

@@ -129,7 +129,11 @@ func (m *Model) profileText(fitted *pipeline.FittedPipeline) (string, error) {
 	if m.Profile == nil {
 		return "", nil
 	}
-	text, err := m.Profile.Encode(mostProfile)
+	seen := *m.Profile
+	if len(m.Schema.Targets) == 0 {
+		seen.Targets = nil // which the model has not learned from
+	}
+	text, err := seen.Encode(mostProfile)
 	if err == nil {
 		_, err = profile.Decode(text, m.Schema, fitted.InputWidth())
 	}

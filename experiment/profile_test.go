@@ -1,0 +1,153 @@
+package experiment
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/datasets/profile"
+	"github.com/bochner-ml/bochner/experiment/internal/rows"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
+)
+
+const describing = `
+data: {train: rows.csv, target: y, csv: {missing: "?"}, stream: STREAM, SPLIT}
+pipeline:
+  - columns: [{select: numeric, steps: [impute, standardize]}, {select: categorical, steps: [onehot]}]
+  - ridge_classifier
+output: {dir: out}
+`
+
+
+// A run describes the rows that it has learned from, in memory, from a stream and where it holds some out, in its result
+// and in its model file.
+func TestRunsDescribeTheirRows(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", sample(300, class))
+	for _, split := range []string{"split: {test: 0}", "split: {test: 0.25}"} {
+		var seen []profile.Profile
+		for _, stream := range []string{"never", "always"} {
+			s := spec(t, strings.NewReplacer("STREAM", stream, "SPLIT", split).Replace(describing))
+			r := execute(t, s)
+			p, err := rows.Open(context.Background(), s)
+			if err == nil && p.Test == nil && s.Data.Split.Test > 0 {
+				err = p.Split(context.Background(), s)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := profile.Of(context.Background(), p.Train)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := modelfile.Load("out/model.bochner")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(*r.Profile, want) || !reflect.DeepEqual(m.Profile, r.Profile) || want.Rows != r.Rows.Train {
+				t.Errorf("%s, stream %s: %+v in the result, %+v in the model, wanted %+v", split, stream, *r.Profile, m.Profile, want)
+			}
+			seen = append(seen, *r.Profile)
+		}
+		if !reflect.DeepEqual(seen[0], seen[1]) {
+			t.Errorf("%s: the rows of a stream are other ones", split)
+		}
+	}
+}
+
+// Evaluating says how rows differ from those that the model has learned from, be there a target or none.
+func TestEvaluateComparesRows(t *testing.T) {
+	modelOf(t, class, "")
+	same, err := Evaluate(context.Background(), "model", "rows.csv", Options{})
+	if err != nil || same.Drift == nil || len(same.Drift.Differing()) != 0 || same.Drift.Rows != 120 || same.Drift.Training != 120 {
+		t.Fatalf("the same rows: %+v (%v)", same.Drift, err)
+	}
+	text, err := os.ReadFile("rows.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	for i, line := range lines[1:] {
+		fields := strings.Split(line, ",")
+		fields[0], fields[1] = "1e6", "?"
+		if i%2 == 0 {
+			fields[2] = "mauve"
+		}
+		lines[i+1] = strings.Join(fields, ",")
+	}
+	put(t, "others.csv", strings.Join(lines, "\n")+"\n")
+	for _, path := range []string{"others.csv", "-"} {
+		in, err := os.Open("others.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		e, err := Evaluate(context.Background(), "model", path, Options{Input: in})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]profile.Input{}
+		for _, in := range e.Drift.Differing() {
+			found[in.Name] = in
+		}
+		if found["a"].Outside != 1 || found["b"].Missing != 1 || found["c"].Unknown != 0.5 || len(found) < 3 {
+			t.Errorf("%s: %+v", path, e.Drift)
+		}
+		if said := strings.Join(e.Warnings, "\n"); !strings.Contains(said, `column "b" has no value in any row`) || !strings.Contains(said, `column "c" has a category that the training rows had not in 50 % of the rows`) {
+			t.Error(said)
+		}
+	}
+}
+
+// Rows that were grouped without a target are compared, too.
+func TestClustersCompareRows(t *testing.T) {
+	t.Chdir(t.TempDir())
+	labelled := groups(120, []string{"left", "right"}, false)
+	put(t, "rows.csv", labelled)
+	put(t, "bare.csv", bare(labelled))
+	put(t, "half.csv", strings.Join(strings.SplitAfter(bare(labelled), "\n")[:61], ""))
+	execute(t, spec(t, clustering))
+	for path, want := range map[string]int{"rows.csv": 0, "bare.csv": 0, "half.csv": 2} {
+		e, err := Evaluate(context.Background(), "out/model.bochner", path, Options{})
+		if err != nil || e.Drift == nil || len(e.Drift.Differing()) != want {
+			t.Errorf("%s: %+v (%v), wanted %d inputs that differ", path, e.Drift, err, want)
+		}
+	}
+}
+
+// A model file without a profile loads as before, and one with a profile that cannot be of its rows is refused.
+func TestProfilesInModelFiles(t *testing.T) {
+	modelOf(t, class, "")
+	file, err := os.ReadFile("model")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, a, err := model.Read(bytes.NewReader(file), int64(len(file)))
+	if err != nil || h.Profile == "" {
+		t.Fatal(h.Profile, err)
+	}
+	for text, wrong := range map[string]bool{"": false, h.Profile: false, "{}": true, "no": true, h.Profile + h.Profile: true,
+		strings.Replace(h.Profile, `"rows":120`, `"rows":-1`, 1): true, strings.Replace(h.Profile, `"name":"a"`, `"name":"z"`, 1): true} {
+		h.Profile = text
+		if err := model.WriteFile("changed", h, a); err != nil {
+			t.Fatal(err)
+		}
+		e, err := Evaluate(context.Background(), "changed", "rows.csv", Options{})
+		if wrong != errors.Is(err, model.ErrDamaged) || !wrong && (err != nil || (e.Drift == nil) != (text == "")) {
+			t.Errorf("%.40q: %v", text, err)
+		}
+		if m, err := Inspect("changed"); !wrong && (err != nil || (m.Profile == nil) != (text == "")) {
+			t.Errorf("%.40q: inspected as %+v (%v)", text, m.Profile, err)
+		}
+	}
+	h.Profile = strings.Repeat(" ", 5<<20)
+	if err := model.Write(io.Discard, h, a); err == nil {
+		t.Error("a profile of 5 MB was written")
+	}
+}
