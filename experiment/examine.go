@@ -17,7 +17,7 @@ import (
 
 // What a report may cost, in floating-point operations, where nobody has asked for the part: some seconds at most.
 const (
-	mostLearning   = 5e10
+	mostLearning   = 2e10
 	mostImportance = 3e10
 	leastLooked    = 50 // rows to measure importance on
 	shownEffects   = 4  // inputs, those that matter most
@@ -192,6 +192,10 @@ func (e examination) learning(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	others, err := sampled(ctx, e.on, mostJudged)
+	if err != nil {
+		return err
+	}
 	judge := func(ctx context.Context, model estimator.Predictor, source datasets.Source) (float64, error) {
 		said, err := predictions.Judge(ctx, model, e.rows.Task, source, nil, nil)
 		if err != nil {
@@ -204,15 +208,15 @@ func (e examination) learning(ctx context.Context) error {
 		}
 		return value, err
 	}
-	e.seen.LearningCurve, err = findings.Learning(ctx, spec, e.model, train, points, e.spec.Seed, func(ctx context.Context, model estimator.Predictor, learned datasets.Set) (own, others float64, err error) {
+	e.seen.LearningCurve, err = findings.Learning(ctx, spec, e.model, train, points, e.spec.Seed, func(ctx context.Context, model estimator.Predictor, learned datasets.Set) (own, unseen float64, err error) {
 		some, err := sampled(ctx, learned.Source(), mostJudged)
 		if err == nil {
 			own, err = judge(ctx, model, some.Source())
 		}
 		if err == nil {
-			others, err = judge(ctx, model, e.on)
+			unseen, err = judge(ctx, model, others.Source())
 		}
-		return own, others, err
+		return own, unseen, err
 	})
 	if e.seen.LearningCurve != nil {
 		e.seen.LearningCurve.Score = score.Name
@@ -220,10 +224,15 @@ func (e examination) learning(ctx context.Context) error {
 	return err
 }
 
-// score is the metric that the model is looked at by: that of the search, or else the first of its task.
+// score is the metric that the model is looked at by: that of the search, or else the first of its task; of two classes the
+// area under ROC, for where one of them is rare accuracy hardly moves.
 func (e examination) score() (metrics.Metric, error) {
 	if e.chosenBy != "" {
 		return metrics.ByName(e.chosenBy)
+	}
+	var decides estimator.Classifier
+	if e.rows.Task == datasets.Classification && len(e.on.Schema().Classes()) == 2 && estimator.As(e.model, &decides) {
+		return metrics.ByName("roc_auc")
 	}
 	return metrics.ForTask(e.rows.Task, len(e.on.Schema().Classes()))[0], nil
 }

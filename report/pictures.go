@@ -128,10 +128,10 @@ func quantiles(e result.Errors, of string) template.HTML {
 	b := svg.Bars{Title: "Absolute errors" + of, Across: "off by at most"}
 	var words []string
 	for _, q := range e.Quantiles {
-		b.Names = append(b.Names, percent(q.Share)+" of rows")
+		b.Names = append(b.Names, fmt.Sprintf("%g %% of rows", 100*q.Share))
 		b.Values = append(b.Values, q.Error)
 		b.Labels = append(b.Labels, short(q.Error))
-		words = append(words, fmt.Sprintf("%s of the rows by at most %s", percent(q.Share), short(q.Error)))
+		words = append(words, fmt.Sprintf("%g %% of the rows by at most %s", 100*q.Share, short(q.Error)))
 	}
 	b.Says = "Predictions are off: " + strings.Join(words, ", ")
 	return trusted(b.SVG())

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -47,7 +48,11 @@ func scores(r result.Result) (s section) {
 		on = ", training rows"
 	}
 	for _, b := range r.Baselines {
-		add(b.Name+on, b.Scores)
+		name := b.Name
+		if name == "mean" {
+			name = "always the mean"
+		}
+		add(name+on, b.Scores)
 	}
 	add("training rows", r.Train)
 	s.Tables = []table{t}
@@ -58,7 +63,7 @@ func scores(r result.Result) (s section) {
 		s.Text = append(s.Text, fmt.Sprintf("Over the folds of the search %s has %s %s ± %s (standard error).", a.Recipe, called(a.Score), short(a.Mean), spread(a.StdError)))
 	}
 	if r.Positive != "" {
-		s.Text = append(s.Text, fmt.Sprintf("Scores of two classes speak of %s.", r.Positive))
+		s.Text = append(s.Text, fmt.Sprintf("Scores of two classes speak of class %s.", r.Positive))
 	}
 	if t := r.Threshold; t != nil {
 		s.Text = append(s.Text, fmt.Sprintf("Rows are taken for %s from %s on instead of %s, which was chosen by %s: %s on rows not learned from, %s without.", r.Positive, short(t.Value), short(t.Usual), called(t.Score), short(t.Best), short(t.AtUsual)))
@@ -359,22 +364,19 @@ func moreRows(l result.LearningCurve) string {
 	if err != nil || n < 2 {
 		return ""
 	}
-	gain := l.Scores[n-1] - l.Scores[n-2]
-	if !m.GreaterIsBetter {
-		gain = -gain
+	before, now := l.Scores[n-2], l.Scores[n-1] // how much is missing to a perfect score
+	if m.GreaterIsBetter {
+		before, now = 1-before, 1-now
 	}
-	whole := l.Scores[n-1] - l.Scores[0]
-	if !m.GreaterIsBetter {
-		whole = -whole
-	}
+	gain := (before - now) / math.Abs(before)
 	text := fmt.Sprintf("With half of the rows %s is %s, with all %s", called(l.Score), short(l.Scores[n-2]), short(l.Scores[n-1]))
 	switch {
-	case gain <= 0:
+	case !(gain > 0.005):
 		return text + ": more rows would hardly help."
-	case gain > 0.05*whole:
-		return text + ": the curve still rises, and more rows would help."
+	case gain > 0.05:
+		return text + ": what is missing still shrinks, and more rows would help."
 	}
-	return text + ": more rows would help little."
+	return text + ": more rows would help a little."
 }
 
 // data are the rows as they were seen.

@@ -29,10 +29,12 @@ func long(s string) float64 {
 		switch {
 		case r >= ' ' && r <= '~':
 			sum += widths[r-' ']
-		case r >= 0x1100: // wide letters of the East, and pictures
+		case r >= 0x1100 && (r < 0x2000 || r > 0x2fff) || r == '…': // wide letters of the East, and pictures
 			sum += 1000
+		case r == '²' || r == '³' || r == '\u202f' || r == '·':
+			sum += 300
 		default:
-			sum += 600
+			sum += 570
 		}
 	}
 	return em * sum

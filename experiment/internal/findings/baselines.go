@@ -15,6 +15,9 @@ import (
 // LinearRows is how many of the training rows, evenly spread, the linear model is fitted to at most.
 const LinearRows = 20_000
 
+// linearTol is how near to its optimum a linear model of classes is: scores do not see the rest.
+const linearTol = 1e-2
+
 // widest is how many dense inputs the linear model may have: with more it is no simple model.
 const widest = 5000
 
@@ -49,7 +52,9 @@ func Baselines(ctx context.Context, train datasets.Set, task datasets.Task) ([]B
 func linear(train datasets.Set, task datasets.Task) estimator.Estimator {
 	var last estimator.Estimator = estimator.NewRidge()
 	if task == datasets.Classification {
-		last = estimator.NewLogistic()
+		logistic := estimator.NewLogistic()
+		logistic.Tol = linearTol
+		last = logistic
 	}
 	if _, isSparse := train.X.(*sparse.CSR); isSparse {
 		return pipeline.Steps().Then(last)

@@ -99,7 +99,7 @@ func curved(list []result.Class) []int {
 func curves(f *result.Findings, said metrics.Input, class int, name string) {
 	if roc, err := metrics.ROCCurve(said, class); err == nil {
 		c := result.Curve{Class: name, Area: trapezia(roc.FPR, roc.TPR)}
-		for _, k := range thinned(len(roc.FPR), curvePoints) {
+		for _, k := range alongside(roc.FPR, roc.TPR) {
 			c.X, c.Y = append(c.X, roc.FPR[k]), append(c.Y, roc.TPR[k])
 		}
 		f.ROC = append(f.ROC, c)
@@ -109,7 +109,7 @@ func curves(f *result.Findings, said metrics.Input, class int, name string) {
 		for k := 1; k < len(pr.Recall); k++ {
 			c.Area += (pr.Recall[k-1] - pr.Recall[k]) * pr.Precision[k-1]
 		}
-		for _, k := range thinned(len(pr.Recall), curvePoints) {
+		for _, k := range alongside(pr.Recall, pr.Precision) {
 			c.X, c.Y = append(c.X, pr.Recall[k]), append(c.Y, pr.Precision[k])
 		}
 		f.PrecisionRecall = append(f.PrecisionRecall, c)
@@ -135,6 +135,23 @@ func trapezia(x, y []float64) (area float64) {
 		area += (x[k] - x[k-1]) * (y[k] + y[k-1]) / 2
 	}
 	return area
+}
+
+// alongside returns the numbers of at most curvePoints points of a curve that are about as far from each other, the first
+// and the last among them.
+func alongside(x, y []float64) []int {
+	for step := 2.0 / curvePoints; ; step *= 1.5 {
+		out := []int{0}
+		for k := 1; k < len(x); k++ {
+			last := out[len(out)-1]
+			if k == len(x)-1 || math.Abs(x[k]-x[last])+math.Abs(y[k]-y[last]) >= step {
+				out = append(out, k)
+			}
+		}
+		if len(out) <= curvePoints {
+			return out
+		}
+	}
 }
 
 // thinned returns at most so many numbers from 0 to n-1, evenly spread, the first and the last among them.
