@@ -33,6 +33,8 @@ type world struct {
 	sampled     bool // a step learns from rows in an order that it draws, by their places
 	divides     bool // the model divides the rows into folds, by their order
 	frees       bool // the map's columns, or components, may come out in another order or sign
+	decided     int  // numbers at the end of the answers to a row that others decide: of a set of classes, or whether it is an anomaly
+	steady      bool // features are the same bits however the rows come
 }
 
 func (w *world) String() string {
@@ -45,9 +47,16 @@ func draw(t *testing.T, seed uint64) *world {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 2027))
 	w := &world{seed: seed, task: pick(rng, "numbers", "two", "classes", "targets")}
+	if seed%8 == 3 { // other cases stay as they are
+		w.task = pick(rng, "clusters", "anomalies")
+	}
 	d := &drawing{Rand: rng, world: w}
 	d.rows()
-	d.steps()
+	if w.task == "clusters" && !d.missing && d.words == 0 && w.train.Schema.Columns != nil {
+		d.steadySteps()
+	} else {
+		d.steps()
+	}
 	var node yaml.Node
 	if err := yaml.Unmarshal([]byte(w.text), &node); err != nil {
 		t.Fatalf("%v in\n%s", err, w.text)
@@ -83,6 +92,9 @@ func (d *drawing) rows() {
 		d.words = 1 + d.IntN(2)
 	}
 	d.missing = !asSparse && d.IntN(2) == 0
+	if d.task == "clusters" && d.seed%16 == 3 { // plain rows, see steadySteps
+		asSparse, d.words, d.missing = false, 0, false
+	}
 	cols := d.numbers + d.words
 	x, signal := mat.NewDense(n+40, cols, nil), make([]float64, n+40)
 	schema := datasets.Schema{}
@@ -136,6 +148,8 @@ func (d *drawing) rows() {
 
 func (d *drawing) targets(all *datasets.Set, signal []float64) {
 	switch d.task {
+	case "clusters", "anomalies":
+		return
 	case "numbers":
 		all.Y, all.Schema.Targets = signal, []datasets.Column{{Name: "y"}}
 		return
@@ -197,12 +211,32 @@ func (d *drawing) steps() {
 	b.WriteString(d.features())
 	model := d.model()
 	d.single = d.IntN(4) == 0
+	if strings.Contains(model, "gaussian_process") { // what it learns may make the noise less than single precision tells
+		d.single = false
+	}
 	b.WriteString(d.wrapped(model))
 	d.text = b.String()
 }
 
+// steadySteps draws a pipeline whose features are the same bits in whatever blocks and order the rows come: what k-means
+// starts from depends on all of them.
+func (d *drawing) steadySteps() {
+	d.steady = true
+	d.text = "- minmax\n"
+	if d.IntN(2) == 0 {
+		d.text += fmt.Sprintf("- rff: {gamma: %s, features: %d, map: %s}\n", pick(d.Rand, "0.3", "2"), 8+2*d.IntN(30), pick(d.Rand, "paired", "phase"))
+	}
+	d.text += d.model()
+}
+
 // wrapped puts the model, one time in three, into one that holds others; the axis of its penalty is the last.
 func (d *drawing) wrapped(model string) string {
+	if d.task == "clusters" || d.task == "anomalies" {
+		return model
+	}
+	if own := rand.New(rand.NewPCG(d.seed, 5151)); own.IntN(6) == 0 && !slices.Contains(found, d.seed) { // other cases stay as they are
+		return d.intervals(own, model)
+	}
 	if d.IntN(3) > 0 {
 		return model
 	}
@@ -231,6 +265,33 @@ func (d *drawing) wrapped(model string) string {
 	}
 	*penalty = "target.of." + name
 	return fmt.Sprintf("- target: {transform: %s, of: %s}\n", pick(d.Rand, "sqrt", "signed_log", "standardize", "quantile"), inner)
+}
+
+// intervals puts the model into one that says how far off it may be.
+func (d *drawing) intervals(own *rand.Rand, model string) string {
+	kind, inner, _ := strings.Cut(strings.TrimPrefix(strings.TrimSuffix(model, "\n"), "- "), ": ")
+	path := &d.axes[len(d.axes)-1].Path
+	*path = "intervals.of." + strings.TrimPrefix(*path, kind+".")
+	method := "split"
+	switch kind {
+	case "ridge", "kernel_ridge":
+		method = pick(own, "split", "jackknife", "jackknife_plus")
+	case "gaussian_process":
+		if method = "normal"; d.task == "numbers" && own.IntN(2) == 0 {
+			method = "split, normalize: true"
+		}
+	}
+	d.divides = strings.HasPrefix(method, "split")
+	return fmt.Sprintf("- intervals: {method: %s, level: %s, of: {%s: %s}}\n", method, pick(own, "0.9", "0.7"), kind, inner)
+}
+
+// network draws features that are trained.
+func (d *drawing) network(own *rand.Rand, weight string) string {
+	d.stochastic = true
+	d.axes = append(d.axes, gridsearch.Axis{Path: "rff_network.alpha", Values: []any{0.1, 1.0}})
+	return fmt.Sprintf("- rff_network: {kernel: %s, gamma: %s, layers: %d, features: %d, train: %s, class_weight: %s, validation_fraction: %s, epochs: 60, patience: 2}\n",
+		pick(own, "gaussian", "matern"), pick(own, "scale", "median", "0.1"), 1+own.IntN(2), 5+own.IntN(20),
+		pick(own, "[scales, frequencies, phases]", "[scales]", "[]"), weight, pick(own, "0.1", "0"))
 }
 
 func (d *drawing) impute() string {
@@ -292,6 +353,24 @@ func (d *drawing) features() string {
 // model draws the estimator, and an axis of its penalty.
 func (d *drawing) model() string {
 	axis := func(path string, values ...any) { d.axes = append(d.axes, gridsearch.Axis{Path: path, Values: values}) }
+	switch d.task {
+	case "clusters":
+		axis("kmeans.clusters", 2, 3, 5)
+		batch := pick(d.Rand, 0, 0, 20)
+		d.stochastic = batch > 0 || !d.steady
+		return fmt.Sprintf("- kmeans: {clusters: %d, restarts: %d, init: %s, batch: %d}\n", 1+d.IntN(6), 1+d.IntN(4), pick(d.Rand, "kmeans++", "random"), batch)
+	case "anomalies":
+		d.iterative = true
+		axis("one_class.nu", 0.0513, 0.2713) // shares of no whole number of rows: else the border is free
+		return fmt.Sprintf("- one_class: {nu: %s, tol: 1e-10, max_iter: 10000}\n", pick(d.Rand, "0.0513", "0.1371", "0.5137"))
+	}
+	if own := rand.New(rand.NewPCG(d.seed, 5252)); own.IntN(8) == 0 && !slices.Contains(found, d.seed) { // other cases stay as they are
+		weight := "none"
+		if d.task == "two" || d.task == "classes" {
+			weight = pick(own, "none", "balanced")
+		}
+		return d.network(own, weight)
+	}
 	switch d.task {
 	case "numbers":
 		if own := rand.New(rand.NewPCG(d.seed, 4141)); own.IntN(5) == 0 { // other cases stay as they are
