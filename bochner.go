@@ -50,6 +50,7 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/profile"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/gridsearch"
@@ -108,13 +109,25 @@ func KernelMachine(data datasets.Set) pipeline.Pipeline {
 	return pipeline.Steps(pipeline.NewColumns(groups...), transformer.NewRFF()).Then(model)
 }
 
-// Fit fits the pipeline to the rows and returns the model, which predicts and which can be saved.
+// Fit fits the pipeline to the rows and returns the model, which predicts and which can be saved. Its Profile says what
+// the rows looked like.
 func Fit(ctx context.Context, machine pipeline.Pipeline, data datasets.Set) (*modelfile.Model, error) {
 	fitted, err := machine.Fit(ctx, data)
 	if err != nil {
 		return nil, err
 	}
-	return modelfile.New(fitted)
+	return modelOf(ctx, fitted, data)
+}
+
+// modelOf returns the model of a pipeline that was fitted to the rows.
+func modelOf(ctx context.Context, fitted estimator.Predictor, data datasets.Set) (*modelfile.Model, error) {
+	m, err := modelfile.New(fitted)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := profile.Of(ctx, data.Source())
+	m.Profile = &seen
+	return m, err
 }
 
 // Search tries the pipeline with every combination of the values of the axes, by cross-validation in
@@ -139,7 +152,7 @@ func Search(ctx context.Context, machine pipeline.Pipeline, data datasets.Set, a
 	if err != nil {
 		return nil, nil, err
 	}
-	model, err := modelfile.New(result)
+	model, err := modelOf(ctx, result, data)
 	if err != nil {
 		return nil, result, err
 	}

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -102,7 +103,11 @@ func TestKernelMachine(t *testing.T) {
 			if machine.String() != want {
 				t.Errorf("%T, %v: %s, wanted %s", c.X, c.columns, machine, want)
 			}
-			if _, err := bochner.Fit(ctx, machine, data); err != nil {
+			m, err := bochner.Fit(ctx, machine, data)
+			if err == nil {
+				err = m.Write(io.Discard)
+			}
+			if err != nil || m.Profile.Rows != 4 || len(m.Profile.Columns) != 2 || m.Profile.Targets[0].Name != "y" {
 				t.Errorf("%T, %v: %v", c.X, c.columns, err)
 			}
 		}

@@ -58,6 +58,9 @@ func TestAuto(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if result.Profile == nil || result.Profile.Rows != result.Rows.Train || len(result.Profile.Columns) != result.Features {
+		t.Errorf("%d rows and %d inputs are described as %+v", result.Rows.Train, result.Features, result.Profile)
+	}
 	dir := filepath.Join("runs", "houses")
 	for _, name := range []string{"experiment.yaml", "model.bochner", "result.json", "predictions.csv", "leaderboard.csv", "auto.journal"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {

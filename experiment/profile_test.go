@@ -24,7 +24,6 @@ pipeline:
 output: {dir: out}
 `
 
-
 // A run describes the rows that it has learned from, in memory, from a stream and where it holds some out, in its result
 // and in its model file.
 func TestRunsDescribeTheirRows(t *testing.T) {

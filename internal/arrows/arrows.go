@@ -140,7 +140,7 @@ var Allowed = map[string][]string{
 	"cmd/bochner":                     {"experiment", "experiment/result", "datasets/profile"},
 
 	// The front door, at the root of the module.
-	".": {"experiment", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "sparse"},
+	".": {"experiment", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "datasets/profile", "sparse"},
 
 	// Runs the benchmarks, and the peers', as programs.
 	"bench/compare": {},
