@@ -337,20 +337,43 @@ func TestLinearComesNear(t *testing.T) {
 	}
 }
 
-// Results are the same bits for any number of cores.
+// Results are the same bits for any number of cores, with several waves of chunks and with one, also where the largest
+// exponents rise so much that chunks are halved.
 func TestSameBitsForAnyCores(t *testing.T) {
 	f := features(t, 16, 40, "orthogonal")
-	for _, shape := range []Shape{{2, 1, 300, 5000, 16, 8, false}, {1, 3, 700, 700, 16, 8, true}} {
+	for _, shape := range []Shape{
+		{2, 1, 300, 5000, 16, 8, false}, {1, 1, 2500, 2500, 16, 8, true}, {1, 3, 700, 700, 16, 8, true},
+		{2, 2, 1100, 1100, 16, 8, true}, {3, 11, 150, 150, 16, 8, true},
+	} {
+		for _, length := range []float64{2, 60} {
+			q, k, v := drawn(shape, length, 4)
+			var want [2][]float64
+			for _, cores := range []int{1, 2, 4} {
+				before := runtime.GOMAXPROCS(cores)
+				got := [2][]float64{must(t)(Exact(background, shape, q, k, v)), must(t)(f.Linear(background, shape, q, k, v))}
+				runtime.GOMAXPROCS(before)
+				if cores == 1 {
+					want = got
+				} else if !slices.Equal(got[0], want[0]) || !slices.Equal(got[1], want[1]) {
+					t.Errorf("%+v, length %v: other bits with %d cores", shape, length, cores)
+				}
+			}
+		}
+	}
+}
+
+// A head alone has the bits that it has among others.
+func TestHeadsAreApart(t *testing.T) {
+	f := features(t, 6, 20, "orthogonal")
+	for _, causal := range []bool{false, true} {
+		shape := Shape{2, 3, 2300, 2300, 6, 4, causal}
 		q, k, v := drawn(shape, 2, 4)
-		var want [2][]float64
-		for _, cores := range []int{1, 4} {
-			before := runtime.GOMAXPROCS(cores)
-			got := [2][]float64{must(t)(Exact(background, shape, q, k, v)), must(t)(f.Linear(background, shape, q, k, v))}
-			runtime.GOMAXPROCS(before)
-			if cores == 1 {
-				want = got
-			} else if !slices.Equal(got[0], want[0]) || !slices.Equal(got[1], want[1]) {
-				t.Errorf("%+v: other bits with %d cores", shape, cores)
+		all := must(t)(f.Linear(background, shape, q, k, v))
+		alone := Shape{1, 1, 2300, 2300, 6, 4, causal}
+		for i := range 6 {
+			part := func(x []float64, width int) []float64 { return x[i*2300*width : (i+1)*2300*width] }
+			if !slices.Equal(must(t)(f.Linear(background, alone, part(q, 6), part(k, 6), part(v, 4))), part(all, 4)) {
+				t.Errorf("causal=%t: head %d has other bits alone", causal, i)
 			}
 		}
 	}
@@ -359,7 +382,7 @@ func TestSameBitsForAnyCores(t *testing.T) {
 // Cancelled at any look at its context, a call returns the context's error, and a state is not used half-made.
 func TestCancelling(t *testing.T) {
 	f := features(t, 4, 8, "iid")
-	for _, shape := range []Shape{{1, 2, 300, 300, 4, 3, true}, {1, 1, 200, 2500, 4, 3, false}} {
+	for _, shape := range []Shape{{1, 2, 300, 300, 4, 3, true}, {1, 1, 2500, 2500, 4, 3, true}, {1, 1, 200, 2500, 4, 3, false}} {
 		q, k, v := drawn(shape, 1, 4)
 		for name, call := range map[string]func(ctx context.Context) ([]float64, error){
 			"exact":  func(ctx context.Context) ([]float64, error) { return Exact(ctx, shape, q, k, v) },

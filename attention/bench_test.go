@@ -40,6 +40,36 @@ func BenchmarkAttend(b *testing.B) {
 	}
 }
 
+// BenchmarkCausal is causal linear attention of width 64 by 256 features: one long head, whose length is cut up for the
+// cores, and several shorter ones.
+func BenchmarkCausal(b *testing.B) {
+	f := features(b, 64, 256, "orthogonal")
+	for _, heads := range []int{1, 8} {
+		shape := NewShape(1, heads, 16384, 64)
+		shape.Causal = true
+		if heads > 1 {
+			shape.Queries, shape.Keys = 4096, 4096
+		}
+		q, k, v := drawn(shape, 0.7, 1)
+		q32, k32, v32 := single(q), single(k), single(v)
+		name := fmt.Sprintf("heads=%d/length=%d", heads, shape.Keys)
+		b.Run("float64/"+name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := f.Linear(background, shape, q, k, v); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run("float32/"+name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := f.LinearFloat32(background, shape, q32, k32, v32); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkNextToken appends a key and asks its query, of 8 heads of width 64.
 func BenchmarkNextToken(b *testing.B) {
 	f := features(b, 64, 256, "orthogonal")

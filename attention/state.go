@@ -98,7 +98,8 @@ func (s *stream[T]) clone() stream[T] {
 	out.heads = make([]sums[T], len(s.heads))
 	for i, h := range s.heads {
 		out.heads[i] = sumsOf(h.features, s.shape.Values, make([]T, len(h.top)*(s.shape.Values+2)))
-		out.heads[i].merge(h)
+		copy(out.heads[i].top, h.top)
+		copy(out.heads[i].rows.Data, h.rows.Data)
 	}
 	return out
 }

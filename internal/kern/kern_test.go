@@ -688,9 +688,9 @@ func testMultiply[T Float](t *testing.T) {
 		for i := range want {
 			want[i] = x.Data[i] * y.Data[i]
 		}
-		multiply(got, x.Data[:n], y.Data[:n])
+		Multiply(got, x.Data[:n], y.Data[:n])
 		sameBits(t, fmt.Sprintf("%d products", n), got, want)
-		multiply(x.Data[:n], x.Data[:n], y.Data[:n])
+		Multiply(x.Data[:n], x.Data[:n], y.Data[:n])
 		sameBits(t, fmt.Sprintf("%d products in place", n), x.Data[:n], want)
 	}
 }

@@ -38,22 +38,10 @@ func (m *fourierMap[T]) rescaleColumns(angles View[T], factors []T) {
 			some := factors[j:min(j+nr, angles.Cols)]
 			for i := lo; i < hi; i++ {
 				to := sums[(i-lo)*nr : (i-lo+1)*nr]
-				multiply(to, angles.Row(i)[j:], some)
+				Multiply(to, angles.Row(i)[j:], some)
 				clear(to[len(some):])
 			}
 			q.finish(sums, nr, lo, j, hi-lo, len(some))
 		}
 	})
-}
-
-// multiply writes the products of the elements of x and y, as many as y has, to dst, which may be x.
-func multiply[T Float](dst, x, y []T) {
-	for n := wholeVectors[T](len(y)); n > 0; n = wholeVectors[T](len(y)) {
-		multiplyAsm(&dst[0], &x[0], &y[0], n)
-		x, y, dst = x[n:], y[n:], dst[n:]
-	}
-	x, dst = x[:len(y)], dst[:len(y)]
-	for k, v := range y {
-		dst[k] = v * x[k]
-	}
 }

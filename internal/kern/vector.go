@@ -99,6 +99,18 @@ func Scale[T Float](alpha T, x []T) {
 	}
 }
 
+// Multiply writes the products of the elements of x and y, as many as y has, to dst, which may be x.
+func Multiply[T Float](dst, x, y []T) {
+	for n := wholeVectors[T](len(y)); n > 0; n = wholeVectors[T](len(y)) {
+		multiplyAsm(&dst[0], &x[0], &y[0], n)
+		x, y, dst = x[n:], y[n:], dst[n:]
+	}
+	x, dst = x[:len(y)], dst[:len(y)]
+	for k, v := range y {
+		dst[k] = v * x[k]
+	}
+}
+
 // Sum returns Σ x[i], summed in a fixed order.
 func Sum[T Float](x []T) T {
 	var s0, s1, s2, s3 T
