@@ -56,9 +56,10 @@ const (
 //
 // Of m rows that do not differ from n training rows, PSI is about (1/n+1/m)·χ² with one degree of freedom less
 // than bins (Yurdakul and Naranjo, Journal of Risk Model Validation 14, 2020): its mean is Expected. Differs wants a
-// PSI of 0.1 or more that chance hardly ever makes; or missing values, or numbers outside, in a hundredth of the rows
-// more than is to be expected and more than chance hardly ever makes; or an unknown category in any row. Chance gives
-// an alarm for any input in one of a hundred comparisons, at most about.
+// PSI of 0.1 or more that chance hardly ever makes, by that law and by Pearson's test of homogeneity; or missing
+// values, or numbers outside, in a hundredth of the rows more than is to be expected and more than chance hardly ever
+// makes; or an unknown category in any row. Chance gives an alarm for any input in about one of a hundred comparisons,
+// or four with as few as 30 training rows.
 //
 // Rows are read once, in memory that does not depend on them; weights and targets are not looked at. It fails where
 // the source does, where the profile is of other columns, and with [datasets.ErrEmpty] where there are no rows.
@@ -238,7 +239,7 @@ func (b *binned) compare(m, n, inputs int) Input {
 	free := float64(bins - 1)
 	out.PSI, out.Expected = psi, free*noise
 	chance := 0.01 / 3 / float64(inputs) // of each of three alarms
-	changed := psi >= Some && psi > noise*distuv.ChiSquared{K: max(free, 1)}.Quantile(1-chance)
+	changed := psi >= Some && min(psi/noise, homogeneity(b.before, b.now)) > distuv.ChiSquared{K: max(free, 1)}.Quantile(1-chance)
 	out.Differs = changed || out.Unknown > 0 || moreMissing(b.now[binMissing], m, b.before[binMissing], n, chance) ||
 		len(b.of.Counts) > 0 && moreOutside(outside, m-b.now[binMissing], n-b.before[binMissing], chance)
 	return out
@@ -261,6 +262,24 @@ func stability(before, now []int) (psi float64, bins int) {
 		}
 	}
 	return psi, bins
+}
+
+// homogeneity returns Pearson's statistic of the hypothesis that two lists of counts are of one law. It has the same
+// law as the index relative to its noise; of bins that hardly any row is in, each of them says too much at times, the one
+// where training rows are few, the other where the rows now are.
+func homogeneity(before, now []int) (x float64) {
+	n, m := 0, 0
+	for i := range now {
+		n, m = n+before[i], m+now[i]
+	}
+	ratio := math.Sqrt(float64(n) / float64(m))
+	for i := range now {
+		if both := before[i] + now[i]; both > 0 {
+			d := float64(before[i])/ratio - float64(now[i])*ratio
+			x += d * d / float64(both)
+		}
+	}
+	return x
 }
 
 // least is what a share has to rise by, and in how many rows, so that anybody is told of it.

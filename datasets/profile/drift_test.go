@@ -169,6 +169,13 @@ func TestChance(t *testing.T) {
 	}
 }
 
+// Pearson's statistic is SciPy's chi2_contingency.
+func TestHomogeneity(t *testing.T) {
+	if got, want := homogeneity([]int{120, 80, 0, 300}, []int{30, 50, 5, 15}), 102.8043956043956; math.Abs(got-want) > 1e-12*want {
+		t.Errorf("%v, wanted %v", got, want)
+	}
+}
+
 func BenchmarkCompare(b *testing.B) {
 	set := mixed(100_000, 1)
 	p := profileOf(b, set)
