@@ -2,9 +2,10 @@
 // the table of docs/trainable-features.md:
 //
 //	go run ./examples/trainable -data FOLDER -python python3
+//	go run ./examples/trainable -data FOLDER -python python3 -only kin8nm,sums    these rows of the table
 //
 // FOLDER has the sets kin8nm and others, see sets below; the two with irrelevant inputs are drawn by the program. Without
-// -python the columns of scikit-learn are left out. All scores are means over -draws divisions of the rows into four
+// -python the columns of scikit-learn stay empty. All scores are means over -draws divisions of the rows into four
 // fifths to learn from and one fifth to test on.
 package main
 
@@ -20,6 +21,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,6 +30,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/arff"
 	files "github.com/bochner-ml/bochner/datasets/csv"
+	"github.com/bochner-ml/bochner/datasets/svmlight"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/metrics"
@@ -43,17 +46,16 @@ func main() {
 	folder := flag.String("data", "", "folder of the data sets; without it only what the program draws is measured")
 	python := flag.String("python", "", "a Python that has scikit-learn")
 	draws := flag.Int("draws", 3, "divisions of the rows of each set")
-	only := flag.String("only", "", "name of the one set to measure")
+	only := flag.String("only", "", "names of the sets to measure, with commas between them; the other rows stay as they are")
+	out := flag.String("out", "docs/trainable-features.md", "page whose table is written")
 	flag.Parse()
-	fmt.Println("| data | rows × inputs | score | fixed, `rff` | behind `ard` | trained, `rff_network` | scikit-learn: network | boosting |")
-	fmt.Println("|---|---|---|---|---|---|---|---|")
 	for _, s := range sets {
-		if *only != "" && s.name != *only || s.file != "" && *folder == "" {
+		if *only != "" && !slices.Contains(strings.Split(*only, ","), s.name) || s.file != "" && *folder == "" {
 			continue
 		}
 		data, err := s.read(*folder)
 		if err == nil {
-			err = s.measure(data, *python, *draws)
+			err = s.measure(data, *python, *draws, *out)
 		}
 		if err != nil {
 			log.Fatalf("%s: %v", s.name, err)
@@ -64,26 +66,27 @@ func main() {
 // set is one data set, whose columns are numbers.
 type set struct {
 	name   string
+	about  string // in the table, "" for nothing
 	task   datasets.Task
 	file   string // within the folder
 	target string // of an ARFF file
 	inputs int    // of a text, before the target
+	rows   int    // the first ones, 0 for all
 	draw   func() datasets.Set
 }
 
 var sets = []set{
 	{name: "kin8nm", task: datasets.Regression, file: "torgo_regression/kin8nm.arff.gz", target: "y"},
-	{name: "sums", task: datasets.Regression, draw: func() datasets.Set { return irrelevant(sums) }},
-	{name: "products", task: datasets.Regression, draw: func() datasets.Set { return irrelevant(products) }},
 	{name: "cpu_act", task: datasets.Regression, file: "cpu_act/cpu_act.arff.gz", target: "usr"},
-	{name: "power-plant", task: datasets.Regression, file: "uci_regression/power-plant.txt.gz", inputs: 4},
 	{name: "concrete", task: datasets.Regression, file: "uci_regression/concrete.txt.gz", inputs: 8},
 	{name: "housing", task: datasets.Regression, file: "uci_regression/bostonHousing.txt.gz", inputs: 13},
 	{name: "yacht", task: datasets.Regression, file: "uci_regression/yacht.txt.gz", inputs: 6},
-	{name: "optdigits", task: datasets.Classification, file: "small/optdigits.arff.gz", target: "class"},
-	{name: "waveform", task: datasets.Classification, file: "small/waveform5000.arff.gz", target: "class"},
+	{name: "sums", about: ", 4 of 24 inputs matter, most by themselves", task: datasets.Regression, draw: func() datasets.Set { return irrelevant(sums) }},
+	{name: "products", about: ", 4 of 24 inputs matter, only together", task: datasets.Regression, draw: func() datasets.Set { return irrelevant(products) }},
+	{name: "adult", about: ", coded, its first rows", task: datasets.Classification, file: "a9a/a9a.gz", rows: 6000},
 	{name: "pima", task: datasets.Classification, file: "small/pima-indians-diabetes.csv.gz", inputs: 8},
-	{name: "sonar", task: datasets.Classification, file: "small/sonar.csv.gz", inputs: 60},
+	{name: "optdigits", about: ", 10 classes", task: datasets.Classification, file: "small/optdigits.arff.gz", target: "class"},
+	{name: "waveform", about: ", 3 classes, 19 inputs are noise", task: datasets.Classification, file: "small/waveform5000.arff.gz", target: "class"},
 }
 
 func (s set) read(folder string) (datasets.Set, error) {
@@ -91,6 +94,14 @@ func (s set) read(folder string) (datasets.Set, error) {
 	switch {
 	case s.draw != nil:
 		return s.draw(), nil
+	case s.rows > 0: // sparse
+		all, err := svmlight.ReadFile(context.Background(), path, svmlight.Options{Width: 123, Task: s.task})
+		if err != nil {
+			return all, err
+		}
+		first := all.Slice(0, s.rows)
+		first.X = mat.DenseCopyOf(first.X)
+		return first, nil
 	case s.target != "":
 		return arff.ReadFile(context.Background(), path, arff.Options{Roles: datasets.Roles{Target: []string{s.target}, Task: s.task}})
 	}
@@ -124,8 +135,8 @@ func irrelevant(f func(x []float64) float64) datasets.Set {
 func sums(x []float64) float64     { return math.Sin(3*x[0]) + x[1]*x[2] + math.Abs(x[3]) }
 func products(x []float64) float64 { return math.Sin(5*x[0]*x[1]) + math.Cos(4*(x[2]+x[3])) }
 
-// measure prints the row of a set.
-func (s set) measure(data datasets.Set, python string, draws int) error {
+// measure writes the row of a set.
+func (s set) measure(data datasets.Set, python string, draws int, page string) error {
 	metric, err := metrics.ByName(map[datasets.Task]string{datasets.Regression: "r2", datasets.Classification: "accuracy"}[s.task])
 	if err != nil {
 		return err
@@ -167,12 +178,53 @@ func (s set) measure(data datasets.Set, python string, draws int) error {
 			scores[k] += score / float64(draws)
 		}
 	}
-	fmt.Printf("| %s | %d × %d | %s |", s.name, data.Rows(), data.Cols(), metric.Name)
-	for _, v := range scores {
-		fmt.Printf(" %.4f |", v)
+	var row strings.Builder
+	fmt.Fprintf(&row, "| `%s`%s | %d × %d | %s |", s.name, s.about, data.Rows(), data.Cols(), strings.ReplaceAll(metric.Name, "r2", "R²"))
+	for k := range columns {
+		if k < len(scores) {
+			fmt.Fprintf(&row, " %.3f |", scores[k])
+		} else {
+			row.WriteString(" |")
+		}
 	}
-	fmt.Println()
-	return nil
+	fmt.Println(row.String())
+	return s.write(page, row.String())
+}
+
+// The table is between these lines of the page, a line for each set.
+const (
+	begin   = "<!-- made by go run ./examples/trainable: begin -->\n"
+	end     = "<!-- end -->\n"
+	columns = 5 // of scores
+	head    = "| data | rows × inputs | score | fixed, `rff` | behind `ard` | trained | scikit-learn: network | boosting |\n|---|---|---|---|---|---|---|---|\n"
+)
+
+// write puts the row of the set into the table of the page; the others stay.
+func (s set) write(page, row string) error {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	table, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return fmt.Errorf("%s has no place for the table, which is between %q and %q", page, strings.TrimSpace(begin), strings.TrimSpace(end))
+	}
+	var w strings.Builder
+	w.WriteString(before + begin + head)
+	for _, other := range sets {
+		if other.name == s.name {
+			w.WriteString(row + "\n")
+			continue
+		}
+		for old := range strings.Lines(table) {
+			if strings.HasPrefix(old, "| `"+other.name+"`") {
+				w.WriteString(old)
+			}
+		}
+	}
+	w.WriteString(end + after)
+	return os.WriteFile(page, []byte(w.String()), 0o644)
 }
 
 // methods are a fixed map and a linear model, with γ and the penalty by cross-validation; the same behind learned
@@ -202,23 +254,34 @@ func folded(s gridsearch.Search, seed uint64) gridsearch.Search {
 	return s
 }
 
-// script fits scikit-learn's network and its boosting to the rows that it reads.
+// script fits scikit-learn's network, the best of six by a fifth of the rows held out, and its boosting to the rows that
+// it reads.
 const script = `
-import csv, sys
+import csv, sys, warnings
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import StandardScaler
 
+warnings.filterwarnings("ignore")
 rows = np.array(list(csv.reader(sys.stdin)), dtype=float)
 kind, rows, y = rows[:, 0], rows[:, 2:], rows[:, 1]
 X, Z, y = rows[kind == 0], rows[kind == 1], y[kind == 0]
 scale = StandardScaler().fit(X)
 classes = sys.argv[1] == "classification"
-network = (MLPClassifier if classes else MLPRegressor)(hidden_layer_sizes=(int(sys.argv[2]),), max_iter=1000, early_stopping=True, random_state=0)
-boosting = (HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor)(random_state=0)
 mean, deviation = (0, 1) if classes else (y.mean(), y.std())
-p = network.fit(scale.transform(X), (y - mean) / deviation).predict(scale.transform(Z)) * deviation + mean
+U, t = scale.transform(X), (y - mean) / deviation
+
+def network(alpha, rate):
+    kind = MLPClassifier if classes else MLPRegressor
+    return kind(hidden_layer_sizes=(int(sys.argv[2]),), max_iter=1000, early_stopping=True, alpha=alpha, learning_rate_init=rate, random_state=0)
+
+A, B, a, b = train_test_split(U, t, test_size=0.2, random_state=0, stratify=t if classes else None)
+choices = [(alpha, rate) for alpha in (1e-4, 1e-2, 1) for rate in (1e-3, 1e-2)]
+best = max(choices, key=lambda c: network(*c).fit(A, a).score(B, b))
+p = network(*best).fit(U, t).predict(scale.transform(Z)) * deviation + mean
+boosting = (HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor)(random_state=0)
 q = boosting.fit(X, y).predict(Z)
 csv.writer(sys.stdout).writerows(zip(p, q))
 `
