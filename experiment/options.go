@@ -11,8 +11,12 @@ type Progress func(phase string, done, total int)
 // score. The zero value is silent, and reads rows as those that the model has learned from.
 type Options struct {
 	Progress Progress // nil for none
-	Force    bool     // whether [Run] replaces the results of another run in output.dir
-	Continue string   // model file that [Run] learns on from; "" for none
+	// Searching is called as a search goes on, after every fit and a few times a second, from one goroutine at a time, but
+	// not in turn with Progress; nil for none.
+	Searching func(Searching)
+
+	Force    bool   // whether [Run] replaces the results of another run in output.dir
+	Continue string // model file that [Run] learns on from; "" for none
 
 	// How [Evaluate], [Predict] and [PredictFile] read the rows.
 	Format    string    // csv, tsv, svmlight or arff; "" and auto go by the name's ending, the model, the first lines

@@ -242,17 +242,25 @@ func (r *run) fitSearch(ctx context.Context) error {
 			return lastPipeline(r.spec, best.(pipeline.Pipeline), r.shape, false)
 		}
 	}
+	cost, unplanned := costOfSearch(r.spec, set, r.rows.Task)
+	watched, stop := func(gridsearch.Progress) {}, func() {}
+	if r.options.Searching != nil {
+		w := newWatch(r.options.Searching, cost, time.Now)
+		watched, stop = w.see, w.run()
+	}
 	search.Progress = func(p gridsearch.Progress) {
+		watched(p)
 		phase := "search"
 		if p.Done == p.Total {
 			phase = "refit"
 		}
 		r.options.report(phase, p.Done, p.Total)
 	}
-	if r.search, r.result.Search, err = runSearch(ctx, r.spec, set, search); err != nil {
+	r.search, r.result.Search, err = runSearch(ctx, r.spec, set, search)
+	if stop(); err != nil {
 		return err
 	}
-	if cost, err := costOfSearch(r.spec, set, r.rows.Task); err == nil && cost.Known && cost.SharedFlops > 0 {
+	if unplanned == nil && cost.Known && cost.SharedFlops > 0 {
 		r.result.Search.Flops, r.result.Search.OneByOneFlops = min(cost.SharedFlops, cost.Flops), cost.Flops
 	}
 	r.model, r.chosenBy = r.search.Model, r.search.Score

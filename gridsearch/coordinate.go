@@ -337,6 +337,7 @@ func (w *walk) join(r *run) {
 	}
 	all := w.all
 	all.candidates, all.outcomes = append(all.candidates, r.candidates...), append(all.outcomes, r.outcomes...)
+	all.lead = all.lead.with(r.lead, decides)
 	all.done, all.resumed, all.late, all.journal = all.done+r.done, all.resumed+r.resumed, r.late, r.journal
 	all.share(r.shared)
 }
@@ -346,7 +347,7 @@ func (w *walk) listen(r *run, left int) {
 	if w.Search.Progress == nil {
 		return
 	}
-	before, done := len(w.all.candidates), w.all.done
+	before, done, lead := len(w.all.candidates), w.all.done, w.all.lead
 	r.search.Progress = func(p Progress) {
 		switch {
 		case p.Candidate >= 0:
@@ -355,6 +356,8 @@ func (w *walk) listen(r *run, left int) {
 			return // only the first turn begins the search
 		}
 		p.Done, p.Total = p.Done+done, p.Total+done+left
+		decides := r.scorer.metrics[0]
+		lead.with(r.lead, decides).tell(&p, decides)
 		w.told = p.Total
 		w.Search.Progress(p)
 	}
@@ -363,7 +366,9 @@ func (w *walk) listen(r *run, left int) {
 // end tells that there are no more fits, where more could have been.
 func (w *walk) end() {
 	if done := w.all.done; w.Search.Progress != nil && w.told != done {
-		w.Search.Progress(Progress{Done: done, Total: done, Candidate: -1, Score: math.NaN()})
+		p := Progress{Done: done, Total: done, Candidate: -1, Score: math.NaN()}
+		w.all.lead.tell(&p, w.all.scorer.metrics[0])
+		w.Search.Progress(p)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/journal"
 	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/metrics"
 )
 
 // run is a search at work on data.
@@ -30,6 +31,7 @@ type run struct {
 	done       int         // outcomes there are
 	resumed    int         // outcomes that the journal had
 	shared     []string
+	lead       lead
 	swept      bool             // the journal has what was shared
 	part       []bool           // candidates that a batch is asked for now, nil for all
 	late       bool             // the budget ended before the search
@@ -158,6 +160,7 @@ func (r *run) total() int { return len(r.candidates) * len(r.folds) }
 func (r *run) report(p Progress) {
 	if r.search.Progress != nil {
 		p.Done, p.Total = r.done, r.total()
+		r.lead.tell(&p, r.scorer.metrics[0])
 		r.search.Progress(p)
 	}
 }
@@ -186,6 +189,7 @@ func (r *run) record(candidate, fold int, result estimator.Outcome) error {
 	}
 	r.outcomes[candidate][fold] = out
 	r.done++
+	r.lead.see(r, candidate)
 	r.report(Progress{Candidate: candidate, Fold: fold, Score: out.scores[0], Failed: out.failed})
 	return nil
 }
@@ -405,4 +409,47 @@ func (r *run) fitsMemory() error {
 	c := r.candidates[first]
 	return fmt.Errorf("%d of %d candidates need more memory than the bound of %s; the first, %d (%s), needs about %s: raise the bound or leave them out",
 		tooLarge, len(r.candidates), memory.Size(bound), first, label(c.settings), memory.Size(r.bytes(c)))
+}
+
+// lead is the best candidate so far: of those with the most folds the one with the best mean over these.
+type lead struct {
+	scored   int // candidates with a score on every fold
+	folds    int
+	best     float64
+	settings string // "" for none
+}
+
+// see looks at a candidate that has a fold more.
+func (l *lead) see(r *run, candidate int) {
+	var one lead
+	sum := 0.0
+	for _, o := range r.outcomes[candidate] {
+		if o.done {
+			one.folds++
+			sum += o.scores[0]
+		}
+	}
+	if one.folds == len(r.folds) {
+		one.scored = 1
+	}
+	if mean := sum / float64(one.folds); finite(mean) {
+		one.best, one.settings = mean, Candidate{Settings: r.candidates[candidate].settings}.String()
+	}
+	*l = l.with(one, r.scorer.metrics[0])
+}
+
+// with joins what is known of some candidates and of others.
+func (l lead) with(other lead, m metrics.Metric) lead {
+	l.scored += other.scored
+	if other.settings != "" && (l.settings == "" || other.folds > l.folds || other.folds == l.folds && m.Better(other.best, l.best)) {
+		l.folds, l.best, l.settings = other.folds, other.best, other.settings
+	}
+	return l
+}
+
+// tell notes it in the progress of a search by a metric.
+func (l lead) tell(p *Progress, m metrics.Metric) {
+	if p.Scored, p.Folds, p.Best, p.Settings, p.Metric = l.scored, l.folds, l.best, l.settings, m.Name; l.settings == "" {
+		p.Best = math.NaN()
+	}
 }

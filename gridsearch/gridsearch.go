@@ -135,6 +135,14 @@ type Progress struct {
 	Fold        int     // of that fit
 	Score       float64 // of that fit, NaN where it failed
 	Failed      string  // why it failed, else ""
+
+	// What is known so far: how many candidates are scored on every fold, and of those that are scored on the most folds
+	// the best, with its mean over these of the metric that decides; NaN and "" before the first.
+	Scored   int
+	Folds    int // that Best is the mean of
+	Best     float64
+	Settings string // "rff.gamma=0.1 ridge.alpha=1"
+	Metric   string
 }
 
 // Check reports everything that is wrong with the search, as [param.Faults] with the paths of the

@@ -119,10 +119,11 @@ func (r *run) replay(line []byte) error {
 		return errors.New("a fit has either a score or a failure")
 	}
 	at := &r.outcomes[*e.Candidate][*e.Fold]
-	if !at.done {
+	known := at.done
+	if *at = out; !known {
 		r.done++
+		r.lead.see(r, *e.Candidate)
 	}
-	*at = out
 	return nil
 }
 

@@ -41,7 +41,7 @@ Example: bochner auto houses.csv --target price --minutes 1`
 }
 
 func (c autoCommand) Run(s *session) error {
-	progress, end := s.progress()
+	progress, _, end := s.progress()
 	tell := func(text string) {
 		if !s.json {
 			s.say("%s\n", text)

@@ -180,8 +180,8 @@ func (c runCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	progress, end := s.progress()
-	result, err := experiment.Run(s.ctx, spec, experiment.Options{Progress: progress, Force: c.Force, Continue: c.Continue})
+	progress, searching, end := s.progress()
+	result, err := experiment.Run(s.ctx, spec, experiment.Options{Progress: progress, Searching: searching, Force: c.Force, Continue: c.Continue})
 	end()
 	if err != nil {
 		return err
@@ -224,7 +224,7 @@ Example: bochner evaluate runs/adult/model.bochner adult.test`
 func (c evaluateCommand) Run(s *session) error {
 	options := c.options()
 	var end func()
-	options.Progress, end = s.progress()
+	options.Progress, _, end = s.progress()
 	scores, err := experiment.Evaluate(s.ctx, c.Model, c.Rows, options)
 	end()
 	if err != nil {
@@ -271,7 +271,7 @@ func (c predictCommand) Run(s *session) error {
 	options.Keep = c.Keep
 	end := func() {}
 	if c.Out != "-" {
-		options.Progress, end = s.progress()
+		options.Progress, _, end = s.progress()
 	}
 	var rows int
 	var err error

@@ -325,6 +325,40 @@ func TestProgressLines(t *testing.T) {
 	has(t, b.String(), "search\nsearch 10/100\n", "search 100/100\nrefit\n")
 }
 
+// The line of a search says what is best so far, within the width of the terminal, and makes room for what follows.
+func TestSearchLine(t *testing.T) {
+	s := experiment.Searching{Fits: 30, Of: 60, Candidates: 10, Metric: "r2", Best: 0.87654, Folds: 3, Settings: "rff.gamma=0.1", Rate: 2.5, Shared: []string{"features"}, Left: 12 * time.Second, Memory: 1 << 20}
+	width := 200
+	for _, bold := range []bool{false, true} {
+		var b strings.Builder
+		out := &bars{out: &b, bold: bold, width: func() int { return width }}
+		out.search(s)
+		want := "best r2 0.8765 on 3 folds"
+		if bold {
+			want = "\x1b[1m" + want + "\x1b[0m"
+		}
+		if got, want := b.String(), "\r\x1b[Ksearch ██████████░░░░░░░░░░ 30/60 fits · "+want+" · 12 s left · rff.gamma=0.1 · 2.5 candidates/s · shared: features · 1.0 MiB"; got != want {
+			t.Errorf("%q\nwanted\n%q", got, want)
+		}
+		out.draw("search", 31, 60)
+		out.draw("refit", 60, 60)
+		has(t, b.String(), "1.0 MiB\r\x1b[K")
+		out.clear()
+	}
+	var b strings.Builder
+	width = 50
+	(&bars{out: &b, width: func() int { return width }}).search(s)
+	if n := len([]rune(strings.TrimPrefix(b.String(), "\r\x1b[K"))); n > 49 {
+		t.Errorf("%d letters on a terminal of 50", n)
+	}
+	b.Reset()
+	l := &lines{out: &b, now: func() time.Time { return time.Unix(int64(b.Len())*100, 0) }}
+	l.print("search", 0, 60)
+	l.search(s)
+	l.print("search", 30, 60)
+	has(t, b.String(), "search 30/60, best r2 0.8765 on 3 folds, 12 s left, rff.gamma=0.1\n")
+}
+
 // full is a device that takes nothing.
 type full struct{}
 

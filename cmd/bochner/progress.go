@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -13,30 +15,48 @@ import (
 )
 
 // progress draws how a run goes on: a bar on a terminal, a line now and then elsewhere, nothing
-// when it is to be quiet. The function returned ends it.
-func (s *session) progress() (experiment.Progress, func()) {
+// when it is to be quiet. A search on a terminal has a line of its own, which says what is best so far.
+// The function returned ends it.
+func (s *session) progress() (experiment.Progress, func(experiment.Searching), func()) {
 	if s.quiet {
-		return nil, func() {}
+		return nil, nil, func() {}
 	}
 	if file, ok := s.err.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-		b := &bars{out: s.err}
-		return b.draw, b.clear
+		b := &bars{out: s.err, bold: os.Getenv("NO_COLOR") == "", width: func() int {
+			width, _, err := term.GetSize(int(file.Fd()))
+			if err != nil {
+				return 80
+			}
+			return width
+		}}
+		return b.draw, b.search, b.clear
 	}
 	l := &lines{out: s.err, now: time.Now}
-	return l.print, func() {}
+	return l.print, l.search, func() {}
 }
 
 // bars draws one bar after the other, each gone when its phase is.
 type bars struct {
 	out   io.Writer
+	bold  bool       // whether what is best so far stands out
+	width func() int // of the terminal
+	mu    sync.Mutex
 	phase string
 	total int
 	bar   *progressbar.ProgressBar
+	live  bool      // whether the line of a search is there
+	last  time.Time // when it was drawn
 }
 
 func (b *bars) draw(phase string, done, total int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.live && phase == "search" {
+		return // which says more
+	}
+	b.wipe()
 	if phase != b.phase || total != b.total {
-		b.clear()
+		b.end()
 		b.phase, b.total = phase, total
 		limit := total
 		if limit == 0 {
@@ -55,10 +75,82 @@ func (b *bars) draw(phase string, done, total int) {
 	b.bar.Set(done)
 }
 
+// search draws the line of a search: how far it is, what is best so far, how long it goes on.
+func (b *bars) search(s experiment.Searching) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s.Fits == s.Of || b.live && time.Since(b.last) < 100*time.Millisecond {
+		return
+	}
+	b.end()
+	b.live, b.last = true, time.Now()
+	words := searchWords(s)
+	const blocks = 20
+	full := blocks * s.Fits / max(s.Of, 1)
+	line := fmt.Sprintf("search %s%s %s", strings.Repeat("█", full), strings.Repeat("░", blocks-full), strings.Join(words, " · "))
+	if runes := []rune(line); len(runes) >= b.width() {
+		line = string(runes[:max(0, b.width()-2)]) + "…"
+	}
+	if best := bestWords(s); b.bold && best != "" {
+		line = strings.Replace(line, best, "\x1b[1m"+best+"\x1b[0m", 1)
+	}
+	fmt.Fprint(b.out, "\r\x1b[K"+line)
+}
+
+// wipe takes the line of a search away.
+func (b *bars) wipe() {
+	if b.live {
+		fmt.Fprint(b.out, "\r\x1b[K")
+		b.live = false
+	}
+}
+
+// clear takes away what is drawn.
 func (b *bars) clear() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.wipe()
+	b.end()
+}
+
+// end takes the bar away.
+func (b *bars) end() {
 	if b.bar != nil {
 		b.bar.Clear()
+		b.bar, b.phase = nil, ""
 	}
+}
+
+// bestWords are the best candidate so far.
+func bestWords(s experiment.Searching) string {
+	if s.Settings == "" {
+		return ""
+	}
+	return fmt.Sprintf("best %s %s on %d folds", s.Metric, short(s.Best), s.Folds)
+}
+
+// searchWords say how far a search is, the most important first.
+func searchWords(s experiment.Searching) []string {
+	words := []string{fmt.Sprintf("%d/%d fits", s.Fits, s.Of)}
+	if best := bestWords(s); best != "" {
+		words = append(words, best)
+	}
+	if s.Left >= 0 {
+		words = append(words, duration(s.Left.Seconds())+" left")
+	}
+	if s.Settings != "" && s.Settings != "the estimator as it is" {
+		words = append(words, s.Settings)
+	}
+	if s.Rate > 0 {
+		words = append(words, fmt.Sprintf("%.2g candidates/s", s.Rate))
+	}
+	if len(s.Shared) > 0 {
+		words = append(words, "shared: "+strings.Join(s.Shared, ", "))
+	}
+	if s.Memory > 0 {
+		words = append(words, memory(s.Memory))
+	}
+	return words
 }
 
 // lines prints the start of each phase, and how far it is when a tenth more is done and five
@@ -66,12 +158,26 @@ func (b *bars) clear() {
 type lines struct {
 	out   io.Writer
 	now   func() time.Time
+	mu    sync.Mutex
 	phase string
 	last  time.Time
 	tenth int
+	words string // of a search
+}
+
+// search notes what there is to say of a search, for the next line.
+func (l *lines) search(s experiment.Searching) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.words = ""
+	if words := searchWords(s); len(words) > 1 {
+		l.words = ", " + strings.Join(words[1:min(len(words), 4)], ", ")
+	}
 }
 
 func (l *lines) print(phase string, done, total int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if phase != l.phase {
 		l.phase, l.last, l.tenth = phase, l.now(), 0
 		fmt.Fprintln(l.out, phase)
@@ -81,5 +187,9 @@ func (l *lines) print(phase string, done, total int) {
 		return
 	}
 	l.last, l.tenth = l.now(), done*10/total
-	fmt.Fprintf(l.out, "%s %d/%d\n", phase, done, total)
+	words := ""
+	if phase == "search" {
+		words = l.words
+	}
+	fmt.Fprintf(l.out, "%s %d/%d%s\n", phase, done, total, words)
 }

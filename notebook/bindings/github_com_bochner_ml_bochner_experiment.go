@@ -51,6 +51,7 @@ func init() {
 			"PlanStep":     reflect.TypeOf((*experiment.PlanStep)(nil)).Elem(),
 			"Progress":     reflect.TypeOf((*experiment.Progress)(nil)).Elem(),
 			"Result":       reflect.TypeOf((*experiment.Result)(nil)).Elem(),
+			"Searching":    reflect.TypeOf((*experiment.Searching)(nil)).Elem(),
 			"Spec":         reflect.TypeOf((*experiment.Spec)(nil)).Elem(),
 		},
 		Proxies:  map[string]reflect.Type{},

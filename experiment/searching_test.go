@@ -1,0 +1,77 @@
+package experiment
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/bochner-ml/bochner/gridsearch"
+)
+
+// A search that goes on evenly is foretold from the plan at first, and from what is done later.
+func TestWatch(t *testing.T) {
+	clock := time.Unix(0, 0)
+	var last Searching
+	w := newWatch(func(s Searching) { last = s }, gridsearch.Plan{Seconds: 60, SharedFlops: 1, Shared: []string{"features"}}, func() time.Time { return clock })
+	w.tick()
+	if last.Of != 0 {
+		t.Error("it speaks before there is anything to say")
+	}
+	w.see(gridsearch.Progress{Done: 0, Total: 100, Candidate: -1, Best: math.NaN()})
+	if last.Left != time.Minute || !math.IsNaN(last.Best) || last.Rate != 0 {
+		t.Errorf("at the beginning: %+v", last)
+	}
+	for done := 1; done <= 100; done++ { // it takes 100 s in truth, not 60
+		clock = clock.Add(time.Second)
+		w.see(gridsearch.Progress{Done: done, Total: 100, Scored: done / 5, Folds: 5, Best: 0.5, Settings: "a=1", Metric: "r2"})
+		whole := (last.Elapsed + last.Left).Seconds()
+		if whole < 60 || whole > 100.001 || done >= 25 && math.Abs(whole-100) > 1e-6 {
+			t.Fatalf("after %d fits the whole is to take %v s", done, whole)
+		}
+	}
+	if math.Abs(last.Rate-0.2) > 1e-9 || last.Left != 0 || last.Settings != "a=1" {
+		t.Errorf("in the end: %+v", last)
+	}
+	clock = clock.Add(time.Hour)
+	w.tick()
+	if last.Elapsed > 2*time.Minute {
+		t.Error("it goes on when the search is over")
+	}
+}
+
+// What was there from an earlier run is no sign of speed.
+func TestWatchResumed(t *testing.T) {
+	clock := time.Unix(0, 0)
+	var last Searching
+	w := newWatch(func(s Searching) { last = s }, gridsearch.Plan{}, func() time.Time { return clock })
+	w.see(gridsearch.Progress{Done: 80, Total: 100, Scored: 16})
+	if last.Left >= 0 {
+		t.Errorf("nothing tells, and it says %v", last.Left)
+	}
+	clock = clock.Add(2 * time.Second)
+	w.see(gridsearch.Progress{Done: 90, Total: 100, Scored: 18})
+	if last.Left != 2*time.Second || last.Rate != 1 {
+		t.Errorf("%+v", last)
+	}
+	clock = clock.Add(time.Second)
+	w.tick()
+	if last.Left != time.Second {
+		t.Errorf("a second later %v", last.Left)
+	}
+}
+
+// A run tells of its search.
+func TestRunTellsOfItsSearch(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", measured(200))
+	var all []Searching
+	r, err := Run(context.Background(), spec(t, reported), Options{Searching: func(s Searching) { all = append(all, s) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := all[len(all)-1]
+	if last.Fits != 24 || last.Of != 24 || last.Candidates != 8 || last.Metric != "r2" || math.Abs(last.Best-r.Search.Best.Mean) > 1e-12 || last.Settings == "" || last.Folds != 3 {
+		t.Errorf("%+v, best %+v", last, r.Search.Best)
+	}
+}
