@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bochner-ml/bochner/datasets/profile"
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/experiment/result"
 )
@@ -59,7 +60,7 @@ func TestFromRowsToPredictions(t *testing.T) {
 	out, _ = call(t, success, "inspect runs/rows/model.bochner")
 	has(t, out, "target", "rff", "features: 20", "categorical", "green, red")
 	out, _ = call(t, success, "evaluate runs/rows/model.bochner rows.csv")
-	has(t, out, "120 rows", "accuracy")
+	has(t, out, "120 rows", "accuracy", "the rows look like those it has learned from")
 	out, _ = call(t, success, "predict runs/rows/model.bochner rows.csv")
 	if lines := strings.Count(out, "\n"); lines != 121 {
 		t.Errorf("%d lines of predictions, wanted 121", lines)
@@ -446,5 +447,23 @@ func TestInspectShowsWhichInputsMatter(t *testing.T) {
 	out, _ = call(t, success, "inspect model.bochner")
 	if strings.Contains(out, "relevance") {
 		t.Errorf("a model without such a step has relevance:\n%s", out)
+	}
+}
+
+// Only inputs that differ are listed.
+func TestShowDrift(t *testing.T) {
+	var b strings.Builder
+	showDrift(&b, profile.Drift{Inputs: []profile.Input{
+		{Name: "colour", Kind: "categorical", Missing: 0.0001, Unknown: 0.25, PSI: 1.234, Differs: true},
+		{Name: "age", Kind: "numeric", Missing: 1, MissingBefore: 0.5, Outside: 0.12, PSI: 0.5, Differs: true},
+		{Name: "same", Kind: "numeric"},
+	}})
+	want := `unlike the rows it has learned from: 2 of 3 inputs
+input   missing  in training  unknown  outside  PSI
+colour  < 0.1 %  0 %          25.0 %   –        1.23
+age     100 %    50.0 %       –        12.0 %   0.50
+`
+	if b.String() != want {
+		t.Errorf("%s\nwanted\n%s", b.String(), want)
 	}
 }
