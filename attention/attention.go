@@ -17,7 +17,7 @@
 // The sums are made once for all queries, or go on from key to key where attention is causal: 2·length·m·(2·width +
 // 2·values) flops, which is less than those of [Exact] where the length is well above 2m. All weights are positive, so that out_i is a mean of values, as it is
 // of exact attention. [Features] are such draws, [Features.Linear] is linear attention with them, and a [State] goes on
-// token by token in memory that does not grow.
+// token by token in memory that does not grow; it can be kept as bytes.
 //
 // The relative error of a weight has the variance (exp(‖u + v‖²) − 1)/m for u, v of a query and a key: linear attention
 // is near to the exact one where queries and keys are short, and far from it where they are long. docs/attention.md
@@ -40,6 +40,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/memory"
@@ -80,9 +81,8 @@ func (s Shape) tensors() [4]tensor {
 // sequences returns how many sequences there are, each with a head.
 func (s Shape) sequences() int { return s.Batch * s.Heads }
 
-// check reports all that is wrong with a shape.
-func (s Shape) check() error {
-	var faults []error
+// faults returns all that is wrong with a shape.
+func (s Shape) faults() (faults []error) {
 	for _, n := range []struct {
 		name  string
 		value int
@@ -94,72 +94,97 @@ func (s Shape) check() error {
 	if s.Causal && s.Queries != s.Keys {
 		faults = append(faults, fmt.Errorf("attention: causal: %d queries and %d keys, wanted as many", s.Queries, s.Keys))
 	}
-	if faults != nil {
-		return errors.Join(faults...)
-	}
 	for _, t := range s.tensors() {
-		if float64(s.Batch)*float64(s.Heads)*float64(t.rows)*float64(t.width) > math.MaxInt/16 {
-			return fmt.Errorf("attention: %s: %w", t.name, memory.ErrTooLarge)
+		if s.sized(t) && s.size(t) > math.MaxInt/16 {
+			faults = append(faults, fmt.Errorf("attention: %s: %w", t.name, memory.ErrTooLarge))
 		}
 	}
-	return nil
+	return faults
 }
 
-// checkAll reports what is wrong with a shape or with what is said to have it: lengths, missing or infinite numbers,
-// and numbers of queries and keys beyond limit. Each value is summed up with so many weights.
-func checkAll[T kern.Float](s Shape, q, k, v []T, limit float64, weights int) error {
-	if err := s.check(); err != nil {
-		return err
+// sized reports whether the shape says how many numbers a tensor has.
+func (s Shape) sized(t tensor) bool { return min(s.Batch, s.Heads, t.rows, t.width) >= 1 }
+
+// size returns how many numbers a tensor has.
+func (s Shape) size(t tensor) float64 {
+	return float64(s.Batch) * float64(s.Heads) * float64(t.rows) * float64(t.width)
+}
+
+// checkAll reports all that is wrong with a shape and with what is said to have it: widths, lengths, missing or infinite
+// numbers, and numbers of queries and keys beyond limit. Each value is summed up with so many weights; the features, if
+// any, are for queries and keys of a width.
+func checkAll[T kern.Float](s Shape, width int, q, k, v []T, limit float64, weights int) error {
+	faults := s.faults()
+	if width > 0 && s.Width > 0 && s.Width != width {
+		faults = append(faults, fmt.Errorf("attention: queries and keys are %d wide, the features are of width %d", s.Width, width))
 	}
-	var faults []error
 	for i, data := range [][]T{q, k, v} {
-		t := s.tensors()[i]
-		if want := s.sequences() * t.rows * t.width; len(data) != want {
-			faults = append(faults, fmt.Errorf("attention: %s: %d numbers, wanted %d×%d×%d×%d = %d", t.name, len(data), s.Batch, s.Heads, t.rows, t.width, want))
-			continue
-		}
-		most := limit
+		t, most := s.tensors()[i], limit
 		if t.name == "values" {
 			most = mostValue[T](weights)
 		}
-		if err := s.checkNumbers(t, outside(data, most), most); err != nil {
-			faults = append(faults, err)
+		if s.sized(t) && s.size(t) != float64(len(data)) {
+			faults = append(faults, fmt.Errorf("attention: %s: %d numbers, wanted %d×%d×%d×%d = %.0f", t.name, len(data), s.Batch, s.Heads, t.rows, t.width, s.size(t)))
 		}
+		faults = append(faults, checkNumbers(s, t, data, most))
 	}
-	if faults != nil {
-		return errors.Join(faults...)
+	if err := errors.Join(faults...); err != nil {
+		return err
 	}
-	return memory.Check(int64(8 * s.sequences() * s.Queries * s.Values))
+	return memory.Check(int64(8 * s.size(s.tensors()[3])))
 }
 
-// fault is a number that cannot be taken, at a place in a slice; place -1 where there is none.
+// fault is the first of some numbers that cannot be taken.
 type fault struct {
-	place int
-	value float64
+	place, count int
+	value        float64
 }
 
-// outside returns the first number that is missing, infinite or beyond limit.
+// outside returns which numbers are missing, infinite or beyond limit.
 func outside[T kern.Float](data []T, limit float64) fault {
-	for i, v := range data {
-		if !(v <= T(limit) && v >= -T(limit)) {
-			return fault{i, float64(v)}
+	const grain = 1 << 16
+	found := fault{place: len(data)}
+	var mutex sync.Mutex
+	kern.Parallel(len(data), grain, func(lo, hi int) {
+		for i, v := range data[lo:hi] {
+			if v <= T(limit) && v >= -T(limit) {
+				continue
+			}
+			mutex.Lock()
+			found.count++
+			if lo+i < found.place {
+				found.place, found.value = lo+i, float64(v)
+			}
+			mutex.Unlock()
 		}
-	}
-	return fault{place: -1}
+	})
+	return found
 }
 
-// checkNumbers says where a number that cannot be taken is.
-func (s Shape) checkNumbers(t tensor, f fault, limit float64) error {
-	if f.place < 0 {
+// checkNumbers says which numbers of a tensor cannot be taken, and where the first of them is.
+func checkNumbers[T kern.Float](s Shape, t tensor, data []T, limit float64) error {
+	f := outside(data, limit)
+	if f.count == 0 {
 		return nil
 	}
-	problem := fmt.Sprintf("at most %.3g is possible here", limit)
-	if math.IsNaN(f.value) || math.IsInf(f.value, 0) {
-		problem = "wanted a finite number"
+	place := fmt.Sprintf("number %d", f.place)
+	if s.sized(t) && s.size(t) == float64(len(data)) {
+		row, sequence := f.place/t.width, f.place/t.width/t.rows
+		place = fmt.Sprintf("batch %d, head %d, position %d, column %d", sequence/s.Heads, sequence%s.Heads, row%t.rows, f.place%t.width)
 	}
-	row, sequence := f.place/t.width, f.place/t.width/t.rows
-	return fmt.Errorf("attention: %s: batch %d, head %d, position %d, column %d: got %g, %s",
-		t.name, sequence/s.Heads, sequence%s.Heads, row%t.rows, f.place%t.width, f.value, problem)
+	return fmt.Errorf("attention: %s: %s: %s", t.name, place, f.problem(limit))
+}
+
+// problem says what is wrong with the first number, and whether there are more.
+func (f fault) problem(limit float64) string {
+	wanted := fmt.Sprintf("wanted a number of at most %.3g", limit)
+	if math.IsNaN(f.value) || math.IsInf(f.value, 0) {
+		wanted = "wanted a finite number"
+	}
+	if f.count > 1 {
+		wanted += fmt.Sprintf("; it is the first of %d that cannot be taken", f.count)
+	}
+	return fmt.Sprintf("got %g, %s", f.value, wanted)
 }
 
 // mostValue returns the largest value that can be summed up, with so many weights up to 1 for each of 2⁴⁰ keys.

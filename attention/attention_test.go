@@ -379,7 +379,7 @@ func TestHeadsAreApart(t *testing.T) {
 	}
 }
 
-// Cancelled at any look at its context, a call returns the context's error, and a state is not used half-made.
+// Cancelled at any look at its context, a call returns the context's error, and a state is as it was.
 func TestCancelling(t *testing.T) {
 	f := features(t, 4, 8, "iid")
 	for _, shape := range []Shape{{1, 2, 300, 300, 4, 3, true}, {1, 1, 2500, 2500, 4, 3, true}, {1, 1, 200, 2500, 4, 3, false}} {
@@ -393,8 +393,8 @@ func TestCancelling(t *testing.T) {
 					return nil, err
 				}
 				if err := s.Append(ctx, k, v); err != nil {
-					if _, again := s.Query(background, q); again == nil {
-						t.Error("a state that was left half-made answers")
+					if empty, _ := f.NewState(1, shape.Heads, 3); !slices.Equal(saved(t, s), saved(t, empty)) {
+						t.Error("the state is not as it was")
 					}
 					return nil, err
 				}
@@ -432,34 +432,42 @@ func TestFaults(t *testing.T) {
 	calls := map[string]func() error{
 		"Batch: got 0|Width: got -1|wanted 1 or more": func() error { _, err := Exact(background, Shape{0, 1, 1, 1, -1, 1, false}, q, k, v); return err },
 		"3 queries and 4 keys, wanted as many":        func() error { _, err := Exact(background, causal, q, k, v); return err },
-		"queries: 3 numbers, wanted 1×2×4×3 = 24|values: 0 numbers": func() error {
-			_, err := Exact(background, shape, q[:3], k, nil)
+		"queries: 3 numbers, wanted 1×2×4×3 = 24|queries: number 2: got NaN|values: 0 numbers": func() error {
+			_, err := Exact(background, shape, bad(q, 2, math.NaN())[:3], k, nil)
+			return err
+		},
+		"Heads: got 0|Values: got 0|3 queries and 4 keys|queries and keys are 4 wide|keys: number 5: got -Inf": func() error {
+			_, err := f.Linear(background, Shape{1, 0, 3, 4, 4, 0, true}, q, bad(k, 5, math.Inf(-1)), v)
+			return err
+		},
+		"keys: batch 0, head 0, position 1, column 2: got NaN, wanted a finite number; it is the first of 2": func() error {
+			_, err := f.Linear(background, shape, q, bad(bad(k, 5, math.NaN()), 9, math.Inf(1)), v)
 			return err
 		},
 		"queries: batch 0, head 1, position 2, column 1: got NaN, wanted a finite number|keys: batch 0, head 0, position 1, column 2: got +Inf": func() error {
 			_, err := f.Linear(background, shape, bad(q, 12+2*3+1, math.NaN()), bad(k, 5, math.Inf(1)), v)
 			return err
 		},
-		"keys: batch 0, head 0, position 0, column 0: got 1e+200, at most": func() error {
+		"keys: batch 0, head 0, position 0, column 0: got 1e+200, wanted a number of at most": func() error {
 			_, err := f.Linear(background, shape, q, bad(k, 0, 1e200), v)
 			return err
 		},
-		"values: batch 0, head 1, position 3, column 2: got 1e+308, at most": func() error { _, err := Exact(background, shape, q, k, bad(v, 23, 1e308)); return err },
-		"queries and keys are 4 wide, the features are of width 3":           func() error { _, err := f.Linear(background, other, q, k, v); return err },
+		"values: batch 0, head 1, position 3, column 2: got 1e+308, wanted a number of at most": func() error { _, err := Exact(background, shape, q, k, bad(v, 23, 1e308)); return err },
+		"queries and keys are 4 wide, the features are of width 3":                              func() error { _, err := f.Linear(background, other, q, k, v); return err },
 		"more memory than there is": func() error {
 			_, err := Exact(background, Shape{1 << 20, 1 << 20, 1 << 10, 1 << 10, 1 << 10, 1, false}, q, k, v)
 			return err
 		},
-		"width: got 0|features: got 0|draw: got \"half\"": func() error { _, err := NewFeatures(0, 0, "half", 1); return err },
-		"5 numbers, wanted a multiple of the width, 2":    func() error { _, err := FeaturesOf(2, make([]float64, 5)); return err },
-		"wanted finite numbers":                           func() error { _, err := FeaturesOf(2, []float64{1, math.NaN()}); return err },
-		"numbers are too large":                           func() error { _, err := FeaturesOf(1, []float64{1e300}); return err },
-		"4 numbers, wanted a multiple of the width, 3":    func() error { _, err := f.Map(background, make([]float64, 4)); return err },
-		"position 1, column 0: got NaN":                   func() error { _, err := f.Map(background, []float64{0, 0, 0, math.NaN(), 0, 0}); return err },
-		"Heads: got 0":                                    func() error { _, err := f.NewState(1, 0, 2); return err },
-		"a state that has seen no keys":                   func() error { _, err := state.Query(background, make([]float64, 6)); return err },
-		"keys: 5 numbers, wanted a multiple of 1×2×3|values: 0 numbers": func() error {
-			return state.Append(background, make([]float64, 5), nil)
+		"width: got 0|features: got 0|draw: got \"half\"":  func() error { _, err := NewFeatures(0, 0, "half", 1); return err },
+		"5 numbers, wanted a multiple of the width, 2":     func() error { _, err := FeaturesOf(2, make([]float64, 5)); return err },
+		"feature 0, column 1: got NaN, wanted a finite":    func() error { _, err := FeaturesOf(2, []float64{1, math.NaN()}); return err },
+		"numbers are too large":                            func() error { _, err := FeaturesOf(1, []float64{1e300}); return err },
+		"4 numbers, wanted a multiple of the width, 3":     func() error { _, err := f.Map(background, make([]float64, 4)); return err },
+		"position 1, column 0: got NaN":                    func() error { _, err := f.Map(background, []float64{0, 0, 0, math.NaN(), 0, 0}); return err },
+		"Heads: got 0":                                     func() error { _, err := f.NewState(1, 0, 2); return err },
+		"queries: 7 numbers|a state that has seen no keys": func() error { _, err := state.Query(background, make([]float64, 7)); return err },
+		"keys: 5 numbers, wanted a multiple of 1×2×3|keys: number 4: got NaN|values: 0 numbers": func() error {
+			return state.Append(background, bad(make([]float64, 5), 4, math.NaN()), nil)
 		},
 		"2 keys and 1 values": func() error { return state.Append(background, make([]float64, 12), make([]float64, 6)) },
 		"keys: batch 0, head 1, position 0, column 0: got NaN": func() error {

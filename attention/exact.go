@@ -31,7 +31,7 @@ const (
 func exact[T kern.Float](ctx context.Context, shape Shape, q, k, v []T) ([]T, error) {
 	// Inner products of such numbers are finite.
 	limit := math.Sqrt(largest[T]() / (4 * float64(max(shape.Width, 1))))
-	if err := checkAll(shape, q, k, v, limit, 1); err != nil {
+	if err := checkAll(shape, 0, q, k, v, limit, 1); err != nil {
 		return nil, err
 	}
 	p := problem[T]{shape, q, k, v, make([]T, shape.sequences()*shape.Queries*shape.Values)}

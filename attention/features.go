@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/softmax"
 )
 
@@ -54,8 +55,8 @@ func FeaturesOf(width int, omega []float64) (*Features, error) {
 	if width < 1 || len(omega) == 0 || len(omega)%width != 0 {
 		return nil, fmt.Errorf("attention: features: %d numbers, wanted a multiple of the width, %d", len(omega), width)
 	}
-	if !kern.Finite(omega) {
-		return nil, errors.New("attention: features: wanted finite numbers")
+	if bad := outside(omega, math.MaxFloat64); bad.count > 0 {
+		return nil, fmt.Errorf("attention: features: feature %d, column %d: %s", bad.place/width, bad.place%width, bad.problem(math.MaxFloat64))
 	}
 	return newFeatures(mat.DenseCopyOf(mat.NewDense(len(omega)/width, width, omega).T()))
 }
@@ -76,22 +77,46 @@ func newFeatures(normal *mat.Dense) (*Features, error) {
 	return &Features{features}, nil
 }
 
+// check reports features that nobody made.
+func (f *Features) check() error {
+	if f == nil || f.features.Normal == nil {
+		return errors.New("attention: no features, wanted those of NewFeatures or FeaturesOf")
+	}
+	return nil
+}
+
 // Width returns the width of queries and keys.
-func (f *Features) Width() int { return f.features.Float64.Inputs() }
+func (f *Features) Width() int {
+	if f.check() != nil {
+		return 0
+	}
+	return f.features.Float64.Inputs()
+}
 
 // Len returns m, the number of features.
-func (f *Features) Len() int { return f.features.Width() }
+func (f *Features) Len() int {
+	if f.check() != nil {
+		return 0
+	}
+	return f.features.Width()
+}
 
 // Map returns the features φ of queries or keys, one after the other in a flat slice: φ(q)'φ(k) is exp(q'k/sqrt(width)) in
 // the mean. Attention needs them not, it makes its own, which cannot overflow; here a feature that would is an error.
 func (f *Features) Map(ctx context.Context, x []float64) ([]float64, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
 	width, m := f.Width(), f.Len()
 	if len(x) == 0 || len(x)%width != 0 {
 		return nil, fmt.Errorf("attention: %d numbers, wanted a multiple of the width, %d", len(x), width)
 	}
 	n := len(x) / width
-	if bad := outside(x, f.features.Float64.Limit); bad.place >= 0 {
-		return nil, fmt.Errorf("attention: position %d, column %d: got %g, wanted a finite number, at most %.3g", bad.place/width, bad.place%width, bad.value, f.features.Float64.Limit)
+	if bad := outside(x, f.features.Float64.Limit); bad.count > 0 {
+		return nil, fmt.Errorf("attention: position %d, column %d: %s", bad.place/width, bad.place%width, bad.problem(f.features.Float64.Limit))
+	}
+	if err := memory.Check(8 * int64(n) * int64(m)); err != nil {
+		return nil, fmt.Errorf("attention: %w", err)
 	}
 	out := make([]float64, n*m)
 	if err := f.features.Float64.Transform(ctx, kern.Dense(n, m, m, out), mat.NewDense(n, width, x)); err != nil {

@@ -28,12 +28,12 @@ func (f *Features) LinearFloat32(ctx context.Context, shape Shape, q, k, v []flo
 }
 
 func linear[T kern.Float](ctx context.Context, f *Features, shape Shape, q, k, v []T) ([]T, error) {
-	features := rounded[T](f)
-	if err := checkAll(shape, q, k, v, features.Limit, f.Len()); err != nil {
+	if err := f.check(); err != nil {
 		return nil, err
 	}
-	if shape.Width != f.Width() {
-		return nil, fmt.Errorf("attention: queries and keys are %d wide, the features are of width %d", shape.Width, f.Width())
+	features := rounded[T](f)
+	if err := checkAll(shape, f.Width(), q, k, v, features.Limit, f.Len()); err != nil {
+		return nil, err
 	}
 	if err := memory.Check(linearBytes(shape, f.Len())); err != nil {
 		return nil, fmt.Errorf("attention: %w", err)

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/softmax"
 )
 
 // State is linear attention that goes on token by token: keys and values are added as they come, and queries are
@@ -14,7 +16,8 @@ import (
 // what [Features.Linear] gives where it is causal. It takes m·(values + 2) numbers for each head, however many keys it has seen, and
 // 2·m·(width + values) flops and m exponentials for each key and each query.
 //
-// A State changes with Append: it is not for several goroutines at once. Queries alone are.
+// A State changes with Append: it is not for several goroutines at once. Queries alone are. [State.MarshalBinary] keeps
+// it, features included, and what is restored goes on with the same bits.
 type State struct{ stream[float64] }
 
 // StateFloat32 is a [State] in single precision.
@@ -38,12 +41,12 @@ func (f *Features) NewStateFloat32(batch, heads, values int) (*StateFloat32, err
 	return &StateFloat32{s}, nil
 }
 
-// Append adds one or more keys and values to every head, [batch][head][position][width]. Where it fails the state is as
-// it was, unless the context ended, after which it is of no use.
+// Append adds one or more keys and values to every head, [batch][head][position][width]. Of many, as a prompt has, all
+// cores make the sums. Where it fails, or the context ends, the state is as it was.
 func (s *State) Append(ctx context.Context, k, v []float64) error { return s.append(ctx, k, v) }
 
-// Append adds one or more keys and values to every head, [batch][head][position][width]. Where it fails the state is as
-// it was, unless the context ended, after which it is of no use.
+// Append adds one or more keys and values to every head, [batch][head][position][width]. Of many, as a prompt has, all
+// cores make the sums. Where it fails, or the context ends, the state is as it was.
 func (s *StateFloat32) Append(ctx context.Context, k, v []float32) error { return s.append(ctx, k, v) }
 
 // Query returns attention of one or more queries of every head, [batch][head][position][width], to all keys so far:
@@ -62,6 +65,12 @@ func (s *State) Len() int { return s.seen }
 // Len returns how many keys each head has seen.
 func (s *StateFloat32) Len() int { return s.seen }
 
+// Features returns the features that weigh the keys.
+func (s *State) Features() *Features { return s.features }
+
+// Features returns the features that weigh the keys.
+func (s *StateFloat32) Features() *Features { return s.features }
+
 // Clone returns a state that goes on by itself from here.
 func (s *State) Clone() *State { return &State{s.clone()} }
 
@@ -74,105 +83,146 @@ type stream[T kern.Float] struct {
 	shape    Shape // of one position
 	heads    []sums[T]
 	seen     int
-	broken   error // of the context that ended while keys were added
 }
 
+// mostKeys is how many keys a head can see: the sums of so many largest values are finite.
+const mostKeys = 1 << 40
+
 func newStream[T kern.Float](f *Features, batch, heads, values int) (stream[T], error) {
+	if err := f.check(); err != nil {
+		return stream[T]{}, err
+	}
 	s := stream[T]{features: f, shape: Shape{batch, heads, 1, 1, f.Width(), values, true}}
-	if err := s.shape.check(); err != nil {
+	if err := errors.Join(s.shape.faults()...); err != nil {
 		return s, err
 	}
 	if err := memory.Check(stateBytes(s.shape.sequences(), f.Len(), values)); err != nil {
 		return s, fmt.Errorf("attention: %w", err)
 	}
-	size := f.Len() * (values + 2)
-	room := make([]T, s.shape.sequences()*size)
-	for i := range s.shape.sequences() {
-		s.heads = append(s.heads, sumsOf(rounded[T](f), values, room[i*size:(i+1)*size]))
-	}
+	s.heads = s.fresh()
 	return s, nil
+}
+
+// fresh returns the sums of no keys for each head.
+func (s *stream[T]) fresh() []sums[T] {
+	size := s.features.Len() * (s.shape.Values + 2)
+	heads, room := make([]sums[T], s.shape.sequences()), make([]T, s.shape.sequences()*size)
+	for i := range heads {
+		heads[i] = sumsOf(rounded[T](s.features), s.shape.Values, room[i*size:(i+1)*size])
+	}
+	return heads
 }
 
 func (s *stream[T]) clone() stream[T] {
 	out := *s
-	out.heads = make([]sums[T], len(s.heads))
+	if s.features == nil {
+		return out
+	}
+	out.heads = s.fresh()
 	for i, h := range s.heads {
-		out.heads[i] = sumsOf(h.features, s.shape.Values, make([]T, len(h.top)*(s.shape.Values+2)))
-		copy(out.heads[i].top, h.top)
-		copy(out.heads[i].rows.Data, h.rows.Data)
+		out.heads[i].set(h)
 	}
 	return out
 }
 
-// positions returns how many positions a slice of some width has.
-func (s *stream[T]) positions(name string, data []T, width int) (int, error) {
-	one := s.shape.sequences() * width
-	if len(data) == 0 || len(data)%one != 0 {
-		return 0, fmt.Errorf("attention: %s: %d numbers, wanted a multiple of %d×%d×%d", name, len(data), s.shape.Batch, s.shape.Heads, width)
+// check reports a state that nobody made.
+func (s *stream[T]) check() error {
+	if s.features == nil {
+		return errors.New("attention: an empty state, wanted one that NewState made or that was restored")
 	}
-	return len(data) / one, nil
+	return nil
 }
 
+// given returns how many positions data has, of a tensor with one position, and what is wrong with it.
+func (s *stream[T]) given(t tensor, data []T, limit float64) (positions int, fault error) {
+	one, shape := s.shape.sequences()*t.width, s.shape
+	t.rows = 0 // not known
+	if len(data) == 0 || len(data)%one != 0 {
+		fault = fmt.Errorf("attention: %s: %d numbers, wanted a multiple of %d×%d×%d", t.name, len(data), shape.Batch, shape.Heads, t.width)
+	} else {
+		t.rows = len(data) / one
+	}
+	return t.rows, errors.Join(fault, checkNumbers(shape, t, data, limit))
+}
+
+// atOnce is how many flops are made without a look at the context.
+const atOnce = 1 << 27
+
 func (s *stream[T]) append(ctx context.Context, k, v []T) error {
-	if s.broken != nil {
-		return fmt.Errorf("attention: a state of half the keys: %w", s.broken)
-	}
-	n, err := s.positions("keys", k, s.shape.Width)
-	m, errValues := s.positions("values", v, s.shape.Values)
-	if err = errors.Join(err, errValues); err != nil {
+	if err := s.check(); err != nil {
 		return err
 	}
-	if n != m {
-		return fmt.Errorf("attention: %d keys and %d values, wanted as many", n, m)
+	f, t := rounded[T](s.features), s.shape.tensors()
+	n, keys := s.given(t[1], k, f.Limit)
+	m, values := s.given(t[2], v, mostValue[T](s.features.Len()))
+	faults := []error{keys, values}
+	if n != m && min(n, m) > 0 {
+		faults = append(faults, fmt.Errorf("attention: %d keys and %d values, wanted as many", n, m))
 	}
-	f := rounded[T](s.features)
-	p := problem[T]{Shape: s.shape, k: k, v: v}
+	if n > mostKeys-s.seen {
+		faults = append(faults, fmt.Errorf("attention: %d keys after %d, wanted at most %d in all", n, s.seen, mostKeys))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	p := &problem[T]{Shape: s.shape, k: k, v: v}
 	p.Keys = n
-	most := mostValue[T](s.features.Len())
-	err = p.checkNumbers(p.tensors()[1], outside(k, f.Limit), f.Limit)
-	if err = errors.Join(err, p.checkNumbers(p.tensors()[2], outside(v, most), most), ctx.Err()); err != nil {
+	if flops := 2 * float64(len(s.heads)*n) * float64(s.features.Len()) * float64(p.Width+p.Values); n <= chunk && flops <= atOnce {
+		kern.Parallel(len(s.heads), 1, func(i, _ int) {
+			t := newScratch(f, p.Values)
+			defer t.hold.Release()
+			s.heads[i].add(&t, p.keys(i), p.values(i))
+		})
+	} else if err := s.appendMany(ctx, f, p); err != nil {
 		return err
 	}
-	kern.Parallel(len(s.heads), 1, func(i, _ int) {
-		t := newScratch(f, p.Values)
-		defer t.hold.Release()
-		keys, values := p.keys(i), p.values(i)
-		for lo := 0; lo < n && ctx.Err() == nil; lo += chunk {
-			hi := min(lo+chunk, n)
-			s.heads[i].add(&t, keys.Slice(lo, hi, 0, p.Width), values.Slice(lo, hi, 0, p.Values))
+	s.seen += n
+	return nil
+}
+
+// appendMany makes the sums of keys apart from the state, which is replaced when all are made.
+func (s *stream[T]) appendMany(ctx context.Context, f *softmax.Rounded[T], p *problem[T]) error {
+	parts := len(s.heads) * segments(p.Keys)
+	if err := memory.Check(stateBytes(len(s.heads)+parts, f.Features(), p.Values)); err != nil {
+		return fmt.Errorf("attention: %w", err)
+	}
+	hold := design.Borrow[T](parts * f.Features() * (p.Values + 2))
+	defer hold.Release()
+	more, heads := p.sum(ctx, f, hold.List), s.fresh()
+	kern.Parallel(len(heads), 1, func(i, _ int) {
+		if ctx.Err() == nil {
+			heads[i].set(s.heads[i])
+			heads[i].merge(more[i], 0, f.Features())
 		}
 	})
-	s.seen += n
-	s.broken = ctx.Err()
-	return s.broken
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.heads = heads
+	return nil
 }
 
 func (s *stream[T]) query(ctx context.Context, q []T) ([]T, error) {
-	if s.broken != nil {
-		return nil, fmt.Errorf("attention: a state of half the keys: %w", s.broken)
-	}
-	n, err := s.positions("queries", q, s.shape.Width)
-	if err != nil {
+	if err := s.check(); err != nil {
 		return nil, err
 	}
+	n, fault := s.given(s.shape.tensors()[0], q, rounded[T](s.features).Limit)
 	if s.seen == 0 {
-		return nil, errors.New("attention: a state that has seen no keys")
+		fault = errors.Join(fault, errors.New("attention: a state that has seen no keys"))
 	}
-	f := rounded[T](s.features)
-	p := problem[T]{Shape: s.shape, q: q}
+	if fault != nil {
+		return nil, fault
+	}
+	p := &problem[T]{Shape: s.shape, q: q}
 	p.Queries = n
-	if err := errors.Join(p.checkNumbers(p.tensors()[0], outside(q, f.Limit), f.Limit), ctx.Err()); err != nil {
-		return nil, err
+	if err := memory.Check(int64(8 * p.size(p.tensors()[3]))); err != nil {
+		return nil, fmt.Errorf("attention: %w", err)
 	}
 	p.out = make([]T, len(s.heads)*n*p.Values)
-	kern.Parallel(len(s.heads), 1, func(i, _ int) {
-		t := newScratch(f, p.Values)
-		defer t.hold.Release()
-		queries := p.queries(i)
-		for lo := 0; lo < n && ctx.Err() == nil; lo += chunk {
-			s.heads[i].answer(&t, p.result(i), queries.Slice(lo, min(lo+chunk, n), 0, p.Width), lo)
-		}
-	})
+	p.answer(ctx, s.heads)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

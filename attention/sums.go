@@ -28,6 +28,12 @@ func sumsOf[T kern.Float](f *softmax.Rounded[T], values int, room []T) sums[T] {
 	return s
 }
 
+// set makes the sums those of others.
+func (s *sums[T]) set(other sums[T]) {
+	copy(s.top, other.top)
+	copy(s.rows.Data, other.rows.Data)
+}
+
 // raise makes the sums ones by larger exponents.
 func (s *sums[T]) raise(top []T) {
 	for r, t := range top {

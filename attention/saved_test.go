@@ -1,0 +1,282 @@
+package attention
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// stateOf returns a state of 2×2 heads that has seen some keys.
+func stateOf(t testing.TB, f *Features, keys int) *State {
+	t.Helper()
+	s, err := f.NewState(2, 2, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if keys > 0 {
+		_, k, v := drawn(Shape{2, 2, 1, keys, f.Width(), 3, false}, 1, 8)
+		if err := s.Append(background, k, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+func saved(t testing.TB, s interface{ MarshalBinary() ([]byte, error) }) []byte {
+	t.Helper()
+	data, err := s.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// A state that is saved and restored after every token goes on with the bits of one that never stopped, in either
+// precision, from before the first key on.
+func TestRestoredStateGoesOn(t *testing.T) {
+	f := features(t, 5, 7, "orthogonal")
+	q, k, v := drawn(Shape{2, 2, 30, 30, 5, 3, true}, 3, 2)
+	whole := stateOf(t, f, 0)
+	whole32, err := f.NewStateFloat32(2, 2, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, data32 := saved(t, whole), saved(t, whole32)
+	for i := range 30 {
+		var stopped State
+		var stopped32 StateFloat32
+		if err := stopped.UnmarshalBinary(data); err != nil {
+			t.Fatal(err)
+		}
+		if err := stopped32.UnmarshalBinary(data32); err != nil {
+			t.Fatal(err)
+		}
+		q, k, v := token(q, 4, 30, 5, i), token(k, 4, 30, 5, i), token(v, 4, 30, 3, i)
+		var got [2][]float64
+		for j, s := range []*State{whole, &stopped} {
+			if err := s.Append(background, k, v); err != nil {
+				t.Fatal(err)
+			}
+			got[j] = must(t)(s.Query(background, q))
+		}
+		var got32 [2][]float32
+		for j, s := range []*StateFloat32{whole32, &stopped32} {
+			err := s.Append(background, single(k), single(v))
+			if err == nil {
+				got32[j], err = s.Query(background, single(q))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !slices.Equal(got[0], got[1]) || !slices.Equal(got32[0], got32[1]) {
+			t.Fatalf("token %d: other bits", i)
+		}
+		if stopped.Len() != i+1 || stopped32.Len() != i+1 || stopped32.Features().Len() != 7 {
+			t.Fatalf("token %d: the states have seen %d and %d keys", i, stopped.Len(), stopped32.Len())
+		}
+		data, data32 = saved(t, &stopped), saved(t, &stopped32)
+	}
+	if !slices.Equal(data, saved(t, whole)) || !slices.Equal(data32, saved(t, whole32)) {
+		t.Error("saved, the states differ")
+	}
+}
+
+// A restored state shares the features of the one that it replaces, where they are the same.
+func TestRestoredStateSharesFeatures(t *testing.T) {
+	f := features(t, 5, 7, "orthogonal")
+	data := saved(t, stateOf(t, f, 4))
+	s := stateOf(t, f, 0)
+	if err := s.UnmarshalBinary(data); err != nil || s.Features() != f {
+		t.Errorf("the features are not shared (%v)", err)
+	}
+	s = stateOf(t, features(t, 5, 7, "iid"), 0)
+	if err := s.UnmarshalBinary(data); err != nil || s.Features() == f {
+		t.Fatalf("the features are shared (%v)", err)
+	}
+	if !slices.Equal(saved(t, s), data) {
+		t.Error("saved again, the state differs")
+	}
+}
+
+// sealed returns data with its checksum made good.
+func sealed(data []byte) []byte {
+	body := data[:len(data)-sha256.Size]
+	seal := sha256.Sum256(body)
+	return append(slices.Clone(body), seal[:]...)
+}
+
+// What is no state, or a damaged or forged one, is refused with its fault, and the state is as it was.
+func TestSavedStateFaults(t *testing.T) {
+	f := features(t, 5, 7, "orthogonal")
+	s := stateOf(t, f, 4)
+	data := saved(t, s)
+	set := func(at int, value uint64) []byte {
+		out := slices.Clone(data)
+		binary.LittleEndian.PutUint64(out[at:], value)
+		return out
+	}
+	count := func(i int) int { return len(magic) + 8 + 8*i }
+	sums := headerBytes + 8*5*7
+	newer := slices.Clone(data)
+	newer[len(magic)] = 2
+	odd := slices.Clone(data)
+	odd[len(magic)+4] = 16
+	s32, err := f.NewStateFloat32(1, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for wanted, bad := range map[string][]byte{
+		"it is not one, wanted what MarshalBinary returned":                []byte("queries, keys and values"),
+		"64 bytes, wanted 96 or more: it is cut off":                       data[:headerBytes],
+		"version 2, wanted 1":                                              newer,
+		"it is of single precision, wanted double precision":               saved(t, s32),
+		"it is of 16 bits a number, wanted double precision":               odd,
+		"batch: got 0, wanted a number from 1 to 1496":                     set(count(0), 0),
+		"heads: got 18446744073709551615, wanted a number from 1":          set(count(1), math.MaxUint64),
+		"keys seen: got 1099511627777, wanted a number from 0":             set(count(5), mostKeys+1),
+		"1495 bytes, wanted 1496: it is cut off":                           data[:len(data)-1],
+		"1496 bytes, wanted 1552: it is cut off or damaged":                set(count(2), 6),
+		"its checksum is another":                                          set(len(data)-8, 1),
+		"damaged: its checksum":                                            set(sums, 1),
+		"a number of the features is not finite":                           sealed(set(headerBytes+8, math.Float64bits(math.NaN()))),
+		"the features' numbers are too large":                              sealed(set(headerBytes+8, math.Float64bits(1e300))),
+		"batch 0, head 0: feature 2: the largest exponent is +Inf":         sealed(set(sums+16, math.Float64bits(math.Inf(1)))),
+		"batch 0, head 0: feature 0: the weights of 4 keys sum to -1":      sealed(set(sums+8*(7+3), math.Float64bits(-1))),
+		"batch 1, head 0: feature 0: a sum of values is 1e+308, wanted at": sealed(set(sums+8*(2*7*5+7), math.Float64bits(1e308))),
+		"batch 0, head 0: it has seen no keys, and has sums of some":       sealed(set(count(5), 0)),
+		"batch 0, head 0: feature 0: the weights of 4 keys sum to NaN":     sealed(set(sums+8*(7+3), math.Float64bits(math.NaN()))),
+		"feature 6: the largest exponent is -Inf":                          sealed(set(sums+8*(3*7*5+6), math.Float64bits(math.Inf(-1)))),
+		"wanted 1496: it is cut off or damaged":                            append(slices.Clone(data), 0),
+		"a saved state: it is not one, wanted what MarshalBinary returned": nil,
+	} {
+		if err := s.UnmarshalBinary(bad); err == nil || !strings.Contains(err.Error(), wanted) {
+			t.Errorf("the error is %v, wanted %q", err, wanted)
+		}
+		if !slices.Equal(saved(t, s), data) {
+			t.Fatalf("%s: the state is another", wanted)
+		}
+	}
+}
+
+// No bit of a saved state can be another unnoticed.
+func TestSavedStateIsSealed(t *testing.T) {
+	s := stateOf(t, features(t, 2, 3, "iid"), 4)
+	data := saved(t, s)
+	for i := range data {
+		for bit := range 8 {
+			data[i] ^= 1 << bit
+			if s.UnmarshalBinary(data) == nil {
+				t.Fatalf("byte %d, bit %d", i, bit)
+			}
+			data[i] ^= 1 << bit
+		}
+	}
+}
+
+// Where a long append ends early, the state is as it was; where it ends well, its bits do not depend on cores.
+func TestLongAppend(t *testing.T) {
+	f := features(t, 5, 7, "orthogonal")
+	_, k, v := drawn(Shape{2, 2, 1, 5000, 5, 3, false}, 3, 2)
+	s := stateOf(t, f, 9)
+	before := saved(t, s)
+	ctx, cancel := context.WithCancel(background)
+	cancel()
+	if err := s.Append(ctx, k, v); err == nil || s.Len() != 9 || !slices.Equal(saved(t, s), before) {
+		t.Errorf("the state has seen %d keys (%v)", s.Len(), err)
+	}
+	var want []byte
+	for _, cores := range []int{1, 2, 4} {
+		most := runtime.GOMAXPROCS(cores)
+		some := s.Clone()
+		err := some.Append(background, k, v)
+		runtime.GOMAXPROCS(most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := saved(t, some)
+		if want == nil {
+			want = got
+		}
+		if !slices.Equal(got, want) || some.Len() != 5009 {
+			t.Errorf("%d cores: other bits of %d keys", cores, some.Len())
+		}
+	}
+}
+
+// A clone of a state without keys is one, and what nobody made is an error.
+func TestEmptyStates(t *testing.T) {
+	f := features(t, 5, 7, "orthogonal")
+	if s := stateOf(t, f, 0); !slices.Equal(saved(t, s.Clone()), saved(t, s)) {
+		t.Error("a clone of a state without keys is another")
+	}
+	var s State
+	var none Features
+	s.Clone()
+	for name, call := range map[string]func() error{
+		"append": func() error { return s.Append(background, []float64{1}, []float64{1}) },
+		"query":  func() error { _, err := s.Query(background, []float64{1}); return err },
+		"save":   func() error { _, err := s.MarshalBinary(); return err },
+		"clone":  func() error { _, err := s.Clone().MarshalBinary(); return err },
+		"state":  func() error { _, err := none.NewState(1, 1, 1); return err },
+		"linear": func() error { _, err := none.Linear(background, NewShape(1, 1, 1, 1), nil, nil, nil); return err },
+		"map":    func() error { _, err := none.Map(background, []float64{1}); return err },
+	} {
+		if err := call(); err == nil || !strings.Contains(err.Error(), "wanted") {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+	}
+	if none.Width() != 0 || none.Len() != 0 || s.Len() != 0 {
+		t.Error("what nobody made has a size")
+	}
+}
+
+// Whatever is read is refused, or it is a state that answers with finite numbers, goes on, and is saved as it was.
+func FuzzState(f *testing.F) {
+	some := features(f, 2, 3, "iid")
+	f.Add(saved(f, stateOf(f, some, 0)))
+	f.Add(saved(f, stateOf(f, some, 4)))
+	one, err := some.NewState(1, 1, 1)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(saved(f, one))
+	if err := one.Append(background, []float64{1, 2}, []float64{3}); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(saved(f, one))
+	f.Add([]byte(magic))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var s State
+		if len(data) >= sha256.Size {
+			data = sealed(data)
+		}
+		if s.UnmarshalBinary(data) != nil {
+			return
+		}
+		if !slices.Equal(saved(t, &s), data) {
+			t.Fatal("saved again, it is another")
+		}
+		n := s.shape.sequences()
+		q, k, v := drawn(Shape{1, n, 1, 1, s.Features().Width(), s.shape.Values, false}, 1, 1)
+		for round := range 2 {
+			if s.Len() > 0 {
+				for _, x := range must(t)(s.Query(background, q)) {
+					if math.IsNaN(x) || math.IsInf(x, 0) {
+						t.Fatalf("round %d: the answer is %v", round, x)
+					}
+				}
+			}
+			if s.Len() < mostKeys {
+				if err := s.Append(background, k, v); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+}
