@@ -250,3 +250,23 @@ func whole(part string) string {
 	}
 	return part
 }
+
+// A text of a picture has the length that it has room for, whatever font shows it.
+func TestPicturesDoNotDependOnFonts(t *testing.T) {
+	files, err := filepath.Glob("*.svg")
+	if err != nil || len(files) < 8 {
+		t.Fatal(files, err)
+	}
+	texts := regexp.MustCompile(`<text[^>]*>`)
+	for _, name := range files {
+		picture, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, element := range texts.FindAllString(string(picture), -1) {
+			if !strings.Contains(element, "textLength=") {
+				t.Errorf("%s: %s has no length of its own", name, element)
+			}
+		}
+	}
+}

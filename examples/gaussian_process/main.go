@@ -16,6 +16,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/svg"
 )
 
 func main() {
@@ -89,7 +90,7 @@ func picture(ctx context.Context) (string, error) {
 	}
 	axes(&s)
 	s.WriteString("</svg>\n")
-	return s.String(), nil
+	return svg.Fixed(s.String()), nil
 }
 
 const width, height, margin = 640, 340, 40

@@ -67,7 +67,7 @@ func saveRow(name string, width, height vg.Length, row []*plot.Plot) error {
 			p.Draw(tiles.At(draw.New(canvas), j, 0))
 		}
 	}
-	if err := write(name+".svg", svg); err != nil {
+	if err := writeSVG(name+".svg", svg); err != nil {
 		return err
 	}
 	return write(name+".png", vgimg.PngCanvas{Canvas: img})

@@ -10,6 +10,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -25,6 +26,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/bochner-ml/bochner/internal/svg"
 )
 
 func main() {
@@ -111,9 +114,9 @@ func marks(at []float64) plot.Ticker {
 
 // save writes plots in rows and columns as name.svg and name.png.
 func save(name string, width, height vg.Length, rows [][]*plot.Plot) error {
-	svg := vgsvg.New(width, height)
+	drawing := vgsvg.New(width, height)
 	img := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(144))
-	for _, canvas := range []vg.CanvasSizer{svg, img} {
+	for _, canvas := range []vg.CanvasSizer{drawing, img} {
 		tiles := draw.Tiles{Rows: len(rows), Cols: len(rows[0]), PadX: vg.Points(10), PadY: vg.Points(6),
 			PadTop: vg.Points(6), PadBottom: vg.Points(6), PadLeft: vg.Points(6), PadRight: vg.Points(10)}
 		all := draw.New(canvas)
@@ -123,10 +126,19 @@ func save(name string, width, height vg.Length, rows [][]*plot.Plot) error {
 			}
 		}
 	}
-	if err := write(name+".svg", svg); err != nil {
+	if err := writeSVG(name+".svg", drawing); err != nil {
 		return err
 	}
 	return write(name+".png", vgimg.PngCanvas{Canvas: img})
+}
+
+// writeSVG writes a picture whose texts are as long with any font.
+func writeSVG(path string, picture io.WriterTo) error {
+	var text bytes.Buffer
+	if _, err := picture.WriteTo(&text); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(svg.Fixed(text.String())), 0o644)
 }
 
 func write(path string, picture io.WriterTo) error {
