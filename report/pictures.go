@@ -339,12 +339,15 @@ func plateau(f *result.Search, axis string) (template.HTML, string) {
 
 // values says what a column holds.
 func values(c profile.Column) string {
+	if c.Missing >= 1 {
+		return "none"
+	}
 	if c.Kind == "categorical" {
 		var list []string
 		for _, l := range c.Levels[:min(len(c.Levels), 5)] {
 			list = append(list, brief(l.Name)+" "+percent(l.Share))
 		}
-		if more := len(c.Levels) - 5; more > 0 {
+		if more := len(c.Levels) + c.OtherLevels - 5; more > 0 {
 			list = append(list, fmt.Sprintf("%d more", more))
 		}
 		return strings.Join(list, ", ")

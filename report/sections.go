@@ -392,7 +392,7 @@ func data(r result.Result) (s section) {
 		if len(t.Rows) > 0 {
 			s.Tables = append(s.Tables, t)
 		}
-		if more := len(p.Columns) - most; more > 0 {
+		if more := len(p.Columns) + p.LeftOut - most; more > 0 {
 			s.Text = append(s.Text, fmt.Sprintf("The table has the first %d inputs.", most))
 		}
 		for _, c := range p.Targets {
