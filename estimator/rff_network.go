@@ -35,7 +35,8 @@ import (
 //
 // small, where l is the squared error of targets of mean 0 and variance 1, log(1 + exp(−t·f)) for t = ±1, or
 // log Σ exp(f) − f_y. For classes Alpha is 1/(2C) of [Logistic]. The head starts at 0. Steps are those of Adam on
-// minibatches of Batch rows, or of 64 and down to 8 of few rows where Batch is 0, in single precision; LearningRate is that of the first ones, as a change of an angle.
+// minibatches of Batch rows, or of 64 and down to 8 of few rows where Batch is 0, in single precision; LearningRate is that
+// of the first ones, as a change of an angle.
 //
 // It is judged by a part of the rows, ValidationFraction, which the seed holds out, of every class as much. Where their
 // loss has not fallen by a thousandth for Patience epochs, training goes back to the best weights and on from there at a
@@ -48,8 +49,9 @@ import (
 //
 // Cost of an epoch: n·D·(4d + 6(L−1)·D) flops in single precision, and n·L·D sines and cosines; 34·d·D bytes for the
 // weights of a layer. All rows are held in memory. Fit returns an error for a categorical column, a missing or infinite
-// value, no rows, a list of γ that is not as long as there are columns, and [ErrDiverged] where LearningRate is too large. Where the inputs tell nothing, every
-// row is predicted the mean, or the shares of the classes, and a warning says so.
+// value, no rows, a list of γ that is not as long as there are columns, and [ErrDiverged] where LearningRate is too large.
+// Where the inputs tell nothing, every row is predicted the mean, or the shares of the classes, and a warning says so.
+// [FittedRFFNetwork.Relevance] says which inputs matter.
 //
 // Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007; Kingma and Ba, "Adam: a method
 // for stochastic optimization", ICLR 2015.
