@@ -3,6 +3,7 @@ package transformer
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/single"
 )
 
 // claim is a source that claims to have columns, and has no rows to show.
@@ -94,5 +96,35 @@ func TestFamiliesRefuseStrangers(t *testing.T) {
 	rare.MinCount = 4
 	if f, err := rare.FitFamily(ctx, data, []Fitter{rare, rare}); err == nil || !strings.Contains(err.Error(), "no bin has min_count = 4 rows") {
 		t.Errorf("%v and the error %v", f, err)
+	}
+}
+
+// A map says at once what is wrong with the rows and with the matrix that its features are written into.
+func TestMapsSayAllThatIsWrong(t *testing.T) {
+	ctx := context.Background()
+	X := mat.NewDense(3, 2, []float64{1, 2, 0.5, 1, 3, 1})
+	rff, softmax, landmarks := NewRFF(), NewSoftmaxFeatures(), NewNystroem()
+	rff.Gamma, softmax.Gamma, landmarks.Gamma = FixedGamma(0.1), FixedGamma(0.1), FixedGamma(0.1)
+	rff.Features, softmax.Features, landmarks.Landmarks = 4, 4, 2
+	bad := mat.DenseCopyOf(X)
+	bad.Set(1, 1, math.NaN())
+	for name, spec := range map[string]Fitter{"rff": rff, "softmax_features": softmax, "nystroem": landmarks} {
+		f := mustFit(t, spec, datasets.Set{X: X}).(interface {
+			DenseTransformer
+			SingleTransformer
+		})
+		for wanted, err := range map[string]error{
+			"no matrix to write into":                             f.TransformTo(ctx, nil, X),
+			"no matrix to write into, wanted 3×":                  f.TransformSingle(ctx, nil, X),
+			"a 5×1 matrix to write into, wanted 3×|row 1, column": f.TransformTo(ctx, mat.NewDense(5, 1, nil), bad),
+			"a 5×2 matrix to write into, wanted 3×|row 1, column": f.TransformSingle(ctx, single.New(5, 2, nil), bad),
+			"2 columns at fit, 3 now":                             f.TransformTo(ctx, mat.NewDense(3, 4, nil), mat.NewDense(3, 3, nil)),
+		} {
+			for part := range strings.SplitSeq(wanted, "|") {
+				if err == nil || !strings.Contains(err.Error(), "transformer: "+name) || !strings.Contains(err.Error(), part) {
+					t.Errorf("%s: the error is %v, wanted %q", name, err, part)
+				}
+			}
+		}
 	}
 }

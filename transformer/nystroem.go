@@ -218,15 +218,8 @@ func (f *FittedNystroem) Transform(ctx context.Context, X mat.Matrix) (mat.Matri
 
 // TransformTo writes the features of the rows of X into dst.
 func (f *FittedNystroem) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
-	X, err := checkRows("nystroem", X, len(f.gamma))
+	X, err := checkMap("nystroem", X, len(f.gamma), f.features.Limit(false), dst, f.OutputWidth())
 	if err != nil {
-		return err
-	}
-	n, _ := X.Dims()
-	if err := checkTile("nystroem", dst, n, f.OutputWidth()); err != nil {
-		return err
-	}
-	if err := checkEntries("nystroem", X, datasets.Schema{}, 0, f.features.Limit(false), false); err != nil {
 		return err
 	}
 	return f.features.Float64(ctx, design.View(dst), X)
@@ -234,15 +227,8 @@ func (f *FittedNystroem) TransformTo(ctx context.Context, dst *mat.Dense, X mat.
 
 // TransformSingle writes the features of the rows of X into dst, all arithmetic in single precision.
 func (f *FittedNystroem) TransformSingle(ctx context.Context, dst *single.Dense, X mat.Matrix) error {
-	X, err := checkRows("nystroem", X, len(f.gamma))
+	X, err := checkMap("nystroem", X, len(f.gamma), f.features.Limit(true), dst, f.OutputWidth())
 	if err != nil {
-		return err
-	}
-	n, _ := X.Dims()
-	if err := checkSingle("nystroem", dst, n, f.OutputWidth()); err != nil {
-		return err
-	}
-	if err := checkEntries("nystroem", X, datasets.Schema{}, 0, f.features.Limit(true), false); err != nil {
 		return err
 	}
 	return f.features.Float32(ctx, design.ViewFloat32(dst), X)

@@ -13,7 +13,6 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/fourier"
-	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -266,38 +265,23 @@ func (f *FittedRFF) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, er
 
 // TransformTo writes the features of the rows of X into dst.
 func (f *FittedRFF) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
-	X, err := checkRows("rff", X, len(f.gamma))
+	X, err := checkMap("rff", X, len(f.gamma), f.features.Float64.Limit, dst, f.OutputWidth())
 	if err != nil {
 		return err
 	}
-	n, _ := X.Dims()
-	if err := checkTile("rff", dst, n, f.OutputWidth()); err != nil {
-		return err
-	}
-	return transformFourier(ctx, &f.features.Float64, design.View(dst), X)
+	return f.features.Float64.Transform(ctx, design.View(dst), X)
 }
 
 // TransformSingle writes the features of the rows of X into dst, all arithmetic in single precision.
 func (f *FittedRFF) TransformSingle(ctx context.Context, dst *single.Dense, X mat.Matrix) error {
-	X, err := checkRows("rff", X, len(f.gamma))
-	if err != nil {
-		return err
-	}
-	n, _ := X.Dims()
-	if err := checkSingle("rff", dst, n, f.OutputWidth()); err != nil {
-		return err
-	}
 	if f.features.Float32.Limit < 0 {
 		return errors.New("transformer: rff: gamma times a frequency overflows in single precision")
 	}
-	return transformFourier(ctx, &f.features.Float32, design.ViewFloat32(dst), X)
-}
-
-func transformFourier[T kern.Float](ctx context.Context, f *fourier.Rounded[T], dst kern.View[T], X mat.Matrix) error {
-	if err := checkEntries("rff", X, datasets.Schema{}, 0, f.Limit, false); err != nil {
+	X, err := checkMap("rff", X, len(f.gamma), f.features.Float32.Limit, dst, f.OutputWidth())
+	if err != nil {
 		return err
 	}
-	return f.Transform(ctx, dst, X)
+	return f.features.Float32.Transform(ctx, design.ViewFloat32(dst), X)
 }
 
 // InputWidth returns the number of columns that go in.

@@ -176,27 +176,30 @@ func findEntry(X mat.Matrix, limit float64, missing bool) (row, column int, valu
 	return -1, 0, 0
 }
 
-// checkTile reports a destination that is not rows × width.
-func checkTile(step string, dst *mat.Dense, rows, width int) error {
-	if dst == nil {
+// checkTile reports a matrix to write into, a *mat.Dense or *single.Dense, that is not there or not of a size.
+func checkTile(step string, dst mat.Matrix, rows, width int) error {
+	if dst == (*mat.Dense)(nil) || dst == (*single.Dense)(nil) {
 		return fmt.Errorf("transformer: %s: no matrix to write into, wanted %d×%d", step, rows, width)
 	}
-	return checkShape(step, dst, rows, width)
-}
-
-// checkSingle is checkTile for a matrix in single precision.
-func checkSingle(step string, dst *single.Dense, rows, width int) error {
-	if dst == nil {
-		return fmt.Errorf("transformer: %s: no matrix to write into, wanted %d×%d", step, rows, width)
-	}
-	return checkShape(step, dst, rows, width)
-}
-
-func checkShape(step string, dst mat.Matrix, rows, width int) error {
 	if n, d := dst.Dims(); n != rows || d != width {
 		return fmt.Errorf("transformer: %s: a %d×%d matrix to write into, wanted %d×%d", step, n, d, rows, width)
 	}
 	return nil
+}
+
+// checkMap reports all that is wrong with the rows that a map takes, as many columns as it had at fit and numbers up to
+// limit, and with dst, which its features are written into. It returns the rows, dense or sparse.
+func checkMap(step string, X mat.Matrix, columns int, limit float64, dst mat.Matrix, features int) (mat.Matrix, error) {
+	X, err := checkRows(step, X, columns)
+	if err != nil {
+		return nil, err
+	}
+	n, _ := X.Dims()
+	fault := checkEntries(step, X, datasets.Schema{}, 0, limit, false)
+	if tile := checkTile(step, dst, n, features); tile != nil {
+		fault = errors.Join(tile, fault)
+	}
+	return X, fault
 }
 
 // transformDense maps X into a fresh matrix.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/softmax"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/model"
@@ -141,38 +140,23 @@ func (f *FittedSoftmaxFeatures) Transform(ctx context.Context, X mat.Matrix) (ma
 
 // TransformTo writes the features of the rows of X into dst.
 func (f *FittedSoftmaxFeatures) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
-	X, err := checkRows("softmax_features", X, len(f.gamma))
+	X, err := checkMap("softmax_features", X, len(f.gamma), f.features.Float64.Limit, dst, f.OutputWidth())
 	if err != nil {
 		return err
 	}
-	n, _ := X.Dims()
-	if err := checkTile("softmax_features", dst, n, f.OutputWidth()); err != nil {
-		return err
-	}
-	return transformSoftmax(ctx, &f.features.Float64, design.View(dst), X)
+	return locateOverflow(ctx, f.features.Float64.Transform(ctx, design.View(dst), X))
 }
 
 // TransformSingle writes the features of the rows of X into dst, all arithmetic in single precision.
 func (f *FittedSoftmaxFeatures) TransformSingle(ctx context.Context, dst *single.Dense, X mat.Matrix) error {
-	X, err := checkRows("softmax_features", X, len(f.gamma))
-	if err != nil {
-		return err
-	}
-	n, _ := X.Dims()
-	if err := checkSingle("softmax_features", dst, n, f.OutputWidth()); err != nil {
-		return err
-	}
 	if f.features.Float32.Limit < 0 {
 		return errors.New("transformer: softmax_features: a normal number overflows in single precision")
 	}
-	return transformSoftmax(ctx, &f.features.Float32, design.ViewFloat32(dst), X)
-}
-
-func transformSoftmax[T kern.Float](ctx context.Context, f *softmax.Rounded[T], dst kern.View[T], X mat.Matrix) error {
-	if err := checkEntries("softmax_features", X, datasets.Schema{}, 0, f.Limit, false); err != nil {
+	X, err := checkMap("softmax_features", X, len(f.gamma), f.features.Float32.Limit, dst, f.OutputWidth())
+	if err != nil {
 		return err
 	}
-	return locateOverflow(ctx, f.Transform(ctx, dst, X))
+	return locateOverflow(ctx, f.features.Float32.Transform(ctx, design.ViewFloat32(dst), X))
 }
 
 // locateOverflow says in which row a feature is too large.
