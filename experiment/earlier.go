@@ -60,17 +60,35 @@ func earlier(s Spec, data result.Digests, before *result.Before) error {
 	if err != nil {
 		return err
 	}
-	out.Differences = old.Differences(own)
-	for _, file := range []struct{ path, then, now string }{{"data.train", result.SHA256.Train, data.Train}, {"data.test", result.SHA256.Test, data.Test}} {
-		if file.then != file.now {
-			out.Differences = append(out.Differences, fmt.Sprintf("%s: other contents (SHA-256 %s → %s)", file.path, start(file.then), start(file.now)))
-		}
+	for _, d := range old.Differences(own) {
+		out.Differences = append(out.Differences, d.String())
 	}
-	if then, now := digestOf(result.Before), digestOf(before); then != now {
-		out.Differences = append(out.Differences, fmt.Sprintf("--continue: another model (SHA-256 %s → %s)", start(then), start(now)))
+	for _, d := range otherFiles(result, Result{SHA256: data, Before: before}) {
+		what := "other contents"
+		if d.Path == continued {
+			what = "another model"
+		}
+		out.Differences = append(out.Differences, fmt.Sprintf("%s: %s (SHA-256 %s → %s)", d.Path, what, d.Then, d.Now))
 	}
 	if len(out.Differences) == 0 {
 		return nil
+	}
+	return out
+}
+
+// continued is the flag that names the model that a run learns on from.
+const continued = "--continue"
+
+// otherFiles lists the files that two runs have read which are not the same, by the beginnings of their digests.
+func otherFiles(then, now Result) (out []document.Difference) {
+	for _, file := range []struct{ path, then, now string }{
+		{"data.train", then.SHA256.Train, now.SHA256.Train},
+		{"data.test", then.SHA256.Test, now.SHA256.Test},
+		{continued, digestOf(then.Before), digestOf(now.Before)},
+	} {
+		if file.then != file.now {
+			out = append(out, document.Difference{Path: file.path, Then: start(file.then), Now: start(file.now)})
+		}
 	}
 	return out
 }

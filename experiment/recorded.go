@@ -50,19 +50,24 @@ func ReadRun(folder string) (Result, error) {
 			return r, err
 		}
 	}
-	for _, name := range specNames {
-		at := filepath.Join(folder, name)
-		text, err := os.ReadFile(at)
-		if err != nil {
-			continue
-		}
+	if at, text := specOf(folder); at != "" {
 		r.Spec = string(text)
 		if read := document.Decode(at, text); read.Err() == nil {
 			r.Diagram = diagram(read.Spec.Pipeline, r.Search)
 		}
-		break
 	}
 	return r, nil
+}
+
+// specOf reads the experiment of a run in its folder; at is "" where there is none.
+func specOf(folder string) (at string, text []byte) {
+	for _, name := range specNames {
+		at = filepath.Join(folder, name)
+		if text, err := os.ReadFile(at); err == nil {
+			return at, text
+		}
+	}
+	return "", nil
 }
 
 // numberOf turns a number of a JSON document into one of Go.

@@ -314,6 +314,42 @@ func (c reportCommand) Run(s *session) error {
 	return nil
 }
 
+type compareCommand struct {
+	Runs []string `arg:"" files:"" name:"run" help:"Folders that runs have written; the others are compared with the first."`
+	HTML string   `name:"html" files:"" placeholder:"FILE" help:"Write a page of HTML, too, which needs no network."`
+}
+
+func (compareCommand) Help() string {
+	return `Shows what differs in the experiments, scores, times and memory, and tests whether the other runs differ
+from the first by more than chance: by McNemar's test for classes and a paired t test of squared errors for numbers,
+on the same test rows; by the corrected resampled t test where searches have used the same folds. With more runs than
+two, p values have Holm's correction.
+
+Runs with other test rows, another task or another target cannot be compared, which is an error that says why.
+
+Example: bochner compare runs/adult runs/wide --html compared.html`
+}
+
+func (c compareCommand) Run(s *session) error {
+	found, err := experiment.Compare(s.ctx, c.Runs...)
+	if err != nil {
+		return err
+	}
+	if c.HTML != "" {
+		if err := experiment.CompareHTML(c.HTML, found); err != nil {
+			return err
+		}
+	}
+	if s.json {
+		return s.print(found)
+	}
+	showComparison(s.out, found)
+	if c.HTML != "" {
+		s.say("\n%s written\n", c.HTML)
+	}
+	return nil
+}
+
 type inspectCommand struct {
 	Model string `arg:"" files:"" name:"model" help:"Model file."`
 }

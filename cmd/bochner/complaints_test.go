@@ -330,7 +330,21 @@ func littleMemory(t *testing.T) {
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })
 }
 
+// compared makes runs that cannot be compared: on other rows, for another target, and with damaged predictions.
+func compared(t *testing.T) {
+	for _, args := range []string{"seed=0 --set output.dir=runs/a", "seed=1 --set output.dir=runs/b", "data.target=c --set output.dir=runs/c", "seed=0 --set output.dir=runs/d"} {
+		var out, errs strings.Builder
+		if code := run(context.Background(), strings.Fields("run --quiet good.yaml --set report.html=false --set data.split.test=0.5 --set "+args), &out, &errs); code != success {
+			t.Fatalf("exit code %d: %s", code, errs.String())
+		}
+	}
+	put(t, "runs/d/result.json", "{")
+}
+
 var modelComplaints = []complaint{
+	{name: "a run that is none", args: "compare folder gone", code: failure},
+	{name: "one run", args: "compare folder", code: failure},
+	{name: "runs of other questions", args: "compare runs/a runs/b runs/c runs/d", code: failure, setup: compared},
 	{name: "no such model", args: "inspect gone.bochner", code: failure},
 	{name: "a text as a model", args: "inspect rows.csv", code: failure},
 	{name: "an empty model", args: "inspect empty.csv", code: failure},

@@ -41,6 +41,7 @@ type commands struct {
 	Plan     planCommand     `cmd:"" help:"Say what a run would cost, and refuse what cannot fit in memory."`
 	Run      runCommand      `cmd:"" help:"Run an experiment: read, search, fit, test, save."`
 	Report   reportCommand   `cmd:"" help:"Write the report of a run once more."`
+	Compare  compareCommand  `cmd:"" help:"Put runs side by side: what differs, what came out, and whether it is more than chance."`
 	Evaluate evaluateCommand `cmd:"" help:"Score a model on labelled rows."`
 	Predict  predictCommand  `cmd:"" help:"Write a model's predictions for rows."`
 	Inspect  inspectCommand  `cmd:"" help:"Show what a model file holds."`

@@ -281,6 +281,28 @@ func (c *cutter) Write(p []byte) (int, error) {
 	return c.Builder.Write(p)
 }
 
+// Runs side by side, on the terminal, as JSON and as a page.
+func TestCompare(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", rows(120))
+	put(t, "spec.yaml", "data: {train: rows.csv, target: y, split: {test: 0.5}}\npipeline: [{columns: [{select: numeric, steps: [standardize]}]}, {rff: {features: 20}}, logistic]\nsearch: {grid: {rff.gamma: [0.1, 1]}, folds: 3}\nreport: {html: false}\n")
+	call(t, success, "run --quiet spec.yaml --set output.dir=runs/a")
+	call(t, success, "run --quiet spec.yaml --set output.dir=runs/b --set rff.features=4")
+	call(t, success, "run --quiet spec.yaml --set output.dir=runs/c --no-search")
+	out, _ := call(t, success, "compare runs/a runs/b runs/c --html page.html")
+	has(t, out, "3 runs, classification, 60 test rows", "pipeline.rff.features", "test: accuracy", "on the test rows, against a", "Holm's p", "McNemar", "on the folds, against a", "corrected resampled t", "note: The folds of a and c are not tested: c has no search.", "page.html written")
+	page, err := os.ReadFile("page.html")
+	if err != nil || !strings.Contains(string(page), "<h1>a, b and c</h1>") {
+		t.Errorf("the page is %q, %v", page, err)
+	}
+	out, _ = call(t, success, "compare --json runs/a runs/b")
+	var found experiment.Comparison
+	if err := json.Unmarshal([]byte(out), &found); err != nil || len(found.Runs) != 2 || found.OnTestRows[0].Pairs != 60 || len(found.OnFolds) != 1 {
+		t.Errorf("%v: %s", err, out)
+	}
+	call(t, misuse, "compare")
+}
+
 // begun reports whether the journal has a few lines.
 func (c *cutter) begun() bool {
 	files, _ := filepath.Glob(filepath.Join(c.dir, "*.journal"))

@@ -16,7 +16,7 @@ import (
 )
 
 // quotedPages are those that show what commands print.
-var quotedPages = []string{"README.md", "docs/getting-started.md", "docs/experiment-file.md", "docs/writing-your-own-step.md", "examples/README.md"}
+var quotedPages = []string{"README.md", "docs/getting-started.md", "docs/experiment-file.md", "docs/writing-your-own-step.md", "docs/which-run-was-better.md", "examples/README.md"}
 
 // Every command that a page shows prints what the page shows. Seconds, memory and versions may
 // differ, and the last digit of a figure, which is not the same on every kind of processor. With
@@ -211,7 +211,7 @@ func (p *quotedPage) draft() {
 var (
 	number = regexp.MustCompile(`\d+(\.\d+)?(e[-+]\d+)?`)
 	// What the machine decides: its speed, its memory, its version of Go.
-	machine = regexp.MustCompile(`, about .*|^memory +about .*|\d+(\.\d+)? ([KMGT]iB|s\b)|(load|search|refit|evaluate) \d+\.\d|go1\.[.\d]+`)
+	machine = regexp.MustCompile(`, about .*|^memory +about .*|\d+(\.\d+)? ([KMGT]iB|s\b)|(load|search|refit|evaluate|report) \d+\.\d|go1\.[.\d]+`)
 	blanks  = regexp.MustCompile(` +`)
 )
 

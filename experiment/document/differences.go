@@ -73,8 +73,15 @@ func flattenElement(node *yaml.Node, path string, i int) []setting {
 	return flatten(node, fmt.Sprintf("%s[%d]", path, i))
 }
 
-// Differences lists the values that are not the same later, as "pipeline.rff.gamma: 0.05 → 0.1".
-func (old Values) Differences(now Values) (out []string) {
+// Difference is a value that is not the same in two documents.
+type Difference struct{ Path, Then, Now string }
+
+// String is as "pipeline.rff.gamma: 0.05 → 0.1".
+func (d Difference) String() string { return fmt.Sprintf("%s: %s → %s", d.Path, d.Then, d.Now) }
+
+// Differences lists the values that are not the same later. Of a section that only one of both has they have one line, of
+// which the sides are "given" and "none".
+func (old Values) Differences(now Values) (out []Difference) {
 	values := func(list Values) map[string]string {
 		m := map[string]string{}
 		for _, s := range list {
@@ -107,7 +114,7 @@ func (old Values) Differences(now Values) (out []string) {
 		default:
 			is = "given"
 		}
-		out = append(out, fmt.Sprintf("%s: %s → %s", path, was, is))
+		out = append(out, Difference{path, was, is})
 	}
 	return out
 }
@@ -127,4 +134,21 @@ func absent(values map[string]string, path string) string {
 		}
 	}
 	return path
+}
+
+// At returns the value with that path, "given" for a section and "none" where the document has nothing there.
+func (v Values) At(path string) string {
+	value, there := "", false
+	for _, s := range v {
+		switch {
+		case s.path == path:
+			value, there = value+s.value, true
+		case strings.HasPrefix(s.path, path+".") && !there:
+			value = "given"
+		}
+	}
+	if value == "" && !there {
+		return "none"
+	}
+	return value
 }

@@ -13,6 +13,7 @@ var Allowed = map[string][]string{
 	"single":               {},
 	"param":                {},
 	"kernel":               {"param"},
+	"compare":              {},                                                                                              // tests of one model against another
 	"metrics":              {"datasets", "sparse", "internal/svg", "internal/design", "internal/kern", "internal/pairwise"}, // for the tasks; distances of rows
 	"internal/kern":        {},
 	"internal/solve":       {"internal/kern", "sparse"},
@@ -125,18 +126,18 @@ var Allowed = map[string][]string{
 	"datasets/profile": {"datasets", "datasets/pass", "sparse", "single", "model", "internal/kern"},
 
 	// The page that shows what a run found.
-	"report": {"experiment/result", "importance", "datasets/profile", "metrics", "internal/svg"},
+	"report": {"experiment/result", "compare", "importance", "datasets/profile", "metrics", "internal/svg"},
 
 	// The document, the data that it names, whether both go together, what is written; the run above them.
-	"experiment/result":               {"importance", "datasets/profile"},
+	"experiment/result":               {"importance", "datasets/profile", "compare"},
 	"experiment/document":             {"pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "param"},
 	"experiment/internal/files":       {"datasets"},
 	"experiment/internal/rows":        {"experiment/document", "experiment/internal/files", "datasets", "datasets/...", "metrics", "param", "internal/memory"},
 	"experiment/internal/check":       {"experiment/document", "experiment/internal/files", "experiment/internal/rows", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
-	"experiment/internal/predictions": {"experiment/internal/rows", "pipeline", "estimator", "metrics", "datasets"},
+	"experiment/internal/predictions": {"experiment/internal/rows", "experiment/internal/files", "pipeline", "estimator", "metrics", "datasets"},
 	"experiment/internal/findings":    {"experiment/result", "transformer", "estimator", "pipeline", "metrics", "datasets", "sparse"},
 	"experiment/draft":                {"experiment/document", "experiment/internal/rows", "datasets", "datasets/csv", "sparse", "param"},
-	"experiment":                      {"auto", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "importance", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "datasets/profile", "param", "internal/memory"},
+	"experiment":                      {"auto", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "importance", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "datasets/profile", "param", "internal/memory"},
 	"cmd/bochner":                     {"experiment", "experiment/result", "datasets/profile"},
 
 	// The front door, at the root of the module.

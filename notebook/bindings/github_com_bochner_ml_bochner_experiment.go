@@ -15,6 +15,8 @@ func init() {
 		Name: "experiment",
 		Binds: map[string]reflect.Value{
 			"Auto":        reflect.ValueOf(experiment.Auto),
+			"Compare":     reflect.ValueOf(experiment.Compare),
+			"CompareHTML": reflect.ValueOf(experiment.CompareHTML),
 			"Datasets":    reflect.ValueOf(experiment.Datasets),
 			"Draft":       reflect.ValueOf(experiment.Draft),
 			"ErrTooLarge": reflect.ValueOf(&experiment.ErrTooLarge).Elem(),
@@ -39,11 +41,13 @@ func init() {
 		Types: map[string]reflect.Type{
 			"AutoOptions":  reflect.TypeOf((*experiment.AutoOptions)(nil)).Elem(),
 			"Column":       reflect.TypeOf((*experiment.Column)(nil)).Elem(),
+			"Comparison":   reflect.TypeOf((*experiment.Comparison)(nil)).Elem(),
 			"Dataset":      reflect.TypeOf((*experiment.Dataset)(nil)).Elem(),
 			"DraftOptions": reflect.TypeOf((*experiment.DraftOptions)(nil)).Elem(),
 			"EarlierRun":   reflect.TypeOf((*experiment.EarlierRun)(nil)).Elem(),
 			"Evaluation":   reflect.TypeOf((*experiment.Evaluation)(nil)).Elem(),
 			"Faults":       reflect.TypeOf((*experiment.Faults)(nil)).Elem(),
+			"Incomparable": reflect.TypeOf((*experiment.Incomparable)(nil)).Elem(),
 			"Model":        reflect.TypeOf((*experiment.Model)(nil)).Elem(),
 			"Options":      reflect.TypeOf((*experiment.Options)(nil)).Elem(),
 			"Override":     reflect.TypeOf((*experiment.Override)(nil)).Elem(),

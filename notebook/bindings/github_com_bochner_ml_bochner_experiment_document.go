@@ -35,6 +35,7 @@ func init() {
 			"CV":            reflect.TypeOf((*document.CV)(nil)).Elem(),
 			"Data":          reflect.TypeOf((*document.Data)(nil)).Elem(),
 			"Dates":         reflect.TypeOf((*document.Dates)(nil)).Elem(),
+			"Difference":    reflect.TypeOf((*document.Difference)(nil)).Elem(),
 			"Document":      reflect.TypeOf((*document.Document)(nil)).Elem(),
 			"Duration":      reflect.TypeOf((*document.Duration)(nil)).Elem(),
 			"Halving":       reflect.TypeOf((*document.Halving)(nil)).Elem(),

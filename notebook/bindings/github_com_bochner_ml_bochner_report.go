@@ -14,9 +14,11 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/report"] = imports.Package{
 		Name: "report",
 		Binds: map[string]reflect.Value{
-			"New":      reflect.ValueOf(report.New),
-			"Pictures": reflect.ValueOf(report.Pictures),
-			"Write":    reflect.ValueOf(report.Write),
+			"New":             reflect.ValueOf(report.New),
+			"NewComparison":   reflect.ValueOf(report.NewComparison),
+			"Pictures":        reflect.ValueOf(report.Pictures),
+			"Write":           reflect.ValueOf(report.Write),
+			"WriteComparison": reflect.ValueOf(report.WriteComparison),
 		},
 		Types: map[string]reflect.Type{
 			"Page":    reflect.TypeOf((*report.Page)(nil)).Elem(),

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/bochner-ml/bochner/experiment"
+	"github.com/bochner-ml/bochner/experiment/result"
+)
+
+// showComparison prints runs as columns, and below them the tests of the others against the first.
+func showComparison(out io.Writer, c experiment.Comparison) {
+	on := "no test rows"
+	if c.TestRows > 0 {
+		on = fmt.Sprintf("%d test rows", c.TestRows)
+	}
+	fmt.Fprintf(out, "%d runs, %s, %s\n\n", len(c.Runs), c.Task, on)
+	t := columns(out)
+	for _, r := range c.Runs {
+		fmt.Fprint(t, "\t", r.Label)
+	}
+	fmt.Fprintln(t)
+	for _, s := range c.Differences {
+		fmt.Fprint(t, s.Path)
+		for _, v := range s.Values {
+			fmt.Fprint(t, "\t", brief(v))
+		}
+		fmt.Fprintln(t)
+	}
+	line := func(name string, of func(result.Compared) string) {
+		fmt.Fprint(t, name)
+		for _, r := range c.Runs {
+			fmt.Fprint(t, "\t", of(r))
+		}
+		fmt.Fprintln(t)
+	}
+	for _, path := range chosenPaths(c) {
+		line("chosen "+path, func(r result.Compared) string {
+			if r.Search == nil || r.Search.Best.Params[path] == nil {
+				return "–"
+			}
+			return brief(fmt.Sprint(r.Search.Best.Params[path]))
+		})
+	}
+	for _, name := range foldScores(c) {
+		line("folds: "+name, func(r result.Compared) string {
+			if r.Search == nil || r.Search.Score != name {
+				return "–"
+			}
+			return fmt.Sprintf("%s ± %s", short(r.Search.Best.Mean), fmt.Sprintf("%.2g", r.Search.Best.Std))
+		})
+	}
+	part, of := "test: ", func(r result.Compared) map[string]float64 { return r.Test }
+	if c.TestRows == 0 {
+		part, of = "train: ", func(r result.Compared) map[string]float64 { return r.Train }
+	}
+	names := map[string]bool{}
+	for _, r := range c.Runs {
+		for name := range of(r) {
+			names[name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		line(part+name, func(r result.Compared) string {
+			if v, ok := of(r)[name]; ok {
+				return short(v)
+			}
+			return "–"
+		})
+	}
+	line("rows learned from", func(r result.Compared) string { return fmt.Sprint(r.Rows.Train) })
+	line("time", func(r result.Compared) string { return fmt.Sprintf("%.1f s", r.Seconds.Total) })
+	line("memory", func(r result.Compared) string {
+		if r.Memory == 0 {
+			return "–"
+		}
+		return memory(r.Memory)
+	})
+	t.Flush()
+	showPositive(out, c.Positive)
+	showTests(out, c, "on the test rows", c.OnTestRows)
+	showTests(out, c, "on the folds", c.OnFolds)
+	for i, n := range c.Notes {
+		if i == 0 {
+			fmt.Fprintln(out)
+		}
+		fmt.Fprintf(out, "note: %s\n", n)
+	}
+}
+
+// showTests prints the tests of one list and what they come to.
+func showTests(out io.Writer, c experiment.Comparison, where string, tests []result.Tested) {
+	if len(tests) == 0 {
+		return
+	}
+	fmt.Fprintf(out, "\n%s, against %s\n", where, c.Runs[0].Label)
+	t := columns(out)
+	head := "\tdifference in\t\t95 % interval\tp"
+	if len(tests) > 1 {
+		head += "\tHolm's p"
+	}
+	fmt.Fprintln(t, head+"\ttest")
+	for _, one := range tests {
+		name := one.Score
+		if one.Target != "" {
+			name += " of " + one.Target
+		}
+		fmt.Fprintf(t, "%s\t%s\t%+.4g\t%+.3g to %+.3g\t%.2g", c.Runs[one.Run].Label, name, one.Difference, one.Low, one.High, one.P)
+		if len(tests) > 1 {
+			fmt.Fprintf(t, "\t%.2g", one.Holm)
+		}
+		fmt.Fprintf(t, "\t%s", one.Method)
+		if one.Score == "accuracy" && one.OnlyFirst+one.Only > 0 {
+			fmt.Fprintf(t, "; rows that only it has right: %d, only %s: %d", one.Only, c.Runs[0].Label, one.OnlyFirst)
+		}
+		fmt.Fprintln(t)
+	}
+	t.Flush()
+	for _, one := range tests {
+		fmt.Fprintln(out, verdictOfTest(c, one))
+	}
+}
+
+// verdictOfTest says in a sentence what a test comes to.
+func verdictOfTest(c experiment.Comparison, t result.Tested) string {
+	of := ""
+	if t.Target != "" {
+		of = " for " + t.Target
+	}
+	who := c.Runs[t.Run].Label + " is"
+	switch {
+	case !t.Differs():
+		return who + of + " neither better nor worse by more than chance"
+	case t.Better():
+		return who + " better" + of
+	}
+	return who + " worse" + of
+}
+
+// chosenPaths are the axes of the searches.
+func chosenPaths(c experiment.Comparison) []string {
+	paths := map[string]bool{}
+	for _, r := range c.Runs {
+		if r.Search != nil {
+			for path := range r.Search.Best.Params {
+				paths[path] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(paths))
+}
+
+// foldScores are the metrics of the searches.
+func foldScores(c experiment.Comparison) []string {
+	names := map[string]bool{}
+	for _, r := range c.Runs {
+		if r.Search != nil {
+			names[r.Search.Score] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// brief shortens a value that would make a column too wide.
+func brief(text string) string {
+	const most = 32
+	if r := []rune(text); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return text
+}

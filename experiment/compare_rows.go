@@ -1,0 +1,266 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/compare"
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/experiment/internal/predictions"
+	"github.com/bochner-ml/bochner/experiment/result"
+)
+
+// pairing is a run read beside the first one.
+type pairing struct {
+	onlyFirst, only int              // rows that only one gets right
+	errors          []compare.Paired // of each target
+}
+
+// compareRows reads the predictions of the test rows beside each other and tests their differences.
+func compareRows(ctx context.Context, runs []finished, c *Comparison, wrong *Incomparable) error {
+	if c.TestRows == 0 {
+		c.Notes = append(c.Notes, "There are no test rows. Scores of the rows that a model has learned from say little about new ones.")
+		return nil
+	}
+	b := &beside{runs: runs, classes: c.Task == string(datasets.Classification), wrong: wrong}
+	defer b.close()
+	b.open()
+	if err := b.read(ctx); err != nil || len(wrong.Faults) > 0 {
+		return err
+	}
+	switch {
+	case !b.classes && c.Task != string(datasets.Regression):
+		c.Notes = append(c.Notes, "Scores of "+c.Task+" are not tested: they are no sums over rows.")
+		return nil
+	case b.paired < 2:
+		c.Notes = append(c.Notes, "There are fewer test rows with a truth than two: nothing is tested on them.")
+		return nil
+	}
+	if runs[0].spec.Data.Weight != "" {
+		c.Notes = append(c.Notes, "Scores count rows by their weights; tests count each row once.")
+	}
+	return b.test(c)
+}
+
+// beside is the predictions of some runs for the same rows.
+type beside struct {
+	runs    []finished
+	classes bool
+	wrong   *Incomparable
+	files   []*predictions.Reader // nil where one has ended
+	targets []string
+	pairs   []pairing // of each run with the first, whose own is empty
+	paired  int       // rows that have a truth
+}
+
+func (b *beside) close() {
+	for _, f := range b.files {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// open opens all files and looks whether they have the same columns.
+func (b *beside) open() {
+	b.files, b.pairs = make([]*predictions.Reader, len(b.runs)), make([]pairing, len(b.runs))
+	for k := range b.runs {
+		var err error
+		if b.files[k], err = predictions.Open(b.path(k)); err != nil {
+			b.fail(k, err)
+		}
+	}
+	first := b.files[0]
+	if first != nil {
+		b.targets = first.Targets
+	}
+	for k, f := range b.files[1:] {
+		switch other := b.runs[k+1].folder; {
+		case f == nil || first == nil:
+		case !slices.Equal(f.Targets, first.Targets):
+			b.fail(k+1, fmt.Errorf("%s/predictions.csv: the targets are %q, those of %s are %q", other, f.Targets, b.runs[0].folder, first.Targets))
+		case f.Truth != first.Truth:
+			b.fail(k+1, fmt.Errorf("%s/predictions.csv: only one of it and that of %s has truths", other, b.runs[0].folder))
+		default:
+			b.pairs[k+1].errors = make([]compare.Paired, len(first.Targets))
+		}
+	}
+}
+
+func (b *beside) path(k int) string { return filepath.Join(b.runs[k].folder, "predictions.csv") }
+
+// fail notes what is wrong with a file, of which no more is read.
+func (b *beside) fail(k int, err error) {
+	b.wrong.add("%s", err)
+	if b.files[k] != nil {
+		b.files[k].Close()
+		b.files[k] = nil
+	}
+}
+
+// read reads all rows of all files.
+func (b *beside) read(ctx context.Context) error {
+	rows := make([]*predictions.Record, len(b.runs))
+	for n := 0; ; n++ {
+		if n%4096 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		open := 0
+		for k := range b.files {
+			if rows[k] = b.next(k, n); rows[k] != nil {
+				open++
+			}
+		}
+		if open == 0 {
+			return nil
+		}
+		b.add(rows)
+	}
+}
+
+// next reads row n of a file, nil where it has ended or is damaged.
+func (b *beside) next(k, n int) *predictions.Record {
+	if b.files[k] == nil {
+		return nil
+	}
+	row, err := b.files[k].Next()
+	switch all := b.runs[k].Rows.Test; {
+	case err == nil && n == all:
+		b.fail(k, b.files[k].Fault("there are more rows than the %d of result.json", all))
+	case err == nil:
+		return &row
+	case err != io.EOF:
+		b.fail(k, err)
+	case n != all:
+		b.fail(k, fmt.Errorf("%s ends after %d rows, result.json has %d", b.path(k), n, all))
+	default:
+		b.files[k].Close()
+		b.files[k] = nil
+	}
+	return nil
+}
+
+// add adds a row of each run to what is known of it beside the first.
+func (b *beside) add(rows []*predictions.Record) {
+	first := rows[0]
+	if first == nil {
+		return
+	}
+	known := len(first.Truth) > 0 && !slices.Contains(first.Truth, "")
+	if known {
+		b.paired++
+	}
+	for k := 1; k < len(rows); k++ {
+		if rows[k] == nil {
+			continue
+		}
+		if err := b.other(k, first, rows[k]); err != nil {
+			b.fail(k, err)
+			continue
+		}
+		if !known {
+			continue
+		}
+		if b.classes {
+			b.pairs[k].classes(first, rows[k])
+		} else if err := b.numbers(k, first, rows[k]); err != nil {
+			b.fail(k, err)
+		}
+	}
+}
+
+// other says what makes two rows not the same, nil where they are.
+func (b *beside) other(k int, first, row *predictions.Record) error {
+	switch at := b.files[k]; {
+	case row.Row != first.Row:
+		seeds := ""
+		if then, now := b.runs[0].spec.Seed, b.runs[k].spec.Seed; then != now {
+			seeds = fmt.Sprintf("; the seeds are %d and %d", now, then)
+		}
+		return at.Fault("other test rows: this is row %d, that of %s is row %d%s", row.Row, b.runs[0].folder, first.Row, seeds)
+	case !slices.Equal(row.Truth, first.Truth):
+		return at.Fault("other truths: that of row %d is %s, in %s it is %s", row.Row, list(row.Truth), b.runs[0].folder, list(first.Truth))
+	}
+	return nil
+}
+
+// classes adds a row of classes.
+func (p *pairing) classes(first, row *predictions.Record) {
+	switch then, now := first.Said[0] == first.Truth[0], row.Said[0] == row.Truth[0]; {
+	case then && !now:
+		p.onlyFirst++
+	case now && !then:
+		p.only++
+	}
+}
+
+// numbers adds a row of numbers.
+func (b *beside) numbers(k int, first, row *predictions.Record) error {
+	for t, text := range row.Truth {
+		truth, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return b.files[k].Fault("the truth %q is no number", text)
+		}
+		then, err := strconv.ParseFloat(first.Said[t], 64)
+		if err != nil {
+			return fmt.Errorf("%s: the prediction %q of row %d is no number", b.path(0), first.Said[t], first.Row)
+		}
+		now, err := strconv.ParseFloat(row.Said[t], 64)
+		if err != nil {
+			return b.files[k].Fault("the prediction %q is no number", row.Said[t])
+		}
+		b.pairs[k].errors[t].Add(then-truth, now-truth)
+	}
+	return nil
+}
+
+// list writes the truths of a row.
+func list(values []string) string {
+	if len(values) == 1 {
+		return strconv.Quote(values[0])
+	}
+	return fmt.Sprintf("%q", values)
+}
+
+// test tests what was read.
+func (b *beside) test(c *Comparison) error {
+	for k := 1; k < len(b.runs); k++ {
+		p := b.pairs[k]
+		if b.classes {
+			t, err := compare.McNemar(p.onlyFirst, p.only, b.paired)
+			if err != nil {
+				return fmt.Errorf("experiment: %w", err)
+			}
+			c.OnTestRows = append(c.OnTestRows, result.Tested{Run: k, Score: "accuracy", GreaterIsBetter: true, Pairs: b.paired, Test: t, OnlyFirst: p.onlyFirst, Only: p.only})
+			continue
+		}
+		for at, target := range b.targets {
+			t, err := p.errors[at].Test()
+			if err != nil {
+				return fmt.Errorf("experiment: %s and %s: %w", b.runs[0].folder, b.runs[k].folder, err)
+			}
+			c.OnTestRows = append(c.OnTestRows, result.Tested{Run: k, Score: "squared_error", Target: target, Pairs: p.errors[at].Rows(), Test: t})
+		}
+	}
+	return correct(c.OnTestRows)
+}
+
+// correct gives the tests of one list Holm's correction.
+func correct(tests []result.Tested) error {
+	p := make([]float64, len(tests))
+	for k, t := range tests {
+		p[k] = t.P
+	}
+	corrected, err := compare.Holm(p)
+	if err != nil {
+		return fmt.Errorf("experiment: %w", err)
+	}
+	for k := range tests {
+		tests[k].Holm = corrected[k]
+	}
+	return nil
+}

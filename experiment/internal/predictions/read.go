@@ -1,0 +1,122 @@
+package predictions
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/experiment/internal/files"
+)
+
+// Reader reads predictions row by row as [Writer] has written them.
+type Reader struct {
+	Targets []string // names, where there are several; else one that is ""
+	Truth   bool     // whether there are columns of truths
+
+	path        string
+	file        *os.File
+	rows        *csv.Reader
+	truth, said []int // columns of each target
+	record      Record
+}
+
+// Record is one row.
+type Record struct {
+	Row         int
+	Truth, Said []string // of each target; until the next row is read
+}
+
+// Open begins to read a file.
+func Open(path string) (*Reader, error) {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is missing", path)
+	}
+	if err != nil {
+		return nil, files.Tell(err)
+	}
+	r := &Reader{path: path, file: file, rows: csv.NewReader(file)}
+	r.rows.ReuseRecord = true
+	if err := r.header(); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// header finds the columns of truths and predictions.
+func (r *Reader) header() error {
+	head, err := r.rows.Read()
+	if err == io.EOF {
+		return fmt.Errorf("%s is empty", r.path)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.path, err)
+	}
+	if head[0] != "row" {
+		return fmt.Errorf("%s: the first column is %s, wanted row", r.path, head[0])
+	}
+	if at := slices.Index(head, "prediction"); at > 0 {
+		r.Targets, r.said = []string{""}, []int{at}
+		if at := slices.Index(head, "truth"); at > 0 {
+			r.truth = []int{at}
+		}
+	} else {
+		for at, name := range head {
+			if target, is := strings.CutPrefix(name, "prediction_"); is {
+				r.Targets, r.said = append(r.Targets, target), append(r.said, at)
+				if at := slices.Index(head, "truth_"+target); at > 0 {
+					r.truth = append(r.truth, at)
+				}
+			}
+		}
+	}
+	if len(r.said) == 0 {
+		return fmt.Errorf("%s has no column prediction", r.path)
+	}
+	r.Targets = slices.Clone(r.Targets)
+	for k, name := range r.Targets {
+		r.Targets[k] = strings.Clone(name)
+	}
+	r.Truth = len(r.truth) == len(r.said)
+	r.record = Record{Truth: make([]string, len(r.truth)), Said: make([]string, len(r.said))}
+	return nil
+}
+
+// Next reads a row; the error behind the last one is [io.EOF].
+func (r *Reader) Next() (Record, error) {
+	fields, err := r.rows.Read()
+	if err == io.EOF {
+		return Record{}, err
+	}
+	if err != nil {
+		return Record{}, fmt.Errorf("%s: %w", r.path, err)
+	}
+	if r.record.Row, err = strconv.Atoi(fields[0]); err != nil {
+		return Record{}, r.Fault("the number of a row is %q", fields[0])
+	}
+	for k, at := range r.truth {
+		r.record.Truth[k] = fields[at]
+	}
+	for k, at := range r.said {
+		if r.record.Said[k] = fields[at]; fields[at] == "" {
+			return Record{}, r.Fault("row %d has no prediction", r.record.Row)
+		}
+	}
+	return r.record, nil
+}
+
+// Fault is something wrong in the row that was read last.
+func (r *Reader) Fault(format string, args ...any) error {
+	line, _ := r.rows.FieldPos(0)
+	return fmt.Errorf("%s:%d: %s", r.path, line, fmt.Sprintf(format, args...))
+}
+
+// Close ends the reading.
+func (r *Reader) Close() error { return r.file.Close() }

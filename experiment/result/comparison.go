@@ -1,0 +1,56 @@
+package result
+
+import "github.com/bochner-ml/bochner/compare"
+
+// Comparison is runs side by side: what differs in them, what came out, and whether the others differ from the first by
+// more than chance.
+type Comparison struct {
+	Task        string     `json:"task"`
+	Positive    string     `json:"positive,omitempty"` // class that the scores of two classes speak of
+	TestRows    int        `json:"test_rows"`          // the same ones in all runs; 0 for none
+	Runs        []Compared `json:"runs"`
+	Differences []Setting  `json:"differences"` // between the experiments and the files they read
+	OnTestRows  []Tested   `json:"on_test_rows"`
+	OnFolds     []Tested   `json:"on_folds"`
+	Notes       []string   `json:"notes"` // which tests were not made, and why
+}
+
+// Compared is one of the runs.
+type Compared struct {
+	Label   string             `json:"label"` // a name that no other of the runs has
+	Folder  string             `json:"folder"`
+	Rows    Rows               `json:"rows"`
+	Test    map[string]float64 `json:"test,omitempty"`
+	Train   map[string]float64 `json:"train,omitempty"`
+	Search  *Search            `json:"search,omitempty"`
+	Seconds Seconds            `json:"seconds"`
+	Memory  int64              `json:"peak_memory_bytes"` // 0 where the system did not tell
+	Version string             `json:"version"`
+}
+
+// Setting is a value of the experiments that is not the same in all runs.
+type Setting struct {
+	Path   string   `json:"path"`
+	Values []string `json:"values"` // one for each run
+}
+
+// Tested is a run tested against the first one.
+type Tested struct {
+	Run   int    `json:"run"`   // number of the run, from 1; the first is 0
+	Score string `json:"score"` // accuracy, squared_error, or what the folds were scored by
+	// Target is the one whose errors are tested, where there are several.
+	Target          string `json:"target,omitempty"`
+	GreaterIsBetter bool   `json:"greater_is_better"`
+	Pairs           int    `json:"pairs"` // rows or folds
+	compare.Test
+	Holm float64 `json:"p_holm"` // p with Holm's correction for all tests of the list
+	// OnlyFirst and Only are the rows that only the first run or only this one gets right, in a test of classes.
+	OnlyFirst int `json:"only_first_right,omitempty"`
+	Only      int `json:"only_this_right,omitempty"`
+}
+
+// Differs reports whether the difference is more than chance would make of equally good models in one of twenty cases.
+func (t Tested) Differs() bool { return t.Holm < 1-compare.Level }
+
+// Better reports whether the run is ahead of the first, by whatever.
+func (t Tested) Better() bool { return t.Difference != 0 && t.Difference > 0 == t.GreaterIsBetter }

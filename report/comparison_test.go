@@ -1,0 +1,98 @@
+package report
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/compare"
+	"github.com/bochner-ml/bochner/experiment/result"
+)
+
+// beside is a comparison with something for every section.
+func beside() result.Comparison {
+	run := func(label string, accuracy float64) result.Compared {
+		return result.Compared{
+			Label: label, Folder: "runs/" + label, Rows: result.Rows{Train: 900, Test: 1000}, Memory: 1 << 26,
+			Test: map[string]float64{"accuracy": accuracy, "log_loss": 0.3}, Train: map[string]float64{"accuracy": 0.95},
+			Search: &result.Search{Score: "accuracy", Folds: 5, Best: result.Candidate{Params: map[string]any{"rff.gamma": 0.1}, Mean: 0.9, Std: 0.01}},
+		}
+	}
+	test := compare.Test{Method: compare.McNemarChiSquared, Difference: 0.035, Low: 0.017, High: 0.053, P: 0.0002}
+	worse := compare.Test{Method: compare.McNemarExact, Difference: -0.004, Low: -0.01, High: 0.002, P: 0.3}
+	folds := compare.Test{Method: compare.CorrectedTTest, Difference: 0.01, Low: -0.01, High: 0.03, P: 0.2}
+	return result.Comparison{
+		Task: "classification", Positive: nasty, TestRows: 1000, Runs: []result.Compared{run("a", 0.85), run(nasty, 0.885), run("c", 0.846)},
+		Differences: []result.Setting{{Path: "pipeline.rff.gamma", Values: []string{"0.1", nasty, "none"}}},
+		OnTestRows: []result.Tested{
+			{Run: 1, Score: "accuracy", GreaterIsBetter: true, Pairs: 1000, Test: test, Holm: 0.0004, Only: 60, OnlyFirst: 25},
+			{Run: 2, Score: "accuracy", GreaterIsBetter: true, Pairs: 1000, Test: worse, Holm: 0.3, Only: 8, OnlyFirst: 12},
+		},
+		OnFolds: []result.Tested{{Run: 1, Score: "accuracy", GreaterIsBetter: true, Pairs: 5, Test: folds, Holm: 0.2}},
+		Notes:   []string{"The folds of a and c are not tested: " + nasty},
+	}
+}
+
+// The page of a comparison stands alone as that of a run does, and says what came out.
+func TestComparisonPage(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteComparison(&b, beside()); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	pictures, tables := 0, 0
+	for _, e := range parsed(t, page) {
+		switch e.Name.Local {
+		case "script", "link", "img", "iframe":
+			t.Errorf("there is a %s", e.Name.Local)
+		case "svg":
+			pictures++
+		case "table":
+			tables++
+		}
+		for _, a := range e.Attr {
+			if a.Name.Local == "href" && !regexp.MustCompile(`^#[a-z-]+$`).MatchString(a.Value) {
+				t.Errorf("there is a link to %s", a.Value)
+			}
+		}
+	}
+	if pictures != 2 || tables != 8 {
+		t.Errorf("%d pictures and %d tables", pictures, tables)
+	}
+	if strings.Contains(page, "<script") || strings.Contains(page, "NaN") {
+		t.Error("something is not escaped, or not a number")
+	}
+	for _, words := range []string{
+		"puts 88.5\u00a0% into the right class and a 85.0\u00a0%: percentage points differ by 3.50, from 1.70 to 5.30 with 95\u00a0% confidence.", "is better by more than chance (p 0.0004).",
+		"percentage points differ by −0.40, from −1.00 to 0.20 with 95\u00a0% confidence. Chance alone may make such a difference (p 0.3).",
+		"McNemar, chi-squared with continuity correction or McNemar, exact binomial", "corrected resampled t", "The folds of a and c are not tested", "only a right", "rff.gamma", "64 MiB",
+	} {
+		if !strings.Contains(strings.ReplaceAll(page, "&#43;", "+"), words) {
+			t.Errorf("nowhere: %s", words)
+		}
+	}
+	var again bytes.Buffer
+	if err := WriteComparison(&again, beside()); err != nil || again.String() != page {
+		t.Error("the same comparison makes another page", err)
+	}
+	if shown, err := NewComparison(beside()); err != nil || shown.String() != page {
+		t.Error("a notebook is shown another page", err)
+	}
+}
+
+// Of numbers the squared errors are compared, for each target, and of runs without test rows the folds.
+func TestComparisonOutcomes(t *testing.T) {
+	c := beside()
+	c.Task, c.Positive = "regression", ""
+	test := compare.Test{Method: compare.PairedTTest, Difference: -0.25, Low: -0.5, High: -0.01, P: 0.04}
+	c.OnTestRows = []result.Tested{{Run: 2, Score: "squared_error", Target: "price", Pairs: 40, Test: test, Holm: 0.04}}
+	said := comparisonPage(c).Lead
+	if len(said) != 1 || said[0] != "On 40 test rows the mean squared errors of price for c and a differ by −0.25, from −0.5 to −0.01 with 95\u00a0% confidence. c is better by more than chance (p 0.04)." {
+		t.Errorf("%q", said)
+	}
+	c.OnTestRows = nil
+	if said := comparisonPage(c).Lead; len(said) != 1 || !strings.HasPrefix(said[0], "On the 5 folds of the searches accuracy of ") {
+		t.Errorf("%q", said)
+	}
+}
