@@ -59,15 +59,28 @@ func costOfFit(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) (ou
 
 // costOfSearch is what the search takes on rows that are stood for, without the last fit.
 func costOfSearch(spec Spec, train datasets.Set, task datasets.Task) (gridsearch.Plan, error) {
+	p, err := plannable(spec, train, task).Plan(train)
+	return p, ofHalving(err)
+}
+
+// workOfSearch is that but for the times, which have to be measured.
+func workOfSearch(spec Spec, train datasets.Set, task datasets.Task) (gridsearch.Plan, error) {
+	return plannable(spec, train, task).Work(train)
+}
+
+// plannable is a search of any strategy.
+func plannable(spec Spec, train datasets.Set, task datasets.Task) interface {
+	Plan(datasets.Set) (gridsearch.Plan, error)
+	Work(datasets.Set) (gridsearch.Plan, error)
+} {
 	search := spec.GridSearch(train.Groups != nil, task)
 	switch {
 	case spec.Search.Coordinate():
-		return spec.AlongAxes(search).Plan(train)
+		return spec.AlongAxes(search)
 	case spec.Search.Halving.Least == 0:
-		return search.Plan(train)
+		return search
 	}
-	found, err := spec.Rounds(search).Plan(train)
-	return found, ofHalving(err)
+	return spec.Rounds(search)
 }
 
 // searchFlops are those of a search and the last fit.

@@ -242,7 +242,11 @@ func (r *run) fitSearch(ctx context.Context) error {
 			return lastPipeline(r.spec, best.(pipeline.Pipeline), r.shape, false)
 		}
 	}
-	cost, unplanned := costOfSearch(r.spec, set, r.rows.Task)
+	work := workOfSearch
+	if r.options.Searching != nil {
+		work = costOfSearch
+	}
+	cost, unplanned := work(r.spec, set, r.rows.Task)
 	watched, stop := func(gridsearch.Progress) {}, func() {}
 	if r.options.Searching != nil {
 		w := newWatch(r.options.Searching, cost, time.Now)

@@ -88,17 +88,21 @@ func (c Coordinate) Run(ctx context.Context, data datasets.Set) (*Result, error)
 
 // Plan estimates the most that the search may take. The candidates of an axis are taken to have those
 // values of the others that cost most.
-func (c Coordinate) Plan(data datasets.Set) (Plan, error) {
+func (c Coordinate) Plan(data datasets.Set) (Plan, error) { return timed(c.plan(data)) }
+
+// Work is [Coordinate.Plan] but for the times.
+func (c Coordinate) Work(data datasets.Set) (Plan, error) { return untimed(c.plan(data)) }
+
+func (c Coordinate) plan(data datasets.Set) (all Plan, refit float64, err error) {
 	w, err := c.begin(data)
 	if err != nil {
-		return Plan{}, fmt.Errorf("gridsearch: %w", err)
+		return all, 0, err
 	}
-	all := Plan{Known: true}
-	refit := 0.0
+	all.Known = true
 	add := func(points []point, times int) error {
 		r, err := w.all.of(w.grid, points)
 		if err != nil {
-			return fmt.Errorf("gridsearch: %w", err)
+			return err
 		}
 		p, last := r.plan()
 		p.times(float64(times))
@@ -107,12 +111,12 @@ func (c Coordinate) Plan(data datasets.Set) (Plan, error) {
 		return nil
 	}
 	if err := add([]point{w.dearest}, 1); err != nil {
-		return Plan{}, err
+		return all, 0, err
 	}
 	for k := range w.grid {
 		if points := w.dearestAlong(k); len(points) > 0 {
 			if err := add(points, c.Rounds); err != nil {
-				return Plan{}, err
+				return all, 0, err
 			}
 		}
 	}
@@ -121,8 +125,7 @@ func (c Coordinate) Plan(data datasets.Set) (Plan, error) {
 	all.times(most / (1 + float64(c.Rounds)*float64(w.perRound)))
 	all.Candidates = int(min(most, math.MaxInt32))
 	all.Fits = all.Candidates * all.Folds
-	all.finish(refit)
-	return all, nil
+	return all, refit, nil
 }
 
 // walk is a Coordinate at work.

@@ -142,12 +142,17 @@ func (h Halving) stop(ctx context.Context, first *run, last Rung, unreached int)
 
 // Plan estimates all rungs, as [Search.Plan] does one: which candidates get to the next makes no
 // difference to their number, and some of the first rung stand for them.
-func (h Halving) Plan(data datasets.Set) (Plan, error) {
+func (h Halving) Plan(data datasets.Set) (Plan, error) { return timed(h.plan(data)) }
+
+// Work is [Halving.Plan] but for the times.
+func (h Halving) Work(data datasets.Set) (Plan, error) { return untimed(h.plan(data)) }
+
+func (h Halving) plan(data datasets.Set) (all Plan, refit float64, err error) {
 	first, err := h.begin(data, plannedCandidates)
 	if err != nil {
-		return Plan{}, fmt.Errorf("gridsearch: %w", err)
+		return all, 0, err
 	}
-	all := Plan{Candidates: first.all, Known: true}
+	all = Plan{Candidates: first.all, Known: true}
 	n := first.all
 	for means := h.Least; ; means = h.next(means) {
 		looked := min(n, len(first.candidates))
@@ -157,18 +162,17 @@ func (h Halving) Plan(data datasets.Set) (Plan, error) {
 		}
 		rung, err := h.rung(first, kept, means)
 		if err != nil {
-			return Plan{}, fmt.Errorf("gridsearch: %w", err)
+			return all, 0, err
 		}
 		p, refit, err := rung.plan(data)
 		if err != nil {
-			return Plan{}, fmt.Errorf("gridsearch: %w", err)
+			return all, 0, err
 		}
 		p.times(float64(n) / float64(looked))
 		p.Fits = n * p.Folds
 		all.add(p)
 		if means == h.Most {
-			all.finish(refit)
-			return all, nil
+			return all, refit, nil
 		}
 		n = h.fewer(n)
 	}

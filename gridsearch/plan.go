@@ -42,11 +42,27 @@ const plannedCandidates = 1000
 // Plan checks the search and the data as Run does, and estimates the work without doing any. Of many
 // candidates it looks at some, and takes the work to grow with their number.
 func (s Search) Plan(data datasets.Set) (Plan, error) {
-	p, refit, err := s.plan(data)
+	return timed(s.plan(data))
+}
+
+// Work is [Search.Plan] but for the times, for which the speed of the machine would have to be measured.
+func (s Search) Work(data datasets.Set) (Plan, error) { return untimed(s.plan(data)) }
+
+// timed and untimed finish a plan, the work of the refit added.
+func timed(p Plan, refit float64, err error) (Plan, error) {
 	if err != nil {
 		return Plan{}, fmt.Errorf("gridsearch: %w", err)
 	}
-	p.finish(refit)
+	p.measure()
+	p.Flops += refit
+	return p, nil
+}
+
+func untimed(p Plan, refit float64, err error) (Plan, error) {
+	if err != nil {
+		return Plan{}, fmt.Errorf("gridsearch: %w", err)
+	}
+	p.Flops += refit
 	return p, nil
 }
 
@@ -87,16 +103,16 @@ func (p *Plan) times(more float64) {
 	p.SharedFlops *= more
 }
 
-// finish says how long the work takes at the speed that the machine has now, and adds the refit.
-func (p *Plan) finish(refit float64) {
-	if p.Known {
-		p.Rate = Speed()
-		p.OneByOne = p.Flops / p.Rate
-		if p.Seconds = p.OneByOne; p.SharedFlops > 0 {
-			p.Seconds = p.SharedFlops / p.Rate
-		}
+// measure says how long the work takes at the speed that the machine has now.
+func (p *Plan) measure() {
+	if !p.Known {
+		return
 	}
-	p.Flops += refit
+	p.Rate = Speed()
+	p.OneByOne = p.Flops / p.Rate
+	if p.Seconds = p.OneByOne; p.SharedFlops > 0 {
+		p.Seconds = p.SharedFlops / p.Rate
+	}
 }
 
 // Speed measures how many flops a second this machine makes, now and on all cores, at Gram matrices and
