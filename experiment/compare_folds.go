@@ -63,7 +63,9 @@ func otherFolds(first, other finished) string {
 		return fmt.Sprintf("one is scored by %s, the other by %s", first.Search.Score, other.Search.Score)
 	case first.SHA256.Train != other.SHA256.Train:
 		return "they are of other files"
-	case first.Rows.Train != other.Rows.Train || a.Data.Split != b.Data.Split || a.Data.MissingTarget != b.Data.MissingTarget:
+	case !slices.Equal(a.Data.Target, b.Data.Target):
+		return "only one names its target"
+	case first.Rows.Train != other.Rows.Train || a.Data.CSV.Skip != b.Data.CSV.Skip || a.Data.CSV.Comment != b.Data.CSV.Comment || a.Data.Split != b.Data.Split || a.Data.MissingTarget != b.Data.MissingTarget:
 		return "they are of other rows"
 	case a.Search.CV != b.Search.CV || first.Search.Folds != other.Search.Folds || a.Data.Group != b.Data.Group:
 		return "they are made in other ways"

@@ -139,6 +139,7 @@ func TestCompareUntested(t *testing.T) {
 	for why, with := range map[string][]Override{
 		"they are made in other ways":                                      {set("search.folds", "3")},
 		"they are drawn by other seeds":                                    {set("seed", "7")},
+		"only one names its target":                                        {set("data.target", "[]")},
 		"one is scored by r2, the other by mae":                            {set("search.score", "mae")},
 		"halving scores on parts of them":                                  {set("search.halving.least", "30"), set("search.halving.factor", "2")},
 		"cv_results.csv does not have all of their scores":                 nil,

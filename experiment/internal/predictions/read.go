@@ -84,7 +84,9 @@ func (r *Reader) header() error {
 	for k, name := range r.Targets {
 		r.Targets[k] = strings.Clone(name)
 	}
-	r.Truth = len(r.truth) == len(r.said)
+	if r.Truth = len(r.truth) == len(r.said); !r.Truth {
+		r.truth = nil
+	}
 	r.record = Record{Truth: make([]string, len(r.truth)), Said: make([]string, len(r.said))}
 	return nil
 }
