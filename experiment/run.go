@@ -249,7 +249,7 @@ func (r *run) fitSearch(ctx context.Context) error {
 	cost, unplanned := work(r.spec, set, r.rows.Task)
 	watched, stop := func(gridsearch.Progress) {}, func() {}
 	if r.options.Searching != nil {
-		w := newWatch(r.options.Searching, cost, time.Now)
+		w := newWatch(r.options.Searching, cost, r.spec.Search.Halving.Least > 0, time.Now)
 		watched, stop = w.see, w.run()
 	}
 	search.Progress = func(p gridsearch.Progress) {

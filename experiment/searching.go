@@ -33,15 +33,18 @@ type watch struct {
 	now      func() time.Time
 	began    time.Time
 	expected float64 // seconds that the plan says, 0 where it does not
-	resumed  int     // fits and candidates that were there at the beginning
+	rounds   bool    // whether there are several, of which the plan has all
+	round    time.Time
+	resumed  int // fits and candidates that were there at the beginning of the round
 	scored   int
 	last     Searching
 	at       time.Time // of the last fit
 }
 
 // newWatch begins to watch.
-func newWatch(tell func(Searching), plan gridsearch.Plan, now func() time.Time) *watch {
-	w := &watch{tell: tell, now: now, began: now(), resumed: -1}
+func newWatch(tell func(Searching), plan gridsearch.Plan, rounds bool, now func() time.Time) *watch {
+	w := &watch{tell: tell, now: now, began: now(), rounds: rounds, resumed: -1}
+	w.round = w.began
 	if w.expected = plan.Seconds; plan.SharedFlops == 0 && plan.OneByOne > 0 {
 		w.expected = plan.OneByOne
 	}
@@ -53,10 +56,13 @@ func newWatch(tell func(Searching), plan gridsearch.Plan, now func() time.Time) 
 func (w *watch) see(p gridsearch.Progress) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.resumed < 0 {
-		w.resumed, w.scored = p.Done, p.Scored
-	}
 	s := &w.last
+	if next := p.Done < s.Fits; next || w.resumed < 0 {
+		w.resumed, w.scored = p.Done, p.Scored
+		if next {
+			w.round = w.now()
+		}
+	}
 	s.Fits, s.Of, s.Candidates, s.Metric, s.Folds, s.Best, s.Settings = p.Done, p.Total, p.Scored, p.Metric, p.Folds, p.Best, p.Settings
 	w.at = w.now()
 	w.say()
@@ -76,23 +82,28 @@ func (w *watch) say() {
 	s, now := w.last, w.now()
 	s.Elapsed, s.Memory = now.Sub(w.began), memory.Peak()
 	done, all := float64(s.Fits-w.resumed), float64(s.Of-w.resumed)
-	upTo := w.at.Sub(w.began).Seconds()
+	upTo := w.at.Sub(w.round).Seconds()
 	if scored := s.Candidates - w.scored; scored > 0 && upTo > 0 {
 		s.Rate = float64(scored) / upTo
 	}
-	s.Left = -1
-	planned := w.expected * all / float64(max(s.Of, 1))
-	whole := planned
+	planned := w.expected
+	if !w.rounds {
+		planned *= all / float64(max(s.Of, 1))
+	}
+	whole, elapsed := planned, now.Sub(w.round).Seconds()
 	if done > 0 && all > 0 {
-		// A quarter of the fits says more than any plan; before that both count, as weighted means of the whole time.
-		trust := min(1, 4*done/all)
 		whole = upTo * all / done
-		if planned > 0 {
+		if trust := min(1, 4*done/all); planned > 0 && !w.rounds {
+			// A quarter of the fits says more than any plan; before that both count, as weighted means of the whole time.
 			whole = trust*whole + (1-trust)*planned
 		}
 	}
+	s.Left = -1
 	if whole > 0 {
-		s.Left = max(0, time.Duration(whole*float64(time.Second))-s.Elapsed)
+		s.Left = max(0, time.Duration((whole-elapsed)*float64(time.Second)))
+	}
+	if w.rounds && planned > 0 { // the rounds to come are in the plan alone
+		s.Left = max(s.Left, time.Duration(planned*float64(time.Second))-s.Elapsed)
 	}
 	w.tell(s)
 }

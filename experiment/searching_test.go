@@ -13,7 +13,7 @@ import (
 func TestWatch(t *testing.T) {
 	clock := time.Unix(0, 0)
 	var last Searching
-	w := newWatch(func(s Searching) { last = s }, gridsearch.Plan{Seconds: 60, SharedFlops: 1, Shared: []string{"features"}}, func() time.Time { return clock })
+	w := newWatch(func(s Searching) { last = s }, gridsearch.Plan{Seconds: 60, SharedFlops: 1, Shared: []string{"features"}}, false, func() time.Time { return clock })
 	w.tick()
 	if last.Of != 0 {
 		t.Error("it speaks before there is anything to say")
@@ -44,7 +44,7 @@ func TestWatch(t *testing.T) {
 func TestWatchResumed(t *testing.T) {
 	clock := time.Unix(0, 0)
 	var last Searching
-	w := newWatch(func(s Searching) { last = s }, gridsearch.Plan{}, func() time.Time { return clock })
+	w := newWatch(func(s Searching) { last = s }, gridsearch.Plan{}, false, func() time.Time { return clock })
 	w.see(gridsearch.Progress{Done: 80, Total: 100, Scored: 16})
 	if last.Left >= 0 {
 		t.Errorf("nothing tells, and it says %v", last.Left)
@@ -73,5 +73,24 @@ func TestRunTellsOfItsSearch(t *testing.T) {
 	last := all[len(all)-1]
 	if last.Fits != 24 || last.Of != 24 || last.Candidates != 8 || last.Metric != "r2" || math.Abs(last.Best-r.Search.Best.Mean) > 1e-12 || last.Settings == "" || last.Folds != 3 {
 		t.Errorf("%+v, best %+v", last, r.Search.Best)
+	}
+}
+
+// Of several rounds the plan tells of those to come.
+func TestWatchRounds(t *testing.T) {
+	clock := time.Unix(0, 0)
+	var last Searching
+	w := newWatch(func(s Searching) { last = s }, gridsearch.Plan{Seconds: 100, SharedFlops: 1}, true, func() time.Time { return clock })
+	w.see(gridsearch.Progress{Done: 0, Total: 90})
+	clock = clock.Add(20 * time.Second)
+	w.see(gridsearch.Progress{Done: 90, Total: 90, Scored: 30})
+	if last.Left != 80*time.Second {
+		t.Errorf("after the first round %v are left", last.Left)
+	}
+	w.see(gridsearch.Progress{Done: 0, Total: 30})
+	clock = clock.Add(60 * time.Second)
+	w.see(gridsearch.Progress{Done: 15, Total: 30, Scored: 5})
+	if last.Left != 60*time.Second || last.Elapsed != 80*time.Second {
+		t.Errorf("in the second round %v are left of %v", last.Left, last.Elapsed)
 	}
 }
