@@ -143,7 +143,7 @@ func timesOfAttention(ctx context.Context, name string) error {
 		p.Title.Text = map[bool]string{false: "all keys", true: "causal"}[causal]
 		p.X.Label.Text = "length"
 		p.Y.Label.Text = "processor seconds"
-		bare(p, []float64{256, 1024, 4096, 16384}, []float64{0.001, 0.01, 0.1, 1, 10})
+		bare(p, []float64{256, 1024, 4096, 16384}, []float64{0.0001, 0.001, 0.01, 0.1, 1, 10})
 		p.Legend.Top, p.Legend.Left = true, true
 		for _, kind := range []string{"exact", "linear"} {
 			var points plotter.XYs
@@ -174,7 +174,7 @@ func timesOfAttention(ctx context.Context, name string) error {
 				return err
 			}
 		}
-		p.Y.Min, p.Y.Max = 0.0002, 200 // with room for the legend
+		p.Y.Min, p.Y.Max = 0.0001, 100 // with room for the legend
 		row = append(row, p)
 	}
 	return saveRow(name, vg.Points(640), vg.Points(300), row)
