@@ -129,7 +129,14 @@ func (s *sums[T]) add(t *scratch[T], keys, values kern.View[T]) {
 	t.exponents(s.features, e, keys, t.top)
 	s.raise(t.top)
 	below(e, s.top)
-	kern.Mul(s.rows, e.T(), t.withOnes(values), true)
+	v := t.withOnes(values)
+	if keys.Rows == 1 { // the sums are read once, and not rearranged before
+		for r, weight := range e.Row(0) {
+			kern.Axpy(weight, v.Row(0), s.rows.Row(r))
+		}
+		return
+	}
+	kern.Mul(s.rows, e.T(), v, true)
 }
 
 // asked writes the features of up to chunk queries, with the keys' largest exponents put in, divided by a number for
@@ -157,7 +164,11 @@ func (s *sums[T]) asked(t *scratch[T], queries kern.View[T]) kern.View[T] {
 func (s *sums[T]) answer(t *scratch[T], dst, queries kern.View[T], lo int) {
 	e := s.asked(t, queries)
 	out := kern.Dense(e.Rows, s.rows.Cols, s.rows.Cols, t.sums)
-	kern.Mul(out, e, s.rows, false)
+	if e.Rows == 1 {
+		kern.MulVecT(out.Row(0), s.rows, e.Row(0), false)
+	} else {
+		kern.Mul(out, e, s.rows, false)
+	}
 	divide(dst, out, lo)
 }
 

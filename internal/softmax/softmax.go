@@ -157,5 +157,9 @@ func (f *Rounded[T]) Exponents(dst, x kern.View[T], norms bool, scratch []T) {
 			row[d] = kern.Dot(row[:d], row[:d]) / 2
 		}
 	}
+	if x.Rows == 1 { // the matrix is read once, and not rearranged before
+		kern.MulVecT(dst.Row(0), f.omega, longer.Row(0), false)
+		return
+	}
 	kern.Mul(dst, longer, f.omega, false)
 }
