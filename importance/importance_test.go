@@ -305,3 +305,27 @@ func TestComplaints(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Results show themselves: bars with names and numbers, lines over numbers; what they show is said in words.
+func TestPictures(t *testing.T) {
+	found := Result{Score: "roc_auc", Inputs: []Input{{Name: "age", Mean: 0.25, Std: 0.01}, {Name: "none", Mean: -0.001}}}
+	levels := Effect{Input: "kind", Class: "a", Of: "probability", Levels: []string{"plain", "odd"}, Mean: []float64{0.25, 0.75}}
+	other := levels
+	other.Class, other.Mean = "b", []float64{0.5, 0.125}
+	line := Effect{Input: "age", Target: "price", Of: "prediction", Values: []float64{1, 2, 4}, Mean: []float64{3, 5, 4}}
+	for _, c := range []struct {
+		picture string
+		want    []string
+	}{
+		{found.SVG(), []string{`aria-label="What matters most: age 0.25, none −0.001"`, ">age<", ">roc auc gets worse by<"}},
+		{levels.SVG(), []string{`aria-label="Effect of kind: a from 0.25 to 0.75"`, ">odd<", ">0.75<", ">mean probability of a<"}},
+		{Effects{levels, other}.SVG(), []string{">plain · a<", ">odd · b<", ">0.125<", "a from 0.25 to 0.75; b from 0.125 to 0.5"}},
+		{line.SVG(), []string{">mean prediction of price<", "price from 3 to 5"}},
+	} {
+		for _, want := range c.want {
+			if !strings.Contains(c.picture, want) {
+				t.Errorf("%s is not in %s", want, c.picture)
+			}
+		}
+	}
+}

@@ -24,7 +24,6 @@ type Series struct {
 
 	Line, Dots bool
 	Dashed     bool
-	Bars       bool // a column from 0 to each point, for categories
 }
 
 // Colors are those of series. The last is that of what a series is compared with.
@@ -43,9 +42,6 @@ func (p Plot) SVG() string {
 	var xs, ys []float64
 	for _, s := range p.Series {
 		xs, ys = append(xs, s.X...), slices.Concat(ys, s.Y, s.Low, s.High)
-		if s.Bars {
-			ys = append(ys, 0)
-		}
 	}
 	f := field{x: newScale(p.X, finite(xs)), y: newScale(p.Y, finite(ys)), top: plotTop, right: plotWidth - 12}
 	for _, t := range f.y.ticks {
@@ -187,11 +183,6 @@ func (f field) series(out *strings.Builder, s Series) {
 		x, y := f.place(s.X[k], s.Y[k])
 		if x-x != 0 || y-y != 0 {
 			continue
-		}
-		if s.Bars {
-			_, zero := f.place(s.X[k], max(0, f.y.low))
-			wide := min(40, 0.7*(f.right-f.left)/float64(len(s.X)))
-			fmt.Fprintf(out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" %s/>`, x-wide/2, min(y, zero), wide, math.Abs(zero-y), fill)
 		}
 		if s.Low != nil && s.Low[k]-s.Low[k] == 0 && s.High[k]-s.High[k] == 0 {
 			_, low := f.place(s.X[k], s.Low[k])

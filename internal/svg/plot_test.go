@@ -27,11 +27,11 @@ func TestTextsOfPlotsKeepApart(t *testing.T) {
 			})
 		}
 	}
-	levels := Plot{Title: "levels", X: Axis{Labels: []string{"one", long, "two", long, long}}, Series: []Series{{X: []float64{0, 1, 2, 3, 4}, Y: []float64{1, 2, math.NaN(), 2, 0}, Bars: true}}}
+	levels := Plot{Title: "levels", X: Axis{Labels: []string{"one", long, "two", long, long}}, Series: []Series{{X: []float64{0, 1, 2, 3, 4}, Y: []float64{1, 2, math.NaN(), 2, 0}, Dots: true}}}
 	d := read(t, levels.SVG())
 	d.apart(t)
-	if len(d.Rects) != 1+4 {
-		t.Errorf("%d columns of 4", len(d.Rects)-1)
+	if len(d.Circles) != 4 {
+		t.Errorf("%d dots of 4", len(d.Circles))
 	}
 	bars := Bars{Title: long, Across: long, Names: []string{"a", long, "<&>"}, Values: []float64{0.2, -0.1, 0}, Spread: []float64{0.01, 0.02, 0}, Labels: []string{"0.2 ± 0.01", "−0.1", "0"}}
 	read(t, bars.SVG()).apart(t)
