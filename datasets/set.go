@@ -66,6 +66,23 @@ func (s Set) Slice(lo, hi int) Set {
 	return out
 }
 
+// Spread returns at most so many rows, evenly spread over all: the set itself where it has no more.
+func (s Set) Spread(most int) Set {
+	if s.Rows() <= most {
+		return s
+	}
+	return s.Select(Spread(s.Rows(), most))
+}
+
+// Spread returns the numbers of at most so many of n rows, evenly spread over them, in their order.
+func Spread(n, most int) []int {
+	out := make([]int, min(n, most))
+	for i := range out {
+		out[i] = int(int64(i) * int64(n) / int64(len(out)))
+	}
+	return out
+}
+
 // Select returns a copy of the named rows, in that order. Like indexing it panics outside of the rows.
 func (s Set) Select(rows []int) Set {
 	out := s

@@ -278,7 +278,9 @@ func (a automatic) choose(ctx context.Context) error {
 		return set.Locate(err, 0)
 	}
 	a.model, a.chosenBy = a.found.Model, a.found.Score
-	a.judged, a.result.Rows.Train = spread(set, mostJudged), set.Rows()
+	if a.result.Rows.Train = set.Rows(); set.Rows() > mostJudged {
+		a.judged = set.Spread(mostJudged).Source()
+	}
 	a.spec.Pipeline, a.spec.Search = a.found.Pipeline, nil
 	a.result.Seconds.Search = a.found.Seconds
 	a.warn(a.found.Warnings...)
@@ -290,19 +292,6 @@ func (a automatic) choose(ctx context.Context) error {
 // mostJudged is how many of the training rows the model is scored on: an exact kernel takes longer for all of them than for
 // learning.
 const mostJudged = 10_000
-
-// spread returns at most so many rows of a set, evenly spread over it, nil where these are all.
-func spread(set datasets.Set, most int) datasets.Source {
-	n := set.Rows()
-	if n <= most {
-		return nil
-	}
-	at := make([]int, most)
-	for i := range at {
-		at[i] = i * n / most
-	}
-	return set.Select(at).Source()
-}
 
 // summary is what result.json says of the search.
 func (a automatic) summary() *result.Auto {

@@ -69,11 +69,7 @@ func (e examination) skip(part string, why error) {
 func sampled(ctx context.Context, source datasets.Source, most int) (datasets.Set, error) {
 	n, _ := source.Dims()
 	if n > most {
-		at := make([]int, most)
-		for i := range at {
-			at[i] = int(int64(i) * int64(n) / int64(most))
-		}
-		some, err := datasets.Subset(source, at)
+		some, err := datasets.Subset(source, datasets.Spread(n, most))
 		if err != nil {
 			return datasets.Set{}, err
 		}

@@ -50,7 +50,7 @@ func PartialDependence(ctx context.Context, model estimator.Predictor, data data
 	if column < 0 || column >= data.Cols() {
 		return nil, fmt.Errorf("importance: column %d, wanted one of 0 to %d", column, data.Cols()-1)
 	}
-	data = spread(data, o.Rows)
+	data = data.Spread(o.Rows)
 	v := newVaried(data.X)
 	base := Effect{Input: data.Schema.Name(column)}
 	grid := base.grid(data.Schema.Column(column), v.values(column))

@@ -87,7 +87,7 @@ func Permutation(ctx context.Context, model estimator.Predictor, data datasets.S
 	if err != nil {
 		return Result{}, err
 	}
-	data = spread(data, o.Rows)
+	data = data.Spread(o.Rows)
 	v := newVaried(data.X)
 	truth := judged.Truth(data, task)
 	score := func() (float64, error) {
@@ -173,19 +173,6 @@ func metricOf(name string, data datasets.Set, model estimator.Predictor) (metric
 		return m, task, fmt.Errorf("importance: %w", err)
 	}
 	return m, task, nil
-}
-
-// spread returns at most so many rows, evenly spread over all.
-func spread(data datasets.Set, most int) datasets.Set {
-	n := data.Rows()
-	if n <= most {
-		return data
-	}
-	at := make([]int, most)
-	for i := range at {
-		at[i] = int(int64(i) * int64(n) / int64(most))
-	}
-	return data.Select(at)
 }
 
 func wrapped(ctx context.Context, err error) error {

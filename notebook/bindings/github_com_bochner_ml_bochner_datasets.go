@@ -50,6 +50,7 @@ func init() {
 			"SelectRows":     reflect.ValueOf(datasets.SelectRows),
 			"SideBySide":     reflect.ValueOf(datasets.SideBySide),
 			"SliceRows":      reflect.ValueOf(datasets.SliceRows),
+			"Spread":         reflect.ValueOf(datasets.Spread),
 			"Stack":          reflect.ValueOf(datasets.Stack),
 			"Stat":           reflect.ValueOf(datasets.Stat),
 			"Subset":         reflect.ValueOf(datasets.Subset),
