@@ -1,0 +1,48 @@
+package report_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/bochner-ml/bochner/experiment"
+	"github.com/bochner-ml/bochner/report"
+)
+
+// The page of a run, and its pictures one by one.
+func Example() {
+	folder, err := os.MkdirTemp("", "report")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(folder)
+	text := "data: {dataset: iris, split: {test: 0.3, stratify: true}}\npipeline: [standardize, {rff: {features: 100}}, logistic]\noutput: {dir: " + folder + "}\n"
+	spec, err := experiment.Parse(context.Background(), "iris.yaml", []byte(text))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	found, err := experiment.Run(context.Background(), spec, experiment.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var page bytes.Buffer
+	if err := report.Write(&page, found); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(strings.HasPrefix(page.String(), "<!DOCTYPE html>"), page.Len() < 1.5e6)
+	for _, p := range report.Pictures(found)[:4] {
+		fmt.Printf("%s: %s\n", p.Section, p.Title)
+	}
+	// Output:
+	// true true
+	// Classes: Confusion matrix
+	// Classes: ROC
+	// Classes: Precision and recall
+	// How sure: Calibration
+}
