@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"math"
 	"sync"
 	"time"
 
@@ -93,9 +94,10 @@ func (w *watch) say() {
 	whole, elapsed := planned, now.Sub(w.round).Seconds()
 	if done > 0 && all > 0 {
 		whole = upTo * all / done
-		if trust := min(1, 4*done/all); planned > 0 && !w.rounds {
-			// A quarter of the fits says more than any plan; before that both count, as weighted means of the whole time.
-			whole = trust*whole + (1-trust)*planned
+		if trust := min(1, 2*done/all); planned > 0 && !w.rounds {
+			// Half of the fits say more than any plan. Before that both count, as a weighted geometric mean of the whole
+			// time: fits that share work come in bursts, and the first wait for what all share.
+			whole = math.Pow(whole, trust) * math.Pow(planned, 1-trust)
 		}
 	}
 	s.Left = -1

@@ -26,7 +26,7 @@ func TestWatch(t *testing.T) {
 		clock = clock.Add(time.Second)
 		w.see(gridsearch.Progress{Done: done, Total: 100, Scored: done / 5, Folds: 5, Best: 0.5, Settings: "a=1", Metric: "r2"})
 		whole := (last.Elapsed + last.Left).Seconds()
-		if whole < 60 || whole > 100.001 || done >= 25 && math.Abs(whole-100) > 1e-6 {
+		if whole < 60 || whole > 100.001 || done >= 50 && math.Abs(whole-100) > 1e-6 {
 			t.Fatalf("after %d fits the whole is to take %v s", done, whole)
 		}
 	}

@@ -27,3 +27,31 @@ func (m *ConfusionMatrix) SVG() string {
 	}
 	return svg.Heat(t)
 }
+
+// SVG returns the curve as a picture, which a notebook shows by itself, beside that of chance.
+func (c ROC) SVG() string {
+	area := strconv.FormatFloat(c.Area(), 'g', 4, 64)
+	return svg.Plot{
+		Title: "ROC", Says: "ROC, area " + area,
+		X: svg.Axis{Name: "share of other rows taken for it", High: 1}, Y: svg.Axis{Name: "share found", High: 1},
+		Series: []svg.Series{{Name: "area " + area, X: c.FPR, Y: c.TPR, Line: true},
+			{Name: "chance", Color: svg.Reference, X: []float64{0, 1}, Y: []float64{0, 1}, Line: true, Dashed: true}},
+	}.SVG()
+}
+
+// SVG returns the curve as a picture, which a notebook shows by itself.
+func (c PrecisionRecall) SVG() string {
+	return svg.Plot{
+		Title: "Precision and recall", X: svg.Axis{Name: "share found (recall)", High: 1}, Y: svg.Axis{Name: "precision", High: 1},
+		Series: []svg.Series{{X: c.Recall, Y: c.Precision, Line: true}},
+	}.SVG()
+}
+
+// SVG returns the curve as a picture, which a notebook shows by itself, beside the line on which probabilities hold.
+func (c Calibration) SVG() string {
+	return svg.Plot{
+		Title: "Calibration", X: svg.Axis{Name: "probability predicted", High: 1}, Y: svg.Axis{Name: "share of the rows that are", High: 1},
+		Series: []svg.Series{{Name: "observed", X: c.Predicted, Y: c.Observed, Line: true, Dots: true},
+			{Name: "as it should be", Color: svg.Reference, X: []float64{0, 1}, Y: []float64{0, 1}, Line: true, Dashed: true}},
+	}.SVG()
+}

@@ -1,8 +1,11 @@
 package metrics
 
 import (
+	"math"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // Every count stands in the picture, and a perfect row is darkest.
@@ -15,6 +18,31 @@ func TestConfusionMatrixPicture(t *testing.T) {
 	for word, times := range map[string]int{"&lt;=50K": 2, ">1<": 1, ">2<": 2, ">0<": 1, "#1d4e89": 1, "#d1495b": 0} {
 		if n := strings.Count(picture, word); n != times {
 			t.Errorf("%q occurs %d times, want %d: %s", word, n, times, picture)
+		}
+	}
+}
+
+// Curves show themselves, with their area; one of many points makes no long picture.
+func TestCurvePictures(t *testing.T) {
+	in := Input{Truth: make([]float64, 20000), Probabilities: mat.NewDense(20000, 2, nil)}
+	for i := range in.Truth {
+		in.Truth[i] = float64(i % 2)
+		p := 0.5*math.Abs(math.Sin(float64(i))) + 0.25*in.Truth[i]
+		in.Probabilities.SetRow(i, []float64{1 - p, p})
+	}
+	roc, err := ROCCurve(in, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	auc, _ := ByName("roc_auc")
+	if want, err := auc.Score(in); err != nil || math.Abs(roc.Area()-want) > 1e-12 {
+		t.Errorf("area %v, roc_auc %v, %v", roc.Area(), want, err)
+	}
+	pr, _ := PrecisionRecallCurve(in, 1)
+	held, _ := CalibrationCurve(in, 1, 10)
+	for picture, want := range map[string]string{roc.SVG(): ">area 0.", pr.SVG(): ">Precision and recall<", held.SVG(): ">as it should be<"} {
+		if !strings.Contains(picture, want) || len(picture) > 40_000 {
+			t.Errorf("%d bytes, wanted %s within: %.300s", len(picture), want, picture)
 		}
 	}
 }

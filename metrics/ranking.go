@@ -248,6 +248,15 @@ func brierScore(in Input) (float64, error) {
 // inside it (TPR) that score at or above it. Thresholds fall; the first is +Inf, where both shares are 0.
 type ROC struct{ FPR, TPR, Thresholds []float64 }
 
+// Area is the area under the curve, by trapezia: roc_auc of two classes.
+func (c ROC) Area() float64 {
+	var total sum
+	for k := 1; k < len(c.FPR); k++ {
+		total.add((c.FPR[k] - c.FPR[k-1]) * (c.TPR[k] + c.TPR[k-1]) / 2)
+	}
+	return total.value()
+}
+
 // ROCCurve returns the ROC of a class against the rest (class 1 when binary) by the decision scores or else the
 // probabilities of in, with a point for every distinct score. Class 0 of binary decision scores is ranked by the
 // score's negative. It costs O(n log n), and fails on bad input and when every row is on one side.

@@ -162,7 +162,7 @@ func (f field) series(out *strings.Builder, s Series) {
 	style := fmt.Sprintf(`class="s%d" stroke="%s"`, s.Color, Colors[s.Color])
 	fill := fmt.Sprintf(`class="f%d" fill="%s"`, s.Color, Colors[s.Color])
 	if s.Line {
-		pen := "M"
+		pen, lastX, lastY := "M", 0.0, 0.0
 		fmt.Fprintf(out, `<path %s fill="none" stroke-width="1.8" stroke-linejoin="round"%s d="`, style, s.dash())
 		for k := range s.X {
 			x, y := f.place(s.X[k], s.Y[k])
@@ -170,8 +170,11 @@ func (f field) series(out *strings.Builder, s Series) {
 				pen = "M"
 				continue
 			}
+			if pen == "L" && k < len(s.X)-1 && math.Abs(x-lastX)+math.Abs(y-lastY) < 0.4 {
+				continue // nobody would see it
+			}
 			fmt.Fprintf(out, "%s%.1f %.1f", pen, x, y)
-			pen = "L"
+			pen, lastX, lastY = "L", x, y
 		}
 		out.WriteString(`"/>`)
 	}

@@ -98,7 +98,7 @@ func curved(list []result.Class) []int {
 // curves adds those of a class, as far as the model says what they need and there are rows of it and others.
 func curves(f *result.Findings, said metrics.Input, class int, name string) {
 	if roc, err := metrics.ROCCurve(said, class); err == nil {
-		c := result.Curve{Class: name, Area: trapezia(roc.FPR, roc.TPR)}
+		c := result.Curve{Class: name, Area: roc.Area()}
 		for _, k := range alongside(roc.FPR, roc.TPR) {
 			c.X, c.Y = append(c.X, roc.FPR[k]), append(c.Y, roc.TPR[k])
 		}
@@ -127,14 +127,6 @@ func curves(f *result.Findings, said metrics.Input, class int, name string) {
 		c.Error /= all
 		f.Calibration = append(f.Calibration, c)
 	}
-}
-
-// trapezia is the area under a curve.
-func trapezia(x, y []float64) (area float64) {
-	for k := 1; k < len(x); k++ {
-		area += (x[k] - x[k-1]) * (y[k] + y[k-1]) / 2
-	}
-	return area
 }
 
 // alongside returns the numbers of at most curvePoints points of a curve that are about as far from each other, the first
