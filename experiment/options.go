@@ -3,7 +3,7 @@ package experiment
 import "io"
 
 // Progress is called as a run goes on, from one goroutine at a time, with the phase it is in
-// ("load", "search", "refit", "evaluate", "write") and how much of it is done. Total is 0 where it
+// ("load", "search", "refit", "evaluate", "report", "write") and how much of it is done. Total is 0 where it
 // is not known.
 type Progress func(phase string, done, total int)
 
