@@ -28,6 +28,8 @@ var Allowed = map[string][]string{
 	"internal/threshold":   {},                             // where to cut the scores of two classes
 	"datasets/pass":        {"datasets", "model", "param"},
 
+	"distributed": {"datasets", "model"}, // one fit of many workers: sums in a fixed order
+
 	// The laws of passes, for the suites.
 	"internal/passlaws": {"datasets", "model", "internal/polls"},
 

@@ -1,0 +1,68 @@
+package datasets_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/sourcetest"
+)
+
+// A range has the rows of the set, whatever blocks the source cuts them into, and its own blocks depend on
+// nothing but where it begins and how long its runs are.
+func TestRange(t *testing.T) {
+	set := randomSet(5000)
+	for _, c := range []struct{ lo, hi, run int }{{0, 5000, 1000}, {0, 5001, 3000}, {1234, 4321, 700}, {4999, 9000, 1}, {0, 0, 5}, {5000, 6000, 5}} {
+		hi := min(c.hi, 5000)
+		var sizes []int
+		for _, step := range []int{1, 7, 1000, 2048, 5000} {
+			r, err := datasets.Range(chunks{set, step, 5000}, c.lo, c.hi, c.run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, _ := r.Dims(); n != hi-c.lo {
+				t.Errorf("%v: %d rows, wanted %d", c, n, hi-c.lo)
+			}
+			var own []int
+			err = r.Blocks(context.Background(), func(block datasets.Set) error {
+				own = append(own, block.Rows())
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sizes == nil {
+				sizes = own
+			}
+			if len(own) != len(sizes) {
+				t.Fatalf("%v: in blocks of %d: %v, before: %v", c, step, own, sizes)
+			}
+			at := 0
+			for k, n := range own {
+				if n != sizes[k] || at/c.run != (at+n-1)/c.run {
+					t.Errorf("%v: in blocks of %d: %v, before: %v", c, step, own, sizes)
+				}
+				at += n
+			}
+			if c.lo == hi {
+				continue
+			}
+			got, err := datasets.Gather(context.Background(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sourcetest.Equal(t, got, set.Slice(c.lo, hi))
+		}
+	}
+	r, _ := datasets.Range(chunks{set, 300, 5000}, 100, 4000, 1500)
+	sourcetest.Run(t, r)
+	if _, err := datasets.Range(set.Source(), 3, 2, 1); err == nil {
+		t.Error("an end before the beginning is no error")
+	}
+	r, _ = datasets.Range(set.Source(), 10, 4000, 100)
+	stop := errors.New("stop")
+	if err := r.Blocks(context.Background(), func(datasets.Set) error { return stop }); err != stop {
+		t.Errorf("the error of yield became %v", err)
+	}
+}
