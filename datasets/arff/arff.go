@@ -35,6 +35,24 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 	return source(ctx, text.NewFile(o.FS, path), path, o)
 }
 
+// OpenFiles returns the rows of several files, one after the other, as [Open] returns those of one file that has
+// them all. The files have the same attributes, in any order; the levels of a nominal one are those of the first file,
+// then those that others add. A file without rows says nothing unless none has any. [datasets.Files] lists the files
+// of a folder or a pattern.
+func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
+	r, err := table.Several(paths, func(path string) (table.Reader, error) {
+		f, err := open(text.NewFile(o.FS, path), path, o)
+		if err == nil && f.empty && len(paths) > 1 {
+			err = fmt.Errorf("%s: %w", path, datasets.ErrNoRows)
+		}
+		return f, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return table.Open(ctx, r, o.Roles)
+}
+
 // ReadFile returns the rows of the file at path, gzip'd or not.
 func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
 	src, err := Open(ctx, path, o)
@@ -74,6 +92,7 @@ type file struct {
 	text   *text.File
 	o      Options
 	form   table.Form
+	empty  bool              // whether there is no row
 	levels []map[string]bool // of the nominal attributes
 }
 
@@ -105,6 +124,7 @@ func open(t *text.File, path string, o Options) (*file, error) {
 	}
 	line, err := h.next()
 	if err == io.EOF {
+		f.empty = true
 		return f, nil
 	} else if err != nil {
 		return nil, h.fault(err)

@@ -49,6 +49,18 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 	return source(ctx, text.NewFile(o.FS, path), path, o)
 }
 
+// OpenFiles returns the rows of several files, one after the other, as [Open] returns those of one file that has
+// them all: kinds and categories are those of all rows. Each file is written as the options say, with a header of its
+// own unless they say otherwise; the files have the same columns, in any order where a header names them. One that is
+// empty has no rows. [datasets.Files] lists the files of a folder or a pattern.
+func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
+	r, err := table.Several(paths, func(path string) (table.Reader, error) { return open(text.NewFile(o.FS, path), path, o) })
+	if err != nil {
+		return nil, err
+	}
+	return table.Open(ctx, r, o.Roles)
+}
+
 // ReadFile returns the rows of the file at path, gzip'd or not.
 func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
 	src, err := Open(ctx, path, o)
@@ -108,7 +120,7 @@ func open(t *text.File, path string, o Options) (*file, error) {
 	}
 	defer s.Close()
 	if err := s.next(); err == io.EOF {
-		return nil, fmt.Errorf("%s: empty file", path)
+		return nil, fmt.Errorf("%s: %w", path, table.ErrEmptyFile)
 	} else if err != nil {
 		return nil, f.fault(s.line, err)
 	}

@@ -46,11 +46,28 @@ const rest = "rest"
 // every pass and holds one block of rows. Without Options.Schema it reads the file once to check it,
 // to count rows and columns and to learn the classes.
 func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
-	return open(ctx, text.NewFile(o.FS, path), path, o)
+	return open(ctx, []file{{path, text.NewFile(o.FS, path)}}, o)
 }
 
-func open(ctx context.Context, t *text.File, path string, o Options) (datasets.Source, error) {
-	s := &source{path: path, text: t, o: o, cols: o.Width}
+// OpenFiles returns the rows of several files, one after the other, as [Open] returns those of one file that has
+// them all. An empty one has no rows. [datasets.Files] lists the files of a folder or a pattern.
+func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
+	if len(paths) == 0 {
+		return nil, errors.New("no files are named")
+	}
+	var files []file
+	for _, path := range paths {
+		files = append(files, file{path, text.NewFile(o.FS, path)})
+	}
+	return open(ctx, files, o)
+}
+
+func open(ctx context.Context, files []file, o Options) (datasets.Source, error) {
+	path := files[0].path
+	if n := len(files) - 1; n > 0 {
+		path = fmt.Sprintf("%s and %d more", path, n)
+	}
+	s := &source{path: path, files: files, o: o, cols: o.Width}
 	if s.cols == 0 && o.Schema != nil {
 		s.cols = len(o.Schema.Columns)
 	}
@@ -92,22 +109,28 @@ func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 	if err != nil {
 		return datasets.Set{}, err
 	}
-	src, err := open(ctx, held, name, o)
+	src, err := open(ctx, []file{{name, held}}, o)
 	if err != nil {
 		return datasets.Set{}, err
 	}
 	return datasets.Gather(ctx, src)
 }
 
-// source is the rows of a file.
+// source is the rows of a file, or of several.
 type source struct {
-	path       string
-	text       *text.File
+	path       string // of the files
+	files      []file
 	o          Options
 	rows, cols int // rows is -1 where nobody has counted
 	schema     datasets.Schema
 	codes      map[float64]float64 // class of each label; nil for numbers
 	other      float64             // class of the labels that codes has not
+}
+
+// file is one of a source's files.
+type file struct {
+	path string
+	text *text.File
 }
 
 func (s *source) Schema() datasets.Schema { return s.schema }
@@ -129,7 +152,7 @@ func (s *source) learn(ctx context.Context) error {
 		}
 		if classify && !labels[r.label] {
 			if labels[r.label] = true; len(labels) > maxClasses {
-				return s.fault(r.line, fmt.Errorf("more than %d classes; is this a regression?", maxClasses))
+				return r.fault(fmt.Errorf("more than %d classes; is this a regression?", maxClasses))
 			}
 		}
 		return nil
@@ -138,7 +161,7 @@ func (s *source) learn(ctx context.Context) error {
 		return err
 	}
 	if s.rows == 0 {
-		return fmt.Errorf("%s: no rows", s.path)
+		return fmt.Errorf("%s: %w", s.path, datasets.ErrNoRows)
 	}
 	if s.cols == 0 {
 		s.cols = width
@@ -196,10 +219,6 @@ func (s *source) code(classes []string) error {
 	return nil
 }
 
-func (s *source) fault(line int, err error) error {
-	return &datasets.LineError{File: s.path, Line: line, Err: err}
-}
-
 // Survey finds a value in every column of every row, as the first reading has, and looks at the
 // classes where they are those of other rows.
 func (s *source) Survey(ctx context.Context) ([]datasets.Content, error) {
@@ -224,7 +243,7 @@ func (s *source) class(r *row) (float64, error) {
 		return math.NaN(), nil
 	}
 	if code == datasets.Unknown {
-		return 0, s.fault(r.line, fmt.Errorf("class %s is not among those of the schema: %s", number(r.label), strings.Join(s.schema.Classes(), ", ")))
+		return 0, r.fault(fmt.Errorf("class %s is not among those of the schema: %s", number(r.label), strings.Join(s.schema.Classes(), ", ")))
 	}
 	return code, nil
 }
@@ -249,7 +268,7 @@ func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 		return fmt.Errorf("%s: %d rows, there were %d before; the file has changed", s.path, rows, s.rows)
 	}
 	if rows == 0 {
-		return fmt.Errorf("%s: no rows", s.path)
+		return fmt.Errorf("%s: %w", s.path, datasets.ErrNoRows)
 	}
 	if len(b.labels) > 0 {
 		return b.flush(yield)
@@ -322,7 +341,10 @@ func shared(values []float64) (v float64, ok bool) {
 
 // row is one line of a file.
 type row struct {
+	file    string
 	line    int
+	number  int  // of rows up to this one
+	first   bool // whether the first of them is grouped
 	label   float64
 	group   int
 	grouped bool
@@ -330,27 +352,45 @@ type row struct {
 	values  []float64
 }
 
+func (r *row) fault(err error) error {
+	return &datasets.LineError{File: r.file, Line: r.line, Err: err}
+}
+
 // pollRows is after how many rows the context is asked.
 const pollRows = 1024
 
 // each calls yield for every row until the first error.
 func (s *source) each(ctx context.Context, yield func(r *row) error) error {
-	f, err := s.text.Open()
+	var r row
+	for _, f := range s.files {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := s.read(ctx, f, &r, yield); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read calls yield for every row of a file. What it knows of the files before is in the row.
+func (s *source) read(ctx context.Context, f file, r *row, yield func(r *row) error) error {
+	in, err := f.text.Open()
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	w := text.NewWindow(f, s.o.MaxRecord)
-	var r row
-	grouped := false // as the first row is
-	for line, n := 1, 0; ; line++ {
+	defer in.Close()
+	w := text.NewWindow(in, s.o.MaxRecord)
+	r.file, r.line = f.path, 0
+	for {
+		r.line++
 		b, err := w.Line()
-		if err == io.EOF && line == 1 {
-			return fmt.Errorf("%s: empty file", s.path)
+		if err == io.EOF && r.line == 1 && len(s.files) == 1 {
+			return fmt.Errorf("%s: empty file", f.path)
 		} else if err == io.EOF {
 			return nil
 		} else if err != nil {
-			return s.fault(line, err)
+			return r.fault(err)
 		}
 		if at := bytes.IndexByte(b, '#'); at >= 0 {
 			b = b[:at]
@@ -358,21 +398,19 @@ func (s *source) each(ctx context.Context, yield func(r *row) error) error {
 		if b = text.Trim(b); len(b) == 0 {
 			continue
 		}
-		if n%pollRows == 0 && ctx.Err() != nil {
+		if r.number%pollRows == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		n++
-		if err := s.parse(&r, b); err != nil {
-			return s.fault(line, err)
+		if err := s.parse(r, b); err != nil {
+			return r.fault(err)
 		}
-		if n == 1 {
-			grouped = r.grouped
+		if r.number++; r.number == 1 {
+			r.first = r.grouped
 		}
-		if r.grouped != grouped {
-			return s.fault(line, errors.New("some rows have a qid and others have none"))
+		if r.grouped != r.first {
+			return r.fault(errors.New("some rows have a qid and others have none"))
 		}
-		r.line = line
-		if err := yield(&r); err != nil {
+		if err := yield(r); err != nil {
 			return err
 		}
 	}

@@ -242,13 +242,18 @@ func (b *block) unlabelled() error {
 		return nil
 	}
 	first, others := b.lacking[0], ""
+	file := b.layout.form.spot(0, first.line).File
 	for k, p := range b.lacking[1:] {
 		if k == 0 {
 			others = "; also in line "
 		} else {
 			others += ", "
 		}
-		others += strconv.Itoa(p.line)
+		if at := b.layout.form.spot(0, p.line); at.File == file {
+			others += strconv.Itoa(at.Line)
+		} else {
+			others += at.String()
+		}
 	}
 	if b.more > 0 {
 		others += fmt.Sprintf(" and %d more", b.more)

@@ -85,7 +85,7 @@ func (r *dated) Records(ctx context.Context, yield func(rec *Record) error) erro
 			}
 			t, ok := c.date.Parse(field)
 			if !ok {
-				return fmt.Errorf("%s:%d: column %s: %q is not a date%s", r.form.Name, rec.Line, c.name, field, c.wanted())
+				return r.form.wrong(rec.Line, fmt.Errorf("column %s: %q is not a date%s", c.name, field, c.wanted()))
 			}
 			for _, v := range c.date.Values(t) {
 				from := len(room)

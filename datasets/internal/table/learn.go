@@ -109,7 +109,9 @@ func (f *faults) err(end error) error {
 		}
 		all = append(all, at)
 	}
-	slices.SortStableFunc(all, func(a, b *datasets.LineError) int { return cmp.Compare(a.Line, b.Line) })
+	slices.SortStableFunc(all, func(a, b *datasets.LineError) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	})
 	var out []error
 	for _, at := range all {
 		out = append(out, at)
@@ -151,7 +153,8 @@ func (c *learned) see(l *layout, at datasets.Spot, j int, field []byte) error {
 	if field != nil {
 		c.values++
 	} else if c.missing == nil {
-		c.missing = &datasets.Spot{Row: at.Row, File: l.file, Line: at.Line}
+		spot := l.form.spot(at.Row, at.Line)
+		c.missing = &spot
 	}
 	if l.use[j] == weight {
 		v, _ := text.Number(field)

@@ -188,7 +188,8 @@ func (s *source) see(out *datasets.Content, at datasets.Spot, j int, field []byt
 	c := &s.cells[j]
 	if field == nil {
 		if out.Missing == nil {
-			out.Missing = &datasets.Spot{Row: at.Row, File: s.layout.file, Line: at.Line}
+			spot := s.layout.form.spot(at.Row, at.Line)
+			out.Missing = &spot
 		}
 		return nil
 	}
@@ -198,7 +199,8 @@ func (s *source) see(out *datasets.Content, at datasets.Spot, j int, field []byt
 			return s.layout.fault(at.Line, j, "%q is not a number", field)
 		}
 	} else if c.lookup(field) == datasets.Unknown && out.Unknown == nil {
-		out.Unknown = &datasets.Spot{Row: at.Row, File: s.layout.file, Line: at.Line}
+		spot := s.layout.form.spot(at.Row, at.Line)
+		out.Unknown = &spot
 	}
 	return nil
 }

@@ -35,6 +35,24 @@ type Form struct {
 	Weighted bool     // whether records have weights outside of columns
 	Notation text.Notation
 	Missing  []string // texts that stand for a missing value, as far as somebody has said
+
+	// Place says in which of several files a line is, and where there; nil for one file.
+	Place func(line int) (file string, at int)
+}
+
+// spot is a row that begins at a line.
+func (f Form) spot(row, line int) datasets.Spot {
+	out := datasets.Spot{Row: row, File: f.Name, Line: line}
+	if f.Place != nil && line > 0 {
+		out.File, out.Line = f.Place(line)
+	}
+	return out
+}
+
+// wrong is an error at a line; 0 is none in particular.
+func (f Form) wrong(line int, err error) *datasets.LineError {
+	at := f.spot(0, line)
+	return &datasets.LineError{File: at.File, Line: at.Line, Err: err}
 }
 
 // Column is what a file says about one of its columns.
@@ -56,6 +74,7 @@ type Record struct {
 
 // layout says what each column of a file is for.
 type layout struct {
+	form    Form
 	file    string
 	columns []Column
 	sparse  bool
@@ -87,7 +106,7 @@ const (
 // inputs, by name.
 func arrange(form Form, roles datasets.Roles) (*layout, error) {
 	l := &layout{
-		file: form.Name, columns: form.Columns, sparse: form.Sparse, numbers: form.Notation, roles: roles, suffix: []byte(roles.Suffix),
+		form: form, file: form.Name, columns: form.Columns, sparse: form.Sparse, numbers: form.Notation, roles: roles, suffix: []byte(roles.Suffix),
 		byName: map[string]int{}, use: make([]use, len(form.Columns)), kinds: map[int]datasets.Kind{},
 	}
 	if err := l.checkNames(); err != nil {
@@ -154,11 +173,11 @@ func (l *layout) targetNames() []string {
 func (l *layout) checkNames() error {
 	for j, c := range l.columns {
 		if k, ok := l.byName[c.Name]; ok {
-			return &datasets.LineError{File: l.file, Line: c.Line, Err: fmt.Errorf("columns %d and %d are both called %q", k+1, j+1, c.Name)}
+			return l.form.wrong(c.Line, fmt.Errorf("columns %d and %d are both called %q", k+1, j+1, c.Name))
 		}
 		for _, name := range append([]string{c.Name}, c.Levels...) {
 			if !utf8.ValidString(name) {
-				return &datasets.LineError{File: l.file, Line: c.Line, Err: fmt.Errorf("column %d: %q is not UTF-8", j+1, name)}
+				return l.form.wrong(c.Line, fmt.Errorf("column %d: %q is not UTF-8", j+1, name))
 			}
 		}
 		l.byName[c.Name] = j
@@ -329,7 +348,7 @@ func (l *layout) needs(line, j int, field []byte) error {
 
 // fault returns an error at a field.
 func (l *layout) fault(line, j int, format string, args ...any) error {
-	return &datasets.LineError{File: l.file, Line: line, Err: fmt.Errorf("column %s: "+format, append([]any{l.columns[j].Name}, args...)...)}
+	return l.form.wrong(line, fmt.Errorf("column %s: "+format, append([]any{l.columns[j].Name}, args...)...))
 }
 
 // rest is the class of a target whose categories are not among Roles.Positive.

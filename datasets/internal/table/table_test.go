@@ -87,7 +87,7 @@ func TestMostlyNumbers(t *testing.T) {
 
 // TestTooManyLevels: the levels of a column are bounded, and so is the memory.
 func TestTooManyLevels(t *testing.T) {
-	l := &layout{file: "f", columns: columns("id")}
+	l := &layout{form: Form{Name: "f"}, file: "f", columns: columns("id")}
 	c := learned{levels: make(map[string]struct{}, maxLevels)}
 	for i := range maxLevels {
 		c.levels[fmt.Sprint(i)] = struct{}{}

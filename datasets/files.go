@@ -1,0 +1,165 @@
+package datasets
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Files lists the files of rows that the paths name, each of which is
+//
+//   - a file,
+//   - a pattern such as parts/*.csv, as [path/filepath.Match] has it, unless a file is called so, or
+//   - a folder, as Spark and Hive write one: its files, part-00000 and on.
+//
+// Files of a pattern or a folder come in the order of their names, in which numbers count as such: part-2 before
+// part-10. Those whose names begin with a full stop or an underscore, such as _SUCCESS, are left out unless the
+// pattern begins so, too. Paths are taken in the order in which they are given. A pattern that nothing matches, a
+// folder without files or with folders in it, and a file that is named twice are errors. A path that is a file, or
+// nothing at all, is returned as it is.
+//
+// The files are those of fsys, or of the machine's own file system where that is nil.
+func Files(fsys fs.FS, paths ...string) ([]string, error) {
+	var out []string
+	var wrong []error
+	for _, p := range paths {
+		found, err := filesOf(fsys, p)
+		wrong = append(wrong, err)
+		for _, file := range found {
+			if slices.Contains(out, file) {
+				wrong = append(wrong, fmt.Errorf("%s: the file is named twice", file))
+			}
+		}
+		out = append(out, found...)
+	}
+	return out, errors.Join(wrong...)
+}
+
+// filesOf lists the files of one path.
+func filesOf(fsys fs.FS, at string) ([]string, error) {
+	info, err := statIn(fsys, at)
+	switch {
+	case err == nil && info.IsDir():
+		return filesIn(fsys, at)
+	case err == nil || !IsPattern(at):
+		return []string{at}, nil
+	}
+	names, err := globIn(fsys, at)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", at, err)
+	}
+	slices.SortFunc(names, natural)
+	var out []string
+	for _, name := range names {
+		if beside(name, at) {
+			continue
+		}
+		info, err := statIn(fsys, name)
+		switch {
+		case err != nil:
+			return nil, err
+		case info.IsDir():
+			in, err := filesIn(fsys, name)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, in...)
+		default:
+			out = append(out, name)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s: no file is called so", at)
+	}
+	return out, nil
+}
+
+// filesIn lists the files of a folder.
+func filesIn(fsys fs.FS, folder string) ([]string, error) {
+	var entries []fs.DirEntry
+	var err error
+	if fsys == nil {
+		entries, err = os.ReadDir(folder)
+	} else {
+		entries, err = fs.ReadDir(fsys, folder)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, e := range entries {
+		if hidden(e.Name()) {
+			continue
+		}
+		name := strings.TrimSuffix(filepath.ToSlash(folder), "/") + "/" + e.Name()
+		if info, err := statIn(fsys, name); err == nil && info.IsDir() {
+			return nil, fmt.Errorf("%s: a folder with folders in it, such as %s; name their files by a pattern such as %s/*/*", folder, e.Name(), strings.TrimSuffix(folder, "/"))
+		}
+		out = append(out, name)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s: a folder without files of rows", folder)
+	}
+	slices.SortFunc(out, natural)
+	return out, nil
+}
+
+// IsPattern reports whether a path has letters that make it a pattern of [Files].
+func IsPattern(path string) bool { return strings.ContainsAny(path, "*?[") }
+
+// beside reports whether what a pattern has found is written beside the rows, or is in a folder that is.
+func beside(name, pattern string) bool {
+	wanted := strings.Split(filepath.ToSlash(pattern), "/")
+	for k, part := range strings.Split(filepath.ToSlash(name), "/") {
+		if hidden(part) && (k >= len(wanted) || !hidden(wanted[k])) {
+			return true
+		}
+	}
+	return false
+}
+
+// hidden reports whether a name is one that programs give to what they write beside the rows.
+func hidden(name string) bool { return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") }
+
+func statIn(fsys fs.FS, name string) (fs.FileInfo, error) {
+	if fsys == nil {
+		return os.Stat(name)
+	}
+	return fs.Stat(fsys, name)
+}
+
+func globIn(fsys fs.FS, pattern string) ([]string, error) {
+	if fsys == nil {
+		return filepath.Glob(pattern)
+	}
+	return fs.Glob(fsys, pattern)
+}
+
+// natural compares names, in which numbers count as such.
+func natural(a, b string) int {
+	x, y := a, b
+	for x != "" && y != "" {
+		m, n := digits(x), digits(y)
+		if m == 0 || n == 0 {
+			if x[0] != y[0] {
+				return cmp.Compare(x[0], y[0])
+			}
+			x, y = x[1:], y[1:]
+			continue
+		}
+		p, q := strings.TrimLeft(x[:m], "0"), strings.TrimLeft(y[:n], "0")
+		if c := cmp.Or(cmp.Compare(len(p), len(q)), cmp.Compare(p, q)); c != 0 {
+			return c
+		}
+		x, y = x[m:], y[n:]
+	}
+	return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(a, b))
+}
+
+// digits returns how many digits a text begins with.
+func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }

@@ -1,0 +1,195 @@
+package table
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// ErrEmptyFile is a file that does not even have a header.
+var ErrEmptyFile error = emptyFile{}
+
+type emptyFile struct{}
+
+func (emptyFile) Error() string { return "empty file" }
+func (emptyFile) Unwrap() error { return datasets.ErrNoRows }
+
+// Several opens every path and returns the records of all files as those of one that has them all, one
+// after the other. Columns go by their names, in the order of the first file. A file that cannot be opened for want
+// of rows is left out, unless all are. All that is wrong with the files is the error.
+func Several(paths []string, open func(path string) (Reader, error)) (Reader, error) {
+	var readers []Reader
+	var empty error
+	var wrong []error
+	for _, path := range paths {
+		r, err := open(path)
+		switch {
+		case err == nil:
+			readers = append(readers, r)
+		case errors.Is(err, datasets.ErrNoRows):
+			empty = cmp.Or(empty, err)
+		default:
+			wrong = append(wrong, err)
+		}
+	}
+	switch {
+	case len(wrong) == 1:
+		return nil, wrong[0]
+	case wrong != nil:
+		return nil, errors.Join(wrong...)
+	case readers == nil && empty != nil:
+		return nil, empty
+	case readers == nil:
+		return nil, errors.New("no files are named")
+	case len(readers) == 1:
+		return readers[0], nil
+	}
+	return together(readers)
+}
+
+// several is the records of files that have the same columns.
+type several struct {
+	readers []Reader
+	form    Form
+	order   [][]int        // by file: where it has the columns of the form; nil for the same order
+	before  []atomic.Int64 // lines of the files before each one; the largest number where they are not known yet
+}
+
+// together is Several of files that are open.
+func together(readers []Reader) (*several, error) {
+	s := &several{readers: readers, form: readers[0].Form(), order: make([][]int, len(readers)), before: make([]atomic.Int64, len(readers)+1)}
+	s.form.Columns = slices.Clone(s.form.Columns)
+	first := s.form.Name
+	var wrong []error
+	for k, r := range readers {
+		wrong = append(wrong, s.match(k, r.Form(), first))
+		s.before[k+1].Store(math.MaxInt64)
+	}
+	s.form.Name = fmt.Sprintf("%s and %d more", first, len(readers)-1)
+	s.form.Place = s.place
+	return s, errors.Join(wrong...)
+}
+
+// match finds the columns of the form in file k.
+func (s *several) match(k int, form Form, first string) error {
+	if err := (&layout{form: form, file: form.Name, columns: form.Columns, byName: map[string]int{}}).checkNames(); err != nil {
+		return err
+	}
+	if form.Sparse != s.form.Sparse {
+		return fmt.Errorf("%s: its rows are %s, those of %s are not", form.Name, map[bool]string{true: "sparse", false: "dense"}[form.Sparse], first)
+	}
+	if form.Weighted != s.form.Weighted {
+		return fmt.Errorf("%s: the rows of %s have weights, and those of other files have none", form.Name, map[bool]string{true: form.Name, false: first}[form.Weighted])
+	}
+	order := make([]int, len(s.form.Columns))
+	var missing []string
+	for j, c := range s.form.Columns {
+		order[j] = slices.IndexFunc(form.Columns, func(o Column) bool { return o.Name == c.Name })
+		if order[j] < 0 {
+			missing = append(missing, strconv.Quote(c.Name))
+		}
+	}
+	var extra []string
+	for _, c := range form.Columns {
+		if !slices.ContainsFunc(s.form.Columns, func(o Column) bool { return o.Name == c.Name }) {
+			extra = append(extra, strconv.Quote(c.Name))
+		}
+	}
+	switch {
+	case missing != nil && extra != nil:
+		return fmt.Errorf("%s: missing column %s, which %s has; column %s, which %s has not", form.Name, list(missing), first, list(extra), first)
+	case missing != nil:
+		return fmt.Errorf("%s: missing column %s, which %s has", form.Name, list(missing), first)
+	case extra != nil:
+		return fmt.Errorf("%s: column %s, which %s has not", form.Name, list(extra), first)
+	}
+	if !slices.IsSorted(order) {
+		s.order[k] = order
+	}
+	return s.declare(form, order, first)
+}
+
+// declare takes over what a file says about its columns beside their names: the levels of one that is declared
+// categorical are those of the first file, then those that others add.
+func (s *several) declare(form Form, order []int, first string) error {
+	for j, at := range order {
+		c, other := &s.form.Columns[j], form.Columns[at]
+		if c.Declared != other.Declared || c.Kind != other.Kind || (c.Levels == nil) != (other.Levels == nil) {
+			return &datasets.LineError{File: form.Name, Line: other.Line, Err: fmt.Errorf("column %s is of another kind than in %s", c.Name, first)}
+		}
+		if s.form.Sparse && len(c.Levels) > 0 && c.Levels[0] != other.Levels[0] {
+			return &datasets.LineError{File: form.Name, Line: other.Line, Err: fmt.Errorf("column %s: sparse rows leave out level %q, the first here, which is not the first in %s", c.Name, other.Levels[0], first)}
+		}
+		for _, level := range other.Levels {
+			if !slices.Contains(c.Levels, level) {
+				c.Levels = append(slices.Clip(c.Levels), level)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *several) Form() Form { return s.form }
+
+// place says in which file a line is, and where.
+func (s *several) place(line int) (file string, at int) {
+	k := 0
+	for k+1 < len(s.readers) && s.before[k+1].Load() < int64(line) {
+		k++
+	}
+	return s.readers[k].Form().Name, line - int(s.before[k].Load())
+}
+
+// Records counts lines on from file to file.
+func (s *several) Records(ctx context.Context, yield func(r *Record) error) error {
+	for k, r := range s.readers {
+		before, last := int(s.before[k].Load()), 0
+		out := s.inOrder(k)
+		err := r.Records(ctx, func(rec *Record) error {
+			last = rec.Line
+			rec = out(rec)
+			rec.Line = before + last
+			return yield(rec)
+		})
+		if err != nil {
+			return err
+		}
+		s.before[k+1].Store(int64(before + last))
+	}
+	return nil
+}
+
+// inOrder returns what puts the fields of a record of file k into the order of the form.
+func (s *several) inOrder(k int) func(rec *Record) *Record {
+	order := s.order[k]
+	if order == nil {
+		return func(rec *Record) *Record { return rec }
+	}
+	var out Record
+	if !s.form.Sparse {
+		out.Fields = make([][]byte, len(order))
+		return func(rec *Record) *Record {
+			for j, at := range order {
+				out.Fields[j] = rec.Fields[at]
+			}
+			out.Weight = rec.Weight
+			return &out
+		}
+	}
+	return func(rec *Record) *Record {
+		out.Fields, out.Columns, out.Weight = out.Fields[:0], out.Columns[:0], rec.Weight
+		for j, at := range order {
+			if i, found := slices.BinarySearch(rec.Columns, at); found {
+				out.Fields, out.Columns = append(out.Fields, rec.Fields[i]), append(out.Columns, j)
+			}
+		}
+		return &out
+	}
+}
