@@ -254,6 +254,14 @@ func (c *chainSums) chain(ctx context.Context, fits []transformer.Transformer) (
 	return chain, schema, nil
 }
 
+// Learns is the name of the step, or of the estimator, that is learned in the pass, "" where there is none.
+func (c *chainSums) Learns() string {
+	if c.pass == nil {
+		return ""
+	}
+	return c.now()
+}
+
 // now is the name of what is learned in the pass.
 func (c *chainSums) now() string {
 	if len(c.fits) < len(c.steps) {

@@ -45,6 +45,7 @@ type commands struct {
 	Evaluate evaluateCommand `cmd:"" help:"Score a model on labelled rows."`
 	Predict  predictCommand  `cmd:"" help:"Write a model's predictions for rows."`
 	Inspect  inspectCommand  `cmd:"" help:"Show what a model file holds."`
+	Fold     foldCommand     `cmd:"" help:"Fit in parts, on any machines: part, merge, finish."`
 	Schema   schemaCommand   `cmd:"" help:"Print the JSON Schema of experiment files, for editors."`
 	Datasets datasetsCommand `cmd:"" help:"List the built-in data."`
 

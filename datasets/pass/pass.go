@@ -250,6 +250,14 @@ func (p *Pass) State(s *model.State) {
 	}
 }
 
+// Learns returns the name of the part of a pipeline that the pass is for, "" where its sums do not say.
+func (p *Pass) Learns() string {
+	if named, ok := p.sums.(interface{ Learns() string }); ok {
+		return named.Learns()
+	}
+	return ""
+}
+
 // Rows returns how many rows the pass has learned from.
 func (p *Pass) Rows() int { return p.rows }
 

@@ -170,6 +170,9 @@ func Read(r io.ReaderAt, size int64) (*Model, error) {
 
 // restore makes a model of what a file holds.
 func restore(h model.Header, state *model.Archive) (*Model, error) {
+	if _, err := datasets.ParseTask(h.Task); err != nil {
+		return nil, fmt.Errorf("%w: it is %s, not a model", model.ErrDamaged, h.Task)
+	}
 	m := &Model{Name: h.Name, Task: datasets.Task(h.Task), Metrics: h.Metrics, Reading: h.Reading, Versions: h.Versions}
 	spec, err := yaml.Unmarshal([]byte(h.Spec), yaml.Origin{Path: "spec"})
 	if err != nil {

@@ -52,7 +52,7 @@ func learn(ctx context.Context, r Reader, l *layout) (s datasets.Schema, rows in
 		})
 	})
 	if err == nil && rows == 0 {
-		err = fmt.Errorf("%s: no rows", l.file)
+		err = fmt.Errorf("%s: %w", l.file, datasets.ErrNoRows)
 	}
 	if w := l.weight; err == nil && w >= 0 && !columns[w].weights && !faults.has(w) {
 		faults.add(w, l.fault(0, w, "every weight is 0"))

@@ -175,7 +175,7 @@ func (s *source) Survey(ctx context.Context) ([]datasets.Content, error) {
 		})
 	})
 	if err == nil && rows == 0 {
-		err = fmt.Errorf("%s: no rows", s.layout.file)
+		err = fmt.Errorf("%s: %w", s.layout.file, datasets.ErrNoRows)
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -228,7 +228,7 @@ func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 		return fmt.Errorf("%s: %d rows, there were %d before; the file has changed", s.layout.file, rows, s.rows)
 	}
 	if rows == 0 {
-		return fmt.Errorf("%s: no rows", s.layout.file)
+		return fmt.Errorf("%s: %w", s.layout.file, datasets.ErrNoRows)
 	}
 	if b.rows == 0 {
 		return nil
