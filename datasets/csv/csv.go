@@ -85,6 +85,25 @@ func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 	return datasets.Gather(ctx, src)
 }
 
+// Learned is what files say about their columns, which is learned file by file, in several goroutines or on
+// several machines, and merged in the order of the rows. Another reading collects the categories of those
+// columns that are Late: it goes on from what Again returns.
+type Learned = table.Learned
+
+// Begin returns what is learned of no rows, into which what was learned elsewhere is merged, or read from a
+// file.
+func Begin(o Options) *Learned { return table.Begin(o.Roles) }
+
+// Learn reads the file at path once for what [Open] learns of its columns, going on from what Begin or Again
+// returns. Columns whose values do not go together are no error before the schema is asked for.
+func Learn(ctx context.Context, path string, o Options, from *Learned) (*Learned, error) {
+	f, err := open(text.NewFile(o.FS, path), path, o)
+	if err != nil {
+		return nil, err
+	}
+	return table.Learn(ctx, f, from)
+}
+
 // source returns the rows of a text.
 func source(ctx context.Context, t *text.File, name string, o Options) (datasets.Source, error) {
 	f, err := open(t, name, o)

@@ -51,7 +51,7 @@ var Allowed = map[string][]string{
 
 	// What the readers of text share.
 	"datasets/internal/text":  {"datasets"},
-	"datasets/internal/table": {"datasets", "datasets/internal/text", "sparse"},
+	"datasets/internal/table": {"datasets", "datasets/internal/text", "sparse", "model"},
 
 	// What learns: rows of any kind, and solvers on them. Numbers in, numbers out.
 	"internal/design":       {"datasets", "sparse", "single", "internal/kern"},

@@ -13,108 +13,418 @@ import (
 	"github.com/bochner-ml/bochner/datasets/internal/text"
 )
 
-// maxLevels bounds the categories of one column, and so the memory that learning takes.
-const maxLevels = 1 << 20
+// maxLevels bounds the categories of one column, and so the memory that learning takes; a test lowers it.
+var maxLevels = 1 << 20
 
 // mostly is the share of numbers from which on a text in a column is taken for a fault.
 const mostly = 0.9
 
-// learned is what the records say about one column.
-type learned struct {
+// Learned is what records say about their columns: the kind of each, its categories, whether values are
+// missing, what is wrong. Consecutive parts of the records may be read separately, in several goroutines or
+// on several machines; merged in their order they have learned what one reading of all has. The kind of a
+// column of which nobody has said it follows from all of its values, so that the categories of one in which
+// text comes after numbers are left to another reading ([Learned.Late], [Learned.Again]).
+//
+// A Learned is for one goroutine at a time.
+type Learned struct {
+	roles   datasets.Roles
+	form    Form
+	layout  *layout  // nil before the first part
+	before  *Learned // what an earlier reading has learned; nil in the first one
+	files   []stretch
+	rows    int
+	lines   int  // of the last file
+	ended   bool // whether the last file was read to its end
+	columns []finding
+}
+
+// stretch is the rows of one file, from the first to that of the next.
+type stretch struct {
+	file  string
+	first int
+}
+
+// finding is what the records say about one column.
+type finding struct {
 	values  int // records that have a value
-	missing *datasets.Spot
+	missing *note
 	weights bool // whether a weight is above 0
 	numbers int
 	texts   int
-	first   struct { // the first text
-		line  int
-		value string
-	}
-	collect bool // whether categories are wanted
-	levels  map[string]struct{}
+	first   *note // the first text
+	collect bool  // whether categories are collected
+	partial bool  // whether those of some records are lacking
+	levels  levels
+	over    *note // the first category of too many
+	fault   *note // the first one beside that
+	more    int   // faults
 }
 
-// learn reads all records and returns the schema of the layout's columns and the number of rows, or
-// the first fault of every column.
-func learn(ctx context.Context, r Reader, l *layout) (s datasets.Schema, rows int, columns []learned, err error) {
-	columns = make([]learned, len(l.columns))
-	for j := range columns {
-		if kind, known := l.kindOf(j); known && kind == datasets.Categorical && l.columns[j].Levels == nil {
-			columns[j].collect = l.use[j] == input || l.use[j] == target
-		}
-	}
-	faults := newFaults(l)
-	err = r.Records(ctx, func(rec *Record) error {
-		rows++
-		return each(rec, l, func(j int, field []byte) error {
-			faults.add(j, columns[j].see(l, datasets.Spot{Row: rows - 1, Line: rec.Line}, j, field))
-			return nil
-		})
-	})
-	if err == nil && rows == 0 {
-		err = fmt.Errorf("%s: %w", l.file, datasets.ErrNoRows)
-	}
-	if w := l.weight; err == nil && w >= 0 && !columns[w].weights && !faults.has(w) {
-		faults.add(w, l.fault(0, w, "every weight is 0"))
-	}
-	if ctx.Err() != nil {
-		return s, 0, nil, ctx.Err()
-	}
-	late := l.late(columns, faults)
-	if err := faults.err(err); err != nil {
-		return s, 0, nil, err
-	}
-	if late {
-		if err := recollect(ctx, r, l, columns); err != nil {
-			return s, 0, nil, err
-		}
-	}
-	s, err = l.schema(columns)
-	return s, rows, columns, err
+// note is a text about a record.
+type note struct {
+	row, line int
+	text      string
 }
 
-// faults keeps the first fault of every column, and counts the others.
-type faults struct {
-	layout *layout
-	first  []error
-	more   []int
+// levels are the categories of a column, in order of appearance.
+type levels struct {
+	codes map[string]int
+	names []string
+	rows  []int // in which they come first
+	lines []int
 }
 
-func newFaults(l *layout) *faults {
-	return &faults{layout: l, first: make([]error, len(l.columns)), more: make([]int, len(l.columns))}
-}
+// Begin returns what is learned of no records, whose columns will have the roles.
+func Begin(roles datasets.Roles) *Learned { return &Learned{roles: roles, ended: true} }
 
-func (f *faults) has(j int) bool { return f.first[j] != nil }
-
-func (f *faults) add(j int, err error) {
-	switch {
-	case err == nil:
-	case f.first[j] == nil:
-		f.first[j] = err
-	default:
-		f.more[j]++
+// Again returns what another reading of the same records begins with, which collects the categories of the
+// columns that are Late.
+func (l *Learned) Again() *Learned {
+	out := &Learned{roles: l.roles, before: l, ended: true}
+	if l.layout != nil {
+		out.arrange(l.form, l.layout)
 	}
+	return out
 }
 
-// err returns all faults in the order of their lines, and what ended the reading.
-func (f *faults) err(end error) error {
-	var all []*datasets.LineError
-	for j, err := range f.first {
-		var at *datasets.LineError
-		if !errors.As(err, &at) {
+// arrange makes room for the columns of the form.
+func (l *Learned) arrange(form Form, layout *layout) {
+	l.form, l.layout = form, layout
+	l.columns = make([]finding, len(layout.columns))
+	for j := range l.columns {
+		if l.before != nil {
+			l.columns[j].collect = l.before.late(j)
 			continue
 		}
-		if n := f.more[j]; n > 0 {
-			at = &datasets.LineError{File: at.File, Line: at.Line, Err: fmt.Errorf("%w (and %d more in this column)", at.Err, n)}
+		kind, known := layout.kindOf(j)
+		l.columns[j].collect = known && kind == datasets.Categorical && !layout.declared(j) && (layout.use[j] == input || layout.use[j] == target)
+	}
+}
+
+// part returns what is learned of no records behind those of l, if it is about the form of the same file.
+func (l *Learned) part() *Learned {
+	out := &Learned{roles: l.roles, before: l.before, files: []stretch{{file: l.layout.file}}}
+	out.arrange(l.form, l.layout)
+	return out
+}
+
+// declared reports whether the file lists the categories of column j.
+func (l *layout) declared(j int) bool {
+	kind, known := l.kindOf(j)
+	return known && kind == datasets.Categorical && l.columns[j].Levels != nil
+}
+
+// Learn reads the records of r once. From is what [Begin] or [Learned.Again] has returned, and is left as it is.
+func Learn(ctx context.Context, r Reader, from *Learned) (*Learned, error) {
+	r, err := withDates(r, from.roles.Dates)
+	if err != nil {
+		return nil, err
+	}
+	form := r.Form()
+	l, err := arrange(form, from.roles)
+	if err != nil {
+		return nil, err
+	}
+	if from.roles.DropMissingTarget && len(l.targets) > 0 {
+		r = &labelled{Reader: r, layout: l}
+	}
+	out := &Learned{roles: from.roles, before: from.before}
+	out.arrange(form, l)
+	switch err := out.read(ctx, r); {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, out.faults(err)
+	}
+	return out, nil
+}
+
+// read adds all records of r, which are those of one file.
+func (l *Learned) read(ctx context.Context, r Reader) error {
+	l.files = []stretch{{file: l.layout.file}}
+	err := r.Records(ctx, func(rec *Record) error {
+		l.add(rec)
+		return nil
+	})
+	l.ended = true
+	return err
+}
+
+// Rows returns the number of records.
+func (l *Learned) Rows() int { return l.rows }
+
+// add takes note of a record.
+func (l *Learned) add(rec *Record) {
+	for k, field := range rec.Fields {
+		j := k
+		if rec.Columns != nil {
+			j = rec.Columns[k]
+		}
+		if l.layout.use[j] == dropped {
+			continue
+		}
+		if l.before != nil {
+			l.collect(j, rec.Line, field)
+		} else {
+			l.see(j, rec.Line, field)
+		}
+	}
+	l.rows++
+}
+
+// collect takes note of the category in a field.
+func (l *Learned) collect(j, line int, field []byte) {
+	c := &l.columns[j]
+	if field == nil || !c.collect {
+		return
+	}
+	if l.layout.use[j] == target {
+		field = bytes.TrimSuffix(field, l.layout.suffix)
+	}
+	c.add(l.rows, line, field)
+}
+
+// see takes note of a field.
+func (l *Learned) see(j, line int, field []byte) {
+	c, use := &l.columns[j], l.layout.use[j]
+	if use != input {
+		if err := l.layout.lacks(j, field); err != nil {
+			c.wrong(l.rows, line, err.Error())
+			return
+		}
+	}
+	if field == nil {
+		if c.missing == nil {
+			c.missing = &note{row: l.rows, line: line}
+		}
+		return
+	}
+	c.values++
+	switch use {
+	case weight:
+		v, _ := l.layout.numbers.Number(field)
+		c.weights = c.weights || v > 0
+		return
+	case group:
+		return
+	case target:
+		field = bytes.TrimSuffix(field, l.layout.suffix)
+	}
+	kind, known := l.layout.kindOf(j)
+	if known && kind == datasets.Categorical {
+		if c.collect {
+			c.add(l.rows, line, field)
+		}
+		return
+	}
+	if _, ok := l.layout.numbers.Number(field); ok {
+		c.numbers++
+	} else {
+		c.texts++
+		if known {
+			c.wrong(l.rows, line, l.layout.noQuantity(j, field))
+			return
+		}
+		if c.texts == 1 {
+			c.first = &note{l.rows, line, string(field)}
+			c.collect = c.numbers == 0
+		}
+	}
+	if c.collect {
+		c.add(l.rows, line, field)
+	}
+}
+
+// noQuantity says what is wrong with a text in a column that is to be numeric.
+func (l *layout) noQuantity(j int, field []byte) string {
+	if l.use[j] == target && l.roles.Task == datasets.Regression {
+		return fmt.Sprintf("%q is not a number, and the task is regression", field)
+	}
+	return fmt.Sprintf("%q is not a number", field)
+}
+
+// wrong takes note of a fault.
+func (c *finding) wrong(row, line int, what string) {
+	if c.more++; c.fault == nil {
+		c.fault = &note{row, line, what}
+	}
+}
+
+// add takes note of a category. The first of too many is told, and no other is looked at.
+func (c *finding) add(row, line int, field []byte) {
+	if _, ok := c.levels.codes[string(field)]; ok {
+		return
+	}
+	switch {
+	case !utf8.Valid(field):
+		c.wrong(row, line, fmt.Sprintf("%q is not UTF-8", field))
+	case len(c.levels.names) < maxLevels:
+		c.levels.add(row, line, string(field))
+	case c.over == nil:
+		c.over = &note{row: row, line: line}
+	}
+}
+
+func (l *levels) add(row, line int, name string) {
+	if l.codes == nil {
+		l.codes = map[string]int{}
+	}
+	l.codes[name] = len(l.names)
+	l.names, l.rows, l.lines = append(l.names, name), append(l.rows, row), append(l.lines, line)
+}
+
+// Merge adds what was learned of the records behind those of l, and leaves other as it is. Both are the
+// same reading of the same columns, which files may have in different orders.
+func (l *Learned) Merge(other *Learned) error {
+	if other.layout == nil {
+		return nil
+	}
+	if l.layout == nil {
+		l.arrange(other.form, other.layout)
+	}
+	order, err := l.match(other)
+	if err != nil {
+		return err
+	}
+	from := shift{rows: l.rows}
+	files := other.files
+	if !l.ended { // it goes on with the same file
+		from.lines, from.until = l.lines, other.rows
+		if files = files[1:]; len(files) > 0 {
+			from.until = files[0].first
+		}
+	}
+	for _, f := range files {
+		l.files = append(l.files, stretch{f.file, l.rows + f.first})
+	}
+	for j := range l.columns {
+		at := j
+		if order != nil {
+			at = order[j]
+		}
+		l.columns[j].merge(&other.columns[at], from)
+	}
+	l.rows += other.rows
+	if l.ended = other.ended; len(files) == 0 {
+		l.lines += other.lines
+	} else {
+		l.lines = other.lines
+	}
+	return nil
+}
+
+// match finds the columns of l in other; nil is the same order. Levels that only other declares are added.
+func (l *Learned) match(other *Learned) (order []int, err error) {
+	if l.layout == other.layout {
+		return nil, nil
+	}
+	if (l.before == nil) != (other.before == nil) {
+		return nil, fmt.Errorf("%s: another reading than that of %s", other.form.Name, l.form.Name)
+	}
+	s := several{form: l.form, order: make([][]int, 1)}
+	s.form.Columns = slices.Clone(l.form.Columns)
+	if err := s.match(0, other.form, l.form.Name); err != nil {
+		return nil, err
+	}
+	at, err := arrange(s.form, l.roles)
+	if err != nil {
+		return nil, err
+	}
+	l.form, l.layout = s.form, at
+	return s.order[0], nil
+}
+
+// shift says where the records of a part are among all: behind so many rows, and up to a row behind so many
+// lines of the same file.
+type shift struct{ rows, lines, until int }
+
+func (s shift) at(row, line int) (int, int) {
+	if row < s.until {
+		line += s.lines
+	}
+	return s.rows + row, line
+}
+
+// or returns n, or else the note of the part behind it.
+func (n *note) or(o *note, s shift) *note {
+	if n != nil || o == nil {
+		return n
+	}
+	row, line := s.at(o.row, o.line)
+	return &note{row, line, o.text}
+}
+
+// merge adds what the part behind has found.
+func (c *finding) merge(o *finding, s shift) {
+	quiet := c.numbers+c.texts == 0 && !c.collect // as if nothing had been read
+	c.values, c.numbers, c.texts, c.more = c.values+o.values, c.numbers+o.numbers, c.texts+o.texts, c.more+o.more
+	c.weights = c.weights || o.weights
+	c.missing, c.first, c.fault = c.missing.or(o.missing, s), c.first.or(o.first, s), c.fault.or(o.fault, s)
+	switch {
+	case c.partial:
+		return
+	case quiet:
+		c.collect, c.partial = o.collect, o.partial
+	case !c.collect:
+		return
+	case o.partial, !o.collect && o.numbers > 0: // the part did not know that numbers are categories here
+		c.partial, c.levels, c.over = true, levels{}, nil
+		return
+	}
+	if !o.collect || o.partial {
+		return
+	}
+	for k, name := range o.levels.names {
+		if _, ok := c.levels.codes[name]; ok || c.over != nil {
+			continue
+		}
+		row, line := s.at(o.levels.rows[k], o.levels.lines[k])
+		if len(c.levels.names) == maxLevels {
+			c.over = &note{row: row, line: line}
+			break
+		}
+		c.levels.add(row, line, name)
+	}
+	c.over = c.over.or(o.over, s)
+}
+
+// late reports whether the categories of column j are left to another reading.
+func (l *Learned) late(j int) bool {
+	c := &l.columns[j]
+	return c.partial || c.texts > 0 && !c.collect && c.fault == nil && l.share(j) < mostly
+}
+
+// Late returns the names of the columns whose categories are left to another reading, in which text comes
+// after numbers.
+func (l *Learned) Late() []string {
+	var names []string
+	for j := range l.columns {
+		if l.late(j) {
+			names = append(names, l.layout.columns[j].Name)
+		}
+	}
+	return names
+}
+
+// faults returns the first fault of every column in the order of their lines, and what ended the reading.
+func (l *Learned) faults(end error) error {
+	var all []note
+	for j := range l.columns {
+		n, more := l.columns[j].told(l, j, end == nil)
+		if n == nil {
+			continue
+		}
+		at := note{n.row, n.line, "column " + l.layout.columns[j].Name + ": " + n.text}
+		if more > 0 {
+			at.text += fmt.Sprintf(" (and %d more in this column)", more)
 		}
 		all = append(all, at)
 	}
-	slices.SortStableFunc(all, func(a, b *datasets.LineError) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
-	})
+	slices.SortStableFunc(all, func(a, b note) int { return cmp.Compare(a.row, b.row) })
 	var out []error
-	for _, at := range all {
-		out = append(out, at)
+	for _, n := range all {
+		at := l.spot(&n)
+		out = append(out, &datasets.LineError{File: at.File, Line: at.Line, Err: errors.New(n.text)})
 	}
 	if end != nil {
 		out = append(out, end)
@@ -125,134 +435,115 @@ func (f *faults) err(end error) error {
 	return errors.Join(out...)
 }
 
-// each calls see with every field that is of use.
-func each(rec *Record, l *layout, see func(j int, field []byte) error) error {
-	for k, field := range rec.Fields {
-		j := k
-		if rec.Columns != nil {
-			j = rec.Columns[k]
+// told returns the first fault of column j, nil for none, and the number of others.
+func (c *finding) told(l *Learned, j int, whole bool) (first *note, more int) {
+	switch {
+	case c.over != nil:
+		over := &note{c.over.row, c.over.line, fmt.Sprintf("more than %d levels; drop the column", maxLevels)}
+		if c.fault == nil || over.row < c.fault.row {
+			return over, c.more
 		}
-		if l.use[j] == dropped {
-			continue
-		}
-		if err := see(j, field); err != nil {
-			return err
-		}
+		return c.fault, c.more
+	case c.fault != nil:
+		return c.fault, c.more - 1
+	case l.layout.use[j] == weight && !c.weights && whole && l.before == nil:
+		return &note{row: -1, text: "every weight is 0"}, 0
+	case c.texts > 0 && !c.collect && l.share(j) >= mostly:
+		return &note{c.first.row, c.first.line, fmt.Sprintf(
+			"%q is not a number, though %.4g %% of the values are; if it stands for a missing value name it under missing, if the column is text write kinds: {%s: categorical}",
+			c.first.text, 100*l.share(j), l.layout.columns[j].Name)}, 0
 	}
-	return nil
+	return nil, 0
 }
 
-// see takes note of one field.
-func (c *learned) see(l *layout, at datasets.Spot, j int, field []byte) error {
-	line := at.Line
-	if l.use[j] != input {
-		if err := l.needs(line, j, field); err != nil {
-			return err
-		}
-	}
-	if field != nil {
-		c.values++
-	} else if c.missing == nil {
-		spot := l.form.spot(at.Row, at.Line)
-		c.missing = &spot
-	}
-	if l.use[j] == weight {
-		v, _ := text.Number(field)
-		c.weights = c.weights || v > 0
-	}
-	if field == nil || l.use[j] == weight || l.use[j] == group {
-		return nil
-	}
-	if l.use[j] == target {
-		field = bytes.TrimSuffix(field, l.suffix)
-	}
-	if c.collect {
-		return c.add(l, line, j, field)
-	}
-	if _, ok := l.numbers.Number(field); ok {
-		c.numbers++
-		return nil
-	}
-	c.texts++
-	if kind, known := l.kindOf(j); known && kind == datasets.Numeric {
-		if l.use[j] == target && l.roles.Task == datasets.Regression {
-			return l.fault(line, j, "%q is not a number, and the task is regression", field)
-		}
-		return l.fault(line, j, "%q is not a number", field)
-	}
-	if c.texts > 1 {
-		return nil
-	}
-	c.first.line, c.first.value = line, string(field)
-	if c.numbers == 0 {
-		c.collect = true
-		return c.add(l, line, j, field)
-	}
-	return nil
+// share is that of the numbers among the values of a column.
+func (l *Learned) share(j int) float64 {
+	c := &l.columns[j]
+	return float64(c.numbers) / float64(c.numbers+c.texts)
 }
 
-func (c *learned) add(l *layout, line, j int, field []byte) error {
-	if _, ok := c.levels[string(field)]; ok {
-		return nil
+// spot says where a note is.
+func (l *Learned) spot(n *note) datasets.Spot {
+	if l.form.Place != nil {
+		return l.form.spot(n.row, n.line)
 	}
-	if c.levels == nil {
-		c.levels = map[string]struct{}{}
+	k := len(l.files) - 1
+	for k > 0 && l.files[k].first > n.row {
+		k--
 	}
-	if !utf8.Valid(field) {
-		return l.fault(line, j, "%q is not UTF-8", field)
-	}
-	if len(c.levels) == maxLevels {
-		return l.fault(line, j, "more than %d levels; drop the column", maxLevels)
-	}
-	c.levels[string(field)] = struct{}{}
-	return nil
+	return datasets.Spot{Row: n.row, File: l.files[k].file, Line: n.line}
 }
 
-// late finds the columns in which text came after numbers, whose categories another pass collects. A
-// few texts among numbers are faults.
-func (l *layout) late(columns []learned, faults *faults) (any bool) {
-	for j := range columns {
-		c := &columns[j]
-		if c.texts == 0 || c.collect || faults.has(j) {
-			continue
-		}
-		if share := float64(c.numbers) / float64(c.numbers+c.texts); share >= mostly {
-			faults.add(j, l.fault(c.first.line, j,
-				"%q is not a number, though %.4g %% of the values are; if it stands for a missing value name it under missing, if the column is text write kinds: {%s: categorical}",
-				c.first.value, 100*share, l.columns[j].Name))
-			continue
-		}
-		c.collect, any = true, true
+// Schema returns that of the columns, or all that is wrong with them. Columns that are Late are learned by
+// another reading first.
+func (l *Learned) Schema() (s datasets.Schema, err error) {
+	if l.rows == 0 && l.layout != nil && l.before == nil {
+		err = fmt.Errorf("%s: %w", l.layout.file, datasets.ErrNoRows)
 	}
-	return any
+	if err := l.faults(err); err != nil {
+		return s, err
+	}
+	switch late := l.Late(); {
+	case l.layout == nil:
+		return s, datasets.ErrEmpty
+	case l.before != nil && l.before.rows != l.rows:
+		return s, fmt.Errorf("%s: %d rows, there were %d before; the file has changed", l.layout.file, l.rows, l.before.rows)
+	case l.before == nil && len(late) > 0:
+		return s, fmt.Errorf("%s: column %s: text comes after numbers; read the rows again for the categories", l.layout.file, list(late))
+	}
+	s, err = l.layout.schema(l.levels)
+	s.Missing = l.form.Missing
+	return s, err
 }
 
-// recollect reads the records again for the categories of late columns.
-func recollect(ctx context.Context, r Reader, l *layout, columns []learned) error {
-	faults := newFaults(l)
-	err := r.Records(ctx, func(rec *Record) error {
-		return each(rec, l, func(j int, field []byte) error {
-			if field == nil || !columns[j].collect {
-				return nil
-			}
-			if l.use[j] == target {
-				field = bytes.TrimSuffix(field, l.suffix)
-			}
-			faults.add(j, columns[j].add(l, rec.Line, j, field))
-			return nil
-		})
-	})
-	return faults.err(err)
+// levels returns the categories of column j, false for a numeric one.
+func (l *Learned) levels(j int) ([]string, bool) {
+	c := &l.columns[j]
+	if l.before != nil && !c.collect {
+		return l.before.levels(j)
+	}
+	if l.layout.declared(j) {
+		return l.layout.columns[j].Levels, true
+	}
+	if !c.collect {
+		return nil, false
+	}
+	return sorted(c.levels.names, l.layout.numbers), true
+}
+
+// content returns what the inputs hold.
+func (l *Learned) content() []datasets.Content {
+	if l.before != nil {
+		return l.before.content()
+	}
+	var out []datasets.Content
+	for _, j := range l.layout.inputs {
+		c := &l.columns[j]
+		held := datasets.Content{Empty: c.values == 0 && !l.layout.sparse}
+		if n := c.missing; n != nil {
+			at := l.spot(n)
+			held.Missing = &at
+		}
+		out = append(out, held)
+	}
+	return out
 }
 
 // schema puts together what was learned.
-func (l *layout) schema(columns []learned) (datasets.Schema, error) {
+func (l *layout) schema(levels func(j int) ([]string, bool)) (datasets.Schema, error) {
 	var s datasets.Schema
+	column := func(j int) datasets.Column {
+		c := datasets.Column{Name: l.columns[j].Name}
+		if names, ok := levels(j); ok {
+			c.Kind, c.Levels = datasets.Categorical, names
+		}
+		return c
+	}
 	for _, j := range l.inputs {
-		s.Columns = append(s.Columns, l.column(j, &columns[j]))
+		s.Columns = append(s.Columns, column(j))
 	}
 	for _, j := range l.targets {
-		c := l.column(j, &columns[j])
+		c := column(j)
 		if c.Kind == datasets.Categorical && len(l.targets) > 1 {
 			return s, fmt.Errorf("%s: target %q is categorical; several targets are numeric ones", l.file, c.Name)
 		}
@@ -272,27 +563,15 @@ func (l *layout) schema(columns []learned) (datasets.Schema, error) {
 	return s, nil
 }
 
-func (l *layout) column(j int, c *learned) datasets.Column {
-	out := datasets.Column{Name: l.columns[j].Name}
-	kind, known := l.kindOf(j)
-	switch {
-	case known && kind == datasets.Categorical && l.columns[j].Levels != nil:
-		out.Kind, out.Levels = datasets.Categorical, l.columns[j].Levels
-	case c.collect:
-		out.Kind, out.Levels = datasets.Categorical, sorted(c.levels, l.numbers)
-	}
-	return out
-}
-
 // sorted returns categories in order: of their values where all are numbers, else of their letters.
-func sorted(levels map[string]struct{}, notation text.Notation) []string {
+func sorted(levels []string, notation text.Notation) []string {
 	type level struct {
 		name  string
 		value float64
 	}
 	all := make([]level, 0, len(levels))
 	numbers := true
-	for name := range levels {
+	for _, name := range levels {
 		v, ok := notation.Number([]byte(name))
 		numbers = numbers && ok
 		all = append(all, level{name, v})

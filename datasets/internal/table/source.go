@@ -1,8 +1,11 @@
 package table
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
 )
@@ -33,11 +36,8 @@ func Open(ctx context.Context, r Reader, roles datasets.Roles) (datasets.Source,
 				s.schema.Columns = append(s.schema.Columns, datasets.Column{Name: l.columns[j].Name})
 			}
 		}
-	} else if err := s.learn(ctx); err != nil {
+	} else if err := s.learn(ctx, form); err != nil {
 		return nil, err
-	}
-	if roles.Schema == nil {
-		s.schema.Missing = form.Missing
 	}
 	if err := s.plan(); err != nil {
 		return nil, err
@@ -46,17 +46,29 @@ func Open(ctx context.Context, r Reader, roles datasets.Roles) (datasets.Source,
 }
 
 // learn finds out the schema and what the columns hold.
-func (s *source) learn(ctx context.Context) error {
-	var columns []learned
-	var err error
-	if s.schema, s.rows, columns, err = learn(ctx, s.reader, s.layout); err != nil {
+func (s *source) learn(ctx context.Context, form Form) error {
+	l := &Learned{roles: s.layout.roles}
+	l.arrange(form, s.layout)
+	end := l.read(ctx, s.reader)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if end == nil && l.rows == 0 {
+		end = fmt.Errorf("%s: %w", s.layout.file, datasets.ErrNoRows)
+	}
+	if err := l.faults(end); err != nil {
 		return err
 	}
-	for _, j := range s.layout.inputs {
-		c := columns[j]
-		s.content = append(s.content, datasets.Content{Missing: c.missing, Empty: c.values == 0 && !s.layout.sparse})
+	if len(l.Late()) > 0 {
+		l = l.Again()
+		if end := l.read(ctx, s.reader); end != nil {
+			return l.faults(end)
+		}
 	}
-	return nil
+	var err error
+	s.schema, err = l.Schema()
+	s.rows, s.content = l.rows, l.content()
+	return err
 }
 
 // source codes records by a schema.
@@ -234,4 +246,71 @@ func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 		return nil
 	}
 	return b.flush(yield)
+}
+
+// faults keeps the first fault of every column, and counts the others.
+type faults struct {
+	layout *layout
+	first  []error
+	more   []int
+}
+
+func newFaults(l *layout) *faults {
+	return &faults{layout: l, first: make([]error, len(l.columns)), more: make([]int, len(l.columns))}
+}
+
+func (f *faults) add(j int, err error) {
+	switch {
+	case err == nil:
+	case f.first[j] == nil:
+		f.first[j] = err
+	default:
+		f.more[j]++
+	}
+}
+
+// err returns all faults in the order of their lines, and what ended the reading.
+func (f *faults) err(end error) error {
+	var all []*datasets.LineError
+	for j, err := range f.first {
+		var at *datasets.LineError
+		if !errors.As(err, &at) {
+			continue
+		}
+		if n := f.more[j]; n > 0 {
+			at = &datasets.LineError{File: at.File, Line: at.Line, Err: fmt.Errorf("%w (and %d more in this column)", at.Err, n)}
+		}
+		all = append(all, at)
+	}
+	slices.SortStableFunc(all, func(a, b *datasets.LineError) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	})
+	var out []error
+	for _, at := range all {
+		out = append(out, at)
+	}
+	if end != nil {
+		out = append(out, end)
+	}
+	if len(out) == 1 {
+		return out[0]
+	}
+	return errors.Join(out...)
+}
+
+// each calls see with every field that is of use.
+func each(rec *Record, l *layout, see func(j int, field []byte) error) error {
+	for k, field := range rec.Fields {
+		j := k
+		if rec.Columns != nil {
+			j = rec.Columns[k]
+		}
+		if l.use[j] == dropped {
+			continue
+		}
+		if err := see(j, field); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -327,20 +327,28 @@ func (l *layout) kindOf(j int) (kind datasets.Kind, known bool) {
 // errNoTarget is a row without a target, where it needs one.
 var errNoTarget = errors.New("the target is missing")
 
-// needs reports a field without which its row is of no use: a target, weight or group that is
-// missing, a weight that is none.
+// needs reports a field without which its row is of no use.
 func (l *layout) needs(line, j int, field []byte) error {
+	if err := l.lacks(j, field); err != nil {
+		return l.fault(line, j, "%w", err)
+	}
+	return nil
+}
+
+// lacks says what is wrong with a field without which its row is of no use: a target, weight or group
+// that is missing, a weight that is none.
+func (l *layout) lacks(j int, field []byte) error {
 	switch {
 	case field == nil && l.use[j] == target && l.roles.Unlabelled:
 		return nil
 	case field == nil && l.use[j] == target:
-		return l.fault(line, j, "%w; missing_target: drop leaves such rows out", errNoTarget)
+		return fmt.Errorf("%w; missing_target: drop leaves such rows out", errNoTarget)
 	case field == nil:
-		return l.fault(line, j, "the %s is missing", l.use[j])
+		return fmt.Errorf("the %s is missing", l.use[j])
 	}
 	if l.use[j] == weight {
 		if v, ok := l.numbers.Number(field); !ok || v < 0 {
-			return l.fault(line, j, "%q is not a weight, wanted a number ≥ 0", field)
+			return fmt.Errorf("%q is not a weight, wanted a number ≥ 0", field)
 		}
 	}
 	return nil

@@ -87,15 +87,24 @@ func TestMostlyNumbers(t *testing.T) {
 
 // TestTooManyLevels: the levels of a column are bounded, and so is the memory.
 func TestTooManyLevels(t *testing.T) {
-	l := &layout{form: Form{Name: "f"}, file: "f", columns: columns("id")}
-	c := learned{levels: make(map[string]struct{}, maxLevels)}
-	for i := range maxLevels {
-		c.levels[fmt.Sprint(i)] = struct{}{}
+	l := Begin(datasets.Roles{})
+	form := Form{Name: "f", Columns: []Column{{Name: "id", Declared: true, Kind: datasets.Categorical}}}
+	at, err := arrange(form, datasets.Roles{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := c.add(l, 7, 0, []byte("5")); err != nil {
+	l.arrange(form, at)
+	l.files = []stretch{{file: "f"}}
+	for i := range maxLevels {
+		l.columns[0].levels.add(i, i, fmt.Sprint(i))
+	}
+	l.add(&Record{Line: 6, Fields: [][]byte{[]byte("5")}})
+	if err := l.faults(nil); err != nil {
 		t.Error(err)
 	}
-	if err := c.add(l, 7, 0, []byte("one more")); err == nil || err.Error() != "f:7: column id: more than 1048576 levels; drop the column" {
+	l.add(&Record{Line: 7, Fields: [][]byte{[]byte("one more")}})
+	l.add(&Record{Line: 8, Fields: [][]byte{[]byte("and another")}})
+	if err := l.faults(nil); err == nil || err.Error() != "f:7: column id: more than 1048576 levels; drop the column" {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,288 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/model"
+)
+
+// parts cuts records into consecutive parts, learns each by itself, and merges them in a random tree.
+type parts struct {
+	random *rand.Rand
+	begin  func() *Learned // of no records
+	rows   [][]string
+	lines  []int
+}
+
+// learn returns what a part has learned, as it comes out of a file now and then.
+func (p *parts) learn(t *testing.T, lo, hi int) *Learned {
+	t.Helper()
+	if hi-lo > 1 && p.random.IntN(4) > 0 {
+		mid := lo + p.random.IntN(hi-lo+1)
+		a := p.learn(t, lo, mid)
+		if err := a.Merge(p.learn(t, mid, hi)); err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	out := p.begin().part()
+	before := 0
+	if lo > 0 {
+		before = p.lines[lo-1]
+	}
+	for i := lo; i < hi; i++ {
+		out.add(record(p.rows[i], p.lines[i]-before))
+		out.lines = p.lines[i] - before
+	}
+	if p.random.IntN(3) == 0 {
+		return kept(t, out)
+	}
+	return out
+}
+
+// kept returns l as it comes out of a file.
+func kept(t *testing.T, l *Learned) *Learned {
+	t.Helper()
+	state, err := model.Record(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := Begin(l.roles)
+	if err := model.Restore(state, out); err != nil {
+		t.Fatal(err)
+	}
+	again, err := model.Record(out)
+	if err != nil || !reflect.DeepEqual(state, again) {
+		t.Fatalf("another state comes out of a file than went in: %v\n%v\n%v", err, state, again)
+	}
+	return out
+}
+
+func record(fields []string, line int) *Record {
+	rec := &Record{Line: line}
+	for _, field := range fields {
+		if field == "" {
+			rec.Fields = append(rec.Fields, nil)
+		} else {
+			rec.Fields = append(rec.Fields, []byte(field))
+		}
+	}
+	return rec
+}
+
+// columnsOf are the ways in which the fields of a test's column come about.
+var columnsOf = []func(r *rand.Rand, i int) string{
+	func(r *rand.Rand, i int) string { return fmt.Sprint(r.IntN(9)) },
+	func(r *rand.Rand, i int) string { return string(rune('a' + r.IntN(5))) },
+	func(r *rand.Rand, i int) string { return [...]string{"1", "2", "u", "v", "1.0"}[r.IntN(5)] },
+	func(r *rand.Rand, i int) string { return [...]string{"", "", "7", "x"}[r.IntN(4)] },
+	func(r *rand.Rand, i int) string { return [...]string{"", "1"}[r.IntN(2)] },
+	func(r *rand.Rand, i int) string {
+		if r.IntN(20) == 0 {
+			return "?"
+		}
+		return fmt.Sprint(i)
+	},
+	func(r *rand.Rand, i int) string {
+		if i < 20 {
+			return fmt.Sprint(i)
+		}
+		return "late"
+	},
+}
+
+// Any parts of the records, merged in any tree, have learned what one reading has: the schema, the spots of
+// what is missing, and each fault with its line.
+func TestMergedParts(t *testing.T) {
+	schemas, faulty, late := 0, 0, 0
+	for seed := range uint64(1000) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		form := Form{Name: "f", Columns: columns("a", "b", "c", "d", "e")}
+		roles := datasets.Roles{}
+		if r.IntN(2) == 0 {
+			roles.Target = []string{"e"}
+			roles.Task = datasets.Task([]string{"", "regression", "classification"}[r.IntN(3)])
+		}
+		if r.IntN(4) == 0 {
+			roles.Weight = "d"
+		}
+		if r.IntN(4) == 0 {
+			roles.Kinds = map[string]datasets.Kind{"c": datasets.Kind(r.IntN(2))}
+		}
+		p := parts{random: r}
+		n, line := r.IntN(60), 1
+		of := r.Perm(len(columnsOf))
+		for i := range n {
+			var row []string
+			for j := range form.Columns {
+				row = append(row, columnsOf[of[j]](r, i))
+			}
+			line += 1 + r.IntN(3)
+			p.rows, p.lines = append(p.rows, row), append(p.lines, line)
+		}
+		at, err := arrange(form, roles)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := &Learned{roles: roles}
+		one.arrange(form, at)
+		p.begin = func() *Learned { return one }
+		read := func(l *Learned) *Learned {
+			l.files = []stretch{{file: "f"}}
+			for i := range n {
+				l.add(record(p.rows[i], p.lines[i]))
+			}
+			return l
+		}
+		read(one)
+		many := p.learn(t, 0, n)
+		schema, err := finish(one, read)
+		got, gotErr := finish(many, func(l *Learned) *Learned {
+			p.begin = func() *Learned { return l }
+			return p.learn(t, 0, n)
+		})
+		if fmt.Sprint(err) != fmt.Sprint(gotErr) || !reflect.DeepEqual(schema, got) {
+			t.Fatalf("seed %d: one reading: %v, %v\nparts: %v, %v", seed, schema, err, got, gotErr)
+		}
+		if !reflect.DeepEqual(one.content(), many.content()) || many.Rows() != n {
+			t.Fatalf("seed %d: one reading: %v of %d rows\nparts: %v of %d", seed, one.content(), n, many.content(), many.Rows())
+		}
+		switch {
+		case err != nil:
+			faulty++
+		default:
+			schemas++
+		}
+		if len(one.Late()) > 0 {
+			late++
+		}
+	}
+	if min(schemas, faulty, late) < 100 {
+		t.Errorf("%d schemas, %d with faults, %d read again: too few of a kind", schemas, faulty, late)
+	}
+}
+
+// finish makes the schema, after another reading where one is needed.
+func finish(l *Learned, read func(l *Learned) *Learned) (datasets.Schema, error) {
+	if l.faults(nil) == nil && len(l.Late()) > 0 {
+		l = read(l.Again())
+	}
+	return l.Schema()
+}
+
+// The first category of too many is found in its row, wherever the parts are cut.
+func TestMergedLevels(t *testing.T) {
+	defer func(n int) { maxLevels = n }(maxLevels)
+	maxLevels = 6
+	over := 0
+	for seed := range uint64(500) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		form := Form{Name: "f", Columns: []Column{{Name: "y", Declared: true, Kind: datasets.Categorical}, {Name: "x"}}}
+		roles := datasets.Roles{Target: []string{"y"}}
+		at, err := arrange(form, roles)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := &Learned{roles: roles, files: []stretch{{file: "f"}}}
+		one.arrange(form, at)
+		p := parts{random: r, begin: func() *Learned { return one }}
+		for i := range r.IntN(40) {
+			row := []string{fmt.Sprint(r.IntN(8)), "1"}
+			if r.IntN(10) == 0 {
+				row[0] = ""
+			}
+			p.rows, p.lines = append(p.rows, row), append(p.lines, 2*i+2)
+			one.add(record(row, 2*i+2))
+		}
+		if one.columns[0].over != nil {
+			over++
+		}
+		if want, got := fmt.Sprint(one.faults(nil)), fmt.Sprint(p.learn(t, 0, len(p.rows)).faults(nil)); got != want {
+			t.Fatalf("seed %d: one reading: %s\nparts: %s", seed, want, got)
+		}
+	}
+	if over < 100 {
+		t.Errorf("too many levels %d times only", over)
+	}
+}
+
+// Files are learned one by one: rows go on, lines begin anew, and a fault is told with its file.
+func TestMergedFiles(t *testing.T) {
+	ctx := context.Background()
+	roles := datasets.Roles{Target: []string{"b"}, Task: datasets.Regression}
+	file := func(name string, rows ...[]string) *Learned {
+		l, err := Learn(ctx, records{Form{Name: name, Columns: columns("a", "b")}, rows}, Begin(roles))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	first := file("f", []string{"1", "2"}, []string{"2", "3"})
+	second := file("g", []string{"", "4"}, []string{"u", "5"}, []string{"v", "many"})
+	third := file("h", []string{"v", "more"})
+	for _, right := range []bool{false, true} {
+		all := Begin(roles)
+		list := []*Learned{kept(t, first), second, kept(t, third)}
+		if right {
+			joined := kept(t, second)
+			if err := joined.Merge(third); err != nil {
+				t.Fatal(err)
+			}
+			list = []*Learned{first, Begin(roles), joined}
+		}
+		for _, l := range list {
+			if err := all.Merge(l); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := all.content()[0].Missing; got == nil || *got != (datasets.Spot{Row: 2, File: "g", Line: 1}) {
+			t.Errorf("missing in %v", got)
+		}
+		if all.Rows() != 6 || strings.Join(all.Late(), " ") != "a" {
+			t.Errorf("%d rows, late: %s", all.Rows(), all.Late())
+		}
+		if _, err := all.Schema(); err == nil || err.Error() != `g:3: column b: "many" is not a number, and the task is regression (and 1 more in this column)` {
+			t.Error(err)
+		}
+	}
+	if err := first.Merge(file("g", []string{"1", "2"})); err != nil || first.Rows() != 3 {
+		t.Error(err)
+	}
+	for _, names := range [][]string{{"c", "b"}, {"b", "a"}} {
+		other, err := Learn(ctx, records{Form{Name: "g", Columns: columns(names...)}, [][]string{{"7", "x"}}}, Begin(roles))
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch err := first.Merge(other); {
+		case names[0] == "b" && (err != nil || first.columns[0].texts != 1 || first.columns[1].texts != 0):
+			t.Errorf("columns in another order: %v", err)
+		case names[0] == "c" && (err == nil || err.Error() != `g: missing column "a", which f has; column "c", which f has not`):
+			t.Error(err)
+		}
+	}
+	if err := second.Merge(first.Again()); err == nil || err.Error() != "f: another reading than that of g" {
+		t.Error(err)
+	}
+}
+
+// Levels that a file declares are those of the column, whatever the values look like.
+func TestDeclaredLevels(t *testing.T) {
+	r := records{form: Form{Name: "f", Columns: []Column{{Name: "a", Declared: true, Kind: datasets.Categorical, Levels: []string{"1", "2", "none"}}}}}
+	for range 20 {
+		r.rows = append(r.rows, []string{"1"})
+	}
+	r.rows = append(r.rows, []string{"none"})
+	src, err := Open(context.Background(), r, datasets.Roles{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := src.Schema().Columns[0]; c.Kind != datasets.Categorical || len(c.Levels) != 3 {
+		t.Errorf("%v", c)
+	}
+}
