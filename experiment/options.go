@@ -17,6 +17,7 @@ type Options struct {
 
 	Force    bool   // whether [Run] replaces the results of another run in output.dir
 	Continue string // model file that [Run] learns on from; "" for none
+	Tried    []byte // journal of the search of which others have done the fits, as [Try] makes it; nil for none
 
 	// How [Evaluate], [Predict] and [PredictFile] read the rows.
 	Format    string    // csv, tsv, svmlight or arff; "" and auto go by the name's ending, the model, the first lines

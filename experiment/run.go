@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -229,14 +230,25 @@ func (r *run) fit(ctx context.Context) error {
 
 func (r *run) warn(texts ...string) { r.result.Warnings = append(r.result.Warnings, texts...) }
 
+// gridSearch is the search over the training rows, with its journal.
+func (r *run) gridSearch(set datasets.Set) gridsearch.Search {
+	search := r.spec.GridSearch(set.Groups != nil, r.rows.Task)
+	search.Memory = memory.Available() / 2
+	search.Journal = r.output.Journal(journalKey(r.spec, r.result.SHA256))
+	return search
+}
+
 func (r *run) fitSearch(ctx context.Context) error {
 	set, err := datasets.Gather(ctx, r.rows.Train)
 	if err != nil {
 		return err
 	}
-	search := r.spec.GridSearch(set.Groups != nil, r.rows.Task)
-	search.Memory = memory.Available() / 2
-	search.Journal = r.output.Journal(journalKey(r.spec, r.result.SHA256))
+	search := r.gridSearch(set)
+	if r.options.Tried != nil {
+		if err := os.WriteFile(search.Journal, r.options.Tried, 0o644); err != nil {
+			return fmt.Errorf("experiment: %w", files.Tell(err))
+		}
+	}
 	if r.spec.Intervals != nil {
 		search.Last = func(best estimator.Estimator) estimator.Estimator {
 			return lastPipeline(r.spec, best.(pipeline.Pipeline), r.shape, false)

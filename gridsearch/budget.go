@@ -54,10 +54,9 @@ func (r *run) workInParts(ctx context.Context) error {
 		return r.work(ctx)
 	}
 	for _, part := range parts(len(r.candidates), r.search.Seed) {
-		r.part = make([]bool, len(r.candidates))
+		r.part = func(candidate, _ int) bool { return part[0] <= candidate && candidate < part[1] }
 		open := false
 		for i := part[0]; i < part[1]; i++ {
-			r.part[i] = true
 			open = open || slices.ContainsFunc(r.outcomes[i], func(o outcome) bool { return !o.done })
 		}
 		if err := ctx.Err(); err != nil {

@@ -32,12 +32,12 @@ type run struct {
 	resumed    int         // outcomes that the journal had
 	shared     []string
 	lead       lead
-	swept      bool             // the journal has what was shared
-	part       []bool           // candidates that a batch is asked for now, nil for all
-	late       bool             // the budget ended before the search
-	broken     error            // what ended the search from within, such as a journal that cannot be written
-	journal    *journal.Journal // nil where there is none
-	best       point            // which of several equally good candidates is chosen, nil for the first
+	swept      bool                           // the journal has what was shared
+	part       func(candidate, fold int) bool // fits that are to be done now, nil for all
+	late       bool                           // the budget ended before the search
+	broken     error                          // what ended the search from within, such as a journal that cannot be written
+	journal    *journal.Journal               // nil where there is none
+	best       point                          // which of several equally good candidates is chosen, nil for the first
 }
 
 // outcome is what became of one candidate on one fold.
@@ -201,7 +201,7 @@ func (r *run) fitBatch(ctx context.Context, fitter estimator.BatchFitter) error 
 	seen := make([]bool, len(r.candidates)*folds) // what is not to be reported, or has been
 	for i, row := range r.outcomes {
 		for k := range row {
-			seen[i*folds+k] = row[k].done || r.part != nil && !r.part[i]
+			seen[i*folds+k] = row[k].done || r.part != nil && !r.part(i, k)
 		}
 	}
 	wanted := slices.Clone(seen)
@@ -321,7 +321,7 @@ func (r *run) todo() []fit {
 	for i, c := range r.candidates {
 		bytes := r.bytes(c)
 		for k := range r.folds {
-			if !r.outcomes[i][k].done {
+			if !r.outcomes[i][k].done && (r.part == nil || r.part(i, k)) {
 				out = append(out, fit{i, k, bytes})
 			}
 		}

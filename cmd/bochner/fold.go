@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -24,7 +25,7 @@ type foldCommand struct {
 
 func (foldCommand) Help() string {
 	return `Fits the pipeline of an experiment file in parts that run anywhere and in any order; docs/scaling.md says when and how.
-Each pass over the rows is a round of parts, a merge and a finish. The first pass looks at the columns; the ones behind it begin --from what finish has written. When finish says that the model is done, that file is the model.
+Each pass over the rows is a round of parts, a merge and a finish. The first pass looks at the columns; the ones behind it begin --from what finish has written. When finish says that the model is done, that file is the model. Of an experiment with a search there is one round: each part does its share of the fits, and finish is the run that takes up their scores.
 
 Example:
   bochner fold part adult.yaml --shard 0/2 -o 0.state
@@ -91,7 +92,12 @@ func (c foldPartCommand) Run(s *session) error {
 	if s.json {
 		return s.print(map[string]any{"file": c.Out, "shard": c.Shard.index, "shards": c.Shard.of, "pass": state.Pass(), "rows": rows})
 	}
-	s.say("%s written: shard %d of %d, %s, %d rows\n", c.Out, c.Shard.index, c.Shard.of, nameOfPass(state.Pass()), rows)
+	switch {
+	case spec.Search != nil:
+		s.say("%s written: shard %d of %d of the search, %d fits\n", c.Out, c.Shard.index, c.Shard.of, rows)
+	default:
+		s.say("%s written: shard %d of %d, %s, %d rows\n", c.Out, c.Shard.index, c.Shard.of, nameOfPass(state.Pass()), rows)
+	}
 	return nil
 }
 
@@ -193,6 +199,8 @@ func (c foldFinishCommand) Run(s *session) error {
 		s.say("warning: %s\n", text)
 	}
 	switch {
+	case out.Result != nil:
+		s.say("%s written: the model that the search has chosen of %d candidates; what a run writes is in %s\n", c.Out, out.Result.Search.Candidates, filepath.Dir(out.Result.Files[0]))
 	case out.Model != nil:
 		s.say("%s written: the model, after %s over %d rows\n", c.Out, passes(out.Pass), out.Rows)
 	case len(out.Again) > 0:

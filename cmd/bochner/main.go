@@ -206,4 +206,4 @@ func plainly(err error) string {
 }
 
 // rooms are packages, whose names before a message tell a user nothing.
-var rooms = []string{"experiment", "auto", "gridsearch", "pipeline", "model", "datasets"}
+var rooms = []string{"job", "distributed", "experiment", "auto", "gridsearch", "pipeline", "model", "datasets"}

@@ -65,6 +65,15 @@ func faultsOf(s document.Spec) (faults Faults) {
 		add("data.dataset", param.Fault{Problem: "built-in data are small; a job reads files", Hint: "bochner run"})
 	}
 	if s.Search != nil {
+		if s.Search.Coordinate() {
+			add("search.strategy", param.Fault{Problem: "which candidates coordinate tries depends on the scores of others, and shards do not know them"})
+		}
+		if s.Search.Halving.Least > 0 {
+			add("search.halving", param.Fault{Problem: "which candidates a round keeps depends on the scores of all, and shards do not know them"})
+		}
+		if s.Search.Budget > 0 {
+			add("search.budget", param.Fault{Problem: "a search in shards has no end before its last fit", Hint: "--set search.random=… bounds the candidates"})
+		}
 		return faults
 	}
 	if s.Data.Split.Test > 0 {
@@ -104,7 +113,7 @@ func Part(ctx context.Context, spec document.Spec, o Options) (*State, error) {
 	}
 	s.shards, s.done, s.own = o.Shards, []int{o.Shard}, o.Data != ""
 	if spec.Search != nil {
-		return nil, errors.New("job: a search in shards is not there yet")
+		return s, s.try(ctx, o)
 	}
 	if o.From != nil {
 		if err := s.goOn(o.From); err != nil {
@@ -348,7 +357,11 @@ func Merge(ctx context.Context, states ...*State) (*State, error) {
 		}
 		first.done = append(slices.Clone(first.done), o.done...)
 		slices.Sort(first.done)
-		if first.pass == 0 {
+		if first.spec.Search != nil {
+			if err := first.mergeTried(o); err != nil {
+				return nil, &Refused{k, err}
+			}
+		} else if first.pass == 0 {
 			first.pieces = append(slices.Clone(first.pieces), o.pieces...)
 			slices.SortFunc(first.pieces, func(a, b piece) int { return a.index - b.index })
 		} else if err := first.tree.Merge(ctx, o.tree); err != nil {
@@ -380,6 +393,8 @@ type Outcome struct {
 	Learns string   // name of the step, or of the estimator, that the next pass is for; "" where there is none
 	Again  []string // columns that the look has to take for categorical the next time
 
+	// Result is what the run of an experiment with a search has come to, whose files are in output.dir.
+	Result   *experiment.Result
 	Next     *State           // what the parts of the next pass begin from; nil where there is none
 	Model    *modelfile.Model // where there is none
 	Warnings []string
@@ -391,7 +406,10 @@ func Finish(ctx context.Context, s *State) (*Outcome, error) {
 		return nil, errors.New("job: it is what finish has written already: the next parts begin from it")
 	}
 	if missing := s.Missing(); len(missing) > 0 {
-		return nil, fmt.Errorf("job: %s of %d missing: no part of %s has been merged", are(missing), s.shards, []string{"it", "them"}[min(len(missing)-1, 1)])
+		return nil, fmt.Errorf("job: %s: no part of that has been merged", are(missing, s.shards))
+	}
+	if s.spec.Search != nil {
+		return s.choose(ctx)
 	}
 	next := &State{spec: s.spec, values: s.values, text: s.text, own: s.own, pass: s.pass + 1, pieces: s.pieces, all: s.all, seen: s.seen}
 	if s.pass == 0 {
@@ -422,11 +440,11 @@ func Finish(ctx context.Context, s *State) (*Outcome, error) {
 	return out, next.model(ctx, whole, out)
 }
 
-func are(missing []int) string {
+func are(missing []int, of int) string {
 	if len(missing) == 1 {
-		return fmt.Sprintf("shard %d", missing[0])
+		return fmt.Sprintf("shard %d of %d is missing", missing[0], of)
 	}
-	return "shards " + few(missing)
+	return fmt.Sprintf("shards %s of %d are missing", few(missing), of)
 }
 
 // learns is the name of what a pass is for.

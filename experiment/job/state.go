@@ -38,6 +38,7 @@ type State struct {
 	all    rows.Piece // what all of them have in common, once that is known
 	tree   *distributed.Tree
 	begun  datasets.Pass // between two passes: what the next one begins with
+	tried  []byte        // of a search, the journal of its fits
 	seen   string        // profile of the rows, once they have been read
 }
 
@@ -124,6 +125,8 @@ var ErrNoState = errors.New("it is not what a part of a job has written")
 func Read(r io.ReaderAt, size int64) (*State, error) {
 	header, archive, err := model.Read(r, size)
 	switch {
+	case errors.Is(err, model.ErrDamaged):
+		return nil, fmt.Errorf("job: the file is damaged, or none that a part, a merge or a finish has written: %w", err)
 	case err != nil:
 		return nil, err
 	case header.Task != kind:
@@ -152,6 +155,9 @@ func (s *State) State(m *model.State) {
 	m.String("from", &s.from)
 	m.String("seen", &s.seen)
 	m.Strings("again", &s.again)
+	tried := string(s.tried)
+	m.String("tried", &tried)
+	s.tried = []byte(tried)
 	m.Require(s.pass >= 0 && s.shards >= 0 && ascending(s.done, s.shards), "the numbers of the pass and of its shards do not fit")
 	s.statePieces(m)
 	if m.Err() != nil {

@@ -1,0 +1,117 @@
+package gridsearch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/journal"
+)
+
+// RunShard does shard i of n of the fits of the search, from 0, and leaves their scores in its journal, which it must
+// have: so several machines do one search. [MergeJournals] makes one journal of theirs, with which Run has nothing
+// left to do but to choose and to refit; its result is that of one machine, bit for bit but for the times.
+//
+// Shards are neighbours in the grid, which have most in common: whole candidates, or, where there are more shards
+// than candidates, some folds of one. What candidates in different shards have in common is made in each of them:
+// order the axes so that the one whose values cost most comes first, and have as many shards as it has values. A
+// budget of time is not looked at.
+func (s Search) RunShard(ctx context.Context, data datasets.Set, i, n int) error {
+	if n < 1 || i < 0 || i >= n {
+		return fmt.Errorf("gridsearch: shard %d of %d", i, n)
+	}
+	if s.Journal == "" {
+		return errors.New("gridsearch: a shard of a search leaves its scores in a journal, and there is none")
+	}
+	s.Budget = 0
+	r, err := s.prepare(data, MaxCandidates)
+	if err == nil {
+		r.part = r.shard(i, n)
+		err = r.evaluate(ctx)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("gridsearch: %w", err)
+	}
+	return nil
+}
+
+// shard says which fits those of shard i of n are.
+func (r *run) shard(i, n int) func(candidate, fold int) bool {
+	fits := r.total()
+	if n <= len(r.candidates) {
+		from, to := i*len(r.candidates)/n, (i+1)*len(r.candidates)/n
+		return func(candidate, _ int) bool { return from <= candidate && candidate < to }
+	}
+	from, to := i*fits/n, (i+1)*fits/n
+	return func(candidate, fold int) bool {
+		at := candidate*len(r.folds) + fold
+		return from <= at && at < to
+	}
+}
+
+// MergeJournals writes one journal of the entries of several, of the same search on the same data, each fit once, in
+// the order of the grid. Entries of the same fit are those of the first journal that has it.
+func MergeJournals(w io.Writer, journals ...[]byte) error {
+	var ours header
+	var head []byte
+	var shared []string
+	told := false
+	fits := map[[2]int][]byte{}
+	for k, content := range journals {
+		lines := bytes.Split(bytes.TrimSuffix(content, []byte{'\n'}), []byte{'\n'})
+		if k == 0 {
+			head = lines[0]
+			if err := json.Unmarshal(head, &ours); err != nil || ours.Journal != journalKind {
+				return fmt.Errorf("gridsearch: journal 0: %w", journal.ErrForeign)
+			}
+		} else if err := ours.matches(lines[0]); err != nil {
+			return fmt.Errorf("gridsearch: journal %d: %w", k, err)
+		}
+		for _, line := range lines[1:] {
+			var e entry
+			if err := journal.Decode(line, &e); err != nil {
+				return fmt.Errorf("gridsearch: journal %d is damaged: %w", k, err)
+			}
+			if e.Candidate == nil || e.Fold == nil {
+				told = true
+				for _, name := range e.Shared {
+					if !slices.Contains(shared, name) {
+						shared = append(shared, name)
+					}
+				}
+			} else if at := [2]int{*e.Candidate, *e.Fold}; fits[at] == nil {
+				fits[at] = line
+			}
+		}
+	}
+	if head == nil {
+		return errors.New("gridsearch: no journals to merge")
+	}
+	var out bytes.Buffer
+	out.Write(append(head, '\n'))
+	order := make([][2]int, 0, len(fits))
+	for at := range fits {
+		order = append(order, at)
+	}
+	slices.SortFunc(order, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
+	for _, at := range order {
+		out.Write(append(slices.Clip(fits[at]), '\n'))
+	}
+	if told { // what a batch has shared, be it nothing
+		line, err := json.Marshal(entry{Shared: shared})
+		if err != nil {
+			return err
+		}
+		out.Write(append(line, '\n'))
+	}
+	_, err := w.Write(out.Bytes())
+	return err
+}
