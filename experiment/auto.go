@@ -26,7 +26,7 @@ import (
 // AutoOptions say more about the data of [Auto], and how long it may take.
 type AutoOptions struct {
 	Target     string  // column to predict; the last one when empty
-	Format     string  // csv, tsv, svmlight or arff; "" or auto goes by the ending and the first lines
+	Format     string  // one of [document.Formats]; "" or auto goes by the ending and the first lines
 	Test       string  // file of rows to test on; "" holds out a fifth of the rows
 	Task       string  // classification or regression; "" goes by the target
 	Score      string  // metric to choose by; "" stands for accuracy, or r2

@@ -13,14 +13,14 @@ import (
 )
 
 type autoCommand struct {
-	Data       string  `arg:"" files:"" name:"data" help:"Data file: .csv, .tsv, .svm, .libsvm or .arff, each also .gz; or an experiment file, whose data and cleaning are taken."`
+	Data       string  `arg:"" files:"" name:"data" help:"Data file: ${endings}; those of text also .gz; or an experiment file, whose data and cleaning are taken."`
 	Target     string  `help:"Column to predict; the last one when left out."`
 	Minutes    float64 `default:"1" help:"Time that all of it may take."`
 	Candidates int     `help:"Number of candidates to try instead of a time: the same result on any machine of this kind, whatever time it takes."`
 	Test       string  `files:"" placeholder:"FILE" help:"File of rows to test on; a fifth of the rows is held out when left out."`
 	Task       string  `enum:",classification,regression,clustering,anomaly" default:"" help:"classification or regression; by the target when left out."`
 	Score      string  `placeholder:"METRIC" help:"Metric to choose by; accuracy, or r2, when left out."`
-	Format     string  `help:"Format of the file: csv, tsv, svmlight or arff; by its ending and its first lines when left out."`
+	Format     string  `help:"Format of the file: ${formats}; by its ending and its first lines when left out."`
 	Seed       uint64  `help:"Where all random draws come from."`
 	Out        string  `short:"o" files:"" placeholder:"FOLDER" help:"Folder for the outputs; runs/NAME-OF-DATA when left out."`
 	Force      bool    `short:"f" help:"Replace the results of another run in the folder, and begin anew."`

@@ -31,10 +31,10 @@ func (f specFlags) overrides() []experiment.Override {
 }
 
 type initCommand struct {
-	Data   string `arg:"" files:"" name:"data" help:"Data file: .csv, .tsv, .svm, .libsvm or .arff, each also .gz."`
+	Data   string `arg:"" files:"" name:"data" help:"Data file: ${endings}; those of text also .gz."`
 	Target string `help:"Column to predict; the last one when left out. For clustering and anomaly one that only scores; none when left out."`
 	Task   string `enum:",classification,regression,clustering,anomaly" default:"" help:"classification, regression, clustering or anomaly; by the target when left out."`
-	Format string `help:"Format of the file: csv, tsv, svmlight or arff; by its ending and its first lines when left out."`
+	Format string `help:"Format of the file: ${formats}; by its ending and its first lines when left out."`
 	Out    string `short:"o" files:"" help:"File to write; the data's name with .yaml when left out, - for standard output."`
 	Force  bool   `short:"f" help:"Write over a file that exists."`
 }
@@ -198,8 +198,8 @@ func (c runCommand) Run(s *session) error {
 // rowsFlags are what the commands take that read rows for a model.
 type rowsFlags struct {
 	Model     string   `arg:"" files:"" name:"model" help:"Model file."`
-	Rows      string   `arg:"" files:"" name:"rows" help:"Data file with the columns of the training data in any order: .csv, .tsv, .svm, .libsvm or .arff, each also .gz; - for standard input."`
-	Format    string   `enum:"auto,csv,tsv,svmlight,arff" default:"auto" help:"Format of the rows: ${enum}. auto goes by the file's ending, the training data, or the first lines."`
+	Rows      string   `arg:"" files:"" name:"rows" help:"Data file with the columns of the training data in any order: ${endings}; those of text also .gz; - for standard input."`
+	Format    string   `enum:"auto,${formatlist}" default:"auto" help:"Format of the rows: ${enum}. auto goes by the file's ending, the training data, or the first lines."`
 	Delimiter string   `placeholder:"CHAR" help:"What separates the fields of CSV: one character, tab, or space for runs of blanks."`
 	Header    *bool    `negatable:"" help:"Whether the first line of CSV names the columns; as in the training data when left out."`
 	Missing   []string `placeholder:"TEXT" help:"Texts that stand for a missing value, beside those of the training data."`

@@ -24,6 +24,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/bochner-ml/bochner/experiment"
+	"github.com/bochner-ml/bochner/experiment/document"
 )
 
 // The exit codes.
@@ -121,7 +122,10 @@ func run(ctx context.Context, args []string, out, err io.Writer) (code int) {
 		kong.Description("Kernel machines by random features, from one YAML file.\n\nExample: bochner init rows.csv && bochner run rows.yaml"),
 		kong.Writers(said, err),
 		kong.Exit(func(code int) { panic(exit(code)) }),
-		kong.Vars{"version": "bochner " + versions.Bochner + " " + versions.Go},
+		kong.Vars{
+			"version": "bochner " + versions.Bochner + " " + versions.Go,
+			"formats": document.FormatNames(), "formatlist": strings.Join(document.Formats(), ","), "endings": strings.Join(document.Endings(), " "),
+		},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
 	if wrong != nil {

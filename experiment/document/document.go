@@ -11,6 +11,8 @@
 package document
 
 import (
+	"strings"
+
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/param"
@@ -82,7 +84,7 @@ func (s *Data) Params(l *param.List) {
 	l.String(&s.Test, "test", "File of the rows to test on, with the columns of the training file.")
 	l.String(&s.Dataset, "dataset", "Built-in data instead of a file; `bochner datasets` lists them.")
 	l.Child("split", &s.Split)
-	l.Choice(&s.Format, "format", "Format of the files; auto goes by the ending (.csv .tsv .svm .libsvm .arff, each also .gz).", "auto", "csv", "tsv", "svmlight", "arff")
+	l.Choice(&s.Format, "format", "Format of the files; auto goes by the ending ("+strings.Join(Endings(), " ")+"; those of text also .gz).", append([]string{"auto"}, Formats()...)...)
 	l.Child("csv", &s.CSV)
 	l.Child("svmlight", &s.SVMLight)
 	l.Value(&s.Target, "target", "Column to predict, or several with numbers. Of a CSV or ARFF file the last one when left out; an svmlight file has its own, and so have built-in data. For clustering and anomaly none is needed: one that is named is no input, and nothing is learned from it; it scores what was found.")

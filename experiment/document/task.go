@@ -90,8 +90,7 @@ func (s Spec) checkUnscored(task datasets.Task, add func(path string, f param.Fa
 
 // labelled says whether the files have targets of their own.
 func (s Data) labelled() bool {
-	name := strings.TrimSuffix(strings.ToLower(s.Train), ".gz")
-	return s.Format == "svmlight" || s.Format == "auto" && (strings.HasSuffix(name, ".svm") || strings.HasSuffix(name, ".libsvm") || strings.HasSuffix(name, ".svmlight"))
+	return s.Format == "svmlight" || s.Format == "auto" && FormatOf(s.Train) == "svmlight"
 }
 
 // checkScore looks whether the metric is one of the task and of so many classes, and whether the model

@@ -24,7 +24,7 @@ import (
 type Options struct {
 	Target string // column to predict; the last one when empty, but none for a task that needs none
 	Task   string // what to learn; "" goes by the target
-	Format string // csv, tsv, svmlight or arff; "" or auto goes by the ending and the first lines
+	Format string // one of [document.Formats]; "" or auto goes by the ending and the first lines
 	File   string // where the draft will be written, so that it names the data relative to itself
 
 	// Remark, unless it is nil, is told what is wrong with the data or doubtful. The draft says the

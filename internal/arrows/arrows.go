@@ -40,6 +40,7 @@ var Allowed = map[string][]string{
 	"datasets/csv":       {"datasets", "datasets/internal/..."},
 	"datasets/svmlight":  {"datasets", "datasets/internal/...", "sparse"},
 	"datasets/arff":      {"datasets", "datasets/internal/...", "sparse"},
+	"datasets/npy":       {"datasets", "datasets/internal/..."},
 	"datasets/builtin":   {"datasets", "datasets/csv", "datasets/arff"},
 	"datasets/fetch":     {},
 	"datasets/synthetic": {"datasets"},
@@ -49,9 +50,10 @@ var Allowed = map[string][]string{
 	"datasets/golearn": {"datasets", "sparse"},
 	"golearn":          {"datasets", "datasets/golearn", "param", "transformer", "estimator", "pipeline", "pipeline/modelfile", "gridsearch"},
 
-	// What the readers of text share.
-	"datasets/internal/text":  {"datasets"},
-	"datasets/internal/table": {"datasets", "datasets/internal/text", "sparse", "model"},
+	// What the readers share.
+	"datasets/internal/text":   {"datasets"},
+	"datasets/internal/steady": {"datasets"},
+	"datasets/internal/table":  {"datasets", "datasets/internal/text", "sparse", "model"},
 
 	// What learns: rows of any kind, and solvers on them. Numbers in, numbers out.
 	"internal/design":       {"datasets", "sparse", "single", "internal/kern"},
@@ -141,7 +143,7 @@ var Allowed = map[string][]string{
 	"experiment/draft":                {"experiment/document", "experiment/internal/rows", "datasets", "datasets/csv", "sparse", "param"},
 	"experiment":                      {"auto", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "importance", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "datasets/profile", "param", "internal/memory"},
 	"experiment/job":                  {"experiment", "gridsearch", "experiment/document", "experiment/internal/...", "distributed", "pipeline", "pipeline/modelfile", "estimator", "datasets", "datasets/profile", "model", "param"},
-	"cmd/bochner":                     {"experiment", "experiment/job", "experiment/result", "datasets/profile", "model"},
+	"cmd/bochner":                     {"experiment", "experiment/document", "experiment/job", "experiment/result", "datasets/profile", "model"}, // document for the formats that flags name
 
 	// The front door, at the root of the module.
 	".": {"experiment", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "datasets/profile", "sparse"},

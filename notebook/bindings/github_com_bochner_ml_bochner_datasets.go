@@ -44,6 +44,7 @@ func init() {
 			"ParseKind":      reflect.ValueOf(datasets.ParseKind),
 			"ParseTask":      reflect.ValueOf(datasets.ParseTask),
 			"Prefetch":       reflect.ValueOf(datasets.Prefetch),
+			"Range":          reflect.ValueOf(datasets.Range),
 			"Regression":     reflect.ValueOf(datasets.Regression),
 			"RowsPerBlock":   reflect.ValueOf(datasets.RowsPerBlock),
 			"SameFile":       reflect.ValueOf(datasets.SameFile),
@@ -80,6 +81,7 @@ func init() {
 			"Roles":           reflect.TypeOf((*datasets.Roles)(nil)).Elem(),
 			"RowError":        reflect.TypeOf((*datasets.RowError)(nil)).Elem(),
 			"Schema":          reflect.TypeOf((*datasets.Schema)(nil)).Elem(),
+			"Seeker":          reflect.TypeOf((*datasets.Seeker)(nil)).Elem(),
 			"Set":             reflect.TypeOf((*datasets.Set)(nil)).Elem(),
 			"Shape":           reflect.TypeOf((*datasets.Shape)(nil)).Elem(),
 			"Source":          reflect.TypeOf((*datasets.Source)(nil)).Elem(),
@@ -98,6 +100,7 @@ func init() {
 			"Forecaster": reflect.TypeOf((*proxy_datasets_Forecaster)(nil)).Elem(),
 			"Partial":    reflect.TypeOf((*proxy_datasets_Partial)(nil)).Elem(),
 			"Pass":       reflect.TypeOf((*proxy_datasets_Pass)(nil)).Elem(),
+			"Seeker":     reflect.TypeOf((*proxy_datasets_Seeker)(nil)).Elem(),
 			"Source":     reflect.TypeOf((*proxy_datasets_Source)(nil)).Elem(),
 			"Splitter":   reflect.TypeOf((*proxy_datasets_Splitter)(nil)).Elem(),
 			"Surveyor":   reflect.TypeOf((*proxy_datasets_Surveyor)(nil)).Elem(),
@@ -165,6 +168,23 @@ func (p *proxy_datasets_Pass) Next(a0 context.Context) (datasets.Pass, error) {
 	return p.Next_(p.Object, a0)
 }
 func (p *proxy_datasets_Pass) State(a0 *model.State) { p.State_(p.Object, a0) }
+
+type proxy_datasets_Seeker struct {
+	Object      any
+	Blocks_     func(_proxy_obj_ any, a0 context.Context, a1 func(block datasets.Set) error) error
+	BlocksFrom_ func(_proxy_obj_ any, a0 context.Context, a1 int, a2 func(block datasets.Set) error) error
+	Dims_       func(_proxy_obj_ any) (int, int)
+	Schema_     func(_proxy_obj_ any) datasets.Schema
+}
+
+func (p *proxy_datasets_Seeker) Blocks(a0 context.Context, a1 func(block datasets.Set) error) error {
+	return p.Blocks_(p.Object, a0, a1)
+}
+func (p *proxy_datasets_Seeker) BlocksFrom(a0 context.Context, a1 int, a2 func(block datasets.Set) error) error {
+	return p.BlocksFrom_(p.Object, a0, a1, a2)
+}
+func (p *proxy_datasets_Seeker) Dims() (int, int)        { return p.Dims_(p.Object) }
+func (p *proxy_datasets_Seeker) Schema() datasets.Schema { return p.Schema_(p.Object) }
 
 type proxy_datasets_Source struct {
 	Object  any

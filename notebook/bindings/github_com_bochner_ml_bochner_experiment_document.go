@@ -16,8 +16,12 @@ func init() {
 		Binds: map[string]reflect.Value{
 			"Decode":       reflect.ValueOf(document.Decode),
 			"DecodeData":   reflect.ValueOf(document.DecodeData),
+			"Endings":      reflect.ValueOf(document.Endings),
 			"Few":          reflect.ValueOf(document.Few),
 			"Flow":         reflect.ValueOf(document.Flow),
+			"FormatNames":  reflect.ValueOf(document.FormatNames),
+			"FormatOf":     reflect.ValueOf(document.FormatOf),
+			"Formats":      reflect.ValueOf(document.Formats),
 			"JSONSchema":   reflect.ValueOf(document.JSONSchema),
 			"New":          reflect.ValueOf(document.New),
 			"NewIntervals": reflect.ValueOf(document.NewIntervals),

@@ -153,7 +153,7 @@ func (d *heads) unopenable(file string) (f param.Fault, wrong bool) {
 	case info.Size() == 0:
 		return param.Fault{Problem: file + " is empty"}, true
 	case d.Spec.Data.Format == "auto" && rows.EndingOf(file) == "":
-		return param.Fault{Problem: file + ": no format is known by that ending", Hint: "data.format says it: csv, tsv, svmlight or arff"}, true
+		return param.Fault{Problem: file + ": no format is known by that ending", Hint: "data.format says it: " + document.FormatNames()}, true
 	}
 	opened, err := os.Open(file)
 	if err != nil {

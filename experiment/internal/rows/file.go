@@ -4,14 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/arff"
 	"github.com/bochner-ml/bochner/datasets/csv"
+	"github.com/bochner-ml/bochner/datasets/npy"
 	"github.com/bochner-ml/bochner/datasets/svmlight"
 	"github.com/bochner-ml/bochner/experiment/document"
 )
@@ -37,6 +36,8 @@ func (f File) Open(ctx context.Context, path string, roles datasets.Roles) (data
 		})
 	case "arff":
 		return arff.Open(ctx, path, arff.Options{Roles: roles, FS: f.FS})
+	case "npy", "npz":
+		return npy.Open(ctx, path, npy.Options{Roles: roles, FS: f.FS})
 	}
 	return csv.Open(ctx, path, f.CSVOptions(format, roles))
 }
@@ -111,24 +112,11 @@ func (f File) FormatOf(path string) (string, error) {
 	if format := EndingOf(path); format != "" {
 		return format, nil
 	}
-	return "", fmt.Errorf("experiment: %s: no format is known by that ending; say data.format: csv, tsv, svmlight or arff", path)
+	return "", fmt.Errorf("experiment: %s: no format is known by that ending; say data.format: %s", path, document.FormatNames())
 }
 
 // EndingOf goes by the ending of a file's name; "" where that tells nothing.
-func EndingOf(path string) string {
-	name := strings.TrimSuffix(strings.ToLower(path), ".gz")
-	switch filepath.Ext(name) {
-	case ".csv", ".data", ".test", ".txt":
-		return "csv"
-	case ".tsv", ".tab":
-		return "tsv"
-	case ".svm", ".libsvm", ".svmlight":
-		return "svmlight"
-	case ".arff":
-		return "arff"
-	}
-	return ""
-}
+func EndingOf(path string) string { return document.FormatOf(path) }
 
 // SVM reports whether a file is one of svmlight, which has no names and a target of its own.
 func (f File) SVM(path string) bool {

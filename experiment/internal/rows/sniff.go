@@ -25,9 +25,15 @@ const sniffBytes = 1 << 16
 // Sniff fills in how a file is written, as far as its first lines tell: the format where the ending
 // does not, what separates fields, whether there is a header, and whether letters have two bytes.
 func Sniff(s *document.Data, path string) error {
-	lines, encoding, err := firstLines(path)
+	lines, encoding, typed, err := firstLines(path)
 	if err != nil {
 		return err
+	}
+	if typed != "" && s.Format == "auto" && EndingOf(path) == "" {
+		s.Format = typed
+	}
+	if typed != "" {
+		return nil
 	}
 	s.CSV.Encoding = encoding
 	format := EndingOf(path)
@@ -58,17 +64,22 @@ func Sniff(s *document.Data, path string) error {
 }
 
 // firstLines returns the first whole lines of a file that are not empty, gzip'd or not, and utf-16 or
-// utf-8 as its encoding.
-func firstLines(path string) (lines []string, encoding string, err error) {
+// utf-8 as its encoding; or the format of a file that is no text.
+func firstLines(path string) (lines []string, encoding, typed string, err error) {
 	if _, err := datasets.Stat(path); err != nil {
-		return nil, "", fmt.Errorf("experiment: %w", files.Tell(err))
+		return nil, "", "", fmt.Errorf("experiment: %w", files.Tell(err))
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, "", fmt.Errorf("experiment: %w", files.Tell(err))
+		return nil, "", "", fmt.Errorf("experiment: %w", files.Tell(err))
 	}
 	defer file.Close()
-	return linesOf(file, path)
+	start := bufio.NewReader(file)
+	if typed = formatOfBytes(start); typed != "" {
+		return nil, "", typed, nil
+	}
+	lines, encoding, err = linesOf(start, path)
+	return lines, encoding, "", err
 }
 
 // linesOf is firstLines of an open file.
@@ -122,7 +133,11 @@ func (f File) Guessed(path string) (File, error) {
 		return f, fmt.Errorf("experiment: %w", files.Tell(err))
 	}
 	defer file.Close()
-	lines, _, err := linesOf(file, path)
+	start := bufio.NewReader(file)
+	if f.Format = formatOfBytes(start); f.Format != "" {
+		return f, nil
+	}
+	lines, _, err := linesOf(start, path)
 	if err != nil {
 		return f, err
 	}
@@ -131,6 +146,19 @@ func (f File) Guessed(path string) (File, error) {
 		f.Format = "tsv"
 	}
 	return f, nil
+}
+
+// beginnings are the first bytes of the formats that are no text.
+var beginnings = []struct{ bytes, format string }{{"\x93NUMPY", "npy"}, {"PK\x03\x04", "npz"}}
+
+// formatOfBytes returns the format that the first bytes tell, "" for one of text.
+func formatOfBytes(r *bufio.Reader) string {
+	for _, b := range beginnings {
+		if start, _ := r.Peek(len(b.bytes)); string(start) == b.bytes {
+			return b.format
+		}
+	}
+	return ""
 }
 
 // pairLine is a line of svmlight: a label and pairs.

@@ -1,0 +1,153 @@
+// Package steady opens files of bytes that are read again and again, from their beginning or at any
+// place, and that have to stay the same.
+package steady
+
+import (
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync/atomic"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// File is a file that is opened for every pass.
+type File struct {
+	fsys  fs.FS
+	path  string
+	first atomic.Pointer[fs.FileInfo] // what it was when it was first opened
+}
+
+// New returns the file at path in fsys, or in the machine's own file system where fsys is nil.
+func New(fsys fs.FS, path string) *File { return &File{fsys: fsys, path: path} }
+
+// Path is what the file is called.
+func (f *File) Path() string { return f.path }
+
+// Bytes are those of an open file.
+type Bytes struct {
+	// At reads at any place, and is nil where the file can only be read from its beginning: what gzip
+	// has packed, and what comes through a pipe.
+	At io.ReaderAt
+	// Size is the number of bytes, -1 where only reading tells.
+	Size int64
+
+	of       *File
+	file     fs.File
+	unpacker *gzip.Reader
+	in       *bufio.Reader
+	pipe     bool // whether only its file system knows how often it can be read
+}
+
+// Open opens the file. What gzip has packed is unpacked, whatever the file is called. A file that is not
+// the one first opened is an error.
+func (f *File) Open() (*Bytes, error) {
+	if f.fsys == nil {
+		if _, err := datasets.Stat(f.path); err != nil { // before a pipe makes everybody wait
+			return nil, openError(err)
+		}
+	}
+	file, err := f.open()
+	if err != nil {
+		return nil, err
+	}
+	b := &Bytes{of: f, file: file, Size: -1}
+	if err := b.begin(); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+func (f *File) open() (fs.File, error) {
+	if f.fsys == nil {
+		return os.Open(f.path)
+	}
+	return f.fsys.Open(f.path)
+}
+
+// openError calls a failed look at a file a failed opening.
+func openError(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return &fs.PathError{Op: "open", Path: at.Path, Err: at.Err}
+	}
+	return err
+}
+
+// begin finds out what kind of file it is.
+func (b *Bytes) begin() error {
+	info, err := b.file.Stat()
+	if err != nil {
+		return err
+	}
+	b.pipe = b.of.fsys != nil && info.Mode()&fs.ModeNamedPipe != 0
+	if !b.pipe {
+		if err := b.of.check(info); err != nil {
+			return err
+		}
+	}
+	b.in = bufio.NewReaderSize(b.file, 64<<10)
+	magic, err := b.in.Peek(2)
+	switch {
+	case err != nil && err != io.EOF:
+		return fmt.Errorf("%s: %w", b.of.path, err)
+	case string(magic) == "\x1f\x8b":
+		if b.unpacker, err = gzip.NewReader(b.in); err != nil {
+			return fmt.Errorf("%s: %w", b.of.path, err)
+		}
+		b.in = bufio.NewReaderSize(b.unpacker, 64<<10)
+	case !b.pipe:
+		b.Size = info.Size()
+		b.At, _ = b.file.(io.ReaderAt)
+	}
+	return nil
+}
+
+// check remembers what the file is, or holds it against that.
+func (f *File) check(now fs.FileInfo) error {
+	if err := datasets.CheckRegular(f.path, now); err != nil {
+		return err
+	}
+	if f.first.CompareAndSwap(nil, &now) || datasets.SameFile(*f.first.Load(), now) {
+		return nil
+	}
+	return &datasets.LineError{File: f.path, Err: datasets.ErrChanged}
+}
+
+// Read reads on from the beginning.
+func (b *Bytes) Read(p []byte) (int, error) { return b.in.Read(p) }
+
+// Discard leaves out the next n bytes.
+func (b *Bytes) Discard(n int64) error {
+	done, err := io.CopyN(io.Discard, b.in, n)
+	if err == io.EOF && done < n {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// Same returns an error where the file is no longer what it was when it was first opened.
+func (b *Bytes) Same() error {
+	if b.pipe {
+		return nil
+	}
+	var now fs.FileInfo
+	var err error
+	if b.of.fsys == nil {
+		now, err = os.Stat(b.of.path) // another file may be there
+	} else {
+		now, err = fs.Stat(b.of.fsys, b.of.path)
+	}
+	if err != nil || !datasets.SameFile(*b.of.first.Load(), now) {
+		return &datasets.LineError{File: b.of.path, Err: datasets.ErrChanged}
+	}
+	return nil
+}
+
+// Close closes the file.
+func (b *Bytes) Close() error { return b.file.Close() }

@@ -1,0 +1,394 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// slab is some blocks of rows: their columns, and the blocks made of these.
+type slab struct {
+	source *columnSource
+	full   int // rows
+	rows   int
+	from   int // numbers of the rows in the file: of the first of those that were decoded last
+	feeds  []*feed
+
+	x, y    [][]float64 // inputs and targets by column
+	weights []float64
+	groups  []string
+	kept    [][]string // by kept column
+
+	block  int       // rows of a block
+	matrix []float64 // the inputs row by row
+	labels []float64 // the targets row by row
+	record []string  // the kept texts row by row
+	err    error     // what ended the reading
+}
+
+// slabValues bounds the inputs of a slab, beyond one block of them.
+const slabValues = 1 << 21
+
+// newSlab returns an empty slab, with room for its columns as far as there are rows.
+func (s *columnSource) newSlab(feeds []*feed) *slab {
+	cols := len(s.schema.Columns)
+	b := &slab{source: s, feeds: feeds, block: datasets.RowsPerBlock(cols)}
+	b.full = b.block * max(1, min(chunk/b.block, slabValues/(b.block*max(cols, 1))))
+	if s.rows >= 0 {
+		b.full = min(b.full, (s.rows+b.block)/b.block*b.block)
+	}
+	column := func() []float64 { return make([]float64, b.full) }
+	for range cols {
+		b.x = append(b.x, column())
+	}
+	for range s.layout.targets {
+		b.y = append(b.y, column())
+	}
+	if s.layout.weight >= 0 {
+		b.weights = column()
+	}
+	if s.layout.group >= 0 {
+		b.groups = make([]string, b.full)
+	}
+	for range s.layout.keep {
+		b.kept = append(b.kept, make([]string, b.full))
+	}
+	b.matrix, b.labels = make([]float64, b.full*cols), make([]float64, b.full*len(b.y))
+	return b
+}
+
+// aim tells the feeds to write behind the rows that the slab has.
+func (b *slab) aim() {
+	for _, f := range b.feeds {
+		for k := range f.outs {
+			o := &f.outs[k]
+			switch c := &b.source.cells[o.column]; {
+			case o.keep >= 0:
+				o.texts = b.kept[o.keep][b.rows:]
+			case o.use == input:
+				o.into = b.x[c.at][b.rows:]
+			case o.use == target:
+				o.into = b.y[c.at][b.rows:]
+			case o.use == weight:
+				o.into = b.weights[b.rows:]
+			case o.use == group:
+				o.texts = b.groups[b.rows:]
+			}
+		}
+	}
+}
+
+// fill decodes rows until the slab is full or there are no more.
+func (b *slab) fill(ctx context.Context, p *columnPass, missing *unlabelled) error {
+	b.rows = 0
+	for b.rows < b.full {
+		b.aim()
+		b.from = p.first
+		n, err := p.next(ctx, b.full-b.rows, b.source.put)
+		if err != nil || n == 0 {
+			return err
+		}
+		if n, err = b.choose(n, missing); err != nil {
+			return err
+		}
+		b.rows += n
+	}
+	return nil
+}
+
+// choose leaves out the rows without a target among the n decoded last, and refuses those that are of no
+// use. It returns how many are left.
+func (b *slab) choose(n int, missing *unlabelled) (int, error) {
+	s, at := b.source, b.rows
+	first, _ := slices.BinarySearch(s.left, b.from)
+	last, _ := slices.BinarySearch(s.left, b.from+n)
+	if without := s.left[first:last]; len(without) > 0 {
+		n = b.compact(n, without)
+	}
+	for k, j := range s.layout.targets {
+		if s.layout.roles.Unlabelled {
+			break
+		}
+		for i, y := range b.y[k][at : at+n] {
+			if math.IsNaN(y) {
+				missing.add(b.numberOf(i), j)
+			}
+		}
+	}
+	if b.weights != nil {
+		for i, w := range b.weights[at : at+n] {
+			switch j := s.layout.weight; {
+			case math.IsNaN(w):
+				return 0, s.at(b.numberOf(i), j, "the weight is missing")
+			case w < 0:
+				return 0, s.at(b.numberOf(i), j, "%v is not a weight, wanted a number ≥ 0", w)
+			}
+		}
+	}
+	if b.groups != nil {
+		if i := slices.Index(b.groups[at:at+n], ""); i >= 0 {
+			return 0, s.at(b.numberOf(i), s.layout.group, "the group is missing")
+		}
+	}
+	return n, nil
+}
+
+// numberOf returns the number in the file of row i of those decoded last, as far as they are left.
+func (b *slab) numberOf(i int) int {
+	at, _ := slices.BinarySearch(b.source.left, b.from)
+	row := b.from + i
+	for at < len(b.source.left) && b.source.left[at] <= row {
+		row++
+		at++
+	}
+	return row
+}
+
+// compact closes the gaps of the rows that are left out, of n that were decoded last.
+func (b *slab) compact(n int, without []int) int {
+	columns := slices.Concat(b.x, b.y)
+	if b.weights != nil {
+		columns = append(columns, b.weights)
+	}
+	texts := b.kept
+	if b.groups != nil {
+		texts = append(slices.Clone(texts), b.groups)
+	}
+	atOnce(len(columns), func(k int) { closeGaps(columns[k][b.rows:b.rows+n], b.from, without) })
+	atOnce(len(texts), func(k int) { closeGaps(texts[k][b.rows:b.rows+n], b.from, without) })
+	return n - len(without)
+}
+
+// closeGaps moves values over those of the rows without a place.
+func closeGaps[T any](values []T, from int, without []int) {
+	to := without[0] - from
+	for k, row := range without {
+		end := len(values)
+		if k+1 < len(without) {
+			end = without[k+1] - from
+		}
+		to += copy(values[to:], values[row-from+1:end])
+	}
+}
+
+// unlabelled is the rows without a target, as far as they are to be told.
+type unlabelled struct {
+	rows []int
+	more int
+	j    int // column of the first one
+}
+
+func (u *unlabelled) add(row, j int) {
+	switch n := len(u.rows); {
+	case slices.Contains(u.rows, row):
+	case n == 0:
+		u.rows, u.j = append(u.rows, row), j
+	case n < mostLacking:
+		u.rows = append(u.rows, row)
+	default:
+		u.more++
+	}
+}
+
+// err is the error that lists them.
+func (u *unlabelled) err(s *columnSource) error {
+	if len(u.rows) == 0 {
+		return nil
+	}
+	others := ""
+	for k, row := range u.rows[1:] {
+		if k == 0 {
+			others = "; also in row "
+		} else {
+			others += ", "
+		}
+		others += strconv.Itoa(row)
+	}
+	if u.more > 0 {
+		others += fmt.Sprintf(" and %d more", u.more)
+	}
+	return s.at(u.rows[0], u.j, "%w; missing_target: drop leaves such rows out%s", errNoTarget, others)
+}
+
+// lay puts the columns side by side, row by row: blocks are made on all cores.
+func (b *slab) lay() {
+	blocks := (b.rows + b.block - 1) / b.block
+	atOnce(blocks, func(k int) {
+		from, to := k*b.block, min((k+1)*b.block, b.rows)
+		sideBySide(b.matrix, b.x, from, to)
+		sideBySide(b.labels, b.y, from, to)
+	})
+	if b.kept == nil {
+		return
+	}
+	if b.record == nil {
+		b.record = make([]string, b.full*len(b.kept))
+	}
+	for k, texts := range b.kept {
+		for i, t := range texts[:b.rows] {
+			b.record[i*len(b.kept)+k] = t
+		}
+	}
+}
+
+// sideBySide writes rows from to to of the columns, row by row, in tiles that stay in the nearest cache.
+func sideBySide(out []float64, columns [][]float64, from, to int) {
+	cols := len(columns)
+	const tile = 16
+	for ; from < to; from += tile {
+		end := min(from+tile, to)
+		for j, column := range columns {
+			at := from*cols + j
+			for _, v := range column[from:end] {
+				out[at] = v
+				at += cols
+			}
+		}
+	}
+}
+
+// groupNumbers numbers groups in order of their first appearance.
+type groupNumbers struct {
+	numbers map[string]int
+	last    string
+	at      int
+}
+
+func (g *groupNumbers) number(name string) int {
+	if name == g.last && len(g.numbers) > 0 { // groups often stand together
+		return g.at
+	}
+	number, ok := g.numbers[name]
+	if !ok {
+		number = len(g.numbers)
+		g.numbers[name] = number
+	}
+	g.last, g.at = name, number
+	return number
+}
+
+// blockAt returns the block that begins at a row of the slab.
+func (b *slab) blockAt(from int, groups *groupNumbers) datasets.Set {
+	s, to, cols := b.source, min(from+b.block, b.rows), len(b.x)
+	out := datasets.Set{Schema: s.schema, X: mat.NewDense(to-from, cols, b.matrix[from*cols:to*cols])}
+	switch t := len(b.y); t {
+	case 0:
+	case 1:
+		out.Y = b.labels[from:to]
+	default:
+		out.Targets = mat.NewDense(to-from, t, b.labels[from*t:to*t])
+	}
+	if b.weights != nil {
+		out.Weights = b.weights[from:to]
+	}
+	if b.groups != nil {
+		out.Groups = make([]int, 0, to-from)
+		for _, name := range b.groups[from:to] {
+			out.Groups = append(out.Groups, groups.number(name))
+		}
+	}
+	if k := len(b.kept); k > 0 {
+		for i := from; i < to; i++ {
+			out.Kept = append(out.Kept, slices.Clone(b.record[i*k:(i+1)*k]))
+		}
+	}
+	return out
+}
+
+func (s *columnSource) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	within, cancel := context.WithCancel(ctx)
+	ready, free := make(chan *slab), make(chan *slab, 2)
+	go func() {
+		defer close(ready)
+		s.slabs(within, free, ready)
+	}()
+	defer func() {
+		cancel()
+		for range ready { // until the reader has ended
+		}
+	}()
+	rows, groups := 0, &groupNumbers{numbers: map[string]int{}}
+	free <- nil
+	free <- nil
+	for b := range ready {
+		rows += b.rows
+		for from := 0; from < b.rows; from += b.block {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := yield(b.blockAt(from, groups)); err != nil {
+				return err
+			}
+		}
+		if b.err != nil {
+			return b.err
+		}
+		free <- b
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	switch {
+	case s.rows >= 0 && rows != s.rows:
+		return s.changed(rows, s.rows)
+	case rows == 0:
+		return s.noRows()
+	}
+	return nil
+}
+
+// slabs fills slabs ahead of whoever takes them, the first of which are nil.
+func (s *columnSource) slabs(ctx context.Context, free <-chan *slab, ready chan<- *slab) {
+	feeds := s.feeds(func(int) bool { return true }, true)
+	for _, f := range feeds {
+		for k := range f.outs {
+			if o := &f.outs[k]; o.keep < 0 && o.use != group {
+				o.codes = s.coder(o.column)
+			}
+		}
+	}
+	p, err := s.pass(ctx, feeds)
+	if err == nil {
+		defer p.cursor.Close()
+	}
+	var missing unlabelled
+	for {
+		var b *slab
+		select {
+		case b = <-free:
+		case <-ctx.Done():
+			return
+		}
+		if b == nil {
+			b = s.newSlab(feeds)
+		}
+		if err == nil {
+			err = b.fill(ctx, p, &missing)
+		}
+		end := err != nil || b.rows < b.full
+		if b.err = err; end && err == nil {
+			b.err = missing.err(s)
+		}
+		if err != nil || len(missing.rows) > 0 {
+			b.rows = 0 // no block comes beside an error
+		}
+		b.lay()
+		select {
+		case ready <- b:
+		case <-ctx.Done():
+			return
+		}
+		if end {
+			return
+		}
+	}
+}

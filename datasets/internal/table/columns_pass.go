@@ -1,0 +1,298 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/internal/text"
+)
+
+// chunk is how many rows are decoded at once, at most.
+const chunk = 1 << 15
+
+// columnPass is one reading of some columns.
+type columnPass struct {
+	source *columnSource
+	cursor Cursor
+	feeds  []*feed
+	first  int // number in the file of the next row
+}
+
+func (s *columnSource) pass(ctx context.Context, feeds []*feed) (*columnPass, error) {
+	wanted := make([]Reading, len(feeds))
+	for k, f := range feeds {
+		wanted[k] = f.Reading
+	}
+	cursor, err := s.reader.Read(ctx, wanted)
+	if err != nil {
+		return nil, err
+	}
+	return &columnPass{source: s, cursor: cursor, feeds: feeds}, nil
+}
+
+// next decodes the next rows, at most so many, and calls use for every feed, several at once. It returns
+// no rows behind the last. Of several errors it returns the one of the first row.
+func (p *columnPass) next(ctx context.Context, most int, use func(f *feed, first, rows int) error) (rows int, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	rows, err = p.cursor.Next(min(most, chunk))
+	if err == io.EOF {
+		return 0, nil
+	} else if err != nil {
+		return 0, err
+	}
+	first := p.first
+	p.first += rows
+	errs := make([]error, len(p.feeds))
+	atOnce(len(p.feeds), func(k int) {
+		f := p.feeds[k]
+		f.room(rows)
+		if errs[k] = p.cursor.Decode(k, &f.values); errs[k] == nil {
+			errs[k] = use(f, first, rows)
+		}
+	})
+	return rows, firstFault(errs)
+}
+
+// firstFault returns the error of the first row, and of several in it that of the first column.
+func firstFault(errs []error) error {
+	var out error
+	row, column := math.MaxInt, 0
+	for _, err := range errs {
+		var at *rowFault
+		switch {
+		case err == nil:
+		case !errors.As(err, &at):
+			return err // what the file is damaged by counts most
+		case at.row < row || at.row == row && at.column < column:
+			out, row, column = err, at.row, at.column
+		}
+	}
+	return out
+}
+
+// atOnce calls do for 0 to n−1, on all cores.
+func atOnce(n int, do func(k int)) {
+	helpers := min(n, runtime.GOMAXPROCS(0))
+	if helpers < 2 {
+		for k := range n {
+			do(k)
+		}
+		return
+	}
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range helpers {
+		wait.Go(func() {
+			for k := int(next.Add(1)) - 1; k < n; k = int(next.Add(1)) - 1 {
+				do(k)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// room makes room for the values of so many rows. Numbers go where the first outlet wants them.
+func (f *feed) room(rows int) {
+	switch f.As {
+	case Numbers:
+		if into := f.outs[0].into; into != nil {
+			f.values.Numbers = into[:rows]
+			return
+		}
+		if len(f.own) < rows {
+			f.own = make([]float64, max(rows, min(2*len(f.own), chunk)))
+		}
+		f.values.Numbers = f.own[:rows]
+	case Times:
+		f.values.Seconds = grown(f.values.Seconds, rows)
+	case Texts:
+		f.values.Codes = grown(f.values.Codes, rows)
+	}
+}
+
+// grown returns a of another length, with any values.
+func grown[T any](a []T, n int) []T {
+	if cap(a) < n {
+		return make([]T, n, max(n, min(2*cap(a), chunk)))
+	}
+	return a[:n]
+}
+
+// memo is what has been found out about the texts of a dictionary, for each outlet.
+type memo struct {
+	of     *Dictionary
+	lost   []bool      // whether a text stands for a missing value
+	values [][]float64 // by outlet: the number or code of every text
+	faults map[int]error
+}
+
+// learn looks at the texts that the dictionary has beyond those known.
+func (m *memo) learn(f *feed, s *columnSource) *memo {
+	if m == nil || m.of != f.values.Texts {
+		m = &memo{of: f.values.Texts, values: make([][]float64, len(f.outs)), faults: map[int]error{}}
+	}
+	for code := len(m.lost); code < len(m.of.Texts); code++ {
+		t := m.of.Texts[code]
+		m.lost = append(m.lost, s.isMissing(t))
+		for k := range f.outs {
+			v, err := s.value(&f.outs[k], t, m.lost[code])
+			if m.values[k] = append(m.values[k], v); err != nil {
+				m.faults[code] = err
+			}
+		}
+	}
+	return m
+}
+
+// value returns the number that a text becomes in a column.
+func (s *columnSource) value(o *outlet, t string, lost bool) (float64, error) {
+	switch j := o.column; {
+	case o.keep >= 0 || o.use == group:
+		return 0, nil
+	case lost:
+		return math.NaN(), nil
+	case s.origins[j].date != nil:
+		date := s.origins[j].date
+		at, ok := date.Parse([]byte(t))
+		if !ok {
+			c := origin{date: *date}
+			return 0, fmt.Errorf("%q is not a date%s", t, c.wanted())
+		}
+		return float64(date.Values(at)[s.origins[j].number]), nil
+	case o.codes != nil:
+		t = s.trimmed(o.use, t)
+		v := o.codes.code(t)
+		if v != datasets.Unknown || o.use == input {
+			return v, nil
+		}
+		if s.layout.roles.Unlabelled {
+			return math.NaN(), nil
+		}
+		return 0, fmt.Errorf("class %q is not among the %d of the schema: %s", t, len(o.codes.codes), list(s.schema.Targets[s.cells[j].at].Levels))
+	default:
+		if v, ok := text.Number([]byte(s.trimmed(o.use, t))); ok {
+			return v, nil
+		}
+		if o.use == target && s.layout.roles.Unlabelled {
+			return math.NaN(), nil
+		}
+		return 0, fmt.Errorf("%q is not a number", t)
+	}
+}
+
+// put writes the values of a feed where they go.
+func (s *columnSource) put(f *feed, first, rows int) error {
+	switch f.As {
+	case Times:
+		s.putTimes(f, rows)
+		return nil
+	case Texts:
+		return s.putTexts(f, first, rows)
+	}
+	for k := range f.outs {
+		o := &f.outs[k]
+		if k > 0 {
+			copy(o.into[:rows], f.values.Numbers)
+		}
+		if err := s.finite(o, first, o.into[:rows]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finite refuses what is no number and no missing value.
+func (s *columnSource) finite(o *outlet, first int, values []float64) error {
+	for i, v := range values {
+		if v-v == 0 || v != v {
+			continue
+		}
+		if o.use == target && s.layout.roles.Unlabelled {
+			values[i] = math.NaN()
+			continue
+		}
+		return s.at(first+i, o.column, "the value is infinite, wanted a number; data.drop leaves the column out")
+	}
+	return nil
+}
+
+func (s *columnSource) putTexts(f *feed, first, rows int) error {
+	f.memo = f.memo.learn(f, s)
+	codes := f.values.Codes[:rows]
+	for k := range f.outs {
+		o := &f.outs[k]
+		switch {
+		case o.texts != nil:
+			texts := f.values.Texts.Texts
+			for i, code := range codes {
+				o.texts[i] = ""
+				if code >= 0 && !f.memo.lost[code] {
+					o.texts[i] = texts[code]
+				}
+			}
+		default:
+			values := f.memo.values[k]
+			for i, code := range codes {
+				if code < 0 {
+					o.into[i] = math.NaN()
+				} else {
+					o.into[i] = values[code]
+				}
+			}
+		}
+	}
+	if len(f.memo.faults) == 0 {
+		return nil
+	}
+	for i, code := range codes {
+		if err := f.memo.faults[int(code)]; err != nil {
+			return s.at(first+i, f.faulty(), "%w", err)
+		}
+	}
+	return nil
+}
+
+// faulty is the column that texts may be wrong for.
+func (f *feed) faulty() int {
+	for _, o := range f.outs {
+		if o.keep < 0 {
+			return o.column
+		}
+	}
+	return f.outs[0].column
+}
+
+// putTimes writes parts of times. Rows in order often have the day of the one before.
+func (s *columnSource) putTimes(f *feed, rows int) {
+	date := *s.origins[f.outs[0].column].date
+	parts := make([]int, len(f.outs))
+	last := int64(NoTime)
+	for i, at := range f.values.Seconds[:rows] {
+		if at == NoTime {
+			for k := range f.outs {
+				f.outs[k].into[i] = math.NaN()
+			}
+			continue
+		}
+		if hour := at - (at%3600+3600)%3600; hour != last || last == NoTime {
+			last = hour
+			all := date.Values(time.Unix(at, 0).UTC())
+			for k := range f.outs {
+				parts[k] = all[s.origins[f.outs[k].column].number]
+			}
+		}
+		for k := range f.outs {
+			f.outs[k].into[i] = float64(parts[k])
+		}
+	}
+}

@@ -1,0 +1,322 @@
+package table
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/internal/text"
+)
+
+// OpenColumns learns the schema of r's columns, unless the roles bring one, and returns the rows as a
+// source. Kinds follow the types: numbers are numeric, texts categorical, and a truth is a number but for
+// the target, where it is a class. So only the columns with categories, and the target, weights and
+// groups, which no row may lack, are read before the first pass.
+func OpenColumns(ctx context.Context, r Columnar, roles datasets.Roles) (datasets.Source, error) {
+	s := &columnSource{reader: r, typed: r.ColumnForm(), rows: -1}
+	form, err := s.form(roles.Dates)
+	if err != nil {
+		return nil, err
+	}
+	if s.layout, err = arrange(form, roles); err != nil {
+		return nil, err
+	}
+	if err := s.readable(); err != nil {
+		return nil, err
+	}
+	s.rows = s.typed.Rows
+	s.missing = missingTexts(roles.Schema)
+	if roles.DropMissingTarget && len(s.layout.targets) > 0 {
+		if err := s.findUnlabelled(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if roles.Schema == nil {
+		if s.schema, err = s.learn(ctx); err != nil {
+			return nil, err
+		}
+	} else {
+		s.schema = *roles.Schema
+		if len(s.schema.Columns) == 0 {
+			for _, j := range s.layout.inputs {
+				s.schema.Columns = append(s.schema.Columns, datasets.Column{Name: s.layout.columns[j].Name})
+			}
+		}
+	}
+	return s, s.plan()
+}
+
+// columnSource codes typed columns by a schema.
+type columnSource struct {
+	reader  Columnar
+	typed   ColumnForm
+	origins []part // of the layout's columns
+	layout  *layout
+	schema  datasets.Schema
+	missing []string // texts that stand for a missing value
+	rows    int      // that are not left out; -1 where nobody has counted
+	left    []int    // numbers of the rows that are left out
+	drop    bool     // whether rows without a target are left out
+	cells   []cell   // by column of the layout
+}
+
+// part is where a column of the layout comes from.
+type part struct {
+	column int // of the file
+	date   *datasets.Date
+	number int // among the parts of the date
+}
+
+// form returns what the text formats say of their columns, the parts of dates in the place of the dates.
+func (s *columnSource) form(dates map[string]datasets.Date) (Form, error) {
+	out := Form{Name: s.typed.Name}
+	var errs []error
+	for k, c := range s.typed.Columns {
+		date, is := dates[c.Name]
+		if !is {
+			kind := datasets.Numeric
+			if c.Type == Texts {
+				kind = datasets.Categorical
+			}
+			out.Columns = append(out.Columns, Column{Name: c.Name, Declared: true, Kind: kind})
+			s.origins = append(s.origins, part{column: k})
+			continue
+		}
+		if err := date.Check(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: dates: column %s: %w", out.Name, c.Name, err))
+			continue
+		}
+		if c.Type != Times && c.Type != Texts {
+			errs = append(errs, fmt.Errorf("%s: dates: column %s is of type %s, wanted dates or texts", out.Name, c.Name, c.As))
+			continue
+		}
+		for i, name := range date.Names(c.Name) {
+			out.Columns = append(out.Columns, Column{Name: name, Declared: true, Kind: datasets.Numeric})
+			s.origins = append(s.origins, part{column: k, date: &date, number: i})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(dates)) {
+		if !slices.ContainsFunc(s.typed.Columns, func(c TypedColumn) bool { return c.Name == name }) {
+			errs = append(errs, fmt.Errorf("%s: dates: no column %q; there are %s", out.Name, name, list(s.names())))
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+func (s *columnSource) names() []string {
+	var names []string
+	for _, c := range s.typed.Columns {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// readable reports the columns in use of which no numbers or categories can be made. Where only the names
+// of the columns are asked for, any may be there.
+func (s *columnSource) readable() error {
+	l := s.layout
+	if l.roles.Schema != nil && len(l.roles.Schema.Columns) == 0 {
+		return nil
+	}
+	var errs []error
+	for j, u := range l.use {
+		o := s.origins[j]
+		c := s.typed.Columns[o.column]
+		kept := slices.Contains(l.keep, j)
+		way := "; data.drop leaves the column out"
+		if u != input {
+			way = ""
+		}
+		switch {
+		case u == dropped && !kept:
+		case c.Type == Unreadable && c.Why != "":
+			errs = append(errs, fmt.Errorf("%s: column %s: %s%s", l.file, c.Name, c.Why, way))
+		case c.Type == Unreadable:
+			errs = append(errs, fmt.Errorf("%s: column %s is of type %s, wanted numbers, truths, texts or times%s", l.file, c.Name, c.As, way))
+		case c.Type == Times && o.date == nil && (u == input || u == target || u == weight):
+			errs = append(errs, fmt.Errorf("%s: column %s has times, of type %s; data.dates takes them apart into numbers, data.drop leaves the column out", l.file, c.Name, c.As))
+		case c.Type == Texts && u == weight:
+			errs = append(errs, fmt.Errorf("%s: column %s has texts, of type %s, wanted weights, which are numbers", l.file, c.Name, c.As))
+		}
+		if u == target && c.Type == Truths && len(l.targets) == 1 {
+			l.columns[j].Kind = datasets.Categorical
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// missingTexts are the texts that stand for a missing value, as the empty one does: those of the schema,
+// or what the other readers take for one.
+func missingTexts(s *datasets.Schema) []string {
+	if s != nil && s.Missing != nil {
+		return s.Missing
+	}
+	return []string{"NaN", "nan"}
+}
+
+func (s *columnSource) Schema() datasets.Schema { return s.schema }
+
+// LeftOut returns the numbers of the rows of the file that are left out.
+func (s *columnSource) LeftOut() []int { return s.left }
+
+func (s *columnSource) Dims() (rows, cols int) { return s.rows, len(s.schema.Columns) }
+
+// plan works out where the values of every column go.
+func (s *columnSource) plan() error {
+	inner := source{layout: s.layout, schema: s.schema}
+	err := inner.plan()
+	s.cells = inner.cells
+	return err
+}
+
+// feed is a column of the file in one representation, and what is made of it.
+type feed struct {
+	Reading
+	name   string
+	outs   []outlet
+	values Values
+	own    []float64 // room for numbers that go nowhere else
+	memo   *memo
+}
+
+// outlet is where values go: a column of the layout.
+type outlet struct {
+	column int // of the layout
+	use    use
+	keep   int // which of the kept ones, -1 where it is none of them
+	into   []float64
+	texts  []string
+	codes  *coder // of categories; nil for numbers
+}
+
+// feeds returns what is to be read for the columns of the layout that are wanted, and the kept ones.
+func (s *columnSource) feeds(wanted func(j int) bool, kept bool) []*feed {
+	var out []*feed
+	add := func(j int, as Type, o outlet) {
+		k := s.origins[j].column
+		for _, f := range out {
+			if f.Column == k && f.As == as {
+				f.outs = append(f.outs, o)
+				return
+			}
+		}
+		out = append(out, &feed{Reading: Reading{k, as}, name: s.typed.Columns[k].Name, outs: []outlet{o}})
+	}
+	for j, u := range s.layout.use {
+		if u == dropped || !wanted(j) {
+			continue
+		}
+		o := outlet{column: j, use: u, keep: -1}
+		as := s.typed.Columns[s.origins[j].column].Type
+		switch {
+		case u == group || s.categorical(j):
+			as = Texts
+		case as == Truths:
+			as = Numbers
+		}
+		add(j, as, o)
+	}
+	if kept {
+		for i, j := range s.layout.keep {
+			add(j, Texts, outlet{column: j, keep: i})
+		}
+	}
+	return out
+}
+
+// categorical reports whether the values of column j become codes: by the schema, once it is there.
+func (s *columnSource) categorical(j int) bool {
+	if s.cells != nil {
+		return s.cells[j].codes != nil
+	}
+	kind, _ := s.layout.kindOf(j)
+	return kind == datasets.Categorical && (s.layout.use[j] == input || s.layout.use[j] == target)
+}
+
+// at returns an error about a row of the file.
+func (s *columnSource) at(row, j int, format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	return &rowFault{row: row, column: j, LineError: datasets.LineError{File: s.layout.file, Err: fmt.Errorf("row %d: column %s: %w", row, s.layout.columns[j].Name, err)}}
+}
+
+// rowFault is a fault that knows its row.
+type rowFault struct {
+	datasets.LineError
+	row, column int
+}
+
+func (f *rowFault) Unwrap() error { return &f.LineError }
+
+// isMissing reports whether a text stands for a missing value.
+func (s *columnSource) isMissing(t string) bool {
+	return t == "" || (t[0] == 'N' || t[0] == 'n' || s.layout.roles.Schema != nil) && slices.Contains(s.missing, t)
+}
+
+// trimmed returns a text of a target without its suffix.
+func (s *columnSource) trimmed(u use, t string) string {
+	if u == target && len(s.layout.suffix) > 0 {
+		return string(bytes.TrimSuffix([]byte(t), s.layout.suffix))
+	}
+	return t
+}
+
+// coder finds the codes of texts.
+type coder struct {
+	codes  map[string]float64
+	values map[float64]float64 // codes by the number that a category is; nil where the column has no numbers
+	truths bool
+	other  float64
+}
+
+// coder returns the one for column j of the layout, whose categories the schema has.
+func (s *columnSource) coder(j int) *coder {
+	c := &s.cells[j]
+	if c.codes == nil {
+		return nil
+	}
+	out := &coder{codes: c.codes, other: c.other}
+	switch s.typed.Columns[s.origins[j].column].Type {
+	case Truths:
+		out.truths = true
+	case Numbers:
+		out.values = map[float64]float64{}
+		for name, code := range c.codes {
+			if v, ok := text.Number([]byte(name)); ok {
+				if before, is := out.values[v]; !is || code < before {
+					out.values[v] = code
+				}
+			}
+		}
+	}
+	return out
+}
+
+// truths are other ways to write them.
+var truths = map[string][]string{"false": {"False", "FALSE", "0"}, "true": {"True", "TRUE", "1"}}
+
+// code returns the code of a text. A number finds a category that is written in another way, 3 that of
+// 3.0, and so does a truth.
+func (c *coder) code(t string) float64 {
+	if code, ok := c.codes[t]; ok {
+		return code
+	}
+	if c.truths {
+		for _, as := range truths[t] {
+			if code, ok := c.codes[as]; ok {
+				return code
+			}
+		}
+	}
+	if c.values != nil {
+		if v, ok := text.Number([]byte(t)); ok {
+			if code, ok := c.values[v]; ok {
+				return code
+			}
+		}
+	}
+	return c.other
+}

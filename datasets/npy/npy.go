@@ -1,0 +1,154 @@
+// Package npy reads numpy's arrays: a .npy file, which holds one, or a .npz file, which holds several by
+// name; as a stream of blocks with [Open], whatever their size, or into memory with [ReadFile].
+//
+// The first axis of an array is that of the rows. A .npy file of one axis is a column called x0, of two
+// axes the columns x0, x1, … Of a .npz file every array of one axis is a column called as the array is;
+// of two axes the array X is the columns x0, x1, …, and another one, say Z, the columns Z_0, Z_1, … They
+// stand in the order of the file, but for an array called y or Y, which comes last, where readers of files
+// expect a target that nobody names. An array that has not as many rows as X, or else as the first one,
+// is no column; data.drop leaves it out. The fields of a structured array are columns of their names.
+//
+// Numbers may be floats, integers with a sign or without, of any size up to 64 bits and either byte order,
+// and truths; whole numbers beyond 2^53 are rounded to the nearest float64, as in a file of text, but
+// not in their names where they are categories. NaN is a missing value. Texts (U, S) are categories, and so
+// are an empty text and "NaN" missing ones; dates and times (M8) are taken apart by Roles.Dates. Versions 1
+// to 3 of the format, and both orders of axes, are read: one in Fortran's order only from a file that can
+// be read at any place. Complex numbers, objects and whatever else are no columns.
+//
+// Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+package npy
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/internal/steady"
+	"github.com/bochner-ml/bochner/datasets/internal/table"
+)
+
+// Options say what the columns are for. The zero value makes all of them inputs.
+type Options struct {
+	datasets.Roles
+
+	FS fs.FS // where the file is; nil is the machine's own file system
+}
+
+// Open returns the rows of the file at path as a source that reads the file anew for every pass and holds
+// a few blocks of rows. Without Options.Schema it reads the columns that are no plain numbers once, to
+// learn their categories, and the target, weights and groups to check them.
+func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
+	f, err := open(path, o.FS)
+	if err != nil {
+		return nil, err
+	}
+	return table.OpenColumns(ctx, f, o.Roles)
+}
+
+// ReadFile returns the rows of the file at path.
+func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
+	src, err := Open(ctx, path, o)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	return datasets.Gather(ctx, src)
+}
+
+// file is a table.Columnar.
+type file struct {
+	bytes   *steady.File
+	path    string
+	form    table.ColumnForm
+	arrays  []member
+	columns []column
+}
+
+// column is where the values of a column are: at an index of the second axis of an array, or in a field.
+type column struct {
+	array int
+	field int
+	at    int // of the second axis
+}
+
+func open(path string, fsys fs.FS) (*file, error) {
+	f := &file{bytes: steady.New(fsys, path), path: path}
+	b, err := f.bytes.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	if err := f.list(b); err != nil {
+		return nil, err
+	}
+	f.form = table.ColumnForm{Name: path, Rows: f.rows()}
+	for k := range f.arrays {
+		f.describe(k)
+	}
+	return f, nil
+}
+
+func (f *file) ColumnForm() table.ColumnForm { return f.form }
+
+// rows is how many there are: as many as X has, or else the first array that has any.
+func (f *file) rows() int {
+	out := -1
+	for _, m := range f.arrays {
+		if m.why == "" && len(m.head.shape) > 0 && (out < 0 || m.name == "X") {
+			out = m.head.shape[0]
+		}
+	}
+	return max(out, 0)
+}
+
+// describe adds the columns of an array.
+func (f *file) describe(k int) {
+	m := &f.arrays[k]
+	h := &m.head
+	if m.why == "" && (len(h.shape) == 0 || len(h.shape) > 2) {
+		m.why = fmt.Sprintf("the array has %d axes, wanted one or two", len(h.shape))
+	}
+	if m.why == "" && h.shape[0] != f.form.Rows {
+		m.why = fmt.Sprintf("the array has %d rows, wanted %d", h.shape[0], f.form.Rows)
+	}
+	if m.why == "" && len(h.shape) == 2 && h.named() {
+		m.why = "the array has fields and two axes, wanted one of them"
+	}
+	if m.why == "" && h.item == 0 {
+		m.why = "its elements have no bytes"
+	}
+	if m.why != "" {
+		f.add(column{array: k}, table.TypedColumn{Name: cmp.Or(m.name, "x0"), As: h.descr, Why: m.why})
+		return
+	}
+	width := 1
+	if len(h.shape) == 2 {
+		width = h.shape[1]
+	}
+	for i, field := range h.fields {
+		for at := range width {
+			c := table.TypedColumn{Name: m.name, Type: field.columnType(), As: field.descr}
+			if field.kind == 'O' {
+				c.Why = "it has objects of Python, which only Python reads; save it with a type of numbers or texts"
+			}
+			switch {
+			case h.named():
+				c.Name = field.name
+				if m.name != "" && m.name != "X" {
+					c.Name = m.name + "_" + field.name
+				}
+			case m.name == "" || m.name == "X" && len(h.shape) == 2:
+				c.Name = fmt.Sprint("x", at)
+			case len(h.shape) == 2:
+				c.Name = fmt.Sprint(m.name, "_", at)
+			}
+			f.add(column{k, i, at}, c)
+		}
+	}
+}
+
+func (f *file) add(at column, c table.TypedColumn) {
+	f.columns = append(f.columns, at)
+	f.form.Columns = append(f.form.Columns, c)
+}

@@ -1,0 +1,57 @@
+package document
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// formats are those that rows may be written in, and the endings that tell them.
+var formats = []struct {
+	name    string
+	endings []string
+}{
+	{"csv", []string{".csv", ".data", ".test", ".txt"}},
+	{"tsv", []string{".tsv", ".tab"}},
+	{"svmlight", []string{".svm", ".libsvm", ".svmlight"}},
+	{"arff", []string{".arff"}},
+	{"npy", []string{".npy"}},
+	{"npz", []string{".npz"}},
+}
+
+// Formats returns the names of the formats that rows may be written in.
+func Formats() []string {
+	var out []string
+	for _, f := range formats {
+		out = append(out, f.name)
+	}
+	return out
+}
+
+// Endings returns those by which the format of a file is known.
+func Endings() []string {
+	var out []string
+	for _, f := range formats {
+		out = append(out, f.endings...)
+	}
+	return out
+}
+
+// FormatOf returns the format that the ending of a file's name tells, "" for none. A .gz behind it tells
+// nothing.
+func FormatOf(path string) string {
+	ending := filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz"))
+	for _, f := range formats {
+		if slices.Contains(f.endings, ending) {
+			return f.name
+		}
+	}
+	return ""
+}
+
+// FormatNames is the formats in a sentence.
+func FormatNames() string {
+	all := Formats()
+	last := len(all) - 1
+	return strings.Join(all[:last], ", ") + " or " + all[last]
+}
