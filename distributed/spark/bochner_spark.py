@@ -1,0 +1,199 @@
+"""Fits the pipeline of a Bochner experiment file on a Spark cluster.
+
+Spark brings the machines, hands out the shards and does again what was lost; `bochner fold` does the work. Every pass
+over the rows is a Spark job of one task for each shard, and a treeReduce. What a task finds is a file in a store that
+all machines reach, a folder or a URL; tasks pass on its name, so that no sums go through Spark.
+
+From files that all machines see under one name:
+
+    spark-submit --master spark://HOST:7077 bochner_spark.py adult.yaml --shards 64 --store /shared/job -o model.bochner
+
+From a DataFrame:
+
+    import bochner_spark
+    out = bochner_spark.fit(spark, "adult.yaml", store="/shared/job", model="model.bochner", rows=df)
+
+A task that is done again writes the same bytes under the same name, so killed executors, retries and speculative
+execution change nothing: the model has the bits of the verbs on one machine with as many shards.
+
+It needs the command `bochner` on every machine and, for DataFrames, pyarrow; nothing else that Spark has not.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+__all__ = ["Failed", "fit"]
+
+
+class Failed(Exception):
+    """A step of the job failed: what the command has said."""
+
+
+def fit(spark, spec, store, model, shards=None, rows=None, overrides=(), binary="bochner", depth=2, tell=None):
+    """Fits the pipeline of the experiment file `spec` and writes the model to `model`.
+
+    spark      SparkSession.
+    spec       Path of the experiment file. Its data.train is read on every machine, unless rows are given: relative
+               to the file, which then has to be where all machines see it, or a URL.
+    store      Folder or URL that all machines reach, of this job alone. States of the passes are left in it.
+    shards     Into how many shards the rows of the files are cut; twice the cores of the cluster when left out.
+    rows       DataFrame whose partitions are the shards. A partition has to give the same rows in the same order in
+               every pass: read from files it does; what comes out of a shuffle is written to files first.
+    overrides  Values such as "rff.gamma=0.1" that replace those of the file.
+    binary     The command on every machine.
+    depth      Levels of the tree in which states are merged.
+    tell       Called with what finish says of every pass.
+
+    Returns what the last finish says, with "passes" and "seconds". Raises Failed.
+    """
+    context, began = spark.sparkContext, time.time()
+    flags = [arg for value in overrides for arg in ("--set", value)]
+    with open(spec, encoding="utf-8") as file:
+        text = file.read()
+    if rows is not None:
+        shards = rows.rdd.getNumPartitions()
+        flags += ["--set", "data.train=-", "--set", "data.format=arrow"]
+    elif not shards:
+        shards = 2 * context.defaultParallelism
+    job = Job(binary, os.path.abspath(spec), text if rows is not None else None, flags, store.rstrip("/"), shards)
+    start, done = None, 0
+    while True:
+        folder = job.folder(done)
+        if rows is None:
+            parts = context.parallelize(range(shards), shards).map(lambda shard: job.part(shard, folder, start))
+        else:
+            said = rows.mapInArrow(lambda batches: job.pipe(batches, folder, start, schema), "name string")
+            schema = arrow_schema(rows)
+            parts = context.parallelize([row.name for row in said.collect()], shards)
+        state = parts.treeReduce(lambda a, b: job.merge(a, b, folder), depth)
+        start = folder + "/model"
+        out = job.run("finish", state, "-o", start)
+        done += 1
+        if tell:
+            tell(out)
+        if out["done"]:
+            job.run("finish", state, "-o", model)
+            return {**out, "file": model, "passes": done, "seconds": time.time() - began}
+
+
+def arrow_schema(rows):
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return to_arrow_schema(rows.schema)
+
+
+class Job:
+    """What every task has to know."""
+
+    def __init__(self, binary, spec, text, flags, store, shards):
+        self.binary, self.spec, self.text = binary, spec, text
+        self.flags, self.store, self.shards = flags, store, shards
+
+    def folder(self, k):
+        """Where the states of a pass are."""
+        name = "%s/pass-%d" % (self.store, k)
+        if "://" not in name:
+            os.makedirs(name, exist_ok=True)
+        return name
+
+    def part(self, shard, folder, start, pipe=None):
+        """Does a shard's part and returns the name of its state."""
+        out = "%s/%d.state" % (folder, shard)
+        with tempfile.TemporaryDirectory() as scratch:
+            spec = self.spec
+            if self.text is not None:  # the file need not be on this machine
+                spec = os.path.join(scratch, os.path.basename(spec))
+                with open(spec, "w", encoding="utf-8") as file:
+                    file.write(self.text)
+            args = ["part", spec, "--shard", "%d/%d" % (shard, self.shards), "-o", out, *self.flags]
+            if start:
+                args += ["--from", start]
+            if pipe:
+                args += ["--data", "-"]
+            self.run(*args, pipe=pipe)
+        return out
+
+    def pipe(self, batches, folder, start, schema):
+        """Does the part of the partition whose rows are in the batches."""
+        import pyarrow
+        from pyspark import TaskContext
+
+        def write(sink):
+            with pyarrow.ipc.new_stream(sink, schema) as stream:
+                for batch in batches:
+                    stream.write_batch(batch.cast(schema) if batch.schema != schema else batch)
+
+        name = self.part(TaskContext.get().partitionId(), folder, start, write)
+        yield pyarrow.RecordBatch.from_arrays([pyarrow.array([name])], names=["name"])
+
+    def merge(self, one, other, folder):
+        """Puts two states together. Their names make that of the new one, for whoever does it again."""
+        both = hashlib.sha256((one + "\n" + other).encode()).hexdigest()[:16]
+        out = "%s/merged-%s.state" % (folder, both)
+        self.run("merge", one, other, "-o", out)
+        return out
+
+    def run(self, *args, pipe=None):
+        """Runs a verb and returns what it says."""
+        process = subprocess.Popen(
+            [self.binary, "--quiet", "--json", "fold", *args],
+            stdin=subprocess.PIPE if pipe else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        if pipe:
+            try:
+                pipe(process.stdin)
+            except BrokenPipeError:
+                pass  # it says why itself
+            except BaseException:
+                process.kill()
+                process.communicate()
+                raise
+            finally:
+                try:
+                    process.stdin.close()
+                except BrokenPipeError:
+                    pass
+                process.stdin = None
+        out, err = process.communicate()
+        if process.returncode != 0:
+            raise Failed(err.decode(errors="replace").strip() or "%s ended with status %d" % (self.binary, process.returncode))
+        return json.loads(out)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Fit the pipeline of a Bochner experiment file on a Spark cluster.")
+    parser.add_argument("spec", metavar="experiment.yaml")
+    parser.add_argument("--store", required=True, help="folder or URL that all machines reach, of this job alone")
+    parser.add_argument("-o", dest="model", required=True, metavar="MODEL", help="file to write the model to")
+    parser.add_argument("--shards", type=int, help="shards of the rows; twice the cores when left out")
+    parser.add_argument("--parquet", help="rows: Parquet files that Spark reads, instead of data.train of the experiment")
+    parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="PATH=VALUE")
+    parser.add_argument("--binary", default="bochner", help="the command on every machine")
+    args = parser.parse_args()
+
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.builder.appName("bochner").getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    rows = spark.read.parquet(args.parquet) if args.parquet else None
+    try:
+        out = fit(spark, args.spec, args.store, args.model, args.shards, rows, args.overrides, args.binary, tell=lambda said: print(json.dumps(said), flush=True))
+    except Exception as error:
+        lines = [line.strip() for line in str(error).splitlines() if "Failed: " in line]
+        print("bochner_spark: " + (lines[0].split("Failed: ", 1)[1] if lines else str(error)), file=sys.stderr)
+        sys.exit(1)
+    finally:
+        spark.stop()
+    print(json.dumps(out))
+
+
+if __name__ == "__main__":
+    main()
