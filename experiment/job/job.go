@@ -51,7 +51,12 @@ func Load(path string, overrides ...document.Override) (document.Spec, error) {
 	if err != nil {
 		return document.Spec{}, fmt.Errorf("job: %w", err)
 	}
-	d := document.Decode(path, text, overrides...)
+	return Parse(path, text, overrides...)
+}
+
+// Parse is Load for a text that stands in a file of that name, to which the names of its data are relative.
+func Parse(file string, text []byte, overrides ...document.Override) (document.Spec, error) {
+	d := document.Decode(file, text, overrides...)
 	if d.Steps {
 		d.Faults = append(d.Faults, faultsOf(d.Spec)...)
 	}

@@ -1,0 +1,269 @@
+// Package beamjob fits the pipeline of a Bochner experiment file on Apache Beam: on prism, Flink, Dataflow and whatever
+// else runs Beam's pipelines.
+//
+//	p, s := beam.NewPipelineWithRoot()
+//	model := beamjob.Fit(s, beamjob.Job{Spec: text, File: "gs://rows/adult.yaml", Shards: 64, Store: "gs://jobs/adult", Passes: 10})
+//	err := beamx.Run(ctx, p)
+//
+// It is the verbs of package experiment/job as a graph. A pass over the rows is a stage of one element for each shard,
+// stages that merge [Fan] states into one until one is left, and a stage that finishes; the next pass waits for the
+// name of what that has written:
+//
+//	shards ─▶ part ─▶ by 16 ─▶ merge ─▶ by 16 ─▶ merge ─▶ finish ─▶ model of the pass ─┐
+//	shards ─▶ part ◀── side input ─────────────────────────────────────────────────────┘
+//
+// Tasks write what they find to a store, a folder or a URL that all machines reach, and pass on its name: sums are
+// never elements of Beam's collections. A name says the experiment, the pass, the shards and what they began from, and
+// the same work writes the same bytes under it. So a bundle that is done twice, half done and done again, or done by
+// two machines at once changes nothing, and whoever runs the pipeline again goes on from what is in the store.
+//
+// Beam's graphs do not loop, so that a [Job] says how many passes there may be; those that are not needed hand on
+// the model. The model has the bits of `bochner fold` with the same rows, for any number of shards.
+package beamjob
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+
+	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/experiment/job"
+)
+
+func init() {
+	register.DoFn3x2[context.Context, int, Round, State, error](&partFn{})
+	register.DoFn2x0[State, func(int, State)](&keyFn{})
+	register.Emitter2[int, State]()
+	register.DoFn3x2[context.Context, int, func(*State) bool, State, error](&mergeFn{})
+	register.DoFn2x2[context.Context, State, Round, error](&finishFn{})
+	register.DoFn2x2[context.Context, Round, string, error](&doneFn{})
+	register.Iter1[State]()
+}
+
+// Fan is how many states a task merges into one.
+const Fan = 16
+
+// Job is what is fitted, and how.
+type Job struct {
+	Spec   string   // text of the experiment file
+	File   string   // name that it stands in, to which data.train is relative
+	Set    []string // "rff.gamma=0.1": values of the file that are replaced
+	Shards int      // into how many the rows are cut
+	Store  string   // folder or URL that all machines reach, where states and the model are kept
+	Model  string   // name of the model to write; "" is model.bochner in Store
+	Passes int      // how many passes over the rows there may be, the look at the columns among them
+}
+
+// copies is how often every part is done. Tests do what runners do that do a bundle again.
+var copies = 1
+
+// Round is what a pass has come to.
+type Round struct {
+	From string // name of what the next pass begins from, or of the model; "" before the first
+	Done bool   // whether it is the model
+	Pass int    // passes so far
+}
+
+// State is the name of what one part, or several, have found.
+type State struct {
+	Index int
+	Name  string
+	Round Round // that they began from
+}
+
+// ErrPasses is of a fit that wants more passes than [Job.Passes]. What is done is in the store, and the same
+// job with more of them goes on there.
+var ErrPasses = errors.New("more passes over the rows are wanted than the job allows")
+
+// Fit adds the fit of a job to a pipeline. It returns a collection of one element, the name of the model, or panics
+// where the job cannot be done, as Beam's own transforms do: call [Job.Check] before.
+func Fit(s beam.Scope, j Job) beam.PCollection {
+	if err := j.Check(); err != nil {
+		panic(err)
+	}
+	s = s.Scope("bochner.Fit")
+	var shards []int
+	for i := range j.Shards {
+		shards = append(shards, slices.Repeat([]int{i}, copies)...)
+	}
+	round := beam.Create(s, Round{})
+	for k := range j.Passes {
+		pass := s.Scope(fmt.Sprintf("pass %d", k))
+		all := beam.Reshuffle(pass, beam.CreateList(pass, shards))
+		states := beam.ParDo(pass, &partFn{Job: j}, all, beam.SideInput{Input: round})
+		for n := j.Shards; ; {
+			groups := beam.GroupByKey(pass, beam.ParDo(pass, &keyFn{}, states))
+			states = beam.ParDo(pass, &mergeFn{Job: j}, groups)
+			if n = (n + Fan - 1) / Fan; n == 1 {
+				break
+			}
+		}
+		round = beam.ParDo(pass, &finishFn{Job: j}, states)
+	}
+	return beam.ParDo(s, &doneFn{Passes: j.Passes}, round)
+}
+
+// Check reports what is wrong with a job: with it, and with its experiment as one.
+func (j Job) Check() error {
+	switch {
+	case j.Shards < 1:
+		return fmt.Errorf("beamjob: %d shards", j.Shards)
+	case j.Passes < 2:
+		return fmt.Errorf("beamjob: %d passes; one looks at the columns, and there is one more at least", j.Passes)
+	case j.Store == "":
+		return errors.New("beamjob: no store")
+	}
+	_, err := j.spec()
+	return err
+}
+
+func (j Job) spec() (document.Spec, error) {
+	var set []document.Override
+	for _, text := range j.Set {
+		var o document.Override
+		if err := o.UnmarshalText([]byte(text)); err != nil {
+			return document.Spec{}, fmt.Errorf("beamjob: %w", err)
+		}
+		set = append(set, o)
+	}
+	return job.Parse(j.File, []byte(j.Spec), set...)
+}
+
+// name is that of a state: of this job, begun from that, of those shards or groups of them.
+func (j Job) name(round Round, level string, index int) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %q %d %q", j.Spec, j.File, j.Set, j.Shards, round.From)
+	return fmt.Sprintf("%s/%s/pass-%d/%s-%d.state", j.Store, hex.EncodeToString(h.Sum(nil)[:8]), round.Pass, level, index)
+}
+
+// partFn does the part of a shard.
+type partFn struct{ Job Job }
+
+// ProcessElement returns the name of what the shard's part has found.
+func (f *partFn) ProcessElement(ctx context.Context, shard int, round Round) (State, error) {
+	out := State{shard, f.Job.name(round, "part", shard), round}
+	if round.Done || there(ctx, out.Name) {
+		return out, nil
+	}
+	spec, err := f.Job.spec()
+	if err != nil {
+		return out, err
+	}
+	o := job.Options{Shard: shard, Shards: f.Job.Shards}
+	if round.From != "" {
+		if o.From, err = readState(ctx, round.From); err != nil {
+			return out, err
+		}
+	}
+	part, err := job.Part(ctx, spec, o)
+	if err != nil {
+		return out, err
+	}
+	log.Infof(ctx, "bochner: shard %d of %d of pass %d is done", shard, f.Job.Shards, round.Pass)
+	return out, writeFile(ctx, out.Name, part.Write)
+}
+
+// keyFn puts neighbours together.
+type keyFn struct{}
+
+// ProcessElement returns a state with the number of its group.
+func (keyFn) ProcessElement(s State, emit func(int, State)) { emit(s.Index/Fan, s) }
+
+// mergeFn merges the states of a group.
+type mergeFn struct{ Job Job }
+
+// ProcessElement returns the name of what they are together.
+func (f *mergeFn) ProcessElement(ctx context.Context, group int, next func(*State) bool) (State, error) {
+	var list []State
+	for s := (State{}); next(&s); {
+		list = append(list, s)
+	}
+	// A runner may hand on what a bundle has made before it was done again.
+	slices.SortFunc(list, func(a, b State) int { return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Name, b.Name)) })
+	list = slices.Compact(list)
+	names := sha256.New()
+	for _, s := range list {
+		fmt.Fprintf(names, "%q\n", s.Name)
+	}
+	out := State{group, f.Job.name(list[0].Round, "merge-"+hex.EncodeToString(names.Sum(nil)[:6]), group), list[0].Round}
+	if out.Round.Done || there(ctx, out.Name) {
+		return out, nil
+	}
+	var merged *job.State
+	for k, s := range list {
+		read, err := readState(ctx, s.Name)
+		if err == nil && k > 0 {
+			merged, err = job.Merge(ctx, merged, read)
+		} else {
+			merged = read
+		}
+		if err != nil {
+			return out, fmt.Errorf("%s: %w", s.Name, err)
+		}
+	}
+	return out, writeFile(ctx, out.Name, merged.Write)
+}
+
+// finishFn ends a pass.
+type finishFn struct{ Job Job }
+
+// ProcessElement returns what the pass has come to.
+func (f *finishFn) ProcessElement(ctx context.Context, all State) (Round, error) {
+	if all.Round.Done {
+		return all.Round, nil
+	}
+	merged, err := readState(ctx, all.Name)
+	if err != nil {
+		return Round{}, err
+	}
+	out, err := job.Finish(ctx, merged)
+	if err != nil {
+		return Round{}, err
+	}
+	round := Round{Pass: all.Round.Pass + 1, Done: out.Model != nil}
+	for _, text := range out.Warnings {
+		log.Warnf(ctx, "bochner: %s", text)
+	}
+	if !round.Done {
+		round.From = f.Job.name(all.Round, "next", 0)
+		return round, writeFile(ctx, round.From, out.Next.Write)
+	}
+	round.From = cmp.Or(f.Job.Model, f.Job.Store+"/model.bochner")
+	return round, writeFile(ctx, round.From, out.Model.Write)
+}
+
+// doneFn says where the model is.
+type doneFn struct{ Passes int }
+
+// ProcessElement returns its name.
+func (f *doneFn) ProcessElement(ctx context.Context, last Round) (string, error) {
+	if !last.Done {
+		return "", fmt.Errorf("beamjob: %w: %d; what is done is in the store, and the job goes on there with more", ErrPasses, f.Passes)
+	}
+	log.Infof(ctx, "bochner: %s is the model, after %d passes", last.From, last.Pass)
+	return last.From, nil
+}
+
+// there reports whether somebody has written a file before. Files are whole or absent.
+func there(ctx context.Context, name string) bool {
+	_, err := readState(ctx, name)
+	return !errors.Is(err, fs.ErrNotExist) && err == nil
+}
+
+func readState(ctx context.Context, name string) (*job.State, error) {
+	content, err := readFile(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return job.Read(bytes.NewReader(content), int64(len(content)))
+}
