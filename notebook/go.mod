@@ -13,7 +13,9 @@ require (
 require (
 	github.com/google/go-cmp v0.6.0 // indirect
 	github.com/guptarohit/asciigraph v0.5.1 // indirect
+	github.com/klauspost/compress v1.19.2 // indirect
 	github.com/olekukonko/tablewriter v0.0.4 // indirect
+	github.com/pierrec/lz4/v4 v4.1.29 // indirect
 	github.com/rocketlaunchr/dataframe-go v0.0.0-20201007021539-67b046771f0b // indirect
 	golang.org/x/exp v0.0.0-20200331195152-e8c3332aa8e5 // indirect
 	golang.org/x/sys v0.49.0 // indirect

@@ -166,7 +166,7 @@ func (e elements) numbers(out []float64) {
 		}
 	case "f2":
 		for i := range out {
-			out[i] = half(order.Uint16(data[i*step:]))
+			out[i] = table.Half(order.Uint16(data[i*step:]))
 		}
 	case "i8":
 		for i := range out {
@@ -208,26 +208,6 @@ func (e elements) numbers(out []float64) {
 			}
 		}
 	}
-}
-
-// half returns a number of half precision.
-func half(b uint16) float64 {
-	exponent, fraction := int(b>>10&0x1f), float64(b&0x3ff)
-	var v float64
-	switch {
-	case exponent == 0x1f && fraction != 0:
-		return math.NaN()
-	case exponent == 0x1f:
-		v = math.Inf(1)
-	case exponent == 0:
-		v = math.Ldexp(fraction, -24)
-	default:
-		v = math.Ldexp(1024+fraction, exponent-25)
-	}
-	if b>>15 != 0 {
-		v = -v
-	}
-	return v
 }
 
 // texts writes the codes of texts, or of numbers, truths and times as texts.
@@ -328,11 +308,7 @@ func (f *field) time(element []byte) (seconds int64, nanos int, ok bool) {
 	v *= int64(f.count)
 	switch {
 	case u.parts > 0:
-		seconds = v / u.parts
-		if v%u.parts < 0 {
-			seconds--
-		}
-		nanos = int((v - seconds*u.parts) * (1e9 / u.parts))
+		seconds, nanos = table.Since1970(v, u.parts)
 	case v > farthest || v < -farthest:
 		return 0, 0, false
 	case u.months > 0:

@@ -17,6 +17,7 @@ var formats = []struct {
 	{"arff", []string{".arff"}},
 	{"npy", []string{".npy"}},
 	{"npz", []string{".npz"}},
+	{"parquet", []string{".parquet", ".pq"}},
 }
 
 // Formats returns the names of the formats that rows may be written in.

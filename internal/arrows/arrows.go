@@ -41,6 +41,7 @@ var Allowed = map[string][]string{
 	"datasets/svmlight":  {"datasets", "datasets/internal/...", "sparse"},
 	"datasets/arff":      {"datasets", "datasets/internal/...", "sparse"},
 	"datasets/npy":       {"datasets", "datasets/internal/..."},
+	"datasets/parquet":   {"datasets", "datasets/internal/..."},
 	"datasets/builtin":   {"datasets", "datasets/csv", "datasets/arff"},
 	"datasets/fetch":     {},
 	"datasets/synthetic": {"datasets"},
@@ -53,6 +54,7 @@ var Allowed = map[string][]string{
 	// What the readers share.
 	"datasets/internal/text":   {"datasets"},
 	"datasets/internal/steady": {"datasets"},
+	"datasets/internal/packed": {}, // what unpacks pages and buffers, by modules that only typed files need
 	"datasets/internal/table":  {"datasets", "datasets/internal/text", "sparse", "model"},
 
 	// What learns: rows of any kind, and solvers on them. Numbers in, numbers out.

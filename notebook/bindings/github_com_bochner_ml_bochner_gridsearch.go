@@ -21,6 +21,7 @@ func init() {
 			"Lin":              reflect.ValueOf(gridsearch.Lin),
 			"Log":              reflect.ValueOf(gridsearch.Log),
 			"MaxCandidates":    reflect.ValueOf(gridsearch.MaxCandidates),
+			"MergeJournals":    reflect.ValueOf(gridsearch.MergeJournals),
 			"Neither":          reflect.ValueOf(gridsearch.Neither),
 			"NewCoordinate":    reflect.ValueOf(gridsearch.NewCoordinate),
 			"NewHalving":       reflect.ValueOf(gridsearch.NewHalving),

@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"math"
+	"math/big"
 	"strconv"
 	"time"
 )
@@ -87,11 +88,17 @@ func (d *Dictionary) Gathered() *Dictionary {
 	if d != nil && len(d.Texts) < mostTexts {
 		return d
 	}
-	return &Dictionary{codes: map[string]int32{}}
+	return &Dictionary{}
 }
 
 // Code returns the code of a text, which is added where it is new.
 func (d *Dictionary) Code(text []byte) int32 {
+	if d.codes == nil {
+		d.codes = make(map[string]int32, len(d.Texts))
+		for k, t := range d.Texts {
+			d.codes[t] = int32(k)
+		}
+	}
 	if code, ok := d.codes[string(text)]; ok {
 		return code
 	}
@@ -122,3 +129,63 @@ func AppendTime(dst []byte, seconds int64, nanos int, day, utc bool) []byte {
 	}
 	return t.AppendFormat(dst, "2006-01-02T15:04:05.999999999")
 }
+
+// Half returns a number of half precision.
+func Half(b uint16) float64 {
+	exponent, fraction := int(b>>10&0x1f), float64(b&0x3ff)
+	var v float64
+	switch {
+	case exponent == 0x1f && fraction != 0:
+		return math.NaN()
+	case exponent == 0x1f:
+		v = math.Inf(1)
+	case exponent == 0:
+		v = math.Ldexp(fraction, -24)
+	default:
+		v = math.Ldexp(1024+fraction, exponent-25)
+	}
+	if b>>15 != 0 {
+		v = -v
+	}
+	return v
+}
+
+// Since1970 returns the seconds and nanoseconds of a time in so many parts of a second since 1970.
+func Since1970(v, parts int64) (seconds int64, nanos int) {
+	seconds = v / parts
+	if v%parts < 0 {
+		seconds--
+	}
+	return seconds, int((v - seconds*parts) * (1e9 / parts))
+}
+
+// Decimal returns the number nearest to v/10^digits, where one division of exact numbers makes it.
+func Decimal(v int64, digits int) (float64, bool) {
+	if v > 1<<53 || v < -1<<53 || digits < 0 || digits > 22 {
+		return 0, false
+	}
+	return float64(v) / math.Pow10(digits), true
+}
+
+// AppendDecimal writes v/10^digits.
+func AppendDecimal(dst []byte, v *big.Int, digits int) []byte {
+	text := v.Append(nil, 10)
+	if text[0] == '-' {
+		dst, text = append(dst, '-'), text[1:]
+	}
+	if digits <= 0 || digits > 1<<10 {
+		dst = append(dst, text...)
+		if digits != 0 {
+			dst = strconv.AppendInt(append(dst, 'e'), -int64(digits), 10)
+		}
+		return dst
+	}
+	for len(text) <= digits {
+		text = append([]byte{'0'}, text...)
+	}
+	dst = append(dst, text[:len(text)-digits]...)
+	return append(append(dst, '.'), text[len(text)-digits:]...)
+}
+
+// NewDictionary returns the dictionary of texts that have codes already, in their order.
+func NewDictionary(texts []string) *Dictionary { return &Dictionary{Texts: texts} }

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/arff"
 	"github.com/bochner-ml/bochner/datasets/csv"
 	"github.com/bochner-ml/bochner/datasets/npy"
+	"github.com/bochner-ml/bochner/datasets/parquet"
 	"github.com/bochner-ml/bochner/datasets/svmlight"
 	"github.com/bochner-ml/bochner/experiment/document"
 )
@@ -38,6 +39,8 @@ func (f File) Open(ctx context.Context, path string, roles datasets.Roles) (data
 		return arff.Open(ctx, path, arff.Options{Roles: roles, FS: f.FS})
 	case "npy", "npz":
 		return npy.Open(ctx, path, npy.Options{Roles: roles, FS: f.FS})
+	case "parquet":
+		return parquet.Open(ctx, path, parquet.Options{Roles: roles, FS: f.FS})
 	}
 	return csv.Open(ctx, path, f.CSVOptions(format, roles))
 }

@@ -1,0 +1,242 @@
+package parquet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/csv"
+	"github.com/bochner-ml/bochner/datasets/parquet"
+	"github.com/bochner-ml/bochner/datasets/sourcetest"
+	"github.com/bochner-ml/bochner/internal/polls"
+)
+
+var ctx = context.Background()
+
+// files are those of testdata that have the rows of rows.csv, with the columns that they lack.
+var files = map[string][]string{
+	"plain": nil, "snappy": nil, "zstd": nil, "lz4": nil, "gzip": nil, "int96": {"zoned"},
+	"polars": {"nothing", "half"}, "duckdb": {"nothing", "half", "zoned"}, "pandas": {"half"},
+}
+
+// roles use every column, in every way.
+func roles(drop []string) datasets.Roles {
+	dates := map[string]datasets.Date{"sold": {}, "seen": {Parts: []string{"hour", "year", "weekday"}}, "zoned": {}}
+	for _, name := range drop {
+		delete(dates, name)
+	}
+	return datasets.Roles{Target: []string{"income"}, Weight: "weight", Group: "uint64", Keep: []string{"uint64", "unique", "coded", "money", "int64"}, Dates: dates,
+		Kinds: map[string]datasets.Kind{"int8": datasets.Categorical}}
+}
+
+// Rows that others have written are those of the same rows as CSV, every bit and the schema too.
+func TestSameAsCSV(t *testing.T) {
+	for name, lacks := range files {
+		for what, roles := range map[string]datasets.Roles{
+			"all":      roles(lacks),
+			"quantity": {Target: []string{"cents"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"}, Keep: []string{"sold", "int32"}},
+			"several":  {Target: []string{"double", "uint16"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"}, Group: "unique"},
+			"positive": {Target: []string{"word"}, Positive: []string{"Bern", "a, b"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"}},
+			"classes":  {Target: []string{"int8"}, Task: datasets.Classification, Drop: []string{"sold", "seen", "zoned"}},
+		} {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				of := roles
+				if name == "pandas" && what == "several" {
+					of.Keep = nil
+				}
+				have := func(names []string) []string {
+					return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(lacks, name) })
+				}
+				of.Drop = have(of.Drop)
+				got, err := parquet.Open(ctx, "testdata/"+name+".parquet", parquet.Options{Roles: of})
+				if err != nil {
+					t.Fatal(err)
+				}
+				of.Drop = append(of.Drop, lacks...)
+				want, err := csv.Open(ctx, "testdata/rows.csv", csv.Options{Roles: of})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if a, b := got.Schema(), want.Schema(); !reflect.DeepEqual(a, b) {
+					t.Errorf("schema\n%v, wanted\n%v", a, b)
+				}
+				if a, b := got.(datasets.Partial).LeftOut(), want.(datasets.Partial).LeftOut(); !reflect.DeepEqual(a, b) {
+					t.Errorf("rows left out: %v, wanted %v", a, b)
+				}
+				sourcetest.Equal(t, gather(t, got), gather(t, want))
+				schema := want.Schema()
+				of.Schema = &schema
+				of.Drop = have(of.Drop)
+				again, err := parquet.Open(ctx, "testdata/"+name+".parquet", parquet.Options{Roles: of})
+				if err != nil {
+					t.Fatal(err)
+				}
+				sourcetest.Equal(t, gather(t, again), gather(t, want))
+				sourcetest.Run(t, got)
+			})
+		}
+	}
+}
+
+func gather(t testing.TB, src datasets.Source) datasets.Set {
+	t.Helper()
+	set, err := datasets.Gather(ctx, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// What is wrong is said with the file, the column and a way out.
+func TestErrors(t *testing.T) {
+	whole, err := os.ReadFile("testdata/snappy.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := slices.Clone(whole)
+	copy(damaged[4:], "damaged beyond what anybody can read")
+	long := slices.Clone(whole)
+	copy(long[len(long)-8:], "\xff\xff\xff\x7f")
+	sum, err := os.ReadFile("testdata/zstd.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum[100] ^= 1
+	files := fstest.MapFS{
+		"cut.parquet": {Data: whole[:len(whole)/2]}, "damaged.parquet": {Data: damaged}, "footer.parquet": {Data: long}, "sum.parquet": {Data: sum},
+		"other.parquet": {Data: []byte("a,b\n1,2\n3,4\n5,6")}, "none.parquet": {Data: nil},
+	}
+	nested := []string{"list", "structure", "clock", "raw"}
+	for _, c := range []struct {
+		path  string
+		roles datasets.Roles
+		want  string
+	}{
+		{"cut.parquet", datasets.Roles{}, "cut.parquet: the file is cut off: it begins as Parquet does, and does not end so"},
+		{"other.parquet", datasets.Roles{}, "other.parquet: not a file of Parquet: it does not end with PAR1"},
+		{"none.parquet", datasets.Roles{}, "none.parquet: not a file of Parquet: it does not end with PAR1"},
+		{"footer.parquet", datasets.Roles{}, fmt.Sprintf("footer.parquet: damaged: a footer of 2147483647 bytes in a file of %d", len(whole))},
+		{"damaged.parquet", datasets.Roles{Drop: []string{"sold", "seen", "zoned"}}, "damaged.parquet: row group 0: column double: damaged: "},
+		{"sum.parquet", datasets.Roles{Drop: []string{"sold", "seen", "zoned"}}, "sum.parquet: row group 0: column double: damaged: the check sum of a page is another one"},
+		{"testdata/empty.parquet", datasets.Roles{Drop: []string{"sold", "seen", "zoned"}}, "testdata/empty.parquet: no rows"},
+		{"testdata/brotli.parquet", datasets.Roles{}, "testdata/brotli.parquet: row group 0: column double: it is packed by brotli, wanted snappy, zstd, gzip, lz4 (raw) or nothing"},
+		{"testdata/nested.parquet", datasets.Roles{}, "testdata/nested.parquet: column list is of type list, wanted numbers, truths, texts or times; data.drop leaves the column out\n" +
+			"testdata/nested.parquet: column structure is of type structure, wanted numbers, truths, texts or times; data.drop leaves the column out\n" +
+			"testdata/nested.parquet: column clock is of type time of day, wanted numbers, truths, texts or times; data.drop leaves the column out\n" +
+			"testdata/nested.parquet: column raw is of type fixed binary, wanted numbers, truths, texts or times; data.drop leaves the column out"},
+		{"testdata/nested.parquet", datasets.Roles{Drop: nested, Target: []string{"y"}}, ""},
+		{"testdata/snappy.parquet", datasets.Roles{}, "testdata/snappy.parquet: column sold has times, of type date; data.dates takes them apart into numbers, data.drop leaves the column out\n" +
+			"testdata/snappy.parquet: column seen has times, of type timestamp; data.dates takes them apart into numbers, data.drop leaves the column out\n" +
+			"testdata/snappy.parquet: column zoned has times, of type timestamp; data.dates takes them apart into numbers, data.drop leaves the column out"},
+		{"testdata/snappy.parquet", datasets.Roles{Drop: []string{"sold", "seen", "zoned"}, Target: []string{"double"}}, "testdata/snappy.parquet: row 3: column double: the target is missing; missing_target: drop leaves such rows out (and 24 more in this column)"},
+	} {
+		o := parquet.Options{Roles: c.roles}
+		if !strings.HasPrefix(c.path, "testdata") {
+			o.FS = files
+		}
+		src, err := parquet.Open(ctx, c.path, o)
+		if err == nil {
+			_, err = datasets.Gather(ctx, src)
+		}
+		got := fmt.Sprint(err)
+		if c.want == "" && err != nil || c.want != "" && !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s %+v:\n%s\nwanted\n%s", c.path, c.roles, got, c.want)
+		}
+	}
+}
+
+// Only the pages of the columns in use are read.
+func TestPushdown(t *testing.T) {
+	whole, err := os.ReadFile("testdata/plain.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	full, err := parquet.ReadFile(ctx, "testdata/plain.parquet", parquet.Options{Roles: datasets.Roles{Drop: []string{"sold", "seen", "zoned"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := full.Schema.Index("income")
+	schema := datasets.Schema{Columns: full.Schema.Columns[at : at+1]}
+	for i := 4; i < 5000; i++ { // pages of other columns
+		whole[i] = 0xff
+	}
+	src, err := parquet.Open(ctx, "x.parquet", parquet.Options{FS: fstest.MapFS{"x.parquet": {Data: whole}}, Roles: datasets.Roles{Schema: &schema, IgnoreExtra: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := gather(t, src)
+	for i := range full.Rows() {
+		if got.X.At(i, 0) != full.X.At(i, at) {
+			t.Fatalf("row %d: %v, wanted %v", i, got.X.At(i, 0), full.X.At(i, at))
+		}
+	}
+}
+
+// Whatever the cores, the rows are the same; a reading that is cancelled says so.
+func TestCores(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	var first datasets.Set
+	for _, cores := range []int{1, 2, 3} {
+		runtime.GOMAXPROCS(cores)
+		set, err := parquet.ReadFile(ctx, "testdata/zstd.parquet", parquet.Options{Roles: roles(nil)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cores == 1 {
+			first = set
+		}
+		sourcetest.Equal(t, set, first)
+	}
+	if err := polls.Check(func(ctx context.Context) (bool, error) {
+		src, err := parquet.Open(ctx, "testdata/zstd.parquet", parquet.Options{Roles: roles(nil)})
+		if err != nil {
+			return false, err
+		}
+		err = src.Blocks(ctx, func(datasets.Set) error { return nil })
+		return err == nil, err
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+// FuzzOpen holds that a file is either refused or has the rows that it says.
+func FuzzOpen(f *testing.F) {
+	names, err := filepath.Glob("testdata/*.parquet")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range names {
+		whole, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(whole)
+	}
+	f.Fuzz(func(t *testing.T, whole []byte) {
+		src, err := parquet.Open(ctx, "x", parquet.Options{FS: fstest.MapFS{"x": {Data: whole}}, Roles: datasets.Roles{
+			IgnoreExtra: true, Schema: &datasets.Schema{Columns: []datasets.Column{{Name: "double"}, {Name: "word", Kind: datasets.Categorical}, {Name: "truth"}, {Name: "cents"}, {Name: "half"}}},
+		}})
+		if err != nil {
+			return
+		}
+		rows, enough := 0, errors.New("enough")
+		err = src.Blocks(ctx, func(b datasets.Set) error {
+			if rows += b.Rows(); rows > 1<<20 {
+				return enough
+			}
+			return nil
+		})
+		if n, _ := src.Dims(); err == nil && rows != n {
+			t.Errorf("%d rows, Dims says %d", rows, n)
+		}
+	})
+}
