@@ -6,14 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
+	"github.com/bochner-ml/bochner/distributed/store"
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/experiment/job"
-	"github.com/bochner-ml/bochner/model"
 )
 
 // foldCommand is a fit in parts, which run on any machines.
@@ -119,7 +118,11 @@ func (foldMergeCommand) Help() string {
 }
 
 func (c foldMergeCommand) Run(s *session) error {
-	merged, err := mergeStates(s.ctx, c.States)
+	names, err := store.Expand(s.ctx, stores, c.States)
+	if err != nil {
+		return err
+	}
+	merged, err := mergeStates(s.ctx, names)
 	if err != nil {
 		return err
 	}
@@ -177,7 +180,11 @@ func (foldFinishCommand) Help() string {
 }
 
 func (c foldFinishCommand) Run(s *session) error {
-	state, err := mergeStates(s.ctx, c.State)
+	names, err := store.Expand(s.ctx, stores, c.State)
+	if err != nil {
+		return err
+	}
+	state, err := mergeStates(s.ctx, names)
 	if err != nil {
 		return err
 	}
@@ -241,12 +248,20 @@ func readState(ctx context.Context, name string) (*job.State, error) {
 	return state, nil
 }
 
+// stores are the stores of states and models, by the schemes of their URLs.
+var stores = store.Schemes{}
+
 // readFile returns what is in a file.
 func readFile(ctx context.Context, name string) ([]byte, error) {
-	return os.ReadFile(name)
+	file, err := stores.Read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	content, err := io.ReadAll(file)
+	return content, errors.Join(err, file.Close())
 }
 
 // writeFile makes a file, all of it or nothing.
 func writeFile(ctx context.Context, name string, write func(w io.Writer) error) error {
-	return model.Replace(name, write)
+	return stores.Write(ctx, name, write)
 }

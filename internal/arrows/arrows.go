@@ -28,7 +28,9 @@ var Allowed = map[string][]string{
 	"internal/threshold":   {},                             // where to cut the scores of two classes
 	"datasets/pass":        {"datasets", "model", "param"},
 
-	"distributed": {"datasets", "model"}, // one fit of many workers: sums in a fixed order
+	"distributed":                 {"datasets", "model"}, // one fit of many workers: sums in a fixed order
+	"distributed/store":           {"model"},             // files by path or URL
+	"distributed/store/storetest": {"distributed/store"},
 
 	// The laws of passes, for the suites.
 	"internal/passlaws": {"datasets", "model", "internal/polls"},
@@ -145,7 +147,7 @@ var Allowed = map[string][]string{
 	"experiment/draft":                {"experiment/document", "experiment/internal/rows", "datasets", "datasets/csv", "sparse", "param"},
 	"experiment":                      {"auto", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "importance", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "datasets/profile", "param", "internal/memory"},
 	"experiment/job":                  {"experiment", "gridsearch", "experiment/document", "experiment/internal/...", "distributed", "pipeline", "pipeline/modelfile", "estimator", "datasets", "datasets/profile", "model", "param"},
-	"cmd/bochner":                     {"experiment", "experiment/document", "experiment/job", "experiment/result", "datasets/profile", "model"}, // document for the formats that flags name
+	"cmd/bochner":                     {"distributed/store", "experiment", "experiment/document", "experiment/job", "experiment/result", "datasets/profile", "model"}, // document for the formats that flags name
 
 	// The front door, at the root of the module.
 	".": {"experiment", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "datasets/profile", "sparse"},

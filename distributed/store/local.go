@@ -1,0 +1,193 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/bochner-ml/bochner/model"
+)
+
+// Local is the store of paths and of file:// URLs. A file is written under a temporary name beside its own, which
+// begins with a dot, and renamed when all of it is on the disk. What is no file, such as a pipe or /dev/stdout, is
+// written to as it is.
+type Local struct{}
+
+// path is the path of a name.
+func (Local) path(name string) (string, error) {
+	if name == "" {
+		return "", errors.New("a file without a name")
+	}
+	if Scheme(name) != "file" {
+		return name, nil
+	}
+	u, err := url.Parse(name)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%s: no URL; write %% as %%25", Shown(name))
+	case u.Host != "" && u.Host != "localhost":
+		return "", fmt.Errorf("%s: files are those of this machine: file:///%s%s", Shown(name), u.Host, u.Path)
+	case u.RawQuery != "" || u.Fragment != "":
+		return "", fmt.Errorf("%s: the path ends at the ? or the #; write %%3F or %%23", Shown(name))
+	case u.Path == "":
+		return "", fmt.Errorf("%s: a file without a name", Shown(name))
+	}
+	path := u.Path
+	if volume := strings.TrimPrefix(path, "/"); filepath.VolumeName(volume) != "" { // file:///C:/x
+		path = volume
+	}
+	return filepath.FromSlash(path), nil
+}
+
+// reason leaves out the operation and the path of a file error: the name is said by us.
+func reason(name string, err error) error {
+	var at *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &at):
+		err = at.Err
+	case errors.As(err, &link):
+		err = link.Err
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// Read opens a file.
+func (l Local) Read(ctx context.Context, name string) (io.ReadCloser, error) {
+	path, err := l.path(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, reason(name, err)
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("%s: it is a folder", name)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, reason(name, err)
+	}
+	return reader{ctx, file}, nil
+}
+
+// reader ends with its context.
+type reader struct {
+	ctx context.Context
+	io.ReadCloser
+}
+
+func (r reader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.ReadCloser.Read(p)
+}
+
+// writer ends with its context.
+type writer struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (w writer) Write(p []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return w.w.Write(p)
+}
+
+// Write makes a file of what fill writes, and the folders on the way to it.
+func (l Local) Write(ctx context.Context, name string, fill func(w io.Writer) error) error {
+	path, err := l.path(name)
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	fillAll := func(w io.Writer) error {
+		if err := fill(writer{ctx, w}); err != nil {
+			return err
+		}
+		return ctx.Err()
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir() || os.IsPathSeparator(path[len(path)-1]):
+		return fmt.Errorf("%s: it is a folder", name)
+	case err == nil && !info.Mode().IsRegular(), filepath.Dir(path) == "/dev", filepath.Dir(path) == "/dev/fd":
+		return through(path, name, fillAll)
+	}
+	if whole, err := filepath.EvalSymlinks(path); err == nil {
+		path = whole // the file is replaced, not the link to it
+	} else if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return reason(name, err)
+	}
+	return model.Replace(path, fillAll)
+}
+
+// through writes to what is no file.
+func through(path, name string, fill func(w io.Writer) error) error {
+	device, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return reason(name, err)
+	}
+	if err := fill(device); err != nil {
+		device.Close()
+		return reason(name, err)
+	}
+	if err := device.Close(); err != nil {
+		return reason(name, err)
+	}
+	return nil
+}
+
+// List returns the files of one folder whose names begin with prefix.
+func (l Local) List(ctx context.Context, prefix string) ([]string, error) {
+	var path string
+	if prefix != "" {
+		var err error
+		if path, err = l.path(prefix); err != nil {
+			return nil, err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	dir, begin := filepath.Split(path)
+	entries, err := os.ReadDir(filepath.Clean(dir + "."))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, reason(prefix, err)
+	}
+	var names []string
+	for _, entry := range entries { // in order of their names
+		name := entry.Name()
+		if !strings.HasPrefix(name, begin) || name[0] == '.' && begin == "" {
+			continue
+		}
+		if info, err := os.Stat(dir + name); err != nil || info.IsDir() { // of a link: what it leads to
+			continue
+		}
+		if Scheme(prefix) == "file" {
+			name = (&url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(dir+name), "/")}).String()
+		} else {
+			name = dir + name
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}

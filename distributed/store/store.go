@@ -1,0 +1,146 @@
+// Package store reads and writes files by name, where a name is a path or a URL: the states and models that the
+// parts of a fit send to each other, which run on machines that share a folder, or a bucket, or nothing else.
+//
+//	files := store.Schemes{"s3": blob.Store{}}
+//	err := files.Write(ctx, "s3://bucket/job/pass1/3.state", state.Write)
+//	names, err := store.Expand(ctx, files, []string{"s3://bucket/job/pass1/*"})
+//	r, err := files.Read(ctx, names[0])
+//
+// [Local] has paths and file:// URLs. Package distributed/store/blob has the object stores of clouds, with what
+// these need of other modules; who does not name it does not build it.
+//
+// Every [Store] obeys the same laws, which package storetest holds: a file is there in full or not at all, for
+// whoever looks, whenever that is; who writes one that is there replaces it; two that write the same one at the
+// same time leave that of one of them; and a call whose context ends leaves what was there before.
+package store
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Store reads and writes files by name. It may be used by many goroutines. Errors name the file, and say nothing
+// that is secret.
+type Store interface {
+	// Read opens a file. The error is fs.ErrNotExist where there is none. An error of the network shows in the
+	// reader as one, never as an early end.
+	Read(ctx context.Context, name string) (io.ReadCloser, error)
+
+	// Write makes a file of what fill writes, or replaces it. Folders on the way to it are made. Where fill or the
+	// writing fails, or the context ends, the error is returned, and what was there before is left.
+	Write(ctx context.Context, name string, fill func(w io.Writer) error) error
+
+	// List returns the names, in order, of the files of one folder whose names begin with prefix; those of none
+	// where there are none, or no such folder. Folders in it are left out, and files that begin with a dot unless
+	// prefix does.
+	List(ctx context.Context, prefix string) ([]string, error)
+}
+
+// Schemes is a store of stores: each has the URLs of a scheme, which is its key. Paths and file:// are those of
+// [Local] if no other is given.
+type Schemes map[string]Store
+
+// Scheme returns what stands before :// in a URL, in small letters, and "" for a path.
+func Scheme(name string) string {
+	scheme, _, found := strings.Cut(name, "://")
+	if !found || scheme == "" || strings.Trim(strings.ToLower(scheme), "abcdefghijklmnopqrstuvwxyz0123456789+-.") != "" {
+		return ""
+	}
+	return strings.ToLower(scheme)
+}
+
+// of returns the store of a name.
+func (s Schemes) of(name string) (Store, error) {
+	scheme := Scheme(name)
+	if one, found := s[scheme]; found {
+		return one, nil
+	}
+	if scheme == "" || scheme == "file" {
+		return Local{}, nil
+	}
+	known := []string{"paths", "file://"}
+	for _, key := range slices.Sorted(maps.Keys(s)) {
+		if key != "" && key != "file" {
+			known = append(known, key+"://")
+		}
+	}
+	return nil, fmt.Errorf("%s: no %s:// here, only %s and %s", Shown(name), scheme, strings.Join(known[:len(known)-1], ", "), known[len(known)-1])
+}
+
+// Read opens a file by the store of its scheme.
+func (s Schemes) Read(ctx context.Context, name string) (io.ReadCloser, error) {
+	one, err := s.of(name)
+	if err != nil {
+		return nil, err
+	}
+	return one.Read(ctx, name)
+}
+
+// Write makes a file by the store of its scheme.
+func (s Schemes) Write(ctx context.Context, name string, fill func(w io.Writer) error) error {
+	one, err := s.of(name)
+	if err != nil {
+		return err
+	}
+	return one.Write(ctx, name, fill)
+}
+
+// List returns the files of one folder whose names begin with prefix, by the store of its scheme.
+func (s Schemes) List(ctx context.Context, prefix string) ([]string, error) {
+	one, err := s.of(prefix)
+	if err != nil {
+		return nil, err
+	}
+	return one.List(ctx, prefix)
+}
+
+// Expand puts in the place of each name that ends in * the files whose names begin with what stands before it, in
+// order. Other names stay as they are. A * that no file matches is an error, fs.ErrNotExist. In a URL with a query
+// the * stands before the question mark.
+func Expand(ctx context.Context, s Store, names []string) ([]string, error) {
+	var all []string
+	for _, name := range names {
+		path, query := name, ""
+		if Scheme(name) != "" {
+			if k := strings.IndexByte(name, '?'); k >= 0 {
+				path, query = name[:k], name[k:]
+			}
+		}
+		prefix, starred := strings.CutSuffix(path, "*")
+		if !starred {
+			all = append(all, name)
+			continue
+		}
+		found, err := s.List(ctx, prefix+query)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("%s: no file has such a name: %w", Shown(name), fs.ErrNotExist)
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// Shown is a name as messages may say it: a URL without its query, and without whoever stands before an @.
+func Shown(name string) string {
+	scheme, rest, _ := strings.Cut(name, "://")
+	if Scheme(name) == "" {
+		return name
+	}
+	rest, _, _ = strings.Cut(rest, "?")
+	host, path, slash := strings.Cut(rest, "/")
+	if at := strings.LastIndexByte(host, '@'); at >= 0 {
+		host = host[at+1:]
+	}
+	if slash {
+		path = "/" + path
+	}
+	return scheme + "://" + host + path
+}

@@ -1,0 +1,317 @@
+// Package storetest holds the laws of stores, for anybody's:
+//
+//	func TestLaws(t *testing.T) {
+//		storetest.Laws(t, store.Local{}, func(t *testing.T) func(string) string {
+//			dir := t.TempDir()
+//			return func(path string) string { return filepath.Join(dir, path) }
+//		})
+//	}
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/bochner-ml/bochner/distributed/store"
+)
+
+// Laws runs all laws. The function place returns a function that makes names of the store from paths with slashes,
+// in a place where nothing is.
+func Laws(t *testing.T, s store.Store, place func(t *testing.T) func(path string) string) {
+	for _, law := range []struct {
+		name string
+		hold func(t *testing.T, s store.Store, name func(path string) string)
+	}{
+		{"what is written is read", Written},
+		{"what is written again is replaced", Replaced},
+		{"a file that is not there", Missing},
+		{"a write that fails leaves what was there", Failed},
+		{"a file is not there before it is whole", Whole},
+		{"a context that ends", Cancelled},
+		{"two writers of one file", Together},
+		{"files of one folder by how they begin", Listed},
+		{"a star", Starred},
+	} {
+		t.Run(law.name, func(t *testing.T) { law.hold(t, s, place(t)) })
+	}
+}
+
+// large is more than object stores take in one piece.
+const large = 11 << 20
+
+// content is some bytes that no other n or seed has.
+func content(n int, seed byte) []byte {
+	b := make([]byte, n)
+	x := uint32(seed) + 1
+	for k := range b {
+		x = x*1664525 + 1013904223
+		b[k] = byte(x >> 24)
+	}
+	return b
+}
+
+// put writes a file.
+func put(t *testing.T, s store.Store, name string, b []byte) {
+	t.Helper()
+	err := s.Write(t.Context(), name, func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
+	if err != nil {
+		t.Fatalf("writing %s: %v", name, err)
+	}
+}
+
+// get reads a file.
+func get(ctx context.Context, s store.Store, name string) ([]byte, error) {
+	r, err := s.Read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(r)
+	return b, errors.Join(err, r.Close())
+}
+
+// holds checks what a file holds; nil is that there is none.
+func holds(t *testing.T, s store.Store, name string, want []byte) {
+	t.Helper()
+	got, err := get(t.Context(), s, name)
+	switch {
+	case want == nil && !errors.Is(err, fs.ErrNotExist):
+		t.Errorf("%s: %d bytes, error %v; wanted none", name, len(got), err)
+	case want != nil && err != nil:
+		t.Errorf("reading: %v", err)
+	case !bytes.Equal(got, want):
+		t.Errorf("%s has %d other bytes than the %d that were written", name, len(got), len(want))
+	}
+}
+
+// Written: what a file is made of is what it holds, be it nothing or much, and whatever its name has in it.
+func Written(t *testing.T, s store.Store, name func(string) string) {
+	for k, n := range []int{0, 1, 100_000, large} {
+		file := name(fmt.Sprintf("a/b/%d.state", k))
+		want := content(n, byte(k))
+		err := s.Write(t.Context(), file, func(w io.Writer) error {
+			for rest := want; len(rest) > 0; { // in pieces of all sizes
+				m := min(len(rest), 1+len(rest)/3)
+				if _, err := w.Write(rest[:m]); err != nil {
+					return err
+				}
+				rest = rest[m:]
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		holds(t, s, file, want)
+	}
+	for k, odd := range []string{"a b", "100%", "a%20b", "ä+b=c&d", "x#1", "why?", "[0-9]", "a;b", "it's"} {
+		file := name(odd + "/" + odd + ".state")
+		put(t, s, file, content(10, byte(k)))
+		holds(t, s, file, content(10, byte(k)))
+	}
+}
+
+// Replaced: the last one who writes is who is read, also where that is less. Who has begun to read has the old one
+// or the new one, or an error, never some of both.
+func Replaced(t *testing.T, s store.Store, name func(string) string) {
+	file, old, next := name("1.state"), content(large, 1), content(1000, 2)
+	put(t, s, file, old)
+	r, err := s.Read(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	head := make([]byte, 10)
+	if _, err := io.ReadFull(r, head); err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, file, next)
+	holds(t, s, file, next)
+	if rest, err := io.ReadAll(r); err == nil && !bytes.Equal(append(head, rest...), old) {
+		t.Errorf("who reads what is replaced has %d other bytes", len(rest)+10)
+	}
+}
+
+// Missing: to read what is not there is fs.ErrNotExist, and the error names it.
+func Missing(t *testing.T, s store.Store, name func(string) string) {
+	for _, path := range []string{"gone.state", "gone/1.state"} {
+		file := name(path)
+		_, err := get(t.Context(), s, file)
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: error %v, wanted fs.ErrNotExist", file, err)
+		} else if !strings.Contains(err.Error(), store.Shown(file)) {
+			t.Errorf("%q does not name %s", err, store.Shown(file))
+		}
+	}
+}
+
+// Failed: where what fills a file fails, that is the error, and nothing has changed.
+func Failed(t *testing.T, s store.Store, name func(string) string) {
+	wrong := errors.New("no more")
+	for _, n := range []int{0, 10, large} {
+		fail := func(w io.Writer) error {
+			if _, err := w.Write(content(n, 3)); err != nil {
+				t.Error(err)
+			}
+			return wrong
+		}
+		if err := s.Write(t.Context(), name("new.state"), fail); !errors.Is(err, wrong) {
+			t.Errorf("error %v, wanted %v", err, wrong)
+		}
+		holds(t, s, name("new.state"), nil)
+		put(t, s, name("old.state"), content(20, 4))
+		if err := s.Write(t.Context(), name("old.state"), fail); !errors.Is(err, wrong) {
+			t.Errorf("error %v, wanted %v", err, wrong)
+		}
+		holds(t, s, name("old.state"), content(20, 4))
+		lists(t, s, name(""), name("old.state"))
+	}
+}
+
+// Whole: while a file is written it is not there, or what was there before is.
+func Whole(t *testing.T, s store.Store, name func(string) string) {
+	file := name("1.state")
+	var before []byte
+	for seed := byte(5); seed < 7; seed++ {
+		whole := content(large, seed)
+		err := s.Write(t.Context(), file, func(w io.Writer) error {
+			if _, err := w.Write(whole[:large-10]); err != nil {
+				return err
+			}
+			holds(t, s, file, before)
+			if before == nil {
+				lists(t, s, name(""))
+			}
+			_, err := w.Write(whole[large-10:])
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		holds(t, s, file, whole)
+		before = whole
+	}
+	lists(t, s, name(""), file)
+}
+
+// Cancelled: a call whose context ends returns its error and has changed nothing.
+func Cancelled(t *testing.T, s store.Store, name func(string) string) {
+	put(t, s, name("old.state"), content(20, 7))
+	put(t, s, name("large.state"), content(large, 8))
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := get(ended, s, name("old.state")); !errors.Is(err, context.Canceled) {
+		t.Errorf("Read: error %v, wanted context.Canceled", err)
+	}
+	if _, err := s.List(ended, name("")); !errors.Is(err, context.Canceled) {
+		t.Errorf("List: error %v, wanted context.Canceled", err)
+	}
+	if err := s.Write(ended, name("old.state"), func(io.Writer) error { return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("Write: error %v, wanted context.Canceled", err)
+	}
+	for _, n := range []int{0, 10, large} { // behind the last byte, when all is done but the last step
+		for _, path := range []string{"old.state", "new.state"} {
+			ctx, cancel := context.WithCancel(t.Context())
+			err := s.Write(ctx, name(path), func(w io.Writer) error {
+				_, err := w.Write(content(n, 9))
+				cancel()
+				return err
+			})
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("Write of %d bytes: error %v, wanted context.Canceled", n, err)
+			}
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r, err := s.Read(ctx, name("large.state"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if _, err := io.ReadAll(r); !errors.Is(err, context.Canceled) {
+		t.Errorf("reading on: error %v, wanted context.Canceled", err)
+	}
+	r.Close()
+	holds(t, s, name("old.state"), content(20, 7))
+	holds(t, s, name("large.state"), content(large, 8))
+	lists(t, s, name(""), name("large.state"), name("old.state"))
+}
+
+// Together: of those that write one file at once, what one of them wrote is there in the end, whole.
+func Together(t *testing.T, s store.Store, name func(string) string) {
+	const writers = 6
+	file, all := name("x/1.state"), [writers][]byte{}
+	var wait sync.WaitGroup
+	for k := range all {
+		all[k] = content(300_000+k, byte(k))
+		wait.Go(func() {
+			err := s.Write(t.Context(), file, func(w io.Writer) error {
+				_, err := w.Write(all[k])
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	got, err := get(t.Context(), s, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(all[:], func(one []byte) bool { return bytes.Equal(one, got) }) {
+		t.Errorf("%d bytes that nobody wrote", len(got))
+	}
+	lists(t, s, name("x/"), file)
+}
+
+// lists checks what a list has.
+func lists(t *testing.T, s store.Store, prefix string, want ...string) {
+	t.Helper()
+	got, err := s.List(t.Context(), prefix)
+	if err != nil {
+		t.Errorf("List: %v", err)
+	} else if !slices.Equal(got, want) {
+		t.Errorf("List of %s: %q, wanted %q", prefix, got, want)
+	}
+}
+
+// Listed: a list has the files of one folder that begin as is wanted, in order, by names that can be read.
+func Listed(t *testing.T, s store.Store, name func(string) string) {
+	for k, path := range []string{"p/10.state", "p/1.state", "p/2 b.state", "p/.hidden", "p/below/3.state", "pp.state"} {
+		put(t, s, name(path), content(5, byte(k)))
+	}
+	lists(t, s, name("p/"), name("p/1.state"), name("p/10.state"), name("p/2 b.state"))
+	lists(t, s, name("p/1"), name("p/1.state"), name("p/10.state"))
+	lists(t, s, name("p/.h"), name("p/.hidden"))
+	lists(t, s, name("p"), name("pp.state"))
+	lists(t, s, name("p/3"))
+	lists(t, s, name("gone/"))
+	holds(t, s, name("p/2 b.state"), content(5, 2))
+}
+
+// Starred: [store.Expand] finds what there is.
+func Starred(t *testing.T, s store.Store, name func(string) string) {
+	put(t, s, name("p/0.state"), nil)
+	put(t, s, name("p/1.state"), nil)
+	star := func(path string) string { return strings.Replace(name(path+"ZZ"), "ZZ", "*", 1) }
+	got, err := store.Expand(t.Context(), s, []string{name("p/1.state"), star("p/"), name("gone")})
+	want := []string{name("p/1.state"), name("p/0.state"), name("p/1.state"), name("gone")}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, error %v; wanted %q", got, err, want)
+	}
+	if _, err := store.Expand(t.Context(), s, []string{star("p/2")}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v, wanted fs.ErrNotExist", err)
+	}
+}
