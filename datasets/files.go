@@ -19,7 +19,7 @@ import (
 //
 // Files of a pattern or a folder come in the order of their names, in which numbers count as such: part-2 before
 // part-10. Those whose names begin with a full stop or an underscore, such as _SUCCESS, are left out unless the
-// pattern begins so, too. Paths are taken in the order in which they are given. A pattern that nothing matches, a
+// pattern begins so, too. Paths are taken in the order in which they are given. A pattern that nothing matches, which is an [fs.ErrNotExist], a
 // folder without files or with folders in it, and a file that is named twice are errors. A path that is a file, or
 // nothing at all, is returned as it is.
 //
@@ -74,10 +74,18 @@ func filesOf(fsys fs.FS, at string) ([]string, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%s: no file is called so", at)
+		return nil, fmt.Errorf("%s: %w", at, errNone)
 	}
 	return out, nil
 }
+
+// errNone is a pattern that nothing matches.
+var errNone error = none{}
+
+type none struct{}
+
+func (none) Error() string { return "no file is called so" }
+func (none) Unwrap() error { return fs.ErrNotExist }
 
 // filesIn lists the files of a folder.
 func filesIn(fsys fs.FS, folder string) ([]string, error) {

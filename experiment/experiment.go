@@ -106,12 +106,16 @@ func checked(ctx context.Context, d *document.Document, all bool) (Spec, error) 
 	return d.Spec, nil
 }
 
-// Draft returns a commented experiment file for a data file, from a look at all of its rows: the kinds
+// Draft returns a commented experiment file for a data file, or for the files of a pattern or a folder, from a look at all of its rows: the kinds
 // of the columns, missing values, what the target may be, and a pipeline and a search that suit them.
 // What it doubts is in the comments; a file that can be read at all has a draft.
 func Draft(ctx context.Context, path string, o DraftOptions) ([]byte, error) {
 	return draft.Experiment(ctx, path, o)
 }
+
+// NameOf is what an experiment on files is called: as the first one, without its ending, or as the folder of a
+// pattern.
+func NameOf(paths ...string) string { return draft.Name(paths) }
 
 // JSONSchema returns the JSON Schema (draft 2020-12) of experiment files, by which an editor can
 // complete and check them.

@@ -117,24 +117,27 @@ func openModel(path string) (*opened, error) {
 	return &opened{m, data}, nil
 }
 
-// rows opens a file of rows for the model, or what comes once, for one pass. The function returned
+// rows opens files of rows for the model, or what comes once, for one pass. The function returned
 // ends the reading.
 func (m *opened) rows(ctx context.Context, path string, scored bool, o Options) (datasets.Source, func(), error) {
-	file, name, end := rows.File{Data: m.data}, path, func() {}
+	file, names, end := rows.File{Data: m.data}, append([]string{path}, o.More...), func() {}
 	var s *rows.Stream
-	if rows.ComesOnce(path) {
+	if at := slices.IndexFunc(names, rows.ComesOnce); at >= 0 {
+		if len(names) > 1 {
+			return nil, nil, fmt.Errorf("experiment: %s comes once, and is read alone; %d files are named", names[at], len(names))
+		}
 		if s = rows.NewStream(ctx, path, o.Input); path == rows.StandardInput {
-			name = "standard input"
+			names[0] = "standard input"
 		}
 		file.FS, end = s, s.Close
 	}
-	file, err := m.readAs(file, name, o)
+	file, err := m.readAs(file, names, o)
 	if err != nil {
 		end()
 		return nil, nil, err
 	}
 	like := rows.Likeness{Schema: m.Schema, Cols: pipeline.Find(m.Predictor).InputWidth(), Scored: scored, Targetless: m.Task.Targetless(), Drop: o.Drop, Keep: o.Keep}
-	source, err := file.OpenLike(ctx, name, like)
+	source, err := file.OpenLike(ctx, names, like)
 	if err != nil {
 		end()
 		return nil, nil, err
@@ -145,9 +148,9 @@ func (m *opened) rows(ctx context.Context, path string, scored bool, o Options) 
 	return source, end, nil
 }
 
-// readAs says how the rows are written: as the options say, then as the name of the file, then as
+// readAs says how the rows are written: as the options say, then as the name of the first file, then as
 // the rows that the model has learned from, then as the first lines look.
-func (m *opened) readAs(file rows.File, name string, o Options) (rows.File, error) {
+func (m *opened) readAs(file rows.File, names []string, o Options) (rows.File, error) {
 	known := slices.Clone(file.CSV.Missing)
 	if len(known) == 0 {
 		known = slices.Clone(m.Schema.Missing)
@@ -165,7 +168,7 @@ func (m *opened) readAs(file rows.File, name string, o Options) (rows.File, erro
 	if o.Format != "" && o.Format != "auto" {
 		file.Format = o.Format
 	} else {
-		file = file.WrittenAs(name)
+		file = file.WrittenAs(names)
 	}
 	if o.Delimiter != "" {
 		file.CSV.Delimiter = o.Delimiter
@@ -173,13 +176,13 @@ func (m *opened) readAs(file rows.File, name string, o Options) (rows.File, erro
 	if err := param.Check(file.Data); err != nil {
 		return file, err
 	}
-	if file.Format == "auto" && rows.EndingOf(name) == "" {
-		return file.Guessed(name)
+	if list, err := file.Files(names); err == nil && file.Format == "auto" && rows.EndingOf(list[0]) == "" {
+		return file.Guessed(list[0])
 	}
 	return file, nil
 }
 
-// Evaluate scores the model in a file on the labelled rows of another, by the metrics of its task, and says how these
+// Evaluate scores the model in a file on the labelled rows of another, or of the files of a pattern or a folder, by the metrics of its task, and says how these
 // rows differ from those that the model has learned from. Rows of a task
 // without a target need none; what is found is then scored as far as the rows themselves tell.
 // Columns may stand in any order.
@@ -241,8 +244,8 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 	return out, judgeSureness(out.Intervals, v)
 }
 
-// Predict writes the predictions of the model in a file for the rows of another to w as CSV, with
-// the truth beside them where the rows have it, and returns how many there are. It holds a block of
+// Predict writes the predictions of the model in a file for the rows of another, or of the files of
+// a pattern or a folder, to w as CSV, with the truth beside them where the rows have it, and returns how many there are. It holds a block of
 // rows at a time.
 func Predict(ctx context.Context, model, data string, w io.Writer, o Options) (rows int, err error) {
 	m, err := openModel(model)
@@ -264,7 +267,11 @@ func PredictFile(ctx context.Context, model, data, out string, o Options) (rows 
 	if err != nil {
 		return 0, err
 	}
-	for _, path := range []string{model, data} {
+	inputs, err := datasets.Files(nil, append([]string{data}, o.More...)...)
+	if err != nil {
+		return 0, fmt.Errorf("experiment: %w", err)
+	}
+	for _, path := range append(inputs, model) {
 		if files.Same(path, out) {
 			return 0, fmt.Errorf("experiment: %s would be written over by its own predictions", path)
 		}

@@ -26,6 +26,7 @@ type Options struct {
 	Missing   []string  // texts that stand for a missing value, beside those that the model knows
 	Drop      []string  // columns to leave out, which the model does not know
 	Keep      []string  // columns to copy into the predictions, whether the model knows them or not
+	More      []string  // further files of rows, behind the first
 	Input     io.Reader // what the path "-" stands for; nil is standard input
 }
 

@@ -28,7 +28,7 @@ func TestPipes(t *testing.T) {
 		}
 	}
 	s := document.New()
-	s.Data.Train, s.Output.Dir = "rows.csv", "out"
+	s.Data.Train, s.Output.Dir = document.Paths{"rows.csv"}, "out"
 	if _, err := Run(context.Background(), s, Options{}); err == nil || !strings.HasSuffix(err.Error(), wanted) {
 		t.Errorf("a run: %v", err)
 	}

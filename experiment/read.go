@@ -15,7 +15,7 @@ func read(ctx context.Context, s Spec, o Options) (*rows.Parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	trainLeft, testLeft := p.LeftOut(p.Train, s.Data.Train), p.LeftOut(p.Test, s.Data.Test)
+	trainLeft, testLeft := p.LeftOut(p.Train, s.Data.Train.String()), p.LeftOut(p.Test, s.Data.Test.String())
 	faults, err := check.Rows(ctx, s, p)
 	if err != nil {
 		return nil, err

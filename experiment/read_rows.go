@@ -8,8 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 )
 
-// ReadRows returns all rows of a file with their target, the last column where target is "". The ending
-// of the file's name says its format, or else its first lines do; these also tell what separates fields
+// ReadRows returns all rows of a file, or of the files of a pattern or a folder, with their target, the last column
+// where target is "". The ending of the file's name says its format, or else its first lines do; these also tell what separates fields
 // and whether there is a header. A target of texts, or of at most 10 different whole numbers, is one of
 // classes, as it is in an experiment. For anything else there are the readers in datasets/csv,
 // datasets/arff and datasets/svmlight.
@@ -30,8 +30,8 @@ func ReadInputs(ctx context.Context, path string) (datasets.Set, error) {
 }
 
 func readRows(ctx context.Context, path string, spec document.Spec) (datasets.Set, error) {
-	spec.Data.Train = path
-	if err := rows.Sniff(&spec.Data, path); err != nil {
+	spec.Data.Train = document.Paths{path}
+	if err := rows.Sniff(&spec.Data, spec.Data.Train); err != nil {
 		return datasets.Set{}, err
 	}
 	parts, err := rows.Open(ctx, spec)

@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/builtin"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/internal/files"
 	"github.com/bochner-ml/bochner/experiment/internal/predictions"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
@@ -97,10 +98,16 @@ func (r *run) digest(ctx context.Context) (err error) {
 		sum.Train, sum.Test, err = builtin.SHA256(data.Dataset)
 		return err
 	}
-	if sum.Train, err = files.Digest(ctx, data.Train); err != nil {
-		return err
+	of := func(paths document.Paths) (string, error) {
+		list, err := rows.File{Data: data}.Files(paths)
+		if err != nil {
+			return "", fmt.Errorf("experiment: %w", err)
+		}
+		return files.Digest(ctx, list...)
 	}
-	sum.Test, err = files.Digest(ctx, data.Test)
+	if sum.Train, err = of(data.Train); err == nil {
+		sum.Test, err = of(data.Test)
+	}
 	return err
 }
 
@@ -154,27 +161,33 @@ func positiveOf(task datasets.Task, schema datasets.Schema) string {
 // filesNow is what the system says of the data files.
 func filesNow(s Spec) (map[string]fs.FileInfo, error) {
 	out := map[string]fs.FileInfo{}
-	for _, path := range []string{s.Data.Train, s.Data.Test} {
-		if path == "" {
-			continue
-		}
-		info, err := datasets.Stat(path)
+	for _, paths := range []document.Paths{s.Data.Train, s.Data.Test} {
+		list, err := rows.File{Data: s.Data}.Files(paths)
 		if err != nil {
-			return nil, fmt.Errorf("experiment: %w", files.Tell(err))
+			return nil, fmt.Errorf("experiment: %w", err)
 		}
-		out[path] = info
+		for _, path := range list {
+			info, err := datasets.Stat(path)
+			if err != nil {
+				return nil, fmt.Errorf("experiment: %w", files.Tell(err))
+			}
+			out[path] = info
+		}
 	}
 	return out, nil
 }
 
-// unchanged returns an error where a data file is not what it was before.
+// unchanged returns an error where a data file is not what it was before, or where there are others.
 func unchanged(s Spec, before map[string]fs.FileInfo) error {
 	now, err := filesNow(s)
 	if err != nil {
 		return err
 	}
-	for _, path := range slices.Sorted(maps.Keys(now)) {
-		if !datasets.SameFile(before[path], now[path]) {
+	paths := slices.AppendSeq(slices.Collect(maps.Keys(now)), maps.Keys(before))
+	slices.Sort(paths)
+	for _, path := range paths {
+		then, is := before[path], now[path]
+		if then == nil || is == nil || !datasets.SameFile(then, is) {
 			return fmt.Errorf("experiment: %w", &datasets.LineError{File: path, Err: datasets.ErrChanged})
 		}
 	}

@@ -13,17 +13,17 @@ import (
 )
 
 type autoCommand struct {
-	Data       string  `arg:"" files:"" name:"data" help:"Data file: ${endings}; those of text also .gz; or an experiment file, whose data and cleaning are taken."`
-	Target     string  `help:"Column to predict; the last one when left out."`
-	Minutes    float64 `default:"1" help:"Time that all of it may take."`
-	Candidates int     `help:"Number of candidates to try instead of a time: the same result on any machine of this kind, whatever time it takes."`
-	Test       string  `files:"" placeholder:"FILE" help:"File of rows to test on; a fifth of the rows is held out when left out."`
-	Task       string  `enum:",classification,regression,clustering,anomaly" default:"" help:"classification or regression; by the target when left out."`
-	Score      string  `placeholder:"METRIC" help:"Metric to choose by; accuracy, or r2, when left out."`
-	Format     string  `help:"Format of the file: ${formats}; by its ending and its first lines when left out."`
-	Seed       uint64  `help:"Where all random draws come from."`
-	Out        string  `short:"o" files:"" placeholder:"FOLDER" help:"Folder for the outputs; runs/NAME-OF-DATA when left out."`
-	Force      bool    `short:"f" help:"Replace the results of another run in the folder, and begin anew."`
+	Data       []string `arg:"" files:"" name:"data" help:"Data file: ${endings}; those of text also .gz; several with the same columns: files, a pattern in quotes, a folder; or an experiment file, whose data and cleaning are taken."`
+	Target     string   `help:"Column to predict; the last one when left out."`
+	Minutes    float64  `default:"1" help:"Time that all of it may take."`
+	Candidates int      `help:"Number of candidates to try instead of a time: the same result on any machine of this kind, whatever time it takes."`
+	Test       string   `files:"" placeholder:"FILE" help:"File of rows to test on; a fifth of the rows is held out when left out."`
+	Task       string   `enum:",classification,regression,clustering,anomaly" default:"" help:"classification or regression; by the target when left out."`
+	Score      string   `placeholder:"METRIC" help:"Metric to choose by; accuracy, or r2, when left out."`
+	Format     string   `help:"Format of the file: ${formats}; by its ending and its first lines when left out."`
+	Seed       uint64   `help:"Where all random draws come from."`
+	Out        string   `short:"o" files:"" placeholder:"FOLDER" help:"Folder for the outputs; runs/NAME-OF-DATA when left out."`
+	Force      bool     `short:"f" help:"Replace the results of another run in the folder, and begin anew."`
 }
 
 func (autoCommand) Help() string {
@@ -48,7 +48,8 @@ func (c autoCommand) Run(s *session) error {
 		}
 	}
 	// The session's end ends the search, and not what is done with the best model so far.
-	found, err := experiment.Auto(context.WithoutCancel(s.ctx), c.Data, experiment.AutoOptions{
+	found, err := experiment.Auto(context.WithoutCancel(s.ctx), c.Data[0], experiment.AutoOptions{
+		More:   c.Data[1:],
 		Target: c.Target, Format: c.Format, Test: c.Test, Task: c.Task, Score: c.Score, Minutes: c.Minutes, Candidates: c.Candidates,
 		Seed: c.Seed, Dir: c.Out, Force: c.Force, Progress: progress, Tell: tell, Stop: s.ctx.Done(),
 	})

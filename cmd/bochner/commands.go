@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/bochner-ml/bochner/experiment"
 )
@@ -31,12 +30,12 @@ func (f specFlags) overrides() []experiment.Override {
 }
 
 type initCommand struct {
-	Data   string `arg:"" files:"" name:"data" help:"Data file: ${endings}; those of text also .gz."`
-	Target string `help:"Column to predict; the last one when left out. For clustering and anomaly one that only scores; none when left out."`
-	Task   string `enum:",classification,regression,clustering,anomaly" default:"" help:"classification, regression, clustering or anomaly; by the target when left out."`
-	Format string `help:"Format of the file: ${formats}; by its ending and its first lines when left out."`
-	Out    string `short:"o" files:"" help:"File to write; the data's name with .yaml when left out, - for standard output."`
-	Force  bool   `short:"f" help:"Write over a file that exists."`
+	Data   []string `arg:"" files:"" name:"data" help:"Data file: ${endings}; those of text also .gz. Or several with the same columns: files, a pattern in quotes, a folder."`
+	Target string   `help:"Column to predict; the last one when left out. For clustering and anomaly one that only scores; none when left out."`
+	Task   string   `enum:",classification,regression,clustering,anomaly" default:"" help:"classification, regression, clustering or anomaly; by the target when left out."`
+	Format string   `help:"Format of the file: ${formats}; by its ending and its first lines when left out."`
+	Out    string   `short:"o" files:"" help:"File to write; the data's name with .yaml when left out, - for standard output."`
+	Force  bool     `short:"f" help:"Write over a file that exists."`
 }
 
 func (initCommand) Help() string { return "Example: bochner init rows.csv --target price" }
@@ -44,12 +43,11 @@ func (initCommand) Help() string { return "Example: bochner init rows.csv --targ
 func (c initCommand) Run(s *session) error {
 	out := c.Out
 	if out == "" {
-		base := strings.TrimSuffix(filepath.Base(c.Data), ".gz")
-		out = strings.TrimSuffix(base, filepath.Ext(base)) + ".yaml"
+		out = experiment.NameOf(c.Data...) + ".yaml"
 	}
 	remarks := []string{}
 	remark := func(text string) { remarks = append(remarks, text) }
-	draft, err := experiment.Draft(s.ctx, c.Data, experiment.DraftOptions{Target: c.Target, Task: c.Task, Format: c.Format, File: out, Remark: remark})
+	draft, err := experiment.Draft(s.ctx, c.Data[0], experiment.DraftOptions{Target: c.Target, Task: c.Task, Format: c.Format, File: out, Remark: remark, More: c.Data[1:]})
 	if err != nil {
 		return err
 	}
@@ -198,7 +196,7 @@ func (c runCommand) Run(s *session) error {
 // rowsFlags are what the commands take that read rows for a model.
 type rowsFlags struct {
 	Model     string   `arg:"" files:"" name:"model" help:"Model file."`
-	Rows      string   `arg:"" files:"" name:"rows" help:"Data file with the columns of the training data in any order: ${endings}; those of text also .gz; - for standard input."`
+	Rows      []string `arg:"" files:"" name:"rows" help:"Data file with the columns of the training data in any order: ${endings}; those of text also .gz; - for standard input. Or several: files, a pattern in quotes, a folder."`
 	Format    string   `enum:"auto,${formatlist}" default:"auto" help:"Format of the rows: ${enum}. auto goes by the file's ending, the training data, or the first lines."`
 	Delimiter string   `placeholder:"CHAR" help:"What separates the fields of CSV: one character, tab, or space for runs of blanks."`
 	Header    *bool    `negatable:"" help:"Whether the first line of CSV names the columns; as in the training data when left out."`
@@ -207,7 +205,7 @@ type rowsFlags struct {
 }
 
 func (f rowsFlags) options() experiment.Options {
-	return experiment.Options{Format: f.Format, Delimiter: f.Delimiter, Header: f.Header, Missing: f.Missing, Drop: f.Drop}
+	return experiment.Options{Format: f.Format, Delimiter: f.Delimiter, Header: f.Header, Missing: f.Missing, Drop: f.Drop, More: f.Rows[1:]}
 }
 
 type evaluateCommand struct{ rowsFlags }
@@ -225,7 +223,7 @@ func (c evaluateCommand) Run(s *session) error {
 	options := c.options()
 	var end func()
 	options.Progress, _, end = s.progress()
-	scores, err := experiment.Evaluate(s.ctx, c.Model, c.Rows, options)
+	scores, err := experiment.Evaluate(s.ctx, c.Model, c.Rows[0], options)
 	end()
 	if err != nil {
 		return err
@@ -276,9 +274,9 @@ func (c predictCommand) Run(s *session) error {
 	var rows int
 	var err error
 	if c.Out == "-" {
-		rows, err = experiment.Predict(s.ctx, c.Model, c.Rows, s.out, options)
+		rows, err = experiment.Predict(s.ctx, c.Model, c.Rows[0], s.out, options)
 	} else {
-		rows, err = experiment.PredictFile(s.ctx, c.Model, c.Rows, c.Out, options)
+		rows, err = experiment.PredictFile(s.ctx, c.Model, c.Rows[0], c.Out, options)
 	}
 	end()
 	switch {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/experiment/document"
 )
 
 // asCommand makes the test program be the command.
@@ -56,11 +58,11 @@ func TestCompletions(t *testing.T) {
 		"predict --no.":                "--no-header",
 		"predict --qu.":                "--quiet",
 		"--json predict --k.":          "--keep",
-		"predict --format .":           "auto csv tsv svmlight arff",
+		"predict --format .":           "auto " + strings.Join(document.Formats(), " "),
 		"predict --format t.":          "tsv",
 		"predict --format=t.":          "--format=tsv",
 		"predict --format = t.":        "tsv",
-		"predict --format =.":          "auto csv tsv svmlight arff",
+		"predict --format =.":          "auto " + strings.Join(document.Formats(), " "),
 		"predict --format csv m.":      ":files",
 		"predict --format=csv m.":      ":files",
 		"predict --format = csv m.":    ":files",
@@ -68,9 +70,9 @@ func TestCompletions(t *testing.T) {
 		"predict --drop a model rows.": ":files",
 		"predict --drop .":             "",
 		"predict -o .":                 ":files",
-		"predict model rows -- --f.":   "",
+		"predict model rows -- --f.":   ":files",
 		"predict -- --f.":              ":files",
-		"predict model rows more.":     "",
+		"predict model rows more.":     ":files",
 		"help ev.":                     "evaluate",
 		"completion .":                 "bash zsh fish powershell",
 		"run --nonsense .":             ":files",

@@ -47,6 +47,17 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 	return table.OpenColumns(ctx, f, o.Roles)
 }
 
+// OpenFiles returns the rows of several files, one after the other, as [Open] returns those of one file that has
+// them all, as Spark and others write them into a folder. The files have the same columns, in any order. [datasets.Files]
+// lists the files of a folder or a pattern.
+func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
+	f, err := table.SeveralColumns(paths, func(path string) (table.Columnar, error) { return open(path, o.FS) })
+	if err != nil {
+		return nil, err
+	}
+	return table.OpenColumns(ctx, f, o.Roles)
+}
+
 // ReadFile returns the rows of the file at path.
 func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
 	src, err := Open(ctx, path, o)

@@ -17,7 +17,7 @@ func (d *decoder) crossCheck() {
 			d.fault(d.at[b], b, param.Fault{Problem: "stands beside " + a + ": " + why})
 		}
 	}
-	if d.has("data") && data.Train == "" && data.Dataset == "" {
+	if d.has("data") && len(data.Train) == 0 && data.Dataset == "" {
 		d.fault(d.at["data"], "data", param.Fault{Problem: "neither train nor dataset is given", Hint: "train: FILE, or dataset: NAME for built-in data"})
 	}
 	clash("data.train", "data.dataset", "wanted one of them")

@@ -141,9 +141,11 @@ func (d *decoder) resolve() {
 	}
 	s.Data.Task = cmp.Or(string(s.Task()), "auto") // what the model says, if it learns without a target
 	base := filepath.Dir(d.file)
-	for _, p := range []*string{&s.Data.Train, &s.Data.Test} {
-		if *p != "" && !filepath.IsAbs(*p) && base != "." {
-			*p = filepath.ToSlash(filepath.Join(base, *p))
+	for _, paths := range []Paths{s.Data.Train, s.Data.Test} {
+		for i, path := range paths {
+			if !filepath.IsAbs(path) && base != "." {
+				paths[i] = filepath.ToSlash(filepath.Join(base, path))
+			}
 		}
 	}
 }

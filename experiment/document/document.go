@@ -49,8 +49,8 @@ func (s *Spec) Params(l *param.List) {
 
 // Data says which rows to learn from and what they are.
 type Data struct {
-	Train    string
-	Test     string
+	Train    Paths
+	Test     Paths
 	Dataset  string
 	Split    Split
 	Format   string
@@ -80,8 +80,8 @@ type Known struct {
 
 // Params declares the keys of the section.
 func (s *Data) Params(l *param.List) {
-	l.String(&s.Train, "train", "File of the rows to learn from, relative to the experiment file.")
-	l.String(&s.Test, "test", "File of the rows to test on, with the columns of the training file.")
+	l.Value(&s.Train, "train", "File of the rows to learn from, relative to the experiment file. Several files, in one format and with the same columns, are read as one: those of a pattern or a folder in the order of their names, in which numbers count as such, those of a list as listed.")
+	l.Value(&s.Test, "test", "File of the rows to test on, with the columns of the training file; or several.")
 	l.String(&s.Dataset, "dataset", "Built-in data instead of a file; `bochner datasets` lists them.")
 	l.Child("split", &s.Split)
 	l.Choice(&s.Format, "format", "Format of the files; auto goes by the ending ("+strings.Join(Endings(), " ")+"; those of text also .gz).", append([]string{"auto"}, Formats()...)...)

@@ -31,7 +31,7 @@ func Flow(value any) string {
 // Encode returns the text of a file of that name that loads as the same spec, with every default
 // written out.
 func (s Spec) Encode(file string) ([]byte, error) {
-	s.Data.Train, s.Data.Test = SeenFrom(file, s.Data.Train), SeenFrom(file, s.Data.Test)
+	s.Data.Train, s.Data.Test = s.Data.Train.seenFrom(file), s.Data.Test.seenFrom(file)
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	for _, section := range []string{"name", "seed", "precision", "data", "pipeline", "search", "intervals", "report", "output"} {
 		var value *yaml.Node
@@ -83,9 +83,17 @@ func SeenFrom(file, path string) string {
 	return path
 }
 
+func (p Paths) seenFrom(file string) Paths {
+	out := make(Paths, len(p))
+	for i, path := range p {
+		out[i] = SeenFrom(file, path)
+	}
+	return out
+}
+
 // Encode returns how files of rows are read, without the names of the files, as [DecodeData] reads it.
 func (s Data) Encode() (string, error) {
-	s.Train, s.Test, s.Dataset, s.Split = "", "", "", Split{}
+	s.Train, s.Test, s.Dataset, s.Split = nil, nil, "", Split{}
 	text, err := yaml.Marshal(Spec{Data: s}.section("data"))
 	return string(text), err
 }

@@ -38,10 +38,14 @@ func Endings() []string {
 	return out
 }
 
-// FormatOf returns the format that the ending of a file's name tells, "" for none. A .gz behind it tells
-// nothing.
+// FormatOf returns the format that the ending of a file's name tells, or that of the folder of a file without one, as in
+// rows.csv/part-00000; "" for none. A .gz behind it tells nothing.
 func FormatOf(path string) string {
-	ending := filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz"))
+	name := strings.TrimSuffix(strings.ToLower(filepath.ToSlash(path)), ".gz")
+	if filepath.Ext(name) == "" {
+		name = strings.TrimSuffix(filepath.ToSlash(filepath.Dir(name)), ".gz")
+	}
+	ending := filepath.Ext(name)
 	for _, f := range formats {
 		if slices.Contains(f.endings, ending) {
 			return f.name

@@ -51,6 +51,10 @@ func (d *decoder) overrides(list []Override) []*given {
 	for _, o := range list {
 		var document yaml.Node
 		value := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}
+		if strings.HasPrefix(o.Value, "*") { // a pattern; to YAML the alias of an anchor, of which there is none
+			out = append(out, &given{path: o.Path, value: &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: o.Value}})
+			continue
+		}
 		if err := yaml.Unmarshal([]byte(o.Value), &document); err != nil {
 			d.fault(nil, o.Path, param.Fault{Problem: "not YAML: " + strings.TrimPrefix(err.Error(), "yaml: ")})
 			continue

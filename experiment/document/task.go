@@ -3,6 +3,7 @@ package document
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
@@ -90,7 +91,7 @@ func (s Spec) checkUnscored(task datasets.Task, add func(path string, f param.Fa
 
 // labelled says whether the files have targets of their own.
 func (s Data) labelled() bool {
-	return s.Format == "svmlight" || s.Format == "auto" && FormatOf(s.Train) == "svmlight"
+	return s.Format == "svmlight" || s.Format == "auto" && slices.ContainsFunc(s.Train, func(path string) bool { return FormatOf(path) == "svmlight" })
 }
 
 // checkScore looks whether the metric is one of the task and of so many classes, and whether the model

@@ -71,6 +71,9 @@ func (t *tree) syntax(text []byte, err error) {
 			f.Line = n
 		}
 	}
+	if strings.Contains(f.Problem, "unknown anchor") || strings.Contains(f.Problem, "expected alphabetic or numeric character") && bytes.Contains(text, []byte("*")) {
+		f.Hint = "a pattern that begins with * stands in quotes"
+	}
 	for i, row := range bytes.Split(text, []byte("\n")) {
 		indent := row[:len(row)-len(bytes.TrimLeft(row, " \t"))]
 		if at := bytes.IndexByte(indent, '\t'); at >= 0 {

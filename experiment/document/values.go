@@ -85,6 +85,50 @@ func (t *Texts) Wanted() string { return "a text or a list of texts" }
 // Check finds no fault.
 func (t *Texts) Check() error { return nil }
 
+// Paths are files of rows: each is a file, a pattern or a folder, as [datasets.Files] has them.
+type Paths []string
+
+// Set takes a text or a list of texts.
+func (p *Paths) Set(plain any) error {
+	list, ok := plain.([]any)
+	if !ok {
+		list = []any{plain}
+	}
+	out := make(Paths, len(list))
+	for i, v := range list {
+		if out[i], ok = v.(string); !ok || out[i] == "" {
+			return param.Fault{Wanted: p.Wanted()}
+		}
+	}
+	*p = out
+	return nil
+}
+
+// Plain returns a text where there is one, else a list.
+func (p *Paths) Plain() any {
+	texts := Texts(*p)
+	return texts.Plain()
+}
+
+// Wanted says what Set takes.
+func (p *Paths) Wanted() string {
+	return "a file, a pattern such as \"parts/*.csv\" or a folder, or a list of them"
+}
+
+// Check finds no fault.
+func (p *Paths) Check() error { return nil }
+
+// String names one path, and says how many there are beside.
+func (p Paths) String() string {
+	switch len(p) {
+	case 0:
+		return ""
+	case 1:
+		return p[0]
+	}
+	return fmt.Sprintf("%s and %d more", p[0], len(p)-1)
+}
+
 // Kinds are the kinds of columns by name: numeric or categorical.
 type Kinds map[string]string
 

@@ -27,6 +27,8 @@ type Options struct {
 	Format string // one of [document.Formats]; "" or auto goes by the ending and the first lines
 	File   string // where the draft will be written, so that it names the data relative to itself
 
+	More []string // further files of rows, behind the first
+
 	// Remark, unless it is nil, is told what is wrong with the data or doubtful. The draft says the
 	// same in comments.
 	Remark func(text string)
@@ -37,7 +39,7 @@ type Options struct {
 // What it doubts is in the comments; a file that can be read at all has a draft.
 func Experiment(ctx context.Context, path string, o Options) ([]byte, error) {
 	spec := document.New()
-	spec.Data.Train = path
+	spec.Data.Train = append(document.Paths{path}, o.More...)
 	if o.Target != "" {
 		spec.Data.Target = document.Texts{o.Target}
 	}
@@ -51,14 +53,14 @@ func Experiment(ctx context.Context, path string, o Options) ([]byte, error) {
 		}
 		spec = set.(document.Spec)
 	}
-	if err := rows.Sniff(&spec.Data, path); err != nil {
+	if err := rows.Sniff(&spec.Data, spec.Data.Train); err != nil {
 		return nil, err
 	}
-	s, err := surveyOf(ctx, path, spec.Data)
+	s, err := surveyOf(ctx, spec.Data)
 	if err != nil {
 		return nil, err
 	}
-	d := &draft{survey: s, path: path, file: o.File, remark: o.Remark}
+	d := &draft{survey: s, paths: spec.Data.Train, file: o.File, remark: o.Remark}
 	if d.task, err = datasets.ParseTask(o.Task); err != nil && o.Task != "auto" {
 		return nil, fmt.Errorf("experiment: %w", err)
 	}
@@ -88,7 +90,7 @@ func (d *draft) decide(target string) error {
 		for _, p := range d.columns {
 			names = append(names, p.name)
 		}
-		return fmt.Errorf("%s: target: no column %q; there are %s", d.path, at, document.Few(names))
+		return fmt.Errorf("%s: target: no column %q; there are %s", d.paths, at, document.Few(names))
 	}
 	d.notation = d.survey.notation()
 	if d.goal.rows = d.rows; !none {
@@ -190,17 +192,16 @@ func compareNumbers(a, b string) int {
 }
 
 func (d *draft) text() string {
-	base := strings.TrimSuffix(filepath.Base(d.path), ".gz")
 	inputs := len(d.inputs)
 	if d.sparse {
 		inputs = d.survey.inputs
 	}
-	d.line("# An experiment on %s: %d rows, %d inputs.", printable(filepath.Base(d.path)), d.rows, inputs)
+	d.line("# An experiment on %s: %d rows, %d inputs.", printable(filepath.Base(d.paths.String())), d.rows, inputs)
 	d.line("# Check it with `bochner validate`, see what it costs with `bochner plan`, do it with `bochner run`.")
 	for _, text := range d.remarks {
 		d.doubt("", "%s", text)
 	}
-	d.line("name: %s", document.Flow(strings.TrimSuffix(base, filepath.Ext(base))))
+	d.line("name: %s", document.Flow(Name(d.paths)))
 	d.line("seed: 0")
 	d.dataSection()
 	d.pipelineSection()
@@ -210,12 +211,14 @@ func (d *draft) text() string {
 }
 
 func (d *draft) dataSection() {
-	path := d.path
-	if d.file != "" && d.file != "-" {
-		path = document.SeenFrom(d.file, path)
+	paths := slices.Clone(d.paths)
+	for i, path := range paths {
+		if d.file != "" && d.file != "-" {
+			paths[i] = document.SeenFrom(d.file, path)
+		}
 	}
 	d.line("data:")
-	d.line("  train: %s # path relative to this file", document.Flow(path))
+	d.line("  train: %s # path relative to this file", document.Flow(paths.Plain()))
 	switch {
 	case d.task == datasets.Clustering || d.task == datasets.Anomaly && d.goal.classes == nil:
 		d.line("  # All rows are learned from; split: {test: 0.2} holds some out.")
@@ -400,15 +403,30 @@ func (d *draft) dates() {
 	}
 }
 
-func (d *draft) runName() string {
-	base := strings.TrimSuffix(filepath.Base(d.path), ".gz")
+// Name is what an experiment on files is called: as the first one, or as the folder of a pattern.
+func Name(paths []string) string {
+	first := filepath.ToSlash(paths[0])
+	base := strings.TrimSuffix(filepath.Base(first), ".gz")
 	name := strings.TrimSuffix(base, filepath.Ext(base))
+	if !datasets.IsPattern(name) {
+		return name
+	}
+	if folder := filepath.Base(filepath.Dir(first)); folder != "." && folder != "/" && !datasets.IsPattern(folder) {
+		return folder
+	}
+	if name = strings.Trim(name[:strings.IndexAny(name, "*?[")], "-_. "); name != "" {
+		return name
+	}
+	return "rows"
+}
+
+func (d *draft) runName() string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" :#{}[],&*!|>'\"%@`\\/", r) {
 			return '_'
 		}
 		return r
-	}, name)
+	}, Name(d.paths))
 }
 
 // Spec returns what the draft of a data file says, as a spec that stands in no file.

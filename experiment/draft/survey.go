@@ -33,9 +33,14 @@ type survey struct {
 	squares float64   // sum of all squares
 }
 
-// surveyOf looks at a file that is written as data says.
-func surveyOf(ctx context.Context, path string, data document.Data) (*survey, error) {
-	format, err := rows.File{Data: data}.FormatOf(path)
+// surveyOf looks at files that are written as data says.
+func surveyOf(ctx context.Context, data document.Data) (*survey, error) {
+	file := rows.File{Data: data}
+	format, err := file.FormatOf(data.Train)
+	if err != nil {
+		return nil, err
+	}
+	paths, err := file.Files(data.Train)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +55,7 @@ func surveyOf(ctx context.Context, path string, data document.Data) (*survey, er
 	for i, encoding := range encodings {
 		data.CSV.Encoding = encoding
 		s := &survey{data: data}
-		err = s.scan(ctx, path, format)
+		err = s.scan(ctx, paths, format)
 		if errors.Is(err, csv.ErrEncoding) && i+1 < len(encodings) || err == nil && s.controls && encoding == "latin-1" {
 			continue
 		}
@@ -61,7 +66,7 @@ func surveyOf(ctx context.Context, path string, data document.Data) (*survey, er
 			s.remarks = append(s.remarks, fmt.Sprintf("reading stops here, and so will a run: %v", err))
 		}
 		if s.rows == 0 {
-			return nil, fmt.Errorf("%s: no rows", path)
+			return nil, fmt.Errorf("%s: no rows", data.Train)
 		}
 		return s, nil
 	}
@@ -71,39 +76,84 @@ func surveyOf(ctx context.Context, path string, data document.Data) (*survey, er
 // mostValues bounds the different values that are counted, over all columns.
 const mostValues = 1 << 19
 
-// scan looks at the records of a CSV file.
-func (s *survey) scan(ctx context.Context, path, format string) error {
+// scan looks at the records of CSV files.
+func (s *survey) scan(ctx context.Context, paths []string, format string) error {
 	o := rows.File{Data: s.data}.CSVOptions(format, datasets.Roles{})
 	o.Missing = []string{} // what stands for a missing value is to be found out
+	header := s.data.CSV.Header.Auto || s.data.CSV.Header.Given
+	var names []string // in the header of the first file
 	ragged, firstRagged := 0, ""
-	begun := false
-	err := csv.Scan(ctx, path, o, func(line int, fields [][]byte) error {
-		if !begun {
-			begun = true
-			s.name(fields)
-			if s.data.CSV.Header.Auto || s.data.CSV.Header.Given {
+	var err error
+	for _, path := range paths {
+		var order []int // where the file has the columns; nil before its first record
+		begin := func(fields [][]byte) (err error) {
+			if s.columns == nil {
+				s.name(fields)
+				names = texts(fields)
+			}
+			if order, err = orderOf(names, texts(fields), header); err != nil {
+				err = fmt.Errorf("%s: %w, as in %s", path, err, paths[0])
+			}
+			return err
+		}
+		err = csv.Scan(ctx, path, o, func(line int, fields [][]byte) error {
+			if order == nil {
+				if err := begin(fields); err != nil || header {
+					return err
+				}
+			}
+			if len(fields) != len(s.columns) {
+				if ragged++; ragged == 1 {
+					firstRagged = fmt.Sprintf("line %d has %d fields, wanted %d", line, len(fields), len(s.columns))
+					if len(paths) > 1 {
+						firstRagged += " (" + path + ")"
+					}
+				}
 				return nil
 			}
-		}
-		if len(fields) != len(s.columns) {
-			if ragged++; ragged == 1 {
-				firstRagged = fmt.Sprintf("line %d has %d fields, wanted %d", line, len(fields), len(s.columns))
+			s.rows++
+			for j, at := range order {
+				s.columns[j].see(line, s.present(fields[at]))
 			}
 			return nil
+		})
+		if err != nil {
+			break
 		}
-		s.rows++
-		for j, field := range fields {
-			s.columns[j].see(line, s.present(field))
-		}
-		return nil
-	})
+	}
 	if ragged > 0 {
 		s.remarks = append(s.remarks, fmt.Sprintf("%s, and %d rows are like that; a run refuses them", firstRagged, ragged))
 		if s.rows == 0 {
-			return fmt.Errorf("%s: %s", path, firstRagged)
+			return fmt.Errorf("%s: %s", paths[0], firstRagged)
 		}
 	}
 	return err
+}
+
+func texts(fields [][]byte) []string {
+	out := make([]string, len(fields))
+	for j, field := range fields {
+		out[j] = string(field)
+	}
+	return out
+}
+
+// orderOf returns where a record has the columns that are called so in the first file: by name where it is a header, else
+// by number.
+func orderOf(names, fields []string, header bool) ([]int, error) {
+	order := make([]int, len(names))
+	for j := range order {
+		order[j] = j
+	}
+	if !header || slices.Equal(names, fields) {
+		return order, nil
+	}
+	for j, name := range names {
+		if order[j] = slices.Index(fields, name); order[j] < 0 || len(fields) != len(names) {
+			return nil, fmt.Errorf("the header names the columns %s, wanted %s", document.Few(fields), document.Few(names))
+		}
+	}
+	return order, nil
 }
 
 // name makes the columns, by the first record.

@@ -6,13 +6,15 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/experiment/document"
 )
 
 // draft writes an experiment from a survey of its data.
 type draft struct {
 	*survey
-	path, file string
-	remark     func(string)
+	paths  document.Paths
+	file   string
+	remark func(string)
 
 	task     datasets.Task // as given, "" for none
 	notation int

@@ -197,7 +197,15 @@ func (s *State) inputs(o Options) ([]input, error) {
 
 // files are those of the training rows.
 func (s *State) files() ([]input, error) {
-	return []input{{0, s.spec.Data.Train}}, nil
+	list, err := rows.File{Data: s.spec.Data}.Files(s.spec.Data.Train)
+	if err != nil {
+		return nil, rows.ErrorOf(context.Background(), s.spec, "data.train", err)
+	}
+	out := make([]input, len(list))
+	for k, path := range list {
+		out[k] = input{k, path}
+	}
+	return out, nil
 }
 
 // open says how a file is read, and how it is called. The function returned ends the reading.

@@ -25,6 +25,7 @@ func init() {
 			"JSONSchema":  reflect.ValueOf(experiment.JSONSchema),
 			"Load":        reflect.ValueOf(experiment.Load),
 			"LoadOn":      reflect.ValueOf(experiment.LoadOn),
+			"NameOf":      reflect.ValueOf(experiment.NameOf),
 			"NewPlan":     reflect.ValueOf(experiment.NewPlan),
 			"Parse":       reflect.ValueOf(experiment.Parse),
 			"Predict":     reflect.ValueOf(experiment.Predict),

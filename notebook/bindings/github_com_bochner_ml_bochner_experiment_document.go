@@ -51,6 +51,7 @@ func init() {
 			"LearningCurve": reflect.TypeOf((*document.LearningCurve)(nil)).Elem(),
 			"Output":        reflect.TypeOf((*document.Output)(nil)).Elem(),
 			"Override":      reflect.TypeOf((*document.Override)(nil)).Elem(),
+			"Paths":         reflect.TypeOf((*document.Paths)(nil)).Elem(),
 			"Report":        reflect.TypeOf((*document.Report)(nil)).Elem(),
 			"SVMLight":      reflect.TypeOf((*document.SVMLight)(nil)).Elem(),
 			"Score":         reflect.TypeOf((*document.Score)(nil)).Elem(),

@@ -15,6 +15,7 @@ func init() {
 		Name: "draft",
 		Binds: map[string]reflect.Value{
 			"Experiment": reflect.ValueOf(draft.Experiment),
+			"Name":       reflect.ValueOf(draft.Name),
 			"Spec":       reflect.ValueOf(draft.Spec),
 		},
 		Types: map[string]reflect.Type{

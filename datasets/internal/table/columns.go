@@ -21,6 +21,17 @@ type ColumnForm struct {
 	Name    string // what the file is called in errors
 	Columns []TypedColumn
 	Rows    int // -1 where only reading would tell
+
+	// Place says in which of several files a row is, and which one there; nil for one file.
+	Place func(row int) (file string, at int)
+}
+
+// place says in which file a row is, and which one there.
+func (f ColumnForm) place(row int) (file string, at int) {
+	if f.Place == nil {
+		return f.Name, row
+	}
+	return f.Place(row)
 }
 
 // TypedColumn is a column and its type.

@@ -202,13 +202,18 @@ func (u *unlabelled) err(s *columnSource) error {
 		return nil
 	}
 	others := ""
+	first, _ := s.typed.place(u.rows[0])
 	for k, row := range u.rows[1:] {
 		if k == 0 {
 			others = "; also in row "
 		} else {
 			others += ", "
 		}
-		others += strconv.Itoa(row)
+		if file, own := s.typed.place(row); file == first {
+			others += strconv.Itoa(own)
+		} else {
+			others += fmt.Sprintf("%d of %s", own, file)
+		}
 	}
 	if u.more > 0 {
 		others += fmt.Sprintf(" and %d more", u.more)

@@ -240,7 +240,8 @@ func (s *columnSource) categorical(j int) bool {
 // at returns an error about a row of the file.
 func (s *columnSource) at(row, j int, format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
-	return &rowFault{row: row, column: j, LineError: datasets.LineError{File: s.layout.file, Err: fmt.Errorf("row %d: column %s: %w", row, s.layout.columns[j].Name, err)}}
+	file, own := s.typed.place(row)
+	return &rowFault{row: row, column: j, LineError: datasets.LineError{File: file, Err: fmt.Errorf("row %d: column %s: %w", own, s.layout.columns[j].Name, err)}}
 }
 
 // rowFault is a fault that knows its row.

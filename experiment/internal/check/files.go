@@ -60,14 +60,20 @@ func (d *heads) files(ctx context.Context) {
 	}
 }
 
-// isSmall says whether a file is read through to learn the kinds of its columns.
-func isSmall(path string) bool {
+// isSmall says whether files are read through to learn the kinds of their columns.
+func (d *heads) isSmall(paths []string) bool {
+	files, err := d.file().Files(paths)
 	limit := int64(4 << 20)
-	if strings.HasSuffix(path, ".gz") {
-		limit /= 10
+	for _, path := range files {
+		info, wrong := os.Stat(path)
+		if err == nil && wrong == nil {
+			if limit -= info.Size(); strings.HasSuffix(path, ".gz") {
+				limit -= 9 * info.Size()
+			}
+		}
+		err = errors.Join(err, wrong)
 	}
-	info, err := os.Stat(path)
-	return err == nil && info.Size() <= limit
+	return err == nil && limit >= 0
 }
 
 // rows looks at the rows, where they can be had: at those of built-in data and of small files, or at
@@ -82,7 +88,7 @@ func (d *heads) rows(ctx context.Context, all bool) {
 		}
 		whole = whole && !divided
 	}
-	if data.Train == "" && data.Dataset == "" || !all && (data.Train != "" && !isSmall(data.Train) || data.Test != "" && !isSmall(data.Test)) {
+	if len(data.Train) == 0 && data.Dataset == "" || !all && !(d.isSmall(data.Train) && d.isSmall(data.Test)) {
 		return
 	}
 	parts, err := rows.Open(ctx, d.Spec)
@@ -121,19 +127,27 @@ func (d *heads) place(path string, f param.Fault) {
 // file is how the files are written.
 func (d *heads) file() rows.File { return rows.File{Data: d.Spec.Data} }
 
-// head returns the names of a file's columns, nil where there are none to be had.
-func (d *heads) head(ctx context.Context, path, file string) []string {
-	if file == "" {
+// head returns the names of the columns of files, nil where there are none to be had.
+func (d *heads) head(ctx context.Context, path string, paths []string) []string {
+	if len(paths) == 0 {
 		return nil
 	}
-	if f, wrong := d.unopenable(file); wrong {
-		d.place(path, f)
+	list, err := d.file().Files(paths)
+	if err != nil {
+		d.Faults = append(d.Faults, rows.FaultsOf(d.Spec, path, err)...)
 		return nil
 	}
-	if d.file().SVM(file) {
-		return nil // it has no names, and reading it takes time
+	wrong := false
+	for _, file := range list {
+		if f, unopenable := d.unopenable(file, len(list) == 1); unopenable {
+			d.place(path, f)
+			wrong = true
+		}
 	}
-	names, err := d.file().Header(ctx, file)
+	if wrong || d.file().SVM(paths) {
+		return nil // svmlight has no names, and reading it takes time
+	}
+	names, err := d.file().Header(ctx, paths)
 	if err != nil {
 		d.Faults = append(d.Faults, rows.FaultsOf(d.Spec, path, err)...)
 		return nil
@@ -141,8 +155,8 @@ func (d *heads) head(ctx context.Context, path, file string) []string {
 	return names
 }
 
-// unopenable says what is wrong with a file that cannot be read at all.
-func (d *heads) unopenable(file string) (f param.Fault, wrong bool) {
+// unopenable says what is wrong with a file that cannot be read at all, or has nothing and is the only one.
+func (d *heads) unopenable(file string, only bool) (f param.Fault, wrong bool) {
 	info, err := datasets.Stat(file)
 	var at *datasets.LineError
 	switch {
@@ -150,7 +164,7 @@ func (d *heads) unopenable(file string) (f param.Fault, wrong bool) {
 		return param.Fault{Problem: err.Error(), Err: err}, true
 	case err != nil:
 		return param.Fault{Problem: fmt.Sprintf("%s: %v", file, files.Reason(err)), Err: err}, true
-	case info.Size() == 0:
+	case info.Size() == 0 && only:
 		return param.Fault{Problem: file + " is empty"}, true
 	case d.Spec.Data.Format == "auto" && rows.EndingOf(file) == "":
 		return param.Fault{Problem: file + ": no format is known by that ending", Hint: "data.format says it: " + document.FormatNames()}, true

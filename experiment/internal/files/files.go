@@ -136,11 +136,28 @@ func Tell(err error) error {
 	return err
 }
 
-// Digest returns the SHA-256 sum of a file, "" for no file.
-func Digest(ctx context.Context, path string) (string, error) {
-	if path == "" {
+// Digest returns the SHA-256 sum of a file, "" for no file. That of several files is the sum of a text with the sum
+// of each, in hexadecimal letters, on a line.
+func Digest(ctx context.Context, paths ...string) (string, error) {
+	switch len(paths) {
+	case 0:
 		return "", nil
+	case 1:
+		return digest(ctx, paths[0])
 	}
+	h := sha256.New()
+	for _, path := range paths {
+		one, err := digest(ctx, path)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintln(h, one)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// digest is that of one file.
+func digest(ctx context.Context, path string) (string, error) {
 	if _, err := datasets.Stat(path); err != nil {
 		return "", fmt.Errorf("experiment: %w", Tell(err))
 	}

@@ -35,5 +35,5 @@ func FaultsOf(spec document.Spec, path string, err error) param.Faults {
 	if errors.As(err, &at) && at.Line > 0 {
 		return param.Faults{{File: at.File, Line: at.Line, Column: at.Letter, Problem: at.Err.Error(), Err: err}}
 	}
-	return param.Faults{spec.Fault(path, param.Fault{Problem: document.Problem(err)})}
+	return param.Faults{spec.Fault(path, param.Fault{Problem: document.Problem(err), Err: err})}
 }

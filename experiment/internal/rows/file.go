@@ -22,27 +22,51 @@ type File struct {
 	FS fs.FS // nil is the machine's own file system
 }
 
-// Open returns the rows of a file in the roles given, whose columns are learned unless the roles
+// Files lists the files that paths name, as [datasets.Files] does. They are in one format, as far as their names tell.
+func (f File) Files(paths []string) ([]string, error) {
+	files, err := datasets.Files(f.FS, paths...)
+	if err != nil {
+		return nil, err
+	}
+	known := -1
+	for k, path := range files {
+		format := EndingOf(path)
+		switch {
+		case f.Format != "auto" || format == "":
+		case known < 0:
+			known = k
+		case format != EndingOf(files[known]):
+			return nil, fmt.Errorf("%s is %s and %s is %s; files that are read as one are in one format", files[known], EndingOf(files[known]), path, format)
+		}
+	}
+	return files, nil
+}
+
+// Open returns the rows of files in the roles given, whose columns are learned unless the roles
 // have a schema.
-func (f File) Open(ctx context.Context, path string, roles datasets.Roles) (datasets.Source, error) {
-	format, err := f.FormatOf(path)
+func (f File) Open(ctx context.Context, paths []string, roles datasets.Roles) (datasets.Source, error) {
+	format, err := f.FormatOf(paths)
+	if err != nil {
+		return nil, err
+	}
+	files, err := f.Files(paths)
 	if err != nil {
 		return nil, err
 	}
 	switch format {
 	case "svmlight":
-		return svmlight.Open(ctx, path, svmlight.Options{
+		return svmlight.OpenFiles(ctx, files, svmlight.Options{
 			Width: f.SVMLight.Features, ZeroBased: f.SVMLight.ZeroBased,
 			Task: roles.Task, Positive: roles.Positive, Schema: roles.Schema, Unlabelled: roles.Unlabelled, FS: f.FS,
 		})
 	case "arff":
-		return arff.Open(ctx, path, arff.Options{Roles: roles, FS: f.FS})
+		return arff.OpenFiles(ctx, files, arff.Options{Roles: roles, FS: f.FS})
 	case "npy", "npz":
-		return npy.Open(ctx, path, npy.Options{Roles: roles, FS: f.FS})
+		return npy.OpenFiles(ctx, files, npy.Options{Roles: roles, FS: f.FS})
 	case "parquet":
-		return parquet.Open(ctx, path, parquet.Options{Roles: roles, FS: f.FS})
+		return parquet.OpenFiles(ctx, files, parquet.Options{Roles: roles, FS: f.FS})
 	}
-	return csv.Open(ctx, path, f.CSVOptions(format, roles))
+	return csv.OpenFiles(ctx, files, f.CSVOptions(format, roles))
 }
 
 // CSVOptions are those of the section for a file of this format.
@@ -70,13 +94,13 @@ func (f File) CSVOptions(format string, roles datasets.Roles) csv.Options {
 	return o
 }
 
-// Header returns the names of a file's columns without reading its rows, none where columns have
+// Header returns the names of the columns of files without reading their rows, none where columns have
 // no names. Dates have become their parts.
-func (f File) Header(ctx context.Context, path string) ([]string, error) {
-	if f.SVM(path) {
+func (f File) Header(ctx context.Context, paths []string) ([]string, error) {
+	if f.SVM(paths) {
 		return nil, nil
 	}
-	source, err := f.Open(ctx, path, datasets.Roles{Schema: &datasets.Schema{}})
+	source, err := f.Open(ctx, paths, datasets.Roles{Schema: &datasets.Schema{}})
 	if err != nil {
 		return nil, err
 	}
@@ -107,30 +131,41 @@ func (f File) roles(names []string) datasets.Roles {
 	return r
 }
 
-// FormatOf returns that of a file of the experiment.
-func (f File) FormatOf(path string) (string, error) {
+// FormatOf returns that of files of the experiment, which is the same for all.
+func (f File) FormatOf(paths []string) (string, error) {
 	if f.Format != "auto" {
 		return f.Format, nil
 	}
-	if format := EndingOf(path); format != "" {
-		return format, nil
+	files, err := f.Files(paths)
+	if err != nil {
+		return "", err
 	}
-	return "", fmt.Errorf("experiment: %s: no format is known by that ending; say data.format: %s", path, document.FormatNames())
+	format := ""
+	for _, path := range files {
+		if format = EndingOf(path); format == "" {
+			return "", fmt.Errorf("experiment: %s: no format is known by that ending; say data.format: %s", path, document.FormatNames())
+		}
+	}
+	return format, nil
 }
 
 // EndingOf goes by the ending of a file's name; "" where that tells nothing.
 func EndingOf(path string) string { return document.FormatOf(path) }
 
-// SVM reports whether a file is one of svmlight, which has no names and a target of its own.
-func (f File) SVM(path string) bool {
-	format, _ := f.FormatOf(path)
+// SVM reports whether files are of svmlight, which have no names and a target of their own.
+func (f File) SVM(paths []string) bool {
+	format, _ := f.FormatOf(paths)
 	return format == "svmlight"
 }
 
-// WrittenAs returns the section for another file, whose ending tells more of its format than that of
+// WrittenAs returns the section for other files, whose ending tells more of their format than that of
 // the rows before.
-func (f File) WrittenAs(path string) File {
-	if format := EndingOf(path); format != "" && !(format == "csv" && f.Format == "tsv") {
+func (f File) WrittenAs(paths []string) File {
+	files, err := f.Files(paths)
+	if err != nil || len(files) == 0 {
+		return f // which opening them says
+	}
+	if format := EndingOf(files[0]); format != "" && !(format == "csv" && f.Format == "tsv") {
 		f.Format = "auto"
 	}
 	return f

@@ -24,24 +24,24 @@ type Likeness struct {
 // OpenLike opens rows that have the columns of others. Columns that training had beside the inputs
 // may be there or not, except for the target where it is needed. Where it is not, the weights and
 // groups are not either.
-func (f File) OpenLike(ctx context.Context, path string, like Likeness) (datasets.Source, error) {
+func (f File) OpenLike(ctx context.Context, paths []string, like Likeness) (datasets.Source, error) {
 	if !like.Scored || like.Targetless {
 		var err error
-		if f, err = f.withoutTargets(ctx, path, like.Schema); err != nil {
+		if f, err = f.withoutTargets(ctx, paths, like.Schema); err != nil {
 			return nil, err
 		}
 	}
-	names, err := f.Header(ctx, path)
+	names, err := f.Header(ctx, paths)
 	if err != nil {
 		return nil, err
 	}
-	if f.SVM(path) && (len(like.Drop) > 0 || len(like.Keep) > 0) {
-		return nil, fmt.Errorf("experiment: %s: columns of an svmlight file have no names by which to drop or keep one", path)
+	if f.SVM(paths) && (len(like.Drop) > 0 || len(like.Keep) > 0) {
+		return nil, fmt.Errorf("experiment: %s: columns of an svmlight file have no names by which to drop or keep one", document.Paths(paths))
 	}
 	lacks := func(c datasets.Column) bool {
 		return !slices.Contains(names, c.Name) || slices.Contains(like.Drop, c.Name)
 	}
-	if like.Targetless && like.Scored && !f.SVM(path) && slices.ContainsFunc(like.Schema.Targets, lacks) {
+	if like.Targetless && like.Scored && !f.SVM(paths) && slices.ContainsFunc(like.Schema.Targets, lacks) {
 		like.Schema.Targets = nil
 	}
 	if f.SVMLight.Features == 0 {
@@ -66,23 +66,23 @@ func (f File) OpenLike(ctx context.Context, path string, like Likeness) (dataset
 			roles.Target = append(roles.Target, t.Name)
 		}
 	}
-	source, err := f.Open(ctx, path, roles)
+	source, err := f.Open(ctx, paths, roles)
 	if err != nil {
 		return nil, err
 	}
-	if f.SVM(path) && len(like.Schema.Targets) == 0 {
+	if f.SVM(paths) && len(like.Schema.Targets) == 0 {
 		source = datasets.WithoutTargets(source) // labels that nobody asked for
 	}
 	if _, cols := source.Dims(); cols != like.Cols {
-		return nil, fmt.Errorf("experiment: %s: %d columns, wanted %d", path, cols, like.Cols)
+		return nil, fmt.Errorf("experiment: %s: %d columns, wanted %d", document.Paths(paths), cols, like.Cols)
 	}
 	return source, nil
 }
 
 // withoutTargets returns the section for a file without a header that may lack the columns of the
 // targets: then the others are not called by their place in this file, but by that in the one before.
-func (f File) withoutTargets(ctx context.Context, path string, schema datasets.Schema) (File, error) {
-	format, err := f.FormatOf(path)
+func (f File) withoutTargets(ctx context.Context, paths []string, schema datasets.Schema) (File, error) {
+	format, err := f.FormatOf(paths)
 	if err != nil || format != "csv" && format != "tsv" || !f.CSVOptions(format, datasets.Roles{}).NoHeader {
 		return f, err
 	}
@@ -100,7 +100,7 @@ func (f File) withoutTargets(ctx context.Context, path string, schema datasets.S
 	}
 	bare := f
 	bare.CSV.Columns, bare.CSV.Header = nil, document.Header{}
-	names, err := bare.Header(ctx, path)
+	names, err := bare.Header(ctx, paths)
 	if err != nil {
 		return f, err
 	}

@@ -25,7 +25,7 @@ type Piece struct {
 // Look opens the file at a path, which has some of the rows of the data, to learn what its columns are. Columns named
 // are categorical whatever they have here. What only all rows tell is left for [Together].
 func (f File) Look(ctx context.Context, path string, categorical []string) (Piece, error) {
-	names, err := f.Header(ctx, path)
+	names, err := f.Header(ctx, []string{path})
 	if err != nil {
 		return Piece{}, err
 	}
@@ -53,7 +53,7 @@ func (f File) Look(ctx context.Context, path string, categorical []string) (Piec
 			*role = ""
 		}
 	}
-	src, err := f.Open(ctx, path, roles)
+	src, err := f.Open(ctx, []string{path}, roles)
 	if errors.Is(err, datasets.ErrNoRows) {
 		return Piece{}, nil
 	}
@@ -226,7 +226,7 @@ func (f File) positive(s *datasets.Schema) error {
 // OpenPiece opens a file that has some of the rows of the data, whose columns are known by now.
 func (f File) OpenPiece(ctx context.Context, path string, all Likeness) (datasets.Source, error) {
 	all.Scored = true
-	src, err := f.OpenLike(ctx, path, all)
+	src, err := f.OpenLike(ctx, []string{path}, all)
 	if err == nil && all.Targetless {
 		src = datasets.WithoutTargets(src)
 	}

@@ -28,20 +28,31 @@ func Streams(s document.Spec, train datasets.Source) bool {
 // Memory estimates what the rows of the files take in memory.
 func Memory(s document.Spec, train datasets.Source) int64 {
 	n, d := train.Dims()
-	if info, err := os.Stat(s.Data.Train); err == nil && (File{Data: s.Data}).SVM(s.Data.Train) {
-		return 4 * info.Size()
+	if f := (File{Data: s.Data}); f.SVM(s.Data.Train) {
+		return 4 * f.Bytes(s.Data.Train)
 	}
 	return int64(max(n, 0)) * int64(d+2) * 8
 }
 
-// Entries estimates how many entries the rows of an svmlight file have that are not zero, by its size.
+// Entries estimates how many entries the rows of svmlight files have that are not zero, by their size.
 func Entries(s document.Spec, rows, cols int) (entries int, sparse bool) {
 	const text = 8 // bytes of an entry
-	info, err := os.Stat(s.Data.Train)
-	if err != nil || !(File{Data: s.Data}).SVM(s.Data.Train) {
+	f := File{Data: s.Data}
+	if !f.SVM(s.Data.Train) {
 		return 0, false
 	}
-	return int(min(info.Size()/text, int64(rows)*int64(cols))), true
+	return int(min(f.Bytes(s.Data.Train)/text, int64(rows)*int64(cols))), true
+}
+
+// Bytes is how large the files are together, as far as that is known.
+func (f File) Bytes(paths []string) (sum int64) {
+	files, _ := f.Files(paths)
+	for _, path := range files {
+		if info, err := os.Stat(path); err == nil {
+			sum += info.Size()
+		}
+	}
+	return sum
 }
 
 // Gather reads a source into memory, and tells how many rows it has so far.

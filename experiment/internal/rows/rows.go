@@ -50,12 +50,12 @@ func Open(ctx context.Context, spec document.Spec) (*Parts, error) {
 	if spec.Task().Targetless() {
 		p.Task = spec.Task()
 	}
-	if schema := p.Train.Schema(); p.Task == datasets.Anomaly && spec.Data.Test != "" && len(schema.Targets) > 0 && len(schema.Classes()) == 1 {
+	if schema := p.Train.Schema(); p.Task == datasets.Anomaly && len(spec.Data.Test) > 0 && len(schema.Targets) > 0 && len(schema.Classes()) == 1 {
 		return nil, param.Faults{spec.Fault("data.target", param.Fault{
 			Problem: fmt.Sprintf("column %s has one value only, %s: which values of the rows to test on are anomalies?", schema.Targets[0].Name, schema.Classes()[0]),
 			Hint:    "data.positive names them, though the rows to train on have none"})}
 	}
-	if spec.Data.Test != "" {
+	if len(spec.Data.Test) > 0 {
 		_, cols := p.Train.Dims()
 		like := Likeness{Schema: p.Train.Schema(), Cols: cols, Scored: true}
 		if p.Test, err = file.WrittenAs(spec.Data.Test).OpenLike(ctx, spec.Data.Test, like); err != nil {
@@ -111,7 +111,7 @@ func (p *Parts) openTrain(ctx context.Context, f File) error {
 		return err
 	}
 	roles := f.roles(names)
-	if f.Test != "" { // which may have more columns to drop
+	if len(f.Test) > 0 { // which may have more columns to drop
 		roles.Drop = slices.DeleteFunc(slices.Clone(roles.Drop), func(name string) bool { return !Among(names, name) })
 	}
 	if len(roles.Target) > len(f.Target) {

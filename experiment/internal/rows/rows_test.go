@@ -81,7 +81,7 @@ func TestSniff(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := document.New().Data
-		if err := Sniff(&got, c.name); err != nil {
+		if err := Sniff(&got, []string{c.name}); err != nil {
 			t.Fatal(err)
 		}
 		if got.Format != c.format || got.CSV.Delimiter != c.delimiter || got.CSV.Header != c.header {

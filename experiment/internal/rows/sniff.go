@@ -22,12 +22,22 @@ import (
 // sniffBytes is how much of a file is looked at to tell how it is written.
 const sniffBytes = 1 << 16
 
-// Sniff fills in how a file is written, as far as its first lines tell: the format where the ending
-// does not, what separates fields, whether there is a header, and whether letters have two bytes.
-func Sniff(s *document.Data, path string) error {
-	lines, encoding, typed, err := firstLines(path)
+// Sniff fills in how files are written, as far as the first lines of the first one tell that has any: the format
+// where the ending does not, what separates fields, whether there is a header, and whether letters have two bytes.
+func Sniff(s *document.Data, paths []string) error {
+	list, err := File{Data: *s}.Files(paths)
 	if err != nil {
-		return err
+		return fmt.Errorf("experiment: %w", err)
+	}
+	var path, encoding, typed string
+	var lines []string
+	for _, path = range list {
+		if lines, encoding, typed, err = firstLines(path); err != nil {
+			return err
+		}
+		if typed != "" || len(lines) > 0 {
+			break
+		}
 	}
 	if typed != "" && s.Format == "auto" && EndingOf(path) == "" {
 		s.Format = typed

@@ -1,0 +1,42 @@
+package parquet_test
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/csv"
+	"github.com/bochner-ml/bochner/datasets/parquet"
+	"github.com/bochner-ml/bochner/datasets/sourcetest"
+)
+
+// Rows in several files, each packed in another way, are those of one file that has them all.
+func TestSeveralFiles(t *testing.T) {
+	for what, roles := range map[string]datasets.Roles{
+		"all":      roles(nil),
+		"several":  {Target: []string{"double", "uint16"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"}, Group: "unique"},
+		"positive": {Target: []string{"word"}, Positive: []string{"Bern", "a, b"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			got, err := parquet.OpenFiles(ctx, []string{"testdata/plain.parquet", "testdata/zstd.parquet", "testdata/gzip.parquet"}, parquet.Options{Roles: roles})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := csv.OpenFiles(ctx, []string{"testdata/rows.csv", "testdata/rows.csv", "testdata/rows.csv"}, csv.Options{Roles: roles})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a, b := got.Schema(), want.Schema(); !reflect.DeepEqual(a, b) {
+				t.Errorf("schema\n%v, wanted\n%v", a, b)
+			}
+			if a, b := got.(datasets.Partial).LeftOut(), want.(datasets.Partial).LeftOut(); !reflect.DeepEqual(a, b) {
+				t.Errorf("rows left out: %v, wanted %v", a, b)
+			}
+			sourcetest.Equal(t, gather(t, got), gather(t, want))
+			sourcetest.Run(t, got)
+		})
+	}
+	if _, err := parquet.OpenFiles(ctx, []string{"testdata/plain.parquet", "testdata/nested.parquet"}, parquet.Options{}); err == nil {
+		t.Error("files of other columns are read as one")
+	}
+}
