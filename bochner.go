@@ -29,7 +29,7 @@
 // Each package has one idea, and its documentation begins with it:
 //
 //   - [datasets]: rows in memory, or as a stream of blocks, and the schema that names their columns; the
-//     readers are datasets/csv, datasets/arff, datasets/svmlight, datasets/npy and datasets/parquet, and datasets/builtin has small real
+//     readers are datasets/csv, datasets/arff, datasets/svmlight, datasets/npy, datasets/parquet and datasets/arrow, and datasets/builtin has small real
 //     sets.
 //   - [transformer]: steps that map rows, such as random features, scaling and one-hot columns.
 //   - [estimator]: models, such as ridge and logistic regression and support vector machines;
@@ -60,7 +60,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Load returns all rows of a CSV, TSV, ARFF or svmlight file, gzip'd or not, or of Parquet or numpy's arrays, with the column to be
+// Load returns all rows of a CSV, TSV, ARFF or svmlight file, gzip'd or not, or of Parquet, Arrow or numpy's arrays, with the column to be
 // predicted, for which "" takes the last one. How the file is written is told by its name and its first
 // lines, and the kinds of the columns by their values: a column of texts is categorical. A target of texts,
 // or of at most 10 different whole numbers, is a class, any other a quantity.

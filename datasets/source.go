@@ -7,7 +7,7 @@
 // model, so that new rows get the codes that the training rows had; [Schema.Encode] gives them to rows of
 // named values.
 //
-// The readers are packages csv, arff, svmlight, npy and parquet below this one, and package sourcetest holds any Source
+// The readers are packages csv, arff, svmlight, npy, parquet and arrow below this one, and package sourcetest holds any Source
 // to the laws that theirs obey.
 package datasets
 

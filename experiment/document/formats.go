@@ -18,6 +18,7 @@ var formats = []struct {
 	{"npy", []string{".npy"}},
 	{"npz", []string{".npz"}},
 	{"parquet", []string{".parquet", ".pq"}},
+	{"arrow", []string{".arrow", ".arrows", ".feather", ".ipc"}},
 }
 
 // Formats returns the names of the formats that rows may be written in.

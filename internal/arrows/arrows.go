@@ -44,6 +44,7 @@ var Allowed = map[string][]string{
 	"datasets/arff":      {"datasets", "datasets/internal/...", "sparse"},
 	"datasets/npy":       {"datasets", "datasets/internal/..."},
 	"datasets/parquet":   {"datasets", "datasets/internal/..."},
+	"datasets/arrow":     {"datasets", "datasets/internal/..."},
 	"datasets/builtin":   {"datasets", "datasets/csv", "datasets/arff"},
 	"datasets/fetch":     {},
 	"datasets/synthetic": {"datasets"},

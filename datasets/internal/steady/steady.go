@@ -151,3 +151,6 @@ func (b *Bytes) Same() error {
 
 // Close closes the file.
 func (b *Bytes) Close() error { return b.file.Close() }
+
+// Peek returns the next n bytes, fewer where there are fewer, without reading on.
+func (b *Bytes) Peek(n int) ([]byte, error) { return b.in.Peek(n) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/arff"
+	"github.com/bochner-ml/bochner/datasets/arrow"
 	"github.com/bochner-ml/bochner/datasets/csv"
 	"github.com/bochner-ml/bochner/datasets/npy"
 	"github.com/bochner-ml/bochner/datasets/parquet"
@@ -65,6 +66,8 @@ func (f File) Open(ctx context.Context, paths []string, roles datasets.Roles) (d
 		return npy.OpenFiles(ctx, files, npy.Options{Roles: roles, FS: f.FS})
 	case "parquet":
 		return parquet.OpenFiles(ctx, files, parquet.Options{Roles: roles, FS: f.FS})
+	case "arrow":
+		return arrow.OpenFiles(ctx, files, arrow.Options{Roles: roles, FS: f.FS})
 	}
 	return csv.OpenFiles(ctx, files, f.CSVOptions(format, roles))
 }

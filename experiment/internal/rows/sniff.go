@@ -159,7 +159,7 @@ func (f File) Guessed(path string) (File, error) {
 }
 
 // beginnings are the first bytes of the formats that are no text.
-var beginnings = []struct{ bytes, format string }{{"\x93NUMPY", "npy"}, {"PK\x03\x04", "npz"}, {"PAR1", "parquet"}}
+var beginnings = []struct{ bytes, format string }{{"\x93NUMPY", "npy"}, {"PK\x03\x04", "npz"}, {"PAR1", "parquet"}, {"ARROW1", "arrow"}, {"\xff\xff\xff\xff", "arrow"}}
 
 // formatOfBytes returns the format that the first bytes tell, "" for one of text.
 func formatOfBytes(r *bufio.Reader) string {

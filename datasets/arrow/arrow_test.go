@@ -1,0 +1,298 @@
+package arrow_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/arrow"
+	"github.com/bochner-ml/bochner/datasets/csv"
+	"github.com/bochner-ml/bochner/datasets/sourcetest"
+	"github.com/bochner-ml/bochner/internal/polls"
+)
+
+var ctx = context.Background()
+
+// files are those of testdata that have the rows of the CSV file, with the columns that they lack.
+var files = map[string][]string{
+	"file.arrow": nil, "stream.arrows": nil, "zstd.arrow": nil, "lz4.arrows": nil, "replaced.arrows": nil, "deltas.arrows": nil,
+	"polars.arrow": {"nothing", "half"}, "polars.arrows": {"nothing", "half"}, "pandas.feather": {"half"},
+}
+
+// roles use every column, in every way.
+func roles(drop []string) datasets.Roles {
+	dates := map[string]datasets.Date{"sold": {}, "seen": {Parts: []string{"hour", "year", "weekday"}}, "zoned": {}}
+	for _, name := range drop {
+		delete(dates, name)
+	}
+	return datasets.Roles{Target: []string{"income"}, Weight: "weight", Group: "uint64", Keep: []string{"uint64", "unique", "coded", "money", "int64"}, Dates: dates,
+		Kinds: map[string]datasets.Kind{"int8": datasets.Categorical}}
+}
+
+// Rows that others have written are those of the same rows as CSV, every bit and the schema too, whether they
+// come from a file or through a pipe.
+func TestSameAsCSV(t *testing.T) {
+	for name, lacks := range files {
+		for what, roles := range map[string]datasets.Roles{
+			"all":      roles(lacks),
+			"quantity": {Target: []string{"cents"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"}, Keep: []string{"sold", "int32"}},
+			"several":  {Target: []string{"double", "uint16"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"}, Group: "unique"},
+			"positive": {Target: []string{"word"}, Positive: []string{"Bern", "a, b"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"}},
+			"classes":  {Target: []string{"int8"}, Task: datasets.Classification, Drop: []string{"sold", "seen", "zoned"}},
+		} {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				of := roles
+				have := func(names []string) []string {
+					return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(lacks, name) })
+				}
+				of.Drop = append(have(of.Drop), lacks...)
+				want, err := csv.Open(ctx, "../parquet/testdata/rows.csv", csv.Options{Roles: of})
+				if err != nil {
+					t.Fatal(err)
+				}
+				of.Drop = have(of.Drop)
+				path := "testdata/" + name
+				whole, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for what, fsys := range map[string]fs.FS{"file": nil, "pipe": pipe(whole), "gzip": packed(t, whole)} {
+					if name == "polars.arrow" && what != "file" { // which is no stream with a footer
+						if _, err := arrow.Open(ctx, path, arrow.Options{FS: fsys}); err == nil || !strings.Contains(err.Error(), "only its end tells") {
+							t.Errorf("%s: %v", what, err)
+						}
+						continue
+					}
+					got, err := arrow.Open(ctx, path, arrow.Options{Roles: of, FS: fsys})
+					if err != nil {
+						t.Fatal(what, err)
+					}
+					if a, b := got.Schema(), want.Schema(); !reflect.DeepEqual(a, b) {
+						t.Errorf("%s: schema\n%v, wanted\n%v", what, a, b)
+					}
+					if a, b := got.(datasets.Partial).LeftOut(), want.(datasets.Partial).LeftOut(); !reflect.DeepEqual(a, b) {
+						t.Errorf("%s: rows left out: %v, wanted %v", what, a, b)
+					}
+					sourcetest.Equal(t, gather(t, got), gather(t, want))
+					schema, coded := want.Schema(), of
+					coded.Schema = &schema
+					again, err := arrow.Open(ctx, path, arrow.Options{Roles: coded, FS: fsys})
+					if err != nil {
+						t.Fatal(what, err)
+					}
+					sourcetest.Equal(t, gather(t, again), gather(t, want))
+					sourcetest.Run(t, got)
+				}
+			})
+		}
+	}
+}
+
+// pipe is a file system of one stream, which is read from its beginning.
+type pipe []byte
+
+func (p pipe) Open(string) (fs.File, error) { return &flow{bytes.NewReader(p)}, nil }
+
+type flow struct{ in *bytes.Reader }
+
+func (f *flow) Read(b []byte) (int, error) { return f.in.Read(b[:min(len(b), 1000)]) }
+func (*flow) Close() error                 { return nil }
+func (*flow) Stat() (fs.FileInfo, error)   { return info{}, nil }
+
+type info struct{}
+
+func (info) Name() string       { return "pipe" }
+func (info) Size() int64        { return 0 }
+func (info) Mode() fs.FileMode  { return fs.ModeNamedPipe }
+func (info) ModTime() time.Time { return time.Time{} }
+func (info) IsDir() bool        { return false }
+func (info) Sys() any           { return nil }
+
+func packed(t testing.TB, whole []byte) fs.FS {
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	if _, err := io.Copy(z, bytes.NewReader(whole)); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	return anyName{out.Bytes()}
+}
+
+// anyName is a file system that has one file by any name.
+type anyName struct{ whole []byte }
+
+func (a anyName) Open(string) (fs.File, error) {
+	return fstest.MapFS{"x": {Data: a.whole}}.Open("x")
+}
+
+func (a anyName) Stat(string) (fs.FileInfo, error) {
+	return fstest.MapFS{"x": {Data: a.whole}}.Stat("x")
+}
+
+func gather(t testing.TB, src datasets.Source) datasets.Set {
+	t.Helper()
+	set, err := datasets.Gather(ctx, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// A list of one size is a column for each place; what else is in others is no column.
+func TestNested(t *testing.T) {
+	drop := []string{"list", "map", "structure", "union", "dense", "runs", "clock", "span", "fixed"}
+	for what, fsys := range map[string]fs.FS{"file": nil, "pipe": pipe(must(os.ReadFile("testdata/nested.arrow")))} {
+		src, err := arrow.Open(ctx, "testdata/nested.arrow", arrow.Options{FS: fsys, Roles: datasets.Roles{Target: []string{"y"}, Drop: drop}})
+		if err != nil {
+			t.Fatal(what, err)
+		}
+		set := gather(t, src)
+		var names []string
+		for _, c := range set.Schema.Columns {
+			names = append(names, c.Name)
+		}
+		if got := strings.Join(names, " "); got != "v_0 v_1 v_2 b_0 b_1" {
+			t.Errorf("%s: columns %s", what, got)
+		}
+		for i := range 20 {
+			if set.Y[i] != float64(i) {
+				t.Fatalf("%s: row %d: target %v", what, i, set.Y[i])
+			}
+			for j := range 2 {
+				k := 2*i + j
+				if v := set.X.At(i, 3+j); k%7 == 0 && v == v || k%7 != 0 && v != float64(k%2) {
+					t.Errorf("%s: row %d: b_%d is %v", what, i, j, v)
+				}
+			}
+		}
+		// The first numbers that numpy's default_rng(2).normal draws, in single precision.
+		for j, want := range []float32{0.18905339, -0.5227485, -0.41306356} {
+			if got := set.X.At(0, j); got != float64(want) {
+				t.Errorf("%s: v_%d is %v, wanted %v", what, j, got, want)
+			}
+		}
+		sourcetest.Run(t, src)
+	}
+	_, err := arrow.Open(ctx, "testdata/nested.arrow", arrow.Options{})
+	for _, want := range []string{"column list is of type list, wanted numbers, truths, texts or times; data.drop leaves the column out", "column dense is of type union", "column span is of type duration"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, wanted %s", err, want)
+		}
+	}
+}
+
+func must(b []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// What is wrong is said with the file, the batch and the column.
+func TestErrors(t *testing.T) {
+	stream, file := must(os.ReadFile("testdata/stream.arrows")), must(os.ReadFile("testdata/file.arrow"))
+	damaged := must(os.ReadFile("testdata/zstd.arrow"))
+	for i := len(damaged) / 2; i < len(damaged)/2+500; i++ {
+		damaged[i] ^= 0x55
+	}
+	drop := datasets.Roles{Drop: []string{"sold", "seen", "zoned"}}
+	for _, c := range []struct {
+		name  string
+		whole []byte
+		fsys  func(whole []byte) fs.FS
+		want  string
+	}{
+		{"cut file", file[:len(file)/2], one, "x: it is cut off: it begins as a file of Arrow does, and does not end so"},
+		{"cut stream", stream[:len(stream)/2], one, "x: it is cut off: "},
+		{"cut pipe", stream[:len(stream)/2], func(b []byte) fs.FS { return pipe(b) }, "x: batch "},
+		{"text", []byte("a,b\n1,2\n3,4\n"), one, "x: not a file nor a stream of Arrow"},
+		{"nothing", nil, one, "x: not a file nor a stream of Arrow"},
+		{"nothing in a pipe", nil, func(b []byte) fs.FS { return pipe(b) }, "x: not a file nor a stream of Arrow"},
+		{"damaged", damaged, one, "x: batch "},
+		{"empty", must(os.ReadFile("testdata/empty.arrows")), one, "x: no rows"},
+		{"empty in a pipe", must(os.ReadFile("testdata/empty.arrows")), func(b []byte) fs.FS { return pipe(b) }, "x: no rows"},
+	} {
+		src, err := arrow.Open(ctx, "x", arrow.Options{Roles: drop, FS: c.fsys(c.whole)})
+		if err == nil {
+			_, err = datasets.Gather(ctx, src)
+		}
+		if !strings.HasPrefix(fmt.Sprint(err), c.want) {
+			t.Errorf("%s: %v\nwanted %s", c.name, err, c.want)
+		}
+	}
+}
+
+func one(whole []byte) fs.FS { return fstest.MapFS{"x": {Data: whole}} }
+
+// Whatever the cores, the rows are the same; a reading that is cancelled says so.
+func TestCores(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	var first datasets.Set
+	for _, cores := range []int{1, 2, 3} {
+		runtime.GOMAXPROCS(cores)
+		set, err := arrow.ReadFile(ctx, "testdata/zstd.arrow", arrow.Options{Roles: roles(nil)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cores == 1 {
+			first = set
+		}
+		sourcetest.Equal(t, set, first)
+	}
+	whole := must(os.ReadFile("testdata/stream.arrows"))
+	for _, fsys := range []fs.FS{nil, pipe(whole)} {
+		if err := polls.Check(func(ctx context.Context) (bool, error) {
+			src, err := arrow.Open(ctx, "testdata/stream.arrows", arrow.Options{Roles: roles(nil), FS: fsys})
+			if err != nil {
+				return false, err
+			}
+			err = src.Blocks(ctx, func(datasets.Set) error { return nil })
+			return err == nil, err
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// FuzzOpen holds that bytes are either refused or have the rows that they say, in a file and through a pipe.
+func FuzzOpen(f *testing.F) {
+	names, err := filepath.Glob("testdata/*.*r*")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range names {
+		f.Add(must(os.ReadFile(name)))
+	}
+	f.Fuzz(func(t *testing.T, whole []byte) {
+		for _, fsys := range []fs.FS{one(whole), pipe(whole)} {
+			src, err := arrow.Open(ctx, "x", arrow.Options{FS: fsys, Roles: datasets.Roles{IgnoreExtra: true, Schema: &datasets.Schema{Columns: []datasets.Column{
+				{Name: "double"}, {Name: "word", Kind: datasets.Categorical}, {Name: "coded", Kind: datasets.Categorical}, {Name: "truth"}, {Name: "cents"}}}}})
+			if err != nil {
+				continue
+			}
+			rows, enough := 0, errors.New("enough")
+			err = src.Blocks(ctx, func(b datasets.Set) error {
+				if rows += b.Rows(); rows > 1<<20 {
+					return enough
+				}
+				return nil
+			})
+			if n, _ := src.Dims(); err == nil && n >= 0 && rows != n {
+				t.Errorf("%d rows, Dims says %d", rows, n)
+			}
+		}
+	})
+}
