@@ -93,6 +93,35 @@ type Prediction struct {
 	Anomaly []float64  // rows: how unlike the others they are, as an [AnomalyScorer] says it
 }
 
+// Append returns the predictions with those of more rows behind them, into room for so many rows in all. The arrays of
+// p may be used again.
+func (p Prediction) Append(more Prediction, room int) Prediction {
+	for _, list := range []struct{ to, from *[]float64 }{{&p.Values, &more.Values}, {&p.Std, &more.Std}, {&p.Lower, &more.Lower}, {&p.Upper, &more.Upper}, {&p.Anomaly, &more.Anomaly}} {
+		if *list.to == nil && *list.from != nil {
+			*list.to = make([]float64, 0, room)
+		}
+		*list.to = append(*list.to, *list.from...)
+	}
+	for _, m := range []struct{ to, from **mat.Dense }{
+		{&p.Targets, &more.Targets}, {&p.Scores, &more.Scores}, {&p.Probabilities, &more.Probabilities}, {&p.Sets, &more.Sets},
+		{&p.StdTargets, &more.StdTargets}, {&p.LowerTargets, &more.LowerTargets}, {&p.UpperTargets, &more.UpperTargets},
+	} {
+		if *m.from == nil {
+			continue
+		}
+		rows, cols := (*m.from).Dims()
+		data := make([]float64, 0, max(room, rows)*cols)
+		if *m.to != nil {
+			data = (*m.to).RawMatrix().Data
+		}
+		for i := range rows {
+			data = append(data, (*m.from).RawRowView(i)...)
+		}
+		*m.to = mat.NewDense(len(data)/cols, cols, data)
+	}
+	return p
+}
+
 // Report says how a fit went.
 type Report struct {
 	Solver     string  // the way it took: "cholesky", "newton-cg"

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -246,15 +247,32 @@ func (r *run) warn(texts ...string) { r.result.Warnings = append(r.result.Warnin
 // gridSearch is the search over the training rows, with its journal.
 func (r *run) gridSearch(set datasets.Set) gridsearch.Search {
 	search := r.spec.GridSearch(set.Groups != nil, r.rows.Task)
+	if r.rows.Streamed {
+		search.Splitter = r.spec.StreamedFolds()
+	}
 	search.Memory = memory.Available() / 2
 	search.Journal = r.output.Journal(journalKey(r.spec, r.result.SHA256))
 	return search
 }
 
+// costOfSearch is what the search takes, which of rows that are not held nobody foretells.
+func (r *run) costOfSearch(set datasets.Set) (gridsearch.Plan, error) {
+	switch {
+	case r.rows.Streamed:
+		return gridsearch.Plan{}, errors.New("a search over a stream is not planned")
+	case r.options.Searching != nil:
+		return costOfSearch(r.spec, set, r.rows.Task)
+	}
+	return workOfSearch(r.spec, set, r.rows.Task)
+}
+
 func (r *run) fitSearch(ctx context.Context) error {
-	set, err := datasets.Gather(ctx, r.rows.Train)
-	if err != nil {
-		return err
+	var set datasets.Set
+	var err error
+	if !r.rows.Streamed {
+		if set, err = datasets.Gather(ctx, r.rows.Train); err != nil {
+			return err
+		}
 	}
 	search := r.gridSearch(set)
 	if r.options.Tried != nil {
@@ -264,14 +282,10 @@ func (r *run) fitSearch(ctx context.Context) error {
 	}
 	if r.spec.Intervals != nil {
 		search.Last = func(best estimator.Estimator) estimator.Estimator {
-			return lastPipeline(r.spec, best.(pipeline.Pipeline), r.shape, false)
+			return lastPipeline(r.spec, best.(pipeline.Pipeline), r.shape, r.rows.Streamed)
 		}
 	}
-	work := workOfSearch
-	if r.options.Searching != nil {
-		work = costOfSearch
-	}
-	cost, unplanned := work(r.spec, set, r.rows.Task)
+	cost, unplanned := r.costOfSearch(set)
 	watched, stop := func(gridsearch.Progress) {}, func() {}
 	if r.options.Searching != nil {
 		w := newWatch(r.options.Searching, cost, r.spec.Search.Halving.Least > 0, time.Now)
@@ -285,7 +299,11 @@ func (r *run) fitSearch(ctx context.Context) error {
 		}
 		r.options.report(phase, p.Done, p.Total)
 	}
-	r.search, r.result.Search, err = runSearch(ctx, r.spec, set, search)
+	if r.rows.Streamed {
+		r.search, r.result.Search, err = streamSearch(ctx, r.rows.Train, search)
+	} else {
+		r.search, r.result.Search, err = runSearch(ctx, r.spec, set, search)
+	}
 	if stop(); err != nil {
 		return err
 	}

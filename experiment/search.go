@@ -50,6 +50,15 @@ func runSearch(ctx context.Context, spec Spec, rows datasets.Set, search gridsea
 	return found, out, nil
 }
 
+// streamSearch does the search on rows that stay where they are.
+func streamSearch(ctx context.Context, rows datasets.Source, search gridsearch.Search) (*gridsearch.Result, *result.Search, error) {
+	found, err := search.RunSource(ctx, rows)
+	if err != nil {
+		return nil, nil, err
+	}
+	return found, summary(found), nil
+}
+
 // summary is what result.json says of a search.
 func summary(found *gridsearch.Result) *result.Search {
 	best := found.Best()

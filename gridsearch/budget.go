@@ -50,7 +50,7 @@ func (r *run) evaluateWithin(parent context.Context) error {
 // the grid, which have most in common.
 func (r *run) workInParts(ctx context.Context) error {
 	fitter, ok := r.search.Estimator.(estimator.BatchFitter)
-	if _, left := r.search.Splitter.(LeaveOneOut); !ok || left {
+	if _, left := r.search.Splitter.(LeaveOneOut); !ok || left || r.stream != nil {
 		return r.work(ctx)
 	}
 	for _, part := range parts(len(r.candidates), r.search.Seed) {

@@ -21,6 +21,7 @@ import (
 // run is a search at work on data.
 type run struct {
 	search     Search
+	stream     *stream // rows that are not held; nil where data has them
 	data       datasets.Set
 	rows       datasets.Set // those that candidates are fitted to: data, without the targets where they only score
 	folds      []datasets.Fold
@@ -135,7 +136,7 @@ func (r *run) evaluate(ctx context.Context) (err error) {
 	if r.resumed = r.done; r.resumed > 0 && !r.swept { // killed in a batch, before it could tell
 		if _, left := r.search.Splitter.(LeaveOneOut); left {
 			r.share([]string{"rows"})
-		} else {
+		} else if r.stream == nil {
 			_, shared := r.batchCost()
 			r.share(shared)
 		}
@@ -149,6 +150,9 @@ func (r *run) evaluate(ctx context.Context) (err error) {
 
 // work fits what is not done.
 func (r *run) work(ctx context.Context) error {
+	if r.stream != nil {
+		return r.fitStream(ctx)
+	}
 	if fitter, ok := r.search.Estimator.(estimator.BatchFitter); ok {
 		return r.fitBatch(ctx, fitter)
 	}

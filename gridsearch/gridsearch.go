@@ -208,6 +208,11 @@ func (s Search) Run(ctx context.Context, data datasets.Set) (*Result, error) {
 
 // refit fits the best of the candidates to all rows.
 func (s Search) refit(ctx context.Context, data datasets.Set, out *Result) error {
+	return s.refitWith(ctx, out, func(last estimator.Estimator) (estimator.Predictor, error) { return last.Fit(ctx, data) })
+}
+
+// refitWith fits the best of the candidates as fit does.
+func (s Search) refitWith(ctx context.Context, out *Result, fit func(last estimator.Estimator) (estimator.Predictor, error)) error {
 	if s.Refit == RefitNone {
 		return nil
 	}
@@ -218,7 +223,7 @@ func (s Search) refit(ctx context.Context, data datasets.Set, out *Result) error
 		if s.Last != nil {
 			last = s.Last(last)
 		}
-		out.Model, err = last.Fit(ctx, data)
+		out.Model, err = fit(last)
 	}
 	if err != nil {
 		if ctx.Err() != nil {

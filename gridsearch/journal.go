@@ -150,6 +150,10 @@ func (r *run) header() header {
 			fmt.Fprintf(w, "%s\n", m.Name)
 		}
 	})
+	if r.stream != nil {
+		r.stream.mark(&h, r.scorer.truth)
+		return h
+	}
 	h.Folds = journal.Sum(func(w hash.Hash) {
 		for _, f := range r.folds {
 			journal.Numbers(w, f.Train)

@@ -262,6 +262,9 @@ func (c *chainSums) Learns() string {
 	return c.now()
 }
 
+// OfStep reports whether it is one of a step before the estimator.
+func (c *chainSums) OfStep() bool { return len(c.fits) < len(c.steps) }
+
 // now is the name of what is learned in the pass.
 func (c *chainSums) now() string {
 	if len(c.fits) < len(c.steps) {
@@ -515,3 +518,14 @@ func stateOfRow(s *model.State, row *mat.Matrix) {
 		s.Require(n == 1, "the first row is not one")
 	}
 }
+
+// Summed is the pipeline with what its estimator looks at only when all rows have been added up at its default.
+func (p Pipeline) Summed() estimator.Estimator {
+	if s, ok := p.Estimator.(estimator.SumSharer); ok {
+		p = p.clone()
+		p.Estimator = s.Summed()
+	}
+	return p
+}
+
+var _ estimator.SumSharer = Pipeline{}

@@ -233,6 +233,9 @@ func (p *Pass) State(s *model.State) {
 	s.Int("width", &cols)
 	s.String("columns", &columns)
 	if s.Reading() && s.Err() == nil {
+		if spec == adopted {
+			spec = p.begun.spec()
+		}
 		if err := p.begun.same(spec, mark, cols, columns); err != nil {
 			s.Fail("%v", err)
 		}
@@ -256,6 +259,12 @@ func (p *Pass) Learns() string {
 		return named.Learns()
 	}
 	return ""
+}
+
+// OfStep reports whether the pass is for a step of a pipeline before its estimator.
+func (p *Pass) OfStep() bool {
+	step, ok := p.sums.(interface{ OfStep() bool })
+	return ok && step.OfStep()
 }
 
 // Rows returns how many rows the pass has learned from.
@@ -313,3 +322,21 @@ func Finite(v float64) bool { return v-v == 0 }
 
 // Number is whether a number is one, or infinite.
 func Number(v float64) bool { return v == v }
+
+// adopted stands for the spec of whoever reads it.
+const adopted = "adopted"
+
+// Adopt gives an empty pass, which a spec has begun, what another one has learned whose spec differs in parameters only
+// that no sum depends on, as two ridge regressions of other penalties do. Whether they do the caller knows.
+func Adopt(empty, from datasets.Pass) error {
+	all, err := model.Record(from)
+	if err != nil {
+		return err
+	}
+	for name := range all.Scalars {
+		if name == "spec" || strings.HasSuffix(name, "/spec") {
+			all.Scalars[name] = adopted
+		}
+	}
+	return model.Restore(all, empty)
+}

@@ -85,9 +85,6 @@ func (d *decoder) checkSearch() {
 	if s.CV.Kind == "group" && d.spec.Data.Group == "" {
 		d.fault(d.at["search.cv.kind"], "search.cv.kind", param.Fault{Problem: "folds by group, and data.group is not given"})
 	}
-	if d.spec.Data.Stream == "always" {
-		d.fault(d.at["data.stream"], "data.stream", param.Fault{Problem: "a search needs the rows in memory", Hint: "leave out the search, or say stream: auto"})
-	}
 	d.checkStrategy()
 	if s.Random > gridsearch.MaxCandidates {
 		d.fault(d.at["search.random"], "search.random", param.Fault{Value: s.Random, Wanted: fmt.Sprintf("at most %d candidates", gridsearch.MaxCandidates)})

@@ -97,7 +97,7 @@ func (s *Data) Params(l *param.List) {
 	l.Names(&s.Drop, "drop", "Columns that are no inputs.")
 	l.Value(&s.Kinds, "kinds", "Kinds of columns where the values do not tell, such as codes that are written as numbers: {zip: categorical}.")
 	l.Value(&s.Dates, "dates", "Columns of dates. The parts of each, numbers in columns such as sold_year and sold_month, take its place: {sold: [year, month, weekday]}, or {sold: {order: dmy, parts: [year, month]}} where the day comes first, mdy where the month does.")
-	l.Choice(&s.Stream, "stream", "Whether to read the file block by block instead of holding it in memory. auto: when it is large and there is no search.", "auto", "always", "never")
+	l.Choice(&s.Stream, "stream", "Whether to read the file block by block instead of holding it in memory. auto: when it is large; with a search, when half of the memory does not hold it.", "auto", "always", "never")
 }
 
 // Split takes test rows from the training file.
@@ -198,7 +198,7 @@ type CV struct {
 
 // Params declares the keys of the section.
 func (s *CV) Params(l *param.List) {
-	l.Choice(&s.Kind, "kind", "How folds are made. auto: group when data.group is given, stratified for classification and anomaly, else kfold. time keeps the order: it trains on what came before. loo predicts every row by the model of all others, exactly, and gcv by generalised cross-validation: for ridge and ridge_classifier behind steps that learn nothing from the rows.", "auto", "stratified", "kfold", "group", "time", "loo", "gcv")
+	l.Choice(&s.Kind, "kind", "How folds are made. auto: group when data.group is given, stratified for classification and anomaly, else kfold. time keeps the order: it trains on what came before. hash puts each row into a fold by a hash of its number: the folds of rows that stay in the file (data.stream), for which auto takes it. loo predicts every row by the model of all others, exactly, and gcv by generalised cross-validation: for ridge and ridge_classifier behind steps that learn nothing from the rows.", "auto", "stratified", "kfold", "group", "time", "hash", "loo", "gcv")
 	l.Int(&s.Folds, "folds", "Number of folds.", param.AtLeast(2))
 	l.Bool(&s.Shuffle, "shuffle", "Assign rows to folds at random; otherwise in their order.")
 }

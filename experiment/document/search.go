@@ -65,12 +65,43 @@ func (s Spec) Folds(grouped bool, task datasets.Task) datasets.Splitter {
 		return datasets.GroupKFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
 	case "stratified":
 		return datasets.StratifiedKFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
+	case "hash":
+		return s.StreamedFolds()
 	case "time":
 		return datasets.TimeSeriesSplit{Folds: cv.Folds}
 	case "loo", "gcv":
 		return gridsearch.LeaveOneOut{GCV: kind == "gcv"}
 	}
 	return datasets.KFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
+}
+
+// StreamedFolds divides the rows of a search that stay where they are.
+func (s Spec) StreamedFolds() datasets.HashKFold {
+	return datasets.HashKFold{Folds: s.Search.CV.Folds, Seed: s.seedOf("search.cv")}
+}
+
+// CheckStreamed looks whether the search is one that does without rows in memory.
+func (s Spec) CheckStreamed(task datasets.Task) (faults param.Faults) {
+	const out = "data.stream: never holds the rows in memory"
+	add := func(path, problem string) {
+		faults = append(faults, s.Fault(path, param.Fault{Problem: problem + ", and these stay in the file", Hint: out}))
+	}
+	if kind := s.Search.CV.Kind; kind != "auto" && kind != "hash" {
+		add("search.cv.kind", kind+" folds need rows in memory")
+	}
+	if s.Data.Group != "" {
+		add("data.group", "folds of groups need rows in memory")
+	}
+	if s.Search.Coordinate() {
+		add("search.strategy", "coordinate needs rows in memory")
+	}
+	if s.Search.Halving.Least > 0 {
+		add("search.halving", "rounds need rows in memory")
+	}
+	if task.Targetless() {
+		add("search", "candidates for "+string(task)+" are scored by looks at rows in memory")
+	}
+	return faults
 }
 
 // TestRows takes the test rows out of the training rows.

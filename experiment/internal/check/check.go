@@ -139,7 +139,13 @@ func Parts(ctx context.Context, s document.Spec, p *rows.Parts) (param.Faults, e
 	if !split && s.Search == nil {
 		return nil, nil
 	}
-	stand, err := rows.Outline(ctx, p.Train, s.Search != nil || s.Data.Split.Stratify || s.Data.Group != "")
+	streamed := p.Streamed || s.Search != nil && rows.Streams(s, p.Train)
+	if s.Search != nil && streamed {
+		if c.faults = append(c.faults, s.CheckStreamed(p.Task)...); !split {
+			return c.faults, nil
+		}
+	}
+	stand, err := rows.Outline(ctx, p.Train, s.Search != nil && !streamed || s.Data.Split.Stratify || s.Data.Group != "")
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -158,7 +164,7 @@ func Parts(ctx context.Context, s document.Spec, p *rows.Parts) (param.Faults, e
 		}
 		stand = rows.Pick(stand, folds[0].Train)
 	}
-	if s.Search != nil {
+	if s.Search != nil && !streamed {
 		c.folds(stand)
 	}
 	return c.faults, nil

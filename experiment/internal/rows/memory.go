@@ -18,10 +18,13 @@ func Streams(s document.Spec, train datasets.Source) bool {
 	switch {
 	case s.Data.Stream == "always":
 		return s.Data.Dataset == ""
-	case s.Data.Stream == "never" || s.Search != nil || s.Data.Dataset != "":
+	case s.Data.Stream == "never" || s.Data.Dataset != "":
 		return false
 	}
 	size := Memory(s, train)
+	if s.Search != nil {
+		return size > memory.Available()/2
+	}
 	return size > memory.Available()/4 || size > smallData && s.Pipeline.EstimatorReadsOnce(train.Dims())
 }
 

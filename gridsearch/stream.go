@@ -1,0 +1,582 @@
+package gridsearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash"
+	"math"
+	"reflect"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/pass"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/journal"
+	"github.com/bochner-ml/bochner/internal/judged"
+	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/model"
+)
+
+// stream is what a search has of rows that it does not hold.
+type stream struct {
+	source datasets.Source
+	folds  datasets.HashKFold
+	rows   []int // of each fold
+}
+
+// RunSource is Run on rows that stay where they are: it reads them through several times and holds none of their inputs,
+// but their targets and the predictions of some candidates at once, 8 bytes for each row and number. Folds are those
+// of a [datasets.HashKFold], which Splitter has to be, or nil for DefaultFolds of them.
+//
+// Candidates that learn by passes ([estimator.PassEstimator]) are learned side by side on one reading, as many as the
+// memory has room for: Memory, or half of what there is. Where nothing has been learned before a pass, its sums are
+// made once for each fold and added up to those of the training rows, which costs no more than one fit; and candidates
+// that differ in what an [estimator.SumSharer] looks at last have the same sums. So a grid over the penalties of a ridge
+// regression on random features costs a product Z'Z for each setting of the features, and two readings. Behind a step
+// that learns from the rows the features of every fold are their own, and each of its candidates costs as many fits
+// as there are folds.
+//
+// Others have to be an [estimator.BlockEstimator], and are fitted one by one, each on readings of its own.
+//
+// Scores are those of Run with the same folds, up to the order of additions. There is none for tasks without targets.
+func (s Search) RunSource(ctx context.Context, src datasets.Source) (*Result, error) {
+	start := time.Now()
+	r, err := s.prepareStream(ctx, src)
+	if err == nil {
+		err = r.evaluate(ctx)
+	}
+	var out *Result
+	if err == nil {
+		out, err = r.result()
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("gridsearch: %w", err)
+	}
+	out.Seconds = time.Since(start).Seconds()
+	if err := s.refitWith(ctx, out, func(last estimator.Estimator) (estimator.Predictor, error) { return fitSource(ctx, last, src) }); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// fitSource fits a spec to a stream.
+func fitSource(ctx context.Context, spec estimator.Estimator, src datasets.Source) (estimator.Predictor, error) {
+	b, ok := spec.(estimator.BlockEstimator)
+	if !ok {
+		return nil, fmt.Errorf("%T learns from rows in memory only", spec)
+	}
+	fitted, err := b.FitSource(ctx, src)
+	if err == nil && fitted == nil {
+		err = fmt.Errorf("%T.FitSource returned no model", spec)
+	}
+	return fitted, err
+}
+
+// prepareStream checks the search and reads the targets.
+func (s Search) prepareStream(ctx context.Context, src datasets.Source) (*run, error) {
+	st := &stream{source: src, folds: datasets.HashKFold{Folds: DefaultFolds}}
+	switch f := s.Splitter.(type) {
+	case nil:
+	case datasets.HashKFold:
+		st.folds = f
+	default:
+		return nil, fmt.Errorf("folds of %T need rows in memory; a stream has those of a datasets.HashKFold", f)
+	}
+	if st.folds.Folds < 2 {
+		return nil, fmt.Errorf("%d folds, wanted 2 or more", st.folds.Folds)
+	}
+	if own := estimator.TaskOf(s.Estimator); own.Targetless() {
+		return nil, fmt.Errorf("candidates for %s are scored by looks at all rows, which a stream does not hold", own)
+	}
+	truth, err := st.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	data := truth[0]
+	candidates, all, faults := s.candidates(MaxCandidates)
+	list, more := s.metrics(&data)
+	if faults = append(faults, more...); len(faults) > 0 {
+		return nil, faults
+	}
+	if data, err = s.forTask(data, list); err != nil {
+		return nil, err
+	}
+	r := &run{search: s, stream: st, data: datasets.Set{Schema: src.Schema()}, candidates: candidates, all: all, folds: make([]datasets.Fold, st.folds.Folds)}
+	r.scorer = &scorer{metrics: list}
+	for _, known := range truth {
+		r.scorer.truth = append(r.scorer.truth, judged.Truth(known, list[0].Task))
+	}
+	if m := slices.IndexFunc(list, func(m metrics.Metric) bool { return m.Needs == metrics.PredictionsAndRows }); m >= 0 {
+		return nil, fmt.Errorf("score %s looks at the rows, which a stream does not hold", list[m].Name)
+	}
+	r.nothingDone()
+	return r, nil
+}
+
+// read returns the targets and weights of each fold.
+func (st *stream) read(ctx context.Context) ([]datasets.Set, error) {
+	k := st.folds.Folds
+	truth, several := make([]datasets.Set, k), make([][]float64, k)
+	st.rows = make([]int, k)
+	targets := 0
+	row := 0
+	err := st.source.Blocks(ctx, func(block datasets.Set) error {
+		for i := range block.Rows() {
+			f := st.folds.Of(row)
+			row++
+			st.rows[f]++
+			if block.Y != nil {
+				truth[f].Y = append(truth[f].Y, block.Y[i])
+			}
+			if block.Weights != nil {
+				truth[f].Weights = append(truth[f].Weights, block.Weights[i])
+			}
+			if block.Targets != nil {
+				_, targets = block.Targets.Dims()
+				several[f] = append(several[f], block.Targets.RawRowView(i)...)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for f, rows := range st.rows {
+		if rows == 0 {
+			return nil, fmt.Errorf("fold %d of %d has no rows; there are %d in all", f, k, row)
+		}
+		truth[f].Schema = st.source.Schema()
+		if targets > 0 {
+			truth[f].Targets = mat.NewDense(rows, targets, several[f])
+		}
+	}
+	return truth, nil
+}
+
+// mark adds what tells the rows and folds of a stream from others.
+func (st *stream) mark(h *header, truth []metrics.Input) {
+	h.Folds = journal.Sum(func(w hash.Hash) { fmt.Fprintf(w, "hash %d %d", st.folds.Folds, st.folds.Seed) })
+	h.Data = journal.Sum(func(w hash.Hash) {
+		fmt.Fprintf(w, "%v\n", st.source.Schema())
+		for _, t := range truth {
+			for _, list := range [][]float64{t.Truth, t.Weights} {
+				for _, v := range list {
+					fmt.Fprintf(w, "%x ", math.Float64bits(v))
+				}
+			}
+			if t.TruthTargets != nil {
+				fmt.Fprintf(w, "%x ", t.TruthTargets.RawMatrix().Data)
+			}
+		}
+	})
+}
+
+// shape is that of the rows which a fold trains on.
+func (st *stream) shape(schema datasets.Schema) datasets.Shape {
+	_, cols := st.source.Dims()
+	all := 0
+	for _, n := range st.rows {
+		all += n
+	}
+	return datasets.Shape{Rows: all - slices.Min(st.rows), Cols: cols, Outputs: schema.Outputs(), Columns: schema.Columns}
+}
+
+// sharing is candidates that share sums, and what they have learned so far on each fold.
+type sharing struct {
+	members []int
+	spec    estimator.PassEstimator
+	start   func(ctx context.Context) (datasets.Pass, error) // begins the first pass
+	bytes   int64
+	train   []datasets.Pass // of each fold, on its training rows; nil before the first pass
+	sums    []datasets.Pass // of each fold, on the rows that it holds out, where all folds begin alike
+}
+
+func (st *stream) sharing(spec estimator.PassEstimator) *sharing {
+	_, cols := st.source.Dims()
+	return &sharing{spec: spec, start: func(ctx context.Context) (datasets.Pass, error) {
+		return spec.Start(ctx, st.source.Schema(), cols)
+	}}
+}
+
+// fitStream fits what is not done, and scores it.
+func (r *run) fitStream(ctx context.Context) error {
+	groups, alone := r.sharings(ctx)
+	limit := r.search.Memory
+	if limit == 0 {
+		limit = memory.Available() / 2
+	}
+	for len(groups) > 0 {
+		n, bytes := 0, int64(0)
+		for n < len(groups) && (n == 0 || bytes+groups[n].bytes <= limit) {
+			bytes += groups[n].bytes
+			n++
+		}
+		if err := r.learnTogether(ctx, groups[:n]); err != nil {
+			return err
+		}
+		groups = groups[n:]
+	}
+	for _, c := range alone {
+		if err := r.learnAlone(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wants reports whether a candidate has a fit that is not done.
+func (r *run) wants(c int) bool {
+	for k, o := range r.outcomes[c] {
+		if !o.done && (r.part == nil || r.part(c, k)) {
+			return true
+		}
+	}
+	return false
+}
+
+// sharings puts the candidates that learn by passes into groups that have the same sums, and lists the others.
+func (r *run) sharings(ctx context.Context) (groups []*sharing, alone []int) {
+	schema := r.stream.source.Schema()
+	_, cols := r.stream.source.Dims()
+	shape := r.stream.shape(schema)
+	at := map[string]*sharing{}
+	for i, c := range r.candidates {
+		if !r.wants(i) {
+			continue
+		}
+		spec, ok := c.spec.(estimator.PassEstimator)
+		if ok {
+			_, err := spec.Start(ctx, schema, cols)
+			ok = !errors.Is(err, datasets.ErrNoPasses)
+		}
+		if !ok {
+			alone = append(alone, i)
+			continue
+		}
+		key := fmt.Sprint(i)
+		if s, shares := c.spec.(estimator.SumSharer); shares {
+			summed := s.Summed()
+			key = reflect.TypeOf(summed).String() + pass.Describe(summed)
+		}
+		g := at[key]
+		if g == nil {
+			g = r.stream.sharing(spec)
+			if coster, ok := c.spec.(datasets.Coster); ok {
+				g.bytes = coster.Cost(shape).Bytes * int64(2*r.stream.folds.Folds+1)
+			}
+			at[key], groups = g, append(groups, g)
+		}
+		g.members = append(g.members, i)
+	}
+	return groups, alone
+}
+
+// fitted is a candidate's model of one fold, or why there is none.
+type fitted struct {
+	candidate, fold int
+	model           estimator.Predictor
+	err             error
+	seconds         float64
+	said            estimator.Prediction
+}
+
+// learnTogether learns groups of candidates side by side, and scores them.
+func (r *run) learnTogether(ctx context.Context, groups []*sharing) error {
+	began := time.Now()
+	var all []*fitted
+	failed := func(g *sharing, err error) {
+		for _, c := range g.members {
+			for f := range r.folds {
+				all = append(all, &fitted{candidate: c, fold: f, err: err})
+			}
+		}
+	}
+	open := groups[:0:0]
+	for _, g := range groups {
+		if err := r.begin(ctx, g); err != nil {
+			failed(g, err)
+			continue
+		}
+		open = append(open, g)
+	}
+	r.share([]string{"readings"})
+	for len(open) > 0 {
+		bad, err := r.readOnce(ctx, open)
+		if err != nil {
+			return err
+		}
+		still := open[:0:0]
+		for k, g := range open {
+			if bad[k] == nil {
+				bad[k] = g.addUp(ctx)
+			}
+			if bad[k] != nil {
+				failed(g, bad[k])
+				continue
+			}
+			next, models, err := r.next(ctx, g)
+			if err != nil {
+				failed(g, err)
+				continue
+			}
+			all = append(all, models...)
+			still = append(still, next...)
+		}
+		if open = still; ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	seconds := time.Since(began).Seconds() / float64(max(len(all), 1))
+	for _, f := range all {
+		f.seconds = seconds
+	}
+	return r.scoreStream(ctx, all)
+}
+
+// begin starts the first pass.
+func (r *run) begin(ctx context.Context, g *sharing) error {
+	g.sums = make([]datasets.Pass, r.stream.folds.Folds)
+	for f := range g.sums {
+		var err error
+		if g.sums[f], err = g.start(ctx); err != nil {
+			return err
+		}
+	}
+	if len(g.members) > 1 {
+		r.share([]string{"alpha"})
+	}
+	r.share([]string{"folds"})
+	return nil
+}
+
+// readOnce adds all rows to the passes of the groups. What a group cannot take in is its own error.
+func (r *run) readOnce(ctx context.Context, groups []*sharing) (bad []error, err error) {
+	bad = make([]error, len(groups))
+	st := r.stream
+	err = datasets.Partition(ctx, st.source, st.folds.Folds, st.folds.Of, func(fold int, block datasets.Set) error {
+		for k, g := range groups {
+			if bad[k] == nil {
+				bad[k] = block.Locate(g.add(ctx, fold, block), 0)
+			}
+		}
+		return ctx.Err()
+	})
+	return bad, err
+}
+
+// add adds rows that a fold holds out.
+func (g *sharing) add(ctx context.Context, fold int, block datasets.Set) error {
+	if g.sums != nil {
+		return g.sums[fold].Add(ctx, block)
+	}
+	for f, pass := range g.train {
+		if f == fold || pass == nil {
+			continue
+		}
+		if err := pass.Add(ctx, block); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addUp makes the passes over training rows of those over rows that are held out, where these are what there is: each
+// begins as an empty one, and takes in those of the other folds in their order.
+func (g *sharing) addUp(ctx context.Context) error {
+	if g.sums == nil {
+		return nil
+	}
+	g.train = make([]datasets.Pass, len(g.sums))
+	for f := range g.train {
+		for other, sums := range g.sums {
+			if other == f {
+				continue
+			}
+			if g.train[f] == nil {
+				state, err := model.Record(sums)
+				if err != nil {
+					return err
+				}
+				if g.train[f], err = g.start(ctx); err == nil {
+					err = model.Restore(copied(state), g.train[f])
+				}
+				if err != nil {
+					return err
+				}
+				continue
+			}
+			if err := g.train[f].Merge(ctx, sums); err != nil {
+				return err
+			}
+		}
+	}
+	g.sums = nil
+	return nil
+}
+
+// copied is an archive whose arrays are not those of the pass that they were taken from.
+func copied(a *model.Archive) *model.Archive {
+	out := &model.Archive{Scalars: a.Scalars, Arrays: make(map[string]model.Array, len(a.Arrays))}
+	for name, array := range a.Arrays {
+		array.Floats, array.Ints, array.Uint32s = slices.Clone(array.Floats), slices.Clone(array.Ints), slices.Clone(array.Uint32s)
+		out.Arrays[name] = array
+	}
+	return out
+}
+
+// next goes on with the passes that there have to be yet, and returns the models of those that are done.
+func (r *run) next(ctx context.Context, g *sharing) (still []*sharing, models []*fitted, err error) {
+	if len(g.members) > 1 {
+		return r.apart(ctx, g)
+	}
+	left := false
+	for f, last := range g.train {
+		if last == nil {
+			continue
+		}
+		next, err := last.Next(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		if g.train[f] = next; next != nil {
+			left = true
+			continue
+		}
+		fit, err := g.spec.Finish(ctx, last)
+		models = append(models, &fitted{candidate: g.members[0], fold: f, model: fit, err: err})
+	}
+	if left {
+		still = append(still, g)
+	}
+	return still, models, nil
+}
+
+// apart goes on with each candidate of a group by itself behind the first sums of their estimator, and together
+// before: what comes behind them may look at what tells the candidates apart.
+func (r *run) apart(ctx context.Context, g *sharing) (still []*sharing, models []*fitted, err error) {
+	if step, ok := g.train[0].(interface{ OfStep() bool }); ok && step.OfStep() {
+		for f, last := range g.train {
+			if g.train[f], err = last.Next(ctx); err != nil {
+				return nil, nil, err
+			}
+		}
+		return []*sharing{g}, nil, nil
+	}
+	for _, c := range g.members {
+		own := r.stream.sharing(r.candidates[c].spec.(estimator.PassEstimator))
+		own.members, own.train = []int{c}, make([]datasets.Pass, len(g.train))
+		for f, last := range g.train {
+			if own.train[f], err = own.start(ctx); err == nil {
+				err = pass.Adopt(own.train[f], last)
+			}
+			if err != nil {
+				return nil, nil, err
+			}
+		}
+		more, done, err := r.next(ctx, own)
+		if err != nil {
+			for f := range own.train {
+				done = append(done, &fitted{candidate: c, fold: f, err: err})
+			}
+		}
+		still, models = append(still, more...), append(models, done...)
+	}
+	return still, models, nil
+}
+
+// learnAlone fits a candidate to each fold by readings of its own.
+func (r *run) learnAlone(ctx context.Context, c int) error {
+	var all []*fitted
+	for f := range r.folds {
+		began := time.Now()
+		train := datasets.Where(r.stream.source, func(row int) bool { return r.stream.folds.Of(row) != f })
+		fit, err := fitSource(ctx, r.candidates[c].spec, train)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		all = append(all, &fitted{candidate: c, fold: f, model: fit, err: err, seconds: time.Since(began).Seconds()})
+	}
+	return r.scoreStream(ctx, all)
+}
+
+// scoreStream scores models on the rows that their folds hold out, as many candidates on one reading as there is memory
+// for what they say.
+func (r *run) scoreStream(ctx context.Context, all []*fitted) error {
+	slices.SortStableFunc(all, func(a, b *fitted) int {
+		return slices.Compare([]int{a.candidate, a.fold}, []int{b.candidate, b.fold})
+	})
+	limit := r.search.Memory
+	if limit == 0 {
+		limit = memory.Available() / 2
+	}
+	rows := 0
+	for _, n := range r.stream.rows {
+		rows += n
+	}
+	each := int64(8*rows) * int64(max(r.data.Schema.Outputs(), 1)) * int64(len(r.scorer.metrics))
+	most := int(max(1, min(limit/max(each, 1), int64(len(r.candidates))))) * len(r.folds)
+	for len(all) > 0 {
+		n := min(most, len(all))
+		if err := r.scoreOnce(ctx, all[:n]); err != nil {
+			return err
+		}
+		all = all[n:]
+	}
+	return nil
+}
+
+func (r *run) scoreOnce(ctx context.Context, all []*fitted) error {
+	byFold := make([][]*fitted, len(r.folds))
+	for _, f := range all {
+		if f.err == nil {
+			byFold[f.fold] = append(byFold[f.fold], f)
+		}
+	}
+	st := r.stream
+	of := func(row int) int {
+		if f := st.folds.Of(row); len(byFold[f]) > 0 {
+			return f
+		}
+		return -1
+	}
+	if slices.ContainsFunc(byFold, func(list []*fitted) bool { return len(list) > 0 }) {
+		err := datasets.Partition(ctx, st.source, st.folds.Folds, of, func(fold int, block datasets.Set) error {
+			for _, f := range byFold[fold] {
+				if f.err != nil {
+					continue
+				}
+				said, err := r.scorer.predict(ctx, f.model, block.X)
+				if f.err = err; err == nil {
+					f.said = f.said.Append(said, st.rows[fold])
+				}
+			}
+			return ctx.Err()
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, f := range all {
+		if r.outcomes[f.candidate][f.fold].done || r.part != nil && !r.part(f.candidate, f.fold) {
+			continue
+		}
+		out := estimator.Outcome{Prediction: f.said, Err: f.err, Seconds: f.seconds}
+		var m estimator.Reporter
+		if f.err == nil && estimator.As(f.model, &m) {
+			out.Report = m.Report()
+		}
+		if r.broken = r.record(f.candidate, f.fold, out); r.broken != nil {
+			return r.broken
+		}
+		f.said = estimator.Prediction{}
+	}
+	return nil
+}
