@@ -261,7 +261,7 @@ var specComplaints = []complaint{
 	{name: "an override that is no YAML", args: "validate good.yaml --set rff.gamma=[", code: failure},
 	{name: "an override of a file", args: "validate good.yaml --set data.train=gone.csv", code: failure},
 	{name: "an override of an axis", args: "validate good.yaml --set search.grid.logistic.C=[0]", code: failure},
-	{name: "a streamed search", args: "validate good.yaml --set data.stream=always --set search.folds=3", code: failure},
+	{name: "a streamed search", args: "validate good.yaml --set data.stream=always --set search.cv.kind=time --set search.halving.least=10", code: failure},
 }
 
 // numeric is a pipeline for the numbers of rows, with a model.

@@ -22,14 +22,12 @@
 package beamjob
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -254,16 +252,9 @@ func (f *doneFn) ProcessElement(ctx context.Context, last Round) (string, error)
 	return last.From, nil
 }
 
-// there reports whether somebody has written a file before. Files are whole or absent.
+// there reports whether somebody has written a state before. Files are whole or absent; one that is damaged is made
+// again.
 func there(ctx context.Context, name string) bool {
 	_, err := readState(ctx, name)
-	return !errors.Is(err, fs.ErrNotExist) && err == nil
-}
-
-func readState(ctx context.Context, name string) (*job.State, error) {
-	content, err := readFile(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	return job.Read(bytes.NewReader(content), int64(len(content)))
+	return err == nil
 }

@@ -1,21 +1,36 @@
 package beamjob
 
 import (
+	"bytes"
 	"context"
 	"io"
-	"os"
-	"path/filepath"
 
-	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/distributed/store"
+	"github.com/bochner-ml/bochner/experiment/job"
 )
 
-// readFile returns what is in a file.
-func readFile(ctx context.Context, name string) ([]byte, error) {
-	return os.ReadFile(name)
-}
+// Files is where the names of states and models lead: paths and file:// URLs at first. A program whose states are in a
+// bucket sets it before anything else, for its workers run the same program:
+//
+//	func init() { beamjob.Files = store.Schemes{"s3": blob.Store{}} }
+var Files store.Store = store.Schemes{}
 
 // failing is asked before and after a file is written, for tests of what happens then.
 var failing func(name string, done bool) error
+
+// readState reads what a part, a merge or a finish has written.
+func readState(ctx context.Context, name string) (*job.State, error) {
+	r, err := Files.Read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	content, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	return job.Read(bytes.NewReader(content), int64(len(content)))
+}
 
 // writeFile makes a file, all of it or nothing.
 func writeFile(ctx context.Context, name string, write func(w io.Writer) error) (err error) {
@@ -29,8 +44,5 @@ func writeFile(ctx context.Context, name string, write func(w io.Writer) error) 
 			}
 		}()
 	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return err
-	}
-	return model.Replace(name, write)
+	return Files.Write(ctx, name, write)
 }

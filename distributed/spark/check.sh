@@ -108,3 +108,20 @@ for name in rows kdd; do
 	wait $submitted
 	same "$work/$name.verbs" "$work/$name.spark" "$name, files" $(($(date +%s) - began))
 done
+
+# The partitions of a DataFrame are the shards: the verbs are given the same rows, one Parquet file for each.
+states=$work/verbs from=""
+while :; do
+	rm -rf "$states" && mkdir "$states" && shard=0
+	for file in "$work"/rows.parquet/part-*.parquet; do
+		"$work/bochner" -q fold part "$work/rows.yaml" --shard $shard/4 --data "$file" $from -o "$states/$shard.state" \
+			--set data.train=- --set data.format=arrow
+		shard=$((shard + 1))
+	done
+	"$work/bochner" -q --json fold finish "$states/*" -o "$work/frame.verbs" >"$states.said"
+	if grep -q '"done": true' "$states.said"; then break; fi
+	from="--from $work/frame.verbs"
+done
+began=$(date +%s) && rm -rf "$work/store-frame"
+submit "$work/rows.yaml" --parquet "$work/rows.parquet" --store "$work/store-frame" --binary "$work/bochner" -o "$work/frame.spark" >"$work/frame.said"
+same "$work/frame.verbs" "$work/frame.spark" "rows, DataFrame" $(($(date +%s) - began))

@@ -51,7 +51,7 @@ func (d *decoder) overrides(list []Override) []*given {
 	for _, o := range list {
 		var document yaml.Node
 		value := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}
-		if strings.HasPrefix(o.Value, "*") { // a pattern; to YAML the alias of an anchor, of which there is none
+		if o.Value == "-" || strings.HasPrefix(o.Value, "*") { // standard input, to YAML an empty list; a pattern, to it the alias of an anchor
 			out = append(out, &given{path: o.Path, value: &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: o.Value}})
 			continue
 		}

@@ -96,7 +96,7 @@ var Allowed = map[string][]string{
 	"estimator":       {"internal/sgd", "datasets", "kernel", "internal/network", "internal/kernelridge", "internal/pairwise", "internal/spectral", "internal/fourier", "internal/evidence", "internal/sample", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "datasets/pass", "internal/conformal"},
 	"pipeline":        {"pipeline/internal/...", "transformer", "estimator", "estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory", "datasets/pass"},
 	"internal/judged": {"estimator", "metrics", "datasets"}, // what is known of rows beside what a model said
-	"gridsearch":      {"internal/judged", "estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory", "internal/journal"},
+	"gridsearch":      {"datasets/pass", "model", "internal/judged", "estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory", "internal/journal"},
 
 	// Estimators that are made of other estimators, whatever these are, and below them the numbers: transforms
 	// of targets, scores to probabilities, weights.
