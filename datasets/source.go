@@ -195,6 +195,20 @@ type Cost struct {
 	Passes int     // readings of the rows, but for a look at the first block; 0 for several, or where nothing tells
 }
 
+// Typed is a source whose file says of what type its columns are.
+type Typed interface {
+	Source
+	// Unfit returns the columns of the file of which no inputs are made as they are, in its order.
+	Unfit() []Unfit
+}
+
+// Unfit is a column that is no input as it is.
+type Unfit struct {
+	Column string
+	Times  bool   // whether [Roles] with Dates makes inputs of it
+	Why    string // what is wrong with it
+}
+
 // Partial is a source that leaves out some rows of its file.
 type Partial interface {
 	Source

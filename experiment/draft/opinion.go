@@ -37,6 +37,10 @@ func (p *profile) values() int { return p.rows - p.missing }
 // many rows to be of use.
 func (p *profile) judge(notation, minCount int) opinion {
 	v := opinion{profile: p}
+	if p.unfit != "" {
+		v.use, v.why = dropped, p.unfit
+		return v
+	}
 	switch p.kindOf(&v, notation); {
 	case p.values() == 0:
 		v.use, v.why = dropped, "no value in any row"

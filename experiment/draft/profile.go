@@ -17,6 +17,7 @@ type profile struct {
 	nameless bool // whether the header has no name for it
 	declared bool // whether the file says of what kind it is
 	kind     datasets.Kind
+	unfit    string // why the file's type of it makes it no input; "" for nothing
 
 	rows, missing int
 	tally         tally

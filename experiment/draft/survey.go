@@ -222,6 +222,10 @@ func (s *survey) read(ctx context.Context) error {
 	spec := document.New()
 	spec.Data = s.data
 	spec.Data.MissingTarget = "drop"
+	outside, err := s.leaveOut(ctx, &spec.Data)
+	if err != nil {
+		return err
+	}
 	parts, err := rows.Open(ctx, spec)
 	if err != nil {
 		return err
@@ -237,7 +241,7 @@ func (s *survey) read(ctx context.Context) error {
 		s.columns = make([]profile, len(all))
 		s.columns[len(all)-1].missing = len(partial.LeftOut())
 	}
-	return train.Blocks(ctx, func(block datasets.Set) error {
+	err = train.Blocks(ctx, func(block datasets.Set) error {
 		s.rows += block.Rows()
 		if rows, ok := block.X.(*sparse.CSR); ok {
 			s.sparse = true
@@ -246,6 +250,71 @@ func (s *survey) read(ctx context.Context) error {
 			return nil
 		}
 		s.take(all, block)
+		return nil
+	})
+	if at := len(s.columns) - 1; err == nil && at >= 0 {
+		s.columns = slices.Insert(s.columns, at, outside...) // the last one may be the target
+	}
+	return err
+}
+
+// leaveOut leaves out the columns that are no inputs as they are, by their types in the file, and returns what they
+// look like: times as texts.
+func (s *survey) leaveOut(ctx context.Context, data *document.Data) ([]profile, error) {
+	file := rows.File{Data: *data}
+	if file.SVM(data.Train) {
+		return nil, nil
+	}
+	src, err := file.Open(ctx, data.Train, datasets.Roles{Schema: &datasets.Schema{}})
+	typed, ok := src.(datasets.Typed)
+	if err != nil || !ok || len(typed.Unfit()) == 0 {
+		return nil, err
+	}
+	names := src.Schema().Columns
+	var out []profile
+	var times []string
+	for _, c := range typed.Unfit() {
+		p := profile{name: c.Column}
+		p.tally.most = min(max(mostValues/len(names), 256), 1<<14)
+		if !c.Times {
+			p.unfit = c.Why
+		} else {
+			times = append(times, c.Column)
+		}
+		out = append(out, p)
+		data.Drop = append(data.Drop, c.Column)
+		names = slices.DeleteFunc(names, func(n datasets.Column) bool { return n.Name == c.Column })
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%s: no column is one of numbers or texts", data.Train[0])
+	}
+	if len(data.Target) == 0 && !datasets.Task(data.Task).Targetless() {
+		data.Target = document.Texts{names[len(names)-1].Name}
+	}
+	return out, s.takeTimes(ctx, file, names[0], times, out)
+}
+
+// takeTimes looks at columns of times as texts. Beside them there is a column of another kind.
+func (s *survey) takeTimes(ctx context.Context, file rows.File, beside datasets.Column, times []string, profiles []profile) error {
+	if len(times) == 0 {
+		return nil
+	}
+	roles := datasets.Roles{Schema: &datasets.Schema{Columns: []datasets.Column{{Name: beside.Name, Kind: datasets.Categorical}}}, IgnoreExtra: true, Keep: times}
+	src, err := file.Open(ctx, file.Train, roles)
+	if err != nil {
+		return err
+	}
+	return src.Blocks(ctx, func(block datasets.Set) error {
+		for _, row := range block.Kept {
+			for k, t := range row {
+				p := &profiles[slices.IndexFunc(profiles, func(p profile) bool { return p.name == times[k] })]
+				if t == "" {
+					p.see(0, nil)
+				} else {
+					p.see(0, []byte(t))
+				}
+			}
+		}
 		return nil
 	})
 }

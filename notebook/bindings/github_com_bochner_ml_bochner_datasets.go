@@ -96,6 +96,8 @@ func init() {
 			"Task":            reflect.TypeOf((*datasets.Task)(nil)).Elem(),
 			"TimeSeriesSplit": reflect.TypeOf((*datasets.TimeSeriesSplit)(nil)).Elem(),
 			"TrainTest":       reflect.TypeOf((*datasets.TrainTest)(nil)).Elem(),
+			"Typed":           reflect.TypeOf((*datasets.Typed)(nil)).Elem(),
+			"Unfit":           reflect.TypeOf((*datasets.Unfit)(nil)).Elem(),
 			"Want":            reflect.TypeOf((*datasets.Want)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
@@ -108,6 +110,7 @@ func init() {
 			"Source":     reflect.TypeOf((*proxy_datasets_Source)(nil)).Elem(),
 			"Splitter":   reflect.TypeOf((*proxy_datasets_Splitter)(nil)).Elem(),
 			"Surveyor":   reflect.TypeOf((*proxy_datasets_Surveyor)(nil)).Elem(),
+			"Typed":      reflect.TypeOf((*proxy_datasets_Typed)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{
 			"BlockRows": "int:2048",
@@ -228,3 +231,18 @@ func (p *proxy_datasets_Surveyor) Schema() datasets.Schema { return p.Schema_(p.
 func (p *proxy_datasets_Surveyor) Survey(a0 context.Context) ([]datasets.Content, error) {
 	return p.Survey_(p.Object, a0)
 }
+
+type proxy_datasets_Typed struct {
+	Object  any
+	Blocks_ func(_proxy_obj_ any, a0 context.Context, a1 func(block datasets.Set) error) error
+	Dims_   func(_proxy_obj_ any) (int, int)
+	Schema_ func(_proxy_obj_ any) datasets.Schema
+	Unfit_  func(_proxy_obj_ any) []datasets.Unfit
+}
+
+func (p *proxy_datasets_Typed) Blocks(a0 context.Context, a1 func(block datasets.Set) error) error {
+	return p.Blocks_(p.Object, a0, a1)
+}
+func (p *proxy_datasets_Typed) Dims() (int, int)        { return p.Dims_(p.Object) }
+func (p *proxy_datasets_Typed) Schema() datasets.Schema { return p.Schema_(p.Object) }
+func (p *proxy_datasets_Typed) Unfit() []datasets.Unfit { return p.Unfit_(p.Object) }

@@ -149,6 +149,22 @@ func (s *columnSource) readable() error {
 	return errors.Join(errs...)
 }
 
+// Unfit returns the columns of the file of which no inputs are made as they are.
+func (s *columnSource) Unfit() []datasets.Unfit {
+	var out []datasets.Unfit
+	for k, c := range s.typed.Columns {
+		dated := slices.ContainsFunc(s.origins, func(o part) bool { return o.column == k && o.date != nil })
+		switch {
+		case dated || c.Type != Unreadable && c.Type != Times:
+		case c.Why != "":
+			out = append(out, datasets.Unfit{Column: c.Name, Why: c.Why})
+		default:
+			out = append(out, datasets.Unfit{Column: c.Name, Times: c.Type == Times, Why: "it is of type " + c.As})
+		}
+	}
+	return out
+}
+
 // missingTexts are the texts that stand for a missing value, as the empty one does: those of the schema,
 // or what the other readers take for one.
 func missingTexts(s *datasets.Schema) []string {
