@@ -15,6 +15,7 @@ var formats = []struct {
 	{"tsv", []string{".tsv", ".tab"}},
 	{"svmlight", []string{".svm", ".libsvm", ".svmlight"}},
 	{"arff", []string{".arff"}},
+	{"jsonl", []string{".jsonl", ".ndjson"}},
 	{"npy", []string{".npy"}},
 	{"npz", []string{".npz"}},
 	{"parquet", []string{".parquet", ".pq"}},

@@ -41,6 +41,7 @@ var Allowed = map[string][]string{
 	// Leaf packages, one for each outside format or origin of data.
 	"datasets/csv":       {"datasets", "datasets/internal/..."},
 	"datasets/svmlight":  {"datasets", "datasets/internal/...", "sparse"},
+	"datasets/jsonl":     {"datasets", "datasets/internal/..."},
 	"datasets/arff":      {"datasets", "datasets/internal/...", "sparse"},
 	"datasets/npy":       {"datasets", "datasets/internal/..."},
 	"datasets/parquet":   {"datasets", "datasets/internal/..."},

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/arff"
 	"github.com/bochner-ml/bochner/datasets/arrow"
 	"github.com/bochner-ml/bochner/datasets/csv"
+	"github.com/bochner-ml/bochner/datasets/jsonl"
 	"github.com/bochner-ml/bochner/datasets/npy"
 	"github.com/bochner-ml/bochner/datasets/parquet"
 	"github.com/bochner-ml/bochner/datasets/svmlight"
@@ -62,6 +63,8 @@ func (f File) Open(ctx context.Context, paths []string, roles datasets.Roles) (d
 		})
 	case "arff":
 		return arff.OpenFiles(ctx, files, arff.Options{Roles: roles, FS: f.FS})
+	case "jsonl":
+		return jsonl.OpenFiles(ctx, files, jsonl.Options{Roles: roles, FS: f.FS, Missing: f.CSVOptions(format, roles).Missing})
 	case "npy", "npz":
 		return npy.OpenFiles(ctx, files, npy.Options{Roles: roles, FS: f.FS})
 	case "parquet":

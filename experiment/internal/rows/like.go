@@ -58,7 +58,12 @@ func (f File) OpenLike(ctx context.Context, paths []string, like Likeness) (data
 			*role = ""
 		}
 	}
-	unknown := func(name string) bool { return !slices.Contains(names, name) || slices.Contains(like.Drop, name) }
+	if format, _ := f.FormatOf(paths); format == "jsonl" {
+		if names, err = f.keys(names, &like); err != nil {
+			return nil, fmt.Errorf("experiment: %s: %w", document.Paths(paths), err)
+		}
+	}
+	unknown := func(name string) bool { return name == "" || !slices.Contains(names, name) || slices.Contains(like.Drop, name) }
 	roles.Drop = append(slices.DeleteFunc(roles.Drop, unknown), like.Drop...)
 	roles.DropMissingTarget = roles.DropMissingTarget && like.Scored
 	if like.Scored {
@@ -77,6 +82,31 @@ func (f File) OpenLike(ctx context.Context, paths []string, like Likeness) (data
 		return nil, fmt.Errorf("experiment: %s: %d columns, wanted %d", document.Paths(paths), cols, like.Cols)
 	}
 	return source, nil
+}
+
+// keys are the columns that rows of JSON may have. Those given are in the first row or, where the rows can be read
+// more than once, in any; others may come, and a target that is not among them is left out where nobody needs it.
+func (f File) keys(names []string, like *Likeness) ([]string, error) {
+	_, once := f.FS.(*Stream)
+	for role, list := range map[string]*[]string{"drop": &like.Drop, "keep": &like.Keep} {
+		*list = slices.Clone(*list)
+		for i, name := range *list {
+			switch {
+			case slices.Contains(names, name):
+			case Among(names, name):
+				n, _ := strconv.Atoi(name)
+				(*list)[i] = names[(n+len(names))%len(names)]
+			case !once:
+				return nil, fmt.Errorf("%s: no column %q; there are %s", role, name, document.Few(names))
+			}
+		}
+	}
+	for _, c := range like.Schema.Targets {
+		if !like.Scored && !slices.Contains(names, c.Name) && !slices.Contains(like.Drop, c.Name) {
+			like.Drop = append(like.Drop, c.Name)
+		}
+	}
+	return slices.Concat(names, f.Drop, []string{f.Weight, f.Group}), nil
 }
 
 // withoutTargets returns the section for a file without a header that may lack the columns of the

@@ -180,6 +180,8 @@ func guessFormat(lines []string) string {
 		return "svmlight"
 	case slices.ContainsFunc(lines, func(row string) bool { return strings.HasPrefix(strings.ToLower(row), "@relation") }):
 		return "arff"
+	case len(lines) > 0 && strings.HasPrefix(strings.TrimLeft(lines[0], " \t"), "{"):
+		return "jsonl"
 	}
 	return "csv"
 }

@@ -1,0 +1,301 @@
+package jsonl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/internal/table"
+)
+
+// columns are the keys that make columns, and how their values are read.
+type columns struct {
+	form    []table.Column
+	texts   []bool // whether truths are texts
+	dropped []bool // whether nobody asks for the values
+	byKey   map[string]int
+	missing map[string]bool // texts that stand for a missing value
+	others  bool            // whether other keys are left out
+	learned bool            // whether other keys are those of a file that has changed, and not of one of other columns
+}
+
+func (c *columns) add(name string) int {
+	if k, ok := c.byKey[name]; ok {
+		return k
+	}
+	k := len(c.form)
+	c.byKey[name] = k
+	c.form = append(c.form, table.Column{Name: name})
+	c.texts, c.dropped = append(c.texts, false), append(c.dropped, false)
+	return k
+}
+
+// columnsOf returns the columns of files: those that a schema and the roles name, or else those that the rows have.
+func columnsOf(ctx context.Context, files []*file, o *Options) (*columns, error) {
+	c := &columns{byKey: map[string]int{}, missing: map[string]bool{}, others: o.IgnoreExtra}
+	missing := o.Missing
+	if missing == nil && o.Schema != nil {
+		missing = o.Schema.Missing
+	}
+	if missing == nil {
+		missing = []string{"NaN", "nan"}
+	}
+	for _, m := range missing {
+		c.missing[m] = true
+	}
+	c.missing[""] = true
+	var err error
+	if o.Schema == nil || len(o.Schema.Columns) == 0 {
+		err = c.look(ctx, files, o)
+	} else {
+		c.known(o)
+	}
+	for _, name := range o.Drop {
+		if k := c.find(name); k >= 0 && !slices.ContainsFunc(o.Keep, func(kept string) bool { return c.find(kept) == k }) {
+			c.dropped[k] = true
+		}
+	}
+	return c, err
+}
+
+// find returns the column called name, or else of that number, or -1.
+func (c *columns) find(name string) int {
+	if k, ok := c.byKey[name]; ok {
+		return k
+	}
+	k, err := strconv.Atoi(name)
+	if err == nil && k < 0 {
+		k += len(c.form)
+	}
+	if err != nil || k < 0 || k >= len(c.form) {
+		return -1
+	}
+	return k
+}
+
+// known makes the columns that a schema and the roles name.
+func (c *columns) known(o *Options) {
+	parts := map[string]string{} // dates by the columns that they become
+	for _, name := range slices.Sorted(maps.Keys(o.Dates)) {
+		for _, part := range o.Dates[name].Names(name) {
+			parts[part] = name
+		}
+	}
+	for _, list := range [][]datasets.Column{o.Schema.Columns, o.Schema.Targets} {
+		for _, column := range list {
+			if date, is := parts[column.Name]; is {
+				c.add(date)
+				continue
+			}
+			k := c.add(column.Name)
+			c.texts[k] = column.Kind == datasets.Categorical
+		}
+	}
+	for _, name := range slices.Concat(o.Target, []string{o.Weight, o.Group}, o.Drop, o.Keep) {
+		if name != "" && c.find(name) < 0 {
+			c.texts[c.add(name)] = true
+		}
+	}
+}
+
+// shape is what the values of a key are.
+type shape struct {
+	numbers, texts, truths int
+	nested                 int   // the line of the first one
+	where                  *file // of that
+	first                  int   // the line of the first text
+	in                     *file // of that
+	value                  string
+}
+
+// look reads the rows for their keys, and for what their values are. Where only the names are asked for, what can
+// be read just once has those of its first row.
+func (c *columns) look(ctx context.Context, files []*file, o *Options) error {
+	var shapes []shape
+	names := o.Schema != nil
+	rows := 0
+	for _, f := range files {
+		var s scanner
+		err := f.lines(ctx, func(line int, b []byte) error {
+			rows++
+			last := -1
+			err := s.object(b, func(key []byte, kind value, v []byte) error {
+				k, ok := last+1, false
+				if k < len(c.form) && string(key) == c.form[k].Name { // as in the row before
+					ok = true
+				} else {
+					k, ok = c.byKey[string(key)]
+				}
+				if !ok && len(key) == 0 {
+					return wrong{errNameless}
+				}
+				if !ok {
+					k = c.add(string(key))
+					shapes = append(shapes, shape{})
+				}
+				last = k
+				if !names {
+					shapes[k].see(c, f, line, kind, v)
+				}
+				return nil
+			})
+			if err == nil && names && f.once() {
+				return errFirst
+			}
+			return err
+		})
+		if err != nil && err != errFirst {
+			return err
+		}
+	}
+	if rows == 0 {
+		return fmt.Errorf("%s: %w", files[0].path, table.ErrEmptyFile)
+	}
+	if names || len(c.form) == 0 {
+		return nil
+	}
+	return c.declare(shapes, o)
+}
+
+// errFirst ends a look behind the first row.
+var errFirst = errors.New("the first row is enough")
+
+// once reports whether the file can be read just once.
+func (f *file) once() bool {
+	if f.o.FS == nil {
+		return false
+	}
+	info, err := fs.Stat(f.o.FS, f.path)
+	return err == nil && info.Mode()&fs.ModeNamedPipe != 0
+}
+
+func (s *shape) see(c *columns, f *file, line int, kind value, v []byte) {
+	switch kind {
+	case number:
+		s.numbers++
+	case truth:
+		s.truths++
+	case letters:
+		if c.missing[string(v)] {
+			return
+		}
+		if s.texts++; s.texts == 1 {
+			s.first, s.in, s.value = line, f, string(v)
+		}
+	case nested:
+		if s.nested == 0 {
+			s.nested, s.where = line, f
+		}
+	}
+}
+
+// mostly is the share of numbers from which on a text in a column is taken for a fault, as in a CSV file.
+const mostly = 0.9
+
+// declare says of what kind the columns are, as far as JSON does.
+func (c *columns) declare(shapes []shape, o *Options) error {
+	c.learned = true
+	var wrong []error
+	for k := range c.form {
+		column, s := &c.form[k], &shapes[k]
+		drop := slices.ContainsFunc(o.Drop, func(name string) bool { return c.find(name) == k })
+		kind, given := o.Kinds[column.Name]
+		_, date := o.Dates[column.Name]
+		target := slices.ContainsFunc(o.Target, func(name string) bool { return c.find(name) == k })
+		all := s.numbers + s.truths + s.texts
+		textual := s.texts > 0 || target && s.numbers == 0 && s.truths > 0
+		c.texts[k] = textual || given && kind == datasets.Categorical
+		switch {
+		case drop:
+		case s.nested > 0:
+			wrong = append(wrong, &datasets.LineError{File: s.where.path, Line: s.nested, Err: noTable(column.Name)})
+		case given || date || all == 0:
+		case !textual:
+			column.Declared, column.Kind = true, datasets.Numeric
+		case s.texts > 0 && float64(s.numbers) >= mostly*float64(all):
+			wrong = append(wrong, &datasets.LineError{File: s.in.path, Line: s.first, Err: fmt.Errorf(
+				"column %s: %q is not a number, though %.4g %% of the values are; if it stands for a missing value name it under missing, if the column is text write kinds: {%s: categorical}",
+				column.Name, s.value, 100*float64(s.numbers)/float64(all), column.Name)})
+		case !target || o.Task == datasets.AnyTask:
+			column.Declared, column.Kind = true, datasets.Categorical
+		}
+	}
+	if len(wrong) == 1 {
+		return wrong[0]
+	}
+	return errors.Join(wrong...)
+}
+
+// errNameless is an object with the key "".
+var errNameless = errors.New("a key without letters, wanted the name of a column")
+
+// noTable is a value that no table has.
+func noTable(name string) error {
+	return fmt.Errorf("column %s: an object or an array, wanted a number, a text, true, false or null; data.drop leaves the column out", name)
+}
+
+// record is a table.Record that lines are read into.
+type record struct {
+	table.Record
+	scanner
+	of    *columns
+	path  string
+	lines int   // that were read
+	seen  []int // by column: number of the line that had it last
+}
+
+// read reads the object of a line.
+func (r *record) read(b []byte) error {
+	r.lines++
+	clear(r.Fields)
+	last := -1
+	return r.object(b, func(key []byte, kind value, v []byte) error {
+		k := last + 1
+		if k >= len(r.of.form) || string(key) != r.of.form[k].Name { // else as in the row before
+			var ok bool
+			if k, ok = r.of.byKey[string(key)]; !ok {
+				return r.stranger(key)
+			}
+		}
+		last = k
+		if r.seen[k] == r.lines {
+			return wrong{fmt.Errorf("key %q is there twice", key)}
+		}
+		r.seen[k] = r.lines
+		if r.of.dropped[k] {
+			return nil
+		}
+		switch kind {
+		case number:
+			r.Fields[k] = v
+		case letters:
+			if len(v) > 0 && !r.of.missing[string(v)] {
+				r.Fields[k] = v
+			}
+		case truth:
+			if !r.of.texts[k] {
+				v = [...][]byte{{'0'}, {'1'}}[len("false")-len(v)]
+			}
+			r.Fields[k] = v
+		case nested:
+			return wrong{noTable(r.of.form[k].Name)}
+		}
+		return nil
+	})
+}
+
+// stranger is a key that is no column.
+func (r *record) stranger(key []byte) error {
+	switch {
+	case r.of.others:
+		return nil
+	case r.of.learned:
+		return &datasets.LineError{File: r.path, Err: datasets.ErrChanged}
+	}
+	return wrong{fmt.Errorf("column %q is not in the schema; drop it", key)}
+}

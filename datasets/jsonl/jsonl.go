@@ -1,0 +1,183 @@
+// Package jsonl reads JSON lines, one object on each line: as a stream of blocks with [Open], whatever their
+// size, or into memory with [ReadFile] or, from any io.Reader, [Read].
+//
+// The keys of the objects are the columns, in the order in which they come first; an object without a key has a
+// missing value there, and so have null, NaN, the empty text and the texts in Options.Missing. A column of numbers is
+// numeric, one of texts is categorical, whatever the texts are: "01234" is no number. A column of truths has the
+// numbers 0 and 1, and as a target the classes false and true. In a column of numbers and texts all values are texts,
+// as in a CSV file. Numbers are those of package strconv, to the last bit.
+//
+// A first look finds the keys and what their values are, a pass learns the categories; with a schema neither is needed.
+// What is no value of a table, an object or an array, is an error at its line and key, and so is a key that is there
+// twice. Lines that are blank are left out.
+//
+// Format: https://jsonlines.org
+package jsonl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/internal/table"
+	"github.com/bochner-ml/bochner/datasets/internal/text"
+)
+
+// Options say what the columns are for. The zero value makes all of them inputs.
+type Options struct {
+	datasets.Roles
+
+	Missing   []string // texts that stand for a missing value, as the empty one does; nil is what Schema says, else "NaN" and "nan"
+	MaxRecord int      // bytes that a line may have; 0 is 16 MiB
+	FS        fs.FS    // where the file is; nil is the machine's own file system
+}
+
+// Open returns the rows of the file at path, gzip'd or not, as a source that reads the file anew for
+// every pass and holds one block of rows. Without Options.Schema it reads the file twice, for its columns and to learn
+// the schema.
+func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
+	return OpenFiles(ctx, []string{path}, o)
+}
+
+// OpenFiles returns the rows of several files, one after the other, as [Open] returns those of one file that has
+// them all. The columns are the keys of all files. [datasets.Files] lists the files of a folder or a pattern.
+func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
+	if len(paths) == 0 {
+		return nil, errors.New("no files are named")
+	}
+	var texts []*text.File
+	for _, path := range paths {
+		texts = append(texts, text.NewFile(o.FS, path))
+	}
+	return open(ctx, paths, texts, o)
+}
+
+// ReadFile returns the rows of the file at path, gzip'd or not.
+func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
+	src, err := Open(ctx, path, o)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	return datasets.Gather(ctx, src)
+}
+
+// Read returns the rows of a text, gzip'd or not. It holds all of the text until it has the rows, because
+// readings of the text for the columns and the schema come before the one for the rows. Errors call the text by the
+// name of r, where that has one as an os.File has, else "input".
+func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
+	held, name, err := text.Hold(ctx, r)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	src, err := open(ctx, []string{name}, []*text.File{held}, o)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	return datasets.Gather(ctx, src)
+}
+
+func open(ctx context.Context, paths []string, texts []*text.File, o Options) (datasets.Source, error) {
+	if o.MaxRecord < 0 {
+		return nil, fmt.Errorf("%s: a bound on records is not negative", paths[0])
+	}
+	var files []*file
+	for k, path := range paths {
+		files = append(files, &file{path: path, text: texts[k], o: &o})
+	}
+	columns, err := columnsOf(ctx, files, &o)
+	if err != nil {
+		return nil, err
+	}
+	k := 0
+	r, err := table.Several(paths, func(string) (table.Reader, error) {
+		f := files[k]
+		f.columns = columns
+		k++
+		return f, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return table.Open(ctx, r, o.Roles)
+}
+
+// file is a table.Reader.
+type file struct {
+	path    string
+	text    *text.File
+	o       *Options
+	columns *columns
+}
+
+func (f *file) Form() table.Form {
+	return table.Form{Name: f.path, Columns: f.columns.form, Notation: text.Notation{Decimal: '.'}, Missing: f.o.Missing}
+}
+
+// pollRecords is after how many lines the context is asked.
+const pollRecords = 1024
+
+func (f *file) Records(ctx context.Context, yield func(r *table.Record) error) error {
+	r := record{of: f.columns, path: f.path, seen: make([]int, len(f.columns.form))}
+	r.Fields = make([][]byte, len(f.columns.form))
+	return f.lines(ctx, func(line int, b []byte) error {
+		r.Line = line
+		if err := r.read(b); err != nil {
+			return err
+		}
+		return yield(&r.Record)
+	})
+}
+
+// lines calls yield for every line that is not blank.
+func (f *file) lines(ctx context.Context, yield func(line int, b []byte) error) error {
+	in, err := f.text.Open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	w := text.NewWindow(in, f.o.MaxRecord)
+	for line := 1; ; line++ {
+		if line%pollRecords == 1 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		b, err := w.Line()
+		if err == io.EOF {
+			return nil
+		} else if err == nil && !blank(b) {
+			err = yield(line, b)
+		}
+		if err != nil {
+			return f.fault(line, err)
+		}
+	}
+}
+
+// fault puts an error at a line, unless it has a place or is somebody else's.
+func (f *file) fault(line int, err error) error {
+	switch e := err.(type) {
+	case syntax:
+		return &datasets.LineError{File: f.path, Line: line, Letter: e.letter, Err: errors.New(e.what)}
+	case wrong:
+		return &datasets.LineError{File: f.path, Line: line, Err: e.error}
+	}
+	if errors.Is(err, text.ErrTooLong) {
+		return &datasets.LineError{File: f.path, Line: line, Err: err}
+	}
+	return err
+}
+
+// wrong is an error in a line.
+type wrong struct{ error }
+
+// blank reports whether a line has nothing but blanks.
+func blank(b []byte) bool {
+	for _, c := range b {
+		if !isBlank(c) {
+			return false
+		}
+	}
+	return true
+}

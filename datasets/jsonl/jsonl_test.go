@@ -1,0 +1,395 @@
+package jsonl_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"testing/iotest"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/csv"
+	"github.com/bochner-ml/bochner/datasets/jsonl"
+	"github.com/bochner-ml/bochner/datasets/sourcetest"
+	"github.com/bochner-ml/bochner/internal/polls"
+)
+
+var ctx = context.Background()
+
+func write(t testing.TB, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// both writes the same rows as CSV and as JSON lines, with missing values as null, as the empty text or as no key at
+// all, keys in any order, letters with and without escapes.
+func both(rng *rand.Rand, n int) (asCSV, asJSON string) {
+	var c, j strings.Builder
+	names := []string{"quantity", "word", "count", "group", "weight", "sold", "y"}
+	c.WriteString(strings.Join(names, ",") + "\n")
+	words := []string{"red", "green", `say "no"`, "naïve", "日本", "tab\tin", "a/b", `back\slash`, "null", "💡"}
+	for i := range n {
+		values := []any{rng.NormFloat64() * math.Pow(10, float64(rng.IntN(40)-20)), words[rng.IntN(len(words))], rng.IntN(1000), fmt.Sprintf("g%d", rng.IntN(20)),
+			1 + rng.IntN(3), fmt.Sprintf("2024-%02d-%02d", 1+rng.IntN(12), 1+rng.IntN(28)), []string{"no", "yes"}[min(i, rng.IntN(2))]}
+		var fields, pairs []string
+		for k, v := range values {
+			if i > 0 && k < 3 && rng.IntN(9) == 0 {
+				fields = append(fields, "")
+				switch rng.IntN(4) {
+				case 0:
+					pairs = append(pairs, fmt.Sprintf("%q: null", names[k]))
+				case 1:
+					pairs = append(pairs, fmt.Sprintf("%q:NaN", names[k]))
+				case 2:
+					pairs = append(pairs, fmt.Sprintf("%q:\t\"\"", names[k]))
+				}
+				continue
+			}
+			text, err := json.Marshal(v)
+			if err != nil {
+				panic(err)
+			}
+			if s, ok := v.(string); ok {
+				fields = append(fields, `"`+strings.ReplaceAll(s, `"`, `""`)+`"`)
+				if rng.IntN(3) == 0 { // all letters as escapes
+					text = []byte(`"`)
+					for _, r := range s {
+						if r > 0xffff {
+							text = fmt.Appendf(text, `\u%04x\u%04X`, 0xd800+(r-0x10000)>>10, 0xdc00+(r-0x10000)&0x3ff)
+						} else {
+							text = fmt.Appendf(text, `\u%04x`, r)
+						}
+					}
+					text = append(text, '"')
+				}
+			} else {
+				fields = append(fields, string(text))
+			}
+			pairs = append(pairs, fmt.Sprintf(" %q : %s", names[k], text))
+		}
+		if i > 0 && rng.IntN(4) == 0 {
+			rng.Shuffle(len(pairs), func(a, b int) { pairs[a], pairs[b] = pairs[b], pairs[a] })
+		}
+		c.WriteString(strings.Join(fields, ",") + "\n")
+		j.WriteString("{" + strings.Join(pairs, ",") + "}" + []string{"\n", "\r\n", "\n\n \n"}[rng.IntN(3)])
+	}
+	return c.String(), j.String()
+}
+
+func gather(t testing.TB, src datasets.Source) datasets.Set {
+	t.Helper()
+	set, err := datasets.Gather(ctx, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// Rows are those of the same rows as CSV: every bit, the schema, whatever the columns are for.
+func TestSameAsCSV(t *testing.T) {
+	t.Chdir(t.TempDir())
+	asCSV, asJSON := both(rand.New(rand.NewPCG(1, 2)), 5000)
+	write(t, "rows.csv", asCSV)
+	write(t, "rows.jsonl", asJSON)
+	lines := strings.SplitAfter(asJSON, "\n")
+	for k := range 5 {
+		write(t, fmt.Sprintf("part-%d.jsonl", k), strings.Join(lines[k*len(lines)/5:(k+1)*len(lines)/5], ""))
+	}
+	write(t, "none.jsonl", "\n")
+	dates := map[string]datasets.Date{"sold": {}}
+	for what, roles := range map[string]datasets.Roles{
+		"all":      {Target: []string{"y"}, Weight: "weight", Group: "group", Dates: dates, Keep: []string{"word", "count"}},
+		"positive": {Target: []string{"word"}, Positive: []string{"red", "日本"}, DropMissingTarget: true, Drop: []string{"sold"}},
+		"numbers":  {Target: []string{"quantity", "count"}, DropMissingTarget: true, Dates: dates},
+		"kinds":    {Target: []string{"y"}, Kinds: map[string]datasets.Kind{"count": datasets.Categorical}, Drop: []string{"group"}},
+	} {
+		want, err := csv.Open(ctx, "rows.csv", csv.Options{Roles: roles})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, paths := range [][]string{{"rows.jsonl"}, {"part-0.jsonl", "none.jsonl", "part-1.jsonl", "part-2.jsonl", "part-3.jsonl", "part-4.jsonl"}} {
+			got, err := jsonl.OpenFiles(ctx, paths, jsonl.Options{Roles: roles})
+			if err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			if a, b := got.Schema(), want.Schema(); !reflect.DeepEqual(a, b) {
+				t.Errorf("%s: schema\n%v, wanted\n%v", what, a, b)
+			}
+			sourcetest.Equal(t, gather(t, got), gather(t, want))
+			schema := want.Schema()
+			coded := roles
+			coded.Schema = &schema
+			again, err := jsonl.OpenFiles(ctx, paths, jsonl.Options{Roles: coded})
+			if err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			sourcetest.Equal(t, gather(t, again), gather(t, want))
+		}
+	}
+}
+
+// A source keeps the laws of all, and ends wherever its context does.
+func TestLaws(t *testing.T) {
+	t.Chdir(t.TempDir())
+	_, text := both(rand.New(rand.NewPCG(3, 4)), 5000)
+	write(t, "rows.ndjson", text)
+	o := jsonl.Options{Roles: datasets.Roles{Target: []string{"y"}, Drop: []string{"sold"}}}
+	src, err := jsonl.Open(ctx, "rows.ndjson", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sourcetest.Run(t, src)
+	err = polls.Check(func(ctx context.Context) (bool, error) {
+		set, err := jsonl.ReadFile(ctx, "rows.ndjson", o)
+		return set.Rows() > 0, err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// What the values of a key are says what its column is.
+func TestKinds(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		o    datasets.Roles
+		want string
+	}{
+		{`{"a":1}` + "\n" + `{"a":2.5}`, datasets.Roles{}, "a numeric: 1 2.5"},
+		{`{"a":"1"}` + "\n" + `{"a":"02"}`, datasets.Roles{}, "a [1 02]: 0 1"},
+		{`{"a":"10"}` + "\n" + `{"a":"9"}`, datasets.Roles{}, "a [9 10]: 1 0"},
+		{`{"a":true}` + "\n" + `{"a":false}` + "\n{\"a\":null}", datasets.Roles{}, "a numeric: 1 0 NaN"},
+		{`{"a":true}` + "\n" + `{"a":3}`, datasets.Roles{}, "a numeric: 1 3"},
+		{`{"a":true}` + "\n" + `{"a":"x"}` + "\n{\"a\":3}", datasets.Roles{}, "a [3 true x]: 1 2 0"},
+		{`{"a":true}` + "\n" + `{"a":false}`, datasets.Roles{Kinds: map[string]datasets.Kind{"a": datasets.Categorical}}, "a [false true]: 1 0"},
+		{`{"a":"1"}` + "\n" + `{"a":" 2.50"}`, datasets.Roles{Kinds: map[string]datasets.Kind{"a": datasets.Numeric}}, "a numeric: 1 2.5"},
+		{`{"a":null}` + "\n" + `{"b":1}`, datasets.Roles{}, "a numeric: NaN NaN; b numeric: NaN 1"},
+		{`{"a":1,"t":{"deep":[1,{}]}}`, datasets.Roles{Drop: []string{"t"}}, "a numeric: 1"},
+		{`{"a":1,"t":true}` + "\n" + `{"a":2,"t":false}`, datasets.Roles{Target: []string{"t"}}, "a numeric: 1 2; [false true]: 1 0"},
+		{`{"t":true,"a":1}` + "\n" + `{"a":2,"t":false}`, datasets.Roles{Target: []string{"0"}}, "a numeric: 1 2; [false true]: 1 0"},
+		{`{"a":1,"t":"1"}` + "\n" + `{"a":2,"t":"0"}`, datasets.Roles{Target: []string{"-1"}}, "a numeric: 1 2; [0 1]: 1 0"},
+		{`{"a":1,"t":"1"}` + "\n" + `{"a":2,"t":"0"}`, datasets.Roles{Target: []string{"-1"}, Task: datasets.Regression}, "a numeric: 1 2; numeric: 1 0"},
+		{`{"a":"NaN"}` + "\n" + `{"a":"nan"}` + "\n" + `{"a":-0.0}`, datasets.Roles{}, "a numeric: NaN NaN -0"},
+		{`{"a":1e-400}` + "\n" + `{"a":12345678901234567890123}` + "\n" + `{"a":0.1e+2}`, datasets.Roles{}, "a numeric: 0 1.2345678901234568e+22 10"},
+	} {
+		set, err := jsonl.Read(ctx, strings.NewReader(c.text), jsonl.Options{Roles: c.o})
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		var parts []string
+		describe := func(c datasets.Column, at func(i int) float64) {
+			kind := "numeric"
+			if c.Kind == datasets.Categorical {
+				kind = fmt.Sprint(c.Levels)
+			}
+			for i := range set.Rows() {
+				kind += fmt.Sprintf("%s%v", map[bool]string{true: ": ", false: " "}[i == 0], at(i))
+			}
+			parts = append(parts, kind)
+		}
+		for j, col := range set.Schema.Columns {
+			describe(col, func(i int) float64 { return set.X.At(i, j) })
+			parts[j] = col.Name + " " + parts[j]
+		}
+		for _, target := range set.Schema.Targets {
+			describe(target, func(i int) float64 { return set.Y[i] })
+		}
+		if got := strings.Join(parts, "; "); got != c.want {
+			t.Errorf("%s: %s, wanted %s", c.text, got, c.want)
+		}
+	}
+}
+
+// What is wrong is said with its line, and its letter or its key.
+func TestFaults(t *testing.T) {
+	schema := &datasets.Schema{Columns: []datasets.Column{{Name: "a"}, {Name: "k", Kind: datasets.Categorical, Levels: []string{"x"}}}, Targets: []datasets.Column{{Name: "y"}}}
+	many := strings.Repeat(`{"a":1}`+"\n", 19) + `{"a":"n/a"}` + "\n"
+	for _, c := range []struct {
+		text string
+		o    jsonl.Options
+		want string
+	}{
+		{"", jsonl.Options{}, "input: empty file"},
+		{" \n\n", jsonl.Options{}, "input: empty file"},
+		{"{}\n{}\n", jsonl.Options{}, "input: no column is left to learn from"},
+		{"[1,2]", jsonl.Options{}, `input:1:1: "[", wanted an object, one on each line`},
+		{"{\"a\":1}\n{\n\"a\":2}", jsonl.Options{}, `input:2:2: the end of the line, wanted a key in quotes`},
+		{`{"a":1,}`, jsonl.Options{}, `input:1:8: "}", wanted a key in quotes`},
+		{`{"a" 1}`, jsonl.Options{}, `input:1:6: "1", wanted a colon behind the key`},
+		{`{"ä":1 "b":2}`, jsonl.Options{}, `input:1:8: "\"", wanted a comma or a brace`},
+		{`{"a":1} {"a":2}`, jsonl.Options{}, `input:1:9: "{", wanted nothing behind the object`},
+		{`{"a":x}`, jsonl.Options{}, `input:1:6: "x", wanted a value`},
+		{`{"a":nul}`, jsonl.Options{}, `input:1:6: "n", wanted a value`},
+		{`{"a":01}`, jsonl.Options{}, `input:1:6: a number begins with 0`},
+		{`{"a":-}`, jsonl.Options{}, `input:1:7: "}", wanted a digit`},
+		{`{"a":1.}`, jsonl.Options{}, `input:1:8: "}", wanted a digit`},
+		{`{"a":1e}`, jsonl.Options{}, `input:1:8: "}", wanted a digit`},
+		{`{"a":-Infinity}`, jsonl.Options{}, `input:1:6: the value is infinite, wanted a number`},
+		{`{"a":1e400}`, jsonl.Options{Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"a": datasets.Numeric}}}, `input:1: column a: "1e400" is not a number`},
+		{`{"a":"\x"}`, jsonl.Options{}, `input:1:8: "x", wanted one of " \ / b f n r t u behind a backslash`},
+		{`{"a":"\u12g4"}`, jsonl.Options{}, `input:1:11: "g", wanted a hexadecimal digit`},
+		{"{\"a\":\"tab\there\"}", jsonl.Options{}, `input:1:10: "\t", wanted an escape such as \n or \u0000 for a letter that does not show`},
+		{`{"a":"open}`, jsonl.Options{}, `input:1:6: a text that does not end on its line`},
+		{`{"a":[1,2`, jsonl.Options{}, `input:1:6: an object or an array that does not end on its line`},
+		{`{"a":[1,2}`, jsonl.Options{}, `input:1:6: an object or an array that is no JSON`},
+		{`{"a":[1,,2]}`, jsonl.Options{}, `input:1:6: an object or an array that is no JSON`},
+		{"{\"a\":\"caf\xe9\"}", jsonl.Options{}, `input:1:10: this is not utf-8, in which JSON lines are read`},
+		{`{"":1}`, jsonl.Options{}, `input:1: a key without letters, wanted the name of a column`},
+		{"{\"a\":1}\n{\"a\":1,\"b\":2,\"a\":3}", jsonl.Options{}, `input:2: key "a" is there twice`},
+		{"{\"a\":1}\n{\"a\":[1],\"b\":{}}\n{\"a\":{}}", jsonl.Options{}, "input:2: column a: an object or an array, wanted a number, a text, true, false or null; data.drop leaves the column out\n" +
+			"input:2: column b: an object or an array, wanted a number, a text, true, false or null; data.drop leaves the column out"},
+		{many, jsonl.Options{}, `input:20: column a: "n/a" is not a number, though 95 % of the values are; if it stands for a missing value name it under missing, if the column is text write kinds: {a: categorical}`},
+		{`{"a":1,"y":2}`, jsonl.Options{Roles: datasets.Roles{Target: []string{"z"}}}, `input: target: no column "z"; there are a, y`},
+		{"{\"a\":1,\"k\":\"x\",\"y\":2}\n{\"a\":1,\"z\":1}", jsonl.Options{Roles: datasets.Roles{Schema: schema}}, `input:2: column "z" is not in the schema; drop it`},
+		{`{"a":1,"k":"x"}`, jsonl.Options{Roles: datasets.Roles{Schema: schema}}, `input:1: column y: the target is missing`},
+		{`{"a":"one","k":"x","y":1}`, jsonl.Options{Roles: datasets.Roles{Schema: schema}}, `input:1: column a: "one" is not a number`},
+		{`{"a":[],"k":"x","y":1}`, jsonl.Options{Roles: datasets.Roles{Schema: schema}}, `input:1: column a: an object or an array, wanted a number, a text, true, false or null; data.drop leaves the column out`},
+		{`{"a":1}`, jsonl.Options{MaxRecord: 3}, `input:1: line too long: more than 3 bytes`},
+		{`{"a":1}`, jsonl.Options{MaxRecord: -3}, `input: a bound on records is not negative`},
+	} {
+		_, err := jsonl.Read(ctx, strings.NewReader(c.text), c.o)
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s: %v\nwanted %s", c.text, err, c.want)
+		}
+	}
+	if set, err := jsonl.Read(ctx, strings.NewReader(many), jsonl.Options{Missing: []string{"n/a"}}); err != nil || !math.IsNaN(set.X.At(19, 0)) {
+		t.Error(err)
+	}
+	// Rows with a schema may have other keys, and lack some.
+	o := jsonl.Options{Roles: datasets.Roles{Schema: schema, IgnoreExtra: true, Unlabelled: true}}
+	if set, err := jsonl.Read(ctx, strings.NewReader(`{"z":{},"k":"y"}`), o); err != nil || !math.IsNaN(set.X.At(0, 0)) || set.X.At(0, 1) != datasets.Unknown || !math.IsNaN(set.Y[0]) {
+		t.Error(set, err)
+	}
+	if _, err := jsonl.OpenFiles(ctx, nil, jsonl.Options{}); err == nil {
+		t.Error("no files are opened")
+	}
+	if _, err := jsonl.Open(ctx, "gone.jsonl", jsonl.Options{}); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+	if _, err := jsonl.Read(ctx, iotest.ErrReader(io.ErrNoProgress), jsonl.Options{}); !errors.Is(err, io.ErrNoProgress) {
+		t.Error(err)
+	}
+}
+
+// Files are packed or not, of any file system, and stay as they are.
+func TestFiles(t *testing.T) {
+	_, text := both(rand.New(rand.NewPCG(5, 6)), 300)
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	io.WriteString(z, text)
+	z.Close()
+	files := fstest.MapFS{"plain.jsonl": {Data: []byte("\ufeff" + text)}, "packed.jsonl.gz": {Data: packed.Bytes()}}
+	o := jsonl.Options{Roles: datasets.Roles{Target: []string{"y"}}, FS: files}
+	plain, err := jsonl.ReadFile(ctx, "plain.jsonl", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unpacked, err := jsonl.ReadFile(ctx, "packed.jsonl.gz", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sourcetest.Equal(t, plain, unpacked)
+	src, err := jsonl.Open(ctx, "plain.jsonl", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files["plain.jsonl"] = &fstest.MapFile{Data: []byte(text + `{"new":1}`)}
+	if _, err := datasets.Gather(ctx, src); !errors.Is(err, datasets.ErrChanged) {
+		t.Error(err)
+	}
+}
+
+// FuzzRead: whatever the text is there are rows or an error, and rows are what package encoding/json reads.
+func FuzzRead(f *testing.F) {
+	_, text := both(rand.New(rand.NewPCG(7, 8)), 20)
+	for _, s := range []string{text, `{"a":1}`, `{"a":"1","b":true,"c":null}`, `{"a":"\u00e4\ud83d\ude00\ud800"}`, `{"a":[1,{"b":"}"}]}`, "{\"a\":1e5}\n\n{\"b\":-0.5}\n", `{"a":NaN}`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		set, err := jsonl.Read(ctx, strings.NewReader(text), jsonl.Options{Missing: []string{}})
+		if err != nil {
+			return
+		}
+		i := 0
+		for _, line := range strings.Split(strings.TrimPrefix(text, "\ufeff"), "\n") {
+			if strings.Trim(line, " \t\r") == "" {
+				continue
+			}
+			if strings.Contains(line, "NaN") {
+				i++
+				continue // which JSON does not have
+			}
+			want := map[string]any{}
+			if err := json.Unmarshal([]byte(line), &want); err != nil {
+				t.Fatalf("%q is read: %v", line, err)
+			}
+			for j, c := range set.Schema.Columns {
+				v := set.X.At(i, j)
+				switch w := want[c.Name].(type) {
+				case nil:
+					if !math.IsNaN(v) {
+						t.Fatalf("%q: %s is %v", line, c.Name, v)
+					}
+				case float64:
+					if c.Kind == datasets.Numeric && v != w {
+						t.Fatalf("%q: %s is %v, wanted %v", line, c.Name, v, w)
+					}
+				case bool:
+					if c.Kind == datasets.Numeric && (v == 1) != w {
+						t.Fatalf("%q: %s is %v, wanted %v", line, c.Name, v, w)
+					}
+				case string:
+					if c.Kind == datasets.Categorical && w != "" && c.Levels[int(v)] != w {
+						t.Fatalf("%q: %s is %v, wanted %q", line, c.Name, c.Levels[int(v)], w)
+					}
+				}
+			}
+			i++
+		}
+		if i != set.Rows() {
+			t.Fatalf("%d rows of %d", set.Rows(), i)
+		}
+	})
+}
+
+// BenchmarkRead reads rows of 20 numbers with a known schema: one pass, into blocks.
+func BenchmarkRead(b *testing.B) {
+	for _, digits := range []int{4, 17} {
+		b.Run(fmt.Sprintf("digits=%d", digits), func(b *testing.B) {
+			rng := rand.New(rand.NewPCG(1, 1))
+			var text bytes.Buffer
+			for range 20_000 {
+				for k := range 20 {
+					fmt.Fprintf(&text, `%c"a%d": %.*g`, "{,"[min(k, 1)], k, digits, rng.NormFloat64()*10)
+				}
+				text.WriteString("}\n")
+			}
+			path := b.TempDir() + "/rows.jsonl"
+			write(b, path, text.String())
+			src, err := jsonl.Open(ctx, path, jsonl.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(int64(text.Len()))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := src.Blocks(ctx, func(datasets.Set) error { return nil }); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
