@@ -4,7 +4,7 @@
 // What learns by passes ([datasets.Pass]) adds up sums over rows. Sums of numbers in floating point depend on
 // the order in which they are added, so a [Tree] fixes it: its leaves are runs of [Leaf] consecutive rows, and a
 // node is the sum of the left and of the right half below it. A worker that has read some leaves holds the
-// highest nodes that these complete, which are few (at most two for each level), and sends them on; trees that
+// highest nodes that these complete, which are few, and sends them on; trees that
 // cover other leaves are merged into it in any order, and each sum is made of the same two halves as on one
 // machine:
 //
@@ -71,11 +71,14 @@ type Share struct {
 	Whole      bool // whether the piece ends with it
 }
 
-// Shard returns the leaves of shard i of n, in consecutive runs, each of one piece. Shards differ by one
-// leaf at most; where there are fewer leaves than shards some have none.
+// Shard returns the leaves of shard i of n, in consecutive runs, each of one piece. Shards are cut where nodes of the
+// tree end that have between a 16th and a 32nd of a shard's leaves, by which much shards differ: so few nodes stand for
+// a shard, eight at most. Where there are fewer leaves than shards some have none.
 func (p Pieces) Shard(i, n int) []Share {
 	all := p.Leaves()
-	return p.between(share(i, n, all), share(i+1, n, all))
+	grain := 1 << max(0, bits.Len(uint(all/n))-5)
+	grains := (all + grain - 1) / grain
+	return p.between(min(share(i, n, grains)*grain, all), min(share(i+1, n, grains)*grain, all))
 }
 
 // share is i/n of all without overflow.

@@ -124,7 +124,7 @@ func TestOneTree(t *testing.T) {
 	}
 }
 
-// Shards have all leaves between them, each once, and none more than one more than another.
+// Shards have all leaves between them, each once, none many more than another, and eight nodes at most stand for one.
 func TestShards(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
@@ -144,10 +144,38 @@ func TestShards(t *testing.T) {
 			}
 			sizes = append(sizes, leaf-before)
 		}
-		if leaf != pieces.Leaves() || rows != pieces.Rows() || slices.Max(sizes)-slices.Min(sizes) > 1 {
+		if leaf != pieces.Leaves() || rows != pieces.Rows() || slices.Max(sizes)-slices.Min(sizes) > max(1, leaf/n/8) {
 			t.Fatalf("%v in %d: %d leaves, %d rows, shards of %v", pieces, n, leaf, rows, sizes)
 		}
 	}
+}
+
+// A shard of many leaves is eight nodes at most.
+func TestFewNodes(t *testing.T) {
+	for _, n := range []int{7, 100, 999} {
+		pieces := distributed.Pieces{3_000_000 * 10}
+		for i := range n {
+			lo, hi := 0, 0
+			for _, s := range pieces.Shard(i, n) {
+				lo, hi = s.First, s.First+(s.End-s.Begin+distributed.Leaf-1)/distributed.Leaf
+			}
+			if k := nodes(lo, hi, pieces.Leaves()); k > 8 {
+				t.Errorf("shard %d of %d, leaves %d to %d: %d nodes", i, n, lo, hi, k)
+			}
+		}
+	}
+}
+
+// nodes is how many nodes stand for leaves lo to hi−1 of all, counted by the greatest that begins at each.
+func nodes(lo, hi, all int) (n int) {
+	for lo < hi {
+		size := 1
+		for lo%(2*size) == 0 && (lo+2*size <= hi || hi == all && lo+size < hi) {
+			size *= 2
+		}
+		lo, n = lo+size, n+1
+	}
+	return n
 }
 
 // What is counted twice, missing, too long or too short is an error.

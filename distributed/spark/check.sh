@@ -69,7 +69,7 @@ verbs() {
 # submit ARGUMENTS: the job with Spark.
 submit() {
 	"$spark/bin/spark-submit" --master "spark://127.0.0.1:$port" --conf spark.executor.cores=1 --conf spark.executor.memory=512m \
-		--conf spark.executorEnv.BOCHNER_WAIT="${BOCHNER_WAIT:-}" "$here/bochner_spark.py" "$@" 2>"$work/submit.log" || {
+		--conf spark.sql.files.openCostInBytes=134217728 --conf spark.executorEnv.BOCHNER_WAIT="${BOCHNER_WAIT:-}" "$here/bochner_spark.py" "$@" 2>"$work/submit.log" || {
 		tail -n 40 "$work/submit.log" >&2
 		return 1
 	}
@@ -109,12 +109,13 @@ for name in rows kdd; do
 	same "$work/$name.verbs" "$work/$name.spark" "$name, files" $(($(date +%s) - began))
 done
 
-# The partitions of a DataFrame are the shards: the verbs are given the same rows, one Parquet file for each.
+# The partitions of a DataFrame are the shards: the verbs are given the same rows as streams of Arrow. Spark makes a
+# partition of each file here, the largest one first.
 states=$work/verbs from=""
 while :; do
 	rm -rf "$states" && mkdir "$states" && shard=0
-	for file in "$work"/rows.parquet/part-*.parquet; do
-		"$work/bochner" -q fold part "$work/rows.yaml" --shard $shard/4 --data "$file" $from -o "$states/$shard.state" \
+	for file in $(ls -S "$work"/rows.parquet/*.parquet); do
+		"$work/bochner" -q fold part "$work/rows.yaml" --shard $shard/4 --data "${file%.parquet}.arrow" $from -o "$states/$shard.state" \
 			--set data.train=- --set data.format=arrow
 		shard=$((shard + 1))
 	done

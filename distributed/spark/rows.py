@@ -1,4 +1,4 @@
-"""Writes rows for check.sh to a folder: numbers, a category and a target, as CSV and as Parquet."""
+"""Writes rows for check.sh to a folder: numbers, a category and a target, as CSV, and in parts as Parquet and Arrow."""
 
 import math
 import os
@@ -8,7 +8,7 @@ import sys
 rng = random.Random(1)
 names = ["a", "b", "colour", "y"]
 rows = []
-for _ in range(60000):
+for _ in range(70000):
     a, b, colour = rng.gauss(0, 1), rng.gauss(0, 1), rng.choice(["red", "green", "blue"])
     rows.append((round(a, 6), round(b, 6), colour, round(math.sin(a * b) + (colour == "red") + 0.1 * rng.gauss(0, 1), 6)))
 with open(os.path.join(sys.argv[1], "rows.csv"), "w", encoding="utf-8") as file:
@@ -23,4 +23,8 @@ folder = os.path.join(sys.argv[1], "rows.parquet")
 os.makedirs(folder, exist_ok=True)
 table = pyarrow.table(columns, names=names)
 for k in range(4):
-    pyarrow.parquet.write_table(table.slice(15000 * k, 15000), os.path.join(folder, "part-%d.parquet" % k))
+    part = table.slice(13500 * k + 1000 * k * k, 13500 + 1000 * (2 * k + 1))
+    pyarrow.parquet.write_table(part, os.path.join(folder, "part-%d.parquet" % k))
+    with pyarrow.OSFile(os.path.join(folder, "part-%d.arrow" % k), "wb") as file:
+        with pyarrow.ipc.new_stream(file, part.schema) as stream:
+            stream.write_table(part)
