@@ -80,7 +80,7 @@ kill_executor() {
 	tries=0
 	while [ ! -f "$BOCHNER_WAIT/pid" ]; do
 		sleep 0.2 && tries=$((tries + 1))
-		[ $tries -lt 600 ] || { echo "no task has come to wait" >&2; return 1; }
+		[ $tries -lt 1500 ] || { echo "no task has come to wait" >&2; return 1; }
 	done
 	waits=$(cat "$BOCHNER_WAIT/pid") && at=$waits
 	while ! tr '\0' ' ' <"/proc/$at/cmdline" | grep -q CoarseGrainedExecutorBackend; do
