@@ -109,7 +109,7 @@ func nameOfPass(k int) string {
 }
 
 type foldMergeCommand struct {
-	States []string `arg:"" files:"" name:"state" help:"States of parts, or of merges."`
+	States []string `arg:"" files:"" name:"state" help:"States of parts, or of merges; one that ends in * stands for all that begin so."`
 	Out    string   `short:"o" required:"" files:"" placeholder:"STATE" help:"File to write."`
 }
 
@@ -171,7 +171,7 @@ func refused(err error, files []string) error {
 }
 
 type foldFinishCommand struct {
-	State []string `arg:"" files:"" name:"state" help:"State of all shards; several are merged first."`
+	State []string `arg:"" files:"" name:"state" help:"State of all shards; several are merged first, and one that ends in * stands for all that begin so."`
 	Out   string   `short:"o" required:"" files:"" placeholder:"MODEL" help:"File to write: the model, or what the parts of the next pass begin from."`
 }
 
@@ -247,9 +247,6 @@ func readState(ctx context.Context, name string) (*job.State, error) {
 	}
 	return state, nil
 }
-
-// stores are the stores of states and models, by the schemes of their URLs.
-var stores = store.Schemes{}
 
 // readFile returns what is in a file.
 func readFile(ctx context.Context, name string) ([]byte, error) {

@@ -32,6 +32,11 @@ var Allowed = map[string][]string{
 	"distributed/store":           {"model"},             // files by path or URL
 	"distributed/store/storetest": {"distributed/store"},
 
+	// Buckets of clouds, with modules that nothing but the command names.
+	"distributed/store/bucket": {"distributed/store"},
+	"distributed/store/s3":     {"distributed/store/bucket"},
+	"distributed/store/gs":     {"distributed/store/bucket"},
+
 	// The laws of passes, for the suites.
 	"internal/passlaws": {"datasets", "model", "internal/polls"},
 
@@ -149,7 +154,7 @@ var Allowed = map[string][]string{
 	"experiment/draft":                {"experiment/document", "experiment/internal/rows", "datasets", "datasets/csv", "sparse", "param"},
 	"experiment":                      {"auto", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "importance", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "datasets/profile", "param", "internal/memory"},
 	"experiment/job":                  {"experiment", "gridsearch", "experiment/document", "experiment/internal/...", "distributed", "pipeline", "pipeline/modelfile", "estimator", "datasets", "datasets/profile", "model", "param"},
-	"cmd/bochner":                     {"distributed/store", "experiment", "experiment/document", "experiment/job", "experiment/result", "datasets/profile", "model"}, // document for the formats that flags name
+	"cmd/bochner":                     {"distributed/store/...", "distributed/store", "experiment", "experiment/document", "experiment/job", "experiment/result", "datasets/profile", "model"}, // document for the formats that flags name
 
 	// The front door, at the root of the module.
 	".": {"experiment", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "datasets/profile", "sparse"},
@@ -170,5 +175,9 @@ var Allowed = map[string][]string{
 // Outside lists, for packages of other modules that are not for everybody, the rooms that may import
 // them.
 var Outside = map[string][]string{
-	"gopkg.in/yaml.v3": {"pipeline/yaml", "experiment", "experiment/document"},
+	"gopkg.in/yaml.v3":         {"pipeline/yaml", "experiment", "experiment/document"},
+	"gocloud.dev/blob":         {"distributed/store/bucket", "distributed/store/s3", "distributed/store/gs", "cmd/bochner"},
+	"gocloud.dev/blob/s3blob":  {"distributed/store/s3"},
+	"gocloud.dev/blob/gcsblob": {"distributed/store/gs"},
+	"github.com/aws/smithy-go": {"distributed/store/s3"},
 }

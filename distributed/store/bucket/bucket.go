@@ -1,0 +1,245 @@
+// Package bucket makes a store of the buckets of gocloud.dev/blob, which are those of all clouds: packages
+// distributed/store/s3 and distributed/store/gs name two of them, and another is named like this:
+//
+//	import "gocloud.dev/blob/azureblob"
+//
+//	files := store.Schemes{"azblob": bucket.New(blob.DefaultURLMux().OpenBucketURL, nil)}
+//
+// The name of a file is SCHEME://BUCKET/KEY?OPTIONS, where the options are those of gocloud.dev for the scheme. A
+// file appears when its upload is completed; who fails or is cancelled before that ends the upload.
+package bucket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+
+	"github.com/bochner-ml/bochner/distributed/store"
+)
+
+// Open opens the bucket of a URL, whose path is empty. The context ends the opening, not the bucket.
+type Open func(ctx context.Context, u *url.URL) (*blob.Bucket, error)
+
+// Store is a [store.Store] of buckets, each of which it opens once.
+type Store struct {
+	open    Open
+	explain func(error) error
+
+	lock    sync.Mutex
+	buckets map[string]*blob.Bucket
+}
+
+// New makes a store of the buckets that open opens. What is wrong with one is told as explain puts it, whose errors
+// wrap the one given; nil leaves it as it is.
+func New(open Open, explain func(error) error) *Store {
+	if explain == nil {
+		explain = func(err error) error { return err }
+	}
+	return &Store{open: open, explain: explain, buckets: map[string]*blob.Bucket{}}
+}
+
+// Close closes the buckets.
+func (s *Store) Close() error {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	var all []error
+	for key, b := range s.buckets {
+		all = append(all, b.Close())
+		delete(s.buckets, key)
+	}
+	return errors.Join(all...)
+}
+
+// place is what a name says: a bucket, and what lies in it.
+type place struct {
+	name   string // for messages
+	url    url.URL
+	key    string
+	bucket *blob.Bucket
+	store  *Store
+}
+
+// find reads a name and opens its bucket.
+func (s *Store) find(ctx context.Context, name string) (*place, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	p := &place{name: store.Shown(name), store: s}
+	u, err := url.Parse(name)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: no URL; write %% as %%25", p.name)
+	case u.User != nil:
+		return nil, fmt.Errorf("%s: keys and passwords do not belong in a URL, others can read them; they come from the environment", p.name)
+	case u.Host == "":
+		return nil, fmt.Errorf("%s: no bucket; wanted %s://BUCKET/FILE", p.name, u.Scheme)
+	case u.Fragment != "":
+		return nil, fmt.Errorf("%s: the name ends at the #; write %%23", p.name)
+	}
+	p.url, p.key = *u, strings.TrimPrefix(u.Path, "/")
+	at := url.URL{Scheme: u.Scheme, Host: u.Host, RawQuery: u.RawQuery}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if p.bucket = s.buckets[at.String()]; p.bucket != nil {
+		return p, nil
+	}
+	if p.bucket, err = s.open(ctx, &at); err != nil {
+		return nil, p.wrong(ctx, err)
+	}
+	s.buckets[at.String()] = p.bucket
+	return p, nil
+}
+
+// file is a place that has to be that of a file.
+func (s *Store) file(ctx context.Context, name string) (*place, error) {
+	p, err := s.find(ctx, name)
+	if err == nil && (p.key == "" || strings.HasSuffix(p.key, "/")) {
+		return nil, fmt.Errorf("%s: it is a folder", p.name)
+	}
+	return p, err
+}
+
+// missing is the error of a file that is not there.
+type missing struct{ what string }
+
+func (m missing) Error() string { return m.what }
+func (missing) Unwrap() error   { return fs.ErrNotExist }
+
+// wrong says what is wrong with a place.
+func (p *place) wrong(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	code := gcerrors.Code(err)
+	for errors.Unwrap(err) != nil && strings.HasPrefix(err.Error(), "blob (") { // which has the key, and the code as a number
+		err = errors.Unwrap(err)
+	}
+	err = p.store.explain(err)
+	switch {
+	case code == gcerrors.NotFound && strings.Contains(strings.ToLower(err.Error()), "bucket"):
+		err = missing{"there is no such bucket"}
+	case code == gcerrors.NotFound:
+		err = missing{"there is no such file"}
+	}
+	return fmt.Errorf("%s: %w", p.name, err)
+}
+
+// Read opens a file.
+func (s *Store) Read(ctx context.Context, name string) (io.ReadCloser, error) {
+	p, err := s.file(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	r, err := p.bucket.NewReader(ctx, p.key, nil)
+	if err != nil {
+		return nil, p.wrong(ctx, err)
+	}
+	return &reader{r, p, ctx}, nil
+}
+
+// reader says what is wrong with its place.
+type reader struct {
+	*blob.Reader
+	place *place
+	ctx   context.Context
+}
+
+func (r *reader) Read(b []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := r.Reader.Read(b)
+	if err != nil && err != io.EOF {
+		err = r.place.wrong(r.ctx, err)
+	}
+	return n, err
+}
+
+// WriteTo hides that of the Reader, whose errors are its own.
+func (r *reader) WriteTo(w io.Writer) (int64, error) {
+	return io.Copy(w, struct{ io.Reader }{r})
+}
+
+// Write makes a file of what fill writes.
+func (s *Store) Write(ctx context.Context, name string, fill func(w io.Writer) error) error {
+	p, err := s.file(ctx, name)
+	if err != nil {
+		return err
+	}
+	upload, drop := context.WithCancel(ctx) // a writer that is closed after that has not written
+	defer drop()
+	w, err := p.bucket.NewWriter(upload, p.key, &blob.WriterOptions{ContentType: "application/octet-stream"})
+	if err != nil {
+		return p.wrong(ctx, err)
+	}
+	if err = fill(&writer{w, p, ctx}); err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		drop()
+		w.Close() // whose error is that it was dropped
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return p.wrong(ctx, err)
+	}
+	return nil
+}
+
+// writer says what is wrong with its place.
+type writer struct {
+	w     io.Writer
+	place *place
+	ctx   context.Context
+}
+
+func (w *writer) Write(b []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := w.w.Write(b)
+	if err != nil {
+		err = w.place.wrong(w.ctx, err)
+	}
+	return n, err
+}
+
+// List returns the files of one folder whose names begin with prefix.
+func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
+	p, err := s.find(ctx, prefix)
+	if err != nil {
+		return nil, err
+	}
+	folder := p.key[:strings.LastIndexByte(p.key, '/')+1]
+	var keys []string
+	for all := p.bucket.List(&blob.ListOptions{Prefix: p.key, Delimiter: "/"}); ; {
+		o, err := all.Next(ctx)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, p.wrong(ctx, err)
+		}
+		name := strings.TrimPrefix(o.Key, folder)
+		if !o.IsDir && name != "" && (name[0] != '.' || p.key != folder) {
+			keys = append(keys, o.Key)
+		}
+	}
+	slices.Sort(keys)
+	names := make([]string, len(keys))
+	for k, key := range keys {
+		at := p.url
+		at.Path, at.RawPath = "/"+key, ""
+		names[k] = at.String()
+	}
+	return names, nil
+}
