@@ -46,6 +46,7 @@ func init() {
 			"OutlookOf":      reflect.ValueOf(datasets.OutlookOf),
 			"ParseKind":      reflect.ValueOf(datasets.ParseKind),
 			"ParseTask":      reflect.ValueOf(datasets.ParseTask),
+			"Partition":      reflect.ValueOf(datasets.Partition),
 			"Prefetch":       reflect.ValueOf(datasets.Prefetch),
 			"Range":          reflect.ValueOf(datasets.Range),
 			"Regression":     reflect.ValueOf(datasets.Regression),
@@ -62,6 +63,7 @@ func init() {
 			"Survey":         reflect.ValueOf(datasets.Survey),
 			"Targets":        reflect.ValueOf(datasets.Targets),
 			"Unknown":        reflect.ValueOf(datasets.Unknown),
+			"Where":          reflect.ValueOf(datasets.Where),
 			"WithoutTargets": reflect.ValueOf(datasets.WithoutTargets),
 		},
 		Types: map[string]reflect.Type{
@@ -76,6 +78,7 @@ func init() {
 			"Forecaster":      reflect.TypeOf((*datasets.Forecaster)(nil)).Elem(),
 			"Foreseen":        reflect.TypeOf((*datasets.Foreseen)(nil)).Elem(),
 			"GroupKFold":      reflect.TypeOf((*datasets.GroupKFold)(nil)).Elem(),
+			"HashKFold":       reflect.TypeOf((*datasets.HashKFold)(nil)).Elem(),
 			"KFold":           reflect.TypeOf((*datasets.KFold)(nil)).Elem(),
 			"Kind":            reflect.TypeOf((*datasets.Kind)(nil)).Elem(),
 			"LineError":       reflect.TypeOf((*datasets.LineError)(nil)).Elem(),

@@ -95,6 +95,7 @@ func init() {
 			"Smoother":                    reflect.TypeOf((*estimator.Smoother)(nil)).Elem(),
 			"Smoothing":                   reflect.TypeOf((*estimator.Smoothing)(nil)).Elem(),
 			"StdPredictor":                reflect.TypeOf((*estimator.StdPredictor)(nil)).Elem(),
+			"SumSharer":                   reflect.TypeOf((*estimator.SumSharer)(nil)).Elem(),
 			"Tasked":                      reflect.TypeOf((*estimator.Tasked)(nil)).Elem(),
 			"Variance":                    reflect.TypeOf((*estimator.Variance)(nil)).Elem(),
 			"WholePredictor":              reflect.TypeOf((*estimator.WholePredictor)(nil)).Elem(),
@@ -122,6 +123,7 @@ func init() {
 			"SetPredictor":       reflect.TypeOf((*proxy_estimator_SetPredictor)(nil)).Elem(),
 			"Smoothing":          reflect.TypeOf((*proxy_estimator_Smoothing)(nil)).Elem(),
 			"StdPredictor":       reflect.TypeOf((*proxy_estimator_StdPredictor)(nil)).Elem(),
+			"SumSharer":          reflect.TypeOf((*proxy_estimator_SumSharer)(nil)).Elem(),
 			"Tasked":             reflect.TypeOf((*proxy_estimator_Tasked)(nil)).Elem(),
 			"WholePredictor":     reflect.TypeOf((*proxy_estimator_WholePredictor)(nil)).Elem(),
 			"Wrapper":            reflect.TypeOf((*proxy_estimator_Wrapper)(nil)).Elem(),
@@ -354,6 +356,25 @@ type proxy_estimator_StdPredictor struct {
 func (p *proxy_estimator_StdPredictor) PredictStd(a0 context.Context, a1 mat.Matrix) ([]float64, []float64, error) {
 	return p.PredictStd_(p.Object, a0, a1)
 }
+
+type proxy_estimator_SumSharer struct {
+	Object  any
+	Finish_ func(_proxy_obj_ any, a0 context.Context, a1 datasets.Pass) (estimator.Predictor, error)
+	Fit_    func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (estimator.Predictor, error)
+	Start_  func(_proxy_obj_ any, a0 context.Context, a1 datasets.Schema, a2 int) (datasets.Pass, error)
+	Summed_ func(_proxy_obj_ any) estimator.Estimator
+}
+
+func (p *proxy_estimator_SumSharer) Finish(a0 context.Context, a1 datasets.Pass) (estimator.Predictor, error) {
+	return p.Finish_(p.Object, a0, a1)
+}
+func (p *proxy_estimator_SumSharer) Fit(a0 context.Context, a1 datasets.Set) (estimator.Predictor, error) {
+	return p.Fit_(p.Object, a0, a1)
+}
+func (p *proxy_estimator_SumSharer) Start(a0 context.Context, a1 datasets.Schema, a2 int) (datasets.Pass, error) {
+	return p.Start_(p.Object, a0, a1, a2)
+}
+func (p *proxy_estimator_SumSharer) Summed() estimator.Estimator { return p.Summed_(p.Object) }
 
 type proxy_estimator_Tasked struct {
 	Object any
