@@ -1,8 +1,9 @@
 """Fits the pipeline of a Bochner experiment file on a Spark cluster.
 
 Spark brings the machines, hands out the shards and does again what was lost; `bochner fold` does the work. Every pass
-over the rows is a Spark job of one task for each shard, and a treeReduce. What a task finds is a file in a store that
-all machines reach, a folder or a URL; tasks pass on its name, so that no sums go through Spark.
+over the rows is a Spark job of one task for each shard, and then one or more that merge the states of 16 into one
+until 16 are left, which finish takes. What a task finds is a file in a store that all machines reach, a folder or a URL;
+tasks pass on its name, so that no sums go through Spark.
 
 From files that all machines see under one name:
 
@@ -16,13 +17,16 @@ From a DataFrame:
 A task that is done again writes the same bytes under the same name, so killed executors, retries and speculative
 execution change nothing: the model has the bits of the verbs on one machine with as many shards.
 
-It needs the command `bochner` on every machine and, for DataFrames, pyarrow; nothing else that Spark has not.
+It needs the command `bochner` on every machine and, for DataFrames, pandas and pyarrow, which Spark wants; nothing else
+that Spark has not. A task takes as many cores as Spark gives it (spark.task.cpus), and memory beside the executor's
+heap: where the cluster sets limits, spark.executor.memoryOverhead has to leave room for it.
 """
 
 import argparse
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -31,11 +35,14 @@ import time
 __all__ = ["Failed", "fit"]
 
 
+FAN = 16  # how many states a task merges
+
+
 class Failed(Exception):
     """A step of the job failed: what the command has said."""
 
 
-def fit(spark, spec, store, model, shards=None, rows=None, overrides=(), binary="bochner", depth=2, tell=None):
+def fit(spark, spec, store, model, shards=None, rows=None, overrides=(), binary="bochner", tell=None):
     """Fits the pipeline of the experiment file `spec` and writes the model to `model`.
 
     spark      SparkSession.
@@ -47,18 +54,33 @@ def fit(spark, spec, store, model, shards=None, rows=None, overrides=(), binary=
                every pass: read from files it does; what comes out of a shuffle is written to files first.
     overrides  Values such as "rff.gamma=0.1" that replace those of the file.
     binary     The command on every machine.
-    depth      Levels of the tree in which states are merged.
     tell       Called with what finish says of every pass.
 
     Returns what the last finish says, with "passes" and "seconds". Raises Failed.
     """
+    try:
+        return passes(spark, spec, store, model, shards, rows, overrides, binary, tell)
+    except Failed:
+        raise
+    except Exception as error:  # Spark wraps what a task has raised
+        said = [line.split("Failed: ", 1)[1].strip() for line in str(error).splitlines() if "Failed: " in line]
+        if not said:
+            raise
+        raise Failed(said[0]) from error
+
+
+def passes(spark, spec, store, model, shards, rows, overrides, binary, tell):
     context, began = spark.sparkContext, time.time()
+    if __name__ != "__main__":
+        context.addPyFile(os.path.abspath(__file__))  # tasks import it
     flags = [arg for value in overrides for arg in ("--set", value)]
     with open(spec, encoding="utf-8") as file:
         text = file.read()
+    schema = None
     if rows is not None:
         shards = rows.rdd.getNumPartitions()
         flags += ["--set", "data.train=-", "--set", "data.format=arrow"]
+        schema = arrow_schema(rows)
     elif not shards:
         shards = 2 * context.defaultParallelism
     job = Job(binary, os.path.abspath(spec), text if rows is not None else None, flags, store.rstrip("/"), shards)
@@ -66,26 +88,30 @@ def fit(spark, spec, store, model, shards=None, rows=None, overrides=(), binary=
     while True:
         folder = job.folder(done)
         if rows is None:
-            parts = context.parallelize(range(shards), shards).map(lambda shard: job.part(shard, folder, start))
+            states = context.parallelize(range(shards), shards).map(lambda shard: job.part(shard, folder, start)).collect()
         else:
             said = rows.mapInArrow(lambda batches: job.pipe(batches, folder, start, schema), "name string")
-            schema = arrow_schema(rows)
-            parts = context.parallelize([row.name for row in said.collect()], shards)
-        state = parts.treeReduce(lambda a, b: job.merge(a, b, folder), depth)
+            states = sorted(row.name for row in said.collect())
+        while len(states) > FAN:
+            groups = [states[k : k + FAN] for k in range(0, len(states), FAN)]
+            states = context.parallelize(groups, len(groups)).map(lambda group: job.merge(group, folder)).collect()
         start = folder + "/model"
-        out = job.run("finish", state, "-o", start)
+        out = job.run("finish", *states, "-o", start)
         done += 1
         if tell:
             tell(out)
         if out["done"]:
-            job.run("finish", state, "-o", model)
+            if "://" in start + model:
+                job.run("finish", *states, "-o", model)
+            else:
+                shutil.copyfile(start, model)
             return {**out, "file": model, "passes": done, "seconds": time.time() - began}
 
 
 def arrow_schema(rows):
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    return to_arrow_schema(rows.schema)
+    return to_arrow_schema(rows.schema, timezone="UTC")
 
 
 class Job:
@@ -132,20 +158,26 @@ class Job:
         name = self.part(TaskContext.get().partitionId(), folder, start, write)
         yield pyarrow.RecordBatch.from_arrays([pyarrow.array([name])], names=["name"])
 
-    def merge(self, one, other, folder):
-        """Puts two states together. Their names make that of the new one, for whoever does it again."""
-        both = hashlib.sha256((one + "\n" + other).encode()).hexdigest()[:16]
-        out = "%s/merged-%s.state" % (folder, both)
-        self.run("merge", one, other, "-o", out)
+    def merge(self, states, folder):
+        """Puts states together. Their names make that of the new one, for whoever does it again."""
+        names = hashlib.sha256("\n".join(states).encode()).hexdigest()[:16]
+        out = "%s/merged-%s.state" % (folder, names)
+        self.run("merge", *states, "-o", out)
         return out
 
     def run(self, *args, pipe=None):
         """Runs a verb and returns what it says."""
+        from pyspark import TaskContext
+
+        environment, task = dict(os.environ), TaskContext.get()
+        if task is not None:  # the cores are not all of one task
+            environment.setdefault("GOMAXPROCS", str(task.cpus()))
         process = subprocess.Popen(
             [self.binary, "--quiet", "--json", "fold", *args],
             stdin=subprocess.PIPE if pipe else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            env=environment,
         )
         if pipe:
             try:
@@ -187,8 +219,7 @@ def main():
     try:
         out = fit(spark, args.spec, args.store, args.model, args.shards, rows, args.overrides, args.binary, tell=lambda said: print(json.dumps(said), flush=True))
     except Exception as error:
-        lines = [line.strip() for line in str(error).splitlines() if "Failed: " in line]
-        print("bochner_spark: " + (lines[0].split("Failed: ", 1)[1] if lines else str(error)), file=sys.stderr)
+        print("bochner_spark: %s" % error, file=sys.stderr)
         sys.exit(1)
     finally:
         spark.stop()

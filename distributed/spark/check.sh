@@ -12,7 +12,7 @@ here=$root/distributed/spark
 
 if [ ! -x "$work/env/bin/spark-submit" ]; then
 	python3 -m venv "$work/env"
-	"$work/env/bin/pip" install --quiet pyspark==4.* pyarrow
+	"$work/env/bin/pip" install --quiet pyspark==4.* 'pandas<3' pyarrow
 fi
 (cd "$root" && go build -o "$work/bochner" ./cmd/bochner)
 spark=$("$work/env/bin/python" -c 'import os, pyspark; print(os.path.dirname(pyspark.__file__))')
@@ -68,7 +68,7 @@ verbs() {
 
 # submit ARGUMENTS: the job with Spark.
 submit() {
-	"$spark/bin/spark-submit" --master "spark://127.0.0.1:$port" --conf spark.executor.cores=1 --conf spark.executor.memory=512m \
+	"$spark/bin/spark-submit" --master "spark://127.0.0.1:$port" --conf spark.executor.cores=1 --conf spark.executor.memory=512m --conf spark.sql.files.openCostInBytes=128m \
 		--conf spark.sql.files.openCostInBytes=134217728 --conf spark.executorEnv.BOCHNER_WAIT="${BOCHNER_WAIT:-}" "$here/bochner_spark.py" "$@" 2>"$work/submit.log" || {
 		tail -n 40 "$work/submit.log" >&2
 		return 1
@@ -115,7 +115,7 @@ states=$work/verbs from=""
 while :; do
 	rm -rf "$states" && mkdir "$states" && shard=0
 	for file in $(ls -S "$work"/rows.parquet/*.parquet); do
-		"$work/bochner" -q fold part "$work/rows.yaml" --shard $shard/4 --data "${file%.parquet}.arrow" $from -o "$states/$shard.state" \
+		"$work/bochner" -q fold part "$work/rows.yaml" --shard $shard/4 --data "$work/rows.arrow/$(basename "$file" .parquet).arrow" $from -o "$states/$shard.state" \
 			--set data.train=- --set data.format=arrow
 		shard=$((shard + 1))
 	done

@@ -19,12 +19,13 @@ import pyarrow
 import pyarrow.parquet
 
 columns = [pyarrow.array(list(column)) for column in zip(*rows)]
-folder = os.path.join(sys.argv[1], "rows.parquet")
+folder, streams = os.path.join(sys.argv[1], "rows.parquet"), os.path.join(sys.argv[1], "rows.arrow")
 os.makedirs(folder, exist_ok=True)
+os.makedirs(streams, exist_ok=True)
 table = pyarrow.table(columns, names=names)
 for k in range(4):
     part = table.slice(13500 * k + 1000 * k * k, 13500 + 1000 * (2 * k + 1))
     pyarrow.parquet.write_table(part, os.path.join(folder, "part-%d.parquet" % k))
-    with pyarrow.OSFile(os.path.join(folder, "part-%d.arrow" % k), "wb") as file:
+    with pyarrow.OSFile(os.path.join(streams, "part-%d.arrow" % k), "wb") as file:
         with pyarrow.ipc.new_stream(file, part.schema) as stream:
             stream.write_table(part)
