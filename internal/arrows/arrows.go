@@ -163,6 +163,7 @@ var Allowed = map[string][]string{
 	"bench/compare": {},
 
 	// Measures one model beside a peer's.
+	"bench/columns":     {"datasets", "datasets/arrow", "datasets/csv", "datasets/parquet"},
 	"bench/kernelridge": {"estimator", "kernel", "datasets", "metrics"},
 
 	// Its tests fit everything in every way.

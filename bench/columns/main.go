@@ -1,0 +1,131 @@
+// Command columns measures how fast rows are read from files of typed columns, and from the same rows as CSV, beside
+// pyarrow and polars:
+//
+//	go run ./bench/columns -python python3
+//
+// The rows have 14 floats, of which 4 are in single precision, 3 integers, 2 columns of texts and a target. The sides
+// take turns, -pairs times, each in a process of its own. Ours opens the file, with the look at the texts and the target
+// that this takes, and reads all rows as blocks: row after row, the texts as codes. pyarrow reads batch after batch, polars
+// the whole file; neither turns columns into rows. It prints processor time, of which other programs on the machine take
+// nothing, the time on the clock, which means something on a quiet machine only, and the most memory held.
+package main
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/arrow"
+	"github.com/bochner-ml/bochner/datasets/csv"
+	"github.com/bochner-ml/bochner/datasets/parquet"
+)
+
+// outcome is what a side says of itself.
+type outcome struct {
+	Side      string
+	Rows      int
+	CPU       float64 `json:"cpu_seconds"`
+	Clock     float64 `json:"clock_seconds"`
+	Megabytes float64
+}
+
+//go:embed peer.py
+var peer string
+
+func main() {
+	rows := flag.Int("rows", 5_000_000, "rows")
+	pairs := flag.Int("pairs", 3, "times that the sides take turns")
+	python := flag.String("python", "python3", "the Python that has pyarrow and polars")
+	own := flag.String("own", "", "file to read by our side, here")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	do := func() error { return compare(ctx, *rows, *pairs, *python) }
+	if *own != "" {
+		do = func() error { return read(ctx, *own) }
+	}
+	if err := do(); err != nil {
+		fmt.Fprintln(os.Stderr, "columns:", err)
+		os.Exit(1)
+	}
+}
+
+// compare writes the files and has all sides read them in turn.
+func compare(ctx context.Context, rows, pairs int, python string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "columns")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	if out, err := exec.CommandContext(ctx, python, "-c", peer, "write", folder, strconv.Itoa(rows)).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	for _, name := range []string{"snappy.parquet", "zstd.parquet", "plain.arrow", "rows.csv"} {
+		path := filepath.Join(folder, name)
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s: %d rows, %d MB\n", name, rows, info.Size()>>20)
+		for range pairs {
+			for _, side := range [][]string{{self, "-own", path}, {python, "-c", peer, "pyarrow", path}, {python, "-c", peer, "polars", path}} {
+				cmd := exec.CommandContext(ctx, side[0], side[1:]...)
+				text, err := cmd.Output()
+				if err != nil {
+					return err
+				}
+				var o outcome
+				if err := json.Unmarshal(text, &o); err != nil || o.Rows != rows {
+					return fmt.Errorf("%s printed %q, wanted %d rows", side[0], text, rows)
+				}
+				if o.CPU == 0 {
+					o.CPU = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+				}
+				fmt.Printf("  %-15s %6.2f CPU s %6.2f s %6.0f MB\n", o.Side, o.CPU, o.Clock, o.Megabytes)
+			}
+		}
+	}
+	return nil
+}
+
+// read is our side.
+func read(ctx context.Context, path string) error {
+	began := time.Now()
+	roles := datasets.Roles{Target: []string{"y"}}
+	var src datasets.Source
+	var err error
+	switch filepath.Ext(path) {
+	case ".parquet":
+		src, err = parquet.Open(ctx, path, parquet.Options{Roles: roles})
+	case ".arrow":
+		src, err = arrow.Open(ctx, path, arrow.Options{Roles: roles})
+	default:
+		src, err = csv.Open(ctx, path, csv.Options{Roles: roles})
+	}
+	if err != nil {
+		return err
+	}
+	out := outcome{Side: "bochner"}
+	if err := src.Blocks(ctx, func(b datasets.Set) error { out.Rows += b.Rows(); return nil }); err != nil {
+		return err
+	}
+	out.Clock = time.Since(began).Seconds()
+	var held runtime.MemStats
+	runtime.ReadMemStats(&held)
+	out.Megabytes = float64(held.Sys) / (1 << 20)
+	return json.NewEncoder(os.Stdout).Encode(out)
+}
