@@ -1,5 +1,6 @@
 // Package arrow reads Apache Arrow's formats for files and for streams between programs (IPC, Feather): as a
-// stream of blocks with [Open], whatever their size, or into memory with [ReadFile].
+// stream of blocks with [Open], whatever their size, or into memory with [ReadFile] or, from any
+// io.Reader, [Read].
 //
 // A column of rows is a column of the schema: numbers of any size, with a sign or without, and decimals, whole
 // numbers beyond 2^53 and decimals rounded to the nearest float64 as in a file of text, but not in their
@@ -43,7 +44,7 @@ type Options struct {
 // file anew for every pass. Without Options.Schema it reads the columns of texts once, to learn their
 // categories, and the target, weights and groups to check them.
 func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
-	f, err := open(path, o.FS)
+	f, err := open(steady.New(o.FS, path))
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +55,7 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 // them all. The files have the same columns, in any order. [datasets.Files] lists the files of a folder or a
 // pattern.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
-	f, err := columnar.SeveralColumns(paths, func(path string) (columnar.Columnar, error) { return open(path, o.FS) })
+	f, err := columnar.SeveralColumns(paths, func(path string) (columnar.Columnar, error) { return open(steady.New(o.FS, path)) })
 	if err != nil {
 		return nil, err
 	}
@@ -64,6 +65,24 @@ func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source,
 // ReadFile returns the rows of the file at path.
 func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
 	src, err := Open(ctx, path, o)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	return datasets.Gather(ctx, src)
+}
+
+// Read returns the rows of a file or a stream that comes from r, all of which it holds until it has the rows. Errors
+// call it by the name of r, where that has one as an os.File has, else "input".
+func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
+	held, err := steady.Hold(ctx, r)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	f, err := open(held)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	src, err := columnar.OpenColumns(ctx, f, o.Roles)
 	if err != nil {
 		return datasets.Set{}, err
 	}
@@ -88,8 +107,8 @@ type block struct {
 	body     int64
 }
 
-func open(path string, fsys fs.FS) (*file, error) {
-	f := &file{bytes: steady.New(fsys, path), path: path}
+func open(of *steady.File) (*file, error) {
+	f := &file{bytes: of, path: of.Path()}
 	b, err := f.bytes.Open()
 	if err != nil {
 		return nil, err
@@ -98,7 +117,7 @@ func open(path string, fsys fs.FS) (*file, error) {
 	if err := f.list(b); err != nil {
 		return nil, f.fault(err)
 	}
-	f.form.Name = path
+	f.form.Name = f.path
 	f.form.Columns, f.places = f.schema.columns()
 	return f, nil
 }

@@ -296,3 +296,28 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+// From any reader come the rows that come from a file with the same bytes.
+func TestRead(t *testing.T) {
+	o := arrow.Options{Roles: datasets.Roles{Target: []string{"income"}, Drop: []string{"sold", "seen", "zoned"}}}
+	want, err := arrow.ReadFile(ctx, "testdata/lz4.arrows", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := os.Open("testdata/lz4.arrows")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	got, err := arrow.Read(ctx, r, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sourcetest.Equal(t, got, want)
+	if _, err := arrow.Read(ctx, strings.NewReader("a,b"), o); err == nil || !strings.HasPrefix(err.Error(), "input: not a") {
+		t.Errorf("from a text: %v", err)
+	}
+	if _, err := arrow.Read(ctx, nil, o); err == nil || err.Error() != "input: there is no reader" {
+		t.Errorf("no reader: %v", err)
+	}
+}

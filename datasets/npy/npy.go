@@ -1,5 +1,6 @@
 // Package npy reads numpy's arrays: a .npy file, which holds one, or a .npz file, which holds several by
-// name; as a stream of blocks with [Open], whatever their size, or into memory with [ReadFile].
+// name; as a stream of blocks with [Open], whatever their size, or into memory with [ReadFile] or, from any
+// io.Reader, [Read].
 //
 // The first axis of an array is that of the rows. A .npy file of one axis is a column called x0, of two
 // axes the columns x0, x1, … Of a .npz file every array of one axis is a column called as the array is;
@@ -22,6 +23,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"io/fs"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -40,7 +42,7 @@ type Options struct {
 // a few blocks of rows. Without Options.Schema it reads the columns that are no plain numbers once, to
 // learn their categories, and the target, weights and groups to check them.
 func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
-	f, err := open(path, o.FS)
+	f, err := open(steady.New(o.FS, path))
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +53,7 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 // them all. The files have the same columns, in any order where they have names. [datasets.Files] lists the files of a
 // folder or a pattern.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
-	f, err := table.SeveralColumns(paths, func(path string) (table.Columnar, error) { return open(path, o.FS) })
+	f, err := table.SeveralColumns(paths, func(path string) (table.Columnar, error) { return open(steady.New(o.FS, path)) })
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +63,24 @@ func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source,
 // ReadFile returns the rows of the file at path.
 func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
 	src, err := Open(ctx, path, o)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	return datasets.Gather(ctx, src)
+}
+
+// Read returns the rows of an array or an archive that comes from r, all of which it holds until it has the rows. Errors
+// call it by the name of r, where that has one as an os.File has, else "input".
+func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
+	held, err := steady.Hold(ctx, r)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	f, err := open(held)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	src, err := table.OpenColumns(ctx, f, o.Roles)
 	if err != nil {
 		return datasets.Set{}, err
 	}
@@ -83,8 +103,8 @@ type column struct {
 	at    int // of the second axis
 }
 
-func open(path string, fsys fs.FS) (*file, error) {
-	f := &file{bytes: steady.New(fsys, path), path: path}
+func open(of *steady.File) (*file, error) {
+	f := &file{bytes: of, path: of.Path()}
 	b, err := f.bytes.Open()
 	if err != nil {
 		return nil, err
@@ -93,7 +113,7 @@ func open(path string, fsys fs.FS) (*file, error) {
 	if err := f.list(b); err != nil {
 		return nil, err
 	}
-	f.form = table.ColumnForm{Name: path, Rows: f.rows()}
+	f.form = table.ColumnForm{Name: f.path, Rows: f.rows()}
 	for k := range f.arrays {
 		f.describe(k)
 	}

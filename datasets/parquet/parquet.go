@@ -1,5 +1,6 @@
 // Package parquet reads files of Apache Parquet: as a stream of blocks with [Open], whatever their size, or
-// into memory with [ReadFile].
+// into memory with [ReadFile] or, from any
+// io.Reader, [Read].
 //
 // A column of rows is a column at the top of the schema that is neither repeated nor made of others: numbers
 // of any size, with a sign or without, and decimals, whole numbers beyond 2^53 and decimals rounded to the
@@ -40,7 +41,7 @@ type Options struct {
 // once, to learn their categories, and the target, weights and groups to check them. The file is one that can be
 // read at any place.
 func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
-	f, err := open(path, o.FS)
+	f, err := open(steady.New(o.FS, path))
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 // them all, as Spark and others write them into a folder. The files have the same columns, in any order. [datasets.Files]
 // lists the files of a folder or a pattern.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
-	f, err := table.SeveralColumns(paths, func(path string) (table.Columnar, error) { return open(path, o.FS) })
+	f, err := table.SeveralColumns(paths, func(path string) (table.Columnar, error) { return open(steady.New(o.FS, path)) })
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +68,24 @@ func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error)
 	return datasets.Gather(ctx, src)
 }
 
+// Read returns the rows of a file that comes from r, all of which it holds until it has the rows. Errors
+// call it by the name of r, where that has one as an os.File has, else "input".
+func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
+	held, err := steady.Hold(ctx, r)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	f, err := open(held)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	src, err := table.OpenColumns(ctx, f, o.Roles)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	return datasets.Gather(ctx, src)
+}
+
 // file is a table.Columnar.
 type file struct {
 	bytes  *steady.File
@@ -76,8 +95,8 @@ type file struct {
 	leaves []leaf
 }
 
-func open(path string, fsys fs.FS) (*file, error) {
-	f := &file{bytes: steady.New(fsys, path), path: path}
+func open(of *steady.File) (*file, error) {
+	f := &file{bytes: of, path: of.Path()}
 	b, err := f.bytes.Open()
 	if err != nil {
 		return nil, err
@@ -88,7 +107,7 @@ func open(path string, fsys fs.FS) (*file, error) {
 		return nil, f.fault(err)
 	}
 	f.groups = foot.groups
-	f.form = table.ColumnForm{Name: path, Rows: int(foot.rows)}
+	f.form = table.ColumnForm{Name: f.path, Rows: int(foot.rows)}
 	if f.form.Columns, f.leaves, err = foot.columns(); err != nil {
 		return nil, f.fault(err)
 	}

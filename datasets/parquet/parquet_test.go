@@ -240,3 +240,28 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+// From any reader come the rows that come from a file with the same bytes.
+func TestRead(t *testing.T) {
+	o := parquet.Options{Roles: datasets.Roles{Target: []string{"income"}, Drop: []string{"sold", "seen", "zoned"}}}
+	want, err := parquet.ReadFile(ctx, "testdata/zstd.parquet", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := os.Open("testdata/zstd.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	got, err := parquet.Read(ctx, r, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sourcetest.Equal(t, got, want)
+	if _, err := parquet.Read(ctx, strings.NewReader("a,b"), o); err == nil || !strings.HasPrefix(err.Error(), "input: not a") {
+		t.Errorf("from a text: %v", err)
+	}
+	if _, err := parquet.Read(ctx, nil, o); err == nil || err.Error() != "input: there is no reader" {
+		t.Errorf("no reader: %v", err)
+	}
+}

@@ -16,6 +16,7 @@ func init() {
 		Binds: map[string]reflect.Value{
 			"Open":      reflect.ValueOf(arrow.Open),
 			"OpenFiles": reflect.ValueOf(arrow.OpenFiles),
+			"Read":      reflect.ValueOf(arrow.Read),
 			"ReadFile":  reflect.ValueOf(arrow.ReadFile),
 		},
 		Types: map[string]reflect.Type{

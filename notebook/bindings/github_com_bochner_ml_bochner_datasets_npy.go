@@ -16,6 +16,7 @@ func init() {
 		Binds: map[string]reflect.Value{
 			"Open":      reflect.ValueOf(npy.Open),
 			"OpenFiles": reflect.ValueOf(npy.OpenFiles),
+			"Read":      reflect.ValueOf(npy.Read),
 			"ReadFile":  reflect.ValueOf(npy.ReadFile),
 		},
 		Types: map[string]reflect.Type{

@@ -16,6 +16,7 @@ func init() {
 		Binds: map[string]reflect.Value{
 			"Open":      reflect.ValueOf(parquet.Open),
 			"OpenFiles": reflect.ValueOf(parquet.OpenFiles),
+			"Read":      reflect.ValueOf(parquet.Read),
 			"ReadFile":  reflect.ValueOf(parquet.ReadFile),
 		},
 		Types: map[string]reflect.Type{

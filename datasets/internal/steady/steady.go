@@ -4,7 +4,9 @@ package steady
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,10 +22,36 @@ type File struct {
 	fsys  fs.FS
 	path  string
 	first atomic.Pointer[fs.FileInfo] // what it was when it was first opened
+	held  []byte                      // all that came from an io.Reader; nil for a file
 }
 
 // New returns the file at path in fsys, or in the machine's own file system where fsys is nil.
 func New(fsys fs.FS, path string) *File { return &File{fsys: fsys, path: path} }
+
+// Hold reads all of r, which can be read once, to be opened as often as a file. It is called what r's
+// method Name returns, as that of an os.File does, or else "input".
+func Hold(ctx context.Context, r io.Reader) (*File, error) {
+	f := &File{path: "input"}
+	if r == nil {
+		return nil, errors.New("input: there is no reader")
+	}
+	if named, ok := r.(interface{ Name() string }); ok {
+		f.path = named.Name()
+	}
+	held := bytes.NewBuffer([]byte{})
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		_, err := io.CopyN(held, r, 1<<20)
+		if err == io.EOF {
+			f.held = held.Bytes()
+			return f, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.path, err)
+		}
+	}
+}
 
 // Path is what the file is called.
 func (f *File) Path() string { return f.path }
@@ -46,6 +74,10 @@ type Bytes struct {
 // Open opens the file. What gzip has packed is unpacked, whatever the file is called. A file that is not
 // the one first opened is an error.
 func (f *File) Open() (*Bytes, error) {
+	if f.held != nil {
+		b := &Bytes{of: f, Size: -1}
+		return b, b.unpack(bytes.NewReader(f.held), int64(len(f.held)))
+	}
 	if f.fsys == nil {
 		if _, err := datasets.Stat(f.path); err != nil { // before a pipe makes everybody wait
 			return nil, openError(err)
@@ -91,7 +123,12 @@ func (b *Bytes) begin() error {
 			return err
 		}
 	}
-	b.in = bufio.NewReaderSize(b.file, 64<<10)
+	return b.unpack(b.file, info.Size())
+}
+
+// unpack finds out whether what is in r, of that size, is packed by gzip.
+func (b *Bytes) unpack(r io.Reader, size int64) error {
+	b.in = bufio.NewReaderSize(r, 64<<10)
 	magic, err := b.in.Peek(2)
 	switch {
 	case err != nil && err != io.EOF:
@@ -102,8 +139,8 @@ func (b *Bytes) begin() error {
 		}
 		b.in = bufio.NewReaderSize(b.unpacker, 64<<10)
 	case !b.pipe:
-		b.Size = info.Size()
-		b.At, _ = b.file.(io.ReaderAt)
+		b.Size = size
+		b.At, _ = r.(io.ReaderAt)
 	}
 	return nil
 }
@@ -133,7 +170,7 @@ func (b *Bytes) Discard(n int64) error {
 
 // Same returns an error where the file is no longer what it was when it was first opened.
 func (b *Bytes) Same() error {
-	if b.pipe {
+	if b.pipe || b.file == nil {
 		return nil
 	}
 	var now fs.FileInfo
@@ -150,7 +187,12 @@ func (b *Bytes) Same() error {
 }
 
 // Close closes the file.
-func (b *Bytes) Close() error { return b.file.Close() }
+func (b *Bytes) Close() error {
+	if b.file == nil {
+		return nil
+	}
+	return b.file.Close()
+}
 
 // Peek returns the next n bytes, fewer where there are fewer, without reading on.
 func (b *Bytes) Peek(n int) ([]byte, error) { return b.in.Peek(n) }

@@ -27,12 +27,16 @@ type columnLook struct {
 	seen, lost []bool // by code: whether a text has been looked at, and stands for a missing value
 }
 
-// learn reads the columns that the schema needs: those with categories, targets, weights and groups.
+// learn reads the columns that the schema needs: those with categories, targets, weights and groups. What can only
+// be read in its order is read anyway, so that it takes a look at all of its columns.
 func (s *columnSource) learn(ctx context.Context) (datasets.Schema, error) {
-	l := s.layout
-	looks, err := s.look(ctx, func(j int) bool { return l.use[j] != input || s.categorical(j) })
+	l, all := s.layout, s.typed.Rows < 0
+	looks, err := s.look(ctx, func(j int) bool { return all || l.use[j] != input || s.categorical(j) })
 	if err != nil {
 		return datasets.Schema{}, err
+	}
+	if all {
+		s.content = s.contentOf(looks)
 	}
 	return l.schema(func(j int) ([]string, bool) {
 		if !s.categorical(j) {
@@ -42,18 +46,26 @@ func (s *columnSource) learn(ctx context.Context) (datasets.Schema, error) {
 	})
 }
 
-// Survey reads all columns for what they hold, column by column.
+// Survey returns what learning has found, or reads all columns for what they hold.
 func (s *columnSource) Survey(ctx context.Context) ([]datasets.Content, error) {
+	if s.content != nil {
+		return s.content, nil
+	}
 	looks, err := s.look(ctx, func(int) bool { return true })
 	if err != nil {
 		return nil, err
 	}
+	return s.contentOf(looks), nil
+}
+
+// contentOf is what the inputs hold.
+func (s *columnSource) contentOf(looks []columnLook) []datasets.Content {
 	var out []datasets.Content
 	for _, j := range s.layout.inputs {
 		c := looks[j]
 		out = append(out, datasets.Content{Missing: c.missing, Unknown: c.unknown, Empty: c.values == 0})
 	}
-	return out, nil
+	return out
 }
 
 // look reads some columns of all rows. Every column has its first fault in the error.

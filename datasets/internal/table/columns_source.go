@@ -57,11 +57,12 @@ type columnSource struct {
 	origins []part // of the layout's columns
 	layout  *layout
 	schema  datasets.Schema
-	missing []string // texts that stand for a missing value
-	rows    int      // that are not left out; -1 where nobody has counted
-	left    []int    // numbers of the rows that are left out
-	drop    bool     // whether rows without a target are left out
-	cells   []cell   // by column of the layout
+	missing []string           // texts that stand for a missing value
+	rows    int                // that are not left out; -1 where nobody has counted
+	content []datasets.Content // of the inputs; nil where nobody has looked
+	left    []int              // numbers of the rows that are left out
+	drop    bool               // whether rows without a target are left out
+	cells   []cell             // by column of the layout
 }
 
 // part is where a column of the layout comes from.
