@@ -33,7 +33,6 @@ type stream struct {
 	end    func() error
 	random io.ReaderAt // of an array in Fortran's order
 	buffer []byte
-	err    error
 }
 
 func (f *file) Read(_ context.Context, wanted []table.Reading) (table.Cursor, error) {

@@ -61,7 +61,6 @@ type columnSource struct {
 	rows    int                // that are not left out; -1 where nobody has counted
 	content []datasets.Content // of the inputs; nil where nobody has looked
 	left    []int              // numbers of the rows that are left out
-	drop    bool               // whether rows without a target are left out
 	cells   []cell             // by column of the layout
 }
 
