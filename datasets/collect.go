@@ -33,11 +33,11 @@ func blockRows(X mat.Matrix) int {
 	return RowsPerBlock(cols)
 }
 
-// Gather reads every block of src into one Set; the Set of a source made by [Set.Source] is
-// returned as it is. Where src knows how many rows it has no row is held twice.
+// Gather reads every block of src into one Set; the Set of a source made by [Set.Source], or of one that holds its
+// rows, is returned as it is. Where src knows how many rows it has no row is held twice.
 func Gather(ctx context.Context, src Source) (Set, error) {
-	if s, ok := src.(setSource); ok {
-		return s.set, nil
+	if s, ok := Held(src); ok {
+		return s, nil
 	}
 	rows, cols := src.Dims()
 	c := &collector{expected: rows}
@@ -48,6 +48,18 @@ func Gather(ctx context.Context, src Source) (Set, error) {
 		return Set{}, fmt.Errorf("datasets: %w: %d rows, %d columns", ErrEmpty, 0, cols)
 	}
 	return c.set(), nil
+}
+
+// Held returns the rows of src if they are in memory: those of [Set.Source], or of a reader that was told to hold
+// them.
+func Held(src Source) (set Set, ok bool) {
+	switch s := src.(type) {
+	case setSource:
+		return s.set, true
+	case interface{ Held() (Set, bool) }:
+		return s.Held()
+	}
+	return Set{}, false
 }
 
 // Stack returns the rows of all sets, one after the other, under the schema of the first. The sets

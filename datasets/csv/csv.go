@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"path"
 	"slices"
 	"strconv"
@@ -39,6 +40,7 @@ type Options struct {
 	Thousands string   // one of , . ' or "space" between thousands; "" for nothing
 	KeepSpace bool     // whether blanks around fields belong to them
 	MaxRecord int      // bytes that a record may have; 0 is 16 MiB
+	Hold      int64    // bytes that the rows may take in memory: as many are held when they are read for the schema, and not read again
 	FS        fs.FS    // where the file is; nil is the machine's own file system
 }
 
@@ -58,11 +60,12 @@ func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source,
 	if err != nil {
 		return nil, err
 	}
-	return table.Open(ctx, r, o.Roles)
+	return table.Load(ctx, r, o.Roles, o.Hold)
 }
 
 // ReadFile returns the rows of the file at path, gzip'd or not.
 func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
+	o.Hold = math.MaxInt64
 	src, err := Open(ctx, path, o)
 	if err != nil {
 		return datasets.Set{}, err
@@ -78,6 +81,7 @@ func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 	if err != nil {
 		return datasets.Set{}, err
 	}
+	o.Hold = math.MaxInt64
 	src, err := source(ctx, held, name, o)
 	if err != nil {
 		return datasets.Set{}, err
@@ -110,7 +114,7 @@ func source(ctx context.Context, t *text.File, name string, o Options) (datasets
 	if err != nil {
 		return nil, err
 	}
-	return table.Open(ctx, f, o.Roles)
+	return table.Load(ctx, f, o.Roles, o.Hold)
 }
 
 // file is a table.Reader.
@@ -181,12 +185,17 @@ func (f *file) Records(ctx context.Context, yield func(r *table.Record) error) e
 			return f.fault(s.line, err)
 		}
 	}
+	return f.records(ctx, s, yield)
+}
+
+// records hands out the records that are left.
+func (f *file) records(ctx context.Context, s *scanner, yield func(r *table.Record) error) error {
 	var rec table.Record
 	return f.scan(ctx, s, func(line int, fields [][]byte) error {
 		if len(fields) != len(f.columns) {
 			return f.fault(line, fmt.Errorf("%d fields, wanted %d", len(fields), len(f.columns)))
 		}
-		rec.Line, rec.Fields = line, fields
+		rec.Line, rec.Fields, rec.Numbers = line, fields, s.numbers
 		return yield(&rec)
 	})
 }
@@ -231,7 +240,8 @@ func (f *file) start() (*scanner, error) {
 		r.Close()
 		return nil, fmt.Errorf("%s: %w", f.path, err)
 	}
-	s := &scanner{Closer: r, w: text.NewWindow(decoded, f.o.MaxRecord), dialect: f.dialect, upcoming: 1}
+	s := f.scanner()
+	s.Closer, s.w, s.upcoming = r, text.NewWindow(decoded, f.o.MaxRecord), 1
 	for range f.o.Skip {
 		if _, err := s.w.Line(); err == io.EOF {
 			break
@@ -241,7 +251,17 @@ func (f *file) start() (*scanner, error) {
 		}
 		s.upcoming++
 	}
+	s.w.Bound = s.bound + 1
 	return s, nil
+}
+
+// scanner returns one that has nothing to read yet.
+func (f *file) scanner() *scanner {
+	s := &scanner{dialect: f.dialect, bound: f.o.MaxRecord}
+	if s.bound == 0 {
+		s.bound = text.MaxLine
+	}
+	return s
 }
 
 // notation is how numbers are written.
@@ -274,6 +294,7 @@ type dialect struct {
 	delimiter byte
 	runs      bool // whether several delimiters are one
 	trim      bool
+	simple    bool // whether numbers have a decimal point and nothing between thousands
 	comment   string
 	missing   []string
 	maybe     [256]bool // first bytes of missing
@@ -282,6 +303,7 @@ type dialect struct {
 
 func (o Options) dialect(name string) (dialect, error) {
 	d := dialect{delimiter: ',', trim: !o.KeepSpace, comment: o.Comment, missing: o.Missing}
+	d.simple = (o.Decimal == "" || o.Decimal == ".") && o.Thousands == ""
 	switch o.Delimiter {
 	case "":
 		if strings.EqualFold(path.Ext(strings.TrimSuffix(name, ".gz")), ".tsv") {

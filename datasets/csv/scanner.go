@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"unicode/utf8"
 
@@ -16,11 +17,13 @@ type scanner struct {
 	io.Closer
 	dialect
 	w        *text.Window
-	fields   [][]byte // of the record at hand; nil for a missing value
-	line     int      // where that record begins
-	upcoming int      // line at which the window begins
-	lines    int      // ends of lines seen since
-	scratch  []byte   // fields that had quotes inside
+	bound    int       // of the bytes of a record
+	fields   [][]byte  // of the record at hand; nil for a missing value
+	numbers  []float64 // that plain fields are; NaN for what is none or missing, or is not written simply
+	line     int       // where that record begins
+	upcoming int       // line at which the window begins
+	lines    int       // ends of lines seen since
+	scratch  []byte    // fields that had quotes inside
 }
 
 var (
@@ -31,26 +34,30 @@ var (
 	errOpen  = errors.New(`quoted field is never closed`)
 )
 
-// next reads the next record into s.fields and s.line; after the last it returns io.EOF.
+// next reads the next record into s.fields and s.line; after the last it returns io.EOF. What it makes of a
+// record depends on the bytes up to its bound alone, not on how many are in the window.
 func (s *scanner) next() error {
 	final := false
 	for {
-		b := s.w.Bytes()
+		b, last := s.w.Bytes(), final
+		if len(b) > s.bound+1 {
+			b, last = b[:s.bound+1], false
+		}
 		s.line, s.lines = s.upcoming, 0
 		n, skip, err := 0, false, errMore
 		if len(b) > 0 {
-			if n, skip = s.skip(b, final); skip && n > 0 {
+			if n, skip = s.skip(b, last); skip && n > 0 {
 				s.w.Consume(n)
 				s.upcoming++
 				continue
 			}
 			if !skip {
-				n, err = s.record(b, final)
+				n, err = s.record(b, last)
 			}
 		}
 		switch {
-		case err == nil && n > s.w.Bound:
-			return fmt.Errorf("%w: more than %d bytes", text.ErrTooLong, s.w.Bound)
+		case err == nil && n > s.bound, err == errMore && len(b) > s.bound:
+			return s.tooLong(b[:s.bound])
 		case err == nil:
 			s.w.Consume(n)
 			s.upcoming += s.lines
@@ -64,13 +71,21 @@ func (s *scanner) next() error {
 		switch err := s.w.Fill(); {
 		case err == io.EOF:
 			final = true
-		case errors.Is(err, text.ErrTooLong):
-			return fmt.Errorf("%w; is a quote left open?", err)
 		case err != nil:
 			return err
 		}
 	}
 }
+
+// tooLong is the error at a record that begins with b and goes on.
+func (s *scanner) tooLong(b []byte) error {
+	if bytes.Count(b, quote)%2 == 1 {
+		return fmt.Errorf("%w: more than %d bytes; is a quote left open?", text.ErrTooLong, s.bound)
+	}
+	return fmt.Errorf("%w: more than %d bytes", text.ErrTooLong, s.bound)
+}
+
+var quote = []byte{'"'}
 
 // invalid is a place where a record is not in the encoding of its file.
 type invalid struct {
@@ -134,10 +149,14 @@ func lineLength(b []byte, final bool) int {
 
 // record splits the record at the beginning of b and returns its length.
 func (s *scanner) record(b []byte, final bool) (n int, err error) {
-	s.fields = s.fields[:0]
-	s.scratch = s.scratch[:0]
+	s.fields, s.numbers, s.scratch = s.fields[:0], s.numbers[:0], s.scratch[:0]
 	i := 0
 	for {
+		if s.simple {
+			if i, n = s.plainNumbers(b, i); n > 0 {
+				return n, nil
+			}
+		}
 		if s.trim {
 			for i < len(b) && text.Blank(b[i]) && (b[i] != s.delimiter || s.runs) {
 				i++
@@ -160,12 +179,46 @@ func (s *scanner) record(b []byte, final bool) (n int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		s.fields = append(s.fields, s.value(field))
+		s.fields, s.numbers = append(s.fields, s.value(field)), append(s.numbers, math.NaN())
 		if i == len(b) || atEnd(b[i:]) {
 			return s.end(b, i), nil
 		}
 		i++
 	}
+}
+
+// plainNumbers takes the fields from b[i:] on, as long as they are nothing but a number and certainly end. It
+// returns where they do, and the length of the record if that ends, too.
+func (s *scanner) plainNumbers(b []byte, i int) (at, n int) {
+	fields, numbers, delimiter := s.fields, s.numbers, s.delimiter
+	for i < len(b) && b[i] <= '9' {
+		v, size := text.Leading(b[i:])
+		end := i + size
+		if size == 0 || end == len(b) {
+			break
+		}
+		next := b[end]
+		if next == '\r' && end+1 < len(b) {
+			next = b[end+1]
+		}
+		if next != delimiter && next != '\n' || next == delimiter && b[end] == '\r' {
+			break
+		}
+		field := b[i:end:end]
+		if s.maybe[field[0]] {
+			if field = s.value(field); field == nil {
+				v = math.NaN()
+			}
+		}
+		fields, numbers = append(fields, field), append(numbers, v)
+		if next == '\n' {
+			n = s.end(b, end)
+			break
+		}
+		i = end + 1
+	}
+	s.fields, s.numbers = fields, numbers
+	return i, n
 }
 
 // atEnd reports whether a line ends at the beginning of b, which has at least a byte.

@@ -19,7 +19,7 @@ type block struct {
 	*source
 	full    int
 	rows    int
-	x       []float64 // dense inputs
+	x       []float64 // dense inputs, and room for more
 	indptr  []int     // sparse inputs
 	indices []uint32
 	values  []float64
@@ -28,6 +28,7 @@ type block struct {
 	weights []float64
 	groups  []int
 	numbers map[string]int // of the groups
+	names   []string       // of the groups, by number
 	kept    [][]string
 	lacking []place // rows without a target, as far as they are to be told
 	more    int     // of them
@@ -47,20 +48,43 @@ func (s *source) newBlock() *block {
 	return b
 }
 
-// row returns room for the dense inputs of the next row. A block begins small, for small files.
+// row returns room for the dense inputs of the next row.
 func (b *block) row() []float64 {
 	cols := len(b.schema.Columns)
-	from, to := b.rows*cols, (b.rows+1)*cols
+	if from := b.rows * cols; from+cols <= len(b.x) {
+		return b.x[from : from+cols]
+	}
+	return b.room(1)
+}
+
+// room returns room for the dense inputs of the next rows. A block begins small, for small files.
+func (b *block) room(rows int) []float64 {
+	cols := len(b.schema.Columns)
+	from, to := b.rows*cols, (b.rows+rows)*cols
 	if to > len(b.x) {
-		x := make([]float64, min(max(2*len(b.x), 16*cols), b.full*cols))
-		copy(x, b.x)
+		x := make([]float64, max(to, min(max(2*len(b.x), 16*cols), b.full*cols)))
+		copy(x, b.x[:from])
 		b.x = x
 	}
 	return b.x[from:to]
 }
 
-// add codes one record.
-func (b *block) add(rec *Record) error {
+// forget makes the block empty, as if nothing had been read before.
+func (b *block) forget() {
+	b.clear()
+	clear(b.numbers)
+	b.names, b.lacking, b.more = b.names[:0], nil, 0
+}
+
+// clear makes room for the rows behind those that the block has.
+func (b *block) clear() {
+	b.rows = 0
+	b.indptr, b.indices, b.values = b.indptr[:1], b.indices[:0], b.values[:0]
+	b.targets, b.weights, b.groups, b.kept = b.targets[:0], b.weights[:0], b.groups[:0], b.kept[:0]
+}
+
+// begin makes room for what a record has beside inputs.
+func (b *block) begin(rec *Record) {
 	b.targets = append(b.targets, b.absent...)
 	if b.weighted {
 		b.weights = append(b.weights, rec.Weight)
@@ -73,6 +97,37 @@ func (b *block) add(rec *Record) error {
 	if b.layout.keep != nil {
 		b.kept = append(b.kept, b.texts(rec))
 	}
+}
+
+// addNumbers codes a record of which the reader knows all numbers that are wanted, and reports whether it is one.
+func (b *block) addNumbers(rec *Record) bool {
+	l, row := b.layout, b.row()
+	for k, j := range l.inputs {
+		v := rec.Numbers[j]
+		if v != v {
+			return false
+		}
+		row[k] = v
+	}
+	for _, j := range l.targets {
+		if v := rec.Numbers[j]; v != v {
+			return false
+		}
+	}
+	b.begin(rec)
+	for k, j := range l.targets {
+		b.targets[b.rows*len(l.targets)+k] = rec.Numbers[j]
+	}
+	b.rows++
+	return true
+}
+
+// add codes one record.
+func (b *block) add(rec *Record) error {
+	if b.simple && rec.Numbers != nil && b.addNumbers(rec) {
+		return nil
+	}
+	b.begin(rec)
 	var err error
 	if b.layout.sparse {
 		err = b.addSparse(rec)
@@ -88,12 +143,12 @@ func (b *block) addDense(rec *Record) error {
 	for j, field := range rec.Fields {
 		c := &b.cells[j]
 		if c.use == input && c.codes == nil {
-			v, ok := b.layout.numbers.Number(field)
+			v, ok := math.NaN(), true
+			if field != nil {
+				v, ok = b.layout.number(rec, j)
+			}
 			if !ok {
-				if field != nil {
-					return b.layout.noNumber(rec.Line, j, field)
-				}
-				v = math.NaN()
+				return b.layout.noNumber(rec.Line, j, field)
 			}
 			row[c.at] = v
 			continue
@@ -298,47 +353,122 @@ func (b *block) groupNumber(name []byte) int {
 	number, ok := b.numbers[string(name)]
 	if !ok {
 		number = len(b.numbers)
-		b.numbers[string(name)] = number
+		own := string(name)
+		b.numbers[own], b.names = number, append(b.names, own)
 	}
 	return number
 }
 
 // flush hands the rows to yield and begins again.
 func (b *block) flush(yield func(datasets.Set) error) error {
-	out := datasets.Set{Schema: b.schema}
-	cols := len(b.schema.Columns)
-	if !b.layout.sparse {
-		out.X = mat.NewDense(b.rows, cols, b.x[:b.rows*cols])
-	} else {
-		X, err := sparse.New(b.rows, cols, b.indptr, b.indices, b.values)
-		if err != nil {
-			return err
-		}
-		out.X = X
-	}
-	switch t := len(b.layout.targets); t {
-	case 0:
-	case 1:
-		out.Y = b.targets
-	default:
-		out.Targets = mat.NewDense(b.rows, t, b.targets)
-	}
-	if len(b.weights) > 0 {
-		out.Weights = b.weights
-	}
-	if len(b.groups) > 0 {
-		out.Groups = b.groups
-	}
-	if len(b.kept) > 0 {
-		out.Kept = b.kept
+	out, err := b.set(0, b.rows)
+	if err != nil {
+		return err
 	}
 	if len(b.lacking) == 0 { // else there is an error at the end, with all such rows
 		if err := yield(out); err != nil {
 			return err
 		}
 	}
-	b.rows = 0
-	b.indptr, b.indices, b.values = b.indptr[:1], b.indices[:0], b.values[:0]
-	b.targets, b.weights, b.groups, b.kept = b.targets[:0], b.weights[:0], b.groups[:0], b.kept[:0]
+	b.clear()
 	return nil
+}
+
+// set returns rows lo to hi−1, all of them where they are sparse.
+func (b *block) set(lo, hi int) (datasets.Set, error) {
+	out := datasets.Set{Schema: b.schema}
+	cols := len(b.schema.Columns)
+	if !b.layout.sparse {
+		out.X = mat.NewDense(hi-lo, cols, b.x[lo*cols:hi*cols:hi*cols])
+	} else {
+		X, err := sparse.New(b.rows, cols, b.indptr, b.indices, b.values)
+		if err != nil {
+			return out, err
+		}
+		out.X = X
+	}
+	switch t := len(b.layout.targets); t {
+	case 0:
+	case 1:
+		out.Y = b.targets[lo:hi:hi]
+	default:
+		out.Targets = mat.NewDense(hi-lo, t, b.targets[lo*t:hi*t:hi*t])
+	}
+	if len(b.weights) > 0 {
+		out.Weights = b.weights[lo:hi:hi]
+	}
+	if len(b.groups) > 0 {
+		out.Groups = b.groups[lo:hi:hi]
+	}
+	if len(b.kept) > 0 {
+		out.Kept = b.kept[lo:hi:hi]
+	}
+	return out, nil
+}
+
+// join hands on the rows that another block has read behind those of b, in blocks that are full.
+func (b *block) join(o *block, yield func(datasets.Set) error) error {
+	b.renumber(o)
+	for lo := 0; lo < o.rows; {
+		if whole := o.rows-lo >= b.full; whole && b.rows == 0 && !b.layout.sparse && len(b.lacking) == 0 {
+			out, err := o.set(lo, lo+b.full)
+			if err == nil {
+				err = yield(out)
+			}
+			if err != nil {
+				return err
+			}
+			lo += b.full
+			continue
+		}
+		hi := min(o.rows, lo+b.full-b.rows)
+		b.append(o, lo, hi)
+		lo = hi
+		if b.rows == b.full {
+			if err := b.flush(yield); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// renumber gives the groups of another block the numbers that they have in b.
+func (b *block) renumber(o *block) {
+	if len(o.groups) == 0 {
+		return
+	}
+	numbers := make([]int, len(o.names))
+	for k, name := range o.names {
+		numbers[k] = b.groupNumber([]byte(name))
+	}
+	for i, k := range o.groups {
+		o.groups[i] = numbers[k]
+	}
+}
+
+// append copies rows lo to hi−1 of another block.
+func (b *block) append(o *block, lo, hi int) {
+	cols, t := len(b.schema.Columns), len(b.layout.targets)
+	if b.layout.sparse {
+		from, to := o.indptr[lo], o.indptr[hi]
+		base := len(b.indices) - from
+		for _, end := range o.indptr[lo+1 : hi+1] {
+			b.indptr = append(b.indptr, base+end)
+		}
+		b.indices, b.values = append(b.indices, o.indices[from:to]...), append(b.values, o.values[from:to]...)
+	} else {
+		copy(b.room(hi-lo), o.x[lo*cols:hi*cols])
+	}
+	b.targets = append(b.targets, o.targets[lo*t:hi*t]...)
+	if len(o.weights) > 0 {
+		b.weights = append(b.weights, o.weights[lo:hi]...)
+	}
+	if len(o.groups) > 0 {
+		b.groups = append(b.groups, o.groups[lo:hi]...)
+	}
+	if len(o.kept) > 0 {
+		b.kept = append(b.kept, o.kept[lo:hi]...)
+	}
+	b.rows += hi - lo
 }

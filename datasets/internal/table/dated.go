@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 
@@ -68,17 +69,27 @@ func withDates(r Reader, dates map[string]datasets.Date) (Reader, error) {
 func (r *dated) Form() Form { return r.form }
 
 func (r *dated) Records(ctx context.Context, yield func(rec *Record) error) error {
-	out := Record{Fields: make([][]byte, len(r.form.Columns))}
+	change := r.changed()
+	return r.Reader.Records(ctx, func(rec *Record) error { return change(rec, yield) })
+}
+
+// changed returns what hands on a record with the parts of dates, in memory of its own.
+func (r *dated) changed() func(rec *Record, yield func(rec *Record) error) error {
+	out := Record{Fields: make([][]byte, len(r.form.Columns)), Numbers: make([]float64, len(r.form.Columns))}
 	room := make([]byte, 0, 16*len(r.form.Columns))
-	return r.Reader.Records(ctx, func(rec *Record) error {
+	return func(rec *Record, yield func(rec *Record) error) error {
 		out.Line, out.Weight = rec.Line, rec.Weight
 		room = room[:0]
 		at := 0
 		for j, field := range rec.Fields {
 			c := &r.from[j]
 			if !c.dates || field == nil {
+				number := math.NaN()
+				if rec.Numbers != nil {
+					number = rec.Numbers[j]
+				}
 				for range c.parts {
-					out.Fields[at] = field
+					out.Fields[at], out.Numbers[at] = field, number
 					at++
 				}
 				continue
@@ -90,12 +101,12 @@ func (r *dated) Records(ctx context.Context, yield func(rec *Record) error) erro
 			for _, v := range c.date.Values(t) {
 				from := len(room)
 				room = strconv.AppendInt(room, int64(v), 10)
-				out.Fields[at] = room[from:len(room):len(room)]
+				out.Fields[at], out.Numbers[at] = room[from:len(room):len(room)], float64(v)
 				at++
 			}
 		}
 		return yield(&out)
-	})
+	}
 }
 
 // wanted says how dates are written, as far as the options do.

@@ -16,27 +16,57 @@ type labelled struct {
 
 // find reads the records once for those without a target.
 func (r *labelled) find(ctx context.Context) error {
-	err := r.Reader.Records(ctx, func(rec *Record) error {
-		if r.lacks(rec) {
-			r.without = append(r.without, r.kept+len(r.without))
-		} else {
-			r.kept++
-		}
-		return nil
-	})
+	all := &lacking{of: r}
+	var err error
+	if inner, ok := parted(r.Reader); ok {
+		err = inTurn(ctx, inner, func() share { return &lacking{of: r} }, func(w *worked, before int) (lines int, err error) {
+			if w.err != nil {
+				return w.part.Records(ctx, before, all.add)
+			}
+			part := w.share.(*lacking)
+			for _, row := range part.without {
+				all.without = append(all.without, all.rows+row)
+			}
+			all.rows += part.rows
+			return w.lines, nil
+		})
+	} else {
+		err = r.Reader.Records(ctx, all.add)
+	}
+	r.without, r.kept = all.without, all.rows-len(all.without)
 	if err == nil && r.kept == 0 && len(r.without) > 0 {
 		return fmt.Errorf("%s: column %s: %w in all %d rows", r.layout.file, r.layout.columns[r.layout.targets[0]].Name, errNoTarget, len(r.without))
 	}
 	return err
 }
 
+// lacking is the rows without a target among those of a part.
+type lacking struct {
+	of      *labelled
+	rows    int
+	without []int
+}
+
+func (p *lacking) begin() { p.rows, p.without = 0, p.without[:0] }
+
+func (p *lacking) add(rec *Record) error {
+	if p.of.lacks(rec) {
+		p.without = append(p.without, p.rows)
+	}
+	p.rows++
+	return nil
+}
+
 func (r *labelled) Records(ctx context.Context, yield func(rec *Record) error) error {
-	return r.Reader.Records(ctx, func(rec *Record) error {
-		if r.lacks(rec) {
-			return nil
-		}
-		return yield(rec)
-	})
+	return r.Reader.Records(ctx, func(rec *Record) error { return r.hand(rec, yield) })
+}
+
+// hand hands on a record that has all targets.
+func (r *labelled) hand(rec *Record, yield func(rec *Record) error) error {
+	if r.lacks(rec) {
+		return nil
+	}
+	return yield(rec)
 }
 
 // lacks reports whether a target is missing. One that a sparse record leaves out is zero.

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -33,6 +35,8 @@ type Learned struct {
 	before  *Learned // what an earlier reading has learned; nil in the first one
 	files   []stretch
 	rows    int
+	plain   int  // of the rows, those of numbers only that the columns do not count yet
+	simple  bool // whether there may be such rows
 	lines   int  // of the last file
 	ended   bool // whether the last file was read to its end
 	columns []finding
@@ -97,7 +101,16 @@ func (l *Learned) arrange(form Form, layout *layout) {
 			continue
 		}
 		kind, known := layout.kindOf(j)
-		l.columns[j].collect = known && kind == datasets.Categorical && !layout.declared(j) && (layout.use[j] == input || layout.use[j] == target)
+		l.columns[j].collect = known && kind == datasets.Categorical && (layout.use[j] == input || layout.use[j] == target)
+	}
+	l.look()
+}
+
+// look finds out whether rows of numbers only need no look at each column.
+func (l *Learned) look() {
+	l.simple = l.before == nil && l.layout.quantities()
+	for j := range l.columns {
+		l.simple = l.simple && !l.columns[j].collect
 	}
 }
 
@@ -130,7 +143,7 @@ func Learn(ctx context.Context, r Reader, from *Learned) (*Learned, error) {
 	}
 	out := &Learned{roles: from.roles, before: from.before}
 	out.arrange(form, l)
-	switch err := out.read(ctx, r); {
+	switch err := out.read(ctx, r, nil); {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
@@ -139,22 +152,113 @@ func Learn(ctx context.Context, r Reader, from *Learned) (*Learned, error) {
 	return out, nil
 }
 
-// read adds all records of r, which are those of one file.
-func (l *Learned) read(ctx context.Context, r Reader) error {
-	l.files = []stretch{{file: l.layout.file}}
-	err := r.Records(ctx, func(rec *Record) error {
-		l.add(rec)
-		return nil
+// read adds all records of r.
+func (l *Learned) read(ctx context.Context, r Reader, h *held) error {
+	l.files, l.ended = []stretch{{file: l.layout.file}}, true
+	inner, ok := parted(r)
+	if !ok {
+		defer l.settle()
+		return r.Records(ctx, func(rec *Record) error {
+			l.add(rec, h.block())
+			return nil
+		})
+	}
+	l.ended = false
+	defer func() { l.ended = true }()
+	hints := hints{collect: make([]bool, len(l.columns))}
+	l.hint(&hints, h != nil)
+	return inTurn(ctx, inner, func() share { return &lesson{Learned: l.part(), hints: &hints, rows: h.part()} }, func(w *worked, before int) (lines int, err error) {
+		part := w.share.(*lesson)
+		lines, l.lines = w.lines, before
+		if w.err != nil || !l.ready(part.Learned) {
+			part.begin()
+			lines, err = w.part.Records(ctx, before, part.add)
+			l.lines = 0 // they are counted from the first of all
+		}
+		part.settle()
+		if err := l.Merge(part.Learned); err != nil {
+			return lines, err
+		}
+		l.hint(&hints, h.join(l, part, w.part.Share()))
+		return lines, err
 	})
-	l.ended = true
-	return err
+}
+
+// lesson is what a part of the records has taught, and its rows where they are held.
+type lesson struct {
+	*Learned
+	hints *hints
+	rows  *block
+}
+
+// hints say which columns are known to be categorical, and whether rows are held.
+type hints struct {
+	sync.Mutex
+	collect []bool
+	hold    bool
+}
+
+// hint tells what the parts to come should know.
+func (l *Learned) hint(h *hints, hold bool) {
+	h.Lock()
+	defer h.Unlock()
+	h.hold = hold
+	for j := range l.columns {
+		h.collect[j] = l.columns[j].collect
+	}
+}
+
+func (p *lesson) begin() {
+	p.hints.Lock()
+	defer p.hints.Unlock()
+	p.Learned.rows, p.plain = 0, 0
+	for j := range p.columns {
+		c := &p.columns[j]
+		levels := c.levels
+		clear(levels.codes)
+		levels.names, levels.rows, levels.lines = levels.names[:0], levels.rows[:0], levels.lines[:0]
+		*c = finding{collect: p.hints.collect[j], levels: levels}
+	}
+	p.look()
+	if !p.hints.hold {
+		p.rows = nil
+	}
+	if p.rows != nil {
+		p.rows.forget()
+	}
+}
+
+func (p *lesson) add(rec *Record) error {
+	p.Learned.add(rec, p.rows)
+	return nil
+}
+
+// ready reports whether a part has collected all categories of columns that are categorical.
+func (l *Learned) ready(part *Learned) bool {
+	for j := range l.columns {
+		if o := &part.columns[j]; l.columns[j].collect && !o.collect && o.numbers > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // Rows returns the number of records.
 func (l *Learned) Rows() int { return l.rows }
 
-// add takes note of a record.
-func (l *Learned) add(rec *Record) {
+// add takes note of a record, and codes it as the next row of b, where that is not nil.
+func (l *Learned) add(rec *Record, b *block) {
+	if l.simple && rec.Numbers != nil {
+		if b == nil && l.layout.allNumbers(rec) || b != nil && b.addNumbers(rec) {
+			l.rows++
+			l.plain++
+			return
+		}
+	}
+	l.settle()
+	if b != nil {
+		b.begin(rec)
+	}
 	for k, field := range rec.Fields {
 		j := k
 		if rec.Columns != nil {
@@ -165,11 +269,30 @@ func (l *Learned) add(rec *Record) {
 		}
 		if l.before != nil {
 			l.collect(j, rec.Line, field)
-		} else {
-			l.see(j, rec.Line, field)
+			continue
+		}
+		v := l.see(j, k, rec)
+		if b != nil {
+			b.put(&b.cells[j], v, field)
 		}
 	}
-	l.rows++
+	if l.rows++; b != nil {
+		b.rows++
+	}
+}
+
+// settle counts in the columns what was left to be counted.
+func (l *Learned) settle() {
+	if l.plain == 0 {
+		return
+	}
+	for j := range l.columns {
+		if l.layout.use[j] != dropped {
+			l.columns[j].values += l.plain
+			l.columns[j].numbers += l.plain
+		}
+	}
+	l.plain = 0
 }
 
 // collect takes note of the category in a field.
@@ -184,55 +307,85 @@ func (l *Learned) collect(j, line int, field []byte) {
 	c.add(l.rows, line, field)
 }
 
-// see takes note of a field.
-func (l *Learned) see(j, line int, field []byte) {
-	c, use := &l.columns[j], l.layout.use[j]
+// see takes note of field k of a record, which is in column j, and returns the number in it, or the code of its
+// category in order of appearance.
+func (l *Learned) see(j, k int, rec *Record) float64 {
+	c, use, field := &l.columns[j], l.layout.use[j], rec.Fields[k]
 	if use != input {
 		if err := l.layout.lacks(j, field); err != nil {
-			c.wrong(l.rows, line, err.Error())
-			return
+			c.wrong(l.rows, rec.Line, err.Error())
+			return 0
 		}
 	}
 	if field == nil {
 		if c.missing == nil {
-			c.missing = &note{row: l.rows, line: line}
+			c.missing = &note{row: l.rows, line: rec.Line}
 		}
-		return
+		return math.NaN()
 	}
 	c.values++
-	switch use {
-	case weight:
-		v, _ := l.layout.numbers.Number(field)
-		c.weights = c.weights || v > 0
-		return
-	case group:
-		return
-	case target:
+	if use == group {
+		return 0
+	}
+	simple := use != target || len(l.layout.suffix) == 0
+	if !simple {
 		field = bytes.TrimSuffix(field, l.layout.suffix)
 	}
-	kind, known := l.layout.kindOf(j)
-	if known && kind == datasets.Categorical {
-		if c.collect {
-			c.add(l.rows, line, field)
-		}
-		return
-	}
-	if _, ok := l.layout.numbers.Number(field); ok {
-		c.numbers++
-	} else {
-		c.texts++
-		if known {
-			c.wrong(l.rows, line, l.layout.noQuantity(j, field))
-			return
-		}
-		if c.texts == 1 {
-			c.first = &note{l.rows, line, string(field)}
-			c.collect = c.numbers == 0
-		}
-	}
 	if c.collect {
-		c.add(l.rows, line, field)
+		return l.category(j, rec.Line, field)
 	}
+	v, ok := 0.0, false
+	if simple {
+		v, ok = l.layout.number(rec, k)
+	} else {
+		v, ok = l.layout.numbers.Number(field)
+	}
+	switch {
+	case use == weight:
+		c.weights = c.weights || v > 0
+	case ok:
+		c.numbers++
+	default:
+		return l.text(j, rec.Line, field)
+	}
+	return v
+}
+
+// text takes note of a text in a column that is not known to be categorical.
+func (l *Learned) text(j, line int, field []byte) float64 {
+	c := &l.columns[j]
+	if _, known := l.layout.kindOf(j); known {
+		c.texts++
+		c.wrong(l.rows, line, l.layout.noQuantity(j, field))
+		return 0
+	}
+	if c.texts == 0 && c.numbers == 0 {
+		c.collect, l.simple = true, false
+		return l.category(j, line, field)
+	}
+	c.text(l.rows, line, field)
+	return 0
+}
+
+// text counts a text.
+func (c *finding) text(row, line int, field []byte) {
+	if c.texts++; c.texts == 1 {
+		c.first = &note{row, line, string(field)}
+	}
+}
+
+// category takes note of a value in a column of categories. Where nobody has said that it is one, numbers are
+// counted as well: the records before may be of numbers.
+func (l *Learned) category(j, line int, field []byte) float64 {
+	c := &l.columns[j]
+	if _, known := l.layout.kindOf(j); !known {
+		if _, ok := l.layout.numbers.Number(field); ok {
+			c.numbers++
+		} else {
+			c.text(l.rows, line, field)
+		}
+	}
+	return float64(c.add(l.rows, line, field))
 }
 
 // noQuantity says what is wrong with a text in a column that is to be numeric.
@@ -250,19 +403,21 @@ func (c *finding) wrong(row, line int, what string) {
 	}
 }
 
-// add takes note of a category. The first of too many is told, and no other is looked at.
-func (c *finding) add(row, line int, field []byte) {
-	if _, ok := c.levels.codes[string(field)]; ok {
-		return
+// add takes note of a category and returns its code. The first of too many is told, and no other is looked at.
+func (c *finding) add(row, line int, field []byte) int {
+	if code, ok := c.levels.codes[string(field)]; ok {
+		return code
 	}
 	switch {
 	case !utf8.Valid(field):
 		c.wrong(row, line, fmt.Sprintf("%q is not UTF-8", field))
 	case len(c.levels.names) < maxLevels:
 		c.levels.add(row, line, string(field))
+		return len(c.levels.names) - 1
 	case c.over == nil:
 		c.over = &note{row: row, line: line}
 	}
+	return 0
 }
 
 func (l *levels) add(row, line int, name string) {

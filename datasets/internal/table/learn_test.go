@@ -37,7 +37,7 @@ func (p *parts) learn(t *testing.T, lo, hi int) *Learned {
 		before = p.lines[lo-1]
 	}
 	for i := lo; i < hi; i++ {
-		out.add(record(p.rows[i], p.lines[i]-before))
+		out.add(record(p.rows[i], p.lines[i]-before), nil)
 		out.lines = p.lines[i] - before
 	}
 	if p.random.IntN(3) == 0 {
@@ -136,7 +136,7 @@ func TestMergedParts(t *testing.T) {
 		read := func(l *Learned) *Learned {
 			l.files = []stretch{{file: "f"}}
 			for i := range n {
-				l.add(record(p.rows[i], p.lines[i]))
+				l.add(record(p.rows[i], p.lines[i]), nil)
 			}
 			return l
 		}
@@ -198,7 +198,7 @@ func TestMergedLevels(t *testing.T) {
 				row[0] = ""
 			}
 			p.rows, p.lines = append(p.rows, row), append(p.lines, 2*i+2)
-			one.add(record(row, 2*i+2))
+			one.add(record(row, 2*i+2), nil)
 		}
 		if one.columns[0].over != nil {
 			over++

@@ -1,17 +1,21 @@
 package table
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"slices"
+	"math"
 
 	"github.com/bochner-ml/bochner/datasets"
 )
 
 // Open learns the schema of r's records, unless the roles bring one, and returns them as a source.
 func Open(ctx context.Context, r Reader, roles datasets.Roles) (datasets.Source, error) {
+	return Load(ctx, r, roles, 0)
+}
+
+// Load is Open that holds the rows where they take no more than so many bytes and one reading is enough to code
+// them: the source does not read them again, and [datasets.Gather] copies none.
+func Load(ctx context.Context, r Reader, roles datasets.Roles, most int64) (datasets.Source, error) {
 	r, err := withDates(r, roles.Dates)
 	if err != nil {
 		return nil, err
@@ -36,20 +40,21 @@ func Open(ctx context.Context, r Reader, roles datasets.Roles) (datasets.Source,
 				s.schema.Columns = append(s.schema.Columns, datasets.Column{Name: l.columns[j].Name})
 			}
 		}
-	} else if err := s.learn(ctx, form); err != nil {
-		return nil, err
+		err = s.plan()
+	} else {
+		err = s.learn(ctx, form, hold(s, most))
 	}
-	if err := s.plan(); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// learn finds out the schema and what the columns hold.
-func (s *source) learn(ctx context.Context, form Form) error {
+// learn finds out the schema and what the columns hold, and codes the rows that are held.
+func (s *source) learn(ctx context.Context, form Form, h *held) error {
 	l := &Learned{roles: s.layout.roles}
 	l.arrange(form, s.layout)
-	end := l.read(ctx, s.reader)
+	end := l.read(ctx, s.reader, h)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -61,14 +66,30 @@ func (s *source) learn(ctx context.Context, form Form) error {
 	}
 	if len(l.Late()) > 0 {
 		l = l.Again()
-		if end := l.read(ctx, s.reader); end != nil {
+		if end := l.read(ctx, s.reader, nil); end != nil {
 			return l.faults(end)
 		}
 	}
 	var err error
-	s.schema, err = l.Schema()
+	if s.schema, err = l.Schema(); err != nil {
+		return err
+	}
 	s.rows, s.content = l.rows, l.content()
-	return err
+	if err := s.plan(); err != nil {
+		return err
+	}
+	if set, ok := h.set(s, l); ok {
+		s.held = &set
+	}
+	return nil
+}
+
+// Held returns the rows, if they are in memory.
+func (s *source) Held() (set datasets.Set, ok bool) {
+	if s.held == nil {
+		return set, false
+	}
+	return *s.held, true
 }
 
 // source codes records by a schema.
@@ -80,8 +101,10 @@ type source struct {
 	rows     int                // -1 where nobody has counted
 	content  []datasets.Content // of the inputs; nil where nobody has looked
 	cells    []cell
-	absent   []float64 // codes of targets that a sparse record leaves out
-	labelled *labelled // nil where no rows are left out
+	simple   bool          // whether all that is wanted of rows is numbers
+	absent   []float64     // codes of targets that a sparse record leaves out
+	labelled *labelled     // nil where no rows are left out
+	held     *datasets.Set // nil where the rows are in the file only
 }
 
 // cell says where the fields of one column go.
@@ -129,6 +152,10 @@ func (s *source) plan() error {
 	if l.group >= 0 {
 		s.cells[l.group] = cell{use: group}
 	}
+	s.simple = l.quantities()
+	for _, c := range s.cells {
+		s.simple = s.simple && c.codes == nil
+	}
 	return s.planAbsent()
 }
 
@@ -164,63 +191,13 @@ func codes(c datasets.Column) map[string]float64 {
 	return out
 }
 
-// Survey returns what learning has found, or reads rows that are coded by the schema of others.
-func (s *source) Survey(ctx context.Context) ([]datasets.Content, error) {
-	if s.content != nil {
-		return s.content, nil
-	}
-	out, faults, rows := make([]datasets.Content, len(s.layout.inputs)), newFaults(s.layout), 0
-	for k := range out {
-		out[k].Empty = !s.layout.sparse
-	}
-	err := s.reader.Records(ctx, func(rec *Record) error {
-		rows++
-		return each(rec, s.layout, func(j int, field []byte) error {
-			c := &s.cells[j]
-			if c.use != input {
-				_, err := s.other(rec.Line, j, c, field)
-				faults.add(j, err)
-				return nil
-			}
-			faults.add(j, s.see(&out[c.at], datasets.Spot{Row: rows - 1, Line: rec.Line}, j, field))
-			return nil
-		})
-	})
-	if err == nil && rows == 0 {
-		err = fmt.Errorf("%s: %w", s.layout.file, datasets.ErrNoRows)
-	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	return out, faults.err(err)
-}
-
-// see takes note of an input.
-func (s *source) see(out *datasets.Content, at datasets.Spot, j int, field []byte) error {
-	c := &s.cells[j]
-	if field == nil {
-		if out.Missing == nil {
-			spot := s.layout.form.spot(at.Row, at.Line)
-			out.Missing = &spot
-		}
-		return nil
-	}
-	out.Empty = false
-	if c.codes == nil {
-		if _, ok := s.layout.numbers.Number(field); !ok {
-			return s.layout.fault(at.Line, j, "%q is not a number", field)
-		}
-	} else if c.lookup(field) == datasets.Unknown && out.Unknown == nil {
-		spot := s.layout.form.spot(at.Row, at.Line)
-		out.Unknown = &spot
-	}
-	return nil
-}
-
 func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+	if s.held != nil {
+		return s.held.Source().Blocks(ctx, yield)
+	}
 	b := s.newBlock()
 	rows := 0
-	err := s.reader.Records(ctx, func(rec *Record) error {
+	add := func(rec *Record) error {
 		if err := b.add(rec); err != nil {
 			return err
 		}
@@ -229,7 +206,20 @@ func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 			return nil
 		}
 		return b.flush(yield)
-	})
+	}
+	var err error
+	if r, ok := parted(s.reader); ok {
+		err = inTurn(ctx, r, s.newShare, func(w *worked, before int) (lines int, err error) {
+			part, ok := w.share.(*blockShare)
+			if !ok || w.err != nil || len(part.lacking) > 0 {
+				return w.part.Records(ctx, before, add)
+			}
+			rows += part.rows
+			return w.lines, b.join(part.block, yield)
+		})
+	} else {
+		err = s.reader.Records(ctx, add)
+	}
 	if err != nil {
 		return err
 	}
@@ -248,69 +238,13 @@ func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 	return b.flush(yield)
 }
 
-// faults keeps the first fault of every column, and counts the others.
-type faults struct {
-	layout *layout
-	first  []error
-	more   []int
+// blockShare is the coded records of one part.
+type blockShare struct{ *block }
+
+func (s *source) newShare() share {
+	b := s.newBlock()
+	b.full = math.MaxInt / max(len(s.schema.Columns), 1)
+	return &blockShare{b}
 }
 
-func newFaults(l *layout) *faults {
-	return &faults{layout: l, first: make([]error, len(l.columns)), more: make([]int, len(l.columns))}
-}
-
-func (f *faults) add(j int, err error) {
-	switch {
-	case err == nil:
-	case f.first[j] == nil:
-		f.first[j] = err
-	default:
-		f.more[j]++
-	}
-}
-
-// err returns all faults in the order of their lines, and what ended the reading.
-func (f *faults) err(end error) error {
-	var all []*datasets.LineError
-	for j, err := range f.first {
-		var at *datasets.LineError
-		if !errors.As(err, &at) {
-			continue
-		}
-		if n := f.more[j]; n > 0 {
-			at = &datasets.LineError{File: at.File, Line: at.Line, Err: fmt.Errorf("%w (and %d more in this column)", at.Err, n)}
-		}
-		all = append(all, at)
-	}
-	slices.SortStableFunc(all, func(a, b *datasets.LineError) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
-	})
-	var out []error
-	for _, at := range all {
-		out = append(out, at)
-	}
-	if end != nil {
-		out = append(out, end)
-	}
-	if len(out) == 1 {
-		return out[0]
-	}
-	return errors.Join(out...)
-}
-
-// each calls see with every field that is of use.
-func each(rec *Record, l *layout, see func(j int, field []byte) error) error {
-	for k, field := range rec.Fields {
-		j := k
-		if rec.Columns != nil {
-			j = rec.Columns[k]
-		}
-		if l.use[j] == dropped {
-			continue
-		}
-		if err := see(j, field); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (b *blockShare) begin() { b.forget() }

@@ -67,9 +67,35 @@ type Column struct {
 // Record is one row of a file.
 type Record struct {
 	Line    int
-	Fields  [][]byte // nil for a missing value
-	Columns []int    // columns of the fields, ascending, where the form is sparse
-	Weight  float64  // where the form is weighted
+	Fields  [][]byte  // nil for a missing value
+	Numbers []float64 // that fields stand for, as far as the reader knows; NaN where it does not, nil where it never does
+	Columns []int     // columns of the fields, ascending, where the form is sparse
+	Weight  float64   // where the form is weighted
+}
+
+// number returns the number that field k stands for, which is not missing.
+func (l *layout) number(rec *Record, k int) (v float64, ok bool) {
+	if rec.Numbers != nil {
+		if v := rec.Numbers[k]; v == v {
+			return v, true
+		}
+	}
+	return l.numbers.Number(rec.Fields[k])
+}
+
+// quantities reports whether the columns of each record are inputs and targets, written as they are.
+func (l *layout) quantities() bool {
+	return !l.sparse && l.weight < 0 && l.group < 0 && (len(l.suffix) == 0 || len(l.targets) == 0)
+}
+
+// allNumbers reports whether the reader knows the numbers of all inputs and targets.
+func (l *layout) allNumbers(rec *Record) bool {
+	for j, v := range rec.Numbers {
+		if v != v && l.use[j] != dropped {
+			return false
+		}
+	}
+	return true
 }
 
 // layout says what each column of a file is for.

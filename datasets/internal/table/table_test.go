@@ -98,12 +98,12 @@ func TestTooManyLevels(t *testing.T) {
 	for i := range maxLevels {
 		l.columns[0].levels.add(i, i, fmt.Sprint(i))
 	}
-	l.add(&Record{Line: 6, Fields: [][]byte{[]byte("5")}})
+	l.add(&Record{Line: 6, Fields: [][]byte{[]byte("5")}}, nil)
 	if err := l.faults(nil); err != nil {
 		t.Error(err)
 	}
-	l.add(&Record{Line: 7, Fields: [][]byte{[]byte("one more")}})
-	l.add(&Record{Line: 8, Fields: [][]byte{[]byte("and another")}})
+	l.add(&Record{Line: 7, Fields: [][]byte{[]byte("one more")}}, nil)
+	l.add(&Record{Line: 8, Fields: [][]byte{[]byte("and another")}}, nil)
 	if err := l.faults(nil); err == nil || err.Error() != "f:7: column id: more than 1048576 levels; drop the column" {
 		t.Error(err)
 	}

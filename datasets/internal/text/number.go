@@ -1,6 +1,7 @@
 package text
 
 import (
+	"encoding/binary"
 	"math"
 	"math/bits"
 	"strconv"
@@ -16,76 +17,152 @@ import (
 // integers. The rest goes to strconv.
 func Number(b []byte) (float64, bool) {
 	b = Trim(b)
-	mantissa, digits, exponent, negative, ok := scan(b)
-	if !ok {
-		return 0, false
+	if f, n := Leading(b); n == len(b) && n > 0 {
+		return f, true
 	}
-	var f float64
+	return parse(b)
+}
+
+// Leading returns the number that b begins with, as [Number] reads it, and how many bytes it has. They are 0
+// where b begins with none or with one that takes more than two steps.
+func Leading(b []byte) (f float64, n int) {
+	i := 0
+	var sign uint64
+	if len(b) > 0 {
+		if b[0] == '-' {
+			sign = 1 << 63
+		}
+		if (b[0]-'+')&^2 == 0 { // or a plus
+			i = 1
+		}
+	}
+	if i+25 > len(b) {
+		return short(b, i, sign)
+	}
+	// Up to eight digits before the point and up to sixteen behind it are read eight at once.
+	mantissa, whole := upToEight(b, i)
+	i += whole
+	fraction, point := 0, 0
+	if b[i] == '.' {
+		point = 1
+		var more uint64
+		more, fraction = upToEight(b, i+1)
+		mantissa = mantissa*eighths[fraction&15] + more
+		if fraction == 8 {
+			more, next := upToEight(b, i+9)
+			mantissa = mantissa*eighths[next&15] + more
+			fraction += next
+		}
+		i += 1 + fraction
+	}
 	switch {
-	case digits > 19:
-		return parse(b)
+	case whole == 8:
+		return short(b, i-whole-point-fraction, sign)
+	case fraction == 16:
+		end := 0
+		mantissa, end = digits(mantissa, b, i)
+		fraction += end - i
+		return scaled(b, end, mantissa, whole+fraction, -fraction, sign)
+	case b[i]|0x20 == 'e', mantissa > 1<<53, whole+fraction == 0:
+		return scaled(b, i, mantissa, whole+fraction, -fraction, sign)
+	case fraction == 0:
+		f = float64(int64(mantissa))
+	default:
+		f = float64(int64(mantissa)) / powers[fraction]
+	}
+	return math.Float64frombits(math.Float64bits(f) | sign), i
+}
+
+// upToEight returns the number that the digits at b[i:] make, of which it takes up to eight, and how many these are.
+// There are as many bytes.
+func upToEight(b []byte, i int) (v uint64, n int) {
+	// Bytes of digits become 0 to 9, and the first that is none ends them; behind it they are shifted out.
+	word := binary.LittleEndian.Uint64(b[i:i+8]) ^ 0x3030303030303030
+	n = bits.TrailingZeros64((word+0x7676767676767676|word)&0x8080808080808080) >> 3
+	word <<= 64 - 8*n
+	// Neighbours are joined to pairs, pairs to fours, fours to all.
+	word = word*10 + word>>8
+	return (word&0x000000ff000000ff*(100+1000000<<32) + word>>16&0x000000ff000000ff*(1+10000<<32)) >> 32, n
+}
+
+// eighths are the powers of ten up to the eighth.
+var eighths = [16]uint64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8}
+
+// short is Leading of a number behind its sign, digit by digit.
+func short(b []byte, i int, sign uint64) (f float64, n int) {
+	from := i
+	mantissa, i := digits(0, b, i)
+	count, exponent := i-from, 0
+	if i < len(b) && b[i] == '.' {
+		from = i + 1
+		mantissa, i = digits(mantissa, b, from)
+		exponent = from - i
+		count -= exponent
+	}
+	return scaled(b, i, mantissa, count, exponent, sign)
+}
+
+// scaled is Leading of a number whose mantissa, of so many digits, ends at b[i].
+func scaled(b []byte, i int, mantissa uint64, count, exponent int, sign uint64) (f float64, n int) {
+	if count == 0 || count > 19 {
+		return 0, 0
+	}
+	if i < len(b) && b[i]|0x20 == 'e' {
+		power, end := scanPower(b, i+1)
+		if end == 0 {
+			return 0, 0
+		}
+		exponent, i = exponent+power, end
+	}
+	switch {
 	case exponent == 0 || mantissa == 0:
 		f = float64(mantissa)
-	case mantissa <= 1<<53 && exponent > 0 && exponent <= 22:
-		f = float64(mantissa) * powers[exponent]
 	case mantissa <= 1<<53 && exponent < 0 && exponent >= -22:
-		f = float64(mantissa) / powers[-exponent]
+		f = float64(int64(mantissa)) / powers[-exponent]
+	case mantissa <= 1<<53 && exponent > 0 && exponent <= 22:
+		f = float64(int64(mantissa)) * powers[exponent]
 	case exponent < 0 && exponent >= -19:
 		f = divide(mantissa, wholePowers[-exponent])
 	default:
-		return parse(b)
+		return 0, 0
 	}
-	if negative {
-		f = -f
-	}
-	return f, true
+	return math.Float64frombits(math.Float64bits(f) | sign), i
 }
 
-// scan splits b = ±mantissa·10^exponent. With more than 19 digits mantissa is worthless.
-func scan(b []byte) (mantissa uint64, digits, exponent int, negative, ok bool) {
-	i := 0
-	if i < len(b) && (b[i] == '-' || b[i] == '+') {
-		negative = b[i] == '-'
-		i++
+// digits appends the digits at b[i:] to a mantissa, and returns where they end. Of more than 19 in all the
+// mantissa is worthless.
+func digits(mantissa uint64, b []byte, i int) (uint64, int) {
+	for i+8 <= len(b) {
+		v, n := upToEight(b, i)
+		mantissa = mantissa*eighths[n&15] + v
+		if i += n; n < 8 {
+			return mantissa, i
+		}
 	}
-	from := i
 	for ; i < len(b) && b[i]-'0' <= 9; i++ {
 		mantissa = 10*mantissa + uint64(b[i]-'0')
 	}
-	digits = i - from
-	if i < len(b) && b[i] == '.' {
-		i++
-		from = i
-		for ; i < len(b) && b[i]-'0' <= 9; i++ {
-			mantissa = 10*mantissa + uint64(b[i]-'0')
-		}
-		digits += i - from
-		exponent = from - i
-	}
-	if i == len(b) || digits == 0 {
-		return mantissa, digits, exponent, negative, digits > 0
-	}
-	if b[i]|0x20 != 'e' {
-		return 0, 0, 0, false, false
-	}
-	power, ok := scanPower(b[i+1:])
-	return mantissa, digits, exponent + power, negative, ok
+	return mantissa, i
 }
 
-// scanPower reads the digits behind an "e", with a sign or without.
-func scanPower(b []byte) (power int, ok bool) {
-	i, sign := 0, 1
-	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
-		if b[0] == '-' {
+// scanPower reads the digits behind an "e", with a sign or without, and returns where they end, 0 where there
+// are none.
+func scanPower(b []byte, i int) (power, end int) {
+	sign := 1
+	if i < len(b) && (b[i] == '-' || b[i] == '+') {
+		if b[i] == '-' {
 			sign = -1
 		}
-		i = 1
+		i++
 	}
 	from := i
 	for ; i < len(b) && b[i]-'0' <= 9; i++ {
 		power = min(10*power+int(b[i]-'0'), 1<<30)
 	}
-	return sign * power, i > from && i == len(b)
+	if i == from {
+		return 0, 0
+	}
+	return sign * power, i
 }
 
 // divide returns the float64 nearest to m/d; neither is 0.
@@ -104,7 +181,13 @@ func divide(m, d uint64) float64 {
 	return float64(q) * math.Float64frombits(scale<<52)
 }
 
+// parse reads what is a decimal number to strconv, which knows others, too.
 func parse(b []byte) (float64, bool) {
+	for _, c := range b {
+		if c-'0' > 9 && c != '.' && c|0x20 != 'e' && c != '-' && c != '+' {
+			return 0, false
+		}
+	}
 	f, err := strconv.ParseFloat(string(b), 64)
 	return f, err == nil && !math.IsInf(f, 0)
 }

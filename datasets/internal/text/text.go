@@ -63,7 +63,7 @@ func Open(fsys fs.FS, path string) (io.ReadCloser, error) { return NewFile(fsys,
 // at its end.
 func (f *File) Open() (io.ReadCloser, error) {
 	if f.held != nil {
-		return f.unpack(io.NopCloser(bytes.NewReader(f.held)))
+		return f.unpack(io.NopCloser(bytes.NewReader(f.held)), int64(len(f.held)))
 	}
 	if f.fsys == nil {
 		if _, err := datasets.Stat(f.path); err != nil { // before a pipe makes everybody wait
@@ -83,7 +83,11 @@ func (f *File) Open() (io.ReadCloser, error) {
 		file.Close()
 		return nil, err
 	}
-	return f.unpack(in)
+	size := int64(0)
+	if info.Mode().IsRegular() {
+		size = info.Size()
+	}
+	return f.unpack(in, size)
 }
 
 // openError calls a failed look at a file a failed opening.
@@ -124,28 +128,58 @@ type steady struct {
 
 func (s steady) Read(p []byte) (int, error) {
 	n, err := s.File.Read(p)
-	if err != io.EOF {
-		return n, err
+	if err == io.EOF && !s.of.same() {
+		err = datasets.ErrChanged
+	}
+	return n, err
+}
+
+// same reports whether the file is the one first opened.
+func (f *File) same() bool {
+	first := f.first.Load()
+	if first == nil { // it is none that could be looked at
+		return true
 	}
 	var now fs.FileInfo
-	if s.of.fsys == nil {
-		now, err = os.Stat(s.of.path) // another file may be there
+	var err error
+	if f.fsys == nil {
+		now, err = os.Stat(f.path) // another file may be there
 	} else {
-		now, err = fs.Stat(s.of.fsys, s.of.path)
+		now, err = fs.Stat(f.fsys, f.path)
 	}
-	if err != nil || !datasets.SameFile(*s.of.first.Load(), now) {
-		return n, datasets.ErrChanged
+	return err == nil && datasets.SameFile(*first, now)
+}
+
+// Same returns an error where the file is not the one first opened.
+func (f *File) Same() error {
+	if f.same() {
+		return nil
 	}
-	return n, io.EOF
+	return &datasets.LineError{File: f.path, Err: datasets.ErrChanged}
 }
 
 // stream is a text and what to close behind it.
 type stream struct {
 	io.Reader
 	closers []io.Closer
+	file    counted
+	size    int64 // of the file; 0 where it does not say
+	packed  bool
 }
 
-func (s stream) Close() error {
+// counted counts the bytes that are read.
+type counted struct {
+	io.Reader
+	n int64
+}
+
+func (c *counted) Read(p []byte) (n int, err error) {
+	n, err = c.Reader.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+func (s *stream) Close() error {
 	var errs []error
 	for _, c := range s.closers {
 		errs = append(errs, c.Close())
@@ -153,34 +187,49 @@ func (s stream) Close() error {
 	return errors.Join(errs...)
 }
 
+// Share returns about what share of a text that Open has opened are the first n bytes, which have just been read; 0
+// where that is not known.
+func Share(text io.Closer, n int64) float64 {
+	s, ok := text.(*stream)
+	switch {
+	case !ok || s.size == 0 || n == 0:
+		return 0
+	case !s.packed:
+		return min(float64(n)/float64(s.size), 1)
+	case s.file.n < fullWindow: // most of which waits to be unpacked
+		return 0
+	}
+	return min(float64(s.file.n)/float64(s.size), 1)
+}
+
 // unpack returns the text that is read from in, which is closed at an error.
-func (f *File) unpack(in io.ReadCloser) (io.ReadCloser, error) {
-	r, err := unpack(in)
-	if err != nil {
+func (f *File) unpack(in io.ReadCloser, size int64) (io.ReadCloser, error) {
+	out := &stream{closers: []io.Closer{in}, file: counted{Reader: in}, size: size}
+	if err := out.unpack(); err != nil {
 		in.Close()
 		return nil, fmt.Errorf("%s: %w", f.path, err)
 	}
-	return r, nil
+	return out, nil
 }
 
-func unpack(f io.ReadCloser) (io.ReadCloser, error) {
-	out := stream{closers: []io.Closer{f}}
-	r := bufio.NewReaderSize(f, 64<<10)
+func (s *stream) unpack() error {
+	r := bufio.NewReaderSize(&s.file, 64<<10)
 	if magic, err := r.Peek(2); err != nil && err != io.EOF {
-		return nil, err
+		return err
 	} else if string(magic) == "\x1f\x8b" {
 		z, err := gzip.NewReader(r)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		out.closers = []io.Closer{z, f}
+		s.closers = []io.Closer{z, s.closers[0]}
+		s.packed = true
 		r = bufio.NewReaderSize(z, 64<<10)
 	}
 	if mark, _ := r.Peek(3); string(mark) == "\xef\xbb\xbf" {
 		r.Discard(3)
 	}
-	out.Reader = r
-	return out, nil
+	s.Reader = r
+	return nil
 }
 
 // ErrTooLong is a line longer than the bound.
@@ -198,7 +247,8 @@ type Window struct {
 	r      io.Reader
 	buf    []byte
 	lo, hi int
-	Bound  int // of the unconsumed bytes
+	Bound  int  // of the unconsumed bytes
+	whole  bool // whether there is nothing behind the bytes in memory
 }
 
 // NewWindow returns the window over r that holds at most bound unconsumed bytes (MaxLine where bound
@@ -210,6 +260,12 @@ func NewWindow(r io.Reader, bound int) *Window {
 	return &Window{r: r, buf: make([]byte, smallWindow), Bound: bound}
 }
 
+// Over makes w the window over all of b, which is not written to.
+func (w *Window) Over(b []byte) { w.buf, w.lo, w.hi, w.whole = b, 0, len(b), true }
+
+// Rest returns the unconsumed bytes and what there is to read behind them.
+func (w *Window) Rest() ([]byte, io.Reader) { return w.Bytes(), w.r }
+
 // Bytes returns the unconsumed bytes; they are valid until the next Fill.
 func (w *Window) Bytes() []byte { return w.buf[w.lo:w.hi] }
 
@@ -220,6 +276,9 @@ func (w *Window) Consume(n int) { w.lo += n }
 // ErrTooLong when the bound is reached.
 func (w *Window) Fill() error {
 	held := w.hi - w.lo
+	if w.whole {
+		return io.EOF
+	}
 	if held >= w.Bound {
 		return fmt.Errorf("%w: more than %d bytes", ErrTooLong, w.Bound)
 	}

@@ -1,0 +1,198 @@
+package csv
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets/internal/table"
+	"github.com/bochner-ml/bochner/datasets/internal/text"
+)
+
+// A part is so many bytes, as far as records allow: enough that handing it over costs little, few enough that
+// several with their numbers stay in a core's cache. The first ones are small, for small files. Tests have them
+// smaller.
+var (
+	smallPart = 64 << 10
+	fullPart  = 512 << 10
+)
+
+// parts cuts a text where records end.
+//
+// A quote either opens a field, closes one, or is the half of one inside of a field; anywhere else it is an
+// error, which is met before it can do harm. So the end of a line ends a record where the quotes before it are
+// even in number, as long as there is no error, and no record needs to be read to find that out.
+type parts struct {
+	io.Closer
+	file  *file
+	r     io.Reader
+	rest  []byte // what was read behind the last part; in the memory of that
+	err   error  // what ended the reading of r
+	size  int    // of the next part
+	bytes int64  // that were cut off
+	done  bool
+}
+
+// part is consecutive records: in memory, or all that are left to be read.
+type part struct {
+	file  *file
+	buf   []byte
+	text  []byte // of whole records, in buf
+	share float64
+	tail  io.Reader
+	scan  *scanner
+	w     text.Window
+}
+
+// Parts begins to read the file behind its header.
+func (f *file) Parts(ctx context.Context) (ps table.Parts, before int, err error) {
+	s, err := f.start()
+	if err != nil {
+		return nil, 0, err
+	}
+	if !f.o.NoHeader {
+		if err := s.next(); err != nil {
+			s.Close()
+			return nil, 0, f.fault(s.line, err)
+		}
+	}
+	rest, r := s.w.Rest()
+	return &parts{Closer: s.Closer, file: f, r: r, rest: rest, size: smallPart}, s.upcoming - 1, nil
+}
+
+// Same returns an error where the file has changed.
+func (f *file) Same() error { return f.text.Same() }
+
+// More reports whether there may be another part.
+func (p *parts) More() bool { return !p.done }
+
+// Next cuts off the next part, in the memory of an earlier one if that is not nil.
+func (p *parts) Next(used table.Part) (table.Part, error) {
+	if p.done {
+		return used, io.EOF
+	}
+	t, _ := used.(*part)
+	if t == nil {
+		t = &part{}
+	}
+	if t.file != p.file { // whatever it had been used for
+		t.file, t.scan = p.file, p.file.scanner()
+	}
+	t.tail = nil
+	t.buf = append(slices.Grow(t.buf[:0], max(p.size, len(p.rest))), p.rest...)
+	t.text, p.rest = nil, nil
+	for size := p.size; ; size *= 2 {
+		p.fill(t, size)
+		n := 0
+		if p.err == nil {
+			n = p.cut(t.buf)
+		}
+		switch {
+		case n > 0:
+			t.text, p.rest = t.buf[:n], t.buf[n:]
+			p.bytes += int64(n)
+			t.share = text.Share(p.Closer, p.bytes)
+			p.size = min(2*p.size, fullPart)
+			return t, nil
+		case p.err == io.EOF && len(t.buf) == 0:
+			p.done = true
+			return t, io.EOF
+		case p.err == io.EOF:
+			t.text, p.done, t.share = t.buf, true, 1
+			return t, nil
+		case p.err != nil || len(t.buf) > t.scan.bound:
+			t.tail, p.done = io.MultiReader(bytes.NewReader(t.buf), p), true
+			return t, nil
+		}
+	}
+}
+
+// fill reads until the part has so many bytes.
+func (p *parts) fill(t *part, size int) {
+	t.buf = slices.Grow(t.buf, max(size-len(t.buf), 0))
+	for p.err == nil && len(t.buf) < size {
+		var n int
+		n, p.err = p.r.Read(t.buf[len(t.buf):size])
+		t.buf = t.buf[:len(t.buf)+n]
+	}
+}
+
+// Read reads on behind what was cut, until what ended the reading.
+func (p *parts) Read(b []byte) (n int, err error) {
+	if p.err != nil {
+		return 0, p.err
+	}
+	n, p.err = p.r.Read(b)
+	if n > 0 {
+		return n, nil
+	}
+	return 0, p.err
+}
+
+// cut returns where the last record ends that does so in b, which begins with one; 0 for none.
+func (p *parts) cut(b []byte) int {
+	quotes := bytes.Count(b, quote)
+	if quotes > 0 && p.file.dialect.comment != "" {
+		return p.cutBehindComments(b)
+	}
+	for at := len(b); ; {
+		end := bytes.LastIndexByte(b[:at], '\n')
+		if end < 0 {
+			return 0
+		}
+		if quotes -= bytes.Count(b[end:at], quote); quotes%2 == 0 {
+			return end + 1
+		}
+		at = end
+	}
+}
+
+// cutBehindComments does so where quotes in comments do not count.
+func (p *parts) cutBehindComments(b []byte) (last int) {
+	comment := []byte(p.file.dialect.comment)
+	for last < len(b) {
+		i, quotes := last, 0
+		within := !bytes.HasPrefix(b[last:], comment)
+		for {
+			n := bytes.IndexByte(b[i:], '\n')
+			if n < 0 {
+				return last
+			}
+			if within {
+				quotes += bytes.Count(b[i:i+n], quote)
+			}
+			if i += n + 1; quotes%2 == 0 {
+				break
+			}
+		}
+		last = i
+	}
+	return last
+}
+
+// Turn asks for nothing: parts are of one file.
+func (t *part) Turn(int) {}
+
+// Ahead reports whether the records can be read before it is their turn.
+func (t *part) Ahead() bool { return t.tail == nil }
+
+// Records calls yield for every record, in lines that count on from those before, and returns how many lines
+// there are.
+func (t *part) Records(ctx context.Context, before int, yield func(r *table.Record) error) (lines int, err error) {
+	s := t.scan
+	if t.tail == nil {
+		t.w.Over(t.text)
+		s.w = &t.w
+	} else {
+		s.w = text.NewWindow(t.tail, s.bound+1)
+	}
+	s.upcoming = before + 1
+	err = t.file.records(ctx, s, yield)
+	return s.upcoming - 1 - before, err
+}
+
+// Share returns what share of the file ends with the part.
+func (t *part) Share() float64 { return t.share }
+
+var _ table.Parted = (*file)(nil)

@@ -1,0 +1,307 @@
+package csv
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"testing/iotest"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/internal/table"
+	"github.com/bochner-ml/bochner/datasets/internal/text"
+)
+
+// inOrder is a reader that reads one record after the other.
+type inOrder struct{ table.Reader }
+
+// outcome is all that comes out of a file.
+type outcome struct {
+	Open, Blocks, Survey string
+	Schema               datasets.Schema
+	Rows                 int
+	Content              []datasets.Content
+	LeftOut              []int
+	Sets                 []string
+}
+
+// outcomeOf opens a file, with the schema known or not, and reads it.
+func outcomeOf(r table.Reader, roles datasets.Roles, hold int64) (out outcome) {
+	ctx := context.Background()
+	src, err := table.Load(ctx, r, roles, hold)
+	if out.Open = fmt.Sprint(err); err != nil {
+		return out
+	}
+	out.Schema = src.Schema()
+	out.Rows, _ = src.Dims()
+	out.Content, err = src.(datasets.Surveyor).Survey(ctx)
+	out.Survey = fmt.Sprint(err)
+	out.LeftOut = append(out.LeftOut, src.(datasets.Partial).LeftOut()...)
+	out.Blocks = fmt.Sprint(src.Blocks(ctx, func(b datasets.Set) error {
+		set := fmt.Sprint(b.Rows(), b.Kept, b.Groups)
+		for _, list := range [][]float64{b.Y, b.Weights} {
+			for _, v := range list {
+				set += fmt.Sprintf(" %x", math.Float64bits(v))
+			}
+		}
+		for i := range b.Rows() {
+			for j := range b.Cols() {
+				set += fmt.Sprintf(" %x", math.Float64bits(b.X.At(i, j)))
+			}
+		}
+		out.Sets = append(out.Sets, set)
+		return nil
+	}))
+	return out
+}
+
+// someText draws a text, which may be wrong, and options to read it by.
+func someText(r *rand.Rand) (string, Options) {
+	var o Options
+	pick := func(list ...string) string { return list[r.IntN(len(list))] }
+	comma, end := ",", pick("\n", "\n", "\r\n")
+	if r.IntN(5) == 0 {
+		comma, o.Delimiter = pick(";", "\t", " "), ""
+		o.Delimiter = map[string]string{";": ";", "\t": "tab", " ": "space"}[comma]
+	}
+	if r.IntN(4) == 0 {
+		o.Comment = "#"
+	}
+	o.KeepSpace = r.IntN(6) == 0
+	if r.IntN(6) == 0 {
+		o.Decimal = ","
+	}
+	if r.IntN(5) == 0 {
+		o.MaxRecord = 60
+	}
+	if r.IntN(5) == 0 {
+		o.Missing = []string{"NA", "7"}
+	}
+	kinds := []func() string{
+		func() string { return fmt.Sprint(r.IntN(20)) },
+		func() string { return fmt.Sprintf("%.*f", r.IntN(18), r.NormFloat64()*100) },
+		func() string { return pick("red", "blue", "green") },
+		func() string { return pick(`"a""b"`, `"two`+end+`lines"`, `"x`+comma+`y"`, "plain", `"#"`) },
+		func() string { return pick("1", "2", "u", "1e3", "-0") },
+		func() string { return pick("", "7", "NA", "nan", "3") },
+	}
+	width := 2 + r.IntN(4)
+	of := make([]int, width)
+	for j := range of {
+		of[j] = r.IntN(len(kinds))
+	}
+	wrong := -1
+	n := r.IntN(120)
+	if r.IntN(3) == 0 {
+		wrong = r.IntN(n + 1)
+	}
+	var b strings.Builder
+	for j := range width {
+		b.WriteString(strings.Repeat(comma, min(j, 1)) + string(rune('a'+j)))
+	}
+	b.WriteString(end)
+	for i := range n {
+		if r.IntN(12) == 0 {
+			b.WriteString(pick("", "  ", "# it's a \"comment", "#,,\"") + end)
+		}
+		for j := range width {
+			field := kinds[of[j]]()
+			if i == wrong && j == 1 {
+				field = pick(`un"quoted`, `"not closed`, `"closed"behind`, "a"+comma+"b", "\xff", "\x00", strings.Repeat("long", 20), `"`+strings.Repeat("long\n", 20)+`"`)
+			}
+			if comma == " " && field == "" {
+				field = "0"
+			}
+			b.WriteString(strings.Repeat(comma, min(j, 1)) + pick("", "", "", " ") + field)
+		}
+		if i < n-1 || r.IntN(2) == 0 {
+			b.WriteString(end)
+		}
+	}
+	return b.String(), o
+}
+
+// someRoles draws what the columns are for.
+func someRoles(r *rand.Rand) datasets.Roles {
+	var out datasets.Roles
+	if r.IntN(3) > 0 {
+		out.Target = []string{"b"}
+		out.Task = datasets.Task([]string{"", "", "regression", "classification"}[r.IntN(4)])
+		out.DropMissingTarget = r.IntN(3) == 0
+	}
+	switch r.IntN(6) {
+	case 0:
+		out.Keep = []string{"a", "b"}
+	case 1:
+		out.Group = "a"
+	case 2:
+		out.Weight = "a"
+	case 3:
+		out.Kinds = map[string]datasets.Kind{"a": datasets.Categorical}
+	}
+	return out
+}
+
+// A text that is read in parts, by any number of goroutines, gives what one that is read record by record does:
+// the schema, every bit of the rows, and every error with its line.
+func TestPartsAreTheWhole(t *testing.T) {
+	defer func(small, full int) { smallPart, fullPart = small, full }(smallPart, fullPart)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	read, refused := 0, 0
+	for seed := range uint64(3000) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		content, o := someText(r)
+		o.Roles = someRoles(r)
+		smallPart = 1 + r.IntN(300)
+		fullPart = smallPart + r.IntN(300)
+		runtime.GOMAXPROCS(1 + r.IntN(4))
+		data := []byte(content)
+		if r.IntN(8) == 0 {
+			var packed bytes.Buffer
+			w := gzip.NewWriter(&packed)
+			w.Write(data)
+			w.Close()
+			data = packed.Bytes()
+		}
+		head, _, _ := strings.Cut(content, "\n")
+		o.FS = fstest.MapFS{"f.csv": {Data: data}, "g.csv": {Data: data}, "none.csv": {Data: []byte(head + "\n\n\n")}}
+		f, err := open(text.NewFile(o.FS, "f.csv"), "f.csv", o)
+		if err != nil {
+			continue
+		}
+		readers := [][2]table.Reader{{inOrder{f}, f}}
+		if r.IntN(4) == 0 {
+			open := func(path string) (table.Reader, error) { return open(text.NewFile(o.FS, path), path, o) }
+			paths, both := []string{"none.csv", "f.csv", "g.csv"}[r.IntN(2):], [2]table.Reader{}
+			for k := range both {
+				if both[k], err = table.Several(paths, open); err != nil {
+					t.Fatal(err)
+				}
+			}
+			both[0] = inOrder{both[0]}
+			readers = append(readers, both)
+		}
+		for _, both := range readers {
+			inOrder, whole := both[0], both[1]
+			want := outcomeOf(inOrder, o.Roles, 0)
+			for _, hold := range []int64{0, 1000, 1 << 30} {
+				if got := outcomeOf(whole, o.Roles, hold); !reflect.DeepEqual(got, want) {
+					t.Fatalf("seed %d, %+v\n%q\nin parts, holding %d: %+v\nin order: %+v", seed, o, content, hold, got, want)
+				}
+			}
+			known := o.Roles
+			known.Schema = &want.Schema
+			if want.Open != "<nil>" {
+				refused++
+				known.Schema = &datasets.Schema{Columns: []datasets.Column{{Name: "a"}}, Targets: []datasets.Column{{Name: "b"}}}
+				known.IgnoreExtra, known.Target, known.Kinds, known.DropMissingTarget = true, nil, nil, false
+			} else {
+				read++
+			}
+			known.Unlabelled = r.IntN(3) == 0
+			want = outcomeOf(inOrder, known, 0)
+			if got := outcomeOf(whole, known, 0); !reflect.DeepEqual(got, want) {
+				t.Fatalf("seed %d, %+v\n%q\nwith a schema, in parts: %+v\nin order: %+v", seed, known, content, got, want)
+			}
+		}
+	}
+	if min(read, refused) < 500 {
+		t.Errorf("%d texts were read and %d refused, wanted more", read, refused)
+	}
+}
+
+// A text whose reading fails is read up to there.
+func TestPartsOfABrokenText(t *testing.T) {
+	defer func(small, full int) { smallPart, fullPart = small, full }(smallPart, fullPart)
+	smallPart, fullPart = 8, 16
+	broken := errors.New("broken")
+	content := "a,b\n" + strings.Repeat("1,\"u\"\n", 40)
+	for n := 4; n < len(content); n += 3 {
+		o := Options{}
+		o.FS = failing{content[:n], broken}
+		f, err := open(text.NewFile(o.FS, "f"), "f", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := outcomeOf(inOrder{f}, o.Roles, 0)
+		if got := outcomeOf(f, o.Roles, 1<<30); !reflect.DeepEqual(got, want) || !strings.Contains(got.Open, "broken") {
+			t.Fatalf("%d bytes, in parts: %+v\nin order: %+v", n, got, want)
+		}
+	}
+}
+
+// failing is a file system whose files end in an error.
+type failing struct {
+	text string
+	err  error
+}
+
+func (f failing) Open(path string) (fs.File, error) {
+	file, err := fstest.MapFS{path: {Data: []byte(f.text)}}.Open(path)
+	return broken{file, io.MultiReader(file, iotest.ErrReader(f.err))}, err
+}
+
+type broken struct {
+	fs.File
+	r io.Reader
+}
+
+func (b broken) Read(p []byte) (int, error) { return b.r.Read(p) }
+
+// Numbers are told with the fields that they are, and the fields are those of a scanner that knows of none.
+func TestNumbersOfFields(t *testing.T) {
+	numbers, others := 0, 0
+	for seed := range uint64(2000) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		content, o := someText(r)
+		if r.IntN(3) == 0 {
+			content = strings.ReplaceAll(content, ",", "\r,")
+		}
+		d, err := o.dialect("f.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &file{o: o, dialect: d}
+		quick, slow := f.scanner(), f.scanner()
+		slow.simple = false
+		for _, s := range []*scanner{quick, slow} {
+			s.w = text.NewWindow(iotest.HalfReader(strings.NewReader(content)), s.bound+1)
+			s.upcoming = 1
+		}
+		for {
+			err, want := quick.next(), slow.next()
+			if fmt.Sprint(err) != fmt.Sprint(want) || quick.line != slow.line {
+				t.Fatalf("seed %d: %v in line %d, wanted %v in %d", seed, err, quick.line, want, slow.line)
+			}
+			if err != nil {
+				break
+			}
+			if !reflect.DeepEqual(quick.fields, slow.fields) || len(quick.numbers) != len(quick.fields) {
+				t.Fatalf("seed %d: %q, wanted %q", seed, quick.fields, slow.fields)
+			}
+			for j, v := range quick.numbers {
+				if v != v {
+					others++
+					continue
+				}
+				numbers++
+				if want, ok := text.Number(slow.fields[j]); !ok || math.Float64bits(v) != math.Float64bits(want) {
+					t.Fatalf("seed %d: %q is told to be %v", seed, slow.fields[j], v)
+				}
+			}
+		}
+	}
+	if min(numbers, others) < 10_000 {
+		t.Errorf("%d numbers and %d others, wanted more", numbers, others)
+	}
+}
