@@ -4,7 +4,8 @@
 // Records and quotes are those of RFC 4180 and of package encoding/csv. A first pass over the file
 // learns which columns are numeric, the categories of the others, and the number of rows; a file with a
 // text among numbers, a row too short or a byte that is not of its encoding is refused there, with its
-// line.
+// line. All cores parse, each some records of their own; blocks and errors are those of one that reads from the
+// beginning to the end. With Options.Hold, as ReadFile has it, the first pass is the only one.
 package csv
 
 import (
