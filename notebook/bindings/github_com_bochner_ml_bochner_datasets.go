@@ -36,6 +36,7 @@ func init() {
 			"Files":          reflect.ValueOf(datasets.Files),
 			"FromRow":        reflect.ValueOf(datasets.FromRow),
 			"Gather":         reflect.ValueOf(datasets.Gather),
+			"Held":           reflect.ValueOf(datasets.Held),
 			"IsPattern":      reflect.ValueOf(datasets.IsPattern),
 			"KnownLevels":    reflect.ValueOf(datasets.KnownLevels),
 			"Learn":          reflect.ValueOf(datasets.Learn),
