@@ -202,6 +202,22 @@ type Typed interface {
 	Unfit() []Unfit
 }
 
+// Aside is a source that can leave its inputs unread.
+type Aside interface {
+	Source
+	// WithoutInputs returns the same rows with zeros for the inputs.
+	WithoutInputs() Source
+}
+
+// WithoutInputs returns the rows of src for those who look at targets, weights and groups alone. The inputs are not
+// read where src can do without, and mean nothing then.
+func WithoutInputs(src Source) Source {
+	if a, ok := src.(Aside); ok {
+		return a.WithoutInputs()
+	}
+	return src
+}
+
 // Unfit is a column that is no input as it is.
 type Unfit struct {
 	Column string

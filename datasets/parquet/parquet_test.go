@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/csv"
 	"github.com/bochner-ml/bochner/datasets/parquet"
@@ -178,6 +180,20 @@ func TestPushdown(t *testing.T) {
 		if got.X.At(i, 0) != full.X.At(i, at) {
 			t.Fatalf("row %d: %v, wanted %v", i, got.X.At(i, 0), full.X.At(i, at))
 		}
+	}
+}
+
+// Without the inputs the rows have the same targets, weights, groups and kept columns.
+func TestWithoutInputs(t *testing.T) {
+	src, err := parquet.Open(ctx, "testdata/zstd.parquet", parquet.Options{Roles: roles(nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, got := gather(t, src), gather(t, datasets.WithoutInputs(src))
+	want.X = mat.NewDense(want.Rows(), want.Cols(), nil)
+	sourcetest.Equal(t, got, want)
+	if n, d := datasets.WithoutInputs(src).Dims(); n != want.Rows() || d != want.Cols() {
+		t.Errorf("%d×%d, wanted %d×%d", n, d, want.Rows(), want.Cols())
 	}
 }
 

@@ -65,9 +65,11 @@ func init() {
 			"Targets":        reflect.ValueOf(datasets.Targets),
 			"Unknown":        reflect.ValueOf(datasets.Unknown),
 			"Where":          reflect.ValueOf(datasets.Where),
+			"WithoutInputs":  reflect.ValueOf(datasets.WithoutInputs),
 			"WithoutTargets": reflect.ValueOf(datasets.WithoutTargets),
 		},
 		Types: map[string]reflect.Type{
+			"Aside":           reflect.TypeOf((*datasets.Aside)(nil)).Elem(),
 			"Column":          reflect.TypeOf((*datasets.Column)(nil)).Elem(),
 			"Content":         reflect.TypeOf((*datasets.Content)(nil)).Elem(),
 			"Cost":            reflect.TypeOf((*datasets.Cost)(nil)).Elem(),
@@ -105,6 +107,7 @@ func init() {
 			"Want":            reflect.TypeOf((*datasets.Want)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
+			"Aside":      reflect.TypeOf((*proxy_datasets_Aside)(nil)).Elem(),
 			"Coster":     reflect.TypeOf((*proxy_datasets_Coster)(nil)).Elem(),
 			"Demander":   reflect.TypeOf((*proxy_datasets_Demander)(nil)).Elem(),
 			"Forecaster": reflect.TypeOf((*proxy_datasets_Forecaster)(nil)).Elem(),
@@ -122,6 +125,21 @@ func init() {
 		},
 	}
 }
+
+type proxy_datasets_Aside struct {
+	Object         any
+	Blocks_        func(_proxy_obj_ any, a0 context.Context, a1 func(block datasets.Set) error) error
+	Dims_          func(_proxy_obj_ any) (int, int)
+	Schema_        func(_proxy_obj_ any) datasets.Schema
+	WithoutInputs_ func(_proxy_obj_ any) datasets.Source
+}
+
+func (p *proxy_datasets_Aside) Blocks(a0 context.Context, a1 func(block datasets.Set) error) error {
+	return p.Blocks_(p.Object, a0, a1)
+}
+func (p *proxy_datasets_Aside) Dims() (int, int)               { return p.Dims_(p.Object) }
+func (p *proxy_datasets_Aside) Schema() datasets.Schema        { return p.Schema_(p.Object) }
+func (p *proxy_datasets_Aside) WithoutInputs() datasets.Source { return p.WithoutInputs_(p.Object) }
 
 type proxy_datasets_Coster struct {
 	Object any

@@ -45,7 +45,9 @@ func (s *columnSource) newSlab(feeds []*feed) *slab {
 	}
 	column := func() []float64 { return make([]float64, b.full) }
 	for range cols {
-		b.x = append(b.x, column())
+		if !s.bare {
+			b.x = append(b.x, column())
+		}
 	}
 	for range s.layout.targets {
 		b.y = append(b.y, column())
@@ -280,7 +282,7 @@ func (g *groupNumbers) number(name string) int {
 
 // blockAt returns the block that begins at a row of the slab.
 func (b *slab) blockAt(from int, groups *groupNumbers) datasets.Set {
-	s, to, cols := b.source, min(from+b.block, b.rows), len(b.x)
+	s, to, cols := b.source, min(from+b.block, b.rows), len(b.source.schema.Columns)
 	out := datasets.Set{Schema: s.schema, X: mat.NewDense(to-from, cols, b.matrix[from*cols:to*cols])}
 	switch t := len(b.y); t {
 	case 0:
@@ -353,7 +355,7 @@ func (s *columnSource) Blocks(ctx context.Context, yield func(block datasets.Set
 
 // slabs fills slabs ahead of whoever takes them, the first of which are nil.
 func (s *columnSource) slabs(ctx context.Context, free <-chan *slab, ready chan<- *slab) {
-	feeds := s.feeds(func(int) bool { return true }, true)
+	feeds := s.feeds(func(j int) bool { return !s.bare || s.layout.use[j] != input }, true)
 	for _, f := range feeds {
 		for k := range f.outs {
 			if o := &f.outs[k]; o.keep < 0 && o.use != group {

@@ -61,6 +61,7 @@ type columnSource struct {
 	rows    int                // that are not left out; -1 where nobody has counted
 	content []datasets.Content // of the inputs; nil where nobody has looked
 	left    []int              // numbers of the rows that are left out
+	bare    bool               // whether the inputs are left unread
 	cells   []cell             // by column of the layout
 }
 
@@ -175,6 +176,13 @@ func missingTexts(s *datasets.Schema) []string {
 }
 
 func (s *columnSource) Schema() datasets.Schema { return s.schema }
+
+// WithoutInputs returns the rows with zeros for the inputs, which are not read.
+func (s *columnSource) WithoutInputs() datasets.Source {
+	out := *s
+	out.bare = true
+	return &out
+}
 
 // LeftOut returns the numbers of the rows of the file that are left out.
 func (s *columnSource) LeftOut() []int { return s.left }

@@ -141,7 +141,7 @@ var errEnough = errors.New("enough")
 // whole numbers.
 func fewWholeNumbers(ctx context.Context, source datasets.Source) (int, error) {
 	seen := map[float64]bool{}
-	err := source.Blocks(ctx, func(block datasets.Set) error {
+	err := datasets.WithoutInputs(source).Blocks(ctx, func(block datasets.Set) error {
 		if block.Targets != nil {
 			return errEnough
 		}
