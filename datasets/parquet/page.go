@@ -79,8 +79,11 @@ type pages struct {
 	room   []byte
 }
 
-// maxHead bounds the bytes of a page's header.
-const maxHead = 1 << 16
+// The header of a page is small, unless it has statistics of long texts, and has a bound.
+const (
+	smallHead = 1 << 12
+	maxHead   = 1 << 20
+)
 
 // open begins with a chunk.
 func (p *pages) open(at io.ReaderAt, h *chunk) error {
@@ -94,7 +97,7 @@ func (p *pages) open(at io.ReaderAt, h *chunk) error {
 	}
 	in := io.NewSectionReader(at, h.start(), h.size)
 	if p.in == nil {
-		p.in = bufio.NewReaderSize(in, maxHead)
+		p.in = bufio.NewReaderSize(in, smallHead)
 	} else {
 		p.in.Reset(in)
 	}
@@ -112,6 +115,9 @@ func (p *pages) next() (head, []byte, error) {
 	var h head
 	var length int
 	for want := 512; ; want *= 8 {
+		if want > p.in.Size() {
+			p.in = bufio.NewReaderSize(p.in, want)
+		}
 		start, err := p.in.Peek(int(min(int64(want), p.left, maxHead)))
 		if err != nil && err != io.EOF {
 			return h, nil, err
