@@ -22,6 +22,8 @@ import (
 type File struct {
 	document.Data
 	FS fs.FS // nil is the machine's own file system
+
+	hold int64 // bytes of rows that a reader may keep from when it learned their columns
 }
 
 // Files lists the files that paths name, as [datasets.Files] does. They are in one format, as far as their names tell.
@@ -72,7 +74,9 @@ func (f File) Open(ctx context.Context, paths []string, roles datasets.Roles) (d
 	case "arrow":
 		return arrow.OpenFiles(ctx, files, arrow.Options{Roles: roles, FS: f.FS})
 	}
-	return csv.OpenFiles(ctx, files, f.CSVOptions(format, roles))
+	o := f.CSVOptions(format, roles)
+	o.Hold = f.hold
+	return csv.OpenFiles(ctx, files, o)
 }
 
 // CSVOptions are those of the section for a file of this format.
