@@ -13,9 +13,9 @@ import (
 	"github.com/bochner-ml/bochner/distributed/store/bucket"
 )
 
-// googleStorage would be half of the program.
+// googleStorage is left out: it would add 31 MB to a program of 50.
 func googleStorage() store.Store {
 	return bucket.New(func(context.Context, *url.URL) (*blob.Bucket, error) {
-		return nil, errors.New("this bochner was built without gs://, which is as large as itself: go install -tags gs github.com/bochner-ml/bochner/cmd/bochner@latest")
+		return nil, errors.New("this bochner was built without gs://; go install -tags gs github.com/bochner-ml/bochner/cmd/bochner@latest")
 	}, nil)
 }
