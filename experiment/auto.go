@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/draft"
+	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/metrics"
@@ -25,14 +27,15 @@ import (
 
 // AutoOptions say more about the data of [Auto], and how long it may take.
 type AutoOptions struct {
-	More       []string // further files of rows, behind the first
-	Target     string   // column to predict; the last one when empty
-	Format     string   // one of [document.Formats]; "" or auto goes by the ending and the first lines
-	Test       string   // file of rows to test on; "" holds out a fifth of the rows
-	Task       string   // classification or regression; "" goes by the target
-	Score      string   // metric to choose by; "" stands for accuracy, or r2
-	Minutes    float64  // that all of it may take
-	Candidates int      // unless 0, how many candidates are tried, whatever time that takes
+	More       []string  // further files of rows, behind the first
+	Input      io.Reader // what the path "-" stands for; nil is standard input
+	Target     string    // column to predict; the last one when empty
+	Format     string    // one of [document.Formats]; "" or auto goes by the ending and the first lines
+	Test       string    // file of rows to test on; "" holds out a fifth of the rows
+	Task       string    // classification or regression; "" goes by the target
+	Score      string    // metric to choose by; "" stands for accuracy, or r2
+	Minutes    float64   // that all of it may take
+	Candidates int       // unless 0, how many candidates are tried, whatever time that takes
 	Seed       uint64
 	Dir        string // for the outputs; "" stands for runs/NAME
 	Force      bool   // whether the results of another run in Dir are replaced
@@ -91,12 +94,12 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, tell func(string)
 		if len(o.More) > 0 {
 			return spec, errors.New("experiment: " + path + ": an experiment file says which rows there are; " + o.More[0] + " is one more")
 		}
-		if spec, err = Load(ctx, path); err == nil && spec.Task().Targetless() {
+		if spec, err = LoadWith(ctx, path, LoadOptions{Input: o.Input}); err == nil && spec.Task().Targetless() {
 			return spec, errors.New("experiment: " + path + ": " + untaughtAuto(spec.Task()))
 		}
 		spec.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	} else {
-		spec, err = draft.Spec(ctx, path, DraftOptions{Target: o.Target, Format: o.Format, Remark: tell, More: o.More})
+		spec, err = draft.Spec(ctx, path, DraftOptions{Target: o.Target, Format: o.Format, Remark: tell, More: o.More, Input: o.Input})
 	}
 	if err != nil {
 		return spec, err
@@ -107,6 +110,9 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, tell func(string)
 	spec.Data.Stream = "never"
 	if o.Test != "" {
 		spec.Data.Test, spec.Data.Split = document.Paths{o.Test}, document.New().Data.Split
+		if err := rows.Hold(ctx, &spec.Data, o.Input); err != nil {
+			return spec, fmt.Errorf("experiment: %w", err)
+		}
 	}
 	if o.Task != "" && o.Task != spec.Data.Task {
 		spec.Data.Task, spec.Data.Split.Stratify = o.Task, false

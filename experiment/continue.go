@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/internal/files"
+	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -34,7 +35,7 @@ func (r *run) openBefore(ctx context.Context) (err error) {
 	}
 	r.spec.Data.Known = r.before.known()
 	r.result.Before = &result.Before{Model: path, Name: r.before.Name}
-	r.result.Before.SHA256, err = files.Digest(ctx, path)
+	r.result.Before.SHA256, err = files.Digest(ctx, rows.File{}, path)
 	return err
 }
 

@@ -25,11 +25,13 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/draft"
 	"github.com/bochner-ml/bochner/experiment/internal/check"
 	"github.com/bochner-ml/bochner/experiment/internal/files"
+	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -49,54 +51,65 @@ type DraftOptions = draft.Options
 // [Faults], files that do not exist included, and all that is wrong with its rows where the files
 // are small. [Validate] looks at large ones, too.
 func Load(ctx context.Context, path string, overrides ...Override) (Spec, error) {
-	return load(ctx, path, false, overrides)
+	return LoadWith(ctx, path, LoadOptions{Overrides: overrides})
 }
 
 // Validate reports everything that is wrong with an experiment file, with values overridden, and with
 // its data, as [Faults]. Unlike [Load] it reads large files of rows through, too: it finds what [Run]
 // would find before its first fit.
 func Validate(ctx context.Context, path string, overrides ...Override) error {
-	_, err := load(ctx, path, true, overrides)
+	_, err := LoadWith(ctx, path, LoadOptions{Overrides: overrides, All: true})
 	return err
 }
 
-func load(ctx context.Context, path string, all bool, overrides []Override) (Spec, error) {
+// LoadOptions say more about how an experiment file is read. The zero value reads it as [Load] does.
+type LoadOptions struct {
+	Overrides []Override
+	All       bool      // whether large files of rows are read through, too, as [Validate] does
+	Continue  string    // model file whose rows these go on from, as for [LoadOn]; "" for none
+	Input     io.Reader // what the path "-" stands for in data.train or data.test; nil is standard input
+}
+
+// LoadWith is [Load] with more to say.
+func LoadWith(ctx context.Context, path string, o LoadOptions) (Spec, error) {
 	text, err := document.ReadText(path)
 	if err != nil {
 		return Spec{}, fmt.Errorf("experiment: %w", files.Tell(err))
 	}
-	return parse(ctx, path, text, all, overrides)
+	return parse(ctx, path, text, o)
 }
 
 // LoadOn is Load of an experiment whose rows a model learns on from: they are read by the schema of the model
 // file, have its columns, in any order, and its classes. [Run] learns on where Options.Continue names the file.
 func LoadOn(ctx context.Context, path, model string, overrides ...Override) (Spec, error) {
-	text, err := document.ReadText(path)
-	if err != nil {
-		return Spec{}, fmt.Errorf("experiment: %w", files.Tell(err))
-	}
-	m, err := openModel(model)
-	if err != nil {
-		return Spec{}, err
-	}
-	d := document.Decode(path, text, overrides...)
-	d.Spec.Data.Known = m.known()
-	return checked(ctx, d, false)
+	return LoadWith(ctx, path, LoadOptions{Overrides: overrides, Continue: model})
 }
 
 // Parse is Load for a text that stands in a file of that name.
 func Parse(ctx context.Context, file string, text []byte, overrides ...Override) (Spec, error) {
-	return parse(ctx, file, text, false, overrides)
+	return parse(ctx, file, text, LoadOptions{Overrides: overrides})
 }
 
-// parse reads an experiment, and the rows of its data where they are small or all is wanted.
-func parse(ctx context.Context, file string, text []byte, all bool, overrides []Override) (Spec, error) {
-	return checked(ctx, document.Decode(file, text, overrides...), all)
-}
-
-// checked returns the experiment of a document that nothing is wrong with.
-func checked(ctx context.Context, d *document.Document, all bool) (Spec, error) {
-	check.Document(ctx, d, all)
+// parse reads an experiment, what comes once of its rows, and all of them where they are small or all is wanted.
+func parse(ctx context.Context, file string, text []byte, o LoadOptions) (Spec, error) {
+	d := document.Decode(file, text, o.Overrides...)
+	if o.Continue != "" {
+		m, err := openModel(o.Continue)
+		if err != nil {
+			return Spec{}, err
+		}
+		d.Spec.Data.Known = m.known()
+	}
+	if rows.Comes(d.Spec.Data) && d.Err() != nil {
+		return Spec{}, d.Err() // nobody need send the rows
+	}
+	if err := rows.Hold(ctx, &d.Spec.Data, o.Input); ctx.Err() != nil {
+		return Spec{}, ctx.Err()
+	} else if err != nil {
+		d.Faults = append(d.Faults, rows.FaultsOf(d.Spec, "data.train", err)...)
+		return Spec{}, d.Err()
+	}
+	check.Document(ctx, d, o.All)
 	if err := ctx.Err(); err != nil {
 		return Spec{}, err
 	}

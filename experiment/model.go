@@ -136,6 +136,13 @@ func (m *opened) rows(ctx context.Context, path string, scored bool, o Options) 
 		end()
 		return nil, nil, err
 	}
+	if s != nil && rows.AnyPlace(file.Format) {
+		if file.FS, err = s.Hold(names[0]); err != nil {
+			end()
+			return nil, nil, fmt.Errorf("experiment: %w", err)
+		}
+		s = nil
+	}
 	like := rows.Likeness{Schema: m.Schema, Cols: pipeline.Find(m.Predictor).InputWidth(), Scored: scored, Targetless: m.Task.Targetless(), Drop: o.Drop, Keep: o.Keep}
 	source, err := file.OpenLike(ctx, names, like)
 	if err != nil {

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/document"
@@ -31,6 +32,9 @@ func ReadInputs(ctx context.Context, path string) (datasets.Set, error) {
 
 func readRows(ctx context.Context, path string, spec document.Spec) (datasets.Set, error) {
 	spec.Data.Train = document.Paths{path}
+	if err := rows.Hold(ctx, &spec.Data, nil); err != nil {
+		return datasets.Set{}, fmt.Errorf("experiment: %w", err)
+	}
 	if err := rows.Sniff(&spec.Data, spec.Data.Train); err != nil {
 		return datasets.Set{}, err
 	}

@@ -100,11 +100,12 @@ func (r *run) digest(ctx context.Context) (err error) {
 		return err
 	}
 	of := func(paths document.Paths) (string, error) {
-		list, err := rows.File{Data: data}.Files(paths)
+		file := rows.File{Data: data}
+		list, err := file.Files(paths)
 		if err != nil {
 			return "", fmt.Errorf("experiment: %w", err)
 		}
-		return files.Digest(ctx, list...)
+		return files.Digest(ctx, file, list...)
 	}
 	if sum.Train, err = of(data.Train); err == nil {
 		sum.Test, err = of(data.Test)
@@ -163,12 +164,13 @@ func positiveOf(task datasets.Task, schema datasets.Schema) string {
 func filesNow(s Spec) (map[string]fs.FileInfo, error) {
 	out := map[string]fs.FileInfo{}
 	for _, paths := range []document.Paths{s.Data.Train, s.Data.Test} {
-		list, err := rows.File{Data: s.Data}.Files(paths)
+		file := rows.File{Data: s.Data}
+		list, err := file.Files(paths)
 		if err != nil {
 			return nil, fmt.Errorf("experiment: %w", err)
 		}
 		for _, path := range list {
-			info, err := datasets.Stat(path)
+			info, err := file.Stat(path)
 			if err != nil {
 				return nil, fmt.Errorf("experiment: %w", files.Tell(err))
 			}

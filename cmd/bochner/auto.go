@@ -13,7 +13,7 @@ import (
 )
 
 type autoCommand struct {
-	Data       []string `arg:"" files:"" name:"data" help:"Data file: ${endings}; those of text also .gz; several with the same columns: files, a pattern in quotes, a folder; or an experiment file, whose data and cleaning are taken."`
+	Data       []string `arg:"" files:"" name:"data" help:"Data file: ${endings}; those of text also .gz; - for standard input; several with the same columns: files, a pattern in quotes, a folder; or an experiment file, whose data and cleaning are taken."`
 	Target     string   `help:"Column to predict; the last one when left out."`
 	Minutes    float64  `default:"1" help:"Time that all of it may take."`
 	Candidates int      `help:"Number of candidates to try instead of a time: the same result on any machine of this kind, whatever time it takes."`

@@ -30,7 +30,7 @@ func (f specFlags) overrides() []experiment.Override {
 }
 
 type initCommand struct {
-	Data   []string `arg:"" files:"" name:"data" help:"Data file: ${endings}; those of text also .gz. Or several with the same columns: files, a pattern in quotes, a folder."`
+	Data   []string `arg:"" files:"" name:"data" help:"Data file: ${endings}; those of text also .gz; - for standard input. Or several with the same columns: files, a pattern in quotes, a folder."`
 	Target string   `help:"Column to predict; the last one when left out. For clustering and anomaly one that only scores; none when left out."`
 	Task   string   `enum:",classification,regression,clustering,anomaly" default:"" help:"classification, regression, clustering or anomaly; by the target when left out."`
 	Format string   `help:"Format of the file: ${formats}; by its ending and its first lines when left out."`

@@ -143,7 +143,7 @@ func (d *decoder) resolve() {
 	base := filepath.Dir(d.file)
 	for _, paths := range []Paths{s.Data.Train, s.Data.Test} {
 		for i, path := range paths {
-			if !filepath.IsAbs(path) && base != "." {
+			if !filepath.IsAbs(path) && base != "." && path != StandardInput {
 				paths[i] = filepath.ToSlash(filepath.Join(base, path))
 			}
 		}

@@ -11,6 +11,8 @@
 package document
 
 import (
+	"io/fs"
+
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -69,6 +71,7 @@ type Data struct {
 
 	MissingTarget string
 
+	FS    fs.FS  // where the files are; nil is the machine's own file system; no key
 	Known *Known // whose columns and codes the rows have, where a model learns on; no key
 }
 

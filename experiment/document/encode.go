@@ -69,7 +69,7 @@ func (s Spec) Encode(file string) ([]byte, error) {
 
 // SeenFrom returns a path as a file of that name has to write it.
 func SeenFrom(file, path string) string {
-	if path == "" || filepath.IsAbs(path) {
+	if path == "" || path == StandardInput || filepath.IsAbs(path) {
 		return path
 	}
 	if filepath.IsAbs(file) {

@@ -88,6 +88,9 @@ func (t *Texts) Check() error { return nil }
 // Paths are files of rows: each is a file, a pattern or a folder, as [datasets.Files] has them.
 type Paths []string
 
+// StandardInput is the path of rows that come from there.
+const StandardInput = "-"
+
 // Set takes a text or a list of texts.
 func (p *Paths) Set(plain any) error {
 	list, ok := plain.([]any)

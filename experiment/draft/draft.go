@@ -9,6 +9,8 @@ package draft
 import (
 	"context"
 	"fmt"
+	"io"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -27,7 +29,8 @@ type Options struct {
 	Format string // one of [document.Formats]; "" or auto goes by the ending and the first lines
 	File   string // where the draft will be written, so that it names the data relative to itself
 
-	More []string // further files of rows, behind the first
+	More  []string  // further files of rows, behind the first
+	Input io.Reader // what the path "-" stands for; nil is standard input
 
 	// Remark, unless it is nil, is told what is wrong with the data or doubtful. The draft says the
 	// same in comments.
@@ -38,8 +41,17 @@ type Options struct {
 // of the columns, missing values, what the target may be, and a pipeline and a search that suit them.
 // What it doubts is in the comments; a file that can be read at all has a draft.
 func Experiment(ctx context.Context, path string, o Options) ([]byte, error) {
+	text, _, err := experiment(ctx, path, o)
+	return text, err
+}
+
+// experiment is Experiment, and where the files are.
+func experiment(ctx context.Context, path string, o Options) (text []byte, where fs.FS, err error) {
 	spec := document.New()
 	spec.Data.Train = append(document.Paths{path}, o.More...)
+	if err := rows.Hold(ctx, &spec.Data, o.Input); err != nil {
+		return nil, nil, fmt.Errorf("experiment: %w", err)
+	}
 	if o.Target != "" {
 		spec.Data.Target = document.Texts{o.Target}
 	}
@@ -49,25 +61,25 @@ func Experiment(ctx context.Context, path string, o Options) ([]byte, error) {
 		}
 		set, err := param.With(spec, given)
 		if err != nil {
-			return nil, fmt.Errorf("experiment: %w", err)
+			return nil, nil, fmt.Errorf("experiment: %w", err)
 		}
 		spec = set.(document.Spec)
 	}
 	if err := rows.Sniff(&spec.Data, spec.Data.Train); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s, err := surveyOf(ctx, spec.Data)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	d := &draft{survey: s, paths: spec.Data.Train, file: o.File, remark: o.Remark}
 	if d.task, err = datasets.ParseTask(o.Task); err != nil && o.Task != "auto" {
-		return nil, fmt.Errorf("experiment: %w", err)
+		return nil, nil, fmt.Errorf("experiment: %w", err)
 	}
 	if err := d.decide(o.Target); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return []byte(d.text()), nil
+	return []byte(d.text()), spec.Data.FS, nil
 }
 
 // decide forms an opinion of every column.
@@ -196,7 +208,7 @@ func (d *draft) text() string {
 	if d.sparse {
 		inputs = d.survey.inputs
 	}
-	d.line("# An experiment on %s: %d rows, %d inputs.", printable(filepath.Base(d.paths.String())), d.rows, inputs)
+	d.line("# An experiment on %s: %d rows, %d inputs.", printable(filepath.Base(rows.Called(d.paths.String()))), d.rows, inputs)
 	d.line("# Check it with `bochner validate`, see what it costs with `bochner plan`, do it with `bochner run`.")
 	for _, text := range d.remarks {
 		d.doubt("", "%s", text)
@@ -406,6 +418,9 @@ func (d *draft) dates() {
 // Name is what an experiment on files is called: as the first one, or as the folder of a pattern.
 func Name(paths []string) string {
 	first := filepath.ToSlash(paths[0])
+	if rows.ComesOnce(first) {
+		return "rows"
+	}
 	base := strings.TrimSuffix(filepath.Base(first), ".gz")
 	name := strings.TrimSuffix(base, filepath.Ext(base))
 	if !datasets.IsPattern(name) {
@@ -432,10 +447,11 @@ func (d *draft) runName() string {
 // Spec returns what the draft of a data file says, as a spec that stands in no file.
 func Spec(ctx context.Context, path string, o Options) (document.Spec, error) {
 	o.File = "" // the data are named as they are here
-	text, err := Experiment(ctx, path, o)
+	text, where, err := experiment(ctx, path, o)
 	if err != nil {
 		return document.Spec{}, err
 	}
 	read := document.Decode("", text)
+	read.Spec.Data.FS = where
 	return read.Spec.Unplaced(), read.Err()
 }

@@ -146,7 +146,7 @@ var Allowed = map[string][]string{
 	// The document, the data that it names, whether both go together, what is written; the run above them.
 	"experiment/result":               {"importance", "datasets/profile", "compare"},
 	"experiment/document":             {"pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "param"},
-	"experiment/internal/files":       {"datasets"},
+	"experiment/internal/files":       {},
 	"experiment/internal/rows":        {"experiment/document", "experiment/internal/files", "datasets", "datasets/...", "metrics", "param", "internal/memory"},
 	"experiment/internal/check":       {"experiment/document", "experiment/internal/files", "experiment/internal/rows", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
 	"experiment/internal/predictions": {"experiment/internal/rows", "experiment/internal/files", "pipeline", "estimator", "metrics", "datasets"},

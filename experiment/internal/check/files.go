@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,7 +64,7 @@ func (d *heads) isSmall(paths []string) bool {
 	files, err := d.file().Files(paths)
 	limit := int64(4 << 20)
 	for _, path := range files {
-		info, wrong := os.Stat(path)
+		info, wrong := d.file().Stat(path)
 		if err == nil && wrong == nil {
 			if limit -= info.Size(); strings.HasSuffix(path, ".gz") {
 				limit -= 9 * info.Size()
@@ -157,7 +156,7 @@ func (d *heads) head(ctx context.Context, path string, paths []string) []string 
 
 // unopenable says what is wrong with a file that cannot be read at all, or has nothing and is the only one.
 func (d *heads) unopenable(file string, only bool) (f param.Fault, wrong bool) {
-	info, err := datasets.Stat(file)
+	info, err := d.file().Stat(file)
 	var at *datasets.LineError
 	switch {
 	case errors.As(err, &at):
@@ -166,10 +165,10 @@ func (d *heads) unopenable(file string, only bool) (f param.Fault, wrong bool) {
 		return param.Fault{Problem: fmt.Sprintf("%s: %v", file, files.Reason(err)), Err: err}, true
 	case info.Size() == 0 && only:
 		return param.Fault{Problem: file + " is empty"}, true
-	case d.Spec.Data.Format == "auto" && rows.EndingOf(file) == "":
+	case d.Spec.Data.Format == "auto" && d.file().FormatShown(file) == "":
 		return param.Fault{Problem: file + ": no format is known by that ending", Hint: "data.format says it: " + document.FormatNames()}, true
 	}
-	opened, err := os.Open(file)
+	opened, err := d.file().OpenBytes(file)
 	if err != nil {
 		return param.Fault{Problem: fmt.Sprintf("%s: %v", file, files.Reason(err)), Err: err}, true
 	}

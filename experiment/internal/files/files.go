@@ -15,8 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/bochner-ml/bochner/datasets"
 )
 
 // write makes the file that will be called name with what fill writes, under another path. A file
@@ -136,18 +134,24 @@ func Tell(err error) error {
 	return err
 }
 
+// Opener is where files are read.
+type Opener interface {
+	Stat(path string) (fs.FileInfo, error)
+	OpenBytes(path string) (io.ReadCloser, error)
+}
+
 // Digest returns the SHA-256 sum of a file, "" for no file. That of several files is the sum of a text with the sum
 // of each, in hexadecimal letters, on a line.
-func Digest(ctx context.Context, paths ...string) (string, error) {
+func Digest(ctx context.Context, from Opener, paths ...string) (string, error) {
 	switch len(paths) {
 	case 0:
 		return "", nil
 	case 1:
-		return digest(ctx, paths[0])
+		return digest(ctx, from, paths[0])
 	}
 	h := sha256.New()
 	for _, path := range paths {
-		one, err := digest(ctx, path)
+		one, err := digest(ctx, from, path)
 		if err != nil {
 			return "", err
 		}
@@ -157,11 +161,11 @@ func Digest(ctx context.Context, paths ...string) (string, error) {
 }
 
 // digest is that of one file.
-func digest(ctx context.Context, path string) (string, error) {
-	if _, err := datasets.Stat(path); err != nil {
+func digest(ctx context.Context, from Opener, path string) (string, error) {
+	if _, err := from.Stat(path); err != nil {
 		return "", fmt.Errorf("experiment: %w", Tell(err))
 	}
-	file, err := os.Open(path)
+	file, err := from.OpenBytes(path)
 	if err != nil {
 		return "", fmt.Errorf("experiment: %w", Tell(err))
 	}

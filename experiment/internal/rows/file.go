@@ -3,7 +3,9 @@ package rows
 import (
 	"context"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"slices"
 	"strconv"
 
@@ -21,9 +23,28 @@ import (
 // File is how a file of rows is written, as the section about the data says, and where the file is.
 type File struct {
 	document.Data
-	FS fs.FS // nil is the machine's own file system
 
 	hold int64 // bytes of rows that a reader may keep from when it learned their columns
+}
+
+// Stat says what a file is, which has to be one that can be read again.
+func (f File) Stat(path string) (fs.FileInfo, error) {
+	if f.FS == nil {
+		return datasets.Stat(path)
+	}
+	info, err := fs.Stat(f.FS, path)
+	if err != nil {
+		return nil, err
+	}
+	return info, datasets.CheckRegular(path, info)
+}
+
+// OpenBytes opens a file as it is.
+func (f File) OpenBytes(path string) (io.ReadCloser, error) {
+	if f.FS == nil {
+		return os.Open(path)
+	}
+	return f.FS.Open(path)
 }
 
 // Files lists the files that paths name, as [datasets.Files] does. They are in one format, as far as their names tell.
@@ -34,13 +55,16 @@ func (f File) Files(paths []string) ([]string, error) {
 	}
 	known := -1
 	for k, path := range files {
-		format := EndingOf(path)
+		if s, ok := f.FS.(*Spool); ok && s.held[Called(path)] != nil {
+			files[k] = Called(path)
+		}
+		format := f.FormatShown(files[k])
 		switch {
 		case f.Format != "auto" || format == "":
 		case known < 0:
 			known = k
-		case format != EndingOf(files[known]):
-			return nil, fmt.Errorf("%s is %s and %s is %s; files that are read as one are in one format", files[known], EndingOf(files[known]), path, format)
+		case format != f.FormatShown(files[known]):
+			return nil, fmt.Errorf("%s is %s and %s is %s; files that are read as one are in one format", files[known], f.FormatShown(files[known]), path, format)
 		}
 	}
 	return files, nil
@@ -152,11 +176,19 @@ func (f File) FormatOf(paths []string) (string, error) {
 	}
 	format := ""
 	for _, path := range files {
-		if format = EndingOf(path); format == "" {
+		if format = f.FormatShown(path); format == "" {
 			return "", fmt.Errorf("experiment: %s: no format is known by that ending; say data.format: %s", path, document.FormatNames())
 		}
 	}
 	return format, nil
+}
+
+// FormatShown returns the format of a file as far as its name tells, or as what came once has shown; "" where neither does.
+func (f File) FormatShown(path string) string {
+	if s, ok := f.FS.(*Spool); ok && s.held[path] != nil && EndingOf(path) == "" {
+		return s.held[path].format
+	}
+	return EndingOf(path)
 }
 
 // EndingOf goes by the ending of a file's name; "" where that tells nothing.

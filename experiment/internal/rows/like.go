@@ -63,7 +63,9 @@ func (f File) OpenLike(ctx context.Context, paths []string, like Likeness) (data
 			return nil, fmt.Errorf("experiment: %s: %w", document.Paths(paths), err)
 		}
 	}
-	unknown := func(name string) bool { return name == "" || !slices.Contains(names, name) || slices.Contains(like.Drop, name) }
+	unknown := func(name string) bool {
+		return name == "" || !slices.Contains(names, name) || slices.Contains(like.Drop, name)
+	}
 	roles.Drop = append(slices.DeleteFunc(roles.Drop, unknown), like.Drop...)
 	roles.DropMissingTarget = roles.DropMissingTarget && like.Scored
 	if like.Scored {

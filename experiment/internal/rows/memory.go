@@ -2,7 +2,6 @@ package rows
 
 import (
 	"context"
-	"os"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/document"
@@ -51,23 +50,23 @@ func Entries(s document.Spec, rows, cols int) (entries int, sparse bool) {
 func (f File) Bytes(paths []string) (sum int64) {
 	files, _ := f.Files(paths)
 	for _, path := range files {
-		if info, err := os.Stat(path); err == nil {
+		if info, err := f.Stat(path); err == nil {
 			sum += info.Size()
 		}
 	}
 	return sum
 }
 
-// held is how many bytes of rows are kept when a file is read for its columns: as many as are taken into memory anyway,
+// keeps is how many bytes of rows are kept when a file is read for its columns: as many as are taken into memory anyway,
 // where its size lets one hope that it has no more.
-func held(s document.Spec) int64 {
+func keeps(s document.Spec) int64 {
 	if s.Data.Stream == "always" {
 		return 0
 	}
 	size := int64(0)
-	files, _ := datasets.Files(nil, s.Data.Train...)
+	files, _ := datasets.Files(s.Data.FS, s.Data.Train...)
 	for _, path := range files {
-		if info, err := os.Stat(path); err == nil {
+		if info, err := (File{Data: s.Data}).Stat(path); err == nil {
 			size += info.Size()
 		}
 	}

@@ -34,7 +34,7 @@ type Parts struct {
 func Open(ctx context.Context, spec document.Spec) (*Parts, error) {
 	p := &Parts{Task: datasets.Regression}
 	spec.Data.Task = cmp.Or(string(spec.Task()), "auto")
-	file := File{Data: spec.Data, hold: held(spec)}
+	file := File{Data: spec.Data, hold: keeps(spec)}
 	var err error
 	if spec.Data.Dataset != "" {
 		p.Train, p.Test, err = file.builtin(ctx)

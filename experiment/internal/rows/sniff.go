@@ -7,14 +7,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/internal/files"
 )
@@ -25,14 +23,15 @@ const sniffBytes = 1 << 16
 // Sniff fills in how files are written, as far as the first lines of the first one tell that has any: the format
 // where the ending does not, what separates fields, whether there is a header, and whether letters have two bytes.
 func Sniff(s *document.Data, paths []string) error {
-	list, err := File{Data: *s}.Files(paths)
+	f := File{Data: *s}
+	list, err := f.Files(paths)
 	if err != nil {
 		return fmt.Errorf("experiment: %w", err)
 	}
 	var path, encoding, typed string
 	var lines []string
 	for _, path = range list {
-		if lines, encoding, typed, err = firstLines(path); err != nil {
+		if lines, encoding, typed, err = f.firstLines(path); err != nil {
 			return err
 		}
 		if typed != "" || len(lines) > 0 {
@@ -75,11 +74,11 @@ func Sniff(s *document.Data, paths []string) error {
 
 // firstLines returns the first whole lines of a file that are not empty, gzip'd or not, and utf-16 or
 // utf-8 as its encoding; or the format of a file that is no text.
-func firstLines(path string) (lines []string, encoding, typed string, err error) {
-	if _, err := datasets.Stat(path); err != nil {
+func (f File) firstLines(path string) (lines []string, encoding, typed string, err error) {
+	if _, err := f.Stat(path); err != nil {
 		return nil, "", "", fmt.Errorf("experiment: %w", files.Tell(err))
 	}
-	file, err := os.Open(path)
+	file, err := f.OpenBytes(path)
 	if err != nil {
 		return nil, "", "", fmt.Errorf("experiment: %w", files.Tell(err))
 	}
@@ -132,13 +131,7 @@ func fromUTF16(text []byte) []byte {
 
 // Guessed returns the section with the format that the first lines of a file show.
 func (f File) Guessed(path string) (File, error) {
-	var file io.ReadCloser
-	var err error
-	if f.FS != nil {
-		file, err = f.FS.Open(path)
-	} else {
-		file, err = os.Open(path)
-	}
+	file, err := f.OpenBytes(path)
 	if err != nil {
 		return f, fmt.Errorf("experiment: %w", files.Tell(err))
 	}

@@ -8,10 +8,12 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/bochner-ml/bochner/experiment/document"
 )
 
 // StandardInput is the path of rows that come through the options.
-const StandardInput = "-"
+const StandardInput = document.StandardInput
 
 // ComesOnce says whether what is at the path can be read just once: standard input, a pipe, a device.
 func ComesOnce(path string) bool {

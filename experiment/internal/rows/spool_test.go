@@ -1,0 +1,93 @@
+package rows
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/bochner-ml/bochner/experiment/document"
+)
+
+// What comes once is read as often as a file is, at any place and by several at once, from memory or from a temporary
+// file that nobody finds.
+func TestSpool(t *testing.T) {
+	text := strings.Repeat("a,b\n1,2\n", 5000)
+	for _, most := range []int64{1 << 20, 100} {
+		defer func(before int64) { inMemory = before }(inMemory)
+		inMemory = most
+		dir := t.TempDir()
+		t.Setenv("TMPDIR", dir)
+		data := document.New().Data
+		data.Train, data.Test = document.Paths{"-"}, document.Paths{"other.csv"}
+		if err := Hold(context.Background(), &data, iotest.HalfReader(strings.NewReader(text))); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("%v is left, %v", left, err)
+		}
+		f := File{Data: data}
+		if format, err := f.FormatOf(data.Train); err != nil || format != "csv" {
+			t.Error(format, err)
+		}
+		paths, err := f.Files(data.Train)
+		if err != nil || len(paths) != 1 || paths[0] != "standard input" || f.Bytes(data.Train) != int64(len(text)) {
+			t.Fatal(paths, err)
+		}
+		one, err := f.OpenBytes(paths[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := make([]byte, 100)
+		if _, err := io.ReadFull(one, first); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			two, err := f.OpenBytes(paths[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if all, err := io.ReadAll(two); err != nil || string(all) != text {
+				t.Errorf("%d bytes, %v", len(all), err)
+			}
+		}
+		rest, err := io.ReadAll(one)
+		if err != nil || string(first)+string(rest) != text {
+			t.Errorf("%d bytes, %v", len(rest), err)
+		}
+		at := make([]byte, 4)
+		if _, err := one.(io.ReaderAt).ReadAt(at, 8); err != nil || string(at) != "a,b\n" {
+			t.Errorf("%q, %v", at, err)
+		}
+	}
+}
+
+// What cannot be read is an error, and a wait for what does not come ends with the context.
+func TestSpoolFaults(t *testing.T) {
+	data := document.New().Data
+	data.Train = document.Paths{"-"}
+	broken := errors.New("broken")
+	if err := Hold(context.Background(), &data, iotest.ErrReader(broken)); !errors.Is(err, broken) || err.Error() != "standard input: broken" {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	never, _ := io.Pipe()
+	go cancel()
+	if err := Hold(ctx, &data, never); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	data.Test = document.Paths{"-"}
+	if err := Hold(context.Background(), &data, strings.NewReader("a\n1\n")); err == nil || err.Error() != "standard input is named twice, and comes once" {
+		t.Error(err)
+	}
+	t.Setenv("TMPDIR", "nowhere")
+	defer func(before int64) { inMemory = before }(inMemory)
+	inMemory = 1
+	data.Test, data.FS = nil, nil
+	if err := Hold(context.Background(), &data, strings.NewReader("a\n1\n")); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,14 @@
+//go:build !windows
+
+package rows
+
+import "os"
+
+// temporary makes a file that nobody else sees, and that is gone once it is closed, or the process has ended.
+func temporary(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return file, os.Remove(path)
+}
