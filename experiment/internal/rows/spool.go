@@ -36,8 +36,8 @@ type held struct {
 	format string // as its first lines show
 }
 
-// Hold reads what comes once of the files that the section names, "-" standing for the input, or for standard input where
-// that is nil. Where nothing does the section stays as it is.
+// Hold reads what is handed to the process of the files that the section names, "-" standing for the input, or for standard
+// input where that is nil. Where nothing is the section stays as it is.
 func Hold(ctx context.Context, data *document.Data, input io.Reader) error {
 	s, ok := data.FS.(*Spool)
 	if data.FS != nil && !ok {
@@ -55,7 +55,7 @@ func Hold(ctx context.Context, data *document.Data, input io.Reader) error {
 			if inputs > 1 {
 				return errors.New("standard input is named twice, and comes once")
 			}
-			if s.held[Called(path)] != nil || !ComesOnce(path) {
+			if s.held[Called(path)] != nil || !isHanded(path) {
 				continue
 			}
 			h, err := hold(ctx, path, input)
@@ -70,7 +70,7 @@ func Hold(ctx context.Context, data *document.Data, input io.Reader) error {
 
 // Comes reports whether any of the rows can be read just once, and have not been held yet.
 func Comes(data document.Data) bool {
-	return data.FS == nil && (slices.ContainsFunc(data.Train, ComesOnce) || slices.ContainsFunc(data.Test, ComesOnce))
+	return data.FS == nil && (slices.ContainsFunc(data.Train, isHanded) || slices.ContainsFunc(data.Test, isHanded))
 }
 
 // Called is the name of what comes from a path.

@@ -17,11 +17,17 @@ const StandardInput = document.StandardInput
 
 // ComesOnce says whether what is at the path can be read just once: standard input, a pipe, a device.
 func ComesOnce(path string) bool {
-	if path == StandardInput || path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/") {
+	if isHanded(path) {
 		return true
 	}
 	info, err := os.Stat(path)
 	return err == nil && !info.IsDir() && !info.Mode().IsRegular()
+}
+
+// isHanded reports whether what is at the path is handed to the process when it starts, so that somebody is there to send
+// it: standard input, and what a shell makes of <(…).
+func isHanded(path string) bool {
+	return path == StandardInput || path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/")
 }
 
 // Stream is rows that can be read just once, as a file system of one file. Readers open a file for its head
