@@ -46,6 +46,7 @@ var Allowed = map[string][]string{
 	// Leaf packages, one for each outside format or origin of data.
 	"datasets/csv":       {"datasets", "datasets/internal/..."},
 	"datasets/svmlight":  {"datasets", "datasets/internal/...", "sparse"},
+	"datasets/sql":       {"datasets", "datasets/internal/..."},
 	"datasets/jsonl":     {"datasets", "datasets/internal/..."},
 	"datasets/arff":      {"datasets", "datasets/internal/...", "sparse"},
 	"datasets/npy":       {"datasets", "datasets/internal/..."},

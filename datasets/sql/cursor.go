@@ -1,0 +1,408 @@
+package sql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"math"
+	"math/bits"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/internal/table"
+	"github.com/bochner-ml/bochner/datasets/internal/text"
+)
+
+// query is a table.Columnar.
+type query struct {
+	Query
+	of   *Snapshot
+	form table.ColumnForm
+
+	lock sync.Mutex
+	seen map[table.Reading]uint64 // of the columns that were read to the end: what was in them, in their order
+}
+
+// open asks the database for the columns of a query.
+func (s *Snapshot) open(ctx context.Context, of Query, o *Options) (*query, error) {
+	q := &query{Query: of, of: s, form: table.ColumnForm{Name: of.name(), Rows: -1}, seen: map[table.Reading]uint64{}}
+	rows, end, err := q.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kinds, err := rows.ColumnTypes()
+	rows.Close()
+	if err := errors.Join(err, end()); err != nil {
+		return nil, q.fault(ctx, err)
+	}
+	var unknown []table.Reading
+	for j, k := range kinds {
+		c := table.TypedColumn{Name: k.Name(), As: k.DatabaseTypeName()}
+		var known bool
+		if c.Type, known = typeOf(c.As); !known {
+			unknown = append(unknown, table.Reading{Column: j, As: table.Unreadable})
+		}
+		q.form.Columns = append(q.form.Columns, c)
+	}
+	if len(unknown) > 0 && (o.Schema == nil || len(o.Schema.Columns) > 0) {
+		return q, q.look(ctx, unknown)
+	}
+	return q, nil
+}
+
+func (q *query) ColumnForm() table.ColumnForm { return q.form }
+
+// fault is an error of the database.
+func (q *query) fault(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("%s: %w", q.form.Name, err)
+}
+
+// run runs the query.
+func (q *query) run(ctx context.Context) (*sql.Rows, func() error, error) {
+	from, end, err := q.of.begin(ctx)
+	if err != nil {
+		return nil, nil, q.fault(ctx, err)
+	}
+	rows, err := from.QueryContext(ctx, q.Text, q.Args...)
+	if err != nil {
+		end()
+		return nil, nil, q.fault(ctx, err)
+	}
+	return rows, end, nil
+}
+
+// look finds out the types of columns from their values.
+func (q *query) look(ctx context.Context, columns []table.Reading) error {
+	c, err := q.cursor(ctx, columns)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for {
+		if _, err := c.Next(1 << 14); err == io.EOF {
+			break
+		} else if err != nil {
+			return err
+		}
+	}
+	for k, r := range columns {
+		column := &q.form.Columns[r.Column]
+		column.Type = c.cells[k].found.columnType()
+		if column.As == "" {
+			column.As = "unknown to the database"
+		}
+	}
+	return nil
+}
+
+// found counts the values of a column.
+type found struct{ numbers, truths, texts, times, others int }
+
+func (f *found) add(src any) {
+	switch src.(type) {
+	case nil:
+	case int64, float64, float32, int32, int:
+		f.numbers++
+	case bool:
+		f.truths++
+	case string:
+		f.texts++
+	case time.Time:
+		f.times++
+	default:
+		f.others++
+	}
+}
+
+// columnType is the one that takes all values.
+func (f *found) columnType() table.Type {
+	switch {
+	case f.others > 0 || f.times > 0 && f.numbers+f.truths+f.texts > 0:
+		return table.Unreadable
+	case f.times > 0:
+		return table.Times
+	case f.texts > 0:
+		return table.Texts
+	case f.truths > 0 && f.numbers == 0:
+		return table.Truths
+	}
+	return table.Numbers
+}
+
+// Read runs the query.
+func (q *query) Read(ctx context.Context, wanted []table.Reading) (table.Cursor, error) {
+	return q.cursor(ctx, wanted)
+}
+
+func (q *query) cursor(ctx context.Context, wanted []table.Reading) (*cursor, error) {
+	rows, end, err := q.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &cursor{of: q, ctx: ctx, rows: rows, end: end, cells: make([]cell, len(wanted)), dest: make([]any, len(q.form.Columns))}
+	columns := make([]fan, len(q.form.Columns))
+	for j := range columns {
+		c.dest[j] = &columns[j]
+	}
+	for k, r := range wanted {
+		column := &q.form.Columns[r.Column]
+		c.cells[k] = cell{Reading: r, zoned: column.As == "TIMESTAMPTZ", truths: column.Type == table.Truths}
+		columns[r.Column].cells = append(columns[r.Column].cells, &c.cells[k])
+	}
+	return c, nil
+}
+
+// cursor is one run of the query.
+type cursor struct {
+	of    *query
+	ctx   context.Context
+	rows  *sql.Rows
+	end   func() error
+	cells []cell
+	dest  []any
+	read  int // rows
+}
+
+// Next reads rows.
+func (c *cursor) Next(most int) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	for k := range c.cells {
+		c.cells[k].begin()
+	}
+	n := 0
+	for n < most && c.rows.Next() {
+		if err := c.rows.Scan(c.dest...); err != nil {
+			return 0, c.of.fault(c.ctx, err)
+		}
+		for k := range c.cells {
+			if err := c.cells[k].err; err != nil {
+				name := c.of.form.Columns[c.cells[k].Column].Name
+				return 0, &datasets.LineError{File: c.of.form.Name, Err: fmt.Errorf("row %d: column %s: %w", c.read+n, name, err)}
+			}
+		}
+		n++
+	}
+	c.read += n
+	switch err := c.rows.Err(); {
+	case c.ctx.Err() != nil:
+		return 0, c.ctx.Err()
+	case err != nil:
+		return 0, c.of.fault(c.ctx, err)
+	case n > 0:
+		return n, nil
+	}
+	return 0, c.last()
+}
+
+// last looks whether the rows are those of the passes before.
+func (c *cursor) last() error {
+	q := c.of
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	for k := range c.cells {
+		cell := &c.cells[k]
+		before, is := q.seen[cell.Reading]
+		if is && before != cell.sum {
+			return q.fault(c.ctx, errChanged)
+		}
+		q.seen[cell.Reading] = cell.sum
+	}
+	return io.EOF
+}
+
+// errChanged is of rows that are not those that came before.
+var errChanged error = changed{}
+
+type changed struct{}
+
+func (changed) Error() string {
+	return "the rows, or their order, have changed since they were first read; order by a unique key in the query fixes the order"
+}
+func (changed) Unwrap() error { return datasets.ErrChanged }
+
+// Decode hands out the values of the rows at hand.
+func (c *cursor) Decode(k int, v *table.Values) error {
+	cell := &c.cells[k]
+	switch cell.As {
+	case table.Numbers:
+		copy(v.Numbers, cell.numbers)
+	case table.Times:
+		copy(v.Seconds, cell.seconds)
+	case table.Texts:
+		copy(v.Codes, cell.codes)
+		v.Texts = cell.texts
+	}
+	return nil
+}
+
+func (c *cursor) Close() error { return errors.Join(c.rows.Close(), c.end()) }
+
+// fan is a column, whose values go to all that want them.
+type fan struct{ cells []*cell }
+
+// Scan takes a value.
+func (f *fan) Scan(src any) error {
+	for _, c := range f.cells {
+		if c.err = c.put(src); c.err != nil {
+			break
+		}
+	}
+	return nil
+}
+
+// cell is the values of a column in one representation.
+type cell struct {
+	table.Reading
+	zoned   bool // whether times have a zone
+	truths  bool // whether numbers are truths, as in SQLite
+	numbers []float64
+	seconds []int64
+	codes   []int32
+	texts   *table.Dictionary
+	room    []byte
+	found   found
+	sum     uint64 // of all values so far
+	err     error
+}
+
+func (c *cell) begin() {
+	c.numbers, c.seconds, c.codes = c.numbers[:0], c.seconds[:0], c.codes[:0]
+	if c.As == table.Texts {
+		c.texts = c.texts.Gathered()
+	}
+}
+
+// put appends a value.
+func (c *cell) put(src any) error {
+	switch c.As {
+	case table.Numbers:
+		v, err := numberOf(src)
+		c.numbers = append(c.numbers, v)
+		c.add(math.Float64bits(v))
+		return err
+	case table.Times:
+		v, err := secondsOf(src)
+		c.seconds = append(c.seconds, v)
+		c.add(uint64(v))
+		return err
+	case table.Texts:
+		return c.putText(src)
+	}
+	c.found.add(src)
+	return nil
+}
+
+// add takes a value into the sum.
+func (c *cell) add(v uint64) { c.sum = bits.RotateLeft64((c.sum^v)*0x9e3779b97f4a7c15, 29) }
+
+// seed is that of the sums of texts.
+var seed = maphash.MakeSeed()
+
+func (c *cell) putText(src any) error {
+	if src == nil {
+		c.codes = append(c.codes, -1)
+		c.add(1)
+		return nil
+	}
+	if v, ok := src.(int64); ok && c.truths {
+		src = v != 0
+	}
+	var err error
+	if c.room, err = appendText(c.room[:0], src, c.zoned); err != nil {
+		return err
+	}
+	c.codes = append(c.codes, c.texts.Code(c.room))
+	c.add(maphash.Bytes(seed, c.room))
+	return nil
+}
+
+// numberOf returns the number that a value is, NaN for a missing one.
+func numberOf(src any) (float64, error) {
+	switch v := src.(type) {
+	case nil:
+		return math.NaN(), nil
+	case float64:
+		return v, nil
+	case int64:
+		return float64(v), nil
+	case bool:
+		if v {
+			return 1, nil
+		}
+		return 0, nil
+	case float32:
+		return float64(v), nil
+	case []byte:
+		return numberIn(v)
+	case string:
+		return numberIn([]byte(v))
+	}
+	return 0, strange(src, "a number")
+}
+
+func numberIn(b []byte) (float64, error) {
+	if len(b) == 0 || string(b) == "NaN" {
+		return math.NaN(), nil
+	}
+	if v, ok := text.Number(b); ok {
+		return v, nil
+	}
+	return 0, fmt.Errorf("%q is not a number", b)
+}
+
+// secondsOf returns the time that a value is.
+func secondsOf(src any) (int64, error) {
+	switch v := src.(type) {
+	case nil:
+		return table.NoTime, nil
+	case time.Time:
+		return v.Unix(), nil
+	case []byte:
+		return secondsOf(string(v))
+	case string:
+		if v == "" {
+			return table.NoTime, nil
+		}
+		if t, ok := (datasets.Date{}).Parse([]byte(v)); ok {
+			return t.Unix(), nil
+		}
+		return 0, fmt.Errorf("%q is not a date, wanted one such as 2024-03-31", v)
+	}
+	return 0, strange(src, "a time")
+}
+
+// appendText writes a value as a category is called.
+func appendText(dst []byte, src any, zoned bool) ([]byte, error) {
+	switch v := src.(type) {
+	case string:
+		return append(dst, v...), nil
+	case []byte:
+		return append(dst, v...), nil
+	case int64:
+		return strconv.AppendInt(dst, v, 10), nil
+	case float64:
+		return table.AppendNumber(dst, v, 64), nil
+	case float32:
+		return table.AppendNumber(dst, float64(v), 32), nil
+	case bool:
+		return strconv.AppendBool(dst, v), nil
+	case time.Time:
+		day := !zoned && v.Hour() == 0 && v.Minute() == 0 && v.Second() == 0 && v.Nanosecond() == 0
+		return table.AppendTime(dst, v.Unix(), v.Nanosecond(), day, zoned), nil
+	}
+	return dst, strange(src, "a text")
+}
+
+func strange(src any, wanted string) error {
+	return fmt.Errorf("the driver returns a %T, wanted %s", src, wanted)
+}

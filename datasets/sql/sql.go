@@ -1,0 +1,167 @@
+// Package sql reads the rows of a query, from any database that package database/sql has a driver for, as a stream of
+// blocks.
+//
+//	db, err := sql.Open("pgx", os.Getenv("DATABASE_URL")) // of package database/sql
+//	src, err := rows.Open(ctx, db, "select rent, area, city from flats order by id", nil, rows.Options{…})
+//
+// Columns have the types that the database says: numbers are numeric, truths too, but for the target, where they are
+// classes; texts are categorical; dates and times are taken apart by Roles.Dates, those with a zone in UTC. NULL is a
+// missing value, and so are NaN, the empty text and "NaN". Where the database does not say the type of a column, as
+// SQLite does not for what is computed, its values do, in a pass of their own. Objects, arrays, bytes and whatever else
+// are no columns, unless nobody wants them.
+//
+// Every pass runs the query again, and holds a few thousand rows. So that all passes see the same rows they read one
+// [Snapshot] where the database has it. Where it has none, or the query leaves the order of its rows to the database, a
+// pass that finds other rows than the first one, or the same in another order, ends with an error that wraps
+// [datasets.ErrChanged]: a query that ends in "order by" and a unique key gives the same bits every time.
+package sql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/internal/table"
+)
+
+// Options say what the columns are for. The zero value makes all of them inputs.
+type Options struct {
+	datasets.Roles
+}
+
+// Query is one that returns rows.
+type Query struct {
+	Text string
+	Args []any  // for its placeholders, as package database/sql takes them
+	Name string // what its rows are called in errors; "" is the beginning of the text
+}
+
+// Open returns the rows of a query as a source. It reads them from a [Snapshot] that ends with ctx, which therefore has
+// to last as long as the source is read. Without Options.Schema it runs the query once or twice, for types that the
+// database does not say and to learn the schema.
+func Open(ctx context.Context, db *sql.DB, query string, args []any, o Options) (datasets.Source, error) {
+	s, err := Take(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	return s.Open(ctx, o, Query{Text: query, Args: args})
+}
+
+// Read returns the rows of a query in memory.
+func Read(ctx context.Context, db *sql.DB, query string, args []any, o Options) (datasets.Set, error) {
+	s, err := Take(ctx, db)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	src, err := s.Open(ctx, o, Query{Text: query, Args: args})
+	if err != nil {
+		return datasets.Set{}, errors.Join(err, s.Close())
+	}
+	set, err := datasets.Gather(ctx, src)
+	return set, errors.Join(err, s.Close())
+}
+
+// Snapshot is a database as it was at one moment, whatever others write meanwhile: PostgreSQL exports one, which all
+// passes of all sources read, several at once, each in a read-only transaction. It keeps one connection busy until it
+// is closed. Of other databases, and where one connection is all there is, it is the database as it is.
+type Snapshot struct {
+	db *sql.DB
+	tx *sql.Tx // that keeps the snapshot; nil for none
+	id string
+}
+
+// Take takes a snapshot, which ends with ctx, or when it is closed.
+func Take(ctx context.Context, db *sql.DB) (*Snapshot, error) {
+	if err := db.PingContext(ctx); err != nil {
+		return nil, fmt.Errorf("datasets/sql: %w", err)
+	}
+	s := &Snapshot{db: db}
+	if db.Stats().MaxOpenConnections == 1 {
+		return s, nil
+	}
+	tx, err := db.BeginTx(ctx, &readOnly)
+	if err != nil {
+		return s, ctx.Err() // it knows no such transactions
+	}
+	err = tx.QueryRowContext(ctx, "select pg_export_snapshot()").Scan(&s.id)
+	if err != nil || strings.ContainsAny(s.id, `'\`) {
+		tx.Rollback()
+		s.id = ""
+		return s, ctx.Err()
+	}
+	s.tx = tx
+	return s, nil
+}
+
+// readOnly are transactions in which every query sees the same rows.
+var readOnly = sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
+
+// Close ends the snapshot. Its sources cannot be read any more.
+func (s *Snapshot) Close() error {
+	if s.tx == nil {
+		return nil
+	}
+	return rollback(s.tx)
+}
+
+// Open returns the rows of queries as a source, those of several one after the other; these have the same columns, in
+// any order.
+func (s *Snapshot) Open(ctx context.Context, o Options, queries ...Query) (datasets.Source, error) {
+	if len(queries) == 0 {
+		return nil, errors.New("datasets/sql: there is no query")
+	}
+	k := 0
+	c, err := table.SeveralColumns(make([]string, len(queries)), func(string) (table.Columnar, error) {
+		k++
+		return s.open(ctx, queries[k-1], &o)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return table.OpenColumns(ctx, c, o.Roles)
+}
+
+// begin begins what a query reads, and returns how to end it.
+func (s *Snapshot) begin(ctx context.Context) (q querier, end func() error, err error) {
+	if s.tx == nil {
+		return s.db, func() error { return nil }, nil
+	}
+	tx, err := s.db.BeginTx(ctx, &readOnly)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := tx.ExecContext(ctx, "set transaction snapshot '"+s.id+"'"); err != nil {
+		tx.Rollback()
+		return nil, nil, fmt.Errorf("the snapshot has ended: %w", err)
+	}
+	return tx, func() error { return rollback(tx) }, nil
+}
+
+// rollback ends a transaction, which may have ended with its context.
+func rollback(tx *sql.Tx) error {
+	if err := tx.Rollback(); err != sql.ErrTxDone {
+		return err
+	}
+	return nil
+}
+
+// querier is a database or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// name is what the rows of a query are called.
+func (q Query) name() string {
+	if q.Name != "" {
+		return q.Name
+	}
+	const most = 60
+	text := strings.Join(strings.Fields(q.Text), " ")
+	if letters := []rune(text); len(letters) > most {
+		return string(letters[:most]) + "…"
+	}
+	return text
+}
