@@ -289,7 +289,7 @@ func (a automatic) choose(ctx context.Context) error {
 	}
 	a.model, a.chosenBy = a.found.Model, a.found.Score
 	if a.result.Rows.Train = set.Rows(); set.Rows() > mostJudged {
-		a.judged = set.Spread(mostJudged).Source()
+		a.judged = datasets.Spread(set.Rows(), mostJudged)
 	}
 	a.spec.Pipeline, a.spec.Search = a.found.Pipeline, nil
 	a.result.Seconds.Search = a.found.Seconds

@@ -46,6 +46,9 @@ func (r *run) examine(ctx context.Context, said predictions.Verdict, on datasets
 	if numbers := r.rows.Numbers; numbers != nil {
 		e.number = func(k int) int { return numbers[k] }
 	}
+	if among := e.number; r.rows.Test == nil && r.judged != nil {
+		e.number = func(k int) int { return among(r.judged[k]) }
+	}
 	if err := findings.Judged(e.seen, said.Input(), r.rows.Task, on.Schema(), e.number); err != nil {
 		e.skip("what was taken for what", err)
 	}

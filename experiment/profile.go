@@ -25,15 +25,9 @@ func (d *described) Blocks(ctx context.Context, yield func(block datasets.Set) e
 	})
 }
 
-// describe notes what the training rows look like: those that have been read for the scores, unless these are only some.
+// describe notes what the training rows look like, which have been read for the scores.
 func (r *run) describe(ctx context.Context, read *described) error {
-	var p profile.Profile
-	var err error
-	if r.judged != nil {
-		p, err = profile.Of(ctx, r.rows.Train)
-	} else {
-		p, err = profile.Finish(ctx, read.pass)
-	}
+	p, err := profile.Finish(ctx, read.pass)
 	r.result.Profile = &p
 	return err
 }

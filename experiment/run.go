@@ -88,8 +88,8 @@ type run struct {
 	found  *auto.Result // where the pipeline was chosen by package auto
 	model  estimator.Predictor
 
-	chosenBy string          // metric, "" for none
-	judged   datasets.Source // training rows to score the model on, nil for all
+	chosenBy string // metric, "" for none
+	judged   []int  // training rows to score the model on, nil for all
 }
 
 // digest says which files the rows are from.
@@ -342,18 +342,17 @@ func (r *run) evaluate(ctx context.Context) error {
 	if r.chosenBy != "" {
 		extra = []string{r.chosenBy}
 	}
-	train := r.rows.Train
-	if r.judged != nil {
-		train = r.judged
+	read := &described{Source: r.rows.Train}
+	train, err := r.onlyJudged(read)
+	if err != nil {
+		return err
 	}
-	n, _ := train.Dims()
-	read := &described{Source: train}
 	var v predictions.Verdict
-	var err error
 	if r.rows.Test == nil && r.rows.Task.Targetless() {
-		v, err = r.predict(ctx, read) // what was found is in the rows themselves
+		v, err = r.predict(ctx, train) // what was found is in the rows themselves
 	} else {
-		v, err = predictions.Judge(ctx, meta.WithoutIntervals(r.model), r.rows.Task, read, nil, func(done int) { r.options.report("evaluate", done, max(n, 0)) })
+		n, _ := train.Dims()
+		v, err = predictions.Judge(ctx, meta.WithoutIntervals(r.model), r.rows.Task, train, nil, func(done int) { r.options.report("evaluate", done, max(n, 0)) })
 	}
 	if err != nil {
 		return err
@@ -363,6 +362,9 @@ func (r *run) evaluate(ctx context.Context) error {
 	}
 	if r.judged == nil {
 		r.result.Rows.Train = v.Rows
+	}
+	if train, err = r.onlyJudged(r.rows.Train); err != nil {
+		return err
 	}
 	if r.result.Train, err = r.score(v, "train", extra); err != nil {
 		return err
@@ -388,6 +390,23 @@ func (r *run) evaluate(ctx context.Context) error {
 	err = r.examine(ctx, v, train, extra)
 	r.result.Seconds.Report = time.Since(began).Seconds()
 	return err
+}
+
+// mostJudgedInFile is how many training rows the model is scored on where they stay in their file: what is held of those
+// that are scored would grow with the file, and scores of more hardly differ.
+const mostJudgedInFile = 1 << 20
+
+// onlyJudged returns those rows of a source of the training rows that the model is scored on.
+func (r *run) onlyJudged(train datasets.Source) (datasets.Source, error) {
+	n, _ := train.Dims()
+	if r.judged == nil && r.rows.Streamed && n > mostJudgedInFile && !r.rows.Task.Targetless() {
+		r.judged = datasets.Spread(n, mostJudgedInFile)
+	}
+	if r.judged == nil {
+		return train, nil
+	}
+	r.result.Rows.Judged = len(r.judged)
+	return datasets.Subset(train, r.judged)
 }
 
 // count notes the sizes of clusters, or the share of anomalies, among the training or the test rows.

@@ -383,6 +383,9 @@ func moreRows(l result.LearningCurve) string {
 func data(r result.Result) (s section) {
 	s.Title = "Data"
 	s.Text = []string{fmt.Sprintf("%s rows to learn from, %s to test on, %d inputs.", count(float64(r.Rows.Train)), count(float64(r.Rows.Test)), r.Features)}
+	if n := r.Rows.Judged; n > 0 {
+		s.Text = append(s.Text, fmt.Sprintf("Scores of the training rows are those of %s of them, evenly spread.", count(float64(n))))
+	}
 	if p := r.Profile; p != nil {
 		t := table{Caption: "Inputs of the training rows", Head: []string{"input", "missing", "values"}}
 		const most = 60

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -109,7 +110,7 @@ func judged(r result.Result) (scores map[string]float64, rows int, part string) 
 	if r.Test != nil {
 		return r.Test, r.Rows.Test, "test"
 	}
-	return r.Train, r.Rows.Train, "training"
+	return r.Train, cmp.Or(r.Rows.Judged, r.Rows.Train), "training"
 }
 
 // lead says in a sentence or two what was asked and what came out.

@@ -42,6 +42,9 @@ func showResult(out io.Writer, r experiment.Result) {
 	if len(r.Train)+len(r.Test) > 0 {
 		showScores(out, r.Train, r.Test, r.Baselines...)
 	}
+	if r.Rows.Judged > 0 {
+		fmt.Fprintf(out, "training rows are scored on %d of them, evenly spread\n", r.Rows.Judged)
+	}
 	showPositive(out, r.Positive)
 	showFindings(out, r.Findings)
 	if r.Intervals != nil {

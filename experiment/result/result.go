@@ -68,6 +68,8 @@ type AnomalyShares struct {
 type Rows struct {
 	Train int `json:"train"`
 	Test  int `json:"test,omitempty"`
+	// Judged is how many of the training rows the scores of these are of, evenly spread over them; 0 for all.
+	Judged int `json:"train_judged,omitempty"`
 }
 
 // Search is what a grid search found.
