@@ -118,6 +118,17 @@ type Shape struct {
 	Filled float64
 	// Columns are those of the schema, nil where they are not known.
 	Columns []Column
+	// Streamed says that the rows come in blocks, and that nobody keeps what is made of one.
+	Streamed bool
+}
+
+// Held is how many rows are in memory at once where a step maps them: all, of a stream some blocks.
+func (s Shape) Held() int {
+	const blocks = 4 // one that is read, one that is mapped, and what these are made of
+	if s.Streamed {
+		return min(s.Rows, blocks*BlockRows)
+	}
+	return s.Rows
 }
 
 // Entries is the number of entries of a row that count: those that are not 0, of a dense one all.
@@ -188,7 +199,7 @@ type Coster interface {
 // Cost is an estimate of work.
 type Cost struct {
 	Flops  float64 // floating-point operations, as fast as those of a product of large matrices
-	Bytes  int64   // memory held at once
+	Bytes  int64   // memory held at once; of a step with the rows that come out, as far as they are held
 	Width  int     // columns that come out of a transformer, -1 where nothing tells
 	Guess  bool    // whether only fitting tells the width, and it is a guess
 	Filled float64 // entries of a row that comes out that are not 0, where it is sparse; 0 where it is dense

@@ -67,6 +67,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	if parts.Task.Targetless() {
 		shape = train.WithoutTargets().Shape()
 	}
+	shape.Streamed = p.Stream
 	fit := costOfFit(last, shape, count)
 	p.Steps, p.Flops, p.Bytes = fit.steps, fit.flops, fit.bytes
 	if p.Refusal() != nil {
@@ -79,7 +80,10 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 		}
 		p.AtMost = search.AtMost
 		p.Candidates, p.Folds, p.Fits, p.Shared = search.Candidates, search.Folds, search.Fits+1, append(p.Shared, search.Shared...)
-		p.Flops, p.Bytes = searchFlops(search, fit), max(fit.bytes, search.Bytes)
+		p.Flops = searchFlops(search, fit)
+		if !p.Stream { // a search over a stream has as many candidates at once as there is memory for
+			p.Bytes = max(fit.bytes, search.Bytes)
+		}
 	}
 	if !p.Stream {
 		p.Bytes += 2 * rows.Memory(spec, parts.Train) // the rows, and their parts

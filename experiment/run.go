@@ -212,6 +212,7 @@ func (r *run) fits() error {
 		}
 		shape = set.Shape()
 	}
+	shape.Streamed = r.rows.Streamed
 	if err := checkLevel(r.spec, shape); err != nil {
 		return err
 	}

@@ -411,14 +411,15 @@ func (s Binning) FitTransform(ctx context.Context, data datasets.Set) (Transform
 // Cost returns the cost of mapping the rows and the memory of grids, dictionary and features.
 func (s Binning) Cost(shape datasets.Shape) datasets.Cost {
 	n, d, p := float64(shape.Rows), float64(shape.Cols), float64(s.Grids)
-	c := datasets.Cost{Flops: 4 * n * d * p, Bytes: int64(24*d*p + 4*n*p + 8*n), Width: s.Columns.hashed, Filled: p}
+	held := float64(shape.Held())
+	c := datasets.Cost{Flops: 4 * n * d * p, Bytes: int64(24*d*p + 4*held*p + 8*held), Width: s.Columns.hashed, Filled: p}
 	_, inputs := byOrigin(datasets.Schema{Columns: shape.Columns}, shape.Cols)
 	if k := float64(s.Inputs); k > 0 && s.Inputs < inputs {
 		k *= d / float64(inputs) // columns
-		c.Flops, c.Bytes = 4*n*k*p+2*n*d, int64(32*k*p+4*n*p+8*n+8*n*d)
+		c.Flops, c.Bytes = 4*n*k*p+2*n*d, int64(32*k*p+held*(4*p+8+8*d))
 	}
 	if s.Columns.exact {
-		c.Bytes += int64(20 * n * p)
+		c.Bytes += int64(20 * n * p) // of the bins, in a stream as well
 		c.Width, c.Guess = int(min(max(n, 2)*p/2, math.MaxUint32)), true // every other row in a bin of its own
 	}
 	return c

@@ -178,7 +178,7 @@ func (s Nystroem) Cost(shape datasets.Shape) datasets.Cost {
 	}
 	const value = 10 // flops of a kernel value
 	c := datasets.Cost{Flops: n*m*(2*shape.Entries()+value+m) + m*m*m/3, Width: int(m)}
-	held := float64(landmarks.Bytes(int(m), shape.Cols)) + 8*n*m
+	held := float64(landmarks.Bytes(int(m), shape.Cols)) + 8*float64(shape.Held())*m
 	if s.Choose == "rpcholesky" {
 		sample := min(n, pivotedRows)
 		c.Flops += sample * m * (2*shape.Entries() + value + 2*m)

@@ -212,7 +212,7 @@ func (s RFF) Cost(shape datasets.Shape) datasets.Cost {
 	n, d, m, D := float64(shape.Rows), float64(shape.Cols), float64(s.frequencies()), float64(s.Features)
 	const cosine = 20
 	project, bytes := s.law().Cost(shape.Entries(), d, m)
-	return datasets.Cost{Flops: n * (project + cosine*D), Bytes: int64(bytes + 8*n*D), Width: s.Features}
+	return datasets.Cost{Flops: n * (project + cosine*D), Bytes: int64(bytes + 8*float64(shape.Held())*D), Width: s.Features}
 }
 
 // FittedRFF is what [RFF] is fitted to.

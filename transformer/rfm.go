@@ -237,11 +237,11 @@ func (s RFM) Cost(shape datasets.Shape) datasets.Cost {
 	flops, bytes := s.options().Cost(float64(n), float64(held(n)), d, float64(max(shape.Outputs, 1)))
 	c := datasets.Cost{Width: shape.Cols, Passes: 3}
 	if s.Diagonal {
-		entries := float64(shape.Rows) * shape.Entries()
-		c.Flops, c.Bytes, c.Filled = flops+entries, int64(bytes+8*entries), shape.Filled
+		c.Flops, c.Filled = flops+float64(shape.Rows)*shape.Entries(), shape.Filled
+		c.Bytes = int64(bytes + 8*float64(shape.Held())*shape.Entries())
 		return c
 	}
-	c.Flops, c.Bytes = flops+2*float64(shape.Rows)*d*d, int64(bytes+8*float64(shape.Rows)*d)
+	c.Flops, c.Bytes = flops+2*float64(shape.Rows)*d*d, int64(bytes+8*float64(shape.Held())*d)
 	return c
 }
 

@@ -98,7 +98,7 @@ func (s SoftmaxFeatures) resolve(ctx context.Context, data datasets.Source) ([]f
 func (s SoftmaxFeatures) Cost(shape datasets.Shape) datasets.Cost {
 	n, d, m := float64(shape.Rows), float64(shape.Cols), float64(s.Features)
 	const exponential = 16
-	cost := datasets.Cost{Flops: n * m * (2*shape.Entries() + exponential), Bytes: int64(20*d*m + 8*n*m), Width: s.Features}
+	cost := datasets.Cost{Flops: n * m * (2*shape.Entries() + exponential), Bytes: int64(20*d*m + 8*float64(shape.Held())*m), Width: s.Features}
 	if s.Draw == "orthogonal" {
 		cost.Flops += 4 * d * d * m
 	}

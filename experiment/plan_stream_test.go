@@ -1,0 +1,39 @@
+package experiment
+
+import (
+	"testing"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/experiment/result"
+)
+
+// A stream of any length costs the memory of some blocks: what comes out of its steps is not kept.
+func TestPlannedMemoryOfAStreamDoesNotGrow(t *testing.T) {
+	spec, err := Parse(t.Context(), "long.yaml", []byte(`
+name: long
+data: {dataset: iris}
+pipeline:
+  - standardize
+  - pca: {components: 10}
+  - rff: {features: 1024, gamma: 0.1}
+  - ridge_classifier
+output: {dir: out}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cost := func(rows int, streamed bool) fitCost {
+		shape := datasets.Shape{Rows: rows, Cols: 20, Outputs: 1, Streamed: streamed}
+		return costOfFit(lastPipeline(spec, spec.Pipeline, shape, streamed), shape, result.Rows{})
+	}
+	small, large := cost(1_000_000, true), cost(1_000_000_000, true)
+	if small.bytes != large.bytes || large.bytes > 500<<20 {
+		t.Errorf("10⁶ rows take %d bytes and 10⁹ rows %d, wanted the same and less than 500 MiB", small.bytes, large.bytes)
+	}
+	if held := cost(1_000_000, false); held.bytes < 8*1024*1_000_000 {
+		t.Errorf("rows in memory take %d bytes, wanted their features at least", held.bytes)
+	}
+	if large.flops < 900*small.flops {
+		t.Errorf("10⁹ rows take %g operations and 10⁶ %g, wanted a thousand times as many", large.flops, small.flops)
+	}
+}
