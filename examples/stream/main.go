@@ -1,23 +1,31 @@
-// Command stream learns a kernel machine from rows that are made as they are read: random Fourier features and
-// a classifier by stochastic gradient descent, in one reading. Time grows as the rows do; memory does not.
+// Command stream learns kernel machines from rows that are made as they are read: random Fourier features, and on them
+// a classifier by stochastic gradient descent, by the sums of a ridge regression, or by the passes of a logistic one.
+// Time grows as the rows do; memory does not.
 //
 //	go run ./examples/stream -most 10000000
+//	go run ./examples/stream -most 10000000 -features 1024 -model all -picture docs/stream-cost.svg
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"log"
 	"math"
 	"math/rand/v2"
+	"os"
 	"runtime/metrics"
+	"slices"
+	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/svg"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -28,7 +36,10 @@ const (
 )
 
 // endless is rows that are drawn afresh at each reading, from the seed of each block: nothing is kept.
-type endless struct{ first, rows int }
+type endless struct {
+	first, rows int
+	readings    *int // how often they were read from the beginning, nil for nobody asks
+}
 
 func (e endless) Schema() datasets.Schema {
 	return datasets.Schema{Targets: []datasets.Column{{Name: "side", Kind: datasets.Categorical, Levels: []string{"below", "above"}}}}
@@ -38,6 +49,9 @@ func (e endless) Dims() (rows, cols int) { return e.rows, inputs }
 
 // Blocks hands out the rows in arrays that are used again.
 func (e endless) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+	if e.readings != nil {
+		*e.readings++
+	}
 	x, y := make([]float64, block*inputs), make([]float64, block)
 	for lo := 0; lo < e.rows; lo += block {
 		if err := ctx.Err(); err != nil {
@@ -70,39 +84,113 @@ func draw(seed uint64, x, y []float64) {
 func main() {
 	most := flag.Int("most", 1_000_000, "the most rows")
 	features := flag.Int("features", 500, "random features")
+	model := flag.String("model", "sgd_classifier", strings.Join(names(), ", ")+", or all")
+	picture := flag.String("picture", "", "file for a picture of the times")
 	flag.Parse()
-	if err := run(*most, *features); err != nil {
+	if err := run(*most, *features, *model, *picture); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(most, features int) error {
+// learner is one of the estimators that learn from a stream.
+type learner struct {
+	name string
+	spec func() estimator.Estimator
+}
+
+var learners = []learner{
+	{"sgd_classifier", func() estimator.Estimator {
+		s := estimator.NewSGDClassifier()
+		s.Loss, s.Epochs, s.Alpha = "log_loss", 1, 1e-6
+		return s
+	}},
+	{"ridge_classifier", func() estimator.Estimator { return estimator.NewRidgeClassifier() }},
+	{"logistic", func() estimator.Estimator { return estimator.NewLogistic() }},
+}
+
+func names() (out []string) {
+	for _, l := range learners {
+		out = append(out, l.name)
+	}
+	return out
+}
+
+func run(most, features int, model, picture string) error {
+	some := slices.DeleteFunc(slices.Clone(learners), func(l learner) bool { return model != "all" && model != l.name })
+	if len(some) == 0 {
+		return fmt.Errorf("there is no model %q, only %s", model, strings.Join(names(), ", "))
+	}
 	ctx := context.Background()
-	rff, model := transformer.NewRFF(), estimator.NewSGDClassifier()
+	rff := transformer.NewRFF()
 	rff.Features, rff.Gamma = features, transformer.FixedGamma(0.03)
-	model.Loss, model.Epochs, model.Alpha = "log_loss", 1, 1e-6
-	spec := pipeline.Steps(rff).Then(model)
 	test, err := datasets.Gather(ctx, endless{first: 1 << 40, rows: 20_000})
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%12s %12s %12s %12s %10s\n", "rows", "seconds", "CPU seconds", "memory, MB", "accuracy")
-	for n := min(100_000, most); ; n = min(10*n, most) {
-		began, used := time.Now(), processor()
-		fitted, err := spec.FitSource(ctx, endless{rows: n})
-		if err != nil {
-			return err
-		}
-		seconds, cpu := time.Since(began).Seconds(), processor()-used
-		accuracy, err := share(ctx, fitted, test)
-		if err != nil {
-			return err
-		}
-		fmt.Printf("%12d %12.1f %12.1f %12d %10.4f\n", n, seconds, cpu, held()>>20, accuracy)
-		if n == most {
-			return nil
-		}
+	product, reading, err := rates(ctx, features)
+	if err != nil {
+		return err
 	}
+	fmt.Printf("a million rows: %.1f CPU seconds for the products of ridge alone, %.1f to make them\n\n", 1e6*product, 1e6*reading)
+	fmt.Printf("%-16s %10s %10s %12s %9s %11s %9s\n", "model", "rows", "seconds", "CPU seconds", "readings", "memory, MB", "accuracy")
+	plot := svg.Plot{Title: fmt.Sprintf("Rows that nobody holds, D = %d", features), X: svg.Axis{Name: "rows", Log: true}, Y: svg.Axis{Name: "CPU seconds", Log: true}}
+	for k, l := range some {
+		series := svg.Series{Name: l.name, Color: k, Line: true, Dots: true}
+		for n := min(100_000, most); ; n = min(10*n, most) {
+			readings := 0
+			began, used := time.Now(), processor()
+			fitted, err := pipeline.Steps(rff).Then(l.spec()).FitSource(ctx, endless{rows: n, readings: &readings})
+			if err != nil {
+				return err
+			}
+			seconds, cpu := time.Since(began).Seconds(), processor()-used
+			accuracy, err := share(ctx, fitted, test)
+			if err != nil {
+				return err
+			}
+			fmt.Printf("%-16s %10d %10.1f %12.1f %9d %11d %9.4f\n", l.name, n, seconds, cpu, readings, held()>>20, accuracy)
+			series.X, series.Y = append(series.X, float64(n)), append(series.Y, cmp.Or(cpu, seconds))
+			if n == most {
+				break
+			}
+		}
+		plot.Series = append(plot.Series, series)
+	}
+	if picture == "" {
+		return nil
+	}
+	all := plot.Series[0].X
+	plot.Series = append(plot.Series, svg.Series{Name: "products of ridge", Color: svg.Reference, Line: true, Dashed: true, X: all, Y: times(product, all)})
+	return os.WriteFile(picture, []byte(plot.SVG()), 0o644)
+}
+
+func times(c float64, x []float64) []float64 {
+	out := make([]float64, len(x))
+	for i := range out {
+		out[i] = c * x[i]
+	}
+	return out
+}
+
+// rates measures how many seconds of processors a row takes: in the product Z'Z of its features with themselves, at best,
+// and to be made.
+func rates(ctx context.Context, features int) (product, reading float64, err error) {
+	const rows, tries = 8192, 5
+	z, c := kern.Dense(rows, features, features, make([]float64, rows*features)), kern.Dense(features, features, features, make([]float64, features*features))
+	for i := range z.Data {
+		z.Data[i] = math.Cos(float64(i))
+	}
+	product = math.Inf(1)
+	for range tries {
+		used := processor()
+		if err := kern.Gram(ctx, c, z, nil); err != nil {
+			return 0, 0, err
+		}
+		product = min(product, (processor()-used)/rows)
+	}
+	used := processor()
+	err = endless{rows: 16 * rows}.Blocks(ctx, func(datasets.Set) error { return nil })
+	return product, (processor() - used) / (16 * rows), err
 }
 
 // share is that of rows whose class is predicted.
