@@ -114,6 +114,43 @@ func TestOneModel(t *testing.T) {
 	copies = 1
 }
 
+// What takes passes until it has converged, and a search, each of whose shards is some of its fits: the same.
+func TestOtherJobs(t *testing.T) {
+	const logistic = `
+name: sides
+data: {train: rows.csv, target: colour, task: classification}
+pipeline: [standardize, {rff: {features: 40, gamma: 0.3}}, logistic]
+`
+	const search = `
+name: best
+data: {train: rows.csv, target: y, task: regression}
+pipeline:
+  - columns:
+      - {name: numbers, select: numeric, steps: [standardize]}
+      - {name: texts, select: categorical, steps: [onehot]}
+  - rff: {features: 40}
+  - ridge
+search:
+  grid:
+    rff.gamma: [0.03, 0.1, 0.3, 1, 3]
+    ridge.alpha: [1e-4, 1e-3, 0.01, 0.1, 1, 10, 100, 1e3, 1e4, 1e5]
+report: {html: false, importance: {repeats: 0}}
+output: {dir: best}
+`
+	for text, passes := range map[string]int{logistic: 30, search: 2} {
+		j := rows(t)
+		j.Spec, j.Shards, j.Passes = text, 5, passes
+		want := verbs(t, j)
+		got, err := run(t, j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s\nanother model than that of the verbs", text)
+		}
+	}
+}
+
 // A task that fails when it has written, or before, ends the pipeline on a runner that does nothing again, as prism is.
 // Whoever runs it again gets the model, and nothing that was done is done again.
 func TestGoesOn(t *testing.T) {

@@ -109,6 +109,14 @@ for name in rows kdd; do
 	same "$work/$name.verbs" "$work/$name.spark" "$name, files" $(($(date +%s) - began))
 done
 
+# Passes whose number nobody knows beforehand, and a search, each of whose shards is some of its fits.
+for name in logistic search; do
+	verbs "$work/$name.yaml" 5 "$work/$name.verbs"
+	began=$(date +%s) && rm -rf "$work/store-$name"
+	submit "$work/$name.yaml" --shards 5 --store "$work/store-$name" --binary "$work/bochner" -o "$work/$name.spark" >"$work/$name.said"
+	same "$work/$name.verbs" "$work/$name.spark" "$name" $(($(date +%s) - began))
+done
+
 # The partitions of a DataFrame are the shards: the verbs are given the same rows as streams of Arrow. Spark makes a
 # partition of each file here, the largest one first.
 states=$work/verbs from=""
