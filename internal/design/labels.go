@@ -79,7 +79,9 @@ type Labels struct {
 
 // ReadLabels reads one target and the weight of every row.
 func (r *Rows) ReadLabels(ctx context.Context) (*Labels, error) {
-	l := &Labels{}
+	const most = 1 << 26 // a file may say that it has any number of rows
+	room := min(max(r.N, 0), most)
+	l := &Labels{Y: make([]float64, 0, room), Weights: make([]float64, 0, room)}
 	take := func(first int, block datasets.Set) error {
 		y, count, err := BlockTargets(first, block)
 		if err != nil {

@@ -84,7 +84,9 @@ func (o *objective) plan(rows int) {
 	// A Gram matrix makes about 5 times as many flops a second as a pass, which waits for memory.
 	const ratio = 5
 	pass := 4 * n * d * float64(o.outputs) * ratio
-	picked := min(n, max(4*d, 2e9/(d*d), 2048))
+	// Products with the Hessian go down as the sample grows, until it has some 32 rows for each column: then it may
+	// cost as much as one of them.
+	picked := min(n, max(4*d, 2e9/(d*d), 2048, min(32*d, pass/(d*d))))
 	o.sample = max(1, int(n/picked))
 	if o.sample < 3 && n*d*d < 8e9 {
 		o.sample = 1
