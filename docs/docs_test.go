@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	_ "github.com/jackc/pgx/v5/stdlib"
+
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/internal/arrows"
 	"github.com/bochner-ml/bochner/param"
@@ -192,6 +194,7 @@ var block = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 // The experiments shown, and their parts, are read without complaint, but for files that a reader
 // is to have. Those with steps of examples/ownstep are that folder's business.
 func TestExperiments(t *testing.T) {
+	t.Setenv("DATABASE_URL", "postgres://reader@localhost/rents") // which nobody asks
 	seen := 0
 	for page, text := range pages(t) {
 		for _, m := range block.FindAllStringSubmatch(text, -1) {

@@ -126,7 +126,7 @@ func passes(spec Spec, count result.Rows) float64 {
 	if spec.Data.Dataset == "" {
 		n = 2
 	}
-	if len(spec.Data.Test) > 0 {
+	if _, test := spec.Data.Where(); len(test) > 0 {
 		n += float64(count.Test) / float64(max(count.Train, 1))
 	}
 	return n

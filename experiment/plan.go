@@ -43,6 +43,11 @@ type Plan struct {
 // last the time, at the speed that this machine has at products of matrices now.
 func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	began := time.Now()
+	end, err := connect(ctx, &spec)
+	if err != nil {
+		return Plan{}, err
+	}
+	defer end()
 	parts, err := rows.Open(ctx, spec)
 	if err != nil {
 		return Plan{}, err

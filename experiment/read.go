@@ -15,7 +15,8 @@ func read(ctx context.Context, s Spec, o Options) (*rows.Parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	trainLeft, testLeft := p.LeftOut(p.Train, s.Data.Train.String()), p.LeftOut(p.Test, s.Data.Test.String())
+	train, test := s.Data.Where()
+	trainLeft, testLeft := p.LeftOut(p.Train, train.String()), p.LeftOut(p.Test, test.String())
 	faults, err := check.Rows(ctx, s, p)
 	if err != nil {
 		return nil, err
@@ -62,4 +63,13 @@ func numbers(source datasets.Source, left []int) []int {
 		all[k] = k
 	}
 	return rows.InFile(all, left)
+}
+
+// connect begins to ask the database that a spec names, if it names one.
+func connect(ctx context.Context, s *Spec) (end func() error, err error) {
+	end, err = rows.Connect(ctx, &s.Data)
+	if err != nil {
+		return nil, rows.ErrorOf(ctx, *s, "data.sql.url", err)
+	}
+	return end, nil
 }

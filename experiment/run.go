@@ -55,6 +55,11 @@ func newRun(spec Spec, o Options, outputs []string) *run {
 
 // phases does one after the other. What was made is gone where one fails.
 func (r *run) phases(ctx context.Context, phases ...func(context.Context) error) (Result, error) {
+	defer func() {
+		if r.end != nil {
+			r.end() // it has answered
+		}
+	}()
 	for _, phase := range phases {
 		if err := phase(ctx); err != nil {
 			if r.output != nil {
@@ -84,6 +89,7 @@ type run struct {
 	shape  datasets.Shape // of the training rows
 	output *files.Folder
 	search *gridsearch.Result
+	end    func() error // of the database that was asked
 	before *opened      // the model to learn on from, nil for none
 	found  *auto.Result // where the pipeline was chosen by package auto
 	model  estimator.Predictor
@@ -92,12 +98,22 @@ type run struct {
 	judged   []int  // training rows to score the model on, nil for all
 }
 
-// digest says which files the rows are from.
+// digest says which files the rows are from, or of a database which they are.
 func (r *run) digest(ctx context.Context) (err error) {
 	data, sum := r.spec.Data, &r.result.SHA256
 	if data.Dataset != "" {
 		sum.Train, sum.Test, err = builtin.SHA256(data.Dataset)
 		return err
+	}
+	from, test := data.Where()
+	if db := data.Asked; db != nil {
+		if sum.Train, err = db.Digest(ctx, from...); err != nil {
+			return rows.ErrorOf(ctx, r.spec, "data.train", err)
+		}
+		if sum.Test, err = db.Digest(ctx, test...); err != nil {
+			return rows.ErrorOf(ctx, r.spec, "data.test", err)
+		}
+		return nil
 	}
 	of := func(paths document.Paths) (string, error) {
 		file := rows.File{Data: data}
@@ -107,8 +123,8 @@ func (r *run) digest(ctx context.Context) (err error) {
 		}
 		return files.Digest(ctx, file, list...)
 	}
-	if sum.Train, err = of(data.Train); err == nil {
-		sum.Test, err = of(data.Test)
+	if sum.Train, err = of(from); err == nil {
+		sum.Test, err = of(test)
 	}
 	return err
 }
@@ -119,6 +135,9 @@ func (r *run) load(ctx context.Context) error {
 	r.options.report("load", 0, 0)
 	before, err := filesNow(r.spec)
 	if err != nil {
+		return err
+	}
+	if r.end, err = connect(ctx, &r.spec); err != nil {
 		return err
 	}
 	if err := r.digest(ctx); err != nil {
@@ -140,6 +159,9 @@ func (r *run) load(ctx context.Context) error {
 	}
 	if err := unchanged(r.spec, before); err != nil {
 		return err // the digest is of other rows
+	}
+	if err := r.unchanged(ctx); err != nil {
+		return err
 	}
 	r.warn(r.rows.Warnings...)
 	r.result.Task = string(r.rows.Task)
@@ -178,6 +200,21 @@ func filesNow(s Spec) (map[string]fs.FileInfo, error) {
 		}
 	}
 	return out, nil
+}
+
+// unchanged returns an error where a database that takes no snapshots has other rows than those of the digest.
+func (r *run) unchanged(ctx context.Context) error {
+	if r.spec.Data.Asked == nil || r.spec.Data.Asked.Lasts() {
+		return nil
+	}
+	then := r.result.SHA256
+	if err := r.digest(ctx); err != nil {
+		return err
+	}
+	if r.result.SHA256 != then {
+		return fmt.Errorf("experiment: the rows of the database: %w", datasets.ErrChanged)
+	}
+	return nil
 }
 
 // unchanged returns an error where a data file is not what it was before, or where there are others.

@@ -115,7 +115,7 @@ func TestSeveralFilesOfEveryFormat(t *testing.T) {
 		"{train: c.csv, test: [a/1.arff], target: y}":              "",
 		"{train: 'no*.csv', target: y}":                            "spec.yaml:1:8: data.train: no*.csv: no file is called so",
 		"{train: ['no*.csv', 'not*.csv'], target: y}":              "spec.yaml:1:8: data.train: no*.csv: no file is called so\nspec.yaml:1:8: data.train: not*.csv: no file is called so",
-		"{train: [], target: y}":                                   "neither train nor dataset is given",
+		"{train: [], target: y}":                                   "neither train, sql nor dataset is given",
 		"{train: [c.csv, c.csv/part-00001], target: y}":            "spec.yaml:1:8: data.train: c.csv/part-00001: the file is named twice",
 		"{train: [c.csv/part-00000, gone.csv], target: y}":         "gone.csv: no such file or directory",
 	} {

@@ -148,7 +148,7 @@ func TestUnset(t *testing.T) {
 	if s := spec(t, text, set("search", ""), set("search.random", ""), set("search.halving", "")); s.Search != nil {
 		t.Error("a search that is not there has begun")
 	}
-	for path, want := range map[string]string{"data": "data: neither train nor dataset", "data.train": "data: neither train nor dataset", "pipeline": "the steps cannot be replaced", "data.splt": "data.splt"} {
+	for path, want := range map[string]string{"data": "data: neither train, sql nor dataset", "data.train": "data: neither train, sql nor dataset", "pipeline": "the steps cannot be replaced", "data.splt": "data.splt"} {
 		if _, err := Parse(context.Background(), "spec.yaml", []byte(text), set(path, "")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("without %s: %v", path, err)
 		}

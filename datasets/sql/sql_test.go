@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
 	"github.com/bochner-ml/bochner/datasets/sql"
 	"github.com/bochner-ml/bochner/internal/polls"
+	"github.com/bochner-ml/bochner/internal/postgres"
 )
 
 var ctx = context.Background()
@@ -34,7 +35,7 @@ var dialects = map[string]struct {
 	"sqlite": {func(t testing.TB) *stdsql.DB {
 		return open(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "rows.db")+"?_pragma=journal_mode(wal)&_pragma=busy_timeout(10000)")
 	}, map[string]string{"float": "REAL", "whole": "INTEGER", "text": "TEXT", "truth": "BOOLEAN", "day": "DATE", "time": "DATETIME", "exact": "NUMERIC(10,2)"}},
-	"postgres": {func(t testing.TB) *stdsql.DB { return open(t, "pgx", postgres(t)) },
+	"postgres": {func(t testing.TB) *stdsql.DB { return open(t, "pgx", postgres.URL(t)) },
 		map[string]string{"float": "double precision", "whole": "bigint", "text": "text", "truth": "boolean", "day": "date", "time": "timestamp", "exact": "numeric(10,2)"}},
 }
 

@@ -3,6 +3,7 @@ package document
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/gridsearch"
@@ -17,8 +18,9 @@ func (d *decoder) crossCheck() {
 			d.fault(d.at[b], b, param.Fault{Problem: "stands beside " + a + ": " + why})
 		}
 	}
-	if d.has("data") && len(data.Train) == 0 && data.Dataset == "" {
-		d.fault(d.at["data"], "data", param.Fault{Problem: "neither train nor dataset is given", Hint: "train: FILE, or dataset: NAME for built-in data"})
+	d.checkSQL(clash)
+	if d.has("data") && len(data.Train) == 0 && data.Dataset == "" && !d.has("data.sql") {
+		d.fault(d.at["data"], "data", param.Fault{Problem: "neither train, sql nor dataset is given", Hint: "train: FILE, sql: {url: $NAME, train: QUERY} for a database, or dataset: NAME for built-in data"})
 	}
 	clash("data.train", "data.dataset", "wanted one of them")
 	clash("data.test", "data.dataset", "built-in data have a test part of their own or are split")
@@ -43,6 +45,46 @@ func (d *decoder) crossCheck() {
 	d.checkRoles()
 	d.checkSearch()
 	d.checkTask()
+}
+
+// checkSQL looks whether there is all that a database is asked, and nothing else.
+func (d *decoder) checkSQL(clash func(a, b, why string)) {
+	for _, key := range []string{"url", "train", "test"} {
+		if given := d.at["data.sql."+key]; given != nil && !d.has("data.sql") {
+			d.at["data.sql"] = given // of an override
+		}
+	}
+	if !d.has("data.sql") || slices.ContainsFunc(d.faults, func(f param.Fault) bool { return f.Path == "data.sql" }) {
+		return
+	}
+	s := d.spec.Data.SQL
+	add := func(path string, f param.Fault) { d.faults = append(d.faults, d.spec.Fault(path, f)) }
+	clash("data.train", "data.sql", "wanted one of them")
+	clash("data.dataset", "data.sql", "wanted one of them")
+	clash("data.sql", "data.test", "the test rows of a database are those of the query data.sql.test")
+	clash("data.sql.test", "data.split", "test rows come from a query or from a split, not both")
+	for _, path := range []string{"data.format", "data.csv", "data.svmlight"} {
+		clash("data.sql", path, "it says how files are written, and a database says itself what its columns are")
+	}
+	switch {
+	case s.URL == "":
+		add("data.sql.url", param.Fault{Problem: "missing, wanted " + wantedURL})
+	case s.Variable() == "":
+		if _, _, err := s.Address(); err != nil {
+			add("data.sql.url", param.Fault{Problem: err.Error()})
+		}
+	}
+	if len(s.Train) == 0 {
+		add("data.sql.train", param.Fault{Problem: "missing, wanted a query"})
+	}
+	for _, part := range []struct {
+		path    string
+		queries Texts
+	}{{"data.sql.train", s.Train}, {"data.sql.test", s.Test}} {
+		if slices.ContainsFunc(part.queries, func(q string) bool { return strings.TrimSpace(q) == "" }) {
+			add(part.path, param.Fault{Problem: "an empty query"})
+		}
+	}
 }
 
 // checkTask looks whether estimator and score are for the task, where the file says what it is.

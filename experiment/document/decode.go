@@ -143,9 +143,8 @@ func (d *decoder) resolve() {
 	base := filepath.Dir(d.file)
 	for _, paths := range []Paths{s.Data.Train, s.Data.Test} {
 		for i, path := range paths {
-			if !filepath.IsAbs(path) && base != "." && path != StandardInput {
-				paths[i] = filepath.ToSlash(filepath.Join(base, path))
-			}
+			paths[i] = below(base, path)
 		}
 	}
+	s.Data.SQL = s.Data.SQL.moved(func(path string) string { return below(base, path) })
 }

@@ -25,8 +25,8 @@ func ValuesOf(file string, text []byte) (Values, error) {
 		return nil, err
 	}
 	s := d.spec
-	s.Name, s.Output, s.Data.Train, s.Data.Test = "", Output{}, nil, nil // the files' contents count
-	s.Report = NewReport()                                               // looks at what was made
+	s.Name, s.Output, s.Data.Train, s.Data.Test, s.Data.SQL = "", Output{}, nil, nil, SQL{} // the rows count, not where they are
+	s.Report = NewReport()                                                                  // looks at what was made
 	if s.Search != nil {
 		s.Search.Budget = 0
 	}

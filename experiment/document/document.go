@@ -53,6 +53,7 @@ func (s *Spec) Params(l *param.List) {
 type Data struct {
 	Train    Paths
 	Test     Paths
+	SQL      SQL
 	Dataset  string
 	Split    Split
 	Format   string
@@ -71,8 +72,9 @@ type Data struct {
 
 	MissingTarget string
 
-	FS    fs.FS  // where the files are; nil is the machine's own file system; no key
-	Known *Known // whose columns and codes the rows have, where a model learns on; no key
+	FS    fs.FS    // where the files are; nil is the machine's own file system; no key
+	Asked Database // what answers SQL while it is read; nil is the one at SQL.URL; no key
+	Known *Known   // whose columns and codes the rows have, where a model learns on; no key
 }
 
 // Known is the rows that a model has learned from.
@@ -85,6 +87,7 @@ type Known struct {
 func (s *Data) Params(l *param.List) {
 	l.Value(&s.Train, "train", "File of the rows to learn from, relative to the experiment file. Several files, in one format and with the same columns, are read as one: those of a pattern or a folder in the order of their names, in which numbers count as such, those of a list as listed.")
 	l.Value(&s.Test, "test", "File of the rows to test on, with the columns of the training file; or several.")
+	l.Child("sql", &s.SQL)
 	l.String(&s.Dataset, "dataset", "Built-in data instead of a file; `bochner datasets` lists them.")
 	l.Child("split", &s.Split)
 	l.Choice(&s.Format, "format", "Format of the files; auto goes by the ending ("+strings.Join(Endings(), " ")+"; those of text also .gz).", append([]string{"auto"}, Formats()...)...)

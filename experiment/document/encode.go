@@ -32,6 +32,7 @@ func Flow(value any) string {
 // written out.
 func (s Spec) Encode(file string) ([]byte, error) {
 	s.Data.Train, s.Data.Test = s.Data.Train.seenFrom(file), s.Data.Test.seenFrom(file)
+	s.Data.SQL = s.Data.SQL.moved(func(path string) string { return SeenFrom(file, path) })
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	for _, section := range []string{"name", "seed", "precision", "data", "pipeline", "search", "intervals", "report", "output"} {
 		var value *yaml.Node
@@ -93,7 +94,7 @@ func (p Paths) seenFrom(file string) Paths {
 
 // Encode returns how files of rows are read, without the names of the files, as [DecodeData] reads it.
 func (s Data) Encode() (string, error) {
-	s.Train, s.Test, s.Dataset, s.Split = nil, nil, "", Split{}
+	s.Train, s.Test, s.SQL, s.Dataset, s.Split = nil, nil, SQL{}, "", Split{}
 	text, err := yaml.Marshal(Spec{Data: s}.section("data"))
 	return string(text), err
 }
@@ -129,6 +130,7 @@ func (s Spec) implied(p param.Param) bool {
 		p.Path == "search.strategy" && !s.Search.Coordinate(),
 		p.Path == "search.rounds" && !s.Search.Coordinate(),
 		is("search.halving.") && (s.Search.Halving.Least == 0 || p.Path == "search.halving.most" && s.Search.Halving.Most == 0),
+		p.Path == "data.format" && s.Data.SQL.Given(),
 		is("data.split.") && s.Data.Split.Test == 0,
 		is("data.csv.") && s.Data.CSV.isDefault(),
 		is("data.svmlight.") && s.Data.SVMLight == SVMLight{}:

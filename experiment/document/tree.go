@@ -87,6 +87,9 @@ func (t *tree) syntax(text []byte, err error) {
 // fault records f at a node.
 func (t *tree) fault(node *yaml.Node, path string, f param.Fault) {
 	f.File, f.Path = t.file, path
+	if strings.HasPrefix(path, "data.sql") && f.Problem == "" && f.Wanted != "" {
+		f.Value, f.Problem = nil, "wanted "+f.Wanted // what stands there may have a password in it
+	}
 	if node != nil && node.Line > 0 {
 		f.Line, f.Column = node.Line, node.Column
 	}

@@ -125,6 +125,9 @@ func Part(ctx context.Context, spec document.Spec, o Options) (*State, error) {
 			return nil, err
 		}
 	}
+	if spec.Data.SQL.Given() && o.Data == "" {
+		return nil, Faults{spec.Fault("data.sql", param.Fault{Problem: "the rows of a query are not shared out", Hint: "give each shard a query of its own, whose rows as CSV are piped into bochner fold part --data -"})}
+	}
 	if s.pass == 0 {
 		return s, s.look(ctx, o)
 	}
@@ -211,6 +214,7 @@ func (s *State) files() ([]input, error) {
 // open says how a file is read, and how it is called. The function returned ends the reading.
 func (s *State) open(ctx context.Context, path string, o Options) (file rows.File, name string, last func(), end func(), err error) {
 	file, name, last, end = rows.File{Data: s.spec.Data}, path, func() {}, func() {}
+	file.SQL = document.SQL{} // the rows of a shard are a file's
 	if rows.ComesOnce(path) {
 		stream := rows.NewStream(ctx, path, o.Input)
 		if path == rows.StandardInput {

@@ -19,6 +19,7 @@ var Allowed = map[string][]string{
 	"internal/solve":       {"internal/kern", "sparse"},
 	"internal/golden":      {},
 	"internal/polls":       {},
+	"internal/postgres":    {}, // a server for tests
 	"internal/arrows":      {},
 	"internal/svg":         {},
 	"internal/memory":      {},
@@ -177,9 +178,11 @@ var Allowed = map[string][]string{
 // Outside lists, for packages of other modules that are not for everybody, the rooms that may import
 // them.
 var Outside = map[string][]string{
-	"gopkg.in/yaml.v3":         {"pipeline/yaml", "experiment", "experiment/document"},
-	"gocloud.dev/blob":         {"distributed/store/bucket", "distributed/store/s3", "distributed/store/gs", "cmd/bochner"},
-	"gocloud.dev/blob/s3blob":  {"distributed/store/s3"},
-	"gocloud.dev/blob/gcsblob": {"distributed/store/gs"},
-	"github.com/aws/smithy-go": {"distributed/store/s3"},
+	"github.com/jackc/pgx/v5/stdlib": {"cmd/bochner"},
+	"modernc.org/sqlite":             {"cmd/bochner"},
+	"gopkg.in/yaml.v3":               {"pipeline/yaml", "experiment", "experiment/document"},
+	"gocloud.dev/blob":               {"distributed/store/bucket", "distributed/store/s3", "distributed/store/gs", "cmd/bochner"},
+	"gocloud.dev/blob/s3blob":        {"distributed/store/s3"},
+	"gocloud.dev/blob/gcsblob":       {"distributed/store/gs"},
+	"github.com/aws/smithy-go":       {"distributed/store/s3"},
 }

@@ -21,9 +21,17 @@ import (
 // reads the heads of files, and all rows where the files are small or all is wanted.
 func Document(ctx context.Context, d *document.Document, all bool) {
 	h := &heads{d}
-	if d.Spec.Data.Dataset != "" {
+	switch {
+	case d.Spec.Data.Dataset != "":
 		h.dataset()
-	} else {
+	case d.Spec.Data.SQL.Given():
+		end, ok := h.database(ctx, all)
+		if !ok {
+			return
+		}
+		defer end()
+		h.files(ctx)
+	default:
 		h.files(ctx)
 	}
 	h.rows(ctx, all)
@@ -35,14 +43,15 @@ type heads struct{ *document.Document }
 // files looks whether the data can be opened and have the columns that the spec names.
 func (d *heads) files(ctx context.Context) {
 	data := d.Spec.Data
-	train := d.head(ctx, "data.train", data.Train)
-	test := d.head(ctx, "data.test", data.Test)
+	trainFrom, testFrom := data.Where()
+	train := d.head(ctx, "data.train", trainFrom)
+	test := d.head(ctx, "data.test", testFrom)
 	if train == nil {
 		return
 	}
 	for _, c := range d.namedColumns() {
 		if !rows.Among(train, c.name) && !(c.path == "data.drop" && slices.Contains(test, c.name)) {
-			f := param.Fault{Problem: fmt.Sprintf("no column %q in %s", c.name, data.Train), Hint: "there are " + document.Few(train)}
+			f := param.Fault{Problem: fmt.Sprintf("no column %q in %s", c.name, d.called("data.train")), Hint: "there are " + document.Few(train)}
 			if near := param.Nearest(c.name, train); near != "" {
 				f.Hint = "did you mean " + near + "?"
 			}
@@ -51,7 +60,7 @@ func (d *heads) files(ctx context.Context) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(data.Dates)) {
 		if !slices.Contains(train, data.Dates[name].Names(name)[0]) {
-			d.place("data.dates", param.Fault{Problem: fmt.Sprintf("no column %q in %s", name, data.Train), Hint: "there are " + document.Few(train)})
+			d.place("data.dates", param.Fault{Problem: fmt.Sprintf("no column %q in %s", name, d.called("data.train")), Hint: "there are " + document.Few(train)})
 		}
 	}
 	if test != nil {
@@ -87,7 +96,9 @@ func (d *heads) rows(ctx context.Context, all bool) {
 		}
 		whole = whole && !divided
 	}
-	if len(data.Train) == 0 && data.Dataset == "" || !all && !(d.isSmall(data.Train) && d.isSmall(data.Test)) {
+	switch {
+	case all && data.SQL.Given():
+	case len(data.Train) == 0 && data.Dataset == "" || !all && !(d.isSmall(data.Train) && d.isSmall(data.Test)):
 		return
 	}
 	parts, err := rows.Open(ctx, d.Spec)
@@ -103,6 +114,30 @@ func (d *heads) rows(ctx context.Context, all bool) {
 		faults, _ = Rows(ctx, d.Spec, parts)
 	}
 	d.Faults = append(d.Faults, faults...)
+}
+
+// database looks whether there is a driver for the database, at the address that is given, and begins to ask it where all
+// is wanted; otherwise, and where it cannot, ok is false.
+func (d *heads) database(ctx context.Context, all bool) (end func(), ok bool) {
+	data := &d.Spec.Data
+	for _, f := range d.Faults {
+		if strings.HasPrefix(f.Path, "data.sql") {
+			return nil, false // said already
+		}
+	}
+	err := rows.Addressed(data.SQL)
+	if err == nil && !all {
+		return nil, false
+	}
+	var closed func() error
+	if err == nil {
+		closed, err = rows.Connect(ctx, data)
+	}
+	if err != nil {
+		d.place("data.sql.url", param.Fault{Problem: document.Problem(err), Err: err})
+		return nil, false
+	}
+	return func() { closed(); data.Asked = nil }, true
 }
 
 // dataset looks whether there is a built-in set of that name.
@@ -126,15 +161,42 @@ func (d *heads) place(path string, f param.Fault) {
 // file is how the files are written.
 func (d *heads) file() rows.File { return rows.File{Data: d.Spec.Data} }
 
+// called is what the rows of a path are called in faults: the files, or the query.
+func (d *heads) called(path string) string {
+	data := d.Spec.Data
+	switch train, test := data.Where(); {
+	case data.SQL.Given():
+		return map[string]string{"data.train": "the query to train on", "data.test": "the query to test on"}[path]
+	case path == "data.test":
+		return test.String()
+	default:
+		return train.String()
+	}
+}
+
 // head returns the names of the columns of files, nil where there are none to be had.
 func (d *heads) head(ctx context.Context, path string, paths []string) []string {
 	if len(paths) == 0 {
 		return nil
 	}
-	list, err := d.file().Files(paths)
+	if !d.Spec.Data.SQL.Given() && !d.openable(path, paths) {
+		return nil
+	}
+	names, err := d.file().Header(ctx, paths)
 	if err != nil {
 		d.Faults = append(d.Faults, rows.FaultsOf(d.Spec, path, err)...)
 		return nil
+	}
+	return names
+}
+
+// openable looks whether files can be opened and have names of columns to be read; svmlight has none, and reading it takes
+// time.
+func (d *heads) openable(path string, paths []string) bool {
+	list, err := d.file().Files(paths)
+	if err != nil {
+		d.Faults = append(d.Faults, rows.FaultsOf(d.Spec, path, err)...)
+		return false
 	}
 	wrong := false
 	for _, file := range list {
@@ -143,15 +205,7 @@ func (d *heads) head(ctx context.Context, path string, paths []string) []string 
 			wrong = true
 		}
 	}
-	if wrong || d.file().SVM(paths) {
-		return nil // svmlight has no names, and reading it takes time
-	}
-	names, err := d.file().Header(ctx, paths)
-	if err != nil {
-		d.Faults = append(d.Faults, rows.FaultsOf(d.Spec, path, err)...)
-		return nil
-	}
-	return names
+	return !wrong && !d.file().SVM(paths)
 }
 
 // unopenable says what is wrong with a file that cannot be read at all, or has nothing and is the only one.
@@ -220,9 +274,9 @@ func (d *heads) compare(train, test []string) {
 		}
 	}
 	if missing != nil {
-		d.place("data.test", param.Fault{Problem: fmt.Sprintf("%s: missing column %s, which %s has", data.Test, document.Few(missing), data.Train)})
+		d.place(rows.PathOf(d.Spec, "data.test"), param.Fault{Problem: fmt.Sprintf("%s: missing column %s, which %s has", d.called("data.test"), document.Few(missing), d.called("data.train"))})
 	}
 	if extra != nil {
-		d.place("data.test", param.Fault{Problem: fmt.Sprintf("%s: column %s, which %s has not", data.Test, document.Few(extra), data.Train), Hint: "data.drop leaves it out"})
+		d.place(rows.PathOf(d.Spec, "data.test"), param.Fault{Problem: fmt.Sprintf("%s: column %s, which %s has not", d.called("data.test"), document.Few(extra), d.called("data.train")), Hint: "data.drop leaves it out"})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/document"
@@ -31,9 +32,18 @@ func FaultsOf(spec document.Spec, path string, err error) param.Faults {
 		}
 		return out
 	}
+	path = PathOf(spec, path)
 	var at *datasets.LineError
 	if errors.As(err, &at) && at.Line > 0 {
 		return param.Faults{{File: at.File, Line: at.Line, Column: at.Letter, Problem: at.Err.Error(), Err: err}}
 	}
 	return param.Faults{spec.Fault(path, param.Fault{Problem: document.Problem(err), Err: err})}
+}
+
+// PathOf is where a document names the rows of data.train, or of data.test.
+func PathOf(spec document.Spec, path string) string {
+	if spec.Data.SQL.Given() && (path == "data.train" || path == "data.test") {
+		return "data.sql" + strings.TrimPrefix(path, "data")
+	}
+	return path
 }

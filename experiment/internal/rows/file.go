@@ -77,6 +77,9 @@ func (f File) Open(ctx context.Context, paths []string, roles datasets.Roles) (d
 	if err != nil {
 		return nil, err
 	}
+	if format == queries {
+		return f.Asked.Open(ctx, roles, paths...)
+	}
 	files, err := f.Files(paths)
 	if err != nil {
 		return nil, err
@@ -165,8 +168,14 @@ func (f File) roles(names []string) datasets.Roles {
 	return r
 }
 
+// queries is the format of rows of a database, whose paths are queries.
+const queries = "queries"
+
 // FormatOf returns that of files of the experiment, which is the same for all.
 func (f File) FormatOf(paths []string) (string, error) {
+	if f.SQL.Given() {
+		return queries, nil
+	}
 	if f.Format != "auto" {
 		return f.Format, nil
 	}
@@ -203,6 +212,9 @@ func (f File) SVM(paths []string) bool {
 // WrittenAs returns the section for other files, whose ending tells more of their format than that of
 // the rows before.
 func (f File) WrittenAs(paths []string) File {
+	if f.SQL.Given() {
+		return f
+	}
 	files, err := f.Files(paths)
 	if err != nil || len(files) == 0 {
 		return f // which opening them says

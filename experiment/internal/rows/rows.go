@@ -30,16 +30,18 @@ type Parts struct {
 	Warnings    []string
 }
 
-// Open opens what the spec names: built-in data, or a file and perhaps another one.
+// Open opens what the spec names: built-in data, or a file and perhaps another one, or queries to a database that
+// [Connect] has begun to ask.
 func Open(ctx context.Context, spec document.Spec) (*Parts, error) {
 	p := &Parts{Task: datasets.Regression}
 	spec.Data.Task = cmp.Or(string(spec.Task()), "auto")
 	file := File{Data: spec.Data, hold: keeps(spec)}
+	from, testFrom := spec.Data.Where()
 	var err error
 	if spec.Data.Dataset != "" {
 		p.Train, p.Test, err = file.builtin(ctx)
 	} else {
-		err = p.openTrain(ctx, file)
+		err = p.openTrain(ctx, file, from, len(testFrom) > 0)
 	}
 	if err != nil {
 		return nil, ErrorOf(ctx, spec, "data.train", err)
@@ -50,15 +52,15 @@ func Open(ctx context.Context, spec document.Spec) (*Parts, error) {
 	if spec.Task().Targetless() {
 		p.Task = spec.Task()
 	}
-	if schema := p.Train.Schema(); p.Task == datasets.Anomaly && len(spec.Data.Test) > 0 && len(schema.Targets) > 0 && len(schema.Classes()) == 1 {
+	if schema := p.Train.Schema(); p.Task == datasets.Anomaly && len(testFrom) > 0 && len(schema.Targets) > 0 && len(schema.Classes()) == 1 {
 		return nil, param.Faults{spec.Fault("data.target", param.Fault{
 			Problem: fmt.Sprintf("column %s has one value only, %s: which values of the rows to test on are anomalies?", schema.Targets[0].Name, schema.Classes()[0]),
 			Hint:    "data.positive names them, though the rows to train on have none"})}
 	}
-	if len(spec.Data.Test) > 0 {
+	if len(testFrom) > 0 {
 		_, cols := p.Train.Dims()
 		like := Likeness{Schema: p.Train.Schema(), Cols: cols, Scored: true}
-		if p.Test, err = file.WrittenAs(spec.Data.Test).OpenLike(ctx, spec.Data.Test, like); err != nil {
+		if p.Test, err = file.WrittenAs(testFrom).OpenLike(ctx, testFrom, like); err != nil {
 			return nil, ErrorOf(ctx, spec, "data.test", err)
 		}
 	}
@@ -98,26 +100,26 @@ func (f File) builtin(ctx context.Context) (train, test datasets.Source, err err
 	return trainSet.Source(), test, nil
 }
 
-// openTrain opens the training file. A target of few whole numbers becomes one of classes, if the
+// openTrain opens the training rows. A target of few whole numbers becomes one of classes, if the
 // spec does not say otherwise.
-func (p *Parts) openTrain(ctx context.Context, f File) error {
+func (p *Parts) openTrain(ctx context.Context, f File, from document.Paths, tested bool) error {
 	if k := f.Known; k != nil {
 		var err error
-		p.Train, err = f.OpenLike(ctx, f.Train, Likeness{Schema: k.Schema, Cols: k.Cols, Scored: true})
+		p.Train, err = f.OpenLike(ctx, from, Likeness{Schema: k.Schema, Cols: k.Cols, Scored: true})
 		return err
 	}
-	names, err := f.Header(ctx, f.Train)
+	names, err := f.Header(ctx, from)
 	if err != nil {
 		return err
 	}
 	roles := f.roles(names)
-	if len(f.Test) > 0 { // which may have more columns to drop
+	if tested { // by rows which may have more columns to drop
 		roles.Drop = slices.DeleteFunc(slices.Clone(roles.Drop), func(name string) bool { return !Among(names, name) })
 	}
 	if len(roles.Target) > len(f.Target) {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("data.target is not given: the last column, %s, is taken", roles.Target[0]))
 	}
-	p.Train, err = f.Open(ctx, f.Train, roles)
+	p.Train, err = f.Open(ctx, from, roles)
 	if err != nil || f.Task != "auto" || len(p.Train.Schema().Classes()) > 0 {
 		return err
 	}
@@ -127,7 +129,7 @@ func (p *Parts) openTrain(ctx context.Context, f File) error {
 	}
 	roles.Task = datasets.Classification
 	p.Warnings = append(p.Warnings, fmt.Sprintf("data.task is not given: the target has %d different values, all whole numbers, and is taken for classes; task: regression says otherwise", classes))
-	p.Train, err = f.Open(ctx, f.Train, roles)
+	p.Train, err = f.Open(ctx, from, roles)
 	return err
 }
 

@@ -1,4 +1,5 @@
-package sql_test
+// Package postgres starts a PostgreSQL of a test's own.
+package postgres
 
 import (
 	"bytes"
@@ -16,7 +17,7 @@ import (
 	"time"
 )
 
-// server is a PostgreSQL of this test's own, which the first test that wants it starts.
+// server is the one that the first test of a program that wants it starts.
 var server struct {
 	sync.Once
 	url  string
@@ -24,26 +25,25 @@ var server struct {
 	stop func()
 }
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if server.stop != nil {
-		server.stop()
-	}
-	os.Exit(code)
-}
-
-// postgres returns the URL of a database of a server on a temporary folder that listens on the loopback only. The test
-// is skipped where none can be started.
-func postgres(t testing.TB) string {
+// URL returns the URL of a database of a server on a temporary folder that listens on the loopback only and takes any
+// password. The test is skipped where none can be started. Stop ends the server.
+func URL(t testing.TB) string {
 	t.Helper()
-	server.Do(func() { server.why = startPostgres() })
+	server.Do(func() { server.why = start() })
 	if server.why != "" {
 		t.Skip("no PostgreSQL: " + server.why)
 	}
 	return server.url
 }
 
-// programs finds those of PostgreSQL, which Debian keeps out of the path.
+// Stop ends the server, if there is one, when all tests that want it are done.
+func Stop() {
+	if server.stop != nil {
+		server.stop()
+	}
+}
+
+// program finds one of PostgreSQL, which Debian keeps out of the path.
 func program(name string) (string, error) {
 	if found, err := filepath.Glob("/usr/lib/postgresql/*/bin/" + name); err == nil && len(found) > 0 {
 		return slices.Max(found), nil
@@ -59,7 +59,8 @@ func as(args ...string) *exec.Cmd {
 	return exec.Command(args[0], args[1:]...)
 }
 
-func startPostgres() (why string) {
+// start starts the server, or says why it cannot.
+func start() (why string) {
 	initdb, err := program("initdb")
 	if err != nil {
 		return "initdb is not installed"
@@ -92,7 +93,7 @@ func startPostgres() (why string) {
 	}
 	port := free.Addr().(*net.TCPAddr).Port
 	free.Close()
-	var said bytes.Buffer
+	var said log
 	process := as(run, "-D", data, "-p", strconv.Itoa(port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off")
 	process.Stdout, process.Stderr = &said, &said
 	if err := process.Start(); err != nil {
@@ -117,11 +118,29 @@ func startPostgres() (why string) {
 			return fmt.Sprintf("%v: %s", err, strings.TrimSpace(said.String()))
 		default:
 		}
-		if c, err := net.Dial("tcp", address); err == nil {
-			c.Close()
+		if strings.Contains(said.String(), "ready to accept connections") {
 			server.url = "postgres://tester@" + address + "/postgres?sslmode=disable"
 			return ""
 		}
 	}
 	return "it does not answer"
+}
+
+// log is what a program has said so far.
+type log struct {
+	sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.Lock()
+	defer l.Unlock()
+	return l.text.Write(p)
+}
+
+// String is all of it.
+func (l *log) String() string {
+	l.Lock()
+	defer l.Unlock()
+	return l.text.String()
 }

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"database/sql"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/internal/postgres"
+)
+
+// Rows of PostgreSQL, asked by the URL in a variable, give what the same rows in files give, and no file and no line says
+// the password.
+func TestRunOfPostgres(t *testing.T) {
+	at, err := url.Parse(postgres.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(postgres.Stop)
+	at.User = url.UserPassword("tester", "geheim") // which the server does not ask for
+	db, err := sql.Open("pgx", at.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	t.Chdir(t.TempDir())
+	t.Setenv("FLATS", at.String())
+	var values []string
+	var csv strings.Builder
+	csv.WriteString("rent,area,city,lift\n")
+	for i := range 200 {
+		area, city, lift := 20+i*37%101, []string{"Bonn", "Kiel", "Ulm"}[i*i%3], i%4 == 0
+		rent := float64(area)*float64(9+i*i%3) + float64(i%7)/8
+		values = append(values, fmt.Sprintf("(%d, %v, %d, '%s', %v)", i, rent, area, city, lift))
+		fmt.Fprintf(&csv, "%v,%d,%s,%d\n", rent, area, city, map[bool]int{true: 1}[lift])
+	}
+	for _, text := range []string{"create table flats (id int primary key, rent float8, area int, city text, lift boolean)", "insert into flats values " + strings.Join(values, ", ")} {
+		if _, err := db.Exec(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, "rows.csv", csv.String())
+	const rest = "  target: rent\n  split: {test: 0.3}\npipeline:\n- columns:\n  - {name: n, select: numeric, steps: [standardize]}\n  - {name: c, select: categorical, steps: [onehot]}\n- rff: {features: 32, gamma: 0.5}\n- ridge\nsearch: {grid: {rff.gamma: [0.1, 1]}, folds: 3}\nname: flats\n"
+	put(t, "asked.yaml", "data:\n  sql: {url: $FLATS, train: 'select rent, area, city, lift from flats order by id'}\n"+rest)
+	put(t, "files.yaml", "data:\n  train: rows.csv\n"+rest)
+	said := ""
+	for _, args := range []string{"validate asked.yaml", "plan asked.yaml", "run asked.yaml --set output.dir=asked", "run asked.yaml --set output.dir=asked", "run asked.yaml --set output.dir=asked --set data.stream=always --force", "run asked.yaml --set output.dir=asked --force",
+		"inspect asked/model.bochner", "evaluate asked/model.bochner rows.csv", "validate asked/spec.yaml", "auto asked.yaml --candidates 2 --out found",
+		"fold part asked.yaml --shard 0/2 -o 0.state", "fold part asked.yaml --shard 1/2 -o 1.state", "fold finish 0.state 1.state -o folded.bochner"} {
+		out, errs := call(t, success, args)
+		said += out + errs
+	}
+	call(t, success, "run files.yaml --set output.dir=files")
+	one, err := os.ReadFile("asked/predictions.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other, err := os.ReadFile("files/predictions.csv"); err != nil || string(one) != string(other) {
+		t.Error("the predictions are not those of the file", err)
+	}
+	if folded, err := os.ReadFile("runs/flats/predictions.csv"); err != nil || string(one) != string(folded) {
+		t.Error("the predictions are not those of the search in parts", err)
+	}
+
+	_, errs := call(t, failure, "fold part asked.yaml --set search=null --set data.split.test=0 --shard 0/2 -o 0.state")
+	has(t, errs, "data.sql: the rows of a query are not shared out (give each shard a query of its own, whose rows as CSV are piped into bochner fold part --data -)")
+	call(t, success, "fold part asked.yaml --set search=null --set data.split.test=0 --shard 0/1 --data rows.csv -o 0.state")
+	said += errs
+	_, errs = call(t, failure, "validate asked.yaml --set data.sql.train=select+nothing")
+	has(t, errs, `--set: data.sql.train: select+nothing: ERROR: column "nothing" does not exist`)
+	said += errs
+	at.Path = "/nowhere"
+	t.Setenv("FLATS", at.String())
+	_, errs = call(t, failure, "run asked.yaml --set output.dir=other")
+	has(t, errs, `asked.yaml:2:9: data.sql.url: the database cannot be reached: FATAL: database "nowhere" does not exist`)
+	said += errs
+	at.Host = "127.0.0.1:1"
+	t.Setenv("FLATS", at.String())
+	_, errs = call(t, failure, "validate asked.yaml")
+	if want := "asked.yaml:2:9: data.sql.url: the database cannot be reached: dial tcp 127.0.0.1:1: connect: connection refused\n"; errs != want {
+		t.Errorf("%swanted %s", errs, want)
+	}
+	said += errs
+	if strings.Contains(said, "geheim") {
+		t.Error("the password is told")
+	}
+	err = filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if strings.Contains(string(text), "geheim") {
+			t.Errorf("%s has the password", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,81 @@
+package sql
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"math"
+	"strings"
+)
+
+// Lasts says whether the database keeps the snapshot, so that what others write is not seen.
+func (s *Snapshot) Lasts() bool { return s.tx != nil }
+
+// Digest returns the SHA-256 sum, in hexadecimal letters, of the rows of queries in their order: of what their columns
+// are called, and of every value as text, times in UTC. It runs each query once.
+func (s *Snapshot) Digest(ctx context.Context, queries ...Query) (string, error) {
+	sum := summed{hash: sha256.New()}
+	for _, one := range queries {
+		q := &query{Query: one, of: s}
+		q.form.Name = one.name()
+		if err := q.digest(ctx, &sum); err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(sum.hash.Sum(nil)), nil
+}
+
+func (q *query) digest(ctx context.Context, sum *summed) error {
+	rows, end, err := q.run(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		return q.fault(ctx, err)
+	}
+	sum.Scan(strings.Join(names, "\x00"))
+	dest := make([]any, len(names))
+	for j := range dest {
+		dest[j] = sum
+	}
+	for n := 0; rows.Next(); n++ {
+		if n%(1<<12) == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := rows.Scan(dest...); err != nil {
+			return q.fault(ctx, err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return q.fault(ctx, err)
+	}
+	return ctx.Err()
+}
+
+// summed takes values into a sum.
+type summed struct {
+	hash hash.Hash
+	room []byte
+}
+
+// Scan takes a value: how long its text is, which of NULL is more than any can be, and the text.
+func (s *summed) Scan(src any) error {
+	s.room = append(s.room[:0], make([]byte, 8)...)
+	length := uint64(math.MaxUint64)
+	if src != nil {
+		text, err := appendText(s.room, src, true)
+		if err != nil {
+			text = fmt.Append(s.room, src) // of a column that nobody can read
+		}
+		s.room, length = text, uint64(len(text)-8)
+	}
+	binary.LittleEndian.PutUint64(s.room, length)
+	s.hash.Write(s.room)
+	return nil
+}

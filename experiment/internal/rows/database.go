@@ -1,0 +1,132 @@
+package rows
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bochner-ml/bochner/datasets"
+	rows "github.com/bochner-ml/bochner/datasets/sql"
+	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/experiment/internal/files"
+)
+
+// drivers are those of package database/sql by the scheme of a URL, and the packages that bring them.
+var drivers = map[string]struct{ name, from string }{
+	"postgres":   {"pgx", "github.com/jackc/pgx/v5/stdlib"},
+	"postgresql": {"pgx", "github.com/jackc/pgx/v5/stdlib"},
+	"sqlite":     {"sqlite", "modernc.org/sqlite"},
+}
+
+// patience is how long a database may take to answer at all.
+const patience = 20 * time.Second
+
+// Addressed looks whether the section says where a database is that this program has a driver for. It does not ask it.
+func Addressed(s document.SQL) error {
+	_, _, err := addressed(s)
+	return err
+}
+
+// addressed returns the driver of the database, and its name for the database.
+func addressed(s document.SQL) (driver, source string, err error) {
+	scheme, address, err := s.Address()
+	if err != nil {
+		return "", "", err
+	}
+	d := drivers[scheme]
+	if !slices.Contains(sql.Drivers(), d.name) {
+		return "", "", fmt.Errorf("this program has no driver for %s:, in Go import _ %q", scheme, d.from)
+	}
+	path, is := strings.CutPrefix(address, "sqlite:")
+	if !is {
+		return d.name, address, nil
+	}
+	if _, err := datasets.Stat(path); err != nil {
+		return "", "", files.Tell(err)
+	}
+	return d.name, "file:" + escaped.Replace(path) + "?mode=ro", nil
+}
+
+// escaped are the letters that mean something in the name of a file of SQLite.
+var escaped = strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23")
+
+// Connect begins to ask the database that the section names, of which it takes a snapshot that lasts until the function
+// returned is called, or ctx ends. Where the section names none, or it is asked already, nothing is done.
+func Connect(ctx context.Context, data *document.Data) (end func() error, err error) {
+	if !data.SQL.Given() || data.Asked != nil {
+		return func() error { return nil }, nil
+	}
+	driver, source, err := addressed(data.SQL)
+	if err != nil {
+		return nil, err
+	}
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		return nil, unreachable(source, err)
+	}
+	soon, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err = db.PingContext(soon)
+	var taken *rows.Snapshot
+	if err == nil {
+		taken, err = rows.Take(ctx, db)
+	}
+	if err != nil {
+		db.Close()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, unreachable(source, err)
+	}
+	data.Asked = database{taken}
+	return func() error { return errors.Join(taken.Close(), db.Close()) }, nil
+}
+
+// unreachable says in a line why a database does not answer, without a password.
+func unreachable(source string, err error) error {
+	why, _, _ := strings.Cut(err.Error(), "\n")
+	var at *net.OpError
+	var name *net.DNSError
+	var last interface{ SQLState() string } // of PostgreSQL, which has answered
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		why = fmt.Sprintf("it does not answer within %v", patience)
+	case errors.As(err, &name):
+		why = name.Error()
+	case errors.As(err, &at):
+		why = at.Error()
+	case errors.As(err, &last):
+		why = fmt.Sprint(last)
+	}
+	for _, secret := range document.Secrets(source) {
+		why = strings.ReplaceAll(why, secret, "…")
+	}
+	return fmt.Errorf("the database cannot be reached: %s", why)
+}
+
+// database is a snapshot of one.
+type database struct{ *rows.Snapshot }
+
+func queriesOf(texts []string) []rows.Query {
+	out := make([]rows.Query, len(texts))
+	for k, text := range texts {
+		out[k] = rows.Query{Text: text}
+	}
+	return out
+}
+
+func (d database) Open(ctx context.Context, roles datasets.Roles, queries ...string) (datasets.Source, error) {
+	return d.Snapshot.Open(ctx, rows.Options{Roles: roles}, queriesOf(queries)...)
+}
+
+func (d database) Digest(ctx context.Context, queries ...string) (string, error) {
+	if len(queries) == 0 {
+		return "", nil
+	}
+	return d.Snapshot.Digest(ctx, queriesOf(queries)...)
+}
