@@ -7,6 +7,8 @@ import (
 
 	"github.com/cosmos72/gomacro/imports"
 
+	context "context"
+	datasets "github.com/bochner-ml/bochner/datasets"
 	document "github.com/bochner-ml/bochner/experiment/document"
 )
 
@@ -31,14 +33,17 @@ func init() {
 			"Problem":       reflect.ValueOf(document.Problem),
 			"ReadText":      reflect.ValueOf(document.ReadText),
 			"Reference":     reflect.ValueOf(document.Reference),
+			"Secrets":       reflect.ValueOf(document.Secrets),
 			"SeenFrom":      reflect.ValueOf(document.SeenFrom),
 			"StandardInput": reflect.ValueOf(document.StandardInput),
+			"URLSchemes":    reflect.ValueOf(document.URLSchemes),
 			"ValuesOf":      reflect.ValueOf(document.ValuesOf),
 		},
 		Types: map[string]reflect.Type{
 			"CSV":           reflect.TypeOf((*document.CSV)(nil)).Elem(),
 			"CV":            reflect.TypeOf((*document.CV)(nil)).Elem(),
 			"Data":          reflect.TypeOf((*document.Data)(nil)).Elem(),
+			"Database":      reflect.TypeOf((*document.Database)(nil)).Elem(),
 			"Dates":         reflect.TypeOf((*document.Dates)(nil)).Elem(),
 			"Difference":    reflect.TypeOf((*document.Difference)(nil)).Elem(),
 			"Document":      reflect.TypeOf((*document.Document)(nil)).Elem(),
@@ -54,6 +59,7 @@ func init() {
 			"Override":      reflect.TypeOf((*document.Override)(nil)).Elem(),
 			"Paths":         reflect.TypeOf((*document.Paths)(nil)).Elem(),
 			"Report":        reflect.TypeOf((*document.Report)(nil)).Elem(),
+			"SQL":           reflect.TypeOf((*document.SQL)(nil)).Elem(),
 			"SVMLight":      reflect.TypeOf((*document.SVMLight)(nil)).Elem(),
 			"Score":         reflect.TypeOf((*document.Score)(nil)).Elem(),
 			"Search":        reflect.TypeOf((*document.Search)(nil)).Elem(),
@@ -62,9 +68,26 @@ func init() {
 			"Texts":         reflect.TypeOf((*document.Texts)(nil)).Elem(),
 			"Values":        reflect.TypeOf((*document.Values)(nil)).Elem(),
 		},
-		Proxies: map[string]reflect.Type{},
+		Proxies: map[string]reflect.Type{
+			"Database": reflect.TypeOf((*proxy_document_Database)(nil)).Elem(),
+		},
 		Untypeds: map[string]string{
 			"StandardInput": "string:-",
 		},
 	}
+}
+
+type proxy_document_Database struct {
+	Object  any
+	Digest_ func(_proxy_obj_ any, a0 context.Context, a1 ...string) (string, error)
+	Lasts_  func(_proxy_obj_ any) bool
+	Open_   func(_proxy_obj_ any, a0 context.Context, a1 datasets.Roles, a2 ...string) (datasets.Source, error)
+}
+
+func (p *proxy_document_Database) Digest(a0 context.Context, a1 ...string) (string, error) {
+	return p.Digest_(p.Object, a0, a1...)
+}
+func (p *proxy_document_Database) Lasts() bool { return p.Lasts_(p.Object) }
+func (p *proxy_document_Database) Open(a0 context.Context, a1 datasets.Roles, a2 ...string) (datasets.Source, error) {
+	return p.Open_(p.Object, a0, a1, a2...)
 }
