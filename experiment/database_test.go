@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	_ "modernc.org/sqlite"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/result"
 )
 
@@ -150,6 +152,26 @@ func TestQueriesAgain(t *testing.T) {
 	p, err := NewPlan(ctx, s)
 	if err != nil || p.Rows != (result.Rows{Train: 200, Test: 100}) || p.Features != 2 {
 		t.Error(p, err)
+	}
+}
+
+// A database that keeps no snapshot and changes while a run reads it has no results.
+func TestQueriesOfRowsThatChange(t *testing.T) {
+	db := flats(t)
+	change(t, db, "pragma journal_mode = wal") // who reads keeps nobody from writing
+	s := spec(t, asked+learned)
+	changed := false
+	o := Options{Progress: func(phase string, done, _ int) {
+		if phase == "load" && done > 0 && !changed {
+			changed = true
+			change(t, db, "update flats set rent = rent + 1 where id = 7")
+		}
+	}}
+	if _, err := Run(context.Background(), s, o); !changed || !errors.Is(err, datasets.ErrChanged) {
+		t.Error(err)
+	}
+	if _, err := os.Stat("runs/flats/model.bochner"); err == nil {
+		t.Error("there is a model")
 	}
 }
 
