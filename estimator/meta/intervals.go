@@ -116,7 +116,11 @@ func (s Intervals) Cost(shape datasets.Shape) datasets.Cost {
 	if way == "normal" {
 		return cost
 	}
-	cost.Passes = 1
+	if _, streamed := s.Of.(estimator.BlockEstimator); way != "split" || !streamed {
+		cost.Passes = 1
+	} else if cost.Passes > 0 {
+		cost.Passes += 2
+	}
 	if smoothing, ok := s.Of.(estimator.Smoothing); ok && (way == "jackknife" || way == "jackknife_plus") {
 		more := smoothing.SmootherCost(shape)
 		cost.Flops, cost.Bytes = cost.Flops+more.Flops, max(cost.Bytes, more.Bytes)
@@ -124,27 +128,40 @@ func (s Intervals) Cost(shape datasets.Shape) datasets.Cost {
 	return cost
 }
 
-// FitSource is Fit over a stream, whose rows are gathered, but for those that normal has a model for that does
-// without.
+// FitSource is Fit over a stream. Around a model that does without all rows at once, normal reads them as that does, and
+// split holds what rows have beside their inputs; the rows are gathered for another model, for the jackknife, and for
+// classes that the schema does not name.
 func (s Intervals) FitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
-	streamed, ok := s.Of.(estimator.BlockEstimator)
-	if s.Method == "normal" && ok {
-		if err := checkModel(s, s.Of); err != nil {
-			return nil, s.named(err)
-		}
-		fitted, err := streamed.FitSource(ctx, data)
-		if err != nil {
-			return nil, s.named(err)
-		}
-		_, cols := data.Dims()
-		out, err := s.normal(fitted, cols)
-		return out, s.named(err)
+	if err := checkModel(s, s.Of); err != nil {
+		return nil, s.named(err)
 	}
-	set, err := datasets.Gather(ctx, data)
+	out, err := s.fitSource(ctx, data)
+	if errors.Is(err, errGather) {
+		var set datasets.Set
+		if set, err = datasets.Gather(ctx, data); err == nil {
+			out, err = s.fit(ctx, set)
+		}
+	}
 	if err != nil {
 		return nil, s.named(err)
 	}
-	return s.Fit(ctx, set)
+	return out, nil
+}
+
+func (s Intervals) fitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
+	streamed, ok := s.Of.(estimator.BlockEstimator)
+	_, cols := data.Dims()
+	switch {
+	case ok && s.Method == "normal":
+		fitted, err := streamed.FitSource(ctx, data)
+		if err != nil {
+			return nil, err
+		}
+		return s.normal(fitted, cols)
+	case ok && (s.Method == "auto" || s.Method == "split"):
+		return s.splitSource(ctx, streamed, data)
+	}
+	return nil, errGather
 }
 
 // Fit fits the model and learns from it how far off it is; the result is a [*FittedIntervals] or a [*FittedSets].

@@ -29,6 +29,8 @@ var flat = map[string]struct {
 	"sgd_regressor":    {"number", "[standardize, {sgd_regressor: {epochs: 2}}]", 0, 20_000},
 	"gaussian_process": {"number", "[standardize, {gaussian_process: {features: 30, rows: 500, steps: 2}}]", 0, 20_000},
 	"target":           {"number", "[standardize, {target: {transform: standardize, of: ridge}}]", 2, 20_000},
+	"intervals":        {"number", "[standardize, {rff: {features: 30}}, {intervals: {method: split, of: ridge}}]", 3, 20_000},
+	"sets":             {"classes", "[standardize, {rff: {features: 30}}, {intervals: {method: split, of: ridge_classifier}}]", 3, 20_000},
 	"kmeans":           {"none", "[standardize, {kmeans: {clusters: 3, max_iter: 3}}]", 0, 60_000},
 	"impute":           {"number", "[{impute: {strategy: median}}, ridge]", 0, 60_000},
 	"minmax, robust":   {"number", "[minmax, robust, ridge]", 0, 60_000},
