@@ -135,11 +135,11 @@ search:
     rff.gamma: [0.03, 0.1, 0.3, 1, 3]
     ridge.alpha: [1e-4, 1e-3, 0.01, 0.1, 1, 10, 100, 1e3, 1e4, 1e5]
 report: {html: false, importance: {repeats: 0}}
-output: {dir: best}
+output: {dir: FOLDER}
 `
 	for text, passes := range map[string]int{logistic: 30, search: 2} {
 		j := rows(t)
-		j.Spec, j.Shards, j.Passes = text, 5, passes
+		j.Spec, j.Shards, j.Passes = strings.ReplaceAll(text, "FOLDER", t.TempDir()), 5, passes
 		want := verbs(t, j)
 		got, err := run(t, j)
 		if err != nil {
