@@ -419,7 +419,7 @@ func (s Binning) Cost(shape datasets.Shape) datasets.Cost {
 		c.Flops, c.Bytes = 4*n*k*p+2*n*d, int64(32*k*p+held*(4*p+8+8*d))
 	}
 	if s.Columns.exact {
-		c.Bytes += int64(20 * n * p) // of the bins, in a stream as well
+		c.Bytes += int64(20 * n * p)                                     // of the bins, in a stream as well
 		c.Width, c.Guess = int(min(max(n, 2)*p/2, math.MaxUint32)), true // every other row in a bin of its own
 	}
 	return c
