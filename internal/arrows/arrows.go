@@ -13,6 +13,7 @@ var Allowed = map[string][]string{
 	"single":               {},
 	"param":                {},
 	"kernel":               {"param"},
+	"graph":                {},                                                                                              // what a fitted pipeline computes, for other programs
 	"compare":              {},                                                                                              // tests of one model against another
 	"metrics":              {"datasets", "sparse", "internal/svg", "internal/design", "internal/kern", "internal/pairwise"}, // for the tasks; distances of rows
 	"internal/kern":        {},

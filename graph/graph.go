@@ -1,0 +1,342 @@
+// Package graph holds what a fitted pipeline computes as a graph of a few operations on matrices, which other
+// programs can run: package graph/onnx writes it as an ONNX model, graph/golang and graph/python as source text.
+//
+// Every [Value] of a graph is a matrix of as many rows as come in, and of a fixed number of columns, its width; or a
+// constant, a matrix that does not depend on the rows. Numbers are float64. An operation maps each row by itself.
+// A fitted step that can say what it computes is a [StepExporter], a fitted model a [ModelExporter]: both are given a
+// [Graph] to which they add operations.
+//
+//	func (f *FittedStandardize) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+//		return g.Div(g.Sub(rows, g.Row(f.mean)), g.Row(f.sd)), nil
+//	}
+//
+// [Graph.Run] computes a graph plainly, and is the reference of what the writers write.
+//
+// A graph is built by one goroutine; once it is built it may be read by many.
+package graph
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// StepExporter is a fitted step that can say what it computes.
+type StepExporter interface {
+	// Export adds to g what the step makes of rows, and returns it. What cannot be said by the operations of a graph
+	// is an error that says why.
+	Export(g *Graph, rows Value) (Value, error)
+}
+
+// ModelExporter is a fitted model that can say what it predicts.
+type ModelExporter interface {
+	// ExportModel adds to g what the model predicts for rows, and returns it.
+	ExportModel(g *Graph, rows Value) (Prediction, error)
+}
+
+// Prediction is what a model predicts; what it has not is the zero Value.
+type Prediction struct {
+	Values        Value // width 1: the number, or the code of the class, cluster or anomaly
+	Targets       Value // one column for each of several targets
+	Scores        Value // of classes, as estimator.Classifier's Decision
+	Probabilities Value // one column for each class
+	Std           Value // width 1, or one column for each target
+	Lower, Upper  Value // ends of intervals, width 1
+	Anomaly       Value // width 1: how unlike the others a row is
+}
+
+// Value is a matrix of a graph. The zero Value is none.
+type Value struct {
+	number int // from 1 on
+}
+
+// None reports whether there is no value.
+func (v Value) None() bool { return v.number == 0 }
+
+// Index returns the number of the node that makes the value, from 0 on.
+func (v Value) Index() int { return v.number - 1 }
+
+// Input is a column of the rows that come in. A categorical one comes as the code of its level, datasets.Unknown for
+// any other, NaN where it is missing; writers whose rows have texts look them up.
+type Input struct {
+	Name        string
+	Categorical bool
+	Levels      []string
+}
+
+// Output is something that the graph tells of each row.
+type Output struct {
+	Name  string // such as probabilities
+	Value Value
+}
+
+// Node is an operation of a graph.
+type Node struct {
+	Op      Op
+	In      []Value   // what it takes, in order
+	Width   int       // number of columns
+	Rows    int       // of a [Constant]; 0 stands for as many as come in
+	Data    []float64 // of a [Constant], row by row
+	Columns []int     // of [Columns]
+}
+
+// Graph is operations in an order in which they can be done, from inputs to outputs.
+type Graph struct {
+	inputs  []Input
+	outputs []Output
+	nodes   []Node
+	classes []string
+	err     error
+	shared  map[string]Value // constants that are there already
+}
+
+// New returns a graph of rows with these columns.
+func New(inputs []Input) *Graph {
+	g := &Graph{inputs: slices.Clone(inputs), shared: map[string]Value{}}
+	g.add(Node{Op: Rows, Width: len(inputs)})
+	return g
+}
+
+// Inputs returns the columns of the rows that come in, which the receiver keeps.
+func (g *Graph) Inputs() []Input { return g.inputs }
+
+// Input returns the rows as they come in.
+func (g *Graph) Input() Value { return Value{1} }
+
+// Nodes returns the operations in order, the first being the rows that come in. The receiver keeps them.
+func (g *Graph) Nodes() []Node { return g.nodes }
+
+// Node returns the operation that makes a value.
+func (g *Graph) Node(v Value) Node { return g.nodes[v.Index()] }
+
+// Width returns the number of columns of a value.
+func (g *Graph) Width(v Value) int {
+	if v.number < 1 || v.number > len(g.nodes) {
+		return 0
+	}
+	return g.nodes[v.Index()].Width
+}
+
+// Outputs returns what the graph tells of each row, in the order in which it was said.
+func (g *Graph) Outputs() []Output { return g.outputs }
+
+// Output says that a value is told under a name.
+func (g *Graph) Output(name string, v Value) {
+	switch {
+	case g.err != nil:
+	case name == "":
+		g.fail(errors.New("an output has no name"))
+	case slices.ContainsFunc(g.outputs, func(o Output) bool { return o.Name == name }):
+		g.fail(fmt.Errorf("two outputs are called %s", name))
+	case g.checkValue(v) != nil:
+		g.fail(fmt.Errorf("output %s: %w", name, g.checkValue(v)))
+	case g.constant(v):
+		g.fail(fmt.Errorf("output %s is a constant", name))
+	default:
+		g.outputs = append(g.outputs, Output{Name: name, Value: v})
+	}
+}
+
+// Classes returns the names of the classes of the output "label", in the order of their codes; nil where there are none.
+func (g *Graph) Classes() []string { return g.classes }
+
+// SetClasses says what the classes are called.
+func (g *Graph) SetClasses(names []string) { g.classes = slices.Clone(names) }
+
+// Err returns the first fault of what was added, nil where all of it fits together.
+func (g *Graph) Err() error {
+	if g.err != nil {
+		return fmt.Errorf("graph: %w", g.err)
+	}
+	return nil
+}
+
+func (g *Graph) fail(err error) Value {
+	if g.err == nil {
+		g.err = err
+	}
+	return Value{}
+}
+
+func (g *Graph) checkValue(v Value) error {
+	if v.number < 1 || v.number > len(g.nodes) {
+		return errors.New("it is no value of this graph")
+	}
+	return nil
+}
+
+func (g *Graph) constant(v Value) bool { return g.nodes[v.Index()].Op == Constant }
+
+func (g *Graph) add(n Node) Value {
+	g.nodes = append(g.nodes, n)
+	return Value{len(g.nodes)}
+}
+
+// Row returns a constant of one row, which stands beside every row that comes in.
+func (g *Graph) Row(values []float64) Value {
+	return g.constantOf(1, len(values), slices.Clone(values))
+}
+
+// Number returns a constant of one number.
+func (g *Graph) Number(v float64) Value { return g.Row([]float64{v}) }
+
+// Matrix returns a constant.
+func (g *Graph) Matrix(m mat.Matrix) Value {
+	r, c := m.Dims()
+	data := make([]float64, 0, r*c)
+	for i := range r {
+		for j := range c {
+			data = append(data, m.At(i, j))
+		}
+	}
+	return g.constantOf(r, c, data)
+}
+
+func (g *Graph) constantOf(rows, cols int, data []float64) Value {
+	if g.err != nil {
+		return Value{}
+	}
+	if rows < 1 || cols < 1 {
+		return g.fail(fmt.Errorf("a constant of %d rows and %d columns", rows, cols))
+	}
+	key := ""
+	if len(data) == 1 { // numbers such as 1 are wanted often
+		key = fmt.Sprintf("%x", data[0])
+		if v, ok := g.shared[key]; ok {
+			return v
+		}
+	}
+	v := g.add(Node{Op: Constant, Rows: rows, Width: cols, Data: data})
+	if key != "" {
+		g.shared[key] = v
+	}
+	return v
+}
+
+// Columns returns some columns of v, in the order named, which may name one more than once.
+func (g *Graph) Columns(v Value, columns []int) Value {
+	if g.err != nil {
+		return Value{}
+	}
+	if err := g.checkRows(v); err != nil {
+		return g.fail(fmt.Errorf("columns: %w", err))
+	}
+	if len(columns) == 0 {
+		return g.fail(errors.New("columns: none is named"))
+	}
+	for _, j := range columns {
+		if j < 0 || j >= g.Width(v) {
+			return g.fail(fmt.Errorf("columns: there is no column %d of %d", j, g.Width(v)))
+		}
+	}
+	return g.add(Node{Op: Columns, In: []Value{v}, Width: len(columns), Columns: slices.Clone(columns)})
+}
+
+// checkRows reports a value that is no matrix of the rows that come in.
+func (g *Graph) checkRows(v Value) error {
+	if err := g.checkValue(v); err != nil {
+		return err
+	}
+	if g.constant(v) {
+		return errors.New("it is a constant, not of the rows")
+	}
+	return nil
+}
+
+// Concat returns values side by side.
+func (g *Graph) Concat(values ...Value) Value {
+	if g.err != nil {
+		return Value{}
+	}
+	width := 0
+	for _, v := range values {
+		if err := g.checkRows(v); err != nil {
+			return g.fail(fmt.Errorf("concat: %w", err))
+		}
+		width += g.Width(v)
+	}
+	if len(values) == 0 {
+		return g.fail(errors.New("concat: nothing is named"))
+	}
+	if len(values) == 1 {
+		return values[0]
+	}
+	return g.add(Node{Op: Concat, In: slices.Clone(values), Width: width})
+}
+
+// MatMul returns v·w, where w is a constant of as many rows as v has columns.
+func (g *Graph) MatMul(v, w Value) Value {
+	if g.err != nil {
+		return Value{}
+	}
+	if err := errors.Join(g.checkRows(v), g.checkValue(w)); err != nil {
+		return g.fail(fmt.Errorf("matmul: %w", err))
+	}
+	if n := g.Node(w); n.Op != Constant || n.Rows != g.Width(v) {
+		return g.fail(fmt.Errorf("matmul: %d columns by what is not a constant of %d rows", g.Width(v), g.Width(v)))
+	}
+	return g.add(Node{Op: MatMul, In: []Value{v, w}, Width: g.Width(w)})
+}
+
+// Lookup returns for each row of index, a value of width 1 with whole numbers, that row of table, a constant.
+// Numbers below 0 and NaN
+// are taken for 0, those beyond the last row for the last.
+func (g *Graph) Lookup(table, index Value) Value {
+	if g.err != nil {
+		return Value{}
+	}
+	if err := errors.Join(g.checkValue(table), g.checkRows(index)); err != nil {
+		return g.fail(fmt.Errorf("lookup: %w", err))
+	}
+	if !g.constant(table) || g.Width(index) != 1 {
+		return g.fail(fmt.Errorf("lookup: wanted a constant and an index of 1 column, not of %d", g.Width(index)))
+	}
+	return g.add(Node{Op: Lookup, In: []Value{table, index}, Width: g.Width(table)})
+}
+
+// apply adds an operation on each entry of one value.
+func (g *Graph) apply(op Op, v Value) Value {
+	if g.err != nil {
+		return Value{}
+	}
+	if err := g.checkRows(v); err != nil {
+		return g.fail(fmt.Errorf("%s: %w", op, err))
+	}
+	return g.add(Node{Op: op, In: []Value{v}, Width: g.Width(v)})
+}
+
+// reduce adds an operation that makes one column of a value's.
+func (g *Graph) reduce(op Op, v Value) Value {
+	if v = g.apply(op, v); !v.None() {
+		g.nodes[v.Index()].Width = 1
+	}
+	return v
+}
+
+// combine adds an operation on the entries of several values that lie at the same place. A value of one column stands
+// beside all columns of the others, a constant of one row beside all rows.
+func (g *Graph) combine(op Op, values ...Value) Value {
+	if g.err != nil {
+		return Value{}
+	}
+	width, ofRows := 1, false
+	for _, v := range values {
+		if err := g.checkValue(v); err != nil {
+			return g.fail(fmt.Errorf("%s: %w", op, err))
+		}
+		n := g.Node(v)
+		if n.Op == Constant && n.Rows != 1 {
+			return g.fail(fmt.Errorf("%s: a constant of %d rows", op, n.Rows))
+		}
+		if n.Width != 1 && width != 1 && n.Width != width {
+			return g.fail(fmt.Errorf("%s: values of %d and %d columns", op, width, n.Width))
+		}
+		width, ofRows = max(width, n.Width), ofRows || n.Op != Constant
+	}
+	if !ofRows {
+		return g.fail(fmt.Errorf("%s: of constants only", op))
+	}
+	return g.add(Node{Op: op, In: slices.Clone(values), Width: width})
+}

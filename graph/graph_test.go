@@ -1,0 +1,64 @@
+package graph_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/graph"
+)
+
+func TestAGraphComputesWhatItsOperationsSay(t *testing.T) {
+	g := graph.New([]graph.Input{{Name: "a"}, {Name: "b"}})
+	rows := g.Input()
+	filled := g.Where(g.IsNaN(rows), g.Row([]float64{5, 7}), rows)
+	z := g.Affine(filled, g.Matrix(mat.NewDense(2, 3, []float64{1, 2, 3, 4, 5, 6})), g.Row([]float64{0.5, 0, -0.5}))
+	g.Output("z", z)
+	g.Output("best", g.ArgMax(z))
+	g.Output("looked", g.Lookup(g.Matrix(mat.NewDense(2, 2, []float64{10, 11, 20, 21})), g.Less(g.Number(2), g.Columns(filled, []int{0}))))
+	g.Output("p", g.Softmax(z))
+	out, err := g.Run(mat.NewDense(2, 2, []float64{1, 2, math.NaN(), -1}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]*mat.Dense{
+		"z":      mat.NewDense(2, 3, []float64{9.5, 12, 14.5, 1.5, 5, 8.5}),
+		"best":   mat.NewDense(2, 1, []float64{2, 2}),
+		"looked": mat.NewDense(2, 2, []float64{10, 11, 20, 21}),
+	} {
+		if !mat.EqualApprox(out[name], want, 1e-14) {
+			t.Errorf("%s is %v, wanted %v", name, mat.Formatted(out[name]), mat.Formatted(want))
+		}
+	}
+	if p := out["p"]; math.Abs(mat.Sum(p)-2) > 1e-14 || math.Abs(p.At(0, 1)/p.At(0, 0)-math.Exp(2.5)) > 1e-12 {
+		t.Errorf("softmax is %v", mat.Formatted(p))
+	}
+}
+
+func TestOperationsThatDoNotFitAreFaults(t *testing.T) {
+	for want, build := range map[string]func(g *graph.Graph){
+		"add: values of 2 and 3 columns":           func(g *graph.Graph) { g.Add(g.Input(), g.Row([]float64{1, 2, 3})) },
+		"a constant of 3 rows":                     func(g *graph.Graph) { g.Mul(g.Input(), g.Matrix(mat.NewDense(3, 2, nil))) },
+		"matmul: 2 columns by what is not":         func(g *graph.Graph) { g.MatMul(g.Input(), g.Matrix(mat.NewDense(3, 2, nil))) },
+		"columns: there is no column 2 of 2":       func(g *graph.Graph) { g.Columns(g.Input(), []int{2}) },
+		"exp: it is a constant":                    func(g *graph.Graph) { g.Exp(g.Number(1)) },
+		"add: of constants only":                   func(g *graph.Graph) { g.Add(g.Number(1), g.Number(2)) },
+		"neg: it is no value of this graph":        func(g *graph.Graph) { g.Neg(graph.Value{}) },
+		"two outputs are called a":                 func(g *graph.Graph) { g.Output("a", g.Input()); g.Output("a", g.Input()) },
+		"lookup: wanted a constant and an index":   func(g *graph.Graph) { g.Lookup(g.Number(1), g.Input()) },
+		"columns: none is named":                   func(g *graph.Graph) { g.Columns(g.Input(), nil) },
+		"a constant of 1 rows and 0 columns":       func(g *graph.Graph) { g.Row(nil) },
+		"concat: it is a constant, not of the row": func(g *graph.Graph) { g.Concat(g.Input(), g.Number(1)) },
+	} {
+		g := graph.New([]graph.Input{{Name: "a"}, {Name: "b"}})
+		build(g)
+		if err := g.Err(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, wanted %q", err, want)
+		}
+		if _, err := g.Run(mat.NewDense(1, 2, nil)); err == nil {
+			t.Errorf("%s: it runs", want)
+		}
+	}
+}

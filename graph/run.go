@@ -1,0 +1,135 @@
+package graph
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Run returns what the outputs are for the rows of X, by name: a plain computation, node by node and number by number,
+// which holds every value of the graph at once. It is the reference of what is written of a graph, not the way to
+// predict.
+func (g *Graph) Run(X mat.Matrix) (map[string]*mat.Dense, error) {
+	if err := g.Err(); err != nil {
+		return nil, err
+	}
+	n, d := X.Dims()
+	if d != len(g.inputs) {
+		return nil, fmt.Errorf("graph: rows of %d columns, wanted %d", d, len(g.inputs))
+	}
+	if n == 0 {
+		return nil, fmt.Errorf("graph: there are no rows")
+	}
+	values := make([]*mat.Dense, len(g.nodes))
+	for i, node := range g.nodes {
+		switch node.Op {
+		case Rows:
+			values[i] = mat.DenseCopyOf(X)
+		case Constant:
+			values[i] = mat.NewDense(node.Rows, node.Width, node.Data)
+		default:
+			values[i] = mat.NewDense(n, node.Width, nil)
+			in := make([]*mat.Dense, len(node.In))
+			for k, v := range node.In {
+				in[k] = values[v.Index()]
+			}
+			node.run(values[i], in)
+		}
+	}
+	out := map[string]*mat.Dense{}
+	for _, o := range g.outputs {
+		out[o.Name] = values[o.Value.Index()]
+	}
+	return out, nil
+}
+
+// run fills dst with what the node makes of its inputs.
+func (n Node) run(dst *mat.Dense, in []*mat.Dense) {
+	rows, _ := dst.Dims()
+	for i := range rows {
+		row := dst.RawRowView(i)
+		switch n.Op {
+		case Columns:
+			for j, c := range n.Columns {
+				row[j] = in[0].At(i, c)
+			}
+		case Concat:
+			for _, m := range in {
+				row = row[copy(row, m.RawRowView(i)):]
+			}
+		case MatMul:
+			for j := range row {
+				row[j] = 0
+				for k, v := range in[0].RawRowView(i) {
+					row[j] += v * in[1].At(k, j)
+				}
+			}
+		case Lookup:
+			last, _ := in[0].Dims()
+			copy(row, in[0].RawRowView(rowOf(in[1].At(i, 0), last)))
+		case RowSum, RowMax, ArgMax:
+			row[0] = reduced(n.Op, in[0].RawRowView(i))
+		case Softmax:
+			softmax(row, in[0].RawRowView(i))
+		default:
+			n.runEntries(row, i, in)
+		}
+	}
+}
+
+// runEntries fills a row with what an operation on entries makes of row i of its inputs.
+func (n Node) runEntries(row []float64, i int, in []*mat.Dense) {
+	at := func(k, j int) float64 {
+		r, c := in[k].Dims()
+		return in[k].At(min(i, r-1), min(j, c-1))
+	}
+	for j := range row {
+		switch {
+		case n.Op == Where && at(0, j) != 0:
+			row[j] = at(1, j)
+		case n.Op == Where:
+			row[j] = at(2, j)
+		case len(in) == 2:
+			row[j] = pairs[n.Op](at(0, j), at(1, j))
+		default:
+			row[j] = each[n.Op](at(0, j))
+		}
+	}
+}
+
+// rowOf returns which of so many rows a number names.
+func rowOf(v float64, rows int) int {
+	if v != v {
+		return 0
+	}
+	return int(min(max(v, 0), float64(rows-1)))
+}
+
+func reduced(op Op, row []float64) float64 {
+	sum, largest := 0.0, 0
+	for j, v := range row {
+		sum += v
+		if v > row[largest] {
+			largest = j
+		}
+	}
+	switch op {
+	case RowSum:
+		return sum
+	case RowMax:
+		return row[largest]
+	}
+	return float64(largest)
+}
+
+func softmax(dst, row []float64) {
+	largest, sum := reduced(RowMax, row), 0.0
+	for j, v := range row {
+		dst[j] = math.Exp(v - largest)
+		sum += dst[j]
+	}
+	for j := range dst {
+		dst[j] /= sum
+	}
+}
