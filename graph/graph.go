@@ -280,9 +280,9 @@ func (g *Graph) MatMul(v, w Value) Value {
 	return g.add(Node{Op: MatMul, In: []Value{v, w}, Width: g.Width(w)})
 }
 
-// Lookup returns for each row of index, a value of width 1 with whole numbers, that row of table, a constant.
-// Numbers below 0 and NaN
-// are taken for 0, those beyond the last row for the last.
+// Lookup returns for each row of index, a value of width 1 with whole numbers, that row of table, a constant. Where the
+// table has one column, index may have any width: each of its entries becomes the number in that row of the table.
+// Numbers below 0 and NaN are taken for 0, those beyond the last row for the last.
 func (g *Graph) Lookup(table, index Value) Value {
 	if g.err != nil {
 		return Value{}
@@ -290,10 +290,11 @@ func (g *Graph) Lookup(table, index Value) Value {
 	if err := errors.Join(g.checkValue(table), g.checkRows(index)); err != nil {
 		return g.fail(fmt.Errorf("lookup: %w", err))
 	}
-	if !g.constant(table) || g.Width(index) != 1 {
+	width := g.Width(table)
+	if !g.constant(table) || width != 1 && g.Width(index) != 1 {
 		return g.fail(fmt.Errorf("lookup: wanted a constant and an index of 1 column, not of %d", g.Width(index)))
 	}
-	return g.add(Node{Op: Lookup, In: []Value{table, index}, Width: g.Width(table)})
+	return g.add(Node{Op: Lookup, In: []Value{table, index}, Width: max(width, g.Width(index))})
 }
 
 // apply adds an operation on each entry of one value.

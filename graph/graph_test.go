@@ -18,6 +18,7 @@ func TestAGraphComputesWhatItsOperationsSay(t *testing.T) {
 	g.Output("z", z)
 	g.Output("best", g.ArgMax(z))
 	g.Output("looked", g.Lookup(g.Matrix(mat.NewDense(2, 2, []float64{10, 11, 20, 21})), g.Less(g.Number(2), g.Columns(filled, []int{0}))))
+	g.Output("each", g.Lookup(g.Matrix(mat.NewDense(3, 1, []float64{10, 20, 30})), g.Sub(rows, g.Number(1))))
 	g.Output("p", g.Softmax(z))
 	out, err := g.Run(mat.NewDense(2, 2, []float64{1, 2, math.NaN(), -1}))
 	if err != nil {
@@ -27,6 +28,7 @@ func TestAGraphComputesWhatItsOperationsSay(t *testing.T) {
 		"z":      mat.NewDense(2, 3, []float64{9.5, 12, 14.5, 1.5, 5, 8.5}),
 		"best":   mat.NewDense(2, 1, []float64{2, 2}),
 		"looked": mat.NewDense(2, 2, []float64{10, 11, 20, 21}),
+		"each":   mat.NewDense(2, 2, []float64{10, 20, 10, 10}),
 	} {
 		if !mat.EqualApprox(out[name], want, 1e-14) {
 			t.Errorf("%s is %v, wanted %v", name, mat.Formatted(out[name]), mat.Formatted(want))
@@ -47,7 +49,7 @@ func TestOperationsThatDoNotFitAreFaults(t *testing.T) {
 		"add: of constants only":                   func(g *graph.Graph) { g.Add(g.Number(1), g.Number(2)) },
 		"neg: it is no value of this graph":        func(g *graph.Graph) { g.Neg(graph.Value{}) },
 		"two outputs are called a":                 func(g *graph.Graph) { g.Output("a", g.Input()); g.Output("a", g.Input()) },
-		"lookup: wanted a constant and an index":   func(g *graph.Graph) { g.Lookup(g.Number(1), g.Input()) },
+		"lookup: wanted a constant and an index":   func(g *graph.Graph) { g.Lookup(g.Row([]float64{1, 2}), g.Input()) },
 		"columns: none is named":                   func(g *graph.Graph) { g.Columns(g.Input(), nil) },
 		"a constant of 1 rows and 0 columns":       func(g *graph.Graph) { g.Row(nil) },
 		"concat: it is a constant, not of the row": func(g *graph.Graph) { g.Concat(g.Input(), g.Number(1)) },

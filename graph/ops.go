@@ -14,7 +14,7 @@ const (
 	Columns  Op = "columns"  // some columns
 	Concat   Op = "concat"   // values side by side
 	MatMul   Op = "matmul"   // rows by a constant
-	Lookup   Op = "lookup"   // rows of a constant by their numbers
+	Lookup   Op = "lookup"   // rows of a constant by their numbers; of one with one column, an entry for each number
 
 	Add Op = "add"
 	Sub Op = "sub"

@@ -66,8 +66,10 @@ func (n Node) run(dst *mat.Dense, in []*mat.Dense) {
 				}
 			}
 		case Lookup:
-			last, _ := in[0].Dims()
-			copy(row, in[0].RawRowView(rowOf(in[1].At(i, 0), last)))
+			last, width := in[0].Dims()
+			for k, v := range in[1].RawRowView(i) {
+				copy(row[k*width:], in[0].RawRowView(rowOf(v, last)))
+			}
 		case RowSum, RowMax, ArgMax:
 			row[0] = reduced(n.Op, in[0].RawRowView(i))
 		case Softmax:
