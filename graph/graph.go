@@ -64,6 +64,7 @@ type Input struct {
 	Name        string
 	Categorical bool
 	Levels      []string
+	Missing     []string // texts of a categorical one that stand for a missing value, beside the empty text
 }
 
 // Output is something that the graph tells of each row.

@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,5 +63,21 @@ func TestOperationsThatDoNotFitAreFaults(t *testing.T) {
 		if _, err := g.Run(mat.NewDense(1, 2, nil)); err == nil {
 			t.Errorf("%s: it runs", want)
 		}
+	}
+}
+
+func TestUsesLeaveOutWhatNoOutputNeeds(t *testing.T) {
+	g := graph.New([]graph.Input{{Name: "a"}, {Name: "b"}})
+	g.Exp(g.Input())
+	both := g.Add(g.Input(), g.Input())
+	if err := g.Check(); err == nil || !strings.Contains(err.Error(), "it has no output") {
+		t.Errorf("a graph that tells nothing: %v", err)
+	}
+	g.Output("sum", both)
+	if got, want := g.Uses(), []int{2, 0, 1}; !slices.Equal(got, want) {
+		t.Errorf("uses are %v, wanted %v", got, want)
+	}
+	if err := g.Check(); err != nil {
+		t.Error(err)
 	}
 }

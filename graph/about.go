@@ -1,0 +1,39 @@
+package graph
+
+import "errors"
+
+// About is what a file that is written of a graph says of the model beside what it computes.
+type About struct {
+	Name    string // of the model; may be empty
+	Task    string // such as classification; may be empty
+	Version string // of the program that writes
+}
+
+// Uses returns for each node how often its value is wanted, by outputs and by nodes whose own value is: 0 for one that
+// writers leave out.
+func (g *Graph) Uses() []int {
+	uses := make([]int, len(g.nodes))
+	for _, o := range g.outputs {
+		uses[o.Value.Index()]++
+	}
+	for i := len(g.nodes) - 1; i >= 0; i-- {
+		if uses[i] == 0 {
+			continue
+		}
+		for _, v := range g.nodes[i].In {
+			uses[v.Index()]++
+		}
+	}
+	return uses
+}
+
+// Check reports what keeps a graph from being written: the first fault of what was added, or that it tells nothing.
+func (g *Graph) Check() error {
+	if err := g.Err(); err != nil {
+		return err
+	}
+	if len(g.outputs) == 0 {
+		return errors.New("graph: it has no output")
+	}
+	return nil
+}
