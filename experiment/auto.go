@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/mlflow"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -40,6 +41,8 @@ type AutoOptions struct {
 	Dir        string // for the outputs; "" stands for runs/NAME
 	Force      bool   // whether the results of another run in Dir are replaced
 
+	MLflow   string            // server to which the run is logged, as output.mlflow; "" for that of the experiment file
+	Warn     func(text string) // as [Options]
 	Progress Progress          // nil for none
 	Tell     func(text string) // is told what is decided about the data; nil for nobody
 	Stop     <-chan struct{}   // closed, ends the search with the best model so far
@@ -78,7 +81,7 @@ func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r := newRun(spec, Options{Progress: o.Progress, Force: o.Force}, autoOutputs)
+	r := newRun(spec, Options{Progress: o.Progress, Force: o.Force, Warn: o.Warn}, autoOutputs)
 	a := automatic{r, o, tell, &told}
 	return r.phases(ctx, a.load, a.choose, r.evaluate, a.write)
 }
@@ -125,6 +128,9 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, tell func(string)
 	if spec.Output.Dir = o.Dir; o.Dir == "" {
 		spec.Output.Dir = filepath.ToSlash(filepath.Join("runs", spec.Name))
 	}
+	if o.MLflow != "" {
+		spec.Output.MLflow = o.MLflow
+	}
 	return spec, nil
 }
 
@@ -148,6 +154,11 @@ func (o AutoOptions) faults() param.Faults {
 	var faults param.Faults
 	if task := datasets.Task(o.Task); task.Targetless() {
 		faults = append(faults, param.Fault{Path: "task", Problem: untaughtAuto(task)})
+	}
+	if o.MLflow != "" {
+		if _, err := mlflow.ParseAddress(o.MLflow); err != nil {
+			faults = append(faults, param.Fault{Path: "mlflow", Problem: err.Error()})
+		}
 	}
 	if o.Candidates < 0 {
 		faults = append(faults, param.Fault{Path: "candidates", Value: o.Candidates, Wanted: "a whole number, 0 or more"})

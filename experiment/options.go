@@ -15,6 +15,10 @@ type Options struct {
 	// not in turn with Progress; nil for none.
 	Searching func(Searching)
 
+	// Warn is told of what goes wrong beside the run, as it does: nothing of it fails the run, and all of it is among the
+	// warnings of the result. Nil for nobody.
+	Warn func(text string)
+
 	Force    bool   // whether [Run] replaces the results of another run in output.dir
 	Continue string // model file that [Run] learns on from; "" for none
 	Tried    []byte // journal of the search of which others have done the fits, as [Try] makes it; nil for none

@@ -66,11 +66,13 @@ func (r *run) phases(ctx context.Context, phases ...func(context.Context) error)
 				r.output.Discard()
 			}
 			if ctx.Err() != nil {
-				return Result{}, ctx.Err()
+				err = ctx.Err()
 			}
+			r.tracker.end(ctx, err)
 			return Result{}, err
 		}
 	}
+	r.tracker.end(ctx, nil)
 	return r.result, nil
 }
 
@@ -93,6 +95,8 @@ type run struct {
 	before *opened      // the model to learn on from, nil for none
 	found  *auto.Result // where the pipeline was chosen by package auto
 	model  estimator.Predictor
+
+	tracker *tracker // nil for none
 
 	chosenBy string // metric, "" for none
 	judged   []int  // training rows to score the model on, nil for all
@@ -152,6 +156,9 @@ func (r *run) load(ctx context.Context) error {
 		}
 	}
 	if r.output, err = files.NewFolder(r.spec.Output.Dir, r.outputs...); err != nil {
+		return err
+	}
+	if err := r.track(ctx); err != nil {
 		return err
 	}
 	if r.rows, err = read(ctx, r.spec, r.options); err != nil {
@@ -521,7 +528,7 @@ func (r *run) writeSpec(name string, spec Spec) error {
 
 // finish writes the model, the experiment under that name and what there is to say, and puts all outputs in
 // place.
-func (r *run) finish(ctx context.Context, name string, spec Spec) error {
+func (r *run) finish(ctx context.Context, name string, spec Spec) (err error) {
 	if err := r.output.Write("model.bochner", func(w *bufio.Writer) error { return r.saveModel(w) }); err != nil {
 		return err
 	}
@@ -535,7 +542,26 @@ func (r *run) finish(ctx context.Context, name string, spec Spec) error {
 			return err
 		}
 	}
-	err := r.output.Write("result.json", func(w *bufio.Writer) error {
+	if err := r.writeResult(); err != nil {
+		return err
+	}
+	warned := len(r.result.Warnings)
+	r.tracker.log(ctx, r)
+	if len(r.result.Warnings) > warned {
+		if err := r.writeResult(); err != nil { // with what the tracker did not take
+			return err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r.result.Files, err = r.output.Publish()
+	return err
+}
+
+// writeResult writes what there is to say.
+func (r *run) writeResult() error {
+	return r.output.Write("result.json", func(w *bufio.Writer) error {
 		text, err := json.MarshalIndent(r.result, "", "  ")
 		if err != nil {
 			return err
@@ -543,14 +569,6 @@ func (r *run) finish(ctx context.Context, name string, spec Spec) error {
 		_, err = w.Write(append(text, '\n'))
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	r.result.Files, err = r.output.Publish()
-	return err
 }
 
 // saveModel writes the model file.

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/gridsearch"
 )
 
@@ -21,7 +22,7 @@ func Try(ctx context.Context, spec Spec, o Options, i, n int) (journal []byte, e
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	spec.Output.Dir = dir
+	spec.Output = document.Output{Dir: dir} // who merges the shards logs the run
 	r := newRun(spec, o, nil)
 	_, err = r.phases(ctx, r.load, func(ctx context.Context) error {
 		set, err := datasets.Gather(ctx, r.rows.Train)

@@ -23,6 +23,7 @@ type autoCommand struct {
 	Format     string   `help:"Format of the file: ${formats}; by its ending and its first lines when left out."`
 	Seed       uint64   `help:"Where all random draws come from."`
 	Out        string   `short:"o" files:"" placeholder:"FOLDER" help:"Folder for the outputs; runs/NAME-OF-DATA when left out."`
+	MLflow     string   `name:"mlflow" placeholder:"URL" help:"MLflow server to which the run is logged, as output.mlflow of an experiment file."`
 	Force      bool     `short:"f" help:"Replace the results of another run in the folder, and begin anew."`
 }
 
@@ -52,6 +53,7 @@ func (c autoCommand) Run(s *session) error {
 		More:   c.Data[1:],
 		Target: c.Target, Format: c.Format, Test: c.Test, Task: c.Task, Score: c.Score, Minutes: c.Minutes, Candidates: c.Candidates,
 		Seed: c.Seed, Dir: c.Out, Force: c.Force, Progress: progress, Tell: tell, Stop: s.ctx.Done(),
+		MLflow: c.MLflow, Warn: s.warn,
 	})
 	end()
 	if err != nil {

@@ -179,7 +179,7 @@ func (c runCommand) Run(s *session) error {
 		return err
 	}
 	progress, searching, end := s.progress()
-	result, err := experiment.Run(s.ctx, spec, experiment.Options{Progress: progress, Searching: searching, Force: c.Force, Continue: c.Continue})
+	result, err := experiment.Run(s.ctx, spec, experiment.Options{Progress: progress, Searching: searching, Force: c.Force, Continue: c.Continue, Warn: s.warn})
 	end()
 	if err != nil {
 		return err
@@ -402,6 +402,14 @@ func (s *session) print(v any) error {
 	}
 	_, err = s.out.Write(append(text, '\n'))
 	return err
+}
+
+// warn tells a person, at once, of what goes wrong beside the work.
+func (s *session) warn(text string) {
+	if s.clear != nil {
+		s.clear()
+	}
+	fmt.Fprintf(s.err, "bochner: warning: %s\n", text)
 }
 
 // say tells a person what happened.

@@ -65,6 +65,8 @@ type session struct {
 	ctx         context.Context
 	out, err    io.Writer
 	quiet, json bool
+
+	clear func() // takes away what is drawn of the progress; nil for nothing
 }
 
 func main() {

@@ -29,6 +29,7 @@ func (s *session) progress() (experiment.Progress, func(experiment.Searching), f
 			}
 			return width
 		}}
+		s.clear = b.clear
 		return b.draw, b.search, b.clear
 	}
 	l := &lines{out: s.err, now: time.Now}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/mlflow"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -41,6 +42,11 @@ func (d *decoder) crossCheck() {
 			at = d.at["data.csv.decimal"]
 		}
 		d.fault(at, "data.csv.thousands", param.Fault{Value: c.Thousands, Wanted: "another mark than decimal, which is the same"})
+	}
+	if address := d.spec.Output.MLflow; address != "" {
+		if _, err := mlflow.ParseAddress(address); err != nil { // said without the value, for that may hold a password
+			d.faults = append(d.faults, d.spec.Fault("output.mlflow", param.Fault{Problem: err.Error()}))
+		}
 	}
 	d.checkRoles()
 	d.checkSearch()

@@ -226,12 +226,14 @@ func (s *Halving) Params(l *param.List) {
 
 // Output is where the results go.
 type Output struct {
-	Dir string
+	Dir    string
+	MLflow string
 }
 
 // Params declares the keys of the section.
 func (s *Output) Params(l *param.List) {
 	l.String(&s.Dir, "dir", "Folder for the outputs, relative to the working directory; runs/NAME when left out.")
+	l.String(&s.MLflow, "mlflow", "MLflow server to which the run is logged: http://HOST:PORT, with ?experiment=NAME where the experiment there is not to have the name of this one. What goes wrong there is a warning of the run.")
 }
 
 // New returns a spec with the defaults, which lacks data and a pipeline.

@@ -63,15 +63,25 @@ func (f *Folder) close() {
 	}
 }
 
-// Write makes an output, by what fill writes.
+// Write makes an output, by what fill writes, or makes it anew.
 func (f *Folder) Write(name string, fill func(w *bufio.Writer) error) error {
 	if f.waiting == "" {
 		if err := f.open(); err != nil {
 			return err
 		}
 	}
-	f.names = append(f.names, name)
+	if !slices.Contains(f.names, name) {
+		f.names = append(f.names, name)
+	}
 	return write(filepath.Join(f.waiting, name), filepath.Join(f.dir, name), fill)
+}
+
+// Waiting returns the names of the outputs that are made, and where they are until they are moved to their places.
+func (f *Folder) Waiting() (names, paths []string) {
+	for _, name := range f.names {
+		paths = append(paths, filepath.Join(f.waiting, name))
+	}
+	return slices.Clone(f.names), paths
 }
 
 // Publish moves the outputs to their places, and removes those of an earlier run that this one does

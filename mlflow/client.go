@@ -1,0 +1,235 @@
+package mlflow
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Client talks to a tracking server. It is safe for concurrent use.
+type Client struct {
+	address     Address
+	credentials Credentials
+	http        *http.Client
+}
+
+// NewClient returns a client of the server at an address.
+func NewClient(address Address, credentials Credentials) *Client {
+	return &Client{address: address, credentials: credentials, http: &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// Start is what a run begins with.
+type Start struct {
+	Experiment string // made where it is not there; that of the address comes first
+	Name       string
+	Parent     string // identifier of the run that this one is a part of, "" for none
+	User       string // who runs it, "" where nobody knows
+	Time       time.Time
+}
+
+// Start begins a run.
+func (c *Client) Start(ctx context.Context, s Start) (*Run, error) {
+	name := c.address.Experiment
+	if name == "" {
+		name = s.Experiment
+	}
+	experiment, err := c.experiment(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return c.create(ctx, experiment, s)
+}
+
+// create begins a run of an experiment that is known by its identifier.
+func (c *Client) create(ctx context.Context, experiment string, s Start) (*Run, error) {
+	tags := map[string]string{"mlflow.runName": s.Name, "mlflow.source.name": "bochner", "mlflow.source.type": "LOCAL"}
+	if s.Parent != "" {
+		tags["mlflow.parentRunId"] = s.Parent
+	}
+	if s.User != "" {
+		tags["mlflow.user"] = s.User
+	}
+	var answer struct {
+		Run struct {
+			Info struct {
+				ID        string `json:"run_id"`
+				Artifacts string `json:"artifact_uri"`
+			} `json:"info"`
+		} `json:"run"`
+	}
+	err := c.call(ctx, http.MethodPost, "runs/create", map[string]any{
+		"experiment_id": experiment, "run_name": s.Name, "start_time": s.Time.UnixMilli(), "tags": pairs(tags, mostTag),
+	}, &answer)
+	if err == nil && answer.Run.Info.ID == "" {
+		err = c.named("runs/create", errors.New("the answer names no run"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Run{client: c, ID: answer.Run.Info.ID, Experiment: experiment, artifacts: answer.Run.Info.Artifacts}, nil
+}
+
+// experiment returns the identifier of the experiment of a name, which is made where it is not there.
+func (c *Client) experiment(ctx context.Context, name string) (string, error) {
+	id, err := c.findExperiment(ctx, name)
+	var refused *Refusal
+	if !errors.As(err, &refused) || refused.Code != "RESOURCE_DOES_NOT_EXIST" {
+		return id, err
+	}
+	var made struct {
+		ID string `json:"experiment_id"`
+	}
+	err = c.call(ctx, http.MethodPost, "experiments/create", map[string]any{"name": name}, &made)
+	if errors.As(err, &refused) && refused.Code == "RESOURCE_ALREADY_EXISTS" { // another run was faster
+		return c.findExperiment(ctx, name)
+	}
+	if err == nil && made.ID == "" {
+		err = c.named("experiments/create", errors.New("the answer names no experiment"))
+	}
+	return made.ID, err
+}
+
+func (c *Client) findExperiment(ctx context.Context, name string) (string, error) {
+	var found struct {
+		Experiment struct {
+			ID    string `json:"experiment_id"`
+			Stage string `json:"lifecycle_stage"`
+		} `json:"experiment"`
+	}
+	err := c.call(ctx, http.MethodGet, "experiments/get-by-name?experiment_name="+url.QueryEscape(name), nil, &found)
+	switch {
+	case err != nil:
+		return "", err
+	case found.Experiment.Stage == "deleted":
+		return "", c.named("experiments/get-by-name", fmt.Errorf("the experiment %q is deleted there: restore it, or name another one with ?experiment=NAME", name))
+	case found.Experiment.ID == "":
+		return "", c.named("experiments/get-by-name", errors.New("the answer names no experiment; is it an MLflow server?"))
+	}
+	return found.Experiment.ID, nil
+}
+
+// Refusal is an answer of a server that does not do what it was asked.
+type Refusal struct {
+	Status  int    // of HTTP
+	Code    string // MLflow's own, "" where the answer has none
+	Message string // the server's, or the beginning of what came instead
+}
+
+// Error says what the server said.
+func (r *Refusal) Error() string {
+	text := fmt.Sprintf("%d %s", r.Status, http.StatusText(r.Status))
+	if r.Message != "" {
+		text += ": " + r.Message
+	}
+	switch {
+	case r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden:
+		text += "; credentials are read from MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN"
+	case r.Status/100 == 3:
+		text += "; name the server that it leads to"
+	}
+	return text
+}
+
+// named says what was asked and where.
+func (c *Client) named(what string, err error) error {
+	what, _, _ = strings.Cut(what, "?")
+	return fmt.Errorf("mlflow: %s: %s: %w", c.address.Server, what, err)
+}
+
+// call asks the tracking interface for something, and reads the answer into answer, nil for none.
+func (c *Client) call(ctx context.Context, method, what string, body map[string]any, answer any) error {
+	var reader io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return c.named(what, err)
+		}
+		reader = bytes.NewReader(text)
+	}
+	text, err := c.send(ctx, method, "/api/2.0/mlflow/"+what, reader, -1, "application/json")
+	if err == nil && answer != nil {
+		if wrong := json.Unmarshal(text, answer); wrong != nil {
+			err = fmt.Errorf("the answer is not the JSON of an MLflow server: %s", beginning(text))
+		}
+	}
+	if err != nil {
+		return c.named(what, err)
+	}
+	return nil
+}
+
+// mostAnswer is how many bytes of an answer are read.
+const mostAnswer = 1 << 20
+
+// send sends a request and returns the answer's text. Size is that of the body, −1 where it tells itself.
+func (c *Client) send(ctx context.Context, method, path string, body io.Reader, size int64, kind string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.address.Server+path, body)
+	if err != nil {
+		return nil, err
+	}
+	if size >= 0 {
+		request.ContentLength = size
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", kind)
+	}
+	switch {
+	case c.credentials.User != "" && c.credentials.Password != "":
+		request.SetBasicAuth(c.credentials.User, c.credentials.Password)
+	case c.credentials.Token != "":
+		request.Header.Set("Authorization", "Bearer "+c.credentials.Token)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, reason(ctx, err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, mostAnswer))
+	if err != nil {
+		return nil, reason(ctx, err)
+	}
+	if response.StatusCode/100 != 2 {
+		return nil, refusal(response.StatusCode, text)
+	}
+	return text, nil
+}
+
+// reason leaves out the URL, which the message has already, and prefers the context's own reason.
+func reason(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var at *url.Error
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
+}
+
+// refusal is what an answer other than success says.
+func refusal(status int, text []byte) *Refusal {
+	var said struct {
+		Code    string `json:"error_code"`
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(text, &said) != nil || said.Message == "" {
+		said.Message = beginning(text)
+	}
+	return &Refusal{Status: status, Code: said.Code, Message: beginning([]byte(said.Message))}
+}
+
+// beginning is the first line of a text, and not much of that.
+func beginning(text []byte) string {
+	const most = 200
+	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	return short(strings.ToValidUTF8(line, "?"), most)
+}

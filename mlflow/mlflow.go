@@ -1,0 +1,101 @@
+// Package mlflow logs runs to an MLflow tracking server over its REST interface: parameters, metrics, tags and files.
+//
+//	address, err := mlflow.ParseAddress("http://localhost:5000?experiment=adult")
+//	run, err := mlflow.NewClient(address, mlflow.EnvironmentCredentials()).Start(ctx, mlflow.Start{Experiment: "adult", Name: "wide"})
+//	err = run.Log(ctx, mlflow.Entries{Params: map[string]string{"rff.gamma": "0.1"}, Metrics: []mlflow.Metric{{Key: "test/accuracy", Value: 0.86}}})
+//	err = run.Upload(ctx, "model.bochner", "runs/wide/model.bochner")
+//	err = run.End(ctx, mlflow.Finished)
+//
+// Every call ends with its context. Nothing is tried twice, and no redirection is followed: it could lead the
+// credentials elsewhere. The package knows nothing of experiments; what is logged of one, package experiment says.
+//
+// Source: the REST interface of MLflow, https://mlflow.org/docs/latest/rest-api.html.
+package mlflow
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+)
+
+// Address is a tracking server and, where the address says so, an experiment on it.
+type Address struct {
+	Server     string // http://HOST, with a port and a path where there are some
+	Experiment string // "" for none
+}
+
+// Wanted says what an address looks like.
+const Wanted = "http://HOST:PORT or https://HOST, with ?experiment=NAME where the experiment is to have another name"
+
+// ParseAddress reads an address. What is wrong with it is said without the address, for that may hold a password.
+func ParseAddress(text string) (Address, error) {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return Address{}, errors.New("it is no URL, wanted " + Wanted)
+	case u.Scheme != "http" && u.Scheme != "https":
+		return Address{}, fmt.Errorf("its scheme is %q, wanted %s; `mlflow server` answers there for a folder or a database", u.Scheme, Wanted)
+	case u.User != nil:
+		return Address{}, errors.New("a user stands in the URL: set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN, in the environment instead")
+	case u.Host == "" || u.Hostname() == "":
+		return Address{}, errors.New("it names no host, wanted " + Wanted)
+	case u.Fragment != "":
+		return Address{}, errors.New("it has a part behind #, wanted " + Wanted)
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return Address{}, errors.New("what is behind its ? cannot be read, wanted " + Wanted)
+	}
+	names := query["experiment"]
+	delete(query, "experiment")
+	if len(query) > 0 || len(names) > 1 || len(names) == 1 && strings.TrimSpace(names[0]) == "" {
+		return Address{}, errors.New("behind its ? is more or less than the name of an experiment, wanted " + Wanted)
+	}
+	out := Address{Server: u.Scheme + "://" + u.Host + strings.TrimRight(u.EscapedPath(), "/")}
+	if len(names) == 1 {
+		out.Experiment = names[0]
+	}
+	return out, nil
+}
+
+// Credentials are what a server may ask for: a user with a password, or a token. Without either nothing is sent.
+type Credentials struct {
+	User, Password string
+	Token          string // where there is no user with a password
+}
+
+// EnvironmentCredentials are those of the environment variables that MLflow's own client reads:
+// MLFLOW_TRACKING_USERNAME with MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN.
+func EnvironmentCredentials() Credentials {
+	return Credentials{
+		User:     os.Getenv("MLFLOW_TRACKING_USERNAME"),
+		Password: os.Getenv("MLFLOW_TRACKING_PASSWORD"),
+		Token:    os.Getenv("MLFLOW_TRACKING_TOKEN"),
+	}
+}
+
+// Status is how a run goes or has ended, in MLflow's words.
+type Status string
+
+// The ends of a run.
+const (
+	Finished Status = "FINISHED"
+	Failed   Status = "FAILED"
+	Killed   Status = "KILLED" // by who started it
+)
+
+// Entries are what is logged at once.
+type Entries struct {
+	Params  map[string]string // each may be logged once
+	Tags    map[string]string
+	Metrics []Metric
+}
+
+// Metric is a number at a step: an epoch, a fold, 0 where there are no steps.
+type Metric struct {
+	Key   string
+	Value float64
+	Step  int
+}

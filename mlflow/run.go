@@ -1,0 +1,147 @@
+package mlflow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Run is a run on a tracking server that has begun.
+type Run struct {
+	ID         string
+	Experiment string // its identifier
+
+	client    *Client
+	artifacts string // where its files are
+}
+
+// Start begins a run that is a part of this one.
+func (r *Run) Start(ctx context.Context, s Start) (*Run, error) {
+	s.Parent = r.ID
+	return r.client.create(ctx, r.Experiment, s)
+}
+
+// What a server takes at once, and how long keys and values may be.
+const (
+	mostParams  = 100 // and as many tags
+	mostMetrics = 800 // 1000 entries in all
+	mostKey     = 250
+	mostParam   = 6000
+	mostTag     = 8000
+)
+
+// Log logs entries, in as many requests as it takes. A metric that is no finite number is left out. In keys a letter that
+// MLflow does not take becomes _, and keys and values that are too long for it are cut.
+func (r *Run) Log(ctx context.Context, e Entries) error {
+	params, tags := pairs(e.Params, mostParam), pairs(e.Tags, mostTag)
+	now := time.Now().UnixMilli()
+	metrics := []map[string]any{} // a server fails at null
+	for _, m := range e.Metrics {
+		if !math.IsNaN(m.Value) && !math.IsInf(m.Value, 0) {
+			metrics = append(metrics, map[string]any{"key": key(m.Key), "value": m.Value, "timestamp": now, "step": m.Step})
+		}
+	}
+	for len(params)+len(tags)+len(metrics) > 0 {
+		p, t, m := min(len(params), mostParams), min(len(tags), mostParams), min(len(metrics), mostMetrics)
+		err := r.client.call(ctx, http.MethodPost, "runs/log-batch", map[string]any{"run_id": r.ID, "params": params[:p], "tags": tags[:t], "metrics": metrics[:m]}, nil)
+		if err != nil {
+			return err
+		}
+		params, tags, metrics = params[p:], tags[t:], metrics[m:]
+	}
+	return nil
+}
+
+// pair is a parameter or a tag.
+type pair struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// pairs are those of a map, in the order of their keys, their values of at most so many bytes.
+func pairs(m map[string]string, most int) []pair {
+	out := []pair{}
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, pair{key(k), short(m[k], most)})
+	}
+	return out
+}
+
+// unfit are letters that no key of MLflow has.
+var unfit = regexp.MustCompile(`[^\p{L}\p{N}_\-. /]`)
+
+// key is one that MLflow takes.
+func key(text string) string { return cut(unfit.ReplaceAllString(text, "_"), mostKey) }
+
+// short is a text of at most so many bytes, with a sign where it has been cut.
+func short(text string, most int) string {
+	const sign = "…"
+	if len(text) <= most {
+		return text
+	}
+	return cut(text, most-len(sign)) + sign
+}
+
+// cut is the beginning of a text, of at most so many bytes and whole letters.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
+}
+
+// Upload puts the file at path among the run's files, under a name that may have folders. The server has to pass files on,
+// as `mlflow server` does unless it is told not to: where it keeps them elsewhere that is an error.
+func (r *Run) Upload(ctx context.Context, name, file string) error {
+	base, err := r.proxied()
+	if err != nil {
+		return r.client.named("files", err)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return r.client.named(name, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return r.client.named(name, err)
+	}
+	at := url.URL{Path: "/api/2.0/mlflow-artifacts/artifacts/" + path.Join(base, name)}
+	if _, err := r.client.send(ctx, http.MethodPut, at.EscapedPath(), f, info.Size(), "application/octet-stream"); err != nil {
+		return r.client.named(name, err)
+	}
+	return nil
+}
+
+// proxied returns the folder of the run's files as the server knows it.
+func (r *Run) proxied() (string, error) {
+	u, err := url.Parse(r.artifacts)
+	if err != nil || u.Scheme != "mlflow-artifacts" {
+		where, _, _ := strings.Cut(r.artifacts, "?")
+		return "", fmt.Errorf("the server keeps them at %q and does not pass them on; start it with --serve-artifacts and --artifacts-destination", where)
+	}
+	folder := strings.Trim(u.Path, "/")
+	if folder == "" || slices.Contains(strings.Split(folder, "/"), "..") {
+		return "", errors.New("the server names no folder for them")
+	}
+	return folder, nil
+}
+
+// End says how the run has ended, now.
+func (r *Run) End(ctx context.Context, status Status) error {
+	return r.client.call(ctx, http.MethodPost, "runs/update", map[string]any{"run_id": r.ID, "status": status, "end_time": time.Now().UnixMilli()}, nil)
+}
