@@ -13,7 +13,10 @@ var Allowed = map[string][]string{
 	"single":               {},
 	"param":                {},
 	"kernel":               {"param"},
-	"graph":                {},                                                                                              // what a fitted pipeline computes, for other programs
+	"graph":                {}, // what a fitted pipeline computes, for other programs
+	"graph/onnx":           {"graph"},
+	"graph/golang":         {"graph"},
+	"graph/python":         {"graph"},
 	"compare":              {},                                                                                              // tests of one model against another
 	"metrics":              {"datasets", "sparse", "internal/svg", "internal/design", "internal/kern", "internal/pairwise"}, // for the tasks; distances of rows
 	"internal/kern":        {},

@@ -1,0 +1,447 @@
+package golang
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/graph"
+)
+
+// predict writes the function that predicts: a statement or a loop for each value that has a variable.
+func (x *writer) predict() {
+	x.printf("\n// Predict returns what the model says of a row. It allocates nothing, and many goroutines may call it at once.\nfunc Predict(row Row) Prediction {\n")
+	x.choose()
+	for i, n := range x.g.Nodes() {
+		if x.uses[i] > 0 && !x.inside[i] && n.Op != graph.Constant {
+			x.statement(i, n)
+		}
+	}
+	x.printf("\tvar out Prediction\n")
+	for k, o := range x.g.Outputs() {
+		field := x.written.Outputs[k].Name
+		i := o.Value.Index()
+		value := x.at(i, "0")
+		switch kind := x.kindOf(o); {
+		case kind == "string":
+			value = fmt.Sprintf("Classes[int(%s)]", value)
+		case kind == "int":
+			value = fmt.Sprintf("int(%s)", value)
+		case kind[0] == '[' && x.g.Width(o.Value) > 1:
+			value = x.names[i]
+		case kind[0] == '[':
+			field += "[0]"
+		}
+		x.printf("\tout.%s = %s\n", field, value)
+	}
+	x.printf("\treturn out\n}\n")
+}
+
+// choose says which values are written where they are used: those of operations on entries that one other such
+// operation uses, entry by entry.
+func (x *writer) choose() {
+	user := make([]int, len(x.names))
+	for i, n := range x.g.Nodes() {
+		for _, v := range n.In {
+			user[v.Index()] = i
+		}
+	}
+	told := map[int]bool{}
+	for _, o := range x.g.Outputs() {
+		told[o.Value.Index()] = true
+	}
+	for i, n := range x.g.Nodes() {
+		to := x.g.Nodes()[user[i]]
+		entries := x.entrywise(to) && to.Width == n.Width || to.Op == graph.RowSum || to.Op == graph.MatMul
+		x.inside[i] = x.uses[i] == 1 && !told[i] && x.entrywise(n) && entries
+	}
+}
+
+// entrywise reports whether an operation is one on entries.
+func (x *writer) entrywise(n graph.Node) bool {
+	switch n.Op {
+	case graph.Lookup:
+		return x.g.Width(n.In[0]) == 1
+	case graph.Rows, graph.Constant, graph.Columns, graph.Concat, graph.MatMul, graph.RowSum, graph.RowMax, graph.ArgMax, graph.Softmax:
+		return false
+	}
+	return true
+}
+
+// statement writes what makes the variable of a value.
+func (x *writer) statement(i int, n graph.Node) {
+	name := fmt.Sprintf("v%d", i)
+	x.names[i] = name
+	switch {
+	case n.Op == graph.Rows:
+		x.printf("\t%s := [%d]float64{\n", name, n.Width)
+		for j, in := range x.g.Inputs() {
+			value := x.input(j)
+			if texts(in) {
+				value = fmt.Sprintf("codeOf%s(%s)", x.fields[j], value)
+			}
+			x.printf("\t\t%s,\n", value)
+		}
+		x.printf("\t}\n")
+	case n.Op == graph.MatMul:
+		x.matmul(name, n)
+	case n.Op == graph.Columns:
+		x.columns(name, n)
+	case n.Op == graph.Concat:
+		x.printf("\tvar %s [%d]float64\n", name, n.Width)
+		from := 0
+		for _, v := range n.In {
+			if w := x.g.Width(v); w == 1 {
+				x.printf("\t%s[%d] = %s\n", name, from, x.at(v.Index(), "0"))
+			} else {
+				x.printf("\tcopy(%s[%d:], %s[:])\n", name, from, x.names[v.Index()])
+			}
+			from += x.g.Width(v)
+		}
+	case n.Op == graph.Lookup && !x.entrywise(n):
+		x.printf("\t%s := %s\n", name, x.looked(n, "0"))
+	case n.Op == graph.RowSum && x.g.Width(n.In[0]) == 1:
+		x.printf("\t%s := %s\n", name, x.at(n.In[0].Index(), "0"))
+	case n.Op == graph.RowSum:
+		x.printf("\tvar %s float64\n\tfor j := range %d {\n\t\t%s += %s\n\t}\n", name, x.g.Width(n.In[0]), name, x.at(n.In[0].Index(), "j"))
+	case n.Op == graph.RowMax || n.Op == graph.ArgMax || n.Op == graph.Softmax:
+		x.reduce(name, n)
+	default:
+		x.entries(i, name, n)
+	}
+}
+
+// matmul writes a product with a constant. What is 0 adds nothing, which makes columns that are mostly 0 quick.
+func (x *writer) matmul(name string, n graph.Node) {
+	v, w := n.In[0].Index(), n.In[1].Index()
+	finite := !slices.ContainsFunc(x.g.Nodes()[w].Data, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
+	if n.Width == 1 {
+		x.printf("\tvar %s float64\n", name)
+	} else {
+		x.printf("\tvar %s [%d]float64\n", name, n.Width)
+	}
+	x.printf("\tfor k := range c%d {\n\t\ta := %s\n", w, x.at(v, "k"))
+	switch {
+	case n.Width == 1:
+		x.printf("\t\t%s += a * c%d[k][0]\n", name, w)
+	default:
+		if finite {
+			x.printf("\t\tif a == 0 {\n\t\t\tcontinue\n\t\t}\n")
+		}
+		x.printf("\t\tfor j, w := range &c%d[k] {\n\t\t\t%s[j] += a * w\n\t\t}\n", w, name)
+	}
+	x.printf("\t}\n")
+}
+
+// columns writes the choice of some columns.
+func (x *writer) columns(name string, n graph.Node) {
+	v := n.In[0].Index()
+	if n.Width == 1 {
+		x.printf("\t%s := %s\n", name, x.at(v, strconv.Itoa(n.Columns[0])))
+		return
+	}
+	first, following := n.Columns[0], true
+	for k, c := range n.Columns {
+		following = following && c == first+k
+	}
+	if following && x.g.Nodes()[v].Width > 1 {
+		x.printf("\tvar %s [%d]float64\n\tcopy(%s[:], %s[%d:])\n", name, n.Width, name, x.names[v], first)
+		return
+	}
+	x.printf("\t%s := [%d]float64{\n", name, n.Width)
+	for _, c := range n.Columns {
+		x.printf("\t\t%s,\n", x.at(v, strconv.Itoa(c)))
+	}
+	x.printf("\t}\n")
+}
+
+// reduce writes what looks at all entries of a row at once.
+func (x *writer) reduce(name string, n graph.Node) {
+	v := n.In[0].Index()
+	list := x.names[v] + "[:]"
+	if x.g.Nodes()[v].Width == 1 && x.g.Nodes()[v].Op != graph.Rows {
+		list = fmt.Sprintf("[]float64{%s}", x.at(v, "0"))
+	}
+	x.needs["argmax"] = true
+	switch {
+	case n.Op == graph.Softmax && n.Width == 1:
+		x.printf("\t%s := 1.0\n", name)
+	case n.Op == graph.Softmax:
+		x.needs["softmax"] = true
+		x.printf("\t%s := %s\n\tsoftmax(%s[:])\n", name, x.names[v], name)
+	case n.Op == graph.RowMax:
+		x.printf("\t%s := %s[argmax(%s)]\n", name, strings.TrimSuffix(list, "[:]"), list)
+	default:
+		x.printf("\t%s := float64(argmax(%s))\n", name, list)
+	}
+}
+
+// entries writes an operation on entries: into the array of one of its own values where nothing else wants that.
+func (x *writer) entries(i int, name string, n graph.Node) {
+	if n.Width == 1 {
+		x.printf("\t%s := %s\n", name, x.expression(i, "0"))
+		return
+	}
+	if from := x.free(i); from >= 0 {
+		x.names[i] = x.names[from]
+		name = x.names[i]
+	} else {
+		x.printf("\tvar %s [%d]float64\n", name, n.Width)
+	}
+	x.printf("\tfor j := range %s {\n\t\t%s[j] = %s\n\t}\n", name, name, x.expression(i, "j"))
+}
+
+// free returns a value whose array the entries of another may be written into, -1 for none: one that they are
+// made of, and that nothing else uses.
+func (x *writer) free(i int) int {
+	n := x.g.Nodes()[i]
+	for _, v := range n.In {
+		k := v.Index()
+		of := x.g.Nodes()[k]
+		switch {
+		case of.Op == graph.Constant || of.Op == graph.Rows || of.Width != n.Width:
+		case x.inside[k]:
+			if from := x.free(k); from >= 0 {
+				return from
+			}
+		case x.uses[k] == 1:
+			return k
+		}
+	}
+	return -1
+}
+
+// at is how entry j of a value is written.
+func (x *writer) at(i int, j string) string {
+	n := x.g.Nodes()[i]
+	switch {
+	case x.inside[i] && !infix[n.Op]:
+		return x.expression(i, j)
+	case x.inside[i]:
+		return "(" + x.expression(i, j) + ")"
+	case n.Op == graph.Constant && len(n.Data) == 1 && n.Data[0] < 0:
+		return "(" + number(n.Data[0]) + ")"
+	case n.Op == graph.Constant && len(n.Data) == 1:
+		return number(n.Data[0])
+	case n.Op == graph.Constant:
+		return fmt.Sprintf("c%d[0][%s]", i, j)
+	case n.Op == graph.Rows:
+		if n.Width == 1 {
+			j = "0"
+		}
+		return x.names[i] + "[" + j + "]"
+	case n.Width == 1:
+		return x.names[i]
+	}
+	return x.names[i] + "[" + j + "]"
+}
+
+// The ways in which operations on entries are written.
+var expressions = map[graph.Op]string{
+	graph.Add: "%s + %s", graph.Sub: "%s - %s", graph.Mul: "%s * %s", graph.Div: "%s / %s",
+	graph.Min: "min(%s, %s)", graph.Max: "max(%s, %s)",
+	graph.Where: "where(%s, %s, %s)",
+	graph.Neg:   "-%s", graph.Abs: "math.Abs(%s)", graph.Sqrt: "math.Sqrt(%s)", graph.Exp: "math.Exp(%s)",
+	graph.Log: "math.Log(%s)", graph.Cos: "math.Cos(%s)", graph.Sin: "math.Sin(%s)", graph.Tanh: "math.Tanh(%s)",
+	graph.Sigmoid: "1 / (1 + math.Exp(-%s))", graph.Floor: "math.Floor(%s)",
+}
+
+// infix are those that are written with an operator between or before, which need brackets within others.
+var infix = map[graph.Op]bool{graph.Add: true, graph.Sub: true, graph.Mul: true, graph.Div: true, graph.Neg: true, graph.Sigmoid: true}
+
+// truths are those that tell whether something is so.
+var truths = map[graph.Op]string{
+	graph.Less: "%s < %s", graph.LessEqual: "%s <= %s", graph.Equal: "%s == %s", graph.IsNaN: "math.IsNaN(%s)",
+}
+
+// looked is the row of a table that entry j of a value names.
+func (x *writer) looked(n graph.Node, j string) string {
+	x.needs["rowOf"] = true
+	return fmt.Sprintf("c%d[rowOf(%s, %d)]", n.In[0].Index(), x.at(n.In[1].Index(), j), x.g.Node(n.In[0]).Rows)
+}
+
+// expression is how entry j of an operation on entries is computed.
+func (x *writer) expression(i int, j string) string {
+	n := x.g.Nodes()[i]
+	if n.Op == graph.Lookup {
+		return x.looked(n, j) + "[0]"
+	}
+	args := make([]any, len(n.In))
+	for k, v := range n.In {
+		args[k] = x.at(v.Index(), j)
+	}
+	if n.Op == graph.Where {
+		args[0] = x.condition(n.In[0].Index(), j)
+	}
+	text := fmt.Sprintf(expressions[n.Op], args...)
+	if truths[n.Op] != "" {
+		text = "oneIf(" + fmt.Sprintf(truths[n.Op], args...) + ")"
+	}
+	for _, word := range []string{"oneIf", "where"} {
+		x.needs[word] = x.needs[word] || strings.HasPrefix(text, word+"(")
+	}
+	return text
+}
+
+// condition is how it is asked whether entry j of a value is not 0.
+func (x *writer) condition(i int, j string) string {
+	n := x.g.Nodes()[i]
+	if !x.inside[i] || truths[n.Op] == "" {
+		return x.at(i, j) + " != 0"
+	}
+	args := make([]any, len(n.In))
+	for k, v := range n.In {
+		args[k] = x.at(v.Index(), j)
+	}
+	return fmt.Sprintf(truths[n.Op], args...)
+}
+
+// number writes a number so that it reads back to the bit.
+func number(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "math.NaN()"
+	case math.IsInf(v, 0):
+		return fmt.Sprintf("math.Inf(%d)", int(math.Copysign(1, v)))
+	case v == 0 && math.Signbit(v):
+		return "math.Copysign(0, -1)"
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// constants writes the matrices.
+func (x *writer) constants() {
+	var packed []int
+	for i, n := range x.g.Nodes() {
+		if n.Op != graph.Constant || x.uses[i] == 0 || len(n.Data) == 1 && !x.matrix(i) {
+			continue
+		}
+		if x.packed && len(n.Data) > 64 {
+			x.printf("\nvar c%d [%d][%d]float64\n", i, n.Rows, n.Width)
+			packed = append(packed, i)
+			continue
+		}
+		x.printf("\nvar c%d = [%d][%d]float64{\n", i, n.Rows, n.Width)
+		for row := range n.Rows {
+			x.printf("\t{")
+			for j, v := range n.Data[row*n.Width : (row+1)*n.Width] {
+				if j > 0 {
+					x.printf(", ")
+				}
+				x.printf("%s", number(v))
+			}
+			x.printf("},\n")
+		}
+		x.printf("}\n")
+	}
+	if len(packed) > 0 {
+		x.unpack(packed)
+	}
+}
+
+// matrix reports whether a constant is used as one even where it is a single number.
+func (x *writer) matrix(i int) bool {
+	return slices.ContainsFunc(x.g.Nodes(), func(n graph.Node) bool {
+		return n.Op == graph.MatMul && n.In[1].Index() == i || n.Op == graph.Lookup && n.In[0].Index() == i
+	})
+}
+
+// unpack writes the matrices as texts, and the function that reads them when the program starts.
+func (x *writer) unpack(packed []int) {
+	x.printf("\nfunc init() {\n")
+	for _, i := range packed {
+		x.printf("\tread(text%d, func(k int, v float64) { c%d[k/%d][k%%%d] = v })\n", i, i, x.g.Nodes()[i].Width, x.g.Nodes()[i].Width)
+	}
+	x.printf("}\n\n")
+	x.printf("%s", readText)
+	for _, i := range packed { // behind the rest, and not formatted with it
+		data := x.g.Nodes()[i].Data
+		bits := make([]byte, 0, 8*len(data))
+		for _, v := range data {
+			bits = binary.LittleEndian.AppendUint64(bits, math.Float64bits(v))
+		}
+		fmt.Fprintf(&x.texts, "\nconst text%d = %q\n", i, base64.StdEncoding.EncodeToString(bits))
+	}
+}
+
+const readText = `// read hands out the numbers, of 8 bytes each with the lowest first, that a text is in base64.
+func read(text string, take func(k int, v float64)) {
+	bits, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		panic(err) // the text is part of this file
+	}
+	for k := 0; 8*k < len(bits); k++ {
+		var v uint64
+		for b := 7; b >= 0; b-- {
+			v = v<<8 | uint64(bits[8*k+b])
+		}
+		take(k, math.Float64frombits(v))
+	}
+}
+`
+
+// helpers writes the functions that what has been written needs.
+func (x *writer) helpers() {
+	if x.needs["softmax"] {
+		x.needs["argmax"] = true
+	}
+	for _, word := range []string{"argmax", "oneIf", "rowOf", "softmax", "where"} {
+		if x.needs[word] {
+			x.printf("\n%s", helpers[word])
+		}
+	}
+	if !strings.Contains(x.text.String(), "math.") {
+		x.printf("\nvar _ = math.NaN\n")
+	}
+}
+
+var helpers = map[string]string{
+	"argmax": `// argmax returns the number of the first of the largest.
+func argmax(v []float64) int {
+	best := 0
+	for j := range v {
+		if v[j] > v[best] {
+			best = j
+		}
+	}
+	return best
+}
+`,
+	"oneIf": `func oneIf(so bool) float64 {
+	if so {
+		return 1
+	}
+	return 0
+}
+`,
+	"rowOf": `// rowOf returns which of so many rows a number names.
+func rowOf(v float64, rows int) int {
+	if math.IsNaN(v) {
+		return 0
+	}
+	return int(min(max(v, 0), float64(rows-1)))
+}
+`,
+	"softmax": `func softmax(v []float64) {
+	largest, sum := v[argmax(v)], 0.0
+	for j := range v {
+		v[j] = math.Exp(v[j] - largest)
+		sum += v[j]
+	}
+	for j := range v {
+		v[j] /= sum
+	}
+}
+`,
+	"where": `func where(so bool, a, b float64) float64 {
+	if so {
+		return a
+	}
+	return b
+}
+`,
+}

@@ -1,0 +1,412 @@
+package onnx
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/graph"
+)
+
+// writer makes the nodes and constants of a file of those of a graph.
+type writer struct {
+	g       *graph.Graph
+	o       Options
+	graph   message  // inputs, outputs and nodes
+	tensors []tensor // constants
+	file    graph.Written
+	taken   map[string]bool // names of tensors
+	labels  bool            // whether a LabelEncoder is used
+
+	// The tensors that a value of the graph is there as, by the number of its node; "" where it is not yet.
+	numbers map[kind][]string // of floating point
+	tables  map[kind][]string // constants as a Gather takes rows of them
+	truths  []string          // booleans, of comparisons
+	wholes  []string          // int64, of numbers of columns
+	columns []string          // of the rows that come in, one for each column; nil where they come as one
+	told    []string          // the name of the output that a value is told under
+	kinds   []kind            // what a value is computed in
+	comes   kind              // what inputs and outputs are
+	scalars map[string]string
+	uses    []int
+	fault   error // the first
+}
+
+// kind is that of numbers of floating point: typeFloat or typeDouble.
+type kind int64
+
+// String returns its name in documentation.
+func (k kind) String() string {
+	if k == typeDouble {
+		return "double"
+	}
+	return "float"
+}
+
+// bytes is how long a number is.
+func (k kind) bytes() int {
+	if k == typeDouble {
+		return 8
+	}
+	return 4
+}
+
+func newWriter(g *graph.Graph, o Options) *writer {
+	n := len(g.Nodes())
+	x := &writer{g: g, o: o, taken: map[string]bool{}, scalars: map[string]string{}, uses: g.Uses(), comes: typeFloat, kinds: make([]kind, n),
+		truths: make([]string, n), wholes: make([]string, n), told: make([]string, n), numbers: map[kind][]string{}, tables: map[kind][]string{}}
+	for _, k := range []kind{typeFloat, typeDouble} {
+		x.numbers[k], x.tables[k] = make([]string, n), make([]string, n)
+	}
+	if o.Precision == "float64" {
+		x.comes = typeDouble
+	}
+	x.chooseKinds()
+	return x
+}
+
+// chooseKinds says what values are computed in.
+func (x *writer) chooseKinds() {
+	nodes := x.g.Nodes()
+	for i := range nodes {
+		x.kinds[i] = x.comes
+	}
+	if x.o.Precision != "float32" {
+		return
+	}
+	for i := len(nodes) - 1; i >= 0; i-- {
+		if x.uses[i] == 0 {
+			continue
+		}
+		n := nodes[i]
+		for k, v := range n.In {
+			phase := n.Op == graph.Cos || n.Op == graph.Sin
+			place := n.Op == graph.Lookup && k == 1
+			if x.kinds[i] == typeDouble || phase || place {
+				x.kinds[v.Index()] = typeDouble
+			}
+		}
+		if n.Op == graph.Rows || n.Op == graph.IsNaN || n.Op == graph.Columns && n.In[0] == x.g.Input() {
+			x.kinds[i] = x.comes // as they come
+		}
+	}
+}
+
+// write makes all of the graph that the outputs need.
+func (x *writer) write() error {
+	if err := x.nameInputs(); err != nil {
+		return err
+	}
+	names := x.nameOutputs()
+	x.inputs()
+	for i, uses := range x.uses {
+		if node := x.g.Nodes()[i]; uses > 0 && node.Op != graph.Rows {
+			x.node(i, node)
+		}
+	}
+	for k, o := range x.g.Outputs() {
+		if err := x.output(names[k], o); err != nil {
+			return err
+		}
+	}
+	return x.fault
+}
+
+// nameInputs takes the names of the inputs.
+func (x *writer) nameInputs() error {
+	if !x.o.Columns && !Categorical(x.g) {
+		x.taken["X"] = true
+		return nil
+	}
+	x.columns = make([]string, len(x.g.Inputs()))
+	for j, in := range x.g.Inputs() {
+		name := in.Name
+		if name == "" {
+			name = "x" + strconv.Itoa(j)
+		}
+		if x.taken[name] {
+			return fmt.Errorf("two columns are called %s, and so would be two inputs", name)
+		}
+		x.taken[name] = true
+		x.columns[j] = name
+	}
+	return nil
+}
+
+// nameOutputs takes the names of the outputs.
+func (x *writer) nameOutputs() []string {
+	var out []string
+	for _, o := range x.g.Outputs() {
+		name := o.Name
+		if name == "value" || name == "values" {
+			name = "variable"
+		}
+		for x.taken[name] {
+			name = "output_" + name
+		}
+		x.taken[name] = true
+		out = append(out, name)
+		if i := o.Value.Index(); o.Name != "label" && x.told[i] == "" {
+			x.told[i] = name
+		}
+	}
+	return out
+}
+
+// fresh returns a name that no tensor has, such as cos_7.
+func (x *writer) fresh(word string, number int) string {
+	name := fmt.Sprintf("%s_%d", word, number)
+	for x.taken[name] {
+		name += "_"
+	}
+	x.taken[name] = true
+	return name
+}
+
+// inputs makes the inputs, and of columns of texts their codes.
+func (x *writer) inputs() {
+	if x.columns == nil {
+		x.numbers[x.comes][0] = "X"
+		x.input(port{"X", x.comes.String(), len(x.g.Inputs())}, "one column for each input, in the order of the metadata \"columns\"")
+		return
+	}
+	for j, in := range x.g.Inputs() {
+		t, doc := port{x.columns[j], x.comes.String(), 1}, "a number; NaN where it is missing"
+		if texts(in) {
+			t.kind, doc = "string", "a text; the empty one where it is missing"
+			x.columns[j] = x.codes(t.name, j, in)
+		}
+		x.input(t, doc)
+	}
+}
+
+// port is an input or an output.
+type port struct {
+	name  string
+	kind  string // float, double, string or int64
+	width int    // columns, 0 where rows are the only dimension
+}
+
+// as returns the port as it is told.
+func (p port) as() graph.Port {
+	if p.width == 0 {
+		return graph.Port{Name: p.name, Type: p.kind, Shape: "[N]"}
+	}
+	return graph.Port{Name: p.name, Type: p.kind, Shape: fmt.Sprintf("[N, %d]", p.width)}
+}
+
+func (x *writer) input(t port, doc string) {
+	x.file.Inputs = append(x.file.Inputs, t.as())
+	x.graph.inside(graphInput, x.value(t, doc))
+}
+
+// codes returns the tensor of the codes of a column of texts.
+func (x *writer) codes(name string, j int, in graph.Input) string {
+	keys := attribute("keys_strings", attrIsStrings)
+	values := attribute("values_floats", attrIsFloats)
+	add := func(text string, code float64) {
+		keys.text(attrStrings, text)
+		values.float(attrFloats, float32(code))
+	}
+	seen := map[string]bool{}
+	for _, text := range append([]string{""}, in.Missing...) {
+		if !seen[text] {
+			add(text, math.NaN())
+		}
+		seen[text] = true
+	}
+	for k, level := range in.Levels {
+		if !seen[level] {
+			add(level, float64(k))
+		}
+	}
+	unknown := attribute("default_float", attrIsFloat)
+	unknown.float(attrFloat, -1)
+	x.labels = true
+	out := x.fresh("codes", j)
+	x.add("LabelEncoder", []string{name}, out, keys, values, unknown)
+	if x.comes == typeDouble {
+		return x.cast(out, typeDouble, x.fresh("double", j))
+	}
+	return out
+}
+
+// output makes an output of a value.
+func (x *writer) output(name string, o graph.Output) error {
+	i := o.Value.Index()
+	t := port{name, x.comes.String(), x.g.Width(o.Value)}
+	switch {
+	case o.Name == "label":
+		if t.width != 1 {
+			return fmt.Errorf("the output label has %d columns, wanted 1", t.width)
+		}
+		t.kind, t.width = x.label(name, i), 0
+	case x.number(i, x.comes) != name:
+		x.add("Identity", []string{x.number(i, x.comes)}, name)
+	}
+	x.file.Outputs = append(x.file.Outputs, t.as())
+	x.graph.inside(graphOutput, x.value(t, ""))
+	return nil
+}
+
+// label makes the names of classes of their codes, and returns what type they are: int64 where all of them are whole
+// numbers, or where the classes have no names, else string.
+func (x *writer) label(name string, i int) string {
+	flat := name
+	if len(x.g.Classes()) > 0 {
+		flat = x.fresh("class", i)
+	}
+	x.add("Reshape", []string{x.whole(i), x.int64s("rows_only", -1)}, flat)
+	if len(x.g.Classes()) == 0 {
+		return "int64"
+	}
+	t := tensor{}
+	t.head.number(tensorDims, int64(len(x.g.Classes())))
+	kind, numbers := "string", wholeNumbers(x.g.Classes())
+	if numbers != nil {
+		kind = "int64"
+	}
+	t.head.number(tensorType, int64(typeOf[kind]))
+	for k, class := range x.g.Classes() {
+		if numbers != nil {
+			t.head.number(tensorInt64, numbers[k])
+		} else {
+			t.head.text(tensorString, class)
+		}
+	}
+	classes := x.fresh("classes", i)
+	t.head.text(tensorName, classes)
+	x.tensors = append(x.tensors, t)
+	x.add("Gather", []string{classes, flat}, name)
+	return kind
+}
+
+// wholeNumbers returns the numbers that texts are, nil where one is none.
+func wholeNumbers(texts []string) []int64 {
+	out := make([]int64, len(texts))
+	for k, text := range texts {
+		v, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || strconv.FormatInt(v, 10) != text {
+			return nil
+		}
+		out[k] = v
+	}
+	return out
+}
+
+var typeOf = map[string]int{"float": typeFloat, "double": typeDouble, "string": typeString, "int64": typeInt64}
+
+// value describes an input or an output.
+func (x *writer) value(t port, doc string) message {
+	var rows, shape, tensor, kind, out message
+	rows.text(dimParam, "N")
+	shape.inside(shapeDim, rows)
+	if t.width > 0 {
+		var width message
+		width.number(dimValue, int64(t.width))
+		shape.inside(shapeDim, width)
+	}
+	tensor.number(tensorElem, int64(typeOf[t.kind]))
+	tensor.inside(tensorShape, shape)
+	kind.inside(typeTensor, tensor)
+	out.text(valueName, t.name)
+	out.inside(valueType, kind)
+	if doc != "" {
+		out.text(valueDoc, doc)
+	}
+	return out
+}
+
+// add adds an operator, and returns its output.
+func (x *writer) add(op string, in []string, out string, attributes ...message) string {
+	var m message
+	for _, name := range in {
+		m.text(nodeInput, name)
+	}
+	m.text(nodeOutput, out)
+	m.text(nodeName, "make_"+out)
+	m.text(nodeOp, op)
+	for _, a := range attributes {
+		m.inside(nodeAttr, a)
+	}
+	if op == "LabelEncoder" {
+		m.text(nodeDomain, "ai.onnx.ml")
+	}
+	x.graph.inside(graphNode, m)
+	return out
+}
+
+func attribute(name string, kind int64) message {
+	var m message
+	m.text(attrName, name)
+	m.number(attrType, kind)
+	return m
+}
+
+// integer returns an attribute that is a whole number.
+func integer(name string, v int64) message {
+	m := attribute(name, attrIsInt)
+	m.number(attrInt, v)
+	return m
+}
+
+func (x *writer) cast(in string, to kind, out string) string {
+	return x.add("Cast", []string{in}, out, integer("to", int64(to)))
+}
+
+// constant adds a matrix of numbers.
+func (x *writer) constant(name string, k kind, data []float64, dims ...int) {
+	if k == typeFloat && x.fault == nil {
+		for _, v := range data {
+			if math.IsInf(float64(float32(v)), 0) && math.Abs(v) < math.MaxFloat64 { // what nothing is above is infinite
+				x.fault = fmt.Errorf("the model has the number %g, which float32 does not reach; float64 does", v)
+			}
+		}
+	}
+	t := tensor{data: data, size: k.bytes()}
+	for _, d := range dims {
+		t.head.number(tensorDims, int64(d))
+	}
+	t.head.number(tensorType, int64(k))
+	t.head.text(tensorName, name)
+	x.tensors = append(x.tensors, t)
+}
+
+// scalar returns the constant of one number.
+func (x *writer) scalar(v float64, k kind) string {
+	key := fmt.Sprintf("%v %x", k, v)
+	if x.scalars[key] == "" {
+		x.scalars[key] = x.fresh("number", len(x.scalars))
+		x.constant(x.scalars[key], k, []float64{v})
+	}
+	return x.scalars[key]
+}
+
+// int64s returns a constant of whole numbers.
+func (x *writer) int64s(word string, values ...int64) string {
+	key := fmt.Sprint(word, values)
+	if x.scalars[key] == "" {
+		x.scalars[key] = x.fresh(word, len(x.scalars))
+		var t tensor
+		t.head.number(tensorDims, int64(len(values)))
+		t.head.number(tensorType, typeInt64)
+		for _, v := range values {
+			t.head.number(tensorInt64, v)
+		}
+		t.head.text(tensorName, x.scalars[key])
+		x.tensors = append(x.tensors, t)
+	}
+	return x.scalars[key]
+}
+
+func jsonOf(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	text, err := json.Marshal(list)
+	if err != nil { // texts are never refused
+		return ""
+	}
+	return string(text)
+}

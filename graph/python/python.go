@@ -1,0 +1,319 @@
+// Package python writes a graph as one module of Python that needs nothing but NumPy.
+//
+//	g, err := model.Graph()
+//	…
+//	written, err := python.Write(w, g, python.Options{})
+//
+// The module has predict(rows), predict_proba(rows) where the model knows probabilities, decision_function(rows) where
+// it has scores of classes, and outputs(rows), all that the graph tells, by name. Rows are a list of dicts, columns by
+// name (a dict, or a DataFrame), or a 2-D array. It computes in float64, block by block; what NumPy adds up in another
+// order differs from [graph.Graph.Run] by rounding.
+package python
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/graph"
+)
+
+// Options say how a graph is written.
+type Options struct {
+	graph.About
+}
+
+// rows is the part of the module that makes numbers of rows.
+//
+//go:embed rows.py
+var rows string
+
+// Write writes the graph, and says what it has written.
+func Write(w io.Writer, g *graph.Graph, o Options) (graph.Written, error) {
+	if err := g.Check(); err != nil {
+		return graph.Written{}, err
+	}
+	x := &writer{g: g, uses: g.Uses(), texts: make([]string, len(g.Nodes()))}
+	x.head(o)
+	x.block()
+	x.printf("%s", rows)
+	x.functions()
+	x.constants()
+	n, err := w.Write(x.text.Bytes())
+	x.written.Bytes = n
+	return x.written, err
+}
+
+// writer makes source text of a graph.
+type writer struct {
+	g       *graph.Graph
+	uses    []int
+	text    bytes.Buffer
+	texts   []string // how values are written, by the number of their node
+	columns []string
+	written graph.Written // keys of outputs(rows), and columns
+}
+
+func (x *writer) printf(text string, args ...any) { fmt.Fprintf(&x.text, text, args...) }
+
+// quoted writes a text as Python and JSON have it.
+func quoted(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return `""`
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// head writes what the module says of itself, and the columns.
+func (x *writer) head(o Options) {
+	title := "A model"
+	if o.Name != "" {
+		title = "The model " + o.Name
+	}
+	if o.Task != "" {
+		title += " (" + o.Task + ")"
+	}
+	version := ""
+	if o.Version != "" {
+		version = " " + o.Version
+	}
+	doc := title + " that Bochner has fitted, as code for NumPy. Written by bochner" + version + "; do not edit."
+	x.printf("%s\n\nimport base64\n\nimport numpy as np\n\n", quoted(doc))
+	levels := map[string]map[string]int{}
+	for j, in := range x.g.Inputs() {
+		name := in.Name
+		if name == "" {
+			name = "x" + strconv.Itoa(j)
+		}
+		x.columns = append(x.columns, name)
+		x.written.Inputs = append(x.written.Inputs, graph.Port{Name: name, Type: "number"})
+		if in.Categorical && len(in.Levels) > 0 {
+			levels[name] = map[string]int{}
+			x.written.Inputs[j].Type = "text"
+			for k, level := range slices.Backward(in.Levels) {
+				levels[name][level] = k
+			}
+			for _, text := range in.Missing {
+				delete(levels[name], text)
+			}
+		}
+	}
+	x.printf("COLUMNS = %s\n", quoted(x.columns))
+	x.printf("CLASSES = %s\n", quoted(append([]string{}, x.g.Classes()...)))
+	x.printf("\n# Codes of the texts of categorical columns, and the texts that stand for a missing value beside the empty one.\n_CODES = {\n")
+	for j, name := range x.columns {
+		if levels[name] != nil {
+			x.printf("    %s: {", quoted(name))
+			for k, level := range x.g.Inputs()[j].Levels {
+				if levels[name][level] == k {
+					x.printf("%s: %d, ", quoted(level), k)
+				}
+			}
+			x.printf("},\n")
+		}
+	}
+	x.printf("}\n_MISSING = {\n")
+	for j, name := range x.columns {
+		if levels[name] != nil {
+			x.printf("    %s: %s,\n", quoted(name), quoted(append([]string{""}, x.g.Inputs()[j].Missing...)))
+		}
+	}
+	x.printf("}\n")
+}
+
+// block writes the function that computes the outputs of a block of rows.
+func (x *writer) block() {
+	x.printf("\n\ndef _block(x):\n    # Every value is a matrix of as many rows as x, one line for each that is used more than once.\n")
+	for i, n := range x.g.Nodes() {
+		if x.uses[i] == 0 {
+			continue
+		}
+		text := x.expression(i, n)
+		if n.Op != graph.Rows && n.Op != graph.Constant && (x.uses[i] > 1 || !entrywise(n.Op)) {
+			x.printf("    v%d = %s\n", i, text)
+			text = fmt.Sprintf("v%d", i)
+		}
+		x.texts[i] = text
+	}
+	x.printf("    return {\n")
+	for _, o := range x.g.Outputs() {
+		x.written.Outputs = append(x.written.Outputs, graph.Port{Name: o.Name, Type: "array", Shape: fmt.Sprintf("[N, %d]", x.g.Width(o.Value))})
+		x.printf("        %s: %s,\n", quoted(o.Name), x.texts[o.Value.Index()])
+	}
+	x.printf("    }\n\n\n")
+}
+
+// The ways in which operations are written.
+var expressions = map[graph.Op]string{
+	graph.MatMul: "%s @ %s",
+	graph.Add:    "(%s + %s)", graph.Sub: "(%s - %s)", graph.Mul: "(%s * %s)", graph.Div: "(%s / %s)",
+	graph.Min: "np.minimum(%s, %s)", graph.Max: "np.maximum(%s, %s)",
+	graph.Where: "np.where(%s, %s, %s)",
+	graph.Neg:   "(-%s)", graph.Abs: "np.abs(%s)", graph.Sqrt: "np.sqrt(%s)", graph.Exp: "np.exp(%s)", graph.Log: "np.log(%s)",
+	graph.Cos: "np.cos(%s)", graph.Sin: "np.sin(%s)", graph.Tanh: "np.tanh(%s)", graph.Sigmoid: "(1 / (1 + np.exp(-%s)))",
+	graph.Floor:  "np.floor(%s)",
+	graph.RowSum: "%s.sum(axis=1, keepdims=True)", graph.RowMax: "%s.max(axis=1, keepdims=True)",
+	graph.ArgMax: "(1.0 * %s.argmax(axis=1))[:, None]", graph.Softmax: "_softmax(%s)",
+}
+
+// entrywise reports whether an operation is one on entries.
+func entrywise(op graph.Op) bool {
+	switch op {
+	case graph.Columns, graph.Concat, graph.MatMul, graph.Lookup, graph.RowSum, graph.RowMax, graph.ArgMax, graph.Softmax:
+		return false
+	}
+	return true
+}
+
+// expression is how the value of a node is computed.
+func (x *writer) expression(i int, n graph.Node) string {
+	var args []any
+	for _, v := range n.In {
+		args = append(args, x.texts[v.Index()])
+	}
+	switch n.Op {
+	case graph.Rows:
+		return "x"
+	case graph.Constant:
+		if len(n.Data) == 1 && !x.matrix(i) {
+			return number(n.Data[0])
+		}
+		return fmt.Sprintf("_C%d", i)
+	case graph.Columns:
+		first, following := n.Columns[0], true
+		for k, c := range n.Columns {
+			following = following && c == first+k
+		}
+		if following {
+			return fmt.Sprintf("%s[:, %d:%d]", args[0], first, first+n.Width)
+		}
+		return fmt.Sprintf("%s[:, %s]", args[0], quoted(n.Columns))
+	case graph.Concat:
+		var list []string
+		for _, v := range n.In {
+			list = append(list, x.texts[v.Index()])
+		}
+		return "np.hstack([" + strings.Join(list, ", ") + "])"
+	case graph.Where:
+		args[0] = x.condition(n.In[0].Index())
+	case graph.Lookup:
+		table := x.g.Node(n.In[0])
+		if table.Width == 1 {
+			return fmt.Sprintf("%s[_row(%s, %d), 0]", args[0], args[1], table.Rows)
+		}
+		return fmt.Sprintf("%s[_row(%s, %d)[:, 0]]", args[0], args[1], table.Rows)
+	}
+	if truths[n.Op] != "" {
+		return "(1.0 * " + fmt.Sprintf(truths[n.Op], args...) + ")"
+	}
+	return fmt.Sprintf(expressions[n.Op], args...)
+}
+
+// truths are operations that tell whether something is so.
+var truths = map[graph.Op]string{
+	graph.Less: "(%s < %s)", graph.LessEqual: "(%s <= %s)", graph.Equal: "(%s == %s)", graph.IsNaN: "np.isnan(%s)",
+}
+
+// condition is how it is asked where a value is not 0.
+func (x *writer) condition(i int) string {
+	n := x.g.Nodes()[i]
+	if x.uses[i] > 1 || truths[n.Op] == "" {
+		return x.texts[i] + " != 0"
+	}
+	var args []any
+	for _, v := range n.In {
+		args = append(args, x.texts[v.Index()])
+	}
+	return fmt.Sprintf(truths[n.Op], args...)
+}
+
+// matrix reports whether a constant is used as one even where it is a single number.
+func (x *writer) matrix(i int) bool {
+	return slices.ContainsFunc(x.g.Nodes(), func(n graph.Node) bool {
+		return n.Op == graph.MatMul && n.In[1].Index() == i || n.Op == graph.Lookup && n.In[0].Index() == i
+	})
+}
+
+// number writes a number so that it reads back to the bit.
+func number(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "np.nan"
+	case math.IsInf(v, 1):
+		return "np.inf"
+	case math.IsInf(v, -1):
+		return "(-np.inf)"
+	case v < 0 || math.Signbit(v):
+		return "(" + strconv.FormatFloat(v, 'g', -1, 64) + ")"
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// functions writes those that a program calls.
+func (x *writer) functions() {
+	has := func(name string) bool {
+		return slices.ContainsFunc(x.g.Outputs(), func(o graph.Output) bool { return o.Name == name })
+	}
+	add := func(name, doc, body string) {
+		x.printf("\n\ndef %s(rows):\n    \"\"\"%s\"\"\"\n    return %s\n", name, doc, body)
+	}
+	switch {
+	case has("label") && len(x.g.Classes()) > 0:
+		add("predict", "The name of the class of each row.", `np.array(CLASSES)[outputs(rows)["label"][:, 0].astype(int)]`)
+	case has("label"):
+		add("predict", "The number that each row gets.", `outputs(rows)["label"][:, 0].astype(int)`)
+	case has("values"):
+		add("predict", "The numbers that are predicted for each row.", `outputs(rows)["values"]`)
+	case has("value"):
+		add("predict", "The number that is predicted for each row.", `outputs(rows)["value"][:, 0]`)
+	}
+	if has("probabilities") {
+		add("predict_proba", "The probability of each class, in the order of CLASSES.", `outputs(rows)["probabilities"]`)
+	}
+	if has("scores") {
+		add("decision_function", "The scores of the classes.", `outputs(rows)["scores"]`)
+	}
+}
+
+// few is how many numbers a constant may have that is written as numbers.
+const few = 8
+
+// constants writes the matrices.
+func (x *writer) constants() {
+	x.printf("\n\ndef _read(rows, text):\n    return np.frombuffer(base64.b64decode(text), \"<f8\").reshape(rows, -1)\n\n\n")
+	for i, n := range x.g.Nodes() {
+		if n.Op != graph.Constant || x.uses[i] == 0 || len(n.Data) == 1 && !x.matrix(i) {
+			continue
+		}
+		if len(n.Data) <= few {
+			var words []string
+			for _, v := range n.Data {
+				words = append(words, number(v))
+			}
+			x.printf("_C%d = np.array([%s]).reshape(%d, -1)\n", i, strings.Join(words, ", "), n.Rows)
+			continue
+		}
+		bits := make([]byte, 0, 8*len(n.Data))
+		for _, v := range n.Data {
+			bits = binary.LittleEndian.AppendUint64(bits, math.Float64bits(v))
+		}
+		x.printf("_C%d = _read(%d, \"\"\"\n", i, n.Rows)
+		for text := base64.StdEncoding.EncodeToString(bits); text != ""; {
+			line := text[:min(len(text), 120)]
+			x.printf("%s\n", line)
+			text = text[len(line):]
+		}
+		x.printf("\"\"\")\n")
+	}
+}

@@ -1,0 +1,77 @@
+package python_test
+
+import (
+	"bytes"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/graph/python"
+)
+
+// classifier returns a graph of a number, a text and two classes, with names that Python could trip over.
+func classifier() *graph.Graph {
+	g := graph.New([]graph.Input{{Name: "the \"age\"\n"}, {Name: "city", Categorical: true, Levels: []string{"a\\", "b\""}, Missing: []string{"?"}}})
+	rows := g.Input()
+	filled := g.Where(g.IsNaN(rows), g.Row([]float64{1, 0}), rows)
+	score := g.MatMul(g.Cos(filled), g.Matrix(mat.NewDense(2, 1, []float64{3, 4})))
+	g.Output("label", g.Less(g.Number(0), score))
+	g.Output("probabilities", g.Concat(g.Sigmoid(g.Neg(score)), g.Sigmoid(score)))
+	g.SetClasses([]string{"no\u2028", "yes\t"})
+	return g
+}
+
+func module(t *testing.T, g *graph.Graph) string {
+	t.Helper()
+	var b bytes.Buffer
+	said, err := python.Write(&b, g, python.Options{About: graph.About{Name: "a \"name\"", Task: "classification", Version: "v1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said.Bytes != b.Len() {
+		t.Errorf("it says %d bytes, and writes %d", said.Bytes, b.Len())
+	}
+	return b.String()
+}
+
+func TestTheSameGraphGivesTheSameModule(t *testing.T) {
+	if module(t, classifier()) != module(t, classifier()) {
+		t.Error("they differ")
+	}
+}
+
+func TestAModuleHasTheFunctionsOfItsTask(t *testing.T) {
+	numbers := graph.New(make([]graph.Input, 2))
+	numbers.Output("value", numbers.RowSum(numbers.Input()))
+	for g, want := range map[*graph.Graph][3]bool{classifier(): {true, true, false}, numbers: {true, false, false}} {
+		text := module(t, g)
+		for k, name := range []string{"predict", "predict_proba", "decision_function"} {
+			if has := strings.Contains(text, "\ndef "+name+"(rows):"); has != want[k] {
+				t.Errorf("%s is there: %v, wanted %v", name, has, want[k])
+			}
+		}
+	}
+}
+
+// Whether it also predicts what the graph does is tried by graph/check/check.sh, with NumPy.
+func TestPythonReadsAModule(t *testing.T) {
+	interpreter, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not installed")
+	}
+	c := exec.Command(interpreter, "-c", "import ast, sys; m = ast.parse(sys.stdin.read())\nfor n in m.body:\n  if isinstance(n, ast.Assign) and n.targets[0].id in ('COLUMNS', 'CLASSES'): print(ast.literal_eval(n.value))")
+	c.Stdin = strings.NewReader(module(t, classifier()))
+	out, err := c.CombinedOutput()
+	if want := "['the \"age\"\\n', 'city']\n['no\\u2028', 'yes\\t']\n"; err != nil || string(out) != want {
+		t.Errorf("it reads %q, wanted %q: %v", out, want, err)
+	}
+}
+
+func TestAGraphWithoutOutputsIsRefused(t *testing.T) {
+	if _, err := python.Write(&bytes.Buffer{}, graph.New(make([]graph.Input, 1)), python.Options{}); err == nil || !strings.Contains(err.Error(), "it has no output") {
+		t.Error(err)
+	}
+}
