@@ -124,6 +124,17 @@ func (g *Graph) ArgMax(a Value) Value { return g.reduce(ArgMax, a) }
 // Affine returns v·w + b, of a matrix w and a row b.
 func (g *Graph) Affine(v, w, b Value) Value { return g.Add(g.MatMul(v, w), b) }
 
+// Log1p returns log(1 + a), to nearly all digits also where a is small: what adding 1 has rounded away is made good.
+// (Kahan's way, as in Goldberg, "What every computer scientist should know about floating-point arithmetic", 1991.)
+func (g *Graph) Log1p(a Value) Value {
+	sum := g.Add(a, g.Number(1))
+	grown := g.Sub(sum, g.Number(1))
+	return g.Where(g.Equal(grown, g.Number(0)), a, g.Div(g.Mul(g.Log(sum), a), grown))
+}
+
+// Square returns a·a.
+func (g *Graph) Square(a Value) Value { return g.Mul(a, a) }
+
 // each is what operations on entries of one value do.
 var each = map[Op]func(float64) float64{
 	Neg:     func(a float64) float64 { return -a },

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/evidence"
 	"github.com/bochner-ml/bochner/internal/fourier"
 	"github.com/bochner-ml/bochner/internal/memory"
@@ -222,11 +223,12 @@ type FittedARD struct {
 }
 
 var (
-	_ DenseTransformer = (*FittedARD)(nil)
-	_ Describer        = (*FittedARD)(nil)
-	_ Relevant         = (*FittedARD)(nil)
-	_ model.Stateful   = (*FittedARD)(nil)
-	_ datasets.Coster  = ARD{}
+	_ DenseTransformer   = (*FittedARD)(nil)
+	_ Describer          = (*FittedARD)(nil)
+	_ Relevant           = (*FittedARD)(nil)
+	_ graph.StepExporter = (*FittedARD)(nil)
+	_ model.Stateful     = (*FittedARD)(nil)
+	_ datasets.Coster    = ARD{}
 )
 
 // finish makes the scales of a power and a floor.
@@ -280,6 +282,11 @@ func (f *FittedARD) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matri
 }
 
 func (f *FittedARD) products() factors { return factors{step: "ard", list: f.scales} }
+
+// Export adds to g the scaled rows.
+func (f *FittedARD) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+	return g.Mul(rows, g.Row(f.scales)), nil
+}
 
 // InputWidth returns the number of columns that go in.
 func (f *FittedARD) InputWidth() int { return len(f.scales) }

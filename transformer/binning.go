@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/bins"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/model"
@@ -434,12 +435,13 @@ type FittedBinning struct {
 }
 
 var (
-	_ Sized           = (*FittedBinning)(nil)
-	_ Describer       = (*FittedBinning)(nil)
-	_ model.Stateful  = (*FittedBinning)(nil)
-	_ FitTransformer  = Binning{}
-	_ Rowless         = Binning{}
-	_ datasets.Coster = Binning{}
+	_ Sized              = (*FittedBinning)(nil)
+	_ Describer          = (*FittedBinning)(nil)
+	_ graph.StepExporter = (*FittedBinning)(nil)
+	_ model.Stateful     = (*FittedBinning)(nil)
+	_ FitTransformer     = Binning{}
+	_ Rowless            = Binning{}
+	_ datasets.Coster    = Binning{}
 )
 
 // name looks the kernel up.
@@ -473,6 +475,12 @@ func (f *FittedBinning) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix
 		return nil, failed(ctx, "binning", err)
 	}
 	return Z, nil
+}
+
+// Export refuses: the numbers of a bin are known by a hash of 64 bits only, and a graph computes with float64, which
+// does not hold it.
+func (f *FittedBinning) Export(*graph.Graph, graph.Value) (graph.Value, error) {
+	return graph.Value{}, errors.New("bins are found by hashes of 64 bits, which a graph has no operation for; use rff or nystroem with kernel: laplacian, or serve the model file itself")
 }
 
 // InputWidth returns the number of columns that go in.

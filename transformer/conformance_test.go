@@ -2,6 +2,7 @@ package transformer_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -134,24 +135,29 @@ func conformanceCases() map[string]conformanceCase {
 	for _, kernel := range spectral.FourierKernels {
 		s := transformer.NewNystroem()
 		s.Kernel, s.Landmarks, s.Seed = kernel, 24, 5
-		cases["nystroem "+kernel] = conformanceCase{s, o{Zero: nystroem, Tolerance: 1e-6, Float32Tolerance: 5e-3, Related: relatedLandmarks(s)}}
+		cases["nystroem "+kernel] = conformanceCase{s, o{ExportTolerance: 1e-11, Zero: nystroem, Tolerance: 1e-6, Float32Tolerance: 5e-3, Related: relatedLandmarks(s)}}
 		s.Gamma = transformer.FixedGamma(1, 0.1, 2, 3, 0.5)
-		cases["nystroem fixed "+kernel] = conformanceCase{s, o{Zero: nystroem, Tolerance: 1e-6, Float32Tolerance: 5e-3, Related: relatedLandmarks(s)}}
+		cases["nystroem fixed "+kernel] = conformanceCase{s, o{ExportTolerance: 1e-11, Zero: nystroem, Tolerance: 1e-6, Float32Tolerance: 5e-3, Related: relatedLandmarks(s)}}
 		s.Gamma, s.Choose = transformer.GammaMedian, "rpcholesky"
-		cases["nystroem rpcholesky "+kernel] = conformanceCase{s, o{Zero: nystroem, Tolerance: 1e-6, Float32Tolerance: 5e-3, Related: relatedLandmarks(s)}}
+		cases["nystroem rpcholesky "+kernel] = conformanceCase{s, o{ExportTolerance: 1e-11, Zero: nystroem, Tolerance: 1e-6, Float32Tolerance: 5e-3, Related: relatedLandmarks(s)}}
+	}
+	for _, nu := range []float64{0.5, 0.8, 1, 2.5, 7} { // of which two have a closed form
+		s := transformer.NewNystroem()
+		s.Kernel, s.Landmarks, s.Seed, s.Nu = "matern", 12, 5, nu
+		cases[fmt.Sprintf("nystroem matern %v", nu)] = conformanceCase{s, o{ExportTolerance: 1e-11, Zero: nystroem, Tolerance: 1e-6, Float32Tolerance: 5e-3}}
 	}
 	for _, kernel := range []string{"laplacian", "hyperbolic", "triangular", "smooth"} {
 		s := transformer.NewBinning()
 		s.Kernel, s.Grids, s.Seed, s.Gamma = kernel, 12, 5, transformer.FixedGamma(0.3)
-		cases["binning "+kernel] = conformanceCase{s, o{Zero: binning, Related: relatedGrids(s)}}
+		cases["binning "+kernel] = conformanceCase{s, o{Unexported: true, Zero: binning, Related: relatedGrids(s)}}
 		s.MinCount = 3
-		cases["binning min_count "+kernel] = conformanceCase{s, o{Zero: binning, Related: relatedGrids(s)}}
+		cases["binning min_count "+kernel] = conformanceCase{s, o{Unexported: true, Zero: binning, Related: relatedGrids(s)}}
 		s.MinCount, s.Columns = 1, transformer.HashedColumns(500)
-		cases["binning hashed "+kernel] = conformanceCase{s, o{Zero: binning}}
+		cases["binning hashed "+kernel] = conformanceCase{s, o{Unexported: true, Zero: binning}}
 		s.Inputs = 2
-		cases["binning hashed, 2 inputs "+kernel] = conformanceCase{s, o{Zero: binning}}
+		cases["binning hashed, 2 inputs "+kernel] = conformanceCase{s, o{Unexported: true, Zero: binning}}
 		s.Columns, s.InputWeights = transformer.ExactColumns, "scales"
-		cases["binning of 2 inputs "+kernel] = conformanceCase{s, o{Zero: binning, Related: relatedGrids(s)}}
+		cases["binning of 2 inputs "+kernel] = conformanceCase{s, o{Unexported: true, Zero: binning, Related: relatedGrids(s)}}
 	}
 	return cases
 }

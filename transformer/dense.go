@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/model"
 )
@@ -41,9 +42,10 @@ func (s Dense) FitSource(ctx context.Context, data datasets.Source) (Transformer
 type FittedDense struct{ width int }
 
 var (
-	_ Describer      = (*FittedDense)(nil)
-	_ Sized          = (*FittedDense)(nil)
-	_ model.Stateful = (*FittedDense)(nil)
+	_ Describer          = (*FittedDense)(nil)
+	_ Sized              = (*FittedDense)(nil)
+	_ graph.StepExporter = (*FittedDense)(nil)
+	_ model.Stateful     = (*FittedDense)(nil)
 )
 
 // Transform returns X itself where it is a *mat.Dense, else a dense copy.
@@ -72,6 +74,11 @@ func (f *FittedDense) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 		return nil, err
 	}
 	return out, nil
+}
+
+// Export returns the rows as they are.
+func (f *FittedDense) Export(_ *graph.Graph, rows graph.Value) (graph.Value, error) {
+	return rows, nil
 }
 
 // InputWidth returns the number of columns that go in.

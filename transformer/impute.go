@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -353,9 +354,10 @@ type FittedImpute struct {
 }
 
 var (
-	_ DenseTransformer = (*FittedImpute)(nil)
-	_ Describer        = (*FittedImpute)(nil)
-	_ model.Stateful   = (*FittedImpute)(nil)
+	_ DenseTransformer   = (*FittedImpute)(nil)
+	_ Describer          = (*FittedImpute)(nil)
+	_ graph.StepExporter = (*FittedImpute)(nil)
+	_ model.Stateful     = (*FittedImpute)(nil)
 )
 
 // Transform returns the rows of X without missing values, sparse where X is.
@@ -448,6 +450,16 @@ func (f *FittedImpute) transformSparse(ctx context.Context, m *sparse.CSR) (mat.
 		indptr = append(indptr, len(indices))
 	}
 	return sparse.New(rows, f.OutputWidth(), indptr, indices, values)
+}
+
+// Export adds to g the rows without missing values, and the indicators.
+func (f *FittedImpute) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+	missing := g.IsNaN(rows)
+	filled := g.Where(missing, g.Row(f.fill), rows)
+	if len(f.indicators) == 0 {
+		return filled, nil
+	}
+	return g.Concat(filled, g.Columns(missing, f.indicators)), nil
 }
 
 // InputWidth returns the number of columns that go in.

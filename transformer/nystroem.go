@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/landmarks"
 	"github.com/bochner-ml/bochner/internal/pairwise"
@@ -198,11 +199,12 @@ type FittedNystroem struct {
 }
 
 var (
-	_ DenseTransformer  = (*FittedNystroem)(nil)
-	_ SingleTransformer = (*FittedNystroem)(nil)
-	_ Describer         = (*FittedNystroem)(nil)
-	_ model.Stateful    = (*FittedNystroem)(nil)
-	_ datasets.Coster   = Nystroem{}
+	_ DenseTransformer   = (*FittedNystroem)(nil)
+	_ SingleTransformer  = (*FittedNystroem)(nil)
+	_ Describer          = (*FittedNystroem)(nil)
+	_ graph.StepExporter = (*FittedNystroem)(nil)
+	_ model.Stateful     = (*FittedNystroem)(nil)
+	_ datasets.Coster    = Nystroem{}
 )
 
 // name looks the kernel up.
@@ -232,6 +234,12 @@ func (f *FittedNystroem) TransformSingle(ctx context.Context, dst *single.Dense,
 		return err
 	}
 	return f.features.Float32(ctx, design.ViewFloat32(dst), X)
+}
+
+// Export adds to g the features of the rows: kernel values of all landmarks times the inverse of L, whose entries may be
+// large, so that it has some digits fewer than solving with L.
+func (f *FittedNystroem) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+	return f.features.Export(g, rows)
 }
 
 // InputWidth returns the number of columns that go in.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -171,9 +172,10 @@ type FittedOneHot struct {
 }
 
 var (
-	_ Describer      = (*FittedOneHot)(nil)
-	_ Sized          = (*FittedOneHot)(nil)
-	_ model.Stateful = (*FittedOneHot)(nil)
+	_ Describer          = (*FittedOneHot)(nil)
+	_ Sized              = (*FittedOneHot)(nil)
+	_ graph.StepExporter = (*FittedOneHot)(nil)
+	_ model.Stateful     = (*FittedOneHot)(nil)
 )
 
 // Transform returns the columns of zeros and ones, a *sparse.CSR with the shared value 1.
@@ -197,6 +199,20 @@ func (f *FittedOneHot) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix,
 		return nil, err
 	}
 	return sparse.NewShared(n, f.width, indptr, indices, 1)
+}
+
+// Export adds to g the columns of zeros and ones. A number that is no code of a level is in none of them.
+func (f *FittedOneHot) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+	var inputs []int
+	var codes []float64
+	for j, n := range f.levels {
+		for c := range n {
+			if f.column[f.first[j]+c] >= 0 {
+				inputs, codes = append(inputs, j), append(codes, float64(c))
+			}
+		}
+	}
+	return g.Equal(g.Columns(rows, inputs), g.Row(codes)), nil
 }
 
 // InputWidth returns the number of columns that go in.

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -64,9 +65,10 @@ type FittedOrdinal struct {
 }
 
 var (
-	_ Describer        = (*FittedOrdinal)(nil)
-	_ DenseTransformer = (*FittedOrdinal)(nil)
-	_ model.Stateful   = (*FittedOrdinal)(nil)
+	_ Describer          = (*FittedOrdinal)(nil)
+	_ DenseTransformer   = (*FittedOrdinal)(nil)
+	_ graph.StepExporter = (*FittedOrdinal)(nil)
+	_ model.Stateful     = (*FittedOrdinal)(nil)
 )
 
 // Transform returns the codes as a dense matrix.
@@ -99,6 +101,15 @@ func (f *FittedOrdinal) TransformTo(ctx context.Context, dst *mat.Dense, X mat.M
 		err = fmt.Errorf("transformer: ordinal: %w", &datasets.RowError{Row: unknown, Err: errors.New("a level that training did not know; set unknown: code or missing to allow it")})
 	}
 	return err
+}
+
+// Export adds to g the codes. As a graph has no errors, an unknown level that is to be one becomes a missing value, and
+// so does what is predicted for it.
+func (f *FittedOrdinal) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+	if f.unknown == "code" {
+		return rows, nil
+	}
+	return g.Where(g.Equal(rows, g.Number(datasets.Unknown)), g.Number(math.NaN()), rows), nil
 }
 
 // InputWidth returns the number of columns that go in.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/model"
@@ -358,9 +359,10 @@ type FittedPCA struct {
 }
 
 var (
-	_ DenseTransformer = (*FittedPCA)(nil)
-	_ Describer        = (*FittedPCA)(nil)
-	_ model.Stateful   = (*FittedPCA)(nil)
+	_ DenseTransformer   = (*FittedPCA)(nil)
+	_ Describer          = (*FittedPCA)(nil)
+	_ graph.StepExporter = (*FittedPCA)(nil)
+	_ model.Stateful     = (*FittedPCA)(nil)
 )
 
 // finish derives the projection.
@@ -402,6 +404,11 @@ func (f *FittedPCA) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matri
 		centre(centred, X, lo, f.mean)
 		kern.Mul(design.View(dst).Slice(lo, hi, 0, f.project.RawMatrix().Cols), centred, design.View(f.project), false)
 	})
+}
+
+// Export adds to g the components of the rows.
+func (f *FittedPCA) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+	return g.MatMul(g.Sub(rows, g.Row(f.mean)), g.Matrix(f.project)), nil
 }
 
 // InputWidth returns the number of columns that go in.

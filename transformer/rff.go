@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/fourier"
 	"github.com/bochner-ml/bochner/internal/spectral"
@@ -226,12 +227,13 @@ type FittedRFF struct {
 }
 
 var (
-	_ DenseTransformer  = (*FittedRFF)(nil)
-	_ SingleTransformer = (*FittedRFF)(nil)
-	_ Describer         = (*FittedRFF)(nil)
-	_ model.Stateful    = (*FittedRFF)(nil)
-	_ Rowless           = RFF{}
-	_ datasets.Coster   = RFF{}
+	_ DenseTransformer   = (*FittedRFF)(nil)
+	_ SingleTransformer  = (*FittedRFF)(nil)
+	_ Describer          = (*FittedRFF)(nil)
+	_ graph.StepExporter = (*FittedRFF)(nil)
+	_ model.Stateful     = (*FittedRFF)(nil)
+	_ Rowless            = RFF{}
+	_ datasets.Coster    = RFF{}
 )
 
 // name looks the kernel up.
@@ -282,6 +284,11 @@ func (f *FittedRFF) TransformSingle(ctx context.Context, dst *single.Dense, X ma
 		return err
 	}
 	return f.features.Float32.Transform(ctx, design.ViewFloat32(dst), X)
+}
+
+// Export adds to g the features of the rows, structured frequencies as a matrix like others.
+func (f *FittedRFF) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+	return f.features.Export(g, rows), nil
 }
 
 // InputWidth returns the number of columns that go in.

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/agop"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
@@ -261,6 +262,7 @@ var (
 	_ DenseTransformer    = (*FittedRFM)(nil)
 	_ Describer           = (*FittedRFM)(nil)
 	_ Relevant            = (*FittedRFM)(nil)
+	_ graph.StepExporter  = (*FittedRFM)(nil)
 	_ model.Stateful      = (*FittedRFM)(nil)
 )
 
@@ -341,6 +343,14 @@ func (f *FittedRFM) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matri
 			}
 		}
 	})
+}
+
+// Export adds to g the mapped rows.
+func (f *FittedRFM) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+	if scales := f.diagonal(); scales != nil {
+		return g.Mul(rows, g.Row(scales)), nil
+	}
+	return g.MatMul(rows, g.Matrix(f.matrix)), nil
 }
 
 // InputWidth returns the number of columns that go in.

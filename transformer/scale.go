@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -199,6 +200,7 @@ type FittedScale struct{ factors []float64 }
 var (
 	_ DenseTransformer    = (*FittedScale)(nil)
 	_ Describer           = (*FittedScale)(nil)
+	_ graph.StepExporter  = (*FittedScale)(nil)
 	_ model.Stateful      = (*FittedScale)(nil)
 	_ Rowless             = Scale{}
 	_ datasets.Demander   = Scale{}
@@ -220,6 +222,11 @@ func (f *FittedScale) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Mat
 
 func (f *FittedScale) products() factors {
 	return factors{step: "scale", list: f.factors, missing: true}
+}
+
+// Export adds to g the scaled rows.
+func (f *FittedScale) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+	return g.Mul(rows, g.Row(f.factors)), nil
 }
 
 // InputWidth returns the number of columns that go in.

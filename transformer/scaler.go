@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/sparse"
@@ -29,9 +30,10 @@ type FittedScaler struct {
 }
 
 var (
-	_ DenseTransformer = (*FittedScaler)(nil)
-	_ Describer        = (*FittedScaler)(nil)
-	_ model.Stateful   = (*FittedScaler)(nil)
+	_ DenseTransformer   = (*FittedScaler)(nil)
+	_ Describer          = (*FittedScaler)(nil)
+	_ graph.StepExporter = (*FittedScaler)(nil)
+	_ model.Stateful     = (*FittedScaler)(nil)
 )
 
 // beginScaler returns the first pass of a scaler, which takes numeric columns.
@@ -139,6 +141,18 @@ func (f *FittedScaler) transformSparse(ctx context.Context, m *sparse.CSR) (mat.
 		return nil, err
 	}
 	return design.MapEntries(ctx, m, f.value)
+}
+
+// Export adds to g the scaled rows.
+func (f *FittedScaler) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+	y := g.Div(g.Sub(rows, g.Row(f.center)), g.Row(f.scale))
+	if f.low != 0 {
+		y = g.Add(y, g.Number(f.low))
+	}
+	if f.clip {
+		y = g.Min(g.Max(y, g.Number(f.low)), g.Number(f.high))
+	}
+	return y, nil
 }
 
 // InputWidth returns the number of columns that go in.

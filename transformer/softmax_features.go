@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/softmax"
 	"github.com/bochner-ml/bochner/internal/spectral"
@@ -112,12 +113,13 @@ type FittedSoftmaxFeatures struct {
 }
 
 var (
-	_ DenseTransformer  = (*FittedSoftmaxFeatures)(nil)
-	_ SingleTransformer = (*FittedSoftmaxFeatures)(nil)
-	_ Describer         = (*FittedSoftmaxFeatures)(nil)
-	_ model.Stateful    = (*FittedSoftmaxFeatures)(nil)
-	_ Rowless           = SoftmaxFeatures{}
-	_ datasets.Coster   = SoftmaxFeatures{}
+	_ DenseTransformer   = (*FittedSoftmaxFeatures)(nil)
+	_ SingleTransformer  = (*FittedSoftmaxFeatures)(nil)
+	_ Describer          = (*FittedSoftmaxFeatures)(nil)
+	_ graph.StepExporter = (*FittedSoftmaxFeatures)(nil)
+	_ model.Stateful     = (*FittedSoftmaxFeatures)(nil)
+	_ Rowless            = SoftmaxFeatures{}
+	_ datasets.Coster    = SoftmaxFeatures{}
 )
 
 // newSoftmaxFeatures returns the map of draws, d×m, and d numbers γ.
@@ -165,6 +167,11 @@ func locateOverflow(ctx context.Context, err error) error {
 		err = &datasets.RowError{Row: large.Row, Err: err}
 	}
 	return failed(ctx, "softmax_features", err)
+}
+
+// Export adds to g the features of the rows.
+func (f *FittedSoftmaxFeatures) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+	return f.features.Export(g, rows), nil
 }
 
 // InputWidth returns the number of columns that go in.

@@ -28,9 +28,9 @@ var Allowed = map[string][]string{
 	"internal/svg":         {},
 	"internal/memory":      {},
 	"internal/journal":     {"datasets"},
-	"internal/conformal":   {},                             // residuals of rows that a model had not seen to intervals
-	"internal/calibration": {"internal/monotone", "model"}, // scores of a classifier to probabilities
-	"internal/threshold":   {},                             // where to cut the scores of two classes
+	"internal/conformal":   {},                                      // residuals of rows that a model had not seen to intervals
+	"internal/calibration": {"graph", "internal/monotone", "model"}, // scores of a classifier to probabilities
+	"internal/threshold":   {},                                      // where to cut the scores of two classes
 	"datasets/pass":        {"datasets", "model", "param"},
 
 	"distributed":                 {"datasets", "model"}, // one fit of many workers: sums in a fixed order
@@ -84,42 +84,42 @@ var Allowed = map[string][]string{
 
 	// Random features: the kernels and what is drawn for them, and the two maps. Numbers in, numbers out.
 	"internal/spectral": {"internal/design", "internal/kern", "sparse"},
-	"internal/softmax":  {"internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
-	"internal/fourier":  {"internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
+	"internal/softmax":  {"graph", "internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
+	"internal/fourier":  {"graph", "internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
 	"internal/bins":     {"internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
 
 	// The kernels themselves, of all pairs of rows.
-	"internal/pairwise":  {"internal/spectral", "internal/design", "internal/kern", "sparse"},
-	"internal/landmarks": {"internal/pairwise", "internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
+	"internal/pairwise":  {"graph", "internal/spectral", "internal/design", "internal/kern", "sparse"},
+	"internal/landmarks": {"graph", "internal/pairwise", "internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
 
 	// Learned scales, on the same kind of features.
 	"internal/evidence": {"internal/pairwise", "internal/design", "internal/kern", "datasets", "sparse"},
 	"internal/sample":   {"internal/design", "internal/spectral", "datasets", "sparse"}, // of rows, with their targets
 
 	// Layers of features whose frequencies are trained.
-	"internal/network": {"internal/fourier", "internal/spectral", "internal/design", "internal/solve", "internal/kern", "datasets", "sparse"},
+	"internal/network": {"graph", "internal/fourier", "internal/spectral", "internal/design", "internal/solve", "internal/kern", "datasets", "sparse"},
 
 	// Maps learned from gradients, on features or with the kernels themselves.
 	"internal/agop": {"internal/pairwise", "internal/spectral", "internal/fourier", "internal/kern", "internal/memory"},
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"attention":       {"internal/softmax", "internal/design", "internal/kern", "internal/memory"},
-	"transformer":     {"datasets", "kernel", "sparse", "single", "param", "model", "internal/spectral", "internal/fourier", "internal/softmax", "internal/bins", "internal/evidence", "internal/sample", "internal/agop", "internal/design", "internal/kern", "internal/memory", "datasets/pass", "internal/pairwise", "internal/landmarks"},
-	"estimator":       {"internal/sgd", "datasets", "kernel", "internal/network", "internal/kernelridge", "internal/pairwise", "internal/spectral", "internal/fourier", "internal/evidence", "internal/sample", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "datasets/pass", "internal/conformal"},
-	"pipeline":        {"pipeline/internal/...", "transformer", "estimator", "estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory", "datasets/pass"},
+	"transformer":     {"graph", "datasets", "kernel", "sparse", "single", "param", "model", "internal/spectral", "internal/fourier", "internal/softmax", "internal/bins", "internal/evidence", "internal/sample", "internal/agop", "internal/design", "internal/kern", "internal/memory", "datasets/pass", "internal/pairwise", "internal/landmarks"},
+	"estimator":       {"graph", "internal/sgd", "datasets", "kernel", "internal/network", "internal/kernelridge", "internal/pairwise", "internal/spectral", "internal/fourier", "internal/evidence", "internal/sample", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "datasets/pass", "internal/conformal"},
+	"pipeline":        {"graph", "pipeline/internal/...", "transformer", "estimator", "estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory", "datasets/pass"},
 	"internal/judged": {"estimator", "metrics", "datasets"}, // what is known of rows beside what a model said
 	"gridsearch":      {"datasets/pass", "model", "internal/judged", "estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory", "internal/journal"},
 
 	// Estimators that are made of other estimators, whatever these are, and below them the numbers: transforms
 	// of targets, scores to probabilities, weights.
-	"estimator/meta":    {"estimator", "datasets", "param", "model", "internal/design", "internal/monotone", "internal/calibration", "internal/stacking", "internal/conformal", "internal/threshold", "metrics"}, // a threshold is chosen by a metric
-	"internal/monotone": {"model"},
+	"estimator/meta":    {"graph", "estimator", "datasets", "param", "model", "internal/design", "internal/monotone", "internal/calibration", "internal/stacking", "internal/conformal", "internal/threshold", "metrics"}, // a threshold is chosen by a metric
+	"internal/monotone": {"graph", "model"},
 	"internal/stacking": {"internal/solve"},
 
 	// Models that learn without targets, and below them the numbers: centres, singular vectors, the plane of a
 	// single class.
-	"estimator/cluster": {"estimator", "datasets", "datasets/pass", "param", "model", "internal/kmeans", "internal/singular", "internal/design", "internal/kern", "internal/memory"},
-	"estimator/anomaly": {"estimator", "datasets", "param", "model", "internal/oneclass", "internal/design", "internal/kern", "internal/memory"},
+	"estimator/cluster": {"graph", "estimator", "datasets", "datasets/pass", "param", "model", "internal/kmeans", "internal/singular", "internal/design", "internal/kern", "internal/memory"},
+	"estimator/anomaly": {"graph", "estimator", "datasets", "param", "model", "internal/oneclass", "internal/design", "internal/kern", "internal/memory"},
 	"internal/kmeans":   {"internal/design", "internal/kern", "internal/spectral", "datasets", "datasets/pass", "model", "sparse", "single"},
 	"internal/singular": {"internal/design", "internal/kern", "internal/spectral", "datasets", "sparse", "single"},
 	"internal/oneclass": {"internal/design", "internal/kern", "datasets", "sparse", "single"},
@@ -132,12 +132,12 @@ var Allowed = map[string][]string{
 	"pipeline/internal/sweep":   {"pipeline/internal/place", "pipeline/internal/rows", "transformer", "estimator", "datasets", "sparse"},
 	"pipeline/internal/samples": {"pipeline", "transformer", "datasets"},
 	"pipeline/yaml":             {"pipeline", "transformer", "estimator", "estimator/meta", "param"},
-	"pipeline/modelfile":        {"pipeline", "pipeline/yaml", "pipeline/internal/pick", "estimator", "datasets", "datasets/profile", "model", "internal/svg"},
+	"pipeline/modelfile":        {"graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick", "estimator", "datasets", "datasets/profile", "model", "internal/svg"},
 
 	// Laws as conformance suites, for anybody's types.
 	"datasets/sourcetest":         {"datasets"},
-	"transformer/transformertest": {"transformer", "datasets", "sparse", "single", "param", "model", "internal/polls", "internal/passlaws"},
-	"estimator/estimatortest":     {"estimator", "datasets", "sparse", "param", "model", "internal/polls", "internal/passlaws"},
+	"transformer/transformertest": {"graph", "transformer", "datasets", "sparse", "single", "param", "model", "internal/polls", "internal/passlaws"},
+	"estimator/estimatortest":     {"graph", "estimator", "datasets", "sparse", "param", "model", "internal/polls", "internal/passlaws"},
 
 	// The search that chooses pipelines by itself.
 	"auto": {"pipeline", "gridsearch", "transformer", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/journal", "internal/solve", "internal/stacking"},

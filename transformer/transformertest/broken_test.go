@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
@@ -396,6 +398,20 @@ func (f *doubled) TransformSingle(ctx context.Context, dst *single.Dense, X mat.
 	return nil
 }
 
+func (f *doubled) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+	switch f.breaks {
+	case "exports what it computes":
+		return g.Mul(rows, g.Number(f.Factor+1e-11)), nil
+	case "exports what it computes: width":
+		return g.Columns(rows, []int{0}), nil
+	case "exports what it computes: nothing":
+		return graph.Value{}, nil
+	case "exports what it computes: refusal":
+		return rows, errors.New("double: no")
+	}
+	return g.Mul(rows, g.Number(f.Factor)), nil
+}
+
 func (f *doubled) State(s *model.State) {
 	if f.breaks != "comes back from a file" {
 		s.Float("factor", &f.Factor)
@@ -421,5 +437,21 @@ func TestLawsFindWhatBreaksThem(t *testing.T) {
 		if r := holds(l, double{breaks: l.name, calls: new(int)}, options); !r.failed {
 			t.Errorf("%s: a step that breaks the law passes", l.name)
 		}
+	}
+}
+
+// The law of exporting finds each way to break it.
+func TestLawOfExportingFindsEachFault(t *testing.T) {
+	law := laws[slices.IndexFunc(laws, func(l law) bool { return l.name == "exports what it computes" })]
+	for _, way := range []string{"", ": width", ": nothing", ": refusal"} {
+		if r := holds(law, double{breaks: law.name + way, calls: new(int)}, Options{}); !r.failed {
+			t.Errorf("%s%s: a step that breaks the law passes", law.name, way)
+		}
+	}
+	if r := holds(law, double{calls: new(int)}, Options{Unexported: true}); !r.failed {
+		t.Error("a step that can be exported, and is to be refused, passes")
+	}
+	if r := holds(law, double{breaks: law.name + ": refusal", calls: new(int)}, Options{Unexported: true}); r.failed {
+		t.Error("a step that says why it cannot be exported fails")
 	}
 }

@@ -46,6 +46,11 @@ type Options struct {
 	// Float32Tolerance is how far features made as float32 may be from those made as float64, relative to those
 	// over 1; left out, 1e-4.
 	Float32Tolerance float64
+	// ExportTolerance is how far what a [graph.StepExporter] exports may be from what it computes, relative to numbers
+	// over 1; left out, 1e-12.
+	ExportTolerance float64
+	// Unexported says that its Export is an error that says why.
+	Unexported bool
 }
 
 // law is one thing every transformer does.
@@ -67,6 +72,7 @@ var laws = []law{
 	{"fits and maps at once", fitsAndMapsAtOnce},
 	{"member is lone fit", memberIsLoneFit},
 	{"derived is fitted", derivedIsFitted},
+	{"exports what it computes", exportsWhatItComputes},
 	{"works concurrently", worksConcurrently},
 	{"stops when cancelled", stopsWhenCancelled},
 	{"refuses bad data", refusesBadData},
@@ -97,6 +103,9 @@ func (o Options) complete() Options {
 	}
 	if o.Float32Tolerance == 0 {
 		o.Float32Tolerance = 1e-4
+	}
+	if o.ExportTolerance == 0 {
+		o.ExportTolerance = 1e-12
 	}
 	if o.Tolerance == 0 {
 		o.Tolerance = 1e-9

@@ -1,0 +1,115 @@
+package graph_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/graph"
+)
+
+// table runs a graph of so many inputs on rows and returns its only output.
+func table(t *testing.T, rows *mat.Dense, build func(g *graph.Graph, v graph.Value) graph.Value) *mat.Dense {
+	t.Helper()
+	_, d := rows.Dims()
+	g := graph.New(make([]graph.Input, d))
+	g.Output("out", build(g, g.Input()))
+	out, err := g.Run(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out["out"]
+}
+
+func TestKnotsBelowAreCountedInEveryColumn(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, longest := range []int{1, 2, 3, 4, 7, 8, 100} {
+		knots := [][]float64{{0.5}, nil, {-1, 0, 2}}
+		for range longest {
+			knots[1] = append(knots[1], math.Round(8*rng.NormFloat64())/4)
+		}
+		slices.Sort(knots[1])
+		knots[1] = slices.Compact(knots[1])
+		rows := mat.NewDense(200, 3, nil)
+		for i := range 200 {
+			rows.SetRow(i, []float64{rng.NormFloat64(), math.Round(8*rng.NormFloat64()) / 4, math.Round(2 * rng.NormFloat64())})
+		}
+		rows.Set(3, 1, math.NaN())
+		rows.Set(4, 1, math.Inf(1))
+		rows.Set(5, 1, math.Inf(-1))
+		got := table(t, rows, func(g *graph.Graph, v graph.Value) graph.Value { return g.Below(v, knots) })
+		for i := range 200 {
+			for j, list := range knots {
+				want := 0
+				for _, knot := range list {
+					if knot < rows.At(i, j) {
+						want++
+					}
+				}
+				if got.At(i, j) != float64(want) && !math.IsInf(rows.At(i, j), 1) {
+					t.Fatalf("%v in %v: %v, wanted %d", rows.At(i, j), list, got.At(i, j), want)
+				}
+			}
+		}
+	}
+}
+
+func TestLinesRunThroughTheirKnots(t *testing.T) {
+	knots, values := [][]float64{{1, 2, 4}, {7}}, [][]float64{{10, 20, 0}, {3}}
+	rows := mat.NewDense(8, 2, []float64{0, 0, 1, 7, 1.5, 8, 2, 0, 3, 0, 4, 0, 9, 0, math.NaN(), math.NaN()})
+	got := table(t, rows, func(g *graph.Graph, v graph.Value) graph.Value { return g.Lines(v, knots, values) })
+	for i, want := range []float64{10, 10, 15, 20, 10, 0, 0} {
+		if got.At(i, 0) != want || got.At(i, 1) != 3 {
+			t.Errorf("at %v: %v and %v, wanted %v and 3", rows.At(i, 0), got.At(i, 0), got.At(i, 1), want)
+		}
+	}
+	if !math.IsNaN(got.At(7, 0)) {
+		t.Errorf("what is missing becomes %v", got.At(7, 0))
+	}
+}
+
+func TestPiecesOfPolynomialsAreTheFunction(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	rows := mat.NewDense(500, 2, nil)
+	for i := range 500 {
+		rows.SetRow(i, []float64{20 * (rng.Float64() - 0.5), 20 * (rng.Float64() - 0.5)})
+	}
+	got := table(t, rows, func(g *graph.Graph, v graph.Value) graph.Value { return g.Smooth(v, -9, 9, 72, math.Erf) })
+	for i := range 500 {
+		for j := range 2 {
+			if want := math.Erf(min(max(rows.At(i, j), -9), 9)); math.Abs(got.At(i, j)-want) > 1e-14 {
+				t.Errorf("at %v: %v, wanted %v", rows.At(i, j), got.At(i, j), want)
+			}
+		}
+	}
+}
+
+func TestLog1pKeepsDigits(t *testing.T) {
+	rows := mat.NewDense(6, 1, []float64{0, 1e-300, 1e-17, 1e-9, 0.3, 1e9})
+	got := table(t, rows, func(g *graph.Graph, v graph.Value) graph.Value { return g.Log1p(v) })
+	for i := range 6 {
+		if want := math.Log1p(rows.At(i, 0)); math.Abs(got.At(i, 0)-want) > 4e-16*want {
+			t.Errorf("at %v: %v, wanted %v", rows.At(i, 0), got.At(i, 0), want)
+		}
+	}
+}
+
+func TestListsThatDoNotFitAreFaults(t *testing.T) {
+	for want, build := range map[string]func(g *graph.Graph){
+		"graph: below: 1 lists for 2 columns":                    func(g *graph.Graph) { g.Below(g.Input(), [][]float64{{1}}) },
+		"graph: pick: the list of column 1 is empty":             func(g *graph.Graph) { g.Pick(g.Input(), [][]float64{{1}, {}}) },
+		"graph: lines: it is a constant, not of the rows":        func(g *graph.Graph) { g.Lines(g.Number(1), nil, nil) },
+		"graph: lines: column 1 has not as many values as knots": func(g *graph.Graph) { g.Lines(g.Input(), [][]float64{{1}, {1, 2}}, [][]float64{{1}, {1}}) },
+		"graph: smooth: 0 pieces from 0 to 1":                    func(g *graph.Graph) { g.Smooth(g.Input(), 0, 1, 0, math.Sin) },
+		"graph: smooth: the function is not finite":              func(g *graph.Graph) { g.Smooth(g.Input(), -1, 1, 4, math.Log) },
+	} {
+		g := graph.New(make([]graph.Input, 2))
+		build(g)
+		if err := g.Err(); err == nil || err.Error() != want {
+			t.Errorf("error %v, wanted %q", err, want)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package graph
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// smoothTerms is how many coefficients a polynomial of [Graph.Smooth] has.
+const smoothTerms = 13
+
+// Smooth returns f of each entry of v, an f for which there is no operation: a polynomial in each of so many pieces of
+// equal length from lo to hi, which goes through f at the Chebyshev points. What is beyond lo or hi is taken for these.
+// Where f is analytic and the pieces are short beside what it varies over, the error is that of some roundings.
+func (g *Graph) Smooth(v Value, lo, hi float64, pieces int, f func(float64) float64) Value {
+	if g.err != nil {
+		return Value{}
+	}
+	if !(lo < hi) || pieces < 1 || math.IsInf(hi-lo, 0) {
+		return g.fail(fmt.Errorf("smooth: %d pieces from %g to %g", pieces, lo, hi))
+	}
+	length := (hi - lo) / float64(pieces)
+	coefficients := make([]*mat.VecDense, smoothTerms)
+	for i := range coefficients {
+		coefficients[i] = mat.NewVecDense(pieces, nil)
+	}
+	for p := range pieces {
+		middle := lo + length*(float64(p)+0.5)
+		for i, c := range polynomial(func(x float64) float64 { return f(middle + x*length/2) }) {
+			if c-c != 0 {
+				return g.fail(errors.New("smooth: the function is not finite"))
+			}
+			coefficients[i].SetVec(p, c)
+		}
+	}
+	v = g.Min(g.Max(v, g.Number(lo)), g.Number(hi))
+	place := g.Div(g.Sub(v, g.Number(lo)), g.Number(length))
+	piece := g.Min(g.Floor(place), g.Number(float64(pieces-1)))
+	x := g.Sub(g.Mul(g.Sub(place, piece), g.Number(2)), g.Number(1))
+	sum := g.Lookup(g.Matrix(coefficients[smoothTerms-1]), piece)
+	for i := smoothTerms - 2; i >= 0; i-- {
+		sum = g.Add(g.Mul(sum, x), g.Lookup(g.Matrix(coefficients[i]), piece))
+	}
+	return sum
+}
+
+// polynomial returns the coefficients of the polynomial through f at the Chebyshev points of [−1, 1]: it is
+// Σ_j c_j·T_j with T_0 = 1, T_1 = x, T_(j+1) = 2x·T_j − T_(j−1), and c_j a sum over the points.
+func polynomial(f func(x float64) float64) (out [smoothTerms]float64) {
+	const n = smoothTerms
+	var values [n]float64
+	for k := range values {
+		values[k] = f(math.Cos(math.Pi * (float64(k) + 0.5) / n))
+	}
+	var before, now [n]float64 // T_(j−1) and T_j
+	now[0] = 1
+	for j := range n {
+		c := 0.0
+		for k, v := range values {
+			c += v * math.Cos(float64(j)*math.Pi*(float64(k)+0.5)/n) * 2 / n
+		}
+		factor := 2.0
+		if j == 0 {
+			c, factor = c/2, 1
+		}
+		var next [n]float64
+		for i := range n {
+			out[i] += c * now[i]
+			if i > 0 {
+				next[i] = factor * now[i-1]
+			}
+			next[i] -= before[i]
+		}
+		before, now = now, next
+	}
+	return out
+}

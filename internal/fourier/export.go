@@ -1,0 +1,17 @@
+package fourier
+
+import "github.com/bochner-ml/bochner/graph"
+
+// Export adds to g the features of rows.
+func (f *Map) Export(g *graph.Graph, rows graph.Value) graph.Value {
+	angles, norm := g.MatMul(rows, g.Matrix(f.Frequencies())), g.Number(f.Float64.norm())
+	if !f.Paired {
+		return g.Mul(g.Cos(g.Add(angles, g.Row(f.Phase))), norm)
+	}
+	m := f.Len()
+	beside := make([]int, 0, 2*m) // cosine and sine of a frequency
+	for j := range m {
+		beside = append(beside, j, m+j)
+	}
+	return g.Mul(g.Columns(g.Concat(g.Cos(angles), g.Sin(angles)), beside), norm)
+}

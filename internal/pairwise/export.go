@@ -1,0 +1,116 @@
+package pairwise
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/spectral"
+)
+
+// Export adds to g the kernel values of rows and the points, rows × points, in a frame that is that of k and its γ.
+//
+// Squared distances are made of norms and products where the kernel is smooth in them, so that what cancels does no harm,
+// else of differences, input by input, as the other distances are. The values are those of [Matrix] to some roundings
+// of the largest squared norm in the frame, under a Matérn kernel without a closed form to about 1e-11.
+func (k *Kernel) Export(g *graph.Graph, rows graph.Value, f Frame, points mat.Matrix) graph.Value {
+	if f.Centre != nil {
+		rows = g.Sub(rows, g.Row(f.Centre))
+	}
+	rows = g.Mul(rows, g.Row(f.Factor))
+	m, d := points.Dims()
+	within := mat.NewDense(m, d, nil)
+	for i := range m {
+		enter(f, within.RawRowView(i), design.Row(points, i, make([]float64, d)))
+	}
+	switch {
+	case k.Metric == Squared && k.smooth():
+		return k.export(g, exportProducts(g, rows, within))
+	default:
+		return k.export(g, k.exportDifferences(g, rows, within))
+	}
+}
+
+// smooth reports whether the kernel has a derivative by the squared distance where that is 0.
+func (k *Kernel) smooth() bool {
+	return k.shape != exponential && !(k.shape == maternTable && k.parameter < 1)
+}
+
+// exportProducts returns squared distances of norms and products.
+func exportProducts(g *graph.Graph, rows graph.Value, points *mat.Dense) graph.Value {
+	m, d := points.Dims()
+	turned, norms := mat.NewDense(d, m, nil), make([]float64, m)
+	for i := range m {
+		for j, v := range points.RawRowView(i) {
+			turned.Set(j, i, -2*v)
+			norms[i] += v * v
+		}
+	}
+	squares := g.Add(g.RowSum(g.Square(rows)), g.Row(norms))
+	return g.Max(g.Add(g.MatMul(rows, g.Matrix(turned)), squares), g.Number(0))
+}
+
+// exportDifferences returns distances of differences, input by input.
+func (k *Kernel) exportDifferences(g *graph.Graph, rows graph.Value, points *mat.Dense) (sum graph.Value) {
+	_, d := points.Dims()
+	for j := range d {
+		difference := g.Sub(g.Columns(rows, []int{j}), g.Row(mat.Col(nil, j, points)))
+		var one graph.Value
+		switch k.Metric {
+		case L1:
+			one = g.Abs(difference)
+		case Cauchy:
+			one = g.Add(g.Square(difference), g.Number(1))
+		default:
+			one = g.Square(difference)
+		}
+		switch {
+		case j == 0:
+			sum = one
+		case k.Metric == Cauchy:
+			sum = g.Mul(sum, one)
+		default:
+			sum = g.Add(sum, one)
+		}
+	}
+	return sum
+}
+
+// export turns distances into kernel values.
+func (k *Kernel) export(g *graph.Graph, s graph.Value) graph.Value {
+	root := func(times float64) graph.Value { return g.Sqrt(g.Mul(s, g.Number(times))) }
+	one := g.Number(1)
+	switch k.shape {
+	case gaussian, laplacian:
+		return g.Exp(g.Neg(s))
+	case exponential:
+		return g.Exp(g.Neg(g.Sqrt(s)))
+	case matern15:
+		r := root(3)
+		return g.Mul(g.Add(r, one), g.Exp(g.Neg(r)))
+	case matern25:
+		r := root(5)
+		return g.Mul(g.Add(g.Add(r, one), g.Mul(g.Square(r), g.Number(1.0/3))), g.Exp(g.Neg(r)))
+	case maternTable:
+		return k.exportMatern(g, s)
+	case rationalQuadratic:
+		return g.Exp(g.Mul(g.Log1p(g.Mul(s, g.Number(1/k.parameter))), g.Number(-k.parameter)))
+	}
+	return g.Div(one, s) // cauchyKernel
+}
+
+// exportMatern takes a Matérn function as one of the logarithm of the squared distance: pieces are short beside what it
+// varies over near 0 as well as far away.
+func (k *Kernel) exportMatern(g *graph.Graph, s graph.Value) graph.Value {
+	const length = math.Ln2 / 4
+	value := func(log float64) float64 { return spectral.Matern(k.parameter, math.Exp(log/2), 1.0/8) }
+	lo := math.Log(tableLeast * tableLeast / (2 * k.parameter))
+	pieces := 1
+	for value(lo+length*float64(pieces)) > 0 {
+		pieces++
+	}
+	near := g.Smooth(g.Log(s), lo, lo+length*float64(pieces), pieces, value)
+	return g.Where(g.Less(g.Number(0), s), near, g.Number(1))
+}
