@@ -36,17 +36,6 @@ type ModelExporter interface {
 	ExportModel(g *Graph, rows Value) (Prediction, error)
 }
 
-// Prediction is what a model predicts; what it has not is the zero Value.
-type Prediction struct {
-	Values        Value // width 1: the number, or the code of the class, cluster or anomaly
-	Targets       Value // one column for each of several targets
-	Scores        Value // of classes, as estimator.Classifier's Decision
-	Probabilities Value // one column for each class
-	Std           Value // width 1, or one column for each target
-	Lower, Upper  Value // ends of intervals, width 1
-	Anomaly       Value // width 1: how unlike the others a row is
-}
-
 // Value is a matrix of a graph. The zero Value is none.
 type Value struct {
 	number int // from 1 on

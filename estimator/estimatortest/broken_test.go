@@ -2,6 +2,7 @@ package estimatortest
 
 import (
 	"context"
+	"errors"
 	"math"
 	"runtime"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -245,6 +247,15 @@ func (p *bentFit) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) 
 	return out, nil
 }
 
+// ExportModel exports the classifier, with the shift.
+func (p *bentFit) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	out, err := p.FittedLinearClassifier.ExportModel(g, rows)
+	if p.breaks == "a model that exports computes what it exports" {
+		out = g.Decided(g.Add(out.Scores, g.Number(1e-11)))
+	}
+	return out, err
+}
+
 // State keeps the classifier and the shift.
 func (p *bentFit) State(s *model.State) {
 	if s.Reading() {
@@ -392,6 +403,59 @@ func (p crowdedFit) PredictSet(_ context.Context, X mat.Matrix, level float64) (
 		}
 	}
 	return out, nil
+}
+
+// vague is a ridge regression that exports what it does not compute.
+type vague struct {
+	estimator.Ridge
+	way string
+}
+
+type vagueFit struct {
+	*estimator.FittedLinear
+	way string
+}
+
+func (s vague) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	p, err := s.Ridge.Fit(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	return vagueFit{p.(*estimator.FittedLinear), s.way}, nil
+}
+
+func (p vagueFit) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	out, err := p.FittedLinear.ExportModel(g, rows)
+	switch p.way {
+	case "off":
+		out.Values = g.Mul(out.Values, g.Number(1+1e-9))
+	case "more":
+		out.Scores = out.Values
+	case "nothing":
+		out = graph.Prediction{}
+	case "refusal":
+		err = errors.New("no")
+	case "fault":
+		g.Add(rows, g.Row([]float64{1, 2}))
+	}
+	return out, err
+}
+
+func TestLawOfExportingFindsEachFault(t *testing.T) {
+	law := laws[slices.IndexFunc(laws, func(l law) bool { return l.name == "a model that exports computes what it exports" })]
+	for _, way := range []string{"off", "more", "nothing", "refusal", "fault"} {
+		if n := holds(law, vague{estimator.NewRidge(), way}, Options{}); !n.failed {
+			t.Errorf("%s: a model that breaks the law passes", way)
+		}
+	}
+	if n := holds(law, vague{estimator.NewRidge(), ""}, Options{}); n.failed || n.skipped {
+		t.Error("a model that keeps the law fails or is skipped")
+	}
+	for way, failed := range map[string]bool{"": true, "refusal": false} {
+		if n := holds(law, vague{estimator.NewRidge(), way}, Options{Unexported: "no"}); n.failed != failed {
+			t.Errorf("%q, which is to be refused: %v", way, n.failed)
+		}
+	}
 }
 
 // What a law asks beside its first question is asked as well.

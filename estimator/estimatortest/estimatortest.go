@@ -45,6 +45,10 @@ type Options struct {
 	Decides   bool
 	Tolerance float64 // relative difference of predictions of fits that should agree; 0 means 1e-6
 	Rounding  float64 // likewise of one model for the same rows in another form; 0 means 1e-12
+	// ExportTolerance is how far what a [graph.ModelExporter] exports may be from what it predicts, relative to numbers
+	// over 1; 0 means 1e-12.
+	ExportTolerance float64
+	Unexported      string // the reason why the model, or one within, cannot be exported; "" where it can
 }
 
 // law is one property of every estimator.
@@ -69,6 +73,7 @@ var laws = []law{
 	{"no rows give no predictions", (*suite).noRows},
 	{"predictions agree with scores and probabilities", (*suite).consistent},
 	{"a higher level holds more", (*suite).nested},
+	{"a model that exports computes what it exports", (*suite).exports},
 	{"concurrent use", (*suite).concurrent},
 	{"cancellation", (*suite).cancelled},
 	{"a model without targets looks at none", (*suite).targetless},
@@ -102,6 +107,9 @@ func Run(t *testing.T, spec estimator.Estimator, o Options) {
 func newSuite(spec estimator.Estimator, o Options) *suite {
 	if o.Tolerance == 0 {
 		o.Tolerance = 1e-6
+	}
+	if o.ExportTolerance == 0 {
+		o.ExportTolerance = 1e-12
 	}
 	if o.Rounding == 0 {
 		o.Rounding = 1e-12

@@ -1,0 +1,105 @@
+package estimatortest
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/graph"
+)
+
+// exports: what a model says that it computes is what it predicts, for rows that it has not seen, some of them far off.
+func (s *suite) exports(t testing.TB) {
+	p := s.fit(t, s.data)
+	_, wraps := p.(estimator.Wrapper)
+	if _, ok := p.(graph.ModelExporter); !ok && !wraps {
+		t.Skip("not a graph.ModelExporter")
+	}
+	rows := s.sample(3, 240).X.(*mat.Dense)
+	rng := rand.New(rand.NewPCG(4, 30))
+	for i := 0; i < 240; i += 8 {
+		rows.RawRowView(i)[rng.IntN(5)] *= 25
+	}
+	g := graph.New(make([]graph.Input, 5))
+	said, err := estimator.Export(g, p, g.Input())
+	if err != nil {
+		var faults graph.Faults
+		if s.Unexported != "" && errors.As(graph.Join(err), &faults) && slices.ContainsFunc(faults, func(f graph.Fault) bool { return f.Err.Error() == s.Unexported }) {
+			return
+		}
+		t.Fatalf("it cannot be exported: %v", err)
+	}
+	if s.Unexported != "" {
+		t.Fatal("the options say that the model cannot be exported, and it can")
+	}
+	want, err := estimator.Predict(context.Background(), p, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.sameExport(t, g, said, want, rows)
+}
+
+// exported is something that a prediction has, as a graph and as numbers, rows × columns.
+type exported struct {
+	name string
+	of   graph.Value
+	want *mat.Dense
+}
+
+// sameExport compares all that a prediction has.
+func (s *suite) sameExport(t testing.TB, g *graph.Graph, said graph.Prediction, want estimator.Prediction, rows *mat.Dense) {
+	n, _ := rows.Dims()
+	column := func(list []float64) *mat.Dense {
+		if list == nil {
+			return nil
+		}
+		return mat.NewDense(n, 1, list)
+	}
+	several := func(targets *mat.Dense, first []float64) *mat.Dense {
+		if targets != nil {
+			return targets
+		}
+		return column(first)
+	}
+	all := []exported{
+		{"values", said.Values, column(want.Values)}, {"scores", said.Scores, want.Scores}, {"probabilities", said.Probabilities, want.Probabilities},
+		{"std", said.Std, several(want.StdTargets, want.Std)}, {"lower", said.Lower, several(want.LowerTargets, want.Lower)},
+		{"upper", said.Upper, several(want.UpperTargets, want.Upper)}, {"sets", said.Sets, want.Sets}, {"anomaly scores", said.Anomaly, column(want.Anomaly)},
+	}
+	if want.Targets != nil && want.Targets.RawMatrix().Cols > 1 {
+		all = append(all, exported{"targets", said.Targets, want.Targets})
+	}
+	for _, one := range all {
+		if one.of.None() != (one.want == nil) {
+			t.Fatalf("the model has %s: %v, its export: %v", one.name, one.want != nil, !one.of.None())
+		}
+		if !one.of.None() {
+			g.Output(one.name, one.of)
+		}
+	}
+	got, err := g.Run(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range all {
+		if one.want == nil {
+			continue
+		}
+		if a, b := got[one.name].Dims(); a != n || b != one.want.RawMatrix().Cols {
+			t.Fatalf("%s are %d×%d, wanted %d×%d", one.name, a, b, n, one.want.RawMatrix().Cols)
+		}
+		for i := range n {
+			for j, w := range one.want.RawRowView(i) {
+				if v := got[one.name].At(i, j); !(math.Abs(v-w) <= s.ExportTolerance*max(1, math.Abs(w))) {
+					t.Fatalf("%s of row %d: the graph computes %v, the model %v", one.name, i, v, w)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package estimator
+
+import (
+	"fmt"
+
+	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/internal/conformal"
+	"github.com/bochner-ml/bochner/model"
+)
+
+var (
+	_ graph.ModelExporter = (*FittedLinear)(nil)
+	_ graph.ModelExporter = (*FittedLinearClassifier)(nil)
+	_ graph.ModelExporter = (*FittedLogistic)(nil)
+	_ graph.ModelExporter = (*FittedSGDProbabilistic)(nil)
+)
+
+// Export adds to g what p predicts for rows: all that [Predict] says of them. P, or what it merely holds, as the result
+// of a search does, has to be a [graph.ModelExporter].
+func Export(g *graph.Graph, p Predictor, rows graph.Value) (graph.Prediction, error) {
+	none := graph.Prediction{}
+	e, ok := p.(graph.ModelExporter)
+	if !ok {
+		within, same := holds(p)
+		if !same {
+			return none, fmt.Errorf("a %T does not say what it computes, for it has no ExportModel", p)
+		}
+		return Export(g, within, rows)
+	}
+	out, err := e.ExportModel(g, rows)
+	switch {
+	case err != nil:
+		return none, err
+	case g.Err() != nil:
+		return none, g.Err()
+	case out.Values.None():
+		return none, fmt.Errorf("the ExportModel of %T returns no values", p)
+	case !out.Std.None() && out.Lower.None():
+		out = NormalEnds(g, out, DefaultLevel)
+	}
+	return out, nil
+}
+
+// holds returns the model that a wrapper merely holds: one with a state of its own predicts otherwise than that.
+func holds(p Predictor) (within Predictor, ok bool) {
+	w, wraps := p.(Wrapper)
+	if _, keeps := p.(model.Stateful); !wraps || keeps {
+		return nil, false
+	}
+	within, same := w.Unwrap()
+	return within, same && within != nil
+}
+
+// NormalEnds returns an exported prediction with intervals like those of [Prediction.WithNormalEnds].
+func NormalEnds(g *graph.Graph, p graph.Prediction, level float64) graph.Prediction {
+	reach := g.Mul(p.Std, g.Number(conformal.Deviations(level)))
+	p.Lower, p.Upper = g.Sub(p.Centres(), reach), g.Add(p.Centres(), reach)
+	return p
+}
+
+// ExportModel adds to g the targets.
+func (f *FittedLinear) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	return g.Numbers(f.export(g, rows)), nil
+}
+
+// ExportModel adds to g class and scores.
+func (f *FittedLinearClassifier) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	return g.Decided(f.export(g, rows)), nil
+}
+
+// ExportModel adds to g class, scores and probabilities.
+func (f *FittedLogistic) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	out := g.Decided(f.export(g, rows))
+	out.Probabilities = g.Logistic(out.Scores)
+	return out, nil
+}
+
+// ExportModel adds to g class, scores and probabilities.
+func (f *FittedSGDProbabilistic) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	out := g.Decided(f.export(g, rows))
+	scores := out.Scores
+	if g.Width(scores) == 1 {
+		scores = g.Concat(g.Neg(scores), scores)
+	}
+	one := g.Number(1)
+	p := g.Sigmoid(scores)
+	if f.loss == "modified_huber" {
+		p = g.Mul(g.Add(g.Min(g.Max(scores, g.Number(-1)), one), one), g.Number(0.5))
+	}
+	if len(f.classes) > 2 {
+		sum := g.RowSum(p)
+		p = g.Where(g.Less(g.Number(0), sum), g.Div(p, sum), g.Number(1/float64(len(f.classes))))
+	}
+	out.Probabilities = p
+	return out, nil
+}
+
+// export adds to g X·coefᵀ + intercept.
+func (l *linear) export(g *graph.Graph, rows graph.Value) graph.Value {
+	return g.Affine(rows, g.Matrix(l.coef.T()), g.Row(l.intercept))
+}

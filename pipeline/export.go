@@ -1,0 +1,87 @@
+package pipeline
+
+import (
+	"fmt"
+
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/pipeline/internal/rows"
+)
+
+var (
+	_ graph.StepExporter  = (*FittedChain)(nil)
+	_ graph.StepExporter  = (*FittedColumns)(nil)
+	_ graph.StepExporter  = (*FittedUnion)(nil)
+	_ graph.ModelExporter = (*FittedPipeline)(nil)
+)
+
+// Export adds to g what the steps make of rows, in double precision also where the pipeline maps them in single. The
+// error tells of all steps that cannot be exported: it is a [graph.Faults].
+func (c *FittedChain) Export(g *graph.Graph, in graph.Value) (graph.Value, error) {
+	var faults []error
+	for _, s := range c.steps {
+		out, err := exportStep(g, s, in)
+		faults, in = append(faults, err), out
+	}
+	return in, graph.Join(faults...)
+}
+
+// Export adds to g what every part makes of its columns, side by side.
+func (c *concatenation) Export(g *graph.Graph, in graph.Value) (graph.Value, error) {
+	var faults []error
+	var outs []graph.Value
+	for _, p := range c.parts {
+		if p.Width == 0 {
+			continue
+		}
+		own := in
+		if p.index != nil {
+			own = g.Columns(in, p.index)
+		}
+		out, err := exportStep(g, &p.Step, own)
+		if p.scale != 1 {
+			out = g.Mul(out, g.Number(p.scale))
+		}
+		faults, outs = append(faults, err), append(outs, out)
+	}
+	return g.Concat(outs...), graph.Join(faults...)
+}
+
+// exportStep adds to g what a step makes of rows. Where it cannot, columns of rows stand for what comes out, so that
+// the steps behind can be looked at too.
+func exportStep(g *graph.Graph, s *rows.Step, in graph.Value) (graph.Value, error) {
+	if g.Err() != nil { // of a step before
+		return in, nil
+	}
+	out, err := in, fmt.Errorf("a %T does not say what it computes, for it has no Export", s.Fitted)
+	if e, ok := s.Fitted.(graph.StepExporter); ok {
+		out, err = e.Export(g, in)
+	}
+	if err == nil {
+		err = g.Err()
+	}
+	if err == nil && g.Width(out) != s.Width {
+		err = fmt.Errorf("%d columns come out of its Export, %d of the step", g.Width(out), s.Width)
+	}
+	if err != nil {
+		out = g.Columns(in, make([]int, max(s.Width, 1)))
+	}
+	return out, graph.At(s.Name, err)
+}
+
+// ExportModel adds to g what the pipeline predicts for rows. The error tells of all steps and models that cannot be
+// exported: it is a [graph.Faults].
+func (p *FittedPipeline) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	if w := g.Width(rows); w != p.chain.cols {
+		return graph.Prediction{}, fmt.Errorf("%d columns at fit, %d now", p.chain.cols, w)
+	}
+	features, err := p.chain.Export(g, rows)
+	if g.Err() != nil {
+		return graph.Prediction{}, err
+	}
+	out, fault := estimator.Export(g, p.model, features)
+	if err = graph.Join(err, graph.At(p.name, fault)); err != nil {
+		return graph.Prediction{}, err
+	}
+	return out, nil
+}

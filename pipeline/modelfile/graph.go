@@ -1,0 +1,83 @@
+package modelfile
+
+import (
+	"fmt"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// Graph returns what the model computes, as operations that other programs can run. Its inputs are the columns of the
+// schema in their order, called x0, x1, … where they have no names. Its outputs are
+//
+//	output          columns              of
+//	label           1                    classes (code of the class, named by Classes), clusters (number of the cluster),
+//	                                     anomalies (1 for an unusual row, else 0)
+//	probabilities   one for each class   classifiers that know them, of two classes too
+//	scores          1 of two classes,    the other classifiers: of one column, positive for the second class
+//	                else one for each
+//	sets            one for each class   classifiers with sets: 1 for those of the set, else 0
+//	anomaly_score   1                    anomalies
+//	value           1                    regressions of one target
+//	values          one for each target  regressions of several
+//	std             as the targets       regressions that know their standard deviation
+//	lower, upper    as the targets       regressions with intervals: ends of the level of the fit, else of
+//	                                     estimator.DefaultLevel
+//
+// Everything is computed in double precision, also where the pipeline has precision float32. Rows that the model refuses,
+// for a missing value no step fills in, say, have NaN or numbers without a meaning. The error names every step and model
+// that cannot be exported, with the reason: it wraps a [graph.Faults].
+func (m *Model) Graph() (*graph.Graph, error) {
+	fitted := pipeline.Find(m.Predictor)
+	if fitted == nil {
+		return nil, fmt.Errorf("pipeline: %T is no fitted pipeline", m.Predictor)
+	}
+	g := graph.New(m.graphInputs(fitted.InputWidth()))
+	said, err := estimator.Export(g, m.Predictor, g.Input())
+	if err != nil {
+		return nil, fmt.Errorf("pipeline: %w", err)
+	}
+	for _, o := range outputs(taskOf(fitted), said) {
+		if !o.Value.None() {
+			g.Output(o.Name, o.Value)
+		}
+	}
+	var c estimator.Classifier
+	if estimator.As(m.Predictor, &c) {
+		g.SetClasses(c.Classes())
+	}
+	if err := g.Err(); err != nil {
+		return nil, fmt.Errorf("pipeline: %w", err)
+	}
+	return g, nil
+}
+
+// graphInputs returns so many columns.
+func (m *Model) graphInputs(cols int) []graph.Input {
+	inputs := make([]graph.Input, cols)
+	for j := range inputs {
+		c := m.Schema.Column(j)
+		inputs[j] = graph.Input{Name: m.Schema.Name(j), Categorical: c.Kind == datasets.Categorical, Levels: c.Levels}
+	}
+	return inputs
+}
+
+// outputs returns what a prediction has under its names.
+func outputs(task datasets.Task, said graph.Prediction) []graph.Output {
+	var out []graph.Output
+	switch {
+	case task == datasets.Classification || task.Targetless():
+		out = append(out, graph.Output{Name: "label", Value: said.Values}, graph.Output{Name: "probabilities", Value: said.Probabilities})
+		if said.Probabilities.None() {
+			out = append(out, graph.Output{Name: "scores", Value: said.Scores})
+		}
+	case said.Targets.None():
+		out = append(out, graph.Output{Name: "value", Value: said.Values})
+	default:
+		out = append(out, graph.Output{Name: "values", Value: said.Targets})
+	}
+	return append(out, graph.Output{Name: "sets", Value: said.Sets}, graph.Output{Name: "anomaly_score", Value: said.Anomaly},
+		graph.Output{Name: "std", Value: said.Std}, graph.Output{Name: "lower", Value: said.Lower}, graph.Output{Name: "upper", Value: said.Upper})
+}

@@ -1,0 +1,218 @@
+package modelfile_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/internal/samples"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// gaps makes some values of rows missing, some levels unknown, and some numbers far off.
+func gaps(data datasets.Set, seed uint64) datasets.Set {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	X := mat.DenseCopyOf(data.X)
+	n, d := X.Dims()
+	for i := range n {
+		for j := range d {
+			switch what := rng.IntN(25); {
+			case what == 0:
+				X.Set(i, j, math.NaN())
+			case what == 1 && data.Schema.Columns[j].Kind == datasets.Categorical:
+				X.Set(i, j, datasets.Unknown)
+			case what == 2 && data.Schema.Columns[j].Kind == datasets.Numeric:
+				X.Set(i, j, 20*X.At(i, j))
+			}
+		}
+	}
+	data.X = X
+	return data
+}
+
+// graphed fits a pipeline and compares what its graph computes with what it predicts for 300 other rows.
+func graphed(t *testing.T, p pipeline.Pipeline, data, other datasets.Set, tolerance float64) *modelfile.Model {
+	t.Helper()
+	fitted, err := p.Fit(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := modelfile.New(fitted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := m.Graph()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := g.Run(other.X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err := estimator.Predict(context.Background(), fitted, other.X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := other.Rows()
+	column := func(list []float64) *mat.Dense {
+		if list == nil {
+			return nil
+		}
+		return mat.NewDense(n, 1, list)
+	}
+	want := map[string]*mat.Dense{"value": column(said.Values), "std": column(said.Std), "lower": column(said.Lower), "upper": column(said.Upper), "anomaly_score": column(said.Anomaly)}
+	switch {
+	case m.Task == datasets.Classification || m.Task.Targetless():
+		want["label"], want["value"] = want["value"], nil
+		if want["probabilities"] = said.Probabilities; said.Probabilities == nil {
+			want["scores"] = said.Scores
+		}
+	case said.Targets != nil && said.Targets.RawMatrix().Cols > 1:
+		want["values"], want["value"] = said.Targets, nil
+		want["std"], want["lower"], want["upper"] = said.StdTargets, said.LowerTargets, said.UpperTargets
+	}
+	want["sets"] = said.Sets
+	for name, w := range want {
+		switch v := got[name]; {
+		case (v == nil) != (w == nil):
+			t.Errorf("output %s: there is one: %v, wanted %v", name, v != nil, w != nil)
+		case w != nil:
+			alike(t, name, v, w, tolerance)
+		}
+	}
+	if len(got) != len(slices.DeleteFunc([]*mat.Dense{want["value"], want["values"], want["label"], want["probabilities"], want["scores"], want["sets"],
+		want["std"], want["lower"], want["upper"], want["anomaly_score"]}, func(m *mat.Dense) bool { return m == nil })) {
+		t.Errorf("%d outputs: %v", len(got), g.Outputs())
+	}
+	return m
+}
+
+// alike fails where numbers differ by more than a part of those over 1.
+func alike(t *testing.T, name string, got, want *mat.Dense, tolerance float64) {
+	t.Helper()
+	if !slices.Equal([]int{got.RawMatrix().Rows, got.RawMatrix().Cols}, []int{want.RawMatrix().Rows, want.RawMatrix().Cols}) {
+		t.Errorf("output %s is %d×%d, wanted %d×%d", name, got.RawMatrix().Rows, got.RawMatrix().Cols, want.RawMatrix().Rows, want.RawMatrix().Cols)
+		return
+	}
+	for i := range want.RawMatrix().Rows {
+		for j, w := range want.RawRowView(i) {
+			if v := got.At(i, j); !(math.Abs(v-w) <= tolerance*max(1, math.Abs(w))) {
+				t.Errorf("output %s of row %d: %v, wanted %v", name, i, v, w)
+				return
+			}
+		}
+	}
+}
+
+// encoded puts steps behind those that make numbers of people.
+func encoded(model estimator.Estimator, steps ...transformer.Fitter) pipeline.Pipeline {
+	groups := pipeline.NewColumns(
+		pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.Impute{Strategy: "median", Indicator: true}, transformer.NewQuantile())},
+		pipeline.Group{Select: []string{"colour"}, Steps: pipeline.Steps(transformer.NewOneHot())},
+		pipeline.Group{Name: "again", Select: []string{"age"}, Steps: pipeline.Steps(transformer.NewImpute())},
+	)
+	all := append([]transformer.Fitter{groups, transformer.NewStandardize()}, steps...)
+	return pipeline.Pipeline{Steps: pipeline.Steps(all...), Estimator: model}
+}
+
+func TestAGraphPredictsWhatTheModelPredicts(t *testing.T) {
+	train, other := gaps(samples.People(200, 1), 2), gaps(samples.People(300, 3), 4)
+	if m := graphed(t, encoded(estimator.NewLogistic(), samples.Fourier(40)), train, other, 1e-12); m.Task != datasets.Classification {
+		t.Errorf("task %s", m.Task)
+	}
+	graphed(t, encoded(estimator.NewSVM()), train, other, 1e-12)
+	graphed(t, encoded(estimator.NewRidge()), samples.Amounts(train), other, 1e-12)
+
+	union := pipeline.NewUnion(samples.Fourier(20), transformer.NewDense())
+	union.Weights = []float64{0.3, 0.7}
+	graphed(t, encoded(estimator.NewRidge(), union), samples.Amounts(train), other, 1e-12)
+
+	several := samples.Amounts(train)
+	several.Targets = mat.NewDense(200, 2, nil)
+	for i, y := range several.Y {
+		several.Targets.SetRow(i, []float64{y, 3 - 2*y})
+	}
+	several.Y, several.Schema.Targets = nil, []datasets.Column{{Name: "a"}, {Name: "b"}}
+	graphed(t, encoded(estimator.NewRidge(), samples.Fourier(20)), several, other, 1e-12)
+}
+
+// In single precision the features have seven digits, the graph's all.
+func TestAGraphLooksThroughSinglePrecision(t *testing.T) {
+	train, other := gaps(samples.People(200, 1), 2), gaps(samples.People(300, 3), 4)
+	p := encoded(estimator.NewRidge(), samples.Fourier(40))
+	p.Precision = pipeline.Float32
+	graphed(t, p, samples.Amounts(train), other, 1e-4)
+}
+
+func TestTheInputsOfAGraphAreThoseOfTheSchema(t *testing.T) {
+	m := graphed(t, encoded(estimator.NewLogistic()), gaps(samples.People(100, 1), 2), gaps(samples.People(300, 3), 4), 1e-12)
+	g, err := m.Graph()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := g.Inputs()
+	if len(in) != 4 || in[0].Name != "age" || in[0].Categorical || in[3].Name != "cap-gain" || !in[2].Categorical || !slices.Equal(in[2].Levels, []string{"blue", "green", "red"}) {
+		t.Errorf("inputs %+v", in)
+	}
+	if !slices.Equal(g.Classes(), []string{"no", "yes"}) {
+		t.Errorf("classes %v", g.Classes())
+	}
+	bare := samples.Numbers(60, 1)
+	bare.Schema = datasets.Schema{}
+	m = graphed(t, pipeline.Pipeline{Estimator: estimator.NewRidge()}, bare, samples.Numbers(300, 3), 1e-12)
+	if g, err = m.Graph(); err != nil || g.Inputs()[2].Name != "x2" || g.Classes() != nil {
+		t.Errorf("%v: inputs %+v, classes %v", err, g.Inputs(), g.Classes())
+	}
+}
+
+// odd is a step of somebody else's that does not say what it computes.
+type odd struct{ transformer.Dense }
+
+type oddFit struct{ transformer.Transformer }
+
+func (s odd) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
+	f, err := s.Dense.Fit(ctx, data)
+	return oddFit{f}, err
+}
+
+func TestEveryStepThatCannotBeExportedIsNamed(t *testing.T) {
+	binning := transformer.NewBinning()
+	binning.Grids = 10
+	groups := pipeline.NewColumns(
+		pipeline.Group{Name: "some", Select: []string{"age"}, Steps: pipeline.Steps(transformer.NewStandardize(), odd{})},
+		pipeline.Group{Name: "others", Select: []string{"hours", "cap-gain"}, Steps: pipeline.Steps(pipeline.NewUnion(samples.Fourier(4), binning))},
+	)
+	groups.Groups[0].Steps[1].Name = "odd"
+	p := pipeline.Pipeline{Steps: pipeline.Steps(groups, odd{}), Estimator: estimator.NewLogistic()}
+	p.Steps[1].Name = "last"
+	fitted, err := p.Fit(context.Background(), samples.People(60, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := modelfile.New(fitted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = m.Graph()
+	if err == nil {
+		t.Fatal("a graph of steps that cannot be exported")
+	}
+	for _, want := range []string{
+		"pipeline: step columns.some.odd: it cannot be exported: a modelfile_test.oddFit does not say what it computes, for it has no Export; ",
+		"step columns.others.union.binning: it cannot be exported: bins are found by hashes of 64 bits, which a graph has no operation for; use rff or nystroem",
+		"; step last: it cannot be exported: a modelfile_test.oddFit",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nwanted %q", err, want)
+		}
+	}
+}
