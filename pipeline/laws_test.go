@@ -49,12 +49,12 @@ func TestCompositesObeyTheLaws(t *testing.T) {
 		o    transformertest.Options
 	}{
 		"chain":             {pipeline.NewChain(transformer.NewImpute(), flat, rff(12)), o{Zero: chain, Missing: true}},
-		"chain, sparse end": {pipeline.NewChain(transformer.NewDense(), bins()), o{Zero: chain}},
+		"chain, sparse end": {pipeline.NewChain(transformer.NewDense(), bins()), o{Zero: chain, Unexported: true}},
 		"chain of chains":   {pipeline.NewChain(pipeline.NewChain(flat), rff(8)), o{Zero: chain}},
 		"empty chain":       {pipeline.NewChain(), o{Zero: chain, Missing: true}},
 		"union":             {pipeline.NewUnion(rff(4), flat), o{Zero: union}},
-		"weighted union":    {weighted, o{Zero: union}},
-		"sparse union":      {pipeline.Union{Parts: []pipeline.Step{{Name: "a", Fitter: bins()}, {Name: "b", Fitter: bins()}}}, o{Zero: union}},
+		"weighted union":    {weighted, o{Zero: union, Unexported: true}},
+		"sparse union":      {pipeline.Union{Parts: []pipeline.Step{{Name: "a", Fitter: bins()}, {Name: "b", Fitter: bins()}}}, o{Zero: union, Unexported: true}},
 		"columns":           {pipeline.NewColumns(group("", []string{"width", "height"}, transformer.NewStandardize()), group("", []string{"constant", "rare"})), o{Zero: columns, Missing: true, DenseOnly: true}},
 		"columns that pass": {passing, o{Zero: columns, Missing: true}},
 	} {
@@ -102,7 +102,7 @@ func TestRegisteredStepsObeyTheLaws(t *testing.T) {
 	steps := map[string]to{
 		"impute": {Missing: true}, "standardize": {Missing: true, DenseOnly: true}, "minmax": {Missing: true, DenseOnly: true},
 		"robust": {Missing: true, DenseOnly: true}, "quantile": {Missing: true, DenseOnly: true}, "scale": {Missing: true}, "onehot": {Missing: true, Data: levels()}, "ordinal": {Missing: true, Data: levels()},
-		"dense": {Missing: true}, "pca": {Tolerance: 1e-7}, "ard": {}, "steps": {Missing: true}, "rff": {}, "softmax_features": {}, "binning": {}, "nystroem": {Tolerance: 1e-6, Float32Tolerance: 5e-3}, "rfm": {},
+		"dense": {Missing: true}, "pca": {Tolerance: 1e-7}, "ard": {}, "steps": {Missing: true}, "rff": {}, "softmax_features": {}, "binning": {Unexported: true}, "nystroem": {ExportTolerance: 1e-11, Tolerance: 1e-6, Float32Tolerance: 5e-3}, "rfm": {},
 	}
 	models := map[string]eo{"ridge": {}, "ridge_classifier": {Classes: 3}, "logistic": {Classes: 2, Tolerance: 0.05},
 		"svm": {Classes: 2, Tolerance: 0.05}, "svr": {Tolerance: 0.05}, "kernel_ridge": {}, "kernel_ridge_classifier": {Classes: 3},

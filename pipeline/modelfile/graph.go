@@ -59,7 +59,9 @@ func (m *Model) graphInputs(cols int) []graph.Input {
 	inputs := make([]graph.Input, cols)
 	for j := range inputs {
 		c := m.Schema.Column(j)
-		inputs[j] = graph.Input{Name: m.Schema.Name(j), Categorical: c.Kind == datasets.Categorical, Levels: c.Levels}
+		if inputs[j].Name = m.Schema.Name(j); c.Kind == datasets.Categorical {
+			inputs[j].Categorical, inputs[j].Levels, inputs[j].Missing = true, c.Levels, m.Schema.Missing
+		}
 	}
 	return inputs
 }

@@ -1,0 +1,80 @@
+package estimator
+
+import (
+	"context"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+)
+
+var (
+	_ graph.ModelExporter = (*FittedKernelRidge)(nil)
+	_ graph.ModelExporter = (*FittedKernelRidgeClassifier)(nil)
+	_ graph.ModelExporter = (*FittedGaussianProcess)(nil)
+	_ graph.ModelExporter = (*SampledFunctions)(nil)
+	_ graph.ModelExporter = (*FittedRFFNetwork)(nil)
+)
+
+// ExportModel adds to g the targets, and with them all training rows that the model keeps.
+func (f *FittedKernelRidge) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	return g.Numbers(f.m.Export(g, rows)), nil
+}
+
+// ExportModel adds to g class and scores, and with them all training rows that the model keeps.
+func (f *FittedKernelRidgeClassifier) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	return g.Decided(f.m.Export(g, rows)), nil
+}
+
+// ExportModel adds to g the means of all targets, and their deviations: a quadratic form in the features, with the
+// inverse of L, of which the entries may be large.
+func (f *FittedGaussianProcess) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	features := f.features.export(g, rows)
+	out := g.Numbers(f.linear.export(g, features))
+	D := len(f.mean)
+	inverse := kern.Dense(D, D, D, make([]float64, D*D))
+	for i := range D {
+		inverse.Set(i, i, 1)
+	}
+	if err := kern.SolveLower(context.Background(), design.View(f.lower), inverse); err != nil {
+		return out, err
+	}
+	solved := g.MatMul(g.Sub(features, g.Row(f.mean)), g.Matrix(mat.NewDense(D, D, inverse.Data).T()))
+	certain := 1.0
+	if f.weight > 0 {
+		certain += 1 / f.weight
+	}
+	deviations := make([]float64, len(f.noise))
+	for k, noise := range f.noise {
+		deviations[k] = math.Sqrt(noise)
+	}
+	out.Std = g.Mul(g.Sqrt(g.Add(g.RowSum(g.Square(solved)), g.Number(certain))), g.Row(deviations))
+	return out, nil
+}
+
+// ExportModel adds to g the functions.
+func (f *SampledFunctions) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	return g.Numbers(f.linear.export(g, f.features.export(g, rows))), nil
+}
+
+// export adds to g the features of rows.
+func (k *kernelFeatures) export(g *graph.Graph, rows graph.Value) graph.Value {
+	if k.name == linearKernel {
+		return rows
+	}
+	return k.of.Export(g, rows)
+}
+
+// ExportModel adds to g the targets, or class, scores and probabilities.
+func (f *FittedRFFNetwork) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	outputs := f.within.network().Export(g, rows)
+	if _, ok := f.within.(networkClassifier); !ok {
+		return g.Numbers(outputs), nil
+	}
+	out := g.Decided(outputs)
+	out.Probabilities = g.Logistic(outputs)
+	return out, nil
+}

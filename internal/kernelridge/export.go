@@ -1,0 +1,14 @@
+package kernelridge
+
+import (
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/graph"
+)
+
+// Export adds to g what f is of rows: the kernel of the rows and those of the model, times their weights.
+func (m *Model) Export(g *graph.Graph, rows graph.Value) graph.Value {
+	n, _ := m.X.Dims()
+	values := m.points.kernel.Export(g, rows, m.points.frame, m.X)
+	return g.Affine(values, g.Matrix(mat.NewDense(n, len(m.Intercept), m.Dual)), g.Row(m.Intercept))
+}
