@@ -4,10 +4,14 @@
 //	go run ./bench/compare                         everything, ten to fifteen minutes
 //	go run ./bench/compare -only transform,ridge   these rows; the page keeps the others
 //	go run ./bench/compare -quick                  small sizes, to see that it works; printed only
+//	go run ./bench/compare -quick -against main~3  this code beside that of a commit, without the peer; printed only
 //
 // Each measurement is a process of its own, so that its peak memory is its own. The sides take turns,
 // -repeat times, with the same number of threads; the best time of each counts, and the largest
 // memory. A work that takes the peer more than a minute, and a fit from a file, is done once.
+//
+// With -against two commits take turns, and every second time the other one is first. A line for each benchmark has the
+// medians, the ratio and an interval around its median that needs no law of the noise: six turns make it 97 % sure.
 //
 // The peer's side is a Python script that prints JSON lines, see -peer. It needs python3 with
 // scikit-learn, and pandas for the row of CSV files.
@@ -33,6 +37,7 @@ type options struct {
 	peer    string
 	page    string
 	python  string
+	against string // commit to compare the working tree with, instead of the peer
 }
 
 func main() {
@@ -50,6 +55,11 @@ func run() error {
 	chosen, kernels, err := choose(works(o.quick), o.only)
 	if err != nil {
 		return err
+	}
+	if o.against != "" {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		defer stop()
+		return pairs(ctx, o, chosen)
 	}
 	if !o.quick {
 		if err := checkPage(o.page); err != nil {
@@ -110,13 +120,19 @@ func (r *runner) compare(ctx context.Context, machine string, works []work) erro
 func parse() (options, error) {
 	var o options
 	only := flag.String("only", "", "comma-separated rows to measure: "+strings.Join(append(names(works(false)), kernelsName), ", "))
-	flag.IntVar(&o.repeat, "repeat", 2, "times that the sides take turns")
+	flag.IntVar(&o.repeat, "repeat", 0, "times that the sides take turns; 2 beside the peer, 6 with -against unless told otherwise")
+	flag.StringVar(&o.against, "against", "", "commit to compare the working tree with, in place of the peer")
 	flag.IntVar(&o.threads, "threads", runtime.NumCPU(), "threads of either side")
 	flag.BoolVar(&o.quick, "quick", false, "small sizes, and nothing is written")
 	flag.StringVar(&o.peer, "peer", "../shared/bench/peer_sklearn.py", "script of the peer's side; none for Bochner alone")
 	flag.StringVar(&o.python, "python", "python3", "the Python that has scikit-learn")
 	flag.StringVar(&o.page, "page", "docs/performance.md", "page to write the table into")
 	flag.Parse()
+	if o.repeat == 0 {
+		if o.repeat = 2; o.against != "" {
+			o.repeat = 6
+		}
+	}
 	if flag.NArg() > 0 || o.repeat < 1 || o.threads < 1 {
 		return o, fmt.Errorf("-repeat and -threads are at least 1 and there are no arguments, got %q", os.Args[1:])
 	}

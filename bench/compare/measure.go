@@ -64,6 +64,7 @@ func (r result) ratio(peer sample, ours []sample) (float64, bool) {
 type runner struct {
 	options
 	folder string
+	root   string // of the module that is measured, "" for this one
 	binary string
 	done   map[string][]peerLine // searches of the peer, which several rows share
 }
@@ -77,12 +78,21 @@ func newRunner(ctx context.Context, o options) (*runner, error) {
 		return nil, err
 	}
 	r := &runner{options: o, folder: folder, binary: filepath.Join(folder, "bench.test.exe"), done: map[string][]peerLine{}}
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-o", r.binary, "./bench")
-	if out, err := build.CombinedOutput(); err != nil {
+	if err := r.build(ctx); err != nil {
 		r.close()
-		return nil, fmt.Errorf("building ./bench, seen from the module's root: %w\n%s", err, out)
+		return nil, err
 	}
 	return r, nil
+}
+
+// build compiles the benchmarks.
+func (r *runner) build(ctx context.Context) error {
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-o", r.binary, "./bench")
+	build.Dir = r.root
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("building ./bench, seen from the module's root: %w\n%s", err, out)
+	}
+	return nil
 }
 
 func (r *runner) close() { os.RemoveAll(r.folder) }
@@ -196,7 +206,7 @@ func (r *runner) goTest(ctx context.Context, b bench, flags ...string) (testRun,
 	args := append([]string{"-test.run=^$", "-test.v", "-test.timeout=1h", "-test.bench=" + strings.Join(parts, "/"),
 		"-test.benchtime=" + time, "-scratch=" + r.folder}, flags...)
 	cmd := exec.CommandContext(ctx, r.binary, args...)
-	cmd.Dir = "bench"
+	cmd.Dir = filepath.Join(r.root, "bench")
 	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(r.threads))
 	out, err := cmd.CombinedOutput()
 	run := testRun{text: string(out)}

@@ -22,6 +22,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/bochner-ml/bochner/bench/internal/tree"
 )
 
 func main() {
@@ -98,27 +100,11 @@ func verdict(differences []string) string {
 
 // buildCommit builds the command as it is at a commit, from a copy of that commit's files.
 func buildCommit(ctx context.Context, commit, folder, binary string) error {
-	tree := filepath.Join(folder, "tree")
-	if err := os.Mkdir(tree, 0o755); err != nil {
+	files := filepath.Join(folder, "tree")
+	if err := tree.Unpack(ctx, commit, files); err != nil {
 		return err
 	}
-	archive := exec.CommandContext(ctx, "git", "archive", "--format=tar", commit)
-	unpack := exec.CommandContext(ctx, "tar", "-x", "-C", tree)
-	pipe, err := archive.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	archive.Stderr, unpack.Stderr, unpack.Stdin = os.Stderr, os.Stderr, pipe
-	if err := archive.Start(); err != nil {
-		return err
-	}
-	if err := unpack.Run(); err != nil {
-		return fmt.Errorf("tar: %w", err)
-	}
-	if err := archive.Wait(); err != nil {
-		return fmt.Errorf("git archive %s: %w", commit, err)
-	}
-	return build(ctx, tree, binary)
+	return build(ctx, files, binary)
 }
 
 func build(ctx context.Context, tree, binary string) error {

@@ -170,7 +170,8 @@ var Allowed = map[string][]string{
 	".": {"experiment", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "datasets/profile", "sparse"},
 
 	// Runs the benchmarks, and the peers', as programs.
-	"bench/compare": {},
+	"bench/internal/tree": {}, // the files of a commit
+	"bench/compare":       {"bench/internal/tree"},
 
 	// Measures one model beside a peer's.
 	"bench/columns":     {"datasets", "datasets/arrow", "datasets/csv", "datasets/parquet"},
@@ -180,7 +181,7 @@ var Allowed = map[string][]string{
 	"internal/metamorphic": {},
 
 	// Runs experiments with two builds of the command.
-	"bench/unchanged": {},
+	"bench/unchanged": {"bench/internal/tree"},
 }
 
 // Outside lists, for packages of other modules that are not for everybody, the rooms that may import
