@@ -81,3 +81,50 @@ func TestUsesLeaveOutWhatNoOutputNeeds(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestAFoldedGraphComputesTheSameInFewerOperations(t *testing.T) {
+	g := graph.New(make([]graph.Input, 2))
+	w := func(r, c int) graph.Value {
+		data := make([]float64, r*c)
+		for i := range data {
+			data[i] = math.Sin(float64(7 * i))
+		}
+		return g.Matrix(mat.NewDense(r, c, data))
+	}
+	p := g.MatMul(g.Input(), w(2, 3))
+	z := g.Columns(g.Concat(g.Cos(p), g.Sin(p)), []int{0, 3, 1, 4, 2, 5, 5})
+	g.Output("scaled", g.MatMul(g.Mul(g.Number(0.3), g.Mul(z, g.Row([]float64{1, 2, 3, 4, 5, 6, 7}))), w(7, 2)))
+	g.Output("one column", g.MatMul(g.Columns(g.Input(), []int{1}), w(1, 2))) // the other may be NaN
+	g.Output("used twice", g.MatMul(g.Mul(p, g.Number(2)), w(3, 1)))
+	g.Output("spread", g.MatMul(g.Mul(g.RowSum(p), g.Row([]float64{1, 2})), w(2, 1)))
+	X := mat.NewDense(3, 2, []float64{1, 2, math.NaN(), 0.5, -3, 4})
+	want, err := g.Run(X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folded := g.Folded()
+	got, err := folded.Run(X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, values := range want {
+		for i := range 3 {
+			for j, v := range values.RawRowView(i) {
+				if other := got[name].At(i, j); !(math.Abs(other-v) <= 1e-14 || other != other && v != v) {
+					t.Errorf("%s: %g, wanted %g", name, other, v)
+				}
+			}
+		}
+	}
+	count := func(g *graph.Graph, op graph.Op) (n int) {
+		for i, uses := range g.Uses() {
+			if uses > 0 && g.Nodes()[i].Op == op {
+				n++
+			}
+		}
+		return n
+	}
+	if count(g, graph.Columns) != 2 || count(folded, graph.Columns) != 1 || count(g, graph.Mul) != 4 || count(folded, graph.Mul) != 1 {
+		t.Errorf("%d choices of columns are left of %d, %d products of %d", count(folded, graph.Columns), count(g, graph.Columns), count(folded, graph.Mul), count(g, graph.Mul))
+	}
+}

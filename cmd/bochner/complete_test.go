@@ -51,7 +51,7 @@ func shell(t *testing.T, name, script string, args ...string) string {
 // What a word may become, by where it stands.
 func TestCompletions(t *testing.T) {
 	for words, want := range map[string]string{
-		".":                            "auto init validate plan run report compare evaluate predict inspect fold schema datasets help version completion",
+		".":                            "auto init validate plan run report compare evaluate predict export inspect fold schema datasets help version completion",
 		"pr.":                          "predict",
 		"x.":                           "",
 		"predict --f.":                 "--format",
@@ -69,6 +69,9 @@ func TestCompletions(t *testing.T) {
 		"predict --header model rows.": ":files",
 		"predict --drop a model rows.": ":files",
 		"predict --drop .":             "",
+		"export --to .":                "onnx go python",
+		"export -o .":                  ":files",
+		"export --precision float64 .": ":files",
 		"predict -o .":                 ":files",
 		"predict model rows -- --f.":   ":files",
 		"predict -- --f.":              ":files",

@@ -45,6 +45,7 @@ type commands struct {
 	Compare  compareCommand  `cmd:"" help:"Put runs side by side: what differs, what came out, and whether it is more than chance."`
 	Evaluate evaluateCommand `cmd:"" help:"Score a model on labelled rows."`
 	Predict  predictCommand  `cmd:"" help:"Write a model's predictions for rows."`
+	Export   exportCommand   `cmd:"" help:"Write a model for programs without bochner: as ONNX, Go or Python."`
 	Inspect  inspectCommand  `cmd:"" help:"Show what a model file holds."`
 	Fold     foldCommand     `cmd:"" help:"Fit in parts, on any machines: part, merge, finish."`
 	Schema   schemaCommand   `cmd:"" help:"Print the JSON Schema of experiment files, for editors."`
@@ -212,4 +213,4 @@ func plainly(err error) string {
 }
 
 // rooms are packages, whose names before a message tell a user nothing.
-var rooms = []string{"job", "distributed", "experiment", "auto", "gridsearch", "pipeline", "model", "datasets"}
+var rooms = []string{"job", "distributed", "experiment", "auto", "gridsearch", "pipeline", "model", "datasets", "graph", "onnx", "golang", "python"}

@@ -6,8 +6,9 @@
 //	err = golang.Write(w, g, golang.Options{Package: "rent"})
 //
 // The file has a struct Row with a field for each column, a struct Prediction with a field for each output, and
-// Predict, which makes the one of the other. It computes in float64, in the order of [graph.Graph.Run], so that on one
-// kind of processor the numbers are the same to the bit; it allocates nothing, and many goroutines may call it at once.
+// Predict, which makes the one of the other. It computes in float64, in the order of [graph.Graph.Run] of the folded
+// graph, so that on one kind of processor the numbers are the same to the bit; it allocates nothing, and many goroutines
+// may call it at once.
 //
 // Constants are written as decimal numbers, which read back to the bit. A model of more than 65,536 of them has its
 // matrices in base64 instead, because a compiler takes half a minute for a million numbers; these are unpacked when the
@@ -65,7 +66,7 @@ func Write(w io.Writer, g *graph.Graph, o Options) (graph.Written, error) {
 	if err := g.Check(); err != nil {
 		return graph.Written{}, err
 	}
-	x := newWriter(g, o)
+	x := newWriter(g.Folded(), o)
 	x.head()
 	x.row()
 	x.prediction()

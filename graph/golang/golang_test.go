@@ -139,7 +139,7 @@ func main() {
 
 // said is what the program prints where the model predicts as the graph does.
 func said(t *testing.T, g *graph.Graph, X *mat.Dense) string {
-	values, err := g.Run(X)
+	values, err := g.Folded().Run(X)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func said(t *testing.T, g *graph.Graph, X *mat.Dense) string {
 	return out.String()
 }
 
-func TestWhatIsWrittenPredictsAsTheGraphToTheBit(t *testing.T) {
+func TestWhatIsWrittenPredictsAsTheFoldedGraphToTheBit(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name, text string) {
 		path := filepath.Join(dir, name)

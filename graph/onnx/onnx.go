@@ -89,7 +89,7 @@ func write(w io.Writer, g *graph.Graph, o Options, most int) (graph.Written, err
 	if err := errors.Join(o.Check(), g.Check()); err != nil {
 		return graph.Written{}, err
 	}
-	x := newWriter(g, o.Whole())
+	x := newWriter(g.Folded(), o.Whole())
 	if err := x.write(); err != nil {
 		return graph.Written{}, fmt.Errorf("onnx: %w", err)
 	}

@@ -41,6 +41,7 @@ func Write(w io.Writer, g *graph.Graph, o Options) (graph.Written, error) {
 	if err := g.Check(); err != nil {
 		return graph.Written{}, err
 	}
+	g = g.Folded()
 	x := &writer{g: g, uses: g.Uses(), texts: make([]string, len(g.Nodes()))}
 	x.head(o)
 	x.block()

@@ -162,9 +162,9 @@ var Allowed = map[string][]string{
 	"experiment/internal/predictions": {"experiment/internal/rows", "experiment/internal/files", "pipeline", "estimator", "metrics", "datasets"},
 	"experiment/internal/findings":    {"experiment/result", "transformer", "estimator", "pipeline", "metrics", "datasets", "sparse"},
 	"experiment/draft":                {"experiment/document", "experiment/internal/rows", "datasets", "datasets/csv", "sparse", "param"},
-	"experiment":                      {"auto", "mlflow", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "importance", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "datasets/profile", "param", "internal/memory"},
+	"experiment":                      {"auto", "mlflow", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "importance", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "datasets/profile", "param", "internal/memory", "graph", "graph/onnx", "graph/golang", "graph/python"},
 	"experiment/job":                  {"experiment", "gridsearch", "experiment/document", "experiment/internal/...", "distributed", "pipeline", "pipeline/modelfile", "estimator", "datasets", "datasets/profile", "model", "param"},
-	"cmd/bochner":                     {"distributed/store/...", "distributed/store", "experiment", "experiment/document", "experiment/job", "experiment/result", "datasets/profile", "model"}, // document for the formats that flags name
+	"cmd/bochner":                     {"distributed/store/...", "distributed/store", "experiment", "experiment/document", "experiment/job", "experiment/result", "datasets/profile", "model", "graph"}, // document for the formats that flags name
 
 	// The front door, at the root of the module.
 	".": {"experiment", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "datasets/profile", "sparse"},
@@ -176,6 +176,9 @@ var Allowed = map[string][]string{
 	// Measures one model beside a peer's.
 	"bench/columns":     {"datasets", "datasets/arrow", "datasets/csv", "datasets/parquet"},
 	"bench/kernelridge": {"estimator", "kernel", "datasets", "metrics"},
+
+	// Writes small models of every step in every way in which models are exported, for check.sh.
+	"graph/check": {"graph", "graph/onnx", "graph/golang", "graph/python", "pipeline", "pipeline/yaml", "pipeline/modelfile", "estimator", "datasets"},
 
 	// Its tests fit everything in every way.
 	"internal/metamorphic": {},

@@ -56,11 +56,15 @@ func (m *Model) Graph() (*graph.Graph, error) {
 
 // graphInputs returns so many columns.
 func (m *Model) graphInputs(cols int) []graph.Input {
+	missing := m.Schema.Missing
+	if missing == nil {
+		missing = []string{"NaN", "nan"} // as Schema.Encode has them
+	}
 	inputs := make([]graph.Input, cols)
 	for j := range inputs {
 		c := m.Schema.Column(j)
 		if inputs[j].Name = m.Schema.Name(j); c.Kind == datasets.Categorical {
-			inputs[j].Categorical, inputs[j].Levels, inputs[j].Missing = true, c.Levels, m.Schema.Missing
+			inputs[j].Categorical, inputs[j].Levels, inputs[j].Missing = true, c.Levels, missing
 		}
 	}
 	return inputs

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/bochner-ml/bochner/experiment"
+	"github.com/bochner-ml/bochner/graph"
+)
+
+type exportCommand struct {
+	Model     string `arg:"" files:"" name:"model" help:"Model file."`
+	Out       string `short:"o" required:"" files:"" placeholder:"FILE" help:"File to write, whole or not at all; - for standard output."`
+	To        string `enum:",onnx,go,python" default:"" placeholder:"TARGET" help:"What to write: onnx, go or python; by the file's ending when left out."`
+	Precision string `enum:",float32,float64,float32-only" default:"" placeholder:"TYPE" help:"Numbers of an ONNX model: float32, with double where that is too coarse (the default), float64, or float32-only."`
+	Opset     int    `placeholder:"N" help:"Version of ONNX's operators, from 13 to 21; 17 when left out."`
+	Columns   bool   `help:"An input of the ONNX model for each column, also where all of them are numbers."`
+	Package   string `placeholder:"NAME" help:"Name of the Go package; by that of the model when left out."`
+}
+
+func (exportCommand) Help() string {
+	return `Writes a fitted pipeline, steps and model, for programs that do without bochner: as an ONNX model, for
+ONNX Runtime in Python, C#, Java, JavaScript and C; as one file of Go that needs only package math; as one
+module of Python that needs only NumPy. A step that cannot be written so is named, and nothing is written.
+
+Example: bochner export runs/adult/model.bochner -o adult.onnx
+
+Example: bochner export runs/adult/model.bochner --precision float64 --opset 18 -o adult.onnx
+
+Example: bochner export runs/adult/model.bochner --package adult -o adult.go`
+}
+
+func (c exportCommand) Run(s *session) error {
+	o := experiment.ExportOptions{To: c.To, Precision: c.Precision, Opset: c.Opset, Columns: c.Columns, Package: c.Package}
+	if err := o.Check(c.Out); err != nil {
+		return wrongUse{fmt.Errorf("%s", plainly(err))}
+	}
+	if c.Out == "-" {
+		_, err := experiment.ExportTo(s.ctx, c.Model, c.Out, s.out, o)
+		return err
+	}
+	said, err := experiment.Export(s.ctx, c.Model, c.Out, o)
+	switch {
+	case err != nil:
+		return err
+	case s.json:
+		return s.print(said)
+	case !s.quiet:
+		return showExported(s.out, said)
+	}
+	return nil
+}
+
+// showExported says what was written, and what it takes and tells.
+func showExported(out io.Writer, e experiment.Exported) error {
+	fmt.Fprintf(out, "%s written: ", e.File)
+	switch e.To {
+	case "onnx":
+		fmt.Fprintf(out, "ONNX, opset %d, %s", e.Opset, e.Precision)
+	case "go":
+		fmt.Fprintf(out, "Go, package %s", e.Package)
+	default:
+		fmt.Fprint(out, "Python")
+	}
+	fmt.Fprintf(out, ", %s\n", memory(int64(e.Bytes)))
+	t := columns(out)
+	for _, list := range []struct {
+		word  string
+		ports []graph.Port
+	}{{"input", e.Inputs}, {"output", e.Outputs}} {
+		for _, p := range list.ports {
+			fmt.Fprintf(t, "  %s\t%s\t%s", list.word, p.Name, p.Type)
+			if p.Shape != "" {
+				fmt.Fprintf(t, "\t%s", p.Shape)
+			}
+			fmt.Fprintln(t)
+		}
+	}
+	return t.Flush()
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/experiment"
+)
+
+func TestExport(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", rows(120))
+	put(t, "rows.yaml", "data: {train: rows.csv, target: y, drop: [a]}\npipeline:\n  - columns: [{select: numeric, steps: [impute]}, {select: categorical, steps: [onehot]}]\n  - rff: {features: 20}\n  - logistic\n")
+	call(t, success, "run --quiet rows.yaml")
+	out, _ := call(t, success, "export runs/rows/model.bochner -o m.onnx")
+	has(t, out, "m.onnx written: ONNX, opset 17, float32, ", "  output  label ", "probabilities  float   [N, 2]\n")
+	out, _ = call(t, success, "export runs/rows/model.bochner -o m.go --package colours")
+	has(t, out, "m.go written: Go, package colours, ", "  output  Label ")
+	out, _ = call(t, success, "export runs/rows/model.bochner -o m.py")
+	has(t, out, "m.py written: Python, ", "  output  label ")
+	if out, _ = call(t, success, "export --quiet runs/rows/model.bochner -o again.py"); out != "" {
+		t.Errorf("it says %s", out)
+	}
+	text, err := os.ReadFile("m.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, _ = call(t, success, "export runs/rows/model.bochner --to python -o -"); out != string(text) {
+		t.Error("standard output gets another module than a file")
+	}
+	out, _ = call(t, success, "export --json runs/rows/model.bochner --precision float64 --opset 18 -o m.onnx")
+	var said experiment.Exported
+	if err := json.Unmarshal([]byte(out), &said); err != nil || said.Opset != 18 || said.Precision != "float64" || said.Outputs[1].Type != "double" {
+		t.Errorf("it says %s: %v", out, err)
+	}
+	for args, want := range map[string]string{
+		"-o m.txt":               "m.txt does not say what to write",
+		"-o m.onnx --package p":  "a package is of Go",
+		"-o m.py --opset 17":     "precision, opset and columns are of ONNX",
+		"-o m.onnx --opset 9":    "opset 9, wanted one from 13 to 21",
+		"-o m.go --package a-b":  "\"a-b\" is no name of a package",
+		"-o m.onnx --to fortran": "--to must be one of",
+		"--to go":                "missing flags: --out=FILE",
+	} {
+		_, errs := call(t, misuse, "export runs/rows/model.bochner "+args)
+		has(t, errs, want, "; see bochner --help\n")
+	}
+	_, errs := call(t, failure, "export rows.csv -o new.onnx")
+	has(t, errs, "it does not begin as a model file does: rows.csv")
+	if _, err := os.Stat("new.onnx"); err == nil || strings.Count(errs, "\n") != 1 {
+		t.Errorf("there is a file, or more than one line: %s", errs)
+	}
+}

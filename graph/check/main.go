@@ -1,0 +1,256 @@
+// Command check writes a small model of every step and kind in every way in which a model is exported, with rows and
+// what Bochner predicts for them, into a folder. check.sh runs it, and compares: ONNX Runtime with the ONNX models, NumPy
+// with the modules of Python, and a Go program with the packages of Go.
+//
+//	go run ./graph/check FOLDER
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/graph/golang"
+	"github.com/bochner-ml/bochner/graph/onnx"
+	"github.com/bochner-ml/bochner/graph/python"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
+	"github.com/bochner-ml/bochner/pipeline/yaml"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: check FOLDER")
+		os.Exit(2)
+	}
+	if err := write(context.Background(), os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// outcome is what the checks know of a model.
+type outcome struct {
+	Name    string           `json:"name"`
+	Refusal string           `json:"refusal,omitempty"` // why it cannot be exported
+	Inputs  []column         `json:"inputs"`
+	Classes []string         `json:"classes"`
+	Outputs map[string][]any `json:"outputs"` // what Bochner predicts, by the names of the graph
+}
+
+// column is an input with its values: numbers, texts, and nil for what is missing.
+type column struct {
+	Name   string `json:"name"`
+	Texts  bool   `json:"texts"`
+	Values []any  `json:"values"`
+}
+
+// write writes all models, and fails where a step is in none of them.
+func write(ctx context.Context, dir string) error {
+	var all []outcome
+	seen := ""
+	for _, c := range cases() {
+		o, err := c.export(ctx, dir)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		all = append(all, o)
+		seen += c.pipeline + " "
+	}
+	var errs []error
+	for _, e := range pipeline.Registered() {
+		if !named(seen, e.Name) {
+			errs = append(errs, fmt.Errorf("step %s is in no model", e.Name))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if err := goProgram(dir, all); err != nil {
+		return err
+	}
+	return put(filepath.Join(dir, "cases.json"), func(w io.Writer) error { return json.NewEncoder(w).Encode(all) })
+}
+
+// named reports whether a text has a word of its own.
+func named(text, word string) bool {
+	for _, one := range strings.FieldsFunc(text, func(r rune) bool { return !(r == '_' || r >= 'a' && r <= 'z') }) {
+		if one == word {
+			return true
+		}
+	}
+	return false
+}
+
+// export fits a model, writes it in every way, and says what it predicts.
+func (c oneCase) export(ctx context.Context, dir string) (outcome, error) {
+	out := outcome{Name: c.name}
+	spec, err := yaml.Unmarshal([]byte(c.pipeline), yaml.Origin{Path: c.name})
+	if err != nil {
+		return out, err
+	}
+	train, rows := drawn(c.kind, 300), drawn(c.kind, 1000)
+	fitted, err := spec.Fit(ctx, train)
+	if err != nil {
+		return out, err
+	}
+	m, err := modelfile.New(fitted)
+	if err != nil {
+		return out, err
+	}
+	g, err := m.Graph()
+	if err != nil {
+		out.Refusal = err.Error()
+		return out, nil
+	}
+	unusual(rows)
+	out.Inputs, out.Classes = columns(rows), g.Classes()
+	said, err := estimator.Predict(ctx, m.Predictor, rows.X)
+	if err != nil {
+		return out, err
+	}
+	if out.Outputs, err = told(g, said); err != nil {
+		return out, err
+	}
+	return out, c.write(dir, g)
+}
+
+// write writes a graph in every way.
+func (c oneCase) write(dir string, g *graph.Graph) error {
+	about := graph.About{Name: c.name, Task: c.kind}
+	for _, precision := range onnx.Precisions {
+		err := put(filepath.Join(dir, c.name+"."+precision+".onnx"), func(w io.Writer) error {
+			_, err := onnx.Write(w, g, onnx.Options{About: about, Precision: precision, Opset: c.opset})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	err := put(filepath.Join(dir, c.name+".py"), func(w io.Writer) error {
+		_, err := python.Write(w, g, python.Options{About: about})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return put(filepath.Join(dir, "go", c.name, "model.go"), func(w io.Writer) error {
+		_, err := golang.Write(w, g, golang.Options{About: about, Package: "model"})
+		return err
+	})
+}
+
+// told returns what is predicted under the names of the graph's outputs, which has to tell all of it.
+func told(g *graph.Graph, said estimator.Prediction) (map[string][]any, error) {
+	all := map[string]mat.Matrix{}
+	add := func(name string, values []float64, m *mat.Dense) {
+		if m != nil {
+			all[name] = m
+		} else if values != nil {
+			all[name] = mat.NewDense(len(values), 1, values)
+		}
+	}
+	add("std", said.Std, said.StdTargets)
+	add("lower", said.Lower, said.LowerTargets)
+	add("upper", said.Upper, said.UpperTargets)
+	add("anomaly_score", said.Anomaly, nil)
+	add("probabilities", nil, said.Probabilities)
+	add("sets", nil, said.Sets)
+	out := map[string][]any{}
+	for _, o := range g.Outputs() {
+		values := all[o.Name]
+		delete(all, o.Name)
+		switch o.Name {
+		case "label", "value":
+			values = mat.NewDense(len(said.Values), 1, said.Values)
+		case "values":
+			values = said.Targets
+		case "scores":
+			values = said.Scores
+		}
+		if values == nil {
+			return nil, fmt.Errorf("the graph tells %s, the model does not", o.Name)
+		}
+		out[o.Name] = listed(values, o.Name, g.Classes())
+	}
+	for name := range all {
+		return nil, fmt.Errorf("the model tells %s, the graph does not", name)
+	}
+	return out, nil
+}
+
+// listed returns rows as JSON has them, classes by their names.
+func listed(m mat.Matrix, name string, classes []string) []any {
+	n, d := m.Dims()
+	out := make([]any, n)
+	for i := range n {
+		if name == "label" {
+			out[i] = int(m.At(i, 0))
+			if len(classes) > 0 {
+				out[i] = classes[int(m.At(i, 0))]
+			}
+			continue
+		}
+		row := make([]any, d)
+		for j := range d {
+			if v := m.At(i, j); !math.IsInf(v, 0) && !math.IsNaN(v) {
+				row[j] = v
+			} else {
+				row[j] = fmt.Sprint(v)
+			}
+		}
+		out[i] = row
+	}
+	return out
+}
+
+// put makes a file and the folders above it.
+func put(path string, fill func(w io.Writer) error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(file)
+	return errors.Join(fill(w), w.Flush(), file.Close())
+}
+
+// goProgram writes the program that predicts with every package of Go what it is given as JSON lines.
+func goProgram(dir string, all []outcome) error {
+	var text bytes.Buffer
+	text.WriteString("package main\n\nimport (\n\t\"encoding/json\"\n\t\"io\"\n\t\"os\"\n\n")
+	for _, o := range all {
+		if o.Refusal == "" {
+			fmt.Fprintf(&text, "\t%s \"check/%s\"\n", o.Name, o.Name)
+		}
+	}
+	text.WriteString(")\n\nfunc main() {\n\trows, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)\n\tvar err error\n\tfor err == nil {\n\t\tswitch os.Args[1] {\n")
+	for _, o := range all {
+		if o.Refusal == "" {
+			fmt.Fprintf(&text, "\t\tcase %q:\n\t\t\trow := %s.NewRow()\n\t\t\tif err = rows.Decode(&row); err == nil {\n\t\t\t\terr = out.Encode(%s.Predict(row))\n\t\t\t}\n", o.Name, o.Name, o.Name)
+		}
+	}
+	text.WriteString("\t\tdefault:\n\t\t\tpanic(os.Args[1])\n\t\t}\n\t}\n\tif err != io.EOF {\n\t\tpanic(err)\n\t}\n}\n")
+	err := put(filepath.Join(dir, "go", "main.go"), func(w io.Writer) error {
+		_, err := w.Write(text.Bytes())
+		return err
+	})
+	return errors.Join(err, put(filepath.Join(dir, "go", "go.mod"), func(w io.Writer) error {
+		_, err := io.WriteString(w, "module check\n\ngo 1.22\n")
+		return err
+	}))
+}

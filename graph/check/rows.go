@@ -1,0 +1,116 @@
+package main
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// The kinds of rows, after what is learned from them.
+const (
+	regression = "regression"
+	targets    = "targets" // several
+	binary     = "binary"
+	classes    = "classes" // three, called by numbers
+	clusters   = "clusters"
+	anomalies  = "anomalies"
+)
+
+var (
+	cities = []string{"", "north", "east", "south, far", "west \"end\""}[1:]
+	types  = []string{"a", "b", "ü"}
+)
+
+// schema returns that of rows of a kind.
+func schema(kind string) datasets.Schema {
+	s := datasets.Schema{Missing: []string{"?"}, Columns: []datasets.Column{
+		{Name: "age"}, {Name: "income"}, {Name: "floor size"},
+		{Name: "city", Kind: datasets.Categorical, Levels: cities},
+		{Name: "type", Kind: datasets.Categorical, Levels: types},
+	}}
+	switch kind {
+	case regression:
+		s.Targets = []datasets.Column{{Name: "y"}}
+	case targets:
+		s.Targets = []datasets.Column{{Name: "y"}, {Name: "z"}}
+	case binary:
+		s.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}
+	case classes:
+		s.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"1", "2", "10"}}}
+	}
+	return s
+}
+
+// drawn returns rows of a kind, of numbers that float32 has too, some of them missing.
+func drawn(kind string, n int) datasets.Set {
+	r := rand.New(rand.NewPCG(uint64(n), 16))
+	round := func(v float64) float64 { return math.Round(v*64) / 64 }
+	set := datasets.Set{Schema: schema(kind), Y: make([]float64, n)}
+	X, Z := mat.NewDense(n, 5, nil), mat.NewDense(n, 2, nil)
+	for i := range n {
+		age, income, size := round(20+60*r.Float64()), round(3000*r.ExpFloat64()), round(70+20*r.NormFloat64())
+		city, kindOf := r.IntN(len(cities)), r.IntN(len(types))
+		X.SetRow(i, []float64{age, income, size, float64(city), float64(kindOf)})
+		y := math.Sin(age/10) + math.Log1p(income)/4 + 0.3*float64(city) - size/100 + 0.1*r.NormFloat64()
+		Z.SetRow(i, []float64{y, math.Cos(size/9) + 0.5*float64(kindOf)})
+		switch kind {
+		case regression:
+			set.Y[i] = y
+		case binary:
+			set.Y[i] = float64(min(max(int(y+0.5), 1), 2) - 1)
+		case classes:
+			set.Y[i] = float64(min(max(int(y+0.5), 0), 2))
+		}
+		if r.IntN(20) == 0 {
+			X.Set(i, r.IntN(5), math.NaN())
+		}
+	}
+	set.X = X
+	switch kind {
+	case targets:
+		set.Y, set.Targets = nil, Z
+	case clusters, anomalies:
+		set.Y = nil
+	}
+	return set
+}
+
+// unusual puts into rows what training did not have: unknown texts, more that is missing, numbers beyond the others.
+func unusual(set datasets.Set) {
+	X := set.X.(*mat.Dense)
+	for i := range set.Rows() {
+		switch i % 10 {
+		case 1:
+			X.Set(i, 3+i/10%2, datasets.Unknown)
+		case 2:
+			X.Set(i, i/10%5, math.NaN())
+		case 3:
+			X.Set(i, i/10%3, []float64{-3.25, 20000, 0}[i/30%3])
+		}
+	}
+}
+
+// columns returns rows as those who use a model have them.
+func columns(set datasets.Set) []column {
+	out := make([]column, len(set.Schema.Columns))
+	for j, c := range set.Schema.Columns {
+		out[j] = column{Name: c.Name, Texts: c.Kind == datasets.Categorical, Values: make([]any, set.Rows())}
+		for i := range set.Rows() {
+			v := set.X.At(i, j)
+			switch {
+			case out[j].Texts && math.IsNaN(v):
+				out[j].Values[i] = []string{"", "?"}[i%2]
+			case out[j].Texts && v == datasets.Unknown:
+				out[j].Values[i] = "elsewhere"
+			case out[j].Texts:
+				out[j].Values[i] = c.Levels[int(v)]
+			case !math.IsNaN(v):
+				out[j].Values[i] = v
+			}
+		}
+	}
+	return out
+}
