@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/kernelridge"
@@ -178,6 +179,14 @@ func (s *Smoother) Weights(ctx context.Context, X mat.Matrix) (*mat.Dense, error
 		return nil, errTooLarge
 	}
 	return out, nil
+}
+
+// Export adds to g l_i(x) of rows, for all rows of the fit.
+func (s *Smoother) Export(g *graph.Graph, rows graph.Value) graph.Value {
+	if s.kernel != nil {
+		return s.kernel.m.Export(g, rows)
+	}
+	return g.Affine(g.Sub(rows, g.Row(s.mean)), g.Matrix(s.v.T()), g.Row(s.share))
 }
 
 // State keeps the weights and the residuals.

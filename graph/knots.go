@@ -9,7 +9,7 @@ import (
 )
 
 // Below returns for each entry of v how many knots of its column are less than it, found by halving. There is a list
-// of rising numbers for each column. Of NaN it is 0.
+// of rising numbers for each column, or one for all. Of NaN it is 0.
 func (g *Graph) Below(v Value, knots [][]float64) Value {
 	if !g.lists("below", v, knots) {
 		return Value{}
@@ -43,7 +43,8 @@ func (g *Graph) Below(v Value, knots [][]float64) Value {
 	return count
 }
 
-// Pick returns for each entry of index, a whole number from 0 on, the number at that place of the list of its column.
+// Pick returns for each entry of index, a whole number from 0 on, the number at that place of the list of its column,
+// or of the one list of all.
 func (g *Graph) Pick(index Value, lists [][]float64) Value {
 	if !g.lists("pick", index, lists) {
 		return Value{}
@@ -56,7 +57,7 @@ func (g *Graph) Pick(index Value, lists [][]float64) Value {
 }
 
 // Lines returns for each entry of v the value on straight lines between the knots of its column, which rise, and beyond
-// them that of the first or the last.
+// them that of the first or the last. There are lists of knots and values for each column, or one for all.
 func (g *Graph) Lines(v Value, knots, values [][]float64) Value {
 	if !g.lists("lines", v, knots) {
 		return Value{}
@@ -82,7 +83,24 @@ func (g *Graph) Lines(v Value, knots, values [][]float64) Value {
 	return g.Add(g.Pick(k, from), g.Mul(g.Pick(k, rise), part))
 }
 
-// lists reports whether there is a list of some numbers for each column of v, and fails where there is not.
+// Smallest returns the k-th smallest entry of each row, from 1: the range that it is in is halved until nothing else is.
+// Entries that differ by less than 1e-18 of the range of their row may be taken for each other.
+func (g *Graph) Smallest(v Value, k int) Value {
+	if g.err == nil && (k < 1 || k > g.Width(v)) {
+		return g.fail(fmt.Errorf("smallest: number %d of %d columns", k, g.Width(v)))
+	}
+	const halvings = 60
+	least, half := g.Neg(g.RowMax(g.Neg(v))), g.Number(0.5)
+	lo, hi := least, g.RowMax(v)
+	for range halvings {
+		middle := g.Add(g.Mul(lo, half), g.Mul(hi, half))
+		enough := g.LessEqual(g.Number(float64(k)), g.RowSum(g.LessEqual(v, middle)))
+		lo, hi = g.Where(enough, lo, middle), g.Where(enough, middle, hi)
+	}
+	return g.RowMax(g.Where(g.LessEqual(v, hi), v, least))
+}
+
+// lists reports whether there is a list of some numbers for each column of v, or one for all, and fails where there is not.
 func (g *Graph) lists(what string, v Value, lists [][]float64) bool {
 	if g.err != nil {
 		return false
@@ -91,7 +109,7 @@ func (g *Graph) lists(what string, v Value, lists [][]float64) bool {
 		g.fail(fmt.Errorf("%s: %w", what, err))
 		return false
 	}
-	if len(lists) != g.Width(v) {
+	if len(lists) != g.Width(v) && len(lists) != 1 {
 		g.fail(fmt.Errorf("%s: %d lists for %d columns", what, len(lists), g.Width(v)))
 		return false
 	}

@@ -66,6 +66,10 @@ func TestLinesRunThroughTheirKnots(t *testing.T) {
 			t.Errorf("at %v: %v and %v, wanted %v and 3", rows.At(i, 0), got.At(i, 0), got.At(i, 1), want)
 		}
 	}
+	one := table(t, rows, func(g *graph.Graph, v graph.Value) graph.Value { return g.Lines(v, knots[:1], values[:1]) })
+	if one.At(4, 0) != got.At(4, 0) || one.At(1, 1) != 0 {
+		t.Errorf("one list for all: %v", mat.Formatted(one))
+	}
 	if !math.IsNaN(got.At(7, 0)) {
 		t.Errorf("what is missing becomes %v", got.At(7, 0))
 	}
@@ -87,6 +91,39 @@ func TestPiecesOfPolynomialsAreTheFunction(t *testing.T) {
 	}
 }
 
+func TestExpm1KeepsDigits(t *testing.T) {
+	rows := mat.NewDense(8, 1, []float64{0, 1e-300, -1e-17, 1e-9, 0.3, -800, 20, 800})
+	got := table(t, rows, func(g *graph.Graph, v graph.Value) graph.Value { return g.Expm1(v) })
+	for i := range 8 {
+		if want := math.Expm1(rows.At(i, 0)); got.At(i, 0) != want && !(math.Abs(got.At(i, 0)-want) <= 4e-16*math.Abs(want)) {
+			t.Errorf("at %v: %v, wanted %v", rows.At(i, 0), got.At(i, 0), want)
+		}
+	}
+}
+
+func TestSmallestIsTheEntryOfARank(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, n := range []int{1, 2, 7, 50} {
+		rows := mat.NewDense(60, n, nil)
+		for i := range 60 {
+			for j := range n {
+				rows.Set(i, j, rng.NormFloat64()*math.Pow(10, float64(rng.IntN(6))))
+				if i < 10 { // some of them equal
+					rows.Set(i, j, float64(rng.IntN(3)))
+				}
+			}
+		}
+		for k := 1; k <= n; k += 1 + n/10 {
+			got := table(t, rows, func(g *graph.Graph, v graph.Value) graph.Value { return g.Smallest(v, k) })
+			for i := range 60 {
+				if sorted := slices.Sorted(slices.Values(rows.RawRowView(i))); got.At(i, 0) != sorted[k-1] {
+					t.Fatalf("number %d of %v: %v", k, sorted, got.At(i, 0))
+				}
+			}
+		}
+	}
+}
+
 func TestLog1pKeepsDigits(t *testing.T) {
 	rows := mat.NewDense(6, 1, []float64{0, 1e-300, 1e-17, 1e-9, 0.3, 1e9})
 	got := table(t, rows, func(g *graph.Graph, v graph.Value) graph.Value { return g.Log1p(v) })
@@ -99,11 +136,12 @@ func TestLog1pKeepsDigits(t *testing.T) {
 
 func TestListsThatDoNotFitAreFaults(t *testing.T) {
 	for want, build := range map[string]func(g *graph.Graph){
-		"graph: below: 1 lists for 2 columns":                    func(g *graph.Graph) { g.Below(g.Input(), [][]float64{{1}}) },
+		"graph: below: 3 lists for 2 columns":                    func(g *graph.Graph) { g.Below(g.Input(), [][]float64{{1}, {1}, {1}}) },
 		"graph: pick: the list of column 1 is empty":             func(g *graph.Graph) { g.Pick(g.Input(), [][]float64{{1}, {}}) },
 		"graph: lines: it is a constant, not of the rows":        func(g *graph.Graph) { g.Lines(g.Number(1), nil, nil) },
 		"graph: lines: column 1 has not as many values as knots": func(g *graph.Graph) { g.Lines(g.Input(), [][]float64{{1}, {1, 2}}, [][]float64{{1}, {1}}) },
 		"graph: smooth: 0 pieces from 0 to 1":                    func(g *graph.Graph) { g.Smooth(g.Input(), 0, 1, 0, math.Sin) },
+		"graph: smallest: number 3 of 2 columns":                 func(g *graph.Graph) { g.Smallest(g.Input(), 3) },
 		"graph: smooth: the function is not finite":              func(g *graph.Graph) { g.Smooth(g.Input(), -1, 1, 4, math.Log) },
 	} {
 		g := graph.New(make([]graph.Input, 2))

@@ -132,6 +132,15 @@ func (g *Graph) Log1p(a Value) Value {
 	return g.Where(g.Equal(grown, g.Number(0)), a, g.Div(g.Mul(g.Log(sum), a), grown))
 }
 
+// Expm1 returns exp(a) − 1, to nearly all digits also where a is small, likewise.
+func (g *Graph) Expm1(a Value) Value {
+	one := g.Number(1)
+	power := g.Exp(a)
+	less := g.Sub(power, one)
+	small := g.Where(g.Equal(power, one), a, g.Div(g.Mul(less, a), g.Log(power)))
+	return g.Where(g.LessEqual(g.Abs(a), one), small, less)
+}
+
 // Square returns a·a.
 func (g *Graph) Square(a Value) Value { return g.Mul(a, a) }
 

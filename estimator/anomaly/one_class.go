@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/memory"
@@ -151,6 +152,7 @@ type FittedOneClass struct {
 var (
 	_ estimator.AnomalyScorer = (*FittedOneClass)(nil)
 	_ estimator.Reporter      = (*FittedOneClass)(nil)
+	_ graph.ModelExporter     = (*FittedOneClass)(nil)
 	_ model.Stateful          = (*FittedOneClass)(nil)
 )
 
@@ -196,6 +198,13 @@ func (f *FittedOneClass) AnomalyScores(ctx context.Context, X mat.Matrix) ([]flo
 		return nil, fmt.Errorf("anomaly: the inputs are too large to predict from")
 	}
 	return out, nil
+}
+
+// ExportModel adds to g ρ − w'z, and whether that is above 0.
+func (f *FittedOneClass) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	margin := g.MatMul(rows, g.Matrix(mat.NewVecDense(len(f.weights), f.weights)))
+	score := g.Sub(g.Number(f.rho), margin)
+	return graph.Prediction{Values: g.Less(g.Number(0), score), Anomaly: score}, nil
 }
 
 // Weights returns a copy of w, one number for each input.

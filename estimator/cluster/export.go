@@ -1,0 +1,21 @@
+package cluster
+
+import "github.com/bochner-ml/bochner/graph"
+
+var (
+	_ graph.ModelExporter = (*FittedKMeans)(nil)
+	_ graph.ModelExporter = (*FittedSpectral)(nil)
+)
+
+// ExportModel adds to g the number of the nearest centre.
+func (f *FittedKMeans) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	return graph.Prediction{Values: f.m.Export(g, rows)}, nil
+}
+
+// ExportModel adds to g the number of the cluster.
+func (f *FittedSpectral) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	embedded := g.MatMul(rows, g.Matrix(f.project))
+	size := g.Sqrt(g.RowSum(g.Square(embedded)))
+	embedded = g.Where(g.Less(g.Number(0), size), g.Div(embedded, size), embedded)
+	return graph.Prediction{Values: f.m.Export(g, embedded)}, nil
+}

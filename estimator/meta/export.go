@@ -1,0 +1,304 @@
+package meta
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/internal/conformal"
+)
+
+var (
+	_ graph.ModelExporter = (*FittedTarget)(nil)
+	_ graph.ModelExporter = (*FittedCalibrated)(nil)
+	_ graph.ModelExporter = (*FittedThreshold)(nil)
+	_ graph.ModelExporter = (*FittedIntervals)(nil)
+	_ graph.ModelExporter = (*FittedSets)(nil)
+	_ graph.ModelExporter = (*FittedEnsemble)(nil)
+)
+
+// exportWithin exports the model within, called of in documents.
+func exportWithin(g *graph.Graph, within estimator.Predictor, rows graph.Value) (graph.Prediction, error) {
+	out, err := estimator.Export(g, within, rows)
+	return out, graph.At("of", err)
+}
+
+// exportColumn returns column j, v itself where it has no other.
+func exportColumn(g *graph.Graph, v graph.Value, j int) graph.Value {
+	if g.Width(v) == 1 {
+		return v
+	}
+	return g.Columns(v, []int{j})
+}
+
+// ExportModel adds to g what the model within predicts, turned back.
+func (f *FittedTarget) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	said, err := exportWithin(g, f.within, rows)
+	if err != nil {
+		return said, err
+	}
+	// each turns something of every target back, where there is such a thing.
+	each := func(from graph.Value, back func(j int, from graph.Value) graph.Value) graph.Value {
+		if from.None() {
+			return from
+		}
+		columns := make([]graph.Value, len(f.learned))
+		for j := range columns {
+			columns[j] = back(j, exportColumn(g, from, j))
+		}
+		return g.Concat(columns...)
+	}
+	centres := said.Centres()
+	inverse := func(j int, from graph.Value) graph.Value { return f.learned[j].ExportInverse(g, from) }
+	out := g.Numbers(each(centres, func(j int, from graph.Value) graph.Value { return f.learned[j].ExportValue(g, from) }))
+	out.Lower, out.Upper = each(said.Lower, inverse), each(said.Upper, inverse)
+	out.Std = each(said.Std, func(j int, std graph.Value) graph.Value {
+		return f.learned[j].ExportDeviation(g, exportColumn(g, centres, j), std)
+	})
+	return out, nil
+}
+
+// ExportModel adds to g class, scores and probabilities.
+func (f *FittedCalibrated) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	said, err := exportWithin(g, f.within, rows)
+	if err != nil {
+		return said, err
+	}
+	if said.Scores.None() {
+		return said, errNoScores
+	}
+	probabilities, scores := f.learned.Export(g, said.Scores)
+	out := g.Decided(scores)
+	out.Probabilities = probabilities
+	return out, nil
+}
+
+// ExportModel adds to g class and scores, and what else the model within says.
+func (f *FittedThreshold) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	out, err := exportWithin(g, f.of, rows)
+	if err != nil {
+		return out, err
+	}
+	scores, err := f.rule.export(g, out)
+	if err != nil {
+		return out, err
+	}
+	decided := g.Decided(scores)
+	out.Values, out.Scores = decided.Values, decided.Scores
+	return out, nil
+}
+
+// export adds to g scores of which the largest is the prediction.
+func (d decision) export(g *graph.Graph, said graph.Prediction) (graph.Value, error) {
+	if d.costs != nil {
+		return d.exportExpected(g, said)
+	}
+	s, err := d.exportScore(g, said)
+	if err != nil {
+		return s, err
+	}
+	above := g.Sub(s, g.Number(d.found.Value))
+	if d.classes == 2 {
+		return above, nil
+	}
+	times, off, never := make([]float64, d.classes), slices.Repeat([]float64{-1}, d.classes), slices.Repeat([]float64{-1}, d.classes)
+	for k, class := range d.present {
+		times[class], off[class], never[class] = float64(2*k-1), 0, 0
+	}
+	absent := g.Add(g.Mul(g.Abs(above), g.Row(off)), g.Row(never))
+	return g.Add(g.Mul(above, g.Row(times)), absent), nil
+}
+
+// exportScore adds to g the number of a row that is compared with the threshold.
+func (d decision) exportScore(g *graph.Graph, said graph.Prediction) (graph.Value, error) {
+	from := said.Scores
+	if d.probable {
+		from = said.Probabilities
+	}
+	if from.None() {
+		return from, errNoScores
+	}
+	if g.Width(from) == 1 {
+		return from, nil
+	}
+	first, second := g.Columns(from, d.present[:1]), g.Columns(from, d.present[1:2])
+	switch {
+	case !d.probable:
+		return g.Sub(second, first), nil
+	case g.Width(from) == 2:
+		return g.Columns(from, []int{1}), nil
+	}
+	sum := g.Add(first, second)
+	return g.Where(g.Equal(sum, g.Number(0)), g.Number(d.usual()), g.Div(second, sum)), nil
+}
+
+// exportExpected adds to g minus the expected cost of each class.
+func (d decision) exportExpected(g *graph.Graph, said graph.Prediction) (graph.Value, error) {
+	if said.Probabilities.None() {
+		return said.Probabilities, errNoProbabilities
+	}
+	costs, never := mat.NewDense(d.classes, d.classes, nil), make([]float64, d.classes)
+	for j := range d.classes {
+		if !slices.Contains(d.present, j) {
+			never[j] = -2*slices.Max(d.costs) - 1
+			continue
+		}
+		for i := range d.classes {
+			costs.Set(i, j, -d.costs[i*d.classes+j])
+		}
+	}
+	return g.Affine(said.Probabilities, g.Matrix(costs), g.Row(never)), nil
+}
+
+// ExportModel adds to g what the model within says, with sets of the level of the fit.
+func (f *FittedSets) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	out, err := exportWithin(g, f.within, rows)
+	if err != nil {
+		return out, err
+	}
+	k, err := conformal.Rank(len(f.strange), f.level)
+	if err != nil {
+		return out, err
+	}
+	fits := out.Scores
+	if f.probable {
+		fits = out.Probabilities
+	}
+	if fits.None() {
+		return out, errNoScores
+	}
+	if g.Width(fits) == 1 {
+		fits = g.Concat(g.Neg(fits), fits)
+	}
+	codes := make([]float64, f.classes)
+	for c := range codes {
+		codes[c] = float64(c)
+	}
+	usual := g.LessEqual(g.Number(-f.strange[k-1]), fits)
+	out.Sets = g.Max(usual, g.Equal(g.ArgMax(fits), g.Row(codes)))
+	return out, nil
+}
+
+// ExportModel adds to g what the model within says, with intervals of the level of the fit. Those of jackknife_plus take
+// all training rows, and some hundred operations to find numbers by their rank.
+func (f *FittedIntervals) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	out, err := exportWithin(g, f.within, rows)
+	switch {
+	case err != nil:
+		return out, err
+	case (f.method == "normal" || f.normalized) && out.Std.None():
+		return out, errNoStd
+	case f.method == "normal":
+		return estimator.NormalEnds(g, out, f.level), nil
+	}
+	n, t := f.residuals.Dims()
+	if g.Width(out.Centres()) != t {
+		return out, fmt.Errorf("%d targets at fit, %d now", t, g.Width(out.Centres()))
+	}
+	if f.method == "jackknife_plus" {
+		k, err := conformal.Rank(n, f.level)
+		if err == nil {
+			out.Lower, out.Upper = f.exportPlus(g, rows, out.Centres(), k)
+		}
+		return out, err
+	}
+	all, err := f.jackknives(f.level)
+	if err != nil {
+		return out, err
+	}
+	reach := make([]float64, t)
+	for j, one := range all {
+		reach[j] = one.Plain()
+	}
+	if f.normalized {
+		off := g.Mul(exportColumn(g, out.Std, 0), g.Row(reach))
+		out.Lower, out.Upper = g.Sub(out.Centres(), off), g.Add(out.Centres(), off)
+		return out, nil
+	}
+	out.Lower, out.Upper = g.Sub(out.Centres(), g.Row(reach)), g.Add(out.Centres(), g.Row(reach))
+	return out, nil
+}
+
+// exportPlus adds to g the ends of intervals of the jackknife+, of which k is the rank of the upper one.
+func (f *FittedIntervals) exportPlus(g *graph.Graph, rows, centres graph.Value, k int) (lower, upper graph.Value) {
+	weights := f.smoother.Export(g, rows)
+	n, t := f.residuals.Dims()
+	var lowers, uppers []graph.Value
+	for j := range t {
+		residuals := mat.Col(nil, j, f.residuals)
+		sizes := make([]float64, n)
+		for i, r := range residuals {
+			sizes[i] = math.Abs(r)
+		}
+		without := g.Sub(exportColumn(g, centres, j), g.Mul(weights, g.Row(residuals)))
+		lowers = append(lowers, g.Smallest(g.Sub(without, g.Row(sizes)), n+1-k))
+		uppers = append(uppers, g.Smallest(g.Add(without, g.Row(sizes)), k))
+	}
+	return g.Concat(lowers...), g.Concat(uppers...)
+}
+
+// ExportModel adds to g the weighted sum of what the members say. Those of weight 0 are left out.
+func (f *FittedEnsemble) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	var said []graph.Prediction
+	var weights []float64
+	var faults []error
+	total, probable := 0.0, len(f.classes) > 0 && f.sizes == nil
+	for k, m := range f.members {
+		if m.Weight == 0 {
+			continue
+		}
+		one, err := estimator.Export(g, m.Predictor, rows)
+		faults = append(faults, graph.At("members", graph.At(m.Name, err)))
+		w := m.Weight
+		if f.sizes != nil {
+			w *= f.sizes[k]
+		}
+		said, weights = append(said, one), append(weights, w)
+		total, probable = total+m.Weight, probable && !one.Probabilities.None()
+	}
+	if err := graph.Join(faults...); err != nil {
+		return graph.Prediction{}, err
+	}
+	var sum graph.Value
+	for k, p := range said {
+		part := p.Centres()
+		switch {
+		case probable:
+			part = p.Probabilities
+		case len(f.classes) > 0:
+			part = p.Scores
+		}
+		part = g.Mul(part, g.Number(weights[k]))
+		if k == 0 {
+			sum = part
+		} else {
+			sum = g.Add(sum, part)
+		}
+	}
+	switch {
+	case len(f.classes) == 0:
+		return g.Numbers(sum), nil
+	case !probable:
+		return g.Decided(sum), nil
+	}
+	return exportProbable(g, sum, total), nil
+}
+
+// exportProbable returns the prediction by sums of probabilities, of members with a sum of weights.
+func exportProbable(g *graph.Graph, sum graph.Value, total float64) graph.Prediction {
+	all := g.RowSum(sum)
+	p := g.Div(sum, g.Where(g.Less(g.Number(0), all), all, g.Number(total)))
+	scores := p
+	if g.Width(p) == 2 {
+		const tiny = 1e-300
+		logs := g.Log(g.Max(p, g.Number(tiny)))
+		scores = g.Sub(g.Columns(logs, []int{1}), g.Columns(logs, []int{0}))
+	}
+	out := g.Decided(scores)
+	out.Probabilities = p
+	return out
+}

@@ -1,0 +1,57 @@
+package monotone
+
+import (
+	"math"
+
+	"github.com/bochner-ml/bochner/graph"
+)
+
+// ExportInverse adds to g the way back of every entry of z. What is quantile has Φ of polynomials, right to about 1e-15.
+func (t *Transform) ExportInverse(g *graph.Graph, z graph.Value) graph.Value {
+	switch t.kind {
+	case "log":
+		return g.Exp(z)
+	case "signed_log":
+		size := g.Expm1(g.Abs(z))
+		return g.Where(g.Less(z, g.Number(0)), g.Neg(size), size)
+	case "sqrt":
+		return g.Mul(z, g.Abs(z))
+	case "quantile":
+		const reach, pieces = 9, 72 // beyond it Φ is 0 or 1 to rounding
+		share := g.Smooth(z, -reach, reach, pieces, func(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) })
+		return g.Lines(share, [][]float64{t.ranks}, [][]float64{t.values})
+	}
+	return g.Add(g.Mul(z, g.Number(t.scale)), g.Number(t.shift))
+}
+
+// ExportValue adds to g what is predicted where the model within predicts z, of width 1.
+func (t *Transform) ExportValue(g *graph.Graph, z graph.Value) graph.Value {
+	if len(t.residuals) == 0 {
+		return t.ExportInverse(g, z)
+	}
+	return g.RowSum(g.Mul(t.ExportInverse(g, g.Add(z, g.Row(t.residuals))), g.Row(t.shares)))
+}
+
+// ExportDeviation adds to g what [Transform.Deviation] is of z and std, both of width 1.
+func (t *Transform) ExportDeviation(g *graph.Graph, z, std graph.Value) graph.Value {
+	switch t.kind {
+	case "standardize":
+		return g.Mul(std, g.Number(t.scale))
+	case "log":
+		v := g.Square(std)
+		return g.Mul(g.Exp(g.Add(z, g.Mul(v, g.Number(0.5)))), g.Sqrt(g.Expm1(v)))
+	}
+	const steps = 256 // as there
+	places, weights, total := make([]float64, steps), make([]float64, steps), 0.0
+	for k := range places {
+		places[k] = 16*(float64(k)+0.5)/steps - 8
+		weights[k] = math.Exp(-places[k] * places[k] / 2)
+		total += weights[k]
+	}
+	for k := range weights {
+		weights[k] /= total
+	}
+	y := t.ExportInverse(g, g.Add(z, g.Mul(std, g.Row(places))))
+	mean, square := g.RowSum(g.Mul(y, g.Row(weights))), g.RowSum(g.Mul(g.Square(y), g.Row(weights)))
+	return g.Sqrt(g.Max(g.Sub(square, g.Square(mean)), g.Number(0)))
+}
