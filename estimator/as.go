@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/graph"
 )
 
 // As finds what target points to, an interface or a type, in p or in the model that p wraps, and sets it,
@@ -206,6 +207,7 @@ var (
 	matrixType = reflect.TypeFor[mat.Matrix]()
 	setType    = reflect.TypeFor[datasets.Set]()
 	sourceType = reflect.TypeFor[datasets.Source]()
+	valueType  = reflect.TypeFor[graph.Value]()
 )
 
 // takesRows reports whether t is an interface with a method that takes rows.
@@ -220,7 +222,7 @@ func takesRows(t reflect.Type) bool {
 			if in.Kind() == reflect.Slice {
 				in = in.Elem()
 			}
-			if in == setType || in == sourceType || in.Implements(matrixType) {
+			if in == setType || in == sourceType || in == valueType || in.Implements(matrixType) {
 				return true
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -312,6 +313,21 @@ func (f *FittedBlend) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 	return out, nil
 }
 
+// Export says what the step computes, and names every part that does not say so.
+func (f *FittedBlend) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+	var sum graph.Value
+	var faults []error
+	for i := range f.parts {
+		z, err := f.chain(i).Export(g, rows)
+		faults = append(faults, graph.At(f.names[i], err))
+		if z = g.Mul(z, g.Number(f.weights[i])); i > 0 {
+			z = g.Add(sum, z)
+		}
+		sum = z
+	}
+	return sum, graph.Join(faults...)
+}
+
 // State keeps every part under its name.
 func (f *FittedBlend) State(s *model.State) {
 	s.Strings("parts", &f.names)
@@ -343,5 +359,6 @@ var (
 	_ transformer.Deriver    = Blend{}
 	_ transformer.Rowless    = Blend{}
 	_ datasets.Coster        = Blend{}
+	_ graph.StepExporter     = (*FittedBlend)(nil)
 	_ model.Stateful         = (*FittedBlend)(nil)
 )

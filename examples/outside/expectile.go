@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -315,6 +316,12 @@ func (f *FittedExpectile) PredictStd(ctx context.Context, X mat.Matrix) (mean, s
 	return mean, std, nil
 }
 
+// ExportModel says what the model computes: the expectile, and a deviation that is the same for every row.
+func (f *FittedExpectile) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	value := g.Affine(rows, g.Matrix(mat.NewVecDense(len(f.weights), f.weights)), g.Number(f.intercept))
+	return graph.Prediction{Values: value, Std: g.Add(g.Mul(value, g.Number(0)), g.Number(f.spread))}, nil
+}
+
 // Report says how many passes there were.
 func (f *FittedExpectile) Report() estimator.Report {
 	r := estimator.Report{Solver: "irls", Iterations: f.passes, Converged: f.converged}
@@ -344,5 +351,6 @@ var (
 	_ datasets.Demander        = Expectile{}
 	_ estimator.StdPredictor   = (*FittedExpectile)(nil)
 	_ estimator.Reporter       = (*FittedExpectile)(nil)
+	_ graph.ModelExporter      = (*FittedExpectile)(nil)
 	_ model.Stateful           = (*FittedExpectile)(nil)
 )

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/transformer"
@@ -191,6 +192,26 @@ func (f *FittedPolynomial) features(z, products []float64, scale float64) {
 	}
 }
 
+// Export says what the step computes, so that it is a part of what is written for other programs: a product of Degree
+// columns for each feature.
+func (f *FittedPolynomial) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+	products := g.MatMul(rows, g.Matrix(f.signs))
+	factors := g.Add(g.Mul(products, g.Number(math.Sqrt(f.scale))), g.Row(f.shift))
+	var z graph.Value
+	for k := range f.degree {
+		columns := make([]int, f.OutputWidth())
+		for j := range columns {
+			columns[j] = j*f.degree + k
+		}
+		if one := g.Columns(factors, columns); k == 0 {
+			z = one
+		} else {
+			z = g.Mul(z, one)
+		}
+	}
+	return g.Mul(z, g.Number(1/math.Sqrt(float64(f.OutputWidth())))), nil
+}
+
 // State is what a model file keeps.
 func (f *FittedPolynomial) State(s *model.State) {
 	s.Int("degree", &f.degree)
@@ -303,5 +324,6 @@ var (
 	_ datasets.Demander            = Polynomial{}
 	_ datasets.Forecaster          = Polynomial{}
 	_ transformer.DenseTransformer = (*FittedPolynomial)(nil)
+	_ graph.StepExporter           = (*FittedPolynomial)(nil)
 	_ model.Stateful               = (*FittedPolynomial)(nil)
 )

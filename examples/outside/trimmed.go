@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -216,9 +217,16 @@ func (f *FittedTrimmed) Unwrap() (within estimator.Predictor, sameRows bool) { r
 // State keeps the model.
 func (f *FittedTrimmed) State(s *model.State) { pipeline.KeepPredictor(s.Child("model"), &f.model) }
 
+// ExportModel says that the model computes it.
+func (f *FittedTrimmed) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	out, err := estimator.Export(g, f.model, rows)
+	return out, graph.At("model", err)
+}
+
 var (
 	_ estimator.BlockEstimator = Trimmed{}
 	_ datasets.Coster          = Trimmed{}
 	_ estimator.Wrapper        = (*FittedTrimmed)(nil)
+	_ graph.ModelExporter      = (*FittedTrimmed)(nil)
 	_ model.Stateful           = (*FittedTrimmed)(nil)
 )

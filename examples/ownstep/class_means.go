@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -167,6 +168,22 @@ func (f *FittedClassMeans) scores(ctx context.Context, X mat.Matrix) (*mat.Dense
 		}
 	}
 	return out, nil
+}
+
+// ExportModel says what Predict and Decision compute: the largest of x'm_c − ½‖m_c‖² − ½‖x‖².
+func (f *FittedClassMeans) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	half := make([]float64, len(f.weight))
+	for class, w := range f.weight {
+		mean := f.means.RawRowView(class)
+		if half[class] = -floats.Dot(mean, mean) / 2; w == 0 {
+			half[class] = -math.MaxFloat64
+		}
+	}
+	scores := g.Affine(rows, g.Matrix(f.means.T()), g.Row(half))
+	if len(f.classes) == 2 { // ‖x‖² is in both
+		return g.Decided(g.Sub(g.Columns(scores, []int{1}), g.Columns(scores, []int{0}))), nil
+	}
+	return g.Decided(g.Sub(scores, g.Mul(g.RowSum(g.Square(rows)), g.Number(0.5)))), nil
 }
 
 // State is what a model file keeps. Require says what must hold of any file, however damaged, so

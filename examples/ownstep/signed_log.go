@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/transformer"
@@ -110,6 +111,12 @@ func (f *FittedSignedLog) OutputWidth() int { return len(f.factor) }
 
 // OutputSchema says that the columns keep their names.
 func (f *FittedSignedLog) OutputSchema(in datasets.Schema) datasets.Schema { return in }
+
+// Export says what Transform computes, by the operations of a graph: for ONNX, Go and Python.
+func (f *FittedSignedLog) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+	size := g.Log1p(g.Mul(g.Abs(rows), g.Row(f.factor)))
+	return g.Where(g.Less(rows, g.Number(0)), g.Neg(size), size), nil
+}
 
 // State is what a model file keeps. Require says what must hold of any file, however damaged, so
 // that Transform cannot go wrong.

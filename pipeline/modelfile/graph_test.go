@@ -136,13 +136,7 @@ func TestAGraphPredictsWhatTheModelPredicts(t *testing.T) {
 	union.Weights = []float64{0.3, 0.7}
 	graphed(t, encoded(estimator.NewRidge(), union), samples.Amounts(train), other, 1e-12)
 
-	several := samples.Amounts(train)
-	several.Targets = mat.NewDense(200, 2, nil)
-	for i, y := range several.Y {
-		several.Targets.SetRow(i, []float64{y, 3 - 2*y})
-	}
-	several.Y, several.Schema.Targets = nil, []datasets.Column{{Name: "a"}, {Name: "b"}}
-	graphed(t, encoded(estimator.NewRidge(), samples.Fourier(20)), several, other, 1e-12)
+	graphed(t, encoded(estimator.NewRidge(), samples.Fourier(20)), several(train), other, 1e-12)
 }
 
 // In single precision the features have seven digits, the graph's all.
