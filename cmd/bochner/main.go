@@ -47,6 +47,7 @@ type commands struct {
 	Predict  predictCommand  `cmd:"" help:"Write a model's predictions for rows."`
 	Export   exportCommand   `cmd:"" help:"Write a model for programs without bochner: as ONNX, Go or Python."`
 	Inspect  inspectCommand  `cmd:"" help:"Show what a model file holds."`
+	Serve    serveCommand    `cmd:"" help:"Answer over HTTP what models predict."`
 	Fold     foldCommand     `cmd:"" help:"Fit in parts, on any machines: part, merge, finish."`
 	Schema   schemaCommand   `cmd:"" help:"Print the JSON Schema of experiment files, for editors."`
 	Datasets datasetsCommand `cmd:"" help:"List the built-in data."`
@@ -101,8 +102,11 @@ func called(args []string) string {
 // grace is how long a command that is stopped may take to end. One that writes the best model so far has to
 // predict the test rows.
 func grace(args []string) time.Duration {
-	if called(args) == "auto" {
+	switch called(args) {
+	case "auto":
 		return time.Minute
+	case "serve": // which has a limit of its own
+		return 24 * time.Hour
 	}
 	return 900 * time.Millisecond
 }
@@ -213,4 +217,4 @@ func plainly(err error) string {
 }
 
 // rooms are packages, whose names before a message tell a user nothing.
-var rooms = []string{"job", "distributed", "experiment", "auto", "gridsearch", "pipeline", "model", "datasets", "graph", "onnx", "golang", "python"}
+var rooms = []string{"serve", "job", "distributed", "experiment", "auto", "gridsearch", "pipeline", "model", "datasets", "graph", "onnx", "golang", "python"}

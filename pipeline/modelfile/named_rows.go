@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -65,8 +67,16 @@ type RowPrediction struct {
 	Value         float64            `json:"value"`                   // the number; of a class, its code
 	Class         string             `json:"class,omitempty"`         // name of the class; "" in regression
 	Probabilities map[string]float64 `json:"probabilities,omitempty"` // by class; nil where the model has none
-	Targets       map[string]float64 `json:"targets,omitempty"`       // by name, where there are several
+	Scores        map[string]float64 `json:"scores,omitempty"`        // by class, of a classifier without probabilities; of two classes that of the second
+	Std           *float64           `json:"std,omitempty"`           // standard deviation of a new observation; nil where the model does not tell
+	Lower         *float64           `json:"lower,omitempty"`         // ends of an interval that a new observation is to lie in
+	Upper         *float64           `json:"upper,omitempty"`
 	AnomalyScore  *float64           `json:"anomaly_score,omitempty"` // how unlike the others the row is; nil where the model does not tell
+	Targets       map[string]float64 `json:"targets,omitempty"`       // by name, where there are several; Value, Std, Lower and Upper are of the first
+	TargetsStd    map[string]float64 `json:"targets_std,omitempty"`
+	TargetsLower  map[string]float64 `json:"targets_lower,omitempty"`
+	TargetsUpper  map[string]float64 `json:"targets_upper,omitempty"`
+	Set           []string           `json:"set,omitempty"` // names of the classes that a new class is to be among
 }
 
 func rowPrediction(said estimator.Prediction, i int, classes []string, targets []datasets.Column) RowPrediction {
@@ -74,20 +84,56 @@ func rowPrediction(said estimator.Prediction, i int, classes []string, targets [
 	if k := int(out.Value); classes != nil && k >= 0 && k < len(classes) {
 		out.Class = classes[k]
 	}
-	if said.Probabilities != nil && classes != nil {
-		out.Probabilities = make(map[string]float64, len(classes))
-		for k, p := range said.Probabilities.RawRowView(i) {
-			out.Probabilities[classes[k]] = p
+	if classes != nil {
+		out.classes(said, i, classes)
+	}
+	for _, one := range []struct {
+		to     **float64
+		values []float64
+	}{{&out.Std, said.Std}, {&out.Lower, said.Lower}, {&out.Upper, said.Upper}, {&out.AnomalyScore, said.Anomaly}} {
+		if one.values != nil {
+			*one.to = &one.values[i]
 		}
 	}
-	if said.Anomaly != nil {
-		out.AnomalyScore = &said.Anomaly[i]
-	}
-	if said.Targets != nil && len(targets) > 1 {
-		out.Targets = make(map[string]float64, len(targets))
-		for t, v := range said.Targets.RawRowView(i) {
-			out.Targets[targets[t].Name] = v
+	for _, all := range []struct {
+		to     *map[string]float64
+		values *mat.Dense
+	}{{&out.Targets, said.Targets}, {&out.TargetsStd, said.StdTargets}, {&out.TargetsLower, said.LowerTargets}, {&out.TargetsUpper, said.UpperTargets}} {
+		if all.values == nil || len(targets) < 2 {
+			continue
 		}
+		*all.to = make(map[string]float64, len(targets))
+		for t, v := range all.values.RawRowView(i) {
+			(*all.to)[targets[t].Name] = v
+		}
+	}
+	return out
+}
+
+// classes fills in what is said of the classes.
+func (p *RowPrediction) classes(said estimator.Prediction, i int, classes []string) {
+	switch {
+	case said.Probabilities != nil:
+		p.Probabilities = byName(classes, said.Probabilities.RawRowView(i))
+	case said.Scores != nil && len(classes) == 2: // of the second class
+		p.Scores = byName(classes[1:], said.Scores.RawRowView(i))
+	case said.Scores != nil:
+		p.Scores = byName(classes, said.Scores.RawRowView(i))
+	}
+	if said.Sets != nil {
+		p.Set = []string{}
+		for k, is := range said.Sets.RawRowView(i) {
+			if is != 0 {
+				p.Set = append(p.Set, classes[k])
+			}
+		}
+	}
+}
+
+func byName(names []string, values []float64) map[string]float64 {
+	out := make(map[string]float64, len(values))
+	for k, v := range values {
+		out[names[k]] = v
 	}
 	return out
 }

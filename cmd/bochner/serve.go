@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/bochner-ml/bochner/experiment"
+	"github.com/bochner-ml/bochner/serve"
+)
+
+type serveCommand struct {
+	Models []string `arg:"" files:"" name:"model" help:"Model file, NAME=FILE for another name than the file's, or a folder with a file for each version."`
+
+	Addr      string        `default:"localhost:8080" placeholder:"HOST:PORT" help:"Where to listen; :8080 is every address of the machine. Default: ${default}."`
+	Period    time.Duration `default:"5s" help:"After which model files are looked at for changes. Default: ${default}."`
+	TokenFile string        `files:"" placeholder:"FILE" help:"File with the token that requests need, but for those of health."`
+	TLSCert   string        `name:"tls-cert" files:"" placeholder:"FILE" help:"TLS certificate; read again when it changes."`
+	TLSKey    string        `name:"tls-key" files:"" placeholder:"FILE" help:"Key of the certificate."`
+	AccessLog string        `enum:"none,text,json" default:"none" help:"Log every request: ${enum}. Default: ${default}."`
+
+	MaxBody     int64         `default:"8388608" placeholder:"BYTES" help:"Bytes of a request's body, unpacked. Default: ${default}."`
+	MaxRows     int           `default:"10000" placeholder:"N" help:"Rows of a request. Default: ${default}."`
+	Timeout     time.Duration `default:"10s" help:"Time that a request may wait and work. Default: ${default}."`
+	Working     int           `default:"0" placeholder:"N" help:"Requests at work at once. Default: two for each core."`
+	Waiting     int           `default:"256" placeholder:"N" help:"Requests that wait for those at work; more are turned away. Default: ${default}."`
+	Memory      int64         `default:"268435456" placeholder:"BYTES" help:"Bytes that all requests together may take. Default: ${default}."`
+	Connections int           `default:"1024" placeholder:"N" help:"Connections at once. Default: ${default}."`
+
+	Drain time.Duration `default:"0s" help:"At the end, how long to answer on while being unready. Default: ${default}."`
+	Grace time.Duration `default:"30s" help:"At the end, how long requests at work may take. Default: ${default}."`
+}
+
+func (serveCommand) Help() string {
+	return `Answers over HTTP what models predict, for rows as JSON and for tensors by the Open Inference Protocol. Models are loaded again when their files change. docs/serving.md says what can be asked.
+SIGTERM and Ctrl-C end it when all requests are answered.
+
+Example:
+  bochner serve runs/adult/model.bochner
+  curl localhost:8080/v1/models
+
+Example: bochner serve adult=runs/adult/model.bochner rents/ --addr :8443 --tls-cert tls.crt --tls-key tls.key --token-file token --drain 5s`
+}
+
+func (c serveCommand) Run(s *session) error {
+	log := slog.New(slog.NewTextHandler(s.err, nil))
+	o := serve.Options{
+		Models: c.Models, Period: c.Period, TokenFile: c.TokenFile, Log: log, Version: experiment.Version().Bochner,
+		Limits: serve.Limits{Body: c.MaxBody, Rows: c.MaxRows, Time: c.Timeout, Working: c.Working, Waiting: c.Waiting, Memory: c.Memory},
+	}
+	switch c.AccessLog {
+	case "text":
+		o.Access = log
+	case "json":
+		o.Access = slog.New(slog.NewJSONHandler(s.err, nil))
+	}
+	if s.quiet {
+		o.Log = nil
+	}
+	server, err := serve.New(o)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", c.Addr)
+	if err != nil {
+		return err
+	}
+	scheme := "http"
+	if c.TLSCert != "" {
+		scheme = "https"
+	}
+	s.say("listening on %s://%s\n", scheme, l.Addr())
+	watching, stop := context.WithCancel(s.ctx)
+	defer stop()
+	go func() {
+		if err := server.Load(watching); err == nil { // what is wrong is in the log
+			s.say("ready\n")
+		}
+		server.Watch(watching)
+	}()
+	return server.Serve(s.ctx, l, serve.Listening{
+		Connections: c.Connections, Drain: c.Drain, Grace: c.Grace, Certificate: c.TLSCert, Key: c.TLSKey,
+	})
+}

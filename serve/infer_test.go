@@ -1,0 +1,349 @@
+package serve_test
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
+	"github.com/bochner-ml/bochner/serve"
+)
+
+// tensorsOf returns rows as an input for each column, with texts for categories.
+func tensorsOf(data datasets.Set, column bool) []serve.Tensor {
+	var out []serve.Tensor
+	for j, c := range data.Schema.Columns {
+		t := serve.Tensor{Name: c.Name, Datatype: serve.FP64, Shape: []int64{int64(data.Rows())}}
+		if column {
+			t.Shape = append(t.Shape, 1)
+		}
+		for i := range data.Rows() {
+			v := data.X.At(i, j)
+			if c.Kind == datasets.Categorical {
+				t.Datatype = serve.Bytes
+				t.Texts = append(t.Texts, []byte(c.Levels[int(v)]))
+			} else {
+				t.Numbers = append(t.Numbers, v)
+			}
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// outputsOf returns what a model says of rows as the outputs that the server should answer.
+func outputsOf(t *testing.T, m *modelfile.Model, data datasets.Set) map[string][]any {
+	t.Helper()
+	said, err := estimator.Predict(ctx, m.Predictor, data.X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]any{}
+	put := func(name string, values ...float64) {
+		for _, v := range values {
+			out[name] = append(out[name], v)
+		}
+	}
+	classes := m.Schema.Classes()
+	for i, v := range said.Values {
+		switch {
+		case classes != nil:
+			out["label"] = append(out["label"], classes[int(v)])
+		case m.Task.Targetless():
+			put("label", v)
+		case len(m.Schema.Targets) > 1:
+			put("value", said.Targets.RawRowView(i)...)
+		default:
+			put("value", v)
+		}
+		switch {
+		case said.Probabilities != nil:
+			put("probabilities", said.Probabilities.RawRowView(i)...)
+		case said.Scores != nil:
+			put("scores", said.Scores.RawRowView(i)...)
+		}
+		if said.StdTargets != nil {
+			put("std", said.StdTargets.RawRowView(i)...)
+			put("lower", said.LowerTargets.RawRowView(i)...)
+			put("upper", said.UpperTargets.RawRowView(i)...)
+		} else if said.Std != nil {
+			put("std", said.Std[i])
+		}
+		if said.StdTargets == nil && said.Lower != nil {
+			put("lower", said.Lower[i])
+			put("upper", said.Upper[i])
+		}
+		if said.Sets != nil {
+			for _, is := range said.Sets.RawRowView(i) {
+				out["set"] = append(out["set"], is != 0)
+			}
+		}
+		if said.Anomaly != nil {
+			put("anomaly_score", said.Anomaly[i])
+		}
+	}
+	return out
+}
+
+// elements returns those of a tensor as JSON decodes them.
+func elements(t serve.Tensor) (out []any) {
+	for _, text := range t.Texts {
+		out = append(out, string(text))
+	}
+	for _, v := range t.Numbers {
+		if t.Datatype == serve.Bool {
+			out = append(out, v != 0)
+		} else {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// Tensors in give the tensors that the model says, by whatever way they come: as values, as raw bytes, as JSON flat or
+// nested, as binary data; and out likewise.
+func TestInferAnswersWhatTheModelSays(t *testing.T) {
+	s := started(t, serve.Options{})
+	rng := rand.New(rand.NewPCG(3, 4))
+	for name, m := range fitted() {
+		data := rows(m.Schema, 7, rng)
+		want := outputsOf(t, m, data)
+		for _, column := range []bool{false, true} {
+			answer, err := s.Infer(ctx, &serve.InferRequest{Model: name, Version: "1", ID: "x", Inputs: tensorsOf(data, column)})
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if answer.ID != "x" || answer.Model != name || answer.Version != "1" {
+				t.Errorf("%s: %+v", name, answer)
+			}
+			compare(t, name+" as values", answer.Outputs, want)
+			raw := tensorsOf(data, column)
+			for i := range raw {
+				packed := raw[i].AppendRaw(nil)
+				raw[i] = serve.Tensor{Name: raw[i].Name, Datatype: raw[i].Datatype, Shape: raw[i].Shape, Raw: packed}
+			}
+			if answer, err = s.Infer(ctx, &serve.InferRequest{Model: name, Inputs: raw}); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			compare(t, name+" as bytes", answer.Outputs, want)
+			for _, binaryIn := range []bool{false, true} {
+				for _, binaryOut := range []bool{false, true} {
+					body, length := inferBody(tensorsOf(data, column), binaryIn, binaryOut)
+					header := []string{"Content-Type", "application/json"}
+					if binaryIn {
+						header = []string{"Content-Type", "application/octet-stream", "Inference-Header-Content-Length", strconv.Itoa(length)}
+					}
+					got := ask(s, "POST", "/v2/models/"+name+"/infer", body, header...)
+					compare(t, fmt.Sprintf("%s, binary %v %v", name, binaryIn, binaryOut), parseInfer(t, got), want)
+				}
+			}
+		}
+	}
+}
+
+// compare reports outputs that are not those wanted, to the last bit.
+func compare(t *testing.T, what string, got []serve.Tensor, want map[string][]any) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("%s: %d outputs, wanted %d", what, len(got), len(want))
+	}
+	for _, o := range got {
+		if n, err := o.Len(); err != nil || n != len(want[o.Name]) || !slices.Equal(elements(o), want[o.Name]) {
+			t.Errorf("%s: %s %v: %v, wanted %v", what, o.Name, o.Shape, elements(o), want[o.Name])
+		}
+	}
+}
+
+// inferBody writes a request, and returns how many bytes of it are JSON.
+func inferBody(inputs []serve.Tensor, binaryIn, binaryOut bool) (body string, length int) {
+	var list []map[string]any
+	var raw []byte
+	for _, t := range inputs {
+		input := map[string]any{"name": t.Name, "datatype": t.Datatype, "shape": t.Shape}
+		if binaryIn {
+			before := len(raw)
+			raw = t.AppendRaw(raw)
+			input["parameters"] = map[string]any{"binary_data_size": len(raw) - before}
+		} else {
+			data := elements(t)
+			if len(t.Shape) == 2 { // nested
+				var nested []any
+				for k := 0; k < len(data); k += int(t.Shape[1]) {
+					nested = append(nested, data[k:k+int(t.Shape[1])])
+				}
+				data = nested
+			}
+			input["data"] = data
+		}
+		list = append(list, input)
+	}
+	text, err := json.Marshal(map[string]any{"inputs": list, "parameters": map[string]any{"binary_data_output": binaryOut, "other": 1}})
+	if err != nil {
+		panic(err)
+	}
+	return string(text) + string(raw), len(text)
+}
+
+// parseInfer reads an answer.
+func parseInfer(t *testing.T, r reply) []serve.Tensor {
+	t.Helper()
+	text, raw := r.body, []byte(nil)
+	if given := r.header.Get("Inference-Header-Content-Length"); given != "" {
+		n, err := strconv.Atoi(given)
+		if err != nil || r.header.Get("Content-Type") != "application/octet-stream" {
+			t.Fatalf("header %q, %v", given, r.header)
+		}
+		text, raw = r.body[:n], []byte(r.body[n:])
+	}
+	var answer struct {
+		Outputs []struct {
+			Name       string
+			Datatype   serve.Datatype
+			Shape      []int64
+			Data       []any
+			Parameters struct {
+				Size *int `json:"binary_data_size"`
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &answer); err != nil || r.code != 200 {
+		t.Fatalf("%d %s: %v", r.code, text, err)
+	}
+	var out []serve.Tensor
+	for _, o := range answer.Outputs {
+		one := serve.Tensor{Name: o.Name, Datatype: o.Datatype, Shape: o.Shape}
+		for _, v := range o.Data {
+			switch v := v.(type) {
+			case string:
+				one.Texts = append(one.Texts, []byte(v))
+			case bool:
+				one.Numbers = append(one.Numbers, map[bool]float64{true: 1}[v])
+			case float64:
+				one.Numbers = append(one.Numbers, v)
+			}
+		}
+		if size := o.Parameters.Size; size != nil {
+			take := raw[:*size]
+			raw = raw[*size:]
+			for len(take) > 0 {
+				e := binary.LittleEndian
+				switch o.Datatype {
+				case serve.Bytes:
+					n := 4 + int(e.Uint32(take))
+					one.Texts, take = append(one.Texts, take[4:n]), take[n:]
+				case serve.Bool:
+					one.Numbers, take = append(one.Numbers, float64(take[0])), take[1:]
+				case serve.Int64:
+					one.Numbers, take = append(one.Numbers, float64(int64(e.Uint64(take)))), take[8:]
+				case serve.FP64:
+					one.Numbers, take = append(one.Numbers, math.Float64frombits(e.Uint64(take))), take[8:]
+				default:
+					t.Fatalf("datatype %s", o.Datatype)
+				}
+			}
+		}
+		out = append(out, one)
+	}
+	if len(raw) > 0 {
+		t.Errorf("%d bytes are left", len(raw))
+	}
+	return out
+}
+
+// A model of numbers takes one matrix, of any type of numbers, with the same bits as column by column.
+func TestInferTakesAMatrix(t *testing.T) {
+	s := started(t, serve.Options{})
+	for _, c := range []struct {
+		datatype serve.Datatype
+		data     string
+		raw      []byte
+	}{
+		{serve.FP64, "[[1, 2, 3], [0, 1, -1]]", nil},
+		{serve.FP32, "[1, 2.0, 3e0, 0, 1, -1]", nil},
+		{serve.Int8, "[[[1], [2], [3]], [0, 1, -1]]", []byte{1, 2, 3, 0, 1, 0xff}},
+		{serve.Int16, "[1, 2, 3, 0, 1, -1]", []byte{1, 0, 2, 0, 3, 0, 0, 0, 1, 0, 0xff, 0xff}},
+		{serve.Int32, "[1, 2, 3, 0, 1, -1]", nil},
+		{serve.Int64, "[1, 2, 3, 0, 1, -1]", nil},
+	} {
+		want, err := fitted()["nrent"].PredictRows(ctx, []map[string]any{{"a": 1, "b": 2, "c": 3}, {"a": 0, "b": 1, "c": -1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := func(what string, got reply) {
+			t.Helper()
+			out := parseInfer(t, got)
+			if len(out) != 1 || out[0].Name != "value" || !slices.Equal(out[0].Shape, []int64{2}) || out[0].Numbers[0] != want[0].Value || out[0].Numbers[1] != want[1].Value {
+				t.Errorf("%s %s: %s, wanted %v", c.datatype, what, got.body, want)
+			}
+		}
+		body := fmt.Sprintf(`{"inputs":[{"data":%s,"datatype":"%s","shape":[2,3],"name":"X"}]}`, c.data, c.datatype)
+		check("as JSON", ask(s, "POST", "/v2/models/nrent/infer", body))
+		if c.raw != nil {
+			head := fmt.Sprintf(`{"inputs":[{"name":"X","shape":[2,3],"datatype":"%s","parameters":{"binary_data_size":%d}}],"outputs":[{"name":"value","parameters":{"binary_data":true}}]}`, c.datatype, len(c.raw))
+			check("as bytes", ask(s, "POST", "/v2/models/nrent/infer", head+string(c.raw), "Inference-Header-Content-Length", strconv.Itoa(len(head))))
+		}
+	}
+	for _, d := range []serve.Datatype{serve.Uint8, serve.Uint16, serve.Uint32, serve.Uint64, serve.Bool} {
+		body := fmt.Sprintf(`{"id":"\u00e4","inputs":[{"name":"X","shape":[1,3],"datatype":"%s","data":[1,0,1]}]}`, d)
+		want, err := fitted()["nrent"].PredictRows(ctx, []map[string]any{{"a": 1, "b": 0, "c": 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ask(s, "POST", "/v2/models/nrent/infer", body)
+		if out := parseInfer(t, got); out[0].Numbers[0] != want[0].Value || !strings.Contains(got.body, `"id":"ä"`) {
+			t.Errorf("%s: %s, wanted %v", d, got.body, want)
+		}
+	}
+}
+
+// Missing values, numbers for categories, truths, and dates mean in tensors what they mean in rows.
+func TestInferCodesAsRows(t *testing.T) {
+	s := started(t, serve.Options{})
+	want, err := fitted()["chance"].PredictRows(ctx, []map[string]any{
+		{"age": nil, "city": "?", "zip": 20, "member": true, "sold": "2003-05-17", "size": "4"},
+		{"age": 2, "city": "unheard of", "zip": 7, "member": false, "sold": nil, "size": nil},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, age := range []string{`"datatype":"FP64","data":[null,2]`, `"datatype":"INT32","data":[null,2]`, `"datatype":"BYTES","data":["NA","2.0"]`} {
+		body := `{"inputs":[{"name":"age","shape":[2],` + age + `},{"name":"city","shape":[2,1],"datatype":"BYTES","data":["?","unheard of"]},
+			{"name":"zip","shape":[2],"datatype":"INT64","data":[20,7]},{"name":"member","shape":[2],"datatype":"BOOL","data":[true,false]},
+			{"name":"sold","shape":[2],"datatype":"BYTES","data":["2003-05-17",""]},{"name":"size","shape":[2],"datatype":"BYTES","data":["4",null]}],
+			"outputs":[{"name":"probabilities"}]}`
+		out := parseInfer(t, ask(s, "POST", "/v2/models/chance/infer", body))
+		if len(out) != 1 || len(out[0].Numbers) != 4 || out[0].Numbers[1] != want[0].Probabilities[`y"es`] || out[0].Numbers[3] != want[1].Probabilities[`y"es`] {
+			t.Errorf("%s: %+v, wanted %+v", age, out, want)
+		}
+	}
+}
+
+// The protocol's questions about the server and its models are answered.
+func TestInferMetadata(t *testing.T) {
+	s := started(t, serve.Options{Version: "1.2.3"})
+	for path, want := range map[string]string{
+		"/v2":                               `{"extensions":["binary_tensor_data"],"name":"bochner","version":"1.2.3"}`,
+		"/v2/":                              `{"extensions":["binary_tensor_data"],"name":"bochner","version":"1.2.3"}`,
+		"/v2/health/live":                   `{"live":true}`,
+		"/v2/health/ready":                  `{"ready":true}`,
+		"/v2/models/nrent/ready":            `{"name":"nrent","ready":true}`,
+		"/v2/models/nrent/versions/1/ready": `{"name":"nrent","ready":true}`,
+		"/v2/models/nrent":                  `{"name":"nrent","versions":["1"],"platform":"bochner","inputs":[{"name":"X","datatype":"FP64","shape":[-1,3]}],"outputs":[{"name":"value","datatype":"FP64","shape":[-1]}]}`,
+		"/v2/models/nmany/versions/1":       `{"name":"nmany","versions":["1"],"platform":"bochner","inputs":[{"name":"X","datatype":"FP64","shape":[-1,3]}],"outputs":[{"name":"value","datatype":"FP64","shape":[-1,3]}]}`,
+		"/v2/models/margin": `{"name":"margin","versions":["1"],"platform":"bochner","inputs":[{"name":"age","datatype":"FP64","shape":[-1]},{"name":"city","datatype":"BYTES","shape":[-1]},` +
+			`{"name":"zip","datatype":"BYTES","shape":[-1]},{"name":"member","datatype":"BYTES","shape":[-1]},{"name":"sold_year","datatype":"FP64","shape":[-1]},{"name":"sold_month","datatype":"FP64","shape":[-1]},` +
+			`{"name":"size","datatype":"FP64","shape":[-1]}],"outputs":[{"name":"label","datatype":"BYTES","shape":[-1]},{"name":"scores","datatype":"FP64","shape":[-1,1]}]}`,
+	} {
+		if got := ask(s, "GET", path, ""); got.code != 200 || got.body != want {
+			t.Errorf("%s: %d %s, wanted %s", path, got.code, got.body, want)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package serve
+
+import (
+	"net/http"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// counts are the metrics of a server.
+type counts struct {
+	page     http.Handler
+	own      []prometheus.Collector
+	requests *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+	rows     *prometheus.CounterVec
+	rejected *prometheus.CounterVec
+	panics   prometheus.Counter
+	loads    *prometheus.CounterVec
+	loadTime *prometheus.GaugeVec
+	loadedAt *prometheus.GaugeVec
+	good     *prometheus.GaugeVec
+}
+
+// newCounts makes the metrics of s.
+func newCounts(s *Server) *counts {
+	name := func(name, help string) prometheus.Opts {
+		return prometheus.Opts{Namespace: "bochner", Name: name, Help: help}
+	}
+	counter := func(n, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts(name(n, help)), labels)
+	}
+	gauge := func(n, help string, labels ...string) *prometheus.GaugeVec {
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts(name(n, help)), labels)
+	}
+	now := func(n, help string, value func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts(name(n, help)), value)
+	}
+	c := &counts{
+		requests: counter("requests_total", "Requests answered, by model, route and status.", "model", "route", "code"),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: "bochner", Name: "request_seconds", Help: "Time from the request's head to its answer, by route.",
+			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}, []string{"route"}),
+		rows:     counter("rows_total", "Rows predicted, by model.", "model"),
+		rejected: counter("rejected_total", "Requests turned away because there were too many (exhausted) or the server ended (unavailable).", "reason"),
+		panics:   prometheus.NewCounter(prometheus.CounterOpts(name("panics_total", "Requests in which the program failed."))),
+		loads:    counter("model_loads_total", "Tries to load a model file, by what became of them: loaded or failed.", "model", "version", "result"),
+		loadTime: gauge("model_load_seconds", "Time that the last try to load the model took.", "model", "version"),
+		loadedAt: gauge("model_loaded_timestamp_seconds", "When the model that is served was loaded.", "model", "version"),
+		good:     gauge("model_file_good", "1 if the model file could be loaded as it is now, else 0: then the model before is served, if there was one.", "model", "version"),
+	}
+	build := gauge("build_info", "1, with the versions of the program and of Go.", "version", "go")
+	build.WithLabelValues(s.options.Version, runtime.Version()).Set(1)
+	c.own = []prometheus.Collector{
+		c.requests, c.seconds, c.rows, c.rejected, c.panics, c.loads, c.loadTime, c.loadedAt, c.good, build,
+		now("requests_in_flight", "Requests that have come and are not answered.", func() float64 { return float64(s.gate.inside.Load()) }),
+		now("requests_waiting", "Requests that wait for their turn.", func() float64 { return float64(s.gate.waiting.Load()) }),
+		now("request_memory_bytes", "Memory that bodies, rows and answers of requests have.", func() float64 { return float64(s.gate.memory.Load()) }),
+		now("ready", "1 if the server is ready, else 0.", func() float64 {
+			if s.Ready() != nil {
+				return 0
+			}
+			return 1
+		}),
+	}
+	return c
+}
+
+// publish makes the page of the metrics of a server and of its process.
+func (c *counts) publish(s *Server) {
+	all := prometheus.NewRegistry()
+	all.MustRegister(s, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	c.page = promhttp.HandlerFor(all, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+}
+
+// Describe is for a program that registers the server with its own metrics: a Server is a prometheus.Collector.
+func (s *Server) Describe(to chan<- *prometheus.Desc) {
+	for _, c := range s.metrics.own {
+		c.Describe(to)
+	}
+}
+
+// Collect is for a program that registers the server with its own metrics.
+func (s *Server) Collect(to chan<- prometheus.Metric) {
+	for _, c := range s.metrics.own {
+		c.Collect(to)
+	}
+}
+
+// read counts a try to load a model.
+func (c *counts) read(model, version string, took time.Duration, err error) {
+	result, good := "loaded", 1.0
+	if err != nil {
+		result, good = "failed", 0
+	} else {
+		c.loadedAt.WithLabelValues(model, version).SetToCurrentTime()
+	}
+	c.loads.WithLabelValues(model, version, result).Inc()
+	c.loadTime.WithLabelValues(model, version).Set(took.Seconds())
+	c.good.WithLabelValues(model, version).Set(good)
+}
+
+// Observe counts a request that was answered: the model, "" where there is none of the name that was asked for, a word
+// for what was asked, and the status or code of the answer. Other protocols than HTTP call it.
+func (s *Server) Observe(model, route, code string, took time.Duration) {
+	s.metrics.requests.WithLabelValues(model, route, code).Inc()
+	s.metrics.seconds.WithLabelValues(route).Observe(took.Seconds())
+}
+
+// turnedAway returns an error as [ErrorOf] does, and counts one of a request that was turned away.
+func (s *Server) turnedAway(err error) *Error {
+	e := ErrorOf(err)
+	switch {
+	case e.Code == Exhausted:
+		s.metrics.rejected.WithLabelValues("exhausted").Inc()
+	case e.Code == Unavailable && s.gate.closing.Load():
+		s.metrics.rejected.WithLabelValues("unavailable").Inc()
+	}
+	return e
+}
+
+// statusTexts are the statuses as labels.
+var statusTexts = func() (out [600]string) {
+	for code := range out {
+		out[code] = strconv.Itoa(code)
+	}
+	return out
+}()

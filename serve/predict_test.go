@@ -1,0 +1,128 @@
+package serve_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
+	"github.com/bochner-ml/bochner/serve"
+)
+
+// values draws rows of values as a client may write them, missing and unknown ones among them.
+func values(schema datasets.Schema, n int, rng *rand.Rand) []map[string]any {
+	out := make([]map[string]any, n)
+	for i := range out {
+		row := map[string]any{}
+		for _, c := range schema.Columns {
+			var v any
+			switch k := rng.IntN(8); {
+			case k == 0:
+				v = nil
+			case k == 1 && schema.Missing != nil:
+				v = []any{"", "?", "NA"}[rng.IntN(3)]
+			case k == 2 && c.Kind == datasets.Categorical:
+				v = []any{"unheard of", true, false, 10.0, 20, 3.5, 7.0, "7.0", "Oslo ", "lead"}[rng.IntN(10)]
+			case c.Kind == datasets.Categorical:
+				v = c.Levels[rng.IntN(len(c.Levels))]
+			case k == 2:
+				v = []any{"-12.5", " 3 ", true, false, 1e-9, 3000000000, "2e3"}[rng.IntN(7)]
+			default:
+				v = rng.NormFloat64()
+			}
+			row[c.Name] = v
+		}
+		if _, dated := row["sold_year"]; dated && rng.IntN(2) == 0 {
+			delete(row, "sold_year")
+			delete(row, "sold_month")
+			row["sold"] = []any{nil, "2003-05-17", "2003/5/1", "17.5.2003 13:00", "", "?"}[rng.IntN(6)]
+		}
+		out[i] = row
+	}
+	return out
+}
+
+// What the server answers is what PredictRows says of the same rows, to the last bit, for every kind of model.
+func TestPredictAnswersWhatTheModelSays(t *testing.T) {
+	s := started(t, serve.Options{})
+	rng := rand.New(rand.NewPCG(1, 2))
+	for name, m := range fitted() {
+		for _, n := range []int{0, 1, 2, 50} {
+			given := values(m.Schema, n, rng)
+			body, err := json.Marshal(map[string]any{"rows": given})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := m.PredictRows(ctx, given)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ask(s, "POST", "/v1/models/"+name+":predict", string(body), "Content-Type", "application/json")
+			var answer struct {
+				Model, Version string
+				Predictions    []modelfile.RowPrediction
+			}
+			if err := json.Unmarshal([]byte(got.body), &answer); err != nil || got.code != 200 {
+				t.Fatalf("%s: %d %s: %v", name, got.code, got.body, err)
+			}
+			if answer.Model != name || answer.Version != "1" || len(answer.Predictions) != n {
+				t.Fatalf("%s: %s", name, got.body)
+			}
+			for i := range want {
+				if len(want[i].Set) == 0 { // which JSON does not tell from none
+					want[i].Set, answer.Predictions[i].Set = nil, nil
+				}
+				if !reflect.DeepEqual(answer.Predictions[i], want[i]) {
+					t.Fatalf("%s, row %d, %v:\n%+v, wanted\n%+v", name, i, given[i], answer.Predictions[i], want[i])
+				}
+			}
+		}
+	}
+}
+
+// A number is read however JSON may write it, and a text whatever its escapes are.
+func TestPredictReadsAllOfJSON(t *testing.T) {
+	s := started(t, serve.Options{})
+	plain := ask(s, "POST", "/v1/models/chance:predict", `{"rows":[{"age":1.5,"city":"naïve","zip":"20","member":"True","sold_year":2001,"sold_month":2,"size":-300}]}`)
+	if plain.code != 200 {
+		t.Fatal(plain.body)
+	}
+	for _, row := range []string{
+		`{"age":15e-1,"city":"na\u00efve","zip":"20","member":"True","sold_year":2001,"sold_month":2,"size":-3e+2}`,
+		` { "size" : -300.0 , "sold" : "2001-02-28" , "age" : "1.5" , "city" : "naïve" , "zip" : 20.0 , "member" : true } `,
+		"{\n\t\"zip\":2E1,\"\\u0061ge\":1.50,\"city\":\"naïve\",\"member\":\"Tr\\u0075e\",\"sold_year\":\"2001\",\"sold_month\":2,\"size\":-300,\"y\":{\"ignored\":[1,{\"deep\":null}]}}",
+	} {
+		if got := ask(s, "POST", "/v1/models/chance/versions/1:predict", `{"rows":[`+row+`]}`); got.body != plain.body {
+			t.Errorf("%s: %s, wanted %s", row, got.body, plain.body)
+		}
+	}
+}
+
+// Dates are read in the order that the experiment has said, and what training left out may be there.
+func TestRowsAreReadAsInTraining(t *testing.T) {
+	m := *fitted()["rent"]
+	m.Reading = "target: y\ndates: {sold: {order: dmy, parts: [year, month]}}\ndrop: [note]\nweight: w\ncsv: {missing: [none]}\n"
+	s, err := serve.New(serve.Options{})
+	if err == nil {
+		err = s.Put("rent", "1", &m)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := func(date, age string) string {
+		return fmt.Sprintf(`{"rows":[{"age":%s,"city":"Oslo","zip":"20","member":"True",%s,"size":3,"note":"free","w":2,"y":1}]}`, age, date)
+	}
+	want := ask(s, "POST", "/v1/models/rent:predict", row(`"sold_year":2003,"sold_month":5`, "null"))
+	for _, body := range []string{row(`"sold":"4/5/2003"`, "null"), row(`"sold":"2003-05-04"`, `"none"`)} {
+		if got := ask(s, "POST", "/v1/models/rent:predict", body); got.code != 200 || got.body != want.body {
+			t.Errorf("%s: %s, wanted %s", body, got.body, want.body)
+		}
+	}
+	if got := ask(s, "POST", "/v1/models/rent:predict", row(`"sold":"2003-05-04"`, `"NA"`)); got.code != 400 || !strings.Contains(got.body, `got \"NA\", wanted a number`) {
+		t.Errorf("a text that this model does not take for missing: %s", got.body)
+	}
+}
