@@ -103,8 +103,15 @@ const mostFaults = 20
 // faults are what is wrong with a request, the same in several rows as one.
 type faults struct {
 	list []fault
+	seen int
 	more int
 }
+
+// enough is how many faults are looked at.
+const enough = 1000
+
+// enough reports whether there is no need to look further.
+func (f *faults) enough() bool { return f.seen >= enough }
 
 // fault is one of them.
 type fault struct {
@@ -119,6 +126,9 @@ func (f *faults) add(format string, args ...any) { f.at(-1, "", format, args...)
 
 // at takes note of a fault.
 func (f *faults) at(row int, column, format string, args ...any) {
+	if f.seen++; f.seen > enough {
+		return
+	}
 	one := fault{row: row, column: column, text: fmt.Sprintf(format, args...)}
 	for k := range f.list {
 		if same := &f.list[k]; same.column == one.column && same.text == one.text && same.row >= 0 && row >= 0 {
@@ -142,7 +152,10 @@ func (f *faults) err() error {
 	for _, one := range f.list {
 		text = append(text, one.String())
 	}
-	if f.more > 0 {
+	switch {
+	case f.enough():
+		text = append(text, "and more")
+	case f.more > 0:
 		text = append(text, fmt.Sprintf("and %d more faults", f.more))
 	}
 	return &Error{Code: Invalid, Message: strings.Join(text, "; ")}

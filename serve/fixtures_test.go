@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -189,4 +190,28 @@ func do(h http.Handler, r *http.Request) reply {
 		panic(err)
 	}
 	return reply{w.Code, w.Header(), string(bytes.TrimSuffix(body, []byte("\n")))}
+}
+
+// watched runs the server's watch, until the function returned is called.
+func watched(s *serve.Server) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		s.Watch(ctx)
+		close(done)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// until waits for what is to become true.
+func until(t *testing.T, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it does not become true")
+		}
+	}
 }

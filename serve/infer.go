@@ -93,6 +93,9 @@ func (m *loaded) wanted(names []string) ([]TensorSpec, error) {
 	if len(names) == 0 {
 		return m.outputs, nil
 	}
+	if len(names) > 2*len(m.outputs) {
+		return nil, refuse(Invalid, "%d outputs are asked for; the model has %s", len(names), m.outputNames())
+	}
 	var f faults
 	var out []TensorSpec
 	for i, name := range names {

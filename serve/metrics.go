@@ -105,6 +105,15 @@ func (c *counts) read(model, version string, took time.Duration, err error) {
 	c.good.WithLabelValues(model, version).Set(good)
 }
 
+// forget leaves out a version that is gone.
+func (c *counts) forget(model, version string) {
+	labels := prometheus.Labels{"model": model, "version": version}
+	c.loads.DeletePartialMatch(labels)
+	for _, g := range []*prometheus.GaugeVec{c.loadTime, c.loadedAt, c.good} {
+		g.Delete(labels)
+	}
+}
+
 // Observe counts a request that was answered: the model, "" where there is none of the name that was asked for, a word
 // for what was asked, and the status or code of the answer. Other protocols than HTTP call it.
 func (s *Server) Observe(model, route, code string, took time.Duration) {

@@ -258,12 +258,15 @@ func (s *Server) Load(ctx context.Context) error {
 	s.models.mu.Lock()
 	var files []*file
 	for _, src := range s.models.list {
-		before := len(src.versions)
+		before := slices.Collect(maps.Keys(src.versions))
 		if err := src.list(!s.models.first); err != nil {
 			faults = append(faults, fmt.Errorf("serve: model %q: %w", src.name, err))
 		}
-		if len(src.versions) < before {
-			s.log.Info("versions are gone", "model", src.name, "left", len(src.versions))
+		for _, version := range before {
+			if src.versions[version] == nil {
+				s.metrics.forget(src.name, version)
+				s.log.Info("version is gone", "model", src.name, "version", version)
+			}
 		}
 		for _, version := range slices.SortedFunc(maps.Keys(src.versions), byAge) {
 			files = append(files, src.versions[version])

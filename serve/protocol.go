@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -411,19 +412,21 @@ func (r *inferReader) shape(t *Tensor) error {
 		if err != nil {
 			return err
 		}
+		if i == mostDimensions {
+			return syntax{r.i, fmt.Sprintf("a shape has more than %d numbers", mostDimensions)}
+		}
 		n, wrong := strconv.ParseInt(string(v), 10, 64)
-		if kind != number || wrong != nil || n < 0 || i >= 8 {
-			if i < 8 {
-				r.faults.add("input %q: the shape has %s, wanted whole numbers ≥ 0", clip(t.Name), clipped(v))
-			}
+		if kind != number || wrong != nil || n < 0 {
+			r.faults.add("input %q: the shape has %s, wanted whole numbers ≥ 0", clip(t.Name), clipped(v))
 			n = 0
 		}
-		if i <= 8 {
-			t.Shape = append(t.Shape, n)
-		}
+		t.Shape = append(t.Shape, n)
 		return nil
 	})
 }
+
+// mostDimensions is how many numbers a shape may have; two are used.
+const mostDimensions = 8
 
 // take gives a tensor its elements: from the JSON at data, or so many of the bytes behind it.
 func (r *inferReader) take(t *Tensor, data int, size int64) error {

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"errors"
 	"math"
 )
 
@@ -35,6 +36,9 @@ func (r *rowReader) read() error {
 		seen = true
 		return r.array("an array of rows", func(int) error { return r.row() })
 	})
+	if err == errEnough {
+		return r.faults.err()
+	}
 	if err == nil {
 		err = r.end()
 	}
@@ -56,8 +60,14 @@ func (r *rowReader) joined(err error) error {
 	return err
 }
 
+// errEnough ends the reading of a request in which nearly all is wrong.
+var errEnough = errors.New("enough is wrong")
+
 // row reads a row.
 func (r *rowReader) row() error {
+	if r.faults.enough() {
+		return errEnough
+	}
 	if r.n++; r.n > r.most {
 		return refuse(TooLarge, "more than %d rows, which is the server's limit; send them in several requests", r.most)
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Datatype is that of a tensor, as the Open Inference Protocol calls it.
@@ -200,10 +199,12 @@ func (m *loaded) rowsOf(inputs []Tensor, most int, room *share) (x []float64, n 
 	if len(inputs) == 0 {
 		return nil, 0, refuse(Invalid, "there are no inputs, wanted %s", m.wantedInputs())
 	}
+	names := make(map[string]bool, len(inputs))
 	for i := range inputs {
-		if slices.ContainsFunc(inputs[:i], func(t Tensor) bool { return t.Name == inputs[i].Name }) {
+		if names[inputs[i].Name] {
 			return nil, 0, refuse(Invalid, "the input %q is there twice", clip(inputs[i].Name))
 		}
+		names[inputs[i].Name] = true
 	}
 	if n, err = m.rowCount(inputs, most); err != nil {
 		return nil, 0, err

@@ -1,0 +1,362 @@
+package serve_test
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bochner-ml/bochner/serve"
+)
+
+// bad is a request that has no other answer than an error.
+type bad struct {
+	name    string
+	method  string // "" is POST
+	path    string // "" is /v1/models/chance:predict
+	header  []string
+	body    string
+	code    int
+	message string // a part of it
+}
+
+// infer is the path of requests of tensors.
+const infer = "/v2/models/nrent/infer"
+
+// good is a row that could be predicted.
+const good = `{"age":1,"city":"Oslo","zip":"20","member":"True","sold_year":2001,"sold_month":2,"size":3}`
+
+// with is that row with another value for the age.
+func with(age string) string {
+	return `{"rows":[` + good + `,` + strings.Replace(good, `"age":1`, `"age":`+age, 1) + `]}`
+}
+
+// x is an input of a row of numbers with other parts.
+func x(parts string) string { return `{"inputs":[{"name":"X",` + parts + `}]}` }
+
+// packed is text as gzip has it.
+func packed(text string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := io.WriteString(w, text); err != nil {
+		panic(err)
+	}
+	w.Close()
+	return b.String()
+}
+
+// badRequests are those of a server whose limits are 100 rows and 64 KiB, with a token.
+func badRequests() []bad {
+	gz := []string{"Content-Encoding", "gzip"}
+	binary := func(n string) []string {
+		return []string{"Content-Type", "application/octet-stream", "Inference-Header-Content-Length", n}
+	}
+	head := `{"inputs":[{"name":"X","shape":[1,3],"datatype":"FP64","parameters":{"binary_data_size":24}}]}`
+	text := `{"inputs":[{"name":"city","shape":[1],"datatype":"BYTES","parameters":{"binary_data_size":6}}]}`
+	many := strings.Repeat(good+",", 100) + good
+	deep := strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
+	return []bad{
+		// Who asks, where and how.
+		{"no token", "", "", []string{"Authorization", ""}, with("1"), 401, `the token is missing or wrong`},
+		{"wrong token", "", "", []string{"Authorization", "Bearer sesame2"}, with("1"), 401, `the token is missing or wrong`},
+		{"token by another scheme", "", "", []string{"Authorization", "Basic sesame"}, with("1"), 401, `the token is missing or wrong`},
+		{"token of metrics", "GET", "/metrics", []string{"Authorization", ""}, "", 401, `the token is missing or wrong`},
+		{"token of models", "GET", "/v1/models", []string{"Authorization", ""}, "", 401, `the token is missing or wrong`},
+		{"no route", "GET", "/v3", nil, "", 404, "there is nothing at this path"},
+		{"path upwards", "GET", "/v1/models/../../etc/passwd", nil, "", 404, "there is nothing at this path"},
+		{"path upwards in a name", "GET", "/v1/models/..%2f..%2fetc%2fpasswd", nil, "", 404, "there is nothing at this path"},
+		{"no model", "", "/v1/models/nobody:predict", nil, with("1"), 404, `no model is called \"nobody\"`},
+		{"no model of tensors", "", "/v2/models/nobody/infer", nil, "{}", 404, `no model is called \"nobody\"`},
+		{"long name", "", "/v1/models/" + strings.Repeat("a", 1000) + ":predict", nil, with("1"), 404, `no model is called \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…\"`},
+		{"no version", "", "/v1/models/chance/versions/9:predict", nil, with("1"), 404, `model \"chance\" has no version \"9\"; it has 1`},
+		{"no version of tensors", "", "/v2/models/nrent/versions/9/infer", nil, "{}", 404, `has no version \"9\"`},
+		{"empty version", "", "/v2/models/nrent/versions//infer", nil, "{}", 404, `there is nothing at this path`},
+		{"no verb", "", "/v1/models/chance:explain", nil, with("1"), 404, "there is nothing at this path"},
+		{"method of predict", "GET", "", nil, "", 405, "got GET, wanted POST"},
+		{"method of infer", "PUT", infer, nil, "", 405, "got PUT, wanted POST"},
+		{"method of a model", "DELETE", "/v1/models/chance", nil, "", 405, "got DELETE, wanted GET"},
+		{"method of health", "POST", "/v2/health/ready", nil, "", 405, "got POST, wanted GET"},
+		{"odd method", "BREW", "", nil, "", 405, "got BREW, wanted POST"},
+		{"content type", "", "", []string{"Content-Type", "text/csv"}, with("1"), 415, `got the content type \"text/csv\", wanted application/json`},
+		{"form", "", "", []string{"Content-Type", "application/x-www-form-urlencoded"}, with("1"), 415, "wanted application/json"},
+		{"charset", "", "", []string{"Content-Type", "application/json; charset=latin1"}, with("1"), 415, "in UTF-8"},
+		{"no content type", "", "", []string{"Content-Type", ";;;"}, with("1"), 415, "wanted application/json"},
+		{"encoding", "", "", []string{"Content-Encoding", "br"}, with("1"), 415, `got the content encoding \"br\", wanted none or gzip`},
+		{"deflate", "", infer, []string{"Content-Encoding", "deflate"}, "{}", 415, "wanted none or gzip"},
+
+		// Its size.
+		{"long body", "", "", nil, `{"rows":[` + strings.Repeat(" ", 1<<16) + `]}`, 413, "the body has more than 65536 bytes"},
+		{"long packed body", "", "", gz, packed(strings.Repeat(" ", 1<<16) + with("1")), 413, "the body has more than 65536 bytes"},
+		{"bomb", "", "", gz, packed(strings.Repeat(" ", 1<<25)), 413, "the body has more than 65536 bytes"},
+		{"many rows", "", "", nil, `{"rows":[` + many + `]}`, 413, "more than 100 rows"},
+		{"many empty rows", "", "", nil, `{"rows":[` + strings.Repeat("{},", 20000) + `{}]}`, 413, "more than 100 rows"},
+		{"many rows of tensors", "", infer, nil, x(`"shape":[101,3],"datatype":"FP64","data":[` + strings.Repeat("0,", 302) + `0]`), 413, "101 rows, the server's limit is 100"},
+		{"no gzip", "", "", gz, with("1"), 400, "the body is no gzip"},
+		{"gzip cut off", "", "", gz, packed(with("1"))[:40], 400, "unexpected EOF"},
+		{"gzip damaged", "", "", gz, packed(with("1"))[:60] + "\x00\x00\x00\x00" + packed(with("1"))[64:], 400, "the body"},
+
+		// Its JSON.
+		{"no body", "", "", nil, "", 400, "byte 0 of the body: the body ends, wanted an object"},
+		{"no JSON", "", "", nil, "age=1", 400, `byte 0 of the body: got 'a', wanted an object such as {\"rows\"`},
+		{"cut off", "", "", nil, with("1")[:40], 400, "the body ends, wanted"},
+		{"cut off in a text", "", "", nil, `{"rows":[{"city":"Osl`, 400, `the body ends, wanted the \" at the end of a text`},
+		{"two documents", "", "", nil, with("1") + with("1"), 400, "wanted nothing behind the document"},
+		{"trailing comma", "", "", nil, `{"rows":[` + good + `,]}`, 400, "got ']', wanted a row"},
+		{"no UTF-8", "", "", nil, with(`"` + "\xff" + `"`), 400, "this is not UTF-8"},
+		{"half a letter", "", "", nil, with(`"\ud800x"`), 400, "both halves of a letter"},
+		{"control letter", "", "", nil, with("\"a\nb\""), 400, `wanted an escape such as`},
+		{"bad escape", "", "", nil, with(`"\x41"`), 400, `behind the backslash`},
+		{"NaN", "", "", nil, with("NaN"), 400, "got NaN or Infinity, which JSON has not (a missing value is null), wanted a value"},
+		{"infinite", "", "", nil, with("-Infinity"), 400, "got NaN or Infinity"},
+		{"zeros before", "", "", nil, with("007"), 400, "a number begins with 0"},
+		{"plus", "", "", nil, with("+1"), 400, "got '+', wanted a value"},
+		{"half a number", "", "", nil, with("1e"), 400, "wanted a digit"},
+		{"deep nesting", "", "", nil, with(deep), 400, "more than 16 arrays and objects in each other"},
+		{"deep nesting of rows", "", "", nil, `{"rows":` + deep + `}`, 400, "got '[', wanted a row"},
+		{"deep nesting of nothing known", "", infer, nil, `{"inputs":[],"extra":` + deep + `}`, 400, "more than 16 arrays and objects in each other"},
+
+		// Its rows.
+		{"rows missing", "", "", nil, `{}`, 400, `there is no \"rows\"`},
+		{"rows twice", "", "", nil, `{"rows":[],"rows":[]}`, 400, `the key \"rows\" is there twice`},
+		{"another key", "", "", nil, `{"instances":[` + good + `]}`, 400, `got the key \"instances\", wanted \"rows\"`},
+		{"rows of a single object", "", "", nil, `{"rows":` + good + `}`, 400, "got '{', wanted an array of rows"},
+		{"an array for a row", "", "", nil, `{"rows":[[1,2]]}`, 400, "got '[', wanted a row"},
+		{"null for a row", "", "", nil, `{"rows":[null]}`, 400, "got 'n', wanted a row"},
+		{"text for a number", "", "", nil, with(`"old"`), 400, `row 1, column \"age\": got \"old\", wanted a number`},
+		{"hexadecimal", "", "", nil, with(`"0x10"`), 400, `got \"0x10\", wanted a number`},
+		{"comma for a point", "", "", nil, with(`"1,5"`), 400, `got \"1,5\", wanted a number`},
+		{"infinite text", "", "", nil, with(`"inf"`), 400, `got \"inf\", wanted a number`},
+		{"object for a number", "", "", nil, with(`{"value":1}`), 400, `row 1, column \"age\": got an object, wanted a number`},
+		{"array for a number", "", "", nil, with(`[1]`), 400, `row 1, column \"age\": got an array, wanted a number`},
+		{"array for a text", "", "", nil, strings.Replace(with("1"), `"Oslo"`, `["Oslo"]`, 1), 400, `row 0, column \"city\": got an array, wanted a text`},
+		{"huge number", "", "", nil, with("1e999"), 400, `row 1, column \"age\": got 1e999, wanted a number of at most 1.8e308`},
+		{"number of many digits", "", "", nil, with(strings.Repeat("9", 60000)), 400, `got 9999999999999999999999999999999999999999…, wanted a number of at most`},
+		{"column missing", "", "", nil, `{"rows":[` + strings.Replace(good, `"age":1,`, "", 1) + `]}`, 400, `row 0, column \"age\": there is no value, wanted one (null where it is missing)`},
+		{"column unknown", "", "", nil, strings.Replace(with("1"), "size", "sise", 1), 400, `row 0, column \"sise\": the model has no such column; it has age, city, zip, member, sold_year, sold_month, size`},
+		{"column in another case", "", "", nil, strings.Replace(with("1"), "age", "Age", 1), 400, `column \"Age\": the model has no such column`},
+		{"column twice", "", "", nil, strings.Replace(with("1"), `"age":1`, `"age":1,"age":2`, 1), 400, `row 0, column \"age\": the key is there twice`},
+		{"no date", "", "", nil, strings.Replace(with("1"), `"sold_year":2001,"sold_month":2`, `"sold":"soon"`, 1), 400, `row 0, column \"sold\": got \"soon\", wanted a date such as 2024-03-31`},
+		{"number for a date", "", "", nil, strings.Replace(with("1"), `"sold_year":2001,"sold_month":2`, `"sold":20240331`, 1), 400, `got a number, wanted a date`},
+		{"date and a part of it", "", "", nil, strings.Replace(with("1"), `"sold_month":2`, `"sold":"2001-02-03"`, 1), 400, `column \"sold_year\": given twice: the date \"sold\" has it too`},
+		{"all rows wrong", "", "", nil, `{"rows":[` + strings.Repeat(`{"age":"old"},`, 40) + `{}]}`, 400, `got \"old\", wanted a number (and in 39 more rows)`},
+		{"nearly all wrong", "", "", nil, `{"rows":[` + strings.Repeat(`{"a":1,"b":2,"c":3,"d":4,"e":5},`, 99) + `{}]}`, 400, `; and more`},
+		{"too large for the model", "", "/v1/models/nrent:predict", nil, `{"rows":[{"a":1,"b":1,"c":1e308},{"a":-1e308,"b":1e308,"c":1e308}]}`, 400, `is too large, at most`},
+
+		// Its tensors.
+		{"no inputs", "", infer, nil, `{"inputs":[]}`, 400, "there are no inputs, wanted one called X of the shape [rows, 3], or one"},
+		{"inputs are an object", "", infer, nil, `{"inputs":{}}`, 400, "wanted an array of inputs"},
+		{"wrong name", "", infer, nil, strings.Replace(x(`"shape":[1,3],"datatype":"FP64","data":[1,2,3]`), "X", "x", 1), 400, `input \"x\": the model has no such column; wanted one called X`},
+		{"no name", "", infer, nil, `{"inputs":[{"shape":[1,3],"datatype":"FP64","data":[1,2,3]}]}`, 400, "an input has no name"},
+		{"input twice", "", infer, nil, `{"inputs":[{"name":"a","shape":[1],"datatype":"FP64","data":[1]},{"name":"a","shape":[1],"datatype":"FP64","data":[1]}]}`, 400, `the input \"a\" is there twice`},
+		{"matrix and columns", "", infer, nil, `{"inputs":[{"name":"X","shape":[1,3],"datatype":"FP64","data":[1,2,3]},{"name":"a","shape":[1],"datatype":"FP64","data":[1]}]}`, 400, `input \"X\": the model has no such column`},
+		{"column without input", "", infer, nil, `{"inputs":[{"name":"a","shape":[1],"datatype":"FP64","data":[1]}]}`, 400, `column \"b\": there is no input for it; column \"c\": there is no input for it`},
+		{"other numbers of rows", "", infer, nil, `{"inputs":[{"name":"a","shape":[1],"datatype":"FP64","data":[1]},{"name":"b","shape":[2],"datatype":"FP64","data":[1,2]}]}`, 400, `input \"b\": got 2 rows, wanted 1, as input \"a\" has`},
+		{"no shape", "", infer, nil, x(`"datatype":"FP64","data":[1,2,3]`), 400, `input \"X\" has no shape`},
+		{"shape of one dimension", "", infer, nil, x(`"shape":[3],"datatype":"FP64","data":[1,2,3]`), 400, `input \"X\": got the shape [3], wanted [rows, 3]`},
+		{"shape of other columns", "", infer, nil, x(`"shape":[1,4],"datatype":"FP64","data":[1,2,3,4]`), 400, `input \"X\": got the shape [1 4], wanted [rows, 3]`},
+		{"negative shape", "", infer, nil, x(`"shape":[-1,3],"datatype":"FP64","data":[1,2,3]`), 400, "the shape has -1, wanted whole numbers ≥ 0"},
+		{"broken shape", "", infer, nil, x(`"shape":[1.5,"a"],"datatype":"FP64","data":[1,2,3]`), 400, "the shape has 1.5, wanted whole numbers ≥ 0; input"},
+		{"shape of too much", "", infer, nil, x(`"shape":[9223372036854775807,9223372036854775807],"datatype":"FP64","data":[1]`), 400, "wanted numbers ≥ 0 of at most 2147483647 elements in all"},
+		{"shape that overflows", "", infer, nil, x(`"shape":[4294967296,4294967296,3],"datatype":"FP64","data":[]`), 400, "of at most 2147483647 elements in all"},
+		{"shape of much and few data", "", infer, nil, x(`"shape":[700000000,3],"datatype":"FP64","data":[1,2,3]`), 400, "has 2100000000 elements, the data have fewer"},
+		{"shape of many dimensions", "", infer, nil, x(`"shape":[` + strings.Repeat("1,", 5000) + `1],"datatype":"FP64","data":[1]`), 400, "a shape has more than 8 numbers"},
+		{"no datatype", "", infer, nil, x(`"shape":[1,3],"data":[1,2,3]`), 400, `got the datatype \"\", wanted BOOL, UINT8`},
+		{"wrong datatype", "", infer, nil, x(`"shape":[1,3],"datatype":"FP16","data":[1,2,3]`), 400, `got the datatype \"FP16\", wanted BOOL, UINT8`},
+		{"no data", "", infer, nil, x(`"shape":[1,3],"datatype":"FP64"`), 400, `input \"X\" has no data`},
+		{"few data", "", infer, nil, x(`"shape":[1,3],"datatype":"FP64","data":[1.5,2.5]`), 400, `got 2 elements, wanted 3, of the shape [1 3]`},
+		{"more data", "", infer, nil, x(`"shape":[1,3],"datatype":"FP64","data":[1,2,3,4]`), 400, `the data have more than 3 elements`},
+		{"data twice", "", infer, nil, x(`"shape":[1,3],"datatype":"FP64","data":[1,2,3],"data":[1,2,3]`), 400, `the key \"data\" is there twice`},
+		{"text in numbers", "", infer, nil, x(`"shape":[1,3],"datatype":"FP64","data":[1,"2",3]`), 400, `input \"X\": element 1 is a text, wanted a number`},
+		{"NaN in numbers", "", infer, nil, x(`"shape":[1,3],"datatype":"FP64","data":[1,NaN,3]`), 400, "got NaN or Infinity"},
+		{"huge in numbers", "", infer, nil, x(`"shape":[1,3],"datatype":"FP64","data":[1,-1e400,3]`), 400, `element 1 is -1e400, wanted a number of at most 1.8e308`},
+		{"huge in FP32", "", infer, nil, x(`"shape":[1,3],"datatype":"FP32","data":[1,1e39,3]`), 400, `element 1 is 1e+39, which is no FP32`},
+		{"beyond INT8", "", infer, nil, x(`"shape":[1,3],"datatype":"INT8","data":[1,128,3]`), 400, `element 1 is 128, which is no INT8`},
+		{"below UINT8", "", infer, nil, x(`"shape":[1,3],"datatype":"UINT8","data":[1,-1,3]`), 400, `element 1 is -1, which is no UINT8`},
+		{"half of an INT64", "", infer, nil, x(`"shape":[1,3],"datatype":"INT64","data":[1,1.5,3]`), 400, `element 1 is 1.5, which is no INT64`},
+		{"number in BYTES", "", "/v2/models/chance/infer", nil, `{"inputs":[{"name":"city","shape":[1],"datatype":"BYTES","data":[7]}]}`, 400, `input \"city\": element 0 is a number, wanted a text`},
+		{"numbers for a date", "", "/v2/models/chance/infer", nil, `{"inputs":[{"name":"sold","shape":[1],"datatype":"FP64","data":[7]}]}`, 400, `column \"sold\": got FP64, wanted BYTES: a date`},
+		{"no output", "", infer, nil, `{"inputs":[{"name":"X","shape":[1,3],"datatype":"FP64","data":[1,2,3]}],"outputs":[{"name":"label"}]}`, 400, `output \"label\": the model has none of that name; it has value`},
+		{"many outputs", "", infer, nil, `{"inputs":[],"outputs":[` + strings.Repeat(`{"name":"value"},`, 3000) + `{"name":"value"}]}`, 400, `3001 outputs are asked for; the model has value`},
+		{"many inputs", "", infer, nil, `{"inputs":[` + strings.Repeat(`{"name":"a","shape":[1],"datatype":"INT8","data":[1]},`, 1000) + `{}]}`, 400, `an input has no name`},
+		{"output twice", "", infer, nil, `{"inputs":[{"name":"X","shape":[1,3],"datatype":"FP64","data":[1,2,3]}],"outputs":[{"name":"value"},{"name":"value"}]}`, 400, `output \"value\" is asked for twice`},
+		{"shared memory", "", infer, nil, x(`"shape":[1,3],"datatype":"FP64","parameters":{"shared_memory_region":"a"}`), 400, "this server has no shared memory"},
+		{"classification", "", infer, nil, `{"inputs":[{"name":"X","shape":[1,3],"datatype":"FP64","data":[1,2,3]}],"outputs":[{"name":"value","parameters":{"classification":2}}]}`, 400, "does not sort classes"},
+		{"number for an id", "", infer, nil, `{"id":7,"inputs":[]}`, 400, "id: got a number, wanted a text"},
+		{"unknown key", "", infer, nil, `{"inputz":[]}`, 400, `got the key \"inputz\", wanted id, parameters, inputs or outputs`},
+		{"flag of a number", "", infer, nil, `{"parameters":{"binary_data_output":1},"inputs":[]}`, 400, "parameter binary_data_output: got a number, wanted true or false"},
+
+		// Its binary data.
+		{"binary cut off", "", infer, binary(fmt.Sprint(len(head))), head + strings.Repeat("\x00", 20), 400, "binary_data_size is 24, and 20 bytes are left"},
+		{"binary of another length", "", infer, binary(fmt.Sprint(len(head))), strings.Replace(head, "24", "16", 1) + strings.Repeat("\x00", 16), 400, "got 16 bytes, wanted 24, of the shape [1 3] of FP64"},
+		{"binary left over", "", infer, binary(fmt.Sprint(len(head))), head + strings.Repeat("\x00", 32), 400, "8 bytes are behind the data of all inputs"},
+		{"binary without its header", "", infer, nil, head, 400, "(the header Inference-Header-Content-Length says where it ends)"},
+		{"binary header of a word", "", infer, binary("many"), head, 400, `got the header Inference-Header-Content-Length: \"many\"`},
+		{"binary header negative", "", infer, binary("-5"), head, 400, `got the header Inference-Header-Content-Length: \"-5\"`},
+		{"binary header beyond the body", "", infer, binary("99999"), head, 400, `wanted the number of bytes of JSON at the beginning`},
+		{"binary size negative", "", infer, binary(fmt.Sprint(len(head))), strings.Replace(head, "24", "-4", 1) + "    ", 400, "wanted a whole number ≥ 0"},
+		{"binary and JSON", "", infer, binary("0"), "", 400, "the body ends, wanted an object"},
+		{"binary infinite", "", infer, binary(fmt.Sprint(len(head))), head + "\x00\x00\x00\x00\x00\x00\xf0\x7f" + strings.Repeat("\x00", 16), 400, "element 0 is infinite, wanted a number"},
+		{"binary text cut off", "", "/v2/models/chance/infer", binary(fmt.Sprint(len(text))), text + "\xff\xff\xff\xffab", 400, `the bytes end within element 0 of 1`},
+		{"binary text left over", "", "/v2/models/chance/infer", binary(fmt.Sprint(len(text))), text + "\x01\x00\x00\x00ab", 400, `1 bytes are behind the last of 1 elements`},
+		{"data and binary data", "", infer, binary(fmt.Sprint(len(head) + 15)), strings.Replace(head, `"FP64",`, `"FP64","data":[1,2,3],`, 1) + strings.Repeat("\x00", 24), 400, ""},
+	}
+}
+
+// listening returns the address of a server for bad requests, which ends with the test.
+func listening(t *testing.T, o serve.Listening) (*serve.Server, string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("sesame\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := started(t, serve.Options{TokenFile: file, Limits: serve.Limits{Rows: 100, Body: 1 << 16}})
+	return s, listen(t, s, o)
+}
+
+// listen serves s until the test ends.
+func listen(t *testing.T, s *serve.Server, o serve.Listening) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l, o) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return l.Addr().String()
+}
+
+// Every bad request has its status and says where it is wrong, none is the server's fault, and nothing is left of them:
+// no goroutine, no request at work, no memory.
+func TestBadRequests(t *testing.T) {
+	s, addr := listening(t, serve.Listening{})
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2}}
+	send := func(b bad) (int, string) {
+		r, err := http.NewRequest("POST", "http://"+addr+"/v1/models/chance:predict", strings.NewReader(b.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.path != "" {
+			if r.URL, err = r.URL.Parse("http://" + addr + strings.ReplaceAll(b.path, "..", "%2e%2e")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if b.method != "" {
+			r.Method = b.method
+		}
+		r.Header.Set("Authorization", "Bearer sesame")
+		r.Header.Set("Content-Type", "application/json")
+		for k := 0; k < len(b.header); k += 2 {
+			r.Header.Set(b.header[k], b.header[k+1])
+		}
+		answer, err := client.Do(r)
+		if err != nil {
+			t.Fatalf("%s: %v", b.name, err)
+		}
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatalf("%s: %v", b.name, err)
+		}
+		return answer.StatusCode, string(text)
+	}
+	all := badRequests()
+	if len(all) < 60 {
+		t.Fatalf("only %d kinds of bad requests", len(all))
+	}
+	for _, b := range all { // also warms up
+		code, text := send(b)
+		var said struct{ Error string }
+		if err := json.Unmarshal([]byte(text), &said); err != nil || code != b.code || !strings.Contains(text, b.message) || code != 200 && (said.Error == "" || len(said.Error) > 4000) {
+			t.Errorf("%s: %d %.600s\nwanted %d %s", b.name, code, text, b.code, b.message)
+		}
+	}
+	client.CloseIdleConnections()
+	goroutines, heap := settled(), inUse()
+	for range 3 {
+		for _, b := range all {
+			send(b)
+		}
+	}
+	client.CloseIdleConnections()
+	if now := settled(); now > goroutines {
+		t.Errorf("%d goroutines, before %d", now, goroutines)
+	}
+	if now := inUse(); now > heap+4<<20 {
+		t.Errorf("%d bytes in use, before %d", now, heap)
+	}
+	metrics := ask(s, "GET", "/metrics", "", "Authorization", "Bearer sesame").body
+	for _, want := range []string{"bochner_requests_in_flight 0\n", "bochner_requests_waiting 0\n", "bochner_request_memory_bytes 0\n", "bochner_panics_total 0\n"} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("the metrics have no %s", want)
+		}
+	}
+}
+
+// settled returns how many goroutines there are once those of ended connections have ended.
+func settled() int {
+	least := runtime.NumGoroutine()
+	for range 50 {
+		time.Sleep(4 * time.Millisecond)
+		least = min(least, runtime.NumGoroutine())
+	}
+	return least
+}
+
+func inUse() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// A client that sends its head or its body too slowly, or goes away, is not waited for.
+func TestSlowClients(t *testing.T) {
+	s, addr := listening(t, serve.Listening{Head: 50 * time.Millisecond, Body: 100 * time.Millisecond})
+	head := "POST /v1/models/chance:predict HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer sesame\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n"
+	dial := func(text string) net.Conn {
+		t.Helper()
+		c, err := net.Dial("tcp", addr)
+		if err == nil {
+			_, err = io.WriteString(c, text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	slow := dial(head + "\r\n" + `{"rows":[`)
+	defer slow.Close()
+	answer, err := http.ReadResponse(bufio.NewReader(slow), nil)
+	if err != nil || answer.StatusCode != http.StatusRequestTimeout || !answer.Close {
+		t.Errorf("a slow body: %+v, %v", answer, err)
+	}
+	never := dial(head[:60])
+	defer never.Close()
+	if text, err := io.ReadAll(never); err != nil || len(text) > 0 && !strings.HasPrefix(string(text), "HTTP/1.1 4") {
+		t.Errorf("a slow head: %q, %v", text, err)
+	}
+	dial(head + "\r\n" + `{"rows":[`).Close()
+	settled()
+	if metrics := ask(s, "GET", "/metrics", "", "Authorization", "Bearer sesame").body; !strings.Contains(metrics, "bochner_requests_in_flight 0\n") || !strings.Contains(metrics, "bochner_request_memory_bytes 0\n") {
+		t.Error("a client that went away is still there")
+	}
+}

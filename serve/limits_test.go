@@ -1,0 +1,368 @@
+package serve_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
+	"github.com/bochner-ml/bochner/serve"
+)
+
+// tame is a model that does what a test wants of it: it answers the first column of a row.
+type tame struct {
+	held    chan struct{} // which it waits for, if not nil
+	at      *atomic.Int64 // how many rows wait
+	predict func(v float64) (float64, error)
+}
+
+func (m tame) Fit(context.Context, datasets.Set) (estimator.Predictor, error) { return m, nil }
+
+func (m tame) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	n, _ := X.Dims()
+	out := make([]float64, n)
+	for i := range out {
+		if m.held != nil {
+			m.at.Add(1)
+			select {
+			case <-m.held:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+			m.at.Add(-1)
+		}
+		var err error
+		if out[i], err = m.predict(X.At(i, 0)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// serving returns a server with the model, called m.
+func serving(t *testing.T, m tame, o serve.Options) *serve.Server {
+	t.Helper()
+	if m.predict == nil {
+		m.predict = func(v float64) (float64, error) { return v, nil }
+	}
+	f, err := pipeline.Steps().Then(m).Fit(ctx, datasets.Set{X: mat.NewDense(1, 1, nil), Y: []float64{0}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := modelfile.New(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := serve.New(o)
+	if err == nil {
+		err = s.Put("m", "1", file)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+const one = `{"rows":[{"x0":1}]}`
+
+// So many requests work, so many wait, and all others are turned away at once. Those that were let in are answered.
+func TestTooManyRequestsAreTurnedAway(t *testing.T) {
+	m := tame{held: make(chan struct{}), at: new(atomic.Int64)}
+	s := serving(t, m, serve.Options{Limits: serve.Limits{Working: 2, Waiting: 3}})
+	var asked sync.WaitGroup
+	var answered atomic.Int64
+	send := func(n int) {
+		for range n {
+			asked.Go(func() {
+				if got := ask(s, "POST", "/v1/models/m:predict", one); got.code == 200 {
+					answered.Add(1)
+				} else {
+					t.Errorf("%d %s", got.code, got.body)
+				}
+			})
+		}
+	}
+	send(2)
+	until(t, func() bool { return m.at.Load() == 2 })
+	send(3)
+	until(t, func() bool {
+		return strings.Contains(ask(s, "GET", "/metrics", "").body, "bochner_requests_waiting 3\n")
+	})
+	for _, path := range []string{"/v1/models/m:predict", "/v2/models/m/infer"} {
+		got := ask(s, "POST", path, "this is not read")
+		if got.code != http.StatusTooManyRequests || got.header.Get("Retry-After") != "1" || !strings.Contains(got.body, "too many requests wait") {
+			t.Errorf("%s: %d %s", path, got.code, got.body)
+		}
+	}
+	var full *serve.Error
+	if _, err := s.Infer(ctx, &serve.InferRequest{Model: "m"}); !errors.As(err, &full) || full.Code != serve.Exhausted || full.Code.GRPC() != 8 {
+		t.Errorf("%v", err)
+	}
+	if got := ask(s, "GET", "/v2/health/ready", ""); got.code != 200 {
+		t.Error("a full server is not ready")
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Close(ctx) }()
+	until(t, func() bool { return s.Ready() != nil })
+	close(m.held)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if asked.Wait(); answered.Load() != 5 {
+		t.Errorf("%d of 5 were answered", answered.Load())
+	}
+	metrics := ask(s, "GET", "/metrics", "").body
+	for _, want := range []string{`bochner_rejected_total{reason="exhausted"} 3`, `bochner_requests_total{code="429",model="m",route="infer"} 1`, `bochner_rows_total{model="m"} 5`, "bochner_requests_waiting 0\n", "bochner_requests_in_flight 0\n"} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("the metrics have no %s", want)
+		}
+	}
+}
+
+// A request that takes too long, waiting or at work, ends; so does one whose client has gone.
+func TestTimeOfRequests(t *testing.T) {
+	m := tame{held: make(chan struct{}), at: new(atomic.Int64)}
+	s := serving(t, m, serve.Options{Limits: serve.Limits{Working: 1, Time: 30 * time.Millisecond}})
+	codes := make(chan reply, 2)
+	go func() { codes <- ask(s, "POST", "/v1/models/m:predict", one) }()
+	until(t, func() bool { return m.at.Load() == 1 })
+	go func() { codes <- ask(s, "POST", "/v1/models/m:predict", one) }()
+	got := map[int]string{}
+	for range 2 {
+		r := <-codes
+		got[r.code] = r.body
+	}
+	if !strings.Contains(got[504], "took longer than the server's limit") || len(got) == 2 && !strings.Contains(got[503], "waited longer than the server's limit") {
+		t.Error(got)
+	}
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	r := httptest.NewRequestWithContext(gone, "POST", "/v1/models/m:predict", strings.NewReader(one))
+	if got := do(s, r); got.code != 499 {
+		t.Errorf("a client that went away: %d %s", got.code, got.body)
+	}
+}
+
+// Requests do not get more memory than there is for them, whatever they claim and whoever else has it.
+func TestMemoryOfRequests(t *testing.T) {
+	s := started(t, serve.Options{Limits: serve.Limits{Memory: 200_000, Body: 1 << 20}})
+	long := `{"rows":[` + strings.Repeat(`{"a":1,"b":2,"c":3},`, 9000) + `{"a":1,"b":2,"c":3}]}`
+	if got := ask(s, "POST", "/v1/models/nrent:predict", long); got.code != 413 || !strings.Contains(got.body, "send fewer rows at a time") {
+		t.Errorf("%d %s", got.code, got.body)
+	}
+	if got := ask(s, "POST", "/v2/models/nrent/infer", `{"inputs":[{"name":"X","shape":[9000,3],"datatype":"INT8","data":[`+strings.Repeat("0,", 26999)+`0]}]}`); got.code != 413 {
+		t.Errorf("%d %s", got.code, got.body)
+	}
+	reader, writer := io.Pipe() // a body of which most does not come
+	go writer.Write([]byte(strings.Repeat(" ", 150_000)))
+	first := make(chan reply)
+	go func() { first <- do(s, httptest.NewRequest("POST", "/v1/models/nrent:predict", reader)) }()
+	short := `{"rows":[` + strings.Repeat(`{"a":1,"b":2,"c":3},`, 900) + `{"a":1,"b":2,"c":3}]}`
+	until(t, func() bool {
+		got := ask(s, "POST", "/v1/models/nrent:predict", short)
+		return got.code == 429 && strings.Contains(got.body, "other requests have the server's memory")
+	})
+	writer.CloseWithError(io.ErrUnexpectedEOF)
+	<-first
+	if got := ask(s, "POST", "/v1/models/nrent:predict", short); got.code != 200 {
+		t.Errorf("%d %s", got.code, got.body)
+	}
+	if got := ask(s, "GET", "/metrics", "").body; !strings.Contains(got, "bochner_request_memory_bytes 0\n") {
+		t.Error("memory is not given back")
+	}
+}
+
+// A fault of the program is answered, counted and logged, and the server goes on; what a model cannot say is no fault.
+func TestFaultsOfModels(t *testing.T) {
+	var log bytes.Buffer
+	m := tame{predict: func(v float64) (float64, error) {
+		switch v {
+		case 1:
+			panic("broken")
+		case 2:
+			return 0, errors.New("out of order")
+		case 3:
+			return math.NaN(), nil
+		case 4:
+			return 0, &datasets.RowError{Row: 0, Column: "x0", Err: errors.New("too large")}
+		}
+		return v, nil
+	}}
+	s := serving(t, m, serve.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	for value, want := range map[string]struct {
+		code int
+		text string
+	}{
+		"0": {200, `[{"value":0}]`}, "1": {500, "the server failed; its log says why, for request mine"}, "2": {500, "out of order"},
+		"3": {400, "row 0: what the model predicts is no number"}, "4": {400, "row 0, column x0: too large"}, "5": {200, `[{"value":5}]`},
+	} {
+		got := ask(s, "POST", "/v1/models/m:predict", `{"rows":[{"x0":`+value+`}]}`, "X-Request-Id", "mine")
+		if got.code != want.code || !strings.Contains(got.body, want.text) {
+			t.Errorf("%s: %d %s, wanted %d %s", value, got.code, got.body, want.code, want.text)
+		}
+	}
+	metrics := ask(s, "GET", "/metrics", "").body
+	for _, want := range []string{"bochner_panics_total 1\n", "bochner_requests_in_flight 0\n", "bochner_request_memory_bytes 0\n"} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("the metrics have no %s", want)
+		}
+	}
+	if text := log.String(); !strings.Contains(text, `fault=broken`) || !strings.Contains(text, "limits_test.go") || !strings.Contains(text, "request=mine") {
+		t.Error(text)
+	}
+}
+
+// Every request has a name and a line in the log.
+func TestAccessLog(t *testing.T) {
+	var log bytes.Buffer
+	s := serving(t, tame{}, serve.Options{Access: slog.New(slog.NewJSONHandler(&log, nil))})
+	for _, given := range []string{"", "order-7", "a b", strings.Repeat("x", 200), "line\nbreak"} {
+		log.Reset()
+		got := ask(s, "POST", "/v1/models/m:predict", one, "X-Request-Id", given)
+		var line struct {
+			Request, Route, Model, Method, Path string
+			Status, Rows                        int
+			Seconds                             float64
+		}
+		if err := json.Unmarshal(log.Bytes(), &line); err != nil {
+			t.Fatal(err)
+		}
+		id := got.header.Get("X-Request-Id")
+		if line.Request != id || line.Route != "predict" || line.Model != "m" || line.Method != "POST" || line.Path != "/v1/models/m:predict" || line.Status != 200 || line.Rows != 1 || line.Seconds <= 0 {
+			t.Errorf("%s", log.String())
+		}
+		if given == "order-7" != (id == given) || id == "" {
+			t.Errorf("%q is called %q", given, id)
+		}
+	}
+	log.Reset()
+	ask(s, "GET", "/none", "")
+	if !strings.Contains(log.String(), `"route":"none"`) || !strings.Contains(log.String(), `"status":404`) {
+		t.Error(log.String())
+	}
+}
+
+// The metrics are as Prometheus wants them, also in the registry of a program.
+func TestMetricsAreWellFormed(t *testing.T) {
+	s := serving(t, tame{}, serve.Options{Version: "1.0"})
+	dir := t.TempDir()
+	files, err := serve.New(serve.Options{Models: []string{save(t, dir, "flat.bochner", "nrent")}})
+	if err == nil {
+		err = files.Load(ctx)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*serve.Server{s, files} {
+		ask(s, "POST", "/v1/models/m:predict", one)
+		ask(s, "POST", "/v1/models/m:predict", "")
+		all := prometheus.NewPedanticRegistry()
+		all.MustRegister(s)
+		problems, err := testutil.GatherAndLint(all)
+		if err != nil || len(problems) > 0 {
+			t.Errorf("%v, %v", problems, err)
+		}
+		if n, err := testutil.GatherAndCount(all); err != nil || n < 10 {
+			t.Errorf("%d metrics, %v", n, err)
+		}
+	}
+}
+
+// A server that is told to end is unready, answers what comes for a while, and loses no request that it has accepted.
+func TestEndLosesNoRequest(t *testing.T) {
+	m := tame{held: make(chan struct{}), at: new(atomic.Int64)}
+	s := serving(t, m, serve.Options{Limits: serve.Limits{Working: 64}})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	running, end := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(running, l, serve.Listening{Drain: 100 * time.Millisecond}) }()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	url := "http://" + l.Addr().String()
+	codes := make(chan int, 64)
+	send := func(n int) {
+		for range n {
+			go func() {
+				r, err := client.Post(url+"/v1/models/m:predict", "application/json", strings.NewReader(one))
+				if err != nil {
+					t.Error(err)
+					codes <- 0
+					return
+				}
+				r.Body.Close()
+				codes <- r.StatusCode
+			}()
+		}
+	}
+	send(20)
+	until(t, func() bool { return m.at.Load() == 20 })
+	end()
+	until(t, func() bool { return s.Ready() != nil })
+	send(20) // while it drains
+	until(t, func() bool { return m.at.Load() == 40 })
+	select {
+	case err := <-ended:
+		t.Fatalf("it ended with requests at work: %v", err)
+	case <-time.After(150 * time.Millisecond):
+	}
+	if _, err := net.Dial("tcp", l.Addr().String()); err == nil {
+		t.Error("it listens behind its end")
+	}
+	close(m.held)
+	for range 40 {
+		if code := <-codes; code != 200 {
+			t.Errorf("status %d", code)
+		}
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	client.CloseIdleConnections()
+}
+
+// Requests that take too long for the end are said.
+func TestEndHasALimit(t *testing.T) {
+	m := tame{held: make(chan struct{}), at: new(atomic.Int64)}
+	s := serving(t, m, serve.Options{})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	running, end := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(running, l, serve.Listening{Grace: 20 * time.Millisecond}) }()
+	lost := make(chan error, 1)
+	go func() {
+		_, err := http.Post("http://"+l.Addr().String()+"/v1/models/m:predict", "application/json", strings.NewReader(one))
+		lost <- err
+	}()
+	until(t, func() bool { return m.at.Load() == 1 })
+	end()
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "1 requests were not answered within 20ms of the end") {
+		t.Errorf("error %v", err)
+	}
+	if err := <-lost; err == nil {
+		t.Error("the request was answered")
+	}
+}

@@ -1,0 +1,149 @@
+package serve_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bochner-ml/bochner/serve"
+)
+
+// certify writes a certificate of its own for the name, and its key.
+func certify(t *testing.T, dir, name string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, NotAfter: time.Now().Add(time.Hour)}
+	cert, err := x509.CreateCertificate(rand.Reader, &about, &about, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "tls.key"), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})))
+	write(t, filepath.Join(dir, "tls.crt"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})))
+}
+
+// The certificate is read again when it has changed, not while it and its key do not go together; old versions of TLS
+// and plain HTTP get no answer.
+func TestTLS(t *testing.T) {
+	dir := t.TempDir()
+	certify(t, dir, "first")
+	s, err := serve.New(serve.Options{Period: 2 * time.Millisecond})
+	if err == nil {
+		err = s.Put("flat", "1", fitted()["nrent"])
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := listen(t, s, serve.Listening{Certificate: filepath.Join(dir, "tls.crt"), Key: filepath.Join(dir, "tls.key")})
+	name := func() string {
+		t.Helper()
+		c, err := tls.Dial("tcp", addr, &tls.Config{InsecureSkipVerify: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		return c.ConnectionState().PeerCertificates[0].Subject.CommonName
+	}
+	if got := name(); got != "first" {
+		t.Errorf("the certificate of %s", got)
+	}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	defer client.CloseIdleConnections()
+	answer, err := client.Post("https://"+addr+"/v1/models/flat:predict", "application/json", strings.NewReader(row))
+	if err != nil || answer.StatusCode != 200 || answer.Proto != "HTTP/1.1" {
+		t.Fatalf("%+v, %v", answer, err)
+	}
+	answer.Body.Close()
+	write(t, filepath.Join(dir, "tls.key"), "half")
+	time.Sleep(20 * time.Millisecond)
+	if got := name(); got != "first" {
+		t.Errorf("the certificate of %s", got)
+	}
+	certify(t, dir, "second")
+	until(t, func() bool { return name() == "second" })
+	if _, err := tls.Dial("tcp", addr, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11}); err == nil {
+		t.Error("TLS 1.1 is spoken")
+	}
+	plain, err := http.Get("http://" + addr + "/v2/health/live")
+	if err == nil {
+		plain.Body.Close()
+	}
+	if err == nil && plain.StatusCode == 200 {
+		t.Error("plain HTTP is answered")
+	}
+}
+
+// What a server cannot listen with is an error, and nothing listens.
+func TestListeningThatCannotBe(t *testing.T) {
+	dir := t.TempDir()
+	certify(t, dir, "first")
+	cert := filepath.Join(dir, "tls.crt")
+	for want, o := range map[string]serve.Listening{
+		"TLS needs a certificate and its key": {Certificate: cert},
+		"negative":                            {Grace: -1},
+		"no such file":                        {Certificate: cert, Key: filepath.Join(dir, "none")},
+		"rather than a key":                   {Certificate: cert, Key: cert},
+	} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := started(t, serve.Options{})
+		if err := s.Serve(ctx, l, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, wanted %s", err, want)
+		}
+		if _, err := net.Dial("tcp", l.Addr().String()); err == nil {
+			t.Errorf("%s: something listens", want)
+		}
+	}
+}
+
+// No more connections than are allowed are answered at once; the next one is when one ends.
+func TestConnectionsAreBounded(t *testing.T) {
+	s := started(t, serve.Options{})
+	addr := listen(t, s, serve.Listening{Connections: 2})
+	get := func(c net.Conn, within time.Duration) bool {
+		if _, err := io.WriteString(c, "GET /v2/health/live HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		c.SetReadDeadline(time.Now().Add(within))
+		n, _ := c.Read(make([]byte, 500))
+		return n > 0
+	}
+	var open []net.Conn
+	for range 3 {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		open = append(open, c)
+	}
+	if !get(open[0], 20*time.Second) || !get(open[1], 20*time.Second) || get(open[2], 50*time.Millisecond) {
+		t.Error("wanted answers to two of three connections")
+	}
+	open[0].Close()
+	until(t, func() bool {
+		open[2].SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+		n, _ := open[2].Read(make([]byte, 500))
+		return n > 0
+	})
+}

@@ -1,0 +1,311 @@
+package serve_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bochner-ml/bochner/serve"
+)
+
+// opened returns a server of model files, which it has loaded.
+func opened(t *testing.T, models ...string) *serve.Server {
+	t.Helper()
+	s, err := serve.New(serve.Options{Models: models, Period: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Load(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// row is one of the models of numbers.
+const row = `{"rows":[{"a":1,"b":2,"c":3}]}`
+
+// says asks a model for its prediction of a row.
+func says(t *testing.T, s *serve.Server, model string) string {
+	t.Helper()
+	got := ask(s, "POST", "/v1/models/"+model+":predict", row)
+	if got.code != 200 {
+		t.Fatalf("%s: %d %s", model, got.code, got.body)
+	}
+	_, text, _ := strings.Cut(got.body, `"predictions":`)
+	return text
+}
+
+// A model is called as its file, or otherwise; a folder has its versions, of which the one of the greatest number
+// answers where none is asked for.
+func TestNamesAndVersions(t *testing.T) {
+	dir := t.TempDir()
+	folder := filepath.Join(dir, "houses")
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	flat := save(t, dir, "flat.bochner", "nrent")
+	save(t, folder, "9.bochner", "nchance")
+	save(t, folder, "10.bochner", "nmany")
+	save(t, folder, "beta.bochner", "nrent")
+	for _, other := range []string{"notes.txt", ".hidden.bochner", "11.bochner.tmp"} {
+		if err := os.WriteFile(filepath.Join(folder, other), []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := opened(t, flat, "other="+flat, folder+"/")
+	if says(t, s, "flat") != says(t, s, "other") || says(t, s, "flat") != says(t, s, "houses/versions/beta") {
+		t.Error("one model says two things")
+	}
+	if says(t, s, "houses") != says(t, s, "houses/versions/10") || says(t, s, "houses") == says(t, s, "houses/versions/9") {
+		t.Error("the latest version is not the one of the greatest number")
+	}
+	if got := ask(s, "GET", "/v2/models/houses", ""); !strings.Contains(got.body, `"versions":["beta","9","10"]`) {
+		t.Error(got.body)
+	}
+	var list struct {
+		Models []struct {
+			Name, Version, Task string
+			Ready               bool
+			Versions            []struct{ Version, Loaded string }
+		}
+	}
+	if err := json.Unmarshal([]byte(ask(s, "GET", "/v1/models", "").body), &list); err != nil {
+		t.Fatal(err)
+	}
+	if text := fmt.Sprint(len(list.Models), list.Models[2].Name, list.Models[2].Version, list.Models[2].Task, list.Models[2].Ready, len(list.Models[2].Versions)); text != "3houses10regressiontrue 3" {
+		t.Error(text)
+	}
+}
+
+// What cannot be served is said at once, all of it, before anything is loaded.
+func TestModelsThatThereAreNot(t *testing.T) {
+	dir := t.TempDir()
+	flat := save(t, dir, "flat.bochner", "nrent")
+	_, err := serve.New(serve.Options{
+		Models: []string{"gone.bochner", flat, flat, "a/b=" + flat, "=" + flat, dir + "/..", "empty=" + t.TempDir()},
+		Limits: serve.Limits{Rows: -1}, TokenFile: filepath.Join(dir, "token"), Period: -1,
+	})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{
+		`a limit is negative`, `the period is negative`, `model "gone": stat gone.bochner: no such file`, `two models are called flat; write NAME=PATH`,
+		`it would be called "a/b", wanted a name without blanks and / : = ? # % \; write NAME=PATH`, `it would be called ""`, `has no file such as 1.bochner`, `token: no such file`,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nhas no %s", err, want)
+		}
+	}
+	if err := new(serve.Server).Put("a b", "1", fitted()["nrent"]); err == nil {
+		t.Error("a name with a blank is taken")
+	}
+}
+
+// write puts text into a file at once, as a program does that writes in place.
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A file that changes is loaded again. While it is damaged the model before answers, and that is said; requests go on
+// all the time, each with one model or the other.
+func TestReload(t *testing.T) {
+	dir := t.TempDir()
+	path := save(t, dir, "flat.bochner", "nrent")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := opened(t, path)
+	before := says(t, s, "flat")
+	stop := make(chan struct{})
+	var asked sync.WaitGroup
+	var answers atomic.Int64
+	for range 4 {
+		asked.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if got := ask(s, "POST", "/v1/models/flat:predict", row); got.code != 200 {
+					t.Errorf("%d %s", got.code, got.body)
+					return
+				}
+				answers.Add(1)
+			}
+		})
+	}
+	for _, text := range []string{string(whole[:len(whole)/2]), "", "no model", string(whole) + "x"} {
+		write(t, path, text)
+		if err := s.Load(ctx); err == nil || !strings.Contains(err.Error(), `model "flat", version 1`) {
+			t.Errorf("of a damaged file: %v", err)
+		}
+		if says(t, s, "flat") != before || s.Ready() != nil {
+			t.Error("a damaged file ends the model")
+		}
+		if got := ask(s, "GET", "/v1/models", "").body; !strings.Contains(got, `"ready":true`) || !strings.Contains(got, `"error":"its file is damaged"`) {
+			t.Error(got)
+		}
+		if got := ask(s, "GET", "/metrics", "").body; !strings.Contains(got, `bochner_model_file_good{model="flat",version="1"} 0`) {
+			t.Error("the metrics do not tell of a damaged file")
+		}
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Load(ctx); !errors.Is(err, os.ErrNotExist) || says(t, s, "flat") != before {
+		t.Errorf("of a file that is gone: %v", err)
+	}
+	save(t, dir, "flat.bochner", "nchance")
+	if err := s.Load(ctx); err != nil {
+		t.Error(err)
+	}
+	if after := says(t, s, "flat"); after == before || !strings.Contains(after, "probabilities") {
+		t.Errorf("the new model does not answer: %s", after)
+	}
+	if got := ask(s, "GET", "/metrics", "").body; !strings.Contains(got, `bochner_model_file_good{model="flat",version="1"} 1`) || !strings.Contains(got, `bochner_model_loads_total{model="flat",result="loaded",version="1"} 2`) {
+		t.Error("the metrics do not tell of the new model")
+	}
+	close(stop)
+	asked.Wait()
+	if answers.Load() == 0 {
+		t.Error("nobody asked meanwhile")
+	}
+}
+
+// A version that comes into a folder is served, one that goes is not, and one that is damaged harms no other.
+func TestVersionsComeAndGo(t *testing.T) {
+	dir := t.TempDir()
+	first := save(t, dir, "1.bochner", "nrent")
+	s := opened(t, "m="+dir)
+	one := says(t, s, "m")
+	write(t, filepath.Join(dir, "2.bochner"), "half")
+	if err := s.Load(ctx); err == nil || says(t, s, "m") != one || s.Ready() != nil || s.ModelReady("m", "2") == nil {
+		t.Errorf("a damaged version: %v", err)
+	}
+	if got := ask(s, "POST", "/v1/models/m/versions/2:predict", row); got.code != 503 || !strings.Contains(got.body, "its file is damaged") || got.header.Get("Retry-After") == "" {
+		t.Errorf("%d %s", got.code, got.body)
+	}
+	save(t, dir, "2.bochner", "nchance")
+	if err := s.Load(ctx); err != nil || says(t, s, "m") == one || says(t, s, "m/versions/1") != one {
+		t.Errorf("a new version: %v", err)
+	}
+	if err := os.Remove(first); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Load(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(s, "POST", "/v1/models/m/versions/1:predict", row); got.code != 404 {
+		t.Errorf("a version that is gone: %d %s", got.code, got.body)
+	}
+	if got := ask(s, "GET", "/metrics", "").body; strings.Contains(got, `model="m",version="1"`) {
+		t.Error("the metrics tell of a version that is gone")
+	}
+	if err := os.Remove(filepath.Join(dir, "2.bochner")); err != nil {
+		t.Fatal(err)
+	}
+	if s.Load(ctx); s.Ready() != nil || says(t, s, "m") == one {
+		t.Error("an empty folder ends the last version")
+	}
+}
+
+// A server is ready when all of its models are loaded, not before, and not when it ends.
+func TestReadiness(t *testing.T) {
+	dir := t.TempDir()
+	path := save(t, dir, "flat.bochner", "nrent")
+	broken := filepath.Join(dir, "broken.bochner")
+	write(t, broken, "half")
+	s, err := serve.New(serve.Options{Models: []string{path, broken}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready := func(code int, words ...string) {
+		t.Helper()
+		got := ask(s, "GET", "/v2/health/ready", "")
+		for _, word := range words {
+			if got.code != code || !strings.Contains(got.body, word) || strings.Contains(got.body, dir) {
+				t.Errorf("%d %s, wanted %d %s", got.code, got.body, code, words)
+			}
+		}
+	}
+	ready(503, `model \"flat\", version 1: not loaded yet`, `model \"broken\", version 1: not loaded yet`)
+	if got := ask(s, "POST", "/v1/models/flat:predict", row); got.code != 503 {
+		t.Errorf("before it is loaded: %d %s", got.code, got.body)
+	}
+	if got := ask(s, "GET", "/v2/health/live", ""); got.code != 200 {
+		t.Error("not alive")
+	}
+	if err := s.Load(ctx); err == nil {
+		t.Error("a damaged file is loaded")
+	}
+	ready(503, `"error":"model \"broken\", version 1: its file is damaged"`)
+	if got := ask(s, "GET", "/v2/models/broken/ready", ""); got.code != 503 || got.body != `{"name":"broken","ready":false}` {
+		t.Errorf("%d %s", got.code, got.body)
+	}
+	if got := ask(s, "GET", "/v2/models/flat/ready", ""); got.code != 200 {
+		t.Error("a good model is not ready")
+	}
+	save(t, dir, "broken.bochner", "nchance")
+	if err := s.Load(ctx); err != nil {
+		t.Error(err)
+	}
+	ready(200, `{"ready":true}`)
+	s.Drain()
+	ready(503, "the server ends")
+	if got := ask(s, "POST", "/v1/models/flat:predict", row); got.code != 200 || got.header.Get("Connection") != "close" {
+		t.Errorf("while it drains: %d %v", got.code, got.header)
+	}
+	if err := s.Close(ctx); err != nil {
+		t.Error(err)
+	}
+	if got := ask(s, "POST", "/v1/models/flat:predict", row); got.code != 503 || got.header.Get("Retry-After") == "" {
+		t.Errorf("after the end: %d %s", got.code, got.body)
+	}
+	var none *serve.Error
+	if _, err := s.Infer(ctx, &serve.InferRequest{Model: "flat"}); !errors.As(err, &none) || none.Code != serve.Unavailable || none.Code.GRPC() != 14 {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+// The file of the token is read again, and an empty one opens nothing.
+func TestTokenIsReadAgain(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	write(t, file, "one")
+	s, err := serve.New(serve.Options{TokenFile: file, Period: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watched(s)()
+	lets := func(token string) bool { return s.Authorized("Bearer "+token) == nil }
+	if !lets("one") || lets("two") || lets("") || s.Authorized("") == nil || s.Authorized("bearer  one") != nil {
+		t.Error("the first token")
+	}
+	write(t, file, "two\n")
+	until(t, func() bool { return lets("two") && !lets("one") })
+	write(t, file, "")
+	time.Sleep(20 * time.Millisecond)
+	if !lets("two") || lets("") {
+		t.Error("an empty file changes the token")
+	}
+	for _, path := range []string{"/v2/health/live", "/v2/health/ready"} {
+		if got := ask(s, "GET", path, ""); got.code == http.StatusUnauthorized {
+			t.Errorf("%s wants a token", path)
+		}
+	}
+	if got := ask(s, "GET", "/v2", ""); got.code != http.StatusUnauthorized || got.header.Get("WWW-Authenticate") != "Bearer" {
+		t.Errorf("%d %v", got.code, got.header)
+	}
+}
