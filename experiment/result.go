@@ -3,6 +3,7 @@ package experiment
 import (
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
@@ -25,26 +26,37 @@ func membersOf(m estimator.Predictor) (out []result.MemberWeight) {
 
 // Version returns the versions of the running program, as its build recorded them.
 func Version() result.Versions {
-	v := result.Versions{Bochner: "devel", Go: runtime.Version()}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return v
+	info, _ := debug.ReadBuildInfo()
+	return result.Versions{Bochner: versionIn(info), Go: runtime.Version()}
+}
+
+// versionIn finds this module's version in what the build of a program recorded, which is nil where it recorded nothing.
+// A module that a program replaces by a folder has no version, whatever the program requires.
+func versionIn(info *debug.BuildInfo) string {
+	version := ""
+	if info == nil {
+		return "devel"
 	}
-	if info.Main.Path == module && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		v.Bochner = info.Main.Version
-		return v
-	}
-	for _, dependency := range info.Deps {
-		if dependency.Path == module {
-			v.Bochner = dependency.Version
+	for _, m := range append([]*debug.Module{&info.Main}, info.Deps...) {
+		if m.Path == module {
+			if m.Replace != nil {
+				m = m.Replace
+			}
+			version = m.Version
+			break
 		}
 	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && v.Bochner == "devel" && len(s.Value) >= 12 {
-			v.Bochner = "devel-" + s.Value[:12]
+	if version != "" && version != "(devel)" {
+		return version
+	}
+	if own := info.Main.Path; own == module || strings.HasPrefix(own, module+"/") { // of one repository
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+				return "devel-" + s.Value[:12]
+			}
 		}
 	}
-	return v
+	return "devel"
 }
 
 const module = "github.com/bochner-ml/bochner"

@@ -49,10 +49,22 @@ func (s *shard) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// stateFile is the name of a state or model that is written.
+type stateFile string
+
+// UnmarshalText refuses what means standard output elsewhere: a state is done when its file is there, whole.
+func (f *stateFile) UnmarshalText(text []byte) error {
+	if string(text) == "-" || len(text) == 0 {
+		return fmt.Errorf("%q is no file: states and models are not written to standard output", text)
+	}
+	*f = stateFile(text)
+	return nil
+}
+
 type foldPartCommand struct {
 	Spec  string                `arg:"" files:"" name:"experiment.yaml" help:"Experiment file."`
 	Shard shard                 `required:"" placeholder:"I/N" help:"Which of how many shards of the rows it is, from 0: 3/64."`
-	Out   string                `short:"o" required:"" files:"" placeholder:"STATE" help:"File to write what the part has found to."`
+	Out   stateFile             `short:"o" required:"" files:"" placeholder:"STATE" help:"File to write what the part has found to."`
 	From  string                `files:"" placeholder:"MODEL" help:"What finish has written, of every pass but the first."`
 	Data  string                `files:"" placeholder:"FILE" help:"Rows that are the whole of this shard, - for standard input; otherwise it is a share of the rows that data.train names."`
 	Set   []experiment.Override `sep:"none" placeholder:"PATH=VALUE" help:"Override a value, the same in every part; may be repeated."`
@@ -85,7 +97,7 @@ func (c foldPartCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(s.ctx, c.Out, state.Write); err != nil {
+	if err := writeFile(s.ctx, string(c.Out), state.Write); err != nil {
 		return err
 	}
 	if s.json {
@@ -109,8 +121,8 @@ func nameOfPass(k int) string {
 }
 
 type foldMergeCommand struct {
-	States []string `arg:"" files:"" name:"state" help:"States of parts, or of merges; one that ends in * stands for all that begin so."`
-	Out    string   `short:"o" required:"" files:"" placeholder:"STATE" help:"File to write."`
+	States []string  `arg:"" files:"" name:"state" help:"States of parts, or of merges; one that ends in * stands for all that begin so."`
+	Out    stateFile `short:"o" required:"" files:"" placeholder:"STATE" help:"File to write."`
 }
 
 func (foldMergeCommand) Help() string {
@@ -126,7 +138,7 @@ func (c foldMergeCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(s.ctx, c.Out, merged.Write); err != nil {
+	if err := writeFile(s.ctx, string(c.Out), merged.Write); err != nil {
 		return err
 	}
 	missing := merged.Missing()
@@ -171,8 +183,8 @@ func refused(err error, files []string) error {
 }
 
 type foldFinishCommand struct {
-	State []string `arg:"" files:"" name:"state" help:"State of all shards; several are merged first, and one that ends in * stands for all that begin so."`
-	Out   string   `short:"o" required:"" files:"" placeholder:"MODEL" help:"File to write: the model, or what the parts of the next pass begin from."`
+	State []string  `arg:"" files:"" name:"state" help:"State of all shards; several are merged first, and one that ends in * stands for all that begin so."`
+	Out   stateFile `short:"o" required:"" files:"" placeholder:"MODEL" help:"File to write: the model, or what the parts of the next pass begin from."`
 }
 
 func (foldFinishCommand) Help() string {
@@ -196,7 +208,7 @@ func (c foldFinishCommand) Run(s *session) error {
 	if out.Next != nil {
 		write = out.Next.Write
 	}
-	if err := writeFile(s.ctx, c.Out, write); err != nil {
+	if err := writeFile(s.ctx, string(c.Out), write); err != nil {
 		return err
 	}
 	if s.json {

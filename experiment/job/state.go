@@ -120,13 +120,23 @@ func (s *State) Digest() (string, error) {
 // ErrNoState is of a file that is a model file or another one of that kind, but no state of a job.
 var ErrNoState = errors.New("it is not what a part of a job has written")
 
+// damaged is [model.ErrDamaged] of what was to be a state: why.
+type damaged string
+
+func (e damaged) Error() string {
+	return "the file is damaged, or none that a part, a merge or a finish has written: " + string(e)
+}
+
+func (damaged) Unwrap() error { return model.ErrDamaged }
+
 // Read reads what Write has written, of that many bytes. A file that is damaged or cut off gives an error that
 // wraps [model.ErrDamaged], a model file one that wraps [ErrNoState].
 func Read(r io.ReaderAt, size int64) (*State, error) {
 	header, archive, err := model.Read(r, size)
 	switch {
 	case errors.Is(err, model.ErrDamaged):
-		return nil, fmt.Errorf("job: the file is damaged, or none that a part, a merge or a finish has written: %w", err)
+		_, why, _ := strings.Cut(err.Error(), model.ErrDamaged.Error()+": ")
+		return nil, damaged(why)
 	case err != nil:
 		return nil, err
 	case header.Task != kind:
