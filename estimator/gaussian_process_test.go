@@ -377,6 +377,9 @@ func TestGaussianProcessLearnsByTheExactKernel(t *testing.T) {
 // Where a model has too few features for what the exact kernel has learned, scales that were learned on features have more
 // evidence, and count.
 func TestGaussianProcessOfTooFewFeatures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fits 1,500 features by their evidence")
+	}
 	data := drawnProcess(12, 150, []float64{2, 2}, 1e-6, 1, 0)
 	s := estimator.NewGaussianProcess()
 	s.Kernel, s.Nu, s.Features = "matern", 1.5, 1500

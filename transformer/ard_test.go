@@ -114,6 +114,9 @@ func TestARDGradientOfEveryKernel(t *testing.T) {
 
 // Inputs that matter only together are found among many that do not.
 func TestARDFindsInteractions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("learns 32 scales from 3,000 rows")
+	}
 	const n, d = 3000, 32
 	rng := rand.New(rand.NewPCG(7, 7))
 	X, y := mat.NewDense(n, d, nil), make([]float64, n)

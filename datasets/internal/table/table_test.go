@@ -87,6 +87,9 @@ func TestMostlyNumbers(t *testing.T) {
 
 // TestTooManyLevels: the levels of a column are bounded, and so is the memory.
 func TestTooManyLevels(t *testing.T) {
+	if testing.Short() {
+		t.Skip("adds a million levels")
+	}
 	l := Begin(datasets.Roles{})
 	form := Form{Name: "f", Columns: []Column{{Name: "id", Declared: true, Kind: datasets.Categorical}}}
 	at, err := arrange(form, datasets.Roles{})

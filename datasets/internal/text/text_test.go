@@ -44,7 +44,7 @@ func TestNumber(t *testing.T) {
 		check(t, s)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range 200_000 {
+	for range many(200_000) {
 		v := math.Float64frombits(rng.Uint64())
 		if v-v != 0 {
 			continue
@@ -54,10 +54,18 @@ func TestNumber(t *testing.T) {
 	}
 }
 
+// many is n, or a tenth of it where tests are to be short.
+func many(n int) int {
+	if testing.Short() {
+		return n / 10
+	}
+	return n
+}
+
 // TestNumberHalfway: numbers at and next to the middle between two float64 round as they should.
 func TestNumberHalfway(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	for range 100_000 {
+	for range many(100_000) {
 		digits := strconv.FormatUint(rng.Uint64()%1e19, 10)
 		at := rng.IntN(len(digits) + 1)
 		check(t, digits[:at]+"."+digits[at:])
