@@ -27,6 +27,8 @@
 // ([BlockEstimator]). The class of a row is a code, the number of a category of the schema's target; a
 // set whose schema names no classes has the classes "0" to the largest code.
 //
+// What they are fitted to says what it predicts as a graph of a few operations, for other programs: [Export].
+//
 // Package estimatortest holds any estimator to the laws that these obey.
 package estimator
 

@@ -10,6 +10,14 @@
 //		return g.Div(g.Sub(rows, g.Row(f.mean)), g.Row(f.sd)), nil
 //	}
 //
+// Beside the operations there are some that are made of them: [Graph.Lines] and [Graph.Pick] by tables, [Graph.Smooth] for
+// functions that there is no operation for, [Graph.Smallest] by rank, [Graph.Decided] and others for what a [Prediction] has.
+// What does not fit together is kept by the graph, which then takes nothing more, and told by [Graph.Err]. A step or model
+// that cannot be exported is a [Fault], with its path in those that hold it.
+//
+// A graph has no errors: a row that the step or model refuses, because a value is missing, say, becomes NaN or a number
+// without a meaning. What the outputs of a fitted pipeline are called, modelfile.Model.Graph tells.
+//
 // [Graph.Run] computes a graph plainly, and is the reference of what the writers write.
 //
 // A graph is built by one goroutine; once it is built it may be read by many.

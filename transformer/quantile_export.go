@@ -11,15 +11,17 @@ import (
 var _ graph.StepExporter = (*FittedQuantile)(nil)
 
 // Export adds to g the ranks of the rows: a look for the quantiles around each value, and the line between them. The
-// normal law is made of polynomials, which are right to about 1e-14.
+// normal law is made of polynomials, and of the rank from above where it is over ½, so that single precision has digits
+// there too: that is right to about 1e-10, for the step itself takes a rank near 1 from 1.
 func (f *FittedQuantile) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
-	share := f.exportShares(g, rows)
+	share, above := f.exportShares(g, rows)
 	if !f.normal {
 		return share, nil
 	}
-	share = g.Min(g.Max(share, g.Number(leastShare)), g.Number(1-leastShare))
+	most := float64(1 - leastShare)
+	leastAbove := 1 - most // which has some digits fewer
 	upper := g.Less(g.Number(0.5), share)
-	tail := g.Where(upper, g.Sub(g.Number(1), share), share) // from leastShare to ½
+	tail := g.Where(upper, g.Max(above, g.Number(leastAbove)), g.Max(share, g.Number(leastShare)))
 	// Φ⁻¹ of a tail is analytic in r = sqrt(−log(tail)).
 	quantile := func(r float64) float64 { return mathext.NormalQuantile(math.Exp(-r * r)) }
 	const pieces = 24
@@ -27,9 +29,9 @@ func (f *FittedQuantile) Export(g *graph.Graph, rows graph.Value) (graph.Value, 
 	return g.Where(upper, g.Neg(y), y), nil
 }
 
-// exportShares returns F of every column: it counts the quantiles below a value, and has for each count the line that
-// the value is on.
-func (f *FittedQuantile) exportShares(g *graph.Graph, rows graph.Value) graph.Value {
+// exportShares returns F of every column, and for the normal law 1 − F: it counts the quantiles below a value, and has for each count the line
+// that the value is on.
+func (f *FittedQuantile) exportShares(g *graph.Graph, rows graph.Value) (share, above graph.Value) {
 	scale := 1.0 // ½ where the distance of two values overflows
 	for _, r := range f.columns {
 		if math.IsInf(r.values[len(r.values)-1]-r.values[0], 0) {
@@ -42,14 +44,31 @@ func (f *FittedQuantile) exportShares(g *graph.Graph, rows graph.Value) graph.Va
 		values = append(values, r.values)
 		all.add(r, scale)
 	}
-	k := g.Below(rows, values)
-	scaled := rows
+	k, scaled := g.Below(rows, values), rows
 	if scale != 1 {
 		scaled = g.Mul(rows, g.Number(scale))
 	}
+	same := g.Equal(rows, g.Pick(k, all.values))
 	part := g.Div(g.Sub(scaled, g.Pick(k, all.start)), g.Pick(k, all.gap))
-	line := g.Add(g.Pick(k, all.from), g.Mul(g.Pick(k, all.rise), part))
-	return g.Where(g.Equal(rows, g.Pick(k, all.values)), g.Pick(k, all.at), line)
+	side := func(at, from, rise [][]float64) graph.Value {
+		return g.Where(same, g.Pick(k, at), g.Add(g.Pick(k, from), g.Mul(g.Pick(k, rise), part)))
+	}
+	share = side(all.at, all.from, all.rise)
+	if !f.normal {
+		return share, above
+	}
+	return share, side(complement(1, all.at), complement(1, all.from), complement(0, all.rise))
+}
+
+// complement returns of less each number.
+func complement(of float64, lists [][]float64) [][]float64 {
+	out := make([][]float64, len(lists))
+	for j, list := range lists {
+		for _, v := range list {
+			out[j] = append(out[j], of-v)
+		}
+	}
+	return out
 }
 
 // rankingLines are, of each column and for each number of values below, the next value and F there, and the line

@@ -26,7 +26,8 @@
 // rows in memory: what is learned is a fold over blocks of rows. Those that learn from rows are
 // also a [PassFitter], ard, rff, softmax_features, binning and nystroem apart, whose sample, rules for γ, bins and landmarks only FitSource learns: their
 // fold is open to whoever drives it, learns on from later rows, and merges what was learned elsewhere.
-// Every fitted type is a model.Stateful, and so can be written to a file, a [Sized] and a [Describer].
+// Every fitted type is a model.Stateful, and so can be written to a file, a [Sized] and a [Describer], and a
+// graph.StepExporter, of which that of binning only refuses.
 //
 // A NaN is a missing value, which impute fills, the scalers and encoders pass on, and ard, pca, rff,
 // softmax_features, binning and nystroem refuse by row and column. Sample weights are not looked at: a step describes the inputs,
