@@ -1,0 +1,55 @@
+package graph_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/graph"
+)
+
+func TestFaultsNameAllPartsByTheirPaths(t *testing.T) {
+	hashes, strange := errors.New("hashes"), errors.New("strange")
+	inner := graph.Join(graph.At("binning", hashes), nil, graph.At("odd", strange))
+	err := graph.Join(graph.At("columns", graph.At("numeric", inner)), graph.At("ridge", nil), hashes)
+	want := "step columns.numeric.binning: it cannot be exported: hashes; step columns.numeric.odd: it cannot be exported: strange; it cannot be exported: hashes"
+	if err == nil || err.Error() != want {
+		t.Errorf("%v\nwanted %s", err, want)
+	}
+	if !errors.Is(err, strange) {
+		t.Error("the reason of one is not in the chain")
+	}
+	if graph.Join(nil, nil) != nil || graph.At("a", nil) != nil {
+		t.Error("nothing wrong is an error")
+	}
+}
+
+func TestPredictionsAreMadeOfScoresAndTargets(t *testing.T) {
+	g := graph.New(make([]graph.Input, 3))
+	first := g.Columns(g.Input(), []int{0})
+	several, one := g.Numbers(g.Input()), g.Numbers(first)
+	if several.Centres() != several.Targets || one.Centres() != one.Values || !one.Targets.None() {
+		t.Error("targets are those of several, values of one")
+	}
+	two, three := g.Decided(first), g.Decided(g.Input())
+	for name, v := range map[string]graph.Value{"first": several.Values, "two": two.Values, "three": three.Values, "of two": g.Logistic(two.Scores), "of three": g.Logistic(three.Scores)} {
+		g.Output(name, v)
+	}
+	out, err := g.Run(mat.NewDense(3, 3, []float64{-1, 0, 2, 0, 0, 0, 3, 1, 3}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][]float64{"first": {-1, 0, 3}, "two": {0, 0, 1}, "three": {2, 0, 0}} {
+		if got := out[name].RawMatrix().Data; got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
+			t.Errorf("%s: %v, wanted %v", name, got, want)
+		}
+	}
+	if p := out["of two"]; math.Abs(p.At(2, 1)-1/(1+math.Exp(-3))) > 1e-15 || math.Abs(p.At(2, 0)+p.At(2, 1)-1) > 1e-15 {
+		t.Errorf("probabilities %v", mat.Formatted(p))
+	}
+	if p := out["of three"]; math.Abs(p.At(1, 2)-1.0/3) > 1e-15 {
+		t.Errorf("probabilities %v", mat.Formatted(p))
+	}
+}
