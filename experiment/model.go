@@ -322,7 +322,7 @@ func Inspect(path string) (Model, error) {
 	}
 	out := Model{
 		Name: m.Name, Task: string(m.Task), Classes: m.Schema.Classes(), Positive: positiveOf(m.Task, m.Schema), Metrics: m.Metrics,
-		Versions: result.Versions{Bochner: m.Versions["bochner"], Go: m.Versions["go"]}, Precision: m.Spec().Precision,
+		Versions: result.Versions{Bochner: m.Versions["bochner"], Go: m.Versions["go"], ScikitLearn: m.Versions["scikit-learn"]}, Precision: m.Spec().Precision,
 		Profile: m.Profile, Members: membersOf(m.Predictor), Intervals: surenessOf(m.Predictor), Threshold: thresholdOf(m.Predictor),
 	}
 	for j := range m.Schema.Columns {

@@ -377,7 +377,11 @@ func showModel(out io.Writer, m experiment.Model) {
 	t := columns(out)
 	fmt.Fprintf(t, "name\t%s\n", m.Name)
 	fmt.Fprintf(t, "task\t%s\n", m.Task)
-	fmt.Fprintf(t, "made by\tbochner %s, %s\n", m.Versions.Bochner, m.Versions.Go)
+	if v := m.Versions; v.ScikitLearn != "" {
+		fmt.Fprintf(t, "made by\tscikit-learn %s\n", v.ScikitLearn)
+	} else {
+		fmt.Fprintf(t, "made by\tbochner %s, %s\n", v.Bochner, v.Go)
+	}
 	if m.Precision != "float64" {
 		fmt.Fprintf(t, "precision\t%s\n", m.Precision)
 	}

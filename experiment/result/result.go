@@ -127,8 +127,9 @@ type Seconds struct {
 
 // Versions are those of the program.
 type Versions struct {
-	Bochner string `json:"bochner"`
-	Go      string `json:"go"`
+	Bochner     string `json:"bochner"`
+	Go          string `json:"go"`
+	ScikitLearn string `json:"scikit_learn,omitempty"` // of a model that was fitted there
 }
 
 // Digests are the SHA-256 sums of the data files, none for built-in data.
