@@ -123,7 +123,11 @@ func (x *writer) row() {
 			if texts(in) {
 				kind = "string"
 			}
-			x.printf("\t%s %s%s // %s\n", x.fields[j], kind, tag(in.Name), oneLine(in.Name))
+			note := tag(in.Name)
+			if note == "" {
+				note = " // " + oneLine(in.Name)
+			}
+			x.printf("\t%s %s%s\n", x.fields[j], kind, note)
 			x.written.Inputs = append(x.written.Inputs, graph.Port{Name: x.fields[j], Type: kind})
 		}
 		x.printf("}\n")

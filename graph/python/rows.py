@@ -27,7 +27,14 @@ def _code(name, value):
 
 def _column(name, values):
     if name in _CODES:
-        return np.array([_code(name, value) for value in values], float)
+        seen = {}  # a column has few different values
+        codes = np.empty(len(values))
+        for i, value in enumerate(values):
+            key = (value.__class__, value)
+            if key not in seen:
+                seen[key] = _code(name, value)
+            codes[i] = seen[key]
+        return codes
     try:
         return np.array([np.nan if value is None else value for value in values], float)
     except (TypeError, ValueError) as err:
