@@ -96,7 +96,7 @@ def furthest(case, said, limit, names={}):
         want = np.array(want, float)
         assert got.shape == want.shape, f"{name} is {got.shape}, wanted {want.shape}"
         finite = np.isfinite(want)
-        assert np.array_equal(got[~finite], want[~finite]), f"{name}: infinite ones differ"
+        assert np.array_equal(got[~finite], want[~finite], equal_nan=True), f"{name}: infinite ones differ"
         off = np.abs(got[finite] - want[finite]) / max(1, np.abs(want[finite]).max(initial=0))
         assert not np.isnan(off).any(), f"{name} has NaN"
         worst = max(worst, off.max(initial=0))

@@ -59,8 +59,11 @@ type column struct {
 
 // write writes all models, and fails where a step is in none of them.
 func write(ctx context.Context, dir string) error {
-	var all []outcome
-	seen := ""
+	first, err := exportOperations(dir)
+	if err != nil {
+		return err
+	}
+	all, seen := []outcome{first}, ""
 	for _, c := range cases() {
 		o, err := c.export(ctx, dir)
 		if err != nil {
