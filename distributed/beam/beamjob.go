@@ -28,24 +28,24 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/job"
 )
 
+// init registers the steps by their types. The generic functions of Beam's package register save some reflection for an
+// element, of which there are a few for each shard, and take the compiler a minute.
 func init() {
-	register.DoFn3x2[context.Context, int, Round, State, error](&partFn{})
-	register.DoFn2x0[State, func(int, State)](&keyFn{})
-	register.Emitter2[int, State]()
-	register.DoFn3x2[context.Context, int, func(*State) bool, State, error](&mergeFn{})
-	register.DoFn2x2[context.Context, State, Round, error](&finishFn{})
-	register.DoFn2x2[context.Context, Round, string, error](&doneFn{})
-	register.Iter1[State]()
+	for _, step := range []any{partFn{}, keyFn{}, mergeFn{}, finishFn{}, doneFn{}} {
+		beam.RegisterType(reflect.TypeOf(step))
+	}
+	beam.RegisterType(reflect.TypeOf(State{}))
+	beam.RegisterType(reflect.TypeOf(Round{}))
 }
 
 // Fan is how many states a task merges into one.

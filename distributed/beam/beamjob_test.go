@@ -158,7 +158,11 @@ func TestGoesOn(t *testing.T) {
 	want := verbs(t, j)
 	var written atomic.Int64
 	defer func() { failing = nil }()
-	for at, after := range map[string]bool{"pass-1/part-7": true, "pass-2/merge-": false, "pass-3/next": true} {
+	for _, broken := range []struct {
+		at    string
+		after bool // whether it has written
+	}{{"pass-1/part-7", true}, {"pass-2/merge-", false}, {"pass-3/next", true}} { // in the order of the job
+		at, after := broken.at, broken.after
 		failing = func(name string, done bool) error {
 			if done {
 				written.Add(1)
