@@ -109,6 +109,10 @@ func parsePath(path string) asked {
 	return a
 }
 
+// Route returns a word for what a request asks for, as the metrics have it: predict, infer, model, and none where the path
+// leads nowhere.
+func Route(r *http.Request) string { return parsePath(r.URL.Path).route }
+
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := calls.Get().(*call)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"net/http"
 	"time"
 
 	"github.com/bochner-ml/bochner/experiment"
@@ -19,6 +20,8 @@ type serveCommand struct {
 	TLSCert   string        `name:"tls-cert" files:"" placeholder:"FILE" help:"TLS certificate; read again when it changes."`
 	TLSKey    string        `name:"tls-key" files:"" placeholder:"FILE" help:"Key of the certificate."`
 	AccessLog string        `enum:"none,text,json" default:"none" help:"Log every request: ${enum}. Default: ${default}."`
+
+	Traces string `placeholder:"URL" help:"Collector of OpenTelemetry traces, by OTLP over HTTP: http://localhost:4318/v1/traces."`
 
 	MaxBody     int64         `default:"8388608" placeholder:"BYTES" help:"Bytes of a request's body, unpacked. Default: ${default}."`
 	MaxRows     int           `default:"10000" placeholder:"N" help:"Rows of a request. Default: ${default}."`
@@ -79,7 +82,16 @@ func (c serveCommand) Run(s *session) error {
 		}
 		server.Watch(watching)
 	}()
+	var handler http.Handler = server
+	if c.Traces != "" {
+		var end func()
+		if handler, end, err = traced(s.ctx, server, c.Traces, o.Version); err != nil {
+			l.Close()
+			return err
+		}
+		defer end()
+	}
 	return server.Serve(s.ctx, l, serve.Listening{
-		Connections: c.Connections, Drain: c.Drain, Grace: c.Grace, Certificate: c.TLSCert, Key: c.TLSKey,
+		Handler: handler, Connections: c.Connections, Drain: c.Drain, Grace: c.Grace, Certificate: c.TLSCert, Key: c.TLSKey,
 	})
 }

@@ -4,22 +4,26 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
 	"github.com/bochner-ml/bochner"
 )
 
-// The command serves a model until it is told to end, says where and when it is ready, and ends with code 0.
-func TestServe(t *testing.T) {
-	t.Chdir(t.TempDir())
+// line saves a model as line.bochner.
+func line(t *testing.T) {
+	t.Helper()
 	put(t, "rows.csv", "a,y\n1,2\n2,4\n3,6\n4,8\n5,10.5\n6,12\n7,14\n8,16\n9,18\n10,20\n11,22\n12,24\n")
 	rows, err := bochner.Load(t.Context(), "rows.csv", "y")
 	if err != nil {
@@ -32,23 +36,32 @@ func TestServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// serving starts the command, and returns where it listens once it is ready.
+func serving(t *testing.T, args ...string) (c *exec.Cmd, url string, log *strings.Builder) {
+	t.Helper()
+	c, log = exec.Command(os.Args[0], append([]string{"serve"}, args...)...), new(strings.Builder)
+	c.Env, c.Stderr = append(os.Environ(), asCommand+"=yes"), log
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != "ready"; {
+		fmt.Sscanf(lines.Text(), "listening on %s", &url)
+	}
+	return c, url, log
+}
+
+// The command serves a model until it is told to end, says where and when it is ready, and ends with code 0.
+func TestServe(t *testing.T) {
+	t.Chdir(t.TempDir())
+	line(t)
 	for _, end := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
-		c := exec.Command(os.Args[0], "serve", "line.bochner", "--addr", "127.0.0.1:0", "--access-log", "json", "--drain", "10ms")
-		c.Env = append(os.Environ(), asCommand+"=yes")
-		out, err := c.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		log := new(strings.Builder)
-		c.Stderr = log
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(out)
-		var url string
-		for lines.Scan() && lines.Text() != "ready" {
-			fmt.Sscanf(lines.Text(), "listening on %s", &url)
-		}
+		c, url, log := serving(t, "line.bochner", "--addr", "127.0.0.1:0", "--access-log", "json", "--drain", "10ms")
 		answer, err := http.Post(url+"/v1/models/line:predict", "application/json", strings.NewReader(`{"rows":[{"a":3}]}`))
 		if err != nil {
 			t.Fatalf("%v: %s", err, log)
@@ -90,5 +103,58 @@ func TestServeNothing(t *testing.T) {
 		if code != c.code || !strings.Contains(errs.String(), c.want) {
 			t.Errorf("%v: code %d, %s", c.args, code, errs.String())
 		}
+	}
+}
+
+// Spans of requests go to a collector, as parts of the trace that the request names, and none of the probes.
+func TestServeTraces(t *testing.T) {
+	t.Chdir(t.TempDir())
+	line(t)
+	var mu sync.Mutex
+	var sent []byte
+	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body io.Reader = r.Body
+		if r.Header.Get("Content-Encoding") == "gzip" {
+			unpacked, err := gzip.NewReader(r.Body)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			body = unpacked
+		}
+		text, err := io.ReadAll(body)
+		if err != nil || r.URL.Path != "/v1/traces" {
+			t.Errorf("%s: %v", r.URL.Path, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		sent = append(sent, text...)
+	}))
+	defer collector.Close()
+	c, url, log := serving(t, "line.bochner", "--addr", "127.0.0.1:0", "--traces", collector.URL+"/v1/traces")
+	trace := [16]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
+	for path, method := range map[string]string{"/v1/models/line:predict": "POST", "/v2/health/ready": "GET"} {
+		r, err := http.NewRequest(method, url+path, strings.NewReader(`{"rows":[{"a":3}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("traceparent", fmt.Sprintf("00-%x-0102030405060708-01", trace))
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil || answer.StatusCode != 200 {
+			t.Fatalf("%+v, %v: %s", answer, err, log)
+		}
+		answer.Body.Close()
+	}
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Wait(); err != nil {
+		t.Errorf("it ends with %v: %s", err, log)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if !bytes.Contains(sent, trace[:]) || !bytes.Contains(sent, []byte("predict")) || !bytes.Contains(sent, []byte("service.name")) || bytes.Contains(sent, []byte("health")) {
+		t.Errorf("the collector got %q", sent)
 	}
 }

@@ -177,6 +177,7 @@ var Allowed = map[string][]string{
 	"bench/compare":       {"bench/internal/tree"},
 
 	// Measures one model beside a peer's.
+	"bench/serve":       {"pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets"},
 	"bench/columns":     {"datasets", "datasets/arrow", "datasets/csv", "datasets/parquet"},
 	"bench/kernelridge": {"estimator", "kernel", "datasets", "metrics"},
 
@@ -193,12 +194,14 @@ var Allowed = map[string][]string{
 // Outside lists, for packages of other modules that are not for everybody, the rooms that may import
 // them.
 var Outside = map[string][]string{
-	"github.com/jackc/pgx/v5/stdlib":                 {"cmd/bochner"},
-	"modernc.org/sqlite":                             {"cmd/bochner"},
-	"gopkg.in/yaml.v3":                               {"pipeline/yaml", "experiment", "experiment/document"},
-	"gocloud.dev/blob":                               {"distributed/store/bucket", "distributed/store/s3", "distributed/store/gs", "cmd/bochner"},
-	"gocloud.dev/blob/s3blob":                        {"distributed/store/s3"},
-	"gocloud.dev/blob/gcsblob":                       {"distributed/store/gs"},
-	"github.com/prometheus/client_golang/prometheus": {"serve"},
-	"github.com/aws/smithy-go":                       {"distributed/store/s3"},
+	"github.com/jackc/pgx/v5/stdlib":                                  {"cmd/bochner"},
+	"modernc.org/sqlite":                                              {"cmd/bochner"},
+	"gopkg.in/yaml.v3":                                                {"pipeline/yaml", "experiment", "experiment/document"},
+	"gocloud.dev/blob":                                                {"distributed/store/bucket", "distributed/store/s3", "distributed/store/gs", "cmd/bochner"},
+	"gocloud.dev/blob/s3blob":                                         {"distributed/store/s3"},
+	"gocloud.dev/blob/gcsblob":                                        {"distributed/store/gs"},
+	"github.com/prometheus/client_golang/prometheus":                  {"serve"},
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp":   {"cmd/bochner"},
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp": {"cmd/bochner"},
+	"github.com/aws/smithy-go":                                        {"distributed/store/s3"},
 }

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	"go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/bochner-ml/bochner/serve"
+)
+
+// traced returns h with a span for each request but those of health and of metrics, a child of the one that the request
+// names, if any. Spans go to the collector at url. The function returned sends what is left of them.
+func traced(ctx context.Context, h http.Handler, url, version string) (http.Handler, func(), error) {
+	out, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(url), otlptracehttp.WithTimeout(5*time.Second))
+	if err != nil {
+		return nil, nil, fmt.Errorf("traces: %w", err)
+	}
+	about := resource.NewSchemaless(attribute.String("service.name", "bochner"), attribute.String("service.version", version))
+	provider := trace.NewTracerProvider(trace.WithBatcher(out), trace.WithResource(about))
+	wanted := func(r *http.Request) bool {
+		switch serve.Route(r) {
+		case "live", "ready", "model_ready", "metrics":
+			return false
+		}
+		return true
+	}
+	h = otelhttp.NewHandler(h, "bochner", otelhttp.WithTracerProvider(provider), otelhttp.WithPropagators(propagation.TraceContext{}),
+		otelhttp.WithFilter(wanted), otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return serve.Route(r) }))
+	end := func() {
+		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer stop()
+		provider.Shutdown(ctx) // who does not take them has no traces
+	}
+	return h, end, nil
+}
