@@ -193,6 +193,7 @@ func badRequests() []bad {
 		{"shared memory", "", infer, nil, x(`"shape":[1,3],"datatype":"FP64","parameters":{"shared_memory_region":"a"}`), 400, "this server has no shared memory"},
 		{"classification", "", infer, nil, `{"inputs":[{"name":"X","shape":[1,3],"datatype":"FP64","data":[1,2,3]}],"outputs":[{"name":"value","parameters":{"classification":2}}]}`, 400, "does not sort classes"},
 		{"number for an id", "", infer, nil, `{"id":7,"inputs":[]}`, 400, "id: got a number, wanted a text"},
+		{"another model in the body", "", infer, nil, `{"model_name":"chance","inputs":[]}`, 400, `the body asks for model \"chance\", version \"\", and the path for \"nrent\", \"1\"`},
 		{"unknown key", "", infer, nil, `{"inputz":[]}`, 400, `got the key \"inputz\", wanted id, parameters, inputs or outputs`},
 		{"flag of a number", "", infer, nil, `{"parameters":{"binary_data_output":1},"inputs":[]}`, 400, "parameter binary_data_output: got a number, wanted true or false"},
 

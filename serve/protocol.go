@@ -117,6 +117,9 @@ func (c *call) inferBody(m *loaded) (kind []string, err error) {
 	if err := r.read(); err != nil {
 		return nil, err
 	}
+	if q := &r.request; q.Model != "" && q.Model != m.name || q.Version != "" && q.Version != m.version {
+		return nil, refuse(Invalid, "the body asks for model %q, version %q, and the path for %q, %q", clip(q.Model), clip(q.Version), m.name, m.version)
+	}
 	answer, err := c.infer(ctx, m, &r.request, &c.room)
 	if err != nil {
 		return nil, err
@@ -219,6 +222,10 @@ func (r *inferReader) read() error {
 		switch string(key) {
 		case "id":
 			return r.readText("id", &r.request.ID)
+		case "model_name": // which KServe's client sends along
+			return r.readText("model_name", &r.request.Model)
+		case "model_version":
+			return r.readText("model_version", &r.request.Version)
 		case "parameters":
 			return r.parameters("the request", func(name string, kind kind, v []byte) {
 				if name == "binary_data_output" {

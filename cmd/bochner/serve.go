@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/bochner-ml/bochner/experiment"
@@ -46,7 +48,13 @@ Example:
 Example: bochner serve adult=runs/adult/model.bochner rents/ --addr :8443 --tls-cert tls.crt --tls-key tls.key --token-file token --drain 5s`
 }
 
+// servingGarbage is how much garbage there may be, in percent of what is in use, while that is little: see collectOften.
+const servingGarbage = 400
+
 func (c serveCommand) Run(s *session) error {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(servingGarbage)
+	}
 	log := slog.New(slog.NewTextHandler(s.err, nil))
 	o := serve.Options{
 		Models: c.Models, Period: c.Period, TokenFile: c.TokenFile, Log: log, Version: experiment.Version().Bochner,
