@@ -8,8 +8,12 @@ With --keep it writes the files of testdata anew, which `go test ./sklearn` read
 
 import json
 import os
+import socket
 import subprocess
 import sys
+import time
+import urllib.error
+import urllib.request
 import warnings
 
 import numpy as np
@@ -232,6 +236,38 @@ def refused(name, pipeline, rows, targets, words):
         sys.exit("sklearn: %s: half a file is left" % name)
 
 
+def served():
+    """A service in Go answers for the model that Python has fitted: rows by name, over HTTP, by a client that knows neither."""
+    pipeline = CASES["adult, random features, logistic"][0]
+    bochner_sklearn.save(pipeline, os.path.join(work, "served.bochner"), X, target="income")
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        address = "127.0.0.1:%d" % s.getsockname()[1]
+    server = subprocess.Popen([bochner, "-q", "serve", os.path.join(work, "served.bochner"), "--addr", address], stderr=subprocess.PIPE)
+    try:
+        rows = [{k: None if isinstance(v, float) and np.isnan(v) else v for k, v in row.items()} for row in holes.to_dict("records")]
+        request = urllib.request.Request("http://%s/v1/models/served:predict" % address, json.dumps({"rows": rows}).encode(), {"Content-Type": "application/json"})
+        for _ in range(100):
+            try:
+                with urllib.request.urlopen(request) as answer:
+                    said = json.load(answer)["predictions"]
+                break
+            except urllib.error.URLError as wrong:
+                if isinstance(wrong, urllib.error.HTTPError) or server.poll() is not None:
+                    sys.exit("sklearn: serve: %s" % (wrong.read() if isinstance(wrong, urllib.error.HTTPError) else server.stderr.read()))
+                time.sleep(0.1)
+        else:
+            sys.exit("sklearn: serve does not come up")
+    finally:
+        server.terminate()
+        server.wait()
+    if [p["class"] for p in said] != list(pipeline.predict(holes)):
+        sys.exit("sklearn: serve: another label")
+    off = max(abs(p["probabilities"][c] - v) for p, row in zip(said, pipeline.predict_proba(holes)) for c, v in zip(pipeline.classes_, row))
+    if not off <= TOLERANCE:
+        sys.exit("sklearn: serve: a probability is off by %.2g" % off)
+
+
 def other_rows():
     """Rows that the pipeline was not fitted to are refused, and those that were are not needed."""
     pipeline = make_pipeline(StandardScaler(), Ridge()).fit(numbers, amounts)
@@ -295,5 +331,6 @@ for name, case in CASES.items():
 for name, case in REFUSED.items():
     refused(name, *case)
 other_rows()
+served()
 accuracy = evaluated()
-print("sklearn: %d pipelines predict here what they do there, to %.1e, on 1000 rows each; %d are refused; on adult both are right for %.1f %%" % (len(CASES), worst, len(REFUSED), 100 * accuracy))
+print("sklearn: %d pipelines predict here what they do there, to %.1e, on 1000 rows each; %d are refused; bochner serve answers for one of them; on adult both are right for %.1f %%" % (len(CASES), worst, len(REFUSED), 100 * accuracy))
