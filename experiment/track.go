@@ -66,6 +66,7 @@ func (r *run) track(ctx context.Context) error {
 		return err
 	})
 	if t.run != nil {
+		r.result.MLflow = &result.Logged{Experiment: t.run.Experiment, Run: t.run.ID, URL: t.run.Page()}
 		t.watch(ctx)
 		r.tracker = t
 	}

@@ -81,6 +81,9 @@ func TestARunIsLogged(t *testing.T) {
 	if best == nil || !slices.Equal(run.Metrics["cv/accuracy_fold"], best.Folds) || len(best.Folds) != 3 {
 		t.Errorf("folds %v, wanted those of %v", run.Metrics["cv/accuracy_fold"], best)
 	}
+	if r.MLflow == nil || r.MLflow.Run != run.ID || r.MLflow.URL != server.URL+"/#/experiments/1/runs/"+run.ID {
+		t.Errorf("the run is said to be logged at %+v", r.MLflow)
+	}
 	if run.Tags["bochner.data_sha256.train"] != r.SHA256.Train || run.Tags["bochner.seed"] != "5" || run.Tags["bochner.task"] != "classification" {
 		t.Errorf("tags %v", run.Tags)
 	}
@@ -177,7 +180,7 @@ func TestTrackerWithoutAnswer(t *testing.T) {
 		}
 		return true
 	}
-	if r := execute(t, s); len(r.Warnings) != 1 || !strings.HasSuffix(r.Warnings[0], "get-by-name: no answer within 30ms: the run is not logged") {
+	if r := execute(t, s); len(r.Warnings) != 1 || !strings.HasSuffix(r.Warnings[0], "get-by-name: no answer within 30ms: the run is not logged") || r.MLflow != nil {
 		t.Errorf("no answer: %q", r.Warnings)
 	}
 	s.Output.MLflow = "http://127.0.0.1:1"

@@ -11,7 +11,7 @@ work=$(cd "$work" && pwd)
 
 if [ ! -x "$work/env/bin/mlflow" ]; then
 	python3 -m venv "$work/env"
-	"$work/env/bin/pip" install --quiet 'mlflow==3.*'
+	"$work/env/bin/pip" install --quiet --no-compile 'mlflow==3.*'
 fi
 (cd "$root" && go build -o "$work/bochner" ./cmd/bochner)
 cp "$root/mlflow/readback.py" "$work"

@@ -6,6 +6,40 @@ import os
 import sys
 import tempfile
 import time
+import urllib.error
+import urllib.request
+
+
+def same(what, got, want):
+    if got != want:
+        sys.exit("mlflow: %s is %r, wanted %r" % (what, got, want))
+
+
+def ask(what, body=None):
+    """Asks the server, for what has to be quick: to import MLflow's client takes some seconds."""
+    request = urllib.request.Request(sys.argv[1] + "/api/2.0/mlflow/" + what, json.dumps(body).encode() if body else None, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
+
+
+def now(experiment):
+    """The runs of an experiment, as they are."""
+    try:
+        found = ask("experiments/get-by-name?experiment_name=" + experiment)["experiment"]
+    except urllib.error.HTTPError:
+        return []
+    return ask("runs/search", {"experiment_ids": [found["experiment_id"]]}).get("runs", [])
+
+
+if sys.argv[2] == "--begun":
+    deadline = time.monotonic() + 60
+    while len([r for r in now(sys.argv[3]) if "bochner.seed" in [t["key"] for t in r["data"]["tags"]]]) < int(sys.argv[4]):
+        if time.monotonic() > deadline:
+            sys.exit("mlflow: the run does not begin")
+        time.sleep(0.1)
+    sys.exit()
+if sys.argv[2] == "--killed":
+    sys.exit("KILLED" not in [r["info"]["status"] for r in now(sys.argv[3])])
 
 import mlflow
 
@@ -17,21 +51,6 @@ def runs_of(experiment):
     return client.search_runs([found.experiment_id]) if found else []
 
 
-def same(what, got, want):
-    if got != want:
-        sys.exit("mlflow: %s is %r, wanted %r" % (what, got, want))
-
-
-if sys.argv[2] == "--begun":
-    deadline = time.monotonic() + 60
-    while len([r for r in runs_of(sys.argv[3]) if "bochner.seed" in r.data.tags]) < int(sys.argv[4]):
-        if time.monotonic() > deadline:
-            sys.exit("mlflow: the run does not begin")
-        time.sleep(0.1)
-    sys.exit()
-if sys.argv[2] == "--killed":
-    sys.exit("KILLED" not in [r.info.status for r in runs_of(sys.argv[3])])
-
 compared = 0
 for folder, experiment in zip(sys.argv[2:], ["iris", "found by auto"]):
     with open(os.path.join(folder, "result.json"), encoding="utf-8") as file:
@@ -40,6 +59,7 @@ for folder, experiment in zip(sys.argv[2:], ["iris", "found by auto"]):
     same("runs of " + experiment, len(parents), 1)
     run = parents[0]
     same("status", run.info.status, "FINISHED")
+    same("run", result["mlflow"]["run_id"], run.info.run_id)
     same("name", run.info.run_name, result["name"])
     same("warnings", result["warnings"], [])
     for part in ["train", "test"]:

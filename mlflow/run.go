@@ -32,6 +32,11 @@ func (r *Run) Start(ctx context.Context, s Start) (*Run, error) {
 	return r.client.create(ctx, r.Experiment, s)
 }
 
+// Page is the address of the page that shows the run.
+func (r *Run) Page() string {
+	return r.client.address.Server + "/#/experiments/" + url.PathEscape(r.Experiment) + "/runs/" + url.PathEscape(r.ID)
+}
+
 // What a server takes at once, and how long keys and values may be.
 const (
 	mostParams  = 100 // and as many tags

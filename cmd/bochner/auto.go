@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/experiment/result"
@@ -111,7 +110,7 @@ func showAuto(out io.Writer, r experiment.Result) {
 	if r.Memory > 0 {
 		fmt.Fprintf(out, "; at most %s of memory", memory(r.Memory))
 	}
-	fmt.Fprintf(out, "\nwritten: %s\n", strings.Join(r.Files, " "))
+	showFiles(out, r)
 }
 
 // showInputs lists the inputs that matter most, by the scales that were learned.

@@ -69,7 +69,15 @@ func showResult(out io.Writer, r experiment.Result) {
 	if r.Memory > 0 {
 		fmt.Fprintf(out, "; at most %s of memory", memory(r.Memory))
 	}
+	showFiles(out, r)
+}
+
+// showFiles says what was written, and where the run is logged.
+func showFiles(out io.Writer, r experiment.Result) {
 	fmt.Fprintf(out, "\nwritten: %s\n", strings.Join(r.Files, " "))
+	if r.MLflow != nil {
+		fmt.Fprintf(out, "logged:  %s\n", r.MLflow.URL)
+	}
 }
 
 // showFound prints the sizes of clusters and the shares of anomalies.

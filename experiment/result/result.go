@@ -27,6 +27,7 @@ type Result struct {
 	Versions Versions `json:"versions"`
 	Seed     uint64   `json:"seed"`
 	SHA256   Digests  `json:"data_sha256"`
+	MLflow   *Logged  `json:"mlflow,omitempty"` // where the run is logged
 	Warnings []string `json:"warnings"`
 
 	// Files are the outputs written, in the order of writing.
@@ -36,6 +37,13 @@ type Result struct {
 	// their own in the run's folder, or made from these.
 	Spec    string `json:"-"`
 	Diagram string `json:"-"`
+}
+
+// Logged is a run on an MLflow server.
+type Logged struct {
+	Experiment string `json:"experiment_id"`
+	Run        string `json:"run_id"`
+	URL        string `json:"url"` // of its page
 }
 
 // Before is the model that a run has learned on from.
