@@ -34,6 +34,7 @@ func init() {
 			"Findings":      reflect.TypeOf((*result.Findings)(nil)).Elem(),
 			"Input":         reflect.TypeOf((*result.Input)(nil)).Elem(),
 			"LearningCurve": reflect.TypeOf((*result.LearningCurve)(nil)).Elem(),
+			"Logged":        reflect.TypeOf((*result.Logged)(nil)).Elem(),
 			"MemberWeight":  reflect.TypeOf((*result.MemberWeight)(nil)).Elem(),
 			"Quantile":      reflect.TypeOf((*result.Quantile)(nil)).Elem(),
 			"Relevance":     reflect.TypeOf((*result.Relevance)(nil)).Elem(),
