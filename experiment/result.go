@@ -24,8 +24,17 @@ func membersOf(m estimator.Predictor) (out []result.MemberWeight) {
 	return out
 }
 
-// Version returns the versions of the running program, as its build recorded them.
+// release is the version that builders give who have the sources without git and without a module proxy, as packagers
+// of distributions do: -ldflags "-X github.com/bochner-ml/bochner/experiment.release=v0.1.0". All others leave it
+// alone: the Go command records the version of the module, which is the tag in git.
+var release string
+
+// Version returns the versions of the running program, as its build recorded them. Of this module that is a tag such
+// as v0.1.0, a pseudo-version of Go modules for a commit that has none, or "devel" where the build did not know.
 func Version() result.Versions {
+	if release != "" {
+		return result.Versions{Bochner: release, Go: runtime.Version()}
+	}
 	info, _ := debug.ReadBuildInfo()
 	return result.Versions{Bochner: versionIn(info), Go: runtime.Version()}
 }

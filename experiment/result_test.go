@@ -31,3 +31,12 @@ func TestVersionIn(t *testing.T) {
 		}
 	}
 }
+
+// A version that the linker was told goes before all others.
+func TestReleaseByTheLinker(t *testing.T) {
+	release = "v1.2.3"
+	defer func() { release = "" }()
+	if got := Version().Bochner; got != "v1.2.3" {
+		t.Errorf("%q, wanted that of the linker", got)
+	}
+}

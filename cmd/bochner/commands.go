@@ -73,6 +73,11 @@ func (c initCommand) write(out string, text []byte) error {
 	if _, err := os.Lstat(out); err == nil && !c.Force {
 		return fmt.Errorf("%s exists; --force writes over it", out)
 	}
+	return replace(out, text)
+}
+
+// replace writes a whole file, or leaves what was there.
+func replace(out string, text []byte) error {
 	unfinished := filepath.Join(filepath.Dir(out), ".unfinished-"+filepath.Base(out))
 	err := os.WriteFile(unfinished, text, 0o644)
 	if err == nil {

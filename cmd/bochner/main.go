@@ -55,6 +55,7 @@ type commands struct {
 	Help       helpCommand       `cmd:"" help:"Show help for a command."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 	Completion completionCommand `cmd:"" help:"Print a script that completes commands in a shell."`
+	Man        manCommand        `cmd:"" help:"Write the manual pages into a folder."`
 	Complete   completeCommand   `cmd:"" name:"complete-words" hidden:""`
 
 	Quiet       bool             `short:"q" help:"No progress and no summary; only what was asked for and errors."`
@@ -119,15 +120,13 @@ func interrupted(args []string) string {
 	return "interrupted"
 }
 
-// run is the command with its arguments and outputs; it returns the exit code.
-func run(ctx context.Context, args []string, out, err io.Writer) (code int) {
-	var c commands
+// parserOf returns what reads the command line into commands.
+func parserOf(c *commands, out, err io.Writer) (*kong.Kong, error) {
 	versions := experiment.Version()
-	said := &heard{w: out}
-	parser, wrong := kong.New(&c,
+	return kong.New(c,
 		kong.Name("bochner"),
 		kong.Description("Kernel machines by random features, from one YAML file.\n\nExample: bochner init rows.csv && bochner run rows.yaml"),
-		kong.Writers(said, err),
+		kong.Writers(out, err),
 		kong.Exit(func(code int) { panic(exit(code)) }),
 		kong.Vars{
 			"version": "bochner " + versions.Bochner + " " + versions.Go,
@@ -135,6 +134,13 @@ func run(ctx context.Context, args []string, out, err io.Writer) (code int) {
 		},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
+}
+
+// run is the command with its arguments and outputs; it returns the exit code.
+func run(ctx context.Context, args []string, out, err io.Writer) (code int) {
+	var c commands
+	said := &heard{w: out}
+	parser, wrong := parserOf(&c, said, err)
 	if wrong != nil {
 		fmt.Fprintln(err, "bochner: "+wrong.Error())
 		return failure

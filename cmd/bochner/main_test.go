@@ -159,7 +159,7 @@ func TestQuietAndJSON(t *testing.T) {
 
 // Every command has help with an example, on standard output and with exit code 0.
 func TestHelp(t *testing.T) {
-	for _, name := range []string{"auto", "init", "validate", "plan", "run", "evaluate", "predict", "inspect", "schema", "datasets", "help", "version", "completion"} {
+	for _, name := range []string{"auto", "init", "validate", "plan", "run", "evaluate", "predict", "inspect", "schema", "datasets", "help", "version", "completion", "man"} {
 		out, errs := call(t, success, name+" --help")
 		has(t, out, "Usage: bochner "+name, "Example: bochner "+name)
 		if errs != "" {
