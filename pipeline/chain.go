@@ -321,7 +321,9 @@ func requireWidth(s *model.State, fit any, cols int) {
 func keepStep(st *model.State, s *rows.Step, cols int) {
 	st.Int("width", &s.Width)
 	st.Bool("dense", &s.Dense)
-	st.Bool("single", &s.Float32)
+	if st.Holds("single") { // files from before there was a choice do not
+		st.Bool("single", &s.Float32)
+	}
 	partState(st, &s.Fitted)
 	if st.Reading() && st.Err() == nil {
 		requireWidth(st, s.Fitted, cols)

@@ -319,7 +319,11 @@ func (p *FittedPipeline) State(s *model.State) {
 	}
 	p.chain.State(s.Child("steps"))
 	s.String("name", &p.name)
-	s.String("precision", &p.precision)
+	if s.Holds("precision") {
+		s.String("precision", &p.precision)
+	} else { // from before there was a choice
+		p.precision = Float64
+	}
 	schemaState(s.Child("input"), &p.in)
 	if s.Err() == nil {
 		KeepPredictor(s.Child(p.name), &p.model)

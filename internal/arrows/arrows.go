@@ -189,6 +189,10 @@ var Allowed = map[string][]string{
 
 	// Runs experiments with two builds of the command.
 	"bench/unchanged": {"bench/internal/tree"},
+
+	// What releases need: files of earlier versions, licences of what the command is built from.
+	"bench/versions":   {},
+	"internal/notices": {},
 }
 
 // Outside lists, for packages of other modules that are not for everybody, the rooms that may import

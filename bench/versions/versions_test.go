@@ -1,0 +1,147 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/experiment"
+)
+
+// near is how far a prediction may be from the one that an earlier version made with the same model, relative to its
+// size. It is not 0: on a processor with other instructions sums are added in another order, and cosines are rounded
+// elsewhere. nearSingle is for features in single precision.
+const (
+	near       = 1e-9
+	nearSingle = 1e-4
+)
+
+// Experiment files and model files of every version are read, and the models predict what they predicted.
+func TestEarlierVersions(t *testing.T) {
+	archives, err := filepath.Glob("testdata/*.zip")
+	if err != nil || len(archives) < 8 {
+		t.Fatalf("%d archives of versions, %v", len(archives), err)
+	}
+	for _, archive := range archives {
+		version := strings.TrimSuffix(filepath.Base(archive), ".zip")
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			work := unpack(t, archive)
+			experiments, err := filepath.Glob(filepath.Join(work, "experiments", "*.yaml"))
+			if err != nil || len(experiments) == 0 {
+				t.Fatalf("no experiments, %v", err)
+			}
+			for _, file := range experiments {
+				name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+				if err := experiment.Validate(context.Background(), file); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				model := strings.TrimSuffix(file, ".yaml") + ".bochner"
+				rows, err := rowsOf(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var now bytes.Buffer
+				if _, err := experiment.Predict(context.Background(), model, filepath.Join(work, rows), &now, experiment.Options{}); err != nil {
+					t.Errorf("%s: %v", name, err)
+					continue
+				}
+				then, err := os.ReadFile(strings.TrimSuffix(file, ".yaml") + ".csv")
+				if err != nil {
+					t.Fatal(err)
+				}
+				tolerance := near
+				if strings.Contains(name, "float32") {
+					tolerance = nearSingle
+				}
+				if err := sameTable(then, now.Bytes(), tolerance); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		})
+	}
+}
+
+// A difference that matters is seen.
+func TestSameTable(t *testing.T) {
+	const then = "row,prediction,std\n0,red,0.5\n1,blue,2\n"
+	for now, same := range map[string]bool{
+		then: true,
+		"row,prediction,std,lower\n0,red,0.5,1\n1,blue,2,1\n":  true, // there may be more columns
+		"std,prediction,row\n0.5,red,0\n2,blue,1\n":            true,
+		"row,prediction,std\n0,red,0.5\n1,blue,2.0000000001\n": true,
+		"row,prediction,std\n0,red,0.5\n1,blue,2.00000001\n":   false,
+		"row,prediction,std\n0,red,0.5\n1,blue,NaN\n":          false,
+		"row,prediction,std\n0,red,0.5\n1,red,2\n":             false,
+		"row,prediction\n0,red\n1,blue\n":                      false,
+		"row,prediction,std\n0,red,0.5\n":                      false,
+	} {
+		if err := sameTable([]byte(then), []byte(now), near); (err == nil) != same {
+			t.Errorf("%q: %v", now, err)
+		}
+	}
+}
+
+// unpack writes an archive's files beside the rows into a folder.
+func unpack(t *testing.T, archive string) string {
+	t.Helper()
+	r, err := zip.OpenReader(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	work := t.TempDir()
+	if err := os.CopyFS(filepath.Join(work, "experiments"), r); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(work, "rows"), os.DirFS("rows")); err != nil {
+		t.Fatal(err)
+	}
+	return work
+}
+
+// sameTable returns how a table of predictions differs from an earlier one, whose columns it has to have.
+func sameTable(then, now []byte, tolerance float64) error {
+	before, err := csv.NewReader(bytes.NewReader(then)).ReadAll()
+	if err != nil {
+		return err
+	}
+	after, err := csv.NewReader(bytes.NewReader(now)).ReadAll()
+	if err != nil {
+		return err
+	}
+	if len(before) != len(after) {
+		return fmt.Errorf("%d lines, there were %d", len(after), len(before))
+	}
+	for j, column := range before[0] {
+		at := slices.Index(after[0], column)
+		if at < 0 {
+			return fmt.Errorf("no column %s among %q", column, after[0])
+		}
+		for i := range before {
+			if !same(before[i][j], after[i][at], tolerance) {
+				return fmt.Errorf("row %d, column %s: %s, it was %s", i, column, after[i][at], before[i][j])
+			}
+		}
+	}
+	return nil
+}
+
+// same says whether two fields are the same text or nearly the same number.
+func same(then, now string, tolerance float64) bool {
+	if then == now {
+		return true
+	}
+	a, wrong := strconv.ParseFloat(then, 64)
+	b, err := strconv.ParseFloat(now, 64)
+	return wrong == nil && err == nil && math.Abs(a-b) <= tolerance*max(1, math.Abs(a))
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// Everything that the command is built from has a licence that the house takes, with its text.
+func TestLicences(t *testing.T) {
+	modules, err := built(context.Background(), "gs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := faults(modules); err != nil {
+		t.Error(err)
+	}
+	var b strings.Builder
+	if err := write(&b, modules); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\nGo go1.", "\ngonum.org/v1/gonum v", "BSD-3-Clause\n", "The Gonum Authors", "Apache License", "(NOTICE.txt)", "Permission is hereby granted"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q", want)
+		}
+	}
+}
+
+// What the house does not take is seen, and so is a module that says nothing.
+func TestFaults(t *testing.T) {
+	const mit = "Permission is hereby granted, free of charge, to any person obtaining a copy of this\nsoftware and associated documentation files (the \"Software\")"
+	for want, texts := range map[string]map[string]string{
+		"":                                    {"LICENSE": mit},
+		"none of the licences":                {},
+		"none of the licences that":           {"README": mit[:20]},
+		"NOTICE speaks of":                    {"LICENSE": mit, "NOTICE": "parts are under the GNU Lesser\nGeneral Public License"},
+		"LICENSE speaks of":                   {"LICENSE": "Mozilla Public License, version 2.0"},
+		"c/LICENSE is a licence":              {"LICENSE": mit, "c/LICENSE": "Ask me."},
+		"none of the licences that the house": {"c/LICENSE": mit},
+	} {
+		err := faults([]module{{name: "m", version: "v1", texts: texts}})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, wanted %q", texts, err, want)
+		}
+	}
+}
