@@ -59,7 +59,7 @@ func (s *Server) Infer(ctx context.Context, r *InferRequest) (*InferResponse, er
 	}
 	room := share{gate: s.gate}
 	defer room.free()
-	out, err := s.infer(ctx, m, r, &room)
+	out, err := s.infer(ctx, m, r, &room, leave)
 	if err != nil {
 		return nil, s.turnedAway(err)
 	}
@@ -67,7 +67,7 @@ func (s *Server) Infer(ctx context.Context, r *InferRequest) (*InferResponse, er
 }
 
 // infer is Infer of a request whose turn it is.
-func (s *Server) infer(ctx context.Context, m *loaded, r *InferRequest, room *share) (*InferResponse, error) {
+func (s *Server) infer(ctx context.Context, m *loaded, r *InferRequest, room *share, leave func()) (*InferResponse, error) {
 	wanted, err := m.wanted(r.Outputs)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (s *Server) infer(ctx context.Context, m *loaded, r *InferRequest, room *sh
 	if err != nil {
 		return nil, err
 	}
-	said, err := m.predict(ctx, x, n)
+	said, err := m.predict(ctx, x, n, leave)
 	if err != nil {
 		return nil, err
 	}

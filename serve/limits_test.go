@@ -39,6 +39,9 @@ func (m tame) Fit(context.Context, datasets.Set) (estimator.Predictor, error) { 
 
 func (m tame) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	n, _ := X.Dims()
+	if n > 1 { // its rows are not to be predicted together
+		return nil, errors.New("one row at a time")
+	}
 	out := make([]float64, n)
 	for i := range out {
 		if m.held != nil {

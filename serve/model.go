@@ -35,7 +35,8 @@ type loaded struct {
 	labels  [][]byte // the same
 	has     estimator.Prediction
 	outputs []TensorSpec
-	keys    keys // of its answers
+	keys    keys   // of its answers
+	batch   *batch // for requests of a row; nil for a model that is better asked for each alone
 }
 
 // field is something that a row may have: a column of the model, a date that becomes some, or a column that training
@@ -100,6 +101,9 @@ func newLoaded(name, version string, m *modelfile.Model) (*loaded, error) {
 	}
 	out.outputs = out.outputsOf()
 	out.keys = out.keysOf()
+	if out.together() {
+		out.batch = new(batch)
+	}
 	return out, nil
 }
 
@@ -233,12 +237,17 @@ func (m *loaded) named() string {
 	return text
 }
 
-// predict returns what the model says of n rows, of which it makes sure that it is numbers.
-func (m *loaded) predict(ctx context.Context, x []float64, n int) (estimator.Prediction, error) {
+// predict returns what the model says of n rows, of which it makes sure that it is numbers. It calls wait before it waits
+// for what another request computes.
+func (m *loaded) predict(ctx context.Context, x []float64, n int, wait func()) (said estimator.Prediction, err error) {
 	if n == 0 {
 		return m.has, nil
 	}
-	said, err := estimator.Predict(ctx, m.model.Predictor, mat.NewDense(n, m.width, x))
+	if n == 1 && m.batch != nil {
+		said, err = m.batch.predict(m, x, wait)
+	} else {
+		said, err = estimator.Predict(ctx, m.model.Predictor, mat.NewDense(n, m.width, x))
+	}
 	if err != nil {
 		return said, err
 	}

@@ -51,7 +51,7 @@ func (c *call) predictBody(m *loaded) error {
 	if err := c.room.take(int64(r.n) * m.answerBytes()); err != nil {
 		return err
 	}
-	said, err := m.predict(ctx, r.x, r.n)
+	said, err := m.predict(ctx, r.x, r.n, leave)
 	if err != nil {
 		return err
 	}

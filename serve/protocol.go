@@ -120,7 +120,7 @@ func (c *call) inferBody(m *loaded) (kind []string, err error) {
 	if q := &r.request; q.Model != "" && q.Model != m.name || q.Version != "" && q.Version != m.version {
 		return nil, refuse(Invalid, "the body asks for model %q, version %q, and the path for %q, %q", clip(q.Model), clip(q.Version), m.name, m.version)
 	}
-	answer, err := c.infer(ctx, m, &r.request, &c.room)
+	answer, err := c.infer(ctx, m, &r.request, &c.room, leave)
 	if err != nil {
 		return nil, err
 	}

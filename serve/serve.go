@@ -102,15 +102,19 @@ func (s *Server) Close(ctx context.Context) error {
 	return nil
 }
 
-// turn waits for the turn of a request, which ends with leave.
+// turn waits for the turn of a request, which ends with leave; once is enough.
 func (s *Server) turn(ctx context.Context) (_ context.Context, leave func(), err error) {
 	ctx, stop := context.WithTimeout(ctx, s.options.Limits.Time)
 	if err := s.gate.enter(ctx); err != nil {
 		stop()
 		return nil, nil, err
 	}
+	left := false
 	return ctx, func() {
-		s.gate.leave()
-		stop()
+		if !left {
+			left = true
+			s.gate.leave()
+			stop()
+		}
 	}, nil
 }
