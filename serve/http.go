@@ -35,8 +35,8 @@ type call struct {
 // calls are those whose memory may be used again.
 var calls = sync.Pool{New: func() any { return new(call) }}
 
-// mostReused is how many bytes of each kind are left to the next request.
-const mostReused = 1 << 20
+// mostReused is how many bytes of each kind are left to the next request, which has them whatever its size.
+const mostReused = 64 << 10
 
 // asked is what a path asks for.
 type asked struct {

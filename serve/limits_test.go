@@ -167,8 +167,8 @@ func TestTimeOfRequests(t *testing.T) {
 
 // Requests do not get more memory than there is for them, whatever they claim and whoever else has it.
 func TestMemoryOfRequests(t *testing.T) {
-	s := started(t, serve.Options{Limits: serve.Limits{Memory: 200_000, Body: 1 << 20}})
-	long := `{"rows":[` + strings.Repeat(`{"a":1,"b":2,"c":3},`, 9000) + `{"a":1,"b":2,"c":3}]}`
+	s := started(t, serve.Options{Limits: serve.Limits{Memory: 300_000, Body: 1 << 20}})
+	long := `{"rows":[` + strings.Repeat(`{"a":1,"b":2,"c":3},`, 12000) + `{"a":1,"b":2,"c":3}]}`
 	if got := ask(s, "POST", "/v1/models/nrent:predict", long); got.code != 413 || !strings.Contains(got.body, "send fewer rows at a time") {
 		t.Errorf("%d %s", got.code, got.body)
 	}
@@ -176,14 +176,16 @@ func TestMemoryOfRequests(t *testing.T) {
 		t.Errorf("%d %s", got.code, got.body)
 	}
 	reader, writer := io.Pipe() // a body of which most does not come
-	go writer.Write([]byte(strings.Repeat(" ", 150_000)))
+	go writer.Write([]byte(strings.Repeat(" ", 200_000)))
 	first := make(chan reply)
 	go func() { first <- do(s, httptest.NewRequest("POST", "/v1/models/nrent:predict", reader)) }()
 	short := `{"rows":[` + strings.Repeat(`{"a":1,"b":2,"c":3},`, 900) + `{"a":1,"b":2,"c":3}]}`
 	until(t, func() bool {
-		got := ask(s, "POST", "/v1/models/nrent:predict", short)
-		return got.code == 429 && strings.Contains(got.body, "other requests have the server's memory")
+		return strings.Contains(ask(s, "GET", "/metrics", "").body, "bochner_request_memory_bytes 262144\n")
 	})
+	if got := ask(s, "POST", "/v1/models/nrent:predict", short); got.code != 429 || !strings.Contains(got.body, "other requests have the server's memory") {
+		t.Errorf("%d %s", got.code, got.body)
+	}
 	writer.CloseWithError(io.ErrUnexpectedEOF)
 	<-first
 	if got := ask(s, "POST", "/v1/models/nrent:predict", short); got.code != 200 {
