@@ -71,6 +71,85 @@ func TestEarlierVersions(t *testing.T) {
 	}
 }
 
+// changed are fits whose numbers are others since, and the last version before that. CHANGELOG says what has changed.
+var changed = map[string]string{
+	"flats-union":            "v0.0.0-20261121003412-a914927f91e4", // random draws, at the first day
+	"flats-kernels":          "v0.0.0-20261121003412-a914927f91e4",
+	"flats-binning":          "v0.0.0-20261121051646-00032814a9b4", // svr and svm with the loss without a square do converge
+	"weighted-svm":           "v0.0.0-20261121051646-00032814a9b4",
+	"flats-gaussian-process": "v0.0.0-20261123040404-a9d18bbd6148", // few rows learn scales by the exact kernel
+}
+
+// nearFit is how far a prediction may be from the one of an earlier version with a model of its own.
+const nearFit = 1e-5
+
+// Experiment files mean what they meant: run again, they make models that predict what those of earlier versions did.
+func TestExperimentsMeanTheSame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it has nothing to do with cores and kernels")
+	}
+	archives, err := filepath.Glob("testdata/*.zip")
+	if err != nil || len(archives) == 0 {
+		t.Fatalf("no archives, %v", err)
+	}
+	slices.Reverse(archives)
+	type fit struct{ spec, predicted string }
+	again := map[fit]bool{} // what has been seen to be the same
+	for _, archive := range archives {
+		version := strings.TrimSuffix(filepath.Base(archive), ".zip")
+		work := unpack(t, archive)
+		experiments, err := filepath.Glob(filepath.Join(work, "experiments", "*.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range experiments {
+			name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+			if version <= changed[name] {
+				continue
+			}
+			f := fit{content(t, file), content(t, strings.TrimSuffix(file, ".yaml")+".csv")}
+			if again[f] {
+				continue
+			}
+			if err := sameTable([]byte(f.predicted), runAgain(t, work, file, name), nearFit); err != nil {
+				t.Errorf("%s: %s: %v", version, name, err)
+			}
+			again[f] = true
+		}
+	}
+}
+
+// runAgain runs an experiment and returns what its model predicts.
+func runAgain(t *testing.T, work, file, name string) []byte {
+	t.Helper()
+	ctx, out := context.Background(), filepath.Join(work, "again", name)
+	spec, err := experiment.Load(ctx, file, experiment.Override{Path: "output.dir", Value: out}, experiment.Override{Path: "report.html", Value: "false"})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if _, err := experiment.Run(ctx, spec, experiment.Options{}); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	rows, err := rowsOf(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var now bytes.Buffer
+	if _, err := experiment.Predict(ctx, filepath.Join(out, "model.bochner"), filepath.Join(work, rows), &now, experiment.Options{}); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return now.Bytes()
+}
+
+func content(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // A difference that matters is seen.
 func TestSameTable(t *testing.T) {
 	const then = "row,prediction,std\n0,red,0.5\n1,blue,2\n"
