@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// modelStatus is what GET /v1/models tells of a model.
-type modelStatus struct {
+// ModelStatus is what GET /v1/models tells of a model, and [Server.Status].
+type ModelStatus struct {
 	Name     string          `json:"name"`
 	Ready    bool            `json:"ready"`
 	Task     string          `json:"task,omitempty"`
 	Version  string          `json:"version,omitempty"` // the latest, which answers where none is asked for
-	Versions []versionStatus `json:"versions"`
+	Versions []VersionStatus `json:"versions"`
 }
 
-// versionStatus tells of a version.
-type versionStatus struct {
+// VersionStatus tells of a version of a model.
+type VersionStatus struct {
 	Version string  `json:"version"`
 	Ready   bool    `json:"ready"`
 	Loaded  string  `json:"loaded,omitempty"` // when
@@ -27,7 +27,7 @@ type versionStatus struct {
 
 // modelDescription is what GET /v1/models/NAME tells of a model.
 type modelDescription struct {
-	modelStatus
+	ModelStatus
 	Columns []columnDescription `json:"columns"`
 	Dates   []string            `json:"dates,omitempty"`   // that may be given instead of their parts
 	Targets []string            `json:"targets,omitempty"` // what is predicted
@@ -46,20 +46,25 @@ type columnDescription struct {
 
 // listModels answers with all models.
 func (c *call) listModels() error {
-	out := struct {
-		Models []modelStatus `json:"models"`
-	}{[]modelStatus{}}
-	c.models.mu.Lock()
-	for _, src := range c.models.list {
-		out.Models = append(out.Models, c.statusOf(src))
+	return c.sendValue(http.StatusOK, struct {
+		Models []ModelStatus `json:"models"`
+	}{c.Status()})
+}
+
+// Status tells of all models, loaded or not.
+func (s *Server) Status() []ModelStatus {
+	out := []ModelStatus{}
+	s.models.mu.Lock()
+	defer s.models.mu.Unlock()
+	for _, src := range s.models.list {
+		out = append(out, s.statusOf(src))
 	}
-	c.models.mu.Unlock()
-	return c.sendValue(http.StatusOK, out)
+	return out
 }
 
 // statusOf tells of a model, with the lock.
-func (c *call) statusOf(src *source) modelStatus {
-	out := modelStatus{Name: src.name, Versions: []versionStatus{}}
+func (s *Server) statusOf(src *source) ModelStatus {
+	out := ModelStatus{Name: src.name, Versions: []VersionStatus{}}
 	var names []string
 	for name := range src.versions {
 		names = append(names, name)
@@ -67,7 +72,7 @@ func (c *call) statusOf(src *source) modelStatus {
 	slices.SortFunc(names, byAge)
 	for _, name := range names {
 		f := src.versions[name]
-		v := versionStatus{Version: name, Ready: f.model != nil, Seconds: f.took.Seconds()}
+		v := VersionStatus{Version: name, Ready: f.model != nil, Seconds: f.took.Seconds()}
 		if f.model != nil {
 			out.Ready, out.Version, out.Task = true, name, string(f.model.model.Task)
 			v.Loaded, v.Bytes = started(f.model.at), f.model.bytes
@@ -90,7 +95,7 @@ func (c *call) describe() error {
 	var out modelDescription
 	c.models.mu.Lock()
 	at := slices.IndexFunc(c.models.list, func(s *source) bool { return s.name == m.name })
-	out.modelStatus = c.statusOf(c.models.list[at])
+	out.ModelStatus = c.statusOf(c.models.list[at])
 	c.models.mu.Unlock()
 	out.Version, out.Task = m.version, string(m.model.Task)
 	for _, f := range m.fields {

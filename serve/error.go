@@ -67,10 +67,15 @@ type Error struct {
 	Code    Code
 	Message string        // for who asked; it names the place and what was wanted
 	Retry   time.Duration // after which to ask again; 0 where that does not help
+
+	cause error
 }
 
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns the [datasets.RowError] that it is about, nil where it is about none.
+func (e *Error) Unwrap() error { return e.cause }
 
 // refuse makes an error.
 func refuse(code Code, format string, args ...any) *Error {
@@ -92,7 +97,7 @@ func ErrorOf(err error) *Error {
 	case errors.Is(err, context.Canceled):
 		return refuse(Canceled, "the request was cancelled")
 	case errors.As(err, &row): // what a step or a model cannot take
-		return &Error{Code: Invalid, Message: row.Error()}
+		return &Error{Code: Invalid, Message: row.Error(), cause: row}
 	}
 	return &Error{Code: Internal, Message: "the model failed: " + err.Error()}
 }

@@ -46,6 +46,7 @@ type asked struct {
 	version string
 	answer  func(c *call) error
 	open    bool // whether it needs no token
+	pages   bool // whether it is for a handler that [Server.Mount] has got, which sees to the rest itself
 }
 
 // routes are the answers by the end of a path.
@@ -73,7 +74,11 @@ var (
 
 // parsePath says what a path asks for.
 func parsePath(path string) asked {
-	path = strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/")
+	path = strings.TrimPrefix(path, "/")
+	if path == "" || path == "ui" || strings.HasPrefix(path, "ui/") {
+		return pagesOf(path)
+	}
+	path = strings.TrimSuffix(path, "/")
 	if a, ok := fixedRoutes[path]; ok {
 		return a
 	}
@@ -146,6 +151,9 @@ func (c *call) answer() error {
 		if err := c.Authorized(c.r.Header.Get("Authorization")); err != nil {
 			return err
 		}
+	}
+	if c.asked.pages {
+		return c.asked.answer(c)
 	}
 	if want := c.asked.method; want != "" && c.r.Method != want {
 		c.w.Header().Set("Allow", want)

@@ -49,6 +49,7 @@ type field struct {
 	numbers map[float64]float64 // codes of the categories that are numbers
 	date    datasets.Date
 	parts   []int // numbers of the columns that a date becomes
+	named   bool  // whether the experiment has the date
 }
 
 type use uint8
@@ -148,11 +149,12 @@ func (m *loaded) dates(written map[string]datasets.Date) {
 		}
 	}
 	for name, columns := range parts {
-		d := datasets.Date{Order: written[name].Order}
+		read, named := written[name]
+		d := datasets.Date{Order: read.Order}
 		for _, j := range columns {
 			d.Parts = append(d.Parts, m.fields[j].name[len(name)+1:])
 		}
-		m.add(field{name: name, use: date, date: d, parts: columns})
+		m.add(field{name: name, use: date, date: d, parts: columns, named: named})
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,6 +54,7 @@ type Server struct {
 	token    *token
 	metrics  *counts
 	log      *slog.Logger
+	pages    http.Handler // see Mount
 	loading  sync.Mutex
 	draining atomic.Bool
 }

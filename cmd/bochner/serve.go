@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/serve"
+	"github.com/bochner-ml/bochner/serve/ui"
 )
 
 type serveCommand struct {
@@ -23,6 +24,7 @@ type serveCommand struct {
 	TLSKey    string        `name:"tls-key" files:"" placeholder:"FILE" help:"Key of the certificate."`
 	AccessLog string        `enum:"none,text,json" default:"none" help:"Log every request: ${enum}. Default: ${default}."`
 
+	UI     bool   `name:"ui" help:"Pages to try the models in a browser, at / and below /ui/."`
 	Traces string `placeholder:"URL" help:"Collector of OpenTelemetry traces, by OTLP over HTTP: http://localhost:4318/v1/traces."`
 
 	MaxBody     int64         `default:"8388608" placeholder:"BYTES" help:"Bytes of a request's body, unpacked. Default: ${default}."`
@@ -44,6 +46,8 @@ SIGTERM and Ctrl-C end it when all requests are answered.
 Example:
   bochner serve runs/adult/model.bochner
   curl localhost:8080/v1/models
+
+Example: bochner serve runs/adult/model.bochner --ui
 
 Example: bochner serve adult=runs/adult/model.bochner rents/ --addr :8443 --tls-cert tls.crt --tls-key tls.key --token-file token --drain 5s`
 }
@@ -72,6 +76,9 @@ func (c serveCommand) Run(s *session) error {
 	server, err := serve.New(o)
 	if err != nil {
 		return err
+	}
+	if c.UI {
+		server.Mount(ui.New(server))
 	}
 	l, err := net.Listen("tcp", c.Addr)
 	if err != nil {

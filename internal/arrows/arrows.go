@@ -167,7 +167,9 @@ var Allowed = map[string][]string{
 	// Models that answer requests.
 	"serve": {"pipeline", "pipeline/modelfile", "estimator", "datasets", "model", "experiment/document"}, // how the rows of a model file are read
 
-	"cmd/bochner": {"serve", "distributed/store/...", "distributed/store", "experiment", "experiment/document", "experiment/job", "experiment/result", "datasets/profile", "model", "graph"}, // document for the formats that flags name
+	"serve/ui": {"serve", "estimator", "datasets", "datasets/profile"},
+
+	"cmd/bochner": {"serve", "serve/ui", "distributed/store/...", "distributed/store", "experiment", "experiment/document", "experiment/job", "experiment/result", "datasets/profile", "model", "graph"}, // document for the formats that flags name
 
 	// The front door, at the root of the module.
 	".": {"experiment", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "datasets/profile", "sparse"},

@@ -1,0 +1,311 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/profile"
+	"github.com/bochner-ml/bochner/serve"
+)
+
+const (
+	mostFields  = 500  // of a form
+	mostChoices = 50   // of a list to choose from; more are offered while one writes
+	mostOffered = 1000 // of these
+	mostAddress = 4000 // bytes of an address with a row in it
+)
+
+// form is what people fill in.
+type form struct {
+	Method string // get, or post where a row is too long for an address
+	Fields []entry
+	Faults []link // all that is wrong, with the way to its field
+	Other  []string
+}
+
+// entry is a field of the form.
+type entry struct {
+	ID, Name, Value string
+	Decimal         bool // whether it is written with digits
+	Choices         []choice
+	Offered         []string // texts among which one is likely
+	Hint            string
+	Fault           string
+	Note            string // what there is to know of the value
+	Described       string // ids of hint, fault and note
+
+	field   serve.Field
+	typical string
+}
+
+// choice is one of a list.
+type choice struct {
+	Value, Text string
+	Chosen      bool
+}
+
+// lead says what a model predicts.
+func lead(s serve.Snapshot) []string {
+	m := s.Model()
+	text := upper(string(m.Task))
+	if m.Task == datasets.Anomaly {
+		text = "Detection of anomalies"
+	}
+	var names []string
+	for _, t := range m.Schema.Targets {
+		names = append(names, t.Name)
+	}
+	if len(names) > 0 && !m.Task.Targetless() {
+		text += " of " + strings.Join(names, ", ")
+	}
+	return []string{text + ".", fmt.Sprintf("Version %s, loaded %s.", s.Version(), s.Loaded().UTC().Format("2006-01-02 15:04:05 UTC"))}
+}
+
+// fill makes the form, and the result if something has been sent. The error is one of the request as a whole.
+func (p *shown) fill(ctx context.Context, s serve.Snapshot, given url.Values) error {
+	fields := s.Fields()
+	if len(fields) > mostFields {
+		p.Note = fmt.Sprintf("The model has %s inputs. There is a form for models of up to %d; programs can ask for predictions of this one.", count(float64(len(fields))), mostFields)
+		return nil
+	}
+	p.Form = newForm(s, fields)
+	if len(given) == 0 {
+		p.Form.finish()
+		return nil
+	}
+	row, typical := p.Form.read(s, given)
+	if len(p.Form.Faults)+len(p.Form.Other) > 0 {
+		p.Form.finish()
+		return invalid(p.Form)
+	}
+	var err error
+	p.Result, err = predict(ctx, s, p.Form, row, typical)
+	var at *datasets.RowError
+	switch {
+	case errors.As(err, &at) && at.Column != "":
+		p.Form.blame(at.Column, at.Err.Error())
+		err = invalid(p.Form)
+	case at != nil:
+		err = &serve.Error{Code: serve.Invalid, Message: "The model does not take these values: " + at.Err.Error()}
+	}
+	p.Form.finish()
+	return err
+}
+
+// invalid is the error of a form with faults, which stand beside its fields.
+func invalid(f *form) error {
+	n := len(f.Faults) + len(f.Other)
+	text := "One value is wrong; the rest is as you have written it."
+	if n > 1 {
+		text = fmt.Sprintf("%d values are wrong; the rest is as you have written it.", n)
+	}
+	return &serve.Error{Code: serve.Invalid, Message: text}
+}
+
+// newForm makes a form of the typical row.
+func newForm(s serve.Snapshot, fields []serve.Field) *form {
+	f := &form{Method: "get"}
+	known := s.Model().Profile
+	address := 0
+	for k, field := range fields {
+		e := entry{ID: fmt.Sprintf("f%d", k), Name: field.Name, field: field, Decimal: field.Date == nil && field.Kind == datasets.Numeric}
+		var columns []profile.Column
+		for _, j := range field.Columns {
+			if known != nil && j < len(known.Columns) {
+				columns = append(columns, known.Columns[j])
+			}
+		}
+		e.describe(columns)
+		e.Value = e.typical
+		longest := 24
+		for _, level := range field.Levels {
+			longest = max(longest, len(url.QueryEscape(level)))
+		}
+		address += len(url.QueryEscape(field.Name)) + longest + 2
+		f.Fields = append(f.Fields, e)
+	}
+	if address > mostAddress {
+		f.Method = "post"
+	}
+	return f
+}
+
+// describe fills in what the training rows tell of a field: its typical value, its hint, its choices.
+func (e *entry) describe(columns []profile.Column) {
+	switch {
+	case e.field.Date != nil:
+		e.typical = typicalDate(*e.field.Date, columns)
+		e.Hint = e.field.Wanted
+	case e.field.Kind == datasets.Categorical:
+		e.levels(columns)
+	case len(columns) == 1 && len(columns[0].Quantiles) == 11:
+		c := columns[0]
+		write := writer(c)
+		e.typical = write(c.Quantiles[5])
+		low, high := write(c.Quantiles[1]), write(c.Quantiles[9])
+		switch e.Hint = write(c.Min) + " to " + write(c.Max); {
+		case c.Min == c.Max:
+			e.Hint = "always " + write(c.Min)
+		case low == high:
+			e.Hint += ", 8 in 10 are " + low
+		default:
+			e.Hint += ", 8 in 10 between " + low + " and " + high
+		}
+	default:
+		e.Hint = "a number"
+	}
+	if len(columns) == 1 && columns[0].Missing > 0 {
+		e.Hint += "; not known in " + percent(columns[0].Missing)
+	}
+}
+
+// levels fills in the categories, the most frequent first.
+func (e *entry) levels(columns []profile.Column) {
+	order := slices.Clone(e.field.Levels)
+	if len(columns) == 1 && len(columns[0].Levels) > 0 {
+		place := map[string]int{}
+		for k, l := range columns[0].Levels {
+			place[l.Name] = k - len(columns[0].Levels)
+		}
+		slices.SortStableFunc(order, func(a, b string) int { return place[a] - place[b] })
+		first := columns[0].Levels[0]
+		e.typical = first.Name
+		e.Hint = fmt.Sprintf("most often %s, %s", quoted(first.Name), percent(first.Share))
+	}
+	if len(order) > mostChoices {
+		e.Offered = order[:min(len(order), mostOffered)]
+		if e.Hint != "" {
+			e.Hint += "; "
+		}
+		e.Hint += "one of " + count(float64(len(order))) + " levels"
+		return
+	}
+	e.Choices = []choice{{Value: "", Text: "not known"}}
+	for _, level := range order {
+		e.Choices = append(e.Choices, choice{Value: level, Text: quoted(level)})
+	}
+}
+
+// typicalDate is the date of the medians of its parts; "" where they are not known.
+func typicalDate(d datasets.Date, columns []profile.Column) string {
+	at := map[string]int{"year": 2000, "month": 1, "day": 1, "hour": 0}
+	clock := false
+	for k, part := range d.Parts {
+		if k >= len(columns) || len(columns[k].Quantiles) != 11 {
+			return ""
+		}
+		at[part] = int(columns[k].Quantiles[5])
+		clock = clock || part == "hour"
+	}
+	text := fmt.Sprintf("%04d-%02d-%02d", at["year"], at["month"], min(at["day"], 28))
+	if clock {
+		text += fmt.Sprintf(" %02d:00", at["hour"])
+	}
+	if _, ok := d.Parse([]byte(text)); !ok {
+		return ""
+	}
+	return text
+}
+
+// read reads what has been sent into the row that it means, beside that of the typical values.
+func (f *form) read(s serve.Snapshot, given url.Values) (row, typical []float64) {
+	row, typical = make([]float64, s.Width()), make([]float64, s.Width())
+	for k := range f.Fields {
+		e := &f.Fields[k]
+		if wanted := s.Code(typical, e.field, e.typical); wanted != "" {
+			s.Code(typical, e.field, "")
+		}
+		texts, there := given[e.Name]
+		delete(given, e.Name)
+		switch {
+		case !there:
+			e.Fault = "it was not sent; its typical value is filled in"
+			continue
+		case len(texts) > 1:
+			e.Value, e.Fault = texts[0], "it was sent twice"
+			continue
+		}
+		e.Value = texts[0]
+		if wanted := s.Code(row, e.field, e.Value); wanted != "" {
+			e.Fault = "wanted " + wanted
+			if e.Decimal {
+				e.Fault += " such as 12.5, or nothing where it is not known"
+			}
+		}
+		if e.field.Kind == datasets.Categorical && row[e.field.Columns[0]] == datasets.Unknown {
+			e.Note = "The training rows had no such level: the model takes it as one that it does not know."
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if len(f.Other) == 20 {
+			f.Other = append(f.Other, "and more")
+			break
+		}
+		f.Other = append(f.Other, fmt.Sprintf("%s: the model has no such input", quoted(short(name, 60))))
+	}
+	f.gather()
+	return row, typical
+}
+
+// gather lists the faults of the fields.
+func (f *form) gather() {
+	f.Faults = nil
+	for _, e := range f.Fields {
+		if e.Fault != "" {
+			f.Faults = append(f.Faults, link{e.Name + ": " + e.Fault, "#" + e.ID})
+		}
+	}
+}
+
+// blame puts what a model says of a column beside its field.
+func (f *form) blame(column, text string) {
+	for k := range f.Fields {
+		e := &f.Fields[k]
+		for _, part := range append([]string{e.Name}, e.partNames()...) {
+			if part == column {
+				e.Fault = text
+			}
+		}
+	}
+	f.gather()
+	if len(f.Faults) == 0 {
+		f.Other = append(f.Other, column+": "+text)
+	}
+}
+
+// partNames are the columns that a date becomes.
+func (e *entry) partNames() []string {
+	if e.field.Date == nil {
+		return nil
+	}
+	return e.field.Date.Names(e.Name)
+}
+
+// finish marks what is chosen, and what describes each field to those who hear it.
+func (f *form) finish() {
+	for k := range f.Fields {
+		e := &f.Fields[k]
+		e.Value = strings.ToValidUTF8(e.Value, "\uFFFD")
+		chosen := false
+		for c := range e.Choices {
+			e.Choices[c].Chosen = e.Choices[c].Value == e.Value
+			chosen = chosen || e.Choices[c].Chosen
+		}
+		if e.Choices != nil && !chosen {
+			e.Choices = append(e.Choices, choice{e.Value, quoted(e.Value), true})
+		}
+		var ids []string
+		for _, part := range []struct{ text, id string }{{e.Fault, "-fault"}, {e.Note, "-note"}, {e.Hint, "-hint"}} {
+			if part.text != "" {
+				ids = append(ids, e.ID+part.id)
+			}
+		}
+		e.Described = strings.Join(ids, " ")
+	}
+}

@@ -1,0 +1,177 @@
+package ui
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/serve"
+)
+
+const (
+	mostMoving  = 200 // inputs of a model for which it is said what moved the prediction
+	mostEffects = 30  // that are shown
+	mostMoved   = 3   // targets for which they are
+	mostNamed   = 20  // inputs in a sentence
+)
+
+// moved says which inputs moved a prediction.
+type moved struct {
+	Title   string
+	Words   []string
+	Effects []effect
+	Head    string // what the numbers are
+	Drawn   bool   // whether they have bars
+	Rest    []string
+}
+
+// effect is what one input has to do with the prediction.
+type effect struct {
+	Name, Value, Typical string
+	Label                string
+	From, Width          string // of the bar, in percent; "" for none
+	Up                   bool
+
+	size float64
+}
+
+// measure is a number of the prediction that inputs move.
+type measure struct {
+	of    string // in words
+	head  string
+	value func(said estimator.Prediction, i int) float64
+	write func(v float64) string
+}
+
+// measures are the numbers of a prediction that matter.
+func measures(s serve.Snapshot, said estimator.Prediction) (out []measure) {
+	classes, targets := s.Classes(), s.Model().Schema.Targets
+	switch {
+	case said.Probabilities != nil:
+		code := int(said.Values[0])
+		out = append(out, measure{"the probability of " + quoted(classes[code]), "points",
+			func(p estimator.Prediction, i int) float64 { return p.Probabilities.At(i, code) }, points})
+	case classes != nil && said.Scores != nil:
+		code, column, sign := int(said.Values[0]), int(said.Values[0]), 1.0
+		if len(classes) == 2 {
+			column, sign = 0, 2*said.Values[0]-1
+		}
+		out = append(out, measure{"the score of " + quoted(classes[code]), "score",
+			func(p estimator.Prediction, i int) float64 { return sign * p.Scores.At(i, column) }, signed})
+	case said.Anomaly != nil:
+		out = append(out, measure{"the anomaly score", "score", func(p estimator.Prediction, i int) float64 { return p.Anomaly[i] }, signed})
+	case s.Model().Task == datasets.Clustering:
+		out = append(out, measure{of: "the cluster", head: "then", value: func(p estimator.Prediction, i int) float64 { return p.Values[i] }})
+	case said.Targets != nil && len(targets) > 1:
+		for k, t := range targets[:min(len(targets), mostMoved)] {
+			out = append(out, measure{t.Name, t.Name, func(p estimator.Prediction, i int) float64 { return p.Targets.At(i, k) }, signed})
+		}
+	default:
+		out = append(out, measure{"the prediction", "effect", func(p estimator.Prediction, i int) float64 { return p.Values[i] }, signed})
+	}
+	return out
+}
+
+// effects says for each input how far the prediction moves when it alone is put back to its typical value.
+func effects(ctx context.Context, s serve.Snapshot, f *form, row, typical []float64, said estimator.Prediction) []moved {
+	none := func(text string) []moved { return []moved{{Title: "Which inputs moved it", Words: []string{text}}} }
+	if len(f.Fields) > mostMoving {
+		return none(fmt.Sprintf("The model has more than %d inputs; it is not worked out for each of them.", mostMoving))
+	}
+	rows := slices.Clone(row)
+	var changed []entry
+	var usual []string
+	for _, e := range f.Fields {
+		if isSame(row, typical, e.field.Columns) {
+			usual = append(usual, e.Name)
+			continue
+		}
+		back := slices.Clone(row)
+		for _, j := range e.field.Columns {
+			back[j] = typical[j]
+		}
+		rows, changed = append(rows, back...), append(changed, e)
+	}
+	if len(changed) == 0 {
+		return none("None: every input has its typical value.")
+	}
+	all, err := s.Predict(ctx, rows)
+	if err != nil {
+		return none("That cannot be said: of a row with a typical value in it the model says: " + short(err.Error(), 300) + ".")
+	}
+	var out []moved
+	for _, m := range measures(s, said) {
+		out = append(out, m.moved(all, changed, usual))
+	}
+	return out
+}
+
+// moved shows the effects of the inputs that are not typical. The first row is as it was sent, then comes one for each.
+func (m measure) moved(all estimator.Prediction, changed []entry, usual []string) moved {
+	far := "How far "
+	if m.head == "points" {
+		far += "in percentage points "
+	}
+	out := moved{Title: "Which inputs moved " + m.of, Head: m.head, Drawn: m.write != nil, Words: []string{
+		far + m.of + " is from where it would be if this input alone had its typical value, the median or the most frequent level, and all others stayed.",
+		"What inputs do together is not the sum of this.",
+	}}
+	base, most := m.value(all, 0), 0.0
+	for k, e := range changed {
+		v := m.value(all, k+1)
+		one := effect{Name: e.Name, Value: said(e.Value), Typical: said(e.typical), size: base - v}
+		if m.write == nil {
+			one.Label = "the same"
+			if v != base {
+				one.Label = fmt.Sprintf("cluster %d", int(v))
+			}
+		} else if math.Abs(one.size) <= 1e-9*(math.Abs(base)+math.Abs(v)) { // rounding
+			one.size, one.Label = 0, "0"
+		} else {
+			one.Label = m.write(one.size)
+		}
+		most = max(most, math.Abs(one.size))
+		out.Effects = append(out.Effects, one)
+	}
+	if m.write == nil {
+		out.Words = []string{"The cluster that the row would be of if this input alone had its typical value, the median or the most frequent level, and all others stayed."}
+		most = 0
+	}
+	slices.SortStableFunc(out.Effects, func(a, b effect) int { return cmp.Compare(math.Abs(b.size), math.Abs(a.size)) })
+	for k := range out.Effects {
+		e := &out.Effects[k]
+		e.Up = e.size > 0
+		if most > 0 && e.size != 0 {
+			wide := 50 * math.Abs(e.size) / most
+			e.From, e.Width = "50", width(wide)
+			if !e.Up {
+				e.From = width(50 - wide)
+			}
+		}
+	}
+	if more := len(out.Effects) - mostEffects; more > 0 {
+		out.Effects = out.Effects[:mostEffects]
+		out.Rest = append(out.Rest, fmt.Sprintf("And %d more, which moved it less.", more))
+	}
+	if len(usual) > 0 {
+		names := strings.Join(usual[:min(len(usual), mostNamed)], ", ")
+		if more := len(usual) - mostNamed; more > 0 {
+			names += fmt.Sprintf(" and %d more", more)
+		}
+		out.Rest = append(out.Rest, "With their typical value, so that they moved nothing: "+names+".")
+	}
+	return out
+}
+
+// said is a value as it was filled in.
+func said(text string) string {
+	if text == "" {
+		return "not known"
+	}
+	return quoted(short(text, 60))
+}
