@@ -159,5 +159,5 @@ func (s Snapshot) predict(ctx context.Context, rows []float64, n int) (said esti
 	if err := room.take(8*int64(len(rows)) + int64(n)*s.loaded.answerBytes()); err != nil {
 		return said, err
 	}
-	return s.loaded.predict(ctx, rows, n)
+	return s.loaded.predict(ctx, rows, n, leave)
 }

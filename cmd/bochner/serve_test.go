@@ -158,3 +158,27 @@ func TestServeTraces(t *testing.T) {
 		t.Errorf("the collector got %q", sent)
 	}
 }
+
+// With --ui there is a page for each model; without it there is none.
+func TestServePages(t *testing.T) {
+	t.Chdir(t.TempDir())
+	line(t)
+	for _, args := range [][]string{{"--ui"}, nil} {
+		c, url, log := serving(t, append([]string{"line.bochner", "--addr", "127.0.0.1:0"}, args...)...)
+		answer, err := http.Get(url + "/ui/line?a=3")
+		if err != nil {
+			t.Fatalf("%v: %s", err, log)
+		}
+		text, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if got := err == nil && answer.StatusCode == 200 && strings.Contains(string(text), `<h2 id="result-title">Prediction</h2>`); got != (args != nil) {
+			t.Errorf("%v: %d %s", args, answer.StatusCode, text)
+		}
+		if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Wait(); err != nil {
+			t.Errorf("it ends with %v: %s", err, log)
+		}
+	}
+}
