@@ -41,7 +41,11 @@ func room(spec datasets.Coster, shape datasets.Shape) error {
 }
 
 // errTooLarge is that of predictions that are not finite, of inputs that are.
-var errTooLarge = errors.New("estimator: the inputs are too large to predict from")
+var errTooLarge = fmt.Errorf("estimator: %w", ErrTooLarge)
+
+// ErrTooLarge is, behind the package that says so, the error of rows of which a model can predict nothing, since their
+// numbers are too large.
+var ErrTooLarge = errors.New("the inputs are too large to predict from")
 
 // checkInputs returns rows to predict for as the products take them, and an error where they have not the width of
 // those at fit, or a value that is not finite.

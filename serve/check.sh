@@ -1,6 +1,6 @@
 #!/bin/sh
-# Asks a server with clients of others, Triton's and, where it is installed, KServe's, over HTTP with every way that their data may
-# travel, TLS and a token; what they get has to be what "bochner predict" writes for the same rows, to the last bit. Then
+# Asks a server with clients of others, Triton's and, where it is installed, KServe's, over HTTP and gRPC with every way that their
+# data may travel, TLS and a token; what they get has to be what "bochner predict" writes for the same rows, to the last bit. Then
 # requests that are wrong, and a model that is replaced while it is asked.
 #
 #   sh serve/check.sh [folder for the Python environment and what is made]
@@ -12,7 +12,7 @@ work=$(cd "$work" && pwd)
 
 if [ ! -x "$work/env/bin/python" ]; then
 	python3 -m venv "$work/env"
-	"$work/env/bin/pip" install --quiet 'tritonclient[http]==2.*'
+	"$work/env/bin/pip" install --quiet 'tritonclient[http,grpc]==2.*'
 fi
 (cd "$root" && go build -o "$work/bochner" ./cmd/bochner)
 cp "$root/testdata/flats.csv" "$root/serve/clients.py" "$work"
@@ -52,7 +52,7 @@ openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext 's
 serve() { # name of the log, flags
 	log=$1
 	shift
-	./bochner serve served/rent.bochner served/iris.bochner --addr 127.0.0.1:0 --period 50ms "$@" >"$log" 2>"$log.err" &
+	./bochner serve served/rent.bochner served/iris.bochner --addr 127.0.0.1:0 --grpc-addr 127.0.0.1:0 --period 50ms "$@" >"$log" 2>"$log.err" &
 	server=$!
 	trap 'kill $server 2>/dev/null; wait $server 2>/dev/null || true' EXIT
 	tries=0
@@ -61,11 +61,15 @@ serve() { # name of the log, flags
 		[ $tries -lt 100 ] || { cat "$log" "$log.err" >&2; echo "serve: the server does not come up" >&2; exit 1; }
 	done
 	address=$(sed -n 's/^listening on //p' "$log")
+	grpc=$(sed -n 's/^listening for gRPC on //p' "$log")
 }
 serve plain.log
 env/bin/python clients.py plain "$address"
+env/bin/python clients.py grpc "$grpc"
+env/bin/python clients.py grpc-kserve "$grpc"
 kill "$server" && wait "$server" || { cat plain.log.err >&2; echo "serve: it does not end well" >&2; exit 1; }
 serve closed.log --tls-cert tls.crt --tls-key tls.key --token-file token
 env/bin/python clients.py closed "$address"
+env/bin/python clients.py grpc-closed "$grpc"
 kill "$server" && wait "$server"
 echo "serve: all clients agree"

@@ -120,6 +120,72 @@ def kserve(address):
     asyncio.run(ask())
 
 
+def triton_grpc(address):
+    import tritonclient.grpc as grpc
+
+    client = grpc.InferenceServerClient(address)
+    assert client.is_server_live() and client.is_server_ready() and client.is_model_ready("rent", "1")
+    assert client.get_server_metadata().name == "bochner"
+    assert {m.name: m.state for m in client.get_model_repository_index().models} == {"rent": "READY", "iris": "READY"}
+    for name in ("rent", "iris"):
+        inputs, want = columns(name), expected(name)
+        assert [i.name for i in client.get_model_metadata(name).inputs] == list(inputs)
+        given = []
+        for column, (values, datatype) in inputs.items():
+            given.append(grpc.InferInput(column, list(values.shape), datatype))
+            given[-1].set_data_from_numpy(values)
+        for packed in (None, "gzip"):
+            answer = client.infer(name, given, outputs=[grpc.InferRequestedOutput(out) for out in want], request_id="7", compression_algorithm=packed)
+            assert answer.get_response().id == "7"
+            for out in want:
+                same(f"triton gRPC {name} {out} {packed}", text(answer.as_numpy(out).flatten().tolist()), want[out])
+    try:
+        client.infer("iris", [grpc.InferInput("X", [1, 3], "FP32").set_data_from_numpy(np.zeros((1, 3), dtype=np.float32))])
+        raise AssertionError("a wrong shape is answered")
+    except grpc.InferenceServerException as e:
+        assert e.status() == "StatusCode.INVALID_ARGUMENT" and "wanted [rows, 4]" in e.message(), e
+    client.close()
+
+
+def kserve_grpc(address):
+    try:
+        from kserve import InferenceGRPCClient, InferInput, InferRequest
+    except ImportError:
+        print("  kserve is not installed: it is left out")
+        return
+
+    async def ask():
+        client = InferenceGRPCClient(address)
+        assert await client.is_server_live() and await client.is_server_ready() and await client.is_model_ready("rent")
+        values = columns("iris")["X"][0]
+        for binary in (False, True):
+            tensor = InferInput("X", list(values.shape), "FP64")
+            tensor.set_data_from_numpy(values, binary_data=binary)
+            answer = await client.infer(InferRequest(model_name="iris", infer_inputs=[tensor], request_id="7"))
+            assert answer.id == "7" and answer.model_name == "iris"
+            for out, want in expected("iris").items():
+                got = next(o for o in answer.outputs if o.name == out)
+                same(f"kserve gRPC iris {out} raw {binary}", text(got.as_numpy().flatten().tolist()), want)
+        await client.close()
+
+    asyncio.run(ask())
+
+
+def closed_grpc(address):
+    import tritonclient.grpc as grpc
+
+    client = grpc.InferenceServerClient(address, ssl=True, root_certificates="tls.crt")
+    assert client.is_server_ready()
+    for header, fine in (({}, False), ({"authorization": "Bearer sesame2"}, False), ({"authorization": "Bearer sesame"}, True)):
+        try:
+            client.get_model_metadata("iris", headers=header)
+            assert fine, "it is answered without the token"
+        except grpc.InferenceServerException as e:
+            assert not fine and e.status() == "StatusCode.UNAUTHENTICATED", e
+    client.close()
+    print("  gRPC: TLS and a token")
+
+
 def post(address, path, body, context=None, **headers):
     request = urllib.request.Request(address + path, body if isinstance(body, bytes) else json.dumps(body).encode(), {"Content-Type": "application/json", **headers})
     try:
@@ -178,6 +244,9 @@ def main():
         kserve(address)
         plain_rows(address)
         replaced(address)
+        return
+    if what != "closed":
+        {"grpc": triton_grpc, "grpc-kserve": kserve_grpc, "grpc-closed": closed_grpc}[what](address)
         return
     context = ssl.create_default_context(cafile="tls.crt")
     row = {"rows": [rows("iris")[0]]}

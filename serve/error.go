@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 )
 
 // Code says of what kind an [Error] is, whatever the protocol.
@@ -98,8 +100,17 @@ func ErrorOf(err error) *Error {
 		return refuse(Canceled, "the request was cancelled")
 	case errors.As(err, &row): // what a step or a model cannot take
 		return &Error{Code: Invalid, Message: row.Error(), cause: row}
+	case errors.Is(err, estimator.ErrTooLarge):
+		return &Error{Code: Invalid, Message: err.Error()}
 	}
 	return &Error{Code: Internal, Message: "the model failed: " + err.Error()}
+}
+
+// Failed takes note of a fault of the program at a request, which recover has returned, and returns what to answer.
+func (s *Server) Failed(request string, fault any) *Error {
+	s.metrics.panics.Inc()
+	s.log.Error("the program failed", "request", request, "fault", fmt.Sprint(fault), "stack", string(debug.Stack()))
+	return refuse(Internal, "the server failed; its log says why, for request %s", request)
 }
 
 // mostFaults is how many faults of a request an error lists.

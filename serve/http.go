@@ -2,11 +2,9 @@ package serve
 
 import (
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -122,7 +120,7 @@ func Route(r *http.Request) string { return parsePath(r.URL.Path).route }
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := calls.Get().(*call)
 	c.Server, c.w, c.r, c.begin, c.room = s, w, r, time.Now(), share{gate: s.gate}
-	c.asked, c.id, c.found, c.code, c.rows = parsePath(r.URL.Path), requestID(r), "", 0, 0
+	c.asked, c.id, c.found, c.code, c.rows = parsePath(r.URL.Path), RequestID(r.Header["X-Request-Id"]), "", 0, 0
 	defer c.end()
 	h := w.Header()
 	h["X-Request-Id"] = []string{c.id}
@@ -172,10 +170,8 @@ func (c *call) end() {
 		if fault == http.ErrAbortHandler {
 			panic(fault)
 		}
-		c.metrics.panics.Inc()
-		c.log.Error("the program failed", "request", c.id, "fault", fmt.Sprint(fault), "stack", string(debug.Stack()))
-		if c.code == 0 {
-			c.fail(refuse(Internal, "the server failed; its log says why, for request %s", c.id))
+		if e := c.Failed(c.id, fault); c.code == 0 {
+			c.fail(e)
 		}
 	}
 	took := time.Since(c.begin)
@@ -208,9 +204,9 @@ func (c *call) logAccess(took time.Duration) {
 		slog.Int("bytes", len(c.out)), slog.Float64("seconds", took.Seconds()))
 }
 
-// requestID returns what the request is called by who asks, if that can be written into a log, or makes a name.
-func requestID(r *http.Request) string {
-	given := r.Header["X-Request-Id"]
+// RequestID returns what a request is called by who asks, if that is one name that can be written into a log, or makes a
+// name.
+func RequestID(given []string) string {
 	if len(given) == 1 && 0 < len(given[0]) && len(given[0]) <= 128 {
 		fine := true
 		for i := range len(given[0]) {

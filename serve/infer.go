@@ -44,26 +44,12 @@ func (o TensorSpec) Shape(rows int64) []int64 {
 // Infer predicts the rows that the tensors of a request are. It waits for its turn and is turned away when too many
 // wait already. The error is an [Error].
 func (s *Server) Infer(ctx context.Context, r *InferRequest) (*InferResponse, error) {
-	if err := s.gate.come(); err != nil {
-		return nil, s.turnedAway(err)
-	}
-	defer s.gate.gone()
-	ctx, leave, err := s.turn(ctx)
-	if err != nil {
-		return nil, s.turnedAway(err)
-	}
-	defer leave()
-	m, err := s.find(r.Model, r.Version)
+	a, err := s.Admit()
 	if err != nil {
 		return nil, err
 	}
-	room := share{gate: s.gate}
-	defer room.free()
-	out, err := s.infer(ctx, m, r, &room, leave)
-	if err != nil {
-		return nil, s.turnedAway(err)
-	}
-	return out, nil
+	defer a.Done()
+	return a.Infer(ctx, r)
 }
 
 // infer is Infer of a request whose turn it is.

@@ -79,14 +79,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, o Listening) error {
 	}
 	l = netutil.LimitListener(l, o.Connections)
 	if o.Certificate != "" {
-		pair, err := newCertificate(o.Certificate, o.Key)
+		watching, stop := context.WithCancel(ctx)
+		defer stop()
+		config, err := s.TLS(watching, o.Certificate, o.Key, "http/1.1")
 		if err != nil {
 			return err
 		}
-		watching, stop := context.WithCancel(ctx)
-		defer stop()
-		go pair.watch(watching, s.options.Period, s.log)
-		l = tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: pair.get, NextProtos: []string{"http/1.1"}})
+		l = tls.NewListener(l, config)
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(l) }()
@@ -116,6 +115,17 @@ func (s *Server) end(server *http.Server, failed chan error, o Listening) error 
 	}
 	s.log.Info("the server has ended")
 	return nil
+}
+
+// TLS returns how the protocols are spoken over TLS with a certificate and its key from files, which are read again when
+// they change, until the context ends.
+func (s *Server) TLS(ctx context.Context, cert, key string, protocols ...string) (*tls.Config, error) {
+	pair, err := newCertificate(cert, key)
+	if err != nil {
+		return nil, err
+	}
+	go pair.watch(ctx, s.options.Period, s.log)
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: pair.get, NextProtos: protocols}, nil
 }
 
 // certificate is a TLS certificate with its key, from files.

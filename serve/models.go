@@ -412,6 +412,30 @@ func (f *file) reason() string {
 	return "its file cannot be read"
 }
 
+// Version is a version of a model, loaded or not.
+type Version struct {
+	Model, Version string
+	Ready          bool
+	Reason         string // why what its file has now is not loaded; "" where it is
+}
+
+// Versions lists all versions of all models, the latest of each last.
+func (s *Server) Versions() (out []Version) {
+	s.models.mu.Lock()
+	defer s.models.mu.Unlock()
+	for _, src := range s.models.list {
+		for _, name := range slices.SortedFunc(maps.Keys(src.versions), byAge) {
+			f := src.versions[name]
+			v := Version{Model: src.name, Version: name, Ready: f.model != nil}
+			if f.fault != nil || f.model == nil {
+				v.Reason = f.reason()
+			}
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
 // ModelReady returns nil when a version of a model, "" for the latest, answers requests, else an [Error].
 func (s *Server) ModelReady(name, version string) error {
 	_, err := s.find(name, version)

@@ -298,16 +298,26 @@ func (r *inferReader) parameters(of string, see func(name string, kind kind, v [
 		if err != nil {
 			return err
 		}
-		switch name := string(key); name {
-		case "shared_memory_region", "shared_memory_offset", "shared_memory_byte_size":
-			r.faults.add("%s: this server has no shared memory; send the data", of)
-		case "classification":
-			r.faults.add("%s: this server does not sort classes; ask for the output probabilities or scores", of)
-		default:
+		name := string(key)
+		if why := Refused(name); why != "" {
+			r.faults.add("%s: %s", of, why)
+		} else {
 			see(name, kind, v)
 		}
 		return nil
 	})
+}
+
+// Refused says why a parameter of the protocol cannot be had; "" is said of those that can, and of unknown ones, which do no
+// harm.
+func Refused(parameter string) string {
+	switch parameter {
+	case "shared_memory_region", "shared_memory_offset", "shared_memory_byte_size":
+		return "this server has no shared memory; send the data"
+	case "classification":
+		return "this server does not sort classes; ask for the output probabilities or scores"
+	}
+	return ""
 }
 
 // flag returns a parameter that is true or false.

@@ -85,6 +85,9 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
+// Options returns what the server is run by, with the defaults filled in.
+func (s *Server) Options() Options { return s.options }
+
 // Drain makes the server unready, so that nobody sends it new requests who asks. It answers those that come.
 func (s *Server) Drain() { s.draining.Store(true) }
 

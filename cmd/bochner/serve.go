@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/serve"
+	"github.com/bochner-ml/bochner/serve/grpc"
 	"github.com/bochner-ml/bochner/serve/ui"
 )
 
@@ -18,13 +20,16 @@ type serveCommand struct {
 	Models []string `arg:"" files:"" name:"model" help:"Model file, NAME=FILE for another name than the file's, or a folder with a file for each version."`
 
 	Addr      string        `default:"localhost:8080" placeholder:"HOST:PORT" help:"Where to listen; :8080 is every address of the machine. Default: ${default}."`
+	GRPCAddr  string        `name:"grpc-addr" placeholder:"HOST:PORT" help:"Where to answer over gRPC, too. Default: nowhere."`
 	Period    time.Duration `default:"5s" help:"After which model files are looked at for changes. Default: ${default}."`
 	TokenFile string        `files:"" placeholder:"FILE" help:"File with the token that requests need, but for those of health."`
 	TLSCert   string        `name:"tls-cert" files:"" placeholder:"FILE" help:"TLS certificate; read again when it changes."`
 	TLSKey    string        `name:"tls-key" files:"" placeholder:"FILE" help:"Key of the certificate."`
 	AccessLog string        `enum:"none,text,json" default:"none" help:"Log every request: ${enum}. Default: ${default}."`
 
-	UI     bool   `name:"ui" help:"Pages to try the models in a browser, at / and below /ui/."`
+	UI             bool `name:"ui" help:"Pages to try the models in a browser, at / and below /ui/."`
+	GRPCReflection bool `name:"grpc-reflection" help:"Tell who asks the services and messages of gRPC."`
+
 	Traces string `placeholder:"URL" help:"Collector of OpenTelemetry traces, by OTLP over HTTP: http://localhost:4318/v1/traces."`
 
 	MaxBody     int64         `default:"8388608" placeholder:"BYTES" help:"Bytes of a request's body, unpacked. Default: ${default}."`
@@ -40,7 +45,7 @@ type serveCommand struct {
 }
 
 func (serveCommand) Help() string {
-	return `Answers over HTTP what models predict, for rows as JSON and for tensors by the Open Inference Protocol. Models are loaded again when their files change. docs/serving.md says what can be asked.
+	return `Answers over HTTP, and over gRPC where --grpc-addr says so, what models predict, for rows as JSON and for tensors by the Open Inference Protocol. Models are loaded again when their files change. docs/serving.md says what can be asked.
 SIGTERM and Ctrl-C end it when all requests are answered.
 
 Example:
@@ -80,15 +85,11 @@ func (c serveCommand) Run(s *session) error {
 	if c.UI {
 		server.Mount(ui.New(server))
 	}
-	l, err := net.Listen("tcp", c.Addr)
+	l, err := c.listen(s)
 	if err != nil {
 		return err
 	}
-	scheme := "http"
-	if c.TLSCert != "" {
-		scheme = "https"
-	}
-	s.say("listening on %s://%s\n", scheme, l.Addr())
+	defer l.close()
 	watching, stop := context.WithCancel(s.ctx)
 	defer stop()
 	go func() {
@@ -101,12 +102,68 @@ func (c serveCommand) Run(s *session) error {
 	if c.Traces != "" {
 		var end func()
 		if handler, end, err = traced(s.ctx, server, c.Traces, o.Version); err != nil {
-			l.Close()
 			return err
 		}
 		defer end()
 	}
-	return server.Serve(s.ctx, l, serve.Listening{
+	return c.answer(s.ctx, server, handler, l)
+}
+
+// listeners are where requests come to.
+type listeners struct{ http, grpc net.Listener }
+
+// close closes them.
+func (l listeners) close() {
+	for _, one := range []net.Listener{l.http, l.grpc} {
+		if one != nil {
+			one.Close()
+		}
+	}
+}
+
+// listen begins to listen, and says where.
+func (c serveCommand) listen(s *session) (l listeners, err error) {
+	if l.http, err = net.Listen("tcp", c.Addr); err != nil {
+		return l, err
+	}
+	if c.GRPCAddr != "" {
+		if l.grpc, err = net.Listen("tcp", c.GRPCAddr); err != nil {
+			l.close()
+			return l, err
+		}
+	}
+	scheme := "http"
+	if c.TLSCert != "" {
+		scheme = "https"
+	}
+	s.say("listening on %s://%s\n", scheme, l.http.Addr())
+	if l.grpc != nil {
+		s.say("listening for gRPC on %s\n", l.grpc.Addr())
+	}
+	return l, nil
+}
+
+// answer answers all that comes, until the context ends, or one of the protocols fails.
+func (c serveCommand) answer(ctx context.Context, models *serve.Server, handler http.Handler, l listeners) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	other := make(chan error, 1)
+	go func() {
+		if l.grpc == nil {
+			other <- nil
+			return
+		}
+		err := grpc.Serve(ctx, models, l.grpc, grpc.Options{
+			Connections: c.Connections, Drain: c.Drain, Grace: c.Grace, Certificate: c.TLSCert, Key: c.TLSKey, Reflection: c.GRPCReflection,
+		})
+		if err != nil {
+			stop()
+		}
+		other <- err
+	}()
+	err := models.Serve(ctx, l.http, serve.Listening{
 		Handler: handler, Connections: c.Connections, Drain: c.Drain, Grace: c.Grace, Certificate: c.TLSCert, Key: c.TLSKey,
 	})
+	stop()
+	return errors.Join(err, <-other)
 }

@@ -8,6 +8,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -80,6 +81,28 @@ func TestServe(t *testing.T) {
 		if !strings.Contains(log.String(), `"route":"predict"`) || !strings.Contains(log.String(), `msg="the server has ended"`) {
 			t.Errorf("the log: %s", log)
 		}
+	}
+}
+
+// The command answers over gRPC as well, and what is wrong with either listener is one message.
+func TestServeGRPC(t *testing.T) {
+	t.Chdir(t.TempDir())
+	line(t)
+	c, _, log := serving(t, "line.bochner", "--addr", "127.0.0.1:0", "--grpc-addr", "127.0.0.1:0", "--access-log", "text")
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Wait(); err != nil || !strings.Contains(log.String(), "the server has ended") {
+		t.Errorf("it ends with %v: %s", err, log)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var out, errs strings.Builder
+	if code := run(t.Context(), []string{"serve", "line.bochner", "--addr", "127.0.0.1:0", "--grpc-addr", l.Addr().String()}, &out, &errs); code != failure || !strings.Contains(errs.String(), "address already in use") {
+		t.Errorf("code %d, %s", code, errs.String())
 	}
 }
 

@@ -195,7 +195,7 @@ func (f *FittedOneClass) AnomalyScores(ctx context.Context, X mat.Matrix) ([]flo
 		out[i] = f.rho - v
 	}
 	if !kern.Finite(out) {
-		return nil, fmt.Errorf("anomaly: the inputs are too large to predict from")
+		return nil, fmt.Errorf("anomaly: %w", estimator.ErrTooLarge)
 	}
 	return out, nil
 }

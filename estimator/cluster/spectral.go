@@ -206,7 +206,7 @@ func (f *FittedSpectral) Embed(ctx context.Context, X mat.Matrix) (*mat.Dense, e
 		return nil, err
 	}
 	if !kern.Finite(out.RawMatrix().Data) {
-		return nil, fmt.Errorf("cluster: the inputs are too large to predict from")
+		return nil, fmt.Errorf("cluster: %w", estimator.ErrTooLarge)
 	}
 	return out, nil
 }

@@ -165,11 +165,13 @@ var Allowed = map[string][]string{
 	"experiment":                      {"auto", "mlflow", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "importance", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "datasets/profile", "param", "internal/memory", "graph", "graph/onnx", "graph/golang", "graph/python"},
 	"experiment/job":                  {"experiment", "gridsearch", "experiment/document", "experiment/internal/...", "distributed", "pipeline", "pipeline/modelfile", "estimator", "datasets", "datasets/profile", "model", "param"},
 	// Models that answer requests.
-	"serve": {"pipeline", "pipeline/modelfile", "estimator", "datasets", "model", "experiment/document"}, // how the rows of a model file are read
+	"serve":                         {"pipeline", "pipeline/modelfile", "estimator", "datasets", "model", "experiment/document"}, // how the rows of a model file are read
+	"serve/grpc":                    {"serve", "serve/grpc/internal/inference"},
+	"serve/grpc/internal/inference": {},
 
 	"serve/ui": {"serve", "estimator", "datasets", "datasets/profile"},
 
-	"cmd/bochner": {"serve", "serve/ui", "distributed/store/...", "distributed/store", "experiment", "experiment/document", "experiment/job", "experiment/result", "datasets/profile", "model", "graph"}, // document for the formats that flags name
+	"cmd/bochner": {"serve", "serve/grpc", "serve/ui", "distributed/store/...", "distributed/store", "experiment", "experiment/document", "experiment/job", "experiment/result", "datasets/profile", "model", "graph"}, // document for the formats that flags name
 
 	// The front door, at the root of the module.
 	".": {"experiment", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "datasets/profile", "sparse"},
@@ -200,13 +202,14 @@ var Allowed = map[string][]string{
 // Outside lists, for packages of other modules that are not for everybody, the rooms that may import
 // them.
 var Outside = map[string][]string{
-	"github.com/jackc/pgx/v5/stdlib":                                  {"cmd/bochner"},
-	"modernc.org/sqlite":                                              {"cmd/bochner"},
-	"gopkg.in/yaml.v3":                                                {"pipeline/yaml", "experiment", "experiment/document"},
-	"gocloud.dev/blob":                                                {"distributed/store/bucket", "distributed/store/s3", "distributed/store/gs", "cmd/bochner"},
-	"gocloud.dev/blob/s3blob":                                         {"distributed/store/s3"},
-	"gocloud.dev/blob/gcsblob":                                        {"distributed/store/gs"},
-	"github.com/prometheus/client_golang/prometheus":                  {"serve"},
+	"github.com/jackc/pgx/v5/stdlib":                 {"cmd/bochner"},
+	"modernc.org/sqlite":                             {"cmd/bochner"},
+	"gopkg.in/yaml.v3":                               {"pipeline/yaml", "experiment", "experiment/document"},
+	"gocloud.dev/blob":                               {"distributed/store/bucket", "distributed/store/s3", "distributed/store/gs", "cmd/bochner"},
+	"gocloud.dev/blob/s3blob":                        {"distributed/store/s3"},
+	"gocloud.dev/blob/gcsblob":                       {"distributed/store/gs"},
+	"github.com/prometheus/client_golang/prometheus": {"serve"},
+	"google.golang.org/grpc":                         {"serve/grpc"},
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp":   {"cmd/bochner"},
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp": {"cmd/bochner"},
 	"github.com/aws/smithy-go":                                        {"distributed/store/s3"},

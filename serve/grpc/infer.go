@@ -1,0 +1,211 @@
+package grpc
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bochner-ml/bochner/serve"
+	"github.com/bochner-ml/bochner/serve/grpc/internal/inference"
+)
+
+// infer predicts. Nothing is received of a request that is turned away.
+func (c *call) infer() error {
+	request, err := c.models.Admit()
+	if err != nil {
+		return err
+	}
+	defer request.Done()
+	b, err := c.receive(c.turns)
+	if err != nil {
+		return err
+	}
+	if err := request.Take(int64(len(b)) + reckon(b)); err != nil {
+		return err
+	}
+	var asked inference.ModelInferRequest
+	if err := decode(b, &asked); err != nil {
+		return err
+	}
+	if err := c.find(asked.ModelName, asked.ModelVersion); err != nil {
+		return err
+	}
+	r, err := requestOf(&asked)
+	if err != nil {
+		return err
+	}
+	answer, err := request.Infer(c.Context(), r)
+	if err != nil {
+		return err
+	}
+	c.rows = int(answer.Outputs[0].Shape[0])
+	return c.send(responseOf(answer, len(asked.RawInputContents) > 0))
+}
+
+// faults are what is wrong with a request.
+type faults struct {
+	list []string
+	more int
+}
+
+// mostFaults is how many faults of a request are told.
+const mostFaults = 20
+
+func (f *faults) add(format string, args ...any) {
+	if len(f.list) == mostFaults {
+		f.more++
+		return
+	}
+	f.list = append(f.list, fmt.Sprintf(format, args...))
+}
+
+// err returns them as one error.
+func (f *faults) err() error {
+	if len(f.list) == 0 {
+		return nil
+	}
+	if f.more > 0 {
+		f.list = append(f.list, fmt.Sprintf("and %d more faults", f.more))
+	}
+	return &serve.Error{Code: serve.Invalid, Message: strings.Join(f.list, "; ")}
+}
+
+// clip shortens a name for a message.
+func clip(name string) string { return name[:min(len(name), 40)] }
+
+// parameters looks for those that cannot be had.
+func (f *faults) parameters(of string, given map[string]*inference.InferParameter) {
+	for name := range given {
+		if why := serve.Refused(name); why != "" {
+			f.add("%s: %s", of, why)
+		}
+	}
+}
+
+// requestOf returns the request that a message is.
+func requestOf(m *inference.ModelInferRequest) (*serve.InferRequest, error) {
+	r := &serve.InferRequest{Model: m.ModelName, Version: m.ModelVersion, ID: m.Id, Inputs: make([]serve.Tensor, len(m.Inputs))}
+	var f faults
+	f.parameters("the request", m.Parameters)
+	raw := m.RawInputContents
+	if len(raw) > 0 && len(raw) != len(m.Inputs) {
+		f.add("raw_input_contents has %d elements, wanted one for each of the %d inputs", len(raw), len(m.Inputs))
+		raw = nil
+	}
+	for i, input := range m.Inputs {
+		t := &r.Inputs[i]
+		*t = serve.Tensor{Name: input.Name, Datatype: serve.Datatype(input.Datatype), Shape: input.Shape}
+		f.parameters(fmt.Sprintf("input %q", clip(t.Name)), input.Parameters)
+		switch {
+		case t.Name == "":
+			f.add("an input has no name")
+		case len(m.RawInputContents) > 0 && len(fieldsOf(input.Contents)) > 0:
+			f.add("input %q has contents, and the request has raw_input_contents, wanted one of them", clip(t.Name))
+		case raw != nil:
+			t.Raw = raw[i]
+		case input.Contents != nil:
+			fill(t, input.Contents, &f)
+		}
+	}
+	for _, o := range m.Outputs {
+		f.parameters(fmt.Sprintf("output %q", clip(o.Name)), o.Parameters)
+		r.Outputs = append(r.Outputs, o.Name)
+	}
+	return r, f.err()
+}
+
+// fieldOf is the field of InferTensorContents for each datatype.
+var fieldOf = map[serve.Datatype]string{
+	serve.Bool: "bool_contents", serve.Int8: "int_contents", serve.Int16: "int_contents", serve.Int32: "int_contents", serve.Int64: "int64_contents",
+	serve.Uint8: "uint_contents", serve.Uint16: "uint_contents", serve.Uint32: "uint_contents", serve.Uint64: "uint64_contents",
+	serve.FP32: "fp32_contents", serve.FP64: "fp64_contents", serve.Bytes: "bytes_contents",
+}
+
+// fieldsOf lists the fields that have elements.
+func fieldsOf(c *inference.InferTensorContents) (names []string) {
+	for _, field := range []struct {
+		name string
+		n    int
+	}{
+		{"bool_contents", len(c.GetBoolContents())}, {"int_contents", len(c.GetIntContents())}, {"int64_contents", len(c.GetInt64Contents())},
+		{"uint_contents", len(c.GetUintContents())}, {"uint64_contents", len(c.GetUint64Contents())},
+		{"fp32_contents", len(c.GetFp32Contents())}, {"fp64_contents", len(c.GetFp64Contents())}, {"bytes_contents", len(c.GetBytesContents())},
+	} {
+		if field.n > 0 {
+			names = append(names, field.name)
+		}
+	}
+	return names
+}
+
+// fill gives a tensor its elements.
+func fill(t *serve.Tensor, c *inference.InferTensorContents, f *faults) {
+	wanted, known := fieldOf[t.Datatype]
+	for _, name := range fieldsOf(c) {
+		if known && name != wanted {
+			f.add("input %q: got %s, wanted %s for %s", clip(t.Name), name, wanted, t.Datatype)
+		}
+	}
+	switch wanted {
+	case "bool_contents":
+		for _, is := range c.BoolContents {
+			v := 0.0
+			if is {
+				v = 1
+			}
+			t.Numbers = append(t.Numbers, v)
+		}
+	case "int_contents":
+		t.Numbers = numbers(c.IntContents)
+	case "int64_contents":
+		t.Numbers = numbers(c.Int64Contents)
+	case "uint_contents":
+		t.Numbers = numbers(c.UintContents)
+	case "uint64_contents":
+		t.Numbers = numbers(c.Uint64Contents)
+	case "fp32_contents":
+		t.Numbers = numbers(c.Fp32Contents)
+	case "fp64_contents":
+		t.Numbers = c.Fp64Contents
+	case "bytes_contents":
+		t.Texts = c.BytesContents
+	}
+}
+
+// numbers returns elements as numbers.
+func numbers[T int32 | int64 | uint32 | uint64 | float32](elements []T) []float64 {
+	out := make([]float64, len(elements))
+	for i, v := range elements {
+		out[i] = float64(v)
+	}
+	return out
+}
+
+// responseOf returns the message for an answer, with raw contents for who has sent such.
+func responseOf(a *serve.InferResponse, raw bool) *inference.ModelInferResponse {
+	m := &inference.ModelInferResponse{ModelName: a.Model, ModelVersion: a.Version, Id: a.ID}
+	for i := range a.Outputs {
+		t := &a.Outputs[i]
+		o := &inference.ModelInferResponse_InferOutputTensor{Name: t.Name, Datatype: string(t.Datatype), Shape: t.Shape}
+		m.Outputs = append(m.Outputs, o)
+		if raw {
+			m.RawOutputContents = append(m.RawOutputContents, t.AppendRaw(make([]byte, 0, 8*len(t.Numbers))))
+			continue
+		}
+		o.Contents = &inference.InferTensorContents{}
+		switch t.Datatype {
+		case serve.Bytes:
+			o.Contents.BytesContents = t.Texts
+		case serve.Bool:
+			for _, v := range t.Numbers {
+				o.Contents.BoolContents = append(o.Contents.BoolContents, v != 0)
+			}
+		case serve.Int64:
+			for _, v := range t.Numbers {
+				o.Contents.Int64Contents = append(o.Contents.Int64Contents, int64(v))
+			}
+		default:
+			o.Contents.Fp64Contents = t.Numbers
+		}
+	}
+	return m
+}

@@ -1,0 +1,187 @@
+package grpc_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/bochner-ml/bochner/serve"
+	served "github.com/bochner-ml/bochner/serve/grpc"
+	"github.com/bochner-ml/bochner/serve/grpc/internal/inference"
+)
+
+// certify writes a certificate of its own for the name models, and its key.
+func certify(t *testing.T, dir string) *x509.CertPool {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "models"}, DNSNames: []string{"models"}, NotAfter: time.Now().Add(time.Hour)}
+	cert, err := x509.CreateCertificate(rand.Reader, &about, &about, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})
+	for name, b := range map[string][]byte{"tls.crt": text, "tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})} {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(text)
+	return pool
+}
+
+// begin asks for a prediction, and returns where its error will be.
+func begin(ctx context.Context, c *grpc.ClientConn, v float64, o ...grpc.CallOption) chan error {
+	said := make(chan error, 1)
+	go func() { said <- call(ctx, c, "ModelInfer", number(v), &inference.ModelInferResponse{}, o...) }()
+	return said
+}
+
+// Requests on top of those that work and wait are turned away with when to ask again; those at work are answered.
+func TestTooMany(t *testing.T) {
+	s, m := slowly(t, serve.Options{Limits: serve.Limits{Working: 1, Waiting: 1}})
+	addr, _ := listening(t, s, served.Options{})
+	c := client(t, addr)
+	first := begin(t.Context(), c, 1)
+	until(t, func() bool { return m.at.Load() == 1 })
+	second := begin(t.Context(), c, 2)
+	until(t, func() bool {
+		return testutil.CollectAndCompare(s, strings.NewReader(`# HELP bochner_requests_waiting Requests that wait for their turn.
+# TYPE bochner_requests_waiting gauge
+bochner_requests_waiting 1
+`), "bochner_requests_waiting") == nil
+	})
+	var trailer metadata.MD
+	if err := <-begin(t.Context(), c, 3, grpc.Trailer(&trailer)); status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), "too many requests wait already") {
+		t.Error(err)
+	}
+	if got := trailer.Get("grpc-retry-pushback-ms"); len(got) != 1 || got[0] != "1000" {
+		t.Errorf("ask again after %v", got)
+	}
+	close(m.may)
+	for _, said := range []chan error{first, second} {
+		if err := <-said; err != nil {
+			t.Error(err)
+		}
+	}
+	if got := testutil.CollectAndCount(s, "bochner_rejected_total"); got == 0 {
+		t.Error("nothing is counted")
+	}
+}
+
+// A request that nobody waits for any more, or that takes too long, ends, and so does what worked for it.
+func TestEndsOfContexts(t *testing.T) {
+	s, m := slowly(t, serve.Options{Limits: serve.Limits{Time: 100 * time.Millisecond}})
+	addr, _ := listening(t, s, served.Options{})
+	c := client(t, addr)
+	if err := <-begin(t.Context(), c, 1); status.Code(err) != codes.DeadlineExceeded || !strings.Contains(err.Error(), "the server's limit") {
+		t.Error(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	said := begin(ctx, c, 1)
+	until(t, func() bool { return m.at.Load() == 1 })
+	stop()
+	if err := <-said; status.Code(err) != codes.Canceled {
+		t.Error(err)
+	}
+	until(t, func() bool { return m.at.Load() == 0 })
+	idle(t, s)
+}
+
+// A message that does not come gets no more than the time for it, and does not keep others waiting for ever.
+func TestMessageThatDoesNotCome(t *testing.T) {
+	s := started(t, serve.Options{Limits: serve.Limits{Memory: 1 << 21, Body: 1 << 20}}) // one message at a time
+	addr, _ := listening(t, s, served.Options{Message: 50 * time.Millisecond})
+	c := client(t, addr)
+	stream, err := c.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, "/inference.GRPCInferenceService/ModelInfer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.RecvMsg(&inference.ModelInferResponse{}); status.Code(err) != codes.DeadlineExceeded || !strings.Contains(err.Error(), "the message did not come") {
+		t.Error(err)
+	}
+	infer(t, c, matrix(1, 2, 3))
+	idle(t, s)
+}
+
+// A fault of the program is answered and counted, and the server goes on.
+func TestFault(t *testing.T) {
+	s, m := slowly(t, serve.Options{})
+	close(m.may)
+	addr, _ := listening(t, s, served.Options{})
+	c := client(t, addr)
+	if err := <-begin(t.Context(), c, -1); status.Code(err) != codes.Internal || !strings.Contains(err.Error(), "the server failed; its log says why") {
+		t.Error(err)
+	}
+	if err := <-begin(t.Context(), c, 1); err != nil {
+		t.Error(err)
+	}
+	idle(t, s)
+}
+
+// At the end the server is unready and answers what comes, then what it has, and leaves nothing running.
+func TestEnd(t *testing.T) {
+	before := runtime.NumGoroutine()
+	s, m := slowly(t, serve.Options{})
+	addr, end := listening(t, s, served.Options{Drain: 100 * time.Millisecond})
+	c, other := client(t, addr), client(t, addr)
+	first := begin(t.Context(), c, 1)
+	until(t, func() bool { return m.at.Load() == 1 })
+	ended := make(chan error, 1)
+	go func() { ended <- end() }()
+	until(t, func() bool { return s.Ready() != nil })
+	second := begin(t.Context(), other, 2) // while it drains
+	until(t, func() bool { return m.at.Load() == 2 })
+	time.Sleep(150 * time.Millisecond)
+	if err := <-begin(t.Context(), client(t, addr), 3); status.Code(err) != codes.Unavailable {
+		t.Errorf("the end: %v", err)
+	}
+	close(m.may)
+	for _, said := range []chan error{first, second, ended} {
+		if err := <-said; err != nil {
+			t.Error(err)
+		}
+	}
+	c.Close()
+	other.Close()
+	until(t, func() bool { return runtime.NumGoroutine() <= before+4 })
+}
+
+// What is not answered within the grace is an error that says so.
+func TestGrace(t *testing.T) {
+	s, m := slowly(t, serve.Options{})
+	addr, end := listening(t, s, served.Options{Grace: 20 * time.Millisecond})
+	said := begin(t.Context(), client(t, addr), 1)
+	until(t, func() bool { return m.at.Load() == 1 })
+	if err := end(); err == nil || !strings.Contains(err.Error(), "not all requests were answered within 20ms") {
+		t.Error(err)
+	}
+	if err := <-said; err == nil {
+		t.Error("it is answered")
+	}
+	until(t, func() bool { return m.at.Load() == 0 })
+}
