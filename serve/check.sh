@@ -52,6 +52,7 @@ openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext 's
 serve() { # name of the log, flags
 	log=$1
 	shift
+	: >"$log" # of a run before
 	./bochner serve served/rent.bochner served/iris.bochner --addr 127.0.0.1:0 --grpc-addr 127.0.0.1:0 --period 50ms "$@" >"$log" 2>"$log.err" &
 	server=$!
 	trap 'kill $server 2>/dev/null; wait $server 2>/dev/null || true' EXIT
