@@ -24,6 +24,7 @@ func init() {
 			"ErrNoContinue":            reflect.ValueOf(&estimator.ErrNoContinue).Elem(),
 			"ErrNotMapped":             reflect.ValueOf(&estimator.ErrNotMapped).Elem(),
 			"ErrNotOneOut":             reflect.ValueOf(&estimator.ErrNotOneOut).Elem(),
+			"ErrTooLarge":              reflect.ValueOf(&estimator.ErrTooLarge).Elem(),
 			"Export":                   reflect.ValueOf(estimator.Export),
 			"FixedVariance":            reflect.ValueOf(estimator.FixedVariance),
 			"KeepPredictor":            reflect.ValueOf(estimator.KeepPredictor),
