@@ -23,7 +23,7 @@ export MLFLOW_DISABLE_TELEMETRY=true DO_NOT_TRACK=true MLFLOW_SERVER_ENABLE_JOB_
 (cd server && exec ../env/bin/mlflow server --host 127.0.0.1 --port "$port" --workers 1 \
 	--backend-store-uri "sqlite:///$work/server/runs.db" --artifacts-destination "$work/server/files") >server.log 2>&1 &
 server=$!
-trap 'kill $server 2>/dev/null; wait $server 2>/dev/null || true' EXIT
+trap 'kill $server 2>/dev/null || true; wait $server 2>/dev/null || true' EXIT
 tries=0
 until env/bin/python -c "import urllib.request; urllib.request.urlopen('$address/health')" 2>/dev/null; do
 	sleep 0.5 && tries=$((tries + 1))

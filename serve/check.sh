@@ -55,7 +55,7 @@ serve() { # name of the log, flags
 	: >"$log" # of a run before
 	./bochner serve served/rent.bochner served/iris.bochner --addr 127.0.0.1:0 --grpc-addr 127.0.0.1:0 --period 50ms "$@" >"$log" 2>"$log.err" &
 	server=$!
-	trap 'kill $server 2>/dev/null; wait $server 2>/dev/null || true' EXIT
+	trap 'kill $server 2>/dev/null || true; wait $server 2>/dev/null || true' EXIT
 	tries=0
 	until grep -q '^ready' "$log"; do
 		sleep 0.1 && tries=$((tries + 1))

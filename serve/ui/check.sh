@@ -20,7 +20,7 @@ rm -rf runs
 ./bochner run --quiet iris.yaml
 ./bochner serve iris=runs/iris/model.bochner --ui --addr 127.0.0.1:0 >log 2>log.err &
 server=$!
-trap 'kill $server 2>/dev/null; wait $server 2>/dev/null || true' EXIT
+trap 'kill $server 2>/dev/null || true; wait $server 2>/dev/null || true' EXIT
 tries=0
 until grep -q '^ready' log; do
 	sleep 0.1 && tries=$((tries + 1))
