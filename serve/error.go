@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/scan"
 )
 
 // Code says of what kind an [Error] is, whatever the protocol.
@@ -88,7 +89,7 @@ func refuse(code Code, format string, args ...any) *Error {
 func ErrorOf(err error) *Error {
 	var e *Error
 	var row *datasets.RowError
-	var wrong syntax
+	var wrong scan.Error
 	switch {
 	case errors.As(err, &e):
 		return e

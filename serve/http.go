@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/bochner-ml/bochner/internal/scan"
 )
 
 // call is a request and its answer, with the memory that they take, which is used again.
@@ -27,11 +29,11 @@ type call struct {
 	body   []byte
 	out    []byte
 	reader rowReader
-	scan   scanner
+	scan   scan.JSON
 }
 
 // calls are those whose memory may be used again.
-var calls = sync.Pool{New: func() any { return new(call) }}
+var calls = sync.Pool{New: func() any { return &call{scan: scan.JSON{Whole: "body", Deepest: 16}} }}
 
 // mostReused is how many bytes of each kind are left to the next request, which has them whatever its size.
 const mostReused = 64 << 10
@@ -184,8 +186,9 @@ func (c *call) end() {
 
 // forget leaves the memory to the next request.
 func (c *call) forget() {
-	kept := call{body: c.body[:0], out: c.out[:0], reader: rowReader{given: c.reader.given, x: c.reader.x[:0]}, scan: scanner{scratch: c.scan.scratch[:0]}}
-	if cap(kept.body) > mostReused || cap(kept.out) > mostReused || cap(kept.reader.x) > mostReused/8 || cap(kept.reader.given) > mostReused/8 || cap(kept.scan.scratch) > mostReused {
+	texts := c.scan.Forget()
+	kept := call{body: c.body[:0], out: c.out[:0], reader: rowReader{given: c.reader.given, x: c.reader.x[:0]}, scan: c.scan}
+	if cap(kept.body) > mostReused || cap(kept.out) > mostReused || cap(kept.reader.x) > mostReused/8 || cap(kept.reader.given) > mostReused/8 || texts > mostReused {
 		return
 	}
 	*c = kept

@@ -145,7 +145,7 @@ func TestTooManyRequestsAreTurnedAway(t *testing.T) {
 // A request that takes too long, waiting or at work, ends; so does one whose client has gone.
 func TestTimeOfRequests(t *testing.T) {
 	m := tame{held: make(chan struct{}), at: new(atomic.Int64)}
-	s := serving(t, m, serve.Options{Limits: serve.Limits{Working: 1, Time: 30 * time.Millisecond}})
+	s := serving(t, m, serve.Options{Limits: serve.Limits{Working: 1, Time: 300 * time.Millisecond}})
 	codes := make(chan reply, 2)
 	go func() { codes <- ask(s, "POST", "/v1/models/m:predict", one) }()
 	until(t, func() bool { return m.at.Load() == 1 })
@@ -306,7 +306,7 @@ func TestEndLosesNoRequest(t *testing.T) {
 	}
 	running, end := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(running, l, serve.Listening{Drain: 100 * time.Millisecond}) }()
+	go func() { ended <- s.Serve(running, l, serve.Listening{Drain: time.Second}) }()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 	url := "http://" + l.Addr().String()
 	codes := make(chan int, 64)
@@ -330,13 +330,17 @@ func TestEndLosesNoRequest(t *testing.T) {
 	until(t, func() bool { return s.Ready() != nil })
 	send(20) // while it drains
 	until(t, func() bool { return m.at.Load() == 40 })
+	until(t, func() bool { // it listens until its time to drain is over
+		open, err := net.Dial("tcp", l.Addr().String())
+		if err == nil {
+			open.Close()
+		}
+		return err != nil
+	})
 	select {
 	case err := <-ended:
 		t.Fatalf("it ended with requests at work: %v", err)
-	case <-time.After(150 * time.Millisecond):
-	}
-	if _, err := net.Dial("tcp", l.Addr().String()); err == nil {
-		t.Error("it listens behind its end")
+	default:
 	}
 	close(m.held)
 	for range 40 {

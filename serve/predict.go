@@ -39,11 +39,11 @@ func (c *call) predictBody(m *loaded) error {
 	if err := c.room.take(2*int64(len(c.body)) + 8*int64(m.width)); err != nil {
 		return err
 	}
-	if err := c.scan.begin(c.body); err != nil {
+	if err := c.scan.Begin(c.body); err != nil {
 		return err
 	}
 	r := &c.reader
-	*r = rowReader{scanner: &c.scan, model: m, most: c.options.Limits.Rows, given: r.given, x: r.x[:0]}
+	*r = rowReader{JSON: &c.scan, model: m, most: c.options.Limits.Rows, given: r.given, x: r.x[:0]}
 	if err := r.read(); err != nil {
 		return err
 	}

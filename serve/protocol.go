@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/bochner-ml/bochner/internal/scan"
 )
 
 // lengthHeader says how many bytes of a body are JSON, where binary data follow.
@@ -110,8 +112,8 @@ func (c *call) inferBody(m *loaded) (kind []string, err error) {
 		}
 		head = int(n)
 	}
-	r := inferReader{scanner: &c.scan, binary: c.body[head:], hasBinary: len(given) > 0, room: &c.room}
-	if err := c.scan.begin(c.body[:head]); err != nil {
+	r := inferReader{JSON: &c.scan, binary: c.body[head:], hasBinary: len(given) > 0, room: &c.room}
+	if err := c.scan.Begin(c.body[:head]); err != nil {
 		return nil, err
 	}
 	if err := r.read(); err != nil {
@@ -198,7 +200,7 @@ func (t *Tensor) appendData(out []byte) []byte {
 
 // inferReader reads a request of tensors.
 type inferReader struct {
-	*scanner
+	*scan.JSON
 	binary    []byte // what is behind the JSON and no tensor has taken yet
 	hasBinary bool
 	room      *share
@@ -215,8 +217,8 @@ const mostTensors = 1 << 16
 // read reads the request.
 func (r *inferReader) read() error {
 	var keys seen
-	err := r.object(`an object such as {"inputs": [{"name": …, "shape": …, "datatype": …, "data": …}]}`, func(key []byte) error {
-		if err := keys.once(r.scanner, key); err != nil {
+	err := r.Object(`an object such as {"inputs": [{"name": …, "shape": …, "datatype": …, "data": …}]}`, func(key []byte) error {
+		if err := keys.once(r.JSON, key); err != nil {
 			return err
 		}
 		switch string(key) {
@@ -227,24 +229,24 @@ func (r *inferReader) read() error {
 		case "model_version":
 			return r.readText("model_version", &r.request.Version)
 		case "parameters":
-			return r.parameters("the request", func(name string, kind kind, v []byte) {
+			return r.parameters("the request", func(name string, kind scan.Kind, v []byte) {
 				if name == "binary_data_output" {
 					r.binaryOutput = r.flag(name, kind, v)
 				}
 			})
 		case "inputs":
-			return r.array("an array of inputs", func(int) error { return r.input() })
+			return r.Array("an array of inputs", func(int) error { return r.input() })
 		case "outputs":
-			return r.array("an array of outputs", func(int) error { return r.output() })
+			return r.Array("an array of outputs", func(int) error { return r.output() })
 		}
 		r.faults.add("got the key %s, wanted id, parameters, inputs or outputs", shown(key))
-		return r.skip()
+		return r.Skip()
 	})
 	if err == nil {
-		err = r.end()
+		err = r.End()
 	}
 	if err != nil {
-		if wrong, is := err.(syntax); is && len(r.faults.list) > 0 {
+		if wrong, is := err.(scan.Error); is && len(r.faults.list) > 0 {
 			r.faults.add("%s", wrong.Error())
 			return r.faults.err()
 		}
@@ -260,14 +262,14 @@ func (r *inferReader) read() error {
 type seen []string
 
 // once reports a key that was there.
-func (s *seen) once(at *scanner, key []byte) error {
+func (s *seen) once(at *scan.JSON, key []byte) error {
 	for _, k := range *s {
 		if k == string(key) {
-			return syntax{at.i, "the key " + shown(key) + " is there twice"}
+			return at.Wrong("the key " + shown(key) + " is there twice")
 		}
 	}
 	if len(*s) == 64 {
-		return syntax{at.i, "more than 64 keys"}
+		return at.Wrong("more than 64 keys")
 	}
 	*s = append(*s, string(key))
 	return nil
@@ -275,11 +277,11 @@ func (s *seen) once(at *scanner, key []byte) error {
 
 // readText reads a text.
 func (r *inferReader) readText(what string, to *string) error {
-	kind, v, err := r.value()
+	kind, v, err := r.Value()
 	if err != nil {
 		return err
 	}
-	if kind != letters {
+	if kind != scan.Text {
 		r.faults.add("%s: got %s, wanted a text", what, kind)
 		return nil
 	}
@@ -288,13 +290,13 @@ func (r *inferReader) readText(what string, to *string) error {
 }
 
 // parameters reads an object of parameters, of which those that nobody knows do no harm.
-func (r *inferReader) parameters(of string, see func(name string, kind kind, v []byte)) error {
+func (r *inferReader) parameters(of string, see func(name string, kind scan.Kind, v []byte)) error {
 	var keys seen
-	return r.object("an object of parameters", func(key []byte) error {
-		if err := keys.once(r.scanner, key); err != nil {
+	return r.Object("an object of parameters", func(key []byte) error {
+		if err := keys.once(r.JSON, key); err != nil {
 			return err
 		}
-		kind, v, err := r.value()
+		kind, v, err := r.Value()
 		if err != nil {
 			return err
 		}
@@ -321,11 +323,11 @@ func Refused(parameter string) string {
 }
 
 // flag returns a parameter that is true or false.
-func (r *inferReader) flag(name string, kind kind, v []byte) bool {
-	if kind != truth {
+func (r *inferReader) flag(name string, kind scan.Kind, v []byte) bool {
+	if kind != scan.Truth {
 		r.faults.add("parameter %s: got %s, wanted true or false", name, kind)
 	}
-	return kind == truth && v[0] == 't'
+	return kind == scan.Truth && v[0] == 't'
 }
 
 // output reads a wanted output.
@@ -336,22 +338,22 @@ func (r *inferReader) output() error {
 	var keys seen
 	var name string
 	binary, said := false, false
-	err := r.object("an output: an object with a name", func(key []byte) error {
-		if err := keys.once(r.scanner, key); err != nil {
+	err := r.Object("an output: an object with a name", func(key []byte) error {
+		if err := keys.once(r.JSON, key); err != nil {
 			return err
 		}
 		switch string(key) {
 		case "name":
 			return r.readText("name of an output", &name)
 		case "parameters":
-			return r.parameters("an output", func(name string, kind kind, v []byte) {
+			return r.parameters("an output", func(name string, kind scan.Kind, v []byte) {
 				if name == "binary_data" {
 					binary, said = r.flag(name, kind, v), true
 				}
 			})
 		}
 		r.faults.add("an output has the key %s, wanted name or parameters", shown(key))
-		return r.skip()
+		return r.Skip()
 	})
 	if err != nil {
 		return err
@@ -375,8 +377,8 @@ func (r *inferReader) input() error {
 	var t Tensor
 	size, data := int64(-1), -1 // where the data begin
 	var datatype string
-	err := r.object("an input: an object with name, shape, datatype and data", func(key []byte) error {
-		if err := keys.once(r.scanner, key); err != nil {
+	err := r.Object("an input: an object with name, shape, datatype and data", func(key []byte) error {
+		if err := keys.once(r.JSON, key); err != nil {
 			return err
 		}
 		switch string(key) {
@@ -387,18 +389,18 @@ func (r *inferReader) input() error {
 		case "shape":
 			return r.shape(&t)
 		case "data":
-			r.next()
-			data = r.i
-			return r.skip() // the shape and the datatype may come behind
+			r.Next()
+			data = r.At()
+			return r.Skip() // the shape and the datatype may come behind
 		case "parameters":
-			return r.parameters("an input", func(name string, kind kind, v []byte) {
+			return r.parameters("an input", func(name string, kind scan.Kind, v []byte) {
 				if name == "binary_data_size" {
 					size = r.count(name, kind, v)
 				}
 			})
 		}
 		r.faults.add("input %q has the key %s, wanted name, shape, datatype, data or parameters", clip(t.Name), shown(key))
-		return r.skip()
+		return r.Skip()
 	})
 	if err != nil {
 		return err
@@ -412,9 +414,9 @@ func (r *inferReader) input() error {
 }
 
 // count returns a parameter that is a number of bytes.
-func (r *inferReader) count(name string, kind kind, v []byte) int64 {
+func (r *inferReader) count(name string, kind scan.Kind, v []byte) int64 {
 	n, err := strconv.ParseUint(string(v), 10, 31)
-	if kind != number || err != nil {
+	if kind != scan.Number || err != nil {
 		r.faults.add("parameter %s: got %s, wanted a whole number ≥ 0", name, clipped(v))
 		return -1
 	}
@@ -424,16 +426,16 @@ func (r *inferReader) count(name string, kind kind, v []byte) int64 {
 // shape reads the shape of a tensor.
 func (r *inferReader) shape(t *Tensor) error {
 	t.Shape = []int64{}
-	return r.array("an array of numbers", func(i int) error {
-		kind, v, err := r.value()
+	return r.Array("an array of numbers", func(i int) error {
+		kind, v, err := r.Value()
 		if err != nil {
 			return err
 		}
 		if i == mostDimensions {
-			return syntax{r.i, fmt.Sprintf("a shape has more than %d numbers", mostDimensions)}
+			return r.Wrong(fmt.Sprintf("a shape has more than %d numbers", mostDimensions))
 		}
 		n, wrong := strconv.ParseInt(string(v), 10, 64)
-		if kind != number || wrong != nil || n < 0 {
+		if kind != scan.Number || wrong != nil || n < 0 {
 			r.faults.add("input %q: the shape has %s, wanted whole numbers ≥ 0", clip(t.Name), clipped(v))
 			n = 0
 		}
@@ -475,9 +477,9 @@ func (r *inferReader) take(t *Tensor, data int, size int64) error {
 
 // data reads the elements of a tensor, nested as the shape says or not.
 func (r *inferReader) data(t *Tensor, n, at int) error {
-	end := r.i
-	r.i = at
-	defer func() { r.i = end }()
+	end := r.At()
+	r.Go(at)
+	defer r.Go(end)
 	if most := (end - at + 1) / 2; n > most { // an element and a comma are two bytes
 		r.faults.add("input %q: the shape %v has %d elements, the data have fewer", clip(t.Name), clipShape(t.Shape), n)
 		return nil
@@ -495,11 +497,11 @@ func (r *inferReader) data(t *Tensor, n, at int) error {
 
 // elements reads an array of elements, or of such arrays.
 func (r *inferReader) elements(t *Tensor, n int) error {
-	return r.array("an array of data", func(int) error {
-		if r.next() == '[' {
+	return r.Array("an array of data", func(int) error {
+		if r.Next() == '[' {
 			return r.elements(t, n)
 		}
-		kind, v, err := r.value()
+		kind, v, err := r.Value()
 		if err != nil {
 			return err
 		}
@@ -507,10 +509,10 @@ func (r *inferReader) elements(t *Tensor, n int) error {
 		if i == n {
 			r.faults.add("input %q: the data have more than %d elements, which the shape %v has", clip(t.Name), n, clipShape(t.Shape))
 			t.Numbers, t.Texts = t.Numbers[:0], t.Texts[:0]
-			return syntax{r.i, "that is where they should end"}
+			return r.Wrong("that is where they should end")
 		}
 		if t.Datatype == Bytes {
-			if kind != letters && kind != null {
+			if kind != scan.Text && kind != scan.Null {
 				r.faults.add("input %q: element %d is %s, wanted a text", clip(t.Name), i, kind)
 			}
 			t.Texts = append(t.Texts, v)
@@ -522,16 +524,16 @@ func (r *inferReader) elements(t *Tensor, n int) error {
 }
 
 // element returns a number among the elements of a tensor.
-func (r *inferReader) element(t *Tensor, i int, kind kind, v []byte) float64 {
+func (r *inferReader) element(t *Tensor, i int, kind scan.Kind, v []byte) float64 {
 	switch {
-	case kind == null:
+	case kind == scan.Null:
 		return math.NaN()
-	case kind == truth && t.Datatype == Bool:
+	case kind == scan.Truth && t.Datatype == Bool:
 		if v[0] == 't' {
 			return 1
 		}
 		return 0
-	case kind == number:
+	case kind == scan.Number:
 		if x, finite := parse(v); finite {
 			return x
 		}

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"math"
+
+	"github.com/bochner-ml/bochner/internal/scan"
 )
 
 // rowReader reads rows of values by the name of their column, written as JSON, into the rows of a matrix. The rows are
 // coded as those that the model has learned from: see datasets.Schema.Encode.
 type rowReader struct {
-	*scanner
+	*scan.JSON
 	model  *loaded
 	most   int   // rows
 	given  []int // by column: number of the field that gave it in the row at hand, from 1
@@ -26,21 +28,21 @@ func (r *rowReader) read() error {
 		r.given = make([]int, len(r.model.fields))
 	}
 	r.given = r.given[:len(r.model.fields)]
-	err := r.object(`an object such as {"rows": [{"column": value}]}`, func(key []byte) error {
+	err := r.Object(`an object such as {"rows": [{"column": value}]}`, func(key []byte) error {
 		if string(key) != "rows" {
-			return syntax{r.i, "got the key " + shown(key) + `, wanted "rows"`}
+			return r.Wrong("got the key " + shown(key) + `, wanted "rows"`)
 		}
 		if seen {
-			return syntax{r.i, `the key "rows" is there twice`}
+			return r.Wrong(`the key "rows" is there twice`)
 		}
 		seen = true
-		return r.array("an array of rows", func(int) error { return r.row() })
+		return r.Array("an array of rows", func(int) error { return r.row() })
 	})
 	if err == errEnough {
 		return r.faults.err()
 	}
 	if err == nil {
-		err = r.end()
+		err = r.End()
 	}
 	if err != nil {
 		return r.joined(err)
@@ -53,7 +55,7 @@ func (r *rowReader) read() error {
 
 // joined is the error at which the reading ended, behind the faults before.
 func (r *rowReader) joined(err error) error {
-	if wrong, ok := err.(syntax); ok && len(r.faults.list) > 0 {
+	if wrong, ok := err.(scan.Error); ok && len(r.faults.list) > 0 {
 		r.faults.add("%s", wrong.Error())
 		return r.faults.err()
 	}
@@ -81,7 +83,7 @@ func (r *rowReader) row() error {
 	x := r.x[from:]
 	clear(r.given)
 	r.last = -1
-	if err := r.object("a row: an object of values by the names of their columns", func(key []byte) error { return r.cell(key, x) }); err != nil {
+	if err := r.Object("a row: an object of values by the names of their columns", func(key []byte) error { return r.cell(key, x) }); err != nil {
 		return err
 	}
 	for j := range x {
@@ -99,7 +101,7 @@ func (r *rowReader) cell(key []byte, x []float64) error {
 		var known bool
 		if k, known = r.model.byName[string(key)]; !known {
 			r.faults.at(r.n-1, string(key[:min(len(key), mostShown)]), "the model has no such column; it has %s", r.model.named())
-			return r.skip()
+			return r.Skip()
 		}
 	}
 	r.last = k
@@ -111,9 +113,9 @@ func (r *rowReader) cell(key []byte, x []float64) error {
 	}
 	r.given[k] = k + 1
 	if f.use == ignored {
-		return r.skip()
+		return r.Skip()
 	}
-	kind, v, err := r.value()
+	kind, v, err := r.Value()
 	if err != nil {
 		return err
 	}
@@ -126,20 +128,20 @@ func (r *rowReader) cell(key []byte, x []float64) error {
 }
 
 // number returns the number that a value stands for in a column.
-func (r *rowReader) number(f *field, kind kind, v []byte) float64 {
+func (r *rowReader) number(f *field, kind scan.Kind, v []byte) float64 {
 	switch kind {
-	case null:
+	case scan.Null:
 		return math.NaN()
-	case number:
+	case scan.Number:
 		x, finite := parse(v)
 		if !finite && f.use == quantity {
 			r.faults.at(r.n-1, f.name, "got %s, wanted a number of at most 1.8e308", clipped(v))
 			return 0
 		}
 		return f.ofNumber(v, x)
-	case truth:
+	case scan.Truth:
 		return f.ofTruth(v[0] == 't')
-	case letters:
+	case scan.Text:
 		x, wanted := r.model.ofText(f, v)
 		if wanted != "" {
 			r.faults.at(r.n-1, f.name, "got %s, wanted %s", shown(v), wanted)
@@ -163,7 +165,7 @@ func clipped(v []byte) string {
 }
 
 // date puts the parts of a date into their columns.
-func (r *rowReader) date(k int, kind kind, v []byte, x []float64) {
+func (r *rowReader) date(k int, kind scan.Kind, v []byte, x []float64) {
 	f := &r.model.fields[k]
 	for _, j := range f.parts {
 		if r.given[j] != 0 {
@@ -173,10 +175,10 @@ func (r *rowReader) date(k int, kind kind, v []byte, x []float64) {
 	}
 	var got string
 	switch {
-	case kind == null:
+	case kind == scan.Null:
 		f.put(x, nil)
 		return
-	case kind == letters:
+	case kind == scan.Text:
 		if r.model.dateOf(f, v, x) {
 			return
 		}

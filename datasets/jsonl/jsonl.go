@@ -120,7 +120,7 @@ func (f *file) Form() table.Form {
 const pollRecords = 1024
 
 func (f *file) Records(ctx context.Context, yield func(r *table.Record) error) error {
-	r := record{of: f.columns, path: f.path, seen: make([]int, len(f.columns.form))}
+	r := record{scanner: newScanner(), of: f.columns, path: f.path, seen: make([]int, len(f.columns.form))}
 	r.Fields = make([][]byte, len(f.columns.form))
 	return f.lines(ctx, func(line int, b []byte) error {
 		r.Line = line
@@ -158,8 +158,8 @@ func (f *file) lines(ctx context.Context, yield func(line int, b []byte) error) 
 // fault puts an error at a line, unless it has a place or is somebody else's.
 func (f *file) fault(line int, err error) error {
 	switch e := err.(type) {
-	case syntax:
-		return &datasets.LineError{File: f.path, Line: line, Letter: e.letter, Err: errors.New(e.what)}
+	case misplaced:
+		return &datasets.LineError{File: f.path, Line: line, Letter: e.letter, Err: e}
 	case wrong:
 		return &datasets.LineError{File: f.path, Line: line, Err: e.error}
 	}
@@ -175,7 +175,7 @@ type wrong struct{ error }
 // blank reports whether a line has nothing but blanks.
 func blank(b []byte) bool {
 	for _, c := range b {
-		if !isBlank(c) {
+		if c != ' ' && c != '\t' && c != '\r' {
 			return false
 		}
 	}

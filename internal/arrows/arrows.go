@@ -26,6 +26,7 @@ var Allowed = map[string][]string{
 	"internal/postgres":    {}, // a server for tests
 	"internal/arrows":      {},
 	"internal/svg":         {},
+	"internal/scan":        {}, // JSON, with the place of what is wrong
 	"internal/memory":      {},
 	"internal/journal":     {"datasets"},
 	"internal/conformal":   {},                                      // residuals of rows that a model had not seen to intervals
@@ -52,7 +53,7 @@ var Allowed = map[string][]string{
 	"datasets/csv":       {"datasets", "datasets/internal/..."},
 	"datasets/svmlight":  {"datasets", "datasets/internal/...", "sparse"},
 	"datasets/sql":       {"datasets", "datasets/internal/..."},
-	"datasets/jsonl":     {"datasets", "datasets/internal/..."},
+	"datasets/jsonl":     {"datasets", "datasets/internal/...", "internal/scan"},
 	"datasets/arff":      {"datasets", "datasets/internal/...", "sparse"},
 	"datasets/npy":       {"datasets", "datasets/internal/..."},
 	"datasets/parquet":   {"datasets", "datasets/internal/..."},
@@ -165,7 +166,7 @@ var Allowed = map[string][]string{
 	"experiment":                      {"auto", "mlflow", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "importance", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "datasets/profile", "param", "internal/memory", "graph", "graph/onnx", "graph/golang", "graph/python"},
 	"experiment/job":                  {"experiment", "gridsearch", "experiment/document", "experiment/internal/...", "distributed", "pipeline", "pipeline/modelfile", "estimator", "datasets", "datasets/profile", "model", "param"},
 	// Models that answer requests.
-	"serve":                         {"pipeline", "pipeline/modelfile", "estimator", "datasets", "model", "experiment/document"}, // how the rows of a model file are read
+	"serve":                         {"pipeline", "pipeline/modelfile", "estimator", "datasets", "model", "experiment/document", "internal/scan"}, // how the rows of a model file are read
 	"serve/grpc":                    {"serve", "serve/grpc/internal/inference"},
 	"serve/grpc/internal/inference": {},
 

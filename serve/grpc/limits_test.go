@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -95,14 +96,19 @@ bochner_requests_waiting 1
 
 // A request that nobody waits for any more, or that takes too long, ends, and so does what worked for it.
 func TestEndsOfContexts(t *testing.T) {
-	s, m := slowly(t, serve.Options{Limits: serve.Limits{Time: 100 * time.Millisecond}})
+	s, m := slowly(t, serve.Options{Limits: serve.Limits{Time: 200 * time.Millisecond}})
 	addr, _ := listening(t, s, served.Options{})
 	c := client(t, addr)
 	if err := <-begin(t.Context(), c, 1); status.Code(err) != codes.DeadlineExceeded || !strings.Contains(err.Error(), "the server's limit") {
 		t.Error(err)
 	}
+	until(t, func() bool { return m.at.Load() == 0 })
+	idle(t, s)
+
+	s, m = slowly(t, serve.Options{})
+	addr, _ = listening(t, s, served.Options{})
 	ctx, stop := context.WithCancel(t.Context())
-	said := begin(ctx, c, 1)
+	said := begin(ctx, client(t, addr), 1)
 	until(t, func() bool { return m.at.Load() == 1 })
 	stop()
 	if err := <-said; status.Code(err) != codes.Canceled {
@@ -147,7 +153,7 @@ func TestFault(t *testing.T) {
 func TestEnd(t *testing.T) {
 	before := runtime.NumGoroutine()
 	s, m := slowly(t, serve.Options{})
-	addr, end := listening(t, s, served.Options{Drain: 100 * time.Millisecond})
+	addr, end := listening(t, s, served.Options{Drain: time.Second})
 	c, other := client(t, addr), client(t, addr)
 	first := begin(t.Context(), c, 1)
 	until(t, func() bool { return m.at.Load() == 1 })
@@ -156,7 +162,13 @@ func TestEnd(t *testing.T) {
 	until(t, func() bool { return s.Ready() != nil })
 	second := begin(t.Context(), other, 2) // while it drains
 	until(t, func() bool { return m.at.Load() == 2 })
-	time.Sleep(150 * time.Millisecond)
+	until(t, func() bool {
+		open, err := net.Dial("tcp", addr)
+		if err == nil {
+			open.Close()
+		}
+		return err != nil
+	})
 	if err := <-begin(t.Context(), client(t, addr), 3); status.Code(err) != codes.Unavailable {
 		t.Errorf("the end: %v", err)
 	}
