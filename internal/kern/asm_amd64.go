@@ -74,6 +74,19 @@ func eliminateAsm[T Float](depth int, x *T, xStep int, w *T, wRow int, y *T, fac
 	}
 }
 
+func substituteAsm[T Float](depth int, a, b *T) {
+	switch {
+	case isa == avx512 && is64[T]():
+		substituteAVX512F64(depth, p64(a), p64(b))
+	case isa == avx512:
+		substituteAVX512F32(depth, p32(a), p32(b))
+	case is64[T]():
+		substituteAVX2F64(depth, p64(a), p64(b))
+	default:
+		substituteAVX2F32(depth, p32(a), p32(b))
+	}
+}
+
 func scoresAsm(width, depth int, a *float64, aRow int, b, sums *float64) {
 	switch {
 	case isa == avx512 && width == 8:

@@ -34,6 +34,8 @@ func eliminateAsm[T Float](depth int, x *T, xStep int, w *T, wRow int, y *T, fac
 	panic("kern: no assembly")
 }
 
+func substituteAsm[T Float](depth int, a, b *T) { panic("kern: no assembly") }
+
 func transposeAsm[T Float](dst *T, dstRow int, src *T, srcRow, n int) { panic("kern: no assembly") }
 
 func packAsm(piece int, dst, src *byte, panels, panel, n, column int) {

@@ -4,10 +4,16 @@ import (
 	"context"
 	"math"
 	"runtime"
+	"unsafe"
 )
 
-// cholBlock is the order below which factor and solves run unblocked.
-const cholBlock = 32
+// cholBlock is the width of the blocks of columns that are factored by
+// themselves: a multiple of every height and width of tiles.
+const cholBlock = 48
+
+// cholPanels is the size in bytes up to which a matrix is factored in panels,
+// whose scratch is half of that.
+const cholPanels = 20 << 20
 
 // Cholesky factors the symmetric positive definite A = L·Lᵀ in place. It
 // reads the lower triangle and overwrites it with L; the strict upper triangle
@@ -24,7 +30,10 @@ func Cholesky[T Float](ctx context.Context, a View[T]) (pivot int, ok bool, err 
 		pivot, ok = choleskySmall(a)
 		return pivot, ok, ctx.Err()
 	}
-	h := half(n)
+	if n*n*int(unsafe.Sizeof(T(0))) <= cholPanels {
+		return choleskyPanels(ctx, a)
+	}
+	h := half(n, cholBlock)
 	a11, a21, a22 := a.Slice(0, h, 0, h), a.Slice(h, n, 0, h), a.Slice(h, n, h, n)
 	if pivot, ok, err = Cholesky(ctx, a11); !ok || err != nil {
 		return pivot, false, err
@@ -40,36 +49,68 @@ func Cholesky[T Float](ctx context.Context, a View[T]) (pivot int, ok bool, err 
 	return h + pivot, ok, err
 }
 
-// half splits n in two at a multiple of cholBlock.
-func half(n int) int { return roundUp(n/2, cholBlock) }
+// half splits n in two at a multiple of a block.
+func half(n, block int) int { return roundUp(n/2, block) }
 
 // choleskySmall factors at most cholBlock rows, in a place of their own.
 func choleskySmall[T Float](a View[T]) (pivot int, ok bool) {
-	var block [cholBlock][cholBlock]T
-	n := a.Rows
-	for i := range n {
-		for j := range i + 1 {
-			block[i][j] = a.At(i, j)
+	hold, u := borrow[T](cholBlock * upperRow[T]())
+	defer hold.release()
+	clear(u)
+	for j := range a.Rows {
+		for i := j; i < a.Rows; i++ {
+			u[j*upperRow[T]()+i] = a.At(i, j)
 		}
 	}
+	if pivot, ok = factorUpper(u, a.Rows); ok {
+		putUpper(a, u)
+	}
+	return pivot, ok
+}
+
+// upperRow is the length of the rows of a block in its own place: cholBlock,
+// and what row kernels take beyond it.
+func upperRow[T Float]() int { return roundUp(cholBlock, 2*blockingOf[T]().nr) }
+
+// factorUpper factors A = UᵀU of order n in place. It reads the upper triangle
+// of u; what is below the diagonal afterwards is of no use.
+func factorUpper[T Float](u []T, n int) (pivot int, ok bool) {
+	stride, width := upperRow[T](), 2*blockingOf[T]().nr
 	for i := range n {
-		row := block[i][:]
-		for j := range i {
-			row[j] = (row[j] - dotPortable(row[:j], block[j][:j])) / block[j][j]
+		row := u[i*stride : (i+1)*stride]
+		if isa.complete() {
+			for j := i / width * width; j < n; j += width {
+				eliminateAsm(i, &u[i], stride, &u[j], stride, &row[j], 1)
+			}
+		} else {
+			for k := range i {
+				axpyPortable(-u[k*stride+i], u[k*stride+i:k*stride+n], row[i:n])
+			}
 		}
-		d := row[i] - dotPortable(row[:i], row[:i])
+		d := row[i]
 		if !(d > 0) || math.IsInf(float64(d), 1) {
 			return i, false
 		}
 		row[i] = T(math.Sqrt(float64(d)))
-	}
-	for i := range n {
-		for j := range i + 1 {
-			a.Set(i, j, block[i][j])
-		}
+		Scale(1/row[i], row[i+1:n])
 	}
 	return n, true
 }
+
+// putUpper copies the factor in u to the lower triangle of a.
+func putUpper[T Float](a View[T], u []T) {
+	stride := upperRow[T]()
+	for i := range a.Rows {
+		at := i * a.RowStride
+		for j := range i + 1 {
+			a.Data[at] = u[j*stride+i]
+			at += a.ColStride
+		}
+	}
+}
+
+// solveBlock is the order below which solves run unblocked.
+const solveBlock = 32
 
 // SolveCholesky overwrites B with A⁻¹B, given the factor L of A = L·Lᵀ in the
 // lower triangle of l, as Cholesky leaves it. L is n × n, B is n × k with any
@@ -159,11 +200,11 @@ func solveColumn[T Float](l, b View[T], j int, x []T, transposed bool) {
 // work is in products.
 func solveBlocked[T Float](ctx context.Context, l, b View[T], transposed bool) error {
 	n := l.Rows
-	if n <= cholBlock {
+	if n <= solveBlock {
 		solveSmall(l, b, transposed)
 		return ctx.Err()
 	}
-	h := half(n)
+	h := half(n, solveBlock)
 	l11, l21, l22 := l.Slice(0, h, 0, h), l.Slice(h, n, 0, h), l.Slice(h, n, h, n)
 	first, last := b.Slice(0, h, 0, b.Cols), b.Slice(h, n, 0, b.Cols)
 	between := l21
@@ -192,7 +233,7 @@ func subtractProduct[T Float](ctx context.Context, c, a, b View[T]) error {
 // multiple of every row kernel's width.
 const strip = 96
 
-// solveSmall solves with a triangle of at most cholBlock rows, in strips of
+// solveSmall solves with a triangle of at most solveBlock rows, in strips of
 // right sides that it copies to rows of their own.
 func solveSmall[T Float](l, b View[T], transposed bool) {
 	if b.Cols <= 8*strip {
@@ -203,7 +244,7 @@ func solveSmall[T Float](l, b View[T], transposed bool) {
 }
 
 func solveStrips[T Float](l, b View[T], transposed bool, lo, hi int) {
-	hold, x := borrow[T](cholBlock * strip)
+	hold, x := borrow[T](solveBlock * strip)
 	defer hold.release()
 	for j := lo; j < hi; j += strip {
 		part := b.Slice(0, b.Rows, j, min(j+strip, hi))

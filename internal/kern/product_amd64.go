@@ -36,6 +36,14 @@ func rowAVX512F64(depth int, x *float64, xStep int, w *float64, wRow int, sums *
 //go:noescape
 func eliminateAVX512F64(depth int, x *float64, xStep int, w *float64, wRow int, y *float64, factor float64)
 
+// substituteAVX512F64 solves for 8 rows of a packed panel of 24 columns; the rows above them are solved:
+//
+//	for depth ≤ i < depth+8, j < 24:
+//		b[i·24+j] = (b[i·24+j] − Σ_{k<i} a[k·8+i−depth]·b[k·24+j])·a[i·8+i−depth]
+//
+//go:noescape
+func substituteAVX512F64(depth int, a *float64, b *float64)
+
 // tilesAVX512F32 multiplies adjacent packed panels of 8 rows with one of 48 columns:
 //
 //	for p < panels, i < 8, j < 48:
@@ -67,6 +75,14 @@ func rowAVX512F32(depth int, x *float32, xStep int, w *float32, wRow int, sums *
 //
 //go:noescape
 func eliminateAVX512F32(depth int, x *float32, xStep int, w *float32, wRow int, y *float32, factor float32)
+
+// substituteAVX512F32 solves for 8 rows of a packed panel of 48 columns; the rows above them are solved:
+//
+//	for depth ≤ i < depth+8, j < 48:
+//		b[i·48+j] = (b[i·48+j] − Σ_{k<i} a[k·8+i−depth]·b[k·48+j])·a[i·8+i−depth]
+//
+//go:noescape
+func substituteAVX512F32(depth int, a *float32, b *float32)
 
 // tilesAVX2F64 multiplies adjacent packed panels of 6 rows with one of 8 columns:
 //
@@ -100,6 +116,14 @@ func rowAVX2F64(depth int, x *float64, xStep int, w *float64, wRow int, sums *fl
 //go:noescape
 func eliminateAVX2F64(depth int, x *float64, xStep int, w *float64, wRow int, y *float64, factor float64)
 
+// substituteAVX2F64 solves for 6 rows of a packed panel of 8 columns; the rows above them are solved:
+//
+//	for depth ≤ i < depth+6, j < 8:
+//		b[i·8+j] = (b[i·8+j] − Σ_{k<i} a[k·6+i−depth]·b[k·8+j])·a[i·6+i−depth]
+//
+//go:noescape
+func substituteAVX2F64(depth int, a *float64, b *float64)
+
 // tilesAVX2F32 multiplies adjacent packed panels of 6 rows with one of 16 columns:
 //
 //	for p < panels, i < 6, j < 16:
@@ -131,6 +155,14 @@ func rowAVX2F32(depth int, x *float32, xStep int, w *float32, wRow int, sums *fl
 //
 //go:noescape
 func eliminateAVX2F32(depth int, x *float32, xStep int, w *float32, wRow int, y *float32, factor float32)
+
+// substituteAVX2F32 solves for 6 rows of a packed panel of 16 columns; the rows above them are solved:
+//
+//	for depth ≤ i < depth+6, j < 16:
+//		b[i·16+j] = (b[i·16+j] − Σ_{k<i} a[k·6+i−depth]·b[k·16+j])·a[i·6+i−depth]
+//
+//go:noescape
+func substituteAVX2F32(depth int, a *float32, b *float32)
 
 // widenAVX512 adds rows of 48 sums to c:
 //

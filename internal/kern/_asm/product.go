@@ -22,6 +22,7 @@ func product() {
 		t.tiles(false)
 		t.tiles(true)
 		t.row()
+		t.substitute()
 	}
 	for _, t := range targets {
 		if t.f32 {
@@ -259,6 +260,50 @@ func (t target) row() {
 	done()
 }
 
+// substitute writes the step of a triangular solve in a packed panel: the sums of a
+// tile are taken from the rows that follow, and those are solved in registers.
+func (t target) substitute() {
+	mr, columns := t.tileShape()
+	f, name := t.float(), t.name("substitute")
+	TEXT(name, NOSPLIT, fmt.Sprintf("func(depth int, a, b *%s)", f))
+	Doc(fmt.Sprintf("%s solves for %d rows of a packed panel of %d columns; the rows above them are solved:", name, mr, columns*t.lanes()), "",
+		fmt.Sprintf("\tfor depth ≤ i < depth+%d, j < %d:", mr, columns*t.lanes()),
+		fmt.Sprintf("\t\tb[i·%d+j] = (b[i·%[1]d+j] − Σ_{k<i} a[k·%[2]d+i−depth]·b[k·%[1]d+j])·a[i·%[2]d+i−depth]", columns*t.lanes(), mr))
+	Pragma("noescape")
+	depth, a, b := param("depth"), param("a"), param("b")
+	sums := t.vectors(0, mr*columns)
+	for _, s := range sums {
+		t.zero(s)
+	}
+	k := tileStep{target: t, mr: mr, columns: columns, sums: sums, a: a, b: b}
+	quads := GP64()
+	MOVQ(depth, quads)
+	SHRQ(operand.Imm(2), quads)
+	loop("quads", quads, func() { k.steps(4) })
+	ANDQ(operand.Imm(3), depth)
+	loop("rest", depth, func() { k.steps(1) })
+	left := t.vector(mr * columns)
+	for i, s := range sums {
+		t.load(at(b, i*t.bytes()), left)
+		t.sub(s, left, s)
+	}
+	for i := range mr {
+		done := sums[i*columns : (i+1)*columns]
+		t.broadcast(at(a, (i*mr+i)*t.size()), left)
+		for j, s := range done {
+			t.mul(left, s, s)
+			t.store(s, at(b, (i*columns+j)*t.bytes()))
+		}
+		for below := i + 1; below < mr; below++ {
+			t.broadcast(at(a, (i*mr+below)*t.size()), left)
+			for j, s := range done {
+				t.fnma(left, s, sums[below*columns+j])
+			}
+		}
+	}
+	done()
+}
+
 // rowSums leaves the sums of a row in the first registers.
 func (t target) rowSums(columns int) {
 	depth, x, xStep, w, wRow := param("depth"), param("x"), param("xStep"), param("w"), param("wRow")
@@ -306,13 +351,18 @@ func (t target) transpose() {
 		}
 		return ymm[i]
 	}
-	quads := GP64()
+	quads, below := GP64(), GP64()
 	MOVQ(n, quads)
 	SHRQ(operand.Imm(2), quads)
+	LEAQ(operand.Mem{Base: src, Index: srcRow, Scale: 4}, below)
 	loop("quads", quads, func() {
 		for i, m := range rows(src, srcRow, src3) {
 			t.load(m, v(i))
 		}
+		for _, m := range rows(below, srcRow, src3) { // which are next in all likelihood
+			PREFETCHT0(m)
+		}
+		ADDQ(operand.Imm(uint64(4*t.size())), below)
 		// a0 b0 a2 b2 | a1 b1 a3 b3 | c0 d0 … (float64); float32 has a0 b0 a1 b1 …
 		t.pick(VUNPCKLPD, VUNPCKLPS)(v(1), v(0), v(4))
 		t.pick(VUNPCKHPD, VUNPCKHPS)(v(1), v(0), v(5))

@@ -117,6 +117,9 @@ func (t target) mul(ops ...operand.Op) { t.pick(VMULPD, VMULPS)(ops...) }
 // fma computes c += a·b.
 func (t target) fma(a, b, c operand.Op) { t.pick(VFMADD231PD, VFMADD231PS)(a, b, c) }
 
+// fnma computes c −= a·b.
+func (t target) fnma(a, b, c operand.Op) { t.pick(VFNMADD231PD, VFNMADD231PS)(a, b, c) }
+
 func (t target) pick(f64, f32 func(...operand.Op)) func(...operand.Op) {
 	if t.f32 {
 		return f32
