@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -84,10 +85,10 @@ func pairs(m map[string]string, most int) []pair {
 }
 
 // unfit are letters that no key of MLflow has.
-var unfit = regexp.MustCompile(`[^\p{L}\p{N}_\-. /]`)
+var unfit = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\p{L}\p{N}_\-. /]`) })
 
 // key is one that MLflow takes.
-func key(text string) string { return cut(unfit.ReplaceAllString(text, "_"), mostKey) }
+func key(text string) string { return cut(unfit().ReplaceAllString(text, "_"), mostKey) }
 
 // short is a text of at most so many bytes, with a sign where it has been cut.
 func short(text string, most int) string {

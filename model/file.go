@@ -284,9 +284,15 @@ func ReadFile(path string) (Header, *Archive, error) {
 
 // Read reads a model file of the given size. What it allocates is bounded by a small multiple of
 // the size. A file that is no model file, is damaged anywhere or is cut off gives an error that
-// wraps [ErrDamaged], one of a later format [ErrNewer].
+// wraps [ErrDamaged], one of a later format [ErrNewer]. The numbers are in memory of their own:
+// what becomes of the file later does not touch them.
 func Read(r io.ReaderAt, size int64) (Header, *Archive, error) {
+	sealed := make(chan error, 1)
+	go func() { sealed <- checkSeal(r, size) }()
 	h, a, err := read(r, size)
+	if broken := <-sealed; broken != nil { // whatever is wrong inside follows from that
+		err = broken
+	}
 	if err != nil && !errors.Is(err, ErrNewer) {
 		err = fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
@@ -296,10 +302,8 @@ func Read(r io.ReaderAt, size int64) (Header, *Archive, error) {
 	return h, a, nil
 }
 
+// read reads what is in the file, which may not be what was written: its checksum is compared at the same time.
 func read(r io.ReaderAt, size int64) (Header, *Archive, error) {
-	if err := checkSeal(r, size); err != nil {
-		return Header{}, nil, err
-	}
 	z, err := zip.NewReader(r, size)
 	if err != nil {
 		return Header{}, nil, err
@@ -349,7 +353,7 @@ func checkSeal(r io.ReaderAt, size int64) error {
 		return errors.New("it is cut off, or was changed: no checksum at its end")
 	}
 	hash := sha256.New()
-	if _, err := io.Copy(hash, io.NewSectionReader(r, 0, body)); err != nil {
+	if _, err := io.CopyBuffer(hash, io.NewSectionReader(r, 0, body), make([]byte, max(1, min(body, piece)))); err != nil {
 		return err
 	}
 	if sealPrefix+hex.EncodeToString(hash.Sum(nil)) != string(found) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 )
 
 // The .npy format of numpy, version 1.0: a magic word, a line of text that says type, order and
@@ -158,7 +159,10 @@ func readNpy(r io.Reader, size int64, kind string, shape []int) (Array, error) {
 	return a, a.read(r, int(n))
 }
 
-// read fills the array with n numbers.
+// piece is how many bytes are read at a time: what was read is still in the cache when its checksum is made.
+const piece = 256 << 10
+
+// read fills the array with n numbers, which come as they lie in memory.
 func (a *Array) read(r io.Reader, n int) error {
 	switch {
 	case a.Ints != nil:
@@ -168,23 +172,39 @@ func (a *Array) read(r io.Reader, n int) error {
 	default:
 		a.Floats = make([]float64, n)
 	}
-	item := int(itemSize(a.kind()))
-	buffer := make([]byte, 1<<16)
-	for at := 0; at < n; {
-		part := buffer[:min(n-at, len(buffer)/item)*item]
+	for rest := a.memory(); len(rest) > 0; {
+		part := rest[:min(len(rest), piece)]
 		if _, err := io.ReadFull(r, part); err != nil {
 			return err
 		}
-		for ; len(part) > 0; part, at = part[item:], at+1 {
-			switch {
-			case a.Ints != nil:
-				a.Ints[at] = int64(binary.LittleEndian.Uint64(part))
-			case item == 4:
-				a.Uint32s[at] = binary.LittleEndian.Uint32(part)
-			default:
-				a.Floats[at] = math.Float64frombits(binary.LittleEndian.Uint64(part))
-			}
-		}
+		rest = rest[len(part):]
+	}
+	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
+		a.reverse()
 	}
 	return nil
+}
+
+// memory is the bytes of the numbers, as the machine has them.
+func (a *Array) memory() []byte {
+	switch {
+	case a.Ints != nil:
+		return bytesOf(a.Ints)
+	case a.Uint32s != nil:
+		return bytesOf(a.Uint32s)
+	}
+	return bytesOf(a.Floats)
+}
+
+func bytesOf[T float64 | int64 | uint32](list []T) []byte {
+	var number T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), len(list)*int(unsafe.Sizeof(number)))
+}
+
+// reverse turns the bytes of each number round, for machines that have the first byte last.
+func (a *Array) reverse() {
+	item := int(itemSize(a.kind()))
+	for rest := a.memory(); len(rest) > 0; rest = rest[item:] {
+		slices.Reverse(rest[:item])
+	}
 }

@@ -18,6 +18,7 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/bochner-ml/bochner/experiment/result"
 )
@@ -28,7 +29,7 @@ var pageText string
 //go:embed style.css
 var style string
 
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
+var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageText)) })
 
 // page is what the template is filled with.
 type page struct {
@@ -85,7 +86,7 @@ func Write(w io.Writer, r result.Result) error {
 func render(p page) ([]byte, error) {
 	p.Style = template.CSS(style)
 	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, p); err != nil {
+	if err := pageTemplate().Execute(&b, p); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
 	return b.Bytes(), nil

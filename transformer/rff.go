@@ -276,14 +276,14 @@ func (f *FittedRFF) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matri
 
 // TransformSingle writes the features of the rows of X into dst, all arithmetic in single precision.
 func (f *FittedRFF) TransformSingle(ctx context.Context, dst *single.Dense, X mat.Matrix) error {
-	if f.features.Float32.Limit < 0 {
+	if f.features.Float32().Limit < 0 {
 		return errors.New("transformer: rff: gamma times a frequency overflows in single precision")
 	}
-	X, err := checkMap("rff", X, len(f.gamma), f.features.Float32.Limit, dst, f.OutputWidth())
+	X, err := checkMap("rff", X, len(f.gamma), f.features.Float32().Limit, dst, f.OutputWidth())
 	if err != nil {
 		return err
 	}
-	return f.features.Float32.Transform(ctx, design.ViewFloat32(dst), X)
+	return f.features.Float32().Transform(ctx, design.ViewFloat32(dst), X)
 }
 
 // Export adds to g the features of the rows, structured frequencies as a matrix like others.

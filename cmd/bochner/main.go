@@ -16,6 +16,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"reflect"
 	"slices"
 	"strings"
 	"syscall"
@@ -83,7 +84,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "bochner: "+interrupted(os.Args[1:]))
 		os.Exit(failure)
 	}()
-	go collectOften()
+	collectOften()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -120,8 +121,27 @@ func interrupted(args []string) string {
 	return "interrupted"
 }
 
-// parserOf returns what reads the command line into commands.
-func parserOf(c *commands, out, err io.Writer) (*kong.Kong, error) {
+// only returns c as the parser is to see it where the command of that name is called: without the other commands, whose
+// flags take longer to set out than a row to predict. Who asks for help, or for a command that is not there, sees all of c.
+func (c *commands) only(name string) any {
+	fields, found := reflect.VisibleFields(reflect.TypeOf(*c)), false
+	for i, f := range fields {
+		_, command := f.Tag.Lookup("cmd")
+		switch {
+		case command && strings.ToLower(f.Name) == name && f.Tag.Get("name") == "":
+			found = !slices.Contains([]string{"Help", "Completion", "Man"}, f.Name)
+		case command:
+			fields[i].Tag = `kong:"-"`
+		}
+	}
+	if !found {
+		return c
+	}
+	return reflect.ValueOf(c).Convert(reflect.PointerTo(reflect.StructOf(fields))).Interface()
+}
+
+// parserOf returns what reads the command line into commands, all of them or those of [commands.only].
+func parserOf(c any, out, err io.Writer) (*kong.Kong, error) {
 	versions := experiment.Version()
 	return kong.New(c,
 		kong.Name("bochner"),
@@ -140,7 +160,7 @@ func parserOf(c *commands, out, err io.Writer) (*kong.Kong, error) {
 func run(ctx context.Context, args []string, out, err io.Writer) (code int) {
 	var c commands
 	said := &heard{w: out}
-	parser, wrong := parserOf(&c, said, err)
+	parser, wrong := parserOf(c.only(called(args)), said, err)
 	if wrong != nil {
 		fmt.Fprintln(err, "bochner: "+wrong.Error())
 		return failure

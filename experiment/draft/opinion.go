@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/document"
@@ -155,14 +156,14 @@ func (p *profile) dated(v *opinion) bool {
 }
 
 // figure is a number as people write it: with thousands apart or a unit.
-var figure = regexp.MustCompile(`^[-+]?[$€£]? ?[0-9][0-9.,' ]*[$€£%]?$`)
+var figure = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[-+]?[$€£]? ?[0-9][0-9.,' ]*[$€£%]?$`) })
 
 // written doubts texts that are numbers in a notation that is not the file's.
 func (p *profile) written(v *opinion) {
 	alike, example := 0, ""
 	all, _ := p.tally.all()
 	for _, l := range all {
-		if figure.MatchString(l.name) {
+		if figure().MatchString(l.name) {
 			if alike++; example == "" {
 				example = l.name
 			}
@@ -174,8 +175,10 @@ func (p *profile) written(v *opinion) {
 }
 
 var (
-	idName   = regexp.MustCompile(`(?i)^(id|uuid|guid|index|idx|key|row|rowid|rownum|no|nr|unnamed: ?\d+|id[_ .-].*|.*[_ .-](id|uuid|guid|key))$|[a-z](Id|ID)$`)
-	timeName = regexp.MustCompile(`(?i)year|month|week|day|date|hour|minute|time`)
+	idName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^(id|uuid|guid|index|idx|key|row|rowid|rownum|no|nr|unnamed: ?\d+|id[_ .-].*|.*[_ .-](id|uuid|guid|key))$|[a-z](Id|ID)$`)
+	})
+	timeName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)year|month|week|day|date|hour|minute|time`) })
 )
 
 // identifier drops a column that tells rows apart instead of saying something about them: such a
@@ -183,7 +186,7 @@ var (
 func (p *profile) identifier(v *opinion) {
 	values, distinct := p.values(), p.tally.distinct()
 	whole := v.use == numeric && p.whole.count == values
-	named := p.nameless || idName.MatchString(p.name)
+	named := p.nameless || idName().MatchString(p.name)
 	drop := func(format string, args ...any) { v.use, v.why = dropped, fmt.Sprintf(format, args...) }
 	switch {
 	case !whole && v.use == numeric:
@@ -215,7 +218,7 @@ func (p *profile) monotone() bool {
 
 // calendar reports whether a column counts time: it may rise from row to row and still say something.
 func (p *profile) calendar() bool {
-	return timeName.MatchString(p.name) || p.whole.low >= 1800 && p.whole.high <= 2100 && p.values() <= 300
+	return timeName().MatchString(p.name) || p.whole.low >= 1800 && p.whole.high <= 2100 && p.values() <= 300
 }
 
 // unrepeated reports whether far fewer whole numbers occur again than must by chance in so narrow a

@@ -102,7 +102,7 @@ func (p *profile) notations(line int, field []byte, plain bool) {
 	marked := bytes.ContainsAny(field, ".,' ")
 	any := plain
 	for k := 1; k < len(rows.Notations); k++ {
-		suits := plain && !marked || field[0] <= '9' && rows.Notations[k].Pattern.Match(field)
+		suits := plain && !marked || field[0] <= '9' && rows.Notations[k].Pattern().Match(field)
 		switch {
 		case suits:
 			p.numbers[k]++

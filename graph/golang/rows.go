@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/bochner-ml/bochner/graph"
@@ -150,11 +151,11 @@ func (x *writer) row() {
 }
 
 // plainName is a name that a tag for package json can have.
-var plainName = regexp.MustCompile(`^[\pL\pN!#$%&()*+\-./:;<=>?@\[\]^_{|}~ ]+$`)
+var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL\pN!#$%&()*+\-./:;<=>?@\[\]^_{|}~ ]+$`) })
 
 // tag returns the tag by which package json knows a field.
 func tag(name string) string {
-	if !plainName.MatchString(name) || name == "-" {
+	if !plainName().MatchString(name) || name == "-" {
 		return ""
 	}
 	return fmt.Sprintf(" `json:%q`", name)

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -83,14 +84,17 @@ type Map struct {
 	Draws
 	Factor  []float64 // d, of the frequencies in the base
 	Float64 Rounded[float64]
-	Float32 Rounded[float32]
+	Float32 func() *Rounded[float32] // made when it is first asked for: few maps are used in both precisions
 }
 
 // Map returns the map whose frequencies are factor ∘ base.
 func (d Draws) Map(factor []float64) (Map, error) {
 	m := Map{Draws: d, Factor: factor}
 	m.Float64 = roundFrequencies[float64](d, factor)
-	m.Float32 = roundFrequencies[float32](d, factor)
+	m.Float32 = sync.OnceValue(func() *Rounded[float32] {
+		f := roundFrequencies[float32](d, factor)
+		return &f
+	})
 	if m.Float64.Limit < 0 {
 		return m, errors.New("gamma times a frequency overflows")
 	}
@@ -105,7 +109,12 @@ func (f Map) First(m int) Map {
 	} else {
 		f.Signs = f.Signs.first(m)
 	}
-	f.Float64, f.Float32 = f.Float64.first(m), f.Float32.first(m)
+	f.Float64 = f.Float64.first(m)
+	all := f.Float32
+	f.Float32 = sync.OnceValue(func() *Rounded[float32] {
+		some := all().first(m)
+		return &some
+	})
 	if f.Spread != nil {
 		f.Spread = f.Spread[:m:m]
 	}

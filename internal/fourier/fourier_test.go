@@ -72,7 +72,7 @@ func TestFeaturesAreCosines(t *testing.T) {
 			if err := f.Float64.Transform(ctx, design.View(double), c.rows); err != nil {
 				t.Fatal(err)
 			}
-			if err := f.Float32.Transform(ctx, design.ViewFloat32(narrow), c.rows); err != nil {
+			if err := f.Float32().Transform(ctx, design.ViewFloat32(narrow), c.rows); err != nil {
 				t.Fatal(err)
 			}
 			for i := range n {

@@ -37,13 +37,16 @@ func roundFrequencies[T kern.Float](draws Draws, factor []float64) Rounded[T] {
 	}
 	f.omega = kern.Dense(len(factor), m, m, make([]T, len(factor)*m))
 	reach := make([]float64, m)
-	for j, g := range factor {
-		to := f.omega.Row(j)
-		for k, w := range draws.Base.RawRowView(j) {
-			to[k] = T(g * w)
-			reach[k] += math.Abs(g * w)
+	kern.Parallel(m, stripe, func(lo, hi int) {
+		reach := reach[lo:hi]
+		for j, g := range factor {
+			to, base := f.omega.Row(j)[lo:hi], draws.Base.RawRowView(j)[lo:hi]
+			for k, w := range base {
+				to[k] = T(g * w)
+				reach[k] += math.Abs(g * w)
+			}
 		}
-	}
+	})
 	f.Limit = -1
 	most := 0.0
 	for _, r := range reach {
@@ -54,6 +57,9 @@ func roundFrequencies[T kern.Float](draws Draws, factor []float64) Rounded[T] {
 	}
 	return f
 }
+
+// stripe is how many frequencies are rounded at a time: there may be a hundred million numbers in a model that is loaded.
+const stripe = 1024
 
 // largestOf returns the largest finite T.
 func largestOf[T kern.Float]() float64 {

@@ -86,7 +86,7 @@ func TestStructuredFeatures(t *testing.T) {
 			if err := f.Float64.Transform(context.Background(), kern.Dense(n, f.Width(), f.Width(), double.RawMatrix().Data), c.rows); err != nil {
 				t.Fatal(err)
 			}
-			if err := f.Float32.Transform(context.Background(), kern.Dense(n, f.Width(), f.Width(), single), c.rows); err != nil {
+			if err := f.Float32().Transform(context.Background(), kern.Dense(n, f.Width(), f.Width(), single), c.rows); err != nil {
 				t.Fatal(err)
 			}
 			for i := range n {

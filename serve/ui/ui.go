@@ -25,6 +25,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bochner-ml/bochner/serve"
@@ -36,7 +37,7 @@ var pageText string
 //go:embed style.css
 var style string
 
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
+var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageText)) })
 
 // policy forbids a browser everything that pages do not need: scripts, and whatever comes from elsewhere.
 var policy = func() string {
@@ -109,7 +110,7 @@ func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (p page) send(w http.ResponseWriter, code int) {
 	p.Style = template.CSS(style)
 	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, p); err != nil {
+	if err := pageTemplate().Execute(&b, p); err != nil {
 		panic(fmt.Sprintf("ui: %v", err)) // a fault of the template, which the server logs
 	}
 	h := w.Header()

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf16"
 
 	"github.com/bochner-ml/bochner/experiment/document"
@@ -165,11 +166,11 @@ func formatOfBytes(r *bufio.Reader) string {
 }
 
 // pairLine is a line of svmlight: a label and pairs.
-var pairLine = regexp.MustCompile(`^[-+0-9.eE]+( +\d+:[-+0-9.eE]+)+ *(#.*)?\r?$`)
+var pairLine = written(`^[-+0-9.eE]+( +\d+:[-+0-9.eE]+)+ *(#.*)?\r?$`)
 
 func guessFormat(lines []string) string {
 	switch {
-	case len(lines) > 0 && pairLine.MatchString(lines[0]):
+	case len(lines) > 0 && pairLine().MatchString(lines[0]):
 		return "svmlight"
 	case slices.ContainsFunc(lines, func(row string) bool { return strings.HasPrefix(strings.ToLower(row), "@relation") }):
 		return "arff"
@@ -295,7 +296,7 @@ func isNumber(field string) bool {
 	if _, err := strconv.ParseFloat(field, 64); err == nil {
 		return true
 	}
-	return slices.ContainsFunc(Notations[1:], func(n Notation) bool { return n.Pattern.MatchString(field) })
+	return slices.ContainsFunc(Notations[1:], func(n Notation) bool { return n.Pattern().MatchString(field) })
 }
 
 // MissingWords are words for a missing value.
@@ -304,16 +305,21 @@ var MissingWords = []string{"?", "NA", "N/A", "NULL", "null", "None", "NaN", "na
 // Notation is a way to write numbers.
 type Notation struct {
 	Decimal, Thousands string
-	Pattern            *regexp.Regexp // nil for what Go reads
+	Pattern            func() *regexp.Regexp // nil for what Go reads
 }
 
 // Notations are tried in this order: a number is in the first that suits all of its column.
 var Notations = [...]Notation{
 	{".", "none", nil},
-	{",", ".", regexp.MustCompile(`^[-+]?(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d+)?([eE][-+]?\d+)?$`)},
-	{".", ",", regexp.MustCompile(`^[-+]?(\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d+)?([eE][-+]?\d+)?$`)},
-	{".", "'", regexp.MustCompile(`^[-+]?(\d+|[1-9]\d{0,2}('\d{3})+)(\.\d+)?$`)},
-	{".", "space", regexp.MustCompile(`^[-+]?(\d+|[1-9]\d{0,2}( \d{3})+)(\.\d+)?$`)},
+	{",", ".", written(`^[-+]?(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d+)?([eE][-+]?\d+)?$`)},
+	{".", ",", written(`^[-+]?(\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d+)?([eE][-+]?\d+)?$`)},
+	{".", "'", written(`^[-+]?(\d+|[1-9]\d{0,2}('\d{3})+)(\.\d+)?$`)},
+	{".", "space", written(`^[-+]?(\d+|[1-9]\d{0,2}( \d{3})+)(\.\d+)?$`)},
+}
+
+// written is a pattern that is compiled where a file is looked at.
+func written(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
 // Mark is the byte between thousands.
