@@ -53,6 +53,14 @@ type BlockEstimator interface {
 	FitSource(ctx context.Context, data datasets.Source) (Predictor, error)
 }
 
+// Rounding is a BlockEstimator that learns of a [datasets.Rounded] source mostly by its rows in single precision, and is
+// no less right for it. A pipeline then caches these and makes the rows themselves again where they are read.
+type Rounding interface {
+	BlockEstimator
+	// LearnsRounded reports whether that holds of rows of a shape.
+	LearnsRounded(shape datasets.Shape) bool
+}
+
 // Predictor is a fitted model.
 type Predictor interface {
 	// Predict returns a value for each row of X: the target, or the code of the class.

@@ -56,7 +56,7 @@ func NewLogistic() Logistic {
 }
 
 var (
-	_ BlockEstimator  = Logistic{}
+	_ Rounding        = Logistic{}
 	_ Estimator       = Logistic{}
 	_ datasets.Coster = Logistic{}
 	_ param.Declarer  = (*Logistic)(nil)
@@ -102,6 +102,11 @@ func (s Logistic) newton(l *design.Labels) newton.Task { return newton.Logistic(
 
 // Cost estimates a fit to rows of a shape.
 func (s Logistic) Cost(shape datasets.Shape) datasets.Cost { return newton.Cost(shape) }
+
+// LearnsRounded reports whether newton is the solver.
+func (s Logistic) LearnsRounded(shape datasets.Shape) bool {
+	return s.Solver == "newton" || s.Solver == "auto" && !newton.WideShape(shape)
+}
 
 // FittedLogistic is a fitted logistic regression: a linear classifier that knows probabilities.
 type FittedLogistic struct{ FittedLinearClassifier }

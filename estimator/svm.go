@@ -48,7 +48,7 @@ func NewSVM() SVM {
 }
 
 var (
-	_ BlockEstimator  = SVM{}
+	_ Rounding        = SVM{}
 	_ Estimator       = SVM{}
 	_ datasets.Coster = SVM{}
 	_ param.Declarer  = (*SVM)(nil)
@@ -102,3 +102,8 @@ func (s SVM) descent(l *design.Labels) descent.Task {
 
 // Cost estimates a fit to rows of a shape.
 func (s SVM) Cost(shape datasets.Shape) datasets.Cost { return marginCost(s.Solver, s.Loss, shape) }
+
+// LearnsRounded reports whether newton is the solver.
+func (s SVM) LearnsRounded(shape datasets.Shape) bool {
+	return byNewton(s.Solver, s.Loss, newton.WideShape(shape))
+}

@@ -91,7 +91,12 @@ func (c Chain) fit(ctx context.Context, r rows.Rows, cols int) (transformer.Tran
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	fitted, _, err := rows.FitSteps(ctx, named(c.Steps), r, func(i int) bool { return i < len(c.Steps)-1 })
+	fitted, _, err := rows.FitSteps(ctx, named(c.Steps), r, func(i int) rows.Cache {
+		if i < len(c.Steps)-1 {
+			return rows.Cached
+		}
+		return rows.Afresh
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -91,6 +91,7 @@ func (p Pipeline) Cost(shape datasets.Shape) datasets.Cost {
 	sum := Chain{Steps: p.Steps}.Cost(shape)
 	mapped := shape.After(sum)
 	cost := rows.CostOf(p.Estimator, mapped)
+	rounds := p.rounds(shape)
 	sum.Flops += cost.Flops
 	sum.Bytes = max(sum.Bytes, cost.Bytes)
 	if len(p.Steps) > 0 {
@@ -98,13 +99,23 @@ func (p Pipeline) Cost(shape datasets.Shape) datasets.Cost {
 		switch {
 		case mapped.Filled > 0:
 			number = 12
-		case p.Precision == Float32:
+		case p.Precision == Float32 || rounds:
 			number = 4
 		}
 		sum.Bytes += int64(min(number*float64(max(shape.Rows, 0))*mapped.Entries(), float64(p.memory())))
 	}
 	sum.Width, sum.Filled, sum.Guess = cost.Width, 0, false
 	return sum
+}
+
+// rounds reports whether the features of the last step are cached in single precision for the estimator, and made again.
+func (p Pipeline) rounds(shape datasets.Shape) bool {
+	last := len(p.Steps) - 1
+	if last < 0 || !p.learnsRounded(shape.Rows, shape.Cols) {
+		return false
+	}
+	before := shape.After(Chain{Steps: p.Steps[:last]}.Cost(shape))
+	return rows.Rounds(rows.CostOf(p.Steps[last].Fitter, before), before, p.memory())
 }
 
 func besides(a, b datasets.Cost) datasets.Cost {

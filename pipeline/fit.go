@@ -56,8 +56,16 @@ func (p Pipeline) FitSource(ctx context.Context, data datasets.Source) (estimato
 
 func (p Pipeline) fit(ctx context.Context, r rows.Rows, in datasets.Schema, cols, n int) (estimator.Predictor, error) {
 	last := len(p.Steps) - 1
-	steps, out, err := rows.FitSteps(ctx, named(p.Steps), r, func(i int) bool {
-		return i < last || !p.EstimatorReadsOnce(n, cols)
+	steps, out, err := rows.FitSteps(ctx, named(p.Steps), r, func(i int) rows.Cache {
+		switch {
+		case i < last:
+			return rows.Cached
+		case p.EstimatorReadsOnce(n, cols):
+			return rows.Afresh
+		case p.learnsRounded(n, cols):
+			return rows.Rounded
+		}
+		return rows.Cached
 	})
 	if err != nil {
 		return nil, err
@@ -82,7 +90,8 @@ func (p Pipeline) room(shape datasets.Shape) error {
 // EstimatorReadsOnce reports whether the estimator reads what comes out of the last step just once,
 // when the pipeline is fitted to n×cols inputs; n is −1 where that is unknown. Its features are then
 // mapped as it reads them and never stored; those of any other estimator are cached where they fit into
-// memory, because reading them again would map them again.
+// memory, because reading them again would map them again: in single precision where they are many and the estimator is a
+// [estimator.Rounding].
 func (p Pipeline) EstimatorReadsOnce(n, cols int) bool {
 	if _, ok := p.Estimator.(estimator.BlockEstimator); !ok {
 		return false
@@ -94,4 +103,10 @@ func (p Pipeline) EstimatorReadsOnce(n, cols int) bool {
 // fitted.
 func (p Pipeline) widthAfter(rows, cols int) int {
 	return (Chain{Steps: p.Steps}).Cost(datasets.Shape{Rows: rows, Cols: cols}).Width
+}
+
+// learnsRounded reports whether the estimator learns by rounded features of what comes out of the last step.
+func (p Pipeline) learnsRounded(n, cols int) bool {
+	e, ok := p.Estimator.(estimator.Rounding)
+	return ok && e.LearnsRounded(datasets.Shape{Rows: n, Cols: max(p.widthAfter(n, cols), 1)})
 }

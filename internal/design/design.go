@@ -25,6 +25,7 @@ type Rows struct {
 	Sparse  bool          // whether the first block is
 	Float32 bool          // likewise
 	Set     *datasets.Set // where all rows are in memory
+	Rounded *Rows         // the same rows in single precision, nil where there are none
 	Each    func(ctx context.Context, yield func(first int, block datasets.Set) error) error
 }
 
@@ -92,6 +93,13 @@ func OfSource(ctx context.Context, src datasets.Source) (*Rows, error) {
 		return nil, err
 	}
 	r := &Rows{Schema: src.Schema(), N: n, Cols: d}
+	if both, ok := src.(datasets.Rounded); ok {
+		rounded, err := OfSource(ctx, both.Rounded())
+		if err != nil {
+			return nil, err
+		}
+		r.Rounded = rounded
+	}
 	r.Each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
 		first := 0
 		return src.Blocks(ctx, func(block datasets.Set) error {
@@ -181,7 +189,7 @@ func (r *Rows) stacked(blocks []datasets.Set) (*Rows, error) {
 // Widened returns the rows in double precision.
 func (r *Rows) Widened() *Rows {
 	out := *r
-	out.Float32, out.Set = false, nil
+	out.Float32, out.Set, out.Rounded = false, nil, nil
 	out.Each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
 		return r.Each(ctx, func(first int, block datasets.Set) error {
 			return WhileWidened(block.X, func(X mat.Matrix) error {

@@ -105,9 +105,12 @@ func (r *Rows) ReadLabels(ctx context.Context) (*Labels, error) {
 		return nil
 	}
 	var err error
-	if r.Set != nil {
+	switch {
+	case r.Set != nil:
 		err = take(0, *r.Set)
-	} else {
+	case r.Rounded != nil: // whose inputs cost less
+		err = r.Rounded.Each(ctx, take)
+	default:
 		err = r.Each(ctx, take)
 	}
 	if err != nil {

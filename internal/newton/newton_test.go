@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -130,6 +131,50 @@ func TestBatchIsEachProblemByItself(t *testing.T) {
 			}
 			if v := got.Report.Objective; math.Abs(v-w.Report.Objective) > 1e-8*w.Report.Objective {
 				t.Errorf("intercept %v, problem %d: objective %v, wanted %v", intercept, p, v, w.Report.Objective)
+			}
+		}
+	}
+}
+
+// Rows that can be had in single precision too lead to the minimum of the rows themselves, and so do those that single
+// precision cannot hold.
+func TestRoundedRowsLeadToTheSameMinimum(t *testing.T) {
+	const n, d = 300, 7
+	for _, k := range []int{2, 3} {
+		X, l := classes(n, d, k)
+		for what, scale := range map[string]float64{"usual": 1, "too large for single precision": 1e39} {
+			X := mat.DenseCopyOf(X)
+			for i := range n {
+				X.Set(i, 0, scale*X.At(i, 0))
+			}
+			rows, err := design.OfSet(datasets.Set{X: X})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, task := range map[string]Task{"logistic": Logistic(l, true, exact), "no intercept": Logistic(l, false, exact),
+				"hinge": SquaredHinge(l, true, exact), "tube": SquaredTube(l, 0.4, true, math.Inf(1))} {
+				solved := func(r *design.Rows) solve.Linear {
+					m, err := task.Solve(context.Background(), r, 1e-9, 100)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return m
+				}
+				want := solved(rows)
+				both, blurred := *rows, single.New(n, d, nil)
+				for i := range n {
+					design.Round(blurred.Row(i), X.RawRowView(i))
+				}
+				if both.Rounded, err = design.OfSet(datasets.Set{X: blurred}); err != nil {
+					t.Fatal(err)
+				}
+				got := solved(&both)
+				if e := off(got, want); e > 1e-6 || !got.Report.Converged || got.Report.Gradient > 1e-9 {
+					t.Errorf("%s of %d classes, rows %s: off by %.2g, %+v", name, k, what, e, got.Report)
+				}
+				if scale == 1 && off(solved(both.Rounded), want) <= off(got, want) {
+					t.Errorf("%s of %d classes: rounded rows alone are as good", name, k)
+				}
 			}
 		}
 	}

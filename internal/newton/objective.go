@@ -25,7 +25,8 @@ import (
 // become long. Where the matrix would be too large, its diagonal takes its place.
 type objective struct {
 	ctx       context.Context
-	rows      *design.Rows
+	rows      *design.Rows // of evaluations
+	products  *design.Rows // of products with the Hessian
 	loss      Loss
 	outputs   int
 	groups    int
@@ -51,7 +52,7 @@ type objective struct {
 var _ solve.Problem = (*objective)(nil)
 
 func newObjective(ctx context.Context, r *design.Rows, l Loss, outputs, groups int, intercept bool, y, weights []float64) *objective {
-	o := &objective{ctx: ctx, rows: r, loss: l, outputs: outputs, groups: groups, intercept: intercept, y: y, weights: weights}
+	o := &objective{ctx: ctx, rows: r, products: r, loss: l, outputs: outputs, groups: groups, intercept: intercept, y: y, weights: weights}
 	o.curve = make([]float64, len(y)*outputs)
 	o.pass = pass{cols: r.Cols, outputs: outputs, intercept: intercept}
 	o.plan(len(y))
@@ -165,7 +166,7 @@ func (o *objective) penalise(values, gradient, x []float64) {
 func (o *objective) Hessian(dst, v []float64) error {
 	clear(dst)
 	k := o.outputs
-	err := o.rows.Again(o.ctx, len(o.y), func(first int, block datasets.Set) error {
+	err := o.products.Again(o.ctx, len(o.y), func(first int, block datasets.Set) error {
 		weights, curve := o.weights[first:], o.curve[first*k:]
 		o.pass.add(block.X, v, dst, nil, func(_, scores []float64, lo, hi int) {
 			o.loss.multiply(scores, curve[lo*k:hi*k], weights[lo:hi])
@@ -269,7 +270,12 @@ func (o *objective) Precondition(dst, v []float64) error {
 // it went.
 func (o *objective) minimise(tol float64, maxIter int) (w, intercept []float64, report solve.Report, err error) {
 	x := make([]float64, o.size())
-	result, err := solve.Newton(o, x, o.groups, nil, tol, maxIter)
+	roughly, err := o.approach(x, tol, maxIter)
+	if err != nil {
+		return nil, nil, solve.Report{}, err
+	}
+	result, err := solve.Newton(o, x, o.groups, roughly.Reference, tol, maxIter-roughly.Iterations)
+	result.Iterations += roughly.Iterations
 	if err = cmp.Or(o.ctx.Err(), err); err != nil { // whatever else there is comes of stopping
 		return nil, nil, solve.Report{}, err
 	}
@@ -277,6 +283,29 @@ func (o *objective) minimise(tol float64, maxIter int) (w, intercept []float64, 
 	intercept = make([]float64, k)
 	copy(intercept, x[d*k:])
 	return x[:d*k], intercept, reportOf(result, tol), nil
+}
+
+// approach takes x, which is zeros, to the minimum of the objective on rows in single precision, where there are such:
+// from there the rows themselves are read once or a few times. All products with the Hessian are made with the rounded
+// rows, for directions need not be right. Rows that single precision cannot hold are left alone.
+func (o *objective) approach(x []float64, tol float64, maxIter int) (result solve.NewtonResult, err error) {
+	const (
+		near  = 1e-4 // of the gradient, which sums in single precision reach
+		steps = 50   // enough for that, and few where they do not
+	)
+	exact := o.rows
+	if exact.Rounded == nil || exact.Rounded.Sparse {
+		return solve.NewtonResult{}, nil
+	}
+	o.rows, o.products = exact.Rounded, exact.Rounded
+	result, err = solve.Newton(o, x, o.groups, nil, max(0.99*tol, near), min(maxIter, steps))
+	o.rows, o.renew = exact, false
+	if err != nil && o.ctx.Err() == nil {
+		clear(x)
+		o.products, o.renew = exact, true
+		return solve.NewtonResult{}, nil
+	}
+	return result, err
 }
 
 // reportOf says how a run went.

@@ -27,6 +27,7 @@ type NewtonResult struct {
 	Converged  bool      // whether every column reached the tolerance
 	Gradient   float64   // norm of the gradient at the end relative to the first, of the worst column
 	Values     []float64 // of the columns at the end
+	Reference  []float64 // norms of the gradient that the tolerance was relative to, of the columns
 }
 
 // Newton minimises by truncated Newton steps from x, which it overwrites: each step solves H·p = −g
@@ -69,7 +70,7 @@ func Newton(p Problem, x []float64, columns int, reference []float64, tol float6
 	}
 	n.result.Gradient = n.worst()
 	n.result.Converged = n.allDone()
-	n.result.Values = n.values
+	n.result.Values, n.result.Reference = n.values, n.reference
 	return n.result, nil
 }
 

@@ -89,6 +89,7 @@ func init() {
 			"Partial":         reflect.TypeOf((*datasets.Partial)(nil)).Elem(),
 			"Pass":            reflect.TypeOf((*datasets.Pass)(nil)).Elem(),
 			"Roles":           reflect.TypeOf((*datasets.Roles)(nil)).Elem(),
+			"Rounded":         reflect.TypeOf((*datasets.Rounded)(nil)).Elem(),
 			"RowError":        reflect.TypeOf((*datasets.RowError)(nil)).Elem(),
 			"Schema":          reflect.TypeOf((*datasets.Schema)(nil)).Elem(),
 			"Seeker":          reflect.TypeOf((*datasets.Seeker)(nil)).Elem(),
@@ -113,6 +114,7 @@ func init() {
 			"Forecaster": reflect.TypeOf((*proxy_datasets_Forecaster)(nil)).Elem(),
 			"Partial":    reflect.TypeOf((*proxy_datasets_Partial)(nil)).Elem(),
 			"Pass":       reflect.TypeOf((*proxy_datasets_Pass)(nil)).Elem(),
+			"Rounded":    reflect.TypeOf((*proxy_datasets_Rounded)(nil)).Elem(),
 			"Seeker":     reflect.TypeOf((*proxy_datasets_Seeker)(nil)).Elem(),
 			"Source":     reflect.TypeOf((*proxy_datasets_Source)(nil)).Elem(),
 			"Splitter":   reflect.TypeOf((*proxy_datasets_Splitter)(nil)).Elem(),
@@ -197,6 +199,21 @@ func (p *proxy_datasets_Pass) Next(a0 context.Context) (datasets.Pass, error) {
 	return p.Next_(p.Object, a0)
 }
 func (p *proxy_datasets_Pass) State(a0 *model.State) { p.State_(p.Object, a0) }
+
+type proxy_datasets_Rounded struct {
+	Object   any
+	Blocks_  func(_proxy_obj_ any, a0 context.Context, a1 func(block datasets.Set) error) error
+	Dims_    func(_proxy_obj_ any) (int, int)
+	Rounded_ func(_proxy_obj_ any) datasets.Source
+	Schema_  func(_proxy_obj_ any) datasets.Schema
+}
+
+func (p *proxy_datasets_Rounded) Blocks(a0 context.Context, a1 func(block datasets.Set) error) error {
+	return p.Blocks_(p.Object, a0, a1)
+}
+func (p *proxy_datasets_Rounded) Dims() (int, int)         { return p.Dims_(p.Object) }
+func (p *proxy_datasets_Rounded) Rounded() datasets.Source { return p.Rounded_(p.Object) }
+func (p *proxy_datasets_Rounded) Schema() datasets.Schema  { return p.Schema_(p.Object) }
 
 type proxy_datasets_Seeker struct {
 	Object      any

@@ -88,6 +88,7 @@ func init() {
 			"Rewrapper":                   reflect.TypeOf((*estimator.Rewrapper)(nil)).Elem(),
 			"Ridge":                       reflect.TypeOf((*estimator.Ridge)(nil)).Elem(),
 			"RidgeClassifier":             reflect.TypeOf((*estimator.RidgeClassifier)(nil)).Elem(),
+			"Rounding":                    reflect.TypeOf((*estimator.Rounding)(nil)).Elem(),
 			"RowKeeper":                   reflect.TypeOf((*estimator.RowKeeper)(nil)).Elem(),
 			"SGDClassifier":               reflect.TypeOf((*estimator.SGDClassifier)(nil)).Elem(),
 			"SGDRegressor":                reflect.TypeOf((*estimator.SGDRegressor)(nil)).Elem(),
@@ -122,6 +123,7 @@ func init() {
 			"RelevancePredictor": reflect.TypeOf((*proxy_estimator_RelevancePredictor)(nil)).Elem(),
 			"Reporter":           reflect.TypeOf((*proxy_estimator_Reporter)(nil)).Elem(),
 			"Rewrapper":          reflect.TypeOf((*proxy_estimator_Rewrapper)(nil)).Elem(),
+			"Rounding":           reflect.TypeOf((*proxy_estimator_Rounding)(nil)).Elem(),
 			"RowKeeper":          reflect.TypeOf((*proxy_estimator_RowKeeper)(nil)).Elem(),
 			"SetPredictor":       reflect.TypeOf((*proxy_estimator_SetPredictor)(nil)).Elem(),
 			"Smoothing":          reflect.TypeOf((*proxy_estimator_Smoothing)(nil)).Elem(),
@@ -321,6 +323,19 @@ func (p *proxy_estimator_Rewrapper) Rewrap(a0 estimator.Predictor) estimator.Pre
 	return p.Rewrap_(p.Object, a0)
 }
 func (p *proxy_estimator_Rewrapper) Unwrap() (estimator.Predictor, bool) { return p.Unwrap_(p.Object) }
+
+type proxy_estimator_Rounding struct {
+	Object         any
+	FitSource_     func(_proxy_obj_ any, a0 context.Context, a1 datasets.Source) (estimator.Predictor, error)
+	LearnsRounded_ func(_proxy_obj_ any, a0 datasets.Shape) bool
+}
+
+func (p *proxy_estimator_Rounding) FitSource(a0 context.Context, a1 datasets.Source) (estimator.Predictor, error) {
+	return p.FitSource_(p.Object, a0, a1)
+}
+func (p *proxy_estimator_Rounding) LearnsRounded(a0 datasets.Shape) bool {
+	return p.LearnsRounded_(p.Object, a0)
+}
 
 type proxy_estimator_RowKeeper struct {
 	Object any

@@ -82,10 +82,10 @@ func (r Rows) Fit(ctx context.Context, f transformer.Fitter) (transformer.Transf
 	return f.Fit(ctx, set)
 }
 
-// through returns the rows mapped by a fitted step: in memory where the rows are in memory, cache is
-// true and there is room, else lazily. They go to next, nil for an estimator. It fills in what the
+// through returns the rows mapped by a fitted step: in memory where the rows are in memory, are to be cached
+// and there is room, else lazily. They go to next, nil for an estimator. It fills in what the
 // step's width is.
-func (r Rows) through(ctx context.Context, s *Step, cache bool, next transformer.Fitter) (Rows, error) {
+func (r Rows) through(ctx context.Context, s *Step, cache Cache, next transformer.Fitter) (Rows, error) {
 	sample, err := s.Learn(ctx, r.sample)
 	if err != nil {
 		return Rows{}, err
@@ -95,7 +95,11 @@ func (r Rows) through(ctx context.Context, s *Step, cache bool, next transformer
 	if s.Float32 {
 		size = 4 * int64(s.Width)
 	}
-	if r.src != nil || !cache || size*int64(r.Set.Rows()) > r.memory {
+	if cache == Rounded && s.Dense && !s.Float32 {
+		out.src, err = r.rounded(ctx, s)
+		return out, err
+	}
+	if r.src != nil || cache == Afresh || size*int64(r.Set.Rows()) > r.memory {
 		out.src = Mapped(r.Source(), s)
 		return out, nil
 	}
@@ -107,7 +111,7 @@ func (r Rows) through(ctx context.Context, s *Step, cache bool, next transformer
 
 // FitThrough fits a step and returns the rows mapped by it, as Fit and through do, at once where the
 // step can do that and there is room: then they are cached, having been made.
-func (r Rows) FitThrough(ctx context.Context, f transformer.Fitter, s *Step, cache bool, next transformer.Fitter) (Rows, error) {
+func (r Rows) FitThrough(ctx context.Context, f transformer.Fitter, s *Step, cache Cache, next transformer.Fitter) (Rows, error) {
 	var err error
 	both, ok := f.(transformer.FitTransformer)
 	if ok && r.src == nil && both.FeatureBytes(r.Set.Rows(), r.Set.Cols()) <= r.memory {
@@ -115,6 +119,9 @@ func (r Rows) FitThrough(ctx context.Context, f transformer.Fitter, s *Step, cac
 	}
 	if s.Fitted, err = r.Fit(ctx, f); err != nil {
 		return Rows{}, err
+	}
+	if cache == Rounded && (r.src != nil || !Rounds(CostOf(f, r.Set.Shape()), r.Set.Shape(), r.memory)) {
+		cache = Cached
 	}
 	return r.through(ctx, s, cache, next)
 }

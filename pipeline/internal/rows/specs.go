@@ -25,8 +25,8 @@ func FitWithoutRows(specs []Spec) bool {
 }
 
 // FitSteps fits the steps one after the other and returns them, and the rows as they come out of the
-// last. The rows mapped by step i are cached where cache(i) and there is room.
-func FitSteps(ctx context.Context, specs []Spec, r Rows, cache func(i int) bool) ([]*Step, Rows, error) {
+// last. The rows mapped by step i are cached as cache(i) says, where there is room.
+func FitSteps(ctx context.Context, specs []Spec, r Rows, cache func(i int) Cache) ([]*Step, Rows, error) {
 	var fitted []*Step
 	for i, s := range specs {
 		if err := ctx.Err(); err != nil {

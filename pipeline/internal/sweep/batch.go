@@ -132,7 +132,7 @@ func (s *sweep) mapOnce(ctx context.Context, steps []rows.Spec) (datasets.Set, e
 	if err != nil {
 		return datasets.Set{}, place.Here(err)
 	}
-	_, out, err := rows.FitSteps(ctx, steps, r, func(int) bool { return true })
+	_, out, err := rows.FitSteps(ctx, steps, r, func(int) rows.Cache { return rows.Cached })
 	if err != nil {
 		return datasets.Set{}, err
 	}

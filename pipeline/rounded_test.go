@@ -1,0 +1,88 @@
+package pipeline_test
+
+import (
+	"math"
+	"runtime"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// coefficients returns the weights and intercepts of a fitted linear model in one list.
+func coefficients(t *testing.T, fitted estimator.Predictor) []float64 {
+	t.Helper()
+	_, model := pipeline.Find(fitted).Model()
+	linear := model.(interface {
+		Coef() *mat.Dense
+		Intercept() []float64
+	})
+	return append(append([]float64(nil), linear.Coef().RawMatrix().Data...), linear.Intercept()...)
+}
+
+// Many features are cached in single precision for a model that learns by them, which takes half the memory, and it
+// ends where it would on the features themselves, whether there is room for those or for none, on any number of cores.
+func TestFeaturesAreRoundedOnTheWay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the features are many")
+	}
+	const n, width = 12_000, 384
+	data := numbers(n, 3)
+	for i, y := range data.Y {
+		data.Y[i] = 0
+		if y > 0 {
+			data.Y[i] = 1
+		}
+	}
+	chain := pipeline.Steps(transformer.NewStandardize(), fourier(width))
+	logistic, svr := estimator.NewLogistic(), estimator.NewSVR()
+	svr.Loss = "squared_epsilon_insensitive"
+	logistic.Tol, svr.Tol = 1e-9, 1e-9
+	for _, model := range []estimator.Estimator{logistic, svr} {
+		p := chain.Then(model)
+		cores := runtime.GOMAXPROCS(1)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		fitted, err := p.Fit(ctx, data)
+		runtime.ReadMemStats(&after)
+		runtime.GOMAXPROCS(cores)
+		if err != nil {
+			t.Fatal(err)
+		}
+		took, planned := int64(after.TotalAlloc-before.TotalAlloc), p.Cost(data.Shape()).Bytes
+		if !underRace && (took > 8*n*width || planned < took) {
+			t.Errorf("%T: allocated %d bytes, planned %d, the features have %d", model, took, planned, 8*n*width)
+		}
+		got := coefficients(t, fitted)
+		features := data
+		if features.X, err = pipeline.Find(fitted).Chain().Transform(ctx, data.X); err != nil {
+			t.Fatal(err)
+		}
+		features.Schema = datasets.Schema{}
+		alone, err := pipeline.Pipeline{Estimator: model}.Fit(ctx, features)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j, w := range coefficients(t, alone) {
+			if math.Abs(got[j]-w) > 1e-5*(1+math.Abs(w)) {
+				t.Fatalf("%T: coefficient %d is %v, on the features themselves %v", model, j, got[j], w)
+			}
+		}
+		for what, memory := range map[string]int64{"the same": 0, "no room": 1 << 20} {
+			p.Memory = memory
+			again, err := p.Fit(ctx, data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for j, w := range coefficients(t, again) {
+				if w != got[j] {
+					t.Fatalf("%T, %s: coefficient %d is %v, was %v", model, what, j, w, got[j])
+				}
+			}
+		}
+	}
+}
