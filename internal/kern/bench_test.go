@@ -185,7 +185,7 @@ func benchmarkCholesky[T Float](b *testing.B) {
 				}
 			})
 		})
-		for _, k := range []int{1, 10, 100} {
+		for _, k := range []int{1, 4, 10, 100} {
 			x := benchView[T](newRand(2), n, k)
 			b.Run(fmt.Sprintf("solve/n=%d/k=%d", n, k), func(b *testing.B) {
 				flopRate[T](b, 2*float64(n)*float64(n)*float64(k), func() { SolveCholesky(forever, l, x); Scale(T(n), x.Data) })

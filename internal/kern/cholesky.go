@@ -144,15 +144,7 @@ func solveTriangle[T Float](ctx context.Context, l, b View[T], transposed bool) 
 	}
 	const fewColumns = 4
 	if l.ColStride == 1 && b.Cols <= fewColumns {
-		hold, x := borrow[T](l.Rows)
-		defer hold.release()
-		for j := range b.Cols {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			solveColumn(l, b, j, x, transposed)
-		}
-		return ctx.Err()
+		return solveFew(ctx, l, b, transposed)
 	}
 	return solveColumns(ctx, l, b, transposed)
 }
@@ -173,26 +165,56 @@ func solveColumns[T Float](ctx context.Context, l, b View[T], transposed bool) e
 	return ctx.Err()
 }
 
-// solveColumn solves for column j of b, reading L once, along its rows.
-func solveColumn[T Float](l, b View[T], j int, x []T, transposed bool) {
+// solveFew solves for a few right sides, which it keeps beside each other. It
+// reads L once, along its rows, as many at a time as stay in the cache. Every
+// column has the same bits whatever is beside it.
+func solveFew[T Float](ctx context.Context, l, b View[T], transposed bool) error {
+	const cached = 1 << 17 // bytes
 	n := l.Rows
-	for i := range n {
-		x[i] = b.At(i, j)
+	rows := max(1, cached/(n*int(unsafe.Sizeof(T(0)))))
+	hold, x := borrow[T](n * b.Cols)
+	defer hold.release()
+	columns := Dense(b.Cols, n, n, x)
+	transposeView(columns, b)
+	for at := 0; at < n; at += rows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		lo, hi := at, min(at+rows, n)
+		if transposed {
+			lo, hi = n-hi, n-lo
+		}
+		for j := range b.Cols {
+			solveRows(l, columns.Row(j), lo, hi, transposed)
+		}
 	}
+	transposeView(b, columns)
+	return ctx.Err()
+}
+
+// solveRows solves for the elements [lo, hi) of x, those before them, or after
+// them, being solved.
+func solveRows[T Float](l View[T], x []T, lo, hi int, transposed bool) {
 	if transposed {
-		for i := n - 1; i >= 0; i-- {
+		for i := hi - 1; i >= lo; i-- {
 			row := l.Data[i*l.RowStride : i*l.RowStride+i+1]
 			x[i] /= row[i]
 			Axpy(-x[i], row[:i], x[:i])
 		}
-	} else {
-		for i := range n {
-			row := l.Data[i*l.RowStride : i*l.RowStride+i+1]
-			x[i] = (x[i] - Dot(row[:i], x[:i])) / row[i]
-		}
+		return
 	}
-	for i := range n {
-		b.Set(i, j, x[i])
+	for i := lo; i < hi; i++ {
+		row := l.Data[i*l.RowStride : i*l.RowStride+i+1]
+		x[i] = (x[i] - Dot(row[:i], x[:i])) / row[i]
+	}
+}
+
+// transposeView copies src to the columns of dst.
+func transposeView[T Float](dst, src View[T]) {
+	for i := range dst.Rows {
+		for j := range dst.Cols {
+			dst.Set(i, j, src.At(j, i))
+		}
 	}
 }
 
