@@ -4,31 +4,7 @@ package kern
 
 // Nothing below is called unless isa is complete.
 
-func widenAsm(c *float64, cRow int, sums *float32, rows int) { panic("kern: no assembly") }
-
 func peakFlops[T Float](rounds int) float64 { panic("kern: no assembly") }
-
-func rowAsm[T Float](depth int, x *T, xStep int, w *T, wRow int, sums *T) {
-	panic("kern: no assembly")
-}
-
-func elementaryAsm[T Float](f function, dst, x *T, n int) int { panic("kern: no assembly") }
-
-func sinCosAsm[T Float](sin, cos, x *T, n int) int { panic("kern: no assembly") }
-
-func cosTileAsm[T Float](dst *T, dstRow int, sums, phases *T, scale T, rows int) bool {
-	panic("kern: no assembly")
-}
-
-func sinCosTileAsm[T Float](dst *T, dstRow int, sums *T, scale T, rows int) bool {
-	panic("kern: no assembly")
-}
-
-func dotAsm[T Float](x, y *T, n int) T { panic("kern: no assembly") }
-
-func axpyAsm[T Float](alpha T, x, y *T, n int) { panic("kern: no assembly") }
-
-func bothWaysAsm[T Float](n int, a *T, aRow int, x, z, w, sums *T) { panic("kern: no assembly") }
 
 func eliminateAsm[T Float](depth int, x *T, xStep int, w *T, wRow int, y *T, factor T) {
 	panic("kern: no assembly")
@@ -48,26 +24,10 @@ func hadamardPassAsm[T Float](x *T, h, n int) { panic("kern: no assembly") }
 
 func hadamardHalfAsm[T Float](x *T, h int) { panic("kern: no assembly") }
 
-func turnAsm[T Float](dst, z, slope *T, n int) { panic("kern: no assembly") }
-
-func multiplyAsm[T Float](dst, x, y *T, n int) { panic("kern: no assembly") }
-
-func scaleAsm[T Float](alpha T, x *T, n int) { panic("kern: no assembly") }
-
 func acrossAsm[T Float](panels, depth int, a, b, c *T, cRow int, how finish) {
-	panic("kern: no assembly")
-}
-
-func scoresAsm(width, depth int, a *float64, aRow int, b, sums *float64) { panic("kern: no assembly") }
-
-func weighAsm(panels, depth int, a, b *float64, bRow int, c *float64, cRow int) {
 	panic("kern: no assembly")
 }
 
 func differencesAsm[T Float](panels, depth int, a, b, c *T, cRow int, constants *T, products bool) {
 	panic("kern: no assembly")
 }
-
-func squaresAsm[T Float](constants, norms, row *T, n int) bool { panic("kern: no assembly") }
-
-func rootsAsm[T Float](scale T, dst, x *T, n int) { panic("kern: no assembly") }

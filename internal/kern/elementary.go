@@ -31,7 +31,7 @@ func SinCos[T Float](sin, cos, x []T) {
 	if len(sin) != len(x) || len(cos) != len(x) {
 		panic("kern: destination and argument differ in length")
 	}
-	if !isa.complete() {
+	if isa == portable {
 		sinCosPortable(sin, cos, x)
 		return
 	}
@@ -94,7 +94,10 @@ const maxLanes = 16
 
 func lanesOf[T Float]() int {
 	lanes := 4
-	if isa == avx512 {
+	switch isa {
+	case neon:
+		lanes = 2
+	case avx512:
 		lanes = 8
 	}
 	if !is64[T]() {
@@ -117,7 +120,7 @@ func apply[T Float](f function, dst, x []T) {
 	if len(dst) != len(x) {
 		panic("kern: destination and argument differ in length")
 	}
-	if !isa.complete() {
+	if isa == portable {
 		applyPortable(f, dst, x)
 		return
 	}

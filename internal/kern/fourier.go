@@ -132,7 +132,7 @@ func (m *fourierMap[T]) row(bl blocking, i int) {
 
 // rowSums multiplies one row with the columns of w, as the tiles do.
 func rowSums[T Float](x, w View[T], sums []T) {
-	if isa.complete() && x.Cols > 0 {
+	if isa != portable && x.Cols > 0 {
 		rowAsm(x.Cols, &x.Data[0], x.ColStride, &w.Data[0], w.RowStride, &sums[0])
 		return
 	}
@@ -145,7 +145,7 @@ func rowSums[T Float](x, w View[T], sums []T) {
 // finish turns ni × nj sums, in rows of nr, into the features of rows i… and
 // frequencies j….
 func (m *fourierMap[T]) finish(sums []T, nr, i, j, ni, nj int) {
-	if !isa.complete() {
+	if isa == portable {
 		m.finishPortable(sums, nr, i, j, ni, nj)
 		return
 	}

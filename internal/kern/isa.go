@@ -10,13 +10,16 @@ import "os"
 //go:generate go -C _asm run . -family product -pkg kern -out ../product_amd64.s -stubs ../product_amd64.go
 //go:generate go -C _asm run . -family vector -pkg kern -out ../vector_amd64.s -stubs ../vector_amd64.go
 //go:generate go -C _asm run . -family neon -out ../neon_arm64.s -stubs ../neon_arm64.go
+//go:generate go -C _asm run . -family neonelementary -out ../elementary_arm64.s -stubs ../elementary_arm64.go
+//go:generate go -C _asm run . -family neonnarrow -out ../narrow_arm64.s -stubs ../narrow_arm64.go
+//go:generate go -C _asm run . -family neonvector -out ../vector_arm64.s -stubs ../vector_arm64.go
 
 // instructions is a set of vector instructions.
 type instructions int
 
 const (
 	portable instructions = iota
-	neon                  // of arm64: the tiles of the product alone
+	neon                  // of arm64: products, elementary functions, Fourier features and vectors
 	avx2                  // with FMA
 	avx512                // F, DQ, BW and VL
 )
@@ -25,7 +28,8 @@ func (s instructions) String() string {
 	return [...]string{"portable", "neon", "avx2", "avx512"}[s]
 }
 
-// complete reports whether every kernel has an assembly version in s.
+// complete reports whether every kernel has an assembly version in s. Neon has none of Cholesky's substitution, packing,
+// transposes, the Walsh–Hadamard transform, and sums of differences.
 func (s instructions) complete() bool { return s >= avx2 }
 
 // isa is the set in use: the best of this machine, or the one that the

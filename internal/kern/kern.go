@@ -24,8 +24,9 @@
 //
 // Every kernel has a plain Go version, which is built everywhere and is all
 // there is with the tag noasm. On amd64 there are versions for AVX2 with FMA
-// and for AVX-512, on arm64 the tiles of the product for NEON; the best set of
-// the machine is chosen when the program starts. The environment variable
+// and for AVX-512, on arm64 for NEON those of products, elementary functions,
+// Fourier features and vectors; the best set of the machine is chosen when the
+// program starts. The environment variable
 // BOCHNER_KERN=portable, neon, avx2 or avx512 chooses another one for tests and
 // comparisons; the tests of this package go through all sets of the machine.
 //

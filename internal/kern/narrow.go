@@ -10,7 +10,7 @@ type Narrow struct {
 // NewNarrow packs the rows of w, k vectors of d elements.
 func NewNarrow(w View[float64]) *Narrow {
 	v := &Narrow{w: w}
-	if !isa.complete() {
+	if isa == portable {
 		return v
 	}
 	v.packed = make([]float64, v.padded()*w.Cols)
@@ -73,7 +73,7 @@ type NarrowPass struct {
 // NewPass returns a pass that has seen no rows.
 func (v *Narrow) NewPass() *NarrowPass {
 	f := &NarrowPass{v: v, rows: v.w.Rows, width: v.w.Cols}
-	if isa.complete() {
+	if isa != portable {
 		bl := blockingOf[float64]()
 		f.rows, f.width = roundUp(f.rows, bl.mr), roundUp(f.width, bl.nr)
 		f.left = make([]float64, f.rows*NarrowTile)
@@ -95,7 +95,7 @@ func (f *NarrowPass) Scores(a View[float64]) View[float64] {
 	if a.Rows == 0 || w.Rows == 0 {
 		return out
 	}
-	if !isa.complete() {
+	if isa == portable {
 		Mul(out, w, a.T(), false)
 		return out
 	}
@@ -125,7 +125,7 @@ func (f *NarrowPass) Add(a View[float64]) {
 	if a.Rows == 0 || w.Rows == 0 {
 		return
 	}
-	if !isa.complete() {
+	if isa == portable {
 		Mul(Dense(w.Rows, w.Cols, f.width, f.sums), Dense(w.Rows, a.Rows, NarrowTile, f.scores), a, true)
 		return
 	}

@@ -225,7 +225,7 @@ const columnRows = 48
 func (p *product[T, S]) apart(bl blocking, left, right, sums []T, nk, i, ni, j int, how finish) int {
 	panels := min((ni+bl.mr-1)/bl.mr, columnRows/bl.mr)
 	nj := min(bl.nr, p.c.Cols-j)
-	mixed := isa.complete() && is64[S]() && !is64[T]() && how == add && nj == bl.nr && p.c.ColStride == 1
+	mixed := isa != portable && is64[S]() && !is64[T]() && how == add && nj == bl.nr && p.c.ColStride == 1
 	if p.lower && j+bl.nr > i+1 {
 		panels, mixed = 1, false // at the diagonal, tile by tile
 	}

@@ -24,7 +24,7 @@ func TestRescaledColumns(t *testing.T) {
 		SinCosRescaledColumns(Dense(n, 2*m, 2*m, paired), Dense(n, m, m, angles), factors, scale)
 		CosRescaledColumns(Dense(n, m, m, phased), Dense(n, m, m, angles), phases, factors, scale)
 		for at, a := range angles {
-			v := factors[at%m] * a
+			v := float64(factors[at%m] * a) // rounded, where v + phase would be fused
 			for _, c := range [][2]float64{
 				{paired[2*at], scale * math.Cos(v)}, {paired[2*at+1], scale * math.Sin(v)},
 				{phased[at], scale * math.Cos(v+phases[at%m])},

@@ -15,7 +15,7 @@ func Dot[T Float](x, y []T) T {
 
 // wholeVectors returns how many of n elements the assembly takes in one call.
 func wholeVectors[T Float](n int) int {
-	if !isa.complete() {
+	if isa == portable {
 		return 0
 	}
 	return min(n, longestCall) &^ (lanesOf[T]() - 1)

@@ -26,11 +26,14 @@ var families = map[string]func(){
 	"vector":     vector,
 }
 
+// texts are the families for arm64, which avo does not know.
+var texts = map[string]func(){"neon": neon, "neonelementary": neonElementary, "neonnarrow": neonNarrow, "neonvector": neonVector}
+
 func main() {
 	family := flag.String("family", "", "group of kernels to write")
 	flag.Parse()
-	if *family == "neon" {
-		neon()
+	if write, ok := texts[*family]; ok {
+		write()
 		return
 	}
 	write, ok := families[*family]
