@@ -25,8 +25,15 @@ import (
 //   - cg goes by conjugate gradients, one pass over the data for each step, and neither forms a
 //     matrix nor makes sparse rows dense; where Alpha > 0 it stops when the predictions are right to
 //     100·Tol of the spread of the targets, and warns where MaxIter steps do not get there;
-//   - auto takes cg where sparse rows have more than 1024 columns or dense ones more than 16384,
+//   - auto takes cg where sparse rows have more than 1024 columns or dense ones more than 16384, and for
+//     more than 8192 dense rows and columns where that is less work, unless Alpha is next to nothing;
 //     dual where there are fewer rows than columns, else cholesky.
+//
+// For dense rows, 1024 or more of them with 1024 columns or more, and Alpha > 0, cg is preconditioned by Nyström's
+// approximation of X'SX from at most 1024 of its columns. Its steps read features in single precision, which a
+// pipeline maps again for each or keeps where its memory has room; what they leave of the residual is then asked of the rows in
+// double precision, until the predictions are right to Tol of the spread of the targets. So the solution is that of the
+// rows as they are. The Gradient of the report is a bound on how far off the predictions are.
 //
 // Where Alpha is 0 and columns depend on each other the solution of least norm is taken, and the
 // report warns. The targets are Y or Targets of the data. (Hoerl & Kennard, Technometrics 1970.)
@@ -45,6 +52,7 @@ func NewRidge() Ridge {
 
 var (
 	_ BlockEstimator  = Ridge{}
+	_ Rounding        = Ridge{}
 	_ Estimator       = Ridge{}
 	_ datasets.Coster = Ridge{}
 	_ param.Declarer  = (*Ridge)(nil)
@@ -97,3 +105,6 @@ func (s Ridge) fit(ctx context.Context, r *design.Rows) (Predictor, error) {
 // Cost estimates a fit to rows of a shape, whose number is −1 where that is unknown: then only the passes
 // count.
 func (s Ridge) Cost(shape datasets.Shape) datasets.Cost { return leastsquares.Ridge(s).Cost(shape, 0) }
+
+// LearnsRounded reports whether the solver steps on rows in single precision, for the solution of those in double.
+func (s Ridge) LearnsRounded(shape datasets.Shape) bool { return leastsquares.Ridge(s).Rounds(shape) }

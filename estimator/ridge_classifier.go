@@ -32,6 +32,7 @@ func NewRidgeClassifier() RidgeClassifier {
 
 var (
 	_ BlockEstimator  = RidgeClassifier{}
+	_ Rounding        = RidgeClassifier{}
 	_ Estimator       = RidgeClassifier{}
 	_ datasets.Coster = RidgeClassifier{}
 	_ param.Declarer  = (*RidgeClassifier)(nil)
@@ -165,4 +166,9 @@ func (s RidgeClassifier) Cost(shape datasets.Shape) datasets.Cost {
 		cost.Passes = 0
 	}
 	return cost
+}
+
+// LearnsRounded reports whether the solver steps on rows in single precision, for the solution of those in double.
+func (s RidgeClassifier) LearnsRounded(shape datasets.Shape) bool {
+	return leastsquares.Ridge(s.ridge()).Rounds(shape)
 }

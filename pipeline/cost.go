@@ -88,8 +88,8 @@ func (g Group) names() bool {
 // Cost adds up the steps and the estimator, and the mapped rows that are cached for an estimator that
 // reads them more than once.
 func (p Pipeline) Cost(shape datasets.Shape) datasets.Cost {
-	sum := Chain{Steps: p.Steps}.Cost(shape)
-	mapped := shape.After(sum)
+	chain := Chain{Steps: p.Steps}.Cost(shape)
+	sum, mapped := chain, shape.After(chain)
 	cost := rows.CostOf(p.Estimator, mapped)
 	rounds := p.rounds(shape)
 	sum.Flops += cost.Flops
@@ -102,7 +102,11 @@ func (p Pipeline) Cost(shape datasets.Shape) datasets.Cost {
 		case p.Precision == Float32 || rounds:
 			number = 4
 		}
-		sum.Bytes += int64(min(number*float64(max(shape.Rows, 0))*mapped.Entries(), float64(p.memory())))
+		size := number * float64(max(shape.Rows, 0)) * mapped.Entries()
+		sum.Bytes += int64(min(size, float64(p.memory())))
+		if last := len(p.Steps) - 1; size > float64(p.memory()) && cost.Passes > 1 { // each maps them again
+			sum.Flops += float64(cost.Passes-1) * max(0, chain.Flops-Chain{Steps: p.Steps[:last]}.Cost(shape).Flops)
+		}
 	}
 	sum.Width, sum.Filled, sum.Guess = cost.Width, 0, false
 	return sum

@@ -20,6 +20,7 @@ import (
 type diagonalMoments struct {
 	Moments
 	diagonal []float64 // Σ s·x²
+	each     []float64 // the weights of all dense rows, nil for ones
 }
 
 func (p *Problem) diagonalMoments(ctx context.Context) (*diagonalMoments, error) {
@@ -38,7 +39,16 @@ func (p *Problem) diagonalMoments(ctx context.Context) (*diagonalMoments, error)
 		if count != m.targets {
 			return fmt.Errorf("rows from %d: %d targets, wanted %d", first, count, m.targets)
 		}
-		m.addBlock(block.X, y, weights)
+		if weights != nil && !p.rows.Sparse {
+			m.each = append(m.each, weights...)
+		}
+		err = inDouble(block.X, func(lo, hi int, X mat.Matrix) error {
+			m.addBlock(X, y[lo*count:hi*count], part(weights, lo, hi-lo))
+			return ctx.Err()
+		})
+		if err != nil {
+			return err
+		}
 		if !kern.Finite(m.diagonal) {
 			return design.NameFault(first, block)
 		}
@@ -56,7 +66,6 @@ func (p *Problem) diagonalMoments(ctx context.Context) (*diagonalMoments, error)
 }
 
 func (m *diagonalMoments) addBlock(X mat.Matrix, y, weights []float64) {
-	X = design.Widened(X)
 	n, d := X.Dims()
 	if weights == nil {
 		weights = slices.Repeat([]float64{1}, n)
@@ -66,15 +75,34 @@ func (m *diagonalMoments) addBlock(X mat.Matrix, y, weights []float64) {
 	weighted := make([]float64, len(y))
 	m.addTargets(weighted, y, weights, n)
 	right, cross := kern.Dense(n, m.targets, m.targets, weighted), kern.Dense(d, m.targets, m.targets, m.cross)
-	design.AddSquares(m.diagonal, X, weights)
 	switch x := X.(type) {
 	case *sparse.CSR:
+		design.AddSquares(m.diagonal, X, weights)
 		kern.SparseMulVecT(m.sum, design.Compressed(x), weights, true)
 		kern.SparseMulT(cross, design.Compressed(x), right, true)
 	case *mat.Dense:
-		kern.MulVecT(m.sum, design.View(x), weights, true)
-		kern.Mul(cross, design.View(x).T(), right, true)
+		m.addDense(design.View(x), weighted, weights)
+		if m.targets > 1 {
+			kern.Mul(cross, design.View(x).T(), right, true)
+		}
 	}
+}
+
+// addDense adds dense rows, some of their columns at a time, but for the products with several targets.
+func (m *diagonalMoments) addDense(x kern.View[float64], weighted, weights []float64) {
+	const stripe = 512
+	kern.Parallel(x.Cols, stripe, func(lo, hi int) {
+		squares := make([]float64, hi-lo)
+		for i, s := range weights {
+			row := x.Row(i)[lo:hi]
+			kern.Multiply(squares, row, row)
+			kern.Axpy(s, squares, m.diagonal[lo:hi])
+			kern.Axpy(s, row, m.sum[lo:hi])
+			if m.targets == 1 {
+				kern.Axpy(weighted[i], row, m.cross[lo:hi])
+			}
+		}
+	})
 }
 
 // centredDiagonal returns the diagonal of the centred Gram matrix.

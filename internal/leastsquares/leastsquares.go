@@ -14,6 +14,7 @@ package leastsquares
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
@@ -54,11 +55,7 @@ func (p *Problem) cg(ctx context.Context) (solve.Linear, error) {
 		return solve.Linear{}, err
 	}
 	c := &ridgeCG{Problem: &cached, ctx: ctx, m: m, mean: m.Mean(), diagonal: m.centredDiagonal()}
-	by := c.primal
-	if c.drifts() {
-		by = c.dual
-	}
-	w, report, err := by()
+	w, report, err := c.solve()
 	if err != nil {
 		return solve.Linear{}, err
 	}
@@ -67,6 +64,19 @@ func (p *Problem) cg(ctx context.Context) (solve.Linear, error) {
 		kern.Axpy(1/m.Weight, m.diagonal, squares)
 		warnOfBlur(&report, p.Alpha, blur(w, squares, m.spreads(), m.Weight))
 	}
-	report.Objective = max(0, m.spread()-kern.Dot(w, m.rightSide()))
+	report.Objective = max(0, report.Objective+m.spread()-kern.Dot(w, m.rightSide()))
 	return solve.NewLinear(w, intercepts(w, c.mean, m.targetMean()), report)
+}
+
+// solve goes with a preconditioner where that pays and rounding lets it be, else with the diagonal alone.
+func (c *ridgeCG) solve() (w []float64, report solve.Report, err error) {
+	if c.preconditions(c.m.rows, c.m.Cols, c.rows.Sparse) {
+		if w, report, err = c.preconditioned(); !errors.Is(err, errRounding) {
+			return w, report, err
+		}
+	}
+	if c.drifts() {
+		return c.dual()
+	}
+	return c.primal()
 }

@@ -1,6 +1,8 @@
 package leastsquares
 
 import (
+	"math"
+
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 )
@@ -9,6 +11,9 @@ import (
 const (
 	widestGram       = 16384
 	widestSparseGram = 1024
+	// widestFactor is the one up to which dense rows with a penalty are not gone through step by step, be that less work
+	// or not.
+	widestFactor = 8192
 )
 
 // Ridge is a ridge regression: what to minimise, and how.
@@ -25,12 +30,41 @@ func (s Ridge) Way(n, d int, isSparse bool) string {
 	switch {
 	case s.Solver != "auto":
 		return s.Solver
-	case isSparse && d > widestSparseGram, d > widestGram && (n < 0 || n > widestGram):
+	case isSparse && d > widestSparseGram, !isSparse && min(n, d) > widestFactor && s.fewer(n, d), d > widestGram && (n < 0 || n > widestGram):
 		return "cg"
 	case n >= 0 && n < d:
 		return "dual"
 	}
 	return "cholesky"
+}
+
+// stepFlops is what a step takes for each number of dense rows that are mapped and read, in operations as fast as those of
+// a product of large matrices (measured).
+const stepFlops = 120
+
+// steps is about how many steps preconditioned conjugate gradients take on n rows that are about of length 1 (measured).
+func (s Ridge) steps(n int) float64 {
+	return min(float64(s.MaxIter), 8+0.14*math.Sqrt(float64(n)/s.Alpha))
+}
+
+// fewer reports whether preconditioned conjugate gradients take less work than the Gram matrix and its factor.
+func (s Ridge) fewer(n, d int) bool {
+	if !s.preconditions(n, d, false) {
+		return false
+	}
+	D := float64(d)
+	return s.steps(n)*stepFlops+2*float64(rankOf(d, s.Alpha, float64(n))) < D+D*D/3/float64(n)
+}
+
+// Rounds reports whether most readings of rows of a shape can do with single precision.
+func (s Ridge) Rounds(shape datasets.Shape) bool {
+	n, d, isSparse := shape.Rows, shape.Cols, shape.Filled > 0
+	return s.preconditions(n, d, isSparse) && s.Way(n, d, isSparse) == "cg"
+}
+
+// preconditions reports whether conjugate gradients on rows of a shape are preconditioned by more than the diagonal.
+func (s Ridge) preconditions(n, d int, isSparse bool) bool {
+	return !isSparse && s.Alpha > 0 && min(n, d) >= leastPreconditioned
 }
 
 // Cost is that of a fit whose targets are made of so many rows at a time. The targets of all rows are in memory
@@ -47,6 +81,9 @@ func (s Ridge) Cost(shape datasets.Shape, coded float64) datasets.Cost {
 		cost.Flops = n*n*d + n*n*n/3 + 2*n*n*t
 		numbers += n*(n+d) + 3*n*t
 	case "cg":
+		if s.preconditions(shape.Rows, shape.Cols, shape.Filled > 0) {
+			return s.preconditionedCost(shape, numbers)
+		}
 		const steps = 100
 		cost.Flops = steps * design.PassFlops(shape)
 		numbers += 6 * d
@@ -60,4 +97,19 @@ func (s Ridge) Cost(shape datasets.Shape, coded float64) datasets.Cost {
 	}
 	cost.Bytes = design.Bytes(numbers)
 	return cost
+}
+
+// preconditionedCost is that of conjugate gradients with a preconditioner, for features whose rows are about of length 1.
+// The passes in single precision count half.
+func (s Ridge) preconditionedCost(shape datasets.Shape, numbers float64) datasets.Cost {
+	n, d, t := float64(shape.Rows), float64(shape.Cols), float64(max(shape.Outputs, 1))
+	rank := float64(rankOf(shape.Cols, s.Alpha, n))
+	steps := s.steps(shape.Rows)
+	numbers += n + rank*(d/2+2*rank+2*factorColumns) + sketchRows*(d+rank)/2 + datasets.BlockRows/sharedRows*(d+1)*t + 8*d*t
+	return datasets.Cost{
+		Flops:  steps*(design.PassFlops(shape)+4*rank*d*t) + 2*n*d*rank + 2*d*rank*rank + 2*n*d*t,
+		Bytes:  design.Bytes(numbers),
+		Width:  max(shape.Outputs, 1),
+		Passes: 4 + int(steps/2),
+	}
 }

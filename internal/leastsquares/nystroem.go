@@ -1,0 +1,283 @@
+package leastsquares
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/single"
+)
+
+// The rank of a preconditioner is at most a share of the columns, so that it takes a fraction of what the Gram matrix
+// would, and not more than pays: 100 columns of a product with all rows take as long as a pass that maps these, 30 as one
+// that reads them from memory (measured).
+const (
+	leastRank = 64
+	mostRank  = 1024
+	rankShare = 8
+)
+
+// narrowPenalty is the least penalty, for each of the trace of a matrix, with which a preconditioner works in single
+// precision: its rounding is magnified as often as the largest eigenvalue has the penalty.
+const narrowPenalty = 1e-6
+
+// nystroem is the preconditioner P = F'F + penalty·I of a matrix A = G + alpha·I, where F'F = G_·I·(G_II + ν)⁻¹·G_I· is
+// Nyström's approximation of G from some of its columns I. The penalty is alpha and the mean eigenvalue of what the
+// approximation leaves of G. By Woodbury's identity
+//
+//	P⁻¹v = (v − F'(FF' + penalty·I)⁻¹Fv)/penalty
+//
+// takes two products with F. As F'F is nowhere larger than G, P is at most penalty/alpha times A: so r'A⁻¹r, the square
+// by which a residual r is off the solution, is at most that many times r'P⁻¹r. (Frangella, Tropp & Udell, SIAM J. Matrix
+// Anal. Appl. 2023, who draw more than columns for the same accuracy at twice the cost.)
+type nystroem struct {
+	ctx            context.Context
+	alpha, penalty float64
+	factor         kern.View[float32] // F, rank × columns
+	inner          kern.View[float64] // the Cholesky factor of FF' + penalty·I
+	wide           bool               // whether products are in double precision
+}
+
+// rankOf returns the rank of a preconditioner for alpha on d columns with the given trace. Not more eigenvalues than the
+// trace over alpha are above alpha, and where they fall a twentieth of that is enough (measured).
+func rankOf(d int, alpha, trace float64) int {
+	return int(min(max(leastRank, trace/alpha/20), mostRank, float64(max(1, d/rankShare))))
+}
+
+// drawn are some of n numbers, at random and in their order.
+func drawn(n, count int) []int {
+	list := rand.New(rand.NewPCG(uint64(n), 0x5a3d)).Perm(n)[:count]
+	slices.Sort(list)
+	return list
+}
+
+// sketch is what the rows tell of some columns I of the matrix G: G_I·, rank × columns.
+type sketch struct {
+	columns []int
+	mean    []float64
+	sums    kern.View[float32]
+}
+
+func newSketch(mean []float64, rank int) *sketch {
+	d := len(mean)
+	return &sketch{columns: drawn(d, rank), mean: mean, sums: kern.Dense(rank, d, d, kern.Large[float32](rank * d)[:rank*d])}
+}
+
+// add adds rows in either precision; weights nil means ones.
+func (s *sketch) add(ctx context.Context, X mat.Matrix, weights []float64) error {
+	n, d := X.Dims()
+	k, size := len(s.columns), min(n, sketchRows)
+	some, own := design.Borrow[float32](size*k), design.Borrow[float32](size*d)
+	defer some.Release()
+	defer own.Release()
+	for lo := 0; lo < n; lo += size {
+		hi := min(lo+size, n)
+		rows, list := kern.Dense(hi-lo, d, d, own.List), some.List[:(hi-lo)*k]
+		if short, ok := X.(*single.Dense); ok {
+			rows = design.ViewFloat32(short).Slice(lo, hi, 0, d)
+			s.pick(list, rows, s.mean, part(weights, lo, hi-lo))
+		} else {
+			s.round(rows, design.View(X.(*mat.Dense)).Slice(lo, hi, 0, d))
+			s.pick(list, rows, nil, part(weights, lo, hi-lo))
+		}
+		if err := kern.MulUntil(ctx, s.sums, kern.Dense(hi-lo, k, k, list).T(), rows, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sketchRows is the number of rows that are multiplied together.
+const sketchRows = 512
+
+// round writes rows less the mean.
+func (s *sketch) round(dst kern.View[float32], rows kern.View[float64]) {
+	kern.Parallel(rows.Rows, 16, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			to := dst.Row(i)
+			for j, v := range rows.Row(i) {
+				to[j] = float32(v - s.mean[j])
+			}
+		}
+	})
+}
+
+// pick writes the columns of the sketch, less a mean, nil for zeros, and times the weights of the rows.
+func (s *sketch) pick(dst []float32, rows kern.View[float32], mean, weights []float64) {
+	k := len(s.columns)
+	kern.Parallel(rows.Rows, 16, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			weight := 1.0
+			if weights != nil {
+				weight = weights[i]
+			}
+			row := rows.Row(i)
+			for c, j := range s.columns {
+				v := float64(row[j])
+				if mean != nil {
+					v -= mean[j]
+				}
+				dst[i*k+c] = float32(weight * v)
+			}
+		}
+	})
+}
+
+// errRounding says that rounding has left nothing of a preconditioner.
+var errRounding = errors.New("alpha is lost beside the inputs in rounding")
+
+// precondition returns the preconditioner for alpha on a matrix with the given trace.
+func (s *sketch) precondition(ctx context.Context, alpha, trace float64) (*nystroem, error) {
+	k, d := s.sums.Rows, s.sums.Cols
+	p := &nystroem{ctx: ctx, alpha: alpha, factor: s.sums}
+	lower, err := s.core(ctx, alpha)
+	if err != nil {
+		return nil, err
+	}
+	found := 0.0 // the trace of F'F
+	for lo := 0; lo < d; lo += factorColumns {
+		hi := min(lo+factorColumns, d)
+		part := s.sums.Slice(0, k, lo, hi)
+		stripe := kern.Dense(k, hi-lo, hi-lo, make([]float64, k*(hi-lo)))
+		for i := range k {
+			design.Widen(stripe.Row(i), part.Row(i))
+		}
+		if err := kern.SolveLower(ctx, lower, stripe); err != nil {
+			return nil, err
+		}
+		found += kern.Dot(stripe.Data, stripe.Data)
+		for i := range k {
+			design.Round(part.Row(i), stripe.Row(i))
+		}
+	}
+	p.penalty = alpha + max(0, trace-found)/float64(d)
+	p.wide = p.penalty < narrowPenalty*trace
+	p.inner = kern.Dense(k, k, k, make([]float64, k*k))
+	if err := p.gram(); err != nil {
+		return nil, err
+	}
+	addDiagonal(p.inner.Data, k, p.penalty)
+	if _, ok, err := kern.Cholesky(ctx, p.inner); err != nil || !ok {
+		return nil, orRounding(err)
+	}
+	return p, nil
+}
+
+// gram adds FF' to the inner matrix.
+func (p *nystroem) gram() error {
+	if !p.wide {
+		return kern.GramMixed(p.ctx, p.inner, p.factor.T(), nil)
+	}
+	k, d := p.factor.Rows, p.factor.Cols
+	for lo := 0; lo < d; lo += factorColumns {
+		var err error
+		inPrecision(p.factor.Slice(0, k, lo, min(lo+factorColumns, d)), func(part kern.View[float64]) {
+			err = kern.Gram(p.ctx, p.inner, part.T(), nil)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// factorColumns is the number of columns of F that are made together.
+const factorColumns = 1024
+
+// core returns the Cholesky factor of G_II + ν: ν is the share of alpha that these columns have, and more where rounding
+// of sums in single precision would make the matrix indefinite.
+func (s *sketch) core(ctx context.Context, alpha float64) (kern.View[float64], error) {
+	k, d := s.sums.Rows, s.sums.Cols
+	core := kern.Dense(k, k, k, make([]float64, k*k))
+	nu := 0.0
+	for c, j := range s.columns {
+		nu = max(nu, epsilonFloat32*float64(s.sums.At(c, j)))
+	}
+	for nu = max(nu, alpha*float64(k)/float64(d)); nu-nu == 0; nu *= 8 {
+		for r := range k {
+			for c, j := range s.columns[:r+1] {
+				core.Set(r, c, float64(s.sums.At(r, j)))
+			}
+			core.Set(r, r, core.At(r, r)+nu)
+		}
+		if _, ok, err := kern.Cholesky(ctx, core); err != nil || ok {
+			return core, err
+		}
+	}
+	return core, errRounding
+}
+
+func orRounding(err error) error {
+	if err != nil {
+		return err
+	}
+	return errRounding
+}
+
+// solve writes P⁻¹v to dst; both are columns × outputs.
+func (p *nystroem) solve(dst, v []float64, outputs int) error {
+	if p.wide {
+		return solveNystroem[float64](p, dst, v, outputs)
+	}
+	return solveNystroem[float32](p, dst, v, outputs)
+}
+
+// F is multiplied some rows, or some rows of some columns, at a time.
+const solveRows, solveColumns = 64, 1024
+
+func solveNystroem[T kern.Float](p *nystroem, dst, v []float64, t int) error {
+	m, d := p.factor.Rows, p.factor.Cols
+	right, inner := design.Borrow[T](d*t), make([]float64, m*t)
+	defer right.Release()
+	design.Transpose(right.List, v, t)
+	kern.Parallel(m, solveRows, func(lo, hi int) {
+		room := design.Borrow[T]((hi - lo) * t)
+		defer room.Release()
+		inPrecision(p.factor.Slice(lo, hi, 0, d), func(rows kern.View[T]) {
+			design.Project(inner[lo*t:hi*t], rows, right.List, room.List)
+		})
+	})
+	if err := kern.SolveCholesky(p.ctx, p.inner, kern.Dense(m, t, t, inner)); err != nil {
+		return err
+	}
+	kern.Parallel(d, solveColumns, func(from, to int) {
+		width := to - from
+		sums, room := make([]float64, width*t), design.Borrow[T]((solveRows+width)*t)
+		defer room.Release()
+		for lo := 0; lo < m; lo += solveRows {
+			hi := min(lo+solveRows, m)
+			inPrecision(p.factor.Slice(lo, hi, from, to), func(rows kern.View[T]) {
+				design.Collect(sums, rows, inner[lo*t:hi*t], room.List)
+			})
+		}
+		for j := range width {
+			for o := range t {
+				at := (from+j)*t + o
+				dst[at] = (v[at] - sums[o*width+j]) / p.penalty
+			}
+		}
+	})
+	return p.ctx.Err()
+}
+
+// inPrecision calls f with rows in one of the precisions.
+func inPrecision[T kern.Float](rows kern.View[float32], f func(kern.View[T])) {
+	if same, ok := any(rows).(kern.View[T]); ok {
+		f(same)
+		return
+	}
+	n, d := rows.Rows, rows.Cols
+	hold := design.Borrow[T](n * d)
+	defer hold.Release()
+	for i := range n {
+		for j, v := range rows.Row(i) {
+			hold.List[i*d+j] = T(v)
+		}
+	}
+	f(kern.Dense(n, d, d, hold.List))
+}

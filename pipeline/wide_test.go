@@ -1,0 +1,75 @@
+package pipeline_test
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/bochner-ml/bochner/datasets/synthetic"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// Ridge on a wide map by conjugate gradients predicts what the factor of the Gram matrix does, whether features are
+// cached, mapped again for every step, or kept in single precision; from a stream too.
+func TestRidgeOnWideMapsWhateverIsKept(t *testing.T) {
+	const n, features = 1100, 1030
+	ctx := context.Background()
+	data, err := synthetic.Friedman1(n, 6, 0.1, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(solver, precision string, memory int64) pipeline.Pipeline {
+		rff, ridge := transformer.NewRFF(), estimator.NewRidge()
+		rff.Features, rff.Gamma = features, transformer.FixedGamma(0.5)
+		ridge.Alpha, ridge.Solver = 0.01, solver
+		p := pipeline.Steps(transformer.NewStandardize(), rff).Then(ridge)
+		p.Precision, p.Memory = precision, memory
+		return p
+	}
+	for _, precision := range []string{pipeline.Float64, pipeline.Float32} {
+		exact, err := of("cholesky", precision, 0).Fit(ctx, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := exact.Predict(ctx, data.X)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tolerance := 1e-7
+		if precision == pipeline.Float32 {
+			tolerance = 1e-3 // what sums in single precision may leave
+		}
+		for name, memory := range map[string]int64{"cached": 1 << 30, "kept": 6 * n * features, "mapped again": 1 << 20} {
+			for _, stream := range []bool{false, true} {
+				if stream && name != "mapped again" {
+					continue
+				}
+				p := of("cg", precision, memory)
+				var fitted estimator.Predictor
+				if stream {
+					fitted, err = p.FitSource(ctx, data.Source())
+				} else {
+					fitted, err = p.Fit(ctx, data)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := fitted.Predict(ctx, data.X)
+				if err != nil {
+					t.Fatal(err)
+				}
+				off := 0.0
+				for i := range n {
+					off = math.Max(off, math.Abs(got[i]-want[i]))
+				}
+				_, model := pipeline.Find(fitted).Model()
+				report := model.(estimator.Reporter).Report()
+				if off > 5*tolerance || !report.Converged || report.Solver != "cg" || report.Gradient > 1e-8 { // the spread is about 5
+					t.Errorf("%s, %s, stream %v: off by %.2g; %+v", precision, name, stream, off, report)
+				}
+			}
+		}
+	}
+}
