@@ -2,7 +2,8 @@
 //
 // A [Problem] is one ridge regression on rows of any kind. [Problem.Solve] takes one of three ways: by the
 // sums of products of the rows ([Moments]) and the Cholesky factor of their matrix; by the matrix of
-// products between rows, where there are fewer rows than columns; or by conjugate gradients. Where the
+// products between rows, where there are fewer rows than columns; or by conjugate gradients, preconditioned by
+// Nyström's approximation where rows are dense and many. Where the
 // rounding of sums would show in predictions, a solution is refined by passes over the rows themselves.
 //
 // Moments of parts of the rows can be merged, subtracted and cut to their leading columns, and a [Path]
