@@ -1,14 +1,17 @@
 package pipeline_test
 
 import (
+	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -83,6 +86,40 @@ func TestFeaturesAreRoundedOnTheWay(t *testing.T) {
 					t.Fatalf("%T, %s: coefficient %d is %v, was %v", model, what, j, w, got[j])
 				}
 			}
+		}
+	}
+}
+
+// A search rounds many features on the way too, of problems that are solved together and of paths, and scores what
+// fitting each candidate by itself does.
+func TestSearchesRoundOnTheWay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the features are many")
+	}
+	const n, width = 12_600, 512
+	folds := thirds(n)[:1]
+	for _, classes := range []int{2, 3} {
+		data := numbers(n, 5)
+		sorted := slices.Sorted(slices.Values(data.Y))
+		for i, y := range data.Y {
+			at, _ := slices.BinarySearch(sorted, y)
+			data.Y[i] = float64(at * classes / n)
+		}
+		logistic := estimator.NewLogistic()
+		logistic.Tol = 1e-9
+		base := pipeline.Steps(transformer.NewStandardize(), fourier(width)).Then(logistic)
+		settings := grid(t, base, param.Setting{Path: "rff.features", Value: []any{32, width}}, param.Setting{Path: "logistic.C", Value: []any{0.1, 1.0}})
+		got, _ := sweep(t, base, data, folds, settings)
+		for i, s := range settings {
+			alone, err := s.Fit(ctx, data.Select(folds[0].Train))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := estimator.Predict(ctx, alone, datasets.SelectRows(data.X, folds[0].Test))
+			if err != nil {
+				t.Fatal(err)
+			}
+			agree(t, fmt.Sprintf("%d classes, setting %d", classes, i), got[key{i, 0}].Prediction, want, true)
 		}
 	}
 }

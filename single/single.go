@@ -85,6 +85,16 @@ func (m *Dense) Slice(lo, hi int) *Dense {
 	return &out
 }
 
+// Leading returns the first columns as a view.
+func (m *Dense) Leading(cols int) *Dense {
+	if cols < 0 || cols > m.cols {
+		panic(mat.ErrColAccess)
+	}
+	out := *m
+	out.cols = cols
+	return &out
+}
+
 // Select returns a copy of the named rows, in that order.
 func (m *Dense) Select(rows []int) *Dense {
 	out := New(len(rows), m.cols, nil)

@@ -77,7 +77,7 @@ var Allowed = map[string][]string{
 	"internal/design":       {"datasets", "sparse", "single", "internal/kern"},
 	"internal/leastsquares": {"internal/design", "internal/kern", "datasets/pass", "internal/solve", "datasets", "sparse", "single", "model"},
 	"internal/newton":       {"internal/design", "internal/leastsquares", "internal/kern", "datasets/pass", "internal/solve", "datasets", "sparse", "single", "model"},
-	"internal/batch":        {"internal/kernelridge", "internal/memory", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/kern", "internal/solve", "datasets"},
+	"internal/batch":        {"single", "internal/kernelridge", "internal/memory", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/kern", "internal/solve", "datasets"},
 	"internal/sgd":          {"internal/design", "internal/kern", "internal/solve", "internal/spectral", "datasets", "sparse", "single", "model"},
 	"internal/descent":      {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
 

@@ -47,7 +47,8 @@ func NewtonsCost(b Batch, shape datasets.Shape) (sum datasets.Cost, shared []str
 		}
 		most = max(most, widest[which])
 	}
-	sum.Bytes += design.Bytes(n * float64(most))
+	features, _ := cached(max(shape.Rows, 0), most)
+	sum.Bytes += features
 	sum.Width = max(shape.Outputs, 1)
 	return sum, slices.Sorted(maps.Keys(names))
 }

@@ -9,18 +9,20 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/single"
 )
 
 // tileRows is the number of rows mapped at once.
 const tileRows = 1024
 
 // mappedRows is the rows of the parts, one part after the other, on one map: in memory where
-// there is room, else mapped whenever they are read.
+// there is room, else mapped whenever they are read. Many are in memory in single precision, and mapped again where they
+// must be right.
 type mappedRows struct {
 	family *mappedNewton
 	which  int
 	starts []int // of the parts
-	Z      *mat.Dense
+	Z      mat.Matrix
 }
 
 func (s *mappedNewton) prepare(ctx context.Context, which int) (*mappedRows, error) {
@@ -30,22 +32,41 @@ func (s *mappedNewton) prepare(ctx context.Context, which int) (*mappedRows, err
 		m.starts = append(m.starts, n)
 		n += len(part)
 	}
-	if 8*int64(n)*int64(width) > s.Memory {
+	bytes, rounds := cached(n, width)
+	if bytes > s.Memory {
 		return m, nil
 	}
-	Z := mat.NewDense(n, width, nil)
+	put := m.hold(n, width, rounds)
 	for p, part := range s.parts {
 		err := s.tiles(ctx, which, part, func(first int, tile *mat.Dense) error {
-			k, _ := tile.Dims()
-			Z.Slice(m.starts[p]+first, m.starts[p]+first+k, 0, width).(*mat.Dense).Copy(tile)
+			put(m.starts[p]+first, tile)
 			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	m.Z = Z
 	return m, nil
+}
+
+// hold makes room for the features, and returns what puts a tile of them there.
+func (m *mappedRows) hold(n, width int, rounds bool) func(first int, tile *mat.Dense) {
+	if !rounds {
+		Z := mat.NewDense(n, width, nil)
+		m.Z = Z
+		return func(first int, tile *mat.Dense) {
+			k, _ := tile.Dims()
+			Z.Slice(first, first+k, 0, width).(*mat.Dense).Copy(tile)
+		}
+	}
+	Z := single.New(n, width, nil)
+	m.Z = Z
+	return func(first int, tile *mat.Dense) {
+		k, _ := tile.Dims()
+		for i := range k {
+			design.Round(Z.Row(first+i), tile.RawRowView(i))
+		}
+	}
 }
 
 // tiles maps rows, so many at a time.
@@ -69,41 +90,70 @@ func (m *mappedRows) all(width int) *design.Rows {
 	return m.rows(list, width)
 }
 
+// cached is how many bytes features take in memory, and whether in single precision: those that are so many that
+// passes wait for them.
+func cached(n, width int) (bytes int64, rounds bool) {
+	const many = 32 << 20
+	bytes = 8 * int64(n) * int64(width)
+	if bytes < many {
+		return bytes, false
+	}
+	return bytes / 2, true
+}
+
 // rows returns the rows of some parts, one after the other, as wide as asked.
 func (m *mappedRows) rows(parts []int, width int) *design.Rows {
-	s := m.family
 	r := &design.Rows{Cols: width}
 	for _, p := range parts {
-		r.N += len(s.parts[p])
+		r.N += len(m.family.parts[p])
+	}
+	inMemory := func(ctx context.Context, yield func(int, datasets.Set) error) error {
+		return m.inMemory(ctx, parts, width, yield)
 	}
 	r.Each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
-		first := 0
-		for _, p := range parts {
-			n := len(s.parts[p])
-			if m.Z == nil {
-				err := s.tiles(ctx, m.which, s.parts[p], func(lo int, Z *mat.Dense) error {
-					k, _ := Z.Dims()
-					return yield(first+lo, datasets.Set{X: Z.Slice(0, k, 0, width)})
-				})
-				if err != nil {
-					return err
-				}
-			} else {
-				for lo := 0; lo < n; lo += datasets.BlockRows {
-					if err := ctx.Err(); err != nil {
-						return err
-					}
-					at, end := m.starts[p]+lo, m.starts[p]+min(lo+datasets.BlockRows, n)
-					if err := yield(first+lo, datasets.Set{X: m.Z.Slice(at, end, 0, width)}); err != nil {
-						return err
-					}
-				}
-			}
-			first += n
-		}
-		return nil
+		return m.afresh(ctx, parts, width, yield)
+	}
+	switch m.Z.(type) {
+	case *mat.Dense:
+		r.Each = inMemory
+	case *single.Dense:
+		r.Rounded = &design.Rows{N: r.N, Cols: width, Float32: true, Each: inMemory}
 	}
 	return r
+}
+
+// afresh maps the rows of some parts.
+func (m *mappedRows) afresh(ctx context.Context, parts []int, width int, yield func(int, datasets.Set) error) error {
+	first := 0
+	for _, p := range parts {
+		err := m.family.tiles(ctx, m.which, m.family.parts[p], func(lo int, Z *mat.Dense) error {
+			return yield(first+lo, datasets.Set{X: design.Leading(Z, width)})
+		})
+		if err != nil {
+			return err
+		}
+		first += len(m.family.parts[p])
+	}
+	return nil
+}
+
+// inMemory reads the rows of some parts that are in memory.
+func (m *mappedRows) inMemory(ctx context.Context, parts []int, width int, yield func(int, datasets.Set) error) error {
+	first := 0
+	for _, p := range parts {
+		n := len(m.family.parts[p])
+		for lo := 0; lo < n; lo += datasets.BlockRows {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			at, end := m.starts[p]+lo, m.starts[p]+min(lo+datasets.BlockRows, n)
+			if err := yield(first+lo, datasets.Set{X: design.Leading(datasets.SliceRows(m.Z, at, end), width)}); err != nil {
+				return err
+			}
+		}
+		first += n
+	}
+	return nil
 }
 
 // mappedNewton is one batch on related maps.

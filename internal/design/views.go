@@ -68,6 +68,15 @@ func Round[T kern.Float](dst []T, list []float64) {
 	}
 }
 
+// Leading returns the first columns of dense rows, of either precision, as a view.
+func Leading(X mat.Matrix, cols int) mat.Matrix {
+	if m, ok := X.(*single.Dense); ok {
+		return m.Leading(cols)
+	}
+	n, _ := X.Dims()
+	return X.(*mat.Dense).Slice(0, n, 0, cols)
+}
+
 // View returns a dense matrix as kern sees it.
 func View(m *mat.Dense) kern.View[float64] {
 	raw := m.RawMatrix()

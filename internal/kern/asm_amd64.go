@@ -87,26 +87,50 @@ func substituteAsm[T Float](depth int, a, b *T) {
 	}
 }
 
-func scoresAsm(width, depth int, a *float64, aRow int, b, sums *float64) {
+func scoresAsm[T Float](width, depth int, a *T, aRow int, b, sums *T) {
+	if !is64[T]() {
+		scoresFloat32(width, depth, p32(a), aRow, p32(b), p32(sums))
+		return
+	}
 	switch {
 	case isa == avx512 && width == 8:
-		scores8AVX512F64(depth, a, aRow, b, sums)
+		scores8AVX512F64(depth, p64(a), aRow, p64(b), p64(sums))
 	case isa == avx512 && width == 16:
-		scores16AVX512F64(depth, a, aRow, b, sums)
+		scores16AVX512F64(depth, p64(a), aRow, p64(b), p64(sums))
 	case isa == avx512:
-		scores24AVX512F64(depth, a, aRow, b, sums)
+		scores24AVX512F64(depth, p64(a), aRow, p64(b), p64(sums))
 	case width == 4:
-		scores4AVX2F64(depth, a, aRow, b, sums)
+		scores4AVX2F64(depth, p64(a), aRow, p64(b), p64(sums))
 	default:
-		scores8AVX2F64(depth, a, aRow, b, sums)
+		scores8AVX2F64(depth, p64(a), aRow, p64(b), p64(sums))
 	}
 }
 
-func weighAsm(panels, depth int, a, b *float64, bRow int, c *float64, cRow int) {
-	if isa == avx512 {
-		weighAVX512F64(panels, depth, a, b, bRow, c, cRow)
-	} else {
-		weighAVX2F64(panels, depth, a, b, bRow, c, cRow)
+func scoresFloat32(width, depth int, a *float32, aRow int, b, sums *float32) {
+	switch {
+	case isa == avx512 && width == 16:
+		scores16AVX512F32(depth, a, aRow, b, sums)
+	case isa == avx512 && width == 32:
+		scores32AVX512F32(depth, a, aRow, b, sums)
+	case isa == avx512:
+		scores48AVX512F32(depth, a, aRow, b, sums)
+	case width == 8:
+		scores8AVX2F32(depth, a, aRow, b, sums)
+	default:
+		scores16AVX2F32(depth, a, aRow, b, sums)
+	}
+}
+
+func weighAsm[T Float](panels, depth int, a, b *T, bRow int, c *T, cRow int) {
+	switch {
+	case isa == avx512 && is64[T]():
+		weighAVX512F64(panels, depth, p64(a), p64(b), bRow, p64(c), cRow)
+	case isa == avx512:
+		weighAVX512F32(panels, depth, p32(a), p32(b), bRow, p32(c), cRow)
+	case is64[T]():
+		weighAVX2F64(panels, depth, p64(a), p64(b), bRow, p64(c), cRow)
+	default:
+		weighAVX2F32(panels, depth, p32(a), p32(b), bRow, p32(c), cRow)
 	}
 }
 

@@ -144,14 +144,15 @@ func rootsAsm[T Float](scale T, dst, x *T, n int) {
 	}
 }
 
-func scoresAsm(width, depth int, a *float64, aRow int, b, sums *float64) {
+// scoresAsm and weighAsm are there for float64 only.
+func scoresAsm[T Float](width, depth int, a *T, aRow int, b, sums *T) {
 	if width == 4 {
-		scores4NEONF64(depth, a, aRow, b, sums)
+		scores4NEONF64(depth, p64(a), aRow, p64(b), p64(sums))
 	} else {
-		scores8NEONF64(depth, a, aRow, b, sums)
+		scores8NEONF64(depth, p64(a), aRow, p64(b), p64(sums))
 	}
 }
 
-func weighAsm(panels, depth int, a, b *float64, bRow int, c *float64, cRow int) {
-	weighNEONF64(panels, depth, a, b, bRow, c, cRow)
+func weighAsm[T Float](panels, depth int, a, b *T, bRow int, c *T, cRow int) {
+	weighNEONF64(panels, depth, p64(a), p64(b), bRow, p64(c), cRow)
 }

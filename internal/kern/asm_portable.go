@@ -45,8 +45,8 @@ func squaresAsm[T Float](constants, norms, row *T, n int) bool { panic("kern: no
 
 func rootsAsm[T Float](scale T, dst, x *T, n int) { panic("kern: no assembly") }
 
-func scoresAsm(width, depth int, a *float64, aRow int, b, sums *float64) { panic("kern: no assembly") }
+func scoresAsm[T Float](width, depth int, a *T, aRow int, b, sums *T) { panic("kern: no assembly") }
 
-func weighAsm(panels, depth int, a, b *float64, bRow int, c *float64, cRow int) {
+func weighAsm[T Float](panels, depth int, a, b *T, bRow int, c *T, cRow int) {
 	panic("kern: no assembly")
 }

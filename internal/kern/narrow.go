@@ -2,18 +2,18 @@ package kern
 
 // Narrow is a few vectors, packed for products with the rows of matrices: so few that packing the
 // rows as [Mul] does would cost more than the products. It is safe for concurrent use.
-type Narrow struct {
-	w      View[float64]
-	packed []float64 // panels of columns: [panel][element][column of the panel]
+type Narrow[T Float] struct {
+	w      View[T]
+	packed []T // panels of columns: [panel][element][column of the panel]
 }
 
 // NewNarrow packs the rows of w, k vectors of d elements.
-func NewNarrow(w View[float64]) *Narrow {
-	v := &Narrow{w: w}
-	if isa == portable {
+func NewNarrow[T Float](w View[T]) *Narrow[T] {
+	v := &Narrow[T]{w: w}
+	if !hasNarrow[T]() {
 		return v
 	}
-	v.packed = make([]float64, v.padded()*w.Cols)
+	v.packed = make([]T, v.padded()*w.Cols)
 	v.panels(func(first, width int) {
 		panel := v.packed[first*w.Cols:]
 		for j := first; j < min(first+width, w.Rows); j++ {
@@ -25,8 +25,11 @@ func NewNarrow(w View[float64]) *Narrow {
 	return v
 }
 
+// hasNarrow reports whether there are kernels in assembly for numbers of type T.
+func hasNarrow[T Float]() bool { return isa.complete() || isa == neon && is64[T]() }
+
 // padded is the number of vectors with zero ones added up to whole panels.
-func (v *Narrow) padded() int {
+func (v *Narrow[T]) padded() int {
 	n := 0
 	v.panels(func(first, width int) { n = first + width })
 	return n
@@ -34,20 +37,12 @@ func (v *Narrow) padded() int {
 
 // panels calls f for each panel with its first vector and its width: as wide as the kernels go, the
 // last one as narrow as they do.
-func (v *Narrow) panels(f func(first, width int)) {
-	nr := blockingOf[float64]().nr
-	lanes := wholeLanes()
+func (v *Narrow[T]) panels(f func(first, width int)) {
+	nr := blockingOf[T]().nr
+	lanes := max(4, lanesOf[T]()) // that of the narrowest kernel
 	for first := 0; first < v.w.Rows; first += nr {
 		f(first, min(nr, roundUp(v.w.Rows-first, lanes)))
 	}
-}
-
-// wholeLanes is the number of float64 in a vector register.
-func wholeLanes() int {
-	if isa == avx512 {
-		return 8
-	}
-	return 4
 }
 
 // NarrowTile is the most rows that a [NarrowPass] takes at once.
@@ -60,33 +55,33 @@ const NarrowTile = 128
 //
 // Rows are used where they are. A tile should fit into the second-level cache, which then is read
 // from memory once. Cost 4nkd flops for n rows. The sums over q and i have a fixed order.
-type NarrowPass struct {
-	v      *Narrow
-	scores []float64 // padded vectors × NarrowTile
-	sums   []float64 // padded to whole tiles
-	rows   int       // of sums
-	width  int       // of sums
-	left   []float64 // packed weights
-	edge   []float64 // the last columns of a tile
+type NarrowPass[T Float] struct {
+	v      *Narrow[T]
+	scores []T // padded vectors × NarrowTile
+	sums   []T // padded to whole tiles
+	rows   int // of sums
+	width  int // of sums
+	left   []T // packed weights
+	edge   []T // the last columns of a tile
 }
 
 // NewPass returns a pass that has seen no rows.
-func (v *Narrow) NewPass() *NarrowPass {
-	f := &NarrowPass{v: v, rows: v.w.Rows, width: v.w.Cols}
-	if isa != portable {
-		bl := blockingOf[float64]()
+func (v *Narrow[T]) NewPass() *NarrowPass[T] {
+	f := &NarrowPass[T]{v: v, rows: v.w.Rows, width: v.w.Cols}
+	if hasNarrow[T]() {
+		bl := blockingOf[T]()
 		f.rows, f.width = roundUp(f.rows, bl.mr), roundUp(f.width, bl.nr)
-		f.left = make([]float64, f.rows*NarrowTile)
-		f.edge = make([]float64, max(bl.nr*NarrowTile, bl.mr*v.w.Cols))
+		f.left = make([]T, f.rows*NarrowTile)
+		f.edge = make([]T, max(bl.nr*NarrowTile, bl.mr*v.w.Cols))
 	}
-	f.scores = make([]float64, max(f.rows, v.padded())*NarrowTile)
-	f.sums = make([]float64, f.rows*f.width)
+	f.scores = make([]T, max(f.rows, v.padded())*NarrowTile)
+	f.sums = make([]T, f.rows*f.width)
 	return f
 }
 
 // Scores returns the products of at most NarrowTile rows with the vectors, k × n, for the caller to
 // overwrite with weights before Add.
-func (f *NarrowPass) Scores(a View[float64]) View[float64] {
+func (f *NarrowPass[T]) Scores(a View[T]) View[T] {
 	w := f.v.w
 	out := Dense(w.Rows, a.Rows, NarrowTile, f.scores)
 	if a.Rows > NarrowTile || a.Cols != w.Cols || a.ColStride != 1 {
@@ -95,11 +90,11 @@ func (f *NarrowPass) Scores(a View[float64]) View[float64] {
 	if a.Rows == 0 || w.Rows == 0 {
 		return out
 	}
-	if isa == portable {
+	if !hasNarrow[T]() {
 		Mul(out, w, a.T(), false)
 		return out
 	}
-	mr := blockingOf[float64]().mr
+	mr := blockingOf[T]().mr
 	rows := a
 	if a.Rows < mr { // padded by rows of zeros
 		rows = Dense(mr, a.Cols, a.Cols, f.edge)
@@ -108,7 +103,7 @@ func (f *NarrowPass) Scores(a View[float64]) View[float64] {
 			copy(rows.Row(i), a.Row(i))
 		}
 	}
-	var tile [8 * 24]float64
+	var tile [8 * 48]T
 	for i := 0; i < a.Rows; i += mr {
 		at := min(i, rows.Rows-mr) // the last ones are made twice
 		f.v.panels(func(first, width int) {
@@ -120,16 +115,16 @@ func (f *NarrowPass) Scores(a View[float64]) View[float64] {
 }
 
 // Add adds up the rows that Scores was given times the weights that are now in its place.
-func (f *NarrowPass) Add(a View[float64]) {
+func (f *NarrowPass[T]) Add(a View[T]) {
 	w := f.v.w
 	if a.Rows == 0 || w.Rows == 0 {
 		return
 	}
-	if isa == portable {
+	if !hasNarrow[T]() {
 		Mul(Dense(w.Rows, w.Cols, f.width, f.sums), Dense(w.Rows, a.Rows, NarrowTile, f.scores), a, true)
 		return
 	}
-	bl := blockingOf[float64]()
+	bl := blockingOf[T]()
 	clear(f.scores[w.Rows*NarrowTile:])
 	packPanels(f.left, Dense(f.rows, a.Rows, NarrowTile, f.scores), bl.mr, 0, f.rows, 0, a.Rows, nil)
 	whole := w.Cols / bl.nr
@@ -151,6 +146,6 @@ func (f *NarrowPass) Add(a View[float64]) {
 }
 
 // Sums returns what has been added up, k × d, to be read or cleared.
-func (f *NarrowPass) Sums() View[float64] {
+func (f *NarrowPass[T]) Sums() View[T] {
 	return Dense(f.v.w.Rows, f.v.w.Cols, f.width, f.sums)
 }

@@ -32,6 +32,34 @@ func scores24AVX512F64(depth int, a *float64, aRow int, b *float64, sums *float6
 //go:noescape
 func weighAVX512F64(panels int, depth int, a *float64, b *float64, bRow int, c *float64, cRow int)
 
+// scores16AVX512F32 multiplies 8 rows with a packed panel of 16 columns:
+//
+//	for i < 8, j < 16:  sums[16·i+j] = Σ_{k<depth} a[i·aRow+k]·b[16·k+j]
+//
+//go:noescape
+func scores16AVX512F32(depth int, a *float32, aRow int, b *float32, sums *float32)
+
+// scores32AVX512F32 multiplies 8 rows with a packed panel of 32 columns:
+//
+//	for i < 8, j < 32:  sums[32·i+j] = Σ_{k<depth} a[i·aRow+k]·b[32·k+j]
+//
+//go:noescape
+func scores32AVX512F32(depth int, a *float32, aRow int, b *float32, sums *float32)
+
+// scores48AVX512F32 multiplies 8 rows with a packed panel of 48 columns:
+//
+//	for i < 8, j < 48:  sums[48·i+j] = Σ_{k<depth} a[i·aRow+k]·b[48·k+j]
+//
+//go:noescape
+func scores48AVX512F32(depth int, a *float32, aRow int, b *float32, sums *float32)
+
+// weighAVX512F32 adds rows of 48 times panels columns with 8 weights each:
+//
+//	for i < 8, j < 48·panels:  c[i·cRow+j] += Σ_{k<depth} a[8·k+i]·b[k·bRow+j]
+//
+//go:noescape
+func weighAVX512F32(panels int, depth int, a *float32, b *float32, bRow int, c *float32, cRow int)
+
 // scores4AVX2F64 multiplies 6 rows with a packed panel of 4 columns:
 //
 //	for i < 6, j < 4:  sums[4·i+j] = Σ_{k<depth} a[i·aRow+k]·b[4·k+j]
@@ -52,3 +80,24 @@ func scores8AVX2F64(depth int, a *float64, aRow int, b *float64, sums *float64)
 //
 //go:noescape
 func weighAVX2F64(panels int, depth int, a *float64, b *float64, bRow int, c *float64, cRow int)
+
+// scores8AVX2F32 multiplies 6 rows with a packed panel of 8 columns:
+//
+//	for i < 6, j < 8:  sums[8·i+j] = Σ_{k<depth} a[i·aRow+k]·b[8·k+j]
+//
+//go:noescape
+func scores8AVX2F32(depth int, a *float32, aRow int, b *float32, sums *float32)
+
+// scores16AVX2F32 multiplies 6 rows with a packed panel of 16 columns:
+//
+//	for i < 6, j < 16:  sums[16·i+j] = Σ_{k<depth} a[i·aRow+k]·b[16·k+j]
+//
+//go:noescape
+func scores16AVX2F32(depth int, a *float32, aRow int, b *float32, sums *float32)
+
+// weighAVX2F32 adds rows of 16 times panels columns with 6 weights each:
+//
+//	for i < 6, j < 16·panels:  c[i·cRow+j] += Σ_{k<depth} a[6·k+i]·b[k·bRow+j]
+//
+//go:noescape
+func weighAVX2F32(panels int, depth int, a *float32, b *float32, bRow int, c *float32, cRow int)

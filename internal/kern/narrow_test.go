@@ -10,58 +10,69 @@ import (
 // A pass over tiles is the products element by element, for every shape around the edges of panels.
 func TestNarrowPass(t *testing.T) {
 	eachSet(t, func(t *testing.T) {
-		rng := rand.New(rand.NewPCG(1, 2))
-		fill := func(rows, cols int) View[float64] {
-			v := Dense(rows, cols, cols+3, make([]float64, rows*(cols+3)))
-			for i := range v.Data {
-				v.Data[i] = rng.NormFloat64()
-			}
-			return v
-		}
 		for _, k := range []int{1, 2, 4, 7, 8, 9, 16, 17, 24, 25, 33, 50} {
 			for _, d := range []int{1, 3, 8, 23, 24, 25, 49, 100} {
 				for _, n := range []int{1, 5, 6, 7, 8, 9, 31, 128} {
-					w, a, b := fill(k, d), fill(n, d), fill(n, d)
-					pass := NewNarrow(w).NewPass()
-					want := make([]float64, k*d)
-					for _, tile := range []View[float64]{a, b} {
-						scores := pass.Scores(tile)
-						for j := range k {
-							for i := range n {
-								exact := 0.0
-								for q := range d {
-									exact += w.At(j, q) * tile.At(i, q)
-								}
-								if math.Abs(scores.At(j, i)-exact) > 1e-12*float64(d) {
-									t.Fatalf("k=%d d=%d n=%d: score %d,%d is %v, want %v", k, d, n, j, i, scores.At(j, i), exact)
-								}
-								weight := math.Sin(scores.At(j, i))
-								scores.Set(j, i, weight)
-								for q := range d {
-									want[j*d+q] += weight * tile.At(i, q)
-								}
-							}
-						}
-						pass.Add(tile)
-					}
-					for j := range k {
-						for q := range d {
-							if got := pass.Sums().At(j, q); math.Abs(got-want[j*d+q]) > 1e-11*float64(n) {
-								t.Fatalf("k=%d d=%d n=%d: sum %d,%d is %v, want %v", k, d, n, j, q, got, want[j*d+q])
-							}
-						}
-					}
+					checkNarrowPass[float64](t, k, d, n, 1e-12)
+					checkNarrowPass[float32](t, k, d, n, 2e-6)
 				}
 			}
 		}
 	})
 }
 
+func checkNarrowPass[T Float](t *testing.T, k, d, n int, rounding float64) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(uint64(k), uint64(d*n)))
+	fill := func(rows, cols int) View[T] {
+		v := Dense(rows, cols, cols+3, make([]T, rows*(cols+3)))
+		for i := range v.Data {
+			v.Data[i] = T(rng.NormFloat64())
+		}
+		return v
+	}
+	w, a, b := fill(k, d), fill(n, d), fill(n, d)
+	pass := NewNarrow(w).NewPass()
+	want := make([]float64, k*d)
+	for _, tile := range []View[T]{a, b} {
+		scores := pass.Scores(tile)
+		for j := range k {
+			for i := range n {
+				exact := 0.0
+				for q := range d {
+					exact += float64(w.At(j, q)) * float64(tile.At(i, q))
+				}
+				if math.Abs(float64(scores.At(j, i))-exact) > rounding*float64(d) {
+					t.Fatalf("k=%d d=%d n=%d: score %d,%d is %v, want %v", k, d, n, j, i, scores.At(j, i), exact)
+				}
+				weight := T(math.Sin(float64(scores.At(j, i))))
+				scores.Set(j, i, weight)
+				for q := range d {
+					want[j*d+q] += float64(weight) * float64(tile.At(i, q))
+				}
+			}
+		}
+		pass.Add(tile)
+	}
+	for j := range k {
+		for q := range d {
+			if got := float64(pass.Sums().At(j, q)); math.Abs(got-want[j*d+q]) > 10*rounding*float64(n) {
+				t.Fatalf("k=%d d=%d n=%d: sum %d,%d is %v, want %v", k, d, n, j, q, got, want[j*d+q])
+			}
+		}
+	}
+}
+
 func BenchmarkNarrowPass(b *testing.B) {
+	b.Run("f64", benchmarkNarrowPass[float64])
+	b.Run("f32", benchmarkNarrowPass[float32])
+}
+
+func benchmarkNarrowPass[T Float](b *testing.B) {
 	for _, k := range []int{5, 25} {
 		for _, d := range []int{250, 1000} {
 			b.Run(fmt.Sprintf("k=%d/d=%d", k, d), func(b *testing.B) {
-				w, a := Dense(k, d, d, make([]float64, k*d)), Dense(NarrowTile, d, d, make([]float64, NarrowTile*d))
+				w, a := Dense(k, d, d, make([]T, k*d)), Dense(NarrowTile, d, d, make([]T, NarrowTile*d))
 				pass := NewNarrow(w).NewPass()
 				for b.Loop() {
 					pass.Scores(a)

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/single"
 )
 
 // Batch is problems on the same features or the first of them, of several C, folds and classes, that
@@ -23,7 +24,8 @@ import (
 // mean of their Hessians over a sample of the rows. The first is made once, for the curvature at 0.
 type Batch struct {
 	ctx       context.Context
-	rows      *design.Rows // of all parts
+	rows      *design.Rows // of all parts, for evaluations
+	products  *design.Rows // the same for products with the Hessian
 	intercept bool
 	problems  []Problem
 	last      evaluation
@@ -40,7 +42,7 @@ var _ solve.Problem = (*Batch)(nil)
 
 // NewBatch returns the batch of problems on rows, which have the columns of the widest.
 func NewBatch(ctx context.Context, r *design.Rows, intercept bool, problems []Problem) *Batch {
-	a := &Batch{ctx: ctx, rows: r, intercept: intercept, problems: problems, renew: true}
+	a := &Batch{ctx: ctx, rows: r, products: r, intercept: intercept, problems: problems, renew: true}
 	curve := make([]float64, len(problems)*r.N)
 	for p := range problems {
 		problems[p].curve = curve[p*r.N : (p+1)*r.N]
@@ -59,8 +61,13 @@ func (a *Batch) size() int {
 // Solve minimises all problems from 0.
 func (a *Batch) Solve(tol float64, maxIter int) (err error) {
 	a.x = make([]float64, a.size())
-	a.result, err = solve.Newton(a, a.x, len(a.problems), nil, tol, maxIter)
+	a.result, err = minimise(a.ctx, a, a.rows, a.x, len(a.problems), nil, tol, maxIter)
 	return err
+}
+
+// read has values and gradients of some rows from now on, and products with the Hessian of others.
+func (a *Batch) read(evaluations, products *design.Rows) {
+	a.rows, a.products, a.last = evaluations, products, evaluation{}
 }
 
 // Model puts the solutions of outputs problems from first on together, as one of so many outputs.
@@ -81,15 +88,19 @@ const slots = 8
 
 // slot is a place where rows are added up.
 type slot struct {
-	*kern.NarrowPass
+	sums   []float64 // of the rows times their weights, by problem
 	totals []float64 // of the weights of the rows, by problem
 	values []float64
 	room   []float64 // for the weights of a tile
+	scores []float64 // of a tile in single precision
 }
 
-// pass adds up all rows for some of the problems: f replaces the scores of each of them, problems × rows
-// of a tile that begins at row first, by what the features are multiplied with and added to out.
-func (a *Batch) pass(out, x []float64, active []int, f func(s *slot, scores kern.View[float64], first int), sampled func(first int, X *mat.Dense) error) (places []slot, err error) {
+// A rescore replaces the scores of each problem, problems × rows of a tile that begins at row first, by what the
+// features are multiplied with before they are added up.
+type rescore func(s *slot, scores kern.View[float64], first int)
+
+// pass adds up all rows, times what f makes of their scores, to out for some of the problems.
+func (a *Batch) pass(rows *design.Rows, out, x []float64, active []int, f rescore, sampled func(first int, X mat.Matrix) error) (places []slot, err error) {
 	k, d, all := len(active), a.rows.Cols, len(a.problems)
 	w, offsets := make([]float64, k*d), make([]float64, k)
 	for q, p := range active {
@@ -100,28 +111,18 @@ func (a *Batch) pass(out, x []float64, active []int, f func(s *slot, scores kern
 			offsets[q] = x[d*all+p]
 		}
 	}
-	vectors := kern.NewNarrow(kern.Dense(k, d, d, w))
 	places = make([]slot, slots)
 	for s := range places {
-		places[s] = slot{vectors.NewPass(), make([]float64, k), make([]float64, k), make([]float64, kern.NarrowTile)}
+		places[s] = slot{make([]float64, k*d), make([]float64, k), make([]float64, k), make([]float64, kern.NarrowTile), nil}
 	}
-	err = a.rows.Again(a.ctx, a.rows.N, func(first int, block datasets.Set) error {
-		X := block.X.(*mat.Dense)
-		if rows, _ := X.Dims(); k > 0 {
-			kern.Parallel(slots, 1, func(lo, hi int) {
-				for s := lo; s < hi; s++ {
-					places[s].add(design.View(X).Slice(s*rows/slots, (s+1)*rows/slots, 0, d), first+s*rows/slots, offsets, f)
-				}
-			})
-		}
-		if sampled != nil {
-			return sampled(first, X)
-		}
-		return nil
-	})
+	if rows.Float32 {
+		err = addTiles[float32](a.ctx, rows, places, w, offsets, f, sampled)
+	} else {
+		err = addTiles[float64](a.ctx, rows, places, w, offsets, f, sampled)
+	}
 	for q, p := range active {
 		for _, s := range places {
-			for i, v := range s.Sums().Row(q)[:a.problems[p].Width] {
+			for i, v := range s.sums[q*d : q*d+a.problems[p].Width] {
 				out[i*all+p] += v
 			}
 			if a.intercept {
@@ -132,11 +133,46 @@ func (a *Batch) pass(out, x []float64, active []int, f func(s *slot, scores kern
 	return places, err
 }
 
-// add adds rows that begin at row first of all.
-func (s *slot) add(rows kern.View[float64], first int, offsets []float64, f func(s *slot, scores kern.View[float64], first int)) {
+// addTiles adds up rows in the precision T, their sums over a block in double precision.
+func addTiles[T kern.Float](ctx context.Context, rows *design.Rows, places []slot, w, offsets []float64, f rescore, sampled func(first int, X mat.Matrix) error) error {
+	k, d := len(offsets), rows.Cols
+	own := make([]T, len(w))
+	design.Round(own, w)
+	vectors := kern.NewNarrow(kern.Dense(k, d, d, own))
+	passes := make([]*kern.NarrowPass[T], len(places))
+	for s := range passes {
+		passes[s] = vectors.NewPass()
+	}
+	return rows.Again(ctx, rows.N, func(first int, block datasets.Set) error {
+		X := viewOf[T](block.X)
+		if n := X.Rows; k > 0 {
+			kern.Parallel(slots, 1, func(lo, hi int) {
+				for s := lo; s < hi; s++ {
+					addRows(&places[s], passes[s], X.Slice(s*n/slots, (s+1)*n/slots, 0, d), first+s*n/slots, offsets, f)
+				}
+			})
+		}
+		if sampled != nil {
+			return sampled(first, block.X)
+		}
+		return nil
+	})
+}
+
+// viewOf returns dense rows, whose numbers are of type T, as kern sees them.
+func viewOf[T kern.Float](X mat.Matrix) kern.View[T] {
+	if m, ok := X.(*single.Dense); ok {
+		return any(design.ViewFloat32(m)).(kern.View[T])
+	}
+	return any(design.View(X.(*mat.Dense))).(kern.View[T])
+}
+
+// addRows adds rows that begin at row first of all.
+func addRows[T kern.Float](s *slot, p *kern.NarrowPass[T], rows kern.View[T], first int, offsets []float64, f rescore) {
 	for lo := 0; lo < rows.Rows; lo += kern.NarrowTile {
 		z := rows.Slice(lo, min(lo+kern.NarrowTile, rows.Rows), 0, rows.Cols)
-		scores := s.Scores(z)
+		own := p.Scores(z)
+		scores := s.widened(own)
 		for q, b := range offsets {
 			row := scores.Row(q)
 			for i := range row {
@@ -144,11 +180,38 @@ func (s *slot) add(rows kern.View[float64], first int, offsets []float64, f func
 			}
 		}
 		f(s, scores, first+lo)
-		s.Add(z)
-		for q := range s.totals {
+		for q := range offsets {
 			s.totals[q] += kern.Sum(scores.Row(q))
+			if to, ok := any(own.Row(q)).([]float32); ok {
+				design.Round(to, scores.Row(q))
+			}
 		}
+		p.Add(z)
 	}
+	sums, d := p.Sums(), rows.Cols
+	for q := range offsets {
+		row, to := sums.Row(q), s.sums[q*d:(q+1)*d]
+		for i, v := range row {
+			to[i] += float64(v)
+		}
+		clear(row)
+	}
+}
+
+// widened returns scores in double precision: themselves, or a copy in room that is used again.
+func (s *slot) widened(scores any) kern.View[float64] {
+	own, ok := scores.(kern.View[float32])
+	if !ok {
+		return scores.(kern.View[float64])
+	}
+	if s.scores == nil {
+		s.scores = make([]float64, own.Rows*kern.NarrowTile)
+	}
+	out := kern.Dense(own.Rows, own.Cols, kern.NarrowTile, s.scores)
+	for q := range own.Rows {
+		design.Widen(out.Row(q), own.Row(q))
+	}
+	return out
 }
 
 // evaluation is what was found at a point.
@@ -182,13 +245,13 @@ func (a *Batch) moved(values, gradient, x []float64) (active []int) {
 func (a *Batch) Evaluate(values, gradient, x []float64) error {
 	k, d := len(a.problems), a.rows.Cols
 	active := a.moved(values, gradient, x)
-	var sampled func(int, *mat.Dense) error
+	var sampled func(int, mat.Matrix) error
 	if a.renew {
 		a.preconditioners.open(active)
 		a.preconditioners.forget()
 		sampled = a.preconditioners.addSample
 	}
-	places, err := a.pass(gradient, x, active, func(s *slot, scores kern.View[float64], first int) {
+	places, err := a.pass(a.rows, gradient, x, active, func(s *slot, scores kern.View[float64], first int) {
 		n := scores.Cols
 		for q, p := range active {
 			o := &a.problems[p]
@@ -236,7 +299,7 @@ func (a *Batch) Hessian(dst, v []float64) error {
 		a.most = len(active)
 		a.preconditioners.open(active)
 	}
-	_, err := a.pass(dst, v, active, func(_ *slot, scores kern.View[float64], first int) {
+	_, err := a.pass(a.products, dst, v, active, func(_ *slot, scores kern.View[float64], first int) {
 		for q, p := range active {
 			a.problems[p].Loss.multiply(scores.Row(q), a.problems[p].curve[first:][:scores.Cols], nil)
 		}
@@ -259,5 +322,10 @@ func (a *Batch) Advance(products int) {
 	a.most = 0
 }
 
-// Noise is what the rounding of sums does to values.
-func (a *Batch) Noise() float64 { return 1e-13 }
+// Noise is what the rounding of rows in single precision, or of sums in double, does to values.
+func (a *Batch) Noise() float64 {
+	if a.rows.Float32 {
+		return 1e-6
+	}
+	return 1e-13
+}

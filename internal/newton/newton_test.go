@@ -30,6 +30,19 @@ func classes(n, d, k int) (*mat.Dense, *design.Labels) {
 	return X, l
 }
 
+// rounding is leading with rows in single precision beside.
+func rounding(t *testing.T, X *mat.Dense) func(width int) *design.Rows {
+	blurred := single.Copy(X)
+	return func(width int) *design.Rows {
+		both := *leading(t, X)(width)
+		var err error
+		if both.Rounded, err = design.OfSet(datasets.Set{X: blurred.Leading(width)}); err != nil {
+			t.Fatal(err)
+		}
+		return &both
+	}
+}
+
 // leading reads the first columns of rows.
 func leading(t *testing.T, X *mat.Dense) func(width int) *design.Rows {
 	return func(width int) *design.Rows {
@@ -78,8 +91,12 @@ func TestPathIsTheTaskByItself(t *testing.T) {
 	for _, k := range []int{2, 3} {
 		X, l := classes(n, d, k)
 		rows := leading(t, X)
-		for name, task := range map[string]Task{"logistic": Logistic(l, true, exact), "hinge": SquaredHinge(l, true, exact), "no intercept": Logistic(l, false, exact)} {
-			path, err := NewPath(context.Background(), task, d, rows)
+		for name, task := range map[string]Task{"logistic": Logistic(l, true, exact), "hinge": SquaredHinge(l, true, exact), "no intercept": Logistic(l, false, exact), "logistic by rounded rows": Logistic(l, true, exact)} {
+			read := rows
+			if name == "logistic by rounded rows" {
+				read = rounding(t, X)
+			}
+			path, err := NewPath(context.Background(), task, d, read)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,17 +137,19 @@ func TestBatchIsEachProblemByItself(t *testing.T) {
 				}
 			}
 		}
-		b := NewBatch(context.Background(), rows(d), intercept, problems)
-		if err := b.Solve(exact, 200); err != nil {
-			t.Fatal(err)
-		}
-		for p, w := range want {
-			got := b.Model(p, 1, exact)
-			if e := off(got, w); e > 1e-6 || len(got.Weights) != problems[p].Width || !got.Report.Converged {
-				t.Errorf("intercept %v, problem %d: off by %.2g, converged %v", intercept, p, e, got.Report.Converged)
+		for _, read := range []*design.Rows{rows(d), rounding(t, X)(d)} {
+			b := NewBatch(context.Background(), read, intercept, problems)
+			if err := b.Solve(exact, 200); err != nil {
+				t.Fatal(err)
 			}
-			if v := got.Report.Objective; math.Abs(v-w.Report.Objective) > 1e-8*w.Report.Objective {
-				t.Errorf("intercept %v, problem %d: objective %v, wanted %v", intercept, p, v, w.Report.Objective)
+			for p, w := range want {
+				got := b.Model(p, 1, exact)
+				if e := off(got, w); e > 1e-6 || len(got.Weights) != problems[p].Width || !got.Report.Converged {
+					t.Errorf("intercept %v, problem %d: off by %.2g, converged %v", intercept, p, e, got.Report.Converged)
+				}
+				if v := got.Report.Objective; math.Abs(v-w.Report.Objective) > 1e-8*w.Report.Objective {
+					t.Errorf("intercept %v, problem %d: objective %v, wanted %v", intercept, p, v, w.Report.Objective)
+				}
 			}
 		}
 	}
@@ -161,14 +180,8 @@ func TestRoundedRowsLeadToTheSameMinimum(t *testing.T) {
 					return m
 				}
 				want := solved(rows)
-				both, blurred := *rows, single.New(n, d, nil)
-				for i := range n {
-					design.Round(blurred.Row(i), X.RawRowView(i))
-				}
-				if both.Rounded, err = design.OfSet(datasets.Set{X: blurred}); err != nil {
-					t.Fatal(err)
-				}
-				got := solved(&both)
+				both := rounding(t, X)(d)
+				got := solved(both)
 				if e := off(got, want); e > 1e-6 || !got.Report.Converged || got.Report.Gradient > 1e-9 {
 					t.Errorf("%s of %d classes, rows %s: off by %.2g, %+v", name, k, what, e, got.Report)
 				}

@@ -270,12 +270,7 @@ func (o *objective) Precondition(dst, v []float64) error {
 // it went.
 func (o *objective) minimise(tol float64, maxIter int) (w, intercept []float64, report solve.Report, err error) {
 	x := make([]float64, o.size())
-	roughly, err := o.approach(x, tol, maxIter)
-	if err != nil {
-		return nil, nil, solve.Report{}, err
-	}
-	result, err := solve.Newton(o, x, o.groups, roughly.Reference, tol, maxIter-roughly.Iterations)
-	result.Iterations += roughly.Iterations
+	result, err := minimise(o.ctx, o, o.rows, x, o.groups, nil, tol, maxIter)
 	if err = cmp.Or(o.ctx.Err(), err); err != nil { // whatever else there is comes of stopping
 		return nil, nil, solve.Report{}, err
 	}
@@ -285,27 +280,9 @@ func (o *objective) minimise(tol float64, maxIter int) (w, intercept []float64, 
 	return x[:d*k], intercept, reportOf(result, tol), nil
 }
 
-// approach takes x, which is zeros, to the minimum of the objective on rows in single precision, where there are such:
-// from there the rows themselves are read once or a few times. All products with the Hessian are made with the rounded
-// rows, for directions need not be right. Rows that single precision cannot hold are left alone.
-func (o *objective) approach(x []float64, tol float64, maxIter int) (result solve.NewtonResult, err error) {
-	const (
-		near  = 1e-4 // of the gradient, which sums in single precision reach
-		steps = 50   // enough for that, and few where they do not
-	)
-	exact := o.rows
-	if exact.Rounded == nil || exact.Rounded.Sparse {
-		return solve.NewtonResult{}, nil
-	}
-	o.rows, o.products = exact.Rounded, exact.Rounded
-	result, err = solve.Newton(o, x, o.groups, nil, max(0.99*tol, near), min(maxIter, steps))
-	o.rows, o.renew = exact, false
-	if err != nil && o.ctx.Err() == nil {
-		clear(x)
-		o.products, o.renew = exact, true
-		return solve.NewtonResult{}, nil
-	}
-	return result, err
+// read has values and gradients of some rows from now on, and products with the Hessian of others.
+func (o *objective) read(evaluations, products *design.Rows) {
+	o.rows, o.products = evaluations, products
 }
 
 // reportOf says how a run went.

@@ -47,7 +47,7 @@ func (p *Path) Step(width int, C, scale, tol float64, maxIter int) (solve.Linear
 	factor := C * scale * scale
 	o := p.objective(width, factor)
 	x := p.start(o, width, factor)
-	result, err := solve.Newton(o, x, o.groups, p.reference(o, factor), tol, maxIter)
+	result, err := minimise(p.ctx, o, o.rows, x, o.groups, p.reference(o, factor), tol, maxIter)
 	if err != nil {
 		return solve.Linear{}, err
 	}

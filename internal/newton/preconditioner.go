@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
@@ -95,8 +96,8 @@ func (a *preconditioners) forget() {
 }
 
 // addSample adds sampled rows of a block to the preconditioners.
-func (a *preconditioners) addSample(first int, X *mat.Dense) error {
-	rows, d := X.Dims()
+func (a *preconditioners) addSample(first int, X mat.Matrix) error {
+	rows, _ := X.Dims()
 	var picked []int
 	for i := (a.sample - first%a.sample) % a.sample; i < rows; i += a.sample {
 		picked = append(picked, i)
@@ -104,12 +105,9 @@ func (a *preconditioners) addSample(first int, X *mat.Dense) error {
 	if len(picked) == 0 {
 		return nil
 	}
-	part := mat.NewDense(len(picked), d, nil)
-	for r, i := range picked {
-		part.SetRow(r, X.RawRowView(i))
-	}
+	part := datasets.SelectRows(X, picked)
 	return a.summed(func(l *preconditioner) error {
-		return l.gram.Add(a.ctx, part.Slice(0, len(picked), 0, l.width), nil, a.mass(l, first, rows, picked))
+		return l.gram.Add(a.ctx, design.Leading(part, l.width), nil, a.mass(l, first, rows, picked))
 	})
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	. "github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
@@ -11,9 +12,6 @@ import (
 // narrow writes the products of a large matrix that is not packed with few vectors.
 func narrow() {
 	for _, t := range targets {
-		if t.f32 {
-			continue
-		}
 		_, most := t.tileShape()
 		for columns := 1; columns <= most; columns++ {
 			t.scores(columns)
@@ -27,7 +25,7 @@ func (t target) scores(columns int) {
 	mr, _ := t.tileShape()
 	nr := columns * t.lanes()
 	name := t.name(fmt.Sprint("scores", nr))
-	TEXT(name, NOSPLIT, "func(depth int, a *float64, aRow int, b, sums *float64)")
+	TEXT(name, NOSPLIT, strings.ReplaceAll("func(depth int, a *T, aRow int, b, sums *T)", "T", t.float()))
 	Pragma("noescape")
 	Doc(fmt.Sprintf("%s multiplies %d rows with a packed panel of %d columns:", name, mr, nr), "",
 		fmt.Sprintf("\tfor i < %d, j < %d:  sums[%d·i+j] = Σ_{k<depth} a[i·aRow+k]·b[%d·k+j]", mr, nr, nr, nr))
@@ -90,7 +88,7 @@ func (t target) scores(columns int) {
 func (t target) weigh() {
 	mr, columns := t.tileShape()
 	nr, name := columns*t.lanes(), t.name("weigh")
-	TEXT(name, NOSPLIT, "func(panels, depth int, a, b *float64, bRow int, c *float64, cRow int)")
+	TEXT(name, NOSPLIT, strings.ReplaceAll("func(panels, depth int, a, b *T, bRow int, c *T, cRow int)", "T", t.float()))
 	Pragma("noescape")
 	Doc(fmt.Sprintf("%s adds rows of %d times panels columns with %d weights each:", name, nr, mr), "",
 		fmt.Sprintf("\tfor i < %d, j < %d·panels:  c[i·cRow+j] += Σ_{k<depth} a[%d·k+i]·b[k·bRow+j]", mr, nr, mr))

@@ -1,0 +1,46 @@
+package newton
+
+import (
+	"context"
+	"math"
+
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/solve"
+)
+
+// reader is a problem on rows.
+type reader interface {
+	solve.Problem
+	// read has values and gradients of some rows from now on, and products with the Hessian of others.
+	read(evaluations, products *design.Rows)
+}
+
+// minimise runs Newton from x, and where the rows can be had in single precision, first on those: it leads near the
+// minimum, from where the rows themselves are read once or a few times. All products with the Hessian are made with the
+// rounded rows, for directions need not be right. Rows that single precision cannot hold are left alone.
+func minimise(ctx context.Context, p reader, rows *design.Rows, x []float64, columns int, reference []float64, tol float64, maxIter int) (solve.NewtonResult, error) {
+	const (
+		near  = 1e-4 // of the gradient, which sums in single precision reach
+		steps = 50   // enough for that, and few where they do not
+	)
+	if rows.Rounded == nil || rows.Rounded.Sparse {
+		return solve.Newton(p, x, columns, reference, tol, maxIter)
+	}
+	start := append([]float64(nil), x...)
+	p.read(rows.Rounded, rows.Rounded)
+	roughly, err := solve.Newton(p, x, columns, reference, max(0.99*tol, near), min(maxIter, steps))
+	switch {
+	case ctx.Err() != nil:
+		return roughly, ctx.Err()
+	case err != nil:
+		copy(x, start)
+		p.read(rows, rows)
+		p.Advance(math.MaxInt) // the preconditioner is of no use
+		return solve.Newton(p, x, columns, reference, tol, maxIter)
+	}
+	p.read(rows, rows.Rounded)
+	p.Advance(0) // it serves on
+	result, err := solve.Newton(p, x, columns, roughly.Reference, tol, maxIter-roughly.Iterations)
+	result.Iterations += roughly.Iterations
+	return result, err
+}
