@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -161,6 +162,72 @@ func TestRidgeFamilyRefinesIllConditioned(t *testing.T) {
 	if done != len(f.Candidates)*len(folds) || alone > 0 {
 		t.Errorf("%d results of %d, %d fitted alone", done, len(f.Candidates)*len(folds), alone)
 	}
+}
+
+// shortColumns are those maps in single precision too.
+type shortColumns struct {
+	columnsAsTheyAre
+	tiles int // in single precision
+}
+
+func (m *shortColumns) EachSingle(_ context.Context, X mat.Matrix, _ []int, yield func(int, *single.Dense) error) error {
+	m.tiles++
+	return yield(0, single.Copy(X))
+}
+
+// Candidates in single precision are fitted on shared sums of its features down to alphas for which these have to be made
+// in double, and none by itself.
+func TestRidgeFamilyOfSinglePrecisionFitsNoneAlone(t *testing.T) {
+	data := powers(500, 12)
+	folds := []datasets.Fold{{Train: upTo(0, 400), Test: upTo(400, 500)}, {Train: upTo(100, 500), Test: upTo(0, 100)}}
+	for _, alphas := range [][]float64{{1, 100}, {1e-3, 1}} {
+		maps := &shortColumns{columnsAsTheyAre: 12}
+		f := Batch{Data: data, Folds: folds, Maps: maps, Memory: 1 << 30}
+		for _, width := range []int{7, 12} {
+			for _, alpha := range alphas {
+				s := NewRidge()
+				s.Alpha, s.Solver = alpha, "cholesky"
+				f.Candidates = append(f.Candidates, Candidate{Estimator: s, Width: width, Scale: 1, Float32: true})
+			}
+		}
+		done := 0
+		f.Lone = func(_ context.Context, k, fold int) Outcome {
+			t.Errorf("candidate %d is fitted alone on fold %d", k, fold)
+			return Outcome{}
+		}
+		f.Yield = func(k, fold int, one Outcome) error {
+			done++
+			short := single.Copy(data.X.(*mat.Dense).Slice(0, 500, 0, f.Candidates[k].Width))
+			train := datasets.Set{X: short.Select(folds[fold].Train), Y: data.Select(folds[fold].Train).Y}
+			fitted, err := f.Candidates[k].Fit(context.Background(), train)
+			if err != nil {
+				return err
+			}
+			want, err := Predict(context.Background(), fitted, short.Select(folds[fold].Test))
+			if err != nil {
+				return err
+			}
+			for i, v := range want.Values {
+				if e := math.Abs(one.Prediction.Values[i] - v); e > 1e-3*(1+math.Abs(v)) {
+					return fmt.Errorf("%+v, fold %d, row %d: %v, wanted %v", f.Candidates[k], fold, i, one.Prediction.Values[i], v)
+				}
+			}
+			return one.Err
+		}
+		if _, err := NewRidge().FitBatch(context.Background(), f); err != nil {
+			t.Fatal(err)
+		}
+		if done != len(f.Candidates)*len(folds) || maps.tiles == 0 {
+			t.Errorf("%d results of %d, %d tiles", done, len(f.Candidates)*len(folds), maps.tiles)
+		}
+	}
+}
+
+func upTo(lo, hi int) (list []int) {
+	for i := lo; i < hi; i++ {
+		list = append(list, i)
+	}
+	return list
 }
 
 // columnsAsTheyAre is one map of that width that leaves rows as they are.

@@ -88,6 +88,37 @@ func TestSearchScoresWhatIsFittedInSinglePrecision(t *testing.T) {
 	}
 }
 
+// A search in single precision shares sums and features for all alphas for which single precision does, many or few of
+// them: its predictions are those of the fits, as near as sums in single precision are.
+func TestSearchInSinglePrecisionIsOfTheSameFeatures(t *testing.T) {
+	data := waves(3000)
+	rff := transformer.NewRFF()
+	rff.Gamma = transformer.FixedGamma(0.5)
+	for _, alphas := range [][]any{{0.1, 10.0}, {1e-2, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0}} {
+		settings := grid(t, inSingle(estimator.NewRidge(), rff), param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.5}},
+			param.Setting{Path: "rff.features", Value: []any{60, 140}}, param.Setting{Path: "ridge.alpha", Value: alphas})
+		got, names := sweep(t, settings[0].(pipeline.Pipeline), data, thirds(3000), settings)
+		if !slices.Contains(names, "alpha") || !slices.Contains(names, "folds") {
+			t.Errorf("shared is only %v", names)
+		}
+		for k, setting := range settings {
+			for f, fold := range thirds(3000) {
+				fitted, err := setting.Fit(ctx, data.Select(fold.Train))
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, err := estimator.Predict(ctx, fitted, datasets.SelectRows(data.X, fold.Test))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if off := 1 - rSquared(got[key{k, f}].Values, want.Values); !(off <= 1e-8) {
+					t.Errorf("setting %d on fold %d: predictions are off those of the fit by %.2g of their spread", k, f, math.Sqrt(off))
+				}
+			}
+		}
+	}
+}
+
 func rSquared(got, y []float64) float64 {
 	mean, wrong, spread := 0.0, 0.0, 0.0
 	for _, v := range y {

@@ -292,7 +292,7 @@ func TestNewtonFamilySweepIsTheNaiveSearch(t *testing.T) {
 	}
 }
 
-// Settings in single precision are swept in double precision, and agree to the single one.
+// Settings in single precision are swept in it, and agree to it.
 func TestFamilySweepOfSinglePrecision(t *testing.T) {
 	data := numbers(160, 53)
 	base := pipeline.Steps(transformer.NewStandardize(), fourier(16)).Then(estimator.NewRidge())
@@ -300,4 +300,20 @@ func TestFamilySweepOfSinglePrecision(t *testing.T) {
 	settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.2}}, param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})
 	got, _ := sweep(t, base, data, thirds(160), settings)
 	naive(t, data, thirds(160), settings, got, 1e-4)
+}
+
+// Settings whose maps are of several widths, the narrow one first, are swept as each is fitted.
+func TestFamilySweepOfMapsOfSeveralWidths(t *testing.T) {
+	data := numbers(160, 54)
+	base := pipeline.Steps(transformer.NewStandardize(), fourier(16)).Then(estimator.NewRidge())
+	var settings []estimator.Estimator
+	for _, s := range []struct {
+		gamma    float64
+		features int
+	}{{0.1, 8}, {0.2, 24}, {0.3, 12}} {
+		settings = append(settings, grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{s.gamma}},
+			param.Setting{Path: "rff.features", Value: []any{s.features}}, param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})...)
+	}
+	got, _ := sweep(t, base, data, thirds(160), settings)
+	naive(t, data, thirds(160), settings, got, 1e-8)
 }

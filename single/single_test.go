@@ -16,6 +16,9 @@ func TestDenseViews(t *testing.T) {
 	if !mat.Equal(m.Slice(1, 3), source.Slice(1, 3, 0, 2)) {
 		t.Error("a slice differs")
 	}
+	if got := m.Leading(1); !mat.Equal(got, source.Slice(0, 3, 0, 1)) || len(got.Row(1)) != 1 || !mat.Equal(got.Slice(1, 3), source.Slice(1, 3, 0, 1)) {
+		t.Error("leading columns differ")
+	}
 	if got := m.Select([]int{2, 0}); got.At(0, 1) != 6 || got.At(1, 0) != 1 {
 		t.Errorf("selected %v", mat.Formatted(got))
 	}
@@ -32,9 +35,10 @@ func TestDenseViews(t *testing.T) {
 func TestPanics(t *testing.T) {
 	m := New(2, 3, nil)
 	for name, f := range map[string]func(){
-		"row":    func() { m.At(2, 0) },
-		"column": func() { m.At(0, -1) },
-		"length": func() { New(2, 2, make([]float32, 3)) },
+		"row":     func() { m.At(2, 0) },
+		"column":  func() { m.At(0, -1) },
+		"leading": func() { m.Leading(4) },
+		"length":  func() { New(2, 2, make([]float32, 3)) },
 	} {
 		func() {
 			defer func() {

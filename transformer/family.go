@@ -8,6 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/single"
 )
 
 // FamilyFitter is a Fitter whose maps come in feature families: specs that differ in some parameters
@@ -49,6 +51,36 @@ type Family interface {
 	Fitted(which int) mat.Matrix
 	// Shared names what is saved by mapping rows by all maps together: "projection", "grids".
 	Shared() []string
+}
+
+// SingleFamily is a Family of dense maps that makes features in single precision too: those that each wide map makes by
+// itself as a SingleTransformer, so that a search in single precision scores what is fitted.
+type SingleFamily interface {
+	Family
+	// EachSingle is Each in single precision.
+	EachSingle(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error
+}
+
+// eachSingle does it for maps that work in single precision.
+func eachSingle[M SingleTransformer](ctx context.Context, maps []M, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error {
+	n, _ := X.Dims()
+	most := 0
+	for _, i := range which {
+		most = max(most, maps[i].OutputWidth())
+	}
+	hold := design.Borrow[float32](n * most)
+	defer hold.Release()
+	for _, i := range which {
+		width := maps[i].OutputWidth()
+		Z := single.New(n, width, hold.List[:n*width])
+		if err := maps[i].TransformSingle(ctx, Z, X); err != nil {
+			return err
+		}
+		if err := yield(i, Z); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
 }
 
 // FamilyMember is the map of one spec: Scale times the first Width columns of the wide map Map.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/fourier"
+	"github.com/bochner-ml/bochner/single"
 )
 
 // fourierFamily is a [Family] of Fourier maps.
@@ -35,7 +36,7 @@ func (f *fourierFamily) Shared() []string {
 
 var (
 	_ FamilyFitter = RFF{}
-	_ Family       = (*fourierFamily)(nil)
+	_ SingleFamily = (*fourierFamily)(nil)
 )
 
 // Related reports whether other is a Fourier map of the same draws; γ and the number of features may be
@@ -237,4 +238,10 @@ func (f *fourierFamily) Each(ctx context.Context, X mat.Matrix, which []int, yie
 		return err
 	}
 	return f.features.Each(ctx, X, which, yield)
+}
+
+// EachSingle maps the rows in single precision, by each map for itself: of frequencies that are scaled before they are
+// rounded come the features of the fit, to the last bit, and the products with the rows are few beside the sums.
+func (f *fourierFamily) EachSingle(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error {
+	return eachSingle(ctx, f.maps, X, which, yield)
 }

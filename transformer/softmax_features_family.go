@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/softmax"
+	"github.com/bochner-ml/bochner/single"
 )
 
 // softmaxFamily is a [Family] of maps to softmax features.
@@ -20,7 +21,7 @@ type softmaxFamily struct {
 
 var (
 	_ FamilyFitter = SoftmaxFeatures{}
-	_ Family       = (*softmaxFamily)(nil)
+	_ SingleFamily = (*softmaxFamily)(nil)
 )
 
 // Related reports whether other's features are of the same draws; γ and their number may be others.
@@ -148,4 +149,9 @@ func (f *softmaxFamily) Each(ctx context.Context, X mat.Matrix, which []int, yie
 		return failure
 	}
 	return locateOverflow(ctx, err)
+}
+
+// EachSingle maps the rows in single precision, by each map for itself.
+func (f *softmaxFamily) EachSingle(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error {
+	return eachSingle(ctx, f.maps, X, which, yield)
 }

@@ -130,7 +130,7 @@ var Allowed = map[string][]string{
 	"pipeline/internal/place":   {},
 	"pipeline/internal/pick":    {"datasets", "sparse"},
 	"pipeline/internal/rows":    {"pipeline/internal/place", "pipeline/internal/pick", "transformer", "estimator", "datasets", "sparse", "single", "internal/design", "internal/kern"},
-	"pipeline/internal/sweep":   {"pipeline/internal/place", "pipeline/internal/rows", "transformer", "estimator", "datasets", "sparse"},
+	"pipeline/internal/sweep":   {"pipeline/internal/place", "pipeline/internal/rows", "transformer", "estimator", "datasets", "single", "sparse"},
 	"pipeline/internal/samples": {"pipeline", "transformer", "datasets"},
 	"pipeline/yaml":             {"pipeline", "transformer", "estimator", "estimator/meta", "param"},
 	"pipeline/modelfile":        {"graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick", "estimator", "datasets", "datasets/profile", "model", "internal/svg"},

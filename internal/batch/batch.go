@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/single"
 )
 
 // Batch is candidates to be fitted on the folds of some rows. The candidates themselves come beside it; each has
@@ -66,6 +67,13 @@ type Maps interface {
 	Widths() []int
 	// Each calls yield with what some of the maps make of the rows of X. Z is used again after yield.
 	Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *mat.Dense) error) error
+}
+
+// SingleMaps are Maps that make features in single precision too, the very ones that a fit of one map would.
+type SingleMaps interface {
+	Maps
+	// EachSingle is Each in single precision.
+	EachSingle(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error
 }
 
 // WantsAny reports whether a candidate is wanted on any fold.

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"runtime"
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
 )
 
 // RidgesCost estimates what [Ridges] costs on rows of a shape, and names what it would share.
@@ -83,13 +85,23 @@ func RidgesMappedCost(b Batch, shape datasets.Shape, list []Ridge) (sum datasets
 		s.noteShared(g)
 		w := float64(g.width)
 		sum.Flops += float64(trained) * w * (w + 2*t)
-		sum.Bytes += design.Bytes(w * (w + t) * float64(len(s.parts)+4))
+		sum.Bytes += s.bytes(g) + design.Bytes(w*t*float64(len(s.parts)+4))
+		systems := map[int]bool{}
 		for _, i := range g.members {
-			d := float64(candidates[i].Width)
-			sum.Flops += float64(len(folds))*(d*d*d/3+2*d*d*t) + 2*float64(test)*d*t
+			d, alphas := float64(candidates[i].Width), g.count(candidates, candidates[i].Width)
+			sum.Flops += float64(len(folds))*leastsquares.PathFlops(candidates[i].Width, alphas, int(t), !systems[candidates[i].Width]) + 2*float64(test)*d*t
+			systems[candidates[i].Width] = true
 		}
 	}
 	sum.Bytes += design.Bytes(float64(test) * t)
 	sum.Width = max(shape.Outputs, 1)
 	return sum, slices.Sorted(maps.Keys(s.shared))
+}
+
+// bytes returns those of a group's matrices: the sums of each part, and for as many folds as are solved at once their sum, a
+// corner of it, and a factor for each core.
+func (s *mappedRidges) bytes(g *ridgeGroup) int64 {
+	cores := int64(runtime.GOMAXPROCS(0))
+	side, whole, corner := min(cores, int64(len(s.Folds))), int64(g.width)*int64(g.width), int64(g.below)*int64(g.below)
+	return 8 * (whole*(int64(len(s.parts))+side+cores) + corner*side)
 }

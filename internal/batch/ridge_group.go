@@ -1,16 +1,20 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
+	"github.com/bochner-ml/bochner/single"
 )
 
 // mappedRidges is one batch on related maps.
@@ -22,43 +26,67 @@ type mappedRidges struct {
 	trains     [][]int // numbers of the parts that a fold trains on
 	groups     []*ridgeGroup
 	shared     map[string]bool
-	scratch    []float64 // a path's Gram matrix
+	least      int // rows that a fold trains on
+	folds      sync.Mutex
+	spare      []*leastsquares.Moments // of folds that are done, for others
 }
 
 // ridgeGroup is candidates with the same sums on the same map.
 type ridgeGroup struct {
 	members []int
-	which   int // map
+	which   int  // map
+	single  bool // whether its features are those of single precision
+	wide    bool // whether these are summed up in double
+	probed  bool // whether it is known if they have to be
 	width   int
+	below   int // width of the widest member that is not as wide
 	problem *leastsquares.Problem
 	sums    []*leastsquares.Moments // by part
 	seconds float64                 // spent on the sums
 	models  [][]model               // by fold, of the members that are wanted
 }
 
-// each maps a tile of rows for the groups.
-func (s *mappedRidges) each(groups []*ridgeGroup, X mat.Matrix, f func(k int, Z *mat.Dense) error) error {
-	var which []int
+// each maps a tile of rows for the groups, to a *mat.Dense or *single.Dense.
+func (s *mappedRidges) each(groups []*ridgeGroup, X mat.Matrix, f func(k int, Z mat.Matrix) error) error {
+	var double, short []int
 	for _, g := range groups {
-		if !slices.Contains(which, g.which) {
-			which = append(which, g.which)
+		list := &double
+		if g.single {
+			list = &short
+		}
+		if !slices.Contains(*list, g.which) {
+			*list = append(*list, g.which)
 		}
 	}
-	return s.Maps.Each(s.ctx, X, which, func(m int, Z *mat.Dense) error {
-		n, _ := Z.Dims()
+	of := func(m int, short bool, leading func(width int) mat.Matrix) error {
 		for k, g := range groups {
-			if g.which == m {
-				if err := f(k, Z.Slice(0, n, 0, g.width).(*mat.Dense)); err != nil {
+			if g.which == m && g.single == short {
+				if err := f(k, leading(g.width)); err != nil {
 					return err
 				}
 			}
 		}
 		return nil
+	}
+	if len(double) > 0 {
+		err := s.Maps.Each(s.ctx, X, double, func(m int, Z *mat.Dense) error {
+			n, _ := Z.Dims()
+			return of(m, false, func(width int) mat.Matrix { return Z.Slice(0, n, 0, width) })
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if len(short) == 0 {
+		return nil
+	}
+	return s.Maps.(SingleMaps).EachSingle(s.ctx, X, short, func(m int, Z *single.Dense) error {
+		return of(m, true, func(width int) mat.Matrix { return Z.Leading(width) })
 	})
 }
 
 // add adds the mapped rows of a block to a part.
-func (g *ridgeGroup) add(ctx context.Context, part int, Z *mat.Dense, block datasets.Set) error {
+func (g *ridgeGroup) add(ctx context.Context, part int, Z mat.Matrix, block datasets.Set) error {
 	y, count, weights, err := g.problem.Block(0, block)
 	if err != nil {
 		return err
@@ -70,42 +98,84 @@ func (g *ridgeGroup) add(ctx context.Context, part int, Z *mat.Dense, block data
 			g.sums[part] = g.sums[0].Beside()
 		}
 	}
-	return g.sums[part].Add(ctx, Z, y, weights)
+	if !g.wide {
+		return g.sums[part].Add(ctx, Z, y, weights)
+	}
+	return design.WhileWidened(Z, func(Z mat.Matrix) error { return g.sums[part].Add(ctx, Z, y, weights) })
 }
 
-// train makes wide the sums of a fold's training rows.
-func (s *mappedRidges) train(wide *leastsquares.Moments, g *ridgeGroup, fold int) {
+// train calls f with the sums of a fold's training rows, which are f's to use up.
+func (s *mappedRidges) train(g *ridgeGroup, fold int, f func(wide *leastsquares.Moments) error) error {
+	wide := &leastsquares.Moments{}
+	s.folds.Lock()
+	if n := len(s.spare); n > 0 {
+		wide, s.spare = s.spare[n-1], s.spare[:n-1]
+	}
+	s.folds.Unlock()
 	var parts []*leastsquares.Moments
 	for _, p := range s.trains[fold] {
 		parts = append(parts, g.sums[p])
 	}
 	wide.SetSum(g.sums[0], parts)
+	err := f(wide)
+	s.folds.Lock()
+	s.spare = append(s.spare, wide)
+	s.folds.Unlock()
+	return err
 }
 
-// byWidth calls f for models on the same sums, several at once, with the path of each one's width.
-func (s *mappedRidges) byWidth(models []model, wide *leastsquares.Moments, f func(*leastsquares.Path, *model)) error {
-	byWidth := map[int][]int{}
-	for k, m := range models {
-		byWidth[m.width] = append(byWidth[m.width], k)
+// eachFold calls f for the folds, several at once, and returns the first error by their order.
+func (s *mappedRidges) eachFold(f func(fold int) error) error {
+	failed := make([]error, len(s.Folds))
+	kern.Parallel(len(s.Folds), 1, func(lo, hi int) {
+		for fold := lo; fold < hi; fold++ {
+			failed[fold] = f(fold)
+		}
+	})
+	return cmp.Or(failed...)
+}
+
+// byWidth calls f with the models of each width, in the order of widths, and their path on sums whose matrix the last one
+// takes; alphas says of how many each path is to be, for a number of candidates of one width.
+func (s *mappedRidges) byWidth(g *ridgeGroup, models []model, wide *leastsquares.Moments, alphas func(candidates int) int, f func(*leastsquares.Path, []*model)) error {
+	byWidth := map[int][]*model{}
+	for k := range models {
+		m := &models[k]
+		byWidth[m.width] = append(byWidth[m.width], m)
 	}
+	var hold *design.Buffer[float64]
 	for _, width := range slices.Sorted(maps.Keys(byWidth)) {
-		if s.ctx.Err() != nil {
-			break
+		gram := wide.Gram
+		if width < g.width {
+			if hold == nil {
+				hold = design.Borrow[float64](g.below * g.below)
+				defer hold.Release()
+			}
+			gram = hold.List[:width*width]
+		}
+		start := time.Now()
+		p, err := leastsquares.NewPath(s.ctx, wide, width, gram, alphas(g.count(s.Features, width)))
+		if err != nil {
+			return err
 		}
 		list := byWidth[width]
-		if cap(s.scratch) < width*width {
-			s.scratch = make([]float64, width*width)
+		f(p, list)
+		seconds := time.Since(start).Seconds() / float64(len(list))
+		for _, m := range list {
+			m.seconds += seconds
 		}
-		p := leastsquares.NewPath(s.ctx, wide, width, s.scratch[:width*width])
-		kern.Parallel(len(list), 1, func(lo, hi int) {
-			for _, k := range list[lo:hi] {
-				start := time.Now()
-				f(p, &models[k])
-				models[k].seconds += time.Since(start).Seconds()
-			}
-		})
 	}
 	return s.ctx.Err()
+}
+
+// count returns how many members have so many features, wanted or not: what they share is not to change with that.
+func (g *ridgeGroup) count(features []Features, width int) (n int) {
+	for _, i := range g.members {
+		if features[i].Width == width {
+			n++
+		}
+	}
+	return n
 }
 
 // finish makes the rest of a model of its weights.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -42,24 +43,24 @@ func RidgesMapped(ctx context.Context, b Batch, candidates []Ridge) ([]string, e
 func (s *mappedRidges) plan(rows int) (single []int) {
 	parts, trains, ok := s.divide()
 	s.parts, s.trains = parts, trains
-	least := rows // on which a fold trains
+	s.least = rows
 	for _, fold := range s.Folds {
-		least = min(least, len(fold.Train))
+		s.least = min(s.least, len(fold.Train))
 	}
+	_, inSingle := s.Maps.(SingleMaps)
 	for i, candidate := range s.candidates {
 		f := s.Features[i]
-		sums := 8 * int64(f.Width) * int64(f.Width) * int64(len(s.parts)+4)
-		if !ok || candidate.Alone || candidate.Invalid != nil || sums > s.Memory ||
-			candidate.Way(least, f.Width, false) != "cholesky" {
+		if !ok || candidate.Alone || candidate.Invalid != nil || s.bytes(&ridgeGroup{width: f.Width}) > s.Memory ||
+			candidate.Way(s.least, f.Width, false) != "cholesky" {
 			single = append(single, i)
 			continue
 		}
 		at := slices.IndexFunc(s.groups, func(g *ridgeGroup) bool {
-			return g.which == f.Map && s.candidates[g.members[0]].Key == candidate.Key
+			return g.which == f.Map && g.single == (f.Float32 && inSingle) && s.candidates[g.members[0]].Key == candidate.Key
 		})
 		if at < 0 {
 			at = len(s.groups)
-			s.groups = append(s.groups, &ridgeGroup{which: f.Map, models: make([][]model, len(s.Folds))})
+			s.groups = append(s.groups, &ridgeGroup{which: f.Map, single: f.Float32 && inSingle, models: make([][]model, len(s.Folds))})
 		}
 		g := s.groups[at]
 		g.members, g.width = append(g.members, i), max(g.width, f.Width)
@@ -74,6 +75,13 @@ func (s *mappedRidges) plan(rows int) (single []int) {
 		}
 		return true
 	})
+	for _, g := range s.groups {
+		for _, i := range g.members {
+			if w := s.Features[i].Width; w < g.width {
+				g.below = max(g.below, w)
+			}
+		}
+	}
 	return single
 }
 
@@ -81,7 +89,7 @@ func (s *mappedRidges) plan(rows int) (single []int) {
 func (s *mappedRidges) count() int {
 	bytes := int64(0)
 	for n, g := range s.groups {
-		bytes += 8 * int64(g.width) * int64(g.width) * int64(len(s.parts)+4)
+		bytes += s.bytes(g)
 		if bytes > s.Memory {
 			return max(n, 1)
 		}
@@ -122,14 +130,14 @@ func (s *mappedRidges) sum(groups []*ridgeGroup) error {
 		}
 		g.sums = make([]*leastsquares.Moments, len(s.parts))
 	}
-	for p, list := range s.parts {
-		for lo := 0; lo < len(list); lo += tileRows {
-			block := s.Data.Select(list[lo:min(lo+tileRows, len(list))])
-			err := s.each(groups, block.X, func(k int, Z *mat.Dense) error {
-				return groups[k].add(s.ctx, p, Z, block)
-			})
-			if err != nil {
-				return block.Locate(err, 0)
+	for p := range s.parts {
+		if err := s.addPart(groups, p); err != nil {
+			return err
+		}
+		again := s.coarse(groups, p)
+		for q := 0; q <= p && len(again) > 0; q++ {
+			if err := s.addPart(again, q); err != nil {
+				return err
 			}
 		}
 	}
@@ -139,22 +147,81 @@ func (s *mappedRidges) sum(groups []*ridgeGroup) error {
 	return nil
 }
 
-// solve fits the members of a group on every fold.
-func (s *mappedRidges) solve(g *ridgeGroup) error {
-	s.noteShared(g)
-	wide := &leastsquares.Moments{}
-	for fold := range s.Folds {
-		var todo []int
-		for _, i := range g.members {
-			if s.Wants(i, fold) {
-				todo = append(todo, i)
-			}
+// addPart adds up a part.
+func (s *mappedRidges) addPart(groups []*ridgeGroup, p int) error {
+	list := s.parts[p]
+	for lo := 0; lo < len(list); lo += tileRows {
+		block := s.Data.Select(list[lo:min(lo+tileRows, len(list))])
+		err := s.each(groups, block.X, func(k int, Z mat.Matrix) error {
+			return groups[k].add(s.ctx, p, Z, block)
+		})
+		if err != nil {
+			return block.Locate(err, 0)
 		}
-		if len(todo) == 0 {
+	}
+	return nil
+}
+
+// coarse returns the groups whose sums of the parts up to p, the first that are rows enough for that, show that sums in
+// single precision would not do for the least alpha. They are made wide, and have forgotten these sums.
+func (s *mappedRidges) coarse(groups []*ridgeGroup, p int) (list []*ridgeGroup) {
+	rows := 0
+	for _, part := range s.parts[:p+1] {
+		rows += len(part)
+	}
+	for _, g := range groups {
+		if !g.single || g.probed || rows < leastsquares.Probe(g.width) {
 			continue
 		}
-		start := time.Now()
-		s.train(wide, g, fold)
+		g.probed = true
+		least := math.Inf(1)
+		for _, i := range g.members {
+			least = min(least, s.alpha(i))
+		}
+		first := g.sums[0]
+		if p > 0 {
+			first = &leastsquares.Moments{}
+			first.SetSum(g.sums[0], g.sums[:p+1])
+		}
+		if first.Coarse(s.ctx, least, s.least) {
+			g.wide = true
+			clear(g.sums)
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// alpha returns that of a candidate on its wide map: as Z = c·Ψ, ridge with alpha on Z is ridge with alpha/c² on Ψ, with
+// weights c·w.
+func (s *mappedRidges) alpha(candidate int) float64 {
+	c := s.Features[candidate].Scale
+	return s.candidates[candidate].Alpha / (c * c)
+}
+
+// solve fits the members of a group on every fold, on several folds at once.
+func (s *mappedRidges) solve(g *ridgeGroup) error {
+	s.noteShared(g)
+	todo := make([][]int, len(s.Folds))
+	for fold := range s.Folds {
+		for _, i := range g.members {
+			if s.Wants(i, fold) {
+				todo[fold] = append(todo[fold], i)
+			}
+		}
+	}
+	return s.eachFold(func(fold int) error {
+		if len(todo[fold]) == 0 {
+			return nil
+		}
+		return s.solveFold(g, fold, todo[fold])
+	})
+}
+
+// solveFold fits members of a group on a fold.
+func (s *mappedRidges) solveFold(g *ridgeGroup, fold int, todo []int) error {
+	start := time.Now()
+	return s.train(g, fold, func(wide *leastsquares.Moments) error {
 		failed := error(nil)
 		if wide.Weight == 0 {
 			failed = errors.New("every weight is 0")
@@ -167,14 +234,12 @@ func (s *mappedRidges) solve(g *ridgeGroup) error {
 		for k, i := range todo {
 			models[k] = model{candidate: i, width: s.Features[i].Width, err: failed, seconds: seconds}
 		}
-		if failed == nil {
-			if err := s.paths(models, wide); err != nil {
-				return err
-			}
-		}
 		g.models[fold] = models
-	}
-	return nil
+		if failed != nil {
+			return nil
+		}
+		return s.paths(g, models, wide)
+	})
 }
 
 // noteShared notes what the candidates of a group share.
@@ -192,17 +257,22 @@ func (s *mappedRidges) noteShared(g *ridgeGroup) {
 }
 
 // paths fits candidates on the same sums: those of one width have one system, but for alpha.
-func (s *mappedRidges) paths(models []model, wide *leastsquares.Moments) error {
-	return s.byWidth(models, wide, func(p *leastsquares.Path, m *model) {
-		// Z = c·Ψ: ridge with alpha on Z is ridge with alpha/c² on Ψ, with weights c·w.
-		c := s.Features[m.candidate].Scale
-		m.alpha = s.candidates[m.candidate].Alpha / (c * c)
-		m.weights, m.rough = p.Solve(m.alpha)
-		if m.weights != nil && s.Features[m.candidate].Float32 && p.Blurred(m.weights) {
-			m.weights, m.rough = nil, false
+func (s *mappedRidges) paths(g *ridgeGroup, models []model, wide *leastsquares.Moments) error {
+	return s.byWidth(g, models, wide, func(n int) int { return n }, func(p *leastsquares.Path, list []*model) {
+		alphas := make([]float64, len(list))
+		for k, m := range list {
+			m.alpha = s.alpha(m.candidate)
+			alphas[k] = m.alpha
 		}
-		if m.weights != nil {
-			m.finish(p)
+		weights, rough := p.Solve(alphas)
+		for k, m := range list {
+			m.weights, m.rough = weights[k], rough[k]
+			if m.weights != nil && s.Features[m.candidate].Float32 && p.Blurred(m.weights, g.single) {
+				m.weights, m.rough = nil, false
+			}
+			if m.weights != nil {
+				m.finish(p)
+			}
 		}
 	})
 }
@@ -248,7 +318,7 @@ func (s *mappedRidges) score(groups []*ridgeGroup, fold int) (count int, err err
 	for lo := 0; lo < len(test); lo += tileRows {
 		hi := min(lo+tileRows, len(test))
 		X := datasets.SelectRows(s.Data.X, test[lo:hi])
-		err := s.each(active, X, func(k int, Z *mat.Dense) error {
+		err := s.each(active, X, func(k int, Z mat.Matrix) error {
 			for _, b := range blocks[of[k]] {
 				b.score(Z, lo)
 			}

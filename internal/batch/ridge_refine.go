@@ -3,6 +3,8 @@ package batch
 import (
 	"slices"
 
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"gonum.org/v1/gonum/mat"
 )
@@ -78,13 +80,15 @@ func (s *mappedRidges) addGradient(g *ridgeGroup, r *gradients) error {
 			if err != nil {
 				return err
 			}
-			err = s.each([]*ridgeGroup{g}, block.X, func(_ int, Z *mat.Dense) error {
-				for fold, gradient := range r.first {
-					if gradient != nil && slices.Contains(s.trains[fold], p) {
-						gradient.Add(Z, repeated(y, t, gradient.Columns/t), weights[fold], offsets[fold], sample)
+			err = s.each([]*ridgeGroup{g}, block.X, func(_ int, Z mat.Matrix) error {
+				return design.WhileWidened(Z, func(Z mat.Matrix) error {
+					for fold, gradient := range r.first {
+						if gradient != nil && slices.Contains(s.trains[fold], p) {
+							gradient.Add(Z, repeated(y, t, gradient.Columns/t), weights[fold], offsets[fold], sample)
+						}
 					}
-				}
-				return nil
+					return nil
+				})
 			})
 			if err != nil {
 				return err
@@ -122,30 +126,41 @@ func (r *gradients) pack(g *ridgeGroup, fold int) (weights, offsets []float64) {
 
 // step moves the rough models by their gradients; those that are done are rough no more.
 func (s *mappedRidges) step(g *ridgeGroup, r *gradients) error {
-	wide := &leastsquares.Moments{}
-	for fold, gradient := range r.first {
+	return s.eachFold(func(fold int) error {
+		gradient := r.first[fold]
 		if gradient == nil {
-			continue
+			return nil
 		}
-		s.train(wide, g, fold)
 		list := make([]model, len(r.byFold[fold]))
 		for at, c := range r.byFold[fold] {
 			list[at] = g.models[fold][c.model]
 			list[at].column = at * r.targets
 		}
-		if err := s.byWidth(list, wide, func(p *leastsquares.Path, m *model) {
-			var ok bool
-			if m.rough, ok = p.Refine(m.weights, gradient, m.column, m.alpha); !ok {
-				m.weights = nil
-				return
-			}
-			m.finish(p)
-		}); err != nil {
-			return err
-		}
+		err := s.train(g, fold, func(wide *leastsquares.Moments) error {
+			return s.byWidth(g, list, wide, few, func(p *leastsquares.Path, models []*model) {
+				kern.Parallel(len(models), 1, func(lo, hi int) {
+					for _, m := range models[lo:hi] {
+						m.improve(p, gradient)
+					}
+				})
+			})
+		})
 		for at, c := range r.byFold[fold] {
 			g.models[fold][c.model] = list[at]
 		}
+		return err
+	})
+}
+
+// few says that what is refined is few candidates of many, however many there are: each has a factor of its own.
+func few(int) int { return 1 }
+
+// improve moves a model by its gradient.
+func (m *model) improve(p *leastsquares.Path, gradient *leastsquares.Gradient) {
+	var ok bool
+	if m.rough, ok = p.Refine(m.weights, gradient, m.column, m.alpha); !ok {
+		m.weights = nil
+		return
 	}
-	return nil
+	m.finish(p)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/single"
 )
 
 // model is a candidate fitted on a fold.
@@ -29,6 +30,7 @@ type model struct {
 type scoreBlock struct {
 	models  []*model
 	weights []float64 // width × columns
+	short   []float32 // the weights in single precision, once they are needed
 	scores  []float64 // rows × columns
 	width   int
 	columns int
@@ -66,11 +68,38 @@ func scoreBlocks(models []model, rows int) (blocks []*scoreBlock) {
 }
 
 // score scores a tile of rows that begins at row first.
-func (b *scoreBlock) score(Z *mat.Dense, first int) {
+func (b *scoreBlock) score(Z mat.Matrix, first int) {
 	n, _ := Z.Dims()
-	z := design.View(Z).Slice(0, n, 0, b.width)
 	out := kern.Dense(n, b.columns, b.columns, b.scores[first*b.columns:])
+	if m, ok := Z.(*single.Dense); ok {
+		b.scoreSingle(out, design.ViewFloat32(m).Slice(0, n, 0, b.width))
+		return
+	}
+	z := design.View(Z.(*mat.Dense)).Slice(0, n, 0, b.width)
 	kern.Mul(out, z, kern.Dense(b.width, b.columns, b.columns, b.weights), false)
+}
+
+// scoreSingle scores rows in single precision, as a model that is fitted to them does: its weights are rounded, and
+// products are summed over a few columns in single, over all in double precision.
+func (b *scoreBlock) scoreSingle(out kern.View[float64], z kern.View[float32]) {
+	const few = 256
+	if b.short == nil {
+		b.short = make([]float32, len(b.weights))
+		design.Round(b.short, b.weights)
+	}
+	weights := kern.Dense(b.width, b.columns, b.columns, b.short)
+	hold := design.Borrow[float32](z.Rows * b.columns)
+	defer hold.Release()
+	part := kern.Dense(z.Rows, b.columns, b.columns, hold.List)
+	to := out.Data[:z.Rows*b.columns]
+	clear(to)
+	for lo := 0; lo < b.width; lo += few {
+		hi := min(lo+few, b.width)
+		kern.Mul(part, z.Slice(0, z.Rows, lo, hi), weights.Slice(lo, hi, 0, b.columns), false)
+		for i, v := range hold.List {
+			to[i] += float64(v)
+		}
+	}
 }
 
 // spread gives every model its scores, the intercepts added.

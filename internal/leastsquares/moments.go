@@ -362,14 +362,15 @@ func (m *Moments) combine(other *Moments, sign float64) {
 }
 
 // SetSum makes m the sum of parts that are measured from the same point, that of first, which is an
-// origin as good as any. It uses m's matrix again.
+// origin as good as any. It uses m's matrix again where that is large enough.
 func (m *Moments) SetSum(first *Moments, parts []*Moments) {
 	d, t := first.Cols, first.targets
 	gram := m.Gram
-	if gram == nil {
+	if cap(gram) < d*d {
 		gram = make([]float64, d*d)
 	}
-	*m = Moments{Cols: d, targets: t, centred: first.centred, shift: first.shift, targetShift: first.targetShift,
+	gram = gram[:d*d]
+	*m = Moments{Cols: d, targets: t, centred: first.centred, Float32: first.Float32, shift: first.shift, targetShift: first.targetShift,
 		sum: make([]float64, d), targetSum: make([]float64, t), cross: make([]float64, d*t), squares: make([]float64, t), Gram: gram}
 	for _, part := range parts {
 		m.rows += part.rows
@@ -412,6 +413,26 @@ func (m *Moments) Without(part *Moments) *Moments {
 	}
 	return out
 }
+
+// leaves returns which part of an error a refinement may leave by sums in single precision of so many rows, of which
+// these are the first.
+func (m *Moments) leaves(ctx context.Context, alpha float64, rows int) float64 {
+	f, ok := m.Factorise(ctx, alpha*float64(m.rows)/float64(rows))
+	if !ok {
+		return math.Inf(1)
+	}
+	_, left := precisionOf(true).roughness(nil, nil, m.trace(), leastPivot(f.Lower, f.cols))
+	return left
+}
+
+// Coarse reports whether sums in single precision of so many rows, of which these are the first, might not do for a
+// [Path], so that they are to be made in double.
+func (m *Moments) Coarse(ctx context.Context, alpha float64, rows int) bool {
+	return m.leaves(ctx, alpha, rows) >= contraction/2
+}
+
+// Probe is how many first rows show that, for so many columns.
+func Probe(cols int) int { return probeRows * cols }
 
 // rebased returns the same moments measured from another point: with δ = old − new shift,
 // Σs(x−new)(y−new)' = Σs(x−old)(y−old)' + (Σs(x−old))δ_y' + δ_x(Σs(y−old))' + W·δ_x·δ_y'.

@@ -2,6 +2,7 @@ package leastsquares
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/design"
@@ -13,7 +14,9 @@ import (
 type Path struct {
 	ctx              context.Context // nothing is solved once it is done
 	cols, targets    int
-	gram             []float64 // lower triangle, centred
+	gram             []float64 // lower triangle, centred; nil where there is a band
+	band             *kern.Band
+	turned           []float64 // the right side, as the band has it
 	fixed            []bool    // columns that are constant
 	right            []float64 // cols × targets, centred
 	mean, targetMean []float64
@@ -21,64 +24,159 @@ type Path struct {
 	squares          []float64 // means of the columns'
 	weight           float64
 	trace            float64
+	single           bool // whether products were summed up in single precision
+	rows             int
 }
 
-// NewPath returns the path on the leading columns of the sums, with its matrix in gram.
-func NewPath(ctx context.Context, wide *Moments, width int, gram []float64) *Path {
+// banded reports whether so many alphas share a band. Its reduction has the flops of four factors of the whole matrix and
+// takes the time of five or six, and the factor of a band of a few hundred rows that of a tenth to a half of a whole one.
+func banded(width, alphas int) bool { return width >= 384 && alphas >= 6+3000/width }
+
+// NewPath returns the path of so many alphas on the leading columns of the sums, with its matrix in gram; where that is
+// the sums' own, on all columns, they are of no more use but for the other sums.
+func NewPath(ctx context.Context, wide *Moments, width int, gram []float64, alphas int) (*Path, error) {
 	m := *wide
 	m.Cols, m.sum, m.cross = width, wide.sum[:width], wide.cross[:width*wide.targets]
 	if m.shift != nil {
 		m.shift = wide.shift[:width]
 	}
-	p := &Path{ctx: ctx, cols: width, targets: wide.targets, gram: gram, fixed: wide.fixed(width), weight: wide.Weight}
+	p := &Path{ctx: ctx, cols: width, targets: wide.targets, gram: gram, fixed: wide.fixed(width), weight: wide.Weight, single: wide.Float32, rows: wide.rows}
+	p.squares = wide.meanSquares(width)
 	wide.system(gram, width, 0)
-	diagonal := make([]float64, width)
-	for i := range diagonal {
-		diagonal[i] = gram[i*width+i]
-	}
-	p.trace, p.squares = kern.Sum(diagonal), wide.meanSquares(width)
+	p.trace = trace(gram, width)
 	p.right, p.mean, p.targetMean, p.spreads = m.rightSide(), m.Mean(), m.targetMean(), m.spreads()
-	return p
+	if !banded(width, alphas) {
+		return p, nil
+	}
+	var err error
+	if p.band, err = kern.NewBand(ctx, kern.Dense(width, width, width, gram)); err != nil {
+		return nil, err
+	}
+	p.gram, p.turned = nil, slices.Clone(p.right)
+	clearFixed(p.fixed, p.turned, p.targets)
+	p.band.Turn(kern.Dense(width, p.targets, p.targets, p.turned), false)
+	return p, nil
 }
 
-// Solve returns the weights for alpha, nil where the system is singular to working precision or so
+// PathFlops estimates what one of so many alphas on a path costs, the first one with what they share.
+func PathFlops(width, alphas, targets int, first bool) float64 {
+	d, t := float64(width), float64(targets)
+	if !banded(width, alphas) {
+		return d*d*d/3 + 2*d*d*t
+	}
+	flops := kern.BandFlops(width) + 2*d*d*t
+	if first {
+		flops += 4.0/3*d*d*d + 2*d*d*t
+	}
+	return flops
+}
+
+// Solve returns the weights for each alpha, nil where the system is singular to working precision or so
 // near to it that refinements would not help, and whether another order of summation could give
 // other predictions.
-func (p *Path) Solve(alpha float64) (w []float64, rough bool) {
-	n := p.cols
-	hold := design.Borrow[float64](n * n)
+func (p *Path) Solve(alphas []float64) (weights [][]float64, rough []bool) {
+	weights, rough = make([][]float64, len(alphas)), make([]bool, len(alphas))
+	kern.Parallel(len(alphas), 1, func(lo, hi int) {
+		for k := lo; k < hi; k++ {
+			weights[k], rough[k] = p.solve(alphas[k])
+		}
+	})
+	if p.band != nil {
+		p.turnBack(weights)
+	}
+	return weights, rough
+}
+
+// solve is Solve for one alpha. The weights are those of the band where there is one.
+func (p *Path) solve(alpha float64) (w []float64, rough bool) {
+	hold := design.Borrow[float64](p.room())
 	defer hold.Release()
-	a := hold.List
-	if !p.factorise(a, alpha) {
+	least, ok := p.factorise(hold.List, alpha)
+	if !ok {
 		return nil, false
 	}
-	w = slices.Clone(p.right)
-	p.back(a, w)
-	size, left := precisionOf(false).roughness(w, p.spreads, p.trace, leastPivot(a, n))
-	if rough = size > visible; rough && left >= contraction {
+	if p.band != nil {
+		w = slices.Clone(p.turned)
+		p.band.Solve(hold.List, kern.Dense(p.cols, p.targets, p.targets, w))
+	} else {
+		w = slices.Clone(p.right)
+		p.back(hold.List, w)
+	}
+	enough := precisionOf(p.single)
+	size, left := enough.roughness(w, p.spreads, p.trace, least)
+	if rough = size*p.reach(least) > enough.visible; rough && left >= contraction {
 		return nil, false
 	}
 	return w, rough
 }
 
+// turnBack makes weights of those of the band, all in one product.
+func (p *Path) turnBack(weights [][]float64) {
+	n, t, k := p.cols, p.targets, 0
+	for _, w := range weights {
+		if w != nil {
+			k += t
+		}
+	}
+	hold := design.Borrow[float64](n * k)
+	defer hold.Release()
+	all := kern.Dense(n, k, k, hold.List)
+	p.columns(all, weights, func(w, row []float64) { copy(row, w) })
+	p.band.Turn(all, true)
+	p.columns(all, weights, func(w, row []float64) { copy(w, row) })
+	for _, w := range weights {
+		if w != nil {
+			clearFixed(p.fixed, w, t)
+		}
+	}
+}
+
+// columns calls f for each row of each of the weights that there are, and its part of the row of all.
+func (p *Path) columns(all kern.View[float64], weights [][]float64, f func(w, row []float64)) {
+	at, t := 0, p.targets
+	for _, w := range weights {
+		if w == nil {
+			continue
+		}
+		for i := range p.cols {
+			f(w[i*t:(i+1)*t], all.Row(i)[at:at+t])
+		}
+		at += t
+	}
+}
+
+// reach is [Moments.reach] of sums in single precision.
+func (p *Path) reach(least float64) float64 {
+	if !p.single || p.rows > p.cols {
+		return 1
+	}
+	return math.Sqrt(1 + p.trace/least)
+}
+
 // Blurred reports whether weights show the rounding of features in single precision, were those what they
-// are for.
-func (p *Path) Blurred(w []float64) bool {
-	return blur(w, p.squares, p.spreads, p.weight) > blurShared
+// are for; same says that they come of the same features and not of others in double precision.
+func (p *Path) Blurred(w []float64, same bool) bool {
+	limit := blurShared
+	if same {
+		limit = blurSame
+	}
+	return blur(w, p.squares, p.spreads, p.weight) > limit
 }
 
 // Refine moves weights by the gradient whose columns for them begin at the one given, and reports whether
 // they are rough still; nothing is ok where the system is singular.
 func (p *Path) Refine(w []float64, g *Gradient, column int, alpha float64) (rough, ok bool) {
-	hold := design.Borrow[float64](p.cols * p.cols)
+	hold := design.Borrow[float64](p.room())
 	defer hold.Release()
-	if !p.factorise(hold.List, alpha) {
+	least, ok := p.factorise(hold.List, alpha)
+	if !ok {
 		return false, false
 	}
 	step, size := g.step(w, column, p.spreads, p.mean, alpha, func(b []float64) { p.back(hold.List, b) })
 	kern.Axpy(1, step, w)
-	_, left := precisionOf(false).roughness(w, p.spreads, p.trace, leastPivot(hold.List, p.cols))
-	return !refined(left*size, visible), true
+	enough := precisionOf(p.single)
+	_, left := enough.roughness(w, p.spreads, p.trace, least)
+	return !refined(left*size*p.reach(least), enough.visible), true
 }
 
 // Model makes the rest of a model of its weights.
@@ -91,15 +189,39 @@ func (p *Path) Model(w []float64) solve.Linear {
 func (p *Path) back(a, b []float64) {
 	n := p.cols
 	clearFixed(p.fixed, b, p.targets)
-	kern.SolveCholesky(p.ctx, kern.Dense(n, n, n, a), kern.Dense(n, p.targets, p.targets, b))
+	x := kern.Dense(n, p.targets, p.targets, b)
+	if p.band == nil {
+		kern.SolveCholesky(p.ctx, kern.Dense(n, n, n, a), x)
+		return
+	}
+	p.band.Turn(x, false)
+	p.band.Solve(a, x)
+	p.band.Turn(x, true)
+	clearFixed(p.fixed, b, p.targets)
 }
 
-// factorise writes the factor for alpha to a, and reports whether there is one, with digits to spare.
-func (p *Path) factorise(a []float64, alpha float64) bool {
+// room returns how many numbers a factor takes.
+func (p *Path) room() int {
+	if p.band != nil {
+		return p.band.Len()
+	}
+	return p.cols * p.cols
+}
+
+// factorise writes the factor for alpha to a, and returns its least pivot, and whether there is one with digits to
+// spare.
+func (p *Path) factorise(a []float64, alpha float64) (least float64, ok bool) {
 	n := p.cols
+	if p.band != nil {
+		least, share, ok := p.band.Factor(a, alpha)
+		return least, ok && share > 4*float64(n)*epsilon
+	}
 	for i := range n {
 		copy(a[i*n:i*n+i+1], p.gram[i*n:i*n+i+1])
 		a[i*n+i] += alpha
 	}
-	return cholesky(p.ctx, a, n)
+	if !cholesky(p.ctx, a, n) {
+		return 0, false
+	}
+	return leastPivot(a, n), true
 }

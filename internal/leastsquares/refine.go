@@ -177,6 +177,9 @@ const (
 	blurSaid = 1e-3
 	// blurShared is the one up to which a model of features in double stands for one of single precision.
 	blurShared = 1e-4
+	// blurSame is the one up to which it does that was found from the same features by other sums, and predicts from
+	// features that may be rounded otherwise: below what is told, as the fit would.
+	blurSame = 5e-4
 )
 
 // blur returns how much the rounding of features in single precision moves predictions, against the

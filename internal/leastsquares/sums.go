@@ -265,9 +265,7 @@ func (r *Sums) afterSums(ctx context.Context) (*following, error) {
 // much to refinements: the first rows tell of the pivots of the whole system, as large as they are for their share of the
 // penalty. A few times the columns are enough rows for that, see [probeRows].
 func (r *Sums) coarse(ctx context.Context, rows int) bool {
-	m := r.sums
-	f, ok := m.Factorise(ctx, r.Alpha*float64(m.rows)/float64(rows))
-	return !ok || leastPivot(f.Lower, f.cols) <= 4*epsilonFloat32*m.trace()
+	return r.sums.leaves(ctx, r.Alpha, rows) >= 1
 }
 
 // toSharpen begins to sharpen the factor of the system with its diagonal raised, nil where that is singular.

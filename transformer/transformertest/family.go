@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -45,6 +46,7 @@ func memberIsLoneFit(s *suite) {
 	if err != nil {
 		s.Fatalf("FitFamily: %v", err)
 	}
+	s.singleMembers(family, specs)
 	inputs := []mat.Matrix{s.Data.X}
 	if !s.DenseOnly {
 		inputs = append(inputs, s.sparseData())
@@ -62,6 +64,48 @@ func memberIsLoneFit(s *suite) {
 	cancel()
 	if got, err := f.FitFamily(ctx, s.Data, specs); !errors.Is(err, context.Canceled) || got != nil {
 		s.Errorf("cancelled, FitFamily returns %v and %v", got, err)
+	}
+}
+
+// singleMembers holds the features in single precision of members that are whole maps to those of fits by themselves, bit
+// for bit: others are some columns of a wide map, rounded before they are scaled.
+func (s *suite) singleMembers(family transformer.Family, specs []transformer.Fitter) {
+	s.Helper()
+	f, ok := family.(transformer.SingleFamily)
+	if !ok {
+		return
+	}
+	n, _ := s.Data.X.Dims()
+	seen := 0
+	for k, m := range f.Members() {
+		width := f.Widths()[m.Map]
+		err := f.EachSingle(context.Background(), s.Data.X, []int{m.Map}, func(which int, Z *single.Dense) error {
+			if r, c := Z.Dims(); which != m.Map || r != n || c != width {
+				return fmt.Errorf("map %d makes %d×%d features in single precision of map %d, %d×%d", which, r, c, m.Map, n, width)
+			}
+			if m.Width != width {
+				return nil
+			}
+			seen++
+			lone, err := specs[k].Fit(context.Background(), s.Data)
+			if err != nil {
+				return err
+			}
+			want := single.New(n, width, nil)
+			if err := lone.(transformer.SingleTransformer).TransformSingle(context.Background(), want, s.Data.X); err != nil {
+				return err
+			}
+			if !mat.Equal(Z, want) {
+				return fmt.Errorf("member %d has other features in single precision than its spec makes by itself", k)
+			}
+			return nil
+		})
+		if err != nil {
+			s.Errorf("EachSingle: %v", err)
+		}
+	}
+	if seen == 0 {
+		s.Error("EachSingle: no member is a whole map")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
+	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -73,7 +74,7 @@ func (s *sweep) family(ctx context.Context, family []*node, at familyRows) {
 		return
 	}
 	s.share(maps.Shared()...)
-	job := estimator.Batch{Data: at.data, Shape: at.data.Shape(), Folds: at.folds, Maps: denseMaps{maps}, Memory: s.Memory / int64(max(s.workers, 1)),
+	job := estimator.Batch{Data: at.data, Shape: at.data.Shape(), Folds: at.folds, Maps: mapsOf(maps), Memory: s.Memory / int64(max(s.workers, 1)),
 		Wanted: func(k, f int) bool { return s.Wants(candidates[k], at.first+f) },
 		Lone:   func(ctx context.Context, k, f int) estimator.Outcome { return at.lone(ctx, candidates[k], f) },
 		Yield: func(k, f int, out estimator.Outcome) error {
@@ -93,6 +94,25 @@ func (s *sweep) family(ctx context.Context, family []*node, at familyRows) {
 		s.cancel(at.data.Locate(placed(s.Pipelines[candidates[0]].Name, err), 0))
 	}
 	s.share(names...)
+}
+
+// mapsOf returns a family as estimators read it.
+func mapsOf(family transformer.Family) estimator.Maps {
+	if f, ok := family.(transformer.SingleFamily); ok {
+		return singleMaps{denseMaps{f}, f}
+	}
+	return denseMaps{family}
+}
+
+// singleMaps is a family of maps in either precision.
+type singleMaps struct {
+	denseMaps
+	family transformer.SingleFamily
+}
+
+// EachSingle hands tiles in single precision to yield.
+func (m singleMaps) EachSingle(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error {
+	return m.family.EachSingle(ctx, X, which, yield)
 }
 
 // denseMaps is a family of dense maps, as estimators read it.
