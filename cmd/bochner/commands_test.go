@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
+
+// A command that is called has the help, and the complaints, that it has among all commands.
+func TestCommandsAlone(t *testing.T) {
+	said := func(c any, args ...string) (text string) {
+		var out strings.Builder
+		defer func() {
+			if _, ended := recover().(exit); ended {
+				text = out.String()
+			}
+		}()
+		k, err := parserOf(c, &out, &out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = k.Parse(args)
+		return fmt.Sprint(out.String(), err)
+	}
+	whole, err := parserOf(&commands{}, io.Discard, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range whole.Model.Children {
+		name := command.Name
+		for _, args := range [][]string{{name, "--help"}, {name, "--flag-that-is-not-there"}, {"-q", name, "--json"}} {
+			if got, want := said((&commands{}).only(called(args)), args...), said(&commands{}, args...); got != want {
+				t.Errorf("%q: alone it says\n%s\nand among all\n%s", args, got, want)
+			}
+		}
+	}
+}
