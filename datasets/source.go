@@ -207,10 +207,12 @@ type Coster interface {
 // Cost is an estimate of work.
 type Cost struct {
 	Flops  float64 // floating-point operations, as fast as those of a product of large matrices
+	Alone  float64 // those among them that one core makes while the others wait
 	Bytes  int64   // memory held at once; of a step with the rows that come out, as far as they are held
 	Width  int     // columns that come out of a transformer, -1 where nothing tells
 	Guess  bool    // whether only fitting tells the width, and it is a guess
 	Filled float64 // entries of a row that comes out that are not 0, where it is sparse; 0 where it is dense
+	Each   float64 // flops of a prediction, where it is more than a product with the row for each output
 	Passes int     // readings of the rows, but for a look at the first block; 0 for several, or where nothing tells
 }
 

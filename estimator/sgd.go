@@ -354,12 +354,17 @@ func (d descending) cost(shape datasets.Shape) datasets.Cost {
 	k := float64(max(shape.Outputs, 1))
 	window := min(float64(max(shape.Rows, 1)), float64(sgd.Window(shape.Entries(), d.batch))) * shape.Entries()
 	numbers := 8*k*float64(shape.Cols) + window + 3*float64(shape.Rows)
-	cost := datasets.Cost{Flops: float64(min(d.epochs, usualEpochs)) * design.PassFlops(shape), Bytes: design.Bytes(numbers), Width: max(shape.Outputs, 1)}
+	cost := datasets.Cost{Flops: float64(min(d.epochs, usualEpochs)) * float64(shape.Rows) * (rowFlops + shape.Entries()*(entryFlops+4*(k-1))), Bytes: design.Bytes(numbers), Width: max(shape.Outputs, 1)}
 	if d.epochs == 1 && !d.by.Balanced {
 		cost.Passes = 1
 	}
 	return cost
 }
 
-// usualEpochs is about how many it takes where more are allowed.
-const usualEpochs = 20
+// What was measured: the epochs that a fit takes where more are allowed, and what a row and each of its entries cost in one,
+// in flops of a product of large matrices.
+const (
+	usualEpochs = 20
+	rowFlops    = 10_000
+	entryFlops  = 130
+)

@@ -25,6 +25,7 @@ type PlanStep struct {
 type fitCost struct {
 	steps []PlanStep
 	flops float64
+	alone float64 // of the flops, those of one core while the others wait
 	bytes int64
 }
 
@@ -53,7 +54,7 @@ func costOfFit(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) (ou
 	add(shown.Name, shown.Estimator)
 	cost := p.Cost(shape)
 	said := 2 * 8 * float64(max(count.Train, count.Test)) * float64(max(shape.Outputs, 1)) // scores and probabilities of all rows
-	out.flops, out.bytes = cost.Flops, max(cost.Bytes, int64(said))
+	out.flops, out.alone, out.bytes = cost.Flops, cost.Alone, max(cost.Bytes, int64(said))
 	return out
 }
 
@@ -117,19 +118,6 @@ func predictingFlops(p pipeline.Pipeline, shape datasets.Shape, count result.Row
 		mapping.Flops += 2 * float64(count.Test) * float64(count.Train) * shape.After(mapping).Entries()
 	}
 	return mapping.Flops + 2*float64(shape.Rows)*shape.After(mapping).Entries()*float64(max(shape.Outputs, 1))
-}
-
-// passes is how many times a run reads through the training file. The first pass learns its columns, as
-// opening it does, and the next one gathers its rows. A test file counts by its share of the rows.
-func passes(spec Spec, count result.Rows) float64 {
-	n := 1.0
-	if spec.Data.Dataset == "" {
-		n = 2
-	}
-	if _, test := spec.Data.Where(); len(test) > 0 {
-		n += float64(count.Test) / float64(max(count.Train, 1))
-	}
-	return n
 }
 
 // streamedRows is how many bytes of mapped rows a streamed fit may keep.

@@ -27,10 +27,12 @@ type Plan struct {
 	AtMost     bool        `json:"at_most,omitempty"` // whether the search may end with fewer candidates
 	Shared     []string    `json:"shared"`
 	Flops      float64     `json:"flops"`
-	Seconds    float64     `json:"seconds"` // of reading, fits and predictions; 0 where an estimator does not tell what it costs
+	Seconds    float64     `json:"seconds"` // of the whole run; 0 where an estimator does not tell what it costs
 	// What a search takes when every fit is done by itself, 0 where nothing is shared.
 	OneByOneFlops float64 `json:"one_by_one_flops,omitempty"`
 	OneByOne      float64 `json:"one_by_one_seconds,omitempty"`
+
+	Phases *result.Seconds `json:"phases,omitempty"` // of what the run does, one after the other; nil where Seconds is 0
 
 	Bytes     int64      `json:"bytes"`
 	Available int64      `json:"available_bytes"`
@@ -106,7 +108,9 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	if search.SharedFlops > 0 && search.OneByOne > 0 {
 		p.OneByOneFlops, p.OneByOne = search.Flops, search.OneByOne+fit.flops/rate
 	}
-	p.Seconds = passes(spec, count)*opening + searchSeconds(spec, search) + (fit.flops+predictingFlops(last, shape, count))/rate
+	_, gathered := datasets.Held(parts.Train)
+	phases := forecast{spec: spec, task: parts.Task, last: last, shape: shape, count: count, opening: opening, gathered: gathered, fit: fit, rate: rate}.phases(search)
+	p.Seconds, p.Phases = phases.Total, &phases
 	return p, nil
 }
 

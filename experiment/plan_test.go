@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -74,6 +76,52 @@ func TestPlanFitsNothing(t *testing.T) {
 	}
 	if execute(t, spec(t, text, set("search", ""))); watched.Load() == 0 {
 		t.Error("the fits are not counted")
+	}
+}
+
+// The phases of a plan add up, and each has what takes its time.
+func TestPhasesOfAPlan(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", sample(240, class))
+	phases := func(more ...Override) result.Seconds {
+		p, err := NewPlan(context.Background(), spec(t, halved, more...))
+		if err != nil || p.Phases == nil {
+			t.Fatalf("%+v, %v", p, err)
+		}
+		s := *p.Phases
+		if sum := s.Load + s.Search + s.Refit + s.Evaluate + s.Report; math.Abs(sum-s.Total) > 1e-12*sum || p.Seconds != s.Total {
+			t.Errorf("%+v are not %v", s, p.Seconds)
+		}
+		return s
+	}
+	if s := phases(); !(s.Search > 0 && s.Refit > 0 && s.Evaluate > 0 && s.Report > 0 && s.Load > 0) {
+		t.Errorf("a search: %+v", s)
+	}
+	if s := phases(set("search", "")); s.Search != 0 || !(s.Refit > 0) {
+		t.Errorf("one fit: %+v", s)
+	}
+}
+
+// A step that needs no rows reads none, one that learns from them does, and so does the model.
+func TestReadingsOfAStream(t *testing.T) {
+	rowless := transformer.NewRFF()
+	rowless.Gamma = transformer.FixedGamma(0.1)
+	f := forecast{last: pipeline.Steps(transformer.NewStandardize(), rowless).Then(estimator.NewRidge())}
+	f.shape = datasets.Shape{Rows: 5000, Cols: 3}
+	if n := f.readings(); n != 0 {
+		t.Errorf("%d readings of rows in memory", n)
+	}
+	f.shape.Streamed = true
+	if n := f.readings(); n != 2 {
+		t.Errorf("%d readings, wanted one to standardize and one to fit", n)
+	}
+}
+
+// What one core does alone takes as many times longer as there are cores.
+func TestSecondsOfOneCore(t *testing.T) {
+	f := forecast{rate: 10}
+	if got, want := f.seconds(30, 20), 1+2*float64(runtime.GOMAXPROCS(0)); got != want {
+		t.Errorf("%v, wanted %v", got, want)
 	}
 }
 

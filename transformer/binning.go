@@ -409,15 +409,23 @@ func (s Binning) FitTransform(ctx context.Context, data datasets.Set) (Transform
 	return f, Z, nil
 }
 
+// What a row takes in a grid, in flops of a product of large matrices: to find its bin in the dictionary, which waits for
+// memory, and to number its coordinates, each.
+const (
+	binFlops   = 1500
+	inputFlops = 45
+)
+
 // Cost returns the cost of mapping the rows and the memory of grids, dictionary and features.
 func (s Binning) Cost(shape datasets.Shape) datasets.Cost {
 	n, d, p := float64(shape.Rows), float64(shape.Cols), float64(s.Grids)
+	entries := shape.Entries()
 	held := float64(shape.Held())
-	c := datasets.Cost{Flops: 4 * n * d * p, Bytes: int64(24*d*p + 4*held*p + 8*held), Width: s.Columns.hashed, Filled: p}
+	c := datasets.Cost{Flops: n * p * (binFlops + inputFlops*entries), Bytes: int64(24*d*p + 4*held*p + 8*held), Width: s.Columns.hashed, Filled: p}
 	_, inputs := byOrigin(datasets.Schema{Columns: shape.Columns}, shape.Cols)
 	if k := float64(s.Inputs); k > 0 && s.Inputs < inputs {
 		k *= d / float64(inputs) // columns
-		c.Flops, c.Bytes = 4*n*k*p+2*n*d, int64(32*k*p+held*(4*p+8+8*d))
+		c.Flops, c.Bytes = n*p*(binFlops+inputFlops*min(k, entries))+2*n*d, int64(32*k*p+held*(4*p+8+8*d))
 	}
 	if s.Columns.exact {
 		c.Bytes += int64(20 * n * p)                                     // of the bins, in a stream as well

@@ -177,8 +177,8 @@ func (s Nystroem) Cost(shape datasets.Shape) datasets.Cost {
 	if shape.Rows > 0 {
 		m = min(m, n)
 	}
-	const value = 10 // flops of a kernel value
-	c := datasets.Cost{Flops: n*m*(2*shape.Entries()+value+m) + m*m*m/3, Width: int(m)}
+	const value, factor = 250, 10 // flops of a kernel value, and of m³ for what comes of the landmarks
+	c := datasets.Cost{Flops: n*m*(2*shape.Entries()+value+m) + factor*m*m*m, Width: int(m)}
 	held := float64(landmarks.Bytes(int(m), shape.Cols)) + 8*float64(shape.Held())*m
 	if s.Choose == "rpcholesky" {
 		sample := min(n, pivotedRows)

@@ -355,6 +355,9 @@ func showPlan(out io.Writer, p experiment.Plan) {
 		fmt.Fprintf(t, "; %s and %s if nothing were shared", count(p.OneByOneFlops), duration(p.OneByOne))
 	}
 	fmt.Fprintln(t)
+	if s := p.Phases; s != nil {
+		fmt.Fprintf(t, "phases\tload %.1f s, search %.1f, refit %.1f, evaluate %.1f, report %.1f\n", s.Load, s.Search, s.Refit, s.Evaluate, s.Report)
+	}
 	fmt.Fprintf(t, "memory\tabout %s", memory(p.Bytes))
 	if p.Available > 0 {
 		fmt.Fprintf(t, " of %s available", memory(p.Available))

@@ -83,10 +83,13 @@ func (KMeans) Demands() []datasets.Demand { return numbers }
 
 // Cost estimates a fit to rows of a shape.
 func (s KMeans) Cost(shape datasets.Shape) datasets.Cost {
-	const passes = 25 // a guess
+	// Passes of each start over the sample and of the best one over all rows, and flops of an entry for a centre. How many
+	// passes it takes depends on how far the groups are apart: these are for ones that are not.
+	const passes, last, entry = 100, 10, 20
 	k, n := float64(s.Clusters), float64(shape.Rows)
 	sample := kmeans.SampledRows(s.plain(), shape.Cols)
-	return datasets.Cost{Flops: 2 * n * shape.Entries() * k * passes,
+	most := float64(s.MaxIter)
+	return datasets.Cost{Flops: entry * shape.Entries() * k * (float64(s.Restarts)*min(passes, most)*min(n, float64(sample)) + min(last, most)*n),
 		Bytes: design.Bytes(6*k*float64(shape.Cols)+2.5*n) + design.Bytes(3*min(n, float64(sample))*shape.Entries())}
 }
 

@@ -70,9 +70,11 @@ func (Spectral) Demands() []datasets.Demand { return numbers }
 
 // Cost estimates a fit to rows of a shape.
 func (s Spectral) Cost(shape datasets.Shape) datasets.Cost {
-	const steps = 25 // a guess
+	// Flops of an entry for a vector in all steps. How many these are depends on how far the groups are apart: this is half of
+	// what rows without groups took.
+	const entry = 6000
 	n, k := float64(shape.Rows), float64(s.Clusters)
-	return datasets.Cost{Flops: steps * 4 * n * shape.Entries() * (k + 4),
+	return datasets.Cost{Flops: entry * n * shape.Entries() * (k + 4),
 		Bytes: design.Bytes(singular.Held(s.Clusters, shape.Rows, shape.Cols) + 3*n*k)}
 }
 

@@ -12,7 +12,7 @@ import (
 // NewtonsCost estimates what [Newtons] costs beside the mapping of rows, and names what it would share. It counts flops at the rate of a product of large matrices: while a pass reads a
 // feature from memory, so many could be made, and the products of few problems go at half that rate.
 func NewtonsCost(b Batch, shape datasets.Shape) (sum datasets.Cost, shared []string) {
-	const reading, steps = 100, 3 // measured
+	const reading, problem, steps = 90, 6, 3 // measured
 	folds := len(b.Folds)
 	perMap, widest := map[int]int{}, map[int]int{}
 	bytes, factors := map[int]float64{}, map[int]float64{}
@@ -28,10 +28,9 @@ func NewtonsCost(b Batch, shape datasets.Shape) (sum datasets.Cost, shared []str
 		d, problems := float64(widest[which]), float64(c*folds)
 		if c*folds < fewTogether || t > 1 {
 			one := datasets.Shape{Rows: shape.Rows, Cols: widest[which], Outputs: shape.Outputs}
-			sum.Flops += newton.Passes * design.PassFlops(one) * problems
+			sum.Flops += newton.PassesFlops(one) * problems
 		} else {
-			// Problems are done one after the other: a third of them are in a pass.
-			sum.Flops += newton.Passes * n * d * (reading + 2*4*problems/3)
+			sum.Flops += newton.Passes * n * d * (reading + problem*problems)
 		}
 		sum.Flops += factors[which]
 		sum.Bytes = max(sum.Bytes, design.Bytes(bytes[which]+2*n*float64(folds)))

@@ -85,7 +85,7 @@ func (l Law) Draw(ctx context.Context, k spectral.Kernel, d, m int, paired bool)
 // of the frequencies.
 func (l Law) Cost(entries, d, m float64) (flops, bytes float64) {
 	if l.Name != "structured" {
-		return 2 * entries * m, 20 * d * m
+		return 4 * entries * m, 20 * d * m // narrow products go at half the speed of wide ones
 	}
 	w := float64(widthOf(max(1, int(d))))
 	all := w * math.Ceil(m/w) // frequencies, with those of the last block that are cut off

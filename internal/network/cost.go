@@ -9,14 +9,16 @@ import (
 const (
 	usualEpochs  = 60  // that a training takes
 	featureFlops = 100 // of a feature of a row, beside its products: sine, cosine, and reading and writing them
-	stepFlops    = 40  // of a weight in a step
+	outputFlops  = 70  // of a feature for each output but the first
+	rowFlops     = 10_000
+	stepFlops    = 40 // of a weight in a step
 )
 
 // Cost estimates a fit to rows of a shape.
 func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
 	n, d, D, L, q := float64(shape.Rows), float64(shape.Cols), float64(s.Features), float64(s.Layers), float64(max(shape.Outputs, 1))
 	// Products are in single precision, half as long: one there and one back, of upper layers two back.
-	row := 2*shape.Entries()*D + 3*(L-1)*D*D + 3*q*D + featureFlops*L*D
+	row := 6*shape.Entries()*D + 3*(L-1)*D*D + outputFlops*(q-1)*D + featureFlops*L*D + rowFlops
 	weights := d*D + (L-1)*D*D + L*D + q*D
 	batch := float64(s.minibatch(max(shape.Rows, 1)))
 	steps := n / batch

@@ -42,24 +42,24 @@ func Baselines(ctx context.Context, train datasets.Set, task datasets.Task) ([]B
 	if _, isSparse := train.X.(*sparse.CSR); !isSparse && train.Cols() > widest {
 		return out, nil
 	}
-	if model, err := linear(train, task).Fit(ctx, train); err == nil {
+	if model, err := Linear(train.Shape(), task).Fit(ctx, train); err == nil {
 		out = append(out, Baseline{"linear model", model})
 	}
 	return out, ctx.Err()
 }
 
-// linear is the pipeline of the linear model.
-func linear(train datasets.Set, task datasets.Task) estimator.Estimator {
+// Linear is the pipeline of the linear model of rows of a shape.
+func Linear(shape datasets.Shape, task datasets.Task) pipeline.Pipeline {
 	var last estimator.Estimator = estimator.NewRidge()
 	if task == datasets.Classification {
 		logistic := estimator.NewLogistic()
 		logistic.Tol = linearTol
 		last = logistic
 	}
-	if _, isSparse := train.X.(*sparse.CSR); isSparse {
+	if shape.Filled > 0 {
 		return pipeline.Steps().Then(last)
 	}
-	if len(train.Schema.Columns) == 0 {
+	if len(shape.Columns) == 0 {
 		return pipeline.Steps(transformer.NewImpute(), transformer.NewStandardize()).Then(last)
 	}
 	numbers, categories := pipeline.Group{Select: []string{"numeric"}}, pipeline.Group{Select: []string{"categorical"}}
@@ -70,7 +70,7 @@ func linear(train datasets.Set, task datasets.Task) estimator.Estimator {
 		kind  datasets.Kind
 		group pipeline.Group
 	}{{datasets.Numeric, numbers}, {datasets.Categorical, categories}} {
-		for _, c := range train.Schema.Columns {
+		for _, c := range shape.Columns {
 			if c.Kind == g.kind {
 				groups = append(groups, g.group)
 				break

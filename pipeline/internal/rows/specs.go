@@ -62,6 +62,7 @@ func Cost(specs []Spec, shape datasets.Shape) datasets.Cost {
 	for _, s := range specs {
 		cost := CostOf(s.Fitter, shape)
 		sum.Flops += cost.Flops
+		sum.Alone += cost.Alone
 		sum.Bytes = max(sum.Bytes, cost.Bytes)
 		wider := shape
 		wider.Cols, wider.Columns = 2*shape.Cols+1, nil

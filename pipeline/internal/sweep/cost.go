@@ -127,11 +127,13 @@ func (s *sweep) rowlessCost(sum *datasets.Cost, b *node, steps []rows.Spec) {
 	}
 }
 
-// familyCost is what a family costs on rows of a shape. Its features are mapped twice: for what is
+// familyCost is what a family costs on rows of a shape. Features that serve several folds are mapped twice: for what is
 // learned and for what is predicted.
 func (s *sweep) familyCost(family []*node, shape datasets.Shape, folds []datasets.Fold) datasets.Cost {
 	related, sum, names := family[0].step.Fitter.(transformer.FamilyFitter).FamilyCost(shape, specs(family))
-	sum.Flops *= 2
+	if len(folds) > 1 {
+		sum.Flops *= 2
+	}
 	s.share(names...)
 	candidates := members(family)
 	list := s.specsOf(candidates)

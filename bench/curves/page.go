@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/bochner-ml/bochner/internal/svg"
+)
+
+// What this program writes is between such a line and the end; what stands around it is kept.
+const (
+	beginCurves = "<!-- made by go run ./bench/curves: begin -->\n"
+	beginSpecs  = "<!-- made by go run ./bench/curves -specs: begin -->\n"
+	end         = "<!-- end -->"
+)
+
+// writePage puts text into its place on the page.
+func writePage(page, begin, text string) error {
+	old, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	before, rest, found := strings.Cut(string(old), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return fmt.Errorf("%s has no place for the table, which is between %q and %q", page, strings.TrimSpace(begin), end)
+	}
+	said := fmt.Sprintf("\n%d threads, %s/%s, %s; %s.\n\n", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), time.Now().Format("2006-01-02 15:04"))
+	return os.WriteFile(page, []byte(before+begin+said+text+"\n"+end+after), 0o644)
+}
+
+// checkPage reports what is wrong with the page before any work is done.
+func checkPage(page, begin string) error {
+	text, err := os.ReadFile(page)
+	if err == nil && !strings.Contains(string(text), begin) {
+		err = fmt.Errorf("%s has no line %q", page, strings.TrimSpace(begin))
+	}
+	return err
+}
+
+// table has a line for each estimator: where its curves begin, their exponents, and what plans say of all points.
+func table(list []curves) string {
+	var b strings.Builder
+	b.WriteString("| estimator | n, D, k | s | MiB | n | D | d | k | candidates | cores | MiB with n | planned / measured: base, all |\n" + strings.Repeat("|---", 12) + "|\n")
+	for _, c := range list {
+		fmt.Fprintf(&b, "| %s | %d, %s, %d | %.2g | %.0f |", c.name, c.work.base.Rows, width(c.work), c.work.base.Outputs, c.base.Seconds, c.base.Peak)
+		for _, axis := range axes {
+			fmt.Fprintf(&b, " %s |", c.exponent(axis, func(m measured) float64 { return m.Seconds }))
+		}
+		least, most := c.ratios()
+		fmt.Fprintf(&b, " %s | %.2f, %.2f–%.2f |\n", c.exponent("n", func(m measured) float64 { return m.Peak }), c.base.Planned/c.base.Seconds, least, most)
+	}
+	return b.String()
+}
+
+func width(w work) string {
+	if w.narrow {
+		return "–"
+	}
+	return fmt.Sprint(w.base.Width)
+}
+
+// exponent is how fast something grows along an axis, at its upper end; of cores it is how many times faster the most are.
+func (c curves) exponent(axis string, of func(measured) float64) string {
+	var x, y []float64
+	for i, p := range c.points[axis] {
+		x, y = append(x, p.value(axis)), append(y, of(c.times[axis][i]))
+	}
+	if len(y) > 1 && axis == "cores" {
+		return fmt.Sprintf("%.2f×", y[0]/y[len(y)-1])
+	}
+	if e := slope(x, y); !math.IsNaN(e) && !math.IsInf(e, 0) {
+		return fmt.Sprintf("%.1f", e)
+	}
+	return "–"
+}
+
+// ratios are the least and the most of what is planned, by what was measured, of fits that take longer than a moment.
+func (c curves) ratios() (least, most float64) {
+	const moment = 0.02
+	least, most = math.Inf(1), 0
+	for _, list := range c.times {
+		for _, m := range list {
+			if r := m.Planned / m.Seconds; m.Seconds >= moment {
+				least, most = min(least, r), max(most, r)
+			}
+		}
+	}
+	return min(least, c.base.Planned/c.base.Seconds), max(most, c.base.Planned/c.base.Seconds)
+}
+
+// picture shows the seconds against rows, widths, outputs and candidates, on logarithmic axes.
+func picture(list []curves) string {
+	l := svg.Lines{Title: "Seconds of a fit", Across: "times the least value of each curve"}
+	colors := []string{"#2f6fb3", "#c7551b", "#2f855a", "#8a4fae", "#7b8694", "#b08900"}
+	var row []svg.Panel
+	for _, axis := range []string{"n", "D", "k", "candidates"} {
+		panel := svg.Panel{Title: "against " + axis}
+		for i, c := range list {
+			line := svg.Line{Style: i}
+			for k, p := range c.points[axis] {
+				line.X, line.Y = append(line.X, p.value(axis)/c.points[axis][0].value(axis)), append(line.Y, c.times[axis][k].Seconds)
+			}
+			if len(line.X) > 0 {
+				panel.Lines = append(panel.Lines, line)
+			}
+		}
+		row = append(row, panel)
+	}
+	for i, c := range list {
+		turn := i / len(colors)
+		l.Styles = append(l.Styles, svg.Style{Name: c.name, Color: colors[i%len(colors)], Dashed: turn%2 == 1, Wide: turn > 1})
+	}
+	l.Panels = [][]svg.Panel{row[:2], row[2:]}
+	return svg.LinesPicture(l)
+}
