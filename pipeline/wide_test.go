@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/synthetic"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -71,5 +72,21 @@ func TestRidgeOnWideMapsWhateverIsKept(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The work of making features that do not fit into the memory of a pipeline is planned for every reading.
+func TestPlanOfFeaturesThatAreMadeAgain(t *testing.T) {
+	rff, ridge := transformer.NewRFF(), estimator.NewRidge()
+	rff.Features, rff.Gamma = 32768, transformer.FixedGamma(0.01)
+	p := pipeline.Steps(rff).Then(ridge)
+	shape := datasets.Shape{Rows: 100_000, Cols: 54, Outputs: 1}
+	cost, once := p.Cost(shape), rff.Cost(shape)
+	if cost.Flops < 10*once.Flops {
+		t.Errorf("%+v, where making the features once is %+v", cost, once)
+	}
+	p.Memory = 64 << 30
+	if roomy := p.Cost(shape); roomy.Flops > cost.Flops-9*once.Flops {
+		t.Errorf("with room %+v, without %+v", roomy, cost)
 	}
 }
