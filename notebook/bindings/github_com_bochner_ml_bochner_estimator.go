@@ -10,6 +10,7 @@ import (
 	context "context"
 	datasets "github.com/bochner-ml/bochner/datasets"
 	estimator "github.com/bochner-ml/bochner/estimator"
+	single "github.com/bochner-ml/bochner/single"
 	mat "gonum.org/v1/gonum/mat"
 )
 
@@ -96,6 +97,7 @@ func init() {
 			"SVR":                         reflect.TypeOf((*estimator.SVR)(nil)).Elem(),
 			"SampledFunctions":            reflect.TypeOf((*estimator.SampledFunctions)(nil)).Elem(),
 			"SetPredictor":                reflect.TypeOf((*estimator.SetPredictor)(nil)).Elem(),
+			"SingleMaps":                  reflect.TypeOf((*estimator.SingleMaps)(nil)).Elem(),
 			"Smoother":                    reflect.TypeOf((*estimator.Smoother)(nil)).Elem(),
 			"Smoothing":                   reflect.TypeOf((*estimator.Smoothing)(nil)).Elem(),
 			"StdPredictor":                reflect.TypeOf((*estimator.StdPredictor)(nil)).Elem(),
@@ -126,6 +128,7 @@ func init() {
 			"Rounding":           reflect.TypeOf((*proxy_estimator_Rounding)(nil)).Elem(),
 			"RowKeeper":          reflect.TypeOf((*proxy_estimator_RowKeeper)(nil)).Elem(),
 			"SetPredictor":       reflect.TypeOf((*proxy_estimator_SetPredictor)(nil)).Elem(),
+			"SingleMaps":         reflect.TypeOf((*proxy_estimator_SingleMaps)(nil)).Elem(),
 			"Smoothing":          reflect.TypeOf((*proxy_estimator_Smoothing)(nil)).Elem(),
 			"StdPredictor":       reflect.TypeOf((*proxy_estimator_StdPredictor)(nil)).Elem(),
 			"SumSharer":          reflect.TypeOf((*proxy_estimator_SumSharer)(nil)).Elem(),
@@ -352,6 +355,21 @@ type proxy_estimator_SetPredictor struct {
 func (p *proxy_estimator_SetPredictor) PredictSet(a0 context.Context, a1 mat.Matrix, a2 float64) (*mat.Dense, error) {
 	return p.PredictSet_(p.Object, a0, a1, a2)
 }
+
+type proxy_estimator_SingleMaps struct {
+	Object      any
+	Each_       func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix, a2 []int, a3 func(which int, Z *mat.Dense) error) error
+	EachSingle_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix, a2 []int, a3 func(which int, Z *single.Dense) error) error
+	Widths_     func(_proxy_obj_ any) []int
+}
+
+func (p *proxy_estimator_SingleMaps) Each(a0 context.Context, a1 mat.Matrix, a2 []int, a3 func(which int, Z *mat.Dense) error) error {
+	return p.Each_(p.Object, a0, a1, a2, a3)
+}
+func (p *proxy_estimator_SingleMaps) EachSingle(a0 context.Context, a1 mat.Matrix, a2 []int, a3 func(which int, Z *single.Dense) error) error {
+	return p.EachSingle_(p.Object, a0, a1, a2, a3)
+}
+func (p *proxy_estimator_SingleMaps) Widths() []int { return p.Widths_(p.Object) }
 
 type proxy_estimator_Smoothing struct {
 	Object        any

@@ -103,6 +103,7 @@ func init() {
 			"Rowless":               reflect.TypeOf((*transformer.Rowless)(nil)).Elem(),
 			"Sampler":               reflect.TypeOf((*transformer.Sampler)(nil)).Elem(),
 			"Scale":                 reflect.TypeOf((*transformer.Scale)(nil)).Elem(),
+			"SingleFamily":          reflect.TypeOf((*transformer.SingleFamily)(nil)).Elem(),
 			"SingleTransformer":     reflect.TypeOf((*transformer.SingleTransformer)(nil)).Elem(),
 			"Sized":                 reflect.TypeOf((*transformer.Sized)(nil)).Elem(),
 			"SoftmaxFeatures":       reflect.TypeOf((*transformer.SoftmaxFeatures)(nil)).Elem(),
@@ -123,6 +124,7 @@ func init() {
 			"Relevant":          reflect.TypeOf((*proxy_transformer_Relevant)(nil)).Elem(),
 			"Rowless":           reflect.TypeOf((*proxy_transformer_Rowless)(nil)).Elem(),
 			"Sampler":           reflect.TypeOf((*proxy_transformer_Sampler)(nil)).Elem(),
+			"SingleFamily":      reflect.TypeOf((*proxy_transformer_SingleFamily)(nil)).Elem(),
 			"SingleTransformer": reflect.TypeOf((*proxy_transformer_SingleTransformer)(nil)).Elem(),
 			"Sized":             reflect.TypeOf((*proxy_transformer_Sized)(nil)).Elem(),
 			"SparseTaker":       reflect.TypeOf((*proxy_transformer_SparseTaker)(nil)).Elem(),
@@ -283,6 +285,29 @@ func (p *proxy_transformer_Sampler) Fit(a0 context.Context, a1 datasets.Set) (tr
 func (p *proxy_transformer_Sampler) Sample(a0 context.Context, a1 datasets.Source) ([]int, error) {
 	return p.Sample_(p.Object, a0, a1)
 }
+
+type proxy_transformer_SingleFamily struct {
+	Object      any
+	Each_       func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix, a2 []int, a3 func(which int, Z mat.Matrix) error) error
+	EachSingle_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix, a2 []int, a3 func(which int, Z *single.Dense) error) error
+	Fitted_     func(_proxy_obj_ any, a0 int) mat.Matrix
+	Members_    func(_proxy_obj_ any) []transformer.FamilyMember
+	Shared_     func(_proxy_obj_ any) []string
+	Widths_     func(_proxy_obj_ any) []int
+}
+
+func (p *proxy_transformer_SingleFamily) Each(a0 context.Context, a1 mat.Matrix, a2 []int, a3 func(which int, Z mat.Matrix) error) error {
+	return p.Each_(p.Object, a0, a1, a2, a3)
+}
+func (p *proxy_transformer_SingleFamily) EachSingle(a0 context.Context, a1 mat.Matrix, a2 []int, a3 func(which int, Z *single.Dense) error) error {
+	return p.EachSingle_(p.Object, a0, a1, a2, a3)
+}
+func (p *proxy_transformer_SingleFamily) Fitted(a0 int) mat.Matrix { return p.Fitted_(p.Object, a0) }
+func (p *proxy_transformer_SingleFamily) Members() []transformer.FamilyMember {
+	return p.Members_(p.Object)
+}
+func (p *proxy_transformer_SingleFamily) Shared() []string { return p.Shared_(p.Object) }
+func (p *proxy_transformer_SingleFamily) Widths() []int    { return p.Widths_(p.Object) }
 
 type proxy_transformer_SingleTransformer struct {
 	Object           any
