@@ -104,7 +104,7 @@ func (s *Band) reflect(ctx context.Context, k int, tau [bandWidth]float64, behin
 	var hold [blockSize]float64
 	inner := Dense(bandWidth, bandWidth, bandWidth, hold[:])
 	Mul(inner, v, v.T(), false)
-	triangleOf(t, inner, tau)
+	triangleOf(t, inner, tau[:])
 	// Rows of left are v and x, those of right x and v.
 	left, right := Dense(2*bandWidth, m, m, room), Dense(2*bandWidth, m, m, room[2*bandWidth*m:])
 	y, x := Dense(bandWidth, m, m, room[4*bandWidth*m:]), right.Slice(0, bandWidth, 0, m)
@@ -130,7 +130,7 @@ func (s *Band) reflect(ctx context.Context, k int, tau [bandWidth]float64, behin
 
 // triangleOf writes to t the T of the reflections whose vectors have the given inner products (Schreiber & Van Loan
 // 1989).
-func triangleOf(t, inner View[float64], tau [bandWidth]float64) {
+func triangleOf(t, inner View[float64], tau []float64) {
 	for i, f := range tau {
 		t.Set(i, i, f)
 		for r := range i {

@@ -270,16 +270,7 @@ func (e *Eigen) apply(ctx context.Context, x, v View[float64], tau []float64) er
 	w := len(tau)
 	products, triangle := Dense(w, w, w, make([]float64, w*w)), Dense(w, w, w, make([]float64, w*w))
 	Mul(products, v, v.T(), false)
-	for i, f := range tau {
-		triangle.Set(i, i, f)
-		for r := range i {
-			sum := 0.0
-			for s := r; s < i; s++ {
-				sum += triangle.At(r, s) * products.At(s, i)
-			}
-			triangle.Set(r, i, -f*sum)
-		}
-	}
+	triangleOf(triangle, products, tau)
 	along, turned := Dense(x.Rows, w, w, make([]float64, x.Rows*w)), Dense(x.Rows, w, w, make([]float64, x.Rows*w))
 	if err := MulUntil(ctx, along, x, v.T(), false); err != nil {
 		return err
