@@ -1,17 +1,15 @@
-//go:build unix
-
 package transformer
 
 import (
 	"context"
 	"fmt"
 	"slices"
-	"syscall"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/processor"
 	"github.com/bochner-ml/bochner/single"
 )
 
@@ -65,14 +63,7 @@ func compareDraws(b *testing.B, d, D int, narrow bool) {
 
 // spent is the processor time, in nanoseconds, that f takes.
 func spent(f func()) float64 {
-	now := func() int64 {
-		var u syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-			panic(err)
-		}
-		return u.Utime.Nano() + u.Stime.Nano()
-	}
-	start := now()
+	start := processor.Time()
 	f()
-	return float64(now() - start)
+	return float64(processor.Time() - start)
 }

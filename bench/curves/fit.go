@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/processor"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/yaml"
@@ -74,11 +75,11 @@ func (w work) measure(ctx context.Context, p point) (m measured, err error) {
 	}
 	before := memory.Peak()
 	for k, began := 0, time.Now(); k < repeats && (k == 0 || time.Since(began).Seconds() < enough); k++ {
-		used, at := processor(), time.Now()
+		used, at := processor.Time(), time.Now()
 		if err := fit(); err != nil {
 			return m, err
 		}
-		took, by := time.Since(at).Seconds(), (processor() - used).Seconds()
+		took, by := time.Since(at).Seconds(), (processor.Time() - used).Seconds()
 		if k == 0 {
 			m.Seconds, m.Processor, m.Peak = took, by, float64(memory.Peak()-before)/(1<<20)
 		}

@@ -28,6 +28,7 @@ var Allowed = map[string][]string{
 	"internal/svg":         {},
 	"internal/scan":        {}, // JSON, with the place of what is wrong
 	"internal/memory":      {},
+	"internal/processor":   {}, // the clock of benchmarks
 	"internal/journal":     {"datasets"},
 	"internal/conformal":   {},                                      // residuals of rows that a model had not seen to intervals
 	"internal/calibration": {"graph", "internal/monotone", "model"}, // scores of a classifier to probabilities
@@ -187,7 +188,7 @@ var Allowed = map[string][]string{
 	"bench/kernelridge": {"estimator", "kernel", "datasets", "metrics"},
 
 	// Measures how the time of every estimator grows, and holds plans to it.
-	"bench/curves": {"datasets", "gridsearch", "internal/memory", "internal/svg", "param", "pipeline", "pipeline/yaml"},
+	"bench/curves": {"datasets", "gridsearch", "internal/memory", "internal/processor", "internal/svg", "param", "pipeline", "pipeline/yaml"},
 
 	// Writes small models of every step in every way in which models are exported, for check.sh.
 	"graph/check": {"graph", "graph/onnx", "graph/golang", "graph/python", "pipeline", "pipeline/yaml", "pipeline/modelfile", "estimator", "datasets"},

@@ -1,25 +1,14 @@
-//go:build unix
-
 package kern
 
 import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"syscall"
 	"testing"
 	"time"
-)
 
-// cpuTime is the processor time that this process has used. Rates over it do
-// not suffer from other programs on the machine.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
+	"github.com/bochner-ml/bochner/internal/processor"
+)
 
 // peakGFLOPS measures the limit of one core: the best of several runs of a
 // loop that does nothing but multiply-adds.
@@ -29,9 +18,9 @@ func peakGFLOPS[T Float]() float64 {
 	}
 	best := 0.0
 	for range 20 {
-		start := cpuTime()
+		start := processor.Time()
 		flops := peakFlops[T](1 << 20)
-		best = max(best, flops/float64((cpuTime()-start).Nanoseconds()))
+		best = max(best, flops/float64((processor.Time()-start).Nanoseconds()))
 	}
 	return best
 }
@@ -42,11 +31,11 @@ func flopRate[T Float](b *testing.B, flops float64, f func()) {
 	f() // warm up
 	peak := peakGFLOPS[T]()
 	b.ResetTimer()
-	start := cpuTime()
+	start := processor.Time()
 	for range b.N {
 		f()
 	}
-	reportRate(b, flops*float64(b.N), peak, b.Elapsed(), cpuTime()-start)
+	reportRate(b, flops*float64(b.N), peak, b.Elapsed(), processor.Time()-start)
 }
 
 // flopRateAfter is flopRate of f after prepare, which does not count.
@@ -58,9 +47,9 @@ func flopRateAfter[T Float](b *testing.B, flops float64, prepare, f func()) {
 	var elapsed, busy time.Duration
 	for range b.N {
 		prepare()
-		began, start := time.Now(), cpuTime()
+		began, start := time.Now(), processor.Time()
 		f()
-		busy += cpuTime() - start
+		busy += processor.Time() - start
 		elapsed += time.Since(began)
 	}
 	reportRate(b, flops*float64(b.N), peak, elapsed, busy)
@@ -132,13 +121,13 @@ func benchmarkElementary[T Float](b *testing.B) {
 		"log1pexp": func(lo, hi int) { Log1pExp(dst[lo:hi], x[lo:hi]) },
 	} {
 		b.Run(name, func(b *testing.B) {
-			start := cpuTime()
+			start := processor.Time()
 			for range b.N {
 				Parallel(len(x), 1<<13, f)
 			}
 			n := float64(len(x)) * float64(b.N)
 			b.ReportMetric(n/float64(b.Elapsed().Nanoseconds()), "G/s")
-			b.ReportMetric(float64((cpuTime()-start).Nanoseconds())/n, "cpu-ns/elem")
+			b.ReportMetric(float64((processor.Time()-start).Nanoseconds())/n, "cpu-ns/elem")
 		})
 	}
 }
@@ -217,11 +206,11 @@ func BenchmarkVectors(b *testing.B) {
 func perElement(b *testing.B, n int, f func()) {
 	f()
 	b.ResetTimer()
-	start := cpuTime()
+	start := processor.Time()
 	for range b.N {
 		f()
 	}
-	b.ReportMetric(float64((cpuTime()-start).Nanoseconds())/float64(n)/float64(b.N), "cpu-ns/elem")
+	b.ReportMetric(float64((processor.Time()-start).Nanoseconds())/float64(n)/float64(b.N), "cpu-ns/elem")
 }
 
 func benchmarkFWHT[T Float](b *testing.B) {
