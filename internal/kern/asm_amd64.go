@@ -134,6 +134,36 @@ func weighAsm[T Float](panels, depth int, a, b *T, bRow int, c *T, cRow int) {
 	}
 }
 
+// projectAsm multiplies rows with as many columns of w as it goes, which it returns.
+func projectAsm(sums *[mixedAtOnce]float64, a []float32, aRow int, w []float64) (done int) {
+	var lanes [8 * mixedAtOnce]float64
+	wide := lanesOf[float64]()
+	steps := len(w) / wide
+	if isa == avx512 {
+		projectMixedAVX512(steps, unsafe.SliceData(a), aRow, unsafe.SliceData(w), &lanes[0])
+	} else {
+		projectMixedAVX2(steps, unsafe.SliceData(a), aRow, unsafe.SliceData(w), &lanes[0])
+	}
+	for i := range sums {
+		for _, v := range lanes[i*wide : (i+1)*wide] {
+			sums[i] += v
+		}
+	}
+	return steps * wide
+}
+
+// collectAsm adds rows times weights to as many sums as it goes, which it returns.
+func collectAsm(sums []float64, a []float32, aRow int, weights *[mixedAtOnce]float64) (done int) {
+	wide := lanesOf[float64]()
+	steps := len(sums) / wide
+	if isa == avx512 {
+		collectMixedAVX512(steps, unsafe.SliceData(a), aRow, &weights[0], unsafe.SliceData(sums))
+	} else {
+		collectMixedAVX2(steps, unsafe.SliceData(a), aRow, &weights[0], unsafe.SliceData(sums))
+	}
+	return steps * wide
+}
+
 func packAsm(piece int, dst, src *byte, panels, panel, n, column int) {
 	switch piece {
 	case 16:

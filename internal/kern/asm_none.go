@@ -6,6 +6,14 @@ package kern
 
 func peakFlops[T Float](rounds int) float64 { panic("kern: no assembly") }
 
+func projectAsm(sums *[mixedAtOnce]float64, a []float32, aRow int, w []float64) (done int) {
+	panic("kern: no assembly")
+}
+
+func collectAsm(sums []float64, a []float32, aRow int, weights *[mixedAtOnce]float64) (done int) {
+	panic("kern: no assembly")
+}
+
 func eliminateAsm[T Float](depth int, x *T, xStep int, w *T, wRow int, y *T, factor T) {
 	panic("kern: no assembly")
 }

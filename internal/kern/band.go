@@ -124,7 +124,7 @@ func (s *Band) reflect(ctx context.Context, k int, tau [bandWidth]float64, behin
 		copy(left.Row(bandWidth+i), x.Row(i))
 		copy(right.Row(bandWidth+i), v.Row(i))
 	}
-	p := product[float64, float64]{c: behind, a: left.T(), b: right, finish: subtract, lower: true, ctx: ctx}
+	p := product[float64]{c: behind, a: left.T(), b: right, finish: subtract, lower: true, ctx: ctx}
 	return p.run()
 }
 
@@ -158,7 +158,7 @@ func (s *Band) Turn(x View[float64], back bool) {
 		}
 		Mul(along, v, rows, false)
 		Mul(turned, t, along, false)
-		p := product[float64, float64]{c: rows, a: v.T(), b: turned, finish: subtract}
+		p := product[float64]{c: rows, a: v.T(), b: turned, finish: subtract}
 		_ = p.run() // without a context
 	}
 	last := (s.n - 1) / bandWidth * bandWidth
@@ -201,7 +201,7 @@ func (s *Band) Factor(dst []float64, shift float64) (least, share float64, ok bo
 		}
 		_ = SolveLower(ctx, inner, right) // an error is the context's
 		next, _ := f.block(k + bandWidth)
-		p := product[float64, float64]{c: next, a: right.T(), b: right, finish: subtract, lower: true}
+		p := product[float64]{c: next, a: right.T(), b: right, finish: subtract, lower: true}
 		_ = p.run()
 	}
 	return least, share, true

@@ -154,7 +154,7 @@ func (e *Eigen) tridiagonal(ctx context.Context) (diagonal, beside []float64, er
 			}
 		}
 		rest, from := a.Slice(k+w, n, k+w, n), k+w
-		q := product[float64, float64]{c: rest, a: p.left.Slice(0, 2*w, from, n).T(), b: p.right.Slice(0, 2*w, from, n),
+		q := product[float64]{c: rest, a: p.left.Slice(0, 2*w, from, n).T(), b: p.right.Slice(0, 2*w, from, n),
 			finish: subtract, lower: true, ctx: ctx}
 		if err := q.run(); err != nil {
 			return nil, nil, err

@@ -84,7 +84,7 @@ func (m *fourierMap[T]) pack(packed []T, bl blocking, j, nj int) {
 		packPanels(packed, m.w.T(), bl.nr, j, nj, 0, m.w.Rows, nil)
 		return
 	}
-	p := product[T, T]{b: m.w}
+	p := product[T]{b: m.w}
 	p.packRight(packed, bl, 0, m.w.Rows, j, nj)
 }
 

@@ -12,17 +12,7 @@ import "context"
 // is of no use.
 func Gram[T Float](ctx context.Context, c, a View[T], weights []T) error {
 	checkGram(c.Rows, c.Cols, a, weights)
-	p := product[T, T]{c: c, a: a.T(), b: a, weights: weights, finish: add, lower: true, ctx: ctx}
-	return p.run()
-}
-
-// GramMixed is Gram of a float32 matrix, summed into a float64 C: products
-// and sums over a block of at most 512 rows are made in float32, sums over
-// blocks in float64. It is nearly as fast as the float32 Gram, and its error does not
-// grow with the number of rows.
-func GramMixed(ctx context.Context, c View[float64], a View[float32], weights []float32) error {
-	checkGram(c.Rows, c.Cols, a, weights)
-	p := product[float32, float64]{c: c, a: a.T(), b: a, weights: weights, finish: add, lower: true, ctx: ctx}
+	p := product[T]{c: c, a: a.T(), b: a, weights: weights, finish: add, lower: true, ctx: ctx}
 	return p.run()
 }
 

@@ -213,6 +213,42 @@ func testGramMixed(t *testing.T) {
 	}
 }
 
+// A mixed Gram matrix has the bits of Gram matrices in float32 of blocks of rows, added up in float64, however its own parts
+// lie to each other, with any number of cores.
+func TestGramMixedIsSumOfBlocks(t *testing.T) {
+	eachSet(t, func(t *testing.T) {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+		r, depth := newRand(5), blockingOf[float32]().kc
+		for _, s := range [][2]int{{mixedDepth + 300, 7}, {2*mixedDepth + 5, 211}, {300, 2*mixedStripe + 9}, {257, blockingOf[float32]().nc + 100}} {
+			n, d := s[0], s[1]
+			a, c, weights := randomView[float32](r, n, d, "rows"), randomView[float64](r, d, d, "rows"), make([]float32, n)
+			for i := range weights {
+				weights[i] = r.Float32()
+			}
+			want, serial := clone(c), clone(c)
+			for k := 0; k < n; k += depth {
+				end := min(k+depth, n)
+				part := Dense(d, d, d, make([]float32, d*d))
+				Gram(forever, part, a.Slice(k, end, 0, d), weights[k:end])
+				for i := range d {
+					for j := range i + 1 {
+						want.Set(i, j, want.At(i, j)+float64(part.At(i, j)))
+					}
+				}
+			}
+			runtime.GOMAXPROCS(1)
+			GramMixed(forever, serial, a, weights)
+			runtime.GOMAXPROCS(3)
+			GramMixed(forever, c, a, weights)
+			for i := range d {
+				if !slices.Equal(c.Row(i), want.Row(i)) || !slices.Equal(serial.Row(i), want.Row(i)) {
+					t.Fatalf("n=%d d=%d: row %d has other bits", n, d, i)
+				}
+			}
+		}
+	})
+}
+
 func testMirrorLower[T Float](t *testing.T) {
 	r := newRand(4)
 	for _, n := range []int{1, 31, 33, 35, 71, 96} {

@@ -26,14 +26,14 @@ func MulUntil[T Float](ctx context.Context, c, a, b View[T], accumulate bool) er
 	return p.run()
 }
 
-func newProduct[T Float](c, a, b View[T], accumulate bool) product[T, T] {
+func newProduct[T Float](c, a, b View[T], accumulate bool) product[T] {
 	if a.Cols != b.Rows || c.Rows != a.Rows || c.Cols != b.Cols {
 		panic("kern: Mul of shapes that do not fit")
 	}
 	if c.ColStride != 1 && c.RowStride == 1 {
 		c, a, b = c.T(), b.T(), a.T()
 	}
-	p := product[T, T]{c: c, a: a, b: b, finish: set}
+	p := product[T]{c: c, a: a, b: b, finish: set}
 	if accumulate {
 		p.finish = add
 	}
@@ -50,13 +50,13 @@ const (
 )
 
 // product is C = or += or −= A·diag(weights)·B, the whole of C or its lower
-// triangle, in elements of T summed into elements of S.
+// triangle.
 //
 // It follows Goto and van de Geijn (ACM TOMS 34(3), 2008): B is packed in
 // panels of nr columns, A in panels of mr rows, both kc deep, and a
 // register-blocked kernel multiplies panel by panel.
-type product[T, S Float] struct {
-	c       View[S]
+type product[T Float] struct {
+	c       View[T]
 	a, b    View[T]
 	weights []T // one per inner index, nil for ones
 	finish  finish
@@ -70,7 +70,7 @@ type product[T, S Float] struct {
 type blocking struct{ mr, nr, mc, kc, nc int }
 
 // run computes the product. It returns the error of p.ctx once that is done, C half made.
-func (p *product[T, S]) run() error {
+func (p *product[T]) run() error {
 	if p.c.Rows == 0 || p.c.Cols == 0 {
 		return p.stopped()
 	}
@@ -106,7 +106,7 @@ func (p *product[T, S]) run() error {
 }
 
 // stopped returns the error of the context.
-func (p *product[T, S]) stopped() error {
+func (p *product[T]) stopped() error {
 	if p.ctx == nil {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (p *product[T, S]) stopped() error {
 }
 
 // packRight packs rows [k, k+nk) and columns [j, j+nj) of B.
-func (p *product[T, S]) packRight(packed []T, bl blocking, k, nk, j, nj int) {
+func (p *product[T]) packRight(packed []T, bl blocking, k, nk, j, nj int) {
 	panels := (nj + bl.nr - 1) / bl.nr
 	grain := max(1, 1<<15/(bl.nr*(nk+1)))
 	if panels <= grain {
@@ -130,7 +130,7 @@ func (p *product[T, S]) packRight(packed []T, bl blocking, k, nk, j, nj int) {
 
 // stripes multiplies the packed block of B with every block of rows of A, the
 // last ones first, because they are the longest of a lower triangle.
-func (p *product[T, S]) stripes(packed []T, bl blocking, k, nk, j, nj, top int) {
+func (p *product[T]) stripes(packed []T, bl blocking, k, nk, j, nj, top int) {
 	rows := p.c.Rows - top
 	if rows <= 3*bl.mr || rows*nj*nk < 1<<20 {
 		p.stripe(packed, bl, k, nk, j, nj, top, p.c.Rows)
@@ -150,7 +150,7 @@ func (p *product[T, S]) stripes(packed []T, bl blocking, k, nk, j, nj, top int) 
 }
 
 // stripe multiplies rows [lo, hi) of A with the packed block of B.
-func (p *product[T, S]) stripe(packed []T, bl blocking, k, nk, j, nj, lo, hi int) {
+func (p *product[T]) stripe(packed []T, bl blocking, k, nk, j, nj, lo, hi int) {
 	hold, left := borrow[T](roundUp(min(bl.mc, hi-lo), bl.mr)*nk + columnRows*bl.nr)
 	defer hold.release()
 	sums, left := left[:columnRows*bl.nr], left[columnRows*bl.nr:]
@@ -174,7 +174,7 @@ func (p *product[T, S]) stripe(packed []T, bl blocking, k, nk, j, nj, lo, hi int
 			for ir := skip; ir < ni; {
 				n := p.whole(bl, i, ni, ir, j+jr)
 				if n > 0 {
-					c := sameType[T](p.c.Data)[(i+ir)*p.c.RowStride+j+jr:]
+					c := p.c.Data[(i+ir)*p.c.RowStride+j+jr:]
 					tiles(n/bl.mr, nk, left[ir*nk:], right, c, p.c.RowStride, how)
 				} else {
 					n = p.apart(bl, left[ir*nk:], right, sums, nk, i+ir, ni-ir, j+jr, how)
@@ -189,25 +189,24 @@ func (p *product[T, S]) stripe(packed []T, bl blocking, k, nk, j, nj, lo, hi int
 // column, when the packed B is small enough to be read again and again from the
 // second-level cache: C is then written along its rows. It returns how many
 // rows and columns it made.
-func (p *product[T, S]) across(packed, left []T, bl blocking, nk, j, nj, i, ni int, how finish) (rows, columns int) {
+func (p *product[T]) across(packed, left []T, bl blocking, nk, j, nj, i, ni int, how finish) (rows, columns int) {
 	const cached = 1 << 20 // bytes
-	if !isa.complete() || p.lower || p.c.ColStride != 1 || is64[T]() != is64[S]() ||
+	if !isa.complete() || p.lower || p.c.ColStride != 1 ||
 		nk*nj*int(unsafe.Sizeof(T(0))) > cached || nj < bl.nr {
 		return 0, 0
 	}
 	rows, columns = ni/bl.mr*bl.mr, nj/bl.nr*bl.nr
 	for ir := 0; ir < rows; ir += bl.mr {
-		c := sameType[T](p.c.Data)[(i+ir)*p.c.RowStride+j:]
+		c := p.c.Data[(i+ir)*p.c.RowStride+j:]
 		acrossAsm(columns/bl.nr, nk, &left[ir*nk], &packed[0], &c[0], p.c.RowStride, how)
 	}
 	return rows, columns
 }
 
 // whole returns how many of the rows [i+ir, i+ni) make tiles at column j that
-// can go straight into C: not over its edge or its diagonal, contiguous, and
-// of its precision.
-func (p *product[T, S]) whole(bl blocking, i, ni, ir, j int) int {
-	if p.c.ColStride != 1 || j+bl.nr > p.c.Cols || is64[T]() != is64[S]() {
+// can go straight into C: not over its edge or its diagonal, and contiguous.
+func (p *product[T]) whole(bl blocking, i, ni, ir, j int) int {
+	if p.c.ColStride != 1 || j+bl.nr > p.c.Cols {
 		return 0
 	}
 	if p.lower && j+bl.nr > i+ir+1 {
@@ -222,19 +221,14 @@ const columnRows = 48
 
 // apart makes the tiles of at most ni rows at (i, j) in a place of its own and
 // merges them into C. It returns the number of rows, a multiple of mr.
-func (p *product[T, S]) apart(bl blocking, left, right, sums []T, nk, i, ni, j int, how finish) int {
+func (p *product[T]) apart(bl blocking, left, right, sums []T, nk, i, ni, j int, how finish) int {
 	panels := min((ni+bl.mr-1)/bl.mr, columnRows/bl.mr)
 	nj := min(bl.nr, p.c.Cols-j)
-	mixed := isa != portable && is64[S]() && !is64[T]() && how == add && nj == bl.nr && p.c.ColStride == 1
 	if p.lower && j+bl.nr > i+1 {
-		panels, mixed = 1, false // at the diagonal, tile by tile
+		panels = 1 // at the diagonal, tile by tile
 	}
 	rows := min(panels*bl.mr, ni)
 	tiles(panels, nk, left, right, sums, bl.nr, set)
-	if mixed {
-		widenAsm(&as64(p.c.Data)[i*p.c.RowStride+j], p.c.RowStride, &as32(sums)[0], rows)
-		return panels * bl.mr
-	}
 	for r := range rows {
 		last := nj
 		if p.lower {
@@ -246,30 +240,25 @@ func (p *product[T, S]) apart(bl blocking, left, right, sums []T, nk, i, ni, j i
 }
 
 // merge puts sums into row i of C from column j on.
-func (p *product[T, S]) merge(sums []T, i, j int, how finish) {
+func (p *product[T]) merge(sums []T, i, j int, how finish) {
 	at, step := i*p.c.RowStride+j*p.c.ColStride, p.c.ColStride
 	switch how {
 	case set:
 		for _, v := range sums {
-			p.c.Data[at] = S(v)
+			p.c.Data[at] = v
 			at += step
 		}
 	case add:
 		for _, v := range sums {
-			p.c.Data[at] += S(v)
+			p.c.Data[at] += v
 			at += step
 		}
 	case subtract:
 		for _, v := range sums {
-			p.c.Data[at] -= S(v)
+			p.c.Data[at] -= v
 			at += step
 		}
 	}
-}
-
-// sameType returns x as a slice of T, which S is.
-func sameType[T, S Float](x []S) []T {
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
 
 // blockingOf returns the sizes for the instruction set in use.

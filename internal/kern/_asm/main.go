@@ -20,6 +20,7 @@ var families = map[string]func(){
 	"distance":   distance,
 	"elementary": elementary,
 	"hadamard":   hadamard,
+	"mixed":      mixed,
 	"narrow":     narrow,
 	"peak":       peak,
 	"product":    product,
