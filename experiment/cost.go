@@ -48,8 +48,11 @@ func costOfFit(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) (ou
 			at.Rows -= int(wrapped.Calibration * float64(at.Rows))
 		}
 	}
-	for _, s := range shown.Steps {
+	for i, s := range shown.Steps {
+		kept := at.Streamed
+		at.Streamed = kept || i == len(shown.Steps)-1 // its rows are made in blocks as the estimator reads them
 		add(s.Name, s.Fitter)
+		at.Streamed = kept
 	}
 	add(shown.Name, shown.Estimator)
 	cost := p.Cost(shape)

@@ -1,7 +1,10 @@
 package pipeline
 
 import (
+	"math"
+
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/pipeline/internal/pick"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 )
@@ -85,17 +88,14 @@ func (g Group) names() bool {
 	return true
 }
 
-// Cost adds up the steps and the estimator, and the mapped rows that are cached for an estimator that
-// reads them more than once. In single precision the last step and the estimator take less.
+// Cost adds up the steps and the estimator, and the mapped rows where they are kept: for an estimator that needs all at once,
+// and for one that reads them more than once, where they fit the pipeline's memory. In single precision the last step and the estimator take less.
 func (p Pipeline) Cost(shape datasets.Shape) datasets.Cost {
 	const single = 0.6 // measured
-	sum := Chain{Steps: p.Steps}.Cost(shape)
+	sum, tiles, last := p.mapping(shape)
 	mapped := shape.After(sum)
 	cost := rows.CostOf(p.Estimator, mapped)
-	last, number := 0.0, 8.0 // flops of mapping the rows by the last step, bytes of a number
-	if n := len(p.Steps); n > 0 {
-		last = max(0, sum.Flops-Chain{Steps: p.Steps[:n-1]}.Cost(shape).Flops)
-	}
+	number := 8.0 // bytes
 	switch rounds := p.rounds(shape); {
 	case mapped.Filled > 0:
 		number = 12
@@ -112,16 +112,33 @@ func (p Pipeline) Cost(shape datasets.Shape) datasets.Cost {
 	}
 	sum.Flops += cost.Flops
 	sum.Alone += cost.Alone
-	sum.Bytes = max(sum.Bytes, cost.Bytes)
-	if len(p.Steps) > 0 {
-		size := number * float64(max(shape.Rows, 0)) * mapped.Entries()
-		sum.Bytes += int64(min(size, float64(p.memory())))
-		if size > float64(p.memory()) && cost.Passes > 1 { // each maps them again
-			sum.Flops += float64(cost.Passes-1) * last
-		}
+	sum.Bytes += tiles + cost.Bytes
+	size, most := number*float64(max(shape.Rows, 0))*mapped.Entries(), float64(p.memory())
+	_, blocks := p.Estimator.(estimator.BlockEstimator)
+	switch {
+	case len(p.Steps) == 0 || blocks && cost.Passes == 1: // nothing is kept
+	case blocks && size > most: // each pass maps them again
+		sum.Flops += float64(max(cost.Passes-1, 0)) * last
+	default:
+		sum.Bytes += int64(min(size, math.MaxInt64/4))
 	}
 	sum.Width, sum.Filled, sum.Guess = cost.Width, 0, false
 	return sum
+}
+
+// mapping is what the steps take, with the memory of those before the last. Of the last one it returns the memory, which is
+// that of a stream, as it maps blocks of rows when the estimator reads them, and the flops.
+func (p Pipeline) mapping(shape datasets.Shape) (sum datasets.Cost, tiles int64, last float64) {
+	sum = Chain{Steps: p.Steps}.Cost(shape)
+	n := len(p.Steps)
+	if n == 0 {
+		return sum, 0, 0
+	}
+	before := Chain{Steps: p.Steps[:n-1]}.Cost(shape)
+	at := shape.After(before)
+	at.Streamed = true
+	sum.Bytes = before.Bytes
+	return sum, rows.CostOf(p.Steps[n-1].Fitter, at).Bytes, max(0, sum.Flops-before.Flops)
 }
 
 // rounds reports whether the features of the last step are cached in single precision for the estimator, and made again.

@@ -82,6 +82,26 @@ func TestWideFeaturesAreNotStored(t *testing.T) {
 	}
 }
 
+// What a fit takes counts features that are kept, and not those that are made in tiles: neither for one reading nor for many
+// that do not fit the pipeline's memory.
+func TestCostCountsFeaturesThatAreKept(t *testing.T) {
+	const features = 20_000
+	shape := datasets.Shape{Rows: 100_000, Cols: 8, Outputs: 1}
+	wide := transformer.NewRFF()
+	wide.Features = features
+	kept := int64(4 * features * shape.Rows) // in single precision
+	for name, model := range map[string]estimator.Estimator{"ridge": estimator.NewRidge(), "logistic": estimator.NewLogistic()} {
+		p := pipeline.Steps(wide).Then(model)
+		if bytes := p.Cost(shape).Bytes; bytes >= kept {
+			t.Errorf("%s in 2 GiB takes %d bytes, its features do not fit", name, bytes)
+		}
+		p.Memory = 2 * kept
+		if bytes := p.Cost(shape).Bytes; bytes < kept {
+			t.Errorf("%s takes %d bytes, its features %d", name, bytes, kept)
+		}
+	}
+}
+
 // What a sweep would cost counts shared steps once, and what it would share is what it shares.
 func TestSweepCost(t *testing.T) {
 	data := numbers(300, 41)
