@@ -3,7 +3,6 @@ package batch
 import (
 	"slices"
 
-	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"gonum.org/v1/gonum/mat"
@@ -81,14 +80,12 @@ func (s *mappedRidges) addGradient(g *ridgeGroup, r *gradients) error {
 				return err
 			}
 			err = s.each([]*ridgeGroup{g}, block.X, func(_ int, Z mat.Matrix) error {
-				return design.WhileWidened(Z, func(Z mat.Matrix) error {
-					for fold, gradient := range r.first {
-						if gradient != nil && slices.Contains(s.trains[fold], p) {
-							gradient.Add(Z, repeated(y, t, gradient.Columns/t), weights[fold], offsets[fold], sample)
-						}
+				for fold, gradient := range r.first {
+					if gradient != nil && slices.Contains(s.trains[fold], p) {
+						gradient.Add(Z, repeated(y, t, gradient.Columns/t), weights[fold], offsets[fold], sample)
 					}
-					return nil
-				})
+				}
+				return nil
 			})
 			if err != nil {
 				return err

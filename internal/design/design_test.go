@@ -179,7 +179,7 @@ func TestProjectAndCollect(t *testing.T) {
 	const n, d = 9, 5
 	matrices := kinds(t, n, d, false)
 	X := matrices["dense"].(*mat.Dense)
-	for _, k := range []int{1, 3, manyOutputs} {
+	for _, k := range []int{1, 3, ManyOutputs} {
 		w := make([]float64, d*k) // outputs × cols, small whole numbers, so that no sum rounds
 		for i := range w {
 			w[i] = float64(i%5 - 2)

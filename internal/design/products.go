@@ -7,16 +7,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// manyOutputs is the number of outputs from which a product with all of them at once pays, for which
+// ManyOutputs is the number of outputs from which a product with all of them at once pays, for which
 // the rows must be packed.
-const manyOutputs = 24
+const ManyOutputs = 24
 
 // Project computes scores = X·Wᵀ, scores rows × outputs, W outputs × cols, with room for as many T
 // as there are scores.
 func Project[T kern.Float](scores []float64, X kern.View[T], w, room []T) {
 	n, k := X.Rows, len(w)/X.Cols
 	own := room[:n]
-	if k >= manyOutputs {
+	if k >= ManyOutputs {
 		own = room[:n*k]
 		kern.Mul(kern.Dense(n, k, k, own), X, kern.Dense(k, X.Cols, X.Cols, w).T(), false)
 		for i, v := range own {
@@ -36,7 +36,7 @@ func Project[T kern.Float](scores []float64, X kern.View[T], w, room []T) {
 // rows of X are in T.
 func Collect[T kern.Float](out []float64, X kern.View[T], scores []float64, room []T) {
 	n, d, k := X.Rows, X.Cols, len(scores)/X.Rows
-	if k >= manyOutputs {
+	if k >= ManyOutputs {
 		own, sums := room[:n*k], room[n*k:(n+d)*k]
 		Round(own, scores)
 		kern.Mul(kern.Dense(k, d, d, sums), kern.Dense(n, k, k, own).T(), X, false)

@@ -37,11 +37,11 @@ func (p *Problem) bySolver(ctx context.Context) (solve.Linear, error) {
 	case "cg":
 		return p.cg(ctx)
 	}
-	m, err := p.momentsToSolve(ctx)
+	r, err := p.sumsToSolve(ctx)
 	if err != nil {
 		return solve.Linear{}, err
 	}
-	return p.SolveMoments(ctx, m)
+	return p.solveSums(ctx, r)
 }
 
 // cg goes by conjugate gradients.

@@ -117,7 +117,7 @@ const (
 
 // primal solves with the factor of the d×d matrix: with LL' = A, x'A⁻¹x = ‖L⁻¹x‖².
 func (l *leaver) primal(alpha float64) (factor float64, err error) {
-	w, f, _, err := l.problem.solution(l.ctx, l.sums)
+	w, f, _, err := l.problem.solution(l.ctx, l.problem.sums(l.sums))
 	if err != nil {
 		return 0, err
 	}

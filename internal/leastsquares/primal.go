@@ -4,17 +4,20 @@ import (
 	"context"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // SolveMoments solves for the sums of the rows.
 func (p *Problem) SolveMoments(ctx context.Context, m *Moments) (solve.Linear, error) {
-	w, _, report, err := p.solution(ctx, m)
+	return p.solveSums(ctx, p.sums(m))
+}
+
+// solveSums is SolveMoments for the sums of a first pass, which may be checked.
+func (p *Problem) solveSums(ctx context.Context, r *Sums) (solve.Linear, error) {
+	m := r.sums
+	w, _, report, err := p.solution(ctx, r)
 	if err != nil {
 		return solve.Linear{}, err
 	}
@@ -25,10 +28,9 @@ func (p *Problem) SolveMoments(ctx context.Context, m *Moments) (solve.Linear, e
 	return solve.NewLinear(w, intercepts(w, m.Mean(), m.targetMean()), report)
 }
 
-// solution solves for the sums m of the rows, and reads these again where that takes more passes. The factor is
+// solution solves for the sums of the rows, and reads these again where that takes more passes. The factor is
 // nil where the system is singular.
-func (p *Problem) solution(ctx context.Context, m *Moments) (w []float64, f *Factor, report solve.Report, err error) {
-	r := p.sums(m)
+func (p *Problem) solution(ctx context.Context, r *Sums) (w []float64, f *Factor, report solve.Report, err error) {
 	then, err := p.follow(ctx, r, func(*following) bool { return false })
 	if err != nil {
 		return nil, nil, report, err
@@ -39,7 +41,7 @@ func (p *Problem) solution(ctx context.Context, m *Moments) (w []float64, f *Fac
 // sums returns the first pass over rows of these moments.
 func (p *Problem) sums(m *Moments) *Sums {
 	r := NewSums(p.Ridge, m.Cols, p.Block)
-	r.sums, r.wide = m, p.inDouble(m)
+	r.sums, r.wide, r.check = m, p.inDouble(m), nil
 	return r
 }
 
@@ -82,9 +84,7 @@ func (p *Problem) addGradient(ctx context.Context, m *Moments, g *Gradient, w, o
 		if err != nil {
 			return err
 		}
-		return design.WhileWidened(block.X, func(X mat.Matrix) error {
-			g.Add(X, slices.Clone(y), w, offset, weights)
-			return nil
-		})
+		g.Add(block.X, slices.Clone(y), w, offset, weights)
+		return nil
 	})
 }

@@ -39,27 +39,31 @@ func (p *Problem) Block(first int, block datasets.Set) (y []float64, count int, 
 
 // Moments adds up all blocks.
 func (p *Problem) Moments(ctx context.Context) (*Moments, error) {
-	return p.sumUp(ctx, NewSums(p.Ridge, p.rows.Cols, p.Block), func(int) error { return nil })
+	r := NewSums(p.Ridge, p.rows.Cols, p.Block)
+	r.check = nil
+	if err := p.sumUp(ctx, r, func(int) error { return nil }); err != nil {
+		return nil, err
+	}
+	return r.sums, nil
 }
 
 // sumUp adds all blocks to sums. look is asked before each, which begins at row first, whether to go on.
-func (p *Problem) sumUp(ctx context.Context, r *Sums, look func(first int) error) (*Moments, error) {
+func (p *Problem) sumUp(ctx context.Context, r *Sums, look func(first int) error) error {
 	err := p.rows.Each(ctx, func(first int, block datasets.Set) error {
 		if err := look(first); err != nil {
 			return err
 		}
 		return r.Add(ctx, first, block)
 	})
-	m := r.sums
 	switch {
 	case err != nil:
-		return nil, err
-	case m == nil:
-		return nil, fmt.Errorf("%w: no rows", datasets.ErrEmpty)
-	case m.Weight == 0:
-		return nil, errors.New("every weight is 0")
+		return err
+	case r.sums == nil:
+		return fmt.Errorf("%w: no rows", datasets.ErrEmpty)
+	case r.sums.Weight == 0:
+		return errors.New("every weight is 0")
 	}
-	return m, nil
+	return nil
 }
 
 // The first probeRows rows for each column show whether sums in single precision will do; where they would not, these rows
@@ -72,16 +76,16 @@ const (
 // errCoarse ends a pass whose sums in single precision would not do.
 var errCoarse = errors.New("single precision will not do")
 
-// momentsToSolve is Moments for the solution with the penalty: of rows in single precision, whose sums would have to be made
-// again in double, it makes these at once. What maps make of rows, which takes as long as the sums, is then made once and
-// not twice.
-func (p *Problem) momentsToSolve(ctx context.Context) (*Moments, error) {
-	probe := probeRows * p.rows.Cols
-	if !p.rows.Float32 || p.rows.N < probeShare*probe {
-		return p.Moments(ctx)
+// sumsToSolve are the sums of all rows for the solution with the penalty: of rows in single precision, whose sums would have
+// to be made again in double, it makes these at once. What maps make of rows, which takes as long as the sums, is then made
+// once and not twice.
+func (p *Problem) sumsToSolve(ctx context.Context) (*Sums, error) {
+	probe, probed := probeRows*p.rows.Cols, !p.rows.Float32
+	if p.rows.N < probeShare*probe {
+		probed = true
 	}
-	r, probed := NewSums(p.Ridge, p.rows.Cols, p.Block), false
-	m, err := p.sumUp(ctx, r, func(first int) error {
+	r := NewSums(p.Ridge, p.rows.Cols, p.Block)
+	err := p.sumUp(ctx, r, func(first int) error {
 		if probed || first < probe {
 			return nil
 		}
@@ -90,10 +94,13 @@ func (p *Problem) momentsToSolve(ctx context.Context) (*Moments, error) {
 		}
 		return nil
 	})
-	if !errors.Is(err, errCoarse) {
-		return m, err
+	if errors.Is(err, errCoarse) {
+		r = NewSums(p.Ridge, p.rows.Cols, p.Block)
+		r.wide, r.check = true, nil
+		err = p.sumUp(ctx, r, func(int) error { return nil })
 	}
-	r = NewSums(p.Ridge, p.rows.Cols, p.Block)
-	r.wide = true
-	return p.sumUp(ctx, r, func(int) error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
 }

@@ -3,14 +3,8 @@ package leastsquares
 import (
 	"fmt"
 	"math"
-	"slices"
 
-	"gonum.org/v1/gonum/mat"
-
-	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // Sums of products are right to a few roundings of their trace, and the weights that solve for them
@@ -63,94 +57,6 @@ func steepness(w, spreads []float64) float64 {
 		}
 		if spread > 0 {
 			most = max(most, math.Sqrt(square/spread))
-		}
-	}
-	return most
-}
-
-// Gradient is what a refinement adds up over the rows, for any number of weight vectors: Σ s·x·e and
-// Σ s·e with e = y − x'w − offset.
-type Gradient struct {
-	cols, Columns int
-	inputs        []float64 // cols × columns
-	sum           []float64 // by column
-	squares       []float64 // Σ s·e², by column
-}
-
-// NewGradient returns the gradient before any rows, of so many weight vectors.
-func NewGradient(cols, columns int) *Gradient {
-	return &Gradient{cols: cols, Columns: columns, inputs: make([]float64, cols*columns), sum: make([]float64, columns), squares: make([]float64, columns)}
-}
-
-// Add adds rows of X, whose targets y are rows × columns and are overwritten; w is cols × columns,
-// weights nil means ones.
-func (g *Gradient) Add(X mat.Matrix, y, w, offset, weights []float64) {
-	n, _ := X.Dims()
-	k := g.Columns
-	scores := design.Borrow[float64](n * k)
-	defer scores.Release()
-	inner, in, out := kern.Dense(n, k, k, scores.List), kern.Dense(g.cols, k, k, w), kern.Dense(g.cols, k, k, g.inputs)
-	csr, scattered := X.(*sparse.CSR)
-	var dense kern.View[float64]
-	if scattered {
-		kern.SparseMul(inner, design.Compressed(csr), in, false)
-	} else {
-		dense = design.View(X.(*mat.Dense))
-		kern.Mul(inner, dense, in, false)
-	}
-	for i := range n {
-		row := y[i*k : (i+1)*k]
-		for c := range row {
-			row[c] -= scores.List[i*k+c] + offset[c]
-			s := 1.0
-			if weights != nil {
-				s = weights[i]
-			}
-			g.squares[c] += s * row[c] * row[c]
-			row[c] *= s
-		}
-		kern.Axpy(1, row, g.sum)
-	}
-	errors := kern.Dense(n, k, k, y)
-	if scattered {
-		kern.SparseMulT(out, design.Compressed(csr), errors, true)
-	} else {
-		kern.Mul(out, dense.T(), errors, true)
-	}
-}
-
-// step turns the gradient of columns from to from+t, those of one weight vector for each target,
-// into the step A⁻¹g, and returns it with √(g'A⁻¹g), by how much it moves the predictions, against the
-// spreads of the targets.
-func (g *Gradient) step(w []float64, from int, spreads, mean []float64, alpha float64, solve func([]float64)) (step []float64, size float64) {
-	right := g.right(w, from, len(spreads), mean, alpha)
-	step = slices.Clone(right)
-	solve(step)
-	return step, moved(right, step, spreads)
-}
-
-// right returns the gradient of t columns from the one given.
-func (g *Gradient) right(w []float64, from, t int, mean []float64, alpha float64) []float64 {
-	out := make([]float64, len(w))
-	for i := range len(w) / t {
-		row := out[i*t : (i+1)*t]
-		copy(row, g.inputs[i*g.Columns+from:])
-		kern.Axpy(-mean[i], g.sum[from:from+t], row)
-	}
-	kern.Axpy(-alpha, w, out)
-	return out
-}
-
-// moved returns the root of right'step over that of the spread for the target where that is the largest.
-func moved(right, step, spreads []float64) float64 {
-	t, most := len(spreads), 0.0
-	for j, spread := range spreads {
-		square := 0.0
-		for i := j; i < len(step); i += t {
-			square += right[i] * step[i]
-		}
-		if spread > 0 {
-			most = max(most, math.Sqrt(max(0, square)/spread))
 		}
 	}
 	return most

@@ -39,6 +39,7 @@ type Sums struct {
 
 	sums  *Moments // of this or an earlier pass; nil before the first rows
 	given *Moments // the sums in single precision, where wide takes their place
+	check *check   // of sums in single precision, of the first pass; nil where there is none
 
 	seen int       // rows of a pass that is not the first over them
 	f    *Factor   // so far
@@ -62,7 +63,7 @@ type following struct {
 
 // NewSums returns the sums of the first pass, of no rows.
 func NewSums(s Ridge, cols int, block blockOf) *Sums {
-	return &Sums{Ridge: s, cols: cols, block: block}
+	return &Sums{Ridge: s, cols: cols, block: block, check: newCheck(cols)}
 }
 
 // Add adds the rows of a block, which begins at row first of the part.
@@ -93,15 +94,19 @@ func (r *Sums) addRows(ctx context.Context, first int, block datasets.Set) error
 		if r.sums.Add(ctx, block.X, y, weights) != nil {
 			return cmp.Or(ctx.Err(), design.NameFault(first, block))
 		}
+		if !r.sums.Float32 || r.sums.shift != nil {
+			r.check = nil
+		}
+		if r.check != nil {
+			r.check.add(block.X, y, weights)
+		}
 	case sharpening:
 		r.seen += block.Rows()
 		return r.addTiles(ctx, block.X, weights)
 	case refining:
 		r.seen += block.Rows()
-		return design.WhileWidened(block.X, func(X mat.Matrix) error {
-			r.g.Add(X, slices.Clone(y), r.w, intercepts(r.w, r.sums.Mean(), r.sums.targetMean()), weights)
-			return ctx.Err()
-		})
+		r.g.Add(block.X, slices.Clone(y), r.w, intercepts(r.w, r.sums.Mean(), r.sums.targetMean()), weights)
+		return ctx.Err()
 	}
 	return nil
 }
@@ -143,6 +148,11 @@ func (r *Sums) Merge(_ context.Context, o *Sums) error {
 		}
 		if r.sums == nil {
 			r.sums = NewMoments(r.cols, o.sums.targets, r.Intercept)
+		}
+		if r.check != nil && o.check != nil {
+			r.check.merge(o.check)
+		} else {
+			r.check = nil
 		}
 		if r.sums.targets != o.sums.targets {
 			return fmt.Errorf("%d targets, wanted %d", o.sums.targets, r.sums.targets)
@@ -243,7 +253,11 @@ func (r *Sums) afterSums(ctx context.Context) (*following, error) {
 		}
 		var size float64
 		least := leastPivot(f.Lower, f.cols)
-		if size, f.left = enough.roughness(w, m.spreads(), m.trace(), least); size*m.reach(least) <= enough.visible {
+		size, f.left = enough.roughness(w, m.spreads(), m.trace(), least)
+		if r.check != nil && size*m.reach(least) > enough.visible && f.left < contraction {
+			size = min(size, r.check.roughness(ctx, m, f, w))
+		}
+		if size*m.reach(least) <= enough.visible {
 			return &following{w: w, f: f, report: solve.Report{Solver: "cholesky", Converged: true}}, nil
 		}
 	}
@@ -412,8 +426,9 @@ func (r *Sums) State(s *model.State) {
 		return
 	}
 	if s.Reading() {
-		r.sums, r.given, r.f, r.g = nil, nil, nil, nil
+		r.sums, r.given, r.f, r.g, r.check = nil, nil, nil, nil, nil
 	}
+	r.checkState(s, empty)
 	if !empty {
 		r.sums = r.stateOf(s.Child("moments"), r.sums)
 	}
@@ -442,6 +457,24 @@ func (r *Sums) State(s *model.State) {
 	pass.Floats(s, "inputs", &r.g.inputs, r.cols*t, pass.Finite)
 	pass.Floats(s, "errors", &r.g.sum, t, pass.Finite)
 	pass.Floats(s, "squares", &r.g.squares, t, pass.Count)
+}
+
+// checkState carries the check, which states did not have from the start.
+func (r *Sums) checkState(s *model.State, empty bool) {
+	checked := r.check != nil
+	if !s.Holds("checked") {
+		return
+	}
+	s.Bool("checked", &checked)
+	if !checked || s.Err() != nil {
+		return
+	}
+	if s.Require(r.stage == summing && !r.wide, "only the first sums are checked"); r.check == nil {
+		r.check = newCheck(r.cols)
+	}
+	if !empty {
+		r.check.state(s.Child("check"))
+	}
 }
 
 // stateOf carries moments, or reads them.

@@ -1,0 +1,151 @@
+package leastsquares
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/single"
+)
+
+// checkedRows are rows in single precision of different natures, whose sums in it are rounded in different ways.
+var checkedRows = map[string]func(rng *rand.Rand, i, j int) float64{
+	"of either sign": func(rng *rand.Rand, _, _ int) float64 { return rng.NormFloat64() },
+	"positive":       func(rng *rand.Rand, _, _ int) float64 { return rng.Float64() },
+	"repeated":       func(_ *rand.Rand, i, j int) float64 { return math.Sin(float64(i%37*j + j)) },
+	"with outliers":  func(rng *rand.Rand, _, _ int) float64 { return math.Pow(rng.NormFloat64(), 5) },
+	"growing":        func(rng *rand.Rand, i, _ int) float64 { return (1 + float64(i)) * rng.NormFloat64() },
+	"smooth": func(rng *rand.Rand, i, j int) float64 {
+		return math.Cos(float64(i%997)*float64(j)/5000) + 0.003*rng.NormFloat64()
+	},
+}
+
+// What a check says that the rounding of sums may move is more than it does move, against the sums of the same rows in
+// double precision; and it is less than the bound for the worst of rows where signs differ.
+func TestCheckIsAboveWhatRoundingMoves(t *testing.T) {
+	const n, d, targets, alpha = 6000, 60, 2, 1e-3
+	ctx := context.Background()
+	for name, value := range checkedRows {
+		rng := rand.New(rand.NewPCG(8, 9))
+		x, y := single.New(n, d, nil), make([]float64, n*targets)
+		for i := range n {
+			for j := range d {
+				x.Row(i)[j] = float32(value(rng, i, j))
+			}
+			y[i*targets], y[i*targets+1] = float64(x.Row(i)[0])+rng.NormFloat64(), 3*rng.NormFloat64()
+		}
+		for _, intercept := range []bool{false, true} {
+			block := func(first int, b datasets.Set) ([]float64, int, []float64, error) {
+				return y[first*targets : (first+b.Rows())*targets], targets, nil, nil
+			}
+			r, wide := NewSums(Ridge{Alpha: alpha, Intercept: intercept}, d, block), NewMoments(d, targets, intercept)
+			for lo := 0; lo < n; lo += 1500 {
+				part := datasets.Set{X: x.Slice(lo, lo+1500)}
+				if err := r.Add(ctx, lo, part); err != nil {
+					t.Fatal(err)
+				}
+				if err := wide.Add(ctx, design.Widened(part.X), y[lo*targets:(lo+1500)*targets], nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if r.check == nil { // a shift: such sums are not checked
+				continue
+			}
+			m := r.sums
+			f, ok := m.Factorise(ctx, alpha)
+			exact, fine := wide.Factorise(ctx, alpha)
+			if !ok || !fine {
+				continue
+			}
+			w, right := m.rightSide(), wide.rightSide()
+			f.Solve(ctx, w, targets)
+			exact.Solve(ctx, right, targets)
+			said, moved := r.check.roughness(ctx, m, f, w), movedOf(wide, w, right, alpha)
+			bound, _ := precisionOf(true).roughness(w, m.spreads(), m.trace(), leastPivot(f.Lower, d))
+			if !(moved <= said) {
+				t.Errorf("%s, intercept %v: predictions move by %.2g, said were %.2g", name, intercept, moved, said)
+			}
+			if name == "of either sign" && !(said < bound/4) {
+				t.Errorf("%s, intercept %v: said %.2g of a bound of %.2g", name, intercept, said, bound)
+			}
+		}
+	}
+}
+
+// movedOf returns the root of the change of w in the norm of the system of m over the spread of the target, the largest.
+func movedOf(m *Moments, w, right []float64, alpha float64) float64 {
+	d, t, most := m.Cols, m.targets, 0.0
+	system := make([]float64, d*d)
+	m.system(system, d, alpha)
+	kern.MirrorLower(kern.Dense(d, d, d, system))
+	for c, spread := range m.spreads() {
+		square := 0.0
+		for i := range d {
+			for j := range d {
+				square += (w[i*t+c] - right[i*t+c]) * system[i*d+j] * (w[j*t+c] - right[j*t+c])
+			}
+		}
+		most = max(most, math.Sqrt(max(0, square)/spread))
+	}
+	return most
+}
+
+// The errors that a check finds are those of the sums times its signs, made with all products in double precision; a check
+// of parts is that of all.
+func TestCheckFindsErrors(t *testing.T) {
+	const n, d = 700, 33
+	ctx := context.Background()
+	rng := rand.New(rand.NewPCG(1, 2))
+	x, y, weights := single.New(n, d, nil), make([]float64, n), make([]float64, n)
+	m, c, parts := NewMoments(d, 1, true), newCheck(d), newCheck(d)
+	for i := range n {
+		for j := range d {
+			x.Row(i)[j] = rng.Float32()
+		}
+		y[i], weights[i] = 5+rng.NormFloat64(), float64(1+rng.IntN(3))
+	}
+	if err := m.Add(ctx, x, y, weights); err != nil || m.shift != nil {
+		t.Fatal(err, m.shift)
+	}
+	c.add(x, y, weights)
+	other := newCheck(d)
+	parts.add(x.Slice(0, 300), y[:300], weights[:300])
+	other.add(x.Slice(300, n), y[300:], weights[300:])
+	parts.merge(other)
+	got, merged := c.errors(m), parts.errors(m)
+	shown := false
+	for i := range d {
+		for p := range probes + 1 {
+			want := 0.0
+			for r := range n {
+				inner := y[r] * targetSigns(1)[0]
+				if p < probes {
+					inner = 0
+					for j := range d {
+						inner -= float64(x.Row(r)[j]) * c.signs[j*(probes+1)+p]
+					}
+				}
+				want += weights[r] * float64(x.Row(r)[i]) * inner
+			}
+			if p < probes {
+				for j := range d {
+					want += m.Gram[max(i, j)*d+min(i, j)] * c.signs[j*(probes+1)+p]
+				}
+			} else {
+				want -= (m.cross[i] + m.targetShift[0]*m.sum[i]) * targetSigns(1)[0]
+			}
+			at := i*(probes+1) + p
+			if math.Abs(got[at]-want) > 1e-10*n || math.Abs(merged[at]-want) > 1e-10*n {
+				t.Errorf("row %d, vector %d: errors %v and %v, want %v", i, p, got[at], merged[at], want)
+			}
+			shown = shown || math.Abs(want) > 1e-6
+		}
+	}
+	if !shown {
+		t.Error("sums in single precision have no errors: the test shows nothing")
+	}
+}

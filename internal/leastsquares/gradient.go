@@ -1,0 +1,181 @@
+package leastsquares
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// Gradient is what a refinement adds up over the rows, for any number of weight vectors: Σ s·x·e and
+// Σ s·e with e = y − x'w − offset.
+type Gradient struct {
+	cols, Columns int
+	inputs        []float64 // cols × columns
+	sum           []float64 // by column
+	squares       []float64 // Σ s·e², by column
+}
+
+// NewGradient returns the gradient before any rows, of so many weight vectors.
+func NewGradient(cols, columns int) *Gradient {
+	return &Gradient{cols: cols, Columns: columns, inputs: make([]float64, cols*columns), sum: make([]float64, columns), squares: make([]float64, columns)}
+}
+
+// Add adds rows of X, whose targets y are rows × columns and are overwritten; w is cols × columns,
+// weights nil means ones.
+func (g *Gradient) Add(X mat.Matrix, y, w, offset, weights []float64) {
+	n, _ := X.Dims()
+	k := g.Columns
+	if short, ok := X.(*single.Dense); ok {
+		if k < design.ManyOutputs {
+			g.addFloat32(design.ViewFloat32(short), y, w, offset, weights)
+			return
+		}
+		design.WhileWidened(X, func(X mat.Matrix) error {
+			g.Add(X, y, w, offset, weights)
+			return nil
+		})
+		return
+	}
+	scores := design.Borrow[float64](n * k)
+	defer scores.Release()
+	inner, in, out := kern.Dense(n, k, k, scores.List), kern.Dense(g.cols, k, k, w), kern.Dense(g.cols, k, k, g.inputs)
+	csr, scattered := X.(*sparse.CSR)
+	var dense kern.View[float64]
+	if scattered {
+		kern.SparseMul(inner, design.Compressed(csr), in, false)
+	} else {
+		dense = design.View(X.(*mat.Dense))
+		kern.Mul(inner, dense, in, false)
+	}
+	for i := range n {
+		row := y[i*k : (i+1)*k]
+		for c := range row {
+			row[c] -= scores.List[i*k+c] + offset[c]
+			s := 1.0
+			if weights != nil {
+				s = weights[i]
+			}
+			g.squares[c] += s * row[c] * row[c]
+			row[c] *= s
+		}
+		kern.Axpy(1, row, g.sum)
+	}
+	errors := kern.Dense(n, k, k, y)
+	if scattered {
+		kern.SparseMulT(out, design.Compressed(csr), errors, true)
+	} else {
+		kern.Mul(out, dense.T(), errors, true)
+	}
+}
+
+// Rows in single precision are taken so many at once, and so many of these have sums of their own.
+const (
+	narrowRows  = 8192
+	narrowOwned = 256
+)
+
+// addFloat32 is Add of rows in single precision, which are read where they are, while all products and sums are in double.
+func (g *Gradient) addFloat32(X kern.View[float32], y, w, offset, weights []float64) {
+	d, k := g.cols, g.Columns
+	turned, total := design.Borrow[float64](d*k), design.Borrow[float64](d*k)
+	defer turned.Release()
+	defer total.Release()
+	design.Transpose(turned.List, w, k)
+	clear(total.List)
+	for at := 0; at < X.Rows; at += narrowRows {
+		n := min(narrowRows, X.Rows-at)
+		size := d*k + 2*k
+		hold := design.Borrow[float64]((n + narrowOwned - 1) / narrowOwned * size)
+		kern.Parallel(n, narrowOwned, func(lo, hi int) {
+			own, sample := &Gradient{cols: d, Columns: k}, weights
+			own.in(hold.List[lo/narrowOwned*size:][:size])
+			if weights != nil {
+				sample = weights[at+lo : at+hi]
+			}
+			own.addOwned(X.Slice(at+lo, at+hi, 0, d), y[(at+lo)*k:(at+hi)*k], turned.List, offset, sample)
+		})
+		for lo := 0; lo < len(hold.List); lo += size {
+			mine := hold.List[lo : lo+size]
+			kern.Axpy(1, mine[:d*k], total.List)
+			kern.Axpy(1, mine[d*k:d*k+k], g.sum)
+			kern.Axpy(1, mine[d*k+k:], g.squares)
+		}
+		hold.Release()
+	}
+	design.AddTransposed(g.inputs, total.List, k)
+}
+
+// in makes the gradient zeros in the place given.
+func (g *Gradient) in(list []float64) {
+	clear(list)
+	d, k := g.cols, g.Columns
+	g.inputs, g.sum, g.squares = list[:d*k], list[d*k:d*k+k], list[d*k+k:]
+}
+
+// addOwned adds a few rows, which are read twice while they are in the cache; w and the sums of inputs are columns × cols.
+func (g *Gradient) addOwned(X kern.View[float32], y, w, offset, weights []float64) {
+	k, size := g.Columns, max(8, 1<<16/g.cols&^7)
+	hold := design.Borrow[float64](size * k)
+	defer hold.Release()
+	for lo := 0; lo < X.Rows; lo += size {
+		hi := min(lo+size, X.Rows)
+		rows, errors := X.Slice(lo, hi, 0, g.cols), hold.List[:(hi-lo)*k]
+		kern.ProjectMixed(errors, rows, w)
+		for i := lo; i < hi; i++ {
+			row, s := errors[(i-lo)*k:(i-lo+1)*k], 1.0
+			if weights != nil {
+				s = weights[i]
+			}
+			for c, score := range row {
+				e := y[i*k+c] - (score + offset[c])
+				g.squares[c] += s * e * e
+				row[c] = s * e
+				g.sum[c] += row[c]
+			}
+		}
+		kern.CollectMixed(g.inputs, rows, errors)
+	}
+}
+
+// step turns the gradient of columns from to from+t, those of one weight vector for each target,
+// into the step A⁻¹g, and returns it with √(g'A⁻¹g), by how much it moves the predictions, against the
+// spreads of the targets.
+func (g *Gradient) step(w []float64, from int, spreads, mean []float64, alpha float64, solve func([]float64)) (step []float64, size float64) {
+	right := g.right(w, from, len(spreads), mean, alpha)
+	step = slices.Clone(right)
+	solve(step)
+	return step, moved(right, step, spreads)
+}
+
+// right returns the gradient of t columns from the one given.
+func (g *Gradient) right(w []float64, from, t int, mean []float64, alpha float64) []float64 {
+	out := make([]float64, len(w))
+	for i := range len(w) / t {
+		row := out[i*t : (i+1)*t]
+		copy(row, g.inputs[i*g.Columns+from:])
+		kern.Axpy(-mean[i], g.sum[from:from+t], row)
+	}
+	kern.Axpy(-alpha, w, out)
+	return out
+}
+
+// moved returns the root of right'step over that of the spread for the target where that is the largest.
+func moved(right, step, spreads []float64) float64 {
+	t, most := len(spreads), 0.0
+	for j, spread := range spreads {
+		square := 0.0
+		for i := j; i < len(step); i += t {
+			square += right[i] * step[i]
+		}
+		if spread > 0 {
+			most = max(most, math.Sqrt(max(0, square)/spread))
+		}
+	}
+	return most
+}
