@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -86,6 +87,53 @@ func TestFeaturesAreRoundedOnTheWay(t *testing.T) {
 					t.Fatalf("%T, %s: coefficient %d is %v, was %v", model, what, j, w, got[j])
 				}
 			}
+		}
+	}
+}
+
+// A model on transformed targets learns by rounded features where the model within does.
+func TestTransformedTargetsKeepRoundedFeatures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the features are many")
+	}
+	const n, width = 12_000, 384
+	data := numbers(n, 3)
+	svr := estimator.NewSVR()
+	svr.Loss, svr.Tol = "squared_epsilon_insensitive", 1e-9
+	model := meta.NewTarget(svr)
+	model.Transform = "standardize"
+	cores := runtime.GOMAXPROCS(1)
+	defer runtime.GOMAXPROCS(cores)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	fitted, err := pipeline.Steps(transformer.NewStandardize(), fourier(width)).Then(model).Fit(ctx, data)
+	runtime.ReadMemStats(&after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := int64(after.TotalAlloc - before.TotalAlloc); !underRace && took > 8*n*width {
+		t.Errorf("allocated %d bytes, the features have %d", took, 8*n*width)
+	}
+	features := data
+	if features.X, err = pipeline.Find(fitted).Chain().Transform(ctx, data.X); err != nil {
+		t.Fatal(err)
+	}
+	features.Schema = datasets.Schema{}
+	alone, err := model.Fit(ctx, features)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := fitted.Predict(ctx, data.X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := alone.Predict(ctx, features.X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range want {
+		if math.Abs(got[i]-want[i]) > 1e-6 {
+			t.Fatalf("row %d is %v, on the features themselves %v", i, got[i], want[i])
 		}
 	}
 }

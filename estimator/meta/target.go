@@ -48,11 +48,11 @@ type Target struct {
 func NewTarget(of estimator.Estimator) Target { return Target{Transform: "log", Of: of} }
 
 var (
-	_ estimator.BlockEstimator = Target{}
-	_ estimator.BatchFitter    = Target{}
-	_ datasets.Coster          = Target{}
-	_ estimator.Tasked         = Target{}
-	_ param.Declarer           = (*Target)(nil)
+	_ estimator.Rounding    = Target{}
+	_ estimator.BatchFitter = Target{}
+	_ datasets.Coster       = Target{}
+	_ estimator.Tasked      = Target{}
+	_ param.Declarer        = (*Target)(nil)
 )
 
 // Params declares the transform, smear, and the parameters of the model, below of.
@@ -72,6 +72,12 @@ func (s Target) Cost(shape datasets.Shape) datasets.Cost {
 		cost.Passes = 0
 	}
 	return cost
+}
+
+// LearnsRounded reports whether the model within does.
+func (s Target) LearnsRounded(shape datasets.Shape) bool {
+	within, ok := s.Of.(estimator.Rounding)
+	return ok && within.LearnsRounded(shape)
 }
 
 // Task is regression, whatever the model within is for.
@@ -154,7 +160,7 @@ func (s Target) FitSource(ctx context.Context, data datasets.Source) (estimator.
 	if err != nil {
 		return nil, s.named(err)
 	}
-	mapped := transformedSource{data, learned}
+	mapped := learned.source(data)
 	fitted, err := streamed.FitSource(ctx, mapped)
 	if err == nil && s.Smear {
 		err = learned.smear(ctx, fitted, mapped)
@@ -203,6 +209,23 @@ func (s Target) learn(ctx context.Context, data datasets.Source) (transforms, er
 	}
 	return learnTransforms(s.Transform, all, count, weights), nil
 }
+
+// source returns a stream with transformed targets, in both precisions where it has both.
+func (t transforms) source(data datasets.Source) datasets.Source {
+	mapped := transformedSource{data, t}
+	if both, ok := data.(datasets.Rounded); ok {
+		return roundedTransformed{mapped, transformedSource{both.Rounded(), t}}
+	}
+	return mapped
+}
+
+// roundedTransformed is a [datasets.Rounded] with transformed targets.
+type roundedTransformed struct {
+	transformedSource
+	single transformedSource
+}
+
+func (m roundedTransformed) Rounded() datasets.Source { return m.single }
 
 // transformedSource is a stream with transformed targets.
 type transformedSource struct {
