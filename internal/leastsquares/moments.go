@@ -416,8 +416,8 @@ func (m *Moments) Without(part *Moments) *Moments {
 
 // leaves returns which part of an error a refinement may leave by sums in single precision of so many rows, of which
 // these are the first.
-func (m *Moments) leaves(ctx context.Context, alpha float64, rows int) float64 {
-	f, ok := m.Factorise(ctx, alpha*float64(m.rows)/float64(rows))
+func (m *Moments) leaves(ctx context.Context, alpha float64, rows int, room []float64) float64 {
+	f, ok := m.factoriseIn(ctx, alpha*float64(m.rows)/float64(rows), room)
 	if !ok {
 		return math.Inf(1)
 	}
@@ -428,7 +428,7 @@ func (m *Moments) leaves(ctx context.Context, alpha float64, rows int) float64 {
 // Coarse reports whether sums in single precision of so many rows, of which these are the first, might not do for a
 // [Path], so that they are to be made in double.
 func (m *Moments) Coarse(ctx context.Context, alpha float64, rows int) bool {
-	return m.leaves(ctx, alpha, rows) >= contraction/2
+	return m.leaves(ctx, alpha, rows, make([]float64, m.Cols*m.Cols)) >= contraction/2
 }
 
 // Probe is how many first rows show that, for so many columns.
@@ -577,7 +577,12 @@ func (m *Moments) Scale(factor float64) {
 // pivot has lost all its digits against the diagonal entry it came from. Here and in what follows
 // nothing is ok, and nothing solved, once ctx is done: who returns a model asks ctx before.
 func (m *Moments) Factorise(ctx context.Context, alpha float64) (f *Factor, ok bool) {
-	f = &Factor{cols: m.Cols, Lower: make([]float64, m.Cols*m.Cols), fixed: m.fixed(m.Cols)}
+	return m.factoriseIn(ctx, alpha, make([]float64, m.Cols*m.Cols))
+}
+
+// factoriseIn is Factorise in the place given, whose upper triangle is zeros.
+func (m *Moments) factoriseIn(ctx context.Context, alpha float64, room []float64) (f *Factor, ok bool) {
+	f = &Factor{cols: m.Cols, Lower: room, fixed: m.fixed(m.Cols)}
 	m.system(f.Lower, m.Cols, alpha)
 	return f, cholesky(ctx, f.Lower, m.Cols)
 }

@@ -95,8 +95,9 @@ func (p *Problem) sumsToSolve(ctx context.Context) (*Sums, error) {
 		return nil
 	})
 	if errors.Is(err, errCoarse) {
+		room := r.room
 		r = NewSums(p.Ridge, p.rows.Cols, p.Block)
-		r.wide, r.check = true, nil
+		r.wide, r.check, r.room = true, nil, room
 		err = p.sumUp(ctx, r, func(int) error { return nil })
 	}
 	if err != nil {

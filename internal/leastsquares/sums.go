@@ -47,6 +47,7 @@ type Sums struct {
 	w    []float64 // to be refined
 	g    *Gradient // there
 
+	room []float64  // where a factor can be made; nil where there is none
 	then *following // once it is known
 }
 
@@ -245,7 +246,11 @@ func (r *Sums) precision() precision { return precisionOf(r.sums.Float32) }
 // with the factor as it is would not do. Sums in single precision that do not do are made again in double.
 func (r *Sums) afterSums(ctx context.Context) (*following, error) {
 	m, w := r.sums, r.sums.rightSide()
-	f, ok := m.Factorise(ctx, r.Alpha)
+	room := r.room
+	if r.room = nil; room == nil { // the factor is kept
+		room = make([]float64, r.cols*r.cols)
+	}
+	f, ok := m.factoriseIn(ctx, r.Alpha, room)
 	enough := r.precision()
 	if ok {
 		if err := f.Solve(ctx, w, m.targets); err != nil {
@@ -279,7 +284,8 @@ func (r *Sums) afterSums(ctx context.Context) (*following, error) {
 // much to refinements: the first rows tell of the pivots of the whole system, as large as they are for their share of the
 // penalty. A few times the columns are enough rows for that, see [probeRows].
 func (r *Sums) coarse(ctx context.Context, rows int) bool {
-	return r.sums.leaves(ctx, r.Alpha, rows) >= 1
+	r.room = make([]float64, r.cols*r.cols)
+	return r.sums.leaves(ctx, r.Alpha, rows, r.room) >= 1
 }
 
 // toSharpen begins to sharpen the factor of the system with its diagonal raised, nil where that is singular.
