@@ -18,7 +18,8 @@ import (
 // better, for signs of products differ and rounding errors do. So the sums are checked while they are made: their matrix A
 // times a few vectors g of random signs is compared to Σ s·x·(x'g), which is summed in double precision from the same rows.
 // Of the error E of the matrix, E·g then is known; with L the factor of the system, ‖L⁻¹E·g‖² is ‖L⁻¹E‖² (Frobenius) in the
-// mean over signs, and ‖L⁻¹E‖·‖w‖ bounds what E moves in the predictions of the rows. The right side is compared likewise.
+// mean over signs, and ‖L⁻¹E‖·‖w‖ bounds what E moves in the predictions of the rows. The right side is compared likewise;
+// sums of inputs, by which both are centred, are in double precision anyway.
 const (
 	// probes is how many vectors of signs there are.
 	probes = 4

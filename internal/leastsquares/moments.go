@@ -164,8 +164,8 @@ func (m *Moments) addInputs(ctx context.Context, X mat.Matrix, weighted, weights
 	return nil
 }
 
-// addFloat32 adds rows in single precision: products and sums over a few rows in single, sums over
-// all rows in double precision.
+// addFloat32 adds rows in single precision: products and sums of these over a few rows in single, sums over
+// all rows and those of inputs alone in double precision.
 func (m *Moments) addFloat32(ctx context.Context, X *single.Dense, weighted, weights []float64, ones bool) error {
 	m.Float32 = true
 	n, d := X.Dims()
@@ -179,7 +179,7 @@ func (m *Moments) addFloat32(ctx context.Context, X *single.Dense, weighted, wei
 		}
 	}
 	const size = 256
-	own := design.Borrow[float32](size*m.targets + size + d*max(m.targets, 1))
+	own := design.Borrow[float32]((size + d) * max(m.targets, 1))
 	defer own.Release()
 	var tile *design.Buffer[float32]
 	if m.shift != nil {
@@ -195,7 +195,7 @@ func (m *Moments) addFloat32(ctx context.Context, X *single.Dense, weighted, wei
 				return err
 			}
 		}
-		design.Collect(m.sum, part, weights[lo:hi], own.List)
+		kern.CollectMixed(m.sum, part, weights[lo:hi])
 		m.addCross(part, weighted[lo*m.targets:hi*m.targets], own.List)
 	}
 	return nil
