@@ -39,11 +39,12 @@ type ridgeGroup struct {
 	wide    bool // whether these are summed up in double
 	probed  bool // whether it is known if they have to be
 	width   int
-	below   int // width of the widest member that is not as wide
-	problem *leastsquares.Problem
+	below   int                     // width of the widest member that is not as wide
 	sums    []*leastsquares.Moments // by part
-	seconds float64                 // spent on the sums
-	models  [][]model               // by fold, of the members that are wanted
+	// problems are one for each part: what they make of blocks is not for several goroutines.
+	problems []*leastsquares.Problem
+	seconds  float64   // spent on the sums
+	models   [][]model // by fold, of the members that are wanted
 }
 
 // each maps a tile of rows for the groups, to a *mat.Dense or *single.Dense.
@@ -87,13 +88,13 @@ func (s *mappedRidges) each(groups []*ridgeGroup, X mat.Matrix, f func(k int, Z 
 
 // add adds the mapped rows of a block to a part.
 func (g *ridgeGroup) add(ctx context.Context, part int, Z mat.Matrix, block datasets.Set) error {
-	y, count, weights, err := g.problem.Block(0, block)
+	y, count, weights, err := g.problems[part].Block(0, block)
 	if err != nil {
 		return err
 	}
 	if g.sums[part] == nil {
 		if part == 0 {
-			g.sums[part] = leastsquares.NewMoments(g.width, count, g.problem.Intercept)
+			g.sums[part] = leastsquares.NewMoments(g.width, count, g.problems[part].Intercept)
 		} else {
 			g.sums[part] = g.sums[0].Beside()
 		}
@@ -124,12 +125,12 @@ func (s *mappedRidges) train(g *ridgeGroup, fold int, f func(wide *leastsquares.
 	return err
 }
 
-// eachFold calls f for the folds, several at once, and returns the first error by their order.
-func (s *mappedRidges) eachFold(f func(fold int) error) error {
-	failed := make([]error, len(s.Folds))
-	kern.Parallel(len(s.Folds), 1, func(lo, hi int) {
-		for fold := lo; fold < hi; fold++ {
-			failed[fold] = f(fold)
+// sideBySide calls f for the numbers below n, several at once, and returns the first error by their order.
+func sideBySide(n int, f func(k int) error) error {
+	failed := make([]error, n)
+	kern.Parallel(n, 1, func(lo, hi int) {
+		for k := lo; k < hi; k++ {
+			failed[k] = f(k)
 		}
 	})
 	return cmp.Or(failed...)

@@ -108,10 +108,10 @@ func (s *mappedRidges) fit(groups []*ridgeGroup) (single []int, err error) {
 		}
 		return single, nil // each says for itself what is wrong
 	}
+	if err := s.solve(groups); err != nil {
+		return nil, err
+	}
 	for _, g := range groups {
-		if err := s.solve(g); err != nil {
-			return nil, err
-		}
 		if err := s.refine(g); err != nil {
 			return nil, err
 		}
@@ -120,32 +120,40 @@ func (s *mappedRidges) fit(groups []*ridgeGroup) (single []int, err error) {
 	return nil, s.predict(groups)
 }
 
-// sum adds up every part for each of the groups.
+// sum adds up every part for each of the groups. The first parts, which fix the point that sums are measured from and show
+// whether they have to be wide, are added up one after the other, the rest side by side.
 func (s *mappedRidges) sum(groups []*ridgeGroup) error {
 	start := time.Now()
 	for _, g := range groups {
-		var err error
-		if g.problem, err = s.candidates[g.members[0]].Problem(nil); err != nil {
-			return err
+		g.sums, g.problems = make([]*leastsquares.Moments, len(s.parts)), make([]*leastsquares.Problem, len(s.parts))
+		for p := range s.parts {
+			var err error
+			if g.problems[p], err = s.candidates[g.members[0]].Problem(nil); err != nil {
+				return err
+			}
 		}
-		g.sums = make([]*leastsquares.Moments, len(s.parts))
 	}
-	for p := range s.parts {
-		if err := s.addPart(groups, p); err != nil {
+	first := 0
+	for ; first < len(s.parts) && (first == 0 || slices.ContainsFunc(groups, (*ridgeGroup).unknown)); first++ {
+		if err := s.addPart(groups, first); err != nil {
 			return err
 		}
-		again := s.coarse(groups, p)
-		for q := 0; q <= p && len(again) > 0; q++ {
+		again := s.coarse(groups, first)
+		for q := 0; q <= first && len(again) > 0; q++ {
 			if err := s.addPart(again, q); err != nil {
 				return err
 			}
 		}
 	}
+	err := sideBySide(len(s.parts)-first, func(k int) error { return s.addPart(groups, first+k) })
 	for _, g := range groups {
 		g.seconds = time.Since(start).Seconds() / float64(len(groups))
 	}
-	return nil
+	return err
 }
+
+// unknown reports whether it is to be found out yet if the sums have to be wide.
+func (g *ridgeGroup) unknown() bool { return g.single && !g.probed }
 
 // addPart adds up a part.
 func (s *mappedRidges) addPart(groups []*ridgeGroup, p int) error {
@@ -199,22 +207,25 @@ func (s *mappedRidges) alpha(candidate int) float64 {
 	return s.candidates[candidate].Alpha / (c * c)
 }
 
-// solve fits the members of a group on every fold, on several folds at once.
-func (s *mappedRidges) solve(g *ridgeGroup) error {
-	s.noteShared(g)
-	todo := make([][]int, len(s.Folds))
-	for fold := range s.Folds {
-		for _, i := range g.members {
-			if s.Wants(i, fold) {
-				todo[fold] = append(todo[fold], i)
+// solve fits the members of the groups on every fold, side by side.
+func (s *mappedRidges) solve(groups []*ridgeGroup) error {
+	todo := make([][]int, len(groups)*len(s.Folds))
+	for k, g := range groups {
+		s.noteShared(g)
+		for fold := range s.Folds {
+			at := k*len(s.Folds) + fold
+			for _, i := range g.members {
+				if s.Wants(i, fold) {
+					todo[at] = append(todo[at], i)
+				}
 			}
 		}
 	}
-	return s.eachFold(func(fold int) error {
-		if len(todo[fold]) == 0 {
+	return sideBySide(len(todo), func(at int) error {
+		if len(todo[at]) == 0 {
 			return nil
 		}
-		return s.solveFold(g, fold, todo[fold])
+		return s.solveFold(groups[at/len(s.Folds)], at%len(s.Folds), todo[at])
 	})
 }
 
@@ -277,9 +288,11 @@ func (s *mappedRidges) paths(g *ridgeGroup, models []model, wide *leastsquares.M
 	})
 }
 
-// predict scores the test rows of every fold for all of its models.
+// predict scores the test rows of every fold for all of its models, folds side by side. What has no scores is fitted by
+// itself afterwards.
 func (s *mappedRidges) predict(groups []*ridgeGroup) error {
-	for fold := range s.Folds {
+	alone := make([][]int, len(s.Folds))
+	err := sideBySide(len(s.Folds), func(fold int) error {
 		start := time.Now()
 		count, err := s.score(groups, fold)
 		if err != nil {
@@ -288,11 +301,25 @@ func (s *mappedRidges) predict(groups []*ridgeGroup) error {
 		seconds := time.Since(start).Seconds() / float64(max(count, 1))
 		for _, g := range groups {
 			for k := range g.models[fold] {
-				if err := s.yield(&g.models[fold][k], fold, seconds); err != nil {
+				m := &g.models[fold][k]
+				if m.lost() {
+					alone[fold] = append(alone[fold], m.candidate)
+				} else if err := s.yield(m, fold, seconds); err != nil {
 					return err
 				}
 			}
 			g.models[fold] = nil
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for fold, list := range alone {
+		for _, i := range list {
+			if err := s.Single(s.ctx, i, fold, nil); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -336,11 +363,13 @@ func (s *mappedRidges) score(groups []*ridgeGroup, fold int) (count int, err err
 	return count, nil
 }
 
+// lost reports whether there are no scores of a model that could be fitted.
+func (m *model) lost() bool {
+	return m.err == nil && (m.scores == nil || !kern.Finite(m.scores.RawMatrix().Data))
+}
+
 // yield hands over what a model predicts.
 func (s *mappedRidges) yield(m *model, fold int, seconds float64) error {
-	if m.err == nil && (m.scores == nil || !kern.Finite(m.scores.RawMatrix().Data)) {
-		return s.Single(s.ctx, m.candidate, fold, nil)
-	}
 	out := Result{Scores: m.scores, Report: m.report, Seconds: m.seconds + seconds, Err: m.err}
 	m.scores, m.weights = nil, nil
 	return s.Yield(m.candidate, fold, out)

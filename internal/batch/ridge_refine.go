@@ -75,7 +75,7 @@ func (s *mappedRidges) addGradient(g *ridgeGroup, r *gradients) error {
 		}
 		for lo := 0; lo < len(list); lo += tileRows {
 			block := s.Data.Select(list[lo:min(lo+tileRows, len(list))])
-			y, t, sample, err := g.problem.Block(0, block)
+			y, t, sample, err := g.problems[p].Block(0, block)
 			if err != nil {
 				return err
 			}
@@ -123,7 +123,7 @@ func (r *gradients) pack(g *ridgeGroup, fold int) (weights, offsets []float64) {
 
 // step moves the rough models by their gradients; those that are done are rough no more.
 func (s *mappedRidges) step(g *ridgeGroup, r *gradients) error {
-	return s.eachFold(func(fold int) error {
+	return sideBySide(len(s.Folds), func(fold int) error {
 		gradient := r.first[fold]
 		if gradient == nil {
 			return nil

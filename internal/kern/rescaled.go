@@ -40,17 +40,20 @@ func (m *fourierMap[T]) rescale(angles View[T], factor T) {
 	nr := blockingOf[T]().nr
 	q := *m // m itself stays off the heap
 	Parallel(angles.Rows, columnRows, func(lo, hi int) {
-		hold, sums := borrow[T](columnRows * nr)
+		rows := hi - lo
+		hold, sums := borrow[T](rescaledPanels * rows * nr)
 		defer hold.release()
-		for j := 0; j < angles.Cols; j += nr {
-			nj := min(nr, angles.Cols-j)
-			for i := lo; i < hi; i++ {
-				to := sums[(i-lo)*nr : (i-lo+1)*nr]
-				copy(to, angles.Row(i)[j:j+nj])
-				clear(to[nj:])
+		for j := 0; j < angles.Cols; j += rescaledPanels * nr {
+			wide := min(rescaledPanels*nr, angles.Cols-j)
+			packPanels(sums, angles.T(), nr, j, wide, lo, rows, nil)
+			Scale(factor, sums[:rows*roundUp(wide, nr)])
+			for at := 0; at < wide; at += nr {
+				q.finish(sums[rows*at:], nr, lo, j+at, rows, min(nr, wide-at))
 			}
-			Scale(factor, sums[:(hi-lo)*nr])
-			q.finish(sums, nr, lo, j, hi-lo, nj)
 		}
 	})
 }
+
+// rescaledPanels is the number of tiles whose angles are read together: pieces of a row that are longer than a line of the
+// cache come from memory ahead of time.
+const rescaledPanels = 8

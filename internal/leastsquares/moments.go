@@ -41,7 +41,7 @@ type Moments struct {
 func NewMoments(cols, targets int, centred bool) *Moments {
 	return &Moments{Cols: cols, targets: targets, centred: centred,
 		targetShift: make([]float64, targets), sum: make([]float64, cols), targetSum: make([]float64, targets),
-		Gram: make([]float64, cols*cols), cross: make([]float64, cols*targets), squares: make([]float64, targets)}
+		Gram: kern.Large[float64](cols * cols), cross: make([]float64, cols*targets), squares: make([]float64, targets)}
 }
 
 // Beside returns moments without rows, measured from the same point.

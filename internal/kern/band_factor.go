@@ -1,0 +1,132 @@
+package kern
+
+import (
+	"context"
+	"math"
+)
+
+// BandFlops returns what a factor of a band matrix of n rows costs.
+func BandFlops(n int) float64 { return 7.0 / 3 * float64(n) * bandWidth * bandWidth }
+
+// Len returns how many numbers a factor of the band takes.
+func (s *Band) Len() int { return len(s.blocks) }
+
+// Factor writes the Cholesky factor of B + shift·I to dst, of Len numbers, and returns its smallest pivot, squared,
+// and the smallest share of a pivot in the entry that it came from. ok is false where a pivot is no positive number.
+func (s *Band) Factor(dst []float64, shift float64) (least, share float64, ok bool) {
+	copy(dst, s.blocks)
+	hold, room := borrow[float64](3 * blockSize)
+	defer hold.release()
+	u := room[:blockSize]
+	clear(u)
+	least, share = math.Inf(1), math.Inf(1)
+	for k := 0; k < s.n; k += bandWidth {
+		rows, n := blockRows(dst, k), min(bandWidth, s.n-k)
+		for i := range n {
+			copy(u[i*bandWidth+i:(i+1)*bandWidth], rows.Row(i)[i:])
+			u[i*bandWidth+i] += shift
+		}
+		if _, ok := factorUpper(u, n); !ok {
+			return 0, 0, false
+		}
+		before := blockRows(s.blocks, k)
+		for i := range n {
+			row := u[i*bandWidth : (i+1)*bandWidth]
+			pivot := row[i] * row[i]
+			least, share = min(least, pivot), min(share, pivot/(before.At(i, i)+shift))
+			copy(rows.Row(i)[i:bandWidth], row[i:])
+		}
+		if k+bandWidth < s.n {
+			eliminateBlock(rows, blockRows(dst, k+bandWidth), u, room[blockSize:])
+		}
+	}
+	return least, share, true
+}
+
+// eliminateBlock solves what is to the right of a block by its factor u, and takes the product of that with itself from the
+// next block on the diagonal.
+func eliminateBlock(rows, next View[float64], u, room []float64) {
+	bl := blockingOf[float64]()
+	left, x := room[:blockSize], room[blockSize:]
+	for i := range bandWidth {
+		u[i*bandWidth+i] = 1 / u[i*bandWidth+i]
+	}
+	packPanels(left, Dense(bandWidth, bandWidth, bandWidth, u).T(), bl.mr, 0, bandWidth, 0, bandWidth, nil)
+	right := rows.Slice(0, bandWidth, bandWidth, 2*bandWidth)
+	packPanels(x, right.T(), bl.nr, 0, bandWidth, 0, bandWidth, nil)
+	for j := 0; j < bandWidth; j += bl.nr {
+		panel := x[j*bandWidth : (j+bl.nr)*bandWidth]
+		for i := 0; i < bandWidth; i += bl.mr {
+			substitute(i, left[i*bandWidth:], panel)
+		}
+		for k := range bandWidth {
+			copy(right.Row(k)[j:j+bl.nr], panel[k*bl.nr:(k+1)*bl.nr])
+		}
+	}
+	packPanels(left, right.T(), bl.mr, 0, bandWidth, 0, bandWidth, nil)
+	for j := 0; j < bandWidth; j += bl.nr { // down to the diagonal
+		tiles((j+bl.nr+bl.mr-1)/bl.mr, bandWidth, left, x[j*bandWidth:], next.Data[j:], next.RowStride, subtract)
+	}
+}
+
+// Solve overwrites x, n × k, with (B + shift·I)⁻¹x by what Factor has written.
+func (s *Band) Solve(factor []float64, x View[float64]) {
+	const few = 4
+	if x.Cols > few {
+		s.solveBlocks(factor, x)
+		return
+	}
+	hold, column := borrow[float64](s.n)
+	defer hold.release()
+	for j := range x.Cols {
+		for i := range column {
+			column[i] = x.At(i, j)
+		}
+		s.solveColumn(factor, column)
+		for i, v := range column {
+			x.Set(i, j, v)
+		}
+	}
+}
+
+// solveColumn is Solve of one column, which goes along the rows of the factor.
+func (s *Band) solveColumn(factor, x []float64) {
+	row := func(i int) []float64 {
+		within := i % bandWidth
+		return blockRows(factor, i-within).Row(within)[within:min(2*bandWidth, within+s.n-i)]
+	}
+	for i := range x {
+		r := row(i)
+		x[i] /= r[0]
+		Axpy(-x[i], r[1:], x[i+1:i+len(r)])
+	}
+	for i := s.n - 1; i >= 0; i-- {
+		r := row(i)
+		x[i] = (x[i] - Dot(r[1:], x[i+1:i+len(r)])) / r[0]
+	}
+}
+
+// solveBlocks is Solve of several columns at once.
+func (s *Band) solveBlocks(factor []float64, x View[float64]) {
+	ctx, last := context.Background(), (s.n-1)/bandWidth*bandWidth // an error is the context's
+	part := func(k int) (inner, right, own, next View[float64]) {
+		n, m := min(bandWidth, s.n-k), min(bandWidth, max(0, s.n-k-bandWidth))
+		rows := blockRows(factor, k)
+		inner, right = rows.Slice(0, n, 0, n).T(), rows.Slice(0, n, bandWidth, bandWidth+m)
+		return inner, right, x.Slice(k, k+n, 0, x.Cols), x.Slice(k+n, k+n+m, 0, x.Cols)
+	}
+	for k := 0; k <= last; k += bandWidth {
+		inner, right, own, next := part(k)
+		_ = SolveLower(ctx, inner, own)
+		if k < last {
+			_ = subtractProduct(ctx, next, right.T(), own)
+		}
+	}
+	for k := last; k >= 0; k -= bandWidth {
+		inner, right, own, next := part(k)
+		if k < last {
+			_ = subtractProduct(ctx, own, right, next)
+		}
+		_ = SolveLowerT(ctx, inner, own)
+	}
+}
